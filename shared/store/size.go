@@ -1,0 +1,50 @@
+package store
+
+import (
+	"strings"
+	"time"
+
+	"parley.internal/shared/fault"
+)
+
+// MaxDocument is the largest document, in bytes as Firestore counts them
+// (https://firebase.google.com/docs/firestore/storage-size).
+const MaxDocument = 1 << 20
+
+// bookkeeping is what a driver may add to a document, and the fixed cost of one.
+const bookkeeping = 32 + 32
+
+func sizeOf(v any) int {
+	switch x := v.(type) {
+	case nil, bool:
+		return 1
+	case int64, float64, time.Time:
+		return 8
+	case string:
+		return len(x) + 1
+	case []any:
+		n := 0
+		for _, e := range x {
+			n += sizeOf(e)
+		}
+		return n
+	case Fields:
+		n := 0
+		for k, e := range x {
+			n += len(k) + 1 + sizeOf(e)
+		}
+		return n
+	}
+	return 0
+}
+
+func checkSize(ref Ref, d Fields) error {
+	n := 16 + len("users") + 1 + len(ref.User) + 1 + len(ref.ID) + 1 + bookkeeping + sizeOf(d)
+	for s := range strings.SplitSeq(ref.Coll, "/") {
+		n += len(s) + 1
+	}
+	if n > MaxDocument {
+		return fault.New(fault.Invalid, "the document would be %d bytes; at most %d", n, MaxDocument)
+	}
+	return nil
+}
