@@ -177,7 +177,7 @@ func (tx *Tx) add(w Write, err error) {
 	tx.mu.Lock()
 	defer tx.mu.Unlock()
 	if err == nil && w.Fields != nil {
-		err = checkSize(w.Ref, w.Fields)
+		err = CheckSize(w.Ref, w.Fields)
 	}
 	for _, other := range tx.writes {
 		if err == nil && other.Ref == w.Ref {
@@ -194,4 +194,14 @@ func (tx *Tx) add(w Write, err error) {
 		return
 	}
 	tx.writes = append(tx.writes, w)
+}
+
+// DefOf is the declaration of the collection at a concrete path, or nil.
+func (s *Schema) DefOf(path string) *Def {
+	for _, d := range s.defs {
+		if pathOf(d.Name, path) {
+			return d
+		}
+	}
+	return nil
 }

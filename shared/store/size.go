@@ -38,7 +38,8 @@ func sizeOf(v any) int {
 	return 0
 }
 
-func checkSize(ref Ref, d Fields) error {
+// CheckSize refuses a document that is over [MaxDocument].
+func CheckSize(ref Ref, d Fields) error {
 	n := 16 + len("users") + 1 + len(ref.User) + 1 + len(ref.ID) + 1 + bookkeeping + sizeOf(d)
 	for s := range strings.SplitSeq(ref.Coll, "/") {
 		n += len(s) + 1

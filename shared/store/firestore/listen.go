@@ -1,0 +1,153 @@
+package firestore
+
+import (
+	"context"
+	"encoding/base64"
+	"fmt"
+	"math/rand/v2"
+	"time"
+
+	hi "cloud.google.com/go/firestore"
+
+	"parley.internal/shared/store"
+)
+
+// listener is one stream of snapshots.
+type listener struct {
+	bound, begun time.Time
+	first        snapshot
+	snaps        chan snapshot
+	cancel       context.CancelFunc
+	done         chan struct{}
+}
+
+type snapshot struct {
+	changes []store.Change
+	size    int
+	at      time.Time
+	err     error
+}
+
+// lifetime is how long a listener stands before it is replaced. By chance, so
+// that those who began together do not all move at once.
+func lifetime() time.Duration { return maxAge - rand.N(maxAge/5) }
+
+// listen starts a listener. Its snapshots must be taken until it is stopped.
+func (d *Driver) listen(ctx context.Context, user, coll string) *listener {
+	l := &listener{
+		bound: d.now().Add(-margin), begun: time.Now(),
+		snaps: make(chan snapshot), done: make(chan struct{}),
+	}
+	ctx, l.cancel = context.WithCancel(ctx)
+	iter := d.listens.Collection("users/"+user+"/"+coll).Where(changedField, ">", l.bound).Snapshots(ctx)
+	go func() {
+		defer close(l.done)
+		defer iter.Stop()
+		for {
+			s := d.next(iter)
+			select {
+			case l.snaps <- s:
+			case <-ctx.Done():
+				return
+			}
+			if s.err != nil {
+				return
+			}
+		}
+	}()
+	return l
+}
+
+func (l *listener) stop() {
+	l.cancel()
+	<-l.done
+}
+
+// next is the next snapshot. The library asserts by panic where it has lost
+// count; for a waiter that is a listener that failed.
+func (d *Driver) next(iter *hi.QuerySnapshotIterator) (s snapshot) {
+	defer func() {
+		if p := recover(); p != nil {
+			s = snapshot{err: fmt.Errorf("firestore: listener: %v", p)}
+		}
+	}()
+	found, err := iter.Next()
+	if err != nil {
+		return snapshot{err: err}
+	}
+	s = snapshot{size: found.Size, at: found.ReadTime}
+	for _, c := range found.Changes {
+		ref, ok := d.ref(c.Doc.Ref.Path)
+		if !ok {
+			continue
+		}
+		change := store.Change{Ref: ref}
+		if c.Kind != hi.DocumentRemoved {
+			change.Fields = plainFields(c.Doc.Data())
+			delete(change.Fields, changedField)
+		}
+		s.changes = append(s.changes, change)
+	}
+	return s
+}
+
+// replace begins a new listener and hands it over, nil where it could not begin:
+// the old one goes on.
+func (w *watcher) replace(moved chan<- *listener) {
+	select {
+	case w.d.moving <- struct{}{}:
+	case <-w.ctx.Done():
+		return
+	}
+	next, err := w.begin(w.ctx)
+	<-w.d.moving
+	if err != nil {
+		next = nil
+	}
+	select {
+	case moved <- next:
+	case <-w.ctx.Done():
+		if next != nil {
+			next.stop()
+		}
+	}
+}
+
+func (w *watcher) pass(changes []store.Change) {
+	for _, c := range changes {
+		w.tell(c)
+	}
+}
+
+// plainFields is a document of the high-level client as the port holds it.
+func plainFields(m map[string]any) store.Fields {
+	d := make(store.Fields, len(m))
+	for k, v := range m {
+		d[k] = plain(v)
+	}
+	return d
+}
+
+func plain(v any) any {
+	switch x := v.(type) {
+	case nil, bool, int64, float64, string:
+		return x
+	case time.Time:
+		return microseconds(x)
+	case []any:
+		list := make([]any, len(x))
+		for i, e := range x {
+			list[i] = plain(e)
+		}
+		return list
+	case map[string]any:
+		return plainFields(x)
+	case *hi.DocumentRef:
+		return x.Path
+	case []byte:
+		return base64.StdEncoding.EncodeToString(x)
+	case geoPoint:
+		return point(x)
+	}
+	return nil
+}

@@ -1,0 +1,154 @@
+package firestore
+
+import (
+	"context"
+	"errors"
+	"io"
+	"time"
+
+	"cloud.google.com/go/firestore/apiv1/firestorepb"
+
+	"parley.internal/shared/store"
+)
+
+// view says what a read sees: the latest, or what a transaction does, which the
+// read itself may open.
+type view struct {
+	tx   []byte
+	open *firestorepb.TransactionOptions
+}
+
+// Get returns the documents in the order of refs, nil for one that is missing.
+func (d *Driver) Get(ctx context.Context, refs []store.Ref) (raws []*store.Raw, err error) {
+	err = d.again(ctx, func() error {
+		raws, _, err = d.get(ctx, refs, view{})
+		return err
+	})
+	return raws, d.toFault(ctx, err)
+}
+
+// Query returns at most plan.Limit documents in order.
+func (d *Driver) Query(ctx context.Context, plan store.Plan) (raws []store.Raw, err error) {
+	err = d.again(ctx, func() error {
+		raws, _, err = d.query(ctx, plan, view{})
+		return err
+	})
+	return raws, d.toFault(ctx, err)
+}
+
+// readTries is how often a read beside transactions is sent.
+const readTries = 3
+
+func (d *Driver) again(ctx context.Context, read func() error) error {
+	for try := 1; ; try++ {
+		err := read()
+		if err == nil || try == readTries || classify(err) == final || !pause(ctx, try) {
+			return err
+		}
+	}
+}
+
+// get is one BatchGetDocuments, or nothing where refs is empty. It returns the
+// transaction that it opened, also with an error.
+func (d *Driver) get(ctx context.Context, refs []store.Ref, v view) ([]*store.Raw, []byte, error) {
+	raws := make([]*store.Raw, len(refs))
+	if len(refs) == 0 {
+		return raws, nil, nil
+	}
+	at := make(map[store.Ref][]int, len(refs))
+	req := &firestorepb.BatchGetDocumentsRequest{Database: d.root}
+	for i, r := range refs {
+		if at[r] == nil {
+			req.Documents = append(req.Documents, d.name(r))
+		}
+		at[r] = append(at[r], i)
+	}
+	if v.tx != nil {
+		req.ConsistencySelector = &firestorepb.BatchGetDocumentsRequest_Transaction{Transaction: v.tx}
+	} else if v.open != nil {
+		req.ConsistencySelector = &firestorepb.BatchGetDocumentsRequest_NewTransaction{NewTransaction: v.open}
+	}
+	ctx, cancel := d.call(ctx)
+	defer cancel()
+	stream, err := d.client.BatchGetDocuments(ctx, req)
+	if err != nil {
+		return nil, nil, err
+	}
+	var tx []byte
+	for {
+		res, err := stream.Recv()
+		if errors.Is(err, io.EOF) {
+			return raws, tx, nil
+		}
+		if err != nil {
+			return nil, tx, err
+		}
+		if len(res.GetTransaction()) > 0 {
+			tx = res.GetTransaction()
+		}
+		if res.GetFound() == nil {
+			continue
+		}
+		raw, err := d.decode(res.GetFound())
+		if err != nil {
+			return nil, tx, err
+		}
+		for _, i := range at[raw.Ref] {
+			raws[i] = &raw
+		}
+	}
+}
+
+// query is one RunQuery. It returns the transaction that it opened, also with
+// an error.
+func (d *Driver) query(ctx context.Context, plan store.Plan, v view) ([]store.Raw, []byte, error) {
+	req, err := d.queryRequest(plan)
+	if err != nil {
+		return nil, nil, err
+	}
+	if v.tx != nil {
+		req.ConsistencySelector = &firestorepb.RunQueryRequest_Transaction{Transaction: v.tx}
+	} else if v.open != nil {
+		req.ConsistencySelector = &firestorepb.RunQueryRequest_NewTransaction{NewTransaction: v.open}
+	}
+	ctx, cancel := d.call(ctx)
+	defer cancel()
+	stream, err := d.client.RunQuery(ctx, req)
+	if err != nil {
+		return nil, nil, err
+	}
+	var raws []store.Raw
+	var tx []byte
+	for {
+		res, err := stream.Recv()
+		if errors.Is(err, io.EOF) {
+			return raws, tx, nil
+		}
+		if err != nil {
+			return nil, tx, err
+		}
+		if len(res.GetTransaction()) > 0 {
+			tx = res.GetTransaction()
+		}
+		if res.GetDocument() == nil {
+			continue
+		}
+		raw, err := d.decode(res.GetDocument())
+		if err != nil {
+			return nil, tx, err
+		}
+		raws = append(raws, raw)
+	}
+}
+
+// pause waits before another try, longer after each; false says that ctx ended.
+func pause(ctx context.Context, try int) bool {
+	timer := time.NewTimer(backoff(try))
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}

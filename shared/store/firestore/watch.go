@@ -1,0 +1,180 @@
+package firestore
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	hi "cloud.google.com/go/firestore"
+
+	"parley.internal/shared/fault"
+	"parley.internal/shared/store"
+)
+
+// A listener hears of documents changed after a lower bound. The bound is a
+// little in the past, because a write takes its time before it is seen; and as
+// it stays while time goes on, a listener that has heard much or lived long is
+// replaced by one with a newer bound.
+const (
+	margin    = 10 * time.Second
+	maxHeard  = 500
+	maxAge    = 10 * time.Minute
+	minAge    = 30 * time.Second
+	startTime = 20 * time.Second
+	// maxSkew is how far our clock may be off before the bound heeds it.
+	maxSkew = margin / 2
+)
+
+type watcher struct {
+	d          *Driver
+	user, coll string
+	tell       func(store.Change)
+	ctx        context.Context
+	cancel     context.CancelFunc
+	done       chan struct{}
+}
+
+// Watch tells of changes to a collection. A document that was last written
+// before the listener's bound and is then deleted is not told of: nothing of it
+// is left to match.
+func (d *Driver) Watch(ctx context.Context, user, coll string, _ *store.Def, tell func(store.Change)) (func(), error) {
+	w := &watcher{d: d, user: user, coll: coll, tell: tell, done: make(chan struct{})}
+	w.ctx, w.cancel = context.WithCancel(context.WithoutCancel(ctx))
+	if err := d.enlist(w); err != nil {
+		w.cancel()
+		return nil, err
+	}
+	first, err := w.begin(ctx)
+	if err != nil {
+		w.cancel()
+		close(w.done)
+		d.dismiss(w)
+		return nil, err
+	}
+	go w.follow(first)
+	return w.stop, nil
+}
+
+func (d *Driver) enlist(w *watcher) error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.closed {
+		return fault.New(fault.Unavailable, "the store is closed")
+	}
+	if d.listens == nil {
+		opts, err := d.opts.client(1)
+		if err != nil {
+			return err
+		}
+		// The client lives as long as the driver, not as long as this call.
+		d.listens, err = hi.NewClientWithDatabase(context.WithoutCancel(w.ctx), d.opts.Project, d.opts.Database, opts...)
+		if err != nil {
+			return fault.Wrap(fault.Internal, err, "firestore: cannot listen to %s", d.root)
+		}
+	}
+	d.watchers[w] = struct{}{}
+	return nil
+}
+
+func (d *Driver) dismiss(w *watcher) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	delete(d.watchers, w)
+}
+
+// stop ends the watcher and waits until it tells nothing any more.
+func (w *watcher) stop() {
+	w.cancel()
+	<-w.done
+}
+
+// begin starts a listener and waits for what is there, from where on nothing is
+// missed. It begins again, once, where our clock proved wrong.
+func (w *watcher) begin(ctx context.Context) (*listener, error) {
+	ctx, cancel := context.WithTimeout(ctx, startTime)
+	defer cancel()
+	for {
+		l := w.d.listen(w.ctx, w.user, w.coll)
+		select {
+		case s := <-l.snaps:
+			if s.err != nil {
+				l.stop()
+				return nil, w.d.toFault(ctx, s.err)
+			}
+			if !w.d.heedClock(l.bound, s.at) {
+				l.first = s
+				return l, nil
+			}
+			l.stop()
+		case <-ctx.Done():
+			l.stop()
+			return nil, fault.Wrap(fault.Unavailable, ctx.Err(), "the store does not tell of changes now").After(time.Second)
+		case <-w.ctx.Done():
+			l.stop()
+			return nil, fault.New(fault.Unavailable, "the store is closed")
+		}
+	}
+}
+
+// heedClock says whether a bound was too late by the server's clock, and learns
+// how far ours is off.
+func (d *Driver) heedClock(bound, server time.Time) bool {
+	if server.IsZero() || server.Sub(bound) >= margin-maxSkew {
+		return false
+	}
+	d.skew.Store(int64(time.Until(server)))
+	return true
+}
+
+// now is the server's time, as far as is known.
+func (d *Driver) now() time.Time { return time.Now().Add(time.Duration(d.skew.Load())) }
+
+// follow tells what listeners hear until the watcher is stopped or one fails.
+func (w *watcher) follow(l *listener) {
+	defer close(w.done)
+	defer w.d.dismiss(w)
+	defer w.cancel()
+	age := time.NewTimer(lifetime())
+	defer age.Stop()
+	moved := make(chan *listener)
+	var moving sync.WaitGroup
+	defer moving.Wait()
+	busy := false
+	move := func() {
+		if !busy {
+			busy = true
+			moving.Go(func() { w.replace(moved) })
+		}
+	}
+	for {
+		select {
+		case <-w.ctx.Done():
+			l.stop()
+			return
+		case s := <-l.snaps:
+			if w.ctx.Err() != nil {
+				continue
+			}
+			if s.err != nil {
+				l.stop()
+				w.tell(store.Change{Lost: true})
+				return
+			}
+			w.pass(s.changes)
+			if s.size > maxHeard && time.Since(l.begun) > minAge {
+				move()
+			}
+		case <-age.C:
+			move()
+		case next := <-moved:
+			busy = false
+			age.Reset(lifetime())
+			if next != nil {
+				// What the old one had not told yet is among what the new one found.
+				l.stop()
+				w.pass(next.first.changes)
+				l = next
+			}
+		}
+	}
+}

@@ -1,0 +1,80 @@
+package sqlite
+
+import (
+	"bytes"
+	"encoding/binary"
+	"slices"
+	"strings"
+
+	"parley.internal/shared/store"
+)
+
+// prefix is what every key of an index begins with: its number, and for an index
+// of one user's collection the user and the path.
+func (d *Driver) prefix(x *store.Index, def *store.Def, user, coll string) []byte {
+	b := binary.BigEndian.AppendUint16(make([]byte, 0, 128), d.numbers[indexName(def, x)])
+	if !x.Group {
+		b = appendString(b, user)
+		b = appendString(b, coll)
+	}
+	return b
+}
+
+func appendRef(b []byte, x *store.Index, ref store.Ref) []byte {
+	if x.Group {
+		b = appendString(b, ref.User)
+		b = appendString(b, ref.Coll)
+	}
+	return appendString(b, ref.ID)
+}
+
+// keys are a document's keys in all indexes of its collection, sorted.
+func (d *Driver) keys(def *store.Def, ref store.Ref, doc store.Fields) [][]byte {
+	var out [][]byte
+	if doc == nil {
+		return nil
+	}
+	for _, x := range def.Indexes {
+		out = append(out, d.indexKeys(x, def, ref, doc)...)
+	}
+	slices.SortFunc(out, bytes.Compare)
+	return out
+}
+
+// indexKeys are a document's keys in one index: none where it lacks a field, one
+// for each different member of an array.
+func (d *Driver) indexKeys(x *store.Index, def *store.Def, ref store.Ref, doc store.Fields) [][]byte {
+	keys := [][]byte{d.prefix(x, def, ref.User, ref.Coll)}
+	for _, f := range x.Fields {
+		v, ok := doc.At(f.Path)
+		if !ok {
+			return nil
+		}
+		values := []any{v}
+		if f.Array {
+			values, _ = v.([]any)
+		}
+		var grown [][]byte
+		for _, k := range keys {
+			for _, e := range values {
+				next, ok := appendValue(slices.Clone(k), e, f.Desc)
+				if ok && !slices.ContainsFunc(grown, func(g []byte) bool { return bytes.Equal(g, next) }) {
+					grown = append(grown, next)
+				}
+			}
+		}
+		keys = grown
+	}
+	for i := range keys {
+		keys[i] = appendRef(keys[i], x, ref)
+	}
+	return keys
+}
+
+// rowName is what an index row says of its document: the user, the path and the id.
+func rowName(ref store.Ref) string { return ref.User + "\x00" + ref.Coll + "\x00" + ref.ID }
+
+func parseRowName(s string) store.Ref {
+	parts := strings.SplitN(s, "\x00", 3)
+	return store.Ref{User: parts[0], Coll: parts[1], ID: parts[2]}
+}

@@ -1,0 +1,72 @@
+package sqlite
+
+import (
+	"encoding/binary"
+	"math"
+	"time"
+)
+
+// The tags order values of different types as the port does. None is 0x00 or
+// 0xff, nor is its inverse, so that a byte of 0xff ends any range.
+const (
+	tagNull   = 0x01
+	tagBool   = 0x02
+	tagNumber = 0x03
+	tagTime   = 0x04
+	tagString = 0x05
+)
+
+// appendValue appends a plain value so that bytes compare as the values do;
+// desc inverts the order. ok is false for a value that no index holds.
+func appendValue(b []byte, v any, desc bool) (out []byte, ok bool) {
+	start := len(b)
+	switch x := v.(type) {
+	case nil:
+		b = append(b, tagNull)
+	case bool:
+		b = append(b, tagBool, 0)
+		if x {
+			b[len(b)-1] = 1
+		}
+	case int64:
+		b = appendNumber(b, float64(x))
+	case float64:
+		b = appendNumber(b, x)
+	case time.Time:
+		b = append(b, tagTime)
+		b = binary.BigEndian.AppendUint64(b, uint64(x.UnixMicro())^(1<<63))
+	case string:
+		b = appendString(append(b, tagString), x)
+	default:
+		return b, false
+	}
+	if desc {
+		for i := start; i < len(b); i++ {
+			b[i] = ^b[i]
+		}
+	}
+	return b, true
+}
+
+func appendNumber(b []byte, f float64) []byte {
+	if f == 0 {
+		f = 0 // one zero, whatever its sign
+	}
+	bits := math.Float64bits(f)
+	if bits>>63 == 1 {
+		bits = ^bits
+	} else {
+		bits |= 1 << 63
+	}
+	return binary.BigEndian.AppendUint64(append(b, tagNumber), bits)
+}
+
+func appendString(b []byte, s string) []byte {
+	for i := 0; i < len(s); i++ {
+		b = append(b, s[i])
+		if s[i] == 0 {
+			b = append(b, 0xff)
+		}
+	}
+	return append(b, 0, 0)
+}

@@ -1,0 +1,308 @@
+package sqlite
+
+import (
+	"bytes"
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"parley.internal/shared/fault"
+	"parley.internal/shared/store"
+)
+
+// maxGroup is how many transactions one commit takes at most.
+const maxGroup = 256
+
+// member is a transaction that waits for the writer.
+type member struct {
+	ctx     context.Context
+	fn      func(context.Context, store.Reads) ([]store.Write, error)
+	raw     func(context.Context, *sql.Conn) error // a statement of the driver's own, in place of fn
+	result  chan error
+	err     error
+	wrote   bool
+	changes []store.Change
+}
+
+// Update implements store.Driver. Once a transaction is taken up, its caller
+// waits for the outcome whatever becomes of ctx, so that it is never told that
+// nothing happened when something did.
+func (d *Driver) Update(ctx context.Context, fn func(context.Context, store.Reads) ([]store.Write, error)) error {
+	return d.submit(&member{ctx: ctx, fn: fn, result: make(chan error, 1)})
+}
+
+func (d *Driver) submit(m *member) error {
+	select {
+	case d.queue <- m:
+	case <-m.ctx.Done():
+		return fault.From(m.ctx.Err())
+	case <-d.quit:
+		return errClosed
+	}
+	select {
+	case err := <-m.result:
+		return err
+	case <-d.done:
+		select {
+		case err := <-m.result:
+			return err
+		default:
+			return errClosed
+		}
+	}
+}
+
+var errClosed = fault.New(fault.Unavailable, "the store is closed")
+
+func (d *Driver) writeLoop() {
+	defer close(d.done)
+	for {
+		select {
+		case m := <-d.queue:
+			d.commitGroup(d.gather(m))
+		case <-d.quit:
+			for {
+				select {
+				case m := <-d.queue:
+					d.commitGroup(d.gather(m))
+				default:
+					return
+				}
+			}
+		}
+	}
+}
+
+func (d *Driver) gather(m *member) []*member {
+	group := []*member{m}
+	for len(group) < maxGroup {
+		select {
+		case m := <-d.queue:
+			group = append(group, m)
+		default:
+			return group
+		}
+	}
+	return group
+}
+
+// commitGroup runs the members and commits them with one fsync. Where the group
+// as a whole fails, each is run again alone, so that none fails for another.
+func (d *Driver) commitGroup(group []*member) {
+	if err := d.tryGroup(group); err != nil {
+		for _, m := range group {
+			if err := d.tryGroup([]*member{m}); err != nil {
+				m.err = asFault(err)
+			}
+			d.settle(m)
+		}
+		return
+	}
+	for _, m := range group {
+		d.settle(m)
+	}
+}
+
+func (d *Driver) settle(m *member) {
+	if m.err == nil {
+		d.tell(m.changes)
+	}
+	m.result <- m.err
+}
+
+// errGroup is the failure of a statement that may have left rows behind, or of
+// the transaction itself: the group cannot be committed.
+type errGroup struct{ error }
+
+func (e errGroup) Unwrap() error { return e.error }
+
+func (d *Driver) tryGroup(group []*member) error {
+	ctx := context.Background()
+	if _, err := d.conn.ExecContext(ctx, "BEGIN IMMEDIATE"); err != nil {
+		return err
+	}
+	wrote := false
+	for _, m := range group {
+		m.changes, m.wrote = nil, false
+		m.err = d.runMember(ctx, m)
+		var broken errGroup
+		if errors.As(m.err, &broken) {
+			d.rollback(ctx)
+			return broken.error
+		}
+		wrote = wrote || m.wrote
+	}
+	if !wrote {
+		d.rollback(ctx)
+		return nil
+	}
+	if _, err := d.conn.ExecContext(ctx, "COMMIT"); err != nil {
+		d.rollback(ctx)
+		return err
+	}
+	return nil
+}
+
+// rollback ends the transaction. Its error tells nothing: SQLite ends one by
+// itself where a disk is full, and then has none to roll back.
+func (d *Driver) rollback(ctx context.Context) {
+	_, _ = d.conn.ExecContext(ctx, "ROLLBACK")
+}
+
+func (d *Driver) runMember(ctx context.Context, m *member) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fault.Wrap(fault.Internal, fmt.Errorf("panic: %v", p), "a transaction's function panicked")
+		}
+	}()
+	if err := m.ctx.Err(); err != nil {
+		return fault.From(err)
+	}
+	if m.raw != nil {
+		m.wrote = true
+		if err := m.raw(ctx, d.conn); err != nil {
+			return errGroup{err}
+		}
+		return nil
+	}
+	r := reader{d, d.w}
+	writes, err := m.fn(context.WithoutCancel(m.ctx), r)
+	if err != nil {
+		return err
+	}
+	pending := make([]change, len(writes))
+	for i, w := range writes {
+		if pending[i], err = r.check(ctx, w); err != nil {
+			return err
+		}
+	}
+	for _, c := range pending {
+		if err := d.apply(ctx, c); err != nil {
+			return errGroup{err}
+		}
+		m.wrote = true
+		m.changes = append(m.changes, store.Change{Ref: c.ref, Fields: c.after})
+	}
+	return nil
+}
+
+// change is a write whose conditions hold.
+type change struct {
+	ref           store.Ref
+	def           *store.Def
+	before, after store.Fields
+}
+
+// check finds what a write will do, or refuses it; it changes nothing.
+func (r reader) check(ctx context.Context, w store.Write) (change, error) {
+	c := change{ref: w.Ref, def: w.Def}
+	var err error
+	if c.before, err = r.doc(ctx, w.Ref); err != nil {
+		return c, err
+	}
+	switch w.Action {
+	case store.Create:
+		if c.before != nil {
+			return c, fault.New(fault.Exists, "%s %q exists already", w.Def.ID(), w.Ref.ID)
+		}
+		c.after = w.Fields
+	case store.Put:
+		c.after = w.Fields
+	case store.Patch:
+		if c.before == nil {
+			return c, fault.New(fault.NotFound, "no %s with id %q", w.Def.ID(), w.Ref.ID)
+		}
+		c.after = maps.Clone(c.before)
+		if err := store.Apply(c.after, w.Edits); err != nil {
+			return c, fault.Wrap(fault.Internal, err, "patch")
+		}
+		if err := store.CheckSize(w.Ref, c.after); err != nil {
+			return c, err
+		}
+	}
+	return c, nil
+}
+
+// apply writes the rows of a change.
+func (d *Driver) apply(ctx context.Context, c change) error {
+	if c.before == nil && c.after == nil {
+		return nil
+	}
+	old, now := d.keys(c.def, c.ref, c.before), d.keys(c.def, c.ref, c.after)
+	for _, k := range old {
+		if _, kept := slices.BinarySearchFunc(now, k, bytes.Compare); !kept {
+			if _, err := d.w.delKey.ExecContext(ctx, k); err != nil {
+				return err
+			}
+		}
+	}
+	for _, k := range now {
+		if _, had := slices.BinarySearchFunc(old, k, bytes.Compare); !had {
+			if _, err := d.w.addKey.ExecContext(ctx, k, rowName(c.ref)); err != nil {
+				return err
+			}
+		}
+	}
+	var text any
+	if c.after == nil {
+		if _, err := d.w.del.ExecContext(ctx, c.ref.User, c.ref.Coll, c.ref.ID); err != nil {
+			return err
+		}
+	} else {
+		text = string(appendText(nil, c.after))
+		var purge any
+		if t, ok := c.after[store.PurgeField].(time.Time); ok {
+			purge = t.UnixMicro()
+		}
+		if _, err := d.w.put.ExecContext(ctx, c.ref.User, c.ref.Coll, c.ref.ID, text, purge); err != nil {
+			return err
+		}
+	}
+	return d.record(ctx, c, text)
+}
+
+// Purge deletes at most limit documents whose purgeAt has passed, as Firestore
+// does by itself, and says how many they were.
+func (d *Driver) Purge(ctx context.Context, schema *store.Schema, now time.Time, limit int) (int, error) {
+	rows, err := d.read.QueryContext(ctx, `SELECT u, c, id FROM docs WHERE purge IS NOT NULL AND purge <= ? ORDER BY purge LIMIT ?`, now.UnixMicro(), limit)
+	if err != nil {
+		return 0, asFault(err)
+	}
+	var due []store.Write
+	for rows.Next() {
+		w := store.Write{Action: store.Delete}
+		if err := rows.Scan(&w.Ref.User, &w.Ref.Coll, &w.Ref.ID); err != nil {
+			return 0, errors.Join(asFault(err), rows.Close())
+		}
+		if w.Def = schema.DefOf(w.Ref.Coll); w.Def != nil {
+			due = append(due, w)
+		}
+	}
+	if err := errors.Join(rows.Err(), rows.Close()); err != nil {
+		return 0, asFault(err)
+	}
+	n := 0
+	err = d.Update(ctx, func(ctx context.Context, r store.Reads) ([]store.Write, error) {
+		var writes []store.Write
+		for _, w := range due {
+			raws, err := r.Get(ctx, []store.Ref{w.Ref})
+			if err != nil {
+				return nil, err
+			}
+			// One that was given more time since it was listed lives on.
+			if raws[0] == nil {
+				continue
+			}
+			if t, ok := raws[0].Fields[store.PurgeField].(time.Time); ok && !t.After(now) {
+				writes = append(writes, w)
+			}
+		}
+		n = len(writes)
+		return writes, nil
+	})
+	return n, err
+}

@@ -1,0 +1,225 @@
+package storetest
+
+import (
+	"context"
+	"reflect"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"parley.internal/shared/fault"
+	"parley.internal/shared/store"
+)
+
+func abortsFirst(t *testing.T, db *store.DB) {
+	u := db.User("u")
+	runs := 0
+	err := u.Update(t.Context(), func(c ctx, tx *store.Tx) error {
+		runs++
+		var v item
+		f := items.Fetch("a", &v)
+		if err := store.Load(c, tx, f); err != nil {
+			return err
+		}
+		if f.Found {
+			t.Error("the aborted attempt left its document")
+		}
+		v.Count++
+		items.Put(tx, "a", v)
+		return nil
+	})
+	if err != nil || runs != 2 {
+		t.Fatalf("%d runs, %v", runs, err)
+	}
+	if v, err := items.Get(t.Context(), u, "a"); err != nil || v.Count != 1 {
+		t.Fatalf("%+v, %v", v, err)
+	}
+}
+
+func contenders(t *testing.T, db *store.DB) {
+	u := db.User("u")
+	put(t, u, map[string]item{"prize": {Status: "open"}})
+	var won, lost atomic.Int32
+	var wg sync.WaitGroup
+	for range 16 {
+		wg.Go(func() {
+			err := u.Update(t.Context(), func(c ctx, tx *store.Tx) error {
+				v, err := items.Get(c, tx, "prize")
+				if err != nil {
+					return err
+				}
+				if v.Status != "open" {
+					return fault.New(fault.Precondition, "taken")
+				}
+				v.Status, v.Count = "taken", v.Count+1
+				items.Put(tx, "prize", v)
+				return nil
+			})
+			switch {
+			case err == nil:
+				won.Add(1)
+			case fault.Is(err, fault.Precondition):
+				lost.Add(1)
+			default:
+				t.Error(err)
+			}
+		})
+	}
+	wg.Wait()
+	v, err := items.Get(t.Context(), u, "prize")
+	if won.Load() != 1 || lost.Load() != 15 || err != nil || v.Count != 1 {
+		t.Fatalf("%d won, %d lost, %+v, %v", won.Load(), lost.Load(), v, err)
+	}
+}
+
+func counters(t *testing.T, db *store.DB) {
+	u := db.User("u")
+	put(t, u, map[string]item{"n": {}})
+	var wg sync.WaitGroup
+	for range 8 {
+		wg.Go(func() {
+			for range 5 {
+				if err := u.Update(t.Context(), func(_ ctx, tx *store.Tx) error {
+					items.Patch(tx, "n", store.Add("count", 1))
+					return nil
+				}); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	wg.Wait()
+	if v, err := items.Get(t.Context(), u, "n"); err != nil || v.Count != 40 {
+		t.Fatalf("%+v, %v", v, err)
+	}
+}
+
+// following holds a writer between making its id and time and its commit: one
+// that began earlier commits later. Its number comes from the parent, inside the
+// transaction, so a reader that follows numbers still meets it.
+func following(t *testing.T, db *store.DB) {
+	u := db.User("u")
+	put(t, u, map[string]item{"fire": {}})
+	say := func(id string, made time.Time) {
+		t.Helper()
+		err := u.Update(t.Context(), func(c ctx, tx *store.Tx) error {
+			fire, err := items.Get(c, tx, "fire")
+			if err != nil {
+				return err
+			}
+			fire.Next++
+			items.Put(tx, "fire", fire)
+			messages.Under("fire").Create(tx, id, item{Next: fire.Next, CreatedAt: made})
+			return nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	seen, at := []string{}, 0
+	follow := func() {
+		t.Helper()
+		page, err := messages.Under("fire").Query(t.Context(), u, store.Query{Where: []store.Cond{store.Gt("next", at)}, Order: []string{"next"}, Limit: 10})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, d := range page.Docs {
+			seen, at = append(seen, d.ID), d.Value.Next
+		}
+	}
+	held, madeAt := "a-made-first", t0
+	say("b-made-later", t0.Add(time.Second))
+	follow()
+	say(held, madeAt)
+	say("c", t0.Add(2*time.Second))
+	follow()
+	follow()
+	if want := []string{"b-made-later", "a-made-first", "c"}; !reflect.DeepEqual(seen, want) {
+		t.Fatalf("seen %v", seen)
+	}
+}
+
+// waiting starts a wait for an open item and tells when it is over.
+func waiting(t *testing.T, db *store.DB, user string, d time.Duration) (looks func() int32, over chan error) {
+	var n atomic.Int32
+	over = make(chan error, 1)
+	u := db.User(user)
+	where := []store.Cond{store.Eq("status", "open")}
+	go func() {
+		over <- items.Wait(t.Context(), u, where, d, func(c context.Context) (bool, error) {
+			page, err := items.Query(c, u, store.Query{Where: where, Limit: 1})
+			n.Add(1)
+			return len(page.Docs) > 0, err
+		})
+	}()
+	return n.Load, over
+}
+
+// listening waits until a wait has looked a second time, which it does once its
+// listener stands.
+func listening(t *testing.T, looks func() int32) {
+	t.Helper()
+	for end := time.Now().Add(20 * time.Second); looks() < 2; {
+		if time.Now().After(end) {
+			t.Fatal("the wait never listened")
+		}
+		time.Sleep(time.Millisecond)
+	}
+}
+
+func over(t *testing.T, ch chan error) {
+	t.Helper()
+	select {
+	case err := <-ch:
+		if err != nil {
+			t.Fatal(err)
+		}
+	case <-time.After(20 * time.Second):
+		t.Fatal("the wait goes on")
+	}
+}
+
+func waitWakes(t *testing.T, db *store.DB) {
+	put(t, db.User("u"), map[string]item{"x": {Status: "closed"}})
+	looks, ended := waiting(t, db, "u", time.Minute)
+	_, ended2 := waiting(t, db, "u", time.Minute)
+	listening(t, looks)
+	put(t, db.User("other"), map[string]item{"x": {Status: "open"}})
+	put(t, db.User("u"), map[string]item{"y": {Status: "closed"}})
+	select {
+	case err := <-ended:
+		t.Fatalf("woken by what does not match: %v", err)
+	case <-time.After(50 * time.Millisecond):
+	}
+	put(t, db.User("u"), map[string]item{"x": {Status: "open"}})
+	over(t, ended)
+	over(t, ended2)
+	// What is there already needs no wait.
+	_, ended = waiting(t, db, "u", time.Minute)
+	over(t, ended)
+}
+
+func waitEnds(t *testing.T, db *store.DB) {
+	_, ended := waiting(t, db, "u", 10*time.Millisecond)
+	over(t, ended)
+	looks, ended := waiting(t, db, "u", time.Minute)
+	listening(t, looks)
+	db.Drain()
+	over(t, ended)
+	_, ended = waiting(t, db, "u", time.Minute)
+	over(t, ended)
+}
+
+func waitCap(t *testing.T, db *store.DB) {
+	for _, user := range []string{"a", "b"} {
+		looks, _ := waiting(t, db, user, time.Minute)
+		listening(t, looks)
+	}
+	_, ended := waiting(t, db, "c", time.Minute)
+	err := <-ended
+	if !fault.Is(err, fault.Unavailable) || fault.From(err).RetryAfter <= 0 {
+		t.Fatalf("a third listener: %v", err)
+	}
+	db.Drain()
+}
