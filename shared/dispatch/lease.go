@@ -1,0 +1,119 @@
+package dispatch
+
+import (
+	"strconv"
+	"time"
+
+	"parley.internal/shared/fault"
+	"parley.internal/shared/identity"
+	"parley.internal/shared/store"
+	"parley.internal/shared/task"
+)
+
+// Lease is how long a claim holds, in a document named after its task.
+type Lease struct {
+	ClaimToken int64     `json:"claimToken"`
+	ClaimedBy  string    `json:"claimedBy"`
+	LeaseUntil time.Time `json:"leaseUntil"`
+}
+
+var leases = store.Collection[Lease]{Name: "leases", AllUsers: []string{"leaseUntil"}}
+
+// Defs declares the collections of the queue.
+func Defs() []*store.Def { return []*store.Def{task.Tasks.Def(), leases.Def()} }
+
+// MaxAttempts is how often a task's lease may run out before the task has failed.
+const MaxAttempts = 5
+
+// claimant names who holds a claim: the key's program, or for an unbound key the key.
+func claimant(c identity.Caller) string {
+	if c.Bound() {
+		return c.Program
+	}
+	return "key:" + c.KeyID[:min(12, len(c.KeyID))]
+}
+
+// mayClaim says whether the caller may take the task up at all.
+func mayClaim(t *task.Task, c identity.Caller) error {
+	if t.Type != task.Work && t.Type != task.Dream && t.Type != task.Story {
+		return fault.New(fault.Precondition, "a %s is not claimed", t.Type)
+	}
+	if !c.Bound() || t.Target == task.Any || t.Target == c.Program {
+		return nil
+	}
+	for _, f := range t.Fallback {
+		if f == c.Program {
+			return nil
+		}
+	}
+	return fault.New(fault.Forbidden, "the task is for %q; this key speaks for %q", t.Target, c.Program)
+}
+
+// claim takes the task up. same says that the claim was the caller's already.
+func claim(t *task.Task, lease Lease, c identity.Caller, sessionID string, now time.Time) (same bool, err error) {
+	if err := mayClaim(t, c); err != nil {
+		return false, err
+	}
+	if t.Status == task.Active && !now.Before(lease.LeaseUntil) {
+		giveUp(t, now)
+	}
+	if t.Status == task.Active {
+		if sessionID != "" && t.SessionID == sessionID && t.ClaimedBy == claimant(c) {
+			return true, nil
+		}
+		return false, fault.New(fault.Precondition, "the task is claimed by %q until %s", t.ClaimedBy, lease.LeaseUntil.Format(time.RFC3339))
+	}
+	if t.Status != task.Created {
+		return false, fault.New(fault.Precondition, "the task is %s; only a created one can be claimed", t.Status)
+	}
+	if t.Expired(now) {
+		return false, fault.New(fault.Precondition, "the task expired at %s", t.ExpiresAt.Format(time.RFC3339))
+	}
+	if err := task.Move(t.Type, t.Status, task.Active); err != nil {
+		return false, err
+	}
+	t.Status, t.ClaimedBy, t.SessionID, t.StartedAt = task.Active, claimant(c), sessionID, now
+	t.ClaimToken++
+	t.Route()
+	return false, nil
+}
+
+// giveUp takes a task from a claimant whose lease ran out: back to created, or
+// after MaxAttempts to failed.
+func giveUp(t *task.Task, now time.Time) {
+	t.Attempts++
+	by := t.ClaimedBy
+	unclaim(t, task.Created)
+	if t.Attempts >= MaxAttempts {
+		t.Reason = "the lease ran out " + strconv.Itoa(t.Attempts) + " times, last with " + by
+		t.Outcome = task.Failed
+		t.End(task.Failed, now)
+	}
+	t.Route()
+}
+
+func unclaim(t *task.Task, s task.Status) {
+	t.Status, t.ClaimedBy, t.SessionID, t.StartedAt = s, "", "", time.Time{}
+	t.Route()
+}
+
+// held says whether the caller holds the claim that it shows a token of. A token
+// of zero was left out, which only the claiming program may do.
+func held(t *task.Task, c identity.Caller, token int64) error {
+	if t.ClaimedBy == "" {
+		return fault.New(fault.Precondition, "the task is %s and nobody holds it; claim it first", t.Status)
+	}
+	if token == 0 {
+		if c.Bound() && c.Program == t.ClaimedBy {
+			return nil
+		}
+		if !c.Bound() {
+			return fault.Field("claimToken", "is required with a key that is bound to no program")
+		}
+		return fault.New(fault.Precondition, "the task is claimed by %q; another program needs its claimToken", t.ClaimedBy)
+	}
+	if token != t.ClaimToken {
+		return fault.New(fault.Precondition, "claimToken %d is stale: the task was claimed again since", token)
+	}
+	return nil
+}

@@ -1,0 +1,174 @@
+package dispatch
+
+import (
+	"time"
+
+	"parley.internal/shared/op"
+	"parley.internal/shared/task"
+)
+
+// CreateInput is the input of create_task.
+type CreateInput struct {
+	op.Idempotency
+	Title        string           `json:"title" allow:"nonempty,max=200"`
+	Target       string           `json:"target" allow:"nonempty,max=100,pattern=name" jsonschema:"the program that should do it, or any"`
+	Instructions string           `json:"instructions,omitempty" allow:"max=32000" jsonschema:"what to do, in full"`
+	Type         task.Type        `json:"type,omitempty" allow:"enum=task|dream,default=task"`
+	Priority     task.Priority    `json:"priority,omitempty" allow:"enum=low|normal|high,default=normal"`
+	Action       string           `json:"action,omitempty" allow:"enum=interrupt|sprint|parallel|queue|backlog,default=queue"`
+	Source       string           `json:"source,omitempty" allow:"max=100" jsonschema:"who asks; a key bound to a program asks as that program"`
+	ProjectID    string           `json:"projectId,omitempty" allow:"max=100"`
+	TTL          int64            `json:"ttl,omitempty" allow:"over=0,max=31536000" jsonschema:"seconds after which it is no longer wanted"`
+	ReplyTo      string           `json:"replyTo,omitempty" allow:"max=100"`
+	ThreadID     string           `json:"threadId,omitempty" allow:"max=100"`
+	Provenance   *task.Provenance `json:"provenance,omitempty"`
+	Fallback     []string         `json:"fallback,omitempty" allow:"max=10,each=100,pattern=name" jsonschema:"programs that may claim it too"`
+	Dream        *task.DreamSpec  `json:"dream,omitempty" jsonschema:"with type dream"`
+}
+
+// CreateOutput is what create_task answers.
+type CreateOutput struct {
+	TaskID    string      `json:"taskId"`
+	Status    task.Status `json:"status"`
+	Source    string      `json:"source,omitempty"`
+	Verified  bool        `json:"verified"`
+	Target    string      `json:"target"`
+	CreatedAt time.Time   `json:"createdAt"`
+	ExpiresAt time.Time   `json:"expiresAt,omitzero"`
+}
+
+// ListInput is the input of get_tasks.
+type ListInput struct {
+	Status              task.Status `json:"status,omitempty" allow:"enum=created|active|blocked|completing|done|failed|derezzed|all,default=created"`
+	Type                task.Type   `json:"type,omitempty" allow:"enum=task|question|alert|dream|sprint|sprint-story|all,default=all" jsonschema:"alerts show only when asked for"`
+	Target              string      `json:"target,omitempty" allow:"max=100" jsonschema:"tasks for this program, for any, and those that fall back to it"`
+	Source              string      `json:"source,omitempty" allow:"max=100"`
+	Limit               int         `json:"limit,omitempty" allow:"min=1,max=50,default=10"`
+	Cursor              string      `json:"cursor,omitempty" allow:"max=2000" jsonschema:"nextCursor of the page before"`
+	WaitMs              int         `json:"waitMs,omitempty" allow:"min=0,max=55000,default=0" jsonschema:"wait this long for a first task"`
+	IncludeInstructions *bool       `json:"includeInstructions,omitempty" allow:"default=true"`
+}
+
+// ListOutput is what get_tasks answers.
+type ListOutput struct {
+	Tasks      []View `json:"tasks"`
+	NextCursor string `json:"nextCursor,omitempty"`
+}
+
+// TaskInput names a task.
+type TaskInput struct {
+	TaskID string `json:"taskId" allow:"nonempty,max=100,pattern=id"`
+}
+
+// ClaimInput is the input of claim_task.
+type ClaimInput struct {
+	TaskID       string `json:"taskId" allow:"nonempty,max=100,pattern=id"`
+	SessionID    string `json:"sessionId,omitempty" allow:"max=100" jsonschema:"claiming again with the same one returns the same claim"`
+	LeaseSeconds int    `json:"leaseSeconds,omitempty" allow:"min=30,max=86400,default=900" jsonschema:"how long the claim holds unless renewed"`
+}
+
+// ClaimOutput is what claim_task answers.
+type ClaimOutput struct {
+	View
+	ClaimToken     int64 `json:"claimToken"`
+	AlreadyClaimed bool  `json:"alreadyClaimed,omitempty"`
+}
+
+// RenewInput is the input of renew_claim.
+type RenewInput struct {
+	TaskID       string `json:"taskId" allow:"nonempty,max=100,pattern=id"`
+	ClaimToken   int64  `json:"claimToken" allow:"min=1"`
+	LeaseSeconds int    `json:"leaseSeconds,omitempty" allow:"min=30,max=86400,default=900"`
+}
+
+// RenewOutput is what renew_claim answers.
+type RenewOutput struct {
+	TaskID     string    `json:"taskId"`
+	ClaimToken int64     `json:"claimToken"`
+	LeaseUntil time.Time `json:"leaseUntil"`
+}
+
+// ReleaseInput is the input of release_task.
+type ReleaseInput struct {
+	TaskID     string `json:"taskId" allow:"nonempty,max=100,pattern=id"`
+	ClaimToken int64  `json:"claimToken" allow:"min=1"`
+	Reason     string `json:"reason,omitempty" allow:"max=500"`
+}
+
+// CompleteInput is the input of complete_task.
+type CompleteInput struct {
+	TaskID     string      `json:"taskId" allow:"nonempty,max=100,pattern=id"`
+	ClaimToken int64       `json:"claimToken,omitempty" allow:"min=1" jsonschema:"what claim_task returned; the claiming program may leave it out"`
+	Outcome    task.Status `json:"outcome,omitempty" allow:"enum=done|failed,default=done"`
+	Result     string      `json:"result,omitempty" allow:"max=4000"`
+	TokensIn   int64       `json:"tokens_in,omitempty" allow:"min=0"`
+	TokensOut  int64       `json:"tokens_out,omitempty" allow:"min=0"`
+	CostUSD    float64     `json:"cost_usd,omitempty" allow:"min=0"`
+}
+
+// CompleteOutput is what complete_task answers.
+type CompleteOutput struct {
+	View
+	AlreadyCompleted bool `json:"alreadyCompleted,omitempty"`
+}
+
+// View is a task as callers see it.
+type View struct {
+	ID           string             `json:"id"`
+	Type         task.Type          `json:"type"`
+	Title        string             `json:"title"`
+	Instructions string             `json:"instructions,omitempty"`
+	Status       task.Status        `json:"status"`
+	Priority     task.Priority      `json:"priority"`
+	Action       string             `json:"action,omitempty"`
+	Source       string             `json:"source,omitempty"`
+	Verified     bool               `json:"verified" jsonschema:"whether the source is the program of the key that asked"`
+	Target       string             `json:"target"`
+	Fallback     []string           `json:"fallback,omitempty"`
+	ProjectID    string             `json:"projectId,omitempty"`
+	ReplyTo      string             `json:"replyTo,omitempty"`
+	ThreadID     string             `json:"threadId,omitempty"`
+	Provenance   *task.Provenance   `json:"provenance,omitempty"`
+	CreatedAt    time.Time          `json:"createdAt"`
+	ExpiresAt    time.Time          `json:"expiresAt,omitzero"`
+	ClaimedBy    string             `json:"claimedBy,omitempty"`
+	SessionID    string             `json:"sessionId,omitempty"`
+	StartedAt    time.Time          `json:"startedAt,omitzero"`
+	LeaseUntil   time.Time          `json:"leaseUntil,omitzero"`
+	Attempts     int                `json:"attempts,omitempty"`
+	CompletedAt  time.Time          `json:"completedAt,omitzero"`
+	Result       string             `json:"result,omitempty"`
+	Reason       string             `json:"reason,omitempty"`
+	Usage        *task.Usage        `json:"usage,omitempty"`
+	Question     *task.QuestionPart `json:"question,omitempty"`
+	Dream        *task.DreamSpec    `json:"dream,omitempty"`
+}
+
+func view(id string, t task.Task) View {
+	return View{ID: id, Type: t.Type, Title: t.Title, Instructions: t.Instructions, Status: t.Status, Priority: t.Priority,
+		Action: t.Action, Source: t.Source, Verified: t.Verified, Target: t.Target, Fallback: t.Fallback, ProjectID: t.ProjectID,
+		ReplyTo: t.ReplyTo, ThreadID: t.ThreadID, Provenance: t.Provenance, CreatedAt: t.CreatedAt, ExpiresAt: t.ExpiresAt,
+		ClaimedBy: t.ClaimedBy, SessionID: t.SessionID, StartedAt: t.StartedAt, Attempts: t.Attempts, CompletedAt: t.CompletedAt,
+		Result: t.Result, Reason: t.Reason, Usage: t.Usage, Question: t.Question, Dream: t.Dream}
+}
+
+// Operations lists what the queue offers.
+func (s *Service) Operations() []op.Op {
+	const set = "dispatch"
+	return []op.Op{
+		op.New(op.Spec{Name: "get_tasks", Title: "List tasks", Toolset: set, Route: "GET /v1/tasks", Effect: op.Read,
+			Doc: "Look for work: tasks in the queue for a program, highest priority first, then oldest. Use it to poll for your assignments; with waitMs it waits for the first one. Filter by status, type and source."}, s.List),
+		op.New(op.Spec{Name: "get_task", Title: "Read a task", Toolset: set, Route: "GET /v1/tasks/{taskId}", Effect: op.Read,
+			Doc: "Read one task: its instructions, status, who claimed it and until when, and its result. Use it to check on a task you gave to another agent."}, s.Get),
+		op.New(op.Spec{Name: "create_task", Title: "Create a task", Toolset: set, Route: "POST /v1/tasks", Effect: op.Write, Creates: true,
+			Doc: "Hand work to another agent or program: put a task into its queue, to be claimed once. Use it to delegate, assign or schedule work; target any lets whoever is free take it."}, s.Create),
+		op.New(op.Spec{Name: "claim_task", Title: "Claim a task", Toolset: set, Route: "POST /v1/tasks/{taskId}/claim", Effect: op.Write,
+			Doc: "Take a created task up before you work on it. Exactly one agent gets it; the others are told who did. The claim holds for a lease: renew it with renew_claim, and keep the claimToken to complete the task."}, s.Claim),
+		op.New(op.Spec{Name: "renew_claim", Title: "Renew a claim", Toolset: set, Route: "POST /v1/tasks/{taskId}/renew", Effect: op.Write,
+			Doc: "Keep a claimed task while you work on it: extend its lease from now. Call it before leaseUntil; afterwards the task goes back to the queue."}, s.Renew),
+		op.New(op.Spec{Name: "release_task", Title: "Release a task", Toolset: set, Route: "POST /v1/tasks/{taskId}/release", Effect: op.Write,
+			Doc: "Give a claimed task back to the queue unfinished, so that another agent can claim it. Say why in reason."}, s.Release),
+		op.New(op.Spec{Name: "complete_task", Title: "Complete a task", Toolset: set, Route: "POST /v1/tasks/{taskId}/complete", Effect: op.Write,
+			Doc: "Finish a task that you claimed: outcome done or failed, with its result and what it cost. A stale claimToken is refused, so nobody finishes what another has taken over."}, s.Complete),
+	}
+}

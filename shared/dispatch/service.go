@@ -1,0 +1,242 @@
+package dispatch
+
+import (
+	"context"
+	"time"
+
+	"parley.internal/shared/fault"
+	"parley.internal/shared/identity"
+	"parley.internal/shared/once"
+	"parley.internal/shared/store"
+	"parley.internal/shared/task"
+)
+
+// Service is the queue of all users.
+type Service struct {
+	DB    *store.DB
+	Now   func() time.Time
+	NewID func() string
+}
+
+// Create puts a task into the queue.
+func (s *Service) Create(ctx context.Context, c identity.Caller, in CreateInput) (CreateOutput, error) {
+	var out CreateOutput
+	source, verified, err := c.SpeaksAs(in.Source)
+	if err != nil {
+		return out, err
+	}
+	if in.Dream != nil && in.Type != task.Dream {
+		return out, fault.Field("dream", "goes with type dream alone")
+	}
+	now, id := s.Now(), s.NewID()
+	t := task.Task{
+		Type: or(in.Type, task.Work), Title: in.Title, Instructions: in.Instructions, Status: task.Created,
+		Priority: or(in.Priority, task.Normal), Action: or(in.Action, "queue"), Source: source, Verified: verified,
+		Target: in.Target, Fallback: in.Fallback, ProjectID: in.ProjectID, ReplyTo: in.ReplyTo, ThreadID: in.ThreadID,
+		Provenance: in.Provenance, CreatedAt: now, Dream: in.Dream,
+	}
+	if in.TTL > 0 {
+		t.ExpiresAt = now.Add(time.Duration(in.TTL) * time.Second)
+	}
+	t.Route()
+	key := in.IdempotencyKey
+	in.IdempotencyKey = ""
+	return once.Do(ctx, s.DB.User(c.User), "create_task", key, now, in, func(_ context.Context, tx *store.Tx) (CreateOutput, error) {
+		task.Tasks.Create(tx, id, t)
+		return CreateOutput{TaskID: id, Status: t.Status, Source: source, Verified: verified, Target: t.Target, CreatedAt: now, ExpiresAt: t.ExpiresAt}, nil
+	})
+}
+
+func or[T ~string](v, def T) T {
+	if v == "" {
+		return def
+	}
+	return v
+}
+
+// List reads a page of the queue, and waits for its first task where it is told to.
+func (s *Service) List(ctx context.Context, c identity.Caller, in ListInput) (ListOutput, error) {
+	q := store.Query{Order: []string{"rank desc", "createdAt"}, Limit: in.Limit, Cursor: in.Cursor}
+	if q.Limit == 0 {
+		q.Limit = 10
+	}
+	if status := or(in.Status, task.Created); status != "all" {
+		q.Where = append(q.Where, store.Eq("status", status))
+	}
+	switch {
+	case in.Type == task.Alert:
+		q.Where = append(q.Where, store.Contains("routes", task.AlertRoute(or(in.Target, task.Everywhere))))
+	case in.Target == "":
+		q.Where = append(q.Where, store.Contains("routes", task.Everywhere))
+	default:
+		q.Where = append(q.Where, store.ContainsAny("routes", in.Target, task.Any))
+	}
+	if in.Type != "" && in.Type != "all" {
+		q.Where = append(q.Where, store.Eq("type", in.Type))
+	}
+	if in.Source != "" {
+		q.Where = append(q.Where, store.Eq("source", in.Source))
+	}
+	out := ListOutput{}
+	t := s.DB.User(c.User)
+	err := task.Tasks.Wait(ctx, t, q.Where, time.Duration(in.WaitMs)*time.Millisecond, func(ctx context.Context) (bool, error) {
+		page, err := task.Tasks.Query(ctx, t, q)
+		if err != nil {
+			return false, err
+		}
+		now := s.Now()
+		out = ListOutput{Tasks: []View{}, NextCursor: page.Next}
+		for _, d := range page.Docs {
+			if d.Value.Expired(now) {
+				continue
+			}
+			v := view(d.ID, d.Value)
+			if in.IncludeInstructions != nil && !*in.IncludeInstructions {
+				v.Instructions = ""
+			}
+			out.Tasks = append(out.Tasks, v)
+		}
+		return len(out.Tasks) > 0, nil
+	})
+	return out, err
+}
+
+// Get reads one task, with its lease where it is claimed.
+func (s *Service) Get(ctx context.Context, c identity.Caller, in TaskInput) (View, error) {
+	t, lease, err := s.load(ctx, s.DB.User(c.User), in.TaskID)
+	if err != nil {
+		return View{}, err
+	}
+	v := view(in.TaskID, t)
+	if t.Status == task.Active {
+		v.LeaseUntil = lease.LeaseUntil
+	}
+	return v, nil
+}
+
+// load reads a task and its lease at once. A missing task is NotFound.
+func (s *Service) load(ctx context.Context, r store.Reader, id string) (t task.Task, lease Lease, err error) {
+	f := task.Tasks.Fetch(id, &t)
+	if err := store.Load(ctx, r, f, leases.Fetch(id, &lease)); err != nil {
+		return t, lease, err
+	}
+	if !f.Found {
+		return t, lease, fault.New(fault.NotFound, "no task with id %q", id)
+	}
+	return t, lease, nil
+}
+
+func seconds(n int) time.Duration {
+	if n == 0 {
+		n = 900
+	}
+	return time.Duration(n) * time.Second
+}
+
+// Claim takes a task up under a lease. Of many at once, one gets it.
+func (s *Service) Claim(ctx context.Context, c identity.Caller, in ClaimInput) (ClaimOutput, error) {
+	var out ClaimOutput
+	now := s.Now()
+	err := s.DB.User(c.User).Update(ctx, func(ctx context.Context, tx *store.Tx) error {
+		t, lease, err := s.load(ctx, tx, in.TaskID)
+		if err != nil {
+			return err
+		}
+		same, err := claim(&t, lease, c, in.SessionID, now)
+		if err != nil {
+			return err
+		}
+		out = ClaimOutput{View: view(in.TaskID, t), ClaimToken: t.ClaimToken, AlreadyClaimed: same}
+		if out.LeaseUntil = lease.LeaseUntil; same {
+			return nil
+		}
+		out.LeaseUntil = now.Add(seconds(in.LeaseSeconds))
+		task.Tasks.Put(tx, in.TaskID, t)
+		leases.Put(tx, in.TaskID, Lease{ClaimToken: t.ClaimToken, ClaimedBy: t.ClaimedBy, LeaseUntil: out.LeaseUntil})
+		return nil
+	})
+	return out, err
+}
+
+// Renew gives a claim more time, counted from now.
+func (s *Service) Renew(ctx context.Context, c identity.Caller, in RenewInput) (RenewOutput, error) {
+	out := RenewOutput{TaskID: in.TaskID, ClaimToken: in.ClaimToken}
+	now := s.Now()
+	err := s.DB.User(c.User).Update(ctx, func(ctx context.Context, tx *store.Tx) error {
+		t, lease, err := s.load(ctx, tx, in.TaskID)
+		if err != nil {
+			return err
+		}
+		if err := held(&t, c, in.ClaimToken); err != nil {
+			return err
+		}
+		if !now.Before(lease.LeaseUntil) {
+			return fault.New(fault.Precondition, "the lease ran out at %s; claim the task again", lease.LeaseUntil.Format(time.RFC3339))
+		}
+		lease.LeaseUntil = now.Add(seconds(in.LeaseSeconds))
+		out.LeaseUntil = lease.LeaseUntil
+		leases.Put(tx, in.TaskID, lease)
+		return nil
+	})
+	return out, err
+}
+
+// Release gives a task back to the queue.
+func (s *Service) Release(ctx context.Context, c identity.Caller, in ReleaseInput) (View, error) {
+	var out View
+	err := s.DB.User(c.User).Update(ctx, func(ctx context.Context, tx *store.Tx) error {
+		t, _, err := s.load(ctx, tx, in.TaskID)
+		if err != nil {
+			return err
+		}
+		if err := held(&t, c, in.ClaimToken); err != nil {
+			return err
+		}
+		if err := task.Move(t.Type, t.Status, task.Created); err != nil {
+			return err
+		}
+		unclaim(&t, task.Created)
+		t.Reason = in.Reason
+		out = view(in.TaskID, t)
+		task.Tasks.Put(tx, in.TaskID, t)
+		leases.Delete(tx, in.TaskID)
+		return nil
+	})
+	return out, err
+}
+
+// Complete ends a task. The same completion again is answered like the first.
+func (s *Service) Complete(ctx context.Context, c identity.Caller, in CompleteInput) (CompleteOutput, error) {
+	var out CompleteOutput
+	now, outcome := s.Now(), or(in.Outcome, task.Done)
+	err := s.DB.User(c.User).Update(ctx, func(ctx context.Context, tx *store.Tx) error {
+		t, err := task.Tasks.Get(ctx, tx, in.TaskID)
+		if fault.Is(err, fault.NotFound) {
+			return fault.New(fault.NotFound, "no task with id %q", in.TaskID)
+		}
+		if err != nil {
+			return err
+		}
+		if err := held(&t, c, in.ClaimToken); err != nil {
+			return err
+		}
+		if t.Status == outcome && t.Result == in.Result {
+			out = CompleteOutput{View: view(in.TaskID, t), AlreadyCompleted: true}
+			return nil
+		}
+		if err := task.Move(t.Type, t.Status, outcome); err != nil {
+			return err
+		}
+		t.End(outcome, now)
+		t.Outcome, t.Result = outcome, in.Result
+		if in.TokensIn > 0 || in.TokensOut > 0 || in.CostUSD > 0 {
+			t.Usage = &task.Usage{TokensIn: in.TokensIn, TokensOut: in.TokensOut, CostUSD: in.CostUSD}
+		}
+		t.Route()
+		out = CompleteOutput{View: view(in.TaskID, t)}
+		task.Tasks.Put(tx, in.TaskID, t)
+		leases.Delete(tx, in.TaskID)
+		return nil
+	})
+	return out, err
+}

@@ -1,0 +1,131 @@
+package op
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"runtime/debug"
+	"slices"
+	"time"
+
+	"parley.internal/shared/fault"
+	"parley.internal/shared/identity"
+)
+
+// Catalogue is all operations of a server.
+type Catalogue struct {
+	ops    []*Op
+	byName map[string]*Op
+	sets   []string
+	// Log gets one line an operation; nil for none. Now is the clock of its
+	// durations, time.Now where nil.
+	Log *slog.Logger
+	Now func() time.Time
+}
+
+// NewCatalogue collects operations. It panics where two share a name, a route or
+// an alias within a toolset.
+func NewCatalogue(lists ...[]Op) *Catalogue {
+	c := &Catalogue{byName: map[string]*Op{}, Now: time.Now}
+	taken := map[string]string{}
+	claim := func(what, by string) {
+		if other, dup := taken[what]; dup {
+			panic(fmt.Sprintf("op: %s and %s share %s", other, by, what))
+		}
+		taken[what] = by
+	}
+	for _, o := range slices.Concat(lists...) {
+		claim("the name "+o.Name, o.Name)
+		if alias := o.Alias; alias != "" {
+			claim("the alias "+o.Toolset+"/"+alias, o.Name)
+		}
+		for _, r := range o.Routes() {
+			claim("the route "+pathParam.ReplaceAllString(r.Route, "{}"), o.Name)
+		}
+		c.ops = append(c.ops, &o)
+		c.byName[o.Name] = &o
+		if !slices.Contains(c.sets, o.Toolset) {
+			c.sets = append(c.sets, o.Toolset)
+		}
+	}
+	return c
+}
+
+// Ops lists the operations in the order of their definition.
+func (c *Catalogue) Ops() []*Op { return c.ops }
+
+// Toolsets lists the toolsets in the order of their definition.
+func (c *Catalogue) Toolsets() []string { return c.sets }
+
+// Op is the operation of the name, or nil.
+func (c *Catalogue) Op(name string) *Op { return c.byName[name] }
+
+// Call is one call of an operation.
+type Call struct {
+	Caller identity.Caller
+	// Args is a JSON object.
+	Args json.RawMessage
+	// Transport is "mcp" or "rest", RequestID the request's; both for the log.
+	Transport, RequestID string
+}
+
+// Result is what a call came to.
+type Result struct {
+	// Data is the output as JSON.
+	Data json.RawMessage
+	// Coerced says what of the input was read as another type.
+	Coerced []string
+}
+
+// Call checks whether the caller may, reads the input, runs the operation and
+// writes one line to the log. Its error is a fault; a panic is an Internal one.
+func (c *Catalogue) Call(ctx context.Context, o *Op, call Call) (res Result, err error) {
+	start := c.Now()
+	defer func() { c.log(ctx, o, call, start, err) }()
+	if err := o.MayCall(call.Caller); err != nil {
+		return res, err
+	}
+	args, coerced, err := o.schema.check(call.Args)
+	if err != nil {
+		return res, err
+	}
+	out, err := protect(func() (any, error) { return o.call(ctx, call.Caller, args) })
+	if err != nil {
+		return res, err
+	}
+	data, err := json.Marshal(out)
+	if err != nil {
+		return res, fault.Wrap(fault.Internal, err, "output")
+	}
+	return Result{Data: data, Coerced: coerced}, nil
+}
+
+func protect(fn func() (any, error)) (out any, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fault.Wrap(fault.Internal, fmt.Errorf("panic: %v\n%s", p, debug.Stack()), "internal error")
+		}
+	}()
+	return fn()
+}
+
+func (c *Catalogue) log(ctx context.Context, o *Op, call Call, start time.Time, err error) {
+	if c.Log == nil {
+		return
+	}
+	level, attrs := slog.LevelInfo, []slog.Attr{
+		slog.String("op", o.Name), slog.String("transport", call.Transport), slog.String("requestId", call.RequestID),
+		slog.String("user", call.Caller.User), slog.String("program", call.Caller.Program),
+		slog.Duration("took", c.Now().Sub(start)),
+	}
+	if err != nil {
+		f := fault.From(err)
+		attrs = append(attrs, slog.String("fault", f.Kind.Code()))
+		if f.Kind == fault.Internal || f.Kind == fault.Unavailable {
+			// The cause is for the operator; an input is not repeated in the log.
+			level, attrs = slog.LevelError, append(attrs, slog.String("cause", err.Error()))
+		}
+	}
+	c.Log.LogAttrs(ctx, level, "operation", attrs...)
+}

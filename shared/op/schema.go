@@ -1,0 +1,152 @@
+package op
+
+import (
+	"encoding/json"
+	"fmt"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/google/jsonschema-go/jsonschema"
+)
+
+// The tag "allow" bounds a field, its parts parted by commas:
+//
+//	min=1 max=50       a number's range; max is a text's characters or a list's length
+//	over=0             a number's exclusive minimum
+//	each=100           the characters of a list's members
+//	enum=a|b           the values
+//	default=x          what a missing value means
+//	pattern=id         one of the named patterns below
+//	nonempty           a text or list that may not be empty
+
+var patterns = map[string]string{
+	// What can be the id of a document made here or given by a caller.
+	"id": `^[A-Za-z0-9][A-Za-z0-9._:~-]*$`,
+	// What can name a user or program.
+	"name": `^[A-Za-z0-9][A-Za-z0-9._-]*$`,
+	// A recipient: a program, "all" or "group:name".
+	"target": `^(group:)?[A-Za-z0-9][A-Za-z0-9._-]*$`,
+}
+
+// schemaFor is the published schema of a type: an object at the root, one type
+// everywhere, no references.
+func schemaFor(t reflect.Type, output bool) (*jsonschema.Schema, error) {
+	s, err := jsonschema.ForType(t, &jsonschema.ForOptions{TypeSchemas: map[reflect.Type]*jsonschema.Schema{
+		reflect.TypeFor[json.RawMessage](): {Type: "object"},
+		reflect.TypeFor[time.Time]():       {Type: "string", Format: "date-time"},
+	}})
+	if err != nil {
+		return nil, err
+	}
+	return s, shape(s, t, output, "")
+}
+
+func shape(s *jsonschema.Schema, t reflect.Type, output bool, at string) error {
+	for t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	if len(s.Types) > 0 {
+		s.Types = slices.DeleteFunc(s.Types, func(n string) bool { return n == "null" })
+		s.Type, s.Types = s.Types[0], nil
+	}
+	if s.Type == "" {
+		return fmt.Errorf("%s: a %v has no one type", at, t)
+	}
+	switch {
+	case s.Items != nil:
+		return shape(s.Items, t.Elem(), output, at+"[]")
+	case t.Kind() == reflect.Map && s.AdditionalProperties != nil:
+		return shape(s.AdditionalProperties, t.Elem(), output, at+".*")
+	case t.Kind() != reflect.Struct || s.Type != "object":
+		return nil
+	}
+	if s.Properties == nil {
+		s.Properties = map[string]*jsonschema.Schema{}
+	}
+	if output {
+		s.AdditionalProperties = nil
+	}
+	for _, f := range reflect.VisibleFields(t) {
+		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+		p := s.Properties[name]
+		if p == nil || f.Anonymous {
+			continue
+		}
+		if err := shape(p, f.Type, output, at+"."+name); err != nil {
+			return err
+		}
+		if err := bound(p, f.Tag.Get("allow")); err != nil {
+			return fmt.Errorf("%s.%s: %w", at, name, err)
+		}
+	}
+	return nil
+}
+
+func bound(s *jsonschema.Schema, tag string) error {
+	if tag == "" {
+		return nil
+	}
+	for part := range strings.SplitSeq(tag, ",") {
+		key, value, _ := strings.Cut(part, "=")
+		if err := boundBy(s, key, value); err != nil {
+			return fmt.Errorf("allow %q: %w", part, err)
+		}
+	}
+	return nil
+}
+
+func boundBy(s *jsonschema.Schema, key, value string) error {
+	number, numErr := strconv.ParseFloat(value, 64)
+	count := int(number)
+	switch key {
+	case "min":
+		s.Minimum = &number
+	case "over":
+		s.ExclusiveMinimum = &number
+	case "max":
+		switch s.Type {
+		case "string":
+			s.MaxLength = &count
+		case "array":
+			s.MaxItems = &count
+		default:
+			s.Maximum = &number
+		}
+	case "each":
+		s.Items.MaxLength = &count
+	case "enum":
+		numErr = nil
+		for v := range strings.SplitSeq(value, "|") {
+			s.Enum = append(s.Enum, v)
+		}
+	case "default":
+		numErr = nil
+		s.Default = json.RawMessage(value)
+		if s.Type == "string" {
+			s.Default, numErr = json.Marshal(value)
+		}
+	case "pattern":
+		numErr = nil
+		target := s
+		if s.Items != nil {
+			target = s.Items
+		}
+		if target.Pattern = patterns[value]; target.Pattern == "" {
+			return fmt.Errorf("no such pattern")
+		}
+	case "nonempty":
+		numErr = nil
+		one := 1
+		if s.Type == "array" {
+			s.MinItems = &one
+		} else {
+			s.MinLength = &one
+		}
+	default:
+		return fmt.Errorf("no such bound")
+	}
+	return numErr
+}

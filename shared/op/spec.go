@@ -1,0 +1,195 @@
+package op
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"reflect"
+	"regexp"
+	"strings"
+
+	"parley.internal/shared/fault"
+	"parley.internal/shared/identity"
+)
+
+// Effect is what an operation does to the data.
+type Effect int
+
+// The effects.
+const (
+	// Read changes nothing.
+	Read Effect = iota
+	// Consume reads and marks what was read. For a read-only caller it is a plain read.
+	Consume
+	// Write adds or changes.
+	Write
+	// Destroy takes something away for good.
+	Destroy
+)
+
+// Audience is whose keys an operation serves.
+type Audience int
+
+// The audiences.
+const (
+	Anyone Audience = iota
+	// Humans are keys of the kind human.
+	Humans
+	// Admins are humans, and keys with the scope admin.
+	Admins
+)
+
+// Compat is a further REST route of an operation, kept for clients of the
+// reference. Set fixes inputs that the route implies.
+type Compat struct {
+	Route string
+	Set   map[string]any
+}
+
+// Spec describes an operation.
+type Spec struct {
+	// Name is unique in the catalogue, snake_case, at most 40 characters.
+	Name string
+	// Title is the name for people.
+	Title string
+	// Toolset is the set that the operation belongs to.
+	Toolset string
+	// Alias is the tool's name on the endpoint of its toolset alone, where the
+	// reference knows it by another; unique in the toolset.
+	Alias string
+	// Route is the method and path, "POST /v1/tasks/{taskId}/claim".
+	Route  string
+	Compat []Compat
+	// Doc says what it does and when to use it, in words that an agent searches for.
+	Doc    string
+	Effect Effect
+	For    Audience
+	// Creates makes REST answer 201.
+	Creates bool
+	// RESTOnly keeps it from being an MCP tool.
+	RESTOnly bool
+}
+
+// Idempotency is embedded in the input of an operation that may be repeated
+// safely: for 24 hours the same user, operation and key get the first result again.
+type Idempotency struct {
+	IdempotencyKey string `json:"idempotencyKey,omitempty" allow:"max=100" jsonschema:"repeat the call with the same key and it happens once; kept for 24 hours"`
+}
+
+// Key is the idempotency key, empty for none.
+func (i Idempotency) Key() string { return i.IdempotencyKey }
+
+type idempotent interface{ Key() string }
+
+// Op is an operation that can be called. Make one with [New].
+type Op struct {
+	Spec
+	// Idempotent says that the input has an idempotencyKey.
+	Idempotent bool
+	// Input and Output are the published schemas, as JSON.
+	Input, Output json.RawMessage
+
+	schema *compiled
+	call   func(ctx context.Context, caller identity.Caller, args json.RawMessage) (any, error)
+}
+
+var (
+	namePattern  = regexp.MustCompile(`^[a-z][a-z0-9_]{0,39}$`)
+	routePattern = regexp.MustCompile(`^(GET|POST|PUT|PATCH|DELETE) (/v1(/[a-z]+|/\{[A-Za-z_]+\})+)$`)
+	pathParam    = regexp.MustCompile(`\{([A-Za-z_]+)\}`)
+)
+
+// New defines an operation. It panics where the spec or the types break a rule,
+// which any start or test of the program shows.
+func New[I, O any](spec Spec, fn func(context.Context, identity.Caller, I) (O, error)) Op {
+	o := Op{Spec: spec}
+	if err := o.build(reflect.TypeFor[I](), reflect.TypeFor[O]()); err != nil {
+		panic(fmt.Sprintf("op %s: %v", spec.Name, err))
+	}
+	var zero I
+	_, o.Idempotent = any(zero).(idempotent)
+	o.call = func(ctx context.Context, caller identity.Caller, args json.RawMessage) (any, error) {
+		var in I
+		if err := json.Unmarshal(args, &in); err != nil {
+			return nil, fault.Wrap(fault.Invalid, err, "the input does not fit")
+		}
+		return fn(ctx, caller, in)
+	}
+	return o
+}
+
+func (o *Op) build(in, out reflect.Type) error {
+	if !namePattern.MatchString(o.Name) || (o.Alias != "" && !namePattern.MatchString(o.Alias)) {
+		return fmt.Errorf("a name is snake_case and at most 40 characters")
+	}
+	if o.Doc == "" || o.Title == "" || o.Toolset == "" {
+		return fmt.Errorf("doc, title and toolset are required")
+	}
+	for _, r := range o.Routes() {
+		if !routePattern.MatchString(r.Route) {
+			return fmt.Errorf("%q is not a route", r.Route)
+		}
+	}
+	if in.Kind() != reflect.Struct || out.Kind() != reflect.Struct {
+		return fmt.Errorf("input and output are structs")
+	}
+	input, err := schemaFor(in, false)
+	if err != nil {
+		return fmt.Errorf("input: %w", err)
+	}
+	for _, p := range o.PathParams() {
+		if input.Properties[p] == nil {
+			return fmt.Errorf("the route's %s is not a field of the input", p)
+		}
+	}
+	output, err := schemaFor(out, true)
+	if err != nil {
+		return fmt.Errorf("output: %w", err)
+	}
+	if o.Input, err = json.Marshal(input); err != nil {
+		return err
+	}
+	if o.Output, err = json.Marshal(output); err != nil {
+		return err
+	}
+	o.schema, err = compile(o.Name, o.Input, input)
+	return err
+}
+
+// Routes are the operation's own route and those kept for compatibility.
+func (o *Op) Routes() []Compat {
+	return append([]Compat{{Route: o.Route}}, o.Compat...)
+}
+
+// PathParams are the inputs that stand in the path of its own route.
+func (o *Op) PathParams() []string { return PathParams(o.Route) }
+
+// PathParams are the inputs that stand in a route's path.
+func PathParams(route string) []string {
+	var out []string
+	for _, m := range pathParam.FindAllStringSubmatch(route, -1) {
+		out = append(out, m[1])
+	}
+	return out
+}
+
+// Method and Path split a route.
+func Method(route string) string { m, _, _ := strings.Cut(route, " "); return m }
+
+// Path is the route's path, with {parameters}.
+func Path(route string) string { _, p, _ := strings.Cut(route, " "); return p }
+
+// MayCall says why the caller may not call the operation, or nil.
+func (o *Op) MayCall(c identity.Caller) error {
+	switch {
+	case !c.InToolset(o.Toolset):
+		return fault.New(fault.Forbidden, "this key may not use the toolset %s; its scopes are %s", o.Toolset, strings.Join(c.Scopes, ", "))
+	case o.For == Humans && !c.IsHuman():
+		return fault.New(fault.Forbidden, "%s is for a human: use a key of the kind human", o.Name)
+	case o.For == Admins && !c.IsHuman() && !c.IsAdmin():
+		return fault.New(fault.Forbidden, "%s is for a human's key or one with the scope admin", o.Name)
+	case o.Effect >= Write && !c.CanWrite():
+		return fault.New(fault.Forbidden, "%s changes data, and this key or endpoint is read-only", o.Name)
+	}
+	return nil
+}

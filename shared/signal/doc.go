@@ -1,0 +1,7 @@
+// Package signal asks a human and brings the answer back to the agent.
+//
+// A question is a task of type question for the target user, so it stands in the
+// same collection and under the same lifecycle as all work. It is answered once,
+// by a person, and an agent that waits is woken by the answer. The package imports
+// no other domain.
+package signal

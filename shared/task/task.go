@@ -1,0 +1,162 @@
+package task
+
+import (
+	"slices"
+	"time"
+
+	"parley.internal/shared/store"
+)
+
+// Type says what a task is.
+type Type string
+
+// The types.
+const (
+	Work     Type = "task"
+	Question Type = "question"
+	Alert    Type = "alert"
+	Dream    Type = "dream"
+	Sprint   Type = "sprint"
+	Story    Type = "sprint-story"
+)
+
+// Priority orders a queue.
+type Priority string
+
+// The priorities.
+const (
+	Low    Priority = "low"
+	Normal Priority = "normal"
+	High   Priority = "high"
+)
+
+// Rank is the priority as the number that orders queues: high first.
+func (p Priority) Rank() int {
+	switch p {
+	case High:
+		return 2
+	case Low:
+		return 0
+	}
+	return 1
+}
+
+// Provenance is what an author says of how a text came about.
+type Provenance struct {
+	Model      string  `json:"model,omitempty" allow:"max=100"`
+	CostTokens float64 `json:"cost_tokens,omitempty" allow:"min=0"`
+	Confidence float64 `json:"confidence,omitempty" allow:"min=0,max=1"`
+}
+
+// DreamSpec is what a dream may do.
+type DreamSpec struct {
+	Agent        string  `json:"agent,omitempty" allow:"max=100" jsonschema:"the agent that dreams"`
+	BudgetCapUSD float64 `json:"budget_cap_usd,omitempty" allow:"min=0" jsonschema:"what it may cost at most, in US dollars"`
+	Branch       string  `json:"branch,omitempty" allow:"max=200" jsonschema:"the branch to work on"`
+	TimeoutHours float64 `json:"timeout_hours,omitempty" allow:"over=0,max=168"`
+}
+
+// QuestionPart is the question that a task of that type asks.
+type QuestionPart struct {
+	Content    string    `json:"content"`
+	Options    []string  `json:"options"`
+	Response   string    `json:"response,omitempty"`
+	AnsweredAt time.Time `json:"answeredAt,omitzero"`
+	AnsweredBy string    `json:"answeredBy,omitempty"`
+}
+
+// Usage is what a task cost, as the one who completed it says.
+type Usage struct {
+	TokensIn  int64   `json:"tokens_in,omitempty"`
+	TokensOut int64   `json:"tokens_out,omitempty"`
+	CostUSD   float64 `json:"cost_usd,omitempty"`
+}
+
+// Task is a document of the collection.
+type Task struct {
+	Type         Type        `json:"type"`
+	Title        string      `json:"title"`
+	Instructions string      `json:"instructions,omitempty"`
+	Status       Status      `json:"status"`
+	Priority     Priority    `json:"priority"`
+	Rank         int         `json:"rank"`
+	Action       string      `json:"action,omitempty"`
+	Source       string      `json:"source,omitempty"`
+	Verified     bool        `json:"verified"`
+	Target       string      `json:"target"`
+	Fallback     []string    `json:"fallback,omitempty"`
+	Routes       []string    `json:"routes"`
+	ProjectID    string      `json:"projectId,omitempty"`
+	ReplyTo      string      `json:"replyTo,omitempty"`
+	ThreadID     string      `json:"threadId,omitempty"`
+	Context      string      `json:"context,omitempty"`
+	Provenance   *Provenance `json:"provenance,omitempty"`
+	CreatedAt    time.Time   `json:"createdAt"`
+	ExpiresAt    time.Time   `json:"expiresAt,omitzero"`
+
+	ClaimedBy   string    `json:"claimedBy,omitempty"`
+	SessionID   string    `json:"sessionId,omitempty"`
+	StartedAt   time.Time `json:"startedAt,omitzero"`
+	ClaimToken  int64     `json:"claimToken"`
+	Attempts    int       `json:"attempts"`
+	CompletedAt time.Time `json:"completedAt,omitzero"`
+	Outcome     Status    `json:"outcome,omitempty"`
+	Result      string    `json:"result,omitempty"`
+	Reason      string    `json:"reason,omitempty"`
+	Usage       *Usage    `json:"usage,omitempty"`
+
+	Question *QuestionPart `json:"question,omitempty"`
+	Dream    *DreamSpec    `json:"dream,omitempty"`
+
+	PurgeAt time.Time `json:"purgeAt,omitzero"`
+}
+
+// Retention is how long a task is kept after its end.
+const Retention = 30 * 24 * time.Hour
+
+// Tasks is the collection. A queue is read by status and route, high priority
+// first, then oldest; type and source narrow it by indexes of the same order.
+var Tasks = store.Collection[Task]{Name: "tasks", Indexes: []string{
+	"status,routes[],rank desc,createdAt", "routes[],rank desc,createdAt",
+	"type,rank desc,createdAt", "source,rank desc,createdAt",
+}, Unindexed: []string{"instructions", "result", "context", "title", "question"}}
+
+// Any is the target of a task that anyone may claim.
+const Any = "any"
+
+// Everywhere is the route of everything that shows in an unfiltered queue.
+const Everywhere = "*"
+
+// Route fills in the routes by which queues find the task: its target, those it
+// falls back to, and everywhere. An alert shows only to who asks for alerts.
+func (t *Task) Route() {
+	t.Rank = t.Priority.Rank()
+	t.Routes = []string{Everywhere, t.Target}
+	switch t.Type {
+	case Alert:
+		t.Routes = []string{AlertRoute(Everywhere), AlertRoute(t.Target)}
+	case Question:
+		t.Routes = append(t.Routes, QuestionRoute(""), QuestionRoute(t.Status))
+	}
+	for _, f := range t.Fallback {
+		if !slices.Contains(t.Routes, f) {
+			t.Routes = append(t.Routes, f)
+		}
+	}
+}
+
+// AlertRoute is the route of alerts to a target.
+func AlertRoute(target string) string { return "alert:" + target }
+
+// QuestionRoute is the route of questions in a status, of all for none.
+func QuestionRoute(s Status) string { return "question:" + string(s) }
+
+// Expired says whether the task was not taken up in time.
+func (t *Task) Expired(now time.Time) bool {
+	return t.Status == Created && !t.ExpiresAt.IsZero() && !now.Before(t.ExpiresAt)
+}
+
+// End settles a task in its last status.
+func (t *Task) End(s Status, now time.Time) {
+	t.Status, t.CompletedAt, t.PurgeAt = s, now, now.Add(Retention)
+}
