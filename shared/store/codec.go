@@ -180,7 +180,8 @@ func encodeEdits(edits []Edit) ([]Edit, error) {
 // Set is the edit that gives a field a value.
 func Set(field string, v any) Edit { return Edit{Field: field, Value: v} }
 
-// Add is the edit that adds n to a number, counting a missing one as zero.
+// Add is the edit that adds n to a number, counting a missing one as zero. What
+// it does to a field that holds anything else is the driver's.
 func Add(field string, n int64) Edit { return Edit{Field: field, Add: n, IsAdd: true} }
 
 // Unset is the edit that removes a field.

@@ -6,6 +6,7 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
+	"strconv"
 	"strings"
 	"time"
 
@@ -64,7 +65,7 @@ func cursorValue(v any) string {
 	case int64:
 		return fmt.Sprintf("i%d", x)
 	case float64:
-		return fmt.Sprintf("f%x", x)
+		return "f" + strconv.FormatFloat(x, 'x', -1, 64)
 	case time.Time:
 		return fmt.Sprintf("t%d", x.UnixMicro())
 	case string:
@@ -83,17 +84,18 @@ func parseCursorValue(s string) (any, error) {
 	case "s":
 		return rest, nil
 	case "i", "t":
-		var i int64
-		if n, err := fmt.Sscanf(rest, "%d", &i); n != 1 || err != nil {
-			return nil, fmt.Errorf("not a number")
+		i, err := strconv.ParseInt(rest, 10, 64)
+		if err != nil || kind == "i" {
+			return i, err
 		}
-		if kind == "t" {
-			return time.UnixMicro(i).UTC(), nil
+		// The years 1 to 9999, which is what a store keeps.
+		if t := time.UnixMicro(i).UTC(); t.Year() >= 1 && t.Year() <= 9999 {
+			return t, nil
 		}
-		return i, nil
+		return nil, fmt.Errorf("no time that can be kept")
 	case "f":
-		var f float64
-		if n, err := fmt.Sscanf(rest, "%g", &f); n != 1 || err != nil || f != f {
+		f, err := strconv.ParseFloat(rest, 64)
+		if err != nil || f != f {
 			return nil, fmt.Errorf("not a number")
 		}
 		return f, nil

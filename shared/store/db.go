@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 
@@ -179,6 +180,9 @@ func (tx *Tx) add(w Write, err error) {
 	if err == nil && w.Fields != nil {
 		err = CheckSize(w.Ref, w.Fields)
 	}
+	if err == nil && reserved(w) {
+		err = fault.New(fault.Internal, "store: the field %s is the driver's", ChangedField)
+	}
 	for _, other := range tx.writes {
 		if err == nil && other.Ref == w.Ref {
 			err = fault.New(fault.Internal, "store: two writes to %s/%s in a transaction", w.Ref.Coll, w.Ref.ID)
@@ -204,4 +208,13 @@ func (s *Schema) DefOf(path string) *Def {
 		}
 	}
 	return nil
+}
+
+// ChangedField is a top-level field that a driver may keep in a document to find
+// what changed. No document has one of its own.
+const ChangedField = "changedAt"
+
+func reserved(w Write) bool {
+	_, has := w.Fields[ChangedField]
+	return has || slices.ContainsFunc(w.Edits, func(e Edit) bool { return e.Field == ChangedField })
 }

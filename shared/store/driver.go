@@ -96,9 +96,9 @@ type Driver interface {
 	// it returns. fn runs again after contention. Where fn reads nothing, no
 	// transaction is begun.
 	Update(ctx context.Context, fn func(ctx context.Context, r Reads) ([]Write, error)) error
-	// Watch calls tell for every change to the collection that is committed
-	// after Watch has returned, until stop is called or it has told Lost. tell
-	// must not block.
+	// Watch calls tell for every document of the collection that is written after
+	// Watch has returned, until stop is called or it has told Lost; of deletions it
+	// tells what it hears. tell must not block.
 	Watch(ctx context.Context, user, coll string, def *Def, tell func(Change)) (stop func(), err error)
 	Close() error
 }

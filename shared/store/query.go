@@ -19,7 +19,8 @@ const maxAny = 30
 // indexes end in the same order, their equalities add up.
 type Query struct {
 	Where []Cond
-	// Order is fields as in an index, "rank desc"; the id decides between equals.
+	// Order is fields as in an index, "rank desc"; between equals the id decides,
+	// in the direction of the last field.
 	Order []string
 	// Limit is 1 to [MaxLimit].
 	Limit int

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/base64"
 	"fmt"
-	"math/rand/v2"
 	"time"
 
 	hi "cloud.google.com/go/firestore"
@@ -27,10 +26,6 @@ type snapshot struct {
 	at      time.Time
 	err     error
 }
-
-// lifetime is how long a listener stands before it is replaced. By chance, so
-// that those who began together do not all move at once.
-func lifetime() time.Duration { return maxAge - rand.N(maxAge/5) }
 
 // listen starts a listener. Its snapshots must be taken until it is stopped.
 func (d *Driver) listen(ctx context.Context, user, coll string) *listener {

@@ -59,6 +59,7 @@ type Driver struct {
 	closed   bool
 	listens  *hi.Client
 	watchers map[*watcher]struct{}
+	renew    renewal
 	moving   chan struct{} // a place for each listener that is being replaced
 	skew     atomic.Int64  // the server's clock less ours, nanoseconds
 }
@@ -85,6 +86,7 @@ func Open(ctx context.Context, opts Options) (*Driver, error) {
 			"google-cloud-resource-prefix", "projects/"+opts.Project+"/databases/"+opts.Database,
 			"x-goog-request-params", "project_id="+url.QueryEscape(opts.Project)+"&database_id="+url.QueryEscape(opts.Database)),
 		watchers: map[*watcher]struct{}{},
+		renew:    renewals,
 		moving:   make(chan struct{}, 8),
 	}
 	clientOpts, err := opts.client(connections)

@@ -43,8 +43,8 @@ func orders(order []store.Field) []*firestorepb.StructuredQuery_Order {
 }
 
 // tiesDescend says how documents that are equal in an order follow each other:
-// by id, upwards. The generated indexes must end in the same direction.
-func tiesDescend([]store.Field) bool { return false }
+// by id, in the direction of the last field, because that is how an index ends.
+func tiesDescend(order []store.Field) bool { return len(order) > 0 && order[len(order)-1].Desc }
 
 func direction(desc bool) firestorepb.StructuredQuery_Direction {
 	if desc {

@@ -19,7 +19,7 @@ const (
 	maxSilences = 3
 
 	firstPause = 25 * time.Millisecond
-	longPause  = 2 * time.Second
+	longPause  = time.Second
 )
 
 // backoff is how long to wait before the next try: doubled each time, and half
@@ -78,9 +78,7 @@ func (a *attempt) run(ctx context.Context, fn work) (failure, error) {
 	switch {
 	case a.broken != nil:
 		// Whatever fn made of it: this transaction cannot commit.
-		if a.fate != aborted {
-			a.rollback()
-		}
+		a.rollback()
 		return a.fate, a.broken
 	case err != nil || len(writes) == 0:
 		a.rollback()
@@ -101,12 +99,12 @@ func (a *attempt) commit(ctx context.Context, writes []store.Write) (failure, er
 	if err == nil {
 		return final, nil
 	}
+	a.rollback()
 	fate := classify(err)
 	if fate == aborted {
 		return aborted, err
 	}
-	a.rollback()
-	if refused := a.d.refusal(err, writes); refused != nil {
+	if refused := refusal(err, writes); refused != nil {
 		return final, refused
 	}
 	if fate == transient {
@@ -118,8 +116,9 @@ func (a *attempt) commit(ctx context.Context, writes []store.Write) (failure, er
 	return final, err
 }
 
-// rollback frees what the transaction holds, off the caller's path: it is a
-// courtesy, and the server would do it later by itself.
+// rollback frees what the transaction holds, off the caller's path: the server
+// would do it later by itself, while others wait. It does no harm to one that the
+// server gave up, and the next attempt may still name it.
 func (a *attempt) rollback() {
 	if a.tx == nil {
 		return

@@ -14,7 +14,7 @@ import (
 )
 
 // changedField is set to the server's time by every write, for listeners.
-const changedField = "changedAt"
+const changedField = store.ChangedField
 
 func encodeValue(v any) (*firestorepb.Value, error) {
 	switch x := v.(type) {

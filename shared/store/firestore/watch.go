@@ -2,6 +2,7 @@ package firestore
 
 import (
 	"context"
+	"math/rand/v2"
 	"sync"
 	"time"
 
@@ -17,13 +18,21 @@ import (
 // replaced by one with a newer bound.
 const (
 	margin    = 10 * time.Second
-	maxHeard  = 500
-	maxAge    = 10 * time.Minute
-	minAge    = 30 * time.Second
 	startTime = 20 * time.Second
 	// maxSkew is how far our clock may be off before the bound heeds it.
 	maxSkew = margin / 2
 )
+
+// renewal says when a listener is replaced.
+type renewal struct {
+	heard          int           // it holds more documents than that,
+	settled        time.Duration // and is older than this; or
+	maxAge, chance time.Duration // it has this age, less by chance, so that not all move at once
+}
+
+var renewals = renewal{heard: 500, settled: 30 * time.Second, maxAge: 10 * time.Minute, chance: 2 * time.Minute}
+
+func (r renewal) lifetime() time.Duration { return r.maxAge - rand.N(r.chance) }
 
 type watcher struct {
 	d          *Driver
@@ -93,7 +102,7 @@ func (w *watcher) stop() {
 func (w *watcher) begin(ctx context.Context) (*listener, error) {
 	ctx, cancel := context.WithTimeout(ctx, startTime)
 	defer cancel()
-	for {
+	for again := false; ; again = true {
 		l := w.d.listen(w.ctx, w.user, w.coll)
 		select {
 		case s := <-l.snaps:
@@ -101,7 +110,7 @@ func (w *watcher) begin(ctx context.Context) (*listener, error) {
 				l.stop()
 				return nil, w.d.toFault(ctx, s.err)
 			}
-			if !w.d.heedClock(l.bound, s.at) {
+			if late := w.d.heedClock(l.bound, s.at); !late || again {
 				l.first = s
 				return l, nil
 			}
@@ -118,12 +127,14 @@ func (w *watcher) begin(ctx context.Context) (*listener, error) {
 
 // heedClock says whether a bound was too late by the server's clock, and learns
 // how far ours is off.
-func (d *Driver) heedClock(bound, server time.Time) bool {
-	if server.IsZero() || server.Sub(bound) >= margin-maxSkew {
+func (d *Driver) heedClock(bound, server time.Time) (late bool) {
+	if server.IsZero() {
 		return false
 	}
-	d.skew.Store(int64(time.Until(server)))
-	return true
+	if off := server.Sub(d.now()); off.Abs() > maxSkew {
+		d.skew.Store(int64(time.Until(server)))
+	}
+	return server.Sub(bound) < margin-maxSkew
 }
 
 // now is the server's time, as far as is known.
@@ -131,14 +142,16 @@ func (d *Driver) now() time.Time { return time.Now().Add(time.Duration(d.skew.Lo
 
 // follow tells what listeners hear until the watcher is stopped or one fails.
 func (w *watcher) follow(l *listener) {
-	defer close(w.done)
-	defer w.d.dismiss(w)
-	defer w.cancel()
-	age := time.NewTimer(lifetime())
-	defer age.Stop()
+	age := time.NewTimer(w.d.renew.lifetime())
 	moved := make(chan *listener)
 	var moving sync.WaitGroup
-	defer moving.Wait()
+	defer func() {
+		age.Stop()
+		w.cancel()
+		moving.Wait()
+		w.d.dismiss(w)
+		close(w.done)
+	}()
 	busy := false
 	move := func() {
 		if !busy {
@@ -161,14 +174,14 @@ func (w *watcher) follow(l *listener) {
 				return
 			}
 			w.pass(s.changes)
-			if s.size > maxHeard && time.Since(l.begun) > minAge {
+			if s.size > w.d.renew.heard && time.Since(l.begun) > w.d.renew.settled {
 				move()
 			}
 		case <-age.C:
 			move()
 		case next := <-moved:
 			busy = false
-			age.Reset(lifetime())
+			age.Reset(w.d.renew.lifetime())
 			if next != nil {
 				// What the old one had not told yet is among what the new one found.
 				l.stop()

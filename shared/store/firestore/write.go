@@ -1,6 +1,7 @@
 package firestore
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
@@ -26,9 +27,6 @@ func (d *Driver) commitRequest(writes []store.Write, tx []byte) (*firestorepb.Co
 func (d *Driver) write(w store.Write) (*firestorepb.Write, error) {
 	if w.Action == store.Delete {
 		return &firestorepb.Write{Operation: &firestorepb.Write_Delete{Delete: d.name(w.Ref)}}, nil
-	}
-	if _, taken := w.Fields[changedField]; taken || slices.ContainsFunc(w.Edits, func(e store.Edit) bool { return e.Field == changedField }) {
-		return nil, fault.New(fault.Internal, "firestore: the field %s of %s is the driver's own", changedField, w.Def.Name)
 	}
 	doc := &firestorepb.Document{Name: d.name(w.Ref)}
 	out := &firestorepb.Write{Operation: &firestorepb.Write_Update{Update: doc}}
@@ -111,28 +109,34 @@ func repeatable(writes []store.Write) bool {
 	})
 }
 
-// refusal is the fault of a commit that a precondition refused, nil for any
-// other error.
-func (d *Driver) refusal(err error, writes []store.Write) error {
+// refusal is the fault of a commit that a precondition or the size of a document
+// refused, nil for any other error. The port cannot know how large a patch leaves
+// a document.
+func refusal(err error, writes []store.Write) error {
+	message := status.Convert(err).Message()
 	switch status.Code(err) {
 	case codes.AlreadyExists:
-		if w := d.blamed(err, writes, store.Create); w != nil {
+		if w := blamed(message, writes, store.Create); w != nil {
 			return fault.New(fault.Exists, "%s %q exists already", w.Def.ID(), w.Ref.ID)
 		}
 	case codes.NotFound:
-		if w := d.blamed(err, writes, store.Patch); w != nil {
+		// A database that is missing is not found either.
+		if w := blamed(message, writes, store.Patch); w != nil && !strings.HasPrefix(message, "The database") {
 			return fault.New(fault.NotFound, "no %s with id %q", w.Def.ID(), w.Ref.ID)
+		}
+	case codes.InvalidArgument:
+		if strings.Contains(message, "maximum") && strings.Contains(message, "size") {
+			return fault.Wrap(fault.Invalid, err, "the document would be too large; at most %d bytes", store.MaxDocument)
 		}
 	}
 	return nil
 }
 
-// blamed is the write of the action that the error names, the first of them
+// blamed is the write of the action that the message names, the first of them
 // where it names none, and nil where there is no such write. One name may begin
 // another, so the longest counts.
-func (d *Driver) blamed(err error, writes []store.Write, action store.Action) *store.Write {
+func blamed(message string, writes []store.Write, action store.Action) *store.Write {
 	var first, named *store.Write
-	message := status.Convert(err).Message()
 	for i := range writes {
 		w := &writes[i]
 		if w.Action != action {
@@ -141,7 +145,7 @@ func (d *Driver) blamed(err error, writes []store.Write, action store.Action) *s
 		if first == nil {
 			first = w
 		}
-		if strings.Contains(message, d.name(w.Ref)) && (named == nil || len(w.Ref.ID) > len(named.Ref.ID)) {
+		if mentions(message, w.Ref) && (named == nil || len(w.Ref.ID) > len(named.Ref.ID)) {
 			named = w
 		}
 	}
@@ -149,4 +153,10 @@ func (d *Driver) blamed(err error, writes []store.Write, action store.Action) *s
 		return named
 	}
 	return first
+}
+
+// mentions says whether a message names a document: by its path, or, as the
+// emulator does at times, by a list of its segments.
+func mentions(message string, r store.Ref) bool {
+	return strings.Contains(message, "/users/"+r.User+"/"+r.Coll+"/"+r.ID) || strings.Contains(message, fmt.Sprintf("name: %q", r.ID))
 }

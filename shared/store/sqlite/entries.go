@@ -20,12 +20,21 @@ func (d *Driver) prefix(x *store.Index, def *store.Def, user, coll string) []byt
 	return b
 }
 
+// appendRef ends a key with the document, so that it decides between equals: in
+// the direction of the index's last field, as in Firestore.
 func appendRef(b []byte, x *store.Index, ref store.Ref) []byte {
+	start := len(b)
 	if x.Group {
 		b = appendString(b, ref.User)
 		b = appendString(b, ref.Coll)
 	}
-	return appendString(b, ref.ID)
+	b = appendString(b, ref.ID)
+	if x.Fields[len(x.Fields)-1].Desc {
+		for i := start; i < len(b); i++ {
+			b[i] = ^b[i]
+		}
+	}
+	return b
 }
 
 // keys are a document's keys in all indexes of its collection, sorted.

@@ -32,6 +32,15 @@ func noteDB(t *testing.T, file string) (*store.DB, *Driver) {
 	return store.New(d, schema), d
 }
 
+func open(t *testing.T, file string, schema *store.Schema) *Driver {
+	t.Helper()
+	d, err := Open(t.Context(), file, schema)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return d
+}
+
 func put(t *testing.T, db *store.DB, id string, n note) error {
 	t.Helper()
 	return db.User("u").Update(t.Context(), func(_ context.Context, tx *store.Tx) error {

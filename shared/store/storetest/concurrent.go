@@ -140,31 +140,32 @@ func following(t *testing.T, db *store.DB) {
 	}
 }
 
-// waiting starts a wait for an open item and tells when it is over.
-func waiting(t *testing.T, db *store.DB, user string, d time.Duration) (looks func() int32, over chan error) {
-	var n atomic.Int32
-	over = make(chan error, 1)
+// waiting starts a wait for an open item. It tells of every look, and when the
+// wait is over.
+func waiting(t *testing.T, db *store.DB, user string, d time.Duration) (looks chan struct{}, over chan error) {
+	looks, over = make(chan struct{}, 100), make(chan error, 1)
 	u := db.User(user)
 	where := []store.Cond{store.Eq("status", "open")}
 	go func() {
 		over <- items.Wait(t.Context(), u, where, d, func(c context.Context) (bool, error) {
 			page, err := items.Query(c, u, store.Query{Where: where, Limit: 1})
-			n.Add(1)
+			looks <- struct{}{}
 			return len(page.Docs) > 0, err
 		})
 	}()
-	return n.Load, over
+	return looks, over
 }
 
 // listening waits until a wait has looked a second time, which it does once its
 // listener stands.
-func listening(t *testing.T, looks func() int32) {
+func listening(t *testing.T, looks chan struct{}) {
 	t.Helper()
-	for end := time.Now().Add(20 * time.Second); looks() < 2; {
-		if time.Now().After(end) {
+	for range 2 {
+		select {
+		case <-looks:
+		case <-time.After(20 * time.Second):
 			t.Fatal("the wait never listened")
 		}
-		time.Sleep(time.Millisecond)
 	}
 }
 

@@ -97,6 +97,13 @@ func readsFirst(t *testing.T, db *store.DB) {
 	if !fault.Is(err, fault.Internal) {
 		t.Errorf("two writes to one document: %v", err)
 	}
+	err = u.Update(t.Context(), func(_ ctx, tx *store.Tx) error {
+		items.Patch(tx, "a", store.Set(store.ChangedField, t0))
+		return nil
+	})
+	if !fault.Is(err, fault.Internal) {
+		t.Errorf("the driver's own field: %v", err)
+	}
 }
 
 func allOrNothing(t *testing.T, db *store.DB) {

@@ -91,7 +91,7 @@ func conditions(t *testing.T, db *store.DB) {
 		"at most":                 {store.Query{Where: []store.Cond{store.Eq("status", "open"), store.Le("rank", 3)}, Order: []string{"rank"}}, []string{"5", "2", "1"}},
 		"more":                    {store.Query{Where: []store.Cond{store.Eq("status", "open"), store.Gt("rank", 3)}, Order: []string{"rank"}}, []string{"4"}},
 		"at least":                {store.Query{Where: []store.Cond{store.Eq("status", "open"), store.Ge("rank", 3)}, Order: []string{"rank"}}, []string{"1", "4"}},
-		"between":                 {store.Query{Where: []store.Cond{store.Ge("createdAt", t0), store.Lt("createdAt", t0.Add(time.Minute))}, Order: []string{"createdAt desc"}}, []string{"1", "2", "3", "4"}},
+		"between":                 {store.Query{Where: []store.Cond{store.Ge("createdAt", t0), store.Lt("createdAt", t0.Add(time.Minute))}, Order: []string{"createdAt desc"}}, []string{"4", "3", "2", "1"}},
 		"another type":            {store.Query{Where: []store.Cond{store.Ge("createdAt", 0)}, Order: []string{"createdAt"}}, []string{}},
 	} {
 		if got := query(t, u, c.q); !reflect.DeepEqual(got, c.want) {

@@ -1,0 +1,152 @@
+package emulator
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"io"
+	"net"
+	"os"
+	"os/exec"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+const helperVariable = "EMULATOR_TEST_HELPER"
+
+func TestMain(m *testing.M) {
+	if os.Getenv(helperVariable) != "" {
+		starter()
+		return
+	}
+	os.Exit(m.Run())
+}
+
+// starter is the process that a test kills: it starts an emulator, says where,
+// and does nothing until it is ended.
+func starter() {
+	e, err := Start(context.Background())
+	if err != nil {
+		os.Stdout.WriteString(err.Error() + "\n")
+		os.Exit(1)
+	}
+	os.Stdout.WriteString("at " + e.Addr + "\n")
+	_, _ = io.Copy(io.Discard, os.Stdin)
+	if os.Getenv(helperVariable) == "stop" {
+		e.Stop()
+	}
+}
+
+// environment is ours without the emulator that it may name.
+func environment(extra ...string) []string {
+	var env []string
+	for _, v := range os.Environ() {
+		if !strings.HasPrefix(v, Variable+"=") {
+			env = append(env, v)
+		}
+	}
+	return append(env, extra...)
+}
+
+func mustHaveJar(t *testing.T) {
+	t.Helper()
+	if _, err := exec.LookPath("java"); err != nil || gcloudJar(t.Context()) == "" {
+		if Required() && os.Getenv(Variable) == "" {
+			t.Fatal(ErrNone)
+		}
+		t.Skip("gcloud's emulator is not on this machine")
+	}
+}
+
+func TestAnEmulatorEndsWithWhoStartedIt(t *testing.T) {
+	mustHaveJar(t)
+	for _, tc := range []struct {
+		name, helper string
+		end          func(*exec.Cmd, io.Closer) error
+	}{
+		{"after Stop", "stop", func(_ *exec.Cmd, in io.Closer) error { return in.Close() }},
+		{"after an exit without Stop", "exit", func(_ *exec.Cmd, in io.Closer) error { return in.Close() }},
+		{"after SIGTERM", "exit", func(c *exec.Cmd, _ io.Closer) error { return c.Process.Signal(syscall.SIGTERM) }},
+		{"after kill -9", "exit", func(c *exec.Cmd, _ io.Closer) error { return c.Process.Kill() }},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			self, err := os.Executable()
+			if err != nil {
+				t.Fatal(err)
+			}
+			cmd := exec.CommandContext(t.Context(), self)
+			cmd.Env = environment(helperVariable + "=" + tc.helper)
+			in, _ := cmd.StdinPipe()
+			out, _ := cmd.StdoutPipe()
+			if err := cmd.Start(); err != nil {
+				t.Fatal(err)
+			}
+			line, err := bufio.NewReader(out).ReadString('\n')
+			addr, ok := strings.CutPrefix(strings.TrimSpace(line), "at ")
+			if !ok {
+				t.Fatalf("the helper said %q, %v", line, err)
+			}
+			conn, err := net.Dial("tcp", addr)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer conn.Close()
+			if err := tc.end(cmd, in); err != nil {
+				t.Fatal(err)
+			}
+			_ = cmd.Wait()
+			// The connection ends when the emulator does.
+			_ = conn.SetReadDeadline(time.Now().Add(20 * time.Second))
+			if _, err := conn.Read(make([]byte, 1)); errors.Is(err, os.ErrDeadlineExceeded) {
+				t.Errorf("the emulator at %s lives on", addr)
+			}
+		})
+	}
+}
+
+func TestTheEnvironmentsEmulatorIsUsedAsItIs(t *testing.T) {
+	t.Setenv(Variable, "elsewhere:1234")
+	e, err := Start(t.Context())
+	if err != nil || e.Addr != "elsewhere:1234" {
+		t.Fatalf("Start() = %+v, %v", e, err)
+	}
+	e.Stop()
+}
+
+func TestAMachineWithoutOneSaysHowToGetOne(t *testing.T) {
+	t.Setenv(Variable, "")
+	t.Setenv("PATH", t.TempDir())
+	if _, err := Start(t.Context()); !errors.Is(err, ErrNone) || !strings.Contains(err.Error(), "gcloud components install") {
+		t.Errorf("Start() = %v", err)
+	}
+}
+
+func TestProjectsAreTheirTestsOwn(t *testing.T) {
+	a, b := Project(t), Project(t)
+	if a == b || !strings.HasPrefix(a, "demo-") {
+		t.Errorf("Project() = %s, then %s", a, b)
+	}
+}
+
+func TestWithemulatorRunsACommandBesideOne(t *testing.T) {
+	mustHaveJar(t)
+	bin := t.TempDir() + "/withemulator"
+	if out, err := exec.CommandContext(t.Context(), "go", "build", "-o", bin, "./cmd/withemulator").CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	cmd := exec.CommandContext(t.Context(), bin, "--", "sh", "-c", `echo "$`+Variable+`"; trap 'exit 7' TERM; kill -TERM $PPID; while :; do read -r _; done`)
+	cmd.Env = environment()
+	in, _ := cmd.StdinPipe()
+	defer in.Close()
+	out, err := cmd.Output()
+	var exit *exec.ExitError
+	if !errors.As(err, &exit) || exit.ExitCode() != 7 {
+		t.Fatalf("the command was told to end with 7 on a signal: %v\n%s", err, out)
+	}
+	if conn, err := net.Dial("tcp", strings.TrimSpace(string(out))); err == nil {
+		conn.Close()
+		t.Errorf("the emulator at %s lives on", out)
+	}
+}

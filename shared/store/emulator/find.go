@@ -1,0 +1,93 @@
+package emulator
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// launcher is one way to run an emulator.
+type launcher struct {
+	name     string
+	patience time.Duration
+	// bestEffort says that one which does not come up counts as none: it may
+	// have wanted a network that is not there.
+	bestEffort bool
+	// command is what to run for a port, and what to do after it has ended.
+	command func(port int) (args []string, clean func(), err error)
+}
+
+const project = "demo-parley"
+
+// find is the ways of this machine, the best first.
+func find(ctx context.Context) []launcher {
+	var found []launcher
+	java, err := exec.LookPath("java")
+	if jar := gcloudJar(ctx); err == nil && jar != "" {
+		found = append(found, launcher{name: "gcloud's emulator", patience: time.Minute, command: func(port int) ([]string, func(), error) {
+			return []string{java, "-Duser.language=en", "-Xmx512m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1",
+				"-cp", jar, "com.google.cloud.datastore.emulator.firestore.CloudFirestore",
+				"--host", "127.0.0.1", "--port", strconv.Itoa(port), "--project_id", project}, func() {}, nil
+		}})
+	}
+	npx, noNPX := exec.LookPath("npx")
+	if err == nil && noNPX == nil {
+		found = append(found, launcher{name: "the Firebase CLI", patience: 3 * time.Minute, bestEffort: true, command: func(port int) ([]string, func(), error) {
+			return firebase(npx, port)
+		}})
+	}
+	return found
+}
+
+const jarPath = "platform/cloud-firestore-emulator/cloud-firestore-emulator.jar"
+
+// gcloudJar is gcloud's emulator, empty where there is none. To ask gcloud costs
+// a second, so the place that its path tells is looked at first.
+func gcloudJar(ctx context.Context) string {
+	gcloud, err := exec.LookPath("gcloud")
+	if err != nil {
+		return ""
+	}
+	if real, err := filepath.EvalSymlinks(gcloud); err == nil {
+		if jar := jarUnder(filepath.Dir(filepath.Dir(real))); jar != "" {
+			return jar
+		}
+	}
+	ctx, cancel := context.WithTimeout(ctx, 20*time.Second)
+	defer cancel()
+	out, err := exec.CommandContext(ctx, gcloud, "info", "--format=value(installation.sdk_root)").Output()
+	if err != nil {
+		return ""
+	}
+	return jarUnder(strings.TrimSpace(string(out)))
+}
+
+func jarUnder(root string) string {
+	jar := filepath.Join(root, filepath.FromSlash(jarPath))
+	if _, err := os.Stat(jar); root == "" || err != nil {
+		return ""
+	}
+	return jar
+}
+
+// firebase runs the Firebase CLI in a directory of its own, where its settings
+// and its logs go. 15 and later want a newer Java.
+func firebase(npx string, port int) ([]string, func(), error) {
+	dir, err := os.MkdirTemp("", "firestore-emulator-")
+	if err != nil {
+		return nil, nil, err
+	}
+	clean := func() { _ = os.RemoveAll(dir) }
+	settings := fmt.Sprintf(`{"emulators":{"singleProjectMode":false,"ui":{"enabled":false},"hub":{"port":0},"logging":{"port":0},"firestore":{"host":"127.0.0.1","port":%d}}}`, port)
+	if err := os.WriteFile(filepath.Join(dir, "firebase.json"), []byte(settings), 0o600); err != nil {
+		clean()
+		return nil, nil, err
+	}
+	return []string{"sh", "-c", `cd "$1" && exec "$2" --yes firebase-tools@14.27.0 emulators:start --only firestore --project "$3"`,
+		"firebase", dir, npx, project}, clean, nil
+}
