@@ -1,0 +1,62 @@
+# make run     sets up and starts Parley on the embedded store
+# make test    sets up and runs every test, on both stores
+# The rest: build, generate, lint, bench, conformance, clean.
+
+MODULES     := shared services/hub
+HUB         := services/hub
+VERSION     := $(shell git describe --tags --always --dirty 2>/dev/null || echo devel)
+LDFLAGS     := -s -w -X parley.internal/services/hub/internal/cli.Version=$(VERSION)
+STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
+NPM         := $(shell command -v npm 2>/dev/null)
+ifeq ($(NPM),)
+export PARLEY_NO_NODE := 1
+endif
+SHELL       := /bin/bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := build
+
+.PHONY: run build test setup generate lint bench conformance clean
+
+run: build
+	bin/parley serve --data .parley
+
+# What ships is built without the workspace.
+build:
+	cd $(HUB) && GOWORK=off CGO_ENABLED=0 go build -trimpath -ldflags '$(LDFLAGS)' -o ../../bin/parley .
+
+setup: $(HUB)/e2e/node_modules/.installed
+
+%/node_modules/.installed: %/package-lock.json
+ifneq ($(NPM),)
+	cd $* && npm ci --no-audit --no-fund --loglevel=error
+	touch $@
+else
+	@echo "no npm here: the TypeScript end-to-end pass is left out"
+endif
+
+# One emulator serves the whole run. With the workspace the tests run under the
+# race detector; without it, as what ships is built.
+test: setup lint
+	cd shared && go run ./store/emulator/cmd/withemulator -- $(MAKE) -C .. --no-print-directory test-inside
+
+.PHONY: test-inside
+test-inside:
+	for m in $(MODULES); do (cd $$m && go test -race -timeout 8m ./...); done
+	for m in $(MODULES); do (cd $$m && GOWORK=off go test -timeout 8m ./...); done
+
+generate:
+	cd $(HUB) && go run ./cmd/generate
+	cd shared && go test ./app -run Golden -update
+
+lint:
+	@out=$$(gofmt -l $(MODULES)); if [ -n "$$out" ]; then echo "gofmt would change:"; echo "$$out"; exit 1; fi
+	for m in $(MODULES); do (cd $$m && go vet ./... && GOWORK=off go vet ./... && go run $(STATICCHECK) ./...); done
+
+bench: build
+	cd $(HUB) && go run ./cmd/bench
+
+conformance: $(HUB)/conformance/node_modules/.installed
+	cd $(HUB) && go run ./conformance
+
+clean:
+	rm -rf bin $(HUB)/e2e/node_modules $(HUB)/conformance/node_modules

@@ -1,0 +1,203 @@
+package auth
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"net"
+	"net/http"
+	"strings"
+	"sync"
+	"time"
+
+	"golang.org/x/sync/singleflight"
+	"golang.org/x/time/rate"
+
+	"parley.internal/shared/fault"
+	"parley.internal/shared/identity"
+)
+
+// The limits.
+const (
+	// cacheFor leaves a revocation five seconds of its minute to get here.
+	cacheFor = 55 * time.Second
+	// failures is how many bad keys an address may show at once; failEvery is how
+	// soon it may show another after that.
+	failures  = 30
+	failEvery = 2 * time.Second
+	// remembered bounds each of the maps here; what is over is forgotten at random.
+	remembered = 10_000
+)
+
+// Keys looks keys up; until is when one expires, zero for never.
+type Keys interface {
+	Lookup(ctx context.Context, secret string) (caller identity.Caller, until time.Time, err error)
+}
+
+// Authenticator knows callers by their keys. Make one with [New].
+type Authenticator struct {
+	keys       Keys
+	now        func() time.Time
+	trustProxy bool
+	rate       rate.Limit
+	burst      int
+
+	flight singleflight.Group
+	mu     sync.Mutex
+	known  map[string]known // by the key's hash, which is its id
+	bad    map[string]*rate.Limiter
+	calls  map[string]*rate.Limiter
+}
+
+type known struct {
+	caller identity.Caller
+	until  time.Time
+}
+
+// Limits are per instance: Rate calls a second for each key, Burst at once; a
+// Rate of 0 is none. TrustProxy says that one proxy stands before the server.
+type Limits struct {
+	Rate       float64
+	Burst      int
+	TrustProxy bool
+}
+
+// New is an authenticator over the keys.
+func New(k Keys, now func() time.Time, l Limits) *Authenticator {
+	a := &Authenticator{keys: k, now: now, trustProxy: l.TrustProxy, rate: rate.Limit(l.Rate), burst: l.Burst,
+		known: map[string]known{}, bad: map[string]*rate.Limiter{}, calls: map[string]*rate.Limiter{}}
+	if l.Rate <= 0 {
+		a.rate = rate.Inf
+	}
+	return a
+}
+
+// Caller is who makes the request. A missing or bad key is Unauthenticated, a
+// caller over its rate and an address with too many bad keys are Exhausted.
+func (a *Authenticator) Caller(r *http.Request) (identity.Caller, error) {
+	secret, err := bearer(r)
+	if err != nil {
+		return identity.Caller{}, err
+	}
+	sum := sha256.Sum256([]byte(secret))
+	id := hex.EncodeToString(sum[:])
+	caller, ok := a.cached(id)
+	if !ok {
+		if caller, err = a.lookup(r, id, secret); err != nil {
+			return caller, err
+		}
+	}
+	return caller, a.spend(id)
+}
+
+func bearer(r *http.Request) (string, error) {
+	h := r.Header.Get("Authorization")
+	if h == "" {
+		return "", fault.New(fault.Unauthenticated, "a key is required: send the header Authorization: Bearer parley_…")
+	}
+	scheme, secret, ok := strings.Cut(h, " ")
+	if secret = strings.TrimSpace(secret); !ok || !strings.EqualFold(scheme, "bearer") || secret == "" {
+		return "", fault.New(fault.Unauthenticated, "the Authorization header must be: Bearer parley_…")
+	}
+	return secret, nil
+}
+
+func (a *Authenticator) cached(id string) (identity.Caller, bool) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	k, ok := a.known[id]
+	if ok && !a.now().Before(k.until) {
+		delete(a.known, id)
+		ok = false
+	}
+	return k.caller, ok
+}
+
+func (a *Authenticator) lookup(r *http.Request, id, secret string) (identity.Caller, error) {
+	limiter := a.limiter(a.bad, a.address(r), rate.Every(failEvery), failures)
+	now := a.now()
+	if limiter.TokensAt(now) < 1 {
+		return identity.Caller{}, fault.New(fault.Exhausted, "too many bad keys came from this address; wait before the next try").After(failEvery)
+	}
+	// One look-up serves all requests that wait for it, so it hangs on none of them.
+	v, err, _ := a.flight.Do(id, func() (any, error) {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), 10*time.Second)
+		defer cancel()
+		caller, until, err := a.keys.Lookup(ctx, secret)
+		if err != nil {
+			return caller, err
+		}
+		if end := now.Add(cacheFor); until.IsZero() || end.Before(until) {
+			until = end
+		}
+		a.mu.Lock()
+		defer a.mu.Unlock()
+		makeRoom(a.known)
+		a.known[id] = known{caller, until}
+		return caller, nil
+	})
+	if fault.Is(err, fault.Unauthenticated) {
+		limiter.AllowN(now, 1)
+	}
+	return v.(identity.Caller), err
+}
+
+// Forget drops a key from the cache, by its id.
+func (a *Authenticator) Forget(id string) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	delete(a.known, id)
+}
+
+func (a *Authenticator) spend(id string) error {
+	if a.rate == rate.Inf {
+		return nil
+	}
+	now := a.now()
+	res := a.limiter(a.calls, id, a.rate, a.burst).ReserveN(now, 1)
+	if wait := res.DelayFrom(now); wait > 0 {
+		res.CancelAt(now)
+		return fault.New(fault.Exhausted, "this key makes more than %g calls a second; slow down", float64(a.rate)).After(wait)
+	}
+	return nil
+}
+
+func (a *Authenticator) limiter(m map[string]*rate.Limiter, key string, every rate.Limit, burst int) *rate.Limiter {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	l := m[key]
+	if l == nil {
+		makeRoom(m)
+		l = rate.NewLimiter(every, burst)
+		m[key] = l
+	}
+	return l
+}
+
+func makeRoom[V any](m map[string]V) {
+	for k := range m {
+		if len(m) < remembered {
+			return
+		}
+		delete(m, k)
+	}
+}
+
+// address is the caller's: the last hop that the one trusted proxy wrote down,
+// else the connection's.
+func (a *Authenticator) address(r *http.Request) string {
+	if a.trustProxy {
+		hops := r.Header.Values("X-Forwarded-For")
+		if len(hops) > 0 {
+			list := strings.Split(hops[len(hops)-1], ",")
+			if ip := net.ParseIP(strings.TrimSpace(list[len(list)-1])); ip != nil {
+				return ip.String()
+			}
+		}
+	}
+	host, _, err := net.SplitHostPort(r.RemoteAddr)
+	if err != nil {
+		return r.RemoteAddr
+	}
+	return host
+}

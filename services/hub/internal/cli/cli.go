@@ -1,0 +1,115 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"runtime/debug"
+
+	"github.com/spf13/cobra"
+
+	"parley.internal/services/hub/internal/config"
+	"parley.internal/shared/app"
+	"parley.internal/shared/store"
+	"parley.internal/shared/store/firestore"
+	"parley.internal/shared/store/sqlite"
+)
+
+// Version is stamped by the build; without it the module's own is shown.
+var Version string
+
+func version() string {
+	if Version != "" {
+		return Version
+	}
+	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "" {
+		return info.Main.Version
+	}
+	return "(devel)"
+}
+
+// world is what a command gets from outside.
+type world struct {
+	env      func(string) string
+	in       io.Reader
+	out, err io.Writer
+}
+
+// Run runs the command line and returns the exit code.
+func Run(ctx context.Context, args []string, env func(string) string, in io.Reader, out, errOut io.Writer) int {
+	w := &world{env, in, out, errOut}
+	root := &cobra.Command{Use: "parley", Short: "The meeting ground for AI agents", SilenceUsage: true, SilenceErrors: true}
+	root.SetArgs(args)
+	root.SetIn(in)
+	root.SetOut(out)
+	root.SetErr(errOut)
+	root.CompletionOptions.DisableDefaultCmd = true
+	root.AddCommand(w.serveCommand(), w.keyCommand(), w.stdioCommand(), &cobra.Command{
+		Use: "version", Short: "Print the version", Args: cobra.NoArgs,
+		RunE: func(*cobra.Command, []string) error { _, err := fmt.Fprintln(out, version()); return err },
+	})
+	if err := root.ExecuteContext(ctx); err != nil {
+		fmt.Fprintln(errOut, "parley:", err)
+		return 1
+	}
+	return 0
+}
+
+// logger writes JSON with the keys that Cloud Logging reads.
+func (w *world) logger() *slog.Logger {
+	return slog.New(slog.NewJSONHandler(w.err, &slog.HandlerOptions{ReplaceAttr: func(groups []string, a slog.Attr) slog.Attr {
+		if len(groups) > 0 {
+			return a
+		}
+		switch a.Key {
+		case slog.LevelKey:
+			a.Key = "severity"
+			if a.Value.Any() == slog.LevelWarn {
+				a.Value = slog.StringValue("WARNING")
+			}
+		case slog.MessageKey:
+			a.Key = "message"
+		case slog.TimeKey:
+			a.Key = "timestamp"
+		}
+		return a
+	}}))
+}
+
+// opened is a store that is open, and the SQLite driver where it is that.
+type opened struct {
+	db     *store.DB
+	schema *store.Schema
+	file   *sqlite.Driver
+}
+
+func open(ctx context.Context, c *config.Config) (*opened, error) {
+	o := &opened{schema: app.Schema()}
+	if c.Store == "firestore" {
+		d, err := firestore.Open(ctx, firestore.Options{Project: c.Project, EmulatorHost: c.EmulatorHost})
+		if err != nil {
+			return nil, fmt.Errorf("cannot open Firestore in project %s: %w", c.Project, err)
+		}
+		o.db = store.New(d, o.schema)
+		return o, nil
+	}
+	if err := os.MkdirAll(c.Data, 0o700); err != nil {
+		return nil, fmt.Errorf("cannot make the data directory: %w", err)
+	}
+	d, err := sqlite.Open(ctx, filepath.Join(c.Data, "parley.db"), o.schema)
+	if err != nil {
+		return nil, err
+	}
+	o.file, o.db = d, store.New(d, o.schema)
+	return o, nil
+}
+
+func printJSON(w io.Writer, v any) error {
+	enc := json.NewEncoder(w)
+	enc.SetIndent("", "  ")
+	return enc.Encode(v)
+}

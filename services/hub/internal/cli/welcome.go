@@ -1,0 +1,96 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net"
+	"os"
+	"path/filepath"
+
+	"parley.internal/services/hub/internal/config"
+	"parley.internal/shared/app"
+	"parley.internal/shared/identity"
+	"parley.internal/shared/keys"
+)
+
+// localUser owns what a laptop's server keeps.
+const localUser = "local"
+
+// firstKeys are made on the first start, in the order of keys.env.
+var firstKeys = []struct {
+	variable, label string
+	in              keys.CreateInput
+}{
+	{"PARLEY_KEY", "key of program alpha", keys.CreateInput{Name: "first start", Program: "alpha"}},
+	{"PARLEY_KEY_BETA", "key of program beta", keys.CreateInput{Name: "first start", Program: "beta"}},
+	{"PARLEY_HUMAN_KEY", "key of the human", keys.CreateInput{Name: "first start", Kind: identity.Human}},
+}
+
+const keysFile = "keys.env"
+
+// welcome prints where the server is. On the first start of an empty data
+// directory it makes the first keys, prints them once and writes keys.env.
+func (w *world) welcome(ctx context.Context, c *config.Config, a *app.App, addr net.Addr) error {
+	base := url(c, addr)
+	fmt.Fprintf(w.out, "Parley %s serves MCP at %s/mcp and REST at %s/v1 (%s)\n", version(), base, base, c.Store)
+	if c.Store != "sqlite" {
+		fmt.Fprintf(w.out, "Make a key: parley key create --store firestore --project %s --user YOU --program NAME\n", c.Project)
+		return nil
+	}
+	path := filepath.Join(c.Data, keysFile)
+	page, err := a.Keys.List(ctx, operator(localUser), keys.ListInput{Limit: 1})
+	if err != nil {
+		return err
+	}
+	if len(page.Keys) > 0 {
+		fmt.Fprintf(w.out, "Keys were made on the first start: see %s, or make more with parley key create\n", path)
+		return movedTo(path, base)
+	}
+	text := bytes.NewBufferString("PARLEY_URL=" + base + "/mcp\n")
+	for _, k := range firstKeys {
+		out, err := a.Keys.Issue(ctx, localUser, k.in)
+		if err != nil {
+			return err
+		}
+		fmt.Fprintf(text, "%s=%s\n", k.variable, out.Key)
+		fmt.Fprintf(w.out, "%-21s %s\n", k.label+":", out.Key)
+	}
+	fmt.Fprintf(w.out, "They are in %s; this is the only time they are shown.\n", path)
+	return writePrivate(path, text.Bytes())
+}
+
+// movedTo keeps the URL in keys.env true when the server starts on another address.
+func movedTo(path, base string) error {
+	text, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil // its owner put it elsewhere
+	}
+	if err != nil {
+		return err
+	}
+	first, rest, ok := bytes.Cut(text, []byte("\n"))
+	line := []byte("PARLEY_URL=" + base + "/mcp")
+	if !ok || !bytes.HasPrefix(first, []byte("PARLEY_URL=")) || bytes.Equal(first, line) {
+		return nil
+	}
+	return writePrivate(path, bytes.Join([][]byte{line, rest}, []byte("\n")))
+}
+
+// writePrivate replaces a file at once and whole, readable by its owner alone.
+func writePrivate(path string, text []byte) error {
+	f, err := os.CreateTemp(filepath.Dir(path), ".keys-*") // made with mode 0600
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(text)
+	if err = errors.Join(err, f.Sync(), f.Close()); err == nil {
+		err = os.Rename(f.Name(), path)
+	}
+	if err != nil {
+		return errors.Join(err, os.Remove(f.Name()))
+	}
+	return nil
+}

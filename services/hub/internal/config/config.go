@@ -1,0 +1,141 @@
+// Package config is the hub's configuration: one struct, read once from flags
+// and the environment, checked before anything starts. A flag beats its variable.
+// Nothing else in the hub reads the environment.
+package config
+
+import (
+	"fmt"
+	"net"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/pflag"
+)
+
+// Config is how the hub runs.
+type Config struct {
+	// Addr is where it listens.
+	Addr string
+	// Data is the directory of the embedded store.
+	Data string
+	// Store is sqlite or firestore; Project and EmulatorHost are Firestore's.
+	Store, Project, EmulatorHost string
+	// Rate is calls a second a key may make, Burst how many at once; 0 for no limit.
+	Rate  float64
+	Burst int
+	// TrustProxy takes a caller's address from the last X-Forwarded-For entry.
+	TrustProxy bool
+	// Origins are those of web pages that may call; loopback ones may where the
+	// server listens on loopback alone.
+	Origins []string
+}
+
+// The limits of a server that others can reach; one on loopback has none.
+const (
+	cloudRate  = 50
+	cloudBurst = 200
+)
+
+// StoreFlags declares the flags of commands that open the store.
+func (c *Config) StoreFlags(f *pflag.FlagSet, env func(string) string) {
+	f.StringVar(&c.Data, "data", or(env("PARLEY_DATA"), defaultData()), "directory of the embedded store (PARLEY_DATA)")
+	f.StringVar(&c.Store, "store", or(env("PARLEY_STORE"), "sqlite"), "sqlite or firestore (PARLEY_STORE)")
+	f.StringVar(&c.Project, "project", env("GOOGLE_CLOUD_PROJECT"), "Google Cloud project of the Firestore store (GOOGLE_CLOUD_PROJECT)")
+	c.EmulatorHost = env("FIRESTORE_EMULATOR_HOST")
+}
+
+// ServeFlags declares the flags of serve.
+func (c *Config) ServeFlags(f *pflag.FlagSet, env func(string) string) {
+	c.StoreFlags(f, env)
+	addr := or(env("PARLEY_ADDR"), "127.0.0.1:3001")
+	port := env("PORT")
+	if env("PARLEY_ADDR") == "" && port != "" {
+		addr = ":" + port
+	}
+	f.StringVar(&c.Addr, "addr", addr, "address to listen on (PARLEY_ADDR; PORT alone means every interface)")
+	f.Float64Var(&c.Rate, "rate", number(env("PARLEY_RATE"), -1), "calls a second for a key, 0 for no limit; 50 where others can reach the server (PARLEY_RATE)")
+	f.IntVar(&c.Burst, "burst", int(number(env("PARLEY_BURST"), cloudBurst)), "calls that a key may make at once (PARLEY_BURST)")
+	f.BoolVar(&c.TrustProxy, "trust-proxy", or(env("PARLEY_TRUST_PROXY"), strconv.FormatBool(port != "")) == "true", "one proxy stands before the server and names the caller in X-Forwarded-For (PARLEY_TRUST_PROXY)")
+	var origins []string
+	if o := env("PARLEY_ALLOWED_ORIGINS"); o != "" {
+		origins = strings.Split(o, ",")
+	}
+	f.StringSliceVar(&c.Origins, "allow-origin", origins, "origin of a web page that may call, as https://example.org (PARLEY_ALLOWED_ORIGINS)")
+}
+
+func or(v, def string) string {
+	if v == "" {
+		return def
+	}
+	return v
+}
+
+func number(s string, def float64) float64 {
+	if n, err := strconv.ParseFloat(s, 64); err == nil {
+		return n
+	}
+	return def
+}
+
+func defaultData() string {
+	home, err := os.UserHomeDir()
+	if err != nil {
+		return ".parley"
+	}
+	return filepath.Join(home, ".parley")
+}
+
+// CheckStore says what is wrong with the store's settings.
+func (c *Config) CheckStore() error {
+	switch {
+	case c.Store != "sqlite" && c.Store != "firestore":
+		return fmt.Errorf("--store is sqlite or firestore, not %q", c.Store)
+	case c.Store == "firestore" && c.Project == "":
+		return fmt.Errorf("the Firestore store needs a project: give --project or set GOOGLE_CLOUD_PROJECT")
+	case c.Store == "sqlite" && c.Data == "":
+		return fmt.Errorf("the embedded store needs a directory: give --data or set PARLEY_DATA")
+	}
+	return nil
+}
+
+// CheckServe says what is wrong with the settings of serve, and fills in the
+// rate where it was left open.
+func (c *Config) CheckServe() error {
+	if err := c.CheckStore(); err != nil {
+		return err
+	}
+	if _, port, err := net.SplitHostPort(c.Addr); err != nil || port == "" {
+		return fmt.Errorf("--addr is host:port, not %q", c.Addr)
+	}
+	for _, o := range c.Origins {
+		if u, err := url.Parse(o); err != nil || u.Host == "" || u.Path != "" {
+			return fmt.Errorf("--allow-origin is scheme://host[:port], not %q", o)
+		}
+	}
+	if c.Rate < 0 {
+		c.Rate = cloudRate
+		if c.Loopback() {
+			c.Rate = 0
+		}
+	}
+	if c.Rate > 0 && c.Burst < 1 {
+		return fmt.Errorf("--burst is at least 1 where there is a --rate")
+	}
+	return nil
+}
+
+// Loopback says whether only this machine can reach the server.
+func (c *Config) Loopback() bool {
+	host, _, err := net.SplitHostPort(c.Addr)
+	return err == nil && IsLoopback(host)
+}
+
+// IsLoopback says whether a host, without its port, is this machine.
+func IsLoopback(host string) bool {
+	host = strings.Trim(host, "[]")
+	ip := net.ParseIP(host)
+	return host == "localhost" || (ip != nil && ip.IsLoopback())
+}

@@ -1,0 +1,97 @@
+package mcp
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"io"
+	"net/http"
+	"strings"
+
+	"github.com/labstack/echo/v4"
+	"github.com/mark3labs/mcp-go/mcp"
+
+	"parley.internal/services/hub/internal/auth"
+	"parley.internal/shared/op"
+)
+
+// Mount adds the endpoint at a path and below it.
+func (e *Endpoint) Mount(r *echo.Echo, path string, a *auth.Authenticator) {
+	h := func(c echo.Context) error { return e.serve(c, strings.TrimPrefix(c.Request().URL.Path, path), a) }
+	r.Any(path, h)
+	r.Any(path+"/*", h)
+}
+
+// envelope is what the front reads of a message. Arguments stay as they were sent,
+// because mcp-go's would have numbers cut to floats.
+type envelope struct {
+	ID     json.RawMessage `json:"id"`
+	Method string          `json:"method"`
+	Params struct {
+		Name      string          `json:"name"`
+		Arguments json.RawMessage `json:"arguments"`
+	} `json:"params"`
+}
+
+// serve checks a request before mcp-go sees it.
+func (e *Endpoint) serve(c echo.Context, path string, a *auth.Authenticator) error {
+	r := c.Request()
+	if r.Method != http.MethodPost {
+		// There is no stream to open and no session to end.
+		c.Response().Header().Set(echo.HeaderAllow, http.MethodPost)
+		return echo.NewHTTPError(http.StatusMethodNotAllowed)
+	}
+	caller, err := a.Caller(r)
+	if err != nil {
+		return err
+	}
+	selection, err := selectionOf(r, path, e.Catalogue, e.Defaults)
+	if err != nil {
+		return err
+	}
+	body, err := io.ReadAll(r.Body)
+	if err != nil {
+		return err
+	}
+	var m envelope
+	if json.Unmarshal(body, &m) != nil {
+		m = envelope{}
+	}
+	switch {
+	case m.Method == "notifications/cancelled":
+		// Without sessions a cancellation would end whoever's request has the id.
+		return c.NoContent(http.StatusAccepted)
+	case m.Method == string(mcp.MethodSubscriptionsListen):
+		// Nothing here changes while a client listens, so no stream is held open.
+		return answer(c, http.StatusNotFound, m.ID, &rpcError{mcp.METHOD_NOT_FOUND, "this server sends no notifications; wait with a tool's waitMs instead"})
+	case op.CheckText(body) != nil && m.Method != string(mcp.MethodToolsCall):
+		return answer(c, http.StatusBadRequest, m.ID, &rpcError{mcp.PARSE_ERROR, "the message must be valid UTF-8 text"})
+	}
+	// A tool's arguments are checked as they were sent, so that the fault names the
+	// field; mcp-go gets text that it can read.
+	body = bytes.ToValidUTF8(body, []byte("?"))
+	rid := c.Response().Header().Get(echo.HeaderXRequestID)
+	ctx := context.WithValue(r.Context(), callKey{}, &call{caller: caller, args: m.Params.Arguments, requestID: rid})
+	r = r.WithContext(ctx)
+	r.Body = io.NopCloser(bytes.NewReader(body))
+	r.ContentLength = int64(len(body))
+	e.server(selection).ServeHTTP(c.Response(), r)
+	return nil
+}
+
+type rpcError struct {
+	Code    int    `json:"code"`
+	Message string `json:"message"`
+}
+
+// answer writes a JSON-RPC error of the front's own.
+func answer(c echo.Context, status int, id json.RawMessage, e *rpcError) error {
+	if len(id) == 0 {
+		id = json.RawMessage("null")
+	}
+	return c.JSON(status, struct {
+		JSONRPC string          `json:"jsonrpc"`
+		ID      json.RawMessage `json:"id"`
+		Error   *rpcError       `json:"error"`
+	}{mcp.JSONRPC_VERSION, id, e})
+}

@@ -1,0 +1,108 @@
+package rest
+
+import (
+	"encoding/json"
+	"errors"
+	"math"
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/labstack/echo/v4"
+
+	"parley.internal/shared/fault"
+)
+
+// Meta goes with every answer.
+type Meta struct {
+	Timestamp time.Time `json:"timestamp"`
+	RequestID string    `json:"requestId"`
+	// Coerced says what of the input was read as another type.
+	Coerced []string `json:"coerced,omitempty"`
+}
+
+// Error is a fault on the wire.
+type Error struct {
+	Code    string          `json:"code"`
+	Message string          `json:"message"`
+	Details []fault.Problem `json:"details"`
+}
+
+type success struct {
+	Success bool            `json:"success"`
+	Data    json.RawMessage `json:"data"`
+	Meta    Meta            `json:"meta"`
+}
+
+type failure struct {
+	Success bool  `json:"success"`
+	Error   Error `json:"error"`
+	Meta    Meta  `json:"meta"`
+}
+
+// ErrorOf is the public form of a fault.
+func ErrorOf(err error) Error {
+	f := fault.From(err)
+	e := Error{Code: f.Kind.Code(), Message: f.Public(), Details: f.Problems}
+	if e.Details == nil || f.Kind == fault.Internal {
+		e.Details = []fault.Problem{}
+	}
+	return e
+}
+
+// RetryAfter is the header's value, whole seconds, empty where the fault has none.
+func RetryAfter(err error) string {
+	d := fault.From(err).RetryAfter
+	if d <= 0 {
+		if fault.Is(err, fault.Exhausted) {
+			d = time.Second
+		} else {
+			return ""
+		}
+	}
+	return strconv.Itoa(int(math.Ceil(d.Seconds())))
+}
+
+func (s *Server) meta(c echo.Context) Meta {
+	return Meta{Timestamp: s.Now().UTC(), RequestID: c.Response().Header().Get(echo.HeaderXRequestID)}
+}
+
+// Fail answers with a fault.
+func (s *Server) Fail(c echo.Context, err error) error {
+	f := fault.From(err)
+	h := c.Response().Header()
+	if f.Kind == fault.Unauthenticated {
+		h.Set(echo.HeaderWWWAuthenticate, "Bearer")
+	}
+	if after := RetryAfter(err); after != "" {
+		h.Set(echo.HeaderRetryAfter, after)
+	}
+	return c.JSON(f.Kind.HTTP(), failure{Error: ErrorOf(err), Meta: s.meta(c)})
+}
+
+// onError answers what Echo itself refuses, and faults that handlers return.
+func (s *Server) onError(err error, c echo.Context) {
+	if c.Response().Committed {
+		return
+	}
+	var he *echo.HTTPError
+	if !errors.As(err, &he) {
+		_ = s.Fail(c, err)
+		return
+	}
+	e := Error{Details: []fault.Problem{}}
+	switch he.Code {
+	case http.StatusNotFound:
+		e.Code, e.Message = fault.NotFound.Code(), "there is no such route; /openapi.json lists them"
+	case http.StatusMethodNotAllowed:
+		e.Code, e.Message = "METHOD_NOT_ALLOWED", "the route does not take this method; /openapi.json lists them"
+	case http.StatusRequestEntityTooLarge:
+		e.Code, e.Message = "PAYLOAD_TOO_LARGE", "a request's body is at most 1 MiB"
+	default:
+		e.Code, e.Message = fault.Internal.Code(), "internal error"
+		if he.Code < http.StatusInternalServerError {
+			e.Code, e.Message = fault.Invalid.Code(), http.StatusText(he.Code)
+		}
+	}
+	_ = c.JSON(he.Code, failure{Error: e, Meta: s.meta(c)})
+}

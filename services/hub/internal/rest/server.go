@@ -1,0 +1,237 @@
+package rest
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"net/http"
+	"net/url"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/labstack/echo/v4"
+	"github.com/labstack/echo/v4/middleware"
+
+	"parley.internal/services/hub/internal/auth"
+	"parley.internal/services/hub/internal/config"
+	"parley.internal/shared/fault"
+	"parley.internal/shared/op"
+)
+
+// MaxBody is the largest body of a request, in bytes.
+const MaxBody = 1 << 20
+
+// Server answers REST and carries the MCP endpoint.
+type Server struct {
+	Catalogue *op.Catalogue
+	Auth      *auth.Authenticator
+	Now       func() time.Time
+	NewID     func() string
+	Version   string
+	// Origins may call from a web page; Loopback adds this machine's own, and
+	// refuses hosts that are not this machine.
+	Origins  []string
+	Loopback bool
+}
+
+// Echo builds the router. mount adds further endpoints behind the same limits.
+func (s *Server) Echo(mount func(*echo.Echo)) (*echo.Echo, error) {
+	e := echo.New()
+	e.HideBanner, e.HidePort = true, true
+	e.HTTPErrorHandler = s.onError
+	e.Use(s.requestID, s.recovered, s.origin, middleware.BodyLimitWithConfig(middleware.BodyLimitConfig{Limit: fmt.Sprint(MaxBody)}))
+	e.GET("/v1/health", func(c echo.Context) error {
+		data, err := json.Marshal(map[string]string{"status": "ok", "version": s.Version})
+		if err != nil {
+			return err
+		}
+		return c.JSON(http.StatusOK, success{true, data, s.meta(c)})
+	})
+	doc, err := s.Catalogue.OpenAPI("Parley", s.Version)
+	if err != nil {
+		return nil, err
+	}
+	e.GET("/openapi.json", func(c echo.Context) error { return c.Blob(http.StatusOK, echo.MIMEApplicationJSON, doc) })
+	for _, o := range s.Catalogue.Ops() {
+		for _, r := range o.Routes() {
+			e.Add(op.Method(r.Route), echoPath(r.Route), s.handler(o, r))
+		}
+	}
+	if mount != nil {
+		mount(e)
+	}
+	return e, nil
+}
+
+var param = regexp.MustCompile(`\{(\w+)\}`)
+
+func echoPath(route string) string { return param.ReplaceAllString(op.Path(route), ":$1") }
+
+func (s *Server) handler(o *op.Op, route op.Compat) echo.HandlerFunc {
+	return func(c echo.Context) error {
+		caller, err := s.Auth.Caller(c.Request())
+		if err != nil {
+			return err
+		}
+		args, err := fold(c, o, route)
+		if err != nil {
+			return err
+		}
+		res, err := s.Catalogue.Call(c.Request().Context(), o, op.Call{Caller: caller, Args: args, Transport: "rest", RequestID: s.meta(c).RequestID})
+		if err != nil {
+			return err
+		}
+		meta := s.meta(c)
+		if op.Method(route.Route) != http.MethodGet {
+			meta.Coerced = res.Coerced // a query is text, so what was coerced there is no news
+		}
+		status := http.StatusOK
+		if o.Creates {
+			status = http.StatusCreated
+		}
+		return c.JSON(status, success{true, res.Data, meta})
+	}
+}
+
+// fold makes the operation's input of the path, the query, the body and the
+// Idempotency-Key header. The same field in two places must have one value.
+func fold(c echo.Context, o *op.Op, route op.Compat) (json.RawMessage, error) {
+	body, err := io.ReadAll(c.Request().Body)
+	if err != nil {
+		return nil, err
+	}
+	in := map[string]json.RawMessage{}
+	if len(bytes.TrimSpace(body)) > 0 {
+		if err := op.CheckText(body); err != nil {
+			return nil, err
+		}
+		if err := json.Unmarshal(body, &in); err != nil || in == nil {
+			return nil, fault.New(fault.Invalid, "the body must be a JSON object")
+		}
+	}
+	query, err := url.ParseQuery(c.Request().URL.RawQuery)
+	if err != nil {
+		return nil, fault.New(fault.Invalid, "the query cannot be read: %v", err)
+	}
+	for name, values := range query {
+		var v any = values[0]
+		if len(values) > 1 {
+			v = values
+		}
+		if err := put(in, name, v); err != nil {
+			return nil, err
+		}
+	}
+	for _, name := range op.PathParams(route.Route) {
+		if err := put(in, name, c.Param(name)); err != nil {
+			return nil, err
+		}
+	}
+	for name, v := range route.Set {
+		if err := put(in, name, v); err != nil {
+			return nil, err
+		}
+	}
+	if key := c.Request().Header.Get("Idempotency-Key"); key != "" && o.Idempotent {
+		if err := put(in, "idempotencyKey", key); err != nil {
+			return nil, err
+		}
+	}
+	return json.Marshal(in)
+}
+
+func put(in map[string]json.RawMessage, name string, v any) error {
+	for _, text := range append(texts(v), name) {
+		if strings.ToValidUTF8(text, "") != text {
+			return fault.Field(strings.ToValidUTF8(name, "�"), "must be valid UTF-8 text")
+		}
+	}
+	text, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	if there, dup := in[name]; dup && !bytes.Equal(bytes.Trim(there, `"`), bytes.Trim(text, `"`)) {
+		return fault.Field(name, "is given twice, with different values")
+	}
+	in[name] = text
+	return nil
+}
+
+func texts(v any) []string {
+	switch x := v.(type) {
+	case string:
+		return []string{x}
+	case []string:
+		return slices.Clone(x)
+	}
+	return nil
+}
+
+var safeID = regexp.MustCompile(`^[A-Za-z0-9._-]{1,64}$`)
+
+func (s *Server) requestID(next echo.HandlerFunc) echo.HandlerFunc {
+	return func(c echo.Context) error {
+		id := c.Request().Header.Get(echo.HeaderXRequestID)
+		if !safeID.MatchString(id) {
+			id = s.NewID()
+		}
+		c.Response().Header().Set(echo.HeaderXRequestID, id)
+		return next(c)
+	}
+}
+
+func (s *Server) recovered(next echo.HandlerFunc) echo.HandlerFunc {
+	return func(c echo.Context) (err error) {
+		defer func() {
+			if p := recover(); p != nil {
+				if e, ok := p.(error); ok && errors.Is(e, http.ErrAbortHandler) {
+					panic(p)
+				}
+				err = fault.Wrap(fault.Internal, fmt.Errorf("panic: %v", p), "internal error")
+			}
+		}()
+		return next(c)
+	}
+}
+
+// origin refuses web pages that nobody allowed, so that a page in a browser
+// cannot use a server on the same machine; on loopback it also refuses names
+// that were pointed at this machine from outside (DNS rebinding).
+func (s *Server) origin(next echo.HandlerFunc) echo.HandlerFunc {
+	allowed := maps.Collect(func(yield func(string, bool) bool) {
+		for _, o := range s.Origins {
+			if !yield(strings.ToLower(o), true) {
+				return
+			}
+		}
+	})
+	return func(c echo.Context) error {
+		r := c.Request()
+		if o, given := r.Header[echo.HeaderOrigin]; given {
+			u, err := url.Parse(strings.Join(o, ","))
+			local := err == nil && s.Loopback && config.IsLoopback(u.Hostname())
+			if !local && !allowed[strings.ToLower(strings.Join(o, ","))] {
+				return fault.New(fault.Forbidden, "pages of this origin may not call; the operator can allow it with --allow-origin")
+			}
+		}
+		if s.Loopback {
+			host := (&url.URL{Host: r.Host}).Hostname()
+			if !config.IsLoopback(host) && !s.hostAllowed(r.Host) {
+				return fault.New(fault.Forbidden, "this server answers to loopback names; the operator can allow another with --allow-origin")
+			}
+		}
+		return next(c)
+	}
+}
+
+func (s *Server) hostAllowed(host string) bool {
+	return slices.ContainsFunc(s.Origins, func(o string) bool {
+		u, err := url.Parse(o)
+		return err == nil && strings.EqualFold(u.Host, host)
+	})
+}
