@@ -38,14 +38,14 @@ type App struct {
 
 // Ports are what the services get from outside. A zero field has a default.
 type Ports struct {
-	Now   func() time.Time // time.Now
+	Now   func() time.Time // time.Now, cut to the microseconds that a store keeps
 	NewID func() string    // UUIDv7
 }
 
 // New wires the services.
 func New(db *store.DB, p Ports) *App {
 	if p.Now == nil {
-		p.Now = time.Now
+		p.Now = func() time.Time { return time.Now().UTC().Truncate(time.Microsecond) }
 	}
 	if p.NewID == nil {
 		p.NewID = func() string { return uuid.Must(uuid.NewV7()).String() }
