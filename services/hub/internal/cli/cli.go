@@ -11,6 +11,7 @@ import (
 	"runtime/debug"
 
 	"github.com/spf13/cobra"
+	"google.golang.org/grpc"
 
 	"parley.internal/services/hub/internal/config"
 	"parley.internal/shared/app"
@@ -87,10 +88,10 @@ type opened struct {
 	file   *sqlite.Driver
 }
 
-func open(ctx context.Context, c *config.Config) (*opened, error) {
+func open(ctx context.Context, c *config.Config, dial ...grpc.DialOption) (*opened, error) {
 	o := &opened{schema: app.Schema()}
 	if c.Store == "firestore" {
-		d, err := firestore.Open(ctx, firestore.Options{Project: c.Project, EmulatorHost: c.EmulatorHost})
+		d, err := firestore.Open(ctx, firestore.Options{Project: c.Project, EmulatorHost: c.EmulatorHost, GRPC: dial})
 		if err != nil {
 			return nil, fmt.Errorf("cannot open Firestore in project %s: %w", c.Project, err)
 		}

@@ -19,6 +19,7 @@ import (
 	"parley.internal/services/hub/internal/config"
 	"parley.internal/services/hub/internal/mcp"
 	"parley.internal/services/hub/internal/rest"
+	"parley.internal/services/hub/internal/trace"
 	"parley.internal/shared/app"
 	"parley.internal/shared/identity"
 	"parley.internal/shared/store"
@@ -45,7 +46,11 @@ func (w *world) serve(ctx context.Context, c *config.Config) (err error) {
 	if err := c.CheckServe(); err != nil {
 		return err
 	}
-	o, err := open(ctx, c)
+	tracer, err := trace.Start(ctx, w.env, version())
+	if err != nil {
+		return fmt.Errorf("cannot trace: %w", err)
+	}
+	o, err := open(ctx, c, tracer.GRPC()...)
 	if err != nil {
 		return err
 	}
@@ -67,7 +72,7 @@ func (w *world) serve(ctx context.Context, c *config.Config) (err error) {
 	if err := w.welcome(ctx, c, a, listener.Addr()); err != nil {
 		return errors.Join(err, listener.Close())
 	}
-	srv := &http.Server{Handler: handler, ReadHeaderTimeout: headerTimeout, ReadTimeout: readTimeout, WriteTimeout: writeTimeout,
+	srv := &http.Server{Handler: tracer.Handler(handler), ReadHeaderTimeout: headerTimeout, ReadTimeout: readTimeout, WriteTimeout: writeTimeout,
 		IdleTimeout: idleTimeout, ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelWarn)}
 	loop, stop := context.WithCancel(context.WithoutCancel(ctx))
 	defer stop()
@@ -86,7 +91,7 @@ func (w *world) serve(ctx context.Context, c *config.Config) (err error) {
 	end, cancel := context.WithTimeout(context.WithoutCancel(ctx), drainTimeout)
 	defer cancel()
 	stop()
-	return srv.Shutdown(end)
+	return errors.Join(srv.Shutdown(end), tracer.Close(end))
 }
 
 // benchRoutes is set by the build for the benchmark.

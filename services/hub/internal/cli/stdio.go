@@ -2,7 +2,6 @@ package cli
 
 import (
 	"fmt"
-	"net/http"
 
 	"github.com/spf13/cobra"
 
@@ -17,7 +16,7 @@ func (w *world) stdioCommand() *cobra.Command {
 			if key == "" {
 				return fmt.Errorf("the variable %s holds no key; set it, or name another with --key-env", keyEnv)
 			}
-			b := &stdio.Bridge{URL: url, Key: key, HTTP: http.DefaultClient, In: w.in, Out: w.out, Err: w.err}
+			b := &stdio.Bridge{URL: url, Key: key, KeyEnv: keyEnv, In: w.in, Out: w.out, Err: w.err}
 			return b.Run(cmd.Context())
 		}}
 	def := w.env("PARLEY_URL")

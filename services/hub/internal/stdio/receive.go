@@ -1,0 +1,182 @@
+package stdio
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"mime"
+	"net/http"
+	"reflect"
+
+	"github.com/mark3labs/mcp-go/mcp"
+
+	"parley.internal/shared/fault"
+)
+
+// reply is what the bridge reads of a message from the server.
+type reply struct {
+	RPC    string          `json:"jsonrpc"`
+	ID     json.RawMessage `json:"id"`
+	Method string          `json:"method"`
+	Result json.RawMessage `json:"result"`
+	Error  *struct {
+		Message string `json:"message"`
+	} `json:"error"`
+}
+
+const tooLong = "the server's answer is too long; ask for less"
+
+// receive passes on what an HTTP response carries. It is trouble where that does not
+// answer the request.
+func (r *run) receive(req *request, res *http.Response) *trouble {
+	if session := res.Header.Get(mcp.HeaderSessionID); session != "" || req.method == string(mcp.MethodInitialize) {
+		r.mu.Lock()
+		r.session = session
+		r.mu.Unlock()
+	}
+	kind, _, _ := mime.ParseMediaType(res.Header.Get("Content-Type"))
+	if res.StatusCode == http.StatusOK && kind == "text/event-stream" {
+		return r.stream(req, res.Body)
+	}
+	body, err := io.ReadAll(io.LimitReader(res.Body, maxAnswer+1))
+	if err != nil {
+		return &trouble{text: "the answer broke off: " + err.Error(), code: codeUnreachable, passing: true}
+	}
+	if len(body) > maxAnswer {
+		return &trouble{text: tooLong, code: codeUnreachable}
+	}
+	if gone(res.StatusCode) || res.StatusCode == http.StatusUnauthorized {
+		return r.refused(res, body)
+	}
+	if req.id == nil {
+		if res.StatusCode >= http.StatusMultipleChoices {
+			return r.refused(res, body)
+		}
+		return nil
+	}
+	if line, answers := r.reading(req, body); answers {
+		r.emit(req.ctx, line)
+		return nil
+	}
+	if res.StatusCode < http.StatusMultipleChoices {
+		return &trouble{text: fmt.Sprintf("%s answered %s with no MCP message in it; is it the URL of an MCP endpoint, like %s/mcp?",
+			r.url, res.Status, r.origin), code: codeUnreachable}
+	}
+	return r.refused(res, body)
+}
+
+// gone says whether the status is that of a server, or of a proxy before one, which
+// cannot answer now.
+func gone(status int) bool {
+	return status == http.StatusBadGateway || status == http.StatusServiceUnavailable || status == http.StatusGatewayTimeout
+}
+
+// refused says what a response that is no answer means for the one who asked.
+func (r *run) refused(res *http.Response, body []byte) *trouble {
+	t := &trouble{code: codeUnreachable, passing: gone(res.StatusCode)}
+	var said struct {
+		Error struct {
+			Code    json.RawMessage `json:"code"`
+			Message string          `json:"message"`
+		} `json:"error"`
+	}
+	_ = json.Unmarshal(body, &said) // what is not JSON says nothing
+	why := res.Status
+	if said.Error.Message != "" {
+		why += ": " + said.Error.Message
+	}
+	switch {
+	case t.passing:
+		t.text = why
+		// The fault of a tool comes with the status 200, so this one is from before
+		// the tool was called.
+		t.unsent = string(said.Error.Code) == `"`+fault.Unavailable.Code()+`"`
+	case res.StatusCode == http.StatusUnauthorized && r.Key == "":
+		t.text = fmt.Sprintf("%s wants a key: set %s to one that `parley key create` made, and start the client again", r.url, r.KeyEnv)
+	case res.StatusCode == http.StatusUnauthorized:
+		t.text = fmt.Sprintf("%s does not take the key in %s (%s): set %s to one that `parley key create` made for this server, and start the client again",
+			r.url, r.KeyEnv, why, r.KeyEnv)
+	case res.Header.Get("Location") != "":
+		t.text = fmt.Sprintf("%s answered %s and points elsewhere; give the bridge the URL that it points to", r.url, why)
+	case res.Header.Get("Retry-After") != "":
+		t.text = fmt.Sprintf("%s answered %s (try again after %s s)", r.url, why, res.Header.Get("Retry-After"))
+	default:
+		t.text = fmt.Sprintf("%s answered %s", r.url, why)
+	}
+	return t
+}
+
+// reading makes a line of a message from the server, and says whether it answers the
+// request. An error for a message that the server could not read bears no id, and
+// gets the request's.
+func (r *run) reading(req *request, text []byte) (line []byte, answers bool) {
+	var m reply
+	var flat bytes.Buffer
+	if json.Unmarshal(text, &m) != nil || json.Compact(&flat, text) != nil || m.RPC != mcp.JSONRPC_VERSION ||
+		(m.Method == "" && m.Result == nil && m.Error == nil) {
+		return nil, false
+	}
+	if m.Method != "" || req.id == nil {
+		return flat.Bytes(), false
+	}
+	if m.Error != nil && (len(m.ID) == 0 || string(m.ID) == "null") {
+		var fields map[string]json.RawMessage
+		if json.Unmarshal(text, &fields) != nil {
+			return nil, false
+		}
+		fields["id"] = req.id
+		line, err := json.Marshal(fields)
+		return line, err == nil
+	}
+	if !sameID(m.ID, req.id) {
+		return flat.Bytes(), false
+	}
+	r.learn(req, m.Result)
+	return flat.Bytes(), true
+}
+
+func sameID(a, b json.RawMessage) bool {
+	var x, y any
+	return bytes.Equal(a, b) || (json.Unmarshal(a, &x) == nil && json.Unmarshal(b, &y) == nil && reflect.DeepEqual(x, y))
+}
+
+// stream passes on the messages of an event stream until the one that answers the
+// request, or to its end where nothing does.
+func (r *run) stream(req *request, body io.Reader) *trouble {
+	in := bufio.NewScanner(body)
+	in.Buffer(make([]byte, 0, 64<<10), maxAnswer)
+	var data []byte
+	event := func() (answers bool) {
+		line, answers := r.reading(req, data)
+		if line != nil {
+			r.emit(req.ctx, line)
+		}
+		data = nil
+		return answers
+	}
+	for in.Scan() {
+		value, ok := bytes.CutPrefix(in.Bytes(), []byte("data:"))
+		switch {
+		case ok:
+			data = append(append(data, value...), '\n')
+		case len(in.Bytes()) == 0 && event():
+			return nil
+		}
+		if len(data) > maxAnswer {
+			return &trouble{text: tooLong, code: codeUnreachable}
+		}
+	}
+	switch err := in.Err(); {
+	case event():
+	case errors.Is(err, bufio.ErrTooLong):
+		return &trouble{text: tooLong, code: codeUnreachable}
+	case err != nil:
+		return &trouble{text: "the stream broke off: " + err.Error(), code: codeUnreachable, passing: true}
+	case req.id != nil:
+		return &trouble{text: "the stream ended without an answer", code: codeUnreachable, passing: true}
+	}
+	return nil
+}
