@@ -3,6 +3,7 @@ package op
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"log/slog"
 	"runtime/debug"
@@ -37,8 +38,10 @@ func NewCatalogue(lists ...[]Op) *Catalogue {
 	}
 	for _, o := range slices.Concat(lists...) {
 		claim("the name "+o.Name, o.Name)
-		if alias := o.Alias; alias != "" {
-			claim("the alias "+o.Toolset+"/"+alias, o.Name)
+		// Within a toolset an alias is like a name: one text must not mean two tools.
+		claim("the alias "+o.Toolset+"/"+o.Name, o.Name)
+		if o.Alias != "" {
+			claim("the alias "+o.Toolset+"/"+o.Alias, o.Name)
 		}
 		for _, r := range o.Routes() {
 			claim("the route "+pathParam.ReplaceAllString(r.Route, "{}"), o.Name)
@@ -92,6 +95,10 @@ func (c *Catalogue) Call(ctx context.Context, o *Op, call Call) (res Result, err
 	}
 	out, err := protect(func() (any, error) { return o.call(ctx, call.Caller, args) })
 	if err != nil {
+		var f *fault.Error
+		if !errors.As(err, &f) {
+			err = fault.From(err)
+		}
 		return res, err
 	}
 	data, err := json.Marshal(out)

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -13,90 +15,144 @@ import (
 	"parley.internal/shared/fault"
 )
 
+// mender makes of an input what can be checked and decoded.
+type mender struct {
+	mended []string
+	wrong  []fault.Problem
+}
+
+// maxWhole bounds whole numbers to those that every JSON client keeps exactly.
+const maxWhole = 1<<53 - 1
+
+// plain writes every number in one way, so that a text of a few bytes cannot stand
+// for a number of a million digits, and refuses what no field can hold.
+func (m *mender) plain(v any, at string) any {
+	switch x := v.(type) {
+	case json.Number:
+		if i, err := x.Int64(); err == nil {
+			return m.whole(float64(i), at, x)
+		}
+		f, err := x.Float64()
+		digits, _, _ := strings.Cut(strings.ToLower(x.String()), "e")
+		if err != nil || (f == 0 && strings.ContainsAny(digits, "123456789")) {
+			m.wrong = append(m.wrong, fault.Problem{Path: at, Message: "must be a number that 64 bits can hold"})
+			return json.Number("0")
+		}
+		if f == math.Trunc(f) {
+			return m.whole(f, at, json.Number(strconv.FormatFloat(f, 'f', -1, 64)))
+		}
+		return json.Number(strconv.FormatFloat(f, 'g', -1, 64))
+	case []any:
+		for i := range x {
+			x[i] = m.plain(x[i], fmt.Sprintf("%s[%d]", at, i))
+		}
+	case map[string]any:
+		for name, e := range x {
+			x[name] = m.plain(e, join(at, name))
+		}
+	}
+	return v
+}
+
+func (m *mender) whole(f float64, at string, n json.Number) any {
+	if math.Abs(f) > maxWhole {
+		m.wrong = append(m.wrong, fault.Problem{Path: at, Message: fmt.Sprintf("must be between -%d and %d", maxWhole, maxWhole)})
+		return json.Number("0")
+	}
+	return n
+}
+
+func join(at, name string) string {
+	const longest = 100
+	if len(name) > longest {
+		name = strings.ToValidUTF8(name[:longest], "") + "…"
+	}
+	return strings.TrimPrefix(at+"."+name, ".")
+}
+
+func (m *mender) note(at string, as any, what string) any {
+	m.mended = append(m.mended, fmt.Sprintf("%s was read as the %s %v", at, what, as))
+	return as
+}
+
 // coerce mends the slips of models that have one reading only: "42" where a
 // number is wanted, "true" where a truth value is, 42 where a text is, and one
 // value, or a list as text, where a list is wanted. What it mended it names.
-func coerce(v any, s *published.Schema, at string, mended *[]string) any {
+func (m *mender) coerce(v any, s *published.Schema, at string) any {
 	if s == nil {
 		return v
-	}
-	note := func(as any, what string) any {
-		*mended = append(*mended, fmt.Sprintf("%s was read as the %s %v", at, what, as))
-		return as
 	}
 	switch s.Type {
 	case "integer", "number":
 		text, ok := v.(string)
-		if n, err := strconv.ParseFloat(strings.TrimSpace(text), 64); ok && err == nil && json.Valid([]byte(strings.TrimSpace(text))) {
-			if s.Type == "number" || n == float64(int64(n)) {
-				return note(json.Number(strings.TrimSpace(text)), "number")
+		if text = strings.TrimSpace(text); !ok || len(text) > 40 {
+			return v
+		}
+		n, err := decodeOne([]byte(text))
+		if number, isNumber := n.(json.Number); err == nil && isNumber {
+			f, err := number.Float64()
+			if err == nil && (s.Type == "number" || f == math.Trunc(f)) {
+				return m.note(at, m.plain(number, at), "number")
 			}
 		}
 	case "boolean":
 		if text, ok := v.(string); ok && (text == "true" || text == "false") {
-			return note(text == "true", "truth value")
+			return m.note(at, text == "true", "truth value")
 		}
 	case "string":
 		switch x := v.(type) {
 		case json.Number:
-			return note(x.String(), "text")
+			return m.note(at, x.String(), "text")
 		case bool:
-			return note(strconv.FormatBool(x), "text")
+			return m.note(at, strconv.FormatBool(x), "text")
 		}
 	case "array":
-		return coerceList(v, s, at, mended, note)
+		return m.coerceList(v, s, at)
 	case "object":
-		m, ok := v.(map[string]any)
-		if !ok {
-			return v
-		}
-		for name, e := range m {
-			p := s.Properties[name]
-			if p == nil {
-				p = s.AdditionalProperties
-			}
-			if e == nil && s.Properties[name] != nil && !contains(s.Required, name) {
-				delete(m, name) // a null is how some clients leave an optional field out
-				*mended = append(*mended, strings.TrimPrefix(at+"."+name, ".")+" was null and was read as left out")
-				continue
-			}
-			m[name] = coerce(e, p, strings.TrimPrefix(at+"."+name, "."), mended)
-		}
+		return m.coerceObject(v, s, at)
 	}
 	return v
 }
 
-func coerceList(v any, s *published.Schema, at string, mended *[]string, note func(any, string) any) any {
-	switch x := v.(type) {
-	case []any:
-		for i := range x {
-			x[i] = coerce(x[i], s.Items, fmt.Sprintf("%s[%d]", at, i), mended)
-		}
-		return x
-	case string:
-		if strings.HasPrefix(strings.TrimSpace(x), "[") {
-			dec := json.NewDecoder(strings.NewReader(x))
-			dec.UseNumber()
-			var list []any
-			if dec.Decode(&list) == nil && !dec.More() {
-				return note(list, "list")
-			}
-		}
-		if s.Items != nil && s.Items.Type == "string" && x != "" {
-			return note([]any{x}, "list")
-		}
+func (m *mender) coerceObject(v any, s *published.Schema, at string) any {
+	object, ok := v.(map[string]any)
+	if !ok {
+		return v
 	}
-	return v
+	for name, e := range object {
+		p := s.Properties[name]
+		if e == nil && p != nil && !slices.Contains(s.Required, name) {
+			delete(object, name) // a null is how some clients leave an optional field out
+			m.mended = append(m.mended, join(at, name)+" was null and was read as left out")
+			continue
+		}
+		if p == nil {
+			p = s.AdditionalProperties
+		}
+		object[name] = m.coerce(e, p, join(at, name))
+	}
+	return object
 }
 
-func contains(list []string, s string) bool {
-	for _, e := range list {
-		if e == s {
-			return true
+func (m *mender) coerceList(v any, s *published.Schema, at string) any {
+	if text, ok := v.(string); ok {
+		if list, err := decodeOne([]byte(text)); err == nil && isList(list) {
+			v = m.note(at, m.plain(list, at), "list")
+		} else if s.Items != nil && s.Items.Type == "string" && text != "" && !strings.HasPrefix(strings.TrimSpace(text), "[") {
+			v = m.note(at, []any{text}, "list")
 		}
 	}
-	return false
+	list, ok := v.([]any)
+	for i := range list {
+		list[i] = m.coerce(list[i], s.Items, fmt.Sprintf("%s[%d]", at, i))
+	}
+	if !ok {
+		return v
+	}
+	return list
 }
+
+func isList(v any) bool { _, ok := v.([]any); return ok }
 
 // CheckText refuses JSON whose text is not UTF-8, or that escapes half a
 // character, and names the field: Go would replace such text in silence.
@@ -104,7 +160,7 @@ func CheckText(args json.RawMessage) error {
 	if utf8.Valid(args) && !halfEscape(args) {
 		return nil
 	}
-	at := badField(args, "")
+	at := badField(args, "", 0)
 	return fault.Field(at, "must be valid UTF-8 text")
 }
 
@@ -140,13 +196,19 @@ func surrogate(b []byte) (uint64, bool) {
 	return n, err == nil && n >= 0xd800 && n <= 0xdfff
 }
 
+// maxNamed is how deep a path is followed; no input of an operation is deeper.
+const maxNamed = 16
+
 // badField is the path of the first field whose text is not valid.
-func badField(raw json.RawMessage, at string) string {
+func badField(raw json.RawMessage, at string, depth int) string {
+	if depth > maxNamed {
+		return at // the fields around it name it well enough
+	}
 	var object map[string]json.RawMessage
 	if json.Unmarshal(raw, &object) == nil {
 		for name, v := range object {
 			if !utf8.Valid(v) || halfEscape(v) {
-				return badField(v, strings.TrimPrefix(at+"."+name, "."))
+				return badField(v, join(at, strings.ToValidUTF8(name, "�")), depth+1)
 			}
 		}
 		return at
@@ -155,7 +217,7 @@ func badField(raw json.RawMessage, at string) string {
 	if bytes.HasPrefix(bytes.TrimSpace(raw), []byte("[")) && json.Unmarshal(raw, &list) == nil {
 		for i, v := range list {
 			if !utf8.Valid(v) || halfEscape(v) {
-				return badField(v, fmt.Sprintf("%s[%d]", at, i))
+				return badField(v, fmt.Sprintf("%s[%d]", at, i), depth+1)
 			}
 		}
 	}

@@ -4,8 +4,10 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"reflect"
 	"regexp"
+	"slices"
 	"strings"
 
 	"parley.internal/shared/fault"
@@ -137,9 +139,11 @@ func (o *Op) build(in, out reflect.Type) error {
 	if err != nil {
 		return fmt.Errorf("input: %w", err)
 	}
-	for _, p := range o.PathParams() {
-		if input.Properties[p] == nil {
-			return fmt.Errorf("the route's %s is not a field of the input", p)
+	for _, r := range o.Routes() {
+		for _, name := range append(PathParams(r.Route), slices.Collect(maps.Keys(r.Set))...) {
+			if input.Properties[name] == nil {
+				return fmt.Errorf("%s: %s is not a field of the input", r.Route, name)
+			}
 		}
 	}
 	output, err := schemaFor(out, true)

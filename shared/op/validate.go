@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"math/big"
 	"slices"
 	"strconv"
@@ -51,20 +52,18 @@ func (c *compiled) check(args json.RawMessage) (json.RawMessage, []string, error
 	if err := CheckText(args); err != nil {
 		return nil, nil, err
 	}
-	dec := json.NewDecoder(bytes.NewReader(args))
-	dec.UseNumber()
-	var v any
-	if err := dec.Decode(&v); err != nil {
-		return nil, nil, fault.Wrap(fault.Invalid, err, "the input is not JSON: %v", err)
-	}
-	if dec.More() {
-		return nil, nil, fault.New(fault.Invalid, "the input is more than one JSON value")
+	v, err := decodeOne(args)
+	if err != nil {
+		return nil, nil, fault.Wrap(fault.Invalid, err, "the input is not one JSON value: %v", err)
 	}
 	if _, ok := v.(map[string]any); !ok {
 		return nil, nil, fault.New(fault.Invalid, "the input must be a JSON object")
 	}
-	var coerced []string
-	v = coerce(v, c.shape, "", &coerced)
+	m := &mender{}
+	v = m.coerce(m.plain(v, ""), c.shape, "")
+	if len(m.wrong) > 0 {
+		return nil, nil, report(m.wrong)
+	}
 	if err := c.schema.Validate(v); err != nil {
 		var invalid *jsonschema.ValidationError
 		if !errors.As(err, &invalid) {
@@ -72,14 +71,26 @@ func (c *compiled) check(args json.RawMessage) (json.RawMessage, []string, error
 		}
 		return nil, nil, c.problems(invalid)
 	}
-	if len(coerced) > 0 {
-		var err error
-		if args, err = json.Marshal(v); err != nil {
-			return nil, nil, fault.Wrap(fault.Internal, err, "validation")
-		}
-		slices.Sort(coerced)
+	// What was checked is what is decoded: a field that stands twice, or a number
+	// written in an odd way, means one thing to both.
+	if args, err = json.Marshal(v); err != nil {
+		return nil, nil, fault.Wrap(fault.Internal, err, "validation")
 	}
-	return args, coerced, nil
+	slices.Sort(m.mended)
+	return args, m.mended, nil
+}
+
+// decodeOne reads a text that is one JSON value and nothing else.
+func decodeOne(text []byte) (v any, err error) {
+	dec := json.NewDecoder(bytes.NewReader(text))
+	dec.UseNumber()
+	if err := dec.Decode(&v); err != nil {
+		return nil, err
+	}
+	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
+		return nil, errors.New("something follows it")
+	}
+	return v, nil
 }
 
 func (c *compiled) problems(root *jsonschema.ValidationError) error {
@@ -94,6 +105,10 @@ func (c *compiled) problems(root *jsonschema.ValidationError) error {
 		}
 	}
 	walk(root)
+	return report(out)
+}
+
+func report(out []fault.Problem) error {
 	slices.SortFunc(out, func(a, b fault.Problem) int {
 		return cmp.Or(cmp.Compare(a.Path, b.Path), cmp.Compare(a.Message, b.Message))
 	})
