@@ -1,7 +1,7 @@
 package dispatch
 
 import (
-	"strconv"
+	"fmt"
 	"time"
 
 	"parley.internal/shared/fault"
@@ -78,18 +78,18 @@ func claim(t *task.Task, lease Lease, c identity.Caller, sessionID string, now t
 	return false, nil
 }
 
-// giveUp takes a task from a claimant whose lease ran out: back to created, or
-// after MaxAttempts to failed.
+// giveUp takes a task from a claimant whose lease ran out: back to created, or to
+// failed after MaxAttempts and where its lifecycle has no way back.
 func giveUp(t *task.Task, now time.Time) {
 	t.Attempts++
-	by := t.ClaimedBy
+	by, back := t.ClaimedBy, task.Move(t.Type, t.Status, task.Created) == nil
 	unclaim(t, task.Created)
-	if t.Attempts >= MaxAttempts {
-		t.Reason = "the lease ran out " + strconv.Itoa(t.Attempts) + " times, last with " + by
+	if !back || t.Attempts >= MaxAttempts {
+		t.Reason = fmt.Sprintf("the lease ran out %d times, last with %s", t.Attempts, by)
 		t.Outcome = task.Failed
 		t.End(task.Failed, now)
+		t.Route()
 	}
-	t.Route()
 }
 
 func unclaim(t *task.Task, s task.Status) {

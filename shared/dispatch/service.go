@@ -77,16 +77,26 @@ func (s *Service) List(ctx context.Context, c identity.Caller, in ListInput) (Li
 	if in.Source != "" {
 		q.Where = append(q.Where, store.Eq("source", in.Source))
 	}
-	out := ListOutput{}
+	var out ListOutput
 	t := s.DB.User(c.User)
-	err := task.Tasks.Wait(ctx, t, q.Where, time.Duration(in.WaitMs)*time.Millisecond, func(ctx context.Context) (bool, error) {
-		page, err := task.Tasks.Query(ctx, t, q)
+	err := task.Tasks.Wait(ctx, t, q.Where, time.Duration(in.WaitMs)*time.Millisecond, func(ctx context.Context) (_ bool, err error) {
+		out, err = s.page(ctx, t, q, in)
+		return len(out.Tasks) > 0, err
+	})
+	return out, err
+}
+
+// page reads one page of live tasks. What expired and was not swept yet does not
+// stand before them: a page of nothing else is passed over.
+func (s *Service) page(ctx context.Context, t *store.Tenant, q store.Query, in ListInput) (ListOutput, error) {
+	now := s.Now()
+	for {
+		out := ListOutput{Tasks: []View{}}
+		found, err := task.Tasks.Query(ctx, t, q)
 		if err != nil {
-			return false, err
+			return out, err
 		}
-		now := s.Now()
-		out = ListOutput{Tasks: []View{}, NextCursor: page.Next}
-		for _, d := range page.Docs {
+		for _, d := range found.Docs {
 			if d.Value.Expired(now) {
 				continue
 			}
@@ -96,9 +106,11 @@ func (s *Service) List(ctx context.Context, c identity.Caller, in ListInput) (Li
 			}
 			out.Tasks = append(out.Tasks, v)
 		}
-		return len(out.Tasks) > 0, nil
-	})
-	return out, err
+		if out.NextCursor = found.Next; len(out.Tasks) > 0 || found.Next == "" {
+			return out, nil
+		}
+		q.Cursor = found.Next
+	}
 }
 
 // Get reads one task, with its lease where it is claimed.

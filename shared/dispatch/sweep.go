@@ -27,7 +27,7 @@ func (s *Service) SweepLeases(ctx context.Context, a *store.Admin, limit int) (i
 			if err != nil || now.Before(lease.LeaseUntil) {
 				return err // renewed since it was listed
 			}
-			if t.ClaimedBy != "" && task.Move(t.Type, t.Status, task.Created) == nil && t.Status != task.Failed {
+			if t.ClaimedBy != "" && !t.Status.Ended() {
 				giveUp(&t, now)
 				task.Tasks.Put(tx, d.Ref.ID, t)
 			}

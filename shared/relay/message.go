@@ -8,6 +8,9 @@ import (
 	"parley.internal/shared/task"
 )
 
+// atOnce is before every reader's now.
+var atOnce = time.Unix(0, 0).UTC()
+
 // State is where a message stands.
 type State string
 
@@ -48,7 +51,8 @@ type Message struct {
 	State      State            `json:"state"`
 	CreatedAt  time.Time        `json:"createdAt"`
 	ExpiresAt  time.Time        `json:"expiresAt"`
-	// DueAt is when it is next to be delivered; none once that is settled.
+	// DueAt is when it is next to be delivered: at once for a new one, whatever the
+	// clocks of its sender and its reader say; none once that is settled.
 	DueAt       time.Time `json:"dueAt,omitzero"`
 	DeliveredAt time.Time `json:"deliveredAt,omitzero"`
 	AckedAt     time.Time `json:"ackedAt,omitzero"`

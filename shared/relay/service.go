@@ -51,7 +51,7 @@ func (s *Service) Send(ctx context.Context, c identity.Caller, in SendInput) (Se
 	}
 	m := Message{Source: source, Verified: verified, Target: in.Target, Text: in.Message, Type: in.MessageType, Priority: in.Priority,
 		Action: in.Action, Context: in.Context, SessionID: in.SessionID, ReplyTo: in.ReplyTo, ThreadID: in.ThreadID, Provenance: in.Provenance,
-		State: Pending, CreatedAt: now, DueAt: now, ExpiresAt: now.Add(time.Duration(ttl) * time.Second)}
+		State: Pending, CreatedAt: now, DueAt: atOnce, ExpiresAt: now.Add(time.Duration(ttl) * time.Second)}
 	if m.Priority == "" {
 		m.Priority = task.Normal
 	}

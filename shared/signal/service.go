@@ -46,7 +46,6 @@ func (s *Service) Ask(ctx context.Context, c identity.Caller, in AskInput) (AskO
 	if t.Priority == "" {
 		t.Priority = task.Normal
 	}
-	t.PurgeAt = t.ExpiresAt.Add(task.Retention)
 	t.Route()
 	wait, key := in.WaitMs, in.IdempotencyKey
 	in.IdempotencyKey, in.WaitMs = "", 0
@@ -132,9 +131,10 @@ func (s *Service) List(ctx context.Context, c identity.Caller, in ListInput) (Li
 	if in.Status == "" {
 		in.Status = Pending
 	}
-	route := map[Status]string{Pending: task.QuestionRoute(task.Created), Expired: task.QuestionRoute(task.Created),
-		Answered: task.QuestionRoute(task.Done), "all": task.QuestionRoute("")}[in.Status]
-	page, err := task.Tasks.Query(ctx, s.DB.User(c.User), store.Query{Where: []store.Cond{store.Contains("routes", route)},
+	// One that ran out is created until a sweep has come by.
+	routes := map[Status][]string{Pending: {task.QuestionRoute(task.Created)}, Answered: {task.QuestionRoute(task.Done)}, "all": {task.QuestionRoute("")},
+		Expired: {task.QuestionRoute(task.Created), task.QuestionRoute(task.Derezzed)}}[in.Status]
+	page, err := task.Tasks.Query(ctx, s.DB.User(c.User), store.Query{Where: []store.Cond{store.ContainsAny("routes", routes...)},
 		Order: []string{"rank desc", "createdAt"}, Limit: in.Limit, Cursor: in.Cursor})
 	if err != nil {
 		return out, err

@@ -127,9 +127,16 @@ const Any = "any"
 // Everywhere is the route of everything that shows in an unfiltered queue.
 const Everywhere = "*"
 
-// Route fills in the routes by which queues find the task: its target, those it
-// falls back to, and everywhere. An alert shows only to who asks for alerts.
+// Route fills in what follows from the rest: the routes by which queues find the
+// task (its target, those it falls back to, and everywhere; an alert shows only to
+// who asks for alerts), and while it lives, when the store may forget it.
 func (t *Task) Route() {
+	if !t.Status.Ended() {
+		t.PurgeAt = time.Time{}
+		if t.Status == Created && !t.ExpiresAt.IsZero() {
+			t.PurgeAt = t.ExpiresAt.Add(Retention)
+		}
+	}
 	t.Rank = t.Priority.Rank()
 	t.Routes = []string{Everywhere, t.Target}
 	switch t.Type {

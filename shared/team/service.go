@@ -6,6 +6,7 @@ import (
 
 	"parley.internal/shared/fault"
 	"parley.internal/shared/identity"
+	"parley.internal/shared/once"
 	"parley.internal/shared/op"
 	"parley.internal/shared/store"
 )
@@ -19,6 +20,7 @@ type Service struct {
 
 // CreateInput is the input of team_create.
 type CreateInput struct {
+	op.Idempotency
 	TeamName    string `json:"team_name" allow:"max=1000" jsonschema:"letters, digits, hyphens and underscores, at most 64"`
 	Description string `json:"description,omitempty" allow:"max=2000"`
 }
@@ -47,26 +49,27 @@ func (s *Service) Create(ctx context.Context, c identity.Caller, in CreateInput)
 	if err := checkName(in.TeamName); err != nil {
 		return out, err
 	}
-	cfg := newConfig(in.TeamName, in.Description, s.NewID(), s.Now().UnixMilli())
-	who := leader(c)
-	err := s.DB.User(c.User).Update(ctx, func(ctx context.Context, tx *store.Tx) error {
+	now := s.Now()
+	cfg := newConfig(in.TeamName, in.Description, s.NewID(), now.UnixMilli())
+	who, key := leader(c), in.IdempotencyKey
+	in.IdempotencyKey = ""
+	return once.Do(ctx, s.DB.User(c.User), "team_create", key, now, in, func(ctx context.Context, tx *store.Tx) (CreateOutput, error) {
 		var held seat
 		var there document
-		seatFetch, teamFetch := seats.Fetch(who, &held), teams.Fetch(in.TeamName, &there)
+		seatFetch, teamFetch := seats.Fetch(who, &held), teams.Fetch(docID(in.TeamName), &there)
 		if err := store.Load(ctx, tx, seatFetch, teamFetch); err != nil {
-			return err
+			return out, err
 		}
 		if seatFetch.Found {
-			return fault.New(fault.Precondition, "Session already has active team: %s. One team per session.", held.Team)
+			return out, fault.New(fault.Precondition, "Session already has active team: %s. One team per session.", held.Team)
 		}
 		if teamFetch.Found {
-			return fault.New(fault.Exists, "Team '%s' already exists", in.TeamName)
+			return out, fault.New(fault.Exists, "Team '%s' already exists", in.TeamName)
 		}
-		teams.Create(tx, in.TeamName, document{Config: cfg, Owner: who})
+		teams.Create(tx, docID(in.TeamName), document{Config: cfg, Owner: who})
 		seats.Create(tx, who, seat{Team: in.TeamName})
-		return nil
+		return CreateOutput{TeamName: cfg.Name, LeadAgentID: cfg.LeadAgentID, LeadSessionID: cfg.LeadSessionID}, nil
 	})
-	return CreateOutput{TeamName: cfg.Name, LeadAgentID: cfg.LeadAgentID, LeadSessionID: cfg.LeadSessionID}, err
 }
 
 // Delete ends a team that has no teammates, and frees its lead for another.
@@ -75,7 +78,7 @@ func (s *Service) Delete(ctx context.Context, c identity.Caller, in NameInput) (
 		return DeleteOutput{}, err
 	}
 	err := s.DB.User(c.User).Update(ctx, func(ctx context.Context, tx *store.Tx) error {
-		t, err := teams.Get(ctx, tx, in.TeamName)
+		t, err := teams.Get(ctx, tx, docID(in.TeamName))
 		if fault.Is(err, fault.NotFound) {
 			return fault.New(fault.NotFound, "Team %s does not exist", in.TeamName)
 		}
@@ -85,7 +88,7 @@ func (s *Service) Delete(ctx context.Context, c identity.Caller, in NameInput) (
 		if n := len(t.Members) - 1; n > 0 {
 			return fault.New(fault.Precondition, "Cannot delete team %s: %d non-lead member(s) still present. Remove all teammates before deleting.", in.TeamName, n)
 		}
-		teams.Delete(tx, in.TeamName)
+		teams.Delete(tx, docID(in.TeamName))
 		seats.Delete(tx, t.Owner)
 		return nil
 	})
@@ -97,7 +100,7 @@ func (s *Service) ReadConfig(ctx context.Context, c identity.Caller, in NameInpu
 	if err := checkName(in.TeamName); err != nil {
 		return Config{}, err
 	}
-	t, err := teams.Get(ctx, s.DB.User(c.User), in.TeamName)
+	t, err := teams.Get(ctx, s.DB.User(c.User), docID(in.TeamName))
 	if fault.Is(err, fault.NotFound) {
 		return Config{}, fault.New(fault.NotFound, "Team %s not found", in.TeamName)
 	}

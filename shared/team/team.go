@@ -68,6 +68,10 @@ func checkName(name string) error {
 	return nil
 }
 
+// docID is the id of a team's document: not the name alone, because a store keeps
+// names such as __x__ for itself.
+func docID(name string) string { return "team:" + name }
+
 // leader is the identity that leads at most one team: the key's program, else the key.
 func leader(c identity.Caller) string {
 	if c.Bound() {

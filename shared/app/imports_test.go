@@ -1,0 +1,145 @@
+package app
+
+import (
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"path"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+const module = "parley.internal/shared/"
+
+// rule is what a room of the module may import of the others, and why no more.
+type rule struct {
+	may []string
+	why string
+}
+
+var domain = []string{"op", "store", "identity", "fault", "once", "task"}
+
+// rules has a row for every package. Imports run one way:
+// app → domains → {op, once, task} → {store, identity} → fault.
+var rules = map[string]rule{
+	"fault":           {nil, "everyone knows faults, so they know nobody"},
+	"identity":        {[]string{"fault"}, "who calls is settled before anything is read"},
+	"op":              {[]string{"fault", "identity"}, "a definition of operations knows no domain and no store"},
+	"store":           {[]string{"fault"}, "the port knows neither its drivers nor who calls"},
+	"once":            {[]string{"store", "fault"}, "it repeats any creation and holds nothing of what is created"},
+	"task":            {[]string{"store", "fault"}, "the document that domains share, with its pure rules"},
+	"dispatch":        {domain, "a domain needs another through an interface of its own alone"},
+	"relay":           {domain, "a domain needs another through an interface of its own alone"},
+	"signal":          {domain, "a domain needs another through an interface of its own alone"},
+	"team":            {domain, "a domain needs another through an interface of its own alone"},
+	"keys":            {domain, "a domain needs another through an interface of its own alone"},
+	"app":             {append([]string{"dispatch", "relay", "signal", "team", "keys"}, domain...), "it wires all domains, over a store that it is given"},
+	"store/sqlite":    {[]string{"store", "fault"}, "a driver keeps what it is told"},
+	"store/firestore": {[]string{"store", "fault"}, "a driver keeps what it is told"},
+	"store/emulator":  {nil, "it starts a process"},
+	"store/storetest": {[]string{"store", "fault", "store/sqlite", "store/firestore", "store/emulator"}, "tests open both drivers"},
+
+	"store/emulator/cmd/withemulator": {[]string{"store/emulator"}, "a command around a process"},
+}
+
+// nowhere are modules that no file of shared may import, tests included.
+var nowhere = map[string]string{
+	"github.com/labstack/echo":    "HTTP is the hub's",
+	"github.com/mark3labs/mcp-go": "MCP is the hub's",
+}
+
+// imports lists what the files of every room import.
+func imports(t *testing.T, tests bool) map[string]map[string]bool {
+	t.Helper()
+	rooms := map[string]map[string]bool{}
+	err := filepath.WalkDir("..", func(file string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() || !strings.HasSuffix(file, ".go") || (!tests && strings.HasSuffix(file, "_test.go")) {
+			return err
+		}
+		f, err := parser.ParseFile(token.NewFileSet(), file, nil, parser.ImportsOnly)
+		if err != nil {
+			return err
+		}
+		room, err := filepath.Rel("..", filepath.Dir(file))
+		if err != nil {
+			return err
+		}
+		room = filepath.ToSlash(room)
+		if rooms[room] == nil {
+			rooms[room] = map[string]bool{}
+		}
+		for _, i := range f.Imports {
+			name, err := strconv.Unquote(i.Path.Value)
+			if err != nil {
+				return err
+			}
+			rooms[room][name] = true
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return rooms
+}
+
+func TestImportsRunOneWay(t *testing.T) {
+	t.Parallel()
+	rooms := imports(t, false)
+	for room, imported := range rooms {
+		r, known := rules[room]
+		if !known {
+			t.Errorf("%s has no row in the table: say what it may import, and why", room)
+			continue
+		}
+		for name := range imported {
+			if other, internal := strings.CutPrefix(name, module); internal && !slices.Contains(r.may, other) {
+				t.Errorf("%s imports %s; it may import %q: %s", room, other, r.may, r.why)
+			}
+		}
+	}
+	for room, r := range rules {
+		if rooms[room] == nil || r.why == "" {
+			t.Errorf("the row of %s has no package or no reason", room)
+		}
+	}
+}
+
+func TestNoTransportIsImported(t *testing.T) {
+	t.Parallel()
+	for room, imported := range imports(t, true) {
+		for name := range imported {
+			for banned, why := range nowhere {
+				if name == banned || strings.HasPrefix(name, banned+"/") {
+					t.Errorf("%s imports %s: %s", room, name, why)
+				}
+			}
+			if strings.HasPrefix(name, "parley.internal/") && !strings.HasPrefix(name, module) {
+				t.Errorf("%s imports %s: shared knows no service", room, name)
+			}
+		}
+	}
+}
+
+// Domains are told from the rest by their operations, so that a new one is held
+// to the rule for domains and no looser one.
+func TestWhatHasOperationsIsHeldToTheRuleForDomains(t *testing.T) {
+	t.Parallel()
+	for _, name := range []string{"dispatch", "relay", "signal", "team", "keys"} {
+		if !slices.Equal(rules[name].may, domain) {
+			t.Errorf("%s may import %q", name, rules[name].may)
+		}
+	}
+	files, err := filepath.Glob("../*/operations.go")
+	if err != nil || len(files) == 0 {
+		t.Fatal(files, err)
+	}
+	for _, f := range files {
+		if room := path.Base(filepath.ToSlash(filepath.Dir(f))); !slices.Equal(rules[room].may, domain) {
+			t.Errorf("%s has operations and may import %q", room, rules[room].may)
+		}
+	}
+}

@@ -1,0 +1,234 @@
+package app
+
+import (
+	"bytes"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"parley.internal/shared/op"
+)
+
+var update = flag.Bool("update", false, "write the goldens of the published schemas anew")
+
+func catalogue() *op.Catalogue { return New(nil, Ports{}).Catalogue() }
+
+// subset checks that a schema keeps to what every MCP client takes.
+func subset(t *testing.T, at string, s map[string]any) {
+	t.Helper()
+	allowed := []string{"type", "description", "properties", "required", "additionalProperties", "items", "enum", "default", "format", "pattern",
+		"minimum", "maximum", "exclusiveMinimum", "minLength", "maxLength", "minItems", "maxItems"}
+	for k := range s {
+		if !slices.Contains(allowed, k) {
+			t.Errorf("%s: has %s", at, k)
+		}
+	}
+	typ, ok := s["type"].(string)
+	if !ok || !slices.Contains([]string{"object", "array", "string", "integer", "number", "boolean"}, typ) {
+		t.Errorf("%s: its type is %v", at, s["type"])
+	}
+	if items, ok := s["items"].(map[string]any); ok {
+		subset(t, at+"[]", items)
+	} else if typ == "array" {
+		t.Errorf("%s: a list without items", at)
+	}
+	properties, _ := s["properties"].(map[string]any)
+	for name, p := range properties {
+		if m, ok := p.(map[string]any); ok {
+			subset(t, at+"."+name, m)
+		} else {
+			t.Errorf("%s.%s: is %v", at, name, p)
+		}
+	}
+	if more, ok := s["additionalProperties"].(map[string]any); ok {
+		subset(t, at+".*", more)
+	}
+	required, _ := s["required"].([]any)
+	for _, r := range required {
+		p, _ := properties[fmt.Sprint(r)].(map[string]any)
+		if p == nil || p["default"] != nil {
+			t.Errorf("%s: requires %v, which it does not have or has a default for", at, r)
+		}
+	}
+}
+
+func TestEverySchemaKeepsToWhatEveryClientTakes(t *testing.T) {
+	t.Parallel()
+	for _, o := range catalogue().Ops() {
+		for kind, text := range map[string]json.RawMessage{"input": o.Input, "output": o.Output} {
+			var s map[string]any
+			if err := json.Unmarshal(text, &s); err != nil {
+				t.Fatal(err)
+			}
+			at := o.Name + " " + kind
+			subset(t, at, s)
+			if s["type"] != "object" || s["properties"] == nil {
+				t.Errorf("%s: the root is no object with properties", at)
+			}
+			if kind == "input" && s["additionalProperties"] != false {
+				t.Errorf("%s: takes unknown fields", at)
+			}
+		}
+	}
+}
+
+func TestEveryInputIsBounded(t *testing.T) {
+	t.Parallel()
+	var walk func(at string, s map[string]any)
+	walk = func(at string, s map[string]any) {
+		switch s["type"] {
+		case "string":
+			if s["maxLength"] == nil && s["enum"] == nil && s["format"] == nil {
+				t.Errorf("%s: a text without a longest length", at)
+			}
+		case "array":
+			if s["maxItems"] == nil {
+				t.Errorf("%s: a list without a largest length", at)
+			}
+			walk(at+"[]", s["items"].(map[string]any))
+		case "object":
+			properties, _ := s["properties"].(map[string]any)
+			for name, p := range properties {
+				walk(at+"."+name, p.(map[string]any))
+			}
+		}
+	}
+	for _, o := range catalogue().Ops() {
+		var s map[string]any
+		if err := json.Unmarshal(o.Input, &s); err != nil {
+			t.Fatal(err)
+		}
+		walk(o.Name, s)
+	}
+}
+
+func TestNamesAreWhatClientsTake(t *testing.T) {
+	t.Parallel()
+	c := catalogue()
+	for _, o := range c.Ops() {
+		for _, name := range []string{o.Name, o.Alias} {
+			if len(name) > 40 || strings.Trim(name, "abcdefghijklmnopqrstuvwxyz0123456789_") != "" {
+				t.Errorf("%s is not a name", name)
+			}
+		}
+		if len(o.Doc) < 20 || len(o.Doc) > 1024 || o.Title == o.Name {
+			t.Errorf("%s: %q, %q", o.Name, o.Title, o.Doc)
+		}
+		if o.Creates && !o.Idempotent && o.Name != "create_key" {
+			t.Errorf("%s creates and takes no idempotencyKey", o.Name)
+		}
+		if (op.Method(o.Route) == "GET") != (o.Effect <= op.Consume) {
+			t.Errorf("%s: %s has the effect %d", o.Name, o.Route, o.Effect)
+		}
+	}
+	for _, set := range c.Toolsets() {
+		if set == "read" || set == "write" || set == "admin" || set == "all" {
+			t.Errorf("the toolset %s has the name of a scope", set)
+		}
+	}
+}
+
+// golden is an operation as its clients see it.
+type golden struct {
+	Name       string          `json:"name"`
+	Title      string          `json:"title"`
+	Toolset    string          `json:"toolset"`
+	Alias      string          `json:"alias,omitempty"`
+	Route      string          `json:"route"`
+	Compat     []string        `json:"compat,omitempty"`
+	Doc        string          `json:"doc"`
+	Effect     string          `json:"effect"`
+	For        string          `json:"for"`
+	Creates    bool            `json:"creates"`
+	RESTOnly   bool            `json:"restOnly"`
+	Idempotent bool            `json:"idempotent"`
+	Input      json.RawMessage `json:"input"`
+	Output     json.RawMessage `json:"output"`
+}
+
+func published(t *testing.T, o *op.Op) []byte {
+	t.Helper()
+	g := golden{Name: o.Name, Title: o.Title, Toolset: o.Toolset, Alias: o.Alias, Route: o.Route, Doc: o.Doc,
+		Effect: []string{"read", "consume", "write", "destroy"}[o.Effect], For: []string{"anyone", "humans", "admins"}[o.For],
+		Creates: o.Creates, RESTOnly: o.RESTOnly, Idempotent: o.Idempotent, Input: o.Input, Output: o.Output}
+	for _, r := range o.Compat {
+		set, err := json.Marshal(r.Set)
+		if err != nil {
+			t.Fatal(err)
+		}
+		g.Compat = append(g.Compat, r.Route+" sets "+string(set))
+	}
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	e.SetIndent("", "  ")
+	if err := e.Encode(g); err != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes()
+}
+
+// A changed wire surface shows in the diff: write it with
+// go test ./app -run Golden -update.
+func TestEveryOperationIsAsItsGoldenSays(t *testing.T) {
+	t.Parallel()
+	dir := filepath.Join("testdata", "schemas")
+	want := map[string][]byte{}
+	for _, o := range catalogue().Ops() {
+		want[o.Name+".json"] = published(t, o)
+	}
+	if *update {
+		if err := os.RemoveAll(dir); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.MkdirAll(dir, 0o755); err != nil {
+			t.Fatal(err)
+		}
+		for name, text := range want {
+			if err := os.WriteFile(filepath.Join(dir, name), text, 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	for name, text := range want {
+		kept, err := os.ReadFile(filepath.Join(dir, name))
+		if err != nil || !bytes.Equal(kept, text) {
+			t.Errorf("%s is not as published (%v); if it should change, go test ./app -run Golden -update", name, err)
+		}
+	}
+	kept, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range kept {
+		if want[f.Name()] == nil {
+			t.Errorf("%s is of no operation; go test ./app -run Golden -update", f.Name())
+		}
+	}
+}
+
+func TestTheReferencesRoutesAreThere(t *testing.T) {
+	t.Parallel()
+	routes := map[string]string{}
+	for _, o := range catalogue().Ops() {
+		for _, r := range o.Routes() {
+			routes[r.Route] = o.Name
+		}
+	}
+	for route, name := range map[string]string{
+		"GET /v1/tasks": "get_tasks", "GET /v1/tasks/{taskId}": "get_task", "POST /v1/tasks": "create_task", "POST /v1/tasks/{taskId}/claim": "claim_task",
+		"POST /v1/tasks/{taskId}/renew": "renew_claim", "POST /v1/tasks/{taskId}/release": "release_task", "POST /v1/tasks/{taskId}/complete": "complete_task",
+		"POST /v1/messages": "send_message", "GET /v1/messages": "get_messages", "POST /v1/messages/ack": "ack_messages", "GET /v1/interrupts/peek": "get_messages",
+		"POST /v1/questions": "ask_question", "GET /v1/questions/{questionId}/response": "get_response", "POST /v1/questions/{questionId}/answer": "answer_question",
+		"GET /v1/questions": "list_questions", "POST /v1/keys": "create_key", "GET /v1/keys": "list_keys", "DELETE /v1/keys/{keyId}": "revoke_key",
+	} {
+		if routes[route] != name {
+			t.Errorf("%s is %q, not %s", route, routes[route], name)
+		}
+	}
+}

@@ -1,0 +1,243 @@
+package app
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+
+	"parley.internal/shared/fault"
+	"parley.internal/shared/identity"
+)
+
+// nobodys is an id that no document of anyone has.
+const nobodys = "id-that-exists-nowhere"
+
+// belongings are the ids of what a user made.
+type belongings struct{ task, claimed, dream, message, question, team, key, secret, thread string }
+
+func (w *world) settle(user string) belongings {
+	w.t.Helper()
+	agent, person := bound(user, "alpha"), human(user)
+	text := func(c identity.Caller, name, field string, args map[string]any) string {
+		w.t.Helper()
+		return fmt.Sprint(w.must(c, name, args)[field])
+	}
+	b := belongings{thread: "thread-of-" + user}
+	b.task = text(agent, "create_task", "taskId", map[string]any{"title": "a task", "target": "beta", "threadId": b.thread, "idempotencyKey": "the-same", "provenance": map[string]any{"model": "m"}})
+	b.claimed = text(agent, "create_task", "taskId", map[string]any{"title": "claimed", "target": "alpha"})
+	b.dream = text(agent, "create_task", "taskId", map[string]any{"title": "a dream", "target": "any", "type": "dream", "dream": map[string]any{"agent": "x"}})
+	w.must(agent, "claim_task", map[string]any{"taskId": b.claimed, "sessionId": "s"})
+	b.message = text(agent, "send_message", "messageId", map[string]any{"message": "a message", "source": "alpha", "target": "alpha", "message_type": "QUERY", "threadId": b.thread})
+	b.question = text(agent, "ask_question", "questionId", map[string]any{"question": "a question?", "options": []string{"x"}, "threadId": b.thread})
+	b.team = text(agent, "team_create", "team_name", map[string]any{"team_name": "team-of-" + user})
+	key := w.must(person, "create_key", map[string]any{"program": "alpha", "scopes": []string{"read"}})
+	b.key, b.secret = fmt.Sprint(key["id"]), fmt.Sprint(key["key"])
+	return b
+}
+
+// reaches is every operation that takes the id of a document, with the id that
+// is its owner's. An operation that is neither here nor among those that take
+// none fails the walk.
+var reaches = map[string]struct {
+	id   func(belongings) string
+	args func(id string) map[string]any
+}{
+	"get_task":         {func(b belongings) string { return b.task }, with("taskId")},
+	"claim_task":       {func(b belongings) string { return b.task }, with("taskId", "sessionId", "s")},
+	"renew_claim":      {func(b belongings) string { return b.claimed }, with("taskId", "claimToken", 1)},
+	"release_task":     {func(b belongings) string { return b.claimed }, with("taskId", "claimToken", 1)},
+	"complete_task":    {func(b belongings) string { return b.claimed }, with("taskId", "claimToken", 1, "result", "mine")},
+	"ack_messages":     {func(b belongings) string { return b.message }, func(id string) map[string]any { return map[string]any{"messageIds": []string{id}} }},
+	"get_response":     {func(b belongings) string { return b.question }, with("questionId", "waitMs", 1)},
+	"answer_question":  {func(b belongings) string { return b.question }, with("questionId", "response", "x")},
+	"team_delete":      {func(b belongings) string { return b.team }, with("team_name")},
+	"team_read_config": {func(b belongings) string { return b.team }, with("team_name")},
+	"revoke_key":       {func(b belongings) string { return b.key }, with("keyId")},
+}
+
+// takesNone are the operations without the id of a document.
+var takesNone = []string{"create_task", "get_tasks", "send_message", "get_messages", "ask_question", "list_questions", "team_create", "create_key", "list_keys"}
+
+func with(field string, more ...any) func(string) map[string]any {
+	return func(id string) map[string]any {
+		args := map[string]any{field: id}
+		for i := 0; i < len(more); i += 2 {
+			args[fmt.Sprint(more[i])] = more[i+1]
+		}
+		return args
+	}
+}
+
+// answer is what a call says, the id left out: its fault, or its output.
+func (w *world) answer(c identity.Caller, name, id string, args map[string]any) string {
+	w.t.Helper()
+	data, err := w.call(c, name, args)
+	said := string(data)
+	if err != nil {
+		f := fault.From(err)
+		said = fmt.Sprintf("%v: %s (%v, %v)", f.Kind, f.Message, f.Problems, f.RetryAfter)
+	}
+	return strings.ReplaceAll(said, id, "ID")
+}
+
+func TestTheWalkCoversEveryOperation(t *testing.T) {
+	t.Parallel()
+	for _, o := range catalogue().Ops() {
+		_, walked := reaches[o.Name]
+		if walked == slices.Contains(takesNone, o.Name) {
+			t.Errorf("%s: say in the tenancy walk what id it takes, or that it takes none", o.Name)
+		}
+	}
+	for _, name := range slices.Concat(slices.Collect(maps.Keys(reaches)), takesNone) {
+		if catalogue().Op(name) == nil {
+			t.Errorf("there is no operation %s", name)
+		}
+	}
+}
+
+// To another user, what is someone's is as if it were nowhere.
+func TestAnotherUsersDocumentsAreNowhere(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		mine := w.settle("user-a")
+		before := w.snapshot("user-a", mine)
+		strangers := map[string]identity.Caller{
+			"the program of the same name": bound("user-b", "alpha"), "its target": bound("user-b", "beta"),
+			"an unbound key": {User: "user-b", KeyID: "the-same-key-id", Kind: identity.Agent}, "a human": human("user-b"),
+			"an admin": {User: "user-b", KeyID: "k", Kind: identity.Agent, Scopes: []string{identity.ScopeAdmin}},
+		}
+		for who, c := range strangers {
+			for name, r := range reaches {
+				id := r.id(mine)
+				got, want := w.answer(c, name, id, r.args(id)), w.answer(c, name, nobodys, r.args(nobodys))
+				if got != want {
+					t.Errorf("%s, %s: answers %q, and for an id that is nowhere %q", who, name, got, want)
+				}
+			}
+		}
+		if after := w.snapshot("user-a", mine); after != before {
+			t.Errorf("what is user-a's was\n%s\nand is\n%s", before, after)
+		}
+	})
+}
+
+// first is the first answer that is not Forbidden, of an agent or a human.
+func (w *world) first(user, name, id string) string {
+	w.t.Helper()
+	for _, c := range []identity.Caller{bound(user, "alpha"), human(user)} {
+		if said := w.answer(c, name, id, reaches[name].args(id)); !strings.HasPrefix(said, "FORBIDDEN") {
+			return said
+		}
+	}
+	return "FORBIDDEN"
+}
+
+// The walk would prove nothing with ids or callers that no operation takes.
+func TestTheWalkUsesIdsThatTheirOwnerReaches(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		for name, r := range reaches {
+			user := "owner-of-" + strings.ReplaceAll(name, "_", "-")
+			if said := w.first(user, name, r.id(w.settle(user))); strings.HasPrefix(said, "FORBIDDEN") || strings.HasPrefix(said, "NOT_FOUND") || strings.Contains(said, `"notFound":["ID"]`) {
+				t.Errorf("%s: its owner gets %s", name, said)
+			}
+			if said := w.first("stranger", name, nobodys); !strings.HasPrefix(said, "NOT_FOUND") && !strings.Contains(said, `"notFound":["ID"]`) {
+				t.Errorf("%s: a stranger gets %s", name, said)
+			}
+		}
+	})
+}
+
+// snapshot is all that a user can read, marking nothing.
+func (w *world) snapshot(user string, b belongings) string {
+	w.t.Helper()
+	var out strings.Builder
+	read := func(c identity.Caller, name string, args map[string]any) {
+		fmt.Fprintln(&out, name, w.answer(c, name, "\x00", args))
+	}
+	for _, id := range []string{b.task, b.claimed, b.dream} {
+		read(bound(user, "alpha"), "get_task", map[string]any{"taskId": id})
+	}
+	read(bound(user, "alpha"), "get_messages", map[string]any{"includeDelivered": true})
+	read(bound(user, "alpha"), "get_response", map[string]any{"questionId": b.question})
+	read(bound(user, "alpha"), "team_read_config", map[string]any{"team_name": b.team})
+	read(human(user), "list_keys", map[string]any{})
+	return out.String()
+}
+
+func TestAnotherUsersListsAreEmpty(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		mine := w.settle("user-a")
+		agent, person := bound("user-b", "alpha"), human("user-b")
+		loose := identity.Caller{User: "user-b", KeyID: "the-same-key-id", Kind: identity.Agent}
+		for _, c := range []struct {
+			who   identity.Caller
+			name  string
+			args  map[string]any
+			field string
+		}{
+			{agent, "get_tasks", map[string]any{"status": "all"}, "tasks"},
+			{agent, "get_tasks", map[string]any{"status": "all", "target": "beta"}, "tasks"},
+			{agent, "get_tasks", map[string]any{"status": "all", "source": "alpha"}, "tasks"},
+			{agent, "get_tasks", map[string]any{"status": "all", "type": "question"}, "tasks"},
+			{agent, "get_tasks", map[string]any{"status": "all", "type": "alert"}, "tasks"},
+			{agent, "get_messages", map[string]any{}, "messages"},
+			{agent, "get_messages", map[string]any{"includeDelivered": true}, "messages"},
+			{loose, "get_messages", map[string]any{"target": "alpha", "threadId": mine.thread}, "messages"},
+			{loose, "get_messages", map[string]any{"sessionId": "alpha.1", "markAsRead": false}, "messages"},
+			{person, "list_questions", map[string]any{"status": "all"}, "questions"},
+			{person, "list_keys", map[string]any{}, "keys"},
+		} {
+			if list, ok := w.must(c.who, c.name, c.args)[c.field].([]any); !ok || len(list) != 0 {
+				t.Errorf("%s %v: %v", c.name, c.args, list)
+			}
+		}
+		if got := w.must(bound("user-a", "alpha"), "get_messages", map[string]any{}); len(got["messages"].([]any)) != 1 {
+			t.Errorf("the owner's mail is %v", got)
+		}
+	})
+}
+
+// What one user did must not show in what another may do.
+func TestAnotherUsersNamesKeysAndCursorsAreFree(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		mine := w.settle("user-a")
+		agent := bound("user-b", "alpha")
+		w.must(agent, "team_create", map[string]any{"team_name": mine.team})
+		created := w.must(agent, "create_task", map[string]any{"title": "another", "target": "beta", "idempotencyKey": "the-same"})
+		if created["taskId"] == mine.task {
+			t.Error("an idempotency key of another user's gives its task")
+		}
+		sent := w.must(agent, "send_message", map[string]any{"message": "x", "source": "alpha", "target": "alpha", "message_type": "PING"})
+		if warning := fmt.Sprint(sent["warning"]); !strings.Contains(warning, `no program named "alpha" is known`) || strings.Contains(warning, "Known:") {
+			t.Errorf("the warning tells of another user's programs: %s", warning)
+		}
+		page := w.must(bound("user-a", "alpha"), "get_tasks", map[string]any{"limit": 1, "status": "all"})
+		cursor := page["nextCursor"]
+		for name, c := range map[string]any{"another user's": cursor, "no one's": "nonsense"} {
+			_, err := w.call(agent, "get_tasks", map[string]any{"limit": 1, "status": "all", "cursor": c})
+			if f := fault.From(err); f == nil || f.Kind != fault.Invalid || f.Problems[0].Path != "cursor" {
+				t.Errorf("a cursor of %s: %v", name, err)
+			}
+		}
+	})
+}
+
+// A key leads to its own user, and to no other's documents.
+func TestAKeyIsOfItsUserAlone(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		a, b := w.settle("user-a"), w.settle("user-b")
+		for user, own := range map[string]belongings{"user-a": a, "user-b": b} {
+			c, _, err := w.Keys.Lookup(t.Context(), own.secret)
+			if err != nil || c.User != user || c.Program != "alpha" || c.CanWrite() {
+				t.Errorf("%s: %+v, %v", user, c, err)
+			}
+			var out struct{ Keys []struct{ ID string } }
+			data, err := w.call(human(user), "list_keys", map[string]any{})
+			if err != nil || json.Unmarshal(data, &out) != nil || len(out.Keys) != 1 || out.Keys[0].ID != own.key {
+				t.Errorf("%s lists %s, %v", user, data, err)
+			}
+		}
+	})
+}

@@ -1,0 +1,204 @@
+package team
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"parley.internal/shared/fault"
+	"parley.internal/shared/identity"
+	"parley.internal/shared/store"
+	"parley.internal/shared/store/storetest"
+)
+
+var (
+	t0    = time.Date(2026, 3, 1, 12, 0, 0, 123_000_000, time.UTC)
+	alpha = identity.Caller{User: "u", Program: "alpha", KeyID: "ka"}
+	beta  = identity.Caller{User: "u", Program: "beta", KeyID: "kb"}
+	loose = identity.Caller{User: "u", KeyID: "k1"}
+)
+
+func each(t *testing.T, test func(*testing.T, *Service)) {
+	t.Helper()
+	t.Parallel()
+	storetest.Each(t, store.NewSchema(Defs()...), func(t *testing.T, db *store.DB) {
+		var n atomic.Int64
+		test(t, &Service{DB: db, Now: func() time.Time { return t0 }, NewID: func() string { return fmt.Sprintf("session-%d", n.Add(1)) }})
+	})
+}
+
+// says checks the kind of a fault and its words.
+func says(t *testing.T, err error, kind fault.Kind, words string) {
+	t.Helper()
+	if !fault.Is(err, kind) || err.Error() != words {
+		t.Errorf("%v %q, want %v %q", fault.Of(err), err, kind, words)
+	}
+}
+
+func create(t *testing.T, s *Service, c identity.Caller, name string) CreateOutput {
+	t.Helper()
+	out, err := s.Create(t.Context(), c, CreateInput{TeamName: name, Description: "what for"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+func TestATeamHasTheShapeOfTheReference(t *testing.T) {
+	each(t, func(t *testing.T, s *Service) {
+		if out := create(t, s, alpha, "core"); out != (CreateOutput{"core", "team-lead@core", "session-1"}) {
+			t.Errorf("%+v", out)
+		}
+		cfg, err := s.ReadConfig(t.Context(), beta, NameInput{"core"})
+		text, jsonErr := json.Marshal(cfg)
+		want := `{"name":"core","description":"what for","createdAt":1772366400123,"leadAgentId":"team-lead@core","leadSessionId":"session-1",` +
+			`"members":[{"agentId":"team-lead@core","name":"team-lead","agentType":"team-lead","model":"","joinedAt":1772366400123,` +
+			`"tmuxPaneId":"","cwd":"","subscriptions":[]}]}`
+		if err != nil || jsonErr != nil || string(text) != want {
+			t.Errorf("%s, %v", text, err)
+		}
+	})
+}
+
+func TestAnIdentityLeadsOneTeamAtATime(t *testing.T) {
+	each(t, func(t *testing.T, s *Service) {
+		create(t, s, alpha, "one")
+		for _, name := range []string{"two", "one"} {
+			_, err := s.Create(t.Context(), alpha, CreateInput{TeamName: name})
+			says(t, err, fault.Precondition, "Session already has active team: one. One team per session.")
+		}
+		other := alpha
+		other.KeyID = "another key of the same program"
+		_, err := s.Create(t.Context(), other, CreateInput{TeamName: "two"})
+		says(t, err, fault.Precondition, "Session already has active team: one. One team per session.")
+		create(t, s, beta, "three")
+		create(t, s, loose, "four")
+		create(t, s, identity.Caller{User: "u", KeyID: "k2"}, "five")
+		create(t, s, identity.Caller{User: "v", Program: "alpha", KeyID: "ka"}, "one")
+	})
+}
+
+func TestATeamThatExistsIsNotOverwritten(t *testing.T) {
+	each(t, func(t *testing.T, s *Service) {
+		create(t, s, alpha, "core")
+		if _, err := s.Create(t.Context(), beta, CreateInput{TeamName: "core", Description: "mine"}); !fault.Is(err, fault.Exists) || !strings.Contains(err.Error(), "core") {
+			t.Error(err)
+		}
+		if cfg, err := s.ReadConfig(t.Context(), alpha, NameInput{"core"}); err != nil || cfg.Description != "what for" {
+			t.Errorf("%+v, %v", cfg, err)
+		}
+		create(t, s, beta, "other") // what was refused took no seat
+	})
+}
+
+func TestDeletingATeamFreesItsLead(t *testing.T) {
+	each(t, func(t *testing.T, s *Service) {
+		create(t, s, alpha, "core")
+		if out, err := s.Delete(t.Context(), beta, NameInput{"core"}); err != nil || out != (DeleteOutput{"core", true}) {
+			t.Errorf("%+v, %v", out, err)
+		}
+		_, err := s.ReadConfig(t.Context(), alpha, NameInput{"core"})
+		says(t, err, fault.NotFound, "Team core not found")
+		_, err = s.Delete(t.Context(), alpha, NameInput{"core"})
+		says(t, err, fault.NotFound, "Team core does not exist")
+		create(t, s, alpha, "next")
+		create(t, s, beta, "core")
+	})
+}
+
+func TestATeamWithTeammatesIsNotDeleted(t *testing.T) {
+	each(t, func(t *testing.T, s *Service) {
+		create(t, s, alpha, "core")
+		for n := 1; n <= 2; n++ {
+			err := s.DB.User("u").Update(t.Context(), func(ctx context.Context, tx *store.Tx) error {
+				d, err := teams.Get(ctx, tx, docID("core"))
+				if err != nil {
+					return err
+				}
+				d.Members = append(d.Members, Member{Name: fmt.Sprintf("mate-%d", n)})
+				teams.Put(tx, docID("core"), d)
+				return nil
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			_, err = s.Delete(t.Context(), alpha, NameInput{"core"})
+			says(t, err, fault.Precondition, fmt.Sprintf("Cannot delete team core: %d non-lead member(s) still present. Remove all teammates before deleting.", n))
+		}
+		_, err := s.Create(t.Context(), alpha, CreateInput{TeamName: "next"})
+		says(t, err, fault.Precondition, "Session already has active team: core. One team per session.")
+	})
+}
+
+func TestABadNameIsRefusedInTheReferencesWords(t *testing.T) {
+	each(t, func(t *testing.T, s *Service) {
+		long := strings.Repeat("abcdefghij", 7)[:65]
+		for name, words := range map[string]string{
+			"":             "Invalid team name: ''. Use only letters, numbers, hyphens, underscores.",
+			"a b":          "Invalid team name: 'a b'. Use only letters, numbers, hyphens, underscores.",
+			"../etc":       "Invalid team name: '../etc'. Use only letters, numbers, hyphens, underscores.",
+			"naïve":        "Invalid team name: 'naïve'. Use only letters, numbers, hyphens, underscores.",
+			"line\n":       "Invalid team name: 'line\n'. Use only letters, numbers, hyphens, underscores.",
+			long:           "Team name too long (65 chars, max 64): 'abcdefghijabcdefghij'...",
+			long + "é":     "Invalid team name: '" + long + "é'. Use only letters, numbers, hyphens, underscores.",
+			long + "-more": "Team name too long (70 chars, max 64): 'abcdefghijabcdefghij'...",
+		} {
+			_, err := s.Create(t.Context(), alpha, CreateInput{TeamName: name})
+			says(t, err, fault.Invalid, words)
+			_, err = s.Delete(t.Context(), alpha, NameInput{name})
+			says(t, err, fault.Invalid, words)
+			_, err = s.ReadConfig(t.Context(), alpha, NameInput{name})
+			says(t, err, fault.Invalid, words)
+		}
+	})
+}
+
+// Every name that the rule allows is one, also where a store has other uses for it.
+func TestEveryNameThatTheRuleAllowsNamesATeam(t *testing.T) {
+	each(t, func(t *testing.T, s *Service) {
+		for i, name := range []string{"a", "-", "_", "__", "__core__", "____", "0", strings.Repeat("x", 64)} {
+			c := identity.Caller{User: "u", KeyID: fmt.Sprintf("k%d", i)}
+			if out, err := s.Create(t.Context(), c, CreateInput{TeamName: name}); err != nil || out.LeadAgentID != "team-lead@"+name {
+				t.Errorf("create %s: %v", name, err)
+				continue
+			}
+			if cfg, err := s.ReadConfig(t.Context(), c, NameInput{name}); err != nil || cfg.Name != name {
+				t.Errorf("read %s: %v", name, err)
+			}
+			if _, err := s.Delete(t.Context(), c, NameInput{name}); err != nil {
+				t.Errorf("delete %s: %v", name, err)
+			}
+		}
+	})
+}
+
+func TestOfTwoTeamsFoundedAtOnceAnIdentityLeadsOne(t *testing.T) {
+	each(t, func(t *testing.T, s *Service) {
+		var wg sync.WaitGroup
+		var won atomic.Int32
+		for i := range 4 {
+			wg.Go(func() {
+				in := CreateInput{TeamName: fmt.Sprintf("team-%d", i)}
+				_, err := s.Create(t.Context(), alpha, in)
+				for (fault.Is(err, fault.Conflict) || fault.Is(err, fault.Exists)) && t.Context().Err() == nil {
+					_, err = s.Create(t.Context(), alpha, in)
+				}
+				if err == nil {
+					won.Add(1)
+				} else if !fault.Is(err, fault.Precondition) {
+					t.Error(err)
+				}
+			})
+		}
+		wg.Wait()
+		page, err := teams.Query(t.Context(), s.DB.User("u"), store.Query{Limit: 10})
+		if won.Load() != 1 || err != nil || len(page.Docs) != 1 {
+			t.Errorf("%d won, %d teams, %v", won.Load(), len(page.Docs), err)
+		}
+	})
+}
