@@ -45,6 +45,7 @@ type Authenticator struct {
 	flight singleflight.Group
 	mu     sync.Mutex
 	known  map[string]known // by the key's hash, which is its id
+	forgot int              // how often something was forgotten
 	bad    map[string]*rate.Limiter
 	calls  map[string]*rate.Limiter
 }
@@ -119,6 +120,9 @@ func (a *Authenticator) lookup(r *http.Request, id, secret string) (identity.Cal
 	if limiter.TokensAt(now) < 1 {
 		return identity.Caller{}, fault.New(fault.Exhausted, "too many bad keys came from this address; wait before the next try").After(failEvery)
 	}
+	a.mu.Lock()
+	forgot := a.forgot
+	a.mu.Unlock()
 	// One look-up serves all requests that wait for it, so it hangs on none of them.
 	v, err, _ := a.flight.Do(id, func() (any, error) {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), 10*time.Second)
@@ -132,8 +136,10 @@ func (a *Authenticator) lookup(r *http.Request, id, secret string) (identity.Cal
 		}
 		a.mu.Lock()
 		defer a.mu.Unlock()
-		makeRoom(a.known)
-		a.known[id] = known{caller, until}
+		if forgot == a.forgot { // else what was read may be what was to be forgotten
+			makeRoom(a.known)
+			a.known[id] = known{caller, until}
+		}
 		return caller, nil
 	})
 	if fault.Is(err, fault.Unauthenticated) {
@@ -142,11 +148,14 @@ func (a *Authenticator) lookup(r *http.Request, id, secret string) (identity.Cal
 	return v.(identity.Caller), err
 }
 
-// Forget drops a key from the cache, by its id.
+// Forget drops a key from the cache, by its id, and keeps a look-up under way from
+// serving anyone who comes later.
 func (a *Authenticator) Forget(id string) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
+	a.forgot++
 	delete(a.known, id)
+	a.flight.Forget(id)
 }
 
 func (a *Authenticator) spend(id string) error {

@@ -4,7 +4,9 @@
 package config
 
 import (
+	"errors"
 	"fmt"
+	"math"
 	"net"
 	"net/url"
 	"os"
@@ -31,6 +33,8 @@ type Config struct {
 	// Origins are those of web pages that may call; loopback ones may where the
 	// server listens on loopback alone.
 	Origins []string
+
+	wrong []error // variables that could not be read
 }
 
 // The limits of a server that others can reach; one on loopback has none.
@@ -56,9 +60,9 @@ func (c *Config) ServeFlags(f *pflag.FlagSet, env func(string) string) {
 		addr = ":" + port
 	}
 	f.StringVar(&c.Addr, "addr", addr, "address to listen on (PARLEY_ADDR; PORT alone means every interface)")
-	f.Float64Var(&c.Rate, "rate", number(env("PARLEY_RATE"), -1), "calls a second for a key, 0 for no limit; 50 where others can reach the server (PARLEY_RATE)")
-	f.IntVar(&c.Burst, "burst", int(number(env("PARLEY_BURST"), cloudBurst)), "calls that a key may make at once (PARLEY_BURST)")
-	f.BoolVar(&c.TrustProxy, "trust-proxy", or(env("PARLEY_TRUST_PROXY"), strconv.FormatBool(port != "")) == "true", "one proxy stands before the server and names the caller in X-Forwarded-For (PARLEY_TRUST_PROXY)")
+	f.Float64Var(&c.Rate, "rate", read(c, env, "PARLEY_RATE", -1, parseRate), "calls a second for a key, 0 for no limit; 50 where others can reach the server (PARLEY_RATE)")
+	f.IntVar(&c.Burst, "burst", read(c, env, "PARLEY_BURST", cloudBurst, strconv.Atoi), "calls that a key may make at once (PARLEY_BURST)")
+	f.BoolVar(&c.TrustProxy, "trust-proxy", read(c, env, "PARLEY_TRUST_PROXY", port != "", strconv.ParseBool), "one proxy stands before the server and names the caller in X-Forwarded-For (PARLEY_TRUST_PROXY)")
 	var origins []string
 	if o := env("PARLEY_ALLOWED_ORIGINS"); o != "" {
 		origins = strings.Split(o, ",")
@@ -73,11 +77,27 @@ func or(v, def string) string {
 	return v
 }
 
-func number(s string, def float64) float64 {
-	if n, err := strconv.ParseFloat(s, 64); err == nil {
-		return n
+// read is a variable's value, or def where it is empty. One that cannot be read is
+// told when the configuration is checked.
+func read[T any](c *Config, env func(string) string, name string, def T, parse func(string) (T, error)) T {
+	text := env(name)
+	if text == "" {
+		return def
 	}
-	return def
+	v, err := parse(text)
+	if err != nil {
+		c.wrong = append(c.wrong, fmt.Errorf("%s cannot be %q", name, text))
+		return def
+	}
+	return v
+}
+
+func parseRate(s string) (float64, error) {
+	n, err := strconv.ParseFloat(s, 64)
+	if err == nil && !(n >= 0) {
+		err = strconv.ErrRange
+	}
+	return n, err
 }
 
 func defaultData() string {
@@ -104,8 +124,11 @@ func (c *Config) CheckStore() error {
 // CheckServe says what is wrong with the settings of serve, and fills in the
 // rate where it was left open.
 func (c *Config) CheckServe() error {
-	if err := c.CheckStore(); err != nil {
+	if err := errors.Join(append(c.wrong, c.CheckStore())...); err != nil {
 		return err
+	}
+	if math.IsNaN(c.Rate) || math.IsInf(c.Rate, 0) {
+		return fmt.Errorf("--rate is calls a second, not %v", c.Rate)
 	}
 	if _, port, err := net.SplitHostPort(c.Addr); err != nil || port == "" {
 		return fmt.Errorf("--addr is host:port, not %q", c.Addr)

@@ -22,15 +22,24 @@ func (e *Endpoint) Mount(r *echo.Echo, path string, a *auth.Authenticator) {
 	r.Any(path+"/*", h)
 }
 
-// envelope is what the front reads of a message. Arguments stay as they were sent,
-// because mcp-go's would have numbers cut to floats.
+// envelope is what the front reads of a message, in parts: what it does about a
+// method must not hang on whether the rest can be read, because mcp-go goes by the
+// method too. Arguments stay as they were sent, because mcp-go's would have numbers
+// cut to floats.
 type envelope struct {
 	ID     json.RawMessage `json:"id"`
 	Method string          `json:"method"`
-	Params struct {
-		Name      string          `json:"name"`
+	Params json.RawMessage `json:"params"`
+}
+
+func (m *envelope) arguments() json.RawMessage {
+	var p struct {
 		Arguments json.RawMessage `json:"arguments"`
-	} `json:"params"`
+	}
+	if json.Unmarshal(m.Params, &p) != nil {
+		return nil
+	}
+	return p.Arguments
 }
 
 // serve checks a request before mcp-go sees it.
@@ -71,7 +80,7 @@ func (e *Endpoint) serve(c echo.Context, path string, a *auth.Authenticator) err
 	// field; mcp-go gets text that it can read.
 	body = bytes.ToValidUTF8(body, []byte("?"))
 	rid := c.Response().Header().Get(echo.HeaderXRequestID)
-	ctx := context.WithValue(r.Context(), callKey{}, &call{caller: caller, args: m.Params.Arguments, requestID: rid})
+	ctx := context.WithValue(r.Context(), callKey{}, &call{caller: caller, args: m.arguments(), requestID: rid})
 	r = r.WithContext(ctx)
 	r.Body = io.NopCloser(bytes.NewReader(body))
 	r.ContentLength = int64(len(body))

@@ -1,0 +1,350 @@
+package hubtest
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/mark3labs/mcp-go/mcp"
+
+	"parley.internal/services/hub/internal/rest"
+	"parley.internal/shared/op"
+)
+
+// Answer is an HTTP answer, read to its end.
+type Answer struct {
+	Status int
+	Header http.Header
+	Body   []byte
+}
+
+// String is the answer as a failed test shows it.
+func (a Answer) String() string { return fmt.Sprintf("%d %s", a.Status, a.Body) }
+
+type envelope struct {
+	Success *bool           `json:"success"`
+	Data    json.RawMessage `json:"data"`
+	Error   *rest.Error     `json:"error"`
+	Meta    *rest.Meta      `json:"meta"`
+}
+
+func (a Answer) envelope() envelope {
+	var e envelope
+	_ = json.Unmarshal(a.Body, &e) // what is no envelope is an empty one
+	return e
+}
+
+// Data is what the call came to, nil for a fault.
+func (a Answer) Data() json.RawMessage { return a.envelope().Data }
+
+// Into reads the data.
+func (a Answer) Into(v any) error {
+	if e := a.envelope(); e.Success == nil || !*e.Success {
+		return fmt.Errorf("no success: %s", a)
+	}
+	return json.Unmarshal(a.Data(), v)
+}
+
+// Fault is the error of the envelope, empty for a success.
+func (a Answer) Fault() rest.Error {
+	if e := a.envelope().Error; e != nil {
+		return *e
+	}
+	return rest.Error{}
+}
+
+// Meta is the meta of the envelope.
+func (a Answer) Meta() rest.Meta {
+	if m := a.envelope().Meta; m != nil {
+		return *m
+	}
+	return rest.Meta{}
+}
+
+// Raw makes a request. A body that is a string or bytes goes as it is, another
+// goes as JSON. Headers are names and values in turn; a name given twice is sent twice.
+func (h *Hub) Raw(method, path string, body any, headers ...string) Answer {
+	h.t.Helper()
+	a, err := h.Try(h.t.Context(), method, path, body, headers...)
+	if err != nil {
+		h.t.Fatalf("%s %s: %v", method, path, err)
+	}
+	return a
+}
+
+// Try is [Hub.Raw] for calls that may fail, and for goroutines.
+func (h *Hub) Try(ctx context.Context, method, path string, body any, headers ...string) (Answer, error) {
+	var r io.Reader
+	switch b := body.(type) {
+	case nil:
+	case io.Reader:
+		r = b
+	case string:
+		r = strings.NewReader(b)
+	case []byte:
+		r = bytes.NewReader(b)
+	default:
+		text, err := json.Marshal(b)
+		if err != nil {
+			return Answer{}, err
+		}
+		r = bytes.NewReader(text)
+	}
+	req, err := http.NewRequestWithContext(ctx, method, h.URL+path, r)
+	if err != nil {
+		return Answer{}, err
+	}
+	if r != nil {
+		req.Header.Set("Content-Type", "application/json")
+	}
+	for pair := range slices.Chunk(headers, 2) {
+		if pair[0] == "Host" {
+			req.Host = pair[1]
+			continue
+		}
+		req.Header.Add(pair[0], pair[1])
+	}
+	res, err := h.client.Do(req)
+	if err != nil {
+		return Answer{}, err
+	}
+	defer res.Body.Close()
+	text, err := io.ReadAll(res.Body)
+	return Answer{res.StatusCode, res.Header, text}, err
+}
+
+// REST makes a call with a key.
+func (h *Hub) REST(key, method, path string, body any, headers ...string) Answer {
+	h.t.Helper()
+	return h.Raw(method, path, body, append([]string{"Authorization", "Bearer " + key}, headers...)...)
+}
+
+// Op calls an operation over REST: its inputs go where its route puts them.
+func (h *Hub) Op(key string, o *op.Op, args map[string]any, headers ...string) Answer {
+	h.t.Helper()
+	method, path, body := place(o.Route, args)
+	return h.REST(key, method, path, body, headers...)
+}
+
+func place(route string, args map[string]any) (method, path string, body any) {
+	method, path = op.Method(route), op.Path(route)
+	rest := map[string]any{}
+	for name, v := range args {
+		if hole := "{" + name + "}"; strings.Contains(path, hole) {
+			path = strings.ReplaceAll(path, hole, url.PathEscape(fmt.Sprint(v)))
+			continue
+		}
+		rest[name] = v
+	}
+	if method != http.MethodGet && method != http.MethodDelete {
+		return method, path, rest
+	}
+	q := url.Values{}
+	for name, v := range rest {
+		switch x := v.(type) {
+		case []string:
+			q[name] = x
+		case []any:
+			for _, e := range x {
+				q.Add(name, fmt.Sprint(e))
+			}
+		default:
+			q.Set(name, fmt.Sprint(v))
+		}
+	}
+	if len(q) > 0 {
+		path += "?" + q.Encode()
+	}
+	return method, path, nil
+}
+
+// RPCError is an error of the protocol.
+type RPCError struct {
+	Code    int             `json:"code"`
+	Message string          `json:"message"`
+	Data    json.RawMessage `json:"data"`
+}
+
+// RPCAnswer is an answer of the MCP endpoint.
+type RPCAnswer struct {
+	Answer
+	Result json.RawMessage
+	Err    *RPCError
+}
+
+// ToolAnswer is what a tool came to.
+type ToolAnswer struct {
+	RPCAnswer
+	// Texts are the texts of its content.
+	Texts      []string
+	Structured json.RawMessage
+	IsError    bool
+}
+
+// Fault is the fault that a tool told, empty for a success.
+func (a ToolAnswer) Fault() rest.Error {
+	var e struct {
+		Error rest.Error `json:"error"`
+	}
+	if a.IsError {
+		_ = json.Unmarshal(a.Structured, &e) // what is no fault is an empty one
+	}
+	return e.Error
+}
+
+// Into reads what the tool came to.
+func (a ToolAnswer) Into(v any) error {
+	if a.IsError || a.Err != nil || a.Structured == nil {
+		return fmt.Errorf("no success: %s", a.Answer)
+	}
+	return json.Unmarshal(a.Structured, v)
+}
+
+// Message is a JSON-RPC request in the form of the older eras.
+func Message(id any, method string, params any) map[string]any {
+	m := map[string]any{"jsonrpc": "2.0", "method": method}
+	if id != nil {
+		m["id"] = id
+	}
+	if params != nil {
+		m["params"] = params
+	}
+	return m
+}
+
+// MCP sends a JSON-RPC message to an endpoint of the hub's, "/mcp".
+func (h *Hub) MCP(key, path string, message any, headers ...string) RPCAnswer {
+	h.t.Helper()
+	a, err := h.TryMCP(h.t.Context(), key, path, message, headers...)
+	if err != nil {
+		h.t.Fatalf("%s: %v", path, err)
+	}
+	return a
+}
+
+// TryMCP is [Hub.MCP] for calls that may fail, and for goroutines.
+func (h *Hub) TryMCP(ctx context.Context, key, path string, message any, headers ...string) (RPCAnswer, error) {
+	a, err := h.Try(ctx, http.MethodPost, path, message, append([]string{"Authorization", "Bearer " + key,
+		"Accept", "application/json, text/event-stream"}, headers...)...)
+	if err != nil {
+		return RPCAnswer{}, err
+	}
+	var m struct {
+		Result json.RawMessage `json:"result"`
+		Error  *RPCError       `json:"error"`
+	}
+	if json.Unmarshal(a.Body, &m) != nil {
+		return RPCAnswer{Answer: a}, nil // an answer of HTTP alone
+	}
+	if m.Error != nil && m.Error.Code == 0 {
+		m.Error = nil // a fault in REST's envelope
+	}
+	return RPCAnswer{a, m.Result, m.Error}, nil
+}
+
+// RawTool calls a tool with arguments that go as they are, which encoding/json
+// would mend.
+func (h *Hub) RawTool(key, path, name, args string, headers ...string) ToolAnswer {
+	h.t.Helper()
+	a, err := AsTool(h.MCP(key, path, fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":%q,"arguments":%s}}`, name, args), headers...))
+	if err != nil {
+		h.t.Fatalf("%s %s: %v", path, name, err)
+	}
+	return a
+}
+
+// Tool calls a tool on an endpoint.
+func (h *Hub) Tool(key, path, name string, args any, headers ...string) ToolAnswer {
+	h.t.Helper()
+	a, err := h.TryTool(h.t.Context(), key, path, name, args, headers...)
+	if err != nil {
+		h.t.Fatalf("%s %s: %v", path, name, err)
+	}
+	return a
+}
+
+// TryTool is [Hub.Tool] for calls that may fail, and for goroutines.
+func (h *Hub) TryTool(ctx context.Context, key, path, name string, args any, headers ...string) (ToolAnswer, error) {
+	params := map[string]any{"name": name}
+	if args != nil {
+		params["arguments"] = args
+	}
+	a, err := h.TryMCP(ctx, key, path, Message(1, "tools/call", params), headers...)
+	if err != nil {
+		return ToolAnswer{}, err
+	}
+	return AsTool(a)
+}
+
+// AsTool reads an answer as that of a tool.
+func AsTool(a RPCAnswer) (ToolAnswer, error) {
+	out := ToolAnswer{RPCAnswer: a}
+	if a.Result == nil {
+		return out, nil
+	}
+	var r struct {
+		Content []struct {
+			Type, Text string
+		}
+		StructuredContent json.RawMessage
+		IsError           bool
+	}
+	if err := json.Unmarshal(a.Result, &r); err != nil {
+		return out, fmt.Errorf("a tool's result: %w: %s", err, a.Result)
+	}
+	for _, c := range r.Content {
+		out.Texts = append(out.Texts, c.Text)
+	}
+	out.Structured, out.IsError = r.StructuredContent, r.IsError
+	return out, nil
+}
+
+// Modern sends a request of the era of 2026-07-28: the version and the client in
+// each request's _meta, the method and the name in headers.
+func (h *Hub) Modern(key, path, method string, params map[string]any, headers ...string) RPCAnswer {
+	h.t.Helper()
+	all := map[string]any{"_meta": map[string]any{
+		mcp.MetaKeyProtocolVersion:    mcp.ProtocolVersion20260728,
+		mcp.MetaKeyClientInfo:         map[string]any{"name": "hubtest", "version": "1"},
+		mcp.MetaKeyClientCapabilities: map[string]any{},
+	}}
+	for name, v := range params {
+		all[name] = v
+	}
+	own := []string{mcp.HeaderProtocolVersion, mcp.ProtocolVersion20260728, mcp.HeaderMethod, method}
+	if name, ok := params["name"].(string); ok {
+		own = append(own, mcp.HeaderName, name)
+	}
+	for i := 0; i < len(own); {
+		if slices.Contains(headers, own[i]) { // the test gives its own
+			own = slices.Delete(own, i, i+2)
+			continue
+		}
+		i += 2
+	}
+	return h.MCP(key, path, Message(1, method, all), append(own, headers...)...)
+}
+
+// Tools are the names that an endpoint lists.
+func (h *Hub) Tools(key, path string, headers ...string) []string {
+	h.t.Helper()
+	a := h.MCP(key, path, Message(1, "tools/list", nil), headers...)
+	var list struct {
+		Tools []struct{ Name string }
+	}
+	if err := json.Unmarshal(a.Result, &list); err != nil {
+		h.t.Fatalf("%s: no list of tools: %s", path, a.Answer)
+	}
+	names := []string{}
+	for _, t := range list.Tools {
+		names = append(names, t.Name)
+	}
+	slices.Sort(names)
+	return names
+}
