@@ -47,7 +47,7 @@ func TestWhoMayCall(t *testing.T) {
 	} {
 		for audience, want := range map[Audience]answers{Anyone: c.anyone, Humans: c.humans, Admins: c.admins} {
 			for effect, ok := range map[Effect]bool{Read: want.read, Consume: want.consume, Write: want.write, Destroy: want.destroy} {
-				o := New(spec(func(s *Spec) { s.Effect, s.For = effect, audience }), echo)
+				o := Op{Spec: spec(func(s *Spec) { s.Effect, s.For = effect, audience })}
 				err := o.MayCall(c.caller)
 				if ok != (err == nil) || (err != nil && !fault.Is(err, fault.Forbidden)) {
 					t.Errorf("%s, effect %d, audience %d: %v", c.name, effect, audience, err)

@@ -24,42 +24,24 @@ type mender struct {
 // maxWhole bounds whole numbers to those that every JSON client keeps exactly.
 const maxWhole = 1<<53 - 1
 
-// plain writes every number in one way, so that a text of a few bytes cannot stand
-// for a number of a million digits, and refuses what no field can hold.
-func (m *mender) plain(v any, at string) any {
-	switch x := v.(type) {
-	case json.Number:
-		if i, err := x.Int64(); err == nil {
-			return m.whole(float64(i), at, x)
-		}
-		f, err := x.Float64()
-		digits, _, _ := strings.Cut(strings.ToLower(x.String()), "e")
-		if err != nil || (f == 0 && strings.ContainsAny(digits, "123456789")) {
-			m.wrong = append(m.wrong, fault.Problem{Path: at, Message: "must be a number that 64 bits can hold"})
-			return json.Number("0")
-		}
-		if f == math.Trunc(f) {
-			return m.whole(f, at, json.Number(strconv.FormatFloat(f, 'f', -1, 64)))
-		}
-		return json.Number(strconv.FormatFloat(f, 'g', -1, 64))
-	case []any:
-		for i := range x {
-			x[i] = m.plain(x[i], fmt.Sprintf("%s[%d]", at, i))
-		}
-	case map[string]any:
-		for name, e := range x {
-			x[name] = m.plain(e, join(at, name))
-		}
-	}
-	return v
+// place is where a value stands in the input; its text is made where it is told.
+type place struct {
+	in   *place
+	name string
 }
 
-func (m *mender) whole(f float64, at string, n json.Number) any {
-	if math.Abs(f) > maxWhole {
-		m.wrong = append(m.wrong, fault.Problem{Path: at, Message: fmt.Sprintf("must be between -%d and %d", maxWhole, maxWhole)})
-		return json.Number("0")
+func (p *place) below(name string) *place { return &place{p, name} }
+
+func (p *place) member(i int) *place { return &place{p, "[" + strconv.Itoa(i) + "]"} }
+
+func (p *place) String() string {
+	if p == nil {
+		return ""
 	}
-	return n
+	if strings.HasPrefix(p.name, "[") {
+		return p.in.String() + p.name
+	}
+	return join(p.in.String(), p.name)
 }
 
 func join(at, name string) string {
@@ -70,31 +52,60 @@ func join(at, name string) string {
 	return strings.TrimPrefix(at+"."+name, ".")
 }
 
-func (m *mender) note(at string, as any, what string) any {
+func (m *mender) note(at *place, as any, what string) any {
 	m.mended = append(m.mended, fmt.Sprintf("%s was read as the %s %v", at, what, as))
 	return as
 }
 
+// number writes a number in one way, so that a text of a few bytes cannot stand for
+// a number of a million digits, and refuses what no field can hold.
+func (m *mender) number(n json.Number, at *place) json.Number {
+	if i, err := n.Int64(); err == nil {
+		return m.whole(float64(i), at, n)
+	}
+	f, err := n.Float64()
+	digits, _, _ := strings.Cut(strings.ToLower(n.String()), "e")
+	if err != nil || (f == 0 && strings.ContainsAny(digits, "123456789")) {
+		m.wrong = append(m.wrong, fault.Problem{Path: at.String(), Message: "must be a number that 64 bits can hold"})
+		return past(f)
+	}
+	if f == math.Trunc(f) {
+		return m.whole(f, at, json.Number(strconv.FormatFloat(f, 'f', -1, 64)))
+	}
+	return json.Number(strconv.FormatFloat(f, 'g', -1, 64))
+}
+
+func (m *mender) whole(f float64, at *place, n json.Number) json.Number {
+	if math.Abs(f) > maxWhole {
+		m.wrong = append(m.wrong, fault.Problem{Path: at.String(), Message: fmt.Sprintf("must be between -%d and %d", maxWhole, maxWhole)})
+		return past(f)
+	}
+	return n
+}
+
+// past stands for a number that cannot be kept, on its side of all that can, so
+// that a field's bound is what its author is told.
+func past(f float64) json.Number {
+	if f < 0 {
+		return json.Number(strconv.Itoa(-maxWhole - 1))
+	}
+	return json.Number(strconv.Itoa(maxWhole + 1))
+}
+
 // coerce mends the slips of models that have one reading only: "42" where a
 // number is wanted, "true" where a truth value is, 42 where a text is, and one
-// value, or a list as text, where a list is wanted. What it mended it names.
-func (m *mender) coerce(v any, s *published.Schema, at string) any {
+// value, or a list as text, where a list is wanted. What it mended it names. What
+// the schema does not know it leaves alone, however deep that is.
+func (m *mender) coerce(v any, s *published.Schema, at *place) any {
 	if s == nil {
 		return v
 	}
+	if n, ok := v.(json.Number); ok && s.Type != "string" {
+		return m.number(n, at)
+	}
 	switch s.Type {
 	case "integer", "number":
-		text, ok := v.(string)
-		if text = strings.TrimSpace(text); !ok || len(text) > 40 {
-			return v
-		}
-		n, err := decodeOne([]byte(text))
-		if number, isNumber := n.(json.Number); err == nil && isNumber {
-			f, err := number.Float64()
-			if err == nil && (s.Type == "number" || f == math.Trunc(f)) {
-				return m.note(at, m.plain(number, at), "number")
-			}
-		}
+		return m.coerceNumber(v, s, at)
 	case "boolean":
 		if text, ok := v.(string); ok && (text == "true" || text == "false") {
 			return m.note(at, text == "true", "truth value")
@@ -114,7 +125,24 @@ func (m *mender) coerce(v any, s *published.Schema, at string) any {
 	return v
 }
 
-func (m *mender) coerceObject(v any, s *published.Schema, at string) any {
+func (m *mender) coerceNumber(v any, s *published.Schema, at *place) any {
+	const longest = 40
+	text, ok := v.(string)
+	if text = strings.TrimSpace(text); !ok || len(text) > longest {
+		return v
+	}
+	one, err := decodeOne([]byte(text))
+	n, isNumber := one.(json.Number)
+	if err != nil || !isNumber {
+		return v
+	}
+	if f, err := n.Float64(); err != nil || (s.Type == "integer" && f != math.Trunc(f)) {
+		return v
+	}
+	return m.note(at, m.number(n, at), "number")
+}
+
+func (m *mender) coerceObject(v any, s *published.Schema, at *place) any {
 	object, ok := v.(map[string]any)
 	if !ok {
 		return v
@@ -123,28 +151,30 @@ func (m *mender) coerceObject(v any, s *published.Schema, at string) any {
 		p := s.Properties[name]
 		if e == nil && p != nil && !slices.Contains(s.Required, name) {
 			delete(object, name) // a null is how some clients leave an optional field out
-			m.mended = append(m.mended, join(at, name)+" was null and was read as left out")
+			m.mended = append(m.mended, at.below(name).String()+" was null and was read as left out")
 			continue
 		}
 		if p == nil {
 			p = s.AdditionalProperties
 		}
-		object[name] = m.coerce(e, p, join(at, name))
+		if p != nil {
+			object[name] = m.coerce(e, p, at.below(name))
+		}
 	}
 	return object
 }
 
-func (m *mender) coerceList(v any, s *published.Schema, at string) any {
+func (m *mender) coerceList(v any, s *published.Schema, at *place) any {
 	if text, ok := v.(string); ok {
 		if list, err := decodeOne([]byte(text)); err == nil && isList(list) {
-			v = m.note(at, m.plain(list, at), "list")
+			v = m.note(at, list, "list")
 		} else if s.Items != nil && s.Items.Type == "string" && text != "" && !strings.HasPrefix(strings.TrimSpace(text), "[") {
 			v = m.note(at, []any{text}, "list")
 		}
 	}
 	list, ok := v.([]any)
 	for i := range list {
-		list[i] = m.coerce(list[i], s.Items, fmt.Sprintf("%s[%d]", at, i))
+		list[i] = m.coerce(list[i], s.Items, at.member(i))
 	}
 	if !ok {
 		return v

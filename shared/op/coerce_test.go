@@ -57,6 +57,18 @@ func TestWhatNeedsNoMendingIsNotReported(t *testing.T) {
 	}
 }
 
+// A number that stands for a text is that text: 1.10 is another version than 1.1,
+// and an id may have more digits than a number keeps.
+func TestANumberForATextKeepsItsDigits(t *testing.T) {
+	t.Parallel()
+	for _, digits := range []string{"1.10", "2.0", "1e2", "-0", "12345678901234567890"} {
+		got, mended, err := call(t, `{"id":"a","labels":{"x":`+digits+`}}`)
+		if err != nil || got.Labels["x"] != digits || len(mended) != 1 {
+			t.Errorf("%s was read as %q, %q, %v", digits, got.Labels["x"], mended, err)
+		}
+	}
+}
+
 func TestSeveralMendingsAreAllReportedInOrder(t *testing.T) {
 	t.Parallel()
 	_, mended, err := call(t, `{"id":1,"limit":"3","text":null}`)

@@ -59,3 +59,21 @@ func TestAFloodOfUnknownFieldsCostsLittle(t *testing.T) {
 		t.Errorf("%d KB of input took %d MB", b.Len()>>10, used>>20)
 	}
 }
+
+// A path is as long as the input is deep, so naming every level is quadratic.
+func TestADeepInputCostsLittle(t *testing.T) {
+	const levels = 5000
+	for name, args := range map[string]string{
+		"objects": `{"id":"a","unknown":` + strings.Repeat(`{"`+strings.Repeat("n", 90)+`":`, levels) + "1" + strings.Repeat("}", levels) + `}`,
+		"lists":   `{"id":"a","unknown":` + strings.Repeat(`[`, levels) + "1" + strings.Repeat("]", levels) + `}`,
+	} {
+		var err error
+		used := allocated(func() { _, _, err = call(t, args) })
+		if !fault.Is(err, fault.Invalid) || len(err.Error()) > 5000 {
+			t.Errorf("%s: %.200v", name, err)
+		}
+		if used > 32<<20 {
+			t.Errorf("%s: %d KB of input took %d MB", name, len(args)>>10, used>>20)
+		}
+	}
+}

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"log/slog"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -54,10 +55,12 @@ func spec(change func(*Spec)) Spec {
 	return s
 }
 
+var echoes = sync.OnceValue(func() *Catalogue { return NewCatalogue([]Op{New(sampleSpec, echo)}) })
+
 // call calls the sample operation with the arguments.
 func call(t testing.TB, args string) (sample, []string, error) {
 	t.Helper()
-	c := NewCatalogue([]Op{New(sampleSpec, echo)})
+	c := echoes()
 	res, err := c.Call(context.Background(), c.Op("sample"), Call{Args: json.RawMessage(args)})
 	if err != nil {
 		return sample{}, nil, err

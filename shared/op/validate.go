@@ -60,16 +60,23 @@ func (c *compiled) check(args json.RawMessage) (json.RawMessage, []string, error
 		return nil, nil, fault.New(fault.Invalid, "the input must be a JSON object")
 	}
 	m := &mender{}
-	v = m.coerce(m.plain(v, ""), c.shape, "")
-	if len(m.wrong) > 0 {
-		return nil, nil, report(m.wrong)
-	}
+	v = m.coerce(v, c.shape, nil)
+	var wrong []fault.Problem
 	if err := c.schema.Validate(v); err != nil {
 		var invalid *jsonschema.ValidationError
 		if !errors.As(err, &invalid) {
 			return nil, nil, fault.Wrap(fault.Internal, err, "validation")
 		}
-		return nil, nil, c.problems(invalid)
+		wrong = c.problems(invalid)
+	}
+	for _, w := range m.wrong {
+		// The field's own bound says more than that no field can hold it.
+		if !slices.ContainsFunc(wrong, func(p fault.Problem) bool { return p.Path == w.Path }) {
+			wrong = append(wrong, w)
+		}
+	}
+	if len(wrong) > 0 {
+		return nil, nil, report(wrong)
 	}
 	// What was checked is what is decoded: a field that stands twice, or a number
 	// written in an odd way, means one thing to both.
@@ -93,7 +100,7 @@ func decodeOne(text []byte) (v any, err error) {
 	return v, nil
 }
 
-func (c *compiled) problems(root *jsonschema.ValidationError) error {
+func (c *compiled) problems(root *jsonschema.ValidationError) []fault.Problem {
 	var out []fault.Problem
 	var walk func(*jsonschema.ValidationError)
 	walk = func(e *jsonschema.ValidationError) {
@@ -105,7 +112,7 @@ func (c *compiled) problems(root *jsonschema.ValidationError) error {
 		}
 	}
 	walk(root)
-	return report(out)
+	return out
 }
 
 func report(out []fault.Problem) error {
