@@ -53,7 +53,9 @@ func New(db *store.DB, p Ports) *App {
 	a := &App{DB: db}
 	a.Keys = &keys.Service{DB: db, Now: p.Now, Toolsets: func() []string { return a.catalogue.Toolsets() }}
 	a.Dispatch = &dispatch.Service{DB: db, Now: p.Now, NewID: p.NewID}
-	a.Relay = &relay.Service{DB: db, Now: p.Now, NewID: p.NewID, Directory: &directory{source: a.Keys, now: p.Now}}
+	known := &directory{source: a.Keys, now: p.Now}
+	a.Keys.Changed = known.forget
+	a.Relay = &relay.Service{DB: db, Now: p.Now, NewID: p.NewID, Directory: known}
 	a.Signal = &signal.Service{DB: db, Now: p.Now, NewID: p.NewID}
 	a.Team = &team.Service{DB: db, Now: p.Now, NewID: p.NewID}
 	a.catalogue = op.NewCatalogue(a.Dispatch.Operations(), a.Relay.Operations(), a.Signal.Operations(), a.Team.Operations(), a.Keys.Operations())
@@ -106,4 +108,10 @@ func (d *directory) Programs(ctx context.Context, user string) ([]string, error)
 	}
 	d.known[user] = listing{programs, now}
 	return programs, nil
+}
+
+func (d *directory) forget(user string) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	delete(d.known, user)
 }

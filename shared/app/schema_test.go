@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"parley.internal/shared/op"
@@ -16,7 +17,7 @@ import (
 
 var update = flag.Bool("update", false, "write the goldens of the published schemas anew")
 
-func catalogue() *op.Catalogue { return New(nil, Ports{}).Catalogue() }
+var catalogue = sync.OnceValue(func() *op.Catalogue { return New(nil, Ports{}).Catalogue() })
 
 // subset checks that a schema keeps to what every MCP client takes.
 func subset(t *testing.T, at string, s map[string]any) {

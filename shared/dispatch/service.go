@@ -86,17 +86,24 @@ func (s *Service) List(ctx context.Context, c identity.Caller, in ListInput) (Li
 	return out, err
 }
 
+// Behind a page of nothing but what expired, more is read at once, and only so
+// often: the rest is for the next call, after a sweep.
+const (
+	widePage = 100
+	maxPages = 8
+)
+
 // page reads one page of live tasks. What expired and was not swept yet does not
-// stand before them: a page of nothing else is passed over.
+// stand before them.
 func (s *Service) page(ctx context.Context, t *store.Tenant, q store.Query, in ListInput) (ListOutput, error) {
-	now := s.Now()
-	for {
-		out := ListOutput{Tasks: []View{}}
+	out, now, limit := ListOutput{Tasks: []View{}}, s.Now(), q.Limit
+	for range maxPages {
 		found, err := task.Tasks.Query(ctx, t, q)
 		if err != nil {
 			return out, err
 		}
-		for _, d := range found.Docs {
+		out.NextCursor = found.Next
+		for i, d := range found.Docs {
 			if d.Value.Expired(now) {
 				continue
 			}
@@ -104,13 +111,17 @@ func (s *Service) page(ctx context.Context, t *store.Tenant, q store.Query, in L
 			if in.IncludeInstructions != nil && !*in.IncludeInstructions {
 				v.Instructions = ""
 			}
-			out.Tasks = append(out.Tasks, v)
+			if out.Tasks = append(out.Tasks, v); len(out.Tasks) == limit && i < len(found.Docs)-1 {
+				out.NextCursor = found.After(i)
+				break
+			}
 		}
-		if out.NextCursor = found.Next; len(out.Tasks) > 0 || found.Next == "" {
-			return out, nil
+		if len(out.Tasks) > 0 || found.Next == "" {
+			break
 		}
-		q.Cursor = found.Next
+		q.Cursor, q.Limit = found.Next, max(limit, widePage)
 	}
+	return out, nil
 }
 
 // Get reads one task, with its lease where it is claimed.

@@ -21,6 +21,8 @@ type Service struct {
 	// Revoked is told of a key's id once it is revoked, so that a cache can
 	// forget it. Nil for nobody.
 	Revoked func(id string)
+	// Changed is told of a user whose keys changed. Nil for nobody.
+	Changed func(user string)
 	// Used is told of a caller whose key's last noted use is 10 minutes old, so
 	// that it can be noted off the path of the call. Nil for nobody.
 	Used func(identity.Caller)
@@ -113,6 +115,7 @@ func (s *Service) Issue(ctx context.Context, user string, in CreateInput) (Creat
 	if err != nil {
 		return out, err
 	}
+	s.changed(user)
 	return CreateOutput{Key: secret, View: view(id, k)}, nil
 }
 
@@ -153,10 +156,20 @@ func (s *Service) Revoke(ctx context.Context, c identity.Caller, in RevokeInput)
 		out = view(in.KeyID, k)
 		return nil
 	})
-	if err == nil && s.Revoked != nil {
+	if err != nil {
+		return out, err
+	}
+	s.changed(c.User)
+	if s.Revoked != nil {
 		s.Revoked(in.KeyID)
 	}
-	return out, err
+	return out, nil
+}
+
+func (s *Service) changed(user string) {
+	if s.Changed != nil {
+		s.Changed(user)
+	}
 }
 
 // maxKnown bounds how many keys the programs are read from.

@@ -130,59 +130,69 @@ func due(from string, now time.Time, limit int) store.Query {
 		Order: []string{"rank desc", "createdAt", "dueAt"}, Limit: limit}
 }
 
+// Behind a page of nothing but dead letters, more is read at once, and only so
+// often: the rest is for the next call.
+const (
+	widePage = 100
+	maxPages = 8
+)
+
 // deliver hands out what is due and marks it, in one transaction: of two readers
 // at once each message goes to one. Dead letters on the way are buried, so that
 // they do not stand before live mail again.
-func (s *Service) deliver(ctx context.Context, t *store.Tenant, from string, limit int) ([]View, error) {
-	now := s.Now()
-	for {
-		views := []View{}
+func (s *Service) deliver(ctx context.Context, t *store.Tenant, from string, limit int) (views []View, err error) {
+	now, width := s.Now(), limit
+	for range maxPages {
 		full := false
-		err := t.Update(ctx, func(ctx context.Context, tx *store.Tx) error {
+		err = t.Update(ctx, func(ctx context.Context, tx *store.Tx) error {
 			views = []View{}
-			page, err := messages.Query(ctx, tx, due(from, now, limit))
+			page, err := messages.Query(ctx, tx, due(from, now, width))
 			if err != nil {
 				return err
 			}
-			full = len(page.Docs) == limit
+			full = len(page.Docs) == width
 			for _, d := range page.Docs {
 				m := d.Value
-				if m.Lapsed(now) {
+				switch {
+				case m.Lapsed(now):
 					m.Bury(now)
-				} else {
+				case len(views) < limit:
 					m.Deliver(now)
 					views = append(views, view(d.ID, m))
+				default:
+					continue
 				}
 				messages.Put(tx, d.ID, m)
 			}
 			return nil
 		})
-		// A page of nothing but dead letters has live mail behind it.
 		if err != nil || len(views) > 0 || !full {
-			return views, err
+			break
 		}
+		width = max(limit, widePage)
 	}
+	return views, err
 }
 
 func (s *Service) peek(ctx context.Context, t *store.Tenant, from string, limit int) ([]View, error) {
-	now := s.Now()
+	now, q := s.Now(), due(from, s.Now(), limit)
 	views := []View{}
-	q := due(from, now, limit)
-	for {
+	for range maxPages {
 		page, err := messages.Query(ctx, t, q)
 		if err != nil {
 			return nil, err
 		}
 		for _, d := range page.Docs {
-			if !d.Value.Lapsed(now) {
+			if !d.Value.Lapsed(now) && len(views) < limit {
 				views = append(views, view(d.ID, d.Value))
 			}
 		}
 		if len(views) > 0 || page.Next == "" {
-			return views, nil
+			break
 		}
-		q.Cursor = page.Next
+		q.Cursor, q.Limit = page.Next, max(limit, widePage)
 	}
+	return views, nil
 }
 
 func (s *Service) history(ctx context.Context, c identity.Caller, from string, in GetInput) (GetOutput, error) {
@@ -193,8 +203,12 @@ func (s *Service) history(ctx context.Context, c identity.Caller, from string, i
 		return out, err
 	}
 	out.NextCursor = page.Next
+	now := s.Now()
 	for _, d := range page.Docs {
-		out.Messages = append(out.Messages, view(d.ID, d.Value))
+		// What nobody read in time is a dead letter, and no history.
+		if m := d.Value; m.Deliveries > 0 || (m.State != Dead && !m.Lapsed(now)) {
+			out.Messages = append(out.Messages, view(d.ID, m))
+		}
 	}
 	return out, nil
 }

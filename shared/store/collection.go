@@ -94,7 +94,14 @@ type Doc[T any] struct {
 type Page[T any] struct {
 	Docs []Doc[T]
 	Next string
+
+	plan Plan
+	raws []Raw
 }
+
+// After is the cursor of what follows the i-th document of the page, for a caller
+// that does not hand out all of it.
+func (p Page[T]) After(i int) string { return p.plan.cursor(p.raws[i]) }
 
 // Get reads one document. A missing one is NotFound.
 func (c Collection[T]) Get(ctx context.Context, r Reader, id string) (T, error) {
@@ -188,7 +195,7 @@ func (c Collection[T]) Query(ctx context.Context, r Reader, q Query) (Page[T], e
 	if err != nil {
 		return page, err
 	}
-	page.Docs = make([]Doc[T], len(raws))
+	page.Docs, page.plan, page.raws = make([]Doc[T], len(raws)), plan, raws
 	for i, raw := range raws {
 		page.Docs[i].ID = raw.Ref.ID
 		if err := decode(raw.Fields, &page.Docs[i].Value); err != nil {

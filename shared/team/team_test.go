@@ -12,6 +12,8 @@ import (
 
 	"parley.internal/shared/fault"
 	"parley.internal/shared/identity"
+	"parley.internal/shared/once"
+	"parley.internal/shared/op"
 	"parley.internal/shared/store"
 	"parley.internal/shared/store/storetest"
 )
@@ -26,7 +28,7 @@ var (
 func each(t *testing.T, test func(*testing.T, *Service)) {
 	t.Helper()
 	t.Parallel()
-	storetest.Each(t, store.NewSchema(Defs()...), func(t *testing.T, db *store.DB) {
+	storetest.Each(t, store.NewSchema(append(Defs(), once.Def())...), func(t *testing.T, db *store.DB) {
 		var n atomic.Int64
 		test(t, &Service{DB: db, Now: func() time.Time { return t0 }, NewID: func() string { return fmt.Sprintf("session-%d", n.Add(1)) }})
 	})
@@ -174,6 +176,22 @@ func TestEveryNameThatTheRuleAllowsNamesATeam(t *testing.T) {
 				t.Errorf("delete %s: %v", name, err)
 			}
 		}
+	})
+}
+
+func TestAKeyMakesATeamOnce(t *testing.T) {
+	each(t, func(t *testing.T, s *Service) {
+		in := CreateInput{Idempotency: op.Idempotency{IdempotencyKey: "k"}, TeamName: "core"}
+		first, err := s.Create(t.Context(), alpha, in)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if again, err := s.Create(t.Context(), alpha, in); err != nil || again != first {
+			t.Errorf("%+v, first %+v, %v", again, first, err)
+		}
+		in.TeamName = "other"
+		_, err = s.Create(t.Context(), alpha, in)
+		says(t, err, fault.Precondition, `idempotencyKey "k" was used for another team_create; take a new key for a new call`)
 	})
 }
 

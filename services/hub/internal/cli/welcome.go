@@ -46,8 +46,14 @@ func (w *world) welcome(ctx context.Context, c *config.Config, a *app.App, addr 
 		return err
 	}
 	if len(page.Keys) > 0 {
-		fmt.Fprintf(w.out, "Keys were made on the first start: see %s, or make more with parley key create\n", path)
-		return movedTo(path, base)
+		more := fmt.Sprintf("parley key create --data %s --user %s --program NAME", c.Data, localUser)
+		there, err := movedTo(path, base)
+		if there {
+			fmt.Fprintf(w.out, "The keys of the first start are in %s; make more with: %s\n", path, more)
+		} else {
+			fmt.Fprintf(w.out, "The keys of the first start were shown then; make another with: %s\n", more)
+		}
+		return err
 	}
 	text := bytes.NewBufferString("PARLEY_URL=" + base + "/mcp\n")
 	for _, k := range firstKeys {
@@ -62,21 +68,22 @@ func (w *world) welcome(ctx context.Context, c *config.Config, a *app.App, addr 
 	return writePrivate(path, text.Bytes())
 }
 
-// movedTo keeps the URL in keys.env true when the server starts on another address.
-func movedTo(path, base string) error {
+// movedTo keeps the URL in keys.env true when the server starts on another address,
+// and says whether the file is there: its owner may have put it elsewhere.
+func movedTo(path, base string) (there bool, err error) {
 	text, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil // its owner put it elsewhere
+		return false, nil
 	}
 	if err != nil {
-		return err
+		return false, err
 	}
 	first, rest, ok := bytes.Cut(text, []byte("\n"))
 	line := []byte("PARLEY_URL=" + base + "/mcp")
 	if !ok || !bytes.HasPrefix(first, []byte("PARLEY_URL=")) || bytes.Equal(first, line) {
-		return nil
+		return true, nil
 	}
-	return writePrivate(path, bytes.Join([][]byte{line, rest}, []byte("\n")))
+	return true, writePrivate(path, bytes.Join([][]byte{line, rest}, []byte("\n")))
 }
 
 // writePrivate replaces a file at once and whole, readable by its owner alone.

@@ -78,14 +78,38 @@ func (e *Endpoint) serve(c echo.Context, path string, a *auth.Authenticator) err
 	}
 	// A tool's arguments are checked as they were sent, so that the fault names the
 	// field; mcp-go gets text that it can read.
-	body = bytes.ToValidUTF8(body, []byte("?"))
+	args := m.arguments()
+	body = readable(bytes.ToValidUTF8(body, []byte("?")), args)
 	rid := c.Response().Header().Get(echo.HeaderXRequestID)
-	ctx := context.WithValue(r.Context(), callKey{}, &call{caller: caller, args: m.arguments(), requestID: rid})
+	ctx := context.WithValue(r.Context(), callKey{}, &call{caller: caller, args: args, requestID: rid})
 	r = r.WithContext(ctx)
 	r.Body = io.NopCloser(bytes.NewReader(body))
 	r.ContentLength = int64(len(body))
 	e.server(selection).ServeHTTP(c.Response(), r)
 	return nil
+}
+
+// readable is the message without its arguments where mcp-go could not read those,
+// as a number past all floats.
+func readable(body []byte, args json.RawMessage) []byte {
+	var v any
+	if len(args) == 0 || json.Unmarshal(args, &v) == nil {
+		return body
+	}
+	var message, params map[string]json.RawMessage
+	if json.Unmarshal(body, &message) != nil || json.Unmarshal(message["params"], &params) != nil {
+		return body
+	}
+	params["arguments"] = json.RawMessage("{}")
+	text, err := json.Marshal(params)
+	if err != nil {
+		return body
+	}
+	message["params"] = text
+	if text, err = json.Marshal(message); err != nil {
+		return body
+	}
+	return text
 }
 
 type rpcError struct {

@@ -9,6 +9,7 @@ import (
 	"maps"
 	"net/http"
 	"net/url"
+	"reflect"
 	"regexp"
 	"slices"
 	"strings"
@@ -128,7 +129,13 @@ func fold(c echo.Context, o *op.Op, route op.Compat) (json.RawMessage, error) {
 		}
 	}
 	for _, name := range op.PathParams(route.Route) {
-		if err := put(in, name, c.Param(name)); err != nil {
+		value := c.Param(name)
+		if c.Request().URL.RawPath != "" { // then the router went by the path as it was escaped
+			if value, err = url.PathUnescape(value); err != nil {
+				return nil, fault.Field(name, "is not escaped as a path is: %v", err)
+			}
+		}
+		if err := put(in, name, value); err != nil {
 			return nil, err
 		}
 	}
@@ -155,11 +162,28 @@ func put(in map[string]json.RawMessage, name string, v any) error {
 	if err != nil {
 		return err
 	}
-	if there, dup := in[name]; dup && !bytes.Equal(bytes.Trim(there, `"`), bytes.Trim(text, `"`)) {
+	if there, dup := in[name]; dup && !reflect.DeepEqual(flat(there), flat(text)) {
 		return fault.Field(name, "is given twice, with different values")
 	}
 	in[name] = text
 	return nil
+}
+
+// flat is a value as a query would say it, so that 5 and "5" are the same.
+func flat(raw json.RawMessage) any {
+	var list []json.RawMessage
+	if json.Unmarshal(raw, &list) == nil && list != nil {
+		out := make([]any, len(list))
+		for i, e := range list {
+			out[i] = flat(e)
+		}
+		return out
+	}
+	var text string
+	if json.Unmarshal(raw, &text) == nil && string(raw) != "null" {
+		return text
+	}
+	return string(bytes.TrimSpace(raw))
 }
 
 func texts(v any) []string {

@@ -1,0 +1,60 @@
+package relay
+
+import (
+	"context"
+	"path/filepath"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"parley.internal/shared/once"
+	"parley.internal/shared/store"
+	"parley.internal/shared/store/sqlite"
+	"parley.internal/shared/task"
+)
+
+// counted is a driver that counts the queries and transactions that it serves.
+type counted struct {
+	store.Driver
+	calls atomic.Int64
+}
+
+func (d *counted) Query(ctx context.Context, p store.Plan) ([]store.Raw, error) {
+	d.calls.Add(1)
+	return d.Driver.Query(ctx, p)
+}
+
+func (d *counted) Update(ctx context.Context, fn func(context.Context, store.Reads) ([]store.Write, error)) error {
+	d.calls.Add(1)
+	return d.Driver.Update(ctx, fn)
+}
+
+// A small page must not mean a query for every message that expired before it.
+func TestPassingOverExpiredMessagesTakesFewCalls(t *testing.T) {
+	t.Parallel()
+	schema := store.NewSchema(Def(), once.Def())
+	inner, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "parley.db"), schema)
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := &counted{Driver: inner}
+	db := store.New(d, schema)
+	defer func() { _ = db.Close() }()
+	m := &mail{t: t, now: t0, looks: make(chan struct{}, 1)}
+	m.Service = &Service{DB: db, Directory: known{}, Now: m.clock, NewID: m.id}
+	for range 150 {
+		m.send(SendInput{Message: "stale", TTL: 60, Priority: task.High})
+	}
+	m.send(SendInput{Message: "live"})
+	m.pass(time.Hour)
+	for name, in := range map[string]GetInput{"peek": {Limit: 1, MarkAsRead: no()}, "peek at ten": {Limit: 10, MarkAsRead: no()}} {
+		d.calls.Store(0)
+		if got := m.get(beta, in); got != "live" || d.calls.Load() > 16 {
+			t.Errorf("%s: %q in %d calls", name, got, d.calls.Load())
+		}
+	}
+	d.calls.Store(0)
+	if got := m.get(beta, GetInput{Limit: 1}); got != "live" || d.calls.Load() > 16 {
+		t.Errorf("read: %q in %d calls", got, d.calls.Load())
+	}
+}
