@@ -32,14 +32,26 @@ var firstKeys = []struct {
 const keysFile = "keys.env"
 
 // welcome prints where the server is. On the first start of an empty data
-// directory it makes the first keys, prints them once and writes keys.env.
+// directory it makes the first keys, writes keys.env and prints them once.
 func (w *world) welcome(ctx context.Context, c *config.Config, a *app.App, addr net.Addr) error {
 	base := url(c, addr)
-	fmt.Fprintf(w.out, "Parley %s serves MCP at %s/mcp and REST at %s/v1 (%s)\n", version(), base, base, c.Store)
-	if c.Store != "sqlite" {
-		fmt.Fprintf(w.out, "Make a key: parley key create --store firestore --project %s --user YOU --program NAME\n", c.Project)
-		return nil
+	text := &bytes.Buffer{} // written at once, so that who waits for the URL has all of it
+	fmt.Fprintf(text, "Parley %s serves MCP at %s/mcp and REST at %s/v1 (%s)\n", version(), base, base, c.Store)
+	var err error
+	if c.Store == "sqlite" {
+		err = localKeys(ctx, text, c, a, base)
+	} else {
+		fmt.Fprintf(text, "Make a key: parley key create --store firestore --project %s --user YOU --program NAME\n", c.Project)
 	}
+	if err != nil {
+		return err
+	}
+	_, err = text.WriteTo(w.out)
+	return err
+}
+
+// localKeys sees to the keys of a laptop's user and tells about them.
+func localKeys(ctx context.Context, text *bytes.Buffer, c *config.Config, a *app.App, base string) error {
 	path := filepath.Join(c.Data, keysFile)
 	page, err := a.Keys.List(ctx, operator(localUser), keys.ListInput{Limit: 1})
 	if err != nil {
@@ -49,23 +61,23 @@ func (w *world) welcome(ctx context.Context, c *config.Config, a *app.App, addr 
 		more := fmt.Sprintf("parley key create --data %s --user %s --program NAME", c.Data, localUser)
 		there, err := movedTo(path, base)
 		if there {
-			fmt.Fprintf(w.out, "The keys of the first start are in %s; make more with: %s\n", path, more)
+			fmt.Fprintf(text, "The keys of the first start are in %s; make more with: %s\n", path, more)
 		} else {
-			fmt.Fprintf(w.out, "The keys of the first start were shown then; make another with: %s\n", more)
+			fmt.Fprintf(text, "The keys of the first start were shown then; make another with: %s\n", more)
 		}
 		return err
 	}
-	text := bytes.NewBufferString("PARLEY_URL=" + base + "/mcp\n")
+	env := bytes.NewBufferString("PARLEY_URL=" + base + "/mcp\n")
 	for _, k := range firstKeys {
 		out, err := a.Keys.Issue(ctx, localUser, k.in)
 		if err != nil {
 			return err
 		}
-		fmt.Fprintf(text, "%s=%s\n", k.variable, out.Key)
-		fmt.Fprintf(w.out, "%-21s %s\n", k.label+":", out.Key)
+		fmt.Fprintf(env, "%s=%s\n", k.variable, out.Key)
+		fmt.Fprintf(text, "%-21s %s\n", k.label+":", out.Key)
 	}
-	fmt.Fprintf(w.out, "They are in %s; this is the only time they are shown.\n", path)
-	return writePrivate(path, text.Bytes())
+	fmt.Fprintf(text, "They are in %s; this is the only time they are shown.\n", path)
+	return writePrivate(path, env.Bytes())
 }
 
 // movedTo keeps the URL in keys.env true when the server starts on another address,

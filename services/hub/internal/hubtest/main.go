@@ -13,8 +13,12 @@ import (
 const patience = 10 * time.Second
 
 // Main runs a package's tests, and fails them where they leave goroutines behind.
-func Main(m *testing.M) {
+// after runs before the process ends.
+func Main(m *testing.M, after ...func()) {
 	code := m.Run()
+	for _, f := range after {
+		f()
+	}
 	if code == 0 {
 		if left := leftovers(); len(left) > 0 {
 			fmt.Fprintf(os.Stderr, "FAIL: goroutines outlive the tests:\n\n%s\n", bytes.Join(left, []byte("\n\n")))

@@ -1,0 +1,91 @@
+package cli_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+
+	"parley.internal/services/hub/internal/hubtest"
+	"parley.internal/shared/store/emulator"
+)
+
+// either is a server on the store, a human's key, and a way to make programs' keys.
+func either(t *testing.T, store string) (p *process, human string, newKey func(program string) string) {
+	t.Helper()
+	if store == "sqlite" {
+		data := t.TempDir()
+		human = makeKey(t, data, "--kind", "human")
+		p = serve(t, nil, local(data)...)
+		return p, human, func(program string) string { return p.newKey(human, program) }
+	}
+	env := cloud(t)
+	out, errOut, code := command(t, env, "key", "create", "--user", "ann", "--kind", "human")
+	if code != 0 {
+		t.Fatalf("key create: exit %d: %s", code, errOut)
+	}
+	human = strings.TrimSpace(out)
+	p = serve(t, env, "--addr", "127.0.0.1:0")
+	return p, human, func(program string) string { return p.newKey(human, program) }
+}
+
+// cloud is the environment of a server on an empty Firestore in the emulator.
+func cloud(t *testing.T) []string {
+	t.Helper()
+	return []string{"PARLEY_STORE=firestore", "GOOGLE_CLOUD_PROJECT=" + emulator.Project(t), "FIRESTORE_EMULATOR_HOST=" + emulator.Shared(t)}
+}
+
+// newKey makes a program's key over REST.
+func (p *process) newKey(human, program string) string {
+	p.t.Helper()
+	var made struct{ Key string }
+	if err := p.call(human, "POST", "/v1/keys", map[string]any{"program": program}).Into(&made); err != nil {
+		p.t.Fatal(err)
+	}
+	return made.Key
+}
+
+func TestAWaitInOneServerIsWokenByASendInAnother(t *testing.T) {
+	t.Parallel()
+	env := cloud(t)
+	out, errOut, code := command(t, env, "key", "create", "--user", "ann", "--kind", "human")
+	if code != 0 {
+		t.Fatalf("key create: exit %d: %s", code, errOut)
+	}
+	human := strings.TrimSpace(out)
+	here, there := serve(t, env, "--addr", "127.0.0.1:0"), serve(t, env, "--addr", "127.0.0.1:0")
+	if text := here.out.String(); !strings.Contains(text, "(firestore)") || !strings.Contains(text, "parley key create --store firestore") || secret.MatchString(text) {
+		t.Errorf("the server says %q", text)
+	}
+	alpha, beta := here.newKey(human, "alpha"), here.newKey(human, "beta")
+	got := make(chan string)
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	go func() {
+		defer close(got)
+		for {
+			a, err := here.try(ctx, alpha, "POST", "/mcp", hubtest.Message(1, "tools/call", map[string]any{"name": "get_messages", "arguments": map[string]any{"waitMs": 55000}}))
+			if err != nil {
+				return // the test is over, or the wait was not ended in time
+			}
+			select {
+			case got <- string(a.Body):
+			case <-ctx.Done():
+				return
+			}
+		}
+	}()
+	for i := range 5 {
+		text := fmt.Sprintf("number %d", i)
+		a := there.call(beta, "POST", "/v1/messages", map[string]any{"message": text, "source": "beta", "target": "alpha", "message_type": "STATUS"})
+		if a.Status != 201 {
+			t.Fatal(a)
+		}
+		if answer := <-got; !strings.Contains(answer, text) || !strings.Contains(answer, `\"verified\":true`) {
+			t.Fatalf("message %d woke the wait to %q", i, answer)
+		}
+	}
+	cancel()
+	for range got { // until the waiter ended
+	}
+}
