@@ -62,14 +62,6 @@ func parseIndex(s string, group bool) (*Index, error) {
 	return x, nil
 }
 
-func mustField(s string) Field {
-	f, err := parseField(s)
-	if err != nil {
-		panic(err)
-	}
-	return f
-}
-
 // at is the value of a dotted path.
 func (d Fields) at(path string) (any, bool) {
 	for {

@@ -112,7 +112,7 @@ func conditions(t *testing.T, db *store.DB) {
 
 func paging(t *testing.T, db *store.DB) {
 	u := db.User("u")
-	docs, want := map[string]item{}, []string{}
+	docs := map[string]item{}
 	for i := range 23 {
 		docs[number(i)] = item{Status: "s", Routes: []string{"a", "b"}, Rank: i / 5, CreatedAt: t0.Add(time.Duration(i%3) * time.Microsecond)}
 	}
@@ -123,7 +123,7 @@ func paging(t *testing.T, db *store.DB) {
 		{Where: []store.Cond{store.Eq("status", "s")}},
 		{Where: []store.Cond{store.ContainsAny("routes", "a", "b"), store.Eq("status", "s")}, Order: queue},
 	} {
-		want = query(t, u, q)
+		want := query(t, u, q)
 		if len(want) != 23 {
 			t.Fatalf("%+v finds %d", q, len(want))
 		}

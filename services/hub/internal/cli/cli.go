@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"io"
 	"log/slog"
@@ -107,10 +106,4 @@ func open(ctx context.Context, c *config.Config, dial ...grpc.DialOption) (*open
 	}
 	o.file, o.db = d, store.New(d, o.schema)
 	return o, nil
-}
-
-func printJSON(w io.Writer, v any) error {
-	enc := json.NewEncoder(w)
-	enc.SetIndent("", "  ")
-	return enc.Encode(v)
 }
