@@ -57,6 +57,11 @@ func (r reader) Query(ctx context.Context, p store.Plan) ([]store.Raw, error) {
 	if p.Index == nil {
 		return r.list(ctx, p)
 	}
+	if r.s == r.d.w {
+		if err := r.d.flush(ctx); err != nil {
+			return nil, errGroup{asFault(err)}
+		}
+	}
 	// Documents that a range rules out are passed over, so there may be several rounds.
 	var out []store.Raw
 	scans := r.d.scans(p)

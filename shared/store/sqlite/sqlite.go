@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"time"
 
 	sqlite3 "modernc.org/sqlite"
 	lib "modernc.org/sqlite/lib"
@@ -25,6 +26,11 @@ type Driver struct {
 	read    *sql.DB
 	w, r    *statements
 	numbers map[string]uint16 // indexes by name
+
+	// The writer's alone: index rows that wait for flush, and what the last group was.
+	fresh      []indexRow
+	lastGroup  int
+	lastCommit time.Duration
 
 	queue chan *member
 	quit  chan struct{}
@@ -215,8 +221,11 @@ type preparer interface {
 }
 
 type statements struct {
-	get, list, scan, has, put, del, addKey, delKey, record *sql.Stmt
+	get, list, scan, has, put, del, addKey, addKeys, delKey, record *sql.Stmt
 }
+
+// manyKeys is how many index rows one statement takes.
+const manyKeys = 6
 
 func prepareStatements(ctx context.Context, p preparer) (*statements, error) {
 	s := &statements{}
@@ -232,6 +241,7 @@ func prepareStatements(ctx context.Context, p preparer) (*statements, error) {
 			ON CONFLICT (u, c, id) DO UPDATE SET d = excluded.d, purge = excluded.purge`},
 		{&s.del, `DELETE FROM docs WHERE u = ? AND c = ? AND id = ?`},
 		{&s.addKey, `INSERT INTO entries (k, name) VALUES (?, ?)`},
+		{&s.addKeys, `INSERT INTO entries (k, name) VALUES (?, ?)` + strings.Repeat(`, (?, ?)`, manyKeys-1)},
 		{&s.delKey, `DELETE FROM entries WHERE k = ?`},
 		{&s.record, `INSERT INTO changes (at, kind, u, c, id, before, after) VALUES (?, ?, ?, ?, ?, ?, ?)`},
 	} {

@@ -14,8 +14,12 @@ import (
 	"parley.internal/shared/store"
 )
 
-// maxGroup is how many transactions one commit takes at most.
-const maxGroup = 256
+// maxGroup is how many transactions one commit takes at most, maxPatience how long
+// one waits for others.
+const (
+	maxGroup    = 256
+	maxPatience = time.Millisecond
+)
 
 // member is a transaction that waits for the writer.
 type member struct {
@@ -77,13 +81,31 @@ func (d *Driver) writeLoop() {
 	}
 }
 
+// gather takes the transactions that wait. One commit costs about the same for many
+// as for one, so where there were many just now it gives their callers a moment to
+// come back: no longer than the last commit took, and none where it had one member.
 func (d *Driver) gather(m *member) []*member {
 	group := []*member{m}
+	var patience <-chan time.Time
 	for len(group) < maxGroup {
 		select {
 		case m := <-d.queue:
 			group = append(group, m)
+			continue
 		default:
+		}
+		if len(group) >= d.lastGroup {
+			break
+		}
+		if patience == nil {
+			timer := time.NewTimer(min(d.lastCommit, maxPatience))
+			defer timer.Stop()
+			patience = timer.C
+		}
+		select {
+		case m := <-d.queue:
+			group = append(group, m)
+		case <-patience:
 			return group
 		}
 	}
@@ -93,6 +115,8 @@ func (d *Driver) gather(m *member) []*member {
 // commitGroup runs the members and commits them with one fsync. Where the group
 // as a whole fails, each is run again alone, so that none fails for another.
 func (d *Driver) commitGroup(group []*member) {
+	start := time.Now()
+	defer func() { d.lastGroup, d.lastCommit = len(group), time.Since(start) }()
 	if err := d.tryGroup(group); err != nil {
 		for _, m := range group {
 			if err := d.tryGroup([]*member{m}); err != nil {
@@ -126,6 +150,7 @@ func (d *Driver) tryGroup(group []*member) error {
 		return err
 	}
 	wrote := false
+	d.fresh = d.fresh[:0]
 	for _, m := range group {
 		m.changes, m.wrote = nil, false
 		m.err = d.runMember(ctx, m)
@@ -140,9 +165,37 @@ func (d *Driver) tryGroup(group []*member) error {
 		d.rollback(ctx)
 		return nil
 	}
-	if _, err := d.conn.ExecContext(ctx, "COMMIT"); err != nil {
+	err := d.flush(ctx)
+	if err == nil {
+		_, err = d.conn.ExecContext(ctx, "COMMIT")
+	}
+	if err != nil {
 		d.rollback(ctx)
-		return err
+	}
+	return err
+}
+
+// flush writes the index rows that the group has gathered, many in a statement:
+// what a statement costs by itself is most of what a row costs. It comes before
+// whatever could miss them, a query in the group or the removal of one of them,
+// and before the commit.
+func (d *Driver) flush(ctx context.Context) error {
+	rows := d.fresh
+	d.fresh = d.fresh[:0]
+	slices.SortFunc(rows, func(a, b indexRow) int { return bytes.Compare(a.key, b.key) })
+	for len(rows) > 0 {
+		n, stmt := manyKeys, d.w.addKeys
+		if len(rows) < manyKeys {
+			n, stmt = 1, d.w.addKey
+		}
+		args := make([]any, 0, 2*n)
+		for _, r := range rows[:n] {
+			args = append(args, r.key, r.name)
+		}
+		if _, err := stmt.ExecContext(ctx, args...); err != nil {
+			return err
+		}
+		rows = rows[n:]
 	}
 	return nil
 }
@@ -233,6 +286,11 @@ func (d *Driver) apply(ctx context.Context, c change) error {
 		return nil
 	}
 	old, now := d.keys(c.def, c.ref, c.before), d.keys(c.def, c.ref, c.after)
+	if len(old) > 0 { // one of them may not be in the table yet
+		if err := d.flush(ctx); err != nil {
+			return err
+		}
+	}
 	for _, k := range old {
 		if _, kept := slices.BinarySearchFunc(now, k, bytes.Compare); !kept {
 			if _, err := d.w.delKey.ExecContext(ctx, k); err != nil {
@@ -242,9 +300,7 @@ func (d *Driver) apply(ctx context.Context, c change) error {
 	}
 	for _, k := range now {
 		if _, had := slices.BinarySearchFunc(old, k, bytes.Compare); !had {
-			if _, err := d.w.addKey.ExecContext(ctx, k, rowName(c.ref)); err != nil {
-				return err
-			}
+			d.fresh = append(d.fresh, indexRow{k, rowName(c.ref)})
 		}
 	}
 	var text any
