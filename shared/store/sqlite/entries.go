@@ -12,7 +12,7 @@ import (
 // prefix is what every key of an index begins with: its number, and for an index
 // of one user's collection the user and the path.
 func (d *Driver) prefix(x *store.Index, def *store.Def, user, coll string) []byte {
-	b := binary.BigEndian.AppendUint16(make([]byte, 0, 128), d.numbers[indexName(def, x)])
+	b := binary.BigEndian.AppendUint16(make([]byte, 0, 160), d.number(def, x))
 	if !x.Group {
 		b = appendString(b, user)
 		b = appendString(b, coll)
@@ -59,14 +59,19 @@ func (d *Driver) indexKeys(x *store.Index, def *store.Def, ref store.Ref, doc st
 		if !ok {
 			return nil
 		}
-		values := []any{v}
-		if f.Array {
-			values, _ = v.([]any)
+		if !f.Array {
+			for i := range keys {
+				if keys[i], ok = appendValue(keys[i], v, f.Desc); !ok {
+					return nil
+				}
+			}
+			continue
 		}
-		var grown [][]byte
+		members, _ := v.([]any)
+		grown := make([][]byte, 0, len(members))
 		for _, k := range keys {
-			for _, e := range values {
-				next, ok := appendValue(slices.Clone(k), e, f.Desc)
+			for _, e := range members {
+				next, ok := appendValue(append(make([]byte, 0, len(k)+96), k...), e, f.Desc)
 				if ok && !slices.ContainsFunc(grown, func(g []byte) bool { return bytes.Equal(g, next) }) {
 					grown = append(grown, next)
 				}
@@ -86,4 +91,13 @@ func rowName(ref store.Ref) string { return ref.User + "\x00" + ref.Coll + "\x00
 func parseRowName(s string) store.Ref {
 	parts := strings.SplitN(s, "\x00", 3)
 	return store.Ref{User: parts[0], Coll: parts[1], ID: parts[2]}
+}
+
+// number is the index's own. That of a declaration that is not the schema's is
+// found by its name.
+func (d *Driver) number(def *store.Def, x *store.Index) uint16 {
+	if n, ok := d.numbers[x]; ok {
+		return n
+	}
+	return d.byName[indexName(def, x)]
 }

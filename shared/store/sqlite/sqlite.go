@@ -25,7 +25,8 @@ type Driver struct {
 	conn    *sql.Conn // the writer's alone
 	read    *sql.DB
 	w, r    *statements
-	numbers map[string]uint16 // indexes by name
+	numbers map[*store.Index]uint16
+	byName  map[string]uint16
 
 	// The writer's alone: index rows that wait for flush, and what the last group was.
 	fresh      []indexRow
@@ -74,7 +75,7 @@ func Open(ctx context.Context, file string, schema *store.Schema) (*Driver, erro
 		v := url.Values{"_pragma": append([]string{"busy_timeout(10000)", "journal_mode(WAL)", "synchronous(FULL)", "cache_size(-32768)"}, pragmas...)}
 		return (&url.URL{Scheme: "file", Path: abs, RawQuery: v.Encode()}).String()
 	}
-	d := &Driver{queue: make(chan *member, maxGroup), quit: make(chan struct{}), done: make(chan struct{}), numbers: map[string]uint16{},
+	d := &Driver{queue: make(chan *member, maxGroup), quit: make(chan struct{}), done: make(chan struct{}), numbers: map[*store.Index]uint16{}, byName: map[string]uint16{},
 		watchers: map[watchScope]map[*watcher]struct{}{}, fed: map[string]int{}, bell: make(chan struct{})}
 	if d.write, err = sql.Open("sqlite", dsn()); err != nil {
 		return nil, err
@@ -162,7 +163,7 @@ func (d *Driver) migrateLocked(ctx context.Context, schema *store.Schema) error 
 			if err := d.conn.QueryRowContext(ctx, `SELECT n FROM indexes WHERE name = ?`, name).Scan(&n); err != nil {
 				return err
 			}
-			d.numbers[name] = uint16(n)
+			d.numbers[x], d.byName[name] = uint16(n), uint16(n)
 		}
 		if added {
 			fresh = append(fresh, def.Name)
@@ -221,12 +222,14 @@ type preparer interface {
 }
 
 type statements struct {
-	get, list, scan, has, put, del, addKey, addKeys, delKey, record *sql.Stmt
+	get, list, scan, has, put, add, del, addKey, addKeys, delKey, record, begin, commit *sql.Stmt
 }
 
 // manyKeys is how many index rows one statement takes.
 const manyKeys = 6
 
+// prepareStatements prepares them once for all. (A bare LIMIT ? would be parsed
+// anew each time it is bound.)
 func prepareStatements(ctx context.Context, p preparer) (*statements, error) {
 	s := &statements{}
 	for _, q := range []struct {
@@ -234,11 +237,14 @@ func prepareStatements(ctx context.Context, p preparer) (*statements, error) {
 		text string
 	}{
 		{&s.get, `SELECT d FROM docs WHERE u = ? AND c = ? AND id = ?`},
-		{&s.list, `SELECT id, d FROM docs WHERE u = ? AND c = ? AND id > ? ORDER BY id LIMIT ?`},
-		{&s.scan, `SELECT k, name FROM entries WHERE k > ? AND k < ? ORDER BY k LIMIT ?`},
+		{&s.list, `SELECT id, d FROM docs WHERE u = ? AND c = ? AND id > ? ORDER BY id LIMIT ?+0`},
+		{&s.scan, `SELECT k, name FROM entries WHERE k > ? AND k < ? ORDER BY k LIMIT ?+0`},
 		{&s.has, `SELECT 1 FROM entries WHERE k = ?`},
 		{&s.put, `INSERT INTO docs (u, c, id, d, purge) VALUES (?, ?, ?, ?, ?)
 			ON CONFLICT (u, c, id) DO UPDATE SET d = excluded.d, purge = excluded.purge`},
+		{&s.add, `INSERT INTO docs (u, c, id, d, purge) VALUES (?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`},
+		{&s.begin, `BEGIN IMMEDIATE`},
+		{&s.commit, `COMMIT`},
 		{&s.del, `DELETE FROM docs WHERE u = ? AND c = ? AND id = ?`},
 		{&s.addKey, `INSERT INTO entries (k, name) VALUES (?, ?)`},
 		{&s.addKeys, `INSERT INTO entries (k, name) VALUES (?, ?)` + strings.Repeat(`, (?, ?)`, manyKeys-1)},

@@ -146,7 +146,7 @@ func (e errGroup) Unwrap() error { return e.error }
 
 func (d *Driver) tryGroup(group []*member) error {
 	ctx := context.Background()
-	if _, err := d.conn.ExecContext(ctx, "BEGIN IMMEDIATE"); err != nil {
+	if _, err := d.w.begin.ExecContext(ctx); err != nil {
 		return err
 	}
 	wrote := false
@@ -167,7 +167,7 @@ func (d *Driver) tryGroup(group []*member) error {
 	}
 	err := d.flush(ctx)
 	if err == nil {
-		_, err = d.conn.ExecContext(ctx, "COMMIT")
+		_, err = d.w.commit.ExecContext(ctx)
 	}
 	if err != nil {
 		d.rollback(ctx)
@@ -227,6 +227,9 @@ func (d *Driver) runMember(ctx context.Context, m *member) (err error) {
 	if err != nil {
 		return err
 	}
+	if len(writes) == 1 && writes[0].Action == store.Create {
+		return d.create(ctx, m, writes[0])
+	}
 	pending := make([]change, len(writes))
 	for i, w := range writes {
 		if pending[i], err = r.check(ctx, w); err != nil {
@@ -239,6 +242,42 @@ func (d *Driver) runMember(ctx context.Context, m *member) (err error) {
 		}
 		m.wrote = true
 		m.changes = append(m.changes, store.Change{Ref: c.ref, Fields: c.after})
+	}
+	return nil
+}
+
+// create is a transaction that creates one document and does nothing else: the row
+// itself tells whether there was one, so it is not looked for.
+func (d *Driver) create(ctx context.Context, m *member, w store.Write) error {
+	c := change{ref: w.Ref, def: w.Def, after: w.Fields}
+	text := string(appendText(nil, c.after))
+	res, err := d.w.add.ExecContext(ctx, c.ref.User, c.ref.Coll, c.ref.ID, text, purgeOf(c.after))
+	if err != nil {
+		return errGroup{err}
+	}
+	if n, err := res.RowsAffected(); err != nil {
+		return errGroup{err}
+	} else if n == 0 {
+		return errExists(w)
+	}
+	name := rowName(c.ref)
+	for _, k := range d.keys(c.def, c.ref, c.after) {
+		d.fresh = append(d.fresh, indexRow{k, name})
+	}
+	if err := d.record(ctx, c, text); err != nil {
+		return errGroup{err}
+	}
+	m.wrote, m.changes = true, []store.Change{{Ref: c.ref, Fields: c.after}}
+	return nil
+}
+
+func errExists(w store.Write) error {
+	return fault.New(fault.Exists, "%s %q exists already", w.Def.ID(), w.Ref.ID)
+}
+
+func purgeOf(doc store.Fields) any {
+	if t, ok := doc[store.PurgeField].(time.Time); ok {
+		return t.UnixMicro()
 	}
 	return nil
 }
@@ -260,7 +299,7 @@ func (r reader) check(ctx context.Context, w store.Write) (change, error) {
 	switch w.Action {
 	case store.Create:
 		if c.before != nil {
-			return c, fault.New(fault.Exists, "%s %q exists already", w.Def.ID(), w.Ref.ID)
+			return c, errExists(w)
 		}
 		c.after = w.Fields
 	case store.Put:
@@ -310,11 +349,7 @@ func (d *Driver) apply(ctx context.Context, c change) error {
 		}
 	} else {
 		text = string(appendText(nil, c.after))
-		var purge any
-		if t, ok := c.after[store.PurgeField].(time.Time); ok {
-			purge = t.UnixMicro()
-		}
-		if _, err := d.w.put.ExecContext(ctx, c.ref.User, c.ref.Coll, c.ref.ID, text, purge); err != nil {
+		if _, err := d.w.put.ExecContext(ctx, c.ref.User, c.ref.Coll, c.ref.ID, text, purgeOf(c.after)); err != nil {
 			return err
 		}
 	}

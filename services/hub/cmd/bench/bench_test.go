@@ -1,0 +1,69 @@
+package main
+
+import (
+	"bytes"
+	"io"
+	"math"
+	"strings"
+	"testing"
+	"time"
+)
+
+func TestQuantile(t *testing.T) {
+	hundred := make([]int, 100)
+	for i := range hundred {
+		hundred[i] = i + 1
+	}
+	for _, c := range []struct {
+		in   []int
+		q    float64
+		want int
+	}{
+		{nil, 0.5, 0}, {[]int{7}, 0.01, 7}, {[]int{7}, 0.99, 7}, {[]int{1, 2}, 0.5, 1}, {[]int{1, 2, 3}, 0.5, 2},
+		{hundred, 0.5, 50}, {hundred, 0.99, 99}, {hundred, 1, 100}, {hundred, 0, 1},
+	} {
+		if got := quantile(c.in, c.q); got != c.want {
+			t.Errorf("quantile %v of %d values: %d, want %d", c.q, len(c.in), got, c.want)
+		}
+	}
+}
+
+func TestMedian(t *testing.T) {
+	for _, c := range []struct {
+		in   []float64
+		want float64
+	}{{[]float64{3}, 3}, {[]float64{9, 1, 2}, 2}, {[]float64{4, 1, 3, 2}, 2.5}} {
+		if got := median(c.in); got != c.want {
+			t.Errorf("median of %v: %v, want %v", c.in, got, c.want)
+		}
+	}
+	if got := median(nil); !math.IsNaN(got) {
+		t.Errorf("median of nothing: %v", got)
+	}
+}
+
+func TestQuotientsGoByRound(t *testing.T) {
+	got := quotients([]time.Duration{20, 90, 7}, []time.Duration{10, 30})
+	if len(got) != 2 || got[0] != 2 || got[1] != 3 {
+		t.Errorf("got %v", got)
+	}
+}
+
+// A small run of everything, the server as a process of its own included.
+func TestAQuickRun(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it builds the server")
+	}
+	var out bytes.Buffer
+	if err := run(t.Context(), quickly, &out, io.Discard); err != nil {
+		t.Fatal(err)
+	}
+	for _, o := range operations {
+		if n := strings.Count(out.String(), "\n"+o.name+" "); n < 8 {
+			t.Errorf("%s has %d lines, want one for each transport, number of clients and size", o.name, n)
+		}
+	}
+	if t.Failed() {
+		t.Log(out.String())
+	}
+}

@@ -1,0 +1,103 @@
+// Command bench measures what a call costs on the embedded store.
+//
+// It builds the server, starts it twice as processes of their own, on a store of
+// 100 and one of 100,000 documents, and loads both over MCP and REST with 1 and
+// with 16 clients. Every slice of an operation stands beside a slice of a tool
+// that does nothing (MCP) or of a bare Echo handler (REST), and the slices of one
+// round follow each other closely, so that what else the machine does hits all of
+// them alike: read the ratios, not the milliseconds.
+//
+// Client and server share the machine's cores, as on a laptop.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// options are the flags.
+type options struct {
+	calls, rounds int
+	sizes         [2]int
+	only          []string
+}
+
+func main() {
+	calls := flag.Int("calls", 240, "calls in a slice at 16 clients; half of them at one")
+	quick := flag.Bool("quick", false, "a small run that shows that all of it works; its numbers tell nothing")
+	only := flag.String("only", "", "the operations to measure, parted by commas; all where left out")
+	flag.Parse()
+	o := options{calls: *calls, rounds: 7, sizes: [2]int{100, 100_000}}
+	if *quick {
+		o = quickly
+	}
+	if *only != "" {
+		o.only = strings.Split(*only, ",")
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	err := run(ctx, o, os.Stdout, os.Stderr)
+	stop()
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "bench:", err)
+		os.Exit(1)
+	}
+}
+
+// quickly is the run of -quick.
+var quickly = options{calls: 16, rounds: 2, sizes: [2]int{100, 500}}
+
+// run measures and writes the report; progress goes to notes.
+func run(ctx context.Context, o options, out, notes io.Writer) (err error) {
+	ops, err := chosen(o.only)
+	if err != nil {
+		return err
+	}
+	begin := time.Now()
+	dir, err := os.MkdirTemp("", "parley-bench-")
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	binary, err := buildServer(ctx, dir)
+	if err != nil {
+		return err
+	}
+	var targets []*target
+	defer func() {
+		for _, t := range targets {
+			err = errors.Join(err, t.stop())
+		}
+	}()
+	for _, size := range o.sizes {
+		t, err := start(ctx, binary, dir, size)
+		if err != nil {
+			return err
+		}
+		targets = append(targets, t)
+		fmt.Fprintf(notes, "%6.1fs  a server on %d documents at %s\n", time.Since(begin).Seconds(), size, t.base)
+		if err := t.checkPages(ctx); err != nil {
+			return err
+		}
+	}
+	r := &recorder{options: o, targets: targets, cells: map[cellKey]*cell{}}
+	// What only reads comes first, while the stores have the size they are named by.
+	for _, phase := range []struct {
+		name  string
+		grows bool
+	}{{"reading", false}, {"writing", true}} {
+		if err := r.phase(ctx, filter(ops, phase.grows), func(round int) {
+			fmt.Fprintf(notes, "%6.1fs  %s, round %d of %d\n", time.Since(begin).Seconds(), phase.name, round, o.rounds)
+		}); err != nil {
+			return err
+		}
+	}
+	return r.report(out)
+}
