@@ -18,6 +18,9 @@ type Collection[T any] struct {
 	// Indexes are what queries stand on, each "status,routes[],rank desc":
 	// equalities first, then the order. Arrays are marked [].
 	Indexes []string
+	// Filters are indexes that only ever narrow a query on one of Indexes that ends
+	// in the same order; Firestore merges the two.
+	Filters []string
 	// AllUsers are the indexes of queries over all users, by [Admin] alone.
 	AllUsers []string
 	// Unindexed are large fields that no query names, which Firestore would
@@ -58,14 +61,15 @@ func (c Collection[T]) Def() *Def {
 	}
 	d := &Def{Name: c.Name, Unindexed: c.Unindexed}
 	for _, list := range []struct {
-		specs []string
-		group bool
-	}{{c.Indexes, false}, {c.AllUsers, true}} {
+		specs         []string
+		group, filter bool
+	}{{c.Indexes, false, false}, {c.Filters, false, true}, {c.AllUsers, true, false}} {
 		for _, s := range list.specs {
 			x, err := parseIndex(s, list.group)
 			if err != nil {
 				panic(err)
 			}
+			x.MergeOnly = list.filter
 			d.Indexes = append(d.Indexes, x)
 		}
 	}

@@ -29,6 +29,9 @@ type Index struct {
 	Fields []Field
 	// Group says that it serves queries over all users.
 	Group bool
+	// MergeOnly says that it only narrows queries that stand on another index. A
+	// driver that reads the documents anyway need not keep it.
+	MergeOnly bool
 }
 
 // String is the index as it is declared.

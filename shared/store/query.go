@@ -190,7 +190,7 @@ func (p *Plan) choose(group bool) error {
 	// The array's index leads, so that the driver ranges over each value and
 	// only looks up the others.
 	for i, x := range p.Merge {
-		if slices.ContainsFunc(x.Fields, func(f Field) bool { return f.Array }) {
+		if !x.MergeOnly && slices.ContainsFunc(x.Fields, func(f Field) bool { return f.Array }) {
 			p.Index, p.Merge[i] = x, p.Index
 		}
 	}
@@ -207,7 +207,7 @@ func (p *Plan) best(equal, missing []Field, group bool) *Index {
 	covers := 0
 	for _, x := range p.Def.Indexes {
 		n := len(x.Fields) - len(p.Order)
-		if x.Group != group || n < 0 || !slices.Equal(x.Fields[n:], p.Order) {
+		if x.Group != group || (x.MergeOnly && p.Index == nil) || n < 0 || !slices.Equal(x.Fields[n:], p.Order) {
 			continue
 		}
 		gain, usable := 0, true

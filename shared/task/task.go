@@ -115,11 +115,10 @@ type Task struct {
 const Retention = 30 * 24 * time.Hour
 
 // Tasks is the collection. A queue is read by status and route, high priority
-// first, then oldest; type and source narrow it by indexes of the same order.
+// first, then oldest; type and source narrow it.
 var Tasks = store.Collection[Task]{Name: "tasks", Indexes: []string{
 	"status,routes[],rank desc,createdAt", "routes[],rank desc,createdAt",
-	"type,rank desc,createdAt", "source,rank desc,createdAt",
-}, Unindexed: []string{"instructions", "result", "context", "title", "question"}}
+}, Filters: []string{"type,rank desc,createdAt", "source,rank desc,createdAt"}, Unindexed: []string{"instructions", "result", "context", "title", "question"}}
 
 // Any is the target of a task that anyone may claim.
 const Any = "any"

@@ -44,7 +44,9 @@ func (d *Driver) keys(def *store.Def, ref store.Ref, doc store.Fields) [][]byte 
 		return nil
 	}
 	for _, x := range def.Indexes {
-		out = append(out, d.indexKeys(x, def, ref, doc)...)
+		if !x.MergeOnly { // what it would narrow is seen in the documents
+			out = append(out, d.indexKeys(x, def, ref, doc)...)
+		}
 	}
 	slices.SortFunc(out, bytes.Compare)
 	return out

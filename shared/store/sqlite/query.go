@@ -159,6 +159,9 @@ func (r reader) fill(ctx context.Context, s *scan, limit int) error {
 // merged says whether the row stands in every further index of the plan.
 func (r reader) merged(ctx context.Context, p store.Plan, s *scan, key []byte) (bool, error) {
 	for _, x := range p.Merge {
+		if x.MergeOnly {
+			continue
+		}
 		k := append(r.d.leads(p, x)[0], s.tail(key)...)
 		var one int
 		err := r.s.has.QueryRowContext(ctx, k).Scan(&one)

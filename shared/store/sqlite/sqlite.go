@@ -150,6 +150,9 @@ func (d *Driver) migrateLocked(ctx context.Context, schema *store.Schema) error 
 	for _, def := range schema.Defs() {
 		added := false
 		for _, x := range def.Indexes {
+			if x.MergeOnly {
+				continue
+			}
 			name := indexName(def, x)
 			res, err := d.conn.ExecContext(ctx, `INSERT INTO indexes (name) VALUES (?) ON CONFLICT DO NOTHING`, name)
 			if err != nil {
@@ -226,7 +229,7 @@ type statements struct {
 }
 
 // manyKeys is how many index rows one statement takes.
-const manyKeys = 6
+const manyKeys = 8
 
 // prepareStatements prepares them once for all. (A bare LIMIT ? would be parsed
 // anew each time it is bound.)

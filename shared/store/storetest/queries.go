@@ -15,15 +15,16 @@ var queue = []string{"rank desc", "createdAt"}
 func undeclared(t *testing.T, db *store.DB) {
 	u := db.User("u")
 	for name, q := range map[string]store.Query{
-		"an order nobody declared":      {Order: []string{"body"}, Limit: 1},
-		"an equality nobody declared":   {Where: []store.Cond{store.Eq("body", "x")}, Limit: 1},
-		"an index's order turned round": {Where: []store.Cond{store.Eq("status", "x")}, Order: []string{"rank desc"}, Limit: 1},
-		"a part of an index's order":    {Where: []store.Cond{store.Contains("routes", "x")}, Order: []string{"rank desc"}, Limit: 1},
-		"a range outside of the order":  {Where: []store.Cond{store.Eq("status", "x"), store.Gt("rank", 1)}, Limit: 1},
-		"two arrays":                    {Where: []store.Cond{store.Contains("routes", "x"), store.Contains("routes", "y")}, Order: queue, Limit: 1},
-		"no limit":                      {},
-		"a negative limit":              {Limit: -1},
-		"a limit past the bound":        {Limit: store.MaxLimit + 1},
+		"an order nobody declared":        {Order: []string{"body"}, Limit: 1},
+		"an equality nobody declared":     {Where: []store.Cond{store.Eq("body", "x")}, Limit: 1},
+		"an index's order turned round":   {Where: []store.Cond{store.Eq("status", "x")}, Order: []string{"rank desc"}, Limit: 1},
+		"a part of an index's order":      {Where: []store.Cond{store.Contains("routes", "x")}, Order: []string{"rank desc"}, Limit: 1},
+		"a range outside of the order":    {Where: []store.Cond{store.Eq("status", "x"), store.Gt("rank", 1)}, Limit: 1},
+		"a filter with nothing to narrow": {Where: []store.Cond{store.Eq("kind", "x")}, Order: queue, Limit: 1},
+		"two arrays":                      {Where: []store.Cond{store.Contains("routes", "x"), store.Contains("routes", "y")}, Order: queue, Limit: 1},
+		"no limit":                        {},
+		"a negative limit":                {Limit: -1},
+		"a limit past the bound":          {Limit: store.MaxLimit + 1},
 	} {
 		if _, err := items.Query(t.Context(), u, q); !fault.Is(err, fault.Internal) {
 			t.Errorf("%s: %v", name, err)
@@ -85,6 +86,7 @@ func conditions(t *testing.T, db *store.DB) {
 		"any of several members":  {store.Query{Where: []store.Cond{store.ContainsAny("routes", "a", "any", "a")}, Order: queue}, []string{"1", "2", "3", "5"}},
 		"a value and a member":    {store.Query{Where: []store.Cond{store.Eq("status", "open"), store.ContainsAny("routes", "a", "any")}, Order: queue}, []string{"1", "2", "5"}},
 		"two indexes of an order": {store.Query{Where: []store.Cond{store.Eq("kind", "x"), store.Eq("status", "open"), store.ContainsAny("routes", "a", "any")}, Order: queue}, []string{"1", "5"}},
+		"a filter of an index":    {store.Query{Where: []store.Cond{store.Eq("kind", "x"), store.Contains("routes", "a")}, Order: queue}, []string{"1", "3", "5"}},
 		"nothing":                 {store.Query{Where: []store.Cond{store.Eq("status", "none")}}, []string{}},
 		"a range behind an order": {store.Query{Where: []store.Cond{store.ContainsAny("routes", "a", "any"), store.Le("due", t0)}, Order: due}, []string{"2", "3", "5"}},
 		"less":                    {store.Query{Where: []store.Cond{store.Eq("status", "open"), store.Lt("rank", 3)}, Order: []string{"rank"}}, []string{"5", "2"}},

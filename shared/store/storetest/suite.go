@@ -45,9 +45,9 @@ type rich struct {
 
 var (
 	items = store.Collection[item]{Name: "items", Indexes: []string{
-		"status,routes[],rank desc,createdAt", "routes[],rank desc,createdAt", "kind,rank desc,createdAt",
+		"status,routes[],rank desc,createdAt", "routes[],rank desc,createdAt",
 		"routes[],rank desc,createdAt,due", "status", "createdAt", "createdAt desc", "status,rank"},
-		AllUsers: []string{"due"}, Unindexed: []string{"body"}}
+		Filters: []string{"kind,rank desc,createdAt"}, AllUsers: []string{"due"}, Unindexed: []string{"body"}}
 	riches   = store.Collection[rich]{Name: "riches"}
 	messages = store.Collection[item]{Name: "items/*/messages", Indexes: []string{"next"}, AllUsers: []string{"status,createdAt"}}
 )
