@@ -83,7 +83,7 @@ func (d *Driver) writeLoop() {
 
 // gather takes the transactions that wait. One commit costs about the same for many
 // as for one, so where there were many just now it gives their callers a moment to
-// come back: no longer than the last commit took, and none where it had one member.
+// come back: half as long as the last commit took, and none where it had one member.
 func (d *Driver) gather(m *member) []*member {
 	group := []*member{m}
 	var patience <-chan time.Time
@@ -98,7 +98,7 @@ func (d *Driver) gather(m *member) []*member {
 			break
 		}
 		if patience == nil {
-			timer := time.NewTimer(min(d.lastCommit, maxPatience))
+			timer := time.NewTimer(min(d.lastCommit/2, maxPatience))
 			defer timer.Stop()
 			patience = timer.C
 		}
