@@ -37,18 +37,25 @@ func appendRef(b []byte, x *store.Index, ref store.Ref) []byte {
 	return b
 }
 
-// keys are a document's keys in all indexes of its collection, sorted.
-func (d *Driver) keys(def *store.Def, ref store.Ref, doc store.Fields) [][]byte {
-	var out [][]byte
+// rows are a document's rows in all indexes of its collection, sorted by key.
+func (d *Driver) rows(def *store.Def, ref store.Ref, doc store.Fields) []indexRow {
+	var out []indexRow
 	if doc == nil {
 		return nil
 	}
 	for _, x := range def.Indexes {
-		if !x.MergeOnly { // what it would narrow is seen in the documents
-			out = append(out, d.indexKeys(x, def, ref, doc)...)
+		if x.MergeOnly { // what it would narrow is seen in the documents
+			continue
+		}
+		name := ref.ID
+		if x.Group {
+			name = groupName(ref)
+		}
+		for _, k := range d.indexKeys(x, def, ref, doc) {
+			out = append(out, indexRow{k, name})
 		}
 	}
-	slices.SortFunc(out, bytes.Compare)
+	slices.SortFunc(out, compareRows)
 	return out
 }
 
@@ -87,11 +94,18 @@ func (d *Driver) indexKeys(x *store.Index, def *store.Def, ref store.Ref, doc st
 	return keys
 }
 
-// rowName is what an index row says of its document: the user, the path and the id.
-func rowName(ref store.Ref) string { return ref.User + "\x00" + ref.Coll + "\x00" + ref.ID }
+func compareRows(a, b indexRow) int { return bytes.Compare(a.key, b.key) }
 
-func parseRowName(s string) store.Ref {
-	parts := strings.SplitN(s, "\x00", 3)
+// groupName is how a row of an index over all users names its document: the user,
+// the path and the id. The rows of other indexes say the id alone.
+func groupName(ref store.Ref) string { return ref.User + "\x00" + ref.Coll + "\x00" + ref.ID }
+
+// refOf is the document that a row of the plan's index names.
+func refOf(p store.Plan, name string) store.Ref {
+	if !p.Index.Group {
+		return store.Ref{User: p.User, Coll: p.Coll, ID: name}
+	}
+	parts := strings.SplitN(name, "\x00", 3)
 	return store.Ref{User: parts[0], Coll: parts[1], ID: parts[2]}
 }
 

@@ -88,7 +88,7 @@ func (r reader) Query(ctx context.Context, p store.Plan) ([]store.Raw, error) {
 		} else if !ok {
 			continue
 		}
-		ref := parseRowName(row.name)
+		ref := refOf(p, row.name)
 		if slices.ContainsFunc(out, func(o store.Raw) bool { return o.Ref == ref }) {
 			continue // found by another member of its array
 		}

@@ -199,8 +199,8 @@ func (d *Driver) rebuild(ctx context.Context, schema *store.Schema, names []stri
 			if strings.Count(ref.Coll, "/") != strings.Count(def.Name, "/") {
 				continue // a star is one segment; GLOB's is any number
 			}
-			for _, k := range d.keys(def, ref, doc) {
-				if _, err := d.conn.ExecContext(ctx, `INSERT OR REPLACE INTO entries (k, name) VALUES (?, ?)`, k, rowName(ref)); err != nil {
+			for _, row := range d.rows(def, ref, doc) {
+				if _, err := d.conn.ExecContext(ctx, `INSERT OR REPLACE INTO entries (k, name) VALUES (?, ?)`, row.key, row.name); err != nil {
 					return errors.Join(err, rows.Close())
 				}
 			}

@@ -1,7 +1,6 @@
 package sqlite
 
 import (
-	"bytes"
 	"context"
 	"database/sql"
 	"errors"
@@ -182,7 +181,7 @@ func (d *Driver) tryGroup(group []*member) error {
 func (d *Driver) flush(ctx context.Context) error {
 	rows := d.fresh
 	d.fresh = d.fresh[:0]
-	slices.SortFunc(rows, func(a, b indexRow) int { return bytes.Compare(a.key, b.key) })
+	slices.SortFunc(rows, compareRows)
 	for len(rows) > 0 {
 		n, stmt := manyKeys, d.w.addKeys
 		if len(rows) < manyKeys {
@@ -260,10 +259,7 @@ func (d *Driver) create(ctx context.Context, m *member, w store.Write) error {
 	} else if n == 0 {
 		return errExists(w)
 	}
-	name := rowName(c.ref)
-	for _, k := range d.keys(c.def, c.ref, c.after) {
-		d.fresh = append(d.fresh, indexRow{k, name})
-	}
+	d.fresh = append(d.fresh, d.rows(c.def, c.ref, c.after)...)
 	if err := d.record(ctx, c, text); err != nil {
 		return errGroup{err}
 	}
@@ -324,22 +320,22 @@ func (d *Driver) apply(ctx context.Context, c change) error {
 	if c.before == nil && c.after == nil {
 		return nil
 	}
-	old, now := d.keys(c.def, c.ref, c.before), d.keys(c.def, c.ref, c.after)
+	old, now := d.rows(c.def, c.ref, c.before), d.rows(c.def, c.ref, c.after)
 	if len(old) > 0 { // one of them may not be in the table yet
 		if err := d.flush(ctx); err != nil {
 			return err
 		}
 	}
-	for _, k := range old {
-		if _, kept := slices.BinarySearchFunc(now, k, bytes.Compare); !kept {
-			if _, err := d.w.delKey.ExecContext(ctx, k); err != nil {
+	for _, row := range old {
+		if _, kept := slices.BinarySearchFunc(now, row, compareRows); !kept {
+			if _, err := d.w.delKey.ExecContext(ctx, row.key); err != nil {
 				return err
 			}
 		}
 	}
-	for _, k := range now {
-		if _, had := slices.BinarySearchFunc(old, k, bytes.Compare); !had {
-			d.fresh = append(d.fresh, indexRow{k, rowName(c.ref)})
+	for _, row := range now {
+		if _, had := slices.BinarySearchFunc(old, row, compareRows); !had {
+			d.fresh = append(d.fresh, row)
 		}
 	}
 	var text any
