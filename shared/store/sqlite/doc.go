@@ -2,11 +2,11 @@
 // nothing to install.
 //
 // A document is a row of JSON text. Every declared index is kept as rows of one
-// table, (prefix, tail): the prefix names the index, the user, the collection and
-// the values of the equalities; the tail is the order and the id, in an encoding
-// whose bytes sort as the values do. A query is then a range of one prefix, at a
+// table, whose key names the index, the user and the collection, then holds the
+// values of the index's fields and the id, in an encoding whose bytes sort as the
+// values do. A query is then a range of keys that begin with its equalities, at a
 // cost that does not grow with the store, and answers just what Firestore's index
-// would.
+// would. What only narrows a query (a filter) is looked at in the documents.
 //
 // One goroutine writes. It takes all transactions that wait, runs them one after
 // the other on one connection and commits them together, with one fsync

@@ -67,7 +67,7 @@ func (r reader) Query(ctx context.Context, p store.Plan) ([]store.Raw, error) {
 	}
 	if r.s == r.d.w {
 		if err := r.d.flush(ctx); err != nil {
-			return nil, errGroup{asFault(err)}
+			return nil, asFault(err)
 		}
 	}
 	// Documents that a range rules out are passed over, so there may be several rounds.

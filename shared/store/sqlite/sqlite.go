@@ -30,6 +30,7 @@ type Driver struct {
 
 	// The writer's alone: index rows that wait for flush, and what the last group was.
 	fresh      []indexRow
+	flushed    error // why rows of the group could not be written
 	lastGroup  int
 	lastCommit time.Duration
 

@@ -149,7 +149,7 @@ func (d *Driver) tryGroup(group []*member) error {
 		return err
 	}
 	wrote := false
-	d.fresh = d.fresh[:0]
+	d.fresh, d.flushed = d.fresh[:0], nil
 	for _, m := range group {
 		m.changes, m.wrote = nil, false
 		m.err = d.runMember(ctx, m)
@@ -157,6 +157,10 @@ func (d *Driver) tryGroup(group []*member) error {
 		if errors.As(m.err, &broken) {
 			d.rollback(ctx)
 			return broken.error
+		}
+		if d.flushed != nil { // whatever the member made of it, rows of others are missing
+			d.rollback(ctx)
+			return d.flushed
 		}
 		wrote = wrote || m.wrote
 	}
@@ -192,6 +196,7 @@ func (d *Driver) flush(ctx context.Context) error {
 			args = append(args, r.key, r.name)
 		}
 		if _, err := stmt.ExecContext(ctx, args...); err != nil {
+			d.flushed = err
 			return err
 		}
 		rows = rows[n:]

@@ -51,9 +51,6 @@ func TestQuotientsGoByRound(t *testing.T) {
 
 // A small run of everything, the server as a process of its own included.
 func TestAQuickRun(t *testing.T) {
-	if testing.Short() {
-		t.Skip("it builds the server")
-	}
 	var out bytes.Buffer
 	if err := run(t.Context(), quickly, &out, io.Discard); err != nil {
 		t.Fatal(err)
