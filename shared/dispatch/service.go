@@ -60,9 +60,11 @@ func (s *Service) List(ctx context.Context, c identity.Caller, in ListInput) (Li
 	if q.Limit == 0 {
 		q.Limit = 10
 	}
-	if status := or(in.Status, task.Created); status != "all" {
-		q.Where = append(q.Where, store.Eq("status", status))
+	status := store.Eq("status", or(in.Status, task.Created))
+	if in.Status == "all" {
+		status = store.In("status", task.Statuses()...)
 	}
+	q.Where = append(q.Where, status)
 	switch {
 	case in.Type == task.Alert:
 		q.Where = append(q.Where, store.Contains("routes", task.AlertRoute(or(in.Target, task.Everywhere))))

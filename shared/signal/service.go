@@ -82,7 +82,7 @@ func (s *Service) question(ctx context.Context, r store.Reader, id string) (task
 func (s *Service) Response(ctx context.Context, c identity.Caller, in ResponseInput) (Answer, error) {
 	var out Answer
 	u := s.DB.User(c.User)
-	where := []store.Cond{store.Contains("routes", task.QuestionRoute(task.Done))}
+	where := []store.Cond{store.Contains("routes", task.Questions), store.Eq("status", task.Done)}
 	err := task.Tasks.Wait(ctx, u, where, time.Duration(in.WaitMs)*time.Millisecond, func(ctx context.Context) (bool, error) {
 		t, err := s.question(ctx, u, in.QuestionID)
 		if err != nil {
@@ -132,9 +132,10 @@ func (s *Service) List(ctx context.Context, c identity.Caller, in ListInput) (Li
 		in.Status = Pending
 	}
 	// One that ran out is created until a sweep has come by.
-	routes := map[Status][]string{Pending: {task.QuestionRoute(task.Created)}, Answered: {task.QuestionRoute(task.Done)}, "all": {task.QuestionRoute("")},
-		Expired: {task.QuestionRoute(task.Created), task.QuestionRoute(task.Derezzed)}}[in.Status]
-	page, err := task.Tasks.Query(ctx, s.DB.User(c.User), store.Query{Where: []store.Cond{store.ContainsAny("routes", routes...)},
+	statuses := map[Status][]task.Status{Pending: {task.Created}, Answered: {task.Done},
+		Expired: {task.Created, task.Derezzed}, "all": {task.Created, task.Done, task.Derezzed}}[in.Status]
+	page, err := task.Tasks.Query(ctx, s.DB.User(c.User), store.Query{
+		Where: []store.Cond{store.Contains("routes", task.Questions), store.In("status", statuses...)},
 		Order: []string{"rank desc", "createdAt"}, Limit: in.Limit, Cursor: in.Cursor})
 	if err != nil {
 		return out, err

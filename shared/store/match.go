@@ -68,6 +68,8 @@ func (c Cond) Match(d Fields) bool {
 		return slices.ContainsFunc(list, func(e any) bool {
 			return slices.ContainsFunc(c.Any, func(w any) bool { return rankOf(e) == rankOf(w) && Compare(e, w) == 0 })
 		})
+	case IsIn:
+		return slices.ContainsFunc(c.Any, func(w any) bool { return rankOf(v) == rankOf(w) && rankOf(v) < 5 && Compare(v, w) == 0 })
 	case IsEqual:
 		return rankOf(v) == rankOf(c.Value) && rankOf(v) < 5 && Compare(v, c.Value) == 0
 	}

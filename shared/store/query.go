@@ -11,7 +11,8 @@ import (
 // MaxLimit is the largest page.
 const MaxLimit = 500
 
-// maxAny is how many values ContainsAny takes, as in Firestore.
+// maxAny is how many values ContainsAny and In take, and how many pairs the two
+// together, as in Firestore.
 const maxAny = 30
 
 // Query asks for one page of a collection. It must match a declared index:
@@ -36,6 +37,7 @@ type Test int
 const (
 	IsEqual Test = iota
 	HasAny
+	IsIn
 	IsLess
 	IsAtMost
 	IsGreater
@@ -47,7 +49,7 @@ type Cond struct {
 	Field string
 	Test  Test
 	Value any
-	Any   []any // for HasAny
+	Any   []any // for HasAny and IsIn
 }
 
 // Eq wants a field to have the value.
@@ -62,6 +64,13 @@ func ContainsAny[T any](field string, vs ...T) Cond {
 	for _, v := range vs {
 		c.Any = append(c.Any, v)
 	}
+	return c
+}
+
+// In wants a field to have one of at most 30 values.
+func In[T any](field string, vs ...T) Cond {
+	c := ContainsAny(field, vs...)
+	c.Test = IsIn
 	return c
 }
 
@@ -81,7 +90,7 @@ func Ge(field string, v any) Cond { return Cond{Field: field, Test: IsAtLeast, V
 func (c Cond) Range() bool { return c.Test >= IsLess }
 
 func (c Cond) encoded() (Cond, error) {
-	if c.Test == HasAny {
+	if c.Test == HasAny || c.Test == IsIn {
 		seen := make([]any, 0, len(c.Any))
 		for _, v := range c.Any {
 			e, err := encodeAny(v)
@@ -93,7 +102,7 @@ func (c Cond) encoded() (Cond, error) {
 			}
 		}
 		if len(seen) == 0 || len(seen) > maxAny {
-			return c, fault.New(fault.Internal, "store: ContainsAny takes 1 to %d values, not %d", maxAny, len(seen))
+			return c, fault.New(fault.Internal, "store: ContainsAny and In take 1 to %d values, not %d", maxAny, len(seen))
 		}
 		c.Any = seen
 		return c, nil
@@ -154,8 +163,9 @@ func (q Query) plan(def *Def, user, coll string, group bool) (Plan, error) {
 // choose finds the indexes that serve the plan, or refuses it.
 func (p *Plan) choose(group bool) error {
 	var equal []Field
-	arrays := 0
+	arrays, ways := 0, 1
 	for _, c := range p.Where {
+		ways *= max(1, len(c.Any))
 		switch {
 		case c.Range():
 			if !slices.ContainsFunc(p.Order, func(f Field) bool { return f.Path == c.Field }) {
@@ -170,6 +180,9 @@ func (p *Plan) choose(group bool) error {
 	}
 	if arrays > 1 {
 		return p.refuse("one query has one Contains")
+	}
+	if ways > maxAny {
+		return p.refuse("its values make too many pairs")
 	}
 	if len(equal) == 0 && len(p.Order) == 0 && !group {
 		return nil

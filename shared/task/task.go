@@ -115,13 +115,17 @@ type Task struct {
 const Retention = 30 * 24 * time.Hour
 
 // Tasks is the collection. A queue is read by status and route, high priority
-// first, then oldest; type and source narrow it.
+// first, then oldest; type and source narrow it. Each index costs a create a row a
+// route, so what wants any status names all of them.
 var Tasks = store.Collection[Task]{Name: "tasks", Indexes: []string{
-	"status,routes[],rank desc,createdAt", "routes[],rank desc,createdAt",
+	"status,routes[],rank desc,createdAt",
 }, Filters: []string{"type,rank desc,createdAt", "source,rank desc,createdAt"}, Unindexed: []string{"instructions", "result", "context", "title", "question"}}
 
 // Any is the target of a task that anyone may claim.
 const Any = "any"
+
+// Questions is the route of all questions.
+const Questions = "question:"
 
 // Everywhere is the route of everything that shows in an unfiltered queue.
 const Everywhere = "*"
@@ -142,7 +146,7 @@ func (t *Task) Route() {
 	case Alert:
 		t.Routes = []string{AlertRoute(Everywhere), AlertRoute(t.Target)}
 	case Question:
-		t.Routes = append(t.Routes, QuestionRoute(""), QuestionRoute(t.Status))
+		t.Routes = append(t.Routes, Questions)
 	}
 	for _, f := range t.Fallback {
 		if !slices.Contains(t.Routes, f) {
@@ -153,9 +157,6 @@ func (t *Task) Route() {
 
 // AlertRoute is the route of alerts to a target.
 func AlertRoute(target string) string { return "alert:" + target }
-
-// QuestionRoute is the route of questions in a status, of all for none.
-func QuestionRoute(s Status) string { return "question:" + string(s) }
 
 // Expired says whether the task was not taken up in time.
 func (t *Task) Expired(now time.Time) bool {

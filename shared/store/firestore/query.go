@@ -94,6 +94,7 @@ func filters(where []store.Cond) (*firestorepb.StructuredQuery_Filter, error) {
 var operators = map[store.Test]firestorepb.StructuredQuery_FieldFilter_Operator{
 	store.IsEqual:   firestorepb.StructuredQuery_FieldFilter_EQUAL,
 	store.HasAny:    firestorepb.StructuredQuery_FieldFilter_ARRAY_CONTAINS,
+	store.IsIn:      firestorepb.StructuredQuery_FieldFilter_IN,
 	store.IsLess:    firestorepb.StructuredQuery_FieldFilter_LESS_THAN,
 	store.IsAtMost:  firestorepb.StructuredQuery_FieldFilter_LESS_THAN_OR_EQUAL,
 	store.IsGreater: firestorepb.StructuredQuery_FieldFilter_GREATER_THAN,
@@ -114,11 +115,13 @@ func filter(c store.Cond) (*firestorepb.StructuredQuery_Filter, error) {
 		return nil, fault.New(fault.Internal, "firestore: no such test: %d", c.Test)
 	}
 	value := c.Value
-	if c.Test == store.HasAny {
+	switch {
+	case c.Test == store.IsIn:
+		value = c.Any
+	case c.Test == store.HasAny && len(c.Any) > 1:
+		op, value = firestorepb.StructuredQuery_FieldFilter_ARRAY_CONTAINS_ANY, c.Any
+	case c.Test == store.HasAny:
 		value = c.Any[0]
-		if len(c.Any) > 1 {
-			op, value = firestorepb.StructuredQuery_FieldFilter_ARRAY_CONTAINS_ANY, c.Any
-		}
 	}
 	v, err := encodeValue(value)
 	if err != nil {

@@ -162,21 +162,30 @@ func (r reader) merged(ctx context.Context, p store.Plan, s *scan, key []byte) (
 		if x.MergeOnly {
 			continue
 		}
-		k := append(r.d.leads(p, x)[0], s.tail(key)...)
-		var one int
-		err := r.s.has.QueryRowContext(ctx, k).Scan(&one)
-		if errors.Is(err, sql.ErrNoRows) {
-			return false, nil
-		}
-		if err != nil {
-			return false, asFault(err)
+		if ok, err := r.stands(ctx, r.d.leads(p, x), s.tail(key)); !ok || err != nil {
+			return false, err
 		}
 	}
 	return true, nil
 }
 
+// stands says whether an index has the row behind one of the leads.
+func (r reader) stands(ctx context.Context, leads [][]byte, tail []byte) (bool, error) {
+	for _, lead := range leads {
+		var one int
+		err := r.s.has.QueryRowContext(ctx, append(lead, tail...)).Scan(&one)
+		if err == nil {
+			return true, nil
+		}
+		if !errors.Is(err, sql.ErrNoRows) {
+			return false, asFault(err)
+		}
+	}
+	return false, nil
+}
+
 // leads are the prefixes of an index with the values of the plan's equalities,
-// one for each value of a ContainsAny.
+// one for each value of a ContainsAny or an In.
 func (d *Driver) leads(p store.Plan, x *store.Index) [][]byte {
 	out := [][]byte{d.prefix(x, p.Def, p.User, p.Coll)}
 	for _, f := range x.Fields[:len(x.Fields)-len(p.Order)] {

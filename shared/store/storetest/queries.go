@@ -21,6 +21,7 @@ func undeclared(t *testing.T, db *store.DB) {
 		"a part of an index's order":      {Where: []store.Cond{store.Contains("routes", "x")}, Order: []string{"rank desc"}, Limit: 1},
 		"a range outside of the order":    {Where: []store.Cond{store.Eq("status", "x"), store.Gt("rank", 1)}, Limit: 1},
 		"a filter with nothing to narrow": {Where: []store.Cond{store.Eq("kind", "x")}, Order: queue, Limit: 1},
+		"too many pairs":                  {Where: []store.Cond{store.In("status", 1, 2, 3, 4, 5, 6), store.ContainsAny("routes", 1, 2, 3, 4, 5, 6)}, Order: queue, Limit: 1},
 		"two arrays":                      {Where: []store.Cond{store.Contains("routes", "x"), store.Contains("routes", "y")}, Order: queue, Limit: 1},
 		"no limit":                        {},
 		"a negative limit":                {Limit: -1},
@@ -87,6 +88,9 @@ func conditions(t *testing.T, db *store.DB) {
 		"a value and a member":    {store.Query{Where: []store.Cond{store.Eq("status", "open"), store.ContainsAny("routes", "a", "any")}, Order: queue}, []string{"1", "2", "5"}},
 		"two indexes of an order": {store.Query{Where: []store.Cond{store.Eq("kind", "x"), store.Eq("status", "open"), store.ContainsAny("routes", "a", "any")}, Order: queue}, []string{"1", "5"}},
 		"a filter of an index":    {store.Query{Where: []store.Cond{store.Eq("kind", "x"), store.Contains("routes", "a")}, Order: queue}, []string{"1", "3", "5"}},
+		"one of several values":   {store.Query{Where: []store.Cond{store.In("status", "open", "done", "none"), store.Contains("routes", "a")}, Order: queue}, []string{"1", "3", "5"}},
+		"values and members":      {store.Query{Where: []store.Cond{store.In("status", "open", "done"), store.ContainsAny("routes", "a", "any"), store.Eq("kind", "x")}, Order: queue}, []string{"1", "3", "5"}},
+		"one value alone":         {store.Query{Where: []store.Cond{store.In("status", "open"), store.Lt("rank", 3)}, Order: []string{"rank"}}, []string{"5", "2"}},
 		"nothing":                 {store.Query{Where: []store.Cond{store.Eq("status", "none")}}, []string{}},
 		"a range behind an order": {store.Query{Where: []store.Cond{store.ContainsAny("routes", "a", "any"), store.Le("due", t0)}, Order: due}, []string{"2", "3", "5"}},
 		"less":                    {store.Query{Where: []store.Cond{store.Eq("status", "open"), store.Lt("rank", 3)}, Order: []string{"rank"}}, []string{"5", "2"}},
@@ -124,6 +128,7 @@ func paging(t *testing.T, db *store.DB) {
 		{Order: []string{"createdAt desc"}},
 		{Where: []store.Cond{store.Eq("status", "s")}},
 		{Where: []store.Cond{store.ContainsAny("routes", "a", "b"), store.Eq("status", "s")}, Order: queue},
+		{Where: []store.Cond{store.ContainsAny("routes", "a", "b"), store.In("status", "s", "t")}, Order: queue},
 	} {
 		want := query(t, u, q)
 		if len(want) != 23 {
