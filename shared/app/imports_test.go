@@ -30,7 +30,7 @@ var rules = map[string]rule{
 	"op":              {[]string{"fault", "identity"}, "a definition of operations knows no domain and no store"},
 	"store":           {[]string{"fault"}, "the port knows neither its drivers nor who calls"},
 	"once":            {[]string{"store", "fault"}, "it repeats any creation and holds nothing of what is created"},
-	"task":            {[]string{"store", "fault"}, "the document that domains share, with its pure rules"},
+	"task":            {[]string{"store", "identity", "fault"}, "the document that domains share, with its pure rules"},
 	"dispatch":        {domain, "a domain needs another through an interface of its own alone"},
 	"relay":           {domain, "a domain needs another through an interface of its own alone"},
 	"signal":          {domain, "a domain needs another through an interface of its own alone"},

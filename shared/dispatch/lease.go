@@ -10,32 +10,19 @@ import (
 	"parley.internal/shared/task"
 )
 
-// Lease is how long a claim holds, in a document named after its task.
-type Lease struct {
-	ClaimToken int64     `json:"claimToken"`
-	ClaimedBy  string    `json:"claimedBy"`
-	LeaseUntil time.Time `json:"leaseUntil"`
-}
-
-var leases = store.Collection[Lease]{Name: "leases", AllUsers: []string{"leaseUntil"}}
-
 // Defs declares the collections of the queue.
-func Defs() []*store.Def { return []*store.Def{task.Tasks.Def(), leases.Def()} }
+func Defs() []*store.Def { return []*store.Def{task.Tasks.Def(), task.Leases.Def()} }
 
 // MaxAttempts is how often a task's lease may run out before the task has failed.
 const MaxAttempts = 5
 
-// claimant names who holds a claim: the key's program, or for an unbound key the key.
-func claimant(c identity.Caller) string {
-	if c.Bound() {
-		return c.Program
-	}
-	return "key:" + c.KeyID[:min(12, len(c.KeyID))]
-}
-
 // mayClaim says whether the caller may take the task up at all.
 func mayClaim(t *task.Task, c identity.Caller) error {
-	if t.Type != task.Work && t.Type != task.Dream && t.Type != task.Story {
+	switch t.Type {
+	case task.Work, task.Dream:
+	case task.Story:
+		return fault.New(fault.Precondition, "a story is taken up with update_sprint_story, status active")
+	default:
 		return fault.New(fault.Precondition, "a %s is not claimed", t.Type)
 	}
 	if !c.Bound() || t.Target == task.Any || t.Target == c.Program {
@@ -50,7 +37,7 @@ func mayClaim(t *task.Task, c identity.Caller) error {
 }
 
 // claim takes the task up. same says that the claim was the caller's already.
-func claim(t *task.Task, lease Lease, c identity.Caller, sessionID string, now time.Time) (same bool, err error) {
+func claim(t *task.Task, lease task.Lease, c identity.Caller, sessionID string, now time.Time) (same bool, err error) {
 	if err := mayClaim(t, c); err != nil {
 		return false, err
 	}
@@ -58,7 +45,7 @@ func claim(t *task.Task, lease Lease, c identity.Caller, sessionID string, now t
 		giveUp(t, now)
 	}
 	if t.Status == task.Active {
-		if sessionID != "" && t.SessionID == sessionID && t.ClaimedBy == claimant(c) {
+		if sessionID != "" && t.SessionID == sessionID && t.ClaimedBy == task.Claimant(c) {
 			return true, nil
 		}
 		return false, fault.New(fault.Precondition, "the task is claimed by %q until %s", t.ClaimedBy, lease.LeaseUntil.Format(time.RFC3339))
@@ -72,7 +59,7 @@ func claim(t *task.Task, lease Lease, c identity.Caller, sessionID string, now t
 	if err := task.Move(t.Type, t.Status, task.Active); err != nil {
 		return false, err
 	}
-	t.Status, t.ClaimedBy, t.SessionID, t.StartedAt = task.Active, claimant(c), sessionID, now
+	t.Status, t.ClaimedBy, t.SessionID, t.StartedAt = task.Active, task.Claimant(c), sessionID, now
 	t.ClaimToken++
 	t.Route()
 	return false, nil

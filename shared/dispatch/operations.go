@@ -40,7 +40,7 @@ type CreateOutput struct {
 // ListInput is the input of get_tasks.
 type ListInput struct {
 	Status              task.Status `json:"status,omitempty" allow:"enum=created|active|blocked|completing|done|failed|derezzed|all,default=created"`
-	Type                task.Type   `json:"type,omitempty" allow:"enum=task|question|alert|dream|sprint|sprint-story|all,default=all" jsonschema:"alerts show only when asked for"`
+	Type                task.Type   `json:"type,omitempty" allow:"enum=task|question|alert|dream|sprint|sprint-story|all,default=all" jsonschema:"alerts, sprints and stories show only when asked for"`
 	Target              string      `json:"target,omitempty" allow:"max=100" jsonschema:"tasks for this program, for any, and those that fall back to it"`
 	Source              string      `json:"source,omitempty" allow:"max=100"`
 	Limit               int         `json:"limit,omitempty" allow:"min=1,max=50,default=10"`

@@ -66,8 +66,8 @@ func (s *Service) List(ctx context.Context, c identity.Caller, in ListInput) (Li
 	}
 	q.Where = append(q.Where, status)
 	switch {
-	case in.Type == task.Alert:
-		q.Where = append(q.Where, store.Contains("routes", task.AlertRoute(or(in.Target, task.Everywhere))))
+	case in.Type.Apart():
+		q.Where = append(q.Where, store.Contains("routes", task.TypeRoute(in.Type, or(in.Target, task.Everywhere))))
 	case in.Target == "":
 		q.Where = append(q.Where, store.Contains("routes", task.Everywhere))
 	default:
@@ -140,9 +140,9 @@ func (s *Service) Get(ctx context.Context, c identity.Caller, in TaskInput) (Vie
 }
 
 // load reads a task and its lease at once. A missing task is NotFound.
-func (s *Service) load(ctx context.Context, r store.Reader, id string) (t task.Task, lease Lease, err error) {
+func (s *Service) load(ctx context.Context, r store.Reader, id string) (t task.Task, lease task.Lease, err error) {
 	f := task.Tasks.Fetch(id, &t)
-	if err := store.Load(ctx, r, f, leases.Fetch(id, &lease)); err != nil {
+	if err := store.Load(ctx, r, f, task.Leases.Fetch(id, &lease)); err != nil {
 		return t, lease, err
 	}
 	if !f.Found {
@@ -177,7 +177,7 @@ func (s *Service) Claim(ctx context.Context, c identity.Caller, in ClaimInput) (
 		}
 		out.LeaseUntil = now.Add(seconds(in.LeaseSeconds))
 		task.Tasks.Put(tx, in.TaskID, t)
-		leases.Put(tx, in.TaskID, Lease{ClaimToken: t.ClaimToken, ClaimedBy: t.ClaimedBy, LeaseUntil: out.LeaseUntil})
+		task.Leases.Put(tx, in.TaskID, task.Lease{ClaimToken: t.ClaimToken, ClaimedBy: t.ClaimedBy, SessionID: t.SessionID, LeaseUntil: out.LeaseUntil})
 		return nil
 	})
 	return out, err
@@ -200,7 +200,7 @@ func (s *Service) Renew(ctx context.Context, c identity.Caller, in RenewInput) (
 		}
 		lease.LeaseUntil = now.Add(seconds(in.LeaseSeconds))
 		out.LeaseUntil = lease.LeaseUntil
-		leases.Put(tx, in.TaskID, lease)
+		task.Leases.Put(tx, in.TaskID, lease)
 		return nil
 	})
 	return out, err
@@ -224,7 +224,7 @@ func (s *Service) Release(ctx context.Context, c identity.Caller, in ReleaseInpu
 		t.Reason = in.Reason
 		out = view(in.TaskID, t)
 		task.Tasks.Put(tx, in.TaskID, t)
-		leases.Delete(tx, in.TaskID)
+		task.Leases.Delete(tx, in.TaskID)
 		return nil
 	})
 	return out, err
@@ -260,7 +260,7 @@ func (s *Service) Complete(ctx context.Context, c identity.Caller, in CompleteIn
 		t.Route()
 		out = CompleteOutput{View: view(in.TaskID, t)}
 		task.Tasks.Put(tx, in.TaskID, t)
-		leases.Delete(tx, in.TaskID)
+		task.Leases.Delete(tx, in.TaskID)
 		return nil
 	})
 	return out, err

@@ -13,7 +13,7 @@ import (
 // left. It may be ended and run again at any point.
 func (s *Service) SweepLeases(ctx context.Context, a *store.Admin, limit int) (int, error) {
 	now := s.Now()
-	due, _, err := leases.QueryAll(ctx, a, store.Query{Where: []store.Cond{store.Le("leaseUntil", now)}, Order: []string{"leaseUntil"}, Limit: limit})
+	due, _, err := task.Leases.QueryAll(ctx, a, store.Query{Where: []store.Cond{store.Le("leaseUntil", now)}, Order: []string{"leaseUntil"}, Limit: limit})
 	if err != nil {
 		return 0, err
 	}
@@ -21,7 +21,7 @@ func (s *Service) SweepLeases(ctx context.Context, a *store.Admin, limit int) (i
 		err := a.User(d.Ref.User).Update(ctx, func(ctx context.Context, tx *store.Tx) error {
 			t, lease, err := s.load(ctx, tx, d.Ref.ID)
 			if fault.Is(err, fault.NotFound) {
-				leases.Delete(tx, d.Ref.ID)
+				task.Leases.Delete(tx, d.Ref.ID)
 				return nil
 			}
 			if err != nil || now.Before(lease.LeaseUntil) {
@@ -31,7 +31,7 @@ func (s *Service) SweepLeases(ctx context.Context, a *store.Admin, limit int) (i
 				giveUp(&t, now)
 				task.Tasks.Put(tx, d.Ref.ID, t)
 			}
-			leases.Delete(tx, d.Ref.ID)
+			task.Leases.Delete(tx, d.Ref.ID)
 			return nil
 		})
 		if err != nil {

@@ -20,6 +20,9 @@ type Service struct {
 	NewID func() string
 }
 
+// questions is the route of all questions.
+var questions = task.TypeRoute(task.Question, task.Everywhere)
+
 const (
 	defaultTTL = 86_400
 	titleLen   = 200
@@ -82,7 +85,7 @@ func (s *Service) question(ctx context.Context, r store.Reader, id string) (task
 func (s *Service) Response(ctx context.Context, c identity.Caller, in ResponseInput) (Answer, error) {
 	var out Answer
 	u := s.DB.User(c.User)
-	where := []store.Cond{store.Contains("routes", task.Questions), store.Eq("status", task.Done)}
+	where := []store.Cond{store.Contains("routes", questions), store.Eq("status", task.Done)}
 	err := task.Tasks.Wait(ctx, u, where, time.Duration(in.WaitMs)*time.Millisecond, func(ctx context.Context) (bool, error) {
 		t, err := s.question(ctx, u, in.QuestionID)
 		if err != nil {
@@ -135,7 +138,7 @@ func (s *Service) List(ctx context.Context, c identity.Caller, in ListInput) (Li
 	statuses := map[Status][]task.Status{Pending: {task.Created}, Answered: {task.Done},
 		Expired: {task.Created, task.Derezzed}, "all": {task.Created, task.Done, task.Derezzed}}[in.Status]
 	page, err := task.Tasks.Query(ctx, s.DB.User(c.User), store.Query{
-		Where: []store.Cond{store.Contains("routes", task.Questions), store.In("status", statuses...)},
+		Where: []store.Cond{store.Contains("routes", questions), store.In("status", statuses...)},
 		Order: []string{"rank desc", "createdAt"}, Limit: in.Limit, Cursor: in.Cursor})
 	if err != nil {
 		return out, err

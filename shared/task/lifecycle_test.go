@@ -51,7 +51,8 @@ func TestRoutesShowATaskToThoseItIsFor(t *testing.T) {
 		"a task":            {Task{Type: Work, Target: "beta"}, "* beta"},
 		"with fallbacks":    {Task{Type: Work, Target: "beta", Fallback: []string{"gamma", "beta", "gamma"}}, "* beta gamma"},
 		"an alert is apart": {Task{Type: Alert, Target: "user"}, "alert:* alert:user"},
-		"a question":        {Task{Type: Question, Target: "user", Status: Created}, "* user question:"},
+		"so is a story":     {Task{Type: Story, Target: "alpha"}, "sprint-story:* sprint-story:alpha"},
+		"a question":        {Task{Type: Question, Target: "user", Status: Created}, "* user question:*"},
 	} {
 		c.task.Route()
 		if got := strings.Join(c.task.Routes, " "); got != c.want {

@@ -1,6 +1,7 @@
 package task
 
 import (
+	"encoding/json"
 	"slices"
 	"time"
 
@@ -65,6 +66,34 @@ type QuestionPart struct {
 	AnsweredBy string    `json:"answeredBy,omitempty"`
 }
 
+// SprintPart is what a sprint or one of its stories has beside the rest of a task.
+type SprintPart struct {
+	// Of a sprint.
+	ProjectName string          `json:"projectName,omitempty"`
+	Branch      string          `json:"branch,omitempty"`
+	Config      json.RawMessage `json:"config,omitempty"`
+	Summary     json.RawMessage `json:"summary,omitempty"`
+	Stories     int             `json:"stories,omitempty"`  // how many it has
+	LastWave    int             `json:"lastWave,omitempty"` // the highest wave of a story
+
+	// Of a story.
+	ParentID string `json:"parentId,omitempty"`
+	StoryID  string `json:"storyId,omitempty"`
+	Wave     int    `json:"wave"`
+	Order    int    `json:"order"` // its place in the sprint
+	// Ended says that its wave need not wait for it: it is done, failed for good or skipped.
+	Ended         bool     `json:"ended"`
+	Dependencies  []string `json:"dependencies,omitempty"` // story ids
+	Dependents    []string `json:"dependents,omitempty"`
+	Complexity    string   `json:"complexity,omitempty"`
+	RetryPolicy   string   `json:"retryPolicy,omitempty"`
+	MaxRetries    int      `json:"maxRetries,omitempty"`
+	Retries       int      `json:"retries,omitempty"`
+	Progress      int      `json:"progress,omitempty"`
+	CurrentAction string   `json:"currentAction,omitempty"`
+	Model         string   `json:"model,omitempty"`
+}
+
 // Usage is what a task cost, as the one who completed it says.
 type Usage struct {
 	TokensIn  int64   `json:"tokens_in,omitempty"`
@@ -104,9 +133,17 @@ type Task struct {
 	Result      string    `json:"result,omitempty"`
 	Reason      string    `json:"reason,omitempty"`
 	Usage       *Usage    `json:"usage,omitempty"`
+	Note        string    `json:"note,omitempty"`
+	NotedAt     time.Time `json:"notedAt,omitzero"`
 
 	Question *QuestionPart `json:"question,omitempty"`
 	Dream    *DreamSpec    `json:"dream,omitempty"`
+	// AlertType is the kind of an alert.
+	AlertType string      `json:"alertType,omitempty"`
+	Sprint    *SprintPart `json:"sprint,omitempty"`
+	// Waits is how many dependencies of a story are not complete yet. It stands
+	// apart from the rest of the story, because others count it down without reading it.
+	Waits int `json:"waits,omitempty"`
 
 	PurgeAt time.Time `json:"purgeAt,omitzero"`
 }
@@ -124,15 +161,12 @@ var Tasks = store.Collection[Task]{Name: "tasks", Indexes: []string{
 // Any is the target of a task that anyone may claim.
 const Any = "any"
 
-// Questions is the route of all questions.
-const Questions = "question:"
-
 // Everywhere is the route of everything that shows in an unfiltered queue.
 const Everywhere = "*"
 
 // Route fills in what follows from the rest: the routes by which queues find the
-// task (its target, those it falls back to, and everywhere; an alert shows only to
-// who asks for alerts), and while it lives, when the store may forget it.
+// task (its target, those it falls back to, and everywhere; alerts, sprints and
+// stories show only to who asks for their type), and while it lives, when the store may forget it.
 func (t *Task) Route() {
 	if !t.Status.Ended() {
 		t.PurgeAt = time.Time{}
@@ -142,11 +176,11 @@ func (t *Task) Route() {
 	}
 	t.Rank = t.Priority.Rank()
 	t.Routes = []string{Everywhere, t.Target}
-	switch t.Type {
-	case Alert:
-		t.Routes = []string{AlertRoute(Everywhere), AlertRoute(t.Target)}
-	case Question:
-		t.Routes = append(t.Routes, Questions)
+	switch {
+	case t.Type.Apart():
+		t.Routes = []string{TypeRoute(t.Type, Everywhere), TypeRoute(t.Type, t.Target)}
+	case t.Type == Question:
+		t.Routes = append(t.Routes, TypeRoute(Question, Everywhere))
 	}
 	for _, f := range t.Fallback {
 		if !slices.Contains(t.Routes, f) {
@@ -155,8 +189,13 @@ func (t *Task) Route() {
 	}
 }
 
-// AlertRoute is the route of alerts to a target.
-func AlertRoute(target string) string { return "alert:" + target }
+// TypeRoute is the route of one type of task to a target: of the types that are
+// apart, and of all questions.
+func TypeRoute(t Type, target string) string { return string(t) + ":" + target }
+
+// Apart says whether tasks of the type show only to who asks for the type: nobody
+// takes them from a queue.
+func (t Type) Apart() bool { return t == Alert || t == Sprint || t == Story }
 
 // Expired says whether the task was not taken up in time.
 func (t *Task) Expired(now time.Time) bool {
