@@ -41,7 +41,7 @@ func claim(t *task.Task, lease task.Lease, c identity.Caller, sessionID string, 
 	if err := mayClaim(t, c); err != nil {
 		return false, err
 	}
-	if t.Status == task.Active && !now.Before(lease.LeaseUntil) {
+	if t.ClaimedBy != "" && !t.Status.Ended() && !now.Before(lease.LeaseUntil) {
 		giveUp(t, now)
 	}
 	if t.Status == task.Active {
@@ -75,6 +75,9 @@ func giveUp(t *task.Task, now time.Time) {
 		t.Reason = fmt.Sprintf("the lease ran out %d times, last with %s", t.Attempts, by)
 		t.Outcome = task.Failed
 		t.End(task.Failed, now)
+		if t.Sprint != nil {
+			t.Sprint.Ended = true
+		}
 		t.Route()
 	}
 }

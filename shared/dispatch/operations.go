@@ -112,6 +112,14 @@ type CompleteOutput struct {
 	AlreadyCompleted bool `json:"alreadyCompleted,omitempty"`
 }
 
+// UpdateInput is the input of update_task.
+type UpdateInput struct {
+	TaskID     string      `json:"taskId" allow:"nonempty,max=100,pattern=id"`
+	Status     task.Status `json:"status,omitempty" allow:"enum=created|active|blocked|completing|done|failed|derezzed"`
+	Note       string      `json:"note,omitempty" allow:"max=2000" jsonschema:"replaces the note before"`
+	ClaimToken int64       `json:"claimToken,omitempty" allow:"min=1" jsonschema:"what claim_task returned; the claiming program may leave it out"`
+}
+
 // View is a task as callers see it.
 type View struct {
 	ID           string             `json:"id"`
@@ -139,6 +147,10 @@ type View struct {
 	CompletedAt  time.Time          `json:"completedAt,omitzero"`
 	Result       string             `json:"result,omitempty"`
 	Reason       string             `json:"reason,omitempty"`
+	Note         string             `json:"note,omitempty"`
+	NotedAt      time.Time          `json:"notedAt,omitzero"`
+	Context      string             `json:"context,omitempty"`
+	AlertType    string             `json:"alertType,omitempty"`
 	Usage        *task.Usage        `json:"usage,omitempty"`
 	Question     *task.QuestionPart `json:"question,omitempty"`
 	Dream        *task.DreamSpec    `json:"dream,omitempty"`
@@ -149,7 +161,8 @@ func view(id string, t task.Task) View {
 		Action: t.Action, Source: t.Source, Verified: t.Verified, Target: t.Target, Fallback: t.Fallback, ProjectID: t.ProjectID,
 		ReplyTo: t.ReplyTo, ThreadID: t.ThreadID, Provenance: t.Provenance, CreatedAt: t.CreatedAt, ExpiresAt: t.ExpiresAt,
 		ClaimedBy: t.ClaimedBy, SessionID: t.SessionID, StartedAt: t.StartedAt, Attempts: t.Attempts, CompletedAt: t.CompletedAt,
-		Result: t.Result, Reason: t.Reason, Usage: t.Usage, Question: t.Question, Dream: t.Dream}
+		Result: t.Result, Reason: t.Reason, Note: t.Note, NotedAt: t.NotedAt, Usage: t.Usage, Question: t.Question, Dream: t.Dream,
+		AlertType: t.AlertType, Context: t.Context}
 }
 
 // Operations lists what the queue offers.
@@ -170,5 +183,7 @@ func (s *Service) Operations() []op.Op {
 			Doc: "Give a claimed task back to the queue unfinished, so that another agent can claim it. Say why in reason."}, s.Release),
 		op.New(op.Spec{Name: "complete_task", Title: "Complete a task", Toolset: set, Route: "POST /v1/tasks/{taskId}/complete", Effect: op.Write,
 			Doc: "Finish a task that you claimed: outcome done or failed, with its result and what it cost. A stale claimToken is refused, so nobody finishes what another has taken over."}, s.Complete),
+		op.New(op.Spec{Name: "update_task", Title: "Update a task", Toolset: set, Route: "PATCH /v1/tasks/{taskId}", Effect: op.Write,
+			Doc: "Report progress on a task: note what you are doing, mark it blocked, active again or completing, cancel it (derezzed), or queue a failed one again (created)."}, s.Update),
 	}
 }

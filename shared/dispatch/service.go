@@ -16,6 +16,13 @@ type Service struct {
 	DB    *store.DB
 	Now   func() time.Time
 	NewID func() string
+	// Stories is told when a sweep ends a story; nil where nobody needs to know.
+	Stories Stories
+}
+
+// Stories knows what the end of a story means for its sprint.
+type Stories interface {
+	Settle(ctx context.Context, user, sprintID string) error
 }
 
 // Create puts a task into the queue.
@@ -160,26 +167,51 @@ func seconds(n int) time.Duration {
 
 // Claim takes a task up under a lease. Of many at once, one gets it.
 func (s *Service) Claim(ctx context.Context, c identity.Caller, in ClaimInput) (ClaimOutput, error) {
-	var out ClaimOutput
+	got, err := s.Take(ctx, c, in.TaskID, in.SessionID, func(*task.Task) (time.Duration, error) { return seconds(in.LeaseSeconds), nil })
+	if err != nil {
+		return ClaimOutput{}, err
+	}
+	out := ClaimOutput{View: view(in.TaskID, got.Task), ClaimToken: got.Task.ClaimToken, AlreadyClaimed: got.Same}
+	out.LeaseUntil = got.LeaseUntil
+	return out, nil
+}
+
+// Take claims a task for as long as lease says, which may refuse it too.
+func (s *Service) Take(ctx context.Context, c identity.Caller, id, sessionID string, lease func(*task.Task) (time.Duration, error)) (task.Claim, error) {
+	var out task.Claim
+	var refused error
 	now := s.Now()
 	err := s.DB.User(c.User).Update(ctx, func(ctx context.Context, tx *store.Tx) error {
-		t, lease, err := s.load(ctx, tx, in.TaskID)
+		t, held, err := s.load(ctx, tx, id)
 		if err != nil {
 			return err
 		}
-		same, err := claim(&t, lease, c, in.SessionID, now)
+		d, err := lease(&t)
 		if err != nil {
 			return err
 		}
-		out = ClaimOutput{View: view(in.TaskID, t), ClaimToken: t.ClaimToken, AlreadyClaimed: same}
-		if out.LeaseUntil = lease.LeaseUntil; same {
+		before := t.Attempts
+		same, err := claim(&t, held, c, sessionID, now)
+		if refused = err; err != nil {
+			if t.Attempts == before {
+				return err
+			}
+			// Its lease has run out, which this call is the first to see.
+			task.Tasks.Put(tx, id, t)
+			task.Leases.Delete(tx, id)
 			return nil
 		}
-		out.LeaseUntil = now.Add(seconds(in.LeaseSeconds))
-		task.Tasks.Put(tx, in.TaskID, t)
-		task.Leases.Put(tx, in.TaskID, task.Lease{ClaimToken: t.ClaimToken, ClaimedBy: t.ClaimedBy, SessionID: t.SessionID, LeaseUntil: out.LeaseUntil})
+		if out = (task.Claim{ID: id, Task: t, LeaseUntil: held.LeaseUntil, Same: same}); same {
+			return nil
+		}
+		out.LeaseUntil = now.Add(d)
+		task.Tasks.Put(tx, id, t)
+		task.Leases.Put(tx, id, task.Lease{ClaimToken: t.ClaimToken, ClaimedBy: t.ClaimedBy, SessionID: sessionID, LeaseUntil: out.LeaseUntil})
 		return nil
 	})
+	if err == nil {
+		err = refused
+	}
 	return out, err
 }
 
@@ -201,66 +233,6 @@ func (s *Service) Renew(ctx context.Context, c identity.Caller, in RenewInput) (
 		lease.LeaseUntil = now.Add(seconds(in.LeaseSeconds))
 		out.LeaseUntil = lease.LeaseUntil
 		task.Leases.Put(tx, in.TaskID, lease)
-		return nil
-	})
-	return out, err
-}
-
-// Release gives a task back to the queue.
-func (s *Service) Release(ctx context.Context, c identity.Caller, in ReleaseInput) (View, error) {
-	var out View
-	err := s.DB.User(c.User).Update(ctx, func(ctx context.Context, tx *store.Tx) error {
-		t, _, err := s.load(ctx, tx, in.TaskID)
-		if err != nil {
-			return err
-		}
-		if err := held(&t, c, in.ClaimToken); err != nil {
-			return err
-		}
-		if err := task.Move(t.Type, t.Status, task.Created); err != nil {
-			return err
-		}
-		unclaim(&t, task.Created)
-		t.Reason = in.Reason
-		out = view(in.TaskID, t)
-		task.Tasks.Put(tx, in.TaskID, t)
-		task.Leases.Delete(tx, in.TaskID)
-		return nil
-	})
-	return out, err
-}
-
-// Complete ends a task. The same completion again is answered like the first.
-func (s *Service) Complete(ctx context.Context, c identity.Caller, in CompleteInput) (CompleteOutput, error) {
-	var out CompleteOutput
-	now, outcome := s.Now(), or(in.Outcome, task.Done)
-	err := s.DB.User(c.User).Update(ctx, func(ctx context.Context, tx *store.Tx) error {
-		t, err := task.Tasks.Get(ctx, tx, in.TaskID)
-		if fault.Is(err, fault.NotFound) {
-			return fault.New(fault.NotFound, "no task with id %q", in.TaskID)
-		}
-		if err != nil {
-			return err
-		}
-		if err := held(&t, c, in.ClaimToken); err != nil {
-			return err
-		}
-		if t.Status == outcome && t.Result == in.Result {
-			out = CompleteOutput{View: view(in.TaskID, t), AlreadyCompleted: true}
-			return nil
-		}
-		if err := task.Move(t.Type, t.Status, outcome); err != nil {
-			return err
-		}
-		t.End(outcome, now)
-		t.Outcome, t.Result = outcome, in.Result
-		if in.TokensIn > 0 || in.TokensOut > 0 || in.CostUSD > 0 {
-			t.Usage = &task.Usage{TokensIn: in.TokensIn, TokensOut: in.TokensOut, CostUSD: in.CostUSD}
-		}
-		t.Route()
-		out = CompleteOutput{View: view(in.TaskID, t)}
-		task.Tasks.Put(tx, in.TaskID, t)
-		task.Leases.Delete(tx, in.TaskID)
 		return nil
 	})
 	return out, err

@@ -2,41 +2,143 @@ package dispatch
 
 import (
 	"context"
+	"errors"
+	"time"
 
 	"parley.internal/shared/fault"
 	"parley.internal/shared/store"
 	"parley.internal/shared/task"
 )
 
-// SweepLeases gives tasks whose lease ran out back to the queue, at most limit of
-// them, and says how many leases it settled. Fewer than limit means that none is
-// left. It may be ended and run again at any point.
+// The sweeps settle at most limit documents and say how many: fewer than limit
+// means that none is left. Each may be ended and run again at any point, and looks
+// again at a document before it changes it. One that cannot be settled does not
+// keep the others from it.
+
+// SweepLeases gives tasks whose lease ran out back to the queue.
 func (s *Service) SweepLeases(ctx context.Context, a *store.Admin, limit int) (int, error) {
 	now := s.Now()
 	due, _, err := task.Leases.QueryAll(ctx, a, store.Query{Where: []store.Cond{store.Le("leaseUntil", now)}, Order: []string{"leaseUntil"}, Limit: limit})
 	if err != nil {
 		return 0, err
 	}
-	for i, d := range due {
-		err := a.User(d.Ref.User).Update(ctx, func(ctx context.Context, tx *store.Tx) error {
-			t, lease, err := s.load(ctx, tx, d.Ref.ID)
-			if fault.Is(err, fault.NotFound) {
-				task.Leases.Delete(tx, d.Ref.ID)
+	return settleAll(due, func(d store.Located[task.Lease]) error {
+		return s.reclaim(ctx, a.User(d.Ref.User), d.Ref.ID, now, func(l task.Lease) bool { return !now.Before(l.LeaseUntil) })
+	})
+}
+
+// reclaim takes a task from its claimant where the lease is still one that lost
+// says is over.
+func (s *Service) reclaim(ctx context.Context, t *store.Tenant, id string, now time.Time, lost func(task.Lease) bool) error {
+	var sprint string
+	err := t.Update(ctx, func(ctx context.Context, tx *store.Tx) error {
+		sprint = ""
+		t, lease, err := s.load(ctx, tx, id)
+		if fault.Is(err, fault.NotFound) {
+			task.Leases.Delete(tx, id)
+			return nil
+		}
+		if err != nil || lease.LeaseUntil.IsZero() || !lost(lease) {
+			return err // renewed or given back since it was listed
+		}
+		if t.ClaimedBy != "" && !t.Status.Ended() {
+			if giveUp(&t, now); t.Sprint != nil && t.Sprint.Ended {
+				sprint = t.Sprint.ParentID
+			}
+			task.Tasks.Put(tx, id, t)
+		}
+		task.Leases.Delete(tx, id)
+		return nil
+	})
+	if err == nil && sprint != "" && s.Stories != nil {
+		err = s.Stories.Settle(ctx, t.ID(), sprint)
+	}
+	return err
+}
+
+// SweepExpired ends what nobody took up before its time was over.
+func (s *Service) SweepExpired(ctx context.Context, a *store.Admin, limit int) (int, error) {
+	now := s.Now()
+	due, _, err := task.Tasks.QueryAll(ctx, a, store.Query{Where: []store.Cond{store.Eq("status", task.Created), store.Le("expiresAt", now)}, Order: []string{"expiresAt"}, Limit: limit})
+	if err != nil {
+		return 0, err
+	}
+	return settleAll(due, func(d store.Located[task.Task]) error {
+		return a.User(d.Ref.User).Update(ctx, func(ctx context.Context, tx *store.Tx) error {
+			t, err := s.one(ctx, tx, d.Ref.ID)
+			if fault.Is(err, fault.NotFound) || (err == nil && !t.Expired(now)) {
 				return nil
 			}
-			if err != nil || now.Before(lease.LeaseUntil) {
-				return err // renewed since it was listed
+			if err != nil {
+				return err
 			}
-			if t.ClaimedBy != "" && !t.Status.Ended() {
-				giveUp(&t, now)
-				task.Tasks.Put(tx, d.Ref.ID, t)
+			if err := task.Move(t.Type, t.Status, task.Derezzed); err != nil {
+				return err
 			}
-			task.Leases.Delete(tx, d.Ref.ID)
+			t.End(task.Derezzed, now)
+			t.Reason = "expired"
+			t.Route()
+			task.Tasks.Put(tx, d.Ref.ID, t)
 			return nil
 		})
-		if err != nil {
-			return i, err
+	})
+}
+
+// SweepEnded deletes tasks whose retention is over. Firestore's TTL does the same,
+// but a day later or so.
+func (s *Service) SweepEnded(ctx context.Context, a *store.Admin, limit int) (int, error) {
+	now := s.Now()
+	due, _, err := task.Tasks.QueryAll(ctx, a, store.Query{Where: []store.Cond{store.Le("purgeAt", now)}, Order: []string{"purgeAt"}, Limit: limit})
+	if err != nil {
+		return 0, err
+	}
+	return settleAll(due, func(d store.Located[task.Task]) error {
+		return a.User(d.Ref.User).Update(ctx, func(ctx context.Context, tx *store.Tx) error {
+			t, err := s.one(ctx, tx, d.Ref.ID)
+			if fault.Is(err, fault.NotFound) || (err == nil && (t.PurgeAt.IsZero() || t.PurgeAt.After(now))) {
+				return nil // queued again since it was listed
+			}
+			if err != nil {
+				return err
+			}
+			task.Tasks.Delete(tx, d.Ref.ID)
+			return nil
+		})
+	})
+}
+
+// settleAll settles documents one by one. What fails is reported together.
+func settleAll[T any](docs []store.Located[T], settle func(store.Located[T]) error) (int, error) {
+	var failed []error
+	for _, d := range docs {
+		if err := settle(d); err != nil {
+			failed = append(failed, err)
 		}
 	}
-	return len(due), nil
+	return len(docs) - len(failed), errors.Join(failed...)
+}
+
+// sessionPage is how many claims of a session are read at once.
+const sessionPage = 100
+
+// Claims lists what a session holds, at most 100 of its claims.
+func (s *Service) Claims(ctx context.Context, user, sessionID string) ([]task.Claim, error) {
+	u := s.DB.User(user)
+	page, err := task.Leases.Query(ctx, u, store.Query{Where: []store.Cond{store.Eq("sessionId", sessionID)}, Limit: sessionPage})
+	if err != nil || len(page.Docs) == 0 {
+		return nil, err
+	}
+	out := make([]task.Claim, len(page.Docs))
+	fetches := make([]*store.Fetch, len(page.Docs))
+	for i, d := range page.Docs {
+		out[i] = task.Claim{ID: d.ID, LeaseUntil: d.Value.LeaseUntil}
+		fetches[i] = task.Tasks.Fetch(d.ID, &out[i].Task)
+	}
+	return out, store.Load(ctx, u, fetches...)
+}
+
+// Reclaim takes a task from a session that is gone, as if its lease had run out.
+// Where the session does not hold it any more it does nothing.
+func (s *Service) Reclaim(ctx context.Context, user, taskID, sessionID string) error {
+	return s.reclaim(ctx, s.DB.User(user), taskID, s.Now(), func(l task.Lease) bool { return l.SessionID == sessionID })
 }

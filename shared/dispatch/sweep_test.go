@@ -128,8 +128,9 @@ func (d *listed) Query(ctx context.Context, p store.Plan) ([]store.Raw, error) {
 	return raws, err
 }
 
-func TestATaskThatIsRenewedWhileSweepingStays(t *testing.T) {
-	t.Parallel()
+// onListed is a queue on such a driver.
+func onListed(t *testing.T) (*queue, *listed) {
+	t.Helper()
 	schema := store.NewSchema(append(Defs(), once.Def())...)
 	inner, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "parley.db"), schema)
 	if err != nil {
@@ -137,9 +138,16 @@ func TestATaskThatIsRenewedWhileSweepingStays(t *testing.T) {
 	}
 	d := &listed{Driver: inner}
 	db := store.New(d, schema)
-	defer func() { _ = db.Close() }()
+	t.Cleanup(func() { _ = db.Close() })
 	q := &queue{t: t, now: t0, looks: make(chan struct{}, 1)}
 	q.Service = &Service{DB: db, Now: q.clock, NewID: q.id}
+	return q, d
+}
+
+func TestATaskThatIsRenewedWhileSweepingStays(t *testing.T) {
+	t.Parallel()
+	q, d := onListed(t)
+	db := q.DB
 	renewed, token := q.claimed()
 	done, doneToken := q.claimed()
 	orphan, _ := q.claimed()

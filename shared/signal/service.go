@@ -8,12 +8,11 @@ import (
 	"parley.internal/shared/fault"
 	"parley.internal/shared/identity"
 	"parley.internal/shared/once"
-	"parley.internal/shared/op"
 	"parley.internal/shared/store"
 	"parley.internal/shared/task"
 )
 
-// Service is the questions of all users.
+// Service is the questions and alerts of all users.
 type Service struct {
 	DB    *store.DB
 	Now   func() time.Time
@@ -83,18 +82,25 @@ func (s *Service) question(ctx context.Context, r store.Reader, id string) (task
 
 // Response reads the answer to a question, and waits for it where it is told to.
 func (s *Service) Response(ctx context.Context, c identity.Caller, in ResponseInput) (Answer, error) {
-	var out Answer
 	u := s.DB.User(c.User)
-	where := []store.Cond{store.Contains("routes", questions), store.Eq("status", task.Done)}
-	err := task.Tasks.Wait(ctx, u, where, time.Duration(in.WaitMs)*time.Millisecond, func(ctx context.Context) (bool, error) {
-		t, err := s.question(ctx, u, in.QuestionID)
-		if err != nil {
+	t, err := s.question(ctx, u, in.QuestionID)
+	if err != nil {
+		return Answer{}, err
+	}
+	now := s.Now()
+	if out := answer(t, now); out.Status != Pending || in.WaitMs == 0 {
+		return out, nil
+	}
+	// There is nothing to wait for past its expiry.
+	wait := min(time.Duration(in.WaitMs)*time.Millisecond, t.ExpiresAt.Sub(now))
+	where := []store.Cond{store.Contains("routes", questions), store.In("status", task.Done, task.Derezzed)}
+	err = task.Tasks.Wait(ctx, u, where, wait, func(ctx context.Context) (bool, error) {
+		if t, err = s.question(ctx, u, in.QuestionID); err != nil {
 			return false, err
 		}
-		out = answer(t, s.Now())
-		return out.Status != Pending, nil
+		return answer(t, s.Now()).Status != Pending, nil
 	})
-	return out, err
+	return answer(t, s.Now()), err
 }
 
 // Answer gives a human's answer. The first one stands.
@@ -151,101 +157,4 @@ func (s *Service) List(ctx context.Context, c identity.Caller, in ListInput) (Li
 		}
 	}
 	return out, nil
-}
-
-// Status is how a question stands for its asker.
-type Status string
-
-// The statuses.
-const (
-	Pending  Status = "pending"
-	Answered Status = "answered"
-	Expired  Status = "expired"
-)
-
-// Answer is what became of a question.
-type Answer struct {
-	Status     Status    `json:"status"`
-	Response   string    `json:"response,omitempty"`
-	AnsweredAt time.Time `json:"answeredAt,omitzero"`
-}
-
-// AskInput is the input of ask_question.
-type AskInput struct {
-	op.Idempotency
-	Question  string        `json:"question" allow:"nonempty,max=2000"`
-	Options   []string      `json:"options,omitempty" allow:"max=5,each=100" jsonschema:"answers to choose from; free text is always possible"`
-	Context   string        `json:"context,omitempty" allow:"max=2000" jsonschema:"what the human should know to answer"`
-	Priority  task.Priority `json:"priority,omitempty" allow:"enum=low|normal|high,default=normal"`
-	ThreadID  string        `json:"threadId,omitempty" allow:"max=100"`
-	InReplyTo string        `json:"inReplyTo,omitempty" allow:"max=100"`
-	ProjectID string        `json:"projectId,omitempty" allow:"max=100"`
-	TTL       int64         `json:"ttl,omitempty" allow:"over=0,max=31536000,default=86400" jsonschema:"seconds until it expires unanswered"`
-	WaitMs    int           `json:"waitMs,omitempty" allow:"min=0,max=55000,default=0" jsonschema:"wait this long for the answer"`
-}
-
-// AskOutput is what ask_question answers.
-type AskOutput struct {
-	QuestionID string `json:"questionId"`
-	Answer
-	ExpiresAt time.Time `json:"expiresAt"`
-}
-
-// ResponseInput is the input of get_response.
-type ResponseInput struct {
-	QuestionID string `json:"questionId" allow:"nonempty,max=100,pattern=id"`
-	WaitMs     int    `json:"waitMs,omitempty" allow:"min=0,max=55000,default=0" jsonschema:"wait this long for the answer"`
-}
-
-// AnswerInput is the input of answer_question.
-type AnswerInput struct {
-	QuestionID string `json:"questionId" allow:"nonempty,max=100,pattern=id"`
-	Response   string `json:"response" allow:"nonempty,max=4000" jsonschema:"one of the options, or free text"`
-}
-
-// ListInput is the input of list_questions.
-type ListInput struct {
-	Status Status `json:"status,omitempty" allow:"enum=pending|answered|expired|all,default=pending"`
-	Limit  int    `json:"limit,omitempty" allow:"min=1,max=100,default=20"`
-	Cursor string `json:"cursor,omitempty" allow:"max=2000"`
-}
-
-// ListOutput is what list_questions answers.
-type ListOutput struct {
-	Questions  []View `json:"questions"`
-	NextCursor string `json:"nextCursor,omitempty"`
-}
-
-// View is a question as a human sees it.
-type View struct {
-	ID       string        `json:"id"`
-	Question string        `json:"question"`
-	Options  []string      `json:"options"`
-	Context  string        `json:"context,omitempty"`
-	Source   string        `json:"source,omitempty"`
-	Verified bool          `json:"verified"`
-	Priority task.Priority `json:"priority"`
-	Answer
-	CreatedAt time.Time `json:"createdAt"`
-	ExpiresAt time.Time `json:"expiresAt"`
-}
-
-func view(id string, t task.Task, now time.Time) View {
-	return View{ID: id, Question: t.Question.Content, Options: t.Question.Options, Context: t.Context, Source: t.Source, Verified: t.Verified,
-		Priority: t.Priority, Answer: answer(t, now), CreatedAt: t.CreatedAt, ExpiresAt: t.ExpiresAt}
-}
-
-// Operations lists what there is for questions.
-func (s *Service) Operations() []op.Op {
-	const set = "signal"
-	return []op.Op{
-		op.New(op.Spec{Name: "ask_question", Title: "Ask the human", Toolset: set, Route: "POST /v1/questions", Effect: op.Write, Creates: true,
-			Doc: "Ask your human for a decision, an approval or a fact that you lack. Offer options where you can. With waitMs the call waits for the answer; otherwise fetch it with get_response."}, s.Ask),
-		op.New(op.Spec{Name: "get_response", Title: "Get the human's answer", Toolset: set, Route: "GET /v1/questions/{questionId}/response", Effect: op.Read,
-			Doc: "Fetch the human's answer to a question you asked: pending, answered or expired. With waitMs it waits for the answer."}, s.Response),
-		op.New(op.Spec{Name: "answer_question", Title: "Answer a question", Toolset: set, Route: "POST /v1/questions/{questionId}/answer", Effect: op.Write, For: op.Humans, RESTOnly: true,
-			Doc: "A human's answer to an agent's question, given once."}, s.Answer),
-		op.New(op.Spec{Name: "list_questions", Title: "List questions", Toolset: set, Route: "GET /v1/questions", Effect: op.Read, For: op.Humans, RESTOnly: true,
-			Doc: "The questions that agents ask their human, high priority first, then oldest."}, s.List),
-	}
 }

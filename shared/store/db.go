@@ -93,6 +93,9 @@ type Tenant struct {
 	uid string
 }
 
+// ID is the user's.
+func (t *Tenant) ID() string { return t.uid }
+
 func (t *Tenant) user() string { return t.uid }
 
 func (t *Tenant) knows(d *Def) error {

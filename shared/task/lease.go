@@ -27,3 +27,11 @@ func Claimant(c identity.Caller) string {
 	}
 	return "key:" + c.KeyID[:min(12, len(c.KeyID))]
 }
+
+// Claim is a task that was taken up. Same says that the claimant had it already.
+type Claim struct {
+	ID         string
+	Task       Task
+	LeaseUntil time.Time
+	Same       bool
+}

@@ -156,7 +156,9 @@ const Retention = 30 * 24 * time.Hour
 // route, so what wants any status names all of them.
 var Tasks = store.Collection[Task]{Name: "tasks", Indexes: []string{
 	"status,routes[],rank desc,createdAt",
-}, Filters: []string{"type,rank desc,createdAt", "source,rank desc,createdAt"}, Unindexed: []string{"instructions", "result", "context", "title", "question"}}
+	// Of the stories of a sprint alone: other tasks have no such fields, and no rows.
+	"sprint.parentId,sprint.wave,sprint.order", "sprint.parentId,sprint.ended,sprint.wave",
+}, Filters: []string{"type,rank desc,createdAt", "source,rank desc,createdAt"}, AllUsers: []string{"status,expiresAt", "purgeAt"}, Unindexed: []string{"instructions", "result", "context", "title", "question", "note"}}
 
 // Any is the target of a task that anyone may claim.
 const Any = "any"

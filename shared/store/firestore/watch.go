@@ -19,6 +19,9 @@ import (
 const (
 	margin    = 10 * time.Second
 	startTime = 20 * time.Second
+	// patience is how long one attempt may take: a stream was seen to stay silent
+	// where another, begun at once, was answered.
+	patience = startTime / 5
 	// maxSkew is how far our clock may be off before the bound heeds it.
 	maxSkew = margin / 2
 )
@@ -98,11 +101,12 @@ func (w *watcher) stop() {
 }
 
 // begin starts a listener and waits for what is there, from where on nothing is
-// missed. It begins again, once, where our clock proved wrong.
+// missed. It begins again, once, where our clock proved wrong, and where a stream
+// stays silent.
 func (w *watcher) begin(ctx context.Context) (*listener, error) {
 	ctx, cancel := context.WithTimeout(ctx, startTime)
 	defer cancel()
-	for again := false; ; again = true {
+	for again := false; ; {
 		l := w.d.listen(w.ctx, w.user, w.coll)
 		select {
 		case s := <-l.snaps:
@@ -114,6 +118,9 @@ func (w *watcher) begin(ctx context.Context) (*listener, error) {
 				l.first = s
 				return l, nil
 			}
+			l.stop()
+			again = true
+		case <-time.After(patience):
 			l.stop()
 		case <-ctx.Done():
 			l.stop()

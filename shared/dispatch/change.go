@@ -1,0 +1,68 @@
+package dispatch
+
+import (
+	"time"
+
+	"parley.internal/shared/fault"
+	"parley.internal/shared/identity"
+	"parley.internal/shared/task"
+)
+
+// change applies an update_task. free says that nobody holds the task any more.
+// What is held only its holder changes; a human may take back what is blocked.
+// What nobody holds, the one who asked for it and those it is for may change.
+func change(t *task.Task, c identity.Caller, in UpdateInput, now time.Time) (free bool, err error) {
+	if t.Type == task.Story || t.Type == task.Sprint {
+		return false, fault.New(fault.Precondition, "a %s is changed with update_sprint_story and complete_sprint", t.Type)
+	}
+	if err := mayChange(t, c, in); err != nil {
+		return false, err
+	}
+	if in.Note != "" {
+		t.Note, t.NotedAt = in.Note, now
+	}
+	if in.Status == "" || in.Status == t.Status {
+		return t.Status.Ended(), nil
+	}
+	if in.Status == task.Active && t.Status == task.Created {
+		return false, fault.New(fault.Precondition, "a created task becomes active by claim_task, which gives it a lease")
+	}
+	if t.Type == task.Question && in.Status == task.Done {
+		return false, fault.New(fault.Precondition, "a question is done when its human answers it")
+	}
+	if err := task.Move(t.Type, t.Status, in.Status); err != nil {
+		return false, err
+	}
+	switch {
+	case in.Status == task.Created:
+		if t.Status == task.Failed { // it begins anew
+			t.Attempts, t.Outcome, t.Result, t.Reason, t.CompletedAt, t.ExpiresAt = 0, "", "", "", time.Time{}, time.Time{}
+		}
+		unclaim(t, task.Created)
+	case in.Status == task.Derezzed:
+		ended := t.CompletedAt
+		if t.End(in.Status, now); !ended.IsZero() {
+			t.CompletedAt = ended
+		}
+	case in.Status.Ended():
+		t.End(in.Status, now)
+		t.Outcome = in.Status
+	case in.Status == task.Active && t.ClaimedBy == "":
+		return false, fault.New(fault.Precondition, "nobody holds the task; set it to created and claim it")
+	default:
+		t.Status = in.Status
+	}
+	t.Route()
+	return t.ClaimedBy == "" || t.Status.Ended(), nil
+}
+
+func mayChange(t *task.Task, c identity.Caller, in UpdateInput) error {
+	open := t.ClaimedBy == "" || t.Status.Ended()
+	if !open && (t.Status != task.Blocked || !c.IsHuman()) {
+		return held(t, c, in.ClaimToken)
+	}
+	if !c.Bound() || c.Program == t.Source || c.Program == t.ClaimedBy || mayClaim(t, c) == nil {
+		return nil
+	}
+	return fault.New(fault.Forbidden, "the task is from %q for %q; this key speaks for %q", t.Source, t.Target, c.Program)
+}

@@ -1,0 +1,168 @@
+package dream_test
+
+import (
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"parley.internal/shared/dispatch"
+	"parley.internal/shared/dream"
+	"parley.internal/shared/fault"
+	"parley.internal/shared/identity"
+	"parley.internal/shared/once"
+	"parley.internal/shared/store"
+	"parley.internal/shared/store/storetest"
+	"parley.internal/shared/task"
+)
+
+// night is the dreams over a queue on an empty store.
+type night struct {
+	*dream.Service
+	queue *dispatch.Service
+	clock *storetest.Clock
+	t     *testing.T
+}
+
+func each(t *testing.T, test func(*testing.T, *night)) {
+	t.Helper()
+	t.Parallel()
+	storetest.Each(t, store.NewSchema(append(dispatch.Defs(), once.Def())...), func(t *testing.T, db *store.DB) {
+		clock := &storetest.Clock{}
+		queue := &dispatch.Service{DB: db, Now: clock.Now, NewID: clock.NewID}
+		test(t, &night{&dream.Service{DB: db, Queue: queue, Now: clock.Now}, queue, clock, t})
+	})
+}
+
+func agent(program string) identity.Caller {
+	return identity.Caller{User: "u", Program: program, KeyID: "key-of-" + program, Kind: identity.Agent}
+}
+
+var alpha, beta, loose = agent("alpha"), agent("beta"), agent("")
+
+func (n *night) create(in dispatch.CreateInput) string {
+	n.t.Helper()
+	if in.Type == "" {
+		in.Type = task.Dream
+	}
+	out, err := n.queue.Create(n.t.Context(), alpha, in)
+	if err != nil {
+		n.t.Fatal(err)
+	}
+	return out.TaskID
+}
+
+func (n *night) peek(c identity.Caller, in dream.PeekInput) string {
+	n.t.Helper()
+	out, err := n.Peek(n.t.Context(), c, in)
+	if err != nil || out.Dreams == nil {
+		n.t.Fatal(out, err)
+	}
+	var titles []string
+	for _, d := range out.Dreams {
+		titles = append(titles, d.Title)
+	}
+	return strings.Join(titles, " ")
+}
+
+func TestAPeekShowsTheDreamsThatWait(t *testing.T) {
+	each(t, func(t *testing.T, n *night) {
+		n.create(dispatch.CreateInput{Title: "low", Target: "beta", Priority: task.Low})
+		n.create(dispatch.CreateInput{Title: "mine", Target: "beta", Dream: &task.DreamSpec{Agent: "b", BudgetCapUSD: 2, Branch: "night"}})
+		n.create(dispatch.CreateInput{Title: "anyone's", Target: "any"})
+		n.create(dispatch.CreateInput{Title: "fallback", Target: "gamma", Fallback: []string{"beta"}})
+		n.create(dispatch.CreateInput{Title: "another's", Target: "gamma"})
+		n.create(dispatch.CreateInput{Title: "short", Target: "beta", TTL: 60})
+		n.create(dispatch.CreateInput{Title: "work", Target: "beta", Type: task.Work})
+		begun := n.create(dispatch.CreateInput{Title: "begun", Target: "beta"})
+		if _, err := n.Activate(t.Context(), beta, dream.ActivateInput{DreamID: begun}); err != nil {
+			t.Fatal(err)
+		}
+		n.clock.Pass(time.Minute)
+		for name, c := range map[string]struct {
+			by   identity.Caller
+			in   dream.PeekInput
+			want string
+		}{
+			"of the key's program":  {beta, dream.PeekInput{}, "mine anyone's fallback low"},
+			"of a program by name":  {loose, dream.PeekInput{Target: "gamma"}, "anyone's fallback another's"},
+			"of everyone":           {loose, dream.PeekInput{}, "mine anyone's fallback another's low"},
+			"the first":             {beta, dream.PeekInput{Limit: 1}, "mine"},
+			"of another user: none": {identity.Caller{User: "v", Program: "beta"}, dream.PeekInput{}, ""},
+		} {
+			if got := n.peek(c.by, c.in); got != c.want {
+				t.Errorf("%s: %q, want %q", name, got, c.want)
+			}
+		}
+		out, err := n.Peek(t.Context(), beta, dream.PeekInput{Limit: 1})
+		if err != nil || out.Dreams[0].Dream == nil || *out.Dreams[0].Dream != (task.DreamSpec{Agent: "b", BudgetCapUSD: 2, Branch: "night"}) || out.Dreams[0].Source != "alpha" {
+			t.Errorf("%+v, %v", out, err)
+		}
+	})
+}
+
+func TestADreamIsBegunOnce(t *testing.T) {
+	each(t, func(t *testing.T, n *night) {
+		id := n.create(dispatch.CreateInput{Title: "d", Target: "any"})
+		var won, lost atomic.Int32
+		var wg sync.WaitGroup
+		for range 4 {
+			wg.Go(func() {
+				switch out, err := n.Activate(t.Context(), beta, dream.ActivateInput{DreamID: id}); {
+				case err == nil && out.ClaimToken == 1 && out.Status == task.Active:
+					won.Add(1)
+				case fault.Is(err, fault.Precondition):
+					lost.Add(1)
+				default:
+					t.Error(out, err)
+				}
+			})
+		}
+		wg.Wait()
+		if won.Load() != 1 || lost.Load() != 3 {
+			t.Errorf("%d began it, %d were refused", won.Load(), lost.Load())
+		}
+	})
+}
+
+func TestADreamIsHeldForTheHoursOfItsSpec(t *testing.T) {
+	each(t, func(t *testing.T, n *night) {
+		for name, c := range map[string]struct {
+			spec *task.DreamSpec
+			want time.Duration
+		}{"given": {&task.DreamSpec{TimeoutHours: 1.5}, 90 * time.Minute}, "longer than a claim": {&task.DreamSpec{TimeoutHours: 48}, 48 * time.Hour}, "none": {nil, 24 * time.Hour}} {
+			id := n.create(dispatch.CreateInput{Title: name, Target: "beta", Dream: c.spec})
+			out, err := n.Activate(t.Context(), beta, dream.ActivateInput{DreamID: id, SessionID: "beta.1"})
+			if err != nil || out.LeaseUntil.Sub(n.clock.Now()) != c.want || out.AlreadyActive {
+				t.Errorf("%s: %+v, %v", name, out, err)
+			}
+			again, err := n.Activate(t.Context(), beta, dream.ActivateInput{DreamID: id, SessionID: "beta.1"})
+			if err != nil || !again.AlreadyActive || again.ClaimToken != out.ClaimToken || !again.LeaseUntil.Equal(out.LeaseUntil) {
+				t.Errorf("%s, again: %+v, %v", name, again, err)
+			}
+		}
+	})
+}
+
+func TestWhatIsNoDreamIsNotBegun(t *testing.T) {
+	each(t, func(t *testing.T, n *night) {
+		work, other := n.create(dispatch.CreateInput{Title: "w", Target: "beta", Type: task.Work}), n.create(dispatch.CreateInput{Title: "d", Target: "gamma"})
+		for name, c := range map[string]struct {
+			id   string
+			by   identity.Caller
+			want fault.Kind
+			says string
+		}{
+			"work":             {work, beta, fault.Precondition, "claim_task"},
+			"nothing":          {"none", beta, fault.NotFound, `no dream with id "none"`},
+			"another's":        {other, beta, fault.Forbidden, `"gamma"`},
+			"of another user:": {other, identity.Caller{User: "v"}, fault.NotFound, "no dream with id"},
+		} {
+			_, err := n.Activate(t.Context(), c.by, dream.ActivateInput{DreamID: c.id})
+			if !fault.Is(err, c.want) || !strings.Contains(err.Error(), c.says) {
+				t.Errorf("%s: %v", name, err)
+			}
+		}
+	})
+}

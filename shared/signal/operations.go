@@ -1,0 +1,126 @@
+package signal
+
+import (
+	"time"
+
+	"parley.internal/shared/op"
+	"parley.internal/shared/task"
+)
+
+// Status is how a question stands for its asker.
+type Status string
+
+// The statuses.
+const (
+	Pending  Status = "pending"
+	Answered Status = "answered"
+	Expired  Status = "expired"
+)
+
+// Answer is what became of a question.
+type Answer struct {
+	Status     Status    `json:"status"`
+	Response   string    `json:"response,omitempty"`
+	AnsweredAt time.Time `json:"answeredAt,omitzero"`
+}
+
+// AskInput is the input of ask_question.
+type AskInput struct {
+	op.Idempotency
+	Question  string        `json:"question" allow:"nonempty,max=2000"`
+	Options   []string      `json:"options,omitempty" allow:"max=5,each=100" jsonschema:"answers to choose from; free text is always possible"`
+	Context   string        `json:"context,omitempty" allow:"max=2000" jsonschema:"what the human should know to answer"`
+	Priority  task.Priority `json:"priority,omitempty" allow:"enum=low|normal|high,default=normal"`
+	ThreadID  string        `json:"threadId,omitempty" allow:"max=100"`
+	InReplyTo string        `json:"inReplyTo,omitempty" allow:"max=100"`
+	ProjectID string        `json:"projectId,omitempty" allow:"max=100"`
+	TTL       int64         `json:"ttl,omitempty" allow:"over=0,max=31536000,default=86400" jsonschema:"seconds until it expires unanswered"`
+	WaitMs    int           `json:"waitMs,omitempty" allow:"min=0,max=55000,default=0" jsonschema:"wait this long for the answer"`
+}
+
+// AskOutput is what ask_question answers.
+type AskOutput struct {
+	QuestionID string `json:"questionId"`
+	Answer
+	ExpiresAt time.Time `json:"expiresAt"`
+}
+
+// ResponseInput is the input of get_response.
+type ResponseInput struct {
+	QuestionID string `json:"questionId" allow:"nonempty,max=100,pattern=id"`
+	WaitMs     int    `json:"waitMs,omitempty" allow:"min=0,max=55000,default=0" jsonschema:"wait this long for the answer"`
+}
+
+// AnswerInput is the input of answer_question.
+type AnswerInput struct {
+	QuestionID string `json:"questionId" allow:"nonempty,max=100,pattern=id"`
+	Response   string `json:"response" allow:"nonempty,max=4000" jsonschema:"one of the options, or free text"`
+}
+
+// ListInput is the input of list_questions.
+type ListInput struct {
+	Status Status `json:"status,omitempty" allow:"enum=pending|answered|expired|all,default=pending"`
+	Limit  int    `json:"limit,omitempty" allow:"min=1,max=100,default=20"`
+	Cursor string `json:"cursor,omitempty" allow:"max=2000"`
+}
+
+// ListOutput is what list_questions answers.
+type ListOutput struct {
+	Questions  []View `json:"questions"`
+	NextCursor string `json:"nextCursor,omitempty"`
+}
+
+// View is a question as a human sees it.
+type View struct {
+	ID       string        `json:"id"`
+	Question string        `json:"question"`
+	Options  []string      `json:"options"`
+	Context  string        `json:"context,omitempty"`
+	Source   string        `json:"source,omitempty"`
+	Verified bool          `json:"verified"`
+	Priority task.Priority `json:"priority"`
+	Answer
+	CreatedAt time.Time `json:"createdAt"`
+	ExpiresAt time.Time `json:"expiresAt"`
+}
+
+func view(id string, t task.Task, now time.Time) View {
+	return View{ID: id, Question: t.Question.Content, Options: t.Question.Options, Context: t.Context, Source: t.Source, Verified: t.Verified,
+		Priority: t.Priority, Answer: answer(t, now), CreatedAt: t.CreatedAt, ExpiresAt: t.ExpiresAt}
+}
+
+// AlertInput is the input of send_alert.
+type AlertInput struct {
+	op.Idempotency
+	Message   string        `json:"message" allow:"nonempty,max=2000"`
+	AlertType string        `json:"alertType,omitempty" allow:"enum=error|warning|success|info,default=info"`
+	Priority  task.Priority `json:"priority,omitempty" allow:"enum=low|normal|high,default=normal"`
+	Context   string        `json:"context,omitempty" allow:"max=2000"`
+	SessionID string        `json:"sessionId,omitempty" allow:"max=100"`
+	TTL       int64         `json:"ttl,omitempty" allow:"over=0,max=31536000,default=3600" jsonschema:"seconds after which it is no longer news"`
+}
+
+// AlertOutput is what send_alert answers.
+type AlertOutput struct {
+	AlertID   string    `json:"alertId"`
+	AlertType string    `json:"alertType"`
+	CreatedAt time.Time `json:"createdAt"`
+	ExpiresAt time.Time `json:"expiresAt"`
+}
+
+// Operations lists what there is for questions and alerts.
+func (s *Service) Operations() []op.Op {
+	const set = "signal"
+	return []op.Op{
+		op.New(op.Spec{Name: "ask_question", Title: "Ask the human", Toolset: set, Route: "POST /v1/questions", Effect: op.Write, Creates: true,
+			Doc: "Ask your human for a decision, an approval or a fact that you lack. Offer options where you can. With waitMs the call waits for the answer; otherwise fetch it with get_response."}, s.Ask),
+		op.New(op.Spec{Name: "get_response", Title: "Get the human's answer", Toolset: set, Route: "GET /v1/questions/{questionId}/response", Effect: op.Read,
+			Doc: "Fetch the human's answer to a question you asked: pending, answered or expired. With waitMs it waits for the answer."}, s.Response),
+		op.New(op.Spec{Name: "send_alert", Title: "Alert the human", Toolset: set, Route: "POST /v1/alerts", Effect: op.Write, Creates: true,
+			Doc: "Notify your human of something that needs no answer: an error, a warning, a success, or news. It rings their phone. To ask for a decision use ask_question."}, s.Alert),
+		op.New(op.Spec{Name: "answer_question", Title: "Answer a question", Toolset: set, Route: "POST /v1/questions/{questionId}/answer", Effect: op.Write, For: op.Humans, RESTOnly: true,
+			Doc: "A human's answer to an agent's question, given once."}, s.Answer),
+		op.New(op.Spec{Name: "list_questions", Title: "List questions", Toolset: set, Route: "GET /v1/questions", Effect: op.Read, For: op.Humans, RESTOnly: true,
+			Doc: "The questions that agents ask their human, high priority first, then oldest."}, s.List),
+	}
+}
