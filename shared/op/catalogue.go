@@ -23,6 +23,9 @@ type Catalogue struct {
 	// durations, time.Now where nil.
 	Log *slog.Logger
 	Now func() time.Time
+	// Meter is told of every call, refused ones too, once and when it is over; nil
+	// for none. The caller waits for it, so it must be quick and may not block.
+	Meter func(context.Context, Usage)
 }
 
 // NewCatalogue collects operations. It panics where two share a name, a route or
@@ -81,11 +84,17 @@ type Result struct {
 	Coerced []string
 }
 
-// Call checks whether the caller may, reads the input, runs the operation and
-// writes one line to the log. Its error is a fault; a panic is an Internal one.
+// Call checks whether the caller may, reads the input, runs the operation, writes
+// one line to the log and tells the meter. Its error is a fault; a panic is an
+// Internal one.
 func (c *Catalogue) Call(ctx context.Context, o *Op, call Call) (res Result, err error) {
 	start := c.Now()
-	defer func() { c.log(ctx, o, call, start, err) }()
+	var said Usage
+	defer func() {
+		took := c.Now().Sub(start)
+		c.log(ctx, o, call, took, err)
+		c.meter(ctx, o, call, said, start, took, err)
+	}()
 	if err := o.MayCall(call.Caller); err != nil {
 		return res, err
 	}
@@ -93,7 +102,7 @@ func (c *Catalogue) Call(ctx context.Context, o *Op, call Call) (res Result, err
 	if err != nil {
 		return res, err
 	}
-	out, err := protect(func() (any, error) { return o.call(ctx, call.Caller, args) })
+	out, err := protect(func() (any, error) { return o.call(ctx, call.Caller, args, &said) })
 	if err != nil {
 		var f *fault.Error
 		if !errors.As(err, &f) {
@@ -117,14 +126,14 @@ func protect(fn func() (any, error)) (out any, err error) {
 	return fn()
 }
 
-func (c *Catalogue) log(ctx context.Context, o *Op, call Call, start time.Time, err error) {
+func (c *Catalogue) log(ctx context.Context, o *Op, call Call, took time.Duration, err error) {
 	if c.Log == nil {
 		return
 	}
 	level, attrs := slog.LevelInfo, []slog.Attr{
 		slog.String("op", o.Name), slog.String("transport", call.Transport), slog.String("requestId", call.RequestID),
 		slog.String("user", call.Caller.User), slog.String("program", call.Caller.Program),
-		slog.Duration("took", c.Now().Sub(start)),
+		slog.Duration("took", took),
 	}
 	if err != nil {
 		f := fault.From(err)

@@ -150,3 +150,23 @@ func boundBy(s *jsonschema.Schema, key, value string) error {
 	}
 	return numErr
 }
+
+// shortText is how long a name or an id may be, with what stands in front of it.
+const shortText = 110
+
+// abridge takes from a schema what a model does not need to fill it in: patterns, and
+// the bounds of names and ids, which are longer than any.
+func abridge(s *jsonschema.Schema) {
+	s.Pattern, s.MinLength = "", nil
+	if s.MaxLength != nil && *s.MaxLength <= shortText {
+		s.MaxLength = nil
+	}
+	for _, p := range s.Properties {
+		p.AdditionalProperties = nil
+		abridge(p)
+	}
+	if s.Items != nil {
+		s.Items.AdditionalProperties = nil
+		abridge(s.Items)
+	}
+}

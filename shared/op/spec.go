@@ -75,7 +75,7 @@ type Spec struct {
 // Idempotency is embedded in the input of an operation that may be repeated
 // safely: for 24 hours the same user, operation and key get the first result again.
 type Idempotency struct {
-	IdempotencyKey string `json:"idempotencyKey,omitempty" allow:"max=100" jsonschema:"repeat the call with the same key and it happens once; kept for 24 hours"`
+	IdempotencyKey string `json:"idempotencyKey,omitempty" allow:"max=100" jsonschema:"a repeat with the same key happens once, for 24 hours"`
 }
 
 // Key is the idempotency key, empty for none.
@@ -88,11 +88,14 @@ type Op struct {
 	Spec
 	// Idempotent says that the input has an idempotencyKey.
 	Idempotent bool
-	// Input and Output are the published schemas, as JSON.
-	Input, Output json.RawMessage
+	// Input and Output are the published schemas, as JSON. Brief is Input without
+	// what only a check needs, for the list that a model reads: a pattern says no
+	// more to it than the refusal does.
+	Input, Output, Brief json.RawMessage
 
 	schema *compiled
-	call   func(ctx context.Context, caller identity.Caller, args json.RawMessage) (any, error)
+	// call decodes the input, notes in said what it reports, and runs the operation.
+	call func(ctx context.Context, caller identity.Caller, args json.RawMessage, said *Usage) (any, error)
 }
 
 var (
@@ -110,12 +113,18 @@ func New[I, O any](spec Spec, fn func(context.Context, identity.Caller, I) (O, e
 	}
 	var zero I
 	_, o.Idempotent = any(zero).(idempotent)
-	o.call = func(ctx context.Context, caller identity.Caller, args json.RawMessage) (any, error) {
+	reports := reportsOf(reflect.TypeFor[I]())
+	o.call = func(ctx context.Context, caller identity.Caller, args json.RawMessage, said *Usage) (any, error) {
 		var in I
 		if err := json.Unmarshal(args, &in); err != nil {
 			return nil, fault.Wrap(fault.Invalid, err, "the input does not fit")
 		}
-		return fn(ctx, caller, in)
+		reports.read(reflect.ValueOf(&in).Elem(), said)
+		out, err := fn(ctx, caller, in)
+		if r, ok := any(out).(repetition); ok && r.Repeated() {
+			said.TokensIn, said.TokensOut, said.CostUSD = 0, 0, 0
+		}
+		return out, err
 	}
 	return o
 }
@@ -156,7 +165,12 @@ func (o *Op) build(in, out reflect.Type) error {
 	if o.Output, err = json.Marshal(output); err != nil {
 		return err
 	}
-	o.schema, err = compile(o.Name, o.Input, input)
+	if o.schema, err = compile(o.Name, o.Input, input); err != nil {
+		return err
+	}
+	brief := input.CloneSchemas()
+	abridge(brief)
+	o.Brief, err = json.Marshal(brief)
 	return err
 }
 

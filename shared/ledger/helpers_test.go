@@ -1,0 +1,243 @@
+package ledger
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"parley.internal/shared/fault"
+	"parley.internal/shared/identity"
+	"parley.internal/shared/op"
+	"parley.internal/shared/store"
+	"parley.internal/shared/store/emulator"
+	"parley.internal/shared/store/firestore"
+	"parley.internal/shared/store/sqlite"
+	"parley.internal/shared/store/storetest"
+)
+
+// book is a service on an empty store, with a clock that the test moves.
+type book struct {
+	*Service
+	storetest.Clock
+	t *testing.T
+}
+
+func newBook(t *testing.T, db *store.DB) *book {
+	b := &book{t: t}
+	b.Service = &Service{DB: db, Now: b.Clock.Now, NewID: b.Clock.NewID, Every: time.Hour}
+	return b
+}
+
+// each runs a test on both stores.
+func each(t *testing.T, test func(*testing.T, *book)) {
+	t.Helper()
+	t.Parallel()
+	storetest.Each(t, store.NewSchema(Defs()...), func(t *testing.T, db *store.DB) { test(t, newBook(t, db)) })
+}
+
+// frail is a driver that answers some transactions with a fault, and counts calls.
+type frail struct {
+	store.Driver
+	// then is asked before each transaction, by its number from 1; what it returns
+	// takes the place of the answer, and commit says whether the work is done all the same.
+	then func(n int64) (answer error, commit bool)
+
+	updates, gets, queries atomic.Int64
+	// done has one for every transaction that was committed, where it is not nil.
+	done chan struct{}
+}
+
+func (d *frail) Query(ctx context.Context, p store.Plan) ([]store.Raw, error) {
+	d.queries.Add(1)
+	return d.Driver.Query(ctx, p)
+}
+
+func (d *frail) Update(ctx context.Context, fn func(context.Context, store.Reads) ([]store.Write, error)) error {
+	n := d.updates.Add(1)
+	var answer error
+	commit := true
+	if d.then != nil {
+		answer, commit = d.then(n)
+	}
+	if !commit {
+		return answer
+	}
+	err := d.Driver.Update(ctx, func(ctx context.Context, r store.Reads) ([]store.Write, error) {
+		return fn(ctx, &countedReads{r, d})
+	})
+	if err == nil && d.done != nil {
+		d.done <- struct{}{}
+	}
+	if err == nil {
+		err = answer
+	}
+	return err
+}
+
+type countedReads struct {
+	store.Reads
+	d *frail
+}
+
+func (r *countedReads) Get(ctx context.Context, refs []store.Ref) ([]*store.Raw, error) {
+	r.d.gets.Add(1)
+	return r.Reads.Get(ctx, refs)
+}
+
+func (r *countedReads) Query(ctx context.Context, p store.Plan) ([]store.Raw, error) {
+	r.d.queries.Add(1)
+	return r.Reads.Query(ctx, p)
+}
+
+var errDown = fault.New(fault.Unavailable, "the store cannot answer now")
+
+// eachFrail runs a test on both stores, each behind a frail driver.
+func eachFrail(t *testing.T, test func(*testing.T, *book, *frail)) {
+	t.Helper()
+	t.Parallel()
+	schema := store.NewSchema(Defs()...)
+	run := func(t *testing.T, inner store.Driver, err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+		d := &frail{Driver: inner}
+		db := store.New(d, schema)
+		t.Cleanup(func() { _ = db.Close() })
+		test(t, newBook(t, db), d)
+	}
+	t.Run("sqlite", func(t *testing.T) {
+		t.Parallel()
+		d, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "parley.db"), schema)
+		run(t, d, err)
+	})
+	t.Run("firestore", func(t *testing.T) {
+		t.Parallel()
+		d, err := firestore.Open(t.Context(), firestore.Options{EmulatorHost: emulator.Shared(t), Project: emulator.Project(t)})
+		run(t, d, err)
+	})
+}
+
+func by(user, program string) identity.Caller {
+	return identity.Caller{User: user, Program: program, KeyID: "0123456789abcdef", Kind: identity.Agent}
+}
+
+var alpha = by("u", "alpha")
+
+// use is a call of a tool that succeeded, at the book's start.
+func use(c identity.Caller, tool string, change ...func(*op.Usage)) op.Usage {
+	u := op.Usage{Op: tool, Transport: "mcp", Caller: c, Took: 2 * time.Millisecond, At: storetest.Start}
+	for _, f := range change {
+		f(&u)
+	}
+	return u
+}
+
+func (b *book) flush() {
+	b.t.Helper()
+	if err := b.Flush(b.t.Context()); err != nil {
+		b.t.Fatal(err)
+	}
+}
+
+// batches are the documents of records of a user.
+func (b *book) batches(user string) []store.Doc[Batch] {
+	b.t.Helper()
+	var docs []store.Doc[Batch]
+	q := store.Query{Limit: store.MaxLimit}
+	for {
+		page, err := batches.Query(b.t.Context(), b.DB.User(user), q)
+		if err != nil {
+			b.t.Fatal(err)
+		}
+		docs = append(docs, page.Docs...)
+		if q.Cursor = page.Next; q.Cursor == "" {
+			return docs
+		}
+	}
+}
+
+func (b *book) records(user string) []Record {
+	b.t.Helper()
+	var all []Record
+	for _, d := range b.batches(user) {
+		all = append(all, d.Value.Records...)
+	}
+	return all
+}
+
+func (b *book) usage(c identity.Caller, in UsageInput) UsageOutput {
+	b.t.Helper()
+	out, err := b.Usage(b.t.Context(), c, in)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	return out
+}
+
+// groups are the groups of an answer, "key=calls" each, in order.
+func (b *book) groups(c identity.Caller, in UsageInput) string {
+	b.t.Helper()
+	var parts []string
+	for _, g := range b.usage(c, in).Groups {
+		parts = append(parts, fmt.Sprintf("%s=%d", g.Key, g.Calls))
+	}
+	return strings.Join(parts, " ")
+}
+
+// counted checks that the sessions s0 to s(n-1), one a call, are in the records
+// once each, and in the totals as often.
+func (b *book) counted(user string, n int) {
+	b.t.Helper()
+	seen := map[string]int{}
+	for _, r := range b.records(user) {
+		seen[r.SessionID]++
+	}
+	for i := range n {
+		if s := fmt.Sprintf("s%d", i); seen[s] != 1 {
+			b.t.Errorf("%s of %s is recorded %d times", s, user, seen[s])
+		}
+	}
+	if total := b.usage(by(user, ""), UsageInput{}).Total; len(seen) != n || total.Calls != int64(n) {
+		b.t.Errorf("%s made %d calls: %d are recorded, %d in the totals", user, n, len(seen), total.Calls)
+	}
+}
+
+func inSession(i int) func(*op.Usage) {
+	return func(u *op.Usage) { u.SessionID = fmt.Sprintf("s%d", i) }
+}
+
+func at(text string) func(*op.Usage) {
+	t, err := time.Parse(time.RFC3339Nano, text)
+	if err != nil {
+		panic(err)
+	}
+	return func(u *op.Usage) { u.At = t }
+}
+
+func over(transport string) func(*op.Usage) { return func(u *op.Usage) { u.Transport = transport } }
+
+// field is the path of the one problem of an Invalid fault.
+func field(err error) string {
+	var f *fault.Error
+	if !errors.As(err, &f) || f.Kind != fault.Invalid || len(f.Problems) != 1 {
+		return fmt.Sprint("no field: ", err)
+	}
+	return f.Problems[0].Path
+}
+
+// asJSON is how a caller sees an output.
+func asJSON(t *testing.T, v any) string {
+	t.Helper()
+	text, err := json.Marshal(v)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}

@@ -1,0 +1,48 @@
+package ledger
+
+import "parley.internal/shared/op"
+
+// GroupBy is what usage is summed up by.
+type GroupBy string
+
+// What usage is summed up by.
+const (
+	ByTool      GroupBy = "tool"
+	ByProgram   GroupBy = "program"
+	ByDay       GroupBy = "day"
+	ByTransport GroupBy = "transport"
+)
+
+// noProgram is the group of keys that are bound to no program. No program can
+// have that name.
+const noProgram = "(none)"
+
+// UsageInput is the input of get_usage.
+type UsageInput struct {
+	From    string  `json:"from,omitempty" allow:"max=40" jsonschema:"first day, as 2026-11-01 or a time; 30 days up to to where left out"`
+	To      string  `json:"to,omitempty" allow:"max=40" jsonschema:"last day, counted too; today where left out"`
+	GroupBy GroupBy `json:"groupBy,omitempty" allow:"enum=tool|program|day|transport,default=tool"`
+}
+
+// Group is the calls with one key.
+type Group struct {
+	Key string `json:"key"`
+	Totals
+}
+
+// UsageOutput is what get_usage answers.
+type UsageOutput struct {
+	From    string  `json:"from"`
+	To      string  `json:"to"`
+	GroupBy GroupBy `json:"groupBy"`
+	Groups  []Group `json:"groups"`
+	Total   Totals  `json:"total"`
+}
+
+// Operations lists what the ledger offers.
+func (s *Service) Operations() []op.Op {
+	return []op.Op{
+		op.New(op.Spec{Name: "get_usage", Title: "Usage and cost", Toolset: "ledger", Route: "GET /v1/usage", Effect: op.Read,
+			Doc: "See usage and spending: how many calls, errors, milliseconds, tokens and dollars, by tool, program, day (UTC) or transport. The latest calls show after a few seconds."}, s.Usage),
+	}
+}

@@ -1,0 +1,166 @@
+package ledger
+
+import (
+	"cmp"
+	"context"
+	"math"
+	"slices"
+	"strings"
+	"time"
+
+	"parley.internal/shared/fault"
+	"parley.internal/shared/identity"
+	"parley.internal/shared/store"
+)
+
+// Shards is how many documents a day's totals of a program are spread over.
+const Shards = 4
+
+// Service is the ledger of all users.
+type Service struct {
+	DB    *store.DB
+	Now   func() time.Time
+	NewID func() string
+	// Shard is which of the totals this process adds to, 0 to Shards-1. Any two
+	// processes may share one; they then wait for each other now and then.
+	Shard int
+	// Every is how often Run flushes; two seconds where zero.
+	Every time.Duration
+	// Failed is told of every flush of Run that failed; nil for none.
+	Failed func(error)
+
+	buffer buffer
+}
+
+// write creates the batch and adds it to the totals of its days. A batch that is
+// there already was counted with it.
+func (s *Service) write(ctx context.Context, user string, b *attempt) error {
+	doc, days := batchOf(b.records), tally(b.records, s.Shard)
+	err := s.DB.User(user).Update(ctx, func(ctx context.Context, tx *store.Tx) error {
+		before := make([]Daily, len(days))
+		fetches := make([]*store.Fetch, len(days))
+		for i, d := range days {
+			fetches[i] = dailies.Fetch(d.id(), &before[i])
+		}
+		if err := store.Load(ctx, tx, fetches...); err != nil {
+			return err
+		}
+		batches.Create(tx, b.id, doc)
+		for i, d := range days {
+			dailies.Put(tx, d.id(), d.plus(before[i]))
+		}
+		return nil
+	})
+	if fault.Is(err, fault.Exists) {
+		return nil
+	}
+	return err
+}
+
+const (
+	defaultDays = 30
+	maxDays     = 366
+	// maxPages bounds what one answer reads.
+	maxPages = 6
+)
+
+const oneDay = 24 * time.Hour
+
+// Usage sums up what was called in a span of days.
+func (s *Service) Usage(ctx context.Context, c identity.Caller, in UsageInput) (UsageOutput, error) {
+	from, to, err := span(in.From, in.To, s.Now())
+	if err != nil {
+		return UsageOutput{}, err
+	}
+	out := UsageOutput{From: from.Format(time.DateOnly), To: to.Format(time.DateOnly), GroupBy: cmp.Or(in.GroupBy, ByTool)}
+	groups := map[string]Totals{}
+	q := store.Query{Where: []store.Cond{store.Ge("day", out.From), store.Le("day", out.To)}, Order: []string{"day"}, Limit: store.MaxLimit}
+	for range maxPages {
+		page, err := dailies.Query(ctx, s.DB.User(c.User), q)
+		if err != nil {
+			return UsageOutput{}, err
+		}
+		for _, d := range page.Docs {
+			d.Value.groupInto(groups, out.GroupBy)
+		}
+		if page.Next == "" {
+			out.sum(groups)
+			return out, nil
+		}
+		q.Cursor = page.Next
+	}
+	return UsageOutput{}, fault.Field("from", "these days hold too much to sum up in one answer; narrow from and to")
+}
+
+// span is the first and the last day that are asked for.
+func span(from, to string, now time.Time) (first, last time.Time, err error) {
+	var wrong []fault.Problem
+	read := func(path, text string, day *time.Time) {
+		if t, err := time.Parse(time.DateOnly, text); err == nil {
+			*day = t
+		} else if t, err := time.Parse(time.RFC3339, text); err == nil {
+			*day = t.UTC().Truncate(oneDay)
+		} else {
+			wrong = append(wrong, fault.Problem{Path: path, Message: "must be a date as 2026-11-01 or a time as 2026-11-01T12:00:00Z"})
+		}
+	}
+	last = now.UTC().Truncate(oneDay)
+	if to != "" {
+		read("to", to, &last)
+	}
+	first = last.AddDate(0, 0, 1-defaultDays)
+	if from != "" {
+		read("from", from, &first)
+	}
+	switch {
+	case len(wrong) > 0:
+		return first, last, fault.Problems(wrong...)
+	case first.After(last):
+		return first, last, fault.Field("from", "must not be after to, which is %s", last.Format(time.DateOnly))
+	case last.Sub(first) >= maxDays*oneDay:
+		return first, last, fault.Field("from", "must be less than %d days before to, which is %s", maxDays, last.Format(time.DateOnly))
+	}
+	return first, last, nil
+}
+
+// groupInto adds a document's totals to the groups that they belong to.
+func (d Daily) groupInto(groups map[string]Totals, by GroupBy) {
+	for key, t := range d.Totals {
+		tool, transport, _ := strings.Cut(key, "|")
+		switch by {
+		case ByProgram:
+			key = cmp.Or(d.Program, noProgram)
+		case ByDay:
+			key = d.Day
+		case ByTransport:
+			key = transport
+		default:
+			key = tool
+		}
+		groups[key] = groups[key].plus(t)
+	}
+}
+
+func (o *UsageOutput) sum(groups map[string]Totals) {
+	o.Groups = make([]Group, 0, len(groups))
+	for key, t := range groups {
+		o.Groups = append(o.Groups, Group{key, t.rounded()})
+	}
+	slices.SortFunc(o.Groups, func(a, b Group) int {
+		if o.GroupBy == ByDay {
+			return cmp.Compare(a.Key, b.Key)
+		}
+		return cmp.Or(cmp.Compare(b.Calls, a.Calls), cmp.Compare(a.Key, b.Key))
+	})
+	for _, g := range o.Groups {
+		o.Total = o.Total.plus(g.Totals)
+	}
+	o.Total = o.Total.rounded()
+}
+
+// rounded is without the noise that adding fractions makes.
+func (t Totals) rounded() Totals {
+	t.DurationMs = math.Round(t.DurationMs*1e3) / 1e3
+	t.CostUSD = math.Round(t.CostUSD*1e9) / 1e9
+	return t
+}

@@ -1,0 +1,40 @@
+package ledger
+
+import (
+	"context"
+	"errors"
+
+	"parley.internal/shared/store"
+)
+
+// SweepLedger deletes records whose retention is over, at most limit documents of
+// them, and says how many it deleted. Without an error, fewer than limit means that
+// none is left. The totals of the days stay. It may be ended and run again at any
+// point. Firestore's TTL does the same, but a day later or so.
+func (s *Service) SweepLedger(ctx context.Context, a *store.Admin, limit int) (int, error) {
+	due, _, err := batches.QueryAll(ctx, a, store.Query{Where: []store.Cond{store.Le(store.PurgeField, s.Now())},
+		Order: []string{store.PurgeField}, Limit: limit})
+	if err != nil {
+		return 0, err
+	}
+	byUser := map[string][]string{}
+	for _, d := range due {
+		byUser[d.Ref.User] = append(byUser[d.Ref.User], d.Ref.ID)
+	}
+	deleted := 0
+	var failed []error
+	for user, ids := range byUser {
+		err := a.User(user).Update(ctx, func(_ context.Context, tx *store.Tx) error {
+			for _, id := range ids {
+				batches.Delete(tx, id) // a batch never changes, so what was listed is still due
+			}
+			return nil
+		})
+		if err != nil {
+			failed = append(failed, err)
+			continue
+		}
+		deleted += len(ids)
+	}
+	return deleted, errors.Join(failed...)
+}
