@@ -1,0 +1,182 @@
+package pulse
+
+import (
+	"context"
+	"sync"
+	"testing"
+	"time"
+
+	"parley.internal/shared/fault"
+	"parley.internal/shared/op"
+	"parley.internal/shared/store/storetest"
+	"parley.internal/shared/task"
+)
+
+func TestANewSessionIsWhatItsCreatorSays(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		out := w.create(alpha, CreateInput{Name: "builder", SessionID: "s", Status: ptr("compiling"), State: Pinned, Progress: ptr(40), ProjectName: ptr("parley")})
+		want := View{SessionID: "s", Name: "builder", ProgramID: "alpha", Verified: true, Status: "compiling", State: Pinned, Lifecycle: task.Blocked,
+			Progress: 40, ProjectName: "parley", CreatedAt: storetest.Start, UpdatedAt: storetest.Start, LastHeartbeat: storetest.Start, Live: true}
+		if !out.Created || out.View != want {
+			t.Errorf("answered %+v", out)
+		}
+		if v := w.get("s"); v != want {
+			t.Errorf("listed %+v", v)
+		}
+		if beat, found := fetch(w, heartbeats, "s"); !found || !beat.At.Equal(storetest.Start) || beat.ProgramID != "alpha" {
+			t.Errorf("its heartbeat is %+v, %v", beat, found)
+		}
+	})
+}
+
+func TestASessionHasDefaultsForWhatIsLeftOut(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		first, second := w.create(loose, CreateInput{}), w.create(loose, CreateInput{ProgramID: "gamma"})
+		if first.SessionID == "" || first.SessionID == second.SessionID || !first.Created || !second.Created {
+			t.Errorf("ids %q and %q", first.SessionID, second.SessionID)
+		}
+		if first.State != Working || first.Lifecycle != task.Active || first.Progress != 0 || first.ProgramID != "" || first.Verified {
+			t.Errorf("the defaults are %+v", first)
+		}
+		if second.ProgramID != "gamma" || second.Verified {
+			t.Errorf("an unbound key's word for its program: %+v", second)
+		}
+	})
+}
+
+func TestCreatingAgainUpdatesAndKeepsTheRest(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		w.create(alpha, CreateInput{SessionID: "s", Name: "one", Status: ptr("busy"), State: Blocked, Progress: ptr(40), ProjectName: ptr("p")})
+		w.clock.Pass(time.Minute)
+		out := w.create(alpha, CreateInput{SessionID: "s", Name: "two", Progress: ptr(0)})
+		want := View{SessionID: "s", Name: "two", ProgramID: "alpha", Verified: true, Status: "busy", State: Working, Lifecycle: task.Active, ProjectName: "p",
+			CreatedAt: storetest.Start, UpdatedAt: w.Now(), LastHeartbeat: w.Now(), Live: true}
+		if out.Created || out.View != want {
+			t.Errorf("answered %+v", out)
+		}
+		if v := w.get("s"); v != want {
+			t.Errorf("listed %+v", v)
+		}
+	})
+}
+
+func TestASessionThatEndedIsRevived(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		w.create(alpha, CreateInput{SessionID: "complete", State: Complete})
+		w.create(alpha, CreateInput{SessionID: "silent", Progress: ptr(70)})
+		w.clock.Pass(time.Hour)
+		w.update(alpha, UpdateInput{SessionID: "complete"})
+		w.clock.Pass(5 * time.Minute)
+		if n := w.sweep(10); n != 1 {
+			t.Fatalf("swept %d", n)
+		}
+		for id, progress := range map[string]int{"complete": 0, "silent": 70} {
+			if v := w.get(id); v.Live || v.EndedAt.IsZero() {
+				t.Fatalf("%s is %+v", id, v)
+			}
+			w.clock.Pass(time.Minute)
+			out := w.create(alpha, CreateInput{SessionID: id})
+			if out.Created || out.Lifecycle != task.Active || out.State != Working || !out.Live || out.Archived || !out.EndedAt.IsZero() ||
+				!out.CreatedAt.Equal(storetest.Start) || !out.LastHeartbeat.Equal(w.Now()) || out.Progress != progress {
+				t.Errorf("%s revived: %+v", id, out)
+			}
+			if v, _ := fetch(w, sessions, id); !v.PurgeAt.IsZero() || !v.LastHeartbeat.IsZero() {
+				t.Errorf("%s is kept as %+v", id, v)
+			}
+			if beat, found := fetch(w, heartbeats, id); !found || !beat.At.Equal(w.Now()) {
+				t.Errorf("%s beats %+v, %v", id, beat, found)
+			}
+			w.update(alpha, UpdateInput{SessionID: id, Progress: ptr(1)})
+		}
+	})
+}
+
+func TestAKeySpeaksForItsOwnProgramAlone(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		_, err := w.Create(t.Context(), alpha, CreateInput{Name: "n", ProgramID: "beta"})
+		refused(t, "as another", err, fault.Forbidden, "alpha", "beta")
+		if out := w.create(alpha, CreateInput{SessionID: "named", ProgramID: "alpha"}); out.ProgramID != "alpha" || !out.Verified {
+			t.Errorf("as itself: %+v", out)
+		}
+		_, err = w.Create(t.Context(), beta, CreateInput{Name: "mine now", SessionID: "named"})
+		refused(t, "another's session", err, fault.Forbidden, "alpha", "beta")
+		w.create(loose, CreateInput{SessionID: "said", ProgramID: "alpha"})
+		_, err = w.Create(t.Context(), beta, CreateInput{Name: "mine now", SessionID: "said"})
+		refused(t, "a session said to be another's", err, fault.Forbidden)
+		if v := w.get("named"); v.Name != "a session" || v.ProgramID != "alpha" {
+			t.Errorf("the session is %+v", v)
+		}
+	})
+}
+
+func TestAnUnboundKeyReachesEverySession(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		w.create(alpha, CreateInput{SessionID: "s"})
+		if out := w.create(loose, CreateInput{SessionID: "s", Name: "renamed"}); out.ProgramID != "alpha" || !out.Verified || out.Name != "renamed" {
+			t.Errorf("renamed: %+v", out)
+		}
+		if out := w.create(loose, CreateInput{SessionID: "s", ProgramID: "beta"}); out.ProgramID != "beta" || out.Verified {
+			t.Errorf("given away: %+v", out)
+		}
+		w.create(loose, CreateInput{SessionID: "nobodys"})
+		if out := w.create(beta, CreateInput{SessionID: "nobodys"}); out.ProgramID != "beta" || !out.Verified || out.Created {
+			t.Errorf("taken up: %+v", out)
+		}
+	})
+}
+
+func TestARepeatedCreationIsOne(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		in := CreateInput{Name: "n", Idempotency: op.Idempotency{IdempotencyKey: "k"}}
+		first := w.create(alpha, in)
+		w.clock.Pass(time.Minute)
+		if again := w.create(alpha, in); again != first {
+			t.Errorf("first %+v, then %+v", first, again)
+		}
+		if got := ids(w.list(alpha, ListInput{})); got != first.SessionID {
+			t.Errorf("there are %q", got)
+		}
+		in.Name = "another"
+		_, err := w.Create(t.Context(), alpha, in)
+		refused(t, "another input", err, fault.Precondition)
+	})
+}
+
+func TestOfManyCreationsAtOnceOneMakesTheSession(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		const n = 5
+		var wg sync.WaitGroup
+		made := make([]bool, n)
+		for i := range n {
+			wg.Go(func() {
+				out, err := w.Create(context.Background(), alpha, CreateInput{Name: "n", SessionID: "s"})
+				if err != nil {
+					t.Error(err)
+				}
+				made[i] = out.Created
+			})
+		}
+		wg.Wait()
+		count := 0
+		for _, m := range made {
+			if m {
+				count++
+			}
+		}
+		if count != 1 || ids(w.list(alpha, ListInput{})) != "s" {
+			t.Errorf("made %d times", count)
+		}
+	})
+}
+
+func TestTheSameIdOfAnotherUserIsAnotherSession(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		w.create(beta, CreateInput{SessionID: "s", Name: "ours"})
+		if out := w.create(stranger, CreateInput{SessionID: "s", Name: "theirs"}); !out.Created || out.ProgramID != "alpha" {
+			t.Errorf("answered %+v", out)
+		}
+		if v := w.get("s"); v.Name != "ours" {
+			t.Errorf("ours is %+v", v)
+		}
+	})
+}

@@ -1,0 +1,264 @@
+package pulse
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"parley.internal/shared/fault"
+	"parley.internal/shared/identity"
+	"parley.internal/shared/once"
+	"parley.internal/shared/store"
+	"parley.internal/shared/store/storetest"
+	"parley.internal/shared/task"
+)
+
+func schema() *store.Schema {
+	return store.NewSchema(append(Defs(), task.Tasks.Def(), task.Leases.Def(), once.Def())...)
+}
+
+// world is a service on an empty store, with a clock that the test moves.
+type world struct {
+	*Service
+	t     *testing.T
+	clock *storetest.Clock
+	queue *queue
+	mail  *mail
+}
+
+func newWorld(t *testing.T, db *store.DB) *world {
+	w := &world{t: t, clock: &storetest.Clock{}, queue: &queue{db: db}, mail: &mail{got: map[string]string{}}}
+	w.Service = &Service{DB: db, Now: w.clock.Now, NewID: w.clock.NewID, Claims: w.queue, Mail: w.mail}
+	return w
+}
+
+// each runs a test on both stores.
+func each(t *testing.T, test func(*testing.T, *world)) {
+	t.Helper()
+	t.Parallel()
+	storetest.Each(t, schema(), func(t *testing.T, db *store.DB) { test(t, newWorld(t, db)) })
+}
+
+// queue releases claims as dispatch does: each in its own transaction, and only
+// what is still held.
+type queue struct {
+	db *store.DB
+	// fails is asked before each release, and at the end.
+	fails func() error
+}
+
+func (q *queue) fail() error {
+	if q.fails == nil {
+		return nil
+	}
+	return q.fails()
+}
+
+func (q *queue) ReleaseSession(ctx context.Context, user, sessionID, reason string) ([]Released, error) {
+	u := q.db.User(user)
+	page, err := task.Leases.Query(ctx, u, store.Query{Where: []store.Cond{store.Eq("sessionId", sessionID)}, Limit: 500})
+	if err != nil {
+		return nil, err
+	}
+	var out []Released
+	for _, d := range page.Docs {
+		if err := q.fail(); err != nil {
+			return nil, err
+		}
+		var v task.Task
+		err := u.Update(ctx, func(ctx context.Context, tx *store.Tx) (err error) {
+			if v, err = task.Tasks.Get(ctx, tx, d.ID); err != nil {
+				return err
+			}
+			v.Status, v.SessionID, v.ClaimedBy, v.Reason = task.Created, "", "", reason
+			task.Tasks.Put(tx, d.ID, v)
+			task.Leases.Delete(tx, d.ID)
+			return nil
+		})
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, Released{TaskID: d.ID, Title: v.Title, Source: v.Source})
+	}
+	return out, q.fail()
+}
+
+// mail keeps what programs are told; the same id again is no second message.
+type mail struct {
+	mu  sync.Mutex
+	got map[string]string // by user, program and id
+	// fails is asked before a message is kept, and after.
+	fails func() error
+}
+
+func (m *mail) Tell(_ context.Context, user, id, program, text string) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.fails != nil {
+		if err := m.fails(); err != nil {
+			return err
+		}
+	}
+	m.got[user+" "+program+" "+id] = text
+	if m.fails != nil {
+		return m.fails()
+	}
+	return nil
+}
+
+// told is who was told, one word a message, by name.
+func (m *mail) told() string {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	var out []string
+	for k := range maps.Keys(m.got) {
+		out = append(out, strings.Fields(k)[1])
+	}
+	slices.Sort(out)
+	return strings.Join(out, " ")
+}
+
+func bound(program string) identity.Caller {
+	return identity.Caller{User: "u", Program: program, KeyID: "key-of-" + program, Kind: identity.Agent}
+}
+
+var (
+	alpha, beta = bound("alpha"), bound("beta")
+	loose       = identity.Caller{User: "u", KeyID: "0123456789abcdef", Kind: identity.Agent}
+	stranger    = identity.Caller{User: "v", Program: "alpha", KeyID: "key-of-v", Kind: identity.Agent}
+)
+
+func ptr[T any](v T) *T { return &v }
+
+func (w *world) create(c identity.Caller, in CreateInput) CreateOutput {
+	w.t.Helper()
+	if in.Name == "" {
+		in.Name = "a session"
+	}
+	out, err := w.Create(w.t.Context(), c, in)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return out
+}
+
+func (w *world) update(c identity.Caller, in UpdateInput) View {
+	w.t.Helper()
+	out, err := w.Update(w.t.Context(), c, in)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return out
+}
+
+func (w *world) list(c identity.Caller, in ListInput) ListOutput {
+	w.t.Helper()
+	out, err := w.List(w.t.Context(), c, in)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	if out.Sessions == nil {
+		w.t.Error("no sessions are null, not an empty list")
+	}
+	return out
+}
+
+// ids is the sessions that a listing shows, in its order.
+func ids(out ListOutput) string {
+	var names []string
+	for _, v := range out.Sessions {
+		names = append(names, v.SessionID)
+	}
+	return strings.Join(names, " ")
+}
+
+// get is a session as a listing shows it.
+func (w *world) get(id string) View {
+	w.t.Helper()
+	for _, v := range w.list(loose, ListInput{Limit: 50, IncludeArchived: true}).Sessions {
+		if v.SessionID == id {
+			return v
+		}
+	}
+	w.t.Fatalf("no session %q", id)
+	return View{}
+}
+
+func fetch[T any](w *world, coll store.Collection[T], id string) (v T, found bool) {
+	w.t.Helper()
+	v, err := coll.Get(w.t.Context(), w.DB.User("u"), id)
+	if err != nil && !fault.Is(err, fault.NotFound) {
+		w.t.Fatal(err)
+	}
+	return v, err == nil
+}
+
+func (w *world) write(fn func(tx *store.Tx)) {
+	w.t.Helper()
+	err := w.DB.User("u").Update(w.t.Context(), func(_ context.Context, tx *store.Tx) error {
+		fn(tx)
+		return nil
+	})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+// holds gives the session a claim of a task that the source asked for.
+func (w *world) holds(session, taskID, source string) {
+	w.t.Helper()
+	v := task.Task{Type: task.Work, Title: "title of " + taskID, Status: task.Active, Source: source, Target: "any", SessionID: session, ClaimedBy: "alpha", ClaimToken: 1, CreatedAt: w.Now()}
+	v.Route()
+	w.write(func(tx *store.Tx) {
+		task.Tasks.Put(tx, taskID, v)
+		task.Leases.Put(tx, taskID, task.Lease{ClaimToken: 1, ClaimedBy: "alpha", SessionID: session, LeaseUntil: w.Now().Add(24 * time.Hour)})
+	})
+}
+
+// free says whether a task is back in the queue.
+func (w *world) free(taskID string) bool {
+	w.t.Helper()
+	v, _ := fetch(w, task.Tasks, taskID)
+	_, leased := fetch(w, task.Leases, taskID)
+	return v.Status == task.Created && !leased
+}
+
+func (w *world) sweep(limit int) int {
+	w.t.Helper()
+	n, err := w.SweepSessions(w.t.Context(), store.NewAdmin(w.DB), limit)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return n
+}
+
+// records is the archive records of a session, by life.
+func (w *world) records(id string) (out []Record) {
+	w.t.Helper()
+	for life := 1; ; life++ {
+		r, found := fetch(w, archive, fmt.Sprintf("%s.%d", id, life))
+		if !found {
+			return out
+		}
+		out = append(out, r)
+	}
+}
+
+// refused checks the kind of a fault and what its message says.
+func refused(t *testing.T, name string, err error, kind fault.Kind, says ...string) {
+	t.Helper()
+	if !fault.Is(err, kind) {
+		t.Errorf("%s: %v, want %v", name, err, kind)
+		return
+	}
+	for _, s := range says {
+		if !strings.Contains(err.Error(), s) {
+			t.Errorf("%s: %q does not say %q", name, err, s)
+		}
+	}
+}

@@ -1,0 +1,94 @@
+package pulse
+
+import (
+	"time"
+
+	"parley.internal/shared/op"
+	"parley.internal/shared/task"
+)
+
+// CreateInput is the input of create_session.
+type CreateInput struct {
+	op.Idempotency
+	Name        string  `json:"name" allow:"nonempty,max=200"`
+	SessionID   string  `json:"sessionId,omitempty" allow:"max=100,pattern=id" jsonschema:"given by the server when left out; one that is there is updated or revived"`
+	ProgramID   string  `json:"programId,omitempty" allow:"max=50,pattern=name" jsonschema:"a key bound to a program has that one"`
+	Status      *string `json:"status,omitempty" allow:"max=200" jsonschema:"what you are doing, in your words"`
+	State       State   `json:"state,omitempty" allow:"enum=working|blocked|complete|pinned,default=working"`
+	Progress    *int    `json:"progress,omitempty" allow:"min=0,max=100"`
+	ProjectName *string `json:"projectName,omitempty" allow:"max=100"`
+}
+
+// CreateOutput is what create_session answers.
+type CreateOutput struct {
+	View
+	Created bool `json:"created" jsonschema:"false where the session was there already"`
+}
+
+// UpdateInput is the input of update_session. What it does not name stays.
+type UpdateInput struct {
+	SessionID     string  `json:"sessionId,omitempty" allow:"max=100,pattern=id" jsonschema:"left out: your program's newest live session"`
+	Status        *string `json:"status,omitempty" allow:"max=200" jsonschema:"what you are doing; empty clears it"`
+	State         State   `json:"state,omitempty" allow:"enum=working|blocked|complete|pinned"`
+	Progress      *int    `json:"progress,omitempty" allow:"min=0,max=100"`
+	ProjectName   *string `json:"projectName,omitempty" allow:"max=100"`
+	LastHeartbeat bool    `json:"lastHeartbeat,omitempty" jsonschema:"true alone just says that you are there"`
+}
+
+// ListInput is the input of list_sessions.
+type ListInput struct {
+	State           State  `json:"state,omitempty" allow:"enum=working|blocked|complete|pinned|all,default=all"`
+	ProgramID       string `json:"programId,omitempty" allow:"max=100"`
+	Limit           int    `json:"limit,omitempty" allow:"min=1,max=50,default=10"`
+	Cursor          string `json:"cursor,omitempty" allow:"max=2000" jsonschema:"nextCursor of the page before"`
+	IncludeArchived bool   `json:"includeArchived,omitempty" allow:"default=false" jsonschema:"those too that went silent and were ended"`
+}
+
+// ListOutput is what list_sessions answers.
+type ListOutput struct {
+	Sessions   []View `json:"sessions"`
+	NextCursor string `json:"nextCursor,omitempty"`
+}
+
+// View is a session as callers see it.
+type View struct {
+	SessionID     string      `json:"sessionId"`
+	Name          string      `json:"name"`
+	ProgramID     string      `json:"programId,omitempty"`
+	Verified      bool        `json:"verified" jsonschema:"whether the program is that of the key that created it"`
+	Status        string      `json:"status,omitempty"`
+	State         State       `json:"state"`
+	Lifecycle     task.Status `json:"lifecycle"`
+	Progress      int         `json:"progress"`
+	ProjectName   string      `json:"projectName,omitempty"`
+	CreatedAt     time.Time   `json:"createdAt"`
+	UpdatedAt     time.Time   `json:"updatedAt"`
+	LastHeartbeat time.Time   `json:"lastHeartbeat,omitzero"`
+	Live          bool        `json:"live" jsonschema:"whether it has not ended and was heard of lately"`
+	EndedAt       time.Time   `json:"endedAt,omitzero"`
+	Archived      bool        `json:"archived,omitempty"`
+}
+
+func (s *Service) view(id string, v Session, beat Heartbeat, now time.Time) View {
+	last := beat.At
+	if v.Archived {
+		last = v.LastHeartbeat
+	}
+	return View{SessionID: id, Name: v.Name, ProgramID: v.ProgramID, Verified: v.Verified, Status: v.Status, State: v.State,
+		Lifecycle: v.Lifecycle, Progress: v.Progress, ProjectName: v.ProjectName, CreatedAt: v.CreatedAt, UpdatedAt: v.UpdatedAt,
+		LastHeartbeat: last, Live: v.Live() && now.Sub(last) < s.staleAfter(), EndedAt: v.EndedAt, Archived: v.Archived}
+}
+
+// Operations lists what presence offers.
+func (s *Service) Operations() []op.Op {
+	const set = "pulse"
+	return []op.Op{
+		op.New(op.Spec{Name: "create_session", Title: "Begin a session", Toolset: set, Route: "POST /v1/sessions", Effect: op.Write, Creates: true,
+			Doc: "Announce your presence when you start: register a session, so that others see you and what you are working on. With a sessionId that is there it is updated, resumed or revived."}, s.Create),
+		op.New(op.Spec{Name: "update_session", Title: "Update a session", Toolset: set, Route: "PATCH /v1/sessions/{sessionId}", Effect: op.Write,
+			Compat: []op.Compat{{Route: "PATCH /v1/sessions"}},
+			Doc:    "Report your progress, status or state, or send a heartbeat (lastHeartbeat true). Call it at least once an hour: a silent session is ended and its claimed tasks go back to the queue."}, s.Update),
+		op.New(op.Spec{Name: "list_sessions", Title: "List sessions", Toolset: set, Route: "GET /v1/sessions", Effect: op.Read,
+			Doc: "See which agents are online, what each is doing, its progress and when it was last heard of. Newest first."}, s.List),
+	}
+}

@@ -1,0 +1,242 @@
+package pulse
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"time"
+
+	"parley.internal/shared/fault"
+	"parley.internal/shared/identity"
+	"parley.internal/shared/once"
+	"parley.internal/shared/store"
+	"parley.internal/shared/task"
+)
+
+// Service is the sessions of all users.
+type Service struct {
+	DB    *store.DB
+	Now   func() time.Time
+	NewID func() string
+	// StaleAfter is how long a session may be silent before a sweep ends it; zero
+	// is 65 minutes.
+	StaleAfter time.Duration
+	// Claims and Mail are what a sweep needs of others. Nothing else uses them.
+	Claims Claims
+	Mail   Mail
+}
+
+const defaultStaleAfter = 65 * time.Minute
+
+func (s *Service) staleAfter() time.Duration {
+	if s.StaleAfter == 0 {
+		return defaultStaleAfter
+	}
+	return s.StaleAfter
+}
+
+// set changes what a call names, and leaves the rest.
+func set[T any](to, named *T) {
+	if named != nil {
+		*to = *named
+	}
+}
+
+// Create makes a session, or takes up one that is there, also one that ended.
+func (s *Service) Create(ctx context.Context, c identity.Caller, in CreateInput) (CreateOutput, error) {
+	program, verified, err := c.SpeaksAs(in.ProgramID)
+	if err != nil {
+		return CreateOutput{}, err
+	}
+	now, id, key := s.Now(), in.SessionID, in.IdempotencyKey
+	if id == "" {
+		id = s.NewID()
+	}
+	in.IdempotencyKey = ""
+	return once.Do(ctx, s.DB.User(c.User), "create_session", key, now, in, func(ctx context.Context, tx *store.Tx) (CreateOutput, error) {
+		v := Session{Lifecycle: task.Created, CreatedAt: now, Life: 1}
+		found := false
+		if in.SessionID != "" { // one that was made here is new
+			f := sessions.Fetch(id, &v)
+			if err := store.Load(ctx, tx, f); err != nil {
+				return CreateOutput{}, err
+			}
+			found = f.Found
+		}
+		if err := v.mine(c, id); err != nil {
+			return CreateOutput{}, err
+		}
+		v.Name, v.UpdatedAt = in.Name, now
+		if program != "" {
+			v.ProgramID, v.Verified = program, verified
+		}
+		set(&v.Status, in.Status)
+		set(&v.Progress, in.Progress)
+		set(&v.ProjectName, in.ProjectName)
+		state := in.State
+		if state == "" {
+			state = Working
+		}
+		if err := v.enter(state, now); err != nil {
+			return CreateOutput{}, err
+		}
+		beat := Heartbeat{At: now, ProgramID: v.ProgramID}
+		sessions.Put(tx, id, v)
+		heartbeats.Put(tx, id, beat)
+		return CreateOutput{View: s.view(id, v, beat, now), Created: !found}, nil
+	})
+}
+
+// Update changes what is named of a session, and counts as a heartbeat. Where
+// nothing changes, the session's document is left alone.
+func (s *Service) Update(ctx context.Context, c identity.Caller, in UpdateInput) (View, error) {
+	var out View
+	now := s.Now()
+	err := s.DB.User(c.User).Update(ctx, func(ctx context.Context, tx *store.Tx) error {
+		id, v, err := s.find(ctx, tx, c, in.SessionID)
+		if err != nil {
+			return err
+		}
+		old := v
+		set(&v.Status, in.Status)
+		set(&v.Progress, in.Progress)
+		set(&v.ProjectName, in.ProjectName)
+		if in.State != "" {
+			v.State = in.State
+			if err := v.step(in.State.Lifecycle(), now); err != nil {
+				return err
+			}
+		}
+		if v != old {
+			v.UpdatedAt = now
+			sessions.Put(tx, id, v)
+		}
+		beat := Heartbeat{At: now, ProgramID: v.ProgramID}
+		heartbeats.Put(tx, id, beat)
+		out = s.view(id, v, beat, now)
+		return nil
+	})
+	return out, err
+}
+
+// find reads the session that a caller may update: the named one, or the newest
+// that its program has live.
+func (s *Service) find(ctx context.Context, tx *store.Tx, c identity.Caller, id string) (string, Session, error) {
+	if id == "" {
+		return newest(ctx, tx, c)
+	}
+	v, err := sessions.Get(ctx, tx, id)
+	if fault.Is(err, fault.NotFound) {
+		return id, v, fault.New(fault.NotFound, "no session with id %q; create_session with the same id starts or revives it", id)
+	}
+	if err == nil {
+		err = v.mine(c, id)
+	}
+	if err == nil && v.Archived {
+		err = fault.New(fault.Precondition, "session %q has ended: create_session with the same id revives it", id)
+	}
+	return id, v, err
+}
+
+func newest(ctx context.Context, tx *store.Tx, c identity.Caller) (string, Session, error) {
+	if !c.Bound() {
+		return "", Session{}, fault.New(fault.NotFound, "which session? This key is bound to no program: give the sessionId that create_session returned")
+	}
+	q := live(1)
+	q.Where = append(q.Where, store.Eq("programId", c.Program))
+	page, err := sessions.Query(ctx, tx, q)
+	if err != nil {
+		return "", Session{}, err
+	}
+	if len(page.Docs) == 0 {
+		return "", Session{}, fault.New(fault.NotFound, "%q has no live session: begin one with create_session", c.Program)
+	}
+	return page.Docs[0].ID, page.Docs[0].Value, nil
+}
+
+// live finds sessions that have not ended, newest first.
+func live(limit int) store.Query {
+	return store.Query{Where: []store.Cond{store.In("lifecycle", task.Active, task.Blocked)}, Order: []string{"createdAt desc"}, Limit: limit}
+}
+
+// List reads a page of sessions, newest first, with their heartbeats.
+func (s *Service) List(ctx context.Context, c identity.Caller, in ListInput) (ListOutput, error) {
+	out := ListOutput{Sessions: []View{}}
+	lifecycles := []task.Status{task.Active, task.Blocked, task.Done, task.Failed}
+	if in.IncludeArchived {
+		lifecycles = append(lifecycles, task.Derezzed)
+	}
+	q := store.Query{Where: []store.Cond{store.In("lifecycle", lifecycles...)}, Order: []string{"createdAt desc"}, Limit: in.Limit, Cursor: in.Cursor}
+	if q.Limit == 0 {
+		q.Limit = 10
+	}
+	if in.State != "" && in.State != "all" {
+		q.Where = append(q.Where, store.Eq("state", in.State))
+	}
+	if in.ProgramID != "" {
+		q.Where = append(q.Where, store.Eq("programId", in.ProgramID))
+	}
+	var err error
+	out.Sessions, out.NextCursor, err = s.page(ctx, c, q)
+	return out, err
+}
+
+// Live lists the sessions that have not ended and were heard of lately, newest first.
+func (s *Service) Live(ctx context.Context, c identity.Caller, limit int) ([]View, error) {
+	views, _, err := s.page(ctx, c, live(limit))
+	return slices.DeleteFunc(views, func(v View) bool { return !v.Live }), err
+}
+
+// page reads sessions with their heartbeats.
+func (s *Service) page(ctx context.Context, c identity.Caller, q store.Query) ([]View, string, error) {
+	now, t, out := s.Now(), s.DB.User(c.User), []View{}
+	page, err := sessions.Query(ctx, t, q)
+	if err != nil || len(page.Docs) == 0 {
+		return out, "", err
+	}
+	beats, fetches := make([]Heartbeat, len(page.Docs)), make([]*store.Fetch, len(page.Docs))
+	for i, d := range page.Docs {
+		fetches[i] = heartbeats.Fetch(d.ID, &beats[i])
+	}
+	if err := store.Load(ctx, t, fetches...); err != nil {
+		return nil, "", err
+	}
+	for i, d := range page.Docs {
+		out = append(out, s.view(d.ID, d.Value, beats[i], now))
+	}
+	return out, page.Next, nil
+}
+
+// Programs reads no more sessions than this, which nobody has at once.
+const (
+	programsPage  = 500
+	programsPages = 4
+)
+
+// Programs lists the programs that have a live session, by name.
+func (s *Service) Programs(ctx context.Context, user string) ([]string, error) {
+	names := map[string]bool{}
+	q := live(programsPage)
+	for range programsPages {
+		page, err := sessions.Query(ctx, s.DB.User(user), q)
+		if err != nil {
+			return nil, err
+		}
+		for _, d := range page.Docs {
+			if d.Value.ProgramID != "" {
+				names[d.Value.ProgramID] = true
+			}
+		}
+		if q.Cursor = page.Next; q.Cursor == "" {
+			break
+		}
+	}
+	programs := slices.AppendSeq([]string{}, maps.Keys(names))
+	slices.Sort(programs)
+	return programs, nil
+}
+
+// Wait follows a user's sessions as a collection's Wait does; heartbeats are no changes.
+func (s *Service) Wait(ctx context.Context, user string, d time.Duration, check func(context.Context) (bool, error)) error {
+	return sessions.Wait(ctx, s.DB.User(user), nil, d, check)
+}

@@ -1,0 +1,171 @@
+package pulse
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"parley.internal/shared/fault"
+	"parley.internal/shared/store"
+	"parley.internal/shared/task"
+)
+
+// Released is a claimed task that went back to the queue.
+type Released struct{ TaskID, Title, Source string }
+
+// Claims takes claims from a session that has ended.
+type Claims interface {
+	// ReleaseSession releases every claim that the session holds and says which they
+	// were. What is released already is not released again.
+	ReleaseSession(ctx context.Context, user, sessionID, reason string) ([]Released, error)
+}
+
+// Mail tells programs.
+type Mail interface {
+	// Tell puts a text into a program's inbox. The same id again makes no second message.
+	Tell(ctx context.Context, user, id, program, text string) error
+}
+
+// SweepSessions ends sessions that went silent, at most limit of them, and says how
+// many it settled. Fewer than limit means that none is left. It may be ended and run
+// again at any point. One that cannot be settled does not keep the others from it.
+func (s *Service) SweepSessions(ctx context.Context, a *store.Admin, limit int) (int, error) {
+	now := s.Now()
+	silent := now.Add(-s.staleAfter())
+	due, _, err := heartbeats.QueryAll(ctx, a, store.Query{Where: []store.Cond{store.Le("at", silent)}, Order: []string{"at"}, Limit: limit})
+	if err != nil {
+		return 0, err
+	}
+	var failed []error
+	for _, d := range due {
+		if err := s.settle(ctx, a.User(d.Ref.User), d.Ref, silent, now); err != nil {
+			failed = append(failed, err)
+		}
+	}
+	return len(due) - len(failed), errors.Join(failed...)
+}
+
+// settle ends one session. Its heartbeat goes last: until then another run finds it
+// and does again what follows, each step of which may be repeated. A revival puts a
+// new heartbeat in its place, and keeps the claims that it still has.
+func (s *Service) settle(ctx context.Context, t *store.Tenant, at store.Ref, silent, now time.Time) error {
+	v, err := end(ctx, t, at.ID, silent, now)
+	if err != nil || v == nil {
+		return err
+	}
+	if err := s.handBack(ctx, t, at, v); err != nil {
+		return err
+	}
+	return t.Update(ctx, func(ctx context.Context, tx *store.Tx) error {
+		beat, err := heartbeats.Get(ctx, tx, at.ID)
+		if fault.Is(err, fault.NotFound) {
+			return nil
+		}
+		if err == nil && !beat.At.After(silent) {
+			heartbeats.Delete(tx, at.ID)
+		}
+		return err
+	})
+}
+
+// end archives the session where it is still silent, and returns it as it ended, nil
+// where there is nothing to do. One that an earlier run ended is returned as it is.
+func end(ctx context.Context, t *store.Tenant, id string, silent, now time.Time) (*Session, error) {
+	var ended *Session
+	err := t.Update(ctx, func(ctx context.Context, tx *store.Tx) error {
+		ended = nil
+		var v Session
+		var beat Heartbeat
+		session, heart := sessions.Fetch(id, &v), heartbeats.Fetch(id, &beat)
+		if err := store.Load(ctx, tx, session, heart); err != nil {
+			return err
+		}
+		if !heart.Found || beat.At.After(silent) {
+			return nil
+		}
+		if !session.Found {
+			heartbeats.Delete(tx, id)
+			return nil
+		}
+		ended = &v
+		if v.Archived {
+			return nil
+		}
+		if err := v.step(task.Derezzed, now); err != nil {
+			return err
+		}
+		v.UpdatedAt, v.LastHeartbeat = now, beat.At
+		sessions.Put(tx, id, v)
+		archive.Put(tx, recordID(id, v.Life), Record{Session: v, SessionID: id})
+		return nil
+	})
+	return ended, err
+}
+
+// heldPage is how many claims of a session are read at once.
+const heldPage = 100
+
+// handBack tells the programs that wait for the session's work and releases its
+// claims, in this order: once a claim is released, nobody could tell any more whose
+// it was.
+func (s *Service) handBack(ctx context.Context, t *store.Tenant, at store.Ref, v *Session) error {
+	told := map[string]bool{}
+	tell := func(r Released) error {
+		if r.Source == "" || told[r.TaskID] {
+			return nil
+		}
+		told[r.TaskID] = true
+		return s.Mail.Tell(ctx, at.User, noticeID(at.ID, v.Life, r.TaskID), r.Source, notice(at.ID, v, r))
+	}
+	q := store.Query{Where: []store.Cond{store.Eq("sessionId", at.ID)}, Limit: heldPage}
+	for {
+		held, next, err := held(ctx, t, q)
+		if err != nil {
+			return err
+		}
+		for _, r := range held {
+			if err := tell(r); err != nil {
+				return err
+			}
+		}
+		if q.Cursor = next; next == "" {
+			break
+		}
+	}
+	released, err := s.Claims.ReleaseSession(ctx, at.User, at.ID, fmt.Sprintf("session %s was last heard of at %s", at.ID, v.LastHeartbeat.Format(time.RFC3339)))
+	if err != nil {
+		return err
+	}
+	for _, r := range released { // what it claimed since they were listed
+		if err := tell(r); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// held reads a page of what a session holds.
+func held(ctx context.Context, t *store.Tenant, q store.Query) (out []Released, next string, err error) {
+	page, err := task.Leases.Query(ctx, t, q)
+	if err != nil || len(page.Docs) == 0 {
+		return nil, "", err
+	}
+	tasks, fetches := make([]task.Task, len(page.Docs)), make([]*store.Fetch, len(page.Docs))
+	for i, d := range page.Docs {
+		fetches[i] = task.Tasks.Fetch(d.ID, &tasks[i])
+	}
+	if err := store.Load(ctx, t, fetches...); err != nil {
+		return nil, "", err
+	}
+	for i, d := range page.Docs {
+		out = append(out, Released{TaskID: d.ID, Title: tasks[i].Title, Source: tasks[i].Source})
+	}
+	return out, page.Next, nil
+}
+
+// notice is true whether or not the session is revived before its claims are released.
+func notice(id string, v *Session, r Released) string {
+	return fmt.Sprintf("The session %q (%s), which holds your task %q (%s), was last heard of at %s and has been ended. Unless it comes back at once, the task is released for another claim.",
+		v.Name, id, r.Title, r.TaskID, v.LastHeartbeat.Format(time.RFC3339))
+}

@@ -1,0 +1,367 @@
+package pulse
+
+import (
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"parley.internal/shared/store"
+	"parley.internal/shared/store/storetest"
+	"parley.internal/shared/task"
+)
+
+func TestASweepEndsASessionThatWentSilent(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		w.create(alpha, CreateInput{SessionID: "s", Name: "builder", State: Pinned, Progress: ptr(40)})
+		w.holds("s", "t1", "beta")
+		w.holds("s", "t2", "")
+		w.holds("another", "t3", "gamma")
+		w.clock.Pass(65*time.Minute - time.Microsecond)
+		if n := w.sweep(10); n != 0 || w.get("s").Archived {
+			t.Fatalf("swept %d before the time", n)
+		}
+		w.clock.Pass(time.Microsecond)
+		if n := w.sweep(10); n != 1 {
+			t.Fatalf("swept %d", n)
+		}
+		v, _ := fetch(w, sessions, "s")
+		want := Session{Name: "builder", ProgramID: "alpha", Verified: true, State: Pinned, Lifecycle: task.Derezzed, Progress: 40, Life: 1, Archived: true,
+			CreatedAt: storetest.Start, UpdatedAt: w.Now(), EndedAt: w.Now(), LastHeartbeat: storetest.Start, PurgeAt: w.Now().Add(30 * 24 * time.Hour)}
+		if v != want {
+			t.Errorf("the session is %+v", v)
+		}
+		if r := w.records("s"); len(r) != 1 || r[0] != (Record{Session: want, SessionID: "s"}) {
+			t.Errorf("archived %+v", r)
+		}
+		if _, found := fetch(w, heartbeats, "s"); found {
+			t.Error("its heartbeat is left")
+		}
+		if !w.free("t1") || !w.free("t2") || w.free("t3") {
+			t.Errorf("free are %v, %v, %v", w.free("t1"), w.free("t2"), w.free("t3"))
+		}
+		if got := w.mail.told(); got != "beta" {
+			t.Errorf("told %q", got)
+		}
+		if n := w.sweep(10); n != 0 || len(w.records("s")) != 1 || w.mail.told() != "beta" {
+			t.Errorf("swept %d again, told %q", n, w.mail.told())
+		}
+	})
+}
+
+func TestANoticeSaysWhatWaits(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		w.create(alpha, CreateInput{SessionID: "s", Name: "builder"})
+		w.holds("s", "t1", "beta")
+		w.clock.Pass(2 * time.Hour)
+		w.sweep(10)
+		want := `The session "builder" (s), which holds your task "title of t1" (t1), was last heard of at 2026-03-01T12:00:00Z and has been ended. Unless it comes back at once, the task is released for another claim.`
+		if got := w.mail.got["u beta "+noticeID("s", 1, "t1")]; got != want {
+			t.Errorf("told %q", w.mail.got)
+		}
+	})
+}
+
+func TestTheTimeOfSilenceCanBeSet(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		w.StaleAfter = time.Minute
+		w.create(alpha, CreateInput{SessionID: "s"})
+		w.clock.Pass(time.Minute)
+		if v := w.get("s"); v.Live {
+			t.Errorf("listed %+v", v)
+		}
+		if n := w.sweep(10); n != 1 {
+			t.Errorf("swept %d", n)
+		}
+	})
+}
+
+func TestACompleteSessionIsArchivedToo(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		w.create(alpha, CreateInput{SessionID: "s", State: Complete})
+		w.clock.Pass(65 * time.Minute)
+		w.sweep(10)
+		v := w.get("s")
+		if !v.Archived || v.Lifecycle != task.Derezzed || v.State != Complete || !v.EndedAt.Equal(storetest.Start) {
+			t.Errorf("the session is %+v", v)
+		}
+		if len(w.records("s")) != 1 {
+			t.Errorf("archived %d times", len(w.records("s")))
+		}
+	})
+}
+
+func TestEveryLifeHasItsArchiveRecordAndItsNotices(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		for life := 1; life <= 3; life++ {
+			w.create(alpha, CreateInput{SessionID: "s", Name: fmt.Sprint("life ", life)})
+			w.holds("s", "t1", "beta")
+			w.clock.Pass(65 * time.Minute)
+			w.sweep(10)
+			r := w.records("s")
+			if len(r) != life || r[life-1].Name != fmt.Sprint("life ", life) || !r[life-1].EndedAt.Equal(w.Now()) {
+				t.Fatalf("archived %+v", r)
+			}
+			if len(w.mail.got) != life || !w.free("t1") {
+				t.Fatalf("told %q", w.mail.got)
+			}
+		}
+	})
+}
+
+func TestASweepIsBoundedAndGoesOnWhereItEnded(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		for i := range 5 {
+			w.create(alpha, CreateInput{SessionID: fmt.Sprint("s", i)})
+		}
+		w.create(stranger, CreateInput{SessionID: "s0"})
+		w.clock.Pass(2 * time.Hour)
+		w.create(alpha, CreateInput{SessionID: "fresh"})
+		for i, want := range []int{4, 2, 0} {
+			if n := w.sweep(4); n != want {
+				t.Errorf("run %d settled %d, want %d", i, n, want)
+			}
+		}
+		if got := ids(w.list(alpha, ListInput{})); got != "fresh" {
+			t.Errorf("left are %q", got)
+		}
+		if got := ids(w.list(stranger, ListInput{})); got != "" {
+			t.Errorf("the other user has %q", got)
+		}
+	})
+}
+
+func TestAllIsToldBeforeTheFirstClaimIsReleased(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		w.create(alpha, CreateInput{SessionID: "s"})
+		w.write(func(tx *store.Tx) {
+			for i := range heldPage + 1 {
+				id := fmt.Sprintf("t%03d", i)
+				task.Tasks.Put(tx, id, task.Task{Status: task.Active, Source: "beta", SessionID: "s", Routes: []string{}})
+				task.Leases.Put(tx, id, task.Lease{SessionID: "s", LeaseUntil: w.Now()})
+			}
+		})
+		w.clock.Pass(2 * time.Hour)
+		w.queue.fails = failAt(1)
+		_, err := w.SweepSessions(t.Context(), store.NewAdmin(w.DB), 10)
+		if !errors.Is(err, errKilled) || len(w.mail.got) != heldPage+1 {
+			t.Errorf("told %d before the first is released, %v", len(w.mail.got), err)
+		}
+	})
+}
+
+func TestAClaimThatComesLateIsReleasedAndTold(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		w.create(alpha, CreateInput{SessionID: "s"})
+		w.holds("s", "t1", "beta")
+		w.clock.Pass(2 * time.Hour)
+		w.mail.fails = func() error {
+			w.mail.fails = nil
+			w.holds("s", "t2", "gamma")
+			return nil
+		}
+		w.sweep(10)
+		w.swept(w.Now())
+	})
+}
+
+func TestASweepClearsAHeartbeatWithoutItsSession(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		w.write(func(tx *store.Tx) { heartbeats.Put(tx, "gone", Heartbeat{At: w.Now()}) })
+		w.clock.Pass(2 * time.Hour)
+		for i, want := range []int{1, 0} {
+			if n := w.sweep(10); n != want {
+				t.Errorf("run %d settled %d", i, n)
+			}
+		}
+	})
+}
+
+var errKilled = errors.New("killed")
+
+// failAt fails at the n-th time that it is asked, and at that alone.
+func failAt(n int) func() error {
+	return func() error {
+		if n--; n == 0 {
+			return errKilled
+		}
+		return nil
+	}
+}
+
+func TestAnEndedSweepIsTakenUpAgain(t *testing.T) {
+	for name, kill := range map[string]func(*world){
+		"before anyone is told":      func(w *world) { w.mail.fails = failAt(1) },
+		"when one was told":          func(w *world) { w.mail.fails = failAt(2) },
+		"before the second is told":  func(w *world) { w.mail.fails = failAt(3) },
+		"before a claim is released": func(w *world) { w.queue.fails = failAt(1) },
+		"when one is released":       func(w *world) { w.queue.fails = failAt(2) },
+		"when all are released":      func(w *world) { w.queue.fails = failAt(3) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			each(t, func(t *testing.T, w *world) {
+				w.create(alpha, CreateInput{SessionID: "s"})
+				w.create(alpha, CreateInput{SessionID: "other"})
+				w.holds("s", "t1", "beta")
+				w.holds("s", "t2", "gamma")
+				w.clock.Pass(2 * time.Hour)
+				ended := w.Now()
+				kill(w)
+				n, err := w.SweepSessions(t.Context(), store.NewAdmin(w.DB), 10)
+				if n != 1 || !errors.Is(err, errKilled) {
+					t.Fatalf("settled %d, %v", n, err)
+				}
+				w.clock.Pass(5 * time.Minute)
+				if n := w.sweep(10); n != 1 {
+					t.Errorf("then settled %d", n)
+				}
+				w.swept(ended)
+			})
+		})
+	}
+}
+
+// swept checks that the session s and its claims of beta and gamma are settled.
+func (w *world) swept(ended time.Time) {
+	w.t.Helper()
+	if v := w.get("s"); !v.Archived || !v.EndedAt.Equal(ended) {
+		w.t.Errorf("the session is %+v", v)
+	}
+	if r := w.records("s"); len(r) != 1 || !r[0].EndedAt.Equal(ended) {
+		w.t.Errorf("archived %+v", r)
+	}
+	if !w.free("t1") || !w.free("t2") || w.mail.told() != "beta gamma" {
+		w.t.Errorf("free are %v, %v; told %q", w.free("t1"), w.free("t2"), w.mail.told())
+	}
+	if _, found := fetch(w, heartbeats, "s"); found {
+		w.t.Error("its heartbeat is left")
+	}
+}
+
+// Wherever a sweep is killed, before or after any step that it takes, the next one
+// brings it to the same end.
+func TestASweepMayBeKilledAnywhere(t *testing.T) {
+	t.Parallel()
+	for n := 1; ; n++ {
+		w, d := spied(t)
+		w.create(alpha, CreateInput{SessionID: "s"})
+		w.holds("s", "t1", "beta")
+		w.holds("s", "t2", "gamma")
+		w.clock.Pass(2 * time.Hour)
+		dead, steps := false, failAt(n)
+		kill := func() error {
+			dead = dead || steps() != nil
+			if dead {
+				return errKilled
+			}
+			return nil
+		}
+		d.fails, w.queue.fails, w.mail.fails = kill, kill, kill
+		_, err := w.SweepSessions(t.Context(), store.NewAdmin(w.DB), 10)
+		d.fails, w.queue.fails, w.mail.fails = nil, nil, nil
+		if !dead {
+			if err != nil || n < 15 {
+				t.Errorf("a sweep of %d steps ended with %v", n, err)
+			}
+			return
+		}
+		if !errors.Is(err, errKilled) {
+			t.Fatalf("killed at %d, it answered %v", n, err)
+		}
+		w.sweep(10)
+		w.swept(w.Now())
+		if t.Failed() {
+			t.Fatalf("killed at step %d", n)
+		}
+	}
+}
+
+func TestWhatIsHeardOfWhileSweepingSurvives(t *testing.T) {
+	t.Parallel()
+	w, d := spied(t)
+	for _, id := range []string{"beats", "resumed", "silent"} {
+		w.create(alpha, CreateInput{SessionID: id})
+		w.holds(id, "task-of-"+id, "beta")
+	}
+	w.clock.Pass(2 * time.Hour)
+	d.then = func() {
+		w.update(alpha, UpdateInput{SessionID: "beats", LastHeartbeat: true})
+		w.create(alpha, CreateInput{SessionID: "resumed"})
+	}
+	if n := w.sweep(10); n != 3 {
+		t.Errorf("the sweep saw %d", n)
+	}
+	for _, id := range []string{"beats", "resumed"} {
+		if v := w.get(id); !v.Live || w.free("task-of-"+id) || len(w.records(id)) != 0 {
+			t.Errorf("%s is %+v", id, v)
+		}
+	}
+	if v := w.get("silent"); !v.Archived || !w.free("task-of-silent") || len(w.mail.got) != 1 {
+		t.Errorf("what was silent is %+v", v)
+	}
+}
+
+func TestASessionThatIsRevivedBehindASweepKeepsItsHeartbeat(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		w.create(alpha, CreateInput{SessionID: "s"})
+		w.holds("s", "t1", "beta")
+		w.clock.Pass(2 * time.Hour)
+		w.mail.fails = func() error { // it is ended by now, and its claims are not released yet
+			w.mail.fails = nil
+			w.create(alpha, CreateInput{SessionID: "s"})
+			return nil
+		}
+		w.sweep(10)
+		beat, found := fetch(w, heartbeats, "s")
+		if v := w.get("s"); !v.Live || !found || !beat.At.Equal(w.Now()) {
+			t.Errorf("it is %+v, its heartbeat %+v, %v", v, beat, found)
+		}
+		w.clock.Pass(65 * time.Minute)
+		if n := w.sweep(10); n != 1 || len(w.records("s")) != 2 {
+			t.Errorf("swept %d, archived %+v", n, w.records("s"))
+		}
+	})
+}
+
+// An ended sweep's session that came back keeps what was not taken from it yet.
+func TestASessionThatIsRevivedBetweenSweepsKeepsItsClaims(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		w.create(alpha, CreateInput{SessionID: "s"})
+		w.holds("s", "t1", "beta")
+		w.clock.Pass(2 * time.Hour)
+		w.mail.fails = failAt(1)
+		if _, err := w.SweepSessions(t.Context(), store.NewAdmin(w.DB), 10); !errors.Is(err, errKilled) {
+			t.Fatal(err)
+		}
+		if v := w.get("s"); !v.Archived || !v.LastHeartbeat.Equal(storetest.Start) {
+			t.Errorf("between the sweeps it is %+v", v)
+		}
+		w.create(alpha, CreateInput{SessionID: "s"})
+		if n := w.sweep(10); n != 0 || w.free("t1") || w.mail.told() != "" || !w.get("s").Live {
+			t.Errorf("swept %d, told %q", n, w.mail.told())
+		}
+	})
+}
+
+func TestManySweepsAtOnceAreOne(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		w.create(alpha, CreateInput{SessionID: "s"})
+		w.holds("s", "t1", "beta")
+		w.holds("s", "t2", "gamma")
+		w.clock.Pass(2 * time.Hour)
+		failed := make(chan error)
+		const n = 3
+		for range n {
+			go func() {
+				_, err := w.SweepSessions(t.Context(), store.NewAdmin(w.DB), 10)
+				failed <- err
+			}()
+		}
+		for range n {
+			if err := <-failed; err != nil {
+				t.Error(err)
+			}
+		}
+		w.swept(w.Now())
+	})
+}
