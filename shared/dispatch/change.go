@@ -38,7 +38,7 @@ func change(t *task.Task, c identity.Caller, in UpdateInput, now time.Time) (fre
 		if t.Status == task.Failed { // it begins anew
 			t.Attempts, t.Outcome, t.Result, t.Reason, t.CompletedAt, t.ExpiresAt = 0, "", "", "", time.Time{}, time.Time{}
 		}
-		unclaim(t, task.Created)
+		t.Unclaim()
 	case in.Status == task.Derezzed:
 		ended := t.CompletedAt
 		if t.End(in.Status, now); !ended.IsZero() {

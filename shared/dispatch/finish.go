@@ -23,7 +23,7 @@ func (s *Service) Release(ctx context.Context, c identity.Caller, in ReleaseInpu
 		if err := task.Move(t.Type, t.Status, task.Created); err != nil {
 			return err
 		}
-		unclaim(&t, task.Created)
+		t.Unclaim()
 		t.Reason = in.Reason
 		out = view(in.TaskID, t)
 		task.Tasks.Put(tx, in.TaskID, t)

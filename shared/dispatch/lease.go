@@ -1,7 +1,6 @@
 package dispatch
 
 import (
-	"fmt"
 	"time"
 
 	"parley.internal/shared/fault"
@@ -12,9 +11,6 @@ import (
 
 // Defs declares the collections of the queue.
 func Defs() []*store.Def { return []*store.Def{task.Tasks.Def(), task.Leases.Def()} }
-
-// MaxAttempts is how often a task's lease may run out before the task has failed.
-const MaxAttempts = 5
 
 // mayClaim says whether the caller may take the task up at all.
 func mayClaim(t *task.Task, c identity.Caller) error {
@@ -42,7 +38,7 @@ func claim(t *task.Task, lease task.Lease, c identity.Caller, sessionID string, 
 		return false, err
 	}
 	if t.ClaimedBy != "" && !t.Status.Ended() && !now.Before(lease.LeaseUntil) {
-		giveUp(t, now)
+		t.GiveUp(now)
 	}
 	if t.Status == task.Active {
 		if sessionID != "" && t.SessionID == sessionID && t.ClaimedBy == task.Claimant(c) {
@@ -63,28 +59,6 @@ func claim(t *task.Task, lease task.Lease, c identity.Caller, sessionID string, 
 	t.ClaimToken++
 	t.Route()
 	return false, nil
-}
-
-// giveUp takes a task from a claimant whose lease ran out: back to created, or to
-// failed after MaxAttempts and where its lifecycle has no way back.
-func giveUp(t *task.Task, now time.Time) {
-	t.Attempts++
-	by, back := t.ClaimedBy, task.Move(t.Type, t.Status, task.Created) == nil
-	unclaim(t, task.Created)
-	if !back || t.Attempts >= MaxAttempts {
-		t.Reason = fmt.Sprintf("the lease ran out %d times, last with %s", t.Attempts, by)
-		t.Outcome = task.Failed
-		t.End(task.Failed, now)
-		if t.Sprint != nil {
-			t.Sprint.Ended = true
-		}
-		t.Route()
-	}
-}
-
-func unclaim(t *task.Task, s task.Status) {
-	t.Status, t.ClaimedBy, t.SessionID, t.StartedAt = s, "", "", time.Time{}
-	t.Route()
 }
 
 // held says whether the caller holds the claim that it shows a token of. A token

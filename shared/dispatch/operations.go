@@ -112,6 +112,9 @@ type CompleteOutput struct {
 	AlreadyCompleted bool `json:"alreadyCompleted,omitempty"`
 }
 
+// Repeated says that the task was completed so before.
+func (o CompleteOutput) Repeated() bool { return o.AlreadyCompleted }
+
 // UpdateInput is the input of update_task.
 type UpdateInput struct {
 	TaskID     string      `json:"taskId" allow:"nonempty,max=100,pattern=id"`

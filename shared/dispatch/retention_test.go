@@ -153,7 +153,7 @@ func TestAStoryThatFailsWithItsLastLeaseSettlesItsSprint(t *testing.T) {
 				Sprint: &task.SprintPart{ParentID: "s", StoryID: fmt.Sprint(attempts)}}
 		}
 		q.put("young", story(0))
-		q.put("old", story(MaxAttempts-1))
+		q.put("old", story(task.MaxAttempts-1))
 		err := q.DB.User("u").Update(t.Context(), func(_ context.Context, tx *store.Tx) error {
 			for _, id := range []string{"young", "old"} {
 				task.Leases.Put(tx, id, task.Lease{ClaimToken: 1, ClaimedBy: "beta", LeaseUntil: t0})
@@ -168,7 +168,7 @@ func TestAStoryThatFailsWithItsLastLeaseSettlesItsSprint(t *testing.T) {
 		}
 		for id, want := range map[string]task.Status{"young": task.Created, "old": task.Failed} {
 			kept, err := task.Tasks.Get(t.Context(), q.DB.User("u"), id)
-			if err != nil || kept.Status != want || kept.Sprint.Ended != (want == task.Failed) {
+			if err != nil || kept.Status != want || kept.Sprint.Ended != (want == task.Failed) || !kept.PurgeAt.IsZero() {
 				t.Errorf("%s: %+v, %v", id, kept, err)
 			}
 		}
@@ -188,14 +188,14 @@ func TestTheClaimsOfASessionAreTakenBack(t *testing.T) {
 			t.Fatalf("%+v, %v", held, err)
 		}
 		for range 2 { // once more changes nothing
-			if err := q.Reclaim(t.Context(), "u", mine, "s1"); err != nil {
+			if err := q.Reclaim(t.Context(), "u", mine, "s1", "it is gone"); err != nil {
 				t.Fatal(err)
 			}
-			if v := q.get(mine); v.Status != task.Created || v.Attempts != 1 || v.ClaimedBy != "" {
+			if v := q.get(mine); v.Status != task.Created || v.Attempts != 1 || v.ClaimedBy != "" || v.Reason != "it is gone" {
 				t.Errorf("%+v", v)
 			}
 		}
-		if err := q.Reclaim(t.Context(), "u", other, "s1"); err != nil || q.get(other).Status != task.Active {
+		if err := q.Reclaim(t.Context(), "u", other, "s1", ""); err != nil || q.get(other).Status != task.Active {
 			t.Errorf("another session's: %+v, %v", q.get(other), err)
 		}
 		if held, err := q.Claims(t.Context(), "u", "s1"); err != nil || len(held) != 0 {
@@ -207,13 +207,13 @@ func TestTheClaimsOfASessionAreTakenBack(t *testing.T) {
 func TestAClaimThatFindsTheLastLeaseOverEndsTheTask(t *testing.T) {
 	each(t, func(t *testing.T, q *queue) {
 		id := q.create(alpha, CreateInput{Target: "beta"})
-		for range MaxAttempts {
+		for range task.MaxAttempts {
 			q.claim(beta, id)
 			q.pass(time.Hour)
 		}
 		_, err := q.Claim(t.Context(), beta, ClaimInput{TaskID: id})
 		refused(t, "a sixth claim", err, fault.Precondition, "failed")
-		if v := q.get(id); v.Status != task.Failed || v.Attempts != MaxAttempts {
+		if v := q.get(id); v.Status != task.Failed || v.Attempts != task.MaxAttempts {
 			t.Errorf("%+v", v)
 		}
 		if n := q.sweep(10); n != 0 {

@@ -23,13 +23,13 @@ func (s *Service) SweepLeases(ctx context.Context, a *store.Admin, limit int) (i
 		return 0, err
 	}
 	return settleAll(due, func(d store.Located[task.Lease]) error {
-		return s.reclaim(ctx, a.User(d.Ref.User), d.Ref.ID, now, func(l task.Lease) bool { return !now.Before(l.LeaseUntil) })
+		return s.reclaim(ctx, a.User(d.Ref.User), d.Ref.ID, now, "", func(l task.Lease) bool { return !now.Before(l.LeaseUntil) })
 	})
 }
 
 // reclaim takes a task from its claimant where the lease is still one that lost
-// says is over.
-func (s *Service) reclaim(ctx context.Context, t *store.Tenant, id string, now time.Time, lost func(task.Lease) bool) error {
+// says is over. A task that did not fail by it keeps the reason.
+func (s *Service) reclaim(ctx context.Context, t *store.Tenant, id string, now time.Time, reason string, lost func(task.Lease) bool) error {
 	var sprint string
 	err := t.Update(ctx, func(ctx context.Context, tx *store.Tx) error {
 		sprint = ""
@@ -42,7 +42,11 @@ func (s *Service) reclaim(ctx context.Context, t *store.Tenant, id string, now t
 			return err // renewed or given back since it was listed
 		}
 		if t.ClaimedBy != "" && !t.Status.Ended() {
-			if giveUp(&t, now); t.Sprint != nil && t.Sprint.Ended {
+			t.GiveUp(now)
+			if t.Reason == "" {
+				t.Reason = reason
+			}
+			if t.Sprint != nil && t.Sprint.Ended {
 				sprint = t.Sprint.ParentID
 			}
 			task.Tasks.Put(tx, id, t)
@@ -139,6 +143,6 @@ func (s *Service) Claims(ctx context.Context, user, sessionID string) ([]task.Cl
 
 // Reclaim takes a task from a session that is gone, as if its lease had run out.
 // Where the session does not hold it any more it does nothing.
-func (s *Service) Reclaim(ctx context.Context, user, taskID, sessionID string) error {
-	return s.reclaim(ctx, s.DB.User(user), taskID, s.Now(), func(l task.Lease) bool { return l.SessionID == sessionID })
+func (s *Service) Reclaim(ctx context.Context, user, taskID, sessionID, reason string) error {
+	return s.reclaim(ctx, s.DB.User(user), taskID, s.Now(), reason, func(l task.Lease) bool { return l.SessionID == sessionID })
 }

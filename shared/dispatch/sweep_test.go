@@ -56,7 +56,7 @@ func TestASweepGivesTasksBackWhoseLeaseRanOut(t *testing.T) {
 func TestAfterFiveLeasesThatRanOutATaskHasFailed(t *testing.T) {
 	each(t, func(t *testing.T, q *queue) {
 		id := q.create(alpha, CreateInput{Target: "beta"})
-		for i := range MaxAttempts {
+		for i := range task.MaxAttempts {
 			if out := q.claim(beta, id); out.Attempts != i || out.ClaimToken != int64(i+1) {
 				t.Fatalf("claim %d: %+v", i, out)
 			}
@@ -79,7 +79,7 @@ func TestAfterFiveLeasesThatRanOutATaskHasFailed(t *testing.T) {
 func TestATaskIsNotTakenOverASixthTime(t *testing.T) {
 	each(t, func(t *testing.T, q *queue) {
 		id := q.create(alpha, CreateInput{Target: "beta"})
-		for range MaxAttempts {
+		for range task.MaxAttempts {
 			q.claim(beta, id)
 			q.pass(time.Hour)
 		}

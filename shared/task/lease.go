@@ -1,6 +1,7 @@
 package task
 
 import (
+	"fmt"
 	"time"
 
 	"parley.internal/shared/identity"
@@ -34,4 +35,31 @@ type Claim struct {
 	Task       Task
 	LeaseUntil time.Time
 	Same       bool
+}
+
+// MaxAttempts is how often a task's lease may run out before the task has failed.
+const MaxAttempts = 5
+
+// GiveUp takes a task from a claimant whose lease ran out: back to created, or to
+// failed after MaxAttempts and where its lifecycle has no way back.
+func (t *Task) GiveUp(now time.Time) {
+	t.Attempts++
+	by, back := t.ClaimedBy, Move(t.Type, t.Status, Created) == nil
+	t.Unclaim()
+	if back && t.Attempts < MaxAttempts {
+		return
+	}
+	t.Reason = fmt.Sprintf("the lease ran out %d times, last with %s", t.Attempts, by)
+	t.Outcome = Failed
+	t.End(Failed, now)
+	if t.Sprint != nil { // a story is kept as long as its sprint
+		t.Sprint.Ended, t.PurgeAt = true, time.Time{}
+	}
+	t.Route()
+}
+
+// Unclaim puts a task back among those that nobody has taken up.
+func (t *Task) Unclaim() {
+	t.Status, t.ClaimedBy, t.SessionID, t.StartedAt, t.Reason = Created, "", "", time.Time{}, ""
+	t.Route()
 }

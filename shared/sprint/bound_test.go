@@ -1,0 +1,247 @@
+package sprint
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"path/filepath"
+	"slices"
+	"sync"
+	"testing"
+
+	"parley.internal/shared/fault"
+	"parley.internal/shared/op"
+	"parley.internal/shared/store"
+	"parley.internal/shared/store/emulator"
+	"parley.internal/shared/store/firestore"
+	"parley.internal/shared/store/sqlite"
+	"parley.internal/shared/task"
+)
+
+// counted is a driver that counts what it commits, and fails queries outside of
+// transactions once told to.
+type counted struct {
+	store.Driver
+	mu      sync.Mutex
+	updates int
+	writes  []store.Write
+	deaf    bool
+	then    func() // runs once, behind the next query outside of a transaction
+}
+
+func (d *counted) Query(ctx context.Context, p store.Plan) ([]store.Raw, error) {
+	d.mu.Lock()
+	deaf, then := d.deaf, d.then
+	d.then = nil
+	d.mu.Unlock()
+	if deaf {
+		return nil, errors.New("no answer")
+	}
+	raws, err := d.Driver.Query(ctx, p)
+	if then != nil {
+		then()
+	}
+	return raws, err
+}
+
+// meanwhile sets what happens between the next query and what follows from it.
+func (d *counted) meanwhile(then func()) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.then = then
+}
+
+func (d *counted) Update(ctx context.Context, fn func(context.Context, store.Reads) ([]store.Write, error)) error {
+	var last []store.Write
+	err := d.Driver.Update(ctx, func(ctx context.Context, r store.Reads) (w []store.Write, err error) {
+		w, err = fn(ctx, r)
+		last = w
+		return w, err
+	})
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.updates++
+	if err == nil {
+		d.writes = append(d.writes, last...)
+	}
+	return err
+}
+
+// to is how many writes of a document were committed.
+func (d *counted) to(id string) (n int) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for _, w := range d.writes {
+		if w.Ref.Coll == "tasks" && w.Ref.ID == id {
+			n++
+		}
+	}
+	return n
+}
+
+// eachCounted runs a test over counting drivers of both stores.
+func eachCounted(t *testing.T, test func(*testing.T, *yard, *counted)) {
+	t.Helper()
+	t.Parallel()
+	run := func(open func(*testing.T) (store.Driver, error)) func(*testing.T) {
+		return func(t *testing.T) {
+			t.Parallel()
+			inner, err := open(t)
+			if err != nil {
+				t.Fatal(err)
+			}
+			d := &counted{Driver: inner}
+			db := store.New(d, schema())
+			t.Cleanup(func() { _ = db.Close() })
+			test(t, over(t, db), d)
+		}
+	}
+	t.Run("sqlite", run(func(t *testing.T) (store.Driver, error) {
+		return sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "parley.db"), schema())
+	}))
+	t.Run("firestore", run(func(t *testing.T) (store.Driver, error) {
+		return firestore.Open(t.Context(), firestore.Options{EmulatorHost: emulator.Shared(t), Project: emulator.Project(t)})
+	}))
+}
+
+// large is a plan of n stories, each waiting for the one before in its wave.
+func large(n int) []Planned {
+	var plan []Planned
+	for i := range n {
+		s := story(fmt.Sprintf("s%03d %d", i, i/50))
+		if i%50 > 0 {
+			s.Dependencies = []string{fmt.Sprintf("s%03d", i-1)}
+		}
+		plan = append(plan, s)
+	}
+	return plan
+}
+
+func TestASprintOf200StoriesIsOneCommit(t *testing.T) {
+	eachCounted(t, func(t *testing.T, y *yard, d *counted) {
+		id := y.plan(large(200))
+		if d.updates != 1 || len(d.writes) != 201 {
+			t.Errorf("%d writes in %d transactions", len(d.writes), d.updates)
+		}
+		if v := y.get(id); v.Counts.Queued != 200 || len(v.Waves) != 4 || !slices.Equal(v.Ready, []string{"s000"}) || len(v.Waves[3].Stories) != 50 {
+			t.Errorf("%+v, ready %v", v.Counts, v.Ready)
+		}
+	})
+}
+
+// A story's news touches the story; the sprint is written when it begins and ends.
+func TestTheSprintIsNotWrittenForItsStories(t *testing.T) {
+	eachCounted(t, func(t *testing.T, y *yard, d *counted) {
+		id := y.plan(stories("a 1,b 1 a,c 2"))
+		for i, s := range []string{"a", "b", "c"} {
+			if n := d.to(id); n != 1 {
+				t.Errorf("before %s: %d writes", s, n)
+			}
+			y.do(beta, id, s, "active", "complete")
+			if n := d.to(docID(id, s)); n != 3 && (i != 1 || n != 4) { // made, taken up, ended; b was counted down too
+				t.Errorf("%s: %d writes", s, n)
+			}
+		}
+		if n := d.to(id); n != 2 || y.kept(id).Status != task.Completing {
+			t.Errorf("%d writes, %s", n, y.kept(id).Status)
+		}
+		beats := len(d.writes)
+		other := y.plan(stories("a 1"))
+		y.do(beta, other, "a", "active", "active", "active")
+		if n := d.to(docID(other, "a")); n != 2 || len(d.writes)-beats != 2+2+1+1 {
+			t.Errorf("two beats wrote the story %d times, %d documents in all", n, len(d.writes)-beats)
+		}
+	})
+}
+
+func TestTheEndOfTheLastStoryIsAnsweredThoughItsSprintCannotBeTold(t *testing.T) {
+	eachCounted(t, func(t *testing.T, y *yard, d *counted) {
+		id := y.plan(stories("a 1"))
+		y.do(beta, id, "a", "active")
+		d.mu.Lock()
+		d.deaf = true
+		d.mu.Unlock()
+		if out := y.do(beta, id, "a", "complete"); out.Story.Status != "complete" || out.Sprint != "" {
+			t.Errorf("%+v", out)
+		}
+		d.mu.Lock()
+		d.deaf = false
+		d.mu.Unlock()
+		if s := y.kept(id).Status; s != task.Active {
+			t.Errorf("the sprint is %s", s)
+		}
+		y.draws(id, "completing ready: | 1 a=complete")
+	})
+}
+
+// What is read outside of a transaction is a hint: the commit stands on what is so then.
+func TestWhatChangesBetweenTheLookAndTheTransactionCounts(t *testing.T) {
+	eachCounted(t, func(t *testing.T, y *yard, d *counted) {
+		id := y.plan(stories("a 1"))
+		y.change(docID(id, "a"), func(v *task.Task) { end(v, task.Failed, y.Clock.Now()) })
+		d.meanwhile(func() { y.do(alpha, id, "a", "queued") })
+		if err := y.Settle(t.Context(), "u", id); err != nil || y.kept(id).Status != task.Active {
+			t.Errorf("a sprint with a story that is queued again is %s, %v", y.kept(id).Status, err)
+		}
+		y.draws(id, "active ready:a | 1* a=queued")
+
+		d.meanwhile(func() {
+			if _, err := y.Complete(t.Context(), alpha, CompleteInput{SprintID: id}); err != nil {
+				t.Error(err)
+			}
+		})
+		_, err := y.add(alpha, id, "x", "")
+		refused(t, "added to what was completed", err, fault.Precondition, "takes no more stories")
+
+		raced := y.plan(stories("a 1"))
+		d.meanwhile(func() { y.do(beta, raced, "a", "active") })
+		_, err = y.tell(gamma, raced, "a", "active")
+		refused(t, "taken up by another", err, fault.Precondition, `held by "beta"`)
+	})
+}
+
+func TestCallsKeepToTheirBudgetOfRPCs(t *testing.T) {
+	t.Parallel()
+	dial, rpcs := firestore.CountRPCs()
+	d, err := firestore.Open(t.Context(), firestore.Options{EmulatorHost: emulator.Shared(t), Project: emulator.Project(t), GRPC: dial})
+	if err != nil {
+		t.Fatal(err)
+	}
+	db := store.New(d, schema())
+	t.Cleanup(func() { _ = db.Close() })
+	y := over(t, db)
+	var id string
+	get, query, commit := "BatchGetDocuments", "RunQuery", "Commit"
+	for _, c := range []struct {
+		name string
+		do   func()
+		want map[string]int
+	}{
+		{"create", func() { id = y.plan(stories("a 1,b 1 a,c 1 a,d 1,e 1")) }, map[string]int{commit: 1}},
+		{"create with a key", func() {
+			_, err = y.Create(t.Context(), alpha, CreateInput{Idempotency: op.Idempotency{IdempotencyKey: "k"}, ProjectName: "p", Branch: "b", Stories: stories("a 1")})
+		}, map[string]int{get: 1, commit: 1}},
+		{"read", func() { y.get(id) }, map[string]int{get: 1, query: 1}},
+		{"take up", func() { y.do(beta, id, "a", "active") }, map[string]int{query: 1, get: 1, commit: 1}},
+		{"beat", func() { _, err = y.tell(beta, id, "a", "") }, map[string]int{get: 1, commit: 1}},
+		{"complete, with two dependents", func() { y.do(beta, id, "a", "complete") }, map[string]int{get: 1, commit: 1, query: 1}},
+		{"skip", func() { y.do(alpha, id, "e", "skipped") }, map[string]int{get: 1, commit: 1, query: 1}},
+		{"add", func() { _, err = y.add(alpha, id, "x", "", "b", "d") }, map[string]int{query: 1, get: 1, commit: 1}},
+		{"close", func() { _, err = y.Complete(t.Context(), alpha, CompleteInput{SprintID: id}) }, map[string]int{get: 1, query: 1, commit: 1}},
+	} {
+		before := rpcs()
+		if c.do(); err != nil {
+			t.Fatalf("%s: %v", c.name, err)
+		}
+		got := rpcs()
+		for k, n := range before {
+			if got[k] -= n; got[k] == 0 {
+				delete(got, k)
+			}
+		}
+		if !maps.Equal(got, c.want) {
+			t.Errorf("%s: %v, want %v", c.name, got, c.want)
+		}
+	}
+}

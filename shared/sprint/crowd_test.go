@@ -1,0 +1,154 @@
+package sprint
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"parley.internal/shared/fault"
+	"parley.internal/shared/task"
+)
+
+const crowd = 16
+
+func TestOfSixteenAgentsOneGetsAStory(t *testing.T) {
+	each(t, func(t *testing.T, y *yard) {
+		id := y.plan(stories("a 1"))
+		var wg sync.WaitGroup
+		var won atomic.Int32
+		var winner atomic.Value
+		for i := range crowd {
+			c := bound(fmt.Sprint("agent-", i))
+			wg.Go(func() {
+				_, err := y.tell(c, id, "a", "active")
+				if err == nil {
+					won.Add(1)
+					winner.Store(c.Program)
+					return
+				}
+				refused(t, c.Program, err, fault.Precondition, "is held by")
+			})
+		}
+		wg.Wait()
+		k := y.kept(docID(id, "a"))
+		if l, _ := y.lease(docID(id, "a")); won.Load() != 1 || k.ClaimedBy != winner.Load() || k.ClaimToken != 1 || l.ClaimedBy != k.ClaimedBy {
+			t.Errorf("%d won, last %v; kept as %+v, %+v", won.Load(), winner.Load(), k, l)
+		}
+	})
+}
+
+// All stories of a wave end at once, and one story waits for each of them.
+func TestSixteenAgentsEndAWaveAndNoCountIsLost(t *testing.T) {
+	eachCounted(t, func(t *testing.T, y *yard, d *counted) {
+		var plan []Planned
+		last := story("last 1")
+		for i := range crowd {
+			plan = append(plan, story(fmt.Sprintf("s%02d 1", i)))
+			last.Dependencies = append(last.Dependencies, plan[i].ID)
+		}
+		id := y.plan(append(plan, last))
+		var wg sync.WaitGroup
+		for i := range crowd {
+			c, s := bound(fmt.Sprint("agent-", i)), plan[i].ID
+			wg.Go(func() {
+				for _, to := range []string{"active", "complete"} {
+					if _, err := y.tell(c, id, s, to); err != nil {
+						t.Errorf("%s: %v", s, err)
+					}
+				}
+			})
+		}
+		wg.Wait()
+		if k := y.kept(docID(id, "last")); k.Waits != 0 {
+			t.Errorf("the last one waits for %d", k.Waits)
+		}
+		if v := y.get(id); v.Counts != (Counts{Queued: 1, Complete: crowd}) || !slices.Equal(v.Ready, []string{"last"}) || d.to(id) != 1 {
+			t.Errorf("%+v, ready %v, the sprint was written %d times", v.Counts, v.Ready, d.to(id))
+		}
+		if out := y.do(beta, id, "last", "active", "complete"); out.Sprint != task.Completing || d.to(id) != 2 {
+			t.Errorf("%+v, the sprint was written %d times", out, d.to(id))
+		}
+	})
+}
+
+// The last stories of a sprint end at once: whoever is last by commit tells it, once.
+func TestASprintIsCompletingOnceHoweverManyEndItsLastStories(t *testing.T) {
+	eachCounted(t, func(t *testing.T, y *yard, d *counted) {
+		var plan []Planned
+		for i := range crowd {
+			plan = append(plan, story(fmt.Sprintf("s%02d 1", i)))
+		}
+		id := y.plan(plan)
+		for i, s := range plan {
+			y.do(bound(fmt.Sprint("agent-", i)), id, s.ID, "active")
+		}
+		ends := []string{"complete", "failed", "skipped"}
+		var wg sync.WaitGroup
+		for i, s := range plan {
+			wg.Go(func() {
+				if _, err := y.tell(bound(fmt.Sprint("agent-", i)), id, s.ID, ends[i%3]); err != nil {
+					t.Errorf("%s: %v", s.ID, err)
+				}
+			})
+		}
+		wg.Wait()
+		if k := y.kept(id); k.Status != task.Completing || d.to(id) != 2 {
+			t.Errorf("the sprint is %s and was written %d times", k.Status, d.to(id))
+		}
+		if v := y.get(id); v.Counts != (Counts{Complete: 6, Failed: 5, Skipped: 5}) {
+			t.Errorf("%+v", v.Counts)
+		}
+	})
+}
+
+// A crowd without a plan of its own takes up what is ready until nothing is left.
+func TestACrowdFinishesASprint(t *testing.T) {
+	each(t, func(t *testing.T, y *yard) {
+		plan := randomPlan(rand.New(rand.NewPCG(7, 7)), 12, false)
+		one := 1
+		plan[0].RetryPolicy, plan[0].MaxRetries = retryAuto, &one
+		id := y.plan(plan)
+		var wg sync.WaitGroup
+		var failed atomic.Bool
+		for i := range 3 {
+			c := bound(fmt.Sprint("agent-", i))
+			wg.Go(func() {
+				for t.Context().Err() == nil {
+					v, err := y.Get(t.Context(), c, GetInput{SprintID: id})
+					if err != nil || v.Status != task.Active {
+						if err != nil {
+							t.Error(err)
+						}
+						return
+					}
+					for k := range v.Ready {
+						s := v.Ready[(k+i)%len(v.Ready)] // not all begin with the same
+						if _, err := y.tell(c, id, s, "active"); err != nil {
+							if !fault.Is(err, fault.Precondition) {
+								t.Error(err)
+							}
+							continue
+						}
+						to := "complete"
+						if s == plan[0].ID && failed.CompareAndSwap(false, true) {
+							to = "failed"
+						}
+						if _, err := y.tell(c, id, s, to); err != nil {
+							t.Error(err)
+						}
+					}
+				}
+			})
+		}
+		wg.Wait()
+		if v := y.get(id); v.Counts.Complete != len(plan) || v.Status != task.Completing {
+			t.Errorf("%+v", v)
+		}
+		if k := y.kept(docID(id, plan[0].ID)); k.Sprint.Retries != 1 || k.ClaimToken != 2 {
+			t.Errorf("%+v", k)
+		}
+	})
+}

@@ -1,0 +1,159 @@
+package sprint
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+
+	"parley.internal/shared/fault"
+	"parley.internal/shared/identity"
+	"parley.internal/shared/once"
+	"parley.internal/shared/store"
+	"parley.internal/shared/store/storetest"
+	"parley.internal/shared/task"
+)
+
+// yard is a service on an empty store, with a clock that the test moves.
+type yard struct {
+	*Service
+	storetest.Clock
+	t *testing.T
+}
+
+func schema() *store.Schema {
+	return store.NewSchema(task.Tasks.Def(), task.Leases.Def(), once.Def())
+}
+
+func over(t *testing.T, db *store.DB) *yard {
+	y := &yard{t: t}
+	y.Service = &Service{DB: db, Now: y.Clock.Now, NewID: y.Clock.NewID}
+	return y
+}
+
+// each runs a test on both stores.
+func each(t *testing.T, test func(*testing.T, *yard)) {
+	t.Helper()
+	t.Parallel()
+	storetest.Each(t, schema(), func(t *testing.T, db *store.DB) { test(t, over(t, db)) })
+}
+
+// plan makes a sprint of alpha's.
+func (y *yard) plan(plan []Planned) string {
+	y.t.Helper()
+	out, err := y.Create(y.t.Context(), alpha, CreateInput{ProjectName: "p", Branch: "b", Stories: plan})
+	if err != nil {
+		y.t.Fatal(err)
+	}
+	return out.SprintID
+}
+
+// tell reports a status, again where others were in the way.
+func (y *yard) tell(c identity.Caller, sprintID, storyID, status string) (UpdateOutput, error) {
+	in := UpdateInput{SprintID: sprintID, StoryID: storyID, Status: status}
+	out, err := y.Update(y.t.Context(), c, in)
+	for fault.Is(err, fault.Conflict) && y.t.Context().Err() == nil {
+		out, err = y.Update(y.t.Context(), c, in)
+	}
+	return out, err
+}
+
+func (y *yard) do(c identity.Caller, sprintID, storyID string, statuses ...string) (out UpdateOutput) {
+	y.t.Helper()
+	var err error
+	for _, s := range statuses {
+		if out, err = y.tell(c, sprintID, storyID, s); err != nil {
+			y.t.Fatalf("%s to %s: %v", storyID, s, err)
+		}
+	}
+	return out
+}
+
+func (y *yard) get(sprintID string) View {
+	y.t.Helper()
+	v, err := y.Get(y.t.Context(), alpha, GetInput{SprintID: sprintID})
+	if err != nil {
+		y.t.Fatal(err)
+	}
+	return v
+}
+
+// drawn is a sprint in a line: its status, what is ready, and each wave's stories
+// with what they wait for and are blocked by; the open wave has a star.
+func (y *yard) drawn(sprintID string) string {
+	y.t.Helper()
+	v := y.get(sprintID)
+	out := fmt.Sprintf("%s ready:%s", v.Status, strings.Join(v.Ready, ","))
+	for _, w := range v.Waves {
+		out += fmt.Sprintf(" | %d", w.Wave)
+		if w.Open {
+			out += "*"
+		}
+		for _, s := range w.Stories {
+			out += " " + s.ID + "=" + s.Status
+			if len(s.WaitingFor) > 0 {
+				out += "<" + strings.Join(s.WaitingFor, ",")
+			}
+			if len(s.BlockedBy) > 0 {
+				out += "!" + strings.Join(s.BlockedBy, ",")
+			}
+		}
+	}
+	return out
+}
+
+func (y *yard) draws(sprintID, want string) {
+	y.t.Helper()
+	if got := y.drawn(sprintID); got != want {
+		y.t.Errorf("\n got %s\nwant %s", got, want)
+	}
+}
+
+// kept is a document of the collection.
+func (y *yard) kept(id string) task.Task {
+	y.t.Helper()
+	v, err := task.Tasks.Get(y.t.Context(), y.DB.User("u"), id)
+	if err != nil {
+		y.t.Fatal(err)
+	}
+	return v
+}
+
+func (y *yard) lease(id string) (l task.Lease, found bool) {
+	y.t.Helper()
+	f := task.Leases.Fetch(id, &l)
+	if err := store.Load(y.t.Context(), y.DB.User("u"), f); err != nil {
+		y.t.Fatal(err)
+	}
+	return l, f.Found
+}
+
+// change edits a document as another room of the house does.
+func (y *yard) change(id string, edit func(*task.Task)) {
+	y.t.Helper()
+	err := y.DB.User("u").Update(y.t.Context(), func(ctx context.Context, tx *store.Tx) error {
+		v, err := task.Tasks.Get(ctx, tx, id)
+		if err != nil {
+			return err
+		}
+		edit(&v)
+		task.Tasks.Put(tx, id, v)
+		return nil
+	})
+	if err != nil {
+		y.t.Fatal(err)
+	}
+}
+
+func refused(t *testing.T, name string, err error, kind fault.Kind, says ...string) {
+	t.Helper()
+	if !fault.Is(err, kind) {
+		t.Errorf("%s: %v, want %v", name, err, kind)
+		return
+	}
+	for _, s := range says {
+		if !strings.Contains(err.Error(), s) {
+			t.Errorf("%s: %q does not say %q", name, err, s)
+		}
+	}
+}

@@ -1,0 +1,248 @@
+package sprint
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"time"
+
+	"parley.internal/shared/fault"
+	"parley.internal/shared/identity"
+	"parley.internal/shared/once"
+	"parley.internal/shared/store"
+	"parley.internal/shared/task"
+)
+
+// Service is the sprints of all users.
+type Service struct {
+	DB    *store.DB
+	Now   func() time.Time
+	NewID func() string
+}
+
+// authorOf is the caller as the author of what it plans.
+func authorOf(c identity.Caller) (author, error) {
+	source, verified, err := c.SpeaksAs("")
+	return author{source, verified, cmp.Or(source, task.Any)}, err
+}
+
+// Create makes a sprint with all its stories.
+func (s *Service) Create(ctx context.Context, c identity.Caller, in CreateInput) (CreateOutput, error) {
+	var out CreateOutput
+	if err := check(in.Stories); err != nil {
+		return out, err
+	}
+	by, err := authorOf(c)
+	if err != nil {
+		return out, err
+	}
+	now, id := s.Now(), s.NewID()
+	stories := lay(id, by, in.Stories, now)
+	last := slices.Max(waves(in.Stories))
+	parent, err := newSprint(by, in, last, now)
+	if err != nil {
+		return out, err
+	}
+	key := in.IdempotencyKey
+	in.IdempotencyKey = ""
+	return once.Do(ctx, s.DB.User(c.User), "create_sprint", key, now, in, func(_ context.Context, tx *store.Tx) (CreateOutput, error) {
+		task.Tasks.Create(tx, id, parent)
+		for _, t := range stories {
+			task.Tasks.Create(tx, docID(id, t.Sprint.StoryID), t)
+		}
+		return CreateOutput{SprintID: id, Status: parent.Status, Stories: len(stories), Waves: last, Ready: readyIn(stories), CreatedAt: now}, nil
+	})
+}
+
+// readyIn is what can be taken up of a plan that was just made.
+func readyIn(stories []task.Task) []string {
+	out := []string{}
+	for _, t := range stories {
+		if t.Sprint.Wave == 1 && t.Waits == 0 {
+			out = append(out, t.Sprint.StoryID)
+		}
+	}
+	return out
+}
+
+func noSprint(id string) error { return fault.New(fault.NotFound, "no sprint with id %q", id) }
+
+// isSprint says whether what was loaded is a sprint.
+func isSprint(found bool, t *task.Task) bool {
+	return found && t.Type == task.Sprint && t.Sprint != nil
+}
+
+// isStory says whether what was loaded is that story of that sprint.
+func isStory(found bool, t *task.Task, sprintID, storyID string) bool {
+	return found && t.Type == task.Story && t.Sprint != nil && t.Sprint.ParentID == sprintID && t.Sprint.StoryID == storyID
+}
+
+// lowest is the wave of the lowest story that has not ended, 0 where all have.
+func lowest(ctx context.Context, r store.Reader, sprintID string) (int, error) {
+	page, err := task.Tasks.Query(ctx, r, store.Query{Where: []store.Cond{store.Eq("sprint.parentId", sprintID), store.Eq("sprint.ended", false)},
+		Order: []string{"sprint.wave"}, Limit: 1})
+	if err != nil || len(page.Docs) == 0 {
+		return 0, err
+	}
+	return page.Docs[0].Value.Sprint.Wave, nil
+}
+
+// all is the stories of a sprint by wave and order: at most MaxStories.
+func all(ctx context.Context, r store.Reader, sprintID string) ([]task.Task, error) {
+	page, err := task.Tasks.Query(ctx, r, store.Query{Where: []store.Cond{store.Eq("sprint.parentId", sprintID)},
+		Order: []string{"sprint.wave", "sprint.order"}, Limit: store.MaxLimit})
+	if err != nil {
+		return nil, err
+	}
+	out := make([]task.Task, len(page.Docs))
+	for i, d := range page.Docs {
+		out[i] = d.Value
+	}
+	return out, nil
+}
+
+// Get reads a sprint with all its stories.
+func (s *Service) Get(ctx context.Context, c identity.Caller, in GetInput) (View, error) {
+	var parent task.Task
+	u, f := s.DB.User(c.User), task.Tasks.Fetch(in.SprintID, &parent)
+	if err := store.Load(ctx, u, f); err != nil {
+		return View{}, err
+	}
+	if !isSprint(f.Found, &parent) {
+		return View{}, noSprint(in.SprintID)
+	}
+	stories, err := all(ctx, u, in.SprintID)
+	if err != nil {
+		return View{}, err
+	}
+	p := parent.Sprint
+	v := View{SprintID: in.SprintID, ProjectName: p.ProjectName, Branch: p.Branch, Status: parent.Status, Source: parent.Source, Verified: parent.Verified,
+		SessionID: parent.SessionID, CreatedAt: parent.CreatedAt, CompletedAt: parent.CompletedAt, Board: lookAt(stories)}
+	// A kill between the end of the last story and Settle leaves it active.
+	if v.Status == task.Active && openWave(stories) == 0 {
+		v.Status = task.Completing
+	}
+	if err := read(p.Config, &v.Config); err != nil {
+		return View{}, err
+	}
+	return v, read(p.Summary, &v.Summary)
+}
+
+// read decodes what a sprint keeps as text, if it keeps it.
+func read(text json.RawMessage, v any) error {
+	if len(text) == 0 {
+		return nil
+	}
+	if err := json.Unmarshal(text, v); err != nil {
+		return fault.Wrap(fault.Internal, err, "a sprint cannot be read")
+	}
+	return nil
+}
+
+// Add adds a story to a running sprint. It loads its dependencies in the
+// transaction that counts them, and so does the completion of one of them: of the
+// two, either the story is told of the completion or the completion finds the story.
+func (s *Service) Add(ctx context.Context, c identity.Caller, in AddInput) (AddOutput, error) {
+	by, err := authorOf(c)
+	if err != nil {
+		return AddOutput{}, err
+	}
+	now, u := s.Now(), s.DB.User(c.User)
+	// Outside of the transaction: should the wave end meanwhile, the story opens it
+	// again, as if it had been added before.
+	open, err := lowest(ctx, u, in.SprintID)
+	if err != nil {
+		return AddOutput{}, err
+	}
+	key := in.IdempotencyKey
+	in.IdempotencyKey = ""
+	return once.Do(ctx, u, "add_story_to_sprint", key, now, in, func(ctx context.Context, tx *store.Tx) (AddOutput, error) {
+		parent, on, err := s.neighbours(ctx, tx, in)
+		if err != nil {
+			return AddOutput{}, err
+		}
+		if parent.Status != task.Active || open == 0 {
+			return AddOutput{}, fault.New(fault.Precondition, "the sprint takes no more stories: all of its stories have ended; plan what is left as a new sprint")
+		}
+		if parent.Sprint.Stories >= MaxStories {
+			return AddOutput{}, fault.New(fault.Precondition, "the sprint has %d stories, and no more fit; plan what is left as a new sprint", parent.Sprint.Stories)
+		}
+		by := by
+		by.owner = parent.Target // whoever adds to a sprint, it stays its creator's
+		t := newStory(in.SprintID, by, in.Story, place(in.InsertionMode, open, parent.Sprint.LastWave), parent.Sprint.Stories, now)
+		if err := join(&t, on, in.Story.Dependencies); err != nil {
+			return AddOutput{}, err
+		}
+		parent.Sprint.Stories++
+		parent.Sprint.LastWave = max(parent.Sprint.LastWave, t.Sprint.Wave)
+		task.Tasks.Put(tx, in.SprintID, parent)
+		task.Tasks.Create(tx, docID(in.SprintID, in.Story.ID), t)
+		for id, d := range on {
+			if d.Status != task.Done {
+				task.Tasks.Put(tx, docID(in.SprintID, id), *d)
+			}
+		}
+		return AddOutput{SprintID: in.SprintID, Story: view(t), Waits: t.Waits}, nil
+	})
+}
+
+// neighbours loads the sprint of a story that is added and the stories that it
+// depends on, and makes sure that the story is not there yet.
+func (s *Service) neighbours(ctx context.Context, tx *store.Tx, in AddInput) (parent task.Task, on map[string]*task.Task, err error) {
+	var same task.Task
+	on = map[string]*task.Task{}
+	fetches := []*store.Fetch{task.Tasks.Fetch(in.SprintID, &parent), task.Tasks.Fetch(docID(in.SprintID, in.Story.ID), &same)}
+	var wrong problems
+	for i, id := range in.Story.Dependencies {
+		if id == in.Story.ID {
+			wrong.say(fmt.Sprintf("story.dependencies[%d]", i), "%q cannot depend on itself", id)
+		} else if on[id] == nil {
+			on[id] = &task.Task{}
+			fetches = append(fetches, task.Tasks.Fetch(docID(in.SprintID, id), on[id]))
+		}
+	}
+	if err := store.Load(ctx, tx, fetches...); err != nil {
+		return parent, nil, err
+	}
+	if !isSprint(fetches[0].Found, &parent) {
+		return parent, nil, noSprint(in.SprintID)
+	}
+	if fetches[1].Found {
+		return parent, nil, fault.New(fault.Exists, "the sprint has a story %q already; give the new one another id", in.Story.ID)
+	}
+	for i, id := range in.Story.Dependencies {
+		if t := on[id]; t != nil && !isStory(true, t, in.SprintID, id) {
+			wrong.say(fmt.Sprintf("story.dependencies[%d]", i), "there is no story %q in this sprint", id)
+		}
+	}
+	return parent, on, wrong.fault()
+}
+
+// join ties a story that is added to the stories that it depends on: it counts those
+// that are not complete, and they are to count it down. Each that can never be complete
+// for it is a problem.
+func join(t *task.Task, on map[string]*task.Task, given []string) error {
+	var wrong problems
+	for i, id := range given {
+		path, d := fmt.Sprintf("story.dependencies[%d]", i), on[id]
+		switch {
+		case d.Status == task.Derezzed:
+			wrong.say(path, "%q was skipped and will not be complete", id)
+		case d.Sprint.Wave > t.Sprint.Wave:
+			wrong.say(path, "%q is in wave %d, which opens only when wave %d, where this story would be, has ended; insert it later", id, d.Sprint.Wave, t.Sprint.Wave)
+		}
+	}
+	if err := wrong.fault(); err != nil {
+		return err
+	}
+	t.Waits = 0
+	for _, d := range on {
+		if d.Status != task.Done {
+			t.Waits++
+			d.Sprint.Dependents = append(d.Sprint.Dependents, t.Sprint.StoryID)
+		}
+	}
+	return nil
+}

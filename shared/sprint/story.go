@@ -1,0 +1,286 @@
+package sprint
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"time"
+
+	"parley.internal/shared/fault"
+	"parley.internal/shared/identity"
+	"parley.internal/shared/task"
+)
+
+// MaxStories is how many stories a sprint has at most, so that it can be completed
+// in one transaction.
+const MaxStories = 400
+
+// LeaseFor is how long a story is its holder's without news of it.
+const LeaseFor = 65 * time.Minute
+
+// plainID is the longest story id that stands in the id of its document as it is,
+// so that this is an id which get_task takes.
+const plainID = 60
+
+// docID is the id of a story's document. A digest begins with a sign that no story
+// id begins with, so one story's never is another's.
+func docID(sprintID, storyID string) string {
+	if len(storyID) <= plainID {
+		return sprintID + "." + storyID
+	}
+	sum := sha256.Sum256([]byte(storyID))
+	return sprintID + ".~" + hex.EncodeToString(sum[:16])
+}
+
+// author is who plans a sprint or adds to it.
+type author struct {
+	source   string
+	verified bool
+	// owner is the target of the sprint and its stories: the program that made the
+	// sprint, or any where a key bound to none did.
+	owner string
+}
+
+func newSprint(by author, in CreateInput, waves int, now time.Time) (task.Task, error) {
+	config, err := json.Marshal(in.Config)
+	if err != nil {
+		return task.Task{}, fault.Wrap(fault.Internal, err, "sprint config")
+	}
+	t := task.Task{Type: task.Sprint, Title: in.ProjectName, Status: task.Active, Priority: task.Normal, Action: "sprint", Source: by.source,
+		Verified: by.verified, Target: by.owner, SessionID: in.SessionID, CreatedAt: now, StartedAt: now,
+		Sprint: &task.SprintPart{ProjectName: in.ProjectName, Branch: in.Branch, Config: config, Stories: len(in.Stories), LastWave: waves}}
+	t.Route()
+	return t, nil
+}
+
+func newStory(sprintID string, by author, d Draft, wave, order int, now time.Time) task.Task {
+	dependencies := slices.Compact(slices.Sorted(slices.Values(d.Dependencies)))
+	t := task.Task{Type: task.Story, Title: d.Title, Status: task.Created, Priority: task.Normal, Action: "sprint", Source: by.source,
+		Verified: by.verified, Target: by.owner, CreatedAt: now, Waits: len(dependencies),
+		Sprint: &task.SprintPart{ParentID: sprintID, StoryID: d.ID, Wave: wave, Order: order, Dependencies: dependencies,
+			Complexity: cmp.Or(d.Complexity, "normal"), RetryPolicy: cmp.Or(d.RetryPolicy, retryNone), MaxRetries: d.retries()}}
+	t.Route()
+	return t
+}
+
+// lay is the stories of a plan that was checked, in its order.
+func lay(sprintID string, by author, plan []Planned, now time.Time) []task.Task {
+	out, at, wave := make([]task.Task, len(plan)), make(map[string]int, len(plan)), waves(plan)
+	for i, p := range plan {
+		out[i], at[p.ID] = newStory(sprintID, by, p.Draft, wave[i], i, now), i
+	}
+	for _, t := range out {
+		for _, d := range t.Sprint.Dependencies {
+			on := out[at[d]].Sprint
+			on.Dependents = append(on.Dependents, t.Sprint.StoryID)
+		}
+	}
+	return out
+}
+
+// holds says whether the caller has the story taken up.
+func holds(t *task.Task, c identity.Caller) bool {
+	return t.Status == task.Active && t.ClaimedBy == task.Claimant(c)
+}
+
+// oversees says whether the caller may steer a story that it does not hold: a
+// human, a key bound to no program, the program that made the sprint or added the story.
+func oversees(t *task.Task, c identity.Caller) bool {
+	return c.IsHuman() || !c.Bound() || c.Program == t.Source || (c.Program == t.Target && t.Target != task.Any)
+}
+
+// report is what an update says of a story.
+type report struct {
+	to            task.Status // empty leaves it where it stands
+	progress      *int
+	currentAction string
+	model         string
+
+	// openWave is the lowest wave with a story that has not ended, 0 for none. It
+	// counts for a report that takes a story up.
+	openWave int
+	// sprint is where the sprint stands. It counts for a report that may change a
+	// story which has ended.
+	sprint task.Status
+}
+
+// turn is what a report made of a story.
+type turn struct {
+	changed   bool // the story is to be written
+	held      bool // its lease is to be renewed; otherwise it goes where the story changed
+	completed bool
+	ended     bool // it has ended by this report
+	retried   bool
+	escalated bool
+}
+
+// errWaits says that a story waits for its dependencies. The one who can name them
+// puts a better fault in its place.
+var errWaits = fault.New(fault.Precondition, "the story waits for its dependencies")
+
+// apply makes of a story what the caller reports.
+func apply(t *task.Task, lease task.Lease, c identity.Caller, r report, now time.Time) (turn, error) {
+	if r.to == task.Active && t.Status == task.Active && !holds(t, c) && lapsed(t, lease, now) {
+		t.GiveUp(now) // as a sweep would have, had it come by
+	}
+	if r.to == "" || r.to == t.Status {
+		return stay(t, lease, c, r)
+	}
+	if err := mayMove(t, lease, c, r); err != nil {
+		return turn{}, err
+	}
+	out := turn{changed: true}
+	switch r.to {
+	case task.Active:
+		if err := takeUp(t, c, r, now); err != nil {
+			return turn{}, err
+		}
+		out.held = true
+	case task.Created:
+		if t.Status != task.Active {
+			t.Sprint.Retries, t.Attempts = 0, 0 // its overseer begins anew
+		}
+		queue(t)
+	case task.Done:
+		t.Sprint.Progress = 100
+		end(t, task.Done, now)
+		out.completed, out.ended = true, true
+	case task.Failed:
+		failure(t, &out, now)
+	case task.Derezzed:
+		out.ended = !t.Sprint.Ended
+		end(t, task.Derezzed, now)
+	}
+	edit(t, r)
+	t.Route()
+	return out, nil
+}
+
+// stay is a report that leaves the story where it stands: news, or a repeat.
+func stay(t *task.Task, lease task.Lease, c identity.Caller, r report) (turn, error) {
+	id := t.Sprint.StoryID
+	switch {
+	case holds(t, c):
+		return turn{changed: edit(t, r), held: true}, nil
+	case t.Status == task.Active:
+		return turn{}, heldBy(t, lease)
+	case !t.Sprint.Ended && oversees(t, c):
+		return turn{changed: edit(t, r)}, nil
+	case r.to != "" && (t.ClaimedBy == task.Claimant(c) || oversees(t, c) || t.Status == task.Created):
+		return turn{}, nil
+	case t.Sprint.Ended:
+		return turn{}, fault.New(fault.Precondition, "story %q has ended: it is %s", id, word(t.Status))
+	}
+	return turn{}, fault.New(fault.Precondition, "story %q is %s and nobody holds it; take it up first, with status active", id, word(t.Status))
+}
+
+// lapsed says whether the holder's lease is over and another may take the story. The
+// last time a sweep sees to it, because the story has failed then.
+func lapsed(t *task.Task, lease task.Lease, now time.Time) bool {
+	return !lease.LeaseUntil.IsZero() && !now.Before(lease.LeaseUntil) && t.Attempts < task.MaxAttempts-1
+}
+
+func heldBy(t *task.Task, lease task.Lease) error {
+	return fault.New(fault.Precondition, "story %q is held by %q until %s; take another that is ready, or ask its holder",
+		t.Sprint.StoryID, t.ClaimedBy, lease.LeaseUntil.Format(time.RFC3339))
+}
+
+// mayMove says why the caller may not bring the story where it reports it.
+func mayMove(t *task.Task, lease task.Lease, c identity.Caller, r report) error {
+	id, over := t.Sprint.StoryID, oversees(t, c)
+	if err := legal(t.Status, r.to); err != nil {
+		return err
+	}
+	switch {
+	case t.Status == task.Done:
+		return fault.New(fault.Precondition, "story %q is complete, and others may stand on it; it cannot be skipped", id)
+	case t.Status == task.Active && !holds(t, c) && (!over || r.to == task.Done):
+		return heldBy(t, lease)
+	case t.Status == task.Blocked && !over:
+		return fault.New(fault.Precondition, "story %q has failed too often and waits for a human or the sprint's creator to set it to queued or skipped", id)
+	case t.Status != task.Active && r.to != task.Active && !over:
+		return fault.New(fault.Precondition, "story %q is %s and nobody holds it; only a human or the sprint's creator may set it to %s", id, word(t.Status), word(r.to))
+	case t.Status == task.Failed && r.sprint.Ended():
+		return fault.New(fault.Precondition, "the sprint of story %q is complete; plan what is left as a new sprint", id)
+	case t.Status == task.Failed && r.to == task.Created && r.sprint != task.Active:
+		return fault.New(fault.Precondition, "story %q cannot be queued again: all stories of its sprint have ended and it is %s; plan what is left as a new sprint", id, r.sprint)
+	}
+	return nil
+}
+
+// legal is the lifecycle's say. Who skips a story that is taken up gives it back first.
+func legal(from, to task.Status) error {
+	if from == task.Active && to == task.Derezzed {
+		if err := task.Move(task.Story, from, task.Created); err != nil {
+			return err
+		}
+		from = task.Created
+	}
+	return task.Move(task.Story, from, to)
+}
+
+func takeUp(t *task.Task, c identity.Caller, r report, now time.Time) error {
+	p := t.Sprint
+	if r.openWave > 0 && r.openWave < p.Wave {
+		return fault.New(fault.Precondition, "story %q is in wave %d, which opens when wave %d has ended; get_sprint says what is ready", p.StoryID, p.Wave, r.openWave)
+	}
+	if t.Waits > 0 {
+		return errWaits
+	}
+	t.Status, t.ClaimedBy, t.StartedAt, t.Reason = task.Active, task.Claimant(c), now, ""
+	t.ClaimToken++
+	return nil
+}
+
+// queue gives a story back, to be taken up from its beginning.
+func queue(t *task.Task) {
+	t.Status, t.ClaimedBy, t.SessionID, t.StartedAt, t.CompletedAt, t.Outcome, t.Reason = task.Created, "", "", time.Time{}, time.Time{}, "", ""
+	t.Sprint.Ended, t.Sprint.Progress, t.Sprint.CurrentAction = false, 0, ""
+}
+
+// end settles a story. It is kept for as long as its sprint is, whose end sets when
+// the store may forget it: what others depend on must not be gone before.
+func end(t *task.Task, s task.Status, now time.Time) {
+	t.End(s, now)
+	t.Outcome, t.PurgeAt, t.Sprint.Ended = s, time.Time{}, true
+}
+
+// failure does what the story's policy says. What was escalated and fails again
+// has failed for good.
+func failure(t *task.Task, out *turn, now time.Time) {
+	p := t.Sprint
+	switch {
+	case t.Status != task.Blocked && p.Retries < p.MaxRetries:
+		p.Retries++
+		queue(t)
+		t.Reason = failed(p.Retries)
+		out.retried = true
+	case t.Status != task.Blocked && p.RetryPolicy == escalation:
+		t.Status, t.ClaimedBy, t.SessionID, t.StartedAt = task.Blocked, "", "", time.Time{}
+		t.Reason = failed(p.Retries + 1)
+		out.escalated = true
+	default:
+		end(t, task.Failed, now)
+		out.ended = true
+	}
+}
+
+func failed(times int) string {
+	if times == 1 {
+		return "failed once"
+	}
+	return fmt.Sprintf("failed %d times", times)
+}
+
+// edit notes what a report says beside the status, and whether that is news.
+func edit(t *task.Task, r report) bool {
+	p, before := t.Sprint, *t.Sprint
+	if r.progress != nil && t.Status != task.Done && t.Status != task.Created {
+		p.Progress = *r.progress
+	}
+	p.CurrentAction, p.Model = cmp.Or(r.currentAction, p.CurrentAction), cmp.Or(r.model, p.Model)
+	return p.Progress != before.Progress || p.CurrentAction != before.CurrentAction || p.Model != before.Model
+}

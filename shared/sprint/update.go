@@ -1,0 +1,170 @@
+package sprint
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"parley.internal/shared/fault"
+	"parley.internal/shared/identity"
+	"parley.internal/shared/store"
+	"parley.internal/shared/task"
+)
+
+// Update notes what is reported of a story.
+func (s *Service) Update(ctx context.Context, c identity.Caller, in UpdateInput) (UpdateOutput, error) {
+	now, alertID, u := s.Now(), s.NewID(), s.DB.User(c.User)
+	r := report{to: status(in.Status), progress: in.Progress, currentAction: in.CurrentAction, model: in.Model}
+	if r.to == task.Active {
+		// Outside of the transaction, which would lock stories that others report on.
+		// A wave that has opened stays open but for a story that is queued again or
+		// added; what was taken up a moment before that is right too.
+		var err error
+		if r.openWave, err = lowest(ctx, u, in.SprintID); err != nil {
+			return UpdateOutput{}, err
+		}
+	}
+	var out UpdateOutput
+	var done turn
+	err := u.Update(ctx, func(ctx context.Context, tx *store.Tx) (err error) {
+		out, done, err = s.report(ctx, tx, c, in, r, now, alertID)
+		return err
+	})
+	if err != nil {
+		return UpdateOutput{}, err
+	}
+	if done.ended {
+		// The report is committed and its answer is right whatever comes of this:
+		// readers of the sprint count its stories themselves.
+		if over, err := s.settle(ctx, u, in.SprintID); err == nil && over {
+			out.Sprint = task.Completing
+		}
+	}
+	return out, nil
+}
+
+// report is the transaction of an update.
+func (s *Service) report(ctx context.Context, tx *store.Tx, c identity.Caller, in UpdateInput, r report, now time.Time, alertID string) (UpdateOutput, turn, error) {
+	var t, parent task.Task
+	var lease task.Lease
+	id := docID(in.SprintID, in.StoryID)
+	fetches := []*store.Fetch{task.Tasks.Fetch(id, &t), task.Leases.Fetch(id, &lease)}
+	if r.to == task.Created || r.to == task.Derezzed {
+		fetches = append(fetches, task.Tasks.Fetch(in.SprintID, &parent))
+	}
+	if err := store.Load(ctx, tx, fetches...); err != nil {
+		return UpdateOutput{}, turn{}, err
+	}
+	if !isStory(fetches[0].Found, &t, in.SprintID, in.StoryID) {
+		return UpdateOutput{}, turn{}, fault.New(fault.NotFound, "no story %q in a sprint with id %q", in.StoryID, in.SprintID)
+	}
+	r.sprint = parent.Status
+	done, err := apply(&t, lease, c, r, now)
+	if errors.Is(err, errWaits) {
+		err = waiting(ctx, tx, &t)
+	}
+	if err != nil {
+		return UpdateOutput{}, turn{}, err
+	}
+	out := UpdateOutput{SprintID: in.SprintID, Story: view(t), Retried: done.retried, Escalated: done.escalated}
+	if done.changed {
+		task.Tasks.Put(tx, id, t)
+	}
+	switch {
+	case done.held:
+		out.LeaseUntil = now.Add(LeaseFor)
+		task.Leases.Put(tx, id, task.Lease{ClaimToken: t.ClaimToken, ClaimedBy: t.ClaimedBy, SessionID: t.SessionID, LeaseUntil: out.LeaseUntil})
+	case done.changed && fetches[1].Found:
+		task.Leases.Delete(tx, id)
+	}
+	if done.completed {
+		for _, d := range t.Sprint.Dependents {
+			task.Tasks.Patch(tx, docID(in.SprintID, d), store.Add("waits", -1))
+		}
+	}
+	if done.escalated {
+		out.AlertID = alertID
+		task.Tasks.Create(tx, alertID, alert(c, in.SprintID, &t, now))
+	}
+	return out, done, nil
+}
+
+// waiting names what a story waits for.
+func waiting(ctx context.Context, tx *store.Tx, t *task.Task) error {
+	p := t.Sprint
+	on, fetches := make([]task.Task, len(p.Dependencies)), make([]*store.Fetch, len(p.Dependencies))
+	for i, d := range p.Dependencies {
+		fetches[i] = task.Tasks.Fetch(docID(p.ParentID, d), &on[i])
+	}
+	if err := store.Load(ctx, tx, fetches...); err != nil {
+		return err
+	}
+	var names []string
+	for i, d := range p.Dependencies {
+		if on[i].Status != task.Done {
+			names = append(names, fmt.Sprintf("%s (%s)", d, word(on[i].Status)))
+		}
+	}
+	return fault.New(fault.Precondition, "story %q waits for %s; get_sprint says what is ready", p.StoryID, strings.Join(names, ", "))
+}
+
+// alertFor is for how long an escalation is news. The story stays blocked after it.
+const alertFor = 7 * 24 * time.Hour
+
+// alert tells the user's human of a story whose retries are used up.
+func alert(c identity.Caller, sprintID string, t *task.Task, now time.Time) task.Task {
+	p := t.Sprint
+	a := task.Task{Type: task.Alert, Title: fmt.Sprintf("Story %s has %s and is blocked", p.StoryID, failed(p.Retries+1)), Status: task.Created,
+		Instructions: fmt.Sprintf("Story %s of sprint %s has %s, and its wave waits for it. Set it to queued to have it tried again, or to skipped to go on without it.",
+			p.StoryID, sprintID, failed(p.Retries+1)),
+		Priority: task.High, Source: c.Program, Verified: c.Bound(), Target: "user", AlertType: "error", Context: t.Title,
+		ReplyTo: docID(sprintID, p.StoryID), CreatedAt: now, ExpiresAt: now.Add(alertFor)}
+	if p.CurrentAction != "" {
+		a.Context += "\nLast reported: " + p.CurrentAction
+	}
+	a.Route()
+	return a
+}
+
+// Settle makes a sprint completing once all its stories have ended. It may be
+// called again at any time, and by who ends a story without an update.
+func (s *Service) Settle(ctx context.Context, user, sprintID string) error {
+	_, err := s.settle(ctx, s.DB.User(user), sprintID)
+	return err
+}
+
+// settle says whether all stories have ended.
+func (s *Service) settle(ctx context.Context, u *store.Tenant, sprintID string) (over bool, err error) {
+	// Most stories are not the last: that is seen without a transaction.
+	if open, err := lowest(ctx, u, sprintID); err != nil || open > 0 {
+		return false, err
+	}
+	err = u.Update(ctx, func(ctx context.Context, tx *store.Tx) error {
+		over = false
+		open, err := lowest(ctx, tx, sprintID)
+		if err != nil || open > 0 {
+			return err
+		}
+		parent, err := task.Tasks.Get(ctx, tx, sprintID)
+		if fault.Is(err, fault.NotFound) || (err == nil && !isSprint(true, &parent)) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		over = true
+		if parent.Status != task.Active {
+			return nil
+		}
+		if err := task.Move(parent.Type, parent.Status, task.Completing); err != nil {
+			return err
+		}
+		parent.Status = task.Completing
+		parent.Route()
+		task.Tasks.Put(tx, sprintID, parent)
+		return nil
+	})
+	return over && err == nil, err
+}
