@@ -162,10 +162,12 @@ func TestAKeyThatCannotBeIsRefusedByField(t *testing.T) {
 			in          CreateInput
 			field, says string
 		}{
-			"a scope that is none": {CreateInput{Scopes: []string{"read", "root"}}, "scopes", `"root" is not a scope; the scopes are read, write, admin, dispatch, relay`},
-			"a kind that is none":  {CreateInput{Kind: "robot"}, "kind", "agent or human"},
-			"a human's program":    {CreateInput{Kind: identity.Human, Program: "beta"}, "program", "agent"},
-			"a bad program":        {CreateInput{Program: "a b"}, "program", "letters"},
+			"a scope that is none":   {CreateInput{Scopes: []string{"read", "root"}}, "scopes", `"root" is not a scope; the scopes are read, write, admin, dispatch, relay`},
+			"a kind that is none":    {CreateInput{Kind: "robot"}, "kind", "agent or human"},
+			"a human's program":      {CreateInput{Kind: identity.Human, Program: "beta"}, "program", "agent"},
+			"a bad program":          {CreateInput{Program: "a b"}, "program", "letters"},
+			"the name of no program": {CreateInput{Program: "Any"}, "program", "another name"},
+			"the name of the system": {CreateInput{Program: "parley"}, "program", "another name"},
 		} {
 			_, err := r.Create(t.Context(), human, c.in)
 			var f *fault.Error

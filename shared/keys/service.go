@@ -28,6 +28,10 @@ type Service struct {
 	Used func(identity.Caller)
 }
 
+// reserved are the names that no program has: whoever is free, everyone with a
+// session, the human, and the system itself.
+var reserved = []string{"any", "all", "user", "parley"}
+
 // usedEvery is how often a key's use is noted at most.
 const usedEvery = 10 * time.Minute
 
@@ -85,6 +89,9 @@ func (s *Service) Issue(ctx context.Context, user string, in CreateInput) (Creat
 	}
 	if in.Program != "" && !identity.ValidName(in.Program) {
 		return out, fault.Field("program", "must be 1 to 100 letters, digits, dots, underscores and hyphens, and begin with a letter or digit")
+	}
+	if slices.Contains(reserved, strings.ToLower(in.Program)) {
+		return out, fault.Field("program", "%q means something else to the queue and the mail; take another name", in.Program)
 	}
 	if in.Kind == "" {
 		in.Kind = identity.Agent

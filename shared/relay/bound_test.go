@@ -32,7 +32,7 @@ func (d *counted) Update(ctx context.Context, fn func(context.Context, store.Rea
 // A small page must not mean a query for every message that expired before it.
 func TestPassingOverExpiredMessagesTakesFewCalls(t *testing.T) {
 	t.Parallel()
-	schema := store.NewSchema(Def(), once.Def())
+	schema := store.NewSchema(append(Defs(), once.Def())...)
 	inner, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "parley.db"), schema)
 	if err != nil {
 		t.Fatal(err)

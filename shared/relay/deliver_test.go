@@ -17,7 +17,7 @@ func TestAMessageComesBackAsItWasSentAndOnce(t *testing.T) {
 			SessionID: "alpha.1", ReplyTo: "r1", ThreadID: "th1", TTL: 60, Provenance: &task.Provenance{Model: "m", Confidence: 0.5}}
 		out, err := m.Send(t.Context(), alpha, in)
 		want := SendOutput{MessageID: "m001", Source: "alpha", Verified: true, Target: "beta", CreatedAt: t0, ExpiresAt: t0.Add(time.Minute)}
-		if err != nil || out != want {
+		if err != nil || !reflect.DeepEqual(out, want) {
 			t.Fatalf("%+v, %v", out, err)
 		}
 		got := m.views(beta, GetInput{})

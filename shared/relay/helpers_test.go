@@ -36,7 +36,7 @@ type mail struct {
 func each(t *testing.T, test func(*testing.T, *mail)) {
 	t.Helper()
 	t.Parallel()
-	storetest.Each(t, store.NewSchema(Def(), once.Def()), func(t *testing.T, db *store.DB) {
+	storetest.Each(t, store.NewSchema(append(Defs(), once.Def())...), func(t *testing.T, db *store.DB) {
 		m := &mail{t: t, now: t0, looks: make(chan struct{}, 100)}
 		m.Service = &Service{DB: db, Directory: known{"alpha", "beta", "gamma"}, Now: m.clock, NewID: m.id}
 		test(t, m)
@@ -158,6 +158,75 @@ func field(err error) string {
 		return fmt.Sprint("no field: ", err)
 	}
 	return f.Problems[0].Path
+}
+
+// kept is a message as it is kept, and whether it is.
+func (m *mail) kept(id string) (v Message, there bool) {
+	m.t.Helper()
+	f := messages.Fetch(id, &v)
+	if err := store.Load(m.t.Context(), m.DB.User("u"), f); err != nil {
+		m.t.Fatal(err)
+	}
+	return v, f.Found
+}
+
+func (m *mail) sweep(limit int) int {
+	m.t.Helper()
+	n, err := m.SweepRelay(m.t.Context(), store.NewAdmin(m.DB), limit)
+	if err != nil {
+		m.t.Fatal(err)
+	}
+	return n
+}
+
+func (m *mail) letters(c identity.Caller, in DeadInput) DeadOutput {
+	m.t.Helper()
+	out, err := m.DeadLetters(m.t.Context(), c, in)
+	if err != nil {
+		m.t.Fatal(err)
+	}
+	return out
+}
+
+// dead is the texts of the dead letters that a caller sees.
+func (m *mail) dead(c identity.Caller) string {
+	m.t.Helper()
+	var views []View
+	for _, d := range m.letters(c, DeadInput{Limit: 100}).Messages {
+		views = append(views, d.View)
+	}
+	return texts(views)
+}
+
+func (m *mail) group(name string, members ...string) {
+	m.t.Helper()
+	if _, err := m.SetGroup(m.t.Context(), alpha, SetGroupInput{Name: name, Members: members}); err != nil {
+		m.t.Fatal(err)
+	}
+}
+
+// fill writes messages from alpha to beta without the cost of sending them.
+func (m *mail) fill(user string, n int, ttl time.Duration) {
+	m.t.Helper()
+	for n > 0 {
+		some := min(n, store.MaxWrites)
+		n -= some
+		ids := make([]string, some)
+		for i := range ids {
+			ids[i] = m.id()
+		}
+		err := m.DB.User(user).Update(m.t.Context(), func(_ context.Context, tx *store.Tx) error {
+			for _, id := range ids {
+				v := Message{Source: "alpha", Text: id, Type: "STATUS"}
+				v.Post("beta", m.now, ttl)
+				messages.Create(tx, id, v)
+			}
+			return nil
+		})
+		if err != nil {
+			m.t.Fatal(err)
+		}
+	}
 }
 
 func no() *bool { b := false; return &b }

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"reflect"
 	"strings"
 	"sync"
 	"testing"
@@ -194,7 +195,7 @@ func TestAKeyMakesASendingHappenOnce(t *testing.T) {
 		}
 		m.pass(time.Hour)
 		m.Directory = known{} // what is known of the recipient is no part of the result
-		if again, err := m.Send(t.Context(), alpha, in); err != nil || again != first {
+		if again, err := m.Send(t.Context(), alpha, in); err != nil || !reflect.DeepEqual(again, first) {
 			t.Errorf("%+v, first %+v, %v", again, first, err)
 		}
 		in.Message = "y"

@@ -1,6 +1,7 @@
 package relay
 
 import (
+	"slices"
 	"strings"
 	"time"
 
@@ -48,26 +49,35 @@ type Message struct {
 	ReplyTo    string           `json:"replyTo,omitempty"`
 	ThreadID   string           `json:"threadId,omitempty"`
 	Provenance *task.Provenance `json:"provenance,omitempty"`
-	State      State            `json:"state"`
-	CreatedAt  time.Time        `json:"createdAt"`
-	ExpiresAt  time.Time        `json:"expiresAt"`
+	// MulticastID is what the copies of one sending have in common.
+	MulticastID string    `json:"multicastId,omitempty"`
+	State       State     `json:"state"`
+	CreatedAt   time.Time `json:"createdAt"`
+	ExpiresAt   time.Time `json:"expiresAt"`
 	// DueAt is when it is next to be delivered: at once for a new one, whatever the
 	// clocks of its sender and its reader say; none once that is settled.
 	DueAt       time.Time `json:"dueAt,omitzero"`
 	DeliveredAt time.Time `json:"deliveredAt,omitzero"`
 	AckedAt     time.Time `json:"ackedAt,omitzero"`
 	Deliveries  int       `json:"deliveries"`
-	PurgeAt     time.Time `json:"purgeAt"`
+	// Dead says who finds it among the dead letters, and DiedAt since when it is
+	// one. A live message has neither, and no row in their index.
+	Dead   []string  `json:"dead,omitempty"`
+	DiedAt time.Time `json:"diedAt,omitzero"`
+	// SweepAt is when a sweep has to look at it, unless a reader is there before.
+	SweepAt time.Time `json:"sweepAt"`
+	// PurgeAt is never before SweepAt: a store forgets by itself what no sweep came to.
+	PurgeAt time.Time `json:"purgeAt"`
 }
 
 // Messages is the collection. An inbox is what is due in a box, by priority and
-// then age; a history is a box by age.
+// then age; a history is a box by age; dead letters stand newest first.
 var messages = store.Collection[Message]{Name: "relay", Indexes: []string{
-	"boxes[],rank desc,createdAt,dueAt", "boxes[],createdAt",
-}, Unindexed: []string{"message", "context"}}
+	"boxes[],rank desc,createdAt,dueAt", "boxes[],createdAt", "dead[],diedAt desc",
+}, AllUsers: []string{"sweepAt"}, Unindexed: []string{"message", "context"}}
 
-// Def declares the collection of messages.
-func Def() *store.Def { return messages.Def() }
+// Defs declares the collections of the mail.
+func Defs() []*store.Def { return []*store.Def{messages.Def(), groups.Def()} }
 
 // box names the mail of a program under any mix of filters; empty ones are none.
 func box(target, typ, priority, thread string) string {
@@ -92,6 +102,28 @@ func (m *Message) address() {
 	}
 }
 
+// Post makes it wait in the inbox of the target.
+func (m *Message) Post(target string, now time.Time, ttl time.Duration) {
+	m.Target, m.State, m.CreatedAt, m.DueAt = target, Pending, now, atOnce
+	m.ExpiresAt = now.Add(ttl)
+	m.PurgeAt = m.ExpiresAt.Add(DeadFor)
+	m.address()
+	m.plan()
+}
+
+// plan sets SweepAt by where the message stands.
+func (m *Message) plan() {
+	m.SweepAt = m.ExpiresAt
+	switch m.State {
+	case Acked, Dead:
+		m.SweepAt = m.PurgeAt
+	case Delivered:
+		if m.WantsAck() && m.Deliveries >= MaxDeliveries && m.DueAt.Before(m.ExpiresAt) {
+			m.SweepAt = m.DueAt
+		}
+	}
+}
+
 // WantsAck says whether the message is delivered again until it is acknowledged.
 func (m *Message) WantsAck() bool { return m.Type == "DIRECTIVE" || m.Type == "QUERY" }
 
@@ -107,9 +139,27 @@ func (m *Message) Lapsed(now time.Time) bool {
 	return false
 }
 
-// Bury makes a dead letter of it.
+// everyone is the word in [Message.Dead] by which a key that is bound to no program finds it.
+const everyone = "*"
+
+// Bury makes a dead letter of it, for its sender and its recipient to see.
 func (m *Message) Bury(now time.Time) {
-	m.State, m.DueAt, m.PurgeAt = Dead, time.Time{}, now.Add(DeadFor)
+	m.State, m.DueAt, m.DiedAt, m.PurgeAt = Dead, time.Time{}, now, now.Add(DeadFor)
+	m.Dead = []string{everyone}
+	for _, program := range []string{m.Source, m.Target} {
+		if program != "" && !slices.Contains(m.Dead, program) {
+			m.Dead = append(m.Dead, program)
+		}
+	}
+	m.plan()
+}
+
+// Reason says why a dead letter is one.
+func (m *Message) Reason() string {
+	if m.Deliveries > 0 {
+		return "unacknowledged"
+	}
+	return "expired"
 }
 
 // Deliver marks one delivery.
@@ -120,16 +170,33 @@ func (m *Message) Deliver(now time.Time) {
 		m.DueAt = now.Add(Redeliver)
 		m.PurgeAt = m.ExpiresAt.Add(DeadFor)
 	}
+	m.plan()
 }
 
-// Ack settles a message. It says whether anything changed.
+// Ack settles a message, a dead letter too: it is none any more. It says whether
+// anything changed.
 func (m *Message) Ack(now time.Time) bool {
 	if m.State == Acked {
 		return false
 	}
 	m.State, m.AckedAt, m.DueAt, m.PurgeAt = Acked, now, time.Time{}, m.ExpiresAt
+	m.Dead, m.DiedAt = nil, time.Time{}
 	if m.PurgeAt.Before(now) {
 		m.PurgeAt = now
 	}
+	m.plan()
 	return true
+}
+
+// Sweep does what time has made due: it buries what lapsed, and says of the rest
+// whether it is spent, to be deleted.
+func (m *Message) Sweep(now time.Time) (buried, spent bool) {
+	switch {
+	case now.Before(m.SweepAt):
+		return false, false
+	case m.Lapsed(now):
+		m.Bury(now)
+		return true, false
+	}
+	return false, true
 }

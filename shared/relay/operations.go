@@ -12,7 +12,7 @@ type SendInput struct {
 	op.Idempotency
 	Message     string           `json:"message" allow:"nonempty,max=4000"`
 	Source      string           `json:"source" allow:"max=100" jsonschema:"who sends; a key bound to a program sends as that program"`
-	Target      string           `json:"target" allow:"nonempty,max=100,pattern=target" jsonschema:"a program, group:name, or all"`
+	Target      string           `json:"target" allow:"nonempty,max=106,pattern=target" jsonschema:"a program, group:name, or all (every program with a live session)"`
 	MessageType string           `json:"message_type" allow:"enum=PING|PONG|HANDSHAKE|DIRECTIVE|STATUS|ACK|QUERY|RESULT" jsonschema:"DIRECTIVE and QUERY come again until they are acknowledged"`
 	Priority    task.Priority    `json:"priority,omitempty" allow:"enum=low|normal|high,default=normal"`
 	Action      string           `json:"action,omitempty" allow:"enum=interrupt|sprint|parallel|queue|backlog,default=queue"`
@@ -24,15 +24,19 @@ type SendInput struct {
 	Provenance  *task.Provenance `json:"provenance,omitempty"`
 }
 
-// SendOutput is what send_message answers.
+// SendOutput is what send_message answers. Where the target is many programs, the
+// id is the multicast's.
 type SendOutput struct {
-	MessageID string    `json:"messageId"`
-	Source    string    `json:"source"`
-	Verified  bool      `json:"verified"`
-	Target    string    `json:"target"`
-	CreatedAt time.Time `json:"createdAt"`
-	ExpiresAt time.Time `json:"expiresAt"`
-	Warning   string    `json:"warning,omitempty"`
+	MessageID   string    `json:"messageId"`
+	MulticastID string    `json:"multicastId,omitempty"`
+	MessageIDs  []string  `json:"messageIds,omitempty"`
+	Recipients  int       `json:"recipients,omitempty"`
+	Source      string    `json:"source"`
+	Verified    bool      `json:"verified"`
+	Target      string    `json:"target"`
+	CreatedAt   time.Time `json:"createdAt"`
+	ExpiresAt   time.Time `json:"expiresAt"`
+	Warning     string    `json:"warning,omitempty"`
 }
 
 // GetInput is the input of get_messages.
@@ -66,12 +70,64 @@ type AckOutput struct {
 	NotFound []string `json:"notFound"`
 }
 
+// DeadInput is the input of get_dead_letters.
+type DeadInput struct {
+	Limit  int    `json:"limit,omitempty" allow:"min=1,max=100,default=20"`
+	Cursor string `json:"cursor,omitempty" allow:"max=2000" jsonschema:"nextCursor of the page before"`
+}
+
+// DeadOutput is what get_dead_letters answers.
+type DeadOutput struct {
+	Messages   []DeadLetter `json:"messages"`
+	NextCursor string       `json:"nextCursor,omitempty"`
+}
+
+// DeadLetter is a message that did not reach its recipient, or not for sure.
+type DeadLetter struct {
+	View
+	Reason string    `json:"reason" jsonschema:"expired (never read) or unacknowledged"`
+	DiedAt time.Time `json:"diedAt"`
+}
+
+// SetGroupInput is the input of set_group.
+type SetGroupInput struct {
+	Name    string   `json:"name" allow:"nonempty,max=100,pattern=name"`
+	Members []string `json:"members" allow:"max=100,each=100,pattern=name" jsonschema:"all programs of the group; none removes it"`
+}
+
+// SetGroupOutput is what set_group answers.
+type SetGroupOutput struct {
+	GroupView
+	Removed bool   `json:"removed,omitempty"`
+	Warning string `json:"warning,omitempty"`
+}
+
+// ListGroupsInput is the input of list_groups.
+type ListGroupsInput struct {
+	Limit  int    `json:"limit,omitempty" allow:"min=1,max=100,default=20"`
+	Cursor string `json:"cursor,omitempty" allow:"max=2000" jsonschema:"nextCursor of the page before"`
+}
+
+// ListGroupsOutput is what list_groups answers.
+type ListGroupsOutput struct {
+	Groups     []GroupView `json:"groups"`
+	NextCursor string      `json:"nextCursor,omitempty"`
+}
+
+// GroupView is a group as callers see it.
+type GroupView struct {
+	Name      string    `json:"name"`
+	Members   []string  `json:"members"`
+	UpdatedAt time.Time `json:"updatedAt"`
+}
+
 // View is a message as its reader sees it.
 type View struct {
 	ID          string           `json:"id"`
 	Source      string           `json:"source"`
 	Verified    bool             `json:"verified" jsonschema:"whether the source is the program of the key that sent it"`
 	Target      string           `json:"target"`
+	MulticastID string           `json:"multicastId,omitempty" jsonschema:"others got a copy with the same one"`
 	Message     string           `json:"message"`
 	MessageType string           `json:"message_type"`
 	Priority    task.Priority    `json:"priority"`
@@ -89,7 +145,7 @@ type View struct {
 }
 
 func view(id string, m Message) View {
-	return View{ID: id, Source: m.Source, Verified: m.Verified, Target: m.Target, Message: m.Text, MessageType: m.Type,
+	return View{ID: id, Source: m.Source, Verified: m.Verified, Target: m.Target, MulticastID: m.MulticastID, Message: m.Text, MessageType: m.Type,
 		Priority: m.Priority, Action: m.Action, Context: m.Context, SessionID: m.SessionID, ReplyTo: m.ReplyTo, ThreadID: m.ThreadID,
 		Provenance: m.Provenance, Status: m.State, CreatedAt: m.CreatedAt, ExpiresAt: m.ExpiresAt, Deliveries: m.Deliveries,
 		NeedsAck: m.WantsAck() && m.State != Acked}
@@ -100,11 +156,17 @@ func (s *Service) Operations() []op.Op {
 	const set = "relay"
 	return []op.Op{
 		op.New(op.Spec{Name: "send_message", Title: "Send a message", Toolset: set, Route: "POST /v1/messages", Effect: op.Write, Creates: true,
-			Doc: "Send a message to another agent or program: tell, ask, direct or report. It waits in the recipient's inbox until it is read. An unknown recipient is answered with a warning that names the known ones."}, s.Send),
+			Doc: "Send a message to another agent or program, to a group, or broadcast it to all: tell, ask, direct or report. It waits in the recipient's inbox until it is read. An unknown recipient is answered with a warning that names the known ones."}, s.Send),
 		op.New(op.Spec{Name: "get_messages", Title: "Read messages", Toolset: set, Route: "GET /v1/messages", Effect: op.Consume,
 			Compat: []op.Compat{{Route: "GET /v1/interrupts/peek", Set: map[string]any{"markAsRead": false}}},
 			Doc:    "Check your inbox for messages from other agents, high priority first, then oldest. What is read is marked delivered; acknowledge a DIRECTIVE or QUERY with ack_messages or it comes again. With waitMs it waits for mail."}, s.Get),
 		op.New(op.Spec{Name: "ack_messages", Title: "Acknowledge messages", Toolset: set, Route: "POST /v1/messages/ack", Effect: op.Write,
 			Doc: "Confirm that you received and took up messages, so that they are not delivered again. Ids of messages that are not yours come back in notFound."}, s.Ack),
+		op.New(op.Spec{Name: "get_dead_letters", Title: "List dead letters", Toolset: set, Route: "GET /v1/messages/dead", Effect: op.Read,
+			Doc: "Find messages that failed: those you sent or were to get that expired unread, or were never acknowledged, newest first. One shows within 15 minutes of its death and for 7 days; acknowledging a message takes it off the list."}, s.DeadLetters),
+		op.New(op.Spec{Name: "set_group", Title: "Set a group", Toolset: set, Route: "PUT /v1/groups/{name}", Effect: op.Write,
+			Doc: "Make, change or remove a group of programs that one message reaches as group:name. The members given replace those before; an empty list removes the group."}, s.SetGroup),
+		op.New(op.Spec{Name: "list_groups", Title: "List groups", Toolset: set, Route: "GET /v1/groups", Effect: op.Read,
+			Doc: "See which groups of programs there are to send to as group:name, and who is in them."}, s.ListGroups),
 	}
 }

@@ -4,8 +4,10 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"parley.internal/shared/fault"
 	"parley.internal/shared/identity"
@@ -20,47 +22,63 @@ type Directory interface {
 	Programs(ctx context.Context, user string) ([]string, error)
 }
 
+// Presence knows the programs of a user with a live session, whom a message to
+// all reaches.
+type Presence interface {
+	Programs(ctx context.Context, user string) ([]string, error)
+}
+
 // Service is the mail of all users.
 type Service struct {
 	DB        *store.DB
 	Directory Directory
-	Now       func() time.Time
-	NewID     func() string
+	// Live is who is there; nil means that nobody is.
+	Live  Presence
+	Now   func() time.Time
+	NewID func() string
 }
 
-// defaultTTL is how long an unread message is wanted.
-const defaultTTL = 86_400
+const (
+	// defaultTTL is how many seconds an unread message is wanted.
+	defaultTTL = 86_400
+	// maxName is the longest name of a program.
+	maxName = 100
+	// system is the source of what Parley itself says. No key sends as that.
+	system = "parley"
+)
 
-// Send puts a message into a program's inbox.
+// Send puts a message into a program's inbox, or a copy into each of many.
 func (s *Service) Send(ctx context.Context, c identity.Caller, in SendInput) (SendOutput, error) {
 	var out SendOutput
 	source, verified, err := c.SpeaksAs(in.Source)
 	if err != nil {
 		return out, err
 	}
-	if group, ok := strings.CutPrefix(in.Target, "group:"); ok {
-		return out, fault.New(fault.NotFound, "no group named %q; name a program", group)
-	}
-	if in.Target == "all" {
-		return out, fault.New(fault.Precondition, "all reaches the programs with a live session, and there is none; name a program")
+	if strings.EqualFold(strings.TrimSpace(source), system) {
+		return out, fault.New(fault.Forbidden, "%q is the source of what the system itself says, and no key sends as that; name another source", source)
 	}
 	now, id := s.Now(), s.NewID()
-	ttl := in.TTL
+	ttl := time.Duration(in.TTL) * time.Second
 	if ttl == 0 {
-		ttl = defaultTTL
+		ttl = defaultTTL * time.Second
 	}
-	m := Message{Source: source, Verified: verified, Target: in.Target, Text: in.Message, Type: in.MessageType, Priority: in.Priority,
-		Action: in.Action, Context: in.Context, SessionID: in.SessionID, ReplyTo: in.ReplyTo, ThreadID: in.ThreadID, Provenance: in.Provenance,
-		State: Pending, CreatedAt: now, DueAt: atOnce, ExpiresAt: now.Add(time.Duration(ttl) * time.Second)}
+	m := Message{Source: source, Verified: verified, Text: in.Message, Type: in.MessageType, Priority: in.Priority, Action: in.Action,
+		Context: in.Context, SessionID: in.SessionID, ReplyTo: in.ReplyTo, ThreadID: in.ThreadID, Provenance: in.Provenance}
 	if m.Priority == "" {
 		m.Priority = task.Normal
 	}
-	m.PurgeAt = m.ExpiresAt.Add(DeadFor)
-	m.address()
-	warning, err := s.unknown(ctx, c.User, in.Target)
+	m.Post(in.Target, now, ttl)
+	if in.Target == all || strings.HasPrefix(in.Target, groupPrefix) {
+		return s.multicast(ctx, c, in, id, m)
+	}
+	if utf8.RuneCountInString(in.Target) > maxName {
+		return out, fault.Field("target", "the name of a program has at most %d characters", maxName)
+	}
+	programs, err := s.Directory.Programs(ctx, c.User)
 	if err != nil {
 		return out, err
 	}
+	warning := unknown(programs, in.Target)
 	key := in.IdempotencyKey
 	in.IdempotencyKey = ""
 	return once.Do(ctx, s.DB.User(c.User), "send_message", key, now, in, func(_ context.Context, tx *store.Tx) (SendOutput, error) {
@@ -69,16 +87,43 @@ func (s *Service) Send(ctx context.Context, c identity.Caller, in SendInput) (Se
 	})
 }
 
-// unknown is the warning about a recipient that no key speaks for.
-func (s *Service) unknown(ctx context.Context, user, target string) (string, error) {
-	programs, err := s.Directory.Programs(ctx, user)
-	if err != nil || slices.Contains(programs, target) {
-		return "", err
+// Tell sends a program a STATUS message from the system itself. The id is the
+// message's: telling it again is harmless.
+func (s *Service) Tell(ctx context.Context, user, id, program, text string) error {
+	m := Message{Source: system, Verified: true, Text: text, Type: "STATUS", Priority: task.Normal}
+	m.Post(program, s.Now(), defaultTTL*time.Second)
+	err := s.DB.User(user).Update(ctx, func(_ context.Context, tx *store.Tx) error {
+		messages.Create(tx, id, m)
+		return nil
+	})
+	if fault.Is(err, fault.Exists) {
+		return nil
 	}
-	if len(programs) == 0 {
-		return fmt.Sprintf("no program named %q is known; the message waits until one reads it", target), nil
+	return err
+}
+
+// unknown is the warning about recipients that no key speaks for, empty where
+// there are none.
+func unknown(programs []string, targets ...string) string {
+	return stranger(programs, "; the message waits until one reads it", targets)
+}
+
+// stranger is the warning with what follows from it.
+func stranger(programs []string, so string, targets []string) string {
+	var strange []string
+	for _, t := range targets {
+		if !slices.Contains(programs, t) {
+			strange = append(strange, strconv.Quote(t))
+		}
 	}
-	return fmt.Sprintf("no program named %q is known; the message waits until one reads it. Known: %s", target, strings.Join(programs, ", ")), nil
+	if len(strange) == 0 {
+		return ""
+	}
+	warning := fmt.Sprintf("no program named %s is known", strings.Join(strange, ", ")) + so
+	if len(programs) > 0 {
+		warning += ". Known: " + strings.Join(programs, ", ")
+	}
+	return warning
 }
 
 // inbox is whose mail a caller reads: what it names, else its program, else its
@@ -213,6 +258,48 @@ func (s *Service) history(ctx context.Context, c identity.Caller, from string, i
 	return out, nil
 }
 
+// DeadLetters reads a page of what died, newest first: to a program's key what
+// that program sent or was to get, to others all.
+func (s *Service) DeadLetters(ctx context.Context, c identity.Caller, in DeadInput) (DeadOutput, error) {
+	out := DeadOutput{Messages: []DeadLetter{}}
+	if in.Limit == 0 {
+		in.Limit = 20
+	}
+	whose := everyone
+	if c.Bound() && !c.IsHuman() {
+		whose = c.Program
+	}
+	page, err := messages.Query(ctx, s.DB.User(c.User), store.Query{Where: []store.Cond{store.Contains("dead", whose)},
+		Order: []string{"diedAt desc"}, Limit: in.Limit, Cursor: in.Cursor})
+	if err != nil {
+		return out, err
+	}
+	out.NextCursor = page.Next
+	for _, d := range page.Docs {
+		out.Messages = append(out.Messages, DeadLetter{View: view(d.ID, d.Value), Reason: d.Value.Reason(), DiedAt: d.Value.DiedAt})
+	}
+	return out, nil
+}
+
+// load reads messages at once, nil for one that is missing.
+func load(ctx context.Context, r store.Reader, ids []string) ([]*Message, error) {
+	found := make([]*Message, len(ids))
+	fetches := make([]*store.Fetch, len(ids))
+	for i, id := range ids {
+		found[i] = new(Message)
+		fetches[i] = messages.Fetch(id, found[i])
+	}
+	if err := store.Load(ctx, r, fetches...); err != nil {
+		return nil, err
+	}
+	for i, f := range fetches {
+		if !f.Found {
+			found[i] = nil
+		}
+	}
+	return found, nil
+}
+
 // Ack settles messages. One that is not the caller's is told as not found.
 func (s *Service) Ack(ctx context.Context, c identity.Caller, in AckInput) (AckOutput, error) {
 	var out AckOutput
@@ -221,23 +308,19 @@ func (s *Service) Ack(ctx context.Context, c identity.Caller, in AckInput) (AckO
 	ids := slices.Compact(in.MessageIDs)
 	err := s.DB.User(c.User).Update(ctx, func(ctx context.Context, tx *store.Tx) error {
 		out = AckOutput{Acked: []string{}, NotFound: []string{}}
-		found := make([]Message, len(ids))
-		fetches := make([]*store.Fetch, len(ids))
-		for i, id := range ids {
-			fetches[i] = messages.Fetch(id, &found[i])
-		}
-		if err := store.Load(ctx, tx, fetches...); err != nil {
+		found, err := load(ctx, tx, ids)
+		if err != nil {
 			return err
 		}
 		for i, id := range ids {
 			m := found[i]
-			if !fetches[i].Found || (c.Bound() && m.Target != c.Program) {
+			if m == nil || (c.Bound() && m.Target != c.Program) {
 				out.NotFound = append(out.NotFound, id)
 				continue
 			}
 			out.Acked = append(out.Acked, id)
 			if m.Ack(now) {
-				messages.Put(tx, id, m)
+				messages.Put(tx, id, *m)
 			}
 		}
 		return nil

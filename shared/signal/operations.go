@@ -117,7 +117,7 @@ func (s *Service) Operations() []op.Op {
 		op.New(op.Spec{Name: "get_response", Title: "Get the human's answer", Toolset: set, Route: "GET /v1/questions/{questionId}/response", Effect: op.Read,
 			Doc: "Fetch the human's answer to a question you asked: pending, answered or expired. With waitMs it waits for the answer."}, s.Response),
 		op.New(op.Spec{Name: "send_alert", Title: "Alert the human", Toolset: set, Route: "POST /v1/alerts", Effect: op.Write, Creates: true,
-			Doc: "Notify your human of something that needs no answer: an error, a warning, a success, or news. It rings their phone. To ask for a decision use ask_question."}, s.Alert),
+			Doc: "Notify your human of something that needs no answer: an error, a warning, a success, or news. To ask for a decision use ask_question."}, s.Alert),
 		op.New(op.Spec{Name: "answer_question", Title: "Answer a question", Toolset: set, Route: "POST /v1/questions/{questionId}/answer", Effect: op.Write, For: op.Humans, RESTOnly: true,
 			Doc: "A human's answer to an agent's question, given once."}, s.Answer),
 		op.New(op.Spec{Name: "list_questions", Title: "List questions", Toolset: set, Route: "GET /v1/questions", Effect: op.Read, For: op.Humans, RESTOnly: true,

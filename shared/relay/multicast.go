@@ -1,0 +1,152 @@
+package relay
+
+import (
+	"context"
+	"strings"
+
+	"parley.internal/shared/fault"
+	"parley.internal/shared/identity"
+	"parley.internal/shared/once"
+	"parley.internal/shared/store"
+)
+
+const (
+	// maxRecipients is how many copies one sending has: as many as a transaction writes.
+	maxRecipients = store.MaxWrites
+	// maxSending is how large all copies may be together, and copyCost what one takes
+	// beside its texts, index entries included: Firestore commits no more than 10 MiB at once.
+	maxSending = 9 << 20
+	copyCost   = 10 << 10
+	// shownGroups is how many groups are named to who asks for another.
+	shownGroups = 20
+)
+
+// multicast sends a copy of m to each of many programs, to all of them or to none.
+func (s *Service) multicast(ctx context.Context, c identity.Caller, in SendInput, id string, m Message) (SendOutput, error) {
+	known, err := s.named(ctx, c.User, in.Target)
+	if err != nil {
+		return SendOutput{}, err
+	}
+	room, key := maxRecipients, in.IdempotencyKey
+	if in.IdempotencyKey = ""; key != "" {
+		room-- // for the record of the key
+	}
+	m.MulticastID = id
+	return once.Do(ctx, s.DB.User(c.User), "send_message", key, m.CreatedAt, in, func(ctx context.Context, tx *store.Tx) (SendOutput, error) {
+		out := SendOutput{MessageID: id, MulticastID: id, Source: m.Source, Verified: m.Verified, Target: in.Target, CreatedAt: m.CreatedAt, ExpiresAt: m.ExpiresAt}
+		to, err := recipients(ctx, tx, in.Target, m.Source, known)
+		if err != nil {
+			return out, err
+		}
+		if len(to) > room {
+			return out, fault.New(fault.Precondition, "%s reaches %d programs, and one call at most %d; make groups of them with set_group", in.Target, len(to), room)
+		}
+		if len(to)*(len(m.Text)+len(m.Context)+copyCost) > maxSending {
+			return out, fault.New(fault.Precondition, "the message is too long for %d recipients at once; shorten it, or send it to smaller groups", len(to))
+		}
+		out.Recipients, out.Warning = len(to), unknown(known, to...)
+		for _, program := range to {
+			copied := m
+			copied.Post(program, m.CreatedAt, m.ExpiresAt.Sub(m.CreatedAt))
+			out.MessageIDs = append(out.MessageIDs, copyID(id, program))
+			messages.Create(tx, copyID(id, program), copied)
+		}
+		return out, nil
+	})
+}
+
+// named is the programs that the target is held against: for all those with a live
+// session, for a group those that are known.
+func (s *Service) named(ctx context.Context, user, target string) ([]string, error) {
+	switch {
+	case target != all:
+		return s.Directory.Programs(ctx, user)
+	case s.Live == nil:
+		return nil, nil
+	}
+	return s.Live.Programs(ctx, user)
+}
+
+// recipients are the programs behind a target, in order and without the sender. A
+// group is read in the sending's transaction, so that it gets a message whole: as it
+// was before a change, or after.
+func recipients(ctx context.Context, tx *store.Tx, target, sender string, live []string) ([]string, error) {
+	if target == all {
+		to := others(live, sender)
+		if len(to) == 0 {
+			return nil, fault.New(fault.Precondition, "all reaches the programs with a live session, and there is none but the sender's; name a program")
+		}
+		return to, nil
+	}
+	name := strings.TrimPrefix(target, groupPrefix)
+	var g Group
+	f := groups.Fetch(name, &g)
+	if err := store.Load(ctx, tx, f); err != nil {
+		return nil, err
+	}
+	if !f.Found {
+		return nil, noGroup(ctx, tx, name)
+	}
+	to := others(g.Members, sender)
+	if len(to) == 0 {
+		return nil, fault.New(fault.Precondition, "the group %s has no member but the sender; add others with set_group", name)
+	}
+	return to, nil
+}
+
+// noGroup is the fault of a group that is not there; it names some that are.
+func noGroup(ctx context.Context, tx *store.Tx, name string) error {
+	page, err := groups.Query(ctx, tx, store.Query{Limit: shownGroups})
+	if err != nil {
+		return err
+	}
+	if len(page.Docs) == 0 {
+		return fault.New(fault.NotFound, "no group named %q, nor any other; make it with set_group, or name a program", name)
+	}
+	names := make([]string, len(page.Docs))
+	for i, d := range page.Docs {
+		names[i] = d.ID
+	}
+	more := ""
+	if page.Next != "" {
+		more = " and more, see list_groups"
+	}
+	return fault.New(fault.NotFound, "no group named %q; there are %s%s", name, strings.Join(names, ", "), more)
+}
+
+// SetGroup says who is in a group; nobody in it ends it.
+func (s *Service) SetGroup(ctx context.Context, c identity.Caller, in SetGroupInput) (SetGroupOutput, error) {
+	out := SetGroupOutput{GroupView: GroupView{Name: in.Name, Members: distinct(in.Members), UpdatedAt: s.Now()}}
+	out.Removed = len(out.Members) == 0
+	programs, err := s.Directory.Programs(ctx, c.User)
+	if err != nil {
+		return out, err
+	}
+	out.Warning = stranger(programs, "", out.Members)
+	err = s.DB.User(c.User).Update(ctx, func(_ context.Context, tx *store.Tx) error {
+		if out.Removed {
+			groups.Delete(tx, in.Name)
+		} else {
+			groups.Put(tx, in.Name, Group{Members: out.Members, UpdatedAt: out.UpdatedAt})
+		}
+		return nil
+	})
+	return out, err
+}
+
+// ListGroups reads a page of the groups, by name.
+func (s *Service) ListGroups(ctx context.Context, c identity.Caller, in ListGroupsInput) (ListGroupsOutput, error) {
+	out := ListGroupsOutput{Groups: []GroupView{}}
+	if in.Limit == 0 {
+		in.Limit = 20
+	}
+	page, err := groups.Query(ctx, s.DB.User(c.User), store.Query{Limit: in.Limit, Cursor: in.Cursor})
+	if err != nil {
+		return out, err
+	}
+	out.NextCursor = page.Next
+	for _, d := range page.Docs {
+		out.Groups = append(out.Groups, GroupView{Name: d.ID, Members: d.Value.Members, UpdatedAt: d.Value.UpdatedAt})
+	}
+	return out, nil
+}
