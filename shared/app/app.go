@@ -3,25 +3,29 @@ package app
 import (
 	"context"
 	"slices"
-	"sync"
 	"time"
 
 	"github.com/google/uuid"
 
 	"parley.internal/shared/dispatch"
+	"parley.internal/shared/dream"
 	"parley.internal/shared/keys"
+	"parley.internal/shared/ledger"
 	"parley.internal/shared/once"
 	"parley.internal/shared/op"
+	"parley.internal/shared/overview"
+	"parley.internal/shared/pulse"
 	"parley.internal/shared/relay"
 	"parley.internal/shared/signal"
+	"parley.internal/shared/sprint"
 	"parley.internal/shared/store"
 	"parley.internal/shared/team"
 )
 
 // Schema is every collection of Parley.
 func Schema() *store.Schema {
-	return store.NewSchema(slices.Concat(dispatch.Defs(), team.Defs(),
-		[]*store.Def{relay.Def(), keys.Def(), once.Def()})...)
+	return store.NewSchema(slices.Concat(dispatch.Defs(), relay.Defs(), pulse.Defs(), ledger.Defs(), team.Defs(),
+		[]*store.Def{keys.Def(), once.Def()})...)
 }
 
 // App is the domain services over one store.
@@ -29,7 +33,12 @@ type App struct {
 	DB       *store.DB
 	Dispatch *dispatch.Service
 	Relay    *relay.Service
+	Pulse    *pulse.Service
 	Signal   *signal.Service
+	Dream    *dream.Service
+	Sprint   *sprint.Service
+	Ledger   *ledger.Service
+	Overview *overview.Service
 	Team     *team.Service
 	Keys     *keys.Service
 
@@ -40,6 +49,8 @@ type App struct {
 type Ports struct {
 	Now   func() time.Time // time.Now, cut to the microseconds that a store keeps
 	NewID func() string    // UUIDv7
+	// Shard is which of the ledger's totals this process adds to, 0 to ledger.Shards-1.
+	Shard int
 }
 
 // New wires the services.
@@ -52,13 +63,21 @@ func New(db *store.DB, p Ports) *App {
 	}
 	a := &App{DB: db}
 	a.Keys = &keys.Service{DB: db, Now: p.Now, Toolsets: func() []string { return a.catalogue.Toolsets() }}
-	a.Dispatch = &dispatch.Service{DB: db, Now: p.Now, NewID: p.NewID}
+	a.Sprint = &sprint.Service{DB: db, Now: p.Now, NewID: p.NewID}
+	a.Dispatch = &dispatch.Service{DB: db, Now: p.Now, NewID: p.NewID, Stories: a.Sprint}
 	known := &directory{source: a.Keys, now: p.Now}
 	a.Keys.Changed = known.forget
-	a.Relay = &relay.Service{DB: db, Now: p.Now, NewID: p.NewID, Directory: known}
+	a.Pulse = &pulse.Service{DB: db, Now: p.Now, NewID: p.NewID, Claims: claims{a.Dispatch}}
+	a.Relay = &relay.Service{DB: db, Now: p.Now, NewID: p.NewID, Directory: known, Live: a.Pulse}
+	a.Pulse.Mail = a.Relay
 	a.Signal = &signal.Service{DB: db, Now: p.Now, NewID: p.NewID}
+	a.Dream = &dream.Service{DB: db, Now: p.Now, Queue: a.Dispatch}
+	a.Ledger = &ledger.Service{DB: db, Now: p.Now, NewID: p.NewID, Shard: p.Shard}
+	a.Overview = &overview.Service{DB: db, Now: p.Now, Sessions: atWork{a.Pulse}, Mail: unread{a.Relay, known}}
 	a.Team = &team.Service{DB: db, Now: p.Now, NewID: p.NewID}
-	a.catalogue = op.NewCatalogue(a.Dispatch.Operations(), a.Relay.Operations(), a.Signal.Operations(), a.Team.Operations(), a.Keys.Operations())
+	a.catalogue = op.NewCatalogue(a.Dispatch.Operations(), a.Relay.Operations(), a.Pulse.Operations(), a.Signal.Operations(),
+		a.Dream.Operations(), a.Sprint.Operations(), a.Ledger.Operations(), a.Overview.Operations(), a.Team.Operations(), a.Keys.Operations())
+	a.catalogue.Meter = func(_ context.Context, u op.Usage) { a.Ledger.Record(u) }
 	return a
 }
 
@@ -67,51 +86,3 @@ func (a *App) Catalogue() *op.Catalogue { return a.catalogue }
 
 // DefaultToolsets are those that /mcp serves.
 var DefaultToolsets = []string{"dispatch", "relay", "pulse", "signal", "dream", "sprint"}
-
-// directory caches who is known, so that sending a message costs no read.
-type directory struct {
-	source relay.Directory
-	now    func() time.Time
-	mu     sync.Mutex
-	known  map[string]listing
-}
-
-type listing struct {
-	programs []string
-	at       time.Time
-}
-
-// fresh is how long the programs of a user are taken as known; maxUsers bounds
-// how many users' are kept.
-const (
-	fresh    = time.Minute
-	maxUsers = 10_000
-)
-
-// Programs implements relay.Directory.
-func (d *directory) Programs(ctx context.Context, user string) ([]string, error) {
-	d.mu.Lock()
-	l, ok := d.known[user]
-	d.mu.Unlock()
-	now := d.now()
-	if ok && now.Sub(l.at) < fresh {
-		return l.programs, nil
-	}
-	programs, err := d.source.Programs(ctx, user)
-	if err != nil {
-		return nil, err
-	}
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if d.known == nil || len(d.known) >= maxUsers {
-		d.known = map[string]listing{}
-	}
-	d.known[user] = listing{programs, now}
-	return programs, nil
-}
-
-func (d *directory) forget(user string) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	delete(d.known, user)
-}

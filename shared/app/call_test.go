@@ -41,6 +41,7 @@ func each(t *testing.T, test func(*testing.T, *world)) {
 			made++
 			return fmt.Sprintf("id-%04d", made)
 		}})
+		w.Catalogue().Now = func() time.Time { return w.now }
 		test(t, w)
 	})
 }

@@ -34,9 +34,14 @@ var rules = map[string]rule{
 	"dispatch":        {domain, "a domain needs another through an interface of its own alone"},
 	"relay":           {domain, "a domain needs another through an interface of its own alone"},
 	"signal":          {domain, "a domain needs another through an interface of its own alone"},
+	"pulse":           {domain, "a domain needs another through an interface of its own alone"},
+	"dream":           {domain, "a domain needs another through an interface of its own alone"},
+	"sprint":          {domain, "a domain needs another through an interface of its own alone"},
+	"ledger":          {domain, "a domain needs another through an interface of its own alone"},
+	"overview":        {domain, "a domain needs another through an interface of its own alone"},
 	"team":            {domain, "a domain needs another through an interface of its own alone"},
 	"keys":            {domain, "a domain needs another through an interface of its own alone"},
-	"app":             {append([]string{"dispatch", "relay", "signal", "team", "keys"}, domain...), "it wires all domains, over a store that it is given"},
+	"app":             {append([]string{"dispatch", "relay", "pulse", "signal", "dream", "sprint", "ledger", "overview", "team", "keys"}, domain...), "it wires all domains, over a store that it is given"},
 	"store/sqlite":    {[]string{"store", "fault"}, "a driver keeps what it is told"},
 	"store/firestore": {[]string{"store", "fault"}, "a driver keeps what it is told"},
 	"store/emulator":  {nil, "it starts a process"},
@@ -128,7 +133,7 @@ func TestNoTransportIsImported(t *testing.T) {
 // to the rule for domains and no looser one.
 func TestWhatHasOperationsIsHeldToTheRuleForDomains(t *testing.T) {
 	t.Parallel()
-	for _, name := range []string{"dispatch", "relay", "signal", "team", "keys"} {
+	for _, name := range []string{"dispatch", "relay", "pulse", "signal", "dream", "sprint", "ledger", "overview", "team", "keys"} {
 		if !slices.Equal(rules[name].may, domain) {
 			t.Errorf("%s may import %q", name, rules[name].may)
 		}

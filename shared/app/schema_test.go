@@ -226,6 +226,12 @@ func TestTheReferencesRoutesAreThere(t *testing.T) {
 		"POST /v1/tasks/{taskId}/renew": "renew_claim", "POST /v1/tasks/{taskId}/release": "release_task", "POST /v1/tasks/{taskId}/complete": "complete_task",
 		"POST /v1/messages": "send_message", "GET /v1/messages": "get_messages", "POST /v1/messages/ack": "ack_messages", "GET /v1/interrupts/peek": "get_messages",
 		"POST /v1/questions": "ask_question", "GET /v1/questions/{questionId}/response": "get_response", "POST /v1/questions/{questionId}/answer": "answer_question",
+		"PATCH /v1/tasks/{taskId}": "update_task", "GET /v1/messages/dead": "get_dead_letters", "PUT /v1/groups/{name}": "set_group", "GET /v1/groups": "list_groups",
+		"POST /v1/sessions": "create_session", "PATCH /v1/sessions/{sessionId}": "update_session", "PATCH /v1/sessions": "update_session", "GET /v1/sessions": "list_sessions",
+		"POST /v1/alerts": "send_alert", "GET /v1/dreams": "dream_peek", "GET /v1/dreams/peek": "dream_peek", "POST /v1/dreams/{dreamId}/activate": "dream_activate",
+		"POST /v1/dreams/activate": "dream_activate", "POST /v1/sprints": "create_sprint", "PATCH /v1/sprints/{sprintId}/stories/{storyId}": "update_sprint_story",
+		"POST /v1/sprints/{sprintId}/stories": "add_story_to_sprint", "GET /v1/sprints/{sprintId}": "get_sprint", "POST /v1/sprints/{sprintId}/complete": "complete_sprint",
+		"GET /v1/usage": "get_usage", "GET /v1/overview": "get_overview",
 		"GET /v1/questions": "list_questions", "POST /v1/keys": "create_key", "GET /v1/keys": "list_keys", "DELETE /v1/keys/{keyId}": "revoke_key",
 	} {
 		if routes[route] != name {

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"parley.internal/shared/fault"
 	"parley.internal/shared/identity"
@@ -16,7 +17,9 @@ import (
 const nobodys = "id-that-exists-nowhere"
 
 // belongings are the ids of what a user made.
-type belongings struct{ task, claimed, dream, message, question, team, key, secret, thread string }
+type belongings struct {
+	task, claimed, dream, message, dead, question, alert, session, group, sprint, team, key, secret, thread string
+}
 
 func (w *world) settle(user string) belongings {
 	w.t.Helper()
@@ -31,35 +34,70 @@ func (w *world) settle(user string) belongings {
 	b.dream = text(agent, "create_task", "taskId", map[string]any{"title": "a dream", "target": "any", "type": "dream", "dream": map[string]any{"agent": "x"}})
 	w.must(agent, "claim_task", map[string]any{"taskId": b.claimed, "sessionId": "s"})
 	b.message = text(agent, "send_message", "messageId", map[string]any{"message": "a message", "source": "alpha", "target": "alpha", "message_type": "QUERY", "threadId": b.thread})
+	b.dead = text(agent, "send_message", "messageId", map[string]any{"message": "a dead letter", "source": "alpha", "target": "gamma", "message_type": "STATUS", "ttl": 1})
+	w.now = w.now.Add(2 * time.Second)
+	w.must(bound(user, "gamma"), "get_messages", map[string]any{}) // it is buried by who comes too late for it
 	b.question = text(agent, "ask_question", "questionId", map[string]any{"question": "a question?", "options": []string{"x"}, "threadId": b.thread})
+	b.alert = text(agent, "send_alert", "alertId", map[string]any{"message": "an alert"})
+	b.session = text(agent, "create_session", "sessionId", map[string]any{"name": "a session"})
+	b.group = text(agent, "set_group", "name", map[string]any{"name": "group-of-" + user, "members": []string{"alpha", "beta"}})
+	b.sprint = text(agent, "create_sprint", "sprintId", map[string]any{"projectName": "a sprint", "branch": "b", "stories": []any{
+		map[string]any{"id": "a", "title": "a story"}, map[string]any{"id": "b", "title": "another", "dependencies": []string{"a"}}}})
 	b.team = text(agent, "team_create", "team_name", map[string]any{"team_name": "team-of-" + user})
 	key := w.must(person, "create_key", map[string]any{"program": "alpha", "scopes": []string{"read"}})
 	b.key, b.secret = fmt.Sprint(key["id"]), fmt.Sprint(key["key"])
+	w.flush()
 	return b
 }
 
-// reaches is every operation that takes the id of a document, with the id that
-// is its owner's. An operation that is neither here nor among those that take
-// none fails the walk.
-var reaches = map[string]struct {
+// flush writes what was recorded of the calls so far.
+func (w *world) flush() {
+	w.t.Helper()
+	if err := w.Ledger.Flush(w.t.Context()); err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+// reach is the id that an operation takes, and a call with an id.
+type reach struct {
 	id   func(belongings) string
 	args func(id string) map[string]any
-}{
-	"get_task":         {func(b belongings) string { return b.task }, with("taskId")},
-	"claim_task":       {func(b belongings) string { return b.task }, with("taskId", "sessionId", "s")},
-	"renew_claim":      {func(b belongings) string { return b.claimed }, with("taskId", "claimToken", 1)},
-	"release_task":     {func(b belongings) string { return b.claimed }, with("taskId", "claimToken", 1)},
-	"complete_task":    {func(b belongings) string { return b.claimed }, with("taskId", "claimToken", 1, "result", "mine")},
-	"ack_messages":     {func(b belongings) string { return b.message }, func(id string) map[string]any { return map[string]any{"messageIds": []string{id}} }},
-	"get_response":     {func(b belongings) string { return b.question }, with("questionId", "waitMs", 1)},
-	"answer_question":  {func(b belongings) string { return b.question }, with("questionId", "response", "x")},
-	"team_delete":      {func(b belongings) string { return b.team }, with("team_name")},
-	"team_read_config": {func(b belongings) string { return b.team }, with("team_name")},
-	"revoke_key":       {func(b belongings) string { return b.key }, with("keyId")},
+}
+
+// reaches is every operation that takes the id of a document, with the id that
+// is its owner's. An operation that is neither here nor among those that name or
+// take none fails the walk.
+var reaches = map[string]reach{
+	"get_task":            {func(b belongings) string { return b.task }, with("taskId")},
+	"claim_task":          {func(b belongings) string { return b.task }, with("taskId", "sessionId", "s")},
+	"renew_claim":         {func(b belongings) string { return b.claimed }, with("taskId", "claimToken", 1)},
+	"release_task":        {func(b belongings) string { return b.claimed }, with("taskId", "claimToken", 1)},
+	"complete_task":       {func(b belongings) string { return b.claimed }, with("taskId", "claimToken", 1, "result", "mine")},
+	"update_task":         {func(b belongings) string { return b.alert }, with("taskId", "status", "derezzed", "note", "mine")},
+	"ack_messages":        {func(b belongings) string { return b.message }, func(id string) map[string]any { return map[string]any{"messageIds": []string{id}} }},
+	"update_session":      {func(b belongings) string { return b.session }, with("sessionId", "state", "complete", "status", "mine")},
+	"get_response":        {func(b belongings) string { return b.question }, with("questionId", "waitMs", 1)},
+	"answer_question":     {func(b belongings) string { return b.question }, with("questionId", "response", "x")},
+	"dream_activate":      {func(b belongings) string { return b.dream }, with("dreamId", "sessionId", "s")},
+	"update_sprint_story": {func(b belongings) string { return b.sprint }, with("sprintId", "storyId", "a", "status", "active", "progress", 1)},
+	"add_story_to_sprint": {func(b belongings) string { return b.sprint }, with("sprintId", "story", map[string]any{"id": "c", "title": "mine", "dependencies": []string{"b"}})},
+	"get_sprint":          {func(b belongings) string { return b.sprint }, with("sprintId")},
+	"complete_sprint":     {func(b belongings) string { return b.sprint }, with("sprintId")},
+	"team_delete":         {func(b belongings) string { return b.team }, with("team_name")},
+	"team_read_config":    {func(b belongings) string { return b.team }, with("team_name")},
+	"revoke_key":          {func(b belongings) string { return b.key }, with("keyId")},
+}
+
+// names is every operation that takes an id which its caller makes up: to another
+// user it is as free as one that nobody has taken.
+var names = map[string]reach{
+	"create_session": {func(b belongings) string { return b.session }, with("sessionId", "name", "mine")},
+	"set_group":      {func(b belongings) string { return b.group }, with("name", "members", []string{"gamma"})},
 }
 
 // takesNone are the operations without the id of a document.
-var takesNone = []string{"create_task", "get_tasks", "send_message", "get_messages", "ask_question", "list_questions", "team_create", "create_key", "list_keys"}
+var takesNone = []string{"create_task", "get_tasks", "send_message", "get_messages", "get_dead_letters", "list_groups", "list_sessions", "get_overview",
+	"ask_question", "list_questions", "send_alert", "dream_peek", "create_sprint", "get_usage", "team_create", "create_key", "list_keys"}
 
 func with(field string, more ...any) func(string) map[string]any {
 	return func(id string) map[string]any {
@@ -87,11 +125,12 @@ func TestTheWalkCoversEveryOperation(t *testing.T) {
 	t.Parallel()
 	for _, o := range catalogue().Ops() {
 		_, walked := reaches[o.Name]
-		if walked == slices.Contains(takesNone, o.Name) {
+		_, named := names[o.Name]
+		if walked == (named || slices.Contains(takesNone, o.Name)) || (named && slices.Contains(takesNone, o.Name)) {
 			t.Errorf("%s: say in the tenancy walk what id it takes, or that it takes none", o.Name)
 		}
 	}
-	for _, name := range slices.Concat(slices.Collect(maps.Keys(reaches)), takesNone) {
+	for _, name := range slices.Concat(slices.Collect(maps.Keys(reaches)), slices.Collect(maps.Keys(names)), takesNone) {
 		if catalogue().Op(name) == nil {
 			t.Errorf("there is no operation %s", name)
 		}
@@ -109,11 +148,13 @@ func TestAnotherUsersDocumentsAreNowhere(t *testing.T) {
 			"an admin": {User: "user-b", KeyID: "k", Kind: identity.Agent, Scopes: []string{identity.ScopeAdmin}},
 		}
 		for who, c := range strangers {
-			for name, r := range reaches {
-				id := r.id(mine)
-				got, want := w.answer(c, name, id, r.args(id)), w.answer(c, name, nobodys, r.args(nobodys))
-				if got != want {
-					t.Errorf("%s, %s: answers %q, and for an id that is nowhere %q", who, name, got, want)
+			for _, table := range []map[string]reach{reaches, names} {
+				for name, r := range table {
+					id := r.id(mine)
+					got, want := w.answer(c, name, id, r.args(id)), w.answer(c, name, nobodys, r.args(nobodys))
+					if got != want {
+						t.Errorf("%s, %s: answers %q, and for an id that is nowhere %q", who, name, got, want)
+					}
 				}
 			}
 		}
@@ -157,9 +198,14 @@ func (w *world) snapshot(user string, b belongings) string {
 	read := func(c identity.Caller, name string, args map[string]any) {
 		fmt.Fprintln(&out, name, w.answer(c, name, "\x00", args))
 	}
-	for _, id := range []string{b.task, b.claimed, b.dream} {
+	for _, id := range []string{b.task, b.claimed, b.dream, b.alert} {
 		read(bound(user, "alpha"), "get_task", map[string]any{"taskId": id})
 	}
+	for _, name := range []string{"get_dead_letters", "list_groups", "list_sessions", "dream_peek"} {
+		read(bound(user, "alpha"), name, map[string]any{})
+	}
+	read(bound(user, "alpha"), "get_sprint", map[string]any{"sprintId": b.sprint})
+	read(human(user), "get_overview", map[string]any{})
 	read(bound(user, "alpha"), "get_messages", map[string]any{"includeDelivered": true})
 	read(bound(user, "alpha"), "get_response", map[string]any{"questionId": b.question})
 	read(bound(user, "alpha"), "team_read_config", map[string]any{"team_name": b.team})
@@ -183,15 +229,38 @@ func TestAnotherUsersListsAreEmpty(t *testing.T) {
 			{agent, "get_tasks", map[string]any{"status": "all", "source": "alpha"}, "tasks"},
 			{agent, "get_tasks", map[string]any{"status": "all", "type": "question"}, "tasks"},
 			{agent, "get_tasks", map[string]any{"status": "all", "type": "alert"}, "tasks"},
+			{agent, "get_tasks", map[string]any{"status": "all", "type": "sprint"}, "tasks"},
+			{agent, "get_tasks", map[string]any{"status": "all", "type": "sprint-story"}, "tasks"},
 			{agent, "get_messages", map[string]any{}, "messages"},
 			{agent, "get_messages", map[string]any{"includeDelivered": true}, "messages"},
 			{loose, "get_messages", map[string]any{"target": "alpha", "threadId": mine.thread}, "messages"},
 			{loose, "get_messages", map[string]any{"sessionId": "alpha.1", "markAsRead": false}, "messages"},
+			{agent, "get_dead_letters", map[string]any{}, "messages"},
+			{loose, "get_dead_letters", map[string]any{}, "messages"},
+			{agent, "list_groups", map[string]any{}, "groups"},
+			{agent, "list_sessions", map[string]any{}, "sessions"},
+			{loose, "list_sessions", map[string]any{"programId": "alpha", "state": "working", "includeArchived": true}, "sessions"},
+			{agent, "dream_peek", map[string]any{}, "dreams"},
+			{loose, "dream_peek", map[string]any{}, "dreams"},
+			{agent, "get_usage", map[string]any{}, "groups"},
+			{person, "get_usage", map[string]any{"groupBy": "program"}, "groups"},
+			{person, "get_overview", map[string]any{}, "sessions"},
+			{person, "get_overview", map[string]any{}, "claims"},
+			{person, "get_overview", map[string]any{}, "questions"},
+			{person, "get_overview", map[string]any{}, "unread"},
 			{person, "list_questions", map[string]any{"status": "all"}, "questions"},
 			{person, "list_keys", map[string]any{}, "keys"},
 		} {
 			if list, ok := w.must(c.who, c.name, c.args)[c.field].([]any); !ok || len(list) != 0 {
 				t.Errorf("%s %v: %v", c.name, c.args, list)
+			}
+			// The list of nobody's would prove nothing.
+			if c.name == "get_messages" && c.args["includeDelivered"] == nil {
+				c.args["markAsRead"] = false
+			}
+			c.who.User = "user-a"
+			if list, _ := w.must(c.who, c.name, c.args)[c.field].([]any); len(list) == 0 {
+				t.Errorf("%s %v: the owner's %s are empty", c.name, c.args, c.field)
 			}
 		}
 		if got := w.must(bound("user-a", "alpha"), "get_messages", map[string]any{}); len(got["messages"].([]any)) != 1 {
@@ -210,17 +279,58 @@ func TestAnotherUsersNamesKeysAndCursorsAreFree(t *testing.T) {
 		if created["taskId"] == mine.task {
 			t.Error("an idempotency key of another user's gives its task")
 		}
+		if began := w.must(agent, "create_session", map[string]any{"name": "another", "sessionId": mine.session}); began["created"] != true {
+			t.Errorf("a session of another user's is taken up: %v", began)
+		}
+		for target, words := range map[string]string{"group:" + mine.group: "nor any other", "all": "there is none but the sender's"} {
+			_, err := w.call(agent, "send_message", map[string]any{"message": "x", "source": "alpha", "target": target, "message_type": "PING"})
+			if err == nil || !strings.Contains(err.Error(), words) {
+				t.Errorf("to %s of another user's: %v", target, err)
+			}
+		}
 		sent := w.must(agent, "send_message", map[string]any{"message": "x", "source": "alpha", "target": "alpha", "message_type": "PING"})
 		if warning := fmt.Sprint(sent["warning"]); !strings.Contains(warning, `no program named "alpha" is known`) || strings.Contains(warning, "Known:") {
 			t.Errorf("the warning tells of another user's programs: %s", warning)
 		}
-		page := w.must(bound("user-a", "alpha"), "get_tasks", map[string]any{"limit": 1, "status": "all"})
-		cursor := page["nextCursor"]
-		for name, c := range map[string]any{"another user's": cursor, "no one's": "nonsense"} {
-			_, err := w.call(agent, "get_tasks", map[string]any{"limit": 1, "status": "all", "cursor": c})
-			if f := fault.From(err); f == nil || f.Kind != fault.Invalid || f.Problems[0].Path != "cursor" {
-				t.Errorf("a cursor of %s: %v", name, err)
+		for _, list := range []string{"get_tasks", "list_sessions", "list_groups", "get_dead_letters"} {
+			page := w.must(bound("user-a", "alpha"), list, map[string]any{"limit": 1})
+			if page["nextCursor"] == nil {
+				t.Errorf("%s: a page of one has no cursor", list)
 			}
+			for name, c := range map[string]any{"another user's": page["nextCursor"], "no one's": "nonsense"} {
+				_, err := w.call(agent, list, map[string]any{"limit": 1, "cursor": c})
+				if f := fault.From(err); f == nil || f.Kind != fault.Invalid || f.Problems[0].Path != "cursor" {
+					t.Errorf("%s: a cursor of %s: %v", list, name, err)
+				}
+			}
+		}
+	})
+}
+
+// What one user calls, and fails with, is counted as that user's alone.
+func TestACallIsCountedForItsUserAlone(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		mine := w.settle("user-a")
+		count := func(user string) string {
+			w.flush()
+			return fmt.Sprint(w.must(human(user), "get_usage", map[string]any{"groupBy": "tool"})["groups"])
+		}
+		before := count("user-a")
+		if _, err := w.call(bound("user-b", "alpha"), "get_sprint", map[string]any{"sprintId": mine.sprint}); !fault.Is(err, fault.NotFound) {
+			t.Fatal(err)
+		}
+		theirs := w.must(bound("user-b", "alpha"), "create_task", map[string]any{"title": "t", "target": "alpha"})
+		w.must(bound("user-b", "alpha"), "complete_task", map[string]any{"taskId": w.must(bound("user-b", "alpha"), "claim_task", map[string]any{"taskId": theirs["taskId"]})["id"],
+			"tokens_in": 7, "cost_usd": 0.5})
+		w.flush()
+		got := w.must(human("user-b"), "get_usage", map[string]any{"groupBy": "program"})
+		if total := fmt.Sprint(got["total"]); total != "map[calls:4 costUsd:0.5 durationMs:0 errors:1 tokensIn:7 tokensOut:0]" || len(got["groups"].([]any)) != 1 {
+			t.Errorf("user-b's own four calls come to %v", got)
+		}
+		// The first count is itself a call of user-a's, and the only one since.
+		after := strings.Replace(count("user-a"), " map[calls:1 costUsd:0 durationMs:0 errors:0 key:get_usage tokensIn:0 tokensOut:0]", "", 1)
+		if after != before {
+			t.Errorf("user-a's calls were\n%s\nand are\n%s", before, after)
 		}
 	})
 }

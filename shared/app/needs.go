@@ -1,0 +1,75 @@
+package app
+
+import (
+	"context"
+
+	"parley.internal/shared/dispatch"
+	"parley.internal/shared/identity"
+	"parley.internal/shared/overview"
+	"parley.internal/shared/pulse"
+	"parley.internal/shared/relay"
+)
+
+// claims is the queue as a session that ends needs it.
+type claims struct{ queue *dispatch.Service }
+
+// ReleaseSession implements pulse.Claims.
+func (c claims) ReleaseSession(ctx context.Context, user, sessionID, reason string) ([]pulse.Released, error) {
+	var out []pulse.Released
+	for {
+		held, err := c.queue.Claims(ctx, user, sessionID)
+		if err != nil || len(held) == 0 {
+			return out, err
+		}
+		for _, h := range held {
+			if err := c.queue.Reclaim(ctx, user, h.ID, sessionID, reason); err != nil {
+				return out, err
+			}
+			out = append(out, pulse.Released{TaskID: h.ID, Title: h.Task.Title, Source: h.Task.Source})
+		}
+	}
+}
+
+// atWork is the live sessions as an overview shows them.
+type atWork struct{ *pulse.Service }
+
+// Live implements overview.Sessions.
+func (a atWork) Live(ctx context.Context, c identity.Caller, limit int) ([]overview.Session, error) {
+	found, err := a.Service.Live(ctx, c, limit)
+	out := make([]overview.Session, len(found))
+	for i, v := range found {
+		out[i] = overview.Session{ID: v.SessionID, Name: v.Name, Program: v.ProgramID, State: string(v.State), Status: v.Status, Progress: v.Progress, LastHeartbeat: v.LastHeartbeat}
+	}
+	return out, err
+}
+
+// unread is the mail of all known programs.
+type unread struct {
+	*relay.Service
+	programs relay.Directory
+}
+
+// counted is how much mail of a program is counted, and maxBoxes of how many programs.
+const (
+	counted  = 100
+	maxBoxes = 50
+)
+
+// Unread implements overview.Mail.
+func (u unread) Unread(ctx context.Context, c identity.Caller) ([]overview.Unread, error) {
+	programs, err := u.programs.Programs(ctx, c.User)
+	if err != nil {
+		return nil, err
+	}
+	out := []overview.Unread{}
+	for _, p := range programs[:min(len(programs), maxBoxes)] {
+		n, err := u.Waiting(ctx, c.User, p, counted)
+		if err != nil {
+			return nil, err
+		}
+		if n > 0 {
+			out = append(out, overview.Unread{Program: p, Count: n, More: n == counted})
+		}
+	}
+	return out, nil
+}

@@ -1,0 +1,159 @@
+package app
+
+import (
+	"testing"
+	"time"
+
+	"parley.internal/shared/dispatch"
+	"parley.internal/shared/keys"
+	"parley.internal/shared/overview"
+	"parley.internal/shared/pulse"
+	"parley.internal/shared/relay"
+	"parley.internal/shared/signal"
+	"parley.internal/shared/store"
+	"parley.internal/shared/store/storetest"
+)
+
+// office is all services on an empty store, with keys for two programs.
+type office struct {
+	*App
+	*storetest.Clock
+	t *testing.T
+}
+
+func eachOffice(t *testing.T, test func(*testing.T, *office)) {
+	t.Helper()
+	t.Parallel()
+	storetest.Each(t, Schema(), func(t *testing.T, db *store.DB) {
+		clock := &storetest.Clock{}
+		o := &office{New(db, Ports{Now: clock.Now, NewID: clock.NewID}), clock, t}
+		for _, program := range []string{"alpha", "beta"} {
+			if _, err := o.Keys.Create(t.Context(), human("u"), keys.CreateInput{Program: program}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		test(t, o)
+	})
+}
+
+var alpha, beta = bound("u", "alpha"), bound("u", "beta")
+
+func must[T any](o *office, v T, err error) T {
+	o.t.Helper()
+	if err != nil {
+		o.t.Fatal(err)
+	}
+	return v
+}
+
+func (o *office) see(in overview.Input) overview.View {
+	o.t.Helper()
+	v, err := o.Overview.Get(o.t.Context(), human("u"), in)
+	return must(o, v, err)
+}
+
+// begin has beta at work on a task of alpha's, in a session.
+func (o *office) begin() (taskID string) {
+	o.t.Helper()
+	ctx := o.t.Context()
+	s, err := o.Pulse.Create(ctx, beta, pulse.CreateInput{Name: "b", SessionID: "beta.1"})
+	must(o, s, err)
+	made, err := o.Dispatch.Create(ctx, alpha, dispatch.CreateInput{Title: "build it", Target: "beta"})
+	must(o, made, err)
+	claim, err := o.Dispatch.Claim(ctx, beta, dispatch.ClaimInput{TaskID: made.TaskID, SessionID: "beta.1", LeaseSeconds: 86_400})
+	must(o, claim, err)
+	return made.TaskID
+}
+
+func TestAnOverviewShowsWhatGoesOn(t *testing.T) {
+	eachOffice(t, func(t *testing.T, o *office) {
+		if v := o.see(overview.Input{}); v.Sessions == nil || v.Claims == nil || v.Questions == nil || v.Unread == nil || v.Mark == "" {
+			t.Errorf("of nothing: %+v", v)
+		}
+		id := o.begin()
+		for range 2 {
+			m, err := o.Relay.Send(t.Context(), beta, relay.SendInput{Message: "hi", Target: "alpha", MessageType: "STATUS"})
+			must(o, m, err)
+		}
+		q, err := o.Signal.Ask(t.Context(), beta, signal.AskInput{Question: "which?", Options: []string{"a", "b"}, TTL: 60})
+		must(o, q, err)
+		v := o.see(overview.Input{})
+		if len(v.Sessions) != 1 || v.Sessions[0].ID != "beta.1" || v.Sessions[0].Program != "beta" || !v.Sessions[0].LastHeartbeat.Equal(o.Now()) {
+			t.Errorf("sessions: %+v", v.Sessions)
+		}
+		if len(v.Claims) != 1 || v.Claims[0].ID != id || v.Claims[0].ClaimedBy != "beta" || !v.Claims[0].LeaseUntil.Equal(o.Now().Add(24*time.Hour)) {
+			t.Errorf("claims: %+v", v.Claims)
+		}
+		if len(v.Questions) != 1 || v.Questions[0].ID != q.QuestionID || v.Questions[0].Question != "which?" || len(v.Questions[0].Options) != 2 {
+			t.Errorf("questions: %+v", v.Questions)
+		}
+		if len(v.Unread) != 1 || v.Unread[0] != (overview.Unread{Program: "alpha", Count: 2}) {
+			t.Errorf("unread: %+v", v.Unread)
+		}
+		o.Pass(time.Minute)
+		if v := o.see(overview.Input{}); len(v.Questions) != 0 {
+			t.Errorf("a question that expired: %+v", v.Questions)
+		}
+		other, err := o.Overview.Get(t.Context(), human("v"), overview.Input{})
+		if must(o, other, err); len(other.Sessions)+len(other.Claims)+len(other.Questions)+len(other.Unread) != 0 {
+			t.Errorf("another user sees %+v", other)
+		}
+	})
+}
+
+func TestAnOverviewWaitsForAnother(t *testing.T) {
+	eachOffice(t, func(t *testing.T, o *office) {
+		id := o.begin()
+		ctx := t.Context()
+		for name, change := range map[string]func() error{
+			"a question": func() error {
+				_, err := o.Signal.Ask(ctx, beta, signal.AskInput{Question: "which?"})
+				return err
+			},
+			"a message": func() error {
+				_, err := o.Relay.Send(ctx, beta, relay.SendInput{Message: "hi", Target: "alpha", MessageType: "STATUS"})
+				return err
+			},
+			"a session": func() error {
+				_, err := o.Pulse.Create(ctx, alpha, pulse.CreateInput{Name: "a"})
+				return err
+			},
+			"a task": func() error {
+				_, err := o.Dispatch.Release(ctx, beta, dispatch.ReleaseInput{TaskID: id, ClaimToken: 1})
+				return err
+			},
+		} {
+			known := o.see(overview.Input{})
+			got := make(chan overview.View, 1)
+			go func() {
+				v, err := o.Overview.Get(ctx, human("u"), overview.Input{Since: known.Mark, WaitMs: 20_000})
+				if err != nil {
+					t.Errorf("%s: %v", name, err)
+				}
+				got <- v
+			}()
+			if err := change(); err != nil {
+				t.Fatal(err)
+			}
+			if v := <-got; v.Mark == known.Mark {
+				t.Errorf("%s did not wake who waits", name)
+			}
+		}
+	})
+}
+
+func TestABeatIsNoNews(t *testing.T) {
+	eachOffice(t, func(t *testing.T, o *office) {
+		id := o.begin()
+		known := o.see(overview.Input{})
+		o.Pass(time.Minute)
+		beat, err := o.Pulse.Update(t.Context(), beta, pulse.UpdateInput{SessionID: "beta.1", LastHeartbeat: true})
+		must(o, beat, err)
+		renewed, err := o.Dispatch.Renew(t.Context(), beta, dispatch.RenewInput{TaskID: id, ClaimToken: 1})
+		must(o, renewed, err)
+		v := o.see(overview.Input{Since: known.Mark, WaitMs: 1})
+		if v.Mark != known.Mark || !v.Sessions[0].LastHeartbeat.Equal(o.Now()) || !v.Claims[0].LeaseUntil.Equal(o.Now().Add(15*time.Minute)) {
+			t.Errorf("%+v after %+v", v, known)
+		}
+	})
+}

@@ -1,0 +1,108 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"parley.internal/shared/dispatch"
+	"parley.internal/shared/ledger"
+	"parley.internal/shared/op"
+	"parley.internal/shared/overview"
+	"parley.internal/shared/relay"
+	"parley.internal/shared/store"
+	"parley.internal/shared/task"
+)
+
+func (o *office) sweep(name string) int {
+	o.t.Helper()
+	for _, s := range o.Sweeps() {
+		if s.Name == name {
+			n, err := s.Run(o.t.Context(), store.NewAdmin(o.DB))
+			return must(o, n, err)
+		}
+	}
+	o.t.Fatalf("no sweep %q", name)
+	return 0
+}
+
+func TestTheWorkOfASessionThatFellSilentGoesBackAndItsAskerIsToldOnce(t *testing.T) {
+	eachOffice(t, func(t *testing.T, o *office) {
+		id := o.begin()
+		o.Pass(65*time.Minute - time.Second)
+		if n := o.sweep("sessions"); n != 0 {
+			t.Errorf("%d sessions ended too early", n)
+		}
+		o.Pass(time.Second)
+		if n := o.sweep("sessions"); n != 1 {
+			t.Errorf("%d sessions ended", n)
+		}
+		v, err := o.Dispatch.Get(t.Context(), alpha, dispatch.TaskInput{TaskID: id})
+		if must(o, v, err); v.Status != task.Created || v.ClaimedBy != "" || !strings.Contains(v.Reason, "beta.1") {
+			t.Errorf("the task is %+v", v)
+		}
+		if n := o.sweep("sessions"); n != 0 {
+			t.Errorf("%d sessions ended again", n)
+		}
+		mail, err := o.Relay.Get(t.Context(), alpha, relay.GetInput{})
+		if must(o, mail, err); len(mail.Messages) != 1 || mail.Messages[0].Source != "parley" || !mail.Messages[0].Verified || !strings.Contains(mail.Messages[0].Message, "build it") {
+			t.Errorf("alpha was told %+v", mail.Messages)
+		}
+		if v := o.see(overview.Input{}); len(v.Sessions)+len(v.Claims) != 0 {
+			t.Errorf("still shown: %+v", v)
+		}
+	})
+}
+
+func TestEverySweepSettlesWhatIsItsOwn(t *testing.T) {
+	eachOffice(t, func(t *testing.T, o *office) {
+		ctx := t.Context()
+		leased, err := o.Dispatch.Create(ctx, alpha, dispatch.CreateInput{Title: "leased", Target: "beta"})
+		must(o, leased, err)
+		claim, err := o.Dispatch.Claim(ctx, beta, dispatch.ClaimInput{TaskID: leased.TaskID})
+		must(o, claim, err)
+		late, err := o.Dispatch.Create(ctx, alpha, dispatch.CreateInput{Title: "late", Target: "beta", TTL: 60})
+		must(o, late, err)
+		m, err := o.Relay.Send(ctx, alpha, relay.SendInput{Message: "hi", Target: "beta", MessageType: "STATUS", TTL: 60})
+		must(o, m, err)
+		o.Ledger.Record(op.Usage{Op: "get_tasks", Transport: "mcp", Caller: alpha, At: o.Now()})
+		if err := o.Ledger.Flush(ctx); err != nil {
+			t.Fatal(err)
+		}
+		o.Pass(time.Hour)
+		for name, want := range map[string]int{"sessions": 0, "tasks": 2, "relay": 1, "ledger": 0} {
+			if n := o.sweep(name); n != want {
+				t.Errorf("after an hour %s settled %d", name, n)
+			}
+		}
+		o.Pass(30 * 24 * time.Hour)
+		for name, want := range map[string]int{"sessions": 0, "tasks": 1, "relay": 1, "ledger": 1} {
+			if n := o.sweep(name); n != want {
+				t.Errorf("after thirty days %s settled %d", name, n)
+			}
+		}
+		used, err := o.Ledger.Usage(ctx, alpha, ledger.UsageInput{From: "2026-03-01", To: "2026-03-01"})
+		if must(o, used, err); used.Total.Calls != 1 {
+			t.Errorf("the day's totals are %+v", used)
+		}
+	})
+}
+
+func TestAStepThatFailsKeepsNoOtherFromRunning(t *testing.T) {
+	t.Parallel()
+	down := errors.New("down")
+	left := 450
+	s := Sweep{steps: []step{
+		func(context.Context, *store.Admin, int) (int, error) { return 3, down },
+		func(_ context.Context, _ *store.Admin, limit int) (int, error) {
+			n := min(left, limit)
+			left -= n
+			return n, nil
+		},
+	}}
+	if n, err := s.Run(t.Context(), nil); n != 453 || !errors.Is(err, down) || left != 0 {
+		t.Errorf("settled %d, %v, %d are left", n, err, left)
+	}
+}
