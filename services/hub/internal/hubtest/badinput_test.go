@@ -13,82 +13,46 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"parley.internal/services/hub/internal/hubtest"
 	"parley.internal/services/hub/internal/rest"
 	"parley.internal/shared/app"
 	"parley.internal/shared/fault"
+	"parley.internal/shared/op"
 	"parley.internal/shared/store"
 	"parley.internal/shared/store/storetest"
 )
 
-// bad is input that is refused: where it is wrong, and words that say what is allowed.
-type bad struct {
-	name, op string
-	// in is the JSON of the input, in which %T is a task that is there.
-	in    string
-	path  string
-	words string
-}
-
-// badBoth is refused alike over both transports. On a route with a path, REST's
-// path is made of the same input.
-var badBoth = []bad{
-	{"an unknown field", "create_task", `{"title":"t","target":"a","titel":"t"}`, "titel", "the fields are idempotencyKey, title, target"},
-	{"an unknown field inside", "create_task", `{"title":"t","target":"a","provenance":{"modle":"m"}}`, "provenance.modle", "the fields are model, cost_tokens, confidence"},
-	{"an unknown field of a read", "get_tasks", `{"stauts":"done"}`, "stauts", "the fields are status"},
-	{"a missing field", "create_task", `{"title":"t"}`, "target", "is required"},
-	{"an empty field", "create_task", `{"title":"","target":"a"}`, "title", "must not be empty"},
-	{"a null that is required", "create_task", `{"title":null,"target":"a"}`, "title", "must be of type string, not null"},
-	{"a wrong type", "create_task", `{"title":{"a":1},"target":"a"}`, "title", "must be of type string, not object"},
-	{"a wrong type inside", "create_task", `{"title":"t","target":"a","provenance":{"confidence":"high"}}`, "provenance.confidence", "must be of type number, not string"},
-	{"a wrong type in a list", "ack_messages", `{"messageIds":["ok",["x"]]}`, "messageIds[1]", "must be of type string, not array"},
-	{"a fraction", "create_task", `{"title":"t","target":"a","ttl":1.5}`, "ttl", "must be of type integer"},
-	{"a number past all numbers", "create_task", `{"title":"t","target":"a","ttl":1e400}`, "ttl", "must be at most 31536000"},
-	{"a negative limit", "get_tasks", `{"limit":-1}`, "limit", "must be at least 1"},
-	{"a limit of none", "get_messages", `{"limit":0}`, "limit", "must be at least 1"},
-	{"a limit past all limits", "get_messages", `{"limit":101}`, "limit", "must be at most 100"},
-	{"a negative wait", "get_messages", `{"waitMs":-1}`, "waitMs", "must be at least 0"},
-	{"a word that is none of them", "get_tasks", `{"status":"open"}`, "status", "must be one of created, active, blocked, completing, done, failed, derezzed, all"},
-	{"a text too long", "create_task", `{"title":"` + strings.Repeat("é", 201) + `","target":"a"}`, "title", "must be at most 200 characters, not 201"},
-	{"a list too long", "ack_messages", `{"messageIds":["` + strings.Repeat(`x","`, 100) + `x"]}`, "messageIds", "must have at most 100 members, not 101"},
-	{"half a character", "create_task", `{"title":"\ud800","target":"a"}`, "title", "must be valid UTF-8 text"},
-	{"the other half of a character", "create_task", `{"title":"t","target":"a","provenance":{"model":"x\udfffx"}}`, "provenance.model", "must be valid UTF-8 text"},
-	{"halves in the wrong order", "ack_messages", `{"messageIds":["ok","\udfff\ud800"]}`, "messageIds[1]", "must be valid UTF-8 text"},
-	{"bytes that are no text", "create_task", "{\"title\":\"a\xffb\",\"target\":\"a\"}", "title", "must be valid UTF-8 text"},
-	{"bytes that are no text, inside", "create_task", "{\"title\":\"t\",\"target\":\"a\",\"provenance\":{\"model\":\"\xc3\x28\"}}", "provenance.model", "must be valid UTF-8 text"},
-	{"an encoded surrogate", "send_message", "{\"message\":\"\xed\xa0\x80\",\"source\":\"alpha\",\"target\":\"a\",\"message_type\":\"PING\"}", "message", "must be valid UTF-8 text"},
-	{"an id with a slash", "get_task", `{"taskId":"a/b"}`, "taskId", "must match ^[A-Za-z0-9]"},
-	{"an id of dots", "get_task", `{"taskId":".."}`, "taskId", "must match ^[A-Za-z0-9]"},
-	{"an id of Firestore's own", "get_task", `{"taskId":"__x__"}`, "taskId", "must match ^[A-Za-z0-9]"},
-	{"an id too long", "claim_task", `{"taskId":"` + strings.Repeat("x", 101) + `"}`, "taskId", "must be at most 100 characters, not 101"},
-	{"an id with a space", "renew_claim", `{"taskId":"a b","claimToken":1}`, "taskId", "must match ^[A-Za-z0-9]"},
-	{"an id that is a list", "ack_messages", `{"messageIds":["a\u0000"]}`, "messageIds[0]", "must match ^[A-Za-z0-9]"},
-	{"a token of none", "release_task", `{"taskId":"%T","claimToken":0}`, "claimToken", "must be at least 1"},
-	{"no cursor", "get_tasks", `{"cursor":"xyz"}`, "cursor", "use the one that came with the page before"},
-	{"a cursor of other filters", "get_tasks", `{"cursor":"%C","status":"done"}`, "cursor", "use the one that came with the page before"},
-	{"a cursor of another call", "get_messages", `{"cursor":"%C","includeDelivered":true}`, "cursor", "use the one that came with the page before"},
-	{"a cursor of an inbox", "get_messages", `{"cursor":"%C"}`, "cursor", "goes with includeDelivered alone"},
-}
-
 // world is a hub with a user who has something that bad input could change.
 type world struct {
-	hub          *hubtest.Hub
-	agent, human string
-	task, cursor string
+	hub                           *hubtest.Hub
+	agent, human                  string
+	task, session, sprint, cursor string
 }
 
 func newWorld(t *testing.T, db *store.DB) *world {
 	t.Helper()
-	hub := hubtest.New(t, db, hubtest.Options{})
+	clock := hubtest.NewClock()
+	hub := hubtest.New(t, db, hubtest.Options{Now: clock.Now})
 	w := &world{hub: hub, agent: hub.Agent("u", "alpha"), human: hub.Human("u")}
-	var made struct{ TaskID, NextCursor string }
+	var made struct{ TaskID, SessionID, SprintID, NextCursor string }
 	for range 2 {
 		must(t, hub.REST(w.agent, "POST", "/v1/tasks", args{"title": "t", "target": "alpha"}).Into(&made))
 	}
 	w.task = made.TaskID
 	must(t, hub.REST(w.agent, "POST", "/v1/messages", args{"message": "m", "source": "alpha", "target": "alpha", "message_type": "PING"}).Into(&made))
 	must(t, hub.REST(w.agent, "POST", "/v1/questions", args{"question": "q"}).Into(&made))
+	must(t, hub.REST(w.agent, "POST", "/v1/alerts", args{"message": "m"}).Into(&made))
+	must(t, hub.REST(w.agent, "POST", "/v1/tasks", args{"title": "t", "target": "any", "type": "dream"}).Into(&made))
+	must(t, hub.REST(w.agent, "POST", "/v1/sessions", args{"name": "n"}).Into(&made))
+	must(t, hub.REST(w.agent, "POST", "/v1/sprints", args{"projectName": "p", "branch": "b", "stories": []any{args{"id": "a", "title": "t"}, args{"id": "b", "title": "t"}}}).Into(&made))
+	must(t, hub.REST(w.agent, "PUT", "/v1/groups/crew", args{"members": []string{"alpha"}}).Into(&made))
+	w.session, w.sprint = made.SessionID, made.SprintID
+	// A dead letter: it runs out, and its recipient comes by too late.
+	must(t, hub.REST(w.agent, "POST", "/v1/messages", args{"message": "m", "source": "alpha", "target": "beta", "message_type": "PING", "ttl": 1}).Into(&made))
+	clock.Add(2 * time.Second)
+	must(t, hub.REST(w.human, "GET", "/v1/messages?target=beta", nil).Into(&made))
 	must(t, hub.REST(w.agent, "GET", "/v1/tasks?limit=1", nil).Into(&made))
 	w.cursor = made.NextCursor
 	if w.cursor == "" {
@@ -98,7 +62,7 @@ func newWorld(t *testing.T, db *store.DB) *world {
 }
 
 func (w *world) fill(text string) string {
-	return strings.NewReplacer("%T", w.task, "%C", w.cursor).Replace(text)
+	return strings.NewReplacer("%T", w.task, "%S", w.session, "%P", w.sprint, "%C", w.cursor).Replace(text)
 }
 
 // lists is all there is, as its owner sees it.
@@ -106,7 +70,8 @@ func (w *world) lists(t *testing.T) string {
 	t.Helper()
 	var b strings.Builder
 	for _, path := range []string{"/v1/tasks?status=all&limit=50", "/v1/messages?target=alpha&includeDelivered=true", "/v1/messages?target=alpha&markAsRead=false",
-		"/v1/questions?status=all", "/v1/keys?limit=100"} {
+		"/v1/questions?status=all", "/v1/keys?limit=100", "/v1/tasks?status=all&type=alert", "/v1/tasks?status=all&type=sprint", "/v1/sprints/" + w.sprint,
+		"/v1/dreams", "/v1/sessions?includeArchived=true", "/v1/groups", "/v1/messages/dead"} {
 		a := w.hub.REST(w.human, "GET", path, nil)
 		if a.Status != 200 {
 			t.Fatalf("%s: %s", path, a)
@@ -136,7 +101,11 @@ func TestBadInputNamesTheFieldAndChangesNothing(t *testing.T) {
 				t.Errorf("%s over REST: got %s, want 400", b.name, a)
 			}
 			names(t, b.name+" over REST", a.Fault(), b.path, b.words)
-			m := w.hub.RawTool(w.agent, "/mcp", b.op, in)
+			o := w.hub.Catalogue.Op(b.op)
+			if o.RESTOnly {
+				continue
+			}
+			m := w.hub.RawTool(w.keyFor(o), everything, b.op, in)
 			if m.Status != 200 || !m.IsError || m.Err != nil {
 				t.Errorf("%s over MCP: got %s, want a result with isError", b.name, m.Answer)
 			}
@@ -151,11 +120,30 @@ func TestBadInputNamesTheFieldAndChangesNothing(t *testing.T) {
 	})
 }
 
+func TestEveryOperationThatTakesInputIsTriedWithBadInput(t *testing.T) {
+	t.Parallel()
+	hub := hubtest.New(t, storetest.SQLite(t, app.Schema()), hubtest.Options{})
+	for _, o := range hub.Catalogue.Ops() {
+		if !slices.ContainsFunc(badBoth, func(b bad) bool { return b.op == o.Name }) {
+			t.Errorf("%s: say what bad input it refuses", o.Name)
+		}
+	}
+}
+
+// keyFor is a key that may call the operation.
+func (w *world) keyFor(o *op.Op) string {
+	if o.For != op.Anyone {
+		return w.human
+	}
+	return w.agent
+}
+
 // restRaw sends the text of an input over REST: what the path holds goes there,
 // what a read takes goes into the query, and the rest is the body as it stands.
 func (w *world) restRaw(t *testing.T, name, in string) hubtest.Answer {
 	t.Helper()
 	o := w.hub.Catalogue.Op(name)
+	key := w.keyFor(o)
 	var fields map[string]json.RawMessage
 	if err := json.Unmarshal([]byte(in), &fields); err != nil {
 		t.Fatalf("%s: %v", in, err)
@@ -177,12 +165,12 @@ func (w *world) restRaw(t *testing.T, name, in string) hubtest.Answer {
 		for f, v := range fields {
 			q.Set(f, text(v))
 		}
-		return w.hub.REST(w.agent, method, path+"?"+q.Encode(), nil)
+		return w.hub.REST(key, method, path+"?"+q.Encode(), nil)
 	}
 	if len(o.PathParams()) > 0 {
-		return w.hub.REST(w.agent, method, path, fields)
+		return w.hub.REST(key, method, path, fields)
 	}
-	return w.hub.REST(w.agent, method, path, in)
+	return w.hub.REST(key, method, path, in)
 }
 
 func names(t *testing.T, what string, f rest.Error, path, words string) {
@@ -211,6 +199,13 @@ func TestBadInputOfHTTPIsRefusedAndChangesNothing(t *testing.T) {
 			{"a body that is null", "POST", "/v1/tasks", `null`, "", "the body must be a JSON object"},
 			{"a body that is cut off", "POST", "/v1/tasks", `{"title":"t","target":"a"`, "", "the body must be a JSON object"},
 			{"a body that is two", "POST", "/v1/tasks", `{"title":"t","target":"a"}{}`, "", "the body must be a JSON object"},
+			{"a list in a query that is one text", "GET", "/v1/sessions?state=working,blocked", nil, "state", "must be one of working, blocked, complete, pinned, all"},
+			{"a body that is a list, with a path", "PATCH", "/v1/sprints/" + w.sprint + "/stories/a", `["active"]`, "", "the body must be a JSON object"},
+			{"another session in the path than in the body", "PATCH", "/v1/sessions/" + w.session, `{"sessionId":"another"}`, "sessionId", "is given twice, with different values"},
+			{"another dream in the path than in the body", "POST", "/v1/dreams/x/activate", `{"dreamId":"y"}`, "dreamId", "is given twice, with different values"},
+			{"no dream in the body", "POST", "/v1/dreams/activate", `{}`, "dreamId", "is required"},
+			{"another group in the path than in the body", "PUT", "/v1/groups/crew", `{"name":"band","members":[]}`, "name", "is given twice, with different values"},
+			{"a story's path that is not text", "PATCH", "/v1/sprints/" + w.sprint + "/stories/%ff", `{}`, "storyId", "must be valid UTF-8 text"},
 			{"a form", "POST", "/v1/tasks", `title=t&target=a`, "", "the body must be a JSON object"},
 			{"no body", "POST", "/v1/tasks", nil, "title", "is required"},
 			{"bytes that are no text in a query", "GET", "/v1/tasks?target=%ff", nil, "target", "must be valid UTF-8 text"},

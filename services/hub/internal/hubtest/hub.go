@@ -68,7 +68,7 @@ func New(t testing.TB, db *store.DB, o Options) *Hub {
 	if o.Catalogue != nil {
 		h.Catalogue = o.Catalogue(h.App)
 	}
-	h.Catalogue.Log = o.Log
+	h.Catalogue.Log, h.Catalogue.Now = o.Log, o.Now
 	var lookup auth.Keys = h.App.Keys
 	if o.Keys != nil {
 		lookup = o.Keys(lookup)
@@ -109,8 +109,14 @@ func New(t testing.TB, db *store.DB, o Options) *Hub {
 // Addr is the host:port of the hub.
 func (h *Hub) Addr() string { return strings.TrimPrefix(h.URL, "http://") }
 
-// Settle waits for what the hub does off the path of its calls.
-func (h *Hub) Settle() { h.off.Wait() }
+// Settle waits for what the hub does off the path of its calls, and has them counted.
+func (h *Hub) Settle() {
+	h.t.Helper()
+	h.off.Wait()
+	if err := h.App.Ledger.Flush(h.t.Context()); err != nil {
+		h.t.Errorf("calls were not counted: %v", err)
+	}
+}
 
 // Key makes a key for a user.
 func (h *Hub) Key(user string, in keys.CreateInput) string {

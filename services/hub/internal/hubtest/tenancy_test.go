@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"time"
 
 	"parley.internal/services/hub/internal/hubtest"
 	"parley.internal/shared/app"
@@ -19,14 +20,19 @@ import (
 const marker = "ONLYMINE"
 
 // belongings are the ids of what a user has.
-type belongings struct{ created, active, message, question, team, key, taskCursor, historyCursor, keyCursor, questionCursor string }
+type belongings struct {
+	created, active, dream, alert, message, question, session, group, sprint, team, key, mark    string
+	taskCursor, historyCursor, deadCursor, sessionCursor, groupCursor, keyCursor, questionCursor string
+}
 
 // nothings are ids in the same form of what never was.
 func nothings(keyID string) belongings {
+	const cursor = "bm90aGluZw"
 	return belongings{created: "01990000-0000-7000-8000-000000000001", active: "01990000-0000-7000-8000-000000000002",
 		message: "01990000-0000-7000-8000-000000000003", question: "01990000-0000-7000-8000-000000000004",
-		team: "some-team", key: strings.Repeat("0", len(keyID)), taskCursor: "bm90aGluZw", historyCursor: "bm90aGluZw",
-		keyCursor: "bm90aGluZw", questionCursor: "bm90aGluZw"}
+		dream: "01990000-0000-7000-8000-000000000005", alert: "01990000-0000-7000-8000-000000000006", session: "01990000-0000-7000-8000-000000000007",
+		sprint: "01990000-0000-7000-8000-000000000008", group: "some-group", team: "some-team", key: strings.Repeat("0", len(keyID)), mark: cursor,
+		taskCursor: cursor, historyCursor: cursor, deadCursor: cursor, sessionCursor: cursor, groupCursor: cursor, keyCursor: cursor, questionCursor: cursor}
 }
 
 // reach is how a stranger tries to reach what another user has, by operation. An
@@ -36,7 +42,7 @@ var reach = map[string]func(b belongings) []args{
 		return []args{{"status": "all", "limit": 50}, {"target": "alpha", "status": "all"}, {"status": "all", "limit": 1, "cursor": b.taskCursor}}
 	},
 	"get_task": func(b belongings) []args {
-		return []args{{"taskId": b.created}, {"taskId": b.active}, {"taskId": b.question}}
+		return []args{{"taskId": b.created}, {"taskId": b.active}, {"taskId": b.question}, {"taskId": b.alert}, {"taskId": b.sprint}, {"taskId": b.sprint + ".a"}}
 	},
 	"create_task": func(belongings) []args { return []args{{"title": "t", "target": "alpha", "idempotencyKey": "theirs"}} },
 	"claim_task": func(b belongings) []args {
@@ -49,15 +55,50 @@ var reach = map[string]func(b belongings) []args{
 	"complete_task": func(b belongings) []args {
 		return []args{{"taskId": b.active}, {"taskId": b.active, "claimToken": 1}}
 	},
+	"update_task": func(b belongings) []args {
+		return []args{{"taskId": b.created, "note": "n"}, {"taskId": b.active, "status": "blocked", "claimToken": 1}, {"taskId": b.alert, "status": "done"}}
+	},
 	"send_message": func(belongings) []args {
 		return []args{{"message": "m", "source": "alpha", "target": "alpha", "message_type": "PING", "idempotencyKey": "theirs"}}
 	},
 	"get_messages": func(b belongings) []args {
 		return []args{{}, {"includeDelivered": true}, {"threadId": "th"}, {"includeDelivered": true, "limit": 1, "cursor": b.historyCursor}}
 	},
-	"ack_messages": func(b belongings) []args { return []args{{"messageIds": []string{b.message}}} },
-	"ask_question": func(belongings) []args { return []args{{"question": "q", "idempotencyKey": "theirs"}} },
-	"get_response": func(b belongings) []args { return []args{{"questionId": b.question}, {"questionId": b.created}} },
+	"ack_messages":     func(b belongings) []args { return []args{{"messageIds": []string{b.message}}} },
+	"get_dead_letters": func(b belongings) []args { return []args{{}, {"limit": 1, "cursor": b.deadCursor}} },
+	"set_group": func(b belongings) []args {
+		return []args{{"name": b.group, "members": []string{"beta"}}, {"name": b.group, "members": []string{}}}
+	},
+	"list_groups": func(b belongings) []args { return []args{{}, {"limit": 1, "cursor": b.groupCursor}} },
+	"create_session": func(b belongings) []args {
+		return []args{{"name": "n", "sessionId": b.session}, {"name": "n", "idempotencyKey": "theirs"}}
+	},
+	"update_session": func(b belongings) []args {
+		return []args{{"sessionId": b.session, "state": "complete"}, {"sessionId": b.session, "lastHeartbeat": true}}
+	},
+	"list_sessions": func(b belongings) []args {
+		return []args{{}, {"programId": "alpha", "state": "working", "includeArchived": true}, {"limit": 1, "cursor": b.sessionCursor}}
+	},
+	"get_overview": func(b belongings) []args { return []args{{}, {"since": b.mark, "waitMs": 1}} },
+	"send_alert":   func(belongings) []args { return []args{{"message": "m", "idempotencyKey": "theirs"}} },
+	"dream_peek":   func(belongings) []args { return []args{{}, {"target": "alpha", "limit": 50}} },
+	"dream_activate": func(b belongings) []args {
+		return []args{{"dreamId": b.dream}, {"dreamId": b.dream, "sessionId": "alpha.1"}, {"dreamId": b.created}}
+	},
+	"create_sprint": func(belongings) []args {
+		return []args{{"projectName": "p", "branch": "b", "stories": []any{args{"id": "a", "title": "t"}}, "idempotencyKey": "theirs"}}
+	},
+	"update_sprint_story": func(b belongings) []args {
+		return []args{{"sprintId": b.sprint, "storyId": "a", "status": "active"}, {"sprintId": b.sprint, "storyId": "a", "status": "skipped"}, {"sprintId": b.sprint, "storyId": "a", "progress": 1}}
+	},
+	"add_story_to_sprint": func(b belongings) []args {
+		return []args{{"sprintId": b.sprint, "story": args{"id": "c", "title": "t", "dependencies": []string{"a"}}}, {"sprintId": b.sprint, "story": args{"id": "a", "title": "t"}}}
+	},
+	"get_sprint":      func(b belongings) []args { return []args{{"sprintId": b.sprint}, {"sprintId": b.created}} },
+	"complete_sprint": func(b belongings) []args { return []args{{"sprintId": b.sprint, "summary": args{"completed": 2}}} },
+	"get_usage":       func(belongings) []args { return []args{{}, {"groupBy": "program"}, {"groupBy": "day"}} },
+	"ask_question":    func(belongings) []args { return []args{{"question": "q", "idempotencyKey": "theirs"}} },
+	"get_response":    func(b belongings) []args { return []args{{"questionId": b.question}, {"questionId": b.created}} },
 	"answer_question": func(b belongings) []args {
 		return []args{{"questionId": b.question, "response": "no"}}
 	},
@@ -77,8 +118,9 @@ var reach = map[string]func(b belongings) []args{
 func TestAStrangerFindsNothingAndIsToldNothing(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, app.Schema(), func(t *testing.T, db *store.DB) {
-		hub := hubtest.New(t, db, hubtest.Options{})
-		mine := settle(t, hub)
+		clock := hubtest.NewClock()
+		hub := hubtest.New(t, db, hubtest.Options{Now: clock.Now})
+		mine := settle(t, hub, clock)
 		before := mine.look(t, hub)
 		for _, o := range hub.Catalogue.Ops() {
 			tries := reach[o.Name]
@@ -93,8 +135,8 @@ func TestAStrangerFindsNothingAndIsToldNothing(t *testing.T) {
 						continue
 					}
 					// A stranger each, so that what one made does not show to the other.
-					a := stranger(t, hub, transport+"1-"+o.Name).call(t, hub, transport, o, tries(mine.belongings)[i])
-					b := stranger(t, hub, transport+"2-"+o.Name).call(t, hub, transport, o, tries(none)[i])
+					a := stranger(t, hub, clock, transport+"1-"+o.Name).call(t, hub, transport, o, tries(mine.belongings)[i])
+					b := stranger(t, hub, clock, transport+"2-"+o.Name).call(t, hub, transport, o, tries(none)[i])
 					if blind(a, mine.belongings) != blind(b, none) {
 						t.Errorf("%s over %s %v:\nwith another's ids %s\nwith nobody's      %s", o.Name, transport, tries(mine.belongings)[i], a, b)
 					}
@@ -113,17 +155,30 @@ func TestAStrangerFindsNothingAndIsToldNothing(t *testing.T) {
 func TestAnotherUsersNamesAreFree(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, app.Schema(), func(t *testing.T, db *store.DB) {
-		hub := hubtest.New(t, db, hubtest.Options{})
-		settle(t, hub)
+		clock := hubtest.NewClock()
+		hub := hubtest.New(t, db, hubtest.Options{Now: clock.Now})
+		mine := settle(t, hub, clock)
 		theirs := hub.Agent("stranger", "alpha")
 		for name, in := range map[string]args{
-			"team_create":  {"team_name": "their-team"},
-			"create_task":  {"title": "another", "target": "alpha", "idempotencyKey": "theirs"},
-			"send_message": {"message": "another", "source": "alpha", "target": "beta", "message_type": "PING", "idempotencyKey": "theirs"},
-			"ask_question": {"question": "another", "idempotencyKey": "theirs"},
+			"team_create":   {"team_name": "their-team"},
+			"create_task":   {"title": "another", "target": "alpha", "idempotencyKey": "theirs"},
+			"send_message":  {"message": "another", "source": "alpha", "target": "beta", "message_type": "PING", "idempotencyKey": "theirs"},
+			"ask_question":  {"question": "another", "idempotencyKey": "theirs"},
+			"send_alert":    {"message": "another", "idempotencyKey": "theirs"},
+			"create_sprint": {"projectName": "another", "branch": "b", "stories": []any{args{"id": "a", "title": "t"}}, "idempotencyKey": "theirs"},
 		} {
 			if a := hub.Op(theirs, hub.Catalogue.Op(name), in); a.Status != 201 || bytes.Contains(a.Body, []byte(marker)) {
 				t.Errorf("%s: got %s, want it made as if nobody else had been there", name, a)
+			}
+		}
+		var began struct{ Created bool }
+		if err := hub.Op(theirs, hub.Catalogue.Op("create_session"), args{"name": "another", "sessionId": mine.session}).Into(&began); err != nil || !began.Created {
+			t.Errorf("got %+v, %v; want a session of their own under another's id", began, err)
+		}
+		for target, words := range map[string]string{"group:" + mine.group: "nor any other", "all": "there is none but the sender's"} {
+			a := hub.Op(theirs, hub.Catalogue.Op("send_message"), args{"message": "m", "source": "alpha", "target": target, "message_type": "PING"})
+			if a.Status < 400 || !strings.Contains(a.Fault().Message, words) {
+				t.Errorf("to %s: got %s, want that nobody is reached", target, a)
 			}
 		}
 		// Nobody of theirs has the name of a program that another user has a key for.
@@ -141,13 +196,13 @@ type owner struct {
 }
 
 // settle gives a user one of everything.
-func settle(t *testing.T, hub *hubtest.Hub) owner {
+func settle(t *testing.T, hub *hubtest.Hub, clock *hubtest.Clock) owner {
 	t.Helper()
 	o := owner{agent: hub.Agent("owner", "alpha"), human: hub.Human("owner")}
-	o.team = "their-team"
+	o.team, o.group = "their-team", "their-group"
 	made := hub.NewKey("owner", keys.CreateInput{Name: marker, Program: "onlymine"})
 	o.key = made.ID
-	var id struct{ TaskID, MessageID, QuestionID, NextCursor string }
+	var id struct{ TaskID, MessageID, QuestionID, AlertID, SessionID, SprintID, Mark, NextCursor string }
 	call := func(key, name string, in args) {
 		t.Helper()
 		id.NextCursor = ""
@@ -160,20 +215,42 @@ func settle(t *testing.T, hub *hubtest.Hub) owner {
 	call(o.agent, "create_task", args{"title": marker, "target": "alpha", "instructions": marker})
 	o.active = id.TaskID
 	call(o.agent, "claim_task", args{"taskId": o.active, "sessionId": "alpha.1"})
+	call(o.agent, "create_task", args{"title": marker, "target": "any", "type": "dream", "dream": args{"branch": marker}})
+	o.dream = id.TaskID
+	// A dead letter: it ran out, and its recipient came by too late.
+	call(o.agent, "send_message", args{"message": marker, "source": "alpha", "target": "alpha", "message_type": "STATUS", "ttl": 1})
+	clock.Add(2 * time.Second)
+	call(o.agent, "get_messages", args{})
 	call(o.agent, "send_message", args{"message": marker, "source": "alpha", "target": "alpha", "message_type": "QUERY", "threadId": "th", "idempotencyKey": "theirs"})
 	o.message = id.MessageID
 	call(o.agent, "ask_question", args{"question": marker, "idempotencyKey": "theirs"})
 	o.question = id.QuestionID
+	call(o.agent, "send_alert", args{"message": marker, "idempotencyKey": "theirs"})
+	o.alert = id.AlertID
+	call(o.agent, "create_session", args{"name": marker, "status": marker, "idempotencyKey": "theirs"})
+	o.session = id.SessionID
+	call(o.agent, "set_group", args{"name": o.group, "members": []string{marker, "alpha", "beta"}})
+	call(o.agent, "create_sprint", args{"projectName": marker, "branch": marker, "stories": []any{args{"id": "a", "title": marker}, args{"id": "b", "title": marker}}, "idempotencyKey": "theirs"})
+	o.sprint = id.SprintID
 	call(o.agent, "team_create", args{"team_name": o.team, "description": marker})
 	call(o.agent, "get_tasks", args{"status": "all", "limit": 1})
 	o.taskCursor = id.NextCursor
 	call(o.agent, "get_messages", args{"includeDelivered": true, "limit": 1})
 	o.historyCursor = id.NextCursor
+	call(o.agent, "get_dead_letters", args{"limit": 1})
+	o.deadCursor = id.NextCursor
+	call(o.agent, "list_sessions", args{"limit": 1})
+	o.sessionCursor = id.NextCursor
+	call(o.agent, "list_groups", args{"limit": 1})
+	o.groupCursor = id.NextCursor
+	call(o.human, "get_overview", args{})
+	o.mark = id.Mark
 	call(o.human, "list_keys", args{"limit": 1})
 	o.keyCursor = id.NextCursor
 	call(o.human, "list_questions", args{"status": "all", "limit": 1})
 	o.questionCursor = id.NextCursor
-	for _, c := range []string{o.taskCursor, o.historyCursor, o.keyCursor, o.questionCursor} {
+	hub.Settle() // the calls are counted
+	for _, c := range []string{o.taskCursor, o.historyCursor, o.deadCursor, o.sessionCursor, o.groupCursor, o.keyCursor, o.questionCursor} {
 		if c == "" {
 			t.Fatal("a list of one has no cursor")
 		}
@@ -187,15 +264,23 @@ func (o owner) look(t *testing.T, hub *hubtest.Hub) string {
 	var b strings.Builder
 	see := func(key, name string, in args) {
 		a := hub.Op(key, hub.Catalogue.Op(name), in)
-		if a.Status != 200 {
-			t.Fatalf("%s: %s", name, a)
+		if a.Status != 200 || !bytes.Contains(a.Body, []byte(marker)) {
+			t.Fatalf("%s: got %s, want what its owner wrote", name, a)
 		}
 		b.Write(a.Data())
 		b.WriteByte('\n')
 	}
 	see(o.agent, "get_tasks", args{"status": "all", "limit": 50})
 	see(o.agent, "get_task", args{"taskId": o.active})
+	see(o.agent, "get_tasks", args{"status": "all", "type": "alert"})
+	see(o.agent, "get_tasks", args{"status": "all", "type": "sprint"})
+	see(o.agent, "get_sprint", args{"sprintId": o.sprint})
+	see(o.agent, "dream_peek", args{})
+	see(o.agent, "list_sessions", args{"includeArchived": true})
+	see(o.agent, "list_groups", args{})
 	see(o.agent, "get_messages", args{"markAsRead": false})
+	see(o.agent, "get_dead_letters", args{})
+	see(o.human, "get_overview", args{})
 	see(o.human, "list_questions", args{"status": "all"})
 	see(o.agent, "team_read_config", args{"team_name": o.team})
 	if a := hub.REST(hub.Human("owner"), "GET", "/v1/keys?limit=100", nil); a.Status != 200 || bytes.Contains(a.Body, []byte("revokedAt")) {
@@ -206,10 +291,12 @@ func (o owner) look(t *testing.T, hub *hubtest.Hub) string {
 
 type visitor struct{ agent, human string }
 
-func stranger(t *testing.T, hub *hubtest.Hub, user string) visitor {
+func stranger(t *testing.T, hub *hubtest.Hub, clock *hubtest.Clock, user string) visitor {
 	t.Helper()
 	user = strings.ReplaceAll(user, "_", "-")
-	return visitor{hub.Agent(user, "alpha"), hub.Key(user, keys.CreateInput{Kind: identity.Human, Name: "n"})}
+	agent := hub.Agent(user, "alpha")
+	clock.Add(time.Second) // so that keys have an order
+	return visitor{agent, hub.Key(user, keys.CreateInput{Kind: identity.Human, Name: "n"})}
 }
 
 // call is the answer without what differs from call to call.
@@ -235,13 +322,15 @@ func (v visitor) call(t *testing.T, hub *hubtest.Hub, transport string, o *op.Op
 
 // blind hides ids and times, which no two calls share.
 func blind(answer string, b belongings) string {
-	for _, id := range []string{b.created, b.active, b.message, b.question, b.key} {
+	for _, id := range []string{b.created, b.active, b.dream, b.alert, b.message, b.question, b.session, b.sprint, b.key} {
 		answer = strings.ReplaceAll(answer, id, "ID")
 	}
-	answer = strings.ReplaceAll(answer, `\"`+b.team+`\"`, "ID")
-	answer = strings.ReplaceAll(answer, b.team, "ID")
+	for _, name := range []string{b.team, b.group} {
+		answer = strings.ReplaceAll(answer, `\"`+name+`\"`, "ID")
+		answer = strings.ReplaceAll(answer, name, "ID")
+	}
 	// When a key's use is noted is nobody's promise.
 	return varying.ReplaceAllString(withoutUse.ReplaceAllString(answer, ""), "X")
 }
 
-var varying = regexp.MustCompile(`,?"(createdAt|expiresAt)":"[^"]+"|[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}|[0-9a-f]{64}|eyJ[A-Za-z0-9_-]{20,}`)
+var varying = regexp.MustCompile(`,?"(createdAt|updatedAt|lastHeartbeat|expiresAt)":"[^"]+"|[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}|[0-9a-f]{64}|eyJ[A-Za-z0-9_-]{20,}`)

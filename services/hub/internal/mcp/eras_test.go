@@ -19,7 +19,13 @@ var reads = map[string]args{
 	"get_tasks":        {"status": "all", "waitMs": 1},
 	"get_task":         {"taskId": "$task"},
 	"get_messages":     {"markAsRead": false},
+	"get_dead_letters": {"limit": 1},
+	"list_groups":      {},
+	"list_sessions":    {"programId": "beta", "state": "blocked"},
 	"get_response":     {"questionId": "$question"},
+	"dream_peek":       {"target": "beta"},
+	"get_sprint":       {"sprintId": "$sprint"},
+	"get_usage":        {"groupBy": "transport"},
 	"team_read_config": {"team_name": "the-team"},
 	"list_keys":        {},
 }
@@ -41,8 +47,14 @@ func TestMCPGosOwnClientWorksInEveryEra(t *testing.T) {
 			hub := newHub(t, hubtest.Options{})
 			key := hub.Human("u")
 			ids := map[string]string{"$task": made(t, hub, key, "create_task", "taskId", args{"title": "t", "target": "any"}),
-				"$question": made(t, hub, key, "ask_question", "questionId", args{"question": "q"})}
+				"$question": made(t, hub, key, "ask_question", "questionId", args{"question": "q"}),
+				"$sprint":   made(t, hub, key, "create_sprint", "sprintId", args{"projectName": "p", "branch": "b", "stories": []any{args{"id": "a", "title": "t"}}})}
 			made(t, hub, key, "team_create", "team_name", args{"team_name": "the-team"})
+			shown := map[string]string{"get_task": ids["$task"], "get_sprint": ids["$sprint"], "team_read_config": "the-team", "list_groups": "the-group",
+				"list_sessions": made(t, hub, key, "create_session", "sessionId", args{"name": "n", "programId": "beta", "state": "blocked"}),
+				"dream_peek":    made(t, hub, key, "create_task", "taskId", args{"title": "t", "target": "any", "type": "dream"}), "get_usage": "rest"}
+			made(t, hub, key, "set_group", "name", args{"name": "the-group", "members": []string{"beta"}})
+			hub.Settle()
 			c := connect(t, hub.URL+everything, key, era.options...)
 			if got := c.ProtocolVersion(); got != era.version {
 				t.Errorf("got the version %s, want %s", got, era.version)
@@ -87,6 +99,8 @@ func TestMCPGosOwnClientWorksInEveryEra(t *testing.T) {
 				res, err := c.CallTool(t.Context(), call)
 				if err != nil || res.IsError || res.StructuredContent == nil || len(res.Content) != 1 {
 					t.Errorf("%s: got %+v, %v; want an answer", o.Name, res, err)
+				} else if text, err := json.Marshal(res.StructuredContent); err != nil || !strings.Contains(string(text), `"`+shown[o.Name]) {
+					t.Errorf("%s: got %s, %v; want that it shows %s", o.Name, text, err, shown[o.Name])
 				}
 			}
 			// A fault is for the model, an unknown tool is for the client.
@@ -109,7 +123,9 @@ func described(t *testing.T, o *op.Op, tool mcp.Tool) {
 	if tool.Description != o.Doc || tool.Title != o.Title {
 		t.Errorf("%s: got the words %q, %q", o.Name, tool.Title, tool.Description)
 	}
-	if a.ReadOnlyHint == nil || *a.ReadOnlyHint != (o.Effect == op.Read) || a.DestructiveHint == nil || *a.DestructiveHint != (o.Effect == op.Destroy) {
+	// What is not said is, by the protocol, not read-only and destructive.
+	reads, destroys := a.ReadOnlyHint != nil && *a.ReadOnlyHint, a.DestructiveHint == nil || *a.DestructiveHint
+	if reads != (o.Effect == op.Read) || (!reads && destroys != (o.Effect == op.Destroy)) {
 		t.Errorf("%s, which %s: got the annotations %+v", o.Name, o.Effect, a)
 	}
 	text, err := json.Marshal(tool.InputSchema)

@@ -117,11 +117,19 @@ func (e *Endpoint) hide(s Selection) server.OnAfterListToolsFunc {
 
 func tool(s Selection, o *op.Op) mcp.Tool {
 	reads := o.Effect == op.Read || (s.ReadOnly && o.Effect == op.Consume)
-	no := false
-	destroys := o.Effect == op.Destroy
-	idempotent := reads || destroys
-	return mcp.Tool{Name: s.name(o), Title: o.Title, Description: o.Doc, RawInputSchema: o.Input,
-		Annotations: mcp.ToolAnnotation{ReadOnlyHint: &reads, DestructiveHint: &destroys, IdempotentHint: &idempotent, OpenWorldHint: &no}}
+	// What is left out is as the protocol takes it to be: not read-only, not
+	// idempotent. A list is read by every model at every start, so it is short.
+	no, yes := false, true
+	hints := mcp.ToolAnnotation{OpenWorldHint: &no}
+	switch {
+	case reads:
+		hints.ReadOnlyHint = &yes
+	case o.Effect == op.Destroy:
+		hints.DestructiveHint, hints.IdempotentHint = &yes, &yes
+	default:
+		hints.DestructiveHint = &no
+	}
+	return mcp.Tool{Name: s.name(o), Title: o.Title, Description: o.Doc, RawInputSchema: o.Brief, Annotations: hints}
 }
 
 // handler runs an operation. A fault is a result that the model can read and act

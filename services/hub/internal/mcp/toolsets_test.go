@@ -46,6 +46,8 @@ func TestAnEndpointServesTheToolsetsThatItsCallerChose(t *testing.T) {
 		{path: "/mcp?toolsets=all", sets: all},
 		{path: "/mcp?toolsets=relay,all", sets: all},
 		{path: "/mcp?toolsets=pulse", sets: []string{"pulse"}},
+		{path: "/mcp?toolsets=sprint,dream", sets: []string{"dream", "sprint"}},
+		{path: "/mcp?toolsets=ledger", sets: []string{"ledger"}},
 		{path: "/mcp", headers: []string{"X-MCP-Toolsets", "signal"}, sets: []string{"signal"}},
 		{path: "/mcp", headers: []string{"X-MCP-Toolsets", "signal, keys"}, sets: []string{"signal", "keys"}},
 		{path: "/mcp", headers: []string{"X-MCP-Toolsets", "all"}, sets: all},
@@ -54,6 +56,11 @@ func TestAnEndpointServesTheToolsetsThatItsCallerChose(t *testing.T) {
 		{path: "/mcp/x/relay", headers: []string{"X-MCP-Toolsets", "signal"}, sets: []string{"relay"}},
 		{path: "/mcp/x/relay?toolsets=signal", sets: []string{"relay"}},
 		{path: "/mcp/x/keys", sets: []string{"keys"}},
+		{path: "/mcp/x/pulse", sets: []string{"pulse"}},
+		{path: "/mcp/x/dream", sets: []string{"dream"}},
+		{path: "/mcp/x/sprint", sets: []string{"sprint"}},
+		{path: "/mcp/x/sprint/readonly", sets: []string{"sprint"}, reads: true},
+		{path: "/mcp/x/ledger", sets: []string{"ledger"}},
 		{path: "/mcp/readonly", sets: app.DefaultToolsets, reads: true},
 		{path: "/mcp/readonly/", sets: app.DefaultToolsets, reads: true},
 		{path: "/mcp/readonly?toolsets=all", sets: all, reads: true},
@@ -86,7 +93,7 @@ func TestAnUnknownToolsetIsNotFoundAndTheKnownAreNamed(t *testing.T) {
 		{"/mcp?toolsets=%ff", nil}, {"/mcp", []string{"X-MCP-Toolsets", "nope"}}, {"/mcp/x/conformance", nil}, {"/mcp?toolsets=conformance", nil},
 	} {
 		a := hub.MCP(key, c.path, hubtest.Message(1, "tools/list", nil), c.headers...)
-		if f := a.Fault(); a.Status != 404 || f.Code != "NOT_FOUND" || !strings.Contains(f.Message, "dispatch, relay, signal") || !strings.Contains(f.Message, "keys") {
+		if f := a.Fault(); a.Status != 404 || f.Code != "NOT_FOUND" || !strings.HasSuffix(f.Message, "the toolsets are dispatch, relay, pulse, signal, dream, sprint, ledger, team, keys") {
 			t.Errorf("%s %v: got %s, want 404 and the toolsets there are", c.path, c.headers, a.Answer)
 		}
 	}
@@ -212,6 +219,16 @@ func TestAKeysScopesBeatTheEndpoint(t *testing.T) {
 		{"a reader of one toolset, in it", both, "/mcp", "get_messages", nil, true, ""},
 		{"a reader of one toolset, writing in it", both, "/mcp", "send_message", args{}, false, "read-only"},
 		{"a reader of one toolset, outside", both, "/mcp", "get_tasks", nil, false, "may not use the toolset dispatch"},
+		{"a reader looks for dreams", reader, "/mcp", "dream_peek", nil, true, ""},
+		{"a reader begins a dream", reader, "/mcp", "dream_activate", args{"dreamId": "x"}, false, "dream_activate changes data, and this key or endpoint is read-only"},
+		{"a reader says that it is there", reader, "/mcp/x/pulse", "update_session", args{"lastHeartbeat": true}, false, "read-only"},
+		{"a reader sees who is there", reader, "/mcp/x/pulse", "list_sessions", nil, true, ""},
+		{"a reader plans", reader, "/mcp/x/sprint", "create_sprint", args{"projectName": "p"}, false, "read-only"},
+		{"a reader sees what was spent", reader, "/mcp/x/ledger", "get_usage", nil, true, ""},
+		{"a reader alerts a human", reader, "/mcp", "send_alert", args{"message": "m"}, false, "read-only"},
+		{"a reader sets a group", reader, "/mcp", "set_group", args{"name": "g", "members": []string{}}, false, "read-only"},
+		{"a key of one toolset, planning", relayer, "/mcp", "create_sprint", args{"projectName": "p"}, false, "may not use the toolset sprint"},
+		{"a key of one toolset, seeing what was spent", relayer, everything, "get_usage", nil, false, "may not use the toolset ledger"},
 		{"an agent lists keys", agent, "/mcp/x/keys", "list_keys", nil, false, "list_keys is for a human's key or one with the scope admin"},
 		{"an agent makes a key", agent, "/mcp/x/keys", "create_key", args{"kind": "human"}, false, "create_key is for a human's key"},
 		{"an agent revokes a key", agent, everything, "revoke_key", args{"keyId": "x"}, false, "revoke_key is for a human's key"},
@@ -246,7 +263,7 @@ func TestAKeysScopesBeatTheEndpoint(t *testing.T) {
 }
 
 // listBudget is what a client's model pays for the list, in bytes.
-const listBudget = 24 << 10
+const listBudget = 24_000
 
 func TestTheListOfTheDefaultEndpointIsSmall(t *testing.T) {
 	t.Parallel()

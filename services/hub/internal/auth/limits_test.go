@@ -1,0 +1,205 @@
+package auth_test
+
+import (
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"parley.internal/services/hub/internal/auth"
+	"parley.internal/services/hub/internal/hubtest"
+	"parley.internal/shared/app"
+	"parley.internal/shared/fault"
+	"parley.internal/shared/store/storetest"
+)
+
+func TestAKeyHasItsRateAndSharesItWithNobody(t *testing.T) {
+	t.Parallel()
+	clock := hubtest.NewClock()
+	a := auth.New(&ring{}, clock.Now, auth.Limits{Rate: 2, Burst: 5})
+	call := func(key string) error {
+		_, err := a.Caller(request(key, here))
+		return err
+	}
+	for range 5 {
+		is(t, "within the burst", call("good-ann"), fine)
+	}
+	err := call("good-ann")
+	is(t, "past the burst", err, fault.Exhausted)
+	if f := fault.From(err); f.RetryAfter <= 0 || f.RetryAfter > 500*time.Millisecond {
+		t.Errorf("past the burst: to be tried after %v, want at most half a second", f.RetryAfter)
+	}
+	is(t, "another key of the same user", call("good-ann2"), fine)
+	clock.Add(500 * time.Millisecond)
+	is(t, "half a second later", call("good-ann"), fine)
+	is(t, "and once more", call("good-ann"), fault.Exhausted)
+	clock.Add(time.Hour)
+	for range 5 {
+		is(t, "an hour later", call("good-ann"), fine)
+	}
+	is(t, "an hour later, past the burst", call("good-ann"), fault.Exhausted)
+	// A refused call costs nothing: the wait that was told holds.
+	for range 50 {
+		is(t, "without end", call("good-ann"), fault.Exhausted)
+	}
+	clock.Add(500 * time.Millisecond)
+	is(t, "after the wait that was told", call("good-ann"), fine)
+}
+
+func TestPastItsRateAKeyIsAnswered429AndToldWhen(t *testing.T) {
+	t.Parallel()
+	clock := hubtest.NewClock()
+	hub := hubtest.New(t, storetest.SQLite(t, app.Schema()), hubtest.Options{Now: clock.Now, Limits: auth.Limits{Rate: 0.25, Burst: 2}})
+	key, other := hub.Agent("u", "alpha"), hub.Agent("u", "beta")
+	for range 2 {
+		if a := hub.REST(key, "GET", "/v1/tasks", nil); a.Status != 200 {
+			t.Errorf("within the burst: got %s", a)
+		}
+	}
+	for what, a := range map[string]hubtest.Answer{"REST": hub.REST(key, "GET", "/v1/tasks", nil), "MCP": hub.MCP(key, "/mcp", hubtest.Message(1, "tools/list", nil)).Answer} {
+		if f := a.Fault(); a.Status != 429 || a.Header.Get("Retry-After") != "4" || f.Code != "RESOURCE_EXHAUSTED" || f.Message == "" {
+			t.Errorf("over %s: got %s, Retry-After %q; want 429 and 4", what, a, a.Header.Get("Retry-After"))
+		}
+	}
+	if a := hub.REST(other, "GET", "/v1/tasks", nil); a.Status != 200 {
+		t.Errorf("another key: got %s", a)
+	}
+	clock.Add(4 * time.Second)
+	if a := hub.REST(key, "GET", "/v1/tasks", nil); a.Status != 200 {
+		t.Errorf("when it was told: got %s", a)
+	}
+}
+
+func TestARateOfNoneIsNoLimit(t *testing.T) {
+	t.Parallel()
+	a := auth.New(&ring{}, hubtest.NewClock().Now, auth.Limits{})
+	for range 1000 {
+		_, err := a.Caller(request("good-ann", here))
+		is(t, "without a rate", err, fine)
+	}
+}
+
+// exhaust shows bad keys from an address until no more are looked at.
+func exhaust(t *testing.T, a *auth.Authenticator, addr string, forwarded ...string) int {
+	t.Helper()
+	for n := range 200 {
+		_, err := a.Caller(request(fmt.Sprintf("bad-%d", n), addr, forwarded...))
+		if fault.Is(err, fault.Exhausted) {
+			if fault.From(err).RetryAfter <= 0 {
+				t.Error("it is not told when to try again")
+			}
+			return n
+		}
+		is(t, "a bad key", err, fault.Unauthenticated)
+	}
+	t.Fatal("200 bad keys were all looked at")
+	return 0
+}
+
+func TestBadKeysAreLimitedByAddress(t *testing.T) {
+	t.Parallel()
+	clock, r := hubtest.NewClock(), &ring{}
+	a := auth.New(r, clock.Now, auth.Limits{})
+	_, err := a.Caller(request("good-known", here))
+	is(t, "a good key", err, fine)
+	exhaust(t, a, here)
+	looked := r.count.Load()
+	for range 10 {
+		_, err = a.Caller(request("bad", here))
+		is(t, "past the limit", err, fault.Exhausted)
+	}
+	if r.count.Load() != looked {
+		t.Error("past the limit keys are looked up all the same")
+	}
+	_, err = a.Caller(request("good-known", here))
+	is(t, "a known key, from the same address", err, fine)
+	_, err = a.Caller(request("", here))
+	is(t, "no key, from the same address", err, fault.Unauthenticated)
+	_, err = a.Caller(request("bad", "192.0.2.2:1000"))
+	is(t, "another address", err, fault.Unauthenticated)
+	_, err = a.Caller(request("bad", "192.0.2.1:2000"))
+	is(t, "another port of the address", err, fault.Exhausted)
+	clock.Add(2 * time.Second)
+	_, err = a.Caller(request("good-new", here))
+	is(t, "a good key after the wait", err, fine)
+	_, err = a.Caller(request("bad", here))
+	is(t, "one more bad key after the wait", err, fault.Unauthenticated)
+	_, err = a.Caller(request("bad", here))
+	is(t, "and another", err, fault.Exhausted)
+}
+
+func TestAGoodKeyAndAStoreInTroubleAreNoFailures(t *testing.T) {
+	t.Parallel()
+	r := &ring{}
+	a := auth.New(r, hubtest.NewClock().Now, auth.Limits{})
+	for i := range 100 {
+		_, err := a.Caller(request(fmt.Sprintf("good-%d", i), here))
+		is(t, "a good key", err, fine)
+	}
+	r.mu.Lock()
+	r.err = fault.Wrap(fault.Unavailable, errors.New("down"), "the store cannot answer")
+	r.mu.Unlock()
+	for i := range 100 {
+		_, err := a.Caller(request(fmt.Sprintf("good-new%d", i), here))
+		is(t, "a store in trouble", err, fault.Unavailable)
+	}
+	r.mu.Lock()
+	r.err = nil
+	r.mu.Unlock()
+	_, err := a.Caller(request("good-new", here))
+	is(t, "once it is well again", err, fine)
+}
+
+func TestOneProxyIsTrustedAndNoMore(t *testing.T) {
+	t.Parallel()
+	proxy := "10.0.0.1:1000"
+	clock := hubtest.NewClock()
+	trusting := auth.New(&ring{}, clock.Now, auth.Limits{TrustProxy: true})
+	exhaust(t, trusting, proxy, "192.0.2.1")
+	for name, c := range map[string]struct {
+		forwarded []string
+		want      fault.Kind
+	}{
+		"the same caller":                     {[]string{"192.0.2.1"}, fault.Exhausted},
+		"with a made-up hop before it":        {[]string{"198.51.100.7, 192.0.2.1"}, fault.Exhausted},
+		"with made-up hops":                   {[]string{"198.51.100.8,203.0.113.9 , 192.0.2.1"}, fault.Exhausted},
+		"with a made-up header before it":     {[]string{"198.51.100.9", "192.0.2.1"}, fault.Exhausted},
+		"written another way":                 {[]string{"::ffff:192.0.2.1"}, fault.Exhausted},
+		"another caller":                      {[]string{"192.0.2.2"}, fault.Unauthenticated},
+		"another caller who names the first":  {[]string{"192.0.2.1, 192.0.2.3"}, fault.Unauthenticated},
+		"a caller whom the proxy did not say": {nil, fault.Unauthenticated},
+	} {
+		_, err := trusting.Caller(request("bad", proxy, c.forwarded...))
+		is(t, name, err, c.want)
+	}
+	// Without a proxy nobody is believed.
+	direct := auth.New(&ring{}, clock.Now, auth.Limits{})
+	n := 0
+	for ; n < 200; n++ {
+		if _, err := direct.Caller(request("bad", here, fmt.Sprintf("198.51.100.%d", n))); fault.Is(err, fault.Exhausted) {
+			break
+		}
+	}
+	if n == 200 {
+		t.Error("without a proxy, an X-Forwarded-For of the caller's own got past the limit")
+	}
+}
+
+func TestAServerUnderAttackRemembersABoundedNumber(t *testing.T) {
+	t.Parallel()
+	a := auth.New(&ring{}, hubtest.NewClock().Now, auth.Limits{Rate: 1, Burst: 1})
+	good, bad := request("good", here), request("bad", here)
+	for i := range auth.Remembered + 100 {
+		good.Header.Set("Authorization", fmt.Sprintf("Bearer good-%d", i))
+		_, err := a.Caller(good)
+		is(t, "a good key", err, fine)
+		bad.RemoteAddr = fmt.Sprintf("10.%d.%d.%d:1", i>>16, i>>8&255, i&255)
+		_, err = a.Caller(bad)
+		is(t, "a bad key", err, fault.Unauthenticated)
+	}
+	for _, n := range a.Held() {
+		if n > auth.Remembered {
+			t.Errorf("it holds %v, want at most %d of each", a.Held(), auth.Remembered)
+		}
+	}
+}
