@@ -48,7 +48,7 @@ func Run(ctx context.Context, args []string, env func(string) string, in io.Read
 	root.SetOut(out)
 	root.SetErr(errOut)
 	root.CompletionOptions.DisableDefaultCmd = true
-	root.AddCommand(w.serveCommand(), w.keyCommand(), w.stdioCommand(), &cobra.Command{
+	root.AddCommand(w.serveCommand(), w.keyCommand(), w.stdioCommand(), w.questionsCommand(), w.answerCommand(), w.topCommand(), &cobra.Command{
 		Use: "version", Short: "Print the version", Args: cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error { _, err := fmt.Fprintln(out, version()); return err },
 	})
@@ -60,8 +60,8 @@ func Run(ctx context.Context, args []string, env func(string) string, in io.Read
 }
 
 // logger writes JSON with the keys that Cloud Logging reads.
-func (w *world) logger() *slog.Logger {
-	return slog.New(slog.NewJSONHandler(w.err, &slog.HandlerOptions{ReplaceAttr: func(groups []string, a slog.Attr) slog.Attr {
+func logger(out io.Writer) *slog.Logger {
+	return slog.New(slog.NewJSONHandler(out, &slog.HandlerOptions{ReplaceAttr: func(groups []string, a slog.Attr) slog.Attr {
 		if len(groups) > 0 {
 			return a
 		}

@@ -22,7 +22,6 @@ import (
 	"parley.internal/services/hub/internal/trace"
 	"parley.internal/shared/app"
 	"parley.internal/shared/identity"
-	"parley.internal/shared/store"
 )
 
 func (w *world) serveCommand() *cobra.Command {
@@ -55,9 +54,12 @@ func (w *world) serve(ctx context.Context, c *config.Config) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, o.db.Close()) }()
-	log := w.logger()
+	out := newLines(w.err)
+	defer func() { err = errors.Join(err, out.Close()) }()
+	log := logger(out)
 	a := app.New(o.db, app.Ports{})
 	a.Catalogue().Log = log
+	a.Ledger.Failed = func(err error) { log.Error("ledger", "cause", err.Error()) }
 
 	var off sync.WaitGroup // work that was begun off the path of a call
 	defer off.Wait()
@@ -76,7 +78,10 @@ func (w *world) serve(ctx context.Context, c *config.Config) (err error) {
 		IdleTimeout: idleTimeout, ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelWarn)}
 	loop, stop := context.WithCancel(context.WithoutCancel(ctx))
 	defer stop()
-	off.Go(func() { tend(loop, o, a, log) })
+	off.Go(func() { a.Ledger.Run(loop) })
+	if o.file != nil {
+		off.Go(func() { tend(loop, o, a, log) })
+	}
 
 	failed := make(chan error, 1)
 	go func() { failed <- srv.Serve(listener) }()
@@ -91,7 +96,8 @@ func (w *world) serve(ctx context.Context, c *config.Config) (err error) {
 	end, cancel := context.WithTimeout(context.WithoutCancel(ctx), drainTimeout)
 	defer cancel()
 	stop()
-	return errors.Join(srv.Shutdown(end), tracer.Close(end))
+	// What was called up to here is in the ledger before the store is closed.
+	return errors.Join(srv.Shutdown(end), a.Ledger.Flush(end), tracer.Close(end))
 }
 
 // benchRoutes is set by the build for the benchmark.
@@ -121,46 +127,6 @@ func (w *world) handler(c *config.Config, a *app.App, log *slog.Logger, off *syn
 			benchRoutes(e)
 		}
 	})
-}
-
-// The laptop's schedule; in the cloud Firestore's TTL and the functions do this.
-const (
-	purgeEvery = time.Minute
-	sweepEvery = 5 * time.Minute
-	batch      = 200
-)
-
-// tend keeps the embedded store: what is past its time is deleted, and tasks
-// whose lease ran out go back to the queue.
-func tend(ctx context.Context, o *opened, a *app.App, log *slog.Logger) {
-	if o.file == nil {
-		return
-	}
-	purge, sweep := time.NewTicker(purgeEvery), time.NewTicker(sweepEvery)
-	defer purge.Stop()
-	defer sweep.Stop()
-	admin := store.NewAdmin(o.db)
-	for {
-		var name string
-		var step func() (int, error)
-		select {
-		case <-ctx.Done():
-			return
-		case <-purge.C:
-			name, step = "purge", func() (int, error) { return o.file.Purge(ctx, o.schema, time.Now(), batch) }
-		case <-sweep.C:
-			name, step = "leases", func() (int, error) { return a.Dispatch.SweepLeases(ctx, admin, batch) }
-		}
-		for {
-			n, err := step()
-			if err != nil && ctx.Err() == nil {
-				log.Error("sweep", "sweep", name, "cause", err.Error())
-			}
-			if err != nil || n < batch {
-				break
-			}
-		}
-	}
 }
 
 // url is where a client on this machine finds the server.

@@ -1,0 +1,235 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	neturl "net/url"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/spf13/cobra"
+
+	"parley.internal/shared/fault"
+	"parley.internal/shared/signal"
+)
+
+const (
+	// perPage is how many questions are read at once.
+	perPage = 100
+	// minPrefix is how much of an id names a question.
+	minPrefix = 4
+	// maxInput is how much of an answer is read from standard input, so that the
+	// server's own limit is what refuses a long one.
+	maxInput = 64 << 10
+)
+
+func (w *world) questionsCommand() *cobra.Command {
+	var status string
+	var asJSON bool
+	cmd := &cobra.Command{Use: "questions", Short: "List the questions that agents ask you",
+		Long: "List the questions that agents ask you: the id, who asks, how long ago and what time is left, the question,\n" +
+			"its options and its context. Answer one with `parley answer`.",
+		Args: cobra.NoArgs}
+	connect := w.humanFlags(cmd)
+	cmd.Flags().StringVar(&status, "status", "pending", "pending, answered, expired or all")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print each question as a line of JSON")
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		h, err := connect()
+		if err != nil {
+			return err
+		}
+		return w.printQuestions(cmd.Context(), h, signal.Status(status), asJSON)
+	}
+	return cmd
+}
+
+func (w *world) printQuestions(ctx context.Context, h *human, status signal.Status, asJSON bool) error {
+	width, _, _ := size(w.out)
+	n := 0
+	err := h.questions(ctx, status, func(q signal.View, raw json.RawMessage) error {
+		var text string
+		if asJSON {
+			line, err := cleanJSON(raw)
+			if err != nil {
+				return err
+			}
+			text = line + "\n"
+		} else {
+			if n > 0 {
+				text = "\n"
+			}
+			text += describe(q, h.now(), width)
+		}
+		n++
+		_, err := io.WriteString(w.out, text)
+		return err
+	})
+	if err == nil && n == 0 && !asJSON {
+		_, err = fmt.Fprintln(w.out, none[status])
+	}
+	return err
+}
+
+// none says that there are no such questions; the server refuses other statuses.
+var none = map[signal.Status]string{signal.Pending: "No questions wait.", signal.Answered: "No questions were answered.",
+	signal.Expired: "No questions expired.", "all": "There are no questions."}
+
+// questions goes through all pages.
+func (h *human) questions(ctx context.Context, status signal.Status, each func(q signal.View, raw json.RawMessage) error) error {
+	in := neturl.Values{"status": {string(status)}, "limit": {strconv.Itoa(perPage)}}
+	for {
+		var page struct {
+			Questions  []json.RawMessage `json:"questions"`
+			NextCursor string            `json:"nextCursor"`
+		}
+		if err := h.call(ctx, http.MethodGet, "/v1/questions?"+in.Encode(), nil, &page, 0); err != nil {
+			return err
+		}
+		for _, raw := range page.Questions {
+			var q signal.View
+			if err := json.Unmarshal(raw, &q); err != nil {
+				return fmt.Errorf("a question of %s cannot be read; is it of the same version? (%w)", h.base, err)
+			}
+			if err := each(q, raw); err != nil {
+				return err
+			}
+		}
+		if page.NextCursor == "" {
+			return nil
+		}
+		in.Set("cursor", page.NextCursor)
+	}
+}
+
+func (w *world) answerCommand() *cobra.Command {
+	var option int
+	cmd := &cobra.Command{Use: "answer ID [TEXT...]", Short: "Answer a question of an agent, once",
+		Long: "Answer a question of an agent, once. ID is the question's id, or as much of it, from 4 characters on,\n" +
+			"as no other waiting question begins with. The words of TEXT are joined by spaces; - alone reads the\n" +
+			"answer from standard input, and what follows -- may begin with a dash.",
+		Example: "  parley answer 0198c0de yes, go on\n  parley answer 0198c0de --option 2\n  git diff | parley answer 0198c0de -",
+		Args:    cobra.MinimumNArgs(1)}
+	connect := w.humanFlags(cmd)
+	cmd.Flags().IntVar(&option, "option", 0, "answer with the question's option `N`")
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		byOption := cmd.Flags().Changed("option")
+		if byOption == (len(args) > 1) {
+			return errors.New("say the answer after the id, or give --option N, one of the two")
+		}
+		h, err := connect()
+		if err != nil {
+			return err
+		}
+		text := ""
+		if !byOption {
+			if text, err = w.answerText(args[1:]); err != nil {
+				return err
+			}
+		}
+		q, err := h.find(cmd.Context(), args[0], byOption)
+		if err != nil {
+			return err
+		}
+		if byOption {
+			if text, err = choose(q, option); err != nil {
+				return err
+			}
+		}
+		if err := h.answer(cmd.Context(), q.ID, text); err != nil {
+			return err
+		}
+		_, err = fmt.Fprintln(w.out, "answered", clean(q.ID))
+		return err
+	}
+	return cmd
+}
+
+func (w *world) answerText(words []string) (string, error) {
+	text := strings.Join(words, " ")
+	if text == "-" {
+		read, err := io.ReadAll(io.LimitReader(w.in, maxInput))
+		if err != nil {
+			return "", fmt.Errorf("cannot read the answer: %w", err)
+		}
+		text = strings.TrimRight(string(read), "\r\n")
+	}
+	if strings.TrimSpace(text) == "" {
+		return "", errors.New("the answer is empty")
+	}
+	if !utf8.ValidString(text) {
+		return "", errors.New("the answer is not UTF-8 text")
+	}
+	return text, nil
+}
+
+// find is the question that an id or the beginning of one names. One that does not
+// wait must be named in full: the server then says what became of it.
+func (h *human) find(ctx context.Context, id string, whole bool) (signal.View, error) {
+	if len(id) < minPrefix {
+		return signal.View{}, fmt.Errorf("give at least %d characters of the question's id; `parley questions` lists them", minPrefix)
+	}
+	exact, begin, err := h.lookUp(ctx, signal.Pending, id)
+	if err == nil && exact == nil && len(begin) == 0 && whole {
+		exact, _, err = h.lookUp(ctx, "all", id)
+	}
+	switch {
+	case err != nil:
+		return signal.View{}, err
+	case exact != nil:
+		return *exact, nil
+	case len(begin) == 1:
+		return begin[0], nil
+	case len(begin) > 1:
+		text := fmt.Sprintf("%d waiting questions have ids that begin with %q; give more of it:", len(begin), id)
+		for _, q := range begin {
+			text += fmt.Sprintf("\n  %s  %s", clean(q.ID), cut(clean(q.Question), 60))
+		}
+		return signal.View{}, errors.New(text)
+	case whole:
+		return signal.View{}, fmt.Errorf("no question with the id %q; `parley questions` lists those that wait", id)
+	}
+	return signal.View{ID: id}, nil
+}
+
+func (h *human) lookUp(ctx context.Context, status signal.Status, id string) (exact *signal.View, begin []signal.View, err error) {
+	err = h.questions(ctx, status, func(q signal.View, _ json.RawMessage) error {
+		if q.ID == id {
+			exact = &q
+		}
+		if strings.HasPrefix(q.ID, id) {
+			begin = append(begin, q)
+		}
+		return nil
+	})
+	return exact, begin, err
+}
+
+// choose is the question's n-th option, as it was offered.
+func choose(q signal.View, n int) (string, error) {
+	if n >= 1 && n <= len(q.Options) {
+		return q.Options[n-1], nil
+	}
+	if len(q.Options) == 0 {
+		return "", errors.New("the question offers no options; answer it in your words")
+	}
+	text := fmt.Sprintf("there is no option %d; the options are:", n)
+	for i, o := range q.Options {
+		text += fmt.Sprintf("\n  %d. %s", i+1, clean(o))
+	}
+	return "", errors.New(text)
+}
+
+func (h *human) answer(ctx context.Context, id, text string) error {
+	var out signal.View
+	err := h.call(ctx, http.MethodPost, "/v1/questions/"+neturl.PathEscape(id)+"/answer", map[string]string{"response": text}, &out, 0)
+	var r *refusal
+	if errors.As(err, &r) && r.code == fault.NotFound.Code() {
+		return fmt.Errorf("%w; `parley questions` lists those that wait", err)
+	}
+	return err
+}

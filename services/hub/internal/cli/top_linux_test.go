@@ -1,0 +1,206 @@
+package cli_test
+
+import (
+	"fmt"
+	"net/http"
+	"os"
+	"os/exec"
+	"strings"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+	"unsafe"
+
+	"parley.internal/services/hub/internal/cli"
+)
+
+func ioctl(t *testing.T, f *os.File, request uintptr, arg unsafe.Pointer) {
+	t.Helper()
+	conn, err := f.SyscallConn()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var errno syscall.Errno
+	if err := conn.Control(func(fd uintptr) { _, _, errno = syscall.Syscall(syscall.SYS_IOCTL, fd, request, uintptr(arg)) }); err != nil || errno != 0 {
+		t.Fatal(err, errno)
+	}
+}
+
+// terminal is a screen and a keyboard.
+type terminal struct {
+	*process
+	keys *os.File
+}
+
+// onTerminal runs a command on a terminal of a size.
+func onTerminal(t *testing.T, columns, lines uint16, env []string, args ...string) *terminal {
+	t.Helper()
+	master, err := os.OpenFile("/dev/ptmx", os.O_RDWR|syscall.O_NOCTTY|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		t.Skip("no pseudo terminals here:", err)
+	}
+	var unlock, number int32
+	ioctl(t, master, syscall.TIOCSPTLCK, unsafe.Pointer(&unlock))
+	ioctl(t, master, syscall.TIOCGPTN, unsafe.Pointer(&number))
+	ioctl(t, master, syscall.TIOCSWINSZ, unsafe.Pointer(&[4]uint16{lines, columns}))
+	tty, err := os.OpenFile(fmt.Sprintf("/dev/pts/%d", number), os.O_RDWR|syscall.O_NOCTTY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var modes syscall.Termios
+	ioctl(t, tty, syscall.TCGETS, unsafe.Pointer(&modes))
+	modes.Lflag &^= syscall.ECHO // keys are not to be taken for what the command wrote
+	ioctl(t, tty, syscall.TCSETS, unsafe.Pointer(&modes))
+	p := &process{t: t, cmd: exec.Command(binary, args...), out: &output{more: make(chan struct{}, 1)}, err: &output{more: make(chan struct{}, 1)}, ended: make(chan struct{})}
+	p.cmd.Env, p.cmd.Stdin, p.cmd.Stdout, p.cmd.Stderr = append([]string{"HOME=" + t.TempDir()}, env...), tty, tty, p.err
+	p.cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
+	if err := p.cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	shown := make(chan struct{})
+	go func() {
+		defer close(shown)
+		buf := make([]byte, 4096)
+		for {
+			n, err := master.Read(buf)
+			_, _ = p.out.Write(buf[:n]) // to memory
+			if err != nil {
+				return
+			}
+		}
+	}()
+	go func() {
+		_ = p.cmd.Wait() // its state is read from it
+		_ = tty.Close()  // the last one: the screen is read to its end
+		<-shown
+		close(p.ended)
+	}()
+	t.Cleanup(func() {
+		_ = p.cmd.Process.Kill() // it may have ended
+		<-p.ended
+		_ = master.Close()
+	})
+	return &terminal{p, master}
+}
+
+// frames are the screens that were drawn, and what was written around them.
+func (p *terminal) frames() (frames []string, whole bool) {
+	text, entered := strings.CutPrefix(p.out.String(), cli.EnterScreen)
+	text, left := strings.CutSuffix(text, cli.LeaveScreen)
+	return strings.Split(text, "\x1b[H")[1:], entered && left
+}
+
+func TestOnATerminalTheViewIsRedrawnAndLeavesNothingBehind(t *testing.T) {
+	t.Parallel()
+	for name, leave := range map[string]func(*terminal){
+		"q":       func(p *terminal) { p.press("q\n") },
+		"Ctrl-C":  func(p *terminal) { p.press("\x03") },
+		"SIGTERM": func(p *terminal) { _ = p.cmd.Process.Signal(syscall.SIGTERM) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := newShowing(t)
+			p := onTerminal(t, 40, 12, variables(s.at()), "top")
+			p.until("first�[2J")
+			p.untilSo("a later time, by itself", func(out string) bool {
+				return strings.Count(out, "Parley at ") > strings.Count(out, "Parley at 12:00:00")
+			})
+			p.press("x\n")
+			s.next(viewed("second"))
+			p.until("second�[2J")
+			leave(p)
+			if code := p.wait(); code != 0 || p.err.String() != "" {
+				t.Errorf("exit %d: %s", code, p.err)
+			}
+			frames, whole := p.frames()
+			if !whole {
+				t.Errorf("the terminal is not as it was: %q", p.out)
+			}
+			for _, f := range frames {
+				lines := strings.Split(f, "\x1b[K\r\n")
+				last := strings.TrimSuffix(lines[len(lines)-1], "\x1b[K")
+				if len(lines) != 12 || !strings.HasPrefix(last, "q and Enter, or Ctrl-C, leaves") {
+					t.Errorf("the frame %q has %d lines and ends with %q", f, len(lines), last)
+				}
+				for _, l := range lines[:len(lines)-1] {
+					if !printable(l) || cli.Breadth(l) > 40 {
+						t.Errorf("the line %q is not printable or wider than 40", l)
+					}
+				}
+			}
+		})
+	}
+}
+
+func (p *terminal) press(keys string) {
+	p.t.Helper()
+	if _, err := p.keys.WriteString(keys); err != nil {
+		p.t.Fatal(err)
+	}
+}
+
+func TestOnATerminalALostServerIsToldInTheLastLine(t *testing.T) {
+	t.Parallel()
+	var n atomic.Int64
+	back := make(chan struct{})
+	f := newFake(t, func(r *http.Request, _ string) (int, any) {
+		switch n.Add(1) {
+		case 1:
+			return 200, viewed("first")
+		case 2:
+			return 503, fault("UNAVAILABLE", "later")
+		case 3:
+			return 200, viewed("second")
+		case 4:
+			<-back
+		}
+		return 403, fault("FORBIDDEN", "not any more")
+	})
+	p := onTerminal(t, 80, 24, variables(f.at()), "top")
+	p.until(" answers with 503; trying again in 1s\x1b[K")
+	p.until("second�[2J")
+	close(back)
+	if code := p.wait(); code != 1 || !strings.Contains(p.err.String(), "may not do this: not any more") {
+		t.Errorf("exit %d: %s", code, p.err)
+	}
+	frames, whole := p.frames()
+	if last := frames[len(frames)-1]; !whole || strings.Contains(last, "trying again") || !strings.Contains(last, "\x1b[K\r\nq and Enter") {
+		t.Errorf("got the last frame %q, the terminal as it was: %t", last, whole)
+	}
+}
+
+func TestOnATerminalQuestionsAreWrapped(t *testing.T) {
+	t.Parallel()
+	f := asking(t, question("0198c0de-1", strings.Repeat("x", 50), nil))
+	p := onTerminal(t, 40, 12, variables(f.at()), "questions")
+	if code := p.wait(); code != 0 {
+		t.Errorf("exit %d: %s", code, p.err)
+	}
+	if !strings.Contains(p.out.String(), "\r\n  | "+strings.Repeat("x", 36)+"\r\n  | "+strings.Repeat("x", 14)+"\r\n") {
+		t.Errorf("got %q, want the question in two lines", p.out)
+	}
+}
+
+func TestANullDeviceIsNoTerminal(t *testing.T) {
+	t.Parallel()
+	null, err := os.OpenFile(os.DevNull, os.O_RDWR, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer null.Close()
+	s := newShowing(t)
+	env := s.at()
+	done := make(chan int)
+	go func() {
+		done <- cli.Run(t.Context(), []string{"top"}, func(n string) string { return env[n] }, null, null, null)
+	}()
+	select {
+	case code := <-done:
+		if code != 0 {
+			t.Errorf("exit %d", code)
+		}
+	case <-time.After(patience):
+		t.Fatal("it draws on a null device")
+	}
+}
