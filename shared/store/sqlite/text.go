@@ -3,8 +3,6 @@ package sqlite
 import (
 	"errors"
 	"fmt"
-	"maps"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -65,18 +63,16 @@ func appendText(b []byte, v any) []byte {
 		return append(b, ']')
 	case store.Fields:
 		b = append(b, '{')
-		for i, k := range slices.Sorted(maps.Keys(x)) {
-			if i > 0 {
+		first := true
+		for k, e := range x { // in any order: nothing reads the text but parseText
+			if !first {
 				b = append(b, ',')
 			}
+			first = false
 			if strings.HasPrefix(k, "$") {
 				k = "$" + k
-				b = append(appendQuoted(b, k), ':')
-				b = appendText(b, x[k[1:]])
-				continue
 			}
-			b = append(appendQuoted(b, k), ':')
-			b = appendText(b, x[k])
+			b = appendText(append(appendQuoted(b, k), ':'), e)
 		}
 		return append(b, '}')
 	}

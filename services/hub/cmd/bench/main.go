@@ -31,7 +31,7 @@ type options struct {
 }
 
 func main() {
-	calls := flag.Int("calls", 240, "calls in a slice at 16 clients; half of them at one")
+	calls := flag.Int("calls", 480, "calls in a slice at 16 clients; half of them at one")
 	quick := flag.Bool("quick", false, "a small run that shows that all of it works; its numbers tell nothing")
 	only := flag.String("only", "", "the operations to measure, parted by commas; all where left out")
 	flag.Parse()

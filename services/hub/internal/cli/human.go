@@ -76,6 +76,9 @@ func (w *world) humanFlags(cmd *cobra.Command) func() (*human, error) {
 		if h.base, err = baseURL(url); err != nil {
 			return nil, err
 		}
+		if h.from != "the variable "+keyEnv && h.key != "" && !sameHost(url, file.vars["PARLEY_URL"]) {
+			return nil, fmt.Errorf("the key in %s is for the server there, not for %s; set the variable %s to a human's key of that server", file.path, h.base, humanKey)
+		}
 		if h.key == "" && f.Changed("key-env") {
 			return nil, fmt.Errorf("the variable %s holds no key; set it to a human's key, or leave --key-env out", keyEnv)
 		}
@@ -104,6 +107,14 @@ func readKeysFile(path string) (keysEnvFile, error) {
 		}
 	}
 	return file, nil
+}
+
+// sameHost says whether two URLs name one host, on whatever port: a server may have
+// moved to another since its keys were written.
+func sameHost(a, b string) bool {
+	u, err := neturl.Parse(a)
+	v, err2 := neturl.Parse(b)
+	return err == nil && err2 == nil && strings.EqualFold(u.Hostname(), v.Hostname())
 }
 
 // baseURL is what /v1 is appended to, of an MCP URL, a REST one or the base itself.

@@ -119,6 +119,10 @@ func TestTheServerAndTheKeyAreFound(t *testing.T) {
 			t.Errorf("%s: got %q, %q, exit %d", name, out, errOut, code)
 		}
 	}
+	// The key of keys.env goes to no other host.
+	if _, errOut, code := inProcess(t, map[string]string{"PARLEY_DATA": data}, "questions", "--url", "http://localhost.example:1"); code != 1 || !strings.Contains(errOut, "is for the server there, not for http://localhost.example:1") || strings.Contains(errOut, goodKey) {
+		t.Errorf("got %q, exit %d; want that the key stays", errOut, code)
+	}
 	// A variable that was named is not replaced by another key.
 	if _, errOut, code := inProcess(t, map[string]string{"PARLEY_DATA": data}, "questions", "--key-env", "MINE"); code != 1 || !strings.Contains(errOut, "the variable MINE holds no key") {
 		t.Errorf("got %q, exit %d; want that the variable is empty", errOut, code)
