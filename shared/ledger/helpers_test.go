@@ -167,7 +167,11 @@ func (b *book) records(user string) []Record {
 	b.t.Helper()
 	var all []Record
 	for _, d := range b.batches(user) {
-		all = append(all, d.Value.Records...)
+		var some []Record
+		if err := json.Unmarshal(d.Value.Records, &some); err != nil {
+			b.t.Fatal(err)
+		}
+		all = append(all, some...)
 	}
 	return all
 }

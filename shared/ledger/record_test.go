@@ -20,13 +20,16 @@ func TestARecordHoldsWhatACallWas(t *testing.T) {
 			Fault: "FAILED_PRECONDITION", At: storetest.Start})
 		b.flush()
 		docs := b.batches("u")
-		want := Batch{At: storetest.Start, PurgeAt: storetest.Start.Add(time.Second + 30*24*time.Hour), Records: []Record{
+		want := []Record{
 			{Tool: "complete_task", Transport: "rest", ProgramID: "alpha", KeyID: "0123456789ab", SessionID: "alpha.1", DurationMs: 1.5, Success: true,
 				TokensIn: 12, TokensOut: 7, CostUSD: 0.25, At: storetest.Start.Add(time.Second)},
 			{Tool: "claim_task", Transport: "mcp", KeyID: "short", DurationMs: 1, ErrorKind: "FAILED_PRECONDITION", At: storetest.Start},
-		}}
-		if len(docs) != 1 || !reflect.DeepEqual(docs[0].Value, want) {
+		}
+		if len(docs) != 1 || !docs[0].Value.At.Equal(storetest.Start) || !docs[0].Value.PurgeAt.Equal(storetest.Start.Add(time.Second+30*24*time.Hour)) {
 			t.Errorf("%+v", docs)
+		}
+		if got := b.records("u"); !reflect.DeepEqual(got, want) {
+			t.Errorf("%+v", got)
 		}
 	})
 }

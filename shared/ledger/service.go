@@ -35,8 +35,12 @@ type Service struct {
 // write creates the batch and adds it to the totals of its days. A batch that is
 // there already was counted with it.
 func (s *Service) write(ctx context.Context, user string, b *attempt) error {
-	doc, days := batchOf(b.records), tally(b.records, s.Shard)
-	err := s.DB.User(user).Update(ctx, func(ctx context.Context, tx *store.Tx) error {
+	doc, err := batchOf(b.records)
+	if err != nil {
+		return err
+	}
+	days := tally(b.records, s.Shard)
+	err = s.DB.User(user).Update(ctx, func(ctx context.Context, tx *store.Tx) error {
 		before := make([]Daily, len(days))
 		fetches := make([]*store.Fetch, len(days))
 		for i, d := range days {

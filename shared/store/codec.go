@@ -61,9 +61,12 @@ func encode(v any) (Fields, error) {
 	return encodeStruct(rv)
 }
 
+// fewFields is how many fields a document has room for at first: most leave most out.
+const fewFields = 16
+
 func encodeStruct(rv reflect.Value) (Fields, error) {
 	plan := planOf(rv.Type())
-	d := make(Fields, len(plan.fields))
+	d := make(Fields, min(len(plan.fields), fewFields))
 	for _, f := range plan.fields {
 		fv, err := rv.FieldByIndexErr(f.index)
 		if err != nil || (f.omitEmpty && isEmpty(fv)) || (f.omitZero && isZero(fv)) {
