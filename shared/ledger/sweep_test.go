@@ -88,3 +88,23 @@ func TestASweepThatFailsForOneUserSaysSoAndIsRunAgain(t *testing.T) {
 		}
 	})
 }
+
+func TestWhatIsWrittenWhileASweepRunsIsKept(t *testing.T) {
+	eachFrail(t, func(t *testing.T, b *book, d *frail) {
+		b.Record(use(alpha, "old"))
+		b.flush()
+		b.Pass(Retention)
+		d.then = func(int64) (error, bool) { // between the listing and the deletion
+			d.then = nil
+			b.Record(use(alpha, "new", func(u *op.Usage) { u.At = b.Clock.Now() }))
+			b.flush()
+			return nil, true
+		}
+		if n := b.sweep(10); n != 1 {
+			t.Errorf("deleted %d", n)
+		}
+		if left := b.records("u"); len(left) != 1 || left[0].Tool != "new" {
+			t.Errorf("left %+v", left)
+		}
+	})
+}
