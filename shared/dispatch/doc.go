@@ -6,6 +6,6 @@
 // lease cannot finish what another has taken over. The lease lives in a small
 // document of its own, because it beats often and must wake nobody.
 //
-// The package holds the queue's transactions and operations; the task itself and
-// its lifecycle are in package task. It imports no other domain.
+// The package holds the queue's transactions and operations; the task itself,
+// its lifecycle and its lease are in package task, which other domains share. It imports no other domain.
 package dispatch
