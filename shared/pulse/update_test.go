@@ -249,22 +249,24 @@ func TestABeatWritesNothingButTheHeartbeat(t *testing.T) {
 	if got := d.writes(); got != "heartbeats/s sessions/s" {
 		t.Errorf("a creation wrote %s", got)
 	}
-	for name, c := range map[string]struct {
+	// In this order: the last one changes what the one before must find unchanged.
+	for _, c := range []struct {
+		name string
 		in   UpdateInput
 		want string
 	}{
-		"a beat":              {UpdateInput{SessionID: "s", LastHeartbeat: true}, "heartbeats/s"},
-		"a beat without id":   {UpdateInput{LastHeartbeat: true}, "heartbeats/s"},
-		"nothing named":       {UpdateInput{SessionID: "s"}, "heartbeats/s"},
-		"nothing that is new": {UpdateInput{SessionID: "s", State: Blocked, Progress: ptr(40), Status: ptr("busy"), LastHeartbeat: true}, "heartbeats/s"},
-		"progress":            {UpdateInput{SessionID: "s", Progress: ptr(41)}, "heartbeats/s sessions/s"},
+		{"a beat", UpdateInput{SessionID: "s", LastHeartbeat: true}, "heartbeats/s"},
+		{"a beat without id", UpdateInput{LastHeartbeat: true}, "heartbeats/s"},
+		{"nothing named", UpdateInput{SessionID: "s"}, "heartbeats/s"},
+		{"nothing that is new", UpdateInput{SessionID: "s", State: Blocked, Progress: ptr(40), Status: ptr("busy"), LastHeartbeat: true}, "heartbeats/s"},
+		{"progress", UpdateInput{SessionID: "s", Progress: ptr(41)}, "heartbeats/s sessions/s"},
 	} {
 		w.clock.Pass(time.Minute)
 		if v := w.update(alpha, c.in); !v.LastHeartbeat.Equal(w.Now()) {
-			t.Errorf("%s: %+v", name, v)
+			t.Errorf("%s: %+v", c.name, v)
 		}
 		if got := d.writes(); got != c.want {
-			t.Errorf("%s wrote %s, want %s", name, got, c.want)
+			t.Errorf("%s wrote %s, want %s", c.name, got, c.want)
 		}
 	}
 }
