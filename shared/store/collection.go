@@ -169,11 +169,14 @@ func Load(ctx context.Context, r Reader, fetches ...*Fetch) error {
 	return nil
 }
 
-// Decode reads the fields of an event or a change into the collection's type.
+// Decode reads the fields of an event or a change into the collection's type; nil is
+// the zero value. What does not fit is Invalid.
 func (c Collection[T]) Decode(d Fields) (T, error) {
 	var v T
-	err := decode(d, &v)
-	return v, err
+	if err := decode(d, &v); err != nil {
+		return v, fault.Wrap(fault.Invalid, err, "this is no document of %s", c.Name)
+	}
+	return v, nil
 }
 
 // Query reads one page.

@@ -113,13 +113,26 @@ const (
 	Deleted EventKind = "deleted"
 )
 
-// Event is one committed change, in the order of commits.
+// Event is one committed change. A [Feed] gives them in the order of commits.
 type Event struct {
+	// ID is the same whenever the event is delivered, and no other event's.
+	ID string
+	// Seq is the event's place in its feed, zero for one that came another way.
 	Seq           int64
 	At            time.Time
 	Kind          EventKind
 	Ref           Ref
 	Before, After Fields
+}
+
+// Follow is what the reader of a feed wants to hear of.
+type Follow struct {
+	// Collection is the name of one without parents.
+	Collection string
+	// Concerns says whether the reader has a use for the change. What concerns no reader
+	// is not kept, so it must be quick, and it hears of each write before its commit.
+	// Nil is every change.
+	Concerns func(kind EventKind, before, after Fields) bool
 }
 
 // Feed is a durable change feed of one reader. What was not acknowledged comes

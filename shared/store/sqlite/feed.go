@@ -3,6 +3,7 @@ package sqlite
 import (
 	"context"
 	"database/sql"
+	"strconv"
 	"time"
 
 	"parley.internal/shared/store"
@@ -36,14 +37,13 @@ func (d *Driver) Watch(_ context.Context, user, coll string, _ *store.Def, tell 
 func (d *Driver) tell(changes []store.Change) {
 	d.mu.Lock()
 	var calls []func()
-	ring := false
 	for _, c := range changes {
 		for w := range d.watchers[watchScope{c.Ref.User, c.Ref.Coll}] {
 			calls = append(calls, func() { w.tell(c) })
 		}
-		ring = ring || d.fed[c.Ref.Coll] > 0
 	}
-	if ring {
+	if d.recorded {
+		d.recorded = false
 		close(d.bell)
 		d.bell = make(chan struct{})
 	}
@@ -53,25 +53,42 @@ func (d *Driver) tell(changes []store.Change) {
 	}
 }
 
-// record adds a change to the feed, where anyone reads it.
+// record adds a change to the feed, where it concerns anyone who reads it.
 func (d *Driver) record(ctx context.Context, c change, after any) error {
-	d.mu.Lock()
-	read := d.fed[c.def.Name] > 0
-	d.mu.Unlock()
-	if !read {
-		return nil
-	}
-	kind, before := store.Updated, any(nil)
-	if c.before == nil {
+	kind := store.Updated
+	switch {
+	case c.before == nil:
 		kind = store.Created
-	} else {
-		before = string(appendText(nil, c.before))
-	}
-	if c.after == nil {
+	case c.after == nil:
 		kind = store.Deleted
 	}
+	if !d.concerns(kind, c) {
+		return nil
+	}
+	var before any
+	if c.before != nil {
+		before = string(appendText(nil, c.before))
+	}
+	d.recorded = true
 	_, err := d.w.record.ExecContext(ctx, time.Now().UnixMicro(), string(kind), c.ref.User, c.ref.Coll, c.ref.ID, before, after)
 	return err
+}
+
+// concerns asks the readers of the feed. One that has not come back since this
+// process began is taken to want everything.
+func (d *Driver) concerns(kind store.EventKind, c change) bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	known := d.follows[c.def.Name]
+	if d.fed[c.def.Name] > len(known) {
+		return true
+	}
+	for _, f := range known {
+		if f == nil || f(kind, c.before, c.after) {
+			return true
+		}
+	}
+	return false
 }
 
 type feed struct {
@@ -79,20 +96,22 @@ type feed struct {
 	name string
 }
 
-// Feed is the change feed of the named reader over collections without parents.
-// Its place is kept in the file; a reader that is new begins with the next commit.
-func (d *Driver) Feed(ctx context.Context, name string, collections ...string) (store.Feed, error) {
-	for _, c := range collections {
+// Feed is the change feed of the named reader. Its place is kept in the file; a
+// reader that is new begins with the next commit.
+func (d *Driver) Feed(ctx context.Context, name string, follows ...store.Follow) (store.Feed, error) {
+	for _, f := range follows {
 		n, err := d.exec(ctx, `INSERT INTO readers (name, c, seq) VALUES (?, ?, (SELECT coalesce(max(seq), 0) FROM changes))
-			ON CONFLICT DO NOTHING`, name, c)
+			ON CONFLICT DO NOTHING`, name, f.Collection)
 		if err != nil {
 			return nil, err
 		}
-		if n > 0 {
-			d.mu.Lock()
-			d.fed[c]++
-			d.mu.Unlock()
+		d.mu.Lock()
+		d.fed[f.Collection] += int(n)
+		if d.follows[f.Collection] == nil {
+			d.follows[f.Collection] = map[string]func(store.EventKind, store.Fields, store.Fields) bool{}
 		}
+		d.follows[f.Collection][name] = f.Concerns
+		d.mu.Unlock()
 	}
 	return &feed{d, name}, nil
 }
@@ -146,7 +165,7 @@ func (f *feed) read(ctx context.Context, limit int) ([]store.Event, error) {
 		if err := rows.Scan(&e.Seq, &at, &e.Kind, &e.Ref.User, &e.Ref.Coll, &e.Ref.ID, &before, &after); err != nil {
 			return nil, asFault(err)
 		}
-		e.At = time.UnixMicro(at).UTC()
+		e.ID, e.At = "feed-"+strconv.FormatInt(e.Seq, 10), time.UnixMicro(at).UTC()
 		for text, to := range map[*sql.NullString]*store.Fields{&before: &e.Before, &after: &e.After} {
 			if text.Valid {
 				if *to, err = parseText(text.String); err != nil {

@@ -33,6 +33,7 @@ type Driver struct {
 	flushed    error // why rows of the group could not be written
 	lastGroup  int
 	lastCommit time.Duration
+	recorded   bool // a change was added to the feed since readers were told
 
 	queue chan *member
 	quit  chan struct{}
@@ -41,8 +42,9 @@ type Driver struct {
 
 	mu       sync.Mutex
 	watchers map[watchScope]map[*watcher]struct{}
-	fed      map[string]int // readers of the feed by collection
-	bell     chan struct{}  // closed and replaced at every recorded change
+	fed      map[string]int                                                               // readers of the feed by collection
+	follows  map[string]map[string]func(store.EventKind, store.Fields, store.Fields) bool // those of this process, by collection and name
+	bell     chan struct{}                                                                // closed and replaced at every recorded change
 }
 
 const layout = `
@@ -77,7 +79,8 @@ func Open(ctx context.Context, file string, schema *store.Schema) (*Driver, erro
 		return (&url.URL{Scheme: "file", Path: abs, RawQuery: v.Encode()}).String()
 	}
 	d := &Driver{queue: make(chan *member, maxGroup), quit: make(chan struct{}), done: make(chan struct{}), numbers: map[*store.Index]uint16{}, byName: map[string]uint16{},
-		watchers: map[watchScope]map[*watcher]struct{}{}, fed: map[string]int{}, bell: make(chan struct{})}
+		watchers: map[watchScope]map[*watcher]struct{}{}, fed: map[string]int{},
+		follows: map[string]map[string]func(store.EventKind, store.Fields, store.Fields) bool{}, bell: make(chan struct{})}
 	if d.write, err = sql.Open("sqlite", dsn()); err != nil {
 		return nil, err
 	}

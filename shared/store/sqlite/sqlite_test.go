@@ -149,7 +149,7 @@ func TestTheFeedSurvivesAKill(t *testing.T) {
 	if err := put(t, db, "before", note{}); err != nil {
 		t.Fatal(err)
 	}
-	feed, err := d.Feed(t.Context(), "push", "notes")
+	feed, err := d.Feed(t.Context(), "push", store.Follow{Collection: "notes"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -170,7 +170,7 @@ func TestTheFeedSurvivesAKill(t *testing.T) {
 	}
 	// Another opening of the file, as after a kill, goes on behind the last Ack.
 	db2, d2 := noteDB(t, file)
-	feed2, err := d2.Feed(t.Context(), "push", "notes")
+	feed2, err := d2.Feed(t.Context(), "push", store.Follow{Collection: "notes"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -191,6 +191,67 @@ func TestTheFeedSurvivesAKill(t *testing.T) {
 	}
 	if events := <-got; len(events) != 1 || events[0].Ref.ID != "late" {
 		t.Fatalf("%+v", events)
+	}
+	if err := errors.Join(db.Close(), db2.Close()); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// A reader that is away may come back wanting anything, so until then all is kept.
+func TestTheFeedKeepsWhatConcernsAReader(t *testing.T) {
+	t.Parallel()
+	file := filepath.Join(t.TempDir(), "p.db")
+	db, d := noteDB(t, file)
+	loud := store.Follow{Collection: "notes", Concerns: func(_ store.EventKind, before, after store.Fields) bool {
+		return after["text"] == "loud" && before["text"] != "loud"
+	}}
+	feed, err := d.Feed(t.Context(), "push", loud)
+	if err != nil {
+		t.Fatal(err)
+	}
+	write := func(db *store.DB, texts ...string) {
+		t.Helper()
+		for _, text := range texts {
+			if err := put(t, db, "a", note{Text: text}); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	heard := func(f store.Feed) (kinds string) {
+		t.Helper()
+		events, err := f.Next(t.Context(), 10)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, e := range events {
+			kinds += fmt.Sprintf("%s %v>%v, ", e.Kind, e.Before["text"], e.After["text"])
+		}
+		if err := f.Ack(t.Context(), events[len(events)-1].Seq); err != nil {
+			t.Fatal(err)
+		}
+		return kinds
+	}
+	write(db, "quiet", "loud", "loud", "quiet", "loud")
+	if got := heard(feed); got != "updated quiet>loud, updated quiet>loud, " {
+		t.Errorf("it heard %s", got)
+	}
+	db2, d2 := noteDB(t, file) // as after a restart
+	write(db2, "quiet")
+	feed2, err := d2.Feed(t.Context(), "push", loud)
+	if err != nil {
+		t.Fatal(err)
+	}
+	write(db2, "still", "loud")
+	if got := heard(feed2); got != "updated loud>quiet, updated still>loud, " {
+		t.Errorf("after a restart it heard %s", got)
+	}
+	all, err := d2.Feed(t.Context(), "another", store.Follow{Collection: "notes"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	write(db2, "quiet")
+	if got := heard(all); got != "updated loud>quiet, " {
+		t.Errorf("who wants everything heard %s", got)
 	}
 	if err := errors.Join(db.Close(), db2.Close()); err != nil {
 		t.Fatal(err)
