@@ -25,7 +25,7 @@ import (
 // Schema is every collection of Parley.
 func Schema() *store.Schema {
 	return store.NewSchema(slices.Concat(dispatch.Defs(), relay.Defs(), pulse.Defs(), ledger.Defs(), team.Defs(),
-		[]*store.Def{keys.Def(), once.Def()})...)
+		keys.Defs(), []*store.Def{once.Def()})...)
 }
 
 // App is the domain services over one store.

@@ -28,18 +28,18 @@ type Key struct {
 
 var apiKeys = store.Collection[Key]{Name: "apiKeys", Indexes: []string{"createdAt desc"}}
 
-// Def declares the collection of keys.
-func Def() *store.Def { return apiKeys.Def() }
+// Defs declares the collections of keys and of links.
+func Defs() []*store.Def { return []*store.Def{apiKeys.Def(), links.Def()} }
 
 // keptRevoked is how long a revoked key stays in the list.
 const keptRevoked = 30 * 24 * time.Hour
 
-const prefix = "parley_"
+const keyPrefix = "parley_"
 
 var encoding = base32.NewEncoding("abcdefghijklmnopqrstuvwxyz234567").WithPadding(base32.NoPadding)
 
-// mint makes a key for a user.
-func mint(user string) (secret, id string) {
+// mint makes a secret of a user's that begins with prefix.
+func mint(prefix, user string) (secret, id string) {
 	b := make([]byte, 32)
 	_, _ = rand.Read(b) // never fails; it ends the program rather than return weak bytes
 	secret = prefix + encoding.EncodeToString([]byte(user)) + "_" + encoding.EncodeToString(b)
@@ -51,8 +51,8 @@ func hash(secret string) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// parse finds the user in a key's text.
-func parse(secret string) (user, id string, ok bool) {
+// parse finds the user in the text of a secret that begins with prefix.
+func parse(prefix, secret string) (user, id string, ok bool) {
 	rest, ok := strings.CutPrefix(secret, prefix)
 	if !ok || len(secret) > 512 {
 		return "", "", false

@@ -31,7 +31,7 @@ type ring struct {
 func each(t *testing.T, test func(*testing.T, *ring)) {
 	t.Helper()
 	t.Parallel()
-	storetest.Each(t, store.NewSchema(Def()), func(t *testing.T, db *store.DB) {
+	storetest.Each(t, store.NewSchema(Defs()...), func(t *testing.T, db *store.DB) {
 		r := &ring{t: t, now: t0}
 		r.Service = &Service{DB: db, Now: func() time.Time { return r.now }, Toolsets: func() []string { return []string{"dispatch", "relay"} }}
 		test(t, r)
@@ -84,8 +84,8 @@ func TestAKeyTellsWhoCalls(t *testing.T) {
 func TestAKeyThatIsNotGoodIsUnauthenticated(t *testing.T) {
 	each(t, func(t *testing.T, r *ring) {
 		good := r.create(CreateInput{}).Key
-		foreign, _ := mint("u")
-		stranger, _ := mint("nobody")
+		foreign, _ := mint(keyPrefix, "u")
+		stranger, _ := mint(keyPrefix, "nobody")
 		last := good[:len(good)-1] + "a"
 		if last == good {
 			last = good[:len(good)-1] + "b"

@@ -12,8 +12,8 @@ func TestAMintedKeyNamesItsUser(t *testing.T) {
 	seen := map[string]bool{}
 	for _, user := range []string{"u", "U", "a.b-c_d", "0", strings.Repeat("x", 100)} {
 		for range 20 {
-			secret, id := mint(user)
-			got, gotID, ok := parse(secret)
+			secret, id := mint(keyPrefix, user)
+			got, gotID, ok := parse(keyPrefix, secret)
 			if !ok || got != user || gotID != id || seen[secret] || seen[id] || len(id) != 64 {
 				t.Fatalf("%s: %q, %s, %v", secret, got, gotID, ok)
 			}
@@ -25,12 +25,12 @@ func TestAMintedKeyNamesItsUser(t *testing.T) {
 // Whatever comes as a key names a user that can be, or nobody, and a key of a
 // user leads to its own id alone.
 func FuzzParse(f *testing.F) {
-	good, id := mint("u")
+	good, id := mint(keyPrefix, "u")
 	for _, seed := range []string{good, strings.ToUpper(good), "parley_", "parley__" + strings.Repeat("a", 52), "", "parley_ou_" + strings.Repeat("!", 52), good + "\n"} {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, secret string) {
-		user, got, ok := parse(secret)
+		user, got, ok := parse(keyPrefix, secret)
 		if !ok {
 			if user != "" || got != "" {
 				t.Fatalf("refused, and yet %q %q", user, got)
@@ -47,8 +47,8 @@ func FuzzMint(f *testing.F) {
 	f.Add("u")
 	f.Add("a.b")
 	f.Fuzz(func(t *testing.T, user string) {
-		secret, id := mint(user)
-		got, gotID, ok := parse(secret)
+		secret, id := mint(keyPrefix, user)
+		got, gotID, ok := parse(keyPrefix, secret)
 		if identity.ValidName(user) != ok || (ok && (got != user || gotID != id)) {
 			t.Fatalf("%q: %q, %v", user, got, ok)
 		}

@@ -35,12 +35,14 @@ var reserved = []string{"any", "all", "user", "parley"}
 // usedEvery is how often a key's use is noted at most.
 const usedEvery = 10 * time.Minute
 
+var errUserName = fault.Field("user", "must be 1 to 100 letters, digits, dots, underscores and hyphens, and begin with a letter or digit")
+
 var errUnknown = fault.New(fault.Unauthenticated, "this key is not known")
 
 // Lookup finds who a key is, by one read. A key that is unknown, expired or
 // revoked is Unauthenticated. until is when the key expires, zero for never.
 func (s *Service) Lookup(ctx context.Context, secret string) (caller identity.Caller, until time.Time, err error) {
-	user, id, ok := parse(secret)
+	user, id, ok := parse(keyPrefix, secret)
 	if !ok {
 		return caller, until, errUnknown
 	}
@@ -85,7 +87,7 @@ func (s *Service) Create(ctx context.Context, c identity.Caller, in CreateInput)
 func (s *Service) Issue(ctx context.Context, user string, in CreateInput) (CreateOutput, error) {
 	var out CreateOutput
 	if !identity.ValidName(user) {
-		return out, fault.Field("user", "must be 1 to 100 letters, digits, dots, underscores and hyphens, and begin with a letter or digit")
+		return out, errUserName
 	}
 	if in.Program != "" && !identity.ValidName(in.Program) {
 		return out, fault.Field("program", "must be 1 to 100 letters, digits, dots, underscores and hyphens, and begin with a letter or digit")
@@ -114,7 +116,7 @@ func (s *Service) Issue(ctx context.Context, user string, in CreateInput) (Creat
 		k.ExpiresAt = now.Add(time.Duration(in.Expires) * time.Second)
 		k.PurgeAt = k.ExpiresAt.Add(keptRevoked)
 	}
-	secret, id := mint(user)
+	secret, id := mint(keyPrefix, user)
 	err := s.DB.User(user).Update(ctx, func(_ context.Context, tx *store.Tx) error {
 		apiKeys.Create(tx, id, k)
 		return nil

@@ -1,0 +1,88 @@
+package keys
+
+import (
+	"context"
+	"time"
+
+	"parley.internal/shared/fault"
+	"parley.internal/shared/identity"
+	"parley.internal/shared/store"
+)
+
+// link is a document of the collection, named by the hash of its code. It is gone
+// once it was used.
+type link struct {
+	CreatedAt time.Time `json:"createdAt"`
+	ExpiresAt time.Time `json:"expiresAt"`
+	PurgeAt   time.Time `json:"purgeAt"`
+}
+
+var links = store.Collection[link]{Name: "links"}
+
+// The times of a link: how soon it is to be opened, and how long the key is good that
+// it gives.
+const (
+	linkFor    = 10 * time.Minute
+	linkKeyFor = 7 * 24 * time.Hour
+)
+
+// linkScopes are what a browser may do that was signed in by a link: see and answer,
+// and neither make keys nor read mail.
+var linkScopes = []string{"dispatch", "signal"}
+
+const linkPrefix = "link_"
+
+// Link is a way for a person to sign a browser in, once.
+type Link struct {
+	Code      string
+	ExpiresAt time.Time
+}
+
+// MakeLink makes a link for a user, good once and for 10 minutes. It asks nobody who
+// wants it: it is for the operator at a terminal.
+func (s *Service) MakeLink(ctx context.Context, user string) (Link, error) {
+	if !identity.ValidName(user) {
+		return Link{}, errUserName
+	}
+	now := s.Now()
+	code, id := mint(linkPrefix, user)
+	l := link{CreatedAt: now, ExpiresAt: now.Add(linkFor), PurgeAt: now.Add(linkFor)}
+	err := s.DB.User(user).Update(ctx, func(_ context.Context, tx *store.Tx) error {
+		links.Create(tx, id, l)
+		return nil
+	})
+	return Link{Code: code, ExpiresAt: l.ExpiresAt}, err
+}
+
+var errLink = fault.New(fault.Unauthenticated, "this link was used or has expired; make another with: parley link")
+
+// Redeem gives a human's key for a link's code, good for 7 days, that may see tasks and
+// answer questions. A code that is unknown, used or past its time is Unauthenticated.
+// Of many who bring one code at once, one gets a key.
+func (s *Service) Redeem(ctx context.Context, code string) (CreateOutput, error) {
+	user, id, ok := parse(linkPrefix, code)
+	if !ok {
+		return CreateOutput{}, errLink
+	}
+	now := s.Now()
+	k := Key{Name: "browser, by link", Kind: identity.Human, Scopes: linkScopes, CreatedAt: now, ExpiresAt: now.Add(linkKeyFor)}
+	k.PurgeAt = k.ExpiresAt.Add(keptRevoked)
+	secret, keyID := mint(keyPrefix, user)
+	err := s.DB.User(user).Update(ctx, func(ctx context.Context, tx *store.Tx) error {
+		l, err := links.Get(ctx, tx, id)
+		if fault.Is(err, fault.NotFound) || (err == nil && !now.Before(l.ExpiresAt)) {
+			return errLink
+		}
+		if err != nil {
+			return err
+		}
+		links.Delete(tx, id)
+		apiKeys.Create(tx, keyID, k)
+		return nil
+	})
+	if err != nil {
+		return CreateOutput{}, err
+	}
+	s.changed(user)
+	return CreateOutput{Key: secret, View: view(keyID, k)}, nil
+}

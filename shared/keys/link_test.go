@@ -1,0 +1,106 @@
+package keys
+
+import (
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"parley.internal/shared/fault"
+	"parley.internal/shared/identity"
+)
+
+func (r *ring) link(user string) Link {
+	r.t.Helper()
+	l, err := r.MakeLink(r.t.Context(), user)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	return l
+}
+
+func TestALinkGivesAHumansKeyOnce(t *testing.T) {
+	each(t, func(t *testing.T, r *ring) {
+		var changed []string
+		r.Changed = func(user string) { changed = append(changed, user) }
+		l := r.link("u")
+		if want := t0.Add(10 * time.Minute); !l.ExpiresAt.Equal(want) {
+			t.Errorf("it is good until %v, want %v", l.ExpiresAt, want)
+		}
+		out, err := r.Redeem(t.Context(), l.Code)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !out.ExpiresAt.Equal(t0.Add(7*24*time.Hour)) || out.Kind != identity.Human || len(changed) != 1 || changed[0] != "u" {
+			t.Errorf("it gave %+v, and told of %v", out, changed)
+		}
+		c, until, err := r.Lookup(t.Context(), out.Key)
+		if err != nil || c.User != "u" || !c.IsHuman() || c.IsAdmin() || !c.CanWrite() || !until.Equal(out.ExpiresAt) {
+			t.Errorf("its key is %+v until %v: %v", c, until, err)
+		}
+		if !c.InToolset("signal") || !c.InToolset("dispatch") || c.InToolset("keys") || c.InToolset("relay") {
+			t.Errorf("its key reaches %v", c.Scopes)
+		}
+		if again, err := r.Redeem(t.Context(), l.Code); !fault.Is(err, fault.Unauthenticated) || again.Key != "" {
+			t.Errorf("a second time: %+v, %v", again, err)
+		}
+		if _, err := r.Redeem(t.Context(), out.Key); !fault.Is(err, fault.Unauthenticated) {
+			t.Errorf("a key as a code: %v", err)
+		}
+		r.unknown("a code as a key", l.Code, "this key is not known")
+	})
+}
+
+func TestOfManyWhoOpenALinkOneGetsAKey(t *testing.T) {
+	each(t, func(t *testing.T, r *ring) {
+		l := r.link("u")
+		var won, lost atomic.Int64
+		var all sync.WaitGroup
+		for range 8 {
+			all.Go(func() {
+				_, err := r.Redeem(t.Context(), l.Code)
+				switch {
+				case err == nil:
+					won.Add(1)
+				case fault.Is(err, fault.Unauthenticated):
+					lost.Add(1)
+				default:
+					t.Error(err)
+				}
+			})
+		}
+		all.Wait()
+		if won.Load() != 1 || lost.Load() != 7 {
+			t.Errorf("%d won and %d were refused", won.Load(), lost.Load())
+		}
+	})
+}
+
+func TestALinkIsGoodForTenMinutes(t *testing.T) {
+	each(t, func(t *testing.T, r *ring) {
+		late, just := r.link("u"), r.link("u")
+		r.now = t0.Add(10*time.Minute - time.Microsecond)
+		if _, err := r.Redeem(t.Context(), just.Code); err != nil {
+			t.Errorf("just before its end: %v", err)
+		}
+		r.now = t0.Add(10 * time.Minute)
+		if _, err := r.Redeem(t.Context(), late.Code); !fault.Is(err, fault.Unauthenticated) || !strings.Contains(err.Error(), "parley link") {
+			t.Errorf("at its end: %v", err)
+		}
+	})
+}
+
+func TestALinkOfNobodyIsRefused(t *testing.T) {
+	each(t, func(t *testing.T, r *ring) {
+		if _, err := r.MakeLink(t.Context(), "no user"); !fault.Is(err, fault.Invalid) {
+			t.Errorf("for no user: %v", err)
+		}
+		foreign, _ := mint(linkPrefix, "u")
+		for _, code := range []string{"", "link_", foreign, strings.Repeat("x", 600)} {
+			if _, err := r.Redeem(t.Context(), code); !fault.Is(err, fault.Unauthenticated) {
+				t.Errorf("%q: %v", code, err)
+			}
+		}
+	})
+}
