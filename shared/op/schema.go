@@ -98,6 +98,14 @@ func bound(s *jsonschema.Schema, tag string) error {
 	return nil
 }
 
+// each is what a bound of single values is about: the schema, or the items of an array.
+func each(s *jsonschema.Schema) *jsonschema.Schema {
+	if s.Items != nil {
+		return s.Items
+	}
+	return s
+}
+
 func boundBy(s *jsonschema.Schema, key, value string) error {
 	number, numErr := strconv.ParseFloat(value, 64)
 	count := int(number)
@@ -119,8 +127,9 @@ func boundBy(s *jsonschema.Schema, key, value string) error {
 		s.Items.MaxLength = &count
 	case "enum":
 		numErr = nil
+		target := each(s)
 		for v := range strings.SplitSeq(value, "|") {
-			s.Enum = append(s.Enum, v)
+			target.Enum = append(target.Enum, v)
 		}
 	case "default":
 		numErr = nil
@@ -130,10 +139,7 @@ func boundBy(s *jsonschema.Schema, key, value string) error {
 		}
 	case "pattern":
 		numErr = nil
-		target := s
-		if s.Items != nil {
-			target = s.Items
-		}
+		target := each(s)
 		if target.Pattern = patterns[value]; target.Pattern == "" {
 			return fmt.Errorf("no such pattern")
 		}
