@@ -2,7 +2,9 @@ package app
 
 import (
 	"context"
+	"log/slog"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -15,6 +17,7 @@ import (
 	"parley.internal/shared/op"
 	"parley.internal/shared/overview"
 	"parley.internal/shared/pulse"
+	"parley.internal/shared/push"
 	"parley.internal/shared/relay"
 	"parley.internal/shared/signal"
 	"parley.internal/shared/sprint"
@@ -24,7 +27,7 @@ import (
 
 // Schema is every collection of Parley.
 func Schema() *store.Schema {
-	return store.NewSchema(slices.Concat(dispatch.Defs(), relay.Defs(), pulse.Defs(), ledger.Defs(), team.Defs(),
+	return store.NewSchema(slices.Concat(dispatch.Defs(), relay.Defs(), pulse.Defs(), signal.Defs(), ledger.Defs(), team.Defs(),
 		keys.Defs(), []*store.Def{once.Def()})...)
 }
 
@@ -43,6 +46,7 @@ type App struct {
 	Keys     *keys.Service
 
 	catalogue *op.Catalogue
+	now       func() time.Time
 }
 
 // Ports are what the services get from outside. A zero field has a default.
@@ -51,6 +55,11 @@ type Ports struct {
 	NewID func() string    // UUIDv7
 	// Shard is which of the ledger's totals this process adds to, 0 to ledger.Shards-1.
 	Shard int
+	// Sender rings a human's devices for the reactions; without one nothing rings.
+	Sender push.Sender
+	// PublicURL is where a person's browser finds the hub, https://example.org; empty
+	// where that is not known.
+	PublicURL string
 }
 
 // New wires the services.
@@ -61,7 +70,10 @@ func New(db *store.DB, p Ports) *App {
 	if p.NewID == nil {
 		p.NewID = func() string { return uuid.Must(uuid.NewV7()).String() }
 	}
-	a := &App{DB: db}
+	if p.Sender == nil {
+		p.Sender = push.Log{To: slog.New(slog.DiscardHandler)}
+	}
+	a := &App{DB: db, now: p.Now}
 	a.Keys = &keys.Service{DB: db, Now: p.Now, Toolsets: func() []string { return a.catalogue.Toolsets() }}
 	a.Sprint = &sprint.Service{DB: db, Now: p.Now, NewID: p.NewID}
 	a.Dispatch = &dispatch.Service{DB: db, Now: p.Now, NewID: p.NewID, Stories: a.Sprint}
@@ -70,7 +82,8 @@ func New(db *store.DB, p Ports) *App {
 	a.Pulse = &pulse.Service{DB: db, Now: p.Now, NewID: p.NewID, Claims: claims{a.Dispatch}}
 	a.Relay = &relay.Service{DB: db, Now: p.Now, NewID: p.NewID, Directory: known, Live: a.Pulse}
 	a.Pulse.Mail = a.Relay
-	a.Signal = &signal.Service{DB: db, Now: p.Now, NewID: p.NewID}
+	a.Signal = &signal.Service{DB: db, Now: p.Now, NewID: p.NewID, Sender: p.Sender, PublicURL: strings.TrimSuffix(p.PublicURL, "/")}
+	a.Pulse.Bell = a.Signal
 	a.Dream = &dream.Service{DB: db, Now: p.Now, Queue: a.Dispatch}
 	a.Ledger = &ledger.Service{DB: db, Now: p.Now, NewID: p.NewID, Shard: p.Shard}
 	a.Overview = &overview.Service{DB: db, Now: p.Now, Sessions: atWork{a.Pulse}, Mail: unread{a.Relay, known}}

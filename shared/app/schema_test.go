@@ -231,6 +231,8 @@ func TestTheReferencesRoutesAreThere(t *testing.T) {
 		"POST /v1/alerts": "send_alert", "GET /v1/dreams": "dream_peek", "GET /v1/dreams/peek": "dream_peek", "POST /v1/dreams/{dreamId}/activate": "dream_activate",
 		"POST /v1/dreams/activate": "dream_activate", "POST /v1/sprints": "create_sprint", "PATCH /v1/sprints/{sprintId}/stories/{storyId}": "update_sprint_story",
 		"POST /v1/sprints/{sprintId}/stories": "add_story_to_sprint", "GET /v1/sprints/{sprintId}": "get_sprint", "POST /v1/sprints/{sprintId}/complete": "complete_sprint",
+		"POST /v1/devices": "register_device", "GET /v1/devices": "list_devices", "DELETE /v1/devices/{deviceId}": "delete_device",
+		"GET /v1/settings/notifications": "get_notification_settings", "PUT /v1/settings/notifications": "set_notification_settings",
 		"GET /v1/usage": "get_usage", "GET /v1/overview": "get_overview",
 		"GET /v1/questions": "list_questions", "POST /v1/keys": "create_key", "GET /v1/keys": "list_keys", "DELETE /v1/keys/{keyId}": "revoke_key",
 	} {

@@ -18,7 +18,7 @@ const nobodys = "id-that-exists-nowhere"
 
 // belongings are the ids of what a user made.
 type belongings struct {
-	task, claimed, dream, message, dead, question, alert, session, group, sprint, team, key, secret, thread string
+	task, claimed, dream, message, dead, question, alert, session, group, sprint, team, key, secret, thread, device string
 }
 
 func (w *world) settle(user string) belongings {
@@ -39,6 +39,8 @@ func (w *world) settle(user string) belongings {
 	w.must(bound(user, "gamma"), "get_messages", map[string]any{}) // it is buried by who comes too late for it
 	b.question = text(agent, "ask_question", "questionId", map[string]any{"question": "a question?", "options": []string{"x"}, "threadId": b.thread})
 	b.alert = text(agent, "send_alert", "alertId", map[string]any{"message": "an alert"})
+	b.device = text(person, "register_device", "deviceId", map[string]any{"token": "a-token", "platform": "web", "name": "of " + user})
+	w.must(person, "set_notification_settings", map[string]any{"off": []string{"dreams"}})
 	b.session = text(agent, "create_session", "sessionId", map[string]any{"name": "a session"})
 	b.group = text(agent, "set_group", "name", map[string]any{"name": "group-of-" + user, "members": []string{"alpha", "beta"}})
 	b.sprint = text(agent, "create_sprint", "sprintId", map[string]any{"projectName": "a sprint", "branch": "b", "stories": []any{
@@ -78,6 +80,7 @@ var reaches = map[string]reach{
 	"update_session":      {func(b belongings) string { return b.session }, with("sessionId", "state", "complete", "status", "mine")},
 	"get_response":        {func(b belongings) string { return b.question }, with("questionId", "waitMs", 1)},
 	"answer_question":     {func(b belongings) string { return b.question }, with("questionId", "response", "x")},
+	"delete_device":       {func(b belongings) string { return b.device }, with("deviceId")},
 	"dream_activate":      {func(b belongings) string { return b.dream }, with("dreamId", "sessionId", "s")},
 	"update_sprint_story": {func(b belongings) string { return b.sprint }, with("sprintId", "storyId", "a", "status", "active", "progress", 1)},
 	"add_story_to_sprint": {func(b belongings) string { return b.sprint }, with("sprintId", "story", map[string]any{"id": "c", "title": "mine", "dependencies": []string{"b"}})},
@@ -97,7 +100,7 @@ var names = map[string]reach{
 
 // takesNone are the operations without the id of a document.
 var takesNone = []string{"create_task", "get_tasks", "send_message", "get_messages", "get_dead_letters", "list_groups", "list_sessions", "get_overview",
-	"ask_question", "list_questions", "send_alert", "dream_peek", "create_sprint", "get_usage", "team_create", "create_key", "list_keys"}
+	"ask_question", "list_questions", "send_alert", "register_device", "list_devices", "get_notification_settings", "set_notification_settings", "dream_peek", "create_sprint", "get_usage", "team_create", "create_key", "list_keys"}
 
 func with(field string, more ...any) func(string) map[string]any {
 	return func(id string) map[string]any {
@@ -209,6 +212,8 @@ func (w *world) snapshot(user string, b belongings) string {
 	read(bound(user, "alpha"), "get_messages", map[string]any{"includeDelivered": true})
 	read(bound(user, "alpha"), "get_response", map[string]any{"questionId": b.question})
 	read(bound(user, "alpha"), "team_read_config", map[string]any{"team_name": b.team})
+	read(human(user), "list_devices", map[string]any{})
+	read(human(user), "get_notification_settings", map[string]any{})
 	read(human(user), "list_keys", map[string]any{})
 	return out.String()
 }
@@ -249,6 +254,8 @@ func TestAnotherUsersListsAreEmpty(t *testing.T) {
 			{person, "get_overview", map[string]any{}, "questions"},
 			{person, "get_overview", map[string]any{}, "unread"},
 			{person, "list_questions", map[string]any{"status": "all"}, "questions"},
+			{person, "list_devices", map[string]any{}, "devices"},
+			{person, "get_notification_settings", map[string]any{}, "off"},
 			{person, "list_keys", map[string]any{}, "keys"},
 		} {
 			if list, ok := w.must(c.who, c.name, c.args)[c.field].([]any); !ok || len(list) != 0 {

@@ -160,7 +160,11 @@ func explain(e *jsonschema.ValidationError, shape *published.Schema) []fault.Pro
 	case *kind.AdditionalProperties:
 		var out []fault.Problem
 		for _, name := range k.Properties {
-			out = append(out, fault.Problem{Path: pathTo(at, name), Message: "is not a field here; the fields are " + strings.Join(fieldsAt(shape, at), ", ")})
+			known := "there are none"
+			if fields := fieldsAt(shape, at); len(fields) > 0 {
+				known = "the fields are " + strings.Join(fields, ", ")
+			}
+			out = append(out, fault.Problem{Path: pathTo(at, name), Message: "is not a field here; " + known})
 		}
 		return out
 	case *kind.Type:

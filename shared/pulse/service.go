@@ -21,9 +21,11 @@ type Service struct {
 	// StaleAfter is how long a session may be silent before a sweep ends it; zero
 	// is 65 minutes.
 	StaleAfter time.Duration
-	// Claims and Mail are what a sweep needs of others. Nothing else uses them.
+	// Claims and Mail are what a sweep needs of others, Bell what a reaction does.
+	// Nothing else uses them.
 	Claims Claims
 	Mail   Mail
+	Bell   Bell
 }
 
 const defaultStaleAfter = 65 * time.Minute

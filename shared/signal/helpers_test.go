@@ -20,7 +20,8 @@ var t0 = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 // desk is a service on an empty store, with a clock that the test moves.
 type desk struct {
 	*Service
-	t *testing.T
+	t    *testing.T
+	bell *bell
 
 	mu    sync.Mutex
 	now   time.Time
@@ -31,9 +32,10 @@ type desk struct {
 func each(t *testing.T, test func(*testing.T, *desk)) {
 	t.Helper()
 	t.Parallel()
-	storetest.Each(t, store.NewSchema(task.Tasks.Def(), once.Def()), func(t *testing.T, db *store.DB) {
+	storetest.Each(t, store.NewSchema(append(Defs(), task.Tasks.Def(), once.Def())...), func(t *testing.T, db *store.DB) {
 		d := &desk{t: t, now: t0, looks: make(chan struct{}, 100)}
-		d.Service = &Service{DB: db, Now: d.clock, NewID: d.id}
+		d.bell = &bell{}
+		d.Service = &Service{DB: db, Now: d.clock, NewID: d.id, Sender: d.bell, PublicURL: "https://parley.example"}
 		test(t, d)
 	})
 }

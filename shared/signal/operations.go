@@ -108,10 +108,10 @@ type AlertOutput struct {
 	ExpiresAt time.Time `json:"expiresAt"`
 }
 
-// Operations lists what there is for questions and alerts.
+// Operations lists what there is for questions, alerts and pushes.
 func (s *Service) Operations() []op.Op {
 	const set = "signal"
-	return []op.Op{
+	return append([]op.Op{
 		op.New(op.Spec{Name: "ask_question", Title: "Ask the human", Toolset: set, Route: "POST /v1/questions", Effect: op.Write, Creates: true,
 			Doc: "Ask your human for a decision, an approval or a fact that you lack. Offer options where you can. With waitMs the call waits for the answer; otherwise fetch it with get_response."}, s.Ask),
 		op.New(op.Spec{Name: "get_response", Title: "Get the human's answer", Toolset: set, Route: "GET /v1/questions/{questionId}/response", Effect: op.Read,
@@ -122,5 +122,5 @@ func (s *Service) Operations() []op.Op {
 			Doc: "A human's answer to an agent's question, given once."}, s.Answer),
 		op.New(op.Spec{Name: "list_questions", Title: "List questions", Toolset: set, Route: "GET /v1/questions", Effect: op.Read, For: op.Humans, RESTOnly: true,
 			Doc: "The questions that agents ask their human, high priority first, then oldest."}, s.List),
-	}
+	}, s.deviceOperations()...)
 }

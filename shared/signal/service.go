@@ -8,6 +8,7 @@ import (
 	"parley.internal/shared/fault"
 	"parley.internal/shared/identity"
 	"parley.internal/shared/once"
+	"parley.internal/shared/push"
 	"parley.internal/shared/store"
 	"parley.internal/shared/task"
 )
@@ -17,6 +18,16 @@ type Service struct {
 	DB    *store.DB
 	Now   func() time.Time
 	NewID func() string
+	// Sender rings devices. Only reactions use it.
+	Sender push.Sender
+	// PublicURL is where a person's browser finds the server, without a slash at its
+	// end; empty where that is not known.
+	PublicURL string
+}
+
+// Defs declares the collections of pushes.
+func Defs() []*store.Def {
+	return []*store.Def{devices.Def(), settings.Def(), quotas.Def(), pushes.Def()}
 }
 
 // questions is the route of all questions.

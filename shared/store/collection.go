@@ -179,6 +179,9 @@ func (c Collection[T]) Decode(d Fields) (T, error) {
 	return v, nil
 }
 
+// Encode is the document as an event brings it.
+func (c Collection[T]) Encode(v T) (Fields, error) { return encode(v) }
+
 // Query reads one page.
 func (c Collection[T]) Query(ctx context.Context, r Reader, q Query) (Page[T], error) {
 	var page Page[T]

@@ -138,8 +138,9 @@ type Follow struct {
 // Feed is a durable change feed of one reader. What was not acknowledged comes
 // again after a restart.
 type Feed interface {
-	// Next waits until there is an event past the reader's offset, or ctx ends.
-	Next(ctx context.Context, limit int) ([]Event, error)
+	// Next waits until there is an event past the reader's offset and past after, or ctx
+	// ends, and returns at most limit events.
+	Next(ctx context.Context, after int64, limit int) ([]Event, error)
 	// Ack moves the reader's offset to seq.
 	Ack(ctx context.Context, seq int64) error
 }

@@ -51,7 +51,27 @@ func Start(ctx context.Context) (*Emulator, error) {
 	return nil, errors.Join(errs...)
 }
 
-// Stop ends the emulator, if Start started it.
+// Options are for an emulator that others do not share.
+type Options struct {
+	// Functions is the host:port of a server that is told of changes, as
+	// POST /functions/projects/P/triggers/NAME for each trigger registered with the
+	// emulator; empty tells nobody.
+	Functions string
+	// Rules is the path of a file of security rules; empty lets everyone do everything.
+	Rules string
+}
+
+// StartWith brings up an emulator of the caller's own, whatever the environment
+// names, as [Start] does. It takes gcloud's: the Firebase CLI cannot pass the options.
+func StartWith(ctx context.Context, o Options) (*Emulator, error) {
+	l, found := gcloud(ctx, o)
+	if !found {
+		return nil, ErrNone
+	}
+	return l.start(ctx)
+}
+
+// Stop ends the emulator, if it was started here.
 func (e *Emulator) Stop() {
 	e.once.Do(func() {
 		if e.leash == nil {

@@ -24,17 +24,37 @@ type launcher struct {
 
 const project = "demo-parley"
 
+// gcloud is the way to run the emulator that comes with gcloud, if there is one.
+func gcloud(ctx context.Context, o Options) (l launcher, found bool) {
+	java, err := exec.LookPath("java")
+	if err != nil {
+		return l, false
+	}
+	jar := gcloudJar(ctx)
+	if jar == "" {
+		return l, false
+	}
+	return launcher{name: "gcloud's emulator", patience: time.Minute, command: func(port int) ([]string, func(), error) {
+		args := []string{java, "-Duser.language=en", "-Xmx512m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1",
+			"-cp", jar, "com.google.cloud.datastore.emulator.firestore.CloudFirestore",
+			"--host", "127.0.0.1", "--port", strconv.Itoa(port), "--project_id", project}
+		if o.Functions != "" {
+			args = append(args, "--functions_emulator", o.Functions)
+		}
+		if o.Rules != "" {
+			args = append(args, "--rules", o.Rules)
+		}
+		return args, func() {}, nil
+	}}, true
+}
+
 // find is the ways of this machine, the best first.
 func find(ctx context.Context) []launcher {
 	var found []launcher
-	java, err := exec.LookPath("java")
-	if jar := gcloudJar(ctx); err == nil && jar != "" {
-		found = append(found, launcher{name: "gcloud's emulator", patience: time.Minute, command: func(port int) ([]string, func(), error) {
-			return []string{java, "-Duser.language=en", "-Xmx512m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1",
-				"-cp", jar, "com.google.cloud.datastore.emulator.firestore.CloudFirestore",
-				"--host", "127.0.0.1", "--port", strconv.Itoa(port), "--project_id", project}, func() {}, nil
-		}})
+	if l, ok := gcloud(ctx, Options{}); ok {
+		found = append(found, l)
 	}
+	_, err := exec.LookPath("java")
 	npx, noNPX := exec.LookPath("npx")
 	if err == nil && noNPX == nil {
 		found = append(found, launcher{name: "the Firebase CLI", patience: 3 * time.Minute, bestEffort: true, command: func(port int) ([]string, func(), error) {

@@ -131,12 +131,12 @@ func (d *Driver) exec(ctx context.Context, query string, args ...any) (n int64, 
 }
 
 // Next implements store.Feed.
-func (f *feed) Next(ctx context.Context, limit int) ([]store.Event, error) {
+func (f *feed) Next(ctx context.Context, after int64, limit int) ([]store.Event, error) {
 	for {
 		f.d.mu.Lock()
 		bell := f.d.bell
 		f.d.mu.Unlock()
-		events, err := f.read(ctx, limit)
+		events, err := f.read(ctx, after, limit)
 		if err != nil || len(events) > 0 {
 			return events, err
 		}
@@ -150,9 +150,9 @@ func (f *feed) Next(ctx context.Context, limit int) ([]store.Event, error) {
 	}
 }
 
-func (f *feed) read(ctx context.Context, limit int) ([]store.Event, error) {
+func (f *feed) read(ctx context.Context, after int64, limit int) ([]store.Event, error) {
 	rows, err := f.d.read.QueryContext(ctx, `SELECT changes.seq, at, kind, u, changes.c, id, before, after FROM changes
-		JOIN readers ON readers.name = ? AND readers.c = changes.c WHERE changes.seq > readers.seq ORDER BY changes.seq LIMIT ?`, f.name, limit)
+		JOIN readers ON readers.name = ? AND readers.c = changes.c WHERE changes.seq > max(readers.seq, ?) ORDER BY changes.seq LIMIT ?`, f.name, after, limit)
 	if err != nil {
 		return nil, asFault(err)
 	}

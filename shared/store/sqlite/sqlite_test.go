@@ -161,7 +161,7 @@ func TestTheFeedSurvivesAKill(t *testing.T) {
 	if err := db.User("u").Update(t.Context(), func(_ context.Context, tx *store.Tx) error { notes.Delete(tx, "a"); return nil }); err != nil {
 		t.Fatal(err)
 	}
-	events, err := feed.Next(t.Context(), 1)
+	events, err := feed.Next(t.Context(), 0, 1)
 	if err != nil || len(events) != 1 || events[0].Kind != store.Created || events[0].After["text"] != "1" || events[0].Before != nil {
 		t.Fatalf("%+v, %v", events, err)
 	}
@@ -174,16 +174,19 @@ func TestTheFeedSurvivesAKill(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	events, err = feed2.Next(t.Context(), 10)
+	events, err = feed2.Next(t.Context(), 0, 10)
 	if err != nil || len(events) != 2 || events[0].Kind != store.Updated || events[0].Before["text"] != "1" || events[1].Kind != store.Deleted || events[1].After != nil {
 		t.Fatalf("%+v, %v", events, err)
+	}
+	if again, err := feed2.Next(t.Context(), events[0].Seq, 10); err != nil || len(again) != 1 || again[0].ID != events[1].ID {
+		t.Fatalf("past the first: %+v, %v", again, err)
 	}
 	if err := feed2.Ack(t.Context(), events[1].Seq); err != nil {
 		t.Fatal(err)
 	}
 	got := make(chan []store.Event, 1)
 	go func() {
-		events, _ := feed2.Next(t.Context(), 10)
+		events, _ := feed2.Next(t.Context(), 0, 10)
 		got <- events
 	}()
 	if err := put(t, db2, "late", note{Text: "late"}); err != nil {
@@ -219,7 +222,7 @@ func TestTheFeedKeepsWhatConcernsAReader(t *testing.T) {
 	}
 	heard := func(f store.Feed) (kinds string) {
 		t.Helper()
-		events, err := f.Next(t.Context(), 10)
+		events, err := f.Next(t.Context(), 0, 10)
 		if err != nil {
 			t.Fatal(err)
 		}

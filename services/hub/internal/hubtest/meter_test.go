@@ -115,7 +115,7 @@ func (m *meter) make(o *op.Op, key string, in args) map[string]any {
 func (m *meter) made(name, field string, in args) string {
 	m.t.Helper()
 	key := m.agent
-	if name == "create_key" {
+	if name == "create_key" || name == "register_device" {
 		key = m.human
 	}
 	id, ok := m.make(m.hub.Catalogue.Op(name), key, in)[field].(string)
@@ -136,6 +136,10 @@ func (m *meter) message() string {
 }
 
 func (m *meter) question() string { return m.made("ask_question", "questionId", args{"question": "q"}) }
+
+func (m *meter) device() string {
+	return m.made("register_device", "deviceId", args{"token": "t", "platform": "ios"})
+}
 
 // dead makes a dead letter: nobody reads it in time.
 func (m *meter) dead() {

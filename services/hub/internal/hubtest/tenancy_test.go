@@ -21,8 +21,8 @@ const marker = "ONLYMINE"
 
 // belongings are the ids of what a user has.
 type belongings struct {
-	created, active, dream, alert, message, question, session, group, sprint, team, key, mark    string
-	taskCursor, historyCursor, deadCursor, sessionCursor, groupCursor, keyCursor, questionCursor string
+	created, active, dream, alert, message, question, session, group, sprint, team, key, mark, device          string
+	taskCursor, historyCursor, deadCursor, sessionCursor, groupCursor, keyCursor, questionCursor, deviceCursor string
 }
 
 // nothings are ids in the same form of what never was.
@@ -32,7 +32,8 @@ func nothings(keyID string) belongings {
 		message: "01990000-0000-7000-8000-000000000003", question: "01990000-0000-7000-8000-000000000004",
 		dream: "01990000-0000-7000-8000-000000000005", alert: "01990000-0000-7000-8000-000000000006", session: "01990000-0000-7000-8000-000000000007",
 		sprint: "01990000-0000-7000-8000-000000000008", group: "some-group", team: "some-team", key: strings.Repeat("0", len(keyID)), mark: cursor,
-		taskCursor: cursor, historyCursor: cursor, deadCursor: cursor, sessionCursor: cursor, groupCursor: cursor, keyCursor: cursor, questionCursor: cursor}
+		taskCursor: cursor, historyCursor: cursor, deadCursor: cursor, sessionCursor: cursor, groupCursor: cursor, keyCursor: cursor, questionCursor: cursor, deviceCursor: cursor,
+		device: strings.Repeat("0", 32)}
 }
 
 // reach is how a stranger tries to reach what another user has, by operation. An
@@ -105,7 +106,12 @@ var reach = map[string]func(b belongings) []args{
 	"list_questions": func(b belongings) []args {
 		return []args{{"status": "all"}, {"status": "all", "limit": 1, "cursor": b.questionCursor}}
 	},
-	"team_create": func(belongings) []args { return nil }, // below: a name that another took is free
+	"register_device":           func(belongings) []args { return nil }, // below: a token that another has is free
+	"list_devices":              func(b belongings) []args { return []args{{}, {"limit": 1, "cursor": b.deviceCursor}} },
+	"delete_device":             func(b belongings) []args { return []args{{"deviceId": b.device}} },
+	"get_notification_settings": func(belongings) []args { return []args{{}} },
+	"set_notification_settings": func(belongings) []args { return []args{{"perHour": 7}} },
+	"team_create":               func(belongings) []args { return nil }, // below: a name that another took is free
 	"team_read_config": func(b belongings) []args {
 		return []args{{"team_name": b.team}}
 	},
@@ -181,6 +187,10 @@ func TestAnotherUsersNamesAreFree(t *testing.T) {
 				t.Errorf("to %s: got %s, want that nobody is reached", target, a)
 			}
 		}
+		var device struct{ DeviceID string }
+		if err := hub.Op(hub.Human("stranger"), hub.Catalogue.Op("register_device"), args{"token": "theirs", "platform": "ios"}).Into(&device); err != nil || device.DeviceID != mine.device {
+			t.Errorf("got %+v, %v; want a device of their own by a token that another has", device, err)
+		}
 		// Nobody of theirs has the name of a program that another user has a key for.
 		var sent struct{ Warning string }
 		a := hub.Op(theirs, hub.Catalogue.Op("send_message"), args{"message": "m", "source": "alpha", "target": "onlymine", "message_type": "PING"})
@@ -202,7 +212,7 @@ func settle(t *testing.T, hub *hubtest.Hub, clock *hubtest.Clock) owner {
 	o.team, o.group = "their-team", "their-group"
 	made := hub.NewKey("owner", keys.CreateInput{Name: marker, Program: "onlymine"})
 	o.key = made.ID
-	var id struct{ TaskID, MessageID, QuestionID, AlertID, SessionID, SprintID, Mark, NextCursor string }
+	var id struct{ TaskID, MessageID, QuestionID, AlertID, SessionID, SprintID, DeviceID, Mark, NextCursor string }
 	call := func(key, name string, in args) {
 		t.Helper()
 		id.NextCursor = ""
@@ -243,6 +253,10 @@ func settle(t *testing.T, hub *hubtest.Hub, clock *hubtest.Clock) owner {
 	o.sessionCursor = id.NextCursor
 	call(o.agent, "list_groups", args{"limit": 1})
 	o.groupCursor = id.NextCursor
+	call(o.human, "register_device", args{"token": "theirs", "platform": "web", "name": marker})
+	o.device = id.DeviceID
+	call(o.human, "list_devices", args{"limit": 1})
+	o.deviceCursor = id.NextCursor
 	call(o.human, "get_overview", args{})
 	o.mark = id.Mark
 	call(o.human, "list_keys", args{"limit": 1})
@@ -250,7 +264,7 @@ func settle(t *testing.T, hub *hubtest.Hub, clock *hubtest.Clock) owner {
 	call(o.human, "list_questions", args{"status": "all", "limit": 1})
 	o.questionCursor = id.NextCursor
 	hub.Settle() // the calls are counted
-	for _, c := range []string{o.taskCursor, o.historyCursor, o.deadCursor, o.sessionCursor, o.groupCursor, o.keyCursor, o.questionCursor} {
+	for _, c := range []string{o.taskCursor, o.historyCursor, o.deadCursor, o.sessionCursor, o.groupCursor, o.keyCursor, o.questionCursor, o.deviceCursor} {
 		if c == "" {
 			t.Fatal("a list of one has no cursor")
 		}
@@ -282,6 +296,7 @@ func (o owner) look(t *testing.T, hub *hubtest.Hub) string {
 	see(o.agent, "get_dead_letters", args{})
 	see(o.human, "get_overview", args{})
 	see(o.human, "list_questions", args{"status": "all"})
+	see(o.human, "list_devices", args{})
 	see(o.agent, "team_read_config", args{"team_name": o.team})
 	if a := hub.REST(hub.Human("owner"), "GET", "/v1/keys?limit=100", nil); a.Status != 200 || bytes.Contains(a.Body, []byte("revokedAt")) {
 		t.Errorf("a key was revoked: %s", a)
@@ -322,7 +337,7 @@ func (v visitor) call(t *testing.T, hub *hubtest.Hub, transport string, o *op.Op
 
 // blind hides ids and times, which no two calls share.
 func blind(answer string, b belongings) string {
-	for _, id := range []string{b.created, b.active, b.dream, b.alert, b.message, b.question, b.session, b.sprint, b.key} {
+	for _, id := range []string{b.created, b.active, b.dream, b.alert, b.message, b.question, b.session, b.sprint, b.key, b.device} {
 		answer = strings.ReplaceAll(answer, id, "ID")
 	}
 	for _, name := range []string{b.team, b.group} {

@@ -125,6 +125,7 @@ func TestWhatCreatesAnswers201(t *testing.T) {
 		"ask_question":        {"question": "q"},
 		"send_alert":          {"message": "m"},
 		"create_session":      {"name": "n"},
+		"register_device":     {"token": "t", "platform": "web"},
 		"create_sprint":       {"projectName": "p", "branch": "b", "stories": stories},
 		"add_story_to_sprint": {"sprintId": sprint.SprintID, "story": args{"id": "b", "title": "t"}},
 		"team_create":         {"team_name": "the-team"},

@@ -1,0 +1,50 @@
+package pulse
+
+import (
+	"testing"
+
+	"parley.internal/shared/push"
+	"parley.internal/shared/store"
+	"parley.internal/shared/task"
+)
+
+// Every pair of states, live and ended.
+func TestASessionRingsWhenItIsBlockedOrFails(t *testing.T) {
+	t.Parallel()
+	states := []State{Working, Blocked, Complete, Pinned}
+	lives := []task.Status{task.Created, task.Active, task.Blocked, task.Done, task.Failed, task.Derezzed}
+	s := &Service{}
+	fields := func(v Session) store.Fields {
+		return store.Fields{"state": string(v.State), "lifecycle": string(v.Lifecycle)}
+	}
+	for _, a := range states {
+		for _, b := range states {
+			for _, from := range lives {
+				for _, to := range lives {
+					before, after := Session{State: a, Lifecycle: from}, Session{State: b, Lifecycle: to, Name: "my\tsession", Status: "no disk", ProgramID: "alpha"}
+					want := ""
+					switch {
+					case to == task.Failed && from != task.Failed:
+						want = "my session is failed"
+					case b == Blocked && a != Blocked && (to == task.Active || to == task.Blocked):
+						want = "my session is blocked"
+					}
+					n, ok := news("s", &before, &after)
+					if ok != (want != "") || n.Title != want {
+						t.Errorf("%s %s → %s %s: %q, want %q", a, from, b, to, n.Title, want)
+					}
+					if ok && (n.SessionID != "s" || n.TaskID != "" || n.Type != "session" || n.Channel != push.Tasks || n.Body != "no disk") {
+						t.Errorf("it says %+v", n)
+					}
+					if ok && !s.ConcernsSession(store.Updated, fields(before), fields(after)) {
+						t.Errorf("%s %s → %s %s rings and is not kept", a, from, b, to)
+					}
+				}
+			}
+		}
+	}
+	beat := fields(Session{State: Working, Lifecycle: task.Active})
+	if s.ConcernsSession(store.Updated, beat, beat) || s.ConcernsSession(store.Created, nil, fields(Session{State: Blocked})) {
+		t.Error("what rings nobody is kept")
+	}
+}

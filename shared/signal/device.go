@@ -1,0 +1,107 @@
+package signal
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"time"
+
+	"parley.internal/shared/fault"
+	"parley.internal/shared/identity"
+	"parley.internal/shared/once"
+	"parley.internal/shared/store"
+)
+
+// Device is a phone or a browser that can be rung, a document of the collection that
+// is named by its token.
+type Device struct {
+	Token        string    `json:"token"`
+	Platform     string    `json:"platform"`
+	Name         string    `json:"name,omitempty"`
+	RegisteredAt time.Time `json:"registeredAt"`
+}
+
+const apple = "ios"
+
+var devices = store.Collection[Device]{Name: "devices", Unindexed: []string{"token", "platform", "name", "registeredAt"}}
+
+// deviceID is the same for the same token, so that a device that registers again is
+// rung once.
+func deviceID(token string) string {
+	sum := sha256.Sum256([]byte(token))
+	return hex.EncodeToString(sum[:16])
+}
+
+// Register makes a device one of the user's. One that is there already is the same,
+// with the name that it has now.
+func (s *Service) Register(ctx context.Context, c identity.Caller, in DeviceInput) (DeviceView, error) {
+	now, key := s.Now(), in.IdempotencyKey
+	in.IdempotencyKey = ""
+	return once.Do(ctx, s.DB.User(c.User), "register_device", key, now, in, func(_ context.Context, tx *store.Tx) (DeviceView, error) {
+		d := Device{Token: in.Token, Platform: in.Platform, Name: in.Name, RegisteredAt: now}
+		devices.Put(tx, deviceID(in.Token), d)
+		return deviceView(deviceID(in.Token), d), nil
+	})
+}
+
+// Devices reads a page of the user's devices, without their tokens.
+func (s *Service) Devices(ctx context.Context, c identity.Caller, in DevicesInput) (DevicesOutput, error) {
+	out := DevicesOutput{Devices: []DeviceView{}}
+	if in.Limit == 0 {
+		in.Limit = 20
+	}
+	page, err := devices.Query(ctx, s.DB.User(c.User), store.Query{Limit: in.Limit, Cursor: in.Cursor})
+	if err != nil {
+		return out, err
+	}
+	for _, d := range page.Docs {
+		out.Devices = append(out.Devices, deviceView(d.ID, d.Value))
+	}
+	out.NextCursor = page.Next
+	return out, nil
+}
+
+// Unregister takes a device off the list: it is rung no more.
+func (s *Service) Unregister(ctx context.Context, c identity.Caller, in DeviceIDInput) (DeviceView, error) {
+	var out DeviceView
+	err := s.DB.User(c.User).Update(ctx, func(ctx context.Context, tx *store.Tx) error {
+		d, err := devices.Get(ctx, tx, in.DeviceID)
+		if fault.Is(err, fault.NotFound) {
+			return fault.New(fault.NotFound, "no device with id %q", in.DeviceID)
+		}
+		if err != nil {
+			return err
+		}
+		devices.Delete(tx, in.DeviceID)
+		out = deviceView(in.DeviceID, d)
+		return nil
+	})
+	return out, err
+}
+
+// Settings are the user's, as they were set; nobody who set none has any.
+func (s *Service) Settings(ctx context.Context, c identity.Caller, _ SettingsQuery) (SettingsView, error) {
+	v, err := settings.Get(ctx, s.DB.User(c.User), notifications)
+	if err != nil && !fault.Is(err, fault.NotFound) {
+		return SettingsView{}, err
+	}
+	return settingsView(v), nil
+}
+
+// Set puts the settings in place of those there were.
+func (s *Service) Set(ctx context.Context, c identity.Caller, in SettingsInput) (SettingsView, error) {
+	if in.Quiet != nil {
+		if err := in.Quiet.check(); err != nil {
+			return SettingsView{}, err
+		}
+	}
+	v := Settings{Off: in.Off, Quiet: in.Quiet, PerHour: in.PerHour, ChangesPerHour: in.ChangesPerHour, UpdatedAt: s.Now()}
+	if v.Off == nil {
+		v.Off = []About{}
+	}
+	err := s.DB.User(c.User).Update(ctx, func(_ context.Context, tx *store.Tx) error {
+		settings.Put(tx, notifications, v)
+		return nil
+	})
+	return settingsView(v), err
+}

@@ -1,0 +1,207 @@
+package signal
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"parley.internal/shared/push"
+	"parley.internal/shared/store"
+	"parley.internal/shared/task"
+)
+
+func TestWhatRingsWhenATaskIsCreated(t *testing.T) {
+	t.Parallel()
+	long := strings.Repeat("é", 150)
+	for name, c := range map[string]struct {
+		t    task.Task
+		want string // "title | channel | body", empty for nothing
+	}{
+		"a question":            {task.Task{Type: task.Question, Source: "alpha", Target: human, Question: &task.QuestionPart{Content: "Ship it?", Options: []string{"yes"}}}, "alpha needs your answer | questions | Ship it?"},
+		"a question of nobody":  {task.Task{Type: task.Question, Target: human, Question: &task.QuestionPart{Content: long}}, "An agent needs your answer | questions | " + long},
+		"an error":              {task.Task{Type: task.Alert, Source: "alpha", Target: human, AlertType: "error", Instructions: "it burns"}, "Error from alpha | alerts | it burns"},
+		"a warning":             {task.Task{Type: task.Alert, Target: human, AlertType: "warning", Instructions: "hot"}, "Warning | alerts | hot"},
+		"a success":             {task.Task{Type: task.Alert, Source: "alpha", Target: human, AlertType: "success", Instructions: "done"}, "Success from alpha | alerts | done"},
+		"an info":               {task.Task{Type: task.Alert, Source: "alpha", Target: human, AlertType: "info", Instructions: "fyi"}, "Info from alpha | alerts | fyi"},
+		"a dream":               {task.Task{Type: task.Dream, Target: "alpha", Title: "sheep"}, "Dream started | dreams | sheep"},
+		"a task for the user":   {task.Task{Type: task.Work, Source: "a\u202eb\nc", Target: human, Priority: task.High, Title: "review"}, "New task from ab c | tasks | review"},
+		"one of no source":      {task.Task{Type: task.Work, Target: human, Priority: task.Normal, Title: "review"}, "New task from an agent | tasks | review"},
+		"one of low priority":   {task.Task{Type: task.Work, Target: human, Priority: task.Low}, ""},
+		"a task for a program":  {task.Task{Type: task.Work, Target: "alpha", Priority: task.High}, ""},
+		"a sprint":              {task.Task{Type: task.Sprint, Target: "any"}, ""},
+		"a story":               {task.Task{Type: task.Story, Target: "any"}, ""},
+		"a question of nothing": {task.Task{Type: task.Question, Target: human}, ""},
+	} {
+		r, ok := created("id", &c.t)
+		got := r.notice.Title + " | " + string(r.notice.Channel) + " | " + r.notice.Body
+		if ok != (c.want != "") || (ok && (got != c.want || r.notice.TaskID != "id" || r.taskID != "id" || r.notice.Type != string(c.t.Type))) {
+			t.Errorf("%s: %q %+v, want %q", name, got, r, c.want)
+		}
+		if quiet := c.t.AlertType == "info" || c.t.AlertType == "success"; r.quiet != quiet {
+			t.Errorf("%s: held back in quiet hours is %t", name, r.quiet)
+		}
+	}
+}
+
+var types = []task.Type{task.Work, task.Question, task.Alert, task.Dream, task.Sprint, task.Story}
+
+// Every pair of statuses of every type, and what the table of pushes says of it.
+func TestWhatRingsWhenATaskChanges(t *testing.T) {
+	t.Parallel()
+	for _, kind := range types {
+		for _, from := range task.Statuses() {
+			for _, to := range task.Statuses() {
+				before, after := task.Task{Type: kind, Status: from, Title: "build\nit"}, task.Task{Type: kind, Status: to, Title: "build\nit", Reason: "no disk", Note: "a note"}
+				want := ""
+				switch {
+				case from == to:
+				case kind == task.Dream && to == task.Done:
+					want = "Dream complete | dreams | build\nit"
+				case kind == task.Dream && to == task.Failed:
+					want = "Dream failed | dreams | build\nit"
+				case to == task.Failed || to == task.Blocked:
+					want = "build it is " + string(to) + " | tasks | no disk"
+				}
+				r, ok := changed("id", &before, &after)
+				got := r.notice.Title + " | " + string(r.notice.Channel) + " | " + r.notice.Body
+				if ok != (want != "") || (ok && got != want) {
+					t.Errorf("%s %s → %s: %q, want %q", kind, from, to, got, want)
+				}
+				if limited := r.about == Changes; ok && limited != (r.notice.Channel == push.Tasks) {
+					t.Errorf("%s %s → %s is about %s", kind, from, to, r.about)
+				}
+			}
+		}
+	}
+}
+
+// A store keeps for the reactions what concerns them, so all that rings must.
+func TestWhatRingsConcernsTheReactions(t *testing.T) {
+	t.Parallel()
+	s := &Service{}
+	fields := func(v task.Task) store.Fields {
+		return store.Fields{"type": string(v.Type), "status": string(v.Status), "target": v.Target, "priority": string(v.Priority)}
+	}
+	kept, all := 0, 0
+	for _, kind := range types {
+		for _, target := range []string{human, "alpha", task.Any} {
+			for _, from := range task.Statuses() {
+				v := task.Task{Type: kind, Target: target, Status: from, Priority: task.Normal, Question: &task.QuestionPart{}}
+				if _, rings := created("id", &v); rings && !s.ConcernsTask(store.Created, nil, fields(v)) {
+					t.Errorf("a created %s for %s rings and is not kept", kind, target)
+				}
+				for _, to := range task.Statuses() {
+					after := v
+					after.Status = to
+					_, rings := changed("id", &v, &after)
+					concerns := s.ConcernsTask(store.Updated, fields(v), fields(after))
+					if all++; concerns {
+						kept++
+					}
+					if rings && !concerns {
+						t.Errorf("%s %s → %s rings and is not kept", kind, from, to)
+					}
+					if s.ConcernsTask(store.Deleted, fields(v), nil) {
+						t.Errorf("a deleted %s is kept", kind)
+					}
+				}
+			}
+		}
+	}
+	if kept == 0 || kept > all/2 {
+		t.Errorf("%d of %d changes are kept", kept, all)
+	}
+	if s.ConcernsTask(store.Created, nil, fields(task.Task{Type: task.Work, Target: "alpha"})) {
+		t.Error("the creation of a program's task is kept")
+	}
+}
+
+func TestQuietHours(t *testing.T) {
+	t.Parallel()
+	at := func(clock string) time.Time {
+		v, err := time.Parse("2006-01-02T15:04", clock)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return v
+	}
+	night, day := &QuietHours{From: "22:00", To: "07:00"}, &QuietHours{From: "12:00", To: "13:30"}
+	berlin := &QuietHours{From: "22:00", To: "07:00", TimeZone: "Europe/Berlin"}
+	for name, c := range map[string]struct {
+		hours *QuietHours
+		at    string
+		want  bool
+	}{
+		"none":                       {nil, "2026-03-01T23:00", false},
+		"in the night":               {night, "2026-03-01T23:00", true},
+		"after midnight":             {night, "2026-03-01T03:00", true},
+		"when they begin":            {night, "2026-03-01T22:00", true},
+		"when they end":              {night, "2026-03-01T07:00", false},
+		"a minute before they end":   {night, "2026-03-01T06:59", true},
+		"at noon":                    {night, "2026-03-01T12:00", false},
+		"at lunch":                   {day, "2026-03-01T13:00", true},
+		"after lunch":                {day, "2026-03-01T13:30", false},
+		"winter in Berlin, before":   {berlin, "2026-03-01T20:59", false},
+		"winter in Berlin":           {berlin, "2026-03-01T21:00", true},
+		"summer in Berlin":           {berlin, "2026-07-01T20:00", true},
+		"summer in Berlin, before":   {berlin, "2026-07-01T19:59", false},
+		"hours that nobody can read": {&QuietHours{From: "dusk", To: "dawn"}, "2026-03-01T23:00", false},
+		"a zone that is nowhere":     {&QuietHours{From: "22:00", To: "07:00", TimeZone: "Mars/Base"}, "2026-03-01T23:00", false},
+	} {
+		if got := (&Settings{Quiet: c.hours}).quiet(at(c.at)); got != c.want {
+			t.Errorf("%s: %t", name, got)
+		}
+	}
+}
+
+// In any hour, however it lies, no more ring than the caps allow, and each that was
+// held back is told of once.
+func TestTheCapsHoldInAnyHour(t *testing.T) {
+	t.Parallel()
+	five, none := 5, 0
+	for name, c := range map[string]struct {
+		s            Settings
+		r            ring
+		all, changes int
+	}{
+		"the most":             {Settings{}, ring{about: Questions}, 100, 100},
+		"the most of changes":  {Settings{}, ring{about: Changes}, 20, 20},
+		"a cap of one's own":   {Settings{PerHour: &five}, ring{about: Questions}, 5, 5},
+		"no changes":           {Settings{ChangesPerHour: &none}, ring{about: Changes}, 0, 0},
+		"more than may be":     {Settings{PerHour: ptr(1_000)}, ring{about: Alerts}, 100, 100},
+		"less than none":       {Settings{PerHour: ptr(-1)}, ring{about: Alerts}, 0, 0},
+		"a cap on all changes": {Settings{PerHour: &five}, ring{about: Changes}, 5, 5},
+	} {
+		var q quota
+		var rung []time.Time
+		told, held := 0, 0
+		for i := range 600 { // 10 hours, one a minute, and twice as many in the fourth
+			now := t0.Add(time.Duration(i) * time.Minute)
+			for range 1 + i/60%2 {
+				more, ok := q.spend(&c.s, &c.r, now)
+				if ok {
+					rung = append(rung, now)
+				} else {
+					held++
+				}
+				told += more
+			}
+		}
+		for i, first := range rung {
+			n := 0
+			for _, at := range rung[i:] {
+				if at.Before(first.Add(time.Hour)) {
+					n++
+				}
+			}
+			if n > c.all {
+				t.Fatalf("%s: %d in the hour from %v", name, n, first)
+			}
+		}
+		if told+q.Over != held || (c.all == 0) != (len(rung) == 0) || len(q.Rung) > 100 || len(q.Changes) > 20 {
+			t.Errorf("%s: %d rang, %d were held back, %d told of, %d to tell", name, len(rung), held, told, q.Over)
+		}
+	}
+}
+
+func ptr[T any](v T) *T { return &v }

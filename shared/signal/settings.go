@@ -1,0 +1,138 @@
+package signal
+
+import (
+	"slices"
+	"time"
+
+	"parley.internal/shared/fault"
+	"parley.internal/shared/store"
+)
+
+// About is what a push is about, as a person chooses it.
+type About string
+
+// What pushes are about.
+const (
+	Questions About = "questions"
+	Alerts    About = "alerts"
+	Tasks     About = "tasks"
+	Dreams    About = "dreams"
+	Changes   About = "changes" // a task or a session that is blocked or has failed
+)
+
+// The most pushes in any hour, of all and of changes.
+const (
+	mostPerHour        = 100
+	mostChangesPerHour = 20
+)
+
+// Settings are what a person wants of pushes, the one document "notifications" of the
+// collection. They hide nothing from any list.
+type Settings struct {
+	// Off names what is not to ring.
+	Off []About `json:"off"`
+	// Quiet holds back alerts of the kinds info and success.
+	Quiet *QuietHours `json:"quietHours,omitempty"`
+	// PerHour and ChangesPerHour are the caps; nil is the most there may be.
+	PerHour        *int      `json:"perHour,omitempty"`
+	ChangesPerHour *int      `json:"changesPerHour,omitempty"`
+	UpdatedAt      time.Time `json:"updatedAt,omitzero"`
+}
+
+// QuietHours are a part of each day, over midnight where it ends before it begins.
+type QuietHours struct {
+	From     string `json:"from" allow:"nonempty,max=5" jsonschema:"HH:MM, when they begin"`
+	To       string `json:"to" allow:"nonempty,max=5" jsonschema:"HH:MM, when they end"`
+	TimeZone string `json:"timeZone,omitempty" allow:"max=64" jsonschema:"as Europe/Berlin; UTC where left out"`
+}
+
+var settings = store.Collection[Settings]{Name: "settings", Unindexed: []string{"off", "quietHours", "perHour", "changesPerHour", "updatedAt"}}
+
+const notifications = "notifications"
+
+func minutes(clock string) (int, error) {
+	t, err := time.Parse("15:04", clock)
+	return t.Hour()*60 + t.Minute(), err
+}
+
+// check says what is wrong with the hours.
+func (q *QuietHours) check() error {
+	var wrong []fault.Problem
+	for _, end := range []struct{ path, clock string }{{"quietHours.from", q.From}, {"quietHours.to", q.To}} {
+		if _, err := minutes(end.clock); err != nil {
+			wrong = append(wrong, fault.Problem{Path: end.path, Message: "must be a time of day from 00:00 to 23:59"})
+		}
+	}
+	if _, err := time.LoadLocation(q.TimeZone); err != nil || q.TimeZone == "Local" {
+		wrong = append(wrong, fault.Problem{Path: "quietHours.timeZone", Message: "must be the name of a time zone, as Europe/Berlin"})
+	}
+	if len(wrong) == 0 && q.From == q.To {
+		wrong = append(wrong, fault.Problem{Path: "quietHours.to", Message: "must differ from quietHours.from; to hold alerts back all day, put alerts into off"})
+	}
+	if len(wrong) > 0 {
+		return fault.Problems(wrong...)
+	}
+	return nil
+}
+
+// quiet says whether now is in the quiet hours. Hours that cannot be read are none:
+// an app may have written them, and a push too many is better than one too few.
+func (s *Settings) quiet(now time.Time) bool {
+	if s.Quiet == nil || s.Quiet.check() != nil {
+		return false
+	}
+	zone, _ := time.LoadLocation(s.Quiet.TimeZone)
+	from, _ := minutes(s.Quiet.From)
+	to, _ := minutes(s.Quiet.To)
+	local := now.In(zone)
+	at := local.Hour()*60 + local.Minute()
+	if from < to {
+		return from <= at && at < to
+	}
+	return from <= at || at < to
+}
+
+func (s *Settings) off(about About) bool { return slices.Contains(s.Off, about) }
+
+// caps are how many pushes an hour may have, of all and of changes.
+func (s *Settings) caps() (all, changes int) {
+	all, changes = mostPerHour, mostChangesPerHour
+	if s.PerHour != nil {
+		all = min(all, max(0, *s.PerHour))
+	}
+	if s.ChangesPerHour != nil {
+		changes = min(changes, max(0, *s.ChangesPerHour))
+	}
+	return all, changes
+}
+
+// quota is the pushes of the last hour, in the one document "hour" of the collection.
+type quota struct {
+	Rung    []time.Time `json:"rung"`
+	Changes []time.Time `json:"changes"` // those of them that were about changes
+	// Over is how many were held back since the last that rang.
+	Over int `json:"over"`
+}
+
+var quotas = store.Collection[quota]{Name: "pushQuotas", Unindexed: []string{"rung", "changes", "over"}}
+
+const hour = "hour"
+
+// spend counts a push where the caps allow it, and says whether they do and how many
+// were held back before it; else it counts one more that was held back.
+func (q *quota) spend(s *Settings, r *ring, now time.Time) (more int, ok bool) {
+	old := func(t time.Time) bool { return !t.After(now.Add(-time.Hour)) }
+	q.Rung, q.Changes = slices.DeleteFunc(q.Rung, old), slices.DeleteFunc(q.Changes, old)
+	all, changes := s.caps()
+	full := len(q.Rung) >= all || (r.about == Changes && len(q.Changes) >= changes)
+	if full || (r.quiet && s.quiet(now)) {
+		q.Over++
+		return 0, false
+	}
+	q.Rung = append(q.Rung, now)
+	if r.about == Changes {
+		q.Changes = append(q.Changes, now)
+	}
+	more, q.Over = q.Over, 0
+	return more, true
+}
