@@ -3,6 +3,7 @@ package app
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
 
 	"parley.internal/shared/store"
@@ -11,14 +12,18 @@ import (
 // Sweep is work that time makes, not a call. It may be ended and run again at any
 // point: what it has not settled it finds again.
 type Sweep struct {
-	// Name is what logs and schedules call it, Every how often it is to run.
-	Name  string
+	// Name is what logs call it, Function what its deployment does.
+	Name, Function string
+	// Every is how often it is to run.
 	Every time.Duration
 	steps []step
 }
 
 // step settles at most limit documents and says how many: fewer mean that none is left.
-type step func(ctx context.Context, a *store.Admin, limit int) (int, error)
+type step struct {
+	name string
+	run  func(ctx context.Context, a *store.Admin, limit int) (int, error)
+}
 
 // batch is how many documents a step settles, so that memory stays bounded.
 const batch = 200
@@ -26,29 +31,51 @@ const batch = 200
 // Sweeps are all there is to sweep.
 func (a *App) Sweeps() []Sweep {
 	return []Sweep{
-		{"sessions", 5 * time.Minute, []step{a.Pulse.SweepSessions}},
-		{"tasks", 5 * time.Minute, []step{a.Dispatch.SweepLeases, a.Dispatch.SweepExpired, a.Dispatch.SweepEnded}},
-		{"relay", 15 * time.Minute, []step{a.Relay.SweepRelay}},
-		{"ledger", 24 * time.Hour, []step{a.Ledger.SweepLedger}},
+		{"sessions", "CleanupExpiredSessions", 5 * time.Minute, []step{{"sessions", a.Pulse.SweepSessions}}},
+		{"tasks", "CleanupOrphanedTasks", 5 * time.Minute, []step{{"leases", a.Dispatch.SweepLeases}, {"expired", a.Dispatch.SweepExpired}, {"ended", a.Dispatch.SweepEnded}}},
+		{"relay", "CleanupExpiredRelay", 15 * time.Minute, []step{{"messages", a.Relay.SweepRelay}}},
+		{"ledger", "CleanupLedger", 24 * time.Hour, []step{{"records", a.Ledger.SweepLedger}}},
 	}
 }
 
-// Run sweeps until nothing is left or ctx ends, and says how many documents it
-// settled. What fails does not keep the other steps from running.
-func (s Sweep) Run(ctx context.Context, a *store.Admin) (int, error) {
-	total := 0
+// Report is what a sweep did.
+type Report struct {
+	Sweep string `json:"sweep"`
+	// Settled counts documents by the step that settled them.
+	Settled map[string]int `json:"settled"`
+	// More says that its time was over before all was settled; the next run goes on.
+	More bool `json:"more"`
+}
+
+// Total is how many documents were settled.
+func (r Report) Total() (n int) {
+	for _, settled := range r.Settled {
+		n += settled
+	}
+	return n
+}
+
+// Run sweeps until nothing is left or ctx ends, which is no error. What fails does
+// not keep the other steps from running.
+func (s Sweep) Run(ctx context.Context, a *store.Admin) (Report, error) {
+	report := Report{Sweep: s.Name, Settled: map[string]int{}}
 	var failed []error
 	for _, step := range s.steps {
+		report.Settled[step.name] = 0
 		for {
-			n, err := step(ctx, a, batch)
-			total += n
-			if err != nil {
-				failed = append(failed, err)
+			if ctx.Err() != nil {
+				report.More = true
+				break
 			}
-			if err != nil || n < batch {
+			n, err := step.run(ctx, a, batch)
+			report.Settled[step.name] += n
+			if err != nil && ctx.Err() == nil {
+				failed = append(failed, fmt.Errorf("%s: %w", step.name, err))
+			}
+			if ctx.Err() == nil && (err != nil || n < batch) {
 				break
 			}
 		}
 	}
-	return total, errors.Join(failed...)
+	return report, errors.Join(failed...)
 }

@@ -20,8 +20,11 @@ func (o *office) sweep(name string) int {
 	o.t.Helper()
 	for _, s := range o.Sweeps() {
 		if s.Name == name {
-			n, err := s.Run(o.t.Context(), store.NewAdmin(o.DB))
-			return must(o, n, err)
+			report, err := s.Run(o.t.Context(), store.NewAdmin(o.DB))
+			if must(o, report, err); report.More || report.Sweep != name {
+				o.t.Errorf("it reports %+v", report)
+			}
+			return report.Total()
 		}
 	}
 	o.t.Fatalf("no sweep %q", name)
@@ -95,14 +98,38 @@ func TestAStepThatFailsKeepsNoOtherFromRunning(t *testing.T) {
 	down := errors.New("down")
 	left := 450
 	s := Sweep{steps: []step{
-		func(context.Context, *store.Admin, int) (int, error) { return 3, down },
-		func(_ context.Context, _ *store.Admin, limit int) (int, error) {
+		{"bad", func(context.Context, *store.Admin, int) (int, error) { return 3, down }},
+		{"good", func(_ context.Context, _ *store.Admin, limit int) (int, error) {
 			n := min(left, limit)
 			left -= n
 			return n, nil
-		},
+		}},
 	}}
-	if n, err := s.Run(t.Context(), nil); n != 453 || !errors.Is(err, down) || left != 0 {
-		t.Errorf("settled %d, %v, %d are left", n, err, left)
+	report, err := s.Run(t.Context(), nil)
+	if report.Settled["bad"] != 3 || report.Settled["good"] != 450 || report.Total() != 453 || report.More || !errors.Is(err, down) || !strings.Contains(err.Error(), "bad") || left != 0 {
+		t.Errorf("%+v, %v, %d are left", report, err, left)
+	}
+}
+
+func TestASweepWhoseTimeIsOverSaysThatThereIsMore(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithCancel(t.Context())
+	begun := 0
+	s := Sweep{Name: "tasks", steps: []step{
+		{"first", func(_ context.Context, _ *store.Admin, limit int) (int, error) {
+			if begun++; begun == 2 {
+				cancel()
+				return 7, context.Canceled
+			}
+			return limit, nil
+		}},
+		{"second", func(context.Context, *store.Admin, int) (int, error) {
+			t.Error("it began after its time")
+			return 0, nil
+		}},
+	}}
+	report, err := s.Run(ctx, nil)
+	if err != nil || !report.More || report.Settled["first"] != batch+7 || report.Sweep != "tasks" {
+		t.Errorf("%+v, %v", report, err)
 	}
 }

@@ -47,7 +47,10 @@ func tend(ctx context.Context, o *opened, a *app.App, log *slog.Logger) {
 	repeat("purge", purgeEvery, func() (int, error) { return purge(ctx, o) })
 	admin := store.NewAdmin(o.db)
 	for _, s := range a.Sweeps() {
-		repeat(s.Name, s.Every, func() (int, error) { return s.Run(ctx, admin) })
+		repeat(s.Name, s.Every, func() (int, error) {
+			report, err := s.Run(ctx, admin)
+			return report.Total(), err
+		})
 	}
 }
 

@@ -1,0 +1,162 @@
+package app
+
+import (
+	"context"
+	"log/slog"
+	"slices"
+	"time"
+
+	"parley.internal/shared/store"
+)
+
+// Feed is a store whose changes can be followed by one process.
+type Feed interface {
+	Feed(ctx context.Context, name string, follows ...store.Follow) (store.Feed, error)
+}
+
+// The pace of a follower: how many events it takes at once, how many may wait for
+// another try, and how long the next try of one is waited for.
+const (
+	followPage  = 100
+	followQueue = 200
+	firstRetry  = time.Second
+	lastRetry   = time.Minute
+)
+
+// Follower runs the reactions from a store's change feed, as functions do from
+// triggers. Make one with [App.Follow].
+type Follower struct {
+	reactions []Reaction
+	feed      store.Feed
+	now       func() time.Time
+	log       *slog.Logger
+
+	read    int64 // the last event that was taken
+	acked   int64
+	waiting []waiting // for another try, by their events' order
+}
+
+type waiting struct {
+	event store.Event
+	tries int
+	next  time.Time
+}
+
+// Follow begins to keep the changes that the reactions are for. The place of the
+// reader is kept in the store: what was not settled when the process ended comes
+// again in the next one.
+func (a *App) Follow(ctx context.Context, f Feed, log *slog.Logger) (*Follower, error) {
+	r := &Follower{reactions: a.Reactions(), now: a.now, log: log}
+	var follows []store.Follow
+	for _, reaction := range r.reactions {
+		if slices.ContainsFunc(follows, func(f store.Follow) bool { return f.Collection == reaction.Collection }) {
+			continue
+		}
+		follows = append(follows, store.Follow{Collection: reaction.Collection, Concerns: func(kind store.EventKind, before, after store.Fields) bool {
+			return r.concerns(store.Event{Kind: kind, Ref: store.Ref{Coll: reaction.Collection}, Before: before, After: after})
+		}})
+	}
+	var err error
+	r.feed, err = f.Feed(ctx, "reactions", follows...)
+	return r, err
+}
+
+func (r *Follower) concerns(e store.Event) bool {
+	return slices.ContainsFunc(r.reactions, func(reaction Reaction) bool { return reaction.Concerns(e) })
+}
+
+// Run reacts until ctx ends. What cannot be settled yet is tried again, with
+// growing pauses, until it is or is too old, and keeps the others waiting only once
+// very many wait.
+func (r *Follower) Run(ctx context.Context) {
+	for ctx.Err() == nil {
+		r.retry(ctx)
+		if err := r.ack(ctx); err == nil && len(r.waiting) < followQueue {
+			r.take(ctx)
+		} else {
+			pause(ctx, firstRetry)
+		}
+	}
+}
+
+// take reacts to the next events, waiting for one until something is to be tried again.
+func (r *Follower) take(ctx context.Context) {
+	read := ctx
+	if len(r.waiting) > 0 {
+		next := slices.MinFunc(r.waiting, func(a, b waiting) int { return a.next.Compare(b.next) }).next
+		var cancel context.CancelFunc
+		read, cancel = context.WithTimeout(ctx, next.Sub(r.now()))
+		defer cancel()
+	}
+	events, err := r.feed.Next(read, r.read, followPage)
+	if err != nil {
+		if read.Err() == nil {
+			r.log.ErrorContext(ctx, "the change feed cannot be read", "cause", err.Error())
+			pause(ctx, firstRetry)
+		}
+		return
+	}
+	for _, e := range events {
+		if ctx.Err() != nil {
+			return
+		}
+		if r.settle(ctx, e) == Redeliver {
+			r.waiting = append(r.waiting, waiting{event: e, tries: 1, next: r.now().Add(firstRetry)})
+		}
+		r.read = e.Seq
+	}
+}
+
+// retry tries again what is due.
+func (r *Follower) retry(ctx context.Context) {
+	r.waiting = slices.DeleteFunc(r.waiting, func(w waiting) bool {
+		return !w.next.After(r.now()) && ctx.Err() == nil && r.settle(ctx, w.event) != Redeliver
+	})
+	for i, w := range r.waiting {
+		if !w.next.After(r.now()) {
+			r.waiting[i].tries++
+			r.waiting[i].next = r.now().Add(min(firstRetry<<min(w.tries, 10), lastRetry))
+		}
+	}
+}
+
+// settle has every reaction to the event run. One that has begun is let finish.
+func (r *Follower) settle(ctx context.Context, e store.Event) Settlement {
+	ctx, out := context.WithoutCancel(ctx), Settled
+	for _, reaction := range r.reactions {
+		if !reaction.Concerns(e) {
+			continue
+		}
+		if s, _ := reaction.Handle(ctx, e, r.now(), r.log); s == Redeliver {
+			out = s
+		}
+	}
+	return out
+}
+
+// ack lets the store forget what lies before everything that is not settled.
+func (r *Follower) ack(ctx context.Context) error {
+	done := r.read
+	if len(r.waiting) > 0 {
+		done = r.waiting[0].event.Seq - 1
+	}
+	if done <= r.acked {
+		return nil
+	}
+	err := r.feed.Ack(ctx, done)
+	if err == nil {
+		r.acked = done
+	} else if ctx.Err() == nil {
+		r.log.ErrorContext(ctx, "the change feed cannot be acknowledged", "cause", err.Error())
+	}
+	return err
+}
+
+func pause(ctx context.Context, d time.Duration) {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-ctx.Done():
+	}
+}

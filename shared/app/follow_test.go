@@ -1,0 +1,317 @@
+package app
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"parley.internal/shared/dispatch"
+	"parley.internal/shared/fault"
+	"parley.internal/shared/pulse"
+	"parley.internal/shared/push"
+	"parley.internal/shared/signal"
+	"parley.internal/shared/store"
+	"parley.internal/shared/store/sqlite"
+	"parley.internal/shared/store/storetest"
+	"parley.internal/shared/task"
+)
+
+// phone is a sender that tells what it was rung with.
+type phone struct {
+	mu   sync.Mutex
+	rung []string
+	came chan struct{}
+	err  error
+}
+
+func newPhone() *phone { return &phone{came: make(chan struct{}, 100)} }
+
+// Send implements push.Sender.
+func (p *phone) Send(_ context.Context, n push.Notice, tokens []string) ([]push.Result, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.came <- struct{}{}
+	if p.err != nil {
+		return nil, p.err
+	}
+	p.rung = append(p.rung, fmt.Sprintf("%s: %s %s (%d)", n.Title, n.Body, n.Key, len(tokens)))
+	return make([]push.Result, len(tokens)), nil
+}
+
+func (p *phone) fail(err error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.err = err
+}
+
+func (p *phone) heard() []string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return slices.Sorted(slices.Values(p.rung))
+}
+
+// laptop is an app on a file, as a laptop has it.
+type laptop struct {
+	*App
+	*storetest.Clock
+	t     *testing.T
+	file  *sqlite.Driver
+	phone *phone
+}
+
+func openLaptop(t *testing.T, file string, clock *storetest.Clock) *laptop {
+	t.Helper()
+	d, err := sqlite.Open(t.Context(), file, Schema())
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := newPhone()
+	l := &laptop{Clock: clock, t: t, file: d, phone: p}
+	l.App = New(store.New(d, Schema()), Ports{Now: clock.Now, NewID: clock.NewID, Sender: p})
+	t.Cleanup(func() { _ = l.DB.Close() })
+	return l
+}
+
+// follow runs the reactions until stop is called.
+func (l *laptop) follow() (stop func()) {
+	l.t.Helper()
+	f, err := l.Follow(l.t.Context(), l.file, slog.New(slog.DiscardHandler))
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(l.t.Context())
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		f.Run(ctx)
+	}()
+	return func() {
+		cancel()
+		<-done
+	}
+}
+
+func (p *phone) await(t *testing.T, n int) {
+	t.Helper()
+	for range n {
+		select {
+		case <-p.came:
+		case <-t.Context().Done():
+			t.Fatal("nothing rang")
+		}
+	}
+}
+
+// scene is one of everything that rings, and some that does not. It returns how many ring.
+func scene(t *testing.T, a *App, clock *storetest.Clock) int {
+	t.Helper()
+	ctx := t.Context()
+	ok := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+		clock.Pass(time.Second)
+	}
+	_, err := a.Signal.Register(ctx, human("u"), signal.DeviceInput{Token: "phone", Platform: "android"})
+	ok(err)
+	_, err = a.Signal.Ask(ctx, alpha, signal.AskInput{Question: "Ship it?"})
+	ok(err)
+	_, err = a.Signal.Alert(ctx, alpha, signal.AlertInput{Message: "it burns", AlertType: "error"})
+	ok(err)
+	_, err = a.Dispatch.Create(ctx, alpha, dispatch.CreateInput{Title: "for you", Target: "user", Priority: task.High})
+	ok(err)
+	made, err := a.Dispatch.Create(ctx, alpha, dispatch.CreateInput{Title: "for beta", Target: "beta"}) // rings nobody
+	ok(err)
+	claim, err := a.Dispatch.Claim(ctx, beta, dispatch.ClaimInput{TaskID: made.TaskID})
+	ok(err)
+	_, err = a.Dispatch.Update(ctx, beta, dispatch.UpdateInput{TaskID: made.TaskID, Status: task.Blocked, Note: "no disk", ClaimToken: claim.ClaimToken})
+	ok(err)
+	_, err = a.Pulse.Create(ctx, beta, pulse.CreateInput{SessionID: "beta.1", Name: "beta's"})
+	ok(err)
+	_, err = a.Pulse.Update(ctx, beta, pulse.UpdateInput{SessionID: "beta.1", State: pulse.Blocked})
+	ok(err)
+	_, err = a.Pulse.Update(ctx, beta, pulse.UpdateInput{SessionID: "beta.1", LastHeartbeat: true}) // rings nobody
+	ok(err)
+	return 5
+}
+
+func TestTheLaptopTellsWhatHappens(t *testing.T) {
+	t.Parallel()
+	l := openLaptop(t, filepath.Join(t.TempDir(), "p.db"), &storetest.Clock{})
+	stop := l.follow()
+	l.phone.await(t, scene(t, l.App, l.Clock))
+	stop()
+	heard := strings.Join(l.phone.heard(), "\n")
+	for _, want := range []string{"alpha needs your answer: Ship it?", "Error from alpha: it burns", "New task from alpha: for you", "for beta is blocked: no disk", "beta's is blocked"} {
+		if strings.Count(heard, want) != 1 {
+			t.Errorf("%q rang %d times in\n%s", want, strings.Count(heard, want), heard)
+		}
+	}
+}
+
+// The feed and the triggers of the cloud bring the same events in another shape. What
+// follows from them is the same, in what rang and in what is kept.
+func TestTheFeedAndTriggersHaveTheSameEffects(t *testing.T) {
+	t.Parallel()
+	clock := &storetest.Clock{}
+	l := openLaptop(t, filepath.Join(t.TempDir(), "p.db"), clock)
+	if _, err := l.Follow(t.Context(), l.file, slog.New(slog.DiscardHandler)); err != nil { // its feed begins
+		t.Fatal(err)
+	}
+	all, err := l.file.Feed(t.Context(), "triggers", store.Follow{Collection: "tasks"}, store.Follow{Collection: "sessions"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := scene(t, l.App, clock)
+	events, err := all.Next(t.Context(), 0, 100)
+	if err != nil {
+		t.Fatal(err)
+	}
+	// The same documents elsewhere, told as triggers tell: each event to each function
+	// whose collection and kind it has, twice, and in no order.
+	cloud := openLaptop(t, filepath.Join(t.TempDir(), "p.db"), &storetest.Clock{})
+	scene(t, cloud.App, cloud.Clock)
+	slices.Reverse(events)
+	for range 2 {
+		for _, e := range events {
+			for _, r := range cloud.Reactions() {
+				if e.Ref.Coll != r.Collection || e.Kind != r.Kind {
+					continue
+				}
+				if s, err := r.Handle(t.Context(), e, clock.Now(), slog.New(slog.DiscardHandler)); s != Settled || err != nil {
+					t.Errorf("%s of %s: %s, %v", r.Name, e.ID, s, err)
+				}
+			}
+		}
+	}
+	stop := l.follow()
+	l.phone.await(t, n)
+	stop()
+	if here, there := l.phone.heard(), cloud.phone.heard(); !slices.Equal(here, there) || len(here) != n {
+		t.Errorf("the feed rang\n%s\nthe triggers\n%s", strings.Join(here, "\n"), strings.Join(there, "\n"))
+	}
+	if here, there := marks(t, l.App, events), marks(t, cloud.App, events); here != there || strings.Count(here, "true") != n {
+		t.Errorf("the feed left\n%s\nthe triggers\n%s", here, there)
+	}
+}
+
+// marks is which of the events have rung.
+func marks(t *testing.T, a *App, events []store.Event) string {
+	t.Helper()
+	var out strings.Builder
+	for _, e := range events {
+		told, err := a.Signal.Told(t.Context(), e.Ref.User, e.ID)
+		if err != nil {
+			t.Fatal(err)
+		}
+		fmt.Fprintln(&out, e.ID, told)
+	}
+	return out.String()
+}
+
+func TestWhatWasNotToldBeforeAnEndIsToldAfterIt(t *testing.T) {
+	t.Parallel()
+	clock, file := &storetest.Clock{}, filepath.Join(t.TempDir(), "p.db")
+	l := openLaptop(t, file, clock)
+	stop := l.follow()
+	l.phone.fail(fault.New(fault.Unavailable, "down"))
+	if _, err := l.Signal.Ask(t.Context(), alpha, signal.AskInput{Question: "Ship it?"}); err != nil {
+		t.Fatal(err)
+	}
+	l.phone.await(t, 1) // it was tried, and comes again
+	stop()
+	if _, err := l.Signal.Ask(t.Context(), alpha, signal.AskInput{Question: "And now?"}); err != nil { // nobody follows
+		t.Fatal(err)
+	}
+	if err := l.DB.Close(); err != nil {
+		t.Fatal(err)
+	}
+	next := openLaptop(t, file, clock)
+	stop = next.follow()
+	next.phone.await(t, 2)
+	stop()
+	if heard := strings.Join(next.phone.heard(), "\n"); !strings.Contains(heard, "Ship it?") || !strings.Contains(heard, "And now?") || len(next.phone.heard()) != 2 {
+		t.Errorf("it rang\n%s", heard)
+	}
+	third := openLaptop(t, file, clock)
+	feed, err := third.file.Feed(t.Context(), "reactions")
+	if err != nil {
+		t.Fatal(err)
+	}
+	over, cancel := context.WithCancel(t.Context())
+	cancel()
+	if left, err := feed.Next(over, 0, 10); len(left) != 0 {
+		t.Errorf("left in the feed are %+v, %v", left, err)
+	}
+}
+
+// One that cannot be told keeps none of the others waiting, and is tried again.
+func TestWhatCannotBeToldYetKeepsNothingElse(t *testing.T) {
+	t.Parallel()
+	l := openLaptop(t, filepath.Join(t.TempDir(), "p.db"), &storetest.Clock{})
+	stop := l.follow()
+	defer stop()
+	l.phone.fail(fault.New(fault.Unavailable, "down"))
+	if _, err := l.Signal.Ask(t.Context(), alpha, signal.AskInput{Question: "first?"}); err != nil {
+		t.Fatal(err)
+	}
+	l.phone.await(t, 1)
+	l.phone.fail(nil)
+	if _, err := l.Signal.Ask(t.Context(), alpha, signal.AskInput{Question: "second?"}); err != nil {
+		t.Fatal(err)
+	}
+	l.phone.await(t, 1)
+	if heard := l.phone.heard(); len(heard) != 1 || !strings.Contains(heard[0], "second?") {
+		t.Errorf("it rang %v", heard)
+	}
+	l.Pass(time.Minute)
+	if _, err := l.Signal.Ask(t.Context(), alpha, signal.AskInput{Question: "third?"}); err != nil { // a change wakes the follower
+		t.Fatal(err)
+	}
+	l.phone.await(t, 2)
+	if heard := strings.Join(l.phone.heard(), "\n"); !strings.Contains(heard, "first?") {
+		t.Errorf("it rang\n%s", heard)
+	}
+}
+
+func TestWhatBecomesOfAnEvent(t *testing.T) {
+	t.Parallel()
+	now := storetest.Start
+	e := store.Event{ID: "e", At: now.Add(-time.Hour), Kind: store.Created, Ref: store.Ref{User: "u", Coll: "tasks", ID: "t"}}
+	for name, c := range map[string]struct {
+		concerns bool
+		err      error
+		age      time.Duration
+		want     Settlement
+		runs     bool
+		logs     string
+	}{
+		"all is well":         {true, nil, time.Hour, Settled, true, ""},
+		"nobody's":            {false, nil, time.Minute, Settled, false, ""},
+		"just too old":        {true, nil, time.Hour - 1, Dropped, false, "it is too old"},
+		"contention":          {true, fault.New(fault.Conflict, "busy"), time.Hour, Redeliver, true, "comes again"},
+		"down":                {true, fault.New(fault.Unavailable, "down"), time.Hour, Redeliver, true, "comes again"},
+		"a bug":               {true, fmt.Errorf("nil"), time.Hour, Redeliver, true, "comes again"},
+		"what nothing mends":  {true, fault.New(fault.Invalid, "no document"), time.Hour, Dropped, true, "dropped"},
+		"what is not allowed": {true, fault.New(fault.Forbidden, "no"), time.Hour, Dropped, true, "dropped"},
+	} {
+		var log strings.Builder
+		ran := false
+		r := Reaction{"OnX", "tasks", store.Created, c.age, func(store.EventKind, store.Fields, store.Fields) bool { return c.concerns },
+			func(context.Context, store.Event) error { ran = true; return c.err }}
+		got, err := r.Handle(t.Context(), e, now, slog.New(slog.NewTextHandler(&log, nil)))
+		if got != c.want || ran != c.runs || err != c.err && c.runs {
+			t.Errorf("%s: %s, %v, ran %t", name, got, err, ran)
+		}
+		if !strings.Contains(log.String(), c.logs) || (c.logs == "") != (log.Len() == 0) || (c.logs != "" && !strings.Contains(log.String(), "event=e")) {
+			t.Errorf("%s: the log says %q", name, log.String())
+		}
+	}
+}
