@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"parley.internal/shared/fault"
 	"parley.internal/shared/store"
 )
 
@@ -100,8 +101,9 @@ func (r *Follower) take(ctx context.Context) {
 		if ctx.Err() != nil {
 			return
 		}
-		if r.settle(ctx, e) == Redeliver {
-			r.waiting = append(r.waiting, waiting{event: e, tries: 1, next: r.now().Add(firstRetry)})
+		w := waiting{event: e}
+		if !r.try(ctx, &w) {
+			r.waiting = append(r.waiting, w)
 		}
 		r.read = e.Seq
 	}
@@ -109,29 +111,34 @@ func (r *Follower) take(ctx context.Context) {
 
 // retry tries again what is due.
 func (r *Follower) retry(ctx context.Context) {
-	r.waiting = slices.DeleteFunc(r.waiting, func(w waiting) bool {
-		return !w.next.After(r.now()) && ctx.Err() == nil && r.settle(ctx, w.event) != Redeliver
-	})
-	for i, w := range r.waiting {
-		if !w.next.After(r.now()) {
-			r.waiting[i].tries++
-			r.waiting[i].next = r.now().Add(min(firstRetry<<min(w.tries, 10), lastRetry))
+	left := r.waiting[:0]
+	for _, w := range r.waiting {
+		if ctx.Err() != nil || w.next.After(r.now()) || !r.try(ctx, &w) {
+			left = append(left, w)
 		}
 	}
+	r.waiting = left
 }
 
-// settle has every reaction to the event run. One that has begun is let finish.
-func (r *Follower) settle(ctx context.Context, e store.Event) Settlement {
-	ctx, out := context.WithoutCancel(ctx), Settled
+// try has every reaction to the event run, and says whether it is settled; else when it
+// is to be tried again: as soon as the fault says, if it does. What has begun is let finish.
+func (r *Follower) try(ctx context.Context, w *waiting) (settled bool) {
+	ctx, settled = context.WithoutCancel(ctx), true
+	pause := min(firstRetry<<min(w.tries, 10), lastRetry)
+	w.tries++
 	for _, reaction := range r.reactions {
-		if !reaction.Concerns(e) {
+		if !reaction.Concerns(w.event) {
 			continue
 		}
-		if s, _ := reaction.Handle(ctx, e, r.now(), r.log); s == Redeliver {
-			out = s
+		if s, err := reaction.Handle(ctx, w.event, r.now(), r.log); s == Redeliver {
+			settled = false
+			if after := fault.From(err).RetryAfter; after > 0 {
+				pause = after
+			}
 		}
 	}
-	return out
+	w.next = r.now().Add(pause)
+	return settled
 }
 
 // ack lets the store forget what lies before everything that is not settled.

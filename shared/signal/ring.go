@@ -45,8 +45,8 @@ var pushes = store.Collection[pushed]{Name: "pushes", Unindexed: []string{"at", 
 const (
 	// sendFor bounds one try to ring; leaseFor is longer, so that nobody else tries
 	// while it may still be under way.
-	sendFor  = 15 * time.Second
-	leaseFor = 20 * time.Second
+	sendFor  = 12 * time.Second
+	leaseFor = 15 * time.Second
 	// keptPushes is longer than any event is delivered again.
 	keptPushes = 48 * time.Hour
 	// maxLeft bounds the devices of a mark, which stays a small document.
@@ -119,7 +119,7 @@ func (s *Service) begin(ctx context.Context, user, eventID string, r *ring, now 
 		case mark.Settled:
 			return nil
 		case now.Before(mark.LeaseUntil):
-			return fault.New(fault.Unavailable, "the event is being told by another; it is looked at again later")
+			return fault.New(fault.Unavailable, "the event is being told by another; it is looked at again later").After(mark.LeaseUntil.Sub(now))
 		case r.taskID != "" && (!f.Found || t.Status != task.Created || t.Expired(now)):
 			return nil // somebody saw to it, or it is over
 		case set.off(r.about):
