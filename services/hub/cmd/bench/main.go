@@ -7,6 +7,9 @@
 // round follow each other closely, so that what else the machine does hits all of
 // them alike: read the ratios, not the milliseconds.
 //
+// Last, expired messages are swept on both stores, few and many, and what that takes
+// of time and memory is told.
+//
 // Client and server share the machine's cores, as on a laptop.
 package main
 
@@ -28,6 +31,7 @@ type options struct {
 	calls, rounds int
 	sizes         [2]int
 	only          []string
+	expired       expired
 }
 
 func main() {
@@ -35,7 +39,7 @@ func main() {
 	quick := flag.Bool("quick", false, "a small run that shows that all of it works; its numbers tell nothing")
 	only := flag.String("only", "", "the operations to measure, parted by commas; all where left out")
 	flag.Parse()
-	o := options{calls: *calls, rounds: 7, sizes: [2]int{100, 100_000}}
+	o := options{calls: *calls, rounds: 7, sizes: [2]int{100, 100_000}, expired: expired{2_000, 10_000}}
 	if *quick {
 		o = quickly
 	}
@@ -52,7 +56,7 @@ func main() {
 }
 
 // quickly is the run of -quick.
-var quickly = options{calls: 16, rounds: 2, sizes: [2]int{100, 500}}
+var quickly = options{calls: 16, rounds: 2, sizes: [2]int{100, 500}, expired: expired{100, 300}}
 
 // run measures and writes the report; progress goes to notes.
 func run(ctx context.Context, o options, out, notes io.Writer) (err error) {
@@ -99,5 +103,8 @@ func run(ctx context.Context, o options, out, notes io.Writer) (err error) {
 			return err
 		}
 	}
-	return r.report(out)
+	if err := r.report(out); err != nil || len(o.only) > 0 {
+		return err
+	}
+	return sweeps(ctx, dir, o.expired, out)
 }

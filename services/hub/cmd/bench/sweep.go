@@ -1,0 +1,179 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"path/filepath"
+	"runtime"
+	"runtime/debug"
+	"runtime/metrics"
+	"text/tabwriter"
+	"time"
+
+	"github.com/google/uuid"
+
+	"parley.internal/shared/app"
+	"parley.internal/shared/identity"
+	"parley.internal/shared/relay"
+	"parley.internal/shared/store"
+	"parley.internal/shared/store/emulator"
+	"parley.internal/shared/store/firestore"
+	"parley.internal/shared/store/sqlite"
+)
+
+// expired is how many messages are swept, at their fewest and at their most.
+type expired [2]int
+
+// A sweep's memory must not grow with what there is to sweep, beyond what a
+// collector's timing explains; of less than noise, in bytes, nothing is said.
+const (
+	memoryAtMost = 1.5
+	noise        = 4 << 20
+)
+
+// swept is one measured sweep.
+type swept struct {
+	store    string
+	messages int
+	settled  int
+	took     time.Duration
+	peak     uint64 // bytes of the heap beyond what there was before
+}
+
+// sweeps measures the sweep of expired messages on both stores, and writes what came
+// of it. Without an emulator Firestore's part is left out, which it says.
+func sweeps(ctx context.Context, dir string, sizes expired, out io.Writer) error {
+	var all []swept
+	for _, n := range sizes {
+		d, err := sqlite.Open(ctx, filepath.Join(dir, fmt.Sprintf("sweep-%d.db", n)), app.Schema())
+		if err != nil {
+			return err
+		}
+		s, err := sweepOne(ctx, "sqlite", store.New(d, app.Schema()), n)
+		if err != nil {
+			return err
+		}
+		all = append(all, s)
+	}
+	e, err := emulator.Start(ctx)
+	switch {
+	case errors.Is(err, emulator.ErrNone):
+		fmt.Fprintln(out, "\nNo Firestore emulator was found: its sweeps are left out.")
+	case err != nil:
+		return err
+	default:
+		defer e.Stop()
+		for _, n := range sizes {
+			d, err := firestore.Open(ctx, firestore.Options{Project: "demo-" + uuid.NewString(), EmulatorHost: e.Addr})
+			if err != nil {
+				return err
+			}
+			s, err := sweepOne(ctx, "firestore", store.New(d, app.Schema()), n)
+			if err != nil {
+				return err
+			}
+			all = append(all, s)
+		}
+	}
+	return reportSweeps(out, all)
+}
+
+// sweepOne makes that many expired messages and sweeps them.
+func sweepOne(ctx context.Context, name string, db *store.DB, messages int) (s swept, err error) {
+	defer func() { err = errors.Join(err, db.Close()) }()
+	if err := expire(ctx, db, messages); err != nil {
+		return s, err
+	}
+	s = swept{store: name, messages: messages}
+	stop := watchHeap()
+	begin := time.Now()
+	for _, sweep := range app.New(db, app.Ports{}).Sweeps() {
+		if sweep.Name == "relay" {
+			report, err := sweep.Run(ctx, store.NewAdmin(db))
+			if err != nil {
+				return s, err
+			}
+			s.settled = report.Total()
+		}
+	}
+	s.took, s.peak = time.Since(begin), stop()
+	if s.settled != messages {
+		return s, fmt.Errorf("of %d expired messages %d were swept", messages, s.settled)
+	}
+	return s, nil
+}
+
+// crowd is how many programs a group has, each with a copy of what is sent to it.
+const crowd = 100
+
+// expire leaves messages that ran out an hour ago, unread.
+func expire(ctx context.Context, db *store.DB, messages int) error {
+	past := time.Now().Add(-time.Hour).UTC()
+	r := app.New(db, app.Ports{Now: func() time.Time { return past }}).Relay
+	who := identity.Caller{User: user, Program: "alpha", Kind: identity.Agent}
+	members := make([]string, min(crowd, messages))
+	for i := range members {
+		members[i] = fmt.Sprintf("program-%03d", i)
+	}
+	if _, err := r.SetGroup(ctx, who, relay.SetGroupInput{Name: "crowd", Members: members}); err != nil {
+		return err
+	}
+	for made := 0; made < messages; made += len(members) {
+		if _, err := r.Send(ctx, who, relay.SendInput{Message: messageText, Source: "alpha", Target: "group:crowd", MessageType: "STATUS", TTL: 60}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// watchHeap measures the heap until stop is called, which says by how much it grew at
+// its largest. Garbage is collected early meanwhile, so that it counts for little.
+func watchHeap() (stop func() uint64) {
+	percent := debug.SetGCPercent(10)
+	runtime.GC()
+	heap := func() uint64 {
+		sample := []metrics.Sample{{Name: "/memory/classes/heap/objects:bytes"}}
+		metrics.Read(sample)
+		return sample[0].Value.Uint64()
+	}
+	before, peak := heap(), uint64(0)
+	end, done := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(done)
+		tick := time.NewTicker(time.Millisecond)
+		defer tick.Stop()
+		for {
+			peak = max(peak, heap())
+			select {
+			case <-tick.C:
+			case <-end:
+				return
+			}
+		}
+	}()
+	return func() uint64 {
+		close(end)
+		<-done
+		debug.SetGCPercent(percent)
+		return peak - min(peak, before)
+	}
+}
+
+func reportSweeps(out io.Writer, all []swept) error {
+	t := tabwriter.NewWriter(out, 0, 4, 2, ' ', 0)
+	fmt.Fprintln(t, "\nSWEEP OF EXPIRED MESSAGES\tSTORE\tSECONDS\tMESSAGES/S\tPEAK MIB")
+	for _, s := range all {
+		fmt.Fprintf(t, "%d\t%s\t%.2f\t%.0f\t%.1f\n", s.settled, s.store, s.took.Seconds(), float64(s.settled)/s.took.Seconds(), float64(s.peak)/(1<<20))
+	}
+	if err := t.Flush(); err != nil {
+		return err
+	}
+	for i := 0; i+1 < len(all); i += 2 {
+		few, many := all[i], all[i+1]
+		ratio := float64(many.peak) / float64(max(few.peak, noise))
+		fmt.Fprintf(out, "memory on %s, %d messages ÷ %d: %.2f, limit %.1f  %s\n", few.store, many.messages, few.messages, ratio, memoryAtMost, verdict(ratio <= memoryAtMost))
+	}
+	return nil
+}
