@@ -115,37 +115,50 @@ func (a *Authenticator) cached(id string) (identity.Caller, bool) {
 }
 
 func (a *Authenticator) lookup(r *http.Request, id, secret string) (identity.Caller, error) {
-	limiter := a.limiter(a.bad, a.address(r), rate.Every(failEvery), failures)
 	now := a.now()
-	if limiter.TokensAt(now) < 1 {
-		return identity.Caller{}, fault.New(fault.Exhausted, "too many bad keys came from this address; wait before the next try").After(failEvery)
-	}
 	a.mu.Lock()
 	forgot := a.forgot
 	a.mu.Unlock()
-	// One look-up serves all requests that wait for it, so it hangs on none of them.
-	v, err, _ := a.flight.Do(id, func() (any, error) {
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), 10*time.Second)
-		defer cancel()
-		caller, until, err := a.keys.Lookup(ctx, secret)
-		if err != nil {
-			return caller, err
-		}
-		if end := now.Add(cacheFor); until.IsZero() || end.Before(until) {
-			until = end
-		}
-		a.mu.Lock()
-		defer a.mu.Unlock()
-		if forgot == a.forgot { // else what was read may be what was to be forgotten
-			makeRoom(a.known)
-			a.known[id] = known{caller, until}
-		}
-		return caller, nil
+	var caller identity.Caller
+	err := a.Guard(r, func() error {
+		// One look-up serves all requests that wait for it, so it hangs on none of them.
+		v, err, _ := a.flight.Do(id, func() (any, error) {
+			ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), 10*time.Second)
+			defer cancel()
+			caller, until, err := a.keys.Lookup(ctx, secret)
+			if err != nil {
+				return caller, err
+			}
+			if end := now.Add(cacheFor); until.IsZero() || end.Before(until) {
+				until = end
+			}
+			a.mu.Lock()
+			defer a.mu.Unlock()
+			if forgot == a.forgot { // else what was read may be what was to be forgotten
+				makeRoom(a.known)
+				a.known[id] = known{caller, until}
+			}
+			return caller, nil
+		})
+		caller = v.(identity.Caller)
+		return err
 	})
+	return caller, err
+}
+
+// Guard runs fn, which looks at a secret that the request brought. Every Unauthenticated
+// counts against the caller's address, and one with too many of them is Exhausted.
+func (a *Authenticator) Guard(r *http.Request, fn func() error) error {
+	limiter := a.limiter(a.bad, a.address(r), rate.Every(failEvery), failures)
+	now := a.now()
+	if limiter.TokensAt(now) < 1 {
+		return fault.New(fault.Exhausted, "too many bad keys came from this address; wait before the next try").After(failEvery)
+	}
+	err := fn()
 	if fault.Is(err, fault.Unauthenticated) {
 		limiter.AllowN(now, 1)
 	}
-	return v.(identity.Caller), err
+	return err
 }
 
 // Forget drops a key from the cache, by its id, and keeps a look-up under way from

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -17,11 +18,15 @@ import (
 
 	"parley.internal/services/hub/internal/auth"
 	"parley.internal/services/hub/internal/config"
+	"parley.internal/services/hub/internal/firebase"
 	"parley.internal/services/hub/internal/mcp"
+	"parley.internal/services/hub/internal/page"
 	"parley.internal/services/hub/internal/rest"
 	"parley.internal/services/hub/internal/trace"
 	"parley.internal/shared/app"
 	"parley.internal/shared/identity"
+	"parley.internal/shared/push"
+	"parley.internal/shared/push/fcm"
 )
 
 func (w *world) serveCommand() *cobra.Command {
@@ -57,21 +62,21 @@ func (w *world) serve(ctx context.Context, c *config.Config) (err error) {
 	out := newLines(w.err)
 	defer func() { err = errors.Join(err, out.Close()) }()
 	log := logger(out)
-	a := app.New(o.db, app.Ports{})
-	a.Catalogue().Log = log
-	a.Ledger.Failed = func(err error) { log.Error("ledger", "cause", err.Error()) }
-
-	var off sync.WaitGroup // work that was begun off the path of a call
-	defer off.Wait()
-	handler, err := w.handler(c, a, log, &off)
-	if err != nil {
-		return err
-	}
 	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", c.Addr)
 	if err != nil {
 		return fmt.Errorf("cannot listen on %s: %w (choose another with --addr)", c.Addr, err)
 	}
-	if err := w.welcome(ctx, c, a, listener.Addr()); err != nil {
+	if c.PublicURL == "" && c.Loopback() {
+		c.PublicURL = url(c, listener.Addr())
+	}
+
+	var off sync.WaitGroup // work that was begun off the path of a call
+	defer off.Wait()
+	a, handler, err := w.assemble(ctx, c, o, log, &off)
+	if err == nil {
+		err = w.welcome(ctx, c, a, listener.Addr())
+	}
+	if err != nil {
 		return errors.Join(err, listener.Close())
 	}
 	srv := &http.Server{Handler: tracer.Handler(handler), ReadHeaderTimeout: headerTimeout, ReadTimeout: readTimeout, WriteTimeout: writeTimeout,
@@ -80,6 +85,11 @@ func (w *world) serve(ctx context.Context, c *config.Config) (err error) {
 	defer stop()
 	off.Go(func() { a.Ledger.Run(loop) })
 	if o.file != nil {
+		follower, err := a.Follow(ctx, o.file, log)
+		if err != nil {
+			return errors.Join(err, listener.Close())
+		}
+		off.Go(func() { follower.Run(loop) })
 		off.Go(func() { tend(loop, o, a, log) })
 	}
 
@@ -103,9 +113,42 @@ func (w *world) serve(ctx context.Context, c *config.Config) (err error) {
 // benchRoutes is set by the build for the benchmark.
 var benchRoutes func(*echo.Echo)
 
+// assemble builds the services and what answers for them.
+func (w *world) assemble(ctx context.Context, c *config.Config, o *opened, log *slog.Logger, off *sync.WaitGroup) (*app.App, http.Handler, error) {
+	sender, err := sender(ctx, c, log)
+	if err != nil {
+		return nil, nil, err
+	}
+	a := app.New(o.db, app.Ports{Sender: sender, PublicURL: c.PublicURL})
+	a.Catalogue().Log = log
+	a.Ledger.Failed = func(err error) { log.Error("ledger", "cause", err.Error()) }
+	known := firebase.Beside{Keys: a.Keys}
+	if c.FirebaseProject != "" {
+		if known.Tokens, err = firebase.New(ctx, c.FirebaseProject); err != nil {
+			return nil, nil, err
+		}
+	}
+	handler, err := w.handler(c, a, known, log, off)
+	return a, handler, err
+}
+
+// sender rings devices for the embedded store's server: in the log, and by a push
+// service where there is one. Over Firestore the functions do that.
+func sender(ctx context.Context, c *config.Config, log *slog.Logger) (push.Sender, error) {
+	out := push.Log{To: log}
+	if c.Store == "sqlite" && (c.FCMProject != "" || c.FCMEndpoint != "") {
+		service, err := fcm.New(ctx, fcm.Options{Project: cmp.Or(c.FCMProject, "demo-parley"), Endpoint: c.FCMEndpoint, Log: log})
+		if err != nil {
+			return nil, err
+		}
+		out.Then = service
+	}
+	return out, nil
+}
+
 // handler wires the transports.
-func (w *world) handler(c *config.Config, a *app.App, log *slog.Logger, off *sync.WaitGroup) (http.Handler, error) {
-	authenticator := auth.New(a.Keys, time.Now, auth.Limits{Rate: c.Rate, Burst: c.Burst, TrustProxy: c.TrustProxy})
+func (w *world) handler(c *config.Config, a *app.App, known auth.Keys, log *slog.Logger, off *sync.WaitGroup) (http.Handler, error) {
+	authenticator := auth.New(known, time.Now, auth.Limits{Rate: c.Rate, Burst: c.Burst, TrustProxy: c.TrustProxy})
 	a.Keys.Revoked = authenticator.Forget
 	a.Keys.Used = func(caller identity.Caller) {
 		off.Go(func() {
@@ -119,7 +162,16 @@ func (w *world) handler(c *config.Config, a *app.App, log *slog.Logger, off *syn
 	s := &rest.Server{Catalogue: a.Catalogue(), Auth: authenticator, Now: time.Now, NewID: func() string { return uuid.Must(uuid.NewV7()).String() },
 		Version: version(), Origins: c.Origins, Loopback: c.Loopback()}
 	endpoint := &mcp.Endpoint{Catalogue: a.Catalogue(), Defaults: app.DefaultToolsets, Version: version(), Log: slog.New(slog.DiscardHandler)}
+	site := page.Site{Firebase: signIn(c), Redeem: func(r *http.Request, code string) (out string, until time.Time, err error) {
+		err = authenticator.Guard(r, func() error {
+			made, err := a.Keys.Redeem(r.Context(), code)
+			out, until = made.Key, made.ExpiresAt
+			return err
+		})
+		return out, until, err
+	}}
 	return s.Echo(func(e *echo.Echo) {
+		site.Mount(e)
 		for _, path := range []string{"/mcp", "/v1/mcp"} {
 			endpoint.Mount(e, path, authenticator)
 		}
@@ -127,6 +179,17 @@ func (w *world) handler(c *config.Config, a *app.App, log *slog.Logger, off *syn
 			benchRoutes(e)
 		}
 	})
+}
+
+// signIn is how the page signs people in by Firebase.
+func signIn(c *config.Config) page.Firebase {
+	f := page.Firebase{APIKey: c.FirebaseAPIKey}
+	if c.AuthEmulatorHost != "" {
+		f.APIKey = cmp.Or(f.APIKey, "emulator")
+		f.AuthURL = "http://" + c.AuthEmulatorHost + "/identitytoolkit.googleapis.com"
+		f.TokenURL = "http://" + c.AuthEmulatorHost + "/securetoken.googleapis.com"
+	}
+	return f
 }
 
 // url is where a client on this machine finds the server.

@@ -33,6 +33,14 @@ type Config struct {
 	// Origins are those of web pages that may call; loopback ones may where the
 	// server listens on loopback alone.
 	Origins []string
+	// PublicURL is where a person's browser finds the server, without a slash at its end.
+	PublicURL string
+	// FirebaseProject is whose sign-ins are taken, FirebaseAPIKey what the page signs
+	// people in with, AuthEmulatorHost who verifies them in development.
+	FirebaseProject, FirebaseAPIKey, AuthEmulatorHost string
+	// FCMProject is whose devices an embedded server rings, FCMEndpoint who rings them in
+	// development.
+	FCMProject, FCMEndpoint string
 
 	wrong []error // variables that could not be read
 }
@@ -67,6 +75,12 @@ func (c *Config) ServeFlags(f *pflag.FlagSet, env func(string) string) {
 	if o := env("PARLEY_ALLOWED_ORIGINS"); o != "" {
 		origins = strings.Split(o, ",")
 	}
+	f.StringVar(&c.PublicURL, "public-url", env("PARLEY_PUBLIC_URL"), "where a browser finds the server, as https://parley.example.org (PARLEY_PUBLIC_URL)")
+	f.StringVar(&c.FirebaseProject, "firebase-project", env("PARLEY_FIREBASE_PROJECT"), "project whose Firebase sign-ins are taken beside human keys; that of the Firestore store where left out (PARLEY_FIREBASE_PROJECT)")
+	f.StringVar(&c.FirebaseAPIKey, "firebase-api-key", env("PARLEY_FIREBASE_API_KEY"), "web API key by which the page signs people in (PARLEY_FIREBASE_API_KEY)")
+	f.StringVar(&c.FCMProject, "fcm-project", env("PARLEY_FCM_PROJECT"), "project whose devices the embedded store's server rings, with the application default credentials (PARLEY_FCM_PROJECT)")
+	f.StringVar(&c.FCMEndpoint, "fcm-endpoint", env("PARLEY_FCM_ENDPOINT"), "a stand-in for Firebase Cloud Messaging in development, as http://127.0.0.1:9100/v1 (PARLEY_FCM_ENDPOINT)")
+	c.AuthEmulatorHost = env("FIREBASE_AUTH_EMULATOR_HOST")
 	f.StringSliceVar(&c.Origins, "allow-origin", origins, "origin of a web page that may call, as https://example.org (PARLEY_ALLOWED_ORIGINS)")
 }
 
@@ -138,6 +152,9 @@ func (c *Config) CheckServe() error {
 			return fmt.Errorf("--allow-origin is scheme://host[:port], not %q", o)
 		}
 	}
+	if err := c.checkPeople(); err != nil {
+		return err
+	}
 	if c.Rate < 0 {
 		c.Rate = cloudRate
 		if c.Loopback() {
@@ -146,6 +163,38 @@ func (c *Config) CheckServe() error {
 	}
 	if c.Rate > 0 && c.Burst < 1 {
 		return fmt.Errorf("--burst is at least 1 where there is a --rate")
+	}
+	return nil
+}
+
+// checkPeople says what is wrong with the settings of people's sides, and fills in
+// what was left open.
+func (c *Config) checkPeople() error {
+	for _, u := range []struct {
+		flag string
+		url  *string
+	}{{"--public-url", &c.PublicURL}, {"--fcm-endpoint", &c.FCMEndpoint}} {
+		if *u.url == "" {
+			continue
+		}
+		*u.url = strings.TrimSuffix(*u.url, "/")
+		if p, err := url.Parse(*u.url); err != nil || (p.Scheme != "http" && p.Scheme != "https") || p.Host == "" || p.User != nil || p.RawQuery != "" || p.Fragment != "" {
+			return fmt.Errorf("%s is a URL as https://example.org, not %q", u.flag, *u.url)
+		}
+	}
+	// The emulator's tokens carry no signature: whoever writes one is anybody.
+	if c.AuthEmulatorHost != "" && c.Store == "firestore" && c.EmulatorHost == "" {
+		return fmt.Errorf("FIREBASE_AUTH_EMULATOR_HOST is set beside a real Firestore: anyone could sign in as anyone; unset it")
+	}
+	if c.AuthEmulatorHost != "" && !c.Loopback() {
+		return fmt.Errorf("FIREBASE_AUTH_EMULATOR_HOST is set and others can reach the server at %s: anyone could sign in as anyone; unset it or listen on 127.0.0.1", c.Addr)
+	}
+	if c.FirebaseProject == "" && c.Store == "firestore" && (c.EmulatorHost == "" || c.AuthEmulatorHost != "") {
+		c.FirebaseProject = c.Project
+	}
+	if c.PublicURL != "" { // the server's own page may call it
+		p, _ := url.Parse(c.PublicURL)
+		c.Origins = append(c.Origins, p.Scheme+"://"+p.Host)
 	}
 	return nil
 }

@@ -113,6 +113,13 @@ func TestABadSettingIsRefusedAndNamed(t *testing.T) {
 		{nil, []string{"--rate=NaN"}, "--rate"},
 		{nil, []string{"--trust-proxy=perhaps"}, "--trust-proxy"},
 		{nil, []string{"--no-such-flag"}, "--no-such-flag"},
+		{nil, []string{"--public-url=parley.example.org"}, "--public-url is a URL as https://example.org"},
+		{nil, []string{"--public-url=ftp://parley.example.org"}, "--public-url"},
+		{nil, []string{"--public-url=https://ann@parley.example.org"}, "--public-url"},
+		{nil, []string{"--fcm-endpoint=127.0.0.1:9"}, "--fcm-endpoint"},
+		// Whoever can write a token of the emulator's is anybody.
+		{env{"FIREBASE_AUTH_EMULATOR_HOST": "127.0.0.1:9099", "PARLEY_STORE": "firestore", "GOOGLE_CLOUD_PROJECT": "p"}, nil, "FIREBASE_AUTH_EMULATOR_HOST is set beside a real Firestore"},
+		{env{"FIREBASE_AUTH_EMULATOR_HOST": "127.0.0.1:9099"}, []string{"--addr=:1"}, "anyone could sign in as anyone"},
 		// A variable that cannot be read is as wrong as a flag.
 		{env{"PARLEY_RATE": "fast"}, nil, "PARLEY_RATE"},
 		{env{"PARLEY_BURST": "many"}, nil, "PARLEY_BURST"},
@@ -121,6 +128,36 @@ func TestABadSettingIsRefusedAndNamed(t *testing.T) {
 		if _, err := parse(t, c.env, c.flags...); err == nil || !strings.Contains(err.Error(), c.words) {
 			t.Errorf("%v %v: got %v, want %q", c.env, c.flags, err, c.words)
 		}
+	}
+}
+
+func TestWhoseSignInsAreTaken(t *testing.T) {
+	t.Parallel()
+	cloud := env{"PARLEY_STORE": "firestore", "GOOGLE_CLOUD_PROJECT": "p", "PORT": "8080"}
+	for name, c := range map[string]struct {
+		env   env
+		flags []string
+		want  string
+	}{
+		"nobody's on a laptop":               {nil, nil, ""},
+		"those of the store's project":       {cloud, nil, "p"},
+		"those of another project":           {cloud, []string{"--firebase-project=q"}, "q"},
+		"on a laptop, where it is said":      {env{"PARLEY_FIREBASE_PROJECT": "q"}, nil, "q"},
+		"nobody's on the Firestore emulator": {env{"PARLEY_STORE": "firestore", "GOOGLE_CLOUD_PROJECT": "p", "FIRESTORE_EMULATOR_HOST": "127.0.0.1:8787"}, nil, ""},
+		"the Auth emulator's": {env{"PARLEY_STORE": "firestore", "GOOGLE_CLOUD_PROJECT": "p", "FIRESTORE_EMULATOR_HOST": "127.0.0.1:8787",
+			"FIREBASE_AUTH_EMULATOR_HOST": "127.0.0.1:9099"}, nil, "p"},
+	} {
+		if got, err := parse(t, c.env, c.flags...); err != nil || got.FirebaseProject != c.want {
+			t.Errorf("%s: %q, %v", name, got.FirebaseProject, err)
+		}
+	}
+}
+
+func TestTheServersOwnPageMayCallIt(t *testing.T) {
+	t.Parallel()
+	c, err := parse(t, env{"PARLEY_PUBLIC_URL": "https://parley.example.org/"}, "--allow-origin", "https://a.example")
+	if err != nil || c.PublicURL != "https://parley.example.org" || !slices.Equal(c.Origins, []string{"https://a.example", "https://parley.example.org"}) {
+		t.Errorf("%+v, %v", c, err)
 	}
 }
 

@@ -15,6 +15,7 @@ import (
 
 	"parley.internal/services/hub/internal/auth"
 	"parley.internal/services/hub/internal/mcp"
+	"parley.internal/services/hub/internal/page"
 	"parley.internal/services/hub/internal/rest"
 	"parley.internal/shared/app"
 	"parley.internal/shared/identity"
@@ -51,7 +52,9 @@ type Options struct {
 	Catalogue func(*app.App) *op.Catalogue
 	// Keys stands between the authenticator and the keys.
 	Keys func(auth.Keys) auth.Keys
-	Log  *slog.Logger
+	// Firebase is how people sign in to the page beside links.
+	Firebase page.Firebase
+	Log      *slog.Logger
 }
 
 // New runs a hub over a store until the test ends.
@@ -89,6 +92,7 @@ func New(t testing.TB, db *store.DB, o Options) *Hub {
 		for _, path := range []string{"/mcp", "/v1/mcp"} {
 			endpoint.Mount(e, path, h.Auth)
 		}
+		page.Site{Redeem: h.redeem, Firebase: o.Firebase, Now: o.Now}.Mount(e)
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -104,6 +108,11 @@ func New(t testing.TB, db *store.DB, o Options) *Hub {
 		h.off.Wait()
 	})
 	return h
+}
+
+func (h *Hub) redeem(r *http.Request, code string) (string, time.Time, error) {
+	out, err := h.App.Keys.Redeem(r.Context(), code)
+	return out.Key, out.ExpiresAt, err
 }
 
 // Addr is the host:port of the hub.

@@ -1,0 +1,162 @@
+package page
+
+import (
+	"bytes"
+	"cmp"
+	"crypto/sha256"
+	"embed"
+	"encoding/hex"
+	"encoding/json"
+	"html/template"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/labstack/echo/v4"
+
+	"parley.internal/services/hub/internal/rest"
+	"parley.internal/shared/fault"
+)
+
+// Site is the page, its assets and the route that redeems a link.
+type Site struct {
+	// Redeem gives a human's key, and its end, for the code of a one-time link. It
+	// answers a code that is not good with a fault. Nil where there are no links.
+	Redeem func(r *http.Request, code string) (key string, until time.Time, err error)
+	// Firebase signs people in where its APIKey is set.
+	Firebase Firebase
+	// Now is the clock of an answer's meta; nil for the system's.
+	Now func() time.Time
+}
+
+// Firebase is where people sign in by e-mail and password.
+type Firebase struct {
+	// APIKey is the public key of the project's web app. Empty for no such sign-in.
+	APIKey string
+	// AuthURL and TokenURL are the Identity Toolkit and the Secure Token service,
+	// without a path of a version; empty for Google's. The Auth emulator has them
+	// at http://HOST/identitytoolkit.googleapis.com and /securetoken.googleapis.com.
+	AuthURL, TokenURL string
+}
+
+//go:embed assets
+var assets embed.FS
+
+var html = template.Must(template.ParseFS(assets, "assets/q.html"))
+
+// Mount adds the page to a router.
+func (s Site) Mount(e *echo.Echo) {
+	f := s.Firebase
+	if f.APIKey == "" {
+		f = Firebase{}
+	} else {
+		f.AuthURL = strings.TrimRight(cmp.Or(f.AuthURL, "https://identitytoolkit.googleapis.com"), "/")
+		f.TokenURL = strings.TrimRight(cmp.Or(f.TokenURL, "https://securetoken.googleapis.com"), "/")
+	}
+	var text bytes.Buffer
+	if err := html.Execute(&text, f); err != nil {
+		panic(err) // the template is part of the program, and so is what it is given
+	}
+	policy := f.policy()
+	document := func(c echo.Context) error {
+		c.Response().Header().Set(echo.HeaderCacheControl, "no-store")
+		return c.HTMLBlob(http.StatusOK, text.Bytes())
+	}
+	for _, path := range []string{"/q", "/q/", "/q/:id"} {
+		e.GET(path, document, guarded(policy))
+	}
+	for name, kind := range map[string]string{"q.js": "text/javascript", "q.css": "text/css", "q.svg": "image/svg+xml"} {
+		e.GET("/assets/"+name, asset(name, kind), guarded(policy))
+	}
+	if s.Redeem != nil {
+		e.POST("/v1/links/redeem", s.redeem)
+	}
+}
+
+// policy is the Content-Security-Policy of everything here.
+func (f Firebase) policy() string {
+	connect := []string{"'self'"}
+	for _, at := range []string{f.AuthURL, f.TokenURL} {
+		if u, err := url.Parse(at); err == nil && u.Host != "" {
+			connect = append(connect, u.Scheme+"://"+u.Host)
+		}
+	}
+	return strings.Join([]string{
+		"default-src 'none'", "script-src 'self'", "style-src 'self'", "img-src 'self'", "connect-src " + strings.Join(connect, " "),
+		"base-uri 'none'", "form-action 'none'", "frame-ancestors 'none'", "require-trusted-types-for 'script'", "trusted-types 'none'",
+	}, "; ")
+}
+
+// guarded sets the headers that keep a page from being used by another.
+func guarded(policy string) echo.MiddlewareFunc {
+	return func(next echo.HandlerFunc) echo.HandlerFunc {
+		return func(c echo.Context) error {
+			for name, value := range map[string]string{
+				"Content-Security-Policy":      policy,
+				"Cross-Origin-Opener-Policy":   "same-origin",
+				"Cross-Origin-Resource-Policy": "same-origin",
+				"Permissions-Policy":           "camera=(), display-capture=(), geolocation=(), microphone=(), payment=(), usb=()",
+				"Referrer-Policy":              "no-referrer",
+				"X-Content-Type-Options":       "nosniff",
+				"X-Frame-Options":              "DENY",
+			} {
+				c.Response().Header().Set(name, value)
+			}
+			return next(c)
+		}
+	}
+}
+
+// asset serves a file that a browser may keep, and asks about each time.
+func asset(name, kind string) echo.HandlerFunc {
+	text, err := assets.ReadFile("assets/" + name)
+	if err != nil {
+		panic(err) // it is part of the program
+	}
+	sum := sha256.Sum256(text)
+	tag := `"` + hex.EncodeToString(sum[:16]) + `"`
+	return func(c echo.Context) error {
+		h := c.Response().Header()
+		h.Set(echo.HeaderCacheControl, "no-cache")
+		h.Set(echo.HeaderContentType, kind+"; charset=utf-8")
+		h.Set("ETag", tag)
+		http.ServeContent(c.Response(), c.Request(), name, time.Time{}, bytes.NewReader(text))
+		return nil
+	}
+}
+
+// redeemed is the answer to a good code, in the envelope of every answer.
+type redeemed struct {
+	Success bool      `json:"success"`
+	Data    signedIn  `json:"data"`
+	Meta    rest.Meta `json:"meta"`
+}
+
+type signedIn struct {
+	Key       string    `json:"key"`
+	ExpiresAt time.Time `json:"expiresAt"`
+}
+
+func (s Site) redeem(c echo.Context) error {
+	c.Response().Header().Set(echo.HeaderCacheControl, "no-store")
+	var in struct {
+		Code string `json:"code"`
+	}
+	if err := json.NewDecoder(c.Request().Body).Decode(&in); err != nil {
+		return fault.New(fault.Invalid, "the body must be a JSON object with the code of a link")
+	}
+	if in.Code == "" {
+		return fault.Field("code", "is required: it follows #link= in what parley link prints")
+	}
+	key, until, err := s.Redeem(c.Request(), in.Code)
+	if err != nil {
+		return err
+	}
+	now := time.Now
+	if s.Now != nil {
+		now = s.Now
+	}
+	meta := rest.Meta{Timestamp: now().UTC(), RequestID: c.Response().Header().Get(echo.HeaderXRequestID)}
+	return c.JSON(http.StatusOK, redeemed{true, signedIn{key, until}, meta})
+}
