@@ -2,32 +2,37 @@ package app
 
 import (
 	"context"
+	"time"
 
 	"parley.internal/shared/dispatch"
 	"parley.internal/shared/identity"
 	"parley.internal/shared/overview"
 	"parley.internal/shared/pulse"
 	"parley.internal/shared/relay"
+	"parley.internal/shared/task"
 )
 
 // claims is the queue as a session that ends needs it.
 type claims struct{ queue *dispatch.Service }
 
 // ReleaseSession implements pulse.Claims.
-func (c claims) ReleaseSession(ctx context.Context, user, sessionID, reason string) ([]pulse.Released, error) {
-	var out []pulse.Released
-	for {
-		held, err := c.queue.Claims(ctx, user, sessionID)
-		if err != nil || len(held) == 0 {
+func (c claims) ReleaseSession(ctx context.Context, user, sessionID string, gone time.Time, reason string) (out []pulse.Released, err error) {
+	for cursor, more := "", true; more; more = cursor != "" {
+		var held []task.Claim
+		if held, cursor, err = c.queue.Claims(ctx, user, sessionID, cursor); err != nil {
 			return out, err
 		}
 		for _, h := range held {
-			if err := c.queue.Reclaim(ctx, user, h.ID, sessionID, reason); err != nil {
+			if !h.Task.StartedAt.Before(gone) {
+				continue
+			}
+			if err := c.queue.Reclaim(ctx, user, h.ID, sessionID, gone, reason); err != nil {
 				return out, err
 			}
 			out = append(out, pulse.Released{TaskID: h.ID, Title: h.Task.Title, Source: h.Task.Source})
 		}
 	}
+	return out, nil
 }
 
 // atWork is the live sessions as an overview shows them.

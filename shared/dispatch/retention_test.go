@@ -183,23 +183,32 @@ func TestTheClaimsOfASessionAreTakenBack(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		held, err := q.Claims(t.Context(), "u", "s1")
-		if err != nil || len(held) != 1 || held[0].ID != mine || held[0].Task.Title != "mine" || held[0].Task.Source != "alpha" {
+		q.pass(time.Minute)
+		held, next, err := q.Claims(t.Context(), "u", "s1", "")
+		if err != nil || next != "" || len(held) != 1 || held[0].ID != mine || held[0].Task.Title != "mine" || held[0].Task.Source != "alpha" {
 			t.Fatalf("%+v, %v", held, err)
 		}
 		for range 2 { // once more changes nothing
-			if err := q.Reclaim(t.Context(), "u", mine, "s1", "it is gone"); err != nil {
+			if err := q.Reclaim(t.Context(), "u", mine, "s1", q.clock(), "it is gone"); err != nil {
 				t.Fatal(err)
 			}
 			if v := q.get(mine); v.Status != task.Created || v.Attempts != 1 || v.ClaimedBy != "" || v.Reason != "it is gone" {
 				t.Errorf("%+v", v)
 			}
 		}
-		if err := q.Reclaim(t.Context(), "u", other, "s1", ""); err != nil || q.get(other).Status != task.Active {
+		if err := q.Reclaim(t.Context(), "u", other, "s1", q.clock(), ""); err != nil || q.get(other).Status != task.Active {
 			t.Errorf("another session's: %+v, %v", q.get(other), err)
 		}
-		if held, err := q.Claims(t.Context(), "u", "s1"); err != nil || len(held) != 0 {
+		if held, _, err := q.Claims(t.Context(), "u", "s1", ""); err != nil || len(held) != 0 {
 			t.Errorf("left: %+v, %v", held, err)
+		}
+		// The session came back, and claimed again.
+		gone := q.clock()
+		if _, err := q.Claim(t.Context(), beta, ClaimInput{TaskID: mine, SessionID: "s1"}); err != nil {
+			t.Fatal(err)
+		}
+		if err := q.Reclaim(t.Context(), "u", mine, "s1", gone, "it is gone"); err != nil || q.get(mine).Status != task.Active {
+			t.Errorf("what it claimed since is %+v, %v", q.get(mine), err)
 		}
 	})
 }

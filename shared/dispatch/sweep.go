@@ -23,13 +23,13 @@ func (s *Service) SweepLeases(ctx context.Context, a *store.Admin, limit int) (i
 		return 0, err
 	}
 	return settleAll(due, func(d store.Located[task.Lease]) error {
-		return s.reclaim(ctx, a.User(d.Ref.User), d.Ref.ID, now, "", func(l task.Lease) bool { return !now.Before(l.LeaseUntil) })
+		return s.reclaim(ctx, a.User(d.Ref.User), d.Ref.ID, now, "", func(l task.Lease, _ *task.Task) bool { return !now.Before(l.LeaseUntil) })
 	})
 }
 
 // reclaim takes a task from its claimant where the lease is still one that lost
 // says is over. A task that did not fail by it keeps the reason.
-func (s *Service) reclaim(ctx context.Context, t *store.Tenant, id string, now time.Time, reason string, lost func(task.Lease) bool) error {
+func (s *Service) reclaim(ctx context.Context, t *store.Tenant, id string, now time.Time, reason string, lost func(task.Lease, *task.Task) bool) error {
 	var sprint string
 	err := t.Update(ctx, func(ctx context.Context, tx *store.Tx) error {
 		sprint = ""
@@ -38,7 +38,7 @@ func (s *Service) reclaim(ctx context.Context, t *store.Tenant, id string, now t
 			task.Leases.Delete(tx, id)
 			return nil
 		}
-		if err != nil || lease.LeaseUntil.IsZero() || !lost(lease) {
+		if err != nil || lease.LeaseUntil.IsZero() || !lost(lease, &t) {
 			return err // renewed or given back since it was listed
 		}
 		if t.ClaimedBy != "" && !t.Status.Ended() {
@@ -125,12 +125,13 @@ func settleAll[T any](docs []store.Located[T], settle func(store.Located[T]) err
 // sessionPage is how many claims of a session are read at once.
 const sessionPage = 100
 
-// Claims lists what a session holds, at most 100 of its claims.
-func (s *Service) Claims(ctx context.Context, user, sessionID string) ([]task.Claim, error) {
+// Claims lists what a session holds, 100 of its claims a page; next leads to what
+// follows, and is empty where nothing does.
+func (s *Service) Claims(ctx context.Context, user, sessionID, cursor string) (held []task.Claim, next string, err error) {
 	u := s.DB.User(user)
-	page, err := task.Leases.Query(ctx, u, store.Query{Where: []store.Cond{store.Eq("sessionId", sessionID)}, Limit: sessionPage})
+	page, err := task.Leases.Query(ctx, u, store.Query{Where: []store.Cond{store.Eq("sessionId", sessionID)}, Limit: sessionPage, Cursor: cursor})
 	if err != nil || len(page.Docs) == 0 {
-		return nil, err
+		return nil, "", err
 	}
 	out := make([]task.Claim, len(page.Docs))
 	fetches := make([]*store.Fetch, len(page.Docs))
@@ -138,11 +139,14 @@ func (s *Service) Claims(ctx context.Context, user, sessionID string) ([]task.Cl
 		out[i] = task.Claim{ID: d.ID, LeaseUntil: d.Value.LeaseUntil}
 		fetches[i] = task.Tasks.Fetch(d.ID, &out[i].Task)
 	}
-	return out, store.Load(ctx, u, fetches...)
+	return out, page.Next, store.Load(ctx, u, fetches...)
 }
 
-// Reclaim takes a task from a session that is gone, as if its lease had run out.
-// Where the session does not hold it any more it does nothing.
-func (s *Service) Reclaim(ctx context.Context, user, taskID, sessionID, reason string) error {
-	return s.reclaim(ctx, s.DB.User(user), taskID, s.Now(), reason, func(l task.Lease) bool { return l.SessionID == sessionID })
+// Reclaim takes a task from a session that was gone at a time, as if its lease had run
+// out. What the session claimed since, once it was back, it keeps, and where it does not
+// hold the task any more nothing happens.
+func (s *Service) Reclaim(ctx context.Context, user, taskID, sessionID string, gone time.Time, reason string) error {
+	return s.reclaim(ctx, s.DB.User(user), taskID, s.Now(), reason, func(l task.Lease, t *task.Task) bool {
+		return l.SessionID == sessionID && t.StartedAt.Before(gone)
+	})
 }

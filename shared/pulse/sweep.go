@@ -16,9 +16,10 @@ type Released struct{ TaskID, Title, Source string }
 
 // Claims takes claims from a session that has ended.
 type Claims interface {
-	// ReleaseSession releases every claim that the session holds and says which they
-	// were. What is released already is not released again.
-	ReleaseSession(ctx context.Context, user, sessionID, reason string) ([]Released, error)
+	// ReleaseSession releases every claim that the session made before it was gone and
+	// still holds, and says which they were. What it claimed since, once it was back, it
+	// keeps. What is released already is not released again.
+	ReleaseSession(ctx context.Context, user, sessionID string, gone time.Time, reason string) ([]Released, error)
 }
 
 // Mail tells programs.
@@ -120,7 +121,7 @@ func (s *Service) handBack(ctx context.Context, t *store.Tenant, at store.Ref, v
 	}
 	q := store.Query{Where: []store.Cond{store.Eq("sessionId", at.ID)}, Limit: heldPage}
 	for {
-		held, next, err := held(ctx, t, q)
+		held, next, err := held(ctx, t, q, v.UpdatedAt)
 		if err != nil {
 			return err
 		}
@@ -133,7 +134,7 @@ func (s *Service) handBack(ctx context.Context, t *store.Tenant, at store.Ref, v
 			break
 		}
 	}
-	released, err := s.Claims.ReleaseSession(ctx, at.User, at.ID, fmt.Sprintf("session %s was last heard of at %s", at.ID, v.LastHeartbeat.Format(time.RFC3339)))
+	released, err := s.Claims.ReleaseSession(ctx, at.User, at.ID, v.UpdatedAt, fmt.Sprintf("session %s was last heard of at %s", at.ID, v.LastHeartbeat.Format(time.RFC3339)))
 	if err != nil {
 		return err
 	}
@@ -145,8 +146,8 @@ func (s *Service) handBack(ctx context.Context, t *store.Tenant, at store.Ref, v
 	return nil
 }
 
-// held reads a page of what a session holds.
-func held(ctx context.Context, t *store.Tenant, q store.Query) (out []Released, next string, err error) {
+// held reads a page of what a session holds that was claimed before it was gone.
+func held(ctx context.Context, t *store.Tenant, q store.Query, gone time.Time) (out []Released, next string, err error) {
 	page, err := task.Leases.Query(ctx, t, q)
 	if err != nil || len(page.Docs) == 0 {
 		return nil, "", err
@@ -159,7 +160,9 @@ func held(ctx context.Context, t *store.Tenant, q store.Query) (out []Released, 
 		return nil, "", err
 	}
 	for i, d := range page.Docs {
-		out = append(out, Released{TaskID: d.ID, Title: tasks[i].Title, Source: tasks[i].Source})
+		if tasks[i].StartedAt.Before(gone) {
+			out = append(out, Released{TaskID: d.ID, Title: tasks[i].Title, Source: tasks[i].Source})
+		}
 	}
 	return out, page.Next, nil
 }

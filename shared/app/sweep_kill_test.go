@@ -1,0 +1,328 @@
+package app
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"parley.internal/shared/dispatch"
+	"parley.internal/shared/op"
+	"parley.internal/shared/pulse"
+	"parley.internal/shared/relay"
+	"parley.internal/shared/store"
+	"parley.internal/shared/store/sqlite"
+	"parley.internal/shared/store/storetest"
+	"parley.internal/shared/task"
+)
+
+// stepped is a driver that counts its steps, outside of transactions and as whole
+// transactions, and calls before with the number of the next.
+type stepped struct {
+	store.Driver
+	mu     sync.Mutex
+	steps  int
+	before func(step int)
+}
+
+func (d *stepped) step() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.steps++
+	if d.before != nil {
+		d.before(d.steps)
+	}
+}
+
+func (d *stepped) Get(ctx context.Context, refs []store.Ref) ([]*store.Raw, error) {
+	if d.step(); ctx.Err() != nil {
+		return nil, ctx.Err()
+	}
+	return d.Driver.Get(ctx, refs)
+}
+
+func (d *stepped) Query(ctx context.Context, plan store.Plan) ([]store.Raw, error) {
+	if d.step(); ctx.Err() != nil {
+		return nil, ctx.Err()
+	}
+	return d.Driver.Query(ctx, plan)
+}
+
+func (d *stepped) Update(ctx context.Context, fn func(context.Context, store.Reads) ([]store.Write, error)) error {
+	if d.step(); ctx.Err() != nil {
+		return ctx.Err()
+	}
+	return d.Driver.Update(ctx, fn)
+}
+
+// plant is a store with much that is due, of two users, beside as much that is not.
+type plant struct {
+	*office      // the callers', on the driver itself
+	sweeper *App // on the counted one
+	driver  *stepped
+	// silent is a session that is to end, lapsed a claim that is over, of user u.
+	silent, lapsed string
+}
+
+// sown is the directory of a store that is closed, with the time to which its clock has come.
+type sown struct {
+	dir            string
+	passed         time.Duration
+	silent, lapsed string
+}
+
+func (s *sown) open(t *testing.T) *plant {
+	t.Helper()
+	dir := t.TempDir()
+	if err := os.CopyFS(dir, os.DirFS(s.dir)); err != nil {
+		t.Fatal(err)
+	}
+	p := grow(t, dir, "new-")
+	p.Pass(s.passed)
+	p.silent, p.lapsed = s.silent, s.lapsed
+	t.Cleanup(func() { _ = p.DB.Close() })
+	return p
+}
+
+// grow opens a store, in which ids begin with the prefix.
+func grow(t *testing.T, dir, prefix string) *plant {
+	t.Helper()
+	d, err := sqlite.Open(t.Context(), filepath.Join(dir, "parley.db"), Schema())
+	if err != nil {
+		t.Fatal(err)
+	}
+	clock := &storetest.Clock{}
+	ports := Ports{Now: clock.Now, NewID: func() string { return prefix + clock.NewID() }}
+	p := &plant{driver: &stepped{Driver: d}}
+	p.office = &office{New(store.New(d, Schema()), ports), clock, t}
+	p.sweeper = New(store.New(p.driver, Schema()), ports)
+	return p
+}
+
+// sow fills a store once; every plant is grown from a copy of it.
+func sow(t *testing.T) *sown {
+	t.Helper()
+	s := &sown{dir: t.TempDir(), passed: task.Retention + 2*time.Hour, silent: "b.u"}
+	p := grow(t, s.dir, "")
+	users := []string{"u", "v"}
+	for _, user := range users {
+		id, token := p.claim(user, "ended", "", 0)
+		v, err := p.Dispatch.Complete(t.Context(), bound(user, "beta"), dispatch.CompleteInput{TaskID: id, ClaimToken: token})
+		must(p.office, v, err)
+		p.record(user)
+	}
+	p.Pass(task.Retention)
+	for _, user := range users {
+		session, err := p.Pulse.Create(t.Context(), bound(user, "beta"), pulse.CreateInput{Name: "b", SessionID: "b." + user})
+		must(p.office, session, err)
+		p.claim(user, "of a session", "b."+user, 86_400)
+		p.claim(user, "of the same session", "b."+user, 86_400)
+		if id, _ := p.claim(user, "lapsed", "", 0); user == "u" {
+			s.lapsed = id
+		}
+		for i := range 3 {
+			p.create(user, fmt.Sprint("late ", i), 60)
+			p.send(user, fmt.Sprint("late ", i), 60)
+		}
+	}
+	p.Pass(2 * time.Hour)
+	for _, user := range users {
+		session, err := p.Pulse.Create(t.Context(), bound(user, "beta"), pulse.CreateInput{Name: "live", SessionID: "live." + user})
+		must(p.office, session, err)
+		p.claim(user, "live", "live."+user, 0)
+		p.create(user, "waiting", 3600)
+		p.send(user, "unread", 3600)
+		p.record(user)
+	}
+	if err := p.DB.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+func (p *plant) create(user, title string, ttl int64) string {
+	p.t.Helper()
+	made, err := p.Dispatch.Create(p.t.Context(), bound(user, "alpha"), dispatch.CreateInput{Title: title, Target: "beta", TTL: ttl})
+	return must(p.office, made, err).TaskID
+}
+
+func (p *plant) claim(user, title, session string, lease int) (id string, token int64) {
+	p.t.Helper()
+	id = p.create(user, title, 0)
+	c, err := p.Dispatch.Claim(p.t.Context(), bound(user, "beta"), dispatch.ClaimInput{TaskID: id, SessionID: session, LeaseSeconds: lease})
+	return id, must(p.office, c, err).ClaimToken
+}
+
+func (p *plant) send(user, text string, ttl int64) {
+	p.t.Helper()
+	m, err := p.Relay.Send(p.t.Context(), bound(user, "alpha"), relay.SendInput{Message: text, Target: "beta", MessageType: "STATUS", TTL: ttl})
+	must(p.office, m, err)
+}
+
+func (p *plant) record(user string) {
+	p.t.Helper()
+	p.Ledger.Record(op.Usage{Op: "get_tasks", Transport: "mcp", Caller: bound(user, "alpha"), At: p.Now()})
+	must(p.office, 0, p.Ledger.Flush(p.t.Context()))
+}
+
+// run sweeps once and says whether there is more.
+func (p *plant) run(ctx context.Context, name string) Report {
+	p.t.Helper()
+	for _, s := range p.sweeper.Sweeps() {
+		if s.Name == name {
+			report, err := s.Run(ctx, store.NewAdmin(p.sweeper.DB))
+			return must(p.office, report, err)
+		}
+	}
+	p.t.Fatalf("no sweep %q", name)
+	return Report{}
+}
+
+// documents is everything that the store holds, by where it stands.
+func (p *plant) documents() map[store.Ref]store.Fields {
+	p.t.Helper()
+	all := map[store.Ref]store.Fields{}
+	for _, user := range []string{"u", "v"} {
+		for _, def := range Schema().Defs() {
+			if strings.Contains(def.Name, "*") {
+				continue
+			}
+			raws, err := p.driver.Driver.Query(p.t.Context(), store.Plan{User: user, Coll: def.Name, Def: def, Limit: store.MaxLimit})
+			if err != nil {
+				p.t.Fatal(err)
+			}
+			for _, raw := range raws {
+				all[raw.Ref] = raw.Fields
+			}
+		}
+	}
+	return all
+}
+
+// differences are the documents that are not the same in both, as text.
+func differences(got, want map[store.Ref]store.Fields) (out []string) {
+	for ref, f := range want {
+		if other, there := got[ref]; !there {
+			out = append(out, fmt.Sprintf("%v is gone", ref))
+		} else if !reflect.DeepEqual(other, f) {
+			out = append(out, fmt.Sprintf("%v is %v instead of %v", ref, other, f))
+		}
+	}
+	for ref := range got {
+		if _, there := want[ref]; !there {
+			out = append(out, fmt.Sprintf("%v is left", ref))
+		}
+	}
+	return out
+}
+
+// settles is how many documents each sweep settles of a plant's, and in how many steps
+// at the least.
+var settles = map[string]struct{ documents, steps int }{
+	"sessions": {2, 15}, "tasks": {2 + 6 + 2, 13}, "relay": {6, 3}, "ledger": {2, 3},
+}
+
+func eachSweep(t *testing.T, test func(t *testing.T, name string, from *sown)) {
+	t.Helper()
+	t.Parallel()
+	from := sow(t)
+	for name := range settles {
+		t.Run(name, func(t *testing.T) {
+			test(t, name, from)
+		})
+	}
+}
+
+// A sweep that was ended after any of its steps and ran again leaves the very
+// documents that one leaves which was not ended: nothing stale, and all that is live.
+func TestASweepThatIsKilledAnywhereAndRunAgainIsASweep(t *testing.T) {
+	eachSweep(t, func(t *testing.T, name string, from *sown) {
+		whole := from.open(t)
+		before := whole.documents()
+		report, steps := whole.run(t.Context(), name), whole.driver.steps
+		want := whole.documents()
+		if report.More || report.Total() != settles[name].documents || steps < settles[name].steps || len(differences(want, before)) < settles[name].documents {
+			t.Fatalf("of %d documents it left %d, in %d steps: %+v", len(before), len(want), steps, report)
+		}
+		for k := 1; k <= steps; k++ {
+			p := from.open(t)
+			ctx, kill := context.WithCancel(t.Context())
+			p.driver.before = func(step int) {
+				if step >= k {
+					kill()
+				}
+			}
+			if r := p.run(ctx, name); !r.More {
+				t.Errorf("killed at step %d of %d it says that nothing is left", k, steps)
+			}
+			p.driver.before = nil
+			if r := p.run(t.Context(), name); r.More {
+				t.Errorf("after step %d the next run reports %+v", k, r)
+			}
+			if d := differences(p.documents(), want); len(d) > 0 {
+				t.Fatalf("killed at step %d of %d:\n%s", k, steps, strings.Join(d, "\n"))
+			}
+			kill()
+		}
+	})
+}
+
+// What is written at any step of a sweep is there afterwards, as it was written.
+func TestWhatIsWrittenWhileASweepRunsSurvivesIt(t *testing.T) {
+	eachSweep(t, func(t *testing.T, name string, from *sown) {
+		whole := from.open(t)
+		whole.run(t.Context(), name)
+		steps := whole.driver.steps
+		for k := 1; k <= steps; k++ {
+			p := from.open(t)
+			var written map[store.Ref]store.Fields
+			p.driver.before = func(step int) {
+				if step == k {
+					written = p.meanwhile()
+				}
+			}
+			if r := p.run(t.Context(), name); r.More {
+				t.Errorf("written at step %d: %+v", k, r)
+			}
+			p.driver.before = nil
+			p.run(t.Context(), name)
+			now := p.documents()
+			for ref, f := range written {
+				if !reflect.DeepEqual(now[ref], f) {
+					t.Errorf("written at step %d of %d: %v is %v instead of %v", k, steps, ref, now[ref], f)
+				}
+			}
+			if t.Failed() {
+				t.FailNow()
+			}
+		}
+	})
+}
+
+// meanwhile is what others do while a sweep runs: they make what is new, a session
+// that was silent is heard of, and a claim that was over is made again. It returns
+// the documents that are new or were in danger.
+func (p *plant) meanwhile() map[store.Ref]store.Fields {
+	p.t.Helper()
+	before := p.documents()
+	session, err := p.Pulse.Create(p.t.Context(), bound("u", "beta"), pulse.CreateInput{Name: "b", SessionID: p.silent})
+	must(p.office, session, err)
+	again, err := p.Dispatch.Claim(p.t.Context(), bound("u", "beta"), dispatch.ClaimInput{TaskID: p.lapsed})
+	must(p.office, again, err)
+	p.claim("u", "new", p.silent, 0) // in the session that is back
+	p.create("u", "new and waiting", 3600)
+	p.send("u", "new", 3600)
+	p.record("u")
+	written := map[store.Ref]store.Fields{}
+	for ref, f := range p.documents() {
+		if _, known := before[ref]; !known || ref.ID == p.silent || ref.ID == p.lapsed {
+			written[ref] = f
+		}
+	}
+	return written
+}
