@@ -1,8 +1,9 @@
 # make run     sets up and starts Parley on the embedded store
 # make test    sets up and runs every test, on both stores
-# The rest: build, generate, lint, bench, conformance, clean.
+# make emulator runs all of Parley as in the cloud, on the Firestore emulator
+# The rest: build, functions-zip, generate, lint, bench, conformance, clean.
 
-MODULES     := shared services/hub
+MODULES     := shared services/hub functions
 HUB         := services/hub
 VERSION     := $(shell git describe --tags --always --dirty 2>/dev/null || echo devel)
 LDFLAGS     := -s -w -X parley.internal/services/hub/internal/cli.Version=$(VERSION)
@@ -15,7 +16,7 @@ SHELL       := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := build
 
-.PHONY: run build test setup generate lint bench conformance clean
+.PHONY: run build test setup chromium emulator functions-zip generate lint bench conformance clean
 
 run: build
 	bin/parley serve --data .parley
@@ -24,7 +25,24 @@ run: build
 build:
 	cd $(HUB) && GOWORK=off CGO_ENABLED=0 go build -trimpath -ldflags '$(LDFLAGS)' -o ../../bin/parley .
 
-setup: $(HUB)/e2e/node_modules/.installed
+# One archive for all functions, the same bytes from the same sources.
+functions-zip:
+	@mkdir -p bin
+	cd functions && GOWORK=off go run ./cmd/package -o ../bin/functions.zip
+
+emulator:
+	cd functions && go run ./cmd/emulator --addr 127.0.0.1:3001
+
+setup: $(HUB)/e2e/node_modules/.installed chromium
+
+# The page is tested in Debian's Chromium, which is installed where that can be.
+chromium:
+	@command -v chromium chromium-browser google-chrome >/dev/null && exit 0; \
+	root=; if [ "$$(id -u)" != 0 ]; then root='sudo -n'; fi; \
+	if command -v apt-get >/dev/null && $$root true 2>/dev/null; then \
+		$$root apt-get update -qq && $$root apt-get install -y -qq --no-install-recommends chromium >/dev/null && exit 0; \
+	fi; \
+	echo "no Chromium here, and none could be installed: the page's tests in a browser are left out"
 
 %/node_modules/.installed: %/package-lock.json
 ifneq ($(NPM),)

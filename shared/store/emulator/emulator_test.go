@@ -6,8 +6,11 @@ import (
 	"errors"
 	"io"
 	"net"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
@@ -148,5 +151,67 @@ func TestWithemulatorRunsACommandBesideOne(t *testing.T) {
 	if conn, err := net.Dial("tcp", strings.TrimSpace(string(out))); err == nil {
 		conn.Close()
 		t.Errorf("the emulator at %s lives on", out)
+	}
+}
+
+// send sends JSON to the emulator and is the status that it answers.
+func send(t *testing.T, method, url, body string, header ...string) int {
+	t.Helper()
+	req, err := http.NewRequestWithContext(t.Context(), method, url, strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.Header.Set("Content-Type", "application/json")
+	for _, h := range header {
+		name, value, _ := strings.Cut(h, ": ")
+		req.Header.Set(name, value)
+	}
+	res, err := http.DefaultClient.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = res.Body.Close()
+	return res.StatusCode
+}
+
+func TestAnEmulatorOfOnesOwnTellsOfChangesAndKeepsItsRules(t *testing.T) {
+	mustHaveJar(t)
+	t.Setenv(Variable, "elsewhere:1234")
+	told := make(chan string, 10)
+	functions := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { told <- r.URL.Path }))
+	defer functions.Close()
+	rules := filepath.Join(t.TempDir(), "firestore.rules")
+	if err := os.WriteFile(rules, []byte(`service cloud.firestore { match /databases/{d}/documents { match /open/{id} { allow read; } } }`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	e, err := StartWith(t.Context(), Options{Functions: strings.TrimPrefix(functions.URL, "http://"), Rules: rules})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer e.Stop()
+	project := Project(t)
+	if status := send(t, http.MethodPost, "http://"+e.Addr+"/emulator/v1/projects/"+project+"/eventarcTrigger?eventarcTriggerId=OnOpen",
+		`{"eventType":"google.cloud.firestore.document.v1.created","database":"(default)","namespace":"(default)","document":{"value":"open/{id}","matchType":"PATH_PATTERN"}}`); status != http.StatusOK {
+		t.Fatalf("a trigger is answered %d", status)
+	}
+	documents := "http://" + e.Addr + "/v1/projects/" + project + "/databases/(default)/documents"
+	for path, want := range map[string]int{"/open/d": http.StatusOK, "/closed/d": http.StatusForbidden} {
+		if status := send(t, http.MethodPatch, documents+path, `{"fields":{}}`, "Authorization: Bearer owner"); status != http.StatusOK {
+			t.Fatalf("writing %s is answered %d", path, status)
+		}
+		if status := send(t, http.MethodGet, documents+path, ""); status != want {
+			t.Errorf("reading %s is answered %d", path, status)
+		}
+	}
+	if path := <-told; path != "/functions/projects/"+project+"/triggers/OnOpen" {
+		t.Errorf("told %s", path)
+	}
+}
+
+func TestOnesOwnNeedsGcloudsEmulator(t *testing.T) {
+	t.Setenv(Variable, "elsewhere:1234")
+	t.Setenv("PATH", t.TempDir())
+	if _, err := StartWith(t.Context(), Options{}); !errors.Is(err, ErrNone) {
+		t.Errorf("StartWith() = %v", err)
 	}
 }

@@ -1,0 +1,102 @@
+// Command emulator runs all of Parley on this machine as it runs in the cloud, until
+// it is told to end:
+//
+//	emulator [--addr 127.0.0.1:3001]
+//
+// The Firestore emulator tells the functions of what the hub writes, sweeps are called
+// as often as Cloud Scheduler would, and each push is printed instead of ringing a
+// phone. It is run in the functions' directory. Nothing is kept: another start begins
+// with an empty store and other keys.
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"os/signal"
+	"sync"
+	"syscall"
+
+	"parley.internal/functions/internal/stack"
+	"parley.internal/shared/push/fcm/fcmtest"
+)
+
+func main() {
+	addr := flag.String("addr", "", "where the hub listens; a free port of 127.0.0.1 where it is left out")
+	verbose := flag.Bool("verbose", false, "print what the hub and the functions log")
+	flag.Parse()
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	if err := run(ctx, *addr, *verbose); err != nil && ctx.Err() == nil {
+		fmt.Fprintln(os.Stderr, "emulator:", err)
+		os.Exit(1)
+	}
+}
+
+// output is written to by the programs and by us, one at a time.
+type output struct {
+	mu sync.Mutex
+	to io.Writer
+}
+
+func (o *output) Write(b []byte) (int, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.to.Write(b)
+}
+
+func run(ctx context.Context, addr string, verbose bool) error {
+	out := &output{to: os.Stdout}
+	log := slog.New(slog.NewTextHandler(out, nil))
+	o := stack.Options{HubAddr: addr, Log: log, OnPush: func(m fcmtest.Message) {
+		log.Info("push", "to", m.Token, "title", m.Title, "body", m.Body, "data", m.Data)
+	}}
+	if verbose {
+		o.Output = out
+	}
+	fmt.Fprintln(out, "building the hub and the functions, starting the Firestore emulator …")
+	s, err := stack.Start(ctx, o)
+	if err != nil {
+		return err
+	}
+	defer s.Stop()
+	link, err := s.Run(ctx, "link", "--url", s.Hub)
+	if err != nil {
+		return err
+	}
+	welcome(out, s, link)
+	var sweeps sync.WaitGroup
+	defer sweeps.Wait()
+	ctx, end := context.WithCancel(ctx)
+	defer end()
+	sweeps.Go(func() { s.Schedule(ctx, log) })
+	return s.Wait(ctx)
+}
+
+func welcome(out io.Writer, s *stack.Stack, link string) {
+	fmt.Fprintf(out, `
+MCP                 %[1]s/mcp
+REST                %[1]s/v1
+page                %[1]s/q
+page, signed in     %[2]s
+                    (good once, for 10 minutes)
+functions           %[3]s/OnTaskCreate …
+Firestore emulator  %[4]s (project %[5]s)
+stand-in for FCM    %[6]s/v1
+
+human's key         %[7]s
+agent's key         %[8]s (program alpha)
+
+A device that is rung is printed here. Register one, and ask:
+
+  curl -H "Authorization: Bearer %[7]s" -H "Content-Type: application/json" \
+    -d '{"token":"my-phone","platform":"android"}' %[1]s/v1/devices
+  curl -H "Authorization: Bearer %[8]s" -H "Content-Type: application/json" \
+    -d '{"question":"Deploy now?","options":["yes","no"]}' %[1]s/v1/questions
+
+Ctrl-C ends all of it.
+`, s.Hub, link, s.Functions, s.Emulator, stack.Project, s.FCM, s.HumanKey, s.AgentKey)
+}

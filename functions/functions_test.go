@@ -1,0 +1,306 @@
+package functions_test
+
+import (
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"parley.internal/functions/internal/entry"
+	"parley.internal/shared/app"
+	"parley.internal/shared/dispatch"
+	"parley.internal/shared/op"
+	"parley.internal/shared/pulse"
+	"parley.internal/shared/relay"
+	"parley.internal/shared/signal"
+	"parley.internal/shared/task"
+)
+
+func TestThereAreSevenFunctions(t *testing.T) {
+	t.Parallel()
+	reactions, sweeps := entry.Names()
+	if !slices.Equal(reactions, []string{"OnTaskCreate", "OnTaskUpdate", "OnSessionUpdate"}) ||
+		!slices.Equal(sweeps, []string{"CleanupExpiredSessions", "CleanupOrphanedTasks", "CleanupExpiredRelay", "CleanupLedger"}) {
+		t.Errorf("%q, %q", reactions, sweeps)
+	}
+}
+
+// asked is a question of alpha's, and the event of its creation.
+func (w *world) asked(in signal.AskInput) (id string, created change) {
+	w.t.Helper()
+	q, err := w.Signal.Ask(w.t.Context(), alpha, in)
+	must(w, q, err)
+	return q.QuestionID, w.event("OnTaskCreate", nil, w.doc("tasks/"+q.QuestionID))
+}
+
+// blocked is a task that beta finds it cannot do, and the event of that.
+func (w *world) blocked() (id string, updated change) {
+	w.t.Helper()
+	ctx := w.t.Context()
+	made, err := w.Dispatch.Create(ctx, alpha, dispatch.CreateInput{Title: "build it", Target: "beta", Instructions: "the secret plan"})
+	must(w, made, err)
+	claim, err := w.Dispatch.Claim(ctx, beta, dispatch.ClaimInput{TaskID: made.TaskID})
+	must(w, claim, err)
+	before := w.doc("tasks/" + made.TaskID)
+	v, err := w.Dispatch.Update(ctx, beta, dispatch.UpdateInput{TaskID: made.TaskID, Status: task.Blocked, Note: "no disk"})
+	must(w, v, err)
+	return made.TaskID, w.event("OnTaskUpdate", before, w.doc("tasks/"+made.TaskID))
+}
+
+// stuck is a session of beta's that waits for somebody, and the event of that.
+func (w *world) stuck() (id string, updated change) {
+	w.t.Helper()
+	s, err := w.Pulse.Create(w.t.Context(), beta, pulse.CreateInput{Name: "the build", SessionID: "beta.1"})
+	must(w, s, err)
+	before := w.doc("sessions/beta.1")
+	status := "waits for a disk"
+	v, err := w.Pulse.Update(w.t.Context(), beta, pulse.UpdateInput{SessionID: "beta.1", State: pulse.Blocked, Status: &status})
+	must(w, v, err)
+	return "beta.1", w.event("OnSessionUpdate", before, w.doc("sessions/beta.1"))
+}
+
+func TestEachReactionRingsWithItsContent(t *testing.T) {
+	t.Parallel()
+	w := begin(t)
+	w.rings("phone")
+	q, asked := w.asked(signal.AskInput{Question: "Deploy now?", Options: []string{"yes", "no"}, Context: "a secret context", Priority: task.High})
+	tid, blocked := w.blocked()
+	sid, stuck := w.stuck()
+	for i, tc := range []struct {
+		event       change
+		title, body string
+		data        map[string]string
+	}{
+		{asked, "alpha needs your answer", "Deploy now?", map[string]string{"type": "question", "taskId": q, "priority": "high", "url": "https://parley.example/q/" + q}},
+		{blocked, "build it is blocked", "no disk", map[string]string{"type": "task", "taskId": tid, "priority": "normal", "url": "https://parley.example/q/" + tid}},
+		{stuck, "the build is blocked", "waits for a disk", map[string]string{"type": "session", "sessionId": sid, "priority": "normal", "url": "https://parley.example/q"}},
+	} {
+		if status := w.post(tc.event); status != http.StatusOK {
+			t.Fatalf("%s answers %d\n%s", tc.event.function, status, w.logs)
+		}
+		all := w.fcm.Messages()
+		if len(all) != i+1 {
+			t.Fatalf("%s: %d messages\n%s", tc.event.function, len(all), w.logs)
+		}
+		m := all[i]
+		if m.Project != w.project || m.Token != "phone" || m.Title != tc.title || m.Body != tc.body {
+			t.Errorf("%s rang %+v", tc.event.function, m)
+		}
+		for key, want := range tc.data {
+			if m.Data[key] != want {
+				t.Errorf("%s: %s is %q in %v", tc.event.function, key, m.Data[key], m.Data)
+			}
+		}
+	}
+	if w.end(); strings.Contains(w.logs.String(), "secret") {
+		t.Error("the log tells what is secret")
+	}
+}
+
+func TestAnEventThatComesAgainRingsNoSecondTime(t *testing.T) {
+	t.Parallel()
+	w := begin(t)
+	w.rings("phone", "tablet")
+	_, asked := w.asked(signal.AskInput{Question: "Deploy now?"})
+	_, blocked := w.blocked()
+	_, stuck := w.stuck()
+	for i, e := range []change{asked, blocked, stuck} {
+		for n := range 2 {
+			if status := w.post(e); status != http.StatusOK || len(w.fcm.Messages()) != 2*(i+1) {
+				t.Fatalf("%s, time %d: %d, rung %s\n%s", e.function, n+1, status, w.tokens(), w.logs)
+			}
+		}
+	}
+}
+
+func TestAnEventThatComesTwiceAtOnceRingsOnce(t *testing.T) {
+	t.Parallel()
+	w := begin(t)
+	w.rings("phone", "tablet")
+	_, asked := w.asked(signal.AskInput{Question: "Deploy now?"})
+	_, blocked := w.blocked()
+	_, stuck := w.stuck()
+	for i, e := range []change{asked, blocked, stuck} {
+		release := w.fcm.Hold()
+		first := make(chan int, 1)
+		go func() { first <- w.post(e) }()
+		if _, err := w.fcm.Wait(t.Context(), 2*i+1); err != nil {
+			t.Fatal(err)
+		}
+		if status := w.post(e); status != http.StatusInternalServerError {
+			t.Errorf("%s: while it is told the second answers %d", e.function, status)
+		}
+		release()
+		if status := <-first; status != http.StatusOK {
+			t.Errorf("%s: the first answers %d", e.function, status)
+		}
+		if status := w.post(e); status != http.StatusOK || len(w.fcm.Messages()) != 2*(i+1) {
+			t.Errorf("%s: the second, again: %d, rung %s", e.function, status, w.tokens())
+		}
+	}
+}
+
+func TestManyDeliveriesAtOnceRingOnce(t *testing.T) {
+	t.Parallel()
+	w := begin(t)
+	w.rings("phone")
+	_, asked := w.asked(signal.AskInput{Question: "Deploy now?"})
+	const n = 8
+	answers := make(chan int, n)
+	for range n {
+		go func() { answers <- w.post(asked) }()
+	}
+	for range n {
+		if status := <-answers; status != http.StatusOK && status != http.StatusInternalServerError {
+			t.Errorf("one answers %d", status)
+		}
+	}
+	if status := w.post(asked); status != http.StatusOK || w.tokens() != "phone" {
+		t.Errorf("%d, rung %q\n%s", status, w.tokens(), w.logs)
+	}
+}
+
+func TestWhatNoRedeliveryCanMendIsDropped(t *testing.T) {
+	t.Parallel()
+	w := begin(t)
+	w.rings("phone")
+	_, asked := w.asked(signal.AskInput{Question: "Deploy now?"})
+	_, blocked := w.blocked()
+	_, stuck := w.stuck()
+	old := func(c change, age time.Duration) change { c.at = c.at.Add(-age); return c }
+	broken := func(c change) change { c.body = []byte("\xff no protobuf"); return c }
+	useless := map[string]change{
+		"a question of yesterday":       old(asked, 24*time.Hour+time.Minute),
+		"a task of an hour ago":         old(blocked, time.Hour+time.Minute),
+		"a session of an hour ago":      old(stuck, time.Hour+time.Minute),
+		"a broken body of OnTaskCreate": broken(asked), "of OnTaskUpdate": broken(blocked), "of OnSessionUpdate": broken(stuck),
+	}
+	for what, c := range useless {
+		c.id = what
+		if status := w.post(c); status != http.StatusOK || len(w.fcm.Messages()) != 0 {
+			t.Errorf("%s: %d, rung %q", what, status, w.tokens())
+		}
+	}
+	// What is not old yet, and what concerns the function not.
+	if status := w.post(old(asked, 24*time.Hour-time.Minute)); status != http.StatusOK || w.tokens() != "phone" {
+		t.Errorf("of today: %d, rung %q", status, w.tokens())
+	}
+	other := blocked
+	other.function = "OnSessionUpdate"
+	if status := w.post(other); status != http.StatusOK || w.tokens() != "phone" {
+		t.Errorf("a task given to OnSessionUpdate: %d, rung %q", status, w.tokens())
+	}
+	w.end()
+	if n := strings.Count(w.logs.String(), `"message":"event dropped"`); n != len(useless) {
+		t.Errorf("the log tells of %d dropped events:\n%s", n, w.logs)
+	}
+	for what, c := range useless {
+		if !strings.Contains(w.logs.String(), `"message":"event dropped","reaction":"`+c.function+`","event":"`+what+`"`) {
+			t.Errorf("%s is not in the log:\n%s", what, w.logs)
+		}
+	}
+}
+
+func TestWhatFCMCannotTakeNowIsDeliveredAgain(t *testing.T) {
+	t.Parallel()
+	w := begin(t)
+	w.rings("phone")
+	_, asked := w.asked(signal.AskInput{Question: "Deploy now?"})
+	w.fcm.Answer("phone", http.StatusServiceUnavailable, "UNAVAILABLE")
+	if status := w.post(asked); status != http.StatusInternalServerError {
+		t.Fatalf("it answers %d\n%s", status, w.logs)
+	}
+	tried := len(w.fcm.Messages())
+	w.fcm.Answer("phone", http.StatusOK, "")
+	for range 2 {
+		if status := w.post(asked); status != http.StatusOK || tried == 0 || len(w.fcm.Messages()) != tried+1 {
+			t.Errorf("%d, rung %d times, %d of them in vain", status, len(w.fcm.Messages()), tried)
+		}
+	}
+}
+
+func TestADeadDeviceIsRemovedAndTheOthersRing(t *testing.T) {
+	t.Parallel()
+	w := begin(t)
+	w.rings("phone", "old phone", "tablet")
+	w.fcm.Answer("old phone", http.StatusNotFound, "UNREGISTERED")
+	_, asked := w.asked(signal.AskInput{Question: "Deploy now?"})
+	if status := w.post(asked); status != http.StatusOK || len(w.fcm.Messages()) != 3 {
+		t.Errorf("%d, rung %q", status, w.tokens())
+	}
+	left, err := w.Signal.Devices(t.Context(), human, signal.DevicesInput{})
+	if must(w, left, err); len(left.Devices) != 2 {
+		t.Errorf("left are %+v", left.Devices)
+	}
+	_, stuck := w.stuck()
+	if status := w.post(stuck); status != http.StatusOK || len(w.fcm.Messages()) != 5 {
+		t.Errorf("%d, rung %q", status, w.tokens())
+	}
+}
+
+// stale makes one thing that is due of everything that is swept, and one that is not.
+func (w *world) stale() {
+	ctx, today := w.t.Context(), w.now
+	for _, age := range []time.Duration{40 * 24 * time.Hour, 0} {
+		w.now = func() time.Time { return today().Add(-age) }
+		s, err := w.Pulse.Create(ctx, beta, pulse.CreateInput{Name: "b"})
+		must(w, s, err)
+		leased, err := w.Dispatch.Create(ctx, alpha, dispatch.CreateInput{Title: "leased", Target: "beta"})
+		must(w, leased, err)
+		claim, err := w.Dispatch.Claim(ctx, beta, dispatch.ClaimInput{TaskID: leased.TaskID})
+		must(w, claim, err)
+		late, err := w.Dispatch.Create(ctx, alpha, dispatch.CreateInput{Title: "late", Target: "beta", TTL: 3600})
+		must(w, late, err)
+		m, err := w.Relay.Send(ctx, alpha, relay.SendInput{Message: "hi", Target: "beta", MessageType: "STATUS", TTL: 3600})
+		must(w, m, err)
+		w.Ledger.Record(op.Usage{Op: "get_tasks", Transport: "mcp", Caller: alpha, At: w.now()})
+		must(w, 0, w.Ledger.Flush(ctx))
+	}
+	w.now = today
+}
+
+func TestEachSweepSettlesWhatIsDueAndReportsIt(t *testing.T) {
+	t.Parallel()
+	w := begin(t)
+	w.stale()
+	for _, tc := range []struct {
+		function string
+		want     map[string]int
+	}{
+		{"CleanupExpiredSessions", map[string]int{"sessions": 1}},
+		{"CleanupOrphanedTasks", map[string]int{"leases": 1, "expired": 1, "ended": 0}},
+		{"CleanupExpiredRelay", map[string]int{"messages": 1}},
+		{"CleanupLedger", map[string]int{"records": 1}},
+	} {
+		first := w.sweep(http.MethodPost, tc.function)
+		if first.status != http.StatusOK || !first.Success || first.Data == nil || first.Data.More {
+			t.Fatalf("%s: %+v\n%s", tc.function, first, w.logs)
+		}
+		for step, want := range tc.want {
+			if first.Data.Settled[step] != want {
+				t.Errorf("%s settled %v", tc.function, first.Data.Settled)
+			}
+		}
+		if again := w.sweep(http.MethodPost, tc.function); again.status != http.StatusOK || again.Data.Total() != 0 {
+			t.Errorf("%s again: %+v", tc.function, again.Data)
+		}
+	}
+	w.end()
+	if n := strings.Count(w.logs.String(), `"message":"sweep"`); n != 8 {
+		t.Errorf("the log tells of %d sweeps:\n%s", n, w.logs)
+	}
+}
+
+func TestASweepIsStartedWithPOSTAlone(t *testing.T) {
+	t.Parallel()
+	w := begin(t)
+	var known app.App
+	for _, s := range known.Sweeps() {
+		for _, method := range []string{http.MethodGet, http.MethodPut, http.MethodDelete} {
+			if got := w.sweep(method, s.Function); got.status != http.StatusMethodNotAllowed || got.allow != http.MethodPost || got.Success || got.Error == nil {
+				t.Errorf("%s %s: %+v", method, s.Function, got)
+			}
+		}
+	}
+}

@@ -1,0 +1,240 @@
+package functions_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/GoogleCloudPlatform/functions-framework-go/funcframework"
+	"github.com/googleapis/google-cloudevents-go/cloud/firestoredata"
+	"google.golang.org/protobuf/encoding/protojson"
+	"google.golang.org/protobuf/proto"
+
+	_ "parley.internal/functions"
+	"parley.internal/functions/internal/event"
+	"parley.internal/functions/internal/process"
+	"parley.internal/shared/app"
+	"parley.internal/shared/identity"
+	"parley.internal/shared/push/fcm/fcmtest"
+	"parley.internal/shared/signal"
+	"parley.internal/shared/store"
+	"parley.internal/shared/store/emulator"
+	"parley.internal/shared/store/firestore"
+)
+
+const helperVariable = "FUNCTIONS_TEST_HELPER"
+
+// The framework's server cannot be ended, so that it runs as a process of its own:
+// this binary again, with the address as its argument.
+func TestMain(m *testing.M) {
+	if os.Getenv(helperVariable) == "" {
+		os.Exit(m.Run())
+	}
+	host, port, err := net.SplitHostPort(os.Args[1])
+	if err == nil {
+		err = funcframework.StartHostPort(host, port)
+	}
+	fmt.Fprintln(os.Stderr, err)
+	os.Exit(1)
+}
+
+// world is the functions behind the framework's server, over a store and a stand-in
+// for FCM of their own.
+type world struct {
+	*app.App
+	t       *testing.T
+	fcm     *fcmtest.Server
+	project string
+	url     string
+	now     func() time.Time
+	logs    *lines
+	// end ends the functions; what they wrote is all in logs then.
+	end func()
+}
+
+var (
+	human = identity.Caller{User: "u", Kind: identity.Human}
+	alpha = identity.Caller{User: "u", Program: "alpha", Kind: identity.Agent}
+	beta  = identity.Caller{User: "u", Program: "beta", Kind: identity.Agent}
+)
+
+func begin(t *testing.T, env ...string) *world {
+	t.Helper()
+	w := &world{t: t, fcm: fcmtest.New(t), project: emulator.Project(t), logs: &lines{}}
+	w.now = func() time.Time { return time.Now().UTC().Truncate(time.Microsecond) }
+	host := emulator.Shared(t)
+	d, err := firestore.Open(t.Context(), firestore.Options{EmulatorHost: host, Project: w.project})
+	if err != nil {
+		t.Fatal(err)
+	}
+	db := store.New(d, app.Schema())
+	t.Cleanup(func() { _ = db.Close() })
+	w.App = app.New(db, app.Ports{Now: func() time.Time { return w.now() }})
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := process.Start(t.Context(), process.Server{
+		Args: func(addr string) []string { return []string{self, addr} },
+		Env: append([]string{helperVariable + "=1", "PATH=" + os.Getenv("PATH"), "HOME=" + os.Getenv("HOME"), "GOOGLE_CLOUD_PROJECT=" + w.project,
+			emulator.Variable + "=" + host, "PARLEY_FCM_ENDPOINT=" + w.fcm.Endpoint(), "PARLEY_PUBLIC_URL=https://parley.example/"}, env...),
+		Path: "/CleanupLedger", Status: http.StatusMethodNotAllowed, Output: w.logs,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(p.Stop)
+	w.url, w.end = p.URL, p.Stop
+	return w
+}
+
+// lines is what the functions wrote.
+type lines struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+func (l *lines) Write(b []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.Write(b)
+}
+
+func (l *lines) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.String()
+}
+
+// change is one event as Eventarc posts it.
+type change struct {
+	function, id string
+	kind         store.EventKind
+	at           time.Time
+	body         []byte
+}
+
+// post delivers the event once, in the binary mode of HTTP, and is the answer's status.
+func (w *world) post(c change) int {
+	w.t.Helper()
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(w.t.Context()), time.Minute)
+	defer cancel()
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, w.url+"/"+c.function, bytes.NewReader(c.body))
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	for name, value := range map[string]string{"Content-Type": "application/protobuf", "Ce-Specversion": "1.0", "Ce-Id": c.id, "Ce-Type": event.Type(c.kind),
+		"Ce-Source": "//firestore.googleapis.com/projects/" + w.project + "/databases/(default)", "Ce-Time": c.at.Format(time.RFC3339Nano),
+		"Ce-Project": w.project, "Ce-Database": "(default)", "Ce-Namespace": "(default)", "Ce-Location": "eur3",
+		"Ce-Dataschema": "https://github.com/googleapis/google-cloudevents/blob/main/proto/google/events/cloud/firestore/v1/data.proto"} {
+		req.Header.Set(name, value)
+	}
+	res, err := http.DefaultClient.Do(req)
+	if err != nil {
+		w.t.Error(err)
+		return 0
+	}
+	_ = res.Body.Close()
+	return res.StatusCode
+}
+
+// doc is a document of the user's as the database holds it.
+func (w *world) doc(path string) *firestoredata.Document {
+	w.t.Helper()
+	req, err := http.NewRequestWithContext(w.t.Context(), http.MethodGet,
+		"http://"+emulator.Shared(w.t)+"/v1/projects/"+w.project+"/databases/(default)/documents/users/u/"+path, nil)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	req.Header.Set("Authorization", "Bearer owner")
+	res, err := http.DefaultClient.Do(req)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	defer res.Body.Close()
+	body, err := io.ReadAll(res.Body)
+	d := &firestoredata.Document{}
+	if err == nil {
+		err = protojson.Unmarshal(body, d)
+	}
+	if err != nil || d.Name == "" {
+		w.t.Fatalf("%s is not there: %v\n%s", path, err, body)
+	}
+	return d
+}
+
+// event tells of a change that happened now.
+func (w *world) event(function string, before, after *firestoredata.Document) change {
+	w.t.Helper()
+	c := change{function: function, id: strings.ToLower(function) + "-1", kind: store.Created, at: w.now()}
+	if before != nil {
+		c.kind = store.Updated
+	}
+	var err error
+	if c.body, err = proto.Marshal(&firestoredata.DocumentEventData{Value: after, OldValue: before}); err != nil {
+		w.t.Fatal(err)
+	}
+	return c
+}
+
+// rings registers a device of the human's for each token.
+func (w *world) rings(tokens ...string) {
+	w.t.Helper()
+	for _, token := range tokens {
+		d, err := w.Signal.Register(w.t.Context(), human, signal.DeviceInput{Token: token, Platform: "android"})
+		must(w, d, err)
+	}
+}
+
+func must[T any](w *world, v T, err error) T {
+	w.t.Helper()
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return v
+}
+
+// tokens are those that the stand-in was asked to ring, in the order of their coming.
+func (w *world) tokens() string {
+	var out []string
+	for _, m := range w.fcm.Messages() {
+		out = append(out, m.Token)
+	}
+	return strings.Join(out, " ")
+}
+
+// sweep is what a sweep answers to a request.
+type swept struct {
+	status  int
+	allow   string
+	Success bool
+	Data    *app.Report
+	Error   *struct{ Code, Message string }
+}
+
+func (w *world) sweep(method, function string) swept {
+	w.t.Helper()
+	req, err := http.NewRequestWithContext(w.t.Context(), method, w.url+"/"+function, http.NoBody)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	res, err := http.DefaultClient.Do(req)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	defer res.Body.Close()
+	s := swept{status: res.StatusCode, allow: res.Header.Get("Allow")}
+	if err := json.NewDecoder(res.Body).Decode(&s); err != nil {
+		w.t.Fatal(err)
+	}
+	return s
+}

@@ -1,0 +1,175 @@
+package entry
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	cloudevents "github.com/cloudevents/sdk-go/v2"
+	"github.com/googleapis/google-cloudevents-go/cloud/firestoredata"
+	"google.golang.org/protobuf/proto"
+
+	"parley.internal/functions/internal/event"
+	"parley.internal/shared/app"
+	"parley.internal/shared/identity"
+	"parley.internal/shared/relay"
+	"parley.internal/shared/store"
+	"parley.internal/shared/store/emulator"
+	"parley.internal/shared/store/firestore"
+)
+
+// points are the functions over a store, at a time that passed after they were made.
+func points(t *testing.T, db *store.DB, sweepFor time.Duration) (p *Points, log *bytes.Buffer, pass func(time.Duration)) {
+	t.Helper()
+	log, passed := &bytes.Buffer{}, time.Duration(0)
+	a := app.New(db, app.Ports{Now: func() time.Time { return time.Now().UTC().Truncate(time.Microsecond).Add(passed) }})
+	return &Points{Now: time.Now, Log: Logger(log), running: &running{App: a, admin: store.NewAdmin(db), sweepFor: sweepFor}}, log, func(d time.Duration) { passed += d }
+}
+
+// open is an empty store in an emulator. SQLite is not this module's.
+func open(t *testing.T, host string) *store.DB {
+	t.Helper()
+	d, err := firestore.Open(t.Context(), firestore.Options{EmulatorHost: host, Project: emulator.Project(t)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	db := store.New(d, app.Schema())
+	t.Cleanup(func() { _ = db.Close() })
+	return db
+}
+
+// change is an event that concerns a reaction.
+func change(t *testing.T) cloudevents.Event {
+	t.Helper()
+	text := func(s string) *firestoredata.Value {
+		return &firestoredata.Value{ValueType: &firestoredata.Value_StringValue{StringValue: s}}
+	}
+	body, err := proto.Marshal(&firestoredata.DocumentEventData{Value: &firestoredata.Document{
+		Name: "projects/p/databases/(default)/documents/users/u/tasks/t", Fields: map[string]*firestoredata.Value{"target": text("user"), "type": text("alert"), "status": text("created")}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	e := cloudevents.NewEvent()
+	e.SetID("e")
+	e.SetSource("s")
+	e.SetType(event.Type(store.Created))
+	e.SetTime(time.Now())
+	if err := e.SetData("application/protobuf", body); err != nil {
+		t.Fatal(err)
+	}
+	return e
+}
+
+type swept struct {
+	status int
+	body   string
+	answer
+}
+
+func post(t *testing.T, f http.HandlerFunc) swept {
+	t.Helper()
+	w := httptest.NewRecorder()
+	f(w, httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/", http.NoBody))
+	s := swept{status: w.Code, body: w.Body.String()}
+	if err := json.Unmarshal(w.Body.Bytes(), &s.answer); err != nil {
+		t.Fatal(err, s.body)
+	}
+	return s
+}
+
+func TestAStartThatFailedIsTriedAgainByTheNextCall(t *testing.T) {
+	t.Parallel()
+	env, log := map[string]string{}, &bytes.Buffer{}
+	p := &Points{Env: func(name string) string { return env[name] }, Now: time.Now, Log: Logger(log)}
+	react, sweep := p.React("OnTaskUpdate"), p.Sweep("CleanupLedger")
+	if err := react(t.Context(), change(t)); err == nil {
+		t.Error("an event that nobody saw is settled")
+	}
+	if got := post(t, sweep); got.status != http.StatusServiceUnavailable || got.Success || got.Error.Code != "UNAVAILABLE" || strings.Contains(got.body, "GOOGLE") {
+		t.Errorf("a sweep answers %d %s", got.status, got.body)
+	}
+	if n := strings.Count(log.String(), "GOOGLE_CLOUD_PROJECT"); n != 2 {
+		t.Errorf("the log tells %d times what to set:\n%s", n, log)
+	}
+	env["GOOGLE_CLOUD_PROJECT"], env["FIRESTORE_EMULATOR_HOST"] = "demo-parley", "127.0.0.1:1"
+	if err := react(t.Context(), change(t)); err != nil { // it concerns another reaction
+		t.Errorf("with everything set: %v", err)
+	}
+	delete(env, "GOOGLE_CLOUD_PROJECT")
+	if err := react(t.Context(), change(t)); err != nil {
+		t.Errorf("it started once more: %v", err)
+	}
+	if err := p.running.DB.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestASweepWhoseTimeIsOverSaysThatThereIsMore(t *testing.T) {
+	t.Parallel()
+	p, log, pass := points(t, open(t, emulator.Shared(t)), 0)
+	if _, err := p.running.Relay.Send(t.Context(), identity.Caller{User: "u", Program: "alpha"}, relay.SendInput{Message: "hi", Target: "beta", MessageType: "STATUS", TTL: 60}); err != nil {
+		t.Fatal(err)
+	}
+	pass(time.Hour)
+	sweep := p.Sweep("CleanupExpiredRelay")
+	if got := post(t, sweep); got.status != http.StatusOK || !got.Success || !got.Data.More || got.Data.Total() != 0 {
+		t.Errorf("without any time: %d %s", got.status, got.body)
+	}
+	p.running.sweepFor = time.Minute
+	if got := post(t, sweep); got.status != http.StatusOK || got.Data.More || got.Data.Settled["messages"] != 1 {
+		t.Errorf("with time: %d %s", got.status, got.body)
+	}
+	if !strings.Contains(log.String(), `"severity":"INFO","message":"sweep","sweep":"relay","settled":{"messages":1},"more":false`) {
+		t.Errorf("the log is\n%s", log)
+	}
+}
+
+func TestAFailureIsInTheLogAndNotInTheAnswer(t *testing.T) {
+	t.Parallel()
+	db := open(t, "127.0.0.1:1")
+	p, log, _ := points(t, db, time.Minute)
+	if err := db.Close(); err != nil {
+		t.Fatal(err)
+	}
+	var known app.App
+	for _, s := range known.Sweeps() {
+		log.Reset()
+		got := post(t, p.Sweep(s.Function))
+		if got.status < 500 || got.Success || got.Error == nil || got.Data == nil || got.Data.Sweep != s.Name || strings.Contains(got.body, "grpc") {
+			t.Errorf("%s answers %d %s", s.Function, got.status, got.body)
+		}
+		if !strings.Contains(log.String(), `"severity":"ERROR"`) || !strings.Contains(log.String(), `"cause":`) {
+			t.Errorf("%s: the log is\n%s", s.Function, log)
+		}
+	}
+	err := p.React("OnTaskCreate")(t.Context(), change(t))
+	if err == nil || err.Error() != errAgain.Error() {
+		t.Errorf("a reaction answers %v", err)
+	}
+}
+
+func TestTheEndOfAnothersCallEndsNoReaction(t *testing.T) {
+	t.Parallel()
+	p, log, _ := points(t, open(t, emulator.Shared(t)), time.Minute)
+	ended, end := context.WithCancel(t.Context())
+	end()
+	if err := p.React("OnTaskCreate")(ended, change(t)); err != nil {
+		t.Errorf("%v\n%s", err, log)
+	}
+}
+
+func TestTheLogHasCloudLoggingsKeys(t *testing.T) {
+	t.Parallel()
+	out := &bytes.Buffer{}
+	Logger(out).Warn("event comes again", "event", "e", slog.Group("more", "level", 1))
+	var line map[string]any
+	if err := json.Unmarshal(out.Bytes(), &line); err != nil || line["severity"] != "WARNING" || line["message"] != "event comes again" || line["timestamp"] == nil || line["level"] != nil {
+		t.Errorf("%v, %v", line, err)
+	}
+}

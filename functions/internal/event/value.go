@@ -1,0 +1,68 @@
+package event
+
+import (
+	"encoding/base64"
+	"time"
+
+	"github.com/googleapis/google-cloudevents-go/cloud/firestoredata"
+
+	"parley.internal/shared/fault"
+	"parley.internal/shared/store"
+)
+
+// document is what a document held, without the field that is the driver's own.
+func document(d *firestoredata.Document) (store.Fields, error) {
+	if d == nil {
+		return nil, fault.New(fault.Invalid, "the event lacks a document that its type promises")
+	}
+	f, err := fields(d.GetFields())
+	delete(f, store.ChangedField)
+	return f, err
+}
+
+func fields(m map[string]*firestoredata.Value) (store.Fields, error) {
+	f := make(store.Fields, len(m))
+	for k, v := range m {
+		var err error
+		if f[k], err = value(v); err != nil {
+			return nil, err
+		}
+	}
+	return f, nil
+}
+
+func value(v *firestoredata.Value) (any, error) {
+	switch x := v.GetValueType().(type) {
+	case *firestoredata.Value_BooleanValue:
+		return x.BooleanValue, nil
+	case *firestoredata.Value_IntegerValue:
+		return x.IntegerValue, nil
+	case *firestoredata.Value_DoubleValue:
+		return x.DoubleValue, nil
+	case *firestoredata.Value_StringValue:
+		return x.StringValue, nil
+	case *firestoredata.Value_TimestampValue:
+		if err := x.TimestampValue.CheckValid(); err != nil {
+			return nil, fault.Wrap(fault.Invalid, err, "the data holds a time that is none")
+		}
+		return x.TimestampValue.AsTime().Truncate(time.Microsecond), nil
+	case *firestoredata.Value_ArrayValue:
+		list := make([]any, len(x.ArrayValue.GetValues()))
+		for i, e := range x.ArrayValue.GetValues() {
+			var err error
+			if list[i], err = value(e); err != nil {
+				return nil, err
+			}
+		}
+		return list, nil
+	case *firestoredata.Value_MapValue:
+		return fields(x.MapValue.GetFields())
+	case *firestoredata.Value_ReferenceValue:
+		return x.ReferenceValue, nil
+	case *firestoredata.Value_BytesValue:
+		return base64.StdEncoding.EncodeToString(x.BytesValue), nil
+	case *firestoredata.Value_GeoPointValue:
+		return store.Fields{"latitude": x.GeoPointValue.GetLatitude(), "longitude": x.GeoPointValue.GetLongitude()}, nil
+	}
+	return nil, nil
+}
