@@ -8,10 +8,11 @@ import (
 	"github.com/GoogleCloudPlatform/functions-framework-go/functions"
 
 	"parley.internal/functions/internal/entry"
+	"parley.internal/shared/cloudlog"
 )
 
 func init() {
-	points := &entry.Points{Env: os.Getenv, Now: time.Now, Log: entry.Logger(os.Stderr)}
+	points := &entry.Points{Env: os.Getenv, Now: time.Now, Log: cloudlog.New(os.Stderr)}
 	reactions, sweeps := entry.Names()
 	for _, name := range reactions {
 		functions.CloudEvent(name, points.React(name))

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -17,6 +16,7 @@ import (
 
 	"parley.internal/functions/internal/event"
 	"parley.internal/shared/app"
+	"parley.internal/shared/cloudlog"
 	"parley.internal/shared/identity"
 	"parley.internal/shared/relay"
 	"parley.internal/shared/store"
@@ -29,7 +29,7 @@ func points(t *testing.T, db *store.DB, sweepFor time.Duration) (p *Points, log 
 	t.Helper()
 	log, passed := &bytes.Buffer{}, time.Duration(0)
 	a := app.New(db, app.Ports{Now: func() time.Time { return time.Now().UTC().Truncate(time.Microsecond).Add(passed) }})
-	return &Points{Now: time.Now, Log: Logger(log), running: &running{App: a, admin: store.NewAdmin(db), sweepFor: sweepFor}}, log, func(d time.Duration) { passed += d }
+	return &Points{Now: time.Now, Log: cloudlog.New(log), running: &running{App: a, admin: store.NewAdmin(db), sweepFor: sweepFor}}, log, func(d time.Duration) { passed += d }
 }
 
 // open is an empty store in an emulator. SQLite is not this module's.
@@ -86,7 +86,7 @@ func post(t *testing.T, f http.HandlerFunc) swept {
 func TestAStartThatFailedIsTriedAgainByTheNextCall(t *testing.T) {
 	t.Parallel()
 	env, log := map[string]string{}, &bytes.Buffer{}
-	p := &Points{Env: func(name string) string { return env[name] }, Now: time.Now, Log: Logger(log)}
+	p := &Points{Env: func(name string) string { return env[name] }, Now: time.Now, Log: cloudlog.New(log)}
 	react, sweep := p.React("OnTaskUpdate"), p.Sweep("CleanupLedger")
 	if err := react(t.Context(), change(t)); err == nil {
 		t.Error("an event that nobody saw is settled")
@@ -161,15 +161,5 @@ func TestTheEndOfAnothersCallEndsNoReaction(t *testing.T) {
 	end()
 	if err := p.React("OnTaskCreate")(ended, change(t)); err != nil {
 		t.Errorf("%v\n%s", err, log)
-	}
-}
-
-func TestTheLogHasCloudLoggingsKeys(t *testing.T) {
-	t.Parallel()
-	out := &bytes.Buffer{}
-	Logger(out).Warn("event comes again", "event", "e", slog.Group("more", "level", 1))
-	var line map[string]any
-	if err := json.Unmarshal(out.Bytes(), &line); err != nil || line["severity"] != "WARNING" || line["message"] != "event comes again" || line["timestamp"] == nil || line["level"] != nil {
-		t.Errorf("%v, %v", line, err)
 	}
 }

@@ -77,14 +77,12 @@ func settle(ctx context.Context, addr string) (settled string, free bool, err er
 			return "", false, fmt.Errorf("an address is host:port, not %q", addr)
 		}
 	}
-	if port != "0" {
-		return addr, false, nil
-	}
-	l, err := new(net.ListenConfig).Listen(ctx, "tcp", net.JoinHostPort(host, "0"))
+	// A fixed port is tried too: who has it might answer in the server's place.
+	l, err := new(net.ListenConfig).Listen(ctx, "tcp", net.JoinHostPort(host, port))
 	if err != nil {
 		return "", false, err
 	}
-	return l.Addr().String(), true, l.Close()
+	return l.Addr().String(), port == "0", l.Close()
 }
 
 // watchdog runs its arguments, and ends them when its standard input closes.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"log/slog"
 	"os"
 	"path/filepath"
 	"runtime/debug"
@@ -57,27 +56,6 @@ func Run(ctx context.Context, args []string, env func(string) string, in io.Read
 		return 1
 	}
 	return 0
-}
-
-// logger writes JSON with the keys that Cloud Logging reads.
-func logger(out io.Writer) *slog.Logger {
-	return slog.New(slog.NewJSONHandler(out, &slog.HandlerOptions{ReplaceAttr: func(groups []string, a slog.Attr) slog.Attr {
-		if len(groups) > 0 {
-			return a
-		}
-		switch a.Key {
-		case slog.LevelKey:
-			a.Key = "severity"
-			if a.Value.Any() == slog.LevelWarn {
-				a.Value = slog.StringValue("WARNING")
-			}
-		case slog.MessageKey:
-			a.Key = "message"
-		case slog.TimeKey:
-			a.Key = "timestamp"
-		}
-		return a
-	}}))
 }
 
 // opened is a store that is open, and the SQLite driver where it is that.

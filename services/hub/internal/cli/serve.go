@@ -24,6 +24,7 @@ import (
 	"parley.internal/services/hub/internal/rest"
 	"parley.internal/services/hub/internal/trace"
 	"parley.internal/shared/app"
+	"parley.internal/shared/cloudlog"
 	"parley.internal/shared/identity"
 	"parley.internal/shared/push"
 	"parley.internal/shared/push/fcm"
@@ -61,7 +62,7 @@ func (w *world) serve(ctx context.Context, c *config.Config) (err error) {
 	defer func() { err = errors.Join(err, o.db.Close()) }()
 	out := newLines(w.err)
 	defer func() { err = errors.Join(err, out.Close()) }()
-	log := logger(out)
+	log := cloudlog.New(out)
 	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", c.Addr)
 	if err != nil {
 		return fmt.Errorf("cannot listen on %s: %w (choose another with --addr)", c.Addr, err)

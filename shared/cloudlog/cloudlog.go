@@ -1,12 +1,13 @@
-package entry
+package cloudlog
 
 import (
 	"io"
 	"log/slog"
 )
 
-// Logger writes JSON with the keys that Cloud Logging reads.
-func Logger(out io.Writer) *slog.Logger {
+// New is a logger that writes a line of JSON each: severity, message and timestamp,
+// and the attributes under their own names.
+func New(out io.Writer) *slog.Logger {
 	return slog.New(slog.NewJSONHandler(out, &slog.HandlerOptions{ReplaceAttr: func(groups []string, a slog.Attr) slog.Attr {
 		if len(groups) > 0 {
 			return a
