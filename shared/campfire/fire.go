@@ -1,0 +1,107 @@
+package campfire
+
+import (
+	"fmt"
+	"time"
+
+	"parley.internal/shared/fault"
+	"parley.internal/shared/store"
+)
+
+// Fire is a debate. It counts what lies below it.
+type Fire struct {
+	ID        string    `json:"id"`
+	CreatedAt time.Time `json:"createdAt"`
+	// Duel is the one that stands; nil while the party debates.
+	Duel *Duel `json:"duel,omitempty"`
+	// Plan is the version of the battle plan, 0 before the first. Messages and Duels
+	// are the numbers of the newest, the standing duel among them.
+	Plan     int64 `json:"plan"`
+	Messages int64 `json:"messages"`
+	Duels    int64 `json:"duels"`
+}
+
+// Message is what was said at a fire.
+type Message struct {
+	Seq       int64     `json:"seq"`
+	Author    string    `json:"author,omitempty"`
+	Verified  bool      `json:"verified" jsonschema:"whether the author is the program of the key that spoke"`
+	Text      string    `json:"text"`
+	CreatedAt time.Time `json:"createdAt"`
+}
+
+// Cause says why a plan has a version.
+type Cause string
+
+// The causes.
+const (
+	Update  Cause = "update"
+	Verdict Cause = "verdict"
+)
+
+// Plan is one version of a battle plan.
+type Plan struct {
+	Version  int64  `json:"version" jsonschema:"0 for a plan that nobody has written yet"`
+	Content  string `json:"content"`
+	Author   string `json:"author,omitempty"`
+	Verified bool   `json:"verified" jsonschema:"whether the author is the program of the key that wrote it"`
+	Cause    Cause  `json:"cause,omitempty"`
+	// Duel is the number of the duel whose verdict it is.
+	Duel      int64     `json:"duel,omitempty" jsonschema:"number of the duel whose verdict made it"`
+	CreatedAt time.Time `json:"createdAt,omitzero"`
+}
+
+var (
+	fires = store.Collection[Fire]{Name: "fires", Indexes: []string{"createdAt desc"}, AllUsers: []string{"duel.turnDeadline"},
+		Unindexed: []string{"duel.thesisOfAttack", "duel.transcript"}}
+	messages = store.Collection[Message]{Name: "fires/*/fireMessages", Indexes: []string{"seq"}, Unindexed: []string{"text"}}
+	plans    = store.Collection[Plan]{Name: "fires/*/battlePlans", Unindexed: []string{"content"}}
+	duels    = store.Collection[Ended]{Name: "fires/*/duels", Indexes: []string{"number desc"},
+		Unindexed: []string{"thesisOfAttack", "transcript", "outcome"}}
+)
+
+// Defs declares the collections of the fires.
+func Defs() []*store.Def {
+	return []*store.Def{fires.Def(), messages.Def(), plans.Def(), duels.Def()}
+}
+
+// numbered is the id of the n-th document below a fire.
+func numbered(n int64) string { return fmt.Sprintf("%010d", n) }
+
+// missing is the fault of a fire that is not there, or is another user's.
+func missing(id string) error {
+	return fault.New(fault.NotFound, "Fire with id '%s' does not exist.", id)
+}
+
+// Write refuses what may not be written while a duel stands: messages and plans.
+func (f *Fire) Write() error {
+	switch f.State() {
+	case Pending:
+		return fault.New(fault.Precondition, "Silence. A duel has been declared. Waiting for an impartial Judge to take the oath.")
+	case Active:
+		return fault.New(fault.Precondition, "Silence. A duel is being fought. Waiting for the verdict.")
+	}
+	return nil
+}
+
+// Post numbers a message.
+func (f *Fire) Post(by Voice, text string, now time.Time) (Message, error) {
+	if err := f.Write(); err != nil {
+		return Message{}, err
+	}
+	f.Messages++
+	return Message{Seq: f.Messages, Author: by.Name, Verified: by.Verified, Text: text, CreatedAt: now}, nil
+}
+
+// Replan numbers a new version of the plan.
+func (f *Fire) Replan(by Voice, content string, now time.Time) (Plan, error) {
+	if err := f.Write(); err != nil {
+		return Plan{}, err
+	}
+	return f.newPlan(by, content, Update, 0, now), nil
+}
+
+func (f *Fire) newPlan(by Voice, content string, why Cause, duel int64, now time.Time) Plan {
+	f.Plan++
+	return Plan{Version: f.Plan, Content: content, Author: by.Name, Verified: by.Verified, Cause: why, Duel: duel, CreatedAt: now}
+}

@@ -1,0 +1,214 @@
+package campfire
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+
+	"parley.internal/shared/fault"
+	"parley.internal/shared/store"
+	"parley.internal/shared/store/emulator"
+	"parley.internal/shared/store/firestore"
+	"parley.internal/shared/store/sqlite"
+)
+
+func (k *camp) read(in MessagesInput) MessagesOutput {
+	k.t.Helper()
+	in.FireID = here
+	out, err := k.Messages(k.t.Context(), loose, in)
+	k.check(err)
+	return out
+}
+
+func texts(out MessagesOutput) string {
+	var all []string
+	for _, m := range out.Messages {
+		all = append(all, m.Text)
+	}
+	return strings.Join(all, " ")
+}
+
+func TestMessagesAreReadInOrderOfArrival(t *testing.T) {
+	each(t, func(t *testing.T, k *camp) {
+		k.light()
+		if out := k.read(MessagesInput{}); out.Messages == nil || len(out.Messages) != 0 || out.NextCursor != "0" || out.More {
+			t.Errorf("%+v", out)
+		}
+		for i := range 12 {
+			k.check(k.post(strconv.Itoa(i)))
+		}
+		if out := k.read(MessagesInput{}); texts(out) != "0 1 2 3 4 5 6 7 8 9 10 11" || out.NextCursor != "12" || out.More {
+			t.Errorf("%s, %+v", texts(out), out)
+		}
+		cursor, got := "", ""
+		for _, more := range []bool{true, true, false} {
+			out := k.read(MessagesInput{Cursor: cursor, Limit: 5})
+			got, cursor = got+texts(out)+" ", out.NextCursor
+			if out.More != more {
+				t.Errorf("after %s: more is %t", cursor, out.More)
+			}
+		}
+		if got != "0 1 2 3 4 5 6 7 8 9 10 11 " {
+			t.Errorf("the pages are %s", got)
+		}
+		if out := k.read(MessagesInput{Cursor: cursor, WaitMs: 1}); len(out.Messages) != 0 || out.NextCursor != cursor {
+			t.Errorf("%+v", out)
+		}
+	})
+}
+
+func TestACursorOfNoAnswerIsRefused(t *testing.T) {
+	each(t, func(t *testing.T, k *camp) {
+		k.light()
+		k.check(k.post("x"))
+		for _, cursor := range []string{"2", "-1", "x", "1.5", "99999999999999999999"} {
+			if err := second(k.Messages(t.Context(), loose, MessagesInput{FireID: here, Cursor: cursor, WaitMs: 55_000})); field(err) != "cursor" {
+				t.Errorf("messages after %q: %v", cursor, err)
+			}
+		}
+		for _, cursor := range []string{"-1", "x"} {
+			if err := second(k.Duels(t.Context(), loose, DuelsInput{FireID: here, Cursor: cursor})); field(err) != "cursor" {
+				t.Errorf("duels after %q: %v", cursor, err)
+			}
+		}
+	})
+}
+
+// watched is a driver that tells when it begins to watch, and does what it is told
+// to behind the next query outside of a transaction.
+type watched struct {
+	store.Driver
+	began chan string
+	then  func()
+}
+
+func (d *watched) Query(ctx context.Context, p store.Plan) ([]store.Raw, error) {
+	raws, err := d.Driver.Query(ctx, p)
+	if then := d.then; then != nil {
+		d.then = nil
+		then()
+	}
+	return raws, err
+}
+
+func (d *watched) Watch(ctx context.Context, user, coll string, def *store.Def, tell func(store.Change)) (func(), error) {
+	stop, err := d.Driver.Watch(ctx, user, coll, def, tell)
+	select {
+	case d.began <- coll:
+	default:
+	}
+	return stop, err
+}
+
+// eachWatched runs a test on both stores, which tell it what is watched.
+func eachWatched(t *testing.T, test func(t *testing.T, k *camp, d *watched)) {
+	t.Helper()
+	t.Parallel()
+	run := func(open func(*testing.T) (store.Driver, error)) func(*testing.T) {
+		return func(t *testing.T) {
+			t.Parallel()
+			d, err := open(t)
+			if err != nil {
+				t.Fatal(err)
+			}
+			w := &watched{Driver: d, began: make(chan string, 10)}
+			db := store.New(w, schema())
+			t.Cleanup(func() { _ = db.Close() })
+			test(t, over(t, db), w)
+		}
+	}
+	t.Run("sqlite", run(func(t *testing.T) (store.Driver, error) {
+		return sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "parley.db"), schema())
+	}))
+	t.Run("firestore", run(func(t *testing.T) (store.Driver, error) {
+		return firestore.Open(t.Context(), firestore.Options{EmulatorHost: emulator.Shared(t), Project: emulator.Project(t)})
+	}))
+}
+
+func TestAWaitingReaderIsWokenByTheFirstNewMessage(t *testing.T) {
+	eachWatched(t, func(t *testing.T, k *camp, d *watched) {
+		k.light()
+		k.check(k.post("old"))
+		got := make(chan MessagesOutput, 1)
+		go func() {
+			out, err := k.Messages(t.Context(), loose, MessagesInput{FireID: here, Cursor: "1", WaitMs: 50_000})
+			if err != nil {
+				t.Error(err)
+			}
+			got <- out
+		}()
+		if coll := <-d.began; coll != "fires/f/fireMessages" {
+			t.Errorf("it watches %s", coll)
+		}
+		k.check(second(k.GetOrCreate(t.Context(), loose, FireInput{FireID: "another"})))
+		k.check(second(k.Post(t.Context(), loose, PostInput{FireID: "another", Text: "elsewhere"})))
+		k.check(k.post("new"))
+		if out := <-got; texts(out) != "new" || out.NextCursor != "2" {
+			t.Errorf("%+v", out)
+		}
+	})
+}
+
+// Readers that follow while others write meet every message once, and in one order.
+func TestAFollowerMissesAndRepeatsNothing(t *testing.T) {
+	each(t, func(t *testing.T, k *camp) {
+		const writers, each, readers = 4, 6, 3
+		k.light()
+		var writing, reading sync.WaitGroup
+		for w := range writers {
+			writing.Go(func() {
+				for i := range each {
+					err := again(t.Context(), func() error { return k.post(fmt.Sprintf("%d.%d", w, i)) })
+					if err != nil {
+						t.Error(err)
+					}
+				}
+			})
+		}
+		seen := make([]string, readers)
+		for r := range readers {
+			reading.Go(func() {
+				cursor, n := "", 0
+				for n < writers*each {
+					out, err := k.Messages(t.Context(), loose, MessagesInput{FireID: here, Cursor: cursor, Limit: 1 + 3*r, WaitMs: 55_000})
+					if err != nil || len(out.Messages) == 0 {
+						t.Errorf("after %q: %+v, %v", cursor, out, err)
+						return
+					}
+					cursor, n = out.NextCursor, n+len(out.Messages)
+					seen[r] += texts(out) + " "
+				}
+			})
+		}
+		writing.Wait()
+		reading.Wait()
+		whole := k.read(MessagesInput{Limit: 100})
+		for r, got := range seen {
+			if got != texts(whole)+" " {
+				t.Errorf("reader %d saw %s, of %s", r, got, texts(whole))
+			}
+		}
+		next := map[string]int{} // what one writer says stays in its order
+		for i, m := range whole.Messages {
+			w, n, _ := strings.Cut(m.Text, ".")
+			if n != strconv.Itoa(next[w]) || m.Seq != int64(i+1) {
+				t.Errorf("message %d is %+v", i, m)
+			}
+			next[w]++
+		}
+		if len(whole.Messages) != writers*each {
+			t.Errorf("%d messages", len(whole.Messages))
+		}
+	})
+}
+
+func TestAWaitForAFireThatIsNotThereEndsAtOnce(t *testing.T) {
+	each(t, func(t *testing.T, k *camp) {
+		_, err := k.Messages(t.Context(), loose, MessagesInput{FireID: here, Cursor: "7", WaitMs: 55_000})
+		says(t, "wait", err, fault.NotFound, "Fire with id 'f' does not exist.")
+	})
+}

@@ -1,0 +1,131 @@
+package campfire
+
+import (
+	"testing"
+
+	"parley.internal/shared/fault"
+	"parley.internal/shared/identity"
+)
+
+// speaking is every operation that takes the caller's name, called under it at the
+// stage where it is due.
+var speaking = []struct {
+	op    string
+	stage int
+	own   string // the name that the stage is for
+	call  func(k *camp, c identity.Caller, name string) error
+}{
+	{"post", 0, "alice", func(k *camp, c identity.Caller, name string) error {
+		return second(k.Post(k.t.Context(), c, PostInput{FireID: here, Text: "x", Author: name}))
+	}},
+	{"speak", 0, "alice", func(k *camp, c identity.Caller, name string) error {
+		return second(k.Speak(k.t.Context(), c, PostInput{FireID: here, Text: "x", Author: name}))
+	}},
+	{"plan", 0, "alice", func(k *camp, c identity.Caller, name string) error {
+		return second(k.UpdatePlan(k.t.Context(), c, PlanInput{FireID: here, Content: "x", Author: name}))
+	}},
+	{"gauntlet", 0, "alice", func(k *camp, c identity.Caller, name string) error {
+		return second(k.Throw(k.t.Context(), c, GauntletInput{FireID: here, Challenger: name, Target: "bob", Thesis: "x"}))
+	}},
+	{"oath", 1, "judy", func(k *camp, c identity.Caller, name string) error {
+		return second(k.TakeOath(k.t.Context(), c, OathInput{FireID: here, Character: name}))
+	}},
+	{"strike", 2, "alice", func(k *camp, c identity.Caller, name string) error {
+		return second(k.Strike(k.t.Context(), c, StrikeInput{FireID: here, Character: name, Evidence: "x"}))
+	}},
+	{"hold", 3, "bob", func(k *camp, c identity.Caller, name string) error {
+		return second(k.Hold(k.t.Context(), c, HoldInput{FireID: here, Character: name, Rationale: "x"}))
+	}},
+	{"verdict", 4, "judy", func(k *camp, c identity.Caller, name string) error {
+		return second(k.Rule(k.t.Context(), c, VerdictInput{FireID: here, Character: name, Winner: Defender, Ruling: "x", Mutation: "x"}))
+	}},
+}
+
+// The refusal comes before anything is read, and tells nothing of the fire.
+func TestABoundKeySpeaksOnlyAsItsProgram(t *testing.T) {
+	for _, s := range speaking {
+		t.Run(s.op, func(t *testing.T) {
+			each(t, func(t *testing.T, k *camp) {
+				says(t, "before there is a fire", s.call(k, bound("mallory"), s.own), fault.Forbidden, `this key speaks for "mallory" and may not speak as "`+s.own+`"`)
+				k.stage(s.stage)
+				before := k.kept()
+				says(t, "another's name", s.call(k, bound("mallory"), s.own), fault.Forbidden, `this key speaks for "mallory" and may not speak as "`+s.own+`"`)
+				if after := k.kept(); after.Messages != before.Messages || after.Plan != before.Plan || where(&after) != where(&before) {
+					t.Errorf("%+v, before %+v", after, before)
+				}
+				k.check(s.call(k, bound(s.own), " "+s.own+" "))
+			})
+		})
+	}
+}
+
+func TestTheRecordSaysWhetherANameIsTrue(t *testing.T) {
+	each(t, func(t *testing.T, k *camp) {
+		k.light()
+		for _, verified := range []bool{true, false} {
+			for _, s := range speaking {
+				c := loose
+				if verified {
+					c = bound(s.own)
+				}
+				k.check(s.call(k, c, s.own))
+				if d := k.kept().Duel; s.op == "gauntlet" && (d.ChallengerVerified != verified || d.JudgeVerified) {
+					t.Errorf("%+v", d)
+				}
+			}
+		}
+		posts, err := k.Messages(t.Context(), loose, MessagesInput{FireID: here})
+		k.check(err)
+		for i, m := range posts.Messages {
+			if m.Author != "alice" || m.Verified != (i < 2) {
+				t.Errorf("message %d: %+v", i, m)
+			}
+		}
+		for i, e := range k.ended() { // newest first
+			want := i == 1
+			if e.ChallengerVerified != want || e.JudgeVerified != want || e.Outcome.Verified != want || len(e.Transcript) != 3 {
+				t.Errorf("%+v", e)
+			}
+			for _, a := range e.Transcript {
+				if a.Verified != want {
+					t.Errorf("%+v", a)
+				}
+			}
+		}
+		for version, want := range []bool{true, true, false, false} {
+			v, err := k.Get(t.Context(), loose, GetInput{FireID: here, PlanVersion: int64(version + 1)})
+			if err != nil || v.Plan.Verified != want {
+				t.Errorf("%+v, %v", v.Plan, err)
+			}
+		}
+	})
+}
+
+func TestWhoNeedNotGiveANameIsTheKeysProgram(t *testing.T) {
+	each(t, func(t *testing.T, k *camp) {
+		k.light()
+		for _, c := range []identity.Caller{alice, loose} {
+			out, err := k.Post(t.Context(), c, PostInput{FireID: here, Text: "x", Author: "  "})
+			if err != nil || out.Author != c.Program || out.Verified != c.Bound() {
+				t.Errorf("%+v, %v", out, err)
+			}
+		}
+	})
+}
+
+func TestANameIsOneVisibleLine(t *testing.T) {
+	each(t, func(t *testing.T, k *camp) {
+		for _, bad := range []string{"a\nb", "a\x00", "bob\u200b", "a\u2028b", "a\u00a0b"} {
+			for _, s := range speaking {
+				err := s.call(k, loose, bad)
+				if got := field(err); got != "author" && got != "challenger_name" && got != "character_name" {
+					t.Errorf("%s as %q: %v", s.op, bad, err)
+				}
+			}
+			if err := second(k.Throw(t.Context(), loose, GauntletInput{FireID: here, Challenger: "bob", Target: bad, Thesis: "x"})); field(err) != "target_name" {
+				t.Errorf("against %q: %v", bad, err)
+			}
+		}
+		k.check(second(k.Throw(t.Context(), loose, GauntletInput{FireID: here, Challenger: "Жанна д’Арк", Target: "O'Brien 3rd ⚔", Thesis: "x"})))
+	})
+}

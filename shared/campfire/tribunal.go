@@ -1,0 +1,172 @@
+package campfire
+
+import (
+	"cmp"
+	"context"
+	"math"
+	"strconv"
+
+	"parley.internal/shared/identity"
+	"parley.internal/shared/store"
+)
+
+// defaultMinutes is how long a phase of a duel may take unless told otherwise.
+const defaultMinutes = 30
+
+// Throw declares a duel, at a fire that it makes where it is missing.
+func (s *Service) Throw(ctx context.Context, c identity.Caller, in GauntletInput) (GauntletOutput, error) {
+	var out GauntletOutput
+	by, err := speaks(c, "challenger_name", in.Challenger)
+	if err != nil {
+		return out, err
+	}
+	target, err := trim("target_name", "target_name", in.Target)
+	if err != nil {
+		return out, err
+	}
+	if target, err = trimName("target_name", target); err != nil {
+		return out, err
+	}
+	thesis, err := trim("thesis_of_attack", "thesis_of_attack", in.Thesis)
+	if err != nil {
+		return out, err
+	}
+	key, now := in.IdempotencyKey, s.Now()
+	in.IdempotencyKey = ""
+	ch := change{op: "campfire_throw_gauntlet", key: key, in: in, fire: in.FireID, now: now, founds: true}
+	return apply(ctx, s, c, ch, func(_ *store.Tx, f *Fire) (GauntletOutput, error) {
+		if err := f.Throw(by, target, thesis, cmp.Or(in.DeadlineMinutes, defaultMinutes), now); err != nil {
+			return GauntletOutput{}, err
+		}
+		return GauntletOutput{*f.Duel, "Duel declared. Waiting for the Judge to take the oath."}, nil
+	})
+}
+
+// TakeOath makes the caller's character the Judge. Of many at once, one is.
+func (s *Service) TakeOath(ctx context.Context, c identity.Caller, in OathInput) (OathOutput, error) {
+	by, err := speaks(c, "character_name", in.Character)
+	if err != nil {
+		return OathOutput{}, err
+	}
+	now := s.Now()
+	return apply(ctx, s, c, change{fire: in.FireID, now: now}, func(_ *store.Tx, f *Fire) (OathOutput, error) {
+		if err := f.TakeOath(by, now); err != nil {
+			return OathOutput{}, err
+		}
+		return OathOutput{"The tribunal is complete. Let the duel begin.", *f.Duel}, nil
+	})
+}
+
+// Strike brings the Challenger's evidence.
+func (s *Service) Strike(ctx context.Context, c identity.Caller, in StrikeInput) (Duel, error) {
+	by, err := speaks(c, "character_name", in.Character)
+	if err != nil {
+		return Duel{}, err
+	}
+	evidence, err := trim("technical_evidence", "technical_evidence", in.Evidence)
+	if err != nil {
+		return Duel{}, err
+	}
+	now := s.Now()
+	return apply(ctx, s, c, change{fire: in.FireID, now: now}, func(_ *store.Tx, f *Fire) (Duel, error) {
+		if err := f.Strike(by, evidence, now); err != nil {
+			return Duel{}, err
+		}
+		return *f.Duel, nil
+	})
+}
+
+// Hold brings the Defender's defense, or its surrender.
+func (s *Service) Hold(ctx context.Context, c identity.Caller, in HoldInput) (Duel, error) {
+	by, err := speaks(c, "character_name", in.Character)
+	if err != nil {
+		return Duel{}, err
+	}
+	rationale, err := trim("defense_rationale", "defense_rationale", in.Rationale)
+	if err != nil {
+		return Duel{}, err
+	}
+	now := s.Now()
+	return apply(ctx, s, c, change{fire: in.FireID, now: now}, func(_ *store.Tx, f *Fire) (Duel, error) {
+		if err := f.Hold(by, rationale, in.Surrender, now); err != nil {
+			return Duel{}, err
+		}
+		return *f.Duel, nil
+	})
+}
+
+// Rule delivers the verdict: it ends the duel and changes the plan, together.
+func (s *Service) Rule(ctx context.Context, c identity.Caller, in VerdictInput) (VerdictOutput, error) {
+	var out VerdictOutput
+	by, err := speaks(c, "character_name", in.Character)
+	if err != nil {
+		return out, err
+	}
+	ruling, err := trim("ruling_rationale", "ruling_rationale", in.Ruling)
+	if err != nil {
+		return out, err
+	}
+	mutation, err := trim("required_plan_mutation", "required_plan_mutation", in.Mutation)
+	if err != nil {
+		return out, err
+	}
+	now := s.Now()
+	return apply(ctx, s, c, change{fire: in.FireID, now: now}, func(tx *store.Tx, f *Fire) (VerdictOutput, error) {
+		e, plan, err := f.Rule(by, in.Winner, ruling, mutation, now)
+		if err != nil {
+			return VerdictOutput{}, err
+		}
+		record(tx, e)
+		plans.Under(f.ID).Create(tx, numbered(plan.Version), plan)
+		return VerdictOutput{"Verdict delivered. State reverted to DEBATING.", in.Winner, true}, nil
+	})
+}
+
+// Abandon ends the standing duel without a verdict. Everyone at the fire may.
+func (s *Service) Abandon(ctx context.Context, c identity.Caller, in AbandonInput) (Said, error) {
+	by, err := speaksMaybe(c, "", "")
+	if err != nil {
+		return Said{}, err
+	}
+	now := s.Now()
+	return apply(ctx, s, c, change{fire: in.FireID, now: now}, func(tx *store.Tx, f *Fire) (Said, error) {
+		e, err := f.Abandon(by, now)
+		if err != nil {
+			return Said{}, err
+		}
+		record(tx, e)
+		return Said{"Duel abandoned. State reverted to DEBATING. No BattlePlan mutation."}, nil
+	})
+}
+
+// Duels reads a page of the duels that ended, newest first.
+func (s *Service) Duels(ctx context.Context, c identity.Caller, in DuelsInput) (DuelsOutput, error) {
+	out := DuelsOutput{Duels: []Ended{}}
+	before, err := position(in.Cursor, math.MaxInt64)
+	if err != nil {
+		return out, err
+	}
+	now, t, limit := s.Now(), s.DB.User(c.User), cmp.Or(in.Limit, 5)
+	f, err := load(ctx, t, in.FireID)
+	if err != nil {
+		return out, err
+	}
+	// One that is overdue is the newest, whether or not that was recorded since.
+	if e := f.Lapse(now); e != nil && e.Number < before {
+		out.Duels = append(out.Duels, *e)
+		before = e.Number
+	}
+	if more := limit - len(out.Duels); more > 0 {
+		page, err := duels.Under(f.ID).Query(ctx, t, store.Query{Where: []store.Cond{store.Lt("number", before)}, Order: []string{"number desc"}, Limit: more})
+		if err != nil {
+			return out, err
+		}
+		for _, d := range page.Docs {
+			out.Duels = append(out.Duels, d.Value)
+		}
+	}
+	if n := len(out.Duels); n == limit && out.Duels[n-1].Number > 1 {
+		out.NextCursor = strconv.FormatInt(out.Duels[n-1].Number, 10)
+	}
+	return out, nil
+}
