@@ -1,0 +1,357 @@
+package council
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"parley.internal/shared/fault"
+	"parley.internal/shared/identity"
+	"parley.internal/shared/op"
+	"parley.internal/shared/store"
+)
+
+func TestACouncilFromItsRequestToItsConclusion(t *testing.T) {
+	each(t, func(t *testing.T, h *hall) {
+		started := must[StartOutput](h)(h.Start(t.Context(), bound("alpha"), StartInput{Request: "tabs or spaces?", AgentName: "alpha"}))
+		id := started.SessionID
+		if started.AgentName != "alpha" || started.RequestID == "" || started.RequestID == id || started.State.Status != Active || !slices.Equal(started.State.Participants, []string{"alpha"}) {
+			t.Errorf("%+v", started)
+		}
+		joined := h.join("beta", "")
+		want := Request{ID: started.RequestID, Content: "tabs or spaces?", CreatedBy: "alpha", Verified: true, CreatedAt: h.Clock.Now(), Status: RequestOpen}
+		if joined.SessionID != id || joined.Request == nil || *joined.Request != want || len(joined.Feedback) != 0 {
+			t.Errorf("%+v, request %+v", joined, joined.Request)
+		}
+		if p := joined.Participant; p == nil || p.AgentName != "beta" || p.LastRequestSeen != started.RequestID || p.LastFeedbackSeen != "" || !p.LastSeen.Equal(h.Clock.Now()) {
+			t.Errorf("%+v", p)
+		}
+		h.Clock.Pass(time.Minute)
+		sent := h.send("beta", "", "tabs")
+		f := Feedback{ID: "1", Label: "A", RequestID: started.RequestID, Author: "beta", Content: "tabs", CreatedAt: h.Clock.Now()}
+		if sent.AgentName != "beta" || sent.Feedback != f || sent.State.Counts != (Counts{Participants: 2, Responses: 1}) {
+			t.Errorf("%+v", sent)
+		}
+		h.join("gamma", id)
+		got := h.get("alpha", "", "")
+		if !slices.Equal(got.Feedback, []Feedback{f}) || !slices.Equal(got.State.Participants, []string{"alpha", "beta", "gamma"}) || !slices.Equal(got.State.PendingParticipants, []string{"gamma"}) ||
+			got.Participant.LastFeedbackSeen != "1" || got.State.SessionID != id || got.State.RequestID != started.RequestID {
+			t.Errorf("%+v %+v", got, got.Participant)
+		}
+		closed := h.conclude("alpha", "")
+		c := Conclusion{Author: "alpha", Content: "so be it", CreatedAt: h.Clock.Now()}
+		if closed.SessionID != id || closed.Conclusion != c || closed.State.Status != Closed || closed.State.Conclusion != nil {
+			t.Errorf("%+v", closed)
+		}
+		for name, v := range map[string]ViewOutput{"a participant": h.get("beta", "", ""), "one who never came": h.get("delta", id, ""), "one who joins": h.join("epsilon", id)} {
+			if v.State.Conclusion == nil || *v.State.Conclusion != c || v.Request.Status != RequestClosed || len(v.Feedback) != 1 || len(v.State.Participants) != 3 {
+				t.Errorf("%s reads %+v", name, v)
+			}
+		}
+	})
+}
+
+func TestAStartClosesNothingAndDeletesNothing(t *testing.T) {
+	each(t, func(t *testing.T, h *hall) {
+		first := h.start("alpha")
+		h.send("beta", first, "an answer")
+		h.Clock.Pass(time.Second)
+		second := h.start("alpha")
+		if got := h.get("alpha", "", ""); got.SessionID != second {
+			t.Errorf("the current one is %s", got.SessionID)
+		}
+		if got := h.get("alpha", first, ""); got.State.Status != Active || contents(got.Feedback) != "an answer" {
+			t.Errorf("%+v", got)
+		}
+		if got := h.get("alpha", "", ""); got.SessionID != second {
+			t.Errorf("reading the first by its id made %s the current one", got.SessionID)
+		}
+		h.conclude("alpha", first)
+		if got := h.send("alpha", "", "x"); got.State.SessionID != second {
+			t.Errorf("%+v", got)
+		}
+	})
+}
+
+func TestWithoutAnIdACallIsAboutTheCouncilWhereItsAgentSits(t *testing.T) {
+	each(t, func(t *testing.T, h *hall) {
+		said := func(agent, want string) {
+			t.Helper()
+			for i, cursor := range []string{"", h.get(agent, "", "").NextCursor} {
+				if got := h.get(agent, "", cursor).SessionID; got != want {
+					t.Errorf("%s reads %q, want %q (%d)", agent, got, want, i)
+				}
+			}
+			if want != "" {
+				if got := h.send(agent, "", "x").State.SessionID; got != want {
+					t.Errorf("%s answers %q, want %q", agent, got, want)
+				}
+			}
+		}
+		if got := h.get("beta", "", ""); got.SessionID != "" || got.Request != nil || got.Participant != nil || got.State.Status != "" || got.State.Participants == nil {
+			t.Errorf("with no council: %+v", got)
+		}
+		one := h.start("alpha")
+		said("beta", one)
+		h.Clock.Pass(time.Second)
+		two := h.start("alpha")
+		said("alpha", two)
+		said("beta", one)
+		several := fmt.Sprintf("Several councils are active, and you have joined none: give session_id, one of %s (started by alpha at 2026-03-01T12:00:01Z), %s (started by alpha at 2026-03-01T12:00:00Z)", two, one)
+		for name, call := range h.answers(loose, "gamma", "") {
+			says(t, name, call(t.Context()), fault.Precondition, several)
+		}
+		h.join("beta", two)
+		said("beta", two)
+		h.join("beta", one) // once more: it sits there again
+		said("beta", one)
+		h.send("gamma", two, "x") // who speaks joins
+		said("gamma", two)
+		h.conclude("alpha", one)
+		if got := h.get("beta", "", ""); got.SessionID != one || got.State.Status != Closed {
+			t.Errorf("beta sits in %s, %s", got.SessionID, got.State.Status)
+		}
+		if got := h.get("delta", "", ""); got.SessionID != two { // the only active one again
+			t.Errorf("delta joined %s", got.SessionID)
+		}
+	})
+}
+
+func TestRefusalsAreInTheWordsOfTheSpecification(t *testing.T) {
+	each(t, func(t *testing.T, h *hall) {
+		for _, name := range []string{"send", "rank", "close"} {
+			says(t, name, h.answers(loose, "beta", "")[name](t.Context()), fault.Precondition, "No active session.")
+		}
+		id := h.start("alpha")
+		h.send("alpha", id, "x")
+		for name, call := range h.answers(loose, "beta", "nope") {
+			says(t, name, call(t.Context()), fault.NotFound, `no council with id "nope"`)
+		}
+		for name, call := range h.answers(stranger, "beta", id) {
+			says(t, "a stranger: "+name, call(t.Context()), fault.NotFound, fmt.Sprintf("no council with id %q", id))
+		}
+		h.conclude("alpha", id)
+		for _, at := range []string{id, ""} {
+			calls := h.answers(loose, "alpha", at)
+			says(t, "send", calls["send"](t.Context()), fault.Precondition, "Council session is closed.")
+			says(t, "rank", calls["rank"](t.Context()), fault.Precondition, "Council session is closed.")
+			says(t, "close", calls["close"](t.Context()), fault.Precondition, "Council session is already closed.")
+		}
+		bare := h.start("alpha")
+		err := h.DB.User("u").Update(t.Context(), func(_ context.Context, tx *store.Tx) error {
+			councils.Patch(tx, bare, store.Set("current_request_id", ""))
+			return nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		says(t, "without a request", h.answers(loose, "alpha", bare)["send"](t.Context()), fault.Precondition, "No active request.")
+	})
+}
+
+func TestAKeyBoundToAProgramSpeaksOnlyAsThatProgram(t *testing.T) {
+	each(t, func(t *testing.T, h *hall) {
+		id := h.start("beta")
+		h.send("beta", id, "x")
+		const words = `this key speaks for "alpha" and may not speak as "beta"`
+		for name, call := range h.answers(bound("alpha"), "beta", id) {
+			says(t, name, call(t.Context()), fault.Forbidden, words)
+		}
+		_, err := h.Start(t.Context(), bound("alpha"), StartInput{Request: "x", AgentName: "beta"})
+		says(t, "start", err, fault.Forbidden, words)
+		if got := h.get("gamma", id, "").State.Participants; !slices.Equal(got, []string{"beta", "gamma"}) {
+			t.Errorf("%v take part", got)
+		}
+	})
+}
+
+func TestTwoAgentsUnderOneNameAreOneParticipant(t *testing.T) {
+	each(t, func(t *testing.T, h *hall) {
+		id := h.start("alpha")
+		h.join("beta", id)
+		out := must[SendOutput](h)(h.Send(t.Context(), bound("beta"), SendInput{AgentName: "beta", Content: "x"}))
+		if !out.Feedback.Verified || !slices.Equal(out.State.Participants, []string{"alpha", "beta"}) {
+			t.Errorf("%+v", out)
+		}
+		got := must[ViewOutput](h)(h.Get(t.Context(), identity.Caller{User: "u", KeyID: "another"}, GetInput{AgentName: "beta"}))
+		if got.SessionID != id || len(got.State.Participants) != 2 || got.Participant.Verified {
+			t.Errorf("%+v %+v", got, got.Participant)
+		}
+		if h.send("beta", id, "y").Feedback.Verified {
+			t.Error("an unbound key's response is verified")
+		}
+		h.Clock.Pass(time.Minute)
+		must[SendOutput](h)(h.Send(t.Context(), bound("beta"), SendInput{AgentName: "beta", Content: "z"}))
+		if p := must[ViewOutput](h)(h.Get(t.Context(), reader, GetInput{AgentName: "beta"})).Participant; !p.Verified || !p.LastSeen.Equal(h.Clock.Now()) {
+			t.Errorf("who answered was last seen as %+v", p)
+		}
+	})
+}
+
+func TestAReaderJoinsNothingAndChangesNothing(t *testing.T) {
+	each(t, func(t *testing.T, h *hall) {
+		if got := must[ViewOutput](h)(h.Get(t.Context(), reader, GetInput{AgentName: "eye"})); got.SessionID != "" {
+			t.Errorf("%+v", got)
+		}
+		id := h.start("alpha")
+		h.send("beta", id, "x")
+		before := h.get("alpha", id, "")
+		h.Clock.Pass(time.Minute)
+		cursor := ""
+		for _, in := range []GetInput{{}, {SessionID: id}, {Cursor: "?"}} {
+			in.AgentName = "eye"
+			got := must[ViewOutput](h)(h.Get(t.Context(), reader, in))
+			if contents(got.Feedback) != "x" || got.Participant != nil || got.Request == nil || got.SessionID != id {
+				t.Errorf("%+v", got)
+			}
+			cursor = got.NextCursor
+		}
+		if got := must[ViewOutput](h)(h.Get(t.Context(), reader, GetInput{AgentName: "eye", Cursor: cursor})); len(got.Feedback) != 0 || got.State.Participants != nil {
+			t.Errorf("%+v", got)
+		}
+		// Under the name of one who takes part it leaves that one as it was.
+		got := must[ViewOutput](h)(h.Join(t.Context(), reader, JoinInput{AgentName: "alpha"}))
+		if *got.Participant != *before.Participant {
+			t.Errorf("%+v, was %+v", got.Participant, before.Participant)
+		}
+		if v := must[Session](h)(councils.Get(t.Context(), h.DB.User("u"), id)); len(v.Members) != 2 {
+			t.Errorf("%+v", v)
+		}
+		if page, err := seats.Query(t.Context(), h.DB.User("u"), store.Query{Limit: 10}); err != nil || len(page.Docs) != 2 {
+			t.Errorf("%+v, %v", page.Docs, err)
+		}
+	})
+}
+
+func TestAListingIsNewestFirstByPageAndStatus(t *testing.T) {
+	each(t, func(t *testing.T, h *hall) {
+		if out := h.list(ListInput{}); out.Sessions == nil || len(out.Sessions) != 0 {
+			t.Errorf("%+v", out)
+		}
+		var all []string
+		for range 3 {
+			all = append([]string{h.start("alpha")}, all...)
+			h.Clock.Pass(time.Second)
+		}
+		h.send("beta", all[1], "x")
+		h.conclude("alpha", all[1])
+		var got []string
+		for cursor := ""; ; {
+			out := h.list(ListInput{Limit: 2, Cursor: cursor})
+			for _, v := range out.Sessions {
+				got = append(got, v.ID)
+			}
+			if cursor = out.NextCursor; cursor == "" {
+				break
+			}
+		}
+		if !slices.Equal(got, all) {
+			t.Errorf("%v, want %v", got, all)
+		}
+		closed, open := h.list(ListInput{Status: Closed}).Sessions, h.list(ListInput{Status: Active}).Sessions
+		if len(closed) != 1 || closed[0].ID != all[1] || closed[0].Conclusion.Content != "so be it" || closed[0].Participants != 2 || closed[0].Responses != 1 ||
+			closed[0].Title != "what of alpha?" || closed[0].CreatedBy != "alpha" || closed[0].RequestID == "" || len(open) != 2 {
+			t.Errorf("closed %+v, open %+v", closed, open)
+		}
+		_, err := h.List(t.Context(), loose, ListInput{Cursor: "nonsense"})
+		if fields(err) != "cursor" {
+			t.Error(err)
+		}
+		if out, err := h.List(t.Context(), stranger, ListInput{}); err != nil || len(out.Sessions) != 0 {
+			t.Errorf("a stranger sees %+v, %v", out, err)
+		}
+	})
+}
+
+func TestPeersRankTheResponsesOfOthers(t *testing.T) {
+	each(t, func(t *testing.T, h *hall) {
+		id := h.start("alpha")
+		for _, name := range []string{"beta", "gamma", "delta"} {
+			h.send(name, id, "by "+name)
+		}
+		h.rank("alpha", "", "A", "B", "C")
+		h.rank("beta", "", "c", "2")
+		out := h.rank("alpha", id, "C", "A") // the last one counts
+		want := []Standing{{"C", 1, 2}, {"A", 2, 1}, {"B", 2, 1}}
+		if out.SessionID != id || !slices.Equal(out.Ranking, []string{"C", "A"}) || !slices.Equal(out.State.Ranking, want) || out.State.Counts.Rankings != 2 {
+			t.Errorf("%+v", out)
+		}
+		if got := h.get("gamma", id, ""); !slices.Equal(got.State.Ranking, want) || got.Feedback[2].Label != "C" {
+			t.Errorf("%+v", got)
+		}
+		for path, ranking := range map[string][]string{
+			"ranking[1]":            {"A", "B"},
+			"ranking[0]":            {"D"},
+			"ranking[2]":            {"A", "C", "a"},
+			"ranking[0] ranking[1]": {"ZZ", "2"},
+		} {
+			if _, err := h.Rank(t.Context(), loose, RankInput{AgentName: "gamma", Ranking: ranking}); fields(err) != path {
+				t.Errorf("%v: %v", ranking, err)
+			}
+		}
+		_, err := h.Rank(t.Context(), loose, RankInput{AgentName: "gamma", Ranking: []string{"D", "B"}})
+		says(t, "words", err, fault.Invalid, `ranking[0]: "D" is no response of this council; give labels as get_current_session_data shows them; ranking[1]: is your own response; rank those of the others`)
+		if got := h.get("gamma", id, "").State; !slices.Equal(got.Ranking, want) || got.Counts.Rankings != 2 {
+			t.Errorf("a refused ranking counts: %+v", got)
+		}
+		if got := h.rank("epsilon", id, "A").State.Participants; !slices.Contains(got, "epsilon") {
+			t.Errorf("who ranks takes no part: %v", got)
+		}
+	})
+}
+
+func TestARepeatedCallHappensOnce(t *testing.T) {
+	each(t, func(t *testing.T, h *hall) {
+		key := op.Idempotency{IdempotencyKey: "k"}
+		start := StartInput{Idempotency: key, Request: "x", AgentName: "alpha"}
+		first := must[StartOutput](h)(h.Start(t.Context(), loose, start))
+		if again := must[StartOutput](h)(h.Start(t.Context(), loose, start)); again.SessionID != first.SessionID || again.RequestID != first.RequestID {
+			t.Errorf("%+v, first %+v", again, first)
+		}
+		send := SendInput{Idempotency: key, AgentName: "beta", Content: "x"}
+		sent := must[SendOutput](h)(h.Send(t.Context(), loose, send))
+		if again := must[SendOutput](h)(h.Send(t.Context(), loose, send)); fmt.Sprint(again) != fmt.Sprint(sent) {
+			t.Errorf("%+v, first %+v", again, sent)
+		}
+		if got := h.get("alpha", "", "").Feedback; len(got) != 1 {
+			t.Errorf("%+v", got)
+		}
+		send.Content = "y"
+		if _, err := h.Send(t.Context(), loose, send); !fault.Is(err, fault.Precondition) || !strings.Contains(err.Error(), "another send_response") {
+			t.Error(err)
+		}
+	})
+}
+
+func TestAResourceIsReadWithoutJoining(t *testing.T) {
+	each(t, func(t *testing.T, h *hall) {
+		id := h.start("alpha")
+		h.send("beta", id, "x")
+		kind := h.Resources()[0]
+		for _, c := range []identity.Caller{loose, reader, bound("gamma")} {
+			doc, err := kind.Read(t.Context(), c, id)
+			v, ok := doc.(ViewOutput)
+			if err != nil || !ok || v.SessionID != id || contents(v.Feedback) != "x" || v.Request.Content != "what of alpha?" || len(v.State.Participants) != 2 {
+				t.Errorf("%+v, %v", doc, err)
+			}
+		}
+		for _, id := range []string{"nope", ""} {
+			_, err := kind.Read(t.Context(), loose, id)
+			says(t, "missing", err, fault.NotFound, fmt.Sprintf("no council with id %q", id))
+		}
+		_, err := kind.Read(t.Context(), stranger, id)
+		says(t, "a stranger", err, fault.NotFound, fmt.Sprintf("no council with id %q", id))
+		h.start("beta")
+		page, err := kind.List(t.Context(), reader, "", 1)
+		if err != nil || len(page.Items) != 1 || page.Next == "" {
+			t.Errorf("%+v, %v", page, err)
+		}
+		rest, err := kind.List(t.Context(), reader, page.Next, 2)
+		if err != nil || len(rest.Items) != 1 || rest.Next != "" || page.Items[0] == rest.Items[0] || !strings.HasPrefix(rest.Items[0].Title, "what of ") {
+			t.Errorf("%+v, %v", rest, err)
+		}
+	})
+}

@@ -1,0 +1,94 @@
+package council
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"parley.internal/shared/fault"
+	"parley.internal/shared/store"
+)
+
+// purgeBatch is how many responses one transaction deletes: at their longest they are
+// a few megabytes to read.
+const purgeBatch = 100
+
+// SweepCouncils closes at most limit councils that were abandoned, and deletes those whose
+// retention is over with everything below them. It says how many it settled: fewer than
+// limit means that none is left. It may be ended and run again at any point; one that
+// cannot be settled does not keep the others from it.
+func (s *Service) SweepCouncils(ctx context.Context, a *store.Admin, limit int) (int, error) {
+	now := s.Now()
+	due, _, err := councils.QueryAll(ctx, a, store.Query{Where: []store.Cond{store.Le("due_at", now)}, Order: []string{"due_at"}, Limit: min(limit, store.MaxLimit)})
+	if err != nil {
+		return 0, err
+	}
+	var failed []error
+	for _, d := range due {
+		settle := abandon
+		if d.Value.Status == Closed {
+			settle = purge
+		}
+		if err := settle(ctx, a.User(d.Ref.User), d.Ref.ID, now); err != nil {
+			failed = append(failed, err)
+		}
+	}
+	return len(due) - len(failed), errors.Join(failed...)
+}
+
+// abandon closes a council, unless something has happened in it since it was listed.
+func abandon(ctx context.Context, t *store.Tenant, id string, now time.Time) error {
+	return t.Update(ctx, func(ctx context.Context, tx *store.Tx) error {
+		v, err := councils.Get(ctx, tx, id)
+		if fault.Is(err, fault.NotFound) || (err == nil && !v.Abandon(now)) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		councils.Put(tx, id, v)
+		requests.Patch(tx, id, store.Set("status", RequestClosed))
+		return nil
+	})
+}
+
+// purge deletes a council that is gone: the responses first, by batches, and the session
+// last, so that what a kill leaves behind is found again.
+func purge(ctx context.Context, t *store.Tenant, id string, now time.Time) error {
+	for {
+		n, err := responses.Under(id).DeleteWhere(ctx, t, store.Query{Limit: purgeBatch})
+		if err != nil {
+			return err
+		}
+		if n < purgeBatch {
+			break
+		}
+	}
+	return t.Update(ctx, func(ctx context.Context, tx *store.Tx) error {
+		v, err := councils.Get(ctx, tx, id)
+		if fault.Is(err, fault.NotFound) || (err == nil && !v.Gone(now)) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		held := make([]seat, len(v.Members))
+		fetches := make([]*store.Fetch, len(v.Members))
+		for i, m := range v.Members {
+			fetches[i] = seats.Fetch(m.Name, &held[i])
+		}
+		if err := store.Load(ctx, tx, fetches...); err != nil {
+			return err
+		}
+		for i, m := range v.Members {
+			participants.Under(id).Delete(tx, m.Name)
+			if held[i].SessionID == id {
+				seats.Delete(tx, m.Name)
+			}
+		}
+		requests.Delete(tx, id)
+		ballots.Delete(tx, id)
+		councils.Delete(tx, id)
+		return nil
+	})
+}
