@@ -1,0 +1,109 @@
+package elenchus
+
+import (
+	"fmt"
+	"time"
+
+	"parley.internal/shared/store"
+)
+
+// Layer says how a file came into the context.
+type Layer string
+
+// The layers: the target's files and what they import, and what rounds named.
+const (
+	Base       Layer = "base"
+	Discovered Layer = "discovered"
+)
+
+// File is a file of a context. Its content is a document of its own for each tick at
+// which it changed, so that lists are small and a rollback finds the old one.
+type File struct {
+	Path  string `json:"path"`
+	Layer Layer  `json:"layer"`
+	Bytes int64  `json:"bytes"`
+	Sum   string `json:"sum"`
+	Tick  int64  `json:"tick"`
+}
+
+type content struct {
+	Text string `json:"text"`
+}
+
+// Round is the record of a round; what it said is a document of its own.
+type Round struct {
+	Number         int           `json:"number"`
+	Tick           int64         `json:"tick"`
+	Role           Role          `json:"role"`
+	By             string        `json:"by"`
+	Verified       bool          `json:"verified"`
+	OutputBytes    int           `json:"outputBytes"`
+	IssuesRaised   []string      `json:"issuesRaised"`
+	IssuesResolved []string      `json:"issuesResolved"`
+	NewFiles       []string      `json:"newFiles"`
+	Convergence    Convergence   `json:"convergence"`
+	Intervention   *Intervention `json:"intervention,omitempty"`
+	RolledBack     bool          `json:"rolledBack"`
+	At             time.Time     `json:"at"`
+}
+
+type output struct {
+	Text string `json:"text"`
+}
+
+// Checkpoint is the state after a round. It copies no issue and no file: those are
+// taken back by the steps since.
+type Checkpoint struct {
+	Round int       `json:"round"`
+	Tick  int64     `json:"tick"`
+	At    time.Time `json:"at"`
+	State State     `json:"state"`
+}
+
+// step is what one change of a session replaced, so that it can be taken back.
+type step struct {
+	Tick   int64         `json:"tick"`
+	Round  bool          `json:"round"`
+	Issues []issueBefore `json:"issues"`
+	Files  []fileBefore  `json:"files"`
+}
+
+type issueBefore struct {
+	ID    string `json:"id"`
+	New   bool   `json:"new"`
+	Track Track  `json:"track"`
+}
+
+type fileBefore struct {
+	New  bool `json:"new"`
+	File File `json:"file"`
+}
+
+var (
+	sessions = store.Collection[Session]{Name: "verifications", Indexes: []string{"createdAt desc", "status,createdAt desc"}, AllUsers: []string{"sweepAt"},
+		Unindexed: []string{"requirements", "workingDir", "counts", "recent", "modules", "packages", "unplaced", "checkpoints"}}
+	files    = store.Collection[File]{Name: "verifications/*/vFiles", Indexes: []string{"path"}}
+	contents = store.Collection[content]{Name: "verifications/*/vContents", Unindexed: []string{"text"}}
+	rounds   = store.Collection[Round]{Name: "verifications/*/vRounds", Indexes: []string{"tick desc"},
+		Unindexed: []string{"issuesRaised", "issuesResolved", "newFiles", "intervention", "convergence"}}
+	outputs = store.Collection[output]{Name: "verifications/*/vOutputs", Unindexed: []string{"text"}}
+	issues  = store.Collection[Issue]{Name: "verifications/*/vIssues", Indexes: []string{"number", "open,number", "severity,open,number"},
+		Unindexed: []string{"summary", "location", "description", "evidence", "transitions"}}
+	checkpoints = store.Collection[Checkpoint]{Name: "verifications/*/vCheckpoints", Indexes: []string{"round"}, Unindexed: []string{"state"}}
+	steps       = store.Collection[step]{Name: "verifications/*/vSteps", Indexes: []string{"tick desc"}, Unindexed: []string{"issues", "files"}}
+)
+
+// Defs declares the collections of verifications.
+func Defs() []*store.Def {
+	return []*store.Def{sessions.Def(), files.Def(), contents.Def(), rounds.Def(), outputs.Def(), issues.Def(), checkpoints.Def(), steps.Def()}
+}
+
+// tickID is the document of a tick, of the round that was taken at it and of what
+// that round said; ids sort as the ticks do.
+func tickID(tick int64) string { return fmt.Sprintf("t%09d", tick) }
+
+// roundID is the document of a round's checkpoint.
+func roundID(round int) string { return fmt.Sprintf("r%06d", round) }
+
+// contentID is the document of a file's content as of a tick.
+func contentID(f File) string { return fmt.Sprintf("%s-%09d", fileID(f.Path), f.Tick) }

@@ -1,0 +1,186 @@
+package elenchus
+
+import (
+	"context"
+	"fmt"
+	"io/fs"
+	"math/rand"
+	"path"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"parley.internal/shared/fault"
+	"parley.internal/shared/identity"
+	"parley.internal/shared/once"
+	"parley.internal/shared/store"
+	"parley.internal/shared/store/storetest"
+)
+
+var (
+	alpha = identity.Caller{User: "u", Program: "alpha", KeyID: "ka"}
+	loose = identity.Caller{User: "u", KeyID: "kl"}
+	other = identity.Caller{User: "v", Program: "alpha", KeyID: "kv"}
+)
+
+// court is a service on an empty store, with a clock that the test moves.
+type court struct {
+	*Service
+	storetest.Clock
+	t *testing.T
+}
+
+func schema() *store.Schema { return store.NewSchema(append(Defs(), once.Def())...) }
+
+// dice is a random source that says the same every time, and may be shared.
+type dice struct {
+	mu sync.Mutex
+	r  *rand.Rand
+}
+
+func (d *dice) Read(p []byte) (int, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.r.Read(p)
+}
+
+func over(t *testing.T, db *store.DB) *court {
+	c := &court{t: t}
+	c.Service = &Service{DB: db, Now: c.Clock.Now, Random: &dice{r: rand.New(rand.NewSource(1))}}
+	return c
+}
+
+// each runs a test on both stores.
+func each(t *testing.T, test func(*testing.T, *court)) {
+	t.Helper()
+	t.Parallel()
+	storetest.Each(t, schema(), func(t *testing.T, db *store.DB) { test(t, over(t, db)) })
+}
+
+func (c *court) start(maxRounds int, given ...string) string {
+	c.t.Helper()
+	out, err := c.Start(c.t.Context(), alpha, StartInput{Target: "src/auth.ts", Requirements: "safe", WorkingDir: "/home/u/app", MaxRounds: maxRounds, Files: pairs(given)})
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	return out.SessionID
+}
+
+// pairs are files from paths and contents in turn.
+func pairs(list []string) []FileInput {
+	var out []FileInput
+	for p := range slices.Chunk(list, 2) {
+		out = append(out, FileInput{p[0], p[1]})
+	}
+	return out
+}
+
+// known are issues by id alone, as a round names those that are known.
+func known(ids ...string) []IssueInput {
+	var out []IssueInput
+	for _, id := range ids {
+		out = append(out, IssueInput{ID: id})
+	}
+	return out
+}
+
+func fresh(severity Severity, ids ...string) []IssueInput {
+	out := known(ids...)
+	for i := range out {
+		out[i].Severity, out[i].Summary, out[i].Category = severity, "about "+out[i].ID, "CORRECTNESS"
+	}
+	return out
+}
+
+// turn submits a round of whoever's turn it is.
+func (c *court) turn(id string, in RoundInput) RoundOutput {
+	c.t.Helper()
+	v := c.session(id)
+	in.SessionID, in.Role = id, v.NextRole()
+	if in.Output == "" {
+		in.Output = "looked"
+	}
+	out, err := c.SubmitRound(c.t.Context(), alpha, in)
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	return out
+}
+
+func (c *court) session(id string) Session {
+	c.t.Helper()
+	v, err := sessions.Get(c.t.Context(), c.DB.User("u"), id)
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	return v
+}
+
+// all are a verification's issues by id.
+func (c *court) all(id string) map[string]IssueView {
+	c.t.Helper()
+	out := map[string]IssueView{}
+	in := IssuesInput{SessionID: id, Limit: 100}
+	for {
+		page, err := c.GetIssues(c.t.Context(), alpha, in)
+		if err != nil {
+			c.t.Fatal(err)
+		}
+		for _, i := range page.Issues {
+			out[i.ID] = i
+		}
+		if in.Cursor = page.NextCursor; in.Cursor == "" {
+			return out
+		}
+	}
+}
+
+// texts are a context's files with layer and content.
+func (c *court) texts(id string) map[string]string {
+	c.t.Helper()
+	list, err := c.GetContext(c.t.Context(), alpha, ContextInput{SessionID: id})
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	out := map[string]string{}
+	for _, f := range list.Files {
+		one, err := c.GetContext(c.t.Context(), alpha, ContextInput{SessionID: id, Path: f.Path})
+		if err != nil {
+			c.t.Fatal(err)
+		}
+		out[f.Path] = string(f.Layer) + ":" + *one.Content
+	}
+	return out
+}
+
+func refused(t *testing.T, name string, err error, kind fault.Kind, words string) {
+	t.Helper()
+	if !fault.Is(err, kind) || err.Error() != words {
+		t.Errorf("%s: %v %q, want %v %q", name, fault.Of(err), err, kind, words)
+	}
+}
+
+// disk is a working directory in memory.
+type disk map[string]string
+
+func (d disk) Read(_ context.Context, workingDir, p string) (string, error) {
+	if text, ok := d[p]; ok && workingDir == "/home/u/app" {
+		return text, nil
+	}
+	return "", fmt.Errorf("%s in %s: %w", p, workingDir, fs.ErrNotExist)
+}
+
+func (d disk) Files(_ context.Context, workingDir, dir, ext string) ([]string, error) {
+	out := []string{}
+	for p := range d {
+		if workingDir == "/home/u/app" && path.Dir(p) == path.Join(dir, ".") && strings.HasSuffix(p, ext) {
+			out = append(out, p)
+		}
+	}
+	slices.Sort(out)
+	if len(out) == 0 {
+		return nil, fs.ErrNotExist
+	}
+	return out, nil
+}

@@ -1,0 +1,179 @@
+package elenchus
+
+import (
+	"strings"
+	"time"
+)
+
+// Severity is how much an issue matters.
+type Severity string
+
+// The severities.
+const (
+	Critical Severity = "CRITICAL"
+	High     Severity = "HIGH"
+	Medium   Severity = "MEDIUM"
+	Low      Severity = "LOW"
+)
+
+// IssueStatus is where an issue stands.
+type IssueStatus string
+
+// The statuses of an issue. Unresolved is never stored: it is what open issues are
+// once their verification has ended.
+const (
+	IssueRaised IssueStatus = "RAISED"
+	Challenged  IssueStatus = "CHALLENGED"
+	Resolved    IssueStatus = "RESOLVED"
+	Unresolved  IssueStatus = "UNRESOLVED"
+	Dismissed   IssueStatus = "DISMISSED"
+)
+
+var (
+	severities = []Severity{Critical, High, Medium, Low}
+	statuses   = []IssueStatus{IssueRaised, Challenged, Resolved, Unresolved, Dismissed}
+)
+
+// maxTransitions is how many of its last changes an issue shows.
+const maxTransitions = 10
+
+// Transition is one change of an issue.
+type Transition struct {
+	Round  int         `json:"round"`
+	Role   Role        `json:"role,omitempty" jsonschema:"left out where the end of the verification did it"`
+	Status IssueStatus `json:"status"`
+	At     time.Time   `json:"at"`
+}
+
+// Track is the part of an issue that rounds change.
+type Track struct {
+	Severity        Severity     `json:"severity"`
+	Status          IssueStatus  `json:"status"`
+	Open            bool         `json:"open"`
+	ResolvedInRound int          `json:"resolvedInRound,omitempty"`
+	Transitions     []Transition `json:"transitions"`
+	// Changes counts all transitions; the list has the latest.
+	Changes int `json:"changes"`
+}
+
+// Issue is something wrong with a target, in the words of its first raising.
+type Issue struct {
+	Category      string `json:"category"`
+	Summary       string `json:"summary"`
+	Location      string `json:"location,omitempty"`
+	Description   string `json:"description,omitempty"`
+	Evidence      string `json:"evidence,omitempty"`
+	Number        int    `json:"number"`
+	RaisedBy      Role   `json:"raisedBy"`
+	RaisedInRound int    `json:"raisedInRound"`
+	Track
+}
+
+// Raise names the issue in a round. By the role that raised it first it stands; by
+// the other it is challenged, which leaves it open. A closed one is open again.
+func (i *Issue) Raise(role Role, severity Severity, round int, now time.Time) {
+	status := IssueRaised
+	if i.Open && role != i.RaisedBy {
+		status = Challenged
+	}
+	if severity != "" {
+		i.Severity = severity
+	}
+	i.Open, i.ResolvedInRound = true, 0
+	i.move(Transition{round, role, status, now})
+}
+
+// Resolve closes an open issue and says whether it did. A challenged one that the
+// challenger closes is dismissed: it was none.
+func (i *Issue) Resolve(role Role, round int, now time.Time) bool {
+	if !i.Open {
+		return false
+	}
+	status := Resolved
+	if i.Status == Challenged && role != i.RaisedBy {
+		status = Dismissed
+	}
+	i.Open, i.ResolvedInRound = false, round
+	i.move(Transition{round, role, status, now})
+	return true
+}
+
+func (i *Issue) move(t Transition) {
+	i.Status = t.Status
+	i.Changes++
+	i.Transitions = append(i.Transitions, t)
+	if n := len(i.Transitions); n > maxTransitions {
+		i.Transitions = i.Transitions[n-maxTransitions:]
+	}
+}
+
+// In is the issue as a verification shows it: what is open when it has ended stays
+// unresolved.
+func (i Issue) In(s *Session) Issue {
+	if i.Open && s.Status == Completed {
+		i.Transitions = append([]Transition{}, i.Transitions...)
+		i.move(Transition{Round: s.CurrentRound, Status: Unresolved, At: s.EndedAt})
+	}
+	return i
+}
+
+var categories = map[string]string{"SEC-": "SECURITY", "COR-": "CORRECTNESS", "REL-": "RELIABILITY", "MNT-": "MAINTAINABILITY", "PRF-": "PERFORMANCE"}
+
+// categoryOf is what an id says about its issue's category, empty for nothing.
+func categoryOf(id string) string {
+	if len(id) < 4 {
+		return ""
+	}
+	return categories[strings.ToUpper(id[:4])]
+}
+
+// Counts sums up the issues of a verification.
+type Counts struct {
+	Total              int                 `json:"total"`
+	BySeverity         map[Severity]int    `json:"bySeverity"`
+	ByStatus           map[IssueStatus]int `json:"byStatus"`
+	Unresolved         int                 `json:"unresolved" jsonschema:"open ones, raised or challenged"`
+	CriticalUnresolved int                 `json:"criticalUnresolved"`
+}
+
+func newCounts() Counts {
+	c := Counts{BySeverity: map[Severity]int{}, ByStatus: map[IssueStatus]int{}}
+	for _, s := range severities {
+		c.BySeverity[s] = 0
+	}
+	for _, s := range statuses {
+		c.ByStatus[s] = 0
+	}
+	return c
+}
+
+// count adds n times an issue, before its change with -1 and after it with 1.
+func (c *Counts) count(t Track, n int) {
+	c.Total += n
+	c.BySeverity[t.Severity] += n
+	c.ByStatus[t.Status] += n
+	if t.Open {
+		c.Unresolved += n
+		if t.Severity == Critical {
+			c.CriticalUnresolved += n
+		}
+	}
+}
+
+// Summary is the counts as the verification shows them.
+func (s *Session) Summary() Counts {
+	c := newCounts()
+	c.Total, c.Unresolved, c.CriticalUnresolved = s.Counts.Total, s.Counts.Unresolved, s.Counts.CriticalUnresolved
+	for k, n := range s.Counts.BySeverity {
+		c.BySeverity[k] = n
+	}
+	for k, n := range s.Counts.ByStatus {
+		if s.Status == Completed && (k == IssueRaised || k == Challenged) {
+			k = Unresolved
+			c.ByStatus[k] += n
+			continue
+		}
+		c.ByStatus[k] += n
+	}
+	return c
+}

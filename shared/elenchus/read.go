@@ -1,0 +1,214 @@
+package elenchus
+
+import (
+	"context"
+	"slices"
+
+	"parley.internal/shared/fault"
+	"parley.internal/shared/identity"
+	"parley.internal/shared/op"
+	"parley.internal/shared/store"
+)
+
+// GetContext reads what the agents of a verification share, or one file of it.
+func (s *Service) GetContext(ctx context.Context, c identity.Caller, in ContextInput) (ContextOutput, error) {
+	t := s.DB.User(c.User)
+	if in.Path != "" {
+		return s.getFile(ctx, t, in)
+	}
+	v, err := look(ctx, t, in.SessionID)
+	if err != nil {
+		return ContextOutput{}, err
+	}
+	out := contextOf(in.SessionID, &v)
+	page, err := files.Under(in.SessionID).Query(ctx, t, store.Query{Order: []string{"path"}, Limit: maxFiles})
+	if err != nil {
+		return out, err
+	}
+	for _, d := range page.Docs {
+		out.Files = append(out.Files, FileView{Path: d.Value.Path, Layer: d.Value.Layer, Bytes: d.Value.Bytes})
+	}
+	return out, nil
+}
+
+func contextOf(id string, v *Session) ContextOutput {
+	return ContextOutput{SessionID: id, Target: v.Target, Requirements: v.Requirements, WorkingDir: v.WorkingDir, Status: v.Status,
+		CurrentRound: v.CurrentRound, NextRole: v.NextRole(), Files: []FileView{}, IssuesSummary: v.Summary()}
+}
+
+func (s *Service) getFile(ctx context.Context, t *store.Tenant, in ContextInput) (ContextOutput, error) {
+	var f File
+	p, why := cleanPath(in.Path)
+	if why != "" {
+		return ContextOutput{}, fault.Field("path", "%s", why)
+	}
+	fetch := files.Under(in.SessionID).Fetch(fileID(p), &f)
+	v, err := look(ctx, t, in.SessionID, fetch)
+	if err != nil {
+		return ContextOutput{}, err
+	}
+	out := contextOf(in.SessionID, &v)
+	var text content
+	if fetch.Found {
+		got := contents.Under(in.SessionID).Fetch(contentID(f), &text)
+		if err := store.Load(ctx, t, got); err != nil {
+			return out, err
+		}
+		fetch = got
+	}
+	if !fetch.Found {
+		return out, fault.New(fault.NotFound, "verification %s has no file %s; give it with elenchus_add_files", in.SessionID, p)
+	}
+	out.Files = append(out.Files, FileView{Path: p, Layer: f.Layer, Bytes: f.Bytes})
+	out.Content = &text.Text
+	return out, nil
+}
+
+// GetIssues reads a page of a verification's issues, in the order of their raising.
+func (s *Service) GetIssues(ctx context.Context, c identity.Caller, in IssuesInput) (IssuesOutput, error) {
+	out := IssuesOutput{SessionID: in.SessionID, Issues: []IssueView{}}
+	t := s.DB.User(c.User)
+	v, err := look(ctx, t, in.SessionID)
+	if err != nil {
+		return out, err
+	}
+	q := store.Query{Order: []string{"number"}, Limit: in.Limit, Cursor: in.Cursor}
+	if q.Limit == 0 {
+		q.Limit = 20
+	}
+	switch in.Status {
+	case "unresolved":
+		q.Where = []store.Cond{store.Eq("open", true)}
+	case "critical":
+		q.Where = []store.Cond{store.Eq("severity", Critical), store.Eq("open", true)}
+	}
+	page, err := issues.Under(in.SessionID).Query(ctx, t, q)
+	if err != nil {
+		return out, err
+	}
+	out.NextCursor = page.Next
+	for _, d := range page.Docs {
+		out.Issues = append(out.Issues, issueView(d.ID, d.Value.In(&v)))
+	}
+	return out, nil
+}
+
+// End stores the verdict. What is still open stays unresolved. Of many verdicts at
+// once one counts.
+func (s *Service) End(ctx context.Context, c identity.Caller, in EndInput) (Record, error) {
+	now, t := s.Now(), s.DB.User(c.User)
+	var v Session
+	err := s.settled(ctx, t, in.SessionID, now, func() (back *Rollback, err error) {
+		err = t.Update(ctx, func(ctx context.Context, tx *store.Tx) error {
+			v, back = Session{}, nil
+			f := sessions.Fetch(in.SessionID, &v)
+			if err := store.Load(ctx, tx, f); err != nil {
+				return err
+			}
+			if err := found(f, &v, in.SessionID); err != nil {
+				return err
+			}
+			if back = v.RollingBack; back != nil {
+				return unfinished(back.Round)
+			}
+			if err := v.End(in.SessionID, in.Verdict, now); err != nil {
+				return err
+			}
+			sessions.Put(tx, in.SessionID, v)
+			return nil
+		})
+		return back, err
+	})
+	if err != nil {
+		return Record{}, err
+	}
+	return record(ctx, t, in.SessionID, &v)
+}
+
+// maxShown is how many rounds a record shows, the latest: all that count, and as
+// many of those rolled back as fit.
+const maxShown = 200
+
+func record(ctx context.Context, t *store.Tenant, id string, v *Session) (Record, error) {
+	out := Record{SessionView: sessionView(id, v), Requirements: v.Requirements, WorkingDir: v.WorkingDir, Files: v.Files, Bytes: v.Bytes,
+		IssuesSummary: v.Summary(), Convergence: v.Convergence(), Checkpoints: v.rounds(), Rounds: []Round{}}
+	page, err := rounds.Under(id).Query(ctx, t, store.Query{Order: []string{"tick desc"}, Limit: maxShown})
+	if err != nil {
+		return out, err
+	}
+	for _, d := range slices.Backward(page.Docs) {
+		out.Rounds = append(out.Rounds, d.Value)
+	}
+	return out, nil
+}
+
+// Get reads the record of a verification.
+func (s *Service) Get(ctx context.Context, c identity.Caller, id string) (Record, error) {
+	t := s.DB.User(c.User)
+	v, err := look(ctx, t, id)
+	if err != nil {
+		return Record{}, err
+	}
+	return record(ctx, t, id, &v)
+}
+
+// List reads a page of verifications, newest first.
+func (s *Service) List(ctx context.Context, c identity.Caller, in ListInput) (ListOutput, error) {
+	out := ListOutput{Sessions: []SessionView{}}
+	q := store.Query{Order: []string{"createdAt desc"}, Limit: in.Limit, Cursor: in.Cursor}
+	if q.Limit == 0 {
+		q.Limit = 20
+	}
+	if in.Status != "" {
+		q.Where = []store.Cond{store.Eq("status", in.Status)}
+	}
+	page, err := sessions.Query(ctx, s.DB.User(c.User), q)
+	if err != nil {
+		return out, err
+	}
+	out.NextCursor = page.Next
+	for _, d := range page.Docs {
+		if !d.Value.Purging {
+			out.Sessions = append(out.Sessions, sessionView(d.ID, &d.Value))
+		}
+	}
+	return out, nil
+}
+
+// Resources lists what MCP clients read by a URI.
+func (s *Service) Resources() []op.Resource {
+	return []op.Resource{{
+		Scheme: "elenchus://sessions/", Name: "verification", Title: "Verification", Toolset: toolset,
+		Doc: "The record of an adversarial verification: its rounds, issues in numbers, convergence and verdict.",
+		List: func(ctx context.Context, c identity.Caller, cursor string, limit int) (op.Listing, error) {
+			page, err := s.List(ctx, c, ListInput{Cursor: cursor, Limit: limit})
+			out := op.Listing{Items: []op.Item{}, Next: page.NextCursor}
+			for _, v := range page.Sessions {
+				out.Items = append(out.Items, op.Item{ID: v.SessionID, Title: v.title()})
+			}
+			return out, err
+		},
+		Read: func(ctx context.Context, c identity.Caller, id string) (any, error) { return s.Get(ctx, c, id) },
+	}}
+}
+
+// title is short: what agents wrote is cut.
+func (v SessionView) title() string {
+	const longest = 80
+	title := []rune(v.Target)
+	if len(title) > longest {
+		title = append(title[:longest-1], '…')
+	}
+	return string(title) + " (" + string(v.Status) + ")"
+}
+
+func sessionView(id string, v *Session) SessionView {
+	return SessionView{SessionID: id, Target: v.Target, Status: v.Status, Verdict: v.Verdict, CurrentRound: v.CurrentRound, MaxRounds: v.MaxRounds,
+		NextRole: v.NextRole(), CreatedAt: v.CreatedAt, UpdatedAt: v.UpdatedAt, EndedAt: v.EndedAt, By: v.By, Verified: v.Verified}
+}
+
+func issueView(id string, i Issue) IssueView {
+	return IssueView{ID: id, Category: i.Category, Severity: i.Severity, Summary: i.Summary, Location: i.Location, Description: i.Description,
+		Evidence: i.Evidence, Status: i.Status, RaisedBy: i.RaisedBy, RaisedInRound: i.RaisedInRound, ResolvedInRound: i.ResolvedInRound,
+		Transitions: i.Transitions, TransitionCount: i.Changes}
+}

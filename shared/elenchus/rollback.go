@@ -1,0 +1,197 @@
+package elenchus
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"parley.internal/shared/fault"
+	"parley.internal/shared/identity"
+	"parley.internal/shared/once"
+	"parley.internal/shared/store"
+)
+
+const (
+	// backSteps is how many steps one transaction of a rollback looks at, and backWrites
+	// how many documents it writes; a step has at most 302.
+	backSteps  = 25
+	backWrites = 450
+)
+
+// check takes a checkpoint of the state as it is now, in place of one of the same round.
+func (s *Session) check(tx *store.Tx, id string, now time.Time) {
+	s.CheckpointTick = s.Tick
+	if !slices.Contains(s.Checkpoints, s.CurrentRound) {
+		s.Checkpoints = append(slices.Clone(s.Checkpoints), s.CurrentRound)
+	}
+	checkpoints.Under(id).Put(tx, roundID(s.CurrentRound), Checkpoint{Round: s.CurrentRound, Tick: s.Tick, At: now, State: s.State})
+}
+
+// Checkpoint takes a checkpoint on request.
+func (s *Service) Checkpoint(ctx context.Context, c identity.Caller, in CheckpointInput) (CheckpointOutput, error) {
+	var out CheckpointOutput
+	now, t, key := s.Now(), s.DB.User(c.User), in.IdempotencyKey
+	in.IdempotencyKey = ""
+	err := s.settled(ctx, t, in.SessionID, now, func() (back *Rollback, err error) {
+		out, err = once.Do(ctx, t, "elenchus_checkpoint", key, now, in, func(ctx context.Context, tx *store.Tx) (CheckpointOutput, error) {
+			var v Session
+			f := sessions.Fetch(in.SessionID, &v)
+			if err := store.Load(ctx, tx, f); err != nil {
+				return out, err
+			}
+			if err := found(f, &v, in.SessionID); err != nil {
+				return out, err
+			}
+			if back = v.RollingBack; back != nil {
+				return out, unfinished(back.Round)
+			}
+			if err := v.MayChange(in.SessionID); err != nil {
+				return out, err
+			}
+			v.touch(now)
+			v.check(tx, in.SessionID, now)
+			sessions.Put(tx, in.SessionID, v)
+			return CheckpointOutput{SessionID: in.SessionID, Round: v.CurrentRound}, nil
+		})
+		return back, err
+	})
+	return out, err
+}
+
+// Rollback goes back to a checkpoint: round, issues and context are as they were.
+func (s *Service) Rollback(ctx context.Context, c identity.Caller, in RollbackInput) (RollbackOutput, error) {
+	now, t := s.Now(), s.DB.User(c.User)
+	var v Session
+	err := s.settled(ctx, t, in.SessionID, now, func() (back *Rollback, err error) {
+		v, err = s.goBack(ctx, t, in.SessionID, in.ToRound, now)
+		if v.RollingBack != nil && v.RollingBack.Round != in.ToRound {
+			back = v.RollingBack
+		}
+		return back, err
+	})
+	if err != nil {
+		return RollbackOutput{}, err
+	}
+	return RollbackOutput{SessionID: in.SessionID, Status: v.Status, CurrentRound: v.CurrentRound, NextRole: v.NextRole(), Files: v.Files,
+		IssuesSummary: v.Summary(), Convergence: v.Convergence(), Checkpoints: v.rounds()}, nil
+}
+
+// rounds are the checkpoints that can be gone back to.
+func (s *Session) rounds() []int { return append([]int{}, s.Checkpoints...) }
+
+// goBack takes steps back, as many as fit into each of its transactions, until the
+// state is that of the checkpoint. Cut short, it can be begun again.
+func (s *Service) goBack(ctx context.Context, t *store.Tenant, id string, round int, now time.Time) (Session, error) {
+	for {
+		var v Session
+		err := t.Update(ctx, func(ctx context.Context, tx *store.Tx) (err error) {
+			v, err = backward(ctx, tx, id, round, now)
+			return err
+		})
+		if err != nil || v.RollingBack == nil {
+			return v, err
+		}
+	}
+}
+
+// backward is one transaction of a rollback. The session that it returns is still
+// rolling back where more remains.
+func backward(ctx context.Context, tx *store.Tx, id string, round int, now time.Time) (Session, error) {
+	var v Session
+	var cp Checkpoint
+	sf, cf := sessions.Fetch(id, &v), checkpoints.Under(id).Fetch(roundID(round), &cp)
+	if err := store.Load(ctx, tx, sf, cf); err != nil {
+		return v, err
+	}
+	if err := found(sf, &v, id); err != nil {
+		return v, err
+	}
+	if v.RollingBack != nil && v.RollingBack.Round != round {
+		return v, unfinished(v.RollingBack.Round)
+	}
+	if err := v.MayChange(id); err != nil {
+		return v, err
+	}
+	if !cf.Found || !slices.Contains(v.Checkpoints, round) {
+		return v, fault.New(fault.Precondition, "verification %s has no checkpoint of round %d; %s", id, round, v.offered())
+	}
+	page, err := steps.Under(id).Query(ctx, tx, store.Query{Where: []store.Cond{store.Gt("tick", cp.Tick)}, Order: []string{"tick desc"}, Limit: backSteps})
+	if err != nil {
+		return v, err
+	}
+	taken := undo(tx, id, page.Docs)
+	v.touch(now)
+	if taken < len(page.Docs) || len(page.Docs) == backSteps {
+		v.RollingBack = &Rollback{Round: round}
+	} else {
+		v.RollingBack, v.State = nil, cp.State
+	}
+	sessions.Put(tx, id, v)
+	return v, nil
+}
+
+func (s *Session) offered() string {
+	if len(s.Checkpoints) == 0 {
+		return "there is none yet: one is taken on every even round, and by elenchus_checkpoint"
+	}
+	list := make([]string, len(s.Checkpoints))
+	for i, r := range s.Checkpoints {
+		list[i] = fmt.Sprint(r)
+	}
+	return "there is one of round " + strings.Join(list, ", ")
+}
+
+// undo takes back steps, the latest first, and says how many fit. Where several
+// changed the same document, what the oldest replaced is what stands.
+func undo(tx *store.Tx, id string, list []store.Doc[step]) int {
+	tracks, shelved, gone := map[string]issueBefore{}, map[string]fileBefore{}, map[string]bool{}
+	n := 0
+	for i, d := range list {
+		st := d.Value
+		if n += 2 + len(st.Issues) + 2*len(st.Files); i > 0 && n > backWrites {
+			list = list[:i]
+			break
+		}
+		for _, b := range st.Issues {
+			tracks[b.ID] = b
+		}
+		for _, b := range st.Files {
+			shelved[b.File.Path] = b
+			gone[contentID(File{Path: b.File.Path, Tick: st.Tick})] = true
+		}
+		steps.Under(id).Delete(tx, d.ID)
+		if st.Round {
+			rounds.Under(id).Patch(tx, d.ID, store.Set("rolledBack", true))
+		}
+	}
+	for issue, b := range tracks {
+		if b.New {
+			issues.Under(id).Delete(tx, issue)
+			continue
+		}
+		issues.Under(id).Patch(tx, issue, b.Track.edits()...)
+	}
+	for p, b := range shelved {
+		if b.New {
+			files.Under(id).Delete(tx, fileID(p))
+		} else {
+			files.Under(id).Put(tx, fileID(p), b.File)
+		}
+	}
+	for c := range gone {
+		contents.Under(id).Delete(tx, c)
+	}
+	return len(list)
+}
+
+// edits give an issue back the part that rounds change.
+func (t Track) edits() []store.Edit {
+	resolved := store.Unset("resolvedInRound")
+	if t.ResolvedInRound > 0 {
+		resolved = store.Set("resolvedInRound", t.ResolvedInRound)
+	}
+	return []store.Edit{store.Set("severity", t.Severity), store.Set("status", t.Status), store.Set("open", t.Open), resolved,
+		store.Set("transitions", t.Transitions), store.Set("changes", t.Changes)}
+}

@@ -1,0 +1,269 @@
+package elenchus
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"parley.internal/shared/fault"
+	"parley.internal/shared/identity"
+	"parley.internal/shared/once"
+	"parley.internal/shared/store"
+)
+
+// turn is a round on its way in.
+type turn struct {
+	id       string
+	in       RoundInput
+	resolved []string
+	files    []incoming
+	wishes   []wish
+	by       string
+	verified bool
+	now      time.Time
+}
+
+// SubmitRound takes a round of the role whose turn it is.
+func (s *Service) SubmitRound(ctx context.Context, c identity.Caller, in RoundInput) (RoundOutput, error) {
+	var out RoundOutput
+	r := &turn{id: in.SessionID, in: in, now: s.Now()}
+	if err := r.check(); err != nil {
+		return out, err
+	}
+	r.by, r.verified, _ = c.SpeaksAs("")
+	t := s.DB.User(c.User)
+	if err := s.prepare(ctx, t, r); err != nil {
+		return out, err
+	}
+	key := in.IdempotencyKey
+	in.IdempotencyKey = ""
+	err := s.settled(ctx, t, r.id, r.now, func() (back *Rollback, err error) {
+		out, err = once.Do(ctx, t, "elenchus_submit_round", key, r.now, in, func(ctx context.Context, tx *store.Tx) (out RoundOutput, err error) {
+			out, back, err = r.run(ctx, tx)
+			return out, err
+		})
+		return back, err
+	})
+	return out, err
+}
+
+// check reads the input. Every problem is reported at once.
+func (r *turn) check() error {
+	var wrong []fault.Problem
+	if len(r.in.Output) > maxOutput {
+		wrong = append(wrong, fault.Problem{Path: "output", Message: "must be at most 512 KiB"})
+	}
+	seen := map[string]bool{}
+	for i, issue := range r.in.IssuesRaised {
+		if seen[issue.ID] {
+			wrong = append(wrong, fault.Problem{Path: at("issuesRaised", i, "id"), Message: "stands twice"})
+		}
+		seen[issue.ID] = true
+	}
+	for _, id := range r.in.IssuesResolved {
+		if seen[id] {
+			wrong = append(wrong, fault.Problem{Path: "issuesResolved", Message: id + " is raised in the same round"})
+		}
+		if !slices.Contains(r.resolved, id) {
+			r.resolved = append(r.resolved, id)
+		}
+	}
+	var err error
+	if r.files, err = checkFiles(r.in.Files, Discovered); err != nil {
+		wrong = append(wrong, fault.From(err).Problems...)
+	}
+	if len(wrong) > 0 {
+		return fault.Problems(wrong...)
+	}
+	return nil
+}
+
+// prepare finds what the round names, and reads what the server may and has not.
+func (s *Service) prepare(ctx context.Context, t *store.Tenant, r *turn) error {
+	v, err := sessions.Get(ctx, t, r.id)
+	if fault.Is(err, fault.NotFound) || (err == nil && v.Purging) {
+		return missing(r.id)
+	}
+	if err != nil {
+		return err
+	}
+	text := r.in.Output
+	for _, i := range r.in.IssuesRaised {
+		text += "\n" + i.Location
+	}
+	for _, f := range r.files {
+		v.learn(f.Path, f.text)
+	}
+	r.wishes = wishesOf(text, v.WorkingDir, v.Modules)
+	if s.Workspace == nil || v.Over() {
+		return nil
+	}
+	sh := shelfOf(r.id, append(pathsOf(r.wishes), pathsIn(r.files)...))
+	if err := sh.load(ctx, t); err != nil {
+		return err
+	}
+	for i := range r.files {
+		sh.files[r.files[i].Path] = &r.files[i].File
+	}
+	e := &errand{from: s.Workspace, workingDir: v.WorkingDir, layer: Discovered, room: maxPerCall - len(r.files), shelf: sh}
+	e.grant(ctx, r.wishes, v.Packages)
+	r.files = slices.Concat(r.files, e.got)
+	return nil
+}
+
+// ledger is the issues that a round touches.
+type ledger struct {
+	issues map[string]*Issue // nil for one that is unknown
+	before []issueBefore
+}
+
+// run is the round's transaction. back says that a rollback must be finished first.
+func (r *turn) run(ctx context.Context, tx *store.Tx) (out RoundOutput, back *Rollback, err error) {
+	var v Session
+	sf := sessions.Fetch(r.id, &v)
+	sh := shelfOf(r.id, append(pathsOf(r.wishes), pathsIn(r.files)...))
+	l, fetches := r.ledger()
+	if err := store.Load(ctx, tx, slices.Concat([]*store.Fetch{sf}, sh.fetch, fetches)...); err != nil {
+		return out, nil, err
+	}
+	sh.settle()
+	ids := r.named()
+	for i, f := range fetches {
+		if !f.Found {
+			l.issues[ids[i]] = nil
+		}
+	}
+	if err := found(sf, &v, r.id); err != nil {
+		return out, nil, err
+	}
+	if v.RollingBack != nil {
+		return out, v.RollingBack, unfinished(v.RollingBack.Round)
+	}
+	if err := v.MayTake(r.id, r.in.Role); err != nil {
+		return out, nil, err
+	}
+	out, err = r.enter(tx, &v, sh, l)
+	return out, nil, err
+}
+
+// named are the ids of the issues that the round raises, then of those it resolves.
+func (r *turn) named() []string {
+	var ids []string
+	for _, i := range r.in.IssuesRaised {
+		ids = append(ids, i.ID)
+	}
+	return append(ids, r.resolved...)
+}
+
+func (r *turn) ledger() (*ledger, []*store.Fetch) {
+	l := &ledger{issues: map[string]*Issue{}}
+	var fetches []*store.Fetch
+	for _, id := range r.named() {
+		l.issues[id] = new(Issue)
+		fetches = append(fetches, issues.Under(r.id).Fetch(id, l.issues[id]))
+	}
+	return l, fetches
+}
+
+// enter writes the round and what it changes.
+func (r *turn) enter(tx *store.Tx, v *Session, sh *shelf, l *ledger) (RoundOutput, error) {
+	round, tick := v.CurrentRound+1, v.Tick+1
+	fresh, err := l.raise(v, r.in.Role, r.in.IssuesRaised, round, r.now)
+	if err != nil {
+		return RoundOutput{}, err
+	}
+	resolved, refused := l.resolve(v, r.in.Role, r.resolved, round, r.now)
+	raised := r.named()[:len(r.in.IssuesRaised)]
+	v.Take(raised, fresh, r.now)
+	put, err := v.place(r.id, sh, r.files)
+	if err != nil {
+		return RoundOutput{}, err
+	}
+	v.Discovered = len(put.added)
+	rec := Round{Number: round, Tick: tick, Role: r.in.Role, By: r.by, Verified: r.verified, OutputBytes: len(r.in.Output), IssuesRaised: raised,
+		IssuesResolved: resolved, NewFiles: put.added, Convergence: v.Convergence(), Intervention: Arbitrate(put.added, v.Recent, v.Files), At: r.now}
+	if round%2 == 0 {
+		v.check(tx, r.id, r.now)
+	}
+	rounds.Under(r.id).Create(tx, tickID(tick), rec)
+	outputs.Under(r.id).Create(tx, tickID(tick), output{r.in.Output})
+	steps.Under(r.id).Create(tx, tickID(tick), step{Tick: tick, Round: true, Issues: l.before, Files: put.before})
+	for _, id := range slices.Concat(raised, resolved) {
+		issues.Under(r.id).Put(tx, id, *l.issues[id])
+	}
+	for _, w := range put.writes {
+		w(tx)
+	}
+	sessions.Put(tx, r.id, *v)
+	return RoundOutput{SessionID: r.id, RoundNumber: round, Role: r.in.Role, Status: v.Status, IssuesRaised: len(raised), NewIssues: fresh,
+		IssuesResolved: len(resolved), NotResolved: refused, ContextExpanded: len(put.added) > 0, NewFilesDiscovered: put.added,
+		FilesWanted: sh.wanted(r.wishes, v.Packages), Convergence: rec.Convergence, Intervention: rec.Intervention, NextRole: v.NextRole()}, nil
+}
+
+// raise counts the issues that a round names. fresh is how many were not known.
+func (l *ledger) raise(v *Session, role Role, in []IssueInput, round int, now time.Time) (fresh int, err error) {
+	var wrong []fault.Problem
+	for i, given := range in {
+		have := l.issues[given.ID]
+		if have == nil {
+			have = &Issue{Category: given.Category, Summary: given.Summary, Location: given.Location, Description: given.Description,
+				Evidence: given.Evidence, Number: v.Counts.Total + 1, RaisedBy: role, RaisedInRound: round}
+			if have.Category == "" {
+				have.Category = categoryOf(given.ID)
+			}
+			wrong = append(wrong, lacks(i, given, have.Category)...)
+			l.issues[given.ID] = have
+			l.before = append(l.before, issueBefore{ID: given.ID, New: true})
+			fresh++
+		} else {
+			l.before = append(l.before, issueBefore{ID: given.ID, Track: have.Track})
+			v.Counts.count(have.Track, -1)
+		}
+		have.Raise(role, given.Severity, round, now)
+		v.Counts.count(have.Track, 1)
+	}
+	if len(wrong) > 0 {
+		return 0, fault.Problems(wrong...)
+	}
+	if v.Counts.Total > maxIssues {
+		return 0, fault.New(fault.Precondition, "a verification holds at most %d issues, and this round would make them %d", maxIssues, v.Counts.Total)
+	}
+	return fresh, nil
+}
+
+// lacks is what a new issue cannot do without.
+func lacks(i int, given IssueInput, category string) []fault.Problem {
+	var out []fault.Problem
+	if given.Severity == "" {
+		out = append(out, fault.Problem{Path: at("issuesRaised", i, "severity"), Message: "is required: the issue is new"})
+	}
+	if given.Summary == "" {
+		out = append(out, fault.Problem{Path: at("issuesRaised", i, "summary"), Message: "is required: the issue is new"})
+	}
+	if category == "" {
+		out = append(out, fault.Problem{Path: at("issuesRaised", i, "category"), Message: "is required: the id begins with none of SEC-, COR-, REL-, MNT-, PRF-"})
+	}
+	return out
+}
+
+// resolve closes issues. What is unknown or closed already is refused, by itself.
+func (l *ledger) resolve(v *Session, role Role, ids []string, round int, now time.Time) (resolved []string, refused []Refusal) {
+	resolved, refused = []string{}, []Refusal{}
+	for _, id := range ids {
+		have := l.issues[id]
+		if have == nil {
+			refused = append(refused, Refusal{id, "no such issue"})
+			continue
+		}
+		before := have.Track
+		if !have.Resolve(role, round, now) {
+			refused = append(refused, Refusal{id, "is " + string(have.Status) + " already"})
+			continue
+		}
+		l.before = append(l.before, issueBefore{ID: id, Track: before})
+		v.Counts.count(before, -1)
+		v.Counts.count(have.Track, 1)
+		resolved = append(resolved, id)
+	}
+	return resolved, refused
+}

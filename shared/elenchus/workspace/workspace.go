@@ -1,0 +1,224 @@
+package workspace
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"unicode/utf8"
+)
+
+const (
+	// MaxFile is the largest file that is read, in bytes.
+	MaxFile = 256 << 10
+	// MaxFiles is how many files of a directory are listed.
+	MaxFiles = 50
+	// maxEntries is how many entries of a directory are looked at.
+	maxEntries = 5000
+)
+
+// Root is a directory that may be read. It is safe for use by many goroutines.
+type Root struct {
+	names []string // the directory, as it was given and as it is
+	root  *os.Root
+}
+
+// Open allows a directory.
+func Open(dir string) (*Root, error) {
+	abs, err := filepath.Abs(dir)
+	if err != nil {
+		return nil, fmt.Errorf("workspace root %q: %w", dir, err)
+	}
+	real, err := filepath.EvalSymlinks(abs)
+	if err != nil {
+		return nil, fmt.Errorf("workspace root %q: %w", dir, err)
+	}
+	root, err := os.OpenRoot(real)
+	if err != nil {
+		return nil, fmt.Errorf("workspace root %q: %w", dir, err)
+	}
+	return &Root{names: []string{abs, real}, root: root}, nil
+}
+
+// Close gives the directory back.
+func (r *Root) Close() error { return r.root.Close() }
+
+// Dir is the allowed directory.
+func (r *Root) Dir() string { return r.names[0] }
+
+// Sub allows what is below a directory under the root, named by its absolute path; one
+// outside is refused.
+func (r *Root) Sub(dir string) (*Root, error) {
+	if !filepath.IsAbs(dir) {
+		return nil, fmt.Errorf("working directory %q is refused: it must be an absolute path", dir)
+	}
+	for _, name := range r.names {
+		rel, err := filepath.Rel(name, filepath.Clean(dir))
+		if err != nil || !filepath.IsLocal(rel) {
+			continue
+		}
+		sub, err := r.root.OpenRoot(rel)
+		if err != nil {
+			return nil, refusal("working directory", dir, err)
+		}
+		return &Root{names: []string{filepath.Join(name, rel)}, root: sub}, nil
+	}
+	return nil, fmt.Errorf("working directory %q is refused: it is not under the allowed root %s", dir, r.names[0])
+}
+
+// Read is the text of a file under the root, named by a relative path with slashes. An
+// error says why it is refused: a path that leaves the root, by .. or a symbolic
+// link too; what is no regular file, is over 256 KiB, or is not UTF-8 text.
+func (r *Root) Read(name string) (string, error) {
+	if err := check(name); err != nil {
+		return "", err
+	}
+	// A device or a pipe must not even be opened.
+	info, err := r.root.Stat(filepath.FromSlash(name))
+	if err != nil {
+		return "", refusal("file", name, err)
+	}
+	if err := readable(name, info); err != nil {
+		return "", err
+	}
+	f, err := r.root.OpenFile(filepath.FromSlash(name), os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return "", refusal("file", name, err)
+	}
+	defer f.Close()
+	// It may have become another one since.
+	if info, err = f.Stat(); err != nil {
+		return "", refusal("file", name, err)
+	}
+	if err := readable(name, info); err != nil {
+		return "", err
+	}
+	text, err := io.ReadAll(io.LimitReader(f, MaxFile+1))
+	switch {
+	case err != nil:
+		return "", refusal("file", name, err)
+	case len(text) > MaxFile:
+		return "", tooLarge(name)
+	case bytes.IndexByte(text, 0) >= 0 || !utf8.Valid(text):
+		return "", fmt.Errorf("file %q is refused: it is binary, not UTF-8 text", name)
+	}
+	return string(text), nil
+}
+
+// Files are the paths of the regular files in dir itself, empty or . for the root, that
+// end in ext, sorted: at most 50 of the first 5,000 entries.
+func (r *Root) Files(dir, ext string) ([]string, error) {
+	if dir == "" {
+		dir = "."
+	}
+	if dir != "." {
+		if err := check(dir); err != nil {
+			return nil, err
+		}
+	}
+	info, err := r.root.Stat(filepath.FromSlash(dir))
+	if err != nil {
+		return nil, refusal("directory", dir, err)
+	}
+	if !info.IsDir() {
+		return nil, fmt.Errorf("directory %q is refused: it is a file", dir)
+	}
+	f, err := r.root.Open(filepath.FromSlash(dir))
+	if err != nil {
+		return nil, refusal("directory", dir, err)
+	}
+	defer f.Close()
+	entries, err := f.ReadDir(maxEntries)
+	if err != nil && !errors.Is(err, io.EOF) {
+		return nil, refusal("directory", dir, err)
+	}
+	out := []string{}
+	for _, e := range entries {
+		if name := path.Join(dir, e.Name()); e.Type().IsRegular() && strings.HasSuffix(e.Name(), ext) && check(name) == nil {
+			out = append(out, name)
+		}
+	}
+	slices.Sort(out)
+	return out[:min(len(out), MaxFiles)], nil
+}
+
+// check refuses what is no relative path below a directory.
+func check(name string) error {
+	switch {
+	case name == "":
+		return errors.New("an empty path is refused: name a file")
+	case !utf8.ValidString(name) || strings.ContainsRune(name, 0):
+		return fmt.Errorf("path %q is refused: it is not text", name)
+	case strings.Contains(name, `\`):
+		return fmt.Errorf(`path %q is refused: part it by /, not by \`, name)
+	case path.IsAbs(name) || filepath.IsAbs(name) || filepath.VolumeName(name) != "":
+		return fmt.Errorf("path %q is refused: it must be relative to the working directory", name)
+	}
+	for part := range strings.SplitSeq(name, "/") {
+		if part == ".." {
+			return fmt.Errorf("path %q is refused: it leaves the working directory", name)
+		}
+	}
+	if !filepath.IsLocal(filepath.FromSlash(name)) {
+		return fmt.Errorf("path %q is refused: it is not a path below the working directory", name)
+	}
+	return nil
+}
+
+func readable(name string, info fs.FileInfo) error {
+	switch {
+	case info.IsDir():
+		return fmt.Errorf("file %q is refused: it is a directory", name)
+	case !info.Mode().IsRegular():
+		return fmt.Errorf("file %q is refused: it is a device, a pipe or a socket, not a file", name)
+	case info.Size() > MaxFile:
+		return tooLarge(name)
+	}
+	return nil
+}
+
+func tooLarge(name string) error {
+	return fmt.Errorf("file %q is refused: it is over 256 KiB", name)
+}
+
+// refusal says what the system found, without its own wording of the path.
+func refusal(what, name string, err error) error {
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return fmt.Errorf("there is no %s %q: %w", what, name, fs.ErrNotExist)
+	case strings.Contains(err.Error(), "escapes"):
+		return fmt.Errorf("%s %q is refused: a symbolic link in it leaves the allowed directory", what, name)
+	}
+	return fmt.Errorf("%s %q cannot be read: %w", what, name, err)
+}
+
+// Reader reads agents' working directories that lie under a root.
+type Reader struct{ Root *Root }
+
+// Read is the text of a file of a working directory.
+func (r Reader) Read(_ context.Context, workingDir, name string) (string, error) {
+	sub, err := r.Root.Sub(workingDir)
+	if err != nil {
+		return "", err
+	}
+	defer sub.Close()
+	return sub.Read(name)
+}
+
+// Files are the files of a directory of a working directory.
+func (r Reader) Files(_ context.Context, workingDir, dir, ext string) ([]string, error) {
+	sub, err := r.Root.Sub(workingDir)
+	if err != nil {
+		return nil, err
+	}
+	defer sub.Close()
+	return sub.Files(dir, ext)
+}
