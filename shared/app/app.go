@@ -9,8 +9,11 @@ import (
 
 	"github.com/google/uuid"
 
+	"parley.internal/shared/campfire"
+	"parley.internal/shared/council"
 	"parley.internal/shared/dispatch"
 	"parley.internal/shared/dream"
+	"parley.internal/shared/elenchus"
 	"parley.internal/shared/keys"
 	"parley.internal/shared/ledger"
 	"parley.internal/shared/once"
@@ -27,7 +30,8 @@ import (
 
 // Schema is every collection of Parley.
 func Schema() *store.Schema {
-	return store.NewSchema(slices.Concat(dispatch.Defs(), relay.Defs(), pulse.Defs(), signal.Defs(), ledger.Defs(), team.Defs(),
+	return store.NewSchema(slices.Concat(dispatch.Defs(), relay.Defs(), pulse.Defs(), signal.Defs(), ledger.Defs(),
+		council.Defs(), campfire.Defs(), elenchus.Defs(), team.Defs(),
 		keys.Defs(), []*store.Def{once.Def()})...)
 }
 
@@ -42,6 +46,9 @@ type App struct {
 	Sprint   *sprint.Service
 	Ledger   *ledger.Service
 	Overview *overview.Service
+	Council  *council.Service
+	Campfire *campfire.Service
+	Elenchus *elenchus.Service
 	Team     *team.Service
 	Keys     *keys.Service
 
@@ -60,6 +67,8 @@ type Ports struct {
 	// PublicURL is where a person's browser finds the hub, https://example.org; empty
 	// where that is not known.
 	PublicURL string
+	// Workspace reads the files that are verified; nil where the server has none of them.
+	Workspace elenchus.Reader
 }
 
 // New wires the services.
@@ -87,9 +96,14 @@ func New(db *store.DB, p Ports) *App {
 	a.Dream = &dream.Service{DB: db, Now: p.Now, Queue: a.Dispatch}
 	a.Ledger = &ledger.Service{DB: db, Now: p.Now, NewID: p.NewID, Shard: p.Shard}
 	a.Overview = &overview.Service{DB: db, Now: p.Now, Sessions: atWork{a.Pulse}, Mail: unread{a.Relay, known}}
+	a.Council = &council.Service{DB: db, Now: p.Now, NewID: p.NewID}
+	a.Campfire = &campfire.Service{DB: db, Now: p.Now}
+	a.Elenchus = &elenchus.Service{DB: db, Now: p.Now, Workspace: p.Workspace}
 	a.Team = &team.Service{DB: db, Now: p.Now, NewID: p.NewID}
 	a.catalogue = op.NewCatalogue(a.Dispatch.Operations(), a.Relay.Operations(), a.Pulse.Operations(), a.Signal.Operations(),
-		a.Dream.Operations(), a.Sprint.Operations(), a.Ledger.Operations(), a.Overview.Operations(), a.Team.Operations(), a.Keys.Operations())
+		a.Dream.Operations(), a.Sprint.Operations(), a.Ledger.Operations(), a.Overview.Operations(), a.Council.Operations(), a.Campfire.Operations(),
+		a.Elenchus.Operations(), a.Team.Operations(), a.Keys.Operations())
+	a.catalogue.Resources = slices.Concat(a.Council.Resources(), a.Campfire.Resources(), a.Elenchus.Resources())
 	a.catalogue.Meter = func(_ context.Context, u op.Usage) { a.Ledger.Record(u) }
 	return a
 }

@@ -25,30 +25,35 @@ var domain = []string{"op", "store", "identity", "fault", "once", "task", "push"
 // rules has a row for every package. Imports run one way:
 // app → domains → {op, once, task, push} → {store, identity} → fault.
 var rules = map[string]rule{
-	"fault":            {nil, "everyone knows faults, so they know nobody"},
-	"identity":         {[]string{"fault"}, "who calls is settled before anything is read"},
-	"op":               {[]string{"fault", "identity"}, "a definition of operations knows no domain and no store"},
-	"store":            {[]string{"fault"}, "the port knows neither its drivers nor who calls"},
-	"once":             {[]string{"store", "fault"}, "it repeats any creation and holds nothing of what is created"},
-	"push":             {nil, "the port knows neither its drivers nor whom a push is for"},
-	"task":             {[]string{"store", "identity", "fault"}, "the document that domains share, with its pure rules"},
-	"dispatch":         {domain, "a domain needs another through an interface of its own alone"},
-	"relay":            {domain, "a domain needs another through an interface of its own alone"},
-	"signal":           {domain, "a domain needs another through an interface of its own alone"},
-	"pulse":            {domain, "a domain needs another through an interface of its own alone"},
-	"dream":            {domain, "a domain needs another through an interface of its own alone"},
-	"sprint":           {domain, "a domain needs another through an interface of its own alone"},
-	"ledger":           {domain, "a domain needs another through an interface of its own alone"},
-	"overview":         {domain, "a domain needs another through an interface of its own alone"},
-	"team":             {domain, "a domain needs another through an interface of its own alone"},
-	"keys":             {domain, "a domain needs another through an interface of its own alone"},
-	"app":              {append([]string{"dispatch", "relay", "pulse", "signal", "dream", "sprint", "ledger", "overview", "team", "keys"}, domain...), "it wires all domains, over a store that it is given"},
-	"store/sqlite":     {[]string{"store", "fault"}, "a driver keeps what it is told"},
-	"store/firestore":  {[]string{"store", "fault"}, "a driver keeps what it is told"},
-	"push/fcm":         {[]string{"push", "fault"}, "a driver sends what it is told"},
-	"push/fcm/fcmtest": {nil, "it stands in for a service elsewhere"},
-	"store/emulator":   {nil, "it starts a process"},
-	"store/storetest":  {[]string{"store", "fault", "store/sqlite", "store/firestore", "store/emulator"}, "tests open both drivers"},
+	"fault":              {nil, "everyone knows faults, so they know nobody"},
+	"identity":           {[]string{"fault"}, "who calls is settled before anything is read"},
+	"op":                 {[]string{"fault", "identity"}, "a definition of operations knows no domain and no store"},
+	"store":              {[]string{"fault"}, "the port knows neither its drivers nor who calls"},
+	"once":               {[]string{"store", "fault"}, "it repeats any creation and holds nothing of what is created"},
+	"cloudlog":           {nil, "it writes what it is given"},
+	"push":               {nil, "the port knows neither its drivers nor whom a push is for"},
+	"task":               {[]string{"store", "identity", "fault"}, "the document that domains share, with its pure rules"},
+	"dispatch":           {domain, "a domain needs another through an interface of its own alone"},
+	"relay":              {domain, "a domain needs another through an interface of its own alone"},
+	"signal":             {domain, "a domain needs another through an interface of its own alone"},
+	"pulse":              {domain, "a domain needs another through an interface of its own alone"},
+	"dream":              {domain, "a domain needs another through an interface of its own alone"},
+	"sprint":             {domain, "a domain needs another through an interface of its own alone"},
+	"ledger":             {domain, "a domain needs another through an interface of its own alone"},
+	"overview":           {domain, "a domain needs another through an interface of its own alone"},
+	"council":            {domain, "a domain needs another through an interface of its own alone"},
+	"campfire":           {domain, "a domain needs another through an interface of its own alone"},
+	"elenchus":           {domain, "a domain needs another through an interface of its own alone"},
+	"team":               {domain, "a domain needs another through an interface of its own alone"},
+	"keys":               {domain, "a domain needs another through an interface of its own alone"},
+	"app":                {append([]string{"dispatch", "relay", "pulse", "signal", "dream", "sprint", "ledger", "overview", "council", "campfire", "elenchus", "team", "keys"}, domain...), "it wires all domains, over a store that it is given"},
+	"elenchus/workspace": {[]string{"fault"}, "it reads files under a root, for whoever has one"},
+	"store/sqlite":       {[]string{"store", "fault"}, "a driver keeps what it is told"},
+	"store/firestore":    {[]string{"store", "fault"}, "a driver keeps what it is told"},
+	"push/fcm":           {[]string{"push", "fault"}, "a driver sends what it is told"},
+	"push/fcm/fcmtest":   {nil, "it stands in for a service elsewhere"},
+	"store/emulator":     {nil, "it starts a process"},
+	"store/storetest":    {[]string{"store", "fault", "store/sqlite", "store/firestore", "store/emulator"}, "tests open both drivers"},
 
 	"store/emulator/cmd/withemulator": {[]string{"store/emulator"}, "a command around a process"},
 }
@@ -136,7 +141,7 @@ func TestNoTransportIsImported(t *testing.T) {
 // to the rule for domains and no looser one.
 func TestWhatHasOperationsIsHeldToTheRuleForDomains(t *testing.T) {
 	t.Parallel()
-	for _, name := range []string{"dispatch", "relay", "pulse", "signal", "dream", "sprint", "ledger", "overview", "team", "keys"} {
+	for _, name := range []string{"dispatch", "relay", "pulse", "signal", "dream", "sprint", "ledger", "overview", "council", "campfire", "elenchus", "team", "keys"} {
 		if !slices.Equal(rules[name].may, domain) {
 			t.Errorf("%s may import %q", name, rules[name].may)
 		}

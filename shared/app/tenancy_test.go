@@ -18,7 +18,7 @@ const nobodys = "id-that-exists-nowhere"
 
 // belongings are the ids of what a user made.
 type belongings struct {
-	task, claimed, dream, message, dead, question, alert, session, group, sprint, team, key, secret, thread, device string
+	task, claimed, dream, message, dead, question, alert, session, group, sprint, team, key, secret, thread, device, council, fire, verification string
 }
 
 func (w *world) settle(user string) belongings {
@@ -41,6 +41,12 @@ func (w *world) settle(user string) belongings {
 	b.alert = text(agent, "send_alert", "alertId", map[string]any{"message": "an alert"})
 	b.device = text(person, "register_device", "deviceId", map[string]any{"token": "a-token", "platform": "web", "name": "of " + user})
 	w.must(person, "set_notification_settings", map[string]any{"off": []string{"dreams"}})
+	b.council = text(agent, "start_council", "session_id", map[string]any{"agent_name": "alpha", "request": "a request"})
+	w.must(bound(user, "beta"), "send_response", map[string]any{"agent_name": "beta", "session_id": b.council, "content": "a response"})
+	b.fire = text(agent, "campfire_get_or_create_fire", "id", map[string]any{"fireId": "fire-of-" + user})
+	w.must(agent, "campfire_post_message", map[string]any{"fireId": b.fire, "text": "a word"})
+	w.must(bound(user, "beta"), "campfire_throw_gauntlet", map[string]any{"fireId": b.fire, "challenger_name": "beta", "target_name": "gamma", "thesis_of_attack": "a thesis", "deadline_minutes": 1440})
+	b.verification = text(agent, "elenchus_start_session", "sessionId", map[string]any{"target": "a.ts", "requirements": "r", "workingDir": "/w", "files": []any{map[string]any{"path": "a.ts", "content": "c"}}})
 	b.session = text(agent, "create_session", "sessionId", map[string]any{"name": "a session"})
 	b.group = text(agent, "set_group", "name", map[string]any{"name": "group-of-" + user, "members": []string{"alpha", "beta"}})
 	b.sprint = text(agent, "create_sprint", "sprintId", map[string]any{"projectName": "a sprint", "branch": "b", "stories": []any{
@@ -70,37 +76,63 @@ type reach struct {
 // is its owner's. An operation that is neither here nor among those that name or
 // take none fails the walk.
 var reaches = map[string]reach{
-	"get_task":            {func(b belongings) string { return b.task }, with("taskId")},
-	"claim_task":          {func(b belongings) string { return b.task }, with("taskId", "sessionId", "s")},
-	"renew_claim":         {func(b belongings) string { return b.claimed }, with("taskId", "claimToken", 1)},
-	"release_task":        {func(b belongings) string { return b.claimed }, with("taskId", "claimToken", 1)},
-	"complete_task":       {func(b belongings) string { return b.claimed }, with("taskId", "claimToken", 1, "result", "mine")},
-	"update_task":         {func(b belongings) string { return b.alert }, with("taskId", "status", "derezzed", "note", "mine")},
-	"ack_messages":        {func(b belongings) string { return b.message }, func(id string) map[string]any { return map[string]any{"messageIds": []string{id}} }},
-	"update_session":      {func(b belongings) string { return b.session }, with("sessionId", "state", "complete", "status", "mine")},
-	"get_response":        {func(b belongings) string { return b.question }, with("questionId", "waitMs", 1)},
-	"answer_question":     {func(b belongings) string { return b.question }, with("questionId", "response", "x")},
-	"delete_device":       {func(b belongings) string { return b.device }, with("deviceId")},
-	"dream_activate":      {func(b belongings) string { return b.dream }, with("dreamId", "sessionId", "s")},
-	"update_sprint_story": {func(b belongings) string { return b.sprint }, with("sprintId", "storyId", "a", "status", "active", "progress", 1)},
-	"add_story_to_sprint": {func(b belongings) string { return b.sprint }, with("sprintId", "story", map[string]any{"id": "c", "title": "mine", "dependencies": []string{"b"}})},
-	"get_sprint":          {func(b belongings) string { return b.sprint }, with("sprintId")},
-	"complete_sprint":     {func(b belongings) string { return b.sprint }, with("sprintId")},
-	"team_delete":         {func(b belongings) string { return b.team }, with("team_name")},
-	"team_read_config":    {func(b belongings) string { return b.team }, with("team_name")},
-	"revoke_key":          {func(b belongings) string { return b.key }, with("keyId")},
+	"get_task":                        {func(b belongings) string { return b.task }, with("taskId")},
+	"claim_task":                      {func(b belongings) string { return b.task }, with("taskId", "sessionId", "s")},
+	"renew_claim":                     {func(b belongings) string { return b.claimed }, with("taskId", "claimToken", 1)},
+	"release_task":                    {func(b belongings) string { return b.claimed }, with("taskId", "claimToken", 1)},
+	"complete_task":                   {func(b belongings) string { return b.claimed }, with("taskId", "claimToken", 1, "result", "mine")},
+	"update_task":                     {func(b belongings) string { return b.alert }, with("taskId", "status", "derezzed", "note", "mine")},
+	"ack_messages":                    {func(b belongings) string { return b.message }, func(id string) map[string]any { return map[string]any{"messageIds": []string{id}} }},
+	"update_session":                  {func(b belongings) string { return b.session }, with("sessionId", "state", "complete", "status", "mine")},
+	"get_response":                    {func(b belongings) string { return b.question }, with("questionId", "waitMs", 1)},
+	"answer_question":                 {func(b belongings) string { return b.question }, with("questionId", "response", "x")},
+	"join_council":                    {func(b belongings) string { return b.council }, with("session_id", "agent_name", "alpha")},
+	"get_current_session_data":        {func(b belongings) string { return b.council }, with("session_id", "agent_name", "alpha")},
+	"send_response":                   {func(b belongings) string { return b.council }, with("session_id", "agent_name", "alpha", "content", "mine")},
+	"rank_responses":                  {func(b belongings) string { return b.council }, with("session_id", "agent_name", "alpha", "ranking", []string{"A"})},
+	"close_council":                   {func(b belongings) string { return b.council }, with("session_id", "agent_name", "alpha", "conclusion", "mine")},
+	"campfire_post_message":           {func(b belongings) string { return b.fire }, with("fireId", "text", "mine")},
+	"campfire_speak_to_party":         {func(b belongings) string { return b.fire }, with("fireId", "text", "mine")},
+	"campfire_list_messages":          {func(b belongings) string { return b.fire }, with("fireId")},
+	"campfire_update_battle_plan":     {func(b belongings) string { return b.fire }, with("fireId", "content", "mine")},
+	"campfire_take_oath_of_judgement": {func(b belongings) string { return b.fire }, with("fireId", "character_name", "alpha")},
+	"campfire_strike_argument":        {func(b belongings) string { return b.fire }, with("fireId", "character_name", "alpha", "technical_evidence", "mine")},
+	"campfire_hold_the_line":          {func(b belongings) string { return b.fire }, with("fireId", "character_name", "alpha", "defense_rationale", "mine", "surrender", false)},
+	"campfire_deliver_verdict":        {func(b belongings) string { return b.fire }, with("fireId", "character_name", "alpha", "winner", "defender", "ruling_rationale", "mine", "required_plan_mutation", "mine")},
+	"campfire_abandon_duel":           {func(b belongings) string { return b.fire }, with("fireId")},
+	"campfire_get_fire":               {func(b belongings) string { return b.fire }, with("fireId")},
+	"campfire_list_duels":             {func(b belongings) string { return b.fire }, with("fireId")},
+	"elenchus_get_context":            {func(b belongings) string { return b.verification }, with("sessionId")},
+	"elenchus_submit_round":           {func(b belongings) string { return b.verification }, with("sessionId", "role", "verifier", "output", "mine")},
+	"elenchus_add_files":              {func(b belongings) string { return b.verification }, with("sessionId", "files", []any{map[string]any{"path": "b.ts", "content": "mine"}})},
+	"elenchus_get_issues":             {func(b belongings) string { return b.verification }, with("sessionId")},
+	"elenchus_checkpoint":             {func(b belongings) string { return b.verification }, with("sessionId")},
+	"elenchus_rollback":               {func(b belongings) string { return b.verification }, with("sessionId", "toRound", 2)},
+	"elenchus_end_session":            {func(b belongings) string { return b.verification }, with("sessionId", "verdict", "FAIL")},
+	"delete_device":                   {func(b belongings) string { return b.device }, with("deviceId")},
+	"dream_activate":                  {func(b belongings) string { return b.dream }, with("dreamId", "sessionId", "s")},
+	"update_sprint_story":             {func(b belongings) string { return b.sprint }, with("sprintId", "storyId", "a", "status", "active", "progress", 1)},
+	"add_story_to_sprint":             {func(b belongings) string { return b.sprint }, with("sprintId", "story", map[string]any{"id": "c", "title": "mine", "dependencies": []string{"b"}})},
+	"get_sprint":                      {func(b belongings) string { return b.sprint }, with("sprintId")},
+	"complete_sprint":                 {func(b belongings) string { return b.sprint }, with("sprintId")},
+	"team_delete":                     {func(b belongings) string { return b.team }, with("team_name")},
+	"team_read_config":                {func(b belongings) string { return b.team }, with("team_name")},
+	"revoke_key":                      {func(b belongings) string { return b.key }, with("keyId")},
 }
 
 // names is every operation that takes an id which its caller makes up: to another
 // user it is as free as one that nobody has taken.
 var names = map[string]reach{
-	"create_session": {func(b belongings) string { return b.session }, with("sessionId", "name", "mine")},
-	"set_group":      {func(b belongings) string { return b.group }, with("name", "members", []string{"gamma"})},
+	"create_session":              {func(b belongings) string { return b.session }, with("sessionId", "name", "mine")},
+	"campfire_get_or_create_fire": {func(b belongings) string { return b.fire }, with("fireId")},
+	"campfire_throw_gauntlet":     {func(b belongings) string { return b.fire }, with("fireId", "challenger_name", "alpha", "target_name", "beta", "thesis_of_attack", "mine")},
+	"set_group":                   {func(b belongings) string { return b.group }, with("name", "members", []string{"gamma"})},
 }
 
 // takesNone are the operations without the id of a document.
 var takesNone = []string{"create_task", "get_tasks", "send_message", "get_messages", "get_dead_letters", "list_groups", "list_sessions", "get_overview",
-	"ask_question", "list_questions", "send_alert", "register_device", "list_devices", "get_notification_settings", "set_notification_settings", "dream_peek", "create_sprint", "get_usage", "team_create", "create_key", "list_keys"}
+	"ask_question", "list_questions", "send_alert", "register_device", "list_devices", "get_notification_settings", "set_notification_settings",
+	"start_council", "list_councils", "campfire_ping", "campfire_echo", "elenchus_start_session", "elenchus_list_sessions", "dream_peek", "create_sprint", "get_usage", "team_create", "create_key", "list_keys"}
 
 func with(field string, more ...any) func(string) map[string]any {
 	return func(id string) map[string]any {
@@ -212,6 +244,9 @@ func (w *world) snapshot(user string, b belongings) string {
 	read(bound(user, "alpha"), "get_messages", map[string]any{"includeDelivered": true})
 	read(bound(user, "alpha"), "get_response", map[string]any{"questionId": b.question})
 	read(bound(user, "alpha"), "team_read_config", map[string]any{"team_name": b.team})
+	read(bound(user, "alpha"), "list_councils", map[string]any{})
+	read(bound(user, "alpha"), "campfire_get_fire", map[string]any{"fireId": b.fire})
+	read(bound(user, "alpha"), "elenchus_list_sessions", map[string]any{})
 	read(human(user), "list_devices", map[string]any{})
 	read(human(user), "get_notification_settings", map[string]any{})
 	read(human(user), "list_keys", map[string]any{})
@@ -255,6 +290,8 @@ func TestAnotherUsersListsAreEmpty(t *testing.T) {
 			{person, "get_overview", map[string]any{}, "unread"},
 			{person, "list_questions", map[string]any{"status": "all"}, "questions"},
 			{person, "list_devices", map[string]any{}, "devices"},
+			{agent, "list_councils", map[string]any{}, "sessions"},
+			{agent, "elenchus_list_sessions", map[string]any{}, "sessions"},
 			{person, "get_notification_settings", map[string]any{}, "off"},
 			{person, "list_keys", map[string]any{}, "keys"},
 		} {

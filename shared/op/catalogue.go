@@ -19,6 +19,8 @@ type Catalogue struct {
 	ops    []*Op
 	byName map[string]*Op
 	sets   []string
+	// Resources are what MCP clients list and read by a URI.
+	Resources []Resource
 	// Log gets one line an operation; nil for none. Now is the clock of its
 	// durations, time.Now where nil.
 	Log *slog.Logger

@@ -125,10 +125,18 @@ func (h *Hub) REST(key, method, path string, body any, headers ...string) Answer
 	return h.Raw(method, path, body, append([]string{"Authorization", "Bearer " + key}, headers...)...)
 }
 
-// Op calls an operation over REST: its inputs go where its route puts them.
+// Op calls an operation over REST: its inputs go where its route puts them, or where
+// another of its routes does that wants none which are left out.
 func (h *Hub) Op(key string, o *op.Op, args map[string]any, headers ...string) Answer {
 	h.t.Helper()
-	method, path, body := place(o.Route, args)
+	route := o.Route
+	for _, r := range o.Routes() {
+		if len(r.Set) == 0 && !slices.ContainsFunc(op.PathParams(r.Route), func(name string) bool { return args[name] == nil }) {
+			route = r.Route
+			break
+		}
+	}
+	method, path, body := place(route, args)
 	return h.REST(key, method, path, body, headers...)
 }
 

@@ -141,6 +141,41 @@ func (m *meter) device() string {
 	return m.made("register_device", "deviceId", args{"token": "t", "platform": "ios"})
 }
 
+func (m *meter) council() string {
+	return m.made("start_council", "session_id", args{"agent_name": "alpha", "request": "r"})
+}
+
+func (m *meter) fire(id string) string {
+	return m.made("campfire_get_or_create_fire", "id", args{"fireId": id})
+}
+
+// duel is a fire with a duel in which so many have acted, the Judge first.
+func (m *meter) duel(id string, acted int) string {
+	steps := []struct {
+		op string
+		in args
+	}{
+		{"campfire_throw_gauntlet", args{"fireId": id, "challenger_name": "gamma", "target_name": "beta", "thesis_of_attack": "t"}},
+		{"campfire_take_oath_of_judgement", args{"fireId": id, "character_name": "delta"}},
+		{"campfire_strike_argument", args{"fireId": id, "character_name": "gamma", "technical_evidence": "e"}},
+		{"campfire_hold_the_line", args{"fireId": id, "character_name": "beta", "defense_rationale": "r", "surrender": false}},
+	}
+	for _, s := range steps[:acted+1] {
+		m.make(m.hub.Catalogue.Op(s.op), m.human, s.in)
+	}
+	return id
+}
+
+var verification = args{"target": "a.ts", "requirements": "r", "workingDir": "/w", "files": []any{args{"path": "a.ts", "content": "c"}}}
+
+func (m *meter) verification() string {
+	return m.made("elenchus_start_session", "sessionId", verification)
+}
+
+func round(id, role string) args {
+	return args{"sessionId": id, "role": role, "output": "a.ts:1", "issuesRaised": []any{args{"id": "SEC-1", "severity": "HIGH", "summary": "s"}}}
+}
+
 // dead makes a dead letter: nobody reads it in time.
 func (m *meter) dead() {
 	m.made("send_message", "messageId", args{"message": "m", "source": "alpha", "target": "alpha", "message_type": "STATUS", "ttl": 1})

@@ -201,7 +201,7 @@ func (s *side) fill(v any) any {
 	return v
 }
 
-var secrets = regexp.MustCompile(`parley_[a-z2-7]+_[a-z2-7]{52}|[0-9a-f]{64}|key:[0-9a-f]{12}|eyJ[A-Za-z0-9_-]{20,}`)
+var secrets = regexp.MustCompile(`parley_[a-z2-7]+_[a-z2-7]{52}|[0-9a-f]{64}|key:[0-9a-f]{12}|eyJ[A-Za-z0-9_-]{20,}|\d{4}-\d\d-\d\d_[a-z0-9-]+_[a-z0-9]{6}`)
 
 // plain names secrets, their hashes and cursors by the order in which they came.
 func (s *side) plain(text string) string {

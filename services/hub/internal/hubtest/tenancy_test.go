@@ -21,8 +21,8 @@ const marker = "ONLYMINE"
 
 // belongings are the ids of what a user has.
 type belongings struct {
-	created, active, dream, alert, message, question, session, group, sprint, team, key, mark, device          string
-	taskCursor, historyCursor, deadCursor, sessionCursor, groupCursor, keyCursor, questionCursor, deviceCursor string
+	created, active, dream, alert, message, question, session, group, sprint, team, key, mark, device, council, fire, verification                string
+	taskCursor, historyCursor, deadCursor, sessionCursor, groupCursor, keyCursor, questionCursor, deviceCursor, councilCursor, verificationCursor string
 }
 
 // nothings are ids in the same form of what never was.
@@ -32,7 +32,8 @@ func nothings(keyID string) belongings {
 		message: "01990000-0000-7000-8000-000000000003", question: "01990000-0000-7000-8000-000000000004",
 		dream: "01990000-0000-7000-8000-000000000005", alert: "01990000-0000-7000-8000-000000000006", session: "01990000-0000-7000-8000-000000000007",
 		sprint: "01990000-0000-7000-8000-000000000008", group: "some-group", team: "some-team", key: strings.Repeat("0", len(keyID)), mark: cursor,
-		taskCursor: cursor, historyCursor: cursor, deadCursor: cursor, sessionCursor: cursor, groupCursor: cursor, keyCursor: cursor, questionCursor: cursor, deviceCursor: cursor,
+		taskCursor: cursor, historyCursor: cursor, deadCursor: cursor, sessionCursor: cursor, groupCursor: cursor, keyCursor: cursor, questionCursor: cursor, deviceCursor: cursor, councilCursor: cursor, verificationCursor: cursor,
+		council: "01990000-0000-7000-8000-000000000010", fire: "some-fire", verification: "2026-01-01_some-target_zzzzzz",
 		device: strings.Repeat("0", 32)}
 }
 
@@ -111,7 +112,62 @@ var reach = map[string]func(b belongings) []args{
 	"delete_device":             func(b belongings) []args { return []args{{"deviceId": b.device}} },
 	"get_notification_settings": func(belongings) []args { return []args{{}} },
 	"set_notification_settings": func(belongings) []args { return []args{{"perHour": 7}} },
-	"team_create":               func(belongings) []args { return nil }, // below: a name that another took is free
+	"start_council": func(belongings) []args {
+		return []args{{"agent_name": "alpha", "request": "r", "idempotencyKey": "theirs"}}
+	},
+	"join_council": func(b belongings) []args { return []args{{"agent_name": "alpha", "session_id": b.council}} },
+	"get_current_session_data": func(b belongings) []args {
+		return []args{{"agent_name": "alpha", "session_id": b.council}, {"agent_name": "alpha"}, {"agent_name": "alpha", "cursor": b.councilCursor}}
+	},
+	"send_response": func(b belongings) []args {
+		return []args{{"agent_name": "alpha", "session_id": b.council, "content": "c"}}
+	},
+	"rank_responses": func(b belongings) []args {
+		return []args{{"agent_name": "alpha", "session_id": b.council, "ranking": []string{"A"}}}
+	},
+	"close_council": func(b belongings) []args {
+		return []args{{"agent_name": "alpha", "session_id": b.council, "conclusion": "c"}, {"agent_name": "alpha", "conclusion": "c"}}
+	},
+	"list_councils":               func(belongings) []args { return []args{{}} },
+	"campfire_ping":               func(belongings) []args { return []args{} }, // it says the time
+	"campfire_echo":               func(belongings) []args { return []args{{"message": "m"}} },
+	"campfire_get_or_create_fire": func(b belongings) []args { return []args{{"fireId": b.fire}} },
+	"campfire_post_message":       func(b belongings) []args { return []args{{"fireId": b.fire, "text": "t"}} },
+	"campfire_speak_to_party":     func(b belongings) []args { return []args{{"fireId": b.fire, "text": "t"}} },
+	"campfire_list_messages":      func(b belongings) []args { return []args{{"fireId": b.fire}} },
+	"campfire_update_battle_plan": func(b belongings) []args { return []args{{"fireId": b.fire, "content": "c"}} },
+	"campfire_throw_gauntlet": func(b belongings) []args {
+		return []args{{"fireId": b.fire, "challenger_name": "alpha", "target_name": "beta", "thesis_of_attack": "t"}}
+	},
+	"campfire_take_oath_of_judgement": func(b belongings) []args { return []args{{"fireId": b.fire, "character_name": "alpha"}} },
+	"campfire_strike_argument": func(b belongings) []args {
+		return []args{{"fireId": b.fire, "character_name": "alpha", "technical_evidence": "e"}}
+	},
+	"campfire_hold_the_line": func(b belongings) []args {
+		return []args{{"fireId": b.fire, "character_name": "alpha", "defense_rationale": "r", "surrender": true}}
+	},
+	"campfire_deliver_verdict": func(b belongings) []args {
+		return []args{{"fireId": b.fire, "character_name": "alpha", "winner": "defender", "ruling_rationale": "r", "required_plan_mutation": "p"}}
+	},
+	"campfire_abandon_duel":  func(b belongings) []args { return []args{{"fireId": b.fire}} },
+	"campfire_get_fire":      func(b belongings) []args { return []args{{"fireId": b.fire}, {"fireId": b.fire, "planVersion": 1}} },
+	"campfire_list_duels":    func(b belongings) []args { return []args{{"fireId": b.fire}} },
+	"elenchus_start_session": func(belongings) []args { return []args{} }, // each has an id of its own
+	"elenchus_get_context": func(b belongings) []args {
+		return []args{{"sessionId": b.verification}, {"sessionId": b.verification, "path": "a.ts"}}
+	},
+	"elenchus_submit_round": func(b belongings) []args {
+		return []args{round(b.verification, "verifier"), round(b.verification, "critic")}
+	},
+	"elenchus_add_files": func(b belongings) []args {
+		return []args{{"sessionId": b.verification, "files": []any{args{"path": "b.ts", "content": "c"}}}}
+	},
+	"elenchus_get_issues":    func(b belongings) []args { return []args{{"sessionId": b.verification}} },
+	"elenchus_checkpoint":    func(b belongings) []args { return []args{{"sessionId": b.verification}} },
+	"elenchus_rollback":      func(b belongings) []args { return []args{{"sessionId": b.verification, "toRound": 1}} },
+	"elenchus_end_session":   func(b belongings) []args { return []args{{"sessionId": b.verification, "verdict": "FAIL"}} },
+	"elenchus_list_sessions": func(b belongings) []args { return []args{{}, {"limit": 1, "cursor": b.verificationCursor}} },
+	"team_create":            func(belongings) []args { return nil }, // below: a name that another took is free
 	"team_read_config": func(b belongings) []args {
 		return []args{{"team_name": b.team}}
 	},
@@ -209,10 +265,14 @@ type owner struct {
 func settle(t *testing.T, hub *hubtest.Hub, clock *hubtest.Clock) owner {
 	t.Helper()
 	o := owner{agent: hub.Agent("owner", "alpha"), human: hub.Human("owner")}
-	o.team, o.group = "their-team", "their-group"
+	o.team, o.group, o.fire = "their-team", "their-group", "their-fire"
 	made := hub.NewKey("owner", keys.CreateInput{Name: marker, Program: "onlymine"})
 	o.key = made.ID
-	var id struct{ TaskID, MessageID, QuestionID, AlertID, SessionID, SprintID, DeviceID, Mark, NextCursor string }
+	var id struct {
+		TaskID, MessageID, QuestionID, AlertID, SessionID, SprintID, DeviceID, Mark, NextCursor string
+		Session                                                                                 string `json:"session_id"`
+		Next                                                                                    string `json:"next_cursor"`
+	}
 	call := func(key, name string, in args) {
 		t.Helper()
 		id.NextCursor = ""
@@ -257,6 +317,18 @@ func settle(t *testing.T, hub *hubtest.Hub, clock *hubtest.Clock) owner {
 	o.device = id.DeviceID
 	call(o.human, "list_devices", args{"limit": 1})
 	o.deviceCursor = id.NextCursor
+	call(o.agent, "start_council", args{"agent_name": "alpha", "request": marker, "idempotencyKey": "theirs"})
+	o.council = id.Session
+	call(o.human, "send_response", args{"agent_name": "beta", "session_id": o.council, "content": marker})
+	call(o.agent, "get_current_session_data", args{"agent_name": "alpha"})
+	o.councilCursor = id.Next
+	call(o.agent, "campfire_get_or_create_fire", args{"fireId": o.fire})
+	call(o.agent, "campfire_post_message", args{"fireId": o.fire, "text": marker})
+	call(o.agent, "campfire_update_battle_plan", args{"fireId": o.fire, "content": marker})
+	call(o.agent, "elenchus_start_session", args{"target": marker, "requirements": marker, "workingDir": "/w", "files": []any{args{"path": "a.ts", "content": marker}}})
+	o.verification = id.SessionID
+	call(o.agent, "elenchus_list_sessions", args{"limit": 1})
+	o.verificationCursor = id.NextCursor
 	call(o.human, "get_overview", args{})
 	o.mark = id.Mark
 	call(o.human, "list_keys", args{"limit": 1})
@@ -264,7 +336,7 @@ func settle(t *testing.T, hub *hubtest.Hub, clock *hubtest.Clock) owner {
 	call(o.human, "list_questions", args{"status": "all", "limit": 1})
 	o.questionCursor = id.NextCursor
 	hub.Settle() // the calls are counted
-	for _, c := range []string{o.taskCursor, o.historyCursor, o.deadCursor, o.sessionCursor, o.groupCursor, o.keyCursor, o.questionCursor, o.deviceCursor} {
+	for _, c := range []string{o.taskCursor, o.historyCursor, o.deadCursor, o.sessionCursor, o.groupCursor, o.keyCursor, o.questionCursor, o.deviceCursor, o.councilCursor, o.verificationCursor} {
 		if c == "" {
 			t.Fatal("a list of one has no cursor")
 		}
@@ -297,6 +369,11 @@ func (o owner) look(t *testing.T, hub *hubtest.Hub) string {
 	see(o.human, "get_overview", args{})
 	see(o.human, "list_questions", args{"status": "all"})
 	see(o.human, "list_devices", args{})
+	see(hub.Key("owner", keys.CreateInput{Program: "alpha", Scopes: []string{"read"}}), "get_current_session_data", args{"agent_name": "alpha", "session_id": o.council})
+	see(o.agent, "campfire_list_messages", args{"fireId": o.fire})
+	see(o.agent, "campfire_get_fire", args{"fireId": o.fire})
+	see(o.agent, "elenchus_get_context", args{"sessionId": o.verification, "path": "a.ts"})
+	see(o.agent, "elenchus_list_sessions", args{})
 	see(o.agent, "team_read_config", args{"team_name": o.team})
 	if a := hub.REST(hub.Human("owner"), "GET", "/v1/keys?limit=100", nil); a.Status != 200 || bytes.Contains(a.Body, []byte("revokedAt")) {
 		t.Errorf("a key was revoked: %s", a)
@@ -337,10 +414,10 @@ func (v visitor) call(t *testing.T, hub *hubtest.Hub, transport string, o *op.Op
 
 // blind hides ids and times, which no two calls share.
 func blind(answer string, b belongings) string {
-	for _, id := range []string{b.created, b.active, b.dream, b.alert, b.message, b.question, b.session, b.sprint, b.key, b.device} {
+	for _, id := range []string{b.created, b.active, b.dream, b.alert, b.message, b.question, b.session, b.sprint, b.key, b.device, b.council, b.verification} {
 		answer = strings.ReplaceAll(answer, id, "ID")
 	}
-	for _, name := range []string{b.team, b.group} {
+	for _, name := range []string{b.team, b.group, b.fire} {
 		answer = strings.ReplaceAll(answer, `\"`+name+`\"`, "ID")
 		answer = strings.ReplaceAll(answer, name, "ID")
 	}
@@ -348,4 +425,4 @@ func blind(answer string, b belongings) string {
 	return varying.ReplaceAllString(withoutUse.ReplaceAllString(answer, ""), "X")
 }
 
-var varying = regexp.MustCompile(`,?"(createdAt|updatedAt|lastHeartbeat|expiresAt)":"[^"]+"|[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}|[0-9a-f]{64}|eyJ[A-Za-z0-9_-]{20,}`)
+var varying = regexp.MustCompile(`,?"(createdAt|updatedAt|lastHeartbeat|expiresAt|turnDeadline)":"[^"]+"|[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}|[0-9a-f]{64}|eyJ[A-Za-z0-9_-]{20,}`)

@@ -16,18 +16,29 @@ import (
 
 // reads is how a client that only looks calls each tool that reads.
 var reads = map[string]args{
-	"get_tasks":        {"status": "all", "waitMs": 1},
-	"get_task":         {"taskId": "$task"},
-	"get_messages":     {"markAsRead": false},
-	"get_dead_letters": {"limit": 1},
-	"list_groups":      {},
-	"list_sessions":    {"programId": "beta", "state": "blocked"},
-	"get_response":     {"questionId": "$question"},
-	"dream_peek":       {"target": "beta"},
-	"get_sprint":       {"sprintId": "$sprint"},
-	"get_usage":        {"groupBy": "transport"},
-	"team_read_config": {"team_name": "the-team"},
-	"list_keys":        {},
+	"get_tasks":                {"status": "all", "waitMs": 1},
+	"get_task":                 {"taskId": "$task"},
+	"get_messages":             {"markAsRead": false},
+	"get_dead_letters":         {"limit": 1},
+	"list_groups":              {},
+	"list_sessions":            {"programId": "beta", "state": "blocked"},
+	"get_response":             {"questionId": "$question"},
+	"dream_peek":               {"target": "beta"},
+	"get_sprint":               {"sprintId": "$sprint"},
+	"get_usage":                {"groupBy": "transport"},
+	"team_read_config":         {"team_name": "the-team"},
+	"list_keys":                {},
+	"get_current_session_data": {"agent_name": "alpha", "session_id": "$council"},
+	"join_council":             {"agent_name": "alpha", "session_id": "$council"},
+	"list_councils":            {},
+	"campfire_ping":            {},
+	"campfire_echo":            {"message": "m"},
+	"campfire_get_fire":        {"fireId": "the-fire"},
+	"campfire_list_messages":   {"fireId": "the-fire"},
+	"campfire_list_duels":      {"fireId": "the-fire"},
+	"elenchus_get_context":     {"sessionId": "$verification"},
+	"elenchus_get_issues":      {"sessionId": "$verification"},
+	"elenchus_list_sessions":   {},
 }
 
 func TestMCPGosOwnClientWorksInEveryEra(t *testing.T) {
@@ -47,8 +58,11 @@ func TestMCPGosOwnClientWorksInEveryEra(t *testing.T) {
 			hub := newHub(t, hubtest.Options{})
 			key := hub.Human("u")
 			ids := map[string]string{"$task": made(t, hub, key, "create_task", "taskId", args{"title": "t", "target": "any"}),
-				"$question": made(t, hub, key, "ask_question", "questionId", args{"question": "q"}),
-				"$sprint":   made(t, hub, key, "create_sprint", "sprintId", args{"projectName": "p", "branch": "b", "stories": []any{args{"id": "a", "title": "t"}}})}
+				"$question":     made(t, hub, key, "ask_question", "questionId", args{"question": "q"}),
+				"$council":      made(t, hub, key, "start_council", "session_id", args{"agent_name": "alpha", "request": "r"}),
+				"$verification": made(t, hub, key, "elenchus_start_session", "sessionId", args{"target": "a.ts", "requirements": "r", "workingDir": "/w"}),
+				"$sprint":       made(t, hub, key, "create_sprint", "sprintId", args{"projectName": "p", "branch": "b", "stories": []any{args{"id": "a", "title": "t"}}})}
+			made(t, hub, key, "campfire_get_or_create_fire", "id", args{"fireId": "the-fire"})
 			made(t, hub, key, "team_create", "team_name", args{"team_name": "the-team"})
 			shown := map[string]string{"get_task": ids["$task"], "get_sprint": ids["$sprint"], "team_read_config": "the-team", "list_groups": "the-group",
 				"list_sessions": made(t, hub, key, "create_session", "sessionId", args{"name": "n", "programId": "beta", "state": "blocked"}),
@@ -59,8 +73,9 @@ func TestMCPGosOwnClientWorksInEveryEra(t *testing.T) {
 			if got := c.ProtocolVersion(); got != era.version {
 				t.Errorf("got the version %s, want %s", got, era.version)
 			}
-			if i := c.GetServerCapabilities(); i.Tools == nil || i.Tools.ListChanged || i.Resources != nil || i.Prompts != nil || i.Tasks != nil {
-				t.Errorf("got the capabilities %+v, want tools alone", i)
+			if i := c.GetServerCapabilities(); i.Tools == nil || i.Tools.ListChanged || i.Resources == nil || i.Resources.ListChanged || i.Resources.Subscribe ||
+				i.Prompts == nil || i.Prompts.ListChanged || i.Tasks != nil {
+				t.Errorf("got the capabilities %+v, want tools, resources and prompts that do not change", i)
 			}
 			list, err := c.ListTools(t.Context(), mcp.ListToolsRequest{})
 			if err != nil {

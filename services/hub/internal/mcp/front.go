@@ -81,7 +81,12 @@ func (e *Endpoint) serve(c echo.Context, path string, a *auth.Authenticator) err
 	args := m.arguments()
 	body = readable(bytes.ToValidUTF8(body, []byte("?")), args)
 	rid := c.Response().Header().Get(echo.HeaderXRequestID)
-	ctx := context.WithValue(r.Context(), callKey{}, &call{caller: caller, args: args, requestID: rid})
+	read, err := e.see(r.Context(), selection.resources(e.Catalogue), &m, op.Call{Caller: caller, Transport: "mcp", RequestID: rid})
+	if err != nil {
+		status, e := resourceError(r, err)
+		return answer(c, status, m.ID, e)
+	}
+	ctx := context.WithValue(r.Context(), callKey{}, &call{caller: caller, args: args, requestID: rid, seen: read})
 	r = r.WithContext(ctx)
 	r.Body = io.NopCloser(bytes.NewReader(body))
 	r.ContentLength = int64(len(body))

@@ -115,18 +115,20 @@ func initialize(version string) map[string]any {
 
 // Hole (c): mcp-go's tasks are everyone's. Nothing else that a list would tell to
 // all callers is on either.
-func TestOnlyToolsAreOffered(t *testing.T) {
+func TestNothingIsOfferedThatIsEveryones(t *testing.T) {
 	t.Parallel()
 	hub := newHub(t, hubtest.Options{})
 	key := hub.Agent("u", "alpha")
-	for _, path := range []string{"/mcp", "/v1/mcp", "/mcp/readonly", "/mcp/x/team", "/mcp?toolsets=all"} {
+	const tools, more = `{"tools":{}}`, `{"prompts":{},"resources":{},"tools":{}}`
+	for path, want := range map[string]string{"/mcp": tools, "/v1/mcp": tools, "/mcp/readonly": tools, "/mcp/x/team": tools,
+		"/mcp?toolsets=all": more, "/mcp/x/council": more, "/mcp/x/elenchus/readonly": more} {
 		for era, a := range map[string]hubtest.RPCAnswer{
 			"initialize":      hub.MCP(key, path, initialize("2025-11-25")),
 			"server/discover": hub.Modern(key, path, "server/discover", nil),
 		} {
 			var r struct{ Capabilities json.RawMessage }
-			if err := json.Unmarshal(a.Result, &r); err != nil || string(r.Capabilities) != `{"tools":{}}` {
-				t.Errorf("%s on %s: got the capabilities %s, want tools alone, and no listChanged: %s", era, path, r.Capabilities, a.Answer)
+			if err := json.Unmarshal(a.Result, &r); err != nil || string(r.Capabilities) != want {
+				t.Errorf("%s on %s: got the capabilities %s, want %s, and no listChanged: %s", era, path, r.Capabilities, want, a.Answer)
 			}
 		}
 	}

@@ -53,6 +53,7 @@ type call struct {
 	caller    identity.Caller
 	args      json.RawMessage
 	requestID string
+	seen      *seen
 }
 
 type callKey struct{}
@@ -81,6 +82,12 @@ func (e *Endpoint) build(s Selection) http.Handler {
 	hooks.AddAfterListTools(e.hide(s))
 	options := []server.ServerOption{server.WithToolCapabilities(false), server.WithInstructions(instructions),
 		server.WithHooks(hooks), server.WithTitle("Parley")}
+	if len(s.resources(e.Catalogue)) > 0 {
+		options = append(options, server.WithResourceCapabilities(false, false))
+	}
+	if len(s.prompts()) > 0 {
+		options = append(options, server.WithPromptCapabilities(false), server.WithPromptFilter(hidePrompts))
+	}
 	conformance := fixtures != nil && s.Solo && slices.Contains(s.Sets, fixtureSet)
 	if conformance {
 		options = append(options, fixtureOptions...)
@@ -92,6 +99,10 @@ func (e *Endpoint) build(s Selection) http.Handler {
 	for _, o := range s.tools(e.Catalogue) {
 		m.AddTool(tool(s, o), e.handler(o, s.ReadOnly))
 	}
+	if kinds := s.resources(e.Catalogue); len(kinds) > 0 {
+		addResources(m, hooks, kinds)
+	}
+	addPrompts(m, s)
 	if extras != nil {
 		extras(m)
 	}

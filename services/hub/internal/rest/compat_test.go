@@ -14,7 +14,8 @@ import (
 func TestEveryCompatibilityRouteHasItsTest(t *testing.T) {
 	t.Parallel()
 	hub := newHub(t, hubtest.Options{})
-	tested := []string{"GET /v1/interrupts/peek", "GET /v1/dreams/peek", "POST /v1/dreams/activate", "PATCH /v1/sessions"} // here
+	tested := []string{"GET /v1/interrupts/peek", "GET /v1/dreams/peek", "POST /v1/dreams/activate", "PATCH /v1/sessions",
+		"GET /v1/councils/current", "POST /v1/councils/current/join", "POST /v1/councils/current/responses", "POST /v1/councils/current/ranking", "POST /v1/councils/current/close"} // here
 	for _, o := range hub.Catalogue.Ops() {
 		for _, r := range o.Compat {
 			if !slices.Contains(tested, r.Route) {
@@ -53,6 +54,42 @@ func TestCompatibilityRoutesMeanWhatTheirNamesSay(t *testing.T) {
 		}
 		if a := hub.REST(key, "GET", "/v1/messages", nil); strings.Count(string(a.Body), `"status":"delivered"`) != 2 {
 			t.Errorf("got %s, want that the peeks marked nothing", a)
+		}
+	})
+}
+
+// Without an id it is the council that the agent is in.
+func TestTheCurrentCouncilIsTheCallers(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, app.Schema(), func(t *testing.T, db *store.DB) {
+		hub := hubtest.New(t, db, hubtest.Options{})
+		alpha, beta := hub.Agent("u", "alpha"), hub.Agent("u", "beta")
+		var mine, other struct {
+			ID string `json:"session_id"`
+		}
+		if err := hub.REST(beta, "POST", "/v1/councils", args{"agent_name": "beta", "request": "another"}).Into(&other); err != nil {
+			t.Fatal(err)
+		}
+		if err := hub.REST(alpha, "POST", "/v1/councils", args{"agent_name": "alpha", "request": "which?"}).Into(&mine); err != nil {
+			t.Fatal(err)
+		}
+		if a := hub.REST(beta, "POST", "/v1/councils/"+mine.ID+"/join", args{"agent_name": "beta"}); a.Status != 200 {
+			t.Fatal(a)
+		}
+		for _, c := range []struct {
+			key, method, path string
+			in                any
+			status            int
+		}{
+			{beta, "POST", "/v1/councils/current/responses", args{"agent_name": "beta", "content": "this"}, 201},
+			{alpha, "POST", "/v1/councils/current/join", args{"agent_name": "alpha"}, 200},
+			{alpha, "GET", "/v1/councils/current?agent_name=alpha", nil, 200},
+			{alpha, "POST", "/v1/councils/current/ranking", args{"agent_name": "alpha", "ranking": []string{"A"}}, 200},
+			{alpha, "POST", "/v1/councils/current/close", args{"agent_name": "alpha", "conclusion": "so"}, 200},
+		} {
+			if a := hub.REST(c.key, c.method, c.path, c.in); a.Status != c.status || !strings.Contains(string(a.Body), mine.ID) || strings.Contains(string(a.Body), other.ID) {
+				t.Errorf("%s %s: got %s, want the council %s", c.method, c.path, a, mine.ID)
+			}
 		}
 	})
 }

@@ -119,17 +119,32 @@ func TestWhatCreatesAnswers201(t *testing.T) {
 	stories := []any{args{"id": "a", "title": "t"}}
 	var sprint struct{ SprintID string }
 	must(t, hub.REST(human, "POST", "/v1/sprints", args{"projectName": "p", "branch": "b", "stories": stories}).Into(&sprint))
+	var council struct {
+		ID string `json:"session_id"`
+	}
+	must(t, hub.REST(human, "POST", "/v1/councils", args{"agent_name": "alpha", "request": "r"}).Into(&council))
+	must(t, hub.REST(human, "PUT", "/v1/fires/f", args{}).Into(&struct{}{}))
+	var verification struct{ SessionID string }
+	must(t, hub.REST(human, "POST", "/v1/verifications", args{"target": "a.ts", "requirements": "r", "workingDir": "/w"}).Into(&verification))
 	creating := map[string]args{
-		"create_task":         {"title": "t", "target": "any"},
-		"send_message":        {"message": "m", "source": "x", "target": "alpha", "message_type": "PING"},
-		"ask_question":        {"question": "q"},
-		"send_alert":          {"message": "m"},
-		"create_session":      {"name": "n"},
-		"register_device":     {"token": "t", "platform": "web"},
-		"create_sprint":       {"projectName": "p", "branch": "b", "stories": stories},
-		"add_story_to_sprint": {"sprintId": sprint.SprintID, "story": args{"id": "b", "title": "t"}},
-		"team_create":         {"team_name": "the-team"},
-		"create_key":          {"program": "alpha"},
+		"create_task":             {"title": "t", "target": "any"},
+		"send_message":            {"message": "m", "source": "x", "target": "alpha", "message_type": "PING"},
+		"ask_question":            {"question": "q"},
+		"send_alert":              {"message": "m"},
+		"create_session":          {"name": "n"},
+		"start_council":           {"agent_name": "alpha", "request": "r"},
+		"send_response":           {"agent_name": "alpha", "session_id": council.ID, "content": "c"},
+		"campfire_post_message":   {"fireId": "f", "text": "t"},
+		"campfire_speak_to_party": {"fireId": "f", "text": "t"},
+		"campfire_throw_gauntlet": {"fireId": "g", "challenger_name": "alpha", "target_name": "beta", "thesis_of_attack": "t"},
+		"elenchus_start_session":  {"target": "a.ts", "requirements": "r", "workingDir": "/w"},
+		"elenchus_submit_round":   {"sessionId": verification.SessionID, "role": "verifier", "output": "o"},
+		"elenchus_checkpoint":     {"sessionId": verification.SessionID},
+		"register_device":         {"token": "t", "platform": "web"},
+		"create_sprint":           {"projectName": "p", "branch": "b", "stories": stories},
+		"add_story_to_sprint":     {"sprintId": sprint.SprintID, "story": args{"id": "b", "title": "t"}},
+		"team_create":             {"team_name": "the-team"},
+		"create_key":              {"program": "alpha"},
 	}
 	for _, o := range hub.Catalogue.Ops() {
 		if in, named := creating[o.Name]; named != o.Creates {
