@@ -89,3 +89,65 @@ func TestAWaitInOneServerIsWokenByASendInAnother(t *testing.T) {
 	for range got { // until the waiter ended
 	}
 }
+
+// A response to a council and a word at a fire wake who waits in another server.
+func TestADebateInOneServerIsFollowedInAnother(t *testing.T) {
+	t.Parallel()
+	env := cloud(t)
+	out, errOut, code := command(t, env, "key", "create", "--user", "ann", "--kind", "human")
+	if code != 0 {
+		t.Fatalf("key create: exit %d: %s", code, errOut)
+	}
+	human := strings.TrimSpace(out)
+	here, there := serve(t, env, "--addr", "127.0.0.1:0"), serve(t, env, "--addr", "127.0.0.1:0")
+	alpha, beta := here.newKey(human, "alpha"), here.newKey(human, "beta")
+	var council struct {
+		ID     string `json:"session_id"`
+		Cursor string `json:"next_cursor"`
+	}
+	if err := here.call(alpha, "POST", "/v1/councils", map[string]any{"agent_name": "alpha", "request": "which?"}).Into(&council); err != nil {
+		t.Fatal(err)
+	}
+	if a := here.call(alpha, "PUT", "/v1/fires/f", map[string]any{}); a.Status != 200 {
+		t.Fatal(a)
+	}
+	wait := func(path string) chan string {
+		got := make(chan string, 1)
+		go func() {
+			a, err := here.try(t.Context(), alpha, "GET", path, nil)
+			if err != nil {
+				a.Body = []byte(err.Error())
+			}
+			got <- string(a.Body)
+		}()
+		return got
+	}
+	seen := func(path string) (cursor string) {
+		t.Helper()
+		var page struct {
+			Council string `json:"next_cursor"`
+			Fire    string `json:"nextCursor"`
+		}
+		if err := here.call(alpha, "GET", path, nil).Into(&page); err != nil {
+			t.Fatal(err)
+		}
+		return page.Council + page.Fire
+	}
+	session, fire := "/v1/councils/"+council.ID+"?agent_name=alpha&cursor=", "/v1/fires/f/messages?limit=100&cursor="
+	for i := range 3 {
+		text := fmt.Sprintf("number %d", i)
+		answer, word := wait(session+seen(session)+"&wait_ms=55000"), wait(fire+seen(fire)+"&waitMs=55000")
+		if a := there.call(beta, "POST", "/v1/councils/"+council.ID+"/responses", map[string]any{"agent_name": "beta", "content": text}); a.Status != 201 {
+			t.Fatal(a)
+		}
+		if got := <-answer; !strings.Contains(got, text) {
+			t.Fatalf("the wait for a response ended with %s", got)
+		}
+		if a := there.call(beta, "POST", "/v1/fires/f/messages", map[string]any{"text": text}); a.Status != 201 {
+			t.Fatal(a)
+		}
+		if got := <-word; !strings.Contains(got, text) {
+			t.Fatalf("the wait for a word ended with %s", got)
+		}
+	}
+}

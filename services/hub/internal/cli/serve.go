@@ -25,6 +25,7 @@ import (
 	"parley.internal/services/hub/internal/trace"
 	"parley.internal/shared/app"
 	"parley.internal/shared/cloudlog"
+	"parley.internal/shared/elenchus/workspace"
 	"parley.internal/shared/identity"
 	"parley.internal/shared/push"
 	"parley.internal/shared/push/fcm"
@@ -120,7 +121,15 @@ func (w *world) assemble(ctx context.Context, c *config.Config, o *opened, log *
 	if err != nil {
 		return nil, nil, err
 	}
-	a := app.New(o.db, app.Ports{Sender: sender, PublicURL: c.PublicURL})
+	ports := app.Ports{Sender: sender, PublicURL: c.PublicURL}
+	if c.WorkspaceRoot != "" {
+		root, err := workspace.Open(c.WorkspaceRoot)
+		if err != nil {
+			return nil, nil, fmt.Errorf("--workspace-root: %w", err)
+		}
+		ports.Workspace = workspace.Reader{Root: root}
+	}
+	a := app.New(o.db, ports)
 	a.Catalogue().Log = log
 	a.Ledger.Failed = func(err error) { log.Error("ledger", "cause", err.Error()) }
 	known := firebase.Beside{Keys: a.Keys}

@@ -41,6 +41,8 @@ type Config struct {
 	// FCMProject is whose devices an embedded server rings, FCMEndpoint who rings them in
 	// development.
 	FCMProject, FCMEndpoint string
+	// WorkspaceRoot is the directory under which files may be read to be verified; empty for none.
+	WorkspaceRoot string
 
 	wrong []error // variables that could not be read
 }
@@ -80,6 +82,7 @@ func (c *Config) ServeFlags(f *pflag.FlagSet, env func(string) string) {
 	f.StringVar(&c.FirebaseAPIKey, "firebase-api-key", env("PARLEY_FIREBASE_API_KEY"), "web API key by which the page signs people in (PARLEY_FIREBASE_API_KEY)")
 	f.StringVar(&c.FCMProject, "fcm-project", env("PARLEY_FCM_PROJECT"), "project whose devices the embedded store's server rings, with the application default credentials (PARLEY_FCM_PROJECT)")
 	f.StringVar(&c.FCMEndpoint, "fcm-endpoint", env("PARLEY_FCM_ENDPOINT"), "a stand-in for Firebase Cloud Messaging in development, as http://127.0.0.1:9100/v1 (PARLEY_FCM_ENDPOINT)")
+	f.StringVar(&c.WorkspaceRoot, "workspace-root", env("PARLEY_WORKSPACE_ROOT"), "directory under which verifications read the files of agents; none where left out (PARLEY_WORKSPACE_ROOT)")
 	c.AuthEmulatorHost = env("FIREBASE_AUTH_EMULATOR_HOST")
 	f.StringSliceVar(&c.Origins, "allow-origin", origins, "origin of a web page that may call, as https://example.org (PARLEY_ALLOWED_ORIGINS)")
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/base64"
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"slices"
 	"strings"
@@ -57,8 +58,11 @@ func (e *Endpoint) see(ctx context.Context, kinds []op.Resource, m *envelope, c 
 	case string(mcp.MethodResourcesRead):
 		for _, r := range kinds {
 			id, ok := strings.CutPrefix(p.URI, r.Scheme)
-			if !ok || !identity.ValidName(id) {
+			if !ok {
 				continue
+			}
+			if !identity.ValidName(id) {
+				return nil, fault.New(fault.NotFound, "there is no resource %.200q", p.URI)
 			}
 			text, err := e.Catalogue.ReadResource(ctx, &r, c, id)
 			if err != nil {
@@ -137,7 +141,7 @@ func addResources(m *server.MCPServer, hooks *server.Hooks, kinds []op.Resource)
 		m.AddResourceTemplate(template, func(ctx context.Context, req mcp.ReadResourceRequest) ([]mcp.ResourceContents, error) {
 			c, ok := ctx.Value(callKey{}).(*call)
 			if !ok || c.seen == nil || c.seen.read == nil {
-				return nil, fault.Field("uri", "%q is no resource: an id is 1 to 100 letters, digits, dots, underscores and hyphens", req.Params.URI)
+				return nil, fmt.Errorf("%s was not read", req.Params.URI)
 			}
 			return c.seen.read, nil
 		})
