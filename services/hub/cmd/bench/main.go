@@ -8,7 +8,7 @@
 // them alike: read the ratios, not the milliseconds.
 //
 // Last, expired messages are swept on both stores, few and many, and what that takes
-// of time and memory is told.
+// of time and memory is told. So is what the rounds of a verification take, early and late.
 //
 // Client and server share the machine's cores, as on a laptop.
 package main
@@ -32,6 +32,7 @@ type options struct {
 	sizes         [2]int
 	only          []string
 	expired       expired
+	verifications int
 }
 
 func main() {
@@ -39,7 +40,7 @@ func main() {
 	quick := flag.Bool("quick", false, "a small run that shows that all of it works; its numbers tell nothing")
 	only := flag.String("only", "", "the operations to measure, parted by commas; all where left out")
 	flag.Parse()
-	o := options{calls: *calls, rounds: 7, sizes: [2]int{100, 100_000}, expired: expired{2_000, 10_000}}
+	o := options{calls: *calls, rounds: 7, sizes: [2]int{100, 100_000}, expired: expired{2_000, 10_000}, verifications: 120}
 	if *quick {
 		o = quickly
 	}
@@ -56,7 +57,7 @@ func main() {
 }
 
 // quickly is the run of -quick.
-var quickly = options{calls: 16, rounds: 2, sizes: [2]int{100, 500}, expired: expired{100, 300}}
+var quickly = options{calls: 16, rounds: 2, sizes: [2]int{100, 500}, expired: expired{100, 300}, verifications: 3}
 
 // run measures and writes the report; progress goes to notes.
 func run(ctx context.Context, o options, out, notes io.Writer) (err error) {
@@ -106,5 +107,8 @@ func run(ctx context.Context, o options, out, notes io.Writer) (err error) {
 	if err := r.report(out); err != nil || len(o.only) > 0 {
 		return err
 	}
-	return sweeps(ctx, dir, o.expired, out)
+	if err := sweeps(ctx, dir, o.expired, out); err != nil {
+		return err
+	}
+	return verifications(ctx, dir, o.verifications, out)
 }

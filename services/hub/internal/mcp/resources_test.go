@@ -79,7 +79,9 @@ func TestResourcesAreListedPageByPageAndRead(t *testing.T) {
 		}
 		for _, uri := range []string{want[0], want[len(want)-1], want[1]} {
 			both(hub, key, everything, "resources/read", args{"uri": uri}, func(era string, a hubtest.RPCAnswer) {
-				var r struct{ Contents []struct{ URI, MIMEType, Text string } }
+				var r struct {
+					Contents []struct{ URI, MIMEType, Text string }
+				}
 				if err := json.Unmarshal(a.Result, &r); err != nil || len(r.Contents) != 1 || r.Contents[0].URI != uri || !json.Valid([]byte(r.Contents[0].Text)) {
 					t.Errorf("%s, %s: %s", uri, era, a.Answer)
 				}
