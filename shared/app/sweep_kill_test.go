@@ -249,7 +249,7 @@ func TestASweepThatIsKilledAnywhereAndRunAgainIsASweep(t *testing.T) {
 		if report.More || report.Total() != settles[name].documents || steps < settles[name].steps || len(differences(want, before)) < settles[name].documents {
 			t.Fatalf("of %d documents it left %d, in %d steps: %+v", len(before), len(want), steps, report)
 		}
-		for k := 1; k <= steps; k++ {
+		for k := 1; k <= steps; k += killEvery {
 			p := from.open(t)
 			ctx, kill := context.WithCancel(t.Context())
 			p.driver.before = func(step int) {
@@ -278,7 +278,7 @@ func TestWhatIsWrittenWhileASweepRunsSurvivesIt(t *testing.T) {
 		whole := from.open(t)
 		whole.run(t.Context(), name)
 		steps := whole.driver.steps
-		for k := 1; k <= steps; k++ {
+		for k := 1; k <= steps; k += killEvery {
 			p := from.open(t)
 			var written map[store.Ref]store.Fields
 			p.driver.before = func(step int) {

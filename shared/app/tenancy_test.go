@@ -45,7 +45,7 @@ func (w *world) settle(user string) belongings {
 	w.must(bound(user, "beta"), "send_response", map[string]any{"agent_name": "beta", "session_id": b.council, "content": "a response"})
 	b.fire = text(agent, "campfire_get_or_create_fire", "id", map[string]any{"fireId": "fire-of-" + user})
 	w.must(agent, "campfire_post_message", map[string]any{"fireId": b.fire, "text": "a word"})
-	w.must(bound(user, "beta"), "campfire_throw_gauntlet", map[string]any{"fireId": b.fire, "challenger_name": "beta", "target_name": "gamma", "thesis_of_attack": "a thesis", "deadline_minutes": 1440})
+	w.must(agent, "campfire_throw_gauntlet", map[string]any{"fireId": b.fire, "challenger_name": "alpha", "target_name": "beta", "thesis_of_attack": "a thesis", "deadline_minutes": 1440})
 	b.verification = text(agent, "elenchus_start_session", "sessionId", map[string]any{"target": "a.ts", "requirements": "r", "workingDir": "/w", "files": []any{map[string]any{"path": "a.ts", "content": "c"}}})
 	b.session = text(agent, "create_session", "sessionId", map[string]any{"name": "a session"})
 	b.group = text(agent, "set_group", "name", map[string]any{"name": "group-of-" + user, "members": []string{"alpha", "beta"}})
@@ -95,10 +95,10 @@ var reaches = map[string]reach{
 	"campfire_speak_to_party":         {func(b belongings) string { return b.fire }, with("fireId", "text", "mine")},
 	"campfire_list_messages":          {func(b belongings) string { return b.fire }, with("fireId")},
 	"campfire_update_battle_plan":     {func(b belongings) string { return b.fire }, with("fireId", "content", "mine")},
-	"campfire_take_oath_of_judgement": {func(b belongings) string { return b.fire }, with("fireId", "character_name", "alpha")},
+	"campfire_take_oath_of_judgement": {func(b belongings) string { return b.fire }, with("fireId", "character_name", "gamma")}, // as a human names them, in whatever order
 	"campfire_strike_argument":        {func(b belongings) string { return b.fire }, with("fireId", "character_name", "alpha", "technical_evidence", "mine")},
-	"campfire_hold_the_line":          {func(b belongings) string { return b.fire }, with("fireId", "character_name", "alpha", "defense_rationale", "mine", "surrender", false)},
-	"campfire_deliver_verdict":        {func(b belongings) string { return b.fire }, with("fireId", "character_name", "alpha", "winner", "defender", "ruling_rationale", "mine", "required_plan_mutation", "mine")},
+	"campfire_hold_the_line":          {func(b belongings) string { return b.fire }, with("fireId", "character_name", "beta", "defense_rationale", "mine", "surrender", false)},
+	"campfire_deliver_verdict":        {func(b belongings) string { return b.fire }, with("fireId", "character_name", "gamma", "winner", "defender", "ruling_rationale", "mine", "required_plan_mutation", "mine")},
 	"campfire_abandon_duel":           {func(b belongings) string { return b.fire }, with("fireId")},
 	"campfire_get_fire":               {func(b belongings) string { return b.fire }, with("fireId")},
 	"campfire_list_duels":             {func(b belongings) string { return b.fire }, with("fireId")},

@@ -54,8 +54,10 @@ func TestTranscriptsSayWhatTheServerDoes(t *testing.T) {
 			})
 		})
 	}
-	if !slices.Contains(played, "sprint.md") {
-		t.Errorf("played %v of %v, and no sprint.md", played, pages)
+	for _, page := range []string{"sprint.md", "council.md", "duel.md", "verification.md"} {
+		if !slices.Contains(played, page) {
+			t.Errorf("played %v of %v, and no %s", played, pages, page)
+		}
 	}
 }
 
