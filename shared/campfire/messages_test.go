@@ -156,7 +156,7 @@ func TestAWaitingReaderIsWokenByTheFirstNewMessage(t *testing.T) {
 // Readers that follow while others write meet every message once, and in one order.
 func TestAFollowerMissesAndRepeatsNothing(t *testing.T) {
 	each(t, func(t *testing.T, k *camp) {
-		const writers, each, readers = 4, 6, 3
+		const writers, each, readers = 3, 4, 3
 		k.light()
 		var writing, reading sync.WaitGroup
 		for w := range writers {
