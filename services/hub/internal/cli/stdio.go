@@ -6,10 +6,11 @@ import (
 	"github.com/spf13/cobra"
 
 	"parley.internal/services/hub/internal/stdio"
+	"parley.internal/shared/elenchus/workspace"
 )
 
 func (w *world) stdioCommand() *cobra.Command {
-	var url, keyEnv string
+	var url, keyEnv, root string
 	cmd := &cobra.Command{Use: "stdio", Short: "Bridge a stdio-only MCP client to a server", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			key := w.env(keyEnv)
@@ -17,6 +18,14 @@ func (w *world) stdioCommand() *cobra.Command {
 				return fmt.Errorf("the variable %s holds no key; set it, or name another with --key-env", keyEnv)
 			}
 			b := &stdio.Bridge{URL: url, Key: key, KeyEnv: keyEnv, In: w.in, Out: w.out, Err: w.err}
+			if cmd.Flags().Changed("workspace-root") {
+				allowed, err := allow(root)
+				if err != nil {
+					return err
+				}
+				defer allowed.Close()
+				b.Workspace = allowed
+			}
 			return b.Run(cmd.Context())
 		}}
 	def := w.env("PARLEY_URL")
@@ -25,5 +34,21 @@ func (w *world) stdioCommand() *cobra.Command {
 	}
 	cmd.Flags().StringVar(&url, "url", def, "the server's MCP URL (PARLEY_URL)")
 	cmd.Flags().StringVar(&keyEnv, "key-env", "PARLEY_KEY", "the variable that holds the key")
+	// No variable sets it: one meant for a server must not open a disk to another's.
+	cmd.Flags().StringVar(&root, "workspace-root", "", "directory under which files that a verification wants are read and sent to the server; none where left out")
 	return cmd
+}
+
+// allow opens the directory whose files the server may get. An empty name is none: it
+// would mean the one that the client happens to stand in.
+func allow(dir string) (*workspace.Root, error) {
+	const advice = "give a directory that exists, or leave --workspace-root out to send no files"
+	if dir == "" {
+		return nil, fmt.Errorf("--workspace-root is empty; %s", advice)
+	}
+	root, err := workspace.Open(dir)
+	if err != nil {
+		return nil, fmt.Errorf("--workspace-root: %w; %s", err, advice)
+	}
+	return root, nil
 }

@@ -6,5 +6,11 @@
 // HTTP wants, and gives a client an answer that it can act on when the server cannot
 // be reached. A request is repeated only where it surely did not run or does no harm
 // twice; for any other that broke off, the answer says that its outcome is unknown.
-// No message is changed on its way, and no rule of an operation may live here.
+// No rule of an operation may live here.
+//
+// No message is changed on its way, but for one case: where an operator allowed a
+// directory, the answer that opens a verification or takes a round, and wants files,
+// is held until the bridge has given those that stand there, and then says what became
+// of them. The agent's disk is on this side, and only this side can be asked for it. What
+// is wanted comes from the server, so that nothing but the directory bounds it.
 package stdio

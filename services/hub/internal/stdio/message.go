@@ -30,6 +30,8 @@ type request struct {
 	// version is the protocol version that the message declares of itself, as
 	// messages do since 2026-07-28.
 	version string
+	// own gets the answer to a request of the bridge's own; nil where the client asked.
+	own func(line []byte)
 }
 
 // accept reads a line, and ends the request that it cancels. What cannot be read or

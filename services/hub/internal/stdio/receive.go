@@ -58,7 +58,7 @@ func (r *run) receive(req *request, res *http.Response) *trouble {
 		return nil
 	}
 	if line, answers := r.reading(req, body); answers {
-		r.emit(req.ctx, line)
+		r.pass(req, line, true)
 		return nil
 	}
 	if res.StatusCode < http.StatusMultipleChoices {
@@ -66,6 +66,18 @@ func (r *run) receive(req *request, res *http.Response) *trouble {
 			r.url, res.Status, r.origin), code: codeUnreachable}
 	}
 	return r.refused(res, body)
+}
+
+// pass hands a message of the server on to the one who asked.
+func (r *run) pass(req *request, line []byte, answers bool) {
+	switch {
+	case req.own == nil && answers:
+		r.emit(req.ctx, r.supplied(req, line))
+	case req.own == nil:
+		r.emit(req.ctx, line)
+	case answers:
+		req.own(line)
+	}
 }
 
 // gone says whether the status is that of a server, or of a proxy before one, which
@@ -131,14 +143,14 @@ func (r *run) reading(req *request, text []byte) (line []byte, answers bool) {
 		line, err := json.Marshal(fields)
 		return line, err == nil
 	}
-	if !sameID(m.ID, req.id) {
+	if !sameJSON(m.ID, req.id) {
 		return flat.Bytes(), false
 	}
 	r.learn(req, m.Result)
 	return flat.Bytes(), true
 }
 
-func sameID(a, b json.RawMessage) bool {
+func sameJSON(a, b json.RawMessage) bool {
 	var x, y any
 	return bytes.Equal(a, b) || (json.Unmarshal(a, &x) == nil && json.Unmarshal(b, &y) == nil && reflect.DeepEqual(x, y))
 }
@@ -152,7 +164,7 @@ func (r *run) stream(req *request, body io.Reader) *trouble {
 	event := func() (answers bool) {
 		line, answers := r.reading(req, data)
 		if line != nil {
-			r.emit(req.ctx, line)
+			r.pass(req, line, answers)
 		}
 		data = nil
 		return answers

@@ -1,0 +1,52 @@
+package cli_test
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"parley.internal/services/hub/internal/cli"
+	"parley.internal/services/hub/internal/hubtest"
+	"parley.internal/shared/app"
+	"parley.internal/shared/store/storetest"
+)
+
+func TestABridgeWithAWorkspaceThatIsNoneDoesNotStart(t *testing.T) {
+	t.Parallel()
+	file := filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, dir := range []string{"", file, filepath.Join(file, "..", "none")} {
+		_, errOut, code := inProcess(t, map[string]string{"PARLEY_KEY": "k"}, "stdio", "--workspace-root", dir)
+		for _, words := range []string{"--workspace-root", dir, "give a directory that exists, or leave --workspace-root out to send no files"} {
+			if code != 1 || !strings.Contains(errOut, words) {
+				t.Errorf("%q: got %q, exit %d; want %q and 1", dir, errOut, code, words)
+			}
+		}
+	}
+}
+
+func TestABridgeGivesTheFilesOfItsWorkspaceAlone(t *testing.T) {
+	t.Parallel()
+	hub := hubtest.New(t, storetest.SQLite(t, app.Schema()), hubtest.Options{})
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "a.ts"), []byte("export {}"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	env := map[string]string{"PARLEY_KEY": hub.Agent("u", "alpha"), "PARLEY_URL": hub.URL + "/mcp/x/elenchus", "PARLEY_WORKSPACE_ROOT": dir}
+	line := fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"elenchus_start_session","arguments":{"target":"a.ts","requirements":"r","workingDir":%q}}}`, dir)
+	for want, args := range map[string][]string{
+		`"filesCollected":1`: {"stdio", "--workspace-root", dir},
+		`"filesCollected":0`: {"stdio"}, // a server's variable opens no disk to another's server
+	} {
+		var out, errOut bytes.Buffer
+		code := cli.Run(t.Context(), args, func(name string) string { return env[name] }, strings.NewReader(line+"\n"), &out, &errOut)
+		if code != 0 || errOut.Len() > 0 || !strings.Contains(out.String(), want) {
+			t.Errorf("%v: got %s, %s, exit %d; want %s", args, &out, &errOut, code, want)
+		}
+	}
+}
