@@ -72,6 +72,7 @@ generate:
 lint:
 	@out=$$(gofmt -l $(MODULES)); if [ -n "$$out" ]; then echo "gofmt would change:"; echo "$$out"; exit 1; fi
 	for m in $(MODULES); do (cd $$m && go vet ./... && GOWORK=off go vet ./... && go run $(STATICCHECK) ./...); done
+	cd $(HUB) && go vet -tags conformance,parleybench ./...
 
 bench: build
 	cd $(HUB) && go run ./cmd/bench

@@ -75,8 +75,8 @@ func (s Selection) prompts() []workflow {
 	return slices.DeleteFunc(slices.Clone(workflows), func(w workflow) bool { return !slices.Contains(s.Sets, w.toolset) })
 }
 
-// addPrompts offers the workflows of the selection.
-func addPrompts(m *server.MCPServer, s Selection) {
+// offerPrompts offers the workflows of the selection.
+func offerPrompts(m *server.MCPServer, s Selection) {
 	for _, w := range s.prompts() {
 		p := mcp.Prompt{Name: w.name, Title: w.title, Description: w.doc}
 		for _, a := range w.args {

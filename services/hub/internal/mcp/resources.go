@@ -122,8 +122,8 @@ func (e *Endpoint) listResources(ctx context.Context, kinds []op.Resource, c op.
 
 var errCursor = fault.Field("cursor", "is none of this list's; use the one that came with the page before")
 
-// addResources has mcp-go serve what the front has read.
-func addResources(m *server.MCPServer, hooks *server.Hooks, kinds []op.Resource) {
+// offerResources has mcp-go serve what the front has read.
+func offerResources(m *server.MCPServer, hooks *server.Hooks, kinds []op.Resource) {
 	hooks.AddAfterListResources(func(ctx context.Context, _ any, _ *mcp.ListResourcesRequest, res *mcp.ListResourcesResult) {
 		if c, ok := ctx.Value(callKey{}).(*call); ok && c.seen != nil && c.seen.list != nil {
 			res.Resources, res.NextCursor = c.seen.list.Resources, c.seen.list.NextCursor

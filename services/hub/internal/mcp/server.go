@@ -100,9 +100,9 @@ func (e *Endpoint) build(s Selection) http.Handler {
 		m.AddTool(tool(s, o), e.handler(o, s.ReadOnly))
 	}
 	if kinds := s.resources(e.Catalogue); len(kinds) > 0 {
-		addResources(m, hooks, kinds)
+		offerResources(m, hooks, kinds)
 	}
-	addPrompts(m, s)
+	offerPrompts(m, s)
 	if extras != nil {
 		extras(m)
 	}
