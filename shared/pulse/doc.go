@@ -7,6 +7,6 @@
 // both are made in one transaction, and the heartbeat goes last when a silent
 // session is swept, so that a sweep which was ended finds its work again.
 //
-// The package releases no claims and sends no messages: a sweep asks [Claims] and
-// [Mail] to. It imports no other domain.
+// The package releases no claims, sends no messages and rings nobody: a sweep asks
+// [Claims] and [Mail] to, a reaction [Bell]. It imports no other domain.
 package pulse

@@ -7,6 +7,9 @@
 // never returns a Go error, because that would be a protocol error to the client.
 // Whose call it is comes from the key and is checked before mcp-go sees a byte.
 //
-// Which tools a URL serves is a [Selection]. No rule of an operation may live here,
+// Resources are read in front as well, for the caller at hand, and only handed over by
+// mcp-go: so its maps hold kinds and no documents, and a fault has the code of its era.
+//
+// Which tools, resources and prompts a URL serves is a [Selection]. No rule of an operation may live here,
 // and no tenant's data may be added to a server's global maps.
 package mcp
