@@ -32,7 +32,7 @@ const batch = 200
 func (a *App) Sweeps() []Sweep {
 	return []Sweep{
 		{"sessions", "CleanupExpiredSessions", 5 * time.Minute, []step{{"sessions", a.Pulse.SweepSessions}, {"duels", a.Campfire.SweepDuels}, {"councils", a.Council.SweepCouncils},
-			{"verifications", a.Elenchus.SweepVerifications}}},
+			{"verifications", a.Elenchus.SweepVerifications}, {"teammates", a.Team.SweepMembers}, {"teams", a.Team.SweepTeams}}},
 		{"tasks", "CleanupOrphanedTasks", 5 * time.Minute, []step{{"leases", a.Dispatch.SweepLeases}, {"expired", a.Dispatch.SweepExpired}, {"ended", a.Dispatch.SweepEnded}}},
 		{"relay", "CleanupExpiredRelay", 15 * time.Minute, []step{{"messages", a.Relay.SweepRelay}}},
 		{"ledger", "CleanupLedger", 24 * time.Hour, []step{{"records", a.Ledger.SweepLedger}}},

@@ -7,7 +7,6 @@ import (
 	"parley.internal/shared/fault"
 	"parley.internal/shared/identity"
 	"parley.internal/shared/once"
-	"parley.internal/shared/op"
 	"parley.internal/shared/store"
 )
 
@@ -18,31 +17,6 @@ type Service struct {
 	NewID func() string
 }
 
-// CreateInput is the input of team_create.
-type CreateInput struct {
-	op.Idempotency
-	TeamName    string `json:"team_name" allow:"max=1000" jsonschema:"letters, digits, hyphens and underscores, at most 64"`
-	Description string `json:"description,omitempty" allow:"max=2000"`
-}
-
-// CreateOutput is what team_create answers.
-type CreateOutput struct {
-	TeamName      string `json:"team_name"`
-	LeadAgentID   string `json:"lead_agent_id"`
-	LeadSessionID string `json:"lead_session_id"`
-}
-
-// NameInput names a team.
-type NameInput struct {
-	TeamName string `json:"team_name" allow:"max=1000"`
-}
-
-// DeleteOutput is what team_delete answers.
-type DeleteOutput struct {
-	TeamName string `json:"team_name"`
-	Deleted  bool   `json:"deleted"`
-}
-
 // Create makes a team that the caller leads. A caller leads one at a time.
 func (s *Service) Create(ctx context.Context, c identity.Caller, in CreateInput) (CreateOutput, error) {
 	var out CreateOutput
@@ -51,45 +25,60 @@ func (s *Service) Create(ctx context.Context, c identity.Caller, in CreateInput)
 	}
 	now := s.Now()
 	cfg := newConfig(in.TeamName, in.Description, s.NewID(), now.UnixMilli())
-	who, key := leader(c), in.IdempotencyKey
+	who, id, key := leader(c), s.NewID(), in.IdempotencyKey
 	in.IdempotencyKey = ""
 	return once.Do(ctx, s.DB.User(c.User), "team_create", key, now, in, func(ctx context.Context, tx *store.Tx) (CreateOutput, error) {
-		var held seat
-		var there document
-		seatFetch, teamFetch := seats.Fetch(who, &held), teams.Fetch(docID(in.TeamName), &there)
-		if err := store.Load(ctx, tx, seatFetch, teamFetch); err != nil {
+		if err := found(ctx, tx, who, in.TeamName); err != nil {
 			return out, err
 		}
-		if seatFetch.Found {
-			return out, fault.New(fault.Precondition, "Session already has active team: %s. One team per session.", held.Team)
-		}
-		if teamFetch.Found {
-			return out, fault.New(fault.Exists, "Team '%s' already exists", in.TeamName)
-		}
-		teams.Create(tx, docID(in.TeamName), document{Config: cfg, Owner: who})
-		seats.Create(tx, who, seat{Team: in.TeamName})
+		place(tx, document{Config: cfg, ID: id, Owner: who}, Board{Tasks: []Node{}})
 		return CreateOutput{TeamName: cfg.Name, LeadAgentID: cfg.LeadAgentID, LeadSessionID: cfg.LeadSessionID}, nil
 	})
 }
 
-// Delete ends a team that has no teammates, and frees its lead for another.
+// found says why an identity may not found a team of that name, or nil.
+func found(ctx context.Context, r store.Reader, who, name string) error {
+	var held seat
+	var there document
+	seatFetch, teamFetch := seats.Fetch(who, &held), teams.Fetch(docID(name), &there)
+	if err := store.Load(ctx, r, seatFetch, teamFetch); err != nil {
+		return err
+	}
+	if seatFetch.Found {
+		return fault.New(fault.Precondition, "Session already has active team: %s. One team per session.", held.Team)
+	}
+	if teamFetch.Found {
+		return fault.New(fault.Exists, "Team '%s' already exists", name)
+	}
+	return nil
+}
+
+// place writes a new team.
+func place(tx *store.Tx, d document, b Board) {
+	teams.Create(tx, docID(d.Name), d)
+	boards.Put(tx, docID(d.Name), b)
+	seats.Create(tx, d.Owner, seat{Team: d.Name})
+}
+
+// Delete ends a team that has no teammates, and frees its lead for another. What the
+// team had is cleared away by the sweep.
 func (s *Service) Delete(ctx context.Context, c identity.Caller, in NameInput) (DeleteOutput, error) {
 	if err := checkName(in.TeamName); err != nil {
 		return DeleteOutput{}, err
 	}
+	now := s.Now()
 	err := s.DB.User(c.User).Update(ctx, func(ctx context.Context, tx *store.Tx) error {
-		t, err := teams.Get(ctx, tx, docID(in.TeamName))
-		if fault.Is(err, fault.NotFound) {
-			return fault.New(fault.NotFound, "Team %s does not exist", in.TeamName)
-		}
+		d, err := load(ctx, tx, in.TeamName)
 		if err != nil {
 			return err
 		}
-		if n := len(t.Members) - 1; n > 0 {
+		if n := len(d.Members) - 1; n > 0 {
 			return fault.New(fault.Precondition, "Cannot delete team %s: %d non-lead member(s) still present. Remove all teammates before deleting.", in.TeamName, n)
 		}
 		teams.Delete(tx, docID(in.TeamName))
-		seats.Delete(tx, t.Owner)
+		boards.Delete(tx, docID(in.TeamName))
+		seats.Delete(tx, d.Owner)
+		graves.Put(tx, d.ID, grave{DueAt: now})
 		return nil
 	})
 	return DeleteOutput{TeamName: in.TeamName, Deleted: err == nil}, err
@@ -100,22 +89,38 @@ func (s *Service) ReadConfig(ctx context.Context, c identity.Caller, in NameInpu
 	if err := checkName(in.TeamName); err != nil {
 		return Config{}, err
 	}
-	t, err := teams.Get(ctx, s.DB.User(c.User), docID(in.TeamName))
+	t := s.DB.User(c.User)
+	d, err := load(ctx, t, in.TeamName)
 	if fault.Is(err, fault.NotFound) {
 		return Config{}, fault.New(fault.NotFound, "Team %s not found", in.TeamName)
 	}
-	return t.Config, err
+	if err != nil {
+		return Config{}, err
+	}
+	return d.Config, d.prompted(ctx, t)
 }
 
-// Operations lists what there is for teams.
-func (s *Service) Operations() []op.Op {
-	const set = "team"
-	return []op.Op{
-		op.New(op.Spec{Name: "team_create", Title: "Create a team", Toolset: set, Route: "POST /v1/teams", Effect: op.Write, Creates: true,
-			Doc: "Found a team of agents that you lead. You lead one team at a time."}, s.Create),
-		op.New(op.Spec{Name: "team_delete", Title: "Delete a team", Toolset: set, Route: "DELETE /v1/teams/{team_name}", Effect: op.Destroy,
-			Doc: "End a team that has no teammates left."}, s.Delete),
-		op.New(op.Spec{Name: "team_read_config", Alias: "read_config", Title: "Read a team", Toolset: set, Route: "GET /v1/teams/{team_name}", Effect: op.Read,
-			Doc: "Read a team: its lead and its members."}, s.ReadConfig),
+// prompted gives the teammates their prompts, which stand beside the team.
+func (d *document) prompted(ctx context.Context, r store.Reader) error {
+	found := make([]instruction, len(d.Members))
+	var fetches []*store.Fetch
+	for i, m := range d.Members {
+		if m.Name != Lead {
+			fetches = append(fetches, prompts.Under(d.ID).Fetch(promptID(m.Name), &found[i]))
+		}
 	}
+	if len(fetches) == 0 {
+		return nil
+	}
+	if err := store.Load(ctx, r, fetches...); err != nil {
+		return err
+	}
+	for i := range d.Members {
+		if m := &d.Members[i]; m.Name != Lead {
+			m.Prompt = &found[i].Prompt
+		}
+	}
+	return nil
 }
+
+func promptID(name string) string { return "of:" + name }

@@ -1,48 +1,20 @@
 package team
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	"parley.internal/shared/fault"
 	"parley.internal/shared/identity"
-	"parley.internal/shared/once"
 	"parley.internal/shared/op"
 	"parley.internal/shared/store"
-	"parley.internal/shared/store/storetest"
 )
 
-var (
-	t0    = time.Date(2026, 3, 1, 12, 0, 0, 123_000_000, time.UTC)
-	alpha = identity.Caller{User: "u", Program: "alpha", KeyID: "ka"}
-	beta  = identity.Caller{User: "u", Program: "beta", KeyID: "kb"}
-	loose = identity.Caller{User: "u", KeyID: "k1"}
-)
-
-func each(t *testing.T, test func(*testing.T, *Service)) {
-	t.Helper()
-	t.Parallel()
-	storetest.Each(t, store.NewSchema(append(Defs(), once.Def())...), func(t *testing.T, db *store.DB) {
-		var n atomic.Int64
-		test(t, &Service{DB: db, Now: func() time.Time { return t0 }, NewID: func() string { return fmt.Sprintf("session-%d", n.Add(1)) }})
-	})
-}
-
-// says checks the kind of a fault and its words.
-func says(t *testing.T, err error, kind fault.Kind, words string) {
-	t.Helper()
-	if !fault.Is(err, kind) || err.Error() != words {
-		t.Errorf("%v %q, want %v %q", fault.Of(err), err, kind, words)
-	}
-}
-
-func create(t *testing.T, s *Service, c identity.Caller, name string) CreateOutput {
+func create(t *testing.T, s *world, c identity.Caller, name string) CreateOutput {
 	t.Helper()
 	out, err := s.Create(t.Context(), c, CreateInput{TeamName: name, Description: "what for"})
 	if err != nil {
@@ -52,14 +24,14 @@ func create(t *testing.T, s *Service, c identity.Caller, name string) CreateOutp
 }
 
 func TestATeamHasTheShapeOfTheReference(t *testing.T) {
-	each(t, func(t *testing.T, s *Service) {
-		if out := create(t, s, alpha, "core"); out != (CreateOutput{"core", "team-lead@core", "session-1"}) {
+	each(t, func(t *testing.T, s *world) {
+		if out := create(t, s, alpha, "core"); out != (CreateOutput{"core", "team-lead@core", "id-000001"}) {
 			t.Errorf("%+v", out)
 		}
 		cfg, err := s.ReadConfig(t.Context(), beta, NameInput{"core"})
 		text, jsonErr := json.Marshal(cfg)
-		want := `{"name":"core","description":"what for","createdAt":1772366400123,"leadAgentId":"team-lead@core","leadSessionId":"session-1",` +
-			`"members":[{"agentId":"team-lead@core","name":"team-lead","agentType":"team-lead","model":"","joinedAt":1772366400123,` +
+		want := `{"name":"core","description":"what for","createdAt":1772366400000,"leadAgentId":"team-lead@core","leadSessionId":"id-000001",` +
+			`"members":[{"agentId":"team-lead@core","name":"team-lead","agentType":"team-lead","model":"","joinedAt":1772366400000,` +
 			`"tmuxPaneId":"","cwd":"","subscriptions":[]}]}`
 		if err != nil || jsonErr != nil || string(text) != want {
 			t.Errorf("%s, %v", text, err)
@@ -68,7 +40,7 @@ func TestATeamHasTheShapeOfTheReference(t *testing.T) {
 }
 
 func TestAnIdentityLeadsOneTeamAtATime(t *testing.T) {
-	each(t, func(t *testing.T, s *Service) {
+	each(t, func(t *testing.T, s *world) {
 		create(t, s, alpha, "one")
 		for _, name := range []string{"two", "one"} {
 			_, err := s.Create(t.Context(), alpha, CreateInput{TeamName: name})
@@ -86,7 +58,7 @@ func TestAnIdentityLeadsOneTeamAtATime(t *testing.T) {
 }
 
 func TestATeamThatExistsIsNotOverwritten(t *testing.T) {
-	each(t, func(t *testing.T, s *Service) {
+	each(t, func(t *testing.T, s *world) {
 		create(t, s, alpha, "core")
 		if _, err := s.Create(t.Context(), beta, CreateInput{TeamName: "core", Description: "mine"}); !fault.Is(err, fault.Exists) || !strings.Contains(err.Error(), "core") {
 			t.Error(err)
@@ -99,7 +71,7 @@ func TestATeamThatExistsIsNotOverwritten(t *testing.T) {
 }
 
 func TestDeletingATeamFreesItsLead(t *testing.T) {
-	each(t, func(t *testing.T, s *Service) {
+	each(t, func(t *testing.T, s *world) {
 		create(t, s, alpha, "core")
 		if out, err := s.Delete(t.Context(), beta, NameInput{"core"}); err != nil || out != (DeleteOutput{"core", true}) {
 			t.Errorf("%+v, %v", out, err)
@@ -114,22 +86,11 @@ func TestDeletingATeamFreesItsLead(t *testing.T) {
 }
 
 func TestATeamWithTeammatesIsNotDeleted(t *testing.T) {
-	each(t, func(t *testing.T, s *Service) {
+	each(t, func(t *testing.T, s *world) {
 		create(t, s, alpha, "core")
 		for n := 1; n <= 2; n++ {
-			err := s.DB.User("u").Update(t.Context(), func(ctx context.Context, tx *store.Tx) error {
-				d, err := teams.Get(ctx, tx, docID("core"))
-				if err != nil {
-					return err
-				}
-				d.Members = append(d.Members, Member{Name: fmt.Sprintf("mate-%d", n)})
-				teams.Put(tx, docID("core"), d)
-				return nil
-			})
-			if err != nil {
-				t.Fatal(err)
-			}
-			_, err = s.Delete(t.Context(), alpha, NameInput{"core"})
+			s.spawn("core", fmt.Sprintf("mate-%d", n), External)
+			_, err := s.Delete(t.Context(), alpha, NameInput{"core"})
 			says(t, err, fault.Precondition, fmt.Sprintf("Cannot delete team core: %d non-lead member(s) still present. Remove all teammates before deleting.", n))
 		}
 		_, err := s.Create(t.Context(), alpha, CreateInput{TeamName: "next"})
@@ -138,7 +99,7 @@ func TestATeamWithTeammatesIsNotDeleted(t *testing.T) {
 }
 
 func TestABadNameIsRefusedInTheReferencesWords(t *testing.T) {
-	each(t, func(t *testing.T, s *Service) {
+	each(t, func(t *testing.T, s *world) {
 		long := strings.Repeat("abcdefghij", 7)[:65]
 		for name, words := range map[string]string{
 			"":             "Invalid team name: ''. Use only letters, numbers, hyphens, underscores.",
@@ -162,7 +123,7 @@ func TestABadNameIsRefusedInTheReferencesWords(t *testing.T) {
 
 // Every name that the rule allows is one, also where a store has other uses for it.
 func TestEveryNameThatTheRuleAllowsNamesATeam(t *testing.T) {
-	each(t, func(t *testing.T, s *Service) {
+	each(t, func(t *testing.T, s *world) {
 		for i, name := range []string{"a", "-", "_", "__", "__core__", "____", "0", strings.Repeat("x", 64)} {
 			c := identity.Caller{User: "u", KeyID: fmt.Sprintf("k%d", i)}
 			if out, err := s.Create(t.Context(), c, CreateInput{TeamName: name}); err != nil || out.LeadAgentID != "team-lead@"+name {
@@ -180,7 +141,7 @@ func TestEveryNameThatTheRuleAllowsNamesATeam(t *testing.T) {
 }
 
 func TestAKeyMakesATeamOnce(t *testing.T) {
-	each(t, func(t *testing.T, s *Service) {
+	each(t, func(t *testing.T, s *world) {
 		in := CreateInput{Idempotency: op.Idempotency{IdempotencyKey: "k"}, TeamName: "core"}
 		first, err := s.Create(t.Context(), alpha, in)
 		if err != nil {
@@ -196,7 +157,7 @@ func TestAKeyMakesATeamOnce(t *testing.T) {
 }
 
 func TestOfTwoTeamsFoundedAtOnceAnIdentityLeadsOne(t *testing.T) {
-	each(t, func(t *testing.T, s *Service) {
+	each(t, func(t *testing.T, s *world) {
 		var wg sync.WaitGroup
 		var won atomic.Int32
 		for i := range 4 {

@@ -1,0 +1,217 @@
+package team
+
+import (
+	"context"
+	"strings"
+
+	"parley.internal/shared/fault"
+	"parley.internal/shared/identity"
+	"parley.internal/shared/once"
+	"parley.internal/shared/store"
+)
+
+// Spawn makes a teammate: the member, its prompt in its inbox, and, unless somebody
+// else starts it, the process that a runner is to start. All of it or nothing is there.
+func (s *Service) Spawn(ctx context.Context, c identity.Caller, in SpawnInput) (SpawnOutput, error) {
+	var out SpawnOutput
+	if err := in.check(); err != nil {
+		return out, err
+	}
+	now, processID := s.Now(), s.NewID()
+	m := Member{Name: in.Name, AgentType: in.SubagentType, Model: in.Model, PlanModeRequired: &in.PlanModeRequired, JoinedAt: now.UnixMilli(),
+		Cwd: in.Cwd, Subscriptions: []string{}, BackendType: &in.BackendType}
+	key := in.IdempotencyKey
+	in.IdempotencyKey = ""
+	return once.Do(ctx, s.DB.User(c.User), "team_spawn_teammate", key, now, in, func(ctx context.Context, tx *store.Tx) (SpawnOutput, error) {
+		mail, fetches := address(in.TeamName, in.Name)
+		d, err := load(ctx, tx, in.TeamName, fetches...)
+		if err != nil {
+			return out, err
+		}
+		from, err := d.speaker(c, "")
+		if err != nil {
+			return out, err
+		}
+		if err := d.Join(m); err != nil {
+			return out, err
+		}
+		joined := d.Member(in.Name)
+		mail.open(d)
+		mail.send(tx, in.Name, Message{From: from, Text: in.Prompt, Timestamp: stamp(now)})
+		mail.close(tx)
+		prompts.Under(d.ID).Put(tx, promptID(in.Name), instruction{Prompt: in.Prompt})
+		out = SpawnOutput{AgentID: joined.AgentID, Name: in.Name, TeamName: in.TeamName, Color: joined.color(), Message: "The agent is registered. Start it; it finds its prompt in its inbox."}
+		if in.BackendType == ByRunner {
+			p := keptProcess{TeamID: d.ID, Process: Process{ProcessID: processID, TeamName: d.Name, Name: in.Name, AgentID: joined.AgentID, AgentType: joined.AgentType, Model: joined.Model,
+				Color: joined.color(), PlanModeRequired: in.PlanModeRequired, Cwd: in.Cwd, LeadSessionID: d.LeadSessionID, State: Requested, Wanted: WantRunning, RequestedAt: now}}
+			p.touch(now)
+			processes.Create(tx, processID, p)
+			if d.Processes == nil {
+				d.Processes = map[string]string{}
+			}
+			d.Processes[in.Name] = processID
+			out.ProcessID, out.State, out.Message = processID, Requested, "The agent is registered, and its prompt is in its inbox. A runner of this team starts its process."
+		}
+		teams.Put(tx, docID(d.Name), *d)
+		return out, nil
+	})
+}
+
+// check refuses what cannot be spawned, and fills in what was left out.
+func (in *SpawnInput) check() error {
+	if err := checkName(in.TeamName); err != nil {
+		return err
+	}
+	if err := checkMember(in.Name); err != nil {
+		return err
+	}
+	if strings.TrimSpace(in.Prompt) == "" {
+		return fault.New(fault.Invalid, "Prompt must not be empty")
+	}
+	if in.SubagentType == "" {
+		in.SubagentType = generalPurpose
+	}
+	if in.BackendType == "" {
+		in.BackendType = ByRunner
+	}
+	return nil
+}
+
+// Kill removes a teammate and asks for the end of its process. Its unfinished tasks go back.
+func (s *Service) Kill(ctx context.Context, c identity.Caller, in MemberInput) (RemoveOutput, error) {
+	out, err := s.remove(ctx, c, in)
+	if err == nil {
+		out.Message = in.AgentName + " has been stopped."
+		if out.ProcessState != "" && !out.ProcessState.Ended() {
+			out.Message = in.AgentName + " is removed from the team; its runner ends its process."
+		}
+	}
+	return out, err
+}
+
+// ShutdownApproved removes a teammate that approved its shutdown, as [Service.Kill] does.
+func (s *Service) ShutdownApproved(ctx context.Context, c identity.Caller, in MemberInput) (RemoveOutput, error) {
+	if in.AgentName == Lead {
+		return RemoveOutput{}, fault.New(fault.Invalid, "Cannot process shutdown for team-lead")
+	}
+	out, err := s.remove(ctx, c, in)
+	if err == nil {
+		out.Message = in.AgentName + " removed from team."
+	}
+	return out, err
+}
+
+func (s *Service) remove(ctx context.Context, c identity.Caller, in MemberInput) (RemoveOutput, error) {
+	if err := checkName(in.TeamName); err != nil {
+		return RemoveOutput{}, err
+	}
+	now := s.Now()
+	var out RemoveOutput
+	err := s.DB.User(c.User).Update(ctx, func(ctx context.Context, tx *store.Tx) error {
+		out = RemoveOutput{Success: true, ReleasedTasks: []string{}}
+		var b Board
+		d, err := load(ctx, tx, in.TeamName, boards.Fetch(docID(in.TeamName), &b))
+		if err != nil {
+			return err
+		}
+		if _, err := d.teammate(in.AgentName); err != nil {
+			return err
+		}
+		var p keptProcess
+		running := processes.Fetch(d.Processes[in.AgentName], &p)
+		if d.Processes[in.AgentName] != "" {
+			if err := store.Load(ctx, tx, running); err != nil {
+				return err
+			}
+		}
+		d.Leave(in.AgentName)
+		delete(d.Processes, in.AgentName)
+		teams.Put(tx, docID(d.Name), *d)
+		if released := b.Release(in.AgentName); len(released) > 0 {
+			boards.Put(tx, docID(d.Name), b)
+			for _, id := range released {
+				out.ReleasedTasks = append(out.ReleasedTasks, taskID(id))
+			}
+		}
+		prompts.Under(d.ID).Delete(tx, promptID(in.AgentName))
+		beats.Delete(tx, memberID(d.Name, in.AgentName))
+		if running.Found {
+			if p.State.Ended() && p.State != Lost {
+				out.ProcessState = p.State
+				return nil
+			}
+			p.End(now)
+			processes.Put(tx, p.ProcessID, p)
+			out.ProcessState = p.State
+		}
+		return nil
+	})
+	return out, err
+}
+
+// Heartbeat says that a member is alive, for the length of a lease, or that it has ended.
+func (s *Service) Heartbeat(ctx context.Context, c identity.Caller, in HeartbeatInput) (HeartbeatOutput, error) {
+	if err := checkName(in.TeamName); err != nil {
+		return HeartbeatOutput{}, err
+	}
+	if in.State == "" {
+		in.State = Running
+	}
+	now := s.Now()
+	var out HeartbeatOutput
+	err := s.DB.User(c.User).Update(ctx, func(ctx context.Context, tx *store.Tx) error {
+		out = HeartbeatOutput{TeamName: in.TeamName, AgentName: in.AgentName, ReleasedTasks: []string{}}
+		d, err := load(ctx, tx, in.TeamName)
+		if err != nil {
+			return err
+		}
+		m, err := d.teammate(in.AgentName)
+		if err != nil {
+			return err
+		}
+		if err := d.mayActAs(c, in.AgentName); err != nil {
+			return err
+		}
+		if in.State.Ended() {
+			released, err := s.gone(ctx, tx, d, m, "says that it is "+string(in.State), stamp(now))
+			out.ReleasedTasks = released
+			return err
+		}
+		if m.setActive(true) {
+			teams.Put(tx, docID(d.Name), *d)
+		}
+		alive(tx, d, in.AgentName, in.State, in.PID, now)
+		out.Active, out.LeaseUntil = true, now.Add(Lease)
+		return nil
+	})
+	return out, err
+}
+
+// gone retires a member in a transaction that has read its team, and tells the lead.
+// Nothing is written where it was retired before and holds no task.
+func (s *Service) gone(ctx context.Context, tx *store.Tx, d *document, m *Member, why, at string) ([]string, error) {
+	var b Board
+	mail, fetches := address(d.Name, Lead)
+	if err := store.Load(ctx, tx, append(fetches, boards.Fetch(docID(d.Name), &b))...); err != nil {
+		return nil, err
+	}
+	ids := []string{}
+	was := value(m.IsActive)
+	note, released := retire(&b, m, why)
+	beats.Delete(tx, memberID(d.Name, m.Name))
+	if !was && len(released) == 0 {
+		return ids, nil
+	}
+	for _, id := range released {
+		ids = append(ids, taskID(id))
+	}
+	note.Timestamp = at
+	mail.open(d)
+	mail.send(tx, Lead, note)
+	mail.close(tx)
+	teams.Put(tx, docID(d.Name), *d)
+	if len(released) > 0 {
+		boards.Put(tx, docID(d.Name), b)
+	}
+	return ids, nil
+}

@@ -1,0 +1,262 @@
+package team
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"parley.internal/shared/fault"
+	"parley.internal/shared/identity"
+	"parley.internal/shared/once"
+	"parley.internal/shared/store"
+)
+
+// The types of messages.
+const (
+	plain            = "message"
+	broadcast        = "broadcast"
+	askShutdown      = "shutdown_request"
+	answerShutdown   = "shutdown_response"
+	answerPlan       = "plan_approval_response"
+	planApproved     = "plan_approved"
+	planRejected     = "plan_rejected"
+	shutdownRejected = "shutdown_rejected"
+)
+
+// check refuses a message that lacks what its type needs, in the reference's words.
+func (in *SendInput) check() error {
+	blank := func(s string) bool { return strings.TrimSpace(s) == "" }
+	need := func(ok bool, words string) error {
+		if ok {
+			return nil
+		}
+		return fault.New(fault.Invalid, "%s", words)
+	}
+	switch in.Type {
+	case plain:
+		if err := need(!blank(in.Content), "Message content must not be empty"); err != nil {
+			return err
+		}
+		if err := need(!blank(in.Summary), "Message summary must not be empty"); err != nil {
+			return err
+		}
+		return need(in.Recipient != "", "Message recipient must not be empty")
+	case broadcast:
+		return need(!blank(in.Summary), "Broadcast summary must not be empty")
+	case askShutdown:
+		if err := need(in.Recipient != "", "Shutdown request recipient must not be empty"); err != nil {
+			return err
+		}
+		return need(in.Recipient != Lead, "Cannot send shutdown request to team-lead")
+	case answerShutdown:
+		in.Recipient = Lead
+		return nil
+	case answerPlan:
+		return need(in.Recipient != "", "Plan approval recipient must not be empty")
+	}
+	return fault.New(fault.Invalid, "Unknown message type: %s", in.Type)
+}
+
+// Send puts a message into the inbox of a member, or into those of all.
+func (s *Service) Send(ctx context.Context, c identity.Caller, in SendInput) (SendOutput, error) {
+	if err := checkName(in.TeamName); err != nil {
+		return SendOutput{}, err
+	}
+	if err := in.check(); err != nil {
+		return SendOutput{}, err
+	}
+	now, key := s.Now(), in.IdempotencyKey
+	in.IdempotencyKey = ""
+	return once.Do(ctx, s.DB.User(c.User), "team_send_message", key, now, in, func(ctx context.Context, tx *store.Tx) (SendOutput, error) {
+		if in.Type == broadcast {
+			return s.broadcast(ctx, tx, c, in, now)
+		}
+		mail, fetches := address(in.TeamName, in.Recipient)
+		d, err := load(ctx, tx, in.TeamName, fetches...)
+		if err != nil {
+			return SendOutput{}, err
+		}
+		from, err := d.speaker(c, in.Sender)
+		if err != nil {
+			return SendOutput{}, err
+		}
+		if d.Member(in.Recipient) == nil {
+			return SendOutput{}, fault.New(fault.NotFound, "Recipient %s is not a member of team %s", in.Recipient, in.TeamName)
+		}
+		m, out, err := in.compose(d, from, now)
+		if err != nil {
+			return SendOutput{}, err
+		}
+		m.From, m.Timestamp, m.Color = from, stamp(now), d.colorOf(from)
+		mail.open(d)
+		mail.send(tx, in.Recipient, m)
+		mail.close(tx)
+		out.Success = true
+		return out, nil
+	})
+}
+
+// compose is the message of each type for one recipient, and what its sender is told.
+func (in *SendInput) compose(d *document, from string, now time.Time) (m Message, out SendOutput, err error) {
+	switch in.Type {
+	case plain:
+		m.Text, m.Summary = in.Content, in.Summary
+		out.Message = "Message sent to " + in.Recipient
+		out.Routing = &Routing{Sender: from, Target: in.Recipient, TargetColor: d.colorOf(in.Recipient), Summary: in.Summary, Content: in.Content}
+	case askShutdown:
+		id := fmt.Sprintf("shutdown-%d@%s", now.UnixMilli(), in.Recipient)
+		m.Text, m.Summary = payload(shutdownRequest{askShutdown, id, from, in.Content, stamp(now)}), in.Summary
+		out.Message, out.RequestID, out.Target = "Shutdown request sent to "+in.Recipient, id, in.Recipient
+	case answerShutdown:
+		who, err := d.teammate(from)
+		if err != nil {
+			return m, out, err
+		}
+		m.Text, m.Summary = or(in.Content, "Shutdown rejected"), or(in.Summary, shutdownRejected)
+		out.Message = "Shutdown rejected by " + from
+		if in.Approve {
+			m.Text, m.Summary = payload(shutdownApproved{"shutdown_approved", in.RequestID, from, stamp(now), who.TmuxPaneID, value(who.BackendType)}), in.Summary
+			out.Message = "Shutdown approved by " + from + ". process_shutdown_approved ends its process."
+		}
+		out.RequestID, out.Target = in.RequestID, Lead
+	case answerPlan:
+		m.Text, m.Summary = or(in.Content, "Plan rejected"), or(in.Summary, planRejected)
+		out.Message, out.Target = "Plan rejected for "+in.Recipient, in.Recipient
+		if in.Approve {
+			m.Text, m.Summary = payload(planApproval{"plan_approval", true}), planApproved
+			out.Message = "Plan approved for " + in.Recipient
+		}
+	}
+	return m, out, nil
+}
+
+func or(s, def string) string {
+	if strings.TrimSpace(s) == "" {
+		return def
+	}
+	return s
+}
+
+func (d *document) colorOf(name string) string {
+	if m := d.Member(name); m != nil {
+		return m.color()
+	}
+	return ""
+}
+
+// broadcast sends to every member but the sender.
+func (s *Service) broadcast(ctx context.Context, tx *store.Tx, c identity.Caller, in SendInput, now time.Time) (SendOutput, error) {
+	d, err := load(ctx, tx, in.TeamName)
+	if err != nil {
+		return SendOutput{}, err
+	}
+	from, err := d.speaker(c, in.Sender)
+	if err != nil {
+		return SendOutput{}, err
+	}
+	others := slices.DeleteFunc(d.names(), func(name string) bool { return name == from })
+	out := SendOutput{Success: true, Message: fmt.Sprintf("Broadcast sent to %d member(s)", len(others)), Recipients: others}
+	if len(others) == 0 {
+		return out, nil
+	}
+	mail, fetches := address(in.TeamName, others...)
+	if err := store.Load(ctx, tx, fetches...); err != nil {
+		return SendOutput{}, err
+	}
+	mail.open(d)
+	for _, name := range others {
+		mail.send(tx, name, Message{From: from, Text: in.Content, Timestamp: stamp(now), Summary: in.Summary, Color: d.colorOf(from)})
+	}
+	mail.close(tx)
+	return out, nil
+}
+
+// ReadInbox reads a page of a member's inbox, oldest first, and marks it as read
+// unless it is told not to.
+func (s *Service) ReadInbox(ctx context.Context, c identity.Caller, in ReadInput) (InboxOutput, error) {
+	if err := checkName(in.TeamName); err != nil {
+		return InboxOutput{}, err
+	}
+	mark := (in.MarkAsRead == nil || *in.MarkAsRead) && c.CanWrite()
+	if in.Limit == 0 {
+		in.Limit = defaultPage
+	}
+	out, _, err := s.read(ctx, c, in, mark)
+	return out, err
+}
+
+// PollInbox reads what is unread, and waits for it for at most timeout_ms.
+func (s *Service) PollInbox(ctx context.Context, c identity.Caller, in PollInput) (InboxOutput, error) {
+	if err := checkName(in.TeamName); err != nil {
+		return InboxOutput{}, err
+	}
+	wait := defaultWait
+	if in.TimeoutMs != nil {
+		wait = time.Duration(*in.TimeoutMs) * time.Millisecond
+	}
+	read := ReadInput{TeamName: in.TeamName, AgentName: in.AgentName, UnreadOnly: true, Limit: maxPage}
+	out, id, err := s.read(ctx, c, read, c.CanWrite())
+	if err != nil || len(out.Messages) > 0 || wait <= 0 {
+		return out, err
+	}
+	err = messages.Under(id).Wait(ctx, s.DB.User(c.User), []store.Cond{store.Eq("agent", in.AgentName), store.Eq("read", false)}, wait, func(ctx context.Context) (bool, error) {
+		out, _, err = s.read(ctx, c, read, c.CanWrite())
+		return len(out.Messages) > 0, err
+	})
+	return out, err
+}
+
+// read is one look at an inbox, and the id of its team. Marking, it is one transaction:
+// of two readers at once, each message goes as unread to one.
+func (s *Service) read(ctx context.Context, c identity.Caller, in ReadInput, mark bool) (out InboxOutput, id string, err error) {
+	look := func(ctx context.Context, r store.Reader) (store.Page[kept], error) {
+		out = InboxOutput{Messages: []Message{}}
+		d, err := load(ctx, r, in.TeamName)
+		if err != nil {
+			return store.Page[kept]{}, err
+		}
+		id = d.ID
+		if err := d.mayRead(c, in.AgentName, mark); err != nil {
+			return store.Page[kept]{}, err
+		}
+		q := store.Query{Where: []store.Cond{store.Eq("agent", in.AgentName)}, Order: []string{"seq"}, Limit: in.Limit, Cursor: in.Cursor}
+		if in.UnreadOnly {
+			q.Where = append(q.Where, store.Eq("read", false))
+		}
+		page, err := messages.Under(id).Query(ctx, r, q)
+		out.NextCursor = page.Next
+		for _, m := range page.Docs {
+			out.Messages = append(out.Messages, m.Value.Message)
+		}
+		return page, err
+	}
+	if !mark {
+		_, err = look(ctx, s.DB.User(c.User))
+		return out, id, err
+	}
+	err = s.DB.User(c.User).Update(ctx, func(ctx context.Context, tx *store.Tx) error {
+		page, err := look(ctx, tx)
+		for _, m := range page.Docs {
+			if !m.Value.Read {
+				messages.Under(id).Patch(tx, m.ID, store.Set("read", true))
+			}
+		}
+		return err
+	})
+	return out, id, err
+}
+
+// mayRead says why a caller may not read a member's inbox, or nil. The lead sees into
+// every inbox, but takes no message out of sight of whom it is for.
+func (d *document) mayRead(c identity.Caller, agent string, mark bool) error {
+	err := d.mayActAs(c, agent)
+	if err == nil || d.seatOf(c) != Lead {
+		return err
+	}
+	if mark {
+		return fault.New(fault.Forbidden, "this key speaks for %q, the lead, and may read the inbox of %q only with mark_as_read false", c.Program, agent)
+	}
+	return nil
+}

@@ -1,0 +1,119 @@
+package team
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"parley.internal/shared/fault"
+	"parley.internal/shared/store"
+)
+
+// SweepMembers looks after at most limit members whose lease is over. One with a task in
+// progress, or with a process, is marked inactive: its tasks go back, its process is lost,
+// and the lead is told. It says how many it settled: fewer than limit means that none is
+// left. It may be ended and run again at any point.
+func (s *Service) SweepMembers(ctx context.Context, a *store.Admin, limit int) (int, error) {
+	now := s.Now()
+	due, _, err := beats.QueryAll(ctx, a, store.Query{Where: []store.Cond{store.Le("leaseUntil", now)}, Order: []string{"leaseUntil"}, Limit: min(limit, store.MaxLimit)})
+	if err != nil {
+		return 0, err
+	}
+	var failed []error
+	for _, d := range due {
+		if err := s.silent(ctx, a.User(d.Ref.User), d.Ref.ID, d.Value, now); err != nil {
+			failed = append(failed, err)
+		}
+	}
+	return len(due) - len(failed), errors.Join(failed...)
+}
+
+// silent settles one lapsed lease, unless the member was heard of since it was listed.
+func (s *Service) silent(ctx context.Context, t *store.Tenant, id string, listed beat, now time.Time) error {
+	return t.Update(ctx, func(ctx context.Context, tx *store.Tx) error {
+		var b beat
+		f := beats.Fetch(id, &b)
+		d, board, err := withBoard(ctx, tx, listed.TeamName, f)
+		if fault.Is(err, fault.NotFound) || (err == nil && f.Found && b.TeamID != d.ID) {
+			beats.Delete(tx, id) // its team is gone
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		if !f.Found || b.LeaseUntil.IsZero() || now.Before(b.LeaseUntil) {
+			return nil
+		}
+		m := d.Member(listed.Agent)
+		if m == nil {
+			beats.Delete(tx, id)
+			return nil
+		}
+		var p keptProcess
+		if process := d.Processes[m.Name]; process != "" {
+			if err := store.Load(ctx, tx, processes.Fetch(process, &p)); err != nil {
+				return err
+			}
+		}
+		lost := p.Lose(now)
+		if !lost && !board.Working(m.Name) {
+			// Nothing was expected of it. The next task or heartbeat begins a lease anew.
+			beats.Patch(tx, id, store.Unset("leaseUntil"))
+			return nil
+		}
+		if _, err := s.gone(ctx, tx, d, m, "sent no heartbeat for 10 minutes and is inactive", stamp(now)); err != nil {
+			return err
+		}
+		if lost {
+			processes.Put(tx, p.ProcessID, p)
+		}
+		return nil
+	})
+}
+
+// clearPage is how many documents one transaction clears away.
+const clearPage = 200
+
+// SweepTeams clears away what at most limit deleted teams had. It says how many it
+// settled: fewer than limit means that none is left. It may be ended and run again at
+// any point.
+func (s *Service) SweepTeams(ctx context.Context, a *store.Admin, limit int) (int, error) {
+	due, _, err := graves.QueryAll(ctx, a, store.Query{Where: []store.Cond{store.Le("dueAt", s.Now())}, Order: []string{"dueAt"}, Limit: min(limit, store.MaxLimit)})
+	if err != nil {
+		return 0, err
+	}
+	var failed []error
+	for _, d := range due {
+		if err := bury(ctx, a.User(d.Ref.User), d.Ref.ID); err != nil {
+			failed = append(failed, err)
+		}
+	}
+	return len(due) - len(failed), errors.Join(failed...)
+}
+
+// bury deletes all that a team had, its grave last.
+func bury(ctx context.Context, t *store.Tenant, id string) error {
+	all := store.Query{Limit: clearPage}
+	of := func(order string) store.Query {
+		return store.Query{Where: []store.Cond{store.Eq("teamId", id)}, Order: []string{order}, Limit: clearPage}
+	}
+	for _, clear := range []func() (int, error){
+		func() (int, error) { return messages.Under(id).DeleteWhere(ctx, t, all) },
+		func() (int, error) { return texts.Under(id).DeleteWhere(ctx, t, all) },
+		func() (int, error) { return prompts.Under(id).DeleteWhere(ctx, t, all) },
+		func() (int, error) { return inboxes.DeleteWhere(ctx, t, of("agent")) },
+		func() (int, error) { return beats.DeleteWhere(ctx, t, of("agent")) },
+		func() (int, error) { return processes.DeleteWhere(ctx, t, of("requested_at desc")) },
+	} {
+		for n := clearPage; n == clearPage; {
+			var err error
+			if n, err = clear(); err != nil {
+				return err
+			}
+		}
+	}
+	return t.Update(ctx, func(_ context.Context, tx *store.Tx) error {
+		graves.Delete(tx, id)
+		return nil
+	})
+}
