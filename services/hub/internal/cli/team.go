@@ -1,0 +1,72 @@
+package cli
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"parley.internal/services/hub/internal/config"
+	"parley.internal/services/hub/internal/teamdir"
+	"parley.internal/shared/app"
+	"parley.internal/shared/identity"
+)
+
+func (w *world) teamCommand() *cobra.Command {
+	cmd := &cobra.Command{Use: "team", Short: "Move teams in and out, beside a running server or without one"}
+	cmd.AddCommand(w.teamImport(), w.teamExport())
+	return cmd
+}
+
+func (w *world) teamImport() *cobra.Command {
+	var c config.Config
+	var user, program string
+	cmd := &cobra.Command{Use: "import DIR", Short: "Make a team of a directory: config.json, inboxes/*.json and tasks/*.json", Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if program != "" && !identity.ValidName(program) {
+				return fmt.Errorf("--program is 1 to 100 letters, digits, dots, underscores and hyphens, not %q", program)
+			}
+			a, left, err := teamdir.Read(args[0])
+			if err != nil {
+				return err
+			}
+			return withApp(cmd.Context(), &c, func(p *app.App) error {
+				caller := operator(user)
+				caller.Program = program
+				if err := p.Team.Import(cmd.Context(), caller, a); err != nil {
+					return err
+				}
+				if len(left) > 0 {
+					fmt.Fprintln(w.err, "left out, as nothing here has such fields: "+strings.Join(left, ", "))
+				}
+				_, err := fmt.Fprintf(w.out, "imported %s: %d members, %d inboxes, %d tasks\n", a.Name, len(a.Members), len(a.Inboxes), len(a.Tasks))
+				return err
+			})
+		}}
+	c.StoreFlags(cmd.Flags(), w.env)
+	cmd.Flags().StringVar(&user, "user", localUser, "whose team")
+	cmd.Flags().StringVar(&program, "program", "", "the program that leads it; nobody's one team where left out")
+	return cmd
+}
+
+func (w *world) teamExport() *cobra.Command {
+	var c config.Config
+	var user string
+	cmd := &cobra.Command{Use: "export TEAM DIR", Short: "Write a team into a new directory, as import reads it", Args: cobra.ExactArgs(2),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return withApp(cmd.Context(), &c, func(p *app.App) error {
+				a, err := p.Team.Export(cmd.Context(), operator(user), args[0])
+				if err != nil {
+					return err
+				}
+				if err := teamdir.Write(args[1], a); err != nil {
+					return err
+				}
+				_, err = fmt.Fprintf(w.out, "exported %s: %d members, %d inboxes, %d tasks\n", a.Name, len(a.Members), len(a.Inboxes), len(a.Tasks))
+				return err
+			})
+		}}
+	c.StoreFlags(cmd.Flags(), w.env)
+	cmd.Flags().StringVar(&user, "user", localUser, "whose team")
+	return cmd
+}
