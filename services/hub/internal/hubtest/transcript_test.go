@@ -54,7 +54,7 @@ func TestTranscriptsSayWhatTheServerDoes(t *testing.T) {
 			})
 		})
 	}
-	for _, page := range []string{"sprint.md", "council.md", "duel.md", "verification.md"} {
+	for _, page := range []string{"sprint.md", "council.md", "duel.md", "verification.md", "team.md"} {
 		if !slices.Contains(played, page) {
 			t.Errorf("played %v of %v, and no %s", played, pages, page)
 		}
