@@ -60,6 +60,11 @@ func TestAQuickRun(t *testing.T) {
 			t.Errorf("%s has %d lines, want one for each transport, number of clients and size", o.name, n)
 		}
 	}
+	for _, line := range []string{"woken by a message (3 times", "from a server's start to the answer to its first request"} {
+		if !strings.Contains(out.String(), line) {
+			t.Errorf("nothing is told of %q", line)
+		}
+	}
 	if t.Failed() {
 		t.Log(out.String())
 	}

@@ -7,7 +7,8 @@
 // round follow each other closely, so that what else the machine does hits all of
 // them alike: read the ratios, not the milliseconds.
 //
-// Last, expired messages are swept on both stores, few and many, and what that takes
+// Then a message wakes a member that polls for it, and servers are started to see how
+// soon they answer. Last, expired messages are swept on both stores, few and many, and what that takes
 // of time and memory is told. So is what the rounds of a verification take, early and late.
 //
 // Client and server share the machine's cores, as on a laptop.
@@ -33,6 +34,7 @@ type options struct {
 	only          []string
 	expired       expired
 	verifications int
+	wakes, starts int
 }
 
 func main() {
@@ -40,7 +42,7 @@ func main() {
 	quick := flag.Bool("quick", false, "a small run that shows that all of it works; its numbers tell nothing")
 	only := flag.String("only", "", "the operations to measure, parted by commas; all where left out")
 	flag.Parse()
-	o := options{calls: *calls, rounds: 7, sizes: [2]int{100, 100_000}, expired: expired{2_000, 10_000}, verifications: 120}
+	o := options{calls: *calls, rounds: 7, sizes: [2]int{100, 100_000}, expired: expired{2_000, 10_000}, verifications: 120, wakes: 200, starts: 20}
 	if *quick {
 		o = quickly
 	}
@@ -57,7 +59,7 @@ func main() {
 }
 
 // quickly is the run of -quick.
-var quickly = options{calls: 16, rounds: 2, sizes: [2]int{100, 500}, expired: expired{100, 300}, verifications: 3}
+var quickly = options{calls: 16, rounds: 2, sizes: [2]int{100, 500}, expired: expired{100, 300}, verifications: 3, wakes: 3, starts: 2}
 
 // run measures and writes the report; progress goes to notes.
 func run(ctx context.Context, o options, out, notes io.Writer) (err error) {
@@ -105,6 +107,14 @@ func run(ctx context.Context, o options, out, notes io.Writer) (err error) {
 		}
 	}
 	if err := r.report(out); err != nil || len(o.only) > 0 {
+		return err
+	}
+	for _, t := range targets {
+		if err := t.wakes(ctx, o.wakes, out); err != nil {
+			return err
+		}
+	}
+	if err := startups(ctx, binary, dir, o.starts, out); err != nil {
 		return err
 	}
 	if err := sweeps(ctx, dir, o.expired, out); err != nil {
