@@ -165,9 +165,7 @@ func (o *Op) build(in, out reflect.Type) error {
 	if o.Output, err = json.Marshal(output); err != nil {
 		return err
 	}
-	if o.schema, err = compile(o.Name, o.Input, input); err != nil {
-		return err
-	}
+	o.schema = compile(o.Name, o.Input, input)
 	brief := input.CloneSchemas()
 	abridge(brief)
 	o.Brief, err = json.Marshal(brief)

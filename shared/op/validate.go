@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	published "github.com/google/jsonschema-go/jsonschema"
 	"github.com/santhosh-tekuri/jsonschema/v6"
@@ -21,23 +22,26 @@ import (
 
 // compiled checks and decodes inputs of one schema.
 type compiled struct {
-	schema *jsonschema.Schema
+	// schema is compiled when it is first needed, so that a server of a hundred
+	// operations starts sooner.
+	schema func() (*jsonschema.Schema, error)
 	shape  *published.Schema
 }
 
-func compile(name string, text []byte, shape *published.Schema) (*compiled, error) {
-	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(text))
-	if err != nil {
-		return nil, err
-	}
-	c := jsonschema.NewCompiler()
-	c.DefaultDraft(jsonschema.Draft2020)
-	url := "mem:///" + name
-	if err := c.AddResource(url, doc); err != nil {
-		return nil, err
-	}
-	s, err := c.Compile(url)
-	return &compiled{s, shape}, err
+func compile(name string, text []byte, shape *published.Schema) *compiled {
+	return &compiled{shape: shape, schema: sync.OnceValues(func() (*jsonschema.Schema, error) {
+		doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(text))
+		if err != nil {
+			return nil, err
+		}
+		c := jsonschema.NewCompiler()
+		c.DefaultDraft(jsonschema.Draft2020)
+		url := "mem:///" + name
+		if err := c.AddResource(url, doc); err != nil {
+			return nil, err
+		}
+		return c.Compile(url)
+	})}
 }
 
 // maxProblems is how many problems an answer names.
@@ -62,7 +66,11 @@ func (c *compiled) check(args json.RawMessage) (json.RawMessage, []string, error
 	m := &mender{}
 	v = m.coerce(v, c.shape, nil)
 	var wrong []fault.Problem
-	if err := c.schema.Validate(v); err != nil {
+	schema, err := c.schema()
+	if err != nil {
+		return nil, nil, fault.Wrap(fault.Internal, err, "the schema")
+	}
+	if err := schema.Validate(v); err != nil {
 		var invalid *jsonschema.ValidationError
 		if !errors.As(err, &invalid) {
 			return nil, nil, fault.Wrap(fault.Internal, err, "validation")
