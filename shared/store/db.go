@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"sync"
 
 	"parley.internal/shared/fault"
@@ -102,8 +101,8 @@ func (t *Tenant) knows(d *Def) error {
 	if t.db.schema.by[d.Name] == nil {
 		return fault.New(fault.Internal, "store: collection %s is not in the schema", d.Name)
 	}
-	if checkID(t.uid) != nil || strings.HasPrefix(t.uid, "_") {
-		return fault.New(fault.Internal, "store: %.60q is not a user", t.uid)
+	if err := checkUser(t.uid); err != nil {
+		return fault.Wrap(fault.Internal, err, "store")
 	}
 	return nil
 }

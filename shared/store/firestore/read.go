@@ -111,6 +111,10 @@ func (d *Driver) query(ctx context.Context, plan store.Plan, v view) ([]store.Ra
 	} else if v.open != nil {
 		req.ConsistencySelector = &firestorepb.RunQueryRequest_NewTransaction{NewTransaction: v.open}
 	}
+	return d.runQuery(ctx, req)
+}
+
+func (d *Driver) runQuery(ctx context.Context, req *firestorepb.RunQueryRequest) ([]store.Raw, []byte, error) {
 	ctx, cancel := d.call(ctx)
 	defer cancel()
 	stream, err := d.client.RunQuery(ctx, req)

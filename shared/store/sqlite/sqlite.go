@@ -21,6 +21,7 @@ import (
 
 // Driver is a store in one SQLite file.
 type Driver struct {
+	schema  *store.Schema
 	write   *sql.DB
 	conn    *sql.Conn // the writer's alone
 	read    *sql.DB
@@ -78,7 +79,7 @@ func Open(ctx context.Context, file string, schema *store.Schema) (*Driver, erro
 		v := url.Values{"_pragma": append([]string{"busy_timeout(10000)", "journal_mode(WAL)", "synchronous(FULL)", "cache_size(-32768)"}, pragmas...)}
 		return (&url.URL{Scheme: "file", Path: abs, RawQuery: v.Encode()}).String()
 	}
-	d := &Driver{queue: make(chan *member, maxGroup), quit: make(chan struct{}), done: make(chan struct{}), numbers: map[*store.Index]uint16{}, byName: map[string]uint16{},
+	d := &Driver{schema: schema, queue: make(chan *member, maxGroup), quit: make(chan struct{}), done: make(chan struct{}), numbers: map[*store.Index]uint16{}, byName: map[string]uint16{},
 		watchers: map[watchScope]map[*watcher]struct{}{}, fed: map[string]int{},
 		follows: map[string]map[string]func(store.EventKind, store.Fields, store.Fields) bool{}, bell: make(chan struct{})}
 	if d.write, err = sql.Open("sqlite", dsn()); err != nil {

@@ -116,6 +116,8 @@ func Suite(t *testing.T, open Open) {
 		{"an id that cannot be is refused", badIDs},
 		{"collections below a document are apart", below},
 		{"an administrator sees all users", allUsers},
+		{"all of a user is found", walks},
+		{"all of a user is erased, and nothing of another's", erases},
 		{"a wait is woken by a change that matches", waitWakes},
 		{"a wait ends by itself and when the store drains", waitEnds},
 		{"too many waiters are turned away", waitCap},
