@@ -1,6 +1,7 @@
 # make run     sets up and starts Parley on the embedded store
 # make test    sets up and runs every test, on both stores
 # make emulator runs all of Parley as in the cloud, on the Firestore emulator
+# make deploy  puts Parley into a Google Cloud project
 # The rest: build, functions-zip, generate, lint, bench, conformance, clean.
 
 MODULES     := shared services/hub functions
@@ -10,7 +11,7 @@ LDFLAGS     := -s -w -X parley.internal/services/hub/internal/cli.Version=$(VERS
 STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 # What these packages test runs in other processes: a browser, the go command, the
 # servers of a stack. The race detector sees nothing there, so they run once, without it.
-NO_RACE     := hub/internal/page$$|functions/internal/(archive|stack)$$
+NO_RACE     := services/hub$$|hub/internal/page$$|functions/internal/(archive|stack)$$
 NPM         := $(shell command -v npm 2>/dev/null)
 ifeq ($(NPM),)
 export PARLEY_NO_NODE := 1
@@ -68,6 +69,7 @@ test-inside:
 generate:
 	cd $(HUB) && go run ./cmd/generate
 	cd shared && go test ./app -run Golden -update
+	cd $(HUB) && go test ./internal/mcp -run Golden -update
 
 lint:
 	@out=$$(gofmt -l $(MODULES)); if [ -n "$$out" ]; then echo "gofmt would change:"; echo "$$out"; exit 1; fi
@@ -79,6 +81,8 @@ bench: build
 
 conformance: $(HUB)/conformance/node_modules/.installed
 	cd $(HUB) && go run ./conformance
+
+include infra/deploy.mk
 
 clean:
 	rm -rf bin $(HUB)/e2e/node_modules $(HUB)/conformance/node_modules

@@ -1,5 +1,5 @@
 // Command generate writes what is made from the definitions in the code: the
-// reference of the tools, and Firestore's indexes.
+// reference of the tools, Firestore's indexes, and what Terraform reads of the code.
 //
 // With -check it writes nothing and fails where a file is not what would be written,
 // which CI and a test ask. What is generated is committed, so that a changed surface
@@ -37,19 +37,20 @@ type file struct {
 	text []byte
 }
 
-func files() ([]file, error) {
+func files(root string) ([]file, error) {
 	indexes, err := firestore.IndexesJSON(app.Schema())
 	if err != nil {
 		return nil, err
 	}
-	return []file{
+	more, err := infraFiles(root, indexes)
+	return append([]file{
 		{"docs/tools.md", app.New(nil, app.Ports{}).Catalogue().Reference()},
 		{"firestore.indexes.json", indexes},
-	}, nil
+	}, more...), err
 }
 
 func run(root string, check bool) error {
-	made, err := files()
+	made, err := files(root)
 	if err != nil {
 		return err
 	}

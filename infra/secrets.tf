@@ -1,0 +1,36 @@
+# Agents' keys are no secrets of the project: the database holds their hashes.
+
+resource "google_secret_manager_secret" "firebase_api_key" {
+  count = var.firebase_api_key_version > 0 ? 1 : 0
+
+  secret_id = "${var.name}-firebase-api-key"
+
+  replication {
+    user_managed {
+      replicas {
+        location = var.region
+      }
+    }
+  }
+
+  depends_on = [time_sleep.enabled]
+}
+
+resource "google_secret_manager_secret_version" "firebase_api_key" {
+  count = var.firebase_api_key_version > 0 ? 1 : 0
+
+  secret                 = google_secret_manager_secret.firebase_api_key[0].id
+  secret_data_wo         = var.firebase_api_key
+  secret_data_wo_version = var.firebase_api_key_version
+
+  # A revision that one goes back to reads the key of its time.
+  deletion_policy = "ABANDON"
+}
+
+resource "google_secret_manager_secret_iam_member" "hub" {
+  count = var.firebase_api_key_version > 0 ? 1 : 0
+
+  secret_id = google_secret_manager_secret.firebase_api_key[0].id
+  role      = "roles/secretmanager.secretAccessor"
+  member    = google_service_account.unit["hub"].member
+}

@@ -1,0 +1,112 @@
+locals {
+  hub_env = merge({
+    PARLEY_STORE         = "firestore"
+    PARLEY_PUBLIC_URL    = local.public_url
+    GOOGLE_CLOUD_PROJECT = var.project_id
+    },
+    length(var.allowed_origins) == 0 ? {} : { PARLEY_ALLOWED_ORIGINS = join(",", var.allowed_origins) },
+    var.rate == null ? {} : { PARLEY_RATE = tostring(var.rate) },
+    var.burst == null ? {} : { PARLEY_BURST = tostring(var.burst) },
+  )
+  ingress = {
+    all           = "INGRESS_TRAFFIC_ALL"
+    internal      = "INGRESS_TRAFFIC_INTERNAL_ONLY"
+    load-balancer = "INGRESS_TRAFFIC_INTERNAL_LOAD_BALANCER"
+  }
+}
+
+resource "google_cloud_run_v2_service" "hub" {
+  name                = var.name
+  location            = var.region
+  description         = "Parley: MCP and REST"
+  ingress             = local.ingress[var.ingress]
+  deletion_protection = var.delete_protection
+
+  # Agents have keys of Parley and none of Google: the server refuses who has none.
+  invoker_iam_disabled = true
+
+  template {
+    service_account                  = google_service_account.unit["hub"].email
+    timeout                          = "${var.request_timeout_seconds}s"
+    max_instance_request_concurrency = var.concurrency
+    execution_environment            = "EXECUTION_ENVIRONMENT_GEN2"
+
+    scaling {
+      min_instance_count = var.min_instances
+      max_instance_count = var.max_instances
+    }
+
+    containers {
+      image = var.image
+
+      ports {
+        container_port = 8080
+      }
+
+      resources {
+        limits            = { cpu = tostring(var.cpu), memory = var.memory }
+        cpu_idle          = !var.cpu_always
+        startup_cpu_boost = true
+      }
+
+      dynamic "env" {
+        for_each = local.hub_env
+
+        content {
+          name  = env.key
+          value = env.value
+        }
+      }
+
+      dynamic "env" {
+        for_each = google_secret_manager_secret_version.firebase_api_key
+
+        content {
+          name = "PARLEY_FIREBASE_API_KEY"
+
+          value_source {
+            secret_key_ref {
+              secret  = google_secret_manager_secret.firebase_api_key[0].secret_id
+              version = env.value.version
+            }
+          }
+        }
+      }
+
+      # Asked often, so that a start is over as soon as the server serves.
+      startup_probe {
+        period_seconds    = 2
+        timeout_seconds   = 1
+        failure_threshold = 30
+
+        http_get {
+          path = "/v1/health"
+        }
+      }
+
+      liveness_probe {
+        period_seconds    = 30
+        timeout_seconds   = 5
+        failure_threshold = 3
+
+        http_get {
+          path = "/v1/health"
+        }
+      }
+    }
+  }
+
+  traffic {
+    type    = "TRAFFIC_TARGET_ALLOCATION_TYPE_LATEST"
+    percent = 100
+  }
+
+  lifecycle {
+    precondition {
+      condition     = var.image != null
+      error_message = "There is no image to run: use infra/deploy, which builds one, or give image."
+    }
+  }
+
+  depends_on = [time_sleep.roles, google_firestore_database.default]
+}

@@ -1,0 +1,82 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"parley.internal/shared/app"
+	"parley.internal/shared/op"
+)
+
+// deployment is what infra is told of the code: the functions that there are, and the
+// operations whose durations say nothing because they can wait.
+type deployment struct {
+	Reactions []reaction `json:"reactions"`
+	Sweeps    []sweep    `json:"sweeps"`
+	Waiting   []string   `json:"waiting"`
+}
+
+type reaction struct {
+	Name       string `json:"name"`
+	Collection string `json:"collection"`
+	EventType  string `json:"eventType"`
+}
+
+type sweep struct {
+	Name         string `json:"name"`
+	Function     string `json:"function"`
+	EverySeconds int    `json:"everySeconds"`
+}
+
+// infraFiles are those that Terraform reads. They are below its own directory, because a
+// module is checked and may be used without what is beside it. The rules are written by
+// hand in the root; where there are none, there is nothing to copy.
+func infraFiles(root string, indexes []byte) ([]file, error) {
+	functions, err := functionsJSON(app.New(nil, app.Ports{}))
+	if err != nil {
+		return nil, err
+	}
+	out := []file{{"infra/generated/firestore.indexes.json", indexes}, {"infra/generated/functions.json", functions}}
+	rules, err := os.ReadFile(filepath.Join(root, "firestore.rules"))
+	if errors.Is(err, fs.ErrNotExist) {
+		return out, nil
+	}
+	return append(out, file{"infra/generated/firestore.rules", rules}), err
+}
+
+func functionsJSON(a *app.App) ([]byte, error) {
+	var d deployment
+	for _, r := range a.Reactions() {
+		d.Reactions = append(d.Reactions, reaction{r.Name, r.Collection, "google.cloud.firestore.document.v1." + string(r.Kind)})
+	}
+	for _, s := range a.Sweeps() {
+		d.Sweeps = append(d.Sweeps, sweep{s.Name, s.Function, int(s.Every.Seconds())})
+	}
+	for _, o := range a.Catalogue().Ops() {
+		waits, err := canWait(o)
+		if err != nil {
+			return nil, err
+		}
+		if waits {
+			d.Waiting = append(d.Waiting, o.Name)
+		}
+	}
+	text, err := json.MarshalIndent(d, "", "  ")
+	return append(text, '\n'), err
+}
+
+func canWait(o *op.Op) (bool, error) {
+	var input struct {
+		Properties map[string]json.RawMessage `json:"properties"`
+	}
+	err := json.Unmarshal(o.Input, &input)
+	for _, name := range []string{"waitMs", "wait_ms", "timeout_ms"} {
+		if input.Properties[name] != nil {
+			return true, err
+		}
+	}
+	return false, err
+}

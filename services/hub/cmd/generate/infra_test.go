@@ -1,0 +1,51 @@
+package main
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+)
+
+func TestInfraIsToldTheFunctionsAndWhatCanWait(t *testing.T) {
+	t.Parallel()
+	root := t.TempDir()
+	made, err := infraFiles(root, []byte("indexes"))
+	if err != nil || len(made) != 2 || string(made[0].text) != "indexes" {
+		t.Fatalf("%d files, %v", len(made), err)
+	}
+	var d deployment
+	if err := json.Unmarshal(made[1].text, &d); err != nil {
+		t.Fatal(err)
+	}
+	if want := (reaction{"OnTaskCreate", "tasks", "google.cloud.firestore.document.v1.created"}); !slices.Contains(d.Reactions, want) {
+		t.Errorf("the reactions are %v", d.Reactions)
+	}
+	if want := (sweep{"relay", "CleanupExpiredRelay", 900}); !slices.Contains(d.Sweeps, want) {
+		t.Errorf("the sweeps are %v", d.Sweeps)
+	}
+	if len(d.Reactions)+len(d.Sweeps) != 7 {
+		t.Errorf("there are %d functions", len(d.Reactions)+len(d.Sweeps))
+	}
+	for _, name := range []string{"get_current_session_data", "team_poll_inbox", "team_list_processes"} {
+		if !slices.Contains(d.Waiting, name) {
+			t.Errorf("%s can wait, and is not among %v", name, d.Waiting)
+		}
+	}
+	if !slices.Contains(d.Waiting, "get_messages") || slices.Contains(d.Waiting, "send_message") {
+		t.Errorf("these can wait: %v", d.Waiting)
+	}
+}
+
+func TestInfraReleasesTheRulesOfTheRoot(t *testing.T) {
+	t.Parallel()
+	root := t.TempDir()
+	if err := os.WriteFile(filepath.Join(root, "firestore.rules"), []byte("rules"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	made, err := infraFiles(root, nil)
+	if err != nil || len(made) != 3 || made[2].name != "infra/generated/firestore.rules" || string(made[2].text) != "rules" {
+		t.Errorf("%v, %v", made, err)
+	}
+}

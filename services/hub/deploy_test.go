@@ -1,0 +1,163 @@
+package main
+
+import (
+	"context"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+// stub stands for each program that a deployment calls: it notes how it was called, and
+// answers what the script asks for. FAIL names a call that fails.
+const stub = `#!/bin/sh
+call="$(basename "$0") $*"
+echo "$call" >>"$CALLS"
+case "$call" in *"${FAIL:-nothing fails}"*) exit 1 ;; esac
+case "$call" in
+"gcloud auth application-default print-access-token") echo token ;;
+"terraform -chdir=infra output -raw image_repository") echo r-docker.pkg.dev/my-project/parley-images ;;
+"terraform -chdir=infra output -raw mcp_url") echo https://parley.example.org/mcp ;;
+"docker image inspect "*) echo elsewhere/parley@sha256:1; echo r-docker.pkg.dev/my-project/parley-images/parley@sha256:2 ;;
+"docker context inspect "*) echo unix:///docker.sock ;;
+"docker --config "*" login "*) read -r secret && [ "$secret" = token ] ;;
+"git describe "*) echo v1.2.3 ;;
+esac
+`
+
+// deploy runs the script in a copy of the repository's bones, and is what it printed and called.
+func deploy(t *testing.T, programs []string, fail string, args ...string) (said string, calls []string, err error) {
+	t.Helper()
+	if runtime.GOOS == "windows" {
+		t.Skip("the script wants a shell")
+	}
+	root := t.TempDir()
+	script, err := os.ReadFile(filepath.Join(repository, "infra", "deploy"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	write := func(name, text string) {
+		name = filepath.Join(root, name)
+		if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(name, []byte(text), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write("infra/deploy", string(script))
+	write("functions/go.mod", "")
+	for _, p := range programs {
+		write("stubs/"+p, stub)
+	}
+	for _, p := range []string{"bash", "sh", "basename", "dirname", "cat", "grep", "sed", "mktemp", "rm", "mkdir"} {
+		path, err := exec.LookPath(p)
+		if err == nil {
+			err = os.Symlink(path, filepath.Join(root, "stubs", p))
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	log := filepath.Join(root, "calls")
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, filepath.Join(root, "stubs", "bash"), append([]string{filepath.Join(root, "infra", "deploy")}, args...)...)
+	cmd.Env = []string{"PATH=" + filepath.Join(root, "stubs"), "CALLS=" + log, "TMPDIR=" + root, "HOME=" + root}
+	if fail != "" {
+		cmd.Env = append(cmd.Env, "FAIL="+fail)
+	}
+	out, err := cmd.CombinedOutput()
+	text, _ := os.ReadFile(log) // there is none where nothing was called
+	if left, _ := filepath.Glob(filepath.Join(root, "tmp.*")); len(left) != 0 {
+		t.Errorf("the token's directory is left: %v", left)
+	}
+	said = strings.ReplaceAll(string(out), root, "ROOT")
+	return said, strings.Split(strings.TrimSpace(strings.ReplaceAll(string(text), root, "ROOT")), "\n"), err
+}
+
+var tools = []string{"terraform", "gcloud", "docker", "go", "git"}
+
+func TestADeploymentTakesItsStepsInOrder(t *testing.T) {
+	t.Parallel()
+	said, calls, err := deploy(t, tools, "", "my-project", "europe-west1", "-auto-approve")
+	if err != nil || !strings.Contains(said, "mcp_url:  https://parley.example.org/mcp") {
+		t.Fatalf("%v\n%s", err, said)
+	}
+	where := `-var project_id=my-project -var region=europe-west1`
+	var at int
+	for _, want := range []string{
+		`gcloud services enable .*cloudresourcemanager\.googleapis\.com --project my-project --access-token-file \S+`,
+		`terraform -chdir=infra init -input=false`,
+		`terraform -chdir=infra workspace select -or-create=true my-project`,
+		`terraform -chdir=infra apply -input=false -auto-approve -target=google_artifact_registry_repository\.this ` + where + ` -auto-approve`,
+		`docker build --platform linux/amd64 -f services/hub/Dockerfile --build-arg VERSION=v1\.2\.3 -t r-docker\.pkg\.dev/my-project/parley-images/parley:v1\.2\.3 \.`,
+		`docker --config \S+ login -u oauth2accesstoken --password-stdin https://r-docker\.pkg\.dev`,
+		`docker --config \S+ push r-docker\.pkg\.dev/my-project/parley-images/parley:v1\.2\.3`,
+		`go run \./cmd/package -o \.\./bin/functions\.zip`,
+		`terraform -chdir=infra apply -input=false ` + where + ` -var image=r-docker\.pkg\.dev/my-project/parley-images/parley@sha256:2 -var functions_zip=ROOT/bin/functions\.zip -auto-approve`,
+	} {
+		i := slices.IndexFunc(calls[at:], regexp.MustCompile("^"+want+"$").MatchString)
+		if i < 0 {
+			t.Fatalf("after %d calls none is %s:\n%s", at, want, strings.Join(calls, "\n"))
+		}
+		at += i + 1
+	}
+	for _, c := range calls {
+		if strings.Contains(c, " token") && !strings.Contains(c, "print-access-token") {
+			t.Errorf("the token is an argument: %s", c)
+		}
+	}
+}
+
+func TestADeploymentIsRefusedForWhatIsMissing(t *testing.T) {
+	t.Parallel()
+	here := []string{"my-project", "europe-west1"}
+	for _, c := range []struct {
+		name     string
+		programs []string
+		fail     string
+		args     []string
+		want     string
+	}{
+		{"no tools", []string{"git"}, "", here, "not on the PATH: terraform 1.11 or newer, gcloud, docker, go 1.26"},
+		{"no docker", []string{"terraform", "gcloud", "go", "git"}, "", here, "not on the PATH: docker"},
+		{"no daemon", tools, "docker version", here, "its daemon does not answer"},
+		{"nobody is signed in", tools, "print-access-token", here, "gcloud auth application-default login"},
+		{"no such project", tools, "services enable", here, "does it exist, has it billing"},
+		{"no arguments", tools, "", nil, "usage: infra/deploy PROJECT REGION"},
+		{"a project's number", tools, "", []string{"123456", "europe-west1"}, "PROJECT is a project's id"},
+		{"a zone", tools, "", []string{"my-project", "europe-west1-b"}, "REGION is a region"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			said, calls, err := deploy(t, c.programs, c.fail, c.args...)
+			if err == nil || !strings.Contains(said, c.want) {
+				t.Errorf("%v\n%s", err, said)
+			}
+			for _, call := range calls {
+				if strings.HasPrefix(call, "terraform") {
+					t.Errorf("it went on to %s", call)
+				}
+			}
+		})
+	}
+}
+
+func TestADeploymentThatFailsMidwayGoesNoFurther(t *testing.T) {
+	t.Parallel()
+	for _, fail := range []string{"docker build", " push ", "cmd/package", "docker image inspect"} {
+		t.Run(fail, func(t *testing.T) {
+			t.Parallel()
+			said, calls, err := deploy(t, tools, fail, "my-project", "europe-west1")
+			if err == nil || strings.Contains(said, "mcp_url") || slices.ContainsFunc(calls, func(c string) bool { return strings.Contains(c, "-var image=") }) {
+				t.Errorf("%v\n%s\n%s", err, said, strings.Join(calls, "\n"))
+			}
+		})
+	}
+}
