@@ -84,10 +84,17 @@ func (d *Driver) Erase(ctx context.Context, user string) (total int, err error) 
 			return total, err
 		}
 	}
-	return total, run(func(ctx context.Context, conn *sql.Conn) error {
+	err = run(func(ctx context.Context, conn *sql.Conn) error {
 		_, err := conn.ExecContext(ctx, `DELETE FROM changes WHERE u = ?`, user)
 		return err
 	})
+	if err != nil {
+		return total, err
+	}
+	// The log still has the pages as they were. Where somebody reads it just now, it is
+	// emptied later.
+	_, err = d.write.ExecContext(ctx, `PRAGMA wal_checkpoint(TRUNCATE)`)
+	return total, asFault(err)
 }
 
 // eraseDoc deletes a document and its index rows. One whose collection this program does

@@ -4,7 +4,6 @@ import (
 	"context"
 	"database/sql"
 	"errors"
-	"fmt"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -22,6 +21,7 @@ import (
 // Driver is a store in one SQLite file.
 type Driver struct {
 	schema  *store.Schema
+	file    string
 	write   *sql.DB
 	conn    *sql.Conn // the writer's alone
 	read    *sql.DB
@@ -48,20 +48,6 @@ type Driver struct {
 	bell     chan struct{}                                                                // closed and replaced at every recorded change
 }
 
-const layout = `
-CREATE TABLE IF NOT EXISTS docs (u TEXT NOT NULL, c TEXT NOT NULL, id TEXT NOT NULL, d TEXT NOT NULL, purge INTEGER,
-	PRIMARY KEY (u, c, id)) WITHOUT ROWID;
-CREATE INDEX IF NOT EXISTS docs_purge ON docs (purge) WHERE purge IS NOT NULL;
-CREATE TABLE IF NOT EXISTS entries (k BLOB PRIMARY KEY NOT NULL, name TEXT NOT NULL) WITHOUT ROWID;
-CREATE TABLE IF NOT EXISTS indexes (n INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE);
-CREATE TABLE IF NOT EXISTS changes (seq INTEGER PRIMARY KEY AUTOINCREMENT, at INTEGER NOT NULL, kind TEXT NOT NULL,
-	u TEXT NOT NULL, c TEXT NOT NULL, id TEXT NOT NULL, before TEXT, after TEXT);
-CREATE TABLE IF NOT EXISTS readers (name TEXT NOT NULL, c TEXT NOT NULL, seq INTEGER NOT NULL, PRIMARY KEY (name, c)) WITHOUT ROWID;
-`
-
-// layoutVersion is the file's user_version. A file of a later one is refused.
-const layoutVersion = 1
-
 // Open opens the store in the file, which it creates, readable by its owner
 // alone, where it is missing. Indexes that the schema gained are built first.
 // Several processes may have one file open.
@@ -76,10 +62,9 @@ func Open(ctx context.Context, file string, schema *store.Schema) (*Driver, erro
 		return nil, err
 	}
 	dsn := func(pragmas ...string) string {
-		v := url.Values{"_pragma": append([]string{"busy_timeout(10000)", "journal_mode(WAL)", "synchronous(FULL)", "cache_size(-32768)"}, pragmas...)}
-		return (&url.URL{Scheme: "file", Path: abs, RawQuery: v.Encode()}).String()
+		return sourceName(abs, append([]string{"busy_timeout(10000)", "journal_mode(WAL)", "synchronous(FULL)", "cache_size(-32768)"}, pragmas...)...)
 	}
-	d := &Driver{schema: schema, queue: make(chan *member, maxGroup), quit: make(chan struct{}), done: make(chan struct{}), numbers: map[*store.Index]uint16{}, byName: map[string]uint16{},
+	d := &Driver{schema: schema, file: abs, queue: make(chan *member, maxGroup), quit: make(chan struct{}), done: make(chan struct{}), numbers: map[*store.Index]uint16{}, byName: map[string]uint16{},
 		watchers: map[watchScope]map[*watcher]struct{}{}, fed: map[string]int{},
 		follows: map[string]map[string]func(store.EventKind, store.Fields, store.Fields) bool{}, bell: make(chan struct{})}
 	if d.write, err = sql.Open("sqlite", dsn()); err != nil {
@@ -97,11 +82,16 @@ func Open(ctx context.Context, file string, schema *store.Schema) (*Driver, erro
 	return d, nil
 }
 
+// sourceName is how database/sql is told of a file.
+func sourceName(file string, pragmas ...string) string {
+	return (&url.URL{Scheme: "file", Path: file, RawQuery: url.Values{"_pragma": pragmas}.Encode()}).String()
+}
+
 func (d *Driver) prepare(ctx context.Context, schema *store.Schema) (err error) {
 	if d.conn, err = d.write.Conn(ctx); err != nil {
 		return err
 	}
-	if err := d.migrate(ctx, schema); err != nil {
+	if err := d.migrate(ctx, schema, layouts); err != nil {
 		return err
 	}
 	if d.w, err = prepareStatements(ctx, d.conn); err != nil {
@@ -124,97 +114,6 @@ func (d *Driver) prepare(ctx context.Context, schema *store.Schema) (err error) 
 		d.fed[c] = n
 	}
 	return rows.Err()
-}
-
-// migrate brings the file to this program's layout and indexes, all or nothing.
-func (d *Driver) migrate(ctx context.Context, schema *store.Schema) error {
-	if _, err := d.conn.ExecContext(ctx, "BEGIN IMMEDIATE"); err != nil {
-		return err
-	}
-	err := d.migrateLocked(ctx, schema)
-	end := "COMMIT"
-	if err != nil {
-		end = "ROLLBACK"
-	}
-	_, endErr := d.conn.ExecContext(ctx, end)
-	return errors.Join(err, endErr)
-}
-
-func (d *Driver) migrateLocked(ctx context.Context, schema *store.Schema) error {
-	var version int
-	if err := d.conn.QueryRowContext(ctx, "PRAGMA user_version").Scan(&version); err != nil {
-		return err
-	}
-	if version > layoutVersion {
-		return fmt.Errorf("the file was written by a later version of Parley (layout %d, this one knows %d)", version, layoutVersion)
-	}
-	if _, err := d.conn.ExecContext(ctx, layout+fmt.Sprintf("PRAGMA user_version = %d", layoutVersion)); err != nil {
-		return err
-	}
-	var fresh []string
-	for _, def := range schema.Defs() {
-		added := false
-		for _, x := range def.Indexes {
-			if x.MergeOnly {
-				continue
-			}
-			name := indexName(def, x)
-			res, err := d.conn.ExecContext(ctx, `INSERT INTO indexes (name) VALUES (?) ON CONFLICT DO NOTHING`, name)
-			if err != nil {
-				return err
-			}
-			n, err := res.RowsAffected()
-			if err != nil {
-				return err
-			}
-			added = added || n > 0
-			if err := d.conn.QueryRowContext(ctx, `SELECT n FROM indexes WHERE name = ?`, name).Scan(&n); err != nil {
-				return err
-			}
-			d.numbers[x], d.byName[name] = uint16(n), uint16(n)
-		}
-		if added {
-			fresh = append(fresh, def.Name)
-		}
-	}
-	return d.rebuild(ctx, schema, fresh)
-}
-
-// rebuild writes the index rows of collections whose declarations gained an
-// index. A new file has no documents and costs nothing.
-func (d *Driver) rebuild(ctx context.Context, schema *store.Schema, names []string) error {
-	for _, def := range schema.Defs() {
-		if !strings.Contains("\n"+strings.Join(names, "\n")+"\n", "\n"+def.Name+"\n") {
-			continue
-		}
-		rows, err := d.conn.QueryContext(ctx, `SELECT u, c, id, d FROM docs WHERE c GLOB ?`, def.Name)
-		if err != nil {
-			return err
-		}
-		for rows.Next() {
-			var ref store.Ref
-			var text string
-			if err := rows.Scan(&ref.User, &ref.Coll, &ref.ID, &text); err != nil {
-				return errors.Join(err, rows.Close())
-			}
-			doc, err := parseText(text)
-			if err != nil {
-				return errors.Join(err, rows.Close())
-			}
-			if strings.Count(ref.Coll, "/") != strings.Count(def.Name, "/") {
-				continue // a star is one segment; GLOB's is any number
-			}
-			for _, row := range d.rows(def, ref, doc) {
-				if _, err := d.conn.ExecContext(ctx, `INSERT OR REPLACE INTO entries (k, name) VALUES (?, ?)`, row.key, row.name); err != nil {
-					return errors.Join(err, rows.Close())
-				}
-			}
-		}
-		if err := errors.Join(rows.Err(), rows.Close()); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 func indexName(def *store.Def, x *store.Index) string {
@@ -268,11 +167,20 @@ func prepareStatements(ctx context.Context, p preparer) (*statements, error) {
 	return s, nil
 }
 
+func (s *statements) close() (err error) {
+	for _, stmt := range []*sql.Stmt{s.get, s.list, s.scan, s.has, s.put, s.add, s.del, s.addKey, s.addKeys, s.delKey, s.record, s.begin, s.commit} {
+		err = errors.Join(err, stmt.Close())
+	}
+	return err
+}
+
 // Close ends the writer after the transactions that wait, and closes the file.
 func (d *Driver) Close() error {
 	d.once.Do(func() { close(d.quit) })
 	<-d.done
-	return errors.Join(d.conn.Close(), d.write.Close(), d.read.Close())
+	// The last connection to close writes the log into the file: not one that may only
+	// read, and not one with a statement left open.
+	return errors.Join(d.r.close(), d.read.Close(), d.w.close(), d.conn.Close(), d.write.Close())
 }
 
 // asFault gives SQLite's errors a kind.

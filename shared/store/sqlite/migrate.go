@@ -1,0 +1,173 @@
+package sqlite
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"strings"
+
+	"parley.internal/shared/store"
+)
+
+// layouts are what makes each layout of the one before it, the first of an empty file.
+// The file's user_version says how many it has had. A layout that has been released is
+// not changed any more: another is added.
+var layouts = []string{`
+CREATE TABLE docs (u TEXT NOT NULL, c TEXT NOT NULL, id TEXT NOT NULL, d TEXT NOT NULL, purge INTEGER,
+	PRIMARY KEY (u, c, id)) WITHOUT ROWID;
+CREATE INDEX docs_purge ON docs (purge) WHERE purge IS NOT NULL;
+CREATE TABLE entries (k BLOB PRIMARY KEY NOT NULL, name TEXT NOT NULL) WITHOUT ROWID;
+CREATE TABLE indexes (n INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE);
+CREATE TABLE changes (seq INTEGER PRIMARY KEY AUTOINCREMENT, at INTEGER NOT NULL, kind TEXT NOT NULL,
+	u TEXT NOT NULL, c TEXT NOT NULL, id TEXT NOT NULL, before TEXT, after TEXT);
+CREATE TABLE readers (name TEXT NOT NULL, c TEXT NOT NULL, seq INTEGER NOT NULL, PRIMARY KEY (name, c)) WITHOUT ROWID;
+`, `
+CREATE INDEX changes_user ON changes (u);
+`}
+
+// Layout is the layout that this program writes. A file of a later one is refused.
+func Layout() int { return len(layouts) }
+
+// migrate brings the file to the last of the layouts and to this program's indexes, all
+// or nothing.
+func (d *Driver) migrate(ctx context.Context, schema *store.Schema, layouts []string) error {
+	if _, err := d.conn.ExecContext(ctx, "BEGIN IMMEDIATE"); err != nil {
+		return err
+	}
+	err := d.migrateLocked(ctx, schema, layouts)
+	end := "COMMIT"
+	if err != nil {
+		end = "ROLLBACK"
+	}
+	_, endErr := d.conn.ExecContext(ctx, end)
+	return errors.Join(err, endErr)
+}
+
+func (d *Driver) migrateLocked(ctx context.Context, schema *store.Schema, layouts []string) error {
+	var version int
+	if err := d.conn.QueryRowContext(ctx, "PRAGMA user_version").Scan(&version); err != nil {
+		return err
+	}
+	if version > len(layouts) {
+		return errLater(version, len(layouts))
+	}
+	for i, step := range layouts[version:] {
+		if _, err := d.conn.ExecContext(ctx, step+fmt.Sprintf("PRAGMA user_version = %d", version+i+1)); err != nil {
+			return fmt.Errorf("layout %d: %w", version+i+1, err)
+		}
+	}
+	var fresh []string
+	for _, def := range schema.Defs() {
+		added := false
+		for _, x := range def.Indexes {
+			if x.MergeOnly {
+				continue
+			}
+			name := indexName(def, x)
+			res, err := d.conn.ExecContext(ctx, `INSERT INTO indexes (name) VALUES (?) ON CONFLICT DO NOTHING`, name)
+			if err != nil {
+				return err
+			}
+			n, err := res.RowsAffected()
+			if err != nil {
+				return err
+			}
+			added = added || n > 0
+			if err := d.conn.QueryRowContext(ctx, `SELECT n FROM indexes WHERE name = ?`, name).Scan(&n); err != nil {
+				return err
+			}
+			d.numbers[x], d.byName[name] = uint16(n), uint16(n)
+		}
+		if added {
+			fresh = append(fresh, def.Name)
+		}
+	}
+	if err := d.forget(ctx); err != nil {
+		return err
+	}
+	return d.rebuild(ctx, schema, fresh)
+}
+
+func errLater(version, known int) error {
+	return fmt.Errorf("the file was written by a later version of Parley (layout %d, this one knows %d)", version, known)
+}
+
+// dropped begins the name of an index that is no more. Its number is not used again: an
+// older program that still runs may write under it.
+const dropped = "dropped "
+
+// forget drops the indexes that this program does not keep, so that one which does again
+// builds them anew and does not trust rows that have stood still.
+func (d *Driver) forget(ctx context.Context) error {
+	rows, err := d.conn.QueryContext(ctx, `SELECT n, name FROM indexes`)
+	if err != nil {
+		return err
+	}
+	var gone []uint16
+	for rows.Next() {
+		var n uint16
+		var name string
+		if err := rows.Scan(&n, &name); err != nil {
+			return errors.Join(err, rows.Close())
+		}
+		if _, kept := d.byName[name]; !kept && !strings.HasPrefix(name, dropped) {
+			gone = append(gone, n)
+		}
+	}
+	if err := errors.Join(rows.Err(), rows.Close()); err != nil {
+		return err
+	}
+	for _, n := range gone {
+		from, to := keysOf(n)
+		if _, err := d.conn.ExecContext(ctx, `DELETE FROM entries WHERE k >= ? AND k < ?`, from, to); err != nil {
+			return err
+		}
+		if _, err := d.conn.ExecContext(ctx, `UPDATE indexes SET name = ? || n WHERE n = ?`, dropped, n); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// keysOf is the range of an index's keys, the first in it and the first after it.
+func keysOf(n uint16) (from, to []byte) {
+	return binary.BigEndian.AppendUint16(nil, n), binary.BigEndian.AppendUint16(nil, n+1)
+}
+
+// rebuild writes the index rows of collections whose declarations gained an
+// index. A new file has no documents and costs nothing.
+func (d *Driver) rebuild(ctx context.Context, schema *store.Schema, names []string) error {
+	for _, def := range schema.Defs() {
+		if !strings.Contains("\n"+strings.Join(names, "\n")+"\n", "\n"+def.Name+"\n") {
+			continue
+		}
+		rows, err := d.conn.QueryContext(ctx, `SELECT u, c, id, d FROM docs WHERE c GLOB ?`, def.Name)
+		if err != nil {
+			return err
+		}
+		for rows.Next() {
+			var ref store.Ref
+			var text string
+			if err := rows.Scan(&ref.User, &ref.Coll, &ref.ID, &text); err != nil {
+				return errors.Join(err, rows.Close())
+			}
+			doc, err := parseText(text)
+			if err != nil {
+				return errors.Join(err, rows.Close())
+			}
+			if strings.Count(ref.Coll, "/") != strings.Count(def.Name, "/") {
+				continue // a star is one segment; GLOB's is any number
+			}
+			for _, row := range d.rows(def, ref, doc) {
+				if _, err := d.conn.ExecContext(ctx, `INSERT OR REPLACE INTO entries (k, name) VALUES (?, ?)`, row.key, row.name); err != nil {
+					return errors.Join(err, rows.Close())
+				}
+			}
+		}
+		if err := errors.Join(rows.Err(), rows.Close()); err != nil {
+			return err
+		}
+	}
+	return nil
+}
