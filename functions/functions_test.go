@@ -10,11 +10,13 @@ import (
 	"parley.internal/functions/internal/entry"
 	"parley.internal/shared/app"
 	"parley.internal/shared/dispatch"
+	"parley.internal/shared/identity"
 	"parley.internal/shared/op"
 	"parley.internal/shared/pulse"
 	"parley.internal/shared/relay"
 	"parley.internal/shared/signal"
 	"parley.internal/shared/task"
+	"parley.internal/shared/team"
 )
 
 func TestThereAreSevenFunctions(t *testing.T) {
@@ -256,8 +258,28 @@ func (w *world) stale() {
 		must(w, m, err)
 		w.Ledger.Record(op.Usage{Op: "get_tasks", Transport: "mcp", Caller: alpha, At: w.now()})
 		must(w, 0, w.Ledger.Flush(ctx))
+		name := "team-" + age.String()
+		w.employ(identity.Caller{User: "u", Program: name, Kind: identity.Agent}, name)
 	}
 	w.now = today
+	gone, err := w.Team.Create(ctx, alpha, team.CreateInput{TeamName: "gone"})
+	must(w, gone, err)
+	deleted, err := w.Team.Delete(ctx, alpha, team.NameInput{TeamName: "gone"})
+	must(w, deleted, err)
+}
+
+// employ has a teammate at work on a task of a team.
+func (w *world) employ(lead identity.Caller, name string) {
+	w.t.Helper()
+	ctx, mate := w.t.Context(), "mate"
+	made, err := w.Team.Create(ctx, lead, team.CreateInput{TeamName: name})
+	must(w, made, err)
+	spawned, err := w.Team.Spawn(ctx, lead, team.SpawnInput{TeamName: name, Name: mate, Prompt: "p", BackendType: team.External})
+	must(w, spawned, err)
+	created, err := w.Team.CreateTask(ctx, lead, team.CreateTaskInput{TeamName: name, Subject: "s"})
+	must(w, created, err)
+	v, err := w.Team.UpdateTask(ctx, lead, team.UpdateTaskInput{TeamName: name, TaskID: created.ID, Status: team.InProgress, Owner: &mate})
+	must(w, v, err)
 }
 
 func TestEachSweepSettlesWhatIsDueAndReportsIt(t *testing.T) {
@@ -268,7 +290,7 @@ func TestEachSweepSettlesWhatIsDueAndReportsIt(t *testing.T) {
 		function string
 		want     map[string]int
 	}{
-		{"CleanupExpiredSessions", map[string]int{"sessions": 1}},
+		{"CleanupExpiredSessions", map[string]int{"sessions": 1, "teammates": 1, "teams": 1}},
 		{"CleanupOrphanedTasks", map[string]int{"leases": 1, "expired": 1, "ended": 0}},
 		{"CleanupExpiredRelay", map[string]int{"messages": 1}},
 		{"CleanupLedger", map[string]int{"records": 1}},

@@ -55,6 +55,8 @@ var rules = map[string]rule{
 	"store/emulator":     {nil, "it starts a process"},
 	"store/storetest":    {[]string{"store", "fault", "store/sqlite", "store/firestore", "store/emulator"}, "tests open both drivers"},
 
+	"rules": {nil, "it is tests alone, which may use what they like"},
+
 	"store/emulator/cmd/withemulator": {[]string{"store/emulator"}, "a command around a process"},
 }
 

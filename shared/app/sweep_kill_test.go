@@ -19,6 +19,7 @@ import (
 	"parley.internal/shared/store/sqlite"
 	"parley.internal/shared/store/storetest"
 	"parley.internal/shared/task"
+	"parley.internal/shared/team"
 )
 
 // stepped is a driver that counts its steps, outside of transactions and as whole
@@ -65,15 +66,16 @@ type plant struct {
 	*office      // the callers', on the driver itself
 	sweeper *App // on the counted one
 	driver  *stepped
-	// silent is a session that is to end, lapsed a claim that is over, of user u.
-	silent, lapsed string
+	// silent is a session that is to end, lapsed a claim that is over, buried a team that
+	// was deleted, of user u.
+	silent, lapsed, buried string
 }
 
 // sown is the directory of a store that is closed, with the time to which its clock has come.
 type sown struct {
-	dir            string
-	passed         time.Duration
-	silent, lapsed string
+	dir                    string
+	passed                 time.Duration
+	silent, lapsed, buried string
 }
 
 func (s *sown) open(t *testing.T) *plant {
@@ -84,7 +86,7 @@ func (s *sown) open(t *testing.T) *plant {
 	}
 	p := grow(t, dir, "new-")
 	p.Pass(s.passed)
-	p.silent, p.lapsed = s.silent, s.lapsed
+	p.silent, p.lapsed, p.buried = s.silent, s.lapsed, s.buried
 	t.Cleanup(func() { _ = p.DB.Close() })
 	return p
 }
@@ -130,7 +132,10 @@ func sow(t *testing.T) *sown {
 			p.send(user, fmt.Sprint("late ", i), 60)
 		}
 	}
+	p.employ("quiet")
+	s.buried = p.bury("gone")
 	p.Pass(2 * time.Hour)
+	p.employ("busy")
 	for _, user := range users {
 		session, err := p.Pulse.Create(t.Context(), bound(user, "beta"), pulse.CreateInput{Name: "live", SessionID: "live." + user})
 		must(p.office, session, err)
@@ -170,6 +175,37 @@ func (p *plant) record(user string) {
 	must(p.office, 0, p.Ledger.Flush(p.t.Context()))
 }
 
+// employ has a teammate of a team of u's at work on a task.
+func (p *plant) employ(name string) {
+	p.t.Helper()
+	ctx, lead, mate := p.t.Context(), bound("u", name), "mate"
+	made, err := p.Team.Create(ctx, lead, team.CreateInput{TeamName: name})
+	must(p.office, made, err)
+	spawned, err := p.Team.Spawn(ctx, lead, team.SpawnInput{TeamName: name, Name: mate, Prompt: "p", BackendType: team.External})
+	must(p.office, spawned, err)
+	created, err := p.Team.CreateTask(ctx, lead, team.CreateTaskInput{TeamName: name, Subject: "s"})
+	must(p.office, created, err)
+	v, err := p.Team.UpdateTask(ctx, lead, team.UpdateTaskInput{TeamName: name, TaskID: created.ID, Status: team.InProgress, Owner: &mate})
+	must(p.office, v, err)
+}
+
+// bury deletes a team that had tasks and mail, and says what the team's own id was.
+func (p *plant) bury(name string) string {
+	p.t.Helper()
+	p.employ(name)
+	killed, err := p.Team.Kill(p.t.Context(), bound("u", name), team.MemberInput{TeamName: name, AgentName: "mate"})
+	must(p.office, killed, err)
+	gone, err := p.Team.Delete(p.t.Context(), bound("u", name), team.NameInput{TeamName: name})
+	must(p.office, gone, err)
+	for ref := range p.documents() {
+		if ref.Coll == "teamGraves" {
+			return ref.ID
+		}
+	}
+	p.t.Fatal("a deleted team has no grave")
+	return ""
+}
+
 // run sweeps once and says whether there is more.
 func (p *plant) run(ctx context.Context, name string) Report {
 	p.t.Helper()
@@ -189,10 +225,11 @@ func (p *plant) documents() map[store.Ref]store.Fields {
 	all := map[store.Ref]store.Fields{}
 	for _, user := range []string{"u", "v"} {
 		for _, def := range Schema().Defs() {
-			if strings.Contains(def.Name, "*") {
+			coll := strings.Replace(def.Name, "teams/*", "teams/"+p.buried, 1)
+			if strings.Contains(coll, "*") {
 				continue
 			}
-			raws, err := p.driver.Driver.Query(p.t.Context(), store.Plan{User: user, Coll: def.Name, Def: def, Limit: store.MaxLimit})
+			raws, err := p.driver.Driver.Query(p.t.Context(), store.Plan{User: user, Coll: coll, Def: def, Limit: store.MaxLimit})
 			if err != nil {
 				p.t.Fatal(err)
 			}
@@ -224,7 +261,7 @@ func differences(got, want map[store.Ref]store.Fields) (out []string) {
 // settles is how many documents each sweep settles of a plant's, and in how many steps
 // at the least.
 var settles = map[string]struct{ documents, steps int }{
-	"sessions": {2, 15}, "tasks": {2 + 6 + 2, 13}, "relay": {6, 3}, "ledger": {2, 3},
+	"sessions": {2 + 1 + 1, 30}, "tasks": {2 + 6 + 2, 13}, "relay": {6, 3}, "ledger": {2, 3},
 }
 
 func eachSweep(t *testing.T, test func(t *testing.T, name string, from *sown)) {
@@ -305,7 +342,7 @@ func TestWhatIsWrittenWhileASweepRunsSurvivesIt(t *testing.T) {
 }
 
 // meanwhile is what others do while a sweep runs: they make what is new, a session
-// that was silent is heard of, and a claim that was over is made again. It returns
+// and a teammate that were silent are heard of, and a claim that was over is made again. It returns
 // the documents that are new or were in danger.
 func (p *plant) meanwhile() map[store.Ref]store.Fields {
 	p.t.Helper()
@@ -314,13 +351,16 @@ func (p *plant) meanwhile() map[store.Ref]store.Fields {
 	must(p.office, session, err)
 	again, err := p.Dispatch.Claim(p.t.Context(), bound("u", "beta"), dispatch.ClaimInput{TaskID: p.lapsed})
 	must(p.office, again, err)
+	beat, err := p.Team.Heartbeat(p.t.Context(), bound("u", "mate"), team.HeartbeatInput{TeamName: "quiet", AgentName: "mate"})
+	must(p.office, beat, err)
+	p.employ("new")
 	p.claim("u", "new", p.silent, 0) // in the session that is back
 	p.create("u", "new and waiting", 3600)
 	p.send("u", "new", 3600)
 	p.record("u")
 	written := map[store.Ref]store.Fields{}
 	for ref, f := range p.documents() {
-		if _, known := before[ref]; !known || ref.ID == p.silent || ref.ID == p.lapsed {
+		if _, known := before[ref]; !known || ref.ID == p.silent || ref.ID == p.lapsed || strings.HasPrefix(ref.ID, "team:quiet") {
 			written[ref] = f
 		}
 	}

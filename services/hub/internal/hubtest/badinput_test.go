@@ -26,9 +26,9 @@ import (
 
 // world is a hub with a user who has something that bad input could change.
 type world struct {
-	hub                           *hubtest.Hub
-	agent, human                  string
-	task, session, sprint, cursor string
+	hub                                    *hubtest.Hub
+	agent, human                           string
+	task, session, sprint, cursor, process string
 }
 
 func newWorld(t *testing.T, db *store.DB) *world {
@@ -49,6 +49,14 @@ func newWorld(t *testing.T, db *store.DB) *world {
 	must(t, hub.REST(w.agent, "POST", "/v1/sprints", args{"projectName": "p", "branch": "b", "stories": []any{args{"id": "a", "title": "t"}, args{"id": "b", "title": "t"}}}).Into(&made))
 	must(t, hub.REST(w.agent, "PUT", "/v1/groups/crew", args{"members": []string{"alpha"}}).Into(&made))
 	w.session, w.sprint = made.SessionID, made.SprintID
+	must(t, hub.REST(w.agent, "POST", "/v1/teams", args{"team_name": "crew"}).Into(&made))
+	var process struct {
+		ID string `json:"process_id"`
+	}
+	must(t, hub.REST(w.agent, "POST", "/v1/teams/crew/members", args{"name": "beta", "prompt": "p"}).Into(&process))
+	w.process = process.ID
+	must(t, hub.REST(w.agent, "POST", "/v1/teams/crew/processes/"+w.process+"/claim", args{"runner": "r"}).Into(&made))
+	must(t, hub.REST(w.agent, "POST", "/v1/teams/crew/tasks", args{"subject": "s", "description": "d", "metadata": args{"k": "a value"}}).Into(&made))
 	// A dead letter: it runs out, and its recipient comes by too late.
 	must(t, hub.REST(w.agent, "POST", "/v1/messages", args{"message": "m", "source": "alpha", "target": "beta", "message_type": "PING", "ttl": 1}).Into(&made))
 	clock.Add(2 * time.Second)
@@ -62,7 +70,7 @@ func newWorld(t *testing.T, db *store.DB) *world {
 }
 
 func (w *world) fill(text string) string {
-	return strings.NewReplacer("%T", w.task, "%S", w.session, "%P", w.sprint, "%C", w.cursor).Replace(text)
+	return strings.NewReplacer("%T", w.task, "%S", w.session, "%P", w.sprint, "%C", w.cursor, "%R", w.process).Replace(text)
 }
 
 // lists is all there is, as its owner sees it.
@@ -71,7 +79,8 @@ func (w *world) lists(t *testing.T) string {
 	var b strings.Builder
 	for _, path := range []string{"/v1/tasks?status=all&limit=50", "/v1/messages?target=alpha&includeDelivered=true", "/v1/messages?target=alpha&markAsRead=false",
 		"/v1/questions?status=all", "/v1/keys?limit=100", "/v1/tasks?status=all&type=alert", "/v1/tasks?status=all&type=sprint", "/v1/sprints/" + w.sprint,
-		"/v1/dreams", "/v1/sessions?includeArchived=true", "/v1/groups", "/v1/messages/dead"} {
+		"/v1/dreams", "/v1/sessions?includeArchived=true", "/v1/groups", "/v1/messages/dead",
+		"/v1/teams/crew", "/v1/teams/crew/tasks", "/v1/teams/crew/processes", "/v1/teams/crew/inboxes/beta?mark_as_read=false", "/v1/teams/crew/inboxes/team-lead?mark_as_read=false"} {
 		a := w.hub.REST(w.human, "GET", path, nil)
 		if a.Status != 200 {
 			t.Fatalf("%s: %s", path, a)

@@ -14,6 +14,8 @@ import (
 var budget = map[string]int{
 	"create_task": 1, "get_tasks": 1, "send_message": 1, "get_messages": 2, "get_response": 1, "ask_question": 1,
 	"update_session": 2, "list_sessions": 2,
+	"team_spawn_teammate": 2, "team_heartbeat": 2, "team_read_config": 2, "team_send_message": 2, "team_task_create": 2, "team_task_list": 2, "team_task_get": 2,
+	"team_list_processes": 2, "team_claim_process": 2, "team_report_process": 2,
 }
 
 const anyBudget = 3
@@ -35,6 +37,13 @@ var over = map[string]struct {
 	"add_story_to_sprint with an idempotency key":          {4, "the key has to be read"},
 	"campfire_ping":                                        {0, "it reads nothing"},
 	"campfire_echo":                                        {0, "it reads nothing"},
+	"team_spawn_teammate with an idempotency key":          {3, "the key has to be read"},
+	"team_task_create with an idempotency key":             {3, "the key has to be read"},
+	"team_send_message with an idempotency key":            {3, "the key has to be read"},
+	"team_send_message to all, with an idempotency key":    {4, "who is there and the key have to be read"},
+	"team_send_message to all":                             {3, "who is there has to be read before their inboxes"},
+	"team_report_process that it has ended":                {3, "the board and the lead's inbox have to be read"},
+	"team_heartbeat of the end":                            {3, "the board and the lead's inbox have to be read"},
 	"get_overview":                                         {5 + boxes, "a human's view, which no agent polls: live sessions and claims with their documents apart, questions, and a count of the mail of each program"},
 }
 
@@ -223,8 +232,66 @@ var spending = []spent{
 		return args{}
 	}},
 	{"", "team_create", false, func(*meter) args { return args{"team_name": "the-team"} }},
+	{"", "team_spawn_teammate", false, func(*meter) args { return args{"team_name": "the-team", "name": "beta", "prompt": "p"} }},
+	{"with an idempotency key", "team_spawn_teammate", false, func(*meter) args {
+		return args{"team_name": "the-team", "name": "gamma", "prompt": "p", "idempotencyKey": "k"}
+	}},
 	{"", "team_read_config", false, func(*meter) args { return args{"team_name": "the-team"} }},
-	{"", "team_delete", false, func(*meter) args { return args{"team_name": "the-team"} }},
+	{"", "team_send_message", false, func(*meter) args {
+		return args{"team_name": "the-team", "type": "message", "recipient": "beta", "summary": "s", "content": "c"}
+	}},
+	{"with an idempotency key", "team_send_message", false, func(*meter) args {
+		return args{"team_name": "the-team", "type": "message", "recipient": "beta", "summary": "s", "content": "c", "idempotencyKey": "k"}
+	}},
+	{"to all", "team_send_message", false, func(*meter) args { return args{"team_name": "the-team", "type": "broadcast", "summary": "s"} }},
+	{"to all, with an idempotency key", "team_send_message", false, func(*meter) args {
+		return args{"team_name": "the-team", "type": "broadcast", "summary": "s", "idempotencyKey": "a"}
+	}},
+	{"to shut down", "team_send_message", false, func(*meter) args {
+		return args{"team_name": "the-team", "type": "shutdown_request", "recipient": "beta"}
+	}},
+	{"that marks", "team_read_inbox", true, func(*meter) args { return args{"team_name": "the-team", "agent_name": "beta"} }},
+	{"peeking", "team_read_inbox", true, func(*meter) args {
+		return args{"team_name": "the-team", "agent_name": "beta", "mark_as_read": false}
+	}},
+	{"that marks", "team_poll_inbox", true, func(*meter) args { return args{"team_name": "the-team", "agent_name": "gamma"} }},
+	{"of nothing", "team_poll_inbox", true, func(*meter) args {
+		return args{"team_name": "the-team", "agent_name": "gamma", "timeout_ms": 0}
+	}},
+	{"", "team_task_create", false, func(*meter) args { return args{"team_name": "the-team", "subject": "s", "description": "d"} }},
+	{"with an idempotency key", "team_task_create", false, func(*meter) args {
+		return args{"team_name": "the-team", "subject": "s", "description": "d", "idempotencyKey": "k"}
+	}},
+	{"of all at once", "team_task_update", false, func(m *meter) args {
+		return args{"team_name": "the-team", "task_id": m.teamTask(), "status": "in_progress", "owner": "beta", "subject": "t", "description": "d", "active_form": "a",
+			"add_blocks": []string{m.teamTask()}, "metadata": args{"k": "v"}}
+	}},
+	{"that deletes", "team_task_update", false, func(m *meter) args {
+		return args{"team_name": "the-team", "task_id": m.teamTask(), "status": "deleted"}
+	}},
+	{"", "team_task_list", false, func(*meter) args { return args{"team_name": "the-team"} }},
+	{"", "team_task_get", false, func(m *meter) args { return args{"team_name": "the-team", "task_id": m.teamTask()} }},
+	{"", "team_list_processes", false, func(*meter) args { return args{"team_name": "the-team"} }},
+	{"for a runner", "team_list_processes", false, func(*meter) args { return args{"team_name": "the-team", "runner": "r"} }},
+	{"", "team_claim_process", false, func(m *meter) args { return args{"team_name": "the-team", "process_id": m.process(), "runner": "r"} }},
+	{"that it runs", "team_report_process", false, func(m *meter) args {
+		return args{"team_name": "the-team", "process_id": m.held(), "runner": "r", "state": "running", "pid": 1}
+	}},
+	{"that it has ended", "team_report_process", false, func(m *meter) args {
+		return args{"team_name": "the-team", "process_id": m.held(), "runner": "r", "state": "exited", "exit_code": 0}
+	}},
+	{"", "team_heartbeat", true, func(*meter) args { return args{"team_name": "the-team", "agent_name": "beta"} }},
+	{"of the end", "team_heartbeat", true, func(*meter) args { return args{"team_name": "the-team", "agent_name": "beta", "state": "exited"} }},
+	{"that works, with a process", "team_force_kill_teammate", false, func(m *meter) args {
+		m.make(m.hub.Catalogue.Op("team_task_update"), m.agent, args{"team_name": "the-team", "task_id": m.teamTask(), "status": "in_progress", "owner": "beta"})
+		return args{"team_name": "the-team", "agent_name": "beta"}
+	}},
+	{"", "team_process_shutdown_approved", false, func(*meter) args { return args{"team_name": "the-team", "agent_name": "gamma"} }},
+	{"that has teammates", "team_delete", false, func(*meter) args { return args{"team_name": "the-team"} }},
+	{"", "team_delete", true, func(m *meter) args {
+		m.make(m.hub.Catalogue.Op("team_create"), m.human, args{"team_name": "another"})
+		return args{"team_name": "another"}
+	}},
 	{"", "create_key", true, func(*meter) args { return args{"program": "gamma"} }},
 	{"", "list_keys", true, func(*meter) args { return args{} }},
 	{"", "revoke_key", true, func(m *meter) args { return args{"keyId": m.key()} }},

@@ -1,6 +1,9 @@
 package hubtest_test
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // step is a call that both transports make. A text "$x" stands for what an
 // earlier step saved as x.
@@ -19,7 +22,9 @@ var plan = []any{
 }
 
 // conversation uses every operation, well and badly. The steps build on each other.
-var conversation = []step{
+var conversation = slices.Concat(everyday, teamwork)
+
+var everyday = []step{
 	{op: "get_tasks", args: args{}},
 	{op: "create_task", args: args{"title": "a ✓ title", "target": "alpha", "instructions": "do <this> & \"that\"\n", "priority": "high", "action": "interrupt",
 		"source": "alpha", "projectId": "p", "ttl": 3600, "replyTo": "r", "threadId": "th", "fallback": []string{"beta", "gamma"},
@@ -332,14 +337,6 @@ var conversation = []step{
 	{op: "elenchus_end_session", args: args{"sessionId": "$verification", "verdict": "PASS"}, fault: "FAILED_PRECONDITION"},
 	{op: "elenchus_list_sessions", args: args{"status": "completed", "limit": 1}},
 	{op: "elenchus_list_sessions", args: args{"limit": 0}, fault: "INVALID_ARGUMENT"},
-
-	{op: "team_create", args: args{"team_name": "the-team", "description": "d"}},
-	{op: "team_create", args: args{"team_name": "no team!"}, fault: "INVALID_ARGUMENT"},
-	{op: "team_create", args: args{"team_name": "the-second"}, fault: "FAILED_PRECONDITION"},
-	{op: "team_read_config", args: args{"team_name": "the-team"}},
-	{op: "team_read_config", args: args{"team_name": "no-team"}, fault: "NOT_FOUND"},
-	{op: "team_delete", args: args{"team_name": "no-team"}, fault: "NOT_FOUND"},
-	{op: "team_delete", args: args{"team_name": "the-team"}},
 
 	{op: "create_key", who: "human", args: args{"name": "n", "program": "gamma", "scopes": []string{"write", "read", "relay"}, "expires": 3600}, save: "id as key"},
 	{op: "create_key", who: "human", args: args{"scopes": []string{"everything"}}, fault: "INVALID_ARGUMENT"},

@@ -27,6 +27,7 @@ type meter struct {
 	clock        *hubtest.Clock
 	agent, human string
 	rpcs         func() map[string]int
+	mates        int // how many teammates were spawned
 
 	mu   sync.Mutex
 	read []string
@@ -223,6 +224,23 @@ func (m *meter) busy(names ...string) string {
 			m.make(m.hub.Catalogue.Op("update_sprint_story"), m.agent, in)
 		}
 	}
+	return id
+}
+
+func (m *meter) teamTask() string {
+	return m.made("team_task_create", "id", args{"team_name": "the-team", "subject": "s", "description": "d"})
+}
+
+// process is one that waits for a runner, of a new teammate.
+func (m *meter) process() string {
+	m.mates++
+	return m.made("team_spawn_teammate", "process_id", args{"team_name": "the-team", "name": fmt.Sprint("mate-", m.mates), "prompt": "p"})
+}
+
+// held is a process that the runner r holds.
+func (m *meter) held() string {
+	id := m.process()
+	m.make(m.hub.Catalogue.Op("team_claim_process"), m.agent, args{"team_name": "the-team", "process_id": id, "runner": "r"})
 	return id
 }
 

@@ -6,7 +6,8 @@ import "strings"
 type bad struct {
 	name, op string
 	// in is the JSON of the input, in which %T is a task that is there, %S a session,
-	// %P a sprint with the stories a and b, and %C a cursor of get_tasks.
+	// %P a sprint with the stories a and b, %C a cursor of get_tasks, and %R the process
+	// of beta, a teammate of crew with the task 1.
 	in    string
 	path  string
 	words string
@@ -53,6 +54,37 @@ var badBoth = []bad{
 	{"a team's description that is none", "team_create", `{"team_name":"a","description":{"a":1}}`, "description", "must be of type string, not object"},
 	{"a team's name past all names", "team_read_config", `{"team_name":"` + strings.Repeat("x", 1001) + `"}`, "team_name", "must be at most 1000 characters, not 1001"},
 	{"a team's name past all names, to delete", "team_delete", `{"team_name":"` + strings.Repeat("x", 1001) + `"}`, "team_name", "must be at most 1000 characters, not 1001"},
+	{"a teammate without a prompt", "team_spawn_teammate", `{"team_name":"crew","name":"x"}`, "prompt", "is required"},
+	{"a prompt too long", "team_spawn_teammate", `{"team_name":"crew","name":"x","prompt":"` + strings.Repeat("é", 32001) + `"}`, "prompt", "must be at most 32000 characters, not 32001"},
+	{"a teammate in a terminal", "team_spawn_teammate", `{"team_name":"crew","name":"x","prompt":"p","backend_type":"tmux"}`, "backend_type", "must be one of process, external"},
+	{"a plan that may be required", "team_spawn_teammate", `{"team_name":"crew","name":"x","prompt":"p","plan_mode_required":"maybe"}`, "plan_mode_required", "must be of type boolean, not string"},
+	{"a teammate's name past all names, to kill", "team_force_kill_teammate", `{"team_name":"crew","agent_name":"` + strings.Repeat("x", 1001) + `"}`, "agent_name", "must be at most 1000 characters, not 1001"},
+	{"a teammate's name past all names, to shut down", "team_process_shutdown_approved", `{"team_name":"crew","agent_name":"` + strings.Repeat("x", 1001) + `"}`, "agent_name", "must be at most 1000 characters, not 1001"},
+	{"a heartbeat of a sleeper", "team_heartbeat", `{"team_name":"crew","agent_name":"beta","state":"asleep"}`, "state", "must be one of starting, running, exited, failed, killed, lost"},
+	{"a heartbeat of no process", "team_heartbeat", `{"team_name":"crew","agent_name":"beta","pid":0}`, "pid", "must be at least 1"},
+	{"a teammate's message of no type", "team_send_message", `{"team_name":"crew","content":"c"}`, "type", "is required"},
+	{"a teammate's message too long", "team_send_message", `{"team_name":"crew","type":"message","recipient":"beta","summary":"s","content":"` + strings.Repeat("é", 32001) + `"}`, "content", "must be at most 32000 characters, not 32001"},
+	{"half an approval", "team_send_message", `{"team_name":"crew","type":"shutdown_response","approve":"half"}`, "approve", "must be of type boolean, not string"},
+	{"too many of an inbox", "team_read_inbox", `{"team_name":"crew","agent_name":"beta","limit":101}`, "limit", "must be at most 100"},
+	{"a cursor that no inbox gave", "team_read_inbox", `{"team_name":"crew","agent_name":"team-lead","cursor":"%C"}`, "cursor", "use the one that came with the page before"},
+	{"a poll past all waits", "team_poll_inbox", `{"team_name":"crew","agent_name":"team-lead","timeout_ms":55001}`, "timeout_ms", "must be at most 55000"},
+	{"a poll of the past", "team_poll_inbox", `{"team_name":"crew","agent_name":"team-lead","timeout_ms":-1}`, "timeout_ms", "must be at least 0"},
+	{"a team's task without a description", "team_task_create", `{"team_name":"crew","subject":"s"}`, "description", "is required"},
+	{"metadata that is a list", "team_task_create", `{"team_name":"crew","subject":"s","description":"d","metadata":["k"]}`, "metadata", "must be of type object, not array"},
+	{"metadata too large", "team_task_create", `{"team_name":"crew","subject":"s","description":"d","metadata":{"k":"` + strings.Repeat("x", 16_000) + `"}}`, "metadata", "has at most 16000 bytes"},
+	{"metadata that is a text", "team_task_update", `{"team_name":"crew","task_id":"1","subject":"mine","metadata":"k"}`, "metadata", "must be of type object, not string"},
+	{"metadata that grows too large", "team_task_update", `{"team_name":"crew","task_id":"1","status":"in_progress","metadata":{"more":"` + strings.Repeat("x", 15_980) + `"}}`, "metadata", "has at most 16000 bytes"},
+	{"a blocker that is a list", "team_task_update", `{"team_name":"crew","task_id":"1","subject":"mine","add_blocked_by":["1",["2"]]}`, "add_blocked_by[1]", "must be of type string, not array"},
+	{"too many blocks", "team_task_update", `{"team_name":"crew","task_id":"1","subject":"mine","add_blocks":["` + strings.Repeat(`1","`, 100) + `1"]}`, "add_blocks", "must have at most 100 members, not 101"},
+	{"too many of a team's tasks", "team_task_list", `{"team_name":"crew","limit":201}`, "limit", "must be at most 200"},
+	{"a cursor that is no task", "team_task_list", `{"team_name":"crew","cursor":"first"}`, "cursor", "is the nextCursor of the page before"},
+	{"a team's task past all tasks", "team_task_get", `{"team_name":"crew","task_id":"` + strings.Repeat("1", 101) + `"}`, "task_id", "must be at most 100 characters, not 101"},
+	{"a runner with a slash", "team_list_processes", `{"team_name":"crew","runner":"a/b"}`, "runner", "must match ^[A-Za-z0-9]"},
+	{"a look at processes past all waits", "team_list_processes", `{"team_name":"crew","runner":"r","wait_ms":55001}`, "wait_ms", "must be at most 55000"},
+	{"a claim by nobody", "team_claim_process", `{"team_name":"crew","process_id":"%R","runner":""}`, "runner", "must not be empty"},
+	{"a process with a slash", "team_claim_process", `{"team_name":"crew","process_id":"a/b","runner":"r"}`, "process_id", "must match ^[A-Za-z0-9]"},
+	{"a report of what no runner does", "team_report_process", `{"team_name":"crew","process_id":"%R","runner":"r","state":"requested"}`, "state", "must be one of running, exited, failed, killed, lost"},
+	{"half an exit code", "team_report_process", `{"team_name":"crew","process_id":"%R","runner":"r","state":"exited","exit_code":0.5}`, "exit_code", "must be of type integer"},
 	{"a key that is nobody's", "create_key", `{"kind":"robot"}`, "kind", "must be one of agent, human"},
 	{"too many keys", "list_keys", `{"limit":101}`, "limit", "must be at most 100"},
 	{"a key's id with a slash", "revoke_key", `{"keyId":"a/b"}`, "keyId", "must match ^[A-Za-z0-9]"},

@@ -16,167 +16,6 @@ import (
 	"parley.internal/shared/store/storetest"
 )
 
-// marker is in every text that the first user writes.
-const marker = "ONLYMINE"
-
-// belongings are the ids of what a user has.
-type belongings struct {
-	created, active, dream, alert, message, question, session, group, sprint, team, key, mark, device, council, fire, verification                string
-	taskCursor, historyCursor, deadCursor, sessionCursor, groupCursor, keyCursor, questionCursor, deviceCursor, councilCursor, verificationCursor string
-}
-
-// nothings are ids in the same form of what never was.
-func nothings(keyID string) belongings {
-	const cursor = "bm90aGluZw"
-	return belongings{created: "01990000-0000-7000-8000-000000000001", active: "01990000-0000-7000-8000-000000000002",
-		message: "01990000-0000-7000-8000-000000000003", question: "01990000-0000-7000-8000-000000000004",
-		dream: "01990000-0000-7000-8000-000000000005", alert: "01990000-0000-7000-8000-000000000006", session: "01990000-0000-7000-8000-000000000007",
-		sprint: "01990000-0000-7000-8000-000000000008", group: "some-group", team: "some-team", key: strings.Repeat("0", len(keyID)), mark: cursor,
-		taskCursor: cursor, historyCursor: cursor, deadCursor: cursor, sessionCursor: cursor, groupCursor: cursor, keyCursor: cursor, questionCursor: cursor, deviceCursor: cursor, councilCursor: cursor, verificationCursor: cursor,
-		council: "01990000-0000-7000-8000-000000000010", fire: "some-fire", verification: "2026-01-01_some-target_zzzzzz",
-		device: strings.Repeat("0", 32)}
-}
-
-// reach is how a stranger tries to reach what another user has, by operation. An
-// empty list is of an operation that takes nothing of another's.
-var reach = map[string]func(b belongings) []args{
-	"get_tasks": func(b belongings) []args {
-		return []args{{"status": "all", "limit": 50}, {"target": "alpha", "status": "all"}, {"status": "all", "limit": 1, "cursor": b.taskCursor}}
-	},
-	"get_task": func(b belongings) []args {
-		return []args{{"taskId": b.created}, {"taskId": b.active}, {"taskId": b.question}, {"taskId": b.alert}, {"taskId": b.sprint}, {"taskId": b.sprint + ".a"}}
-	},
-	"create_task": func(belongings) []args { return []args{{"title": "t", "target": "alpha", "idempotencyKey": "theirs"}} },
-	"claim_task": func(b belongings) []args {
-		return []args{{"taskId": b.created}, {"taskId": b.active, "sessionId": "alpha.1"}}
-	},
-	"renew_claim": func(b belongings) []args { return []args{{"taskId": b.active, "claimToken": 1}} },
-	"release_task": func(b belongings) []args {
-		return []args{{"taskId": b.active, "claimToken": 1}}
-	},
-	"complete_task": func(b belongings) []args {
-		return []args{{"taskId": b.active}, {"taskId": b.active, "claimToken": 1}}
-	},
-	"update_task": func(b belongings) []args {
-		return []args{{"taskId": b.created, "note": "n"}, {"taskId": b.active, "status": "blocked", "claimToken": 1}, {"taskId": b.alert, "status": "done"}}
-	},
-	"send_message": func(belongings) []args {
-		return []args{{"message": "m", "source": "alpha", "target": "alpha", "message_type": "PING", "idempotencyKey": "theirs"}}
-	},
-	"get_messages": func(b belongings) []args {
-		return []args{{}, {"includeDelivered": true}, {"threadId": "th"}, {"includeDelivered": true, "limit": 1, "cursor": b.historyCursor}}
-	},
-	"ack_messages":     func(b belongings) []args { return []args{{"messageIds": []string{b.message}}} },
-	"get_dead_letters": func(b belongings) []args { return []args{{}, {"limit": 1, "cursor": b.deadCursor}} },
-	"set_group": func(b belongings) []args {
-		return []args{{"name": b.group, "members": []string{"beta"}}, {"name": b.group, "members": []string{}}}
-	},
-	"list_groups": func(b belongings) []args { return []args{{}, {"limit": 1, "cursor": b.groupCursor}} },
-	"create_session": func(b belongings) []args {
-		return []args{{"name": "n", "sessionId": b.session}, {"name": "n", "idempotencyKey": "theirs"}}
-	},
-	"update_session": func(b belongings) []args {
-		return []args{{"sessionId": b.session, "state": "complete"}, {"sessionId": b.session, "lastHeartbeat": true}}
-	},
-	"list_sessions": func(b belongings) []args {
-		return []args{{}, {"programId": "alpha", "state": "working", "includeArchived": true}, {"limit": 1, "cursor": b.sessionCursor}}
-	},
-	"get_overview": func(b belongings) []args { return []args{{}, {"since": b.mark, "waitMs": 1}} },
-	"send_alert":   func(belongings) []args { return []args{{"message": "m", "idempotencyKey": "theirs"}} },
-	"dream_peek":   func(belongings) []args { return []args{{}, {"target": "alpha", "limit": 50}} },
-	"dream_activate": func(b belongings) []args {
-		return []args{{"dreamId": b.dream}, {"dreamId": b.dream, "sessionId": "alpha.1"}, {"dreamId": b.created}}
-	},
-	"create_sprint": func(belongings) []args {
-		return []args{{"projectName": "p", "branch": "b", "stories": []any{args{"id": "a", "title": "t"}}, "idempotencyKey": "theirs"}}
-	},
-	"update_sprint_story": func(b belongings) []args {
-		return []args{{"sprintId": b.sprint, "storyId": "a", "status": "active"}, {"sprintId": b.sprint, "storyId": "a", "status": "skipped"}, {"sprintId": b.sprint, "storyId": "a", "progress": 1}}
-	},
-	"add_story_to_sprint": func(b belongings) []args {
-		return []args{{"sprintId": b.sprint, "story": args{"id": "c", "title": "t", "dependencies": []string{"a"}}}, {"sprintId": b.sprint, "story": args{"id": "a", "title": "t"}}}
-	},
-	"get_sprint":      func(b belongings) []args { return []args{{"sprintId": b.sprint}, {"sprintId": b.created}} },
-	"complete_sprint": func(b belongings) []args { return []args{{"sprintId": b.sprint, "summary": args{"completed": 2}}} },
-	"get_usage":       func(belongings) []args { return []args{{}, {"groupBy": "program"}, {"groupBy": "day"}} },
-	"ask_question":    func(belongings) []args { return []args{{"question": "q", "idempotencyKey": "theirs"}} },
-	"get_response":    func(b belongings) []args { return []args{{"questionId": b.question}, {"questionId": b.created}} },
-	"answer_question": func(b belongings) []args {
-		return []args{{"questionId": b.question, "response": "no"}}
-	},
-	"list_questions": func(b belongings) []args {
-		return []args{{"status": "all"}, {"status": "all", "limit": 1, "cursor": b.questionCursor}}
-	},
-	"register_device":           func(belongings) []args { return nil }, // below: a token that another has is free
-	"list_devices":              func(b belongings) []args { return []args{{}, {"limit": 1, "cursor": b.deviceCursor}} },
-	"delete_device":             func(b belongings) []args { return []args{{"deviceId": b.device}} },
-	"get_notification_settings": func(belongings) []args { return []args{{}} },
-	"set_notification_settings": func(belongings) []args { return []args{{"perHour": 7}} },
-	"start_council": func(belongings) []args {
-		return []args{{"agent_name": "alpha", "request": "r", "idempotencyKey": "theirs"}}
-	},
-	"join_council": func(b belongings) []args { return []args{{"agent_name": "alpha", "session_id": b.council}} },
-	"get_current_session_data": func(b belongings) []args {
-		return []args{{"agent_name": "alpha", "session_id": b.council}, {"agent_name": "alpha"}, {"agent_name": "alpha", "cursor": b.councilCursor}}
-	},
-	"send_response": func(b belongings) []args {
-		return []args{{"agent_name": "alpha", "session_id": b.council, "content": "c"}}
-	},
-	"rank_responses": func(b belongings) []args {
-		return []args{{"agent_name": "alpha", "session_id": b.council, "ranking": []string{"A"}}}
-	},
-	"close_council": func(b belongings) []args {
-		return []args{{"agent_name": "alpha", "session_id": b.council, "conclusion": "c"}, {"agent_name": "alpha", "conclusion": "c"}}
-	},
-	"list_councils":               func(belongings) []args { return []args{{}} },
-	"campfire_ping":               func(belongings) []args { return []args{} }, // it says the time
-	"campfire_echo":               func(belongings) []args { return []args{{"message": "m"}} },
-	"campfire_get_or_create_fire": func(b belongings) []args { return []args{{"fireId": b.fire}} },
-	"campfire_post_message":       func(b belongings) []args { return []args{{"fireId": b.fire, "text": "t"}} },
-	"campfire_speak_to_party":     func(b belongings) []args { return []args{{"fireId": b.fire, "text": "t"}} },
-	"campfire_list_messages":      func(b belongings) []args { return []args{{"fireId": b.fire}} },
-	"campfire_update_battle_plan": func(b belongings) []args { return []args{{"fireId": b.fire, "content": "c"}} },
-	"campfire_throw_gauntlet": func(b belongings) []args {
-		return []args{{"fireId": b.fire, "challenger_name": "alpha", "target_name": "beta", "thesis_of_attack": "t"}}
-	},
-	"campfire_take_oath_of_judgement": func(b belongings) []args { return []args{{"fireId": b.fire, "character_name": "alpha"}} },
-	"campfire_strike_argument": func(b belongings) []args {
-		return []args{{"fireId": b.fire, "character_name": "alpha", "technical_evidence": "e"}}
-	},
-	"campfire_hold_the_line": func(b belongings) []args {
-		return []args{{"fireId": b.fire, "character_name": "alpha", "defense_rationale": "r", "surrender": true}}
-	},
-	"campfire_deliver_verdict": func(b belongings) []args {
-		return []args{{"fireId": b.fire, "character_name": "alpha", "winner": "defender", "ruling_rationale": "r", "required_plan_mutation": "p"}}
-	},
-	"campfire_abandon_duel":  func(b belongings) []args { return []args{{"fireId": b.fire}} },
-	"campfire_get_fire":      func(b belongings) []args { return []args{{"fireId": b.fire}, {"fireId": b.fire, "planVersion": 1}} },
-	"campfire_list_duels":    func(b belongings) []args { return []args{{"fireId": b.fire}} },
-	"elenchus_start_session": func(belongings) []args { return []args{} }, // each has an id of its own
-	"elenchus_get_context": func(b belongings) []args {
-		return []args{{"sessionId": b.verification}, {"sessionId": b.verification, "path": "a.ts"}}
-	},
-	"elenchus_submit_round": func(b belongings) []args {
-		return []args{round(b.verification, "verifier"), round(b.verification, "critic")}
-	},
-	"elenchus_add_files": func(b belongings) []args {
-		return []args{{"sessionId": b.verification, "files": []any{args{"path": "b.ts", "content": "c"}}}}
-	},
-	"elenchus_get_issues":    func(b belongings) []args { return []args{{"sessionId": b.verification}} },
-	"elenchus_checkpoint":    func(b belongings) []args { return []args{{"sessionId": b.verification}} },
-	"elenchus_rollback":      func(b belongings) []args { return []args{{"sessionId": b.verification, "toRound": 1}} },
-	"elenchus_end_session":   func(b belongings) []args { return []args{{"sessionId": b.verification, "verdict": "FAIL"}} },
-	"elenchus_list_sessions": func(b belongings) []args { return []args{{}, {"limit": 1, "cursor": b.verificationCursor}} },
-	"team_create":            func(belongings) []args { return nil }, // below: a name that another took is free
-	"team_read_config": func(b belongings) []args {
-		return []args{{"team_name": b.team}}
-	},
-	"team_delete": func(b belongings) []args { return []args{{"team_name": b.team}} },
-	"create_key":  func(belongings) []args { return nil },
-	"list_keys":   func(b belongings) []args { return []args{{"limit": 100}, {"limit": 1, "cursor": b.keyCursor}} },
-	"revoke_key":  func(b belongings) []args { return []args{{"keyId": b.key}} },
-}
-
 func TestAStrangerFindsNothingAndIsToldNothing(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, app.Schema(), func(t *testing.T, db *store.DB) {
@@ -233,6 +72,21 @@ func TestAnotherUsersNamesAreFree(t *testing.T) {
 				t.Errorf("%s: got %s, want it made as if nobody else had been there", name, a)
 			}
 		}
+		// In their team of the same name there is nothing of another's.
+		for name, c := range map[string]struct {
+			in    args
+			words string
+		}{
+			"team_task_get":      {args{"task_id": "1"}, "Task 1 not found in team"},
+			"team_claim_process": {args{"process_id": mine.process, "runner": "their-runner"}, "not found in team"},
+			"team_send_message":  {args{"type": "message", "recipient": "delta", "summary": "s", "content": "c"}, "is not a member of team"},
+			"team_read_inbox":    {args{"agent_name": "team-lead", "cursor": mine.inboxCursor}, "use the one that came with the page before"},
+		} {
+			c.in["team_name"] = mine.team
+			if a := hub.Op(theirs, hub.Catalogue.Op(name), c.in); a.Status < 400 || !strings.Contains(a.Fault().Message, c.words) || bytes.Contains(a.Body, []byte(marker)) {
+				t.Errorf("%s: got %s, want %q", name, a, c.words)
+			}
+		}
 		var began struct{ Created bool }
 		if err := hub.Op(theirs, hub.Catalogue.Op("create_session"), args{"name": "another", "sessionId": mine.session}).Into(&began); err != nil || !began.Created {
 			t.Errorf("got %+v, %v; want a session of their own under another's id", began, err)
@@ -272,6 +126,7 @@ func settle(t *testing.T, hub *hubtest.Hub, clock *hubtest.Clock) owner {
 		TaskID, MessageID, QuestionID, AlertID, SessionID, SprintID, DeviceID, Mark, NextCursor string
 		Session                                                                                 string `json:"session_id"`
 		Next                                                                                    string `json:"next_cursor"`
+		Process                                                                                 string `json:"process_id"`
 	}
 	call := func(key, name string, in args) {
 		t.Helper()
@@ -303,6 +158,16 @@ func settle(t *testing.T, hub *hubtest.Hub, clock *hubtest.Clock) owner {
 	call(o.agent, "create_sprint", args{"projectName": marker, "branch": marker, "stories": []any{args{"id": "a", "title": marker}, args{"id": "b", "title": marker}}, "idempotencyKey": "theirs"})
 	o.sprint = id.SprintID
 	call(o.agent, "team_create", args{"team_name": o.team, "description": marker})
+	call(o.agent, "team_spawn_teammate", args{"team_name": o.team, "name": "delta", "prompt": marker, "model": marker, "idempotencyKey": "theirs"})
+	o.process = id.Process
+	call(o.agent, "team_claim_process", args{"team_name": o.team, "process_id": o.process, "runner": "their-runner"})
+	call(o.agent, "team_task_create", args{"team_name": o.team, "subject": marker, "description": marker, "metadata": args{marker: marker}, "idempotencyKey": "theirs"})
+	call(o.agent, "team_task_update", args{"team_name": o.team, "task_id": "1", "owner": "delta"})
+	for range 2 {
+		call(o.human, "team_send_message", args{"team_name": o.team, "type": "message", "sender": "delta", "recipient": "team-lead", "summary": marker, "content": marker})
+	}
+	call(o.agent, "team_read_inbox", args{"team_name": o.team, "agent_name": "team-lead", "mark_as_read": false, "limit": 1})
+	o.inboxCursor = id.NextCursor
 	call(o.agent, "get_tasks", args{"status": "all", "limit": 1})
 	o.taskCursor = id.NextCursor
 	call(o.agent, "get_messages", args{"includeDelivered": true, "limit": 1})
@@ -336,7 +201,7 @@ func settle(t *testing.T, hub *hubtest.Hub, clock *hubtest.Clock) owner {
 	call(o.human, "list_questions", args{"status": "all", "limit": 1})
 	o.questionCursor = id.NextCursor
 	hub.Settle() // the calls are counted
-	for _, c := range []string{o.taskCursor, o.historyCursor, o.deadCursor, o.sessionCursor, o.groupCursor, o.keyCursor, o.questionCursor, o.deviceCursor, o.councilCursor, o.verificationCursor} {
+	for _, c := range []string{o.taskCursor, o.historyCursor, o.deadCursor, o.sessionCursor, o.groupCursor, o.keyCursor, o.questionCursor, o.deviceCursor, o.councilCursor, o.verificationCursor, o.inboxCursor} {
 		if c == "" {
 			t.Fatal("a list of one has no cursor")
 		}
@@ -375,6 +240,11 @@ func (o owner) look(t *testing.T, hub *hubtest.Hub) string {
 	see(o.agent, "elenchus_get_context", args{"sessionId": o.verification, "path": "a.ts"})
 	see(o.agent, "elenchus_list_sessions", args{})
 	see(o.agent, "team_read_config", args{"team_name": o.team})
+	see(o.agent, "team_task_list", args{"team_name": o.team})
+	see(o.agent, "team_list_processes", args{"team_name": o.team})
+	for _, name := range []string{"team-lead", "delta"} {
+		see(o.agent, "team_read_inbox", args{"team_name": o.team, "agent_name": name, "mark_as_read": false})
+	}
 	if a := hub.REST(hub.Human("owner"), "GET", "/v1/keys?limit=100", nil); a.Status != 200 || bytes.Contains(a.Body, []byte("revokedAt")) {
 		t.Errorf("a key was revoked: %s", a)
 	}
@@ -414,7 +284,7 @@ func (v visitor) call(t *testing.T, hub *hubtest.Hub, transport string, o *op.Op
 
 // blind hides ids and times, which no two calls share.
 func blind(answer string, b belongings) string {
-	for _, id := range []string{b.created, b.active, b.dream, b.alert, b.message, b.question, b.session, b.sprint, b.key, b.device, b.council, b.verification} {
+	for _, id := range []string{b.created, b.active, b.dream, b.alert, b.message, b.question, b.session, b.sprint, b.key, b.device, b.council, b.verification, b.process} {
 		answer = strings.ReplaceAll(answer, id, "ID")
 	}
 	for _, name := range []string{b.team, b.group, b.fire} {

@@ -27,6 +27,10 @@ var reads = map[string]args{
 	"get_sprint":               {"sprintId": "$sprint"},
 	"get_usage":                {"groupBy": "transport"},
 	"team_read_config":         {"team_name": "the-team"},
+	"team_read_inbox":          {"team_name": "the-team", "agent_name": "beta", "mark_as_read": false},
+	"team_poll_inbox":          {"team_name": "the-team", "agent_name": "beta"},
+	"team_task_list":           {"team_name": "the-team", "ready": true},
+	"team_task_get":            {"team_name": "the-team", "task_id": "1"},
 	"list_keys":                {},
 	"get_current_session_data": {"agent_name": "alpha", "session_id": "$council"},
 	"join_council":             {"agent_name": "alpha", "session_id": "$council"},
@@ -64,7 +68,10 @@ func TestMCPGosOwnClientWorksInEveryEra(t *testing.T) {
 				"$sprint":       made(t, hub, key, "create_sprint", "sprintId", args{"projectName": "p", "branch": "b", "stories": []any{args{"id": "a", "title": "t"}}})}
 			made(t, hub, key, "campfire_get_or_create_fire", "id", args{"fireId": "the-fire"})
 			made(t, hub, key, "team_create", "team_name", args{"team_name": "the-team"})
-			shown := map[string]string{"get_task": ids["$task"], "get_sprint": ids["$sprint"], "team_read_config": "the-team", "list_groups": "the-group",
+			made(t, hub, key, "team_spawn_teammate", "agent_id", args{"team_name": "the-team", "name": "beta", "prompt": "the-prompt"})
+			made(t, hub, key, "team_task_create", "id", args{"team_name": "the-team", "subject": "the-subject", "description": "d"})
+			shown := map[string]string{"get_task": ids["$task"], "get_sprint": ids["$sprint"], "team_read_config": "the-team",
+				"team_read_inbox": "the-prompt", "team_poll_inbox": "the-prompt", "team_task_list": "the-subject", "team_task_get": "the-subject", "list_groups": "the-group",
 				"list_sessions": made(t, hub, key, "create_session", "sessionId", args{"name": "n", "programId": "beta", "state": "blocked"}),
 				"dream_peek":    made(t, hub, key, "create_task", "taskId", args{"title": "t", "target": "any", "type": "dream"}), "get_usage": "rest"}
 			made(t, hub, key, "set_group", "name", args{"name": "the-group", "members": []string{"beta"}})

@@ -144,6 +144,9 @@ func TestWhatCreatesAnswers201(t *testing.T) {
 		"create_sprint":           {"projectName": "p", "branch": "b", "stories": stories},
 		"add_story_to_sprint":     {"sprintId": sprint.SprintID, "story": args{"id": "b", "title": "t"}},
 		"team_create":             {"team_name": "the-team"},
+		"team_spawn_teammate":     {"team_name": "the-team", "name": "beta", "prompt": "p"},
+		"team_send_message":       {"team_name": "the-team", "type": "message", "recipient": "beta", "summary": "s", "content": "c"},
+		"team_task_create":        {"team_name": "the-team", "subject": "s", "description": "d"},
 		"create_key":              {"program": "alpha"},
 	}
 	for _, o := range hub.Catalogue.Ops() {
@@ -154,7 +157,9 @@ func TestWhatCreatesAnswers201(t *testing.T) {
 		}
 	}
 	for name, in := range map[string]args{"get_tasks": {}, "ack_messages": {"messageIds": []string{"x"}}, "list_keys": {}, "set_group": {"name": "g", "members": []string{"x"}},
-		"update_sprint_story": {"sprintId": sprint.SprintID, "storyId": "a", "status": "active"}, "list_sessions": {}, "get_overview": {}, "get_usage": {}} {
+		"update_sprint_story": {"sprintId": sprint.SprintID, "storyId": "a", "status": "active"}, "list_sessions": {}, "get_overview": {}, "get_usage": {},
+		"team_task_update": {"team_name": "the-team", "task_id": "1", "status": "completed"}, "team_heartbeat": {"team_name": "the-team", "agent_name": "beta"},
+		"team_read_inbox": {"team_name": "the-team", "agent_name": "beta"}} {
 		if a := hub.Op(human, hub.Catalogue.Op(name), in); a.Status != 200 {
 			t.Errorf("%s: got %s, want 200", name, a)
 		}
