@@ -1,0 +1,160 @@
+package rules
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+
+	"cloud.google.com/go/firestore"
+	"google.golang.org/api/iterator"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"parley.internal/shared/app"
+)
+
+// shown is why a person reads a collection and all that stands below it. Every other
+// collection is closed.
+var shown = map[string]string{
+	"tasks":           "the person's work, questions, alerts, dreams and sprints",
+	"leases":          "the part of a task that says until when it is claimed",
+	"sessions":        "who is at work",
+	"heartbeats":      "the part of a session that says when it was last heard of",
+	"relay":           "what agents tell each other",
+	"fires":           "debates",
+	"councils":        "councils",
+	"councilRequests": "what a council is asked, which stands beside it",
+	"teams":           "teams",
+	"teamBoards":      "the part of a team that says where its tasks stand",
+	"teamBeats":       "the part of a team that says when a member was last heard of",
+	"verifications":   "verifications",
+	"devices":         "what rings, to take a lost phone off the list",
+	"settings":        "what the person chose, to change it",
+}
+
+// schema is every collection of a user, with a parent document where it stands below one.
+func schema(t *testing.T) []string {
+	t.Helper()
+	var paths []string
+	for _, d := range app.Schema().Defs() {
+		paths = append(paths, strings.ReplaceAll(d.Name, "*", "parent"))
+	}
+	return slices.Sorted(slices.Values(paths))
+}
+
+func top(path string) string {
+	name, _, _ := strings.Cut(path, "/")
+	return name
+}
+
+// first is what a query finds first, and whether it may look.
+func first(t *testing.T, q firestore.Query) error {
+	it := q.Limit(1).Documents(t.Context())
+	defer it.Stop()
+	_, err := it.Next()
+	if err == iterator.Done {
+		return fmt.Errorf("nothing was found")
+	}
+	return err
+}
+
+// access tries everything with the document d of a collection, as someone, and is what
+// succeeded. Deleting comes last.
+func access(t *testing.T, c *firestore.Client, coll string) string {
+	t.Helper()
+	ctx, d := t.Context(), c.Doc(coll+"/d")
+	var can []string
+	for _, try := range []struct {
+		name string
+		do   func() error
+	}{
+		{"get", func() error { _, err := d.Get(ctx); return err }},
+		{"list", func() error { return first(t, c.Collection(coll).Query) }},
+		{"create", func() error { _, err := c.Doc(coll+"/new").Create(ctx, fields{"x": 1}); return err }},
+		{"put", func() error { _, err := d.Set(ctx, fields{"x": 2}); return err }},
+		{"update", func() error { _, err := d.Update(ctx, []firestore.Update{{Path: "x", Value: 2}}); return err }},
+		{"delete", func() error { _, err := d.Delete(ctx); return err }},
+	} {
+		switch err := try.do(); status.Code(err) {
+		case codes.OK:
+			can = append(can, try.name)
+		case codes.PermissionDenied:
+		default:
+			t.Errorf("%s of %s: %v", try.name, coll, err)
+		}
+	}
+	return strings.Join(can, " ")
+}
+
+func collections(t *testing.T, p *project) {
+	server, me := p.as(t, admin), p.as(t, ann)
+	others := map[string]*firestore.Client{"another": p.as(t, bob), "nobody": p.as(t, nobody)}
+	seen := map[string]bool{}
+	for _, path := range schema(t) {
+		coll := "users/ann/" + path
+		if _, err := server.Doc(coll+"/d").Set(t.Context(), fields{"x": 1}); err != nil {
+			t.Fatal(err)
+		}
+		for name, c := range others {
+			if can := access(t, c, coll); can != "" {
+				t.Errorf("%s can %s in %s", name, can, coll)
+			}
+		}
+		want := ""
+		if seen[top(path)] = true; shown[top(path)] != "" {
+			want = "get list"
+		}
+		if path == "devices" {
+			want += " delete"
+		}
+		if can := access(t, me, coll); can != want {
+			t.Errorf("the user can %q in %s, want %q", can, path, want)
+		}
+	}
+	for name := range maps.Keys(shown) {
+		if !seen[name] {
+			t.Errorf("%s is shown, and there is no such collection", name)
+		}
+	}
+	// A process names the runner that holds it, which only that runner may know.
+	for _, never := range []string{"apiKeys", "links", "ledger", "ledgerDaily", "idempotency", "pushes", "pushQuotas", "teamProcesses"} {
+		if !seen[never] || shown[never] != "" {
+			t.Errorf("%s is not among the closed collections", never)
+		}
+	}
+}
+
+func outside(t *testing.T, p *project) {
+	server := p.as(t, admin)
+	for _, coll := range []string{"users", "tasks", "other/ann/tasks", "users/ann/unknown", "users/ann/unknown/parent/tasks", "users/ann/apiKeys/parent/tasks"} {
+		if _, err := server.Doc(coll+"/d").Set(t.Context(), fields{"x": 1}); err != nil {
+			t.Fatal(err)
+		}
+		for _, w := range []who{ann, nobody} {
+			if can := access(t, p.as(t, w), coll); can != "" {
+				t.Errorf("%q can %s in %s", w.uid, can, coll)
+			}
+		}
+	}
+	_, err := p.as(t, ann).Doc("users/ann").Get(t.Context())
+	refused(t, "the user's own document, which is none of Parley's", err)
+}
+
+// Who signs in anonymously reads not even what has the same user id.
+func anonymously(t *testing.T, p *project) {
+	for _, coll := range slices.Sorted(maps.Keys(shown)) {
+		if can := access(t, p.as(t, anonymous), "users/ann/"+coll); can != "" {
+			t.Errorf("an anonymous user can %s in %s", can, coll)
+		}
+	}
+}
+
+func groups(t *testing.T, p *project) {
+	c := p.as(t, ann)
+	for _, path := range schema(t) {
+		id := path[strings.LastIndexByte(path, '/')+1:]
+		refused(t, "a query over every "+id, first(t, c.CollectionGroup(id).Query))
+	}
+}

@@ -1,0 +1,127 @@
+package rules
+
+import (
+	"context"
+	"crypto/rand"
+	"strings"
+	"testing"
+	"time"
+
+	"cloud.google.com/go/firestore"
+
+	"parley.internal/shared/identity"
+	"parley.internal/shared/once"
+	"parley.internal/shared/signal"
+	"parley.internal/shared/store"
+	driver "parley.internal/shared/store/firestore"
+	"parley.internal/shared/task"
+)
+
+// desk is a user of a test's own: with an app, and a server that agents of theirs ask.
+type desk struct {
+	t *testing.T
+	p *project
+	*signal.Service
+	user          who
+	agent, person identity.Caller
+	app, server   *firestore.Client
+}
+
+func (p *project) desk(t *testing.T) *desk {
+	t.Helper()
+	u := who{strings.ToLower(rand.Text()[:12]), "phone"}
+	return &desk{t: t, p: p, Service: p.service(t, clock), user: u, app: p.as(t, u), server: p.as(t, admin),
+		agent:  identity.Caller{User: u.uid, Program: "alpha", KeyID: "key-of-alpha", Kind: identity.Agent},
+		person: identity.Caller{User: u.uid, KeyID: "firebase", Kind: identity.Human}}
+}
+
+func clock() time.Time { return time.Now().UTC().Truncate(time.Microsecond) }
+
+// service is what a server answers with, over the same database.
+func (p *project) service(t *testing.T, now func() time.Time) *signal.Service {
+	t.Helper()
+	d, err := driver.Open(t.Context(), driver.Options{EmulatorHost: p.addr, Project: p.id})
+	if err != nil {
+		t.Fatal(err)
+	}
+	db := store.New(d, store.NewSchema(append(signal.Defs(), task.Tasks.Def(), once.Def())...))
+	t.Cleanup(func() {
+		if err := db.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return &signal.Service{DB: db, Now: now, NewID: rand.Text}
+}
+
+// ask is a question of the agent's.
+func (d *desk) ask(options ...string) string {
+	d.t.Helper()
+	out, err := d.Ask(d.t.Context(), d.agent, signal.AskInput{Question: "which?", Options: options, Context: "of two"})
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	return out.QuestionID
+}
+
+// past is the same desk an hour and a day ago.
+func (d *desk) past() *desk {
+	d.t.Helper()
+	then := *d
+	then.Service = d.p.service(d.t, func() time.Time { return clock().Add(-25 * time.Hour) })
+	return &then
+}
+
+func (d *desk) doc(path string) *firestore.DocumentRef {
+	return d.app.Doc("users/" + d.user.uid + "/" + path)
+}
+
+// answer is what an app writes to answer a question: paths and values.
+func answer(text any) fields {
+	return fields{
+		"status":              "done",
+		"completedAt":         firestore.ServerTimestamp,
+		"changedAt":           firestore.ServerTimestamp,
+		"question.response":   text,
+		"question.answeredAt": firestore.ServerTimestamp,
+		"question.answeredBy": "key:firebase",
+	}
+}
+
+// update is what changes the fields at the paths.
+func update(at fields) []firestore.Update {
+	var out []firestore.Update
+	for path, v := range at {
+		out = append(out, firestore.Update{Path: path, Value: v})
+	}
+	return out
+}
+
+// give writes an answer as the app does.
+func (d *desk) give(id string, written fields) error {
+	_, err := d.doc("tasks/"+id).Update(d.t.Context(), update(written))
+	return err
+}
+
+// kept is the question as the domain reads it.
+func (d *desk) kept(id string) task.Task {
+	d.t.Helper()
+	v, err := task.Tasks.Get(d.t.Context(), d.DB.User(d.user.uid), id)
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	return v
+}
+
+// change changes a question past all rules.
+func (d *desk) change(id string, change func(*task.Task)) {
+	d.t.Helper()
+	v := d.kept(id)
+	change(&v)
+	err := d.DB.User(d.user.uid).Update(d.t.Context(), func(_ context.Context, tx *store.Tx) error {
+		task.Tasks.Put(tx, id, v)
+		return nil
+	})
+	if err != nil {
+		d.t.Fatal(err)
+	}
+}

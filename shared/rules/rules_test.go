@@ -1,0 +1,180 @@
+package rules
+
+import (
+	"bytes"
+	"context"
+	"encoding/base64"
+	"encoding/json"
+	"io"
+	"net/http"
+	"os"
+	"testing"
+	"time"
+
+	"cloud.google.com/go/firestore"
+	"google.golang.org/api/option"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/credentials/insecure"
+	"google.golang.org/grpc/status"
+
+	"parley.internal/shared/store/emulator"
+)
+
+const file = "../../firestore.rules"
+
+// The report on what was evaluated counts all that was asked of a project, so the
+// tests are one, in one project, and the report comes last.
+func TestRules(t *testing.T) {
+	t.Parallel()
+	p := open(t)
+	t.Run("in force", func(t *testing.T) {
+		for name, test := range map[string]func(*testing.T, *project){
+			"reading is of one's own and of what is shown":         collections,
+			"an anonymous sign-in is nobody":                       anonymously,
+			"documents outside of the collections are closed":      outside,
+			"a user's collections are never searched with others'": groups,
+			"a question is answered as the hub would answer it":    answers,
+			"an answer has no other form":                          brokenAnswers,
+			"what is no pending question is not answered":          unanswerable,
+			"an answer is its user's":                              othersAnswers,
+			"the first answer stands":                              firstAnswer,
+			"an answer wakes an agent that waits on a server":      wakes,
+			"a device is registered as the hub would register it":  registers,
+			"a device has no other form":                           brokenDevices,
+			"settings are set as the hub would set them":           sets,
+			"settings have no other form":                          brokenSettings,
+		} {
+			t.Run(name, func(t *testing.T) {
+				t.Parallel()
+				test(t, p)
+			})
+		}
+	})
+	if t.Failed() {
+		return // what failed may have left conditions out
+	}
+	t.Run("each condition was met and was not", p.coverage)
+}
+
+// project is a project of the emulator that the rules are in force in.
+type project struct {
+	id, addr string
+	text     []byte
+}
+
+func open(t *testing.T) *project {
+	t.Helper()
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := &project{id: emulator.Project(t), addr: emulator.Shared(t), text: text}
+	body, err := json.Marshal(map[string]any{"rules": map[string]any{"files": []any{map[string]any{"name": "firestore.rules", "content": string(text)}}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.ask(t, http.MethodPut, "securityRules", body)
+	return p
+}
+
+// ask asks the emulator something about the project.
+func (p *project) ask(t *testing.T, method, what string, body []byte) []byte {
+	t.Helper()
+	req, err := http.NewRequestWithContext(t.Context(), method, "http://"+p.addr+"/emulator/v1/projects/"+p.id+":"+what, bytes.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.Header.Set("Content-Type", "application/json")
+	res, err := http.DefaultClient.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer res.Body.Close()
+	out, err := io.ReadAll(res.Body)
+	if err != nil || res.StatusCode != http.StatusOK {
+		t.Fatalf("%s: %d, %v\n%s", what, res.StatusCode, err, out)
+	}
+	return out
+}
+
+// who is who an app is signed in as: a user and a way to have signed in.
+type who struct{ uid, provider string }
+
+var (
+	ann       = who{"ann", "password"}
+	bob       = who{"bob", "google.com"}
+	anonymous = who{"ann", "anonymous"}
+	nobody    = who{}
+	// admin is past the rules, as the hub is.
+	admin = who{uid: "owner"}
+)
+
+// GetRequestMetadata implements credentials.PerRPCCredentials.
+func (w who) GetRequestMetadata(context.Context, ...string) (map[string]string, error) {
+	switch w {
+	case nobody:
+		return nil, nil
+	case admin:
+		return map[string]string{"authorization": "Bearer owner"}, nil
+	}
+	now := time.Now().Unix()
+	claims, err := json.Marshal(map[string]any{"iss": "https://securetoken.google.com/demo", "aud": "demo", "sub": w.uid, "user_id": w.uid,
+		"iat": now, "auth_time": now, "exp": now + 3600, "firebase": map[string]any{"sign_in_provider": w.provider}})
+	part := base64.RawURLEncoding.EncodeToString
+	return map[string]string{"authorization": "Bearer " + part([]byte(`{"alg":"none","typ":"JWT"}`)) + "." + part(claims) + "."}, err
+}
+
+// RequireTransportSecurity implements credentials.PerRPCCredentials.
+func (who) RequireTransportSecurity() bool { return false }
+
+// as is a client that is signed in. The library obeys the emulator's variable, as an
+// administrator, unless it is given a connection.
+func (p *project) as(t *testing.T, w who) *firestore.Client {
+	t.Helper()
+	conn, err := grpc.NewClient("passthrough:///"+p.addr, grpc.WithTransportCredentials(insecure.NewCredentials()), grpc.WithPerRPCCredentials(w))
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := firestore.NewClient(t.Context(), p.id, option.WithGRPCConn(conn))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = c.Close() })
+	return c
+}
+
+func allowed(t *testing.T, what string, err error) {
+	t.Helper()
+	if err != nil {
+		t.Errorf("%s is refused: %v", what, err)
+	}
+}
+
+// refused wants the refusal of the rules, and no other.
+func refused(t *testing.T, what string, err error) {
+	t.Helper()
+	if status.Code(err) != codes.PermissionDenied {
+		t.Errorf("%s: %v, want it refused", what, err)
+	}
+}
+
+// fields is a document as an app writes it.
+type fields = map[string]any
+
+// with is a copy of a document with changes; drop leaves a field out.
+func with(doc, changes fields) fields {
+	out := fields{}
+	for _, from := range []fields{doc, changes} {
+		for k, v := range from {
+			if out[k] = v; v == drop {
+				delete(out, k)
+			}
+		}
+	}
+	return out
+}
+
+type dropped struct{}
+
+var drop any = dropped{}
