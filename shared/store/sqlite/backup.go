@@ -64,7 +64,8 @@ func syncFile(name string) error {
 
 // Documents counts all documents, of all users.
 func (d *Driver) Documents(ctx context.Context) (n int, err error) {
-	return n, asFault(d.read.QueryRowContext(ctx, `SELECT count(*) FROM docs`).Scan(&n))
+	err = d.read.QueryRowContext(ctx, `SELECT count(*) FROM docs`).Scan(&n)
+	return n, asFault(err)
 }
 
 // restoring begins the names of the copies that restores work on.

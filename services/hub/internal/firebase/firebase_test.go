@@ -166,6 +166,7 @@ func TestATokenIsVerifiedByItsSignature(t *testing.T) {
 		{"one of a user that is off", check{sign(t, good, "k", map[string]any{"sub": "off"}), fault.Unauthenticated, "revoked"}},
 		{"one of nobody", check{sign(t, good, "k", map[string]any{"sub": "nobody"}), fault.Unauthenticated, "revoked"}},
 		{"one of a user that cannot be", check{sign(t, good, "k", map[string]any{"sub": "no name"}), fault.Forbidden, `"no name"`}},
+		{"one of somebody without a name", check{sign(t, good, "k", map[string]any{"firebase": map[string]any{"sign_in_provider": "anonymous"}}), fault.Forbidden, "an anonymous sign-in cannot be a user here"}},
 		{"no token", check{"a.b.c", fault.Unauthenticated, "no sign-in"}},
 	} {
 		c.run(t, c.name, v)
