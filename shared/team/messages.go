@@ -256,7 +256,7 @@ func (d *document) mayRead(c identity.Caller, agent string, mark bool) error {
 		return err
 	}
 	if mark {
-		return fault.New(fault.Forbidden, "this key speaks for %q, the lead, and may read the inbox of %q only with mark_as_read false", c.Program, agent)
+		return fault.New(fault.Forbidden, "this key speaks for %q, the lead, and may read the inbox of %q without marking it alone: read_inbox with mark_as_read false", c.Program, agent)
 	}
 	return nil
 }

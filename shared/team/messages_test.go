@@ -164,7 +164,7 @@ func TestABoundKeySpeaksAndReadsAsItsProgramAlone(t *testing.T) {
 		says(t, err, fault.Forbidden, `this key speaks for "ann" and may not speak as "team-lead"`)
 		// The lead sees every inbox and takes nothing out of it.
 		_, err = w.ReadInbox(t.Context(), alpha, ReadInput{TeamName: "core", AgentName: "bob"})
-		says(t, err, fault.Forbidden, `this key speaks for "alpha", the lead, and may read the inbox of "bob" only with mark_as_read false`)
+		says(t, err, fault.Forbidden, `this key speaks for "alpha", the lead, and may read the inbox of "bob" without marking it alone: read_inbox with mark_as_read false`)
 		out, err := w.ReadInbox(t.Context(), alpha, ReadInput{TeamName: "core", AgentName: "bob", MarkAsRead: ptr(false)})
 		if err != nil || len(out.Messages) != 6 {
 			t.Errorf("%+v, %v", out, err)
