@@ -221,7 +221,7 @@ func TestAnInboxIsReadOldestFirstAndMarked(t *testing.T) {
 func TestOfTwoReadersAtOnceEachMessageGoesToOneAndNoneIsLost(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		w.team("core", "ann")
-		const messages = 20
+		const messages = 8
 		var wg sync.WaitGroup
 		wg.Go(func() {
 			for n := range messages {
