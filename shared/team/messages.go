@@ -211,35 +211,35 @@ func (s *Service) PollInbox(ctx context.Context, c identity.Caller, in PollInput
 // read is one look at an inbox, and the id of its team. Marking, it is one transaction:
 // of two readers at once, each message goes as unread to one.
 func (s *Service) read(ctx context.Context, c identity.Caller, in ReadInput, mark bool) (out InboxOutput, id string, err error) {
-	look := func(ctx context.Context, r store.Reader) (store.Page[kept], error) {
+	look := func(ctx context.Context, r store.Reader) (page store.Page[kept], own bool, err error) {
 		out = InboxOutput{Messages: []Message{}}
 		d, err := load(ctx, r, in.TeamName)
 		if err != nil {
-			return store.Page[kept]{}, err
+			return page, false, err
 		}
 		id = d.ID
-		if err := d.mayRead(c, in.AgentName, mark); err != nil {
-			return store.Page[kept]{}, err
+		if own, err = d.mayRead(c, in.AgentName, value(in.MarkAsRead)); err != nil {
+			return page, false, err
 		}
 		q := store.Query{Where: []store.Cond{store.Eq("agent", in.AgentName)}, Order: []string{"seq"}, Limit: in.Limit, Cursor: in.Cursor}
 		if in.UnreadOnly {
 			q.Where = append(q.Where, store.Eq("read", false))
 		}
-		page, err := messages.Under(id).Query(ctx, r, q)
+		page, err = messages.Under(id).Query(ctx, r, q)
 		out.NextCursor = page.Next
 		for _, m := range page.Docs {
 			out.Messages = append(out.Messages, m.Value.Message)
 		}
-		return page, err
+		return page, own, err
 	}
 	if !mark {
-		_, err = look(ctx, s.DB.User(c.User))
+		_, _, err = look(ctx, s.DB.User(c.User))
 		return out, id, err
 	}
 	err = s.DB.User(c.User).Update(ctx, func(ctx context.Context, tx *store.Tx) error {
-		page, err := look(ctx, tx)
+		page, own, err := look(ctx, tx)
 		for _, m := range page.Docs {
-			if !m.Value.Read {
+			if own && !m.Value.Read {
 				messages.Under(id).Patch(tx, m.ID, store.Set("read", true))
 			}
 		}
@@ -248,15 +248,15 @@ func (s *Service) read(ctx context.Context, c identity.Caller, in ReadInput, mar
 	return out, id, err
 }
 
-// mayRead says why a caller may not read a member's inbox, or nil. The lead sees into
-// every inbox, but takes no message out of sight of whom it is for.
-func (d *document) mayRead(c identity.Caller, agent string, mark bool) error {
-	err := d.mayActAs(c, agent)
+// mayRead says whether an inbox is the caller's own, or why it may not read it. The lead
+// sees into every inbox, but takes no message out of sight of whom it is for.
+func (d *document) mayRead(c identity.Caller, agent string, mark bool) (own bool, err error) {
+	err = d.mayActAs(c, agent)
 	if err == nil || d.seatOf(c) != Lead {
-		return err
+		return err == nil, err
 	}
 	if mark {
-		return fault.New(fault.Forbidden, "this key speaks for %q, the lead, and may read the inbox of %q without marking it alone: read_inbox with mark_as_read false", c.Program, agent)
+		return false, fault.New(fault.Forbidden, "this key speaks for %q, the lead, which sees the inbox of %q and marks nothing in it; leave mark_as_read out", c.Program, agent)
 	}
-	return nil
+	return false, nil
 }

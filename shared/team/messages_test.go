@@ -163,10 +163,18 @@ func TestABoundKeySpeaksAndReadsAsItsProgramAlone(t *testing.T) {
 		_, err = w.ReadInbox(t.Context(), mate("ann"), ReadInput{TeamName: "core", AgentName: Lead})
 		says(t, err, fault.Forbidden, `this key speaks for "ann" and may not speak as "team-lead"`)
 		// The lead sees every inbox and takes nothing out of it.
-		_, err = w.ReadInbox(t.Context(), alpha, ReadInput{TeamName: "core", AgentName: "bob"})
-		says(t, err, fault.Forbidden, `this key speaks for "alpha", the lead, and may read the inbox of "bob" without marking it alone: read_inbox with mark_as_read false`)
-		out, err := w.ReadInbox(t.Context(), alpha, ReadInput{TeamName: "core", AgentName: "bob", MarkAsRead: ptr(false)})
-		if err != nil || len(out.Messages) != 6 {
+		_, err = w.ReadInbox(t.Context(), alpha, ReadInput{TeamName: "core", AgentName: "bob", MarkAsRead: ptr(true)})
+		says(t, err, fault.Forbidden, `this key speaks for "alpha", the lead, which sees the inbox of "bob" and marks nothing in it; leave mark_as_read out`)
+		for range 2 {
+			out, err := w.ReadInbox(t.Context(), alpha, ReadInput{TeamName: "core", AgentName: "bob", UnreadOnly: true})
+			if err != nil || len(out.Messages) != 6 {
+				t.Errorf("%+v, %v", out, err)
+			}
+			if out, err = w.PollInbox(t.Context(), alpha, PollInput{TeamName: "core", AgentName: "bob"}); err != nil || len(out.Messages) != 6 {
+				t.Errorf("%+v, %v", out, err)
+			}
+		}
+		if out, err := w.ReadInbox(t.Context(), alpha, ReadInput{TeamName: "core", AgentName: "nobody"}); err != nil || len(out.Messages) != 0 {
 			t.Errorf("%+v, %v", out, err)
 		}
 		if out, err := w.PollInbox(t.Context(), mate("bob"), PollInput{TeamName: "core", AgentName: "bob"}); err != nil || len(out.Messages) != 6 {
