@@ -1,0 +1,154 @@
+package cli
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"parley.internal/services/hub/internal/runner"
+	"parley.internal/services/hub/internal/runner/hub"
+	"parley.internal/services/hub/internal/runner/journal"
+	"parley.internal/services/hub/internal/runner/launch"
+)
+
+// runnerChild is the command that waits to become a teammate's process.
+const runnerChild = "runner-child"
+
+// runnerFlags are what a runner is told on its command line.
+type runnerFlags struct {
+	team, url, keyEnv, root, state, config string
+	grace                                  time.Duration
+}
+
+func (w *world) runnerCommand() *cobra.Command {
+	var f runnerFlags
+	cmd := &cobra.Command{Use: "runner", Short: "Start a team's members on this machine, and keep them", Args: cobra.NoArgs,
+		Long: "Start the members of a team on this machine as they are spawned, and keep them: their output goes to a log file\n" +
+			"a member, how they ended goes to the server, and a forced end ends all that a member started. A runner that is\n" +
+			"ended ends its members; one that was killed is followed by the next with the same --state.",
+		Example: "  parley runner --team core --root ~/work\n  parley runner --team core --root ~/work --config runner.json",
+		RunE:    func(cmd *cobra.Command, _ []string) error { return w.runRunner(cmd.Context(), f) }}
+	def := w.env("PARLEY_URL")
+	if def == "" {
+		def = "http://127.0.0.1:3001"
+	}
+	fl := cmd.Flags()
+	fl.StringVar(&f.team, "team", "", "the team's name (required)")
+	fl.StringVar(&f.url, "url", def, "the server's URL (PARLEY_URL)")
+	fl.StringVar(&f.keyEnv, "key-env", "PARLEY_KEY", "the variable that holds the key")
+	fl.StringVar(&f.root, "root", "", "directory under which members may work (required)")
+	fl.StringVar(&f.state, "state", "", "directory of the runner's state and the members' logs; one a server and team under the user's state directory where left out")
+	fl.StringVar(&f.config, "config", "", "JSON file with the command that is started, and its environment; the claude CLI where left out")
+	fl.DurationVar(&f.grace, "grace", 10*time.Second, "how long a member may take to end before it is killed")
+	_ = cmd.MarkFlagRequired("team")
+	_ = cmd.MarkFlagRequired("root")
+	return cmd
+}
+
+func (w *world) runRunner(ctx context.Context, f runnerFlags) (err error) {
+	if !launch.Supported {
+		return fmt.Errorf("parley runner is not supported on %s; run it on Linux or macOS", runtime.GOOS)
+	}
+	key := strings.TrimSpace(w.env(f.keyEnv))
+	if key == "" {
+		return fmt.Errorf("the variable %s holds no key; set it, or name another with --key-env", f.keyEnv)
+	}
+	base, err := baseURL(f.url)
+	if err != nil {
+		return err
+	}
+	if f.grace <= 0 {
+		return fmt.Errorf("--grace is more than 0, not %v", f.grace)
+	}
+	root, err := runnerRoot(f.root)
+	if err != nil {
+		return err
+	}
+	command, err := runner.ReadCommand(f.config)
+	if err != nil {
+		return err
+	}
+	state, err := w.runnerState(f, base)
+	if err != nil {
+		return err
+	}
+	kept, err := journal.Open(state)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, kept.Close()) }()
+	self, err := ourselves()
+	if err != nil {
+		return err
+	}
+	r := &runner.Runner{
+		Server: &hub.Team{Base: base, Name: f.team, Key: key, KeyFrom: "the variable " + f.keyEnv, Runner: kept.ID(),
+			HTTP: &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}},
+		Journal: kept, Command: command, Team: f.team, Key: key, Root: root, Env: os.Environ(), Child: []string{self, runnerChild},
+		Times: runner.Times{Grace: f.grace}, Log: slog.New(slog.NewTextHandler(w.err, nil)), Now: time.Now,
+	}
+	return r.Run(ctx)
+}
+
+// runnerRoot is the directory that a flag names, without links.
+func runnerRoot(dir string) (string, error) {
+	const advice = "give a directory that exists"
+	if dir == "" {
+		return "", errors.New("--root is empty; " + advice)
+	}
+	abs, err := filepath.Abs(dir)
+	if err == nil {
+		abs, err = filepath.EvalSymlinks(abs)
+	}
+	if err != nil {
+		return "", fmt.Errorf("--root: %w; %s", err, advice)
+	}
+	if info, err := os.Stat(abs); err != nil || !info.IsDir() {
+		return "", fmt.Errorf("--root: %s is no directory; %s", dir, advice)
+	}
+	return abs, nil
+}
+
+// runnerState is where a runner keeps its state: what the flag says, or a directory
+// that no other server's or team's runner has.
+func (w *world) runnerState(f runnerFlags, base string) (string, error) {
+	if f.state != "" {
+		return filepath.Abs(f.state)
+	}
+	if !journal.ValidName(f.team) {
+		return "", fmt.Errorf("%q is no team's name; use only letters, numbers, hyphens, underscores", f.team)
+	}
+	dir := w.env("XDG_STATE_HOME")
+	if !filepath.IsAbs(dir) {
+		home := w.env("HOME")
+		if !filepath.IsAbs(home) {
+			return "", errors.New("there is no home directory to keep the runner's state in; give a directory with --state")
+		}
+		dir = filepath.Join(home, ".local", "state")
+	}
+	return filepath.Join(dir, "parley", "runner", fmt.Sprintf("%s-%x", f.team, sha256.Sum256([]byte(base)))[:len(f.team)+13]), nil
+}
+
+// ourselves is this program, also after its file was replaced where the system can tell.
+func ourselves() (string, error) {
+	if runtime.GOOS == "linux" {
+		return "/proc/self/exe", nil
+	}
+	return os.Executable()
+}
+
+// runnerChildCommand is what a runner starts in a process's place, before it says what
+// that is to be.
+func (w *world) runnerChildCommand() *cobra.Command {
+	return &cobra.Command{Use: runnerChild, Hidden: true, Args: cobra.NoArgs, RunE: func(*cobra.Command, []string) error { return launch.Child() }}
+}

@@ -1,0 +1,130 @@
+//go:build unix
+
+package cli_test
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+func TestARunnerOfTheBinaryStartsKeepsAndEndsMembers(t *testing.T) {
+	t.Parallel()
+	data, root := t.TempDir(), t.TempDir()
+	p := serve(t, nil, local(data)...)
+	key := keysEnv(t, data)["PARLEY_KEY"]
+	if a := p.call(key, "POST", "/v1/teams", map[string]any{"team_name": "core"}); a.Status != 201 {
+		t.Fatal(a)
+	}
+	config := filepath.Join(root, "runner.json")
+	if err := os.WriteFile(config, []byte(`{"command": ["sh", "-c", "echo \"$0 in $PWD has ${{PARLEY_KEY:-no key}}\"; test \"$0\" = short && exit 3; while :; do sleep 1; done", "{name}"]}`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	env := []string{"PARLEY_URL=" + p.URL + "/mcp", "PARLEY_KEY=" + key, "PATH=" + os.Getenv("PATH"), "XDG_STATE_HOME=" + data}
+	r := run(t, env, "runner", "--team", "core", "--root", root, "--config", config, "--grace", "4s")
+	for _, name := range []string{"short", "long"} {
+		if a := p.call(key, "POST", "/v1/teams/core/members", map[string]any{"name": name, "prompt": "begin"}); a.Status != 201 {
+			t.Fatal(a)
+		}
+	}
+	r.logged(`msg="a process ended" member=short pid=\d+ state=exited`)
+	r.logged(`msg="a process runs" member=long pid=\d+ log=\S+`)
+	logs, err := filepath.Glob(filepath.Join(data, "parley", "runner", "core-????????????", "logs", "*.log"))
+	if err != nil || len(logs) != 2 {
+		t.Fatal(logs, err)
+	}
+	text, err := os.ReadFile(logs[1])
+	if err != nil || !strings.HasSuffix(string(text), "\nshort in "+root+" has no key\n") {
+		t.Errorf("the log has %q, %v", text, err)
+	}
+	if code := r.stop(syscall.SIGTERM); code != 0 {
+		t.Errorf("exit %d: %s", code, r.err)
+	}
+	r.logged(`member=long pid=\d+ state=killed signal=SIGTERM`)
+	if secret.MatchString(r.err.String()) || r.out.String() != "" {
+		t.Errorf("it wrote %s%s", r.out, r.err)
+	}
+	var out struct {
+		Processes []struct {
+			Name, State string
+			ExitCode    *int `json:"exit_code"`
+		}
+	}
+	if err := p.call(key, "GET", "/v1/teams/core/processes", nil).Into(&out); err != nil {
+		t.Fatal(err)
+	}
+	var states []string
+	for _, q := range out.Processes {
+		states = append(states, q.Name+" "+q.State)
+		if q.Name == "short" && (q.ExitCode == nil || *q.ExitCode != 3) {
+			t.Errorf("got %+v", q)
+		}
+	}
+	if slices.Sort(states); !slices.Equal(states, []string{"long killed", "short exited"}) {
+		t.Errorf("got %v", states)
+	}
+}
+
+// logged waits until a process has written what matches to its log.
+func (p *process) logged(pattern string) {
+	p.t.Helper()
+	re := regexp.MustCompile(pattern)
+	over := time.After(patience)
+	for !re.MatchString(p.err.String()) {
+		select {
+		case <-p.err.more:
+		case <-over:
+			p.t.Fatalf("it does not log %s:\n%s", pattern, p.err)
+		}
+	}
+}
+
+func TestARunnerThatIsToldTheWrongThingSaysSo(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	file := filepath.Join(dir, "runner.json")
+	if err := os.WriteFile(file, []byte(`{"command": ["no-such-tool"]}`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	env := map[string]string{"PARLEY_KEY": "parley_k", "XDG_STATE_HOME": dir}
+	for words, args := range map[string][]string{
+		`required flag(s) "root", "team" not set`:                 {},
+		"the variable NONE holds no key":                          {"--team", "core", "--root", dir, "--key-env", "NONE"},
+		"the server's URL is http://host:port":                    {"--team", "core", "--root", dir, "--url", "nonsense"},
+		"--root is empty; give a directory that exists":           {"--team", "core", "--root", ""},
+		"no such file or directory; give a directory that exists": {"--team", "core", "--root", dir + "/none"},
+		"is no directory; give a directory that exists":           {"--team", "core", "--root", file},
+		"--grace is more than 0, not -1s":                         {"--team", "core", "--root", dir, "--grace", "-1s"},
+		"cannot read the configuration":                           {"--team", "core", "--root", dir, "--config", dir + "/none"},
+		`"../core" is no team's name`:                             {"--team", "../core", "--root", dir, "--config", file},
+		"cannot make the state directory":                         {"--team", "core", "--root", dir, "--config", file, "--state", file},
+		"Could not find 'no-such-tool' binary on PATH.":           {"--team", "core", "--root", dir, "--config", file},
+	} {
+		out, errOut, code := inProcess(t, env, append([]string{"runner"}, args...)...)
+		if code != 1 || out != "" || !strings.HasPrefix(errOut, "parley: ") || !strings.Contains(errOut, words) {
+			t.Errorf("%v: got %q, %q, exit %d; want %q", args, out, errOut, code, words)
+		}
+	}
+	if _, errOut, code := inProcess(t, map[string]string{"PARLEY_KEY": "k"}, "runner", "--team", "core", "--root", dir, "--config", file); code != 1 || !strings.Contains(errOut, "give a directory with --state") {
+		t.Errorf("without a home: got %q, exit %d", errOut, code)
+	}
+}
+
+func TestHelpOfARunnerNamesItsFlagsAndHidesItsChild(t *testing.T) {
+	t.Parallel()
+	out, _, code := inProcess(t, nil, "runner", "--help")
+	for _, w := range []string{"--team", "--root", "--url", "PARLEY_URL", "--key-env", "PARLEY_KEY", "--state", "--config", "--grace"} {
+		if code != 0 || !strings.Contains(out, w) {
+			t.Errorf("got %q, exit %d; want %s", out, code, w)
+		}
+	}
+	out, _, _ = inProcess(t, nil, "--help")
+	if !strings.Contains(out, "\n  runner ") || strings.Contains(out, "runner-child") {
+		t.Errorf("got %q", out)
+	}
+}

@@ -1,0 +1,192 @@
+//go:build unix
+
+package runner_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"parley.internal/services/hub/internal/hubtest"
+	"parley.internal/shared/app"
+	"parley.internal/shared/store/storetest"
+)
+
+// office is a team on a real hub.
+type office struct {
+	*hubtest.Hub
+	t   *testing.T
+	key string
+}
+
+func newOffice(t *testing.T, st *stage) (*office, plan) {
+	t.Helper()
+	o := &office{hubtest.New(t, storetest.SQLite(t, app.Schema()), hubtest.Options{}), t, ""}
+	o.key = o.Agent("u", "lead")
+	var out any
+	o.must("POST", "/v1/teams", map[string]any{"team_name": theTeam}, &out)
+	return o, planFor(t, o.URL, o.key, st)
+}
+
+func (o *office) must(method, path string, body, out any) {
+	o.t.Helper()
+	if err := o.REST(o.key, method, path, body).Into(out); err != nil {
+		o.t.Fatalf("%s %s: %v", method, path, err)
+	}
+}
+
+func (o *office) spawn(name string) (processID string) {
+	o.t.Helper()
+	var out struct {
+		ProcessID string `json:"process_id"`
+	}
+	o.must("POST", "/v1/teams/core/members", map[string]any{"team_name": theTeam, "name": name, "prompt": "begin, " + name}, &out)
+	return out.ProcessID
+}
+
+// seen is a process as the team sees it.
+type seen struct {
+	ProcessID string `json:"process_id"`
+	Name      string `json:"name"`
+	State     string `json:"state"`
+	PID       int    `json:"pid"`
+	StartedAt string `json:"started_at"`
+	ExitCode  *int   `json:"exit_code"`
+	Signal    string `json:"signal"`
+	LogFile   string `json:"log_file"`
+}
+
+func (o *office) process(id string) seen {
+	o.t.Helper()
+	var out struct{ Processes []seen }
+	o.must("GET", "/v1/teams/core/processes", nil, &out)
+	i := slices.IndexFunc(out.Processes, func(p seen) bool { return p.ProcessID == id })
+	if i < 0 {
+		o.t.Fatalf("%s is not in %+v", id, out)
+	}
+	return out.Processes[i]
+}
+
+// until waits until the process is in a state.
+func (o *office) until(id, state string) seen {
+	o.t.Helper()
+	tick := time.NewTicker(20 * time.Millisecond)
+	defer tick.Stop()
+	over := time.After(patience)
+	for {
+		p := o.process(id)
+		if p.State == state {
+			return p
+		}
+		select {
+		case <-tick.C:
+		case <-over:
+			o.t.Fatalf("want %s, got %+v", state, p)
+		}
+	}
+}
+
+func TestATeammateIsStartedKeptAndEndedOverAHub(t *testing.T) {
+	t.Parallel()
+	st := newStage(t)
+	o, p := newOffice(t, st)
+	p.Times.Grace = fair
+	p.run(t)
+	id := o.spawn("w1")
+	m := st.next()
+	// When the process begins, its member and its prompt are there.
+	var cfg struct {
+		Members []struct{ Name string }
+	}
+	o.must("GET", "/v1/teams/core", nil, &cfg)
+	if len(cfg.Members) != 2 || cfg.Members[1].Name != "w1" {
+		t.Errorf("got %+v", cfg)
+	}
+	var inbox struct{ Messages []struct{ Text string } }
+	o.must("GET", "/v1/teams/core/inboxes/w1?mark_as_read=false", nil, &inbox)
+	if len(inbox.Messages) != 1 || inbox.Messages[0].Text != "begin, w1" {
+		t.Errorf("got %+v", inbox)
+	}
+	if got := o.until(id, "running"); got.PID != m.PID || got.StartedAt != p.records(t)[id].StartedAt || got.StartedAt == "" || m.Args[1] != "w1@core" {
+		t.Errorf("got %+v of %+v", got, m.hello)
+	}
+	m.do("say it works")
+	m.tell("exit 3")
+	if got := o.until(id, "exited"); got.ExitCode == nil || *got.ExitCode != 3 {
+		t.Errorf("got %+v", got)
+	}
+	if out := p.output(t, "w1"); !strings.HasSuffix(out, "\nit works\n") {
+		t.Errorf("the log has %q", out)
+	}
+
+	id = o.spawn("w2")
+	m, child := family(t, st, true)
+	o.until(id, "running")
+	var out json.RawMessage
+	o.must("DELETE", "/v1/teams/core/members/w2", nil, &out)
+	m.gone()
+	child.gone()
+	if got := o.until(id, "killed"); got.Signal != "SIGTERM" {
+		t.Errorf("got %+v", got)
+	}
+}
+
+func TestRunnersOfOneHubShareATeamAndASuccessorGoesOn(t *testing.T) {
+	t.Parallel()
+	st := newStage(t)
+	o, p := newOffice(t, st)
+	first := p.spawn(t)
+	living := o.spawn("living")
+	m := st.next()
+	o.until(living, "running")
+	first.kill()
+	successor := p.run(t)
+	other := p
+	other.State += "-2"
+	second := other.run(t)
+	const n = 12
+	var ids []string
+	for i := range n {
+		ids = append(ids, o.spawn(fmt.Sprintf("w%d", i)))
+	}
+	began := map[string]int{}
+	for range n {
+		m := st.next()
+		began[m.Args[1]]++
+		m.tell("exit 0")
+	}
+	for _, id := range ids {
+		o.until(id, "exited")
+	}
+	if len(began) != n {
+		t.Errorf("got %v", began)
+	}
+	m.lives()
+	m.tell("exit 0")
+	o.until(living, "exited")
+	successor.end()
+	second.end()
+	st.empty()
+}
+
+func TestARunnerThatIsEndedTellsAHub(t *testing.T) {
+	t.Parallel()
+	st := newStage(t)
+	o, p := newOffice(t, st)
+	run := p.run(t)
+	id := o.spawn("w1")
+	m := st.next()
+	o.until(id, "running")
+	run.end()
+	m.gone()
+	if got := o.process(id); got.State != "killed" {
+		t.Errorf("got %+v", got)
+	}
+	p.Team = "another"
+	if err := p.run(t).wait(); err == nil || !strings.Contains(err.Error(), "Team another does not exist; make it with team_create") {
+		t.Error(err)
+	}
+}

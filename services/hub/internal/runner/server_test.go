@@ -1,0 +1,304 @@
+//go:build unix
+
+package runner_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"parley.internal/services/hub/internal/runner/hub"
+)
+
+const (
+	theTeam = "core"
+	theKey  = "parley_a_secret"
+)
+
+// process is one as the server keeps it.
+type process struct {
+	hub.Process
+	// State is where it stands, Last what was last told of it.
+	State  string
+	Last   hub.Report
+	Runner string
+}
+
+// server keeps the contract of a team's processes in memory, notes what it was asked
+// in order, and can be away.
+type server struct {
+	*httptest.Server
+	t   *testing.T
+	mux *http.ServeMux
+
+	mu        sync.Mutex
+	changed   chan struct{}
+	order     []string
+	processes map[string]*process
+	calls     []string
+	away      bool
+	deleted   bool
+	fault     func(w http.ResponseWriter, r *http.Request) bool
+	before    func(call string)
+	mute      bool
+}
+
+func newServer(t *testing.T) *server {
+	t.Helper()
+	s := &server{t: t, changed: make(chan struct{}), processes: map[string]*process{}}
+	s.mux = http.NewServeMux()
+	s.mux.HandleFunc("GET /v1/teams/"+theTeam+"/processes", s.list)
+	s.mux.HandleFunc("POST /v1/teams/"+theTeam+"/processes/{id}/claim", s.claim)
+	s.mux.HandleFunc("POST /v1/teams/"+theTeam+"/processes/{id}/report", s.report)
+	s.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		s.mu.Lock()
+		away, fault, deleted := s.away, s.fault, s.deleted
+		s.mu.Unlock()
+		switch {
+		case away:
+			hangUp(w)
+		case fault != nil && fault(w, r):
+		case r.Header.Get("Authorization") != "Bearer "+theKey:
+			refuse(w, 401, "UNAUTHENTICATED", "this key is not known: "+strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer "))
+		case deleted:
+			refuse(w, 404, "NOT_FOUND", "Team core does not exist")
+		default:
+			s.mux.ServeHTTP(w, r)
+		}
+	}))
+	t.Cleanup(func() {
+		s.leave()
+		s.Close()
+	})
+	return s
+}
+
+func hangUp(w http.ResponseWriter) {
+	if conn, _, err := http.NewResponseController(w).Hijack(); err == nil {
+		_ = conn.Close()
+	}
+}
+
+func reply(w http.ResponseWriter, data any) {
+	_ = json.NewEncoder(w).Encode(map[string]any{"success": true, "data": data}) // the runner may have been killed
+}
+
+func refuse(w http.ResponseWriter, status int, code, message string) {
+	w.WriteHeader(status)
+	_ = json.NewEncoder(w).Encode(map[string]any{"success": false, "error": map[string]any{"code": code, "message": message, "details": []any{}}})
+}
+
+// change changes what the server knows, and wakes who waits.
+func (s *server) change(f func()) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	f()
+	close(s.changed)
+	s.changed = make(chan struct{})
+}
+
+// until waits until something holds.
+func (s *server) until(what string, holds func() bool) {
+	s.t.Helper()
+	over := time.After(patience)
+	for {
+		s.mu.Lock()
+		ok, changed := holds(), s.changed
+		s.mu.Unlock()
+		if ok {
+			return
+		}
+		select {
+		case <-changed:
+		case <-over:
+			s.mu.Lock()
+			defer s.mu.Unlock()
+			s.t.Fatalf("%s: it does not come to it:\n%s", what, strings.Join(s.calls, "\n"))
+		}
+	}
+}
+
+// leave drops every connection that waits, and each that comes; come ends that.
+func (s *server) leave() { s.change(func() { s.away = true }) }
+
+func (s *server) come() { s.change(func() { s.away = false }) }
+
+// spawn asks for a process.
+func (s *server) spawn(id string, with ...func(*hub.Process)) {
+	s.change(func() {
+		p := &process{Process: hub.Process{ProcessID: id, TeamName: theTeam, Name: "w-" + id, AgentID: "w-" + id + "@core", AgentType: "general-purpose",
+			Color: "blue", LeadSessionID: "lead-1", Wanted: "running"}, State: hub.Requested}
+		for _, f := range with {
+			f(&p.Process)
+		}
+		s.processes[id] = p
+		s.order = append(s.order, id)
+	})
+}
+
+// kill asks for the end of a process.
+func (s *server) kill(id string) {
+	s.change(func() {
+		p := s.processes[id]
+		p.Wanted = hub.WantEnded
+		if p.State == hub.Requested {
+			p.State = hub.Killed
+		}
+	})
+}
+
+func ended(state string) bool {
+	return state == hub.Exited || state == hub.Failed || state == hub.Killed
+}
+
+// end waits for a process's end, and is what was told of it.
+func (s *server) end(id string) process {
+	s.t.Helper()
+	s.until(id+" ends", func() bool { return ended(s.processes[id].State) || s.processes[id].State == hub.Lost })
+	return s.get(id)
+}
+
+func (s *server) get(id string) process {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return *s.processes[id]
+}
+
+// runs waits until a process is known to run.
+func (s *server) runs(id string) {
+	s.t.Helper()
+	s.until(id+" runs", func() bool { return s.processes[id].State == hub.Running })
+}
+
+// said is what was asked of one process, in order.
+func (s *server) said(id string) []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var out []string
+	for _, c := range s.calls {
+		if call, ok := strings.CutSuffix(c, " "+id); ok {
+			out = append(out, call)
+		}
+	}
+	return out
+}
+
+func (p *process) view() map[string]any {
+	text, _ := json.Marshal(p.Process)
+	var out map[string]any
+	_ = json.Unmarshal(text, &out)
+	out["state"], out["pid"], out["started_at"], out["error"] = p.State, p.Last.PID, p.Last.StartedAt, p.Last.Error
+	return out
+}
+
+func (s *server) list(w http.ResponseWriter, r *http.Request) {
+	in := r.URL.Query()
+	runner, held := in.Get("runner"), in.Get("held") == "true"
+	wait, _ := strconv.Atoi(in.Get("wait_ms"))
+	over := time.After(time.Duration(wait) * time.Millisecond)
+	for {
+		s.mu.Lock()
+		out := []any{}
+		for _, id := range s.order {
+			p := s.processes[id]
+			ours := p.Runner == runner && !ended(p.State)
+			if held && ours || !held && (p.State == hub.Requested || ours && p.Wanted == hub.WantEnded && !s.mute) {
+				out = append(out, p.view())
+			}
+		}
+		changed, away, deleted := s.changed, s.away, s.deleted
+		s.mu.Unlock()
+		if away {
+			hangUp(w)
+			return
+		}
+		if deleted {
+			refuse(w, 404, "NOT_FOUND", "Team core does not exist")
+			return
+		}
+		if len(out) > 0 || held {
+			reply(w, map[string]any{"processes": out})
+			return
+		}
+		select {
+		case <-changed:
+		case <-r.Context().Done():
+			return
+		case <-over:
+			reply(w, map[string]any{"processes": out})
+			return
+		}
+	}
+}
+
+// call notes a call, and finds its process.
+func (s *server) call(w http.ResponseWriter, r *http.Request, verb string) (p *process, release func()) {
+	if s.before != nil {
+		s.before(verb + " " + r.PathValue("id"))
+	}
+	s.mu.Lock()
+	s.calls = append(s.calls, verb+" "+r.PathValue("id"))
+	release = func() {
+		close(s.changed)
+		s.changed = make(chan struct{})
+		s.mu.Unlock()
+	}
+	if p = s.processes[r.PathValue("id")]; p == nil {
+		refuse(w, 404, "NOT_FOUND", "Process "+r.PathValue("id")+" not found in team core")
+	}
+	return p, release
+}
+
+func (s *server) claim(w http.ResponseWriter, r *http.Request) {
+	var in struct{ Runner string }
+	if err := json.NewDecoder(r.Body).Decode(&in); err != nil || in.Runner == "" {
+		refuse(w, 400, "INVALID_ARGUMENT", "no runner")
+		return
+	}
+	p, release := s.call(w, r, "claim")
+	defer release()
+	switch {
+	case p == nil:
+	case p.State == hub.Requested:
+		p.State, p.Runner = hub.Starting, in.Runner
+		reply(w, map[string]any{"process": p.view(), "already_claimed": false})
+	case p.Runner == in.Runner && !ended(p.State):
+		reply(w, map[string]any{"process": p.view(), "already_claimed": true})
+	default:
+		refuse(w, 409, "FAILED_PRECONDITION", "another runner has claimed it")
+	}
+}
+
+func (s *server) report(w http.ResponseWriter, r *http.Request) {
+	var in struct {
+		Runner string
+		hub.Report
+	}
+	if err := json.NewDecoder(r.Body).Decode(&in); err != nil || len(in.StartedAt) > 100 || len([]rune(in.Error)) > 2000 {
+		refuse(w, 400, "INVALID_ARGUMENT", fmt.Sprint("the report: ", err))
+		return
+	}
+	p, release := s.call(w, r, in.State)
+	defer release()
+	follows := map[string][]string{hub.Starting: {hub.Running, hub.Exited, hub.Failed, hub.Killed, hub.Lost},
+		hub.Running: {hub.Exited, hub.Failed, hub.Killed, hub.Lost}, hub.Lost: {hub.Running, hub.Exited, hub.Failed, hub.Killed}}
+	switch {
+	case p == nil:
+	case p.Runner != in.Runner:
+		refuse(w, 403, "FORBIDDEN", "this runner does not hold the process")
+	case p.State == in.State:
+		reply(w, map[string]any{"process": p.view()})
+	case !slices.Contains(follows[p.State], in.State):
+		refuse(w, 409, "FAILED_PRECONDITION", "Cannot report "+in.State+" of a process that is "+p.State)
+	default:
+		p.State, p.Last = in.State, in.Report
+		reply(w, map[string]any{"process": p.view()})
+	}
+}

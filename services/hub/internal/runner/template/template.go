@@ -1,0 +1,242 @@
+package template
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Values are what the server says of a teammate.
+type Values struct {
+	ProcessID, AgentID, Name, Team, Color, LeadSessionID, AgentType, Model string
+	// CWD is the directory that the command is started in.
+	CWD              string
+	PlanModeRequired bool
+}
+
+// names are the placeholders, in the order in which a message lists them.
+var names = []string{"agent_id", "name", "team", "color", "lead_session_id", "agent_type", "model", "cwd", "plan_mode_required", "process_id"}
+
+func (v Values) get(name string) string {
+	switch name {
+	case "agent_id":
+		return v.AgentID
+	case "name":
+		return v.Name
+	case "team":
+		return v.Team
+	case "color":
+		return v.Color
+	case "lead_session_id":
+		return v.LeadSessionID
+	case "agent_type":
+		return v.AgentType
+	case "model":
+		return v.Model
+	case "cwd":
+		return v.CWD
+	case "process_id":
+		return v.ProcessID
+	}
+	if v.PlanModeRequired {
+		return "true"
+	}
+	return "false"
+}
+
+// says is whether a group that holds the placeholder stays for its sake.
+func (v Values) says(name string) bool {
+	text := v.get(name)
+	return text != "" && (name != "plan_mode_required" || text == "true")
+}
+
+// piece is a literal text, or a placeholder where it has a name.
+type piece struct{ text, name string }
+
+// element is what becomes one argument, or none where it is a condition.
+type element struct {
+	pieces    []piece
+	condition bool
+}
+
+// group is elements that stay or go together; those of an optional one go where a
+// placeholder says nothing.
+type group struct {
+	optional bool
+	elements []element
+}
+
+// Template is a command that was read. The zero value has no name and no arguments.
+type Template struct {
+	name   string
+	groups []group
+}
+
+// Name is the command's own name, as its template has it.
+func (t *Template) Name() string { return t.name }
+
+// UnmarshalJSON reads a template. Its error says what to change.
+func (t *Template) UnmarshalJSON(text []byte) error {
+	var list []json.RawMessage
+	if err := json.Unmarshal(text, &list); err != nil {
+		return errors.New("the command must be a list of texts, and of lists of texts")
+	}
+	if len(list) == 0 {
+		return errors.New("the command must begin with the name of a program")
+	}
+	var read Template
+	for i, raw := range list {
+		g, err := readGroup(raw)
+		if err != nil {
+			return fmt.Errorf("element %d of the command: %w", i, err)
+		}
+		if i > 0 {
+			read.groups = append(read.groups, g)
+			continue
+		}
+		first := g.elements[0].pieces
+		if first[0] == (piece{}) {
+			return errors.New("the command must begin with the name of a program")
+		}
+		if g.optional || len(first) != 1 || first[0].name != "" {
+			return errors.New("the command must begin with the name of a program, without placeholders: what runs is the configuration's choice alone")
+		}
+		read.name = g.elements[0].pieces[0].text
+	}
+	*t = read
+	return nil
+}
+
+func readGroup(raw json.RawMessage) (group, error) {
+	var one string
+	if string(raw) != "null" && json.Unmarshal(raw, &one) == nil {
+		e, err := readElement(one)
+		if err == nil && e.condition {
+			err = fmt.Errorf("%s is a condition, which only a group can have", one)
+		}
+		return group{elements: []element{e}}, err
+	}
+	var many []*string
+	if err := json.Unmarshal(raw, &many); err != nil || len(many) == 0 || slices.Contains(many, nil) {
+		return group{}, errors.New("must be a text, or a group: a list of texts that is not empty")
+	}
+	g := group{optional: true}
+	for _, text := range many {
+		e, err := readElement(*text)
+		if err != nil {
+			return group{}, err
+		}
+		g.elements = append(g.elements, e)
+	}
+	return g, nil
+}
+
+// readElement parts a text into its pieces. {{ and }} are braces.
+func readElement(text string) (element, error) {
+	if strings.ContainsRune(text, 0) {
+		return element{}, errors.New("a NUL cannot be part of an argument")
+	}
+	var e element
+	var literal strings.Builder
+	for i := 0; i < len(text); i++ {
+		switch c := text[i]; {
+		case (c == '{' || c == '}') && strings.HasPrefix(text[i+1:], string(c)):
+			literal.WriteByte(c)
+			i++
+		case c == '{':
+			inside, _, closed := strings.Cut(text[i+1:], "}")
+			if !closed {
+				return e, fmt.Errorf("%q has a { that is never closed; write {{ for a brace", text)
+			}
+			name, asks := strings.CutSuffix(inside, "?")
+			if !slices.Contains(names, name) {
+				return e, fmt.Errorf("%q has the unknown placeholder {%s}; there are {%s}, and {{ and }} are braces", text, inside, strings.Join(names, "}, {"))
+			}
+			if asks && len(inside)+2 != len(text) {
+				return e, fmt.Errorf("{%s} in %q must be an element of its own", inside, text)
+			}
+			if err := optionNamed(literal.String(), len(e.pieces) == 0, text); err != nil {
+				return e, err
+			}
+			e.add(&literal)
+			e.pieces, e.condition = append(e.pieces, piece{name: name}), asks
+			i += len(inside) + 1
+		case c == '}':
+			return e, fmt.Errorf("%q has a } that closes nothing; write }} for a brace", text)
+		default:
+			literal.WriteByte(c)
+		}
+	}
+	if e.add(&literal); len(e.pieces) == 0 {
+		e.pieces = []piece{{}}
+	}
+	return e, nil
+}
+
+func (e *element) add(literal *strings.Builder) {
+	if literal.Len() > 0 {
+		e.pieces = append(e.pieces, piece{text: literal.String()})
+		literal.Reset()
+	}
+}
+
+// optionNamed refuses a placeholder that would be part of an option's name.
+func optionNamed(literal string, first bool, text string) error {
+	if first && strings.HasPrefix(literal, "-") && !strings.Contains(literal, "=") {
+		return fmt.Errorf("%q lets a value name an option; write the value behind a =, or as an element of its own", text)
+	}
+	return nil
+}
+
+// Args is the arguments after the command's name. Its error says which value cannot
+// be one.
+func (t *Template) Args(v Values) ([]string, error) {
+	var args []string
+	for _, g := range t.groups {
+		if g.optional && !g.stays(v) {
+			continue
+		}
+		for _, e := range g.elements {
+			if e.condition {
+				continue
+			}
+			arg, err := e.fill(v)
+			if err != nil {
+				return nil, err
+			}
+			args = append(args, arg)
+		}
+	}
+	return args, nil
+}
+
+func (g group) stays(v Values) bool {
+	for _, e := range g.elements {
+		for _, p := range e.pieces {
+			if p.name != "" && !v.says(p.name) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+func (e element) fill(v Values) (string, error) {
+	var b strings.Builder
+	for _, p := range e.pieces {
+		text := p.text
+		if p.name != "" {
+			text = v.get(p.name)
+			if strings.ContainsRune(text, 0) {
+				return "", fmt.Errorf("the value of {%s} holds a NUL, which no argument can", p.name)
+			}
+			if b.Len() == 0 && strings.HasPrefix(text, "-") {
+				return "", fmt.Errorf("the value of {%s}, %.80q, begins with - and could be taken for an option; it must begin with another character", p.name, text)
+			}
+		}
+		b.WriteString(text)
+	}
+	return b.String(), nil
+}
