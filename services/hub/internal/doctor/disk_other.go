@@ -1,0 +1,7 @@
+//go:build !linux && !darwin && !freebsd
+
+package doctor
+
+import "errors"
+
+func freeIn(string) (uint64, error) { return 0, errors.ErrUnsupported }

@@ -1,0 +1,130 @@
+package doctor
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	admin "google.golang.org/api/firestore/v1"
+	"google.golang.org/api/option"
+)
+
+// overridden finds the fields whose indexes or lifetime differ from the database's own,
+// by collection and path.
+func (c *Cloud) overridden(ctx context.Context, s *session) (map[string]*admin.GoogleFirestoreAdminV1Field, error) {
+	service, err := admin.NewService(ctx, option.WithHTTPClient(s.client))
+	if err != nil {
+		return nil, err
+	}
+	out := map[string]*admin.GoogleFirestoreAdminV1Field{}
+	// It is the one filter that the API documents.
+	list := service.Projects.Databases.CollectionGroups.Fields.List(c.groupsPath()).Filter("indexConfig.usesAncestorConfig=false OR ttlConfig:*")
+	err = list.Pages(ctx, func(page *admin.GoogleFirestoreAdminV1ListFieldsResponse) error {
+		for _, f := range page.Fields {
+			_, path, _ := strings.Cut(f.Name, "/fields/")
+			out[groupOf(f.Name)+"."+path] = f
+		}
+		return nil
+	})
+	return out, err
+}
+
+// single is one index of one field.
+type single struct{ order, array, scope string }
+
+// fields looks at the indexes of single fields: those that sweeps need over all users,
+// and those that nobody needs.
+func (c *Cloud) fields(ctx context.Context, s *session) Result {
+	want, err := c.declared()
+	if err != nil {
+		return fail(err.Error(), "")
+	}
+	have, err := c.overridden(ctx, s)
+	if missing(err) {
+		return noDatabase()
+	}
+	if err != nil {
+		return c.refusal(s, err, right{"datastore.indexes.list", "roles/datastore.viewer"})
+	}
+	var found []Result
+	var exempt []string
+	over := 0
+	for _, o := range want.FieldOverrides {
+		name := o.CollectionGroup + "." + o.FieldPath
+		states := indexesOf(have[name])
+		for _, x := range o.Indexes {
+			state, there := states[single{x.Order, x.ArrayConfig, x.QueryScope}]
+			if !there && states == nil && x.QueryScope != allUsers {
+				continue // Firestore's own, of a field that nothing overrides
+			}
+			spelled := name
+			if x.QueryScope == allUsers {
+				over++
+				spelled += " over all users"
+			}
+			if r, well := c.built(spelled, state); !well {
+				found = append(found, r)
+			}
+		}
+		if len(o.Indexes) == 0 && (states == nil || len(states) > 0) {
+			exempt = append(exempt, name)
+		}
+	}
+	if len(exempt) > 0 {
+		found = append(found, warn(fmt.Sprintf("%s indexed that nobody looks for (%s): writes cost more and large texts are refused",
+			plural(len(exempt), "field is", "fields are"), few(exempt)), c.again()))
+	}
+	return sum(ok("%s over all users, and %d fields that need none, are as they should be", plural(over, "index", "indexes"), len(want.FieldOverrides)-over), found)
+}
+
+// indexesOf are the states of a field's own indexes; nil where it has the database's.
+func indexesOf(f *admin.GoogleFirestoreAdminV1Field) map[single]string {
+	if f == nil || f.IndexConfig == nil || f.IndexConfig.UsesAncestorConfig {
+		return nil
+	}
+	out := map[single]string{}
+	for _, x := range f.IndexConfig.Indexes {
+		if len(x.Fields) > 0 {
+			out[single{x.Fields[0].Order, x.Fields[0].ArrayConfig, x.QueryScope}] = x.State
+		}
+	}
+	return out
+}
+
+// ttl looks at the policies by which Firestore deletes what is past its time.
+func (c *Cloud) ttl(ctx context.Context, s *session) Result {
+	want, err := c.declared()
+	if err != nil {
+		return fail(err.Error(), "")
+	}
+	have, err := c.overridden(ctx, s)
+	if missing(err) {
+		return noDatabase()
+	}
+	if err != nil {
+		return c.refusal(s, err, right{"datastore.indexes.list", "roles/datastore.viewer"})
+	}
+	var found []Result
+	policies := 0
+	for _, o := range want.FieldOverrides {
+		if !o.TTL {
+			continue
+		}
+		policies++
+		name := o.CollectionGroup + "." + o.FieldPath
+		state := ""
+		if f := have[name]; f != nil && f.TtlConfig != nil {
+			state = f.TtlConfig.State
+		}
+		switch state {
+		case "ACTIVE":
+		case "":
+			found = append(found, fail(name+" has no TTL policy: what is past its time stays", c.again()))
+		case building:
+			found = append(found, warn(name+" is being made active", "wait: it holds for new documents already"))
+		default:
+			found = append(found, fail(name+" is "+state, fmt.Sprintf("gcloud firestore fields ttls update %s --collection-group=%s --enable-ttl --project %s", o.FieldPath, o.CollectionGroup, c.Project)))
+		}
+	}
+	return sum(ok("%s active", plural(policies, "policy is", "policies are")), found)
+}

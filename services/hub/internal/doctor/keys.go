@@ -1,0 +1,149 @@
+package doctor
+
+import (
+	"cmp"
+	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"time"
+)
+
+// stamp is a time as the store writes it; zero where there is none.
+type stamp struct {
+	Micros int64 `json:"$t"`
+}
+
+func (s stamp) at() time.Time {
+	if s.Micros == 0 {
+		return time.Time{}
+	}
+	return time.UnixMicro(s.Micros).UTC()
+}
+
+// key is what the doctor reads of a key.
+type key struct {
+	user, id                                    string
+	Name, Program                               string
+	CreatedAt, ExpiresAt, RevokedAt, LastUsedAt stamp
+}
+
+func (k key) String() string {
+	return fmt.Sprintf("%s of %s (%.8s)", cmp.Or(k.Program, k.Name, "a key"), k.user, k.id)
+}
+
+func (k key) good(now time.Time) bool {
+	return k.RevokedAt.Micros == 0 && (k.ExpiresAt.Micros == 0 || now.Before(k.ExpiresAt.at()))
+}
+
+// allKeys reads the keys of all users. Users are found one after the other, so that not
+// every document is looked at.
+const allKeys = `WITH RECURSIVE users(u) AS (
+	SELECT min(u) FROM docs
+	UNION ALL SELECT (SELECT min(u) FROM docs WHERE u > users.u) FROM users WHERE users.u IS NOT NULL)
+SELECT docs.u, docs.id, docs.d FROM users JOIN docs ON docs.u = users.u AND docs.c = 'apiKeys'`
+
+func (l *Laptop) readKeys(ctx context.Context) (all []key, err error) {
+	err = l.read(ctx, func(ctx context.Context, db *sql.DB) (err error) {
+		rows, err := db.QueryContext(ctx, allKeys)
+		if err != nil {
+			return err
+		}
+		defer func() { err = errors.Join(err, rows.Close()) }()
+		for rows.Next() {
+			var k key
+			var text string
+			if err := rows.Scan(&k.user, &k.id, &text); err != nil {
+				return err
+			}
+			if err := json.Unmarshal([]byte(text), &k); err != nil {
+				return fmt.Errorf("key %.8s: %w", k.id, err)
+			}
+			all = append(all, k)
+		}
+		return rows.Err()
+	})
+	return all, err
+}
+
+// soon is how long before its end a key is told of.
+const soon = 7 * 24 * time.Hour
+
+func (l *Laptop) keys(ctx context.Context) Result {
+	all, err := l.readKeys(ctx)
+	if err != nil {
+		return skip("not looked at: %v", err)
+	}
+	now := l.Now()
+	var good, unused, ending []string
+	for _, k := range all {
+		if !k.good(now) {
+			continue
+		}
+		good = append(good, k.String())
+		if k.LastUsedAt.Micros == 0 {
+			unused = append(unused, k.String())
+		}
+		if end := k.ExpiresAt.at(); !end.IsZero() && end.Sub(now) <= soon {
+			ending = append(ending, fmt.Sprintf("%v ends on %s", k, end.Format(time.DateOnly)))
+		}
+	}
+	if len(good) == 0 {
+		return fail("no key is good: nobody can call", "parley key create --user local --program NAME")
+	}
+	said := plural(len(good), "good key", "good keys")
+	if len(unused) > 0 {
+		slices.Sort(unused)
+		said += ", of them never used: " + few(unused)
+	}
+	if len(ending) > 0 {
+		slices.Sort(ending)
+		return warn(said+"; within a week "+few(ending), "make the next ones: parley key create")
+	}
+	return ok("%s", said)
+}
+
+// clock looks for what the store has of a time that has not come yet.
+func (l *Laptop) clock(ctx context.Context) Result {
+	newest, of := time.Time{}, ""
+	see := func(at time.Time, what string) {
+		if at.After(newest) {
+			newest, of = at, what
+		}
+	}
+	for _, file := range []string{l.File, l.File + "-wal", l.KeysFile} {
+		if info, err := os.Stat(file); err == nil {
+			see(info.ModTime(), file)
+		}
+	}
+	all, err := l.readKeys(ctx)
+	if err != nil {
+		return skip("not looked at: %v", err)
+	}
+	for _, k := range all {
+		see(k.CreatedAt.at(), "the making of "+k.String())
+		see(k.LastUsedAt.at(), "the last use of "+k.String())
+	}
+	err = l.read(ctx, func(ctx context.Context, db *sql.DB) error {
+		var micros int64
+		err := db.QueryRowContext(ctx, `SELECT at FROM changes ORDER BY seq DESC LIMIT 1`).Scan(&micros)
+		if err == nil {
+			see(time.UnixMicro(micros), "the last change")
+		} else if errors.Is(err, sql.ErrNoRows) {
+			err = nil
+		}
+		return err
+	})
+	if err != nil {
+		return skip("not looked at: %v", err)
+	}
+	ahead := max(newest.Sub(l.Now()), 0)
+	if state := judge(ahead); state != OK {
+		return Result{State: state, Said: fmt.Sprintf("%s is %v ahead of this machine's clock", of, ahead.Round(time.Second)),
+			Fix: setClock + "; where it is right now it was ahead before, and this passes by itself"}
+	}
+	return ok("nothing in the store is of a time to come")
+}

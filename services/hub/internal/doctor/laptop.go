@@ -1,0 +1,262 @@
+package doctor
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"net/http"
+	"net/url"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"time"
+
+	_ "modernc.org/sqlite" // the driver that files are read by
+)
+
+// Laptop is the embedded store of one machine.
+type Laptop struct {
+	// File is the store's, KeysFile that of the first start's keys.
+	File, KeysFile string
+	// Layout is the latest layout of a file that this program knows.
+	Layout int
+	// Server is the base URL of the server that the keys are for; empty where that is not known.
+	Server string
+	// Now is this machine's clock.
+	Now func() time.Time
+	// Free is how many bytes there is room for in a directory; nil asks the system.
+	Free func(dir string) (uint64, error)
+}
+
+// whole is how long it may take to read all of a store.
+const whole = 2 * time.Minute
+
+// Checks are all there is to look at.
+func (l *Laptop) Checks() []Check {
+	checks := []Check{
+		{Name: storeName, Look: l.store},
+		{Name: "whole", Look: l.there(l.whole), Patience: whole},
+		{Name: "permissions", Look: l.there(l.permissions)},
+		{Name: "disk", Look: l.disk},
+		{Name: "server", Look: l.server},
+		{Name: "keys", Look: l.there(l.keys)},
+		{Name: clockName, Look: l.there(l.clock)},
+	}
+	for i := range checks {
+		checks[i].Stuck = "look at the disk, and whether it is one of the network's"
+	}
+	return checks
+}
+
+// there is a check of a store that is there.
+func (l *Laptop) there(look func(context.Context) Result) func(context.Context) Result {
+	return func(ctx context.Context) Result {
+		if _, err := os.Stat(l.File); errors.Is(err, fs.ErrNotExist) {
+			return skip("not looked at: there is no store")
+		}
+		return look(ctx)
+	}
+}
+
+// read opens the file so that nothing of it, or beside it, is changed. Without a log
+// beside it nobody has it open, and all of it is in the file.
+func (l *Laptop) read(ctx context.Context, look func(context.Context, *sql.DB) error) (err error) {
+	file, err := filepath.Abs(l.File)
+	if err != nil {
+		return err
+	}
+	options := url.Values{"mode": {"ro"}, "_pragma": {"busy_timeout(5000)", "query_only(1)"}}
+	if _, err := os.Stat(file + "-wal"); errors.Is(err, fs.ErrNotExist) {
+		options.Set("immutable", "1")
+	}
+	db, err := sql.Open("sqlite", (&url.URL{Scheme: "file", Path: file, RawQuery: options.Encode()}).String())
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, db.Close()) }()
+	return look(ctx, db)
+}
+
+func (l *Laptop) putBack() string {
+	return "stop the server, move " + l.File + " and what is named after it away, then parley restore BACKUP"
+}
+
+// store looks at whether the file is a store that this program can open.
+func (l *Laptop) store(ctx context.Context) Result {
+	info, err := os.Stat(l.File)
+	if errors.Is(err, fs.ErrNotExist) {
+		return fail("there is no store at "+l.File, "parley serve makes it; or name its directory with --data")
+	}
+	if err != nil {
+		return fail(err.Error(), "run it as the user who runs the server")
+	}
+	if !info.Mode().IsRegular() {
+		return fail(l.File+" is no file", "name the store's directory with --data")
+	}
+	// SQLite tells who may not read a file no better than who has a broken one.
+	if f, err := os.Open(l.File); err != nil {
+		return fail(err.Error(), "run it as the user who runs the server")
+	} else if err := f.Close(); err != nil {
+		return fail(err.Error(), "")
+	}
+	layout, tables := 0, 0
+	err = l.read(ctx, func(ctx context.Context, db *sql.DB) error {
+		if err := db.QueryRowContext(ctx, `PRAGMA user_version`).Scan(&layout); err != nil {
+			return err
+		}
+		return db.QueryRowContext(ctx, `SELECT count(*) FROM sqlite_schema WHERE type = 'table' AND name IN ('docs', 'changes')`).Scan(&tables)
+	})
+	switch {
+	case err != nil:
+		return fail("cannot read "+l.File+": "+err.Error(), l.putBack())
+	case layout > l.Layout:
+		return fail(fmt.Sprintf("%s was written by a later version of Parley (layout %d, this one knows %d)", l.File, layout, l.Layout),
+			"run that version, or move the file away and parley restore a backup of before it")
+	case layout == 0 || tables != 2:
+		return fail(l.File+" is no store of Parley", "name the store's directory with --data")
+	case layout < l.Layout:
+		return ok("%s has layout %d; the next start brings it to %d", l.File, layout, l.Layout)
+	}
+	return ok("%s, %s, layout %d", l.File, bytesOf(uint64(info.Size())), layout)
+}
+
+func (l *Laptop) whole(ctx context.Context) Result {
+	var wrong []string
+	err := l.read(ctx, func(ctx context.Context, db *sql.DB) (err error) {
+		rows, err := db.QueryContext(ctx, `PRAGMA quick_check(5)`)
+		if err != nil {
+			return err
+		}
+		defer func() { err = errors.Join(err, rows.Close()) }()
+		for rows.Next() {
+			var line string
+			if err := rows.Scan(&line); err != nil {
+				return err
+			}
+			if line != "ok" {
+				wrong = append(wrong, line)
+			}
+		}
+		return rows.Err()
+	})
+	if err != nil {
+		wrong = append(wrong, err.Error())
+	}
+	if len(wrong) > 0 {
+		return fail("the store is damaged: "+few(wrong), l.putBack())
+	}
+	return ok("no page of the store is damaged")
+}
+
+// permissions looks at who can read what only its owner should.
+func (l *Laptop) permissions(context.Context) Result {
+	if runtime.GOOS == "windows" {
+		return skip("not looked at: this system has others")
+	}
+	var found []Result
+	for _, file := range []string{l.File, l.File + "-wal", l.File + "-shm", l.KeysFile} {
+		info, err := os.Stat(file)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err != nil {
+			return fail(err.Error(), "run it as the user who runs the server")
+		}
+		if open := info.Mode().Perm() & 0o077; open != 0 {
+			found = append(found, fail(fmt.Sprintf("%s is open to others (%#o)", file, info.Mode().Perm()), "chmod 600 "+file))
+		}
+	}
+	dir := filepath.Dir(l.File)
+	info, err := os.Stat(dir)
+	if err != nil {
+		return fail(err.Error(), "run it as the user who runs the server")
+	}
+	switch mode := info.Mode().Perm(); {
+	case mode&0o022 != 0:
+		found = append(found, fail(fmt.Sprintf("others can replace what is in %s (%#o)", dir, mode), "chmod 700 "+dir))
+	case mode&0o077 != 0:
+		found = append(found, warn(fmt.Sprintf("others can see what there is in %s (%#o)", dir, mode), "chmod 700 "+dir))
+	}
+	return sum(ok("the store and its keys are their owner's alone"), found)
+}
+
+const (
+	leastFree  = 100 << 20
+	roomyFree  = 1 << 30
+	freeAdvice = "make room: a full disk takes no writes"
+)
+
+func (l *Laptop) disk(context.Context) Result {
+	dir := filepath.Dir(l.File)
+	free := l.Free
+	if free == nil {
+		free = freeIn
+	}
+	left, err := free(dir)
+	if errors.Is(err, errors.ErrUnsupported) {
+		return skip("not looked at: this system does not tell how much is free")
+	}
+	if err != nil {
+		return warn("cannot tell how much is free: "+err.Error(), "name the store's directory with --data")
+	}
+	var size uint64
+	if info, err := os.Stat(l.File); err == nil {
+		size = uint64(info.Size())
+	}
+	said := bytesOf(left) + " free in " + dir
+	switch {
+	case left < leastFree:
+		return fail(said, freeAdvice)
+	case left < roomyFree:
+		return warn(said, freeAdvice)
+	case left < 2*size:
+		return warn(said+", and the store has "+bytesOf(size), "make room: a backup and a restore need as much as the store each")
+	}
+	return ok("%s", said)
+}
+
+func bytesOf(n uint64) string {
+	const units = "KMGTPE"
+	if n < 1024 {
+		return fmt.Sprintf("%d bytes", n)
+	}
+	value, i := float64(n)/1024, 0
+	for ; value >= 1024; i++ {
+		value /= 1024
+	}
+	return fmt.Sprintf("%.1f %ciB", value, units[i])
+}
+
+// server asks the server that the keys of the first start are for, without a key.
+func (l *Laptop) server(ctx context.Context) Result {
+	if l.Server == "" {
+		return skip("cannot be told: %s names none", l.KeysFile)
+	}
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, l.Server+"/v1/health", nil)
+	if err != nil {
+		return warn(err.Error(), "look at PARLEY_URL in "+l.KeysFile)
+	}
+	direct := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
+	res, err := direct.Do(req)
+	if err != nil {
+		return skip("none answers at %s", l.Server)
+	}
+	text, err := io.ReadAll(io.LimitReader(res.Body, 1<<16))
+	err = errors.Join(err, res.Body.Close())
+	var health struct {
+		Success bool
+		Data    struct{ Status, Version string }
+	}
+	if err == nil {
+		err = json.Unmarshal(text, &health)
+	}
+	if err != nil || res.StatusCode != http.StatusOK || !health.Success {
+		return warn(fmt.Sprintf("what answers at %s is no Parley that is well (%d)", l.Server, res.StatusCode), "look at its log; is it another program?")
+	}
+	return ok("%s serves at %s", strings.TrimSpace("Parley "+health.Data.Version), l.Server)
+}
