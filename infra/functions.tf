@@ -100,7 +100,7 @@ resource "google_cloudfunctions2_function" "reaction" {
     }
   }
 
-  depends_on = [time_sleep.roles]
+  depends_on = [time_sleep.roles, google_firestore_index.composite, google_firestore_field.override]
 }
 
 resource "google_cloudfunctions2_function" "sweep" {
@@ -136,7 +136,7 @@ resource "google_cloudfunctions2_function" "sweep" {
     all_traffic_on_latest_revision   = true
   }
 
-  depends_on = [time_sleep.roles, google_firestore_database.default]
+  depends_on = [time_sleep.roles, google_firestore_index.composite, google_firestore_field.override]
 }
 
 # Who may call which. A function's service has the function's name.

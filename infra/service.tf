@@ -108,5 +108,6 @@ resource "google_cloud_run_v2_service" "hub" {
     }
   }
 
-  depends_on = [time_sleep.roles, google_firestore_database.default]
+  # A revision serves once the indexes that its queries need are built.
+  depends_on = [time_sleep.roles, google_firestore_index.composite, google_firestore_field.override]
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"math/rand/v2"
 	"net"
 	"net/http"
 	"slices"
@@ -27,6 +28,7 @@ import (
 	"parley.internal/shared/cloudlog"
 	"parley.internal/shared/elenchus/workspace"
 	"parley.internal/shared/identity"
+	"parley.internal/shared/ledger"
 	"parley.internal/shared/push"
 	"parley.internal/shared/push/fcm"
 )
@@ -122,6 +124,9 @@ func (w *world) assemble(ctx context.Context, c *config.Config, o *opened, log *
 		return nil, nil, err
 	}
 	ports := app.Ports{Sender: sender, PublicURL: c.PublicURL}
+	if c.Store == "firestore" { // where others may serve beside this one
+		ports.Shard = rand.IntN(ledger.Shards)
+	}
 	if c.WorkspaceRoot != "" {
 		root, err := workspace.Open(c.WorkspaceRoot)
 		if err != nil {
