@@ -107,15 +107,7 @@ func TestAHeartbeatIsSentAndItsAnswerMayEndTheProcess(t *testing.T) {
 	s.change(func() { s.mute = true })
 	s.spawn("p1")
 	m := st.next()
-	s.until("three beats", func() bool {
-		n := 0
-		for _, c := range s.calls {
-			if c == "running p1" {
-				n++
-			}
-		}
-		return n >= 3
-	})
+	s.until("three beats", func() bool { return s.count("running p1") >= 3 })
 	s.kill("p1")
 	m.gone()
 	if got := s.end("p1"); got.State != hub.Killed {

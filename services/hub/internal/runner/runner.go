@@ -112,7 +112,7 @@ func (r *Runner) Run(ctx context.Context) error {
 		err = r.follow(ctx)
 	}
 	stop()
-	r.end(hub.Gone(err), silence)
+	r.end(silence)
 	switch {
 	case !hub.Gone(err):
 		return nil
@@ -240,7 +240,7 @@ func (r *Runner) forget(c *child) {
 }
 
 // end ends every process, and tells of it for a time that is bounded.
-func (r *Runner) end(gone bool, silence context.CancelFunc) {
+func (r *Runner) end(silence context.CancelFunc) {
 	r.mu.Lock()
 	all := make([]*child, 0, len(r.children))
 	for _, c := range r.children {
@@ -248,9 +248,6 @@ func (r *Runner) end(gone bool, silence context.CancelFunc) {
 	}
 	r.mu.Unlock()
 	for _, c := range all {
-		if gone {
-			c.disown()
-		}
 		c.end(errStopped)
 	}
 	for _, c := range all {

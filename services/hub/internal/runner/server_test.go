@@ -190,6 +190,17 @@ func (s *server) said(id string) []string {
 	return out
 }
 
+// count is how often something was asked. It is for [server.until].
+func (s *server) count(call string) int {
+	n := 0
+	for _, c := range s.calls {
+		if c == call {
+			n++
+		}
+	}
+	return n
+}
+
 func (p *process) view() map[string]any {
 	text, _ := json.Marshal(p.Process)
 	var out map[string]any

@@ -42,15 +42,7 @@ func TestTheSuccessorOfAKilledRunnerAdoptsTheLivingAndBuriesTheDead(t *testing.T
 		}
 	}
 	orphan.gone()
-	s.until("the living are told of", func() bool {
-		n := 0
-		for _, c := range s.calls {
-			if c == "running lives" || c == "running ends" {
-				n++
-			}
-		}
-		return n == 4
-	})
+	s.until("the living are told of", func() bool { return s.count("running lives") == 2 && s.count("running ends") == 2 })
 	mates["ends"].tell("exit 3")
 	if got := s.end("ends"); got.State != hub.Exited || got.Last.ExitCode != nil || got.Last.PID != mates["ends"].PID ||
 		got.Last.Error != "how it exited is not known: the runner that started it was ended before" {
@@ -129,6 +121,18 @@ func TestWhatAKilledRunnerClaimedAndDidNotStartFails(t *testing.T) {
 	st.empty()
 }
 
+// written is what a killed runner may have left in its journal.
+var written = []journal.Record{
+	{ProcessID: "claimed", Name: "a"},
+	{ProcessID: "started", Name: "b", PID: 1 << 30, StartedAt: "long ago"},
+	{ProcessID: "another", Name: "c", PID: 1, StartedAt: "long ago"}, // the PID is another's now
+	{ProcessID: "ended", Name: "d", PID: 1 << 30, StartedAt: "long ago", End: []byte(`{"state":"exited","pid":1073741824,"started_at":"long ago","exit_code":6}`)},
+	{ProcessID: "told", Name: "e", PID: 1 << 30, StartedAt: "long ago", Told: true, End: []byte(`{"state":"killed","signal":"SIGTERM"}`)},
+	{ProcessID: "known", Name: "f", PID: 1 << 30, StartedAt: "long ago", End: []byte(`{"state":"exited","exit_code":0}`)},
+	{ProcessID: "failed", Name: "g", End: []byte(`{"state":"failed","error":"no"}`)},
+	{ProcessID: "nobodys", Name: "h", End: []byte(`{"state":"failed","error":"no"}`)},
+}
+
 // A runner may be killed after each thing that it writes down.
 func TestASuccessorGoesByWhatWasWrittenDown(t *testing.T) {
 	t.Parallel()
@@ -138,16 +142,7 @@ func TestASuccessorGoesByWhatWasWrittenDown(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, r := range []journal.Record{
-		{ProcessID: "claimed", Name: "a"},
-		{ProcessID: "started", Name: "b", PID: 1 << 30, StartedAt: "long ago"},
-		{ProcessID: "another", Name: "c", PID: 1, StartedAt: "long ago"}, // the PID is another's now
-		{ProcessID: "ended", Name: "d", PID: 1 << 30, StartedAt: "long ago", End: []byte(`{"state":"exited","pid":1073741824,"started_at":"long ago","exit_code":6}`)},
-		{ProcessID: "told", Name: "e", PID: 1 << 30, StartedAt: "long ago", Told: true, End: []byte(`{"state":"killed","signal":"SIGTERM"}`)},
-		{ProcessID: "known", Name: "f", PID: 1 << 30, StartedAt: "long ago", End: []byte(`{"state":"exited","exit_code":0}`)},
-		{ProcessID: "failed", Name: "g", End: []byte(`{"state":"failed","error":"no"}`)},
-		{ProcessID: "nobodys", Name: "h", End: []byte(`{"state":"failed","error":"no"}`)},
-	} {
+	for _, r := range written {
 		if err := kept.Put(r); err != nil {
 			t.Fatal(err)
 		}

@@ -1,0 +1,99 @@
+//go:build unix
+
+package runner_test
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"parley.internal/services/hub/internal/runner"
+	"parley.internal/services/hub/internal/runner/hub"
+)
+
+func TestTheRunnersKeyIsPassedOnOnlyWhereTheConfigurationSaysSo(t *testing.T) {
+	t.Parallel()
+	s, st := newServer(t), newStage(t)
+	p := newPlan(t, s, st)
+	p.Env = []string{"PARLEY_KEY=" + theKey, "OTHER=Bearer " + theKey, "KEPT=1", "GONE=1", "REPLACED=1", "BYTES=\xff"}
+	p.Command = strings.Replace(p.Command, `"env": {`, `"env": {"GONE": null, "REPLACED": "2", "OWN": "{name}", `, 1)
+	run := p.run(t)
+	s.spawn("p1")
+	m := st.next()
+	for _, want := range []string{"KEPT=1", "REPLACED=2", "OWN={name}", "BYTES=\ufffd", "CLAUDECODE=1", "CLAUDE_CODE_EXPERIMENTAL_AGENT_TEAMS=1", "PWD=" + p.Root} {
+		if !slices.Contains(m.Env, want) {
+			t.Errorf("%s is not in %q", want, m.Env)
+		}
+	}
+	for _, line := range m.Env {
+		if strings.Contains(line, theKey) || strings.HasPrefix(line, "GONE=") || line == "REPLACED=1" {
+			t.Errorf("%s is in the environment", line)
+		}
+	}
+	run.end()
+	p.Command = strings.Replace(p.Command, `"env"`, `"pass_key": "ORCH_KEY", "env"`, 1)
+	p.run(t)
+	s.spawn("p2")
+	if m := st.next(); !slices.Contains(m.Env, "ORCH_KEY="+theKey) {
+		t.Errorf("got %q", m.Env)
+	}
+}
+
+func TestTheStandardCommandIsTheReferences(t *testing.T) {
+	t.Parallel()
+	s, st := newServer(t), newStage(t)
+	p := newPlan(t, s, st)
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(self, filepath.Join(p.Root, "claude")); err != nil {
+		t.Fatal(err)
+	}
+	p.Command, p.Env = `{"env": {"`+stageVariable+`": "`+st.addr+`"}}`, []string{"PATH=" + p.Root}
+	p.run(t)
+	s.spawn("p1")
+	want := []string{"--agent-id", "w-p1@core", "--agent-name", "w-p1", "--team-name", "core", "--agent-color", "blue", "--parent-session-id", "lead-1", "--agent-type", "general-purpose"}
+	m := st.next()
+	if !slices.Equal(m.Args, want) {
+		t.Errorf("got %q, want %q", m.Args, want)
+	}
+	if env := []string{"CLAUDECODE=1", "CLAUDE_CODE_EXPERIMENTAL_AGENT_TEAMS=1", "PATH=" + p.Root, stageVariable + "=" + st.addr, "PWD=" + p.Root}; !slices.Equal(m.Env, env) {
+		t.Errorf("got %q, want %q", m.Env, env)
+	}
+	s.spawn("p2", func(p *hub.Process) { p.Model, p.PlanModeRequired, p.Name, p.AgentID = "opus", true, "two", "two@core" })
+	want = []string{"--agent-id", "two@core", "--agent-name", "two", "--team-name", "core", "--agent-color", "blue", "--parent-session-id", "lead-1", "--agent-type", "general-purpose", "--model", "opus", "--plan-mode-required"}
+	if m := st.next(); !slices.Equal(m.Args, want) {
+		t.Errorf("got %q, want %q", m.Args, want)
+	}
+}
+
+func TestAConfigurationThatIsWrongSaysWhat(t *testing.T) {
+	t.Parallel()
+	for text, words := range map[string]string{
+		`{"command": ["c", "{nme}"]}`: "unknown placeholder {nme}",
+		`{"command": "claude"}`:       "must be a list",
+		`{"command": []}`:             "must begin with the name of a program",
+		`{"comand": ["c"]}`:           `unknown field "comand"`,
+		`{"env": {"A=B": "c"}}`:       `"A=B" is no name of a variable`,
+		`{"env": {"": "c"}}`:          `"" is no name of a variable`,
+		`{"env": {"A": "\u0000"}}`:    "NUL",
+		`{"env": {"A": 7}}`:           "cannot unmarshal number",
+		`{"pass_key": "="}`:           `"=" is no name of a variable`,
+		`{} {}`:                       "one JSON object and nothing behind it",
+		`nonsense`:                    "invalid character",
+	} {
+		file := filepath.Join(t.TempDir(), "runner.json")
+		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := runner.ReadCommand(file); err == nil || !strings.Contains(err.Error(), words) || !strings.Contains(err.Error(), file) {
+			t.Errorf("%s: got %v, want %q", text, err, words)
+		}
+	}
+	if _, err := runner.ReadCommand("no-such-file"); err == nil || !strings.Contains(err.Error(), "cannot read the configuration") {
+		t.Error(err)
+	}
+}
