@@ -36,6 +36,8 @@ type work = func(ctx context.Context, r store.Reads) ([]store.Write, error)
 func (d *Driver) Update(ctx context.Context, fn work) error {
 	var retry []byte
 	silences := 0
+	leave := func() {}
+	defer func() { leave() }()
 	for try := 1; ; try++ {
 		a := &attempt{d: d, retry: retry}
 		fate, err := a.run(ctx, fn)
@@ -44,6 +46,9 @@ func (d *Driver) Update(ctx context.Context, fn work) error {
 		}
 		if fate == final || silences == maxSilences || try == maxAttempts {
 			return d.toFault(ctx, err)
+		}
+		if try == 1 && fate == aborted {
+			leave = d.lanes.enter(ctx, a.user)
 		}
 		if !pause(ctx, try) {
 			if fate == aborted {
@@ -63,6 +68,7 @@ type attempt struct {
 	retry []byte // the attempt before, which the server then favours
 
 	mu     sync.Mutex
+	user   string // whose documents it read last
 	tx     []byte
 	fate   failure
 	broken error // what ended the transaction under fn
@@ -136,7 +142,7 @@ func (a *attempt) Get(ctx context.Context, refs []store.Ref) (raws []*store.Raw,
 	if len(refs) == 0 {
 		return nil, nil
 	}
-	err = a.read(ctx, func(v view) (tx []byte, err error) {
+	err = a.read(ctx, refs[0].User, func(v view) (tx []byte, err error) {
 		raws, tx, err = a.d.get(ctx, refs, v)
 		return tx, err
 	})
@@ -145,7 +151,7 @@ func (a *attempt) Get(ctx context.Context, refs []store.Ref) (raws []*store.Raw,
 
 // Query runs a query in the transaction.
 func (a *attempt) Query(ctx context.Context, plan store.Plan) (raws []store.Raw, err error) {
-	err = a.read(ctx, func(v view) (tx []byte, err error) {
+	err = a.read(ctx, plan.User, func(v view) (tx []byte, err error) {
 		raws, tx, err = a.d.query(ctx, plan, v)
 		return tx, err
 	})
@@ -153,9 +159,10 @@ func (a *attempt) Query(ctx context.Context, plan store.Plan) (raws []store.Raw,
 }
 
 // read does one read. The first opens the transaction, and others wait for it.
-func (a *attempt) read(ctx context.Context, do func(view) ([]byte, error)) error {
+func (a *attempt) read(ctx context.Context, user string, do func(view) ([]byte, error)) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
+	a.user = user
 	if a.over {
 		return fault.New(fault.Internal, "firestore: a read through a transaction that is over")
 	}
