@@ -2,7 +2,7 @@
 # make test    sets up and runs every test, on both stores
 # make emulator runs all of Parley as in the cloud, on the Firestore emulator
 # make deploy  puts Parley into a Google Cloud project
-# The rest: build, functions-zip, generate, lint, bench, conformance, clean.
+# The rest: build, functions-zip, generate, lint, bench, chaos, conformance, clean.
 
 MODULES     := shared services/hub functions
 HUB         := services/hub
@@ -11,7 +11,7 @@ LDFLAGS     := -s -w -X parley.internal/services/hub/internal/cli.Version=$(VERS
 STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 # What these packages test runs in other processes: a browser, the go command, the
 # servers of a stack. The race detector sees nothing there, so they run once, without it.
-NO_RACE     := services/hub$$|hub/internal/page$$|functions/internal/(archive|stack)$$
+NO_RACE     := services/hub$$|hub/internal/(page|chaos)$$|functions/internal/(archive|stack)$$
 NPM         := $(shell command -v npm 2>/dev/null)
 ifeq ($(NPM),)
 export PARLEY_NO_NODE := 1
@@ -20,7 +20,7 @@ SHELL       := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := build
 
-.PHONY: run build test setup chromium emulator functions-zip generate lint bench conformance clean
+.PHONY: run build test setup chromium emulator functions-zip generate lint bench chaos conformance clean
 
 run: build
 	bin/parley serve --data .parley
@@ -78,6 +78,10 @@ lint:
 
 bench: build
 	cd $(HUB) && go run ./cmd/bench
+
+# Two servers over the emulator, of which one is killed every few seconds.
+chaos:
+	cd $(HUB) && go run ./cmd/chaos -for 60s -agents 32
 
 conformance: $(HUB)/conformance/node_modules/.installed
 	cd $(HUB) && go run ./conformance

@@ -1,0 +1,197 @@
+package balancer
+
+import (
+	"context"
+	"errors"
+	"io"
+	"log"
+	"net/http"
+	"net/http/httputil"
+	"net/url"
+	"slices"
+	"sync"
+	"time"
+)
+
+const (
+	// Header marks an answer of the balancer's own.
+	Header = "X-Balancer"
+	// ServedBy names the server that answered.
+	ServedBy = "X-Served-By"
+
+	// look is how often a server is asked for its health, and patience how long it may
+	// take to answer.
+	look     = 100 * time.Millisecond
+	patience = 5 * time.Second
+)
+
+// Balancer is an http.Handler in front of servers. Make one with [New].
+type Balancer struct {
+	// Lose says of an answer that it gets lost on its way, as in a network it may: the
+	// client gets 502 for it. Nil loses none. It is set before the first call.
+	Lose func() bool
+
+	transport *http.Transport
+	proxy     *httputil.ReverseProxy
+
+	mu      sync.Mutex
+	servers []*server
+	next    int
+}
+
+type server struct {
+	name   string
+	url    *url.URL
+	up     bool
+	cancel context.CancelFunc
+	done   chan struct{}
+}
+
+type chosenKey struct{}
+
+var errLost = errors.New("the answer was lost")
+
+// New is a balancer without servers.
+func New() *Balancer {
+	b := &Balancer{transport: &http.Transport{MaxIdleConnsPerHost: 64, DisableCompression: true}}
+	b.proxy = &httputil.ReverseProxy{Transport: b.transport, ErrorLog: log.New(io.Discard, "", 0),
+		Rewrite: func(r *httputil.ProxyRequest) {
+			r.SetURL(r.In.Context().Value(chosenKey{}).(*server).url)
+		},
+		ModifyResponse: func(r *http.Response) error {
+			if b.Lose != nil && b.Lose() {
+				return errLost
+			}
+			r.Header.Set(ServedBy, r.Request.Context().Value(chosenKey{}).(*server).name)
+			return nil
+		},
+		ErrorHandler: func(w http.ResponseWriter, r *http.Request, err error) {
+			s := r.Context().Value(chosenKey{}).(*server)
+			if r.Context().Err() == nil && !errors.Is(err, errLost) { // else nothing is wrong with the server
+				b.set(s, false) // until it answers for its health again
+			}
+			refuse(w, http.StatusBadGateway, s.name+" did not answer")
+		}}
+	return b
+}
+
+func refuse(w http.ResponseWriter, status int, why string) {
+	w.Header().Set(Header, why)
+	w.WriteHeader(status)
+}
+
+// ServeHTTP hands the call to the next server that is up; 503 where none is, 502
+// where that one does not answer.
+func (b *Balancer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	s := b.choose()
+	if s == nil {
+		refuse(w, http.StatusServiceUnavailable, "no server is up")
+		return
+	}
+	b.proxy.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), chosenKey{}, s)))
+}
+
+func (b *Balancer) choose() *server {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for range b.servers {
+		b.next = (b.next + 1) % len(b.servers)
+		if s := b.servers[b.next]; s.up {
+			return s
+		}
+	}
+	return nil
+}
+
+func (b *Balancer) set(s *server, up bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	s.up = up
+}
+
+// Up is how many servers are in rotation.
+func (b *Balancer) Up() (n int) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for _, s := range b.servers {
+		if s.up {
+			n++
+		}
+	}
+	return n
+}
+
+// Add begins to watch a server at a URL, as http://127.0.0.1:8080.
+func (b *Balancer) Add(name, base string) error {
+	u, err := url.Parse(base)
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	s := &server{name: name, url: u, cancel: cancel, done: make(chan struct{})}
+	b.mu.Lock()
+	b.servers = append(b.servers, s)
+	b.mu.Unlock()
+	go func() {
+		defer close(s.done)
+		tick := time.NewTicker(look)
+		defer tick.Stop()
+		for {
+			if up := b.healthy(ctx, s); ctx.Err() == nil {
+				b.set(s, up)
+			}
+			select {
+			case <-tick.C:
+			case <-ctx.Done():
+				return
+			}
+		}
+	}()
+	return nil
+}
+
+func (b *Balancer) healthy(ctx context.Context, s *server) bool {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, s.url.JoinPath("/v1/health").String(), nil)
+	if err != nil {
+		return false
+	}
+	res, err := b.transport.RoundTrip(req)
+	if err != nil {
+		return false
+	}
+	_, err = io.Copy(io.Discard, res.Body)
+	_ = res.Body.Close() // it was read to its end, or its error counts
+	return err == nil && res.StatusCode == http.StatusOK
+}
+
+// Remove forgets the server of that name. Calls that it has still go on.
+func (b *Balancer) Remove(name string) {
+	b.mu.Lock()
+	i := slices.IndexFunc(b.servers, func(s *server) bool { return s.name == name })
+	var gone *server
+	if i >= 0 {
+		gone = b.servers[i]
+		b.servers = slices.Delete(b.servers, i, i+1)
+	}
+	b.mu.Unlock()
+	if gone != nil {
+		gone.cancel()
+		<-gone.done
+	}
+}
+
+// Close forgets every server and closes what is idle.
+func (b *Balancer) Close() {
+	b.mu.Lock()
+	names := make([]string, len(b.servers))
+	for i, s := range b.servers {
+		names[i] = s.name
+	}
+	b.mu.Unlock()
+	for _, n := range names {
+		b.Remove(n)
+	}
+	b.transport.CloseIdleConnections()
+}

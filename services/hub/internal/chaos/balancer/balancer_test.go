@@ -1,0 +1,179 @@
+package balancer
+
+import (
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+)
+
+// backend is a server that can be ill, and says its name.
+type backend struct {
+	name  string
+	ill   atomic.Bool
+	posts atomic.Int64
+	url   string
+	stop  func()
+}
+
+func newBackend(t *testing.T, name string) *backend {
+	t.Helper()
+	b := &backend{name: name}
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		_, _ = io.Copy(io.Discard, r.Body)
+		switch {
+		case b.ill.Load():
+			w.WriteHeader(http.StatusInternalServerError)
+		case r.URL.Path == "/drop":
+			b.posts.Add(1)
+			panic(http.ErrAbortHandler)
+		default:
+			_, _ = io.WriteString(w, name+" "+r.Host)
+		}
+	}))
+	b.url, b.stop = s.URL, sync.OnceFunc(s.Close)
+	t.Cleanup(b.stop)
+	return b
+}
+
+func balanced(t *testing.T, backends ...*backend) (*Balancer, string) {
+	t.Helper()
+	b := New()
+	front := httptest.NewServer(b)
+	t.Cleanup(func() { front.Close(); b.Close() })
+	for _, s := range backends {
+		if err := b.Add(s.name, s.url); err != nil {
+			t.Fatal(err)
+		}
+	}
+	up(t, b, len(backends))
+	return b, front.URL
+}
+
+// up waits until so many are in rotation.
+func up(t *testing.T, b *Balancer, n int) {
+	t.Helper()
+	tick := time.NewTicker(5 * time.Millisecond)
+	defer tick.Stop()
+	for end := time.Now().Add(30 * time.Second); b.Up() != n; <-tick.C {
+		if time.Now().After(end) {
+			t.Fatalf("%d are up, want %d", b.Up(), n)
+		}
+	}
+}
+
+var client = &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
+
+func call(t *testing.T, method, url string) (*http.Response, string) {
+	t.Helper()
+	req, err := http.NewRequestWithContext(t.Context(), method, url, strings.NewReader("body"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.Header.Set("Idempotency-Key", "k") // which net/http takes for leave to repeat
+	res, err := client.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer res.Body.Close()
+	text, err := io.ReadAll(res.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return res, string(text)
+}
+
+func TestServersThatAnswerTakeTurns(t *testing.T) {
+	t.Parallel()
+	one, two := newBackend(t, "one"), newBackend(t, "two")
+	b, url := balanced(t, one, two)
+	turns := func() (out string) {
+		for range 4 {
+			res, text := call(t, "POST", url)
+			if name, host, _ := strings.Cut(text, " "); res.Header.Get(ServedBy) == name && strings.HasPrefix(host, "127.0.0.1") {
+				out += name + " "
+			}
+		}
+		return out
+	}
+	if got := turns(); got != "one two one two " && got != "two one two one " {
+		t.Errorf("served by %s", got)
+	}
+	one.ill.Store(true)
+	up(t, b, 1)
+	if got := turns(); got != "two two two two " {
+		t.Errorf("with one ill, served by %s", got)
+	}
+	one.ill.Store(false)
+	up(t, b, 2)
+	b.Remove("two")
+	if got := turns(); got != "one one one one " {
+		t.Errorf("with two removed, served by %s", got)
+	}
+}
+
+func TestNobodyUpIsAnsweredByTheBalancer(t *testing.T) {
+	t.Parallel()
+	one := newBackend(t, "one")
+	b, url := balanced(t, one)
+	one.ill.Store(true)
+	up(t, b, 0)
+	if res, _ := call(t, "POST", url); res.StatusCode != http.StatusServiceUnavailable || res.Header.Get(Header) == "" {
+		t.Errorf("%d %v", res.StatusCode, res.Header)
+	}
+}
+
+func TestACallGoesToOneServerOnce(t *testing.T) {
+	t.Parallel()
+	one, two := newBackend(t, "one"), newBackend(t, "two")
+	_, url := balanced(t, one, two)
+	for range 3 {
+		call(t, "POST", url) // so that there are connections to use again
+	}
+	if res, _ := call(t, "POST", url+"/drop"); res.StatusCode != http.StatusBadGateway || res.Header.Get(Header) == "" {
+		t.Errorf("%d %v", res.StatusCode, res.Header)
+	}
+	if n := one.posts.Load() + two.posts.Load(); n != 1 {
+		t.Errorf("it came %d times", n)
+	}
+}
+
+func TestAServerThatIsGoneTakesNoMoreThanOneCallEach(t *testing.T) {
+	t.Parallel()
+	one, two := newBackend(t, "one"), newBackend(t, "two")
+	_, url := balanced(t, one, two)
+	two.stop()
+	failed := 0
+	for range 10 {
+		if res, _ := call(t, "POST", url); res.StatusCode != http.StatusOK {
+			failed++
+		}
+	}
+	if failed > 1 {
+		t.Errorf("%d of ten calls met the one that is gone", failed)
+	}
+}
+
+func TestALostAnswerIsNoFaultOfTheServer(t *testing.T) {
+	t.Parallel()
+	one := newBackend(t, "one")
+	b := New()
+	var lose atomic.Bool
+	b.Lose = lose.Load
+	front := httptest.NewServer(b)
+	t.Cleanup(func() { front.Close(); b.Close() })
+	if err := b.Add(one.name, one.url); err != nil {
+		t.Fatal(err)
+	}
+	up(t, b, 1)
+	for _, want := range []int{502, 200, 502, 200} {
+		lose.Store(want == 502)
+		if res, _ := call(t, "POST", front.URL); res.StatusCode != want {
+			t.Errorf("%d, want %d", res.StatusCode, want)
+		}
+	}
+}
