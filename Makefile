@@ -11,7 +11,7 @@ LDFLAGS     := -s -w -X parley.internal/services/hub/internal/cli.Version=$(VERS
 STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 # What these packages test runs in other processes: a browser, the go command, the
 # servers of a stack. The race detector sees nothing there, so they run once, without it.
-NO_RACE     := services/hub$$|hub/internal/(page|chaos)$$|functions/internal/(archive|stack)$$
+NO_RACE     := services/hub$$|hub/cmd/bench$$|hub/internal/(page|chaos)$$|functions/internal/(archive|stack)$$
 NPM         := $(shell command -v npm 2>/dev/null)
 ifeq ($(NPM),)
 export PARLEY_NO_NODE := 1
