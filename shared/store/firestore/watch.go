@@ -101,17 +101,21 @@ func (w *watcher) stop() {
 }
 
 // begin starts a listener and waits for what is there, from where on nothing is
-// missed. It begins again, once, where our clock proved wrong, and where a stream
-// stays silent.
+// missed. It begins again, once, where our clock proved wrong, and as long as a start may
+// take where a stream stays silent or fails in a way that passes.
 func (w *watcher) begin(ctx context.Context) (*listener, error) {
 	ctx, cancel := context.WithTimeout(ctx, startTime)
 	defer cancel()
-	for again := false; ; {
+	again := false
+	for try := 1; ; try++ {
 		l := w.d.listen(w.ctx, w.user, w.coll)
 		select {
 		case s := <-l.snaps:
 			if s.err != nil {
 				l.stop()
+				if classify(s.err) != final && pause(ctx, try) {
+					continue // it waited for a lock in vain, or the server was away
+				}
 				return nil, w.d.toFault(ctx, s.err)
 			}
 			if late := w.d.heedClock(l.bound, s.at); !late || again {
