@@ -11,6 +11,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"parley.internal/shared/store/emulator"
 )
 
 // stub stands for each program that a deployment calls: it notes how it was called, and
@@ -34,6 +36,9 @@ esac
 func deploy(t *testing.T, programs []string, fail string, args ...string) (said string, calls []string, err error) {
 	t.Helper()
 	if runtime.GOOS == "windows" {
+		if emulator.Required() {
+			t.Fatal("the script wants a shell")
+		}
 		t.Skip("the script wants a shell")
 	}
 	root := t.TempDir()

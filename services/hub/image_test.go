@@ -17,6 +17,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"parley.internal/shared/store/emulator"
 )
 
 // These tests build the image's binary as Docker would, without Docker: of the files that
@@ -229,6 +231,9 @@ func TestTheImageIsBuiltOfWhatReachesItAndItsVersionIsStamped(t *testing.T) {
 func TestTheImagesBinaryNeedsNoLibraryAndTellsNoPath(t *testing.T) {
 	t.Parallel()
 	if runtime.GOOS != "linux" {
+		if emulator.Required() {
+			t.Fatal("the image is for Linux")
+		}
 		t.Skip("the image is for Linux")
 	}
 	path := binary(t)
