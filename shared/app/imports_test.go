@@ -28,6 +28,7 @@ var rules = map[string]rule{
 	"fault":              {nil, "everyone knows faults, so they know nobody"},
 	"identity":           {[]string{"fault"}, "who calls is settled before anything is read"},
 	"op":                 {[]string{"fault", "identity"}, "a definition of operations knows no domain and no store"},
+	"op/optest":          {[]string{"op"}, "it runs what specs say, through whatever calls them"},
 	"store":              {[]string{"fault"}, "the port knows neither its drivers nor who calls"},
 	"once":               {[]string{"store", "fault"}, "it repeats any creation and holds nothing of what is created"},
 	"cloudlog":           {nil, "it writes what it is given"},

@@ -70,6 +70,9 @@ type Spec struct {
 	Creates bool
 	// RESTOnly keeps it from being an MCP tool.
 	RESTOnly bool
+	// Cases are its examples, refusals and budgets, which the suites over the catalogue run.
+	// It is a function so that a server which runs no suite makes none of them.
+	Cases func() Cases
 }
 
 // Idempotency is embedded in the input of an operation that may be repeated
