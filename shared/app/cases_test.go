@@ -79,7 +79,7 @@ func TestEveryExampleEndsAsItsSpecSays(t *testing.T) {
 			for _, r := range cases.Refused {
 				s, p := fresh()
 				s.Prepare(t, r.Given)
-				_, err := w.Catalogue().Call(t.Context(), o, op.Call{Caller: p.caller(r.As), Args: json.RawMessage(s.FillText(r.In)), Transport: "mcp"})
+				_, err := w.Catalogue().Call(t.Context(), o, op.Call{Caller: p.caller(r.As), Input: op.Parse([]byte(s.FillText(r.In))), Transport: "mcp"})
 				if !fault.Is(err, fault.Invalid) || !slices.ContainsFunc(fault.From(err).Problems, func(p fault.Problem) bool {
 					return p.Path == r.Path && strings.Contains(p.Message, r.Words)
 				}) {

@@ -1,7 +1,6 @@
 package campfire
 
 import (
-	"encoding/json"
 	"strings"
 	"testing"
 	"time"
@@ -19,7 +18,7 @@ func (k *camp) call(c identity.Caller, name, args string) (string, error) {
 	if o == nil {
 		k.t.Fatalf("there is no operation %s", name)
 	}
-	out, err := catalogue.Call(k.t.Context(), o, op.Call{Caller: c, Args: json.RawMessage(args)})
+	out, err := catalogue.Call(k.t.Context(), o, op.Call{Caller: c, Input: op.Parse([]byte(args))})
 	return string(out.Data), err
 }
 

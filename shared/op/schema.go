@@ -44,6 +44,9 @@ func schemaFor(t reflect.Type, output bool) (*jsonschema.Schema, error) {
 	return s, shape(s, t, output, "")
 }
 
+// inputSchema is the published schema of an input type.
+func inputSchema[I any]() (*jsonschema.Schema, error) { return schemaFor(reflect.TypeFor[I](), false) }
+
 func shape(s *jsonschema.Schema, t reflect.Type, output bool, at string) error {
 	for t.Kind() == reflect.Pointer {
 		t = t.Elem()

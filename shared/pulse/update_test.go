@@ -23,7 +23,7 @@ func (w *world) call(c identity.Caller, name, args string) (View, error) {
 	w.t.Helper()
 	var v View
 	catalogue := op.NewCatalogue(w.Operations())
-	res, err := catalogue.Call(w.t.Context(), catalogue.Op(name), op.Call{Caller: c, Args: json.RawMessage(args)})
+	res, err := catalogue.Call(w.t.Context(), catalogue.Op(name), op.Call{Caller: c, Input: op.Parse([]byte(args))})
 	if err == nil {
 		err = json.Unmarshal(res.Data, &v)
 	}

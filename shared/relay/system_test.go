@@ -70,7 +70,7 @@ func TestTheInputsOfGroupsAreBounded(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			_, err = c.Call(t.Context(), c.Op(name), op.Call{Caller: alpha, Args: text})
+			_, err = c.Call(t.Context(), c.Op(name), op.Call{Caller: alpha, Input: op.Parse(text)})
 			return err
 		}
 		long := strings.Repeat("n", 100)

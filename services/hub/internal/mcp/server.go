@@ -51,7 +51,7 @@ type Endpoint struct {
 // call is what the front hands to a tool's handler.
 type call struct {
 	caller    identity.Caller
-	args      json.RawMessage
+	input     op.Input
 	requestID string
 	seen      *seen
 }
@@ -153,7 +153,7 @@ func (e *Endpoint) handler(o *op.Op, readOnly bool) server.ToolHandlerFunc {
 		}
 		caller := c.caller
 		caller.ReadOnly = caller.ReadOnly || readOnly
-		res, err := e.Catalogue.Call(ctx, o, op.Call{Caller: caller, Args: c.args, Transport: "mcp", RequestID: c.requestID})
+		res, err := e.Catalogue.Call(ctx, o, op.Call{Caller: caller, Input: c.input, Transport: "mcp", RequestID: c.requestID})
 		if err != nil {
 			return faultResult(err), nil
 		}
