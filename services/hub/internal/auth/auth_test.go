@@ -13,8 +13,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"parley.internal/services/hub/harness/hubtest"
 	"parley.internal/services/hub/internal/auth"
-	"parley.internal/services/hub/internal/hubtest"
 	"parley.internal/shared/app"
 	"parley.internal/shared/fault"
 	"parley.internal/shared/identity"

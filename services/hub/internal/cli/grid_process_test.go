@@ -8,7 +8,7 @@ import (
 	"syscall"
 	"testing"
 
-	"parley.internal/services/hub/internal/hubtest"
+	"parley.internal/services/hub/harness/hubtest"
 )
 
 // shop is a store that several servers serve, one after the other or at once.

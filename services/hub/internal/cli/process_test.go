@@ -17,7 +17,7 @@ import (
 	"testing"
 	"time"
 
-	"parley.internal/services/hub/internal/hubtest"
+	"parley.internal/services/hub/harness/hubtest"
 )
 
 // patience is how long a test waits for what should be there at once. It is less

@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"parley.internal/services/hub/internal/hubtest"
+	"parley.internal/services/hub/harness/hubtest"
 )
 
 func TestTheFirstStartMakesKeysAndShowsThemOnce(t *testing.T) {

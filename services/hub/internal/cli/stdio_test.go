@@ -8,8 +8,8 @@ import (
 	"strings"
 	"testing"
 
+	"parley.internal/services/hub/harness/hubtest"
 	"parley.internal/services/hub/internal/cli"
-	"parley.internal/services/hub/internal/hubtest"
 	"parley.internal/shared/app"
 	"parley.internal/shared/store/storetest"
 )

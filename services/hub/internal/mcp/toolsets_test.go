@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"parley.internal/services/hub/internal/hubtest"
+	"parley.internal/services/hub/harness/hubtest"
 	"parley.internal/shared/app"
 	"parley.internal/shared/identity"
 	"parley.internal/shared/keys"

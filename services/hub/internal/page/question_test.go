@@ -3,7 +3,7 @@ package page_test
 import (
 	"testing"
 
-	"parley.internal/services/hub/internal/hubtest"
+	"parley.internal/services/hub/harness/hubtest"
 )
 
 // answered checks what an agent that waited got.

@@ -11,7 +11,7 @@ import (
 	"strings"
 	"testing"
 
-	"parley.internal/services/hub/internal/hubtest"
+	"parley.internal/services/hub/harness/hubtest"
 	"parley.internal/shared/keys"
 )
 

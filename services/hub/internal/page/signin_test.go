@@ -8,7 +8,7 @@ import (
 	"sync"
 	"testing"
 
-	"parley.internal/services/hub/internal/hubtest"
+	"parley.internal/services/hub/harness/hubtest"
 	"parley.internal/services/hub/internal/page"
 	"parley.internal/shared/identity"
 	"parley.internal/shared/keys"

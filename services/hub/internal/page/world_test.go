@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"parley.internal/services/hub/internal/hubtest"
+	"parley.internal/services/hub/harness/hubtest"
 	"parley.internal/shared/app"
 	"parley.internal/shared/store/storetest"
 )

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"parley.internal/services/hub/internal/hubtest"
+	"parley.internal/services/hub/harness/hubtest"
 	"parley.internal/shared/app"
 	"parley.internal/shared/store"
 	"parley.internal/shared/store/storetest"

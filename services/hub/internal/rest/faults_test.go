@@ -12,8 +12,8 @@ import (
 	"testing"
 	"time"
 
+	"parley.internal/services/hub/harness/hubtest"
 	"parley.internal/services/hub/internal/auth"
-	"parley.internal/services/hub/internal/hubtest"
 	"parley.internal/shared/app"
 	"parley.internal/shared/fault"
 	"parley.internal/shared/identity"

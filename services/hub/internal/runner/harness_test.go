@@ -21,7 +21,7 @@ import (
 	"testing"
 	"time"
 
-	"parley.internal/services/hub/internal/hubtest"
+	"parley.internal/services/hub/harness/hubtest"
 	"parley.internal/services/hub/internal/runner"
 	"parley.internal/services/hub/internal/runner/hub"
 	"parley.internal/services/hub/internal/runner/journal"

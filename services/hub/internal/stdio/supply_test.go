@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"parley.internal/services/hub/internal/hubtest"
+	"parley.internal/services/hub/harness/hubtest"
 	"parley.internal/services/hub/internal/stdio"
 	"parley.internal/shared/app"
 	"parley.internal/shared/elenchus/workspace"
