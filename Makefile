@@ -12,7 +12,7 @@ LDFLAGS     := -s -w -X parley.internal/services/hub/internal/cli.Version=$(VERS
 STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 # What these packages test runs in other processes: a browser, the go command, the
 # servers of a stack. The race detector sees nothing there, so they run once, without it.
-NO_RACE     := services/hub$$|harness/cmd/bench$$|hub/internal/page$$|harness/chaos$$|functions/internal/(archive|stack)$$
+NO_RACE     := services/hub$$|harness/cmd/bench$$|harness/browser$$|harness/chaos$$|functions/internal/(archive|stack)$$
 NPM         := $(shell command -v npm 2>/dev/null)
 ifeq ($(NPM),)
 export PARLEY_NO_NODE := 1
@@ -70,7 +70,7 @@ test-inside:
 generate:
 	cd $(HARNESS) && go run ./cmd/generate
 	cd shared && go test ./app -run Golden -update
-	cd $(HUB) && go test ./internal/mcp -run Golden -update
+	cd $(HARNESS) && go test ./mcp -run Golden -update
 
 lint:
 	@out=$$(gofmt -l $(MODULES)); if [ -n "$$out" ]; then echo "gofmt would change:"; echo "$$out"; exit 1; fi

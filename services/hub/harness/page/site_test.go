@@ -7,9 +7,49 @@ import (
 
 	"parley.internal/services/hub/harness/hubtest"
 	"parley.internal/services/hub/internal/page"
+	"parley.internal/shared/app"
+	"parley.internal/shared/store/storetest"
 )
 
-var google = page.Firebase{APIKey: "k"}
+func TestMain(m *testing.M) { hubtest.Main(m) }
+
+type args = map[string]any
+
+// world is a hub with an agent that asks.
+type world struct {
+	t            *testing.T
+	hub          *hubtest.Hub
+	agent, human string
+}
+
+func newWorld(t *testing.T, o hubtest.Options) *world {
+	t.Helper()
+	hub := hubtest.New(t, storetest.SQLite(t, app.Schema()), o)
+	return &world{t: t, hub: hub, agent: hub.Agent("u", "alpha"), human: hub.Human("u")}
+}
+
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// ask puts a question and returns its ID.
+func (w *world) ask(in args) string {
+	w.t.Helper()
+	var out struct{ QuestionID string }
+	must(w.t, w.hub.REST(w.agent, "POST", "/v1/questions", in).Into(&out))
+	return out.QuestionID
+}
+
+// code returns the code of a link that was not opened.
+func (w *world) code() string {
+	w.t.Helper()
+	link, err := w.hub.App.Keys.MakeLink(w.t.Context(), "u")
+	must(w.t, err)
+	return link.Code
+}
 
 func TestThePageIsTheSameForEverybodyAndGuarded(t *testing.T) {
 	t.Parallel()
@@ -84,8 +124,8 @@ func TestOnlyTheHostsOfFirebaseThatAreConfiguredMayBeCalled(t *testing.T) {
 		body     []string
 	}{
 		"none":             {page.Firebase{AuthURL: "https://a.example"}, "connect-src 'self';", []string{`data-key=""`, `data-auth=""`}},
-		"Google's":         {google, "connect-src 'self' https://identitytoolkit.googleapis.com https://securetoken.googleapis.com;", []string{`data-key="k"`, `data-auth="https://identitytoolkit.googleapis.com"`}},
-		"an emulator":      {page.Firebase{"k", "http://h:9/identitytoolkit.googleapis.com/", "http://h:9/securetoken.googleapis.com"}, "connect-src 'self' http://h:9 http://h:9;", []string{`data-token="http://h:9/securetoken.googleapis.com"`}},
+		"Google's":         {page.Firebase{APIKey: "k"}, "connect-src 'self' https://identitytoolkit.googleapis.com https://securetoken.googleapis.com;", []string{`data-key="k"`, `data-auth="https://identitytoolkit.googleapis.com"`}},
+		"an emulator":      {page.Firebase{APIKey: "k", AuthURL: "http://h:9/identitytoolkit.googleapis.com/", TokenURL: "http://h:9/securetoken.googleapis.com"}, "connect-src 'self' http://h:9 http://h:9;", []string{`data-token="http://h:9/securetoken.googleapis.com"`}},
 		"a key with marks": {page.Firebase{APIKey: `"><script>`}, "connect-src 'self' https:", []string{`data-key="&#34;&gt;&lt;script&gt;"`}},
 	} {
 		a := newWorld(t, hubtest.Options{Firebase: c.firebase}).hub.Raw("GET", "/q", nil)

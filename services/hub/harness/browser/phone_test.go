@@ -1,4 +1,4 @@
-package page_test
+package browser_test
 
 import (
 	"strings"
@@ -7,6 +7,7 @@ import (
 	"github.com/chromedp/chromedp"
 
 	"parley.internal/services/hub/harness/hubtest"
+	"parley.internal/services/hub/internal/page"
 )
 
 // fits checks the page on the narrowest phone: no sideways scrolling, and whatever is
@@ -27,7 +28,7 @@ func (b *tab) fits(when string) {
 
 func TestThePageFitsANarrowPhone(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, hubtest.Options{Firebase: google})
+	w := newWorld(t, hubtest.Options{Firebase: page.Firebase{APIKey: "k"}})
 	long, word := strings.Repeat("w", 2000), strings.Repeat("m", 100)
 	id := w.ask(args{"question": long, "context": long, "options": []string{word, word, word, word, word}})
 	b := newTab(t)
