@@ -3,13 +3,13 @@ package chaos
 import (
 	"bytes"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
 	"parley.internal/services/hub/harness/hubtest"
+	"parley.internal/services/hub/harness/program"
 	"parley.internal/shared/store/emulator"
 )
 
@@ -19,8 +19,8 @@ func TestMain(m *testing.M) { hubtest.Main(m) }
 func build(t *testing.T) string {
 	t.Helper()
 	binary := filepath.Join(t.TempDir(), "parley")
-	if out, err := exec.CommandContext(t.Context(), "go", "build", "-o", binary, "parley.internal/services/hub").CombinedOutput(); err != nil {
-		t.Fatalf("cannot build the hub: %v\n%s", err, out)
+	if err := program.Build(t.Context(), binary); err != nil {
+		t.Fatal(err)
 	}
 	return binary
 }

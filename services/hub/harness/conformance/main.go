@@ -25,6 +25,8 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"parley.internal/services/hub/harness/program"
 )
 
 const (
@@ -64,7 +66,7 @@ func main() {
 
 func run(ctx context.Context) error {
 	if _, err := os.Stat(suite); err != nil {
-		return fmt.Errorf("the suite is not installed (run make setup, and start this from services/hub/harness): %w", err)
+		return fmt.Errorf("the suite is not installed (run make conformance): %w", err)
 	}
 	base, key := os.Getenv("PARLEY_CONFORMANCE_URL"), os.Getenv("PARLEY_KEY")
 	if base == "" {
@@ -153,9 +155,8 @@ func startHub(ctx context.Context, dir string) (*hub, error) {
 	if err := os.Mkdir(data, 0o700); err != nil {
 		return nil, err
 	}
-	build := exec.CommandContext(ctx, "go", "build", "-tags", "conformance", "-o", binary, "parley.internal/services/hub")
-	if out, err := build.CombinedOutput(); err != nil {
-		return nil, fmt.Errorf("go build: %w\n%s", err, out)
+	if err := program.Build(ctx, binary, "conformance"); err != nil {
+		return nil, err
 	}
 	addr, err := freeAddr()
 	if err != nil {

@@ -14,6 +14,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"parley.internal/services/hub/harness/program"
 )
 
 func TestTypeScriptSDK(t *testing.T) {
@@ -22,7 +24,7 @@ func TestTypeScriptSDK(t *testing.T) {
 	}
 	for _, sdk := range []string{"sdk", "client"} {
 		if _, err := os.Stat(filepath.Join("node_modules", "@modelcontextprotocol", sdk)); err != nil {
-			t.Fatalf("run make setup: %v", err)
+			t.Fatalf("run make proof: %v", err)
 		}
 	}
 	env := append(os.Environ(), startHub(t)...)
@@ -64,10 +66,8 @@ func startHub(t *testing.T) []string {
 	t.Helper()
 	dir := t.TempDir()
 	binary := filepath.Join(dir, "parley")
-	build := exec.CommandContext(t.Context(), "go", "build", "-o", binary, ".")
-	build.Dir = filepath.Join("..", "..")
-	if out, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("go build: %v\n%s", err, out)
+	if err := program.Build(t.Context(), binary); err != nil {
+		t.Fatal(err)
 	}
 	addr, data := freeAddr(t), t.TempDir()
 	var log bytes.Buffer

@@ -80,7 +80,7 @@ func seededTask(i int, at time.Time) task.Task {
 	v := task.Task{Type: task.Work, Title: fmt.Sprintf("Mend the test number %d", i), Instructions: instructions, Status: task.Created,
 		Priority: task.Normal, Action: "queue", Source: "seeder", Target: "alpha", CreatedAt: at}
 	if i >= ownTasks {
-		v.Target = program(i)
+		v.Target = programName(i)
 		v.Priority = []task.Priority{task.Low, task.Normal, task.High}[i%3]
 		switch i % 4 {
 		case 1:
@@ -95,7 +95,7 @@ func seededTask(i int, at time.Time) task.Task {
 	return v
 }
 
-func program(i int) string { return fmt.Sprintf("program-%03d", i%programs) }
+func programName(i int) string { return fmt.Sprintf("program-%03d", i%programs) }
 
 // seedMessages sends them from many at once, which go into few commits.
 func seedMessages(ctx context.Context, s *relay.Service, n int) error {
@@ -136,7 +136,7 @@ feed:
 func sendSeeded(ctx context.Context, s *relay.Service, i int) error {
 	in := relay.SendInput{Message: messageText, Source: "seeder", Target: "alpha", MessageType: "STATUS"}
 	if i >= ownMessages {
-		in.Target = program(i)
+		in.Target = programName(i)
 	}
 	_, err := s.Send(ctx, identity.Caller{User: user}, in)
 	return err

@@ -14,10 +14,11 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"parley.internal/services/hub/harness/program"
 )
 
 const (
-	hubPackage = "parley.internal/services/hub"
 	startLimit = 30 * time.Second
 	stopLimit  = 15 * time.Second
 	logEnd     = 2000 // bytes of a log that an error shows
@@ -26,12 +27,7 @@ const (
 // buildServer builds what ships, and the two things to compare with.
 func buildServer(ctx context.Context, dir string) (string, error) {
 	binary := filepath.Join(dir, "parley")
-	cmd := exec.CommandContext(ctx, "go", "build", "-tags", "parleybench", "-trimpath", "-o", binary, hubPackage)
-	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
-	if out, err := cmd.CombinedOutput(); err != nil {
-		return "", fmt.Errorf("cannot build the server: %w\n%s", err, out)
-	}
-	return binary, nil
+	return binary, program.Build(ctx, binary, "parleybench")
 }
 
 // target is a running server.

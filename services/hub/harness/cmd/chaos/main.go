@@ -19,7 +19,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/exec"
 	"os/signal"
 	"path/filepath"
 	"strings"
@@ -27,10 +26,9 @@ import (
 	"time"
 
 	"parley.internal/services/hub/harness/chaos"
+	"parley.internal/services/hub/harness/program"
 	"parley.internal/shared/store/emulator"
 )
-
-const hubPackage = "parley.internal/services/hub"
 
 func main() {
 	o := chaos.Options{Grace: 2 * time.Minute, Slack: time.Minute, SweepEvery: 2 * time.Second, Notes: os.Stderr}
@@ -73,9 +71,8 @@ func run(ctx context.Context, o chaos.Options, hub string, keep bool, out io.Wri
 	}()
 	if hub == "" {
 		hub = filepath.Join(o.Dir, "parley")
-		cmd := exec.CommandContext(ctx, "go", "build", "-o", hub, hubPackage)
-		if text, err := cmd.CombinedOutput(); err != nil {
-			return false, fmt.Errorf("cannot build the hub: %w\n%s", err, text)
+		if err := program.Build(ctx, hub); err != nil {
+			return false, err
 		}
 	}
 	e, err := emulator.Start(ctx)
