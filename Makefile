@@ -4,14 +4,15 @@
 # make deploy  puts Parley into a Google Cloud project
 # The rest: build, functions-zip, generate, lint, bench, chaos, conformance, clean.
 
-MODULES     := shared services/hub functions
+MODULES     := shared services/hub services/hub/harness functions
 HUB         := services/hub
+HARNESS     := services/hub/harness
 VERSION     := $(shell git describe --tags --always --dirty 2>/dev/null || echo devel)
 LDFLAGS     := -s -w -X parley.internal/services/hub/internal/cli.Version=$(VERSION)
 STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 # What these packages test runs in other processes: a browser, the go command, the
 # servers of a stack. The race detector sees nothing there, so they run once, without it.
-NO_RACE     := services/hub$$|hub/cmd/bench$$|hub/internal/(page|chaos)$$|functions/internal/(archive|stack)$$
+NO_RACE     := services/hub$$|harness/cmd/bench$$|harness/browser$$|harness/chaos$$|functions/internal/(archive|stack)$$
 NPM         := $(shell command -v npm 2>/dev/null)
 ifeq ($(NPM),)
 export PARLEY_NO_NODE := 1
@@ -37,7 +38,7 @@ functions-zip:
 emulator:
 	cd functions && go run ./cmd/emulator --addr 127.0.0.1:3001
 
-setup: $(HUB)/e2e/node_modules/.installed chromium
+setup: $(HARNESS)/e2e/node_modules/.installed chromium
 
 # The page is tested in Debian's Chromium, which is installed where that can be.
 chromium:
@@ -67,9 +68,9 @@ test-inside:
 	for m in $(MODULES); do (cd $$m && GOWORK=off go test -timeout 8m ./...); done
 
 generate:
-	cd $(HUB) && go run ./cmd/generate
+	cd $(HARNESS) && go run ./cmd/generate
 	cd shared && go test ./app -run Golden -update
-	cd $(HUB) && go test ./internal/mcp -run Golden -update
+	cd $(HARNESS) && go test ./mcp -run Golden -update
 
 lint:
 	@out=$$(gofmt -l $(MODULES)); if [ -n "$$out" ]; then echo "gofmt would change:"; echo "$$out"; exit 1; fi
@@ -77,16 +78,16 @@ lint:
 	cd $(HUB) && go vet -tags conformance,parleybench ./...
 
 bench: build
-	cd $(HUB) && go run ./cmd/bench
+	cd $(HARNESS) && go run ./cmd/bench
 
 # Two servers over the emulator, of which one is killed every few seconds.
 chaos:
-	cd $(HUB) && go run ./cmd/chaos -for 60s -agents 32
+	cd $(HARNESS) && go run ./cmd/chaos -for 60s -agents 32
 
-conformance: $(HUB)/conformance/node_modules/.installed
-	cd $(HUB) && go run ./conformance
+conformance: $(HARNESS)/conformance/node_modules/.installed
+	cd $(HARNESS) && go run ./conformance
 
 include infra/deploy.mk
 
 clean:
-	rm -rf bin $(HUB)/e2e/node_modules $(HUB)/conformance/node_modules
+	rm -rf bin $(HARNESS)/e2e/node_modules $(HARNESS)/conformance/node_modules

@@ -134,8 +134,8 @@ func TestOnlyWhatTheServerIsBuiltOfReachesTheImage(t *testing.T) {
 			t.Errorf("%s reaches the build", name)
 		}
 	}
-	for _, not := range []string{".git/config", ".parley/keys.env", "infra/terraform.tfstate", "infra/terraform.tfvars", "bin/parley", "services/hub/e2e/e2e_test.go",
-		"services/hub/e2e/node_modules/a.go", "shared/keys.env", "services/hub/.env", "shared/app/testdata/a.go"} {
+	for _, not := range []string{".git/config", ".parley/keys.env", "infra/terraform.tfstate", "infra/terraform.tfvars", "bin/parley", "services/hub/harness/e2e/e2e_test.go",
+		"services/hub/harness/e2e/node_modules/a.go", "shared/keys.env", "services/hub/.env", "shared/app/testdata/a.go"} {
 		if sent(rules, not) {
 			t.Errorf("%s would reach the build", not)
 		}

@@ -6,7 +6,6 @@ import (
 	"strings"
 	"testing"
 
-	"parley.internal/services/hub/internal/hubtest"
 	"parley.internal/shared/store/emulator"
 )
 
@@ -64,7 +63,7 @@ func TestAWaitInOneServerIsWokenByASendInAnother(t *testing.T) {
 	go func() {
 		defer close(got)
 		for {
-			a, err := here.try(ctx, alpha, "POST", "/mcp", hubtest.Message(1, "tools/call", map[string]any{"name": "get_messages", "arguments": map[string]any{"waitMs": 55000}}))
+			a, err := here.try(ctx, alpha, "POST", "/mcp", message(1, "tools/call", map[string]any{"name": "get_messages", "arguments": map[string]any{"waitMs": 55000}}))
 			if err != nil {
 				return // the test is over, or the wait was not ended in time
 			}

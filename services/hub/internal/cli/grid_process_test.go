@@ -7,8 +7,6 @@ import (
 	"sync/atomic"
 	"syscall"
 	"testing"
-
-	"parley.internal/services/hub/internal/hubtest"
 )
 
 // shop is a store that several servers serve, one after the other or at once.
@@ -47,12 +45,12 @@ func TestTheLedgerIsCompleteAfterACleanStop(t *testing.T) {
 		for n := range agents {
 			wg.Go(func() {
 				for i := range each {
-					var a hubtest.Answer
+					var a reply
 					var err error
 					if (n+i)%2 == 0 {
 						a, err = p.try(t.Context(), alpha, "GET", "/v1/tasks", nil)
 					} else {
-						a, err = p.try(t.Context(), alpha, "POST", "/mcp", hubtest.Message(i, "tools/call", map[string]any{"name": "get_tasks", "arguments": map[string]any{"limit": -1}}))
+						a, err = p.try(t.Context(), alpha, "POST", "/mcp", message(i, "tools/call", map[string]any{"name": "get_tasks", "arguments": map[string]any{"limit": -1}}))
 					}
 					if err != nil || a.Status != 200 {
 						wrong.Add(1)
@@ -89,11 +87,11 @@ func TestAnAnswerInOneServerReachesWhoWaitsInAnother(t *testing.T) {
 			there = serve(t, s.env, s.args...)
 		}
 		alpha := here.newKey(s.human, "alpha")
-		for i, ask := range []func(question string) (hubtest.Answer, error){
-			func(question string) (hubtest.Answer, error) {
+		for i, ask := range []func(question string) (reply, error){
+			func(question string) (reply, error) {
 				return here.try(t.Context(), alpha, "POST", "/v1/questions", map[string]any{"question": question, "waitMs": 55_000})
 			},
-			func(question string) (hubtest.Answer, error) {
+			func(question string) (reply, error) {
 				var asked struct{ QuestionID string }
 				a, err := there.try(t.Context(), alpha, "POST", "/v1/questions", map[string]any{"question": question})
 				if err == nil {
@@ -106,7 +104,7 @@ func TestAnAnswerInOneServerReachesWhoWaitsInAnother(t *testing.T) {
 			},
 		} {
 			question, answer := fmt.Sprint("question ", i), fmt.Sprint("answer ", i)
-			got := make(chan hubtest.Answer, 1)
+			got := make(chan reply, 1)
 			go func() {
 				a, err := ask(question)
 				if err != nil {

@@ -4,8 +4,6 @@ import (
 	"fmt"
 	"strings"
 	"testing"
-
-	"parley.internal/services/hub/internal/hubtest"
 )
 
 func TestAHumanAnswersAnAgentThatWaitsAndSeesWhatGoesOn(t *testing.T) {
@@ -31,7 +29,7 @@ func TestAHumanAnswersAnAgentThatWaitsAndSeesWhatGoesOn(t *testing.T) {
 		t.Fatal(a)
 	}
 	type end struct {
-		a   hubtest.Answer
+		a   reply
 		err error
 	}
 	asked := make(chan end, 1)

@@ -17,7 +17,7 @@ import (
 	"testing"
 	"time"
 
-	"parley.internal/services/hub/internal/hubtest"
+	"go.uber.org/goleak"
 )
 
 // patience is how long a test waits for what should be there at once. It is less
@@ -42,7 +42,10 @@ func TestMain(m *testing.M) {
 		fmt.Fprintln(os.Stderr, "cannot build the hub:", err)
 		os.Exit(1)
 	}
-	hubtest.Main(m, func() { _ = os.RemoveAll(dir) })
+	goleak.VerifyTestMain(m, append(lasting, goleak.Cleanup(func(code int) {
+		_ = os.RemoveAll(dir)
+		os.Exit(code)
+	}))...)
 }
 
 // process is a command that runs.
@@ -154,14 +157,14 @@ func (p *process) wait() int {
 var client = &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 32, DisableKeepAlives: false}, Timeout: patience}
 
 // try calls the server.
-func (p *process) try(ctx context.Context, key, method, path string, body any) (hubtest.Answer, error) {
+func (p *process) try(ctx context.Context, key, method, path string, body any) (reply, error) {
 	text, err := json.Marshal(body)
 	if err != nil {
-		return hubtest.Answer{}, err
+		return reply{}, err
 	}
 	req, err := http.NewRequestWithContext(ctx, method, p.URL+path, bytes.NewReader(text))
 	if err != nil {
-		return hubtest.Answer{}, err
+		return reply{}, err
 	}
 	if body == nil {
 		req.Body, req.ContentLength = http.NoBody, 0
@@ -172,14 +175,14 @@ func (p *process) try(ctx context.Context, key, method, path string, body any) (
 	}
 	res, err := client.Do(req)
 	if err != nil {
-		return hubtest.Answer{}, err
+		return reply{}, err
 	}
 	defer res.Body.Close()
 	text, err = io.ReadAll(res.Body)
-	return hubtest.Answer{Status: res.StatusCode, Header: res.Header, Body: text}, err
+	return reply{Status: res.StatusCode, Header: res.Header, Body: text}, err
 }
 
-func (p *process) call(key, method, path string, body any) hubtest.Answer {
+func (p *process) call(key, method, path string, body any) reply {
 	p.t.Helper()
 	a, err := p.try(p.t.Context(), key, method, path, body)
 	if err != nil {
@@ -242,7 +245,7 @@ func (p *process) write(ctx context.Context, key string, c, i int) (string, erro
 		}
 		data = a.Data()
 	} else {
-		a, err := p.try(ctx, key, "POST", "/mcp", hubtest.Message(i, "tools/call", map[string]any{"name": name, "arguments": in}))
+		a, err := p.try(ctx, key, "POST", "/mcp", message(i, "tools/call", map[string]any{"name": name, "arguments": in}))
 		if err != nil {
 			return "", err
 		}

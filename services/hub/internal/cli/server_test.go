@@ -11,8 +11,6 @@ import (
 	"syscall"
 	"testing"
 	"time"
-
-	"parley.internal/services/hub/internal/hubtest"
 )
 
 func TestTheFirstStartMakesKeysAndShowsThemOnce(t *testing.T) {
@@ -99,7 +97,7 @@ func TestOnSIGTERMEveryWaitIsAnsweredAndTheServerEnds(t *testing.T) {
 			p, human, newKey := either(t, s)
 			const waits = 8
 			type end struct {
-				a   hubtest.Answer
+				a   reply
 				err error
 			}
 			ends := make(chan end, waits)
@@ -110,7 +108,7 @@ func TestOnSIGTERMEveryWaitIsAnsweredAndTheServerEnds(t *testing.T) {
 					if i%2 == 0 {
 						e.a, e.err = p.try(t.Context(), key, "GET", "/v1/messages?waitMs=55000", nil)
 					} else {
-						e.a, e.err = p.try(t.Context(), key, "POST", "/mcp", hubtest.Message(1, "tools/call", map[string]any{"name": "get_messages", "arguments": map[string]any{"waitMs": 55000}}))
+						e.a, e.err = p.try(t.Context(), key, "POST", "/mcp", message(1, "tools/call", map[string]any{"name": "get_messages", "arguments": map[string]any{"waitMs": 55000}}))
 					}
 					ends <- e
 				}()

@@ -9,9 +9,6 @@ import (
 	"testing"
 
 	"parley.internal/services/hub/internal/cli"
-	"parley.internal/services/hub/internal/hubtest"
-	"parley.internal/shared/app"
-	"parley.internal/shared/store/storetest"
 )
 
 func TestABridgeWithAWorkspaceThatIsNoneDoesNotStart(t *testing.T) {
@@ -32,12 +29,12 @@ func TestABridgeWithAWorkspaceThatIsNoneDoesNotStart(t *testing.T) {
 
 func TestABridgeGivesTheFilesOfItsWorkspaceAlone(t *testing.T) {
 	t.Parallel()
-	hub := hubtest.New(t, storetest.SQLite(t, app.Schema()), hubtest.Options{})
-	dir := t.TempDir()
+	data, dir := t.TempDir(), t.TempDir()
+	p := serve(t, nil, local(data)...)
 	if err := os.WriteFile(filepath.Join(dir, "a.ts"), []byte("export {}"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	env := map[string]string{"PARLEY_KEY": hub.Agent("u", "alpha"), "PARLEY_URL": hub.URL + "/mcp/x/elenchus", "PARLEY_WORKSPACE_ROOT": dir}
+	env := map[string]string{"PARLEY_KEY": keysEnv(t, data)["PARLEY_KEY"], "PARLEY_URL": p.URL + "/mcp/x/elenchus", "PARLEY_WORKSPACE_ROOT": dir}
 	line := fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"elenchus_start_session","arguments":{"target":"a.ts","requirements":"r","workingDir":%q}}}`, dir)
 	for want, args := range map[string][]string{
 		`"filesCollected":1`: {"stdio", "--workspace-root", dir},

@@ -21,7 +21,8 @@ import (
 	"testing"
 	"time"
 
-	"parley.internal/services/hub/internal/hubtest"
+	"go.uber.org/goleak"
+
 	"parley.internal/services/hub/internal/runner"
 	"parley.internal/services/hub/internal/runner/hub"
 	"parley.internal/services/hub/internal/runner/journal"
@@ -43,7 +44,10 @@ func TestMain(m *testing.M) {
 	case os.Getenv(planVariable) != "":
 		playRunner()
 	}
-	hubtest.Main(m, noProcesses)
+	goleak.VerifyTestMain(m, goleak.Cleanup(func(code int) {
+		noProcesses()
+		os.Exit(code)
+	}))
 }
 
 // noProcesses fails the run where a process of this binary outlives the tests.

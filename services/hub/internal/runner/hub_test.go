@@ -3,37 +3,95 @@
 package runner_test
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
+	"net/http"
+	"net/http/httptest"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
-	"parley.internal/services/hub/internal/hubtest"
+	"github.com/google/uuid"
+	"github.com/labstack/echo/v4"
+
+	"parley.internal/services/hub/internal/auth"
+	"parley.internal/services/hub/internal/rest"
 	"parley.internal/shared/app"
+	"parley.internal/shared/keys"
 	"parley.internal/shared/store/storetest"
 )
 
-// office is a team on a real hub.
+// office is a team on a hub that runs in this process.
 type office struct {
-	*hubtest.Hub
-	t   *testing.T
-	key string
+	t        *testing.T
+	url, key string
 }
 
 func newOffice(t *testing.T, st *stage) (*office, plan) {
 	t.Helper()
-	o := &office{hubtest.New(t, storetest.SQLite(t, app.Schema()), hubtest.Options{}), t, ""}
-	o.key = o.Agent("u", "lead")
+	o := &office{t: t}
+	o.url, o.key = startHub(t)
 	var out any
 	o.must("POST", "/v1/teams", map[string]any{"team_name": theTeam}, &out)
-	return o, planFor(t, o.URL, o.key, st)
+	return o, planFor(t, o.url, o.key, st)
 }
 
+// startHub serves the REST mirror over an empty store until the test ends. The key is that of the agent lead.
+func startHub(t *testing.T) (url, key string) {
+	t.Helper()
+	db := storetest.SQLite(t, app.Schema())
+	newID := func() string { return uuid.Must(uuid.NewV7()).String() }
+	a := app.New(db, app.Ports{Now: time.Now, NewID: newID})
+	s := &rest.Server{Catalogue: a.Catalogue(), Auth: auth.New(a.Keys, time.Now, auth.Limits{}), Now: time.Now, NewID: newID,
+		Version: "test", Loopback: true}
+	handler, err := s.Echo(func(*echo.Echo) {})
+	if err != nil {
+		t.Fatal(err)
+	}
+	made, err := a.Keys.Issue(t.Context(), "u", keys.CreateInput{Program: "lead"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	server := httptest.NewServer(handler)
+	t.Cleanup(func() {
+		db.Drain()
+		server.Close()
+	})
+	return server.URL, made.Key
+}
+
+// must calls the hub, and decodes the data of its answer into out.
 func (o *office) must(method, path string, body, out any) {
 	o.t.Helper()
-	if err := o.REST(o.key, method, path, body).Into(out); err != nil {
+	text, err := json.Marshal(body)
+	if err != nil {
+		o.t.Fatal(err)
+	}
+	req, err := http.NewRequestWithContext(o.t.Context(), method, o.url+path, bytes.NewReader(text))
+	if err != nil {
+		o.t.Fatal(err)
+	}
+	if body == nil {
+		req.Body, req.ContentLength = http.NoBody, 0
+	}
+	req.Header.Set("Authorization", "Bearer "+o.key)
+	req.Header.Set("Content-Type", "application/json")
+	res, err := http.DefaultClient.Do(req)
+	if err != nil {
+		o.t.Fatal(err)
+	}
+	defer res.Body.Close()
+	var answer struct {
+		Success bool
+		Data    json.RawMessage
+		Error   any
+	}
+	if err := json.NewDecoder(res.Body).Decode(&answer); err != nil || !answer.Success {
+		o.t.Fatalf("%s %s: %d, %v, %v", method, path, res.StatusCode, answer.Error, err)
+	}
+	if err := json.Unmarshal(answer.Data, out); err != nil {
 		o.t.Fatalf("%s %s: %v", method, path, err)
 	}
 }

@@ -10,11 +10,8 @@ import (
 	"strings"
 	"testing"
 
-	"parley.internal/services/hub/internal/hubtest"
 	"parley.internal/services/hub/internal/stdio"
-	"parley.internal/shared/app"
 	"parley.internal/shared/elenchus/workspace"
-	"parley.internal/shared/store/storetest"
 )
 
 // outside is in every file that may not leave the disk.
@@ -54,7 +51,7 @@ func tree(t *testing.T, files map[string]string) string {
 // desk is a hub, the key of an agent, and a bridge between them.
 type desk struct {
 	*client
-	hub   *hubtest.Hub
+	hub   *hub
 	key   string
 	calls *tally
 	n     int
@@ -93,16 +90,16 @@ func (d *desk) count(name string) int {
 }
 
 // sit opens a desk at a hub, nil for a new one; root is allowed, empty for none.
-func sit(t *testing.T, hub *hubtest.Hub, key, root string) *desk {
+func sit(t *testing.T, hub *hub, key, root string) *desk {
 	t.Helper()
 	if hub == nil {
-		hub = hubtest.New(t, storetest.SQLite(t, app.Schema()), hubtest.Options{})
-		key = hub.Agent("u", "alpha")
+		hub = startHub(t)
+		key = hub.agent("alpha")
 	}
 	d := &desk{hub: hub, key: key, calls: &tally{}}
 	transport := &http.Transport{}
 	t.Cleanup(transport.CloseIdleConnections)
-	d.client = dial(t, hub.URL+"/mcp/x/elenchus", func(b *stdio.Bridge, c *client) {
+	d.client = dial(t, hub.url+"/mcp/x/elenchus", func(b *stdio.Bridge, c *client) {
 		d.calls.client, d.calls.RoundTripper = c, transport
 		b.Key, b.HTTP, b.Workspace = key, &http.Client{Transport: d.calls}, allowed(t, root)
 	})
@@ -126,7 +123,7 @@ func allowed(t *testing.T, root string) *workspace.Root {
 func (d *desk) tool(name string, args map[string]any, into any) {
 	d.t.Helper()
 	d.n++
-	text, err := json.Marshal(hubtest.Message(d.n, "tools/call", map[string]any{"name": name, "arguments": args}))
+	text, err := json.Marshal(message(d.n, "tools/call", map[string]any{"name": name, "arguments": args}))
 	if err != nil {
 		d.t.Fatal(err)
 	}
@@ -134,21 +131,24 @@ func (d *desk) tool(name string, args map[string]any, into any) {
 	d.read(d.next(), into)
 }
 
+// read decodes what a tool returned into a value; text and structure must be one JSON.
 func (d *desk) read(line string, into any) {
 	d.t.Helper()
-	var m struct{ Result json.RawMessage }
-	if err := json.Unmarshal([]byte(line), &m); err != nil {
+	r := resultOf(d.t, line)
+	var x, y any
+	if json.Unmarshal([]byte(r.Content[0].Text), &x) != nil || json.Unmarshal(r.StructuredContent, &y) != nil || !reflect.DeepEqual(x, y) {
+		d.t.Errorf("the text is %s, the structure %s", r.Content[0].Text, r.StructuredContent)
+	}
+	if err := json.Unmarshal(r.StructuredContent, into); err != nil {
 		d.t.Fatal(err)
 	}
-	a, err := hubtest.AsTool(hubtest.RPCAnswer{Result: m.Result})
-	if err != nil || a.IsError || len(a.Texts) == 0 {
-		d.t.Fatalf("%v: %s", err, line)
-	}
-	var x, y any
-	if json.Unmarshal([]byte(a.Texts[0]), &x) != nil || json.Unmarshal(a.Structured, &y) != nil || !reflect.DeepEqual(x, y) {
-		d.t.Errorf("the text is %s, the structure %s", a.Texts[0], a.Structured)
-	}
-	if err := a.Into(into); err != nil {
+}
+
+// ask calls elenchus_get_context past the bridge.
+func (d *desk) ask(args map[string]any, into any) {
+	d.t.Helper()
+	r := resultOf(d.t, d.hub.tool(d.key, "elenchus_get_context", args))
+	if err := json.Unmarshal(r.StructuredContent, into); err != nil {
 		d.t.Fatal(err)
 	}
 }
@@ -159,16 +159,12 @@ func (d *desk) stored(id string) []string {
 	var out struct {
 		Files []struct{ Path, Layer string }
 	}
-	if err := d.hub.Tool(d.key, "/mcp/x/elenchus", "elenchus_get_context", map[string]any{"sessionId": id}).Into(&out); err != nil {
-		d.t.Fatal(err)
-	}
+	d.ask(map[string]any{"sessionId": id}, &out)
 	paths := []string{}
 	for _, f := range out.Files {
 		paths = append(paths, f.Path)
 		var one struct{ Content string }
-		if err := d.hub.Tool(d.key, "/mcp/x/elenchus", "elenchus_get_context", map[string]any{"sessionId": id, "path": f.Path}).Into(&one); err != nil {
-			d.t.Fatal(err)
-		}
+		d.ask(map[string]any{"sessionId": id, "path": f.Path}, &one)
 		if strings.Contains(one.Content, outside) {
 			d.t.Errorf("%s left the disk", f.Path)
 		}
@@ -261,7 +257,7 @@ func TestARoundIsGivenWhatItNames(t *testing.T) {
 	var begun started
 	d.tool("elenchus_start_session", start("a.ts", root), &begun)
 	// The critic's bridge did not see the start.
-	other := sit(t, d.hub, d.hub.Agent("u", "beta"), filepath.Join(root, "..", "root"))
+	other := sit(t, d.hub, d.hub.agent("beta"), filepath.Join(root, "..", "root"))
 	round := func(d *desk, role, output string) (out rounded) {
 		d.tool("elenchus_submit_round", map[string]any{"sessionId": begun.SessionID, "role": role, "output": output,
 			"issuesRaised": []any{map[string]any{"id": "COR-" + role, "severity": "LOW", "summary": "s"}}}, &out)
@@ -294,7 +290,7 @@ func TestAMessageOfTheNewEraIsFollowedByItsLike(t *testing.T) {
 	t.Parallel()
 	root := tree(t, map[string]string{"a.ts": "import './b'", "b.ts": ""})
 	d := sit(t, nil, "", root)
-	text, err := json.Marshal(hubtest.Message(1, "tools/call", map[string]any{"name": "elenchus_start_session", "arguments": start("a.ts", root),
+	text, err := json.Marshal(message(1, "tools/call", map[string]any{"name": "elenchus_start_session", "arguments": start("a.ts", root),
 		"_meta": map[string]any{"io.modelcontextprotocol/protocolVersion": "2026-07-28", "io.modelcontextprotocol/clientCapabilities": map[string]any{},
 			"io.modelcontextprotocol/clientInfo": map[string]any{"name": "test", "version": "1"}, "progressToken": 5}}))
 	if err != nil {
@@ -313,8 +309,8 @@ func TestNothingIsGivenWhereItIsNotAllowed(t *testing.T) {
 	if err := os.Symlink("..", filepath.Join(root, "inner", "up")); err != nil {
 		t.Fatal(err)
 	}
-	hub := hubtest.New(t, storetest.SQLite(t, app.Schema()), hubtest.Options{})
-	key := hub.Agent("u", "alpha")
+	hub := startHub(t)
+	key := hub.agent("alpha")
 	for name, c := range map[string]struct{ allowed, dir, said string }{
 		"without a root":                           {"", root, ""},
 		"a working directory outside of it":        {filepath.Join(root, "inner"), root, "is not under the allowed root"},
@@ -326,15 +322,15 @@ func TestNothingIsGivenWhereItIsNotAllowed(t *testing.T) {
 		d := sit(t, hub, key, c.allowed)
 		args := start("a.ts", c.dir)
 		args["idempotencyKey"] = strings.ReplaceAll(name, " ", "-")
-		text, err := json.Marshal(hubtest.Message(1, "tools/call", map[string]any{"name": "elenchus_start_session", "arguments": args}))
+		text, err := json.Marshal(message(1, "tools/call", map[string]any{"name": "elenchus_start_session", "arguments": args}))
 		if err != nil {
 			t.Fatal(err)
 		}
 		d.send(string(text))
 		got := d.next()
 		// The server answers a repeat as it did the first time.
-		if want := d.hub.Tool(d.key, "/mcp/x/elenchus", "elenchus_start_session", args); got != strings.TrimSpace(string(want.Body)) {
-			t.Errorf("%s: got\n%s, want\n%s", name, got, want.Body)
+		if want := strings.TrimSpace(d.hub.tool(d.key, "elenchus_start_session", args)); got != want {
+			t.Errorf("%s: got\n%s, want\n%s", name, got, want)
 		}
 		var out started
 		d.read(got, &out)

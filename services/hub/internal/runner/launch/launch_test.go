@@ -17,7 +17,8 @@ import (
 	"testing"
 	"time"
 
-	"parley.internal/services/hub/internal/hubtest"
+	"go.uber.org/goleak"
+
 	"parley.internal/services/hub/internal/runner/launch"
 )
 
@@ -39,7 +40,7 @@ func TestMain(m *testing.M) {
 		w.Drop()
 		os.Exit(0)
 	}
-	hubtest.Main(m)
+	goleak.VerifyTestMain(m)
 }
 
 // wait starts a process that waits, whose output goes to a pipe.

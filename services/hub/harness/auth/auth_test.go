@@ -1,0 +1,138 @@
+package auth_test
+
+import (
+	"testing"
+	"time"
+
+	"parley.internal/services/hub/harness/hubtest"
+	"parley.internal/services/hub/internal/auth"
+	"parley.internal/shared/app"
+	"parley.internal/shared/keys"
+	"parley.internal/shared/store"
+	"parley.internal/shared/store/storetest"
+)
+
+func TestMain(m *testing.M) { hubtest.Main(m) }
+
+func TestAKeyEndsAtItsExpiryAlthoughItIsCached(t *testing.T) {
+	t.Parallel()
+	clock := hubtest.NewClock()
+	db := storetest.SQLite(t, app.Schema())
+	hub := hubtest.New(t, db, hubtest.Options{Now: clock.Now})
+	key := hub.Key("u", keys.CreateInput{Expires: 30})
+	for range 3 {
+		if a := hub.REST(key, "GET", "/v1/tasks", nil); a.Status != 200 {
+			t.Errorf("before its expiry: got %s", a)
+		}
+		clock.Add(9 * time.Second)
+	}
+	clock.Add(3*time.Second - time.Nanosecond)
+	if a := hub.REST(key, "GET", "/v1/tasks", nil); a.Status != 200 {
+		t.Errorf("just before its expiry: got %s", a)
+	}
+	clock.Add(time.Nanosecond)
+	if a := hub.REST(key, "GET", "/v1/tasks", nil); a.Status != 401 || a.Fault().Message != "this key expired" {
+		t.Errorf("at its expiry: got %s, want 401", a)
+	}
+}
+
+func TestARevocationIsAtOnceHereAndWithinAMinuteElsewhere(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, app.Schema(), func(t *testing.T, db *store.DB) {
+		clock := hubtest.NewClock()
+		here, there := hubtest.New(t, db, hubtest.Options{Now: clock.Now}), hubtest.New(t, db, hubtest.Options{Now: clock.Now})
+		human := here.Human("u")
+		key := here.NewKey("u", keys.CreateInput{Program: "alpha"})
+		for _, hub := range []*hubtest.Hub{here, there} {
+			if a := hub.REST(key.Key, "GET", "/v1/tasks", nil); a.Status != 200 {
+				t.Fatal(a)
+			}
+		}
+		if a := here.REST(human, "DELETE", "/v1/keys/"+key.ID, nil); a.Status != 200 {
+			t.Fatal(a)
+		}
+		if a := here.REST(key.Key, "GET", "/v1/tasks", nil); a.Status != 401 || a.Fault().Message != "this key was revoked" {
+			t.Errorf("where it was revoked: got %s, want 401", a)
+		}
+		if a := here.MCP(key.Key, "/mcp", hubtest.Message(1, "tools/list", nil)); a.Status != 401 {
+			t.Errorf("where it was revoked, over MCP: got %s, want 401", a.Answer)
+		}
+		clock.Add(time.Minute)
+		if a := there.REST(key.Key, "GET", "/v1/tasks", nil); a.Status != 401 {
+			t.Errorf("elsewhere, a minute later: got %s, want 401", a)
+		}
+	})
+}
+
+func TestTheUseOfAKeyIsNotedOnceInTenMinutes(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, app.Schema(), func(t *testing.T, db *store.DB) {
+		clock := hubtest.NewClock()
+		hub := hubtest.New(t, db, hubtest.Options{Now: clock.Now})
+		key, human := hub.NewKey("u", keys.CreateInput{Program: "alpha"}), hub.Human("u")
+		used := func() time.Time {
+			t.Helper()
+			hub.Settle()
+			var list struct {
+				Keys []struct {
+					ID         string
+					LastUsedAt time.Time
+				}
+			}
+			if err := hub.REST(human, "GET", "/v1/keys?limit=100", nil).Into(&list); err != nil {
+				t.Fatal(err)
+			}
+			for _, k := range list.Keys {
+				if k.ID == key.ID {
+					return k.LastUsedAt
+				}
+			}
+			t.Fatal("the key is not listed")
+			return time.Time{}
+		}
+		if at := used(); !at.IsZero() {
+			t.Errorf("before its first use it was used at %v", at)
+		}
+		first := clock.Now()
+		for range 10 { // 9:10 minutes
+			if a := hub.REST(key.Key, "GET", "/v1/tasks", nil); a.Status != 200 {
+				t.Fatal(a)
+			}
+			if at := used(); !at.Equal(first) {
+				t.Errorf("at %v it was used at %v, want %v", clock.Now(), at, first)
+			}
+			clock.Add(55 * time.Second)
+		}
+		clock.Add(50 * time.Second)
+		if a := hub.REST(key.Key, "GET", "/v1/tasks", nil); a.Status != 200 {
+			t.Fatal(a)
+		}
+		if at := used(); !at.Equal(clock.Now()) {
+			t.Errorf("ten minutes later it was used at %v, want %v", at, clock.Now())
+		}
+	})
+}
+
+func TestPastItsRateAKeyIsAnswered429AndToldWhen(t *testing.T) {
+	t.Parallel()
+	clock := hubtest.NewClock()
+	hub := hubtest.New(t, storetest.SQLite(t, app.Schema()), hubtest.Options{Now: clock.Now, Limits: auth.Limits{Rate: 0.25, Burst: 2}})
+	key, other := hub.Agent("u", "alpha"), hub.Agent("u", "beta")
+	for range 2 {
+		if a := hub.REST(key, "GET", "/v1/tasks", nil); a.Status != 200 {
+			t.Errorf("within the burst: got %s", a)
+		}
+	}
+	for what, a := range map[string]hubtest.Answer{"REST": hub.REST(key, "GET", "/v1/tasks", nil), "MCP": hub.MCP(key, "/mcp", hubtest.Message(1, "tools/list", nil)).Answer} {
+		if f := a.Fault(); a.Status != 429 || a.Header.Get("Retry-After") != "4" || f.Code != "RESOURCE_EXHAUSTED" || f.Message == "" {
+			t.Errorf("over %s: got %s, Retry-After %q; want 429 and 4", what, a, a.Header.Get("Retry-After"))
+		}
+	}
+	if a := hub.REST(other, "GET", "/v1/tasks", nil); a.Status != 200 {
+		t.Errorf("another key: got %s", a)
+	}
+	clock.Add(4 * time.Second)
+	if a := hub.REST(key, "GET", "/v1/tasks", nil); a.Status != 200 {
+		t.Errorf("when it was told: got %s", a)
+	}
+}

@@ -1,0 +1,252 @@
+package browser_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/chromedp/cdproto/log"
+	"github.com/chromedp/cdproto/network"
+	"github.com/chromedp/cdproto/page"
+	"github.com/chromedp/cdproto/runtime"
+	"github.com/chromedp/chromedp"
+
+	"parley.internal/services/hub/harness/hubtest"
+	"parley.internal/shared/store/emulator"
+)
+
+// patience is how long a test waits for what should be there at once.
+const patience = 30 * time.Second
+
+// One Chromium serves the package, and each tab has a context of its own there, which
+// shares nothing with the others.
+var chromium struct {
+	once    sync.Once
+	ctx     context.Context
+	close   func()
+	problem error
+}
+
+func TestMain(m *testing.M) {
+	hubtest.Main(m, func() {
+		if chromium.close != nil {
+			chromium.close()
+		}
+	})
+}
+
+var errNoChromium = errors.New("there is no Chromium here: install Debian's package chromium, or name another with PARLEY_CHROMIUM")
+
+func findChromium() (string, error) {
+	if path := os.Getenv("PARLEY_CHROMIUM"); path != "" {
+		return exec.LookPath(path)
+	}
+	for _, name := range []string{"chromium", "chromium-browser", "google-chrome"} {
+		if path, err := exec.LookPath(name); err == nil {
+			return path, nil
+		}
+	}
+	return "", errNoChromium
+}
+
+func launch() {
+	path, err := findChromium()
+	if err != nil {
+		chromium.problem = err
+		return
+	}
+	dir, err := os.MkdirTemp("", "parley-chromium-")
+	if err != nil {
+		chromium.problem = err
+		return
+	}
+	options := append(slices.Clone(chromedp.DefaultExecAllocatorOptions[:]), chromedp.ExecPath(path),
+		chromedp.Env("HOME="+dir, "XDG_CONFIG_HOME="+dir, "XDG_CACHE_HOME="+dir))
+	if os.Getuid() == 0 {
+		options = append(options, chromedp.NoSandbox)
+	}
+	all, stop := chromedp.NewExecAllocator(context.Background(), options...)
+	ctx, cancel := chromedp.NewContext(all)
+	chromium.ctx = ctx
+	chromium.close = func() {
+		if err := chromedp.Cancel(ctx); err != nil {
+			fmt.Fprintln(os.Stderr, "Chromium did not close:", err)
+		}
+		cancel() // waits until its processes have ended and its profile is gone
+		stop()
+		if err := os.RemoveAll(dir); err != nil {
+			fmt.Fprintln(os.Stderr, "its home stays:", err)
+		}
+	}
+	chromium.problem = chromedp.Do(ctx)
+}
+
+// tab is a tab of a browser that nobody used before.
+type tab struct {
+	t   testing.TB
+	ctx context.Context
+
+	mu       sync.Mutex
+	trouble  []string // dialogs, exceptions, and what a policy forbade
+	statuses []string // "401 http://…" of each answer
+}
+
+// newTab opens a tab that fails the test where a dialog, an exception or a breach of
+// the policy shows up, unless the test took that trouble itself.
+func newTab(t testing.TB) *tab {
+	t.Helper()
+	return tabIn(t, chromedp.WithNewBrowserContext())
+}
+
+func tabIn(t testing.TB, where chromedp.ContextOption) *tab {
+	t.Helper()
+	chromium.once.Do(launch)
+	if errors.Is(chromium.problem, errNoChromium) && !emulator.Required() {
+		t.Skip(chromium.problem)
+	}
+	if chromium.problem != nil {
+		t.Fatal(chromium.problem)
+	}
+	ctx, cancel := chromedp.NewContext(chromium.ctx, where)
+	b := &tab{t: t, ctx: ctx}
+	t.Cleanup(func() {
+		if t.Failed() {
+			what, _ := run(b, chromedp.Evaluate[string]("location.href + '\\n' + document.body.innerText"))
+			t.Logf("the tab shows %s", what)
+		}
+		if trouble := b.takeTrouble(); len(trouble) > 0 {
+			t.Errorf("in the tab: %q", trouble)
+		}
+		cancel()
+	})
+	if err := chromedp.Do(ctx); err != nil { // without a timeout: it would be the tab's
+		t.Fatal(err)
+	}
+	if err := chromedp.Listen(ctx, b.heard); err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+func (b *tab) heard(event any) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	switch e := event.(type) {
+	case *page.EventJavascriptDialogOpening:
+		b.trouble = append(b.trouble, "dialog: "+e.Message)
+		go func() { _, _ = chromedp.Call(b.ctx, page.HandleJavaScriptDialog, page.HandleJavaScriptDialogParams{}) }()
+	case *runtime.EventExceptionThrown:
+		b.trouble = append(b.trouble, fmt.Sprint("exception: ", (&chromedp.ExceptionError{ExceptionDetails: e.ExceptionDetails}).Error()))
+	case *log.EventEntryAdded:
+		if e.Entry.Source == log.EntrySourceSecurity || strings.Contains(e.Entry.Text, "Content Security Policy") {
+			b.trouble = append(b.trouble, "policy: "+e.Entry.Text)
+		}
+	case *network.EventResponseReceived:
+		b.statuses = append(b.statuses, fmt.Sprint(e.Response.Status, " ", e.Response.URL))
+	}
+}
+
+// takeTrouble is what went wrong so far, which is forgotten.
+func (b *tab) takeTrouble() []string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	trouble := b.trouble
+	b.trouble = nil
+	return trouble
+}
+
+// answers are the statuses of the answers from a URL so far.
+func (b *tab) answers(url string) (statuses []string) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for _, s := range b.statuses {
+		if status, from, _ := strings.Cut(s, " "); from == url {
+			statuses = append(statuses, status)
+		}
+	}
+	return statuses
+}
+
+func run[T any](b *tab, action chromedp.Action[T]) (T, error) {
+	ctx, cancel := context.WithTimeout(b.ctx, patience)
+	defer cancel()
+	return chromedp.Run(ctx, action)
+}
+
+func (b *tab) do(what string, action chromedp.Action[chromedp.Void]) {
+	b.t.Helper()
+	if _, err := run(b, action); err != nil {
+		b.t.Fatalf("%s: %v", what, err)
+	}
+}
+
+func (b *tab) open(url string) { b.t.Helper(); b.do("open "+url, chromedp.Navigate(url)) }
+func (b *tab) reload()         { b.t.Helper(); b.do("reload", chromedp.Reload()) }
+func (b *tab) click(sel string) {
+	b.t.Helper()
+	b.do("click "+sel, chromedp.Click(chromedp.CSS(sel), chromedp.NodeVisible))
+}
+
+func (b *tab) write(sel, text string) {
+	b.t.Helper()
+	b.do("write into "+sel, chromedp.SendKeys(chromedp.CSS(sel), text, chromedp.NodeVisible))
+}
+
+// eval is the value of an expression, or of the promise that it is.
+func eval[T any](b *tab, expression string) T {
+	b.t.Helper()
+	v, err := run(b, chromedp.Evaluate[T](expression, chromedp.EvalAwaitPromise))
+	if err != nil {
+		b.t.Fatalf("%s: %v", expression, err)
+	}
+	return v
+}
+
+// text is the text of an element, seen or not.
+func (b *tab) text(sel string) string {
+	b.t.Helper()
+	return eval[string](b, fmt.Sprintf("document.querySelector(%q).textContent", sel))
+}
+
+// until settles once an expression is true; the document says when to look again.
+const until = `new Promise(done => {
+	const watch = new MutationObserver(look);
+	function look() { if (%s) { watch.disconnect(); done(true); } }
+	watch.observe(document, {subtree: true, childList: true, attributes: true, characterData: true});
+	look();
+})`
+
+// sees waits until an element can be seen that holds a text.
+func (b *tab) sees(sel, text string) {
+	b.t.Helper()
+	is, err := json.Marshal([]string{sel, text})
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	b.holds(fmt.Sprintf(`(([sel, text]) => [...document.querySelectorAll(sel)].some(e => e.checkVisibility() && e.textContent.includes(text)))(%s)`, is))
+}
+
+// holds waits until an expression is true, over loads of the page.
+func (b *tab) holds(expression string) {
+	b.t.Helper()
+	ctx, cancel := context.WithTimeout(b.ctx, patience)
+	defer cancel()
+	for {
+		_, err := chromedp.Run(ctx, chromedp.Evaluate[bool](fmt.Sprintf(until, expression), chromedp.EvalAwaitPromise))
+		if err == nil {
+			return
+		}
+		var thrown *chromedp.ExceptionError
+		if ctx.Err() != nil || errors.As(err, &thrown) {
+			b.t.Fatalf("%s: %v", expression, err)
+		}
+	}
+}

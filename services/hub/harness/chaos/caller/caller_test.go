@@ -1,0 +1,205 @@
+package caller
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"parley.internal/services/hub/harness/chaos/balancer"
+	"parley.internal/shared/fault"
+)
+
+func response(status int, header ...string) *http.Response {
+	r := &http.Response{StatusCode: status, Header: http.Header{}}
+	for pair := range slices.Chunk(header, 2) {
+		r.Header.Set(pair[0], pair[1])
+	}
+	return r
+}
+
+func rest(code string) string {
+	return fmt.Sprintf(`{"success":false,"error":{"code":%q,"message":"m","details":[]},"meta":{}}`, code)
+}
+
+func tool(code, text string) string {
+	return fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"result":{"isError":true,"content":[{"type":"text","text":%q}],"structuredContent":{"error":{"code":%q,"message":"m"}}}}`, text, code)
+}
+
+const (
+	restOK = `{"success":true,"data":{"a":1},"meta":{}}`
+	toolOK = `{"jsonrpc":"2.0","id":1,"result":{"content":[],"structuredContent":{"a":1}}}`
+)
+
+func TestAnswersAreSuccessOrMayBeRepeatedOrAreRefusals(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		mcp     bool
+		res     *http.Response
+		body    string
+		err     error
+		verdict verdict
+		outcome string
+	}{
+		"REST's success":                       {false, response(200), restOK, nil, success, "ok"},
+		"REST's creation":                      {false, response(201), restOK, nil, success, "ok"},
+		"a success with another status":        {false, response(500), restOK, nil, refused, "garbled"},
+		"a tool's success":                     {true, response(200), toolOK, nil, success, "ok"},
+		"a connection that was refused":        {false, nil, "", io.ErrUnexpectedEOF, unknown, "no answer"},
+		"an answer that was cut":               {true, response(200), toolOK[:20], io.ErrUnexpectedEOF, unknown, "no answer"},
+		"an answer that is half":               {true, response(200), toolOK[:20], nil, refused, "garbled"},
+		"no server behind the balancer":        {true, response(503, balancer.Header, "x"), "", nil, again, "503 balancer"},
+		"a server that did not answer":         {false, response(502, balancer.Header, "x"), "", nil, unknown, "502 balancer"},
+		"a 502 of somebody else's":             {false, response(502), "", nil, refused, "garbled"},
+		"contention over REST":                 {false, response(409), rest("CONFLICT"), nil, again, "CONFLICT"},
+		"contention over MCP":                  {true, response(200), tool("CONFLICT", "CONFLICT: m"), nil, again, "CONFLICT"},
+		"unavailable over REST":                {false, response(503), rest("UNAVAILABLE"), nil, unknown, "UNAVAILABLE"},
+		"unavailable over MCP":                 {true, response(200), tool("UNAVAILABLE", "UNAVAILABLE: m"), nil, unknown, "UNAVAILABLE"},
+		"exhausted with a time":                {false, response(429, "Retry-After", "2"), rest("RESOURCE_EXHAUSTED"), nil, again, "RESOURCE_EXHAUSTED"},
+		"exhausted with a time over MCP":       {true, response(200), tool("RESOURCE_EXHAUSTED", "RESOURCE_EXHAUSTED: m (try again after 2 s)"), nil, again, "RESOURCE_EXHAUSTED"},
+		"exhausted without a time":             {false, response(429), rest("RESOURCE_EXHAUSTED"), nil, refused, "RESOURCE_EXHAUSTED"},
+		"exhausted without a time over MCP":    {true, response(200), tool("RESOURCE_EXHAUSTED", "RESOURCE_EXHAUSTED: m"), nil, refused, "RESOURCE_EXHAUSTED"},
+		"an internal error":                    {false, response(500), rest("INTERNAL"), nil, refused, "INTERNAL"},
+		"an internal error over MCP":           {true, response(200), tool("INTERNAL", "INTERNAL: internal error"), nil, refused, "INTERNAL"},
+		"contention with a status of its own":  {false, response(500), rest("CONFLICT"), nil, refused, "garbled"},
+		"a key that is refused at MCP's door":  {true, response(401), rest("UNAUTHENTICATED"), nil, refused, "UNAUTHENTICATED"},
+		"unavailable at MCP's door":            {true, response(503), rest("UNAVAILABLE"), nil, unknown, "UNAVAILABLE"},
+		"an error of the protocol":             {true, response(200), `{"jsonrpc":"2.0","id":1,"error":{"code":-32602,"message":"m"}}`, nil, refused, "garbled"},
+		"a tool's result that nobody can read": {true, response(200), `{"jsonrpc":"2.0","id":1,"result":{"content":[]}}`, nil, refused, "garbled"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			j := judge(c.mcp, c.res, []byte(c.body), c.err)
+			if j.verdict != c.verdict || j.outcome != c.outcome {
+				t.Errorf("judged %d, %q", j.verdict, j.outcome)
+			}
+			if (j.verdict == refused) != (j.refusal != nil) || (j.verdict == success) != (string(j.data) == `{"a":1}`) {
+				t.Errorf("%+v", j)
+			}
+			if strings.Contains(name, "with a time") && j.after != 2*time.Second {
+				t.Errorf("wait %v", j.after)
+			}
+		})
+	}
+}
+
+// scripted answers with what it is given, in turn, and keeps what it was asked.
+type scripted struct {
+	mu      sync.Mutex
+	answers []func(http.ResponseWriter)
+	asked   []string
+	ids     []string
+}
+
+func (s *scripted) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	body, _ := io.ReadAll(r.Body)
+	s.mu.Lock()
+	next := s.answers[0]
+	s.answers = s.answers[1:]
+	s.asked = append(s.asked, r.Method+" "+r.URL.String()+" "+string(body))
+	s.ids = append(s.ids, r.Header.Get("X-Request-Id"))
+	s.mu.Unlock()
+	next(w)
+}
+
+func says(status int, body string) func(http.ResponseWriter) {
+	return func(w http.ResponseWriter) {
+		w.WriteHeader(status)
+		_, _ = io.WriteString(w, body)
+	}
+}
+
+func drops(http.ResponseWriter) { panic(http.ErrAbortHandler) }
+
+type counted struct {
+	mu       sync.Mutex
+	outcomes []string
+	stuck    int
+}
+
+func calling(t *testing.T, s http.Handler) (*Caller, *counted) {
+	t.Helper()
+	server := httptest.NewServer(s)
+	n := &counted{}
+	transport := &http.Transport{}
+	t.Cleanup(func() { transport.CloseIdleConnections(); server.Close() })
+	return &Caller{Name: "c", Key: "k", Base: server.URL, Routes: map[string]string{"claim_task": "POST /v1/tasks/{taskId}/claim", "get_tasks": "GET /v1/tasks"}, Client: &http.Client{Transport: transport},
+		Now: time.Now, Slack: time.Minute, Count: func(_, outcome string, _ time.Duration) {
+			n.mu.Lock()
+			defer n.mu.Unlock()
+			n.outcomes = append(n.outcomes, outcome)
+		}, Stuck: func(string, string) {
+			n.mu.Lock()
+			defer n.mu.Unlock()
+			n.stuck++
+		}}, n
+}
+
+func TestACallIsRepeatedUntilItIsAnswered(t *testing.T) {
+	t.Parallel()
+	s := &scripted{answers: []func(http.ResponseWriter){drops, says(409, rest("CONFLICT")), says(503, rest("UNAVAILABLE")), says(200, restOK)}}
+	c, n := calling(t, s)
+	var out struct{ A int }
+	call, err := c.Do(t.Context(), "claim_task", 0, map[string]any{"taskId": "a b", "sessionId": "s"}, &out)
+	if err != nil || out.A != 1 || len(call.Attempts) != 4 {
+		t.Fatalf("%+v, %v, %+v", call, err, out)
+	}
+	if want := `POST /v1/tasks/a%20b/claim {"sessionId":"s"}`; s.asked[0] != want || s.asked[3] != want {
+		t.Errorf("asked %q", s.asked)
+	}
+	if unsure := call.Unsure(); len(unsure) != 2 || unsure[0].RequestID != "c-1.1" || unsure[1].RequestID != "c-1.3" || s.ids[3] != "c-1.4" {
+		t.Errorf("unsure of %+v; the server saw %q", call.Unsure(), s.ids)
+	}
+	if got := strings.Join(n.outcomes, ", "); got != "no answer, CONFLICT, UNAVAILABLE, ok" {
+		t.Error(got)
+	}
+}
+
+func TestARefusalIsNotRepeated(t *testing.T) {
+	t.Parallel()
+	for _, code := range []fault.Kind{fault.Internal, fault.Precondition, fault.NotFound} {
+		s := &scripted{answers: []func(http.ResponseWriter){says(200, tool(code.Code(), "m"))}}
+		c, _ := calling(t, s)
+		c.Toolsets = []string{"dispatch", "relay"}
+		_, err := c.Do(t.Context(), "get_tasks", 0, map[string]any{"limit": 3}, &struct{}{})
+		var r *Refusal
+		if !errors.As(err, &r) || r.Code != code.Code() || r.RequestID != "c-1.1" || r.Op != "get_tasks" {
+			t.Errorf("%v: %v", code, err)
+		}
+		if want := `POST /mcp?toolsets=dispatch,relay {"id":1,"jsonrpc":"2.0","method":"tools/call","params":{"arguments":{"limit":3},"name":"get_tasks"}}`; s.asked[0] != want {
+			t.Errorf("asked %s", s.asked[0])
+		}
+	}
+}
+
+func TestAnAnswerThatDoesNotComeIsToldOf(t *testing.T) {
+	t.Parallel()
+	release := make(chan struct{})
+	s := &scripted{answers: []func(http.ResponseWriter){func(http.ResponseWriter) { <-release }, says(200, restOK)}}
+	c, n := calling(t, s)
+	defer close(release)
+	c.Slack = 50 * time.Millisecond
+	if call, err := c.Do(t.Context(), "get_tasks", 0, nil, &struct{}{}); n.stuck == 0 || (err == nil && len(call.Unsure()) == 0) {
+		t.Errorf("stuck %d times, %+v, %v", n.stuck, call, err)
+	}
+}
+
+func TestACallEndsWithItsContext(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithCancel(t.Context())
+	s := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		cancel()
+		says(409, rest("CONFLICT"))(w)
+	})
+	c, n := calling(t, s)
+	if _, err := c.Do(ctx, "get_tasks", 0, nil, &struct{}{}); !errors.Is(err, context.Canceled) || n.stuck != 0 {
+		t.Errorf("%v, stuck %d times", err, n.stuck)
+	}
+}

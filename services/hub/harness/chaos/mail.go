@@ -1,0 +1,146 @@
+package chaos
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"sync"
+	"time"
+
+	"parley.internal/services/hub/harness/chaos/caller"
+	"parley.internal/services/hub/harness/chaos/witness"
+)
+
+// sendMail sends a message to another agent.
+func (a *agent) sendMail(ctx context.Context) error {
+	body, to, kind := a.label("message"), a.peer().name, "STATUS"
+	if a.percent(40) {
+		kind = "QUERY"
+	}
+	var out struct{ MessageID string }
+	_, ok, err := a.do(ctx, "send_message", 0, map[string]any{"message": body, "source": a.name, "target": to, "message_type": kind, "idempotencyKey": body}, &out)
+	if ok {
+		a.book.Sent(out.MessageID, a.name, to, kind, body)
+	}
+	return err
+}
+
+type message struct {
+	ID          string
+	MessageType string `json:"message_type"`
+}
+
+// readMail waits for mail without taking it, then takes it, at times by two readers at
+// once, and acknowledges what wants it.
+func (a *agent) readMail(ctx context.Context) error {
+	wait := a.wait()
+	var peeked struct{ Messages []message }
+	args := map[string]any{"markAsRead": false, "limit": 1, "waitMs": wait.Milliseconds()}
+	if _, ok, err := a.do(ctx, "get_messages", wait, args, &peeked); !ok {
+		return err
+	}
+	readers := 1
+	if a.percent(25) {
+		readers = 2
+	}
+	wait = 0
+	if a.percent(10) {
+		wait = 300 * time.Millisecond
+	}
+	found, errs := make([][]message, readers), make([]error, readers)
+	var all sync.WaitGroup
+	for i := range readers {
+		all.Go(func() { found[i], errs[i] = a.take(ctx, 5, wait) })
+	}
+	all.Wait()
+	if err := errors.Join(errs...); err != nil {
+		return err
+	}
+	var ids []string
+	for _, m := range slices.Concat(found...) {
+		if m.MessageType == "QUERY" {
+			ids = append(ids, m.ID)
+		}
+	}
+	return a.ack(ctx, ids)
+}
+
+// take takes messages out of the inbox.
+func (a *agent) take(ctx context.Context, limit int, wait time.Duration) ([]message, error) {
+	done, err := a.run.turns.take(ctx, relayMail)
+	if err != nil {
+		return nil, err
+	}
+	defer done()
+	var out struct{ Messages []message }
+	call, ok, err := a.do(ctx, "get_messages", wait, map[string]any{"limit": limit, "waitMs": wait.Milliseconds()}, &out)
+	a.lost(call)
+	if !ok {
+		return nil, err
+	}
+	for _, m := range out.Messages {
+		a.book.Read(m.ID, a.name, last(call), witness.Span{From: call.Began(), To: call.Ended()})
+	}
+	return out.Messages, nil
+}
+
+// lost notes the readings of a call that got no answer.
+func (a *agent) lost(call caller.Call) {
+	for _, t := range call.Unsure() {
+		a.book.LostRead(a.name, witness.Span{From: t.Began, To: call.Ended()})
+	}
+}
+
+func (a *agent) ack(ctx context.Context, ids []string) error {
+	if len(ids) == 0 {
+		return nil
+	}
+	var out struct{ Acked, NotFound []string }
+	call, ok, err := a.do(ctx, "ack_messages", 0, map[string]any{"messageIds": ids}, &out)
+	if !ok {
+		return err
+	}
+	if len(out.NotFound) > 0 || len(out.Acked) != len(ids) {
+		a.book.Violate(witness.Kept, last(call), "%s acknowledged %v, which it had read, and was told acked %v, not found %v", a.name, ids, out.Acked, out.NotFound)
+	}
+	for _, id := range out.Acked {
+		a.book.Acked(id)
+	}
+	return nil
+}
+
+// drainMail reads what waits in the inbox, and then the old mail.
+func (a *agent) drainMail(ctx context.Context) error {
+	for known := map[string]bool{}; ; {
+		found, err := a.take(ctx, 50, 0)
+		if err != nil {
+			return err
+		}
+		before := len(known)
+		for _, m := range found {
+			known[m.ID] = true
+		}
+		if len(known) == before { // nothing, or what came before: that is in the book
+			break
+		}
+	}
+	for cursor := ""; ; {
+		var out struct {
+			Messages   []message
+			NextCursor string
+		}
+		args := map[string]any{"includeDelivered": true, "limit": 50}
+		if cursor != "" {
+			args["cursor"] = cursor
+		}
+		if _, ok, err := a.do(ctx, "get_messages", 0, args, &out); !ok {
+			return err
+		}
+		for _, m := range out.Messages {
+			a.book.Shown(m.ID)
+		}
+		if cursor = out.NextCursor; cursor == "" {
+			return nil
+		}
+	}
+}

@@ -1,0 +1,145 @@
+package chaos
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"parley.internal/services/hub/harness/chaos/witness"
+	"parley.internal/shared/store"
+)
+
+// Report is what came of a run.
+type Report struct {
+	Tally *Tally
+	// Kills counts hubs that were ended, by the signal, and Restarts those that came
+	// in their place.
+	Kills    map[string]int
+	Restarts int
+	// Late counts hubs that were told to end and gave up some of their last work.
+	Late int
+	// Swept counts what sweeps settled, by their steps.
+	Swept map[string]int
+	// Checked counts what was held against the store, by what it is.
+	Checked    map[string]int
+	Violations []witness.Violation
+	Began      time.Time
+	// Took is how long all of it was.
+	Took time.Duration
+
+	mu   sync.Mutex
+	logs []string // lines of the hubs about requests of violations
+}
+
+// wrong notes something that no client was told.
+func (r *Report) wrong(promise, format string, args ...any) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.Violations = append(r.Violations, witness.Violation{Promise: promise, Text: fmt.Sprintf(format, args...)})
+}
+
+func (r *Report) swept(settled map[string]int) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for step, n := range settled {
+		r.Swept[step] += n
+	}
+}
+
+// audit holds the book of every crew against the store.
+func (r *run) audit(ctx context.Context) error {
+	for _, c := range r.crews {
+		docs := witness.Documents{}
+		if err := r.admin.Walk(ctx, c.user, func(page []store.Raw) error {
+			for _, raw := range page {
+				docs[raw.Ref] = raw.Fields
+			}
+			return nil
+		}); err != nil {
+			return fmt.Errorf("cannot read what %s has: %w", c.user, err)
+		}
+		found := c.book.Audit(docs, time.Now())
+		for what, n := range found.Checked {
+			r.report.Checked[what] += n
+		}
+		r.report.Checked["documents"] += len(docs)
+		r.report.Violations = append(r.report.Violations, found.Violations...)
+	}
+	return r.explain()
+}
+
+// explain ends the report: it finds what the hubs wrote of the requests of violations.
+func (r *run) explain() error {
+	r.report.Took = time.Since(r.report.Began)
+	var ids []string
+	for _, v := range r.report.Violations {
+		if v.RequestID != "" && len(ids) < 20 {
+			ids = append(ids, `"`+v.RequestID+`"`)
+		}
+	}
+	if len(ids) == 0 {
+		return nil
+	}
+	for _, h := range r.fleet.Hubs() {
+		f, err := os.Open(h.Log)
+		if err != nil {
+			return err
+		}
+		lines := bufio.NewScanner(f)
+		lines.Buffer(nil, 1<<20)
+		for lines.Scan() {
+			if slices.ContainsFunc(ids, func(id string) bool { return strings.Contains(lines.Text(), id) }) {
+				r.report.logs = append(r.report.logs, h.Name+": "+lines.Text())
+			}
+		}
+		_ = f.Close() // it was read
+		if err := lines.Err(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// shown is how many violations are printed.
+const shown = 40
+
+// Write prints the report.
+func (r *Report) Write(out io.Writer) error {
+	r.Tally.write(out)
+	all, repeated := r.Tally.Attempts()
+	fmt.Fprintf(out, "\n%d requests, %d of them to be repeated; hubs ended: %s, %d late; restarts: %d; %.0f s in all\n", all, repeated, counts(r.Kills), r.Late, r.Restarts, r.Took.Seconds())
+	fmt.Fprintf(out, "swept: %s\n", counts(r.Swept))
+	fmt.Fprintf(out, "held against the store: %s\n", counts(r.Checked))
+	_, err := fmt.Fprintf(out, "violations: %d\n", len(r.Violations))
+	for i, v := range r.Violations {
+		if i == shown {
+			_, err = fmt.Fprintf(out, "  and %d more\n", len(r.Violations)-shown)
+			break
+		}
+		_, err = fmt.Fprintf(out, "  %s\n", v)
+	}
+	for _, line := range r.logs {
+		_, err = fmt.Fprintf(out, "  %s\n", line)
+	}
+	return err
+}
+
+func counts(by map[string]int) string {
+	var out []string
+	for _, name := range slices.Sorted(maps.Keys(by)) {
+		if by[name] > 0 {
+			out = append(out, fmt.Sprintf("%d %s", by[name], name))
+		}
+	}
+	if len(out) == 0 {
+		return "none"
+	}
+	return strings.Join(out, ", ")
+}

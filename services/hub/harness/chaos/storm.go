@@ -1,0 +1,112 @@
+package chaos
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"parley.internal/services/hub/harness/chaos/fleet"
+	"parley.internal/services/hub/harness/chaos/witness"
+	"parley.internal/shared/fault"
+)
+
+// launch starts a hub and puts it behind the balancer.
+func (r *run) launch(ctx context.Context) error {
+	h, err := r.fleet.Start(ctx)
+	if err != nil {
+		return err
+	}
+	r.mu.Lock()
+	r.live = append(r.live, h)
+	r.mu.Unlock()
+	return r.balancer.Add(h.Name, h.URL)
+}
+
+// terminateEvery is every how many hubs one is told to end instead of being killed.
+const terminateEvery = 4
+
+// kill ends a hub whenever one is due, and starts another in its place.
+func (r *run) kill(ctx context.Context) error {
+	var dying sync.WaitGroup // those that are told to end take their time
+	defer dying.Wait()
+	for n := 0; r.pace.next(ctx); n++ {
+		r.mu.Lock()
+		i := r.pace.chance.IntN(len(r.live))
+		h := r.live[i]
+		r.live = append(r.live[:i:i], r.live[i+1:]...)
+		r.mu.Unlock()
+		how, end := "SIGKILL", h.Kill
+		if n%terminateEvery == 1 {
+			how, end = "SIGTERM", h.Terminate
+		}
+		r.report.Kills[how]++
+		fmt.Fprintf(r.options.Notes, "%6.1fs  %s gets %s\n", time.Since(r.report.Began).Seconds(), h.Name, how)
+		select {
+		case <-h.Exited():
+			if err := h.Fault(); err != nil {
+				r.report.wrong(witness.Clean, "%v", err) // it ended before it was killed
+			}
+		default:
+			end()
+		}
+		if err := r.launch(ctx); err != nil {
+			if ctx.Err() != nil {
+				return context.Cause(ctx)
+			}
+			return err
+		}
+		r.report.Restarts++
+		dying.Go(func() { r.bury(ctx, h) })
+	}
+	return nil
+}
+
+// bury waits for the end of a hub that was killed, and takes it from the balancer,
+// which found out by itself before.
+func (r *run) bury(ctx context.Context, h *fleet.Hub) {
+	select {
+	case <-h.Exited():
+	case <-ctx.Done():
+	}
+	r.balancer.Remove(h.Name)
+}
+
+// sweep runs all sweeps again and again, as the functions do in the cloud, until ctx ends.
+func (r *run) sweep(ctx context.Context) {
+	tick := time.NewTicker(r.options.SweepEvery)
+	defer tick.Stop()
+	for {
+		for _, s := range r.app.Sweeps() {
+			report, err := s.Run(ctx, r.admin)
+			r.report.swept(report.Settled)
+			for _, e := range flat(err) {
+				if ctx.Err() == nil && !fault.Is(e, fault.Conflict) && !fault.Is(e, fault.Unavailable) {
+					r.report.wrong(witness.Clean, "the sweep %s: %v", s.Name, e)
+				}
+			}
+		}
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// flat are the errors that were joined.
+func flat(err error) []error {
+	if err == nil {
+		return nil
+	}
+	var joined interface{ Unwrap() []error }
+	if !errors.As(err, &joined) {
+		return []error{err}
+	}
+	var out []error
+	for _, e := range joined.Unwrap() {
+		out = append(out, flat(e)...)
+	}
+	return out
+}

@@ -1,0 +1,186 @@
+package chaos
+
+import (
+	"context"
+	"time"
+
+	"parley.internal/services/hub/harness/chaos/caller"
+)
+
+// inTeam is a call of the team's.
+func (a *agent) inTeam(ctx context.Context, op string, wait time.Duration, args map[string]any, out any) (caller.Call, bool, error) {
+	args["team_name"] = a.circle.team
+	return a.do(ctx, op, wait, args, out)
+}
+
+// teamTask creates a task of the team, hands it to a member, and mostly sees it through.
+func (a *agent) teamTask(ctx context.Context) error {
+	subject, owner := a.label("subject"), a.mate().seat
+	var made struct{ ID string }
+	_, ok, err := a.inTeam(ctx, "team_task_create", 0, map[string]any{"subject": subject, "description": "Do " + subject, "idempotencyKey": subject}, &made)
+	if !ok {
+		return err
+	}
+	a.book.TeamTask(a.circle.team, made.ID, subject, "pending", "")
+	steps := []map[string]any{{"owner": owner}, {"status": "in_progress"}, {"status": "completed"}}
+	status := "pending"
+	for _, args := range steps[:1+a.chance.IntN(3)] {
+		args["task_id"] = made.ID
+		var out struct{ Status, Owner string }
+		if _, ok, err := a.inTeam(ctx, "team_task_update", 0, args, &out); !ok {
+			return err
+		}
+		if s, set := args["status"].(string); set {
+			status = s
+		}
+		a.book.TeamTask(a.circle.team, made.ID, subject, status, owner)
+	}
+	return nil
+}
+
+// teamTalk writes to a member of the team.
+func (a *agent) teamTalk(ctx context.Context) error {
+	body, to := a.label("words"), a.mate().seat
+	var out struct{ Success bool }
+	_, ok, err := a.inTeam(ctx, "team_send_message", 0, map[string]any{"type": "message", "recipient": to, "content": body, "summary": "words", "idempotencyKey": body}, &out)
+	if ok {
+		a.book.TeamSent(a.circle.team, to, body)
+	}
+	return err
+}
+
+type teamMessages struct {
+	Messages []struct {
+		ID, Text string
+		Read     bool
+	}
+	NextCursor string
+}
+
+// teamInbox reads what is new in the agent's inbox in the team, and marks it.
+func (a *agent) teamInbox(ctx context.Context) error {
+	op, wait, args := "team_read_inbox", time.Duration(0), map[string]any{"agent_name": a.seat}
+	if a.percent(50) {
+		op, wait = "team_poll_inbox", time.Duration(a.chance.IntN(2))*200*time.Millisecond
+		args["timeout_ms"] = wait.Milliseconds()
+	} else {
+		args["unread_only"] = true
+	}
+	_, _, err := a.readTeam(ctx, op, wait, args)
+	return err
+}
+
+// readTeam reads a page of the inbox.
+func (a *agent) readTeam(ctx context.Context, op string, wait time.Duration, args map[string]any) (out teamMessages, ok bool, err error) {
+	if args["mark_as_read"] == nil {
+		done, err := a.run.turns.take(ctx, teamMail)
+		if err != nil {
+			return out, false, err
+		}
+		defer done()
+	}
+	call, ok, err := a.inTeam(ctx, op, wait, args, &out)
+	for range call.Unsure() {
+		a.book.TeamLostRead(a.circle.team, a.seat)
+	}
+	for _, m := range out.Messages {
+		a.book.TeamRead(a.circle.team, a.seat, m.ID, m.Text, last(call), !m.Read)
+	}
+	return out, ok, err
+}
+
+// drainTeam reads what is new, and then the whole inbox.
+func (a *agent) drainTeam(ctx context.Context) error {
+	for known := map[string]bool{}; ; {
+		out, ok, err := a.readTeam(ctx, "team_read_inbox", 0, map[string]any{"agent_name": a.seat, "unread_only": true, "limit": 100})
+		if !ok {
+			return err
+		}
+		before := len(known)
+		for _, m := range out.Messages {
+			known[m.ID] = true
+		}
+		if len(known) == before {
+			break
+		}
+	}
+	for args := (map[string]any{"agent_name": a.seat, "mark_as_read": false, "limit": 100}); ; {
+		out, ok, err := a.readTeam(ctx, "team_read_inbox", 0, args)
+		if !ok || out.NextCursor == "" {
+			return err
+		}
+		args["cursor"] = out.NextCursor
+	}
+}
+
+// speak says something at the fire.
+func (a *agent) speak(ctx context.Context) error {
+	text := a.label("word")
+	var out struct{ Seq int64 }
+	call, ok, err := a.do(ctx, "campfire_post_message", 0, map[string]any{"fireId": a.circle.fire, "text": text, "idempotencyKey": text}, &out)
+	if ok {
+		a.book.Said(a.circle.fire, out.Seq, a.name, text, last(call))
+	}
+	return err
+}
+
+// listen goes on reading at the fire where it ended.
+func (a *agent) listen(ctx context.Context) error {
+	_, err := a.follow(ctx, a.wait())
+	return err
+}
+
+func (a *agent) follow(ctx context.Context, wait time.Duration) (n int, err error) {
+	args := map[string]any{"fireId": a.circle.fire, "waitMs": wait.Milliseconds(), "limit": 50}
+	if a.cursor != "" {
+		args["cursor"] = a.cursor
+	}
+	var out struct {
+		Messages []struct {
+			Seq          int64
+			Author, Text string
+		}
+		NextCursor string
+	}
+	call, ok, err := a.do(ctx, "campfire_list_messages", wait, args, &out)
+	if !ok {
+		return 0, err
+	}
+	a.cursor = out.NextCursor
+	for _, m := range out.Messages {
+		a.book.Heard(a.circle.fire, a.name, m.Seq, last(call))
+		a.book.Said(a.circle.fire, m.Seq, m.Author, m.Text, last(call))
+	}
+	return len(out.Messages), nil
+}
+
+// drainFire reads to the end.
+func (a *agent) drainFire(ctx context.Context) error {
+	for {
+		if n, err := a.follow(ctx, 0); n == 0 || err != nil {
+			return err
+		}
+	}
+}
+
+// ask asks the human and waits for the answer.
+func (a *agent) ask(ctx context.Context) error {
+	content := a.label("question")
+	type answer struct{ QuestionID, Status, Response string }
+	var out answer
+	wait := a.wait()
+	call, ok, err := a.do(ctx, "ask_question", wait, map[string]any{"question": content, "idempotencyKey": content, "waitMs": wait.Milliseconds()}, &out)
+	if !ok {
+		return err
+	}
+	id := out.QuestionID
+	a.book.Asked(id, a.name, content)
+	for out.Status != "answered" {
+		out = answer{}
+		if call, ok, err = a.do(ctx, "get_response", 5*time.Second, map[string]any{"questionId": id, "waitMs": 5000}, &out); !ok {
+			return err
+		}
+	}
+	a.book.HeardAnswer(id, out.Response, last(call))
+	return nil
+}

@@ -1,0 +1,45 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+func TestGeneratedFilesAreUpToDate(t *testing.T) {
+	t.Parallel()
+	if err := run(filepath.Join("..", "..", "..", "..", ".."), true); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestCheckingNamesWhatDriftedAndWritesNothing(t *testing.T) {
+	t.Parallel()
+	root := t.TempDir()
+	if err := run(root, false); err != nil {
+		t.Fatal(err)
+	}
+	if err := run(root, true); err != nil {
+		t.Fatalf("what was just written drifted: %v", err)
+	}
+	page := filepath.Join(root, "docs", "tools.md")
+	if err := os.WriteFile(page, []byte("mine"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Remove(filepath.Join(root, "firestore.indexes.json")); err != nil {
+		t.Fatal(err)
+	}
+	err := run(root, true)
+	if err == nil {
+		t.Fatal("the drift went unseen")
+	}
+	for _, want := range []string{"docs/tools.md", "firestore.indexes.json", "make generate"} {
+		if !strings.Contains(err.Error(), want) {
+			t.Errorf("%q does not name %s", err, want)
+		}
+	}
+	if text, err := os.ReadFile(page); err != nil || string(text) != "mine" {
+		t.Errorf("checking wrote: %q, %v", text, err)
+	}
+}

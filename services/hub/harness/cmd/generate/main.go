@@ -1,0 +1,102 @@
+// Command generate writes what is made from the definitions in the code: the
+// reference of the tools, Firestore's indexes, and what Terraform reads of the code.
+//
+// With -check it writes nothing and fails where a file is not what would be written,
+// which CI and a test ask. What is generated is committed, so that a changed surface
+// or index shows in the diff. Nothing that is not derived from the code alone may
+// be written here.
+package main
+
+import (
+	"bytes"
+	"errors"
+	"flag"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"parley.internal/shared/app"
+	"parley.internal/shared/store/firestore"
+)
+
+func main() {
+	root := flag.String("root", "../../..", "root of the repository")
+	check := flag.Bool("check", false, "write nothing; fail where a file is not up to date")
+	flag.Parse()
+	if err := run(*root, *check); err != nil {
+		fmt.Fprintln(os.Stderr, "generate:", err)
+		os.Exit(1)
+	}
+}
+
+// file is one that is generated; its name is a path below the repository's root.
+type file struct {
+	name string
+	text []byte
+}
+
+func files(root string) ([]file, error) {
+	indexes, err := firestore.IndexesJSON(app.Schema())
+	if err != nil {
+		return nil, err
+	}
+	more, err := infraFiles(root, indexes)
+	return append([]file{
+		{"docs/tools.md", app.New(nil, app.Ports{}).Catalogue().Reference()},
+		{"firestore.indexes.json", indexes},
+	}, more...), err
+}
+
+func run(root string, check bool) error {
+	made, err := files(root)
+	if err != nil {
+		return err
+	}
+	drifted, err := stale(root, made)
+	if err != nil {
+		return err
+	}
+	if check {
+		return complain(drifted)
+	}
+	for _, f := range drifted {
+		at := filepath.Join(root, filepath.FromSlash(f.name))
+		if err := os.MkdirAll(filepath.Dir(at), 0o755); err != nil {
+			return err
+		}
+		if err := os.WriteFile(at, f.text, 0o644); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// stale are the files that are missing or not what was made.
+func stale(root string, made []file) ([]file, error) {
+	var out []file
+	for _, f := range made {
+		there, err := os.ReadFile(filepath.Join(root, filepath.FromSlash(f.name)))
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+			out = append(out, f)
+		case err != nil:
+			return nil, err
+		case !bytes.Equal(there, f.text):
+			out = append(out, f)
+		}
+	}
+	return out, nil
+}
+
+func complain(drifted []file) error {
+	if len(drifted) == 0 {
+		return nil
+	}
+	names := make([]string, len(drifted))
+	for i, f := range drifted {
+		names[i] = f.name
+	}
+	return fmt.Errorf("not up to date: %s; run `make generate` and commit what it writes", strings.Join(names, ", "))
+}

@@ -1,0 +1,201 @@
+package hubtest_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+
+	"parley.internal/services/hub/harness/hubtest"
+	"parley.internal/shared/app"
+	"parley.internal/shared/store"
+	"parley.internal/shared/store/emulator"
+	"parley.internal/shared/store/firestore"
+	"parley.internal/shared/store/storetest"
+)
+
+const (
+	claimers = 16
+	tasks    = 200
+	// enough is how many tasks of others in a row make a claimer stop.
+	enough = 20
+)
+
+// Some tasks all claimers of a group want at the same time. For the others they
+// begin at places of their own, and go on into what their neighbours have.
+func TestOfManyClaimersEachTaskHasOne(t *testing.T) {
+	t.Parallel()
+	for _, s := range []struct {
+		name string
+		open func(*testing.T, *store.Schema, ...store.Option) *store.DB
+		// group is how many claimers want the same tasks, and raced how many tasks.
+		group, raced int
+	}{
+		{"sqlite", storetest.SQLite, claimers, 50},
+		// For what several want at once the emulator takes seconds, and for what
+		// many want it takes minutes.
+		{"firestore", storetest.Firestore, 4, 3},
+	} {
+		t.Run(s.name, func(t *testing.T) {
+			t.Parallel()
+			hub := hubtest.New(t, s.open(t, app.Schema()), hubtest.Options{})
+			maker := hub.Agent("u", "maker")
+			ids := makeTasks(t, hub, maker)
+			var mu sync.Mutex
+			won := map[string][]string{}
+			var all sync.WaitGroup
+			for c := range claimers {
+				name := fmt.Sprintf("claimer%d", c)
+				key := hub.Agent("u", name)
+				all.Go(func() {
+					claim := func(id string) bool {
+						mine, err := tryClaim(t.Context(), hub, key, id, c%2 == 0)
+						if err != nil {
+							t.Error(err)
+						}
+						if mine {
+							mu.Lock()
+							defer mu.Unlock()
+							won[id] = append(won[id], name)
+						}
+						return mine
+					}
+					from := c / s.group * s.raced
+					for _, id := range ids[from : from+s.raced] {
+						claim(id)
+					}
+					rest := ids[claimers/s.group*s.raced:]
+					for i, lost := c*len(rest)/claimers, 0; lost < enough && !t.Failed(); i++ {
+						if lost++; claim(rest[i%len(rest)]) {
+							lost = 0
+						}
+					}
+				})
+			}
+			all.Wait()
+			if len(won) != tasks {
+				t.Errorf("%d tasks were claimed, want %d", len(won), tasks)
+			}
+			for id, by := range won {
+				// What the store says is what the winner was told.
+				var got struct{ ClaimedBy, Status string }
+				if err := hub.REST(maker, "GET", "/v1/tasks/"+id, nil).Into(&got); err != nil || len(by) != 1 || got.ClaimedBy != by[0] || got.Status != "active" {
+					t.Errorf("%s was claimed by %v; the store says %+v, %v", id, by, got, err)
+				}
+			}
+		})
+	}
+}
+
+func makeTasks(t *testing.T, hub *hubtest.Hub, key string) []string {
+	t.Helper()
+	ids := make([]string, tasks)
+	var makers sync.WaitGroup
+	for m := range 8 {
+		makers.Go(func() {
+			for i := m; i < tasks; i += 8 {
+				var made struct{ TaskID string }
+				a, err := hub.TryTool(t.Context(), key, "/mcp", "create_task", args{"title": "t", "target": "any"})
+				if err == nil {
+					err = a.Into(&made)
+				}
+				if err != nil {
+					t.Error(err)
+				}
+				ids[i] = made.TaskID
+			}
+		})
+	}
+	makers.Wait()
+	return ids
+}
+
+// tryClaim claims a task and says whether the caller got it.
+func tryClaim(ctx context.Context, hub *hubtest.Hub, key, id string, overREST bool) (bool, error) {
+	for {
+		code := ""
+		if overREST {
+			a, err := hub.Try(ctx, "POST", "/v1/tasks/"+id+"/claim", args{}, "Authorization", "Bearer "+key)
+			if err != nil {
+				return false, err
+			}
+			code = a.Fault().Code
+		} else {
+			a, err := hub.TryTool(ctx, key, "/mcp", "claim_task", args{"taskId": id})
+			if err != nil {
+				return false, err
+			}
+			code = a.Fault().Code
+		}
+		switch code {
+		case "":
+			return true, nil
+		case "FAILED_PRECONDITION":
+			return false, nil
+		case "CONFLICT": // contention, so the same call may succeed
+		default:
+			return false, fmt.Errorf("a claim came to %s", code)
+		}
+	}
+}
+
+// Two servers share nothing but the database.
+func TestTwoServersServeOneUser(t *testing.T) {
+	t.Parallel()
+	host, project := emulator.Shared(t), emulator.Project(t)
+	server := func() *hubtest.Hub {
+		d, err := firestore.Open(t.Context(), firestore.Options{EmulatorHost: host, Project: project})
+		must(t, err)
+		db := store.New(d, app.Schema())
+		t.Cleanup(func() {
+			if err := db.Close(); err != nil {
+				t.Error(err)
+			}
+		})
+		return hubtest.New(t, db, hubtest.Options{})
+	}
+	here, there := server(), server()
+	alpha, beta, human := here.Agent("u", "alpha"), there.Agent("u", "beta"), here.Human("u")
+	type end struct {
+		text string
+		err  error
+	}
+	wait := func(path string, key string) <-chan end {
+		done := make(chan end, 1)
+		go func() {
+			a, err := here.Try(t.Context(), "GET", path, nil, "Authorization", "Bearer "+key)
+			done <- end{string(a.Body), err}
+		}()
+		return done
+	}
+	for i := range 3 {
+		mail, work := wait("/v1/messages?waitMs=55000", alpha), wait("/v1/tasks?target=alpha&waitMs=55000", alpha)
+		text := fmt.Sprintf("number %d", i)
+		if a := there.Tool(beta, "/mcp", "send_message", args{"message": text, "source": "beta", "target": "alpha", "message_type": "DIRECTIVE"}); a.IsError {
+			t.Fatal(a.Answer)
+		}
+		var made struct{ TaskID string }
+		must(t, there.Tool(beta, "/mcp", "create_task", args{"title": text, "target": "alpha"}).Into(&made))
+		for what, done := range map[string]<-chan end{"mail": mail, "work": work} {
+			if e := <-done; e.err != nil || !strings.Contains(e.text, text) {
+				t.Errorf("%s: the wait came to %s, %v; want %q", what, e.text, e.err, text)
+			}
+		}
+		if a := here.Tool(alpha, "/mcp", "claim_task", args{"taskId": made.TaskID}); a.IsError {
+			t.Error(a.Answer)
+		}
+		if a := there.Tool(beta, "/mcp", "claim_task", args{"taskId": made.TaskID}); a.Fault().Code != "FORBIDDEN" && a.Fault().Code != "FAILED_PRECONDITION" {
+			t.Errorf("got %s, want that it is claimed", a.Answer)
+		}
+	}
+	var asked struct{ QuestionID string }
+	must(t, there.REST(beta, "POST", "/v1/questions", args{"question": "q"}).Into(&asked))
+	answer := wait("/v1/questions/"+asked.QuestionID+"/response?waitMs=55000", alpha)
+	if a := there.REST(human, "POST", "/v1/questions/"+asked.QuestionID+"/answer", args{"response": "yes"}); a.Status != 200 {
+		t.Error(a)
+	}
+	if e := <-answer; e.err != nil || !strings.Contains(e.text, `"answered"`) {
+		t.Errorf("the wait for an answer came to %s, %v", e.text, e.err)
+	}
+}

@@ -1,0 +1,286 @@
+package mcp_test
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/mark3labs/mcp-go/client"
+	"github.com/mark3labs/mcp-go/client/transport"
+	"github.com/mark3labs/mcp-go/mcp"
+
+	"parley.internal/services/hub/harness/hubtest"
+	"parley.internal/shared/op"
+)
+
+// reads is how a client that only looks calls each tool that reads.
+var reads = map[string]args{
+	"get_tasks":                {"status": "all", "waitMs": 1},
+	"get_task":                 {"taskId": "$task"},
+	"get_messages":             {"markAsRead": false},
+	"get_dead_letters":         {"limit": 1},
+	"list_groups":              {},
+	"list_sessions":            {"programId": "beta", "state": "blocked"},
+	"get_response":             {"questionId": "$question"},
+	"dream_peek":               {"target": "beta"},
+	"get_sprint":               {"sprintId": "$sprint"},
+	"get_usage":                {"groupBy": "transport"},
+	"team_read_config":         {"team_name": "the-team"},
+	"team_read_inbox":          {"team_name": "the-team", "agent_name": "beta", "mark_as_read": false},
+	"team_poll_inbox":          {"team_name": "the-team", "agent_name": "beta"},
+	"team_task_list":           {"team_name": "the-team", "ready": true},
+	"team_task_get":            {"team_name": "the-team", "task_id": "1"},
+	"list_keys":                {},
+	"get_current_session_data": {"agent_name": "alpha", "session_id": "$council"},
+	"join_council":             {"agent_name": "alpha", "session_id": "$council"},
+	"list_councils":            {},
+	"campfire_ping":            {},
+	"campfire_echo":            {"message": "m"},
+	"campfire_get_fire":        {"fireId": "the-fire"},
+	"campfire_list_messages":   {"fireId": "the-fire"},
+	"campfire_list_duels":      {"fireId": "the-fire"},
+	"elenchus_get_context":     {"sessionId": "$verification"},
+	"elenchus_get_issues":      {"sessionId": "$verification"},
+	"elenchus_list_sessions":   {},
+}
+
+func TestMCPGosOwnClientWorksInEveryEra(t *testing.T) {
+	t.Parallel()
+	for name, era := range map[string]struct {
+		options []client.ClientOption
+		version string
+	}{
+		"by itself":  {nil, "2026-07-28"},
+		"2026-07-28": {[]client.ClientOption{client.WithProtocolVersion("2026-07-28")}, "2026-07-28"},
+		"2025-11-25": {[]client.ClientOption{client.WithProtocolVersion("2025-11-25")}, "2025-11-25"},
+		"2025-06-18": {[]client.ClientOption{client.WithProtocolVersion("2025-06-18")}, "2025-06-18"},
+		"2025-03-26": {[]client.ClientOption{client.WithProtocolVersion("2025-03-26")}, "2025-03-26"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			hub := newHub(t, hubtest.Options{})
+			key := hub.Human("u")
+			ids := map[string]string{"$task": made(t, hub, key, "create_task", "taskId", args{"title": "t", "target": "any"}),
+				"$question":     made(t, hub, key, "ask_question", "questionId", args{"question": "q"}),
+				"$council":      made(t, hub, key, "start_council", "session_id", args{"agent_name": "alpha", "request": "r"}),
+				"$verification": made(t, hub, key, "elenchus_start_session", "sessionId", args{"target": "a.ts", "requirements": "r", "workingDir": "/w"}),
+				"$sprint":       made(t, hub, key, "create_sprint", "sprintId", args{"projectName": "p", "branch": "b", "stories": []any{args{"id": "a", "title": "t"}}})}
+			made(t, hub, key, "campfire_get_or_create_fire", "id", args{"fireId": "the-fire"})
+			made(t, hub, key, "team_create", "team_name", args{"team_name": "the-team"})
+			made(t, hub, key, "team_spawn_teammate", "agent_id", args{"team_name": "the-team", "name": "beta", "prompt": "the-prompt"})
+			made(t, hub, key, "team_task_create", "id", args{"team_name": "the-team", "subject": "the-subject", "description": "d"})
+			shown := map[string]string{"get_task": ids["$task"], "get_sprint": ids["$sprint"], "team_read_config": "the-team",
+				"team_read_inbox": "the-prompt", "team_poll_inbox": "the-prompt", "team_task_list": "the-subject", "team_task_get": "the-subject", "list_groups": "the-group",
+				"list_sessions": made(t, hub, key, "create_session", "sessionId", args{"name": "n", "programId": "beta", "state": "blocked"}),
+				"dream_peek":    made(t, hub, key, "create_task", "taskId", args{"title": "t", "target": "any", "type": "dream"}), "get_usage": "rest"}
+			made(t, hub, key, "set_group", "name", args{"name": "the-group", "members": []string{"beta"}})
+			hub.Settle()
+			c := connect(t, hub.URL+everything, key, era.options...)
+			if got := c.ProtocolVersion(); got != era.version {
+				t.Errorf("got the version %s, want %s", got, era.version)
+			}
+			if i := c.GetServerCapabilities(); i.Tools == nil || i.Tools.ListChanged || i.Resources == nil || i.Resources.ListChanged || i.Resources.Subscribe ||
+				i.Prompts == nil || i.Prompts.ListChanged || i.Tasks != nil {
+				t.Errorf("got the capabilities %+v, want tools, resources and prompts that do not change", i)
+			}
+			list, err := c.ListTools(t.Context(), mcp.ListToolsRequest{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, o := range hub.Catalogue.Ops() {
+				if o.RESTOnly {
+					continue
+				}
+				i := slices.IndexFunc(list.Tools, func(tool mcp.Tool) bool { return tool.Name == o.Name })
+				if i < 0 {
+					t.Errorf("%s is not listed", o.Name)
+					continue
+				}
+				described(t, o, list.Tools[i])
+				if o.Effect > op.Consume {
+					continue
+				}
+				call := mcp.CallToolRequest{}
+				in, ok := reads[o.Name]
+				if !ok {
+					t.Errorf("%s: say how it is called", o.Name)
+					continue
+				}
+				filled := args{}
+				for f, v := range in {
+					if s, ok := v.(string); ok && ids[s] != "" {
+						v = ids[s]
+					}
+					filled[f] = v
+				}
+				if o.Name == "get_messages" {
+					filled["target"] = "alpha"
+				}
+				call.Params.Name, call.Params.Arguments = o.Name, filled
+				res, err := c.CallTool(t.Context(), call)
+				if err != nil || res.IsError || res.StructuredContent == nil || len(res.Content) != 1 {
+					t.Errorf("%s: got %+v, %v; want an answer", o.Name, res, err)
+				} else if text, err := json.Marshal(res.StructuredContent); err != nil || !strings.Contains(string(text), `"`+shown[o.Name]) {
+					t.Errorf("%s: got %s, %v; want that it shows %s", o.Name, text, err, shown[o.Name])
+				}
+			}
+			// A fault is for the model, an unknown tool is for the client.
+			call := mcp.CallToolRequest{}
+			call.Params.Name, call.Params.Arguments = "get_task", args{"taskId": "nobody-made-this"}
+			if res, err := c.CallTool(t.Context(), call); err != nil || !res.IsError {
+				t.Errorf("a fault: got %+v, %v; want a result with isError", res, err)
+			}
+			call.Params.Name = "no_such_tool"
+			if res, err := c.CallTool(t.Context(), call); err == nil {
+				t.Errorf("an unknown tool: got %+v, want an error", res)
+			}
+		})
+	}
+}
+
+func described(t *testing.T, o *op.Op, tool mcp.Tool) {
+	t.Helper()
+	a := tool.Annotations
+	if tool.Description != o.Doc || tool.Title != o.Title {
+		t.Errorf("%s: got the words %q, %q", o.Name, tool.Title, tool.Description)
+	}
+	// What is not said is, by the protocol, not read-only and destructive.
+	reads, destroys := a.ReadOnlyHint != nil && *a.ReadOnlyHint, a.DestructiveHint == nil || *a.DestructiveHint
+	if reads != (o.Effect == op.Read) || (!reads && destroys != (o.Effect == op.Destroy)) {
+		t.Errorf("%s, which %s: got the annotations %+v", o.Name, o.Effect, a)
+	}
+	text, err := json.Marshal(tool.InputSchema)
+	if err != nil || tool.InputSchema.Type != "object" || len(tool.InputSchema.Properties) != len(properties(t, o)) {
+		t.Errorf("%s: got the schema %s, %v; want that of the operation", o.Name, text, err)
+	}
+}
+
+func properties(t *testing.T, o *op.Op) map[string]any {
+	t.Helper()
+	var s struct{ Properties map[string]any }
+	if err := json.Unmarshal(o.Input, &s); err != nil {
+		t.Fatal(err)
+	}
+	return s.Properties
+}
+
+const everything = "/mcp?toolsets=all"
+
+func made(t *testing.T, hub *hubtest.Hub, key, name, field string, in args) string {
+	t.Helper()
+	var m map[string]any
+	if err := hub.Op(key, hub.Catalogue.Op(name), in).Into(&m); err != nil {
+		t.Fatal(err)
+	}
+	id, _ := m[field].(string)
+	return id
+}
+
+func connect(t *testing.T, url, key string, options ...client.ClientOption) *client.Client {
+	t.Helper()
+	tr, err := transport.NewStreamableHTTP(url, transport.WithHTTPHeaders(map[string]string{"Authorization": "Bearer " + key}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := client.NewClient(tr, options...)
+	t.Cleanup(func() {
+		if err := c.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	if err := c.Start(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	start := mcp.InitializeRequest{}
+	start.Params.ClientInfo = mcp.Implementation{Name: "test", Version: "1"}
+	start.Params.ProtocolVersion = c.ProtocolVersion()
+	if _, err := c.Initialize(t.Context(), start); err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+func TestTheEraOf20260728NeedsNoHandshake(t *testing.T) {
+	t.Parallel()
+	hub := newHub(t, hubtest.Options{})
+	key := hub.Agent("u", "alpha")
+
+	a := hub.Modern(key, "/mcp", "server/discover", nil)
+	var found struct {
+		SupportedVersions []string
+		Instructions      string
+		ResultType        string
+		Meta              map[string]struct{ Name, Version string } `json:"_meta"`
+	}
+	if err := json.Unmarshal(a.Result, &found); err != nil || a.Status != 200 {
+		t.Fatalf("server/discover: got %s, %v", a.Answer, err)
+	}
+	if !slices.Contains(found.SupportedVersions, "2026-07-28") || !slices.Contains(found.SupportedVersions, "2025-11-25") ||
+		!strings.Contains(found.Instructions, "get_tasks") || found.ResultType != "complete" ||
+		found.Meta[mcp.MetaKeyServerInfo].Name != "parley" || found.Meta[mcp.MetaKeyServerInfo].Version != hubtest.Version {
+		t.Errorf("server/discover: got %s", a.Answer)
+	}
+	if a.Header.Get("Mcp-Session-Id") != "" {
+		t.Errorf("server/discover gave a session out")
+	}
+	if a := hub.Modern(key, "/mcp", "tools/list", nil); !strings.Contains(string(a.Result), `"create_task"`) {
+		t.Errorf("tools/list: got %.300s", a.Answer)
+	}
+	made := modernTool(t, hub, key, "/mcp", "create_task", args{"title": "t", "target": "any"})
+	if made.IsError || !strings.Contains(string(made.Structured), `"taskId"`) {
+		t.Errorf("create_task: got %s", made.Answer)
+	}
+	for name, headers := range map[string][]string{
+		"another method in the header":  {"Mcp-Method", "tools/list"},
+		"another name in the header":    {"Mcp-Name", "get_task"},
+		"another version in the header": {"Mcp-Protocol-Version", "2025-11-25"},
+		"no method in the header":       {"Mcp-Method", ""},
+		"no name in the header":         {"Mcp-Name", ""},
+	} {
+		a := modernTool(t, hub, key, "/mcp", "create_task", args{"title": "another", "target": "any"}, headers...)
+		if a.Status != 400 || a.Err == nil {
+			t.Errorf("%s: got %s, want 400 and an error of the protocol", name, a.Answer)
+		}
+	}
+	if a := hub.MCP(key, "/mcp", hubtest.Message(1, "tools/call", args{"name": "create_task", "arguments": args{"title": "another", "target": "any"},
+		"_meta": args{mcp.MetaKeyProtocolVersion: "2099-01-01", mcp.MetaKeyClientCapabilities: args{}}}),
+		"Mcp-Protocol-Version", "2099-01-01", "Mcp-Method", "tools/call", "Mcp-Name", "create_task"); a.Status != 400 || a.Err == nil || !strings.Contains(string(a.Err.Data), "2026-07-28") {
+		t.Errorf("a version to come: got %s, want 400 and the versions there are", a.Answer)
+	}
+	if a := hub.Tool(key, "/mcp", "get_tasks", nil); strings.Contains(string(a.Structured), "another") {
+		t.Errorf("a refused call made a task: %s", a.Structured)
+	}
+	for _, method := range []string{"initialize", "ping"} {
+		if a := hub.Modern(key, "/mcp", method, nil); a.Status != 404 || a.Err == nil || a.Err.Code != -32601 {
+			t.Errorf("%s: got %s, want that it is gone", method, a.Answer)
+		}
+	}
+}
+
+func TestOlderErasNeedNoSession(t *testing.T) {
+	t.Parallel()
+	hub := newHub(t, hubtest.Options{})
+	key := hub.Agent("u", "alpha")
+	for asked, given := range map[string]string{"2025-11-25": "2025-11-25", "2025-06-18": "2025-06-18", "2025-03-26": "2025-03-26", "2024-11-05": "2024-11-05",
+		"2026-07-28": "2025-11-25", "1999-01-01": "2025-11-25"} {
+		a := hub.MCP(key, "/mcp", initialize(asked))
+		var r struct {
+			ProtocolVersion, Instructions string
+			ServerInfo                    struct{ Name, Version, Title string }
+		}
+		if err := json.Unmarshal(a.Result, &r); err != nil || r.ProtocolVersion != given || r.ServerInfo.Name != "parley" || r.ServerInfo.Version != hubtest.Version ||
+			!strings.Contains(r.Instructions, "get_messages") {
+			t.Errorf("initialize %s: got %s, want %s", asked, a.Answer, given)
+		}
+	}
+	// Any instance serves any call, whatever session a client believes it has.
+	for _, headers := range [][]string{nil, {"Mcp-Session-Id", "of-another-instance"}, {"Mcp-Protocol-Version", "2025-06-18"}, {"Mcp-Protocol-Version", "2025-11-25", "Mcp-Session-Id", "x"}} {
+		if a := hub.Tool(key, "/mcp", "get_tasks", nil, headers...); a.IsError || a.Structured == nil {
+			t.Errorf("%v: got %s, want an answer", headers, a.Answer)
+		}
+		if a := hub.MCP(key, "/mcp", hubtest.Message(5, "ping", nil), headers...); string(a.Result) != "{}" {
+			t.Errorf("%v: ping: got %s", headers, a.Answer)
+		}
+	}
+}
