@@ -56,6 +56,11 @@ var rules = map[string]rule{
 	"store/emulator":     {nil, "it starts a process"},
 	"store/storetest":    {[]string{"store", "fault", "store/sqlite", "store/firestore", "store/emulator"}, "tests open both drivers"},
 
+	"domaintest": {
+		[]string{"store", "store/storetest", "store/sqlite", "store/firestore", "store/emulator", "identity", "fault", "op"},
+		"it opens both stores for the tests of domains, and knows none of them",
+	},
+
 	"rules": {nil, "it is tests alone, which may use what they like"},
 
 	"store/emulator/cmd/withemulator": {[]string{"store/emulator"}, "a command around a process"},
