@@ -20,17 +20,17 @@ type rule struct {
 	why string
 }
 
-var domain = []string{"op", "store", "identity", "fault", "once", "task", "push"}
+var domain = []string{"op", "store", "identity", "fault", "idempotency", "task", "push"}
 
 // rules has a row for every package. Imports run one way:
-// app → domains → {op, once, task, push} → {store, identity} → fault.
+// app → domains → {op, idempotency, task, push} → {store, identity} → fault.
 var rules = map[string]rule{
 	"fault":              {nil, "everyone knows faults, so they know nobody"},
 	"identity":           {[]string{"fault"}, "who calls is settled before anything is read"},
 	"op":                 {[]string{"fault", "identity"}, "a definition of operations knows no domain and no store"},
 	"op/optest":          {[]string{"op"}, "it runs what specs say, through whatever calls them"},
 	"store":              {[]string{"fault"}, "the port knows neither its drivers nor who calls"},
-	"once":               {[]string{"store", "fault"}, "it repeats any creation and holds nothing of what is created"},
+	"idempotency":        {[]string{"store", "fault"}, "it repeats any creation and holds nothing of what is created"},
 	"cloudlog":           {nil, "it writes what it is given"},
 	"push":               {nil, "the port knows neither its drivers nor whom a push is for"},
 	"task":               {[]string{"store", "identity", "fault"}, "the document that domains share, with its pure rules"},

@@ -4,7 +4,7 @@ import (
 	"testing"
 
 	"parley.internal/shared/domaintest"
-	"parley.internal/shared/once"
+	"parley.internal/shared/idempotency"
 	"parley.internal/shared/store"
 )
 
@@ -15,7 +15,7 @@ type camp struct {
 	t *testing.T
 }
 
-func schema() *store.Schema { return store.NewSchema(append(Defs(), once.Def())...) }
+func schema() *store.Schema { return store.NewSchema(append(Defs(), idempotency.Def())...) }
 
 func over(t *testing.T, db *store.DB) *camp {
 	k := &camp{t: t}

@@ -53,7 +53,7 @@ type MessagesInput struct {
 	FireID string `json:"fireId" allow:"nonempty,max=100,pattern=id"`
 	Cursor string `json:"cursor,omitempty" allow:"max=100" jsonschema:"nextCursor of the answer before"`
 	Limit  int    `json:"limit,omitempty" allow:"min=1,max=100,default=50"`
-	WaitMs int    `json:"waitMs,omitempty" allow:"min=0,max=55000,default=0" jsonschema:"wait this long for a first new message"`
+	WaitMs int    `json:"waitMs,omitempty" allow:"wait=0" jsonschema:"wait this long for a first new message"`
 }
 
 // MessagesOutput is what campfire_list_messages answers.

@@ -31,9 +31,8 @@ func (s *Service) Throw(ctx context.Context, c identity.Caller, in GauntletInput
 	if err != nil {
 		return out, err
 	}
-	key, now := in.IdempotencyKey, s.Now()
-	in.IdempotencyKey = ""
-	ch := change{op: "campfire_throw_gauntlet", key: key, in: in, fire: in.FireID, now: now, founds: true}
+	now := s.Now()
+	ch := change{Idempotency: in.Idempotency, fire: in.FireID, now: now, founds: true}
 	return apply(ctx, s, c, ch, func(_ *store.Tx, f *Fire) (GauntletOutput, error) {
 		if err := f.Throw(by, target, thesis, cmp.Or(in.DeadlineMinutes, defaultMinutes), now); err != nil {
 			return GauntletOutput{}, err

@@ -6,12 +6,12 @@ import (
 	"testing"
 
 	"parley.internal/shared/domaintest"
+	"parley.internal/shared/idempotency"
 	"parley.internal/shared/identity"
-	"parley.internal/shared/once"
 	"parley.internal/shared/store"
 )
 
-func schema() *store.Schema { return store.NewSchema(append(Defs(), once.Def())...) }
+func schema() *store.Schema { return store.NewSchema(append(Defs(), idempotency.Def())...) }
 
 // hall is a service on an empty store, with a clock that the test moves.
 type hall struct {

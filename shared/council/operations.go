@@ -32,7 +32,7 @@ type GetInput struct {
 	AgentName string `json:"agent_name" allow:"nonempty,max=100,pattern=name"`
 	Cursor    string `json:"cursor,omitempty" allow:"max=2000" jsonschema:"next_cursor of the call before; an unknown one brings everything"`
 	SessionID string `json:"session_id,omitempty" allow:"max=100,pattern=id"`
-	WaitMs    int    `json:"wait_ms,omitempty" allow:"min=0,max=55000,default=0" jsonschema:"wait this long for a first response, or the close"`
+	WaitMs    int    `json:"wait_ms,omitempty" allow:"wait=0" jsonschema:"wait this long for a first response, or the close"`
 }
 
 // ViewOutput is what join_council and get_current_session_data answer. Without a

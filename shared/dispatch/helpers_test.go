@@ -6,15 +6,15 @@ import (
 	"testing"
 
 	"parley.internal/shared/domaintest"
+	"parley.internal/shared/idempotency"
 	"parley.internal/shared/identity"
-	"parley.internal/shared/once"
 	"parley.internal/shared/store"
 	"parley.internal/shared/task"
 )
 
 var t0 = domaintest.Start
 
-func schema() *store.Schema { return store.NewSchema(append(Defs(), once.Def())...) }
+func schema() *store.Schema { return store.NewSchema(append(Defs(), idempotency.Def())...) }
 
 // queue is a service on an empty store, with a clock that the test moves.
 type queue struct {

@@ -45,7 +45,7 @@ type ListInput struct {
 	Source              string      `json:"source,omitempty" allow:"max=100"`
 	Limit               int         `json:"limit,omitempty" allow:"min=1,max=50,default=10"`
 	Cursor              string      `json:"cursor,omitempty" allow:"max=2000" jsonschema:"nextCursor of the page before"`
-	WaitMs              int         `json:"waitMs,omitempty" allow:"min=0,max=55000,default=0" jsonschema:"wait this long for a first task"`
+	WaitMs              int         `json:"waitMs,omitempty" allow:"wait=0" jsonschema:"wait this long for a first task"`
 	IncludeInstructions *bool       `json:"includeInstructions,omitempty" allow:"default=true"`
 }
 

@@ -5,8 +5,8 @@ import (
 	"time"
 
 	"parley.internal/shared/fault"
+	"parley.internal/shared/idempotency"
 	"parley.internal/shared/identity"
-	"parley.internal/shared/once"
 	"parley.internal/shared/store"
 	"parley.internal/shared/task"
 )
@@ -46,9 +46,7 @@ func (s *Service) Create(ctx context.Context, c identity.Caller, in CreateInput)
 		t.ExpiresAt = now.Add(time.Duration(in.TTL) * time.Second)
 	}
 	t.Route()
-	key := in.IdempotencyKey
-	in.IdempotencyKey = ""
-	return once.Do(ctx, s.DB.User(c.User), "create_task", key, now, in, func(_ context.Context, tx *store.Tx) (CreateOutput, error) {
+	return idempotency.Update(ctx, s.DB.User(c.User), in, now, func(_ context.Context, tx *store.Tx) (CreateOutput, error) {
 		task.Tasks.Create(tx, id, t)
 		return CreateOutput{TaskID: id, Status: t.Status, Source: source, Verified: verified, Target: t.Target, CreatedAt: now, ExpiresAt: t.ExpiresAt}, nil
 	})

@@ -10,8 +10,8 @@ import (
 	"parley.internal/shared/dispatch"
 	"parley.internal/shared/dream"
 	"parley.internal/shared/fault"
+	"parley.internal/shared/idempotency"
 	"parley.internal/shared/identity"
-	"parley.internal/shared/once"
 	"parley.internal/shared/store"
 	"parley.internal/shared/store/storetest"
 	"parley.internal/shared/task"
@@ -28,7 +28,7 @@ type night struct {
 func each(t *testing.T, test func(*testing.T, *night)) {
 	t.Helper()
 	t.Parallel()
-	storetest.Each(t, store.NewSchema(append(dispatch.Defs(), once.Def())...), func(t *testing.T, db *store.DB) {
+	storetest.Each(t, store.NewSchema(append(dispatch.Defs(), idempotency.Def())...), func(t *testing.T, db *store.DB) {
 		clock := &storetest.Clock{}
 		queue := &dispatch.Service{DB: db, Now: clock.Now, NewID: clock.NewID}
 		test(t, &night{&dream.Service{DB: db, Queue: queue, Now: clock.Now}, queue, clock, t})

@@ -12,7 +12,7 @@ import (
 	"testing"
 
 	"parley.internal/shared/domaintest"
-	"parley.internal/shared/once"
+	"parley.internal/shared/idempotency"
 	"parley.internal/shared/store"
 )
 
@@ -29,7 +29,7 @@ type court struct {
 	t *testing.T
 }
 
-func schema() *store.Schema { return store.NewSchema(append(Defs(), once.Def())...) }
+func schema() *store.Schema { return store.NewSchema(append(Defs(), idempotency.Def())...) }
 
 // dice is a random source that says the same every time, and may be shared.
 type dice struct {

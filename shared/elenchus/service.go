@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"parley.internal/shared/fault"
+	"parley.internal/shared/idempotency"
 	"parley.internal/shared/identity"
-	"parley.internal/shared/once"
 	"parley.internal/shared/store"
 )
 
@@ -102,9 +102,7 @@ func (s *Service) Start(ctx context.Context, c identity.Caller, in StartInput) (
 	}
 	out = StartOutput{SessionID: id, Status: v.Status, NextRole: v.NextRole(), FilesWanted: sh.wanted(wishes, v.Packages),
 		Context: StartContext{Target: v.Target, FilesCollected: len(put.added), Requirements: v.Requirements}}
-	key := in.IdempotencyKey
-	in.IdempotencyKey = ""
-	return once.Do(ctx, s.DB.User(c.User), "elenchus_start_session", key, now, in, func(_ context.Context, tx *store.Tx) (StartOutput, error) {
+	return idempotency.Update(ctx, s.DB.User(c.User), in, now, func(_ context.Context, tx *store.Tx) (StartOutput, error) {
 		sessions.Create(tx, id, v)
 		for _, w := range put.writes {
 			w(tx)

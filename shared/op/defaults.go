@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"reflect"
 	"slices"
 
 	"github.com/google/jsonschema-go/jsonschema"
@@ -106,7 +107,7 @@ func Fill[I any](operation string, in I) I {
 		err = bind(fields, &out)
 	}
 	if err == nil {
-		err = identify(&out, operation, fields)
+		err = identify(&out, operation, waitOf(reflect.TypeFor[I]()), fields)
 	}
 	if err != nil {
 		panic(fmt.Sprintf("op: %T: %v", in, err))

@@ -116,14 +116,16 @@ type idempotent interface {
 	identify(operation, digest string)
 }
 
-// identify tells an input that may be a repetition which call it belongs to.
-func identify(in any, operation string, fields map[string]any) error {
+// identify tells an input that may be a repetition which call it belongs to. How long a call
+// waits makes no other call of it.
+func identify(in any, operation, wait string, fields map[string]any) error {
 	repeatable, ok := in.(idempotent)
 	if !ok || repeatable.Key() == "" {
 		return nil
 	}
 	rest := maps.Clone(fields)
 	delete(rest, "idempotencyKey")
+	delete(rest, wait)
 	text, err := json.Marshal(rest)
 	if err != nil {
 		return err

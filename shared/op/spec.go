@@ -80,6 +80,9 @@ type Op struct {
 	Spec
 	// Idempotent says that the input has an idempotencyKey.
 	Idempotent bool
+	// Wait is the input that says for how many milliseconds the call may wait, empty where it
+	// returns at once.
+	Wait string
 	// Input and Output are the published schemas, as JSON. Brief is Input without
 	// what only a check needs, for the list that a model reads: a pattern says no
 	// more to it than the refusal does.
@@ -104,13 +107,14 @@ func New[I, O any](spec Spec, fn func(context.Context, identity.Caller, I) (O, e
 		panic(fmt.Sprintf("op %s: %v", spec.Name, err))
 	}
 	_, o.Idempotent = any(new(I)).(idempotent)
+	o.Wait = waitOf(reflect.TypeFor[I]())
 	reports := reportsOf(reflect.TypeFor[I]())
 	o.call = func(ctx context.Context, caller identity.Caller, fields map[string]any, said *Usage) (any, error) {
 		var in I
 		if err := bind(fields, &in); err != nil {
 			return nil, fault.Wrap(fault.Invalid, err, "the input does not fit")
 		}
-		if err := identify(&in, spec.Name, fields); err != nil {
+		if err := identify(&in, spec.Name, o.Wait, fields); err != nil {
 			return nil, fault.Wrap(fault.Internal, err, "idempotency")
 		}
 		reports.read(reflect.ValueOf(&in).Elem(), said)

@@ -5,7 +5,7 @@ import "parley.internal/shared/op"
 // Input is the input of get_overview.
 type Input struct {
 	Since  string `json:"since,omitempty" allow:"max=100" jsonschema:"mark of the view that is known already"`
-	WaitMs int    `json:"waitMs,omitempty" allow:"min=0,max=55000,default=0" jsonschema:"wait this long for another view than that"`
+	WaitMs int    `json:"waitMs,omitempty" allow:"wait=0" jsonschema:"wait this long for another view than that"`
 }
 
 // Operations lists what there is to see.

@@ -12,14 +12,14 @@ import (
 
 	"parley.internal/shared/domaintest"
 	"parley.internal/shared/fault"
+	"parley.internal/shared/idempotency"
 	"parley.internal/shared/identity"
-	"parley.internal/shared/once"
 	"parley.internal/shared/store"
 	"parley.internal/shared/task"
 )
 
 func schema() *store.Schema {
-	return store.NewSchema(append(Defs(), task.Tasks.Def(), task.Leases.Def(), once.Def())...)
+	return store.NewSchema(append(Defs(), task.Tasks.Def(), task.Leases.Def(), idempotency.Def())...)
 }
 
 // world is a service on an empty store, with a clock that the test moves.

@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"parley.internal/shared/domaintest"
+	"parley.internal/shared/idempotency"
 	"parley.internal/shared/identity"
-	"parley.internal/shared/once"
 	"parley.internal/shared/store"
 )
 
@@ -19,7 +19,7 @@ type known []string
 
 func (k known) Programs(context.Context, string) ([]string, error) { return k, nil }
 
-func schema() *store.Schema { return store.NewSchema(append(Defs(), once.Def())...) }
+func schema() *store.Schema { return store.NewSchema(append(Defs(), idempotency.Def())...) }
 
 // mail is a service on an empty store, with a clock that the test moves.
 type mail struct {

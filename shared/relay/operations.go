@@ -50,7 +50,7 @@ type GetInput struct {
 	IncludeDelivered bool          `json:"includeDelivered,omitempty" allow:"default=false" jsonschema:"the history too, oldest first, by page; marks nothing"`
 	Limit            int           `json:"limit,omitempty" allow:"min=1,max=100,default=20"`
 	Cursor           string        `json:"cursor,omitempty" allow:"max=2000" jsonschema:"nextCursor of the page before, with includeDelivered"`
-	WaitMs           int           `json:"waitMs,omitempty" allow:"min=0,max=55000,default=0" jsonschema:"wait this long for a first message"`
+	WaitMs           int           `json:"waitMs,omitempty" allow:"wait=0" jsonschema:"wait this long for a first message"`
 }
 
 // GetOutput is what get_messages answers.

@@ -10,8 +10,8 @@ import (
 	"unicode/utf8"
 
 	"parley.internal/shared/fault"
+	"parley.internal/shared/idempotency"
 	"parley.internal/shared/identity"
-	"parley.internal/shared/once"
 	"parley.internal/shared/store"
 	"parley.internal/shared/task"
 )
@@ -79,9 +79,7 @@ func (s *Service) Send(ctx context.Context, c identity.Caller, in SendInput) (Se
 		return out, err
 	}
 	warning := unknown(programs, in.Target)
-	key := in.IdempotencyKey
-	in.IdempotencyKey = ""
-	return once.Do(ctx, s.DB.User(c.User), "send_message", key, now, in, func(_ context.Context, tx *store.Tx) (SendOutput, error) {
+	return idempotency.Update(ctx, s.DB.User(c.User), in, now, func(_ context.Context, tx *store.Tx) (SendOutput, error) {
 		messages.Create(tx, id, m)
 		return SendOutput{MessageID: id, Source: source, Verified: verified, Target: m.Target, CreatedAt: now, ExpiresAt: m.ExpiresAt, Warning: warning}, nil
 	})

@@ -5,8 +5,8 @@ import (
 	"context"
 	"time"
 
+	"parley.internal/shared/idempotency"
 	"parley.internal/shared/identity"
-	"parley.internal/shared/once"
 	"parley.internal/shared/store"
 	"parley.internal/shared/task"
 )
@@ -21,9 +21,7 @@ func (s *Service) Alert(ctx context.Context, c identity.Caller, in AlertInput) (
 		Source: c.Program, Verified: c.Bound(), Target: human, Context: in.Context, SessionID: in.SessionID, AlertType: cmp.Or(in.AlertType, "info"),
 		CreatedAt: now, ExpiresAt: now.Add(time.Duration(cmp.Or(in.TTL, alertTTL)) * time.Second)}
 	t.Route()
-	key := in.IdempotencyKey
-	in.IdempotencyKey = ""
-	return once.Do(ctx, s.DB.User(c.User), "send_alert", key, now, in, func(_ context.Context, tx *store.Tx) (AlertOutput, error) {
+	return idempotency.Update(ctx, s.DB.User(c.User), in, now, func(_ context.Context, tx *store.Tx) (AlertOutput, error) {
 		task.Tasks.Create(tx, id, t)
 		return AlertOutput{AlertID: id, AlertType: t.AlertType, CreatedAt: now, ExpiresAt: t.ExpiresAt}, nil
 	})

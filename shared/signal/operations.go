@@ -35,7 +35,7 @@ type AskInput struct {
 	InReplyTo string        `json:"inReplyTo,omitempty" allow:"max=100"`
 	ProjectID string        `json:"projectId,omitempty" allow:"max=100"`
 	TTL       int64         `json:"ttl,omitempty" allow:"over=0,max=31536000,default=86400" jsonschema:"seconds until it expires unanswered"`
-	WaitMs    int           `json:"waitMs,omitempty" allow:"min=0,max=55000,default=0" jsonschema:"wait this long for the answer"`
+	WaitMs    int           `json:"waitMs,omitempty" allow:"wait=0" jsonschema:"wait this long for the answer"`
 }
 
 // AskOutput is what ask_question answers.
@@ -48,7 +48,7 @@ type AskOutput struct {
 // ResponseInput is the input of get_response.
 type ResponseInput struct {
 	QuestionID string `json:"questionId" allow:"nonempty,max=100,pattern=id"`
-	WaitMs     int    `json:"waitMs,omitempty" allow:"min=0,max=55000,default=0" jsonschema:"wait this long for the answer"`
+	WaitMs     int    `json:"waitMs,omitempty" allow:"wait=0" jsonschema:"wait this long for the answer"`
 }
 
 // AnswerInput is the input of answer_question.

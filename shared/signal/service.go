@@ -6,8 +6,8 @@ import (
 	"unicode/utf8"
 
 	"parley.internal/shared/fault"
+	"parley.internal/shared/idempotency"
 	"parley.internal/shared/identity"
-	"parley.internal/shared/once"
 	"parley.internal/shared/push"
 	"parley.internal/shared/store"
 	"parley.internal/shared/task"
@@ -60,16 +60,14 @@ func (s *Service) Ask(ctx context.Context, c identity.Caller, in AskInput) (AskO
 		t.Priority = task.Normal
 	}
 	t.Route()
-	wait, key := in.WaitMs, in.IdempotencyKey
-	in.IdempotencyKey, in.WaitMs = "", 0
-	out, err := once.Do(ctx, s.DB.User(c.User), "ask_question", key, now, in, func(_ context.Context, tx *store.Tx) (AskOutput, error) {
+	out, err := idempotency.Update(ctx, s.DB.User(c.User), in, now, func(_ context.Context, tx *store.Tx) (AskOutput, error) {
 		task.Tasks.Create(tx, id, t)
 		return AskOutput{QuestionID: id, Answer: Answer{Status: Pending}, ExpiresAt: t.ExpiresAt}, nil
 	})
-	if err != nil || wait == 0 {
+	if err != nil || in.WaitMs == 0 {
 		return out, err
 	}
-	out.Answer, err = s.Response(ctx, c, ResponseInput{QuestionID: out.QuestionID, WaitMs: wait})
+	out.Answer, err = s.Response(ctx, c, ResponseInput{QuestionID: out.QuestionID, WaitMs: in.WaitMs})
 	return out, err
 }
 

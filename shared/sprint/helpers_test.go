@@ -7,8 +7,8 @@ import (
 	"testing"
 
 	"parley.internal/shared/domaintest"
+	"parley.internal/shared/idempotency"
 	"parley.internal/shared/identity"
-	"parley.internal/shared/once"
 	"parley.internal/shared/store"
 	"parley.internal/shared/task"
 )
@@ -22,7 +22,7 @@ type yard struct {
 }
 
 func schema() *store.Schema {
-	return store.NewSchema(task.Tasks.Def(), task.Leases.Def(), once.Def())
+	return store.NewSchema(task.Tasks.Def(), task.Leases.Def(), idempotency.Def())
 }
 
 func over(t *testing.T, db *store.DB) *yard {

@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"parley.internal/shared/fault"
+	"parley.internal/shared/idempotency"
 	"parley.internal/shared/identity"
-	"parley.internal/shared/once"
 	"parley.internal/shared/store"
 	"parley.internal/shared/store/storetest"
 )
@@ -35,7 +35,7 @@ type world struct {
 func each(t *testing.T, test func(*testing.T, *world)) {
 	t.Helper()
 	t.Parallel()
-	storetest.Each(t, store.NewSchema(append(Defs(), once.Def())...), func(t *testing.T, db *store.DB) {
+	storetest.Each(t, store.NewSchema(append(Defs(), idempotency.Def())...), func(t *testing.T, db *store.DB) {
 		clock := &storetest.Clock{}
 		test(t, &world{&Service{DB: db, Now: clock.Now, NewID: clock.NewID}, clock, t})
 	})

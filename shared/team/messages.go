@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"parley.internal/shared/fault"
+	"parley.internal/shared/idempotency"
 	"parley.internal/shared/identity"
-	"parley.internal/shared/once"
 	"parley.internal/shared/store"
 )
 
@@ -67,9 +67,8 @@ func (s *Service) Send(ctx context.Context, c identity.Caller, in SendInput) (Se
 	if err := in.check(); err != nil {
 		return SendOutput{}, err
 	}
-	now, key := s.Now(), in.IdempotencyKey
-	in.IdempotencyKey = ""
-	return once.Do(ctx, s.DB.User(c.User), "team_send_message", key, now, in, func(ctx context.Context, tx *store.Tx) (SendOutput, error) {
+	now := s.Now()
+	return idempotency.Update(ctx, s.DB.User(c.User), in, now, func(ctx context.Context, tx *store.Tx) (SendOutput, error) {
 		if in.Type == broadcast {
 			return s.broadcast(ctx, tx, c, in, now)
 		}
