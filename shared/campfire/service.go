@@ -152,7 +152,7 @@ func (s *Service) Messages(ctx context.Context, c identity.Caller, in MessagesIn
 		return out, err
 	}
 	t, coll, known := s.DB.User(c.User), messages.Under(in.FireID), false
-	q := store.Query{Where: []store.Cond{store.Gt("seq", after)}, Order: []string{"seq"}, Limit: cmp.Or(in.Limit, 50)}
+	q := store.Query{Where: []store.Cond{store.Gt("seq", after)}, Order: []string{"seq"}, Limit: in.Limit}
 	err = coll.Wait(ctx, t, nil, time.Duration(in.WaitMs)*time.Millisecond, func(ctx context.Context) (bool, error) {
 		page, err := coll.Query(ctx, t, q)
 		if err != nil {

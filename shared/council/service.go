@@ -309,9 +309,6 @@ func others(found []Feedback, ranking []string, agent string) error {
 func (s *Service) List(ctx context.Context, c identity.Caller, in ListInput) (ListOutput, error) {
 	out := ListOutput{Sessions: []SessionView{}}
 	q := store.Query{Order: []string{"created_at desc"}, Limit: in.Limit, Cursor: in.Cursor}
-	if q.Limit == 0 {
-		q.Limit = 20
-	}
 	if in.Status != "" {
 		q.Where = []store.Cond{store.Eq("status", in.Status)}
 	}

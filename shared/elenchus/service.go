@@ -90,9 +90,6 @@ func (s *Service) Start(ctx context.Context, c identity.Caller, in StartInput) (
 	}
 	v := Session{Target: in.Target, Requirements: in.Requirements, WorkingDir: in.WorkingDir, MaxRounds: in.MaxRounds, By: by, Verified: verified,
 		CreatedAt: now, State: State{Status: Initialized, Counts: newCounts()}}
-	if v.MaxRounds == 0 {
-		v.MaxRounds = 10
-	}
 	v.touch(now)
 	all, wishes := v.survey(ctx, s.Workspace, given)
 	sh := &shelf{files: map[string]*File{}}

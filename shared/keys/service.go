@@ -95,9 +95,7 @@ func (s *Service) Issue(ctx context.Context, user string, in CreateInput) (Creat
 	if slices.Contains(reserved, strings.ToLower(in.Program)) {
 		return out, fault.Field("program", "%q means something else to the queue and the mail; take another name", in.Program)
 	}
-	if in.Kind == "" {
-		in.Kind = identity.Agent
-	}
+	in = op.Fill("create_key", in)
 	if in.Kind != identity.Agent && in.Kind != identity.Human {
 		return out, fault.Field("kind", "must be agent or human")
 	}
@@ -131,9 +129,6 @@ func (s *Service) Issue(ctx context.Context, user string, in CreateInput) (Creat
 // List reads a page of the keys, newest first, without secrets.
 func (s *Service) List(ctx context.Context, c identity.Caller, in ListInput) (ListOutput, error) {
 	out := ListOutput{Keys: []View{}}
-	if in.Limit == 0 {
-		in.Limit = 20
-	}
 	page, err := apiKeys.Query(ctx, s.DB.User(c.User), store.Query{Order: []string{"createdAt desc"}, Limit: in.Limit, Cursor: in.Cursor})
 	if err != nil {
 		return out, err

@@ -74,11 +74,7 @@ func (s *Service) Create(ctx context.Context, c identity.Caller, in CreateInput)
 		set(&v.Status, in.Status)
 		set(&v.Progress, in.Progress)
 		set(&v.ProjectName, in.ProjectName)
-		state := in.State
-		if state == "" {
-			state = Working
-		}
-		if err := v.enter(state, now); err != nil {
+		if err := v.enter(in.State, now); err != nil {
 			return CreateOutput{}, err
 		}
 		beat := Heartbeat{At: now, ProgramID: v.ProgramID}
@@ -168,10 +164,7 @@ func (s *Service) List(ctx context.Context, c identity.Caller, in ListInput) (Li
 		lifecycles = append(lifecycles, task.Derezzed)
 	}
 	q := store.Query{Where: []store.Cond{store.In("lifecycle", lifecycles...)}, Order: []string{"createdAt desc"}, Limit: in.Limit, Cursor: in.Cursor}
-	if q.Limit == 0 {
-		q.Limit = 10
-	}
-	if in.State != "" && in.State != "all" {
+	if in.State != "all" {
 		q.Where = append(q.Where, store.Eq("state", in.State))
 	}
 	if in.ProgramID != "" {

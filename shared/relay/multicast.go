@@ -137,9 +137,6 @@ func (s *Service) SetGroup(ctx context.Context, c identity.Caller, in SetGroupIn
 // ListGroups reads a page of the groups, by name.
 func (s *Service) ListGroups(ctx context.Context, c identity.Caller, in ListGroupsInput) (ListGroupsOutput, error) {
 	out := ListGroupsOutput{Groups: []GroupView{}}
-	if in.Limit == 0 {
-		in.Limit = 20
-	}
 	page, err := groups.Query(ctx, s.DB.User(c.User), store.Query{Limit: in.Limit, Cursor: in.Cursor})
 	if err != nil {
 		return out, err

@@ -46,9 +46,6 @@ func (s *Service) Register(ctx context.Context, c identity.Caller, in DeviceInpu
 // Devices reads a page of the user's devices, without their tokens.
 func (s *Service) Devices(ctx context.Context, c identity.Caller, in DevicesInput) (DevicesOutput, error) {
 	out := DevicesOutput{Devices: []DeviceView{}}
-	if in.Limit == 0 {
-		in.Limit = 20
-	}
 	page, err := devices.Query(ctx, s.DB.User(c.User), store.Query{Limit: in.Limit, Cursor: in.Cursor})
 	if err != nil {
 		return out, err

@@ -50,9 +50,6 @@ func title(question string) string {
 // told to.
 func (s *Service) Ask(ctx context.Context, c identity.Caller, in AskInput) (AskOutput, error) {
 	now, id := s.Now(), s.NewID()
-	if in.TTL == 0 {
-		in.TTL = defaultTTL
-	}
 	t := task.Task{Type: task.Question, Title: title(in.Question), Status: task.Created, Priority: in.Priority, Source: c.Program,
 		Verified: c.Bound(), Target: human, ProjectID: in.ProjectID, ReplyTo: in.InReplyTo, ThreadID: in.ThreadID, Context: in.Context,
 		CreatedAt: now, ExpiresAt: now.Add(time.Duration(in.TTL) * time.Second), Question: &task.QuestionPart{Content: in.Question, Options: in.Options}}
@@ -143,12 +140,6 @@ func (s *Service) Answer(ctx context.Context, c identity.Caller, in AnswerInput)
 // List reads a page of the questions, high priority first, then oldest.
 func (s *Service) List(ctx context.Context, c identity.Caller, in ListInput) (ListOutput, error) {
 	out := ListOutput{Questions: []View{}}
-	if in.Limit == 0 {
-		in.Limit = 20
-	}
-	if in.Status == "" {
-		in.Status = Pending
-	}
 	// One that ran out is created until a sweep has come by.
 	statuses := map[Status][]task.Status{Pending: {task.Created}, Answered: {task.Done},
 		Expired: {task.Created, task.Derezzed}, "all": {task.Created, task.Done, task.Derezzed}}[in.Status]

@@ -288,7 +288,7 @@ func TestNumberingKeepsTheOrderOfWaves(t *testing.T) {
 		}
 		for i := range plan {
 			for j := range plan {
-				if (plan[i].wave() < plan[j].wave()) != (got[i] < got[j]) {
+				if (*plan[i].Wave < *plan[j].Wave) != (got[i] < got[j]) {
 					t.Fatalf("seed %d: %v became %v", seed, plan, got)
 				}
 			}

@@ -66,12 +66,6 @@ func (in *SpawnInput) check() error {
 	if strings.TrimSpace(in.Prompt) == "" {
 		return fault.New(fault.Invalid, "Prompt must not be empty")
 	}
-	if in.SubagentType == "" {
-		in.SubagentType = generalPurpose
-	}
-	if in.BackendType == "" {
-		in.BackendType = ByRunner
-	}
 	return nil
 }
 
@@ -151,9 +145,6 @@ func (s *Service) remove(ctx context.Context, c identity.Caller, in MemberInput)
 func (s *Service) Heartbeat(ctx context.Context, c identity.Caller, in HeartbeatInput) (HeartbeatOutput, error) {
 	if err := checkName(in.TeamName); err != nil {
 		return HeartbeatOutput{}, err
-	}
-	if in.State == "" {
-		in.State = Running
 	}
 	now := s.Now()
 	var out HeartbeatOutput

@@ -178,10 +178,7 @@ func (s *Service) ReadInbox(ctx context.Context, c identity.Caller, in ReadInput
 	if err := checkName(in.TeamName); err != nil {
 		return InboxOutput{}, err
 	}
-	mark := (in.MarkAsRead == nil || *in.MarkAsRead) && c.CanWrite()
-	if in.Limit == 0 {
-		in.Limit = defaultPage
-	}
+	mark := *in.MarkAsRead && c.CanWrite()
 	out, _, err := s.read(ctx, c, in, mark)
 	return out, err
 }
@@ -191,10 +188,7 @@ func (s *Service) PollInbox(ctx context.Context, c identity.Caller, in PollInput
 	if err := checkName(in.TeamName); err != nil {
 		return InboxOutput{}, err
 	}
-	wait := defaultWait
-	if in.TimeoutMs != nil {
-		wait = time.Duration(*in.TimeoutMs) * time.Millisecond
-	}
+	wait := time.Duration(*in.TimeoutMs) * time.Millisecond
 	read := ReadInput{TeamName: in.TeamName, AgentName: in.AgentName, UnreadOnly: true, Limit: maxPage}
 	out, id, err := s.read(ctx, c, read, c.CanWrite())
 	if err != nil || len(out.Messages) > 0 || wait <= 0 {

@@ -247,9 +247,6 @@ func (s *Service) ListTasks(ctx context.Context, c identity.Caller, in ListTasks
 	if err != nil {
 		return out, err
 	}
-	if in.Limit == 0 {
-		in.Limit = defaultTasks
-	}
 	var nodes []Node
 	for _, n := range b.Tasks {
 		if n.ID <= after || (in.Status != "" && n.Status != in.Status) || (in.Owner != "" && n.Owner != in.Owner) || (in.Ready && !b.Ready(n)) {
