@@ -8,10 +8,10 @@ import (
 	"testing"
 	"time"
 
+	"parley.internal/shared/domaintest"
 	"parley.internal/shared/fault"
 	"parley.internal/shared/identity"
 	"parley.internal/shared/op"
-	"parley.internal/shared/store/storetest"
 )
 
 func TestWhatIsRecordedByManyIsThereOnceAfterAFlush(t *testing.T) {
@@ -240,7 +240,7 @@ func TestProcessesThatShareAShardCountEachCallOnce(t *testing.T) {
 		var flushing sync.WaitGroup
 		for p := range processes {
 			other := newBook(t, b.DB)
-			other.Service.NewID = b.Clock.NewID
+			other.Service.NewID = b.IDs.NewID
 			flushing.Go(func() {
 				for i := range calls {
 					other.Record(use(alpha, "tool", inSession(p*calls+i)))
@@ -267,7 +267,7 @@ func TestABatchOfNothingAlikeIsWritten(t *testing.T) {
 	each(t, func(t *testing.T, b *book) {
 		for i := range maxBatch {
 			b.Record(use(by("u", fmt.Sprintf("%s-%d", strings.Repeat("p", 90), i)), strings.Repeat("t", 40), func(u *op.Usage) {
-				u.SessionID, u.At = strings.Repeat("ü", 100), storetest.Start.AddDate(0, 0, -i)
+				u.SessionID, u.At = strings.Repeat("ü", 100), domaintest.Start.AddDate(0, 0, -i)
 			}))
 		}
 		b.flush()

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"parley.internal/shared/domaintest"
 	"parley.internal/shared/fault"
 	"parley.internal/shared/op"
 	"parley.internal/shared/store"
@@ -114,7 +115,7 @@ func TestASpanHasItsFirstAndItsLastDay(t *testing.T) {
 			"a day too many":     {UsageInput{From: "2025-02-28", To: "2026-03-01"}, "from"},
 			"thousands of years": {UsageInput{From: "0001-01-01", To: "9999-12-31"}, "from"},
 		} {
-			if _, err := b.Usage(t.Context(), alpha, c.in); field(err) != c.field {
+			if _, err := b.Usage(t.Context(), alpha, c.in); domaintest.Fields(err) != c.field {
 				t.Errorf("%s: %v", name, err)
 			}
 		}
@@ -148,7 +149,7 @@ func TestShardsAreSummedUp(t *testing.T) {
 		for shard := range Shards {
 			other := newBook(t, b.DB)
 			other.Shard = shard
-			other.Service.NewID = b.Clock.NewID
+			other.Service.NewID = b.IDs.NewID
 			other.Record(use(alpha, "tool"))
 			other.flush()
 		}
@@ -195,7 +196,7 @@ func TestAnAnswerReadsABoundedNumberOfDocuments(t *testing.T) {
 			if c.ok && (err != nil || out.Total.Calls != int64(c.docs)) {
 				t.Errorf("%d documents: %+v, %v", c.docs, out.Total, err)
 			}
-			if !c.ok && (field(err) != "from" || !strings.Contains(err.Error(), "narrow from and to")) {
+			if !c.ok && (domaintest.Fields(err) != "from" || !strings.Contains(err.Error(), "narrow from and to")) {
 				t.Errorf("%d documents: %v", c.docs, err)
 			}
 		}
