@@ -1,6 +1,7 @@
 package domaintest
 
 import (
+	"path"
 	"path/filepath"
 	"testing"
 
@@ -39,6 +40,16 @@ func EachOver[D store.Driver](
 		d := wrap(openFirestore(t))
 		test(t, open(t, d, schema), d)
 	})
+}
+
+// Crowd is how many act at once in a test of [Each] or [EachOver]: n, or fewer on
+// the emulator. A transaction that is in the way of others costs them two seconds
+// and more there, which is the emulator's own doing, and a few show what many do.
+func Crowd(t testing.TB, n, onEmulator int) int {
+	if path.Base(t.Name()) == "firestore" {
+		return onEmulator
+	}
+	return n
 }
 
 // SQLiteOver is an empty store in a file, with a driver of the test's own around

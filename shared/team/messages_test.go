@@ -228,7 +228,7 @@ func TestAnInboxIsReadOldestFirstAndMarked(t *testing.T) {
 func TestOfTwoReadersAtOnceEachMessageGoesToOneAndNoneIsLost(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		w.team("core", "ann")
-		const messages = 8
+		messages := domaintest.Crowd(t, 8, 4)
 		var wg sync.WaitGroup
 		wg.Go(func() {
 			for n := range messages {
