@@ -163,12 +163,12 @@ func TestShardsAreSummedUp(t *testing.T) {
 	})
 }
 
-// put sets n days of as many programs, as other processes left them.
-func (b *book) put(n int) {
+// put sets the days of programs number from to number to, as other processes left them.
+func (b *book) put(from, to int) {
 	b.t.Helper()
-	for i := 0; i < n; i += store.MaxWrites {
+	for i := from; i < to; i += store.MaxWrites {
 		err := b.DB.User("u").Update(b.t.Context(), func(_ context.Context, tx *store.Tx) error {
-			for j := i; j < min(n, i+store.MaxWrites); j++ {
+			for j := i; j < min(to, i+store.MaxWrites); j++ {
 				d := Daily{Day: "2026-03-01", Program: fmt.Sprintf("p%d", j), Totals: map[string]Totals{"tool|mcp": {Calls: 1}}}
 				dailies.Put(tx, d.id(), d)
 			}
@@ -182,12 +182,14 @@ func (b *book) put(n int) {
 
 func TestAnAnswerReadsABoundedNumberOfDocuments(t *testing.T) {
 	eachFrail(t, func(t *testing.T, b *book, d *frail) {
+		had := 0
 		for _, c := range []struct {
 			docs    int
 			queries int64
 			ok      bool
 		}{{499, 1, true}, {1501, 4, true}, {3001, 6, false}} {
-			b.put(c.docs)
+			b.put(had, c.docs)
+			had = c.docs
 			d.queries.Store(0)
 			out, err := b.Usage(t.Context(), alpha, UsageInput{})
 			if n := d.queries.Load(); n != c.queries {
