@@ -64,7 +64,8 @@ func SQLiteOver[D store.Driver](t *testing.T, schema *store.Schema, wrap func(st
 
 func openFirestore(t *testing.T, dial ...grpc.DialOption) store.Driver {
 	t.Helper()
-	d, err := firestore.Open(t.Context(), firestore.Options{EmulatorHost: emulator.Shared(t), Project: emulator.Project(t), GRPC: dial})
+	opts := firestore.Options{EmulatorHost: emulator.Shared(t), Project: emulator.Project(t), GRPC: dial}
+	d, err := firestore.Open(t.Context(), opts)
 	Check(t, err)
 	return d
 }
