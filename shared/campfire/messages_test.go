@@ -135,7 +135,7 @@ func TestAWaitingReaderIsWokenByTheFirstNewMessage(t *testing.T) {
 // Readers that follow while others write meet every message once, and in one order.
 func TestAFollowerMissesAndRepeatsNothing(t *testing.T) {
 	each(t, func(t *testing.T, k *camp) {
-		const writers, each, readers = 3, 4, 3
+		writers, each, readers := domaintest.Crowd(t, 3, 2), domaintest.Crowd(t, 4, 3), 3
 		k.light()
 		var writing, reading sync.WaitGroup
 		for w := range writers {

@@ -189,7 +189,7 @@ func TestAPollThatFindsNothingNewIsSmall(t *testing.T) {
 // nothing comes twice.
 func TestEightAgentsAnsweringAtOnceLoseAndRepeatNothing(t *testing.T) {
 	each(t, func(t *testing.T, h *hall) {
-		const agents, each = 8, 2
+		agents, each := 8, domaintest.Crowd(t, 2, 1)
 		id := h.start("opener")
 		var want []string
 		var senders, followers sync.WaitGroup
@@ -236,7 +236,7 @@ func TestEightAgentsAnsweringAtOnceLoseAndRepeatNothing(t *testing.T) {
 		senders.Wait()
 		followers.Wait()
 		state := h.get("opener", id, "").State
-		if state.Counts.Responses != agents*each || state.Counts.Participants != agents+3 || slices.ContainsFunc(state.PendingParticipants, func(n string) bool { return strings.HasPrefix(n, "agent") }) {
+		if state.Counts.Responses != int64(agents*each) || state.Counts.Participants != agents+3 || slices.ContainsFunc(state.PendingParticipants, func(n string) bool { return strings.HasPrefix(n, "agent") }) {
 			t.Errorf("%+v", state)
 		}
 	})

@@ -1,6 +1,7 @@
 package domaintest
 
 import (
+	"path"
 	"path/filepath"
 	"testing"
 
@@ -41,6 +42,16 @@ func EachOver[D store.Driver](
 	})
 }
 
+// Crowd is how many act at once in a test of [Each] or [EachOver]: n, or fewer on
+// the emulator. A transaction that is in the way of others costs them two seconds
+// and more there, which is the emulator's own doing, and a few show what many do.
+func Crowd(t testing.TB, n, onEmulator int) int {
+	if path.Base(t.Name()) == "firestore" {
+		return onEmulator
+	}
+	return n
+}
+
 // SQLiteOver is an empty store in a file, with a driver of the test's own around
 // the store's.
 func SQLiteOver[D store.Driver](t *testing.T, schema *store.Schema, wrap func(store.Driver) D) (*store.DB, D) {
@@ -53,7 +64,8 @@ func SQLiteOver[D store.Driver](t *testing.T, schema *store.Schema, wrap func(st
 
 func openFirestore(t *testing.T, dial ...grpc.DialOption) store.Driver {
 	t.Helper()
-	d, err := firestore.Open(t.Context(), firestore.Options{EmulatorHost: emulator.Shared(t), Project: emulator.Project(t), GRPC: dial})
+	opts := firestore.Options{EmulatorHost: emulator.Shared(t), Project: emulator.Project(t), GRPC: dial}
+	d, err := firestore.Open(t.Context(), opts)
 	Check(t, err)
 	return d
 }

@@ -4,14 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
 
+	"parley.internal/shared/domaintest"
 	"parley.internal/shared/fault"
 	"parley.internal/shared/store"
-	"parley.internal/shared/store/storetest"
 )
 
 type made struct {
@@ -51,8 +50,7 @@ func create(ctx context.Context, u *store.Tenant, op, key string, now time.Time,
 
 func each(t *testing.T, test func(t *testing.T, db *store.DB)) {
 	t.Helper()
-	t.Parallel()
-	storetest.Each(t, store.NewSchema(Def(), things.Def()), test)
+	domaintest.Each(t, store.NewSchema(Def(), things.Def()), test)
 }
 
 func count(t *testing.T, u *store.Tenant) int {
@@ -197,21 +195,17 @@ func TestWhatTheCommitRefusesIsNotRemembered(t *testing.T) {
 func TestOfEightCallsAtOnceOneIsDone(t *testing.T) {
 	each(t, func(t *testing.T, db *store.DB) {
 		u := db.User("u")
-		var wg sync.WaitGroup
 		got := make([]string, 8)
-		for i := range got {
-			wg.Go(func() {
+		failed := domaintest.Together(len(got), func(i int) error {
+			return domaintest.Retry(t.Context(), func() error {
 				m, err := create(t.Context(), u, "make", "k", t0, input{Title: "a"})
-				for fault.Is(err, fault.Conflict) && t.Context().Err() == nil { // which says that it may be repeated
-					m, err = create(t.Context(), u, "make", "k", t0, input{Title: "a"})
-				}
-				if err != nil {
-					t.Error(err)
-				}
 				got[i] = m.ID
+				return err
 			})
+		})
+		if len(failed) != 0 {
+			t.Error(failed)
 		}
-		wg.Wait()
 		for _, id := range got {
 			if id != got[0] {
 				t.Errorf("the results are %q", got)

@@ -210,7 +210,7 @@ func TestAKeyMakesASendingHappenOnce(t *testing.T) {
 
 func TestOfTwoReadersEachMessageGoesToOne(t *testing.T) {
 	each(t, func(t *testing.T, m *mail) {
-		const n = 40
+		n := domaintest.Crowd(t, 40, 15)
 		for i := range n {
 			m.send(SendInput{Message: fmt.Sprint(i)})
 		}
