@@ -1,0 +1,131 @@
+package harness_test
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// repository is the root of the repository, where the modules are.
+const repository = "../../.."
+
+// shipped are the packages that are built for users, by the directory of their module.
+var shipped = map[string][]string{
+	"services/hub": {"parley.internal/services/hub"},
+	"functions":    {"parley.internal/functions", "parley.internal/functions/cmd/local"},
+}
+
+// tools are the other programs of the modules that ship: they run on a developer's machine.
+var tools = []string{
+	"parley.internal/functions/cmd/emulator",
+	"parley.internal/functions/cmd/package",
+	"parley.internal/shared/store/emulator/cmd/withemulator",
+}
+
+const harness = "parley.internal/services/hub/harness"
+
+// testOnly are the packages, with all below them, that serve tests and tools alone.
+var testOnly = []string{
+	harness,
+	"parley.internal/shared/push/fcm/fcmtest",
+	"parley.internal/shared/store/emulator",
+	"parley.internal/shared/store/storetest",
+	"parley.internal/functions/internal/archive",
+	"parley.internal/functions/internal/process",
+	"parley.internal/functions/internal/shim",
+	"parley.internal/functions/internal/stack",
+	"github.com/chromedp",
+	"github.com/getkin/kin-openapi",
+	"go.uber.org/goleak",
+	"net/http/httptest",
+	"testing", // so that a new package of test support is found without a row here
+}
+
+// within says whether a package is the other one or below it.
+func within(name, other string) bool {
+	return name == other || strings.HasPrefix(name, other+"/")
+}
+
+// list runs go list in a module, without the workspace, and returns the lines that it printed.
+func list(t *testing.T, module string, args ...string) []string {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), "go", append([]string{"list"}, args...)...)
+	cmd.Dir = filepath.Join(repository, filepath.FromSlash(module))
+	cmd.Env = append(os.Environ(), "GOWORK=off")
+	out, err := cmd.Output()
+	if exit := (*exec.ExitError)(nil); errors.As(err, &exit) {
+		err = fmt.Errorf("%w\n%s", err, exit.Stderr)
+	}
+	if err != nil {
+		t.Fatalf("go list in %s: %v", module, err)
+	}
+	return strings.Fields(string(out))
+}
+
+func TestNothingThatShipsNeedsATestPackage(t *testing.T) {
+	t.Parallel()
+	for module, programs := range shipped {
+		deps := list(t, module, append([]string{"-deps"}, programs...)...)
+		if !slices.Contains(deps, "parley.internal/shared/app") {
+			t.Fatalf("%s: the list of %d packages is not whole", module, len(deps))
+		}
+		for _, dep := range deps {
+			for _, banned := range testOnly {
+				if within(dep, banned) {
+					t.Errorf("%s ships with %s, which is for tests and tools", module, dep)
+				}
+			}
+		}
+	}
+}
+
+func TestNoOtherModuleKnowsTheHarness(t *testing.T) {
+	t.Parallel()
+	for _, module := range []string{"shared", "services/hub", "functions"} {
+		for _, m := range list(t, module, "-m", "all") {
+			if m == harness {
+				t.Errorf("%s requires the harness", module)
+			}
+		}
+		const imports = `{{join .Imports "\n"}}{{"\n"}}{{join .TestImports "\n"}}{{"\n"}}{{join .XTestImports "\n"}}`
+		for _, name := range list(t, module, "-f", imports, "./...") {
+			if within(name, harness) {
+				t.Errorf("a package of %s imports %s", module, name)
+			}
+		}
+	}
+}
+
+func TestEveryProgramShipsOrIsATool(t *testing.T) {
+	t.Parallel()
+	var found []string
+	for _, module := range []string{"shared", "services/hub", "functions"} {
+		found = append(found, list(t, module, "-f", `{{if eq .Name "main"}}{{.ImportPath}}{{end}}`, "./...")...)
+	}
+	for _, name := range found {
+		ships := slices.Contains(slices.Concat(shipped["services/hub"], shipped["functions"]), name)
+		if ships == slices.Contains(tools, name) {
+			t.Errorf("say whether %s ships or is a tool", name)
+		}
+	}
+	for _, name := range tools {
+		if !slices.Contains(found, name) {
+			t.Errorf("%s is no program", name)
+		}
+	}
+}
+
+func TestEveryTestPackageIsThere(t *testing.T) {
+	t.Parallel()
+	for _, name := range testOnly {
+		dir, ours := strings.CutPrefix(name, "parley.internal/")
+		if _, err := os.Stat(filepath.Join(repository, filepath.FromSlash(dir))); ours && err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
