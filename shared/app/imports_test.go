@@ -52,7 +52,8 @@ var rules = map[string]rule{
 	"store/firestore":    {[]string{"store", "fault"}, "a driver keeps what it is told"},
 	"push/fcm":           {[]string{"push", "fault"}, "a driver sends what it is told"},
 	"push/fcm/fcmtest":   {nil, "it stands in for a service elsewhere"},
-	"store/emulator":     {nil, "it starts a process"},
+	"supervise":          {nil, "it runs any program"},
+	"store/emulator":     {[]string{"supervise"}, "it starts a process"},
 	"store/storetest":    {[]string{"store", "fault", "store/sqlite", "store/firestore", "store/emulator"}, "tests open both drivers"},
 
 	"rules": {nil, "it is tests alone, which may use what they like"},

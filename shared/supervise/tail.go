@@ -1,4 +1,4 @@
-package process
+package supervise
 
 import (
 	"bytes"
@@ -6,9 +6,9 @@ import (
 	"sync"
 )
 
-// tail keeps the last of what is written to it, and hands everything on.
+// tail keeps the end of the text that is written to it, and passes all of it on.
 type tail struct {
-	next io.Writer
+	next io.Writer // may be nil
 
 	mu   sync.Mutex
 	text []byte
