@@ -26,9 +26,8 @@ func TestMain(m *testing.M) {
 	switch os.Getenv(helperVariable) {
 	case "serve":
 		fmt.Println("serving", os.Args[1])
-		fmt.Fprintln(os.Stderr, http.ListenAndServe(os.Args[1], http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-			w.WriteHeader(http.StatusTeapot)
-		})))
+		teapot := func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusTeapot) }
+		fmt.Fprintln(os.Stderr, http.ListenAndServe(os.Args[1], http.HandlerFunc(teapot)))
 		os.Exit(1)
 	case "parent":
 		p, err := server("").Start(context.Background())
@@ -164,12 +163,14 @@ func TestAnExitedProcessTellsItsCode(t *testing.T) {
 		end  func(*supervise.Process) error
 		code int
 	}{
-		"0 for one that ends well":          {[]string{"true"}, nil, 0},
-		"its own code":                      {[]string{"sh", "-c", "exit 7"}, nil, 7},
-		"127 for one that is not found":     {[]string{"/no/such/program"}, nil, 127},
-		"137 for one that was killed":       {[]string{"sleep", "1000"}, signalled(os.Kill), 137},
-		"143 for one that was terminated":   {[]string{"sleep", "1000"}, signalled(syscall.SIGTERM), 143},
-		"its own for one that handles TERM": {[]string{"sh", "-c", "trap 'exit 3' TERM; echo ready; while :; do sleep 0.05; done"}, signalled(syscall.SIGTERM), 3},
+		"0 for one that ends well":        {[]string{"true"}, nil, 0},
+		"its own code":                    {[]string{"sh", "-c", "exit 7"}, nil, 7},
+		"127 for one that is not found":   {[]string{"/no/such/program"}, nil, 127},
+		"137 for one that was killed":     {[]string{"sleep", "1000"}, signalled(os.Kill), 137},
+		"143 for one that was terminated": {[]string{"sleep", "1000"}, signalled(syscall.SIGTERM), 143},
+		"its own for one that handles TERM": {
+			[]string{"sh", "-c", "trap 'exit 3' TERM; echo ready; while :; do sleep 0.05; done"},
+			signalled(syscall.SIGTERM), 3},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -1,4 +1,4 @@
-package stdio_test
+package supply_test
 
 import (
 	"encoding/json"
@@ -8,9 +8,12 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"parley.internal/services/hub/internal/stdio"
+	"parley.internal/services/hub/internal/stdio/stdiotest"
+	"parley.internal/services/hub/internal/supply"
 	"parley.internal/shared/elenchus/workspace"
 )
 
@@ -50,7 +53,7 @@ func tree(t *testing.T, files map[string]string) string {
 
 // desk is a hub, the key of an agent, and a bridge between them.
 type desk struct {
-	*client
+	*stdiotest.Client
 	hub   *hub
 	key   string
 	calls *tally
@@ -60,8 +63,8 @@ type desk struct {
 // tally counts the calls that a bridge makes, by the tool's name.
 type tally struct {
 	http.RoundTripper
-	client *client
-	names  []string
+	mu    sync.Mutex
+	names []string
 }
 
 func (a *tally) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -71,15 +74,15 @@ func (a *tally) RoundTrip(r *http.Request) (*http.Response, error) {
 	}
 	var m struct{ Params struct{ Name string } }
 	_ = json.NewDecoder(body).Decode(&m) // what names no tool is counted as such
-	a.client.mu.Lock()
+	a.mu.Lock()
 	a.names = append(a.names, m.Params.Name)
-	a.client.mu.Unlock()
+	a.mu.Unlock()
 	return a.RoundTripper.RoundTrip(r)
 }
 
 func (d *desk) count(name string) int {
-	d.mu.Lock()
-	defer d.mu.Unlock()
+	d.calls.mu.Lock()
+	defer d.calls.mu.Unlock()
 	n := 0
 	for _, have := range d.calls.names {
 		if have == name {
@@ -99,14 +102,15 @@ func sit(t *testing.T, hub *hub, key, root string) *desk {
 	d := &desk{hub: hub, key: key, calls: &tally{}}
 	transport := &http.Transport{}
 	t.Cleanup(transport.CloseIdleConnections)
-	d.client = dial(t, hub.url+"/mcp/x/elenchus", func(b *stdio.Bridge, c *client) {
-		d.calls.client, d.calls.RoundTripper = c, transport
-		b.Key, b.HTTP, b.Workspace = key, &http.Client{Transport: d.calls}, allowed(t, root)
+	d.Client = stdiotest.Dial(t, hub.url+"/mcp/x/elenchus", func(b *stdio.Bridge, _ *stdiotest.Client) {
+		d.calls.RoundTripper = transport
+		b.Key, b.HTTP, b.Hook = key, &http.Client{Transport: d.calls}, allowed(t, root)
 	})
 	return d
 }
 
-func allowed(t *testing.T, root string) *workspace.Root {
+// allowed returns the hook for a directory; none for an empty one.
+func allowed(t *testing.T, root string) stdio.Hook {
 	t.Helper()
 	if root == "" {
 		return nil
@@ -116,46 +120,46 @@ func allowed(t *testing.T, root string) *workspace.Root {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = r.Close() })
-	return r
+	return &supply.Supplier{Root: r}
 }
 
 // tool calls a tool through the bridge and wants text and structure to be one JSON.
 func (d *desk) tool(name string, args map[string]any, into any) {
-	d.t.Helper()
+	d.T.Helper()
 	d.n++
 	text, err := json.Marshal(message(d.n, "tools/call", map[string]any{"name": name, "arguments": args}))
 	if err != nil {
-		d.t.Fatal(err)
+		d.T.Fatal(err)
 	}
-	d.send(string(text))
-	d.read(d.next(), into)
+	d.Send(string(text))
+	d.read(d.Next(), into)
 }
 
 // read decodes what a tool returned into a value; text and structure must be one JSON.
 func (d *desk) read(line string, into any) {
-	d.t.Helper()
-	r := resultOf(d.t, line)
+	d.T.Helper()
+	r := resultOf(d.T, line)
 	var x, y any
 	if json.Unmarshal([]byte(r.Content[0].Text), &x) != nil || json.Unmarshal(r.StructuredContent, &y) != nil || !reflect.DeepEqual(x, y) {
-		d.t.Errorf("the text is %s, the structure %s", r.Content[0].Text, r.StructuredContent)
+		d.T.Errorf("the text is %s, the structure %s", r.Content[0].Text, r.StructuredContent)
 	}
 	if err := json.Unmarshal(r.StructuredContent, into); err != nil {
-		d.t.Fatal(err)
+		d.T.Fatal(err)
 	}
 }
 
 // ask calls elenchus_get_context past the bridge.
 func (d *desk) ask(args map[string]any, into any) {
-	d.t.Helper()
-	r := resultOf(d.t, d.hub.tool(d.key, "elenchus_get_context", args))
+	d.T.Helper()
+	r := resultOf(d.T, d.hub.tool(d.key, "elenchus_get_context", args))
 	if err := json.Unmarshal(r.StructuredContent, into); err != nil {
-		d.t.Fatal(err)
+		d.T.Fatal(err)
 	}
 }
 
 // stored are the files that the server has, with what it knows of each.
 func (d *desk) stored(id string) []string {
-	d.t.Helper()
+	d.T.Helper()
 	var out struct {
 		Files []struct{ Path, Layer string }
 	}
@@ -166,7 +170,7 @@ func (d *desk) stored(id string) []string {
 		var one struct{ Content string }
 		d.ask(map[string]any{"sessionId": id, "path": f.Path}, &one)
 		if strings.Contains(one.Content, outside) {
-			d.t.Errorf("%s left the disk", f.Path)
+			d.T.Errorf("%s left the disk", f.Path)
 		}
 	}
 	return paths
@@ -229,11 +233,11 @@ func TestAStartIsGivenTheTargetAndWhatItImports(t *testing.T) {
 			if out.Context.FilesCollected != len(c.stored) {
 				t.Errorf("it collected %d", out.Context.FilesCollected)
 			}
-			contains(t, d.troubles(), c.refused)
-			if strings.Contains(d.troubles(), c.unspoken) {
-				t.Errorf("the bridge said %q", d.troubles())
+			stdiotest.Contains(t, d.Reports(), c.refused)
+			if strings.Contains(d.Reports(), c.unspoken) {
+				t.Errorf("the bridge said %q", d.Reports())
 			}
-			d.ends()
+			d.Ends()
 		})
 	}
 }
@@ -269,7 +273,7 @@ func TestARoundIsGivenWhatItNames(t *testing.T) {
 	if i := one.Intervention; !one.ContextExpanded || i == nil || i.Type != "CONTEXT_EXPAND" || i.Reason == "" || !slices.Equal(i.NewContextFiles, one.NewFilesDiscovered) {
 		t.Errorf("%+v, %+v", one, i)
 	}
-	contains(t, d.troubles(), "over 256 KiB", `"lib/leak.ts" is refused`)
+	stdiotest.Contains(t, d.Reports(), "over 256 KiB", `"lib/leak.ts" is refused`)
 	two := round(other, "critic", "z.ts:4")
 	if same(t, "new", two.NewFilesDiscovered, "z.ts"); two.Intervention != nil || !two.ContextExpanded || len(two.FilesWanted) != 0 {
 		t.Errorf("%+v", two)
@@ -282,8 +286,8 @@ func TestARoundIsGivenWhatItNames(t *testing.T) {
 	if d.count("elenchus_get_context") != 0 || other.count("elenchus_get_context") != 1 {
 		t.Errorf("the working directory was asked for %d and %d times", d.count("elenchus_get_context"), other.count("elenchus_get_context"))
 	}
-	d.ends()
-	other.ends()
+	d.Ends()
+	other.Ends()
 }
 
 func TestAMessageOfTheNewEraIsFollowedByItsLike(t *testing.T) {
@@ -296,11 +300,11 @@ func TestAMessageOfTheNewEraIsFollowedByItsLike(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	d.send(string(text))
+	d.Send(string(text))
 	var out started
-	d.read(d.next(), &out)
+	d.read(d.Next(), &out)
 	same(t, "the server has", d.stored(out.SessionID), "a.ts", "b.ts")
-	d.ends()
+	d.Ends()
 }
 
 func TestNothingIsGivenWhereItIsNotAllowed(t *testing.T) {
@@ -326,8 +330,8 @@ func TestNothingIsGivenWhereItIsNotAllowed(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		d.send(string(text))
-		got := d.next()
+		d.Send(string(text))
+		got := d.Next()
 		// The server answers a repeat as it did the first time.
 		if want := strings.TrimSpace(d.hub.tool(d.key, "elenchus_start_session", args)); got != want {
 			t.Errorf("%s: got\n%s, want\n%s", name, got, want)
@@ -336,10 +340,10 @@ func TestNothingIsGivenWhereItIsNotAllowed(t *testing.T) {
 		d.read(got, &out)
 		same(t, name, d.stored(out.SessionID))
 		same(t, name, out.FilesWanted, "a.ts")
-		contains(t, d.troubles(), c.said)
-		if c.said == "" && d.troubles() != "" {
-			t.Errorf("%s: the bridge said %q", name, d.troubles())
+		stdiotest.Contains(t, d.Reports(), c.said)
+		if c.said == "" && d.Reports() != "" {
+			t.Errorf("%s: the bridge said %q", name, d.Reports())
 		}
-		d.ends()
+		d.Ends()
 	}
 }

@@ -1,4 +1,4 @@
-package stdio_test
+package supply_test
 
 import (
 	"bytes"
