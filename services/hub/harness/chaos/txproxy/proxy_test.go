@@ -1,4 +1,4 @@
-package gate
+package txproxy
 
 import (
 	"context"
@@ -24,7 +24,7 @@ type thing struct {
 
 var things = store.Collection[thing]{Name: "things", Indexes: []string{"n"}}
 
-// through is a store and the raw client of a hub, both behind one gate.
+// through is a store and the raw client of a hub, both behind one proxy.
 func through(t *testing.T) (*store.Tenant, *grpc.ClientConn, string) {
 	t.Helper()
 	project := emulator.Project(t)
@@ -126,7 +126,7 @@ func TestWhatAKilledHubHadLockedIsFree(t *testing.T) {
 }
 
 // Waiting uses streams in both directions, and a refused commit a status with details.
-func TestADriverNoticesNoGate(t *testing.T) {
+func TestADriverNoticesNoProxy(t *testing.T) {
 	t.Parallel()
 	u, _, _ := through(t)
 	if err := put(t.Context(), u, 1); err != nil {

@@ -1,4 +1,4 @@
-package gate
+package txproxy
 
 import (
 	"errors"
@@ -9,14 +9,14 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// passing is one call on its way, as far as it concerns transactions.
-type passing struct {
-	gate     *Gate
+// call is one call on its way, with the transaction that it concerns.
+type call struct {
+	proxy    *Proxy
 	client   *client
 	method   string
 	headers  metadata.MD
 	database string
-	tx       string // that is to be ended
+	tx       string // the transaction that the call ends, empty for none
 }
 
 type ofDatabase interface {
@@ -30,10 +30,10 @@ type ofTransaction interface {
 	GetTransaction() []byte
 }
 
-// asked reads a request.
-func (p *passing) asked(m []byte) {
+// asked reads a request, and notes the transaction that it ends.
+func (c *call) asked(m []byte) {
 	var req ofDatabase
-	switch p.method {
+	switch c.method {
 	case "BatchGetDocuments":
 		req = &firestorepb.BatchGetDocumentsRequest{}
 	case "Commit":
@@ -43,7 +43,7 @@ func (p *passing) asked(m []byte) {
 	case "RunQuery":
 		var q firestorepb.RunQueryRequest
 		if proto.Unmarshal(m, &q) == nil {
-			p.database = databaseOf(q.GetParent())
+			c.database = databaseOf(q.GetParent())
 		}
 		return
 	default:
@@ -52,19 +52,19 @@ func (p *passing) asked(m []byte) {
 	if proto.Unmarshal(m, req) != nil {
 		return // the emulator says what is wrong with it
 	}
-	p.client.mu.Lock()
-	defer p.client.mu.Unlock()
-	p.database = req.GetDatabase()
-	if p.method != "BatchGetDocuments" {
-		p.tx = string(req.GetTransaction())
-		if o, known := p.client.open[p.tx]; known {
+	c.client.mu.Lock()
+	defer c.client.mu.Unlock()
+	c.database = req.GetDatabase()
+	if c.method != "BatchGetDocuments" {
+		c.tx = string(req.GetTransaction())
+		if o, known := c.client.open[c.tx]; known {
 			o.committing = true
-			p.client.open[p.tx] = o
+			c.client.open[c.tx] = o
 		}
 	}
 }
 
-// databaseOf is the database of a document's name: projects/P/databases/D.
+// databaseOf returns the database part, projects/P/databases/D, of a document's name.
 func databaseOf(name string) string {
 	slashes := 0
 	for i := range len(name) {
@@ -79,9 +79,9 @@ func databaseOf(name string) string {
 }
 
 // answered reads a response: the first one of a read may open a transaction.
-func (p *passing) answered(m []byte) {
+func (c *call) answered(m []byte) {
 	var res ofTransaction
-	switch p.method {
+	switch c.method {
 	case "BatchGetDocuments":
 		res = &firestorepb.BatchGetDocumentsResponse{}
 	case "RunQuery":
@@ -92,32 +92,32 @@ func (p *passing) answered(m []byte) {
 	if proto.Unmarshal(m, res) != nil || len(res.GetTransaction()) == 0 {
 		return
 	}
-	p.client.mu.Lock()
-	defer p.client.mu.Unlock()
-	o := opened{database: p.database, headers: p.headers}
-	if p.client.gone {
-		p.gate.giveUp(string(res.GetTransaction()), o)
+	c.client.mu.Lock()
+	defer c.client.mu.Unlock()
+	o := transaction{database: c.database, headers: c.headers}
+	if c.client.gone {
+		c.proxy.rollBack(string(res.GetTransaction()), o)
 		return
 	}
-	p.client.open[string(res.GetTransaction())] = o
+	c.client.open[string(res.GetTransaction())] = o
 }
 
 // ended notes how the call did. A transaction is over by a commit that was made and by
 // a rollback; one whose commit was refused may hold its locks still.
-func (p *passing) ended(err error) {
-	if p.tx == "" {
+func (c *call) ended(err error) {
+	if c.tx == "" {
 		return
 	}
-	p.client.mu.Lock()
-	defer p.client.mu.Unlock()
-	o, known := p.client.open[p.tx]
+	c.client.mu.Lock()
+	defer c.client.mu.Unlock()
+	o, known := c.client.open[c.tx]
 	switch {
 	case errors.Is(err, io.EOF):
-		delete(p.client.open, p.tx)
-	case known && p.client.gone:
-		p.gate.giveUp(p.tx, o)
+		delete(c.client.open, c.tx)
+	case known && c.client.gone:
+		c.proxy.rollBack(c.tx, o)
 	case known:
 		o.committing = false
-		p.client.open[p.tx] = o
+		c.client.open[c.tx] = o
 	}
 }

@@ -1,4 +1,4 @@
-package gate
+package txproxy
 
 import (
 	"fmt"
@@ -6,13 +6,13 @@ import (
 	"google.golang.org/grpc/mem"
 )
 
-// raw hands messages on as they are: each is a *[]byte.
+// raw is a codec that leaves messages as they are: each is a *[]byte.
 type raw struct{}
 
 func (raw) Marshal(v any) (mem.BufferSlice, error) {
 	b, ok := v.(*[]byte)
 	if !ok {
-		return nil, fmt.Errorf("gate: a message is bytes, not %T", v)
+		return nil, fmt.Errorf("txproxy: a message must be bytes, not %T", v)
 	}
 	return mem.BufferSlice{mem.SliceBuffer(*b)}, nil
 }
@@ -20,11 +20,11 @@ func (raw) Marshal(v any) (mem.BufferSlice, error) {
 func (raw) Unmarshal(data mem.BufferSlice, v any) error {
 	b, ok := v.(*[]byte)
 	if !ok {
-		return fmt.Errorf("gate: a message is bytes, not %T", v)
+		return fmt.Errorf("txproxy: a message must be bytes, not %T", v)
 	}
 	*b = data.Materialize()
 	return nil
 }
 
-// Name is that of the messages' own codec.
+// Name returns the name of the codec of the messages.
 func (raw) Name() string { return "proto" }
