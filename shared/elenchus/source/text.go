@@ -1,20 +1,23 @@
-package elenchus
+package source
 
 import (
 	"regexp"
 	"strings"
 )
 
-// textFiles are the endings of files that an agent may mean when it names a path; a
-// host name has none of them.
+// textFiles are the endings of text files. No host name has one of them.
 var textFiles = func() map[string]bool {
 	m := map[string]bool{}
-	for ext := range strings.FieldsSeq(`go mod ts tsx mts cts js jsx mjs cjs py pyi java kt kts rs rb php c h cc cpp cxx hpp cs fs swift m mm scala sh bash
-		sql json yaml yml toml md rst txt html css scss less vue svelte proto graphql tf xml gradle ex exs erl clj lua dart zig hs ml r pl ini cfg conf env`) {
+	for ext := range strings.FieldsSeq(`go mod ts tsx mts cts js jsx mjs cjs py pyi java kt kts rs rb php c h cc cpp cxx hpp cs
+		fs swift m mm scala sh bash sql json yaml yml toml md rst txt html css scss less vue svelte proto graphql tf xml gradle
+		ex exs erl clj lua dart zig hs ml r pl ini cfg conf env`) {
 		m[ext] = true
 	}
 	return m
 }()
+
+// maxNamed is the number of files that a text may name.
+const maxNamed = 50
 
 var (
 	pathToken = regexp.MustCompile(`[\p{L}\p{N}_@.+/\\\-\[\]~$]+(?:://\S*)?(:\d+)?`)
@@ -28,12 +31,14 @@ type fence struct {
 	code string
 }
 
-var fenceLanguages = map[string]string{"go": "go", "golang": "go", "ts": "ts", "typescript": "ts", "tsx": "tsx", "js": "js", "javascript": "js",
-	"jsx": "jsx", "mjs": "mjs", "cjs": "cjs", "mts": "mts", "cts": "cts", "py": "py", "python": "py", "python3": "py", "pyi": "pyi"}
+// fenceLanguages are the endings of files by the language that a fence names.
+var fenceLanguages = map[string]string{"go": "go", "golang": "go", "ts": "ts", "typescript": "ts", "tsx": "tsx", "js": "js",
+	"javascript": "js", "jsx": "jsx", "mjs": "mjs", "cjs": "cjs", "mts": "mts", "cts": "cts", "py": "py", "python": "py",
+	"python3": "py", "pyi": "pyi"}
 
-// Named are the files that a text names, as paths relative to the working directory,
-// in the order of their first naming and at most 50: paths with a line, paths with a
-// directory, and the labels of code fences. What is outside of the directory is left out.
+// Named returns the files that a text names, as paths relative to the working directory, in the order of their first
+// naming and at most 50: paths with a line, paths with a directory, and the labels of code fences. Paths outside of the
+// directory are left out.
 func Named(text, workingDir string) []string {
 	var out []string
 	seen := map[string]bool{}
@@ -47,19 +52,19 @@ func Named(text, workingDir string) []string {
 		if line == "" && (!strings.Contains(p, "/") || strings.HasPrefix(p, "./")) {
 			continue
 		}
-		p = within(workingDir, p)
-		if p == "" || seen[p] || !textFiles[extOf(p)] {
+		p = Within(workingDir, p)
+		if p == "" || seen[p] || !IsText(p) {
 			continue
 		}
 		seen[p] = true
-		if out = append(out, p); len(out) == maxPerCall {
+		if out = append(out, p); len(out) == maxNamed {
 			break
 		}
 	}
 	return out
 }
 
-// unbracketed is a word without brackets around it that are not its own.
+// unbracketed returns a word without unpaired brackets around it.
 func unbracketed(p string) string {
 	for strings.HasPrefix(p, "[") && strings.Count(p, "[") != strings.Count(p, "]") {
 		p = p[1:]
@@ -70,8 +75,11 @@ func unbracketed(p string) string {
 	return p
 }
 
-// extOf is the ending of a path without its dot, in lower case.
-func extOf(p string) string {
+// IsText reports whether the ending of a path is that of a text file: source code, markup or configuration.
+func IsText(p string) bool { return textFiles[Ext(p)] }
+
+// Ext returns the ending of a path without its dot, in lower case; empty for none.
+func Ext(p string) string {
 	base := p[strings.LastIndexByte(p, '/')+1:]
 	if i := strings.LastIndexByte(base, '.'); i > 0 {
 		return strings.ToLower(base[i+1:])
@@ -79,7 +87,7 @@ func extOf(p string) string {
 	return ""
 }
 
-// fences are the blocks of code in a text.
+// fences returns the blocks of code in a text.
 func fences(text, workingDir string) []fence {
 	var out []fence
 	var f fence
@@ -112,7 +120,7 @@ func (f *fence) label(line, workingDir string) {
 	words := strings.FieldsFunc(line, func(r rune) bool { return strings.ContainsRune(" \t\r\n:=\"'`{}()", r) })
 	for _, w := range words[:min(len(words), 10)] {
 		if names := Named(w+":1", workingDir); len(names) > 0 {
-			f.file, f.ext = names[0], extOf(names[0])
+			f.file, f.ext = names[0], Ext(names[0])
 			return
 		}
 	}
@@ -123,18 +131,19 @@ func comment(line string) bool {
 	return strings.HasPrefix(line, "//") || strings.HasPrefix(line, "#") || strings.HasPrefix(line, "/*")
 }
 
-// wishesOf are the files that a round's text names or imports.
-func wishesOf(text, workingDir string, modules []Module) []wish {
-	var out []wish
+// References returns the files that a text names, and those that the code in its fences imports, within the bounds of
+// [Limit].
+func References(text, workingDir string, modules []Module) []Reference {
+	var out []Reference
 	for _, p := range Named(text, workingDir) {
-		out = append(out, wish{paths: []string{p}, sure: true})
+		out = append(out, Reference{Paths: []string{p}, Local: true})
 	}
 	for _, f := range fences(text, workingDir) {
 		from := f.file
 		if from == "" {
 			from = "fence." + f.ext
 		}
-		out = append(out, imported(from, f.code, modules)...)
+		out = append(out, Imports(from, f.code, modules)...)
 	}
-	return capped(out)
+	return Limit(out)
 }

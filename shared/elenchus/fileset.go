@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"parley.internal/shared/elenchus/source"
 	"parley.internal/shared/fault"
 	"parley.internal/shared/store"
 )
@@ -18,8 +19,7 @@ type FileInput struct {
 	Content string `json:"content" allow:"max=262144" jsonschema:"its text, at most 256 KiB"`
 }
 
-// incoming is a file on its way into the context. One that nobody gave, which the
-// server read by itself, is left out where there is no room.
+// incoming is a file on its way into the context. A file that the server read by itself is left out of a full context.
 type incoming struct {
 	File
 	text  string
@@ -31,13 +31,13 @@ func arriving(p, text string, layer Layer, given bool) incoming {
 	return incoming{File{Path: p, Layer: layer, Bytes: int64(len(text)), Sum: hex.EncodeToString(sum[:16])}, text, given}
 }
 
-// checkFiles reads the files that a call brings. Every problem is reported at once.
-func checkFiles(given []FileInput, layer Layer) ([]incoming, error) {
+// readFiles reads the files of a call. The fault Invalid names every problem at once.
+func readFiles(given []FileInput, layer Layer) ([]incoming, error) {
 	var out []incoming
 	var wrong []fault.Problem
 	seen := map[string]bool{}
 	for i, f := range given {
-		p, why := cleanPath(f.Path)
+		p, why := source.Clean(f.Path)
 		switch {
 		case why == "" && seen[p]:
 			why = "stands twice"
@@ -58,69 +58,75 @@ func checkFiles(given []FileInput, layer Layer) ([]incoming, error) {
 	return out, nil
 }
 
-// shelf is a session's files as far as a call needs them.
-type shelf struct {
-	files map[string]*File // by path, nil for one that is missing
+// fileID returns the id of a path's document; a path may not be an id itself.
+func fileID(p string) string {
+	sum := sha256.Sum256([]byte(p))
+	return hex.EncodeToString(sum[:16])
+}
+
+// fileSet is the part of a session's files that a call needs.
+type fileSet struct {
+	files map[string]*File // by path, nil for one that does not exist
 	fetch []*store.Fetch
 }
 
-// shelfOf prepares to read what is known of the paths.
-func shelfOf(id string, paths []string) *shelf {
-	sh := &shelf{files: map[string]*File{}}
+// fileSetOf prepares to read the files of the paths.
+func fileSetOf(id string, paths []string) *fileSet {
+	set := &fileSet{files: map[string]*File{}}
 	slices.Sort(paths)
 	for _, p := range slices.Compact(paths) {
 		f := new(File)
-		sh.files[p] = f
-		sh.fetch = append(sh.fetch, files.Under(id).Fetch(fileID(p), f))
+		set.files[p] = f
+		set.fetch = append(set.fetch, files.Under(id).Fetch(fileID(p), f))
 	}
-	return sh
+	return set
 }
 
-// settle marks what was not found.
-func (sh *shelf) settle() {
-	paths := make([]string, 0, len(sh.files))
-	for p := range sh.files {
+// dropMissing forgets the files that the fetch did not find.
+func (set *fileSet) dropMissing() {
+	paths := make([]string, 0, len(set.files))
+	for p := range set.files {
 		paths = append(paths, p)
 	}
 	slices.Sort(paths)
 	for i, p := range paths {
-		if !sh.fetch[i].Found {
-			sh.files[p] = nil
+		if !set.fetch[i].Found {
+			set.files[p] = nil
 		}
 	}
 }
 
-// load reads the shelf on its own.
-func (sh *shelf) load(ctx context.Context, r store.Reader) error {
-	if len(sh.fetch) == 0 {
+// load reads the set.
+func (set *fileSet) load(ctx context.Context, r store.Reader) error {
+	if len(set.fetch) == 0 {
 		return nil
 	}
-	if err := store.Load(ctx, r, sh.fetch...); err != nil {
+	if err := store.Load(ctx, r, set.fetch...); err != nil {
 		return err
 	}
-	sh.settle()
+	set.dropMissing()
 	return nil
 }
 
-// has says whether the context satisfies a wish.
-func (sh *shelf) has(w wish, packages []string) bool {
-	if w.isDir {
-		return slices.Contains(packages, w.dir)
+// has reports whether the set has one of the paths of a reference, or packages its directory.
+func (set *fileSet) has(w source.Reference, packages []string) bool {
+	if w.IsDir {
+		return slices.Contains(packages, w.Dir)
 	}
-	return slices.ContainsFunc(w.paths, func(p string) bool { return sh.files[p] != nil })
+	return slices.ContainsFunc(w.Paths, func(p string) bool { return set.files[p] != nil })
 }
 
-// wanted are the paths of the wishes that nothing in the context satisfies, at most
-// 50. The Go files of a directory are named as dir/*.go.
-func (sh *shelf) wanted(wishes []wish, packages []string) []string {
+// wanted returns the paths of the local references that the set does not have, at most 50. The Go files of a directory
+// are named as dir/*.go.
+func (set *fileSet) wanted(references []source.Reference, packages []string) []string {
 	out := []string{}
-	for _, w := range wishes {
-		if !w.sure || sh.has(w, packages) {
+	for _, w := range references {
+		if !w.Local || set.has(w, packages) {
 			continue
 		}
-		paths := w.paths
-		if w.isDir {
-			paths = []string{path.Join(w.dir, "*.go")}
+		paths := w.Paths
+		if w.IsDir {
+			paths = []string{path.Join(w.Dir, "*.go")}
 		}
 		for _, p := range paths {
 			if !slices.Contains(out, p) && len(out) < maxWanted {
@@ -131,7 +137,7 @@ func (sh *shelf) wanted(wishes []wish, packages []string) []string {
 	return out
 }
 
-// placed is what became of the files of a call.
+// placed is the result of placing the files of a call.
 type placed struct {
 	added     []string
 	replaced  []string
@@ -140,12 +146,12 @@ type placed struct {
 	writes    []func(tx *store.Tx)
 }
 
-// place puts files into the context: the session's counters change now, the
-// documents when the writes are made. The shelf must know the files' paths.
-func (s *Session) place(id string, sh *shelf, in []incoming) (placed, error) {
+// place puts files into the context: the session's counters change now, the documents when the writes are made. The set
+// must have been read for the files' paths. It fails with Precondition where a file that an agent gave does not fit.
+func (s *Session) place(id string, set *fileSet, in []incoming) (placed, error) {
 	out := placed{added: []string{}, replaced: []string{}}
 	for _, f := range in {
-		have := sh.files[f.Path]
+		have := set.files[f.Path]
 		if have != nil && have.Sum == f.Sum && have.Bytes == f.Bytes {
 			out.unchanged++
 			continue
@@ -159,7 +165,9 @@ func (s *Session) place(id string, sh *shelf, in []incoming) (placed, error) {
 		}
 		if s.Bytes+grow-spare > maxBytes || (have == nil && s.Files == maxFiles) {
 			if f.given {
-				return out, fault.New(fault.Precondition, "verification %s is full: it holds %d of %d files and %d of %d bytes, and %s does not fit", id, s.Files, maxFiles, s.Bytes, maxBytes, f.Path)
+				return out, fault.New(fault.Precondition,
+					"verification %s is full: it holds %d of %d files and %d of %d bytes, and %s does not fit",
+					id, s.Files, maxFiles, s.Bytes, maxBytes, f.Path)
 			}
 			continue
 		}
@@ -183,7 +191,7 @@ func (s *Session) place(id string, sh *shelf, in []incoming) (placed, error) {
 			files.Under(id).Put(tx, fileID(file.Path), file)
 			contents.Under(id).Put(tx, contentID(file), content{f.text})
 		})
-		sh.files[f.Path] = &file
+		set.files[f.Path] = &file
 		s.learn(file.Path, f.text)
 	}
 	return out, nil
@@ -194,16 +202,16 @@ const (
 	maxPackages = 100
 )
 
-// learn remembers what a Go file says about where packages are.
+// learn remembers the Go module or package that a file reveals.
 func (s *Session) learn(p, text string) {
-	dir := dirOf(p)
+	dir := source.Dir(p)
 	if path.Base(p) == "go.mod" {
-		s.Modules = slices.DeleteFunc(slices.Clone(s.Modules), func(m Module) bool { return m.Dir == dir })
-		if m := modulePath(text); m != "" && len(s.Modules) < maxModules {
-			s.Modules = append(s.Modules, Module{dir, m})
+		s.Modules = slices.DeleteFunc(slices.Clone(s.Modules), func(m source.Module) bool { return m.Dir == dir })
+		if m := source.ModulePath(text); m != "" && len(s.Modules) < maxModules {
+			s.Modules = append(s.Modules, source.Module{Dir: dir, Path: m})
 		}
 	}
-	if extOf(p) == "go" && len(s.Packages) < maxPackages && !slices.Contains(s.Packages, dir) {
+	if source.Ext(p) == "go" && len(s.Packages) < maxPackages && !slices.Contains(s.Packages, dir) {
 		s.Packages = append(s.Packages, dir)
 	}
 }

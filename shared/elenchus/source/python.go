@@ -1,4 +1,4 @@
-package elenchus
+package source
 
 import (
 	"path"
@@ -127,23 +127,23 @@ func pythonString(code string, i int) int {
 	return len(code)
 }
 
-// wishes are where an import of a file may stand. A relative one, and one that
-// begins with a directory that the file is in, is surely inside the working directory.
-func (i pythonImport) wishes(from string) []wish {
-	dir := dirOf(from)
+// references returns the files that an import in a file may name. A relative import, and one that begins with a
+// directory above the file, is local.
+func (i pythonImport) references(from string) []Reference {
+	dir := Dir(from)
 	if i.level > 0 {
 		for range i.level - 1 {
 			if dir == "" {
 				return nil
 			}
-			dir = dirOf(dir)
+			dir = Dir(dir)
 		}
 		return i.in(dir, true)
 	}
 	first, _, _ := strings.Cut(i.module, ".")
-	for d := dir; d != ""; d = dirOf(d) {
+	for d := dir; d != ""; d = Dir(d) {
 		if path.Base(d) == first {
-			return i.in(dirOf(d), true)
+			return i.in(Dir(d), true)
 		}
 	}
 	out := i.in(dir, false)
@@ -153,20 +153,20 @@ func (i pythonImport) wishes(from string) []wish {
 	return out
 }
 
-func (i pythonImport) in(dir string, sure bool) []wish {
+func (i pythonImport) in(dir string, local bool) []Reference {
 	if i.module != "" {
-		return []wish{moduleWish(below(dir, strings.ReplaceAll(i.module, ".", "/")), sure)}
+		return []Reference{moduleReference(below(dir, strings.ReplaceAll(i.module, ".", "/")), local)}
 	}
-	var out []wish
+	var out []Reference
 	for _, n := range i.names {
-		out = append(out, moduleWish(below(dir, n), sure))
+		out = append(out, moduleReference(below(dir, n), local))
 	}
 	return out
 }
 
-func moduleWish(p string, sure bool) wish {
+func moduleReference(p string, local bool) Reference {
 	if p == "" {
-		return wish{}
+		return Reference{}
 	}
-	return wish{paths: []string{p + ".py", p + "/__init__.py"}, sure: sure}
+	return Reference{Paths: []string{p + ".py", p + "/__init__.py"}, Local: local}
 }

@@ -1,4 +1,4 @@
-package elenchus
+package source
 
 import (
 	"fmt"
@@ -93,15 +93,15 @@ func TestTheImportsOfAPythonFileAreFound(t *testing.T) {
 	}
 }
 
-// wished are wishes in a line: sure ones with !, directories with /.
-func wished(list []wish) string {
+// line writes references in one line: local ones with !, directories with a slash.
+func line(list []Reference) string {
 	var out []string
 	for _, w := range list {
-		s := strings.Join(w.paths, ",")
-		if w.isDir {
-			s = w.dir + "/"
+		s := strings.Join(w.Paths, ",")
+		if w.IsDir {
+			s = w.Dir + "/"
 		}
-		if w.sure {
+		if w.Local {
 			s += "!"
 		}
 		out = append(out, s)
@@ -133,18 +133,18 @@ func TestImportsAreResolvedInsideTheWorkingDirectory(t *testing.T) {
 		{"login.py", "import util", "util.py,util/__init__.py"},
 		{"a.rs", "use crate::b", ""},
 	} {
-		if got := wished(imported(c.from, c.code, mods)); got != c.want {
+		if got := line(Imports(c.from, c.code, mods)); got != c.want {
 			t.Errorf("%s %s\n got %s\nwant %s", c.from, c.code, got, c.want)
 		}
 	}
-	if got := wished(imported("cmd/m.go", `package m; import ("fmt"; "a.com/b"; "a.com/c")`, nil)); got != "go.mod!" {
+	if got := line(Imports("cmd/m.go", `package m; import ("fmt"; "a.com/b"; "a.com/c")`, nil)); got != "go.mod!" {
 		t.Errorf("without a go.mod: %s", got)
 	}
-	if got := wished(imported("cmd/m.go", `package m; import "net/http"`, nil)); got != "" {
+	if got := line(Imports("cmd/m.go", `package m; import "net/http"`, nil)); got != "" {
 		t.Errorf("the standard library alone: %s", got)
 	}
 	for mod, want := range map[string]string{"// a\nmodule example.com/x // y\n\ngo 1.26\n": "example.com/x", "module \"example.com/y\"\n": "example.com/y", "go 1.26": "", "module a b": ""} {
-		if got := modulePath(mod); got != want {
+		if got := ModulePath(mod); got != want {
 			t.Errorf("%q: %s", mod, got)
 		}
 	}
@@ -182,7 +182,7 @@ func TestWhatATextNamesIsFound(t *testing.T) {
 	for i := range 80 {
 		fmt.Fprintf(&many, "a/f%d.go ", i)
 	}
-	if got := Named(many.String(), "/"); len(got) != maxPerCall || got[0] != "a/f0.go" {
+	if got := Named(many.String(), "/"); len(got) != maxNamed || got[0] != "a/f0.go" {
 		t.Errorf("%d names", len(got))
 	}
 }
@@ -201,7 +201,7 @@ func TestCodeFencesNameFilesAndImports(t *testing.T) {
 		"```\nimport './no.json'\n```":                                       "",
 		"```ts\nimport './b.json'\n```\ntext\n```ts\nimport './c.json'\n```": "b.json! c.json!",
 	} {
-		got := wished(wishesOf(text, "/w", []Module{{"", "example.com/app"}}))
+		got := line(References(text, "/w", []Module{{"", "example.com/app"}}))
 		if got != want {
 			t.Errorf("%q\n got %s\nwant %s", text, got, want)
 		}
@@ -217,7 +217,7 @@ func TestAPathIsRefusedInWords(t *testing.T) {
 		".": "must name a file", "a/": "must name a file", strings.Repeat("x", 301): "must be at most 300 characters",
 		"a": "", "./a": "", "a//b": "", "a/./b": "", "..a": "", "a..b/c": "", ".env": "", strings.Repeat("é", 300): "",
 	} {
-		if clean, got := cleanPath(p); got != why || (clean == "") != (why != "") {
+		if clean, got := Clean(p); got != why || (clean == "") != (why != "") {
 			t.Errorf("%q: %q, %q", p, clean, got)
 		}
 	}
@@ -225,7 +225,7 @@ func TestAPathIsRefusedInWords(t *testing.T) {
 
 // safe says what is wrong with a path that a text was found to name.
 func safe(p string) string {
-	clean, why := cleanPath(p)
+	clean, why := Clean(p)
 	switch {
 	case why != "":
 		return why
@@ -243,18 +243,18 @@ func FuzzATextNamesNothingOutside(f *testing.F) {
 		f.Add(s, "")
 	}
 	f.Fuzz(func(t *testing.T, text, dir string) {
-		wishes := wishesOf(text, dir, []Module{{"", "m"}, {"sub", "m/sub"}})
+		references := References(text, dir, []Module{{"", "m"}, {"sub", "m/sub"}})
 		for _, from := range []string{"src/a.ts", "src/a.py", "sub/a.go", "a.js"} {
-			wishes = append(wishes, imported(from, text, []Module{{"", "m"}, {"sub", "m/sub"}})...)
+			references = append(references, Imports(from, text, []Module{{"", "m"}, {"sub", "m/sub"}})...)
 		}
-		for _, w := range wishes {
-			for _, p := range w.paths {
+		for _, w := range references {
+			for _, p := range w.Paths {
 				if why := safe(p); why != "" {
 					t.Fatalf("%q names %q: %s", text, p, why)
 				}
 			}
-			if w.isDir && w.dir != "" && safe(w.dir) != "" {
-				t.Fatalf("%q names the directory %q", text, w.dir)
+			if w.IsDir && w.Dir != "" && safe(w.Dir) != "" {
+				t.Fatalf("%q names the directory %q", text, w.Dir)
 			}
 		}
 	})

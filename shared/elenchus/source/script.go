@@ -1,4 +1,4 @@
-package elenchus
+package source
 
 import "strings"
 
