@@ -8,8 +8,8 @@ import (
 	"parley.internal/shared/store"
 )
 
-// custodyPage is how many documents are walked over, or erased, at once.
-const custodyPage = 300
+// userDataPage is the number of documents that are read, or erased, at once.
+const userDataPage = 300
 
 // Walk implements store.Driver.
 func (d *Driver) Walk(ctx context.Context, user string, page func([]store.Raw) error) error {
@@ -34,7 +34,7 @@ type querier interface {
 
 // after is the next page of a user's documents behind one.
 func (d *Driver) after(ctx context.Context, q querier, last store.Ref) (raws []store.Raw, err error) {
-	rows, err := q.QueryContext(ctx, `SELECT c, id, d FROM docs WHERE u = ? AND (c, id) > (?, ?) ORDER BY c, id LIMIT ?`, last.User, last.Coll, last.ID, custodyPage)
+	rows, err := q.QueryContext(ctx, `SELECT c, id, d FROM docs WHERE u = ? AND (c, id) > (?, ?) ORDER BY c, id LIMIT ?`, last.User, last.Coll, last.ID, userDataPage)
 	if err != nil {
 		return nil, asFault(err)
 	}
@@ -57,9 +57,9 @@ func (d *Driver) after(ctx context.Context, q querier, last store.Ref) (raws []s
 // changes that the feed holds of the user go too.
 func (d *Driver) Erase(ctx context.Context, user string) (total int, err error) {
 	run := func(do func(ctx context.Context, conn *sql.Conn) error) error {
-		return asFault(d.submit(&member{ctx: ctx, result: make(chan error, 1), raw: do}))
+		return asFault(d.submit(&transaction{ctx: ctx, result: make(chan error, 1), raw: do}))
 	}
-	for n := custodyPage; n == custodyPage; total += n {
+	for n := userDataPage; n == userDataPage; total += n {
 		err := run(func(ctx context.Context, conn *sql.Conn) error {
 			n = 0 // a group that failed is run again
 			if err := d.flush(ctx); err != nil {
