@@ -6,34 +6,35 @@ import (
 	"time"
 )
 
-// lanes let the transactions of this process that were aborted once go on one after the
-// other, a lane for some users. Left to themselves, those that read the same document
-// would wait for each other's locks and be aborted together, again and again.
-type lanes struct {
-	seed maphash.Seed
-	each [64]chan struct{}
+// retryQueues hold back the transactions of this process that were aborted, so that those of one user are repeated one
+// after the other; each queue serves several users. Without them, transactions that read the same document would wait
+// for each other's locks and be aborted together, again and again.
+type retryQueues struct {
+	seed   maphash.Seed
+	queues [64]chan struct{}
 }
 
-// turnWait is how long one waits for its turn at most: then it goes on beside the others, so
-// that a call of theirs which hangs does not hold up everybody.
-const turnWait = 30 * time.Second
+// maxQueueTime is the longest wait for a turn. A transaction that waited so long goes on beside the others, so that one
+// that hangs does not hold up all.
+const maxQueueTime = 30 * time.Second
 
-func newLanes() *lanes {
-	l := &lanes{seed: maphash.MakeSeed()}
-	for i := range l.each {
-		l.each[i] = make(chan struct{}, 1)
+func newRetryQueues() *retryQueues {
+	q := &retryQueues{seed: maphash.MakeSeed()}
+	for i := range q.queues {
+		q.queues[i] = make(chan struct{}, 1)
 	}
-	return l
+	return q
 }
 
-// enter waits for the lane of a user, and returns what leaves it.
-func (l *lanes) enter(ctx context.Context, user string) (leave func()) {
-	lane := l.each[maphash.String(l.seed, user)%uint64(len(l.each))]
-	timer := time.NewTimer(turnWait)
+// wait returns when it is the turn of a transaction of the user, after maxQueueTime, or at the end of ctx. The caller
+// must call leave when the transaction is over.
+func (q *retryQueues) wait(ctx context.Context, user string) (leave func()) {
+	queue := q.queues[maphash.String(q.seed, user)%uint64(len(q.queues))]
+	timer := time.NewTimer(maxQueueTime)
 	defer timer.Stop()
 	select {
-	case lane <- struct{}{}:
-		return func() { <-lane }
+	case queue <- struct{}{}:
+		return func() { <-queue }
 	case <-timer.C:
 	case <-ctx.Done():
 	}

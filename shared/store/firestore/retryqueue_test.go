@@ -6,15 +6,15 @@ import (
 	"testing"
 )
 
-func TestThoseOfAUserThatWereAbortedTakeTurns(t *testing.T) {
+func TestAbortedTransactionsOfAUserTakeTurns(t *testing.T) {
 	t.Parallel()
-	l := newLanes()
+	q := newRetryQueues()
 	var all sync.WaitGroup
 	inside, most := 0, 0
 	var mu sync.Mutex
 	for range 20 {
 		all.Go(func() {
-			leave := l.enter(t.Context(), "u")
+			leave := q.wait(t.Context(), "u")
 			mu.Lock()
 			inside++
 			most = max(most, inside)
@@ -31,14 +31,14 @@ func TestThoseOfAUserThatWereAbortedTakeTurns(t *testing.T) {
 	}
 }
 
-// Whose call has ended waits for nobody, and takes nobody's turn.
+// A call that has ended waits for no turn, and takes none.
 func TestACallThatEndedWaitsForNoTurn(t *testing.T) {
 	t.Parallel()
-	l := newLanes()
-	leave := l.enter(t.Context(), "u")
+	q := newRetryQueues()
+	leave := q.wait(t.Context(), "u")
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	l.enter(ctx, "u")()
+	q.wait(ctx, "u")()
 	leave()
-	l.enter(t.Context(), "u")() // the lane is free
+	q.wait(t.Context(), "u")() // the queue is free
 }

@@ -9,8 +9,8 @@ import (
 	"parley.internal/shared/store"
 )
 
-// custodyPage is how many documents are walked over, or erased, at once.
-const custodyPage = 300
+// userDataPage is the number of documents that are read, or erased, at once.
+const userDataPage = 300
 
 // descendants asks for what stands anywhere below a user, in the order of names: a query
 // of every collection, which no index but the one of names serves.
@@ -18,7 +18,7 @@ func (d *Driver) descendants(user, after string) *firestorepb.RunQueryRequest {
 	q := &firestorepb.StructuredQuery{
 		From:    []*firestorepb.StructuredQuery_CollectionSelector{{AllDescendants: true}},
 		OrderBy: []*firestorepb.StructuredQuery_Order{{Field: &firestorepb.StructuredQuery_FieldReference{FieldPath: "__name__"}, Direction: firestorepb.StructuredQuery_ASCENDING}},
-		Limit:   wrapperspb.Int32(custodyPage),
+		Limit:   wrapperspb.Int32(userDataPage),
 	}
 	if after != "" {
 		q.StartAt = &firestorepb.Cursor{Values: []*firestorepb.Value{{ValueType: &firestorepb.Value_ReferenceValue{ReferenceValue: after}}}}
