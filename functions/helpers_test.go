@@ -21,7 +21,6 @@ import (
 
 	_ "parley.internal/functions"
 	"parley.internal/functions/internal/event"
-	"parley.internal/functions/internal/process"
 	"parley.internal/shared/app"
 	"parley.internal/shared/identity"
 	"parley.internal/shared/push/fcm/fcmtest"
@@ -29,6 +28,7 @@ import (
 	"parley.internal/shared/store"
 	"parley.internal/shared/store/emulator"
 	"parley.internal/shared/store/firestore"
+	"parley.internal/shared/supervise"
 )
 
 const helperVariable = "FUNCTIONS_TEST_HELPER"
@@ -83,17 +83,17 @@ func begin(t *testing.T, env ...string) *world {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p, err := process.Start(t.Context(), process.Server{
+	p, err := supervise.Server{
 		Args: func(addr string) []string { return []string{self, addr} },
 		Env: append([]string{helperVariable + "=1", "PATH=" + os.Getenv("PATH"), "HOME=" + os.Getenv("HOME"), "GOOGLE_CLOUD_PROJECT=" + w.project,
 			emulator.Variable + "=" + host, "PARLEY_FCM_ENDPOINT=" + w.fcm.Endpoint(), "PARLEY_PUBLIC_URL=https://parley.example/"}, env...),
 		Path: "/CleanupLedger", Status: http.StatusMethodNotAllowed, Output: w.logs,
-	})
+	}.Start(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(p.Stop)
-	w.url, w.end = p.URL, p.Stop
+	w.url, w.end = p.URL(), p.Stop
 	return w
 }
 

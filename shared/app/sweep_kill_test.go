@@ -66,16 +66,16 @@ type plant struct {
 	*office      // the callers', on the driver itself
 	sweeper *App // on the counted one
 	driver  *stepped
-	// silent is a session that is to end, lapsed a claim that is over, buried a team that
+	// silent is a session that is to end, lapsed a claim that is over, deletedTeam a team that
 	// was deleted, of user u.
-	silent, lapsed, buried string
+	silent, lapsed, deletedTeam string
 }
 
 // sown is the directory of a store that is closed, with the time to which its clock has come.
 type sown struct {
-	dir                    string
-	passed                 time.Duration
-	silent, lapsed, buried string
+	dir                         string
+	passed                      time.Duration
+	silent, lapsed, deletedTeam string
 }
 
 func (s *sown) open(t *testing.T) *plant {
@@ -86,7 +86,7 @@ func (s *sown) open(t *testing.T) *plant {
 	}
 	p := grow(t, dir, "new-")
 	p.Pass(s.passed)
-	p.silent, p.lapsed, p.buried = s.silent, s.lapsed, s.buried
+	p.silent, p.lapsed, p.deletedTeam = s.silent, s.lapsed, s.deletedTeam
 	t.Cleanup(func() { _ = p.DB.Close() })
 	return p
 }
@@ -133,7 +133,7 @@ func sow(t *testing.T) *sown {
 		}
 	}
 	p.employ("quiet")
-	s.buried = p.bury("gone")
+	s.deletedTeam = p.deleteTeam("gone")
 	p.Pass(2 * time.Hour)
 	p.employ("busy")
 	for _, user := range users {
@@ -189,8 +189,8 @@ func (p *plant) employ(name string) {
 	must(p.office, v, err)
 }
 
-// bury deletes a team that had tasks and mail, and says what the team's own id was.
-func (p *plant) bury(name string) string {
+// deleteTeam deletes a team that had tasks and mail, and says what the team's own id was.
+func (p *plant) deleteTeam(name string) string {
 	p.t.Helper()
 	p.employ(name)
 	killed, err := p.Team.Kill(p.t.Context(), bound("u", name), team.MemberInput{TeamName: name, AgentName: "mate"})
@@ -202,7 +202,7 @@ func (p *plant) bury(name string) string {
 			return ref.ID
 		}
 	}
-	p.t.Fatal("a deleted team has no grave")
+	p.t.Fatal("a deleted team leaves no deletion to the sweep")
 	return ""
 }
 
@@ -225,7 +225,7 @@ func (p *plant) documents() map[store.Ref]store.Fields {
 	all := map[store.Ref]store.Fields{}
 	for _, user := range []string{"u", "v"} {
 		for _, def := range Schema().Defs() {
-			coll := strings.Replace(def.Name, "teams/*", "teams/"+p.buried, 1)
+			coll := strings.Replace(def.Name, "teams/*", "teams/"+p.deletedTeam, 1)
 			if strings.Contains(coll, "*") {
 				continue
 			}

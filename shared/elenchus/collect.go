@@ -5,78 +5,79 @@ import (
 	"path"
 	"slices"
 	"strings"
+
+	"parley.internal/shared/elenchus/source"
 )
 
-// Reader reads the working directory of an agent, where the server stands on the
-// same machine and its operator allows it. Paths are relative, with /.
+// Reader reads the working directory of an agent, where the server runs on the same machine and its operator allows it.
+// Paths are relative, with /.
 type Reader interface {
-	// Read is the text of a file. An error says why there is none to be had.
+	// Read returns the text of a file. Its error says why the file cannot be read.
 	Read(ctx context.Context, workingDir, path string) (string, error)
-	// Files are the paths of the files in dir itself, empty for the working directory,
-	// that end in ext, at most 50.
+	// Files returns the paths of the files in dir itself, empty for the working directory, that end in ext, at most 50.
 	Files(ctx context.Context, workingDir, dir, ext string) ([]string, error)
 }
 
-// maxRead is how many bytes one call reads from a disk.
+// maxRead is the number of bytes that one call reads from a disk.
 const maxRead = 4 << 20
 
-// errand reads files for one call, within its bounds.
-type errand struct {
+// collector reads the files that one call needs from a disk, within the bounds of a call.
+type collector struct {
 	from       Reader
 	workingDir string
 	layer      Layer
-	room       int // files
+	left       int // files that the call may still take
 	got        []incoming
 	bytes      int
-	shelf      *shelf
+	known      *fileSet
 }
 
-// read takes a file in and says whether it is there.
-func (e *errand) read(ctx context.Context, p string) bool {
-	if e.from == nil || e.room <= 0 || e.bytes >= maxRead || ctx.Err() != nil {
+// read reads a file, unless it is known, and reports whether there is one.
+func (c *collector) read(ctx context.Context, p string) bool {
+	if c.from == nil || c.left <= 0 || c.bytes >= maxRead || ctx.Err() != nil {
 		return false
 	}
-	if e.shelf.files[p] != nil {
+	if c.known.files[p] != nil {
 		return true
 	}
-	text, err := e.from.Read(ctx, e.workingDir, p)
+	text, err := c.from.Read(ctx, c.workingDir, p)
 	if err != nil || len(text) > maxFile || strings.Contains(text, "\x00") {
 		return false
 	}
-	in := arriving(p, text, e.layer, false)
-	e.got = append(e.got, in)
-	e.shelf.files[p] = &in.File
-	e.room--
-	e.bytes += len(text)
+	in := arriving(p, text, c.layer, false)
+	c.got = append(c.got, in)
+	c.known.files[p] = &in.File
+	c.left--
+	c.bytes += len(text)
 	return true
 }
 
-// dir takes in the files of a directory that end in ext.
-func (e *errand) dir(ctx context.Context, dir, ext string) {
-	if e.from == nil {
+// dir reads the files of a directory that end in ext.
+func (c *collector) dir(ctx context.Context, dir, ext string) {
+	if c.from == nil {
 		return
 	}
-	list, err := e.from.Files(ctx, e.workingDir, dir, ext)
+	list, err := c.from.Files(ctx, c.workingDir, dir, ext)
 	if err != nil {
 		return
 	}
 	for _, p := range list {
-		if p, why := cleanPath(p); why == "" && textFiles[extOf(p)] && !strings.HasSuffix(p, "_test.go") {
-			e.read(ctx, p)
+		if p, why := source.Clean(p); why == "" && source.IsText(p) && !strings.HasSuffix(p, "_test.go") {
+			c.read(ctx, p)
 		}
 	}
 }
 
-// grant reads what is wished for.
-func (e *errand) grant(ctx context.Context, wishes []wish, packages []string) {
-	for _, w := range wishes {
+// collect reads the files that are referred to.
+func (c *collector) collect(ctx context.Context, references []source.Reference, packages []string) {
+	for _, w := range references {
 		switch {
-		case e.shelf.has(w, packages):
-		case w.isDir:
-			e.dir(ctx, w.dir, ".go")
+		case c.known.has(w, packages):
+		case w.IsDir:
+			c.dir(ctx, w.Dir, ".go")
 		default:
-			for _, p := range w.paths {
-				if e.read(ctx, p) {
+			for _, p := range w.Paths {
+				if c.read(ctx, p) {
 					break
 				}
 			}
@@ -84,10 +85,12 @@ func (e *errand) grant(ctx context.Context, wishes []wish, packages []string) {
 	}
 }
 
-// targetPath is the target as a path of the working directory, empty where it is none.
-func (s *Session) targetPath() string { return within(s.WorkingDir, strings.TrimRight(s.Target, "/")) }
+// targetPath returns the target as a path of the working directory, empty where it is none.
+func (s *Session) targetPath() string {
+	return source.Within(s.WorkingDir, strings.TrimRight(s.Target, "/"))
+}
 
-// ofTarget are the files of a call that the target names or holds.
+// ofTarget returns the files of a call that are the target, or in it.
 func (s *Session) ofTarget(in []incoming) []incoming {
 	t := s.targetPath()
 	return slices.DeleteFunc(slices.Clone(in), func(f incoming) bool {
@@ -95,20 +98,17 @@ func (s *Session) ofTarget(in []incoming) []incoming {
 	})
 }
 
-// depend are the direct dependencies of files that arrive. What a go.mod must place
-// first is remembered until there is one.
-func (s *Session) depend(targets, in []incoming) []wish {
+// depend returns the direct dependencies of the targets among new files. Go imports are remembered until a go.mod tells
+// where they are.
+func (s *Session) depend(targets, in []incoming) []source.Reference {
 	for _, f := range in {
 		s.learn(f.Path, f.text)
 	}
-	var out []wish
+	var out []source.Reference
 	for _, f := range targets {
-		out = append(out, imported(f.Path, f.text, s.Modules)...)
-		if _, known := moduleOf(f.Path, s.Modules); known || extOf(f.Path) != "go" {
-			continue
-		}
-		for _, p := range goPaths(f.Path, f.text) {
-			if foreign(p) && len(s.Unplaced) < maxPackages && !slices.Contains(s.Unplaced, p) {
+		out = append(out, source.Imports(f.Path, f.text, s.Modules)...)
+		for _, p := range source.Unplaced(f.Path, f.text, s.Modules) {
+			if len(s.Unplaced) < maxPackages && !slices.Contains(s.Unplaced, p) {
 				s.Unplaced = append(s.Unplaced, p)
 			}
 		}
@@ -116,43 +116,45 @@ func (s *Session) depend(targets, in []incoming) []wish {
 	if len(s.Modules) > 0 {
 		for _, p := range s.Unplaced {
 			for _, m := range s.Modules {
-				out = append(out, m.wish(p)...)
+				out = append(out, m.Package(p)...)
 			}
 		}
 		s.Unplaced = []string{}
 	}
-	return capped(out)
+	return source.Limit(out)
 }
 
-// survey gathers a new session's base: the files given, and from the disk, where it
-// can be read, the target and its direct dependencies. wishes are what those are.
-func (s *Session) survey(ctx context.Context, from Reader, given []incoming) (in []incoming, wishes []wish) {
-	sh := &shelf{files: map[string]*File{}}
+// survey gathers the base files of a new session: those given, and from the disk, where it can be read, the target and
+// its direct dependencies, which it returns as references too.
+func (s *Session) survey(ctx context.Context, from Reader, given []incoming) (
+	in []incoming, references []source.Reference,
+) {
+	set := &fileSet{files: map[string]*File{}}
 	for i := range given {
-		sh.files[given[i].Path] = &given[i].File
+		set.files[given[i].Path] = &given[i].File
 	}
-	e := &errand{from: from, workingDir: s.WorkingDir, layer: Base, room: maxPerCall - len(given), shelf: sh}
+	c := &collector{from: from, workingDir: s.WorkingDir, layer: Base, left: maxPerCall - len(given), known: set}
 	t := s.targetPath()
-	if t != "" && !e.read(ctx, t) {
-		e.dir(ctx, t, "")
-		if textFiles[extOf(t)] {
-			wishes = append(wishes, wish{paths: []string{t}, sure: true})
+	if t != "" && !c.read(ctx, t) {
+		c.dir(ctx, t, "")
+		if source.IsText(t) {
+			references = append(references, source.Reference{Paths: []string{t}, Local: true})
 		}
 	}
-	in = slices.Concat(given, e.got)
+	in = slices.Concat(given, c.got)
 	targets := s.ofTarget(in)
 	if len(targets) == 0 {
 		targets = in
 	}
 	for _, f := range targets {
-		if extOf(f.Path) == "go" {
-			for d := dirOf(f.Path); !e.read(ctx, path.Join(d, "go.mod")) && d != ""; {
-				d = dirOf(d)
+		if source.Ext(f.Path) == "go" {
+			for d := source.Dir(f.Path); !c.read(ctx, path.Join(d, "go.mod")) && d != ""; {
+				d = source.Dir(d)
 			}
 		}
 	}
-	in = slices.Concat(given, e.got)
-	wishes = append(wishes, s.depend(targets, in)...)
-	e.grant(ctx, wishes, s.Packages)
-	return slices.Concat(given, e.got), wishes
+	in = slices.Concat(given, c.got)
+	references = append(references, s.depend(targets, in)...)
+	c.collect(ctx, references, s.Packages)
+	return slices.Concat(given, c.got), references
 }

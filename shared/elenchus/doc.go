@@ -35,5 +35,5 @@
 // The server reads files through a [Reader], where it stands on the agent's machine
 // (package workspace, below, has one); elsewhere it says what it wants. Of the target's
 // files the direct imports are followed, no further, and nothing outside of the working
-// directory is ever named. The package imports no other domain.
+// directory is ever named; package source, below, finds them. The package imports no other domain.
 package elenchus

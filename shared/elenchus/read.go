@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 
+	"parley.internal/shared/elenchus/source"
 	"parley.internal/shared/fault"
 	"parley.internal/shared/identity"
 	"parley.internal/shared/op"
@@ -38,7 +39,7 @@ func contextOf(id string, v *Session) ContextOutput {
 
 func (s *Service) getFile(ctx context.Context, t *store.Tenant, in ContextInput) (ContextOutput, error) {
 	var f File
-	p, why := cleanPath(in.Path)
+	p, why := source.Clean(in.Path)
 	if why != "" {
 		return ContextOutput{}, fault.Field("path", "%s", why)
 	}
@@ -95,14 +96,14 @@ func (s *Service) GetIssues(ctx context.Context, c identity.Caller, in IssuesInp
 func (s *Service) End(ctx context.Context, c identity.Caller, in EndInput) (Record, error) {
 	now, t := s.Now(), s.DB.User(c.User)
 	var v Session
-	err := s.settled(ctx, t, in.SessionID, now, func() (back *Rollback, err error) {
+	err := s.change(ctx, t, in.SessionID, now, func() (back *Rollback, err error) {
 		err = t.Update(ctx, func(ctx context.Context, tx *store.Tx) error {
 			v, back = Session{}, nil
 			f := sessions.Fetch(in.SessionID, &v)
 			if err := store.Load(ctx, tx, f); err != nil {
 				return err
 			}
-			if err := found(f, &v, in.SessionID); err != nil {
+			if err := mustExist(f, &v, in.SessionID); err != nil {
 				return err
 			}
 			if back = v.RollingBack; back != nil {

@@ -20,8 +20,8 @@ const (
 	backWrites = 450
 )
 
-// check takes a checkpoint of the state as it is now, in place of one of the same round.
-func (s *Session) check(tx *store.Tx, id string, now time.Time) {
+// takeCheckpoint takes a checkpoint of the state as it is now, in place of one of the same round.
+func (s *Session) takeCheckpoint(tx *store.Tx, id string, now time.Time) {
 	s.CheckpointTick = s.Tick
 	if !slices.Contains(s.Checkpoints, s.CurrentRound) {
 		s.Checkpoints = append(slices.Clone(s.Checkpoints), s.CurrentRound)
@@ -33,14 +33,14 @@ func (s *Session) check(tx *store.Tx, id string, now time.Time) {
 func (s *Service) Checkpoint(ctx context.Context, c identity.Caller, in CheckpointInput) (CheckpointOutput, error) {
 	var out CheckpointOutput
 	now, t := s.Now(), s.DB.User(c.User)
-	err := s.settled(ctx, t, in.SessionID, now, func() (back *Rollback, err error) {
+	err := s.change(ctx, t, in.SessionID, now, func() (back *Rollback, err error) {
 		out, err = idempotency.Update(ctx, t, in, now, func(ctx context.Context, tx *store.Tx) (CheckpointOutput, error) {
 			var v Session
 			f := sessions.Fetch(in.SessionID, &v)
 			if err := store.Load(ctx, tx, f); err != nil {
 				return out, err
 			}
-			if err := found(f, &v, in.SessionID); err != nil {
+			if err := mustExist(f, &v, in.SessionID); err != nil {
 				return out, err
 			}
 			if back = v.RollingBack; back != nil {
@@ -50,7 +50,7 @@ func (s *Service) Checkpoint(ctx context.Context, c identity.Caller, in Checkpoi
 				return out, err
 			}
 			v.touch(now)
-			v.check(tx, in.SessionID, now)
+			v.takeCheckpoint(tx, in.SessionID, now)
 			sessions.Put(tx, in.SessionID, v)
 			return CheckpointOutput{SessionID: in.SessionID, Round: v.CurrentRound}, nil
 		})
@@ -63,7 +63,7 @@ func (s *Service) Checkpoint(ctx context.Context, c identity.Caller, in Checkpoi
 func (s *Service) Rollback(ctx context.Context, c identity.Caller, in RollbackInput) (RollbackOutput, error) {
 	now, t := s.Now(), s.DB.User(c.User)
 	var v Session
-	err := s.settled(ctx, t, in.SessionID, now, func() (back *Rollback, err error) {
+	err := s.change(ctx, t, in.SessionID, now, func() (back *Rollback, err error) {
 		v, err = s.goBack(ctx, t, in.SessionID, in.ToRound, now)
 		if v.RollingBack != nil && v.RollingBack.Round != in.ToRound {
 			back = v.RollingBack
@@ -104,7 +104,7 @@ func backward(ctx context.Context, tx *store.Tx, id string, round int, now time.
 	if err := store.Load(ctx, tx, sf, cf); err != nil {
 		return v, err
 	}
-	if err := found(sf, &v, id); err != nil {
+	if err := mustExist(sf, &v, id); err != nil {
 		return v, err
 	}
 	if v.RollingBack != nil && v.RollingBack.Round != round {
@@ -145,7 +145,7 @@ func (s *Session) offered() string {
 // undo takes back steps, the latest first, and says how many fit. Where several
 // changed the same document, what the oldest replaced is what stands.
 func undo(tx *store.Tx, id string, list []store.Doc[step]) int {
-	tracks, shelved, gone := map[string]issueBefore{}, map[string]fileBefore{}, map[string]bool{}
+	tracks, replaced, gone := map[string]issueBefore{}, map[string]fileBefore{}, map[string]bool{}
 	n := 0
 	for i, d := range list {
 		st := d.Value
@@ -157,7 +157,7 @@ func undo(tx *store.Tx, id string, list []store.Doc[step]) int {
 			tracks[b.ID] = b
 		}
 		for _, b := range st.Files {
-			shelved[b.File.Path] = b
+			replaced[b.File.Path] = b
 			gone[contentID(File{Path: b.File.Path, Tick: st.Tick})] = true
 		}
 		steps.Under(id).Delete(tx, d.ID)
@@ -172,7 +172,7 @@ func undo(tx *store.Tx, id string, list []store.Doc[step]) int {
 		}
 		issues.Under(id).Patch(tx, issue, b.Track.edits()...)
 	}
-	for p, b := range shelved {
+	for p, b := range replaced {
 		if b.New {
 			files.Under(id).Delete(tx, fileID(p))
 		} else {

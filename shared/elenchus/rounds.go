@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"parley.internal/shared/elenchus/source"
 	"parley.internal/shared/fault"
 	"parley.internal/shared/idempotency"
 	"parley.internal/shared/identity"
@@ -13,21 +14,21 @@ import (
 
 // turn is a round on its way in.
 type turn struct {
-	id       string
-	in       RoundInput
-	resolved []string
-	files    []incoming
-	wishes   []wish
-	by       string
-	verified bool
-	now      time.Time
+	id         string
+	in         RoundInput
+	resolved   []string
+	files      []incoming
+	references []source.Reference
+	by         string
+	verified   bool
+	now        time.Time
 }
 
 // SubmitRound takes a round of the role whose turn it is.
 func (s *Service) SubmitRound(ctx context.Context, c identity.Caller, in RoundInput) (RoundOutput, error) {
 	var out RoundOutput
 	r := &turn{id: in.SessionID, in: in, now: s.Now()}
-	if err := r.check(); err != nil {
+	if err := r.validate(); err != nil {
 		return out, err
 	}
 	r.by, r.verified, _ = c.SpeaksAs("")
@@ -35,7 +36,7 @@ func (s *Service) SubmitRound(ctx context.Context, c identity.Caller, in RoundIn
 	if err := s.prepare(ctx, t, r); err != nil {
 		return out, err
 	}
-	err := s.settled(ctx, t, r.id, r.now, func() (back *Rollback, err error) {
+	err := s.change(ctx, t, r.id, r.now, func() (back *Rollback, err error) {
 		out, err = idempotency.Update(ctx, t, in, r.now, func(ctx context.Context, tx *store.Tx) (out RoundOutput, err error) {
 			out, back, err = r.run(ctx, tx)
 			return out, err
@@ -45,8 +46,8 @@ func (s *Service) SubmitRound(ctx context.Context, c identity.Caller, in RoundIn
 	return out, err
 }
 
-// check reads the input. Every problem is reported at once.
-func (r *turn) check() error {
+// validate reads the input. Every problem is reported at once.
+func (r *turn) validate() error {
 	var wrong []fault.Problem
 	if len(r.in.Output) > maxOutput {
 		wrong = append(wrong, fault.Problem{Path: "output", Message: "must be at most 512 KiB"})
@@ -67,7 +68,7 @@ func (r *turn) check() error {
 		}
 	}
 	var err error
-	if r.files, err = checkFiles(r.in.Files, Discovered); err != nil {
+	if r.files, err = readFiles(r.in.Files, Discovered); err != nil {
 		wrong = append(wrong, fault.From(err).Problems...)
 	}
 	if len(wrong) > 0 {
@@ -76,7 +77,7 @@ func (r *turn) check() error {
 	return nil
 }
 
-// prepare finds what the round names, and reads what the server may and has not.
+// prepare finds the files that the round refers to, and reads those that are new where the server may.
 func (s *Service) prepare(ctx context.Context, t *store.Tenant, r *turn) error {
 	v, err := sessions.Get(ctx, t, r.id)
 	if fault.Is(err, fault.NotFound) || (err == nil && v.Purging) {
@@ -92,26 +93,26 @@ func (s *Service) prepare(ctx context.Context, t *store.Tenant, r *turn) error {
 	for _, f := range r.files {
 		v.learn(f.Path, f.text)
 	}
-	r.wishes = wishesOf(text, v.WorkingDir, v.Modules)
+	r.references = source.References(text, v.WorkingDir, v.Modules)
 	if s.Workspace == nil || v.Over() {
 		return nil
 	}
-	sh := shelfOf(r.id, append(pathsOf(r.wishes), pathsIn(r.files)...))
-	if err := sh.load(ctx, t); err != nil {
+	set := fileSetOf(r.id, append(pathsOf(r.references), pathsIn(r.files)...))
+	if err := set.load(ctx, t); err != nil {
 		return err
 	}
 	for i := range r.files {
-		sh.files[r.files[i].Path] = &r.files[i].File
+		set.files[r.files[i].Path] = &r.files[i].File
 	}
-	e := &errand{from: s.Workspace, workingDir: v.WorkingDir, layer: Discovered, room: maxPerCall - len(r.files), shelf: sh}
-	e.grant(ctx, r.wishes, v.Packages)
-	r.files = slices.Concat(r.files, e.got)
+	c := &collector{from: s.Workspace, workingDir: v.WorkingDir, layer: Discovered, left: maxPerCall - len(r.files), known: set}
+	c.collect(ctx, r.references, v.Packages)
+	r.files = slices.Concat(r.files, c.got)
 	return nil
 }
 
-// ledger is the issues that a round touches.
-type ledger struct {
-	issues map[string]*Issue // nil for one that is unknown
+// roundIssues are the issues that a round names.
+type roundIssues struct {
+	byID   map[string]*Issue // nil for an unknown one
 	before []issueBefore
 }
 
@@ -119,19 +120,19 @@ type ledger struct {
 func (r *turn) run(ctx context.Context, tx *store.Tx) (out RoundOutput, back *Rollback, err error) {
 	var v Session
 	sf := sessions.Fetch(r.id, &v)
-	sh := shelfOf(r.id, append(pathsOf(r.wishes), pathsIn(r.files)...))
-	l, fetches := r.ledger()
-	if err := store.Load(ctx, tx, slices.Concat([]*store.Fetch{sf}, sh.fetch, fetches)...); err != nil {
+	set := fileSetOf(r.id, append(pathsOf(r.references), pathsIn(r.files)...))
+	l, fetches := r.issues()
+	if err := store.Load(ctx, tx, slices.Concat([]*store.Fetch{sf}, set.fetch, fetches)...); err != nil {
 		return out, nil, err
 	}
-	sh.settle()
+	set.dropMissing()
 	ids := r.named()
 	for i, f := range fetches {
 		if !f.Found {
-			l.issues[ids[i]] = nil
+			l.byID[ids[i]] = nil
 		}
 	}
-	if err := found(sf, &v, r.id); err != nil {
+	if err := mustExist(sf, &v, r.id); err != nil {
 		return out, nil, err
 	}
 	if v.RollingBack != nil {
@@ -140,7 +141,7 @@ func (r *turn) run(ctx context.Context, tx *store.Tx) (out RoundOutput, back *Ro
 	if err := v.MayTake(r.id, r.in.Role); err != nil {
 		return out, nil, err
 	}
-	out, err = r.enter(tx, &v, sh, l)
+	out, err = r.enter(tx, &v, set, l)
 	return out, nil, err
 }
 
@@ -153,18 +154,19 @@ func (r *turn) named() []string {
 	return append(ids, r.resolved...)
 }
 
-func (r *turn) ledger() (*ledger, []*store.Fetch) {
-	l := &ledger{issues: map[string]*Issue{}}
+// issues prepares to read the issues that the round names.
+func (r *turn) issues() (*roundIssues, []*store.Fetch) {
+	l := &roundIssues{byID: map[string]*Issue{}}
 	var fetches []*store.Fetch
 	for _, id := range r.named() {
-		l.issues[id] = new(Issue)
-		fetches = append(fetches, issues.Under(r.id).Fetch(id, l.issues[id]))
+		l.byID[id] = new(Issue)
+		fetches = append(fetches, issues.Under(r.id).Fetch(id, l.byID[id]))
 	}
 	return l, fetches
 }
 
 // enter writes the round and what it changes.
-func (r *turn) enter(tx *store.Tx, v *Session, sh *shelf, l *ledger) (RoundOutput, error) {
+func (r *turn) enter(tx *store.Tx, v *Session, set *fileSet, l *roundIssues) (RoundOutput, error) {
 	round, tick := v.CurrentRound+1, v.Tick+1
 	fresh, err := l.raise(v, r.in.Role, r.in.IssuesRaised, round, r.now)
 	if err != nil {
@@ -173,7 +175,7 @@ func (r *turn) enter(tx *store.Tx, v *Session, sh *shelf, l *ledger) (RoundOutpu
 	resolved, refused := l.resolve(v, r.in.Role, r.resolved, round, r.now)
 	raised := r.named()[:len(r.in.IssuesRaised)]
 	v.Take(raised, fresh, r.now)
-	put, err := v.place(r.id, sh, r.files)
+	put, err := v.place(r.id, set, r.files)
 	if err != nil {
 		return RoundOutput{}, err
 	}
@@ -181,13 +183,13 @@ func (r *turn) enter(tx *store.Tx, v *Session, sh *shelf, l *ledger) (RoundOutpu
 	rec := Round{Number: round, Tick: tick, Role: r.in.Role, By: r.by, Verified: r.verified, OutputBytes: len(r.in.Output), IssuesRaised: raised,
 		IssuesResolved: resolved, NewFiles: put.added, Convergence: v.Convergence(), Intervention: Arbitrate(put.added, v.Recent, v.Files), At: r.now}
 	if round%2 == 0 {
-		v.check(tx, r.id, r.now)
+		v.takeCheckpoint(tx, r.id, r.now)
 	}
 	rounds.Under(r.id).Create(tx, tickID(tick), rec)
 	outputs.Under(r.id).Create(tx, tickID(tick), output{r.in.Output})
 	steps.Under(r.id).Create(tx, tickID(tick), step{Tick: tick, Round: true, Issues: l.before, Files: put.before})
 	for _, id := range slices.Concat(raised, resolved) {
-		issues.Under(r.id).Put(tx, id, *l.issues[id])
+		issues.Under(r.id).Put(tx, id, *l.byID[id])
 	}
 	for _, w := range put.writes {
 		w(tx)
@@ -195,14 +197,14 @@ func (r *turn) enter(tx *store.Tx, v *Session, sh *shelf, l *ledger) (RoundOutpu
 	sessions.Put(tx, r.id, *v)
 	return RoundOutput{SessionID: r.id, RoundNumber: round, Role: r.in.Role, Status: v.Status, IssuesRaised: len(raised), NewIssues: fresh,
 		IssuesResolved: len(resolved), NotResolved: refused, ContextExpanded: len(put.added) > 0, NewFilesDiscovered: put.added,
-		FilesWanted: sh.wanted(r.wishes, v.Packages), Convergence: rec.Convergence, Intervention: rec.Intervention, NextRole: v.NextRole()}, nil
+		FilesWanted: set.wanted(r.references, v.Packages), Convergence: rec.Convergence, Intervention: rec.Intervention, NextRole: v.NextRole()}, nil
 }
 
 // raise counts the issues that a round names. fresh is how many were not known.
-func (l *ledger) raise(v *Session, role Role, in []IssueInput, round int, now time.Time) (fresh int, err error) {
+func (l *roundIssues) raise(v *Session, role Role, in []IssueInput, round int, now time.Time) (fresh int, err error) {
 	var wrong []fault.Problem
 	for i, given := range in {
-		have := l.issues[given.ID]
+		have := l.byID[given.ID]
 		if have == nil {
 			have = &Issue{Category: given.Category, Summary: given.Summary, Location: given.Location, Description: given.Description,
 				Evidence: given.Evidence, Number: v.Counts.Total + 1, RaisedBy: role, RaisedInRound: round}
@@ -210,7 +212,7 @@ func (l *ledger) raise(v *Session, role Role, in []IssueInput, round int, now ti
 				have.Category = categoryOf(given.ID)
 			}
 			wrong = append(wrong, lacks(i, given, have.Category)...)
-			l.issues[given.ID] = have
+			l.byID[given.ID] = have
 			l.before = append(l.before, issueBefore{ID: given.ID, New: true})
 			fresh++
 		} else {
@@ -245,10 +247,10 @@ func lacks(i int, given IssueInput, category string) []fault.Problem {
 }
 
 // resolve closes issues. What is unknown or closed already is refused, by itself.
-func (l *ledger) resolve(v *Session, role Role, ids []string, round int, now time.Time) (resolved []string, refused []Refusal) {
+func (l *roundIssues) resolve(v *Session, role Role, ids []string, round int, now time.Time) (resolved []string, refused []Refusal) {
 	resolved, refused = []string{}, []Refusal{}
 	for _, id := range ids {
-		have := l.issues[id]
+		have := l.byID[id]
 		if have == nil {
 			refused = append(refused, Refusal{id, "no such issue"})
 			continue

@@ -7,6 +7,7 @@ import (
 	"io"
 	"time"
 
+	"parley.internal/shared/elenchus/source"
 	"parley.internal/shared/fault"
 	"parley.internal/shared/idempotency"
 	"parley.internal/shared/identity"
@@ -29,8 +30,8 @@ func missing(id string) error {
 	return fault.New(fault.NotFound, "no verification with id %q", id)
 }
 
-// found says whether a session is there for its callers.
-func found(f *store.Fetch, v *Session, id string) error {
+// mustExist returns NotFound where a session was not found, or is being deleted.
+func mustExist(f *store.Fetch, v *Session, id string) error {
 	if !f.Found || v.Purging {
 		return missing(id)
 	}
@@ -44,7 +45,7 @@ func look(ctx context.Context, r store.Reader, id string, with ...*store.Fetch) 
 	if err := store.Load(ctx, r, append(with, f)...); err != nil {
 		return v, err
 	}
-	if err := found(f, &v, id); err != nil {
+	if err := mustExist(f, &v, id); err != nil {
 		return v, err
 	}
 	if v.RollingBack != nil {
@@ -57,9 +58,9 @@ func unfinished(round int) error {
 	return fault.New(fault.Precondition, "a rollback to round %d is not finished: call elenchus_rollback with toRound %d to finish it", round, round)
 }
 
-// settled runs a change of a session. Where a rollback was cut short it finishes that
-// first, and runs the change again. run says to which round.
-func (s *Service) settled(ctx context.Context, t *store.Tenant, id string, now time.Time, run func() (*Rollback, error)) error {
+// change runs a change of a session. Where run finds a rollback that was cut short, which it then returns, that is
+// finished first and run runs again.
+func (s *Service) change(ctx context.Context, t *store.Tenant, id string, now time.Time, run func() (*Rollback, error)) error {
 	back, err := run()
 	if err == nil || back == nil {
 		return err
@@ -75,7 +76,7 @@ func (s *Service) settled(ctx context.Context, t *store.Tenant, id string, now t
 // lacks is wanted.
 func (s *Service) Start(ctx context.Context, c identity.Caller, in StartInput) (StartOutput, error) {
 	var out StartOutput
-	given, err := checkFiles(in.Files, Base)
+	given, err := readFiles(in.Files, Base)
 	if err != nil {
 		return out, err
 	}
@@ -91,13 +92,13 @@ func (s *Service) Start(ctx context.Context, c identity.Caller, in StartInput) (
 	v := Session{Target: in.Target, Requirements: in.Requirements, WorkingDir: in.WorkingDir, MaxRounds: in.MaxRounds, By: by, Verified: verified,
 		CreatedAt: now, State: State{Status: Initialized, Counts: newCounts()}}
 	v.touch(now)
-	all, wishes := v.survey(ctx, s.Workspace, given)
-	sh := &shelf{files: map[string]*File{}}
-	put, err := v.place(id, sh, all)
+	all, references := v.survey(ctx, s.Workspace, given)
+	set := &fileSet{files: map[string]*File{}}
+	put, err := v.place(id, set, all)
 	if err != nil {
 		return out, err
 	}
-	out = StartOutput{SessionID: id, Status: v.Status, NextRole: v.NextRole(), FilesWanted: sh.wanted(wishes, v.Packages),
+	out = StartOutput{SessionID: id, Status: v.Status, NextRole: v.NextRole(), FilesWanted: set.wanted(references, v.Packages),
 		Context: StartContext{Target: v.Target, FilesCollected: len(put.added), Requirements: v.Requirements}}
 	return idempotency.Update(ctx, s.DB.User(c.User), in, now, func(_ context.Context, tx *store.Tx) (StartOutput, error) {
 		sessions.Create(tx, id, v)
@@ -112,12 +113,12 @@ func (s *Service) Start(ctx context.Context, c identity.Caller, in StartInput) (
 // that are there.
 func (s *Service) AddFiles(ctx context.Context, c identity.Caller, in AddInput) (AddOutput, error) {
 	var out AddOutput
-	given, err := checkFiles(in.Files, Discovered)
+	given, err := readFiles(in.Files, Discovered)
 	if err != nil {
 		return out, err
 	}
 	now, t := s.Now(), s.DB.User(c.User)
-	err = s.settled(ctx, t, in.SessionID, now, func() (back *Rollback, err error) {
+	err = s.change(ctx, t, in.SessionID, now, func() (back *Rollback, err error) {
 		err = t.Update(ctx, func(ctx context.Context, tx *store.Tx) error {
 			back = nil
 			v, err := sessions.Get(ctx, tx, in.SessionID)
@@ -152,12 +153,12 @@ func (s *Session) accept(ctx context.Context, tx *store.Tx, id string, given []i
 		given[i].Layer = layer
 	}
 	s.touch(now)
-	wishes := s.depend(s.ofTarget(given), given)
-	sh := shelfOf(id, append(pathsOf(wishes), pathsIn(given)...))
-	if err := sh.load(ctx, tx); err != nil {
+	references := s.depend(s.ofTarget(given), given)
+	set := fileSetOf(id, append(pathsOf(references), pathsIn(given)...))
+	if err := set.load(ctx, tx); err != nil {
 		return out, err
 	}
-	put, err := s.place(id, sh, given)
+	put, err := s.place(id, set, given)
 	if err != nil {
 		return out, err
 	}
@@ -166,7 +167,7 @@ func (s *Session) accept(ctx context.Context, tx *store.Tx, id string, given []i
 		s.Discovered += len(put.added)
 	}
 	out = AddOutput{SessionID: id, Added: len(put.added), Replaced: len(put.replaced), Unchanged: put.unchanged, Files: s.Files, Bytes: s.Bytes,
-		FilesWanted: sh.wanted(wishes, s.Packages)}
+		FilesWanted: set.wanted(references, s.Packages)}
 	if before < manyNewFiles && s.Discovered >= manyNewFiles {
 		out.Intervention = expand(s.Discovered, put.added)
 	}
@@ -180,10 +181,10 @@ func (s *Session) accept(ctx context.Context, tx *store.Tx, id string, given []i
 	return out, nil
 }
 
-func pathsOf(wishes []wish) []string {
+func pathsOf(references []source.Reference) []string {
 	var out []string
-	for _, w := range wishes {
-		out = append(out, w.paths...)
+	for _, w := range references {
+		out = append(out, w.Paths...)
 	}
 	return out
 }

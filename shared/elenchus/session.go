@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"parley.internal/shared/elenchus/source"
 	"parley.internal/shared/fault"
 )
 
@@ -51,12 +52,6 @@ type Raised struct {
 	IDs   []string `json:"ids"`
 }
 
-// Module is a Go module that was seen: where its go.mod stands, and its path.
-type Module struct {
-	Dir  string `json:"dir"`
-	Path string `json:"path"`
-}
-
 // State is what a checkpoint keeps and a rollback restores. It is small, and no
 // longer after many rounds than after few, but for the list of checkpoints.
 type State struct {
@@ -68,9 +63,9 @@ type State struct {
 	Files       int    `json:"files"`
 	Bytes       int64  `json:"bytes"`
 	// Discovered is how many files have come since the last round.
-	Discovered int      `json:"discovered"`
-	Recent     []Raised `json:"recent"`
-	Modules    []Module `json:"modules"`
+	Discovered int             `json:"discovered"`
+	Recent     []Raised        `json:"recent"`
+	Modules    []source.Module `json:"modules"`
 	// Packages are directories with Go files, and Unplaced what the target imports while
 	// no go.mod says where that is.
 	Packages []string `json:"packages"`

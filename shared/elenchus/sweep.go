@@ -18,7 +18,7 @@ const (
 
 // SweepVerifications looks after at most limit verifications whose time has come: it
 // stops those that nobody has touched for a week, and deletes those that ended 90 days
-// ago, with all below them. It says how many it settled: fewer than limit means that
+// ago, with all below them. It returns how many it handled: fewer than limit means that
 // none is left. It may be ended and run again at any point.
 func (s *Service) SweepVerifications(ctx context.Context, a *store.Admin, limit int) (int, error) {
 	now, n := s.Now(), 0
@@ -38,7 +38,7 @@ func (s *Service) SweepVerifications(ctx context.Context, a *store.Admin, limit 
 	return n, failed
 }
 
-// sweep settles one verification. One that was touched since it was listed is left alone.
+// sweep stops or deletes one verification, unless it was touched since it was listed.
 func sweep(ctx context.Context, t *store.Tenant, id string, now time.Time) error {
 	purge := false
 	err := t.Update(ctx, func(ctx context.Context, tx *store.Tx) error {

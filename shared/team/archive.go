@@ -39,11 +39,11 @@ func (s *Service) Import(ctx context.Context, c identity.Caller, a Archive) erro
 		d.Owner = leader(c)
 	}
 	now, t := s.Now(), s.DB.User(c.User)
-	if err := found(ctx, t, d.Owner, d.Name); err != nil {
+	if err := mayCreate(ctx, t, d.Owner, d.Name); err != nil {
 		return err
 	}
-	// The grave comes first and goes last: what an import leaves that was ended is cleared away.
-	parts := [][]piece{{{run: func(tx *store.Tx) { graves.Put(tx, d.ID, grave{DueAt: now.Add(importing)}) }}}}
+	// The deletion is written first and taken back last, so that the sweep deletes what an interrupted import leaves.
+	parts := [][]piece{{{run: func(tx *store.Tx) { deletions.Put(tx, d.ID, deletion{DueAt: now.Add(importing)}) }}}}
 	pieces, err := a.pieces(&d)
 	if err != nil {
 		return err
@@ -60,14 +60,14 @@ func (s *Service) Import(ctx context.Context, c identity.Caller, a Archive) erro
 		}
 	}
 	return t.Update(ctx, func(ctx context.Context, tx *store.Tx) error {
-		if err := found(ctx, tx, d.Owner, d.Name); err != nil {
+		if err := mayCreate(ctx, tx, d.Owner, d.Name); err != nil {
 			return err
 		}
 		place(tx, d, b)
 		for agent, list := range a.Inboxes {
 			inboxes.Put(tx, memberID(d.Name, agent), inbox{TeamID: d.ID, Agent: agent, Last: int64(len(list))})
 		}
-		graves.Delete(tx, d.ID)
+		deletions.Delete(tx, d.ID)
 		return nil
 	})
 }

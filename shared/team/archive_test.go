@@ -96,7 +96,7 @@ func TestAnImportThatWasEndedIsClearedAway(t *testing.T) {
 			t.Fatal("it was taken")
 		}
 		w.holds(map[string]int{"teams": 0, "teamSeats": 0, "teamGraves": 1})
-		page, _, err := graves.QueryAll(t.Context(), w.admin(), store.Query{Where: []store.Cond{store.Le("dueAt", w.Now().Add(importing))}, Order: []string{"dueAt"}, Limit: 10})
+		page, _, err := deletions.QueryAll(t.Context(), w.admin(), store.Query{Where: []store.Cond{store.Le("dueAt", w.Now().Add(importing))}, Order: []string{"dueAt"}, Limit: 10})
 		if err != nil || len(page) != 1 {
 			t.Fatalf("%v, %v", page, err)
 		}

@@ -109,7 +109,7 @@ func (b Board) Update(team, id string, ch Change) (Board, Node, error) {
 		n.Status = ch.Status
 	}
 	after := *n
-	next.settle(after)
+	next.detach(after)
 	return next, after, nil
 }
 
@@ -222,8 +222,8 @@ func (b *Board) mayBecome(n *Node, to Status) error {
 
 func errStatus(s Status) error { return fault.New(fault.Invalid, "Invalid status: %s", s) }
 
-// settle takes a task that has ended out of the way of the others.
-func (b *Board) settle(n Node) {
+// detach removes an ended task from the tasks that it blocks, and a deleted one from the board.
+func (b *Board) detach(n Node) {
 	if n.Status != Completed && n.Status != Deleted {
 		return
 	}

@@ -128,7 +128,7 @@ func (w *world) list(in ListTasksInput) []string {
 func (w *world) sweep(run func() (int, error), want int) {
 	w.t.Helper()
 	if n, err := run(); n != want || err != nil {
-		w.t.Errorf("%d settled, want %d, %v", n, want, err)
+		w.t.Errorf("%d handled, want %d, %v", n, want, err)
 	}
 }
 
@@ -161,7 +161,7 @@ func (w *world) holds(want map[string]int) {
 		"teams":         func() (int, error) { p, err := teams.Query(w.t.Context(), u, q); return len(p.Docs), err },
 		"teamBoards":    func() (int, error) { p, err := boards.Query(w.t.Context(), u, q); return len(p.Docs), err },
 		"teamSeats":     func() (int, error) { p, err := seats.Query(w.t.Context(), u, q); return len(p.Docs), err },
-		"teamGraves":    func() (int, error) { p, err := graves.Query(w.t.Context(), u, q); return len(p.Docs), err },
+		"teamGraves":    func() (int, error) { p, err := deletions.Query(w.t.Context(), u, q); return len(p.Docs), err },
 		"teamInboxes":   func() (int, error) { p, err := inboxes.Query(w.t.Context(), u, q); return len(p.Docs), err },
 		"teamBeats":     func() (int, error) { p, err := beats.Query(w.t.Context(), u, q); return len(p.Docs), err },
 		"teamProcesses": func() (int, error) { p, err := processes.Query(w.t.Context(), u, q); return len(p.Docs), err },

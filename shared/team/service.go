@@ -27,7 +27,7 @@ func (s *Service) Create(ctx context.Context, c identity.Caller, in CreateInput)
 	cfg := newConfig(in.TeamName, in.Description, s.NewID(), now.UnixMilli())
 	who, id := leader(c), s.NewID()
 	return idempotency.Update(ctx, s.DB.User(c.User), in, now, func(ctx context.Context, tx *store.Tx) (CreateOutput, error) {
-		if err := found(ctx, tx, who, in.TeamName); err != nil {
+		if err := mayCreate(ctx, tx, who, in.TeamName); err != nil {
 			return out, err
 		}
 		place(tx, document{Config: cfg, ID: id, Owner: who}, Board{Tasks: []Node{}})
@@ -35,8 +35,9 @@ func (s *Service) Create(ctx context.Context, c identity.Caller, in CreateInput)
 	})
 }
 
-// found says why an identity may not found a team of that name, or nil.
-func found(ctx context.Context, r store.Reader, who, name string) error {
+// mayCreate returns why an identity may not create a team of that name: Precondition where it leads a team, Exists where
+// the name is taken.
+func mayCreate(ctx context.Context, r store.Reader, who, name string) error {
 	var held seat
 	var there document
 	seatFetch, teamFetch := seats.Fetch(who, &held), teams.Fetch(docID(name), &there)
@@ -59,8 +60,7 @@ func place(tx *store.Tx, d document, b Board) {
 	seats.Create(tx, d.Owner, seat{Team: d.Name})
 }
 
-// Delete ends a team that has no teammates, and frees its lead for another. What the
-// team had is cleared away by the sweep.
+// Delete ends a team that has no teammates, and frees its lead for another. The sweep deletes the rest of its documents.
 func (s *Service) Delete(ctx context.Context, c identity.Caller, in NameInput) (DeleteOutput, error) {
 	if err := checkName(in.TeamName); err != nil {
 		return DeleteOutput{}, err
@@ -77,7 +77,7 @@ func (s *Service) Delete(ctx context.Context, c identity.Caller, in NameInput) (
 		teams.Delete(tx, docID(in.TeamName))
 		boards.Delete(tx, docID(in.TeamName))
 		seats.Delete(tx, d.Owner)
-		graves.Put(tx, d.ID, grave{DueAt: now})
+		deletions.Put(tx, d.ID, deletion{DueAt: now})
 		return nil
 	})
 	return DeleteOutput{TeamName: in.TeamName, Deleted: err == nil}, err

@@ -11,7 +11,7 @@ import (
 
 // SweepMembers looks after at most limit members whose lease is over. One with a task in
 // progress, or with a process, is marked inactive: its tasks go back, its process is lost,
-// and the lead is told. It says how many it settled: fewer than limit means that none is
+// and the lead is told. It returns how many it handled: fewer than limit means that none is
 // left. It may be ended and run again at any point.
 func (s *Service) SweepMembers(ctx context.Context, a *store.Admin, limit int) (int, error) {
 	now := s.Now()
@@ -28,7 +28,7 @@ func (s *Service) SweepMembers(ctx context.Context, a *store.Admin, limit int) (
 	return len(due) - len(failed), errors.Join(failed...)
 }
 
-// silent settles one lapsed lease, unless the member was heard of since it was listed.
+// silent ends one lapsed lease, unless the member was heard of since it was listed.
 func (s *Service) silent(ctx context.Context, t *store.Tenant, id string, listed beat, now time.Time) error {
 	return t.Update(ctx, func(ctx context.Context, tx *store.Tx) error {
 		var b beat
@@ -71,28 +71,27 @@ func (s *Service) silent(ctx context.Context, t *store.Tenant, id string, listed
 	})
 }
 
-// clearPage is how many documents one transaction clears away.
+// clearPage is the number of documents that one transaction deletes.
 const clearPage = 200
 
-// SweepTeams clears away what at most limit deleted teams had. It says how many it
-// settled: fewer than limit means that none is left. It may be ended and run again at
-// any point.
+// SweepTeams deletes the documents of at most limit deleted teams. It returns how many teams it handled: fewer than limit
+// means that none is left. It may be ended and run again at any point.
 func (s *Service) SweepTeams(ctx context.Context, a *store.Admin, limit int) (int, error) {
-	due, _, err := graves.QueryAll(ctx, a, store.Query{Where: []store.Cond{store.Le("dueAt", s.Now())}, Order: []string{"dueAt"}, Limit: min(limit, store.MaxLimit)})
+	due, _, err := deletions.QueryAll(ctx, a, store.Query{Where: []store.Cond{store.Le("dueAt", s.Now())}, Order: []string{"dueAt"}, Limit: min(limit, store.MaxLimit)})
 	if err != nil {
 		return 0, err
 	}
 	var failed []error
 	for _, d := range due {
-		if err := bury(ctx, a.User(d.Ref.User), d.Ref.ID); err != nil {
+		if err := purge(ctx, a.User(d.Ref.User), d.Ref.ID); err != nil {
 			failed = append(failed, err)
 		}
 	}
 	return len(due) - len(failed), errors.Join(failed...)
 }
 
-// bury deletes all that a team had, its grave last.
-func bury(ctx context.Context, t *store.Tenant, id string) error {
+// purge deletes all documents of a deleted team, its deletion last.
+func purge(ctx context.Context, t *store.Tenant, id string) error {
 	all := store.Query{Limit: clearPage}
 	of := func(order string) store.Query {
 		return store.Query{Where: []store.Cond{store.Eq("teamId", id)}, Order: []string{order}, Limit: clearPage}
@@ -113,7 +112,7 @@ func bury(ctx context.Context, t *store.Tenant, id string) error {
 		}
 	}
 	return t.Update(ctx, func(_ context.Context, tx *store.Tx) error {
-		graves.Delete(tx, id)
+		deletions.Delete(tx, id)
 		return nil
 	})
 }

@@ -72,8 +72,8 @@ type seat struct {
 	Team string `json:"team"`
 }
 
-// grave is a team that was deleted, and that the sweep clears away.
-type grave struct {
+// deletion is a deleted team of which the sweep deletes the rest of the documents.
+type deletion struct {
 	DueAt time.Time `json:"dueAt"`
 }
 
@@ -83,15 +83,15 @@ type instruction struct {
 }
 
 var (
-	teams   = store.Collection[document]{Name: "teams", Unindexed: []string{"members", "processes", "description"}}
-	seats   = store.Collection[seat]{Name: "teamSeats"}
-	graves  = store.Collection[grave]{Name: "teamGraves", AllUsers: []string{"dueAt"}}
-	prompts = store.Collection[instruction]{Name: "teams/*/teamPrompts", Unindexed: []string{"prompt"}}
+	teams     = store.Collection[document]{Name: "teams", Unindexed: []string{"members", "processes", "description"}}
+	seats     = store.Collection[seat]{Name: "teamSeats"}
+	deletions = store.Collection[deletion]{Name: "teamGraves", AllUsers: []string{"dueAt"}}
+	prompts   = store.Collection[instruction]{Name: "teams/*/teamPrompts", Unindexed: []string{"prompt"}}
 )
 
 // Defs declares the collections of teams.
 func Defs() []*store.Def {
-	return []*store.Def{teams.Def(), seats.Def(), graves.Def(), prompts.Def(), inboxes.Def(), messages.Def(), boards.Def(), texts.Def(), beats.Def(), processes.Def()}
+	return []*store.Def{teams.Def(), seats.Def(), deletions.Def(), prompts.Def(), inboxes.Def(), messages.Def(), boards.Def(), texts.Def(), beats.Def(), processes.Def()}
 }
 
 var namePattern = regexp.MustCompile(`^[A-Za-z0-9_-]+$`)

@@ -15,8 +15,8 @@ import (
 	"sync"
 	"testing"
 
-	"parley.internal/functions/internal/process"
 	"parley.internal/shared/app"
+	"parley.internal/shared/supervise"
 )
 
 const repository = "../../.."
@@ -97,8 +97,9 @@ func TestAnArchiveHoldsWhatIsDeployedAndNoMore(t *testing.T) {
 		}
 	}
 	for _, name := range names {
-		for _, development := range []string{"internal/archive/", "internal/shim/", "internal/stack/", "internal/process/", "cmd/emulator/", "cmd/package/",
-			"vendor/parley.internal/shared/store/emulator/", "vendor/parley.internal/shared/store/sqlite/", "vendor/parley.internal/shared/push/fcm/fcmtest/", "vendor/modernc.org/"} {
+		for _, development := range []string{"internal/archive/", "internal/shim/", "internal/stack/", "cmd/emulator/", "cmd/package/",
+			"vendor/parley.internal/shared/supervise/", "vendor/parley.internal/shared/store/emulator/",
+			"vendor/parley.internal/shared/store/sqlite/", "vendor/parley.internal/shared/push/fcm/fcmtest/", "vendor/modernc.org/"} {
 			if strings.HasPrefix(name, development) {
 				t.Errorf("%s is for development", name)
 			}
@@ -155,18 +156,18 @@ func build(t *testing.T, dir, pkg string) string {
 // target starts the program as one function, without any store to reach, and posts to it.
 func target(t *testing.T, bin, function string, ready int, header http.Header) (answer, log string) {
 	t.Helper()
-	p, err := process.Start(t.Context(), process.Server{Path: "/", Status: ready,
+	p, err := supervise.Server{Path: "/", Status: ready,
 		Env: []string{"FUNCTION_TARGET=" + function, "PATH=" + os.Getenv("PATH"), "HOME=" + t.TempDir(), "GOOGLE_CLOUD_PROJECT=demo-parley",
 			"FIRESTORE_EMULATOR_HOST=127.0.0.1:1", "PARLEY_SWEEP_SECONDS=1"},
 		Args: func(addr string) []string {
 			_, port, _ := strings.Cut(addr, ":")
 			return []string{"env", "PORT=" + port, bin}
-		}})
+		}}.Start(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer p.Stop()
-	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, p.URL, strings.NewReader("\xff"))
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, p.URL(), strings.NewReader("\xff"))
 	if err != nil {
 		t.Fatal(err)
 	}

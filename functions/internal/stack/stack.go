@@ -14,11 +14,11 @@ import (
 	"slices"
 	"time"
 
-	"parley.internal/functions/internal/process"
 	"parley.internal/functions/internal/shim"
 	"parley.internal/shared/app"
 	"parley.internal/shared/push/fcm/fcmtest"
 	"parley.internal/shared/store/emulator"
+	"parley.internal/shared/supervise"
 )
 
 // Project is the project of a stack. Its prefix keeps every client from the cloud.
@@ -47,7 +47,7 @@ type Stack struct {
 	// HumanKey and AgentKey are keys of the same user; the agent is the program alpha.
 	HumanKey, AgentKey string
 
-	hub, functions *process.Process
+	hub, functions *supervise.Service
 	parley         string // the hub's program
 	closers        []func()
 }
@@ -125,20 +125,22 @@ func (s *Stack) startPrograms(ctx context.Context, o Options) error {
 	if err := build(ctx, s.parley, local); err != nil {
 		return err
 	}
-	if s.hub, err = process.Start(ctx, process.Server{Addr: o.HubAddr, Env: s.env(), Path: "/v1/health", Status: http.StatusOK, Output: o.Output,
+	hub := supervise.Server{Addr: o.HubAddr, Env: s.env(), Path: "/v1/health", Status: http.StatusOK, Output: o.Output,
 		Args: func(addr string) []string {
 			return []string{s.parley, "serve", "--store", "firestore", "--project", Project, "--addr", addr}
-		}}); err != nil {
+		}}
+	if s.hub, err = hub.Start(ctx); err != nil {
 		return fmt.Errorf("the hub: %w", err)
 	}
-	s.Hub = s.hub.URL
+	s.Hub = s.hub.URL()
 	s.closers = append(s.closers, s.hub.Stop)
-	if s.functions, err = process.Start(ctx, process.Server{Path: "/CleanupLedger", Status: http.StatusMethodNotAllowed, Output: o.Output,
-		Env:  append(s.env(), "GOOGLE_CLOUD_PROJECT="+Project, "PARLEY_FCM_ENDPOINT="+s.FCM+"/v1", "PARLEY_PUBLIC_URL="+s.Hub),
-		Args: func(addr string) []string { return []string{local, "--addr", addr} }}); err != nil {
+	env := append(s.env(), "GOOGLE_CLOUD_PROJECT="+Project, "PARLEY_FCM_ENDPOINT="+s.FCM+"/v1", "PARLEY_PUBLIC_URL="+s.Hub)
+	functions := supervise.Server{Env: env, Path: "/CleanupLedger", Status: http.StatusMethodNotAllowed, Output: o.Output,
+		Args: func(addr string) []string { return []string{local, "--addr", addr} }}
+	if s.functions, err = functions.Start(ctx); err != nil {
 		return fmt.Errorf("the functions: %w", err)
 	}
-	s.Functions = s.functions.URL
+	s.Functions = s.functions.URL()
 	s.closers = append(s.closers, s.functions.Stop)
 	human, err := s.Run(ctx, "key", "create", "--user", user, "--kind", "human", "--name", "emulator")
 	if err != nil {

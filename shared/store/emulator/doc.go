@@ -7,10 +7,8 @@
 // cmd/withemulator starts one for many packages at once and names it in the
 // environment. Tests keep apart by a project of their own, [Project].
 //
-// An emulator never outlives who started it, not even one that was killed: it
-// runs under a small shell that reads a pipe from its starter and ends the whole
-// process group when the pipe closes. A signal on the parent's death would need
-// Linux, a locked thread, and a child that has no children; a pipe needs nothing.
+// An emulator ends with the process that started it, even where that was killed;
+// see [parley.internal/shared/supervise].
 //
 // Nothing that ships may import this package.
 package emulator

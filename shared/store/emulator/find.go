@@ -6,7 +6,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"time"
 )
@@ -18,8 +17,10 @@ type launcher struct {
 	// bestEffort says that one which does not come up counts as none: it may
 	// have wanted a network that is not there.
 	bestEffort bool
-	// command is what to run for a port, and what to do after it has ended.
-	command func(port int) (args []string, clean func(), err error)
+	// temporary says that it wants a directory of its own, which is removed after its end.
+	temporary bool
+	// args returns the command line for the directory, empty where none is wanted, and a port.
+	args func(dir, port string) []string
 }
 
 const project = "demo-parley"
@@ -34,17 +35,17 @@ func gcloud(ctx context.Context, o Options) (l launcher, found bool) {
 	if jar == "" {
 		return l, false
 	}
-	return launcher{name: "gcloud's emulator", patience: time.Minute, command: func(port int) ([]string, func(), error) {
+	return launcher{name: "gcloud's emulator", patience: time.Minute, args: func(_, port string) []string {
 		args := []string{java, "-Duser.language=en", "-Xmx512m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1",
 			"-cp", jar, "com.google.cloud.datastore.emulator.firestore.CloudFirestore",
-			"--host", "127.0.0.1", "--port", strconv.Itoa(port), "--project_id", project}
+			"--host", "127.0.0.1", "--port", port, "--project_id", project}
 		if o.Functions != "" {
 			args = append(args, "--functions_emulator", o.Functions)
 		}
 		if o.Rules != "" {
 			args = append(args, "--rules", o.Rules)
 		}
-		return args, func() {}, nil
+		return args
 	}}, true
 }
 
@@ -57,9 +58,8 @@ func find(ctx context.Context) []launcher {
 	_, err := exec.LookPath("java")
 	npx, noNPX := exec.LookPath("npx")
 	if err == nil && noNPX == nil {
-		found = append(found, launcher{name: "the Firebase CLI", patience: 3 * time.Minute, bestEffort: true, command: func(port int) ([]string, func(), error) {
-			return firebase(npx, port)
-		}})
+		found = append(found, launcher{name: "the Firebase CLI", patience: 3 * time.Minute, bestEffort: true, temporary: true,
+			args: func(dir, port string) []string { return firebase(npx, dir, port) }})
 	}
 	return found
 }
@@ -95,19 +95,12 @@ func jarUnder(root string) string {
 	return jar
 }
 
-// firebase runs the Firebase CLI in a directory of its own, where its settings
-// and its logs go. 15 and later want a newer Java.
-func firebase(npx string, port int) ([]string, func(), error) {
-	dir, err := os.MkdirTemp("", "firestore-emulator-")
-	if err != nil {
-		return nil, nil, err
-	}
-	clean := func() { _ = os.RemoveAll(dir) }
-	settings := fmt.Sprintf(`{"emulators":{"singleProjectMode":false,"ui":{"enabled":false},"hub":{"port":0},"logging":{"port":0},"firestore":{"host":"127.0.0.1","port":%d}}}`, port)
-	if err := os.WriteFile(filepath.Join(dir, "firebase.json"), []byte(settings), 0o600); err != nil {
-		clean()
-		return nil, nil, err
-	}
-	return []string{"sh", "-c", `cd "$1" && exec "$2" --yes firebase-tools@14.27.0 emulators:start --only firestore --project "$3"`,
-		"firebase", dir, npx, project}, clean, nil
+// firebase returns the command line of the Firebase CLI, which keeps its settings and its logs in its working
+// directory. 15 and later want a newer Java.
+func firebase(npx, dir, port string) []string {
+	settings := fmt.Sprintf(`{"emulators":{"singleProjectMode":false,"ui":{"enabled":false},"hub":{"port":0},`+
+		`"logging":{"port":0},"firestore":{"host":"127.0.0.1","port":%s}}}`, port)
+	const script = `cd "$1" && printf %s "$4" >firebase.json &&
+exec "$2" --yes firebase-tools@14.27.0 emulators:start --only firestore --project "$3"`
+	return []string{"sh", "-c", script, "firebase", dir, npx, project, settings}
 }

@@ -54,7 +54,7 @@ type Driver struct {
 	client  *vkit.Client
 	headers metadata.MD
 	later   sync.WaitGroup // rollbacks under way
-	lanes   *lanes
+	retries *retryQueues
 
 	mu       sync.Mutex
 	closed   bool
@@ -81,9 +81,9 @@ func Open(ctx context.Context, opts Options) (*Driver, error) {
 		return nil, fault.New(fault.Internal, "firestore: %s is set, but the options name no emulator; unset it to reach the cloud", emulatorVariable)
 	}
 	d := &Driver{
-		lanes: newLanes(),
-		opts:  opts,
-		root:  "projects/" + opts.Project + "/databases/" + opts.Database,
+		retries: newRetryQueues(),
+		opts:    opts,
+		root:    "projects/" + opts.Project + "/databases/" + opts.Database,
 		headers: metadata.Pairs(
 			"google-cloud-resource-prefix", "projects/"+opts.Project+"/databases/"+opts.Database,
 			"x-goog-request-params", "project_id="+url.QueryEscape(opts.Project)+"&database_id="+url.QueryEscape(opts.Database)),

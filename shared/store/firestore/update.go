@@ -48,7 +48,7 @@ func (d *Driver) Update(ctx context.Context, fn work) error {
 			return d.toFault(ctx, err)
 		}
 		if try == 1 && fate == aborted {
-			leave = d.lanes.enter(ctx, a.user)
+			leave = d.retries.wait(ctx, a.user)
 		}
 		if !pause(ctx, try) {
 			if fate == aborted {

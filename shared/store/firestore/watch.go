@@ -29,11 +29,11 @@ const (
 // renewal says when a listener is replaced.
 type renewal struct {
 	heard          int           // it holds more documents than that,
-	settled        time.Duration // and is older than this; or
+	minAge         time.Duration // and is older than this; or
 	maxAge, chance time.Duration // it has this age, less by chance, so that not all move at once
 }
 
-var renewals = renewal{heard: 500, settled: 30 * time.Second, maxAge: 10 * time.Minute, chance: 2 * time.Minute}
+var renewals = renewal{heard: 500, minAge: 30 * time.Second, maxAge: 10 * time.Minute, chance: 2 * time.Minute}
 
 func (r renewal) lifetime() time.Duration { return r.maxAge - rand.N(r.chance) }
 
@@ -185,7 +185,7 @@ func (w *watcher) follow(l *listener) {
 				return
 			}
 			w.pass(s.changes)
-			if s.size > w.d.renew.heard && time.Since(l.begun) > w.d.renew.settled {
+			if s.size > w.d.renew.heard && time.Since(l.begun) > w.d.renew.minAge {
 				move()
 			}
 		case <-age.C:

@@ -13,7 +13,7 @@
 // (synchronous=FULL: what was acknowledged survives a power cut). A transaction's
 // conditions are checked before its first row is touched, so one that is refused
 // has changed nothing and the others go on; where a statement or the commit itself
-// fails, the group is rolled back and each member runs again by itself. No caller's
+// fails, the group is rolled back and each transaction runs again by itself. No caller's
 // context reaches a statement of a group.
 //
 // The package may not hold rules that Firestore would not keep: those are the port's.

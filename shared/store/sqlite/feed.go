@@ -119,7 +119,7 @@ func (d *Driver) Feed(ctx context.Context, name string, follows ...store.Follow)
 // exec runs one statement in the writer's next group and says how many rows it
 // changed.
 func (d *Driver) exec(ctx context.Context, query string, args ...any) (n int64, err error) {
-	err = d.submit(&member{ctx: ctx, result: make(chan error, 1), raw: func(ctx context.Context, conn *sql.Conn) error {
+	err = d.submit(&transaction{ctx: ctx, result: make(chan error, 1), raw: func(ctx context.Context, conn *sql.Conn) error {
 		res, err := conn.ExecContext(ctx, query, args...)
 		if err != nil {
 			return err

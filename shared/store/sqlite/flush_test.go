@@ -8,8 +8,8 @@ import (
 	"parley.internal/shared/store"
 )
 
-// A member's query writes the index rows of those before it. Where that fails, the
-// group must not be committed without them, whatever the member makes of the error.
+// A transaction's query writes the index rows of those before it. Where that fails, the
+// group must not be committed without them, whatever the transaction makes of the error.
 func TestAGroupIsNotCommittedWithoutItsIndexRows(t *testing.T) {
 	t.Parallel()
 	db, d := noteDB(t, filepath.Join(t.TempDir(), "p.db"))
@@ -19,25 +19,25 @@ func TestAGroupIsNotCommittedWithoutItsIndexRows(t *testing.T) {
 	create := func(id string) []store.Write {
 		return []store.Write{{Action: store.Create, Def: def, Ref: ref(id), Fields: store.Fields{"text": "x", "kind": "k"}}}
 	}
-	// A row that stands there already makes the first member's own impossible.
+	// A row that stands there already makes that of the first transaction impossible.
 	taken := d.rows(def, ref("a"), create("a")[0].Fields)[0]
 	if _, err := d.conn.ExecContext(t.Context(), `INSERT INTO entries (k, name) VALUES (?, 'z')`, taken.key); err != nil {
 		t.Fatal(err)
 	}
-	first := &member{ctx: t.Context(), result: make(chan error, 1), fn: func(context.Context, store.Reads) ([]store.Write, error) { return create("a"), nil }}
-	second := &member{ctx: t.Context(), result: make(chan error, 1), fn: func(ctx context.Context, r store.Reads) ([]store.Write, error) {
+	first := &transaction{ctx: t.Context(), result: make(chan error, 1), fn: func(context.Context, store.Reads) ([]store.Write, error) { return create("a"), nil }}
+	second := &transaction{ctx: t.Context(), result: make(chan error, 1), fn: func(ctx context.Context, r store.Reads) ([]store.Write, error) {
 		_, _ = r.Query(ctx, store.Plan{User: "u", Coll: "notes", Def: def, Index: def.Indexes[0], Where: []store.Cond{store.Eq("kind", "k")}, Limit: 9})
 		return create("b"), nil
 	}}
-	d.commitGroup([]*member{first, second})
+	d.commitGroup([]*transaction{first, second})
 	if err := <-first.result; err == nil {
 		t.Error("a document was created without its index row")
 	}
 	if err := <-second.result; err != nil {
-		t.Errorf("the other member: %v", err)
+		t.Errorf("the other transaction: %v", err)
 	}
 	if _, err := notes.Get(t.Context(), db.User("u"), "a"); err == nil {
-		t.Error("the document of the failed member is there")
+		t.Error("the document of the failed transaction is there")
 	}
 	page, err := notes.Query(t.Context(), db.User("u"), store.Query{Where: []store.Cond{store.Eq("kind", "k")}, Limit: 9})
 	if err != nil || len(page.Docs) != 1 || page.Docs[0].ID != "b" {

@@ -36,7 +36,7 @@ type Driver struct {
 	lastCommit time.Duration
 	recorded   bool // a change was added to the feed since readers were told
 
-	queue chan *member
+	queue chan *transaction
 	quit  chan struct{}
 	done  chan struct{}
 	once  sync.Once
@@ -64,7 +64,7 @@ func Open(ctx context.Context, file string, schema *store.Schema) (*Driver, erro
 	dsn := func(pragmas ...string) string {
 		return sourceName(abs, append([]string{"busy_timeout(10000)", "journal_mode(WAL)", "synchronous(FULL)", "cache_size(-32768)"}, pragmas...)...)
 	}
-	d := &Driver{schema: schema, file: abs, queue: make(chan *member, maxGroup), quit: make(chan struct{}), done: make(chan struct{}), numbers: map[*store.Index]uint16{}, byName: map[string]uint16{},
+	d := &Driver{schema: schema, file: abs, queue: make(chan *transaction, maxGroup), quit: make(chan struct{}), done: make(chan struct{}), numbers: map[*store.Index]uint16{}, byName: map[string]uint16{},
 		watchers: map[watchScope]map[*watcher]struct{}{}, fed: map[string]int{},
 		follows: map[string]map[string]func(store.EventKind, store.Fields, store.Fields) bool{}, bell: make(chan struct{})}
 	if d.write, err = sql.Open("sqlite", dsn()); err != nil {

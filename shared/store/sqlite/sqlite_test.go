@@ -75,9 +75,9 @@ func TestAcknowledgedWritesAreThereAfterReopening(t *testing.T) {
 	}
 }
 
-// TestMembersOfAGroupDoNotFailEachOther commits one group in which one member
+// TestTransactionsOfAGroupDoNotFailEachOther commits one group in which one transaction
 // panics, one is refused and one fills the disk.
-func TestMembersOfAGroupDoNotFailEachOther(t *testing.T) {
+func TestTransactionsOfAGroupDoNotFailEachOther(t *testing.T) {
 	t.Parallel()
 	db, d := noteDB(t, filepath.Join(t.TempDir(), "p.db"))
 	defer db.Close()
@@ -92,10 +92,10 @@ func TestMembersOfAGroupDoNotFailEachOther(t *testing.T) {
 	write := func(action store.Action, id, text string) []store.Write {
 		return []store.Write{{Action: action, Def: def, Ref: store.Ref{User: "u", Coll: "notes", ID: id}, Fields: store.Fields{"text": text, "kind": "k"}}}
 	}
-	make1 := func(fn func() []store.Write) *member {
-		return &member{ctx: t.Context(), result: make(chan error, 1), fn: func(context.Context, store.Reads) ([]store.Write, error) { return fn(), nil }}
+	make1 := func(fn func() []store.Write) *transaction {
+		return &transaction{ctx: t.Context(), result: make(chan error, 1), fn: func(context.Context, store.Reads) ([]store.Write, error) { return fn(), nil }}
 	}
-	group := []*member{
+	group := []*transaction{
 		make1(func() []store.Write { return write(store.Create, "first", "x") }),
 		make1(func() []store.Write { panic("boom") }),
 		make1(func() []store.Write { return write(store.Create, "first", "again") }),
@@ -107,7 +107,7 @@ func TestMembersOfAGroupDoNotFailEachOther(t *testing.T) {
 	for i, m := range group {
 		err := <-m.result
 		if (want[i] < 0) != (err == nil) || (err != nil && fault.Of(err) != want[i]) {
-			t.Errorf("member %d: %v", i, err)
+			t.Errorf("transaction %d: %v", i, err)
 		}
 	}
 	page, err := notes.Query(t.Context(), db.User("u"), store.Query{Where: []store.Cond{store.Eq("kind", "k")}, Limit: 9})

@@ -20,8 +20,8 @@ const (
 	maxPatience = time.Millisecond
 )
 
-// member is a transaction that waits for the writer.
-type member struct {
+// transaction waits for the writer, which runs it.
+type transaction struct {
 	ctx     context.Context
 	fn      func(context.Context, store.Reads) ([]store.Write, error)
 	raw     func(context.Context, *sql.Conn) error // a statement of the driver's own, in place of fn
@@ -35,23 +35,23 @@ type member struct {
 // waits for the outcome whatever becomes of ctx, so that it is never told that
 // nothing happened when something did.
 func (d *Driver) Update(ctx context.Context, fn func(context.Context, store.Reads) ([]store.Write, error)) error {
-	return d.submit(&member{ctx: ctx, fn: fn, result: make(chan error, 1)})
+	return d.submit(&transaction{ctx: ctx, fn: fn, result: make(chan error, 1)})
 }
 
-func (d *Driver) submit(m *member) error {
+func (d *Driver) submit(t *transaction) error {
 	select {
-	case d.queue <- m:
-	case <-m.ctx.Done():
-		return fault.From(m.ctx.Err())
+	case d.queue <- t:
+	case <-t.ctx.Done():
+		return fault.From(t.ctx.Err())
 	case <-d.quit:
 		return errClosed
 	}
 	select {
-	case err := <-m.result:
+	case err := <-t.result:
 		return err
 	case <-d.done:
 		select {
-		case err := <-m.result:
+		case err := <-t.result:
 			return err
 		default:
 			return errClosed
@@ -65,13 +65,13 @@ func (d *Driver) writeLoop() {
 	defer close(d.done)
 	for {
 		select {
-		case m := <-d.queue:
-			d.commitGroup(d.gather(m))
+		case t := <-d.queue:
+			d.commitGroup(d.gather(t))
 		case <-d.quit:
 			for {
 				select {
-				case m := <-d.queue:
-					d.commitGroup(d.gather(m))
+				case t := <-d.queue:
+					d.commitGroup(d.gather(t))
 				default:
 					return
 				}
@@ -82,14 +82,14 @@ func (d *Driver) writeLoop() {
 
 // gather takes the transactions that wait. One commit costs about the same for many
 // as for one, so where there were many just now it gives their callers a moment to
-// come back: half as long as the last commit took, and none where it had one member.
-func (d *Driver) gather(m *member) []*member {
-	group := []*member{m}
+// come back: half as long as the last commit took, and none where it had one transaction.
+func (d *Driver) gather(t *transaction) []*transaction {
+	group := []*transaction{t}
 	var patience <-chan time.Time
 	for len(group) < maxGroup {
 		select {
-		case m := <-d.queue:
-			group = append(group, m)
+		case t := <-d.queue:
+			group = append(group, t)
 			continue
 		default:
 		}
@@ -102,8 +102,8 @@ func (d *Driver) gather(m *member) []*member {
 			patience = timer.C
 		}
 		select {
-		case m := <-d.queue:
-			group = append(group, m)
+		case t := <-d.queue:
+			group = append(group, t)
 		case <-patience:
 			return group
 		}
@@ -111,30 +111,31 @@ func (d *Driver) gather(m *member) []*member {
 	return group
 }
 
-// commitGroup runs the members and commits them with one fsync. Where the group
+// commitGroup runs the transactions and commits them with one fsync. Where the group
 // as a whole fails, each is run again alone, so that none fails for another.
-func (d *Driver) commitGroup(group []*member) {
+func (d *Driver) commitGroup(group []*transaction) {
 	start := time.Now()
 	defer func() { d.lastGroup, d.lastCommit = len(group), time.Since(start) }()
 	if err := d.tryGroup(group); err != nil {
-		for _, m := range group {
-			if err := d.tryGroup([]*member{m}); err != nil {
-				m.err = asFault(err)
+		for _, t := range group {
+			if err := d.tryGroup([]*transaction{t}); err != nil {
+				t.err = asFault(err)
 			}
-			d.settle(m)
+			d.finish(t)
 		}
 		return
 	}
-	for _, m := range group {
-		d.settle(m)
+	for _, t := range group {
+		d.finish(t)
 	}
 }
 
-func (d *Driver) settle(m *member) {
-	if m.err == nil {
-		d.tell(m.changes)
+// finish tells the watchers of the changes of a transaction, and its caller of the outcome.
+func (d *Driver) finish(t *transaction) {
+	if t.err == nil {
+		d.tell(t.changes)
 	}
-	m.result <- m.err
+	t.result <- t.err
 }
 
 // errGroup is the failure of a statement that may have left rows behind, or of
@@ -143,26 +144,26 @@ type errGroup struct{ error }
 
 func (e errGroup) Unwrap() error { return e.error }
 
-func (d *Driver) tryGroup(group []*member) error {
+func (d *Driver) tryGroup(group []*transaction) error {
 	ctx := context.Background()
 	if _, err := d.w.begin.ExecContext(ctx); err != nil {
 		return err
 	}
 	wrote := false
 	d.fresh, d.flushed = d.fresh[:0], nil
-	for _, m := range group {
-		m.changes, m.wrote = nil, false
-		m.err = d.runMember(ctx, m)
+	for _, t := range group {
+		t.changes, t.wrote = nil, false
+		t.err = d.run(ctx, t)
 		var broken errGroup
-		if errors.As(m.err, &broken) {
+		if errors.As(t.err, &broken) {
 			d.rollback(ctx)
 			return broken.error
 		}
-		if d.flushed != nil { // whatever the member made of it, rows of others are missing
+		if d.flushed != nil { // whatever the transaction made of it, rows of others are missing
 			d.rollback(ctx)
 			return d.flushed
 		}
-		wrote = wrote || m.wrote
+		wrote = wrote || t.wrote
 	}
 	if !wrote {
 		d.rollback(ctx)
@@ -210,29 +211,29 @@ func (d *Driver) rollback(ctx context.Context) {
 	_, _ = d.conn.ExecContext(ctx, "ROLLBACK")
 }
 
-func (d *Driver) runMember(ctx context.Context, m *member) (err error) {
+func (d *Driver) run(ctx context.Context, t *transaction) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			err = fault.Wrap(fault.Internal, fmt.Errorf("panic: %v", p), "a transaction's function panicked")
 		}
 	}()
-	if err := m.ctx.Err(); err != nil {
+	if err := t.ctx.Err(); err != nil {
 		return fault.From(err)
 	}
-	if m.raw != nil {
-		m.wrote = true
-		if err := m.raw(ctx, d.conn); err != nil {
+	if t.raw != nil {
+		t.wrote = true
+		if err := t.raw(ctx, d.conn); err != nil {
 			return errGroup{err}
 		}
 		return nil
 	}
 	r := reader{d, d.w}
-	writes, err := m.fn(context.WithoutCancel(m.ctx), r)
+	writes, err := t.fn(context.WithoutCancel(t.ctx), r)
 	if err != nil {
 		return err
 	}
 	if len(writes) == 1 && writes[0].Action == store.Create {
-		return d.create(ctx, m, writes[0])
+		return d.create(ctx, t, writes[0])
 	}
 	pending := make([]change, len(writes))
 	for i, w := range writes {
@@ -244,15 +245,15 @@ func (d *Driver) runMember(ctx context.Context, m *member) (err error) {
 		if err := d.apply(ctx, c); err != nil {
 			return errGroup{err}
 		}
-		m.wrote = true
-		m.changes = append(m.changes, store.Change{Ref: c.ref, Fields: c.after})
+		t.wrote = true
+		t.changes = append(t.changes, store.Change{Ref: c.ref, Fields: c.after})
 	}
 	return nil
 }
 
 // create is a transaction that creates one document and does nothing else: the row
 // itself tells whether there was one, so it is not looked for.
-func (d *Driver) create(ctx context.Context, m *member, w store.Write) error {
+func (d *Driver) create(ctx context.Context, t *transaction, w store.Write) error {
 	c := change{ref: w.Ref, def: w.Def, after: w.Fields}
 	text := string(appendText(nil, c.after))
 	res, err := d.w.add.ExecContext(ctx, c.ref.User, c.ref.Coll, c.ref.ID, text, purgeOf(c.after))
@@ -268,7 +269,7 @@ func (d *Driver) create(ctx context.Context, m *member, w store.Write) error {
 	if err := d.record(ctx, c, text); err != nil {
 		return errGroup{err}
 	}
-	m.wrote, m.changes = true, []store.Change{{Ref: c.ref, Fields: c.after}}
+	t.wrote, t.changes = true, []store.Change{{Ref: c.ref, Fields: c.after}}
 	return nil
 }
 

@@ -14,7 +14,7 @@ import (
 
 	"parley.internal/services/hub/harness/chaos/balancer"
 	"parley.internal/services/hub/harness/chaos/fleet"
-	"parley.internal/services/hub/harness/chaos/gate"
+	"parley.internal/services/hub/harness/chaos/txproxy"
 	"parley.internal/services/hub/harness/chaos/witness"
 	"parley.internal/shared/app"
 	"parley.internal/shared/store"
@@ -82,15 +82,15 @@ func Run(ctx context.Context, o Options) (_ *Report, err error) {
 	}
 	db := store.New(d, app.Schema())
 	defer func() { err = errors.Join(err, db.Close()) }()
-	between, err := gate.New(ctx, o.Emulator)
+	proxy, err := txproxy.New(ctx, o.Emulator)
 	if err != nil {
 		return nil, err
 	}
-	defer func() { err = errors.Join(err, between.Close()) }()
+	defer func() { err = errors.Join(err, proxy.Close()) }()
 	r := &run{options: o, app: app.New(db, app.Ports{}), admin: store.NewAdmin(db), balancer: balancer.New(), client: connections(), tally: newTally(), pace: newPace(o), turns: newTurns()}
 	r.report = &Report{Tally: r.tally, Kills: map[string]int{}, Checked: map[string]int{}, Swept: map[string]int{}, Began: time.Now()}
 	r.fleet = &fleet.Fleet{Args: append(append([]string{}, o.Hub...), "--addr", "127.0.0.1:0"), Dir: o.Dir,
-		Env: append(append([]string{}, o.Env...), "PARLEY_STORE=firestore", "GOOGLE_CLOUD_PROJECT="+o.Project, "FIRESTORE_EMULATOR_HOST="+between.Addr)}
+		Env: append(append([]string{}, o.Env...), "PARLEY_STORE=firestore", "GOOGLE_CLOUD_PROJECT="+o.Project, "FIRESTORE_EMULATOR_HOST="+proxy.Addr)}
 	stop, err := r.serve(ctx)
 	if err != nil {
 		return nil, err

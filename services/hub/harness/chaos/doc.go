@@ -5,8 +5,8 @@
 // seconds one is killed and another started, and some answers get lost on their way.
 // Agents come in crews of eight, each crew a user with its human, and circles of three
 // have a team and a fire: few contend for one document, so that the emulator, which is
-// slow at that, lets work go on. For the same reason a gate before the emulator gives up
-// what a killed hub had locked, and agents take turns at what locks most. What the
+// slow at that, lets work go on. For the same reason a proxy before the emulator rolls
+// back the transactions of a killed hub, and agents take turns at what locks most. What the
 // functions do in the cloud is done here by sweeps in this process.
 //
 // A run ends in calm: what was begun is finished and every inbox is read to its end, so

@@ -58,14 +58,14 @@ func (r *run) kill(ctx context.Context) error {
 			return err
 		}
 		r.report.Restarts++
-		dying.Go(func() { r.bury(ctx, h) })
+		dying.Go(func() { r.awaitEnd(ctx, h) })
 	}
 	return nil
 }
 
-// bury waits for the end of a hub that was killed, and takes it from the balancer,
+// awaitEnd waits for the end of a hub that was killed, and takes it from the balancer,
 // which found out by itself before.
-func (r *run) bury(ctx context.Context, h *fleet.Hub) {
+func (r *run) awaitEnd(ctx context.Context, h *fleet.Hub) {
 	select {
 	case <-h.Exited():
 	case <-ctx.Done():

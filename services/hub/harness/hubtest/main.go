@@ -46,7 +46,7 @@ func stacks() [][]byte {
 	for _, s := range bytes.Split(text, []byte("\n\n")) {
 		ours := bytes.Contains(s, []byte("parley.internal/")) || bytes.Contains(s, []byte("mcp-go"))
 		// The emulator of a test process ends with it, by design.
-		if ours && !bytes.Contains(s, []byte("hubtest.Main")) && !bytes.Contains(s, []byte("store/emulator")) {
+		if ours && !bytes.Contains(s, []byte("hubtest.Main")) && !bytes.Contains(s, []byte("shared/supervise")) {
 			left = append(left, s)
 		}
 	}

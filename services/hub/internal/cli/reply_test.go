@@ -15,6 +15,8 @@ import (
 var lasting = []goleak.Option{
 	goleak.IgnoreAnyFunction("net/http.(*persistConn).readLoop"),
 	goleak.IgnoreAnyFunction("net/http.(*persistConn).writeLoop"),
+	goleak.IgnoreAnyFunction("parley.internal/shared/supervise.Command.Start.func1"),
+	goleak.IgnoreAnyFunction("os/exec.(*Cmd).writerDescriptor.func1"), // its output
 }
 
 // reply is the answer of a server to a call, read to its end.

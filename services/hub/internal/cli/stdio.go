@@ -6,6 +6,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"parley.internal/services/hub/internal/stdio"
+	"parley.internal/services/hub/internal/supply"
 	"parley.internal/shared/elenchus/workspace"
 )
 
@@ -19,12 +20,12 @@ func (w *world) stdioCommand() *cobra.Command {
 			}
 			b := &stdio.Bridge{URL: url, Key: key, KeyEnv: keyEnv, In: w.in, Out: w.out, Err: w.err}
 			if cmd.Flags().Changed("workspace-root") {
-				allowed, err := allow(root)
+				allowed, err := openRoot(root)
 				if err != nil {
 					return err
 				}
 				defer allowed.Close()
-				b.Workspace = allowed
+				b.Hook = &supply.Supplier{Root: allowed}
 			}
 			return b.Run(cmd.Context())
 		}}
@@ -39,9 +40,9 @@ func (w *world) stdioCommand() *cobra.Command {
 	return cmd
 }
 
-// allow opens the directory whose files the server may get. An empty name is none: it
-// would mean the one that the client happens to stand in.
-func allow(dir string) (*workspace.Root, error) {
+// openRoot opens the directory whose files the server may get. An empty name is refused: it would mean the working
+// directory of the client.
+func openRoot(dir string) (*workspace.Root, error) {
 	const advice = "give a directory that exists, or leave --workspace-root out to send no files"
 	if dir == "" {
 		return nil, fmt.Errorf("--workspace-root is empty; %s", advice)

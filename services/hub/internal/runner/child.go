@@ -227,7 +227,7 @@ func (r *Runner) takeUp(rec journal.Record) {
 		r.underway.Go(func() { r.keep(c, proc) })
 	} else {
 		r.underway.Go(func() {
-			r.bury(rec)
+			r.endLeftovers(rec)
 			c.note(r, hub.Report{State: hub.Lost, Error: "it ended while no runner watched it; how it exited is not known"})
 			close(c.ended)
 		})
@@ -237,7 +237,7 @@ func (r *Runner) takeUp(rec journal.Record) {
 
 // resume tells of an end that a former runner saw.
 func (r *Runner) resume(c *child) {
-	r.bury(c.rec)
+	r.endLeftovers(c.rec)
 	if err := json.Unmarshal(c.rec.End, &c.last); err != nil {
 		c.last = hub.Report{State: hub.Lost, Error: "the journal of its runner cannot be read"}
 	}
@@ -248,12 +248,12 @@ func (r *Runner) resume(c *child) {
 	r.tell(c)
 }
 
-// bury ends what a process of a former runner's left behind.
-func (r *Runner) bury(rec journal.Record) {
+// endLeftovers ends what a process of a former runner's left behind.
+func (r *Runner) endLeftovers(rec journal.Record) {
 	if rec.PID == 0 {
 		return
 	}
-	if err := launch.Bury(rec.PID, rec.StartedAt, r.Times.Grace); err != nil {
+	if err := launch.EndGroup(rec.PID, rec.StartedAt, r.Times.Grace); err != nil {
 		r.Log.Error("what a process left behind does not end", "member", rec.Name, "pid", rec.PID, "error", err)
 	}
 }

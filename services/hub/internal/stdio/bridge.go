@@ -11,8 +11,6 @@ import (
 	"strings"
 	"sync"
 	"time"
-
-	"parley.internal/shared/elenchus/workspace"
 )
 
 // The limits.
@@ -44,9 +42,8 @@ type Bridge struct {
 	// In and Out are the pipe; Err gets a line about each trouble, nil for none.
 	In       io.Reader
 	Out, Err io.Writer
-	// Workspace is the directory under which files that a verification wants may be
-	// read and given to the server; nil for none, and then no answer is changed.
-	Workspace *workspace.Root
+	// Hook may change results of tools; nil changes none.
+	Hook Hook
 	// Sleep waits before another try; nil for the clock.
 	Sleep func(ctx context.Context, d time.Duration) error
 }
@@ -63,15 +60,13 @@ type run struct {
 	version, session string
 	// underway ends requests by their id.
 	underway map[string]*request
-	// dirs are the working directories of verifications by their id.
-	dirs map[string]string
 }
 
 // Run carries messages until In ends and what is on its way is answered, or until
 // ctx ends. Its error says why the pipe or the URL is of no use.
 func (b *Bridge) Run(ctx context.Context) error {
-	r := &run{Bridge: *b, underway: map[string]*request{}, dirs: map[string]string{}}
-	if err := r.settle(); err != nil {
+	r := &run{Bridge: *b, underway: map[string]*request{}}
+	if err := r.complete(); err != nil {
 		return err
 	}
 	outer := ctx
@@ -112,8 +107,8 @@ func (b *Bridge) Run(ctx context.Context) error {
 	return failed
 }
 
-// settle checks the fields and fills in those left out.
-func (r *run) settle() error {
+// complete checks the fields and fills in those left out.
+func (r *run) complete() error {
 	u, err := url.Parse(r.URL)
 	if err != nil || u.Host == "" || (u.Scheme != "http" && u.Scheme != "https") {
 		return fmt.Errorf("the URL must be like https://host/mcp")

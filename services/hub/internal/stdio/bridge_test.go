@@ -14,28 +14,29 @@ import (
 	"time"
 
 	"parley.internal/services/hub/internal/stdio"
+	"parley.internal/services/hub/internal/stdio/stdiotest"
 )
 
 func TestALineIsPostedAndItsAnswerIsALine(t *testing.T) {
 	t.Parallel()
-	h := serve(t, func(_ int, p post, w http.ResponseWriter, _ *http.Request) {
+	h := stdiotest.Serve(t, func(_ int, p stdiotest.Post, w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "application/json; charset=utf-8")
 		_, _ = io.WriteString(w, "{\n  \"jsonrpc\": \"2.0\",\n  \"id\": \"a\",\n  \"result\": {\"text\": \"<&>\"}\n}\n")
 	})
-	c := dial(t, h.mcp(), func(b *stdio.Bridge, _ *client) { b.Key = " " + secret + "\n" })
+	c := stdiotest.Dial(t, h.MCP(), func(b *stdio.Bridge, _ *stdiotest.Client) { b.Key = " " + stdiotest.Secret + "\n" })
 	sent := `{"jsonrpc":"2.0","id":"a","method":"tools/list","params":{"n":12345678901234567890}}`
-	c.send("", sent+"\r")
-	if got, want := c.next(), `{"jsonrpc":"2.0","id":"a","result":{"text":"<&>"}}`; got != want {
+	c.Send("", sent+"\r")
+	if got, want := c.Next(), `{"jsonrpc":"2.0","id":"a","result":{"text":"<&>"}}`; got != want {
 		t.Errorf("got %s", got)
 	}
-	c.ends()
-	p := h.got()[0]
-	if p.body != sent {
-		t.Errorf("the message was changed to %s", p.body)
+	c.Ends()
+	p := h.Posts()[0]
+	if p.Body != sent {
+		t.Errorf("the message was changed to %s", p.Body)
 	}
-	for name, want := range map[string]string{"Authorization": "Bearer " + secret, "Content-Type": "application/json",
+	for name, want := range map[string]string{"Authorization": "Bearer " + stdiotest.Secret, "Content-Type": "application/json",
 		"Accept": "application/json, text/event-stream", "Mcp-Protocol-Version": "", "Mcp-Session-Id": ""} {
-		if got := p.header.Get(name); got != want {
+		if got := p.Header.Get(name); got != want {
 			t.Errorf("%s is %q, not %q", name, got, want)
 		}
 	}
@@ -43,59 +44,59 @@ func TestALineIsPostedAndItsAnswerIsALine(t *testing.T) {
 
 func TestAnEventStreamIsPassedOnUntilTheAnswer(t *testing.T) {
 	t.Parallel()
-	h := serve(t, func(_ int, p post, w http.ResponseWriter, _ *http.Request) {
+	h := stdiotest.Serve(t, func(_ int, p stdiotest.Post, w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "text/event-stream")
 		_, _ = io.WriteString(w, ": hello\r\n\r\nevent: message\r\ndata: {\"jsonrpc\":\"2.0\",\"method\":\"notifications/progress\"}\r\n\r\n"+
 			"data: not json\n\ndata:{\"jsonrpc\":\"2.0\",\ndata: \"id\":1,\"result\":{}}\n\n")
 		w.(http.Flusher).Flush()
 	})
-	c := dial(t, h.mcp(), nil)
-	c.send(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"create_task"}}`)
-	contains(t, c.next(), "notifications/progress")
-	if got := c.next(); got != `{"jsonrpc":"2.0","id":1,"result":{}}` {
+	c := stdiotest.Dial(t, h.MCP(), nil)
+	c.Send(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"create_task"}}`)
+	stdiotest.Contains(t, c.Next(), "notifications/progress")
+	if got := c.Next(); got != `{"jsonrpc":"2.0","id":1,"result":{}}` {
 		t.Errorf("got %s", got)
 	}
-	c.ends()
+	c.Ends()
 }
 
 func TestWhatHasNoIDIsNotAnswered(t *testing.T) {
 	t.Parallel()
-	h := serve(t, func(n int, _ post, w http.ResponseWriter, _ *http.Request) {
+	h := stdiotest.Serve(t, func(n int, _ stdiotest.Post, w http.ResponseWriter, _ *http.Request) {
 		w.WriteHeader([]int{202, 202, 400, 401, 502, 202}[n-1])
 	})
-	c := dial(t, h.mcp(), nil)
+	c := stdiotest.Dial(t, h.MCP(), nil)
 	for range 2 {
-		c.send(`{"jsonrpc":"2.0","method":"notifications/initialized"}`, `{"jsonrpc":"2.0","id":7,"result":{}}`)
+		c.Send(`{"jsonrpc":"2.0","method":"notifications/initialized"}`, `{"jsonrpc":"2.0","id":7,"result":{}}`)
 	}
-	c.send(`{"jsonrpc":"2.0","method":"notifications/other"}`)
-	c.ends()
-	if len(h.got()) != 6 {
-		t.Errorf("%d POSTs: the one met by 502 was not repeated, or more were", len(h.got()))
+	c.Send(`{"jsonrpc":"2.0","method":"notifications/other"}`)
+	c.Ends()
+	if len(h.Posts()) != 6 {
+		t.Errorf("%d POSTs: the one met by 502 was not repeated, or more were", len(h.Posts()))
 	}
-	contains(t, c.troubles(), "400 Bad Request", "PARLEY_KEY", "502 Bad Gateway")
+	stdiotest.Contains(t, c.Reports(), "400 Bad Request", "PARLEY_KEY", "502 Bad Gateway")
 }
 
 func TestInitializeSettlesTheVersionAndTheSession(t *testing.T) {
 	t.Parallel()
-	h := serve(t, func(n int, p post, w http.ResponseWriter, _ *http.Request) {
+	h := stdiotest.Serve(t, func(n int, p stdiotest.Post, w http.ResponseWriter, _ *http.Request) {
 		if n == 1 {
 			w.Header().Set("Mcp-Session-Id", "s1")
 		}
-		reply(w, p, `{"protocolVersion":"2025-11-25"}`)
+		stdiotest.Reply(w, p, `{"protocolVersion":"2025-11-25"}`)
 	})
-	c := dial(t, h.mcp(), nil)
+	c := stdiotest.Dial(t, h.MCP(), nil)
 	const initialize = `{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25"}}`
 	for _, m := range []string{initialize, `{"jsonrpc":"2.0","id":1,"method":"tools/list"}`, initialize, `{"jsonrpc":"2.0","id":2,"method":"ping"}`} {
-		c.send(m)
-		c.next()
+		c.Send(m)
+		c.Next()
 	}
-	c.ends()
+	c.Ends()
 	want := [][2]string{{"", ""}, {"2025-11-25", "s1"}, {"", ""}, {"2025-11-25", ""}}
-	for i, p := range h.got() {
-		if got := [2]string{p.header.Get("Mcp-Protocol-Version"), p.header.Get("Mcp-Session-Id")}; got != want[i] {
+	for i, p := range h.Posts() {
+		if got := [2]string{p.Header.Get("Mcp-Protocol-Version"), p.Header.Get("Mcp-Session-Id")}; got != want[i] {
 			t.Errorf("POST %d has version and session %q, not %q", i+1, got, want[i])
 		}
-		if p.header.Get("Mcp-Method") != "" {
+		if p.Header.Get("Mcp-Method") != "" {
 			t.Errorf("POST %d of the old era names its method in a header", i+1)
 		}
 	}
@@ -110,17 +111,17 @@ func TestAModernMessageIsNamedInHeaders(t *testing.T) {
 		{"a prompt whose name is no ASCII, encoded", "prompts/get", `"name":"é"`, "=?base64?w6k=?="},
 		{"a list by its method alone", "tools/list", `"cursor":"x"`, ""},
 	} {
-		h := serve(t, func(_ int, p post, w http.ResponseWriter, _ *http.Request) {
+		h := stdiotest.Serve(t, func(_ int, p stdiotest.Post, w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Mcp-Session-Id", "never echoed")
-			reply(w, p, "{}")
+			stdiotest.Reply(w, p, "{}")
 		})
-		c := dial(t, h.mcp(), nil)
+		c := stdiotest.Dial(t, h.MCP(), nil)
 		for range 2 {
-			c.send(`{"jsonrpc":"2.0","id":1,"method":"` + tc.method + `","params":{` + tc.params + `,"_meta":{"io.modelcontextprotocol/protocolVersion":"` + version + `"}}}`)
-			c.next()
+			c.Send(`{"jsonrpc":"2.0","id":1,"method":"` + tc.method + `","params":{` + tc.params + `,"_meta":{"io.modelcontextprotocol/protocolVersion":"` + version + `"}}}`)
+			c.Next()
 		}
-		c.ends()
-		got := h.got()[1].header
+		c.Ends()
+		got := h.Posts()[1].Header
 		if got.Get("Mcp-Protocol-Version") != version || got.Get("Mcp-Method") != tc.method || got.Get("Mcp-Name") != tc.wantName || got.Get("Mcp-Session-Id") != "" {
 			t.Errorf("%s: %v", tc.name, got)
 		}
@@ -132,7 +133,7 @@ func TestRequestsRunAtTheSameTimeButNotMoreThan32(t *testing.T) {
 	var now, most atomic.Int32
 	var filled sync.Once
 	full, release := make(chan struct{}), make(chan struct{})
-	h := serve(t, func(_ int, p post, w http.ResponseWriter, _ *http.Request) {
+	h := stdiotest.Serve(t, func(_ int, p stdiotest.Post, w http.ResponseWriter, _ *http.Request) {
 		n := now.Add(1)
 		for m := most.Load(); n > m && !most.CompareAndSwap(m, n); m = most.Load() {
 		}
@@ -141,28 +142,28 @@ func TestRequestsRunAtTheSameTimeButNotMoreThan32(t *testing.T) {
 		}
 		<-release
 		now.Add(-1)
-		reply(w, p, "{}")
+		stdiotest.Reply(w, p, "{}")
 	})
-	c := dial(t, h.mcp(), nil)
+	c := stdiotest.Dial(t, h.MCP(), nil)
 	go func() {
 		for i := 1; i <= 40; i++ {
-			_, _ = fmt.Fprintf(c.in, `{"jsonrpc":"2.0","id":%d,"method":"ping"}`+"\n", i)
+			_, _ = fmt.Fprintf(c.In, `{"jsonrpc":"2.0","id":%d,"method":"ping"}`+"\n", i)
 		}
 	}()
 	select {
 	case <-full:
-	case <-time.After(patience):
+	case <-time.After(stdiotest.Patience):
 		t.Fatalf("only %d at once", now.Load())
 	}
 	close(release)
 	seen := map[string]bool{}
 	for range 40 {
-		seen[c.next()] = true
+		seen[c.Next()] = true
 	}
 	if len(seen) != 40 || most.Load() != 32 {
 		t.Errorf("%d different answers, %d at once", len(seen), most.Load())
 	}
-	c.ends()
+	c.Ends()
 }
 
 func TestALineThatCannotBeSentIsRefusedAndTheNextIsSent(t *testing.T) {
@@ -181,100 +182,100 @@ func TestALineThatCannotBeSentIsRefusedAndTheNextIsSent(t *testing.T) {
 		{"too long, with an id at its end", `{"method":"tools/call","params":"` + long + `","id":"z"}`, -32600, "z"},
 		{"so long that its id is not found", `{"id":1,"params":"` + strings.Repeat(long, 9) + `"}`, -32600, nil},
 	} {
-		h := serve(t, func(_ int, p post, w http.ResponseWriter, _ *http.Request) { reply(w, p, "{}") })
-		c := dial(t, h.mcp(), nil)
-		c.send(tc.line)
-		if a := c.answer(); a.Error.Code != tc.code || a.ID != tc.id || a.Error.Message == "" {
+		h := stdiotest.Serve(t, func(_ int, p stdiotest.Post, w http.ResponseWriter, _ *http.Request) { stdiotest.Reply(w, p, "{}") })
+		c := stdiotest.Dial(t, h.MCP(), nil)
+		c.Send(tc.line)
+		if a := c.Answer(); a.Error.Code != tc.code || a.ID != tc.id || a.Error.Message == "" {
 			t.Errorf("%s: %+v", tc.name, a)
 		}
-		c.send(`{"id":9,"method":"ping"}`)
-		if a := c.answer(); a.ID != float64(9) || a.Error.Code != 0 {
+		c.Send(`{"id":9,"method":"ping"}`)
+		if a := c.Answer(); a.ID != float64(9) || a.Error.Code != 0 {
 			t.Errorf("after %s: %+v", tc.name, a)
 		}
-		c.ends()
+		c.Ends()
 	}
 }
 
 func TestAMessageOfOneMebibyteIsSent(t *testing.T) {
 	t.Parallel()
-	h := serve(t, func(_ int, p post, w http.ResponseWriter, _ *http.Request) { reply(w, p, "{}") })
-	c := dial(t, h.mcp(), nil)
-	c.send(`{"id":1,"method":"ping","params":{"x":"` + strings.Repeat("x", 1<<20) + `"}}`)
-	if a := c.answer(); a.Error.Code != 0 {
+	h := stdiotest.Serve(t, func(_ int, p stdiotest.Post, w http.ResponseWriter, _ *http.Request) { stdiotest.Reply(w, p, "{}") })
+	c := stdiotest.Dial(t, h.MCP(), nil)
+	c.Send(`{"id":1,"method":"ping","params":{"x":"` + strings.Repeat("x", 1<<20) + `"}}`)
+	if a := c.Answer(); a.Error.Code != 0 {
 		t.Error(a.Error.Message)
 	}
-	c.ends()
+	c.Ends()
 }
 
 func TestAnswersComeInTheOrderTheyFinish(t *testing.T) {
 	t.Parallel()
 	second := make(chan struct{})
-	h := serve(t, func(_ int, p post, w http.ResponseWriter, _ *http.Request) {
-		if string(p.id) == "1" {
+	h := stdiotest.Serve(t, func(_ int, p stdiotest.Post, w http.ResponseWriter, _ *http.Request) {
+		if string(p.ID) == "1" {
 			<-second
 		}
-		reply(w, p, "{}")
+		stdiotest.Reply(w, p, "{}")
 	})
-	c := dial(t, h.mcp(), nil)
-	c.send(`{"id":1,"method":"ping"}`, `{"id":2,"method":"ping"}`)
-	if a := c.answer(); a.ID != float64(2) {
+	c := stdiotest.Dial(t, h.MCP(), nil)
+	c.Send(`{"id":1,"method":"ping"}`, `{"id":2,"method":"ping"}`)
+	if a := c.Answer(); a.ID != float64(2) {
 		t.Errorf("first came %v", a.ID)
 	}
 	close(second)
-	if a := c.answer(); a.ID != float64(1) {
+	if a := c.Answer(); a.ID != float64(1) {
 		t.Errorf("then came %v", a.ID)
 	}
-	c.ends()
+	c.Ends()
 }
 
 func TestTheEndOfTheInputWaitsForAnswers(t *testing.T) {
 	t.Parallel()
 	arrived, release := make(chan struct{}), make(chan struct{})
-	h := serve(t, func(_ int, p post, w http.ResponseWriter, _ *http.Request) {
+	h := stdiotest.Serve(t, func(_ int, p stdiotest.Post, w http.ResponseWriter, _ *http.Request) {
 		close(arrived)
 		<-release
-		reply(w, p, "{}")
+		stdiotest.Reply(w, p, "{}")
 	})
-	c := dial(t, h.mcp(), nil)
+	c := stdiotest.Dial(t, h.MCP(), nil)
 	go func() {
-		_, _ = io.WriteString(c.in, `{"id":1,"method":"ping"}`) // the last line has no end
-		_ = c.in.Close()
+		_, _ = io.WriteString(c.In, `{"id":1,"method":"ping"}`) // the last line has no end
+		_ = c.In.Close()
 	}()
 	<-arrived
 	select {
-	case err := <-c.ended:
+	case err := <-c.Ended:
 		t.Fatalf("the bridge ended before the answer: %v", err)
 	case <-time.After(50 * time.Millisecond):
 	}
 	close(release)
-	c.next()
-	c.ends()
+	c.Next()
+	c.Ends()
 }
 
 func TestTheEndOfTheContextWaitsForNothing(t *testing.T) {
 	t.Parallel()
 	arrived := make(chan struct{})
-	h := serve(t, func(_ int, _ post, _ http.ResponseWriter, r *http.Request) {
+	h := stdiotest.Serve(t, func(_ int, _ stdiotest.Post, _ http.ResponseWriter, r *http.Request) {
 		close(arrived)
 		<-r.Context().Done()
 	})
-	c := dial(t, h.mcp(), nil)
-	c.send(`{"id":1,"method":"ping"}`)
+	c := stdiotest.Dial(t, h.MCP(), nil)
+	c.Send(`{"id":1,"method":"ping"}`)
 	<-arrived
-	c.stop()
-	if err := c.end(); err != nil {
+	c.Stop()
+	if err := c.End(); err != nil {
 		t.Errorf("the end is an error: %v", err)
 	}
-	if len(c.lines) != 0 || c.troubles() != "" {
-		t.Errorf("the end was reported: %q", c.troubles())
+	if len(c.Lines) != 0 || c.Reports() != "" {
+		t.Errorf("the end was reported: %q", c.Reports())
 	}
 }
 
 func TestACancelledRequestIsLetGoAndNotAnswered(t *testing.T) {
 	t.Parallel()
 	arrived, gone := make(chan struct{}), make(chan struct{})
-	h := serve(t, func(_ int, p post, w http.ResponseWriter, r *http.Request) {
-		switch p.method {
+	h := stdiotest.Serve(t, func(_ int, p stdiotest.Post, w http.ResponseWriter, r *http.Request) {
+		switch p.Method {
 		case "tools/call":
 			close(arrived)
 			<-r.Context().Done()
@@ -282,25 +283,25 @@ func TestACancelledRequestIsLetGoAndNotAnswered(t *testing.T) {
 		case "notifications/cancelled":
 			w.WriteHeader(http.StatusAccepted)
 		default:
-			reply(w, p, "{}")
+			stdiotest.Reply(w, p, "{}")
 		}
 	})
-	c := dial(t, h.mcp(), nil)
-	c.send(`{"id":"w","method":"tools/call","params":{"name":"get_messages"}}`)
+	c := stdiotest.Dial(t, h.MCP(), nil)
+	c.Send(`{"id":"w","method":"tools/call","params":{"name":"get_messages"}}`)
 	<-arrived
-	c.send(`{"method":"notifications/cancelled","params":{"requestId":"other"}}`,
+	c.Send(`{"method":"notifications/cancelled","params":{"requestId":"other"}}`,
 		`{"method":"notifications/cancelled","params":{"requestId":"w"}}`)
 	select {
 	case <-gone:
-	case <-time.After(patience):
+	case <-time.After(stdiotest.Patience):
 		t.Fatal("the POST was held")
 	}
-	c.send(`{"id":2,"method":"ping"}`)
-	if a := c.answer(); a.ID != float64(2) {
+	c.Send(`{"id":2,"method":"ping"}`)
+	if a := c.Answer(); a.ID != float64(2) {
 		t.Errorf("%+v", a)
 	}
-	c.ends()
-	if len(c.naps()) != 0 {
+	c.Ends()
+	if len(c.Pauses()) != 0 {
 		t.Error("what was cancelled was tried again")
 	}
 }
@@ -312,13 +313,13 @@ func (broken) Read([]byte) (int, error)  { return 0, errors.New("no pipe") }
 
 func TestABrokenPipeEndsTheRun(t *testing.T) {
 	t.Parallel()
-	h := serve(t, func(_ int, p post, w http.ResponseWriter, _ *http.Request) { reply(w, p, "{}") })
-	c := dial(t, h.mcp(), func(b *stdio.Bridge, _ *client) { b.Out = broken{} })
-	c.send(`{"id":1,"method":"ping"}`)
-	if err := c.end(); err == nil || !strings.Contains(err.Error(), "nobody there") {
+	h := stdiotest.Serve(t, func(_ int, p stdiotest.Post, w http.ResponseWriter, _ *http.Request) { stdiotest.Reply(w, p, "{}") })
+	c := stdiotest.Dial(t, h.MCP(), func(b *stdio.Bridge, _ *stdiotest.Client) { b.Out = broken{} })
+	c.Send(`{"id":1,"method":"ping"}`)
+	if err := c.End(); err == nil || !strings.Contains(err.Error(), "nobody there") {
 		t.Errorf("writing: %v", err)
 	}
-	err := (&stdio.Bridge{URL: h.mcp(), In: broken{}, Out: io.Discard}).Run(t.Context())
+	err := (&stdio.Bridge{URL: h.MCP(), In: broken{}, Out: io.Discard}).Run(t.Context())
 	if err == nil || !strings.Contains(err.Error(), "no pipe") {
 		t.Errorf("reading: %v", err)
 	}

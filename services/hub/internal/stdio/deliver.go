@@ -143,18 +143,18 @@ func (r *run) head(h http.Header, req *request) {
 	}
 }
 
-// learn keeps what the answer to initialize settled for later requests.
+// learn keeps the protocol version that initialize agreed on, for later requests.
 func (r *run) learn(req *request, result json.RawMessage) {
 	if req.method != string(mcp.MethodInitialize) {
 		return
 	}
-	var settled struct {
+	var agreed struct {
 		Version string `json:"protocolVersion"`
 	}
-	if json.Unmarshal(result, &settled) != nil {
+	if json.Unmarshal(result, &agreed) != nil {
 		return
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.version = settled.Version
+	r.version = agreed.Version
 }

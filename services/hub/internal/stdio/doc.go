@@ -8,9 +8,7 @@
 // twice; for any other that broke off, the answer says that its outcome is unknown.
 // No rule of an operation may live here.
 //
-// No message is changed on its way, but for one case: where an operator allowed a
-// directory, the answer that opens a verification or takes a round, and wants files,
-// is held until the bridge has given those that stand there, and then says what became
-// of them. The agent's disk is on this side, and only this side can be asked for it. What
-// is wanted comes from the server, so that nothing but the directory bounds it.
+// No message is changed on its way, with one exception: a [Hook] may add to the results
+// of tools what only the client's machine has. What a hook does with them is not this
+// package's business.
 package stdio

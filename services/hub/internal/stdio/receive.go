@@ -72,7 +72,7 @@ func (r *run) receive(req *request, res *http.Response) *trouble {
 func (r *run) pass(req *request, line []byte, answers bool) {
 	switch {
 	case req.own == nil && answers:
-		r.emit(req.ctx, r.supplied(req, line))
+		r.emit(req.ctx, r.hooked(req, line))
 	case req.own == nil:
 		r.emit(req.ctx, line)
 	case answers:

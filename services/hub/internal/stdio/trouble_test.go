@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"parley.internal/services/hub/internal/stdio"
+	"parley.internal/services/hub/internal/stdio/stdiotest"
 )
 
 type refusing struct{}
@@ -36,56 +37,56 @@ var allNaps = []time.Duration{time.Second, 2 * time.Second, 4 * time.Second}
 
 func TestAServerThatIsDownIsSaidToBe(t *testing.T) {
 	t.Parallel()
-	h := serve(t, nil)
+	h := stdiotest.Serve(t, nil)
 	h.Close()
-	c := dial(t, strings.Replace(h.mcp(), "http://", "http://user:word@", 1), func(b *stdio.Bridge, _ *client) { b.KeyEnv = "MY_KEY" })
-	c.send(creates)
-	a := c.answer()
-	contains(t, a.Error.Message, h.Listener.Addr().String()+"/mcp", "connection refused", "`parley serve`", "MY_KEY", "REST twin", h.URL+"/v1")
+	c := stdiotest.Dial(t, strings.Replace(h.MCP(), "http://", "http://user:word@", 1), func(b *stdio.Bridge, _ *stdiotest.Client) { b.KeyEnv = "MY_KEY" })
+	c.Send(creates)
+	a := c.Answer()
+	stdiotest.Contains(t, a.Error.Message, h.Listener.Addr().String()+"/mcp", "connection refused", "`parley serve`", "MY_KEY", "REST twin", h.URL+"/v1")
 	if a.ID != float64(1) || a.Error.Code != -32000 || strings.Contains(a.Error.Message, "word") {
 		t.Errorf("%+v", a)
 	}
-	c.ends()
-	contains(t, c.troubles(), "create_task", "trying again in 4s", "`parley serve`")
-	if got := c.naps(); !reflect.DeepEqual(got, allNaps) {
+	c.Ends()
+	stdiotest.Contains(t, c.Reports(), "create_task", "trying again in 4s", "`parley serve`")
+	if got := c.Pauses(); !reflect.DeepEqual(got, allNaps) {
 		t.Errorf("it waited %v", got)
 	}
 }
 
 func TestARequestThatWasNeverSentIsSentOnceTheServerIsUp(t *testing.T) {
 	t.Parallel()
-	h := serve(t, func(_ int, p post, w http.ResponseWriter, _ *http.Request) { reply(w, p, "{}") })
+	h := stdiotest.Serve(t, func(_ int, p stdiotest.Post, w http.ResponseWriter, _ *http.Request) { stdiotest.Reply(w, p, "{}") })
 	var g gate
-	c := dial(t, h.mcp(), func(b *stdio.Bridge, c *client) {
+	c := stdiotest.Dial(t, h.MCP(), func(b *stdio.Bridge, c *stdiotest.Client) {
 		b.HTTP = &http.Client{Transport: &g}
-		c.onNap = func(n int) { g.open.Store(n == 2) }
+		c.OnPause = func(n int) { g.open.Store(n == 2) }
 	})
-	c.send(creates)
-	if a := c.answer(); a.Error.Code != 0 {
+	c.Send(creates)
+	if a := c.Answer(); a.Error.Code != 0 {
 		t.Error(a.Error.Message)
 	}
-	c.ends()
-	if len(h.got()) != 1 || len(c.naps()) != 2 || h.probes != 1 {
-		t.Errorf("%d POSTs, %d pauses, %d probes", len(h.got()), len(c.naps()), h.probes)
+	c.Ends()
+	if len(h.Posts()) != 1 || len(c.Pauses()) != 2 || h.Probes != 1 {
+		t.Errorf("%d POSTs, %d pauses, %d probes", len(h.Posts()), len(c.Pauses()), h.Probes)
 	}
 }
 
 func TestAServerThatIsNotHealthyIsNotCalledAgain(t *testing.T) {
 	t.Parallel()
-	h := serve(t, func(_ int, _ post, w http.ResponseWriter, _ *http.Request) { hangUp(w) })
-	h.down = true
-	c := dial(t, h.mcp(), nil)
-	c.send(`{"id":1,"method":"tools/list"}`)
-	contains(t, c.answer().Error.Message, "does not answer")
-	c.ends()
-	if len(h.got()) != 1 || h.probes != 3 {
-		t.Errorf("%d POSTs, %d probes", len(h.got()), h.probes)
+	h := stdiotest.Serve(t, func(_ int, _ stdiotest.Post, w http.ResponseWriter, _ *http.Request) { stdiotest.HangUp(w) })
+	h.Down = true
+	c := stdiotest.Dial(t, h.MCP(), nil)
+	c.Send(`{"id":1,"method":"tools/list"}`)
+	stdiotest.Contains(t, c.Answer().Error.Message, "does not answer")
+	c.Ends()
+	if len(h.Posts()) != 1 || h.Probes != 3 {
+		t.Errorf("%d POSTs, %d probes", len(h.Posts()), h.Probes)
 	}
 }
 
 // ways are those in which a request that was sent can stay without its answer.
 var ways = map[string]func(w http.ResponseWriter){
-	"a connection that broke":  hangUp,
+	"a connection that broke":  stdiotest.HangUp,
 	"502":                      func(w http.ResponseWriter) { w.WriteHeader(http.StatusBadGateway) },
 	"503":                      func(w http.ResponseWriter) { w.WriteHeader(http.StatusServiceUnavailable) },
 	"504":                      func(w http.ResponseWriter) { w.WriteHeader(http.StatusGatewayTimeout) },
@@ -126,24 +127,24 @@ func TestOnlyWhatDoesNoHarmTwiceIsSentTwice(t *testing.T) {
 		for way, fail := range ways {
 			t.Run(tc.method+tc.params+" met by "+way, func(t *testing.T) {
 				t.Parallel()
-				h := serve(t, func(n int, p post, w http.ResponseWriter, _ *http.Request) {
+				h := stdiotest.Serve(t, func(n int, p stdiotest.Post, w http.ResponseWriter, _ *http.Request) {
 					if n == 1 {
 						fail(w)
 						return
 					}
-					reply(w, p, "{}")
+					stdiotest.Reply(w, p, "{}")
 				})
-				c := dial(t, h.mcp(), nil)
-				c.send(`{"id":1,"method":"` + tc.method + `","params":` + tc.params + `}`)
-				a := c.answer()
-				c.ends()
-				if tc.twice && (a.Error.Code != 0 || len(h.got()) != 2 || h.probes != 1) {
-					t.Errorf("%d POSTs, %d probes, %+v", len(h.got()), h.probes, a)
+				c := stdiotest.Dial(t, h.MCP(), nil)
+				c.Send(`{"id":1,"method":"` + tc.method + `","params":` + tc.params + `}`)
+				a := c.Answer()
+				c.Ends()
+				if tc.twice && (a.Error.Code != 0 || len(h.Posts()) != 2 || h.Probes != 1) {
+					t.Errorf("%d POSTs, %d probes, %+v", len(h.Posts()), h.Probes, a)
 				}
 				if !tc.twice {
-					contains(t, a.Error.Message, "unknown", h.mcp(), "get_ or list_", "idempotencyKey")
-					if a.ID != float64(1) || len(h.got()) != 1 || len(c.naps()) != 0 {
-						t.Errorf("%d POSTs, waited %v, %+v", len(h.got()), c.naps(), a)
+					stdiotest.Contains(t, a.Error.Message, "unknown", h.MCP(), "get_ or list_", "idempotencyKey")
+					if a.ID != float64(1) || len(h.Posts()) != 1 || len(c.Pauses()) != 0 {
+						t.Errorf("%d POSTs, waited %v, %+v", len(h.Posts()), c.Pauses(), a)
 					}
 				}
 			})
@@ -153,21 +154,21 @@ func TestOnlyWhatDoesNoHarmTwiceIsSentTwice(t *testing.T) {
 
 func TestACallThatParleyRefusedAsUnavailableDidNotRun(t *testing.T) {
 	t.Parallel()
-	h := serve(t, func(n int, p post, w http.ResponseWriter, _ *http.Request) {
+	h := stdiotest.Serve(t, func(n int, p stdiotest.Post, w http.ResponseWriter, _ *http.Request) {
 		if n == 1 {
 			w.WriteHeader(http.StatusServiceUnavailable)
 			_, _ = io.WriteString(w, `{"success":false,"error":{"code":"UNAVAILABLE","message":"the store is away"}}`)
 			return
 		}
-		reply(w, p, "{}")
+		stdiotest.Reply(w, p, "{}")
 	})
-	c := dial(t, h.mcp(), nil)
-	c.send(creates)
-	if a := c.answer(); a.Error.Code != 0 || len(h.got()) != 2 {
+	c := stdiotest.Dial(t, h.MCP(), nil)
+	c.Send(creates)
+	if a := c.Answer(); a.Error.Code != 0 || len(h.Posts()) != 2 {
 		t.Errorf("%+v", a)
 	}
-	contains(t, c.troubles(), "the store is away")
-	c.ends()
+	stdiotest.Contains(t, c.Reports(), "the store is away")
+	c.Ends()
 }
 
 func TestAnAnswerThatIsNoneSaysWhatToDo(t *testing.T) {
@@ -181,31 +182,31 @@ func TestAnAnswerThatIsNoneSaysWhatToDo(t *testing.T) {
 		{"a key that is not known", func(w http.ResponseWriter) {
 			w.WriteHeader(401)
 			_, _ = io.WriteString(w, `{"success":false,"error":{"code":"UNAUTHENTICATED","message":"this key is not known"}}`)
-		}, secret, []string{"PARLEY_KEY", "this key is not known", "`parley key create`"}},
+		}, stdiotest.Secret, []string{"PARLEY_KEY", "this key is not known", "`parley key create`"}},
 		{"no key", func(w http.ResponseWriter) { w.WriteHeader(401) }, "", []string{"wants a key", "PARLEY_KEY"}},
 		{"a wrong path", func(w http.ResponseWriter) {
 			w.WriteHeader(404)
 			_, _ = io.WriteString(w, `{"success":false,"error":{"code":"NOT_FOUND","message":"there is no such route"}}`)
-		}, secret, []string{"404 Not Found", "there is no such route"}},
-		{"a page", func(w http.ResponseWriter) { _, _ = io.WriteString(w, "<html>") }, secret, []string{"no MCP message", "/mcp"}},
-		{"an answer to another", func(w http.ResponseWriter) { _, _ = io.WriteString(w, `{"jsonrpc":"2.0","id":2,"result":{}}`) }, secret, []string{"no MCP message"}},
-		{"nothing", func(w http.ResponseWriter) { w.WriteHeader(202) }, secret, []string{"202", "no MCP message"}},
-		{"a redirect", func(w http.ResponseWriter) { w.Header().Set("Location", "https://else.where/mcp"); w.WriteHeader(302) }, secret, []string{"302", "points elsewhere"}},
-		{"a limit", func(w http.ResponseWriter) { w.Header().Set("Retry-After", "3"); w.WriteHeader(429) }, secret, []string{"429", "try again after 3 s"}},
-		{"an internal error", func(w http.ResponseWriter) { w.WriteHeader(500) }, secret, []string{"500 Internal Server Error"}},
+		}, stdiotest.Secret, []string{"404 Not Found", "there is no such route"}},
+		{"a page", func(w http.ResponseWriter) { _, _ = io.WriteString(w, "<html>") }, stdiotest.Secret, []string{"no MCP message", "/mcp"}},
+		{"an answer to another", func(w http.ResponseWriter) { _, _ = io.WriteString(w, `{"jsonrpc":"2.0","id":2,"result":{}}`) }, stdiotest.Secret, []string{"no MCP message"}},
+		{"nothing", func(w http.ResponseWriter) { w.WriteHeader(202) }, stdiotest.Secret, []string{"202", "no MCP message"}},
+		{"a redirect", func(w http.ResponseWriter) { w.Header().Set("Location", "https://else.where/mcp"); w.WriteHeader(302) }, stdiotest.Secret, []string{"302", "points elsewhere"}},
+		{"a limit", func(w http.ResponseWriter) { w.Header().Set("Retry-After", "3"); w.WriteHeader(429) }, stdiotest.Secret, []string{"429", "try again after 3 s"}},
+		{"an internal error", func(w http.ResponseWriter) { w.WriteHeader(500) }, stdiotest.Secret, []string{"500 Internal Server Error"}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			t.Parallel()
-			h := serve(t, func(_ int, _ post, w http.ResponseWriter, _ *http.Request) { tc.handle(w) })
-			c := dial(t, h.mcp(), func(b *stdio.Bridge, _ *client) { b.Key = tc.key })
-			c.send(creates)
-			a := c.answer()
-			contains(t, a.Error.Message, append(tc.want, h.URL)...)
-			if a.ID != float64(1) || a.Error.Code != -32000 || len(h.got()) != 1 || len(c.naps()) != 0 {
-				t.Errorf("%+v after %d POSTs", a, len(h.got()))
+			h := stdiotest.Serve(t, func(_ int, _ stdiotest.Post, w http.ResponseWriter, _ *http.Request) { tc.handle(w) })
+			c := stdiotest.Dial(t, h.MCP(), func(b *stdio.Bridge, _ *stdiotest.Client) { b.Key = tc.key })
+			c.Send(creates)
+			a := c.Answer()
+			stdiotest.Contains(t, a.Error.Message, append(tc.want, h.URL)...)
+			if a.ID != float64(1) || a.Error.Code != -32000 || len(h.Posts()) != 1 || len(c.Pauses()) != 0 {
+				t.Errorf("%+v after %d POSTs", a, len(h.Posts()))
 			}
-			contains(t, c.troubles(), tc.want...)
-			c.ends()
+			stdiotest.Contains(t, c.Reports(), tc.want...)
+			c.Ends()
 		})
 	}
 }
@@ -218,16 +219,16 @@ func TestTheServersOwnErrorsArePassedOn(t *testing.T) {
 		{"with none, as the request's", `{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"m"}}`,
 			`{"error":{"code":-32700,"message":"m"},"id":1,"jsonrpc":"2.0"}`},
 	} {
-		h := serve(t, func(_ int, _ post, w http.ResponseWriter, _ *http.Request) {
+		h := stdiotest.Serve(t, func(_ int, _ stdiotest.Post, w http.ResponseWriter, _ *http.Request) {
 			w.WriteHeader(http.StatusBadRequest)
 			_, _ = io.WriteString(w, tc.body)
 		})
-		c := dial(t, h.mcp(), nil)
-		c.send(creates)
-		if got := c.next(); got != tc.want {
+		c := stdiotest.Dial(t, h.MCP(), nil)
+		c.Send(creates)
+		if got := c.Next(); got != tc.want {
 			t.Errorf("%s: %s", tc.name, got)
 		}
-		c.ends()
+		c.Ends()
 	}
 }
 
@@ -235,14 +236,14 @@ func TestTheClockIsUsedWhereNoneIsGiven(t *testing.T) {
 	t.Parallel()
 	var once sync.Once
 	called := make(chan struct{})
-	c := dial(t, "http://127.0.0.1:1/mcp", func(b *stdio.Bridge, _ *client) {
+	c := stdiotest.Dial(t, "http://127.0.0.1:1/mcp", func(b *stdio.Bridge, _ *stdiotest.Client) {
 		b.Sleep = nil
 		b.HTTP = &http.Client{Transport: trip(func() { once.Do(func() { close(called) }) })}
 	})
-	c.send(`{"id":1,"method":"ping"}`)
+	c.Send(`{"id":1,"method":"ping"}`)
 	<-called
-	c.stop() // during the first pause, which must not outlast it
-	if err := c.end(); err != nil {
+	c.Stop() // during the first pause, which must not outlast it
+	if err := c.End(); err != nil {
 		t.Error(err)
 	}
 }

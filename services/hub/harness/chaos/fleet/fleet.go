@@ -4,13 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"sync"
 	"syscall"
 	"time"
+
+	"parley.internal/shared/supervise"
 )
 
 // Fleet starts hubs that are alike.
@@ -35,12 +35,11 @@ type Hub struct {
 	// Log is the file with what it wrote.
 	Log string
 
-	leash  io.Closer
-	output *output
-	exited chan struct{}
-	mu     sync.Mutex
-	killed bool // by Kill, so that nobody asks how it ended
-	told   bool // by Terminate
+	process *supervise.Process
+	output  *output
+	mu      sync.Mutex
+	killed  bool // by Kill: any end is right then
+	told    bool // by Terminate
 }
 
 const (
@@ -50,19 +49,6 @@ const (
 	// the calls that it still serves.
 	farewell = 30 * time.Second
 )
-
-// watchdog runs its arguments, tells their process and its end, and ends them when
-// its standard input closes.
-const watchdog = `
-exec 3<&0
-"$@" </dev/null 3<&- &
-child=$!
-echo "watchdog: pid $child"
-{ cat <&3 >/dev/null; kill -KILL $child 2>/dev/null; sleep 5; kill -KILL 0; } &
-wait $child
-echo "watchdog: exit $?"
-kill -KILL 0
-`
 
 // Start brings up a hub. It listens when Start returns.
 func (f *Fleet) Start(ctx context.Context) (*Hub, error) {
@@ -75,39 +61,32 @@ func (f *Fleet) Start(ctx context.Context) (*Hub, error) {
 	select {
 	case h.URL = <-h.output.url:
 		return h, nil
-	case <-h.exited:
-		return nil, fmt.Errorf("%s ended before it served:\n%s", h.Name, h.output)
+	case <-h.Exited():
+		return nil, fmt.Errorf("%s ended before it served:\n%s", h.Name, h.process.Output())
 	case <-ctx.Done():
 		h.Kill()
-		return nil, fmt.Errorf("%s does not serve: %w\n%s", h.Name, context.Cause(ctx), h.output)
+		return nil, fmt.Errorf("%s does not serve: %w\n%s", h.Name, context.Cause(ctx), h.process.Output())
 	}
 }
 
 func (f *Fleet) launch() (*Hub, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	h := &Hub{Name: fmt.Sprintf("hub-%d", len(f.hubs)+1), exited: make(chan struct{})}
+	h := &Hub{Name: fmt.Sprintf("hub-%d", len(f.hubs)+1)}
 	h.Log = filepath.Join(f.Dir, h.Name+".log")
 	file, err := os.Create(h.Log)
 	if err != nil {
 		return nil, err
 	}
 	h.output = newOutput(file)
-	cmd := exec.Command("sh", append([]string{"-c", watchdog, "watchdog"}, f.Args...)...)
-	ownGroup(cmd)
-	cmd.Env, cmd.Stdout, cmd.Stderr, cmd.WaitDelay = f.Env, h.output, h.output, time.Second
-	leash, err := cmd.StdinPipe()
-	if err == nil {
-		err = cmd.Start()
-	}
+	// A run that was killed does not wait for the last work of its hubs.
+	h.process, err = supervise.Command{Args: f.Args, Env: f.Env, Output: h.output, Grace: time.Second}.Start()
 	if err != nil {
 		return nil, errors.Join(err, file.Close())
 	}
-	h.leash = leash
 	f.hubs = append(f.hubs, h)
 	go func() {
-		defer close(h.exited)
-		_ = cmd.Wait() // killed, always: the watchdog ends its own group
+		<-h.Exited()
 		_ = file.Close()
 	}()
 	return h, nil
@@ -118,9 +97,7 @@ func (h *Hub) Kill() {
 	h.mu.Lock()
 	h.killed = true
 	h.mu.Unlock()
-	if h.signal(syscall.SIGKILL) != nil {
-		_ = h.leash.Close() // it has not said who it is
-	}
+	_ = h.process.Signal(os.Kill) // one that has ended needs no kill
 }
 
 // Terminate tells the hub to end, which it does when the calls that it serves are done.
@@ -128,33 +105,21 @@ func (h *Hub) Terminate() {
 	h.mu.Lock()
 	h.told = true
 	h.mu.Unlock()
-	_ = h.signal(syscall.SIGTERM) // one that is gone needs no telling
-}
-
-func (h *Hub) signal(s os.Signal) error {
-	pid, running := h.output.process()
-	if !running {
-		return os.ErrProcessDone
-	}
-	p, err := os.FindProcess(pid)
-	if err != nil {
-		return err
-	}
-	return p.Signal(s)
+	_ = h.process.Signal(syscall.SIGTERM) // one that has ended need not be told
 }
 
 // Exited is closed when the hub has ended, with all that it started.
-func (h *Hub) Exited() <-chan struct{} { return h.exited }
+func (h *Hub) Exited() <-chan struct{} { return h.process.Exited() }
 
-// Output is the last that the hub wrote.
-func (h *Hub) Output() string { return h.output.String() }
+// Output returns the last that the hub wrote.
+func (h *Hub) Output() string { return h.process.Output() }
 
 // Late says that a hub which was told to end gave up some of its last work, because
 // that took longer than it may.
 func (h *Hub) Late() bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	code, known := h.output.exit()
+	code, known := h.process.ExitCode()
 	return h.told && !h.killed && known && code == 1 && h.output.cutOff()
 }
 
@@ -164,14 +129,14 @@ func (h *Hub) Fault() error {
 	late := h.Late()
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	code, known := h.output.exit()
+	code, known := h.process.ExitCode()
 	switch {
 	case h.killed:
 		return nil
 	case !h.told:
-		return fmt.Errorf("%s ended by itself, with %d:\n%s", h.Name, code, h.output)
+		return fmt.Errorf("%s ended by itself, with %d:\n%s", h.Name, code, h.process.Output())
 	case !late && (!known || code != 0):
-		return fmt.Errorf("%s was told to end and did so with %d:\n%s", h.Name, code, h.output)
+		return fmt.Errorf("%s was told to end and did so with %d:\n%s", h.Name, code, h.process.Output())
 	}
 	return nil
 }
@@ -183,7 +148,7 @@ func (f *Fleet) Close() error {
 	defer f.mu.Unlock()
 	for _, h := range f.hubs {
 		select {
-		case <-h.exited:
+		case <-h.Exited():
 		default:
 			h.Terminate()
 		}
@@ -192,11 +157,10 @@ func (f *Fleet) Close() error {
 	over := time.After(farewell)
 	for _, h := range f.hubs {
 		select {
-		case <-h.exited:
+		case <-h.Exited():
 		case <-over:
-			wrong = append(wrong, fmt.Errorf("%s does not end:\n%s", h.Name, h.output))
-			_ = h.leash.Close() // the shell ends it
-			<-h.exited
+			wrong = append(wrong, fmt.Errorf("%s does not end:\n%s", h.Name, h.process.Output()))
+			h.process.Stop()
 		}
 		wrong = append(wrong, h.Fault())
 	}

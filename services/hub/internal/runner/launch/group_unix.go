@@ -54,9 +54,9 @@ func (g group) empty() bool {
 // unknown is the session of a process where the system does not tell it.
 const unknown = -1
 
-// Bury ends what is left of the group of a process that may have ended itself, as
+// EndGroup ends what is left of the group of a process that may have ended itself, as
 // [Process.End] does. Another's group that came by the same number is left alone.
-func Bury(pid int, startedAt string, grace time.Duration) error {
+func EndGroup(pid int, startedAt string, grace time.Duration) error {
 	g := group{pid, startedAt}
 	if g.empty() {
 		return nil

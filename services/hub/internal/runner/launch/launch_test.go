@@ -207,7 +207,7 @@ func TestOnlyAProcessThatLivesAndBeganThenIsAdopted(t *testing.T) {
 			t.Errorf("%q was adopted", startedAt)
 		}
 		// Nor is another's group ended by the same number.
-		if err := launch.Bury(p.PID, startedAt, 0); err != nil {
+		if err := launch.EndGroup(p.PID, startedAt, 0); err != nil {
 			t.Error(err)
 		}
 	}

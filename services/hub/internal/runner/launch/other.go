@@ -44,8 +44,8 @@ func (w *Waiting) Become(context.Context, Job) (*Process, error) { return nil, e
 // Adopt finds nothing here.
 func Adopt(int, string, time.Duration) (*Process, bool) { return nil, false }
 
-// Bury fails here.
-func Bury(int, string, time.Duration) error { return errUnsupported }
+// EndGroup fails here.
+func EndGroup(int, string, time.Duration) error { return errUnsupported }
 
 // Child fails here.
 func Child() error { return errUnsupported }

@@ -161,7 +161,7 @@ func Adopt(pid int, startedAt string, every time.Duration) (*Process, bool) {
 // grace. It returns when nothing is left, or with an error some seconds after the KILL.
 // What it does to a process that has ended, it does to what that left behind.
 func (p *Process) End(grace time.Duration) error {
-	err := Bury(p.PID, p.StartedAt, grace)
+	err := EndGroup(p.PID, p.StartedAt, grace)
 	p.gone()
 	if err == nil {
 		<-p.exited

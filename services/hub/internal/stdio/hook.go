@@ -1,0 +1,161 @@
+package stdio
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/mark3labs/mcp-go/mcp"
+)
+
+// Hook changes the results of tools on their way to the client, for what only the client's machine can add.
+type Hook interface {
+	// Wants reports whether the results of a tool concern the hook.
+	Wants(tool string) bool
+	// Result returns the structured content to pass on in place of content, which the server returned for the call;
+	// nil leaves the answer as it came, and so does an error, which the bridge reports. Only this answer is held up
+	// meanwhile. ctx ends when the client cancels the call and when the bridge ends. Result is called for several
+	// calls at a time, and never for a result that is an error.
+	Result(ctx context.Context, call *Call, content json.RawMessage) (json.RawMessage, error)
+}
+
+// Call is the client's call of a tool, with the means to follow it up.
+type Call struct {
+	run *run
+	req *request
+}
+
+// Tool returns the name of the tool.
+func (c *Call) Tool() string { return c.req.name() }
+
+// Arguments returns the arguments of the call as JSON, nil where it has none.
+func (c *Call) Arguments() json.RawMessage {
+	var p struct {
+		Arguments json.RawMessage `json:"arguments"`
+	}
+	_ = json.Unmarshal(c.req.params, &p) // a call that the server has answered has parameters, or none
+	return p.Arguments
+}
+
+// Report writes a line for the people who run the client.
+func (c *Call) Report(err error) { c.run.complain("%s: %v", c.req.what(), err) }
+
+// Size returns the number of bytes of the message that [Call.Follow] sends for the same tool and arguments.
+func (c *Call) Size(tool string, args any) int { return len(c.followUp(tool, args).text) }
+
+// Follow calls another tool of the server with the client's key and protocol version, once, and returns its structured
+// content. The client sees nothing of it. A result that is an error is an error here.
+func (c *Call) Follow(ctx context.Context, tool string, args any) (json.RawMessage, error) {
+	q := c.followUp(tool, args)
+	var line []byte
+	q.own = func(answer []byte) { line = answer }
+	q.ctx, q.cancel = context.WithCancel(ctx)
+	defer q.cancel()
+	if t := c.run.try(q); t != nil {
+		return nil, fmt.Errorf("%s: %s", tool, t.text)
+	}
+	var m struct {
+		Error  *struct{ Message string }
+		Result struct {
+			Content           []struct{ Text string }
+			StructuredContent json.RawMessage
+			IsError           bool
+		}
+	}
+	if err := json.Unmarshal(line, &m); err != nil {
+		return nil, fmt.Errorf("the answer of %s cannot be read: %w", tool, err)
+	}
+	switch {
+	case m.Error != nil:
+		return nil, fmt.Errorf("%s: %s", tool, m.Error.Message)
+	case m.Result.IsError && len(m.Result.Content) > 0:
+		return nil, fmt.Errorf("%s: %s", tool, m.Result.Content[0].Text)
+	case m.Result.IsError || len(m.Result.StructuredContent) == 0:
+		return nil, fmt.Errorf("the answer of %s has no structured content", tool)
+	}
+	return m.Result.StructuredContent, nil
+}
+
+// followUp composes a call of the bridge's own, with the client's metadata and an id that no client has.
+func (c *Call) followUp(tool string, args any) *request {
+	params := map[string]any{"name": tool, "arguments": args}
+	var p struct {
+		Meta map[string]json.RawMessage `json:"_meta"`
+	}
+	if json.Unmarshal(c.req.params, &p) == nil && p.Meta != nil {
+		delete(p.Meta, "progressToken") // it belongs to the client's call
+		params["_meta"] = p.Meta
+	}
+	q := &request{method: string(mcp.MethodToolsCall), id: Encode("parley-stdio-" + rand.Text()), params: Encode(params),
+		version: c.req.version}
+	q.text = Encode(map[string]any{"jsonrpc": mcp.JSONRPC_VERSION, "id": q.id, "method": q.method,
+		"params": json.RawMessage(q.params)})
+	return q
+}
+
+// hooked returns the answer to pass on: the hook's where there is one and it changes the answer, else the server's.
+func (r *run) hooked(req *request, line []byte) []byte {
+	if r.Hook == nil || req.method != string(mcp.MethodToolsCall) || !r.Hook.Wants(req.name()) {
+		return line
+	}
+	a, ok := readAnswer(line)
+	if !ok {
+		return line
+	}
+	changed, err := r.Hook.Result(req.ctx, &Call{r, req}, a.result["structuredContent"])
+	if err == nil && changed != nil {
+		if changed, err = a.with(changed); err == nil {
+			return changed
+		}
+	}
+	if err != nil && req.ctx.Err() == nil {
+		r.complain("%s: the answer is passed on as it came: %v", req.what(), err)
+	}
+	return line
+}
+
+// answer is a tool's answer in parts, so that the parts that nobody changes stay as they are.
+type answer struct {
+	message, result map[string]json.RawMessage
+}
+
+// readAnswer reads the answer of a tool; ok is false for an error, and for a result without structured content.
+func readAnswer(line []byte) (a answer, ok bool) {
+	ok = json.Unmarshal(line, &a.message) == nil && json.Unmarshal(a.message["result"], &a.result) == nil &&
+		string(a.result["isError"]) != "true" && len(a.result["structuredContent"]) > 0
+	return a, ok
+}
+
+// with returns the line of the answer with other structured content, and with the same in each text that repeats it.
+func (a answer) with(structured json.RawMessage) ([]byte, error) {
+	var content []map[string]json.RawMessage
+	if err := json.Unmarshal(a.result["content"], &content); err != nil {
+		return nil, errors.New("its content cannot be read")
+	}
+	before := a.result["structuredContent"]
+	for _, c := range content {
+		var text string
+		if json.Unmarshal(c["text"], &text) == nil && sameJSON(json.RawMessage(text), before) {
+			c["text"] = Encode(string(structured))
+		}
+	}
+	a.result["content"], a.result["structuredContent"] = Encode(content), structured
+	a.message["result"] = Encode(a.result)
+	return Encode(a.message), nil
+}
+
+// Encode returns v as the JSON that the bridge sends, with <, > and & as they are, because agents read it. v holds only
+// what JSON can represent.
+func Encode(v any) json.RawMessage {
+	var b strings.Builder
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(v); err != nil {
+		panic(err)
+	}
+	return bytes.TrimSuffix([]byte(b.String()), []byte("\n"))
+}

@@ -1,0 +1,87 @@
+package supply
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+
+	"parley.internal/services/hub/internal/stdio"
+)
+
+// contextExpand is the type of the intervention that lists new files.
+const contextExpand = "CONTEXT_EXPAND"
+
+// result is the structured content of a verification's tool, in parts, so that the parts that a supply does not change
+// stay as they are.
+type result struct {
+	parts   map[string]json.RawMessage
+	session string
+	wanted  []string
+}
+
+// readResult reads structured content; ok is false where it names no verification.
+func readResult(content json.RawMessage) (r result, ok bool) {
+	var known struct {
+		SessionID   string   `json:"sessionId"`
+		FilesWanted []string `json:"filesWanted"`
+	}
+	if json.Unmarshal(content, &r.parts) != nil || json.Unmarshal(content, &known) != nil {
+		return r, false
+	}
+	r.session, r.wanted = known.SessionID, known.FilesWanted
+	return r, r.session != ""
+}
+
+// with returns the content as it is after the supply.
+func (r *result) with(v *supply, tool string) (json.RawMessage, error) {
+	r.parts["filesWanted"] = stdio.Encode(v.stillWanted())
+	change := r.countFiles
+	if tool == toolRound {
+		change = r.listFiles
+	}
+	if err := change(v); err != nil {
+		return nil, err
+	}
+	return stdio.Encode(r.parts), nil
+}
+
+// countFiles adds the new files to the number that a start collected.
+func (r *result) countFiles(v *supply) error {
+	var c map[string]json.RawMessage
+	var n int
+	if err := json.Unmarshal(r.parts["context"], &c); err != nil || json.Unmarshal(c["filesCollected"], &n) != nil {
+		return errors.New("the answer does not say how many files it collected")
+	}
+	c["filesCollected"] = stdio.Encode(n + v.added)
+	r.parts["context"] = stdio.Encode(c)
+	return nil
+}
+
+// listFiles adds the new files to those that a round discovered.
+func (r *result) listFiles(v *supply) error {
+	if v.added == 0 {
+		return nil // another bridge has sent them meanwhile
+	}
+	var files []string
+	if err := json.Unmarshal(r.parts["newFilesDiscovered"], &files); err != nil {
+		return fmt.Errorf("the answer's newFilesDiscovered cannot be read: %w", err)
+	}
+	for _, p := range v.sent {
+		if !slices.Contains(files, p) {
+			files = append(files, p)
+		}
+	}
+	r.parts["newFilesDiscovered"], r.parts["contextExpanded"] = stdio.Encode(files), stdio.Encode(true)
+	if v.intervention != nil {
+		r.parts["intervention"] = v.intervention
+	}
+	var intervention map[string]json.RawMessage
+	var kind string
+	if json.Unmarshal(r.parts["intervention"], &intervention) == nil &&
+		json.Unmarshal(intervention["type"], &kind) == nil && kind == contextExpand {
+		intervention["newContextFiles"] = stdio.Encode(files)
+		r.parts["intervention"] = stdio.Encode(intervention)
+	}
+	return nil
+}

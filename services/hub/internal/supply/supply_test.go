@@ -1,0 +1,349 @@
+package supply_test
+
+import (
+	"encoding/json"
+	"net/http"
+	"os"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"parley.internal/services/hub/internal/stdio"
+	"parley.internal/services/hub/internal/stdio/stdiotest"
+	"parley.internal/services/hub/internal/supply"
+	"parley.internal/shared/elenchus/workspace"
+)
+
+// outside is in every file that may not leave the disk.
+const outside = "nobody may read this"
+
+// plant writes files below a directory.
+func plant(t *testing.T, dir string, files map[string]string) {
+	t.Helper()
+	for name, text := range files {
+		p := filepath.Join(dir, name)
+		if err := os.MkdirAll(filepath.Dir(p), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(p, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// link makes a symbolic link to a file with what is outside, which stands beside dir.
+func link(t *testing.T, dir, name string) {
+	t.Helper()
+	plant(t, filepath.Dir(dir), map[string]string{"outside.ts": outside})
+	if err := os.Symlink(filepath.Join(filepath.Dir(dir), "outside.ts"), filepath.Join(dir, name)); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// tree is a directory with another around it.
+func tree(t *testing.T, files map[string]string) string {
+	t.Helper()
+	dir := filepath.Join(t.TempDir(), "root")
+	plant(t, dir, files)
+	return dir
+}
+
+// desk is a hub, the key of an agent, and a bridge between them.
+type desk struct {
+	*stdiotest.Client
+	hub   *hub
+	key   string
+	calls *tally
+	n     int
+}
+
+// tally counts the calls that a bridge makes, by the tool's name.
+type tally struct {
+	http.RoundTripper
+	mu    sync.Mutex
+	names []string
+}
+
+func (a *tally) RoundTrip(r *http.Request) (*http.Response, error) {
+	body, err := r.GetBody()
+	if err != nil {
+		return nil, err
+	}
+	var m struct{ Params struct{ Name string } }
+	_ = json.NewDecoder(body).Decode(&m) // what names no tool is counted as such
+	a.mu.Lock()
+	a.names = append(a.names, m.Params.Name)
+	a.mu.Unlock()
+	return a.RoundTripper.RoundTrip(r)
+}
+
+func (d *desk) count(name string) int {
+	d.calls.mu.Lock()
+	defer d.calls.mu.Unlock()
+	n := 0
+	for _, have := range d.calls.names {
+		if have == name {
+			n++
+		}
+	}
+	return n
+}
+
+// sit opens a desk at a hub, nil for a new one; root is allowed, empty for none.
+func sit(t *testing.T, hub *hub, key, root string) *desk {
+	t.Helper()
+	if hub == nil {
+		hub = startHub(t)
+		key = hub.agent("alpha")
+	}
+	d := &desk{hub: hub, key: key, calls: &tally{}}
+	transport := &http.Transport{}
+	t.Cleanup(transport.CloseIdleConnections)
+	d.Client = stdiotest.Dial(t, hub.url+"/mcp/x/elenchus", func(b *stdio.Bridge, _ *stdiotest.Client) {
+		d.calls.RoundTripper = transport
+		b.Key, b.HTTP, b.Hook = key, &http.Client{Transport: d.calls}, allowed(t, root)
+	})
+	return d
+}
+
+// allowed returns the hook for a directory; none for an empty one.
+func allowed(t *testing.T, root string) stdio.Hook {
+	t.Helper()
+	if root == "" {
+		return nil
+	}
+	r, err := workspace.Open(root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = r.Close() })
+	return &supply.Supplier{Root: r}
+}
+
+// tool calls a tool through the bridge and wants text and structure to be one JSON.
+func (d *desk) tool(name string, args map[string]any, into any) {
+	d.T.Helper()
+	d.n++
+	text, err := json.Marshal(message(d.n, "tools/call", map[string]any{"name": name, "arguments": args}))
+	if err != nil {
+		d.T.Fatal(err)
+	}
+	d.Send(string(text))
+	d.read(d.Next(), into)
+}
+
+// read decodes what a tool returned into a value; text and structure must be one JSON.
+func (d *desk) read(line string, into any) {
+	d.T.Helper()
+	r := resultOf(d.T, line)
+	var x, y any
+	if json.Unmarshal([]byte(r.Content[0].Text), &x) != nil || json.Unmarshal(r.StructuredContent, &y) != nil || !reflect.DeepEqual(x, y) {
+		d.T.Errorf("the text is %s, the structure %s", r.Content[0].Text, r.StructuredContent)
+	}
+	if err := json.Unmarshal(r.StructuredContent, into); err != nil {
+		d.T.Fatal(err)
+	}
+}
+
+// ask calls elenchus_get_context past the bridge.
+func (d *desk) ask(args map[string]any, into any) {
+	d.T.Helper()
+	r := resultOf(d.T, d.hub.tool(d.key, "elenchus_get_context", args))
+	if err := json.Unmarshal(r.StructuredContent, into); err != nil {
+		d.T.Fatal(err)
+	}
+}
+
+// stored are the files that the server has, with what it knows of each.
+func (d *desk) stored(id string) []string {
+	d.T.Helper()
+	var out struct {
+		Files []struct{ Path, Layer string }
+	}
+	d.ask(map[string]any{"sessionId": id}, &out)
+	paths := []string{}
+	for _, f := range out.Files {
+		paths = append(paths, f.Path)
+		var one struct{ Content string }
+		d.ask(map[string]any{"sessionId": id, "path": f.Path}, &one)
+		if strings.Contains(one.Content, outside) {
+			d.T.Errorf("%s left the disk", f.Path)
+		}
+	}
+	return paths
+}
+
+type started struct {
+	SessionID   string
+	FilesWanted []string
+	Context     struct{ FilesCollected int }
+}
+
+func start(target, dir string) map[string]any {
+	return map[string]any{"target": target, "requirements": "it is <safe>", "workingDir": dir}
+}
+
+func same(t *testing.T, what string, got []string, want ...string) {
+	t.Helper()
+	got = slices.Clone(got)
+	slices.Sort(got)
+	slices.Sort(want)
+	if !slices.Equal(got, want) {
+		t.Errorf("%s: got %q, want %q", what, got, want)
+	}
+}
+
+func TestAStartIsGivenTheTargetAndWhatItImports(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		target            string
+		files             map[string]string
+		stored, wanted    []string
+		refused, unspoken string
+	}{
+		"TypeScript": {"src/auth.ts", map[string]string{
+			"src/auth.ts": "import './db'; import './gone'; import './leak'; import '../../outside'; import '../lib'; import './far/x'",
+			"src/db.ts":   "import './deep'", "src/deep.ts": "", "lib/index.ts": "export {}", "src/far": "a file where a directory was hoped for"},
+			[]string{"lib/index.ts", "src/auth.ts", "src/db.ts"},
+			[]string{"src/far/x.js", "src/far/x.ts", "src/far/x.tsx", "src/far/x/index.ts", "src/gone.js", "src/gone.ts", "src/gone.tsx", "src/gone/index.ts",
+				"src/leak.js", "src/leak.ts", "src/leak.tsx", "src/leak/index.ts"},
+			`"src/leak.ts" is refused: a symbolic link`, "src/gone"},
+		"Go": {"auth/a.go", map[string]string{"go.mod": "module example.com/app\n", "auth/a.go": "package auth\nimport (\"example.com/app/db\"; \"example.com/app/none\")",
+			"auth/b.go": "package auth", "db/db.go": "package db", "db/db_test.go": "package db", "db/bin.go": "package db\x00", "db/tab\t.go": "package db", "db/sub/s.go": "package sub"},
+			[]string{"auth/a.go", "db/db.go", "go.mod"}, []string{"none/*.go"}, `"db/bin.go" is refused: it is binary`, "db_test.go"},
+		"Python": {"pkg/auth.py", map[string]string{"pkg/auth.py": "from .db import x\nfrom .util import y\nfrom ...outside import z\n", "pkg/db.py": "", "pkg/util/__init__.py": "", "pkg/big.py": ""},
+			[]string{"pkg/auth.py", "pkg/db.py", "pkg/util/__init__.py"}, nil, "", "pkg"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			root := tree(t, nil)
+			dir := filepath.Join(root, "app")
+			plant(t, dir, c.files)
+			if name == "TypeScript" {
+				link(t, dir, "src/leak.ts")
+			}
+			d := sit(t, nil, "", root)
+			var out started
+			d.tool("elenchus_start_session", start(c.target, dir), &out)
+			same(t, "the server has", d.stored(out.SessionID), c.stored...)
+			same(t, "it wants", out.FilesWanted, c.wanted...)
+			if out.Context.FilesCollected != len(c.stored) {
+				t.Errorf("it collected %d", out.Context.FilesCollected)
+			}
+			stdiotest.Contains(t, d.Reports(), c.refused)
+			if strings.Contains(d.Reports(), c.unspoken) {
+				t.Errorf("the bridge said %q", d.Reports())
+			}
+			d.Ends()
+		})
+	}
+}
+
+type rounded struct {
+	SessionID          string
+	ContextExpanded    bool
+	NewFilesDiscovered []string
+	FilesWanted        []string
+	Intervention       *struct {
+		Type, Reason    string
+		NewContextFiles []string
+	}
+}
+
+func TestARoundIsGivenWhatItNames(t *testing.T) {
+	t.Parallel()
+	root := tree(t, map[string]string{"a.ts": "", "lib/log.ts": "", "lib/x.ts": "", "lib/y.ts": "", "big.ts": strings.Repeat("x", 256<<10+1), "z.ts": ""})
+	link(t, root, "lib/leak.ts")
+	d := sit(t, nil, "", root)
+	var begun started
+	d.tool("elenchus_start_session", start("a.ts", root), &begun)
+	// The critic's bridge did not see the start.
+	other := sit(t, d.hub, d.hub.agent("beta"), filepath.Join(root, "..", "root"))
+	round := func(d *desk, role, output string) (out rounded) {
+		d.tool("elenchus_submit_round", map[string]any{"sessionId": begun.SessionID, "role": role, "output": output,
+			"issuesRaised": []any{map[string]any{"id": "COR-" + role, "severity": "LOW", "summary": "s"}}}, &out)
+		return out
+	}
+	one := round(d, "verifier", "lib/log.ts:1 lib/x.ts:2 lib/y.ts:3 lib/leak.ts:1 lib/none.ts:1 big.ts:1 ../outside.ts:1")
+	same(t, "new", one.NewFilesDiscovered, "lib/log.ts", "lib/x.ts", "lib/y.ts")
+	same(t, "wanted", one.FilesWanted, "big.ts", "lib/leak.ts", "lib/none.ts")
+	if i := one.Intervention; !one.ContextExpanded || i == nil || i.Type != "CONTEXT_EXPAND" || i.Reason == "" || !slices.Equal(i.NewContextFiles, one.NewFilesDiscovered) {
+		t.Errorf("%+v, %+v", one, i)
+	}
+	stdiotest.Contains(t, d.Reports(), "over 256 KiB", `"lib/leak.ts" is refused`)
+	two := round(other, "critic", "z.ts:4")
+	if same(t, "new", two.NewFilesDiscovered, "z.ts"); two.Intervention != nil || !two.ContextExpanded || len(two.FilesWanted) != 0 {
+		t.Errorf("%+v", two)
+	}
+	round(d, "verifier", "nothing/there.ts:1")
+	if three := round(other, "critic", "nothing/here.ts:1"); three.ContextExpanded || !slices.Equal(three.FilesWanted, []string{"nothing/here.ts"}) {
+		t.Errorf("%+v", three)
+	}
+	same(t, "the server has", d.stored(begun.SessionID), "a.ts", "lib/log.ts", "lib/x.ts", "lib/y.ts", "z.ts")
+	if d.count("elenchus_get_context") != 0 || other.count("elenchus_get_context") != 1 {
+		t.Errorf("the working directory was asked for %d and %d times", d.count("elenchus_get_context"), other.count("elenchus_get_context"))
+	}
+	d.Ends()
+	other.Ends()
+}
+
+func TestAMessageOfTheNewEraIsFollowedByItsLike(t *testing.T) {
+	t.Parallel()
+	root := tree(t, map[string]string{"a.ts": "import './b'", "b.ts": ""})
+	d := sit(t, nil, "", root)
+	text, err := json.Marshal(message(1, "tools/call", map[string]any{"name": "elenchus_start_session", "arguments": start("a.ts", root),
+		"_meta": map[string]any{"io.modelcontextprotocol/protocolVersion": "2026-07-28", "io.modelcontextprotocol/clientCapabilities": map[string]any{},
+			"io.modelcontextprotocol/clientInfo": map[string]any{"name": "test", "version": "1"}, "progressToken": 5}}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	d.Send(string(text))
+	var out started
+	d.read(d.Next(), &out)
+	same(t, "the server has", d.stored(out.SessionID), "a.ts", "b.ts")
+	d.Ends()
+}
+
+func TestNothingIsGivenWhereItIsNotAllowed(t *testing.T) {
+	t.Parallel()
+	root := tree(t, map[string]string{"a.ts": "import './b'", "b.ts": "", "inner/other.ts": ""})
+	if err := os.Symlink("..", filepath.Join(root, "inner", "up")); err != nil {
+		t.Fatal(err)
+	}
+	hub := startHub(t)
+	key := hub.agent("alpha")
+	for name, c := range map[string]struct{ allowed, dir, said string }{
+		"without a root":                           {"", root, ""},
+		"a working directory outside of it":        {filepath.Join(root, "inner"), root, "is not under the allowed root"},
+		"a working directory that a link leads to": {filepath.Join(root, "inner"), filepath.Join(root, "inner", "up"), "a symbolic link"},
+		"a working directory that is relative":     {root, "root", "must be an absolute path"},
+		"one that is not there":                    {root, filepath.Join(root, "none"), "there is no working directory"},
+		"nothing that is there":                    {root, filepath.Join(root, "inner"), ""},
+	} {
+		d := sit(t, hub, key, c.allowed)
+		args := start("a.ts", c.dir)
+		args["idempotencyKey"] = strings.ReplaceAll(name, " ", "-")
+		text, err := json.Marshal(message(1, "tools/call", map[string]any{"name": "elenchus_start_session", "arguments": args}))
+		if err != nil {
+			t.Fatal(err)
+		}
+		d.Send(string(text))
+		got := d.Next()
+		// The server answers a repeat as it did the first time.
+		if want := strings.TrimSpace(d.hub.tool(d.key, "elenchus_start_session", args)); got != want {
+			t.Errorf("%s: got\n%s, want\n%s", name, got, want)
+		}
+		var out started
+		d.read(got, &out)
+		same(t, name, d.stored(out.SessionID))
+		same(t, name, out.FilesWanted, "a.ts")
+		stdiotest.Contains(t, d.Reports(), c.said)
+		if c.said == "" && d.Reports() != "" {
+			t.Errorf("%s: the bridge said %q", name, d.Reports())
+		}
+		d.Ends()
+	}
+}

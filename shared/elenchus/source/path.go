@@ -1,0 +1,66 @@
+package source
+
+import (
+	"path"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// maxPath is the longest path, in characters.
+const maxPath = 300
+
+// Clean returns the shortest form of a path relative to the working directory. Where it is no such path, or leaves the
+// directory, why says what a path must be.
+func Clean(p string) (clean, why string) {
+	switch {
+	case p == "":
+		return "", "must not be empty"
+	case !utf8.ValidString(p) || strings.ContainsFunc(p, unicode.IsControl):
+		return "", "must be text without control characters"
+	case utf8.RuneCountInString(p) > maxPath:
+		return "", "must be at most 300 characters"
+	case strings.Contains(p, `\`):
+		return "", "must be parted by /, not by \\"
+	case strings.HasPrefix(p, "/") || strings.HasPrefix(p, "~"), len(p) > 1 && p[1] == ':' && unicode.IsLetter(rune(p[0])):
+		return "", "must be relative to the working directory"
+	}
+	for part := range strings.SplitSeq(p, "/") {
+		if part == ".." {
+			return "", "must not leave the working directory"
+		}
+	}
+	if clean = path.Clean(p); clean == "." || strings.HasSuffix(p, "/") {
+		return "", "must name a file"
+	}
+	return clean, ""
+}
+
+// Within returns a path that a text names, relative to the working directory; absolute paths below that are taken too.
+// It is empty for a path outside.
+func Within(workingDir, p string) string {
+	if dir := strings.TrimRight(workingDir, "/"); dir != "" && strings.HasPrefix(p, dir+"/") {
+		p = strings.TrimLeft(p[len(dir):], "/")
+	}
+	clean, _ := Clean(p)
+	return clean
+}
+
+// Dir returns the directory of a path, empty for the working directory.
+func Dir(p string) string {
+	if d := path.Dir(p); d != "." {
+		return d
+	}
+	return ""
+}
+
+// below joins a directory, empty for the working directory, with a relative path. It is empty where that leaves the
+// working directory.
+func below(dir, rel string) string {
+	p := path.Join(dir, rel)
+	if p == ".." || strings.HasPrefix(p, "../") {
+		return ""
+	}
+	clean, _ := Clean(p)
+	return clean
+}

@@ -1,0 +1,112 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+
+	"parley.internal/shared/store"
+)
+
+// userDataPage is the number of documents that are read, or erased, at once.
+const userDataPage = 300
+
+// Walk implements store.Driver.
+func (d *Driver) Walk(ctx context.Context, user string, page func([]store.Raw) error) error {
+	for last := (store.Ref{User: user}); ; {
+		raws, err := d.after(ctx, d.read, last)
+		if err != nil {
+			return err
+		}
+		if len(raws) == 0 {
+			return nil
+		}
+		if err := page(raws); err != nil {
+			return err
+		}
+		last = raws[len(raws)-1].Ref
+	}
+}
+
+type querier interface {
+	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
+}
+
+// after is the next page of a user's documents behind one.
+func (d *Driver) after(ctx context.Context, q querier, last store.Ref) (raws []store.Raw, err error) {
+	rows, err := q.QueryContext(ctx, `SELECT c, id, d FROM docs WHERE u = ? AND (c, id) > (?, ?) ORDER BY c, id LIMIT ?`, last.User, last.Coll, last.ID, userDataPage)
+	if err != nil {
+		return nil, asFault(err)
+	}
+	defer func() { err = errors.Join(err, asFault(rows.Err()), rows.Close()) }()
+	for rows.Next() {
+		raw := store.Raw{Ref: store.Ref{User: last.User}}
+		var text string
+		if err := rows.Scan(&raw.Ref.Coll, &raw.Ref.ID, &text); err != nil {
+			return nil, asFault(err)
+		}
+		if raw.Fields, err = parseText(text); err != nil {
+			return nil, err
+		}
+		raws = append(raws, raw)
+	}
+	return raws, nil
+}
+
+// Erase implements store.Driver. What is deleted is overwritten in the file, and the
+// changes that the feed holds of the user go too.
+func (d *Driver) Erase(ctx context.Context, user string) (total int, err error) {
+	run := func(do func(ctx context.Context, conn *sql.Conn) error) error {
+		return asFault(d.submit(&transaction{ctx: ctx, result: make(chan error, 1), raw: do}))
+	}
+	for n := userDataPage; n == userDataPage; total += n {
+		err := run(func(ctx context.Context, conn *sql.Conn) error {
+			n = 0 // a group that failed is run again
+			if err := d.flush(ctx); err != nil {
+				return err
+			}
+			if _, err := conn.ExecContext(ctx, `PRAGMA secure_delete = ON`); err != nil {
+				return err
+			}
+			raws, err := d.after(ctx, conn, store.Ref{User: user})
+			if err != nil {
+				return err
+			}
+			for _, raw := range raws {
+				if err := d.eraseDoc(ctx, raw); err != nil {
+					return err
+				}
+			}
+			n = len(raws)
+			return nil
+		})
+		if err != nil {
+			return total, err
+		}
+	}
+	err = run(func(ctx context.Context, conn *sql.Conn) error {
+		_, err := conn.ExecContext(ctx, `DELETE FROM changes WHERE u = ?`, user)
+		return err
+	})
+	if err != nil {
+		return total, err
+	}
+	// The log still has the pages as they were. Where somebody reads it just now, it is
+	// emptied later.
+	_, err = d.write.ExecContext(ctx, `PRAGMA wal_checkpoint(TRUNCATE)`)
+	return total, asFault(err)
+}
+
+// eraseDoc deletes a document and its index rows. One whose collection this program does
+// not know has none that it could name; they lead to nothing.
+func (d *Driver) eraseDoc(ctx context.Context, raw store.Raw) error {
+	if def := d.schema.DefOf(raw.Ref.Coll); def != nil {
+		for _, row := range d.rows(def, raw.Ref, raw.Fields) {
+			if _, err := d.w.delKey.ExecContext(ctx, row.key); err != nil {
+				return err
+			}
+		}
+	}
+	_, err := d.w.del.ExecContext(ctx, raw.Ref.User, raw.Ref.Coll, raw.Ref.ID)
+	return err
+}
