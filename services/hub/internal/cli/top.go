@@ -8,6 +8,7 @@ import (
 	"io"
 	"net/http"
 	neturl "net/url"
+	"runtime"
 	"strconv"
 	"strings"
 	"sync"
@@ -43,7 +44,8 @@ func (w *world) topCommand() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		if _, _, terminal := size(w.out); terminal && !follow {
+		// A Windows console shows escape sequences as text until it is set up for them.
+		if isTerminal(w.out) && !follow && runtime.GOOS != "windows" {
 			return w.live(cmd.Context(), h, first)
 		}
 		if err := w.snapshot(h, first); err != nil || !follow {
@@ -218,7 +220,7 @@ func (w *world) live(ctx context.Context, h *human, v overview.View) (err error)
 
 // redraw fills the screen as it is now; its last line is the note.
 func (w *world) redraw(v overview.View, now time.Time, note string) error {
-	width, height, ok := size(w.out)
+	width, height, ok := terminalSize(w.out)
 	if !ok {
 		return errors.New("the terminal is gone")
 	}
@@ -242,11 +244,11 @@ func (w *world) redraw(v overview.View, now time.Time, note string) error {
 	return err
 }
 
-// quit is closed when a line that says q comes from a terminal. Who waits for it
-// ends with the process: a read of a terminal cannot be ended.
+// quit returns a channel that is closed when the user types q and Enter. The goroutine that reads the terminal
+// lasts as long as the process, since such a read cannot be cancelled; without a terminal nothing is read.
 func (w *world) quit() <-chan struct{} {
 	quit := make(chan struct{})
-	if _, _, terminal := size(w.in); !terminal {
+	if !isTerminal(w.in) {
 		return quit
 	}
 	go func() {
