@@ -99,7 +99,7 @@ type Driver interface {
 	// Watch calls tell for every document of the collection that is written after
 	// Watch has returned, until stop is called or it has told Lost; of deletions it
 	// tells what it hears. tell must not block.
-	Watch(ctx context.Context, user, coll string, def *Def, tell func(Change)) (stop func(), err error)
+	Watch(ctx context.Context, user, coll string, tell func(Change)) (stop func(), err error)
 	// Walk gives page all documents of a user, of whatever collection, by pages.
 	Walk(ctx context.Context, user string, page func([]Raw) error) error
 	// Erase deletes all documents of a user, with all else that is kept of them, and

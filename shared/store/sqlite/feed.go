@@ -15,7 +15,7 @@ type watcher struct{ tell func(store.Change) }
 
 // Watch implements store.Driver. It sees the commits of this process; another
 // process that has the file open is not heard.
-func (d *Driver) Watch(_ context.Context, user, coll string, _ *store.Def, tell func(store.Change)) (func(), error) {
+func (d *Driver) Watch(_ context.Context, user, coll string, tell func(store.Change)) (func(), error) {
 	s, w := watchScope{user, coll}, &watcher{tell}
 	d.mu.Lock()
 	defer d.mu.Unlock()
