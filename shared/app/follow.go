@@ -12,7 +12,8 @@ import (
 
 // Feed is a store whose changes can be followed by one process.
 type Feed interface {
-	Feed(ctx context.Context, name string, follows ...store.Follow) (store.Feed, error)
+	// Feed returns the change feed of its one reader, whose place the store keeps.
+	Feed(ctx context.Context, follows ...store.Follow) (store.Feed, error)
 }
 
 // The pace of a follower: how many events it takes at once, how many may wait for
@@ -58,7 +59,7 @@ func (a *App) Follow(ctx context.Context, f Feed, log *slog.Logger) (*Follower, 
 		}})
 	}
 	var err error
-	r.feed, err = f.Feed(ctx, "reactions", follows...)
+	r.feed, err = f.Feed(ctx, follows...)
 	return r, err
 }
 
