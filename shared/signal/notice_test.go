@@ -203,5 +203,3 @@ func TestTheCapsHoldInAnyHour(t *testing.T) {
 		}
 	}
 }
-
-func ptr[T any](v T) *T { return &v }
