@@ -92,8 +92,8 @@ func (d *watched) Query(ctx context.Context, p store.Plan) ([]store.Raw, error) 
 	return raws, err
 }
 
-func (d *watched) Watch(ctx context.Context, user, coll string, def *store.Def, tell func(store.Change)) (func(), error) {
-	stop, err := d.Driver.Watch(ctx, user, coll, def, tell)
+func (d *watched) Watch(ctx context.Context, user, coll string, tell func(store.Change)) (func(), error) {
+	stop, err := d.Driver.Watch(ctx, user, coll, tell)
 	select {
 	case d.began <- coll:
 	default:

@@ -201,3 +201,10 @@ func asJSON(t *testing.T, v any) string {
 	t.Helper()
 	return string(domaintest.Must(json.Marshal(v))(t))
 }
+
+// Lost returns how many calls could not be recorded since the start.
+func (s *Service) Lost() int64 {
+	s.buffer.mu.Lock()
+	defer s.buffer.mu.Unlock()
+	return s.buffer.lost
+}

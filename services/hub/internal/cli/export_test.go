@@ -10,9 +10,9 @@ import (
 
 // What is drawn, without a terminal.
 var (
-	Clean, CleanJSON, Cut, Breadth, Wrap, Span = clean, cleanJSON, cut, breadth, wrap, span
-	Draw, Describe                             = draw, describe
-	BaseURL                                    = baseURL
+	Clean, CleanJSON, Cut, Wrap, Table, Span = clean, cleanJSON, cut, wrap, table, span
+	Draw, Describe                           = draw, describe
+	BaseURL                                  = baseURL
 )
 
 // The screen of a live view.

@@ -49,7 +49,7 @@ func (w *world) questionsCommand() *cobra.Command {
 }
 
 func (w *world) printQuestions(ctx context.Context, h *human, status signal.Status, asJSON bool) error {
-	width, _, _ := size(w.out)
+	width, _, _ := terminalSize(w.out)
 	n := 0
 	err := h.questions(ctx, status, func(q signal.View, raw json.RawMessage) error {
 		var text string
