@@ -12,6 +12,7 @@ import (
 	"sync"
 	"time"
 
+	"parley.internal/shared/client"
 	"parley.internal/shared/elenchus/workspace"
 )
 
@@ -55,6 +56,7 @@ type Bridge struct {
 type run struct {
 	Bridge
 	url, origin string
+	rest        *client.Client // without a key
 	stop        context.CancelCauseFunc
 	writing     sync.Mutex // Out and Err
 
@@ -135,7 +137,8 @@ func (r *run) settle() error {
 		// A redirected POST arrives as a GET; better to say where the server went.
 		r.HTTP = &http.Client{Transport: transport, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 	}
-	return nil
+	r.rest, err = client.New(r.origin, "", client.WithHTTPClient(r.HTTP), client.WithTimeout(probing), client.WithRetry(client.NoRetry))
+	return err
 }
 
 func sleep(ctx context.Context, d time.Duration) error {

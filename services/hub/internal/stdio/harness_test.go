@@ -195,6 +195,8 @@ func serve(t *testing.T, handle func(n int, p post, w http.ResponseWriter, r *ht
 			h.probes++
 			if h.down {
 				w.WriteHeader(http.StatusServiceUnavailable)
+			} else {
+				_, _ = io.WriteString(w, `{"success":true,"data":{"status":"ok"},"meta":{}}`)
 			}
 			h.mu.Unlock()
 			return
