@@ -48,7 +48,8 @@ func WithRetry(r Retry) Option { return func(c *Client) { c.retry = r } }
 func WithUserAgent(text string) Option { return func(c *Client) { c.agent = text } }
 
 // WithRequestID sets the source of request ids, one for each call: letters, digits, dots, hyphens and
-// underscores, at most 60 characters. Attempt n of a call carries "<id>.<n>" as its X-Request-Id.
+// underscores, at most 60 characters. The first attempt of a call carries the id as its X-Request-Id, the second
+// "<id>.2" and so on.
 func WithRequestID(newID func() string) Option { return func(c *Client) { c.newID = newID } }
 
 // WithClock sets the clock, and the sleep between attempts. The sleep returns the context's error where the

@@ -69,9 +69,9 @@ func (c *Client) do(ctx context.Context, o Operation, in, out any) error {
 	if err != nil {
 		return err
 	}
-	id, uncertain := c.newID(), false
-	for n := 1; ; n++ {
-		failed, err := c.attempt(ctx, m, fmt.Sprintf("%s.%d", id, n), n, out)
+	call, uncertain := c.newID(), false
+	for n, id := 1, call; ; n, id = n+1, fmt.Sprintf("%s.%d", call, n+1) {
+		failed, err := c.attempt(ctx, m, id, n, out)
 		if err != nil {
 			return err
 		}

@@ -28,6 +28,8 @@ type Error struct {
 	RequestID string
 	// Uncertain says that a write may have been done, although the call failed.
 	Uncertain bool
+	// Body is the beginning of an answer that is not one of Parley's, at most 512 bytes.
+	Body []byte
 	// Fault has the kind, the message, the problems and the time to wait; its cause is that of a lost connection.
 	// Unavailable stands for no answer.
 	Fault *fault.Error
@@ -40,8 +42,12 @@ func (e *Error) Error() string { return e.Fault.Error() }
 // Unwrap returns the fault.
 func (e *Error) Unwrap() error { return e.Fault }
 
-// maxAnswer bounds an answer of the server, in bytes.
-const maxAnswer = 16 << 20
+const (
+	// maxAnswer bounds an answer of the server, in bytes.
+	maxAnswer = 16 << 20
+	// maxBody is as much of an answer as an error keeps.
+	maxBody = 512
+)
 
 type envelope struct {
 	Success bool            `json:"success"`
@@ -72,6 +78,7 @@ func (c *Client) read(m *message, res *http.Response) (envelope, *Error) {
 		kind := kindOf(res.StatusCode)
 		out.Fault = fault.New(kind, "the answer of %s with status %d is no Parley server's", c.base, res.StatusCode).
 			After(after)
+		out.Body = text[:min(len(text), maxBody)]
 		out.Uncertain = m.operation.Effect != op.Read && (good || res.StatusCode >= http.StatusInternalServerError)
 		return e, out
 	}

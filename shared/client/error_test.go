@@ -39,7 +39,7 @@ func TestAFaultKeepsItsKindAndWhatCameWithIt(t *testing.T) {
 			t.Errorf("%v: got %v", kind, err)
 			continue
 		}
-		if e.Operation != "get_task" || e.Status != kind.HTTP() || e.Code != kind.Code() || e.RequestID != "r.1" ||
+		if e.Operation != "get_task" || e.Status != kind.HTTP() || e.Code != kind.Code() || e.RequestID != "r" ||
 			e.Error() != "no" ||
 			len(f.Problems) != 1 ||
 			f.Problems[0].Path != "a" ||
@@ -82,6 +82,14 @@ func TestAnswersThatAreNotParleysAreToldApart(t *testing.T) {
 		if !errors.As(err, &e) || !fault.Is(err, k.kind) || e.Status != k.status || e.Code != k.code ||
 			!strings.Contains(e.Error(), k.words) {
 			t.Errorf("%s: got %+v, kind %v", name, err, fault.Of(err))
+			continue
+		}
+		body := ""
+		if strings.Contains(k.words, "no Parley server") {
+			body = k.body
+		}
+		if string(e.Body) != body {
+			t.Errorf("%s: the error keeps %q, want %q", name, e.Body, body)
 		}
 	}
 }
@@ -178,7 +186,9 @@ func TestALongAnswerIsRefused(t *testing.T) {
 		_ = json.NewEncoder(w).Encode(map[string]any{"success": true, "data": strings.Repeat("x", maxAnswer)})
 	})
 	c, _ := newClient(t, s.URL, WithRetry(NoRetry))
-	if _, err := c.GetTask(t.Context(), dispatch.TaskInput{TaskID: "a"}); !fault.Is(err, fault.Internal) {
+	_, err := c.GetTask(t.Context(), dispatch.TaskInput{TaskID: "a"})
+	var e *Error
+	if !fault.Is(err, fault.Internal) || !errors.As(err, &e) || len(e.Body) != maxBody {
 		t.Errorf("got %v", err)
 	}
 }
