@@ -33,6 +33,9 @@ type Client struct {
 // Option changes a client.
 type Option func(*Client)
 
+// WithKey sets the key, for a further client of the same server.
+func WithKey(key string) Option { return func(c *Client) { c.key = key } }
+
 // WithHTTPClient sets the HTTP client to call with. Its Timeout, where it has one, also bounds waits. A client
 // without CheckRedirect follows no redirect: Parley sends none, and a key must not follow one.
 func WithHTTPClient(h *http.Client) Option { return func(c *Client) { c.http = h } }
