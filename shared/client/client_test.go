@@ -226,7 +226,7 @@ func TestOneClientServesManyAtOnce(t *testing.T) {
 	var wg sync.WaitGroup
 	for range 20 {
 		wg.Go(func() {
-			_, err := c.With(WithRetry(NoRetry)).CreateTask(t.Context(), dispatch.CreateInput{Title: "t", Target: "any"})
+			_, err := c.With(WithUserAgent("many")).CreateTask(t.Context(), dispatch.CreateInput{Title: "t", Target: "any"})
 			if err != nil {
 				t.Error(err)
 			}

@@ -65,7 +65,11 @@ func (c *Client) Health(ctx context.Context) (Health, error) {
 }
 
 func (c *Client) do(ctx context.Context, o Operation, in, out any) error {
-	m, err := o.message(in, c.newKey)
+	newKey := c.newKey
+	if c.retry.attempts() == 1 {
+		newKey = nil // the server would keep a key that nothing repeats
+	}
+	m, err := o.message(in, newKey)
 	if err != nil {
 		return err
 	}

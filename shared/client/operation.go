@@ -51,7 +51,8 @@ type message struct {
 // harmless says whether the request may run twice.
 func (m *message) harmless() bool { return m.operation.Effect == op.Read || m.key != "" }
 
-// message puts an input where the operation's route wants it. Its errors are Invalid.
+// message puts an input where the operation's route wants it, with a new idempotency key where it has none and newKey
+// is not nil. Its errors are Invalid.
 func (o Operation) message(in any, newKey func() string) (*message, error) {
 	fields, err := fieldsOf(in)
 	if err != nil {
@@ -59,7 +60,7 @@ func (o Operation) message(in any, newKey func() string) (*message, error) {
 	}
 	m := &message{operation: o, wait: o.waitOf(fields)}
 	if o.Idempotent {
-		if m.key = text(fields[idempotencyKey]); m.key == "" {
+		if m.key = text(fields[idempotencyKey]); m.key == "" && newKey != nil {
 			m.key = newKey()
 		}
 		delete(fields, idempotencyKey) // it goes as a header

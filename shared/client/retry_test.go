@@ -222,6 +222,23 @@ func TestWithoutRepetitionACallIsOneRequest(t *testing.T) {
 	}
 }
 
+func TestWithoutRepetitionNoKeyIsMade(t *testing.T) {
+	t.Parallel()
+	s := newServer(t, succeeds)
+	c, _ := newClient(t, s.URL, WithRetry(NoRetry))
+	in := dispatch.CreateInput{Title: "t", Target: "any"}
+	for _, key := range []string{"", "mine"} {
+		in.IdempotencyKey = key
+		if _, err := c.CreateTask(t.Context(), in); err != nil {
+			t.Fatal(err)
+		}
+		all := s.requests()
+		if got := all[len(all)-1].header.Get("Idempotency-Key"); got != key {
+			t.Errorf("sent the key %q, want %q", got, key)
+		}
+	}
+}
+
 func TestASleepEndsWithItsContext(t *testing.T) {
 	t.Parallel()
 	if err := sleep(t.Context(), time.Nanosecond); err != nil {
