@@ -44,12 +44,13 @@ type message struct {
 	operation    Operation
 	method, path string // the path with its query
 	body         []byte // nil for none
-	key          string // the idempotency key, empty for none
+	key          string // the idempotency key that was made for it, which goes as a header; empty for none
+	keyed        bool   // it has an idempotency key, that or the caller's
 	wait         time.Duration
 }
 
 // harmless says whether the request may run twice.
-func (m *message) harmless() bool { return m.operation.Effect == op.Read || m.key != "" }
+func (m *message) harmless() bool { return m.operation.Effect == op.Read || m.keyed }
 
 // message puts an input where the operation's route wants it, with a new idempotency key where it has none and newKey
 // is not nil. Its errors are Invalid.
@@ -60,10 +61,12 @@ func (o Operation) message(in any, newKey func() string) (*message, error) {
 	}
 	m := &message{operation: o, wait: o.waitOf(fields)}
 	if o.Idempotent {
-		if m.key = text(fields[idempotencyKey]); m.key == "" && newKey != nil {
+		given := text(fields[idempotencyKey]) != ""
+		if !given && newKey != nil {
 			m.key = newKey()
+			delete(fields, idempotencyKey)
 		}
-		delete(fields, idempotencyKey) // it goes as a header
+		m.keyed = given || m.key != ""
 	}
 	route, err := o.route(fields)
 	if err != nil {
