@@ -20,6 +20,10 @@ type rule struct {
 	why string
 }
 
+// domains are the rooms with operations.
+var domains = []string{"dispatch", "relay", "pulse", "signal", "dream", "sprint", "ledger", "overview", "council", "campfire", "elenchus", "team", "keys"}
+
+// domain is what one of them may import.
 var domain = []string{"op", "store", "identity", "fault", "idempotency", "task", "push"}
 
 // rules has a row for every package. Imports run one way:
@@ -48,7 +52,7 @@ var rules = map[string]rule{
 	"elenchus":           {domain, "a domain needs another through an interface of its own alone"},
 	"team":               {domain, "a domain needs another through an interface of its own alone"},
 	"keys":               {domain, "a domain needs another through an interface of its own alone"},
-	"app":                {append([]string{"dispatch", "relay", "pulse", "signal", "dream", "sprint", "ledger", "overview", "council", "campfire", "elenchus", "team", "keys", "cache"}, domain...), "it wires all domains, over a store that it is given"},
+	"app":                {slices.Concat(domains, domain, []string{"cache"}), "it wires all domains, over a store that it is given"},
 	"elenchus/source":    {nil, "it reads texts that it is given"},
 	"elenchus/workspace": {[]string{"fault"}, "it reads files under a root, for whoever has one"},
 	"store/sqlite":       {[]string{"store", "fault"}, "a driver keeps what it is told"},
@@ -63,6 +67,8 @@ var rules = map[string]rule{
 		[]string{"store", "store/storetest", "store/sqlite", "store/firestore", "store/emulator", "identity", "fault", "op"},
 		"it opens both stores for the tests of domains, and knows none of them",
 	},
+	"client":          {append([]string{"op", "fault"}, domains...), "a program outside gets the domains' types and nothing that serves or stores"},
+	"client/generate": {[]string{"app", "op"}, "it writes down the catalogue"},
 
 	"rules": {nil, "it is tests alone, which may use what they like"},
 
@@ -135,6 +141,25 @@ func TestImportsRunOneWay(t *testing.T) {
 	}
 }
 
+// A program that imports the client is not to carry a database with it.
+func TestTheClientReachesNoDriver(t *testing.T) {
+	t.Parallel()
+	rooms := imports(t, false)
+	reached := []string{"client"}
+	for i := 0; i < len(reached); i++ {
+		for name := range rooms[reached[i]] {
+			if room, internal := strings.CutPrefix(name, module); internal && !slices.Contains(reached, room) {
+				reached = append(reached, room)
+			}
+		}
+	}
+	for _, room := range []string{"app", "store/sqlite", "store/firestore", "push/fcm"} {
+		if slices.Contains(reached, room) {
+			t.Errorf("the client imports %s by way of others", room)
+		}
+	}
+}
+
 func TestNoTransportIsImported(t *testing.T) {
 	t.Parallel()
 	for room, imported := range imports(t, true) {
@@ -155,7 +180,7 @@ func TestNoTransportIsImported(t *testing.T) {
 // to the rule for domains and no looser one.
 func TestWhatHasOperationsIsHeldToTheRuleForDomains(t *testing.T) {
 	t.Parallel()
-	for _, name := range []string{"dispatch", "relay", "pulse", "signal", "dream", "sprint", "ledger", "overview", "council", "campfire", "elenchus", "team", "keys"} {
+	for _, name := range domains {
 		if !slices.Equal(rules[name].may, domain) {
 			t.Errorf("%s may import %q", name, rules[name].may)
 		}

@@ -87,6 +87,8 @@ type Op struct {
 	// what only a check needs, for the list that a model reads: a pattern says no
 	// more to it than the refusal does.
 	Input, Output, Brief json.RawMessage
+	// In and Out are the Go types of the input and the output.
+	In, Out reflect.Type
 
 	schema *compiled
 	// call hands a checked input to the operation, typed, and notes in said what it reports.
@@ -102,7 +104,7 @@ var (
 // New defines an operation. It panics where the spec or the types break a rule,
 // which any start or test of the program shows.
 func New[I, O any](spec Spec, fn func(context.Context, identity.Caller, I) (O, error)) Op {
-	o := Op{Spec: spec}
+	o := Op{Spec: spec, In: reflect.TypeFor[I](), Out: reflect.TypeFor[O]()}
 	if err := o.build(reflect.TypeFor[I](), reflect.TypeFor[O]()); err != nil {
 		panic(fmt.Sprintf("op %s: %v", spec.Name, err))
 	}

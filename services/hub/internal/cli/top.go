@@ -6,10 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net/http"
-	neturl "net/url"
 	"runtime"
-	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -17,6 +14,7 @@ import (
 	"github.com/googleapis/gax-go/v2"
 	"github.com/spf13/cobra"
 
+	"parley.internal/shared/client"
 	"parley.internal/shared/overview"
 )
 
@@ -58,14 +56,9 @@ func (w *world) topCommand() *cobra.Command {
 }
 
 // overview reads the view, and waits for one with another mark than since.
-func (h *human) overview(ctx context.Context, since string, wait time.Duration) (v overview.View, err error) {
-	in := neturl.Values{}
-	if since != "" {
-		in.Set("since", since)
-		in.Set("waitMs", strconv.FormatInt(wait.Milliseconds(), 10))
-	}
-	err = h.call(ctx, http.MethodGet, "/v1/overview?"+in.Encode(), nil, &v, wait)
-	return v, err
+func (h *human) overview(ctx context.Context, since string, wait time.Duration) (overview.View, error) {
+	v, err := h.GetOverview(ctx, overview.Input{Since: since, WaitMs: int(wait.Milliseconds())})
+	return v, h.explain(ctx, err)
 }
 
 func (w *world) snapshot(h *human, v overview.View) error {
@@ -145,11 +138,11 @@ func ended(ctx context.Context, err error) error {
 
 // trouble is a passing fault in few words.
 func (h *human) trouble(err error) string {
-	var r *refusal
-	if errors.As(err, &r) {
-		return fmt.Sprintf("%s answers with %d", h.base, r.status)
+	var e *client.Error
+	if errors.As(err, &e) && e.Status != 0 {
+		return fmt.Sprintf("%s answers with %d", h.Base(), e.Status)
 	}
-	return "no server answers at " + h.base
+	return "no server answers at " + h.Base()
 }
 
 // What a live view asks of the terminal: a screen of its own, no cursor and no

@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"github.com/googleapis/gax-go/v2"
+
+	"parley.internal/shared/client"
 )
 
 // The limits.
@@ -54,6 +56,7 @@ type Bridge struct {
 type run struct {
 	Bridge
 	url, origin string
+	rest        *client.Client // without a key
 	stop        context.CancelCauseFunc
 	writing     sync.Mutex // Out and Err
 
@@ -132,7 +135,8 @@ func (r *run) complete() error {
 		// A redirected POST arrives as a GET; better to say where the server went.
 		r.HTTP = &http.Client{Transport: transport, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 	}
-	return nil
+	r.rest, err = client.New(r.origin, "", client.WithHTTPClient(r.HTTP), client.WithTimeout(probing), client.WithRetry(client.NoRetry))
+	return err
 }
 
 // drain waits for what is on its way. Once ctx ends that is a write at most, and a
