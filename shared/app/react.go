@@ -5,44 +5,28 @@ import (
 	"log/slog"
 	"time"
 
+	"parley.internal/shared/domain"
 	"parley.internal/shared/fault"
 	"parley.internal/shared/store"
 )
 
-// Reaction is what follows from a change of a document. It may be given the same
-// event more than once, also at once: it acts on it once.
-type Reaction struct {
-	// Name is what logs and deployments call it.
-	Name string
-	// Collection and Kind are the changes that it is for.
-	Collection string
-	Kind       store.EventKind
-	// MaxAge is how old an event may be; an older one is dropped.
-	MaxAge time.Duration
+// Reaction is a domain's, as a follower of a change feed or a trigger runs it.
+type Reaction struct{ domain.Reaction }
 
-	concerns func(kind store.EventKind, before, after store.Fields) bool
-	run      func(context.Context, store.Event) error
-}
-
-// What came to be is told for as long as a redelivery may take; that something
-// changed is news for an hour.
-const (
-	createdFor = 24 * time.Hour
-	changedFor = time.Hour
-)
-
-// Reactions are all there are.
+// Reactions are those of all domains.
 func (a *App) Reactions() []Reaction {
-	return []Reaction{
-		{"OnTaskCreate", "tasks", store.Created, createdFor, a.Signal.ConcernsTask, a.Signal.TaskCreated},
-		{"OnTaskUpdate", "tasks", store.Updated, changedFor, a.Signal.ConcernsTask, a.Signal.TaskUpdated},
-		{"OnSessionUpdate", "sessions", store.Updated, changedFor, a.Pulse.ConcernsSession, a.Pulse.SessionUpdated},
+	var out []Reaction
+	for _, d := range offering[domain.Reactions](a) {
+		for _, r := range d.Reactions() {
+			out = append(out, Reaction{r})
+		}
 	}
+	return out
 }
 
 // Concerns says whether the reaction does anything about such a change.
 func (r Reaction) Concerns(e store.Event) bool {
-	return r.Collection == e.Ref.Coll && r.Kind == e.Kind && r.concerns(e.Kind, e.Before, e.After)
+	return r.Collection == e.Ref.Coll && r.Kind == e.Kind && r.Reaction.Concerns(e.Kind, e.Before, e.After)
 }
 
 // Settlement is what became of an event.
@@ -68,7 +52,7 @@ func (r Reaction) Handle(ctx context.Context, e store.Event, now time.Time, log 
 		log.WarnContext(ctx, "event dropped", append(about, "age", age.Round(time.Second).String(), "cause", "it is too old")...)
 		return Dropped, nil
 	}
-	err := r.run(ctx, e)
+	err := r.Run(ctx, e)
 	switch {
 	case err == nil:
 		return Settled, nil

@@ -4,8 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
+	"parley.internal/shared/domain"
 	"parley.internal/shared/store"
 )
 
@@ -16,27 +18,30 @@ type Sweep struct {
 	Name, Function string
 	// Every is how often it is to run.
 	Every time.Duration
-	steps []step
-}
-
-// step settles at most limit documents and says how many: fewer mean that none is left.
-type step struct {
-	name string
-	run  func(ctx context.Context, a *store.Admin, limit int) (int, error)
+	steps []domain.Sweep
 }
 
 // batch is how many documents a step settles, so that memory stays bounded.
 const batch = 200
 
-// Sweeps are all there is to sweep.
+// Sweeps are all scheduled sweeps, each with the steps that the domains add to it.
 func (a *App) Sweeps() []Sweep {
-	return []Sweep{
-		{"sessions", "CleanupExpiredSessions", 5 * time.Minute, []step{{"sessions", a.Pulse.SweepSessions}, {"duels", a.Campfire.SweepDuels}, {"councils", a.Council.SweepCouncils},
-			{"verifications", a.Elenchus.SweepVerifications}, {"teammates", a.Team.SweepMembers}, {"teams", a.Team.SweepTeams}}},
-		{"tasks", "CleanupOrphanedTasks", 5 * time.Minute, []step{{"leases", a.Dispatch.SweepLeases}, {"expired", a.Dispatch.SweepExpired}, {"ended", a.Dispatch.SweepEnded}}},
-		{"relay", "CleanupExpiredRelay", 15 * time.Minute, []step{{"messages", a.Relay.SweepRelay}}},
-		{"ledger", "CleanupLedger", 24 * time.Hour, []step{{"records", a.Ledger.SweepLedger}}},
+	sweeps := []Sweep{
+		{Name: domain.Sessions, Function: "CleanupExpiredSessions", Every: 5 * time.Minute},
+		{Name: domain.Tasks, Function: "CleanupOrphanedTasks", Every: 5 * time.Minute},
+		{Name: domain.Relay, Function: "CleanupExpiredRelay", Every: 15 * time.Minute},
+		{Name: domain.Ledger, Function: "CleanupLedger", Every: 24 * time.Hour},
 	}
+	for _, d := range offering[domain.Sweeps](a) {
+		for _, step := range d.Sweeps() {
+			i := slices.IndexFunc(sweeps, func(s Sweep) bool { return s.Name == step.Schedule })
+			if i < 0 {
+				panic(fmt.Sprintf("app: the sweep of %s has the schedule %q, which is none", step.Name, step.Schedule))
+			}
+			sweeps[i].steps = append(sweeps[i].steps, step)
+		}
+	}
+	return sweeps
 }
 
 // Report is what a sweep did.
@@ -62,16 +67,16 @@ func (s Sweep) Run(ctx context.Context, a *store.Admin) (Report, error) {
 	report := Report{Sweep: s.Name, Settled: map[string]int{}}
 	var failed []error
 	for _, step := range s.steps {
-		report.Settled[step.name] = 0
+		report.Settled[step.Name] = 0
 		for {
 			if ctx.Err() != nil {
 				report.More = true
 				break
 			}
-			n, err := step.run(ctx, a, batch)
-			report.Settled[step.name] += n
+			n, err := step.Run(ctx, a, batch)
+			report.Settled[step.Name] += n
 			if err != nil && ctx.Err() == nil {
-				failed = append(failed, fmt.Errorf("%s: %w", step.name, err))
+				failed = append(failed, fmt.Errorf("%s: %w", step.Name, err))
 			}
 			if ctx.Err() == nil && (err != nil || n < batch) {
 				break

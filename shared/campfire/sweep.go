@@ -3,9 +3,15 @@ package campfire
 import (
 	"context"
 	"errors"
+	"parley.internal/shared/domain"
 
 	"parley.internal/shared/store"
 )
+
+// Sweeps are the steps that the domain adds to the scheduled sweeps.
+func (s *Service) Sweeps() []domain.Sweep {
+	return []domain.Sweep{{Schedule: domain.Sessions, Name: "duels", Run: s.SweepDuels}}
+}
 
 // SweepDuels abandons at most limit duels whose phase is overdue and says how many:
 // fewer than limit means that none is left. It may be ended and run again at any point,

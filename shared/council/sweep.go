@@ -3,11 +3,17 @@ package council
 import (
 	"context"
 	"errors"
+	"parley.internal/shared/domain"
 	"time"
 
 	"parley.internal/shared/fault"
 	"parley.internal/shared/store"
 )
+
+// Sweeps are the steps that the domain adds to the scheduled sweeps.
+func (s *Service) Sweeps() []domain.Sweep {
+	return []domain.Sweep{{Schedule: domain.Sessions, Name: "councils", Run: s.SweepCouncils}}
+}
 
 // purgeBatch is how many responses one transaction deletes: at their longest they are
 // a few megabytes to read.

@@ -3,12 +3,22 @@ package dispatch
 import (
 	"context"
 	"errors"
+	"parley.internal/shared/domain"
 	"time"
 
 	"parley.internal/shared/fault"
 	"parley.internal/shared/store"
 	"parley.internal/shared/task"
 )
+
+// Sweeps are the steps that the domain adds to the scheduled sweeps.
+func (s *Service) Sweeps() []domain.Sweep {
+	return []domain.Sweep{
+		{Schedule: domain.Tasks, Name: "leases", Run: s.SweepLeases},
+		{Schedule: domain.Tasks, Name: "expired", Run: s.SweepExpired},
+		{Schedule: domain.Tasks, Name: "ended", Run: s.SweepEnded},
+	}
+}
 
 // The sweeps settle at most limit documents and say how many: fewer than limit
 // means that none is left. Each may be ended and run again at any point, and looks

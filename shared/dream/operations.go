@@ -53,6 +53,9 @@ func view(id string, t *task.Task) View {
 		Target: t.Target, ProjectID: t.ProjectID, Dream: t.Dream, CreatedAt: t.CreatedAt, ExpiresAt: t.ExpiresAt}
 }
 
+// ServedByDefault makes its tools part of the default endpoint.
+func (*Service) ServedByDefault() bool { return true }
+
 // Operations lists what there is for dreams.
 func (s *Service) Operations() []op.Op {
 	const set = "dream"

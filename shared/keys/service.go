@@ -95,7 +95,7 @@ func (s *Service) Issue(ctx context.Context, user string, in CreateInput) (Creat
 	if slices.Contains(reserved, strings.ToLower(in.Program)) {
 		return out, fault.Field("program", "%q means something else to the queue and the mail; take another name", in.Program)
 	}
-	in = op.Fill("create_key", in)
+	in = op.Fill(in)
 	if in.Kind != identity.Agent && in.Kind != identity.Human {
 		return out, fault.Field("kind", "must be agent or human")
 	}

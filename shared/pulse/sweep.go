@@ -4,12 +4,18 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"parley.internal/shared/domain"
 	"time"
 
 	"parley.internal/shared/fault"
 	"parley.internal/shared/store"
 	"parley.internal/shared/task"
 )
+
+// Sweeps are the steps that the domain adds to the scheduled sweeps.
+func (s *Service) Sweeps() []domain.Sweep {
+	return []domain.Sweep{{Schedule: domain.Sessions, Name: "sessions", Run: s.SweepSessions}}
+}
 
 // Released is a claimed task that went back to the queue.
 type Released struct{ TaskID, Title, Source string }

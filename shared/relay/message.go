@@ -77,7 +77,7 @@ var messages = store.Collection[Message]{Name: "relay", Indexes: []string{
 }, AllUsers: []string{"sweepAt"}, Unindexed: []string{"message", "context"}}
 
 // Defs declares the collections of the mail.
-func Defs() []*store.Def { return []*store.Def{messages.Def(), groups.Def()} }
+func (*Service) Defs() []*store.Def { return []*store.Def{messages.Def(), groups.Def()} }
 
 // box names the mail of a program under any mix of filters; empty ones are none.
 func box(target, typ, priority, thread string) string {

@@ -3,10 +3,16 @@ package relay
 import (
 	"context"
 	"errors"
+	"parley.internal/shared/domain"
 	"time"
 
 	"parley.internal/shared/store"
 )
+
+// Sweeps are the steps that the domain adds to the scheduled sweeps.
+func (s *Service) Sweeps() []domain.Sweep {
+	return []domain.Sweep{{Schedule: domain.Relay, Name: "messages", Run: s.SweepRelay}}
+}
 
 // sweepBatch is how many messages of a user one transaction settles: few enough
 // that a reader of theirs does not wait for long.

@@ -119,7 +119,7 @@ func (d *desk) alert(kind string) string {
 
 func (d *desk) react(e store.Event) {
 	d.t.Helper()
-	if err := d.TaskCreated(d.t.Context(), e); err != nil {
+	if err := d.ringFor(d.t.Context(), e); err != nil {
 		d.t.Fatal(err)
 	}
 }
@@ -161,7 +161,7 @@ func TestAnEventThatComesTwiceAtOnceRingsOnce(t *testing.T) {
 		var all sync.WaitGroup
 		for range 8 {
 			all.Go(func() {
-				switch err := d.TaskCreated(t.Context(), e); {
+				switch err := d.ringFor(t.Context(), e); {
 				case err == nil:
 					settled.Add(1)
 				case fault.Of(err).Redeliver():
@@ -192,7 +192,7 @@ func TestAnEventWhoseTellerDiedIsToldByAnother(t *testing.T) {
 			t.Fatal(open, err)
 		}
 		d.Pass(leaseFor - time.Second)
-		domaintest.Refused(t, "while it may be at it", d.TaskCreated(t.Context(), e), fault.Unavailable)
+		domaintest.Refused(t, "while it may be at it", d.ringFor(t.Context(), e), fault.Unavailable)
 		d.Pass(time.Second)
 		d.react(e)
 		d.react(e)
@@ -209,7 +209,7 @@ func TestADeviceThatFailsIsTriedAgainAndADeadOneIsForgotten(t *testing.T) {
 			return map[string]push.Result{"good": push.Sent, "bad": push.Failed, "dead": push.Dead}[token]
 		}
 		e := d.event(d.ask(AskInput{}))
-		domaintest.Refused(t, "while one fails", d.TaskCreated(t.Context(), e), fault.Unavailable, "1 devices")
+		domaintest.Refused(t, "while one fails", d.ringFor(t.Context(), e), fault.Unavailable, "1 devices")
 		if heard := d.bell.heard(); len(heard) != 1 || len(heard[0].tokens) != 3 {
 			t.Errorf("it rang %+v", heard)
 		}
@@ -233,9 +233,9 @@ func TestWhereNothingIsKnownOfAnyDeviceAllAreTriedAgain(t *testing.T) {
 		d.device("phone", "android")
 		e := d.event(d.ask(AskInput{}))
 		d.bell.err = fault.New(fault.Unavailable, "down")
-		domaintest.Refused(t, "while it is down", d.TaskCreated(t.Context(), e), fault.Unavailable, "down")
+		domaintest.Refused(t, "while it is down", d.ringFor(t.Context(), e), fault.Unavailable, "down")
 		d.bell.err = errors.New("a bug")
-		domaintest.Refused(t, "with a bug", d.TaskCreated(t.Context(), e), fault.Internal)
+		domaintest.Refused(t, "with a bug", d.ringFor(t.Context(), e), fault.Internal)
 		d.bell.err = nil
 		d.react(e)
 		if heard := d.bell.heard(); len(heard) != 1 {
@@ -264,7 +264,7 @@ func TestManyDevicesAreRungByFiveHundred(t *testing.T) {
 			return push.Dead
 		}
 		e := d.event(d.ask(AskInput{}))
-		domaintest.Refused(t, "one of 1100 fails", d.TaskCreated(t.Context(), e), fault.Unavailable)
+		domaintest.Refused(t, "one of 1100 fails", d.ringFor(t.Context(), e), fault.Unavailable)
 		var sizes []int
 		seen := map[string]bool{}
 		for _, r := range d.bell.heard() {

@@ -123,6 +123,9 @@ type CompleteOutput struct {
 	AlreadyCompleted bool        `json:"alreadyCompleted,omitempty"`
 }
 
+// ServedByDefault makes its tools part of the default endpoint.
+func (*Service) ServedByDefault() bool { return true }
+
 // Operations lists what there is for sprints.
 func (s *Service) Operations() []op.Op {
 	const set = "sprint"

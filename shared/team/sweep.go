@@ -3,11 +3,20 @@ package team
 import (
 	"context"
 	"errors"
+	"parley.internal/shared/domain"
 	"time"
 
 	"parley.internal/shared/fault"
 	"parley.internal/shared/store"
 )
+
+// Sweeps are the steps that the domain adds to the scheduled sweeps.
+func (s *Service) Sweeps() []domain.Sweep {
+	return []domain.Sweep{
+		{Schedule: domain.Sessions, Name: "teammates", Run: s.SweepMembers},
+		{Schedule: domain.Sessions, Name: "teams", Run: s.SweepTeams},
+	}
+}
 
 // SweepMembers looks after at most limit members whose lease is over. One with a task in
 // progress, or with a process, is marked inactive: its tasks go back, its process is lost,

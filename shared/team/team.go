@@ -90,7 +90,7 @@ var (
 )
 
 // Defs declares the collections of teams.
-func Defs() []*store.Def {
+func (*Service) Defs() []*store.Def {
 	return []*store.Def{teams.Def(), seats.Def(), deletions.Def(), prompts.Def(), inboxes.Def(), messages.Def(), boards.Def(), texts.Def(), beats.Def(), processes.Def()}
 }
 

@@ -37,7 +37,7 @@ type running struct {
 
 // Names are those of the reactions and of the sweeps. They need no store.
 func Names() (reactions, sweeps []string) {
-	var known app.App
+	known := app.New(nil, app.Ports{})
 	for _, r := range known.Reactions() {
 		reactions = append(reactions, r.Name)
 	}

@@ -176,7 +176,7 @@ func (w *world) handler(c *config.Config, a *app.App, known auth.Keys, log *slog
 	}
 	s := &rest.Server{Catalogue: a.Catalogue(), Auth: authenticator, Now: time.Now, NewID: func() string { return uuid.Must(uuid.NewV7()).String() },
 		Version: version(), Origins: c.Origins, Loopback: c.Loopback()}
-	endpoint := &mcp.Endpoint{Catalogue: a.Catalogue(), Defaults: app.DefaultToolsets, Version: version(), Log: slog.New(slog.DiscardHandler)}
+	endpoint := &mcp.Endpoint{Catalogue: a.Catalogue(), Version: version(), Log: slog.New(slog.DiscardHandler)}
 	site := page.Site{Firebase: signIn(c), Redeem: func(r *http.Request, code string) (out string, until time.Time, err error) {
 		err = authenticator.Guard(r, func() error {
 			made, err := a.Keys.Redeem(r.Context(), code)
