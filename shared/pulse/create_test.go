@@ -14,7 +14,7 @@ import (
 
 func TestANewSessionIsWhatItsCreatorSays(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
-		out := w.create(alpha, CreateInput{Name: "builder", SessionID: "s", Status: ptr("compiling"), State: Pinned, Progress: ptr(40), ProjectName: ptr("parley")})
+		out := w.create(alpha, CreateInput{Name: "builder", SessionID: "s", Status: new("compiling"), State: Pinned, Progress: new(40), ProjectName: new("parley")})
 		want := View{SessionID: "s", Name: "builder", ProgramID: "alpha", Verified: true, Status: "compiling", State: Pinned, Lifecycle: task.Blocked,
 			Progress: 40, ProjectName: "parley", CreatedAt: storetest.Start, UpdatedAt: storetest.Start, LastHeartbeat: storetest.Start, Live: true}
 		if !out.Created || out.View != want {
@@ -46,9 +46,9 @@ func TestASessionHasDefaultsForWhatIsLeftOut(t *testing.T) {
 
 func TestCreatingAgainUpdatesAndKeepsTheRest(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
-		w.create(alpha, CreateInput{SessionID: "s", Name: "one", Status: ptr("busy"), State: Blocked, Progress: ptr(40), ProjectName: ptr("p")})
+		w.create(alpha, CreateInput{SessionID: "s", Name: "one", Status: new("busy"), State: Blocked, Progress: new(40), ProjectName: new("p")})
 		w.clock.Pass(time.Minute)
-		out := w.create(alpha, CreateInput{SessionID: "s", Name: "two", Progress: ptr(0)})
+		out := w.create(alpha, CreateInput{SessionID: "s", Name: "two", Progress: new(0)})
 		want := View{SessionID: "s", Name: "two", ProgramID: "alpha", Verified: true, Status: "busy", State: Working, Lifecycle: task.Active, ProjectName: "p",
 			CreatedAt: storetest.Start, UpdatedAt: w.Now(), LastHeartbeat: w.Now(), Live: true}
 		if out.Created || out.View != want {
@@ -63,7 +63,7 @@ func TestCreatingAgainUpdatesAndKeepsTheRest(t *testing.T) {
 func TestASessionThatEndedIsRevived(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		w.create(alpha, CreateInput{SessionID: "complete", State: Complete})
-		w.create(alpha, CreateInput{SessionID: "silent", Progress: ptr(70)})
+		w.create(alpha, CreateInput{SessionID: "silent", Progress: new(70)})
 		w.clock.Pass(time.Hour)
 		w.update(alpha, UpdateInput{SessionID: "complete"})
 		w.clock.Pass(5 * time.Minute)
@@ -86,7 +86,7 @@ func TestASessionThatEndedIsRevived(t *testing.T) {
 			if beat, found := fetch(w, heartbeats, id); !found || !beat.At.Equal(w.Now()) {
 				t.Errorf("%s beats %+v, %v", id, beat, found)
 			}
-			w.update(alpha, UpdateInput{SessionID: id, Progress: ptr(1)})
+			w.update(alpha, UpdateInput{SessionID: id, Progress: new(1)})
 		}
 	})
 }

@@ -133,8 +133,6 @@ var (
 	stranger    = identity.Caller{User: "v", Program: "alpha", KeyID: "key-of-v", Kind: identity.Agent}
 )
 
-func ptr[T any](v T) *T { return &v }
-
 func (w *world) create(c identity.Caller, in CreateInput) CreateOutput {
 	w.t.Helper()
 	if in.Name == "" {

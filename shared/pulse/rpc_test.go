@@ -35,9 +35,9 @@ func TestCallsKeepToTheirBudgetOfRPCs(t *testing.T) {
 		}},
 		{"a beat", 2, func() { w.update(alpha, UpdateInput{SessionID: "s", LastHeartbeat: true}) }},
 		{"an update", 2, func() {
-			w.update(alpha, UpdateInput{SessionID: "s", Progress: ptr(50), Status: ptr("x"), State: Complete})
+			w.update(alpha, UpdateInput{SessionID: "s", Progress: new(50), Status: new("x"), State: Complete})
 		}},
-		{"an update without id", 2, func() { w.update(alpha, UpdateInput{Progress: ptr(51)}) }},
+		{"an update without id", 2, func() { w.update(alpha, UpdateInput{Progress: new(51)}) }},
 		{"a listing", 2, func() { w.list(alpha, ListInput{Limit: 50, ProgramID: "alpha", IncludeArchived: true}) }},
 		{"a listing of nothing", 1, func() { w.list(alpha, ListInput{ProgramID: "nobody"}) }},
 		{"programs", 1, func() {

@@ -13,7 +13,7 @@ import (
 
 func TestASweepEndsASessionThatWentSilent(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
-		w.create(alpha, CreateInput{SessionID: "s", Name: "builder", State: Pinned, Progress: ptr(40)})
+		w.create(alpha, CreateInput{SessionID: "s", Name: "builder", State: Pinned, Progress: new(40)})
 		w.holds("s", "t1", "beta")
 		w.holds("s", "t2", "")
 		w.holds("another", "t3", "gamma")

@@ -32,7 +32,7 @@ func (w *world) call(c identity.Caller, name, args string) (View, error) {
 
 func TestWhatAnUpdateDoesNotNameStays(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
-		want := w.create(alpha, CreateInput{SessionID: "s", Name: "n", Status: ptr("busy"), State: Pinned, Progress: ptr(40), ProjectName: ptr("p")}).View
+		want := w.create(alpha, CreateInput{SessionID: "s", Name: "n", Status: new("busy"), State: Pinned, Progress: new(40), ProjectName: new("p")}).View
 		for _, step := range []struct {
 			args string
 			then func(*View)
@@ -84,7 +84,7 @@ func TestACompleteSessionIsBlockedOnlyByWayOfWorking(t *testing.T) {
 		if v := w.update(alpha, UpdateInput{SessionID: "s", State: Complete}); v.Lifecycle != task.Done || v.Live || !v.EndedAt.Equal(w.Now()) {
 			t.Errorf("complete: %+v", v)
 		}
-		_, err := w.Update(t.Context(), alpha, UpdateInput{SessionID: "s", State: Blocked, Status: ptr("kept out")})
+		_, err := w.Update(t.Context(), alpha, UpdateInput{SessionID: "s", State: Blocked, Status: new("kept out")})
 		refused(t, "blocked", err, fault.Precondition, "Invalid transition for session: done → blocked")
 		if v := w.get("s"); v.State != Complete || v.Status != "" {
 			t.Errorf("the refused update left %+v", v)
@@ -102,7 +102,7 @@ func TestUpdatesToWhatIsNotThereSayWhatToDo(t *testing.T) {
 		w.sweep(10)
 		w.create(stranger, CreateInput{SessionID: "theirs"})
 		w.create(stranger, CreateInput{SessionID: "newer"})
-		for _, in := range []UpdateInput{{LastHeartbeat: true}, {Progress: ptr(1)}} {
+		for _, in := range []UpdateInput{{LastHeartbeat: true}, {Progress: new(1)}} {
 			for _, id := range []string{"nowhere", "theirs"} {
 				in.SessionID = id
 				_, err := w.Update(t.Context(), alpha, in)
@@ -164,7 +164,7 @@ func TestAKeyDoesNotTouchAnotherProgramsSession(t *testing.T) {
 				t.Errorf("beat %+v", v)
 			}
 		}
-		if v := w.update(beta, UpdateInput{SessionID: "nobodys", Progress: ptr(3)}); v.Progress != 3 || v.ProgramID != "" {
+		if v := w.update(beta, UpdateInput{SessionID: "nobodys", Progress: new(3)}); v.Progress != 3 || v.ProgramID != "" {
 			t.Errorf("nobody's is %+v", v)
 		}
 	})
@@ -245,7 +245,7 @@ func (d *spy) writes() string {
 func TestABeatWritesNothingButTheHeartbeat(t *testing.T) {
 	t.Parallel()
 	w, d := spied(t)
-	w.create(alpha, CreateInput{SessionID: "s", State: Blocked, Progress: ptr(40), Status: ptr("busy")})
+	w.create(alpha, CreateInput{SessionID: "s", State: Blocked, Progress: new(40), Status: new("busy")})
 	if got := d.writes(); got != "heartbeats/s sessions/s" {
 		t.Errorf("a creation wrote %s", got)
 	}
@@ -258,8 +258,8 @@ func TestABeatWritesNothingButTheHeartbeat(t *testing.T) {
 		{"a beat", UpdateInput{SessionID: "s", LastHeartbeat: true}, "heartbeats/s"},
 		{"a beat without id", UpdateInput{LastHeartbeat: true}, "heartbeats/s"},
 		{"nothing named", UpdateInput{SessionID: "s"}, "heartbeats/s"},
-		{"nothing that is new", UpdateInput{SessionID: "s", State: Blocked, Progress: ptr(40), Status: ptr("busy"), LastHeartbeat: true}, "heartbeats/s"},
-		{"progress", UpdateInput{SessionID: "s", Progress: ptr(41)}, "heartbeats/s sessions/s"},
+		{"nothing that is new", UpdateInput{SessionID: "s", State: Blocked, Progress: new(40), Status: new("busy"), LastHeartbeat: true}, "heartbeats/s"},
+		{"progress", UpdateInput{SessionID: "s", Progress: new(41)}, "heartbeats/s sessions/s"},
 	} {
 		w.clock.Pass(time.Minute)
 		if v := w.update(alpha, c.in); !v.LastHeartbeat.Equal(w.Now()) {

@@ -73,7 +73,7 @@ func TestSettingsAreTheLastThatWereSet(t *testing.T) {
 		if v := read(); v.Off == nil || len(v.Off) != 0 || v.Quiet != nil || v.PerHour != 100 || v.ChangesPerHour != 20 || !v.UpdatedAt.IsZero() {
 			t.Errorf("of nobody: %+v", v)
 		}
-		d.set(SettingsInput{Off: []About{Dreams}, PerHour: ptr(7), ChangesPerHour: ptr(0), Quiet: &QuietHours{From: "22:00", To: "07:00", TimeZone: "Europe/Berlin"}})
+		d.set(SettingsInput{Off: []About{Dreams}, PerHour: new(7), ChangesPerHour: new(0), Quiet: &QuietHours{From: "22:00", To: "07:00", TimeZone: "Europe/Berlin"}})
 		if v := read(); !slices.Equal(v.Off, []About{Dreams}) || v.PerHour != 7 || v.ChangesPerHour != 0 || v.Quiet == nil || v.Quiet.TimeZone != "Europe/Berlin" || !v.UpdatedAt.Equal(t0) {
 			t.Errorf("set: %+v", v)
 		}

@@ -347,7 +347,7 @@ func TestWhatIsOffRingsNobodyAndIsNotCounted(t *testing.T) {
 func TestTheCapOfChangesLeavesRoomForQuestions(t *testing.T) {
 	each(t, func(t *testing.T, d *desk) {
 		d.device("phone", "android")
-		d.set(SettingsInput{ChangesPerHour: ptr(2)})
+		d.set(SettingsInput{ChangesPerHour: new(2)})
 		for i := range 5 {
 			n := push.Notice{Title: "x is blocked", SessionID: fmt.Sprint("s", i), Type: "session"}
 			if err := d.RingChange(t.Context(), "u", fmt.Sprint("e", i), n); err != nil {

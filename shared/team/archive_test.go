@@ -16,8 +16,8 @@ import (
 func moved() Archive {
 	a := Archive{Config: newConfig("core", "what for", "session", 1700000000123)}
 	a.Members[0].Cwd, a.Members[0].Model = "/w", "opus"
-	a.Members = append(a.Members, Member{AgentID: "ann@core", Name: "ann", AgentType: "tester", Model: "sonnet", Prompt: ptr("go"), Color: ptr("cyan"), PlanModeRequired: ptr(true),
-		JoinedAt: 1700000000456, TmuxPaneID: "%3", Cwd: "/w", Subscriptions: []string{}, BackendType: ptr("tmux"), IsActive: ptr(true)})
+	a.Members = append(a.Members, Member{AgentID: "ann@core", Name: "ann", AgentType: "tester", Model: "sonnet", Prompt: new("go"), Color: new("cyan"), PlanModeRequired: new(true),
+		JoinedAt: 1700000000456, TmuxPaneID: "%3", Cwd: "/w", Subscriptions: []string{}, BackendType: new("tmux"), IsActive: new(true)})
 	a.Inboxes = map[string][]Message{"ann": {{ID: "0000000001", From: Lead, Text: "go", Timestamp: "2023-11-14T22:13:20.456Z", Read: true}, {ID: "0000000002", From: "gone", Text: "still", Timestamp: "then", Summary: "s", Color: "red"}},
 		"gone": {{ID: "0000000001", From: "ann", Text: "hello", Timestamp: "2023-11-14T22:13:21.000Z"}}}
 	a.Tasks = []Task{{ID: "2", Subject: "b", Description: "bb", ActiveForm: "bbb", Status: Completed, Blocks: []string{"11"}, BlockedBy: []string{}},

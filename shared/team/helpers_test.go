@@ -171,8 +171,6 @@ func asText(t *testing.T, v any) string {
 	return string(must(t, b, err))
 }
 
-func ptr[T any](v T) *T { return &v }
-
 func (w *world) admin() *store.Admin { return store.NewAdmin(w.DB) }
 
 // holds checks how many documents the collections of the user have.

@@ -154,7 +154,7 @@ func TestABoundKeySpeaksAndReadsAsItsProgramAlone(t *testing.T) {
 		refused := `this key speaks for "ann" and may not speak as "bob"`
 		_, err := w.Send(t.Context(), mate("ann"), SendInput{TeamName: "core", Type: "message", Sender: "bob", Recipient: "bob", Content: "c", Summary: "s"})
 		says(t, err, fault.Forbidden, refused)
-		_, err = w.ReadInbox(t.Context(), mate("ann"), ReadInput{TeamName: "core", AgentName: "bob", MarkAsRead: ptr(false)})
+		_, err = w.ReadInbox(t.Context(), mate("ann"), ReadInput{TeamName: "core", AgentName: "bob", MarkAsRead: new(false)})
 		says(t, err, fault.Forbidden, refused)
 		_, err = w.PollInbox(t.Context(), mate("ann"), PollInput{TeamName: "core", AgentName: "bob"})
 		says(t, err, fault.Forbidden, refused)
@@ -163,7 +163,7 @@ func TestABoundKeySpeaksAndReadsAsItsProgramAlone(t *testing.T) {
 		_, err = w.ReadInbox(t.Context(), mate("ann"), ReadInput{TeamName: "core", AgentName: Lead})
 		says(t, err, fault.Forbidden, `this key speaks for "ann" and may not speak as "team-lead"`)
 		// The lead sees every inbox and takes nothing out of it.
-		_, err = w.ReadInbox(t.Context(), alpha, ReadInput{TeamName: "core", AgentName: "bob", MarkAsRead: ptr(true)})
+		_, err = w.ReadInbox(t.Context(), alpha, ReadInput{TeamName: "core", AgentName: "bob", MarkAsRead: new(true)})
 		says(t, err, fault.Forbidden, `this key speaks for "alpha", the lead, which sees the inbox of "bob" and marks nothing in it; leave mark_as_read out`)
 		for range 2 {
 			out, err := w.ReadInbox(t.Context(), alpha, ReadInput{TeamName: "core", AgentName: "bob", UnreadOnly: true})
@@ -248,7 +248,7 @@ func TestOfTwoReadersAtOnceEachMessageGoesToOneAndNoneIsLost(t *testing.T) {
 		for range 2 {
 			wg.Go(func() {
 				for !all() && t.Context().Err() == nil && !t.Failed() {
-					out, err := w.PollInbox(t.Context(), mate("ann"), PollInput{TeamName: "core", AgentName: "ann", TimeoutMs: ptr(500)})
+					out, err := w.PollInbox(t.Context(), mate("ann"), PollInput{TeamName: "core", AgentName: "ann", TimeoutMs: new(500)})
 					if err != nil && !fault.Is(err, fault.Conflict) {
 						t.Error(err)
 						return
@@ -281,13 +281,13 @@ func TestAPollIsWokenByTheMessage(t *testing.T) {
 		if _, err := w.PollInbox(t.Context(), mate("ann"), PollInput{TeamName: "core", AgentName: "ann"}); err != nil {
 			t.Fatal(err)
 		}
-		if out, err := w.PollInbox(t.Context(), mate("ann"), PollInput{TeamName: "core", AgentName: "ann", TimeoutMs: ptr(0)}); err != nil || len(out.Messages) != 0 {
+		if out, err := w.PollInbox(t.Context(), mate("ann"), PollInput{TeamName: "core", AgentName: "ann", TimeoutMs: new(0)}); err != nil || len(out.Messages) != 0 {
 			t.Errorf("%+v, %v", out, err)
 		}
 		done := make(chan InboxOutput, 1)
 		began := time.Now()
 		go func() {
-			out, err := w.PollInbox(t.Context(), mate("ann"), PollInput{TeamName: "core", AgentName: "ann", TimeoutMs: ptr(55_000)})
+			out, err := w.PollInbox(t.Context(), mate("ann"), PollInput{TeamName: "core", AgentName: "ann", TimeoutMs: new(55_000)})
 			if err != nil {
 				t.Error(err)
 			}

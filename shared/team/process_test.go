@@ -141,9 +141,9 @@ func TestAProcessGoesFromItsRequestToItsEnd(t *testing.T) {
 			}
 		}
 		w.tasks("core", 1)
-		w.updated(UpdateTaskInput{TaskID: "1", Owner: ptr("ann"), Status: InProgress})
+		w.updated(UpdateTaskInput{TaskID: "1", Owner: new("ann"), Status: InProgress})
 		w.Pass(time.Minute)
-		p := w.report(ReportInput{ProcessID: id, Runner: "r", State: Exited, ExitCode: ptr(3), Error: "so it said"})
+		p := w.report(ReportInput{ProcessID: id, Runner: "r", State: Exited, ExitCode: new(3), Error: "so it said"})
 		if p.State != Exited || *p.ExitCode != 3 || p.PID != 7 || p.LogFile != "/log" || !p.EndedAt.Equal(w.Now()) {
 			t.Errorf("%+v", p)
 		}
@@ -153,7 +153,7 @@ func TestAProcessGoesFromItsRequestToItsEnd(t *testing.T) {
 		if w.active("core", "ann") || w.task("1").Owner != "" || len(w.processes(ProcessesInput{Runner: "r", Held: true})) != 0 {
 			t.Error("its end has changed nothing")
 		}
-		w.report(ReportInput{ProcessID: id, Runner: "r", State: Exited, ExitCode: ptr(3)}) // a repeat
+		w.report(ReportInput{ProcessID: id, Runner: "r", State: Exited, ExitCode: new(3)}) // a repeat
 		if got := w.inbox("core", Lead); len(got) != 1 {
 			t.Errorf("%+v", got)
 		}
@@ -244,10 +244,10 @@ func TestAMemberThatFallsSilentLosesItsTasksAndTheLeadIsTold(t *testing.T) {
 				t.Errorf("%+v, %v", out, err)
 			}
 		}
-		w.updated(UpdateTaskInput{TaskID: "1", Owner: ptr("ann"), Status: InProgress})
-		w.updated(UpdateTaskInput{TaskID: "2", Owner: ptr("ann")})
-		w.updated(UpdateTaskInput{TaskID: "3", Owner: ptr("bob"), Status: InProgress})
-		w.updated(UpdateTaskInput{TaskID: "4", Owner: ptr("cid")})
+		w.updated(UpdateTaskInput{TaskID: "1", Owner: new("ann"), Status: InProgress})
+		w.updated(UpdateTaskInput{TaskID: "2", Owner: new("ann")})
+		w.updated(UpdateTaskInput{TaskID: "3", Owner: new("bob"), Status: InProgress})
+		w.updated(UpdateTaskInput{TaskID: "4", Owner: new("cid")})
 		w.Pass(Lease - time.Second)
 		w.sweepMembers(0)
 		if _, err := w.Heartbeat(t.Context(), mate("bob"), HeartbeatInput{TeamName: "core", AgentName: "bob"}); err != nil {
@@ -287,7 +287,7 @@ func TestAMemberThatSaysThatItEndsIsRetiredAtOnce(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		w.team("core", "ann")
 		w.tasks("core", 1)
-		w.updated(UpdateTaskInput{TaskID: "1", Owner: ptr("ann"), Status: InProgress})
+		w.updated(UpdateTaskInput{TaskID: "1", Owner: new("ann"), Status: InProgress})
 		out, err := w.Heartbeat(t.Context(), mate("ann"), HeartbeatInput{TeamName: "core", AgentName: "ann", State: Exited})
 		if err != nil || out.Active || !slices.Equal(out.ReleasedTasks, []string{"1"}) || w.task("1").Owner != "" || !strings.Contains(w.last("core", Lead).Text, "ann says that it is exited.") {
 			t.Errorf("%+v, %v", out, err)
@@ -329,7 +329,7 @@ func TestASweepDoesNotOverrideAHeartbeat(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		w.team("core", "ann")
 		w.tasks("core", 1)
-		w.updated(UpdateTaskInput{TaskID: "1", Owner: ptr("ann"), Status: InProgress})
+		w.updated(UpdateTaskInput{TaskID: "1", Owner: new("ann"), Status: InProgress})
 		w.Pass(Lease)
 		listed := must(t, beat{TeamName: "core", Agent: "ann"}, nil)
 		if _, err := w.Heartbeat(t.Context(), mate("ann"), HeartbeatInput{TeamName: "core", AgentName: "ann"}); err != nil {
@@ -349,7 +349,7 @@ func TestTeamsOfAllUsersAreSweptAndNoOthersAreSeen(t *testing.T) {
 				second(w.Create(t.Context(), c, CreateInput{TeamName: "core"})),
 				second(w.Spawn(t.Context(), c, SpawnInput{TeamName: "core", Name: "ann", Prompt: "p", BackendType: External})),
 				second(w.CreateTask(t.Context(), c, CreateTaskInput{TeamName: "core", Subject: "of " + user})),
-				second(w.UpdateTask(t.Context(), c, UpdateTaskInput{TeamName: "core", TaskID: "1", Owner: ptr("ann"), Status: InProgress})),
+				second(w.UpdateTask(t.Context(), c, UpdateTaskInput{TeamName: "core", TaskID: "1", Owner: new("ann"), Status: InProgress})),
 			} {
 				if err != nil {
 					t.Fatal(err)
