@@ -6,6 +6,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/googleapis/gax-go/v2"
+
 	"parley.internal/shared/fault"
 	"parley.internal/shared/store"
 )
@@ -76,7 +78,7 @@ func (r *Follower) Run(ctx context.Context) {
 		if err := r.ack(ctx); err == nil && len(r.waiting) < followQueue {
 			r.take(ctx)
 		} else {
-			pause(ctx, firstRetry)
+			_ = gax.Sleep(ctx, firstRetry) // ctx is looked at next
 		}
 	}
 }
@@ -94,7 +96,7 @@ func (r *Follower) take(ctx context.Context) {
 	if err != nil {
 		if read.Err() == nil {
 			r.log.ErrorContext(ctx, "the change feed cannot be read", "cause", err.Error())
-			pause(ctx, firstRetry)
+			_ = gax.Sleep(ctx, firstRetry) // ctx is looked at next
 		}
 		return
 	}
@@ -158,13 +160,4 @@ func (r *Follower) ack(ctx context.Context) error {
 		r.log.ErrorContext(ctx, "the change feed cannot be acknowledged", "cause", err.Error())
 	}
 	return err
-}
-
-func pause(ctx context.Context, d time.Duration) {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-	case <-ctx.Done():
-	}
 }

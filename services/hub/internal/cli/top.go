@@ -14,6 +14,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/googleapis/gax-go/v2"
 	"github.com/spf13/cobra"
 
 	"parley.internal/shared/overview"
@@ -73,7 +74,7 @@ func (w *world) snapshot(h *human, v overview.View) error {
 }
 
 func (w *world) follow(ctx context.Context, h *human, mark string) error {
-	return h.watch(ctx, mark, pause, func(n news) error {
+	return h.watch(ctx, mark, gax.Sleep, func(n news) error {
 		if n.trouble != "" {
 			_, err := fmt.Fprintln(w.err, "parley:", n.trouble)
 			return err
@@ -93,18 +94,6 @@ func (w *world) follow(ctx context.Context, h *human, mark string) error {
 type news struct {
 	view    overview.View
 	trouble string
-}
-
-// pause waits, but not past the end of the context.
-func pause(ctx context.Context, d time.Duration) error {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-ctx.Done():
-		return ctx.Err()
-	case <-t.C:
-		return nil
-	}
 }
 
 // watch tells about every view after the one with the mark, and about each trouble,
@@ -186,7 +175,7 @@ func (w *world) live(ctx context.Context, h *human, v overview.View) (err error)
 	defer watching.Wait()
 	defer cancel()
 	watching.Go(func() {
-		over <- h.watch(ctx, v.Mark, pause, func(n news) error {
+		over <- h.watch(ctx, v.Mark, gax.Sleep, func(n news) error {
 			select {
 			case told <- n:
 				return nil

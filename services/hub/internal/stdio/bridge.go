@@ -12,6 +12,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/googleapis/gax-go/v2"
+
 	"parley.internal/shared/elenchus/workspace"
 )
 
@@ -127,7 +129,7 @@ func (r *run) settle() error {
 		r.Err = io.Discard
 	}
 	if r.Sleep == nil {
-		r.Sleep = sleep
+		r.Sleep = gax.Sleep
 	}
 	if r.HTTP == nil {
 		transport := http.DefaultTransport.(*http.Transport).Clone()
@@ -136,17 +138,6 @@ func (r *run) settle() error {
 		r.HTTP = &http.Client{Transport: transport, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 	}
 	return nil
-}
-
-func sleep(ctx context.Context, d time.Duration) error {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
 }
 
 // drain waits for what is on its way. Once ctx ends that is a write at most, and a
