@@ -245,3 +245,10 @@ func asJSON(t *testing.T, v any) string {
 	}
 	return string(text)
 }
+
+// Lost returns how many calls could not be recorded since the start.
+func (s *Service) Lost() int64 {
+	s.buffer.mu.Lock()
+	defer s.buffer.mu.Unlock()
+	return s.buffer.lost
+}
