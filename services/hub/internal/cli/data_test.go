@@ -257,7 +257,10 @@ func TestAKilledRestoreChangesNothing(t *testing.T) {
 			}
 		}
 		time.Sleep(later)
-		p.stop(syscall.SIGKILL)
+		if err := p.cmd.Process.Signal(syscall.SIGKILL); err != nil && !errors.Is(err, os.ErrProcessDone) {
+			t.Fatal(err)
+		}
+		p.wait()
 		switch n := counted(t, live); {
 		case n == few:
 			undone++

@@ -394,8 +394,8 @@ func TestATextIsWrappedBetweenCharacters(t *testing.T) {
 
 func TestColumnsAlignWhateverTheScript(t *testing.T) {
 	t.Parallel()
-	cells := [][]string{{"plain", "x"}, {"漢字", "x"}, {"ｶﾅ", "x"}, {"한글", "x"}, {"한", "x"}, {"🙂", "x"}, {"👍🏽", "x"}, {"❤\ufe0f", "x"},
-		{"☺", "x"}, {"🇩🇪", "x"}, {"cafe\u0301", "x"}, {"नमस्ते", "x"}, {"→…", "x"}}
+	cells := [][]string{{"plain", "x"}, {"漢字", "x"}, {"ｶﾅ", "x"}, {"한글", "x"}, {"한", "x"}, {"🙂", "x"}, {"👍🏽", "x"},
+		{"❤\ufe0f", "x"}, {"☺", "x"}, {"🇩🇪", "x"}, {"cafe\u0301", "x"}, {"नमस्ते", "x"}, {"→…", "x"}}
 	want := []string{
 		"  plain  x",
 		"  漢字   x",

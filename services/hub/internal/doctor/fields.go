@@ -31,7 +31,9 @@ func (c *Cloud) overridden(ctx context.Context, s *session) (map[string]*admin.G
 
 // settings returns the fields' settings as they are declared, and by collection and path those that the database has;
 // failed is the result of the check where they cannot be read.
-func (c *Cloud) settings(ctx context.Context, s *session) (want declared, have map[string]*admin.GoogleFirestoreAdminV1Field, failed *Result) {
+func (c *Cloud) settings(
+	ctx context.Context, s *session,
+) (want declared, have map[string]*admin.GoogleFirestoreAdminV1Field, failed *Result) {
 	want, err := c.declared()
 	if err != nil {
 		return want, nil, new(fail(err.Error(), ""))
