@@ -1,5 +1,6 @@
 # make run     sets up and starts Parley on the embedded store
-# make test    sets up and runs every test, on both stores
+# make test    runs lint and the tests, on both stores
+# make proof   runs what takes a browser, real clients, the MCP conformance suite, or servers under load
 # make emulator runs all of Parley as in the cloud, on the Firestore emulator
 # make deploy  puts Parley into a Google Cloud project
 # The rest: build, functions-zip, generate, lint, bench, chaos, conformance, clean.
@@ -10,9 +11,14 @@ HARNESS     := services/hub/harness
 VERSION     := $(shell git describe --tags --always --dirty 2>/dev/null || echo devel)
 LDFLAGS     := -s -w -X parley.internal/services/hub/internal/cli.Version=$(VERSION)
 STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
-# What these packages test runs in other processes: a browser, the go command, the
-# servers of a stack. The race detector sees nothing there, so they run once, without it.
-NO_RACE     := services/hub$$|harness/cmd/bench$$|harness/browser$$|harness/chaos$$|functions/internal/(archive|stack)$$
+# Packages of the harness that make proof runs and make test leaves out: Chromium, the TypeScript SDKs, servers that are
+# killed or measured under load.
+PROOF       := harness/(browser|chaos|cmd/bench|e2e)$$
+# Packages that make test runs without the workspace: they build or start what ships, or read the graphs of the modules.
+# All else would be the same test twice.
+NO_WORKSPACE := services/hub$$|hub/internal/cli$$|harness$$|harness/program$$|functions/internal/(archive|stack)$$
+# Those of them that test other processes alone. The race detector sees nothing there, so they run only this once.
+NO_RACE     := services/hub$$|harness$$|harness/program$$|functions/internal/(archive|stack)$$
 NPM         := $(shell command -v npm 2>/dev/null)
 ifeq ($(NPM),)
 export PARLEY_NO_NODE := 1
@@ -21,7 +27,7 @@ SHELL       := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := build
 
-.PHONY: run build test setup chromium emulator functions-zip generate lint bench chaos conformance clean
+.PHONY: run build test proof setup chromium emulator functions-zip generate lint bench chaos conformance clean
 
 run: build
 	bin/parley serve --data .parley
@@ -57,24 +63,39 @@ else
 	@echo "no npm here: the TypeScript end-to-end pass is left out"
 endif
 
-# One emulator serves the whole run. With the workspace the tests run under the
-# race detector; without it, as what ships is built.
-test: setup lint
-	cd shared && go run ./store/emulator/cmd/withemulator -- $(MAKE) -C .. --no-print-directory test-inside
+# One emulator serves the whole run. With the workspace the tests run under the race detector; without it, those run that
+# can differ, and lint builds and vets everything.
+WITH_EMULATOR := cd shared && go run ./store/emulator/cmd/withemulator -- $(MAKE) -C .. --no-print-directory
 
-.PHONY: test-inside
+test: lint
+	$(WITH_EMULATOR) test-inside
+
+proof: setup
+	$(WITH_EMULATOR) proof-inside
+ifneq ($(NPM)$(REQUIRE_EMULATOR),)
+	$(MAKE) --no-print-directory conformance
+else
+	@echo "no npm here: the MCP conformance suite is left out"
+endif
+
+.PHONY: test-inside proof-inside
 test-inside:
-	for m in $(MODULES); do (cd $$m && go test -race -timeout 8m $$(go list ./... | grep -vE '$(NO_RACE)')); done
-	for m in $(MODULES); do (cd $$m && GOWORK=off go test -timeout 8m ./...); done
+	for m in $(MODULES); do (cd $$m && go test -race -timeout 8m $$(go list ./... | grep -vE '$(PROOF)|$(NO_RACE)')); done
+	for m in $(MODULES); do (cd $$m && p=$$(go list ./... | grep -E '$(NO_WORKSPACE)' || true); \
+		[ -z "$$p" ] || GOWORK=off go test -timeout 8m $$p); done
+
+proof-inside:
+	cd $(HARNESS) && GOWORK=off go test -timeout 15m $$(go list ./... | grep -E '$(PROOF)')
 
 generate:
 	cd $(HARNESS) && go run ./cmd/generate
+	cd shared && go run ./client/generate
 	cd shared && go test ./app -run Golden -update
 	cd $(HARNESS) && go test ./mcp -run Golden -update
 
 lint:
 	@out=$$(gofmt -l $(MODULES)); if [ -n "$$out" ]; then echo "gofmt would change:"; echo "$$out"; exit 1; fi
-	for m in $(MODULES); do (cd $$m && go vet ./... && GOWORK=off go vet ./... && go run $(STATICCHECK) ./...); done
+	for m in $(MODULES); do (cd $$m && go vet ./... && GOWORK=off go build ./... && GOWORK=off go vet ./... && go run $(STATICCHECK) ./...); done
 	cd $(HUB) && go vet -tags conformance,parleybench ./...
 
 bench: build

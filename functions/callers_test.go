@@ -29,7 +29,7 @@ type tape struct {
 }
 
 // Feed implements app.Feed.
-func (f *tape) Feed(context.Context, string, ...store.Follow) (store.Feed, error) { return f, nil }
+func (f *tape) Feed(context.Context, ...store.Follow) (store.Feed, error) { return f, nil }
 
 // Next implements store.Feed.
 func (f *tape) Next(ctx context.Context, after int64, _ int) ([]store.Event, error) {

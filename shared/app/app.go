@@ -14,9 +14,9 @@ import (
 	"parley.internal/shared/dispatch"
 	"parley.internal/shared/dream"
 	"parley.internal/shared/elenchus"
+	"parley.internal/shared/idempotency"
 	"parley.internal/shared/keys"
 	"parley.internal/shared/ledger"
-	"parley.internal/shared/once"
 	"parley.internal/shared/op"
 	"parley.internal/shared/overview"
 	"parley.internal/shared/pulse"
@@ -32,7 +32,7 @@ import (
 func Schema() *store.Schema {
 	return store.NewSchema(slices.Concat(dispatch.Defs(), relay.Defs(), pulse.Defs(), signal.Defs(), ledger.Defs(),
 		council.Defs(), campfire.Defs(), elenchus.Defs(), team.Defs(),
-		keys.Defs(), []*store.Def{once.Def()})...)
+		keys.Defs(), []*store.Def{idempotency.Def()})...)
 }
 
 // App is the domain services over one store.

@@ -66,7 +66,7 @@ func (w *world) call(c identity.Caller, name string, args map[string]any) (json.
 	if o == nil {
 		w.t.Fatalf("there is no operation %s", name)
 	}
-	res, err := w.Catalogue().Call(w.t.Context(), o, op.Call{Caller: c, Args: text, Transport: "mcp"})
+	res, err := w.Catalogue().Call(w.t.Context(), o, op.Call{Caller: c, Input: op.Parse(text), Transport: "mcp"})
 	if err != nil {
 		var f *fault.Error
 		if !errors.As(err, &f) || f.Kind == fault.Internal {

@@ -5,53 +5,42 @@ import (
 	"sync"
 	"time"
 
+	"parley.internal/shared/cache"
 	"parley.internal/shared/relay"
 )
 
-// directory caches who is known, so that sending a message costs no read.
+// directory caches the programs of users, so that sending a message costs no read.
 type directory struct {
 	source relay.Directory
 	now    func() time.Time
-	mu     sync.Mutex
-	known  map[string]listing
+
+	made  sync.Once
+	cache *cache.Cache[[]string] // programs by user; see known
 }
 
-type listing struct {
-	programs []string
-	at       time.Time
-}
-
-// fresh is how long the programs of a user are taken as known; maxUsers bounds
-// how many users' are kept.
+// The programs of a user are cached for fresh, those of at most maxUsers users at a time.
 const (
 	fresh    = time.Minute
 	maxUsers = 10_000
 )
 
-// Programs implements relay.Directory.
-func (d *directory) Programs(ctx context.Context, user string) ([]string, error) {
-	d.mu.Lock()
-	l, ok := d.known[user]
-	d.mu.Unlock()
-	now := d.now()
-	if ok && now.Sub(l.at) < fresh {
-		return l.programs, nil
-	}
-	programs, err := d.source.Programs(ctx, user)
-	if err != nil {
-		return nil, err
-	}
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if d.known == nil || len(d.known) >= maxUsers {
-		d.known = map[string]listing{}
-	}
-	d.known[user] = listing{programs, now}
-	return programs, nil
+// known returns the cache, which is made on first use.
+func (d *directory) known() *cache.Cache[[]string] {
+	d.made.Do(func() { d.cache = cache.New[[]string](maxUsers, d.now) })
+	return d.cache
 }
 
-func (d *directory) forget(user string) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	delete(d.known, user)
+// Programs implements relay.Directory.
+func (d *directory) Programs(ctx context.Context, user string) ([]string, error) {
+	if programs, ok := d.known().Get(user); ok {
+		return programs, nil
+	}
+	return d.known().Fill(user, func() (programs []string, until time.Time, err error) {
+		until = d.now().Add(fresh)
+		programs, err = d.source.Programs(ctx, user)
+		return programs, until, err
+	})
 }
+
+// forget drops the programs of a user whose keys changed.
+func (d *directory) forget(user string) { d.known().Forget(user) }

@@ -6,13 +6,16 @@ import (
 	"slices"
 	"time"
 
+	"github.com/googleapis/gax-go/v2"
+
 	"parley.internal/shared/fault"
 	"parley.internal/shared/store"
 )
 
 // Feed is a store whose changes can be followed by one process.
 type Feed interface {
-	Feed(ctx context.Context, name string, follows ...store.Follow) (store.Feed, error)
+	// Feed returns the change feed of its one reader, whose place the store keeps.
+	Feed(ctx context.Context, follows ...store.Follow) (store.Feed, error)
 }
 
 // The pace of a follower: how many events it takes at once, how many may wait for
@@ -58,7 +61,7 @@ func (a *App) Follow(ctx context.Context, f Feed, log *slog.Logger) (*Follower, 
 		}})
 	}
 	var err error
-	r.feed, err = f.Feed(ctx, "reactions", follows...)
+	r.feed, err = f.Feed(ctx, follows...)
 	return r, err
 }
 
@@ -75,7 +78,7 @@ func (r *Follower) Run(ctx context.Context) {
 		if err := r.ack(ctx); err == nil && len(r.waiting) < followQueue {
 			r.take(ctx)
 		} else {
-			pause(ctx, firstRetry)
+			_ = gax.Sleep(ctx, firstRetry) // ctx is looked at next
 		}
 	}
 }
@@ -93,7 +96,7 @@ func (r *Follower) take(ctx context.Context) {
 	if err != nil {
 		if read.Err() == nil {
 			r.log.ErrorContext(ctx, "the change feed cannot be read", "cause", err.Error())
-			pause(ctx, firstRetry)
+			_ = gax.Sleep(ctx, firstRetry) // ctx is looked at next
 		}
 		return
 	}
@@ -157,13 +160,4 @@ func (r *Follower) ack(ctx context.Context) error {
 		r.log.ErrorContext(ctx, "the change feed cannot be acknowledged", "cause", err.Error())
 	}
 	return err
-}
-
-func pause(ctx context.Context, d time.Duration) {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-	case <-ctx.Done():
-	}
 }

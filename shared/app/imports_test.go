@@ -20,16 +20,22 @@ type rule struct {
 	why string
 }
 
-var domain = []string{"op", "store", "identity", "fault", "once", "task", "push"}
+// domains are the rooms with operations.
+var domains = []string{"dispatch", "relay", "pulse", "signal", "dream", "sprint", "ledger", "overview", "council", "campfire", "elenchus", "team", "keys"}
+
+// domain is what one of them may import.
+var domain = []string{"op", "store", "identity", "fault", "idempotency", "task", "push"}
 
 // rules has a row for every package. Imports run one way:
-// app → domains → {op, once, task, push} → {store, identity} → fault.
+// app → domains → {op, idempotency, task, push} → {store, identity} → fault.
 var rules = map[string]rule{
 	"fault":              {nil, "everyone knows faults, so they know nobody"},
 	"identity":           {[]string{"fault"}, "who calls is settled before anything is read"},
 	"op":                 {[]string{"fault", "identity"}, "a definition of operations knows no domain and no store"},
+	"op/optest":          {[]string{"op"}, "it runs what specs say, through whatever calls them"},
 	"store":              {[]string{"fault"}, "the port knows neither its drivers nor who calls"},
-	"once":               {[]string{"store", "fault"}, "it repeats any creation and holds nothing of what is created"},
+	"idempotency":        {[]string{"store", "fault"}, "it repeats any creation and holds nothing of what is created"},
+	"cache":              {nil, "it keeps values and knows nothing of them"},
 	"cloudlog":           {nil, "it writes what it is given"},
 	"push":               {nil, "the port knows neither its drivers nor whom a push is for"},
 	"task":               {[]string{"store", "identity", "fault"}, "the document that domains share, with its pure rules"},
@@ -46,7 +52,7 @@ var rules = map[string]rule{
 	"elenchus":           {domain, "a domain needs another through an interface of its own alone"},
 	"team":               {domain, "a domain needs another through an interface of its own alone"},
 	"keys":               {domain, "a domain needs another through an interface of its own alone"},
-	"app":                {append([]string{"dispatch", "relay", "pulse", "signal", "dream", "sprint", "ledger", "overview", "council", "campfire", "elenchus", "team", "keys"}, domain...), "it wires all domains, over a store that it is given"},
+	"app":                {slices.Concat(domains, domain, []string{"cache"}), "it wires all domains, over a store that it is given"},
 	"elenchus/source":    {nil, "it reads texts that it is given"},
 	"elenchus/workspace": {[]string{"fault"}, "it reads files under a root, for whoever has one"},
 	"store/sqlite":       {[]string{"store", "fault"}, "a driver keeps what it is told"},
@@ -56,6 +62,13 @@ var rules = map[string]rule{
 	"supervise":          {nil, "it runs any program"},
 	"store/emulator":     {[]string{"supervise"}, "it starts a process"},
 	"store/storetest":    {[]string{"store", "fault", "store/sqlite", "store/firestore", "store/emulator"}, "tests open both drivers"},
+
+	"domaintest": {
+		[]string{"store", "store/storetest", "store/sqlite", "store/firestore", "store/emulator", "identity", "fault", "op"},
+		"it opens both stores for the tests of domains, and knows none of them",
+	},
+	"client":          {append([]string{"op", "fault"}, domains...), "a program outside gets the domains' types and nothing that serves or stores"},
+	"client/generate": {[]string{"app", "op"}, "it writes down the catalogue"},
 
 	"rules": {nil, "it is tests alone, which may use what they like"},
 
@@ -128,6 +141,25 @@ func TestImportsRunOneWay(t *testing.T) {
 	}
 }
 
+// A program that imports the client is not to carry a database with it.
+func TestTheClientReachesNoDriver(t *testing.T) {
+	t.Parallel()
+	rooms := imports(t, false)
+	reached := []string{"client"}
+	for i := 0; i < len(reached); i++ {
+		for name := range rooms[reached[i]] {
+			if room, internal := strings.CutPrefix(name, module); internal && !slices.Contains(reached, room) {
+				reached = append(reached, room)
+			}
+		}
+	}
+	for _, room := range []string{"app", "store/sqlite", "store/firestore", "push/fcm"} {
+		if slices.Contains(reached, room) {
+			t.Errorf("the client imports %s by way of others", room)
+		}
+	}
+}
+
 func TestNoTransportIsImported(t *testing.T) {
 	t.Parallel()
 	for room, imported := range imports(t, true) {
@@ -148,7 +180,7 @@ func TestNoTransportIsImported(t *testing.T) {
 // to the rule for domains and no looser one.
 func TestWhatHasOperationsIsHeldToTheRuleForDomains(t *testing.T) {
 	t.Parallel()
-	for _, name := range []string{"dispatch", "relay", "pulse", "signal", "dream", "sprint", "ledger", "overview", "council", "campfire", "elenchus", "team", "keys"} {
+	for _, name := range domains {
 		if !slices.Equal(rules[name].may, domain) {
 			t.Errorf("%s may import %q", name, rules[name].may)
 		}

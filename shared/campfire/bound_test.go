@@ -2,67 +2,39 @@ package campfire
 
 import (
 	"encoding/json"
-	"maps"
 	"testing"
 	"time"
 
+	"parley.internal/shared/domaintest"
 	"parley.internal/shared/op"
-	"parley.internal/shared/store"
-	"parley.internal/shared/store/emulator"
-	"parley.internal/shared/store/firestore"
 )
 
 func TestCallsKeepToTheirBudgetOfRPCs(t *testing.T) {
 	t.Parallel()
-	dial, rpcs := firestore.CountRPCs()
-	d, err := firestore.Open(t.Context(), firestore.Options{EmulatorHost: emulator.Shared(t), Project: emulator.Project(t), GRPC: dial})
-	if err != nil {
-		t.Fatal(err)
-	}
-	db := store.New(d, schema())
-	t.Cleanup(func() { _ = db.Close() })
+	db, rpcs := domaintest.RPCs(t, schema())
 	k := over(t, db)
-	get, query, commit := "BatchGetDocuments", "RunQuery", "Commit"
-	read, write := map[string]int{get: 1}, map[string]int{get: 1, commit: 1}
-	for _, c := range []struct {
-		name string
-		call func() error
-		want map[string]int
-	}{
-		{"a new fire", func() error { k.light(); return nil }, write},
-		{"a fire that is there", func() error { k.light(); return nil }, read},
-		{"a post", func() error { return k.post("x") }, write},
-		{"a post with a key", func() error {
-			return second(k.Post(t.Context(), loose, PostInput{Idempotency: op.Idempotency{IdempotencyKey: "k"}, FireID: here, Text: "x"}))
-		}, map[string]int{get: 2, commit: 1}},
-		{"new messages", func() error { k.read(MessagesInput{}); return nil }, map[string]int{query: 1}},
-		{"no new messages", func() error { k.read(MessagesInput{Cursor: "2"}); return nil }, map[string]int{query: 1, get: 1}},
-		{"a plan", func() error { return k.plan("x") }, write},
-		{"a gauntlet", k.throw, write},
-		{"an oath", k.oath, write},
-		{"a strike", k.strike, write},
-		{"a hold", k.hold, write},
-		{"a verdict", k.rule, write},
-		{"a look", func() error { k.get(); return nil }, map[string]int{get: 2}},
-		{"the duels", func() error { k.ended(); return nil }, map[string]int{get: 1, query: 1}},
-		{"a duel for the next", k.throw, write},
-		{"an abandonment", k.abandon, write},
-		{"one to be late", k.throw, write},
-		{"a post after an overdue duel", func() error { k.Pass(time.Hour); return k.post("x") }, write},
-	} {
-		before := rpcs()
-		k.check(c.call())
-		got := rpcs()
-		delete(got, "Rollback") // sent behind the call
-		for name, n := range before {
-			if got[name] -= n; got[name] <= 0 {
-				delete(got, name)
-			}
-		}
-		if !maps.Equal(got, c.want) {
-			t.Errorf("%s: %v, want %v", c.name, got, c.want)
-		}
-	}
+	read, write := domaintest.Sent{Get: 1}, domaintest.Sent{Get: 1, Commit: 1}
+	rpcs.Hold(t, "a new fire", write, k.light)
+	rpcs.Hold(t, "a fire that is there", read, k.light)
+	rpcs.Hold(t, "a post", write, func() { k.check(k.post("x")) })
+	rpcs.Hold(t, "a post with a key", domaintest.Sent{Get: 2, Commit: 1}, func() {
+		in := PostInput{Idempotency: op.Idempotency{IdempotencyKey: "k"}, FireID: here, Text: "x"}
+		k.check(domaintest.Err(k.Post(t.Context(), loose, in)))
+	})
+	rpcs.Hold(t, "new messages", domaintest.Sent{Query: 1}, func() { k.read(MessagesInput{}) })
+	rpcs.Hold(t, "no new messages", domaintest.Sent{Query: 1, Get: 1}, func() { k.read(MessagesInput{Cursor: "2"}) })
+	rpcs.Hold(t, "a plan", write, func() { k.check(k.plan("x")) })
+	rpcs.Hold(t, "a gauntlet", write, func() { k.check(k.throw()) })
+	rpcs.Hold(t, "an oath", write, func() { k.check(k.oath()) })
+	rpcs.Hold(t, "a strike", write, func() { k.check(k.strike()) })
+	rpcs.Hold(t, "a hold", write, func() { k.check(k.hold()) })
+	rpcs.Hold(t, "a verdict", write, func() { k.check(k.rule()) })
+	rpcs.Hold(t, "a look", domaintest.Sent{Get: 2}, func() { k.get() })
+	rpcs.Hold(t, "the duels", domaintest.Sent{Get: 1, Query: 1}, func() { k.ended() })
+	rpcs.Hold(t, "a duel for the next", write, func() { k.check(k.throw()) })
+	rpcs.Hold(t, "an abandonment", write, func() { k.check(k.abandon()) })
+	rpcs.Hold(t, "one to be late", write, func() { k.check(k.throw()) })
+	rpcs.Hold(t, "a post after an overdue duel", write, func() { k.Pass(time.Hour); k.check(k.post("x")) })
 }
 
 // What a fire has seen makes its document no larger.

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"parley.internal/shared/domaintest"
 	"parley.internal/shared/fault"
 	"parley.internal/shared/store"
 )
@@ -20,14 +21,14 @@ func TestOfEightAtOnceOneWins(t *testing.T) {
 		after func(t *testing.T, k *camp)
 	}{
 		"gauntlets": {0, func(k *camp, i int) error {
-			return second(k.Throw(k.t.Context(), loose, GauntletInput{FireID: here, Challenger: fmt.Sprint("c", i), Target: "bob", Thesis: "x"}))
+			return domaintest.Err(k.Throw(k.t.Context(), loose, GauntletInput{FireID: here, Challenger: fmt.Sprint("c", i), Target: "bob", Thesis: "x"}))
 		}, "A duel is already in progress. Resolve it (verdict or abandon_duel) before starting another.", func(t *testing.T, k *camp) {
 			if f := k.kept(); f.Duels != 1 || f.Duel == nil || f.Duel.Number != 1 {
 				t.Errorf("%+v", f)
 			}
 		}},
 		"oaths": {1, func(k *camp, i int) error {
-			return second(k.TakeOath(k.t.Context(), loose, OathInput{FireID: here, Character: fmt.Sprint("j", i)}))
+			return domaintest.Err(k.TakeOath(k.t.Context(), loose, OathInput{FireID: here, Character: fmt.Sprint("j", i)}))
 		}, "The tribunal is already complete. The duel is active.", func(t *testing.T, k *camp) {
 			if f := k.kept(); f.State() != Active {
 				t.Errorf("%+v", f)
@@ -61,14 +62,14 @@ func TestOfEightAtOnceOneWins(t *testing.T) {
 				if c.stage > 0 { // a gauntlet makes its fire, all eight of them at once
 					k.stage(c.stage)
 				}
-				failed := together(crowd, func(i int) error {
-					return again(t.Context(), func() error { return c.call(k, i) })
+				failed := domaintest.Together(crowd, func(i int) error {
+					return domaintest.Retry(t.Context(), func() error { return c.call(k, i) })
 				})
 				if len(failed) != crowd-1 {
 					t.Errorf("%d won", crowd-len(failed))
 				}
 				for _, err := range failed {
-					says(t, name, err, fault.Precondition, c.words)
+					domaintest.Says(t, name, err, fault.Precondition, c.words)
 				}
 				c.after(t, k)
 			})
@@ -81,8 +82,8 @@ func TestADuelEndsOnce(t *testing.T) {
 	each(t, func(t *testing.T, k *camp) {
 		k.stage(4)
 		k.Pass(29 * time.Minute)
-		failed := together(crowd, func(i int) error {
-			return again(t.Context(), []func() error{k.rule, k.abandon, k.sweepAll, k.rule}[i%4])
+		failed := domaintest.Together(crowd, func(i int) error {
+			return domaintest.Retry(t.Context(), []func() error{k.rule, k.abandon, k.sweepAll, k.rule}[i%4])
 		})
 		// Both sweeps succeed with nothing to do.
 		if len(failed) != crowd-3 || k.recorded() != 1 {
@@ -97,12 +98,12 @@ func TestADuelEndsOnce(t *testing.T) {
 
 func TestAFireIsMadeOnceByMany(t *testing.T) {
 	each(t, func(t *testing.T, k *camp) {
-		failed := together(crowd, func(i int) error {
-			return again(t.Context(), func() error {
+		failed := domaintest.Together(crowd, func(i int) error {
+			return domaintest.Retry(t.Context(), func() error {
 				if i%2 == 0 {
-					return second(k.GetOrCreate(t.Context(), loose, FireInput{FireID: here}))
+					return domaintest.Err(k.GetOrCreate(t.Context(), loose, FireInput{FireID: here}))
 				}
-				err := second(k.Throw(t.Context(), loose, GauntletInput{FireID: here, Challenger: fmt.Sprint("c", i), Target: "bob", Thesis: "x"}))
+				err := domaintest.Err(k.Throw(t.Context(), loose, GauntletInput{FireID: here, Challenger: fmt.Sprint("c", i), Target: "bob", Thesis: "x"}))
 				if fault.Is(err, fault.Precondition) {
 					return nil
 				}
@@ -116,7 +117,7 @@ func TestAFireIsMadeOnceByMany(t *testing.T) {
 }
 
 func (k *camp) sweepAll() error {
-	return second(k.SweepDuels(k.t.Context(), store.NewAdmin(k.DB), 100))
+	return domaintest.Err(k.SweepDuels(k.t.Context(), store.NewAdmin(k.DB), 100))
 }
 
 // put sets a fire of a user as it is given.

@@ -6,10 +6,11 @@ import (
 	"testing"
 	"time"
 
+	"parley.internal/shared/domaintest"
 	"parley.internal/shared/fault"
 )
 
-var t0 = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+var t0 = domaintest.Start
 
 func voice(name string) Voice { return Voice{Name: name, Verified: true} }
 
@@ -24,11 +25,11 @@ var events = map[string]func(*Fire, time.Time) error{
 		_, _, err := f.Rule(voice("judy"), Defender, "ruling", "mutation", now)
 		return err
 	},
-	"abandon": func(f *Fire, now time.Time) error { return second(f.Abandon(voice("zoe"), now)) },
+	"abandon": func(f *Fire, now time.Time) error { return domaintest.Err(f.Abandon(voice("zoe"), now)) },
 	"in time": func(f *Fire, now time.Time) error { f.Lapse(now); return nil },
 	"overdue": func(f *Fire, now time.Time) error { f.Lapse(now.Add(10 * time.Minute)); return nil },
-	"post":    func(f *Fire, now time.Time) error { return second(f.Post(voice("zoe"), "text", now)) },
-	"plan":    func(f *Fire, now time.Time) error { return second(f.Replan(voice("zoe"), "content", now)) },
+	"post":    func(f *Fire, now time.Time) error { return domaintest.Err(f.Post(voice("zoe"), "text", now)) },
+	"plan":    func(f *Fire, now time.Time) error { return domaintest.Err(f.Replan(voice("zoe"), "content", now)) },
 }
 
 // stages are the states of the machine, with what leads there.
@@ -106,7 +107,7 @@ func TestEveryEventInEveryState(t *testing.T) {
 				}
 				continue
 			}
-			says(t, event+" in "+s.name, err, fault.Precondition, row[i])
+			domaintest.Says(t, event+" in "+s.name, err, fault.Precondition, row[i])
 			if !reflect.DeepEqual(f, before) {
 				t.Errorf("%s in %s was refused and changed the fire", event, s.name)
 			}
@@ -155,7 +156,7 @@ func TestWhoMayNotActIsToldWhoMay(t *testing.T) {
 			"Not your turn. Expected Challenger (alice). Your role does not match the current turn."},
 	} {
 		f, before := at(t, stages[c.stage].path), at(t, stages[c.stage].path)
-		says(t, c.words, c.do(f, voice(c.name)), c.kind, c.words)
+		domaintest.Says(t, c.words, c.do(f, voice(c.name)), c.kind, c.words)
 		if !reflect.DeepEqual(f, before) {
 			t.Errorf("%q: the fire was changed", c.words)
 		}

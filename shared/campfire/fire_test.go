@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"parley.internal/shared/domaintest"
 	"parley.internal/shared/fault"
 	"parley.internal/shared/op"
 )
@@ -94,13 +95,13 @@ func TestWhileADuelStandsNobodyElseWrites(t *testing.T) {
 			if n == 0 {
 				words = "Silence. A duel has been declared. Waiting for an impartial Judge to take the oath."
 			}
-			says(t, "post", k.post("hello"), fault.Precondition, words)
-			says(t, "speak", second(k.Speak(t.Context(), loose, PostInput{FireID: here, Text: "x"})), fault.Precondition, words)
-			says(t, "plan", k.plan("x"), fault.Precondition, words)
+			domaintest.Says(t, "post", k.post("hello"), fault.Precondition, words)
+			domaintest.Says(t, "speak", domaintest.Err(k.Speak(t.Context(), loose, PostInput{FireID: here, Text: "x"})), fault.Precondition, words)
+			domaintest.Says(t, "plan", k.plan("x"), fault.Precondition, words)
 		}
 		k.check(k.rule())
 		k.check(k.post("hello"))
-		k.check(second(k.Speak(t.Context(), loose, PostInput{FireID: here, Text: "x"})))
+		k.check(domaintest.Err(k.Speak(t.Context(), loose, PostInput{FireID: here, Text: "x"})))
 		k.check(k.plan("x"))
 		if f := k.kept(); f.Messages != 2 || f.Plan != 2 {
 			t.Errorf("%+v", f)
@@ -131,7 +132,7 @@ func TestThePlanKeepsItsHistory(t *testing.T) {
 				t.Errorf("%d: %+v, %v", version, v.Plan, err)
 			}
 		}
-		if _, err := k.Get(t.Context(), loose, GetInput{FireID: here, PlanVersion: 4}); field(err) != "planVersion" {
+		if _, err := k.Get(t.Context(), loose, GetInput{FireID: here, PlanVersion: 4}); domaintest.Fields(err) != "planVersion" {
 			t.Error(err)
 		}
 	})
@@ -158,23 +159,23 @@ func TestWhereThereIsNoFire(t *testing.T) {
 		k.stage(1)
 		const fire = "nowhere"
 		for name, err := range map[string]error{
-			"post":     second(k.Post(t.Context(), loose, PostInput{FireID: fire, Text: "x"})),
-			"speak":    second(k.Speak(t.Context(), loose, PostInput{FireID: fire, Text: "x"})),
-			"messages": second(k.Messages(t.Context(), loose, MessagesInput{FireID: fire, WaitMs: 55_000})),
-			"oath":     second(k.TakeOath(t.Context(), loose, OathInput{FireID: fire, Character: "x"})),
-			"strike":   second(k.Strike(t.Context(), loose, StrikeInput{FireID: fire, Character: "x", Evidence: "x"})),
-			"hold":     second(k.Hold(t.Context(), loose, HoldInput{FireID: fire, Character: "x", Rationale: "x"})),
-			"verdict":  second(k.Rule(t.Context(), loose, VerdictInput{FireID: fire, Character: "x", Winner: Defender, Ruling: "x", Mutation: "x"})),
-			"abandon":  second(k.Abandon(t.Context(), loose, AbandonInput{FireID: fire})),
-			"plan":     second(k.UpdatePlan(t.Context(), loose, PlanInput{FireID: fire, Content: "x"})),
-			"get":      second(k.Get(t.Context(), loose, GetInput{FireID: fire})),
-			"duels":    second(k.Duels(t.Context(), loose, DuelsInput{FireID: fire})),
+			"post":     domaintest.Err(k.Post(t.Context(), loose, PostInput{FireID: fire, Text: "x"})),
+			"speak":    domaintest.Err(k.Speak(t.Context(), loose, PostInput{FireID: fire, Text: "x"})),
+			"messages": domaintest.Err(k.Messages(t.Context(), loose, MessagesInput{FireID: fire, WaitMs: 55_000})),
+			"oath":     domaintest.Err(k.TakeOath(t.Context(), loose, OathInput{FireID: fire, Character: "x"})),
+			"strike":   domaintest.Err(k.Strike(t.Context(), loose, StrikeInput{FireID: fire, Character: "x", Evidence: "x"})),
+			"hold":     domaintest.Err(k.Hold(t.Context(), loose, HoldInput{FireID: fire, Character: "x", Rationale: "x"})),
+			"verdict":  domaintest.Err(k.Rule(t.Context(), loose, VerdictInput{FireID: fire, Character: "x", Winner: Defender, Ruling: "x", Mutation: "x"})),
+			"abandon":  domaintest.Err(k.Abandon(t.Context(), loose, AbandonInput{FireID: fire})),
+			"plan":     domaintest.Err(k.UpdatePlan(t.Context(), loose, PlanInput{FireID: fire, Content: "x"})),
+			"get":      domaintest.Err(k.Get(t.Context(), loose, GetInput{FireID: fire})),
+			"duels":    domaintest.Err(k.Duels(t.Context(), loose, DuelsInput{FireID: fire})),
 		} {
-			says(t, name, err, fault.NotFound, "Fire with id 'nowhere' does not exist.")
+			domaintest.Says(t, name, err, fault.NotFound, "Fire with id 'nowhere' does not exist.")
 		}
 		// Another user's is nowhere too, and a fire of that name is the other's own.
-		says(t, "a stranger", second(k.Get(t.Context(), stranger, GetInput{FireID: here})), fault.NotFound, "Fire with id 'f' does not exist.")
-		k.check(second(k.GetOrCreate(t.Context(), stranger, FireInput{FireID: here})))
+		domaintest.Says(t, "a stranger", domaintest.Err(k.Get(t.Context(), stranger, GetInput{FireID: here})), fault.NotFound, "Fire with id 'f' does not exist.")
+		k.check(domaintest.Err(k.GetOrCreate(t.Context(), stranger, FireInput{FireID: here})))
 		if v, err := k.Get(t.Context(), stranger, GetInput{FireID: here}); err != nil || v.State != Debating || v.Duels != 0 {
 			t.Errorf("%+v, %v", v, err)
 		}
@@ -210,7 +211,7 @@ func TestAKeyMakesACallHappenOnce(t *testing.T) {
 			t.Errorf("%+v", f)
 		}
 		_, err := k.Post(ctx, loose, PostInput{Idempotency: key, FireID: here, Text: "y"})
-		says(t, "another text", err, fault.Precondition, `idempotencyKey "k" was used for another campfire_post_message; take a new key for a new call`)
+		domaintest.Says(t, "another text", err, fault.Precondition, `idempotencyKey "k" was used for another campfire_post_message; take a new key for a new call`)
 	})
 }
 
@@ -223,24 +224,24 @@ func TestEmptyTextIsRefused(t *testing.T) {
 				field, words string
 				err          error
 			}{
-				{"message", "message cannot be empty.", second(k.Echo(ctx, loose, EchoInput{blank}))},
-				{"text", "message cannot be empty.", second(k.Post(ctx, alice, PostInput{FireID: here, Text: blank}))},
-				{"text", "message cannot be empty.", second(k.Speak(ctx, alice, PostInput{FireID: "nowhere", Text: blank}))},
-				{"content", "content cannot be empty.", second(k.UpdatePlan(ctx, alice, PlanInput{FireID: here, Content: blank}))},
-				{"challenger_name", "challenger_name cannot be empty.", second(k.Throw(ctx, alice, GauntletInput{FireID: here, Challenger: blank, Target: "b", Thesis: "x"}))},
-				{"target_name", "target_name cannot be empty.", second(k.Throw(ctx, loose, GauntletInput{FireID: here, Challenger: "a", Target: blank, Thesis: "x"}))},
-				{"thesis_of_attack", "thesis_of_attack cannot be empty.", second(k.Throw(ctx, loose, GauntletInput{FireID: here, Challenger: "a", Target: "b", Thesis: blank}))},
-				{"character_name", "character_name cannot be empty.", second(k.TakeOath(ctx, judy, OathInput{FireID: here, Character: blank}))},
-				{"character_name", "character_name cannot be empty.", second(k.Strike(ctx, alice, StrikeInput{FireID: here, Character: blank, Evidence: "x"}))},
-				{"technical_evidence", "technical_evidence cannot be empty.", second(k.Strike(ctx, alice, StrikeInput{FireID: here, Character: "alice", Evidence: blank}))},
-				{"character_name", "character_name cannot be empty.", second(k.Hold(ctx, bob, HoldInput{FireID: here, Character: blank, Rationale: "x"}))},
-				{"defense_rationale", "defense_rationale cannot be empty.", second(k.Hold(ctx, bob, HoldInput{FireID: here, Character: "bob", Rationale: blank, Surrender: true}))},
-				{"character_name", "character_name cannot be empty.", second(k.Rule(ctx, judy, VerdictInput{FireID: here, Character: blank, Ruling: "x", Mutation: "x"}))},
-				{"ruling_rationale", "ruling_rationale cannot be empty.", second(k.Rule(ctx, judy, VerdictInput{FireID: here, Character: "judy", Ruling: blank, Mutation: "x"}))},
-				{"required_plan_mutation", "required_plan_mutation cannot be empty.", second(k.Rule(ctx, judy, VerdictInput{FireID: here, Character: "judy", Ruling: "x", Mutation: blank}))},
+				{"message", "message cannot be empty.", domaintest.Err(k.Echo(ctx, loose, EchoInput{blank}))},
+				{"text", "message cannot be empty.", domaintest.Err(k.Post(ctx, alice, PostInput{FireID: here, Text: blank}))},
+				{"text", "message cannot be empty.", domaintest.Err(k.Speak(ctx, alice, PostInput{FireID: "nowhere", Text: blank}))},
+				{"content", "content cannot be empty.", domaintest.Err(k.UpdatePlan(ctx, alice, PlanInput{FireID: here, Content: blank}))},
+				{"challenger_name", "challenger_name cannot be empty.", domaintest.Err(k.Throw(ctx, alice, GauntletInput{FireID: here, Challenger: blank, Target: "b", Thesis: "x"}))},
+				{"target_name", "target_name cannot be empty.", domaintest.Err(k.Throw(ctx, loose, GauntletInput{FireID: here, Challenger: "a", Target: blank, Thesis: "x"}))},
+				{"thesis_of_attack", "thesis_of_attack cannot be empty.", domaintest.Err(k.Throw(ctx, loose, GauntletInput{FireID: here, Challenger: "a", Target: "b", Thesis: blank}))},
+				{"character_name", "character_name cannot be empty.", domaintest.Err(k.TakeOath(ctx, judy, OathInput{FireID: here, Character: blank}))},
+				{"character_name", "character_name cannot be empty.", domaintest.Err(k.Strike(ctx, alice, StrikeInput{FireID: here, Character: blank, Evidence: "x"}))},
+				{"technical_evidence", "technical_evidence cannot be empty.", domaintest.Err(k.Strike(ctx, alice, StrikeInput{FireID: here, Character: "alice", Evidence: blank}))},
+				{"character_name", "character_name cannot be empty.", domaintest.Err(k.Hold(ctx, bob, HoldInput{FireID: here, Character: blank, Rationale: "x"}))},
+				{"defense_rationale", "defense_rationale cannot be empty.", domaintest.Err(k.Hold(ctx, bob, HoldInput{FireID: here, Character: "bob", Rationale: blank, Surrender: true}))},
+				{"character_name", "character_name cannot be empty.", domaintest.Err(k.Rule(ctx, judy, VerdictInput{FireID: here, Character: blank, Ruling: "x", Mutation: "x"}))},
+				{"ruling_rationale", "ruling_rationale cannot be empty.", domaintest.Err(k.Rule(ctx, judy, VerdictInput{FireID: here, Character: "judy", Ruling: blank, Mutation: "x"}))},
+				{"required_plan_mutation", "required_plan_mutation cannot be empty.", domaintest.Err(k.Rule(ctx, judy, VerdictInput{FireID: here, Character: "judy", Ruling: "x", Mutation: blank}))},
 			} {
-				says(t, c.field, c.err, fault.Invalid, c.words)
-				if got := field(c.err); got != c.field {
+				domaintest.Says(t, c.field, c.err, fault.Invalid, c.words)
+				if got := domaintest.Fields(c.err); got != c.field {
 					t.Errorf("%s: its field is %s", c.words, got)
 				}
 			}
@@ -268,11 +269,11 @@ func TestTheLargestDuelIsKeptWhole(t *testing.T) {
 	each(t, func(t *testing.T, k *camp) {
 		ctx := t.Context()
 		text, plan, name := strings.Repeat("𝄞", 8_000), strings.Repeat("𝄞", 32_000), func(r string) string { return strings.Repeat(r, 100) }
-		k.check(second(k.Throw(ctx, loose, GauntletInput{FireID: here, Challenger: name("甲"), Target: name("乙"), Thesis: text})))
-		k.check(second(k.TakeOath(ctx, loose, OathInput{FireID: here, Character: name("丙")})))
-		k.check(second(k.Strike(ctx, loose, StrikeInput{FireID: here, Character: name("甲"), Evidence: text})))
-		k.check(second(k.Hold(ctx, loose, HoldInput{FireID: here, Character: name("乙"), Rationale: text})))
-		k.check(second(k.Rule(ctx, loose, VerdictInput{FireID: here, Character: name("丙"), Winner: Defender, Ruling: text, Mutation: plan})))
+		k.check(domaintest.Err(k.Throw(ctx, loose, GauntletInput{FireID: here, Challenger: name("甲"), Target: name("乙"), Thesis: text})))
+		k.check(domaintest.Err(k.TakeOath(ctx, loose, OathInput{FireID: here, Character: name("丙")})))
+		k.check(domaintest.Err(k.Strike(ctx, loose, StrikeInput{FireID: here, Character: name("甲"), Evidence: text})))
+		k.check(domaintest.Err(k.Hold(ctx, loose, HoldInput{FireID: here, Character: name("乙"), Rationale: text})))
+		k.check(domaintest.Err(k.Rule(ctx, loose, VerdictInput{FireID: here, Character: name("丙"), Winner: Defender, Ruling: text, Mutation: plan})))
 		e := k.ended()
 		if len(e) != 1 || e[0].ThesisOfAttack != text || e[0].Outcome.Mutation != plan || len(e[0].Transcript) != 3 || e[0].Transcript[2].Text != text {
 			t.Error("the duel is not as it was fought")

@@ -3,17 +3,14 @@ package campfire
 import (
 	"context"
 	"fmt"
-	"path/filepath"
 	"strconv"
 	"strings"
 	"sync"
 	"testing"
 
+	"parley.internal/shared/domaintest"
 	"parley.internal/shared/fault"
 	"parley.internal/shared/store"
-	"parley.internal/shared/store/emulator"
-	"parley.internal/shared/store/firestore"
-	"parley.internal/shared/store/sqlite"
 )
 
 func (k *camp) read(in MessagesInput) MessagesOutput {
@@ -66,12 +63,12 @@ func TestACursorOfNoAnswerIsRefused(t *testing.T) {
 		k.light()
 		k.check(k.post("x"))
 		for _, cursor := range []string{"2", "-1", "x", "1.5", "99999999999999999999"} {
-			if err := second(k.Messages(t.Context(), loose, MessagesInput{FireID: here, Cursor: cursor, WaitMs: 55_000})); field(err) != "cursor" {
+			if err := domaintest.Err(k.Messages(t.Context(), loose, MessagesInput{FireID: here, Cursor: cursor, WaitMs: 55_000})); domaintest.Fields(err) != "cursor" {
 				t.Errorf("messages after %q: %v", cursor, err)
 			}
 		}
 		for _, cursor := range []string{"-1", "x"} {
-			if err := second(k.Duels(t.Context(), loose, DuelsInput{FireID: here, Cursor: cursor})); field(err) != "cursor" {
+			if err := domaintest.Err(k.Duels(t.Context(), loose, DuelsInput{FireID: here, Cursor: cursor})); domaintest.Fields(err) != "cursor" {
 				t.Errorf("duels after %q: %v", cursor, err)
 			}
 		}
@@ -95,8 +92,8 @@ func (d *watched) Query(ctx context.Context, p store.Plan) ([]store.Raw, error) 
 	return raws, err
 }
 
-func (d *watched) Watch(ctx context.Context, user, coll string, def *store.Def, tell func(store.Change)) (func(), error) {
-	stop, err := d.Driver.Watch(ctx, user, coll, def, tell)
+func (d *watched) Watch(ctx context.Context, user, coll string, tell func(store.Change)) (func(), error) {
+	stop, err := d.Driver.Watch(ctx, user, coll, tell)
 	select {
 	case d.began <- coll:
 	default:
@@ -107,26 +104,8 @@ func (d *watched) Watch(ctx context.Context, user, coll string, def *store.Def, 
 // eachWatched runs a test on both stores, which tell it what is watched.
 func eachWatched(t *testing.T, test func(t *testing.T, k *camp, d *watched)) {
 	t.Helper()
-	t.Parallel()
-	run := func(open func(*testing.T) (store.Driver, error)) func(*testing.T) {
-		return func(t *testing.T) {
-			t.Parallel()
-			d, err := open(t)
-			if err != nil {
-				t.Fatal(err)
-			}
-			w := &watched{Driver: d, began: make(chan string, 10)}
-			db := store.New(w, schema())
-			t.Cleanup(func() { _ = db.Close() })
-			test(t, over(t, db), w)
-		}
-	}
-	t.Run("sqlite", run(func(t *testing.T) (store.Driver, error) {
-		return sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "parley.db"), schema())
-	}))
-	t.Run("firestore", run(func(t *testing.T) (store.Driver, error) {
-		return firestore.Open(t.Context(), firestore.Options{EmulatorHost: emulator.Shared(t), Project: emulator.Project(t)})
-	}))
+	watch := func(inner store.Driver) *watched { return &watched{Driver: inner, began: make(chan string, 10)} }
+	domaintest.EachOver(t, schema(), watch, func(t *testing.T, db *store.DB, d *watched) { test(t, over(t, db), d) })
 }
 
 func TestAWaitingReaderIsWokenByTheFirstNewMessage(t *testing.T) {
@@ -144,8 +123,8 @@ func TestAWaitingReaderIsWokenByTheFirstNewMessage(t *testing.T) {
 		if coll := <-d.began; coll != "fires/f/fireMessages" {
 			t.Errorf("it watches %s", coll)
 		}
-		k.check(second(k.GetOrCreate(t.Context(), loose, FireInput{FireID: "another"})))
-		k.check(second(k.Post(t.Context(), loose, PostInput{FireID: "another", Text: "elsewhere"})))
+		k.check(domaintest.Err(k.GetOrCreate(t.Context(), loose, FireInput{FireID: "another"})))
+		k.check(domaintest.Err(k.Post(t.Context(), loose, PostInput{FireID: "another", Text: "elsewhere"})))
 		k.check(k.post("new"))
 		if out := <-got; texts(out) != "new" || out.NextCursor != "2" {
 			t.Errorf("%+v", out)
@@ -156,13 +135,13 @@ func TestAWaitingReaderIsWokenByTheFirstNewMessage(t *testing.T) {
 // Readers that follow while others write meet every message once, and in one order.
 func TestAFollowerMissesAndRepeatsNothing(t *testing.T) {
 	each(t, func(t *testing.T, k *camp) {
-		const writers, each, readers = 3, 4, 3
+		writers, each, readers := domaintest.Crowd(t, 3, 2), domaintest.Crowd(t, 4, 3), 3
 		k.light()
 		var writing, reading sync.WaitGroup
 		for w := range writers {
 			writing.Go(func() {
 				for i := range each {
-					err := again(t.Context(), func() error { return k.post(fmt.Sprintf("%d.%d", w, i)) })
+					err := domaintest.Retry(t.Context(), func() error { return k.post(fmt.Sprintf("%d.%d", w, i)) })
 					if err != nil {
 						t.Error(err)
 					}
@@ -209,6 +188,6 @@ func TestAFollowerMissesAndRepeatsNothing(t *testing.T) {
 func TestAWaitForAFireThatIsNotThereEndsAtOnce(t *testing.T) {
 	each(t, func(t *testing.T, k *camp) {
 		_, err := k.Messages(t.Context(), loose, MessagesInput{FireID: here, Cursor: "7", WaitMs: 55_000})
-		says(t, "wait", err, fault.NotFound, "Fire with id 'f' does not exist.")
+		domaintest.Says(t, "wait", err, fault.NotFound, "Fire with id 'f' does not exist.")
 	})
 }

@@ -3,6 +3,7 @@ package campfire
 import (
 	"testing"
 
+	"parley.internal/shared/domaintest"
 	"parley.internal/shared/fault"
 	"parley.internal/shared/identity"
 )
@@ -16,28 +17,28 @@ var speaking = []struct {
 	call  func(k *camp, c identity.Caller, name string) error
 }{
 	{"post", 0, "alice", func(k *camp, c identity.Caller, name string) error {
-		return second(k.Post(k.t.Context(), c, PostInput{FireID: here, Text: "x", Author: name}))
+		return domaintest.Err(k.Post(k.t.Context(), c, PostInput{FireID: here, Text: "x", Author: name}))
 	}},
 	{"speak", 0, "alice", func(k *camp, c identity.Caller, name string) error {
-		return second(k.Speak(k.t.Context(), c, PostInput{FireID: here, Text: "x", Author: name}))
+		return domaintest.Err(k.Speak(k.t.Context(), c, PostInput{FireID: here, Text: "x", Author: name}))
 	}},
 	{"plan", 0, "alice", func(k *camp, c identity.Caller, name string) error {
-		return second(k.UpdatePlan(k.t.Context(), c, PlanInput{FireID: here, Content: "x", Author: name}))
+		return domaintest.Err(k.UpdatePlan(k.t.Context(), c, PlanInput{FireID: here, Content: "x", Author: name}))
 	}},
 	{"gauntlet", 0, "alice", func(k *camp, c identity.Caller, name string) error {
-		return second(k.Throw(k.t.Context(), c, GauntletInput{FireID: here, Challenger: name, Target: "bob", Thesis: "x"}))
+		return domaintest.Err(k.Throw(k.t.Context(), c, GauntletInput{FireID: here, Challenger: name, Target: "bob", Thesis: "x"}))
 	}},
 	{"oath", 1, "judy", func(k *camp, c identity.Caller, name string) error {
-		return second(k.TakeOath(k.t.Context(), c, OathInput{FireID: here, Character: name}))
+		return domaintest.Err(k.TakeOath(k.t.Context(), c, OathInput{FireID: here, Character: name}))
 	}},
 	{"strike", 2, "alice", func(k *camp, c identity.Caller, name string) error {
-		return second(k.Strike(k.t.Context(), c, StrikeInput{FireID: here, Character: name, Evidence: "x"}))
+		return domaintest.Err(k.Strike(k.t.Context(), c, StrikeInput{FireID: here, Character: name, Evidence: "x"}))
 	}},
 	{"hold", 3, "bob", func(k *camp, c identity.Caller, name string) error {
-		return second(k.Hold(k.t.Context(), c, HoldInput{FireID: here, Character: name, Rationale: "x"}))
+		return domaintest.Err(k.Hold(k.t.Context(), c, HoldInput{FireID: here, Character: name, Rationale: "x"}))
 	}},
 	{"verdict", 4, "judy", func(k *camp, c identity.Caller, name string) error {
-		return second(k.Rule(k.t.Context(), c, VerdictInput{FireID: here, Character: name, Winner: Defender, Ruling: "x", Mutation: "x"}))
+		return domaintest.Err(k.Rule(k.t.Context(), c, VerdictInput{FireID: here, Character: name, Winner: Defender, Ruling: "x", Mutation: "x"}))
 	}},
 }
 
@@ -46,14 +47,14 @@ func TestABoundKeySpeaksOnlyAsItsProgram(t *testing.T) {
 	for _, s := range speaking {
 		t.Run(s.op, func(t *testing.T) {
 			each(t, func(t *testing.T, k *camp) {
-				says(t, "before there is a fire", s.call(k, bound("mallory"), s.own), fault.Forbidden, `this key speaks for "mallory" and may not speak as "`+s.own+`"`)
+				domaintest.Says(t, "before there is a fire", s.call(k, domaintest.Bound("u", "mallory"), s.own), fault.Forbidden, `this key speaks for "mallory" and may not speak as "`+s.own+`"`)
 				k.stage(s.stage)
 				before := k.kept()
-				says(t, "another's name", s.call(k, bound("mallory"), s.own), fault.Forbidden, `this key speaks for "mallory" and may not speak as "`+s.own+`"`)
+				domaintest.Says(t, "another's name", s.call(k, domaintest.Bound("u", "mallory"), s.own), fault.Forbidden, `this key speaks for "mallory" and may not speak as "`+s.own+`"`)
 				if after := k.kept(); after.Messages != before.Messages || after.Plan != before.Plan || where(&after) != where(&before) {
 					t.Errorf("%+v, before %+v", after, before)
 				}
-				k.check(s.call(k, bound(s.own), " "+s.own+" "))
+				k.check(s.call(k, domaintest.Bound("u", s.own), " "+s.own+" "))
 			})
 		})
 	}
@@ -66,7 +67,7 @@ func TestTheRecordSaysWhetherANameIsTrue(t *testing.T) {
 			for _, s := range speaking {
 				c := loose
 				if verified {
-					c = bound(s.own)
+					c = domaintest.Bound("u", s.own)
 				}
 				k.check(s.call(k, c, s.own))
 				if d := k.kept().Duel; s.op == "gauntlet" && (d.ChallengerVerified != verified || d.JudgeVerified) {
@@ -118,14 +119,14 @@ func TestANameIsOneVisibleLine(t *testing.T) {
 		for _, bad := range []string{"a\nb", "a\x00", "bob\u200b", "a\u2028b", "a\u00a0b"} {
 			for _, s := range speaking {
 				err := s.call(k, loose, bad)
-				if got := field(err); got != "author" && got != "challenger_name" && got != "character_name" {
+				if got := domaintest.Fields(err); got != "author" && got != "challenger_name" && got != "character_name" {
 					t.Errorf("%s as %q: %v", s.op, bad, err)
 				}
 			}
-			if err := second(k.Throw(t.Context(), loose, GauntletInput{FireID: here, Challenger: "bob", Target: bad, Thesis: "x"})); field(err) != "target_name" {
+			if err := domaintest.Err(k.Throw(t.Context(), loose, GauntletInput{FireID: here, Challenger: "bob", Target: bad, Thesis: "x"})); domaintest.Fields(err) != "target_name" {
 				t.Errorf("against %q: %v", bad, err)
 			}
 		}
-		k.check(second(k.Throw(t.Context(), loose, GauntletInput{FireID: here, Challenger: "Жанна д’Арк", Target: "O'Brien 3rd ⚔", Thesis: "x"})))
+		k.check(domaintest.Err(k.Throw(t.Context(), loose, GauntletInput{FireID: here, Challenger: "Жанна д’Арк", Target: "O'Brien 3rd ⚔", Thesis: "x"})))
 	})
 }

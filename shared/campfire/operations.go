@@ -53,7 +53,7 @@ type MessagesInput struct {
 	FireID string `json:"fireId" allow:"nonempty,max=100,pattern=id"`
 	Cursor string `json:"cursor,omitempty" allow:"max=100" jsonschema:"nextCursor of the answer before"`
 	Limit  int    `json:"limit,omitempty" allow:"min=1,max=100,default=50"`
-	WaitMs int    `json:"waitMs,omitempty" allow:"min=0,max=55000,default=0" jsonschema:"wait this long for a first new message"`
+	WaitMs int    `json:"waitMs,omitempty" allow:"wait=0" jsonschema:"wait this long for a first new message"`
 }
 
 // MessagesOutput is what campfire_list_messages answers.
@@ -178,35 +178,35 @@ const set = "campfire"
 func (s *Service) Operations() []op.Op {
 	const fire = "/v1/fires/{fireId}"
 	return []op.Op{
-		op.New(op.Spec{Name: "campfire_ping", Title: "Ping the campfire", Toolset: set, Route: "GET /v1/campfire/ping", Effect: op.Read,
+		op.New(op.Spec{Name: "campfire_ping", Title: "Ping the campfire", Toolset: set, Route: "GET /v1/campfire/ping", Effect: op.Read, Cases: pingCases,
 			Doc: "Check that the campfire answers: pong and the time."}, s.Ping),
-		op.New(op.Spec{Name: "campfire_echo", Title: "Echo a message", Toolset: set, Route: "GET /v1/campfire/echo", Effect: op.Read,
+		op.New(op.Spec{Name: "campfire_echo", Title: "Echo a message", Toolset: set, Route: "GET /v1/campfire/echo", Effect: op.Read, Cases: echoCases,
 			Doc: "Check the connection: returns your message."}, s.Echo),
-		op.New(op.Spec{Name: "campfire_get_or_create_fire", Title: "Light a fire", Toolset: set, Route: "PUT " + fire, Effect: op.Write,
+		op.New(op.Spec{Name: "campfire_get_or_create_fire", Title: "Light a fire", Toolset: set, Route: "PUT " + fire, Effect: op.Write, Cases: lightCases,
 			Doc: "Open a debate among agents, or find the one of that id."}, s.GetOrCreate),
-		op.New(op.Spec{Name: "campfire_post_message", Title: "Post to a fire", Toolset: set, Route: "POST " + fire + "/messages", Effect: op.Write, Creates: true,
+		op.New(op.Spec{Name: "campfire_post_message", Title: "Post to a fire", Toolset: set, Route: "POST " + fire + "/messages", Effect: op.Write, Creates: true, Cases: postCases,
 			Doc: "Say something in the debate at a fire. Refused while a duel stands."}, s.Post),
-		op.New(op.Spec{Name: "campfire_list_messages", Title: "Read a fire's messages", Toolset: set, Route: "GET " + fire + "/messages", Effect: op.Read,
+		op.New(op.Spec{Name: "campfire_list_messages", Title: "Read a fire's messages", Toolset: set, Route: "GET " + fire + "/messages", Effect: op.Read, Cases: messagesCases,
 			Doc: "Follow a debate: its messages in order of arrival. With your last nextCursor only what is new; with waitMs it waits for that."}, s.Messages),
-		op.New(op.Spec{Name: "campfire_throw_gauntlet", Title: "Declare a duel", Toolset: set, Route: "POST " + fire + "/duel", Effect: op.Write, Creates: true,
+		op.New(op.Spec{Name: "campfire_throw_gauntlet", Title: "Declare a duel", Toolset: set, Route: "POST " + fire + "/duel", Effect: op.Write, Creates: true, Cases: throwCases,
 			Doc: "End a debate that loops: challenge another agent to a duel before a judge. Silences the fire until the verdict."}, s.Throw),
-		op.New(op.Spec{Name: "campfire_take_oath_of_judgement", Title: "Become the judge", Toolset: set, Route: "POST " + fire + "/duel/oath", Effect: op.Write,
+		op.New(op.Spec{Name: "campfire_take_oath_of_judgement", Title: "Become the judge", Toolset: set, Route: "POST " + fire + "/duel/oath", Effect: op.Write, Cases: oathCases,
 			Doc: "Become the Judge of a declared duel, as a third agent. Then the Challenger strikes."}, s.TakeOath),
-		op.New(op.Spec{Name: "campfire_strike_argument", Title: "Strike", Toolset: set, Route: "POST " + fire + "/duel/strike", Effect: op.Write,
+		op.New(op.Spec{Name: "campfire_strike_argument", Title: "Strike", Toolset: set, Route: "POST " + fire + "/duel/strike", Effect: op.Write, Cases: strikeCases,
 			Doc: "As Challenger, bring your technical evidence. Then it is the Defender's turn."}, s.Strike),
-		op.New(op.Spec{Name: "campfire_hold_the_line", Title: "Hold the line", Toolset: set, Route: "POST " + fire + "/duel/hold", Effect: op.Write,
+		op.New(op.Spec{Name: "campfire_hold_the_line", Title: "Hold the line", Toolset: set, Route: "POST " + fire + "/duel/hold", Effect: op.Write, Cases: holdCases,
 			Doc: "As Defender, answer the strike, or surrender. Then it is the Judge's turn."}, s.Hold),
-		op.New(op.Spec{Name: "campfire_deliver_verdict", Title: "Deliver the verdict", Toolset: set, Route: "POST " + fire + "/duel/verdict", Effect: op.Write,
+		op.New(op.Spec{Name: "campfire_deliver_verdict", Title: "Deliver the verdict", Toolset: set, Route: "POST " + fire + "/duel/verdict", Effect: op.Write, Cases: verdictCases,
 			Doc: "As Judge, name the winner and the plan that follows. Ends the duel and replaces the battle plan."}, s.Rule),
-		op.New(op.Spec{Name: "campfire_abandon_duel", Title: "Abandon a duel", Toolset: set, Route: "POST " + fire + "/duel/abandon", Effect: op.Write,
+		op.New(op.Spec{Name: "campfire_abandon_duel", Title: "Abandon a duel", Toolset: set, Route: "POST " + fire + "/duel/abandon", Effect: op.Write, Cases: abandonCases,
 			Doc: "End the standing duel without a verdict. The battle plan stays."}, s.Abandon),
-		op.New(op.Spec{Name: "campfire_speak_to_party", Title: "Speak to the party", Toolset: set, Route: "POST " + fire + "/speech", Effect: op.Write, Creates: true,
+		op.New(op.Spec{Name: "campfire_speak_to_party", Title: "Speak to the party", Toolset: set, Route: "POST " + fire + "/speech", Effect: op.Write, Creates: true, Cases: speakCases,
 			Doc: "Say something to everyone at a fire, as campfire_post_message does."}, s.Speak),
-		op.New(op.Spec{Name: "campfire_update_battle_plan", Title: "Update the battle plan", Toolset: set, Route: "PUT " + fire + "/plan", Effect: op.Write,
+		op.New(op.Spec{Name: "campfire_update_battle_plan", Title: "Update the battle plan", Toolset: set, Route: "PUT " + fire + "/plan", Effect: op.Write, Cases: planCases,
 			Doc: "Write the shared plan of a fire anew; earlier versions are kept. Refused while a duel stands."}, s.UpdatePlan),
-		op.New(op.Spec{Name: "campfire_get_fire", Title: "Look at a fire", Toolset: set, Route: "GET " + fire, Effect: op.Read,
+		op.New(op.Spec{Name: "campfire_get_fire", Title: "Look at a fire", Toolset: set, Route: "GET " + fire, Effect: op.Read, Cases: getCases,
 			Doc: "See where a debate stands: its battle plan, its state, and the standing duel with whose turn it is and until when."}, s.Get),
-		op.New(op.Spec{Name: "campfire_list_duels", Title: "Read past duels", Toolset: set, Route: "GET " + fire + "/duels", Effect: op.Read,
+		op.New(op.Spec{Name: "campfire_list_duels", Title: "Read past duels", Toolset: set, Route: "GET " + fire + "/duels", Effect: op.Read, Cases: duelsCases,
 			Doc: "Read the duels that ended at a fire, newest first, each with its transcript and outcome."}, s.Duels),
 	}
 }

@@ -1,11 +1,11 @@
 package campfire
 
 import (
-	"encoding/json"
 	"strings"
 	"testing"
 	"time"
 
+	"parley.internal/shared/domaintest"
 	"parley.internal/shared/fault"
 	"parley.internal/shared/identity"
 	"parley.internal/shared/op"
@@ -19,7 +19,7 @@ func (k *camp) call(c identity.Caller, name, args string) (string, error) {
 	if o == nil {
 		k.t.Fatalf("there is no operation %s", name)
 	}
-	out, err := catalogue.Call(k.t.Context(), o, op.Call{Caller: c, Args: json.RawMessage(args)})
+	out, err := catalogue.Call(k.t.Context(), o, op.Call{Caller: c, Input: op.Parse([]byte(args))})
 	return string(out.Data), err
 }
 
@@ -52,7 +52,7 @@ func TestEveryOperationIsCalledByItsParameters(t *testing.T) {
 			if g.args == "{}" {
 				_, err = k.call(loose, g.name, `{"extra":1}`)
 			}
-			if field(err) != "extra" {
+			if domaintest.Fields(err) != "extra" {
 				t.Errorf("%s with an unknown key: %v", g.name, err)
 			}
 			data, err := k.call(loose, g.name, g.args)
@@ -135,7 +135,7 @@ func TestFiresAreListedAndReadAsResources(t *testing.T) {
 			t.Errorf("%+v, %v", out, err)
 		}
 		for _, id := range []string{"a", "b", here} {
-			k.check(second(k.GetOrCreate(t.Context(), loose, FireInput{FireID: id})))
+			k.check(domaintest.Err(k.GetOrCreate(t.Context(), loose, FireInput{FireID: id})))
 			k.Pass(time.Millisecond)
 		}
 		k.check(k.throw())
@@ -159,10 +159,10 @@ func TestFiresAreListedAndReadAsResources(t *testing.T) {
 		}
 		for _, id := range []string{"nowhere", "a/b", "", "__x__"} {
 			_, err := r.Read(t.Context(), loose, id)
-			says(t, id, err, fault.NotFound, "Fire with id '"+id+"' does not exist.")
+			domaintest.Says(t, id, err, fault.NotFound, "Fire with id '"+id+"' does not exist.")
 		}
 		_, err = r.Read(t.Context(), stranger, here)
-		says(t, "a stranger", err, fault.NotFound, "Fire with id 'f' does not exist.")
+		domaintest.Says(t, "a stranger", err, fault.NotFound, "Fire with id 'f' does not exist.")
 		if out, err := r.List(t.Context(), stranger, "", 10); err != nil || len(out.Items) != 0 {
 			t.Errorf("%+v, %v", out, err)
 		}

@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"parley.internal/shared/domaintest"
 	"parley.internal/shared/fault"
 	"parley.internal/shared/op"
 	"parley.internal/shared/store"
@@ -32,10 +33,12 @@ func TestAnOverdueDuelStandsInNobodysWay(t *testing.T) {
 	for name, call := range map[string]func(*camp) error{
 		"post": func(k *camp) error { return k.post("x") },
 		"speak": func(k *camp) error {
-			return second(k.Speak(k.t.Context(), bob, PostInput{FireID: here, Text: "x", Idempotency: op.Idempotency{IdempotencyKey: "k"}}))
+			return domaintest.Err(k.Speak(k.t.Context(), bob, PostInput{FireID: here, Text: "x", Idempotency: op.Idempotency{IdempotencyKey: "k"}}))
 		},
-		"plan":  func(k *camp) error { return k.plan("x") },
-		"light": func(k *camp) error { return second(k.GetOrCreate(k.t.Context(), loose, FireInput{FireID: here})) },
+		"plan": func(k *camp) error { return k.plan("x") },
+		"light": func(k *camp) error {
+			return domaintest.Err(k.GetOrCreate(k.t.Context(), loose, FireInput{FireID: here}))
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			each(t, func(t *testing.T, k *camp) {
@@ -74,15 +77,15 @@ func TestAStepThatComesTooLateIsRefusedAndRecordsTheEnd(t *testing.T) {
 		"verdict": {(*camp).rule, fault.Precondition, "Duel is not active."},
 		"abandon": {(*camp).abandon, fault.Precondition, "No duel on fire 'f' to abandon."},
 		"gauntlet": {func(k *camp) error {
-			return second(k.Throw(k.t.Context(), bob, GauntletInput{FireID: here, Challenger: "bob", Target: "bob", Thesis: "x"}))
+			return domaintest.Err(k.Throw(k.t.Context(), bob, GauntletInput{FireID: here, Challenger: "bob", Target: "bob", Thesis: "x"}))
 		}, fault.Invalid, "Challenger and Defender must be distinct identities."},
 	} {
 		t.Run(name, func(t *testing.T) {
 			each(t, func(t *testing.T, k *camp) {
 				k.overdue()
-				says(t, name, c.call(k), c.kind, c.words)
+				domaintest.Says(t, name, c.call(k), c.kind, c.words)
 				k.lapsed(name, 1)
-				says(t, name+" again", c.call(k), c.kind, c.words)
+				domaintest.Says(t, name+" again", c.call(k), c.kind, c.words)
 				k.lapsed(name+" again", 1)
 			})
 		})
@@ -180,8 +183,8 @@ func TestASweepLooksAgainBeforeItEndsADuel(t *testing.T) {
 func TestASweepAndTheNextCallRecordAnEndOnce(t *testing.T) {
 	each(t, func(t *testing.T, k *camp) {
 		k.overdue()
-		failed := together(crowd, func(i int) error {
-			return again(t.Context(), []func() error{k.sweepAll, func() error { return k.post("x") }}[i%2])
+		failed := domaintest.Together(crowd, func(i int) error {
+			return domaintest.Retry(t.Context(), []func() error{k.sweepAll, func() error { return k.post("x") }}[i%2])
 		})
 		if f := k.kept(); len(failed) != 0 || f.Messages != crowd/2 || f.Duel != nil {
 			t.Errorf("%v, %+v", failed, f)

@@ -7,8 +7,9 @@ import (
 	"time"
 
 	"parley.internal/shared/fault"
+	"parley.internal/shared/idempotency"
 	"parley.internal/shared/identity"
-	"parley.internal/shared/once"
+	"parley.internal/shared/op"
 	"parley.internal/shared/store"
 )
 
@@ -44,10 +45,9 @@ func load(ctx context.Context, r store.Reader, id string) (Fire, error) {
 
 // change is a call that changes a fire.
 type change struct {
-	op, key string
-	in      any
-	fire    string
-	now     time.Time
+	op.Idempotency // the caller's key, none for a change that happens once by itself
+	fire           string
+	now            time.Time
 	// founds says that a missing fire is made, looks that the call changes nothing of
 	// one that is there.
 	founds, looks bool
@@ -58,7 +58,7 @@ type change struct {
 // then fails; only a call with a key leaves that to the next.
 func apply[O any](ctx context.Context, s *Service, c identity.Caller, ch change, event func(*store.Tx, *Fire) (O, error)) (O, error) {
 	var refused error
-	out, err := once.Do(ctx, s.DB.User(c.User), ch.op, ch.key, ch.now, ch.in, func(ctx context.Context, tx *store.Tx) (out O, err error) {
+	out, err := idempotency.Update(ctx, s.DB.User(c.User), ch, ch.now, func(ctx context.Context, tx *store.Tx) (out O, err error) {
 		refused = nil
 		f, err := load(ctx, tx, ch.fire)
 		made := ch.founds && fault.Is(err, fault.NotFound)
@@ -70,7 +70,7 @@ func apply[O any](ctx context.Context, s *Service, c identity.Caller, ch change,
 		}
 		lapsed := f.Lapse(ch.now)
 		if out, err = event(tx, &f); err != nil {
-			if lapsed == nil || ch.key != "" {
+			if lapsed == nil || ch.Key() != "" {
 				return out, err
 			}
 			refused = err
@@ -94,9 +94,7 @@ func record(tx *store.Tx, e Ended) { duels.Under(e.FireID).Create(tx, numbered(e
 
 // GetOrCreate answers a fire, which it makes where it is missing.
 func (s *Service) GetOrCreate(ctx context.Context, c identity.Caller, in FireInput) (FireOutput, error) {
-	key := in.IdempotencyKey
-	in.IdempotencyKey = ""
-	ch := change{op: "campfire_get_or_create_fire", key: key, in: in, fire: in.FireID, now: s.Now(), founds: true, looks: true}
+	ch := change{Idempotency: in.Idempotency, fire: in.FireID, now: s.Now(), founds: true, looks: true}
 	return apply(ctx, s, c, ch, func(_ *store.Tx, f *Fire) (FireOutput, error) {
 		return FireOutput{f.ID, f.CreatedAt}, nil
 	})
@@ -104,15 +102,6 @@ func (s *Service) GetOrCreate(ctx context.Context, c identity.Caller, in FireInp
 
 // Post says something at a fire.
 func (s *Service) Post(ctx context.Context, c identity.Caller, in PostInput) (PostOutput, error) {
-	return s.post(ctx, c, "campfire_post_message", in)
-}
-
-// Speak is [Service.Post] by another name.
-func (s *Service) Speak(ctx context.Context, c identity.Caller, in PostInput) (PostOutput, error) {
-	return s.post(ctx, c, "campfire_speak_to_party", in)
-}
-
-func (s *Service) post(ctx context.Context, c identity.Caller, op string, in PostInput) (PostOutput, error) {
 	text, err := trim("text", "message", in.Text)
 	if err != nil {
 		return PostOutput{}, err
@@ -121,9 +110,8 @@ func (s *Service) post(ctx context.Context, c identity.Caller, op string, in Pos
 	if err != nil {
 		return PostOutput{}, err
 	}
-	key, now := in.IdempotencyKey, s.Now()
-	in.IdempotencyKey = ""
-	return apply(ctx, s, c, change{op: op, key: key, in: in, fire: in.FireID, now: now}, func(tx *store.Tx, f *Fire) (PostOutput, error) {
+	now := s.Now()
+	return apply(ctx, s, c, change{Idempotency: in.Idempotency, fire: in.FireID, now: now}, func(tx *store.Tx, f *Fire) (PostOutput, error) {
 		m, err := f.Post(by, text, now)
 		if err != nil {
 			return PostOutput{}, err
@@ -131,6 +119,11 @@ func (s *Service) post(ctx context.Context, c identity.Caller, op string, in Pos
 		messages.Under(f.ID).Create(tx, numbered(m.Seq), m)
 		return PostOutput{FireID: f.ID, Seq: m.Seq, Author: m.Author, Verified: m.Verified, CreatedAt: now}, nil
 	})
+}
+
+// Speak is [Service.Post] by another name.
+func (s *Service) Speak(ctx context.Context, c identity.Caller, in PostInput) (PostOutput, error) {
+	return s.Post(ctx, c, in)
 }
 
 // position is the number that a cursor names, none where there is no cursor.
@@ -159,7 +152,7 @@ func (s *Service) Messages(ctx context.Context, c identity.Caller, in MessagesIn
 		return out, err
 	}
 	t, coll, known := s.DB.User(c.User), messages.Under(in.FireID), false
-	q := store.Query{Where: []store.Cond{store.Gt("seq", after)}, Order: []string{"seq"}, Limit: cmp.Or(in.Limit, 50)}
+	q := store.Query{Where: []store.Cond{store.Gt("seq", after)}, Order: []string{"seq"}, Limit: in.Limit}
 	err = coll.Wait(ctx, t, nil, time.Duration(in.WaitMs)*time.Millisecond, func(ctx context.Context) (bool, error) {
 		page, err := coll.Query(ctx, t, q)
 		if err != nil {
@@ -193,9 +186,8 @@ func (s *Service) UpdatePlan(ctx context.Context, c identity.Caller, in PlanInpu
 	if err != nil {
 		return PlanOutput{}, err
 	}
-	key, now := in.IdempotencyKey, s.Now()
-	in.IdempotencyKey = ""
-	return apply(ctx, s, c, change{op: "campfire_update_battle_plan", key: key, in: in, fire: in.FireID, now: now}, func(tx *store.Tx, f *Fire) (PlanOutput, error) {
+	now := s.Now()
+	return apply(ctx, s, c, change{Idempotency: in.Idempotency, fire: in.FireID, now: now}, func(tx *store.Tx, f *Fire) (PlanOutput, error) {
 		p, err := f.Replan(by, content, now)
 		if err != nil {
 			return PlanOutput{}, err

@@ -1,7 +1,6 @@
 package campfire
 
 import (
-	"cmp"
 	"context"
 	"math"
 	"strconv"
@@ -9,9 +8,6 @@ import (
 	"parley.internal/shared/identity"
 	"parley.internal/shared/store"
 )
-
-// defaultMinutes is how long a phase of a duel may take unless told otherwise.
-const defaultMinutes = 30
 
 // Throw declares a duel, at a fire that it makes where it is missing.
 func (s *Service) Throw(ctx context.Context, c identity.Caller, in GauntletInput) (GauntletOutput, error) {
@@ -31,11 +27,10 @@ func (s *Service) Throw(ctx context.Context, c identity.Caller, in GauntletInput
 	if err != nil {
 		return out, err
 	}
-	key, now := in.IdempotencyKey, s.Now()
-	in.IdempotencyKey = ""
-	ch := change{op: "campfire_throw_gauntlet", key: key, in: in, fire: in.FireID, now: now, founds: true}
+	now := s.Now()
+	ch := change{Idempotency: in.Idempotency, fire: in.FireID, now: now, founds: true}
 	return apply(ctx, s, c, ch, func(_ *store.Tx, f *Fire) (GauntletOutput, error) {
-		if err := f.Throw(by, target, thesis, cmp.Or(in.DeadlineMinutes, defaultMinutes), now); err != nil {
+		if err := f.Throw(by, target, thesis, in.DeadlineMinutes, now); err != nil {
 			return GauntletOutput{}, err
 		}
 		return GauntletOutput{*f.Duel, "Duel declared. Waiting for the Judge to take the oath."}, nil
@@ -146,7 +141,7 @@ func (s *Service) Duels(ctx context.Context, c identity.Caller, in DuelsInput) (
 	if err != nil {
 		return out, err
 	}
-	now, t, limit := s.Now(), s.DB.User(c.User), cmp.Or(in.Limit, 5)
+	now, t, limit := s.Now(), s.DB.User(c.User), in.Limit
 	f, err := load(ctx, t, in.FireID)
 	if err != nil {
 		return out, err

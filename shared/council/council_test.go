@@ -8,11 +8,11 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"parley.internal/shared/domaintest"
 	"parley.internal/shared/fault"
-	"parley.internal/shared/store/storetest"
 )
 
-var t0 = storetest.Start
+var t0 = domaintest.Start
 
 // session is a council of the opener and a peer.
 func session(request string) *Session {
@@ -139,7 +139,7 @@ func TestACouncilHasAHundredParticipants(t *testing.T) {
 		}
 	}
 	_, err := s.Join("one-more", t0)
-	says(t, "one more", err, fault.Precondition, "Council session is full: it has 100 participants. A read-only key or endpoint reads it without joining.")
+	domaintest.Says(t, "one more", err, fault.Precondition, "Council session is full: it has 100 participants. A read-only key or endpoint reads it without joining.")
 	if fresh, err := s.Join("peer", t0); fresh || err != nil {
 		t.Errorf("a participant of a full council: %v, %v", fresh, err)
 	}
@@ -224,7 +224,7 @@ func TestARankingNamesEachResponseOnce(t *testing.T) {
 		t.Error(got, err)
 	}
 	_, err := order([]string{"A", "?", "B", "1"})
-	says(t, "wrong", err, fault.Invalid, `ranking[1]: "?" is no response of this council; give labels as get_current_session_data shows them; ranking[3]: names response A a second time; rank each once`)
+	domaintest.Says(t, "wrong", err, fault.Invalid, `ranking[1]: "?" is no response of this council; give labels as get_current_session_data shows them; ranking[3]: names response A a second time; rank each once`)
 }
 
 func TestTheAggregateIsByMeanRank(t *testing.T) {

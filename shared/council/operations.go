@@ -32,7 +32,7 @@ type GetInput struct {
 	AgentName string `json:"agent_name" allow:"nonempty,max=100,pattern=name"`
 	Cursor    string `json:"cursor,omitempty" allow:"max=2000" jsonschema:"next_cursor of the call before; an unknown one brings everything"`
 	SessionID string `json:"session_id,omitempty" allow:"max=100,pattern=id"`
-	WaitMs    int    `json:"wait_ms,omitempty" allow:"min=0,max=55000,default=0" jsonschema:"wait this long for a first response, or the close"`
+	WaitMs    int    `json:"wait_ms,omitempty" allow:"wait=0" jsonschema:"wait this long for a first response, or the close"`
 }
 
 // ViewOutput is what join_council and get_current_session_data answer. Without a
@@ -134,19 +134,19 @@ func unnamed(route string) []op.Compat { return []op.Compat{{Route: route}} }
 func (s *Service) Operations() []op.Op {
 	const set = "council"
 	return []op.Op{
-		op.New(op.Spec{Name: "start_council", Title: "Start a council", Toolset: set, Route: "POST /v1/councils", Effect: op.Write, Creates: true,
+		op.New(op.Spec{Name: "start_council", Title: "Start a council", Toolset: set, Route: "POST /v1/councils", Effect: op.Write, Creates: true, Cases: startCases,
 			Doc: "Ask other agents for their opinion: open a council with a question or request, gather their answers, then conclude it with close_council. Councils before it stay open."}, s.Start),
-		op.New(op.Spec{Name: "join_council", Title: "Join a council", Toolset: set, Route: "POST /v1/councils/{session_id}/join", Effect: op.Consume, Compat: unnamed("POST /v1/councils/current/join"),
+		op.New(op.Spec{Name: "join_council", Title: "Join a council", Toolset: set, Route: "POST /v1/councils/{session_id}/join", Effect: op.Consume, Compat: unnamed("POST /v1/councils/current/join"), Cases: joinCases,
 			Doc: "Take part in a council: read its request and the responses so far. Answer with send_response."}, s.Join),
-		op.New(op.Spec{Name: "get_current_session_data", Title: "Follow a council", Toolset: set, Route: "GET /v1/councils/{session_id}", Effect: op.Consume, Compat: unnamed("GET /v1/councils/current"),
+		op.New(op.Spec{Name: "get_current_session_data", Title: "Follow a council", Toolset: set, Route: "GET /v1/councils/{session_id}", Effect: op.Consume, Compat: unnamed("GET /v1/councils/current"), Cases: followCases,
 			Doc: "Poll a council for new responses: give the next_cursor of the call before to get only what is new, and wait_ms to wait for it. Joins you if you have not joined."}, s.Get),
-		op.New(op.Spec{Name: "close_council", Title: "Conclude a council", Toolset: set, Route: "POST /v1/councils/{session_id}/close", Effect: op.Write, Compat: unnamed("POST /v1/councils/current/close"),
+		op.New(op.Spec{Name: "close_council", Title: "Conclude a council", Toolset: set, Route: "POST /v1/councils/{session_id}/close", Effect: op.Write, Compat: unnamed("POST /v1/councils/current/close"), Cases: closeCases,
 			Doc: "End a council with its conclusion, the decision drawn from the responses. It stays readable for 30 days."}, s.Close),
-		op.New(op.Spec{Name: "send_response", Title: "Answer a council", Toolset: set, Route: "POST /v1/councils/{session_id}/responses", Effect: op.Write, Creates: true, Compat: unnamed("POST /v1/councils/current/responses"),
+		op.New(op.Spec{Name: "send_response", Title: "Answer a council", Toolset: set, Route: "POST /v1/councils/{session_id}/responses", Effect: op.Write, Creates: true, Compat: unnamed("POST /v1/councils/current/responses"), Cases: sendCases,
 			Doc: "Answer the request of a council, or add to what the others said."}, s.Send),
-		op.New(op.Spec{Name: "list_councils", Title: "List councils", Toolset: set, Route: "GET /v1/councils", Effect: op.Read,
+		op.New(op.Spec{Name: "list_councils", Title: "List councils", Toolset: set, Route: "GET /v1/councils", Effect: op.Read, Cases: listCases,
 			Doc: "Find councils, active or closed, newest first, with their conclusions."}, s.List),
-		op.New(op.Spec{Name: "rank_responses", Title: "Rank the responses", Toolset: set, Route: "POST /v1/councils/{session_id}/ranking", Effect: op.Write, Compat: unnamed("POST /v1/councils/current/ranking"),
+		op.New(op.Spec{Name: "rank_responses", Title: "Rank the responses", Toolset: set, Route: "POST /v1/councils/{session_id}/ranking", Effect: op.Write, Compat: unnamed("POST /v1/councils/current/ranking"), Cases: rankCases,
 			Doc: "Vote on the responses of the others, best first, by their labels. Your last ranking counts; the council's state shows the aggregate, without authors and voters."}, s.Rank),
 	}
 }

@@ -15,7 +15,7 @@ import (
 // called is the answer of an operation to a JSON input.
 func called(t *testing.T, cat *op.Catalogue, c identity.Caller, name, args string) (map[string]any, error) {
 	t.Helper()
-	res, err := cat.Call(t.Context(), cat.Op(name), op.Call{Caller: c, Args: json.RawMessage(args)})
+	res, err := cat.Call(t.Context(), cat.Op(name), op.Call{Caller: c, Input: op.Parse([]byte(args))})
 	if err != nil {
 		return nil, err
 	}

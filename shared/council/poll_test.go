@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"parley.internal/shared/domaintest"
 	"parley.internal/shared/fault"
 	"parley.internal/shared/op"
 	"parley.internal/shared/store"
@@ -20,7 +21,7 @@ func (h *hall) fill(id string, some int64) {
 	h.t.Helper()
 	u := h.DB.User("u")
 	for made := int64(0); made < some; {
-		err := u.Update(h.t.Context(), func(ctx context.Context, tx *store.Tx) error {
+		domaintest.Check(h.t, u.Update(h.t.Context(), func(ctx context.Context, tx *store.Tx) error {
 			v, err := councils.Get(ctx, tx, id)
 			if err != nil {
 				return err
@@ -35,10 +36,7 @@ func (h *hall) fill(id string, some int64) {
 			made = v.Responses
 			councils.Put(tx, id, v)
 			return nil
-		})
-		if err != nil {
-			h.t.Fatal(err)
-		}
+		}))
 	}
 }
 
@@ -58,7 +56,7 @@ func TestPagesBringEveryResponseOnce(t *testing.T) {
 			"by id":      func(cursor string) ViewOutput { return h.get("beta", id, cursor) },
 			"without id": func(cursor string) ViewOutput { return h.get("gamma", "", cursor) },
 			"a reader": func(cursor string) ViewOutput {
-				return must[ViewOutput](h)(h.Get(t.Context(), reader, GetInput{AgentName: "eye", Cursor: cursor}))
+				return domaintest.Must(h.Get(t.Context(), reader, GetInput{AgentName: "eye", Cursor: cursor}))(h.t)
 			},
 		} {
 			cursor := ""
@@ -191,7 +189,7 @@ func TestAPollThatFindsNothingNewIsSmall(t *testing.T) {
 // nothing comes twice.
 func TestEightAgentsAnsweringAtOnceLoseAndRepeatNothing(t *testing.T) {
 	each(t, func(t *testing.T, h *hall) {
-		const agents, each = 8, 2
+		agents, each := 8, domaintest.Crowd(t, 2, 1)
 		id := h.start("opener")
 		var want []string
 		var senders, followers sync.WaitGroup
@@ -203,11 +201,9 @@ func TestEightAgentsAnsweringAtOnceLoseAndRepeatNothing(t *testing.T) {
 				name := fmt.Sprint("agent-", i)
 				for n := range each {
 					in := SendInput{Idempotency: op.Idempotency{IdempotencyKey: fmt.Sprint(i, "/", n)}, AgentName: name, SessionID: id, Content: fmt.Sprintf("%d/%d", i, n)}
-					_, err := h.Send(t.Context(), bound(name), in)
-					for fault.Is(err, fault.Conflict) && t.Context().Err() == nil {
-						_, err = h.Send(t.Context(), bound(name), in)
-					}
-					if err != nil {
+					if err := domaintest.Retry(t.Context(), func() error {
+						return domaintest.Err(h.Send(t.Context(), domaintest.Bound("u", name), in))
+					}); err != nil {
 						t.Error(err)
 					}
 				}
@@ -240,7 +236,7 @@ func TestEightAgentsAnsweringAtOnceLoseAndRepeatNothing(t *testing.T) {
 		senders.Wait()
 		followers.Wait()
 		state := h.get("opener", id, "").State
-		if state.Counts.Responses != agents*each || state.Counts.Participants != agents+3 || slices.ContainsFunc(state.PendingParticipants, func(n string) bool { return strings.HasPrefix(n, "agent") }) {
+		if state.Counts.Responses != int64(agents*each) || state.Counts.Participants != agents+3 || slices.ContainsFunc(state.PendingParticipants, func(n string) bool { return strings.HasPrefix(n, "agent") }) {
 			t.Errorf("%+v", state)
 		}
 	})
@@ -249,20 +245,17 @@ func TestEightAgentsAnsweringAtOnceLoseAndRepeatNothing(t *testing.T) {
 func TestOfEightClosesOneWins(t *testing.T) {
 	each(t, func(t *testing.T, h *hall) {
 		id := h.start("opener")
-		var wg sync.WaitGroup
 		won := make(chan string, 8)
-		for i := range 8 {
-			wg.Go(func() {
-				name := fmt.Sprint("agent-", i)
-				_, err := h.Close(t.Context(), loose, CloseInput{AgentName: name, SessionID: id, Conclusion: name})
-				if err == nil {
-					won <- name
-					return
-				}
-				says(t, name, err, fault.Precondition, "Council session is already closed.")
-			})
+		for _, err := range domaintest.Together(8, func(i int) error {
+			name := fmt.Sprint("agent-", i)
+			_, err := h.Close(t.Context(), loose, CloseInput{AgentName: name, SessionID: id, Conclusion: name})
+			if err == nil {
+				won <- name
+			}
+			return err
+		}) {
+			domaintest.Says(t, "one that lost", err, fault.Precondition, "Council session is already closed.")
 		}
-		wg.Wait()
 		close(won)
 		winner := <-won
 		if c := h.get("opener", id, "").State.Conclusion; winner == "" || len(won) != 0 || c == nil || c.Author != winner || c.Content != winner {
@@ -330,21 +323,21 @@ func TestAWaitForACouncilEndsWhenOneStarts(t *testing.T) {
 
 func TestAWaitWithNothingToWaitForOrNothingThatComesIsOver(t *testing.T) {
 	each(t, func(t *testing.T, h *hall) {
-		if out := must[ViewOutput](h)(h.Get(t.Context(), loose, GetInput{AgentName: "beta", WaitMs: 1})); out.SessionID != "" || out.Feedback == nil {
+		if out := domaintest.Must(h.Get(t.Context(), loose, GetInput{AgentName: "beta", WaitMs: 1}))(h.t); out.SessionID != "" || out.Feedback == nil {
 			t.Errorf("%+v", out)
 		}
 		id := h.start("alpha")
-		out := must[ViewOutput](h)(h.Get(t.Context(), loose, GetInput{AgentName: "beta", WaitMs: 1}))
+		out := domaintest.Must(h.Get(t.Context(), loose, GetInput{AgentName: "beta", WaitMs: 1}))(h.t)
 		if out.SessionID != id || len(out.Feedback) != 0 || out.Request == nil {
 			t.Errorf("%+v", out)
 		}
 		h.send("alpha", id, "x")
-		if out := must[ViewOutput](h)(h.Get(t.Context(), loose, GetInput{AgentName: "beta", WaitMs: 50_000})); len(out.Feedback) != 1 {
+		if out := domaintest.Must(h.Get(t.Context(), loose, GetInput{AgentName: "beta", WaitMs: 50_000}))(h.t); len(out.Feedback) != 1 {
 			t.Errorf("%+v", out)
 		}
 		h.conclude("alpha", id)
 		in := GetInput{AgentName: "beta", Cursor: h.get("beta", id, "").NextCursor, WaitMs: 50_000}
-		if out := must[ViewOutput](h)(h.Get(t.Context(), loose, in)); len(out.Feedback) != 0 || out.State.Status != Closed {
+		if out := domaintest.Must(h.Get(t.Context(), loose, in))(h.t); len(out.Feedback) != 0 || out.State.Status != Closed {
 			t.Errorf("%+v", out)
 		}
 	})

@@ -5,8 +5,8 @@ import (
 	"time"
 
 	"parley.internal/shared/fault"
+	"parley.internal/shared/idempotency"
 	"parley.internal/shared/identity"
-	"parley.internal/shared/once"
 	"parley.internal/shared/store"
 )
 
@@ -38,9 +38,7 @@ func (s *Service) Start(ctx context.Context, c identity.Caller, in StartInput) (
 	v, q := Open(id, requestID, in.Request, who.name, who.verified, now)
 	opener := Participant{AgentName: who.name}
 	opener.See(&v, who.verified, 0, now)
-	key := in.IdempotencyKey
-	in.IdempotencyKey = ""
-	return once.Do(ctx, s.DB.User(c.User), "start_council", key, now, in, func(_ context.Context, tx *store.Tx) (StartOutput, error) {
+	return idempotency.Update(ctx, s.DB.User(c.User), in, now, func(_ context.Context, tx *store.Tx) (StartOutput, error) {
 		councils.Create(tx, id, v)
 		requests.Create(tx, id, q)
 		participants.Under(id).Create(tx, who.name, opener)
@@ -187,9 +185,8 @@ func (s *Service) Send(ctx context.Context, c identity.Caller, in SendInput) (Se
 	if err != nil {
 		return SendOutput{}, err
 	}
-	now, key := s.Now(), in.IdempotencyKey
-	in.IdempotencyKey = ""
-	return once.Do(ctx, s.DB.User(c.User), "send_response", key, now, in, func(ctx context.Context, tx *store.Tx) (SendOutput, error) {
+	now := s.Now()
+	return idempotency.Update(ctx, s.DB.User(c.User), in, now, func(ctx context.Context, tx *store.Tx) (SendOutput, error) {
 		v, err := find(ctx, tx, who.name, in.SessionID, now, none)
 		if err != nil {
 			return SendOutput{}, err
@@ -312,9 +309,6 @@ func others(found []Feedback, ranking []string, agent string) error {
 func (s *Service) List(ctx context.Context, c identity.Caller, in ListInput) (ListOutput, error) {
 	out := ListOutput{Sessions: []SessionView{}}
 	q := store.Query{Order: []string{"created_at desc"}, Limit: in.Limit, Cursor: in.Cursor}
-	if q.Limit == 0 {
-		q.Limit = 20
-	}
 	if in.Status != "" {
 		q.Where = []store.Cond{store.Eq("status", in.Status)}
 	}

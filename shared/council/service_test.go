@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"parley.internal/shared/domaintest"
 	"parley.internal/shared/fault"
 	"parley.internal/shared/identity"
 	"parley.internal/shared/op"
@@ -16,7 +17,7 @@ import (
 
 func TestACouncilFromItsRequestToItsConclusion(t *testing.T) {
 	each(t, func(t *testing.T, h *hall) {
-		started := must[StartOutput](h)(h.Start(t.Context(), bound("alpha"), StartInput{Request: "tabs or spaces?", AgentName: "alpha"}))
+		started := domaintest.Must(h.Start(t.Context(), domaintest.Bound("u", "alpha"), StartInput{Request: "tabs or spaces?", AgentName: "alpha"}))(h.t)
 		id := started.SessionID
 		if started.AgentName != "alpha" || started.RequestID == "" || started.RequestID == id || started.State.Status != Active || !slices.Equal(started.State.Participants, []string{"alpha"}) {
 			t.Errorf("%+v", started)
@@ -102,7 +103,7 @@ func TestWithoutAnIdACallIsAboutTheCouncilWhereItsAgentSits(t *testing.T) {
 		said("beta", one)
 		several := fmt.Sprintf("Several councils are active, and you have joined none: give session_id, one of %s (started by alpha at 2026-03-01T12:00:01Z), %s (started by alpha at 2026-03-01T12:00:00Z)", two, one)
 		for name, call := range h.answers(loose, "gamma", "") {
-			says(t, name, call(t.Context()), fault.Precondition, several)
+			domaintest.Says(t, name, call(t.Context()), fault.Precondition, several)
 		}
 		h.join("beta", two)
 		said("beta", two)
@@ -123,22 +124,22 @@ func TestWithoutAnIdACallIsAboutTheCouncilWhereItsAgentSits(t *testing.T) {
 func TestRefusalsAreInTheWordsOfTheSpecification(t *testing.T) {
 	each(t, func(t *testing.T, h *hall) {
 		for _, name := range []string{"send", "rank", "close"} {
-			says(t, name, h.answers(loose, "beta", "")[name](t.Context()), fault.Precondition, "No active session.")
+			domaintest.Says(t, name, h.answers(loose, "beta", "")[name](t.Context()), fault.Precondition, "No active session.")
 		}
 		id := h.start("alpha")
 		h.send("alpha", id, "x")
 		for name, call := range h.answers(loose, "beta", "nope") {
-			says(t, name, call(t.Context()), fault.NotFound, `no council with id "nope"`)
+			domaintest.Says(t, name, call(t.Context()), fault.NotFound, `no council with id "nope"`)
 		}
 		for name, call := range h.answers(stranger, "beta", id) {
-			says(t, "a stranger: "+name, call(t.Context()), fault.NotFound, fmt.Sprintf("no council with id %q", id))
+			domaintest.Says(t, "a stranger: "+name, call(t.Context()), fault.NotFound, fmt.Sprintf("no council with id %q", id))
 		}
 		h.conclude("alpha", id)
 		for _, at := range []string{id, ""} {
 			calls := h.answers(loose, "alpha", at)
-			says(t, "send", calls["send"](t.Context()), fault.Precondition, "Council session is closed.")
-			says(t, "rank", calls["rank"](t.Context()), fault.Precondition, "Council session is closed.")
-			says(t, "close", calls["close"](t.Context()), fault.Precondition, "Council session is already closed.")
+			domaintest.Says(t, "send", calls["send"](t.Context()), fault.Precondition, "Council session is closed.")
+			domaintest.Says(t, "rank", calls["rank"](t.Context()), fault.Precondition, "Council session is closed.")
+			domaintest.Says(t, "close", calls["close"](t.Context()), fault.Precondition, "Council session is already closed.")
 		}
 		bare := h.start("alpha")
 		err := h.DB.User("u").Update(t.Context(), func(_ context.Context, tx *store.Tx) error {
@@ -148,7 +149,7 @@ func TestRefusalsAreInTheWordsOfTheSpecification(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		says(t, "without a request", h.answers(loose, "alpha", bare)["send"](t.Context()), fault.Precondition, "No active request.")
+		domaintest.Says(t, "without a request", h.answers(loose, "alpha", bare)["send"](t.Context()), fault.Precondition, "No active request.")
 	})
 }
 
@@ -157,11 +158,11 @@ func TestAKeyBoundToAProgramSpeaksOnlyAsThatProgram(t *testing.T) {
 		id := h.start("beta")
 		h.send("beta", id, "x")
 		const words = `this key speaks for "alpha" and may not speak as "beta"`
-		for name, call := range h.answers(bound("alpha"), "beta", id) {
-			says(t, name, call(t.Context()), fault.Forbidden, words)
+		for name, call := range h.answers(domaintest.Bound("u", "alpha"), "beta", id) {
+			domaintest.Says(t, name, call(t.Context()), fault.Forbidden, words)
 		}
-		_, err := h.Start(t.Context(), bound("alpha"), StartInput{Request: "x", AgentName: "beta"})
-		says(t, "start", err, fault.Forbidden, words)
+		_, err := h.Start(t.Context(), domaintest.Bound("u", "alpha"), StartInput{Request: "x", AgentName: "beta"})
+		domaintest.Says(t, "start", err, fault.Forbidden, words)
 		if got := h.get("gamma", id, "").State.Participants; !slices.Equal(got, []string{"beta", "gamma"}) {
 			t.Errorf("%v take part", got)
 		}
@@ -172,11 +173,11 @@ func TestTwoAgentsUnderOneNameAreOneParticipant(t *testing.T) {
 	each(t, func(t *testing.T, h *hall) {
 		id := h.start("alpha")
 		h.join("beta", id)
-		out := must[SendOutput](h)(h.Send(t.Context(), bound("beta"), SendInput{AgentName: "beta", Content: "x"}))
+		out := domaintest.Must(h.Send(t.Context(), domaintest.Bound("u", "beta"), SendInput{AgentName: "beta", Content: "x"}))(h.t)
 		if !out.Feedback.Verified || !slices.Equal(out.State.Participants, []string{"alpha", "beta"}) {
 			t.Errorf("%+v", out)
 		}
-		got := must[ViewOutput](h)(h.Get(t.Context(), identity.Caller{User: "u", KeyID: "another"}, GetInput{AgentName: "beta"}))
+		got := domaintest.Must(h.Get(t.Context(), identity.Caller{User: "u", KeyID: "another"}, GetInput{AgentName: "beta"}))(h.t)
 		if got.SessionID != id || len(got.State.Participants) != 2 || got.Participant.Verified {
 			t.Errorf("%+v %+v", got, got.Participant)
 		}
@@ -184,8 +185,8 @@ func TestTwoAgentsUnderOneNameAreOneParticipant(t *testing.T) {
 			t.Error("an unbound key's response is verified")
 		}
 		h.Clock.Pass(time.Minute)
-		must[SendOutput](h)(h.Send(t.Context(), bound("beta"), SendInput{AgentName: "beta", Content: "z"}))
-		if p := must[ViewOutput](h)(h.Get(t.Context(), reader, GetInput{AgentName: "beta"})).Participant; !p.Verified || !p.LastSeen.Equal(h.Clock.Now()) {
+		domaintest.Must(h.Send(t.Context(), domaintest.Bound("u", "beta"), SendInput{AgentName: "beta", Content: "z"}))(h.t)
+		if p := domaintest.Must(h.Get(t.Context(), reader, GetInput{AgentName: "beta"}))(h.t).Participant; !p.Verified || !p.LastSeen.Equal(h.Clock.Now()) {
 			t.Errorf("who answered was last seen as %+v", p)
 		}
 	})
@@ -193,7 +194,7 @@ func TestTwoAgentsUnderOneNameAreOneParticipant(t *testing.T) {
 
 func TestAReaderJoinsNothingAndChangesNothing(t *testing.T) {
 	each(t, func(t *testing.T, h *hall) {
-		if got := must[ViewOutput](h)(h.Get(t.Context(), reader, GetInput{AgentName: "eye"})); got.SessionID != "" {
+		if got := domaintest.Must(h.Get(t.Context(), reader, GetInput{AgentName: "eye"}))(h.t); got.SessionID != "" {
 			t.Errorf("%+v", got)
 		}
 		id := h.start("alpha")
@@ -203,21 +204,21 @@ func TestAReaderJoinsNothingAndChangesNothing(t *testing.T) {
 		cursor := ""
 		for _, in := range []GetInput{{}, {SessionID: id}, {Cursor: "?"}} {
 			in.AgentName = "eye"
-			got := must[ViewOutput](h)(h.Get(t.Context(), reader, in))
+			got := domaintest.Must(h.Get(t.Context(), reader, in))(h.t)
 			if contents(got.Feedback) != "x" || got.Participant != nil || got.Request == nil || got.SessionID != id {
 				t.Errorf("%+v", got)
 			}
 			cursor = got.NextCursor
 		}
-		if got := must[ViewOutput](h)(h.Get(t.Context(), reader, GetInput{AgentName: "eye", Cursor: cursor})); len(got.Feedback) != 0 || got.State.Participants != nil {
+		if got := domaintest.Must(h.Get(t.Context(), reader, GetInput{AgentName: "eye", Cursor: cursor}))(h.t); len(got.Feedback) != 0 || got.State.Participants != nil {
 			t.Errorf("%+v", got)
 		}
 		// Under the name of one who takes part it leaves that one as it was.
-		got := must[ViewOutput](h)(h.Join(t.Context(), reader, JoinInput{AgentName: "alpha"}))
+		got := domaintest.Must(h.Join(t.Context(), reader, JoinInput{AgentName: "alpha"}))(h.t)
 		if *got.Participant != *before.Participant {
 			t.Errorf("%+v, was %+v", got.Participant, before.Participant)
 		}
-		if v := must[Session](h)(councils.Get(t.Context(), h.DB.User("u"), id)); len(v.Members) != 2 {
+		if v := domaintest.Must(councils.Get(t.Context(), h.DB.User("u"), id))(h.t); len(v.Members) != 2 {
 			t.Errorf("%+v", v)
 		}
 		if page, err := seats.Query(t.Context(), h.DB.User("u"), store.Query{Limit: 10}); err != nil || len(page.Docs) != 2 {
@@ -257,7 +258,7 @@ func TestAListingIsNewestFirstByPageAndStatus(t *testing.T) {
 			t.Errorf("closed %+v, open %+v", closed, open)
 		}
 		_, err := h.List(t.Context(), loose, ListInput{Cursor: "nonsense"})
-		if fields(err) != "cursor" {
+		if domaintest.Fields(err) != "cursor" {
 			t.Error(err)
 		}
 		if out, err := h.List(t.Context(), stranger, ListInput{}); err != nil || len(out.Sessions) != 0 {
@@ -288,12 +289,12 @@ func TestPeersRankTheResponsesOfOthers(t *testing.T) {
 			"ranking[2]":            {"A", "C", "a"},
 			"ranking[0] ranking[1]": {"ZZ", "2"},
 		} {
-			if _, err := h.Rank(t.Context(), loose, RankInput{AgentName: "gamma", Ranking: ranking}); fields(err) != path {
+			if _, err := h.Rank(t.Context(), loose, RankInput{AgentName: "gamma", Ranking: ranking}); domaintest.Fields(err) != path {
 				t.Errorf("%v: %v", ranking, err)
 			}
 		}
 		_, err := h.Rank(t.Context(), loose, RankInput{AgentName: "gamma", Ranking: []string{"D", "B"}})
-		says(t, "words", err, fault.Invalid, `ranking[0]: "D" is no response of this council; give labels as get_current_session_data shows them; ranking[1]: is your own response; rank those of the others`)
+		domaintest.Says(t, "words", err, fault.Invalid, `ranking[0]: "D" is no response of this council; give labels as get_current_session_data shows them; ranking[1]: is your own response; rank those of the others`)
 		if got := h.get("gamma", id, "").State; !slices.Equal(got.Ranking, want) || got.Counts.Rankings != 2 {
 			t.Errorf("a refused ranking counts: %+v", got)
 		}
@@ -307,13 +308,13 @@ func TestARepeatedCallHappensOnce(t *testing.T) {
 	each(t, func(t *testing.T, h *hall) {
 		key := op.Idempotency{IdempotencyKey: "k"}
 		start := StartInput{Idempotency: key, Request: "x", AgentName: "alpha"}
-		first := must[StartOutput](h)(h.Start(t.Context(), loose, start))
-		if again := must[StartOutput](h)(h.Start(t.Context(), loose, start)); again.SessionID != first.SessionID || again.RequestID != first.RequestID {
+		first := domaintest.Must(h.Start(t.Context(), loose, start))(h.t)
+		if again := domaintest.Must(h.Start(t.Context(), loose, start))(h.t); again.SessionID != first.SessionID || again.RequestID != first.RequestID {
 			t.Errorf("%+v, first %+v", again, first)
 		}
 		send := SendInput{Idempotency: key, AgentName: "beta", Content: "x"}
-		sent := must[SendOutput](h)(h.Send(t.Context(), loose, send))
-		if again := must[SendOutput](h)(h.Send(t.Context(), loose, send)); fmt.Sprint(again) != fmt.Sprint(sent) {
+		sent := domaintest.Must(h.Send(t.Context(), loose, send))(h.t)
+		if again := domaintest.Must(h.Send(t.Context(), loose, send))(h.t); fmt.Sprint(again) != fmt.Sprint(sent) {
 			t.Errorf("%+v, first %+v", again, sent)
 		}
 		if got := h.get("alpha", "", "").Feedback; len(got) != 1 {
@@ -331,7 +332,7 @@ func TestAResourceIsReadWithoutJoining(t *testing.T) {
 		id := h.start("alpha")
 		h.send("beta", id, "x")
 		kind := h.Resources()[0]
-		for _, c := range []identity.Caller{loose, reader, bound("gamma")} {
+		for _, c := range []identity.Caller{loose, reader, domaintest.Bound("u", "gamma")} {
 			doc, err := kind.Read(t.Context(), c, id)
 			v, ok := doc.(ViewOutput)
 			if err != nil || !ok || v.SessionID != id || contents(v.Feedback) != "x" || v.Request.Content != "what of alpha?" || len(v.State.Participants) != 2 {
@@ -340,10 +341,10 @@ func TestAResourceIsReadWithoutJoining(t *testing.T) {
 		}
 		for _, id := range []string{"nope", ""} {
 			_, err := kind.Read(t.Context(), loose, id)
-			says(t, "missing", err, fault.NotFound, fmt.Sprintf("no council with id %q", id))
+			domaintest.Says(t, "missing", err, fault.NotFound, fmt.Sprintf("no council with id %q", id))
 		}
 		_, err := kind.Read(t.Context(), stranger, id)
-		says(t, "a stranger", err, fault.NotFound, fmt.Sprintf("no council with id %q", id))
+		domaintest.Says(t, "a stranger", err, fault.NotFound, fmt.Sprintf("no council with id %q", id))
 		h.start("beta")
 		page, err := kind.List(t.Context(), reader, "", 1)
 		if err != nil || len(page.Items) != 1 || page.Next == "" {

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"parley.internal/shared/domaintest"
 	"parley.internal/shared/fault"
 	"parley.internal/shared/store"
 )
@@ -50,7 +51,7 @@ func TestAnAbandonedCouncilIsClosedWithAReason(t *testing.T) {
 		if got.State.Status != Closed || got.State.Reason != "abandoned: nothing happened here for 7 days" || got.State.Conclusion != nil || got.Request.Status != RequestClosed {
 			t.Errorf("%+v", got)
 		}
-		says(t, "close", h.answers(loose, "alpha", quiet)["close"](t.Context()), fault.Precondition, "Council session is already closed.")
+		domaintest.Says(t, "close", h.answers(loose, "alpha", quiet)["close"](t.Context()), fault.Precondition, "Council session is already closed.")
 		if got := h.get("beta", lively, ""); got.State.Status != Active {
 			t.Errorf("%+v", got)
 		}
@@ -74,7 +75,7 @@ func TestAClosedCouncilIsGoneAfterThirtyDaysWithEverythingBelowIt(t *testing.T) 
 		h.Clock.Pass(time.Second)
 		// It is gone for readers, also before the sweep.
 		for name, call := range h.answers(loose, "beta", id) {
-			says(t, name, call(t.Context()), fault.NotFound, `no council with id "`+id+`"`)
+			domaintest.Says(t, name, call(t.Context()), fault.NotFound, `no council with id "`+id+`"`)
 		}
 		if out := h.list(ListInput{}); len(out.Sessions) != 0 {
 			t.Errorf("%+v", out)
@@ -82,7 +83,7 @@ func TestAClosedCouncilIsGoneAfterThirtyDaysWithEverythingBelowIt(t *testing.T) 
 		if out := h.get("beta", "", ""); out.SessionID != "" {
 			t.Errorf("%+v", out)
 		}
-		says(t, "send", h.answers(loose, "beta", "")["send"](t.Context()), fault.Precondition, "No active session.")
+		domaintest.Says(t, "send", h.answers(loose, "beta", "")["send"](t.Context()), fault.Precondition, "No active session.")
 		before := h.rest(id)
 		if n := h.sweep(10); n != 1 || h.rest(id) != 0 || before < 2*purgeBatch {
 			t.Errorf("%d handled, %d documents are left of %d", n, h.rest(id), before)

@@ -4,6 +4,7 @@ import (
 	"testing"
 	"time"
 
+	"parley.internal/shared/domaintest"
 	"parley.internal/shared/fault"
 	"parley.internal/shared/identity"
 	"parley.internal/shared/task"
@@ -79,7 +80,7 @@ func TestAnUpdateMovesATaskAsItsLifecycleAllows(t *testing.T) {
 func TestAnUpdateIsKept(t *testing.T) {
 	each(t, func(t *testing.T, q *queue) {
 		id, token := q.claimed()
-		q.pass(time.Minute)
+		q.Pass(time.Minute)
 		v, err := q.Update(t.Context(), beta, UpdateInput{TaskID: id, Status: task.Blocked, Note: "no disk"})
 		if err != nil || v.Status != task.Blocked || v.Note != "no disk" || !v.NotedAt.Equal(t0.Add(time.Minute)) {
 			t.Fatalf("%+v, %v", v, err)
@@ -100,16 +101,16 @@ func TestAnUpdateIsKept(t *testing.T) {
 		if got := q.get(id); got.Status != task.Blocked || got.Note != "found one" {
 			t.Errorf("%+v", got)
 		}
-		q.pass(16 * time.Minute)
+		q.Pass(16 * time.Minute)
 		if n := q.sweep(10); n != 1 || q.get(id).Status != task.Created {
 			t.Errorf("swept %d: %+v", n, q.get(id))
 		}
 		_, err = q.Update(t.Context(), beta, UpdateInput{TaskID: id})
-		if field(err) != "status" {
+		if domaintest.Fields(err) != "status" {
 			t.Error(err)
 		}
 		_, err = q.Update(t.Context(), beta, UpdateInput{TaskID: "none", Note: "n"})
-		refused(t, "a missing task", err, fault.NotFound, `no task with id "none"`)
+		domaintest.Refused(t, "a missing task", err, fault.NotFound, `no task with id "none"`)
 	})
 }
 
@@ -122,7 +123,7 @@ func TestAnUpdateThatEndsATaskEndsItsLease(t *testing.T) {
 		if _, err := q.Update(t.Context(), alpha, UpdateInput{TaskID: id, Status: task.Created}); err != nil {
 			t.Fatal(err)
 		}
-		q.pass(time.Hour)
+		q.Pass(time.Hour)
 		if n := q.sweep(10); n != 0 {
 			t.Errorf("%d leases are left", n)
 		}

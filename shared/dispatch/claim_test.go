@@ -2,11 +2,10 @@ package dispatch
 
 import (
 	"reflect"
-	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
+	"parley.internal/shared/domaintest"
 	"parley.internal/shared/fault"
 	"parley.internal/shared/identity"
 	"parley.internal/shared/task"
@@ -55,7 +54,7 @@ func TestOnlyThoseATaskIsForMayClaimItWithABoundKey(t *testing.T) {
 				t.Errorf("%s: %v", name, err)
 			}
 			if !c.ok {
-				refused(t, name, err, fault.Forbidden, c.in.Target, c.by.Program)
+				domaintest.Refused(t, name, err, fault.Forbidden, c.in.Target, c.by.Program)
 				if v := q.get(id); v.Status != task.Created || v.ClaimedBy != "" {
 					t.Errorf("%s: refused, and yet %+v", name, v)
 				}
@@ -71,7 +70,7 @@ func TestTheSameSessionGetsItsOwnClaimBack(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		q.pass(time.Minute)
+		q.Pass(time.Minute)
 		again, err := q.Claim(t.Context(), beta, ClaimInput{TaskID: id, SessionID: "s1", LeaseSeconds: 3600})
 		first.AlreadyClaimed = true
 		if err != nil || !reflect.DeepEqual(again, first) {
@@ -85,7 +84,7 @@ func TestTheSameSessionGetsItsOwnClaimBack(t *testing.T) {
 			"another program": {gamma, "s3"}, "an unbound key": {loose, "s1"},
 		} {
 			_, err := q.Claim(t.Context(), c.by, ClaimInput{TaskID: id, SessionID: c.session})
-			refused(t, name, err, fault.Precondition, `"beta"`, "2026-03-01T12:15:00Z")
+			domaintest.Refused(t, name, err, fault.Precondition, `"beta"`, "2026-03-01T12:15:00Z")
 		}
 	})
 }
@@ -94,7 +93,7 @@ func TestAClaimWithoutASessionIsNobodysTwice(t *testing.T) {
 	each(t, func(t *testing.T, q *queue) {
 		id, _ := q.claimed()
 		_, err := q.Claim(t.Context(), beta, ClaimInput{TaskID: id})
-		refused(t, "again", err, fault.Precondition, `"beta"`)
+		domaintest.Refused(t, "again", err, fault.Precondition, `"beta"`)
 	})
 }
 
@@ -103,12 +102,12 @@ func TestWhatIsNoWorkIsNotClaimed(t *testing.T) {
 		for _, typ := range []task.Type{task.Question, task.Alert, task.Sprint} {
 			q.put("x-"+string(typ), task.Task{Type: typ, Title: "x", Status: task.Created, Target: "any", CreatedAt: t0})
 			_, err := q.Claim(t.Context(), beta, ClaimInput{TaskID: "x-" + string(typ)})
-			refused(t, string(typ), err, fault.Precondition, string(typ))
+			domaintest.Refused(t, string(typ), err, fault.Precondition, string(typ))
 		}
 		for _, s := range []task.Status{task.Blocked, task.Completing, task.Done, task.Failed, task.Derezzed} {
 			q.put("in-"+string(s), task.Task{Type: task.Work, Title: "x", Status: s, Target: "any", CreatedAt: t0})
 			_, err := q.Claim(t.Context(), beta, ClaimInput{TaskID: "in-" + string(s)})
-			refused(t, string(s), err, fault.Precondition, string(s))
+			domaintest.Refused(t, string(s), err, fault.Precondition, string(s))
 		}
 	})
 }
@@ -116,27 +115,22 @@ func TestWhatIsNoWorkIsNotClaimed(t *testing.T) {
 func TestOfSixteenClaimersOneWins(t *testing.T) {
 	each(t, func(t *testing.T, q *queue) {
 		id := q.create(alpha, CreateInput{Target: "any"})
-		var wg sync.WaitGroup
-		var won atomic.Int32
 		winner := make(chan ClaimOutput, 16)
-		for i := range 16 {
-			c := bound("claimer-" + string(rune('a'+i)))
-			wg.Go(func() {
+		lost := domaintest.Together(16, func(i int) error {
+			c := domaintest.Bound("u", "claimer-"+string(rune('a'+i)))
+			return domaintest.Retry(t.Context(), func() error {
 				out, err := q.Claim(t.Context(), c, ClaimInput{TaskID: id, SessionID: "s"})
-				for fault.Is(err, fault.Conflict) && t.Context().Err() == nil {
-					out, err = q.Claim(t.Context(), c, ClaimInput{TaskID: id, SessionID: "s"})
-				}
 				if err == nil {
-					won.Add(1)
 					winner <- out
-					return
 				}
-				refused(t, c.Program, err, fault.Precondition, "claimed by")
+				return err
 			})
+		})
+		for _, err := range lost {
+			domaintest.Refused(t, "one that lost", err, fault.Precondition, "claimed by")
 		}
-		wg.Wait()
-		if won.Load() != 1 {
-			t.Fatalf("%d won", won.Load())
+		if len(winner) != 1 {
+			t.Fatalf("%d won", len(winner))
 		}
 		if out, v := <-winner, q.get(id); v.ClaimedBy != out.ClaimedBy || out.ClaimToken != 1 || out.AlreadyClaimed {
 			t.Errorf("the winner has %+v, the task is %+v", out, v)

@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"parley.internal/shared/domaintest"
 	"parley.internal/shared/fault"
 	"parley.internal/shared/op"
 	"parley.internal/shared/task"
@@ -20,13 +21,13 @@ func TestATaskComesBackAsItWasCreated(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if want := (CreateOutput{TaskID: "task-001", Status: task.Created, Source: "alpha", Verified: true, Target: "beta", CreatedAt: t0, ExpiresAt: t0.Add(time.Hour)}); out != want {
+		if want := (CreateOutput{TaskID: "id-000001", Status: task.Created, Source: "alpha", Verified: true, Target: "beta", CreatedAt: t0, ExpiresAt: t0.Add(time.Hour)}); out != want {
 			t.Errorf("created %+v", out)
 		}
-		want := View{ID: "task-001", Type: task.Dream, Title: in.Title, Instructions: in.Instructions, Status: task.Created, Priority: task.High,
+		want := View{ID: "id-000001", Type: task.Dream, Title: in.Title, Instructions: in.Instructions, Status: task.Created, Priority: task.High,
 			Action: "parallel", Source: "alpha", Verified: true, Target: "beta", Fallback: in.Fallback, ProjectID: "p1", ReplyTo: "r1", ThreadID: "th1",
 			Provenance: in.Provenance, CreatedAt: t0, ExpiresAt: t0.Add(time.Hour), Dream: in.Dream}
-		if got := q.get("task-001"); !reflect.DeepEqual(got, want) {
+		if got := q.get("id-000001"); !reflect.DeepEqual(got, want) {
 			t.Errorf("read %+v", got)
 		}
 		listed, err := q.List(t.Context(), beta, ListInput{Target: "beta"})
@@ -39,7 +40,7 @@ func TestATaskComesBackAsItWasCreated(t *testing.T) {
 func TestWhatIsLeftOutHasItsDefault(t *testing.T) {
 	each(t, func(t *testing.T, q *queue) {
 		got := q.get(q.create(loose, CreateInput{Target: "beta"}))
-		want := View{ID: "task-001", Type: task.Work, Title: "do it", Status: task.Created, Priority: task.Normal, Action: "queue", Target: "beta", CreatedAt: t0}
+		want := View{ID: "id-000001", Type: task.Work, Title: "do it", Status: task.Created, Priority: task.Normal, Action: "queue", Target: "beta", CreatedAt: t0}
 		if !reflect.DeepEqual(got, want) {
 			t.Errorf("%+v", got)
 		}
@@ -49,7 +50,7 @@ func TestWhatIsLeftOutHasItsDefault(t *testing.T) {
 func TestABoundKeyAsksAsItsProgramAlone(t *testing.T) {
 	each(t, func(t *testing.T, q *queue) {
 		_, err := q.Create(t.Context(), alpha, CreateInput{Title: "x", Target: "beta", Source: "gamma"})
-		refused(t, "another's name", err, fault.Forbidden, `"alpha"`, `"gamma"`)
+		domaintest.Refused(t, "another's name", err, fault.Forbidden, `"alpha"`, `"gamma"`)
 		if v := q.get(q.create(alpha, CreateInput{Target: "beta"})); v.Source != "alpha" || !v.Verified {
 			t.Errorf("no name: %+v", v)
 		}
@@ -65,7 +66,7 @@ func TestABoundKeyAsksAsItsProgramAlone(t *testing.T) {
 func TestADreamSpecGoesWithADream(t *testing.T) {
 	each(t, func(t *testing.T, q *queue) {
 		_, err := q.Create(t.Context(), alpha, CreateInput{Title: "x", Target: "beta", Dream: &task.DreamSpec{Agent: "beta"}})
-		if field(err) != "dream" {
+		if domaintest.Fields(err) != "dream" {
 			t.Error(err)
 		}
 	})
@@ -78,14 +79,14 @@ func TestAKeyMakesACreationHappenOnce(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		q.pass(time.Hour)
+		q.Pass(time.Hour)
 		again, err := q.Create(t.Context(), alpha, in)
 		if err != nil || again != first {
 			t.Errorf("%+v, first %+v, %v", again, first, err)
 		}
 		in.Title = "y"
 		_, err = q.Create(t.Context(), alpha, in)
-		refused(t, "another input", err, fault.Precondition, `"k"`, "create_task")
+		domaintest.Refused(t, "another input", err, fault.Precondition, `"k"`, "create_task")
 		if got := q.list(alpha, ListInput{}); got != "x" {
 			t.Errorf("there is %s", got)
 		}

@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"parley.internal/shared/domaintest"
 	"parley.internal/shared/fault"
 	"parley.internal/shared/identity"
 	"parley.internal/shared/task"
@@ -13,9 +14,9 @@ import (
 // acts is every operation that is fenced.
 func (q *queue) acts(c identity.Caller, id string, token int64) map[string]error {
 	return map[string]error{
-		"complete": second(q.Complete(q.t.Context(), c, CompleteInput{TaskID: id, ClaimToken: token, Result: "mine"})),
-		"renew":    second(q.Renew(q.t.Context(), c, RenewInput{TaskID: id, ClaimToken: token})),
-		"release":  second(q.Release(q.t.Context(), c, ReleaseInput{TaskID: id, ClaimToken: token})),
+		"complete": domaintest.Err(q.Complete(q.t.Context(), c, CompleteInput{TaskID: id, ClaimToken: token, Result: "mine"})),
+		"renew":    domaintest.Err(q.Renew(q.t.Context(), c, RenewInput{TaskID: id, ClaimToken: token})),
+		"release":  domaintest.Err(q.Release(q.t.Context(), c, ReleaseInput{TaskID: id, ClaimToken: token})),
 	}
 }
 
@@ -23,16 +24,16 @@ func TestAStaleTokenIsRefused(t *testing.T) {
 	each(t, func(t *testing.T, q *queue) {
 		id := q.create(alpha, CreateInput{Target: "any"})
 		old := q.claim(beta, id).ClaimToken
-		q.pass(time.Hour)
+		q.Pass(time.Hour)
 		held := q.claim(gamma, id)
 		if held.ClaimToken <= old || held.Attempts != 1 || held.ClaimedBy != "gamma" {
 			t.Fatalf("the second claim is %+v", held)
 		}
 		for name, err := range q.acts(beta, id, old) {
-			refused(t, name, err, fault.Precondition, "stale")
+			domaintest.Refused(t, name, err, fault.Precondition, "stale")
 		}
 		for name, err := range q.acts(gamma, id, held.ClaimToken+1) {
-			refused(t, name+" ahead", err, fault.Precondition)
+			domaintest.Refused(t, name+" ahead", err, fault.Precondition)
 		}
 		if v := q.get(id); v.Status != task.Active || v.ClaimedBy != "gamma" || v.Result != "" || !v.LeaseUntil.Equal(held.LeaseUntil) {
 			t.Errorf("the task is %+v", v)
@@ -44,10 +45,10 @@ func TestWithoutATokenOnlyTheClaimingProgramMayAct(t *testing.T) {
 	each(t, func(t *testing.T, q *queue) {
 		id, token := q.claimed()
 		for name, err := range q.acts(gamma, id, 0) {
-			refused(t, name+" by another", err, fault.Precondition, `"beta"`, "claimToken")
+			domaintest.Refused(t, name+" by another", err, fault.Precondition, `"beta"`, "claimToken")
 		}
 		for name, err := range q.acts(loose, id, 0) {
-			if field(err) != "claimToken" {
+			if domaintest.Fields(err) != "claimToken" {
 				t.Errorf("%s by an unbound key: %v", name, err)
 			}
 		}
@@ -68,7 +69,7 @@ func TestAnUnboundKeyNeedsTheTokenForItsOwnClaim(t *testing.T) {
 		if out.ClaimedBy != "key:0123456789ab" {
 			t.Errorf("held by %q", out.ClaimedBy)
 		}
-		if _, err := q.Complete(t.Context(), loose, CompleteInput{TaskID: id}); field(err) != "claimToken" {
+		if _, err := q.Complete(t.Context(), loose, CompleteInput{TaskID: id}); domaintest.Fields(err) != "claimToken" {
 			t.Errorf("without: %v", err)
 		}
 		if out, err := q.Complete(t.Context(), loose, CompleteInput{TaskID: id, ClaimToken: out.ClaimToken}); err != nil || out.Status != task.Done {
@@ -82,7 +83,7 @@ func TestNobodyActsOnWhatNobodyHolds(t *testing.T) {
 		id := q.create(alpha, CreateInput{Target: "beta"})
 		for _, c := range []identity.Caller{alpha, beta, loose} {
 			for name, err := range q.acts(c, id, 1) {
-				refused(t, name, err, fault.Precondition, "claim it first")
+				domaintest.Refused(t, name, err, fault.Precondition, "claim it first")
 			}
 		}
 	})
@@ -91,7 +92,7 @@ func TestNobodyActsOnWhatNobodyHolds(t *testing.T) {
 func TestRenewingCountsFromNow(t *testing.T) {
 	each(t, func(t *testing.T, q *queue) {
 		id, token := q.claimed()
-		q.pass(10 * time.Minute)
+		q.Pass(10 * time.Minute)
 		out, err := q.Renew(t.Context(), beta, RenewInput{TaskID: id, ClaimToken: token, LeaseSeconds: 60})
 		if want := (RenewOutput{id, token, t0.Add(11 * time.Minute)}); err != nil || out != want {
 			t.Errorf("%+v, %v", out, err)
@@ -103,9 +104,9 @@ func TestRenewingCountsFromNow(t *testing.T) {
 		if err != nil || !out.LeaseUntil.Equal(t0.Add(25*time.Minute)) {
 			t.Errorf("without a length: %+v, %v", out, err)
 		}
-		q.pass(15 * time.Minute)
+		q.Pass(15 * time.Minute)
 		_, err = q.Renew(t.Context(), beta, RenewInput{TaskID: id, ClaimToken: token})
-		refused(t, "too late", err, fault.Precondition, "2026-03-01T12:25:00Z")
+		domaintest.Refused(t, "too late", err, fault.Precondition, "2026-03-01T12:25:00Z")
 	})
 }
 
@@ -120,7 +121,7 @@ func TestAReleasedTaskIsInTheQueueAgain(t *testing.T) {
 			t.Errorf("read %+v", got)
 		}
 		for name, err := range q.acts(beta, id, token) {
-			refused(t, name, err, fault.Precondition)
+			domaintest.Refused(t, name, err, fault.Precondition)
 		}
 		if got := q.list(beta, ListInput{Target: "beta"}); got != "do it" {
 			t.Errorf("listed %q", got)
@@ -160,23 +161,23 @@ func TestTheSameCompletionAgainIsAnsweredLikeTheFirst(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		q.pass(time.Hour)
+		q.Pass(time.Hour)
 		again, err := q.Complete(t.Context(), beta, in)
 		if err != nil || !again.AlreadyCompleted || !reflect.DeepEqual(again.View, first.View) {
 			t.Errorf("%+v, first %+v, %v", again, first, err)
 		}
 		in.Result = "another"
 		_, err = q.Complete(t.Context(), beta, in)
-		refused(t, "another result", err, fault.Precondition, "Invalid transition for task: done → done")
+		domaintest.Refused(t, "another result", err, fault.Precondition, "Invalid transition for task: done → done")
 		in.Result, in.Outcome = "r", task.Failed
 		_, err = q.Complete(t.Context(), beta, in)
-		refused(t, "another outcome", err, fault.Precondition, "Invalid transition for task: done → failed")
+		domaintest.Refused(t, "another outcome", err, fault.Precondition, "Invalid transition for task: done → failed")
 		for name, err := range map[string]error{
-			"release": second(q.Release(t.Context(), beta, ReleaseInput{TaskID: id, ClaimToken: token})),
-			"claim":   second(q.Claim(t.Context(), beta, ClaimInput{TaskID: id})),
-			"renew":   second(q.Renew(t.Context(), beta, RenewInput{TaskID: id, ClaimToken: token})),
+			"release": domaintest.Err(q.Release(t.Context(), beta, ReleaseInput{TaskID: id, ClaimToken: token})),
+			"claim":   domaintest.Err(q.Claim(t.Context(), beta, ClaimInput{TaskID: id})),
+			"renew":   domaintest.Err(q.Renew(t.Context(), beta, RenewInput{TaskID: id, ClaimToken: token})),
 		} {
-			refused(t, name, err, fault.Precondition)
+			domaintest.Refused(t, name, err, fault.Precondition)
 		}
 	})
 }

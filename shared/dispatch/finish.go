@@ -36,7 +36,7 @@ func (s *Service) Release(ctx context.Context, c identity.Caller, in ReleaseInpu
 // Complete ends a task. The same completion again is answered like the first.
 func (s *Service) Complete(ctx context.Context, c identity.Caller, in CompleteInput) (CompleteOutput, error) {
 	var out CompleteOutput
-	now, outcome := s.Now(), or(in.Outcome, task.Done)
+	now, outcome := s.Now(), in.Outcome
 	err := s.DB.User(c.User).Update(ctx, func(ctx context.Context, tx *store.Tx) error {
 		t, err := s.one(ctx, tx, in.TaskID)
 		if err != nil {

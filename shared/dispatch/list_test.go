@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"parley.internal/shared/domaintest"
 	"parley.internal/shared/fault"
 	"parley.internal/shared/task"
 )
@@ -16,7 +17,7 @@ func TestTheQueueIsByPriorityThenAge(t *testing.T) {
 			p     task.Priority
 		}{{"low-old", task.Low}, {"normal-old", ""}, {"high-old", task.High}, {"low-new", task.Low}, {"normal-new", task.Normal}, {"high-new", task.High}} {
 			q.create(alpha, CreateInput{Title: c.title, Target: "beta", Priority: c.p})
-			q.pass(time.Millisecond)
+			q.Pass(time.Millisecond)
 		}
 		want := "high-old high-new normal-old normal-new low-old low-new"
 		for _, in := range []ListInput{{}, {Target: "beta"}, {Status: "all"}, {Source: "alpha"}, {Type: task.Work}, {Type: "all", Target: "beta", Source: "alpha", Status: task.Created}} {
@@ -105,16 +106,16 @@ func TestAnExpiredTaskIsNeitherListedNorClaimed(t *testing.T) {
 	each(t, func(t *testing.T, q *queue) {
 		id := q.create(alpha, CreateInput{Title: "short", Target: "beta", TTL: 60})
 		q.create(alpha, CreateInput{Title: "long", Target: "beta"})
-		q.pass(time.Minute - time.Millisecond)
+		q.Pass(time.Minute - time.Millisecond)
 		if got := q.list(beta, ListInput{Target: "beta"}); got != "short long" {
 			t.Errorf("before: %s", got)
 		}
-		q.pass(time.Millisecond)
+		q.Pass(time.Millisecond)
 		if got := q.list(beta, ListInput{Target: "beta"}); got != "long" {
 			t.Errorf("after: %s", got)
 		}
 		_, err := q.Claim(t.Context(), beta, ClaimInput{TaskID: id})
-		refused(t, "claim", err, fault.Precondition, "expired", "2026-03-01T12:01:00Z")
+		domaintest.Refused(t, "claim", err, fault.Precondition, "expired", "2026-03-01T12:01:00Z")
 	})
 }
 
@@ -126,7 +127,7 @@ func TestExpiredTasksDoNotHideLiveOnes(t *testing.T) {
 			q.create(alpha, CreateInput{Title: "stale" + strconv.Itoa(i), Target: "beta", Priority: task.High, TTL: 60})
 		}
 		q.create(alpha, CreateInput{Title: "live", Target: "beta"})
-		q.pass(time.Hour)
+		q.Pass(time.Hour)
 		if got := q.list(beta, ListInput{Target: "beta", Limit: 3}); got != "live" {
 			t.Errorf("the first page is %q", got)
 		}
@@ -171,7 +172,7 @@ func TestABadCursorIsNamed(t *testing.T) {
 		for name, in := range map[string]ListInput{
 			"nonsense": {Cursor: "nonsense"}, "of another filter": {Cursor: page.NextCursor, Target: "beta"}, "not base64": {Cursor: "%%%"},
 		} {
-			if _, err := q.List(t.Context(), beta, in); field(err) != "cursor" {
+			if _, err := q.List(t.Context(), beta, in); domaintest.Fields(err) != "cursor" {
 				t.Errorf("%s: %v", name, err)
 			}
 		}
@@ -196,10 +197,7 @@ func TestInstructionsCanBeLeftOut(t *testing.T) {
 
 func TestAWaitingListIsWokenByATask(t *testing.T) {
 	each(t, func(t *testing.T, q *queue) {
-		got := make(chan string, 1)
-		for len(q.looks) > 0 {
-			<-q.looks
-		}
+		got, reads := make(chan string, 1), q.Reads()
 		go func() {
 			out, err := q.List(t.Context(), beta, ListInput{Target: "beta", WaitMs: 20_000})
 			if err != nil {
@@ -207,8 +205,8 @@ func TestAWaitingListIsWokenByATask(t *testing.T) {
 			}
 			got <- titles(out)
 		}()
-		<-q.looks // the first look
-		<-q.looks // and the one after the listener stands
+		<-reads // the first look
+		<-reads // and the one after the listener stands
 		q.create(alpha, CreateInput{Title: "other", Target: "gamma"})
 		q.create(alpha, CreateInput{Title: "mine", Target: "beta"})
 		if titles := <-got; titles != "mine" {
@@ -229,15 +227,13 @@ func TestAWaitThatFindsNothingIsAnEmptyList(t *testing.T) {
 func TestATaskThatIsNotThereIsNotFound(t *testing.T) {
 	each(t, func(t *testing.T, q *queue) {
 		for name, err := range map[string]error{
-			"get":      second(q.Get(t.Context(), alpha, TaskInput{TaskID: "nope"})),
-			"claim":    second(q.Claim(t.Context(), alpha, ClaimInput{TaskID: "nope"})),
-			"renew":    second(q.Renew(t.Context(), alpha, RenewInput{TaskID: "nope", ClaimToken: 1})),
-			"release":  second(q.Release(t.Context(), alpha, ReleaseInput{TaskID: "nope", ClaimToken: 1})),
-			"complete": second(q.Complete(t.Context(), alpha, CompleteInput{TaskID: "nope"})),
+			"get":      domaintest.Err(q.Get(t.Context(), alpha, TaskInput{TaskID: "nope"})),
+			"claim":    domaintest.Err(q.Claim(t.Context(), alpha, ClaimInput{TaskID: "nope"})),
+			"renew":    domaintest.Err(q.Renew(t.Context(), alpha, RenewInput{TaskID: "nope", ClaimToken: 1})),
+			"release":  domaintest.Err(q.Release(t.Context(), alpha, ReleaseInput{TaskID: "nope", ClaimToken: 1})),
+			"complete": domaintest.Err(q.Complete(t.Context(), alpha, CompleteInput{TaskID: "nope"})),
 		} {
-			refused(t, name, err, fault.NotFound, `no task with id "nope"`)
+			domaintest.Refused(t, name, err, fault.NotFound, `no task with id "nope"`)
 		}
 	})
 }
-
-func second[T any](_ T, err error) error { return err }

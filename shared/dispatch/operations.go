@@ -45,7 +45,7 @@ type ListInput struct {
 	Source              string      `json:"source,omitempty" allow:"max=100"`
 	Limit               int         `json:"limit,omitempty" allow:"min=1,max=50,default=10"`
 	Cursor              string      `json:"cursor,omitempty" allow:"max=2000" jsonschema:"nextCursor of the page before"`
-	WaitMs              int         `json:"waitMs,omitempty" allow:"min=0,max=55000,default=0" jsonschema:"wait this long for a first task"`
+	WaitMs              int         `json:"waitMs,omitempty" allow:"wait=0" jsonschema:"wait this long for a first task"`
 	IncludeInstructions *bool       `json:"includeInstructions,omitempty" allow:"default=true"`
 }
 
@@ -172,21 +172,21 @@ func view(id string, t task.Task) View {
 func (s *Service) Operations() []op.Op {
 	const set = "dispatch"
 	return []op.Op{
-		op.New(op.Spec{Name: "get_tasks", Title: "List tasks", Toolset: set, Route: "GET /v1/tasks", Effect: op.Read,
+		op.New(op.Spec{Name: "get_tasks", Title: "List tasks", Toolset: set, Route: "GET /v1/tasks", Effect: op.Read, Cases: listCases,
 			Doc: "Look for work: tasks in the queue for a program, highest priority first, then oldest. Use it to poll for your assignments; with waitMs it waits for the first one. Filter by status, type and source."}, s.List),
-		op.New(op.Spec{Name: "get_task", Title: "Read a task", Toolset: set, Route: "GET /v1/tasks/{taskId}", Effect: op.Read,
+		op.New(op.Spec{Name: "get_task", Title: "Read a task", Toolset: set, Route: "GET /v1/tasks/{taskId}", Effect: op.Read, Cases: getCases,
 			Doc: "Read one task: its instructions, status, who claimed it and until when, and its result. Use it to check on a task you gave to another agent."}, s.Get),
-		op.New(op.Spec{Name: "create_task", Title: "Create a task", Toolset: set, Route: "POST /v1/tasks", Effect: op.Write, Creates: true,
+		op.New(op.Spec{Name: "create_task", Title: "Create a task", Toolset: set, Route: "POST /v1/tasks", Effect: op.Write, Creates: true, Cases: createCases,
 			Doc: "Hand work to another agent or program: put a task into its queue, to be claimed once. Use it to delegate, assign or schedule work; target any lets whoever is free take it."}, s.Create),
-		op.New(op.Spec{Name: "claim_task", Title: "Claim a task", Toolset: set, Route: "POST /v1/tasks/{taskId}/claim", Effect: op.Write,
+		op.New(op.Spec{Name: "claim_task", Title: "Claim a task", Toolset: set, Route: "POST /v1/tasks/{taskId}/claim", Effect: op.Write, Cases: claimCases,
 			Doc: "Take a created task up before you work on it. Exactly one agent gets it; the others are told who did. The claim holds for a lease: renew it with renew_claim, and keep the claimToken to complete the task."}, s.Claim),
-		op.New(op.Spec{Name: "renew_claim", Title: "Renew a claim", Toolset: set, Route: "POST /v1/tasks/{taskId}/renew", Effect: op.Write,
+		op.New(op.Spec{Name: "renew_claim", Title: "Renew a claim", Toolset: set, Route: "POST /v1/tasks/{taskId}/renew", Effect: op.Write, Cases: renewCases,
 			Doc: "Keep a claimed task while you work on it: extend its lease from now. Call it before leaseUntil; afterwards the task goes back to the queue."}, s.Renew),
-		op.New(op.Spec{Name: "release_task", Title: "Release a task", Toolset: set, Route: "POST /v1/tasks/{taskId}/release", Effect: op.Write,
+		op.New(op.Spec{Name: "release_task", Title: "Release a task", Toolset: set, Route: "POST /v1/tasks/{taskId}/release", Effect: op.Write, Cases: releaseCases,
 			Doc: "Give a claimed task back to the queue unfinished, so that another agent can claim it. Say why in reason."}, s.Release),
-		op.New(op.Spec{Name: "complete_task", Title: "Complete a task", Toolset: set, Route: "POST /v1/tasks/{taskId}/complete", Effect: op.Write,
+		op.New(op.Spec{Name: "complete_task", Title: "Complete a task", Toolset: set, Route: "POST /v1/tasks/{taskId}/complete", Effect: op.Write, Cases: completeCases,
 			Doc: "Finish a task that you claimed: outcome done or failed, with its result and what it cost. A stale claimToken is refused, so nobody finishes what another has taken over."}, s.Complete),
-		op.New(op.Spec{Name: "update_task", Title: "Update a task", Toolset: set, Route: "PATCH /v1/tasks/{taskId}", Effect: op.Write,
+		op.New(op.Spec{Name: "update_task", Title: "Update a task", Toolset: set, Route: "PATCH /v1/tasks/{taskId}", Effect: op.Write, Cases: updateCases,
 			Doc: "Report progress on a task: note what you are doing, mark it blocked, active again or completing, cancel it (derezzed), or queue a failed one again (created)."}, s.Update),
 	}
 }

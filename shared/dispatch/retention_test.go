@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"parley.internal/shared/domaintest"
 	"parley.internal/shared/fault"
 	"parley.internal/shared/store"
 	"parley.internal/shared/task"
@@ -40,11 +41,11 @@ func TestWhatNobodyTookUpInTimeIsEnded(t *testing.T) {
 		forever := q.create(alpha, CreateInput{Target: "beta"})
 		q.claim(beta, taken)
 		dream := q.create(alpha, CreateInput{Target: "beta", TTL: 60, Type: task.Dream})
-		q.pass(59 * time.Second)
+		q.Pass(59 * time.Second)
 		if n := q.all(q.SweepExpired); n != 0 {
 			t.Errorf("ended %d before their time", n)
 		}
-		q.pass(time.Second)
+		q.Pass(time.Second)
 		if n := q.all(q.SweepExpired); n != 6 {
 			t.Errorf("ended %d", n)
 		}
@@ -72,7 +73,7 @@ func TestWhatEndedIsKeptForThirtyDays(t *testing.T) {
 			old = append(old, id)
 		}
 		live := q.create(alpha, CreateInput{Target: "beta"})
-		q.pass(task.Retention - time.Second)
+		q.Pass(task.Retention - time.Second)
 		if n := q.all(q.SweepEnded); n != 0 {
 			t.Errorf("deleted %d too early", n)
 		}
@@ -80,7 +81,7 @@ func TestWhatEndedIsKeptForThirtyDays(t *testing.T) {
 		if _, err := q.Complete(t.Context(), beta, CompleteInput{TaskID: id, ClaimToken: token}); err != nil {
 			t.Fatal(err)
 		}
-		q.pass(time.Second)
+		q.Pass(time.Second)
 		if n := q.all(q.SweepEnded); n != 5 {
 			t.Errorf("deleted %d", n)
 		}
@@ -100,12 +101,12 @@ func TestWhatIsTakenUpWhileASweepRunsLivesOn(t *testing.T) {
 	q, d := onListed(t)
 	id := q.create(alpha, CreateInput{Target: "beta", TTL: 60})
 	d.then = func() { // in time, by the clock of its instance
-		s := &Service{DB: q.DB, NewID: q.id, Now: func() time.Time { return t0 }}
+		s := &Service{DB: q.DB, NewID: q.IDs.NewID, Now: func() time.Time { return t0 }}
 		if _, err := s.Claim(t.Context(), beta, ClaimInput{TaskID: id}); err != nil {
 			t.Error(err)
 		}
 	}
-	q.pass(time.Minute)
+	q.Pass(time.Minute)
 	if n, err := q.SweepExpired(t.Context(), store.NewAdmin(q.DB), 10); n != 1 || err != nil || q.get(id).Status != task.Active {
 		t.Errorf("%+v, %d, %v", q.get(id), n, err)
 	}
@@ -118,7 +119,7 @@ func TestWhatIsQueuedAgainWhileASweepRunsLivesOn(t *testing.T) {
 	if _, err := q.Complete(t.Context(), beta, CompleteInput{TaskID: id, ClaimToken: token, Outcome: task.Failed}); err != nil {
 		t.Fatal(err)
 	}
-	q.pass(task.Retention)
+	q.Pass(task.Retention)
 	d.then = func() {
 		if _, err := q.Update(t.Context(), alpha, UpdateInput{TaskID: id, Status: task.Created}); err != nil {
 			t.Error(err)
@@ -183,27 +184,27 @@ func TestTheClaimsOfASessionAreTakenBack(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		q.pass(time.Minute)
+		q.Pass(time.Minute)
 		held, next, err := q.Claims(t.Context(), "u", "s1", "")
 		if err != nil || next != "" || len(held) != 1 || held[0].ID != mine || held[0].Task.Title != "mine" || held[0].Task.Source != "alpha" {
 			t.Fatalf("%+v, %v", held, err)
 		}
 		for range 2 { // once more changes nothing
-			if err := q.Reclaim(t.Context(), "u", mine, "s1", q.clock(), "it is gone"); err != nil {
+			if err := q.Reclaim(t.Context(), "u", mine, "s1", q.Clock.Now(), "it is gone"); err != nil {
 				t.Fatal(err)
 			}
 			if v := q.get(mine); v.Status != task.Created || v.Attempts != 1 || v.ClaimedBy != "" || v.Reason != "it is gone" {
 				t.Errorf("%+v", v)
 			}
 		}
-		if err := q.Reclaim(t.Context(), "u", other, "s1", q.clock(), ""); err != nil || q.get(other).Status != task.Active {
+		if err := q.Reclaim(t.Context(), "u", other, "s1", q.Clock.Now(), ""); err != nil || q.get(other).Status != task.Active {
 			t.Errorf("another session's: %+v, %v", q.get(other), err)
 		}
 		if held, _, err := q.Claims(t.Context(), "u", "s1", ""); err != nil || len(held) != 0 {
 			t.Errorf("left: %+v, %v", held, err)
 		}
 		// The session came back, and claimed again.
-		gone := q.clock()
+		gone := q.Clock.Now()
 		if _, err := q.Claim(t.Context(), beta, ClaimInput{TaskID: mine, SessionID: "s1"}); err != nil {
 			t.Fatal(err)
 		}
@@ -218,10 +219,10 @@ func TestAClaimThatFindsTheLastLeaseOverEndsTheTask(t *testing.T) {
 		id := q.create(alpha, CreateInput{Target: "beta"})
 		for range task.MaxAttempts {
 			q.claim(beta, id)
-			q.pass(time.Hour)
+			q.Pass(time.Hour)
 		}
 		_, err := q.Claim(t.Context(), beta, ClaimInput{TaskID: id})
-		refused(t, "a sixth claim", err, fault.Precondition, "failed")
+		domaintest.Refused(t, "a sixth claim", err, fault.Precondition, "failed")
 		if v := q.get(id); v.Status != task.Failed || v.Attempts != task.MaxAttempts {
 			t.Errorf("%+v", v)
 		}

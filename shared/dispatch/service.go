@@ -1,12 +1,13 @@
 package dispatch
 
 import (
+	"cmp"
 	"context"
 	"time"
 
 	"parley.internal/shared/fault"
+	"parley.internal/shared/idempotency"
 	"parley.internal/shared/identity"
-	"parley.internal/shared/once"
 	"parley.internal/shared/store"
 	"parley.internal/shared/task"
 )
@@ -38,8 +39,8 @@ func (s *Service) Create(ctx context.Context, c identity.Caller, in CreateInput)
 	}
 	now, id := s.Now(), s.NewID()
 	t := task.Task{
-		Type: or(in.Type, task.Work), Title: in.Title, Instructions: in.Instructions, Status: task.Created,
-		Priority: or(in.Priority, task.Normal), Action: or(in.Action, "queue"), Source: source, Verified: verified,
+		Type: in.Type, Title: in.Title, Instructions: in.Instructions, Status: task.Created,
+		Priority: in.Priority, Action: in.Action, Source: source, Verified: verified,
 		Target: in.Target, Fallback: in.Fallback, ProjectID: in.ProjectID, ReplyTo: in.ReplyTo, ThreadID: in.ThreadID,
 		Provenance: in.Provenance, CreatedAt: now, Dream: in.Dream,
 	}
@@ -47,41 +48,29 @@ func (s *Service) Create(ctx context.Context, c identity.Caller, in CreateInput)
 		t.ExpiresAt = now.Add(time.Duration(in.TTL) * time.Second)
 	}
 	t.Route()
-	key := in.IdempotencyKey
-	in.IdempotencyKey = ""
-	return once.Do(ctx, s.DB.User(c.User), "create_task", key, now, in, func(_ context.Context, tx *store.Tx) (CreateOutput, error) {
+	return idempotency.Update(ctx, s.DB.User(c.User), in, now, func(_ context.Context, tx *store.Tx) (CreateOutput, error) {
 		task.Tasks.Create(tx, id, t)
 		return CreateOutput{TaskID: id, Status: t.Status, Source: source, Verified: verified, Target: t.Target, CreatedAt: now, ExpiresAt: t.ExpiresAt}, nil
 	})
 }
 
-func or[T ~string](v, def T) T {
-	if v == "" {
-		return def
-	}
-	return v
-}
-
 // List reads a page of the queue, and waits for its first task where it is told to.
 func (s *Service) List(ctx context.Context, c identity.Caller, in ListInput) (ListOutput, error) {
 	q := store.Query{Order: []string{"rank desc", "createdAt"}, Limit: in.Limit, Cursor: in.Cursor}
-	if q.Limit == 0 {
-		q.Limit = 10
-	}
-	status := store.Eq("status", or(in.Status, task.Created))
+	status := store.Eq("status", in.Status)
 	if in.Status == "all" {
 		status = store.In("status", task.Statuses()...)
 	}
 	q.Where = append(q.Where, status)
 	switch {
 	case in.Type.Apart():
-		q.Where = append(q.Where, store.Contains("routes", task.TypeRoute(in.Type, or(in.Target, task.Everywhere))))
+		q.Where = append(q.Where, store.Contains("routes", task.TypeRoute(in.Type, cmp.Or(in.Target, task.Everywhere))))
 	case in.Target == "":
 		q.Where = append(q.Where, store.Contains("routes", task.Everywhere))
 	default:
 		q.Where = append(q.Where, store.ContainsAny("routes", in.Target, task.Any))
 	}
-	if in.Type != "" && in.Type != "all" {
+	if in.Type != "all" {
 		q.Where = append(q.Where, store.Eq("type", in.Type))
 	}
 	if in.Source != "" {
@@ -118,7 +107,7 @@ func (s *Service) page(ctx context.Context, t *store.Tenant, q store.Query, in L
 				continue
 			}
 			v := view(d.ID, d.Value)
-			if in.IncludeInstructions != nil && !*in.IncludeInstructions {
+			if !*in.IncludeInstructions {
 				v.Instructions = ""
 			}
 			if out.Tasks = append(out.Tasks, v); len(out.Tasks) == limit && i < len(found.Docs)-1 {
@@ -159,12 +148,7 @@ func (s *Service) load(ctx context.Context, r store.Reader, id string) (t task.T
 	return t, lease, nil
 }
 
-func seconds(n int) time.Duration {
-	if n == 0 {
-		n = 900
-	}
-	return time.Duration(n) * time.Second
-}
+func seconds(n int) time.Duration { return time.Duration(n) * time.Second }
 
 // Claim takes a task up under a lease. Of many at once, one gets it.
 func (s *Service) Claim(ctx context.Context, c identity.Caller, in ClaimInput) (ClaimOutput, error) {

@@ -2,15 +2,13 @@ package dispatch
 
 import (
 	"context"
-	"path/filepath"
 	"testing"
 	"time"
 
+	"parley.internal/shared/domaintest"
 	"parley.internal/shared/fault"
 	"parley.internal/shared/identity"
-	"parley.internal/shared/once"
 	"parley.internal/shared/store"
-	"parley.internal/shared/store/sqlite"
 	"parley.internal/shared/task"
 )
 
@@ -29,11 +27,11 @@ func TestASweepGivesTasksBackWhoseLeaseRanOut(t *testing.T) {
 		if n := q.sweep(10); n != 0 {
 			t.Errorf("handled %d leases that hold", n)
 		}
-		q.pass(15*time.Minute - time.Millisecond)
+		q.Pass(15*time.Minute - time.Millisecond)
 		if n := q.sweep(10); n != 0 || q.get(id).Status != task.Active {
 			t.Errorf("handled %d before their end", n)
 		}
-		q.pass(time.Millisecond)
+		q.Pass(time.Millisecond)
 		if n := q.sweep(10); n != 1 {
 			t.Errorf("handled %d", n)
 		}
@@ -42,7 +40,7 @@ func TestASweepGivesTasksBackWhoseLeaseRanOut(t *testing.T) {
 			t.Errorf("the task is %+v", v)
 		}
 		for name, err := range q.acts(beta, id, token) {
-			refused(t, name, err, fault.Precondition)
+			domaintest.Refused(t, name, err, fault.Precondition)
 		}
 		if n := q.sweep(10); n != 0 {
 			t.Errorf("handled %d again", n)
@@ -60,7 +58,7 @@ func TestAfterFiveLeasesThatRanOutATaskHasFailed(t *testing.T) {
 			if out := q.claim(beta, id); out.Attempts != i || out.ClaimToken != int64(i+1) {
 				t.Fatalf("claim %d: %+v", i, out)
 			}
-			q.pass(time.Hour)
+			q.Pass(time.Hour)
 			q.sweep(10)
 		}
 		v := q.get(id)
@@ -68,7 +66,7 @@ func TestAfterFiveLeasesThatRanOutATaskHasFailed(t *testing.T) {
 			t.Errorf("the task is %+v", v)
 		}
 		_, err := q.Claim(t.Context(), beta, ClaimInput{TaskID: id})
-		refused(t, "claim", err, fault.Precondition, "failed")
+		domaintest.Refused(t, "claim", err, fault.Precondition, "failed")
 		if n := q.sweep(10); n != 0 || q.get(id).Status != task.Failed {
 			t.Errorf("swept %d again", n)
 		}
@@ -81,10 +79,10 @@ func TestATaskIsNotTakenOverASixthTime(t *testing.T) {
 		id := q.create(alpha, CreateInput{Target: "beta"})
 		for range task.MaxAttempts {
 			q.claim(beta, id)
-			q.pass(time.Hour)
+			q.Pass(time.Hour)
 		}
 		_, err := q.Claim(t.Context(), beta, ClaimInput{TaskID: id})
-		refused(t, "a sixth claim", err, fault.Precondition)
+		domaintest.Refused(t, "a sixth claim", err, fault.Precondition)
 		if q.sweep(10); q.get(id).Status != task.Failed {
 			t.Errorf("the task is %+v", q.get(id))
 		}
@@ -102,7 +100,7 @@ func TestASweepIsBoundedAndGoesOnWhereItEnded(t *testing.T) {
 			t.Fatal(err)
 		}
 		q.claim(other, out.TaskID)
-		q.pass(time.Hour)
+		q.Pass(time.Hour)
 		for i, want := range []int{4, 2, 0} {
 			if n := q.sweep(4); n != want {
 				t.Errorf("run %d handled %d, want %d", i, n, want)
@@ -131,17 +129,8 @@ func (d *listed) Query(ctx context.Context, p store.Plan) ([]store.Raw, error) {
 // onListed is a queue on such a driver.
 func onListed(t *testing.T) (*queue, *listed) {
 	t.Helper()
-	schema := store.NewSchema(append(Defs(), once.Def())...)
-	inner, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "parley.db"), schema)
-	if err != nil {
-		t.Fatal(err)
-	}
-	d := &listed{Driver: inner}
-	db := store.New(d, schema)
-	t.Cleanup(func() { _ = db.Close() })
-	q := &queue{t: t, now: t0, looks: make(chan struct{}, 1)}
-	q.Service = &Service{DB: db, Now: q.clock, NewID: q.id}
-	return q, d
+	db, d := domaintest.SQLiteOver(t, schema(), func(inner store.Driver) *listed { return &listed{Driver: inner} })
+	return over(t, db), d
 }
 
 func TestATaskThatIsRenewedWhileSweepingStays(t *testing.T) {
@@ -152,7 +141,7 @@ func TestATaskThatIsRenewedWhileSweepingStays(t *testing.T) {
 	done, doneToken := q.claimed()
 	orphan, _ := q.claimed()
 	d.then = func() { // their holder was in time, by the clock of its instance
-		s := &Service{DB: db, NewID: q.id, Now: func() time.Time { return t0.Add(14 * time.Minute) }}
+		s := &Service{DB: db, NewID: q.IDs.NewID, Now: func() time.Time { return t0.Add(14 * time.Minute) }}
 		if _, err := s.Renew(t.Context(), beta, RenewInput{TaskID: renewed, ClaimToken: token, LeaseSeconds: 86_400}); err != nil {
 			t.Error(err)
 		}
@@ -160,11 +149,11 @@ func TestATaskThatIsRenewedWhileSweepingStays(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	q.pass(time.Hour)
+	q.Pass(time.Hour)
 	if n := q.sweep(10); n != 3 {
 		t.Errorf("the sweep saw %d", n)
 	}
-	if v := q.get(renewed); v.Status != task.Active || v.ClaimedBy != "beta" || v.Attempts != 0 || !v.LeaseUntil.After(q.now) {
+	if v := q.get(renewed); v.Status != task.Active || v.ClaimedBy != "beta" || v.Attempts != 0 || !v.LeaseUntil.After(q.Clock.Now()) {
 		t.Errorf("what was renewed is %+v", v)
 	}
 	if v := q.get(done); v.Status != task.Done || v.Attempts != 0 {
@@ -185,7 +174,7 @@ func TestASweepClearsALeaseWithoutItsTask(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		q.pass(time.Hour)
+		q.Pass(time.Hour)
 		if n := q.sweep(10); n != 1 {
 			t.Errorf("handled %d", n)
 		}
@@ -200,14 +189,14 @@ func TestADreamWhoseLeaseRanOutIsNotClaimedAnew(t *testing.T) {
 	each(t, func(t *testing.T, q *queue) {
 		id := q.create(alpha, CreateInput{Target: "any", Type: task.Dream})
 		q.claim(beta, id)
-		q.pass(time.Hour)
+		q.Pass(time.Hour)
 		_, err := q.Claim(t.Context(), gamma, ClaimInput{TaskID: id})
-		refused(t, "a second claim", err, fault.Precondition)
+		domaintest.Refused(t, "a second claim", err, fault.Precondition)
 		q.sweep(10)
 		if v := q.get(id); v.Status == task.Created || (v.Status == task.Active && v.ClaimedBy != "beta") {
 			t.Errorf("the dream is %+v", v)
 		}
 		_, err = q.Claim(t.Context(), gamma, ClaimInput{TaskID: id})
-		refused(t, "a claim after the sweep", err, fault.Precondition)
+		domaintest.Refused(t, "a claim after the sweep", err, fault.Precondition)
 	})
 }

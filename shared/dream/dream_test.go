@@ -2,55 +2,48 @@ package dream_test
 
 import (
 	"strings"
-	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
 	"parley.internal/shared/dispatch"
+	"parley.internal/shared/domaintest"
 	"parley.internal/shared/dream"
 	"parley.internal/shared/fault"
+	"parley.internal/shared/idempotency"
 	"parley.internal/shared/identity"
-	"parley.internal/shared/once"
 	"parley.internal/shared/store"
-	"parley.internal/shared/store/storetest"
 	"parley.internal/shared/task"
 )
 
 // night is the dreams over a queue on an empty store.
 type night struct {
 	*dream.Service
+	domaintest.Clock
 	queue *dispatch.Service
-	clock *storetest.Clock
 	t     *testing.T
 }
 
 func each(t *testing.T, test func(*testing.T, *night)) {
 	t.Helper()
-	t.Parallel()
-	storetest.Each(t, store.NewSchema(append(dispatch.Defs(), once.Def())...), func(t *testing.T, db *store.DB) {
-		clock := &storetest.Clock{}
-		queue := &dispatch.Service{DB: db, Now: clock.Now, NewID: clock.NewID}
-		test(t, &night{&dream.Service{DB: db, Queue: queue, Now: clock.Now}, queue, clock, t})
+	domaintest.Each(t, store.NewSchema(append(dispatch.Defs(), idempotency.Def())...), func(t *testing.T, db *store.DB) {
+		n, ids := &night{t: t}, &domaintest.IDs{}
+		n.queue = &dispatch.Service{DB: db, Now: n.Clock.Now, NewID: ids.NewID}
+		n.Service = &dream.Service{DB: db, Queue: n.queue, Now: n.Clock.Now}
+		test(t, n)
 	})
 }
 
-func agent(program string) identity.Caller {
-	return identity.Caller{User: "u", Program: program, KeyID: "key-of-" + program, Kind: identity.Agent}
-}
-
-var alpha, beta, loose = agent("alpha"), agent("beta"), agent("")
+var (
+	alpha, beta = domaintest.Bound("u", "alpha"), domaintest.Bound("u", "beta")
+	loose       = domaintest.Unbound("u")
+)
 
 func (n *night) create(in dispatch.CreateInput) string {
 	n.t.Helper()
 	if in.Type == "" {
 		in.Type = task.Dream
 	}
-	out, err := n.queue.Create(n.t.Context(), alpha, in)
-	if err != nil {
-		n.t.Fatal(err)
-	}
-	return out.TaskID
+	return domaintest.Must(n.queue.Create(n.t.Context(), alpha, in))(n.t).TaskID
 }
 
 func (n *night) peek(c identity.Caller, in dream.PeekInput) string {
@@ -79,7 +72,7 @@ func TestAPeekShowsTheDreamsThatWait(t *testing.T) {
 		if _, err := n.Activate(t.Context(), beta, dream.ActivateInput{DreamID: begun}); err != nil {
 			t.Fatal(err)
 		}
-		n.clock.Pass(time.Minute)
+		n.Pass(time.Minute)
 		for name, c := range map[string]struct {
 			by   identity.Caller
 			in   dream.PeekInput
@@ -89,7 +82,7 @@ func TestAPeekShowsTheDreamsThatWait(t *testing.T) {
 			"of a program by name":  {loose, dream.PeekInput{Target: "gamma"}, "anyone's fallback another's"},
 			"of everyone":           {loose, dream.PeekInput{}, "mine anyone's fallback another's low"},
 			"the first":             {beta, dream.PeekInput{Limit: 1}, "mine"},
-			"of another user: none": {identity.Caller{User: "v", Program: "beta"}, dream.PeekInput{}, ""},
+			"of another user: none": {domaintest.Bound("v", "beta"), dream.PeekInput{}, ""},
 		} {
 			if got := n.peek(c.by, c.in); got != c.want {
 				t.Errorf("%s: %q, want %q", name, got, c.want)
@@ -105,23 +98,18 @@ func TestAPeekShowsTheDreamsThatWait(t *testing.T) {
 func TestADreamIsBegunOnce(t *testing.T) {
 	each(t, func(t *testing.T, n *night) {
 		id := n.create(dispatch.CreateInput{Title: "d", Target: "any"})
-		var won, lost atomic.Int32
-		var wg sync.WaitGroup
-		for range 4 {
-			wg.Go(func() {
-				switch out, err := n.Activate(t.Context(), beta, dream.ActivateInput{DreamID: id}); {
-				case err == nil && out.ClaimToken == 1 && out.Status == task.Active:
-					won.Add(1)
-				case fault.Is(err, fault.Precondition):
-					lost.Add(1)
-				default:
-					t.Error(out, err)
-				}
-			})
+		lost := domaintest.Together(4, func(int) error {
+			out, err := n.Activate(t.Context(), beta, dream.ActivateInput{DreamID: id})
+			if err == nil && (out.ClaimToken != 1 || out.Status != task.Active) {
+				t.Errorf("begun: %+v", out)
+			}
+			return err
+		})
+		if len(lost) != 3 {
+			t.Errorf("%d began it", 4-len(lost))
 		}
-		wg.Wait()
-		if won.Load() != 1 || lost.Load() != 3 {
-			t.Errorf("%d began it, %d were refused", won.Load(), lost.Load())
+		for _, err := range lost {
+			domaintest.Refused(t, "one that lost", err, fault.Precondition)
 		}
 	})
 }
@@ -134,7 +122,7 @@ func TestADreamIsHeldForTheHoursOfItsSpec(t *testing.T) {
 		}{"given": {&task.DreamSpec{TimeoutHours: 1.5}, 90 * time.Minute}, "longer than a claim": {&task.DreamSpec{TimeoutHours: 48}, 48 * time.Hour}, "none": {nil, 24 * time.Hour}} {
 			id := n.create(dispatch.CreateInput{Title: name, Target: "beta", Dream: c.spec})
 			out, err := n.Activate(t.Context(), beta, dream.ActivateInput{DreamID: id, SessionID: "beta.1"})
-			if err != nil || out.LeaseUntil.Sub(n.clock.Now()) != c.want || out.AlreadyActive {
+			if err != nil || out.LeaseUntil.Sub(n.Clock.Now()) != c.want || out.AlreadyActive {
 				t.Errorf("%s: %+v, %v", name, out, err)
 			}
 			again, err := n.Activate(t.Context(), beta, dream.ActivateInput{DreamID: id, SessionID: "beta.1"})
@@ -157,12 +145,10 @@ func TestWhatIsNoDreamIsNotBegun(t *testing.T) {
 			"work":             {work, beta, fault.Precondition, "claim_task"},
 			"nothing":          {"none", beta, fault.NotFound, `no dream with id "none"`},
 			"another's":        {other, beta, fault.Forbidden, `"gamma"`},
-			"of another user:": {other, identity.Caller{User: "v"}, fault.NotFound, "no dream with id"},
+			"of another user:": {other, domaintest.Unbound("v"), fault.NotFound, "no dream with id"},
 		} {
 			_, err := n.Activate(t.Context(), c.by, dream.ActivateInput{DreamID: c.id})
-			if !fault.Is(err, c.want) || !strings.Contains(err.Error(), c.says) {
-				t.Errorf("%s: %v", name, err)
-			}
+			domaintest.Refused(t, name, err, c.want, c.says)
 		}
 	})
 }

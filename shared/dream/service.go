@@ -26,9 +26,6 @@ type Service struct {
 func (s *Service) Peek(ctx context.Context, c identity.Caller, in PeekInput) (PeekOutput, error) {
 	out := PeekOutput{Dreams: []View{}}
 	q := store.Query{Where: []store.Cond{store.Eq("status", task.Created), store.Eq("type", task.Dream)}, Order: []string{"rank desc", "createdAt"}, Limit: in.Limit}
-	if q.Limit == 0 {
-		q.Limit = 10
-	}
 	switch {
 	case in.Target != "":
 		q.Where = append(q.Where, store.ContainsAny("routes", in.Target, task.Any))

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"parley.internal/shared/domaintest"
 	"parley.internal/shared/fault"
 )
 
@@ -121,13 +122,13 @@ func TestASessionHoldsSoMuchAndNoMore(t *testing.T) {
 		id := c.start(10, "a.ts", "abc")
 		c.set(id, func(v *Session) { v.Files = maxFiles - 1 })
 		_, err := c.AddFiles(t.Context(), alpha, AddInput{id, pairs([]string{"b.ts", "", "c.ts", ""})})
-		refused(t, "files", err, fault.Precondition, "verification "+id+" is full: it holds 500 of 500 files and 3 of 20971520 bytes, and c.ts does not fit")
+		domaintest.Says(t, "files", err, fault.Precondition, "verification "+id+" is full: it holds 500 of 500 files and 3 of 20971520 bytes, and c.ts does not fit")
 		if out, err := c.AddFiles(t.Context(), alpha, AddInput{id, pairs([]string{"b.ts", "", "a.ts", "abcd"})}); err != nil || out.Files != 500 || out.Bytes != 4 {
 			t.Errorf("%+v, %v", out, err)
 		}
 		c.set(id, func(v *Session) { v.Files, v.Bytes = 2, maxBytes-3 })
 		_, err = c.AddFiles(t.Context(), alpha, AddInput{id, pairs([]string{"c.ts", "1234"})})
-		refused(t, "bytes", err, fault.Precondition, "verification "+id+" is full: it holds 2 of 500 files and 20971517 of 20971520 bytes, and c.ts does not fit")
+		domaintest.Says(t, "bytes", err, fault.Precondition, "verification "+id+" is full: it holds 2 of 500 files and 20971517 of 20971520 bytes, and c.ts does not fit")
 		if out, err := c.AddFiles(t.Context(), alpha, AddInput{id, pairs([]string{"c.ts", "123"})}); err != nil || out.Bytes != maxBytes {
 			t.Errorf("%+v, %v", out, err)
 		}
@@ -138,7 +139,7 @@ func TestASessionHoldsSoMuchAndNoMore(t *testing.T) {
 		}
 		c.set(id, func(v *Session) { v.Counts.Total = maxIssues - 1 })
 		_, err = c.SubmitRound(t.Context(), alpha, RoundInput{SessionID: id, Role: Critic, Output: "x", IssuesRaised: fresh(Low, "A", "B")})
-		refused(t, "issues", err, fault.Precondition, "a verification holds at most 2000 issues, and this round would make them 2001")
+		domaintest.Says(t, "issues", err, fault.Precondition, "a verification holds at most 2000 issues, and this round would make them 2001")
 	})
 }
 

@@ -2,76 +2,54 @@ package elenchus
 
 import (
 	"fmt"
-	"maps"
 	"testing"
 
+	"parley.internal/shared/domaintest"
 	"parley.internal/shared/op"
-	"parley.internal/shared/store"
-	"parley.internal/shared/store/emulator"
-	"parley.internal/shared/store/firestore"
 )
 
 func TestCallsKeepToTheirBudgetOfRPCs(t *testing.T) {
 	t.Parallel()
-	dial, rpcs := firestore.CountRPCs()
-	d, err := firestore.Open(t.Context(), firestore.Options{EmulatorHost: emulator.Shared(t), Project: emulator.Project(t), GRPC: dial})
-	if err != nil {
-		t.Fatal(err)
-	}
-	db := store.New(d, schema())
-	t.Cleanup(func() { _ = db.Close() })
+	db, rpcs := domaintest.RPCs(t, schema())
 	c := over(t, db)
 	ctx, id := t.Context(), ""
-	get, query, commit := "BatchGetDocuments", "RunQuery", "Commit"
 	n := 0
-	round := func(key string) func() {
-		return func() {
-			n++
-			in := RoundInput{Idempotency: op.Idempotency{IdempotencyKey: key}, SessionID: id, Role: []Role{Critic, Verifier}[n%2], Output: "src/x.ts:1",
-				IssuesRaised: fresh(Critical, "A", fmt.Sprint("B", n)), IssuesResolved: []string{fmt.Sprint("B", n-1)}, Files: pairs([]string{fmt.Sprintf("n%d.ts", n), "x"})}
-			_, err = c.SubmitRound(ctx, alpha, in)
-		}
+	round := func(key string) {
+		n++
+		domaintest.Must(c.SubmitRound(ctx, alpha, RoundInput{
+			Idempotency: op.Idempotency{IdempotencyKey: key}, SessionID: id,
+			Role: []Role{Critic, Verifier}[n%2], Output: "src/x.ts:1",
+			IssuesRaised: fresh(Critical, "A", fmt.Sprint("B", n)), IssuesResolved: []string{fmt.Sprint("B", n-1)},
+			Files: pairs([]string{fmt.Sprintf("n%d.ts", n), "x"}),
+		}))(t)
 	}
-	many := func() {
+	look := domaintest.Sent{Get: 1, Query: 1}
+	all := domaintest.Sent{Get: 1, Query: 1, Commit: 1}
+	rpcs.Hold(t, "start", domaintest.Sent{Commit: 1}, func() { id = c.start(100, "a.ts", "x") })
+	rpcs.Hold(t, "round 1", domaintest.Sent{Get: 2, Commit: 1}, func() { round("") })
+	rpcs.Hold(t, "round 2", domaintest.Sent{Get: 2, Commit: 1}, func() { round("") })
+	rpcs.Hold(t, "round 3, with a key", domaintest.Sent{Get: 3, Commit: 1}, func() { round("k") })
+	rpcs.Hold(t, "46 more", domaintest.Sent{Get: 92, Commit: 46}, func() {
 		for range 46 {
-			round("")()
+			round("")
 		}
-	}
-	for _, call := range []struct {
-		name string
-		do   func()
-		want map[string]int
-	}{
-		{"start", func() { id = c.start(100, "a.ts", "x") }, map[string]int{commit: 1}},
-		{"round 1", round(""), map[string]int{get: 2, commit: 1}},
-		{"round 2", round(""), map[string]int{get: 2, commit: 1}},
-		{"round 3, with a key", round("k"), map[string]int{get: 3, commit: 1}},
-		{"46 more", many, map[string]int{get: 92, commit: 46}},
-		{"round 50", round(""), map[string]int{get: 2, commit: 1}},
-		{"add files", func() { _, err = c.AddFiles(ctx, alpha, AddInput{id, pairs([]string{"b.ts", ""})}) }, map[string]int{get: 2, commit: 1}},
-		{"context", func() { _, err = c.GetContext(ctx, alpha, ContextInput{SessionID: id}) }, map[string]int{get: 1, query: 1}},
-		{"a file", func() { _, err = c.GetContext(ctx, alpha, ContextInput{SessionID: id, Path: "b.ts"}) }, map[string]int{get: 2}},
-		{"issues", func() { _, err = c.GetIssues(ctx, alpha, IssuesInput{SessionID: id}) }, map[string]int{get: 1, query: 1}},
-		{"checkpoint", func() { _, err = c.Checkpoint(ctx, alpha, CheckpointInput{SessionID: id}) }, map[string]int{get: 1, commit: 1}},
-		{"rollback", func() { _, err = c.Rollback(ctx, alpha, RollbackInput{id, 46}) }, map[string]int{get: 1, query: 1, commit: 1}},
-		{"end", func() { _, err = c.End(ctx, alpha, EndInput{id, "PASS"}) }, map[string]int{get: 1, query: 1, commit: 1}},
-		{"record", func() { _, err = c.Get(ctx, alpha, id) }, map[string]int{get: 1, query: 1}},
-		{"list", func() { _, err = c.List(ctx, alpha, ListInput{}) }, map[string]int{query: 1}},
-	} {
-		before := rpcs()
-		if call.do(); err != nil {
-			t.Fatalf("%s: %v", call.name, err)
-		}
-		got := rpcs()
-		for k, n := range before {
-			if got[k] -= n; got[k] == 0 {
-				delete(got, k)
-			}
-		}
-		if !maps.Equal(got, call.want) {
-			t.Errorf("%s: %v, want %v", call.name, got, call.want)
-		}
-	}
+	})
+	rpcs.Hold(t, "round 50", domaintest.Sent{Get: 2, Commit: 1}, func() { round("") })
+	rpcs.Hold(t, "add files", domaintest.Sent{Get: 2, Commit: 1}, func() {
+		domaintest.Must(c.AddFiles(ctx, alpha, AddInput{id, pairs([]string{"b.ts", ""})}))(t)
+	})
+	rpcs.Hold(t, "context", look, func() { domaintest.Must(c.GetContext(ctx, alpha, ContextInput{SessionID: id}))(t) })
+	rpcs.Hold(t, "a file", domaintest.Sent{Get: 2}, func() {
+		domaintest.Must(c.GetContext(ctx, alpha, ContextInput{SessionID: id, Path: "b.ts"}))(t)
+	})
+	rpcs.Hold(t, "issues", look, func() { domaintest.Must(c.GetIssues(ctx, alpha, IssuesInput{SessionID: id}))(t) })
+	rpcs.Hold(t, "checkpoint", domaintest.Sent{Get: 1, Commit: 1}, func() {
+		domaintest.Must(c.Checkpoint(ctx, alpha, CheckpointInput{SessionID: id}))(t)
+	})
+	rpcs.Hold(t, "rollback", all, func() { domaintest.Must(c.Rollback(ctx, alpha, RollbackInput{id, 46}))(t) })
+	rpcs.Hold(t, "end", all, func() { domaintest.Must(c.End(ctx, alpha, EndInput{id, "PASS"}))(t) })
+	rpcs.Hold(t, "record", look, func() { domaintest.Must(c.Get(ctx, alpha, id))(t) })
+	rpcs.Hold(t, "list", domaintest.Sent{Query: 1}, func() { domaintest.Must(c.List(ctx, alpha, ListInput{}))(t) })
 }
 
 // What a round reads and writes does not grow with the rounds before it, but for a

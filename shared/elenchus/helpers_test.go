@@ -11,27 +11,25 @@ import (
 	"sync"
 	"testing"
 
-	"parley.internal/shared/fault"
-	"parley.internal/shared/identity"
-	"parley.internal/shared/once"
+	"parley.internal/shared/domaintest"
+	"parley.internal/shared/idempotency"
 	"parley.internal/shared/store"
-	"parley.internal/shared/store/storetest"
 )
 
 var (
-	alpha = identity.Caller{User: "u", Program: "alpha", KeyID: "ka"}
-	loose = identity.Caller{User: "u", KeyID: "kl"}
-	other = identity.Caller{User: "v", Program: "alpha", KeyID: "kv"}
+	alpha = domaintest.Bound("u", "alpha")
+	loose = domaintest.Unbound("u")
+	other = domaintest.Bound("v", "alpha")
 )
 
 // court is a service on an empty store, with a clock that the test moves.
 type court struct {
 	*Service
-	storetest.Clock
+	domaintest.Clock
 	t *testing.T
 }
 
-func schema() *store.Schema { return store.NewSchema(append(Defs(), once.Def())...) }
+func schema() *store.Schema { return store.NewSchema(append(Defs(), idempotency.Def())...) }
 
 // dice is a random source that says the same every time, and may be shared.
 type dice struct {
@@ -54,17 +52,13 @@ func over(t *testing.T, db *store.DB) *court {
 // each runs a test on both stores.
 func each(t *testing.T, test func(*testing.T, *court)) {
 	t.Helper()
-	t.Parallel()
-	storetest.Each(t, schema(), func(t *testing.T, db *store.DB) { test(t, over(t, db)) })
+	domaintest.Each(t, schema(), func(t *testing.T, db *store.DB) { test(t, over(t, db)) })
 }
 
 func (c *court) start(maxRounds int, given ...string) string {
 	c.t.Helper()
-	out, err := c.Start(c.t.Context(), alpha, StartInput{Target: "src/auth.ts", Requirements: "safe", WorkingDir: "/home/u/app", MaxRounds: maxRounds, Files: pairs(given)})
-	if err != nil {
-		c.t.Fatal(err)
-	}
-	return out.SessionID
+	in := StartInput{Target: "src/auth.ts", Requirements: "safe", WorkingDir: "/home/u/app", MaxRounds: maxRounds, Files: pairs(given)}
+	return domaintest.Must(c.Start(c.t.Context(), alpha, in))(c.t).SessionID
 }
 
 // pairs are files from paths and contents in turn.
@@ -101,20 +95,12 @@ func (c *court) turn(id string, in RoundInput) RoundOutput {
 	if in.Output == "" {
 		in.Output = "looked"
 	}
-	out, err := c.SubmitRound(c.t.Context(), alpha, in)
-	if err != nil {
-		c.t.Fatal(err)
-	}
-	return out
+	return domaintest.Must(c.SubmitRound(c.t.Context(), alpha, in))(c.t)
 }
 
 func (c *court) session(id string) Session {
 	c.t.Helper()
-	v, err := sessions.Get(c.t.Context(), c.DB.User("u"), id)
-	if err != nil {
-		c.t.Fatal(err)
-	}
-	return v
+	return domaintest.Must(sessions.Get(c.t.Context(), c.DB.User("u"), id))(c.t)
 }
 
 // all are a verification's issues by id.
@@ -123,10 +109,7 @@ func (c *court) all(id string) map[string]IssueView {
 	out := map[string]IssueView{}
 	in := IssuesInput{SessionID: id, Limit: 100}
 	for {
-		page, err := c.GetIssues(c.t.Context(), alpha, in)
-		if err != nil {
-			c.t.Fatal(err)
-		}
+		page := domaintest.Must(c.GetIssues(c.t.Context(), alpha, in))(c.t)
 		for _, i := range page.Issues {
 			out[i.ID] = i
 		}
@@ -139,26 +122,13 @@ func (c *court) all(id string) map[string]IssueView {
 // texts are a context's files with layer and content.
 func (c *court) texts(id string) map[string]string {
 	c.t.Helper()
-	list, err := c.GetContext(c.t.Context(), alpha, ContextInput{SessionID: id})
-	if err != nil {
-		c.t.Fatal(err)
-	}
+	list := domaintest.Must(c.GetContext(c.t.Context(), alpha, ContextInput{SessionID: id}))(c.t)
 	out := map[string]string{}
 	for _, f := range list.Files {
-		one, err := c.GetContext(c.t.Context(), alpha, ContextInput{SessionID: id, Path: f.Path})
-		if err != nil {
-			c.t.Fatal(err)
-		}
+		one := domaintest.Must(c.GetContext(c.t.Context(), alpha, ContextInput{SessionID: id, Path: f.Path}))(c.t)
 		out[f.Path] = string(f.Layer) + ":" + *one.Content
 	}
 	return out
-}
-
-func refused(t *testing.T, name string, err error, kind fault.Kind, words string) {
-	t.Helper()
-	if !fault.Is(err, kind) || err.Error() != words {
-		t.Errorf("%s: %v %q, want %v %q", name, fault.Of(err), err, kind, words)
-	}
 }
 
 // disk is a working directory in memory.

@@ -239,23 +239,23 @@ type ListOutput struct {
 // Operations lists what verifications offer.
 func (s *Service) Operations() []op.Op {
 	return []op.Op{
-		op.New(op.Spec{Name: "elenchus_start_session", Title: "Start a verification", Toolset: toolset, Route: "POST /v1/verifications", Effect: op.Write, Creates: true,
+		op.New(op.Spec{Name: "elenchus_start_session", Title: "Start a verification", Toolset: toolset, Route: "POST /v1/verifications", Effect: op.Write, Creates: true, Cases: startCases,
 			Doc: "Begin an adversarial verification of code: a verifier raises issues, a critic challenges them, in turns until they converge. Give the target's files, or as many of filesWanted as you have afterwards."}, s.Start),
-		op.New(op.Spec{Name: "elenchus_get_context", Title: "Read the context", Toolset: toolset, Route: "GET /v1/verifications/{sessionId}", Effect: op.Read,
+		op.New(op.Spec{Name: "elenchus_get_context", Title: "Read the context", Toolset: toolset, Route: "GET /v1/verifications/{sessionId}", Effect: op.Read, Cases: contextCases,
 			Doc: "Read what the agents of a verification share: requirements, files, round and issue counts; with path, a file's content."}, s.GetContext),
-		op.New(op.Spec{Name: "elenchus_submit_round", Title: "Submit a round", Toolset: toolset, Route: "POST /v1/verifications/{sessionId}/rounds", Effect: op.Write, Creates: true,
+		op.New(op.Spec{Name: "elenchus_submit_round", Title: "Submit a round", Toolset: toolset, Route: "POST /v1/verifications/{sessionId}/rounds", Effect: op.Write, Creates: true, Cases: roundCases,
 			Doc: "Submit your round as verifier or critic: what you found, the issues you raise or challenge, those that are settled. It answers whose turn is next, whether it has converged, and what the arbiter says."}, s.SubmitRound),
-		op.New(op.Spec{Name: "elenchus_add_files", Title: "Add files", Toolset: toolset, Route: "POST /v1/verifications/{sessionId}/files", Effect: op.Write,
+		op.New(op.Spec{Name: "elenchus_add_files", Title: "Add files", Toolset: toolset, Route: "POST /v1/verifications/{sessionId}/files", Effect: op.Write, Cases: addCases,
 			Doc: "Give a verification files that it wants, or newer texts of those that it has; several calls where they are over 1 MiB."}, s.AddFiles),
-		op.New(op.Spec{Name: "elenchus_get_issues", Title: "List issues", Toolset: toolset, Route: "GET /v1/verifications/{sessionId}/issues", Effect: op.Read,
+		op.New(op.Spec{Name: "elenchus_get_issues", Title: "List issues", Toolset: toolset, Route: "GET /v1/verifications/{sessionId}/issues", Effect: op.Read, Cases: issuesCases,
 			Doc: "Read the issues of a verification, with evidence and history: all, the unresolved, or the critical ones."}, s.GetIssues),
-		op.New(op.Spec{Name: "elenchus_checkpoint", Title: "Take a checkpoint", Toolset: toolset, Route: "POST /v1/verifications/{sessionId}/checkpoints", Effect: op.Write, Creates: true,
+		op.New(op.Spec{Name: "elenchus_checkpoint", Title: "Take a checkpoint", Toolset: toolset, Route: "POST /v1/verifications/{sessionId}/checkpoints", Effect: op.Write, Creates: true, Cases: checkpointCases,
 			Doc: "Keep the present state of a verification to go back to. Every even round does so by itself."}, s.Checkpoint),
-		op.New(op.Spec{Name: "elenchus_rollback", Title: "Go back", Toolset: toolset, Route: "POST /v1/verifications/{sessionId}/rollback", Effect: op.Write,
+		op.New(op.Spec{Name: "elenchus_rollback", Title: "Go back", Toolset: toolset, Route: "POST /v1/verifications/{sessionId}/rollback", Effect: op.Write, Cases: rollbackCases,
 			Doc: "Go back to a checkpoint of a verification: round, issues and context are as they were. Later rounds stay in the record, marked."}, s.Rollback),
-		op.New(op.Spec{Name: "elenchus_end_session", Title: "End a verification", Toolset: toolset, Route: "POST /v1/verifications/{sessionId}/end", Effect: op.Write,
+		op.New(op.Spec{Name: "elenchus_end_session", Title: "End a verification", Toolset: toolset, Route: "POST /v1/verifications/{sessionId}/end", Effect: op.Write, Cases: endCases,
 			Doc: "End a verification with a verdict and get its record. Issues still open stay unresolved."}, s.End),
-		op.New(op.Spec{Name: "elenchus_list_sessions", Title: "List verifications", Toolset: toolset, Route: "GET /v1/verifications", Effect: op.Read,
+		op.New(op.Spec{Name: "elenchus_list_sessions", Title: "List verifications", Toolset: toolset, Route: "GET /v1/verifications", Effect: op.Read, Cases: listCases,
 			Doc: "Find verifications, newest first, to resume or to look up one."}, s.List),
 	}
 }

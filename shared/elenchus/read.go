@@ -74,9 +74,6 @@ func (s *Service) GetIssues(ctx context.Context, c identity.Caller, in IssuesInp
 		return out, err
 	}
 	q := store.Query{Order: []string{"number"}, Limit: in.Limit, Cursor: in.Cursor}
-	if q.Limit == 0 {
-		q.Limit = 20
-	}
 	switch in.Status {
 	case "unresolved":
 		q.Where = []store.Cond{store.Eq("open", true)}
@@ -157,9 +154,6 @@ func (s *Service) Get(ctx context.Context, c identity.Caller, id string) (Record
 func (s *Service) List(ctx context.Context, c identity.Caller, in ListInput) (ListOutput, error) {
 	out := ListOutput{Sessions: []SessionView{}}
 	q := store.Query{Order: []string{"createdAt desc"}, Limit: in.Limit, Cursor: in.Cursor}
-	if q.Limit == 0 {
-		q.Limit = 20
-	}
 	if in.Status != "" {
 		q.Where = []store.Cond{store.Eq("status", in.Status)}
 	}

@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"parley.internal/shared/fault"
+	"parley.internal/shared/idempotency"
 	"parley.internal/shared/identity"
-	"parley.internal/shared/once"
 	"parley.internal/shared/store"
 )
 
@@ -32,10 +32,9 @@ func (s *Session) takeCheckpoint(tx *store.Tx, id string, now time.Time) {
 // Checkpoint takes a checkpoint on request.
 func (s *Service) Checkpoint(ctx context.Context, c identity.Caller, in CheckpointInput) (CheckpointOutput, error) {
 	var out CheckpointOutput
-	now, t, key := s.Now(), s.DB.User(c.User), in.IdempotencyKey
-	in.IdempotencyKey = ""
+	now, t := s.Now(), s.DB.User(c.User)
 	err := s.change(ctx, t, in.SessionID, now, func() (back *Rollback, err error) {
-		out, err = once.Do(ctx, t, "elenchus_checkpoint", key, now, in, func(ctx context.Context, tx *store.Tx) (CheckpointOutput, error) {
+		out, err = idempotency.Update(ctx, t, in, now, func(ctx context.Context, tx *store.Tx) (CheckpointOutput, error) {
 			var v Session
 			f := sessions.Fetch(in.SessionID, &v)
 			if err := store.Load(ctx, tx, f); err != nil {

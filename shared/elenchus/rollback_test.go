@@ -6,15 +6,14 @@ import (
 	"fmt"
 	"maps"
 	"math/rand"
-	"path/filepath"
 	"reflect"
 	"slices"
 	"testing"
 	"time"
 
+	"parley.internal/shared/domaintest"
 	"parley.internal/shared/fault"
 	"parley.internal/shared/store"
-	"parley.internal/shared/store/sqlite"
 )
 
 // seen is all that a rollback restores, as callers see it.
@@ -142,7 +141,7 @@ func TestOnlyCheckpointsCanBeGoneBackTo(t *testing.T) {
 	each(t, func(t *testing.T, c *court) {
 		id := c.start(10)
 		_, err := c.Rollback(t.Context(), alpha, RollbackInput{id, 0})
-		refused(t, "none yet", err, fault.Precondition, "verification "+id+" has no checkpoint of round 0; there is none yet: one is taken on every even round, and by elenchus_checkpoint")
+		domaintest.Says(t, "none yet", err, fault.Precondition, "verification "+id+" has no checkpoint of round 0; there is none yet: one is taken on every even round, and by elenchus_checkpoint")
 		for range 3 {
 			c.turn(id, RoundInput{IssuesRaised: fresh(Critical, fmt.Sprintf("A%d", c.session(id).CurrentRound))})
 		}
@@ -154,7 +153,7 @@ func TestOnlyCheckpointsCanBeGoneBackTo(t *testing.T) {
 		}
 		for _, bad := range []int{1, 5, 6, 99} {
 			_, err := c.Rollback(t.Context(), alpha, RollbackInput{id, bad})
-			refused(t, "no checkpoint", err, fault.Precondition, fmt.Sprintf("verification %s has no checkpoint of round %d; there is one of round 2, 3, 4", id, bad))
+			domaintest.Says(t, "no checkpoint", err, fault.Precondition, fmt.Sprintf("verification %s has no checkpoint of round %d; there is one of round 2, 3, 4", id, bad))
 		}
 		out, err := c.Rollback(t.Context(), alpha, RollbackInput{id, 2})
 		if err != nil || out.Status != Verifying || out.NextRole != Verifier || !slices.Equal(out.Checkpoints, []int{2}) || out.IssuesSummary.Total != 2 {
@@ -162,7 +161,7 @@ func TestOnlyCheckpointsCanBeGoneBackTo(t *testing.T) {
 		}
 		c.turn(id, RoundInput{})
 		_, err = c.Rollback(t.Context(), alpha, RollbackInput{id, 3})
-		refused(t, "one that was rolled back", err, fault.Precondition, "verification "+id+" has no checkpoint of round 3; there is one of round 2")
+		domaintest.Says(t, "one that was rolled back", err, fault.Precondition, "verification "+id+" has no checkpoint of round 3; there is one of round 2")
 		if rec, err := c.Get(t.Context(), alpha, id); err != nil || len(rec.Rounds) != 6 || !rec.Rounds[2].RolledBack || rec.Rounds[5].RolledBack || rec.Rounds[5].Number != 3 {
 			t.Errorf("%+v, %v", rec, err)
 		}
@@ -231,13 +230,8 @@ func TestARollbackThatWasCutShortIsFinishedByTheNextCall(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			inner, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "parley.db"), schema())
-			if err != nil {
-				t.Fatal(err)
-			}
-			d := &faulty{Driver: inner, left: -1}
-			db := store.New(d, schema())
-			t.Cleanup(func() { _ = db.Close() })
+			fail := func(inner store.Driver) *faulty { return &faulty{Driver: inner, left: -1} }
+			db, d := domaintest.SQLiteOver(t, schema(), fail)
 			c := over(t, db)
 			id := c.start(100, "f0.ts", "base")
 			for range 2 {
@@ -259,10 +253,10 @@ func TestARollbackThatWasCutShortIsFinishedByTheNextCall(t *testing.T) {
 			}
 			d.left = -1
 			words := fmt.Sprintf("a rollback to round %d is not finished: call elenchus_rollback with toRound %d to finish it", to, to)
-			_, err = c.GetIssues(t.Context(), alpha, IssuesInput{SessionID: id})
-			refused(t, "a look", err, fault.Precondition, words)
+			_, err := c.GetIssues(t.Context(), alpha, IssuesInput{SessionID: id})
+			domaintest.Says(t, "a look", err, fault.Precondition, words)
 			_, err = c.GetContext(t.Context(), alpha, ContextInput{SessionID: id})
-			refused(t, "a look", err, fault.Precondition, words)
+			domaintest.Says(t, "a look", err, fault.Precondition, words)
 			if err := next(c, id); err != nil {
 				t.Fatal(err)
 			}

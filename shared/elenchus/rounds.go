@@ -7,8 +7,8 @@ import (
 
 	"parley.internal/shared/elenchus/source"
 	"parley.internal/shared/fault"
+	"parley.internal/shared/idempotency"
 	"parley.internal/shared/identity"
-	"parley.internal/shared/once"
 	"parley.internal/shared/store"
 )
 
@@ -36,10 +36,8 @@ func (s *Service) SubmitRound(ctx context.Context, c identity.Caller, in RoundIn
 	if err := s.prepare(ctx, t, r); err != nil {
 		return out, err
 	}
-	key := in.IdempotencyKey
-	in.IdempotencyKey = ""
 	err := s.change(ctx, t, r.id, r.now, func() (back *Rollback, err error) {
-		out, err = once.Do(ctx, t, "elenchus_submit_round", key, r.now, in, func(ctx context.Context, tx *store.Tx) (out RoundOutput, err error) {
+		out, err = idempotency.Update(ctx, t, in, r.now, func(ctx context.Context, tx *store.Tx) (out RoundOutput, err error) {
 			out, back, err = r.run(ctx, tx)
 			return out, err
 		})

@@ -6,9 +6,9 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 
+	"parley.internal/shared/domaintest"
 	"parley.internal/shared/fault"
 	"parley.internal/shared/op"
 )
@@ -62,7 +62,7 @@ func TestARoundThatBreaksARuleIsRefused(t *testing.T) {
 		id := c.start(2)
 		in := RoundInput{SessionID: id, Role: Critic, Output: "x"}
 		_, err := c.SubmitRound(t.Context(), alpha, in)
-		refused(t, "wrong role", err, fault.Precondition, "it is the verifier's turn: round 1 of verification "+id+" is not the critic's")
+		domaintest.Says(t, "wrong role", err, fault.Precondition, "it is the verifier's turn: round 1 of verification "+id+" is not the critic's")
 		in.Role = Verifier
 		for words, change := range map[string]func(*RoundInput){
 			"issuesRaised[0].severity: is required: the issue is new; issuesRaised[0].summary: is required: the issue is new; issuesRaised[0].category: is required: the id begins with none of SEC-, COR-, REL-, MNT-, PRF-": func(in *RoundInput) { in.IssuesRaised = known("A") },
@@ -76,7 +76,7 @@ func TestARoundThatBreaksARuleIsRefused(t *testing.T) {
 			in := in
 			change(&in)
 			_, err := c.SubmitRound(t.Context(), alpha, in)
-			refused(t, words, err, fault.Invalid, words)
+			domaintest.Says(t, words, err, fault.Invalid, words)
 		}
 		for _, who := range []string{"another's", "unknown"} {
 			in, caller := in, other
@@ -84,7 +84,7 @@ func TestARoundThatBreaksARuleIsRefused(t *testing.T) {
 				in.SessionID, caller = "2026-03-01_x_000000", alpha
 			}
 			_, err := c.SubmitRound(t.Context(), caller, in)
-			refused(t, who, err, fault.NotFound, fmt.Sprintf("no verification with id %q", in.SessionID))
+			domaintest.Says(t, who, err, fault.NotFound, fmt.Sprintf("no verification with id %q", in.SessionID))
 		}
 		if v := c.session(id); v.CurrentRound != 0 || v.Tick != 1 {
 			t.Errorf("what was refused left %+v", v)
@@ -94,21 +94,21 @@ func TestARoundThatBreaksARuleIsRefused(t *testing.T) {
 			t.Errorf("%+v", out)
 		}
 		_, err = c.SubmitRound(t.Context(), alpha, in)
-		refused(t, "after the end", err, fault.Precondition, "verification "+id+" takes no more rounds: its status is forced_stop. End it with elenchus_end_session, or go back with elenchus_rollback")
+		domaintest.Says(t, "after the end", err, fault.Precondition, "verification "+id+" takes no more rounds: its status is forced_stop. End it with elenchus_end_session, or go back with elenchus_rollback")
 		if _, err := c.End(t.Context(), alpha, EndInput{id, "FAIL"}); err != nil {
 			t.Fatal(err)
 		}
 		gone := "verification " + id + " ended at 2026-03-01T12:00:00Z with the verdict FAIL"
 		_, err = c.SubmitRound(t.Context(), alpha, in)
-		refused(t, "a round", err, fault.Precondition, gone)
+		domaintest.Says(t, "a round", err, fault.Precondition, gone)
 		_, err = c.End(t.Context(), alpha, EndInput{id, "PASS"})
-		refused(t, "an end", err, fault.Precondition, gone)
+		domaintest.Says(t, "an end", err, fault.Precondition, gone)
 		_, err = c.AddFiles(t.Context(), alpha, AddInput{id, pairs([]string{"a.go", ""})})
-		refused(t, "files", err, fault.Precondition, gone)
+		domaintest.Says(t, "files", err, fault.Precondition, gone)
 		_, err = c.Checkpoint(t.Context(), alpha, CheckpointInput{SessionID: id})
-		refused(t, "a checkpoint", err, fault.Precondition, gone)
+		domaintest.Says(t, "a checkpoint", err, fault.Precondition, gone)
 		_, err = c.Rollback(t.Context(), alpha, RollbackInput{id, 2})
-		refused(t, "a rollback", err, fault.Precondition, gone)
+		domaintest.Says(t, "a rollback", err, fault.Precondition, gone)
 		if i := c.all(id)["A"]; i.Status != Unresolved || i.TransitionCount != 2 {
 			t.Errorf("%+v", i)
 		}
@@ -132,13 +132,13 @@ func TestAnotherUsersVerificationIsNotFound(t *testing.T) {
 			"end":        func() error { _, err := c.End(ctx, other, EndInput{id, "PASS"}); return err },
 			"resource":   func() error { _, err := c.Resources()[0].Read(ctx, other, id); return err },
 		} {
-			refused(t, name, call(), fault.NotFound, words)
+			domaintest.Says(t, name, call(), fault.NotFound, words)
 		}
 		if list, err := c.List(ctx, other, ListInput{}); err != nil || len(list.Sessions) != 0 {
 			t.Errorf("%+v, %v", list, err)
 		}
 		_, err := c.GetContext(ctx, alpha, ContextInput{SessionID: id, Path: "b.ts"})
-		refused(t, "a missing file", err, fault.NotFound, "verification "+id+" has no file b.ts; give it with elenchus_add_files")
+		domaintest.Says(t, "a missing file", err, fault.NotFound, "verification "+id+" has no file b.ts; give it with elenchus_add_files")
 	})
 }
 
@@ -221,26 +221,12 @@ func TestOfManyAtOnceOneWins(t *testing.T) {
 	each(t, func(t *testing.T, c *court) {
 		id := c.start(10)
 		crowd := func(what, words string, call func() error) {
-			errs := make([]error, 8)
-			var wg sync.WaitGroup
-			for i := range errs {
-				wg.Go(func() {
-					for errs[i] = call(); fault.Is(errs[i], fault.Conflict) && t.Context().Err() == nil; {
-						errs[i] = call()
-					}
-				})
+			lost := domaintest.Together(8, func(int) error { return domaintest.Retry(t.Context(), call) })
+			if len(lost) != 7 {
+				t.Errorf("%s: %d won", what, 8-len(lost))
 			}
-			wg.Wait()
-			won := 0
-			for _, err := range errs {
-				if err == nil {
-					won++
-					continue
-				}
-				refused(t, what, err, fault.Precondition, words)
-			}
-			if won != 1 {
-				t.Errorf("%s: %d won", what, won)
+			for _, err := range lost {
+				domaintest.Says(t, what, err, fault.Precondition, words)
 			}
 		}
 		crowd("rounds", "it is the critic's turn: round 2 of verification "+id+" is not the verifier's", func() error {

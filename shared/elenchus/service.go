@@ -9,8 +9,8 @@ import (
 
 	"parley.internal/shared/elenchus/source"
 	"parley.internal/shared/fault"
+	"parley.internal/shared/idempotency"
 	"parley.internal/shared/identity"
-	"parley.internal/shared/once"
 	"parley.internal/shared/store"
 )
 
@@ -91,9 +91,6 @@ func (s *Service) Start(ctx context.Context, c identity.Caller, in StartInput) (
 	}
 	v := Session{Target: in.Target, Requirements: in.Requirements, WorkingDir: in.WorkingDir, MaxRounds: in.MaxRounds, By: by, Verified: verified,
 		CreatedAt: now, State: State{Status: Initialized, Counts: newCounts()}}
-	if v.MaxRounds == 0 {
-		v.MaxRounds = 10
-	}
 	v.touch(now)
 	all, references := v.survey(ctx, s.Workspace, given)
 	set := &fileSet{files: map[string]*File{}}
@@ -103,9 +100,7 @@ func (s *Service) Start(ctx context.Context, c identity.Caller, in StartInput) (
 	}
 	out = StartOutput{SessionID: id, Status: v.Status, NextRole: v.NextRole(), FilesWanted: set.wanted(references, v.Packages),
 		Context: StartContext{Target: v.Target, FilesCollected: len(put.added), Requirements: v.Requirements}}
-	key := in.IdempotencyKey
-	in.IdempotencyKey = ""
-	return once.Do(ctx, s.DB.User(c.User), "elenchus_start_session", key, now, in, func(_ context.Context, tx *store.Tx) (StartOutput, error) {
+	return idempotency.Update(ctx, s.DB.User(c.User), in, now, func(_ context.Context, tx *store.Tx) (StartOutput, error) {
 		sessions.Create(tx, id, v)
 		for _, w := range put.writes {
 			w(tx)

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"parley.internal/shared/domaintest"
 	"parley.internal/shared/fault"
 )
 
@@ -103,10 +104,10 @@ func TestARefusedRoundIsToldWhy(t *testing.T) {
 		"verification s takes no more rounds: its status is forced_stop. End it with elenchus_end_session, or go back with elenchus_rollback": standing(ForcedStop),
 		"verification s ended at 2026-03-01T23:30:00-05:00 with the verdict PASS":                                                             standing(Completed),
 	} {
-		refused(t, words, v.MayTake("s", Critic), fault.Precondition, words)
+		domaintest.Says(t, words, v.MayTake("s", Critic), fault.Precondition, words)
 	}
 	v := standing(Verifying)
-	refused(t, "the verifier", v.MayTake("s", Verifier), fault.Precondition, "it is the critic's turn: round 2 of verification s is not the verifier's")
+	domaintest.Says(t, "the verifier", v.MayTake("s", Verifier), fault.Precondition, "it is the critic's turn: round 2 of verification s is not the verifier's")
 }
 
 func TestRolesAlternateFromTheVerifier(t *testing.T) {

@@ -64,6 +64,16 @@ func (k Kind) row() row {
 // Code is the kind's name on the wire.
 func (k Kind) Code() string { return k.row().code }
 
+// ParseCode returns the kind with a name on the wire, and false where no kind has it.
+func ParseCode(code string) (Kind, bool) {
+	for k, r := range table {
+		if r.code == code {
+			return Kind(k), true
+		}
+	}
+	return Internal, false
+}
+
 // HTTP is the status that answers a fault of this kind.
 func (k Kind) HTTP() int { return k.row().status }
 

@@ -37,6 +37,20 @@ func TestTheTableAnswersEveryKind(t *testing.T) {
 	}
 }
 
+func TestACodeLeadsBackToItsKind(t *testing.T) {
+	t.Parallel()
+	for _, k := range Kinds() {
+		if got, ok := ParseCode(k.Code()); got != k || !ok {
+			t.Errorf("%s: got %v, %v", k.Code(), got, ok)
+		}
+	}
+	for _, code := range []string{"", "METHOD_NOT_ALLOWED", "not_found"} {
+		if got, ok := ParseCode(code); got != Internal || ok {
+			t.Errorf("%q: got %v, %v; want Internal, and that no kind has it", code, got, ok)
+		}
+	}
+}
+
 func TestAnUnknownErrorIsInternalAndHidden(t *testing.T) {
 	t.Parallel()
 	e := From(errors.New("disk /secret is full"))

@@ -2,49 +2,43 @@ package keys
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"parley.internal/shared/domaintest"
 	"parley.internal/shared/fault"
 	"parley.internal/shared/identity"
 	"parley.internal/shared/store"
-	"parley.internal/shared/store/storetest"
 )
 
 var (
-	t0    = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
-	human = identity.Caller{User: "u", KeyID: "kh", Kind: identity.Human}
-	admin = identity.Caller{User: "u", KeyID: "ka", Kind: identity.Agent, Scopes: []string{identity.ScopeAdmin}}
+	t0    = domaintest.Start
+	human = domaintest.Human("u")
+	admin = domaintest.Admin("u")
 )
 
 // ring is a service on an empty store, with a clock that the test moves.
 type ring struct {
 	*Service
-	t   *testing.T
-	now time.Time
+	domaintest.Clock
+	t *testing.T
 }
 
 func each(t *testing.T, test func(*testing.T, *ring)) {
 	t.Helper()
-	t.Parallel()
-	storetest.Each(t, store.NewSchema(Defs()...), func(t *testing.T, db *store.DB) {
-		r := &ring{t: t, now: t0}
-		r.Service = &Service{DB: db, Now: func() time.Time { return r.now }, Toolsets: func() []string { return []string{"dispatch", "relay"} }}
+	domaintest.Each(t, store.NewSchema(Defs()...), func(t *testing.T, db *store.DB) {
+		r := &ring{t: t}
+		r.Service = &Service{DB: db, Now: r.Clock.Now, Toolsets: func() []string { return []string{"dispatch", "relay"} }}
 		test(t, r)
 	})
 }
 
 func (r *ring) create(in CreateInput) CreateOutput {
 	r.t.Helper()
-	out, err := r.Create(r.t.Context(), human, in)
-	if err != nil {
-		r.t.Fatal(err)
-	}
-	return out
+	return domaintest.Must(r.Create(r.t.Context(), human, in))(r.t)
 }
 
 func (r *ring) unknown(name, secret, says string) {
@@ -106,11 +100,11 @@ func TestAKeyThatIsNotGoodIsUnauthenticated(t *testing.T) {
 func TestAnExpiredKeyIsUnauthenticated(t *testing.T) {
 	each(t, func(t *testing.T, r *ring) {
 		key := r.create(CreateInput{Expires: 60}).Key
-		r.now = t0.Add(time.Minute - time.Millisecond)
+		r.Clock.Set(t0.Add(time.Minute - time.Millisecond))
 		if _, _, err := r.Lookup(t.Context(), key); err != nil {
 			t.Errorf("before: %v", err)
 		}
-		r.now = t0.Add(time.Minute)
+		r.Clock.Set(t0.Add(time.Minute))
 		r.unknown("after", key, "this key expired")
 	})
 }
@@ -125,7 +119,7 @@ func TestARevokedKeyIsUnauthenticatedForGood(t *testing.T) {
 			t.Fatalf("%+v, told of %q, %v", v, told, err)
 		}
 		r.unknown("at once", out.Key, "this key was revoked")
-		r.now = t0.Add(time.Hour)
+		r.Clock.Set(t0.Add(time.Hour))
 		if v, err := r.Revoke(t.Context(), human, RevokeInput{KeyID: out.ID}); err != nil || !v.RevokedAt.Equal(t0) {
 			t.Errorf("again: %+v, %v", v, err)
 		}
@@ -170,9 +164,9 @@ func TestAKeyThatCannotBeIsRefusedByField(t *testing.T) {
 			"the name of the system": {CreateInput{Program: "parley"}, "program", "another name"},
 		} {
 			_, err := r.Create(t.Context(), human, c.in)
-			var f *fault.Error
-			if !errors.As(err, &f) || f.Kind != fault.Invalid || len(f.Problems) != 1 || f.Problems[0].Path != c.field || !strings.Contains(f.Message, c.says) {
-				t.Errorf("%s: %v", name, err)
+			domaintest.Refused(t, name, err, fault.Invalid, c.says)
+			if got := domaintest.Fields(err); got != c.field {
+				t.Errorf("%s: it is refused for %q", name, got)
 			}
 		}
 		if _, err := r.Issue(t.Context(), "u/v", CreateInput{}); !fault.Is(err, fault.Invalid) {
@@ -185,7 +179,7 @@ func TestAListHasNoSecrets(t *testing.T) {
 	each(t, func(t *testing.T, r *ring) {
 		var secrets []string
 		for i := range 5 {
-			r.now = t0.Add(time.Duration(i) * time.Second)
+			r.Clock.Set(t0.Add(time.Duration(i) * time.Second))
 			secrets = append(secrets, r.create(CreateInput{Name: fmt.Sprint(i), Program: "beta"}).Key)
 		}
 		names, in := "", ListInput{Limit: 2}
@@ -227,7 +221,7 @@ func TestAUseIsNotedAtMostOnceInTenMinutes(t *testing.T) {
 			at   time.Duration
 			want int
 		}{{time.Minute, 1}, {2 * time.Minute, 1}, {11*time.Minute - 1, 1}, {11 * time.Minute, 2}, {12 * time.Minute, 2}} {
-			r.now = t0.Add(step.at)
+			r.Clock.Set(t0.Add(step.at))
 			if _, _, err := r.Lookup(t.Context(), out.Key); err != nil || uses != step.want {
 				t.Errorf("at %v: noted %d times, want %d, %v", step.at, uses, step.want, err)
 			}
@@ -255,7 +249,7 @@ func TestProgramsAreThoseThatGoodKeysSpeakFor(t *testing.T) {
 		if _, err := r.Issue(t.Context(), "v", CreateInput{Program: "foreign"}); err != nil {
 			t.Fatal(err)
 		}
-		r.now = t0.Add(time.Hour)
+		r.Clock.Set(t0.Add(time.Hour))
 		if got, err := r.Programs(t.Context(), "u"); err != nil || !slices.Equal(got, []string{"alpha", "gamma"}) {
 			t.Errorf("%q, %v", got, err)
 		}

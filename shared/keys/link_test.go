@@ -2,22 +2,17 @@ package keys
 
 import (
 	"strings"
-	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
+	"parley.internal/shared/domaintest"
 	"parley.internal/shared/fault"
 	"parley.internal/shared/identity"
 )
 
 func (r *ring) link(user string) Link {
 	r.t.Helper()
-	l, err := r.MakeLink(r.t.Context(), user)
-	if err != nil {
-		r.t.Fatal(err)
-	}
-	return l
+	return domaintest.Must(r.MakeLink(r.t.Context(), user))(r.t)
 }
 
 func TestALinkGivesAHumansKeyOnce(t *testing.T) {
@@ -55,24 +50,12 @@ func TestALinkGivesAHumansKeyOnce(t *testing.T) {
 func TestOfManyWhoOpenALinkOneGetsAKey(t *testing.T) {
 	each(t, func(t *testing.T, r *ring) {
 		l := r.link("u")
-		var won, lost atomic.Int64
-		var all sync.WaitGroup
-		for range 8 {
-			all.Go(func() {
-				_, err := r.Redeem(t.Context(), l.Code)
-				switch {
-				case err == nil:
-					won.Add(1)
-				case fault.Is(err, fault.Unauthenticated):
-					lost.Add(1)
-				default:
-					t.Error(err)
-				}
-			})
+		lost := domaintest.Together(8, func(int) error { return domaintest.Err(r.Redeem(t.Context(), l.Code)) })
+		if len(lost) != 7 {
+			t.Errorf("%d won", 8-len(lost))
 		}
-		all.Wait()
-		if won.Load() != 1 || lost.Load() != 7 {
-			t.Errorf("%d won and %d were refused", won.Load(), lost.Load())
+		for _, err := range lost {
+			domaintest.Refused(t, "one that lost", err, fault.Unauthenticated)
 		}
 	})
 }
@@ -80,11 +63,11 @@ func TestOfManyWhoOpenALinkOneGetsAKey(t *testing.T) {
 func TestALinkIsGoodForTenMinutes(t *testing.T) {
 	each(t, func(t *testing.T, r *ring) {
 		late, just := r.link("u"), r.link("u")
-		r.now = t0.Add(10*time.Minute - time.Microsecond)
+		r.Clock.Set(t0.Add(10*time.Minute - time.Microsecond))
 		if _, err := r.Redeem(t.Context(), just.Code); err != nil {
 			t.Errorf("just before its end: %v", err)
 		}
-		r.now = t0.Add(10 * time.Minute)
+		r.Clock.Set(t0.Add(10 * time.Minute))
 		if _, err := r.Redeem(t.Context(), late.Code); !fault.Is(err, fault.Unauthenticated) || !strings.Contains(err.Error(), "parley link") {
 			t.Errorf("at its end: %v", err)
 		}

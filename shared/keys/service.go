@@ -95,9 +95,7 @@ func (s *Service) Issue(ctx context.Context, user string, in CreateInput) (Creat
 	if slices.Contains(reserved, strings.ToLower(in.Program)) {
 		return out, fault.Field("program", "%q means something else to the queue and the mail; take another name", in.Program)
 	}
-	if in.Kind == "" {
-		in.Kind = identity.Agent
-	}
+	in = op.Fill("create_key", in)
 	if in.Kind != identity.Agent && in.Kind != identity.Human {
 		return out, fault.Field("kind", "must be agent or human")
 	}
@@ -131,9 +129,6 @@ func (s *Service) Issue(ctx context.Context, user string, in CreateInput) (Creat
 // List reads a page of the keys, newest first, without secrets.
 func (s *Service) List(ctx context.Context, c identity.Caller, in ListInput) (ListOutput, error) {
 	out := ListOutput{Keys: []View{}}
-	if in.Limit == 0 {
-		in.Limit = 20
-	}
 	page, err := apiKeys.Query(ctx, s.DB.User(c.User), store.Query{Order: []string{"createdAt desc"}, Limit: in.Limit, Cursor: in.Cursor})
 	if err != nil {
 		return out, err
@@ -260,11 +255,11 @@ func view(id string, k Key) View {
 func (s *Service) Operations() []op.Op {
 	const set = "keys"
 	return []op.Op{
-		op.New(op.Spec{Name: "create_key", Title: "Create a key", Toolset: set, Route: "POST /v1/keys", Effect: op.Write, For: op.Admins, Creates: true,
+		op.New(op.Spec{Name: "create_key", Title: "Create a key", Toolset: set, Route: "POST /v1/keys", Effect: op.Write, For: op.Admins, Creates: true, Cases: createCases,
 			Doc: "Make a bearer key for an agent or a person, bound to a program where one is named. The secret is in the reply and nowhere else."}, s.Create),
-		op.New(op.Spec{Name: "list_keys", Title: "List keys", Toolset: set, Route: "GET /v1/keys", Effect: op.Read, For: op.Admins,
+		op.New(op.Spec{Name: "list_keys", Title: "List keys", Toolset: set, Route: "GET /v1/keys", Effect: op.Read, For: op.Admins, Cases: listCases,
 			Doc: "List the keys, newest first: what each speaks for, its scopes, when it was last used and whether it was revoked. Secrets are not shown."}, s.List),
-		op.New(op.Spec{Name: "revoke_key", Title: "Revoke a key", Toolset: set, Route: "DELETE /v1/keys/{keyId}", Effect: op.Destroy, For: op.Admins,
+		op.New(op.Spec{Name: "revoke_key", Title: "Revoke a key", Toolset: set, Route: "DELETE /v1/keys/{keyId}", Effect: op.Destroy, For: op.Admins, Cases: revokeCases,
 			Doc: "End a key for good. It stops working within 60 seconds everywhere."}, s.Revoke),
 	}
 }

@@ -84,13 +84,6 @@ func (s *Service) Record(u op.Usage) {
 	}
 }
 
-// Lost is how many calls could not be recorded since the start.
-func (s *Service) Lost() int64 {
-	s.buffer.mu.Lock()
-	defer s.buffer.mu.Unlock()
-	return s.buffer.lost
-}
-
 // Run flushes every Every, and as soon as 500 new records wait, until ctx ends.
 // What is left then is for a last Flush, after the last call.
 func (s *Service) Run(ctx context.Context) {

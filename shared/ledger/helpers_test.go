@@ -3,42 +3,37 @@ package ledger
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"path/filepath"
 	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
 
+	"parley.internal/shared/domaintest"
 	"parley.internal/shared/fault"
 	"parley.internal/shared/identity"
 	"parley.internal/shared/op"
 	"parley.internal/shared/store"
-	"parley.internal/shared/store/emulator"
-	"parley.internal/shared/store/firestore"
-	"parley.internal/shared/store/sqlite"
-	"parley.internal/shared/store/storetest"
 )
 
 // book is a service on an empty store, with a clock that the test moves.
 type book struct {
 	*Service
-	storetest.Clock
+	domaintest.Clock
+	domaintest.IDs
 	t *testing.T
 }
 
 func newBook(t *testing.T, db *store.DB) *book {
 	b := &book{t: t}
-	b.Service = &Service{DB: db, Now: b.Clock.Now, NewID: b.Clock.NewID, Every: time.Hour}
+	b.Service = &Service{DB: db, Now: b.Clock.Now, NewID: b.IDs.NewID, Every: time.Hour}
 	return b
 }
 
 // each runs a test on both stores.
 func each(t *testing.T, test func(*testing.T, *book)) {
 	t.Helper()
-	t.Parallel()
-	storetest.Each(t, store.NewSchema(Defs()...), func(t *testing.T, db *store.DB) { test(t, newBook(t, db)) })
+	domaintest.Each(t, store.NewSchema(Defs()...), func(t *testing.T, db *store.DB) { test(t, newBook(t, db)) })
 }
 
 // frail is a driver that answers some transactions with a fault, and counts calls.
@@ -100,39 +95,24 @@ var errDown = fault.New(fault.Unavailable, "the store cannot answer now")
 // eachFrail runs a test on both stores, each behind a frail driver.
 func eachFrail(t *testing.T, test func(*testing.T, *book, *frail)) {
 	t.Helper()
-	t.Parallel()
-	schema := store.NewSchema(Defs()...)
-	run := func(t *testing.T, inner store.Driver, err error) {
-		t.Helper()
-		if err != nil {
-			t.Fatal(err)
-		}
-		d := &frail{Driver: inner}
-		db := store.New(d, schema)
-		t.Cleanup(func() { _ = db.Close() })
+	fail := func(inner store.Driver) *frail { return &frail{Driver: inner} }
+	domaintest.EachOver(t, store.NewSchema(Defs()...), fail, func(t *testing.T, db *store.DB, d *frail) {
 		test(t, newBook(t, db), d)
-	}
-	t.Run("sqlite", func(t *testing.T) {
-		t.Parallel()
-		d, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "parley.db"), schema)
-		run(t, d, err)
-	})
-	t.Run("firestore", func(t *testing.T) {
-		t.Parallel()
-		d, err := firestore.Open(t.Context(), firestore.Options{EmulatorHost: emulator.Shared(t), Project: emulator.Project(t)})
-		run(t, d, err)
 	})
 }
 
+// by is a caller whose key, bound to a program or to none, has always the same id.
 func by(user, program string) identity.Caller {
-	return identity.Caller{User: user, Program: program, KeyID: "0123456789abcdef", Kind: identity.Agent}
+	c := domaintest.Unbound(user)
+	c.Program = program
+	return c
 }
 
 var alpha = by("u", "alpha")
 
 // use is a call of a tool that succeeded, at the book's start.
 func use(c identity.Caller, tool string, change ...func(*op.Usage)) op.Usage {
-	u := op.Usage{Op: tool, Transport: "mcp", Caller: c, Took: 2 * time.Millisecond, At: storetest.Start}
+	u := op.Usage{Op: tool, Transport: "mcp", Caller: c, Took: 2 * time.Millisecond, At: domaintest.Start}
 	for _, f := range change {
 		f(&u)
 	}
@@ -141,9 +121,7 @@ func use(c identity.Caller, tool string, change ...func(*op.Usage)) op.Usage {
 
 func (b *book) flush() {
 	b.t.Helper()
-	if err := b.Flush(b.t.Context()); err != nil {
-		b.t.Fatal(err)
-	}
+	domaintest.Check(b.t, b.Flush(b.t.Context()))
 }
 
 // batches are the documents of records of a user.
@@ -152,10 +130,7 @@ func (b *book) batches(user string) []store.Doc[Batch] {
 	var docs []store.Doc[Batch]
 	q := store.Query{Limit: store.MaxLimit}
 	for {
-		page, err := batches.Query(b.t.Context(), b.DB.User(user), q)
-		if err != nil {
-			b.t.Fatal(err)
-		}
+		page := domaintest.Must(batches.Query(b.t.Context(), b.DB.User(user), q))(b.t)
 		docs = append(docs, page.Docs...)
 		if q.Cursor = page.Next; q.Cursor == "" {
 			return docs
@@ -168,9 +143,7 @@ func (b *book) records(user string) []Record {
 	var all []Record
 	for _, d := range b.batches(user) {
 		var some []Record
-		if err := json.Unmarshal(d.Value.Records, &some); err != nil {
-			b.t.Fatal(err)
-		}
+		domaintest.Check(b.t, json.Unmarshal(d.Value.Records, &some))
 		all = append(all, some...)
 	}
 	return all
@@ -178,11 +151,7 @@ func (b *book) records(user string) []Record {
 
 func (b *book) usage(c identity.Caller, in UsageInput) UsageOutput {
 	b.t.Helper()
-	out, err := b.Usage(b.t.Context(), c, in)
-	if err != nil {
-		b.t.Fatal(err)
-	}
-	return out
+	return domaintest.Must(b.Usage(b.t.Context(), c, in))(b.t)
 }
 
 // groups are the groups of an answer, "key=calls" each, in order.
@@ -227,21 +196,15 @@ func at(text string) func(*op.Usage) {
 
 func over(transport string) func(*op.Usage) { return func(u *op.Usage) { u.Transport = transport } }
 
-// field is the path of the one problem of an Invalid fault.
-func field(err error) string {
-	var f *fault.Error
-	if !errors.As(err, &f) || f.Kind != fault.Invalid || len(f.Problems) != 1 {
-		return fmt.Sprint("no field: ", err)
-	}
-	return f.Problems[0].Path
-}
-
 // asJSON is how a caller sees an output.
 func asJSON(t *testing.T, v any) string {
 	t.Helper()
-	text, err := json.Marshal(v)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return string(text)
+	return string(domaintest.Must(json.Marshal(v))(t))
+}
+
+// Lost returns how many calls could not be recorded since the start.
+func (s *Service) Lost() int64 {
+	s.buffer.mu.Lock()
+	defer s.buffer.mu.Unlock()
+	return s.buffer.lost
 }

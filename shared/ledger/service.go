@@ -76,7 +76,7 @@ func (s *Service) Usage(ctx context.Context, c identity.Caller, in UsageInput) (
 	if err != nil {
 		return UsageOutput{}, err
 	}
-	out := UsageOutput{From: from.Format(time.DateOnly), To: to.Format(time.DateOnly), GroupBy: cmp.Or(in.GroupBy, ByTool)}
+	out := UsageOutput{From: from.Format(time.DateOnly), To: to.Format(time.DateOnly), GroupBy: in.GroupBy}
 	groups := map[string]Totals{}
 	q := store.Query{Where: []store.Cond{store.Ge("day", out.From), store.Le("day", out.To)}, Order: []string{"day"}, Limit: store.MaxLimit}
 	for range maxPages {

@@ -4,9 +4,9 @@ import (
 	"testing"
 	"time"
 
+	"parley.internal/shared/domaintest"
 	"parley.internal/shared/op"
 	"parley.internal/shared/store"
-	"parley.internal/shared/store/storetest"
 )
 
 func (b *book) sweep(limit int) int {
@@ -22,9 +22,9 @@ func TestASweepDeletesOldRecordsAndKeepsTheTotals(t *testing.T) {
 	each(t, func(t *testing.T, b *book) {
 		b.Record(use(alpha, "tool"))
 		// The newest record of a batch decides.
-		b.Record(use(alpha, "tool", func(u *op.Usage) { u.At = storetest.Start.Add(time.Hour) }))
+		b.Record(use(alpha, "tool", func(u *op.Usage) { u.At = domaintest.Start.Add(time.Hour) }))
 		b.flush()
-		b.Record(use(alpha, "tool", func(u *op.Usage) { u.At = storetest.Start.Add(2 * time.Hour) }))
+		b.Record(use(alpha, "tool", func(u *op.Usage) { u.At = domaintest.Start.Add(2 * time.Hour) }))
 		b.flush()
 		b.Pass(Retention + time.Hour - time.Microsecond)
 		if n := b.sweep(10); n != 0 || len(b.batches("u")) != 2 {
@@ -34,7 +34,7 @@ func TestASweepDeletesOldRecordsAndKeepsTheTotals(t *testing.T) {
 		if n := b.sweep(10); n != 1 {
 			t.Errorf("deleted %d", n)
 		}
-		if left := b.records("u"); len(left) != 1 || !left[0].At.Equal(storetest.Start.Add(2*time.Hour)) {
+		if left := b.records("u"); len(left) != 1 || !left[0].At.Equal(domaintest.Start.Add(2*time.Hour)) {
 			t.Errorf("left %+v", left)
 		}
 		if n := b.sweep(10); n != 0 {

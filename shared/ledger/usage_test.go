@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"parley.internal/shared/domaintest"
 	"parley.internal/shared/fault"
 	"parley.internal/shared/op"
 	"parley.internal/shared/store"
@@ -114,7 +115,7 @@ func TestASpanHasItsFirstAndItsLastDay(t *testing.T) {
 			"a day too many":     {UsageInput{From: "2025-02-28", To: "2026-03-01"}, "from"},
 			"thousands of years": {UsageInput{From: "0001-01-01", To: "9999-12-31"}, "from"},
 		} {
-			if _, err := b.Usage(t.Context(), alpha, c.in); field(err) != c.field {
+			if _, err := b.Usage(t.Context(), alpha, c.in); domaintest.Fields(err) != c.field {
 				t.Errorf("%s: %v", name, err)
 			}
 		}
@@ -148,7 +149,7 @@ func TestShardsAreSummedUp(t *testing.T) {
 		for shard := range Shards {
 			other := newBook(t, b.DB)
 			other.Shard = shard
-			other.Service.NewID = b.Clock.NewID
+			other.Service.NewID = b.IDs.NewID
 			other.Record(use(alpha, "tool"))
 			other.flush()
 		}
@@ -162,12 +163,12 @@ func TestShardsAreSummedUp(t *testing.T) {
 	})
 }
 
-// put sets n days of as many programs, as other processes left them.
-func (b *book) put(n int) {
+// put sets the days of programs number from to number to, as other processes left them.
+func (b *book) put(from, to int) {
 	b.t.Helper()
-	for i := 0; i < n; i += store.MaxWrites {
+	for i := from; i < to; i += store.MaxWrites {
 		err := b.DB.User("u").Update(b.t.Context(), func(_ context.Context, tx *store.Tx) error {
-			for j := i; j < min(n, i+store.MaxWrites); j++ {
+			for j := i; j < min(to, i+store.MaxWrites); j++ {
 				d := Daily{Day: "2026-03-01", Program: fmt.Sprintf("p%d", j), Totals: map[string]Totals{"tool|mcp": {Calls: 1}}}
 				dailies.Put(tx, d.id(), d)
 			}
@@ -181,12 +182,14 @@ func (b *book) put(n int) {
 
 func TestAnAnswerReadsABoundedNumberOfDocuments(t *testing.T) {
 	eachFrail(t, func(t *testing.T, b *book, d *frail) {
+		had := 0
 		for _, c := range []struct {
 			docs    int
 			queries int64
 			ok      bool
 		}{{499, 1, true}, {1501, 4, true}, {3001, 6, false}} {
-			b.put(c.docs)
+			b.put(had, c.docs)
+			had = c.docs
 			d.queries.Store(0)
 			out, err := b.Usage(t.Context(), alpha, UsageInput{})
 			if n := d.queries.Load(); n != c.queries {
@@ -195,7 +198,7 @@ func TestAnAnswerReadsABoundedNumberOfDocuments(t *testing.T) {
 			if c.ok && (err != nil || out.Total.Calls != int64(c.docs)) {
 				t.Errorf("%d documents: %+v, %v", c.docs, out.Total, err)
 			}
-			if !c.ok && (field(err) != "from" || !strings.Contains(err.Error(), "narrow from and to")) {
+			if !c.ok && (domaintest.Fields(err) != "from" || !strings.Contains(err.Error(), "narrow from and to")) {
 				t.Errorf("%d documents: %v", c.docs, err)
 			}
 		}

@@ -72,8 +72,8 @@ func (c *Catalogue) Op(name string) *Op { return c.byName[name] }
 // Call is one call of an operation.
 type Call struct {
 	Caller identity.Caller
-	// Args is a JSON object.
-	Args json.RawMessage
+	// Input is a JSON object. The call uses it up.
+	Input Input
 	// Transport is "mcp" or "rest", RequestID the request's; both for the log.
 	Transport, RequestID string
 }
@@ -100,11 +100,11 @@ func (c *Catalogue) Call(ctx context.Context, o *Op, call Call) (res Result, err
 	if err := o.MayCall(call.Caller); err != nil {
 		return res, err
 	}
-	args, coerced, err := o.schema.check(call.Args)
+	fields, coerced, err := o.schema.check(call.Input)
 	if err != nil {
 		return res, err
 	}
-	out, err := protect(func() (any, error) { return o.call(ctx, call.Caller, args, &said) })
+	out, err := protect(func() (any, error) { return o.call(ctx, call.Caller, fields, &said) })
 	if err != nil {
 		var f *fault.Error
 		if !errors.As(err, &f) {

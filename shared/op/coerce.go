@@ -131,7 +131,7 @@ func (m *mender) coerceNumber(v any, s *published.Schema, at *place) any {
 	if text = strings.TrimSpace(text); !ok || len(text) > longest {
 		return v
 	}
-	one, err := decodeOne([]byte(text))
+	one, err := Decode([]byte(text))
 	n, isNumber := one.(json.Number)
 	if err != nil || !isNumber {
 		return v
@@ -166,7 +166,7 @@ func (m *mender) coerceObject(v any, s *published.Schema, at *place) any {
 
 func (m *mender) coerceList(v any, s *published.Schema, at *place) any {
 	if text, ok := v.(string); ok {
-		if list, err := decodeOne([]byte(text)); err == nil && isList(list) {
+		if list, err := Decode([]byte(text)); err == nil && isList(list) {
 			v = m.note(at, list, "list")
 		} else if s.Items != nil && s.Items.Type == "string" && text != "" && !strings.HasPrefix(strings.TrimSpace(text), "[") {
 			v = m.note(at, []any{text}, "list")

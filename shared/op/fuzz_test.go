@@ -29,7 +29,7 @@ func FuzzDecode(f *testing.F) {
 	})})
 	f.Fuzz(func(t *testing.T, args []byte) {
 		reached = nil
-		res, err := c.Call(t.Context(), c.Op("sample"), Call{Args: args})
+		res, err := c.Call(t.Context(), c.Op("sample"), Call{Input: Parse(args)})
 		if err != nil {
 			var bad *fault.Error
 			if !errors.As(err, &bad) || bad.Kind != fault.Invalid || !utf8.ValidString(bad.Message) || reached != nil {

@@ -38,7 +38,7 @@ func usages(t *testing.T, caller identity.Caller, args string, fn func(context.C
 	c.Now = func() time.Time { now = now.Add(time.Second); return now }
 	var told []Usage
 	c.Meter = func(_ context.Context, u Usage) { told = append(told, u) }
-	_, err := c.Call(t.Context(), c.Op("metered"), Call{Caller: caller, Args: json.RawMessage(args), Transport: "rest"})
+	_, err := c.Call(t.Context(), c.Op("metered"), Call{Caller: caller, Input: Parse([]byte(args)), Transport: "rest"})
 	if len(told) == 1 && (err != nil) != (told[0].Fault != "") {
 		t.Errorf("%s: the call came to %v, the meter was told %q", args, err, told[0].Fault)
 	}

@@ -61,7 +61,7 @@ var echoes = sync.OnceValue(func() *Catalogue { return NewCatalogue([]Op{New(sam
 func call(t testing.TB, args string) (sample, []string, error) {
 	t.Helper()
 	c := echoes()
-	res, err := c.Call(context.Background(), c.Op("sample"), Call{Args: json.RawMessage(args)})
+	res, err := c.Call(context.Background(), c.Op("sample"), Call{Input: Parse([]byte(args))})
 	if err != nil {
 		return sample{}, nil, err
 	}
@@ -97,6 +97,6 @@ func logged(t *testing.T, caller identity.Caller, args string, fn func(context.C
 	c.Log = slog.New(slog.NewJSONHandler(&log, nil))
 	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	c.Now = func() time.Time { now = now.Add(time.Second); return now }
-	_, err := c.Call(t.Context(), c.Op("sample"), Call{Caller: caller, Args: json.RawMessage(args), Transport: "mcp", RequestID: "r1"})
+	_, err := c.Call(t.Context(), c.Op("sample"), Call{Caller: caller, Input: Parse([]byte(args)), Transport: "mcp", RequestID: "r1"})
 	return log.String(), err
 }

@@ -21,6 +21,10 @@ import (
 //	default=x          what a missing value means
 //	pattern=id         one of the named patterns below
 //	nonempty           a text or list that may not be empty
+//	wait=x             how long the call may wait, x milliseconds by default, 55,000 at most
+
+// MaxWait is how long a call may wait at most. Proxies and clients often end a request after 60 s.
+const MaxWait = 55 * time.Second
 
 var patterns = map[string]string{
 	// What can be the id of a document made here or given by a caller.
@@ -43,6 +47,22 @@ func schemaFor(t reflect.Type, output bool) (*jsonschema.Schema, error) {
 	}
 	return s, shape(s, t, output, "")
 }
+
+// waitOf is the field of an input that says how long the call may wait, empty where it has none.
+func waitOf(in reflect.Type) string {
+	for _, f := range reflect.VisibleFields(in) {
+		for part := range strings.SplitSeq(f.Tag.Get("allow"), ",") {
+			if strings.HasPrefix(part, "wait=") {
+				name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+				return name
+			}
+		}
+	}
+	return ""
+}
+
+// inputSchema is the published schema of an input type.
+func inputSchema[I any]() (*jsonschema.Schema, error) { return schemaFor(reflect.TypeFor[I](), false) }
 
 func shape(s *jsonschema.Schema, t reflect.Type, output bool, at string) error {
 	for t.Kind() == reflect.Pointer {
@@ -143,6 +163,9 @@ func boundBy(s *jsonschema.Schema, key, value string) error {
 		if target.Pattern = patterns[value]; target.Pattern == "" {
 			return fmt.Errorf("no such pattern")
 		}
+	case "wait":
+		least, most := 0.0, float64(MaxWait.Milliseconds())
+		s.Minimum, s.Maximum, s.Default = &least, &most, json.RawMessage(value)
 	case "nonempty":
 		numErr = nil
 		one := 1

@@ -70,32 +70,29 @@ type Spec struct {
 	Creates bool
 	// RESTOnly keeps it from being an MCP tool.
 	RESTOnly bool
+	// Cases are its examples, refusals and budgets, which the suites over the catalogue run.
+	// It is a function so that a server which runs no suite makes none of them.
+	Cases func() Cases
 }
-
-// Idempotency is embedded in the input of an operation that may be repeated
-// safely: for 24 hours the same user, operation and key get the first result again.
-type Idempotency struct {
-	IdempotencyKey string `json:"idempotencyKey,omitempty" allow:"max=100" jsonschema:"a repeat with the same key happens once, for 24 hours"`
-}
-
-// Key is the idempotency key, empty for none.
-func (i Idempotency) Key() string { return i.IdempotencyKey }
-
-type idempotent interface{ Key() string }
 
 // Op is an operation that can be called. Make one with [New].
 type Op struct {
 	Spec
 	// Idempotent says that the input has an idempotencyKey.
 	Idempotent bool
+	// Wait is the input that says for how many milliseconds the call may wait, empty where it
+	// returns at once.
+	Wait string
 	// Input and Output are the published schemas, as JSON. Brief is Input without
 	// what only a check needs, for the list that a model reads: a pattern says no
 	// more to it than the refusal does.
 	Input, Output, Brief json.RawMessage
+	// In and Out are the Go types of the input and the output.
+	In, Out reflect.Type
 
 	schema *compiled
-	// call decodes the input, notes in said what it reports, and runs the operation.
-	call func(ctx context.Context, caller identity.Caller, args json.RawMessage, said *Usage) (any, error)
+	// call hands a checked input to the operation, typed, and notes in said what it reports.
+	call func(ctx context.Context, caller identity.Caller, fields map[string]any, said *Usage) (any, error)
 }
 
 var (
@@ -107,17 +104,20 @@ var (
 // New defines an operation. It panics where the spec or the types break a rule,
 // which any start or test of the program shows.
 func New[I, O any](spec Spec, fn func(context.Context, identity.Caller, I) (O, error)) Op {
-	o := Op{Spec: spec}
+	o := Op{Spec: spec, In: reflect.TypeFor[I](), Out: reflect.TypeFor[O]()}
 	if err := o.build(reflect.TypeFor[I](), reflect.TypeFor[O]()); err != nil {
 		panic(fmt.Sprintf("op %s: %v", spec.Name, err))
 	}
-	var zero I
-	_, o.Idempotent = any(zero).(idempotent)
+	_, o.Idempotent = any(new(I)).(idempotent)
+	o.Wait = waitOf(reflect.TypeFor[I]())
 	reports := reportsOf(reflect.TypeFor[I]())
-	o.call = func(ctx context.Context, caller identity.Caller, args json.RawMessage, said *Usage) (any, error) {
+	o.call = func(ctx context.Context, caller identity.Caller, fields map[string]any, said *Usage) (any, error) {
 		var in I
-		if err := json.Unmarshal(args, &in); err != nil {
+		if err := bind(fields, &in); err != nil {
 			return nil, fault.Wrap(fault.Invalid, err, "the input does not fit")
+		}
+		if err := identify(&in, spec.Name, o.Wait, fields); err != nil {
+			return nil, fault.Wrap(fault.Internal, err, "idempotency")
 		}
 		reports.read(reflect.ValueOf(&in).Elem(), said)
 		out, err := fn(ctx, caller, in)
@@ -165,7 +165,9 @@ func (o *Op) build(in, out reflect.Type) error {
 	if o.Output, err = json.Marshal(output); err != nil {
 		return err
 	}
-	o.schema = compile(o.Name, o.Input, input)
+	if o.schema, err = compile(o.Name, o.Input, input); err != nil {
+		return err
+	}
 	brief := input.CloneSchemas()
 	abridge(brief)
 	o.Brief, err = json.Marshal(brief)

@@ -3,10 +3,8 @@ package op
 import (
 	"bytes"
 	"cmp"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"math/big"
 	"slices"
 	"strconv"
@@ -20,16 +18,18 @@ import (
 	"parley.internal/shared/fault"
 )
 
-// compiled checks and decodes inputs of one schema.
+// compiled checks and completes inputs of one schema.
 type compiled struct {
 	// schema is compiled when it is first needed, so that a server of a hundred
 	// operations starts sooner.
-	schema func() (*jsonschema.Schema, error)
-	shape  *published.Schema
+	schema   func() (*jsonschema.Schema, error)
+	shape    *published.Schema
+	defaults *defaults
 }
 
-func compile(name string, text []byte, shape *published.Schema) *compiled {
-	return &compiled{shape: shape, schema: sync.OnceValues(func() (*jsonschema.Schema, error) {
+func compile(name string, text []byte, shape *published.Schema) (*compiled, error) {
+	d, err := defaultsOf(shape)
+	return &compiled{shape: shape, defaults: d, schema: sync.OnceValues(func() (*jsonschema.Schema, error) {
 		doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(text))
 		if err != nil {
 			return nil, err
@@ -41,36 +41,28 @@ func compile(name string, text []byte, shape *published.Schema) *compiled {
 			return nil, err
 		}
 		return c.Compile(url)
-	})}
+	})}, err
 }
 
 // maxProblems is how many problems an answer names.
 const maxProblems = 20
 
-// check reads an input: text in, the object to decode out, what was coerced
-// named. Everything wrong with it is reported at once.
-func (c *compiled) check(args json.RawMessage) (json.RawMessage, []string, error) {
-	if len(bytes.TrimSpace(args)) == 0 || string(bytes.TrimSpace(args)) == "null" {
-		args = json.RawMessage("{}")
-	}
-	if err := CheckText(args); err != nil {
+// check makes of an input the fields that an operation is called with: mended, valid and with
+// the defaults of those left out. It names what was mended. Everything wrong with an input is
+// reported at once.
+func (c *compiled) check(in Input) (map[string]any, []string, error) {
+	fields, err := in.fields()
+	if err != nil {
 		return nil, nil, err
 	}
-	v, err := decodeOne(args)
-	if err != nil {
-		return nil, nil, fault.Wrap(fault.Invalid, err, "the input is not one JSON value: %v", err)
-	}
-	if _, ok := v.(map[string]any); !ok {
-		return nil, nil, fault.New(fault.Invalid, "the input must be a JSON object")
-	}
 	m := &mender{}
-	v = m.coerce(v, c.shape, nil)
+	m.coerce(fields, c.shape, nil)
 	var wrong []fault.Problem
 	schema, err := c.schema()
 	if err != nil {
 		return nil, nil, fault.Wrap(fault.Internal, err, "the schema")
 	}
-	if err := schema.Validate(v); err != nil {
+	if err := schema.Validate(fields); err != nil {
 		var invalid *jsonschema.ValidationError
 		if !errors.As(err, &invalid) {
 			return nil, nil, fault.Wrap(fault.Internal, err, "validation")
@@ -86,26 +78,9 @@ func (c *compiled) check(args json.RawMessage) (json.RawMessage, []string, error
 	if len(wrong) > 0 {
 		return nil, nil, report(wrong)
 	}
-	// What was checked is what is decoded: a field that stands twice, or a number
-	// written in an odd way, means one thing to both.
-	if args, err = json.Marshal(v); err != nil {
-		return nil, nil, fault.Wrap(fault.Internal, err, "validation")
-	}
+	c.defaults.fill(fields)
 	slices.Sort(m.mended)
-	return args, m.mended, nil
-}
-
-// decodeOne reads a text that is one JSON value and nothing else.
-func decodeOne(text []byte) (v any, err error) {
-	dec := json.NewDecoder(bytes.NewReader(text))
-	dec.UseNumber()
-	if err := dec.Decode(&v); err != nil {
-		return nil, err
-	}
-	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
-		return nil, errors.New("something follows it")
-	}
-	return v, nil
+	return fields, m.mended, nil
 }
 
 func (c *compiled) problems(root *jsonschema.ValidationError) []fault.Problem {

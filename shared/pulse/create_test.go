@@ -1,29 +1,27 @@
 package pulse
 
 import (
-	"context"
-	"sync"
 	"testing"
 	"time"
 
+	"parley.internal/shared/domaintest"
 	"parley.internal/shared/fault"
 	"parley.internal/shared/op"
-	"parley.internal/shared/store/storetest"
 	"parley.internal/shared/task"
 )
 
 func TestANewSessionIsWhatItsCreatorSays(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
-		out := w.create(alpha, CreateInput{Name: "builder", SessionID: "s", Status: ptr("compiling"), State: Pinned, Progress: ptr(40), ProjectName: ptr("parley")})
+		out := w.create(alpha, CreateInput{Name: "builder", SessionID: "s", Status: new("compiling"), State: Pinned, Progress: new(40), ProjectName: new("parley")})
 		want := View{SessionID: "s", Name: "builder", ProgramID: "alpha", Verified: true, Status: "compiling", State: Pinned, Lifecycle: task.Blocked,
-			Progress: 40, ProjectName: "parley", CreatedAt: storetest.Start, UpdatedAt: storetest.Start, LastHeartbeat: storetest.Start, Live: true}
+			Progress: 40, ProjectName: "parley", CreatedAt: domaintest.Start, UpdatedAt: domaintest.Start, LastHeartbeat: domaintest.Start, Live: true}
 		if !out.Created || out.View != want {
 			t.Errorf("answered %+v", out)
 		}
 		if v := w.get("s"); v != want {
 			t.Errorf("listed %+v", v)
 		}
-		if beat, found := fetch(w, heartbeats, "s"); !found || !beat.At.Equal(storetest.Start) || beat.ProgramID != "alpha" {
+		if beat, found := fetch(w, heartbeats, "s"); !found || !beat.At.Equal(domaintest.Start) || beat.ProgramID != "alpha" {
 			t.Errorf("its heartbeat is %+v, %v", beat, found)
 		}
 	})
@@ -46,11 +44,11 @@ func TestASessionHasDefaultsForWhatIsLeftOut(t *testing.T) {
 
 func TestCreatingAgainUpdatesAndKeepsTheRest(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
-		w.create(alpha, CreateInput{SessionID: "s", Name: "one", Status: ptr("busy"), State: Blocked, Progress: ptr(40), ProjectName: ptr("p")})
-		w.clock.Pass(time.Minute)
-		out := w.create(alpha, CreateInput{SessionID: "s", Name: "two", Progress: ptr(0)})
+		w.create(alpha, CreateInput{SessionID: "s", Name: "one", Status: new("busy"), State: Blocked, Progress: new(40), ProjectName: new("p")})
+		w.Pass(time.Minute)
+		out := w.create(alpha, CreateInput{SessionID: "s", Name: "two", Progress: new(0)})
 		want := View{SessionID: "s", Name: "two", ProgramID: "alpha", Verified: true, Status: "busy", State: Working, Lifecycle: task.Active, ProjectName: "p",
-			CreatedAt: storetest.Start, UpdatedAt: w.Now(), LastHeartbeat: w.Now(), Live: true}
+			CreatedAt: domaintest.Start, UpdatedAt: w.Now(), LastHeartbeat: w.Now(), Live: true}
 		if out.Created || out.View != want {
 			t.Errorf("answered %+v", out)
 		}
@@ -63,10 +61,10 @@ func TestCreatingAgainUpdatesAndKeepsTheRest(t *testing.T) {
 func TestASessionThatEndedIsRevived(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		w.create(alpha, CreateInput{SessionID: "complete", State: Complete})
-		w.create(alpha, CreateInput{SessionID: "silent", Progress: ptr(70)})
-		w.clock.Pass(time.Hour)
+		w.create(alpha, CreateInput{SessionID: "silent", Progress: new(70)})
+		w.Pass(time.Hour)
 		w.update(alpha, UpdateInput{SessionID: "complete"})
-		w.clock.Pass(5 * time.Minute)
+		w.Pass(5 * time.Minute)
 		if n := w.sweep(10); n != 1 {
 			t.Fatalf("swept %d", n)
 		}
@@ -74,10 +72,10 @@ func TestASessionThatEndedIsRevived(t *testing.T) {
 			if v := w.get(id); v.Live || v.EndedAt.IsZero() {
 				t.Fatalf("%s is %+v", id, v)
 			}
-			w.clock.Pass(time.Minute)
+			w.Pass(time.Minute)
 			out := w.create(alpha, CreateInput{SessionID: id})
 			if out.Created || out.Lifecycle != task.Active || out.State != Working || !out.Live || out.Archived || !out.EndedAt.IsZero() ||
-				!out.CreatedAt.Equal(storetest.Start) || !out.LastHeartbeat.Equal(w.Now()) || out.Progress != progress {
+				!out.CreatedAt.Equal(domaintest.Start) || !out.LastHeartbeat.Equal(w.Now()) || out.Progress != progress {
 				t.Errorf("%s revived: %+v", id, out)
 			}
 			if v, _ := fetch(w, sessions, id); !v.PurgeAt.IsZero() || !v.LastHeartbeat.IsZero() {
@@ -86,7 +84,7 @@ func TestASessionThatEndedIsRevived(t *testing.T) {
 			if beat, found := fetch(w, heartbeats, id); !found || !beat.At.Equal(w.Now()) {
 				t.Errorf("%s beats %+v, %v", id, beat, found)
 			}
-			w.update(alpha, UpdateInput{SessionID: id, Progress: ptr(1)})
+			w.update(alpha, UpdateInput{SessionID: id, Progress: new(1)})
 		}
 	})
 }
@@ -94,15 +92,15 @@ func TestASessionThatEndedIsRevived(t *testing.T) {
 func TestAKeySpeaksForItsOwnProgramAlone(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		_, err := w.Create(t.Context(), alpha, CreateInput{Name: "n", ProgramID: "beta"})
-		refused(t, "as another", err, fault.Forbidden, "alpha", "beta")
+		domaintest.Refused(t, "as another", err, fault.Forbidden, "alpha", "beta")
 		if out := w.create(alpha, CreateInput{SessionID: "named", ProgramID: "alpha"}); out.ProgramID != "alpha" || !out.Verified {
 			t.Errorf("as itself: %+v", out)
 		}
 		_, err = w.Create(t.Context(), beta, CreateInput{Name: "mine now", SessionID: "named"})
-		refused(t, "another's session", err, fault.Forbidden, "alpha", "beta")
+		domaintest.Refused(t, "another's session", err, fault.Forbidden, "alpha", "beta")
 		w.create(loose, CreateInput{SessionID: "said", ProgramID: "alpha"})
 		_, err = w.Create(t.Context(), beta, CreateInput{Name: "mine now", SessionID: "said"})
-		refused(t, "a session said to be another's", err, fault.Forbidden)
+		domaintest.Refused(t, "a session said to be another's", err, fault.Forbidden)
 		if v := w.get("named"); v.Name != "a session" || v.ProgramID != "alpha" {
 			t.Errorf("the session is %+v", v)
 		}
@@ -129,7 +127,7 @@ func TestARepeatedCreationIsOne(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		in := CreateInput{Name: "n", Idempotency: op.Idempotency{IdempotencyKey: "k"}}
 		first := w.create(alpha, in)
-		w.clock.Pass(time.Minute)
+		w.Pass(time.Minute)
 		if again := w.create(alpha, in); again != first {
 			t.Errorf("first %+v, then %+v", first, again)
 		}
@@ -138,33 +136,22 @@ func TestARepeatedCreationIsOne(t *testing.T) {
 		}
 		in.Name = "another"
 		_, err := w.Create(t.Context(), alpha, in)
-		refused(t, "another input", err, fault.Precondition)
+		domaintest.Refused(t, "another input", err, fault.Precondition)
 	})
 }
 
 func TestOfManyCreationsAtOnceOneMakesTheSession(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
-		const n = 5
-		var wg sync.WaitGroup
-		made := make([]bool, n)
-		for i := range n {
-			wg.Go(func() {
-				out, err := w.Create(context.Background(), alpha, CreateInput{Name: "n", SessionID: "s"})
-				if err != nil {
-					t.Error(err)
-				}
-				made[i] = out.Created
-			})
-		}
-		wg.Wait()
-		count := 0
-		for _, m := range made {
-			if m {
-				count++
+		made := make(chan int, 5)
+		failed := domaintest.Together(cap(made), func(int) error {
+			out, err := w.Create(t.Context(), alpha, CreateInput{Name: "n", SessionID: "s"})
+			if out.Created {
+				made <- 1
 			}
-		}
-		if count != 1 || ids(w.list(alpha, ListInput{})) != "s" {
-			t.Errorf("made %d times", count)
+			return err
+		})
+		if len(failed) != 0 || len(made) != 1 || ids(w.list(alpha, ListInput{})) != "s" {
+			t.Errorf("made %d times, %v", len(made), failed)
 		}
 	})
 }

@@ -10,38 +10,41 @@ import (
 	"testing"
 	"time"
 
+	"parley.internal/shared/domaintest"
 	"parley.internal/shared/fault"
+	"parley.internal/shared/idempotency"
 	"parley.internal/shared/identity"
-	"parley.internal/shared/once"
 	"parley.internal/shared/store"
-	"parley.internal/shared/store/storetest"
 	"parley.internal/shared/task"
 )
 
 func schema() *store.Schema {
-	return store.NewSchema(append(Defs(), task.Tasks.Def(), task.Leases.Def(), once.Def())...)
+	return store.NewSchema(append(Defs(), task.Tasks.Def(), task.Leases.Def(), idempotency.Def())...)
 }
 
 // world is a service on an empty store, with a clock that the test moves.
 type world struct {
 	*Service
+	domaintest.Clock
+	domaintest.IDs
 	t     *testing.T
-	clock *storetest.Clock
 	queue *queue
 	mail  *mail
 }
 
 func newWorld(t *testing.T, db *store.DB) *world {
-	w := &world{t: t, clock: &storetest.Clock{}, queue: &queue{db: db}, mail: &mail{got: map[string]string{}}}
-	w.Service = &Service{DB: db, Now: w.clock.Now, NewID: w.clock.NewID, Claims: w.queue, Mail: w.mail}
+	w := &world{t: t, queue: &queue{db: db}, mail: &mail{got: map[string]string{}}}
+	w.Service = &Service{DB: db, Now: w.Clock.Now, NewID: w.IDs.NewID, Claims: w.queue, Mail: w.mail}
 	return w
 }
+
+// Now is the test's clock, which the service reads too.
+func (w *world) Now() time.Time { return w.Clock.Now() }
 
 // each runs a test on both stores.
 func each(t *testing.T, test func(*testing.T, *world)) {
 	t.Helper()
-	t.Parallel()
-	storetest.Each(t, schema(), func(t *testing.T, db *store.DB) { test(t, newWorld(t, db)) })
+	domaintest.Each(t, schema(), func(t *testing.T, db *store.DB) { test(t, newWorld(t, db)) })
 }
 
 // queue releases claims as dispatch does: each in its own transaction, and only
@@ -123,45 +126,28 @@ func (m *mail) told() string {
 	return strings.Join(out, " ")
 }
 
-func bound(program string) identity.Caller {
-	return identity.Caller{User: "u", Program: program, KeyID: "key-of-" + program, Kind: identity.Agent}
-}
-
 var (
-	alpha, beta = bound("alpha"), bound("beta")
-	loose       = identity.Caller{User: "u", KeyID: "0123456789abcdef", Kind: identity.Agent}
-	stranger    = identity.Caller{User: "v", Program: "alpha", KeyID: "key-of-v", Kind: identity.Agent}
+	alpha, beta = domaintest.Bound("u", "alpha"), domaintest.Bound("u", "beta")
+	loose       = domaintest.Unbound("u")
+	stranger    = domaintest.Bound("v", "alpha")
 )
-
-func ptr[T any](v T) *T { return &v }
 
 func (w *world) create(c identity.Caller, in CreateInput) CreateOutput {
 	w.t.Helper()
 	if in.Name == "" {
 		in.Name = "a session"
 	}
-	out, err := w.Create(w.t.Context(), c, in)
-	if err != nil {
-		w.t.Fatal(err)
-	}
-	return out
+	return domaintest.Must(w.Create(w.t.Context(), c, in))(w.t)
 }
 
 func (w *world) update(c identity.Caller, in UpdateInput) View {
 	w.t.Helper()
-	out, err := w.Update(w.t.Context(), c, in)
-	if err != nil {
-		w.t.Fatal(err)
-	}
-	return out
+	return domaintest.Must(w.Update(w.t.Context(), c, in))(w.t)
 }
 
 func (w *world) list(c identity.Caller, in ListInput) ListOutput {
 	w.t.Helper()
-	out, err := w.List(w.t.Context(), c, in)
-	if err != nil {
-		w.t.Fatal(err)
-	}
+	out := domaintest.Must(w.List(w.t.Context(), c, in))(w.t)
 	if out.Sessions == nil {
 		w.t.Error("no sessions are null, not an empty list")
 	}
@@ -200,13 +186,10 @@ func fetch[T any](w *world, coll store.Collection[T], id string) (v T, found boo
 
 func (w *world) write(fn func(tx *store.Tx)) {
 	w.t.Helper()
-	err := w.DB.User("u").Update(w.t.Context(), func(_ context.Context, tx *store.Tx) error {
+	domaintest.Check(w.t, w.DB.User("u").Update(w.t.Context(), func(_ context.Context, tx *store.Tx) error {
 		fn(tx)
 		return nil
-	})
-	if err != nil {
-		w.t.Fatal(err)
-	}
+	}))
 }
 
 // holds gives the session a claim of a task that the source asked for.
@@ -230,11 +213,7 @@ func (w *world) free(taskID string) bool {
 
 func (w *world) sweep(limit int) int {
 	w.t.Helper()
-	n, err := w.SweepSessions(w.t.Context(), store.NewAdmin(w.DB), limit)
-	if err != nil {
-		w.t.Fatal(err)
-	}
-	return n
+	return domaintest.Must(w.SweepSessions(w.t.Context(), store.NewAdmin(w.DB), limit))(w.t)
 }
 
 // records is the archive records of a session, by life.
@@ -246,19 +225,5 @@ func (w *world) records(id string) (out []Record) {
 			return out
 		}
 		out = append(out, r)
-	}
-}
-
-// refused checks the kind of a fault and what its message says.
-func refused(t *testing.T, name string, err error, kind fault.Kind, says ...string) {
-	t.Helper()
-	if !fault.Is(err, kind) {
-		t.Errorf("%s: %v, want %v", name, err, kind)
-		return
-	}
-	for _, s := range says {
-		if !strings.Contains(err.Error(), s) {
-			t.Errorf("%s: %q does not say %q", name, err, s)
-		}
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"parley.internal/shared/domaintest"
 	"parley.internal/shared/identity"
 	"parley.internal/shared/store"
 	"parley.internal/shared/task"
@@ -16,14 +17,14 @@ import (
 func (w *world) populate() {
 	w.t.Helper()
 	w.create(alpha, CreateInput{SessionID: "silent"})
-	w.clock.Pass(65 * time.Minute)
+	w.Pass(65 * time.Minute)
 	w.sweep(10)
 	for _, s := range []struct {
 		id    string
 		by    identity.Caller
 		state State
 	}{{"working", alpha, Working}, {"pinned", beta, Pinned}, {"complete", alpha, Complete}, {"blocked", alpha, Blocked}, {"nobodys", loose, Working}} {
-		w.clock.Pass(time.Second)
+		w.Pass(time.Second)
 		w.create(s.by, CreateInput{SessionID: s.id, State: s.state})
 	}
 	w.create(stranger, CreateInput{SessionID: "theirs"})
@@ -63,9 +64,9 @@ func TestAListingSaysWhenASessionWasHeardOf(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		w.populate()
 		made := w.Now()
-		w.clock.Pass(64 * time.Minute)
+		w.Pass(64 * time.Minute)
 		w.update(alpha, UpdateInput{SessionID: "working", LastHeartbeat: true})
-		w.clock.Pass(time.Minute)
+		w.Pass(time.Minute)
 		for id, want := range map[string]struct {
 			live bool
 			at   time.Time
@@ -88,7 +89,7 @@ func TestPagesShowEverySessionOnce(t *testing.T) {
 		var want []string
 		for i := range 11 { // some at one time
 			if i%3 == 0 {
-				w.clock.Pass(time.Second)
+				w.Pass(time.Second)
 			}
 			id := fmt.Sprintf("s%02d", i)
 			w.create(alpha, CreateInput{SessionID: id})
@@ -125,8 +126,8 @@ func TestProgramsAreThoseWithALiveSession(t *testing.T) {
 			t.Errorf("at first: %q", got)
 		}
 		w.populate()
-		w.create(bound("zeta"), CreateInput{State: Complete})
-		w.create(bound("eta"), CreateInput{})
+		w.create(domaintest.Bound("u", "zeta"), CreateInput{State: Complete})
+		w.create(domaintest.Bound("u", "eta"), CreateInput{})
 		if got := programs("u"); got != "alpha beta eta" {
 			t.Errorf("programs are %q", got)
 		}

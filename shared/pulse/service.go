@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"parley.internal/shared/fault"
+	"parley.internal/shared/idempotency"
 	"parley.internal/shared/identity"
-	"parley.internal/shared/once"
 	"parley.internal/shared/store"
 	"parley.internal/shared/task"
 )
@@ -50,12 +50,11 @@ func (s *Service) Create(ctx context.Context, c identity.Caller, in CreateInput)
 	if err != nil {
 		return CreateOutput{}, err
 	}
-	now, id, key := s.Now(), in.SessionID, in.IdempotencyKey
+	now, id := s.Now(), in.SessionID
 	if id == "" {
 		id = s.NewID()
 	}
-	in.IdempotencyKey = ""
-	return once.Do(ctx, s.DB.User(c.User), "create_session", key, now, in, func(ctx context.Context, tx *store.Tx) (CreateOutput, error) {
+	return idempotency.Update(ctx, s.DB.User(c.User), in, now, func(ctx context.Context, tx *store.Tx) (CreateOutput, error) {
 		v := Session{Lifecycle: task.Created, CreatedAt: now, Life: 1}
 		found := false
 		if in.SessionID != "" { // one that was made here is new
@@ -75,11 +74,7 @@ func (s *Service) Create(ctx context.Context, c identity.Caller, in CreateInput)
 		set(&v.Status, in.Status)
 		set(&v.Progress, in.Progress)
 		set(&v.ProjectName, in.ProjectName)
-		state := in.State
-		if state == "" {
-			state = Working
-		}
-		if err := v.enter(state, now); err != nil {
+		if err := v.enter(in.State, now); err != nil {
 			return CreateOutput{}, err
 		}
 		beat := Heartbeat{At: now, ProgramID: v.ProgramID}
@@ -169,10 +164,7 @@ func (s *Service) List(ctx context.Context, c identity.Caller, in ListInput) (Li
 		lifecycles = append(lifecycles, task.Derezzed)
 	}
 	q := store.Query{Where: []store.Cond{store.In("lifecycle", lifecycles...)}, Order: []string{"createdAt desc"}, Limit: in.Limit, Cursor: in.Cursor}
-	if q.Limit == 0 {
-		q.Limit = 10
-	}
-	if in.State != "" && in.State != "all" {
+	if in.State != "all" {
 		q.Where = append(q.Where, store.Eq("state", in.State))
 	}
 	if in.ProgramID != "" {

@@ -6,28 +6,28 @@ import (
 	"testing"
 	"time"
 
+	"parley.internal/shared/domaintest"
 	"parley.internal/shared/store"
-	"parley.internal/shared/store/storetest"
 	"parley.internal/shared/task"
 )
 
 func TestASweepEndsASessionThatWentSilent(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
-		w.create(alpha, CreateInput{SessionID: "s", Name: "builder", State: Pinned, Progress: ptr(40)})
+		w.create(alpha, CreateInput{SessionID: "s", Name: "builder", State: Pinned, Progress: new(40)})
 		w.holds("s", "t1", "beta")
 		w.holds("s", "t2", "")
 		w.holds("another", "t3", "gamma")
-		w.clock.Pass(65*time.Minute - time.Microsecond)
+		w.Pass(65*time.Minute - time.Microsecond)
 		if n := w.sweep(10); n != 0 || w.get("s").Archived {
 			t.Fatalf("swept %d before the time", n)
 		}
-		w.clock.Pass(time.Microsecond)
+		w.Pass(time.Microsecond)
 		if n := w.sweep(10); n != 1 {
 			t.Fatalf("swept %d", n)
 		}
 		v, _ := fetch(w, sessions, "s")
 		want := Session{Name: "builder", ProgramID: "alpha", Verified: true, State: Pinned, Lifecycle: task.Derezzed, Progress: 40, Life: 1, Archived: true,
-			CreatedAt: storetest.Start, UpdatedAt: w.Now(), EndedAt: w.Now(), LastHeartbeat: storetest.Start, PurgeAt: w.Now().Add(30 * 24 * time.Hour)}
+			CreatedAt: domaintest.Start, UpdatedAt: w.Now(), EndedAt: w.Now(), LastHeartbeat: domaintest.Start, PurgeAt: w.Now().Add(30 * 24 * time.Hour)}
 		if v != want {
 			t.Errorf("the session is %+v", v)
 		}
@@ -53,7 +53,7 @@ func TestANoticeSaysWhatWaits(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		w.create(alpha, CreateInput{SessionID: "s", Name: "builder"})
 		w.holds("s", "t1", "beta")
-		w.clock.Pass(2 * time.Hour)
+		w.Pass(2 * time.Hour)
 		w.sweep(10)
 		want := `The session "builder" (s), which holds your task "title of t1" (t1), was last heard of at 2026-03-01T12:00:00Z and has been ended. Unless it comes back at once, the task is released for another claim.`
 		if got := w.mail.got["u beta "+noticeID("s", 1, "t1")]; got != want {
@@ -66,7 +66,7 @@ func TestTheTimeOfSilenceCanBeSet(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		w.StaleAfter = time.Minute
 		w.create(alpha, CreateInput{SessionID: "s"})
-		w.clock.Pass(time.Minute)
+		w.Pass(time.Minute)
 		if v := w.get("s"); v.Live {
 			t.Errorf("listed %+v", v)
 		}
@@ -79,10 +79,10 @@ func TestTheTimeOfSilenceCanBeSet(t *testing.T) {
 func TestACompleteSessionIsArchivedToo(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		w.create(alpha, CreateInput{SessionID: "s", State: Complete})
-		w.clock.Pass(65 * time.Minute)
+		w.Pass(65 * time.Minute)
 		w.sweep(10)
 		v := w.get("s")
-		if !v.Archived || v.Lifecycle != task.Derezzed || v.State != Complete || !v.EndedAt.Equal(storetest.Start) {
+		if !v.Archived || v.Lifecycle != task.Derezzed || v.State != Complete || !v.EndedAt.Equal(domaintest.Start) {
 			t.Errorf("the session is %+v", v)
 		}
 		if len(w.records("s")) != 1 {
@@ -96,7 +96,7 @@ func TestEveryLifeHasItsArchiveRecordAndItsNotices(t *testing.T) {
 		for life := 1; life <= 3; life++ {
 			w.create(alpha, CreateInput{SessionID: "s", Name: fmt.Sprint("life ", life)})
 			w.holds("s", "t1", "beta")
-			w.clock.Pass(65 * time.Minute)
+			w.Pass(65 * time.Minute)
 			w.sweep(10)
 			r := w.records("s")
 			if len(r) != life || r[life-1].Name != fmt.Sprint("life ", life) || !r[life-1].EndedAt.Equal(w.Now()) {
@@ -115,7 +115,7 @@ func TestASweepIsBoundedAndGoesOnWhereItEnded(t *testing.T) {
 			w.create(alpha, CreateInput{SessionID: fmt.Sprint("s", i)})
 		}
 		w.create(stranger, CreateInput{SessionID: "s0"})
-		w.clock.Pass(2 * time.Hour)
+		w.Pass(2 * time.Hour)
 		w.create(alpha, CreateInput{SessionID: "fresh"})
 		for i, want := range []int{4, 2, 0} {
 			if n := w.sweep(4); n != want {
@@ -141,7 +141,7 @@ func TestAllIsToldBeforeTheFirstClaimIsReleased(t *testing.T) {
 				task.Leases.Put(tx, id, task.Lease{SessionID: "s", LeaseUntil: w.Now()})
 			}
 		})
-		w.clock.Pass(2 * time.Hour)
+		w.Pass(2 * time.Hour)
 		w.queue.fails = failAt(1)
 		_, err := w.SweepSessions(t.Context(), store.NewAdmin(w.DB), 10)
 		if !errors.Is(err, errKilled) || len(w.mail.got) != heldPage+1 {
@@ -154,7 +154,7 @@ func TestAClaimThatComesLateIsReleasedAndTold(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		w.create(alpha, CreateInput{SessionID: "s"})
 		w.holds("s", "t1", "beta")
-		w.clock.Pass(2 * time.Hour)
+		w.Pass(2 * time.Hour)
 		w.mail.fails = func() error {
 			w.mail.fails = nil
 			w.holds("s", "t2", "gamma")
@@ -168,7 +168,7 @@ func TestAClaimThatComesLateIsReleasedAndTold(t *testing.T) {
 func TestASweepClearsAHeartbeatWithoutItsSession(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		w.write(func(tx *store.Tx) { heartbeats.Put(tx, "gone", Heartbeat{At: w.Now()}) })
-		w.clock.Pass(2 * time.Hour)
+		w.Pass(2 * time.Hour)
 		for i, want := range []int{1, 0} {
 			if n := w.sweep(10); n != want {
 				t.Errorf("run %d handled %d", i, n)
@@ -204,14 +204,14 @@ func TestAnEndedSweepIsTakenUpAgain(t *testing.T) {
 				w.create(alpha, CreateInput{SessionID: "other"})
 				w.holds("s", "t1", "beta")
 				w.holds("s", "t2", "gamma")
-				w.clock.Pass(2 * time.Hour)
+				w.Pass(2 * time.Hour)
 				ended := w.Now()
 				kill(w)
 				n, err := w.SweepSessions(t.Context(), store.NewAdmin(w.DB), 10)
 				if n != 1 || !errors.Is(err, errKilled) {
 					t.Fatalf("handled %d, %v", n, err)
 				}
-				w.clock.Pass(5 * time.Minute)
+				w.Pass(5 * time.Minute)
 				if n := w.sweep(10); n != 1 {
 					t.Errorf("then handled %d", n)
 				}
@@ -247,7 +247,7 @@ func TestASweepMayBeKilledAnywhere(t *testing.T) {
 		w.create(alpha, CreateInput{SessionID: "s"})
 		w.holds("s", "t1", "beta")
 		w.holds("s", "t2", "gamma")
-		w.clock.Pass(2 * time.Hour)
+		w.Pass(2 * time.Hour)
 		dead, steps := false, failAt(n)
 		kill := func() error {
 			dead = dead || steps() != nil
@@ -283,7 +283,7 @@ func TestWhatIsHeardOfWhileSweepingSurvives(t *testing.T) {
 		w.create(alpha, CreateInput{SessionID: id})
 		w.holds(id, "task-of-"+id, "beta")
 	}
-	w.clock.Pass(2 * time.Hour)
+	w.Pass(2 * time.Hour)
 	d.then = func() {
 		w.update(alpha, UpdateInput{SessionID: "beats", LastHeartbeat: true})
 		w.create(alpha, CreateInput{SessionID: "resumed"})
@@ -305,7 +305,7 @@ func TestASessionThatIsRevivedBehindASweepKeepsItsHeartbeat(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		w.create(alpha, CreateInput{SessionID: "s"})
 		w.holds("s", "t1", "beta")
-		w.clock.Pass(2 * time.Hour)
+		w.Pass(2 * time.Hour)
 		w.mail.fails = func() error { // it is ended by now, and its claims are not released yet
 			w.mail.fails = nil
 			w.create(alpha, CreateInput{SessionID: "s"})
@@ -316,7 +316,7 @@ func TestASessionThatIsRevivedBehindASweepKeepsItsHeartbeat(t *testing.T) {
 		if v := w.get("s"); !v.Live || !found || !beat.At.Equal(w.Now()) {
 			t.Errorf("it is %+v, its heartbeat %+v, %v", v, beat, found)
 		}
-		w.clock.Pass(65 * time.Minute)
+		w.Pass(65 * time.Minute)
 		if n := w.sweep(10); n != 1 || len(w.records("s")) != 2 {
 			t.Errorf("swept %d, archived %+v", n, w.records("s"))
 		}
@@ -328,12 +328,12 @@ func TestASessionThatIsRevivedBetweenSweepsKeepsItsClaims(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		w.create(alpha, CreateInput{SessionID: "s"})
 		w.holds("s", "t1", "beta")
-		w.clock.Pass(2 * time.Hour)
+		w.Pass(2 * time.Hour)
 		w.mail.fails = failAt(1)
 		if _, err := w.SweepSessions(t.Context(), store.NewAdmin(w.DB), 10); !errors.Is(err, errKilled) {
 			t.Fatal(err)
 		}
-		if v := w.get("s"); !v.Archived || !v.LastHeartbeat.Equal(storetest.Start) {
+		if v := w.get("s"); !v.Archived || !v.LastHeartbeat.Equal(domaintest.Start) {
 			t.Errorf("between the sweeps it is %+v", v)
 		}
 		w.create(alpha, CreateInput{SessionID: "s"})
@@ -348,7 +348,7 @@ func TestManySweepsAtOnceAreOne(t *testing.T) {
 		w.create(alpha, CreateInput{SessionID: "s"})
 		w.holds("s", "t1", "beta")
 		w.holds("s", "t2", "gamma")
-		w.clock.Pass(2 * time.Hour)
+		w.Pass(2 * time.Hour)
 		failed := make(chan error)
 		const n = 3
 		for range n {

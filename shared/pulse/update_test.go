@@ -3,18 +3,17 @@ package pulse
 import (
 	"context"
 	"encoding/json"
-	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
+	"parley.internal/shared/domaintest"
 	"parley.internal/shared/fault"
 	"parley.internal/shared/identity"
 	"parley.internal/shared/op"
 	"parley.internal/shared/store"
-	"parley.internal/shared/store/sqlite"
 	"parley.internal/shared/task"
 )
 
@@ -23,7 +22,7 @@ func (w *world) call(c identity.Caller, name, args string) (View, error) {
 	w.t.Helper()
 	var v View
 	catalogue := op.NewCatalogue(w.Operations())
-	res, err := catalogue.Call(w.t.Context(), catalogue.Op(name), op.Call{Caller: c, Args: json.RawMessage(args)})
+	res, err := catalogue.Call(w.t.Context(), catalogue.Op(name), op.Call{Caller: c, Input: op.Parse([]byte(args))})
 	if err == nil {
 		err = json.Unmarshal(res.Data, &v)
 	}
@@ -32,7 +31,7 @@ func (w *world) call(c identity.Caller, name, args string) (View, error) {
 
 func TestWhatAnUpdateDoesNotNameStays(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
-		want := w.create(alpha, CreateInput{SessionID: "s", Name: "n", Status: ptr("busy"), State: Pinned, Progress: ptr(40), ProjectName: ptr("p")}).View
+		want := w.create(alpha, CreateInput{SessionID: "s", Name: "n", Status: new("busy"), State: Pinned, Progress: new(40), ProjectName: new("p")}).View
 		for _, step := range []struct {
 			args string
 			then func(*View)
@@ -47,7 +46,7 @@ func TestWhatAnUpdateDoesNotNameStays(t *testing.T) {
 			{`{"sessionId":"s","state":"blocked","status":"no disk","lastHeartbeat":true}`, func(v *View) { v.State, v.Lifecycle, v.Status = Blocked, task.Blocked, "no disk" }},
 			{`{"sessionId":"s","state":"pinned"}`, func(v *View) { v.State = Pinned }},
 		} {
-			w.clock.Pass(time.Minute)
+			w.Pass(time.Minute)
 			step.then(&want)
 			want.UpdatedAt, want.LastHeartbeat = w.Now(), w.Now()
 			v, err := w.call(alpha, "update_session", step.args)
@@ -72,7 +71,7 @@ func TestInputsAreBounded(t *testing.T) {
 			`{"limit":51}`: "list_sessions", `{"limit":0}`: "list_sessions", `{"state":"derezzed"}`: "list_sessions",
 		} {
 			_, err := w.call(alpha, name, args)
-			refused(t, name+" "+args, err, fault.Invalid)
+			domaintest.Refused(t, name+" "+args, err, fault.Invalid)
 		}
 	})
 }
@@ -80,12 +79,12 @@ func TestInputsAreBounded(t *testing.T) {
 func TestACompleteSessionIsBlockedOnlyByWayOfWorking(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		w.create(alpha, CreateInput{SessionID: "s"})
-		w.clock.Pass(time.Minute)
+		w.Pass(time.Minute)
 		if v := w.update(alpha, UpdateInput{SessionID: "s", State: Complete}); v.Lifecycle != task.Done || v.Live || !v.EndedAt.Equal(w.Now()) {
 			t.Errorf("complete: %+v", v)
 		}
-		_, err := w.Update(t.Context(), alpha, UpdateInput{SessionID: "s", State: Blocked, Status: ptr("kept out")})
-		refused(t, "blocked", err, fault.Precondition, "Invalid transition for session: done → blocked")
+		_, err := w.Update(t.Context(), alpha, UpdateInput{SessionID: "s", State: Blocked, Status: new("kept out")})
+		domaintest.Refused(t, "blocked", err, fault.Precondition, "Invalid transition for session: done → blocked")
 		if v := w.get("s"); v.State != Complete || v.Status != "" {
 			t.Errorf("the refused update left %+v", v)
 		}
@@ -98,27 +97,27 @@ func TestACompleteSessionIsBlockedOnlyByWayOfWorking(t *testing.T) {
 func TestUpdatesToWhatIsNotThereSayWhatToDo(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		w.create(alpha, CreateInput{SessionID: "over"})
-		w.clock.Pass(2 * time.Hour)
+		w.Pass(2 * time.Hour)
 		w.sweep(10)
 		w.create(stranger, CreateInput{SessionID: "theirs"})
 		w.create(stranger, CreateInput{SessionID: "newer"})
-		for _, in := range []UpdateInput{{LastHeartbeat: true}, {Progress: ptr(1)}} {
+		for _, in := range []UpdateInput{{LastHeartbeat: true}, {Progress: new(1)}} {
 			for _, id := range []string{"nowhere", "theirs"} {
 				in.SessionID = id
 				_, err := w.Update(t.Context(), alpha, in)
-				refused(t, id, err, fault.NotFound, `no session with id "`+id+`"; create_session with the same id starts or revives it`)
+				domaintest.Refused(t, id, err, fault.NotFound, `no session with id "`+id+`"; create_session with the same id starts or revives it`)
 			}
 			in.SessionID = "over"
 			_, err := w.Update(t.Context(), alpha, in)
-			refused(t, "over", err, fault.Precondition, "create_session with the same id revives it")
+			domaintest.Refused(t, "over", err, fault.Precondition, "create_session with the same id revives it")
 			if _, found := fetch(w, heartbeats, "over"); found {
 				t.Error("an ended session beats")
 			}
 			in.SessionID = ""
 			_, err = w.Update(t.Context(), alpha, in)
-			refused(t, "none live", err, fault.NotFound, "alpha", "create_session")
+			domaintest.Refused(t, "none live", err, fault.NotFound, "alpha", "create_session")
 			_, err = w.Update(t.Context(), loose, in)
-			refused(t, "of no program", err, fault.NotFound, "sessionId")
+			domaintest.Refused(t, "of no program", err, fault.NotFound, "sessionId")
 		}
 		if v := w.list(stranger, ListInput{}).Sessions; len(v) != 2 || v[0].Progress+v[1].Progress != 0 {
 			t.Errorf("the other user's are %+v", v)
@@ -132,7 +131,7 @@ func TestWithoutAnIdTheNewestLiveSessionOfTheProgramIsMeant(t *testing.T) {
 			id string
 			by identity.Caller
 		}{{"old", alpha}, {"live", alpha}, {"complete", alpha}, {"another", beta}, {"nobodys", loose}} {
-			w.clock.Pass(time.Second)
+			w.Pass(time.Second)
 			w.create(s.by, CreateInput{SessionID: s.id})
 		}
 		w.update(alpha, UpdateInput{SessionID: "complete", State: Complete})
@@ -150,21 +149,21 @@ func TestAKeyDoesNotTouchAnotherProgramsSession(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		w.create(alpha, CreateInput{SessionID: "s"})
 		w.create(loose, CreateInput{SessionID: "nobodys"})
-		w.clock.Pass(time.Minute)
+		w.Pass(time.Minute)
 		for name, in := range map[string]UpdateInput{"beat": {SessionID: "s", LastHeartbeat: true}, "update": {SessionID: "s", State: Complete}} {
 			_, err := w.Update(t.Context(), beta, in)
-			refused(t, name, err, fault.Forbidden, "alpha", "beta")
+			domaintest.Refused(t, name, err, fault.Forbidden, "alpha", "beta")
 		}
 		if v := w.get("s"); v.State != Working || !v.LastHeartbeat.Before(w.Now()) {
 			t.Errorf("the session is %+v", v)
 		}
 		for _, c := range []identity.Caller{alpha, loose} {
-			w.clock.Pass(time.Minute)
+			w.Pass(time.Minute)
 			if v := w.update(c, UpdateInput{SessionID: "s", LastHeartbeat: true}); !v.LastHeartbeat.Equal(w.Now()) || v.ProgramID != "alpha" {
 				t.Errorf("beat %+v", v)
 			}
 		}
-		if v := w.update(beta, UpdateInput{SessionID: "nobodys", Progress: ptr(3)}); v.Progress != 3 || v.ProgramID != "" {
+		if v := w.update(beta, UpdateInput{SessionID: "nobodys", Progress: new(3)}); v.Progress != 3 || v.ProgramID != "" {
 			t.Errorf("nobody's is %+v", v)
 		}
 	})
@@ -184,13 +183,7 @@ type spy struct {
 
 func spied(t *testing.T) (*world, *spy) {
 	t.Helper()
-	inner, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "parley.db"), schema())
-	if err != nil {
-		t.Fatal(err)
-	}
-	d := &spy{Driver: inner}
-	db := store.New(d, schema())
-	t.Cleanup(func() { _ = db.Close() })
+	db, d := domaintest.SQLiteOver(t, schema(), func(inner store.Driver) *spy { return &spy{Driver: inner} })
 	return newWorld(t, db), d
 }
 
@@ -245,7 +238,7 @@ func (d *spy) writes() string {
 func TestABeatWritesNothingButTheHeartbeat(t *testing.T) {
 	t.Parallel()
 	w, d := spied(t)
-	w.create(alpha, CreateInput{SessionID: "s", State: Blocked, Progress: ptr(40), Status: ptr("busy")})
+	w.create(alpha, CreateInput{SessionID: "s", State: Blocked, Progress: new(40), Status: new("busy")})
 	if got := d.writes(); got != "heartbeats/s sessions/s" {
 		t.Errorf("a creation wrote %s", got)
 	}
@@ -258,10 +251,10 @@ func TestABeatWritesNothingButTheHeartbeat(t *testing.T) {
 		{"a beat", UpdateInput{SessionID: "s", LastHeartbeat: true}, "heartbeats/s"},
 		{"a beat without id", UpdateInput{LastHeartbeat: true}, "heartbeats/s"},
 		{"nothing named", UpdateInput{SessionID: "s"}, "heartbeats/s"},
-		{"nothing that is new", UpdateInput{SessionID: "s", State: Blocked, Progress: ptr(40), Status: ptr("busy"), LastHeartbeat: true}, "heartbeats/s"},
-		{"progress", UpdateInput{SessionID: "s", Progress: ptr(41)}, "heartbeats/s sessions/s"},
+		{"nothing that is new", UpdateInput{SessionID: "s", State: Blocked, Progress: new(40), Status: new("busy"), LastHeartbeat: true}, "heartbeats/s"},
+		{"progress", UpdateInput{SessionID: "s", Progress: new(41)}, "heartbeats/s sessions/s"},
 	} {
-		w.clock.Pass(time.Minute)
+		w.Pass(time.Minute)
 		if v := w.update(alpha, c.in); !v.LastHeartbeat.Equal(w.Now()) {
 			t.Errorf("%s: %+v", c.name, v)
 		}

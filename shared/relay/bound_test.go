@@ -2,14 +2,12 @@ package relay
 
 import (
 	"context"
-	"path/filepath"
 	"sync/atomic"
 	"testing"
 	"time"
 
-	"parley.internal/shared/once"
+	"parley.internal/shared/domaintest"
 	"parley.internal/shared/store"
-	"parley.internal/shared/store/sqlite"
 	"parley.internal/shared/task"
 )
 
@@ -32,22 +30,14 @@ func (d *counted) Update(ctx context.Context, fn func(context.Context, store.Rea
 // A small page must not mean a query for every message that expired before it.
 func TestPassingOverExpiredMessagesTakesFewCalls(t *testing.T) {
 	t.Parallel()
-	schema := store.NewSchema(append(Defs(), once.Def())...)
-	inner, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "parley.db"), schema)
-	if err != nil {
-		t.Fatal(err)
-	}
-	d := &counted{Driver: inner}
-	db := store.New(d, schema)
-	defer func() { _ = db.Close() }()
-	m := &mail{t: t, now: t0, looks: make(chan struct{}, 1)}
-	m.Service = &Service{DB: db, Directory: known{}, Now: m.clock, NewID: m.id}
+	db, d := domaintest.SQLiteOver(t, schema(), func(inner store.Driver) *counted { return &counted{Driver: inner} })
+	m := over(t, db)
 	for range 150 {
 		m.send(SendInput{Message: "stale", TTL: 60, Priority: task.High})
 	}
 	m.send(SendInput{Message: "live"})
-	m.pass(time.Hour)
-	for name, in := range map[string]GetInput{"peek": {Limit: 1, MarkAsRead: no()}, "peek at ten": {Limit: 10, MarkAsRead: no()}} {
+	m.Pass(time.Hour)
+	for name, in := range map[string]GetInput{"peek": {Limit: 1, MarkAsRead: new(false)}, "peek at ten": {Limit: 10, MarkAsRead: new(false)}} {
 		d.calls.Store(0)
 		if got := m.get(beta, in); got != "live" || d.calls.Load() > 16 {
 			t.Errorf("%s: %q in %d calls", name, got, d.calls.Load())

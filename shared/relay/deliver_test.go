@@ -16,12 +16,12 @@ func TestAMessageComesBackAsItWasSentAndOnce(t *testing.T) {
 		in := SendInput{Message: "hello", Source: "alpha", Target: "beta", MessageType: "RESULT", Priority: task.High, Action: "interrupt", Context: "ctx",
 			SessionID: "alpha.1", ReplyTo: "r1", ThreadID: "th1", TTL: 60, Provenance: &task.Provenance{Model: "m", Confidence: 0.5}}
 		out, err := m.Send(t.Context(), alpha, in)
-		want := SendOutput{MessageID: "m001", Source: "alpha", Verified: true, Target: "beta", CreatedAt: t0, ExpiresAt: t0.Add(time.Minute)}
+		want := SendOutput{MessageID: "id-000001", Source: "alpha", Verified: true, Target: "beta", CreatedAt: t0, ExpiresAt: t0.Add(time.Minute)}
 		if err != nil || !reflect.DeepEqual(out, want) {
 			t.Fatalf("%+v, %v", out, err)
 		}
 		got := m.views(beta, GetInput{})
-		view := View{ID: "m001", Source: "alpha", Verified: true, Target: "beta", Message: "hello", MessageType: "RESULT", Priority: task.High,
+		view := View{ID: "id-000001", Source: "alpha", Verified: true, Target: "beta", Message: "hello", MessageType: "RESULT", Priority: task.High,
 			Action: "interrupt", Context: "ctx", SessionID: "alpha.1", ReplyTo: "r1", ThreadID: "th1", Provenance: in.Provenance,
 			Status: Delivered, CreatedAt: t0, ExpiresAt: t0.Add(time.Minute), Deliveries: 1}
 		if len(got) != 1 || !reflect.DeepEqual(got[0], view) {
@@ -30,7 +30,7 @@ func TestAMessageComesBackAsItWasSentAndOnce(t *testing.T) {
 		if got := m.get(beta, GetInput{}); got != "" {
 			t.Errorf("again: %s", got)
 		}
-		if s := m.stored("m001"); s.State != Delivered || !s.DeliveredAt.Equal(t0) || !s.DueAt.IsZero() || s.Deliveries != 1 {
+		if s := m.stored("id-000001"); s.State != Delivered || !s.DeliveredAt.Equal(t0) || !s.DueAt.IsZero() || s.Deliveries != 1 {
 			t.Errorf("kept as %+v", s)
 		}
 	})
@@ -46,7 +46,7 @@ func TestPeekingMarksNothing(t *testing.T) {
 			who identity.Caller
 			in  GetInput
 		}{
-			"markAsRead false":      {beta, GetInput{MarkAsRead: no()}},
+			"markAsRead false":      {beta, GetInput{MarkAsRead: new(false)}},
 			"a key that reads":      {reader, GetInput{}},
 			"that asks for marking": {reader, GetInput{MarkAsRead: &yes}},
 			"a read-only endpoint":  {readOnly, GetInput{}},
@@ -75,16 +75,16 @@ func TestWhatWantsAnAckComesThreeTimesAndIsThenDead(t *testing.T) {
 				if texts(got) != typ || got[0].Deliveries != i || !got[0].NeedsAck || got[0].Status != Delivered {
 					t.Fatalf("delivery %d: %+v", i, got)
 				}
-				m.pass(Redeliver - time.Millisecond)
+				m.Pass(Redeliver - time.Millisecond)
 				if got := m.get(beta, GetInput{}); got != "" {
 					t.Errorf("after %d it comes too early", i)
 				}
-				m.pass(time.Millisecond)
+				m.Pass(time.Millisecond)
 			}
-			if got := m.get(beta, GetInput{}) + m.get(beta, GetInput{MarkAsRead: no()}); got != "" {
+			if got := m.get(beta, GetInput{}) + m.get(beta, GetInput{MarkAsRead: new(false)}); got != "" {
 				t.Errorf("a fourth time: %s", got)
 			}
-			if s := m.stored(id); s.State != Dead || !s.DueAt.IsZero() || !s.PurgeAt.Equal(m.now.Add(DeadFor)) || s.Deliveries != 3 {
+			if s := m.stored(id); s.State != Dead || !s.DueAt.IsZero() || !s.PurgeAt.Equal(m.Clock.Now().Add(DeadFor)) || s.Deliveries != 3 {
 				t.Errorf("kept as %+v", s)
 			}
 		}
@@ -103,18 +103,18 @@ func TestAnAckEndsTheDeliveries(t *testing.T) {
 		if s := m.stored(first); s.State != Acked || !s.AckedAt.Equal(t0) || !s.DueAt.IsZero() {
 			t.Errorf("kept as %+v", s)
 		}
-		m.pass(Redeliver)
+		m.Pass(Redeliver)
 		if got := m.get(beta, GetInput{}); got != "d2" {
 			t.Errorf("again: %s", got)
 		}
-		m.pass(time.Second)
+		m.Pass(time.Second)
 		if got := m.ack(beta, first, second); !reflect.DeepEqual(got, AckOutput{[]string{first, second}, []string{}}) {
 			t.Errorf("once more: %+v", got)
 		}
 		if s := m.stored(first); !s.AckedAt.Equal(t0) {
 			t.Errorf("a second ack moved the first: %+v", s)
 		}
-		m.pass(Redeliver)
+		m.Pass(Redeliver)
 		if got := m.get(beta, GetInput{}); got != "" {
 			t.Errorf("after both: %s", got)
 		}
@@ -124,7 +124,7 @@ func TestAnAckEndsTheDeliveries(t *testing.T) {
 func TestAnAckBeforeReadingIsAnAck(t *testing.T) {
 	each(t, func(t *testing.T, m *mail) {
 		id := m.send(SendInput{MessageType: "DIRECTIVE"})
-		if got := m.get(beta, GetInput{MarkAsRead: no()}); got != "hello" {
+		if got := m.get(beta, GetInput{MarkAsRead: new(false)}); got != "hello" {
 			t.Fatal(got)
 		}
 		m.ack(beta, id)
@@ -138,18 +138,18 @@ func TestAnExpiredMessageIsNeverDelivered(t *testing.T) {
 	each(t, func(t *testing.T, m *mail) {
 		short := m.send(SendInput{Message: "short", TTL: 60, Priority: task.High})
 		m.send(SendInput{Message: "long"})
-		m.pass(time.Minute - time.Millisecond)
-		if got := m.get(beta, GetInput{MarkAsRead: no()}); got != "short long" {
+		m.Pass(time.Minute - time.Millisecond)
+		if got := m.get(beta, GetInput{MarkAsRead: new(false)}); got != "short long" {
 			t.Errorf("before: %s", got)
 		}
-		m.pass(time.Millisecond)
-		if got := m.get(beta, GetInput{MarkAsRead: no()}); got != "long" {
+		m.Pass(time.Millisecond)
+		if got := m.get(beta, GetInput{MarkAsRead: new(false)}); got != "long" {
 			t.Errorf("peeked: %s", got)
 		}
 		if got := m.get(beta, GetInput{}); got != "long" {
 			t.Errorf("read: %s", got)
 		}
-		if s := m.stored(short); s.State != Dead || !s.PurgeAt.Equal(m.now.Add(DeadFor)) {
+		if s := m.stored(short); s.State != Dead || !s.PurgeAt.Equal(m.Clock.Now().Add(DeadFor)) {
 			t.Errorf("kept as %+v", s)
 		}
 	})
@@ -161,11 +161,11 @@ func TestAMessageThatWantsAnAckDiesWithItsTime(t *testing.T) {
 		if got := m.get(beta, GetInput{}); got != "hello" {
 			t.Fatal(got)
 		}
-		m.pass(Redeliver)
+		m.Pass(Redeliver)
 		if got := m.get(beta, GetInput{}); got != "hello" {
 			t.Fatal(got)
 		}
-		m.pass(Redeliver) // past its expiry
+		m.Pass(Redeliver) // past its expiry
 		if got := m.get(beta, GetInput{}); got != "" || m.stored(id).State != Dead {
 			t.Errorf("%q, kept as %+v", got, m.stored(id))
 		}
@@ -179,8 +179,8 @@ func TestExpiredMessagesDoNotBlockLiveOnes(t *testing.T) {
 			m.send(SendInput{Message: "stale", TTL: 60, Priority: task.High})
 		}
 		m.send(SendInput{Message: "live", Priority: task.Low})
-		m.pass(time.Hour)
-		for name, in := range map[string]GetInput{"peek": {Limit: 3, MarkAsRead: no()}, "filtered": {Limit: 3, MarkAsRead: no(), MessageType: "STATUS"}} {
+		m.Pass(time.Hour)
+		for name, in := range map[string]GetInput{"peek": {Limit: 3, MarkAsRead: new(false)}, "filtered": {Limit: 3, MarkAsRead: new(false), MessageType: "STATUS"}} {
 			if got := m.get(beta, in); got != "live" {
 				t.Errorf("%s: %q", name, got)
 			}
@@ -198,9 +198,9 @@ func TestAnInboxIsByPriorityThenAge(t *testing.T) {
 	each(t, func(t *testing.T, m *mail) {
 		for i, p := range []task.Priority{task.Low, "", task.High, task.Low, task.Normal, task.High} {
 			m.send(SendInput{Message: fmt.Sprintf("%d%s", i, p), Priority: p})
-			m.pass(time.Millisecond)
+			m.Pass(time.Millisecond)
 		}
-		if got := m.get(beta, GetInput{MarkAsRead: no()}); got != "2high 5high 1 4normal 0low 3low" {
+		if got := m.get(beta, GetInput{MarkAsRead: new(false)}); got != "2high 5high 1 4normal 0low 3low" {
 			t.Errorf("peeked: %s", got)
 		}
 		if got := m.get(beta, GetInput{Limit: 4}); got != "2high 5high 1 4normal" {
@@ -216,10 +216,10 @@ func TestAnInboxIsByPriorityThenAge(t *testing.T) {
 // sender's must not miss what is there, least of all after a wake.
 func TestASendersClockThatIsAheadHidesNothing(t *testing.T) {
 	each(t, func(t *testing.T, m *mail) {
-		m.pass(2 * time.Second)
+		m.Pass(2 * time.Second)
 		m.send(SendInput{})
-		m.pass(-2 * time.Second)
-		if got := m.get(beta, GetInput{MarkAsRead: no()}); got != "hello" {
+		m.Pass(-2 * time.Second)
+		if got := m.get(beta, GetInput{MarkAsRead: new(false)}); got != "hello" {
 			t.Errorf("peeked %q", got)
 		}
 		if got := m.get(beta, GetInput{}); got != "hello" {

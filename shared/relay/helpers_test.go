@@ -1,105 +1,63 @@
 package relay
 
 import (
+	"cmp"
 	"context"
-	"errors"
-	"fmt"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
-	"parley.internal/shared/fault"
+	"parley.internal/shared/domaintest"
+	"parley.internal/shared/idempotency"
 	"parley.internal/shared/identity"
-	"parley.internal/shared/once"
 	"parley.internal/shared/store"
-	"parley.internal/shared/store/storetest"
 )
 
-var t0 = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+var t0 = domaintest.Start
 
 type known []string
 
 func (k known) Programs(context.Context, string) ([]string, error) { return k, nil }
 
+func schema() *store.Schema { return store.NewSchema(append(Defs(), idempotency.Def())...) }
+
 // mail is a service on an empty store, with a clock that the test moves.
 type mail struct {
 	*Service
+	domaintest.Clock
+	// Messages that are sent at one time stand in the order of their ids.
+	domaintest.IDs
 	t *testing.T
-
-	mu    sync.Mutex
-	now   time.Time
-	made  int
-	looks chan struct{}
 }
 
+func over(t *testing.T, db *store.DB) *mail {
+	m := &mail{t: t}
+	m.Service = &Service{DB: db, Directory: known{"alpha", "beta", "gamma"}, Now: m.Clock.Now, NewID: m.IDs.NewID}
+	return m
+}
+
+// each runs a test on both stores.
 func each(t *testing.T, test func(*testing.T, *mail)) {
 	t.Helper()
-	t.Parallel()
-	storetest.Each(t, store.NewSchema(append(Defs(), once.Def())...), func(t *testing.T, db *store.DB) {
-		m := &mail{t: t, now: t0, looks: make(chan struct{}, 100)}
-		m.Service = &Service{DB: db, Directory: known{"alpha", "beta", "gamma"}, Now: m.clock, NewID: m.id}
-		test(t, m)
-	})
-}
-
-func (m *mail) clock() time.Time {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	select {
-	case m.looks <- struct{}{}:
-	default:
-	}
-	return m.now
-}
-
-// id counts, so that messages sent at one time stand in the order of their sending.
-func (m *mail) id() string {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	m.made++
-	return fmt.Sprintf("m%03d", m.made)
-}
-
-func (m *mail) pass(d time.Duration) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	m.now = m.now.Add(d)
-}
-
-func bound(program string) identity.Caller {
-	return identity.Caller{User: "u", Program: program, KeyID: "key-of-" + program, Kind: identity.Agent}
+	domaintest.Each(t, schema(), func(t *testing.T, db *store.DB) { test(t, over(t, db)) })
 }
 
 var (
-	alpha, beta, gamma = bound("alpha"), bound("beta"), bound("gamma")
-	loose              = identity.Caller{User: "u", KeyID: "0123456789abcdef", Kind: identity.Agent}
+	alpha, beta, gamma = domaintest.Bound("u", "alpha"), domaintest.Bound("u", "beta"), domaintest.Bound("u", "gamma")
+	loose              = domaintest.Unbound("u")
 )
 
 // send sends from alpha what is left out, a STATUS to beta, and returns its id.
 func (m *mail) send(in SendInput) string {
 	m.t.Helper()
-	in.Message, in.Target, in.MessageType = or(in.Message, "hello"), or(in.Target, "beta"), or(in.MessageType, "STATUS")
-	out, err := m.Send(m.t.Context(), alpha, in)
-	if err != nil {
-		m.t.Fatal(err)
-	}
-	return out.MessageID
-}
-
-func or(s, def string) string {
-	if s == "" {
-		return def
-	}
-	return s
+	in.Message, in.Target = cmp.Or(in.Message, "hello"), cmp.Or(in.Target, "beta")
+	in.MessageType = cmp.Or(in.MessageType, "STATUS")
+	return domaintest.Must(m.Send(m.t.Context(), alpha, in))(m.t).MessageID
 }
 
 func (m *mail) views(c identity.Caller, in GetInput) []View {
 	m.t.Helper()
-	out, err := m.Get(m.t.Context(), c, in)
-	if err != nil {
-		m.t.Fatal(err)
-	}
+	out := domaintest.Must(m.Get(m.t.Context(), c, in))(m.t)
 	if out.Messages == nil {
 		m.t.Error("no messages are null, not an empty list")
 	}
@@ -123,69 +81,30 @@ func texts(views []View) string {
 // stored is a message as it is kept.
 func (m *mail) stored(id string) Message {
 	m.t.Helper()
-	v, err := messages.Get(m.t.Context(), m.DB.User("u"), id)
-	if err != nil {
-		m.t.Fatal(err)
-	}
-	return v
+	return domaintest.Must(messages.Get(m.t.Context(), m.DB.User("u"), id))(m.t)
 }
 
 func (m *mail) ack(c identity.Caller, ids ...string) AckOutput {
 	m.t.Helper()
-	out, err := m.Ack(m.t.Context(), c, AckInput{MessageIDs: ids})
-	if err != nil {
-		m.t.Fatal(err)
-	}
-	return out
-}
-
-func refused(t *testing.T, name string, err error, kind fault.Kind, says ...string) {
-	t.Helper()
-	if !fault.Is(err, kind) {
-		t.Errorf("%s: %v, want %v", name, err, kind)
-		return
-	}
-	for _, s := range says {
-		if !strings.Contains(err.Error(), s) {
-			t.Errorf("%s: %q does not say %q", name, err, s)
-		}
-	}
-}
-
-func field(err error) string {
-	var f *fault.Error
-	if !errors.As(err, &f) || f.Kind != fault.Invalid || len(f.Problems) != 1 {
-		return fmt.Sprint("no field: ", err)
-	}
-	return f.Problems[0].Path
+	return domaintest.Must(m.Ack(m.t.Context(), c, AckInput{MessageIDs: ids}))(m.t)
 }
 
 // kept is a message as it is kept, and whether it is.
 func (m *mail) kept(id string) (v Message, there bool) {
 	m.t.Helper()
 	f := messages.Fetch(id, &v)
-	if err := store.Load(m.t.Context(), m.DB.User("u"), f); err != nil {
-		m.t.Fatal(err)
-	}
+	domaintest.Check(m.t, store.Load(m.t.Context(), m.DB.User("u"), f))
 	return v, f.Found
 }
 
 func (m *mail) sweep(limit int) int {
 	m.t.Helper()
-	n, err := m.SweepRelay(m.t.Context(), store.NewAdmin(m.DB), limit)
-	if err != nil {
-		m.t.Fatal(err)
-	}
-	return n
+	return domaintest.Must(m.SweepRelay(m.t.Context(), store.NewAdmin(m.DB), limit))(m.t)
 }
 
 func (m *mail) letters(c identity.Caller, in DeadInput) DeadOutput {
 	m.t.Helper()
-	out, err := m.DeadLetters(m.t.Context(), c, in)
-	if err != nil {
-		m.t.Fatal(err)
-	}
-	return out
+	return domaintest.Must(m.DeadLetters(m.t.Context(), c, in))(m.t)
 }
 
 // dead is the texts of the dead letters that a caller sees.
@@ -200,9 +119,7 @@ func (m *mail) dead(c identity.Caller) string {
 
 func (m *mail) group(name string, members ...string) {
 	m.t.Helper()
-	if _, err := m.SetGroup(m.t.Context(), alpha, SetGroupInput{Name: name, Members: members}); err != nil {
-		m.t.Fatal(err)
-	}
+	domaintest.Must(m.SetGroup(m.t.Context(), alpha, SetGroupInput{Name: name, Members: members}))(m.t)
 }
 
 // fill writes messages from alpha to beta without the cost of sending them.
@@ -213,20 +130,15 @@ func (m *mail) fill(user string, n int, ttl time.Duration) {
 		n -= some
 		ids := make([]string, some)
 		for i := range ids {
-			ids[i] = m.id()
+			ids[i] = m.IDs.NewID()
 		}
-		err := m.DB.User(user).Update(m.t.Context(), func(_ context.Context, tx *store.Tx) error {
+		domaintest.Check(m.t, m.DB.User(user).Update(m.t.Context(), func(_ context.Context, tx *store.Tx) error {
 			for _, id := range ids {
 				v := Message{Source: "alpha", Text: id, Type: "STATUS"}
-				v.Post("beta", m.now, ttl)
+				v.Post("beta", m.Clock.Now(), ttl)
 				messages.Create(tx, id, v)
 			}
 			return nil
-		})
-		if err != nil {
-			m.t.Fatal(err)
-		}
+		}))
 	}
 }
-
-func no() *bool { b := false; return &b }

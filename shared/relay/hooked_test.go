@@ -2,15 +2,11 @@ package relay
 
 import (
 	"context"
-	"path/filepath"
 	"sync/atomic"
 	"testing"
 
-	"parley.internal/shared/once"
+	"parley.internal/shared/domaintest"
 	"parley.internal/shared/store"
-	"parley.internal/shared/store/emulator"
-	"parley.internal/shared/store/firestore"
-	"parley.internal/shared/store/sqlite"
 )
 
 // hooked is a driver that counts its calls, those in transactions and commits
@@ -64,28 +60,6 @@ func (r *inside) Query(ctx context.Context, p store.Plan) ([]store.Raw, error) {
 // eachHooked is each, on drivers with hooks, and no attempt comes to nothing.
 func eachHooked(t *testing.T, test func(*testing.T, *mail, *hooked)) {
 	t.Helper()
-	t.Parallel()
-	schema := store.NewSchema(append(Defs(), once.Def())...)
-	for name, open := range map[string]func(*testing.T) (store.Driver, error){
-		"sqlite": func(t *testing.T) (store.Driver, error) {
-			return sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "parley.db"), schema)
-		},
-		"firestore": func(t *testing.T) (store.Driver, error) {
-			return firestore.Open(t.Context(), firestore.Options{EmulatorHost: emulator.Shared(t), Project: emulator.Project(t)})
-		},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			inner, err := open(t)
-			if err != nil {
-				t.Fatal(err)
-			}
-			d := &hooked{Driver: inner}
-			db := store.New(d, schema)
-			t.Cleanup(func() { _ = db.Close() })
-			m := &mail{t: t, now: t0, looks: make(chan struct{}, 1)}
-			m.Service = &Service{DB: db, Directory: known{"alpha", "beta", "gamma"}, Now: m.clock, NewID: m.id}
-			test(t, m, d)
-		})
-	}
+	hook := func(inner store.Driver) *hooked { return &hooked{Driver: inner} }
+	domaintest.EachOver(t, schema(), hook, func(t *testing.T, db *store.DB, d *hooked) { test(t, over(t, db), d) })
 }

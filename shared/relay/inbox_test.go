@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"parley.internal/shared/domaintest"
 	"parley.internal/shared/fault"
 	"parley.internal/shared/identity"
 	"parley.internal/shared/op"
@@ -40,7 +41,7 @@ func TestEveryMixOfFiltersIsServed(t *testing.T) {
 							}
 						}
 					}
-					in := GetInput{MessageType: typ, Priority: p, ThreadID: th, MarkAsRead: no()}
+					in := GetInput{MessageType: typ, Priority: p, ThreadID: th, MarkAsRead: new(false)}
 					if got := m.views(beta, in); len(got) != want {
 						t.Errorf("%q %q %q: %s, want %d", typ, p, th, texts(got), want)
 					}
@@ -61,7 +62,7 @@ func TestTheHistoryIsPagedOldestFirst(t *testing.T) {
 		want := ""
 		for i := range 7 {
 			m.send(SendInput{Message: fmt.Sprint(i), Priority: []task.Priority{task.Low, task.High}[i%2]})
-			m.pass(time.Millisecond)
+			m.Pass(time.Millisecond)
 			want += fmt.Sprint(i)
 		}
 		m.get(beta, GetInput{Limit: 3})
@@ -100,7 +101,7 @@ func TestABadCursorIsNamed(t *testing.T) {
 			"of another program": {gamma, GetInput{IncludeDelivered: true, Cursor: page.NextCursor}},
 			"without a history":  {beta, GetInput{Cursor: page.NextCursor}},
 		} {
-			if _, err := m.Get(t.Context(), c.who, c.in); field(err) != "cursor" {
+			if _, err := m.Get(t.Context(), c.who, c.in); domaintest.Fields(err) != "cursor" {
 				t.Errorf("%s: %v", name, err)
 			}
 		}
@@ -110,9 +111,9 @@ func TestABadCursorIsNamed(t *testing.T) {
 func TestABoundKeyReadsItsOwnInboxAlone(t *testing.T) {
 	each(t, func(t *testing.T, m *mail) {
 		id := m.send(SendInput{})
-		for _, in := range []GetInput{{Target: "beta"}, {Target: "beta", MarkAsRead: no()}, {Target: "beta", IncludeDelivered: true}} {
+		for _, in := range []GetInput{{Target: "beta"}, {Target: "beta", MarkAsRead: new(false)}, {Target: "beta", IncludeDelivered: true}} {
 			_, err := m.Get(t.Context(), gamma, in)
-			refused(t, "another's inbox", err, fault.Forbidden, `"beta"`, `"gamma"`)
+			domaintest.Refused(t, "another's inbox", err, fault.Forbidden, `"beta"`, `"gamma"`)
 		}
 		if got := m.get(gamma, GetInput{SessionID: "beta.1"}); got != "" {
 			t.Errorf("by another's session: %s", got)
@@ -141,7 +142,7 @@ func TestAnUnboundKeyNamesTheInbox(t *testing.T) {
 			}
 		}
 		for name, in := range map[string]GetInput{"nothing": {}, "a session that begins with a dot": {SessionID: ".1"}} {
-			if _, err := m.Get(t.Context(), loose, in); field(err) != "target" {
+			if _, err := m.Get(t.Context(), loose, in); domaintest.Fields(err) != "target" {
 				t.Errorf("%s: %v", name, err)
 			}
 		}
@@ -156,7 +157,7 @@ func TestABoundKeySendsAsItsProgramAlone(t *testing.T) {
 	each(t, func(t *testing.T, m *mail) {
 		in := SendInput{Message: "x", Source: "gamma", Target: "beta", MessageType: "PING"}
 		_, err := m.Send(t.Context(), alpha, in)
-		refused(t, "another's name", err, fault.Forbidden, `"alpha"`, `"gamma"`)
+		domaintest.Refused(t, "another's name", err, fault.Forbidden, `"alpha"`, `"gamma"`)
 		if _, err := m.Send(t.Context(), loose, in); err != nil {
 			t.Fatal(err)
 		}
@@ -173,7 +174,7 @@ func TestAnUnknownRecipientIsWarnedOfAndServed(t *testing.T) {
 		if err != nil || out.Warning != want {
 			t.Errorf("%q, %v", out.Warning, err)
 		}
-		if got := m.get(bound("zeta"), GetInput{}); got != "x" {
+		if got := m.get(domaintest.Bound("u", "zeta"), GetInput{}); got != "x" {
 			t.Errorf("it got %q", got)
 		}
 		m.Directory = known{}
@@ -193,14 +194,14 @@ func TestAKeyMakesASendingHappenOnce(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		m.pass(time.Hour)
+		m.Pass(time.Hour)
 		m.Directory = known{} // what is known of the recipient is no part of the result
 		if again, err := m.Send(t.Context(), alpha, in); err != nil || !reflect.DeepEqual(again, first) {
 			t.Errorf("%+v, first %+v, %v", again, first, err)
 		}
 		in.Message = "y"
 		_, err = m.Send(t.Context(), alpha, in)
-		refused(t, "another text", err, fault.Precondition, `"k"`)
+		domaintest.Refused(t, "another text", err, fault.Precondition, `"k"`)
 		if got := m.get(beta, GetInput{}); got != "x" {
 			t.Errorf("delivered %s", got)
 		}
@@ -209,7 +210,7 @@ func TestAKeyMakesASendingHappenOnce(t *testing.T) {
 
 func TestOfTwoReadersEachMessageGoesToOne(t *testing.T) {
 	each(t, func(t *testing.T, m *mail) {
-		const n = 40
+		n := domaintest.Crowd(t, 40, 15)
 		for i := range n {
 			m.send(SendInput{Message: fmt.Sprint(i)})
 		}
@@ -248,12 +249,12 @@ func TestOfTwoReadersEachMessageGoesToOne(t *testing.T) {
 
 func TestAWaitingReaderIsWokenByItsMail(t *testing.T) {
 	for name, in := range map[string]GetInput{
-		"reading": {WaitMs: 20_000}, "peeking": {WaitMs: 20_000, MarkAsRead: no()},
+		"reading": {WaitMs: 20_000}, "peeking": {WaitMs: 20_000, MarkAsRead: new(false)},
 		"filtered": {WaitMs: 20_000, MessageType: "QUERY", ThreadID: "th"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			each(t, func(t *testing.T, m *mail) {
-				got := make(chan string, 1)
+				got, reads := make(chan string, 1), m.Reads()
 				go func() {
 					out, err := m.Get(t.Context(), beta, in)
 					if err != nil {
@@ -261,8 +262,8 @@ func TestAWaitingReaderIsWokenByItsMail(t *testing.T) {
 					}
 					got <- texts(out.Messages)
 				}()
-				<-m.looks // the first look
-				<-m.looks // and the one after the listener stands
+				<-reads // the first look
+				<-reads // and the one after the listener stands
 				m.send(SendInput{Message: "other", Target: "gamma", MessageType: "QUERY", ThreadID: "th"})
 				m.send(SendInput{Message: "mine", MessageType: "QUERY", ThreadID: "th"})
 				if text := <-got; text != "mine" {
@@ -275,7 +276,7 @@ func TestAWaitingReaderIsWokenByItsMail(t *testing.T) {
 
 func TestAnEmptyInboxIsSmall(t *testing.T) {
 	each(t, func(t *testing.T, m *mail) {
-		for _, in := range []GetInput{{}, {MarkAsRead: no()}, {IncludeDelivered: true}, {WaitMs: 1}} {
+		for _, in := range []GetInput{{}, {MarkAsRead: new(false)}, {IncludeDelivered: true}, {WaitMs: 1}} {
 			out, err := m.Get(t.Context(), beta, in)
 			text, jsonErr := json.Marshal(out)
 			if err != nil || jsonErr != nil || len(text) >= 500 || string(text) != `{"messages":[]}` {

@@ -5,8 +5,8 @@ import (
 	"strings"
 
 	"parley.internal/shared/fault"
+	"parley.internal/shared/idempotency"
 	"parley.internal/shared/identity"
-	"parley.internal/shared/once"
 	"parley.internal/shared/store"
 )
 
@@ -27,12 +27,12 @@ func (s *Service) multicast(ctx context.Context, c identity.Caller, in SendInput
 	if err != nil {
 		return SendOutput{}, err
 	}
-	room, key := maxRecipients, in.IdempotencyKey
-	if in.IdempotencyKey = ""; key != "" {
+	room := maxRecipients
+	if in.Key() != "" {
 		room-- // for the record of the key
 	}
 	m.MulticastID = id
-	return once.Do(ctx, s.DB.User(c.User), "send_message", key, m.CreatedAt, in, func(ctx context.Context, tx *store.Tx) (SendOutput, error) {
+	return idempotency.Update(ctx, s.DB.User(c.User), in, m.CreatedAt, func(ctx context.Context, tx *store.Tx) (SendOutput, error) {
 		out := SendOutput{MessageID: id, MulticastID: id, Source: m.Source, Verified: m.Verified, Target: in.Target, CreatedAt: m.CreatedAt, ExpiresAt: m.ExpiresAt}
 		to, err := recipients(ctx, tx, in.Target, m.Source, known)
 		if err != nil {
@@ -137,9 +137,6 @@ func (s *Service) SetGroup(ctx context.Context, c identity.Caller, in SetGroupIn
 // ListGroups reads a page of the groups, by name.
 func (s *Service) ListGroups(ctx context.Context, c identity.Caller, in ListGroupsInput) (ListGroupsOutput, error) {
 	out := ListGroupsOutput{Groups: []GroupView{}}
-	if in.Limit == 0 {
-		in.Limit = 20
-	}
 	page, err := groups.Query(ctx, s.DB.User(c.User), store.Query{Limit: in.Limit, Cursor: in.Cursor})
 	if err != nil {
 		return out, err

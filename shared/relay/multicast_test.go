@@ -9,6 +9,7 @@ import (
 	"sync"
 	"testing"
 
+	"parley.internal/shared/domaintest"
 	"parley.internal/shared/fault"
 	"parley.internal/shared/identity"
 	"parley.internal/shared/op"
@@ -31,14 +32,14 @@ func TestAMessageToAGroupIsACopyForEachMemberButTheSender(t *testing.T) {
 	each(t, func(t *testing.T, m *mail) {
 		m.group("ops", "gamma", "alpha", "beta", "gamma")
 		out := m.multi(alpha, SendInput{Message: "hear", Target: "group:ops", MessageType: "QUERY", TTL: 3600})
-		want := SendOutput{MessageID: "m001", MulticastID: "m001", MessageIDs: []string{copyID("m001", "beta"), copyID("m001", "gamma")}, Recipients: 2,
+		want := SendOutput{MessageID: "id-000001", MulticastID: "id-000001", MessageIDs: []string{copyID("id-000001", "beta"), copyID("id-000001", "gamma")}, Recipients: 2,
 			Source: "alpha", Verified: true, Target: "group:ops", CreatedAt: t0, ExpiresAt: t0.Add(3600e9)}
 		if !reflect.DeepEqual(out, want) {
 			t.Fatalf("%+v", out)
 		}
 		for i, c := range []identity.Caller{beta, gamma} {
 			got := m.views(c, GetInput{})
-			if len(got) != 1 || got[0].Message != "hear" || got[0].Target != c.Program || got[0].MulticastID != "m001" || got[0].ID != out.MessageIDs[i] || !got[0].ExpiresAt.Equal(out.ExpiresAt) {
+			if len(got) != 1 || got[0].Message != "hear" || got[0].Target != c.Program || got[0].MulticastID != "id-000001" || got[0].ID != out.MessageIDs[i] || !got[0].ExpiresAt.Equal(out.ExpiresAt) {
 				t.Errorf("%s got %+v", c.Program, got)
 			}
 		}
@@ -72,24 +73,24 @@ func TestAMessageToOneIsNoMulticast(t *testing.T) {
 func TestAGroupThatCannotBeSentToSaysWhatCan(t *testing.T) {
 	each(t, func(t *testing.T, m *mail) {
 		_, err := m.Send(t.Context(), alpha, to("group:ops"))
-		refused(t, "no groups", err, fault.NotFound, `"ops"`, "set_group")
+		domaintest.Refused(t, "no groups", err, fault.NotFound, `"ops"`, "set_group")
 		m.group("mine", "alpha")
 		m.group("dev", "beta")
 		_, err = m.Send(t.Context(), alpha, to("group:ops"))
-		refused(t, "another", err, fault.NotFound, `"ops"`, "dev, mine")
+		domaintest.Refused(t, "another", err, fault.NotFound, `"ops"`, "dev, mine")
 		if strings.Contains(err.Error(), "more") {
 			t.Errorf("%v", err)
 		}
 		_, err = m.Send(t.Context(), alpha, to("group:mine"))
-		refused(t, "alone", err, fault.Precondition, "mine", "sender")
+		domaintest.Refused(t, "alone", err, fault.Precondition, "mine", "sender")
 		for i := range shownGroups {
 			m.group(fmt.Sprintf("g%02d", i), "beta")
 		}
 		_, err = m.Send(t.Context(), alpha, to("group:ops"))
-		refused(t, "of many", err, fault.NotFound, "dev, g00", "list_groups")
+		domaintest.Refused(t, "of many", err, fault.NotFound, "dev, g00", "list_groups")
 		other := identity.Caller{User: "v", Program: "alpha"}
 		_, err = m.Send(t.Context(), other, to("group:dev"))
-		refused(t, "another user's", err, fault.NotFound, "nor any other")
+		domaintest.Refused(t, "another user's", err, fault.NotFound, "nor any other")
 		if got := m.get(beta, GetInput{}) + m.get(alpha, GetInput{}); got != "" {
 			t.Errorf("what was refused came: %s", got)
 		}
@@ -106,7 +107,7 @@ func TestMembersThatNobodyKnowsAreWarnedOfAndServed(t *testing.T) {
 		if sent := m.multi(alpha, to("group:ops")); sent.Warning != want || sent.Recipients != 3 {
 			t.Errorf("%+v", sent)
 		}
-		if got := m.get(bound("zeta"), GetInput{}); got != "hear" {
+		if got := m.get(domaintest.Bound("u", "zeta"), GetInput{}); got != "hear" {
 			t.Errorf("zeta got %q", got)
 		}
 		if out, err = m.SetGroup(t.Context(), alpha, SetGroupInput{Name: "ops", Members: []string{"beta"}}); err != nil || out.Warning != "" {
@@ -153,7 +154,7 @@ func TestASetGroupReplacesTheMembersAndNoneRemovesIt(t *testing.T) {
 		if got, _ := list(ListGroupsInput{}); got != "dev[alpha] qa.1_x-y[alpha]" {
 			t.Errorf("then %s", got)
 		}
-		if _, err := m.ListGroups(t.Context(), beta, ListGroupsInput{Cursor: "nonsense"}); field(err) != "cursor" {
+		if _, err := m.ListGroups(t.Context(), beta, ListGroupsInput{Cursor: "nonsense"}); domaintest.Fields(err) != "cursor" {
 			t.Error(err)
 		}
 		if _, err := m.Send(t.Context(), beta, to("group:ops")); !fault.Is(err, fault.NotFound) {
@@ -173,17 +174,17 @@ func TestAllIsEveryProgramWithALiveSessionButTheSender(t *testing.T) {
 		for name, live := range map[string]Presence{"no port": nil, "nobody": known{}, "the sender alone": known{"alpha", "alpha"}} {
 			m.Live = live
 			_, err := m.Send(t.Context(), alpha, to("all"))
-			refused(t, name, err, fault.Precondition, "live session")
+			domaintest.Refused(t, name, err, fault.Precondition, "live session")
 		}
 		m.Live = fails{}
 		_, err := m.Send(t.Context(), alpha, to("all"))
-		refused(t, "a port that fails", err, fault.Unavailable)
+		domaintest.Refused(t, "a port that fails", err, fault.Unavailable)
 		m.Live = known{"zeta", "beta", "alpha", "", "beta"}
 		out := m.multi(alpha, to("all"))
 		if out.Recipients != 2 || out.MulticastID != out.MessageID || out.Target != "all" || out.Warning != "" || len(out.MessageIDs) != 2 {
 			t.Errorf("%+v", out)
 		}
-		if got := m.get(beta, GetInput{}) + " " + m.get(bound("zeta"), GetInput{}) + m.get(alpha, GetInput{}) + m.get(gamma, GetInput{}); got != "hear hear" {
+		if got := m.get(beta, GetInput{}) + " " + m.get(domaintest.Bound("u", "zeta"), GetInput{}) + m.get(alpha, GetInput{}) + m.get(gamma, GetInput{}); got != "hear hear" {
 			t.Errorf("got %q", got)
 		}
 	})
@@ -203,15 +204,15 @@ func TestOneCallReachesNoMoreThanATransactionWrites(t *testing.T) {
 		keyed.IdempotencyKey = "k"
 		m.Live = many(501)
 		_, err := m.Send(t.Context(), alpha, to("all"))
-		refused(t, "501", err, fault.Precondition, "501", "at most 500")
+		domaintest.Refused(t, "501", err, fault.Precondition, "501", "at most 500")
 		m.Live = many(500)
 		_, err = m.Send(t.Context(), alpha, keyed)
-		refused(t, "500 with a key", err, fault.Precondition, "500", "at most 499")
+		domaintest.Refused(t, "500 with a key", err, fault.Precondition, "500", "at most 499")
 		long := to("all")
 		long.Message, long.Context = strings.Repeat("𝄞", 4000), strings.Repeat("𝄞", 2000)
 		_, err = m.Send(t.Context(), alpha, long)
-		refused(t, "too much text", err, fault.Precondition, "too long", "500")
-		if got := m.get(bound("p007"), GetInput{}); got != "" {
+		domaintest.Refused(t, "too much text", err, fault.Precondition, "too long", "500")
+		if got := m.get(domaintest.Bound("u", "p007"), GetInput{}); got != "" {
 			t.Fatalf("what was refused came: %s", got)
 		}
 		if out := m.multi(alpha, to("all")); out.Recipients != 500 {
@@ -221,7 +222,7 @@ func TestOneCallReachesNoMoreThanATransactionWrites(t *testing.T) {
 		if out := m.multi(alpha, keyed); out.Recipients != 499 {
 			t.Errorf("%d recipients with a key", out.Recipients)
 		}
-		if got := m.get(bound("p000"), GetInput{}) + ", " + m.get(bound("p499"), GetInput{}); got != "hear hear, hear" {
+		if got := m.get(domaintest.Bound("u", "p000"), GetInput{}) + ", " + m.get(domaintest.Bound("u", "p499"), GetInput{}); got != "hear hear, hear" {
 			t.Errorf("the first and the last got %s", got)
 		}
 	})
@@ -242,7 +243,7 @@ func TestAKeyMakesAMulticastHappenOnce(t *testing.T) {
 			}
 			in.Message = "other"
 			_, err := m.Send(t.Context(), alpha, in)
-			refused(t, target, err, fault.Precondition, "send_message")
+			domaintest.Refused(t, target, err, fault.Precondition, "send_message")
 			for _, c := range []identity.Caller{beta, gamma} {
 				if got := m.get(c, GetInput{}); got != "hear" {
 					t.Errorf("%s: %s got %q", target, c.Program, got)
@@ -257,23 +258,22 @@ func TestEightMulticastsAtOnceAllArrive(t *testing.T) {
 	each(t, func(t *testing.T, m *mail) {
 		members := many(8)
 		m.group("ops", members...)
-		var wg sync.WaitGroup
-		for _, p := range members {
-			wg.Go(func() {
-				in := to("group:ops")
-				in.Message, in.IdempotencyKey = p, p
-				out, err := m.Send(t.Context(), bound(p), in)
-				for fault.Is(err, fault.Conflict) && t.Context().Err() == nil {
-					out, err = m.Send(t.Context(), bound(p), in)
+		failed := domaintest.Together(len(members), func(i int) error {
+			in := to("group:ops")
+			in.Message, in.IdempotencyKey = members[i], members[i]
+			return domaintest.Retry(t.Context(), func() error {
+				out, err := m.Send(t.Context(), domaintest.Bound("u", members[i]), in)
+				if err == nil && out.Recipients != len(members)-1 {
+					t.Errorf("%s: %+v", members[i], out)
 				}
-				if err != nil || out.Recipients != len(members)-1 {
-					t.Errorf("%s: %+v, %v", p, out, err)
-				}
+				return err
 			})
+		})
+		if len(failed) > 0 {
+			t.Error(failed)
 		}
-		wg.Wait()
 		for _, p := range members {
-			got := strings.Fields(m.get(bound(p), GetInput{}))
+			got := strings.Fields(m.get(domaintest.Bound("u", p), GetInput{}))
 			slices.Sort(got)
 			if want := others(members, p); !slices.Equal(got, want) {
 				t.Errorf("%s got %q", p, got)
@@ -318,7 +318,7 @@ func TestAGroupThatChangesGetsAMessageWhole(t *testing.T) {
 		}
 		wg.Wait()
 		for _, p := range slices.Concat(old, fresh) {
-			if got := len(m.views(bound(p), GetInput{Limit: 100})); got != sent[p] {
+			if got := len(m.views(domaintest.Bound("u", p), GetInput{Limit: 100})); got != sent[p] {
 				t.Errorf("%s got %d of %d", p, got, sent[p])
 			}
 		}

@@ -50,7 +50,7 @@ type GetInput struct {
 	IncludeDelivered bool          `json:"includeDelivered,omitempty" allow:"default=false" jsonschema:"the history too, oldest first, by page; marks nothing"`
 	Limit            int           `json:"limit,omitempty" allow:"min=1,max=100,default=20"`
 	Cursor           string        `json:"cursor,omitempty" allow:"max=2000" jsonschema:"nextCursor of the page before, with includeDelivered"`
-	WaitMs           int           `json:"waitMs,omitempty" allow:"min=0,max=55000,default=0" jsonschema:"wait this long for a first message"`
+	WaitMs           int           `json:"waitMs,omitempty" allow:"wait=0" jsonschema:"wait this long for a first message"`
 }
 
 // GetOutput is what get_messages answers.
@@ -155,18 +155,18 @@ func view(id string, m Message) View {
 func (s *Service) Operations() []op.Op {
 	const set = "relay"
 	return []op.Op{
-		op.New(op.Spec{Name: "send_message", Title: "Send a message", Toolset: set, Route: "POST /v1/messages", Effect: op.Write, Creates: true,
+		op.New(op.Spec{Name: "send_message", Title: "Send a message", Toolset: set, Route: "POST /v1/messages", Effect: op.Write, Creates: true, Cases: sendCases,
 			Doc: "Send a message to another agent or program, to a group, or broadcast it to all: tell, ask, direct or report. It waits in the recipient's inbox until it is read. An unknown recipient is answered with a warning that names the known ones."}, s.Send),
-		op.New(op.Spec{Name: "get_messages", Title: "Read messages", Toolset: set, Route: "GET /v1/messages", Effect: op.Consume,
+		op.New(op.Spec{Name: "get_messages", Title: "Read messages", Toolset: set, Route: "GET /v1/messages", Effect: op.Consume, Cases: getCases,
 			Compat: []op.Compat{{Route: "GET /v1/interrupts/peek", Set: map[string]any{"markAsRead": false}}},
 			Doc:    "Check your inbox for messages from other agents, high priority first, then oldest. What is read is marked delivered; acknowledge a DIRECTIVE or QUERY with ack_messages or it comes again. With waitMs it waits for mail."}, s.Get),
-		op.New(op.Spec{Name: "ack_messages", Title: "Acknowledge messages", Toolset: set, Route: "POST /v1/messages/ack", Effect: op.Write,
+		op.New(op.Spec{Name: "ack_messages", Title: "Acknowledge messages", Toolset: set, Route: "POST /v1/messages/ack", Effect: op.Write, Cases: ackCases,
 			Doc: "Confirm that you received and took up messages, so that they are not delivered again. Ids of messages that are not yours come back in notFound."}, s.Ack),
-		op.New(op.Spec{Name: "get_dead_letters", Title: "List dead letters", Toolset: set, Route: "GET /v1/messages/dead", Effect: op.Read,
+		op.New(op.Spec{Name: "get_dead_letters", Title: "List dead letters", Toolset: set, Route: "GET /v1/messages/dead", Effect: op.Read, Cases: deadCases,
 			Doc: "Find messages that failed: those you sent or were to get that expired unread, or were never acknowledged, newest first. One shows within 15 minutes of its death and for 7 days; acknowledging a message takes it off the list."}, s.DeadLetters),
-		op.New(op.Spec{Name: "set_group", Title: "Set a group", Toolset: set, Route: "PUT /v1/groups/{name}", Effect: op.Write,
+		op.New(op.Spec{Name: "set_group", Title: "Set a group", Toolset: set, Route: "PUT /v1/groups/{name}", Effect: op.Write, Cases: setGroupCases,
 			Doc: "Make, change or remove a group of programs that one message reaches as group:name. The members given replace those before; an empty list removes the group."}, s.SetGroup),
-		op.New(op.Spec{Name: "list_groups", Title: "List groups", Toolset: set, Route: "GET /v1/groups", Effect: op.Read,
+		op.New(op.Spec{Name: "list_groups", Title: "List groups", Toolset: set, Route: "GET /v1/groups", Effect: op.Read, Cases: listGroupsCases,
 			Doc: "See which groups of programs there are to send to as group:name, and who is in them."}, s.ListGroups),
 	}
 }

@@ -10,8 +10,8 @@ import (
 	"unicode/utf8"
 
 	"parley.internal/shared/fault"
+	"parley.internal/shared/idempotency"
 	"parley.internal/shared/identity"
-	"parley.internal/shared/once"
 	"parley.internal/shared/store"
 	"parley.internal/shared/task"
 )
@@ -59,14 +59,8 @@ func (s *Service) Send(ctx context.Context, c identity.Caller, in SendInput) (Se
 	}
 	now, id := s.Now(), s.NewID()
 	ttl := time.Duration(in.TTL) * time.Second
-	if ttl == 0 {
-		ttl = defaultTTL * time.Second
-	}
 	m := Message{Source: source, Verified: verified, Text: in.Message, Type: in.MessageType, Priority: in.Priority, Action: in.Action,
 		Context: in.Context, SessionID: in.SessionID, ReplyTo: in.ReplyTo, ThreadID: in.ThreadID, Provenance: in.Provenance}
-	if m.Priority == "" {
-		m.Priority = task.Normal
-	}
 	m.Post(in.Target, now, ttl)
 	if in.Target == all || strings.HasPrefix(in.Target, groupPrefix) {
 		return s.multicast(ctx, c, in, id, m)
@@ -79,9 +73,7 @@ func (s *Service) Send(ctx context.Context, c identity.Caller, in SendInput) (Se
 		return out, err
 	}
 	warning := unknown(programs, in.Target)
-	key := in.IdempotencyKey
-	in.IdempotencyKey = ""
-	return once.Do(ctx, s.DB.User(c.User), "send_message", key, now, in, func(_ context.Context, tx *store.Tx) (SendOutput, error) {
+	return idempotency.Update(ctx, s.DB.User(c.User), in, now, func(_ context.Context, tx *store.Tx) (SendOutput, error) {
 		messages.Create(tx, id, m)
 		return SendOutput{MessageID: id, Source: source, Verified: verified, Target: m.Target, CreatedAt: now, ExpiresAt: m.ExpiresAt, Warning: warning}, nil
 	})
@@ -147,9 +139,6 @@ func (s *Service) Get(ctx context.Context, c identity.Caller, in GetInput) (GetO
 	if err != nil {
 		return out, err
 	}
-	if in.Limit == 0 {
-		in.Limit = 20
-	}
 	from := box(target, in.MessageType, string(in.Priority), in.ThreadID)
 	if in.IncludeDelivered {
 		return s.history(ctx, c, from, in)
@@ -157,7 +146,7 @@ func (s *Service) Get(ctx context.Context, c identity.Caller, in GetInput) (GetO
 	if in.Cursor != "" {
 		return out, fault.Field("cursor", "goes with includeDelivered alone: an inbox is read by what waits in it, so the next call brings the next messages")
 	}
-	mark := (in.MarkAsRead == nil || *in.MarkAsRead) && c.CanWrite()
+	mark := *in.MarkAsRead && c.CanWrite()
 	t := s.DB.User(c.User)
 	err = messages.Wait(ctx, t, []store.Cond{store.Contains("boxes", from), store.Eq("state", Pending)}, time.Duration(in.WaitMs)*time.Millisecond, func(ctx context.Context) (bool, error) {
 		if mark {
@@ -262,9 +251,6 @@ func (s *Service) history(ctx context.Context, c identity.Caller, from string, i
 // that program sent or was to get, to others all.
 func (s *Service) DeadLetters(ctx context.Context, c identity.Caller, in DeadInput) (DeadOutput, error) {
 	out := DeadOutput{Messages: []DeadLetter{}}
-	if in.Limit == 0 {
-		in.Limit = 20
-	}
 	whose := everyone
 	if c.Bound() && !c.IsHuman() {
 		whose = c.Program

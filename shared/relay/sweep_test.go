@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"parley.internal/shared/domaintest"
 	"parley.internal/shared/fault"
 	"parley.internal/shared/identity"
 	"parley.internal/shared/store"
@@ -23,19 +24,19 @@ func TestASweepBuriesWhatDiedAndDeletesWhatIsDone(t *testing.T) {
 		once, thrice := m.send(SendInput{TTL: 600, MessageType: "QUERY"}), m.send(SendInput{TTL: 86_400, MessageType: "DIRECTIVE"})
 		m.views(beta, GetInput{})
 		m.ack(beta, acked)
-		m.pass(Redeliver)
+		m.Pass(Redeliver)
 		m.views(beta, GetInput{MessageType: "DIRECTIVE"})
-		m.pass(Redeliver)
+		m.Pass(Redeliver)
 		m.views(beta, GetInput{MessageType: "DIRECTIVE"})
-		m.pass(Redeliver - time.Millisecond)
+		m.Pass(Redeliver - time.Millisecond)
 		if n := m.sweep(10); n != 0 {
 			t.Errorf("handled %d too early", n)
 		}
-		m.pass(time.Millisecond)
-		if n := m.sweep(10); n != 1 || m.stored(thrice).State != Dead || !m.stored(thrice).DiedAt.Equal(m.now) {
+		m.Pass(time.Millisecond)
+		if n := m.sweep(10); n != 1 || m.stored(thrice).State != Dead || !m.stored(thrice).DiedAt.Equal(m.Clock.Now()) {
 			t.Errorf("handled %d, what came three times is %+v", n, m.stored(thrice))
 		}
-		m.pass(600*time.Second - 3*Redeliver)
+		m.Pass(600*time.Second - 3*Redeliver)
 		if n := m.sweep(10); n != 4 {
 			t.Errorf("handled %d", n)
 		}
@@ -47,11 +48,11 @@ func TestASweepBuriesWhatDiedAndDeletesWhatIsDone(t *testing.T) {
 		if n := m.sweep(10); n != 0 {
 			t.Errorf("handled %d again", n)
 		}
-		m.pass(DeadFor - 240*time.Second - time.Millisecond)
+		m.Pass(DeadFor - 240*time.Second - time.Millisecond)
 		if m.sweep(10); m.dead(alpha) == "" {
 			t.Error("no dead letter is kept for its time")
 		}
-		m.pass(240*time.Second + time.Millisecond)
+		m.Pass(240*time.Second + time.Millisecond)
 		m.sweep(10)
 		for _, id := range []string{unread, once, thrice} {
 			if v, there := m.kept(id); there {
@@ -66,7 +67,7 @@ func TestASweepIsBoundedAndGoesOnWhereItEnded(t *testing.T) {
 		m.fill("u", 5, time.Minute)
 		m.fill("v", 2, time.Minute)
 		m.send(SendInput{Message: "live"})
-		m.pass(time.Hour)
+		m.Pass(time.Hour)
 		for i, want := range []int{4, 3, 0} {
 			if n := m.sweep(4); n != want {
 				t.Errorf("run %d handled %d, want %d", i, n, want)
@@ -92,7 +93,7 @@ func TestASweepOfManyTakesFewCalls(t *testing.T) {
 		m.fill("u", 1100, time.Minute)
 		m.fill("v", 50, time.Minute)
 		m.fill("w", 300, 24*time.Hour)
-		m.pass(time.Hour)
+		m.Pass(time.Hour)
 		d.calls.Store(0)
 		if n := m.sweep(10_000); n != 1150 {
 			t.Errorf("handled %d", n)
@@ -113,13 +114,13 @@ func TestWhatIsReadWhileSweepingIsLeftAlone(t *testing.T) {
 		last := m.send(SendInput{MessageType: "DIRECTIVE", TTL: 86_400})
 		for range MaxDeliveries - 1 {
 			m.views(beta, GetInput{})
-			m.pass(Redeliver)
+			m.Pass(Redeliver)
 		}
 		m.views(beta, GetInput{})
 		unread, directive := m.send(SendInput{TTL: 60}), m.send(SendInput{TTL: 60, MessageType: "DIRECTIVE"})
 		gone, orphan := m.send(SendInput{TTL: 60}), m.send(SendInput{TTL: 60})
 		late := *m.Service // an instance whose clock is behind
-		then := m.now
+		then := m.Clock.Now()
 		late.Now = func() time.Time { return then.Add(59 * time.Second) }
 		var fresh string
 		d.then = func() {
@@ -140,7 +141,7 @@ func TestWhatIsReadWhileSweepingIsLeftAlone(t *testing.T) {
 				t.Error(err)
 			}
 		}
-		m.pass(3 * time.Minute)
+		m.Pass(3 * time.Minute)
 		if n := m.sweep(10); n != 5 {
 			t.Errorf("the sweep saw %d", n)
 		}
@@ -187,9 +188,9 @@ func (d *broken) Update(ctx context.Context, fn func(context.Context, store.Read
 func TestOneUsersTroubleDoesNotHoldUpTheOthers(t *testing.T) {
 	eachHooked(t, func(t *testing.T, m *mail, d *hooked) {
 		m.fill("u", 3, time.Minute)
-		m.pass(time.Second)
+		m.Pass(time.Second)
 		m.fill("v", 3, time.Minute)
-		m.pass(time.Hour)
+		m.Pass(time.Hour)
 		d.Driver = &broken{d.Driver, "u"}
 		if n, err := m.SweepRelay(t.Context(), store.NewAdmin(m.DB), 10); n != 3 || err == nil {
 			t.Errorf("handled %d, %v", n, err)
@@ -207,7 +208,7 @@ func TestSixteenReadersAndASweepLoseNothing(t *testing.T) {
 		for i := range n {
 			m.send(SendInput{Message: fmt.Sprint("stale-", i), TTL: 60})
 		}
-		m.pass(time.Hour)
+		m.Pass(time.Hour)
 		for i := range n {
 			m.send(SendInput{Message: fmt.Sprint("live-", i)})
 		}
@@ -271,7 +272,7 @@ func TestDeadLettersAreSeenByWhomTheyConcern(t *testing.T) {
 		m.send(SendInput{Message: "to-gamma", Target: "gamma", TTL: 60})
 		m.multi(beta, SendInput{Message: "back", Target: "alpha", MessageType: "STATUS", TTL: 60})
 		m.send(SendInput{Message: "live"})
-		m.pass(time.Minute)
+		m.Pass(time.Minute)
 		for _, c := range []identity.Caller{alpha, beta, loose} {
 			text, err := json.Marshal(m.letters(c, DeadInput{}))
 			if err != nil || string(text) != `{"messages":[]}` {
@@ -286,7 +287,7 @@ func TestDeadLettersAreSeenByWhomTheyConcern(t *testing.T) {
 			not  string
 		}{
 			"a sender": {alpha, 3, "live"}, "a recipient who sent too": {beta, 2, "to-gamma"}, "a recipient": {gamma, 1, "to-beta"},
-			"a third": {bound("zeta"), 0, "to"}, "an unbound key": {loose, 3, "live"}, "a human": {person, 3, "live"},
+			"a third": {domaintest.Bound("u", "zeta"), 0, "to"}, "an unbound key": {loose, 3, "live"}, "a human": {person, 3, "live"},
 			"a human's key of a program": {itself, 3, "live"}, "another user": {other, 0, "to"},
 		} {
 			if got := m.dead(c.who); len(strings.Fields(got)) != c.want || strings.Contains(got, c.not) {
@@ -300,16 +301,16 @@ func TestADeadLetterSaysWhyAndSinceWhen(t *testing.T) {
 	each(t, func(t *testing.T, m *mail) {
 		query, unread := m.send(SendInput{Message: "q", MessageType: "QUERY", TTL: 60}), m.send(SendInput{Message: "s", Target: "gamma", TTL: 120})
 		m.get(beta, GetInput{})
-		m.pass(2 * time.Minute)
+		m.Pass(2 * time.Minute)
 		m.get(beta, GetInput{}) // on whose way it is buried
-		died := m.now
-		m.pass(5 * time.Minute)
+		died := m.Clock.Now()
+		m.Pass(5 * time.Minute)
 		m.sweep(10)
 		got := m.letters(alpha, DeadInput{}).Messages
 		if len(got) != 2 || got[0].ID != unread || got[1].ID != query {
 			t.Fatalf("%+v", got)
 		}
-		if d := got[0]; d.Reason != "expired" || !d.DiedAt.Equal(m.now) || d.Status != Dead || d.Message != "s" || d.Target != "gamma" {
+		if d := got[0]; d.Reason != "expired" || !d.DiedAt.Equal(m.Clock.Now()) || d.Status != Dead || d.Message != "s" || d.Target != "gamma" {
 			t.Errorf("what nobody read: %+v", d)
 		}
 		if d := got[1]; d.Reason != "unacknowledged" || !d.DiedAt.Equal(died) || d.Deliveries != 1 {
@@ -329,7 +330,7 @@ func TestDeadLettersArePagedNewestFirst(t *testing.T) {
 	each(t, func(t *testing.T, m *mail) {
 		for i := range 7 {
 			m.send(SendInput{Message: fmt.Sprint(i), TTL: 60})
-			m.pass(time.Minute)
+			m.Pass(time.Minute)
 			m.sweep(10)
 		}
 		got, in := "", DeadInput{Limit: 3}
@@ -350,7 +351,7 @@ func TestDeadLettersArePagedNewestFirst(t *testing.T) {
 		}
 		page := m.letters(alpha, DeadInput{Limit: 1})
 		for name, c := range map[string]identity.Caller{"another program": beta, "an unbound key": loose} {
-			if _, err := m.DeadLetters(t.Context(), c, DeadInput{Cursor: page.NextCursor}); field(err) != "cursor" {
+			if _, err := m.DeadLetters(t.Context(), c, DeadInput{Cursor: page.NextCursor}); domaintest.Fields(err) != "cursor" {
 				t.Errorf("%s with alpha's cursor: %v", name, err)
 			}
 		}

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"parley.internal/shared/domaintest"
 	"parley.internal/shared/fault"
 	"parley.internal/shared/identity"
 	"parley.internal/shared/op"
@@ -19,7 +20,7 @@ func TestTheSystemTellsAProgramOnce(t *testing.T) {
 			if err := m.Tell(t.Context(), "u", "told-1", "beta", "beta.1 is gone"); err != nil {
 				t.Fatal(err)
 			}
-			m.pass(time.Second)
+			m.Pass(time.Second)
 		}
 		want := View{ID: "told-1", Source: "parley", Verified: true, Target: "beta", Message: "beta.1 is gone", MessageType: "STATUS",
 			Priority: task.Normal, Status: Delivered, CreatedAt: t0, ExpiresAt: t0.Add(24 * time.Hour), Deliveries: 1}
@@ -47,13 +48,13 @@ func TestNoKeySpeaksAsTheSystem(t *testing.T) {
 			source string
 		}{
 			"an unbound key": {loose, "parley"}, "in capitals": {loose, "Parley"}, "with spaces": {loose, " parley "},
-			"a human": {human, "parley"}, "a key of that program": {bound("parley"), ""},
+			"a human": {human, "parley"}, "a key of that program": {domaintest.Bound("u", "parley"), ""},
 		} {
 			for _, target := range []string{"beta", "group:ops", "all"} {
 				in := to(target)
 				in.Source = c.source
 				_, err := m.Send(t.Context(), c.who, in)
-				refused(t, name, err, fault.Forbidden, "what the system itself says")
+				domaintest.Refused(t, name, err, fault.Forbidden, "what the system itself says")
 			}
 		}
 		if got := m.get(beta, GetInput{}); got != "" {
@@ -70,7 +71,7 @@ func TestTheInputsOfGroupsAreBounded(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			_, err = c.Call(t.Context(), c.Op(name), op.Call{Caller: alpha, Args: text})
+			_, err = c.Call(t.Context(), c.Op(name), op.Call{Caller: alpha, Input: op.Parse(text)})
 			return err
 		}
 		long := strings.Repeat("n", 100)
@@ -97,10 +98,10 @@ func TestTheInputsOfGroupsAreBounded(t *testing.T) {
 		if err := send("group:" + long); err != nil {
 			t.Error(err)
 		}
-		if err := send(long + "n"); field(err) != "target" {
+		if err := send(long + "n"); domaintest.Fields(err) != "target" {
 			t.Errorf("a program of 101 letters: %v", err)
 		}
-		if err := send("group:" + long + "n"); field(err) != "target" {
+		if err := send("group:" + long + "n"); domaintest.Fields(err) != "target" {
 			t.Errorf("a group of 101 letters: %v", err)
 		}
 		if got := m.get(beta, GetInput{}); got != "hear" {

@@ -9,8 +9,8 @@ import (
 
 	"cloud.google.com/go/firestore"
 
+	"parley.internal/shared/idempotency"
 	"parley.internal/shared/identity"
-	"parley.internal/shared/once"
 	"parley.internal/shared/signal"
 	"parley.internal/shared/store"
 	driver "parley.internal/shared/store/firestore"
@@ -44,7 +44,7 @@ func (p *project) service(t *testing.T, now func() time.Time) *signal.Service {
 	if err != nil {
 		t.Fatal(err)
 	}
-	db := store.New(d, store.NewSchema(append(signal.Defs(), task.Tasks.Def(), once.Def())...))
+	db := store.New(d, store.NewSchema(append(signal.Defs(), task.Tasks.Def(), idempotency.Def())...))
 	t.Cleanup(func() {
 		if err := db.Close(); err != nil {
 			t.Error(err)

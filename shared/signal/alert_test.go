@@ -14,10 +14,10 @@ import (
 func TestAnAlertIsKeptForItsHuman(t *testing.T) {
 	each(t, func(t *testing.T, d *desk) {
 		out, err := d.Alert(t.Context(), alpha, AlertInput{Message: strings.Repeat("é", 300), AlertType: "error", Priority: task.High, Context: "ctx", SessionID: "s1"})
-		if want := (AlertOutput{AlertID: "q001", AlertType: "error", CreatedAt: t0, ExpiresAt: t0.Add(time.Hour)}); err != nil || out != want {
+		if want := (AlertOutput{AlertID: "id-000001", AlertType: "error", CreatedAt: t0, ExpiresAt: t0.Add(time.Hour)}); err != nil || out != want {
 			t.Fatalf("%+v, %v", out, err)
 		}
-		kept, err := task.Tasks.Get(t.Context(), d.DB.User("u"), "q001")
+		kept, err := task.Tasks.Get(t.Context(), d.DB.User("u"), "id-000001")
 		if err != nil || kept.Type != task.Alert || kept.Target != "user" || kept.Source != "alpha" || !kept.Verified || kept.Rank != 2 ||
 			kept.AlertType != "error" || kept.Instructions != strings.Repeat("é", 300) || utf8.RuneCountInString(kept.Title) != 200 || kept.Context != "ctx" {
 			t.Errorf("%+v, %v", kept, err)
@@ -38,10 +38,10 @@ func TestAnAlertIsKeptForItsHuman(t *testing.T) {
 func TestAnAlertWithoutParticularsIsInformation(t *testing.T) {
 	each(t, func(t *testing.T, d *desk) {
 		out, err := d.Alert(t.Context(), person, AlertInput{Message: "done", TTL: 60})
-		if want := (AlertOutput{AlertID: "q001", AlertType: "info", CreatedAt: t0, ExpiresAt: t0.Add(time.Minute)}); err != nil || out != want {
+		if want := (AlertOutput{AlertID: "id-000001", AlertType: "info", CreatedAt: t0, ExpiresAt: t0.Add(time.Minute)}); err != nil || out != want {
 			t.Fatalf("%+v, %v", out, err)
 		}
-		kept, err := task.Tasks.Get(t.Context(), d.DB.User("u"), "q001")
+		kept, err := task.Tasks.Get(t.Context(), d.DB.User("u"), "id-000001")
 		if err != nil || kept.Verified || kept.Priority != task.Normal || kept.Title != "done" {
 			t.Errorf("%+v, %v", kept, err)
 		}
@@ -67,15 +67,13 @@ func TestAWaitEndsWhenItsQuestionExpires(t *testing.T) {
 		id := d.ask(AskInput{TTL: 1})
 		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 		defer cancel()
+		reads := d.Reads()
 		go func() { // the clock of the test moves once the call has read it
 			for range 2 {
-				<-d.looks
+				<-reads
 			}
-			d.pass(time.Second)
+			d.Pass(time.Second)
 		}()
-		for len(d.looks) > 0 {
-			<-d.looks
-		}
 		out, err := d.Response(ctx, alpha, ResponseInput{QuestionID: id, WaitMs: 55_000})
 		if err != nil || out.Status != Expired {
 			t.Errorf("%+v, %v", out, err)

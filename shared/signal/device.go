@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"parley.internal/shared/fault"
+	"parley.internal/shared/idempotency"
 	"parley.internal/shared/identity"
-	"parley.internal/shared/once"
 	"parley.internal/shared/store"
 )
 
@@ -35,9 +35,8 @@ func deviceID(token string) string {
 // Register makes a device one of the user's. One that is there already is the same,
 // with the name that it has now.
 func (s *Service) Register(ctx context.Context, c identity.Caller, in DeviceInput) (DeviceView, error) {
-	now, key := s.Now(), in.IdempotencyKey
-	in.IdempotencyKey = ""
-	return once.Do(ctx, s.DB.User(c.User), "register_device", key, now, in, func(_ context.Context, tx *store.Tx) (DeviceView, error) {
+	now := s.Now()
+	return idempotency.Update(ctx, s.DB.User(c.User), in, now, func(_ context.Context, tx *store.Tx) (DeviceView, error) {
 		d := Device{Token: in.Token, Platform: in.Platform, Name: in.Name, RegisteredAt: now}
 		devices.Put(tx, deviceID(in.Token), d)
 		return deviceView(deviceID(in.Token), d), nil
@@ -47,9 +46,6 @@ func (s *Service) Register(ctx context.Context, c identity.Caller, in DeviceInpu
 // Devices reads a page of the user's devices, without their tokens.
 func (s *Service) Devices(ctx context.Context, c identity.Caller, in DevicesInput) (DevicesOutput, error) {
 	out := DevicesOutput{Devices: []DeviceView{}}
-	if in.Limit == 0 {
-		in.Limit = 20
-	}
 	page, err := devices.Query(ctx, s.DB.User(c.User), store.Query{Limit: in.Limit, Cursor: in.Cursor})
 	if err != nil {
 		return out, err

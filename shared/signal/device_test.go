@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"parley.internal/shared/domaintest"
 	"parley.internal/shared/fault"
 	"parley.internal/shared/identity"
 )
@@ -13,7 +14,7 @@ import (
 func TestADeviceIsRegisteredOnceByItsToken(t *testing.T) {
 	each(t, func(t *testing.T, d *desk) {
 		first := d.device("a-token", "android")
-		d.pass(time.Hour)
+		d.Pass(time.Hour)
 		again, err := d.Register(t.Context(), person, DeviceInput{Token: "a-token", Platform: "ios", Name: "another name"})
 		if err != nil || again.DeviceID != first || again.Name != "another name" || again.Platform != "ios" || !again.RegisteredAt.Equal(t0.Add(time.Hour)) {
 			t.Errorf("again it is %+v, %v", again, err)
@@ -23,13 +24,13 @@ func TestADeviceIsRegisteredOnceByItsToken(t *testing.T) {
 		}
 		stranger := identity.Caller{User: "v", KeyID: "k", Kind: identity.Human}
 		_, err = d.Unregister(t.Context(), stranger, DeviceIDInput{DeviceID: first})
-		refused(t, "a stranger", err, fault.NotFound, first)
+		domaintest.Refused(t, "a stranger", err, fault.NotFound, first)
 		gone, err := d.Unregister(t.Context(), person, DeviceIDInput{DeviceID: first})
 		if err != nil || gone.DeviceID != first || len(d.devices()) != 1 {
 			t.Errorf("%+v, %v, left %v", gone, err, d.devices())
 		}
 		_, err = d.Unregister(t.Context(), person, DeviceIDInput{DeviceID: first})
-		refused(t, "a second time", err, fault.NotFound)
+		domaintest.Refused(t, "a second time", err, fault.NotFound)
 	})
 }
 
@@ -73,13 +74,13 @@ func TestSettingsAreTheLastThatWereSet(t *testing.T) {
 		if v := read(); v.Off == nil || len(v.Off) != 0 || v.Quiet != nil || v.PerHour != 100 || v.ChangesPerHour != 20 || !v.UpdatedAt.IsZero() {
 			t.Errorf("of nobody: %+v", v)
 		}
-		d.set(SettingsInput{Off: []About{Dreams}, PerHour: ptr(7), ChangesPerHour: ptr(0), Quiet: &QuietHours{From: "22:00", To: "07:00", TimeZone: "Europe/Berlin"}})
+		d.set(SettingsInput{Off: []About{Dreams}, PerHour: new(7), ChangesPerHour: new(0), Quiet: &QuietHours{From: "22:00", To: "07:00", TimeZone: "Europe/Berlin"}})
 		if v := read(); !slices.Equal(v.Off, []About{Dreams}) || v.PerHour != 7 || v.ChangesPerHour != 0 || v.Quiet == nil || v.Quiet.TimeZone != "Europe/Berlin" || !v.UpdatedAt.Equal(t0) {
 			t.Errorf("set: %+v", v)
 		}
 		for _, bad := range []QuietHours{{From: "7:61", To: "08:00"}, {From: "07:00", To: "7"}, {From: "07:00", To: "07:00"}, {From: "07:00", To: "08:00", TimeZone: "Local"}} {
-			_, err := d.Set(t.Context(), person, SettingsInput{Quiet: &bad})
-			refused(t, fmt.Sprint(bad), err, fault.Invalid)
+			_, err := d.Service.Set(t.Context(), person, SettingsInput{Quiet: &bad})
+			domaintest.Refused(t, fmt.Sprint(bad), err, fault.Invalid)
 		}
 		if v := read(); v.PerHour != 7 {
 			t.Errorf("what was refused changed them: %+v", v)

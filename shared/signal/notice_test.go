@@ -168,8 +168,8 @@ func TestTheCapsHoldInAnyHour(t *testing.T) {
 		"the most of changes":  {Settings{}, ring{about: Changes}, 20, 20},
 		"a cap of one's own":   {Settings{PerHour: &five}, ring{about: Questions}, 5, 5},
 		"no changes":           {Settings{ChangesPerHour: &none}, ring{about: Changes}, 0, 0},
-		"more than may be":     {Settings{PerHour: ptr(1_000)}, ring{about: Alerts}, 100, 100},
-		"less than none":       {Settings{PerHour: ptr(-1)}, ring{about: Alerts}, 0, 0},
+		"more than may be":     {Settings{PerHour: new(1_000)}, ring{about: Alerts}, 100, 100},
+		"less than none":       {Settings{PerHour: new(-1)}, ring{about: Alerts}, 0, 0},
 		"a cap on all changes": {Settings{PerHour: &five}, ring{about: Changes}, 5, 5},
 	} {
 		var q quota
@@ -203,5 +203,3 @@ func TestTheCapsHoldInAnyHour(t *testing.T) {
 		}
 	}
 }
-
-func ptr[T any](v T) *T { return &v }

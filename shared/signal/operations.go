@@ -35,7 +35,7 @@ type AskInput struct {
 	InReplyTo string        `json:"inReplyTo,omitempty" allow:"max=100"`
 	ProjectID string        `json:"projectId,omitempty" allow:"max=100"`
 	TTL       int64         `json:"ttl,omitempty" allow:"over=0,max=31536000,default=86400" jsonschema:"seconds until it expires unanswered"`
-	WaitMs    int           `json:"waitMs,omitempty" allow:"min=0,max=55000,default=0" jsonschema:"wait this long for the answer"`
+	WaitMs    int           `json:"waitMs,omitempty" allow:"wait=0" jsonschema:"wait this long for the answer"`
 }
 
 // AskOutput is what ask_question answers.
@@ -48,7 +48,7 @@ type AskOutput struct {
 // ResponseInput is the input of get_response.
 type ResponseInput struct {
 	QuestionID string `json:"questionId" allow:"nonempty,max=100,pattern=id"`
-	WaitMs     int    `json:"waitMs,omitempty" allow:"min=0,max=55000,default=0" jsonschema:"wait this long for the answer"`
+	WaitMs     int    `json:"waitMs,omitempty" allow:"wait=0" jsonschema:"wait this long for the answer"`
 }
 
 // AnswerInput is the input of answer_question.
@@ -112,15 +112,15 @@ type AlertOutput struct {
 func (s *Service) Operations() []op.Op {
 	const set = "signal"
 	return append([]op.Op{
-		op.New(op.Spec{Name: "ask_question", Title: "Ask the human", Toolset: set, Route: "POST /v1/questions", Effect: op.Write, Creates: true,
+		op.New(op.Spec{Name: "ask_question", Title: "Ask the human", Toolset: set, Route: "POST /v1/questions", Effect: op.Write, Creates: true, Cases: askCases,
 			Doc: "Ask your human for a decision, an approval or a fact that you lack. Offer options where you can. With waitMs the call waits for the answer; otherwise fetch it with get_response."}, s.Ask),
-		op.New(op.Spec{Name: "get_response", Title: "Get the human's answer", Toolset: set, Route: "GET /v1/questions/{questionId}/response", Effect: op.Read,
+		op.New(op.Spec{Name: "get_response", Title: "Get the human's answer", Toolset: set, Route: "GET /v1/questions/{questionId}/response", Effect: op.Read, Cases: responseCases,
 			Doc: "Fetch the human's answer to a question you asked: pending, answered or expired. With waitMs it waits for the answer."}, s.Response),
-		op.New(op.Spec{Name: "send_alert", Title: "Alert the human", Toolset: set, Route: "POST /v1/alerts", Effect: op.Write, Creates: true,
+		op.New(op.Spec{Name: "send_alert", Title: "Alert the human", Toolset: set, Route: "POST /v1/alerts", Effect: op.Write, Creates: true, Cases: alertCases,
 			Doc: "Notify your human of something that needs no answer: an error, a warning, a success, or news. To ask for a decision use ask_question."}, s.Alert),
-		op.New(op.Spec{Name: "answer_question", Title: "Answer a question", Toolset: set, Route: "POST /v1/questions/{questionId}/answer", Effect: op.Write, For: op.Humans, RESTOnly: true,
+		op.New(op.Spec{Name: "answer_question", Title: "Answer a question", Toolset: set, Route: "POST /v1/questions/{questionId}/answer", Effect: op.Write, For: op.Humans, RESTOnly: true, Cases: answerCases,
 			Doc: "A human's answer to an agent's question, given once."}, s.Answer),
-		op.New(op.Spec{Name: "list_questions", Title: "List questions", Toolset: set, Route: "GET /v1/questions", Effect: op.Read, For: op.Humans, RESTOnly: true,
+		op.New(op.Spec{Name: "list_questions", Title: "List questions", Toolset: set, Route: "GET /v1/questions", Effect: op.Read, For: op.Humans, RESTOnly: true, Cases: listCases,
 			Doc: "The questions that agents ask their human, high priority first, then oldest."}, s.List),
 	}, s.deviceOperations()...)
 }

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"parley.internal/shared/domaintest"
 	"parley.internal/shared/fault"
 	"parley.internal/shared/push"
 	"parley.internal/shared/store"
@@ -84,7 +85,7 @@ func (d *desk) devices() (ids []string) {
 
 func (d *desk) set(in SettingsInput) {
 	d.t.Helper()
-	if _, err := d.Set(d.t.Context(), person, in); err != nil {
+	if _, err := d.Service.Set(d.t.Context(), person, in); err != nil {
 		d.t.Fatal(err)
 	}
 }
@@ -104,7 +105,7 @@ func (d *desk) eventNamed(event, id string) store.Event {
 	if err != nil {
 		d.t.Fatal(err)
 	}
-	return store.Event{ID: event, At: d.clock(), Kind: store.Created, Ref: store.Ref{User: "u", Coll: "tasks", ID: id}, After: after}
+	return store.Event{ID: event, At: d.Clock.Now(), Kind: store.Created, Ref: store.Ref{User: "u", Coll: "tasks", ID: id}, After: after}
 }
 
 func (d *desk) alert(kind string) string {
@@ -129,7 +130,7 @@ func TestAQuestionRingsEveryDeviceOnce(t *testing.T) {
 		d.device("browser", "web")
 		id := d.ask(AskInput{Question: "Ship\nit?  " + strings.Repeat("é", 200), Options: []string{"yes", "no"}, Priority: task.High, TTL: 90})
 		e := d.event(id)
-		d.pass(30 * time.Second)
+		d.Pass(30 * time.Second)
 		for range 2 {
 			d.react(e)
 		}
@@ -187,12 +188,12 @@ func TestAnEventWhoseTellerDiedIsToldByAnother(t *testing.T) {
 	each(t, func(t *testing.T, d *desk) {
 		d.device("phone", "android")
 		e := d.event(d.ask(AskInput{}))
-		if _, open, err := d.begin(t.Context(), "u", e.ID, &ring{about: Questions}, d.clock()); err != nil || !open {
+		if _, open, err := d.begin(t.Context(), "u", e.ID, &ring{about: Questions}, d.Clock.Now()); err != nil || !open {
 			t.Fatal(open, err)
 		}
-		d.pass(leaseFor - time.Second)
-		refused(t, "while it may be at it", d.TaskCreated(t.Context(), e), fault.Unavailable)
-		d.pass(time.Second)
+		d.Pass(leaseFor - time.Second)
+		domaintest.Refused(t, "while it may be at it", d.TaskCreated(t.Context(), e), fault.Unavailable)
+		d.Pass(time.Second)
 		d.react(e)
 		d.react(e)
 		if heard := d.bell.heard(); len(heard) != 1 {
@@ -208,7 +209,7 @@ func TestADeviceThatFailsIsTriedAgainAndADeadOneIsForgotten(t *testing.T) {
 			return map[string]push.Result{"good": push.Sent, "bad": push.Failed, "dead": push.Dead}[token]
 		}
 		e := d.event(d.ask(AskInput{}))
-		refused(t, "while one fails", d.TaskCreated(t.Context(), e), fault.Unavailable, "1 devices")
+		domaintest.Refused(t, "while one fails", d.TaskCreated(t.Context(), e), fault.Unavailable, "1 devices")
 		if heard := d.bell.heard(); len(heard) != 1 || len(heard[0].tokens) != 3 {
 			t.Errorf("it rang %+v", heard)
 		}
@@ -232,9 +233,9 @@ func TestWhereNothingIsKnownOfAnyDeviceAllAreTriedAgain(t *testing.T) {
 		d.device("phone", "android")
 		e := d.event(d.ask(AskInput{}))
 		d.bell.err = fault.New(fault.Unavailable, "down")
-		refused(t, "while it is down", d.TaskCreated(t.Context(), e), fault.Unavailable, "down")
+		domaintest.Refused(t, "while it is down", d.TaskCreated(t.Context(), e), fault.Unavailable, "down")
 		d.bell.err = errors.New("a bug")
-		refused(t, "with a bug", d.TaskCreated(t.Context(), e), fault.Internal)
+		domaintest.Refused(t, "with a bug", d.TaskCreated(t.Context(), e), fault.Internal)
 		d.bell.err = nil
 		d.react(e)
 		if heard := d.bell.heard(); len(heard) != 1 {
@@ -263,7 +264,7 @@ func TestManyDevicesAreRungByFiveHundred(t *testing.T) {
 			return push.Dead
 		}
 		e := d.event(d.ask(AskInput{}))
-		refused(t, "one of 1100 fails", d.TaskCreated(t.Context(), e), fault.Unavailable)
+		domaintest.Refused(t, "one of 1100 fails", d.TaskCreated(t.Context(), e), fault.Unavailable)
 		var sizes []int
 		seen := map[string]bool{}
 		for _, r := range d.bell.heard() {
@@ -293,7 +294,7 @@ func TestWhatIsOverRingsNobody(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		d.pass(time.Minute)
+		d.Pass(time.Minute)
 		for _, e := range events {
 			d.react(e)
 		}
@@ -321,7 +322,7 @@ func TestQuietHoursHoldBackWhatCanWait(t *testing.T) {
 		if len(heard) != 2 || heard[0].Title != "Error from alpha" || heard[0].Body != "error\nand 3 more" || heard[1].Body != "which?" {
 			t.Errorf("it rang %+v", heard)
 		}
-		d.pass(time.Hour)
+		d.Pass(time.Hour)
 		d.react(d.event(d.alert("info")))
 		if heard := d.bell.heard(); len(heard) != 1 || heard[0].Body != "info" {
 			t.Errorf("after them it rang %+v", heard)
@@ -347,7 +348,7 @@ func TestWhatIsOffRingsNobodyAndIsNotCounted(t *testing.T) {
 func TestTheCapOfChangesLeavesRoomForQuestions(t *testing.T) {
 	each(t, func(t *testing.T, d *desk) {
 		d.device("phone", "android")
-		d.set(SettingsInput{ChangesPerHour: ptr(2)})
+		d.set(SettingsInput{ChangesPerHour: new(2)})
 		for i := range 5 {
 			n := push.Notice{Title: "x is blocked", SessionID: fmt.Sprint("s", i), Type: "session"}
 			if err := d.RingChange(t.Context(), "u", fmt.Sprint("e", i), n); err != nil {
@@ -373,7 +374,7 @@ func TestTheBadgeCountsWhatWaits(t *testing.T) {
 		if _, err := d.Answer(t.Context(), person, AnswerInput{QuestionID: answered, Response: "yes"}); err != nil {
 			t.Fatal(err)
 		}
-		d.pass(time.Second)
+		d.Pass(time.Second)
 		d.react(d.event(d.ask(AskInput{})))
 		heard := d.bell.heard()
 		if len(heard) != 1 || heard[0].Badge == nil || *heard[0].Badge != 2 {

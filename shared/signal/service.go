@@ -6,8 +6,8 @@ import (
 	"unicode/utf8"
 
 	"parley.internal/shared/fault"
+	"parley.internal/shared/idempotency"
 	"parley.internal/shared/identity"
-	"parley.internal/shared/once"
 	"parley.internal/shared/push"
 	"parley.internal/shared/store"
 	"parley.internal/shared/task"
@@ -50,9 +50,6 @@ func title(question string) string {
 // told to.
 func (s *Service) Ask(ctx context.Context, c identity.Caller, in AskInput) (AskOutput, error) {
 	now, id := s.Now(), s.NewID()
-	if in.TTL == 0 {
-		in.TTL = defaultTTL
-	}
 	t := task.Task{Type: task.Question, Title: title(in.Question), Status: task.Created, Priority: in.Priority, Source: c.Program,
 		Verified: c.Bound(), Target: human, ProjectID: in.ProjectID, ReplyTo: in.InReplyTo, ThreadID: in.ThreadID, Context: in.Context,
 		CreatedAt: now, ExpiresAt: now.Add(time.Duration(in.TTL) * time.Second), Question: &task.QuestionPart{Content: in.Question, Options: in.Options}}
@@ -60,16 +57,14 @@ func (s *Service) Ask(ctx context.Context, c identity.Caller, in AskInput) (AskO
 		t.Priority = task.Normal
 	}
 	t.Route()
-	wait, key := in.WaitMs, in.IdempotencyKey
-	in.IdempotencyKey, in.WaitMs = "", 0
-	out, err := once.Do(ctx, s.DB.User(c.User), "ask_question", key, now, in, func(_ context.Context, tx *store.Tx) (AskOutput, error) {
+	out, err := idempotency.Update(ctx, s.DB.User(c.User), in, now, func(_ context.Context, tx *store.Tx) (AskOutput, error) {
 		task.Tasks.Create(tx, id, t)
 		return AskOutput{QuestionID: id, Answer: Answer{Status: Pending}, ExpiresAt: t.ExpiresAt}, nil
 	})
-	if err != nil || wait == 0 {
+	if err != nil || in.WaitMs == 0 {
 		return out, err
 	}
-	out.Answer, err = s.Response(ctx, c, ResponseInput{QuestionID: out.QuestionID, WaitMs: wait})
+	out.Answer, err = s.Response(ctx, c, ResponseInput{QuestionID: out.QuestionID, WaitMs: in.WaitMs})
 	return out, err
 }
 
@@ -145,12 +140,6 @@ func (s *Service) Answer(ctx context.Context, c identity.Caller, in AnswerInput)
 // List reads a page of the questions, high priority first, then oldest.
 func (s *Service) List(ctx context.Context, c identity.Caller, in ListInput) (ListOutput, error) {
 	out := ListOutput{Questions: []View{}}
-	if in.Limit == 0 {
-		in.Limit = 20
-	}
-	if in.Status == "" {
-		in.Status = Pending
-	}
 	// One that ran out is created until a sweep has come by.
 	statuses := map[Status][]task.Status{Pending: {task.Created}, Answered: {task.Done},
 		Expired: {task.Created, task.Derezzed}, "all": {task.Created, task.Done, task.Derezzed}}[in.Status]

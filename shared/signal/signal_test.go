@@ -6,11 +6,11 @@ import (
 	"fmt"
 	"reflect"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 	"unicode/utf8"
 
+	"parley.internal/shared/domaintest"
 	"parley.internal/shared/fault"
 	"parley.internal/shared/op"
 	"parley.internal/shared/store"
@@ -20,25 +20,25 @@ import (
 func TestAQuestionIsPendingUntilItsHumanAnswers(t *testing.T) {
 	each(t, func(t *testing.T, d *desk) {
 		out, err := d.Ask(t.Context(), alpha, AskInput{Question: "which?", Options: []string{"this", "that"}, Context: "ctx", Priority: task.High})
-		if want := (AskOutput{QuestionID: "q001", Answer: Answer{Status: Pending}, ExpiresAt: t0.Add(24 * time.Hour)}); err != nil || out != want {
+		if want := (AskOutput{QuestionID: "id-000001", Answer: Answer{Status: Pending}, ExpiresAt: t0.Add(24 * time.Hour)}); err != nil || out != want {
 			t.Fatalf("%+v, %v", out, err)
 		}
-		if got := d.response("q001"); got != (Answer{Status: Pending}) {
+		if got := d.response("id-000001"); got != (Answer{Status: Pending}) {
 			t.Errorf("before: %+v", got)
 		}
-		d.pass(time.Minute)
-		view, err := d.Answer(t.Context(), person, AnswerInput{QuestionID: "q001", Response: "neither"})
+		d.Pass(time.Minute)
+		view, err := d.Answer(t.Context(), person, AnswerInput{QuestionID: "id-000001", Response: "neither"})
 		answer := Answer{Status: Answered, Response: "neither", AnsweredAt: t0.Add(time.Minute)}
-		want := View{ID: "q001", Question: "which?", Options: []string{"this", "that"}, Context: "ctx", Source: "alpha", Verified: true,
+		want := View{ID: "id-000001", Question: "which?", Options: []string{"this", "that"}, Context: "ctx", Source: "alpha", Verified: true,
 			Priority: task.High, Answer: answer, CreatedAt: t0, ExpiresAt: t0.Add(24 * time.Hour)}
 		if err != nil || !reflect.DeepEqual(view, want) {
 			t.Errorf("%+v, %v", view, err)
 		}
-		if got := d.response("q001"); got != answer {
+		if got := d.response("id-000001"); got != answer {
 			t.Errorf("after: %+v", got)
 		}
-		kept, err := task.Tasks.Get(t.Context(), d.DB.User("u"), "q001")
-		if err != nil || kept.Question.AnsweredBy != "key:0123456789ab" || kept.Status != task.Done || kept.Type != task.Question || kept.PurgeAt.IsZero() {
+		kept, err := task.Tasks.Get(t.Context(), d.DB.User("u"), "id-000001")
+		if err != nil || kept.Question.AnsweredBy != "key:"+domaintest.HumanKey[:12] || kept.Status != task.Done || kept.Type != task.Question || kept.PurgeAt.IsZero() {
 			t.Errorf("kept as %+v, %v", kept, err)
 		}
 	})
@@ -52,7 +52,7 @@ func TestTheFirstAnswerStands(t *testing.T) {
 		}
 		for _, again := range []string{"no", "yes"} {
 			_, err := d.Answer(t.Context(), person, AnswerInput{QuestionID: id, Response: again})
-			refused(t, again, err, fault.Precondition, "answered at 2026-03-01T12:00:00Z")
+			domaintest.Refused(t, again, err, fault.Precondition, "answered at 2026-03-01T12:00:00Z")
 		}
 		if got := d.response(id); got.Response != "yes" {
 			t.Errorf("%+v", got)
@@ -63,28 +63,19 @@ func TestTheFirstAnswerStands(t *testing.T) {
 func TestOfTwoAnswersAtOnceOneStands(t *testing.T) {
 	each(t, func(t *testing.T, d *desk) {
 		id := d.ask(AskInput{})
-		var wg sync.WaitGroup
-		errs := make([]error, 4)
-		for i := range errs {
-			wg.Go(func() {
-				for {
-					_, errs[i] = d.Answer(t.Context(), person, AnswerInput{QuestionID: id, Response: fmt.Sprint(i)})
-					if !fault.Is(errs[i], fault.Conflict) || t.Context().Err() != nil {
-						return
-					}
+		var won [4]string
+		for _, err := range domaintest.Together(len(won), func(i int) error {
+			return domaintest.Retry(t.Context(), func() error {
+				_, err := d.Answer(t.Context(), person, AnswerInput{QuestionID: id, Response: fmt.Sprint(i)})
+				if err == nil {
+					won[i] = fmt.Sprint(i)
 				}
+				return err
 			})
+		}) {
+			domaintest.Refused(t, "one that lost", err, fault.Precondition, "answered at")
 		}
-		wg.Wait()
-		won := ""
-		for i, err := range errs {
-			if err == nil {
-				won += fmt.Sprint(i)
-			} else {
-				refused(t, fmt.Sprint(i), err, fault.Precondition, "answered at")
-			}
-		}
-		if got := d.response(id); got.Response != won {
+		if got := d.response(id); got.Response != strings.Join(won[:], "") {
 			t.Errorf("%q were told they answered, and it is %+v", won, got)
 		}
 	})
@@ -93,16 +84,16 @@ func TestOfTwoAnswersAtOnceOneStands(t *testing.T) {
 func TestAnExpiredQuestionIsNotAnswered(t *testing.T) {
 	each(t, func(t *testing.T, d *desk) {
 		id := d.ask(AskInput{TTL: 60})
-		d.pass(time.Minute - time.Millisecond)
+		d.Pass(time.Minute - time.Millisecond)
 		if got := d.response(id); got.Status != Pending {
 			t.Errorf("before: %+v", got)
 		}
-		d.pass(time.Millisecond)
+		d.Pass(time.Millisecond)
 		if got := d.response(id); got != (Answer{Status: Expired}) {
 			t.Errorf("after: %+v", got)
 		}
 		_, err := d.Answer(t.Context(), person, AnswerInput{QuestionID: id, Response: "late"})
-		refused(t, "late", err, fault.Precondition, "expired at 2026-03-01T12:01:00Z")
+		domaintest.Refused(t, "late", err, fault.Precondition, "expired at 2026-03-01T12:01:00Z")
 		if out, err := d.Response(t.Context(), alpha, ResponseInput{QuestionID: id, WaitMs: 20_000}); err != nil || out.Status != Expired {
 			t.Errorf("waiting for what is over: %+v, %v", out, err)
 		}
@@ -112,9 +103,7 @@ func TestAnExpiredQuestionIsNotAnswered(t *testing.T) {
 func TestAnAnswerWakesWhoWaits(t *testing.T) {
 	each(t, func(t *testing.T, d *desk) {
 		id := d.ask(AskInput{})
-		for len(d.looks) > 0 {
-			<-d.looks
-		}
+		reads := d.Reads()
 		got := make(chan Answer, 1)
 		go func() {
 			out, err := d.Response(t.Context(), alpha, ResponseInput{QuestionID: id, WaitMs: 20_000})
@@ -123,8 +112,8 @@ func TestAnAnswerWakesWhoWaits(t *testing.T) {
 			}
 			got <- out
 		}()
-		<-d.looks // the first look
-		<-d.looks // and the one after the listener stands
+		<-reads // the first look
+		<-reads // and the one after the listener stands
 		if _, err := d.Answer(t.Context(), person, AnswerInput{QuestionID: id, Response: "yes"}); err != nil {
 			t.Error(err)
 		}
@@ -136,6 +125,7 @@ func TestAnAnswerWakesWhoWaits(t *testing.T) {
 
 func TestAskingCanWaitForTheAnswer(t *testing.T) {
 	each(t, func(t *testing.T, d *desk) {
+		reads := d.Reads()
 		got := make(chan AskOutput, 1)
 		go func() {
 			out, err := d.Ask(t.Context(), alpha, AskInput{Question: "now?", WaitMs: 20_000})
@@ -145,12 +135,12 @@ func TestAskingCanWaitForTheAnswer(t *testing.T) {
 			got <- out
 		}()
 		for range 3 { // asked, looked, and looked again with the listener standing
-			<-d.looks
+			<-reads
 		}
-		if _, err := d.Answer(t.Context(), person, AnswerInput{QuestionID: "q001", Response: "now"}); err != nil {
+		if _, err := d.Answer(t.Context(), person, AnswerInput{QuestionID: "id-000001", Response: "now"}); err != nil {
 			t.Error(err)
 		}
-		if out := <-got; out.QuestionID != "q001" || out.Response != "now" || out.Status != Answered || !out.ExpiresAt.Equal(t0.Add(24*time.Hour)) {
+		if out := <-got; out.QuestionID != "id-000001" || out.Response != "now" || out.Status != Answered || !out.ExpiresAt.Equal(t0.Add(24*time.Hour)) {
 			t.Errorf("%+v", out)
 		}
 		out, err := d.Ask(t.Context(), alpha, AskInput{Question: "and now?", WaitMs: 1})
@@ -163,15 +153,15 @@ func TestAskingCanWaitForTheAnswer(t *testing.T) {
 func TestQuestionsAreListedByPriorityThenAgeAndStatus(t *testing.T) {
 	each(t, func(t *testing.T, d *desk) {
 		d.ask(AskInput{Question: "low", Priority: task.Low})
-		d.pass(time.Second)
+		d.Pass(time.Second)
 		d.ask(AskInput{Question: "short", TTL: 60})
-		d.pass(time.Second)
+		d.Pass(time.Second)
 		answered := d.ask(AskInput{Question: "answered"})
 		d.ask(AskInput{Question: "high", Priority: task.High})
 		if _, err := d.Answer(t.Context(), person, AnswerInput{QuestionID: answered, Response: "yes"}); err != nil {
 			t.Fatal(err)
 		}
-		d.pass(time.Hour)
+		d.Pass(time.Hour)
 		for status, want := range map[Status]string{
 			"": "high low", Pending: "high low", Answered: "answered", Expired: "short", "all": "high short answered low",
 		} {
@@ -186,13 +176,13 @@ func TestQuestionsAreListedByPriorityThenAgeAndStatus(t *testing.T) {
 func TestASweptQuestionIsStillListedAsExpired(t *testing.T) {
 	each(t, func(t *testing.T, d *desk) {
 		id := d.ask(AskInput{Question: "short", TTL: 60})
-		d.pass(time.Hour)
+		d.Pass(time.Hour)
 		err := d.DB.User("u").Update(t.Context(), func(ctx context.Context, tx *store.Tx) error {
 			q, err := task.Tasks.Get(ctx, tx, id)
 			if err != nil {
 				return err
 			}
-			q.End(task.Derezzed, d.now)
+			q.End(task.Derezzed, d.Clock.Now())
 			q.Route()
 			task.Tasks.Put(tx, id, q)
 			return nil
@@ -255,9 +245,9 @@ func TestAnotherTaskIsNoQuestion(t *testing.T) {
 		}
 		for _, id := range []string{"work", "nope"} {
 			_, err := d.Response(t.Context(), alpha, ResponseInput{QuestionID: id})
-			refused(t, "response", err, fault.NotFound, `no question with id "`+id+`"`)
+			domaintest.Refused(t, "response", err, fault.NotFound, `no question with id "`+id+`"`)
 			_, err = d.Answer(t.Context(), person, AnswerInput{QuestionID: id, Response: "x"})
-			refused(t, "answer", err, fault.NotFound, `no question with id "`+id+`"`)
+			domaintest.Refused(t, "answer", err, fault.NotFound, `no question with id "`+id+`"`)
 		}
 	})
 }
@@ -278,7 +268,7 @@ func TestAKeyMakesAQuestionOnce(t *testing.T) {
 		}
 		in.Question = "twice?"
 		_, err = d.Ask(t.Context(), alpha, in)
-		refused(t, "another question", err, fault.Precondition, `"k"`)
+		domaintest.Refused(t, "another question", err, fault.Precondition, `"k"`)
 		if got := d.list(ListInput{}); got != "once?" {
 			t.Errorf("there is %s", got)
 		}

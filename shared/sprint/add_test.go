@@ -6,6 +6,7 @@ import (
 	"sync"
 	"testing"
 
+	"parley.internal/shared/domaintest"
 	"parley.internal/shared/fault"
 	"parley.internal/shared/identity"
 	"parley.internal/shared/task"
@@ -13,10 +14,11 @@ import (
 
 func (y *yard) add(c identity.Caller, sprintID, id, mode string, on ...string) (AddOutput, error) {
 	in := AddInput{SprintID: sprintID, Story: Draft{ID: id, Title: "do " + id, Dependencies: on}, InsertionMode: mode}
-	out, err := y.Add(y.t.Context(), c, in)
-	for fault.Is(err, fault.Conflict) && y.t.Context().Err() == nil {
+	var out AddOutput
+	err := domaintest.Retry(y.t.Context(), func() (err error) {
 		out, err = y.Add(y.t.Context(), c, in)
-	}
+		return err
+	})
 	return out, err
 }
 
@@ -36,7 +38,7 @@ func TestAStoryIsAddedWhereItIsToldTo(t *testing.T) {
 		}
 		// It is its adder's and the sprint's creator's to skip.
 		_, err := y.tell(beta, id, "now", "skipped")
-		refused(t, "another", err, fault.Precondition, "creator")
+		domaintest.Refused(t, "another", err, fault.Precondition, "creator")
 		y.do(gamma, id, "now", "skipped")
 		y.do(alpha, id, "next", "skipped")
 	})
@@ -71,7 +73,7 @@ func TestAnAddedStoryWaitsForWhatIsNotComplete(t *testing.T) {
 			"an id in use":    {"a", "", nil, fault.Exists, `a story "a" already`},
 		} {
 			_, err := y.add(alpha, id, c.story, c.mode, c.on...)
-			refused(t, name, err, c.kind, c.says)
+			domaintest.Refused(t, name, err, c.kind, c.says)
 		}
 		y.draws(id, "active ready:x | 1* a=complete b=complete c=complete d=skipped x=queued | 2 e=queued")
 	})
@@ -82,7 +84,7 @@ func TestASprintTakesNoStoryOnceAllHaveEndedNorPastItsCap(t *testing.T) {
 		id := y.plan(stories("a 1"))
 		y.change(id, func(v *task.Task) { v.Sprint.Stories = MaxStories })
 		_, err := y.add(alpha, id, "x", "")
-		refused(t, "a full sprint", err, fault.Precondition, "400 stories")
+		domaintest.Refused(t, "a full sprint", err, fault.Precondition, "400 stories")
 		y.change(id, func(v *task.Task) { v.Sprint.Stories = MaxStories - 1 })
 		if _, err := y.add(alpha, id, "x", ""); err != nil {
 			t.Error(err)
@@ -93,12 +95,12 @@ func TestASprintTakesNoStoryOnceAllHaveEndedNorPastItsCap(t *testing.T) {
 			y.change(docID(id, s), func(v *task.Task) { v.Sprint.Ended, v.Status = true, task.Failed })
 		}
 		_, err = y.add(alpha, id, "y", "")
-		refused(t, "before it is told", err, fault.Precondition, "all of its stories have ended")
+		domaintest.Refused(t, "before it is told", err, fault.Precondition, "all of its stories have ended")
 		if err := y.StoryEnded(t.Context(), "u", id); err != nil {
 			t.Fatal(err)
 		}
 		_, err = y.add(alpha, id, "y", "")
-		refused(t, "completing", err, fault.Precondition, "all of its stories have ended")
+		domaintest.Refused(t, "completing", err, fault.Precondition, "all of its stories have ended")
 	})
 }
 

@@ -4,18 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
-	"path/filepath"
 	"slices"
 	"sync"
 	"testing"
 
+	"parley.internal/shared/domaintest"
 	"parley.internal/shared/fault"
-	"parley.internal/shared/op"
 	"parley.internal/shared/store"
-	"parley.internal/shared/store/emulator"
-	"parley.internal/shared/store/firestore"
-	"parley.internal/shared/store/sqlite"
 	"parley.internal/shared/task"
 )
 
@@ -83,26 +78,8 @@ func (d *counted) to(id string) (n int) {
 // eachCounted runs a test over counting drivers of both stores.
 func eachCounted(t *testing.T, test func(*testing.T, *yard, *counted)) {
 	t.Helper()
-	t.Parallel()
-	run := func(open func(*testing.T) (store.Driver, error)) func(*testing.T) {
-		return func(t *testing.T) {
-			t.Parallel()
-			inner, err := open(t)
-			if err != nil {
-				t.Fatal(err)
-			}
-			d := &counted{Driver: inner}
-			db := store.New(d, schema())
-			t.Cleanup(func() { _ = db.Close() })
-			test(t, over(t, db), d)
-		}
-	}
-	t.Run("sqlite", run(func(t *testing.T) (store.Driver, error) {
-		return sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "parley.db"), schema())
-	}))
-	t.Run("firestore", run(func(t *testing.T) (store.Driver, error) {
-		return firestore.Open(t.Context(), firestore.Options{EmulatorHost: emulator.Shared(t), Project: emulator.Project(t)})
-	}))
+	count := func(inner store.Driver) *counted { return &counted{Driver: inner} }
+	domaintest.EachOver(t, schema(), count, func(t *testing.T, db *store.DB, d *counted) { test(t, over(t, db), d) })
 }
 
 // large is a plan of n stories, each waiting for the one before in its wave.
@@ -192,56 +169,33 @@ func TestWhatChangesBetweenTheLookAndTheTransactionCounts(t *testing.T) {
 			}
 		})
 		_, err := y.add(alpha, id, "x", "")
-		refused(t, "added to what was completed", err, fault.Precondition, "takes no more stories")
+		domaintest.Refused(t, "added to what was completed", err, fault.Precondition, "takes no more stories")
 
 		raced := y.plan(stories("a 1"))
 		d.meanwhile(func() { y.do(beta, raced, "a", "active") })
 		_, err = y.tell(gamma, raced, "a", "active")
-		refused(t, "taken up by another", err, fault.Precondition, `held by "beta"`)
+		domaintest.Refused(t, "taken up by another", err, fault.Precondition, `held by "beta"`)
 	})
 }
 
 func TestCallsKeepToTheirBudgetOfRPCs(t *testing.T) {
 	t.Parallel()
-	dial, rpcs := firestore.CountRPCs()
-	d, err := firestore.Open(t.Context(), firestore.Options{EmulatorHost: emulator.Shared(t), Project: emulator.Project(t), GRPC: dial})
-	if err != nil {
-		t.Fatal(err)
-	}
-	db := store.New(d, schema())
-	t.Cleanup(func() { _ = db.Close() })
+	db, rpcs := domaintest.RPCs(t, schema())
 	y := over(t, db)
-	var id string
-	get, query, commit := "BatchGetDocuments", "RunQuery", "Commit"
-	for _, c := range []struct {
-		name string
-		do   func()
-		want map[string]int
-	}{
-		{"create", func() { id = y.plan(stories("a 1,b 1 a,c 1 a,d 1,e 1")) }, map[string]int{commit: 1}},
-		{"create with a key", func() {
-			_, err = y.Create(t.Context(), alpha, CreateInput{Idempotency: op.Idempotency{IdempotencyKey: "k"}, ProjectName: "p", Branch: "b", Stories: stories("a 1")})
-		}, map[string]int{get: 1, commit: 1}},
-		{"read", func() { y.get(id) }, map[string]int{get: 1, query: 1}},
-		{"take up", func() { y.do(beta, id, "a", "active") }, map[string]int{query: 1, get: 1, commit: 1}},
-		{"beat", func() { _, err = y.tell(beta, id, "a", "") }, map[string]int{get: 1, commit: 1}},
-		{"complete, with two dependents", func() { y.do(beta, id, "a", "complete") }, map[string]int{get: 1, commit: 1, query: 1}},
-		{"skip", func() { y.do(alpha, id, "e", "skipped") }, map[string]int{get: 1, commit: 1, query: 1}},
-		{"add", func() { _, err = y.add(alpha, id, "x", "", "b", "d") }, map[string]int{query: 1, get: 1, commit: 1}},
-		{"close", func() { _, err = y.Complete(t.Context(), alpha, CompleteInput{SprintID: id}) }, map[string]int{get: 1, query: 1, commit: 1}},
-	} {
-		before := rpcs()
-		if c.do(); err != nil {
-			t.Fatalf("%s: %v", c.name, err)
-		}
-		got := rpcs()
-		for k, n := range before {
-			if got[k] -= n; got[k] == 0 {
-				delete(got, k)
-			}
-		}
-		if !maps.Equal(got, c.want) {
-			t.Errorf("%s: %v, want %v", c.name, got, c.want)
-		}
-	}
+	ctx, id := t.Context(), ""
+	write := domaintest.Sent{Get: 1, Commit: 1}
+	all := domaintest.Sent{Get: 1, Query: 1, Commit: 1}
+	rpcs.Hold(t, "create", domaintest.Sent{Commit: 1}, func() { id = y.plan(stories("a 1,b 1 a,c 1 a,d 1,e 1")) })
+	rpcs.Hold(t, "create with a key", write, func() {
+		in := CreateInput{ProjectName: "p", Branch: "b", Stories: stories("a 1")}
+		in.IdempotencyKey = "k"
+		domaintest.Must(y.Create(ctx, alpha, in))(t)
+	})
+	rpcs.Hold(t, "read", domaintest.Sent{Get: 1, Query: 1}, func() { y.get(id) })
+	rpcs.Hold(t, "take up", all, func() { y.do(beta, id, "a", "active") })
+	rpcs.Hold(t, "beat", write, func() { domaintest.Must(y.tell(beta, id, "a", ""))(t) })
+	rpcs.Hold(t, "complete, with two dependents", all, func() { y.do(beta, id, "a", "complete") })
+	rpcs.Hold(t, "skip", all, func() { y.do(alpha, id, "e", "skipped") })
+	rpcs.Hold(t, "add", all, func() { domaintest.Must(y.add(alpha, id, "x", "", "b", "d"))(t) })
+	rpcs.Hold(t, "close", all, func() { domaintest.Must(y.Complete(ctx, alpha, CompleteInput{SprintID: id}))(t) })
 }

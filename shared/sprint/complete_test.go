@@ -6,9 +6,9 @@ import (
 	"testing"
 	"time"
 
+	"parley.internal/shared/domaintest"
 	"parley.internal/shared/fault"
 	"parley.internal/shared/identity"
-	"parley.internal/shared/store/storetest"
 	"parley.internal/shared/task"
 )
 
@@ -23,7 +23,7 @@ func TestACompletedSprintHasASummaryAndIsForgottenInTime(t *testing.T) {
 		y.Pass(90 * time.Minute)
 		said := 7
 		out, err := y.Complete(t.Context(), alpha, CompleteInput{SprintID: id, Summary: Said{Failed: &said}})
-		end := storetest.Start.Add(90 * time.Minute)
+		end := domaintest.Start.Add(90 * time.Minute)
 		want := CompleteOutput{SprintID: id, Status: task.Done, Summary: Summary{Completed: 1, Failed: 7, Skipped: 2, Duration: 5400}, CompletedAt: end}
 		if err != nil || out != want {
 			t.Errorf("%+v, %v", out, err)
@@ -45,7 +45,7 @@ func TestACompletedSprintHasASummaryAndIsForgottenInTime(t *testing.T) {
 		for name, err := range map[string]error{
 			"queued": second(y.tell(alpha, id, "b", "queued")), "skipped": second(y.tell(alpha, id, "b", "skipped")), "added": second(y.add(alpha, id, "x", "")),
 		} {
-			refused(t, name, err, fault.Precondition, "new sprint")
+			domaintest.Refused(t, name, err, fault.Precondition, "new sprint")
 		}
 	})
 }
@@ -58,7 +58,7 @@ func TestASprintIsNotCompletedOverAStoryThatIsActive(t *testing.T) {
 		y.do(beta, id, "a", "active")
 		y.do(gamma, id, "c", "active")
 		_, err := y.Complete(t.Context(), alpha, CompleteInput{SprintID: id})
-		refused(t, "while active", err, fault.Precondition, "a (by beta), c (by gamma)")
+		domaintest.Refused(t, "while active", err, fault.Precondition, "a (by beta), c (by gamma)")
 		y.draws(id, "active ready:b | 1* a=active b=queued c=active")
 		y.do(alpha, id, "c", "queued")
 		y.do(beta, id, "a", "complete")
@@ -80,7 +80,7 @@ func TestItsCreatorAHumanAndAnUnboundKeyCompleteASprint(t *testing.T) {
 				t.Errorf("%s: %v", name, err)
 			}
 			if !c.ok {
-				refused(t, name, err, fault.Forbidden, `"alpha"`, `"beta"`)
+				domaintest.Refused(t, name, err, fault.Forbidden, `"alpha"`, `"beta"`)
 				y.draws(id, "active ready:a | 1* a=queued")
 			}
 		}

@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"parley.internal/shared/domaintest"
 	"parley.internal/shared/fault"
 	"parley.internal/shared/task"
 )
@@ -17,25 +18,24 @@ const crowd = 16
 func TestOfSixteenAgentsOneGetsAStory(t *testing.T) {
 	each(t, func(t *testing.T, y *yard) {
 		id := y.plan(stories("a 1"))
-		var wg sync.WaitGroup
-		var won atomic.Int32
-		var winner atomic.Value
-		for i := range crowd {
-			c := bound(fmt.Sprint("agent-", i))
-			wg.Go(func() {
-				_, err := y.tell(c, id, "a", "active")
-				if err == nil {
-					won.Add(1)
-					winner.Store(c.Program)
-					return
-				}
-				refused(t, c.Program, err, fault.Precondition, "is held by")
-			})
+		winners := make(chan string, crowd)
+		for _, err := range domaintest.Together(crowd, func(i int) error {
+			c := domaintest.Bound("u", fmt.Sprint("agent-", i))
+			_, err := y.tell(c, id, "a", "active")
+			if err == nil {
+				winners <- c.Program
+			}
+			return err
+		}) {
+			domaintest.Refused(t, "one that lost", err, fault.Precondition, "is held by")
 		}
-		wg.Wait()
+		if len(winners) != 1 {
+			t.Fatalf("%d won", len(winners))
+		}
+		winner := <-winners
 		k := y.kept(docID(id, "a"))
-		if l, _ := y.lease(docID(id, "a")); won.Load() != 1 || k.ClaimedBy != winner.Load() || k.ClaimToken != 1 || l.ClaimedBy != k.ClaimedBy {
-			t.Errorf("%d won, last %v; kept as %+v, %+v", won.Load(), winner.Load(), k, l)
+		if l, _ := y.lease(docID(id, "a")); k.ClaimedBy != winner || k.ClaimToken != 1 || l.ClaimedBy != k.ClaimedBy {
+			t.Errorf("%s won; kept as %+v, %+v", winner, k, l)
 		}
 	})
 }
@@ -52,7 +52,7 @@ func TestSixteenAgentsEndAWaveAndNoCountIsLost(t *testing.T) {
 		id := y.plan(append(plan, last))
 		var wg sync.WaitGroup
 		for i := range crowd {
-			c, s := bound(fmt.Sprint("agent-", i)), plan[i].ID
+			c, s := domaintest.Bound("u", fmt.Sprint("agent-", i)), plan[i].ID
 			wg.Go(func() {
 				for _, to := range []string{"active", "complete"} {
 					if _, err := y.tell(c, id, s, to); err != nil {
@@ -83,13 +83,13 @@ func TestASprintIsCompletingOnceHoweverManyEndItsLastStories(t *testing.T) {
 		}
 		id := y.plan(plan)
 		for i, s := range plan {
-			y.do(bound(fmt.Sprint("agent-", i)), id, s.ID, "active")
+			y.do(domaintest.Bound("u", fmt.Sprint("agent-", i)), id, s.ID, "active")
 		}
 		ends := []string{"complete", "failed", "skipped"}
 		var wg sync.WaitGroup
 		for i, s := range plan {
 			wg.Go(func() {
-				if _, err := y.tell(bound(fmt.Sprint("agent-", i)), id, s.ID, ends[i%3]); err != nil {
+				if _, err := y.tell(domaintest.Bound("u", fmt.Sprint("agent-", i)), id, s.ID, ends[i%3]); err != nil {
 					t.Errorf("%s: %v", s.ID, err)
 				}
 			})
@@ -114,7 +114,7 @@ func TestACrowdFinishesASprint(t *testing.T) {
 		var wg sync.WaitGroup
 		var failed atomic.Bool
 		for i := range 3 {
-			c := bound(fmt.Sprint("agent-", i))
+			c := domaintest.Bound("u", fmt.Sprint("agent-", i))
 			wg.Go(func() {
 				for t.Context().Err() == nil {
 					v, err := y.Get(t.Context(), c, GetInput{SprintID: id})

@@ -6,55 +6,51 @@ import (
 	"strings"
 	"testing"
 
-	"parley.internal/shared/fault"
+	"parley.internal/shared/domaintest"
+	"parley.internal/shared/idempotency"
 	"parley.internal/shared/identity"
-	"parley.internal/shared/once"
 	"parley.internal/shared/store"
-	"parley.internal/shared/store/storetest"
 	"parley.internal/shared/task"
 )
 
 // yard is a service on an empty store, with a clock that the test moves.
 type yard struct {
 	*Service
-	storetest.Clock
+	domaintest.Clock
+	domaintest.IDs
 	t *testing.T
 }
 
 func schema() *store.Schema {
-	return store.NewSchema(task.Tasks.Def(), task.Leases.Def(), once.Def())
+	return store.NewSchema(task.Tasks.Def(), task.Leases.Def(), idempotency.Def())
 }
 
 func over(t *testing.T, db *store.DB) *yard {
 	y := &yard{t: t}
-	y.Service = &Service{DB: db, Now: y.Clock.Now, NewID: y.Clock.NewID}
+	y.Service = &Service{DB: db, Now: y.Clock.Now, NewID: y.IDs.NewID}
 	return y
 }
 
 // each runs a test on both stores.
 func each(t *testing.T, test func(*testing.T, *yard)) {
 	t.Helper()
-	t.Parallel()
-	storetest.Each(t, schema(), func(t *testing.T, db *store.DB) { test(t, over(t, db)) })
+	domaintest.Each(t, schema(), func(t *testing.T, db *store.DB) { test(t, over(t, db)) })
 }
 
 // plan makes a sprint of alpha's.
 func (y *yard) plan(plan []Planned) string {
 	y.t.Helper()
-	out, err := y.Create(y.t.Context(), alpha, CreateInput{ProjectName: "p", Branch: "b", Stories: plan})
-	if err != nil {
-		y.t.Fatal(err)
-	}
-	return out.SprintID
+	in := CreateInput{ProjectName: "p", Branch: "b", Stories: plan}
+	return domaintest.Must(y.Create(y.t.Context(), alpha, in))(y.t).SprintID
 }
 
 // tell reports a status, again where others were in the way.
 func (y *yard) tell(c identity.Caller, sprintID, storyID, status string) (UpdateOutput, error) {
-	in := UpdateInput{SprintID: sprintID, StoryID: storyID, Status: status}
-	out, err := y.Update(y.t.Context(), c, in)
-	for fault.Is(err, fault.Conflict) && y.t.Context().Err() == nil {
-		out, err = y.Update(y.t.Context(), c, in)
-	}
+	var out UpdateOutput
+	err := domaintest.Retry(y.t.Context(), func() (err error) {
+		out, err = y.Update(y.t.Context(), c, UpdateInput{SprintID: sprintID, StoryID: storyID, Status: status})
+		return err
+	})
 	return out, err
 }
 
@@ -71,11 +67,7 @@ func (y *yard) do(c identity.Caller, sprintID, storyID string, statuses ...strin
 
 func (y *yard) get(sprintID string) View {
 	y.t.Helper()
-	v, err := y.Get(y.t.Context(), alpha, GetInput{SprintID: sprintID})
-	if err != nil {
-		y.t.Fatal(err)
-	}
-	return v
+	return domaintest.Must(y.Get(y.t.Context(), alpha, GetInput{SprintID: sprintID}))(y.t)
 }
 
 // drawn is a sprint in a line: its status, what is ready, and each wave's stories
@@ -112,26 +104,20 @@ func (y *yard) draws(sprintID, want string) {
 // kept is a document of the collection.
 func (y *yard) kept(id string) task.Task {
 	y.t.Helper()
-	v, err := task.Tasks.Get(y.t.Context(), y.DB.User("u"), id)
-	if err != nil {
-		y.t.Fatal(err)
-	}
-	return v
+	return domaintest.Must(task.Tasks.Get(y.t.Context(), y.DB.User("u"), id))(y.t)
 }
 
 func (y *yard) lease(id string) (l task.Lease, found bool) {
 	y.t.Helper()
 	f := task.Leases.Fetch(id, &l)
-	if err := store.Load(y.t.Context(), y.DB.User("u"), f); err != nil {
-		y.t.Fatal(err)
-	}
+	domaintest.Check(y.t, store.Load(y.t.Context(), y.DB.User("u"), f))
 	return l, f.Found
 }
 
 // change edits a document as another room of the house does.
 func (y *yard) change(id string, edit func(*task.Task)) {
 	y.t.Helper()
-	err := y.DB.User("u").Update(y.t.Context(), func(ctx context.Context, tx *store.Tx) error {
+	domaintest.Check(y.t, y.DB.User("u").Update(y.t.Context(), func(ctx context.Context, tx *store.Tx) error {
 		v, err := task.Tasks.Get(ctx, tx, id)
 		if err != nil {
 			return err
@@ -139,21 +125,5 @@ func (y *yard) change(id string, edit func(*task.Task)) {
 		edit(&v)
 		task.Tasks.Put(tx, id, v)
 		return nil
-	})
-	if err != nil {
-		y.t.Fatal(err)
-	}
-}
-
-func refused(t *testing.T, name string, err error, kind fault.Kind, says ...string) {
-	t.Helper()
-	if !fault.Is(err, kind) {
-		t.Errorf("%s: %v, want %v", name, err, kind)
-		return
-	}
-	for _, s := range says {
-		if !strings.Contains(err.Error(), s) {
-			t.Errorf("%s: %q does not say %q", name, err, s)
-		}
-	}
+	}))
 }

@@ -4,6 +4,7 @@ import (
 	"testing"
 	"time"
 
+	"parley.internal/shared/domaintest"
 	"parley.internal/shared/fault"
 	"parley.internal/shared/task"
 )
@@ -14,10 +15,10 @@ func TestAStoryWhoseHolderFellSilentIsTakenOver(t *testing.T) {
 		y.do(beta, id, "a", "active")
 		y.Pass(LeaseFor - time.Second)
 		_, err := y.tell(gamma, id, "a", "active")
-		refused(t, "before the lease is over", err, fault.Precondition, `held by "beta"`)
+		domaintest.Refused(t, "before the lease is over", err, fault.Precondition, `held by "beta"`)
 		y.Pass(time.Second)
 		_, err = y.tell(gamma, id, "a", "complete")
-		refused(t, "not taken up", err, fault.Precondition, `held by "beta"`)
+		domaintest.Refused(t, "not taken up", err, fault.Precondition, `held by "beta"`)
 		out := y.do(gamma, id, "a", "active")
 		if l, _ := y.lease(docID(id, "a")); out.Story.ClaimedBy != "gamma" || l.ClaimToken != 2 || !l.LeaseUntil.Equal(y.Clock.Now().Add(LeaseFor)) {
 			t.Errorf("%+v under %+v", out.Story, l)
@@ -26,11 +27,11 @@ func TestAStoryWhoseHolderFellSilentIsTakenOver(t *testing.T) {
 			t.Errorf("%d attempts are counted", k.Attempts)
 		}
 		_, err = y.tell(beta, id, "a", "complete")
-		refused(t, "by who fell silent", err, fault.Precondition, `held by "gamma"`)
+		domaintest.Refused(t, "by who fell silent", err, fault.Precondition, `held by "gamma"`)
 		// The last time is the sweep's, which ends the story.
 		y.change(docID(id, "a"), func(s *task.Task) { s.Attempts = task.MaxAttempts - 1 })
 		y.Pass(LeaseFor)
 		_, err = y.tell(beta, id, "a", "active")
-		refused(t, "a sixth time", err, fault.Precondition, `held by "gamma"`)
+		domaintest.Refused(t, "a sixth time", err, fault.Precondition, `held by "gamma"`)
 	})
 }

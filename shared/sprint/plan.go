@@ -1,7 +1,6 @@
 package sprint
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -25,13 +24,6 @@ type Planned struct {
 	Wave *int `json:"wave,omitempty" allow:"min=0,max=10000,default=1" jsonschema:"a wave opens when all before it have ended; renumbered 1, 2, 3"`
 }
 
-func (p Planned) wave() int {
-	if p.Wave == nil {
-		return 1
-	}
-	return *p.Wave
-}
-
 // The retry policies.
 const (
 	retryNone  = "none"
@@ -41,11 +33,8 @@ const (
 
 // retries is how often the story is queued again after a failure.
 func (d Draft) retries() int {
-	switch {
-	case cmp.Or(d.RetryPolicy, retryNone) == retryNone:
+	if d.RetryPolicy == retryNone {
 		return 0
-	case d.MaxRetries == nil:
-		return 1
 	}
 	return *d.MaxRetries
 }
@@ -97,8 +86,8 @@ func check(stories []Planned) error {
 				wrong.say(path, "%q cannot depend on itself", d)
 			case !known:
 				wrong.say(path, "there is no story %q in this plan", d)
-			case stories[k].wave() > s.wave():
-				wrong.say(path, "%q is in wave %d, which opens only when wave %d with %q has ended; move one of them", d, stories[k].wave(), s.wave(), s.ID)
+			case *stories[k].Wave > *s.Wave:
+				wrong.say(path, "%q is in wave %d, which opens only when wave %d with %q has ended; move one of them", d, *stories[k].Wave, *s.Wave, s.ID)
 			}
 		}
 	}
@@ -149,7 +138,7 @@ func cycles(stories []Planned, at map[string]int) [][]string {
 func waves(stories []Planned) []int {
 	given := make([]int, len(stories))
 	for i, s := range stories {
-		given[i] = s.wave()
+		given[i] = *s.Wave
 	}
 	distinct := slices.Compact(slices.Sorted(slices.Values(given)))
 	out := make([]int, len(stories))

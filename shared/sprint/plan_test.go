@@ -8,8 +8,8 @@ import (
 	"strings"
 	"testing"
 
+	"parley.internal/shared/domaintest"
 	"parley.internal/shared/fault"
-	"parley.internal/shared/store/storetest"
 	"parley.internal/shared/task"
 )
 
@@ -134,7 +134,7 @@ func (s *sim) board() Board {
 func (s *sim) do(id, to string) turn {
 	s.t.Helper()
 	t := s.story(id)
-	done, err := apply(t, task.Lease{}, alpha, report{to: status(to), openWave: openWave(s.tasks), sprint: task.Active}, storetest.Start)
+	done, err := apply(t, task.Lease{}, alpha, report{to: status(to), openWave: openWave(s.tasks), sprint: task.Active}, domaintest.Start)
 	if err != nil {
 		s.t.Fatalf("%s to %s: %v", id, to, err)
 	}
@@ -205,7 +205,7 @@ func TestEveryPlanThatIsAcceptedCanBeFinished(t *testing.T) {
 			continue
 		}
 		accepted++
-		s := &sim{t, lay("s", author{source: "alpha", owner: "alpha"}, plan, storetest.Start)}
+		s := &sim{t, lay("s", author{source: "alpha", owner: "alpha"}, plan, domaintest.Start)}
 		s.run(r, func(Board) {})
 		if c := count(s.tasks); c.Complete != len(plan) {
 			t.Fatalf("seed %d: stuck at %+v\n%+v", seed, c, s.board())
@@ -288,7 +288,7 @@ func TestNumberingKeepsTheOrderOfWaves(t *testing.T) {
 		}
 		for i := range plan {
 			for j := range plan {
-				if (plan[i].wave() < plan[j].wave()) != (got[i] < got[j]) {
+				if (*plan[i].Wave < *plan[j].Wave) != (got[i] < got[j]) {
 					t.Fatalf("seed %d: %v became %v", seed, plan, got)
 				}
 			}
@@ -301,7 +301,7 @@ func TestASprintThatGrowsWhileItRunsIsFinishedToo(t *testing.T) {
 	modes := []string{currentWave, nextWave, backlog, ""}
 	for seed := range uint64(150) {
 		r := rand.New(rand.NewPCG(seed, 4))
-		s := &sim{t, lay("s", author{source: "alpha", owner: "alpha"}, randomPlan(r, 1+r.IntN(15), false), storetest.Start)}
+		s := &sim{t, lay("s", author{source: "alpha", owner: "alpha"}, randomPlan(r, 1+r.IntN(15), false), domaintest.Start)}
 		planned, last := len(s.tasks), 0
 		for _, k := range s.tasks {
 			last = max(last, k.Sprint.Wave)
@@ -317,7 +317,7 @@ func TestASprintThatGrowsWhileItRunsIsFinishedToo(t *testing.T) {
 				k := &s.tasks[r.IntN(len(s.tasks))]
 				d.Dependencies, on[k.Sprint.StoryID] = append(d.Dependencies, k.Sprint.StoryID), k
 			}
-			n := newStory("s", author{source: "alpha", owner: "alpha"}, d, place(modes[r.IntN(4)], open, last), len(s.tasks), storetest.Start)
+			n := newStory("s", author{source: "alpha", owner: "alpha"}, d, place(modes[r.IntN(4)], open, last), len(s.tasks), domaintest.Start)
 			if join(&n, on, d.Dependencies) != nil {
 				return
 			}

@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"parley.internal/shared/fault"
+	"parley.internal/shared/idempotency"
 	"parley.internal/shared/identity"
-	"parley.internal/shared/once"
 	"parley.internal/shared/store"
 	"parley.internal/shared/task"
 )
@@ -45,9 +45,7 @@ func (s *Service) Create(ctx context.Context, c identity.Caller, in CreateInput)
 	if err != nil {
 		return out, err
 	}
-	key := in.IdempotencyKey
-	in.IdempotencyKey = ""
-	return once.Do(ctx, s.DB.User(c.User), "create_sprint", key, now, in, func(_ context.Context, tx *store.Tx) (CreateOutput, error) {
+	return idempotency.Update(ctx, s.DB.User(c.User), in, now, func(_ context.Context, tx *store.Tx) (CreateOutput, error) {
 		task.Tasks.Create(tx, id, parent)
 		for _, t := range stories {
 			task.Tasks.Create(tx, docID(id, t.Sprint.StoryID), t)
@@ -156,9 +154,7 @@ func (s *Service) Add(ctx context.Context, c identity.Caller, in AddInput) (AddO
 	if err != nil {
 		return AddOutput{}, err
 	}
-	key := in.IdempotencyKey
-	in.IdempotencyKey = ""
-	return once.Do(ctx, u, "add_story_to_sprint", key, now, in, func(ctx context.Context, tx *store.Tx) (AddOutput, error) {
+	return idempotency.Update(ctx, u, in, now, func(ctx context.Context, tx *store.Tx) (AddOutput, error) {
 		parent, on, err := s.neighbours(ctx, tx, in)
 		if err != nil {
 			return AddOutput{}, err

@@ -6,10 +6,10 @@ import (
 	"testing"
 	"time"
 
+	"parley.internal/shared/domaintest"
 	"parley.internal/shared/fault"
 	"parley.internal/shared/identity"
 	"parley.internal/shared/op"
-	"parley.internal/shared/store/storetest"
 	"parley.internal/shared/task"
 )
 
@@ -19,7 +19,7 @@ func TestASprintComesBackAsItWasPlanned(t *testing.T) {
 		in := CreateInput{ProjectName: "parley", Branch: "main", SessionID: "alpha.1", Config: Config{"big", "small", 4},
 			Stories: []Planned{story("b 7 a"), {Draft: Draft{ID: "a", Title: "the first", Complexity: "high", RetryPolicy: retryAuto, MaxRetries: &three}}}}
 		out, err := y.Create(t.Context(), alpha, in)
-		if want := (CreateOutput{SprintID: "id-000001", Status: task.Active, Stories: 2, Waves: 2, Ready: []string{"a"}, CreatedAt: storetest.Start}); err != nil || !reflect.DeepEqual(out, want) {
+		if want := (CreateOutput{SprintID: "id-000001", Status: task.Active, Stories: 2, Waves: 2, Ready: []string{"a"}, CreatedAt: domaintest.Start}); err != nil || !reflect.DeepEqual(out, want) {
 			t.Fatalf("%+v, %v", out, err)
 		}
 		first := Standing{StoryView{ID: "a", TaskID: "id-000001.a", Title: "the first", Wave: 1, Status: "queued", Dependencies: []string{}, Complexity: "high",
@@ -27,7 +27,7 @@ func TestASprintComesBackAsItWasPlanned(t *testing.T) {
 		second := Standing{StoryView{ID: "b", TaskID: "id-000001.b", Title: "do b", Wave: 2, Status: "queued", Dependencies: []string{"a"}, Complexity: "normal",
 			RetryPolicy: retryNone, Source: "alpha", Verified: true}, []string{"a"}, []string{}}
 		want := View{SprintID: "id-000001", ProjectName: "parley", Branch: "main", Status: task.Active, Source: "alpha", Verified: true, SessionID: "alpha.1",
-			Config: in.Config, CreatedAt: storetest.Start, Board: Board{Ready: []string{"a"}, Counts: Counts{Queued: 2},
+			Config: in.Config, CreatedAt: domaintest.Start, Board: Board{Ready: []string{"a"}, Counts: Counts{Queued: 2},
 				Waves: []Wave{{1, true, false, []Standing{first}}, {2, false, false, []Standing{second}}}}}
 		if got := y.get("id-000001"); !reflect.DeepEqual(got, want) {
 			t.Errorf("%+v", got)
@@ -43,9 +43,9 @@ func TestASprintComesBackAsItWasPlanned(t *testing.T) {
 func TestAWrongPlanLeavesNothingBehind(t *testing.T) {
 	each(t, func(t *testing.T, y *yard) {
 		_, err := y.Create(t.Context(), alpha, CreateInput{ProjectName: "p", Branch: "b", Stories: stories("a 1 b,b 1 a")})
-		refused(t, "a cycle", err, fault.Invalid, "cycle: a → b → a")
+		domaintest.Refused(t, "a cycle", err, fault.Invalid, "cycle: a → b → a")
 		_, err = y.Get(t.Context(), alpha, GetInput{SprintID: "id-000001"})
-		refused(t, "the sprint", err, fault.NotFound)
+		domaintest.Refused(t, "the sprint", err, fault.NotFound)
 	})
 }
 
@@ -54,14 +54,14 @@ func TestWavesOpenOneAfterTheOtherAndDependenciesHold(t *testing.T) {
 		id := y.plan(stories("a 1,b 1 a,c 2 b,d 2,e 3"))
 		y.draws(id, "active ready:a | 1* a=queued b=queued<a | 2 c=queued<b d=queued | 3 e=queued")
 		_, err := y.tell(beta, id, "b", "active")
-		refused(t, "a story that waits", err, fault.Precondition, `"b" waits for a (queued)`)
+		domaintest.Refused(t, "a story that waits", err, fault.Precondition, `"b" waits for a (queued)`)
 		_, err = y.tell(beta, id, "d", "active")
-		refused(t, "a closed wave", err, fault.Precondition, "wave 2", "wave 1 has ended")
+		domaintest.Refused(t, "a closed wave", err, fault.Precondition, "wave 2", "wave 1 has ended")
 		y.do(beta, id, "a", "active", "complete")
 		y.draws(id, "active ready:b | 1* a=complete b=queued | 2 c=queued<b d=queued | 3 e=queued")
 		y.do(gamma, id, "b", "active")
 		y.draws(id, "active ready: | 1* a=complete b=active | 2 c=queued<b d=queued | 3 e=queued")
-		if out := y.do(gamma, id, "b", "complete"); out.Story.Progress != 100 || !out.Story.CompletedAt.Equal(storetest.Start) || !out.LeaseUntil.IsZero() {
+		if out := y.do(gamma, id, "b", "complete"); out.Story.Progress != 100 || !out.Story.CompletedAt.Equal(domaintest.Start) || !out.LeaseUntil.IsZero() {
 			t.Errorf("%+v", out)
 		}
 		y.draws(id, "active ready:c,d | 1 a=complete b=complete | 2* c=queued d=queued | 3 e=queued")
@@ -88,7 +88,7 @@ func TestAStoryIsHeldUnderALeaseThatEveryReportRenews(t *testing.T) {
 		id := y.plan(stories("a 1"))
 		doc, half := docID(id, "a"), 50
 		out := y.do(beta, id, "a", "active")
-		if want := y.Clock.Now().Add(65 * time.Minute); !out.LeaseUntil.Equal(want) || out.Story.ClaimedBy != "beta" || !out.Story.StartedAt.Equal(storetest.Start) {
+		if want := y.Clock.Now().Add(65 * time.Minute); !out.LeaseUntil.Equal(want) || out.Story.ClaimedBy != "beta" || !out.Story.StartedAt.Equal(domaintest.Start) {
 			t.Errorf("%+v", out)
 		}
 		for name, in := range map[string]UpdateInput{"active again": {Status: "active"}, "progress": {Progress: &half}, "a beat": {}} {
@@ -100,11 +100,11 @@ func TestAStoryIsHeldUnderALeaseThatEveryReportRenews(t *testing.T) {
 				t.Errorf("%s: %+v, %+v, %v", name, got, l, err)
 			}
 		}
-		if k := y.kept(doc); k.ClaimToken != 1 || !k.StartedAt.Equal(storetest.Start) || k.Sprint.Progress != 50 {
+		if k := y.kept(doc); k.ClaimToken != 1 || !k.StartedAt.Equal(domaintest.Start) || k.Sprint.Progress != 50 {
 			t.Errorf("kept as %+v, %+v", k, k.Sprint)
 		}
 		_, err := y.tell(gamma, id, "a", "active")
-		refused(t, "another's", err, fault.Precondition, `held by "beta" until 2026-03-01T16:05:00Z`)
+		domaintest.Refused(t, "another's", err, fault.Precondition, `held by "beta" until 2026-03-01T16:05:00Z`)
 		y.do(beta, id, "a", "queued")
 		if _, found := y.lease(doc); found {
 			t.Error("a story that was given back has a lease")
@@ -114,7 +114,7 @@ func TestAStoryIsHeldUnderALeaseThatEveryReportRenews(t *testing.T) {
 			t.Errorf("%+v", l)
 		}
 		_, err = y.tell(beta, id, "a", "complete")
-		refused(t, "by who held it before", err, fault.Precondition, `"gamma"`)
+		domaintest.Refused(t, "by who held it before", err, fault.Precondition, `"gamma"`)
 		y.do(gamma, id, "a", "complete")
 		if _, found := y.lease(doc); found {
 			t.Error("a story that is complete has a lease")
@@ -152,12 +152,12 @@ func TestAFailureIsAnsweredWithWhatBecameOfIt(t *testing.T) {
 		a := y.kept(out.AlertID)
 		if a.Type != task.Alert || a.Target != "user" || a.Priority != task.High || a.AlertType != "error" || a.Status != task.Created || a.Source != "beta" || !a.Verified ||
 			a.Instructions != "Story c of sprint "+id+" has failed 2 times, and its wave waits for it. Set it to queued to have it tried again, or to skipped to go on without it." ||
-			a.Context != "do c\nLast reported: the linker says no" || !slices.Contains(a.Routes, "alert:user") || !a.ExpiresAt.After(storetest.Start) {
+			a.Context != "do c\nLast reported: the linker says no" || !slices.Contains(a.Routes, "alert:user") || !a.ExpiresAt.After(domaintest.Start) {
 			t.Errorf("%+v", a)
 		}
 		y.draws(id, "active ready: | 1* a=failed b=failed c=blocked")
 		_, err = y.tell(beta, id, "c", "active")
-		refused(t, "what is blocked", err, fault.Precondition, "waits for a human")
+		domaintest.Refused(t, "what is blocked", err, fault.Precondition, "waits for a human")
 		y.do(person, id, "c", "queued")
 		y.draws(id, "active ready:c | 1* a=failed b=failed c=queued")
 		if out := y.do(alpha, id, "c", "skipped"); out.Sprint != task.Completing {
@@ -172,9 +172,9 @@ func TestAFailedDependencyBlocksUntilItsCreatorDecides(t *testing.T) {
 		y.do(beta, id, "a", "active", "failed")
 		y.draws(id, "active ready: | 1* a=failed b=queued<a!a c=queued<a,b!a")
 		_, err := y.tell(beta, id, "b", "active")
-		refused(t, "b", err, fault.Precondition, "waits for a (failed)")
+		domaintest.Refused(t, "b", err, fault.Precondition, "waits for a (failed)")
 		_, err = y.tell(beta, id, "a", "queued")
-		refused(t, "queued by who failed it", err, fault.Precondition, "creator")
+		domaintest.Refused(t, "queued by who failed it", err, fault.Precondition, "creator")
 		y.do(alpha, id, "a", "queued")
 		y.draws(id, "active ready:a | 1* a=queued b=queued<a c=queued<a,b")
 		y.do(beta, id, "a", "active", "complete")
@@ -183,7 +183,7 @@ func TestAFailedDependencyBlocksUntilItsCreatorDecides(t *testing.T) {
 		y.do(alpha, id, "c", "skipped")
 		y.draws(id, "completing ready: | 1 a=complete b=skipped c=skipped")
 		_, err = y.tell(alpha, id, "b", "queued")
-		refused(t, "what was skipped", err, fault.Precondition, "derezzed → created")
+		domaintest.Refused(t, "what was skipped", err, fault.Precondition, "derezzed → created")
 	})
 }
 
@@ -192,7 +192,7 @@ func TestAFailedStoryIsNotQueuedAgainOnceItsSprintIsCompleting(t *testing.T) {
 		id := y.plan(stories("a 1"))
 		y.do(beta, id, "a", "active", "failed")
 		_, err := y.tell(alpha, id, "a", "queued")
-		refused(t, "queued", err, fault.Precondition, "completing", "new sprint")
+		domaintest.Refused(t, "queued", err, fault.Precondition, "completing", "new sprint")
 		y.draws(id, "completing ready: | 1 a=failed")
 	})
 }
@@ -202,13 +202,13 @@ func TestAnotherUserFindsNothing(t *testing.T) {
 		id := y.plan(stories("a 1"))
 		for name, who := range map[string]identity.Caller{"another user": {User: "v", Program: "alpha", KeyID: "k"}, "another user's human": {User: "v", KeyID: "k", Kind: identity.Human}} {
 			_, err := y.Get(t.Context(), who, GetInput{SprintID: id})
-			refused(t, name, err, fault.NotFound, "no sprint with id")
+			domaintest.Refused(t, name, err, fault.NotFound, "no sprint with id")
 			_, err = y.tell(who, id, "a", "active")
-			refused(t, name, err, fault.NotFound, "no story")
+			domaintest.Refused(t, name, err, fault.NotFound, "no story")
 			_, err = y.Add(t.Context(), who, AddInput{SprintID: id, Story: Draft{ID: "b", Title: "x"}})
-			refused(t, name, err, fault.NotFound, "no sprint with id")
+			domaintest.Refused(t, name, err, fault.NotFound, "no sprint with id")
 			_, err = y.Complete(t.Context(), who, CompleteInput{SprintID: id})
-			refused(t, name, err, fault.NotFound, "no sprint with id")
+			domaintest.Refused(t, name, err, fault.NotFound, "no sprint with id")
 			if err := y.StoryEnded(t.Context(), who.User, id); err != nil {
 				t.Error(err)
 			}
@@ -216,14 +216,14 @@ func TestAnotherUserFindsNothing(t *testing.T) {
 		// What is no sprint or no story of it is not found either.
 		for _, other := range []string{docID(id, "a"), "none"} {
 			_, err := y.Get(t.Context(), alpha, GetInput{SprintID: other})
-			refused(t, other, err, fault.NotFound)
+			domaintest.Refused(t, other, err, fault.NotFound)
 		}
 		other := y.plan(stories("x 1"))
 		_, err := y.tell(beta, other, "a", "active")
-		refused(t, "another sprint's story", err, fault.NotFound)
+		domaintest.Refused(t, "another sprint's story", err, fault.NotFound)
 		dotted := y.plan(stories("a.b 1"))
 		_, err = y.tell(beta, dotted+".a", "b", "active") // the same document, by its name
-		refused(t, "a story of no sprint", err, fault.NotFound)
+		domaintest.Refused(t, "a story of no sprint", err, fault.NotFound)
 		y.draws(id, "active ready:a | 1* a=queued")
 	})
 }
@@ -242,7 +242,7 @@ func TestAKeyMakesASprintAndAStoryOnce(t *testing.T) {
 		}
 		in.Stories = stories("b 1")
 		_, err = y.Create(t.Context(), alpha, in)
-		refused(t, "another plan", err, fault.Precondition, `"k"`, "create_sprint")
+		domaintest.Refused(t, "another plan", err, fault.Precondition, `"k"`, "create_sprint")
 
 		add := AddInput{Idempotency: op.Idempotency{IdempotencyKey: "k"}, SprintID: first.SprintID, Story: Draft{ID: "b", Title: "x"}}
 		added, err := y.Add(t.Context(), gamma, add)
@@ -273,8 +273,8 @@ func TestWhatAnUnboundKeyPlansIsForAnyone(t *testing.T) {
 		if k := y.kept(docID(out.SprintID, "a")); k.ClaimedBy != "key:0123456789ab" {
 			t.Errorf("held by %q", k.ClaimedBy)
 		}
-		_, err = y.tell(bound(task.Any), out.SprintID, "b", "skipped")
-		refused(t, "a program of that name", err, fault.Precondition, "creator")
+		_, err = y.tell(domaintest.Bound("u", task.Any), out.SprintID, "b", "skipped")
+		domaintest.Refused(t, "a program of that name", err, fault.Precondition, "creator")
 		y.do(loose, out.SprintID, "a", "complete")
 		y.do(loose, out.SprintID, "b", "skipped")
 		if _, err := y.Complete(t.Context(), loose, CompleteInput{SprintID: out.SprintID}); err != nil {

@@ -61,7 +61,7 @@ func newStory(sprintID string, by author, d Draft, wave, order int, now time.Tim
 	t := task.Task{Type: task.Story, Title: d.Title, Status: task.Created, Priority: task.Normal, Action: "sprint", Source: by.source,
 		Verified: by.verified, Target: by.owner, CreatedAt: now, Waits: len(dependencies),
 		Sprint: &task.SprintPart{ParentID: sprintID, StoryID: d.ID, Wave: wave, Order: order, Dependencies: dependencies,
-			Complexity: cmp.Or(d.Complexity, "normal"), RetryPolicy: cmp.Or(d.RetryPolicy, retryNone), MaxRetries: d.retries()}}
+			Complexity: d.Complexity, RetryPolicy: d.RetryPolicy, MaxRetries: d.retries()}}
 	t.Route()
 	return t
 }

@@ -5,21 +5,17 @@ import (
 	"testing"
 	"time"
 
+	"parley.internal/shared/domaintest"
 	"parley.internal/shared/fault"
 	"parley.internal/shared/identity"
-	"parley.internal/shared/store/storetest"
 	"parley.internal/shared/task"
 )
 
 var (
-	alpha, beta, gamma = bound("alpha"), bound("beta"), bound("gamma")
-	loose              = identity.Caller{User: "u", KeyID: "0123456789abcdef", Kind: identity.Agent}
-	person             = identity.Caller{User: "u", KeyID: "fedcba9876543210", Kind: identity.Human}
+	alpha, beta, gamma = domaintest.Bound("u", "alpha"), domaintest.Bound("u", "beta"), domaintest.Bound("u", "gamma")
+	loose              = domaintest.Unbound("u")
+	person             = domaintest.Human("u")
 )
-
-func bound(program string) identity.Caller {
-	return identity.Caller{User: "u", Program: program, KeyID: "key-of-" + program, Kind: identity.Agent}
-}
 
 // moves is what becomes of a story of alpha's that beta took up, for every caller,
 // state and report. Where a report is refused it says why: T the lifecycle, H it is
@@ -49,12 +45,12 @@ failed     queued  T       T         =       skipped
 skipped    T       T       T         T       =`
 
 func at(state string) task.Task {
-	t := newStory("s", author{source: "alpha", verified: true, owner: "alpha"}, Draft{ID: "a"}, 1, 0, storetest.Start)
+	t := newStory("s", author{source: "alpha", verified: true, owner: "alpha"}, Draft{ID: "a"}, 1, 0, domaintest.Start)
 	if t.Status = status(state); t.Status != task.Created && t.Status != task.Blocked {
-		t.ClaimedBy, t.ClaimToken, t.StartedAt = "beta", 3, storetest.Start
+		t.ClaimedBy, t.ClaimToken, t.StartedAt = "beta", 3, domaintest.Start
 	}
 	if t.Status.Ended() {
-		end(&t, t.Status, storetest.Start)
+		end(&t, t.Status, domaintest.Start)
 	}
 	return t
 }
@@ -91,7 +87,7 @@ func TestEveryReportInEveryState(t *testing.T) {
 			for i, to := range reports {
 				story := at(parts[0])
 				before := *story.Sprint
-				done, err := apply(&story, task.Lease{}, callers[name], report{to: status(to), sprint: task.Active}, storetest.Start.Add(time.Hour))
+				done, err := apply(&story, task.Lease{}, callers[name], report{to: status(to), sprint: task.Active}, domaintest.Start.Add(time.Hour))
 				if got := outcome(&story, parts[0], done, err); got != parts[i+1] {
 					t.Errorf("%s: %s → %s is %s, want %s (%v)", name, parts[0], to, got, parts[i+1], err)
 				}
@@ -122,13 +118,13 @@ func TestAFailureFollowsTheRetryPolicy(t *testing.T) {
 		"escalate":                 {escalation, 1, "queued blocked"},
 		"escalate without tries":   {escalation, 0, "blocked"},
 	} {
-		story := newStory("s", author{owner: "alpha"}, Draft{ID: "a", RetryPolicy: c.policy, MaxRetries: &c.max}, 1, 0, storetest.Start)
+		story := newStory("s", author{owner: "alpha"}, Draft{ID: "a", RetryPolicy: c.policy, MaxRetries: &c.max}, 1, 0, domaintest.Start)
 		var got []string
 		for story.Status == task.Created {
-			if _, err := apply(&story, task.Lease{}, beta, report{to: task.Active}, storetest.Start); err != nil {
+			if _, err := apply(&story, task.Lease{}, beta, report{to: task.Active}, domaintest.Start); err != nil {
 				t.Fatal(err)
 			}
-			done, err := apply(&story, task.Lease{}, beta, report{to: task.Failed}, storetest.Start)
+			done, err := apply(&story, task.Lease{}, beta, report{to: task.Failed}, domaintest.Start)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -149,9 +145,9 @@ func TestAFailureFollowsTheRetryPolicy(t *testing.T) {
 func TestWhoQueuesAStoryAnewGivesItNewTries(t *testing.T) {
 	t.Parallel()
 	one := 1
-	story := newStory("s", author{source: "alpha", owner: "alpha"}, Draft{ID: "a", RetryPolicy: escalation, MaxRetries: &one}, 1, 0, storetest.Start)
+	story := newStory("s", author{source: "alpha", owner: "alpha"}, Draft{ID: "a", RetryPolicy: escalation, MaxRetries: &one}, 1, 0, domaintest.Start)
 	step := func(c identity.Caller, to task.Status) turn {
-		done, err := apply(&story, task.Lease{}, c, report{to: to, sprint: task.Active}, storetest.Start)
+		done, err := apply(&story, task.Lease{}, c, report{to: to, sprint: task.Active}, domaintest.Start)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -186,7 +182,7 @@ func TestAnEndedStoryIsNotChangedOnceItsSprintIsOver(t *testing.T) {
 		{"skipped", task.Active, true}, {"skipped", task.Completing, true}, {"skipped", task.Done, false},
 	} {
 		story := at("failed")
-		_, err := apply(&story, task.Lease{}, alpha, report{to: status(c.to), sprint: c.sprint}, storetest.Start)
+		_, err := apply(&story, task.Lease{}, alpha, report{to: status(c.to), sprint: c.sprint}, domaintest.Start)
 		if (err == nil) != c.ok || (!c.ok && !strings.Contains(err.Error(), "new sprint")) {
 			t.Errorf("%s while it is %s: %v", c.to, c.sprint, err)
 		}
@@ -206,7 +202,7 @@ func TestAClosedWaveAndOpenDependenciesKeepAStoryFromBeingTakenUp(t *testing.T) 
 	} {
 		story := at("queued")
 		story.Sprint.Wave, story.Waits = c.wave, c.waits
-		_, err := apply(&story, task.Lease{}, beta, report{to: task.Active, openWave: c.open}, storetest.Start)
+		_, err := apply(&story, task.Lease{}, beta, report{to: task.Active, openWave: c.open}, domaintest.Start)
 		if (c.says == "") != (err == nil) || (err != nil && !strings.Contains(err.Error(), c.says)) {
 			t.Errorf("%s: %v", name, err)
 		}
@@ -219,33 +215,33 @@ func TestAClosedWaveAndOpenDependenciesKeepAStoryFromBeingTakenUp(t *testing.T) 
 func TestNewsIsItsHoldersAndLeavesWhatItDoesNotName(t *testing.T) {
 	t.Parallel()
 	half, story := 50, at("active")
-	done, err := apply(&story, task.Lease{}, beta, report{progress: &half, currentAction: "testing", model: "m"}, storetest.Start)
+	done, err := apply(&story, task.Lease{}, beta, report{progress: &half, currentAction: "testing", model: "m"}, domaintest.Start)
 	if p := story.Sprint; err != nil || !done.changed || !done.held || p.Progress != 50 || p.CurrentAction != "testing" || p.Model != "m" {
 		t.Errorf("%+v, %+v, %v", story.Sprint, done, err)
 	}
-	done, err = apply(&story, task.Lease{}, beta, report{model: "n"}, storetest.Start)
+	done, err = apply(&story, task.Lease{}, beta, report{model: "n"}, domaintest.Start)
 	if p := story.Sprint; err != nil || !done.changed || p.Progress != 50 || p.CurrentAction != "testing" || p.Model != "n" {
 		t.Errorf("%+v, %+v, %v", story.Sprint, done, err)
 	}
-	if done, err := apply(&story, task.Lease{}, beta, report{}, storetest.Start); err != nil || done.changed || !done.held {
+	if done, err := apply(&story, task.Lease{}, beta, report{}, domaintest.Start); err != nil || done.changed || !done.held {
 		t.Errorf("a beat is %+v, %v", done, err)
 	}
 	for _, c := range []identity.Caller{alpha, gamma, person, loose} {
-		if _, err := apply(&story, task.Lease{}, c, report{progress: &half}, storetest.Start); err == nil || !strings.Contains(err.Error(), `"beta"`) {
+		if _, err := apply(&story, task.Lease{}, c, report{progress: &half}, domaintest.Start); err == nil || !strings.Contains(err.Error(), `"beta"`) {
 			t.Errorf("%+v: %v", c, err)
 		}
 	}
 	for _, state := range []string{"complete", "failed", "skipped"} {
 		ended := at(state)
-		if _, err := apply(&ended, task.Lease{}, beta, report{progress: &half}, storetest.Start); err == nil || !strings.Contains(err.Error(), "has ended: it is "+state) {
+		if _, err := apply(&ended, task.Lease{}, beta, report{progress: &half}, domaintest.Start); err == nil || !strings.Contains(err.Error(), "has ended: it is "+state) {
 			t.Errorf("%s: %v", state, err)
 		}
 	}
 	queued := at("queued")
-	if _, err := apply(&queued, task.Lease{}, gamma, report{model: "m"}, storetest.Start); err == nil {
+	if _, err := apply(&queued, task.Lease{}, gamma, report{model: "m"}, domaintest.Start); err == nil {
 		t.Error("anyone notes on a story that nobody holds")
 	}
-	if done, err := apply(&queued, task.Lease{}, alpha, report{model: "m"}, storetest.Start); err != nil || !done.changed || done.held || queued.Sprint.Model != "m" {
+	if done, err := apply(&queued, task.Lease{}, alpha, report{model: "m"}, domaintest.Start); err != nil || !done.changed || done.held || queued.Sprint.Model != "m" {
 		t.Errorf("its creator: %+v, %v", done, err)
 	}
 }

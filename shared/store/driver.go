@@ -99,7 +99,7 @@ type Driver interface {
 	// Watch calls tell for every document of the collection that is written after
 	// Watch has returned, until stop is called or it has told Lost; of deletions it
 	// tells what it hears. tell must not block.
-	Watch(ctx context.Context, user, coll string, def *Def, tell func(Change)) (stop func(), err error)
+	Watch(ctx context.Context, user, coll string, tell func(Change)) (stop func(), err error)
 	// Walk gives page all documents of a user, of whatever collection, by pages.
 	Walk(ctx context.Context, user string, page func([]Raw) error) error
 	// Erase deletes all documents of a user, with all else that is kept of them, and
@@ -130,17 +130,16 @@ type Event struct {
 	Before, After Fields
 }
 
-// Follow is what the reader of a feed wants to hear of.
+// Follow is a collection that the reader of a feed follows.
 type Follow struct {
 	// Collection is the name of one without parents.
 	Collection string
-	// Concerns says whether the reader has a use for the change. What concerns no reader
-	// is not kept, so it must be quick, and it hears of each write before its commit.
-	// Nil is every change.
+	// Concerns reports whether the reader wants the change. Nil is every change. Other changes are not kept, so it is
+	// asked about each write before its commit, and must be quick.
 	Concerns func(kind EventKind, before, after Fields) bool
 }
 
-// Feed is a durable change feed of one reader. What was not acknowledged comes
+// Feed is a durable change feed with one reader. Events that were not acknowledged come
 // again after a restart.
 type Feed interface {
 	// Next waits until there is an event past the reader's offset and past after, or ctx

@@ -76,7 +76,7 @@ func busy(what string) error {
 }
 
 // join adds a waiter to the listener of its scope, which it starts where there is none.
-func (w *waits) join(ctx context.Context, s scope, def *Def, wt *waiter) (*listener, error) {
+func (w *waits) join(ctx context.Context, s scope, wt *waiter) (*listener, error) {
 	w.mu.Lock()
 	if w.waiting >= w.maxWaiters {
 		w.mu.Unlock()
@@ -90,7 +90,7 @@ func (w *waits) join(ctx context.Context, s scope, def *Def, wt *waiter) (*liste
 		}
 		l = &listener{scope: s, ready: make(chan struct{}), waiters: map[*waiter]struct{}{}}
 		w.listeners[s] = l
-		go w.start(l, def)
+		go w.start(l)
 	}
 	if l.idle != nil {
 		l.idle.Stop()
@@ -109,8 +109,8 @@ func (w *waits) join(ctx context.Context, s scope, def *Def, wt *waiter) (*liste
 }
 
 // start lives on no caller's context: the listener serves everyone.
-func (w *waits) start(l *listener, def *Def) {
-	stop, err := w.driver.Watch(context.Background(), l.scope.user, l.scope.coll, def, func(c Change) { w.tell(l, c) })
+func (w *waits) start(l *listener) {
+	stop, err := w.driver.Watch(context.Background(), l.scope.user, l.scope.coll, func(c Change) { w.tell(l, c) })
 	w.mu.Lock()
 	l.stop, l.err = stop, err
 	if err != nil && w.listeners[l.scope] == l {
@@ -187,7 +187,6 @@ func (c Collection[T]) Wait(ctx context.Context, t *Tenant, where []Cond, d time
 	if done, err := check(ctx); done || err != nil || d <= 0 {
 		return err
 	}
-	def := c.Def()
 	coll, err := c.path()
 	if err != nil {
 		return err
@@ -204,7 +203,7 @@ func (c Collection[T]) Wait(ctx context.Context, t *Tenant, where []Cond, d time
 	defer timer.Stop()
 	w := t.db.waits
 	for {
-		l, err := w.join(ctx, scope{t.uid, coll}, def, wt)
+		l, err := w.join(ctx, scope{t.uid, coll}, wt)
 		if err != nil {
 			return err
 		}

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"parley.internal/shared/domaintest"
 	"parley.internal/shared/fault"
 	"parley.internal/shared/store"
 )
@@ -16,8 +17,8 @@ import (
 func moved() Archive {
 	a := Archive{Config: newConfig("core", "what for", "session", 1700000000123)}
 	a.Members[0].Cwd, a.Members[0].Model = "/w", "opus"
-	a.Members = append(a.Members, Member{AgentID: "ann@core", Name: "ann", AgentType: "tester", Model: "sonnet", Prompt: ptr("go"), Color: ptr("cyan"), PlanModeRequired: ptr(true),
-		JoinedAt: 1700000000456, TmuxPaneID: "%3", Cwd: "/w", Subscriptions: []string{}, BackendType: ptr("tmux"), IsActive: ptr(true)})
+	a.Members = append(a.Members, Member{AgentID: "ann@core", Name: "ann", AgentType: "tester", Model: "sonnet", Prompt: new("go"), Color: new("cyan"), PlanModeRequired: new(true),
+		JoinedAt: 1700000000456, TmuxPaneID: "%3", Cwd: "/w", Subscriptions: []string{}, BackendType: new("tmux"), IsActive: new(true)})
 	a.Inboxes = map[string][]Message{"ann": {{ID: "0000000001", From: Lead, Text: "go", Timestamp: "2023-11-14T22:13:20.456Z", Read: true}, {ID: "0000000002", From: "gone", Text: "still", Timestamp: "then", Summary: "s", Color: "red"}},
 		"gone": {{ID: "0000000001", From: "ann", Text: "hello", Timestamp: "2023-11-14T22:13:21.000Z"}}}
 	a.Tasks = []Task{{ID: "2", Subject: "b", Description: "bb", ActiveForm: "bbb", Status: Completed, Blocks: []string{"11"}, BlockedBy: []string{}},
@@ -101,7 +102,7 @@ func TestAnImportThatWasEndedIsClearedAway(t *testing.T) {
 		}
 		left := func() int {
 			p, err := messages.Under(page[0].Ref.ID).Query(t.Context(), w.DB.User("u"), store.Query{Limit: 10})
-			return len(must(t, p, err).Docs)
+			return len(domaintest.Must(p, err)(t).Docs)
 		}
 		if left() == 0 {
 			t.Error("nothing had been written, so that nothing is tested")

@@ -69,7 +69,7 @@ func TestEveryChangeThatBreaksARuleIsRefusedInTheReferencesWords(t *testing.T) {
 		"started while blocked":            {"2", Change{Status: InProgress}, fault.Precondition, "Cannot set status to in_progress: blocked by task 1 (status: pending)"},
 		"completed while blocked":          {"3", Change{Status: Completed}, fault.Precondition, "Cannot set status to completed: blocked by task 2 (status: pending)"},
 		"started with a blocker just made": {"7", Change{Status: InProgress, AddBlockedBy: []string{"4"}}, fault.Precondition, "Cannot set status to in_progress: blocked by task 4 (status: in_progress)"},
-		"refused at last, with an owner":   {"2", Change{Status: Completed, Owner: ptr("ann"), AddBlocks: []string{"7"}}, fault.Precondition, "Cannot set status to completed: blocked by task 1 (status: pending)"},
+		"refused at last, with an owner":   {"2", Change{Status: Completed, Owner: new("ann"), AddBlocks: []string{"7"}}, fault.Precondition, "Cannot set status to completed: blocked by task 1 (status: pending)"},
 	} {
 		before := b.clone()
 		after, _, err := b.Update("core", tc.id, tc.ch)
@@ -277,7 +277,7 @@ func TestWhatAnOwnerHadUnfinishedGoesBack(t *testing.T) {
 	t.Parallel()
 	b := boardOf(t, 4)
 	for id, s := range map[string]Status{"1": "", "2": InProgress, "3": Completed} {
-		next, _, err := b.Update("core", id, Change{Status: s, Owner: ptr("ann")})
+		next, _, err := b.Update("core", id, Change{Status: s, Owner: new("ann")})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -7,61 +7,45 @@ import (
 	"testing"
 	"time"
 
+	"parley.internal/shared/domaintest"
 	"parley.internal/shared/fault"
-	"parley.internal/shared/identity"
-	"parley.internal/shared/once"
+	"parley.internal/shared/idempotency"
 	"parley.internal/shared/store"
-	"parley.internal/shared/store/storetest"
 )
 
 var (
-	alpha = identity.Caller{User: "u", Program: "alpha", KeyID: "ka"}
-	beta  = identity.Caller{User: "u", Program: "beta", KeyID: "kb"}
-	loose = identity.Caller{User: "u", KeyID: "k1"}
+	alpha = domaintest.Bound("u", "alpha")
+	beta  = domaintest.Bound("u", "beta")
+	loose = domaintest.Unbound("u")
 )
-
-// mate is the key of a teammate.
-func mate(name string) identity.Caller {
-	return identity.Caller{User: "u", Program: name, KeyID: "k-" + name}
-}
 
 // world is a service with its clock, and what a test asks of it.
 type world struct {
 	*Service
-	*storetest.Clock
+	domaintest.Clock
+	domaintest.IDs
 	t *testing.T
 }
 
 func each(t *testing.T, test func(*testing.T, *world)) {
 	t.Helper()
-	t.Parallel()
-	storetest.Each(t, store.NewSchema(append(Defs(), once.Def())...), func(t *testing.T, db *store.DB) {
-		clock := &storetest.Clock{}
-		test(t, &world{&Service{DB: db, Now: clock.Now, NewID: clock.NewID}, clock, t})
+	domaintest.Each(t, store.NewSchema(append(Defs(), idempotency.Def())...), func(t *testing.T, db *store.DB) {
+		w := &world{t: t}
+		w.Service = &Service{DB: db, Now: w.Clock.Now, NewID: w.IDs.NewID}
+		test(t, w)
 	})
 }
 
-// says checks the kind of a fault and its words.
+// says checks a refusal by its kind and its whole message, which names the case.
 func says(t *testing.T, err error, kind fault.Kind, words string) {
 	t.Helper()
-	if !fault.Is(err, kind) || err.Error() != words {
-		t.Errorf("%v %q, want %v %q", fault.Of(err), err, kind, words)
-	}
-}
-
-func must[T any](t *testing.T, v T, err error) T {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return v
+	domaintest.Says(t, words, err, kind, words)
 }
 
 // team founds a team that alpha leads, with teammates that nobody starts.
 func (w *world) team(name string, mates ...string) {
 	w.t.Helper()
-	_, err := w.Create(w.t.Context(), alpha, CreateInput{TeamName: name, Description: "what for"})
-	must(w.t, 0, err)
+	domaintest.Must(w.Create(w.t.Context(), alpha, CreateInput{TeamName: name, Description: "what for"}))(w.t)
 	for _, m := range mates {
 		w.spawn(name, m, External)
 	}
@@ -69,14 +53,12 @@ func (w *world) team(name string, mates ...string) {
 
 func (w *world) spawn(team, name, backend string) SpawnOutput {
 	w.t.Helper()
-	out, err := w.Spawn(w.t.Context(), alpha, SpawnInput{TeamName: team, Name: name, Prompt: "do it, " + name, BackendType: backend})
-	return must(w.t, out, err)
+	return domaintest.Must(w.Spawn(w.t.Context(), alpha, SpawnInput{TeamName: team, Name: name, Prompt: "do it, " + name, BackendType: backend}))(w.t)
 }
 
 func (w *world) config(team string) Config {
 	w.t.Helper()
-	out, err := w.ReadConfig(w.t.Context(), alpha, NameInput{team})
-	return must(w.t, out, err)
+	return domaintest.Must(w.ReadConfig(w.t.Context(), alpha, NameInput{team}))(w.t)
 }
 
 func (w *world) active(team, name string) bool {
@@ -93,8 +75,7 @@ func (w *world) active(team, name string) bool {
 func (w *world) inbox(team, name string) []Message {
 	w.t.Helper()
 	no := false
-	out, err := w.ReadInbox(w.t.Context(), loose, ReadInput{TeamName: team, AgentName: name, MarkAsRead: &no, Limit: maxPage})
-	return must(w.t, out, err).Messages
+	return domaintest.Must(w.ReadInbox(w.t.Context(), loose, ReadInput{TeamName: team, AgentName: name, MarkAsRead: &no, Limit: maxPage}))(w.t).Messages
 }
 
 // last is the text of the last message that a member got.
@@ -112,7 +93,7 @@ func (w *world) tasks(team string, n int) (ids []string) {
 	w.t.Helper()
 	for i := range n {
 		out, err := w.CreateTask(w.t.Context(), alpha, CreateTaskInput{TeamName: team, Subject: fmt.Sprintf("task %d", i+1), Description: "the whole of it"})
-		ids = append(ids, must(w.t, out, err).ID)
+		ids = append(ids, domaintest.Must(out, err)(w.t).ID)
 	}
 	return ids
 }
@@ -124,14 +105,12 @@ func (w *world) update(in UpdateTaskInput) (UpdateTaskOutput, error) {
 
 func (w *world) updated(in UpdateTaskInput) Task {
 	w.t.Helper()
-	out, err := w.update(in)
-	return must(w.t, out, err).Task
+	return domaintest.Must(w.update(in))(w.t).Task
 }
 
 func (w *world) task(id string) Task {
 	w.t.Helper()
-	out, err := w.GetTask(w.t.Context(), alpha, TaskInput{"core", id})
-	return must(w.t, out, err)
+	return domaintest.Must(w.GetTask(w.t.Context(), alpha, TaskInput{"core", id}))(w.t)
 }
 
 // list is the ids of a list, in its order.
@@ -140,7 +119,7 @@ func (w *world) list(in ListTasksInput) []string {
 	in.TeamName = "core"
 	out, err := w.ListTasks(w.t.Context(), alpha, in)
 	ids := []string{}
-	for _, t := range must(w.t, out, err).Tasks {
+	for _, t := range domaintest.Must(out, err)(w.t).Tasks {
 		ids = append(ids, t.ID)
 	}
 	return ids
@@ -168,10 +147,8 @@ func same[T comparable](t *testing.T, what string, got, want []T) {
 func asText(t *testing.T, v any) string {
 	t.Helper()
 	b, err := json.Marshal(v)
-	return string(must(t, b, err))
+	return string(domaintest.Must(b, err)(t))
 }
-
-func ptr[T any](v T) *T { return &v }
 
 func (w *world) admin() *store.Admin { return store.NewAdmin(w.DB) }
 

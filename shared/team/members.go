@@ -5,8 +5,8 @@ import (
 	"strings"
 
 	"parley.internal/shared/fault"
+	"parley.internal/shared/idempotency"
 	"parley.internal/shared/identity"
-	"parley.internal/shared/once"
 	"parley.internal/shared/store"
 )
 
@@ -20,9 +20,7 @@ func (s *Service) Spawn(ctx context.Context, c identity.Caller, in SpawnInput) (
 	now, processID := s.Now(), s.NewID()
 	m := Member{Name: in.Name, AgentType: in.SubagentType, Model: in.Model, PlanModeRequired: &in.PlanModeRequired, JoinedAt: now.UnixMilli(),
 		Cwd: in.Cwd, Subscriptions: []string{}, BackendType: &in.BackendType}
-	key := in.IdempotencyKey
-	in.IdempotencyKey = ""
-	return once.Do(ctx, s.DB.User(c.User), "team_spawn_teammate", key, now, in, func(ctx context.Context, tx *store.Tx) (SpawnOutput, error) {
+	return idempotency.Update(ctx, s.DB.User(c.User), in, now, func(ctx context.Context, tx *store.Tx) (SpawnOutput, error) {
 		mail, fetches := address(in.TeamName, in.Name)
 		d, err := load(ctx, tx, in.TeamName, fetches...)
 		if err != nil {
@@ -67,12 +65,6 @@ func (in *SpawnInput) check() error {
 	}
 	if strings.TrimSpace(in.Prompt) == "" {
 		return fault.New(fault.Invalid, "Prompt must not be empty")
-	}
-	if in.SubagentType == "" {
-		in.SubagentType = generalPurpose
-	}
-	if in.BackendType == "" {
-		in.BackendType = ByRunner
 	}
 	return nil
 }
@@ -153,9 +145,6 @@ func (s *Service) remove(ctx context.Context, c identity.Caller, in MemberInput)
 func (s *Service) Heartbeat(ctx context.Context, c identity.Caller, in HeartbeatInput) (HeartbeatOutput, error) {
 	if err := checkName(in.TeamName); err != nil {
 		return HeartbeatOutput{}, err
-	}
-	if in.State == "" {
-		in.State = Running
 	}
 	now := s.Now()
 	var out HeartbeatOutput

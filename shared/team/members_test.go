@@ -109,10 +109,10 @@ func TestARemovedTeammateLeavesItsTasksToTheOthers(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		w.team("core", "ann", "bob", "cid")
 		ids := w.tasks("core", 4)
-		w.updated(UpdateTaskInput{TaskID: ids[0], Owner: ptr("ann"), Status: InProgress})
-		w.updated(UpdateTaskInput{TaskID: ids[1], Owner: ptr("ann")})
-		w.updated(UpdateTaskInput{TaskID: ids[2], Owner: ptr("ann"), Status: Completed})
-		w.updated(UpdateTaskInput{TaskID: ids[3], Owner: ptr("bob"), Status: InProgress})
+		w.updated(UpdateTaskInput{TaskID: ids[0], Owner: new("ann"), Status: InProgress})
+		w.updated(UpdateTaskInput{TaskID: ids[1], Owner: new("ann")})
+		w.updated(UpdateTaskInput{TaskID: ids[2], Owner: new("ann"), Status: Completed})
+		w.updated(UpdateTaskInput{TaskID: ids[3], Owner: new("bob"), Status: InProgress})
 		out, err := w.Kill(t.Context(), alpha, MemberInput{"core", "ann"})
 		if err != nil || !out.Success || out.Message != "ann has been stopped." || !slices.Equal(out.ReleasedTasks, ids[:2]) {
 			t.Errorf("%+v, %v", out, err)
@@ -170,7 +170,7 @@ func TestADeletedTeamLeavesNothing(t *testing.T) {
 		w.team("core", "ann")
 		w.spawn("core", "bob", ByRunner)
 		w.tasks("core", 2)
-		w.updated(UpdateTaskInput{TaskID: "1", Owner: ptr("ann"), Status: InProgress})
+		w.updated(UpdateTaskInput{TaskID: "1", Owner: new("ann"), Status: InProgress})
 		for _, name := range []string{"ann", "bob"} {
 			if _, err := w.Kill(t.Context(), alpha, MemberInput{"core", name}); err != nil {
 				t.Fatal(err)

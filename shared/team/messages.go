@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"parley.internal/shared/fault"
+	"parley.internal/shared/idempotency"
 	"parley.internal/shared/identity"
-	"parley.internal/shared/once"
 	"parley.internal/shared/store"
 )
 
@@ -67,9 +67,8 @@ func (s *Service) Send(ctx context.Context, c identity.Caller, in SendInput) (Se
 	if err := in.check(); err != nil {
 		return SendOutput{}, err
 	}
-	now, key := s.Now(), in.IdempotencyKey
-	in.IdempotencyKey = ""
-	return once.Do(ctx, s.DB.User(c.User), "team_send_message", key, now, in, func(ctx context.Context, tx *store.Tx) (SendOutput, error) {
+	now := s.Now()
+	return idempotency.Update(ctx, s.DB.User(c.User), in, now, func(ctx context.Context, tx *store.Tx) (SendOutput, error) {
 		if in.Type == broadcast {
 			return s.broadcast(ctx, tx, c, in, now)
 		}
@@ -179,10 +178,7 @@ func (s *Service) ReadInbox(ctx context.Context, c identity.Caller, in ReadInput
 	if err := checkName(in.TeamName); err != nil {
 		return InboxOutput{}, err
 	}
-	mark := (in.MarkAsRead == nil || *in.MarkAsRead) && c.CanWrite()
-	if in.Limit == 0 {
-		in.Limit = defaultPage
-	}
+	mark := *in.MarkAsRead && c.CanWrite()
 	out, _, err := s.read(ctx, c, in, mark)
 	return out, err
 }
@@ -192,10 +188,7 @@ func (s *Service) PollInbox(ctx context.Context, c identity.Caller, in PollInput
 	if err := checkName(in.TeamName); err != nil {
 		return InboxOutput{}, err
 	}
-	wait := defaultWait
-	if in.TimeoutMs != nil {
-		wait = time.Duration(*in.TimeoutMs) * time.Millisecond
-	}
+	wait := time.Duration(*in.TimeoutMs) * time.Millisecond
 	read := ReadInput{TeamName: in.TeamName, AgentName: in.AgentName, UnreadOnly: true, Limit: maxPage}
 	out, id, err := s.read(ctx, c, read, c.CanWrite())
 	if err != nil || len(out.Messages) > 0 || wait <= 0 {

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"parley.internal/shared/domaintest"
 	"parley.internal/shared/fault"
 	"parley.internal/shared/identity"
 	"parley.internal/shared/op"
@@ -16,8 +17,7 @@ import (
 func (w *world) send(c identity.Caller, in SendInput) SendOutput {
 	w.t.Helper()
 	in.TeamName = "core"
-	out, err := w.Send(w.t.Context(), c, in)
-	return must(w.t, out, err)
+	return domaintest.Must(w.Send(w.t.Context(), c, in))(w.t)
 }
 
 func TestAMessageThatLacksSomethingIsRefusedInTheReferencesWords(t *testing.T) {
@@ -70,16 +70,16 @@ func TestEveryTypeOfMessageArrivesAsTheReferenceHasIt(t *testing.T) {
 		}{
 			"a message": {alpha, SendInput{Type: "message", Recipient: "ann", Content: "go <on>", Summary: "on"}, "ann", `{"from":"team-lead","text":"go <on>","summary":"on"}`,
 				`{"success":true,"message":"Message sent to ann","routing":{"sender":"team-lead","target":"ann","targetColor":"blue","summary":"on","content":"go <on>"}}`},
-			"a message to the lead": {mate("bob"), SendInput{Type: "message", Recipient: Lead, Content: "c", Summary: "s"}, Lead, `{"from":"bob","text":"c","summary":"s","color":"green"}`,
+			"a message to the lead": {domaintest.Bound("u", "bob"), SendInput{Type: "message", Recipient: Lead, Content: "c", Summary: "s"}, Lead, `{"from":"bob","text":"c","summary":"s","color":"green"}`,
 				`{"success":true,"message":"Message sent to team-lead","routing":{"sender":"bob","target":"team-lead","targetColor":"","summary":"s","content":"c"}}`},
 			"a shutdown request": {alpha, SendInput{Type: "shutdown_request", Recipient: "ann", Content: "all done"}, "ann",
 				`{"from":"team-lead","text":"{\"type\":\"shutdown_request\",\"requestId\":\"shutdown-1772366400000@ann\",\"from\":\"team-lead\",\"reason\":\"all done\",\"timestamp\":\"2026-03-01T12:00:00.000Z\"}"}`,
 				`{"success":true,"message":"Shutdown request sent to ann","request_id":"shutdown-1772366400000@ann","target":"ann"}`},
-			"a shutdown approved": {mate("ann"), SendInput{Type: "shutdown_response", RequestID: "r", Approve: true}, Lead,
+			"a shutdown approved": {domaintest.Bound("u", "ann"), SendInput{Type: "shutdown_response", RequestID: "r", Approve: true}, Lead,
 				`{"from":"ann","text":"{\"type\":\"shutdown_approved\",\"requestId\":\"r\",\"from\":\"ann\",\"timestamp\":\"2026-03-01T12:00:00.000Z\",\"paneId\":\"\",\"backendType\":\"external\"}","color":"blue"}`,
 				`{"success":true,"message":"Shutdown approved by ann. process_shutdown_approved ends its process.","request_id":"r","target":"team-lead"}`},
-			"a shutdown refused":          {mate("ann"), SendInput{Type: "shutdown_response", Content: "not yet"}, Lead, `{"from":"ann","text":"not yet","summary":"shutdown_rejected","color":"blue"}`, ""},
-			"a shutdown refused wordless": {mate("ann"), SendInput{Type: "shutdown_response"}, Lead, `{"from":"ann","text":"Shutdown rejected","summary":"shutdown_rejected","color":"blue"}`, ""},
+			"a shutdown refused":          {domaintest.Bound("u", "ann"), SendInput{Type: "shutdown_response", Content: "not yet"}, Lead, `{"from":"ann","text":"not yet","summary":"shutdown_rejected","color":"blue"}`, ""},
+			"a shutdown refused wordless": {domaintest.Bound("u", "ann"), SendInput{Type: "shutdown_response"}, Lead, `{"from":"ann","text":"Shutdown rejected","summary":"shutdown_rejected","color":"blue"}`, ""},
 			"a plan approved":             {alpha, SendInput{Type: "plan_approval_response", Recipient: "ann", Approve: true, Content: "ignored"}, "ann", `{"from":"team-lead","text":"{\"type\":\"plan_approval\",\"approved\":true}","summary":"plan_approved"}`, ""},
 			"a plan refused":              {alpha, SendInput{Type: "plan_approval_response", Recipient: "ann", Content: "smaller"}, "ann", `{"from":"team-lead","text":"smaller","summary":"plan_rejected"}`, ""},
 			"a plan refused wordless":     {alpha, SendInput{Type: "plan_approval_response", Recipient: "ann"}, "ann", `{"from":"team-lead","text":"Plan rejected","summary":"plan_rejected"}`, ""},
@@ -109,7 +109,7 @@ func TestEveryTypeOfMessageArrivesAsTheReferenceHasIt(t *testing.T) {
 func TestABroadcastGoesToAllButItsSender(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		w.team("core", "ann", "bob")
-		out := w.send(mate("ann"), SendInput{Type: "broadcast", Summary: "s", Content: "hear"})
+		out := w.send(domaintest.Bound("u", "ann"), SendInput{Type: "broadcast", Summary: "s", Content: "hear"})
 		if out.Message != "Broadcast sent to 2 member(s)" || !slices.Equal(out.Recipients, []string{Lead, "bob"}) {
 			t.Errorf("%+v", out)
 		}
@@ -131,15 +131,14 @@ func TestABroadcastGoesToAllButItsSender(t *testing.T) {
 
 func (w *world) team2(name string) {
 	w.t.Helper()
-	_, err := w.Create(w.t.Context(), beta, CreateInput{TeamName: name})
-	must(w.t, 0, err)
+	domaintest.Must(w.Create(w.t.Context(), beta, CreateInput{TeamName: name}))(w.t)
 }
 
 func TestABoundKeySpeaksAndReadsAsItsProgramAlone(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		w.team("core", "ann", "bob")
 		for said, want := range map[string]string{"": "ann", "ann": "ann"} {
-			if out := w.send(mate("ann"), SendInput{Type: "message", Sender: said, Recipient: "bob", Content: "c", Summary: "s"}); out.Routing.Sender != want {
+			if out := w.send(domaintest.Bound("u", "ann"), SendInput{Type: "message", Sender: said, Recipient: "bob", Content: "c", Summary: "s"}); out.Routing.Sender != want {
 				t.Errorf("%q: %+v", said, out.Routing)
 			}
 		}
@@ -152,18 +151,18 @@ func TestABoundKeySpeaksAndReadsAsItsProgramAlone(t *testing.T) {
 			t.Errorf("%+v", out.Routing)
 		}
 		refused := `this key speaks for "ann" and may not speak as "bob"`
-		_, err := w.Send(t.Context(), mate("ann"), SendInput{TeamName: "core", Type: "message", Sender: "bob", Recipient: "bob", Content: "c", Summary: "s"})
+		_, err := w.Send(t.Context(), domaintest.Bound("u", "ann"), SendInput{TeamName: "core", Type: "message", Sender: "bob", Recipient: "bob", Content: "c", Summary: "s"})
 		says(t, err, fault.Forbidden, refused)
-		_, err = w.ReadInbox(t.Context(), mate("ann"), ReadInput{TeamName: "core", AgentName: "bob", MarkAsRead: ptr(false)})
+		_, err = w.ReadInbox(t.Context(), domaintest.Bound("u", "ann"), ReadInput{TeamName: "core", AgentName: "bob", MarkAsRead: new(false)})
 		says(t, err, fault.Forbidden, refused)
-		_, err = w.PollInbox(t.Context(), mate("ann"), PollInput{TeamName: "core", AgentName: "bob"})
+		_, err = w.PollInbox(t.Context(), domaintest.Bound("u", "ann"), PollInput{TeamName: "core", AgentName: "bob"})
 		says(t, err, fault.Forbidden, refused)
-		_, err = w.Heartbeat(t.Context(), mate("ann"), HeartbeatInput{TeamName: "core", AgentName: "bob"})
+		_, err = w.Heartbeat(t.Context(), domaintest.Bound("u", "ann"), HeartbeatInput{TeamName: "core", AgentName: "bob"})
 		says(t, err, fault.Forbidden, refused)
-		_, err = w.ReadInbox(t.Context(), mate("ann"), ReadInput{TeamName: "core", AgentName: Lead})
+		_, err = w.ReadInbox(t.Context(), domaintest.Bound("u", "ann"), ReadInput{TeamName: "core", AgentName: Lead})
 		says(t, err, fault.Forbidden, `this key speaks for "ann" and may not speak as "team-lead"`)
 		// The lead sees every inbox and takes nothing out of it.
-		_, err = w.ReadInbox(t.Context(), alpha, ReadInput{TeamName: "core", AgentName: "bob", MarkAsRead: ptr(true)})
+		_, err = w.ReadInbox(t.Context(), alpha, ReadInput{TeamName: "core", AgentName: "bob", MarkAsRead: new(true)})
 		says(t, err, fault.Forbidden, `this key speaks for "alpha", the lead, which sees the inbox of "bob" and marks nothing in it; leave mark_as_read out`)
 		for range 2 {
 			out, err := w.ReadInbox(t.Context(), alpha, ReadInput{TeamName: "core", AgentName: "bob", UnreadOnly: true})
@@ -177,7 +176,7 @@ func TestABoundKeySpeaksAndReadsAsItsProgramAlone(t *testing.T) {
 		if out, err := w.ReadInbox(t.Context(), alpha, ReadInput{TeamName: "core", AgentName: "nobody"}); err != nil || len(out.Messages) != 0 {
 			t.Errorf("%+v, %v", out, err)
 		}
-		if out, err := w.PollInbox(t.Context(), mate("bob"), PollInput{TeamName: "core", AgentName: "bob"}); err != nil || len(out.Messages) != 6 {
+		if out, err := w.PollInbox(t.Context(), domaintest.Bound("u", "bob"), PollInput{TeamName: "core", AgentName: "bob"}); err != nil || len(out.Messages) != 6 {
 			t.Errorf("%+v, %v", out, err)
 		}
 	})
@@ -190,29 +189,29 @@ func TestAnInboxIsReadOldestFirstAndMarked(t *testing.T) {
 			w.send(alpha, SendInput{Type: "message", Recipient: "ann", Content: fmt.Sprint(n), Summary: "s"})
 		}
 		ids := func(out InboxOutput, err error) (ids []string) {
-			for _, m := range must(t, out, err).Messages {
+			for _, m := range domaintest.Must(out, err)(t).Messages {
 				ids = append(ids, m.ID)
 			}
 			return ids
 		}
 		in := ReadInput{TeamName: "core", AgentName: "ann", Limit: 5}
-		first, err := w.ReadInbox(t.Context(), mate("ann"), in)
+		first, err := w.ReadInbox(t.Context(), domaintest.Bound("u", "ann"), in)
 		same(t, "the first page", ids(first, err), []string{"0000000001", "0000000002", "0000000003", "0000000004", "0000000005"})
 		if first.Messages[0].Read || first.NextCursor == "" {
 			t.Errorf("%+v", first)
 		}
 		in.Cursor = first.NextCursor
-		second, err := w.ReadInbox(t.Context(), mate("ann"), in)
+		second, err := w.ReadInbox(t.Context(), domaintest.Bound("u", "ann"), in)
 		same(t, "the second page", ids(second, err), []string{"0000000006", "0000000007", "0000000008", "0000000009", "0000000010"})
-		readOnly := mate("ann")
+		readOnly := domaintest.Bound("u", "ann")
 		readOnly.ReadOnly = true
 		for range 2 { // it marks nothing
 			out, err := w.PollInbox(t.Context(), readOnly, PollInput{TeamName: "core", AgentName: "ann"})
 			same(t, "unread", ids(out, err), []string{"0000000011", "0000000012"})
 		}
-		out, err := w.ReadInbox(t.Context(), mate("ann"), ReadInput{TeamName: "core", AgentName: "ann", UnreadOnly: true})
+		out, err := w.ReadInbox(t.Context(), domaintest.Bound("u", "ann"), ReadInput{TeamName: "core", AgentName: "ann", UnreadOnly: true})
 		same(t, "unread, and marked", ids(out, err), []string{"0000000011", "0000000012"})
-		if out, err = w.ReadInbox(t.Context(), mate("ann"), ReadInput{TeamName: "core", AgentName: "ann", UnreadOnly: true}); err != nil || asText(t, out) != `{"messages":[]}` {
+		if out, err = w.ReadInbox(t.Context(), domaintest.Bound("u", "ann"), ReadInput{TeamName: "core", AgentName: "ann", UnreadOnly: true}); err != nil || asText(t, out) != `{"messages":[]}` {
 			t.Errorf("%+v, %v", out, err)
 		}
 		if all := w.inbox("core", "ann"); len(all) != 12 || !all[0].Read || !all[11].Read {
@@ -229,7 +228,7 @@ func TestAnInboxIsReadOldestFirstAndMarked(t *testing.T) {
 func TestOfTwoReadersAtOnceEachMessageGoesToOneAndNoneIsLost(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		w.team("core", "ann")
-		const messages = 8
+		messages := domaintest.Crowd(t, 8, 4)
 		var wg sync.WaitGroup
 		wg.Go(func() {
 			for n := range messages {
@@ -248,7 +247,7 @@ func TestOfTwoReadersAtOnceEachMessageGoesToOneAndNoneIsLost(t *testing.T) {
 		for range 2 {
 			wg.Go(func() {
 				for !all() && t.Context().Err() == nil && !t.Failed() {
-					out, err := w.PollInbox(t.Context(), mate("ann"), PollInput{TeamName: "core", AgentName: "ann", TimeoutMs: ptr(500)})
+					out, err := w.PollInbox(t.Context(), domaintest.Bound("u", "ann"), PollInput{TeamName: "core", AgentName: "ann", TimeoutMs: new(500)})
 					if err != nil && !fault.Is(err, fault.Conflict) {
 						t.Error(err)
 						return
@@ -278,16 +277,16 @@ func TestOfTwoReadersAtOnceEachMessageGoesToOneAndNoneIsLost(t *testing.T) {
 func TestAPollIsWokenByTheMessage(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		w.team("core", "ann")
-		if _, err := w.PollInbox(t.Context(), mate("ann"), PollInput{TeamName: "core", AgentName: "ann"}); err != nil {
+		if _, err := w.PollInbox(t.Context(), domaintest.Bound("u", "ann"), PollInput{TeamName: "core", AgentName: "ann"}); err != nil {
 			t.Fatal(err)
 		}
-		if out, err := w.PollInbox(t.Context(), mate("ann"), PollInput{TeamName: "core", AgentName: "ann", TimeoutMs: ptr(0)}); err != nil || len(out.Messages) != 0 {
+		if out, err := w.PollInbox(t.Context(), domaintest.Bound("u", "ann"), PollInput{TeamName: "core", AgentName: "ann", TimeoutMs: new(0)}); err != nil || len(out.Messages) != 0 {
 			t.Errorf("%+v, %v", out, err)
 		}
 		done := make(chan InboxOutput, 1)
 		began := time.Now()
 		go func() {
-			out, err := w.PollInbox(t.Context(), mate("ann"), PollInput{TeamName: "core", AgentName: "ann", TimeoutMs: ptr(55_000)})
+			out, err := w.PollInbox(t.Context(), domaintest.Bound("u", "ann"), PollInput{TeamName: "core", AgentName: "ann", TimeoutMs: new(55_000)})
 			if err != nil {
 				t.Error(err)
 			}

@@ -109,7 +109,7 @@ type ReadInput struct {
 type PollInput struct {
 	TeamName  string `json:"team_name" allow:"max=1000"`
 	AgentName string `json:"agent_name" allow:"max=1000" jsonschema:"whose inbox; yours"`
-	TimeoutMs *int   `json:"timeout_ms,omitempty" allow:"min=0,max=55000,default=30000" jsonschema:"wait this long for a first message"`
+	TimeoutMs *int   `json:"timeout_ms,omitempty" allow:"wait=30000" jsonschema:"wait this long for a first message"`
 }
 
 // InboxOutput is what reading an inbox answers.
@@ -206,7 +206,7 @@ type ProcessesInput struct {
 	TeamName string `json:"team_name" allow:"max=1000"`
 	Runner   string `json:"runner,omitempty" allow:"max=100,pattern=id" jsonschema:"an id that this runner alone knows: only what it is to start or to end"`
 	Held     bool   `json:"held,omitempty" jsonschema:"what the runner holds instead"`
-	WaitMs   int    `json:"wait_ms,omitempty" allow:"min=0,max=55000,default=0"`
+	WaitMs   int    `json:"wait_ms,omitempty" allow:"wait=0"`
 }
 
 // ProcessesOutput is what team_list_processes answers.

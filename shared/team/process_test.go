@@ -4,14 +4,13 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
+	"parley.internal/shared/domaintest"
 	"parley.internal/shared/fault"
 	"parley.internal/shared/identity"
 	"parley.internal/shared/store"
-	"parley.internal/shared/store/storetest"
 )
 
 var states = []State{Requested, Starting, Running, Exited, Failed, Killed, Lost}
@@ -20,7 +19,7 @@ var states = []State{Requested, Starting, Running, Exited, Failed, Killed, Lost}
 // wish to end it, and silence. What is not named here is refused or changes nothing.
 func TestEveryStateMeetsEveryEvent(t *testing.T) {
 	t.Parallel()
-	now := storetest.Start
+	now := domaintest.Start
 	hears := map[State][]State{
 		Starting: {Starting, Running, Exited, Failed, Killed, Lost},
 		Running:  {Running, Exited, Failed, Killed, Lost},
@@ -82,15 +81,13 @@ func (w *world) claim(team, id, runner string) (ClaimOutput, error) {
 func (w *world) report(in ReportInput) Process {
 	w.t.Helper()
 	in.TeamName = "core"
-	out, err := w.ReportProcess(w.t.Context(), loose, in)
-	return must(w.t, out, err).Process
+	return domaintest.Must(w.ReportProcess(w.t.Context(), loose, in))(w.t).Process
 }
 
 func (w *world) processes(in ProcessesInput) []Process {
 	w.t.Helper()
 	in.TeamName = "core"
-	out, err := w.ListProcesses(w.t.Context(), loose, in)
-	return must(w.t, out, err).Processes
+	return domaintest.Must(w.ListProcesses(w.t.Context(), loose, in))(w.t).Processes
 }
 
 // running is a team with a teammate that runner r runs.
@@ -98,8 +95,7 @@ func (w *world) running(name string) (id string) {
 	w.t.Helper()
 	w.team("core")
 	id = w.spawn("core", name, ByRunner).ProcessID
-	_, err := w.claim("core", id, "r")
-	must(w.t, 0, err)
+	domaintest.Must(w.claim("core", id, "r"))(w.t)
 	w.report(ReportInput{ProcessID: id, Runner: "r", State: Running, PID: 7, StartedAt: "boot 99", LogFile: "/log"})
 	return id
 }
@@ -141,9 +137,9 @@ func TestAProcessGoesFromItsRequestToItsEnd(t *testing.T) {
 			}
 		}
 		w.tasks("core", 1)
-		w.updated(UpdateTaskInput{TaskID: "1", Owner: ptr("ann"), Status: InProgress})
+		w.updated(UpdateTaskInput{TaskID: "1", Owner: new("ann"), Status: InProgress})
 		w.Pass(time.Minute)
-		p := w.report(ReportInput{ProcessID: id, Runner: "r", State: Exited, ExitCode: ptr(3), Error: "so it said"})
+		p := w.report(ReportInput{ProcessID: id, Runner: "r", State: Exited, ExitCode: new(3), Error: "so it said"})
 		if p.State != Exited || *p.ExitCode != 3 || p.PID != 7 || p.LogFile != "/log" || !p.EndedAt.Equal(w.Now()) {
 			t.Errorf("%+v", p)
 		}
@@ -153,7 +149,7 @@ func TestAProcessGoesFromItsRequestToItsEnd(t *testing.T) {
 		if w.active("core", "ann") || w.task("1").Owner != "" || len(w.processes(ProcessesInput{Runner: "r", Held: true})) != 0 {
 			t.Error("its end has changed nothing")
 		}
-		w.report(ReportInput{ProcessID: id, Runner: "r", State: Exited, ExitCode: ptr(3)}) // a repeat
+		w.report(ReportInput{ProcessID: id, Runner: "r", State: Exited, ExitCode: new(3)}) // a repeat
 		if got := w.inbox("core", Lead); len(got) != 1 {
 			t.Errorf("%+v", got)
 		}
@@ -170,23 +166,16 @@ func TestOfManyRunnersOneGetsAProcess(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		w.team("core")
 		id := w.spawn("core", "ann", ByRunner).ProcessID
-		var wg sync.WaitGroup
-		won := make([]bool, 8)
-		for i := range won {
-			wg.Go(func() {
-				runner := fmt.Sprintf("r%d", i)
-				_, err := w.claim("core", id, runner)
-				for fault.Is(err, fault.Conflict) && t.Context().Err() == nil {
-					_, err = w.claim("core", id, runner)
-				}
-				if won[i] = err == nil; !won[i] && !fault.Is(err, fault.Precondition) {
-					t.Error(err)
-				}
+		lost := domaintest.Together(8, func(i int) error {
+			return domaintest.Retry(t.Context(), func() error {
+				return domaintest.Err(w.claim("core", id, fmt.Sprintf("r%d", i)))
 			})
+		})
+		if len(lost) != 7 {
+			t.Errorf("%d runners have it", 8-len(lost))
 		}
-		wg.Wait()
-		if n := len(slices.DeleteFunc(won, func(w bool) bool { return !w })); n != 1 {
-			t.Errorf("%d runners have it", n)
+		for _, err := range lost {
+			domaintest.Refused(t, "one that lost", err, fault.Precondition)
 		}
 	})
 }
@@ -239,18 +228,18 @@ func TestAMemberThatFallsSilentLosesItsTasksAndTheLeadIsTold(t *testing.T) {
 		w.team("core", "ann", "bob", "cid")
 		w.tasks("core", 4)
 		for _, name := range []string{"ann", "bob", "cid"} {
-			out, err := w.Heartbeat(t.Context(), mate(name), HeartbeatInput{TeamName: "core", AgentName: name, PID: 5})
+			out, err := w.Heartbeat(t.Context(), domaintest.Bound("u", name), HeartbeatInput{TeamName: "core", AgentName: name, PID: 5})
 			if err != nil || !out.Active || !out.LeaseUntil.Equal(w.Now().Add(Lease)) || !w.active("core", name) {
 				t.Errorf("%+v, %v", out, err)
 			}
 		}
-		w.updated(UpdateTaskInput{TaskID: "1", Owner: ptr("ann"), Status: InProgress})
-		w.updated(UpdateTaskInput{TaskID: "2", Owner: ptr("ann")})
-		w.updated(UpdateTaskInput{TaskID: "3", Owner: ptr("bob"), Status: InProgress})
-		w.updated(UpdateTaskInput{TaskID: "4", Owner: ptr("cid")})
+		w.updated(UpdateTaskInput{TaskID: "1", Owner: new("ann"), Status: InProgress})
+		w.updated(UpdateTaskInput{TaskID: "2", Owner: new("ann")})
+		w.updated(UpdateTaskInput{TaskID: "3", Owner: new("bob"), Status: InProgress})
+		w.updated(UpdateTaskInput{TaskID: "4", Owner: new("cid")})
 		w.Pass(Lease - time.Second)
 		w.sweepMembers(0)
-		if _, err := w.Heartbeat(t.Context(), mate("bob"), HeartbeatInput{TeamName: "core", AgentName: "bob"}); err != nil {
+		if _, err := w.Heartbeat(t.Context(), domaintest.Bound("u", "bob"), HeartbeatInput{TeamName: "core", AgentName: "bob"}); err != nil {
 			t.Fatal(err)
 		}
 		w.Pass(time.Second)
@@ -270,7 +259,7 @@ func TestAMemberThatFallsSilentLosesItsTasksAndTheLeadIsTold(t *testing.T) {
 			t.Errorf("%+v", got)
 		}
 		// It comes back, and begins a lease with its next task, heartbeat or not.
-		if _, err := w.Heartbeat(t.Context(), mate("ann"), HeartbeatInput{TeamName: "core", AgentName: "ann"}); err != nil || !w.active("core", "ann") {
+		if _, err := w.Heartbeat(t.Context(), domaintest.Bound("u", "ann"), HeartbeatInput{TeamName: "core", AgentName: "ann"}); err != nil || !w.active("core", "ann") {
 			t.Error(err)
 		}
 		w.updated(UpdateTaskInput{TaskID: "4", Status: InProgress})
@@ -287,14 +276,14 @@ func TestAMemberThatSaysThatItEndsIsRetiredAtOnce(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		w.team("core", "ann")
 		w.tasks("core", 1)
-		w.updated(UpdateTaskInput{TaskID: "1", Owner: ptr("ann"), Status: InProgress})
-		out, err := w.Heartbeat(t.Context(), mate("ann"), HeartbeatInput{TeamName: "core", AgentName: "ann", State: Exited})
+		w.updated(UpdateTaskInput{TaskID: "1", Owner: new("ann"), Status: InProgress})
+		out, err := w.Heartbeat(t.Context(), domaintest.Bound("u", "ann"), HeartbeatInput{TeamName: "core", AgentName: "ann", State: Exited})
 		if err != nil || out.Active || !slices.Equal(out.ReleasedTasks, []string{"1"}) || w.task("1").Owner != "" || !strings.Contains(w.last("core", Lead).Text, "ann says that it is exited.") {
 			t.Errorf("%+v, %v", out, err)
 		}
 		w.Pass(Lease)
 		w.sweepMembers(0)
-		_, err = w.Heartbeat(t.Context(), mate("eve"), HeartbeatInput{TeamName: "core", AgentName: "eve"})
+		_, err = w.Heartbeat(t.Context(), domaintest.Bound("u", "eve"), HeartbeatInput{TeamName: "core", AgentName: "eve"})
 		says(t, err, fault.NotFound, "Teammate eve not found in team core")
 		_, err = w.Heartbeat(t.Context(), loose, HeartbeatInput{TeamName: "core", AgentName: Lead})
 		says(t, err, fault.NotFound, "Teammate team-lead not found in team core")
@@ -329,10 +318,10 @@ func TestASweepDoesNotOverrideAHeartbeat(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		w.team("core", "ann")
 		w.tasks("core", 1)
-		w.updated(UpdateTaskInput{TaskID: "1", Owner: ptr("ann"), Status: InProgress})
+		w.updated(UpdateTaskInput{TaskID: "1", Owner: new("ann"), Status: InProgress})
 		w.Pass(Lease)
-		listed := must(t, beat{TeamName: "core", Agent: "ann"}, nil)
-		if _, err := w.Heartbeat(t.Context(), mate("ann"), HeartbeatInput{TeamName: "core", AgentName: "ann"}); err != nil {
+		listed := beat{TeamName: "core", Agent: "ann"}
+		if _, err := w.Heartbeat(t.Context(), domaintest.Bound("u", "ann"), HeartbeatInput{TeamName: "core", AgentName: "ann"}); err != nil {
 			t.Fatal(err)
 		}
 		if err := w.silent(t.Context(), w.DB.User("u"), memberID("core", "ann"), listed, w.Now()); err != nil || w.task("1").Owner != "ann" || !w.active("core", "ann") {
@@ -346,10 +335,10 @@ func TestTeamsOfAllUsersAreSweptAndNoOthersAreSeen(t *testing.T) {
 		for _, user := range []string{"u", "v"} {
 			c := identity.Caller{User: user, KeyID: "k"}
 			for _, err := range []error{
-				second(w.Create(t.Context(), c, CreateInput{TeamName: "core"})),
-				second(w.Spawn(t.Context(), c, SpawnInput{TeamName: "core", Name: "ann", Prompt: "p", BackendType: External})),
-				second(w.CreateTask(t.Context(), c, CreateTaskInput{TeamName: "core", Subject: "of " + user})),
-				second(w.UpdateTask(t.Context(), c, UpdateTaskInput{TeamName: "core", TaskID: "1", Owner: ptr("ann"), Status: InProgress})),
+				domaintest.Err(w.Create(t.Context(), c, CreateInput{TeamName: "core"})),
+				domaintest.Err(w.Spawn(t.Context(), c, SpawnInput{TeamName: "core", Name: "ann", Prompt: "p", BackendType: External})),
+				domaintest.Err(w.CreateTask(t.Context(), c, CreateTaskInput{TeamName: "core", Subject: "of " + user})),
+				domaintest.Err(w.UpdateTask(t.Context(), c, UpdateTaskInput{TeamName: "core", TaskID: "1", Owner: new("ann"), Status: InProgress})),
 			} {
 				if err != nil {
 					t.Fatal(err)
@@ -367,5 +356,3 @@ func TestTeamsOfAllUsersAreSweptAndNoOthersAreSeen(t *testing.T) {
 		}
 	})
 }
-
-func second[T any](_ T, err error) error { return err }

@@ -5,8 +5,8 @@ import (
 	"time"
 
 	"parley.internal/shared/fault"
+	"parley.internal/shared/idempotency"
 	"parley.internal/shared/identity"
-	"parley.internal/shared/once"
 	"parley.internal/shared/store"
 )
 
@@ -25,9 +25,8 @@ func (s *Service) Create(ctx context.Context, c identity.Caller, in CreateInput)
 	}
 	now := s.Now()
 	cfg := newConfig(in.TeamName, in.Description, s.NewID(), now.UnixMilli())
-	who, id, key := leader(c), s.NewID(), in.IdempotencyKey
-	in.IdempotencyKey = ""
-	return once.Do(ctx, s.DB.User(c.User), "team_create", key, now, in, func(ctx context.Context, tx *store.Tx) (CreateOutput, error) {
+	who, id := leader(c), s.NewID()
+	return idempotency.Update(ctx, s.DB.User(c.User), in, now, func(ctx context.Context, tx *store.Tx) (CreateOutput, error) {
 		if err := mayCreate(ctx, tx, who, in.TeamName); err != nil {
 			return out, err
 		}

@@ -9,8 +9,8 @@ import (
 	"strings"
 
 	"parley.internal/shared/fault"
+	"parley.internal/shared/idempotency"
 	"parley.internal/shared/identity"
-	"parley.internal/shared/once"
 	"parley.internal/shared/store"
 )
 
@@ -106,9 +106,7 @@ func (s *Service) CreateTask(ctx context.Context, c identity.Caller, in CreateTa
 	if err != nil {
 		return Task{}, err
 	}
-	key := in.IdempotencyKey
-	in.IdempotencyKey = ""
-	return once.Do(ctx, s.DB.User(c.User), "team_task_create", key, s.Now(), in, func(ctx context.Context, tx *store.Tx) (Task, error) {
+	return idempotency.Update(ctx, s.DB.User(c.User), in, s.Now(), func(ctx context.Context, tx *store.Tx) (Task, error) {
 		d, b, err := withBoard(ctx, tx, in.TeamName)
 		if err != nil {
 			return Task{}, err
@@ -248,9 +246,6 @@ func (s *Service) ListTasks(ctx context.Context, c identity.Caller, in ListTasks
 	d, b, err := withBoard(ctx, t, in.TeamName)
 	if err != nil {
 		return out, err
-	}
-	if in.Limit == 0 {
-		in.Limit = defaultTasks
 	}
 	var nodes []Node
 	for _, n := range b.Tasks {

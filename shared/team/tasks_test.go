@@ -5,9 +5,9 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 
+	"parley.internal/shared/domaintest"
 	"parley.internal/shared/fault"
 )
 
@@ -23,7 +23,7 @@ func TestATaskHasTheShapeOfTheReference(t *testing.T) {
 			t.Errorf("%s", got)
 		}
 		w.tasks("core", 1)
-		got := w.updated(UpdateTaskInput{TaskID: "1", Owner: ptr("ann"), AddBlocks: []string{"2", "2"}, Metadata: json.RawMessage(`{"a":null,"c":true}`)})
+		got := w.updated(UpdateTaskInput{TaskID: "1", Owner: new("ann"), AddBlocks: []string{"2", "2"}, Metadata: json.RawMessage(`{"a":null,"c":true}`)})
 		want = `{"id":"1","subject":"Write <it>","description":"all & more","activeForm":"Writing it","status":"pending","blocks":["2"],"blockedBy":[],"owner":"ann","metadata":{"b":[1,[2]],"big":12345678901234567890,"c":true}}`
 		if !sameJSON(t, asText(t, got), want) || asText(t, w.task("1")) != asText(t, got) {
 			t.Errorf("%s, %s", asText(t, got), asText(t, w.task("1")))
@@ -31,7 +31,7 @@ func TestATaskHasTheShapeOfTheReference(t *testing.T) {
 		if got := w.task("2"); !slices.Equal(got.BlockedBy, []string{"1"}) {
 			t.Errorf("%+v", got)
 		}
-		got = w.updated(UpdateTaskInput{TaskID: "1", Owner: ptr(""), Subject: ptr("s"), Description: ptr(""), ActiveForm: ptr("f"), Metadata: json.RawMessage(`{"b":null,"big":null,"c":null}`)})
+		got = w.updated(UpdateTaskInput{TaskID: "1", Owner: new(""), Subject: new("s"), Description: new(""), ActiveForm: new("f"), Metadata: json.RawMessage(`{"b":null,"big":null,"c":null}`)})
 		if asText(t, got) != `{"id":"1","subject":"s","description":"","activeForm":"f","status":"pending","blocks":["2"],"blockedBy":[]}` {
 			t.Errorf("%s", asText(t, got))
 		}
@@ -55,20 +55,20 @@ func TestANewOwnerIsToldAndNobodyElse(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		w.team("core", "ann", "bob")
 		w.tasks("core", 1)
-		w.updated(UpdateTaskInput{TaskID: "1", Owner: ptr("ann")})
+		w.updated(UpdateTaskInput{TaskID: "1", Owner: new("ann")})
 		want := `{"type":"task_assignment","taskId":"1","subject":"task 1","description":"the whole of it","assignedBy":"team-lead","timestamp":"2026-03-01T12:00:00.000Z"}`
 		if m := w.last("core", "ann"); m.Text != want || m.From != Lead || m.Read {
 			t.Errorf("%+v", m)
 		}
-		w.updated(UpdateTaskInput{TaskID: "1", Owner: ptr("ann"), Status: InProgress})
+		w.updated(UpdateTaskInput{TaskID: "1", Owner: new("ann"), Status: InProgress})
 		if got := w.inbox("core", "ann"); len(got) != 2 {
 			t.Errorf("the owner was told again: %+v", got)
 		}
-		out, err := w.UpdateTask(t.Context(), mate("ann"), UpdateTaskInput{TeamName: "core", TaskID: "1", Owner: ptr("bob")})
+		out, err := w.UpdateTask(t.Context(), domaintest.Bound("u", "ann"), UpdateTaskInput{TeamName: "core", TaskID: "1", Owner: new("bob")})
 		if m := w.last("core", "bob"); err != nil || out.Warning != "" || !strings.Contains(m.Text, `"assignedBy":"ann"`) || m.From != "ann" || m.Color != "blue" {
 			t.Errorf("%+v, %+v, %v", out, m, err)
 		}
-		out, err = w.update(UpdateTaskInput{TaskID: "1", Owner: ptr("eve")})
+		out, err = w.update(UpdateTaskInput{TaskID: "1", Owner: new("eve")})
 		if err != nil || out.Warning != `no member of team core is named "eve"; the assignment waits in that inbox. Members: team-lead, ann, bob` || len(w.inbox("core", "eve")) != 1 {
 			t.Errorf("%+v, %v", out, err)
 		}
@@ -90,14 +90,14 @@ func TestARefusedUpdateChangesNothing(t *testing.T) {
 		}{
 			"a status that is blocked": {UpdateTaskInput{Status: Completed}, fault.Precondition, "Cannot set status to completed: blocked by task 1 (status: pending)"},
 			"a circle":                 {UpdateTaskInput{AddBlocks: []string{"3", "1"}}, fault.Precondition, "Adding block 2 -> 1 would create a circular dependency"},
-			"no subject":               {UpdateTaskInput{Subject: ptr(" ")}, fault.Invalid, "Task subject must not be empty"},
+			"no subject":               {UpdateTaskInput{Subject: new(" ")}, fault.Invalid, "Task subject must not be empty"},
 			"too much metadata":        {UpdateTaskInput{Metadata: json.RawMessage(`{"a":"` + strings.Repeat("x", maxMetadata) + `"}`)}, fault.Invalid, "metadata: has at most 16000 bytes in all; set keys to null to take them away"},
-			"an owner with no name":    {UpdateTaskInput{Owner: ptr("a b")}, fault.Invalid, "Invalid agent name: 'a b'. Use only letters, numbers, hyphens, underscores."},
+			"an owner with no name":    {UpdateTaskInput{Owner: new("a b")}, fault.Invalid, "Invalid agent name: 'a b'. Use only letters, numbers, hyphens, underscores."},
 		} {
 			in := tc.in
-			in.TaskID, in.Description = "2", ptr("changed")
+			in.TaskID, in.Description = "2", new("changed")
 			if in.Owner == nil {
-				in.Owner = ptr("ann")
+				in.Owner = new("ann")
 			}
 			if in.Metadata == nil {
 				in.Metadata = json.RawMessage(`{"a":1}`)
@@ -149,7 +149,7 @@ func TestAListIsInOrderOfIDAndByPage(t *testing.T) {
 		w.team("core", "ann")
 		w.tasks("core", 12)
 		w.updated(UpdateTaskInput{TaskID: "3", AddBlocks: []string{"4", "10"}})
-		w.updated(UpdateTaskInput{TaskID: "2", Owner: ptr("ann"), Status: InProgress})
+		w.updated(UpdateTaskInput{TaskID: "2", Owner: new("ann"), Status: InProgress})
 		w.updated(UpdateTaskInput{TaskID: "5", Status: Completed})
 		w.updated(UpdateTaskInput{TaskID: "6", Status: Deleted})
 		same(t, "all", w.list(ListTasksInput{}), []string{"1", "2", "3", "4", "5", "7", "8", "9", "10", "11", "12"})
@@ -182,22 +182,17 @@ func TestEightCreatorsAtOnceUseNoIDTwice(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		w.team("core")
 		const creators = 8
-		var wg sync.WaitGroup
 		ids := make([]string, creators)
-		for i := range creators {
-			wg.Go(func() {
-				in := CreateTaskInput{TeamName: "core", Subject: fmt.Sprint(i)}
-				out, err := w.CreateTask(t.Context(), alpha, in)
-				for fault.Is(err, fault.Conflict) && t.Context().Err() == nil {
-					out, err = w.CreateTask(t.Context(), alpha, in)
-				}
-				if err != nil {
-					t.Error(err)
-				}
+		failed := domaintest.Together(creators, func(i int) error {
+			return domaintest.Retry(t.Context(), func() error {
+				out, err := w.CreateTask(t.Context(), alpha, CreateTaskInput{TeamName: "core", Subject: fmt.Sprint(i)})
 				ids[i] = out.ID
+				return err
 			})
+		})
+		if len(failed) != 0 {
+			t.Error(failed)
 		}
-		wg.Wait()
 		for i, id := range ids {
 			if got := w.task(id); got.Subject != fmt.Sprint(i) {
 				t.Errorf("creator %d was given %s, which is that of %s", i, id, got.Subject)
@@ -215,18 +210,14 @@ func TestOfTwoUpdatesThatMakeACircleOneIsRefused(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		w.team("core")
 		w.tasks("core", 2)
-		var wg sync.WaitGroup
-		errs := make([]error, 2)
-		for i, ids := range [][]string{{"1", "2"}, {"2", "1"}} {
-			wg.Go(func() {
-				for errs[i] = fault.New(fault.Conflict, "not tried"); fault.Is(errs[i], fault.Conflict) && t.Context().Err() == nil; {
-					_, errs[i] = w.update(UpdateTaskInput{TaskID: ids[0], AddBlocks: ids[1:]})
-				}
+		failed := domaintest.Together(2, func(i int) error {
+			ids := []string{"1", "2"}
+			return domaintest.Retry(t.Context(), func() error {
+				return domaintest.Err(w.update(UpdateTaskInput{TaskID: ids[i], AddBlocks: ids[1-i : 2-i]}))
 			})
-		}
-		wg.Wait()
-		if (errs[0] == nil) == (errs[1] == nil) || !fault.Is(errs[0], fault.Precondition) && !fault.Is(errs[1], fault.Precondition) {
-			t.Errorf("%v", errs)
+		})
+		if len(failed) != 1 || !fault.Is(failed[0], fault.Precondition) {
+			t.Errorf("%v", failed)
 		}
 	})
 }

@@ -20,8 +20,6 @@ const (
 	system = "parley"
 	// maxName is the longest name of a team or a member.
 	maxName = 64
-	// generalPurpose is the type of a teammate that has no other.
-	generalPurpose = "general-purpose"
 )
 
 // Backends say who starts a teammate's process.

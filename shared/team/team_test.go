@@ -4,10 +4,9 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
-	"sync"
-	"sync/atomic"
 	"testing"
 
+	"parley.internal/shared/domaintest"
 	"parley.internal/shared/fault"
 	"parley.internal/shared/identity"
 	"parley.internal/shared/op"
@@ -158,26 +157,20 @@ func TestAKeyMakesATeamOnce(t *testing.T) {
 
 func TestOfTwoTeamsFoundedAtOnceAnIdentityLeadsOne(t *testing.T) {
 	each(t, func(t *testing.T, s *world) {
-		var wg sync.WaitGroup
-		var won atomic.Int32
-		for i := range 4 {
-			wg.Go(func() {
-				in := CreateInput{TeamName: fmt.Sprintf("team-%d", i)}
-				_, err := s.Create(t.Context(), alpha, in)
-				for (fault.Is(err, fault.Conflict) || fault.Is(err, fault.Exists)) && t.Context().Err() == nil {
-					_, err = s.Create(t.Context(), alpha, in)
-				}
-				if err == nil {
-					won.Add(1)
-				} else if !fault.Is(err, fault.Precondition) {
-					t.Error(err)
-				}
-			})
+		lost := domaintest.Together(4, func(i int) error {
+			in := CreateInput{TeamName: fmt.Sprintf("team-%d", i)}
+			_, err := s.Create(t.Context(), alpha, in)
+			for (fault.Is(err, fault.Conflict) || fault.Is(err, fault.Exists)) && t.Context().Err() == nil {
+				_, err = s.Create(t.Context(), alpha, in)
+			}
+			return err
+		})
+		for _, err := range lost {
+			domaintest.Refused(t, "one that lost", err, fault.Precondition)
 		}
-		wg.Wait()
 		page, err := teams.Query(t.Context(), s.DB.User("u"), store.Query{Limit: 10})
-		if won.Load() != 1 || err != nil || len(page.Docs) != 1 {
-			t.Errorf("%d won, %d teams, %v", won.Load(), len(page.Docs), err)
+		if len(lost) != 3 || err != nil || len(page.Docs) != 1 {
+			t.Errorf("%d won, %d teams, %v", 4-len(lost), len(page.Docs), err)
 		}
 	})
 }

@@ -24,6 +24,7 @@ var shipped = map[string][]string{
 var tools = []string{
 	"parley.internal/functions/cmd/emulator",
 	"parley.internal/functions/cmd/package",
+	"parley.internal/shared/client/generate",
 	"parley.internal/shared/store/emulator/cmd/withemulator",
 }
 

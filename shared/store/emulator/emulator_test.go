@@ -64,6 +64,7 @@ func mustHaveJar(t *testing.T) {
 }
 
 func TestAnEmulatorEndsWithWhoStartedIt(t *testing.T) {
+	t.Parallel()
 	mustHaveJar(t)
 	for _, tc := range []struct {
 		name, helper string
@@ -75,6 +76,7 @@ func TestAnEmulatorEndsWithWhoStartedIt(t *testing.T) {
 		{"after kill -9", "exit", func(c *exec.Cmd, _ io.Closer) error { return c.Process.Kill() }},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
+			t.Parallel() // it waits more than it works
 			self, err := os.Executable()
 			if err != nil {
 				t.Fatal(err)
@@ -134,6 +136,7 @@ func TestProjectsAreTheirTestsOwn(t *testing.T) {
 }
 
 func TestWithemulatorRunsACommandBesideOne(t *testing.T) {
+	t.Parallel()
 	mustHaveJar(t)
 	bin := t.TempDir() + "/withemulator"
 	if out, err := exec.CommandContext(t.Context(), "go", "build", "-o", bin, "./cmd/withemulator").CombinedOutput(); err != nil {

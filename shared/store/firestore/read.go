@@ -4,9 +4,9 @@ import (
 	"context"
 	"errors"
 	"io"
-	"time"
 
 	"cloud.google.com/go/firestore/apiv1/firestorepb"
+	"github.com/googleapis/gax-go/v2"
 
 	"parley.internal/shared/store"
 )
@@ -74,28 +74,45 @@ func (d *Driver) get(ctx context.Context, refs []store.Ref, v view) ([]*store.Ra
 	if err != nil {
 		return nil, nil, err
 	}
-	var tx []byte
-	for {
+	tx, err := d.receive(func() (answer, *firestorepb.Document, error) {
 		res, err := stream.Recv()
+		return res, res.GetFound(), err
+	}, func(raw store.Raw) {
+		for _, i := range at[raw.Ref] {
+			raws[i] = &raw
+		}
+	})
+	if err != nil {
+		return nil, tx, err
+	}
+	return raws, tx, nil
+}
+
+// answer is one message of a stream of documents.
+type answer interface{ GetTransaction() []byte }
+
+// receive reads a stream to its end and gives each its documents. It returns the transaction that the stream opened,
+// also with an error.
+func (d *Driver) receive(next func() (answer, *firestorepb.Document, error), each func(store.Raw)) (tx []byte, err error) {
+	for {
+		res, doc, err := next()
 		if errors.Is(err, io.EOF) {
-			return raws, tx, nil
+			return tx, nil
 		}
 		if err != nil {
-			return nil, tx, err
+			return tx, err
 		}
 		if len(res.GetTransaction()) > 0 {
 			tx = res.GetTransaction()
 		}
-		if res.GetFound() == nil {
+		if doc == nil {
 			continue
 		}
-		raw, err := d.decode(res.GetFound())
+		raw, err := d.decode(doc)
 		if err != nil {
-			return nil, tx, err
+			return tx, err
 		}
-		for _, i := range at[raw.Ref] {
-			raws[i] = &raw
-		}
+		each(raw)
 	}
 }
 
@@ -122,37 +139,15 @@ func (d *Driver) runQuery(ctx context.Context, req *firestorepb.RunQueryRequest)
 		return nil, nil, err
 	}
 	var raws []store.Raw
-	var tx []byte
-	for {
+	tx, err := d.receive(func() (answer, *firestorepb.Document, error) {
 		res, err := stream.Recv()
-		if errors.Is(err, io.EOF) {
-			return raws, tx, nil
-		}
-		if err != nil {
-			return nil, tx, err
-		}
-		if len(res.GetTransaction()) > 0 {
-			tx = res.GetTransaction()
-		}
-		if res.GetDocument() == nil {
-			continue
-		}
-		raw, err := d.decode(res.GetDocument())
-		if err != nil {
-			return nil, tx, err
-		}
-		raws = append(raws, raw)
+		return res, res.GetDocument(), err
+	}, func(raw store.Raw) { raws = append(raws, raw) })
+	if err != nil {
+		return nil, tx, err
 	}
+	return raws, tx, nil
 }
 
-// pause waits before another try, longer after each; false says that ctx ended.
-func pause(ctx context.Context, try int) bool {
-	timer := time.NewTimer(backoff(try))
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return true
-	case <-ctx.Done():
-		return false
-	}
-}
+// pause waits before another try, longer after each. It reports false once ctx has ended.
+func pause(ctx context.Context, try int) bool { return gax.Sleep(ctx, backoff(try)) == nil }

@@ -141,7 +141,7 @@ func watched(t *testing.T, renew renewal, first func(*listenServer)) (*listenSer
 	d.renew = renew
 	heard, began := make(chan store.Change, 100), make(chan error)
 	go func() {
-		_, err := d.Watch(t.Context(), "u", "things", nil, func(c store.Change) { heard <- c })
+		_, err := d.Watch(t.Context(), "u", "things", func(c store.Change) { heard <- c })
 		began <- err
 	}()
 	first(s)

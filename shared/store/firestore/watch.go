@@ -49,7 +49,7 @@ type watcher struct {
 // Watch tells of changes to a collection. A document that was last written
 // before the listener's bound and is then deleted is not told of: nothing of it
 // is left to match.
-func (d *Driver) Watch(ctx context.Context, user, coll string, _ *store.Def, tell func(store.Change)) (func(), error) {
+func (d *Driver) Watch(ctx context.Context, user, coll string, tell func(store.Change)) (func(), error) {
 	w := &watcher{d: d, user: user, coll: coll, tell: tell, done: make(chan struct{})}
 	w.ctx, w.cancel = context.WithCancel(context.WithoutCancel(ctx))
 	if err := d.enlist(w); err != nil {

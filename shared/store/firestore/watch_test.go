@@ -18,7 +18,7 @@ const patience = 20 * time.Second
 func watch(t *testing.T, d *firestore.Driver, coll string) (heard chan store.Change, stop func()) {
 	t.Helper()
 	heard = make(chan store.Change, 100)
-	stop, err := d.Watch(t.Context(), "u", coll, things.Def(), func(c store.Change) { heard <- c })
+	stop, err := d.Watch(t.Context(), "u", coll, func(c store.Change) { heard <- c })
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -86,7 +86,7 @@ func TestAStoppedWatcherHearsNothing(t *testing.T) {
 	heard, stopOther := watch(t, d, "things")
 	defer stopOther()
 	told := make(chan store.Change, 1)
-	stopTold, err := d.Watch(t.Context(), "u", "things", things.Def(), func(c store.Change) { told <- c })
+	stopTold, err := d.Watch(t.Context(), "u", "things", func(c store.Change) { told <- c })
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -105,7 +105,7 @@ func TestAWatcherOutlivesTheCallThatBeganIt(t *testing.T) {
 	d := open(t, emulated(t))
 	ctx, cancel := context.WithCancel(t.Context())
 	heard := make(chan store.Change, 1)
-	stop, err := d.Watch(ctx, "u", "things", things.Def(), func(c store.Change) { heard <- c })
+	stop, err := d.Watch(ctx, "u", "things", func(c store.Change) { heard <- c })
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -124,7 +124,7 @@ func TestAClosedDriverEndsItsWatchersAndTakesNoMore(t *testing.T) {
 	if err := d.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := d.Watch(t.Context(), "u", "things", things.Def(), func(store.Change) {}); !fault.Is(err, fault.Unavailable) {
+	if _, err := d.Watch(t.Context(), "u", "things", func(store.Change) {}); !fault.Is(err, fault.Unavailable) {
 		t.Errorf("got %v", err)
 	}
 }

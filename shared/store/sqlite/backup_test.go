@@ -226,7 +226,7 @@ func TestTheFeedGoesOnOverARestore(t *testing.T) {
 	dir := t.TempDir()
 	db, d := noteDB(t, filepath.Join(dir, "p.db"))
 	defer db.Close()
-	feed, err := d.Feed(t.Context(), "r", store.Follow{Collection: "notes"})
+	feed, err := d.Feed(t.Context(), store.Follow{Collection: "notes"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -367,7 +367,7 @@ func TestWhatIsErasedIsGoneFromTheFile(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "p.db")
 	db, d := noteDB(t, file)
-	if _, err := d.Feed(t.Context(), "r", store.Follow{Collection: "notes"}); err != nil {
+	if _, err := d.Feed(t.Context(), store.Follow{Collection: "notes"}); err != nil {
 		t.Fatal(err)
 	}
 	const secret = "correct horse battery staple"

@@ -3,6 +3,9 @@ package sqlite
 import (
 	"context"
 	"database/sql"
+	"encoding/json"
+	"maps"
+	"slices"
 	"strconv"
 	"time"
 
@@ -15,7 +18,7 @@ type watcher struct{ tell func(store.Change) }
 
 // Watch implements store.Driver. It sees the commits of this process; another
 // process that has the file open is not heard.
-func (d *Driver) Watch(_ context.Context, user, coll string, _ *store.Def, tell func(store.Change)) (func(), error) {
+func (d *Driver) Watch(_ context.Context, user, coll string, tell func(store.Change)) (func(), error) {
 	s, w := watchScope{user, coll}, &watcher{tell}
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -33,7 +36,7 @@ func (d *Driver) Watch(_ context.Context, user, coll string, _ *store.Def, tell 
 	}, nil
 }
 
-// tell lets watchers and readers of the feed know of a commit.
+// tell lets watchers and the reader of the feed know of a commit.
 func (d *Driver) tell(changes []store.Change) {
 	d.mu.Lock()
 	var calls []func()
@@ -53,7 +56,7 @@ func (d *Driver) tell(changes []store.Change) {
 	}
 }
 
-// record adds a change to the feed, where it concerns anyone who reads it.
+// record adds a change to the feed, where it concerns the feed's reader.
 func (d *Driver) record(ctx context.Context, c change, after any) error {
 	kind := store.Updated
 	switch {
@@ -74,60 +77,53 @@ func (d *Driver) record(ctx context.Context, c change, after any) error {
 	return err
 }
 
-// concerns asks the readers of the feed. One that has not come back since this
-// process began is taken to want everything.
+// concerns reports whether the reader of the feed wants a change.
 func (d *Driver) concerns(kind store.EventKind, c change) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	known := d.follows[c.def.Name]
-	if d.fed[c.def.Name] > len(known) {
-		return true
-	}
-	for _, f := range known {
-		if f == nil || f(kind, c.before, c.after) {
-			return true
-		}
-	}
-	return false
+	f, ok := d.follows[c.def.Name]
+	return ok && (f.Concerns == nil || f.Concerns(kind, c.before, c.after))
 }
 
-type feed struct {
-	d    *Driver
-	name string
-}
+// feedReader is the reader's name in the file, which has room for several.
+const feedReader = "reactions"
 
-// Feed is the change feed of the named reader. Its place is kept in the file; a
-// reader that is new begins with the next commit.
-func (d *Driver) Feed(ctx context.Context, name string, follows ...store.Follow) (store.Feed, error) {
+type feed struct{ d *Driver }
+
+// Feed returns the change feed of the collections that its one reader follows. The reader's place is kept in the file:
+// a collection that it followed before goes on behind the last Ack, one that is new begins with the next commit, and
+// one that it follows no longer is dropped. Between the opening of the file and the call, every change to the
+// collections followed before is kept.
+func (d *Driver) Feed(ctx context.Context, follows ...store.Follow) (store.Feed, error) {
+	byName := map[string]store.Follow{}
 	for _, f := range follows {
-		n, err := d.exec(ctx, `INSERT INTO readers (name, c, seq) VALUES (?, ?, (SELECT coalesce(max(seq), 0) FROM changes))
-			ON CONFLICT DO NOTHING`, name, f.Collection)
-		if err != nil {
+		byName[f.Collection] = f
+	}
+	names, err := json.Marshal(slices.AppendSeq([]string{}, maps.Keys(byName)))
+	if err != nil {
+		return nil, err
+	}
+	for _, query := range []string{
+		`DELETE FROM readers WHERE c NOT IN (SELECT value FROM json_each(?))`,
+		`INSERT INTO readers (name, c, seq) SELECT '` + feedReader + `', value, (SELECT coalesce(max(seq), 0) FROM changes)
+			FROM json_each(?) WHERE true ON CONFLICT DO NOTHING`,
+	} {
+		if err := d.exec(ctx, query, string(names)); err != nil {
 			return nil, err
 		}
-		d.mu.Lock()
-		d.fed[f.Collection] += int(n)
-		if d.follows[f.Collection] == nil {
-			d.follows[f.Collection] = map[string]func(store.EventKind, store.Fields, store.Fields) bool{}
-		}
-		d.follows[f.Collection][name] = f.Concerns
-		d.mu.Unlock()
 	}
-	return &feed{d, name}, nil
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.follows = byName
+	return &feed{d}, nil
 }
 
-// exec runs one statement in the writer's next group and says how many rows it
-// changed.
-func (d *Driver) exec(ctx context.Context, query string, args ...any) (n int64, err error) {
-	err = d.submit(&transaction{ctx: ctx, result: make(chan error, 1), raw: func(ctx context.Context, conn *sql.Conn) error {
-		res, err := conn.ExecContext(ctx, query, args...)
-		if err != nil {
-			return err
-		}
-		n, err = res.RowsAffected()
+// exec runs one statement in the writer's next group.
+func (d *Driver) exec(ctx context.Context, query string, args ...any) error {
+	return asFault(d.submit(&transaction{ctx: ctx, result: make(chan error, 1), raw: func(ctx context.Context, conn *sql.Conn) error {
+		_, err := conn.ExecContext(ctx, query, args...)
 		return err
-	}})
-	return n, asFault(err)
+	}}))
 }
 
 // Next implements store.Feed.
@@ -152,7 +148,7 @@ func (f *feed) Next(ctx context.Context, after int64, limit int) ([]store.Event,
 
 func (f *feed) read(ctx context.Context, after int64, limit int) ([]store.Event, error) {
 	rows, err := f.d.read.QueryContext(ctx, `SELECT changes.seq, at, kind, u, changes.c, id, before, after FROM changes
-		JOIN readers ON readers.name = ? AND readers.c = changes.c WHERE changes.seq > max(readers.seq, ?) ORDER BY changes.seq LIMIT ?`, f.name, after, limit)
+		JOIN readers ON readers.c = changes.c WHERE changes.seq > max(readers.seq, ?) ORDER BY changes.seq LIMIT ?`, after, limit)
 	if err != nil {
 		return nil, asFault(err)
 	}
@@ -178,11 +174,10 @@ func (f *feed) read(ctx context.Context, after int64, limit int) ([]store.Event,
 	return events, asFault(rows.Err())
 }
 
-// Ack implements store.Feed. What every reader is past is forgotten.
+// Ack implements store.Feed. Changes that the reader is past are deleted.
 func (f *feed) Ack(ctx context.Context, seq int64) error {
-	if _, err := f.d.exec(ctx, `UPDATE readers SET seq = max(seq, ?) WHERE name = ?`, seq, f.name); err != nil {
+	if err := f.d.exec(ctx, `UPDATE readers SET seq = max(seq, ?)`, seq); err != nil {
 		return err
 	}
-	_, err := f.d.exec(ctx, `DELETE FROM changes WHERE seq <= (SELECT min(seq) FROM readers)`)
-	return err
+	return f.d.exec(ctx, `DELETE FROM changes WHERE seq <= (SELECT min(seq) FROM readers)`)
 }

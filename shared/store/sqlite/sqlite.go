@@ -34,7 +34,7 @@ type Driver struct {
 	flushed    error // why rows of the group could not be written
 	lastGroup  int
 	lastCommit time.Duration
-	recorded   bool // a change was added to the feed since readers were told
+	recorded   bool // a change was added to the feed since its reader was told
 
 	queue chan *transaction
 	quit  chan struct{}
@@ -43,9 +43,8 @@ type Driver struct {
 
 	mu       sync.Mutex
 	watchers map[watchScope]map[*watcher]struct{}
-	fed      map[string]int                                                               // readers of the feed by collection
-	follows  map[string]map[string]func(store.EventKind, store.Fields, store.Fields) bool // those of this process, by collection and name
-	bell     chan struct{}                                                                // closed and replaced at every recorded change
+	follows  map[string]store.Follow // what the reader of the feed wants, by collection
+	bell     chan struct{}           // closed and replaced at every recorded change
 }
 
 // Open opens the store in the file, which it creates, readable by its owner
@@ -65,8 +64,7 @@ func Open(ctx context.Context, file string, schema *store.Schema) (*Driver, erro
 		return sourceName(abs, append([]string{"busy_timeout(10000)", "journal_mode(WAL)", "synchronous(FULL)", "cache_size(-32768)"}, pragmas...)...)
 	}
 	d := &Driver{schema: schema, file: abs, queue: make(chan *transaction, maxGroup), quit: make(chan struct{}), done: make(chan struct{}), numbers: map[*store.Index]uint16{}, byName: map[string]uint16{},
-		watchers: map[watchScope]map[*watcher]struct{}{}, fed: map[string]int{},
-		follows: map[string]map[string]func(store.EventKind, store.Fields, store.Fields) bool{}, bell: make(chan struct{})}
+		watchers: map[watchScope]map[*watcher]struct{}{}, follows: map[string]store.Follow{}, bell: make(chan struct{})}
 	if d.write, err = sql.Open("sqlite", dsn()); err != nil {
 		return nil, err
 	}
@@ -100,18 +98,17 @@ func (d *Driver) prepare(ctx context.Context, schema *store.Schema) (err error) 
 	if d.r, err = prepareStatements(ctx, d.read); err != nil {
 		return err
 	}
-	rows, err := d.conn.QueryContext(ctx, `SELECT c, count(*) FROM readers GROUP BY c`)
+	rows, err := d.conn.QueryContext(ctx, `SELECT c FROM readers`)
 	if err != nil {
 		return err
 	}
 	defer rows.Close()
 	for rows.Next() {
 		var c string
-		var n int
-		if err := rows.Scan(&c, &n); err != nil {
+		if err := rows.Scan(&c); err != nil {
 			return err
 		}
-		d.fed[c] = n
+		d.follows[c] = store.Follow{Collection: c} // every change, until the reader says which
 	}
 	return rows.Err()
 }

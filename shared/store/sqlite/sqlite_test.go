@@ -149,7 +149,7 @@ func TestTheFeedSurvivesAKill(t *testing.T) {
 	if err := put(t, db, "before", note{}); err != nil {
 		t.Fatal(err)
 	}
-	feed, err := d.Feed(t.Context(), "push", store.Follow{Collection: "notes"})
+	feed, err := d.Feed(t.Context(), store.Follow{Collection: "notes"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -170,7 +170,7 @@ func TestTheFeedSurvivesAKill(t *testing.T) {
 	}
 	// Another opening of the file, as after a kill, goes on behind the last Ack.
 	db2, d2 := noteDB(t, file)
-	feed2, err := d2.Feed(t.Context(), "push", store.Follow{Collection: "notes"})
+	feed2, err := d2.Feed(t.Context(), store.Follow{Collection: "notes"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -208,7 +208,7 @@ func TestTheFeedKeepsWhatConcernsAReader(t *testing.T) {
 	loud := store.Follow{Collection: "notes", Concerns: func(_ store.EventKind, before, after store.Fields) bool {
 		return after["text"] == "loud" && before["text"] != "loud"
 	}}
-	feed, err := d.Feed(t.Context(), "push", loud)
+	feed, err := d.Feed(t.Context(), loud)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -240,7 +240,7 @@ func TestTheFeedKeepsWhatConcernsAReader(t *testing.T) {
 	}
 	db2, d2 := noteDB(t, file) // as after a restart
 	write(db2, "quiet")
-	feed2, err := d2.Feed(t.Context(), "push", loud)
+	feed2, err := d2.Feed(t.Context(), loud)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -248,16 +248,47 @@ func TestTheFeedKeepsWhatConcernsAReader(t *testing.T) {
 	if got := heard(feed2); got != "updated loud>quiet, updated still>loud, " {
 		t.Errorf("after a restart it heard %s", got)
 	}
-	all, err := d2.Feed(t.Context(), "another", store.Follow{Collection: "notes"})
+	all, err := d2.Feed(t.Context(), store.Follow{Collection: "notes"})
 	if err != nil {
 		t.Fatal(err)
 	}
 	write(db2, "quiet")
 	if got := heard(all); got != "updated loud>quiet, " {
-		t.Errorf("who wants everything heard %s", got)
+		t.Errorf("once it wants everything it heard %s", got)
 	}
 	if err := errors.Join(db.Close(), db2.Close()); err != nil {
 		t.Fatal(err)
+	}
+}
+
+// A collection that the reader gave up holds nothing back, and begins anew when it is followed again.
+func TestTheFeedDropsACollectionThatIsFollowedNoLonger(t *testing.T) {
+	t.Parallel()
+	file := filepath.Join(t.TempDir(), "p.db")
+	db, d := noteDB(t, file)
+	defer db.Close()
+	if _, err := d.Feed(t.Context(), store.Follow{Collection: "notes"}); err != nil {
+		t.Fatal(err)
+	}
+	if err := put(t, db, "a", note{Text: "followed"}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := d.Feed(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if err := put(t, db, "a", note{Text: "not followed"}); err != nil {
+		t.Fatal(err)
+	}
+	feed, err := d.Feed(t.Context(), store.Follow{Collection: "notes"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := put(t, db, "a", note{Text: "again"}); err != nil {
+		t.Fatal(err)
+	}
+	events, err := feed.Next(t.Context(), 0, 10)
+	if err != nil || len(events) != 1 || events[0].After["text"] != "again" {
+		t.Errorf("got %+v, %v; want the last change alone", events, err)
 	}
 }
 

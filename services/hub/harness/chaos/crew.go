@@ -12,6 +12,7 @@ import (
 	"parley.internal/services/hub/harness/chaos/witness"
 	"parley.internal/shared/app"
 	"parley.internal/shared/campfire"
+	"parley.internal/shared/client"
 	"parley.internal/shared/identity"
 	"parley.internal/shared/keys"
 	"parley.internal/shared/team"
@@ -71,8 +72,13 @@ type circle struct {
 // muster makes a user, the keys of its agents and its human, its team and its fire.
 func (r *run) muster(ctx context.Context, n, size int) (*crew, error) {
 	c := &crew{user: fmt.Sprintf("crew%d", n), book: witness.NewBook(), done: make(chan struct{})}
-	client := func(name, key string, mcp bool) *caller.Caller {
-		out := &caller.Caller{Name: c.user + "." + name, Key: key, Base: r.base, Routes: routes(r.app), Client: r.client, Now: time.Now, Count: r.tally.count, Slack: r.options.Slack,
+	rest, err := client.New(r.base, "", client.WithHTTPClient(r.client), client.WithUserAgent("parley-chaos"))
+	if err != nil {
+		return nil, err
+	}
+	connect := func(name, key string, mcp bool) *caller.Caller {
+		out := &caller.Caller{Name: c.user + "." + name, Key: key, Base: r.base, REST: rest.With(client.WithKey(key)), Client: r.client,
+			Now: time.Now, Count: r.tally.count, Slack: r.options.Slack,
 			Stuck: func(op, id string) {
 				c.book.Violate(witness.Waits, id, "%s got no answer within %v of its time", op, r.options.Slack)
 			}}
@@ -85,14 +91,14 @@ func (r *run) muster(ctx context.Context, n, size int) (*crew, error) {
 	if err != nil {
 		return nil, err
 	}
-	c.human = client("human", made.Key, false)
+	c.human = connect("human", made.Key, false)
 	for i := range size {
 		name := fmt.Sprintf("p%d", i)
 		made, err := r.app.Keys.Issue(ctx, c.user, keys.CreateInput{Program: name})
 		if err != nil {
 			return nil, err
 		}
-		c.agents = append(c.agents, newAgent(r, c, i, client(name, made.Key, i%2 == 0)))
+		c.agents = append(c.agents, newAgent(r, c, i, connect(name, made.Key, i%2 == 0)))
 	}
 	for first := 0; first < size; first += circleSize {
 		in := &circle{fmt.Sprintf("team%d", first/circleSize), fmt.Sprintf("fire%d", first/circleSize), c.agents[first:min(first+circleSize, size)]}
@@ -126,14 +132,6 @@ func (c *crew) found(ctx context.Context, a *app.App, in *circle) error {
 		c.book.TeamSent(in.team, m.name, spawn.Prompt)
 	}
 	return nil
-}
-
-func routes(a *app.App) map[string]string {
-	out := map[string]string{}
-	for _, o := range a.Catalogue().Ops() {
-		out[o.Name] = o.Route
-	}
-	return out
 }
 
 // connections is a client for many agents at once.

@@ -18,6 +18,7 @@ import (
 	"parley.internal/services/hub/internal/page"
 	"parley.internal/services/hub/internal/rest"
 	"parley.internal/shared/app"
+	"parley.internal/shared/client"
 	"parley.internal/shared/identity"
 	"parley.internal/shared/keys"
 	"parley.internal/shared/op"
@@ -147,6 +148,16 @@ func (h *Hub) NewKey(user string, in keys.CreateInput) keys.CreateOutput {
 func (h *Hub) Agent(user, program string) string {
 	h.t.Helper()
 	return h.Key(user, keys.CreateInput{Program: program})
+}
+
+// Client returns a typed client with a key, which may be empty.
+func (h *Hub) Client(key string, options ...client.Option) *client.Client {
+	h.t.Helper()
+	c, err := client.New(h.URL, key, append([]client.Option{client.WithHTTPClient(h.client)}, options...)...)
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	return c
 }
 
 // Human is a key of the user's own.

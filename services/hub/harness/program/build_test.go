@@ -29,7 +29,8 @@ func TestABuildThatFailsSaysWhy(t *testing.T) {
 	if err := os.WriteFile(file, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if err := program.Build(t.Context(), filepath.Join(file, "parley")); err == nil || !strings.Contains(err.Error(), "cannot build the hub") {
+	err := program.Build(t.Context(), filepath.Join(file, "parley"))
+	if err == nil || !strings.Contains(err.Error(), "cannot build the hub") {
 		t.Errorf("got %v", err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())

@@ -7,12 +7,13 @@ import (
 	"net"
 	"net/http"
 	"strings"
-	"sync"
 	"time"
 
+	lru "github.com/hashicorp/golang-lru/v2"
 	"golang.org/x/sync/singleflight"
 	"golang.org/x/time/rate"
 
+	"parley.internal/shared/cache"
 	"parley.internal/shared/fault"
 	"parley.internal/shared/identity"
 )
@@ -25,7 +26,7 @@ const (
 	// soon it may show another after that.
 	failures  = 30
 	failEvery = 2 * time.Second
-	// remembered bounds each of the maps here; what is over is forgotten at random.
+	// remembered bounds each of the caches here; past it the least recently used entry goes.
 	remembered = 10_000
 )
 
@@ -43,17 +44,12 @@ type Authenticator struct {
 	burst      int
 
 	flight singleflight.Group
-	mu     sync.Mutex
-	known  map[string]known // by the key's hash, which is its id
-	forgot int              // how often something was forgotten
-	bad    map[string]*rate.Limiter
-	calls  map[string]*rate.Limiter
+	known  *cache.Cache[identity.Caller] // by the key's hash, which is its id
+	bad    *limiters                     // of failures, by address
+	calls  *limiters                     // of calls, by the key's hash
 }
 
-type known struct {
-	caller identity.Caller
-	until  time.Time
-}
+type limiters = lru.Cache[string, *rate.Limiter]
 
 // Limits are per instance: Rate calls a second for each key, Burst at once; a
 // Rate of 0 is none. TrustProxy says that one proxy stands before the server.
@@ -63,14 +59,22 @@ type Limits struct {
 	TrustProxy bool
 }
 
-// New is an authenticator over the keys.
+// New returns an authenticator that looks keys up in k.
 func New(k Keys, now func() time.Time, l Limits) *Authenticator {
 	a := &Authenticator{keys: k, now: now, trustProxy: l.TrustProxy, rate: rate.Limit(l.Rate), burst: l.Burst,
-		known: map[string]known{}, bad: map[string]*rate.Limiter{}, calls: map[string]*rate.Limiter{}}
+		known: cache.New[identity.Caller](remembered, now), bad: newLimiters(), calls: newLimiters()}
 	if l.Rate <= 0 {
 		a.rate = rate.Inf
 	}
 	return a
+}
+
+func newLimiters() *limiters {
+	l, err := lru.New[string, *rate.Limiter](remembered)
+	if err != nil {
+		panic("auth: " + err.Error()) // only a size below 1 is refused
+	}
+	return l
 }
 
 // Caller is who makes the request. A missing or bad key is Unauthenticated, a
@@ -82,7 +86,7 @@ func (a *Authenticator) Caller(r *http.Request) (identity.Caller, error) {
 	}
 	sum := sha256.Sum256([]byte(secret))
 	id := hex.EncodeToString(sum[:])
-	caller, ok := a.cached(id)
+	caller, ok := a.known.Get(id)
 	if !ok {
 		if caller, err = a.lookup(r, id, secret); err != nil {
 			return caller, err
@@ -103,42 +107,21 @@ func bearer(r *http.Request) (string, error) {
 	return secret, nil
 }
 
-func (a *Authenticator) cached(id string) (identity.Caller, bool) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	k, ok := a.known[id]
-	if ok && !a.now().Before(k.until) {
-		delete(a.known, id)
-		ok = false
-	}
-	return k.caller, ok
-}
-
-func (a *Authenticator) lookup(r *http.Request, id, secret string) (identity.Caller, error) {
+// lookup reads a key that is not cached, and caches it. One read serves all requests that wait for the same key, so it
+// depends on the context of none of them.
+func (a *Authenticator) lookup(r *http.Request, id, secret string) (caller identity.Caller, err error) {
 	now := a.now()
-	a.mu.Lock()
-	forgot := a.forgot
-	a.mu.Unlock()
-	var caller identity.Caller
-	err := a.Guard(r, func() error {
-		// One look-up serves all requests that wait for it, so it hangs on none of them.
+	err = a.Guard(r, func() error {
 		v, err, _ := a.flight.Do(id, func() (any, error) {
-			ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), 10*time.Second)
-			defer cancel()
-			caller, until, err := a.keys.Lookup(ctx, secret)
-			if err != nil {
-				return caller, err
-			}
-			if end := now.Add(cacheFor); until.IsZero() || end.Before(until) {
-				until = end
-			}
-			a.mu.Lock()
-			defer a.mu.Unlock()
-			if forgot == a.forgot { // else what was read may be what was to be forgotten
-				makeRoom(a.known)
-				a.known[id] = known{caller, until}
-			}
-			return caller, nil
+			return a.known.Fill(id, func() (identity.Caller, time.Time, error) {
+				ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), 10*time.Second)
+				defer cancel()
+				caller, until, err := a.keys.Lookup(ctx, secret)
+				if end := now.Add(cacheFor); until.IsZero() || end.Before(until) {
+					until = end
+				}
+				return caller, until, err
+			})
 		})
 		caller = v.(identity.Caller)
 		return err
@@ -149,25 +132,21 @@ func (a *Authenticator) lookup(r *http.Request, id, secret string) (identity.Cal
 // Guard runs fn, which looks at a secret that the request brought. Every Unauthenticated
 // counts against the caller's address, and one with too many of them is Exhausted.
 func (a *Authenticator) Guard(r *http.Request, fn func() error) error {
-	limiter := a.limiter(a.bad, a.address(r), rate.Every(failEvery), failures)
+	bad := limiter(a.bad, a.address(r), rate.Every(failEvery), failures)
 	now := a.now()
-	if limiter.TokensAt(now) < 1 {
+	if bad.TokensAt(now) < 1 {
 		return fault.New(fault.Exhausted, "too many bad keys came from this address; wait before the next try").After(failEvery)
 	}
 	err := fn()
 	if fault.Is(err, fault.Unauthenticated) {
-		limiter.AllowN(now, 1)
+		bad.AllowN(now, 1)
 	}
 	return err
 }
 
-// Forget drops a key from the cache, by its id, and keeps a look-up under way from
-// serving anyone who comes later.
+// Forget drops a key from the cache, by its id, and keeps a look-up under way from serving requests that come later.
 func (a *Authenticator) Forget(id string) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	a.forgot++
-	delete(a.known, id)
+	a.known.Forget(id)
 	a.flight.Forget(id)
 }
 
@@ -176,7 +155,7 @@ func (a *Authenticator) spend(id string) error {
 		return nil
 	}
 	now := a.now()
-	res := a.limiter(a.calls, id, a.rate, a.burst).ReserveN(now, 1)
+	res := limiter(a.calls, id, a.rate, a.burst).ReserveN(now, 1)
 	if wait := res.DelayFrom(now); wait > 0 {
 		res.CancelAt(now)
 		return fault.New(fault.Exhausted, "this key makes more than %g calls a second; slow down", float64(a.rate)).After(wait)
@@ -184,25 +163,16 @@ func (a *Authenticator) spend(id string) error {
 	return nil
 }
 
-func (a *Authenticator) limiter(m map[string]*rate.Limiter, key string, every rate.Limit, burst int) *rate.Limiter {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	l := m[key]
-	if l == nil {
-		makeRoom(m)
-		l = rate.NewLimiter(every, burst)
-		m[key] = l
+// limiter returns the limiter of a key, which begins with its whole burst where there is none.
+func limiter(all *limiters, key string, every rate.Limit, burst int) *rate.Limiter {
+	if l, ok := all.Get(key); ok {
+		return l
 	}
-	return l
-}
-
-func makeRoom[V any](m map[string]V) {
-	for k := range m {
-		if len(m) < remembered {
-			return
-		}
-		delete(m, k)
+	made := rate.NewLimiter(every, burst)
+	if l, ok, _ := all.PeekOrAdd(key, made); ok {
+		return l // of a request that came at the same time
 	}
+	return made
 }
 
 // address is the caller's: the last hop that the one trusted proxy wrote down,

@@ -9,6 +9,8 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/rivo/uniseg"
+
 	"parley.internal/shared/overview"
 	"parley.internal/shared/signal"
 	"parley.internal/shared/task"
@@ -59,45 +61,23 @@ func cleanJSON(raw json.RawMessage) (string, error) {
 	return b.String(), nil
 }
 
-// wide are the characters that take two columns.
-var wide = &unicode.RangeTable{R16: []unicode.Range16{{0x1100, 0x115f, 1}, {0x231a, 0x231b, 1}, {0x2329, 0x232a, 1}, {0x23e9, 0x23f3, 1},
-	{0x2600, 0x27bf, 1}, {0x2b1b, 0x2b55, 1}, {0x2e80, 0xa4cf, 1}, {0xa960, 0xa97f, 1}, {0xac00, 0xd7a3, 1}, {0xf900, 0xfaff, 1},
-	{0xfe10, 0xfe6f, 1}, {0xff00, 0xff60, 1}, {0xffe0, 0xffe6, 1}},
-	R32: []unicode.Range32{{0x16fe0, 0x18cff, 1}, {0x1aff0, 0x1b2ff, 1}, {0x1f000, 0x1faff, 1}, {0x20000, 0x3fffd, 1}}}
-
-// columns is how many columns a character takes, at most.
-func columns(r rune) int {
-	if unicode.Is(wide, r) {
-		return 2
-	}
-	return 1
-}
-
-// breadth is how many columns a clean text takes, at most.
-func breadth(s string) int {
-	n := 0
-	for _, r := range s {
-		n += columns(r)
-	}
-	return n
-}
-
-// cut shortens a clean text to a width; 0 is no bound.
+// cut shortens a clean text to a width in columns, with an ellipsis in place of the rest; 0 is no bound.
 func cut(s string, width int) string {
-	if width <= 0 || breadth(s) <= width {
+	if width <= 0 || uniseg.StringWidth(s) <= width {
 		return s
 	}
 	n := 1 // the ellipsis
-	for i, r := range s {
-		if n += columns(r); n > width {
-			return s[:i] + "…"
+	for g := uniseg.NewGraphemes(s); g.Next(); {
+		if n += g.Width(); n > width {
+			start, _ := g.Positions()
+			return s[:start] + "…"
 		}
 	}
 	return s
 }
 
-// wrap breaks a clean text into lines that, after an indent, are of a width; 0 is
-// no bound.
+// wrap breaks a clean text into lines that fit a width in columns after an indent; 0 is no bound. A line holds at
+// least one character, even where that is wider than the line may be.
 func wrap(s string, width, indent int) []string {
 	if width <= 0 {
 		return []string{s}
@@ -105,10 +85,11 @@ func wrap(s string, width, indent int) []string {
 	width -= indent
 	var lines []string
 	start, n := 0, 0
-	for i, r := range s {
-		if n += columns(r); n > width && i > start {
-			lines = append(lines, s[start:i])
-			start, n = i, columns(r)
+	for g := uniseg.NewGraphemes(s); g.Next(); {
+		at, _ := g.Positions()
+		if n += g.Width(); n > width && at > start {
+			lines = append(lines, s[start:at])
+			start, n = at, g.Width()
 		}
 	}
 	return append(lines, s[start:])
@@ -252,7 +233,8 @@ func shortIDs(questions []overview.Question) []string {
 	}
 }
 
-// table aligns cells. All but the last of a row are bounded.
+// table aligns cells in columns of the terminal, where a wide character takes two and a combining mark none. Every
+// cell of a row but the last is cut to a bound.
 func table(cells [][]string) []string {
 	const bound = 36
 	var widths []int
@@ -266,7 +248,7 @@ func table(cells [][]string) []string {
 			if i == len(widths) {
 				widths = append(widths, 0)
 			}
-			widths[i] = max(widths[i], breadth(row[i]))
+			widths[i] = max(widths[i], uniseg.StringWidth(row[i]))
 		}
 	}
 	rows := make([]string, len(cells))
@@ -274,7 +256,7 @@ func table(cells [][]string) []string {
 		for i, c := range row {
 			rows[j] += "  " + c
 			if i < len(row)-1 {
-				rows[j] += strings.Repeat(" ", widths[i]-breadth(c))
+				rows[j] += strings.Repeat(" ", widths[i]-uniseg.StringWidth(c))
 			}
 		}
 		rows[j] = strings.TrimRight(rows[j], " ")

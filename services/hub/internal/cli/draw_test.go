@@ -10,6 +10,8 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/rivo/uniseg"
+
 	"parley.internal/services/hub/internal/cli"
 	"parley.internal/shared/overview"
 	"parley.internal/shared/signal"
@@ -71,7 +73,7 @@ func FuzzClean(f *testing.F) {
 			t.Errorf("%q: got %q, want it as it is", s, got)
 		}
 		for width := range 6 {
-			if c := cli.Cut(got, width); width > 0 && cli.Breadth(c) > width {
+			if c := cli.Cut(got, width); width > 0 && uniseg.StringWidth(c) > width {
 				t.Errorf("%q cut to %d: got %q", got, width, c)
 			}
 			if lines := cli.Wrap(got, width, 0); strings.Join(lines, "") != got {
@@ -100,7 +102,7 @@ func FuzzDraw(f *testing.F) {
 			t.Errorf("%d lines, want at most %d:\n%s", len(lines), height, text)
 		}
 		for _, l := range lines {
-			if !printable(l) || (width > 0 && cli.Breadth(l) > int(width)) {
+			if !printable(l) || (width > 0 && uniseg.StringWidth(l) > int(width)) {
 				t.Errorf("the line %q is wider than %d or not printable", l, width)
 			}
 		}
@@ -358,9 +360,60 @@ func TestATextIsCutToItsWidth(t *testing.T) {
 		text  string
 		width int
 		want  string
-	}{{"abc", 3, "abc"}, {"abcd", 3, "ab…"}, {"漢字", 4, "漢字"}, {"漢字", 3, "漢…"}, {"漢字", 2, "…"}, {"漢", 1, "…"}, {"abc", 0, "abc"}, {"", 1, ""}, {"🙂🙂", 3, "🙂…"}} {
+	}{{"abc", 3, "abc"}, {"abcd", 3, "ab…"}, {"漢字", 4, "漢字"}, {"漢字", 3, "漢…"}, {"漢字", 2, "…"}, {"漢", 1, "…"},
+		{"abc", 0, "abc"}, {"", 1, ""}, {"🙂🙂", 3, "🙂…"},
+		{"ne\u0301e", 3, "ne\u0301e"}, {"ne\u0301e", 2, "n…"}, {"e\u0301e\u0301", 1, "…"}, {"👍🏽👍🏽", 4, "👍🏽👍🏽"}, {"👍🏽👍🏽", 3, "👍🏽…"},
+		{"🇩🇪🇫🇷", 3, "🇩🇪…"}, {"한글", 3, "한…"}} {
 		if got := cli.Cut(c.text, c.width); got != c.want {
 			t.Errorf("%q to %d: got %q, want %q", c.text, c.width, got, c.want)
+		}
+	}
+}
+
+func TestATextIsWrappedBetweenCharacters(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		text          string
+		width, indent int
+		want          []string
+	}{
+		{"abcdef", 4, 0, []string{"abcd", "ef"}},
+		{"abcdef", 4, 2, []string{"ab", "cd", "ef"}},
+		{"漢字かな", 5, 0, []string{"漢字", "かな"}},
+		{"漢字", 1, 0, []string{"漢", "字"}},
+		{"e\u0301e\u0301e\u0301", 2, 0, []string{"e\u0301e\u0301", "e\u0301"}},
+		{"👍🏽👍🏽", 2, 0, []string{"👍🏽", "👍🏽"}},
+		{"abc", 0, 0, []string{"abc"}},
+		{"", 3, 0, []string{""}},
+	} {
+		if got := cli.Wrap(c.text, c.width, c.indent); !slices.Equal(got, c.want) {
+			t.Errorf("%q at %d less %d: got %q, want %q", c.text, c.width, c.indent, got, c.want)
+		}
+	}
+}
+
+func TestColumnsAlignWhateverTheScript(t *testing.T) {
+	t.Parallel()
+	cells := [][]string{{"plain", "x"}, {"漢字", "x"}, {"ｶﾅ", "x"}, {"한글", "x"}, {"한", "x"}, {"🙂", "x"}, {"👍🏽", "x"}, {"❤\ufe0f", "x"},
+		{"☺", "x"}, {"🇩🇪", "x"}, {"cafe\u0301", "x"}, {"नमस्ते", "x"}, {"→…", "x"}}
+	want := []string{
+		"  plain  x",
+		"  漢字   x",
+		"  ｶﾅ     x",
+		"  한글   x",
+		"  한     x",
+		"  🙂     x",
+		"  👍🏽     x",
+		"  ❤\ufe0f     x",
+		"  ☺      x",
+		"  🇩🇪     x",
+		"  cafe\u0301   x",
+		"  नमस्ते   x",
+		"  →…     x",
+	}
+	for i, got := range cli.Table(cells) {
+		if got != want[i] {
+			t.Errorf("got  %q\nwant %q", got, want[i])
 		}
 	}
 }

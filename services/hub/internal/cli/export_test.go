@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"net/http"
 	"time"
 
 	"parley.internal/shared/overview"
@@ -10,9 +9,8 @@ import (
 
 // What is drawn, without a terminal.
 var (
-	Clean, CleanJSON, Cut, Breadth, Wrap, Span = clean, cleanJSON, cut, breadth, wrap, span
-	Draw, Describe                             = draw, describe
-	BaseURL                                    = baseURL
+	Clean, CleanJSON, Cut, Wrap, Table, Span = clean, cleanJSON, cut, wrap, table, span
+	Draw, Describe                           = draw, describe
 )
 
 // The screen of a live view.
@@ -20,6 +18,9 @@ const EnterScreen, LeaveScreen = enterScreen, leaveScreen
 
 // Watch watches the server at a base as top does, with pauses that are the test's.
 func Watch(ctx context.Context, base, mark string, pause func(context.Context, time.Duration) error, tell func(v overview.View, trouble string) error) error {
-	h := &human{base: base, key: "k", from: "the test", variable: "KEY", http: &http.Client{}}
+	h := &human{key: "k", from: "the test", variable: "KEY"}
+	if err := h.dial(base); err != nil {
+		return err
+	}
 	return h.watch(ctx, mark, pause, func(n news) error { return tell(n.view, n.trouble) })
 }

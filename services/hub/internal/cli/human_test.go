@@ -12,8 +12,6 @@ import (
 	"sync"
 	"testing"
 	"time"
-
-	"parley.internal/services/hub/internal/cli"
 )
 
 const goodKey = "parley_good_key"
@@ -133,31 +131,6 @@ func TestTheServerAndTheKeyAreFound(t *testing.T) {
 	}
 }
 
-func TestTheBaseIsThatOfTheMCPURL(t *testing.T) {
-	t.Parallel()
-	for in, want := range map[string]string{
-		"http://127.0.0.1:3001/mcp":               "http://127.0.0.1:3001",
-		"http://127.0.0.1:3001":                   "http://127.0.0.1:3001",
-		"http://127.0.0.1:3001/":                  "http://127.0.0.1:3001",
-		"http://[::1]:3001/v1/mcp":                "http://[::1]:3001",
-		"https://p.example/mcp/readonly?toolsets": "https://p.example",
-		"https://p.example/v1":                    "https://p.example",
-		"https://p.example/of/parley/mcp/":        "https://p.example/of/parley",
-		"https://p.example/a%2Fb/v1/":             "https://p.example/a%2Fb",
-		"":                                        "",
-		"127.0.0.1:3001":                          "",
-		"localhost:3001":                          "",
-		"ftp://p.example":                         "",
-		"http:///mcp":                             "",
-		"http://user:secret@p.example":            "",
-	} {
-		got, err := cli.BaseURL(in)
-		if got != want || (err == nil) != (want != "") || (err != nil && strings.Contains(err.Error(), "secret")) {
-			t.Errorf("%q: got %q, %v; want %q", in, got, err, want)
-		}
-	}
-}
-
 func TestWhatIsWrongIsToldWithWhatToDo(t *testing.T) {
 	t.Parallel()
 	told := func(status int, data any) *fake {
@@ -191,7 +164,7 @@ func TestWhatIsWrongIsToldWithWhatToDo(t *testing.T) {
 		"no key":                  {without("PARLEY_HUMAN_KEY"), nil, []string{"no key", "PARLEY_HUMAN_KEY", "keys.env", "parley key create", "--kind human"}},
 		"no key in the variable":  {told(200, object{}).at(), []string{"--key-env", "MINE"}, []string{"the variable MINE holds no key"}},
 		"keys.env cannot be read": {other("PARLEY_DATA", data), nil, []string{"cannot read the keys"}},
-		"the URL is none":         {other("PARLEY_URL", "localhost"), nil, []string{"the server's URL is http://host:port"}},
+		"the URL is none":         {other("PARLEY_URL", "localhost"), nil, []string{"the server's URL must be http://host:port", "PARLEY_URL"}},
 		"no server answers":       {url(closed), nil, []string{"no server answers at " + closed.URL, "connection refused", "parley serve", "--url"}},
 		"the key is not good":     {other("PARLEY_HUMAN_KEY", "bad"), nil, []string{"does not take the key of the variable PARLEY_HUMAN_KEY: this key is not known", "parley key create --user YOU --kind human"}},
 		"the key is an agent's":   {url(told(403, fault("FORBIDDEN", "this is for a human"))), nil, []string{"may not do this: this is for a human", "a human's key", "PARLEY_HUMAN_KEY"}},

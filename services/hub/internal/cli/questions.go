@@ -6,14 +6,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net/http"
-	neturl "net/url"
-	"strconv"
 	"strings"
 	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 
+	"parley.internal/shared/client"
 	"parley.internal/shared/fault"
 	"parley.internal/shared/signal"
 )
@@ -49,7 +47,7 @@ func (w *world) questionsCommand() *cobra.Command {
 }
 
 func (w *world) printQuestions(ctx context.Context, h *human, status signal.Status, asJSON bool) error {
-	width, _, _ := size(w.out)
+	width, _, _ := terminalSize(w.out)
 	n := 0
 	err := h.questions(ctx, status, func(q signal.View, raw json.RawMessage) error {
 		var text string
@@ -79,21 +77,21 @@ func (w *world) printQuestions(ctx context.Context, h *human, status signal.Stat
 var none = map[signal.Status]string{signal.Pending: "No questions wait.", signal.Answered: "No questions were answered.",
 	signal.Expired: "No questions expired.", "all": "There are no questions."}
 
-// questions goes through all pages.
+// questions goes through all pages. Each question comes as this version reads it, and as the server wrote it.
 func (h *human) questions(ctx context.Context, status signal.Status, each func(q signal.View, raw json.RawMessage) error) error {
-	in := neturl.Values{"status": {string(status)}, "limit": {strconv.Itoa(perPage)}}
+	in := signal.ListInput{Status: status, Limit: perPage}
 	for {
 		var page struct {
 			Questions  []json.RawMessage `json:"questions"`
 			NextCursor string            `json:"nextCursor"`
 		}
-		if err := h.call(ctx, http.MethodGet, "/v1/questions?"+in.Encode(), nil, &page, 0); err != nil {
-			return err
+		if err := h.Do(ctx, "list_questions", in, &page); err != nil {
+			return h.explain(ctx, err)
 		}
 		for _, raw := range page.Questions {
 			var q signal.View
 			if err := json.Unmarshal(raw, &q); err != nil {
-				return fmt.Errorf("a question of %s cannot be read; is it of the same version? (%w)", h.base, err)
+				return fmt.Errorf("a question of %s cannot be read; is it of the same version? (%w)", h.Base(), err)
 			}
 			if err := each(q, raw); err != nil {
 				return err
@@ -102,7 +100,7 @@ func (h *human) questions(ctx context.Context, status signal.Status, each func(q
 		if page.NextCursor == "" {
 			return nil
 		}
-		in.Set("cursor", page.NextCursor)
+		in.Cursor = page.NextCursor
 	}
 }
 
@@ -225,10 +223,10 @@ func choose(q signal.View, n int) (string, error) {
 }
 
 func (h *human) answer(ctx context.Context, id, text string) error {
-	var out signal.View
-	err := h.call(ctx, http.MethodPost, "/v1/questions/"+neturl.PathEscape(id)+"/answer", map[string]string{"response": text}, &out, 0)
-	var r *refusal
-	if errors.As(err, &r) && r.code == fault.NotFound.Code() {
+	_, err := h.AnswerQuestion(ctx, signal.AnswerInput{QuestionID: id, Response: text})
+	err = h.explain(ctx, err)
+	var e *client.Error
+	if errors.As(err, &e) && e.Code == fault.NotFound.Code() {
 		return fmt.Errorf("%w; `parley questions` lists those that wait", err)
 	}
 	return err

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"net/http"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -19,6 +18,7 @@ import (
 	"parley.internal/services/hub/internal/runner/hub"
 	"parley.internal/services/hub/internal/runner/journal"
 	"parley.internal/services/hub/internal/runner/launch"
+	"parley.internal/shared/client"
 )
 
 // runnerChild is the command that waits to become a teammate's process.
@@ -91,9 +91,12 @@ func (w *world) runRunner(ctx context.Context, f runnerFlags) (err error) {
 	if err != nil {
 		return err
 	}
+	calls, err := client.New(base, key, client.WithUserAgent("parley-runner/"+Version))
+	if err != nil {
+		return err
+	}
 	r := &runner.Runner{
-		Server: &hub.Team{Base: base, Name: f.team, Key: key, KeyFrom: "the variable " + f.keyEnv, Runner: kept.ID(),
-			HTTP: &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}},
+		Server:  &hub.Team{Client: calls, Name: f.team, Key: key, KeyFrom: "the variable " + f.keyEnv, Runner: kept.ID()},
 		Journal: kept, Command: command, Team: f.team, Key: key, Root: root, Env: os.Environ(), Child: []string{self, runnerChild},
 		Times: runner.Times{Grace: f.grace}, Log: slog.New(slog.NewTextHandler(w.err, nil)), Now: time.Now,
 	}

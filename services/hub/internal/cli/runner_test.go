@@ -95,7 +95,7 @@ func TestARunnerThatIsToldTheWrongThingSaysSo(t *testing.T) {
 	for words, args := range map[string][]string{
 		`required flag(s) "root", "team" not set`:                 {},
 		"the variable NONE holds no key":                          {"--team", "core", "--root", dir, "--key-env", "NONE"},
-		"the server's URL is http://host:port":                    {"--team", "core", "--root", dir, "--url", "nonsense"},
+		"the server's URL must be http://host:port":               {"--team", "core", "--root", dir, "--url", "nonsense"},
 		"--root is empty; give a directory that exists":           {"--team", "core", "--root", ""},
 		"no such file or directory; give a directory that exists": {"--team", "core", "--root", dir + "/none"},
 		"is no directory; give a directory that exists":           {"--team", "core", "--root", file},

@@ -6,15 +6,15 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net/http"
-	neturl "net/url"
-	"strconv"
+	"runtime"
 	"strings"
 	"sync"
 	"time"
 
+	"github.com/googleapis/gax-go/v2"
 	"github.com/spf13/cobra"
 
+	"parley.internal/shared/client"
 	"parley.internal/shared/overview"
 )
 
@@ -43,7 +43,8 @@ func (w *world) topCommand() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		if _, _, terminal := size(w.out); terminal && !follow {
+		// A Windows console shows escape sequences as text until it is set up for them.
+		if isTerminal(w.out) && !follow && runtime.GOOS != "windows" {
 			return w.live(cmd.Context(), h, first)
 		}
 		if err := w.snapshot(h, first); err != nil || !follow {
@@ -55,14 +56,9 @@ func (w *world) topCommand() *cobra.Command {
 }
 
 // overview reads the view, and waits for one with another mark than since.
-func (h *human) overview(ctx context.Context, since string, wait time.Duration) (v overview.View, err error) {
-	in := neturl.Values{}
-	if since != "" {
-		in.Set("since", since)
-		in.Set("waitMs", strconv.FormatInt(wait.Milliseconds(), 10))
-	}
-	err = h.call(ctx, http.MethodGet, "/v1/overview?"+in.Encode(), nil, &v, wait)
-	return v, err
+func (h *human) overview(ctx context.Context, since string, wait time.Duration) (overview.View, error) {
+	v, err := h.GetOverview(ctx, overview.Input{Since: since, WaitMs: int(wait.Milliseconds())})
+	return v, h.explain(ctx, err)
 }
 
 func (w *world) snapshot(h *human, v overview.View) error {
@@ -71,7 +67,7 @@ func (w *world) snapshot(h *human, v overview.View) error {
 }
 
 func (w *world) follow(ctx context.Context, h *human, mark string) error {
-	return h.watch(ctx, mark, pause, func(n news) error {
+	return h.watch(ctx, mark, gax.Sleep, func(n news) error {
 		if n.trouble != "" {
 			_, err := fmt.Fprintln(w.err, "parley:", n.trouble)
 			return err
@@ -91,18 +87,6 @@ func (w *world) follow(ctx context.Context, h *human, mark string) error {
 type news struct {
 	view    overview.View
 	trouble string
-}
-
-// pause waits, but not past the end of the context.
-func pause(ctx context.Context, d time.Duration) error {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-ctx.Done():
-		return ctx.Err()
-	case <-t.C:
-		return nil
-	}
 }
 
 // watch tells about every view after the one with the mark, and about each trouble,
@@ -154,11 +138,11 @@ func ended(ctx context.Context, err error) error {
 
 // trouble is a passing fault in few words.
 func (h *human) trouble(err error) string {
-	var r *refusal
-	if errors.As(err, &r) {
-		return fmt.Sprintf("%s answers with %d", h.base, r.status)
+	var e *client.Error
+	if errors.As(err, &e) && e.Status != 0 {
+		return fmt.Sprintf("%s answers with %d", h.Base(), e.Status)
 	}
-	return "no server answers at " + h.base
+	return "no server answers at " + h.Base()
 }
 
 // What a live view asks of the terminal: a screen of its own, no cursor and no
@@ -184,7 +168,7 @@ func (w *world) live(ctx context.Context, h *human, v overview.View) (err error)
 	defer watching.Wait()
 	defer cancel()
 	watching.Go(func() {
-		over <- h.watch(ctx, v.Mark, pause, func(n news) error {
+		over <- h.watch(ctx, v.Mark, gax.Sleep, func(n news) error {
 			select {
 			case told <- n:
 				return nil
@@ -218,7 +202,7 @@ func (w *world) live(ctx context.Context, h *human, v overview.View) (err error)
 
 // redraw fills the screen as it is now; its last line is the note.
 func (w *world) redraw(v overview.View, now time.Time, note string) error {
-	width, height, ok := size(w.out)
+	width, height, ok := terminalSize(w.out)
 	if !ok {
 		return errors.New("the terminal is gone")
 	}
@@ -242,11 +226,11 @@ func (w *world) redraw(v overview.View, now time.Time, note string) error {
 	return err
 }
 
-// quit is closed when a line that says q comes from a terminal. Who waits for it
-// ends with the process: a read of a terminal cannot be ended.
+// quit returns a channel that is closed when the user types q and Enter. The goroutine that reads the terminal
+// lasts as long as the process, since such a read cannot be cancelled; without a terminal nothing is read.
 func (w *world) quit() <-chan struct{} {
 	quit := make(chan struct{})
-	if _, _, terminal := size(w.in); !terminal {
+	if !isTerminal(w.in) {
 		return quit
 	}
 	go func() {

@@ -12,6 +12,8 @@ import (
 	"time"
 	"unsafe"
 
+	"github.com/rivo/uniseg"
+
 	"parley.internal/services/hub/internal/cli"
 )
 
@@ -127,7 +129,7 @@ func TestOnATerminalTheViewIsRedrawnAndLeavesNothingBehind(t *testing.T) {
 					t.Errorf("the frame %q has %d lines and ends with %q", f, len(lines), last)
 				}
 				for _, l := range lines[:len(lines)-1] {
-					if !printable(l) || cli.Breadth(l) > 40 {
+					if !printable(l) || uniseg.StringWidth(l) > 40 {
 						t.Errorf("the line %q is not printable or wider than 40", l)
 					}
 				}

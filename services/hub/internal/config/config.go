@@ -4,6 +4,7 @@
 package config
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math"
@@ -55,8 +56,8 @@ const (
 
 // StoreFlags declares the flags of commands that open the store.
 func (c *Config) StoreFlags(f *pflag.FlagSet, env func(string) string) {
-	f.StringVar(&c.Data, "data", or(env("PARLEY_DATA"), defaultData()), "directory of the embedded store (PARLEY_DATA)")
-	f.StringVar(&c.Store, "store", or(env("PARLEY_STORE"), "sqlite"), "sqlite or firestore (PARLEY_STORE)")
+	f.StringVar(&c.Data, "data", cmp.Or(env("PARLEY_DATA"), defaultData()), "directory of the embedded store (PARLEY_DATA)")
+	f.StringVar(&c.Store, "store", cmp.Or(env("PARLEY_STORE"), "sqlite"), "sqlite or firestore (PARLEY_STORE)")
 	f.StringVar(&c.Project, "project", env("GOOGLE_CLOUD_PROJECT"), "Google Cloud project of the Firestore store (GOOGLE_CLOUD_PROJECT)")
 	c.EmulatorHost = env("FIRESTORE_EMULATOR_HOST")
 }
@@ -64,7 +65,7 @@ func (c *Config) StoreFlags(f *pflag.FlagSet, env func(string) string) {
 // ServeFlags declares the flags of serve.
 func (c *Config) ServeFlags(f *pflag.FlagSet, env func(string) string) {
 	c.StoreFlags(f, env)
-	addr := or(env("PARLEY_ADDR"), "127.0.0.1:3001")
+	addr := cmp.Or(env("PARLEY_ADDR"), "127.0.0.1:3001")
 	port := env("PORT")
 	if env("PARLEY_ADDR") == "" && port != "" {
 		addr = ":" + port
@@ -85,13 +86,6 @@ func (c *Config) ServeFlags(f *pflag.FlagSet, env func(string) string) {
 	f.StringVar(&c.WorkspaceRoot, "workspace-root", env("PARLEY_WORKSPACE_ROOT"), "directory under which verifications read the files of agents; none where left out (PARLEY_WORKSPACE_ROOT)")
 	c.AuthEmulatorHost = env("FIREBASE_AUTH_EMULATOR_HOST")
 	f.StringSliceVar(&c.Origins, "allow-origin", origins, "origin of a web page that may call, as https://example.org (PARLEY_ALLOWED_ORIGINS)")
-}
-
-func or(v, def string) string {
-	if v == "" {
-		return def
-	}
-	return v
 }
 
 // read is a variable's value, or def where it is empty. One that cannot be read is

@@ -29,22 +29,32 @@ func (c *Cloud) overridden(ctx context.Context, s *session) (map[string]*admin.G
 	return out, err
 }
 
+// settings returns the fields' settings as they are declared, and by collection and path those that the database has;
+// failed is the result of the check where they cannot be read.
+func (c *Cloud) settings(ctx context.Context, s *session) (want declared, have map[string]*admin.GoogleFirestoreAdminV1Field, failed *Result) {
+	want, err := c.declared()
+	if err != nil {
+		return want, nil, new(fail(err.Error(), ""))
+	}
+	have, err = c.overridden(ctx, s)
+	if missing(err) {
+		return want, nil, new(noDatabase())
+	}
+	if err != nil {
+		return want, nil, new(c.refusal(s, err, right{"datastore.indexes.list", "roles/datastore.viewer"}))
+	}
+	return want, have, nil
+}
+
 // single is one index of one field.
 type single struct{ order, array, scope string }
 
 // fields looks at the indexes of single fields: those that sweeps need over all users,
 // and those that nobody needs.
 func (c *Cloud) fields(ctx context.Context, s *session) Result {
-	want, err := c.declared()
-	if err != nil {
-		return fail(err.Error(), "")
-	}
-	have, err := c.overridden(ctx, s)
-	if missing(err) {
-		return noDatabase()
-	}
-	if err != nil {
-		return c.refusal(s, err, right{"datastore.indexes.list", "roles/datastore.viewer"})
+	want, have, failed := c.settings(ctx, s)
+	if failed != nil {
+		return *failed
 	}
 	var found []Result
 	var exempt []string
@@ -93,16 +103,9 @@ func indexesOf(f *admin.GoogleFirestoreAdminV1Field) map[single]string {
 
 // ttl looks at the policies by which Firestore deletes what is past its time.
 func (c *Cloud) ttl(ctx context.Context, s *session) Result {
-	want, err := c.declared()
-	if err != nil {
-		return fail(err.Error(), "")
-	}
-	have, err := c.overridden(ctx, s)
-	if missing(err) {
-		return noDatabase()
-	}
-	if err != nil {
-		return c.refusal(s, err, right{"datastore.indexes.list", "roles/datastore.viewer"})
+	want, have, failed := c.settings(ctx, s)
+	if failed != nil {
+		return *failed
 	}
 	var found []Result
 	policies := 0

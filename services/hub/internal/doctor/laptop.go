@@ -3,10 +3,8 @@ package doctor
 import (
 	"context"
 	"database/sql"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"net/http"
 	"net/url"
@@ -17,6 +15,8 @@ import (
 	"time"
 
 	_ "modernc.org/sqlite" // the driver that files are read by
+
+	"parley.internal/shared/client"
 )
 
 // Laptop is the embedded store of one machine.
@@ -237,26 +237,18 @@ func (l *Laptop) server(ctx context.Context) Result {
 	if l.Server == "" {
 		return skip("cannot be told: %s names none", l.KeysFile)
 	}
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, l.Server+"/v1/health", nil)
+	direct := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
+	c, err := client.New(l.Server, "", client.WithHTTPClient(direct), client.WithRetry(client.NoRetry))
 	if err != nil {
 		return warn(err.Error(), "look at PARLEY_URL in "+l.KeysFile)
 	}
-	direct := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
-	res, err := direct.Do(req)
-	if err != nil {
+	health, err := c.Health(ctx)
+	var e *client.Error
+	switch {
+	case errors.As(err, &e) && e.Status != 0:
+		return warn(fmt.Sprintf("what answers at %s is no Parley that is well (%d)", l.Server, e.Status), "look at its log; is it another program?")
+	case err != nil:
 		return skip("none answers at %s", l.Server)
 	}
-	text, err := io.ReadAll(io.LimitReader(res.Body, 1<<16))
-	err = errors.Join(err, res.Body.Close())
-	var health struct {
-		Success bool
-		Data    struct{ Status, Version string }
-	}
-	if err == nil {
-		err = json.Unmarshal(text, &health)
-	}
-	if err != nil || res.StatusCode != http.StatusOK || !health.Success {
-		return warn(fmt.Sprintf("what answers at %s is no Parley that is well (%d)", l.Server, res.StatusCode), "look at its log; is it another program?")
-	}
-	return ok("%s serves at %s", strings.TrimSpace("Parley "+health.Data.Version), l.Server)
+	return ok("%s serves at %s", strings.TrimSpace("Parley "+health.Version), l.Server)
 }

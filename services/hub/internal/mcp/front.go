@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"io"
 	"net/http"
+	"slices"
 	"strings"
 
 	"github.com/labstack/echo/v4"
@@ -22,24 +23,48 @@ func (e *Endpoint) Mount(r *echo.Echo, path string, a *auth.Authenticator) {
 	r.Any(path+"/*", h)
 }
 
-// envelope is what the front reads of a message, in parts: what it does about a
-// method must not hang on whether the rest can be read, because mcp-go goes by the
-// method too. Arguments stay as they were sent, because mcp-go's would have numbers
-// cut to floats.
-type envelope struct {
-	ID     json.RawMessage `json:"id"`
-	Method string          `json:"method"`
-	Params json.RawMessage `json:"params"`
+// message is a JSON-RPC message, decoded once: what the front does about it goes by the same
+// fields, in the same spelling, as what mcp-go is given.
+type message struct {
+	// fields are nil for what is no object, which is mcp-go's to refuse.
+	fields map[string]any
+	method string
+	params map[string]any
 }
 
-func (m *envelope) arguments() json.RawMessage {
-	var p struct {
-		Arguments json.RawMessage `json:"arguments"`
+func readMessage(body []byte) message {
+	var m message
+	v, err := op.Decode(body)
+	if err != nil {
+		return m
 	}
-	if json.Unmarshal(m.Params, &p) != nil {
-		return nil
+	m.fields, _ = v.(map[string]any)
+	m.method, _ = m.fields["method"].(string)
+	m.params, _ = m.fields["params"].(map[string]any)
+	return m
+}
+
+func (m *message) text(param string) string {
+	s, _ := m.params[param].(string)
+	return s
+}
+
+// rest is the message as mcp-go is to read it. Arguments that an operation gets are left out:
+// they were decoded here, with their numbers as they were written.
+func (m *message) rest(body []byte, forOperation bool) ([]byte, error) {
+	if m.fields == nil {
+		return body, nil
 	}
-	return p.Arguments
+	if _, has := m.params["arguments"]; has && forOperation && m.method == string(mcp.MethodToolsCall) {
+		m.params["arguments"] = map[string]any{}
+	}
+	out := map[string]any{}
+	for _, name := range []string{"jsonrpc", "id", "method", "params", "result", "error"} {
+		if v, has := m.fields[name]; has {
+			out[name] = v
+		}
+	}
+	return json.Marshal(out)
 }
 
 // serve checks a request before mcp-go sees it.
@@ -62,31 +87,29 @@ func (e *Endpoint) serve(c echo.Context, path string, a *auth.Authenticator) err
 	if err != nil {
 		return err
 	}
-	var m envelope
-	if json.Unmarshal(body, &m) != nil {
-		m = envelope{}
-	}
+	m := readMessage(body)
+	invalid := op.CheckText(body)
 	switch {
-	case m.Method == "notifications/cancelled":
+	case m.method == "notifications/cancelled":
 		// Without sessions a cancellation would end whoever's request has the id.
 		return c.NoContent(http.StatusAccepted)
-	case m.Method == string(mcp.MethodSubscriptionsListen):
+	case m.method == string(mcp.MethodSubscriptionsListen):
 		// Nothing here changes while a client listens, so no stream is held open.
-		return answer(c, http.StatusNotFound, m.ID, &rpcError{mcp.METHOD_NOT_FOUND, "this server sends no notifications; wait with a tool's waitMs instead"})
-	case op.CheckText(body) != nil && m.Method != string(mcp.MethodToolsCall):
-		return answer(c, http.StatusBadRequest, m.ID, &rpcError{mcp.PARSE_ERROR, "the message must be valid UTF-8 text"})
+		return answer(c, http.StatusNotFound, m.fields["id"], &rpcError{mcp.METHOD_NOT_FOUND, "this server sends no notifications; wait with a tool's waitMs instead"})
+	case invalid != nil && m.method != string(mcp.MethodToolsCall):
+		return answer(c, http.StatusBadRequest, m.fields["id"], &rpcError{mcp.PARSE_ERROR, "the message must be valid UTF-8 text"})
 	}
-	// A tool's arguments are checked as they were sent, so that the fault names the
-	// field; mcp-go gets text that it can read.
-	args := m.arguments()
-	body = readable(bytes.ToValidUTF8(body, []byte("?")), args)
 	rid := c.Response().Header().Get(echo.HeaderXRequestID)
 	read, err := e.see(r.Context(), selection.resources(e.Catalogue), &m, op.Call{Caller: caller, Transport: "mcp", RequestID: rid})
 	if err != nil {
 		status, e := resourceError(r, err)
-		return answer(c, status, m.ID, e)
+		return answer(c, status, m.fields["id"], e)
 	}
-	ctx := context.WithValue(r.Context(), callKey{}, &call{caller: caller, args: args, requestID: rid, seen: read})
+	ctx := context.WithValue(r.Context(), callKey{}, &call{caller: caller, input: m.input(body, invalid), requestID: rid, seen: read})
+	built := extras != nil || fixtures != nil
+	if body, err = m.rest(body, !built || e.serves(selection, m.text("name"))); err != nil {
+		return err
+	}
 	r = r.WithContext(ctx)
 	r.Body = io.NopCloser(bytes.NewReader(body))
 	r.ContentLength = int64(len(body))
@@ -94,27 +117,29 @@ func (e *Endpoint) serve(c echo.Context, path string, a *auth.Authenticator) err
 	return nil
 }
 
-// readable is the message without its arguments where mcp-go could not read those,
-// as a number past all floats.
-func readable(body []byte, args json.RawMessage) []byte {
-	var v any
-	if len(args) == 0 || json.Unmarshal(args, &v) == nil {
-		return body
+// input is what a tool is called with. A text that is not valid is a fault of the field that
+// holds it.
+func (m *message) input(body []byte, invalid error) op.Input {
+	if invalid == nil {
+		return op.Decoded(m.params["arguments"])
 	}
-	var message, params map[string]json.RawMessage
-	if json.Unmarshal(body, &message) != nil || json.Unmarshal(message["params"], &params) != nil {
-		return body
+	var raw struct {
+		Params struct {
+			Arguments json.RawMessage `json:"arguments"`
+		} `json:"params"`
 	}
-	params["arguments"] = json.RawMessage("{}")
-	text, err := json.Marshal(params)
-	if err != nil {
-		return body
+	if json.Unmarshal(body, &raw) == nil {
+		if err := op.CheckText(raw.Params.Arguments); err != nil {
+			return op.Refused(err)
+		}
 	}
-	message["params"] = text
-	if text, err = json.Marshal(message); err != nil {
-		return body
-	}
-	return text
+	return op.Refused(invalid)
+}
+
+// serves says whether the name is that of an operation in the selection; what else there is,
+// the build has added.
+func (e *Endpoint) serves(s Selection, name string) bool {
+	return slices.ContainsFunc(s.tools(e.Catalogue), func(o *op.Op) bool { return s.name(o) == name })
 }
 
 type rpcError struct {
@@ -123,13 +148,10 @@ type rpcError struct {
 }
 
 // answer writes a JSON-RPC error of the front's own.
-func answer(c echo.Context, status int, id json.RawMessage, e *rpcError) error {
-	if len(id) == 0 {
-		id = json.RawMessage("null")
-	}
+func answer(c echo.Context, status int, id any, e *rpcError) error {
 	return c.JSON(status, struct {
-		JSONRPC string          `json:"jsonrpc"`
-		ID      json.RawMessage `json:"id"`
-		Error   *rpcError       `json:"error"`
+		JSONRPC string    `json:"jsonrpc"`
+		ID      any       `json:"id"`
+		Error   *rpcError `json:"error"`
 	}{mcp.JSONRPC_VERSION, id, e})
 }

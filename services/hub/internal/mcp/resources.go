@@ -43,32 +43,29 @@ func (s Selection) resources(c *op.Catalogue) []op.Resource {
 
 // see reads what a resources request asks for. A request of another method, and one for
 // what no kind has, is mcp-go's to answer.
-func (e *Endpoint) see(ctx context.Context, kinds []op.Resource, m *envelope, c op.Call) (*seen, error) {
-	var p struct {
-		Cursor string `json:"cursor"`
-		URI    string `json:"uri"`
-	}
-	if len(kinds) == 0 || len(m.Params) > 0 && json.Unmarshal(m.Params, &p) != nil {
+func (e *Endpoint) see(ctx context.Context, kinds []op.Resource, m *message, c op.Call) (*seen, error) {
+	if len(kinds) == 0 {
 		return nil, nil
 	}
-	switch m.Method {
+	switch m.method {
 	case string(mcp.MethodResourcesList):
-		list, err := e.listResources(ctx, kinds, c, p.Cursor)
+		list, err := e.listResources(ctx, kinds, c, m.text("cursor"))
 		return &seen{list: list}, err
 	case string(mcp.MethodResourcesRead):
+		uri := m.text("uri")
 		for _, r := range kinds {
-			id, ok := strings.CutPrefix(p.URI, r.Scheme)
+			id, ok := strings.CutPrefix(uri, r.Scheme)
 			if !ok {
 				continue
 			}
 			if !identity.ValidName(id) {
-				return nil, fault.New(fault.NotFound, "there is no resource %.200q", p.URI)
+				return nil, fault.New(fault.NotFound, "there is no resource %.200q", uri)
 			}
 			text, err := e.Catalogue.ReadResource(ctx, &r, c, id)
 			if err != nil {
 				return nil, err
 			}
-			return &seen{read: []mcp.ResourceContents{mcp.TextResourceContents{URI: p.URI, MIMEType: resourceType, Text: string(text)}}}, nil
+			return &seen{read: []mcp.ResourceContents{mcp.TextResourceContents{URI: uri, MIMEType: resourceType, Text: string(text)}}}, nil
 		}
 	}
 	return nil, nil

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/hashicorp/golang-lru/v2/simplelru"
 	"github.com/mark3labs/mcp-go/mcp"
 	"github.com/mark3labs/mcp-go/server"
 
@@ -45,35 +46,39 @@ type Endpoint struct {
 	Log      *slog.Logger
 
 	mu      sync.Mutex
-	servers map[string]http.Handler
+	servers *simplelru.LRU[string, http.Handler] // by the selection's key
 }
 
 // call is what the front hands to a tool's handler.
 type call struct {
 	caller    identity.Caller
-	args      json.RawMessage
+	input     op.Input
 	requestID string
 	seen      *seen
 }
 
 type callKey struct{}
 
-// maxServers bounds how many selections are kept built. There are few in use; a
-// caller that tries them all only has them built again.
+// maxServers bounds how many selections are kept built; past it the least recently used one goes, and is built again
+// when it is asked for.
 const maxServers = 64
 
-// server is the MCP server of a selection.
+// server returns the MCP server of a selection, which it builds on first use.
 func (e *Endpoint) server(s Selection) http.Handler {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if h := e.servers[s.key()]; h != nil {
-		return h
+	if e.servers == nil {
+		servers, err := simplelru.NewLRU[string, http.Handler](maxServers, nil)
+		if err != nil {
+			panic("mcp: " + err.Error()) // only a size below 1 is refused
+		}
+		e.servers = servers
 	}
-	if e.servers == nil || len(e.servers) >= maxServers {
-		e.servers = map[string]http.Handler{}
+	h, ok := e.servers.Get(s.key())
+	if !ok {
+		h = e.build(s)
+		e.servers.Add(s.key(), h)
 	}
-	h := e.build(s)
-	e.servers[s.key()] = h
 	return h
 }
 
@@ -153,7 +158,7 @@ func (e *Endpoint) handler(o *op.Op, readOnly bool) server.ToolHandlerFunc {
 		}
 		caller := c.caller
 		caller.ReadOnly = caller.ReadOnly || readOnly
-		res, err := e.Catalogue.Call(ctx, o, op.Call{Caller: caller, Args: c.args, Transport: "mcp", RequestID: c.requestID})
+		res, err := e.Catalogue.Call(ctx, o, op.Call{Caller: caller, Input: c.input, Transport: "mcp", RequestID: c.requestID})
 		if err != nil {
 			return faultResult(err), nil
 		}

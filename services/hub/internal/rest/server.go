@@ -79,11 +79,11 @@ func (s *Server) handler(o *op.Op, route op.Compat) echo.HandlerFunc {
 		if err != nil {
 			return err
 		}
-		args, err := fold(c, o, route)
+		in, err := fold(c, o, route)
 		if err != nil {
 			return err
 		}
-		res, err := s.Catalogue.Call(c.Request().Context(), o, op.Call{Caller: caller, Args: args, Transport: "rest", RequestID: s.meta(c).RequestID})
+		res, err := s.Catalogue.Call(c.Request().Context(), o, op.Call{Caller: caller, Input: in, Transport: "rest", RequestID: s.meta(c).RequestID})
 		if err != nil {
 			return err
 		}
@@ -101,97 +101,119 @@ func (s *Server) handler(o *op.Op, route op.Compat) echo.HandlerFunc {
 
 // fold makes the operation's input of the path, the query, the body and the
 // Idempotency-Key header. The same field in two places must have one value.
-func fold(c echo.Context, o *op.Op, route op.Compat) (json.RawMessage, error) {
-	body, err := io.ReadAll(c.Request().Body)
+func fold(c echo.Context, o *op.Op, route op.Compat) (op.Input, error) {
+	in, err := decodeBody(c.Request().Body)
 	if err != nil {
-		return nil, err
-	}
-	in := map[string]json.RawMessage{}
-	if len(bytes.TrimSpace(body)) > 0 {
-		if err := op.CheckText(body); err != nil {
-			return nil, err
-		}
-		if err := json.Unmarshal(body, &in); err != nil || in == nil {
-			return nil, fault.New(fault.Invalid, "the body must be a JSON object")
-		}
+		return op.Input{}, err
 	}
 	query, err := url.ParseQuery(c.Request().URL.RawQuery)
 	if err != nil {
-		return nil, fault.New(fault.Invalid, "the query cannot be read: %v", err)
+		return op.Input{}, fault.New(fault.Invalid, "the query cannot be read: %v", err)
 	}
 	for name, values := range query {
-		var v any = values[0]
 		if len(values) > 1 {
-			v = values
+			err = put(in, name, anyOf(values))
+		} else {
+			err = put(in, name, values[0])
 		}
-		if err := put(in, name, v); err != nil {
-			return nil, err
+		if err != nil {
+			return op.Input{}, err
 		}
 	}
 	for _, name := range op.PathParams(route.Route) {
 		value := c.Param(name)
 		if c.Request().URL.RawPath != "" { // then the router went by the path as it was escaped
 			if value, err = url.PathUnescape(value); err != nil {
-				return nil, fault.Field(name, "is not escaped as a path is: %v", err)
+				return op.Input{}, fault.Field(name, "is not escaped as a path is: %v", err)
 			}
 		}
 		if err := put(in, name, value); err != nil {
-			return nil, err
+			return op.Input{}, err
 		}
 	}
 	for name, v := range route.Set {
 		if err := put(in, name, v); err != nil {
-			return nil, err
+			return op.Input{}, err
 		}
 	}
 	if key := c.Request().Header.Get("Idempotency-Key"); key != "" && o.Idempotent {
 		if err := put(in, "idempotencyKey", key); err != nil {
-			return nil, err
+			return op.Input{}, err
 		}
 	}
-	return json.Marshal(in)
+	return op.Decoded(in), nil
 }
 
-func put(in map[string]json.RawMessage, name string, v any) error {
+// decodeBody reads the fields of a body, none where there is no body.
+func decodeBody(r io.Reader) (map[string]any, error) {
+	body, err := io.ReadAll(r)
+	if err != nil {
+		return nil, err
+	}
+	if len(bytes.TrimSpace(body)) == 0 {
+		return map[string]any{}, nil
+	}
+	if err := op.CheckText(body); err != nil {
+		return nil, err
+	}
+	v, err := op.Decode(body)
+	fields, ok := v.(map[string]any)
+	if err != nil || !ok {
+		return nil, fault.New(fault.Invalid, "the body must be a JSON object")
+	}
+	return fields, nil
+}
+
+// put adds a field from another place than the body, where the input has it not yet or has the
+// same value.
+func put(in map[string]any, name string, v any) error {
 	for _, text := range append(texts(v), name) {
 		if strings.ToValidUTF8(text, "") != text {
 			return fault.Field(strings.ToValidUTF8(name, "�"), "must be valid UTF-8 text")
 		}
 	}
-	text, err := json.Marshal(v)
-	if err != nil {
-		return err
-	}
-	if there, dup := in[name]; dup && !reflect.DeepEqual(flat(there), flat(text)) {
+	if there, dup := in[name]; dup && !reflect.DeepEqual(flat(there), flat(v)) {
 		return fault.Field(name, "is given twice, with different values")
 	}
-	in[name] = text
+	in[name] = v
 	return nil
 }
 
 // flat is a value as a query would say it, so that 5 and "5" are the same.
-func flat(raw json.RawMessage) any {
-	var list []json.RawMessage
-	if json.Unmarshal(raw, &list) == nil && list != nil {
-		out := make([]any, len(list))
-		for i, e := range list {
+func flat(v any) any {
+	switch x := v.(type) {
+	case []any:
+		out := make([]any, len(x))
+		for i, e := range x {
 			out[i] = flat(e)
 		}
 		return out
+	case nil:
+		return "null"
+	case json.Number, bool:
+		return fmt.Sprint(x)
 	}
-	var text string
-	if json.Unmarshal(raw, &text) == nil && string(raw) != "null" {
-		return text
+	return v
+}
+
+func anyOf(values []string) []any {
+	out := make([]any, len(values))
+	for i, v := range values {
+		out[i] = v
 	}
-	return string(bytes.TrimSpace(raw))
+	return out
 }
 
 func texts(v any) []string {
 	switch x := v.(type) {
 	case string:
 		return []string{x}
-	case []string:
-		return slices.Clone(x)
+	case []any:
+		var out []string
+		for _, e := range x {
+			out = append(out, texts(e)...)
+		}
+		return out
 	}
 	return nil
 }

@@ -12,6 +12,7 @@ import (
 	"parley.internal/services/hub/internal/runner/journal"
 	"parley.internal/services/hub/internal/runner/launch"
 	"parley.internal/services/hub/internal/runner/template"
+	"parley.internal/shared/team"
 )
 
 // Why a process is ended.
@@ -39,7 +40,7 @@ type child struct {
 	unknown atomic.Bool
 	// ended is closed when nothing of it runs, and last is then what to tell.
 	ended chan struct{}
-	last  hub.Report
+	last  team.ReportInput
 	// adopted says that a former runner started it.
 	adopted bool
 }
@@ -63,8 +64,8 @@ func (c *child) disown() { c.unknown.Store(true) }
 
 // note has the journal keep how the process ended, so that a successor knows. A journal
 // that cannot be written costs the successor's knowledge, and nothing else.
-func (c *child) note(r *Runner, end hub.Report) {
-	end.PID, end.StartedAt, end.LogFile = c.rec.PID, c.rec.StartedAt, c.rec.LogFile
+func (c *child) note(r *Runner, end team.ReportInput) {
+	end.PID, end.StartedAt, end.LogFile = int64(c.rec.PID), c.rec.StartedAt, c.rec.LogFile
 	c.last, c.rec.Told = end, c.told.Load()
 	text, err := json.Marshal(end)
 	if c.rec.End = text; err == nil {
@@ -84,7 +85,7 @@ func (r *Runner) begin(ctx context.Context, c *child) {
 		r.forget(c)
 		return
 	}
-	if p.Wanted == hub.WantEnded {
+	if p.Wanted == team.WantEnded {
 		c.end(errUnwanted)
 	}
 	proc, err := r.start(c, p)
@@ -95,9 +96,9 @@ func (r *Runner) begin(ctx context.Context, c *child) {
 		r.tell(c)
 		return
 	}
-	end := hub.Report{State: hub.Failed, Error: err.Error()}
+	end := team.ReportInput{State: team.Failed, Error: err.Error()}
 	if errors.Is(err, errUnwanted) || errors.Is(err, errStopped) {
-		end.State = hub.Killed
+		end.State = team.Killed
 	}
 	r.Log.Error("a process was not started", "member", c.rec.Name, "error", err)
 	c.rec.PID, c.rec.StartedAt = 0, "" // nothing of it was the command
@@ -108,7 +109,7 @@ func (r *Runner) begin(ctx context.Context, c *child) {
 
 // claim asks until the server answers, or the runner is ended. A call under way is
 // waited for even then: its outcome must be known.
-func (r *Runner) claim(ctx context.Context, c *child) (hub.Process, error) {
+func (r *Runner) claim(ctx context.Context, c *child) (team.Process, error) {
 	wait := hub.Backoff{Unit: r.Times.Unit}
 	for {
 		p, err := r.Server.Claim(r.delivery, c.rec.ProcessID)
@@ -123,7 +124,7 @@ func (r *Runner) claim(ctx context.Context, c *child) (hub.Process, error) {
 }
 
 // start makes a process of what was claimed. Where it fails nothing runs.
-func (r *Runner) start(c *child, p hub.Process) (*launch.Process, error) {
+func (r *Runner) start(c *child, p team.Process) (*launch.Process, error) {
 	if err := context.Cause(c.wanted); err != nil {
 		return nil, err
 	}
@@ -135,7 +136,7 @@ func (r *Runner) start(c *child, p hub.Process) (*launch.Process, error) {
 	if err != nil {
 		return nil, err
 	}
-	dir, err := launch.Place(r.Root, p.CWD)
+	dir, err := launch.Place(r.Root, p.Cwd)
 	if err != nil {
 		return nil, err
 	}
@@ -173,15 +174,15 @@ func (r *Runner) keep(c *child, proc *launch.Process) {
 	select {
 	case <-proc.Exited():
 		// It is kept before the rest is ended, which takes its time.
-		c.note(r, c.ending(hub.Exited, proc.Exit()))
+		c.note(r, c.ending(team.Exited, proc.Exit()))
 		if err := proc.End(r.Times.Grace); err != nil {
 			r.Log.Error("what a process left behind does not end", "member", c.rec.Name, "pid", proc.PID, "error", err)
 		}
 	default:
-		end := hub.Report{State: hub.Killed}
+		end := team.ReportInput{State: team.Killed}
 		err := proc.End(r.Times.Grace)
 		if err == nil {
-			end = c.ending(hub.Killed, proc.Exit())
+			end = c.ending(team.Killed, proc.Exit())
 			if why := context.Cause(c.wanted); !errors.Is(why, errUnwanted) {
 				err = why
 			}
@@ -195,8 +196,8 @@ func (r *Runner) keep(c *child, proc *launch.Process) {
 }
 
 // ending is how a process ended, as far as it is known.
-func (c *child) ending(state string, exit launch.Exit) hub.Report {
-	end := hub.Report{State: state, ExitCode: exit.Code, Signal: exit.Signal}
+func (c *child) ending(state team.State, exit launch.Exit) team.ReportInput {
+	end := team.ReportInput{State: state, ExitCode: exit.Code, Signal: exit.Signal}
 	if c.adopted {
 		end.Error = "how it exited is not known: the runner that started it was ended before"
 	}
@@ -213,7 +214,7 @@ func (r *Runner) takeUp(rec journal.Record) {
 	}
 	if rec.PID == 0 {
 		r.underway.Go(func() {
-			c.note(r, hub.Report{State: hub.Failed, Error: neverStarted})
+			c.note(r, team.ReportInput{State: team.Failed, Error: neverStarted})
 			close(c.ended)
 			r.tell(c)
 		})
@@ -228,7 +229,7 @@ func (r *Runner) takeUp(rec journal.Record) {
 	} else {
 		r.underway.Go(func() {
 			r.endLeftovers(rec)
-			c.note(r, hub.Report{State: hub.Lost, Error: "it ended while no runner watched it; how it exited is not known"})
+			c.note(r, team.ReportInput{State: team.Lost, Error: "it ended while no runner watched it; how it exited is not known"})
 			close(c.ended)
 		})
 	}
@@ -239,7 +240,7 @@ func (r *Runner) takeUp(rec journal.Record) {
 func (r *Runner) resume(c *child) {
 	r.endLeftovers(c.rec)
 	if err := json.Unmarshal(c.rec.End, &c.last); err != nil {
-		c.last = hub.Report{State: hub.Lost, Error: "the journal of its runner cannot be read"}
+		c.last = team.ReportInput{State: team.Lost, Error: "the journal of its runner cannot be read"}
 	}
 	if c.rec.PID != 0 {
 		close(c.ran)

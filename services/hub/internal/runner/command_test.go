@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"parley.internal/services/hub/internal/runner"
-	"parley.internal/services/hub/internal/runner/hub"
+	"parley.internal/shared/team"
 )
 
 func TestTheRunnersKeyIsPassedOnOnlyWhereTheConfigurationSaysSo(t *testing.T) {
@@ -63,7 +63,9 @@ func TestTheStandardCommandIsTheReferences(t *testing.T) {
 	if env := []string{"CLAUDECODE=1", "CLAUDE_CODE_EXPERIMENTAL_AGENT_TEAMS=1", "PATH=" + p.Root, stageVariable + "=" + st.addr, "PWD=" + p.Root}; !slices.Equal(m.Env, env) {
 		t.Errorf("got %q, want %q", m.Env, env)
 	}
-	s.spawn("p2", func(p *hub.Process) { p.Model, p.PlanModeRequired, p.Name, p.AgentID = "opus", true, "two", "two@core" })
+	s.spawn("p2", func(p *team.Process) {
+		p.Model, p.PlanModeRequired, p.Name, p.AgentID = "opus", true, "two", "two@core"
+	})
 	want = []string{"--agent-id", "two@core", "--agent-name", "two", "--team-name", "core", "--agent-color", "blue", "--parent-session-id", "lead-1", "--agent-type", "general-purpose", "--model", "opus", "--plan-mode-required"}
 	if m := st.next(); !slices.Equal(m.Args, want) {
 		t.Errorf("got %q, want %q", m.Args, want)

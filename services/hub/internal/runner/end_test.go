@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"parley.internal/services/hub/internal/runner/hub"
+	"parley.internal/shared/team"
 )
 
 // family is a mate with a child in its group, which heeds no TERM where it is stubborn.
@@ -40,7 +40,7 @@ func TestAForcedEndEndsTheWholeGroupPolitelyFirst(t *testing.T) {
 	s.kill("p1")
 	got := s.end("p1")
 	// It was a TERM that ended the first, and only a KILL can have ended the other.
-	if got.State != hub.Killed || got.Last.Signal != "SIGTERM" || got.Last.ExitCode != nil || got.Last.Error != "" {
+	if got.State != team.Killed || got.Last.Signal != "SIGTERM" || got.Last.ExitCode != nil || got.Last.Error != "" {
 		t.Errorf("got %+v", got)
 	}
 	if left := p.records(t); len(left) > 1 {
@@ -63,7 +63,7 @@ func TestAProcessThatHeedsNoTermIsKilledAfterItsGrace(t *testing.T) {
 	m := st.next()
 	m.do("ignore")
 	s.kill("p1")
-	if got := s.end("p1"); got.State != hub.Killed || got.Last.Signal != "SIGKILL" {
+	if got := s.end("p1"); got.State != team.Killed || got.Last.Signal != "SIGKILL" {
 		t.Errorf("got %+v", got)
 	}
 	m.gone()
@@ -93,7 +93,7 @@ func TestWhatAProcessLeavesBehindIsEnded(t *testing.T) {
 	m, child := family(t, st, true)
 	m.tell("exit 4")
 	child.gone()
-	if got := s.end("p1"); got.State != hub.Exited || *got.Last.ExitCode != 4 {
+	if got := s.end("p1"); got.State != team.Exited || *got.Last.ExitCode != 4 {
 		t.Errorf("got %+v", got)
 	}
 }
@@ -110,7 +110,7 @@ func TestAHeartbeatIsSentAndItsAnswerMayEndTheProcess(t *testing.T) {
 	s.until("three beats", func() bool { return s.count("running p1") >= 3 })
 	s.kill("p1")
 	m.gone()
-	if got := s.end("p1"); got.State != hub.Killed {
+	if got := s.end("p1"); got.State != team.Killed {
 		t.Errorf("got %+v", got)
 	}
 }
@@ -166,7 +166,7 @@ func TestALostConnectionIsSurvivedAndTheEndIsToldLater(t *testing.T) {
 	a.lives()
 	s.spawn("after")
 	s.come()
-	if got := s.end("while"); got.State != hub.Exited || *got.Last.ExitCode != 5 {
+	if got := s.end("while"); got.State != team.Exited || *got.Last.ExitCode != 5 {
 		t.Errorf("got %+v", got)
 	}
 	c := st.next()
@@ -214,7 +214,7 @@ func TestAnAnswerThatIsLostIsAskedForAgain(t *testing.T) {
 	p.run(t)
 	s.spawn("p1")
 	st.next().tell("exit 8")
-	if got := s.end("p1"); got.State != hub.Exited || *got.Last.ExitCode != 8 {
+	if got := s.end("p1"); got.State != team.Exited || *got.Last.ExitCode != 8 {
 		t.Errorf("got %+v", got)
 	}
 	st.empty()
@@ -242,7 +242,7 @@ func TestARunnerThatIsEndedEndsItsProcesses(t *testing.T) {
 	child.gone()
 	other.gone()
 	for _, id := range []string{"p1", "p2"} {
-		if got := s.get(id); got.State != hub.Killed || got.Last.Signal != "SIGTERM" || got.Last.Error != "its runner was ended" {
+		if got := s.get(id); got.State != team.Killed || got.Last.Signal != "SIGTERM" || got.Last.Error != "its runner was ended" {
 			t.Errorf("got %+v", got)
 		}
 	}
@@ -280,10 +280,10 @@ func TestARunnerEndsAlsoWhereTheServerIsAwayAndTheNextTellsTheRest(t *testing.T)
 	s.come()
 	p.Times = brisk
 	run = p.run(t)
-	if got := s.end("p1"); got.State != hub.Exited || *got.Last.ExitCode != 9 || got.Last.PID != m.PID {
+	if got := s.end("p1"); got.State != team.Exited || *got.Last.ExitCode != 9 || got.Last.PID != int64(m.PID) {
 		t.Errorf("got %+v", got)
 	}
-	if got := s.end("p2"); got.State != hub.Killed || got.Last.Signal != "SIGTERM" {
+	if got := s.end("p2"); got.State != team.Killed || got.Last.Signal != "SIGTERM" {
 		t.Errorf("got %+v", got)
 	}
 	for _, id := range []string{"p1", "p2"} {
@@ -344,13 +344,13 @@ func TestAProcessThatIsUnwantedBeforeItRunsIsNotStarted(t *testing.T) {
 	s.change(func() {
 		s.before = func(call string) {
 			if call == "claim p1" {
-				s.change(func() { s.processes["p1"].Wanted = hub.WantEnded })
+				s.change(func() { s.processes["p1"].Wanted = team.WantEnded })
 			}
 		}
 	})
 	p.run(t)
 	s.spawn("p1")
-	if got := s.end("p1"); got.State != hub.Killed || got.Last.PID != 0 || got.Last.Error != "it was no longer wanted" {
+	if got := s.end("p1"); got.State != team.Killed || got.Last.PID != 0 || got.Last.Error != "it was no longer wanted" {
 		t.Errorf("got %+v", got)
 	}
 	st.empty()

@@ -27,6 +27,7 @@ import (
 	"parley.internal/services/hub/internal/runner/hub"
 	"parley.internal/services/hub/internal/runner/journal"
 	"parley.internal/services/hub/internal/runner/launch"
+	"parley.internal/shared/client"
 )
 
 // planVariable makes this binary a runner that a test can kill.
@@ -135,7 +136,11 @@ func (p plan) make(log io.Writer) (*runner.Runner, error) {
 	if env == nil {
 		env = os.Environ()
 	}
-	return &runner.Runner{Server: &hub.Team{Base: p.URL, Name: p.Team, Key: p.Key, KeyFrom: "the variable PARLEY_KEY", Runner: kept.ID(), HTTP: &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}},
+	calls, err := client.New(p.URL, p.Key, client.WithHTTPClient(&http.Client{Transport: &http.Transport{DisableKeepAlives: true}}))
+	if err != nil {
+		return nil, err
+	}
+	return &runner.Runner{Server: &hub.Team{Client: calls, Name: p.Team, Key: p.Key, KeyFrom: "the variable PARLEY_KEY", Runner: kept.ID()},
 		Journal: kept, Command: command, Team: p.Team, Key: p.Key, Root: p.Root, Env: env, Child: []string{self, "runner-child"}, Times: p.Times,
 		Log: slog.New(slog.NewTextHandler(log, nil)), Now: time.Now}, nil
 }

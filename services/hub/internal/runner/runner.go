@@ -11,14 +11,15 @@ import (
 	"parley.internal/services/hub/internal/runner/hub"
 	"parley.internal/services/hub/internal/runner/journal"
 	"parley.internal/services/hub/internal/runner/launch"
+	"parley.internal/shared/team"
 )
 
 // Server is the team as this runner sees it.
 type Server interface {
-	Wanted(ctx context.Context, wait time.Duration) ([]hub.Process, error)
-	Held(ctx context.Context) ([]hub.Process, error)
-	Claim(ctx context.Context, processID string) (hub.Process, error)
-	Report(ctx context.Context, processID string, r hub.Report) (hub.Process, error)
+	Wanted(ctx context.Context, wait time.Duration) ([]team.Process, error)
+	Held(ctx context.Context) ([]team.Process, error)
+	Claim(ctx context.Context, processID string) (team.Process, error)
+	Report(ctx context.Context, processID string, r team.ReportInput) (team.Process, error)
 }
 
 // Times are a runner's. Each has a default, which its zero value stands for.
@@ -125,7 +126,7 @@ func (r *Runner) Run(ctx context.Context) error {
 }
 
 // held asks until the server answers, the team is gone, or ctx ends.
-func (r *Runner) held(ctx context.Context) ([]hub.Process, error) {
+func (r *Runner) held(ctx context.Context) ([]team.Process, error) {
 	wait := hub.Backoff{Unit: r.Times.Unit}
 	for {
 		held, err := r.Server.Held(ctx)
@@ -148,16 +149,16 @@ func (r *Runner) trouble(wait *hub.Backoff, err error) time.Duration {
 
 // reconcile reports what a former life claimed and has no record of: it was never started.
 // What the server calls lost has ended, as far as anybody knows.
-func (r *Runner) reconcile(held []hub.Process) {
+func (r *Runner) reconcile(held []team.Process) {
 	for _, p := range held {
-		if p.State != hub.Lost {
-			r.neverRan(p, hub.Report{State: hub.Failed, Error: neverStarted})
+		if p.State != team.Lost {
+			r.neverRan(p, team.ReportInput{State: team.Failed, Error: neverStarted})
 		}
 	}
 }
 
 // neverRan reports the end of a process that this runner holds and has nothing of.
-func (r *Runner) neverRan(p hub.Process, end hub.Report) {
+func (r *Runner) neverRan(p team.Process, end team.ReportInput) {
 	if c, ok := r.adopt(journal.Record{ProcessID: p.ProcessID, Name: p.Name}); ok {
 		r.underway.Go(func() {
 			c.note(r, end)
@@ -196,19 +197,19 @@ func (r *Runner) follow(ctx context.Context) error {
 }
 
 // act begins what the server wants of a process, and says whether that was news.
-func (r *Runner) act(ctx context.Context, p hub.Process) bool {
+func (r *Runner) act(ctx context.Context, p team.Process) bool {
 	r.mu.Lock()
 	c := r.children[p.ProcessID]
 	r.mu.Unlock()
 	switch {
-	case c != nil && p.Wanted == hub.WantEnded:
+	case c != nil && p.Wanted == team.WantEnded:
 		return c.end(errUnwanted)
 	case c != nil:
 		return false
-	case p.Wanted == hub.WantEnded:
-		r.neverRan(p, hub.Report{State: hub.Killed, Error: "nothing of it runs here"})
+	case p.Wanted == team.WantEnded:
+		r.neverRan(p, team.ReportInput{State: team.Killed, Error: "nothing of it runs here"})
 		return false
-	case p.State != hub.Requested:
+	case p.State != team.Requested:
 		return false
 	case !journal.ValidName(p.ProcessID) || !journal.ValidName(p.Name):
 		r.Log.Error("the server names a process that cannot be kept", "process", p.ProcessID, "name", p.Name)

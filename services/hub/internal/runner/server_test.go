@@ -14,7 +14,7 @@ import (
 	"testing"
 	"time"
 
-	"parley.internal/services/hub/internal/runner/hub"
+	"parley.internal/shared/team"
 )
 
 const (
@@ -24,10 +24,10 @@ const (
 
 // process is one as the server keeps it.
 type process struct {
-	hub.Process
+	team.Process
 	// State is where it stands, Last what was last told of it.
-	State  string
-	Last   hub.Report
+	State  team.State
+	Last   team.ReportInput
 	Runner string
 }
 
@@ -131,10 +131,10 @@ func (s *server) leave() { s.change(func() { s.away = true }) }
 func (s *server) come() { s.change(func() { s.away = false }) }
 
 // spawn asks for a process.
-func (s *server) spawn(id string, with ...func(*hub.Process)) {
+func (s *server) spawn(id string, with ...func(*team.Process)) {
 	s.change(func() {
-		p := &process{Process: hub.Process{ProcessID: id, TeamName: theTeam, Name: "w-" + id, AgentID: "w-" + id + "@core", AgentType: "general-purpose",
-			Color: "blue", LeadSessionID: "lead-1", Wanted: "running"}, State: hub.Requested}
+		p := &process{Process: team.Process{ProcessID: id, TeamName: theTeam, Name: "w-" + id, AgentID: "w-" + id + "@core", AgentType: "general-purpose",
+			Color: "blue", LeadSessionID: "lead-1", Wanted: "running"}, State: team.Requested}
 		for _, f := range with {
 			f(&p.Process)
 		}
@@ -147,21 +147,21 @@ func (s *server) spawn(id string, with ...func(*hub.Process)) {
 func (s *server) kill(id string) {
 	s.change(func() {
 		p := s.processes[id]
-		p.Wanted = hub.WantEnded
-		if p.State == hub.Requested {
-			p.State = hub.Killed
+		p.Wanted = team.WantEnded
+		if p.State == team.Requested {
+			p.State = team.Killed
 		}
 	})
 }
 
-func ended(state string) bool {
-	return state == hub.Exited || state == hub.Failed || state == hub.Killed
+func ended(state team.State) bool {
+	return state == team.Exited || state == team.Failed || state == team.Killed
 }
 
 // end waits for a process's end, and is what was told of it.
 func (s *server) end(id string) process {
 	s.t.Helper()
-	s.until(id+" ends", func() bool { return ended(s.processes[id].State) || s.processes[id].State == hub.Lost })
+	s.until(id+" ends", func() bool { return ended(s.processes[id].State) || s.processes[id].State == team.Lost })
 	return s.get(id)
 }
 
@@ -174,7 +174,7 @@ func (s *server) get(id string) process {
 // runs waits until a process is known to run.
 func (s *server) runs(id string) {
 	s.t.Helper()
-	s.until(id+" runs", func() bool { return s.processes[id].State == hub.Running })
+	s.until(id+" runs", func() bool { return s.processes[id].State == team.Running })
 }
 
 // said is what was asked of one process, in order.
@@ -220,7 +220,7 @@ func (s *server) list(w http.ResponseWriter, r *http.Request) {
 		for _, id := range s.order {
 			p := s.processes[id]
 			ours := p.Runner == runner && !ended(p.State)
-			if held && ours || !held && (p.State == hub.Requested || ours && p.Wanted == hub.WantEnded && !s.mute) {
+			if held && ours || !held && (p.State == team.Requested || ours && p.Wanted == team.WantEnded && !s.mute) {
 				out = append(out, p.view())
 			}
 		}
@@ -277,8 +277,8 @@ func (s *server) claim(w http.ResponseWriter, r *http.Request) {
 	defer release()
 	switch {
 	case p == nil:
-	case p.State == hub.Requested:
-		p.State, p.Runner = hub.Starting, in.Runner
+	case p.State == team.Requested:
+		p.State, p.Runner = team.Starting, in.Runner
 		reply(w, map[string]any{"process": p.view(), "already_claimed": false})
 	case p.Runner == in.Runner && !ended(p.State):
 		reply(w, map[string]any{"process": p.view(), "already_claimed": true})
@@ -288,18 +288,15 @@ func (s *server) claim(w http.ResponseWriter, r *http.Request) {
 }
 
 func (s *server) report(w http.ResponseWriter, r *http.Request) {
-	var in struct {
-		Runner string
-		hub.Report
-	}
+	var in team.ReportInput
 	if err := json.NewDecoder(r.Body).Decode(&in); err != nil || len(in.StartedAt) > 100 || len([]rune(in.Error)) > 2000 {
 		refuse(w, 400, "INVALID_ARGUMENT", fmt.Sprint("the report: ", err))
 		return
 	}
-	p, release := s.call(w, r, in.State)
+	p, release := s.call(w, r, string(in.State))
 	defer release()
-	follows := map[string][]string{hub.Starting: {hub.Running, hub.Exited, hub.Failed, hub.Killed, hub.Lost},
-		hub.Running: {hub.Exited, hub.Failed, hub.Killed, hub.Lost}, hub.Lost: {hub.Running, hub.Exited, hub.Failed, hub.Killed}}
+	follows := map[team.State][]team.State{team.Starting: {team.Running, team.Exited, team.Failed, team.Killed, team.Lost},
+		team.Running: {team.Exited, team.Failed, team.Killed, team.Lost}, team.Lost: {team.Running, team.Exited, team.Failed, team.Killed}}
 	switch {
 	case p == nil:
 	case p.Runner != in.Runner:
@@ -307,9 +304,9 @@ func (s *server) report(w http.ResponseWriter, r *http.Request) {
 	case p.State == in.State:
 		reply(w, map[string]any{"process": p.view()})
 	case !slices.Contains(follows[p.State], in.State):
-		refuse(w, 409, "FAILED_PRECONDITION", "Cannot report "+in.State+" of a process that is "+p.State)
+		refuse(w, 409, "FAILED_PRECONDITION", "Cannot report "+string(in.State)+" of a process that is "+string(p.State))
 	default:
-		p.State, p.Last = in.State, in.Report
+		p.State, p.Last = in.State, in
 		reply(w, map[string]any{"process": p.view()})
 	}
 }

@@ -12,7 +12,7 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"parley.internal/services/hub/internal/runner/hub"
+	"parley.internal/shared/team"
 )
 
 func TestAProcessIsClaimedWrittenDownAndToldOfInThisOrder(t *testing.T) {
@@ -20,14 +20,14 @@ func TestAProcessIsClaimedWrittenDownAndToldOfInThisOrder(t *testing.T) {
 	s, st := newServer(t), newStage(t)
 	p := newPlan(t, s, st)
 	p.run(t)
-	s.spawn("p1", func(p *hub.Process) { p.CWD = "" })
+	s.spawn("p1", func(p *team.Process) { p.Cwd = "" })
 	m := st.next()
 	rec := p.records(t)["p1"]
 	if rec.PID != m.PID || rec.StartedAt == "" || m.Group != m.PID {
 		t.Errorf("it runs as %d of the group %d, and the journal has %+v", m.PID, m.Group, rec)
 	}
 	s.runs("p1")
-	if got := s.get("p1"); got.Last.PID != m.PID || got.Last.StartedAt != rec.StartedAt || got.Last.LogFile != filepath.Join(p.State, "logs", "w-p1.log") {
+	if got := s.get("p1"); got.Last.PID != int64(m.PID) || got.Last.StartedAt != rec.StartedAt || got.Last.LogFile != filepath.Join(p.State, "logs", "w-p1.log") {
 		t.Errorf("the server knows %+v", got)
 	}
 	if m.Dir != p.Root || m.Input != "" || !slices.Equal(m.Args, []string{"mate", "w-p1@core"}) {
@@ -37,7 +37,7 @@ func TestAProcessIsClaimedWrittenDownAndToldOfInThisOrder(t *testing.T) {
 	m.do("shout to the other")
 	m.tell("exit 7")
 	got := s.end("p1")
-	if got.State != hub.Exited || got.Last.ExitCode == nil || *got.Last.ExitCode != 7 || got.Last.Signal != "" || got.Last.Error != "" || got.Last.PID != m.PID {
+	if got.State != team.Exited || got.Last.ExitCode == nil || *got.Last.ExitCode != 7 || got.Last.Signal != "" || got.Last.Error != "" || got.Last.PID != int64(m.PID) {
 		t.Errorf("got %+v", got)
 	}
 	if want := []string{"claim", "running", "exited"}; !slices.Equal(s.said("p1"), want) {
@@ -52,7 +52,7 @@ func TestAProcessIsClaimedWrittenDownAndToldOfInThisOrder(t *testing.T) {
 		t.Errorf("%v, %v", info, err)
 	}
 	// The next of the name goes on in its log.
-	s.spawn("p2", func(p *hub.Process) { p.Name = "w-p1" })
+	s.spawn("p2", func(p *team.Process) { p.Name = "w-p1" })
 	st.next().tell("exit 0")
 	if got := s.end("p2"); *got.Last.ExitCode != 0 || !strings.HasPrefix(p.output(t, "w-p1"), out+"--- ") {
 		t.Errorf("%+v, %q", got, p.output(t, "w-p1"))
@@ -65,7 +65,7 @@ func TestASignalThatEndsAProcessIsNamed(t *testing.T) {
 	newPlan(t, s, st).run(t)
 	s.spawn("p1")
 	st.next().tell("die")
-	if got := s.end("p1"); got.State != hub.Exited || got.Last.ExitCode != nil || got.Last.Signal != "SIGKILL" {
+	if got := s.end("p1"); got.State != team.Exited || got.Last.ExitCode != nil || got.Last.Signal != "SIGKILL" {
 		t.Errorf("got %+v", got)
 	}
 }
@@ -81,8 +81,8 @@ func TestWhatTheServerSaysIsArgumentsAndReachesNoShell(t *testing.T) {
 		t.Fatal(err)
 	}
 	p.run(t)
-	s.spawn("p1", func(p *hub.Process) {
-		p.AgentID, p.Model, p.AgentType, p.Color, p.CWD, p.PlanModeRequired = evil, evil, evil, "", dir, true
+	s.spawn("p1", func(p *team.Process) {
+		p.AgentID, p.Model, p.AgentType, p.Color, p.Cwd, p.PlanModeRequired = evil, evil, evil, "", dir, true
 	})
 	m := st.next()
 	if want := []string{"mate", evil, "--model=" + evil, evil, filepath.Join(p.Root, dir), "--plan-mode-required"}; !slices.Equal(m.Args, want) {
@@ -129,9 +129,9 @@ func TestWhatCannotBeStartedFailsBeforeItRuns(t *testing.T) {
 		"nul":      {"a\x00b", "m", "NUL"},
 		"option":   {"", "--yes", `the value of {model}, "--yes", begins with -`},
 	} {
-		s.spawn(id, func(p *hub.Process) { p.CWD, p.Model = c.cwd, c.model })
+		s.spawn(id, func(p *team.Process) { p.Cwd, p.Model = c.cwd, c.model })
 		got := s.end(id)
-		if got.State != hub.Failed || !strings.Contains(got.Last.Error, c.words) || got.Last.PID != 0 {
+		if got.State != team.Failed || !strings.Contains(got.Last.Error, c.words) || got.Last.PID != 0 {
 			t.Errorf("%s: got %+v, want %q", id, got, c.words)
 		}
 		if want := []string{"claim", "failed"}; !slices.Equal(s.said(id), want) {
@@ -139,7 +139,7 @@ func TestWhatCannotBeStartedFailsBeforeItRuns(t *testing.T) {
 		}
 	}
 	st.empty()
-	s.spawn("good", func(q *hub.Process) { q.CWD, q.Model = "inside", "m" })
+	s.spawn("good", func(q *team.Process) { q.Cwd, q.Model = "inside", "m" })
 	if m := st.next(); m.Dir != filepath.Join(p.Root, "dir") {
 		t.Errorf("it works in %q", m.Dir)
 	}
@@ -170,7 +170,7 @@ func TestACommandThatIsMissingIsReportedBeforeAnythingRuns(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.spawn("p2")
-	if got := s.end("p2"); got.State != hub.Failed || got.Last.Error != "Could not find 'tool' binary on PATH." || !slices.Equal(s.said("p2"), []string{"claim", "failed"}) {
+	if got := s.end("p2"); got.State != team.Failed || got.Last.Error != "Could not find 'tool' binary on PATH." || !slices.Equal(s.said("p2"), []string{"claim", "failed"}) {
 		t.Errorf("got %+v after %v", got, s.said("p2"))
 	}
 	// One that is there and is no program fails at the last moment, and was not running.
@@ -178,7 +178,7 @@ func TestACommandThatIsMissingIsReportedBeforeAnythingRuns(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.spawn("p3")
-	if got := s.end("p3"); got.State != hub.Failed || !strings.HasPrefix(got.Last.Error, "cannot run "+tool+": ") || !slices.Equal(s.said("p3"), []string{"claim", "failed"}) {
+	if got := s.end("p3"); got.State != team.Failed || !strings.HasPrefix(got.Last.Error, "cannot run "+tool+": ") || !slices.Equal(s.said("p3"), []string{"claim", "failed"}) {
 		t.Errorf("got %+v after %v", got, s.said("p3"))
 	}
 }
@@ -200,7 +200,7 @@ func TestAFullDiskStartsNothingAndIsReported(t *testing.T) {
 		}
 		s.spawn(id)
 		got := s.end(id)
-		if got.State != hub.Failed || !strings.Contains(got.Last.Error, "cannot write the "+id) || !strings.Contains(got.Last.Error, "no space left on device") {
+		if got.State != team.Failed || !strings.Contains(got.Last.Error, "cannot write the "+id) || !strings.Contains(got.Last.Error, "no space left on device") {
 			t.Errorf("%s: got %+v", id, got)
 		}
 		if want := []string{"claim", "failed"}; !slices.Equal(s.said(id), want) {
@@ -226,12 +226,12 @@ func TestAJournalThatCannotBeWrittenLaterCostsNoProcess(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.spawn("p2")
-	if got := s.end("p2"); got.State != hub.Failed || !strings.Contains(got.Last.Error, "cannot write the journal: ") {
+	if got := s.end("p2"); got.State != team.Failed || !strings.Contains(got.Last.Error, "cannot write the journal: ") {
 		t.Errorf("got %+v", got)
 	}
 	m.lives()
 	m.tell("exit 3")
-	if got := s.end("p1"); got.State != hub.Exited || *got.Last.ExitCode != 3 {
+	if got := s.end("p1"); got.State != team.Exited || *got.Last.ExitCode != 3 {
 		t.Errorf("got %+v", got)
 	}
 	st.empty()

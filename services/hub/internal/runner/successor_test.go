@@ -7,8 +7,8 @@ import (
 	"strings"
 	"testing"
 
-	"parley.internal/services/hub/internal/runner/hub"
 	"parley.internal/services/hub/internal/runner/journal"
+	"parley.internal/shared/team"
 )
 
 func TestTheSuccessorOfAKilledRunnerAdoptsTheLivingAndBuriesTheDead(t *testing.T) {
@@ -37,14 +37,14 @@ func TestTheSuccessorOfAKilledRunnerAdoptsTheLivingAndBuriesTheDead(t *testing.T
 
 	run := p.run(t)
 	for _, id := range []string{"dies", "leaves"} {
-		if got := s.end(id); got.State != hub.Lost || got.Last.ExitCode != nil || got.Last.Error != "it ended while no runner watched it; how it exited is not known" {
+		if got := s.end(id); got.State != team.Lost || got.Last.ExitCode != nil || got.Last.Error != "it ended while no runner watched it; how it exited is not known" {
 			t.Errorf("%s: got %+v", id, got)
 		}
 	}
 	orphan.gone()
 	s.until("the living are told of", func() bool { return s.count("running lives") == 2 && s.count("running ends") == 2 })
 	mates["ends"].tell("exit 3")
-	if got := s.end("ends"); got.State != hub.Exited || got.Last.ExitCode != nil || got.Last.PID != mates["ends"].PID ||
+	if got := s.end("ends"); got.State != team.Exited || got.Last.ExitCode != nil || got.Last.PID != int64(mates["ends"].PID) ||
 		got.Last.Error != "how it exited is not known: the runner that started it was ended before" {
 		t.Errorf("got %+v", got)
 	}
@@ -54,7 +54,7 @@ func TestTheSuccessorOfAKilledRunnerAdoptsTheLivingAndBuriesTheDead(t *testing.T
 	}
 	s.kill("lives")
 	mates["lives"].gone()
-	if got := s.end("lives"); got.State != hub.Killed {
+	if got := s.end("lives"); got.State != team.Killed {
 		t.Errorf("got %+v", got)
 	}
 	run.end()
@@ -83,7 +83,7 @@ func TestASuccessorThatIsEndedEndsWhatItAdopted(t *testing.T) {
 	}
 	m.gone()
 	child.gone()
-	if got := s.end("p1"); got.State != hub.Killed || got.Last.Error != "its runner was ended" {
+	if got := s.end("p1"); got.State != team.Killed || got.Last.Error != "its runner was ended" {
 		t.Errorf("got %+v", got)
 	}
 }
@@ -105,13 +105,13 @@ func TestWhatAKilledRunnerClaimedAndDidNotStartFails(t *testing.T) {
 	s.spawn("p1")
 	k = p.spawn(t)
 	close(ready)
-	s.until("p1 is claimed", func() bool { return s.processes["p1"].State == hub.Starting })
+	s.until("p1 is claimed", func() bool { return s.processes["p1"].State == team.Starting })
 	<-k.done
 	if len(p.records(t)) != 0 {
 		t.Fatalf("the journal has %v", p.records(t))
 	}
 	run := p.run(t)
-	if got := s.end("p1"); got.State != hub.Failed || got.Last.Error != "the runner ended before it could start this" {
+	if got := s.end("p1"); got.State != team.Failed || got.Last.Error != "the runner ended before it could start this" {
 		t.Errorf("got %+v", got)
 	}
 	run.end()
@@ -152,15 +152,15 @@ func TestASuccessorGoesByWhatWasWrittenDown(t *testing.T) {
 		s.spawn(r.ProcessID)
 		s.change(func() {
 			q := s.processes[r.ProcessID]
-			q.State, q.Runner = hub.Starting, kept.ID()
+			q.State, q.Runner = team.Starting, kept.ID()
 			if r.ProcessID == "known" {
-				q.State = hub.Exited
+				q.State = team.Exited
 			}
 		})
 	}
 	// What was told to be lost is still held, and stays lost.
 	s.spawn("lost")
-	s.change(func() { s.processes["lost"].State, s.processes["lost"].Runner = hub.Lost, kept.ID() })
+	s.change(func() { s.processes["lost"].State, s.processes["lost"].Runner = team.Lost, kept.ID() })
 	if err := kept.Close(); err != nil {
 		t.Fatal(err)
 	}

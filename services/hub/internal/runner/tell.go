@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"parley.internal/services/hub/internal/runner/hub"
+	"parley.internal/shared/team"
 )
 
 // tell tells the server what becomes of a process, in the order in which it did: that
@@ -53,11 +54,11 @@ func (c *child) over() bool {
 }
 
 // next is what to tell now, and whether it is the last.
-func (c *child) next(over bool) (report hub.Report, last bool) {
+func (c *child) next(over bool) (report team.ReportInput, last bool) {
 	select {
 	case <-c.ran:
 		if !over || !c.told.Load() {
-			return hub.Report{State: hub.Running, PID: c.rec.PID, StartedAt: c.rec.StartedAt, LogFile: c.rec.LogFile}, false
+			return team.ReportInput{State: team.Running, PID: int64(c.rec.PID), StartedAt: c.rec.StartedAt, LogFile: c.rec.LogFile}, false
 		}
 	default:
 	}
@@ -65,7 +66,7 @@ func (c *child) next(over bool) (report hub.Report, last bool) {
 }
 
 // report tells one thing. No error is that the server knows it, or never will.
-func (r *Runner) report(c *child, report hub.Report) error {
+func (r *Runner) report(c *child, report team.ReportInput) error {
 	if c.unknown.Load() {
 		return nil
 	}
@@ -79,10 +80,10 @@ func (r *Runner) report(c *child, report hub.Report) error {
 		c.end(errUnwanted)
 	case err != nil:
 		return err
-	case p.Wanted == hub.WantEnded:
+	case p.Wanted == team.WantEnded:
 		c.end(errUnwanted)
 	}
-	if report.State == hub.Running {
+	if report.State == team.Running {
 		c.told.Store(true)
 	}
 	return nil

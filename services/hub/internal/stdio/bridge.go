@@ -11,6 +11,10 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/googleapis/gax-go/v2"
+
+	"parley.internal/shared/client"
 )
 
 // The limits.
@@ -52,6 +56,7 @@ type Bridge struct {
 type run struct {
 	Bridge
 	url, origin string
+	rest        *client.Client // without a key
 	stop        context.CancelCauseFunc
 	writing     sync.Mutex // Out and Err
 
@@ -122,7 +127,7 @@ func (r *run) complete() error {
 		r.Err = io.Discard
 	}
 	if r.Sleep == nil {
-		r.Sleep = sleep
+		r.Sleep = gax.Sleep
 	}
 	if r.HTTP == nil {
 		transport := http.DefaultTransport.(*http.Transport).Clone()
@@ -130,18 +135,8 @@ func (r *run) complete() error {
 		// A redirected POST arrives as a GET; better to say where the server went.
 		r.HTTP = &http.Client{Transport: transport, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 	}
-	return nil
-}
-
-func sleep(ctx context.Context, d time.Duration) error {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
+	r.rest, err = client.New(r.origin, "", client.WithHTTPClient(r.HTTP), client.WithTimeout(probing), client.WithRetry(client.NoRetry))
+	return err
 }
 
 // drain waits for what is on its way. Once ctx ends that is a write at most, and a

@@ -79,18 +79,8 @@ func (r *run) advice(req *request, t *trouble) string {
 
 // up asks whether the server is.
 func (r *run) up(ctx context.Context) bool {
-	ctx, cancel := context.WithTimeout(ctx, probing)
-	defer cancel()
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, r.origin+"/v1/health", nil)
-	if err != nil {
-		return false
-	}
-	res, err := r.HTTP.Do(req)
-	if err != nil {
-		return false
-	}
-	_ = res.Body.Close()
-	return res.StatusCode == http.StatusOK
+	_, err := r.rest.Health(ctx)
+	return err == nil
 }
 
 // try sends a request once and passes on what comes back.

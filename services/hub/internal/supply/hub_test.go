@@ -35,8 +35,10 @@ func startHub(t *testing.T) *hub {
 	newID := func() string { return uuid.Must(uuid.NewV7()).String() }
 	a := app.New(db, app.Ports{Now: time.Now, NewID: newID})
 	authenticator := auth.New(a.Keys, time.Now, auth.Limits{})
-	rests := &rest.Server{Catalogue: a.Catalogue(), Auth: authenticator, Now: time.Now, NewID: newID, Version: "test", Loopback: true}
-	endpoint := &mcp.Endpoint{Catalogue: a.Catalogue(), Defaults: app.DefaultToolsets, Version: "test", Log: slog.New(slog.DiscardHandler)}
+	rests := &rest.Server{Catalogue: a.Catalogue(), Auth: authenticator, Now: time.Now, NewID: newID,
+		Version: "test", Loopback: true}
+	endpoint := &mcp.Endpoint{Catalogue: a.Catalogue(), Defaults: app.DefaultToolsets, Version: "test",
+		Log: slog.New(slog.DiscardHandler)}
 	handler, err := rests.Echo(func(e *echo.Echo) { endpoint.Mount(e, "/mcp", authenticator) })
 	if err != nil {
 		t.Fatal(err)

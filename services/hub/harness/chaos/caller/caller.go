@@ -8,27 +8,25 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"net/http"
-	"net/url"
 	"strings"
 	"sync/atomic"
 	"time"
 
-	"parley.internal/shared/op"
+	"parley.internal/shared/client"
 )
 
 // Caller calls operations with one key. It may be used by many at once.
 type Caller struct {
 	// Name is the first part of the ids of its requests: letters, digits, dots and hyphens.
 	Name string
-	Key  string
-	// Base is the http://host:port that it calls.
-	Base string
-	// Toolsets are what its MCP endpoint serves; empty for a caller over REST.
+	// REST calls over REST, for a caller without toolsets.
+	REST *client.Client
+	// Toolsets are what its MCP endpoint serves, and Base the http://host:port of it.
 	Toolsets []string
-	// Routes are the REST routes of operations, by their names.
-	Routes map[string]string
-	Client *http.Client
-	Now    func() time.Time
+	Base     string
+	Key      string
+	Client   *http.Client
+	Now      func() time.Time
 	// Count is told of every attempt.
 	Count func(op, outcome string, took time.Duration)
 	// Stuck is told of an attempt that got no answer in its time, although nobody ended it.
@@ -129,11 +127,14 @@ func pause(ctx context.Context, try int, atLeast time.Duration) bool {
 
 // attempt makes one request.
 func (c *Caller) attempt(ctx context.Context, name, id string, wait time.Duration, args map[string]any) judgement {
+	if len(c.Toolsets) == 0 {
+		return c.overREST(ctx, name, id, args)
+	}
 	own, cancel := context.WithTimeout(ctx, wait+c.Slack)
 	defer cancel()
 	req, err := c.request(own, name, args)
 	if err != nil {
-		return judgement{verdict: refused, outcome: "not sent", refusal: &Refusal{Code: "not sent", Message: err.Error()}}
+		return unsent(err)
 	}
 	req.Header.Set("X-Request-Id", id)
 	var body []byte
@@ -144,67 +145,48 @@ func (c *Caller) attempt(ctx context.Context, name, id string, wait time.Duratio
 	if err != nil && ctx.Err() == nil && errors.Is(own.Err(), context.DeadlineExceeded) {
 		c.Stuck(name, id)
 	}
-	return judge(len(c.Toolsets) > 0, res, body, err)
+	return judge(res, body, err)
 }
 
-func (c *Caller) request(ctx context.Context, name string, args map[string]any) (req *http.Request, err error) {
-	if len(c.Toolsets) > 0 {
-		params := map[string]any{"name": name, "arguments": args}
-		req, err = send(ctx, http.MethodPost, c.Base+"/mcp?toolsets="+strings.Join(c.Toolsets, ","),
-			map[string]any{"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params})
-	} else {
-		route, known := c.Routes[name]
-		if !known {
-			return nil, fmt.Errorf("no route of %s is known", name)
-		}
-		method, path, rest := place(route, args)
-		req, err = send(ctx, method, c.Base+path, rest)
+// overREST makes one request over REST. The client repeats nothing, because each attempt is judged here; how long the
+// call waits it reads from the arguments.
+func (c *Caller) overREST(ctx context.Context, name, id string, args map[string]any) judgement {
+	var header http.Header
+	once := c.REST.With(client.WithRetry(client.NoRetry), client.WithTimeout(c.Slack), client.WithRequestID(func() string { return id }),
+		client.WithObserver(func(_ context.Context, a client.Attempt) { header = a.Header }))
+	var data json.RawMessage
+	err := once.Do(ctx, name, args, &data)
+	var e *client.Error
+	switch {
+	case err == nil:
+		return judgement{verdict: success, outcome: "ok", data: data}
+	case !errors.As(err, &e):
+		return unsent(err)
+	case e.Status == 0 && ctx.Err() == nil && errors.Is(err, context.DeadlineExceeded):
+		c.Stuck(name, id)
 	}
+	return judgeREST(e, header)
+}
+
+// unsent is a request that could not be made.
+func unsent(err error) judgement {
+	return judgement{verdict: refused, outcome: "not sent", refusal: &Refusal{Code: "not sent", Message: err.Error()}}
+}
+
+// request is a tool's call over MCP.
+func (c *Caller) request(ctx context.Context, name string, args map[string]any) (*http.Request, error) {
+	params := map[string]any{"name": name, "arguments": args}
+	text, err := json.Marshal(map[string]any{"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params})
 	if err != nil {
 		return nil, err
 	}
-	req.Header.Set("Authorization", "Bearer "+c.Key)
-	req.Header.Set("Accept", "application/json, text/event-stream")
-	return req, nil
-}
-
-func send(ctx context.Context, method, target string, body map[string]any) (*http.Request, error) {
-	if body == nil {
-		return http.NewRequestWithContext(ctx, method, target, nil)
-	}
-	text, err := json.Marshal(body)
-	if err != nil {
-		return nil, err
-	}
-	req, err := http.NewRequestWithContext(ctx, method, target, bytes.NewReader(text))
+	target := c.Base + "/mcp?toolsets=" + strings.Join(c.Toolsets, ",")
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, target, bytes.NewReader(text))
 	if err != nil {
 		return nil, err
 	}
 	req.Header.Set("Content-Type", "application/json")
+	req.Header.Set("Authorization", "Bearer "+c.Key)
+	req.Header.Set("Accept", "application/json, text/event-stream")
 	return req, nil
-}
-
-// place puts arguments where a route has them: into its path, and the rest into its
-// query or its body.
-func place(route string, args map[string]any) (method, path string, body map[string]any) {
-	method, path = op.Method(route), op.Path(route)
-	body = map[string]any{}
-	for name, v := range args {
-		if hole := "{" + name + "}"; strings.Contains(path, hole) {
-			path = strings.ReplaceAll(path, hole, url.PathEscape(fmt.Sprint(v)))
-			continue
-		}
-		body[name] = v
-	}
-	if method != http.MethodGet && method != http.MethodDelete {
-		return method, path, body
-	}
-	q := url.Values{}
-	for name, v := range body {
-		q.Set(name, fmt.Sprint(v))
-	}
-	if len(q) > 0 {
-		path += "?" + q.Encode()
-	}
-	return method, path, nil
 }

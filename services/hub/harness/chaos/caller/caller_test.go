@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"slices"
@@ -14,6 +15,7 @@ import (
 	"time"
 
 	"parley.internal/services/hub/harness/chaos/balancer"
+	"parley.internal/shared/client"
 	"parley.internal/shared/fault"
 )
 
@@ -76,7 +78,10 @@ func TestAnswersAreSuccessOrMayBeRepeatedOrAreRefusals(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			j := judge(c.mcp, c.res, []byte(c.body), c.err)
+			j := judge(c.res, []byte(c.body), c.err)
+			if !c.mcp {
+				j = judgedOverREST(t, c.res, c.body)
+			}
 			if j.verdict != c.verdict || j.outcome != c.outcome {
 				t.Errorf("judged %d, %q", j.verdict, j.outcome)
 			}
@@ -88,6 +93,19 @@ func TestAnswersAreSuccessOrMayBeRepeatedOrAreRefusals(t *testing.T) {
 			}
 		})
 	}
+}
+
+// judgedOverREST is what a call comes to that a server answers so; without a response it hangs up.
+func judgedOverREST(t *testing.T, res *http.Response, body string) judgement {
+	t.Helper()
+	c, _ := calling(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		if res == nil {
+			drops(w)
+		}
+		maps.Copy(w.Header(), res.Header)
+		says(res.StatusCode, body)(w)
+	}))
+	return c.attempt(t.Context(), "get_tasks", "id", 0, nil)
 }
 
 // scripted answers with what it is given, in turn, and keeps what it was asked.
@@ -130,7 +148,12 @@ func calling(t *testing.T, s http.Handler) (*Caller, *counted) {
 	n := &counted{}
 	transport := &http.Transport{}
 	t.Cleanup(func() { transport.CloseIdleConnections(); server.Close() })
-	return &Caller{Name: "c", Key: "k", Base: server.URL, Routes: map[string]string{"claim_task": "POST /v1/tasks/{taskId}/claim", "get_tasks": "GET /v1/tasks"}, Client: &http.Client{Transport: transport},
+	httpClient := &http.Client{Transport: transport}
+	rest, err := client.New(server.URL, "k", client.WithHTTPClient(httpClient))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &Caller{Name: "c", Key: "k", Base: server.URL, REST: rest, Client: httpClient,
 		Now: time.Now, Slack: time.Minute, Count: func(_, outcome string, _ time.Duration) {
 			n.mu.Lock()
 			defer n.mu.Unlock()

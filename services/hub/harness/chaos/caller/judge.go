@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"parley.internal/services/hub/harness/chaos/balancer"
+	"parley.internal/shared/client"
 	"parley.internal/shared/fault"
 )
 
@@ -50,34 +51,59 @@ type wireError struct {
 	Message string `json:"message"`
 }
 
-// judge reads an answer of either transport. err is what ended the reading of it.
-func judge(mcp bool, res *http.Response, body []byte, err error) judgement {
-	switch {
-	case err != nil || res == nil:
+// judgeREST reads what the client made of an answer over REST, with the answer's header.
+func judgeREST(e *client.Error, header http.Header) judgement {
+	res := &http.Response{StatusCode: e.Status, Header: header}
+	if e.Status == 0 {
 		return judgement{verdict: unknown, outcome: "no answer"}
-	case res.Header.Get(balancer.Header) != "" && res.StatusCode == http.StatusServiceUnavailable:
-		return judgement{verdict: again, outcome: "503 balancer"}
-	case res.Header.Get(balancer.Header) != "" && res.StatusCode == http.StatusBadGateway:
-		return judgement{verdict: unknown, outcome: "502 balancer"}
 	}
-	if mcp && res.StatusCode == http.StatusOK {
+	if j, ours := judgeBalancer(res); ours {
+		return j
+	}
+	if e.Code == "" || statusOf(e.Code) != e.Status {
+		text := e.Body
+		if text == nil {
+			text = []byte(e.Error())
+		}
+		return garbled(res, text)
+	}
+	after := e.Fault.RetryAfter
+	return faulted(res, wireError{e.Code, e.Fault.Message}, after, after > 0)
+}
+
+// judgeBalancer reads an answer that the balancer gave in place of a server.
+func judgeBalancer(res *http.Response) (j judgement, ours bool) {
+	switch {
+	case res.Header.Get(balancer.Header) == "":
+		return j, false
+	case res.StatusCode == http.StatusServiceUnavailable:
+		return judgement{verdict: again, outcome: "503 balancer"}, true
+	case res.StatusCode == http.StatusBadGateway:
+		return judgement{verdict: unknown, outcome: "502 balancer"}, true
+	}
+	return j, false
+}
+
+// judge reads an answer of the MCP endpoint, which refuses at its door as REST does. err is what ended the reading
+// of it.
+func judge(res *http.Response, body []byte, err error) judgement {
+	if err != nil || res == nil {
+		return judgement{verdict: unknown, outcome: "no answer"}
+	}
+	if j, ours := judgeBalancer(res); ours {
+		return j
+	}
+	if res.StatusCode == http.StatusOK {
 		return judgeTool(res, body)
 	}
 	var e struct {
-		Success *bool           `json:"success"`
-		Data    json.RawMessage `json:"data"`
-		Error   *wireError      `json:"error"`
+		Error *wireError `json:"error"`
 	}
-	switch {
-	case json.Unmarshal(body, &e) != nil || e.Success == nil:
+	if json.Unmarshal(body, &e) != nil || e.Error == nil || res.StatusCode != statusOf(e.Error.Code) {
 		return garbled(res, body)
-	case *e.Success && e.Data != nil && e.Error == nil && (res.StatusCode == http.StatusOK || res.StatusCode == http.StatusCreated):
-		return judgement{verdict: success, outcome: "ok", data: e.Data}
-	case !*e.Success && e.Error != nil && res.StatusCode == statusOf(e.Error.Code):
-		after, hasAfter := seconds(res.Header.Get("Retry-After"))
-		return faulted(res, *e.Error, after, hasAfter)
 	}
-	return garbled(res, body)
+	after, hasAfter := seconds(res.Header.Get("Retry-After"))
+	return faulted(res, *e.Error, after, hasAfter)
 }
 
 // judgeTool reads the answer to tools/call.
@@ -129,11 +155,10 @@ func garbled(res *http.Response, body []byte) judgement {
 	return refusal(res, "garbled", fmt.Sprintf("%.300s", body))
 }
 
+// statusOf is the status that goes with a code, 0 for one that no kind has.
 func statusOf(code string) int {
-	for _, k := range fault.Kinds() {
-		if k.Code() == code {
-			return k.HTTP()
-		}
+	if kind, known := fault.ParseCode(code); known {
+		return kind.HTTP()
 	}
 	return 0
 }

@@ -19,7 +19,8 @@ const (
 	rest = "REST"
 )
 
-// slice is a run of calls of one operation, which is what is timed.
+// slice is a run of calls of one operation, which is what is timed. It goes over plain HTTP: a client that decodes
+// answers would take the cores that the server is measured on.
 type slice struct {
 	target         *target
 	op             *operation

@@ -6,6 +6,10 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
+
+	"golang.org/x/sync/errgroup"
+
+	"parley.internal/shared/dispatch"
 )
 
 // operation is what is measured: the same call in both transports.
@@ -92,30 +96,30 @@ func filter(ops []operation, grows bool) []operation {
 
 // prepareClaims makes a fresh task for every call.
 func prepareClaims(ctx context.Context, t *target, n int) error {
-	o := operation{name: "setting up claims", args: fixed(claimArgs), route: route(http.MethodPost, "/v1/tasks")}
-	s := &slice{target: t, op: &o, transport: rest, clients: 16, calls: n, keep: true}
-	if err := s.run(ctx); err != nil {
+	t.claimable = make([]string, n)
+	return prepare(ctx, n, func(ctx context.Context, i int) error {
+		var out dispatch.CreateOutput
+		err := t.setup.Do(ctx, "create_task", json.RawMessage(claimArgs), &out)
+		t.claimable[i] = out.TaskID
 		return err
-	}
-	t.claimable = t.claimable[:0]
-	for _, text := range s.bodies {
-		var reply struct {
-			Data struct {
-				TaskID string `json:"taskId"`
-			} `json:"data"`
-		}
-		if err := json.Unmarshal(text, &reply); err != nil {
-			return err
-		}
-		t.claimable = append(t.claimable, reply.Data.TaskID)
-	}
-	return nil
+	})
 }
 
 // prepareMail sends what every call will take.
 func prepareMail(ctx context.Context, t *target, n int) error {
-	o := operation{name: "setting up mail", args: fixed(mailArgs), route: route(http.MethodPost, "/v1/messages")}
-	return (&slice{target: t, op: &o, transport: rest, clients: 16, calls: n * consumed}).run(ctx)
+	return prepare(ctx, n*consumed, func(ctx context.Context, _ int) error {
+		return t.setup.Do(ctx, "send_message", json.RawMessage(mailArgs), nil)
+	})
+}
+
+// prepare makes n calls, some at once, which nothing measures. The first that fails ends it.
+func prepare(ctx context.Context, n int, call func(ctx context.Context, i int) error) error {
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(16)
+	for i := range n {
+		group.Go(func() error { return call(ctx, i) })
+	}
+	return group.Wait()
 }
 
 // checkPages makes sure that what is compared between sizes is the same page.

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"parley.internal/services/hub/harness/program"
+	"parley.internal/shared/client"
 )
 
 const (
@@ -35,7 +36,8 @@ type target struct {
 	documents         int
 	base, alpha, beta string // its URL, and the keys of two programs
 	client            *http.Client
-	claimable         []string // tasks for the next slice of claim_task
+	setup             *client.Client // program alpha's, for calls that nothing measures
+	claimable         []string       // tasks for the next slice of claim_task
 
 	cmd  *exec.Cmd
 	dead chan struct{} // closed when the process has ended, with exit
@@ -120,7 +122,10 @@ func (t *target) read(keys []byte) error {
 	if t.base == "" || t.alpha == "" || t.beta == "" {
 		return errors.New("keys.env has no URL or lacks a key")
 	}
-	return nil
+	// With repetition the store would fill with idempotency keys, beside the documents that are counted.
+	var err error
+	t.setup, err = client.New(t.base, t.alpha, client.WithHTTPClient(t.client), client.WithRetry(client.NoRetry))
+	return err
 }
 
 // stop ends the server as a supervisor would, and says where it did not end well.

@@ -9,18 +9,22 @@ import (
 	"net/http"
 	"slices"
 	"time"
+
+	"parley.internal/shared/team"
 )
 
 // parkTime is the time between a poll and its wake-up, in which the poll surely begins to wait.
 const parkTime = 30 * time.Millisecond
 
 // wakes measures how long after a message was sent the member that polls for it has it:
-// from before the sender's request to the end of the reader's answer.
+// from before the sender's request to the end of the reader's answer. What is timed goes over plain HTTP, so that no
+// client's work is measured.
 func (t *target) wakes(ctx context.Context, n int, out io.Writer) error {
-	if err := t.post(ctx, "/v1/teams", map[string]any{"team_name": "bench"}); err != nil {
+	if _, err := t.setup.TeamCreate(ctx, team.CreateInput{TeamName: "bench"}); err != nil {
 		return err
 	}
-	if err := t.post(ctx, "/v1/teams/bench/members", map[string]any{"name": "beta", "prompt": "wait", "backend_type": "external"}); err != nil {
+	mate := team.SpawnInput{TeamName: "bench", Name: "beta", Prompt: "wait", BackendType: team.External}
+	if _, err := t.setup.TeamSpawnTeammate(ctx, mate); err != nil {
 		return err
 	}
 	if _, err := t.poll(ctx, 0); err != nil { // the prompt

@@ -5,34 +5,29 @@ import (
 	"errors"
 	"math/rand/v2"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 
+	"parley.internal/shared/client"
 	"parley.internal/shared/fault"
 )
 
-// Fault is that a call did not succeed. Its message says what to do, where anybody can.
+// Fault is a call that did not succeed. Its message says what to do, where anybody can.
 type Fault struct {
-	// Status and Code are the server's, and zero where it gave none that can be read.
-	Status        int
-	Code, Message string
-	// After is how long the server asks to be left alone.
-	After time.Duration
+	Message string
+	cause   *client.Error
 }
 
 func (f *Fault) Error() string { return f.Message }
 
+// Unwrap returns the client's error, which has the server's own.
+func (f *Fault) Unwrap() error { return f.cause }
+
+// is says whether a server of Parley's answered with a fault of one of the kinds.
 func is(err error, kinds ...fault.Kind) bool {
-	var f *Fault
-	if !errors.As(err, &f) {
-		return false
-	}
-	for _, k := range kinds {
-		if f.Code == k.Code() {
-			return true
-		}
-	}
-	return false
+	var e *client.Error
+	return errors.As(err, &e) && e.Code != "" && slices.Contains(kinds, e.Fault.Kind)
 }
 
 // Gone says that the server knows the team or the process no more. A server that does
@@ -51,9 +46,9 @@ func Refused(err error) bool { return is(err, fault.Precondition, fault.Exists) 
 // Hopeless says that nobody needs to repeat the call before something was put right
 // here: the key, the team's name, the server's version.
 func Hopeless(err error) bool {
-	var f *Fault
-	return errors.As(err, &f) && f.Status >= 400 && f.Status < 500 && !Refused(err) && !is(err, fault.Conflict) &&
-		f.Status != http.StatusTooManyRequests && f.Status != http.StatusRequestTimeout
+	var e *client.Error
+	return errors.As(err, &e) && e.Code != "" && e.Status >= 400 && e.Status < 500 && !Refused(err) && !is(err, fault.Conflict) &&
+		e.Status != http.StatusTooManyRequests && e.Status != http.StatusRequestTimeout
 }
 
 const (
@@ -83,9 +78,9 @@ func (b *Backoff) Next(err error) time.Duration {
 	d := unit * time.Duration(min(1<<min(b.tries, 10), longest))
 	b.tries++
 	d -= rand.N(d/2 + 1)
-	var f *Fault
+	var f *fault.Error
 	if errors.As(err, &f) {
-		d = max(d, min(f.After, obeyed))
+		d = max(d, min(f.RetryAfter, obeyed))
 	}
 	return d
 }

@@ -12,6 +12,9 @@ import (
 	"time"
 
 	"parley.internal/services/hub/internal/runner/hub"
+	"parley.internal/shared/client"
+	"parley.internal/shared/fault"
+	"parley.internal/shared/team"
 )
 
 const (
@@ -19,34 +22,43 @@ const (
 	runner = "0b1f6f3e-runner"
 )
 
-func team(t *testing.T, answer http.HandlerFunc) *hub.Team {
+func newTeam(t *testing.T, answer http.HandlerFunc) *hub.Team {
 	t.Helper()
 	s := httptest.NewServer(answer)
 	t.Cleanup(s.Close)
-	return &hub.Team{Base: s.URL, Name: "co/re", Key: key, KeyFrom: "the variable PARLEY_KEY", Runner: runner, HTTP: s.Client()}
+	return &hub.Team{Client: calls(t, s), Name: "co/re", Key: key, KeyFrom: "the variable PARLEY_KEY", Runner: runner}
+}
+
+func calls(t *testing.T, s *httptest.Server) *client.Client {
+	t.Helper()
+	c, err := client.New(s.URL, key, client.WithHTTPClient(s.Client()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
 }
 
 func TestCallsAreThoseOfTheContract(t *testing.T) {
 	t.Parallel()
 	var asked string
-	tm := team(t, func(w http.ResponseWriter, r *http.Request) {
+	tm := newTeam(t, func(w http.ResponseWriter, r *http.Request) {
 		body, _ := io.ReadAll(r.Body)
 		asked = strings.Join([]string{r.Header.Get("Authorization"), r.Method, r.URL.RequestURI(), string(body)}, " ")
 		_, _ = io.WriteString(w, `{"success":true,"data":{"processes":[{"process_id":"p","plan_mode_required":true,"cwd":"c"}],"process":{"process_id":"p","wanted":"ended"},"already_claimed":true}}`)
 	})
 	code := 0
-	for want, call := range map[string]func() (hub.Process, error){
-		"GET /v1/teams/co%2Fre/processes?runner=" + runner + "&wait_ms=55000 ": func() (hub.Process, error) {
+	for want, call := range map[string]func() (team.Process, error){
+		"GET /v1/teams/co%2Fre/processes?runner=" + runner + "&wait_ms=55000 ": func() (team.Process, error) {
 			got, err := tm.Wanted(t.Context(), 55*time.Second)
 			return got[0], err
 		},
-		"GET /v1/teams/co%2Fre/processes?held=true&runner=" + runner + " ": func() (hub.Process, error) {
+		"GET /v1/teams/co%2Fre/processes?held=true&runner=" + runner + " ": func() (team.Process, error) {
 			got, err := tm.Held(t.Context())
 			return got[0], err
 		},
-		"POST /v1/teams/co%2Fre/processes/p%2Fq/claim " + `{"runner":"` + runner + `"}`: func() (hub.Process, error) { return tm.Claim(t.Context(), "p/q") },
-		"POST /v1/teams/co%2Fre/processes/p/report " + `{"runner":"` + runner + `","state":"exited","pid":7,"started_at":"then","exit_code":0,"log_file":"/l"}`: func() (hub.Process, error) {
-			return tm.Report(t.Context(), "p", hub.Report{State: hub.Exited, PID: 7, StartedAt: "then", ExitCode: &code, LogFile: "/l"})
+		"POST /v1/teams/co%2Fre/processes/p%2Fq/claim " + `{"runner":"` + runner + `"}`: func() (team.Process, error) { return tm.Claim(t.Context(), "p/q") },
+		"POST /v1/teams/co%2Fre/processes/p/report " + `{"exit_code":0,"log_file":"/l","pid":7,"runner":"` + runner + `","started_at":"then","state":"exited"}`: func() (team.Process, error) {
+			return tm.Report(t.Context(), "p", team.ReportInput{State: team.Exited, PID: 7, StartedAt: "then", ExitCode: &code, LogFile: "/l"})
 		},
 	} {
 		got, err := call()
@@ -59,18 +71,18 @@ func TestCallsAreThoseOfTheContract(t *testing.T) {
 func TestAnErrorThatIsLongIsCut(t *testing.T) {
 	t.Parallel()
 	var said struct{ Error string }
-	tm := team(t, func(w http.ResponseWriter, r *http.Request) {
+	tm := newTeam(t, func(w http.ResponseWriter, r *http.Request) {
 		_ = json.NewDecoder(r.Body).Decode(&said)
 		_, _ = io.WriteString(w, `{"success":true,"data":{}}`)
 	})
-	if _, err := tm.Report(t.Context(), "p", hub.Report{Error: strings.Repeat("é", 3000)}); err != nil || said.Error != strings.Repeat("é", 1999)+"…" {
+	if _, err := tm.Report(t.Context(), "p", team.ReportInput{Error: strings.Repeat("é", 3000)}); err != nil || said.Error != strings.Repeat("é", 1999)+"…" {
 		t.Errorf("got %d, %v", len(said.Error), err)
 	}
 }
 
 func TestFaultsAreToldApartAndHoldNoSecret(t *testing.T) {
 	t.Parallel()
-	fault := func(code string) string {
+	says := func(code string) string {
 		return `{"success":false,"error":{"code":"` + code + `","message":"no: ` + key + ` ` + runner + `","details":[]}}`
 	}
 	for _, c := range []struct {
@@ -80,22 +92,22 @@ func TestFaultsAreToldApartAndHoldNoSecret(t *testing.T) {
 		words                   string
 		wait                    time.Duration
 	}{
-		{404, fault("NOT_FOUND"), "", true, false, true, "no: … …", 0},
+		{404, says("NOT_FOUND"), "", true, false, true, "no: … …", 0},
 		{404, `{"success":false,"error":{"code":"NOT_FOUND","message":"there is no such route; /openapi.json lists them"}}`, "", false, false, true, "no such route", 0},
 		{404, "<html>", "", false, false, false, "with status 404 is no Parley server", 0},
-		{409, fault("FAILED_PRECONDITION"), "", false, true, false, "no: … …", 0},
-		{409, fault("CONFLICT"), "", false, false, false, "no: … …", 0},
-		{400, fault("INVALID_ARGUMENT"), "", false, false, true, "no: … …", 0},
-		{401, fault("UNAUTHENTICATED"), "", false, false, true, "does not take the key of the variable PARLEY_KEY: no: … …; put a good one there", 0},
-		{403, fault("FORBIDDEN"), "", false, false, true, "the key of the variable PARLEY_KEY may not do this: no: … …", 0},
-		{429, fault("RESOURCE_EXHAUSTED"), "7", false, false, false, "no: … …", 7 * time.Second},
-		{503, fault("UNAVAILABLE"), "9", false, false, false, "no: … …", 9 * time.Second},
+		{409, says("FAILED_PRECONDITION"), "", false, true, false, "no: … …", 0},
+		{409, says("CONFLICT"), "", false, false, false, "no: … …", 0},
+		{400, says("INVALID_ARGUMENT"), "", false, false, true, "no: … …", 0},
+		{401, says("UNAUTHENTICATED"), "", false, false, true, "does not take the key of the variable PARLEY_KEY: no: … …; put a good one there", 0},
+		{403, says("FORBIDDEN"), "", false, false, true, "the key of the variable PARLEY_KEY may not do this: no: … …", 0},
+		{429, says("RESOURCE_EXHAUSTED"), "7", false, false, false, "no: … …", 7 * time.Second},
+		{503, says("UNAVAILABLE"), "9", false, false, false, "no: … …", 9 * time.Second},
 		{503, "busy", "3", false, false, false, "is no Parley server", 3 * time.Second},
-		{500, fault("INTERNAL"), "", false, false, false, "no: … …", 0},
+		{500, says("INTERNAL"), "", false, false, false, "no: … …", 0},
 		{200, `{"success":true,"data":7}`, "", false, false, false, "cannot be read", 0},
 		{200, `{}`, "", false, false, false, "is no Parley server", 0},
 	} {
-		tm := team(t, func(w http.ResponseWriter, r *http.Request) {
+		tm := newTeam(t, func(w http.ResponseWriter, r *http.Request) {
 			if c.after != "" {
 				w.Header().Set("Retry-After", c.after)
 			}
@@ -104,7 +116,7 @@ func TestFaultsAreToldApartAndHoldNoSecret(t *testing.T) {
 		})
 		_, err := tm.Wanted(t.Context(), 0)
 		var f *hub.Fault
-		if !errors.As(err, &f) || hub.Gone(err) != c.gone || hub.Refused(err) != c.refused || hub.Hopeless(err) != c.hopeless || !strings.Contains(f.Message, c.words) || f.After != c.wait {
+		if !errors.As(err, &f) || hub.Gone(err) != c.gone || hub.Refused(err) != c.refused || hub.Hopeless(err) != c.hopeless || !strings.Contains(f.Message, c.words) || fault.From(err).RetryAfter != c.wait {
 			t.Errorf("%d %s: got %+v, gone %v, refused %v, hopeless %v", c.status, c.body, f, hub.Gone(err), hub.Refused(err), hub.Hopeless(err))
 		}
 		if strings.Contains(err.Error(), key) || strings.Contains(err.Error(), runner) {
@@ -117,7 +129,7 @@ func TestAServerThatIsAwayIsNamedWithoutTheCall(t *testing.T) {
 	t.Parallel()
 	s := httptest.NewServer(http.NotFoundHandler())
 	s.Close()
-	tm := &hub.Team{Base: s.URL, Name: "core", Key: key, Runner: runner, HTTP: http.DefaultClient}
+	tm := &hub.Team{Client: calls(t, s), Name: "core", Key: key, Runner: runner}
 	_, err := tm.Wanted(t.Context(), 0)
 	if err == nil || !strings.HasPrefix(err.Error(), "no server answers at "+s.URL+" (") || strings.Contains(err.Error(), runner) || hub.Hopeless(err) || hub.Gone(err) || hub.Refused(err) {
 		t.Error(err)
@@ -139,10 +151,10 @@ func TestABackoffDoublesToABoundAndObeysTheServer(t *testing.T) {
 	if d := b.Next(nil); d > 30*time.Second || d < 15*time.Second {
 		t.Errorf("got %v after many", d)
 	}
-	if d := b.Next(&hub.Fault{After: time.Minute}); d != time.Minute {
+	if d := b.Next(fault.New(fault.Exhausted, "no").After(time.Minute)); d != time.Minute {
 		t.Errorf("got %v, want what the server asked for", d)
 	}
-	if d := b.Next(&hub.Fault{After: 24 * time.Hour}); d != 5*time.Minute {
+	if d := b.Next(fault.New(fault.Exhausted, "no").After(24 * time.Hour)); d != 5*time.Minute {
 		t.Errorf("got %v, want no day", d)
 	}
 	b.Reset()

@@ -210,6 +210,8 @@ func Serve(t *testing.T, handle func(n int, p Post, w http.ResponseWriter, r *ht
 			h.Probes++
 			if h.Down {
 				w.WriteHeader(http.StatusServiceUnavailable)
+			} else {
+				_, _ = io.WriteString(w, `{"success":true,"data":{"status":"ok"},"meta":{}}`)
 			}
 			h.mu.Unlock()
 			return

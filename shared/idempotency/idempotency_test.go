@@ -1,17 +1,16 @@
-package once
+package idempotency
 
 import (
 	"context"
 	"errors"
 	"fmt"
-	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
 
+	"parley.internal/shared/domaintest"
 	"parley.internal/shared/fault"
 	"parley.internal/shared/store"
-	"parley.internal/shared/store/storetest"
 )
 
 type made struct {
@@ -30,10 +29,20 @@ var (
 	ids    atomic.Int64
 )
 
+// repeatable is a call as an operation makes it.
+type repeatable struct{ key, op, digest string }
+
+func (c repeatable) Key() string       { return c.key }
+func (c repeatable) Operation() string { return c.op }
+func (c repeatable) Digest() string    { return c.digest }
+
+// as is a call of the operation with the key and the input.
+func as(op, key string, in input) repeatable { return repeatable{key, op, digest(fmt.Sprint(in))} }
+
 // create makes a new thing under the key, as a creating operation does.
 func create(ctx context.Context, u *store.Tenant, op, key string, now time.Time, in input) (made, error) {
 	m := made{ID: fmt.Sprintf("t%d", ids.Add(1)), At: now}
-	return Do(ctx, u, op, key, now, in, func(_ context.Context, tx *store.Tx) (made, error) {
+	return Update(ctx, u, as(op, key, in), now, func(_ context.Context, tx *store.Tx) (made, error) {
 		things.Create(tx, m.ID, m)
 		return m, nil
 	})
@@ -41,8 +50,7 @@ func create(ctx context.Context, u *store.Tenant, op, key string, now time.Time,
 
 func each(t *testing.T, test func(t *testing.T, db *store.DB)) {
 	t.Helper()
-	t.Parallel()
-	storetest.Each(t, store.NewSchema(Def(), things.Def()), test)
+	domaintest.Each(t, store.NewSchema(Def(), things.Def()), test)
 }
 
 func count(t *testing.T, u *store.Tenant) int {
@@ -141,7 +149,7 @@ func TestWhatFailedIsNotRemembered(t *testing.T) {
 	each(t, func(t *testing.T, db *store.DB) {
 		u := db.User("u")
 		no := errors.New("no")
-		_, err := Do(t.Context(), u, "make", "k", t0, input{}, func(_ context.Context, tx *store.Tx) (made, error) {
+		_, err := Update(t.Context(), u, as("make", "k", input{}), t0, func(_ context.Context, tx *store.Tx) (made, error) {
 			things.Create(tx, "half", made{})
 			return made{}, no
 		})
@@ -154,6 +162,17 @@ func TestWhatFailedIsNotRemembered(t *testing.T) {
 	})
 }
 
+func TestAKeyWithoutAnOperationIsInternal(t *testing.T) {
+	each(t, func(t *testing.T, db *store.DB) {
+		for _, c := range []repeatable{{key: "k"}, {key: "k", op: "make"}, {key: "k", digest: "d"}} {
+			_, err := Update(t.Context(), db.User("u"), c, t0, func(context.Context, *store.Tx) (made, error) { return made{}, nil })
+			if !fault.Is(err, fault.Internal) {
+				t.Errorf("%+v: %v", c, err)
+			}
+		}
+	})
+}
+
 // What the commit refuses is no success either.
 func TestWhatTheCommitRefusesIsNotRemembered(t *testing.T) {
 	each(t, func(t *testing.T, db *store.DB) {
@@ -162,11 +181,11 @@ func TestWhatTheCommitRefusesIsNotRemembered(t *testing.T) {
 			things.Create(tx, "same", made{ID: "same"})
 			return made{ID: "same"}, nil
 		}
-		if _, err := Do(t.Context(), u, "make", "k1", t0, input{}, clash); err != nil {
+		if _, err := Update(t.Context(), u, as("make", "k1", input{}), t0, clash); err != nil {
 			t.Fatal(err)
 		}
 		for range 2 {
-			if m, err := Do(t.Context(), u, "make", "k2", t0, input{}, clash); !fault.Is(err, fault.Exists) {
+			if m, err := Update(t.Context(), u, as("make", "k2", input{}), t0, clash); !fault.Is(err, fault.Exists) {
 				t.Errorf("%+v, %v", m, err)
 			}
 		}
@@ -176,21 +195,17 @@ func TestWhatTheCommitRefusesIsNotRemembered(t *testing.T) {
 func TestOfEightCallsAtOnceOneIsDone(t *testing.T) {
 	each(t, func(t *testing.T, db *store.DB) {
 		u := db.User("u")
-		var wg sync.WaitGroup
 		got := make([]string, 8)
-		for i := range got {
-			wg.Go(func() {
+		failed := domaintest.Together(len(got), func(i int) error {
+			return domaintest.Retry(t.Context(), func() error {
 				m, err := create(t.Context(), u, "make", "k", t0, input{Title: "a"})
-				for fault.Is(err, fault.Conflict) && t.Context().Err() == nil { // which says that it may be repeated
-					m, err = create(t.Context(), u, "make", "k", t0, input{Title: "a"})
-				}
-				if err != nil {
-					t.Error(err)
-				}
 				got[i] = m.ID
+				return err
 			})
+		})
+		if len(failed) != 0 {
+			t.Error(failed)
 		}
-		wg.Wait()
 		for _, id := range got {
 			if id != got[0] {
 				t.Errorf("the results are %q", got)

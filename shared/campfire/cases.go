@@ -1,0 +1,110 @@
+package campfire
+
+import (
+	"parley.internal/shared/fault"
+	"parley.internal/shared/op"
+)
+
+// The steps that the cases of fires begin with.
+var (
+	lit = []op.Step{{Op: "campfire_get_or_create_fire", In: op.In{"fireId": "f"}}}
+	// spoken has two messages, and the cursor after the first.
+	spoken = op.After(lit,
+		op.Step{Op: "campfire_post_message", In: op.In{"fireId": "f", "text": "I hold this"}},
+		op.Step{Op: "campfire_post_message", As: "beta", In: op.In{"fireId": "f", "text": "and I that"}},
+		op.Step{Op: "campfire_list_messages", In: op.In{"fireId": "f", "limit": 1}, Save: "nextCursor as cursor"})
+	drafted = op.After(lit, op.Step{Op: "campfire_update_battle_plan", In: op.In{"fireId": "f", "content": "the plan"}})
+)
+
+func pingCases() op.Cases {
+	return op.Cases{Examples: []op.Example{
+		{In: op.In{}, RPCs: op.NoRPCs},
+	}, Refused: []op.Refusal{
+		{Name: "a message", In: `{"message":"m"}`, Path: "message", Words: "is not a field here; there are none"},
+	}}
+}
+
+func echoCases() op.Cases {
+	return op.Cases{Examples: []op.Example{
+		{In: op.In{"message": "hi <b>"}, RPCs: op.NoRPCs},
+	}, Refused: []op.Refusal{
+		{Name: "a blank message", In: `{"message":" "}`, Path: "message", Words: "message cannot be empty."},
+	}}
+}
+
+func lightCases() op.Cases {
+	return op.Cases{Named: []string{"fireId"}, Examples: []op.Example{
+		{In: op.In{"fireId": "the-store"}},
+		{Name: "that is lit", Given: drafted, In: op.In{"fireId": "f"}},
+	}, Refused: []op.Refusal{
+		{Name: "an id with a slash", In: `{"fireId":"a/b"}`, Path: "fireId", Words: "must match ^[A-Za-z0-9]"},
+	}}
+}
+
+func postCases() op.Cases {
+	once := op.In{"fireId": "f", "text": " I hold <this> ", "idempotencyKey": "k"}
+	return op.Cases{Owned: []string{"fireId"}, Examples: []op.Example{
+		{Given: lit, In: op.In{"fireId": "f", "text": "One file is enough."}},
+		{Name: "with an idempotency key", Given: lit, In: once},
+		{Name: "again with the same key", Given: op.After(lit, op.Step{Op: "campfire_post_message", In: once}), In: once},
+		{Name: "as another program", Given: lit, In: op.In{"fireId": "f", "text": "x", "author": "beta"},
+			Fault: fault.Forbidden, RPCs: op.NoRPCs},
+		{Name: "during a duel", Given: thrown, In: op.In{"fireId": "f", "text": "psst"}, Fault: fault.Precondition},
+		{Name: "at a fire that is nowhere", In: op.In{"fireId": "nowhere", "text": "x"}, Fault: fault.NotFound},
+	}, Refused: []op.Refusal{
+		{Name: "a blank text", In: `{"fireId":"f","text":" \t"}`, Path: "text", Words: "message cannot be empty."},
+	}}
+}
+
+func speakCases() op.Cases {
+	return op.Cases{Owned: []string{"fireId"}, Examples: []op.Example{
+		{Given: lit, In: op.In{"fireId": "f", "text": "We decide tonight."}},
+		{Name: "for another, by the human", Given: lit, As: op.Human,
+			In: op.In{"fireId": "f", "text": "and I that", "author": "beta"}},
+		{Name: "during a duel", Given: thrown, In: op.In{"fireId": "f", "text": "psst"}, Fault: fault.Precondition},
+		{Name: "at a fire that is nowhere", In: op.In{"fireId": "nowhere", "text": "x"}, Fault: fault.NotFound},
+	}, Refused: []op.Refusal{
+		{Name: "an empty text", In: `{"fireId":"f","text":""}`, Path: "text", Words: "message cannot be empty."},
+		{Name: "a blank text", In: `{"fireId":"f","text":" "}`, Path: "text", Words: "message cannot be empty."},
+	}}
+}
+
+func messagesCases() op.Cases {
+	return op.Cases{Owned: []string{"fireId"}, Examples: []op.Example{
+		{Given: spoken, In: op.In{"fireId": "f"}},
+		{Name: "of a silent fire", Given: lit, In: op.In{"fireId": "f"}},
+		{Name: "one at a time", Given: spoken, In: op.In{"fireId": "f", "limit": 1}},
+		{Name: "the next page, with a wait", Given: spoken, In: op.In{"fireId": "f", "cursor": "$cursor", "waitMs": 1}},
+		{Name: "of a fire that is nowhere", In: op.In{"fireId": "nowhere"}, Fault: fault.NotFound},
+	}, Refused: []op.Refusal{
+		{Name: "too many", In: `{"fireId":"f","limit":101}`, Path: "limit", Words: "must be at most 100"},
+		{Name: "an unknown cursor", Given: spoken, In: `{"fireId":"f","cursor":"nonsense"}`, Path: "cursor",
+			Words: "is none of this fire's"},
+	}}
+}
+
+func planCases() op.Cases {
+	return op.Cases{Owned: []string{"fireId"}, Examples: []op.Example{
+		{Given: lit, In: op.In{"fireId": "f", "content": "One file now, a server later."}},
+		{Name: "during a duel", Given: thrown, In: op.In{"fireId": "f", "content": "the plan"}, Fault: fault.Precondition},
+		{Name: "of a fire that is nowhere", In: op.In{"fireId": "nowhere", "content": "the plan"}, Fault: fault.NotFound},
+	}, Refused: []op.Refusal{
+		{Name: "a blank plan", In: `{"fireId":"f","content":" "}`, Path: "content", Words: "content cannot be empty."},
+	}}
+}
+
+func getCases() op.Cases {
+	return op.Cases{Owned: []string{"fireId"}, Examples: []op.Example{
+		{Given: drafted, In: op.In{"fireId": "f"}},
+		{Name: "without a plan", Given: lit, In: op.In{"fireId": "f"}},
+		{Name: "during a duel", Given: struck, In: op.In{"fireId": "f"}},
+		{Name: "with an earlier plan", Given: op.After(drafted, op.Step{Op: "campfire_update_battle_plan",
+			In: op.In{"fireId": "f", "content": "another"}}),
+			In: op.In{"fireId": "f", "planVersion": 1}},
+		{Name: "that is nowhere", In: op.In{"fireId": "nowhere"}, Fault: fault.NotFound},
+	}, Refused: []op.Refusal{
+		{Name: "version nought", In: `{"fireId":"f","planVersion":0}`, Path: "planVersion", Words: "must be at least 1"},
+		{Name: "a version to come", Given: drafted, In: `{"fireId":"f","planVersion":2}`, Path: "planVersion",
+			Words: "the plan of this fire has 1 versions"},
+	}}
+}

@@ -1,0 +1,146 @@
+package council
+
+import (
+	"strings"
+
+	"parley.internal/shared/fault"
+	"parley.internal/shared/op"
+)
+
+// The steps that the cases of councils begin with.
+var (
+	// opened is a council of alpha's.
+	opened = []op.Step{{Op: "start_council", In: op.In{"agent_name": "alpha", "request": "which <store>?"},
+		Save: "session_id as council"}}
+	// answered has a response of beta's, with the label A.
+	answered = op.After(opened, op.Step{Op: "send_response", As: "beta",
+		In: op.In{"agent_name": "beta", "session_id": "$council", "content": "SQLite ✓"}})
+	// read has alpha know of that response.
+	read = op.After(answered, op.Step{Op: "get_current_session_data", In: op.In{"agent_name": "alpha"},
+		Save: "next_cursor as cursor"})
+	closed = op.After(answered, op.Step{Op: "close_council", In: op.In{"agent_name": "alpha", "session_id": "$council",
+		"conclusion": "both"}})
+)
+
+const nowhere = "nobody-made-this"
+
+func startCases() op.Cases {
+	once := op.In{"agent_name": "alpha", "request": "which <store>?", "idempotencyKey": "k"}
+	return op.Cases{Examples: []op.Example{
+		{In: op.In{"agent_name": "alpha", "request": "Which store shall we use?"}},
+		{Name: "with an idempotency key", In: once},
+		{Name: "again with the same key", Given: []op.Step{{Op: "start_council", In: once}}, In: once},
+		{Name: "beside another", Given: opened, In: op.In{"agent_name": "alpha", "request": "and which port?"}},
+		{Name: "as another program", In: op.In{"agent_name": "beta", "request": "not mine"}, Fault: fault.Forbidden,
+			RPCs: op.NoRPCs},
+	}, Refused: []op.Refusal{
+		{Name: "an empty request", In: `{"agent_name":"alpha","request":""}`, Path: "request", Words: "must not be empty"},
+	}}
+}
+
+func joinCases() op.Cases {
+	return op.Cases{Owned: []string{"session_id"}, Examples: []op.Example{
+		{Given: opened, As: "beta", In: op.In{"agent_name": "beta", "session_id": "$council"}},
+		{Name: "that is already joined", Given: answered, As: "beta", In: op.In{"agent_name": "beta", "session_id": "$council"}},
+		{Name: "of the only one", Given: opened, As: "beta", In: op.In{"agent_name": "beta"}},
+		{Name: "for another, by the human", Given: opened, As: op.Human,
+			In: op.In{"agent_name": "beta", "session_id": "$council"}},
+		{Name: "of none of several", Given: op.After(opened, opened...), As: "beta", In: op.In{"agent_name": "beta"},
+			Fault: fault.Precondition},
+		{Name: "as another program", Given: opened, In: op.In{"agent_name": "beta", "session_id": "$council"},
+			Fault: fault.Forbidden, RPCs: op.NoRPCs},
+		{Name: "of a council that is nowhere", In: op.In{"agent_name": "alpha", "session_id": nowhere}, Fault: fault.NotFound},
+	}, Refused: []op.Refusal{
+		{Name: "an empty name", In: `{"agent_name":""}`, Path: "agent_name", Words: "must not be empty"},
+	}}
+}
+
+func followCases() op.Cases {
+	return op.Cases{Owned: []string{"session_id"}, Examples: []op.Example{
+		{Given: answered, In: op.In{"agent_name": "alpha", "session_id": "$council"}},
+		{Name: "with a wait", Given: answered, In: op.In{"agent_name": "alpha", "session_id": "$council", "wait_ms": 1}},
+		{Name: "of the current council", Given: opened, In: op.In{"agent_name": "alpha"}},
+		{Name: "without a council", In: op.In{"agent_name": "alpha"}},
+		{Name: "with a cursor", Given: read, In: op.In{"agent_name": "alpha", "session_id": "$council", "cursor": "$cursor"}},
+		{Name: "of the current council with a cursor", Given: read, In: op.In{"agent_name": "alpha", "cursor": "$cursor"}},
+		{Name: "of a closed council", Given: closed, In: op.In{"agent_name": "alpha", "session_id": "$council"}},
+		{Name: "of a council that is nowhere", In: op.In{"agent_name": "alpha", "session_id": nowhere}, Fault: fault.NotFound},
+	}, Refused: []op.Refusal{
+		{Name: "a wait too long", In: `{"agent_name":"alpha","session_id":"x","wait_ms":55001}`, Path: "wait_ms",
+			Words: "must be at most 55000"},
+	}}
+}
+
+func sendCases() op.Cases {
+	once := op.In{"agent_name": "beta", "session_id": "$council", "content": "SQLite ✓", "idempotencyKey": "k"}
+	before := op.After(opened, op.Step{Op: "send_response", As: "beta", In: once})
+	return op.Cases{Owned: []string{"session_id"}, Examples: []op.Example{
+		{Given: opened, As: "beta", In: op.In{"agent_name": "beta", "session_id": "$council",
+			"content": "SQLite, for one machine."}},
+		{Name: "of the opener", Given: opened, In: op.In{"agent_name": "alpha", "session_id": "$council",
+			"content": "I think so too."}},
+		{Name: "to the current council", Given: opened, In: op.In{"agent_name": "alpha", "content": "I think so too."}},
+		{Name: "with an idempotency key", Given: opened, As: "beta", In: once},
+		{Name: "again with the same key", Given: before, As: "beta", In: once},
+		{Name: "without a council", In: op.In{"agent_name": "alpha", "content": "too early"}, Fault: fault.Precondition},
+		{Name: "to a closed council", Given: closed, In: op.In{"agent_name": "alpha", "session_id": "$council",
+			"content": "too late"}, Fault: fault.Precondition},
+		{Name: "as another program", Given: opened, In: op.In{"agent_name": "beta", "session_id": "$council",
+			"content": "not mine"},
+			Fault: fault.Forbidden, RPCs: op.NoRPCs},
+		{Name: "to a council that is nowhere", In: op.In{"agent_name": "alpha", "session_id": nowhere, "content": "c"},
+			Fault: fault.NotFound},
+	}, Refused: []op.Refusal{
+		{Name: "a response that is a list", In: `{"agent_name":"alpha","content":["c"]}`, Path: "content",
+			Words: "must be of type string, not array"},
+	}}
+}
+
+func rankCases() op.Cases {
+	return op.Cases{Owned: []string{"session_id"}, Examples: []op.Example{
+		{Given: answered, In: op.In{"agent_name": "alpha", "session_id": "$council", "ranking": []string{"A"}}},
+		{Name: "in the current council", Given: answered, In: op.In{"agent_name": "alpha", "ranking": []string{"A"}}},
+		{Name: "in a closed council", Given: closed, In: op.In{"agent_name": "alpha", "session_id": "$council",
+			"ranking": []string{"A"}}, Fault: fault.Precondition},
+		{Name: "in a council that is nowhere", In: op.In{"agent_name": "alpha", "session_id": nowhere,
+			"ranking": []string{"A"}}, Fault: fault.NotFound},
+	}, Refused: []op.Refusal{
+		{Name: "an empty ranking", In: `{"agent_name":"alpha","ranking":[]}`, Path: "ranking", Words: "must not be empty"},
+		{Name: "an unknown label", Given: answered, In: `{"agent_name":"alpha","session_id":"$council","ranking":["D"]}`,
+			Path:  "ranking[0]",
+			Words: `"D" is no response of this council`},
+		{Name: "one's own response", Given: answered, As: "beta", In: `{"agent_name":"beta","session_id":"$council","ranking":["A"]}`, Path: "ranking[0]",
+			Words: "is your own response"},
+	}}
+}
+
+func closeCases() op.Cases {
+	return op.Cases{Owned: []string{"session_id"}, Examples: []op.Example{
+		{Given: answered, In: op.In{"agent_name": "alpha", "session_id": "$council",
+			"conclusion": "SQLite, until there are two machines."}},
+		{Name: "of the current council", Given: opened, In: op.In{"agent_name": "alpha", "conclusion": "both"}},
+		{Name: "without a council", In: op.In{"agent_name": "alpha", "conclusion": "both"}, Fault: fault.Precondition},
+		{Name: "twice", Given: closed, In: op.In{"agent_name": "alpha", "session_id": "$council", "conclusion": "both"},
+			Fault: fault.Precondition},
+		{Name: "of a council that is nowhere", In: op.In{"agent_name": "alpha", "session_id": nowhere, "conclusion": "both"},
+			Fault: fault.NotFound},
+	}, Refused: []op.Refusal{
+		{Name: "a conclusion too long", In: `{"agent_name":"alpha","conclusion":"` + strings.Repeat("é", 8001) + `"}`,
+			Path:  "conclusion",
+			Words: "must be at most 8000 characters, not 8001"},
+	}}
+}
+
+func listCases() op.Cases {
+	page := op.After(opened, op.Step{Op: "start_council", In: op.In{"agent_name": "alpha", "request": "another"}},
+		op.Step{Op: "list_councils", In: op.In{"limit": 1}, Save: "next_cursor as cursor"})
+	return op.Cases{Examples: []op.Example{
+		{Given: opened, In: op.In{}},
+		{Name: "that are closed", Given: closed, In: op.In{"status": "closed", "limit": 1}},
+		{Name: "the next page", Given: page, In: op.In{"limit": 1, "cursor": "$cursor"}},
+	}, Refused: []op.Refusal{
+		{Name: "an unknown status", In: `{"status":"open"}`, Path: "status", Words: "must be one of active, closed"},
+		{Name: "limit nought", In: `{"status":"active","limit":0}`, Path: "limit", Words: "must be at least 1"},
+		{Name: "an unknown cursor", In: `{"cursor":"xyz"}`, Path: "cursor", Words: "use the one that came with the page before"},
+	}}
+}

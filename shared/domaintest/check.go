@@ -1,0 +1,98 @@
+package domaintest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+
+	"parley.internal/shared/fault"
+)
+
+// Must takes the results of a call and gives them to a test that cannot go on
+// without them: Must(s.Get(ctx, id))(t) is the value, or the end of the test.
+func Must[T any](v T, err error) func(testing.TB) T {
+	return func(t testing.TB) T {
+		t.Helper()
+		Check(t, err)
+		return v
+	}
+}
+
+// Check ends the test where there is an error.
+func Check(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// Err is the error of a call whose result a test has no use for.
+func Err[T any](_ T, err error) error { return err }
+
+// Refused checks that a call failed with a fault of the kind, whose message has
+// every one of the words in it.
+func Refused(t testing.TB, name string, err error, kind fault.Kind, words ...string) {
+	t.Helper()
+	if !fault.Is(err, kind) {
+		t.Errorf("%s: %v, want %v", name, err, kind)
+		return
+	}
+	for _, w := range words {
+		if !strings.Contains(err.Error(), w) {
+			t.Errorf("%s: %q does not say %q", name, err, w)
+		}
+	}
+}
+
+// Says checks that a call failed with a fault of the kind and exactly this message.
+func Says(t testing.TB, name string, err error, kind fault.Kind, message string) {
+	t.Helper()
+	if !fault.Is(err, kind) || err.Error() != message {
+		t.Errorf("%s: %v %q, want %v %q", name, fault.Of(err), fmt.Sprint(err), kind, message)
+	}
+}
+
+// Fields are the paths of the problems of an Invalid fault, with a space between
+// them. Of any other error it is a sentence that is no path.
+func Fields(err error) string {
+	var f *fault.Error
+	if !errors.As(err, &f) || f.Kind != fault.Invalid {
+		return fmt.Sprint("no fields: ", err)
+	}
+	paths := make([]string, len(f.Problems))
+	for i, p := range f.Problems {
+		paths[i] = p.Path
+	}
+	return strings.Join(paths, " ")
+}
+
+// Retry makes a call again for as long as others are in its way: until it comes
+// to anything but a Conflict, or ctx ends.
+func Retry(ctx context.Context, call func() error) error {
+	err := call()
+	for fault.Is(err, fault.Conflict) && ctx.Err() == nil {
+		err = call()
+	}
+	return err
+}
+
+// Together makes n calls at once, numbered from 0, and returns the errors of
+// those that failed, in the order of their numbers.
+func Together(n int, call func(i int) error) []error {
+	errs := make([]error, n)
+	var wg sync.WaitGroup
+	for i := range n {
+		wg.Go(func() { errs[i] = call(i) })
+	}
+	wg.Wait()
+	var failed []error
+	for _, err := range errs {
+		if err != nil {
+			failed = append(failed, err)
+		}
+	}
+	return failed
+}

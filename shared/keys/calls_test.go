@@ -1,0 +1,18 @@
+package keys
+
+import (
+	"context"
+
+	"parley.internal/shared/identity"
+	"parley.internal/shared/op"
+)
+
+// The calls of a test come completed, as the calls of their operations do.
+
+func (r *ring) Create(ctx context.Context, c identity.Caller, in CreateInput) (CreateOutput, error) {
+	return r.Service.Create(ctx, c, op.Fill("create_key", in))
+}
+
+func (r *ring) List(ctx context.Context, c identity.Caller, in ListInput) (ListOutput, error) {
+	return r.Service.List(ctx, c, op.Fill("list_keys", in))
+}

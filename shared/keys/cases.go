@@ -1,0 +1,49 @@
+package keys
+
+import (
+	"parley.internal/shared/fault"
+	"parley.internal/shared/op"
+)
+
+// gammas is a key of the program gamma.
+var gammas = []op.Step{{Op: "create_key", As: op.Human, In: op.In{"program": "gamma"}, Save: "id as key"}}
+
+func createCases() op.Cases {
+	return op.Cases{Examples: []op.Example{
+		{As: op.Human, In: op.In{"name": "the reviewer", "program": "gamma"}},
+		{Name: "with everything", As: op.Human, In: op.In{"name": "n", "program": "gamma", "kind": "agent",
+			"scopes": []string{"write", "read", "relay"}, "expires": 3600}},
+		{Name: "by an agent", In: op.In{"name": "n"}, Fault: fault.Forbidden, RPCs: op.NoRPCs},
+	}, Refused: []op.Refusal{
+		{Name: "an unknown kind", As: op.Human, In: `{"kind":"robot"}`, Path: "kind",
+			Words: "must be one of agent, human"},
+		{Name: "an unknown scope", As: op.Human, In: `{"scopes":["everything"]}`, Path: "scopes",
+			Words: `"everything" is not a scope; the scopes are read, write, admin`},
+	}}
+}
+
+func listCases() op.Cases {
+	page := op.After(gammas, gammas[0], op.Step{Op: "list_keys", As: op.Human, In: op.In{"limit": 1},
+		Save: "nextCursor as cursor"})
+	return op.Cases{Examples: []op.Example{
+		{Given: gammas, As: op.Human},
+		{Name: "with a limit", Given: gammas, As: op.Human, In: op.In{"limit": 100}},
+		{Name: "the next page", Given: page, As: op.Human, In: op.In{"limit": 1, "cursor": "$cursor"}},
+		{Name: "by an agent", Fault: fault.Forbidden, RPCs: op.NoRPCs},
+	}, Refused: []op.Refusal{
+		{Name: "a limit too large", As: op.Human, In: `{"limit":101}`, Path: "limit", Words: "must be at most 100"},
+	}}
+}
+
+func revokeCases() op.Cases {
+	revoked := op.After(gammas, op.Step{Op: "revoke_key", As: op.Human, In: op.In{"keyId": "$key"}})
+	return op.Cases{Owned: []string{"keyId"}, Examples: []op.Example{
+		{Given: gammas, As: op.Human, In: op.In{"keyId": "$key"}},
+		{Name: "twice", Given: revoked, As: op.Human, In: op.In{"keyId": "$key"}},
+		{Name: "of a key that is nowhere", As: op.Human, In: op.In{"keyId": "nobody-made-this"}, Fault: fault.NotFound},
+		{Name: "by an agent", Given: gammas, In: op.In{"keyId": "$key"}, Fault: fault.Forbidden, RPCs: op.NoRPCs},
+	}, Refused: []op.Refusal{
+		{Name: "an id with a slash", As: op.Human, In: `{"keyId":"a/b"}`, Path: "keyId",
+			Words: "must match ^[A-Za-z0-9]"},
+	}}
+}

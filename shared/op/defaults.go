@@ -1,0 +1,116 @@
+package op
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"reflect"
+	"slices"
+
+	"github.com/google/jsonschema-go/jsonschema"
+)
+
+// defaults are the values that a schema gives to the fields of an object that are left out,
+// and those of the objects below it.
+//
+// The schema library's ApplyDefaults reaches no members of lists, and makes an object that was
+// left out where one of its fields has a default: a task without a dream would get one.
+type defaults struct {
+	values map[string]any
+	below  map[string]*defaults
+	// each is for the members of a list.
+	each *defaults
+}
+
+// defaultsOf collects what a schema gives, nil where that is nothing.
+func defaultsOf(s *jsonschema.Schema) (*defaults, error) {
+	d := &defaults{values: map[string]any{}, below: map[string]*defaults{}}
+	for name, p := range s.Properties {
+		if p.Default != nil {
+			var v any
+			if err := json.Unmarshal(p.Default, &v); err != nil {
+				return nil, fmt.Errorf("%s: its default: %w", name, err)
+			}
+			d.values[name] = v
+		}
+		below, err := defaultsOf(p)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", name, err)
+		}
+		if below != nil {
+			d.below[name] = below
+		}
+	}
+	var err error
+	if s.Items != nil {
+		d.each, err = defaultsOf(s.Items)
+	}
+	if len(d.values) == 0 && len(d.below) == 0 && d.each == nil {
+		return nil, err
+	}
+	return d, err
+}
+
+// fill sets what is left out of a value and of what is below it.
+func (d *defaults) fill(v any) {
+	if d == nil {
+		return
+	}
+	switch x := v.(type) {
+	case map[string]any:
+		for name, value := range d.values {
+			if _, given := x[name]; !given {
+				x[name] = clone(value)
+			}
+		}
+		for name, below := range d.below {
+			below.fill(x[name])
+		}
+	case []any:
+		for _, e := range x {
+			d.each.fill(e)
+		}
+	}
+}
+
+// clone keeps a default that is a list or an object from being shared by calls.
+func clone(v any) any {
+	switch x := v.(type) {
+	case []any:
+		return slices.Clone(x)
+	case map[string]any:
+		return maps.Clone(x)
+	}
+	return v
+}
+
+// Fill completes an input that a program makes itself with the defaults of its schema, as a
+// call through a [Catalogue] completes one that came as JSON, and ties its idempotency key to the
+// operation. It panics where the type is no input.
+func Fill[I any](operation string, in I) I {
+	text, err := json.Marshal(in)
+	if err != nil {
+		panic(fmt.Sprintf("op: %T: %v", in, err))
+	}
+	fields, err := Parse(text).fields()
+	if err == nil {
+		var schema *jsonschema.Schema
+		if schema, err = inputSchema[I](); err == nil {
+			var d *defaults
+			if d, err = defaultsOf(schema); err == nil {
+				d.fill(fields)
+			}
+		}
+	}
+	var out I
+	if err == nil {
+		err = bind(fields, &out)
+	}
+	if err == nil {
+		err = identify(&out, operation, waitOf(reflect.TypeFor[I]()), fields)
+	}
+	if err != nil {
+		panic(fmt.Sprintf("op: %T: %v", in, err))
+	}
+	return out
+}

@@ -1,0 +1,168 @@
+package optest
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"parley.internal/shared/op"
+)
+
+// Caller makes the calls of a script, for one user.
+type Caller interface {
+	// Call calls an operation. The output is the JSON object of a success.
+	Call(t testing.TB, o *op.Op, as op.Role, in op.In) (json.RawMessage, error)
+	// Pass lets time go by.
+	Pass(d time.Duration)
+}
+
+// Script is a run of steps for one user, with the values that they saved.
+type Script struct {
+	Catalogue *op.Catalogue
+	Caller    Caller
+
+	saved map[string]any
+}
+
+// Prepare makes the calls of the steps. It fails the test where one does not succeed.
+func (s *Script) Prepare(t testing.TB, steps []op.Step) {
+	t.Helper()
+	for _, step := range steps {
+		o := s.Catalogue.Op(step.Op)
+		if o == nil {
+			t.Fatalf("there is no operation %s", step.Op)
+		}
+		for i := range max(step.Times, 1) {
+			s.Pass(step.Pass)
+			s.set("i", strconv.Itoa(i))
+			in := s.Fill(step.In)
+			out, err := s.Caller.Call(t, o, step.As, in)
+			if err != nil {
+				t.Fatalf("%s %v, which prepares a case: %v", step.Op, in, err)
+			}
+			s.save(t, step, out)
+		}
+	}
+}
+
+// Pass lets time go by, where there is any.
+func (s *Script) Pass(d time.Duration) {
+	if d > 0 {
+		s.Caller.Pass(d)
+	}
+}
+
+func (s *Script) set(name string, v any) {
+	if s.saved == nil {
+		s.saved = map[string]any{}
+	}
+	s.saved[name] = v
+}
+
+func (s *Script) save(t testing.TB, step op.Step, out json.RawMessage) {
+	t.Helper()
+	field, name, ok := strings.Cut(step.Save, " as ")
+	if !ok {
+		if step.Save != "" {
+			t.Fatalf("%s saves %q; want \"field as name\"", step.Op, step.Save)
+		}
+		return
+	}
+	var fields map[string]any
+	if err := json.Unmarshal(out, &fields); err != nil || fields[field] == nil {
+		t.Fatalf("%s has no output %s to save: %s (%v)", step.Op, field, out, err)
+	}
+	s.set(name, fields[field])
+}
+
+var reference = regexp.MustCompile(`\$[a-z][A-Za-z0-9]*`)
+
+// Fill replaces the references to saved values in an input. An input that is nil is empty.
+func (s *Script) Fill(in op.In) op.In {
+	out, ok := s.fill(in).(op.In)
+	if !ok || out == nil {
+		return op.In{}
+	}
+	return out
+}
+
+func (s *Script) fill(v any) any {
+	switch x := v.(type) {
+	case string:
+		if name, ok := strings.CutPrefix(reference.FindString(x), "$"); ok && "$"+name == x {
+			if saved, ok := s.saved[name]; ok {
+				return saved
+			}
+		}
+		return s.FillText(x)
+	case []string:
+		out := make([]any, len(x))
+		for i, e := range x {
+			out[i] = s.fill(e)
+		}
+		return out
+	case []any:
+		out := make([]any, len(x))
+		for i, e := range x {
+			out[i] = s.fill(e)
+		}
+		return out
+	case op.In:
+		out := make(op.In, len(x))
+		for name, e := range x {
+			out[name] = s.fill(e)
+		}
+		return out
+	}
+	return v
+}
+
+// FillText replaces the references to saved values in a text.
+func (s *Script) FillText(text string) string {
+	return reference.ReplaceAllStringFunc(text, func(ref string) string {
+		if v, ok := s.saved[ref[1:]]; ok {
+			return fmt.Sprint(v)
+		}
+		return ref
+	})
+}
+
+// Elsewhere is the input with the given inputs led elsewhere: to ids and names of the same
+// form that no document has.
+func Elsewhere(in op.In, inputs ...string) op.In {
+	out := maps.Clone(in)
+	for name, v := range out {
+		if slices.Contains(inputs, name) {
+			out[name] = nowhere(v)
+		}
+	}
+	return out
+}
+
+func nowhere(v any) any {
+	switch x := v.(type) {
+	case string:
+		return strings.Map(func(r rune) rune {
+			if r >= '0' && r <= '9' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' {
+				return '0'
+			}
+			return r
+		}, x)
+	case []any:
+		out := make([]any, len(x))
+		for i, e := range x {
+			out[i] = nowhere(e)
+		}
+		return out
+	}
+	return v
+}
+
+// Title names a case in the output of a test.
+func Title(o *op.Op, name string) string { return strings.TrimSpace(o.Name + " " + name) }

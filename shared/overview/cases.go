@@ -1,0 +1,36 @@
+package overview
+
+import (
+	"parley.internal/shared/fault"
+	"parley.internal/shared/op"
+)
+
+// busy has one of everything that a view shows, and two programs.
+var busy = []op.Step{
+	{Op: "create_key", As: op.Human, In: op.In{"program": "gamma"}},
+	{Op: "create_session", In: op.In{"name": "n"}},
+	{Op: "create_task", In: op.In{"title": "t", "target": "alpha"}, Save: "taskId as task"},
+	{Op: "claim_task", In: op.In{"taskId": "$task"}},
+	{Op: "ask_question", In: op.In{"question": "and now?"}},
+	{Op: "send_message", As: op.Human,
+		In: op.In{"message": "unread", "source": "someone", "target": "alpha", "message_type": "STATUS"}},
+}
+
+func cases() op.Cases {
+	marked := op.After(busy, op.Step{Op: "get_overview", As: op.Human, Save: "mark as mark"})
+	// A view reads the live sessions with their heartbeats, the claims with their leases, the
+	// questions, and the mail of each of the two programs. No agent polls it.
+	const view = 2 + 2 + 1 + 2
+	const why = "it reads sessions, heartbeats, claims, leases, questions, and the mail of each program"
+	// A wait has three listeners, and looks again when all of them stand.
+	const waited = view + 3 + view
+	return op.Cases{Examples: []op.Example{
+		{Given: busy, As: op.Human, RPCs: view, Over: why},
+		{Name: "where nothing goes on", As: op.Human},
+		{Name: "with a wait", Given: marked, As: op.Human, In: op.In{"since": "$mark", "waitMs": 1},
+			RPCs: waited, Over: why + ", and follows three collections"},
+		{Name: "by an agent", Fault: fault.Forbidden, RPCs: op.NoRPCs},
+	}, Refused: []op.Refusal{
+		{Name: "a negative wait", As: op.Human, In: `{"waitMs":-1}`, Path: "waitMs", Words: "must be at least 0"},
+	}}
+}

@@ -1,0 +1,18 @@
+package pulse
+
+import (
+	"context"
+
+	"parley.internal/shared/identity"
+	"parley.internal/shared/op"
+)
+
+// The calls of a test come completed, as the calls of their operations do.
+
+func (w *world) Create(ctx context.Context, c identity.Caller, in CreateInput) (CreateOutput, error) {
+	return w.Service.Create(ctx, c, op.Fill("create_session", in))
+}
+
+func (w *world) List(ctx context.Context, c identity.Caller, in ListInput) (ListOutput, error) {
+	return w.Service.List(ctx, c, op.Fill("list_sessions", in))
+}

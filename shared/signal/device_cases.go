@@ -1,0 +1,100 @@
+package signal
+
+import (
+	"parley.internal/shared/fault"
+	"parley.internal/shared/op"
+)
+
+// phone and browser each register a device.
+var (
+	phone = []op.Step{{Op: "register_device", As: op.Human, Save: "deviceId as device",
+		In: op.In{"token": "a-token", "platform": "android", "name": "my ✓ phone"}}}
+	browser = []op.Step{{Op: "register_device", As: op.Human, In: op.In{"token": "another", "platform": "web"}}}
+)
+
+func registerCases() op.Cases {
+	once := op.In{"token": "a-token", "platform": "android", "name": "my ✓ phone", "idempotencyKey": "k"}
+	registered := []op.Step{{Op: "register_device", As: op.Human, In: once}}
+	return op.Cases{Examples: []op.Example{
+		{As: op.Human, In: op.In{"token": "the-token-of-the-app", "platform": "android", "name": "my phone"}},
+		{Name: "of a token that is there", Given: phone, As: op.Human,
+			In: op.In{"token": "a-token", "platform": "android", "name": "renamed"}},
+		{Name: "with an idempotency key", As: op.Human, In: once},
+		{Name: "again with the same key", Given: registered, As: op.Human, In: once},
+		{Name: "another with the same key", Given: registered, As: op.Human,
+			In: op.In{"token": "another", "platform": "web", "idempotencyKey": "k"}, Fault: fault.Precondition},
+		{Name: "by an agent", In: op.In{"token": "a", "platform": "ios"}, Fault: fault.Forbidden, RPCs: op.NoRPCs},
+	}, Refused: []op.Refusal{
+		{Name: "an empty token", As: op.Human, In: `{"token":"","platform":"web"}`, Path: "token",
+			Words: "must not be empty"},
+		{Name: "an unknown platform", As: op.Human, In: `{"token":"t","platform":"fridge"}`, Path: "platform",
+			Words: "must be one of android, ios, web"},
+	}}
+}
+
+func devicesCases() op.Cases {
+	page := op.After(phone, browser[0], op.Step{Op: "list_devices", As: op.Human, In: op.In{"limit": 1},
+		Save: "nextCursor as cursor"})
+	return op.Cases{Examples: []op.Example{
+		{Given: phone, As: op.Human},
+		{Name: "where there are none", As: op.Human},
+		{Name: "the first page", Given: op.After(phone, browser...), As: op.Human, In: op.In{"limit": 1}},
+		{Name: "the next page", Given: page, As: op.Human, In: op.In{"limit": 1, "cursor": "$cursor"}},
+		{Name: "by an agent", Fault: fault.Forbidden, RPCs: op.NoRPCs},
+	}, Refused: []op.Refusal{
+		{Name: "a limit too large", As: op.Human, In: `{"limit":101}`, Path: "limit", Words: "must be at most 100"},
+	}}
+}
+
+func unregisterCases() op.Cases {
+	deleted := op.After(phone, op.Step{Op: "delete_device", As: op.Human, In: op.In{"deviceId": "$device"}})
+	return op.Cases{Owned: []string{"deviceId"}, Examples: []op.Example{
+		{Given: phone, As: op.Human, In: op.In{"deviceId": "$device"}},
+		{Name: "twice", Given: deleted, As: op.Human, In: op.In{"deviceId": "$device"}, Fault: fault.NotFound},
+		{Name: "by an agent", Given: phone, In: op.In{"deviceId": "$device"}, Fault: fault.Forbidden,
+			RPCs: op.NoRPCs},
+	}, Refused: []op.Refusal{
+		{Name: "an id with a slash", As: op.Human, In: `{"deviceId":"a/b"}`, Path: "deviceId",
+			Words: "must match ^[A-Za-z0-9]"},
+	}}
+}
+
+func settingsCases() op.Cases {
+	set := []op.Step{{Op: "set_notification_settings", As: op.Human,
+		In: op.In{"off": []string{"dreams"}, "perHour": 10}}}
+	return op.Cases{Examples: []op.Example{
+		{Given: set, As: op.Human},
+		{Name: "before any was set", As: op.Human},
+		{Name: "by an agent", Fault: fault.Forbidden, RPCs: op.NoRPCs},
+	}, Refused: []op.Refusal{
+		{Name: "a setting", As: op.Human, In: `{"off":[]}`, Path: "off", Words: "is not a field here; there are none"},
+	}}
+}
+
+func setCases() op.Cases {
+	fewer := []op.Step{{Op: "set_notification_settings", As: op.Human, In: op.In{"perHour": 7}}}
+	return op.Cases{Examples: []op.Example{
+		{As: op.Human, In: op.In{"off": []string{"dreams"}}},
+		{Name: "with everything", As: op.Human, In: op.In{"off": []string{"dreams"}, "perHour": 10, "changesPerHour": 5,
+			"quietHours": op.In{"from": "22:00", "to": "07:00", "timeZone": "Europe/Berlin"}}},
+		{Name: "to fewer pushes", As: op.Human, In: op.In{"perHour": 7}},
+		{Name: "to the defaults", Given: fewer, As: op.Human},
+		{Name: "by an agent", Fault: fault.Forbidden, RPCs: op.NoRPCs},
+	}, Refused: []op.Refusal{
+		{Name: "an unknown kind of push", As: op.Human, In: `{"off":["dreams","mail"]}`, Path: "off[1]",
+			Words: "must be one of questions, alerts, tasks, dreams, changes"},
+		{Name: "an unknown time zone", As: op.Human,
+			In:   `{"quietHours":{"from":"22:00","to":"07:00","timeZone":"Mars/Base"}}`,
+			Path: "quietHours.timeZone", Words: "must be the name of a time zone"},
+		{Name: "the time zone of the server", As: op.Human,
+			In:   `{"quietHours":{"from":"22:00","to":"07:00","timeZone":"Local"}}`,
+			Path: "quietHours.timeZone", Words: "must be the name of a time zone"},
+		{Name: "quiet hours from 24:00", As: op.Human, In: `{"quietHours":{"from":"24:00","to":"07:00"}}`,
+			Path: "quietHours.from", Words: "must be a time of day"},
+		{Name: "quiet hours until a word", As: op.Human, In: `{"quietHours":{"from":"22:00","to":"noon"}}`,
+			Path: "quietHours.to", Words: "must be a time of day"},
+		{Name: "quiet hours of no length", As: op.Human, In: `{"quietHours":{"from":"07:00","to":"07:00"}}`,
+			Path: "quietHours.to", Words: "must differ"},
+		{Name: "too many pushes", As: op.Human, In: `{"perHour":101}`, Path: "perHour", Words: "must be at most 100"},
+	}}
+}

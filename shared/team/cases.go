@@ -1,0 +1,174 @@
+package team
+
+import (
+	"maps"
+	"strings"
+
+	"parley.internal/shared/fault"
+	"parley.internal/shared/op"
+)
+
+// The steps that the cases of teams begin with.
+var (
+	// founded is the team crew, which alpha leads.
+	founded = []op.Step{{Op: "team_create", In: op.In{"team_name": "crew"}}}
+	// staffed has the teammates beta and gamma, which no runner starts.
+	staffed = op.After(founded, spawn("beta", External), spawn("gamma", External))
+	// running has the teammate beta, with a process that the runner r is to start.
+	running = op.After(founded, spawn("beta", ByRunner))
+	claimed = op.After(running, op.Step{Op: "team_claim_process",
+		In: op.In{"team_name": "crew", "process_id": "$process", "runner": "r"}})
+)
+
+// spawn makes a teammate. One that a runner is to start saves its process.
+func spawn(name, backend string) op.Step {
+	s := op.Step{Op: "team_spawn_teammate", In: op.In{"team_name": "crew", "name": name, "prompt": "p",
+		"backend_type": backend}}
+	if backend == ByRunner {
+		s.Save = "process_id as process"
+	}
+	return s
+}
+
+// ofTeam is an input with the name of a team.
+func ofTeam(name string, in op.In) op.In {
+	out := maps.Clone(in)
+	out["team_name"] = name
+	return out
+}
+
+// strange is the same call in a team that does not exist and in one whose name is not valid.
+func strange(in op.In) []op.Example {
+	return []op.Example{
+		{Name: "in a team that is nowhere", In: ofTeam("nowhere", in), Fault: fault.NotFound},
+		{Name: "in a team with an invalid name", In: ofTeam("no team!", in), Fault: fault.Invalid, RPCs: op.NoRPCs},
+	}
+}
+
+// tooLong is a name past the limits of the schema.
+var tooLong = strings.Repeat("x", 1001)
+
+const atMost1000 = "must be at most 1000 characters, not 1001"
+
+func createCases() op.Cases {
+	once := op.In{"team_name": "crew", "description": "d <e>", "idempotencyKey": "k"}
+	return op.Cases{Named: []string{"team_name"}, Examples: []op.Example{
+		{In: op.In{"team_name": "parser-crew"}},
+		{Name: "with an idempotency key", In: once},
+		{Name: "again with the same key", Given: []op.Step{{Op: "team_create", In: once}}, In: once},
+		{Name: "after the one before was deleted", Given: op.After(founded,
+			op.Step{Op: "team_delete", In: op.In{"team_name": "crew"}}),
+			In: op.In{"team_name": "crew"}},
+		{Name: "beside another", Given: founded, In: op.In{"team_name": "second"}, Fault: fault.Precondition},
+		{Name: "by a name that is taken", Given: founded, As: op.Human, In: op.In{"team_name": "crew"}, Fault: fault.Exists},
+		{Name: "by a name with other characters", In: op.In{"team_name": "ä/.."}, Fault: fault.Invalid, RPCs: op.NoRPCs},
+		{Name: "by a name too long", In: op.In{"team_name": strings.Repeat("x", 65)}, Fault: fault.Invalid, RPCs: op.NoRPCs},
+	}, Refused: []op.Refusal{
+		{Name: "a description that is an object", In: `{"team_name":"a","description":{"a":1}}`, Path: "description",
+			Words: "must be of type string, not object"},
+	}}
+}
+
+func deleteCases() op.Cases {
+	return op.Cases{Owned: []string{"team_name"}, Examples: append([]op.Example{
+		{Given: founded, In: op.In{"team_name": "crew"}},
+		{Name: "that has teammates", Given: staffed, In: op.In{"team_name": "crew"}, Fault: fault.Precondition},
+	}, strange(op.In{})...), Refused: []op.Refusal{
+		{Name: "a name too long", In: `{"team_name":"` + tooLong + `"}`, Path: "team_name", Words: atMost1000},
+	}}
+}
+
+func readCases() op.Cases {
+	return op.Cases{RPCs: 2, Owned: []string{"team_name"}, Examples: append([]op.Example{
+		{Given: running, In: op.In{"team_name": "crew"}},
+		{Name: "without teammates", Given: founded, In: op.In{"team_name": "crew"}},
+	}, strange(op.In{})...), Refused: []op.Refusal{
+		{Name: "a name too long", In: `{"team_name":"` + tooLong + `"}`, Path: "team_name", Words: atMost1000},
+	}}
+}
+
+func spawnCases() op.Cases {
+	once := op.In{"team_name": "crew", "name": "beta", "prompt": "do <this> ✓", "model": "m", "subagent_type": "reviewer",
+		"plan_mode_required": true,
+		"cwd":                "sub/dir", "idempotencyKey": "k"}
+	before := op.After(founded, op.Step{Op: "team_spawn_teammate", In: once})
+	named := func(name, prompt string) op.In { return op.In{"team_name": "crew", "name": name, "prompt": prompt} }
+	return op.Cases{RPCs: 2, Owned: []string{"team_name"}, Examples: append([]op.Example{
+		{Given: founded, In: named("beta", "Review what gamma writes.")},
+		{Name: "that you start", Given: founded, In: op.In{"team_name": "crew", "name": "gamma", "prompt": "p",
+			"backend_type": "external"}},
+		{Name: "with an idempotency key", Given: founded, In: once, RPCs: 3, Over: "the key is read"},
+		{Name: "again with the same key", Given: before, In: once},
+		{Name: "another with the same key", Given: before, Fault: fault.Precondition,
+			In: op.In{"team_name": "crew", "name": "beta", "prompt": "another", "idempotencyKey": "k"}},
+		{Name: "by a name that is taken", Given: running, In: named("beta", "again"), Fault: fault.Exists},
+		{Name: "by the lead's name", Given: founded, In: named("team-lead", "p"), Fault: fault.Invalid, RPCs: op.NoRPCs},
+		{Name: "by a name with other characters", Given: founded, In: named("no name!", "p"), Fault: fault.Invalid,
+			RPCs: op.NoRPCs},
+		{Name: "by a name too long", Given: founded, In: named(strings.Repeat("x", 65), "p"), Fault: fault.Invalid,
+			RPCs: op.NoRPCs},
+		{Name: "with a blank prompt", Given: founded, In: named("beta", " "), Fault: fault.Invalid, RPCs: op.NoRPCs},
+	}, strange(named("beta", "p"))...), Refused: []op.Refusal{
+		{Name: "no prompt", In: `{"team_name":"crew","name":"x"}`, Path: "prompt", Words: "is required"},
+		{Name: "a prompt too long", In: `{"team_name":"crew","name":"x","prompt":"` + strings.Repeat("é", 32001) + `"}`,
+			Path:  "prompt",
+			Words: "must be at most 32000 characters, not 32001"},
+		{Name: "a terminal", In: `{"team_name":"crew","name":"x","prompt":"p","backend_type":"tmux"}`, Path: "backend_type",
+			Words: "must be one of process, external"},
+		{Name: "a truth value that is a text", In: `{"team_name":"crew","name":"x","prompt":"p","plan_mode_required":"maybe"}`,
+			Path: "plan_mode_required", Words: "must be of type boolean, not string"},
+	}}
+}
+
+func killCases() op.Cases {
+	kill := op.In{"team_name": "crew", "agent_name": "beta"}
+	busy := op.After(claimed, op.Step{Op: "team_task_create", In: op.In{"team_name": "crew", "subject": "s",
+		"description": "d"}},
+		op.Step{Op: "team_task_update", In: op.In{"team_name": "crew", "task_id": "1", "status": "in_progress", "owner": "beta"}})
+	return op.Cases{Owned: []string{"team_name", "agent_name"}, Examples: append([]op.Example{
+		{Given: staffed, In: kill},
+		{Name: "with a process and a task", Given: busy, In: kill},
+		{Name: "twice", Given: op.After(staffed, op.Step{Op: "team_force_kill_teammate", In: kill}), In: kill,
+			Fault: fault.NotFound},
+		{Name: "that is the lead", Given: staffed, In: op.In{"team_name": "crew", "agent_name": "team-lead"},
+			Fault: fault.NotFound},
+	}, strange(kill)...), Refused: []op.Refusal{
+		{Name: "a name too long", In: `{"team_name":"crew","agent_name":"` + tooLong + `"}`, Path: "agent_name",
+			Words: atMost1000},
+	}}
+}
+
+func shutdownCases() op.Cases {
+	end := op.In{"team_name": "crew", "agent_name": "gamma"}
+	return op.Cases{Owned: []string{"team_name", "agent_name"}, Examples: append([]op.Example{
+		{Given: staffed, In: end},
+		{Name: "with a process", Given: claimed, In: op.In{"team_name": "crew", "agent_name": "beta"}},
+		{Name: "twice", Given: op.After(staffed, op.Step{Op: "team_process_shutdown_approved", In: end}), In: end,
+			Fault: fault.NotFound},
+		{Name: "of the lead", Given: staffed, In: op.In{"team_name": "crew", "agent_name": "team-lead"}, Fault: fault.Invalid,
+			RPCs: op.NoRPCs},
+	}, strange(end)...), Refused: []op.Refusal{
+		{Name: "a name too long", In: `{"team_name":"crew","agent_name":"` + tooLong + `"}`, Path: "agent_name",
+			Words: atMost1000},
+	}}
+}
+
+func heartbeatCases() op.Cases {
+	const leadTold = "the board and the lead's inbox are read"
+	beat := op.In{"team_name": "crew", "agent_name": "beta"}
+	return op.Cases{RPCs: 2, Owned: []string{"team_name", "agent_name"}, Examples: append([]op.Example{
+		{Given: staffed, As: "beta", In: beat},
+		{Name: "for another, by the human", Given: staffed, As: op.Human,
+			In: op.In{"team_name": "crew", "agent_name": "beta", "pid": 4711}},
+		{Name: "at the end", Given: staffed, As: "beta", In: op.In{"team_name": "crew", "agent_name": "beta",
+			"state": "exited"}, RPCs: 3, Over: leadTold},
+		{Name: "for another program", Given: staffed, In: beat, Fault: fault.Forbidden},
+		{Name: "of the lead", Given: staffed, As: op.Human, In: op.In{"team_name": "crew", "agent_name": "team-lead"},
+			Fault: fault.NotFound},
+		{Name: "of nobody", Given: staffed, In: op.In{"team_name": "crew", "agent_name": "nobody"}, Fault: fault.NotFound},
+	}, strange(beat)...), Refused: []op.Refusal{
+		{Name: "an unknown state", In: `{"team_name":"crew","agent_name":"beta","state":"asleep"}`, Path: "state",
+			Words: "must be one of starting, running, exited, failed, killed, lost"},
+		{Name: "process nought", In: `{"team_name":"crew","agent_name":"beta","pid":0}`, Path: "pid", Words: "must be at least 1"},
+	}}
+}
