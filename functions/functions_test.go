@@ -282,7 +282,7 @@ func (w *world) employ(lead identity.Caller, name string) {
 	must(w, v, err)
 }
 
-func TestEachSweepSettlesWhatIsDueAndReportsIt(t *testing.T) {
+func TestEachSweepHandlesWhatIsDueAndReportsIt(t *testing.T) {
 	t.Parallel()
 	w := begin(t)
 	w.stale()
@@ -300,8 +300,8 @@ func TestEachSweepSettlesWhatIsDueAndReportsIt(t *testing.T) {
 			t.Fatalf("%s: %+v\n%s", tc.function, first, w.logs)
 		}
 		for step, want := range tc.want {
-			if first.Data.Settled[step] != want {
-				t.Errorf("%s settled %v", tc.function, first.Data.Settled)
+			if first.Data.Handled[step] != want {
+				t.Errorf("%s handled %v", tc.function, first.Data.Handled)
 			}
 		}
 		if again := w.sweep(http.MethodPost, tc.function); again.status != http.StatusOK || again.Data.Total() != 0 {

@@ -185,7 +185,7 @@ func TestTheFeedAndTriggersHaveTheSameEffects(t *testing.T) {
 				if e.Ref.Coll != r.Collection || e.Kind != r.Kind {
 					continue
 				}
-				if s, err := r.Handle(t.Context(), e, clock.Now(), slog.New(slog.DiscardHandler)); s != Settled || err != nil {
+				if s, err := r.Handle(t.Context(), e, clock.Now(), slog.New(slog.DiscardHandler)); s != Handled || err != nil {
 					t.Errorf("%s of %s: %s, %v", r.Name, e.ID, s, err)
 				}
 			}
@@ -289,12 +289,12 @@ func TestWhatBecomesOfAnEvent(t *testing.T) {
 		concerns bool
 		err      error
 		age      time.Duration
-		want     Settlement
+		want     Outcome
 		runs     bool
 		logs     string
 	}{
-		"all is well":         {true, nil, time.Hour, Settled, true, ""},
-		"nobody's":            {false, nil, time.Minute, Settled, false, ""},
+		"all is well":         {true, nil, time.Hour, Handled, true, ""},
+		"nobody's":            {false, nil, time.Minute, Handled, false, ""},
 		"just too old":        {true, nil, time.Hour - 1, Dropped, false, "it is too old"},
 		"contention":          {true, fault.New(fault.Conflict, "busy"), time.Hour, Redeliver, true, "comes again"},
 		"down":                {true, fault.New(fault.Unavailable, "down"), time.Hour, Redeliver, true, "comes again"},

@@ -29,24 +29,24 @@ func (r Reaction) Concerns(e store.Event) bool {
 	return r.Collection == e.Ref.Coll && r.Kind == e.Kind && r.Reaction.Concerns(e.Kind, e.Before, e.After)
 }
 
-// Settlement is what became of an event.
-type Settlement string
+// Outcome is the result of handling an event.
+type Outcome string
 
-// The settlements.
+// The outcomes.
 const (
-	Settled Settlement = "settled"
+	// Handled is an event that was reacted to, or that concerns no reaction.
+	Handled Outcome = "handled"
 	// Dropped is an event that is too old, or whose failure no redelivery can mend.
-	Dropped Settlement = "dropped"
+	Dropped Outcome = "dropped"
 	// Redeliver is an event that should come again later.
-	Redeliver Settlement = "redeliver"
+	Redeliver Outcome = "redeliver"
 )
 
-// Handle reacts to an event, and says what became of it. What did not go well is in
-// the log, with the cause that err is.
-func (r Reaction) Handle(ctx context.Context, e store.Event, now time.Time, log *slog.Logger) (Settlement, error) {
+// Handle reacts to an event and returns the outcome. Failures are logged; the error is their cause.
+func (r Reaction) Handle(ctx context.Context, e store.Event, now time.Time, log *slog.Logger) (Outcome, error) {
 	about := []any{"reaction", r.Name, "event", e.ID, "user", e.Ref.User, "document", e.Ref.ID}
 	if !r.Concerns(e) {
-		return Settled, nil
+		return Handled, nil
 	}
 	if age := now.Sub(e.At); age > r.MaxAge {
 		log.WarnContext(ctx, "event dropped", append(about, "age", age.Round(time.Second).String(), "cause", "it is too old")...)
@@ -55,7 +55,7 @@ func (r Reaction) Handle(ctx context.Context, e store.Event, now time.Time, log 
 	err := r.Run(ctx, e)
 	switch {
 	case err == nil:
-		return Settled, nil
+		return Handled, nil
 	case fault.Of(err).Redeliver():
 		log.WarnContext(ctx, "event comes again", append(about, "fault", fault.Of(err).Code(), "cause", err.Error())...)
 		return Redeliver, err

@@ -258,9 +258,9 @@ func differences(got, want map[store.Ref]store.Fields) (out []string) {
 	return out
 }
 
-// settles is how many documents each sweep settles of a plant's, and in how many steps
+// handles is how many documents each sweep handles of a plant's, and in how many steps
 // at the least.
-var settles = map[string]struct{ documents, steps int }{
+var handles = map[string]struct{ documents, steps int }{
 	"sessions": {2 + 1 + 1, 30}, "tasks": {2 + 6 + 2, 13}, "relay": {6, 3}, "ledger": {2, 3},
 }
 
@@ -268,7 +268,7 @@ func eachSweep(t *testing.T, test func(t *testing.T, name string, from *sown)) {
 	t.Helper()
 	t.Parallel()
 	from := sow(t)
-	for name := range settles {
+	for name := range handles {
 		t.Run(name, func(t *testing.T) {
 			test(t, name, from)
 		})
@@ -283,7 +283,7 @@ func TestASweepThatIsKilledAnywhereAndRunAgainIsASweep(t *testing.T) {
 		before := whole.documents()
 		report, steps := whole.run(t.Context(), name), whole.driver.steps
 		want := whole.documents()
-		if report.More || report.Total() != settles[name].documents || steps < settles[name].steps || len(differences(want, before)) < settles[name].documents {
+		if report.More || report.Total() != handles[name].documents || steps < handles[name].steps || len(differences(want, before)) < handles[name].documents {
 			t.Fatalf("of %d documents it left %d, in %d steps: %+v", len(before), len(want), steps, report)
 		}
 		for k := 1; k <= steps; k += killEvery {

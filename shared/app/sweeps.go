@@ -12,7 +12,7 @@ import (
 )
 
 // Sweep is work that time makes, not a call. It may be ended and run again at any
-// point: what it has not settled it finds again.
+// point: what it has not handled it finds again.
 type Sweep struct {
 	// Name is what logs call it, Function what its deployment does.
 	Name, Function string
@@ -21,7 +21,7 @@ type Sweep struct {
 	steps []domain.Sweep
 }
 
-// batch is how many documents a step settles, so that memory stays bounded.
+// batch is the number of documents that a step handles at once, so that memory stays bounded.
 const batch = 200
 
 // Sweeps are all scheduled sweeps, each with the steps that the domains add to it.
@@ -47,16 +47,16 @@ func (a *App) Sweeps() []Sweep {
 // Report is what a sweep did.
 type Report struct {
 	Sweep string `json:"sweep"`
-	// Settled counts documents by the step that settled them.
-	Settled map[string]int `json:"settled"`
-	// More says that its time was over before all was settled; the next run goes on.
+	// Handled counts documents by the step that handled them.
+	Handled map[string]int `json:"settled"`
+	// More says that its time was over before all was handled; the next run goes on.
 	More bool `json:"more"`
 }
 
-// Total is how many documents were settled.
+// Total returns the number of documents that were handled.
 func (r Report) Total() (n int) {
-	for _, settled := range r.Settled {
-		n += settled
+	for _, handled := range r.Handled {
+		n += handled
 	}
 	return n
 }
@@ -64,17 +64,17 @@ func (r Report) Total() (n int) {
 // Run sweeps until nothing is left or ctx ends, which is no error. What fails does
 // not keep the other steps from running.
 func (s Sweep) Run(ctx context.Context, a *store.Admin) (Report, error) {
-	report := Report{Sweep: s.Name, Settled: map[string]int{}}
+	report := Report{Sweep: s.Name, Handled: map[string]int{}}
 	var failed []error
 	for _, step := range s.steps {
-		report.Settled[step.Name] = 0
+		report.Handled[step.Name] = 0
 		for {
 			if ctx.Err() != nil {
 				report.More = true
 				break
 			}
 			n, err := step.Run(ctx, a, batch)
-			report.Settled[step.Name] += n
+			report.Handled[step.Name] += n
 			if err != nil && ctx.Err() == nil {
 				failed = append(failed, fmt.Errorf("%s: %w", step.Name, err))
 			}

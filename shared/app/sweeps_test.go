@@ -60,7 +60,7 @@ func TestTheWorkOfASessionThatFellSilentGoesBackAndItsAskerIsToldOnce(t *testing
 	})
 }
 
-func TestEverySweepSettlesWhatIsItsOwn(t *testing.T) {
+func TestEverySweepHandlesWhatIsItsOwn(t *testing.T) {
 	eachOffice(t, func(t *testing.T, o *office) {
 		ctx := t.Context()
 		leased, err := o.Dispatch.Create(ctx, alpha, op.Fill(dispatch.CreateInput{Title: "leased", Target: "beta"}))
@@ -78,13 +78,13 @@ func TestEverySweepSettlesWhatIsItsOwn(t *testing.T) {
 		o.Pass(time.Hour)
 		for name, want := range map[string]int{"sessions": 0, "tasks": 2, "relay": 1, "ledger": 0} {
 			if n := o.sweep(name); n != want {
-				t.Errorf("after an hour %s settled %d", name, n)
+				t.Errorf("after an hour %s handled %d", name, n)
 			}
 		}
 		o.Pass(30 * 24 * time.Hour)
 		for name, want := range map[string]int{"sessions": 0, "tasks": 1, "relay": 1, "ledger": 1} {
 			if n := o.sweep(name); n != want {
-				t.Errorf("after thirty days %s settled %d", name, n)
+				t.Errorf("after thirty days %s handled %d", name, n)
 			}
 		}
 		used, err := o.Ledger.Usage(ctx, alpha, ledger.UsageInput{From: "2026-03-01", To: "2026-03-01"})
@@ -107,7 +107,7 @@ func TestAStepThatFailsKeepsNoOtherFromRunning(t *testing.T) {
 		}},
 	}}
 	report, err := s.Run(t.Context(), nil)
-	if report.Settled["bad"] != 3 || report.Settled["good"] != 450 || report.Total() != 453 || report.More || !errors.Is(err, down) || !strings.Contains(err.Error(), "bad") || left != 0 {
+	if report.Handled["bad"] != 3 || report.Handled["good"] != 450 || report.Total() != 453 || report.More || !errors.Is(err, down) || !strings.Contains(err.Error(), "bad") || left != 0 {
 		t.Errorf("%+v, %v, %d are left", report, err, left)
 	}
 }
@@ -130,7 +130,7 @@ func TestASweepWhoseTimeIsOverSaysThatThereIsMore(t *testing.T) {
 		}},
 	}}
 	report, err := s.Run(ctx, nil)
-	if err != nil || !report.More || report.Settled["first"] != batch+7 || report.Sweep != "tasks" {
+	if err != nil || !report.More || report.Handled["first"] != batch+7 || report.Sweep != "tasks" {
 		t.Errorf("%+v, %v", report, err)
 	}
 }

@@ -15,7 +15,7 @@ func (s *Service) Sweeps() []domain.Sweep {
 
 // SweepDuels abandons at most limit duels whose phase is overdue and says how many:
 // fewer than limit means that none is left. It may be ended and run again at any point,
-// and looks again at a duel before it ends it. One that cannot be settled does not keep
+// and looks again at a duel before it ends it. One that cannot be ended does not keep
 // the others from it.
 func (s *Service) SweepDuels(ctx context.Context, a *store.Admin, limit int) (int, error) {
 	now := s.Now()

@@ -208,10 +208,3 @@ func (s *Service) Lost() int64 {
 	defer s.buffer.mu.Unlock()
 	return s.buffer.lost
 }
-
-// Lost returns how many calls could not be recorded since the start.
-func (s *Service) Lost() int64 {
-	s.buffer.mu.Lock()
-	defer s.buffer.mu.Unlock()
-	return s.buffer.lost
-}

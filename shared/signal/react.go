@@ -48,5 +48,5 @@ func (s *Service) Told(ctx context.Context, user, eventID string) (bool, error) 
 	if fault.Is(err, fault.NotFound) {
 		return false, nil
 	}
-	return mark.Settled, err
+	return mark.Done, err
 }

@@ -157,13 +157,13 @@ func TestAnEventThatComesTwiceAtOnceRingsOnce(t *testing.T) {
 	each(t, func(t *testing.T, d *desk) {
 		d.device("phone", "android")
 		e := d.event(d.ask(AskInput{}))
-		var again, settled atomic.Int64
+		var again, done atomic.Int64
 		var all sync.WaitGroup
 		for range 8 {
 			all.Go(func() {
 				switch err := d.ringFor(t.Context(), e); {
 				case err == nil:
-					settled.Add(1)
+					done.Add(1)
 				case fault.Of(err).Redeliver():
 					again.Add(1)
 				default:
@@ -172,8 +172,8 @@ func TestAnEventThatComesTwiceAtOnceRingsOnce(t *testing.T) {
 			})
 		}
 		all.Wait()
-		if settled.Load() == 0 {
-			t.Errorf("none settled it, %d are to try again", again.Load())
+		if done.Load() == 0 {
+			t.Errorf("none rang it, %d are to try again", again.Load())
 		}
 		d.react(e) // as those who were told to
 		if heard := d.bell.heard(); len(heard) != 1 {
@@ -223,7 +223,7 @@ func TestADeviceThatFailsIsTriedAgainAndADeadOneIsForgotten(t *testing.T) {
 		}
 		d.react(e)
 		if heard := d.bell.heard(); len(heard) != 0 {
-			t.Errorf("settled, it rang %+v", heard)
+			t.Errorf("done, it rang %+v", heard)
 		}
 	})
 }

@@ -96,7 +96,7 @@ func TestASprintTakesNoStoryOnceAllHaveEndedNorPastItsCap(t *testing.T) {
 		}
 		_, err = y.add(alpha, id, "y", "")
 		domaintest.Refused(t, "before it is told", err, fault.Precondition, "all of its stories have ended")
-		if err := y.Settle(t.Context(), "u", id); err != nil {
+		if err := y.StoryEnded(t.Context(), "u", id); err != nil {
 			t.Fatal(err)
 		}
 		_, err = y.add(alpha, id, "y", "")

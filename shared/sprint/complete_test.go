@@ -120,15 +120,15 @@ func TestASprintThatWasNotToldOfItsLastStoryIsCompletingAllTheSame(t *testing.T)
 		}
 		id := kill()
 		for range 2 { // once more changes nothing
-			if err := y.Settle(t.Context(), "u", id); err != nil || y.kept(id).Status != task.Completing {
-				t.Errorf("settled: %+v, %v", y.kept(id), err)
+			if err := y.StoryEnded(t.Context(), "u", id); err != nil || y.kept(id).Status != task.Completing {
+				t.Errorf("told: %+v, %v", y.kept(id), err)
 			}
 		}
 		if out, err := y.Complete(t.Context(), alpha, CompleteInput{SprintID: kill()}); err != nil || out.Summary.Completed != 2 {
 			t.Errorf("completed: %+v, %v", out, err)
 		}
 		open := y.plan(stories("a 1"))
-		if err := y.Settle(t.Context(), "u", open); err != nil || y.kept(open).Status != task.Active {
+		if err := y.StoryEnded(t.Context(), "u", open); err != nil || y.kept(open).Status != task.Active {
 			t.Errorf("a sprint with an open story: %+v, %v", y.kept(open), err)
 		}
 	})

@@ -118,7 +118,7 @@ func (s *Service) Get(ctx context.Context, c identity.Caller, in GetInput) (View
 	p := parent.Sprint
 	v := View{SprintID: in.SprintID, ProjectName: p.ProjectName, Branch: p.Branch, Status: parent.Status, Source: parent.Source, Verified: parent.Verified,
 		SessionID: parent.SessionID, CreatedAt: parent.CreatedAt, CompletedAt: parent.CompletedAt, Board: lookAt(stories)}
-	// A kill between the end of the last story and Settle leaves it active.
+	// A kill between the end of the last story and StoryEnded leaves it active.
 	if v.Status == task.Active && openWave(stories) == 0 {
 		v.Status = task.Completing
 	}

@@ -241,7 +241,7 @@ func queue(t *task.Task) {
 	t.Sprint.Ended, t.Sprint.Progress, t.Sprint.CurrentAction = false, 0, ""
 }
 
-// end settles a story. It is kept for as long as its sprint is, whose end sets when
+// end ends a story. It is kept for as long as its sprint is, whose end sets when
 // the store may forget it: what others depend on must not be gone before.
 func end(t *task.Task, s task.Status, now time.Time) {
 	t.End(s, now)

@@ -38,7 +38,7 @@ func (s *Service) Update(ctx context.Context, c identity.Caller, in UpdateInput)
 	if done.ended {
 		// The report is committed and its answer is right whatever comes of this:
 		// readers of the sprint count its stories themselves.
-		if over, err := s.settle(ctx, u, in.SprintID); err == nil && over {
+		if over, err := s.beginCompletion(ctx, u, in.SprintID); err == nil && over {
 			out.Sprint = task.Completing
 		}
 	}
@@ -128,15 +128,15 @@ func alert(c identity.Caller, sprintID string, t *task.Task, now time.Time) task
 	return a
 }
 
-// Settle makes a sprint completing once all its stories have ended. It may be
-// called again at any time, and by who ends a story without an update.
-func (s *Service) Settle(ctx context.Context, user, sprintID string) error {
-	_, err := s.settle(ctx, s.DB.User(user), sprintID)
+// StoryEnded makes a sprint completing once all its stories have ended. Whoever ends a story without an update must call
+// it; it may be called at any time, and again.
+func (s *Service) StoryEnded(ctx context.Context, user, sprintID string) error {
+	_, err := s.beginCompletion(ctx, s.DB.User(user), sprintID)
 	return err
 }
 
-// settle says whether all stories have ended.
-func (s *Service) settle(ctx context.Context, u *store.Tenant, sprintID string) (over bool, err error) {
+// beginCompletion makes a sprint completing if all its stories have ended, which over reports.
+func (s *Service) beginCompletion(ctx context.Context, u *store.Tenant, sprintID string) (over bool, err error) {
 	// Most stories are not the last: that is seen without a transaction.
 	if open, err := lowest(ctx, u, sprintID); err != nil || open > 0 {
 		return false, err

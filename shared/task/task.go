@@ -204,7 +204,7 @@ func (t *Task) Expired(now time.Time) bool {
 	return t.Status == Created && !t.ExpiresAt.IsZero() && !now.Before(t.ExpiresAt)
 }
 
-// End settles a task in its last status.
+// End ends a task in its last status, and has it deleted when its retention is over.
 func (t *Task) End(s Status, now time.Time) {
 	t.Status, t.CompletedAt, t.PurgeAt = s, now, now.Add(Retention)
 }

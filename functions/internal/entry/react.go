@@ -15,7 +15,7 @@ import (
 // who delivers waits for an answer.
 const reactFor = 60 * time.Second
 
-var errAgain = errors.New("the event was not settled and should be delivered again; the log has the cause")
+var errAgain = errors.New("the event was not handled and should be delivered again; the log has the cause")
 
 // React is the function of the reaction with this name. Its error says that the event
 // should be delivered again, and tells nothing of the cause, which is in the log.
@@ -38,7 +38,7 @@ func (p *Points) React(name string) func(context.Context, cloudevents.Event) err
 		if err != nil {
 			return err
 		}
-		if settlement, _ := reaction.Handle(ctx, e, p.Now(), p.Log); settlement == app.Redeliver {
+		if outcome, _ := reaction.Handle(ctx, e, p.Now(), p.Log); outcome == app.Redeliver {
 			return errAgain
 		}
 		return nil

@@ -76,7 +76,7 @@ func TestWhatHasNoIDIsNotAnswered(t *testing.T) {
 	stdiotest.Contains(t, c.Reports(), "400 Bad Request", "PARLEY_KEY", "502 Bad Gateway")
 }
 
-func TestInitializeSettlesTheVersionAndTheSession(t *testing.T) {
+func TestInitializeSetsTheVersionAndTheSession(t *testing.T) {
 	t.Parallel()
 	h := stdiotest.Serve(t, func(n int, p stdiotest.Post, w http.ResponseWriter, _ *http.Request) {
 		if n == 1 {
