@@ -135,7 +135,8 @@ func (a *Authenticator) Guard(r *http.Request, fn func() error) error {
 	bad := limiter(a.bad, a.address(r), rate.Every(failEvery), failures)
 	now := a.now()
 	if bad.TokensAt(now) < 1 {
-		return fault.New(fault.Exhausted, "too many bad keys came from this address; wait before the next try").After(failEvery)
+		return fault.New(fault.Exhausted,
+			"too many bad keys came from this address; wait before the next try").After(failEvery)
 	}
 	err := fn()
 	if fault.Is(err, fault.Unauthenticated) {
@@ -158,7 +159,8 @@ func (a *Authenticator) spend(id string) error {
 	res := limiter(a.calls, id, a.rate, a.burst).ReserveN(now, 1)
 	if wait := res.DelayFrom(now); wait > 0 {
 		res.CancelAt(now)
-		return fault.New(fault.Exhausted, "this key makes more than %g calls a second; slow down", float64(a.rate)).After(wait)
+		return fault.New(fault.Exhausted, "this key makes more than %g calls a second; slow down",
+			float64(a.rate)).After(wait)
 	}
 	return nil
 }

@@ -149,7 +149,8 @@ func TestOneProxyIsTrustedAndNoMore(t *testing.T) {
 	direct := auth.New(&ring{}, clock.Now, auth.Limits{})
 	n := 0
 	for ; n < 200; n++ {
-		if _, err := direct.Caller(request("bad", here, fmt.Sprintf("198.51.100.%d", n))); fault.Is(err, fault.Exhausted) {
+		if _, err := direct.Caller(request("bad", here, fmt.Sprintf("198.51.100.%d", n))); fault.Is(err,
+			fault.Exhausted) {
 			break
 		}
 	}

@@ -56,9 +56,11 @@ const (
 
 // StoreFlags declares the flags of commands that open the store.
 func (c *Config) StoreFlags(f *pflag.FlagSet, env func(string) string) {
-	f.StringVar(&c.Data, "data", cmp.Or(env("PARLEY_DATA"), defaultData()), "directory of the embedded store (PARLEY_DATA)")
+	f.StringVar(&c.Data, "data", cmp.Or(env("PARLEY_DATA"), defaultData()),
+		"directory of the embedded store (PARLEY_DATA)")
 	f.StringVar(&c.Store, "store", cmp.Or(env("PARLEY_STORE"), "sqlite"), "sqlite or firestore (PARLEY_STORE)")
-	f.StringVar(&c.Project, "project", env("GOOGLE_CLOUD_PROJECT"), "Google Cloud project of the Firestore store (GOOGLE_CLOUD_PROJECT)")
+	f.StringVar(&c.Project, "project", env("GOOGLE_CLOUD_PROJECT"),
+		"Google Cloud project of the Firestore store (GOOGLE_CLOUD_PROJECT)")
 	c.EmulatorHost = env("FIRESTORE_EMULATOR_HOST")
 }
 
@@ -71,21 +73,33 @@ func (c *Config) ServeFlags(f *pflag.FlagSet, env func(string) string) {
 		addr = ":" + port
 	}
 	f.StringVar(&c.Addr, "addr", addr, "address to listen on (PARLEY_ADDR; PORT alone means every interface)")
-	f.Float64Var(&c.Rate, "rate", read(c, env, "PARLEY_RATE", -1, parseRate), "calls a second for a key, 0 for no limit; 50 where others can reach the server (PARLEY_RATE)")
-	f.IntVar(&c.Burst, "burst", read(c, env, "PARLEY_BURST", cloudBurst, strconv.Atoi), "calls that a key may make at once (PARLEY_BURST)")
-	f.BoolVar(&c.TrustProxy, "trust-proxy", read(c, env, "PARLEY_TRUST_PROXY", port != "", strconv.ParseBool), "one proxy stands before the server and names the caller in X-Forwarded-For (PARLEY_TRUST_PROXY)")
+	f.Float64Var(&c.Rate, "rate", read(c, env, "PARLEY_RATE", -1, parseRate),
+		"calls a second for a key, 0 for no limit; 50 where others can reach the server (PARLEY_RATE)")
+	f.IntVar(&c.Burst, "burst", read(c, env, "PARLEY_BURST", cloudBurst, strconv.Atoi),
+		"calls that a key may make at once (PARLEY_BURST)")
+	f.BoolVar(&c.TrustProxy, "trust-proxy", read(c, env, "PARLEY_TRUST_PROXY", port != "", strconv.ParseBool),
+		"one proxy stands before the server and names the caller in X-Forwarded-For (PARLEY_TRUST_PROXY)")
 	var origins []string
 	if o := env("PARLEY_ALLOWED_ORIGINS"); o != "" {
 		origins = strings.Split(o, ",")
 	}
-	f.StringVar(&c.PublicURL, "public-url", env("PARLEY_PUBLIC_URL"), "where a browser finds the server, as https://parley.example.org (PARLEY_PUBLIC_URL)")
-	f.StringVar(&c.FirebaseProject, "firebase-project", env("PARLEY_FIREBASE_PROJECT"), "project whose Firebase sign-ins are taken beside human keys; that of the Firestore store where left out (PARLEY_FIREBASE_PROJECT)")
-	f.StringVar(&c.FirebaseAPIKey, "firebase-api-key", env("PARLEY_FIREBASE_API_KEY"), "web API key by which the page signs people in (PARLEY_FIREBASE_API_KEY)")
-	f.StringVar(&c.FCMProject, "fcm-project", env("PARLEY_FCM_PROJECT"), "project whose devices the embedded store's server rings, with the application default credentials (PARLEY_FCM_PROJECT)")
-	f.StringVar(&c.FCMEndpoint, "fcm-endpoint", env("PARLEY_FCM_ENDPOINT"), "a stand-in for Firebase Cloud Messaging in development, as http://127.0.0.1:9100/v1 (PARLEY_FCM_ENDPOINT)")
-	f.StringVar(&c.WorkspaceRoot, "workspace-root", env("PARLEY_WORKSPACE_ROOT"), "directory under which verifications read the files of agents; none where left out (PARLEY_WORKSPACE_ROOT)")
+	f.StringVar(&c.PublicURL, "public-url", env("PARLEY_PUBLIC_URL"),
+		"where a browser finds the server, as https://parley.example.org (PARLEY_PUBLIC_URL)")
+	f.StringVar(&c.FirebaseProject, "firebase-project", env("PARLEY_FIREBASE_PROJECT"),
+		"project whose Firebase sign-ins are taken beside human keys; that of the Firestore store where left out "+
+			"(PARLEY_FIREBASE_PROJECT)")
+	f.StringVar(&c.FirebaseAPIKey, "firebase-api-key", env("PARLEY_FIREBASE_API_KEY"),
+		"web API key by which the page signs people in (PARLEY_FIREBASE_API_KEY)")
+	f.StringVar(&c.FCMProject, "fcm-project", env("PARLEY_FCM_PROJECT"),
+		"project whose devices the embedded store's server rings, with the application default credentials "+
+			"(PARLEY_FCM_PROJECT)")
+	f.StringVar(&c.FCMEndpoint, "fcm-endpoint", env("PARLEY_FCM_ENDPOINT"),
+		"a stand-in for Firebase Cloud Messaging in development, as http://127.0.0.1:9100/v1 (PARLEY_FCM_ENDPOINT)")
+	f.StringVar(&c.WorkspaceRoot, "workspace-root", env("PARLEY_WORKSPACE_ROOT"),
+		"directory under which verifications read the files of agents; none where left out (PARLEY_WORKSPACE_ROOT)")
 	c.AuthEmulatorHost = env("FIREBASE_AUTH_EMULATOR_HOST")
-	f.StringSliceVar(&c.Origins, "allow-origin", origins, "origin of a web page that may call, as https://example.org (PARLEY_ALLOWED_ORIGINS)")
+	f.StringSliceVar(&c.Origins, "allow-origin", origins,
+		"origin of a web page that may call, as https://example.org (PARLEY_ALLOWED_ORIGINS)")
 }
 
 // read is a variable's value, or def where it is empty. One that cannot be read is
@@ -175,16 +189,20 @@ func (c *Config) checkPeople() error {
 			continue
 		}
 		*u.url = strings.TrimSuffix(*u.url, "/")
-		if p, err := url.Parse(*u.url); err != nil || (p.Scheme != "http" && p.Scheme != "https") || p.Host == "" || p.User != nil || p.RawQuery != "" || p.Fragment != "" {
+		if p, err := url.Parse(*u.url); err != nil || (p.Scheme != "http" && p.Scheme != "https") || p.Host == "" ||
+			p.User != nil || p.RawQuery != "" || p.Fragment != "" {
 			return fmt.Errorf("%s is a URL as https://example.org, not %q", u.flag, *u.url)
 		}
 	}
 	// The emulator's tokens carry no signature: whoever writes one is anybody.
 	if c.AuthEmulatorHost != "" && c.Store == "firestore" && c.EmulatorHost == "" {
-		return fmt.Errorf("FIREBASE_AUTH_EMULATOR_HOST is set beside a real Firestore: anyone could sign in as anyone; unset it")
+		return fmt.Errorf(
+			"FIREBASE_AUTH_EMULATOR_HOST is set beside a real Firestore: anyone could sign in as anyone; unset it")
 	}
 	if c.AuthEmulatorHost != "" && !c.Loopback() {
-		return fmt.Errorf("FIREBASE_AUTH_EMULATOR_HOST is set and others can reach the server at %s: anyone could sign in as anyone; unset it or listen on 127.0.0.1", c.Addr)
+		return fmt.Errorf(
+			"FIREBASE_AUTH_EMULATOR_HOST is set and others can reach the server at %s: anyone could sign in as "+
+				"anyone; unset it or listen on 127.0.0.1", c.Addr)
 	}
 	if c.FirebaseProject == "" && c.Store == "firestore" && (c.EmulatorHost == "" || c.AuthEmulatorHost != "") {
 		c.FirebaseProject = c.Project

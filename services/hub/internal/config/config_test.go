@@ -31,28 +31,35 @@ func TestALaptopNeedsNoSettings(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if c.Addr != "127.0.0.1:3001" || c.Data != filepath.Join("/home/ann", ".parley") || c.Store != "sqlite" || c.Rate != 0 || c.TrustProxy || len(c.Origins) != 0 || !c.Loopback() {
+	if c.Addr != "127.0.0.1:3001" || c.Data != filepath.Join("/home/ann", ".parley") || c.Store != "sqlite" ||
+		c.Rate != 0 || c.TrustProxy || len(c.Origins) != 0 || !c.Loopback() {
 		t.Errorf("got %+v", c)
 	}
 }
 
 func TestAFlagBeatsItsVariable(t *testing.T) {
 	t.Parallel()
-	vars := env{"PARLEY_ADDR": "127.0.0.1:1", "PARLEY_DATA": "/of/env", "PARLEY_STORE": "sqlite", "GOOGLE_CLOUD_PROJECT": "of-env", "PARLEY_RATE": "7",
-		"PARLEY_BURST": "8", "PARLEY_TRUST_PROXY": "true", "PARLEY_ALLOWED_ORIGINS": "https://a.example,https://b.example", "FIRESTORE_EMULATOR_HOST": "127.0.0.1:9", "PORT": "99"}
+	vars := env{"PARLEY_ADDR": "127.0.0.1:1", "PARLEY_DATA": "/of/env", "PARLEY_STORE": "sqlite",
+		"GOOGLE_CLOUD_PROJECT": "of-env", "PARLEY_RATE": "7",
+		"PARLEY_BURST": "8", "PARLEY_TRUST_PROXY": "true",
+		"PARLEY_ALLOWED_ORIGINS": "https://a.example,https://b.example", "FIRESTORE_EMULATOR_HOST": "127.0.0.1:9",
+		"PORT": "99"}
 	c, err := parse(t, vars)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if c.Addr != "127.0.0.1:1" || c.Data != "/of/env" || c.Project != "of-env" || c.Rate != 7 || c.Burst != 8 || !c.TrustProxy || c.EmulatorHost != "127.0.0.1:9" ||
+	if c.Addr != "127.0.0.1:1" || c.Data != "/of/env" || c.Project != "of-env" || c.Rate != 7 || c.Burst != 8 ||
+		!c.TrustProxy || c.EmulatorHost != "127.0.0.1:9" ||
 		!slices.Equal(c.Origins, []string{"https://a.example", "https://b.example"}) {
 		t.Errorf("from variables: got %+v", c)
 	}
-	c, err = parse(t, vars, "--addr", "[::1]:2", "--data=/of/flag", "--store", "firestore", "--project=of-flag", "--rate=0", "--burst=1", "--trust-proxy=false", "--allow-origin", "https://c.example")
+	c, err = parse(t, vars, "--addr", "[::1]:2", "--data=/of/flag", "--store", "firestore", "--project=of-flag",
+		"--rate=0", "--burst=1", "--trust-proxy=false", "--allow-origin", "https://c.example")
 	if err != nil {
 		t.Fatal(err)
 	}
-	if c.Addr != "[::1]:2" || c.Data != "/of/flag" || c.Store != "firestore" || c.Project != "of-flag" || c.Rate != 0 || c.Burst != 1 || c.TrustProxy ||
+	if c.Addr != "[::1]:2" || c.Data != "/of/flag" || c.Store != "firestore" || c.Project != "of-flag" || c.Rate != 0 ||
+		c.Burst != 1 || c.TrustProxy ||
 		!slices.Equal(c.Origins, []string{"https://c.example"}) || !c.Loopback() {
 		t.Errorf("from flags: got %+v", c)
 	}
@@ -69,23 +76,31 @@ func TestWhoCanReachTheServerDecidesItsLimits(t *testing.T) {
 		loopback bool
 	}{
 		"PORT binds every interface, behind a proxy": {env{"PORT": "8080"}, nil, ":8080", 50, true, false},
-		"PARLEY_ADDR beats PORT":                     {env{"PORT": "8080", "PARLEY_ADDR": "127.0.0.1:1"}, nil, "127.0.0.1:1", 0, true, true},
-		"--addr beats PORT":                          {env{"PORT": "8080"}, []string{"--addr=127.0.0.1:1"}, "127.0.0.1:1", 0, true, true},
-		"every interface":                            {nil, []string{"--addr=0.0.0.0:1"}, "0.0.0.0:1", 50, false, false},
-		"every interface, in short":                  {nil, []string{"--addr=:1"}, ":1", 50, false, false},
-		"every interface of IPv6":                    {nil, []string{"--addr=[::]:1"}, "[::]:1", 50, false, false},
-		"localhost":                                  {nil, []string{"--addr=localhost:1"}, "localhost:1", 0, false, true},
-		"another name":                               {nil, []string{"--addr=example.org:1"}, "example.org:1", 50, false, false},
-		"a rate on a laptop":                         {nil, []string{"--rate=3"}, "127.0.0.1:3001", 3, false, true},
-		"no rate in the cloud":                       {env{"PORT": "8080"}, []string{"--rate=0"}, ":8080", 0, true, false},
-		"no proxy in the cloud":                      {env{"PORT": "8080", "PARLEY_TRUST_PROXY": "false"}, nil, ":8080", 50, false, false},
+		"PARLEY_ADDR beats PORT": {env{"PORT": "8080", "PARLEY_ADDR": "127.0.0.1:1"}, nil,
+			"127.0.0.1:1", 0, true, true},
+		"--addr beats PORT": {env{"PORT": "8080"}, []string{"--addr=127.0.0.1:1"},
+			"127.0.0.1:1", 0, true, true},
+		"every interface": {nil, []string{"--addr=0.0.0.0:1"}, "0.0.0.0:1", 50, false,
+			false},
+		"every interface, in short": {nil, []string{"--addr=:1"}, ":1", 50, false, false},
+		"every interface of IPv6":   {nil, []string{"--addr=[::]:1"}, "[::]:1", 50, false, false},
+		"localhost": {nil, []string{"--addr=localhost:1"}, "localhost:1", 0, false,
+			true},
+		"another name": {nil, []string{"--addr=example.org:1"}, "example.org:1", 50,
+			false, false},
+		"a rate on a laptop": {nil, []string{"--rate=3"}, "127.0.0.1:3001", 3, false, true},
+		"no rate in the cloud": {env{"PORT": "8080"}, []string{"--rate=0"}, ":8080", 0, true,
+			false},
+		"no proxy in the cloud": {env{"PORT": "8080", "PARLEY_TRUST_PROXY": "false"}, nil, ":8080",
+			50, false, false},
 	} {
 		got, err := parse(t, c.env, c.flags...)
 		if err != nil {
 			t.Errorf("%s: %v", name, err)
 			continue
 		}
-		if got.Addr != c.addr || got.Rate != c.rate || got.TrustProxy != c.proxy || got.Loopback() != c.loopback || got.Burst != 200 {
+		if got.Addr != c.addr || got.Rate != c.rate || got.TrustProxy != c.proxy || got.Loopback() != c.loopback ||
+			got.Burst != 200 {
 			t.Errorf("%s: got %+v, loopback %t", name, got, got.Loopback())
 		}
 	}

@@ -74,10 +74,12 @@ func (v *Verifier) Lookup(ctx context.Context, token string) (caller identity.Ca
 		return caller, until, fault.Wrap(fault.Unavailable, err, "sign-ins cannot be verified now; try again")
 	}
 	if t.Firebase.SignInProvider == "anonymous" { // as under firestore.rules
-		return caller, until, fault.New(fault.Forbidden, "an anonymous sign-in cannot be a user here: nobody can come back as one; sign in with an account")
+		return caller, until, fault.New(fault.Forbidden,
+			"an anonymous sign-in cannot be a user here: nobody can come back as one; sign in with an account")
 	}
 	if !identity.ValidName(t.UID) {
-		return caller, until, fault.New(fault.Forbidden, "the user id %q cannot be a user's here: 1 to 100 letters, digits, dots, underscores and hyphens", t.UID)
+		return caller, until, fault.New(fault.Forbidden,
+			"the user id %q cannot be a user's here: 1 to 100 letters, digits, dots, underscores and hyphens", t.UID)
 	}
 	return identity.Caller{User: t.UID, KeyID: keyID, Kind: identity.Human}, time.Unix(t.Expires, 0), nil
 }

@@ -65,7 +65,8 @@ func pair(t *testing.T) (*rsa.PrivateKey, string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	template := &x509.Certificate{SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "signer"}, NotAfter: time.Now().Add(time.Hour)}
+	template := &x509.Certificate{SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "signer"},
+		NotAfter: time.Now().Add(time.Hour)}
 	der, err := x509.CreateCertificate(rand.Reader, template, template, &key.PublicKey, key)
 	if err != nil {
 		t.Fatal(err)
@@ -75,8 +76,10 @@ func pair(t *testing.T) (*rsa.PrivateKey, string) {
 
 func claims(change map[string]any) jwt.MapClaims {
 	now := time.Now()
-	c := jwt.MapClaims{"iss": "https://securetoken.google.com/" + project, "aud": project, "sub": "ann", "user_id": "ann", "auth_time": now.Add(-time.Minute).Unix(),
-		"iat": now.Add(-time.Minute).Unix(), "exp": now.Add(time.Hour).Unix(), "firebase": map[string]any{"sign_in_provider": "password"}}
+	c := jwt.MapClaims{"iss": "https://securetoken.google.com/" + project, "aud": project, "sub": "ann",
+		"user_id": "ann", "auth_time": now.Add(-time.Minute).Unix(),
+		"iat": now.Add(-time.Minute).Unix(), "exp": now.Add(time.Hour).Unix(),
+		"firebase": map[string]any{"sign_in_provider": "password"}}
 	for k, v := range change {
 		c[k] = v
 	}
@@ -100,7 +103,8 @@ func unsigned(t *testing.T, change map[string]any) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return base64.RawURLEncoding.EncodeToString([]byte(`{"alg":"none","typ":"JWT"}`)) + "." + base64.RawURLEncoding.EncodeToString(text) + "."
+	return base64.RawURLEncoding.EncodeToString([]byte(`{"alg":"none","typ":"JWT"}`)) + "." +
+		base64.RawURLEncoding.EncodeToString(text) + "."
 }
 
 type check struct {
@@ -113,7 +117,8 @@ func (c check) run(t *testing.T, name string, v *firebase.Verifier) {
 	t.Helper()
 	caller, until, err := v.Lookup(t.Context(), c.token)
 	if c.kind < 0 {
-		if err != nil || caller.User != "ann" || !caller.IsHuman() || caller.IsAdmin() || caller.Bound() || len(caller.Scopes) != 0 || !until.After(time.Now()) {
+		if err != nil || caller.User != "ann" || !caller.IsHuman() || caller.IsAdmin() || caller.Bound() ||
+			len(caller.Scopes) != 0 || !until.After(time.Now()) {
 			t.Errorf("%s: %+v until %v, %v", name, caller, until, err)
 		}
 		return
@@ -135,8 +140,11 @@ func TestATokenIsVerifiedByItsSignature(t *testing.T) {
 		}
 		return out
 	}
-	g := &google{keys: map[string]string{"k": cert}, users: map[string]map[string]any{"ann": user(nil), "off": user(map[string]any{"localId": "off", "disabled": true}),
-		"gone": user(map[string]any{"localId": "gone", "validSince": "99999999999"}), "no name": user(map[string]any{"localId": "no name"})}}
+	g := &google{keys: map[string]string{"k": cert},
+		users: map[string]map[string]any{"ann": user(nil),
+			"off":     user(map[string]any{"localId": "off", "disabled": true}),
+			"gone":    user(map[string]any{"localId": "gone", "validSince": "99999999999"}),
+			"no name": user(map[string]any{"localId": "no name"})}}
 	server := httptest.NewTLSServer(g)
 	defer server.Close()
 	transport := http.DefaultTransport.(*http.Transport)
@@ -155,18 +163,31 @@ func TestATokenIsVerifiedByItsSignature(t *testing.T) {
 		check
 	}{
 		{"a good one", check{sign(t, good, "k", nil), -1, ""}},
-		{"one that another signed", check{sign(t, forger, "k", nil), fault.Unauthenticated, "no sign-in of this server's project"}},
+		{"one that another signed",
+			check{sign(t, forger, "k", nil), fault.Unauthenticated, "no sign-in of this server's project"}},
 		{"one of a key that is not known", check{sign(t, good, "other", nil), fault.Unauthenticated, "no sign-in"}},
 		{"one that nobody signed", check{unsigned(t, nil), fault.Unauthenticated, "no sign-in"}},
-		{"one of another project", check{sign(t, good, "k", map[string]any{"aud": "other", "iss": "https://securetoken.google.com/other"}), fault.Unauthenticated, "no sign-in"}},
-		{"one for another audience", check{sign(t, good, "k", map[string]any{"aud": "other"}), fault.Unauthenticated, "no sign-in"}},
-		{"one that expired", check{sign(t, good, "k", map[string]any{"exp": time.Now().Add(-time.Hour).Unix()}), fault.Unauthenticated, "expired"}},
-		{"one of the future", check{sign(t, good, "k", map[string]any{"iat": time.Now().Add(time.Hour).Unix()}), fault.Unauthenticated, "no sign-in"}},
-		{"one that was revoked", check{sign(t, good, "k", map[string]any{"sub": "gone"}), fault.Unauthenticated, "revoked"}},
-		{"one of a user that is off", check{sign(t, good, "k", map[string]any{"sub": "off"}), fault.Unauthenticated, "revoked"}},
+		{"one of another project",
+			check{sign(t, good, "k", map[string]any{"aud": "other", "iss": "https://securetoken.google.com/other"}),
+				fault.Unauthenticated, "no sign-in"}},
+		{"one for another audience",
+			check{sign(t, good, "k", map[string]any{"aud": "other"}), fault.Unauthenticated, "no sign-in"}},
+		{"one that expired",
+			check{sign(t, good, "k", map[string]any{"exp": time.Now().Add(-time.Hour).Unix()}), fault.Unauthenticated,
+				"expired"}},
+		{"one of the future",
+			check{sign(t, good, "k", map[string]any{"iat": time.Now().Add(time.Hour).Unix()}), fault.Unauthenticated,
+				"no sign-in"}},
+		{"one that was revoked",
+			check{sign(t, good, "k", map[string]any{"sub": "gone"}), fault.Unauthenticated, "revoked"}},
+		{"one of a user that is off",
+			check{sign(t, good, "k", map[string]any{"sub": "off"}), fault.Unauthenticated, "revoked"}},
 		{"one of nobody", check{sign(t, good, "k", map[string]any{"sub": "nobody"}), fault.Unauthenticated, "revoked"}},
-		{"one of a user that cannot be", check{sign(t, good, "k", map[string]any{"sub": "no name"}), fault.Forbidden, `"no name"`}},
-		{"one of somebody without a name", check{sign(t, good, "k", map[string]any{"firebase": map[string]any{"sign_in_provider": "anonymous"}}), fault.Forbidden, "an anonymous sign-in cannot be a user here"}},
+		{"one of a user that cannot be",
+			check{sign(t, good, "k", map[string]any{"sub": "no name"}), fault.Forbidden, `"no name"`}},
+		{"one of somebody without a name",
+			check{sign(t, good, "k", map[string]any{"firebase": map[string]any{"sign_in_provider": "anonymous"}}),
+				fault.Forbidden, "an anonymous sign-in cannot be a user here"}},
 		{"no token", check{"a.b.c", fault.Unauthenticated, "no sign-in"}},
 	} {
 		c.run(t, c.name, v)
@@ -176,7 +197,9 @@ func TestATokenIsVerifiedByItsSignature(t *testing.T) {
 }
 
 func TestTheEmulatorsTokensAreAskedAbout(t *testing.T) {
-	g := &google{users: map[string]map[string]any{"ann": {"localId": "ann", "validSince": "1"}, "gone": {"localId": "gone", "validSince": "99999999999"}}}
+	g := &google{
+		users: map[string]map[string]any{"ann": {"localId": "ann", "validSince": "1"},
+			"gone": {"localId": "gone", "validSince": "99999999999"}}}
 	server := httptest.NewServer(g)
 	defer server.Close()
 	t.Setenv("FIREBASE_AUTH_EMULATOR_HOST", strings.TrimPrefix(server.URL, "http://"))
@@ -188,13 +211,16 @@ func TestTheEmulatorsTokensAreAskedAbout(t *testing.T) {
 		t.Fatal(err)
 	}
 	check{unsigned(t, nil), -1, ""}.run(t, "a good one", v)
-	check{unsigned(t, map[string]any{"sub": "gone"}), fault.Unauthenticated, "revoked"}.run(t, "one that was revoked", v)
-	check{unsigned(t, map[string]any{"aud": "other"}), fault.Unauthenticated, "no sign-in"}.run(t, "one of another project", v)
+	check{unsigned(t, map[string]any{"sub": "gone"}), fault.Unauthenticated, "revoked"}.run(t, "one that was revoked",
+		v)
+	check{unsigned(t, map[string]any{"aud": "other"}), fault.Unauthenticated, "no sign-in"}.run(t,
+		"one of another project", v)
 }
 
 func TestATokenIsToldFromAKey(t *testing.T) {
 	t.Parallel()
-	for secret, want := range map[string]bool{"parley_ou_abc": false, "": false, "a.b.c": true, "a.b": false, "a.b.c.d": false} {
+	for secret, want := range map[string]bool{"parley_ou_abc": false, "": false, "a.b.c": true, "a.b": false,
+		"a.b.c.d": false} {
 		if firebase.IsToken(secret) != want {
 			t.Errorf("%q is a token: %t", secret, !want)
 		}

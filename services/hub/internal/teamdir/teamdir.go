@@ -46,7 +46,8 @@ func Read(dir string) (a team.Archive, left []string, err error) {
 		r.read(filepath.Join(inboxDir, name), &list)
 		got := make([]team.Message, len(list))
 		for i, m := range list {
-			got[i] = team.Message{From: m.From, Text: m.Text, Timestamp: m.Timestamp, Read: m.Read, Summary: m.Summary, Color: m.Color}
+			got[i] = team.Message{From: m.From, Text: m.Text, Timestamp: m.Timestamp, Read: m.Read, Summary: m.Summary,
+				Color: m.Color}
 		}
 		a.Inboxes[strings.TrimSuffix(name, ".json")] = got
 	}

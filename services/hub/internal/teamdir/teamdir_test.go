@@ -27,7 +27,9 @@ func copied(t *testing.T, more map[string]string) string {
 
 func TestWhatIsNoPartOfATeamIsLeftAlone(t *testing.T) {
 	t.Parallel()
-	dir := copied(t, map[string]string{"tasks/.lock": "", "tasks/notes.txt": "x", "inboxes/.x.json": "{", "tasks/11.json": `{"id":"11","subject":"s","description":"","activeForm":"","status":"pending","blocks":[],"blockedBy":[],"createdAt":1,"metadata":{"anything":{"goes":1}}}`})
+	dir := copied(t,
+		map[string]string{"tasks/.lock": "", "tasks/notes.txt": "x", "inboxes/.x.json": "{",
+			"tasks/11.json": `{"id":"11","subject":"s","description":"","activeForm":"","status":"pending","blocks":[],"blockedBy":[],"createdAt":1,"metadata":{"anything":{"goes":1}}}`})
 	a, left, err := teamdir.Read(dir)
 	if err != nil || len(a.Tasks) != 4 || len(a.Inboxes) != 2 || len(a.Members) != 2 {
 		t.Errorf("%+v, %v", a, err)
@@ -42,11 +44,12 @@ func TestAFileThatCannotBeReadIsNamed(t *testing.T) {
 	for name, tc := range map[string]struct {
 		file, text, words string
 	}{
-		"no JSON":              {"tasks/1.json", "{", "tasks/1.json: unexpected EOF"},
-		"of another shape":     {"inboxes/tester.json", `{"from":"x"}`, "inboxes/tester.json: json: cannot unmarshal"},
-		"a number as text":     {"config.json", `{"name":1}`, "config.json: json: cannot unmarshal number"},
-		"two values":           {"config.json", `{"name":"a"}{}`, "config.json: there is more than one value in it"},
-		"an id of another":     {"tasks/7.json", `{"id":"8"}`, `tasks/7.json: its id is "8", and its name says another`},
+		"no JSON":          {"tasks/1.json", "{", "tasks/1.json: unexpected EOF"},
+		"of another shape": {"inboxes/tester.json", `{"from":"x"}`, "inboxes/tester.json: json: cannot unmarshal"},
+		"a number as text": {"config.json", `{"name":1}`, "config.json: json: cannot unmarshal number"},
+		"two values":       {"config.json", `{"name":"a"}{}`, "config.json: there is more than one value in it"},
+		"an id of another": {"tasks/7.json", `{"id":"8"}`,
+			`tasks/7.json: its id is "8", and its name says another`},
 		"an empty inbox file":  {"inboxes/tester.json", "", "inboxes/tester.json: EOF"},
 		"blocks that are none": {"tasks/1.json", `{"id":"1","blocks":[1]}`, "tasks/1.json: json: cannot unmarshal"},
 	} {
@@ -55,7 +58,8 @@ func TestAFileThatCannotBeReadIsNamed(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	if _, _, err := teamdir.Read(t.TempDir()); err == nil || !strings.Contains(err.Error(), "config.json: no such file") {
+	if _, _, err := teamdir.Read(t.TempDir()); err == nil ||
+		!strings.Contains(err.Error(), "config.json: no such file") {
 		t.Errorf("no team at all: %v", err)
 	}
 }

@@ -33,7 +33,8 @@ func Start(ctx context.Context, env func(string) string, version string) (*Trace
 		return nil, err
 	}
 	about, err := resource.New(ctx, resource.WithFromEnv(), resource.WithTelemetrySDK(),
-		resource.WithAttributes(attribute.String("service.name", "parley"), attribute.String("service.version", version)))
+		resource.WithAttributes(attribute.String("service.name", "parley"),
+			attribute.String("service.version", version)))
 	if err != nil {
 		return nil, err
 	}
