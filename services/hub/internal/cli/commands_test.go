@@ -47,13 +47,13 @@ func TestAMistakeIsToldInAWordAndEndsWithOne(t *testing.T) {
 		{[]string{"serve", "--no-such-flag"}, "unknown flag: --no-such-flag"},
 		{[]string{"serve", "an-argument"}, "an-argument"},
 		{[]string{"no-such-command"}, `unknown command "no-such-command"`},
-		{[]string{"serve", "--addr", "nonsense"}, `--addr is host:port, not "nonsense"`},
+		{[]string{"serve", "--addr", "nonsense"}, `--addr must be host:port, not "nonsense"`},
 		{[]string{"serve", "--addr", "127.0.0.1:99999", "--data", filepath.Join(data, "a")},
 			"cannot listen on 127.0.0.1:99999"},
 		{[]string{"serve", "--addr", taken.Addr().String(), "--data", fresh},
 			"cannot listen on " + taken.Addr().String()},
 		{[]string{"serve", "--addr", taken.Addr().String(), "--data", fresh}, "(choose another with --addr)"},
-		{[]string{"serve", "--store", "postgres"}, `--store is sqlite or firestore, not "postgres"`},
+		{[]string{"serve", "--store", "postgres"}, `--store must be sqlite or firestore, not "postgres"`},
 		{[]string{"serve", "--store", "firestore"}, "--project or set GOOGLE_CLOUD_PROJECT"},
 		{[]string{"serve", "--rate", "fast"}, `"fast"`},
 		{[]string{"serve", "--data", file, "--addr", "127.0.0.1:0"}, "cannot make the data directory"},
@@ -73,7 +73,7 @@ func TestAMistakeIsToldInAWordAndEndsWithOne(t *testing.T) {
 		{[]string{"key", "create", "--data", data, "--user", "u", "--expires", "10ms"},
 			"--expires is at least 1s, not 10ms"},
 		{[]string{"key", "create", "--data", data, "--user", "u", "--expires", "1500h", "--store", "x"},
-			"--store is sqlite or firestore"},
+			"--store must be sqlite or firestore"},
 		{[]string{"key", "create", "--data", data, "--user", "u", "too", "much"}, "too"},
 		{[]string{"key", "revoke", "--data", data}, "accepts 1 arg(s), received 0"},
 		{[]string{"key", "revoke", "--data", data, "nobody-made-this"}, `no key with id "nobody-made-this"`},
@@ -102,7 +102,7 @@ func TestAMistakeIsToldInAWordAndEndsWithOne(t *testing.T) {
 func TestAMistakeIsAnExitCodeOfTheProcess(t *testing.T) {
 	t.Parallel()
 	if out, errOut, code := command(t, nil, "serve", "--addr", "nonsense"); code != 1 || out != "" ||
-		errOut != "parley: --addr is host:port, not \"nonsense\"\n" {
+		errOut != "parley: --addr must be host:port, not \"nonsense\"\n" {
 		t.Errorf("got %q, %q, exit %d", out, errOut, code)
 	}
 }
