@@ -28,11 +28,10 @@ import (
 
 const project = "demo-parley"
 
-// google stands in for the two services that the library asks: who signs tokens, and
-// who a user is.
+// google replaces the two services that the library asks: the certificates that sign tokens, and the users.
 type google struct {
 	keys map[string]string // certificates by key id
-	// users are what is known of a user; one that is not here is unknown.
+	// users are the records of users by id; an absent one is unknown.
 	users map[string]map[string]any
 	down  bool
 }
@@ -58,7 +57,7 @@ func (g *google) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// pair is a key that signs tokens, and its certificate.
+// pair returns a key that signs tokens, and its certificate.
 func pair(t *testing.T) (*rsa.PrivateKey, string) {
 	t.Helper()
 	key, err := rsa.GenerateKey(rand.Reader, 2048)
@@ -109,7 +108,7 @@ func unsigned(t *testing.T, change map[string]any) string {
 
 type check struct {
 	token string
-	kind  fault.Kind // -1 for a good one
+	kind  fault.Kind // -1 for no fault
 	words string
 }
 
@@ -128,8 +127,8 @@ func (c check) run(t *testing.T, name string, v *firebase.Verifier) {
 	}
 }
 
-// The library fetches certificates on its own, so its way out is led to a local server.
-// Nothing else of this test's process may run beside it.
+// The library fetches certificates by itself through http.DefaultTransport, which the test leads to a local server.
+// No test may run in parallel with it.
 func TestATokenIsVerifiedByItsSignature(t *testing.T) {
 	good, cert := pair(t)
 	forger, _ := pair(t)
@@ -162,41 +161,42 @@ func TestATokenIsVerifiedByItsSignature(t *testing.T) {
 		name string
 		check
 	}{
-		{"a good one", check{sign(t, good, "k", nil), -1, ""}},
-		{"one that another signed",
-			check{sign(t, forger, "k", nil), fault.Unauthenticated, "no sign-in of this server's project"}},
-		{"one of a key that is not known", check{sign(t, good, "other", nil), fault.Unauthenticated, "no sign-in"}},
-		{"one that nobody signed", check{unsigned(t, nil), fault.Unauthenticated, "no sign-in"}},
-		{"one of another project",
+		{"a valid token", check{sign(t, good, "k", nil), -1, ""}},
+		{"the signature of another key",
+			check{sign(t, forger, "k", nil), fault.Unauthenticated, "not a sign-in of this server's project"}},
+		{"an unknown key", check{sign(t, good, "other", nil), fault.Unauthenticated, "not a sign-in"}},
+		{"no signature", check{unsigned(t, nil), fault.Unauthenticated, "not a sign-in"}},
+		{"another project",
 			check{sign(t, good, "k", map[string]any{"aud": "other", "iss": "https://securetoken.google.com/other"}),
-				fault.Unauthenticated, "no sign-in"}},
-		{"one for another audience",
-			check{sign(t, good, "k", map[string]any{"aud": "other"}), fault.Unauthenticated, "no sign-in"}},
-		{"one that expired",
+				fault.Unauthenticated, "not a sign-in"}},
+		{"another audience",
+			check{sign(t, good, "k", map[string]any{"aud": "other"}), fault.Unauthenticated, "not a sign-in"}},
+		{"an expired token",
 			check{sign(t, good, "k", map[string]any{"exp": time.Now().Add(-time.Hour).Unix()}), fault.Unauthenticated,
 				"expired"}},
-		{"one of the future",
+		{"a token of the future",
 			check{sign(t, good, "k", map[string]any{"iat": time.Now().Add(time.Hour).Unix()}), fault.Unauthenticated,
-				"no sign-in"}},
-		{"one that was revoked",
+				"not a sign-in"}},
+		{"a revoked token",
 			check{sign(t, good, "k", map[string]any{"sub": "gone"}), fault.Unauthenticated, "revoked"}},
-		{"one of a user that is off",
+		{"a disabled user",
 			check{sign(t, good, "k", map[string]any{"sub": "off"}), fault.Unauthenticated, "revoked"}},
-		{"one of nobody", check{sign(t, good, "k", map[string]any{"sub": "nobody"}), fault.Unauthenticated, "revoked"}},
-		{"one of a user that cannot be",
+		{"an unknown user",
+			check{sign(t, good, "k", map[string]any{"sub": "nobody"}), fault.Unauthenticated, "revoked"}},
+		{"an invalid user id",
 			check{sign(t, good, "k", map[string]any{"sub": "no name"}), fault.Forbidden, `"no name"`}},
-		{"one of somebody without a name",
+		{"an anonymous sign-in",
 			check{sign(t, good, "k", map[string]any{"firebase": map[string]any{"sign_in_provider": "anonymous"}}),
 				fault.Forbidden, "an anonymous sign-in cannot be a user here"}},
-		{"no token", check{"a.b.c", fault.Unauthenticated, "no sign-in"}},
+		{"not a token", check{"a.b.c", fault.Unauthenticated, "not a sign-in"}},
 	} {
 		c.run(t, c.name, v)
 	}
 	g.down = true
-	check{sign(t, good, "k", nil), fault.Unavailable, "try again"}.run(t, "while nobody can say", v)
+	check{sign(t, good, "k", nil), fault.Unavailable, "try again"}.run(t, "Firebase is down", v)
 }
 
-func TestTheEmulatorsTokensAreAskedAbout(t *testing.T) {
+func TestTheEmulatorsTokensAreCheckedForRevocation(t *testing.T) {
 	g := &google{
 		users: map[string]map[string]any{"ann": {"localId": "ann", "validSince": "1"},
 			"gone": {"localId": "gone", "validSince": "99999999999"}}}
@@ -210,14 +210,13 @@ func TestTheEmulatorsTokensAreAskedAbout(t *testing.T) {
 	if err := os.Unsetenv("FIREBASE_AUTH_EMULATOR_HOST"); err != nil {
 		t.Fatal(err)
 	}
-	check{unsigned(t, nil), -1, ""}.run(t, "a good one", v)
-	check{unsigned(t, map[string]any{"sub": "gone"}), fault.Unauthenticated, "revoked"}.run(t, "one that was revoked",
+	check{unsigned(t, nil), -1, ""}.run(t, "a valid token", v)
+	check{unsigned(t, map[string]any{"sub": "gone"}), fault.Unauthenticated, "revoked"}.run(t, "a revoked token", v)
+	check{unsigned(t, map[string]any{"aud": "other"}), fault.Unauthenticated, "not a sign-in"}.run(t, "another project",
 		v)
-	check{unsigned(t, map[string]any{"aud": "other"}), fault.Unauthenticated, "no sign-in"}.run(t,
-		"one of another project", v)
 }
 
-func TestATokenIsToldFromAKey(t *testing.T) {
+func TestATokenIsDistinguishedFromAKey(t *testing.T) {
 	t.Parallel()
 	for secret, want := range map[string]bool{"parley_ou_abc": false, "": false, "a.b.c": true, "a.b": false,
 		"a.b.c.d": false} {
