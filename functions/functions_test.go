@@ -23,7 +23,8 @@ func TestThereAreSevenFunctions(t *testing.T) {
 	t.Parallel()
 	reactions, sweeps := entry.Names()
 	if !slices.Equal(reactions, []string{"OnTaskCreate", "OnTaskUpdate", "OnSessionUpdate"}) ||
-		!slices.Equal(sweeps, []string{"CleanupExpiredSessions", "CleanupOrphanedTasks", "CleanupExpiredRelay", "CleanupLedger"}) {
+		!slices.Equal(sweeps, []string{"CleanupExpiredSessions", "CleanupOrphanedTasks", "CleanupExpiredRelay",
+			"CleanupLedger"}) {
 		t.Errorf("%q, %q", reactions, sweeps)
 	}
 }
@@ -40,12 +41,14 @@ func (w *world) asked(in signal.AskInput) (id string, created change) {
 func (w *world) blocked() (id string, updated change) {
 	w.t.Helper()
 	ctx := w.t.Context()
-	made, err := w.Dispatch.Create(ctx, alpha, dispatch.CreateInput{Title: "build it", Target: "beta", Instructions: "the secret plan"})
+	made, err := w.Dispatch.Create(ctx, alpha, dispatch.CreateInput{Title: "build it", Target: "beta",
+		Instructions: "the secret plan"})
 	must(w, made, err)
 	claim, err := w.Dispatch.Claim(ctx, beta, dispatch.ClaimInput{TaskID: made.TaskID})
 	must(w, claim, err)
 	before := w.doc("tasks/" + made.TaskID)
-	v, err := w.Dispatch.Update(ctx, beta, dispatch.UpdateInput{TaskID: made.TaskID, Status: task.Blocked, Note: "no disk"})
+	v, err := w.Dispatch.Update(ctx, beta, dispatch.UpdateInput{TaskID: made.TaskID, Status: task.Blocked,
+		Note: "no disk"})
 	must(w, v, err)
 	return made.TaskID, w.event("OnTaskUpdate", before, w.doc("tasks/"+made.TaskID))
 }
@@ -57,7 +60,8 @@ func (w *world) stuck() (id string, updated change) {
 	must(w, s, err)
 	before := w.doc("sessions/beta.1")
 	status := "waits for a disk"
-	v, err := w.Pulse.Update(w.t.Context(), beta, pulse.UpdateInput{SessionID: "beta.1", State: pulse.Blocked, Status: &status})
+	v, err := w.Pulse.Update(w.t.Context(), beta, pulse.UpdateInput{SessionID: "beta.1", State: pulse.Blocked,
+		Status: &status})
 	must(w, v, err)
 	return "beta.1", w.event("OnSessionUpdate", before, w.doc("sessions/beta.1"))
 }
@@ -66,7 +70,8 @@ func TestEachReactionRingsWithItsContent(t *testing.T) {
 	t.Parallel()
 	w := begin(t)
 	w.rings("phone")
-	q, asked := w.asked(signal.AskInput{Question: "Deploy now?", Options: []string{"yes", "no"}, Context: "a secret context", Priority: task.High})
+	q, asked := w.asked(signal.AskInput{Question: "Deploy now?", Options: []string{"yes", "no"},
+		Context: "a secret context", Priority: task.High})
 	tid, blocked := w.blocked()
 	sid, stuck := w.stuck()
 	for i, tc := range []struct {
@@ -74,9 +79,12 @@ func TestEachReactionRingsWithItsContent(t *testing.T) {
 		title, body string
 		data        map[string]string
 	}{
-		{asked, "alpha needs your answer", "Deploy now?", map[string]string{"type": "question", "taskId": q, "priority": "high", "url": "https://parley.example/q/" + q}},
-		{blocked, "build it is blocked", "no disk", map[string]string{"type": "task", "taskId": tid, "priority": "normal", "url": "https://parley.example/q/" + tid}},
-		{stuck, "the build is blocked", "waits for a disk", map[string]string{"type": "session", "sessionId": sid, "priority": "normal", "url": "https://parley.example/q"}},
+		{asked, "alpha needs your answer", "Deploy now?", map[string]string{"type": "question", "taskId": q,
+			"priority": "high", "url": "https://parley.example/q/" + q}},
+		{blocked, "build it is blocked", "no disk", map[string]string{"type": "task", "taskId": tid,
+			"priority": "normal", "url": "https://parley.example/q/" + tid}},
+		{stuck, "the build is blocked", "waits for a disk", map[string]string{"type": "session", "sessionId": sid,
+			"priority": "normal", "url": "https://parley.example/q"}},
 	} {
 		if status := w.post(tc.event); status != http.StatusOK {
 			t.Fatalf("%s answers %d\n%s", tc.event.function, status, w.logs)
@@ -176,7 +184,8 @@ func TestWhatNoRedeliveryCanMendIsDropped(t *testing.T) {
 		"a question of yesterday":       old(asked, 24*time.Hour+time.Minute),
 		"a task of an hour ago":         old(blocked, time.Hour+time.Minute),
 		"a session of an hour ago":      old(stuck, time.Hour+time.Minute),
-		"a broken body of OnTaskCreate": broken(asked), "of OnTaskUpdate": broken(blocked), "of OnSessionUpdate": broken(stuck),
+		"a broken body of OnTaskCreate": broken(asked), "of OnTaskUpdate": broken(blocked),
+		"of OnSessionUpdate": broken(stuck),
 	}
 	for what, c := range useless {
 		c.id = what
@@ -198,7 +207,8 @@ func TestWhatNoRedeliveryCanMendIsDropped(t *testing.T) {
 		t.Errorf("the log tells of %d dropped events:\n%s", n, w.logs)
 	}
 	for what, c := range useless {
-		if !strings.Contains(w.logs.String(), `"message":"event dropped","reaction":"`+c.function+`","event":"`+what+`"`) {
+		if !strings.Contains(w.logs.String(),
+			`"message":"event dropped","reaction":"`+c.function+`","event":"`+what+`"`) {
 			t.Errorf("%s is not in the log:\n%s", what, w.logs)
 		}
 	}
@@ -254,7 +264,8 @@ func (w *world) stale() {
 		must(w, claim, err)
 		late, err := w.Dispatch.Create(ctx, alpha, dispatch.CreateInput{Title: "late", Target: "beta", TTL: 3600})
 		must(w, late, err)
-		m, err := w.Relay.Send(ctx, alpha, relay.SendInput{Message: "hi", Target: "beta", MessageType: "STATUS", TTL: 3600})
+		m, err := w.Relay.Send(ctx, alpha, relay.SendInput{Message: "hi", Target: "beta", MessageType: "STATUS",
+			TTL: 3600})
 		must(w, m, err)
 		w.Ledger.Record(op.Usage{Op: "get_tasks", Transport: "mcp", Caller: alpha, At: w.now()})
 		must(w, 0, w.Ledger.Flush(ctx))
@@ -274,11 +285,13 @@ func (w *world) employ(lead identity.Caller, name string) {
 	ctx, mate := w.t.Context(), "mate"
 	made, err := w.Team.Create(ctx, lead, team.CreateInput{TeamName: name})
 	must(w, made, err)
-	spawned, err := w.Team.Spawn(ctx, lead, team.SpawnInput{TeamName: name, Name: mate, Prompt: "p", BackendType: team.External})
+	spawned, err := w.Team.Spawn(ctx, lead, team.SpawnInput{TeamName: name, Name: mate, Prompt: "p",
+		BackendType: team.External})
 	must(w, spawned, err)
 	created, err := w.Team.CreateTask(ctx, lead, team.CreateTaskInput{TeamName: name, Subject: "s"})
 	must(w, created, err)
-	v, err := w.Team.UpdateTask(ctx, lead, team.UpdateTaskInput{TeamName: name, TaskID: created.ID, Status: team.InProgress, Owner: &mate})
+	v, err := w.Team.UpdateTask(ctx, lead, team.UpdateTaskInput{TeamName: name, TaskID: created.ID,
+		Status: team.InProgress, Owner: &mate})
 	must(w, v, err)
 }
 
@@ -320,7 +333,8 @@ func TestASweepIsStartedWithPOSTAlone(t *testing.T) {
 	var known app.App
 	for _, s := range known.Sweeps() {
 		for _, method := range []string{http.MethodGet, http.MethodPut, http.MethodDelete} {
-			if got := w.sweep(method, s.Function); got.status != http.StatusMethodNotAllowed || got.allow != http.MethodPost || got.Success || got.Error == nil {
+			if got := w.sweep(method, s.Function); got.status != http.StatusMethodNotAllowed ||
+				got.allow != http.MethodPost || got.Success || got.Error == nil {
 				t.Errorf("%s %s: %+v", method, s.Function, got)
 			}
 		}

@@ -8,8 +8,8 @@ import (
 // NameLen is how much of a name a title shows, in characters.
 const NameLen = 50
 
-// Line is a text in one line of at most limit characters, without what would not show
-// or would change the direction of the text around it. What is cut off ends with "…".
+// Line is a text in one line of at most limit characters, without what would not show or would change the direction of
+// the text around it. What is cut off ends with "…".
 func Line(s string, limit int) string {
 	s = strings.Map(func(r rune) rune {
 		switch {

@@ -21,22 +21,19 @@ const callTimeout = 30 * time.Second
 type Options struct {
 	// Project is the id of the Firebase project whose devices are rung.
 	Project string
-	// Endpoint is the base URL of a stand-in for FCM, as http://127.0.0.1:9/v1; it is
-	// called without credentials. Empty is FCM itself, with the application default
-	// credentials.
+	// Endpoint is the base URL of a stand-in for FCM, as http://127.0.0.1:9/v1; it is called without credentials. Empty
+	// is FCM itself, with the application default credentials.
 	Endpoint string
 	// Now is the clock; nil is the machine's.
 	Now func() time.Time
-	// Timeout bounds one call of Send; zero is 30 s. Within it a request that met a 503
-	// or no network at all is tried five times over about 7 s, or as far apart as FCM's
-	// Retry-After says.
+	// Timeout bounds one call of Send; zero is 30 s. Within it a request that met a 503 or no network at all is tried
+	// five times over about 7 s, or as far apart as FCM's Retry-After says.
 	Timeout time.Duration
 	// Log is told why devices were not reached, without their tokens; nil tells nobody.
 	Log *slog.Logger
 }
 
-// Sender rings devices through FCM. It may be used by many at once; a call has at
-// most 50 requests under way.
+// Sender rings devices through FCM. It may be used by many at once; a call has at most 50 requests under way.
 type Sender struct {
 	client  *messaging.Client
 	project string
@@ -47,8 +44,7 @@ type Sender struct {
 
 var _ push.Sender = (*Sender)(nil)
 
-// New is a sender for the project. Without credentials it is a Precondition fault
-// that says how to give them.
+// New is a sender for the project. Without credentials it is a Precondition fault that says how to give them.
 func New(ctx context.Context, o Options) (*Sender, error) {
 	if o.Project == "" {
 		return nil, fault.New(fault.Precondition, "name the Firebase project whose devices are rung")
@@ -63,8 +59,10 @@ func New(ctx context.Context, o Options) (*Sender, error) {
 	}
 	client, err := app.Messaging(ctx)
 	if err != nil {
-		return nil, fault.Wrap(fault.Precondition, err, "no credentials for Firebase Cloud Messaging: run as a service account of the project %q, "+
-			"or set GOOGLE_APPLICATION_CREDENTIALS to the file of one, or run gcloud auth application-default login", o.Project)
+		return nil, fault.Wrap(fault.Precondition, err,
+			"no credentials for Firebase Cloud Messaging: run as a service account of the project %q, "+
+				"or set GOOGLE_APPLICATION_CREDENTIALS to the file of one, or run gcloud auth application-default login",
+			o.Project)
 	}
 	s := &Sender{client: client, project: o.Project, now: o.Now, timeout: o.Timeout, log: o.Log}
 	if s.now == nil {
@@ -79,9 +77,8 @@ func New(ctx context.Context, o Options) (*Sender, error) {
 	return s, nil
 }
 
-// Send implements [push.Sender]. A token that FCM does not know any more, that
-// belongs to another project or that is no token is Dead; whatever else kept FCM
-// from taking the push is Failed. What comes of no device is a fault:
+// Send implements [push.Sender]. A token that FCM does not know any more, that belongs to another project or that is no
+// token is Dead; whatever else kept FCM from taking the push is Failed. What comes of no device is a fault:
 //
 //   - Unavailable where FCM answered for none of them, the context's end included;
 //   - Forbidden where it lets this server ring nobody, and Precondition where it does
@@ -94,10 +91,12 @@ func (s *Sender) Send(ctx context.Context, n push.Notice, tokens []string) ([]pu
 		return nil, nil
 	}
 	if len(tokens) > push.MaxTokens {
-		return nil, fault.New(fault.Invalid, "%d devices are more than the %d of one call: split them", len(tokens), push.MaxTokens)
+		return nil, fault.New(fault.Invalid, "%d devices are more than the %d of one call: split them", len(tokens),
+			push.MaxTokens)
 	}
 	if !goodKey(n.Key) {
-		return nil, fault.New(fault.Invalid, "the key of a push is at most %d letters, digits, - and _; this is %q", maxKey, n.Key)
+		return nil, fault.New(fault.Invalid, "the key of a push is at most %d letters, digits, - and _; this is %q",
+			maxKey, n.Key)
 	}
 	ctx, cancel := context.WithTimeout(ctx, s.timeout)
 	defer cancel()
@@ -140,7 +139,9 @@ func (s *Sender) ring(ctx context.Context, m *messaging.MulticastMessage) ([]ver
 	}
 	s.probe(ctx, verdicts, m.Tokens, suspects)
 	if strangers(verdicts) {
-		return nil, fault.New(fault.Precondition, "all of %d devices registered with another Firebase project than %q: name the one that the apps are registered in", len(verdicts), s.project)
+		return nil, fault.New(fault.Precondition,
+			"all of %d devices registered with another Firebase project than %q: name the one that the apps are "+
+				"registered in", len(verdicts), s.project)
 	}
 	if err := whole(verdicts); err != nil {
 		return nil, err
@@ -149,8 +150,7 @@ func (s *Sender) ring(ctx context.Context, m *messaging.MulticastMessage) ([]ver
 	return verdicts, nil
 }
 
-// probe asks of each suspect whether FCM refuses its token even with nothing to
-// say, and calls those dead.
+// probe asks of each suspect whether FCM refuses its token even with nothing to say, and calls those dead.
 func (s *Sender) probe(ctx context.Context, verdicts []verdict, tokens []string, suspects []int) {
 	if len(suspects) == 0 {
 		return
@@ -183,6 +183,7 @@ func (s *Sender) tell(ctx context.Context, verdicts []verdict) {
 		}
 	}
 	if failed > 0 {
-		s.log.WarnContext(ctx, "push: devices not reached", "failed", failed, "devices", len(verdicts), "codes", said, "said", example)
+		s.log.WarnContext(ctx, "push: devices not reached", "failed", failed, "devices", len(verdicts), "codes", said,
+			"said", example)
 	}
 }

@@ -10,16 +10,14 @@ import (
 )
 
 const (
-	// budget is FCM's 4,096 bytes without what FCM adds on its way: the id of the
-	// message, the sender's and the like.
+	// budget is FCM's 4,096 bytes without what FCM adds on its way: the id of the message, the sender's and the like.
 	budget = 4096 - 256
 	// maxOptions is as many as a question has.
 	maxOptions = 5
 )
 
-// steps are how a notice is shortened, one after the other until it fits. A zero
-// leaves a length as it is. The last fits whatever it is given, but for ids that are
-// longer than the store makes them.
+// steps are how a notice is shortened, one after the other until it fits. A zero leaves a length as it is. The last
+// fits whatever it is given, but for ids that are longer than the store makes them.
 var steps = []struct {
 	option, text int
 	noURL        bool
@@ -35,8 +33,8 @@ var steps = []struct {
 	{option: 20, text: 40, noURL: true},
 }
 
-// fit is the first message built from the notice that no platform finds too long.
-// Options keep their number and order, because an app answers by the index.
+// fit is the first message built from the notice that no platform finds too long. Options keep their number and order,
+// because an app answers by the index.
 func fit(n push.Notice, build func(push.Notice) *messaging.MulticastMessage) *messaging.MulticastMessage {
 	if len(n.Options) > maxOptions {
 		n.Options = n.Options[:maxOptions]

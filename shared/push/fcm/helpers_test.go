@@ -30,9 +30,9 @@ func sender(t *testing.T, endpoint string, change ...func(*fcm.Options)) *fcm.Se
 	return s
 }
 
-// scripted is a stand-in whose answers are a function, with the messages that it was
-// asked about, dry runs included.
-func scripted(t *testing.T, respond func(fcmtest.Message) fcmtest.Reply) (endpoint string, asked func() []fcmtest.Message) {
+// scripted is a stand-in whose answers are a function, with the messages that it was asked about, dry runs included.
+func scripted(t *testing.T, respond func(fcmtest.Message) fcmtest.Reply) (endpoint string,
+	asked func() []fcmtest.Message) {
 	t.Helper()
 	var mu sync.Mutex
 	var all []fcmtest.Message
@@ -53,8 +53,10 @@ func scripted(t *testing.T, respond func(fcmtest.Message) fcmtest.Reply) (endpoi
 // question is a notice with everything in it.
 func question() push.Notice {
 	badge := 3
-	return push.Notice{Channel: push.Questions, Title: "alpha needs your answer", Body: "Ship <it>?", Type: "question", TaskID: "t1", Priority: push.Normal,
-		URL: "https://parley.example/q/t1", Options: []string{"yes & now", `no, "later"`}, Key: "k-1_A", TTL: time.Hour, Badge: &badge}
+	return push.Notice{Channel: push.Questions, Title: "alpha needs your answer", Body: "Ship <it>?", Type: "question",
+		TaskID: "t1", Priority: push.Normal,
+		URL: "https://parley.example/q/t1", Options: []string{"yes & now", `no, "later"`}, Key: "k-1_A", TTL: time.Hour,
+		Badge: &badge}
 }
 
 func tokens(prefix string, n int) []string {

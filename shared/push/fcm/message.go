@@ -22,13 +22,14 @@ const (
 )
 
 func goodKey(key string) bool {
-	return len(key) <= maxKey && strings.Trim(key, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_") == ""
+	return len(key) <= maxKey && strings.Trim(key,
+		"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_") == ""
 }
 
 // message is the notice as FCM takes it, without tokens, and within its limits.
 func message(n push.Notice, now time.Time) *messaging.MulticastMessage {
-	// The services count in whole seconds, and none takes a time that is over. Zero is
-	// "now or never" to all three of them.
+	// The services count in whole seconds, and none takes a time that is over. Zero is "now or never" to all three of
+	// them.
 	n.TTL = min(max(n.TTL, 0), maxTTL).Truncate(time.Second)
 	if n.Priority == "" {
 		n.Priority = push.Normal
@@ -93,7 +94,8 @@ func apns(n push.Notice, now time.Time) *messaging.APNSConfig {
 	if n.Key != "" {
 		headers["apns-collapse-id"] = n.Key
 	}
-	aps := &messaging.Aps{Alert: &messaging.ApsAlert{Title: n.Title, Body: n.Body}, Badge: n.Badge, ThreadID: string(n.Channel)}
+	aps := &messaging.Aps{Alert: &messaging.ApsAlert{Title: n.Title, Body: n.Body}, Badge: n.Badge,
+		ThreadID: string(n.Channel)}
 	if n.Priority != push.Low {
 		aps.Sound = "default"
 	}
@@ -116,7 +118,8 @@ func webpush(n push.Notice) *messaging.WebpushConfig {
 	if n.Key != "" {
 		headers["Topic"] = n.Key
 	}
-	w := &messaging.WebpushConfig{Headers: headers, Notification: &messaging.WebpushNotification{Title: n.Title, Body: n.Body, Tag: n.Key}}
+	w := &messaging.WebpushConfig{Headers: headers, Notification: &messaging.WebpushNotification{Title: n.Title,
+		Body: n.Body, Tag: n.Key}}
 	for i, option := range n.Options {
 		w.Notification.Actions = append(w.Notification.Actions,
 			&messaging.WebpushNotificationAction{Action: strconv.Itoa(i), Title: shorten(option, actionLen)})

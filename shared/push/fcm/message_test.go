@@ -32,11 +32,15 @@ func TestANoticeIsSaidAsEachPlatformWantsIt(t *testing.T) {
 	t.Parallel()
 	for name, n := range map[string]push.Notice{
 		"question": question(),
-		"alert": {Channel: push.Alerts, Title: "Build", Body: "green", Type: "alert", TaskID: "a1", Priority: push.Low, URL: "http://127.0.0.1:3001/q/a1",
+		"alert": {Channel: push.Alerts, Title: "Build", Body: "green", Type: "alert", TaskID: "a1", Priority: push.Low,
+			URL: "http://127.0.0.1:3001/q/a1",
 			Key: "alert", TTL: 90*time.Minute + 300*time.Millisecond},
-		"session-now-or-never": {Channel: push.Tasks, Title: "build is blocked", Type: "session", SessionID: "s1", Priority: push.High, Key: "s"},
-		"dream-for-ever":       {Channel: push.Dreams, Title: "Dream complete", Body: "b", Type: "dream", TaskID: "d1", Key: "d", TTL: 365 * 24 * time.Hour},
-		"task-that-is-over":    {Channel: push.Tasks, Title: "New task from beta", Body: "b", Type: "task", TaskID: "t9", Priority: push.Normal, TTL: -time.Hour},
+		"session-now-or-never": {Channel: push.Tasks, Title: "build is blocked", Type: "session", SessionID: "s1",
+			Priority: push.High, Key: "s"},
+		"dream-for-ever": {Channel: push.Dreams, Title: "Dream complete", Body: "b", Type: "dream", TaskID: "d1",
+			Key: "d", TTL: 365 * 24 * time.Hour},
+		"task-that-is-over": {Channel: push.Tasks, Title: "New task from beta", Body: "b", Type: "task",
+			TaskID: "t9", Priority: push.Normal, TTL: -time.Hour},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -91,7 +95,8 @@ func TestWhatFCMCouldNotKeyIsRefusedUnsent(t *testing.T) {
 		server := fcmtest.New(t)
 		n := question()
 		n.Key = key
-		if _, err := sender(t, server.Endpoint()).Send(t.Context(), n, []string{"phone"}); !fault.Is(err, fault.Invalid) {
+		if _, err := sender(t, server.Endpoint()).Send(t.Context(), n, []string{"phone"}); !fault.Is(err,
+			fault.Invalid) {
 			t.Errorf("%q: %v", key, err)
 		}
 		if n := len(server.Messages()); n != 0 {
@@ -135,7 +140,8 @@ func TestTheLongestNoticeAllowedIsWholeAndWithinTheLimit(t *testing.T) {
 	}
 	m := sent(t, n)
 	fits(t, m)
-	if m.Title != n.Title || m.Body != n.Body || m.Data["url"] != n.URL || strings.Join(options(t, m), "|") != strings.Join(n.Options, "|") {
+	if m.Title != n.Title || m.Body != n.Body || m.Data["url"] != n.URL ||
+		strings.Join(options(t, m), "|") != strings.Join(n.Options, "|") {
 		t.Errorf("something was cut: %+v", m)
 	}
 }
@@ -149,15 +155,23 @@ func TestWhatIsTooLongIsShortenedOptionsFirst(t *testing.T) {
 		option      int // characters left of each
 		whole, page bool
 	}{
-		"options of characters that JSON spells out":  {strings.Repeat("\x01", 100), "https://parley.example/q", five(strings.Repeat("\x01", 100)), 60, true, true},
-		"options that Android alone spells out twice": {strings.Repeat("😀", 60), "https://parley.example/q", five(strings.Repeat("\x01", 100)), 60, true, true},
-		"an address that a browser gets twice":        {"Ship it?", "https://parley.example/q/" + strings.Repeat("u", 1900), five("yes"), 3, true, false},
-		"options beyond their limit":                  {"Ship it?", "https://parley.example/q", five(strings.Repeat("😀", 400)), 100, true, true},
-		"a body beyond its limit":                     {strings.Repeat("😀", 3000), "https://parley.example/q", five("yes"), 3, false, true},
-		"a page whose address is beyond it":           {strings.Repeat("b", 90), "https://parley.example/q/" + strings.Repeat("u", 5000), five("yes"), 3, true, false},
-		"everything beyond it": {strings.Repeat("\x01", 9000), "https://parley.example/q/" + strings.Repeat("u", 5000), five(strings.Repeat("\x01", 9000)),
+		"options of characters that JSON spells out": {strings.Repeat("\x01", 100), "https://parley.example/q",
+			five(strings.Repeat("\x01", 100)), 60, true, true},
+		"options that Android alone spells out twice": {strings.Repeat("😀", 60), "https://parley.example/q",
+			five(strings.Repeat("\x01", 100)), 60, true, true},
+		"an address that a browser gets twice": {"Ship it?", "https://parley.example/q/" + strings.Repeat("u", 1900),
+			five("yes"), 3, true, false},
+		"options beyond their limit": {"Ship it?", "https://parley.example/q",
+			five(strings.Repeat("😀", 400)), 100, true, true},
+		"a body beyond its limit": {strings.Repeat("😀", 3000), "https://parley.example/q",
+			five("yes"), 3, false, true},
+		"a page whose address is beyond it": {strings.Repeat("b", 90),
+			"https://parley.example/q/" + strings.Repeat("u", 5000), five("yes"), 3, true, false},
+		"everything beyond it": {strings.Repeat("\x01", 9000), "https://parley.example/q/" + strings.Repeat("u", 5000),
+			five(strings.Repeat("\x01", 9000)),
 			20, false, false},
-		"more options than a question has": {"Ship it?", "https://parley.example/q", make([]string, 5000), 0, true, true},
+		"more options than a question has": {"Ship it?", "https://parley.example/q", make([]string, 5000), 0, true,
+			true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

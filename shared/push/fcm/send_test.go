@@ -42,7 +42,8 @@ func TestNobodyIsRungWithoutATokenAndNobodyOfTooMany(t *testing.T) {
 	if results, err := s.Send(t.Context(), push.Notice{Key: "no key"}, nil); err != nil || len(results) != 0 {
 		t.Errorf("no token: %v, %v", results, err)
 	}
-	if _, err := s.Send(t.Context(), question(), tokens("phone", push.MaxTokens+1)); !fault.Is(err, fault.Invalid) || !strings.Contains(err.Error(), "501 devices") {
+	if _, err := s.Send(t.Context(), question(), tokens("phone", push.MaxTokens+1)); !fault.Is(err, fault.Invalid) ||
+		!strings.Contains(err.Error(), "501 devices") {
 		t.Errorf("too many: %v", err)
 	}
 	if n := len(server.Messages()); n != 0 {
@@ -96,7 +97,8 @@ func TestTheLogSaysWhyAndNotWhom(t *testing.T) {
 	if _, err := s.Send(t.Context(), question(), []string{"secret-1", "secret-2", "secret-3"}); err != nil {
 		t.Fatal(err)
 	}
-	if !strings.Contains(log.String(), `"failed":1,"devices":3,"codes":{"THIRD_PARTY_AUTH_ERROR":1}`) || strings.Contains(log.String(), "secret") {
+	if !strings.Contains(log.String(), `"failed":1,"devices":3,"codes":{"THIRD_PARTY_AUTH_ERROR":1}`) ||
+		strings.Contains(log.String(), "secret") {
 		t.Error(log.String())
 	}
 }
@@ -115,14 +117,17 @@ func TestATokenIsDeadOnlyIfFCMRefusesItWithNothingToSayToo(t *testing.T) {
 		asked     int
 		want      push.Result
 	}{
-		"blamed twice in words":              {blamed, blamed, 2, push.Dead},
-		"blamed twice by the field":          {named, named, 2, push.Dead},
-		"gone at the second look":            {blamed, fcmtest.Reply{Status: 404, Code: "UNREGISTERED"}, 2, push.Dead},
-		"good when nothing is said":          {blamed, fcmtest.Reply{}, 2, push.Failed},
-		"unknown when FCM breaks":            {named, fcmtest.Reply{Status: 500}, 2, push.Failed},
-		"unknown when the dry run is amiss":  {named, fcmtest.Reply{Status: 400, Body: violation("message.android")}, 2, push.Failed},
-		"not to blame for the data":          {fcmtest.Reply{Status: 400, Body: violation("message.data[0].value")}, blamed, 1, push.Failed},
-		"not to blame for the size":          {fcmtest.Reply{Status: 400, Code: "INVALID_ARGUMENT", Message: "Android message is too big"}, blamed, 1, push.Failed},
+		"blamed twice in words":     {blamed, blamed, 2, push.Dead},
+		"blamed twice by the field": {named, named, 2, push.Dead},
+		"gone at the second look":   {blamed, fcmtest.Reply{Status: 404, Code: "UNREGISTERED"}, 2, push.Dead},
+		"good when nothing is said": {blamed, fcmtest.Reply{}, 2, push.Failed},
+		"unknown when FCM breaks":   {named, fcmtest.Reply{Status: 500}, 2, push.Failed},
+		"unknown when the dry run is amiss": {named, fcmtest.Reply{Status: 400, Body: violation("message.android")}, 2,
+			push.Failed},
+		"not to blame for the data": {fcmtest.Reply{Status: 400, Body: violation("message.data[0].value")},
+			blamed, 1, push.Failed},
+		"not to blame for the size": {fcmtest.Reply{Status: 400, Code: "INVALID_ARGUMENT",
+			Message: "Android message is too big"}, blamed, 1, push.Failed},
 		"not to blame for a broken request":  {fcmtest.Reply{Status: 400}, blamed, 1, push.Failed},
 		"not to blame for what nobody knows": {fcmtest.Reply{Status: 400, Body: "<html>"}, blamed, 1, push.Failed},
 	} {
@@ -145,7 +150,8 @@ func TestATokenIsDeadOnlyIfFCMRefusesItWithNothingToSayToo(t *testing.T) {
 			for _, m := range asked() {
 				if m.Token == "suspect" {
 					n++
-					if m.ValidateOnly && (m.Title != "" || m.Data != nil || m.Android != nil || m.APNS != nil || m.Webpush != nil) {
+					if m.ValidateOnly && (m.Title != "" || m.Data != nil || m.Android != nil || m.APNS != nil ||
+						m.Webpush != nil) {
 						t.Errorf("the dry run says something: %+v", m)
 					}
 				}
@@ -165,7 +171,8 @@ func TestAMessageThatIsRefusedTakesNoDeviceOffTheList(t *testing.T) {
 		}
 		return fcmtest.Reply{Status: 400, Code: "INVALID_ARGUMENT"}
 	})
-	if results, err := sender(t, endpoint).Send(t.Context(), question(), tokens("phone", 5)); !fault.Is(err, fault.Invalid) || results != nil {
+	if results, err := sender(t, endpoint).Send(t.Context(), question(), tokens("phone", 5)); !fault.Is(err,
+		fault.Invalid) || results != nil {
 		t.Errorf("%v, %v", results, err)
 	}
 }
@@ -209,7 +216,8 @@ func TestWhatIsAboutTheOnlyDeviceIsNoFault(t *testing.T) {
 	} {
 		server := fcmtest.New(t)
 		server.Answer("a", c.status, code)
-		if results, err := sender(t, server.Endpoint()).Send(t.Context(), question(), []string{"a"}); err != nil || !slices.Equal(results, []push.Result{c.want}) {
+		if results, err := sender(t, server.Endpoint()).Send(t.Context(), question(), []string{"a"}); err != nil ||
+			!slices.Equal(results, []push.Result{c.want}) {
 			t.Errorf("%s: %v, %v", code, results, err)
 		}
 	}
@@ -222,10 +230,12 @@ func TestWhereAllDevicesAreAnotherProjectsTheServersIsWrong(t *testing.T) {
 	server.Answer("a", 403, "SENDER_ID_MISMATCH")
 	server.Answer("b", 403, "SENDER_ID_MISMATCH")
 	s := sender(t, server.Endpoint())
-	if results, err := s.Send(t.Context(), question(), []string{"a", "b"}); results != nil || !fault.Is(err, fault.Precondition) || !strings.Contains(err.Error(), `"demo-parley"`) {
+	if results, err := s.Send(t.Context(), question(), []string{"a", "b"}); results != nil ||
+		!fault.Is(err, fault.Precondition) || !strings.Contains(err.Error(), `"demo-parley"`) {
 		t.Errorf("all of them: %v, %v", results, err)
 	}
-	if results, err := s.Send(t.Context(), question(), []string{"a", "b", "c"}); err != nil || !slices.Equal(results, []push.Result{push.Dead, push.Dead, push.Sent}) {
+	if results, err := s.Send(t.Context(), question(), []string{"a", "b", "c"}); err != nil ||
+		!slices.Equal(results, []push.Result{push.Dead, push.Dead, push.Sent}) {
 		t.Errorf("all but one: %v, %v", results, err)
 	}
 }
@@ -236,13 +246,15 @@ func TestSilenceIsUnavailable(t *testing.T) {
 	server.Hold()
 	s := sender(t, server.Endpoint(), func(o *fcm.Options) { o.Timeout = 50 * time.Millisecond })
 	patient := within(t)
-	if results, err := s.Send(patient, question(), []string{"a", "b"}); results != nil || !fault.Is(err, fault.Unavailable) || patient.Err() != nil {
+	if results, err := s.Send(patient, question(), []string{"a", "b"}); results != nil ||
+		!fault.Is(err, fault.Unavailable) || patient.Err() != nil {
 		t.Errorf("the call's own bound: %v, %v, %v", results, err, patient.Err())
 	}
 	before := len(server.Messages())
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if results, err := s.Send(ctx, question(), []string{"a", "b"}); results != nil || !fault.Is(err, fault.Unavailable) {
+	if results, err := s.Send(ctx, question(), []string{"a", "b"}); results != nil ||
+		!fault.Is(err, fault.Unavailable) {
 		t.Errorf("the caller's: %v, %v", results, err)
 	}
 	if n := len(server.Messages()); n != before {
@@ -308,7 +320,8 @@ func TestAnUnavailableFCMIsTriedAgainUntilTheCallerEnds(t *testing.T) {
 		}
 		return fcmtest.Reply{}
 	})
-	if results, err := sender(t, endpoint).Send(t.Context(), question(), []string{"a"}); err != nil || results[0] != push.Sent {
+	if results, err := sender(t, endpoint).Send(t.Context(), question(), []string{"a"}); err != nil ||
+		results[0] != push.Sent {
 		t.Errorf("back at once: %v, %v", results, err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
@@ -319,7 +332,8 @@ func TestAnUnavailableFCMIsTriedAgainUntilTheCallerEnds(t *testing.T) {
 		}
 		return unavailable
 	})
-	if results, err := sender(t, endpoint).Send(ctx, question(), []string{"a"}); results != nil || !fault.Is(err, fault.Unavailable) {
+	if results, err := sender(t, endpoint).Send(ctx, question(), []string{"a"}); results != nil ||
+		!fault.Is(err, fault.Unavailable) {
 		t.Errorf("away for good: %v, %v", results, err)
 	}
 	if n := len(asked()); n != 2 {
@@ -350,14 +364,16 @@ func TestSendersAtOnceDoNotMixTheirAnswers(t *testing.T) {
 
 func TestNewSaysWhatIsMissing(t *testing.T) {
 	t.Setenv("GOOGLE_APPLICATION_CREDENTIALS", t.TempDir()+"/none.json")
-	if _, err := fcm.New(t.Context(), fcm.Options{}); !fault.Is(err, fault.Precondition) || !strings.Contains(err.Error(), "name the Firebase project") {
+	if _, err := fcm.New(t.Context(), fcm.Options{}); !fault.Is(err, fault.Precondition) ||
+		!strings.Contains(err.Error(), "name the Firebase project") {
 		t.Errorf("no project: %v", err)
 	}
 	_, err := fcm.New(t.Context(), fcm.Options{Project: "demo-parley"})
 	if !fault.Is(err, fault.Precondition) || !strings.Contains(err.Error(), "GOOGLE_APPLICATION_CREDENTIALS") {
 		t.Errorf("no credentials: %v", err)
 	}
-	if _, err := fcm.New(t.Context(), fcm.Options{Project: "demo-parley", Endpoint: "http://127.0.0.1:9/v1"}); err != nil {
+	if _, err := fcm.New(t.Context(), fcm.Options{Project: "demo-parley",
+		Endpoint: "http://127.0.0.1:9/v1"}); err != nil {
 		t.Errorf("a stand-in wants no credentials: %v", err)
 	}
 }

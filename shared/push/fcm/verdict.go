@@ -50,8 +50,8 @@ func (r refusal) code() string {
 	return r.Error.Status
 }
 
-// blamesToken says whether the refusal is about the token and nothing else. FCM
-// names the field in some answers, and only says so in others.
+// blamesToken says whether the refusal is about the token and nothing else. FCM names the field in some answers, and
+// only says so in others.
 func (r refusal) blamesToken() bool {
 	fields := 0
 	for _, d := range r.Error.Details {
@@ -74,7 +74,8 @@ func (s *Sender) judge(err error) verdict {
 	resp := errorutils.HTTPResponse(err)
 	if resp == nil {
 		v.code = "no answer"
-		v.whole = fault.Wrap(fault.Unavailable, err, "Firebase Cloud Messaging did not answer; the push may be repeated")
+		v.whole = fault.Wrap(fault.Unavailable, err,
+			"Firebase Cloud Messaging did not answer; the push may be repeated")
 		return v
 	}
 	var r refusal
@@ -93,22 +94,25 @@ func (s *Sender) judge(err error) verdict {
 		v.suspect = messaging.IsInvalidArgument(err) && r.blamesToken()
 		v.whole = fault.Wrap(fault.Invalid, err, "Firebase Cloud Messaging refuses the message: %s", r.Error.Message)
 	case resp.StatusCode == http.StatusUnauthorized, resp.StatusCode == http.StatusForbidden:
-		v.whole = fault.Wrap(fault.Forbidden, err, "this server may not send pushes: enable fcm.googleapis.com in the project %q, and grant the server's "+
-			"service account roles/firebasecloudmessaging.admin there", s.project)
+		v.whole = fault.Wrap(fault.Forbidden, err,
+			"this server may not send pushes: enable fcm.googleapis.com in the project %q, and grant the server's "+
+				"service account roles/firebasecloudmessaging.admin there", s.project)
 	case resp.StatusCode == http.StatusNotFound:
-		v.whole = fault.Wrap(fault.Precondition, err, "Firebase Cloud Messaging does not know the project %q: name the one that the apps are registered in", s.project)
+		v.whole = fault.Wrap(fault.Precondition, err,
+			"Firebase Cloud Messaging does not know the project %q: name the one that the apps are registered in",
+			s.project)
 	}
 	return v
 }
 
-// strangers says whether every one of several devices belongs to another project: then
-// it is the server's project that is wrong, and none of them is off the list for it.
+// strangers says whether every one of several devices belongs to another project: then it is the server's project that
+// is wrong, and none of them is off the list for it.
 func strangers(verdicts []verdict) bool {
 	return len(verdicts) > 1 && !slices.ContainsFunc(verdicts, func(v verdict) bool { return !v.foreign })
 }
 
-// whole is the fault of a call in which no answer was about a device: the first
-// that trying again cannot mend, or else the first.
+// whole is the fault of a call in which no answer was about a device: the first that trying again cannot mend, or else
+// the first.
 func whole(verdicts []verdict) error {
 	var first *fault.Error
 	for _, v := range verdicts {

@@ -19,8 +19,8 @@ import (
 
 // The limits.
 const (
-	// maxBody is what a server takes of one message, 1 MiB, and a margin, so that
-	// it is the server that refuses what is near the limit.
+	// maxBody is what a server takes of one message, 1 MiB, and a margin, so that it is the server that refuses what is
+	// near the limit.
 	maxBody = 1<<20 + 64<<10
 	// maxLine is how much of a line is read to find the id of a message too long.
 	maxLine = 16 << 20
@@ -28,8 +28,7 @@ const (
 	maxAnswer = 64 << 20
 	// atOnce is how many messages are on their way at the same time.
 	atOnce = 32
-	// slowest is how long a server may take to begin an answer; a waiting tool
-	// waits for less than a minute.
+	// slowest is how long a server may take to begin an answer; a waiting tool waits for less than a minute.
 	slowest = 2 * time.Minute
 	// parting is how long the end of the context waits for a write under way.
 	parting = time.Second
@@ -37,9 +36,8 @@ const (
 
 // Bridge carries messages between a client on a pipe and the server at a URL.
 type Bridge struct {
-	// URL is the server's MCP endpoint, Key the key it is called with, and KeyEnv
-	// the environment variable that the key came from, for messages; PARLEY_KEY
-	// where it is empty.
+	// URL is the server's MCP endpoint, Key the key it is called with, and KeyEnv the environment variable that the key
+	// came from, for messages; PARLEY_KEY where it is empty.
 	URL, Key, KeyEnv string
 	// HTTP is the client to call with; nil for one that follows no redirect.
 	HTTP *http.Client
@@ -67,8 +65,8 @@ type run struct {
 	underway map[string]*request
 }
 
-// Run carries messages until In ends and what is on its way is answered, or until
-// ctx ends. Its error says why the pipe or the URL is of no use.
+// Run carries messages until In ends and what is on its way is answered, or until ctx ends. Its error says why the pipe
+// or the URL is of no use.
 func (b *Bridge) Run(ctx context.Context) error {
 	r := &run{Bridge: *b, underway: map[string]*request{}}
 	if err := r.complete(); err != nil {
@@ -133,14 +131,16 @@ func (r *run) complete() error {
 		transport := http.DefaultTransport.(*http.Transport).Clone()
 		transport.MaxIdleConnsPerHost, transport.ResponseHeaderTimeout = atOnce, slowest
 		// A redirected POST arrives as a GET; better to say where the server went.
-		r.HTTP = &http.Client{Transport: transport, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+		r.HTTP = &http.Client{Transport: transport,
+			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 	}
-	r.rest, err = client.New(r.origin, "", client.WithHTTPClient(r.HTTP), client.WithTimeout(probing), client.WithRetry(client.NoRetry))
+	r.rest, err = client.New(r.origin, "", client.WithHTTPClient(r.HTTP), client.WithTimeout(probing),
+		client.WithRetry(client.NoRetry))
 	return err
 }
 
-// drain waits for what is on its way. Once ctx ends that is a write at most, and a
-// client that no longer reads must not keep the program.
+// drain waits for what is on its way. Once ctx ends that is a write at most, and a client that no longer reads must not
+// keep the program.
 func drain(ctx context.Context, underway *sync.WaitGroup) {
 	done := make(chan struct{})
 	go func() {
@@ -201,8 +201,7 @@ type line struct {
 	err  error
 }
 
-// readLines sends each line until In ends. A read that never returns keeps it, and
-// nothing else, after ctx has ended.
+// readLines sends each line until In ends. A read that never returns keeps it, and nothing else, after ctx has ended.
 func readLines(ctx context.Context, in *bufio.Reader, lines chan<- line) {
 	defer close(lines)
 	for {

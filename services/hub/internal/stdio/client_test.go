@@ -18,10 +18,12 @@ import (
 func TestAClientOfEitherEraCallsAToolThroughTheBridge(t *testing.T) {
 	t.Parallel()
 	m := server.NewMCPServer("test", "1", server.WithToolCapabilities(false))
-	m.AddTool(mcp.NewTool("echo", mcp.WithString("text")), func(_ context.Context, req mcp.CallToolRequest) (*mcp.CallToolResult, error) {
-		return mcp.NewToolResultText(req.GetString("text", "")), nil
-	})
-	h := httptest.NewServer(server.NewStreamableHTTPServer(m, server.WithStateLess(true), server.WithDisableStreaming(true)))
+	m.AddTool(mcp.NewTool("echo", mcp.WithString("text")),
+		func(_ context.Context, req mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+			return mcp.NewToolResultText(req.GetString("text", "")), nil
+		})
+	h := httptest.NewServer(server.NewStreamableHTTPServer(m, server.WithStateLess(true),
+		server.WithDisableStreaming(true)))
 	t.Cleanup(h.Close)
 	for _, version := range []string{mcp.ProtocolVersion20260728, "2025-11-25", "2024-11-05"} {
 		t.Run(version, func(t *testing.T) {

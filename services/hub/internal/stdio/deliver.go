@@ -36,8 +36,8 @@ func (t *trouble) unknown(req *request) bool {
 	return t.passing && !t.unsent && !req.repeatable()
 }
 
-// deliver sends a request, tries again where that is safe, and answers the client
-// itself where the server did not. What was cancelled is not answered.
+// deliver sends a request, tries again where that is safe, and answers the client itself where the server did not. What
+// was cancelled is not answered.
 func (r *run) deliver(req *request) {
 	t := r.try(req)
 	for _, pause := range pauses {
@@ -67,11 +67,14 @@ func (r *run) advice(req *request, t *trouble) string {
 	switch {
 	case t.unknown(req):
 		return fmt.Sprintf("the outcome of %s is unknown: it was sent to %s and no answer came (%s). "+
-			"It may have run, so look with a get_ or list_ tool (for messages, get_messages with includeDelivered) before you call it again; "+
+			"It may have run, so look with a get_ or list_ tool (for messages, get_messages with includeDelivered) "+
+			"before you call it again; "+
 			"a call with an idempotencyKey, where the tool takes one, is repeated safely", req.what(), r.url, t.text)
 	case t.passing:
-		return fmt.Sprintf("Parley at %s does not answer (%s). Is the server running there? Start it with `parley serve`, "+
-			"check the URL and the key in %s, or use the REST twin of the tool at %s/v1, which %s/openapi.json describes",
+		return fmt.Sprintf("Parley at %s does not answer (%s). Is the server running there? Start it with `parley "+
+			"serve`, "+
+			"check the URL and the key in %s, or use the REST twin of the tool at %s/v1, which %s/openapi.json "+
+			"describes",
 			r.url, t.text, r.KeyEnv, r.origin, r.origin)
 	}
 	return t.text
@@ -104,8 +107,8 @@ func (r *run) try(req *request) *trouble {
 	return r.receive(req, res)
 }
 
-// head fills in the headers: those of HTTP, and those that say again what the
-// message says, for what routes without reading bodies.
+// head fills in the headers: those of HTTP, and those that say again what the message says, for what routes without
+// reading bodies.
 func (r *run) head(h http.Header, req *request) {
 	h.Set("Content-Type", "application/json")
 	h.Set("Accept", "application/json, text/event-stream")

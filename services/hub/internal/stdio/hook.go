@@ -16,10 +16,10 @@ import (
 type Hook interface {
 	// Wants reports whether the results of a tool concern the hook.
 	Wants(tool string) bool
-	// Result returns the structured content to pass on in place of content, which the server returned for the call;
-	// nil leaves the answer as it came, and so does an error, which the bridge reports. Only this answer is held up
-	// meanwhile. ctx ends when the client cancels the call and when the bridge ends. Result is called for several
-	// calls at a time, and never for a result that is an error.
+	// Result returns the structured content to pass on in place of content, which the server returned for the call; nil
+	// leaves the answer as it came, and so does an error, which the bridge reports. Only this answer is held up
+	// meanwhile. ctx ends when the client cancels the call and when the bridge ends. Result is called for several calls
+	// at a time, and never for a result that is an error.
 	Result(ctx context.Context, call *Call, content json.RawMessage) (json.RawMessage, error)
 }
 
@@ -90,7 +90,8 @@ func (c *Call) followUp(tool string, args any) *request {
 		delete(p.Meta, "progressToken") // it belongs to the client's call
 		params["_meta"] = p.Meta
 	}
-	q := &request{method: string(mcp.MethodToolsCall), id: Encode("parley-stdio-" + rand.Text()), params: Encode(params),
+	q := &request{method: string(mcp.MethodToolsCall), id: Encode("parley-stdio-" + rand.Text()),
+		params:  Encode(params),
 		version: c.req.version}
 	q.text = Encode(map[string]any{"jsonrpc": mcp.JSONRPC_VERSION, "id": q.id, "method": q.method,
 		"params": json.RawMessage(q.params)})

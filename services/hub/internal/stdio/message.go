@@ -17,8 +17,8 @@ const (
 	codeUnreachable = -32000 // the range that JSON-RPC leaves to servers
 )
 
-// request is a message of the client on its way. What has no id is a notification,
-// or the client's answer to the server: nothing is answered to it.
+// request is a message of the client on its way. What has no id is a notification, or the client's answer to the
+// server: nothing is answered to it.
 type request struct {
 	ctx    context.Context
 	cancel context.CancelFunc
@@ -27,15 +27,14 @@ type request struct {
 	id     json.RawMessage
 	method string
 	params json.RawMessage
-	// version is the protocol version that the message declares of itself, as
-	// messages do since 2026-07-28.
+	// version is the protocol version that the message declares of itself, as messages do since 2026-07-28.
 	version string
 	// own gets the answer to a request of the bridge's own; nil where the client asked.
 	own func(line []byte)
 }
 
-// accept reads a line, and ends the request that it cancels. What cannot be read or
-// sent is refused by the line returned; a blank line is neither.
+// accept reads a line, and ends the request that it cancels. What cannot be read or sent is refused by the line
+// returned; a blank line is neither.
 func (r *run) accept(ctx context.Context, l line) (*request, []byte) {
 	text := bytes.TrimSpace(l.text)
 	if len(text) == 0 && l.size <= maxLine {
@@ -46,7 +45,8 @@ func (r *run) accept(ctx context.Context, l line) (*request, []byte) {
 			ID json.RawMessage `json:"id"`
 		}
 		_ = json.Unmarshal(text, &m) // without an id the answer goes to none
-		return nil, failure(m.ID, codeInvalid, fmt.Sprintf("the message has %d bytes and a server takes 1 MiB; send less at once", l.size))
+		return nil, failure(m.ID, codeInvalid,
+			fmt.Sprintf("the message has %d bytes and a server takes 1 MiB; send less at once", l.size))
 	}
 	var m struct {
 		ID     json.RawMessage `json:"id"`
@@ -80,9 +80,8 @@ func (r *run) accept(ctx context.Context, l line) (*request, []byte) {
 	return req, nil
 }
 
-// track remembers a request so that it can be cancelled, and cancels that which a
-// notification names: the server is told by the end of the POST too, because a
-// server without sessions cannot tell whose the id is.
+// track remembers a request so that it can be cancelled, and cancels that which a notification names: the server is
+// told by the end of the POST too, because a server without sessions cannot tell whose the id is.
 func (r *run) track(req *request) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -130,7 +129,8 @@ func (q *request) what() string {
 // repeatable says whether the request does no harm when it runs twice.
 func (q *request) repeatable() bool {
 	switch {
-	case q.id == nil, q.method == "initialize", q.method == "server/discover", q.method == "tools/list", q.method == "ping",
+	case q.id == nil, q.method == "initialize", q.method == "server/discover", q.method == "tools/list",
+		q.method == "ping",
 		strings.HasPrefix(q.method, "prompts/"), strings.HasPrefix(q.method, "resources/"):
 		return true
 	case q.method != "tools/call":
@@ -144,20 +144,19 @@ func (q *request) repeatable() bool {
 	}
 	known := json.Unmarshal(q.params, &p) == nil
 	if n := q.name(); strings.HasPrefix(n, "get_") || strings.HasPrefix(n, "list_") {
-		// Messages that were read once are not read again, so a repeat would hide
-		// what the lost answer held.
+		// Messages that were read once are not read again, so a repeat would hide what the lost answer held.
 		return n != "get_messages" || (known && p.Arguments.Mark != nil && !*p.Arguments.Mark)
 	}
 	return known && p.Arguments.Key != ""
 }
 
-// failure is a JSON-RPC error as a line; nil for an id is the null of a message
-// that could not be read.
+// failure is a JSON-RPC error as a line; nil for an id is the null of a message that could not be read.
 func failure(id json.RawMessage, code int, message string) []byte {
 	if len(id) == 0 {
 		id = json.RawMessage("null")
 	}
-	text, err := json.Marshal(map[string]any{"jsonrpc": "2.0", "id": id, "error": map[string]any{"code": code, "message": message}})
+	text, err := json.Marshal(map[string]any{"jsonrpc": "2.0", "id": id,
+		"error": map[string]any{"code": code, "message": message}})
 	if err != nil {
 		panic(err) // the id was read as JSON
 	}

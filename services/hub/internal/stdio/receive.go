@@ -29,8 +29,7 @@ type reply struct {
 
 const tooLong = "the server's answer is too long; ask for less"
 
-// receive passes on what an HTTP response carries. It is trouble where that does not
-// answer the request.
+// receive passes on what an HTTP response carries. It is trouble where that does not answer the request.
 func (r *run) receive(req *request, res *http.Response) *trouble {
 	if session := res.Header.Get(mcp.HeaderSessionID); session != "" || req.method == string(mcp.MethodInitialize) {
 		r.mu.Lock()
@@ -62,7 +61,8 @@ func (r *run) receive(req *request, res *http.Response) *trouble {
 		return nil
 	}
 	if res.StatusCode < http.StatusMultipleChoices {
-		return &trouble{text: fmt.Sprintf("%s answered %s with no MCP message in it; is it the URL of an MCP endpoint, like %s/mcp?",
+		return &trouble{text: fmt.Sprintf("%s answered %s with no MCP message in it; is it the URL of an MCP "+
+			"endpoint, like %s/mcp?",
 			r.url, res.Status, r.origin), code: codeUnreachable}
 	}
 	return r.refused(res, body)
@@ -80,10 +80,10 @@ func (r *run) pass(req *request, line []byte, answers bool) {
 	}
 }
 
-// gone says whether the status is that of a server, or of a proxy before one, which
-// cannot answer now.
+// gone says whether the status is that of a server, or of a proxy before one, which cannot answer now.
 func gone(status int) bool {
-	return status == http.StatusBadGateway || status == http.StatusServiceUnavailable || status == http.StatusGatewayTimeout
+	return status == http.StatusBadGateway || status == http.StatusServiceUnavailable ||
+		status == http.StatusGatewayTimeout
 }
 
 // refused says what a response that is no answer means for the one who asked.
@@ -103,16 +103,18 @@ func (r *run) refused(res *http.Response, body []byte) *trouble {
 	switch {
 	case t.passing:
 		t.text = why
-		// The fault of a tool comes with the status 200, so this one is from before
-		// the tool was called.
+		// The fault of a tool comes with the status 200, so this one is from before the tool was called.
 		t.unsent = string(said.Error.Code) == `"`+fault.Unavailable.Code()+`"`
 	case res.StatusCode == http.StatusUnauthorized && r.Key == "":
-		t.text = fmt.Sprintf("%s wants a key: set %s to one that `parley key create` made, and start the client again", r.url, r.KeyEnv)
+		t.text = fmt.Sprintf("%s wants a key: set %s to one that `parley key create` made, and start the client again",
+			r.url, r.KeyEnv)
 	case res.StatusCode == http.StatusUnauthorized:
-		t.text = fmt.Sprintf("%s does not take the key in %s (%s): set %s to one that `parley key create` made for this server, and start the client again",
+		t.text = fmt.Sprintf("%s does not take the key in %s (%s): set %s to one that `parley key create` made for "+
+			"this server, and start the client again",
 			r.url, r.KeyEnv, why, r.KeyEnv)
 	case res.Header.Get("Location") != "":
-		t.text = fmt.Sprintf("%s answered %s and points elsewhere; give the bridge the URL that it points to", r.url, why)
+		t.text = fmt.Sprintf("%s answered %s and points elsewhere; give the bridge the URL that it points to", r.url,
+			why)
 	case res.Header.Get("Retry-After") != "":
 		t.text = fmt.Sprintf("%s answered %s (try again after %s s)", r.url, why, res.Header.Get("Retry-After"))
 	default:
@@ -121,9 +123,8 @@ func (r *run) refused(res *http.Response, body []byte) *trouble {
 	return t
 }
 
-// reading makes a line of a message from the server, and says whether it answers the
-// request. An error for a message that the server could not read bears no id, and
-// gets the request's.
+// reading makes a line of a message from the server, and says whether it answers the request. An error for a message
+// that the server could not read bears no id, and gets the request's.
 func (r *run) reading(req *request, text []byte) (line []byte, answers bool) {
 	var m reply
 	var flat bytes.Buffer
@@ -152,11 +153,12 @@ func (r *run) reading(req *request, text []byte) (line []byte, answers bool) {
 
 func sameJSON(a, b json.RawMessage) bool {
 	var x, y any
-	return bytes.Equal(a, b) || (json.Unmarshal(a, &x) == nil && json.Unmarshal(b, &y) == nil && reflect.DeepEqual(x, y))
+	return bytes.Equal(a, b) || (json.Unmarshal(a, &x) == nil && json.Unmarshal(b, &y) == nil &&
+		reflect.DeepEqual(x, y))
 }
 
-// stream passes on the messages of an event stream until the one that answers the
-// request, or to its end where nothing does.
+// stream passes on the messages of an event stream until the one that answers the request, or to its end where nothing
+// does.
 func (r *run) stream(req *request, body io.Reader) *trouble {
 	in := bufio.NewScanner(body)
 	in.Buffer(make([]byte, 0, 64<<10), maxAnswer)

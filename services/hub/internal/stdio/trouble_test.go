@@ -39,10 +39,12 @@ func TestAServerThatIsDownIsSaidToBe(t *testing.T) {
 	t.Parallel()
 	h := stdiotest.Serve(t, nil)
 	h.Close()
-	c := stdiotest.Dial(t, strings.Replace(h.MCP(), "http://", "http://user:word@", 1), func(b *stdio.Bridge, _ *stdiotest.Client) { b.KeyEnv = "MY_KEY" })
+	c := stdiotest.Dial(t, strings.Replace(h.MCP(), "http://", "http://user:word@", 1),
+		func(b *stdio.Bridge, _ *stdiotest.Client) { b.KeyEnv = "MY_KEY" })
 	c.Send(creates)
 	a := c.Answer()
-	stdiotest.Contains(t, a.Error.Message, h.Listener.Addr().String()+"/mcp", "connection refused", "`parley serve`", "MY_KEY", "REST twin", h.URL+"/v1")
+	stdiotest.Contains(t, a.Error.Message, h.Listener.Addr().String()+"/mcp", "connection refused", "`parley serve`",
+		"MY_KEY", "REST twin", h.URL+"/v1")
 	if a.ID != float64(1) || a.Error.Code != -32000 || strings.Contains(a.Error.Message, "word") {
 		t.Errorf("%+v", a)
 	}
@@ -55,7 +57,9 @@ func TestAServerThatIsDownIsSaidToBe(t *testing.T) {
 
 func TestARequestThatWasNeverSentIsSentOnceTheServerIsUp(t *testing.T) {
 	t.Parallel()
-	h := stdiotest.Serve(t, func(_ int, p stdiotest.Post, w http.ResponseWriter, _ *http.Request) { stdiotest.Reply(w, p, "{}") })
+	h := stdiotest.Serve(t, func(_ int, p stdiotest.Post, w http.ResponseWriter, _ *http.Request) {
+		stdiotest.Reply(w, p, "{}")
+	})
 	var g gate
 	c := stdiotest.Dial(t, h.MCP(), func(b *stdio.Bridge, c *stdiotest.Client) {
 		b.HTTP = &http.Client{Transport: &g}
@@ -73,7 +77,9 @@ func TestARequestThatWasNeverSentIsSentOnceTheServerIsUp(t *testing.T) {
 
 func TestAServerThatIsNotHealthyIsNotCalledAgain(t *testing.T) {
 	t.Parallel()
-	h := stdiotest.Serve(t, func(_ int, _ stdiotest.Post, w http.ResponseWriter, _ *http.Request) { stdiotest.HangUp(w) })
+	h := stdiotest.Serve(t, func(_ int, _ stdiotest.Post, w http.ResponseWriter, _ *http.Request) {
+		stdiotest.HangUp(w)
+	})
 	h.Down = true
 	c := stdiotest.Dial(t, h.MCP(), nil)
 	c.Send(`{"id":1,"method":"tools/list"}`)
@@ -86,11 +92,14 @@ func TestAServerThatIsNotHealthyIsNotCalledAgain(t *testing.T) {
 
 // ways are those in which a request that was sent can stay without its answer.
 var ways = map[string]func(w http.ResponseWriter){
-	"a connection that broke":  stdiotest.HangUp,
-	"502":                      func(w http.ResponseWriter) { w.WriteHeader(http.StatusBadGateway) },
-	"503":                      func(w http.ResponseWriter) { w.WriteHeader(http.StatusServiceUnavailable) },
-	"504":                      func(w http.ResponseWriter) { w.WriteHeader(http.StatusGatewayTimeout) },
-	"an answer that broke off": func(w http.ResponseWriter) { w.Header().Set("Content-Length", "100"); _, _ = io.WriteString(w, "{") },
+	"a connection that broke": stdiotest.HangUp,
+	"502":                     func(w http.ResponseWriter) { w.WriteHeader(http.StatusBadGateway) },
+	"503":                     func(w http.ResponseWriter) { w.WriteHeader(http.StatusServiceUnavailable) },
+	"504":                     func(w http.ResponseWriter) { w.WriteHeader(http.StatusGatewayTimeout) },
+	"an answer that broke off": func(w http.ResponseWriter) {
+		w.Header().Set("Content-Length", "100")
+		_, _ = io.WriteString(w, "{")
+	},
 	"a stream that broke off": func(w http.ResponseWriter) {
 		w.Header().Set("Content-Type", "text/event-stream")
 		_, _ = io.WriteString(w, "data: {\"id\":1,\"res")
@@ -188,16 +197,27 @@ func TestAnAnswerThatIsNoneSaysWhatToDo(t *testing.T) {
 			w.WriteHeader(404)
 			_, _ = io.WriteString(w, `{"success":false,"error":{"code":"NOT_FOUND","message":"there is no such route"}}`)
 		}, stdiotest.Secret, []string{"404 Not Found", "there is no such route"}},
-		{"a page", func(w http.ResponseWriter) { _, _ = io.WriteString(w, "<html>") }, stdiotest.Secret, []string{"no MCP message", "/mcp"}},
-		{"an answer to another", func(w http.ResponseWriter) { _, _ = io.WriteString(w, `{"jsonrpc":"2.0","id":2,"result":{}}`) }, stdiotest.Secret, []string{"no MCP message"}},
-		{"nothing", func(w http.ResponseWriter) { w.WriteHeader(202) }, stdiotest.Secret, []string{"202", "no MCP message"}},
-		{"a redirect", func(w http.ResponseWriter) { w.Header().Set("Location", "https://else.where/mcp"); w.WriteHeader(302) }, stdiotest.Secret, []string{"302", "points elsewhere"}},
-		{"a limit", func(w http.ResponseWriter) { w.Header().Set("Retry-After", "3"); w.WriteHeader(429) }, stdiotest.Secret, []string{"429", "try again after 3 s"}},
-		{"an internal error", func(w http.ResponseWriter) { w.WriteHeader(500) }, stdiotest.Secret, []string{"500 Internal Server Error"}},
+		{"a page", func(w http.ResponseWriter) { _, _ = io.WriteString(w, "<html>") }, stdiotest.Secret,
+			[]string{"no MCP message", "/mcp"}},
+		{"an answer to another", func(w http.ResponseWriter) {
+			_, _ = io.WriteString(w, `{"jsonrpc":"2.0","id":2,"result":{}}`)
+		}, stdiotest.Secret, []string{"no MCP message"}},
+		{"nothing", func(w http.ResponseWriter) { w.WriteHeader(202) }, stdiotest.Secret,
+			[]string{"202", "no MCP message"}},
+		{"a redirect", func(w http.ResponseWriter) {
+			w.Header().Set("Location", "https://else.where/mcp")
+			w.WriteHeader(302)
+		}, stdiotest.Secret, []string{"302", "points elsewhere"}},
+		{"a limit", func(w http.ResponseWriter) { w.Header().Set("Retry-After", "3"); w.WriteHeader(429) },
+			stdiotest.Secret, []string{"429", "try again after 3 s"}},
+		{"an internal error", func(w http.ResponseWriter) { w.WriteHeader(500) }, stdiotest.Secret,
+			[]string{"500 Internal Server Error"}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			t.Parallel()
-			h := stdiotest.Serve(t, func(_ int, _ stdiotest.Post, w http.ResponseWriter, _ *http.Request) { tc.handle(w) })
+			h := stdiotest.Serve(t, func(_ int, _ stdiotest.Post, w http.ResponseWriter, _ *http.Request) {
+				tc.handle(w)
+			})
 			c := stdiotest.Dial(t, h.MCP(), func(b *stdio.Bridge, _ *stdiotest.Client) { b.Key = tc.key })
 			c.Send(creates)
 			a := c.Answer()

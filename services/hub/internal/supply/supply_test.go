@@ -140,7 +140,8 @@ func (d *desk) read(line string, into any) {
 	d.T.Helper()
 	r := resultOf(d.T, line)
 	var x, y any
-	if json.Unmarshal([]byte(r.Content[0].Text), &x) != nil || json.Unmarshal(r.StructuredContent, &y) != nil || !reflect.DeepEqual(x, y) {
+	if json.Unmarshal([]byte(r.Content[0].Text), &x) != nil || json.Unmarshal(r.StructuredContent, &y) != nil ||
+		!reflect.DeepEqual(x, y) {
 		d.T.Errorf("the text is %s, the structure %s", r.Content[0].Text, r.StructuredContent)
 	}
 	if err := json.Unmarshal(r.StructuredContent, into); err != nil {
@@ -205,16 +206,24 @@ func TestAStartIsGivenTheTargetAndWhatItImports(t *testing.T) {
 		refused, unspoken string
 	}{
 		"TypeScript": {"src/auth.ts", map[string]string{
-			"src/auth.ts": "import './db'; import './gone'; import './leak'; import '../../outside'; import '../lib'; import './far/x'",
-			"src/db.ts":   "import './deep'", "src/deep.ts": "", "lib/index.ts": "export {}", "src/far": "a file where a directory was hoped for"},
+			"src/auth.ts": "import './db'; import './gone'; import './leak'; import '../../outside'; import '../lib'; " +
+				"import './far/x'",
+			"src/db.ts": "import './deep'", "src/deep.ts": "", "lib/index.ts": "export {}",
+			"src/far": "a file where a directory was hoped for"},
 			[]string{"lib/index.ts", "src/auth.ts", "src/db.ts"},
-			[]string{"src/far/x.js", "src/far/x.ts", "src/far/x.tsx", "src/far/x/index.ts", "src/gone.js", "src/gone.ts", "src/gone.tsx", "src/gone/index.ts",
+			[]string{"src/far/x.js", "src/far/x.ts", "src/far/x.tsx", "src/far/x/index.ts", "src/gone.js",
+				"src/gone.ts", "src/gone.tsx", "src/gone/index.ts",
 				"src/leak.js", "src/leak.ts", "src/leak.tsx", "src/leak/index.ts"},
 			`"src/leak.ts" is refused: a symbolic link`, "src/gone"},
-		"Go": {"auth/a.go", map[string]string{"go.mod": "module example.com/app\n", "auth/a.go": "package auth\nimport (\"example.com/app/db\"; \"example.com/app/none\")",
-			"auth/b.go": "package auth", "db/db.go": "package db", "db/db_test.go": "package db", "db/bin.go": "package db\x00", "db/tab\t.go": "package db", "db/sub/s.go": "package sub"},
-			[]string{"auth/a.go", "db/db.go", "go.mod"}, []string{"none/*.go"}, `"db/bin.go" is refused: it is binary`, "db_test.go"},
-		"Python": {"pkg/auth.py", map[string]string{"pkg/auth.py": "from .db import x\nfrom .util import y\nfrom ...outside import z\n", "pkg/db.py": "", "pkg/util/__init__.py": "", "pkg/big.py": ""},
+		"Go": {"auth/a.go", map[string]string{"go.mod": "module example.com/app\n",
+			"auth/a.go": "package auth\nimport (\"example.com/app/db\"; \"example.com/app/none\")",
+			"auth/b.go": "package auth", "db/db.go": "package db", "db/db_test.go": "package db",
+			"db/bin.go": "package db\x00", "db/tab\t.go": "package db", "db/sub/s.go": "package sub"},
+			[]string{"auth/a.go", "db/db.go", "go.mod"}, []string{"none/*.go"}, `"db/bin.go" is refused: it is binary`,
+			"db_test.go"},
+		"Python": {"pkg/auth.py", map[string]string{
+			"pkg/auth.py": "from .db import x\nfrom .util import y\nfrom ...outside import z\n", "pkg/db.py": "",
+			"pkg/util/__init__.py": "", "pkg/big.py": ""},
 			[]string{"pkg/auth.py", "pkg/db.py", "pkg/util/__init__.py"}, nil, "", "pkg"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -255,7 +264,8 @@ type rounded struct {
 
 func TestARoundIsGivenWhatItNames(t *testing.T) {
 	t.Parallel()
-	root := tree(t, map[string]string{"a.ts": "", "lib/log.ts": "", "lib/x.ts": "", "lib/y.ts": "", "big.ts": strings.Repeat("x", 256<<10+1), "z.ts": ""})
+	root := tree(t, map[string]string{"a.ts": "", "lib/log.ts": "", "lib/x.ts": "", "lib/y.ts": "",
+		"big.ts": strings.Repeat("x", 256<<10+1), "z.ts": ""})
 	link(t, root, "lib/leak.ts")
 	d := sit(t, nil, "", root)
 	var begun started
@@ -267,24 +277,29 @@ func TestARoundIsGivenWhatItNames(t *testing.T) {
 			"issuesRaised": []any{map[string]any{"id": "COR-" + role, "severity": "LOW", "summary": "s"}}}, &out)
 		return out
 	}
-	one := round(d, "verifier", "lib/log.ts:1 lib/x.ts:2 lib/y.ts:3 lib/leak.ts:1 lib/none.ts:1 big.ts:1 ../outside.ts:1")
+	one := round(d, "verifier", "lib/log.ts:1 lib/x.ts:2 lib/y.ts:3 lib/leak.ts:1 lib/none.ts:1 big.ts:1 "+
+		"../outside.ts:1")
 	same(t, "new", one.NewFilesDiscovered, "lib/log.ts", "lib/x.ts", "lib/y.ts")
 	same(t, "wanted", one.FilesWanted, "big.ts", "lib/leak.ts", "lib/none.ts")
-	if i := one.Intervention; !one.ContextExpanded || i == nil || i.Type != "CONTEXT_EXPAND" || i.Reason == "" || !slices.Equal(i.NewContextFiles, one.NewFilesDiscovered) {
+	if i := one.Intervention; !one.ContextExpanded || i == nil || i.Type != "CONTEXT_EXPAND" || i.Reason == "" ||
+		!slices.Equal(i.NewContextFiles, one.NewFilesDiscovered) {
 		t.Errorf("%+v, %+v", one, i)
 	}
 	stdiotest.Contains(t, d.Reports(), "over 256 KiB", `"lib/leak.ts" is refused`)
 	two := round(other, "critic", "z.ts:4")
-	if same(t, "new", two.NewFilesDiscovered, "z.ts"); two.Intervention != nil || !two.ContextExpanded || len(two.FilesWanted) != 0 {
+	if same(t, "new", two.NewFilesDiscovered, "z.ts"); two.Intervention != nil || !two.ContextExpanded ||
+		len(two.FilesWanted) != 0 {
 		t.Errorf("%+v", two)
 	}
 	round(d, "verifier", "nothing/there.ts:1")
-	if three := round(other, "critic", "nothing/here.ts:1"); three.ContextExpanded || !slices.Equal(three.FilesWanted, []string{"nothing/here.ts"}) {
+	if three := round(other, "critic", "nothing/here.ts:1"); three.ContextExpanded ||
+		!slices.Equal(three.FilesWanted, []string{"nothing/here.ts"}) {
 		t.Errorf("%+v", three)
 	}
 	same(t, "the server has", d.stored(begun.SessionID), "a.ts", "lib/log.ts", "lib/x.ts", "lib/y.ts", "z.ts")
 	if d.count("elenchus_get_context") != 0 || other.count("elenchus_get_context") != 1 {
-		t.Errorf("the working directory was asked for %d and %d times", d.count("elenchus_get_context"), other.count("elenchus_get_context"))
+		t.Errorf("the working directory was asked for %d and %d times", d.count("elenchus_get_context"),
+			other.count("elenchus_get_context"))
 	}
 	d.Ends()
 	other.Ends()
@@ -294,9 +309,11 @@ func TestAMessageOfTheNewEraIsFollowedByItsLike(t *testing.T) {
 	t.Parallel()
 	root := tree(t, map[string]string{"a.ts": "import './b'", "b.ts": ""})
 	d := sit(t, nil, "", root)
-	text, err := json.Marshal(message(1, "tools/call", map[string]any{"name": "elenchus_start_session", "arguments": start("a.ts", root),
-		"_meta": map[string]any{"io.modelcontextprotocol/protocolVersion": "2026-07-28", "io.modelcontextprotocol/clientCapabilities": map[string]any{},
-			"io.modelcontextprotocol/clientInfo": map[string]any{"name": "test", "version": "1"}, "progressToken": 5}}))
+	text, err := json.Marshal(message(1, "tools/call", map[string]any{"name": "elenchus_start_session",
+		"arguments": start("a.ts", root),
+		"_meta": map[string]any{"io.modelcontextprotocol/protocolVersion": "2026-07-28",
+			"io.modelcontextprotocol/clientCapabilities": map[string]any{},
+			"io.modelcontextprotocol/clientInfo":         map[string]any{"name": "test", "version": "1"}, "progressToken": 5}}))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -316,17 +333,21 @@ func TestNothingIsGivenWhereItIsNotAllowed(t *testing.T) {
 	hub := startHub(t)
 	key := hub.agent("alpha")
 	for name, c := range map[string]struct{ allowed, dir, said string }{
-		"without a root":                           {"", root, ""},
-		"a working directory outside of it":        {filepath.Join(root, "inner"), root, "is not under the allowed root"},
-		"a working directory that a link leads to": {filepath.Join(root, "inner"), filepath.Join(root, "inner", "up"), "a symbolic link"},
-		"a working directory that is relative":     {root, "root", "must be an absolute path"},
-		"one that is not there":                    {root, filepath.Join(root, "none"), "there is no working directory"},
-		"nothing that is there":                    {root, filepath.Join(root, "inner"), ""},
+		"without a root": {"", root, ""},
+		"a working directory outside of it": {filepath.Join(root, "inner"), root,
+			"is not under the allowed root"},
+		"a working directory that a link leads to": {filepath.Join(root, "inner"), filepath.Join(root, "inner", "up"),
+			"a symbolic link"},
+		"a working directory that is relative": {root, "root", "must be an absolute path"},
+		"one that is not there": {root, filepath.Join(root, "none"),
+			"there is no working directory"},
+		"nothing that is there": {root, filepath.Join(root, "inner"), ""},
 	} {
 		d := sit(t, hub, key, c.allowed)
 		args := start("a.ts", c.dir)
 		args["idempotencyKey"] = strings.ReplaceAll(name, " ", "-")
-		text, err := json.Marshal(message(1, "tools/call", map[string]any{"name": "elenchus_start_session", "arguments": args}))
+		text, err := json.Marshal(message(1, "tools/call", map[string]any{"name": "elenchus_start_session",
+			"arguments": args}))
 		if err != nil {
 			t.Fatal(err)
 		}

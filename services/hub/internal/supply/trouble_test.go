@@ -15,7 +15,8 @@ import (
 
 // wanting is an answer of a start that wants files.
 func wanting(files ...string) string {
-	text, _ := json.Marshal(map[string]any{"sessionId": "s", "filesWanted": files, "context": map[string]any{"filesCollected": 0}})
+	text, _ := json.Marshal(map[string]any{"sessionId": "s", "filesWanted": files,
+		"context": map[string]any{"filesCollected": 0}})
 	quoted, _ := json.Marshal(string(text))
 	return fmt.Sprintf(`{"content":[{"type":"text","text":%s},{"type":"text","text":"Note: n"}],"structuredContent":%s}`, quoted, text)
 }
@@ -42,10 +43,12 @@ func TestAServerGetsNothingFromOutsideByAskingForIt(t *testing.T) {
 			stdiotest.Reply(w, p, `{"content":[],"structuredContent":{"added":1,"filesWanted":["../../pkg/*.go","../beside.ts"]}}`)
 			return
 		}
-		stdiotest.Reply(w, p, wanting("a.ts", "link.ts", "../beside.ts", "../../outside.ts", filepath.Join(root, "beside.ts"), "x/../../beside.ts", "", "../*.go"))
+		stdiotest.Reply(w, p, wanting("a.ts", "link.ts", "../beside.ts", "../../outside.ts",
+			filepath.Join(root, "beside.ts"), "x/../../beside.ts", "", "../*.go"))
 	})
 	c := stdiotest.Dial(t, h.MCP(), func(b *stdio.Bridge, _ *stdiotest.Client) { b.Hook = allowed(t, root) })
-	c.Send(strings.Replace(begin(1, filepath.Join(root, "app")), `"params":{`, `"params":{"_meta":{"progressToken":5,"traceparent":"x"},`, 1))
+	c.Send(strings.Replace(begin(1, filepath.Join(root, "app")), `"params":{`,
+		`"params":{"_meta":{"progressToken":5,"traceparent":"x"},`, 1))
 	stdiotest.Contains(t, c.Next(), `"filesCollected":1`, "Note: n", "../../pkg/*.go", "../../outside.ts")
 	c.Ends()
 	posts := h.Posts()
@@ -75,9 +78,13 @@ func TestAnAnswerStaysAsItIsWhereAddingFails(t *testing.T) {
 		"no such tool": func(p stdiotest.Post, w http.ResponseWriter) {
 			_, _ = fmt.Fprintf(w, `{"jsonrpc":"2.0","id":%s,"error":{"code":-32602,"message":"no such tool"}}`, p.ID)
 		},
-		"502":                       func(_ stdiotest.Post, w http.ResponseWriter) { w.WriteHeader(http.StatusBadGateway) },
-		"EOF":                       func(_ stdiotest.Post, w http.ResponseWriter) { stdiotest.HangUp(w) },
-		"has no structured content": func(p stdiotest.Post, w http.ResponseWriter) { stdiotest.Reply(w, p, `{"content":[]}`) },
+		"502": func(_ stdiotest.Post, w http.ResponseWriter) {
+			w.WriteHeader(http.StatusBadGateway)
+		},
+		"EOF": func(_ stdiotest.Post, w http.ResponseWriter) { stdiotest.HangUp(w) },
+		"has no structured content": func(p stdiotest.Post, w http.ResponseWriter) {
+			stdiotest.Reply(w, p, `{"content":[]}`)
+		},
 		"cannot be read": func(p stdiotest.Post, w http.ResponseWriter) {
 			stdiotest.Reply(w, p, `{"structuredContent":{"added":"x"}}`)
 		},
@@ -124,7 +131,9 @@ func TestWhatWantsNothingIsPassedOn(t *testing.T) {
 		"elenchus_add_files":     wanting("a.ts"),
 		"elenchus_get_context":   wanting("a.ts"),
 	} {
-		h := stdiotest.Serve(t, func(_ int, p stdiotest.Post, w http.ResponseWriter, _ *http.Request) { stdiotest.Reply(w, p, result) })
+		h := stdiotest.Serve(t, func(_ int, p stdiotest.Post, w http.ResponseWriter, _ *http.Request) {
+			stdiotest.Reply(w, p, result)
+		})
 		c := stdiotest.Dial(t, h.MCP(), func(b *stdio.Bridge, _ *stdiotest.Client) { b.Hook = allowed(t, root) })
 		c.Send(strings.Replace(begin(1, root), "elenchus_start_session", name, 1))
 		if got, want := c.Next(), `{"jsonrpc":"2.0","id":1,"result":`+result+"}"; got != want {
@@ -145,7 +154,8 @@ func TestAServerThatWantsWithoutEndIsLeftAfterThreeTimes(t *testing.T) {
 			stdiotest.Reply(w, p, wanting("f1.ts", "p/*.go"))
 			return
 		}
-		stdiotest.Reply(w, p, fmt.Sprintf(`{"structuredContent":{"added":1,"filesWanted":["f1.ts","p/*.go","f%d.ts"]}}`, n))
+		stdiotest.Reply(w, p, fmt.Sprintf(`{"structuredContent":{"added":1,"filesWanted":["f1.ts","p/*.go","f%d.ts"]}}`,
+			n))
 	})
 	c := stdiotest.Dial(t, h.MCP(), func(b *stdio.Bridge, _ *stdiotest.Client) { b.Hook = allowed(t, root) })
 	c.Send(begin(1, root))
@@ -189,7 +199,8 @@ func TestFilesGoInMessagesThatAServerTakes(t *testing.T) {
 		root := tree(t, files)
 		h := stdiotest.Serve(t, func(n int, p stdiotest.Post, w http.ResponseWriter, _ *http.Request) {
 			if len(p.Body) > 1<<20 || strings.Count(p.Body, `"path":`) > 50 {
-				t.Errorf("%s: a message of %d bytes, with %d files", name, len(p.Body), strings.Count(p.Body, `"path":`))
+				t.Errorf("%s: a message of %d bytes, with %d files", name, len(p.Body),
+					strings.Count(p.Body, `"path":`))
 			}
 			switch tooled(p) {
 			case "elenchus_submit_round":
@@ -203,7 +214,8 @@ func TestFilesGoInMessagesThatAServerTakes(t *testing.T) {
 		bridge := stdiotest.Dial(t, h.MCP(), func(b *stdio.Bridge, _ *stdiotest.Client) { b.Hook = allowed(t, root) })
 		bridge.Send(strings.Replace(begin(1, ""), "elenchus_start_session", "elenchus_submit_round", 1))
 		all := `["own.ts","` + strings.Join(wanted[1:], `","`) + `"]`
-		stdiotest.Contains(t, bridge.Next(), `"newFilesDiscovered":`+all, `"newContextFiles":`+all, `"contextExpanded":true`, `"filesWanted":["worst.ts"]`)
+		stdiotest.Contains(t, bridge.Next(), `"newFilesDiscovered":`+all, `"newContextFiles":`+all,
+			`"contextExpanded":true`, `"filesWanted":["worst.ts"]`)
 		stdiotest.Contains(t, bridge.Reports(), `"worst.ts" is refused: it does not fit`)
 		bridge.Ends()
 		if n := len(h.Posts()) - 2; n != c.messages {

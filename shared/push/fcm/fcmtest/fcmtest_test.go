@@ -26,7 +26,8 @@ func post(t *testing.T, endpoint, body string) (int, string) {
 }
 
 func try(ctx context.Context, endpoint, body string) (int, string, error) {
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, endpoint+"/projects/p/messages:send", strings.NewReader(body))
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, endpoint+"/projects/p/messages:send",
+		strings.NewReader(body))
 	if err != nil {
 		return 0, "", err
 	}
@@ -55,7 +56,8 @@ func TestAMessageIsRememberedAsItWasSent(t *testing.T) {
 		t.Fatalf("%+v", all)
 	}
 	m := all[0]
-	if m.Project != "p" || m.Token != "a" || m.Title != "T" || m.Body != "B" || m.Data["k"] != "v" || m.Android["ttl"] != "3s" ||
+	if m.Project != "p" || m.Token != "a" || m.Title != "T" || m.Body != "B" || m.Data["k"] != "v" ||
+		m.Android["ttl"] != "3s" ||
 		m.APNS["headers"] == nil || m.Webpush["headers"] == nil || m.ValidateOnly {
 		t.Errorf("%+v", m)
 	}
@@ -70,15 +72,23 @@ func TestWhatFCMRefusesIsRefused(t *testing.T) {
 		"no token":                    {`{"message":{}}`, `"field":"message.token"`},
 		"data that is no text":        {`{"message":{"token":"a","data":{"k":1}}}`, `INVALID_ARGUMENT`},
 		"data under a key of its own": {`{"message":{"token":"a","data":{"google.k":"v"}}}`, `"field":"message.data"`},
-		"Android data that is none":   {`{"message":{"token":"a","android":{"data":{"k":[]}}}}`, `"field":"message.android.data"`},
-		"a time that is over":         {`{"message":{"token":"a","android":{"ttl":"-3s"}}}`, `"field":"message.android.ttl"`},
-		"a link that is not https":    {`{"message":{"token":"a","webpush":{"fcm_options":{"link":"http://a/"}}}}`, `"field":"message.webpush.fcm_options.link"`},
-		"too much for a phone":        {`{"message":{"token":"a","android":{"data":{"k":"` + big + `"}}}}`, "android message is too big"},
-		"too much for Apple":          {`{"message":{"token":"a","apns":{"payload":{"aps":{"k":"` + big + `"}}}}}`, "apns message is too big"},
-		"too much for a browser":      {`{"message":{"token":"a","webpush":{"notification":{"k":"` + big + `"}}}}`, "webpush message is too big"},
-		"too much for them all":       {`{"message":{"token":"a","data":{"k":"` + big + `"}}}`, "android message is too big"},
-		"too much together":           {`{"message":{"token":"a","notification":{"title":"` + edge + `"},"data":{"k":"` + edge + `"}}}`, "message is too big"},
-		"too long to be read":         {`{"message":{"token":"` + strings.Repeat("b", 2<<20) + `"}}`, "too large"},
+		"Android data that is none": {`{"message":{"token":"a","android":{"data":{"k":[]}}}}`,
+			`"field":"message.android.data"`},
+		"a time that is over": {`{"message":{"token":"a","android":{"ttl":"-3s"}}}`,
+			`"field":"message.android.ttl"`},
+		"a link that is not https": {`{"message":{"token":"a","webpush":{"fcm_options":{"link":"http://a/"}}}}`,
+			`"field":"message.webpush.fcm_options.link"`},
+		"too much for a phone": {`{"message":{"token":"a","android":{"data":{"k":"` + big + `"}}}}`,
+			"android message is too big"},
+		"too much for Apple": {`{"message":{"token":"a","apns":{"payload":{"aps":{"k":"` + big + `"}}}}}`,
+			"apns message is too big"},
+		"too much for a browser": {`{"message":{"token":"a","webpush":{"notification":{"k":"` + big + `"}}}}`,
+			"webpush message is too big"},
+		"too much for them all": {`{"message":{"token":"a","data":{"k":"` + big + `"}}}`,
+			"android message is too big"},
+		"too much together": {`{"message":{"token":"a","notification":{"title":"` + edge +
+			`"},"data":{"k":"` + edge + `"}}}`, "message is too big"},
+		"too long to be read": {`{"message":{"token":"` + strings.Repeat("b", 2<<20) + `"}}`, "too large"},
 	} {
 		if status, body := post(t, s.Endpoint(), c.body); status != 400 || !strings.Contains(body, c.says) {
 			t.Errorf("%s: %d %s", name, status, body)
@@ -98,7 +108,8 @@ func TestAnAnswerIsAsItWasToldUntilItIsToldOtherwise(t *testing.T) {
 		token, says string
 		status      int
 	}{{"gone", `"errorCode":"UNREGISTERED"`, 404}, {"other", `"details":[]`, 503}} {
-		if status, body := post(t, s.Endpoint(), `{"message":{"token":"`+c.token+`"}}`); status != c.status || !strings.Contains(body, c.says) {
+		if status, body := post(t, s.Endpoint(), `{"message":{"token":"`+c.token+`"}}`); status != c.status ||
+			!strings.Contains(body, c.says) {
 			t.Errorf("%s: %d %s", c.token, status, body)
 		}
 	}
@@ -129,7 +140,8 @@ func TestWaitingEndsWithTheMessagesOrTheContext(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if all, err := s.Wait(ctx, 3); !errors.Is(err, context.Canceled) || len(all) != 2 || !strings.Contains(err.Error(), "2 of 3") {
+	if all, err := s.Wait(ctx, 3); !errors.Is(err, context.Canceled) || len(all) != 2 ||
+		!strings.Contains(err.Error(), "2 of 3") {
 		t.Errorf("%v, %v", all, err)
 	}
 }
@@ -206,9 +218,12 @@ func TestTheHandlerStandsAlone(t *testing.T) {
 	if strings.Join(seen, " ") != "a b" {
 		t.Errorf("seen %v", seen)
 	}
-	for _, c := range []struct{ method, path string }{{"GET", "/v1/projects/p/messages:send"}, {"POST", "/v1/projects/p/messages"},
-		{"POST", "/v1/projects//messages:send"}, {"POST", "/v1/projects/a/b/messages:send"}, {"POST", "/projects/p/messages:send"}} {
-		req, err := http.NewRequestWithContext(t.Context(), c.method, web.URL+c.path, bytes.NewReader([]byte(`{"message":{"token":"x"}}`)))
+	for _, c := range []struct{ method, path string }{{"GET", "/v1/projects/p/messages:send"},
+		{"POST", "/v1/projects/p/messages"},
+		{"POST", "/v1/projects//messages:send"}, {"POST", "/v1/projects/a/b/messages:send"},
+		{"POST", "/projects/p/messages:send"}} {
+		req, err := http.NewRequestWithContext(t.Context(), c.method, web.URL+c.path,
+			bytes.NewReader([]byte(`{"message":{"token":"x"}}`)))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -217,7 +232,8 @@ func TestTheHandlerStandsAlone(t *testing.T) {
 			t.Fatal(err)
 		}
 		var body map[string]any
-		if err := json.NewDecoder(resp.Body).Decode(&body); err != nil || resp.StatusCode != 404 || body["error"] == nil {
+		if err := json.NewDecoder(resp.Body).Decode(&body); err != nil || resp.StatusCode != 404 ||
+			body["error"] == nil {
 			t.Errorf("%s %s: %d %v %v", c.method, c.path, resp.StatusCode, body, err)
 		}
 		resp.Body.Close()

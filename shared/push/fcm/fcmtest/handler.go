@@ -10,14 +10,14 @@ import (
 	"sync"
 )
 
-// Handler answers POST /v1/projects/{project}/messages:send as FCM does. The zero
-// value takes every message that FCM would.
+// Handler answers POST /v1/projects/{project}/messages:send as FCM does. The zero value takes every message that FCM
+// would.
 type Handler struct {
-	// OnMessage is called with each message that is to ring, in the order of their
-	// coming, one at a time, and before it is answered. Nil is no call.
+	// OnMessage is called with each message that is to ring, in the order of their coming, one at a time, and before it
+	// is answered. Nil is no call.
 	OnMessage func(Message)
-	// Respond says what a message is answered, dry runs included; it may wait, until ctx
-	// is ended because the client went. Nil takes everything.
+	// Respond says what a message is answered, dry runs included; it may wait, until ctx is ended because the client
+	// went. Nil takes everything.
 	Respond func(ctx context.Context, m Message) Reply
 
 	mu sync.Mutex
@@ -28,8 +28,8 @@ type Handler struct {
 type Reply struct {
 	// Status is the HTTP status; zero is 200.
 	Status int
-	// Code is FCM's own name of the error, as UNREGISTERED; empty for an error that has
-	// none, as when a credential is refused.
+	// Code is FCM's own name of the error, as UNREGISTERED; empty for an error that has none, as when a credential is
+	// refused.
 	Code string
 	// Message is the text of the error; empty is one that FCM is known to give.
 	Message string
@@ -118,13 +118,15 @@ func write(w http.ResponseWriter, r Reply, field string) {
 		}
 		details := []any{}
 		if r.Code != "" {
-			details = append(details, map[string]any{"@type": "type.googleapis.com/google.firebase.fcm.v1.FcmError", "errorCode": r.Code})
+			details = append(details, map[string]any{"@type": "type.googleapis.com/google.firebase.fcm.v1.FcmError",
+				"errorCode": r.Code})
 		}
 		if field != "" {
 			details = append(details, map[string]any{"@type": "type.googleapis.com/google.rpc.BadRequest",
 				"fieldViolations": []any{map[string]any{"field": field, "description": r.Message}}})
 		}
-		b, err := json.Marshal(map[string]any{"error": map[string]any{"code": r.Status, "message": r.Message, "status": status, "details": details}})
+		b, err := json.Marshal(map[string]any{"error": map[string]any{"code": r.Status, "message": r.Message,
+			"status": status, "details": details}})
 		if err != nil {
 			http.Error(w, err.Error(), http.StatusInternalServerError)
 			return

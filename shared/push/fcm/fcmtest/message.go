@@ -41,12 +41,12 @@ func decode(project string, body []byte) (Message, error) {
 		return Message{}, err
 	}
 	m := in.Message
-	return Message{Project: project, ValidateOnly: in.ValidateOnly, Token: m.Token, Title: m.Notification.Title, Body: m.Notification.Body,
+	return Message{Project: project, ValidateOnly: in.ValidateOnly, Token: m.Token, Title: m.Notification.Title,
+		Body: m.Notification.Body,
 		Data: m.Data, Android: m.Android, APNS: m.APNS, Webpush: m.Webpush}, nil
 }
 
-// Sizes are the bytes that android, apns and webpush get of the message: notification
-// and data, written as JSON.
+// Sizes are the bytes that android, apns and webpush get of the message: notification and data, written as JSON.
 func (m Message) Sizes() map[string]int {
 	text := length(map[string]string{"title": m.Title, "body": m.Body})
 	data := func(platform map[string]any) int {

@@ -47,16 +47,15 @@ func New(tb TB) *Server {
 // Endpoint is the base URL to give to the client.
 func (s *Server) Endpoint() string { return s.url + "/v1" }
 
-// Messages are the messages that have come, in their order; those that were answered
-// with an error too, each time that the client tried, and no dry runs.
+// Messages are the messages that have come, in their order; those that were answered with an error too, each time that
+// the client tried, and no dry runs.
 func (s *Server) Messages() []Message {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return slices.Clone(s.messages)
 }
 
-// Wait is [Server.Messages] once there are at least n of them. It is an error if ctx
-// is ended before.
+// Wait is [Server.Messages] once there are at least n of them. It is an error if ctx is ended before.
 func (s *Server) Wait(ctx context.Context, n int) ([]Message, error) {
 	for {
 		s.mu.Lock()
@@ -73,9 +72,8 @@ func (s *Server) Wait(ctx context.Context, n int) ([]Message, error) {
 	}
 }
 
-// Answer sets what is answered to the token from now on: an HTTP status, and FCM's
-// name of the error or nothing. An empty token stands for all that have no answer of
-// their own. With 200 messages are taken again.
+// Answer sets what is answered to the token from now on: an HTTP status, and FCM's name of the error or nothing. An
+// empty token stands for all that have no answer of their own. With 200 messages are taken again.
 func (s *Server) Answer(token string, status int, errorCode string) {
 	reply := Reply{Status: status, Code: errorCode}
 	if status == 200 {
@@ -86,9 +84,8 @@ func (s *Server) Answer(token string, status int, errorCode string) {
 	s.replies[token] = reply
 }
 
-// Hold keeps back the answers to messages that come from now on for the tokens, or
-// for any token where none is named, until release is called or the test is over.
-// What is answered is settled when the answer is sent.
+// Hold keeps back the answers to messages that come from now on for the tokens, or for any token where none is named,
+// until release is called or the test is over. What is answered is settled when the answer is sent.
 func (s *Server) Hold(tokens ...string) (release func()) {
 	h := &hold{tokens: tokens, released: make(chan struct{})}
 	h.release = sync.OnceFunc(func() { close(h.released) })
