@@ -8,7 +8,7 @@ import (
 	"parley.internal/shared/push"
 )
 
-func TestALineIsOneLineOfWhatShows(t *testing.T) {
+func TestLineKeepsVisibleTextOnOneLine(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{
 		"":                       "",

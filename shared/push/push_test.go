@@ -15,7 +15,7 @@ import (
 
 var _ push.Sender = push.Log{}
 
-func TestTheLogTellsWhatWouldHaveRungAndNotWhom(t *testing.T) {
+func TestLogRecordsTheNoticeWithoutTokens(t *testing.T) {
 	t.Parallel()
 	var out bytes.Buffer
 	sender := push.Log{To: slog.New(slog.NewJSONHandler(&out, nil))}
@@ -43,7 +43,7 @@ func TestTheLogTellsWhatWouldHaveRungAndNotWhom(t *testing.T) {
 	}
 }
 
-func TestTheLogAnswersForEveryTokenAndForNone(t *testing.T) {
+func TestLogReturnsAResultForEveryToken(t *testing.T) {
 	t.Parallel()
 	sender := push.Log{To: slog.New(slog.DiscardHandler)}
 	for _, n := range []int{0, 1, push.MaxTokens} {
@@ -54,7 +54,7 @@ func TestTheLogAnswersForEveryTokenAndForNone(t *testing.T) {
 	}
 }
 
-// next is a sender that remembers what it was asked.
+// next is a sender that records its last call.
 type next struct {
 	title  string
 	tokens []string
@@ -65,7 +65,7 @@ func (n *next) Send(_ context.Context, notice push.Notice, tokens []string) ([]p
 	return []push.Result{push.Dead, push.Failed}, fault.New(fault.Unavailable, "away")
 }
 
-func TestTheLogHandsOnAndAnswersAsTheNextOneDoes(t *testing.T) {
+func TestLogReturnsTheResultsOfTheNextSender(t *testing.T) {
 	t.Parallel()
 	var out bytes.Buffer
 	then := &next{}

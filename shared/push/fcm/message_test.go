@@ -15,9 +15,9 @@ import (
 	"parley.internal/shared/push/fcm/fcmtest"
 )
 
-var update = flag.Bool("update", false, "write the goldens of the messages anew")
+var update = flag.Bool("update", false, "rewrite the golden messages")
 
-// sent is the message that the notice becomes.
+// sent returns the message that the notice was sent as.
 func sent(t *testing.T, n push.Notice) fcmtest.Message {
 	t.Helper()
 	server := fcmtest.New(t)
@@ -28,7 +28,7 @@ func sent(t *testing.T, n push.Notice) fcmtest.Message {
 	return server.Messages()[0]
 }
 
-func TestANoticeIsSaidAsEachPlatformWantsIt(t *testing.T) {
+func TestANoticeIsTranslatedForEachPlatform(t *testing.T) {
 	t.Parallel()
 	for name, n := range map[string]push.Notice{
 		"question": question(),
@@ -66,7 +66,7 @@ func TestANoticeIsSaidAsEachPlatformWantsIt(t *testing.T) {
 	}
 }
 
-func TestALinkIsNamedOnlyIfFCMTakesIt(t *testing.T) {
+func TestALinkIsSentOnlyIfFCMAcceptsIt(t *testing.T) {
 	t.Parallel()
 	for url, want := range map[string]any{
 		"https://parley.example/q/1": "https://parley.example/q/1",
@@ -89,7 +89,7 @@ func TestALinkIsNamedOnlyIfFCMTakesIt(t *testing.T) {
 	}
 }
 
-func TestWhatFCMCouldNotKeyIsRefusedUnsent(t *testing.T) {
+func TestAnInvalidKeyIsRefusedBeforeSending(t *testing.T) {
 	t.Parallel()
 	for _, key := range []string{strings.Repeat("k", 33), "a/b", "a+b", "a=", "ä", "a b"} {
 		server := fcmtest.New(t)
@@ -105,7 +105,7 @@ func TestWhatFCMCouldNotKeyIsRefusedUnsent(t *testing.T) {
 	}
 }
 
-// room is what FCM needs beside what it is given.
+// room is the reserve for the fields that FCM adds, in bytes.
 const room = 256
 
 func fits(t *testing.T, m fcmtest.Message) {
@@ -127,7 +127,7 @@ func options(t *testing.T, m fcmtest.Message) []string {
 	return list
 }
 
-func TestTheLongestNoticeAllowedIsWholeAndWithinTheLimit(t *testing.T) {
+func TestTheLongestAllowedNoticeIsSentUncut(t *testing.T) {
 	t.Parallel()
 	n := question()
 	n.Title = strings.Repeat("x", 100) + " needs your answer"
@@ -146,7 +146,7 @@ func TestTheLongestNoticeAllowedIsWholeAndWithinTheLimit(t *testing.T) {
 	}
 }
 
-func TestWhatIsTooLongIsShortenedOptionsFirst(t *testing.T) {
+func TestALongNoticeIsShortenedOptionsFirst(t *testing.T) {
 	t.Parallel()
 	five := func(text string) []string { return []string{text, text, text, text, text} }
 	for name, c := range map[string]struct {
@@ -195,7 +195,7 @@ func TestWhatIsTooLongIsShortenedOptionsFirst(t *testing.T) {
 	}
 }
 
-func TestNoLengthSlipsThrough(t *testing.T) {
+func TestNoLengthExceedsTheLimit(t *testing.T) {
 	t.Parallel()
 	for n := 3200; n <= 3840; n += 20 {
 		long := question()

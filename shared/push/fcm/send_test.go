@@ -17,7 +17,7 @@ import (
 	"parley.internal/shared/push/fcm/fcmtest"
 )
 
-func TestOneCallRingsUpToFiveHundredDevicesOnceEach(t *testing.T) {
+func TestOneCallNotifies500DevicesOnceEach(t *testing.T) {
 	t.Parallel()
 	server := fcmtest.New(t)
 	list := tokens("phone", push.MaxTokens)
@@ -35,7 +35,7 @@ func TestOneCallRingsUpToFiveHundredDevicesOnceEach(t *testing.T) {
 	}
 }
 
-func TestNobodyIsRungWithoutATokenAndNobodyOfTooMany(t *testing.T) {
+func TestNoDeviceIsNotifiedForNoTokensOrTooMany(t *testing.T) {
 	t.Parallel()
 	server := fcmtest.New(t)
 	s := sender(t, server.Endpoint())
@@ -43,7 +43,7 @@ func TestNobodyIsRungWithoutATokenAndNobodyOfTooMany(t *testing.T) {
 		t.Errorf("no token: %v, %v", results, err)
 	}
 	if _, err := s.Send(t.Context(), question(), tokens("phone", push.MaxTokens+1)); !fault.Is(err, fault.Invalid) ||
-		!strings.Contains(err.Error(), "501 devices") {
+		!strings.Contains(err.Error(), "not 501") {
 		t.Errorf("too many: %v", err)
 	}
 	if n := len(server.Messages()); n != 0 {
@@ -51,7 +51,7 @@ func TestNobodyIsRungWithoutATokenAndNobodyOfTooMany(t *testing.T) {
 	}
 }
 
-func TestEachDeviceIsAnsweredForByItself(t *testing.T) {
+func TestEachTokenHasItsOwnResult(t *testing.T) {
 	t.Parallel()
 	server := fcmtest.New(t)
 	var list []string
@@ -87,7 +87,7 @@ func TestEachDeviceIsAnsweredForByItself(t *testing.T) {
 	}
 }
 
-func TestTheLogSaysWhyAndNotWhom(t *testing.T) {
+func TestTheLogHasReasonsAndNoTokens(t *testing.T) {
 	t.Parallel()
 	server := fcmtest.New(t)
 	server.Answer("secret-1", 401, "THIRD_PARTY_AUTH_ERROR")
@@ -103,7 +103,7 @@ func TestTheLogSaysWhyAndNotWhom(t *testing.T) {
 	}
 }
 
-func TestATokenIsDeadOnlyIfFCMRefusesItWithNothingToSayToo(t *testing.T) {
+func TestATokenIsDeadOnlyIfFCMRefusesAnEmptyMessageToo(t *testing.T) {
 	t.Parallel()
 	violation := func(field string) string {
 		return fmt.Sprintf(`{"error":{"code":400,"message":"Request contains an invalid argument.","status":"INVALID_ARGUMENT","details":[
@@ -163,7 +163,7 @@ func TestATokenIsDeadOnlyIfFCMRefusesItWithNothingToSayToo(t *testing.T) {
 	}
 }
 
-func TestAMessageThatIsRefusedTakesNoDeviceOffTheList(t *testing.T) {
+func TestARefusedMessageReportsNoTokenAsDead(t *testing.T) {
 	t.Parallel()
 	endpoint, _ := scripted(t, func(m fcmtest.Message) fcmtest.Reply {
 		if m.ValidateOnly {
@@ -177,7 +177,7 @@ func TestAMessageThatIsRefusedTakesNoDeviceOffTheList(t *testing.T) {
 	}
 }
 
-func TestAFaultSaysWhetherAndHowItCanBeMended(t *testing.T) {
+func TestAFaultHasTheRightKindAndNamesTheRemedy(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		status int
@@ -201,7 +201,7 @@ func TestAFaultSaysWhetherAndHowItCanBeMended(t *testing.T) {
 	}
 }
 
-func TestWhatIsAboutTheOnlyDeviceIsNoFault(t *testing.T) {
+func TestARefusalOfTheOnlyDeviceIsNoFault(t *testing.T) {
 	t.Parallel()
 	for code, c := range map[string]struct {
 		status int
@@ -223,8 +223,8 @@ func TestWhatIsAboutTheOnlyDeviceIsNoFault(t *testing.T) {
 	}
 }
 
-// A server that was pointed at another project must not strike off everyone's devices.
-func TestWhereAllDevicesAreAnotherProjectsTheServersIsWrong(t *testing.T) {
+// A server that was configured with a wrong project must not remove everyone's devices.
+func TestForeignTokensAloneAreAPreconditionFault(t *testing.T) {
 	t.Parallel()
 	server := fcmtest.New(t)
 	server.Answer("a", 403, "SENDER_ID_MISMATCH")
@@ -240,7 +240,7 @@ func TestWhereAllDevicesAreAnotherProjectsTheServersIsWrong(t *testing.T) {
 	}
 }
 
-func TestSilenceIsUnavailable(t *testing.T) {
+func TestNoAnswerIsUnavailable(t *testing.T) {
 	t.Parallel()
 	server := fcmtest.New(t)
 	server.Hold()
@@ -262,7 +262,7 @@ func TestSilenceIsUnavailable(t *testing.T) {
 	}
 }
 
-func TestAnEndMidwayLeavesWhatIsKnown(t *testing.T) {
+func TestACancelledCallReturnsTheKnownResults(t *testing.T) {
 	t.Parallel()
 	server := fcmtest.New(t)
 	rung, waiting := tokens("rung", 10), tokens("waiting", 50)
@@ -288,7 +288,7 @@ func TestAnEndMidwayLeavesWhatIsKnown(t *testing.T) {
 	}
 }
 
-func TestWhatCannotBeMendedByTryingAgainIsToldFirst(t *testing.T) {
+func TestAPermanentFaultIsReturnedBeforeATemporaryOne(t *testing.T) {
 	t.Parallel()
 	server := fcmtest.New(t)
 	waiting := tokens("waiting", 50)
@@ -310,7 +310,7 @@ func TestWhatCannotBeMendedByTryingAgainIsToldFirst(t *testing.T) {
 	}
 }
 
-func TestAnUnavailableFCMIsTriedAgainUntilTheCallerEnds(t *testing.T) {
+func TestAnUnavailableFCMIsTriedAgainUntilTheContextEnds(t *testing.T) {
 	t.Parallel()
 	unavailable := fcmtest.Reply{Status: 503, Code: "UNAVAILABLE"}
 	times := 0
@@ -341,7 +341,7 @@ func TestAnUnavailableFCMIsTriedAgainUntilTheCallerEnds(t *testing.T) {
 	}
 }
 
-func TestSendersAtOnceDoNotMixTheirAnswers(t *testing.T) {
+func TestConcurrentCallsDoNotMixTheirResults(t *testing.T) {
 	t.Parallel()
 	server := fcmtest.New(t)
 	s := sender(t, server.Endpoint())
@@ -362,7 +362,7 @@ func TestSendersAtOnceDoNotMixTheirAnswers(t *testing.T) {
 	all.Wait()
 }
 
-func TestNewSaysWhatIsMissing(t *testing.T) {
+func TestNewNamesTheMissingSetting(t *testing.T) {
 	t.Setenv("GOOGLE_APPLICATION_CREDENTIALS", t.TempDir()+"/none.json")
 	if _, err := fcm.New(t.Context(), fcm.Options{}); !fault.Is(err, fault.Precondition) ||
 		!strings.Contains(err.Error(), "name the Firebase project") {

@@ -15,7 +15,7 @@ import (
 	"parley.internal/shared/push/fcm/fcmtest"
 )
 
-// post sends one message and is the answer's status and body.
+// post sends one message and returns the answer's status and body.
 func post(t *testing.T, endpoint, body string) (int, string) {
 	t.Helper()
 	status, text, err := try(t.Context(), endpoint, body)
@@ -40,7 +40,7 @@ func try(ctx context.Context, endpoint, body string) (int, string, error) {
 	return resp.StatusCode, string(b), err
 }
 
-func TestAMessageIsRememberedAsItWasSent(t *testing.T) {
+func TestAMessageIsRecordedAsItWasSent(t *testing.T) {
 	t.Parallel()
 	s := fcmtest.New(t)
 	status, body := post(t, s.Endpoint(), `{"message":{"token":"a","notification":{"title":"T","body":"B"},"data":{"k":"v"},
@@ -63,7 +63,7 @@ func TestAMessageIsRememberedAsItWasSent(t *testing.T) {
 	}
 }
 
-func TestWhatFCMRefusesIsRefused(t *testing.T) {
+func TestMessagesThatFCMRefusesAreRefused(t *testing.T) {
 	t.Parallel()
 	s := fcmtest.New(t)
 	big, edge := strings.Repeat("b", 4096), strings.Repeat("b", 3900)
@@ -99,7 +99,7 @@ func TestWhatFCMRefusesIsRefused(t *testing.T) {
 	}
 }
 
-func TestAnAnswerIsAsItWasToldUntilItIsToldOtherwise(t *testing.T) {
+func TestAConfiguredAnswerLastsUntilItIsReplaced(t *testing.T) {
 	t.Parallel()
 	s := fcmtest.New(t)
 	s.Answer("gone", 404, "UNREGISTERED")
@@ -181,7 +181,7 @@ func TestAHeldAnswerComesWhenItIsReleased(t *testing.T) {
 	}
 }
 
-func TestTheEndOfTheTestAnswersWhatIsHeld(t *testing.T) {
+func TestTheEndOfTheTestReleasesHeldAnswers(t *testing.T) {
 	t.Parallel()
 	var over []func()
 	s := fcmtest.New(lender{&over})
@@ -202,12 +202,12 @@ func TestTheEndOfTheTestAnswersWhatIsHeld(t *testing.T) {
 	}
 }
 
-// lender is a test that is over when it is told.
+// lender is a TB whose test ends when its functions are called.
 type lender struct{ over *[]func() }
 
 func (l lender) Cleanup(f func()) { *l.over = append(*l.over, f) }
 
-func TestTheHandlerStandsAlone(t *testing.T) {
+func TestTheHandlerWorksWithoutATest(t *testing.T) {
 	t.Parallel()
 	var seen []string
 	web := httptest.NewServer(&fcmtest.Handler{OnMessage: func(m fcmtest.Message) { seen = append(seen, m.Token) }})
@@ -243,7 +243,7 @@ func TestTheHandlerStandsAlone(t *testing.T) {
 	}
 }
 
-func TestMessagesAreHandedOnOneAtATime(t *testing.T) {
+func TestOnMessageIsCalledOneMessageAtATime(t *testing.T) {
 	t.Parallel()
 	n := 0 // the race detector watches it
 	web := httptest.NewServer(&fcmtest.Handler{OnMessage: func(fcmtest.Message) { n++ }})
