@@ -63,7 +63,7 @@ func TestAnEventStreamIsPassedOnUntilTheAnswer(t *testing.T) {
 	c.Ends()
 }
 
-func TestWhatHasNoIDIsNotAnswered(t *testing.T) {
+func TestAMessageWithoutAnIDIsNotAnswered(t *testing.T) {
 	t.Parallel()
 	h := stdiotest.Serve(t, func(n int, _ stdiotest.Post, w http.ResponseWriter, _ *http.Request) {
 		w.WriteHeader([]int{202, 202, 400, 401, 502, 202}[n-1])
@@ -80,7 +80,7 @@ func TestWhatHasNoIDIsNotAnswered(t *testing.T) {
 	stdiotest.Contains(t, c.Reports(), "400 Bad Request", "PARLEY_KEY", "502 Bad Gateway")
 }
 
-func TestInitializeSettlesTheVersionAndTheSession(t *testing.T) {
+func TestInitializeSetsTheVersionAndTheSession(t *testing.T) {
 	t.Parallel()
 	h := stdiotest.Serve(t, func(n int, p stdiotest.Post, w http.ResponseWriter, _ *http.Request) {
 		if n == 1 {
@@ -135,7 +135,7 @@ func TestAModernMessageIsNamedInHeaders(t *testing.T) {
 	}
 }
 
-func TestRequestsRunAtTheSameTimeButNotMoreThan32(t *testing.T) {
+func TestAtMost32RequestsRunAtOnce(t *testing.T) {
 	t.Parallel()
 	var now, most atomic.Int32
 	var filled sync.Once
@@ -173,7 +173,7 @@ func TestRequestsRunAtTheSameTimeButNotMoreThan32(t *testing.T) {
 	c.Ends()
 }
 
-func TestALineThatCannotBeSentIsRefusedAndTheNextIsSent(t *testing.T) {
+func TestAnInvalidLineIsRefusedAndTheNextIsSent(t *testing.T) {
 	t.Parallel()
 	long := strings.Repeat("x", 2<<20)
 	for _, tc := range []struct {
@@ -205,7 +205,7 @@ func TestALineThatCannotBeSentIsRefusedAndTheNextIsSent(t *testing.T) {
 	}
 }
 
-func TestAMessageOfOneMebibyteIsSent(t *testing.T) {
+func TestAMessageOf1MiBIsSent(t *testing.T) {
 	t.Parallel()
 	h := stdiotest.Serve(t, func(_ int, p stdiotest.Post, w http.ResponseWriter, _ *http.Request) {
 		stdiotest.Reply(w, p, "{}")
@@ -239,7 +239,7 @@ func TestAnswersComeInTheOrderTheyFinish(t *testing.T) {
 	c.Ends()
 }
 
-func TestTheEndOfTheInputWaitsForAnswers(t *testing.T) {
+func TestRunWaitsForAnswersAfterTheEndOfInput(t *testing.T) {
 	t.Parallel()
 	arrived, release := make(chan struct{}), make(chan struct{})
 	h := stdiotest.Serve(t, func(_ int, p stdiotest.Post, w http.ResponseWriter, _ *http.Request) {
@@ -263,7 +263,7 @@ func TestTheEndOfTheInputWaitsForAnswers(t *testing.T) {
 	c.Ends()
 }
 
-func TestTheEndOfTheContextWaitsForNothing(t *testing.T) {
+func TestRunReturnsWhenItsContextEnds(t *testing.T) {
 	t.Parallel()
 	arrived := make(chan struct{})
 	h := stdiotest.Serve(t, func(_ int, _ stdiotest.Post, _ http.ResponseWriter, r *http.Request) {
@@ -282,7 +282,7 @@ func TestTheEndOfTheContextWaitsForNothing(t *testing.T) {
 	}
 }
 
-func TestACancelledRequestIsLetGoAndNotAnswered(t *testing.T) {
+func TestACancelledRequestIsAbortedWithoutAnAnswer(t *testing.T) {
 	t.Parallel()
 	arrived, gone := make(chan struct{}), make(chan struct{})
 	h := stdiotest.Serve(t, func(_ int, p stdiotest.Post, w http.ResponseWriter, r *http.Request) {
@@ -338,7 +338,7 @@ func TestABrokenPipeEndsTheRun(t *testing.T) {
 	}
 }
 
-func TestAURLThatIsNoneIsRefusedAtOnce(t *testing.T) {
+func TestAnInvalidURLIsRefusedAtOnce(t *testing.T) {
 	t.Parallel()
 	for _, u := range []string{"", "host/mcp", "ftp://host/mcp", "http://", "http://a b", "://"} {
 		if err := (&stdio.Bridge{URL: u, In: strings.NewReader(""), Out: io.Discard}).Run(t.Context()); err == nil {

@@ -15,7 +15,7 @@ import (
 	"parley.internal/services/hub/internal/stdio"
 )
 
-func TestAClientOfEitherEraCallsAToolThroughTheBridge(t *testing.T) {
+func TestAClientOfEachProtocolEraCallsAToolThroughTheBridge(t *testing.T) {
 	t.Parallel()
 	m := server.NewMCPServer("test", "1", server.WithToolCapabilities(false))
 	m.AddTool(mcp.NewTool("echo", mcp.WithString("text")),
@@ -56,7 +56,7 @@ func TestAClientOfEitherEraCallsAToolThroughTheBridge(t *testing.T) {
 			if err != nil || len(res.Content) != 1 || res.Content[0].(mcp.TextContent).Text != "grüß dich\n" {
 				t.Errorf("%+v, %v", res, err)
 			}
-			_ = outR.Close() // what still comes would find nobody
+			_ = outR.Close() // no one reads later lines
 			_ = inW.Close()
 			<-ended
 		})

@@ -21,7 +21,7 @@ func (refusing) RoundTrip(*http.Request) (*http.Response, error) {
 	return nil, errors.New("connection refused")
 }
 
-// gate lets requests through once it is open.
+// gate is a transport that fails until it is open.
 type gate struct{ open atomic.Bool }
 
 func (g *gate) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -35,7 +35,7 @@ const creates = `{"id":1,"method":"tools/call","params":{"name":"create_task","a
 
 var allNaps = []time.Duration{time.Second, 2 * time.Second, 4 * time.Second}
 
-func TestAServerThatIsDownIsSaidToBe(t *testing.T) {
+func TestTheErrorNamesAServerThatIsDown(t *testing.T) {
 	t.Parallel()
 	h := stdiotest.Serve(t, nil)
 	h.Close()
@@ -55,7 +55,7 @@ func TestAServerThatIsDownIsSaidToBe(t *testing.T) {
 	}
 }
 
-func TestARequestThatWasNeverSentIsSentOnceTheServerIsUp(t *testing.T) {
+func TestAnUnsentRequestIsSentWhenTheServerIsUp(t *testing.T) {
 	t.Parallel()
 	h := stdiotest.Serve(t, func(_ int, p stdiotest.Post, w http.ResponseWriter, _ *http.Request) {
 		stdiotest.Reply(w, p, "{}")
@@ -75,7 +75,7 @@ func TestARequestThatWasNeverSentIsSentOnceTheServerIsUp(t *testing.T) {
 	}
 }
 
-func TestAServerThatIsNotHealthyIsNotCalledAgain(t *testing.T) {
+func TestAnUnhealthyServerIsNotCalledAgain(t *testing.T) {
 	t.Parallel()
 	h := stdiotest.Serve(t, func(_ int, _ stdiotest.Post, w http.ResponseWriter, _ *http.Request) {
 		stdiotest.HangUp(w)
@@ -90,8 +90,8 @@ func TestAServerThatIsNotHealthyIsNotCalledAgain(t *testing.T) {
 	}
 }
 
-// ways are those in which a request that was sent can stay without its answer.
-var ways = map[string]func(w http.ResponseWriter){
+// interruptions are the ways in which a request that was sent can remain without an answer.
+var interruptions = map[string]func(w http.ResponseWriter){
 	"a connection that broke": stdiotest.HangUp,
 	"502":                     func(w http.ResponseWriter) { w.WriteHeader(http.StatusBadGateway) },
 	"503":                     func(w http.ResponseWriter) { w.WriteHeader(http.StatusServiceUnavailable) },
@@ -112,7 +112,7 @@ var ways = map[string]func(w http.ResponseWriter){
 	},
 }
 
-func TestOnlyWhatDoesNoHarmTwiceIsSentTwice(t *testing.T) {
+func TestOnlyRequestsThatAreSafeToRepeatAreSentTwice(t *testing.T) {
 	t.Parallel()
 	for _, tc := range []struct {
 		method, params string
@@ -133,7 +133,7 @@ func TestOnlyWhatDoesNoHarmTwiceIsSentTwice(t *testing.T) {
 		{"tools/call", `{}`, false},
 		{"tools/other", `{"name":"get_tasks"}`, false},
 	} {
-		for way, fail := range ways {
+		for way, fail := range interruptions {
 			t.Run(tc.method+tc.params+" met by "+way, func(t *testing.T) {
 				t.Parallel()
 				h := stdiotest.Serve(t, func(n int, p stdiotest.Post, w http.ResponseWriter, _ *http.Request) {
@@ -161,7 +161,7 @@ func TestOnlyWhatDoesNoHarmTwiceIsSentTwice(t *testing.T) {
 	}
 }
 
-func TestACallThatParleyRefusedAsUnavailableDidNotRun(t *testing.T) {
+func TestACallRefusedAsUnavailableIsRepeated(t *testing.T) {
 	t.Parallel()
 	h := stdiotest.Serve(t, func(n int, p stdiotest.Post, w http.ResponseWriter, _ *http.Request) {
 		if n == 1 {
@@ -180,7 +180,7 @@ func TestACallThatParleyRefusedAsUnavailableDidNotRun(t *testing.T) {
 	c.Ends()
 }
 
-func TestAnAnswerThatIsNoneSaysWhatToDo(t *testing.T) {
+func TestTheErrorForAnInvalidAnswerNamesTheRemedy(t *testing.T) {
 	t.Parallel()
 	for _, tc := range []struct {
 		name   string
@@ -192,7 +192,7 @@ func TestAnAnswerThatIsNoneSaysWhatToDo(t *testing.T) {
 			w.WriteHeader(401)
 			_, _ = io.WriteString(w, `{"success":false,"error":{"code":"UNAUTHENTICATED","message":"this key is not known"}}`)
 		}, stdiotest.Secret, []string{"PARLEY_KEY", "this key is not known", "`parley key create`"}},
-		{"no key", func(w http.ResponseWriter) { w.WriteHeader(401) }, "", []string{"wants a key", "PARLEY_KEY"}},
+		{"no key", func(w http.ResponseWriter) { w.WriteHeader(401) }, "", []string{"needs a key", "PARLEY_KEY"}},
 		{"a wrong path", func(w http.ResponseWriter) {
 			w.WriteHeader(404)
 			_, _ = io.WriteString(w, `{"success":false,"error":{"code":"NOT_FOUND","message":"there is no such route"}}`)
@@ -207,7 +207,7 @@ func TestAnAnswerThatIsNoneSaysWhatToDo(t *testing.T) {
 		{"a redirect", func(w http.ResponseWriter) {
 			w.Header().Set("Location", "https://else.where/mcp")
 			w.WriteHeader(302)
-		}, stdiotest.Secret, []string{"302", "points elsewhere"}},
+		}, stdiotest.Secret, []string{"302", "a redirect"}},
 		{"a limit", func(w http.ResponseWriter) { w.Header().Set("Retry-After", "3"); w.WriteHeader(429) },
 			stdiotest.Secret, []string{"429", "try again after 3 s"}},
 		{"an internal error", func(w http.ResponseWriter) { w.WriteHeader(500) }, stdiotest.Secret,
@@ -231,7 +231,7 @@ func TestAnAnswerThatIsNoneSaysWhatToDo(t *testing.T) {
 	}
 }
 
-func TestTheServersOwnErrorsArePassedOn(t *testing.T) {
+func TestErrorsOfTheServerArePassedOn(t *testing.T) {
 	t.Parallel()
 	for _, tc := range []struct{ name, body, want string }{
 		{"with its id", `{"jsonrpc":"2.0","id":1,"error":{"code":-32020,"message":"header","data":{"a":1}}}`,
@@ -252,7 +252,7 @@ func TestTheServersOwnErrorsArePassedOn(t *testing.T) {
 	}
 }
 
-func TestTheClockIsUsedWhereNoneIsGiven(t *testing.T) {
+func TestPausesUseTheClockByDefault(t *testing.T) {
 	t.Parallel()
 	var once sync.Once
 	called := make(chan struct{})
