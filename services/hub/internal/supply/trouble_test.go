@@ -13,7 +13,7 @@ import (
 	"parley.internal/services/hub/internal/stdio/stdiotest"
 )
 
-// wanting is an answer of a start that wants files.
+// wanting returns the result of a start that wants files.
 func wanting(files ...string) string {
 	text, _ := json.Marshal(map[string]any{"sessionId": "s", "filesWanted": files,
 		"context": map[string]any{"filesCollected": 0}})
@@ -33,11 +33,11 @@ func begin(id int, dir string) string {
 
 const added = `{"content":[],"structuredContent":{"added":1,"filesWanted":[]}}`
 
-func TestAServerGetsNothingFromOutsideByAskingForIt(t *testing.T) {
+func TestAServerThatAsksForFilesOutsideGetsNone(t *testing.T) {
 	t.Parallel()
 	root := tree(t, map[string]string{"app/a.ts": "", "beside.ts": outside})
 	link(t, root, "app/link.ts")
-	plant(t, filepath.Dir(root), map[string]string{"pkg/p.go": outside})
+	writeFiles(t, filepath.Dir(root), map[string]string{"pkg/p.go": outside})
 	h := stdiotest.Serve(t, func(_ int, p stdiotest.Post, w http.ResponseWriter, _ *http.Request) {
 		if tooled(p) == "elenchus_add_files" {
 			stdiotest.Reply(w, p, `{"content":[],"structuredContent":{"added":1,"filesWanted":["../../pkg/*.go","../beside.ts"]}}`)
@@ -68,7 +68,7 @@ func TestAServerGetsNothingFromOutsideByAskingForIt(t *testing.T) {
 	}
 }
 
-func TestAnAnswerStaysAsItIsWhereAddingFails(t *testing.T) {
+func TestAnAnswerIsUnchangedIfAddingFails(t *testing.T) {
 	t.Parallel()
 	root := tree(t, map[string]string{"a.ts": ""})
 	for name, fail := range map[string]func(p stdiotest.Post, w http.ResponseWriter){
@@ -88,12 +88,12 @@ func TestAnAnswerStaysAsItIsWhereAddingFails(t *testing.T) {
 		"cannot be read": func(p stdiotest.Post, w http.ResponseWriter) {
 			stdiotest.Reply(w, p, `{"structuredContent":{"added":"x"}}`)
 		},
-		"how many files":         func(p stdiotest.Post, w http.ResponseWriter) { stdiotest.Reply(w, p, added) },
-		"content cannot be read": func(p stdiotest.Post, w http.ResponseWriter) { stdiotest.Reply(w, p, added) },
+		"no context.filesCollected": func(p stdiotest.Post, w http.ResponseWriter) { stdiotest.Reply(w, p, added) },
+		"content cannot be read":    func(p stdiotest.Post, w http.ResponseWriter) { stdiotest.Reply(w, p, added) },
 	} {
 		first := wanting("a.ts")
 		switch name {
-		case "how many files":
+		case "no context.filesCollected":
 			first = `{"content":[],"structuredContent":{"sessionId":"s","filesWanted":["a.ts"]}}`
 		case "content cannot be read":
 			first = `{"content":5,"structuredContent":{"sessionId":"s","filesWanted":["a.ts"],"context":{"filesCollected":0}}}`
@@ -111,9 +111,9 @@ func TestAnAnswerStaysAsItIsWhereAddingFails(t *testing.T) {
 			t.Errorf("%s: got %s", name, got)
 		}
 		c.Ends()
-		words := "was not given the files"
+		words := "cannot send the files"
 		if name == "content cannot be read" {
-			words = "the answer is passed on as it came" // the files were given, but it cannot say so
+			words = "the answer is passed on unchanged" // the files were sent, but the answer cannot include them
 		}
 		stdiotest.Contains(t, c.Reports(), words, name)
 		if len(h.Posts()) != 2 || len(c.Pauses()) != 0 {
@@ -122,7 +122,7 @@ func TestAnAnswerStaysAsItIsWhereAddingFails(t *testing.T) {
 	}
 }
 
-func TestWhatWantsNothingIsPassedOn(t *testing.T) {
+func TestAResultThatWantsNoFilesIsPassedOn(t *testing.T) {
 	t.Parallel()
 	root := tree(t, map[string]string{"a.ts": ""})
 	for name, result := range map[string]string{
@@ -146,7 +146,7 @@ func TestWhatWantsNothingIsPassedOn(t *testing.T) {
 	}
 }
 
-func TestAServerThatWantsWithoutEndIsLeftAfterThreeTimes(t *testing.T) {
+func TestAServerThatKeepsAskingIsAnsweredThreeTimes(t *testing.T) {
 	t.Parallel()
 	root := tree(t, map[string]string{"f1.ts": "", "f2.ts": "", "f3.ts": "", "f4.ts": "", "p/p.go": ""})
 	h := stdiotest.Serve(t, func(n int, p stdiotest.Post, w http.ResponseWriter, _ *http.Request) {
@@ -166,7 +166,7 @@ func TestAServerThatWantsWithoutEndIsLeftAfterThreeTimes(t *testing.T) {
 	}
 }
 
-func TestWhatAServerStreamsOfTheBridgesOwnCallsStaysHere(t *testing.T) {
+func TestStreamedMessagesOfFollowUpCallsAreHiddenFromTheClient(t *testing.T) {
 	t.Parallel()
 	root := tree(t, map[string]string{"a.ts": ""})
 	h := stdiotest.Serve(t, func(_ int, p stdiotest.Post, w http.ResponseWriter, _ *http.Request) {
@@ -184,7 +184,7 @@ func TestWhatAServerStreamsOfTheBridgesOwnCallsStaysHere(t *testing.T) {
 	c.Ends()
 }
 
-func TestFilesGoInMessagesThatAServerTakes(t *testing.T) {
+func TestFilesAreSentInMessagesWithinTheLimits(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct{ files, size, messages int }{
 		"by size":   {5, 250 << 10, 2},
@@ -224,7 +224,7 @@ func TestFilesGoInMessagesThatAServerTakes(t *testing.T) {
 	}
 }
 
-func TestOtherMessagesAreNotHeldUpByGiving(t *testing.T) {
+func TestOtherMessagesPassWhileFilesAreSent(t *testing.T) {
 	t.Parallel()
 	root := tree(t, map[string]string{"a.ts": ""})
 	adding, release := make(chan struct{}), make(chan struct{})
@@ -257,7 +257,7 @@ func TestOtherMessagesAreNotHeldUpByGiving(t *testing.T) {
 	c.Ends()
 }
 
-func TestACancelledStartIsGivenNothingMore(t *testing.T) {
+func TestACancelledStartGetsNoFurtherFiles(t *testing.T) {
 	t.Parallel()
 	root := tree(t, map[string]string{"a.ts": ""})
 	adding, gone := make(chan struct{}), make(chan struct{})
