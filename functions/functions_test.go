@@ -23,7 +23,8 @@ func TestThereAreSevenFunctions(t *testing.T) {
 	t.Parallel()
 	reactions, sweeps := entry.Names()
 	if !slices.Equal(reactions, []string{"OnTaskCreate", "OnTaskUpdate", "OnSessionUpdate"}) ||
-		!slices.Equal(sweeps, []string{"CleanupExpiredSessions", "CleanupOrphanedTasks", "CleanupExpiredRelay", "CleanupLedger"}) {
+		!slices.Equal(sweeps, []string{"CleanupExpiredSessions", "CleanupOrphanedTasks", "CleanupExpiredRelay",
+			"CleanupLedger"}) {
 		t.Errorf("%q, %q", reactions, sweeps)
 	}
 }
@@ -66,7 +67,8 @@ func TestEachReactionRingsWithItsContent(t *testing.T) {
 	t.Parallel()
 	w := begin(t)
 	w.rings("phone")
-	q, asked := w.asked(signal.AskInput{Question: "Deploy now?", Options: []string{"yes", "no"}, Context: "a secret context", Priority: task.High})
+	q, asked := w.asked(signal.AskInput{Question: "Deploy now?", Options: []string{"yes", "no"},
+		Context: "a secret context", Priority: task.High})
 	tid, blocked := w.blocked()
 	sid, stuck := w.stuck()
 	for i, tc := range []struct {
@@ -74,9 +76,12 @@ func TestEachReactionRingsWithItsContent(t *testing.T) {
 		title, body string
 		data        map[string]string
 	}{
-		{asked, "alpha needs your answer", "Deploy now?", map[string]string{"type": "question", "taskId": q, "priority": "high", "url": "https://parley.example/q/" + q}},
-		{blocked, "build it is blocked", "no disk", map[string]string{"type": "task", "taskId": tid, "priority": "normal", "url": "https://parley.example/q/" + tid}},
-		{stuck, "the build is blocked", "waits for a disk", map[string]string{"type": "session", "sessionId": sid, "priority": "normal", "url": "https://parley.example/q"}},
+		{asked, "alpha needs your answer", "Deploy now?", map[string]string{"type": "question", "taskId": q,
+			"priority": "high", "url": "https://parley.example/q/" + q}},
+		{blocked, "build it is blocked", "no disk", map[string]string{"type": "task", "taskId": tid,
+			"priority": "normal", "url": "https://parley.example/q/" + tid}},
+		{stuck, "the build is blocked", "waits for a disk", map[string]string{"type": "session", "sessionId": sid,
+			"priority": "normal", "url": "https://parley.example/q"}},
 	} {
 		if status := w.post(tc.event); status != http.StatusOK {
 			t.Fatalf("%s answers %d\n%s", tc.event.function, status, w.logs)
@@ -176,7 +181,8 @@ func TestWhatNoRedeliveryCanMendIsDropped(t *testing.T) {
 		"a question of yesterday":       old(asked, 24*time.Hour+time.Minute),
 		"a task of an hour ago":         old(blocked, time.Hour+time.Minute),
 		"a session of an hour ago":      old(stuck, time.Hour+time.Minute),
-		"a broken body of OnTaskCreate": broken(asked), "of OnTaskUpdate": broken(blocked), "of OnSessionUpdate": broken(stuck),
+		"a broken body of OnTaskCreate": broken(asked), "of OnTaskUpdate": broken(blocked),
+		"of OnSessionUpdate": broken(stuck),
 	}
 	for what, c := range useless {
 		c.id = what
@@ -198,7 +204,8 @@ func TestWhatNoRedeliveryCanMendIsDropped(t *testing.T) {
 		t.Errorf("the log tells of %d dropped events:\n%s", n, w.logs)
 	}
 	for what, c := range useless {
-		if !strings.Contains(w.logs.String(), `"message":"event dropped","reaction":"`+c.function+`","event":"`+what+`"`) {
+		if !strings.Contains(w.logs.String(),
+			`"message":"event dropped","reaction":"`+c.function+`","event":"`+what+`"`) {
 			t.Errorf("%s is not in the log:\n%s", what, w.logs)
 		}
 	}
@@ -320,7 +327,8 @@ func TestASweepIsStartedWithPOSTAlone(t *testing.T) {
 	var known app.App
 	for _, s := range known.Sweeps() {
 		for _, method := range []string{http.MethodGet, http.MethodPut, http.MethodDelete} {
-			if got := w.sweep(method, s.Function); got.status != http.StatusMethodNotAllowed || got.allow != http.MethodPost || got.Success || got.Error == nil {
+			if got := w.sweep(method, s.Function); got.status != http.StatusMethodNotAllowed ||
+				got.allow != http.MethodPost || got.Success || got.Error == nil {
 				t.Errorf("%s %s: %+v", method, s.Function, got)
 			}
 		}

@@ -29,7 +29,8 @@ func (p *Points) Sweep(function string) http.HandlerFunc {
 	return func(w http.ResponseWriter, req *http.Request) {
 		if req.Method != http.MethodPost {
 			w.Header().Set("Allow", http.MethodPost)
-			p.reply(w, http.StatusMethodNotAllowed, answer{Error: &problem{fault.Invalid.Code(), "a sweep is started with POST"}})
+			p.reply(w, http.StatusMethodNotAllowed,
+				answer{Error: &problem{fault.Invalid.Code(), "a sweep is started with POST"}})
 			return
 		}
 		r, err := p.open(req.Context())
