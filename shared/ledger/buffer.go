@@ -224,5 +224,6 @@ func (b *buffer) outcome(ctx context.Context, failed ...error) error {
 	if len(failed) > 0 {
 		kind = fault.Of(failed[0])
 	}
-	return fault.Wrap(kind, errors.Join(failed...), "ledger: %d records wait for the next flush; %d calls were not recorded", b.held, lost)
+	return fault.Wrap(kind, errors.Join(failed...),
+		"ledger: %d records wait for the next flush; %d calls were not recorded", b.held, lost)
 }

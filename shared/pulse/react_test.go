@@ -20,7 +20,8 @@ func TestASessionRingsWhenItIsBlockedOrFails(t *testing.T) {
 		for _, b := range states {
 			for _, from := range lives {
 				for _, to := range lives {
-					before, after := Session{State: a, Lifecycle: from}, Session{State: b, Lifecycle: to, Name: "my\tsession", Status: "no disk", ProgramID: "alpha"}
+					before, after := Session{State: a, Lifecycle: from}, Session{State: b, Lifecycle: to,
+						Name: "my\tsession", Status: "no disk", ProgramID: "alpha"}
 					want := ""
 					switch {
 					case to == task.Failed && from != task.Failed:
@@ -33,7 +34,8 @@ func TestASessionRingsWhenItIsBlockedOrFails(t *testing.T) {
 					if ok != (want != "") || ok && n.Title != want {
 						t.Errorf("%s %s → %s %s: %q, want %q", a, from, b, to, n.Title, want)
 					}
-					if ok && (n.SessionID != "s" || n.TaskID != "" || n.Type != "session" || n.Channel != push.Tasks || n.Body != "no disk") {
+					if ok && (n.SessionID != "s" || n.TaskID != "" || n.Type != "session" || n.Channel != push.Tasks ||
+						n.Body != "no disk") {
 						t.Errorf("it says %+v", n)
 					}
 				}

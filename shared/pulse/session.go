@@ -131,7 +131,8 @@ func (s *Session) step(to task.Status, now time.Time) error {
 // session of no program is anyone's.
 func (s *Session) mine(c identity.Caller, id string) error {
 	if c.Bound() && s.ProgramID != "" && s.ProgramID != c.Program {
-		return fault.New(fault.Forbidden, "session %q is of %q; this key speaks for %q: use a session of your own", id, s.ProgramID, c.Program)
+		return fault.New(fault.Forbidden, "session %q is of %q; this key speaks for %q: use a session of your own", id,
+			s.ProgramID, c.Program)
 	}
 	return nil
 }

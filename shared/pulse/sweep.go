@@ -40,7 +40,8 @@ type Mail interface {
 func (s *Service) SweepSessions(ctx context.Context, a *store.Admin, limit int) (int, error) {
 	now := s.Now()
 	silent := now.Add(-s.staleAfter())
-	due, _, err := heartbeats.QueryAll(ctx, a, store.Query{Where: []store.Cond{store.Le("at", silent)}, Order: []string{"at"}, Limit: limit})
+	due, _, err := heartbeats.QueryAll(ctx, a, store.Query{Where: []store.Cond{store.Le("at", silent)},
+		Order: []string{"at"}, Limit: limit})
 	if err != nil {
 		return 0, err
 	}
@@ -140,7 +141,8 @@ func (s *Service) handBack(ctx context.Context, t *store.Tenant, at store.Ref, v
 			break
 		}
 	}
-	released, err := s.Claims.ReleaseSession(ctx, at.User, at.ID, v.UpdatedAt, fmt.Sprintf("session %s was last heard of at %s", at.ID, v.LastHeartbeat.Format(time.RFC3339)))
+	released, err := s.Claims.ReleaseSession(ctx, at.User, at.ID, v.UpdatedAt,
+		fmt.Sprintf("session %s was last heard of at %s", at.ID, v.LastHeartbeat.Format(time.RFC3339)))
 	if err != nil {
 		return err
 	}
@@ -153,7 +155,8 @@ func (s *Service) handBack(ctx context.Context, t *store.Tenant, at store.Ref, v
 }
 
 // held reads a page of what a session holds that was claimed before it was gone.
-func held(ctx context.Context, t *store.Tenant, q store.Query, gone time.Time) (out []Released, next string, err error) {
+func held(ctx context.Context, t *store.Tenant, q store.Query,
+	gone time.Time) (out []Released, next string, err error) {
 	page, err := task.Leases.Query(ctx, t, q)
 	if err != nil || len(page.Docs) == 0 {
 		return nil, "", err

@@ -26,8 +26,9 @@ func TestASweepEndsASessionThatWentSilent(t *testing.T) {
 			t.Fatalf("swept %d", n)
 		}
 		v, _ := fetch(w, sessions, "s")
-		want := Session{Name: "builder", ProgramID: "alpha", Verified: true, State: Pinned, Lifecycle: task.Derezzed, Progress: 40, Life: 1, Archived: true,
-			CreatedAt: domaintest.Start, UpdatedAt: w.Now(), EndedAt: w.Now(), LastHeartbeat: domaintest.Start, PurgeAt: w.Now().Add(30 * 24 * time.Hour)}
+		want := Session{Name: "builder", ProgramID: "alpha", Verified: true, State: Pinned, Lifecycle: task.Derezzed,
+			Progress: 40, Life: 1, Archived: true, CreatedAt: domaintest.Start, UpdatedAt: w.Now(), EndedAt: w.Now(),
+			LastHeartbeat: domaintest.Start, PurgeAt: w.Now().Add(30 * 24 * time.Hour)}
 		if v != want {
 			t.Errorf("the session is %+v", v)
 		}
@@ -137,7 +138,8 @@ func TestAllIsToldBeforeTheFirstClaimIsReleased(t *testing.T) {
 		w.write(func(tx *store.Tx) {
 			for i := range heldPage + 1 {
 				id := fmt.Sprintf("t%03d", i)
-				task.Tasks.Put(tx, id, task.Task{Status: task.Active, Source: "beta", SessionID: "s", Routes: []string{}})
+				task.Tasks.Put(tx, id, task.Task{Status: task.Active, Source: "beta", SessionID: "s",
+					Routes: []string{}})
 				task.Leases.Put(tx, id, task.Lease{SessionID: "s", LeaseUntil: w.Now()})
 			}
 		})

@@ -17,15 +17,25 @@ func TestWhatRingsWhenATaskIsCreated(t *testing.T) {
 		t    task.Task
 		want string // "title | channel | body", empty for nothing
 	}{
-		"a question":            {task.Task{Type: task.Question, Source: "alpha", Target: human, Question: &task.QuestionPart{Content: "Ship it?", Options: []string{"yes"}}}, "alpha needs your answer | questions | Ship it?"},
-		"a question of nobody":  {task.Task{Type: task.Question, Target: human, Question: &task.QuestionPart{Content: long}}, "An agent needs your answer | questions | " + long},
-		"an error":              {task.Task{Type: task.Alert, Source: "alpha", Target: human, AlertType: "error", Instructions: "it burns"}, "Error from alpha | alerts | it burns"},
-		"a warning":             {task.Task{Type: task.Alert, Target: human, AlertType: "warning", Instructions: "hot"}, "Warning | alerts | hot"},
-		"a success":             {task.Task{Type: task.Alert, Source: "alpha", Target: human, AlertType: "success", Instructions: "done"}, "Success from alpha | alerts | done"},
-		"an info":               {task.Task{Type: task.Alert, Source: "alpha", Target: human, AlertType: "info", Instructions: "fyi"}, "Info from alpha | alerts | fyi"},
-		"a dream":               {task.Task{Type: task.Dream, Target: "alpha", Title: "sheep"}, "Dream started | dreams | sheep"},
-		"a task for the user":   {task.Task{Type: task.Work, Source: "a\u202eb\nc", Target: human, Priority: task.High, Title: "review"}, "New task from ab c | tasks | review"},
-		"one of no source":      {task.Task{Type: task.Work, Target: human, Priority: task.Normal, Title: "review"}, "New task from an agent | tasks | review"},
+		"a question": {task.Task{Type: task.Question, Source: "alpha", Target: human,
+			Question: &task.QuestionPart{Content: "Ship it?", Options: []string{"yes"}}},
+			"alpha needs your answer | questions | Ship it?"},
+		"a question of nobody": {task.Task{Type: task.Question, Target: human,
+			Question: &task.QuestionPart{Content: long}}, "An agent needs your answer | questions | " + long},
+		"an error": {task.Task{Type: task.Alert, Source: "alpha", Target: human, AlertType: "error",
+			Instructions: "it burns"}, "Error from alpha | alerts | it burns"},
+		"a warning": {task.Task{Type: task.Alert, Target: human, AlertType: "warning", Instructions: "hot"},
+			"Warning | alerts | hot"},
+		"a success": {task.Task{Type: task.Alert, Source: "alpha", Target: human, AlertType: "success",
+			Instructions: "done"}, "Success from alpha | alerts | done"},
+		"an info": {task.Task{Type: task.Alert, Source: "alpha", Target: human, AlertType: "info",
+			Instructions: "fyi"}, "Info from alpha | alerts | fyi"},
+		"a dream": {task.Task{Type: task.Dream, Target: "alpha", Title: "sheep"},
+			"Dream started | dreams | sheep"},
+		"a task for the user": {task.Task{Type: task.Work, Source: "a\u202eb\nc", Target: human, Priority: task.High,
+			Title: "review"}, "New task from ab c | tasks | review"},
+		"one of no source": {task.Task{Type: task.Work, Target: human, Priority: task.Normal, Title: "review"},
+			"New task from an agent | tasks | review"},
 		"one of low priority":   {task.Task{Type: task.Work, Target: human, Priority: task.Low}, ""},
 		"a task for a program":  {task.Task{Type: task.Work, Target: "alpha", Priority: task.High}, ""},
 		"a sprint":              {task.Task{Type: task.Sprint, Target: "any"}, ""},
@@ -34,7 +44,8 @@ func TestWhatRingsWhenATaskIsCreated(t *testing.T) {
 	} {
 		r, ok := ringOf(store.Created, nil, &c.t)
 		got := r.notice.Title + " | " + string(r.notice.Channel) + " | " + r.notice.Body
-		if ok != (c.want != "") || (ok && (got != c.want || r.notice.TaskID != "id" || r.taskID != "id" || r.notice.Type != string(c.t.Type))) {
+		if ok != (c.want != "") || (ok && (got != c.want || r.notice.TaskID != "id" || r.taskID != "id" ||
+			r.notice.Type != string(c.t.Type))) {
 			t.Errorf("%s: %q %+v, want %q", name, got, r, c.want)
 		}
 		if quiet := c.t.AlertType == "info" || c.t.AlertType == "success"; r.quiet != quiet {
@@ -51,7 +62,8 @@ func TestWhatRingsWhenATaskChanges(t *testing.T) {
 	for _, kind := range types {
 		for _, from := range task.Statuses() {
 			for _, to := range task.Statuses() {
-				before, after := task.Task{Type: kind, Status: from, Title: "build\nit"}, task.Task{Type: kind, Status: to, Title: "build\nit", Reason: "no disk", Note: "a note"}
+				before, after := task.Task{Type: kind, Status: from, Title: "build\nit"}, task.Task{Type: kind,
+					Status: to, Title: "build\nit", Reason: "no disk", Note: "a note"}
 				want := ""
 				switch {
 				case from == to:
@@ -141,7 +153,8 @@ func TestQuietHours(t *testing.T) {
 		"summer in Berlin":           {berlin, "2026-07-01T20:00", true},
 		"summer in Berlin, before":   {berlin, "2026-07-01T19:59", false},
 		"hours that nobody can read": {&QuietHours{From: "dusk", To: "dawn"}, "2026-03-01T23:00", false},
-		"a zone that is nowhere":     {&QuietHours{From: "22:00", To: "07:00", TimeZone: "Mars/Base"}, "2026-03-01T23:00", false},
+		"a zone that is nowhere": {&QuietHours{From: "22:00", To: "07:00", TimeZone: "Mars/Base"},
+			"2026-03-01T23:00", false},
 	} {
 		if got := (&Settings{Quiet: c.hours}).quiet(at(c.at)); got != c.want {
 			t.Errorf("%s: %t", name, got)

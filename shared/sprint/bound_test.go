@@ -101,7 +101,8 @@ func TestASprintOf200StoriesIsOneCommit(t *testing.T) {
 		if d.updates != 1 || len(d.writes) != 201 {
 			t.Errorf("%d writes in %d transactions", len(d.writes), d.updates)
 		}
-		if v := y.get(id); v.Counts.Queued != 200 || len(v.Waves) != 4 || !slices.Equal(v.Ready, []string{"s000"}) || len(v.Waves[3].Stories) != 50 {
+		if v := y.get(id); v.Counts.Queued != 200 || len(v.Waves) != 4 || !slices.Equal(v.Ready, []string{"s000"}) ||
+			len(v.Waves[3].Stories) != 50 {
 			t.Errorf("%+v, ready %v", v.Counts, v.Ready)
 		}
 	})

@@ -158,7 +158,9 @@ var Tasks = store.Collection[Task]{Name: "tasks", Indexes: []string{
 	"status,routes[],rank desc,createdAt",
 	// Of the stories of a sprint alone: other tasks have no such fields, and no rows.
 	"sprint.parentId,sprint.wave,sprint.order", "sprint.parentId,sprint.ended,sprint.wave",
-}, Filters: []string{"type,rank desc,createdAt", "source,rank desc,createdAt"}, AllUsers: []string{"status,expiresAt", "purgeAt"}, Unindexed: []string{"instructions", "result", "context", "title", "question", "note"}}
+}, Filters: []string{"type,rank desc,createdAt", "source,rank desc,createdAt"},
+	AllUsers: []string{"status,expiresAt", "purgeAt"}, Unindexed: []string{"instructions", "result", "context", "title",
+		"question", "note"}}
 
 // Any is the target of a task that anyone may claim.
 const Any = "any"
