@@ -49,10 +49,12 @@ func TestACancellationCannotReachAnotherCallersRequest(t *testing.T) {
 		// get_messages, that tells when a call is in it.
 		get := a.Catalogue().Op("get_messages").Spec
 		get.Compat = nil
-		return op.NewCatalogue([]op.Op{op.New(get, func(ctx context.Context, c identity.Caller, in relay.GetInput) (relay.GetOutput, error) {
+		c := op.NewCatalogue([]op.Op{op.New(get, func(ctx context.Context, c identity.Caller, in relay.GetInput) (relay.GetOutput, error) {
 			entered <- struct{}{}
 			return a.Relay.Get(ctx, c, in)
 		})})
+		c.Defaults = c.Toolsets()
+		return c
 	}})
 	for name, body := range cancellations {
 		user := strings.ReplaceAll(name, " ", "-")
