@@ -92,7 +92,7 @@ func (c *Cloud) begin(ctx context.Context) (*session, error) {
 
 var impersonated = regexp.MustCompile(`/serviceAccounts/([^/:]+):`)
 
-// whoIs returns the account of the credentials, empty if Google does not tell.
+// whoIs returns the account of the credentials, empty if Google does not name it.
 func whoIs(ctx context.Context, client *http.Client) string {
 	ctx, cancel := context.WithTimeout(ctx, Patience/2)
 	defer cancel()

@@ -98,7 +98,7 @@ func (l *Laptop) store(ctx context.Context) Result {
 	if !info.Mode().IsRegular() {
 		return fail(l.File+" is not a regular file", "name the store's directory with --data")
 	}
-	// SQLite does not tell a file without permission from a damaged one.
+	// SQLite reports a file without permission in the same way as a damaged one.
 	if f, err := os.Open(l.File); err != nil {
 		return fail(err.Error(), "run it as the user who runs the server")
 	} else if err := f.Close(); err != nil {
