@@ -192,7 +192,8 @@ func TestBackupAndRestoreBesideARunningServer(t *testing.T) {
 		{[]string{"backup", backup, "--data", data}, "is there already"},
 		{[]string{"restore", filepath.Join(data, "none.db"), "--data", data}, "cannot read the backup"},
 		{[]string{"restore", filepath.Join(data, "parley.db"), "--data", t.TempDir()}, "make a backup of it first"},
-		{[]string{"backup", backup, "--store", "firestore", "--project", "demo-p"}, "this command needs the embedded store"},
+		{[]string{"backup", backup, "--store", "firestore", "--project", "demo-p"},
+			"this command needs the embedded store"},
 	} {
 		if out, errOut, code := command(t, nil, c.args...); code != 1 || out != "" ||
 			!strings.Contains(errOut, c.words) {

@@ -9,8 +9,8 @@ import (
 	"parley.internal/shared/store/emulator"
 )
 
-// either starts a server on one of the stores, and returns it with a human's key and a function that creates the keys of
-// programs.
+// either starts a server on one of the stores, and returns it with a human's key and a function that creates the keys
+// of programs.
 func either(t *testing.T, store string) (p *process, human string, newKey func(program string) string) {
 	t.Helper()
 	if store == "sqlite" {

@@ -179,8 +179,8 @@ func (w *world) handler(c *config.Config, a *app.App, known auth.Keys, log *slog
 		})
 	}
 	s := &rest.Server{Catalogue: a.Catalogue(), Auth: authenticator, Now: time.Now, Version: version(),
-		Origins:  c.Origins,
-		Loopback: c.Loopback(), NewID: func() string { return uuid.Must(uuid.NewV7()).String() }}
+		Origins: c.Origins, Loopback: c.Loopback(),
+		NewID: func() string { return uuid.Must(uuid.NewV7()).String() }}
 	endpoint := &mcp.Endpoint{Catalogue: a.Catalogue(), Defaults: app.DefaultToolsets, Version: version(),
 		Log: slog.New(slog.DiscardHandler)}
 	site := page.Site{Firebase: signIn(c),
