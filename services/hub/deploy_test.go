@@ -134,10 +134,10 @@ func TestADeploymentIsRefusedForWhatIsMissing(t *testing.T) {
 		{"no docker", []string{"terraform", "gcloud", "go", "git"}, "", here, "not on the PATH: docker"},
 		{"no daemon", tools, "docker version", here, "its daemon does not answer"},
 		{"nobody is signed in", tools, "print-access-token", here, "gcloud auth application-default login"},
-		{"no such project", tools, "services enable", here, "does it exist, has it billing"},
+		{"no such project", tools, "services enable", here, "it must exist, have billing"},
 		{"no arguments", tools, "", nil, "usage: infra/deploy PROJECT REGION"},
-		{"a project's number", tools, "", []string{"123456", "europe-west1"}, "PROJECT is a project's id"},
-		{"a zone", tools, "", []string{"my-project", "europe-west1-b"}, "REGION is a region"},
+		{"a project's number", tools, "", []string{"123456", "europe-west1"}, "PROJECT must be a project's id"},
+		{"a zone", tools, "", []string{"my-project", "europe-west1-b"}, "REGION must be a region"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
