@@ -3,12 +3,10 @@ package hubtest_test
 import (
 	"bufio"
 	"bytes"
-	"encoding/json"
 	"fmt"
 	"io"
 	"net"
 	"net/http"
-	"net/url"
 	"regexp"
 	"slices"
 	"strings"
@@ -19,7 +17,6 @@ import (
 	"parley.internal/services/hub/internal/rest"
 	"parley.internal/shared/app"
 	"parley.internal/shared/fault"
-	"parley.internal/shared/op"
 	"parley.internal/shared/store"
 	"parley.internal/shared/store/storetest"
 )
@@ -69,10 +66,6 @@ func newWorld(t *testing.T, db *store.DB) *world {
 	return w
 }
 
-func (w *world) fill(text string) string {
-	return strings.NewReplacer("%T", w.task, "%S", w.session, "%P", w.sprint, "%C", w.cursor, "%R", w.process).Replace(text)
-}
-
 // lists is all there is, as its owner sees it.
 func (w *world) lists(t *testing.T) string {
 	t.Helper()
@@ -96,92 +89,6 @@ func must(t *testing.T, err error) {
 	if err != nil {
 		t.Fatal(err)
 	}
-}
-
-func TestBadInputNamesTheFieldAndChangesNothing(t *testing.T) {
-	t.Parallel()
-	storetest.Each(t, app.Schema(), func(t *testing.T, db *store.DB) {
-		w := newWorld(t, db)
-		before := w.lists(t)
-		for _, b := range badBoth {
-			in := w.fill(b.in)
-			a := w.restRaw(t, b.op, in)
-			if a.Status != 400 {
-				t.Errorf("%s over REST: got %s, want 400", b.name, a)
-			}
-			names(t, b.name+" over REST", a.Fault(), b.path, b.words)
-			o := w.hub.Catalogue.Op(b.op)
-			if o.RESTOnly {
-				continue
-			}
-			m := w.hub.RawTool(w.keyFor(o), everything, b.op, in)
-			if m.Status != 200 || !m.IsError || m.Err != nil {
-				t.Errorf("%s over MCP: got %s, want a result with isError", b.name, m.Answer)
-			}
-			names(t, b.name+" over MCP", m.Fault(), b.path, b.words)
-			// A text that a specification gives word for word is the whole of it, without the path.
-			whole := len(m.Texts) > 0 && m.Texts[0] == "INVALID_ARGUMENT: "+b.words
-			if len(m.Texts) == 0 || !whole && !strings.Contains(m.Texts[0], b.path) || !strings.Contains(m.Texts[0], b.words) {
-				t.Errorf("%s over MCP: the text %q does not say what is wrong", b.name, m.Texts)
-			}
-		}
-		if after := w.lists(t); after != before {
-			t.Errorf("refused calls changed something:\nbefore %s\nafter  %s", before, after)
-		}
-	})
-}
-
-func TestEveryOperationThatTakesInputIsTriedWithBadInput(t *testing.T) {
-	t.Parallel()
-	hub := hubtest.New(t, storetest.SQLite(t, app.Schema()), hubtest.Options{})
-	for _, o := range hub.Catalogue.Ops() {
-		if !slices.ContainsFunc(badBoth, func(b bad) bool { return b.op == o.Name }) {
-			t.Errorf("%s: say what bad input it refuses", o.Name)
-		}
-	}
-}
-
-// keyFor is a key that may call the operation.
-func (w *world) keyFor(o *op.Op) string {
-	if o.For != op.Anyone {
-		return w.human
-	}
-	return w.agent
-}
-
-// restRaw sends the text of an input over REST: what the path holds goes there,
-// what a read takes goes into the query, and the rest is the body as it stands.
-func (w *world) restRaw(t *testing.T, name, in string) hubtest.Answer {
-	t.Helper()
-	o := w.hub.Catalogue.Op(name)
-	key := w.keyFor(o)
-	var fields map[string]json.RawMessage
-	if err := json.Unmarshal([]byte(in), &fields); err != nil {
-		t.Fatalf("%s: %v", in, err)
-	}
-	text := func(v json.RawMessage) string {
-		var s string
-		if json.Unmarshal(v, &s) == nil {
-			return s
-		}
-		return string(v)
-	}
-	method, path, _ := strings.Cut(o.Route, " ")
-	for _, p := range o.PathParams() {
-		path = strings.ReplaceAll(path, "{"+p+"}", url.PathEscape(text(fields[p])))
-		delete(fields, p)
-	}
-	if method == http.MethodGet {
-		q := url.Values{}
-		for f, v := range fields {
-			q.Set(f, text(v))
-		}
-		return w.hub.REST(key, method, path+"?"+q.Encode(), nil)
-	}
-	if len(o.PathParams()) > 0 {
-		return w.hub.REST(key, method, path, fields)
-	}
-	return w.hub.REST(key, method, path, in)
 }
 
 func names(t *testing.T, what string, f rest.Error, path, words string) {

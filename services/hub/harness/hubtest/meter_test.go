@@ -5,9 +5,9 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"cloud.google.com/go/firestore/apiv1/firestorepb"
 	"google.golang.org/grpc"
@@ -27,7 +27,6 @@ type meter struct {
 	clock        *hubtest.Clock
 	agent, human string
 	rpcs         func() map[string]int
-	mates        int // how many teammates were spawned
 
 	mu   sync.Mutex
 	read []string
@@ -126,122 +125,43 @@ func (m *meter) made(name, field string, in args) string {
 	return id
 }
 
-func (m *meter) task() string {
-	return m.made("create_task", "taskId", args{"title": "t", "target": "alpha"})
-}
-
-func (m *meter) claimed() string { return m.made("claim_task", "id", args{"taskId": m.task()}) }
-
 func (m *meter) message() string {
 	return m.made("send_message", "messageId", args{"message": "m", "source": "alpha", "target": "alpha", "message_type": "QUERY"})
 }
 
-func (m *meter) question() string { return m.made("ask_question", "questionId", args{"question": "q"}) }
-
-func (m *meter) device() string {
-	return m.made("register_device", "deviceId", args{"token": "t", "platform": "ios"})
-}
-
-func (m *meter) council() string {
-	return m.made("start_council", "session_id", args{"agent_name": "alpha", "request": "r"})
-}
-
-func (m *meter) fire(id string) string {
-	return m.made("campfire_get_or_create_fire", "id", args{"fireId": id})
-}
-
-// duel is a fire with a duel in which so many have acted, the Judge first.
-func (m *meter) duel(id string, acted int) string {
-	steps := []struct {
-		op string
-		in args
+func TestAnInboxReadTouchesThatProgramsDueMessagesOnly(t *testing.T) {
+	t.Parallel()
+	m := newMeter(t)
+	beta := m.hub.Agent("u", "beta")
+	send := func(target, text string) {
+		if a := m.hub.REST(m.agent, "POST", "/v1/messages", args{"message": text, "source": "alpha", "target": target, "message_type": "STATUS"}); a.Status != 201 {
+			t.Fatal(a)
+		}
+	}
+	for i := range 20 {
+		send("gamma", fmt.Sprint("another's ", i))
+		send("beta", fmt.Sprint("read before ", i))
+	}
+	if a := m.hub.REST(beta, "GET", "/v1/messages?limit=100", nil); strings.Count(string(a.Body), "read before") != 20 {
+		t.Fatalf("got %s, want 20 messages", a)
+	}
+	for _, text := range []string{"new 1", "new 2", "new 3"} {
+		send("beta", text)
+	}
+	for _, c := range []struct {
+		path string
+		want int
 	}{
-		{"campfire_throw_gauntlet", args{"fireId": id, "challenger_name": "gamma", "target_name": "beta", "thesis_of_attack": "t"}},
-		{"campfire_take_oath_of_judgement", args{"fireId": id, "character_name": "delta"}},
-		{"campfire_strike_argument", args{"fireId": id, "character_name": "gamma", "technical_evidence": "e"}},
-		{"campfire_hold_the_line", args{"fireId": id, "character_name": "beta", "defense_rationale": "r", "surrender": false}},
-	}
-	for _, s := range steps[:acted+1] {
-		m.make(m.hub.Catalogue.Op(s.op), m.human, s.in)
-	}
-	return id
-}
-
-var verification = args{"target": "a.ts", "requirements": "r", "workingDir": "/w", "files": []any{args{"path": "a.ts", "content": "c"}}}
-
-func (m *meter) verification() string {
-	return m.made("elenchus_start_session", "sessionId", verification)
-}
-
-func round(id, role string) args {
-	return args{"sessionId": id, "role": role, "output": "a.ts:1", "issuesRaised": []any{args{"id": "SEC-1", "severity": "HIGH", "summary": "s"}}}
-}
-
-// dead makes a dead letter: nobody reads it in time.
-func (m *meter) dead() {
-	m.made("send_message", "messageId", args{"message": "m", "source": "alpha", "target": "alpha", "message_type": "STATUS", "ttl": 1})
-	m.clock.Add(2 * time.Second)
-	m.must(m.hub.REST(m.agent, "GET", "/v1/messages", nil))
-}
-
-func (m *meter) group() string {
-	return m.made("set_group", "name", args{"name": "crew", "members": []string{"alpha", "beta", "gamma"}})
-}
-
-func (m *meter) session() string { return m.made("create_session", "sessionId", args{"name": "n"}) }
-
-func (m *meter) dream() string {
-	return m.made("create_task", "taskId", args{"title": "t", "target": "alpha", "type": "dream"})
-}
-
-// stories are n of them in one wave, each of which waits for the one before, and has
-// its human alerted where it fails.
-func stories(n int) []any {
-	out := make([]any, n)
-	for i := range out {
-		s := args{"id": fmt.Sprint("s", i), "title": "t"}
-		if i > 0 {
-			s["dependencies"] = []string{fmt.Sprint("s", i-1)}
-			s["retryPolicy"], s["maxRetries"] = "escalate", 0
+		{"/v1/messages?markAsRead=false", 3}, {"/v1/messages?markAsRead=false&limit=2", 2}, {"/v1/messages?limit=1", 1}, {"/v1/messages", 2}, {"/v1/messages", 0},
+	} {
+		m.hub.Settle()
+		m.forget()
+		if a := m.hub.REST(beta, "GET", c.path, nil); a.Status != 200 || strings.Count(string(a.Body), `"new `) != c.want {
+			t.Errorf("%s: got %s, want %d messages", c.path, a, c.want)
 		}
-		out[i] = s
-	}
-	return out
-}
-
-func (m *meter) sprint() string {
-	return m.made("create_sprint", "sprintId", args{"projectName": "p", "branch": "b", "stories": stories(2)})
-}
-
-// busy is a sprint whose stories are complete, but for the last of the named, which
-// is being worked on.
-func (m *meter) busy(names ...string) string {
-	id := m.sprint()
-	for i, name := range names {
-		in := args{"sprintId": id, "storyId": name, "status": "active"}
-		m.make(m.hub.Catalogue.Op("update_sprint_story"), m.agent, in)
-		if in["status"] = "complete"; i < len(names)-1 {
-			m.make(m.hub.Catalogue.Op("update_sprint_story"), m.agent, in)
+		read := slices.DeleteFunc(m.documents(), func(name string) bool { return !strings.Contains(name, "/relay/") })
+		if len(read) != c.want {
+			t.Errorf("%s read %d messages, want %d", c.path, len(read), c.want)
 		}
 	}
-	return id
 }
-
-func (m *meter) teamTask() string {
-	return m.made("team_task_create", "id", args{"team_name": "the-team", "subject": "s", "description": "d"})
-}
-
-// process is one that waits for a runner, of a new teammate.
-func (m *meter) process() string {
-	m.mates++
-	return m.made("team_spawn_teammate", "process_id", args{"team_name": "the-team", "name": fmt.Sprint("mate-", m.mates), "prompt": "p"})
-}
-
-// held is a process that the runner r holds.
-func (m *meter) held() string {
-	id := m.process()
-	m.make(m.hub.Catalogue.Op("team_claim_process"), m.agent, args{"team_name": "the-team", "process_id": id, "runner": "r"})
-	return id
-}
-
-func (m *meter) key() string { return m.made("create_key", "id", args{"program": "gamma"}) }

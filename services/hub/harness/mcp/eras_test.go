@@ -1,10 +1,14 @@
 package mcp_test
 
 import (
+	"cmp"
 	"encoding/json"
 	"slices"
 	"strings"
 	"testing"
+	"time"
+
+	"parley.internal/shared/op/optest"
 
 	"github.com/mark3labs/mcp-go/client"
 	"github.com/mark3labs/mcp-go/client/transport"
@@ -14,35 +18,44 @@ import (
 	"parley.internal/shared/op"
 )
 
-// reads is how a client that only looks calls each tool that reads.
-var reads = map[string]args{
-	"get_tasks":                {"status": "all", "waitMs": 1},
-	"get_task":                 {"taskId": "$task"},
-	"get_messages":             {"markAsRead": false},
-	"get_dead_letters":         {"limit": 1},
-	"list_groups":              {},
-	"list_sessions":            {"programId": "beta", "state": "blocked"},
-	"get_response":             {"questionId": "$question"},
-	"dream_peek":               {"target": "beta"},
-	"get_sprint":               {"sprintId": "$sprint"},
-	"get_usage":                {"groupBy": "transport"},
-	"team_read_config":         {"team_name": "the-team"},
-	"team_read_inbox":          {"team_name": "the-team", "agent_name": "beta", "mark_as_read": false},
-	"team_poll_inbox":          {"team_name": "the-team", "agent_name": "beta"},
-	"team_task_list":           {"team_name": "the-team", "ready": true},
-	"team_task_get":            {"team_name": "the-team", "task_id": "1"},
-	"list_keys":                {},
-	"get_current_session_data": {"agent_name": "alpha", "session_id": "$council"},
-	"join_council":             {"agent_name": "alpha", "session_id": "$council"},
-	"list_councils":            {},
-	"campfire_ping":            {},
-	"campfire_echo":            {"message": "m"},
-	"campfire_get_fire":        {"fireId": "the-fire"},
-	"campfire_list_messages":   {"fireId": "the-fire"},
-	"campfire_list_duels":      {"fireId": "the-fire"},
-	"elenchus_get_context":     {"sessionId": "$verification"},
-	"elenchus_get_issues":      {"sessionId": "$verification"},
-	"elenchus_list_sessions":   {},
+// preparer makes the calls before an example over REST, with a key for each role.
+type preparer struct {
+	hub  *hubtest.Hub
+	user string
+	keys map[op.Role]string
+}
+
+func (p *preparer) key(as op.Role) string {
+	if p.keys[as] == "" {
+		switch as {
+		case op.Human:
+			p.keys[as] = p.hub.Human(p.user)
+		default:
+			p.keys[as] = p.hub.Agent(p.user, cmp.Or(string(as), "alpha"))
+		}
+	}
+	return p.keys[as]
+}
+
+// Call implements optest.Caller.
+func (p *preparer) Call(_ testing.TB, o *op.Op, as op.Role, in op.In) (json.RawMessage, error) {
+	a := p.hub.Op(p.key(as), o, in)
+	var out json.RawMessage
+	return out, a.Into(&out)
+}
+
+// Pass implements optest.Caller. The hub goes by the time of the machine.
+func (p *preparer) Pass(time.Duration) {}
+
+// oneOfEachEffect is a tool for each effect, whose plainest example needs no time to go by.
+func oneOfEachEffect(c *op.Catalogue) map[op.Effect]*op.Op {
+	out := map[op.Effect]*op.Op{}
+	for _, o := range c.Ops() {
+		if e := o.Cases().Examples[0]; !o.RESTOnly && out[o.Effect] == nil && len(e.Given) > 0 && e.As != op.Unbound {
+			out[o.Effect] = o
+		}
+	}
+	return out
 }
 
 func TestMCPGosOwnClientWorksInEveryEra(t *testing.T) {
@@ -61,21 +74,6 @@ func TestMCPGosOwnClientWorksInEveryEra(t *testing.T) {
 			t.Parallel()
 			hub := newHub(t, hubtest.Options{})
 			key := hub.Human("u")
-			ids := map[string]string{"$task": made(t, hub, key, "create_task", "taskId", args{"title": "t", "target": "any"}),
-				"$question":     made(t, hub, key, "ask_question", "questionId", args{"question": "q"}),
-				"$council":      made(t, hub, key, "start_council", "session_id", args{"agent_name": "alpha", "request": "r"}),
-				"$verification": made(t, hub, key, "elenchus_start_session", "sessionId", args{"target": "a.ts", "requirements": "r", "workingDir": "/w"}),
-				"$sprint":       made(t, hub, key, "create_sprint", "sprintId", args{"projectName": "p", "branch": "b", "stories": []any{args{"id": "a", "title": "t"}}})}
-			made(t, hub, key, "campfire_get_or_create_fire", "id", args{"fireId": "the-fire"})
-			made(t, hub, key, "team_create", "team_name", args{"team_name": "the-team"})
-			made(t, hub, key, "team_spawn_teammate", "agent_id", args{"team_name": "the-team", "name": "beta", "prompt": "the-prompt"})
-			made(t, hub, key, "team_task_create", "id", args{"team_name": "the-team", "subject": "the-subject", "description": "d"})
-			shown := map[string]string{"get_task": ids["$task"], "get_sprint": ids["$sprint"], "team_read_config": "the-team",
-				"team_read_inbox": "the-prompt", "team_poll_inbox": "the-prompt", "team_task_list": "the-subject", "team_task_get": "the-subject", "list_groups": "the-group",
-				"list_sessions": made(t, hub, key, "create_session", "sessionId", args{"name": "n", "programId": "beta", "state": "blocked"}),
-				"dream_peek":    made(t, hub, key, "create_task", "taskId", args{"title": "t", "target": "any", "type": "dream"}), "get_usage": "rest"}
-			made(t, hub, key, "set_group", "name", args{"name": "the-group", "members": []string{"beta"}})
-			hub.Settle()
 			c := connect(t, hub.URL+everything, key, era.options...)
 			if got := c.ProtocolVersion(); got != era.version {
 				t.Errorf("got the version %s, want %s", got, era.version)
@@ -98,36 +96,22 @@ func TestMCPGosOwnClientWorksInEveryEra(t *testing.T) {
 					continue
 				}
 				described(t, o, list.Tools[i])
-				if o.Effect > op.Consume {
-					continue
-				}
+			}
+			for effect, o := range oneOfEachEffect(hub.Catalogue) {
+				p := &preparer{hub: hub, user: "u-" + o.Name, keys: map[op.Role]string{}}
+				e, script := o.Cases().Examples[0], optest.Script{Catalogue: hub.Catalogue, Caller: p}
+				script.Prepare(t, e.Given)
 				call := mcp.CallToolRequest{}
-				in, ok := reads[o.Name]
-				if !ok {
-					t.Errorf("%s: say how it is called", o.Name)
-					continue
-				}
-				filled := args{}
-				for f, v := range in {
-					if s, ok := v.(string); ok && ids[s] != "" {
-						v = ids[s]
-					}
-					filled[f] = v
-				}
-				if o.Name == "get_messages" {
-					filled["target"] = "alpha"
-				}
-				call.Params.Name, call.Params.Arguments = o.Name, filled
-				res, err := c.CallTool(t.Context(), call)
+				call.Params.Name, call.Params.Arguments = o.Name, script.Fill(e.In)
+				res, err := connect(t, hub.URL+everything, p.key(e.As), era.options...).CallTool(t.Context(), call)
 				if err != nil || res.IsError || res.StructuredContent == nil || len(res.Content) != 1 {
-					t.Errorf("%s: got %+v, %v; want an answer", o.Name, res, err)
-				} else if text, err := json.Marshal(res.StructuredContent); err != nil || !strings.Contains(string(text), `"`+shown[o.Name]) {
-					t.Errorf("%s: got %s, %v; want that it shows %s", o.Name, text, err, shown[o.Name])
+					t.Errorf("%s, which %s: got %+v, %v; want an answer", o.Name, effect, res, err)
 				}
 			}
 			// A fault is for the model, an unknown tool is for the client.
 			call := mcp.CallToolRequest{}
-			call.Params.Name, call.Params.Arguments = "get_task", args{"taskId": "nobody-made-this"}
+			read := oneOfEachEffect(hub.Catalogue)[op.Read]
+			call.Params.Name, call.Params.Arguments = read.Name, args{}
 			if res, err := c.CallTool(t.Context(), call); err != nil || !res.IsError {
 				t.Errorf("a fault: got %+v, %v; want a result with isError", res, err)
 			}

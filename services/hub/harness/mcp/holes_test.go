@@ -49,10 +49,12 @@ func TestACancellationCannotReachAnotherCallersRequest(t *testing.T) {
 		// get_messages, that tells when a call is in it.
 		get := a.Catalogue().Op("get_messages").Spec
 		get.Compat = nil
-		return op.NewCatalogue([]op.Op{op.New(get, func(ctx context.Context, c identity.Caller, in relay.GetInput) (relay.GetOutput, error) {
+		c := op.NewCatalogue([]op.Op{op.New(get, func(ctx context.Context, c identity.Caller, in relay.GetInput) (relay.GetOutput, error) {
 			entered <- struct{}{}
 			return a.Relay.Get(ctx, c, in)
 		})})
+		c.Defaults = c.Toolsets()
+		return c
 	}})
 	for name, body := range cancellations {
 		user := strings.ReplaceAll(name, " ", "-")
@@ -77,7 +79,7 @@ func TestACancellationCannotReachAnotherCallersRequest(t *testing.T) {
 				t.Errorf("%s: got %s, want 202 and nothing", name, a.Answer)
 			}
 		}
-		if _, err := hub.App.Relay.Send(t.Context(), identity.Caller{User: user}, relay.SendInput{Message: "still here?", Target: "alpha", MessageType: "PING"}); err != nil {
+		if _, err := hub.App.Relay.Send(t.Context(), identity.Caller{User: user}, op.Fill(relay.SendInput{Message: "still here?", Target: "alpha", MessageType: "PING"})); err != nil {
 			t.Fatal(err)
 		}
 		e := <-done

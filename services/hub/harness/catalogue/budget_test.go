@@ -1,0 +1,52 @@
+package catalogue
+
+import (
+	"net/http"
+	"testing"
+
+	"parley.internal/shared/app"
+	"parley.internal/shared/domaintest"
+	"parley.internal/shared/op"
+	"parley.internal/shared/op/optest"
+)
+
+// The budget of a call is what it costs with warm caches and without contention.
+func TestACallKeepsToItsBudgetOfRoundTrips(t *testing.T) {
+	t.Parallel()
+	db, sent := domaintest.RPCs(t, app.Schema())
+	c := newCity(t, db, "user")
+	for _, o := range c.hub.Catalogue.Ops() {
+		cases := o.Cases()
+		for _, e := range cases.Examples {
+			title, p := optest.Title(o, e.Name), c.newcomer(overMCP)
+			s := p.script()
+			s.Prepare(t, e.Given)
+			s.Pass(e.Pass)
+			in := s.Fill(e.In)
+			p.warm(t, e.As)
+			got := sent.Count(func() { _, _ = p.Call(t, o, e.As, in) }) // its outcome is another suite's
+			budget := cases.Budget(e)
+			if got.Total() > budget || (got.Total() == 0) != (budget == 0) {
+				t.Errorf("%s sent %v, want at most %d", title, got, budget)
+			}
+			c.hub.Settle()
+		}
+	}
+}
+
+// warm fills the caches that a call uses: the key's, and the programs of the user.
+func (p *person) warm(t *testing.T, as op.Role) {
+	t.Helper()
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, p.hub.URL, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Header.Set("Authorization", "Bearer "+p.key(as))
+	if _, err := p.hub.Auth.Caller(r); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := p.hub.App.Relay.Directory.Programs(t.Context(), p.user); err != nil {
+		t.Fatal(err)
+	}
+	p.hub.Settle()
+}

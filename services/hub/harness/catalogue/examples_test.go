@@ -1,0 +1,92 @@
+package catalogue
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+
+	"parley.internal/shared/app"
+	"parley.internal/shared/fault"
+	"parley.internal/shared/op"
+	"parley.internal/shared/op/optest"
+	"parley.internal/shared/store"
+	"parley.internal/shared/store/storetest"
+)
+
+func TestEveryExampleEndsAsItsSpecSaysAndMeansTheSameOverBothTransports(t *testing.T) {
+	each(t, func(t *testing.T, db *store.DB, set set) {
+		// Two hubs, so that each side has a clock of its own.
+		here, there := newCity(t, db, "here-"+set.name), newCity(t, db, "there-"+set.name)
+		for _, o := range set.ops {
+			fits := output(t, o)
+			for _, e := range o.Cases().Examples {
+				title := optest.Title(o, e.Name)
+				a := example(t, here.newcomer(overREST), o, e, fits)
+				b := example(t, there.newcomer(overMCP), o, e, fits)
+				if a != b {
+					t.Errorf("%s:\nREST %s\nMCP  %s", title, a, b)
+				}
+				here.clock.Add(there.clock.Now().Sub(here.clock.Now()))
+			}
+		}
+	})
+}
+
+// example runs an example and returns its outcome, held to what its spec says.
+func example(t *testing.T, p *person, o *op.Op, e op.Example, fits *jsonschema.Schema) string {
+	t.Helper()
+	s := p.script()
+	s.Prepare(t, e.Given)
+	s.Pass(e.Pass)
+	out, err := p.Call(t, o, e.As, s.Fill(e.In))
+	switch {
+	case (err == nil) != (e.Fault == fault.Internal), err != nil && fault.Of(err) != e.Fault:
+		t.Errorf("%s over %s: got %s, %v; want %v", optest.Title(o, e.Name), p.by, out, err, e.Fault)
+	case err == nil:
+		if err := fits.Validate(decode(t, out)); err != nil {
+			t.Errorf("%s answers %s, which its schema refuses: %v", optest.Title(o, e.Name), out, err)
+		}
+	}
+	return names{}.plain(said(t, out, err))
+}
+
+// output is the published schema of what an operation answers.
+func output(t *testing.T, o *op.Op) *jsonschema.Schema {
+	t.Helper()
+	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(o.Output))
+	c := jsonschema.NewCompiler()
+	if err == nil {
+		err = c.AddResource("mem:///"+o.Name, doc)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := c.Compile("mem:///" + o.Name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+func TestAnOperationForRESTAloneIsNoTool(t *testing.T) {
+	t.Parallel()
+	c := newCity(t, storetest.SQLite(t, app.Schema()), "user")
+	key, n := c.newcomer(overMCP).key(op.Human), 0
+	for _, o := range c.hub.Catalogue.Ops() {
+		if !o.RESTOnly {
+			continue
+		}
+		n++
+		for _, path := range []string{everything, "/mcp/x/" + o.Toolset} {
+			a := c.hub.Tool(key, path, o.Name, op.In{})
+			if a.Err == nil || a.Err.Code != -32602 || !strings.Contains(a.Err.Message, o.Name) {
+				t.Errorf("%s on %s: got %s, want the protocol's error that names it", o.Name, path, a.Answer)
+			}
+		}
+	}
+	if n == 0 {
+		t.Error("no operation is for REST alone; is the mark gone?")
+	}
+}

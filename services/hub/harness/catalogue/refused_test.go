@@ -1,0 +1,95 @@
+package catalogue
+
+import (
+	"encoding/json"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"testing"
+
+	"parley.internal/services/hub/harness/hubtest"
+	"parley.internal/services/hub/internal/rest"
+	"parley.internal/shared/fault"
+	"parley.internal/shared/op"
+	"parley.internal/shared/store"
+)
+
+func TestARefusedInputNamesTheFieldAndChangesNothing(t *testing.T) {
+	each(t, func(t *testing.T, db *store.DB, set set) {
+		c := newCity(t, db, set.name)
+		for _, o := range set.ops {
+			for _, r := range o.Cases().Refused {
+				title := o.Name + ", refused for " + r.Name
+				p := c.newcomer(overREST)
+				s := p.script()
+				s.Prepare(t, r.Given)
+				key, in := p.key(r.As), s.FillText(r.In)
+				before := c.documents(t, p.user)
+				a := raw(t, p.hub, key, o, in)
+				if a.Status != http.StatusBadRequest {
+					t.Errorf("%s over REST: got %s, want 400", title, a)
+				}
+				tells(t, title+" over REST", a.Fault(), r)
+				if !o.RESTOnly {
+					m := p.hub.RawTool(key, everything, o.Name, in)
+					if m.Status != http.StatusOK || !m.IsError || m.Err != nil || len(m.Texts) == 0 {
+						t.Fatalf("%s over MCP: got %s, want a result with isError", title, m.Answer)
+					}
+					tells(t, title+" over MCP", m.Fault(), r)
+					// Words that a specification gives are the whole text, without the path.
+					whole := m.Texts[0] == "INVALID_ARGUMENT: "+r.Words
+					if !whole && !strings.Contains(m.Texts[0], r.Path) || !strings.Contains(m.Texts[0], r.Words) {
+						t.Errorf("%s over MCP: the text %q does not say what is wrong", title, m.Texts)
+					}
+				}
+				if after := c.documents(t, p.user); after != before {
+					t.Errorf("%s changed something:\nbefore %s\nafter  %s", title, before, after)
+				}
+			}
+		}
+	})
+}
+
+func tells(t *testing.T, title string, f rest.Error, r op.Refusal) {
+	t.Helper()
+	if f.Code != fault.Invalid.Code() || !strings.Contains(f.Message, r.Words) {
+		t.Errorf("%s: got %+v, want INVALID_ARGUMENT that says %q", title, f, r.Words)
+	}
+	if !slices.ContainsFunc(f.Details, func(p fault.Problem) bool { return p.Path == r.Path && strings.Contains(p.Message, r.Words) }) {
+		t.Errorf("%s: got the details %+v, want the path %q and %q", title, f.Details, r.Path, r.Words)
+	}
+}
+
+// raw sends the text of an input over REST: the inputs of the path go there, those of a read go
+// into the query, and the rest is the body as it stands.
+func raw(t *testing.T, hub *hubtest.Hub, key string, o *op.Op, in string) hubtest.Answer {
+	t.Helper()
+	var fields map[string]json.RawMessage
+	if err := json.Unmarshal([]byte(in), &fields); err != nil {
+		t.Fatalf("%s: %v", in, err)
+	}
+	text := func(v json.RawMessage) string {
+		var s string
+		if json.Unmarshal(v, &s) == nil {
+			return s
+		}
+		return string(v)
+	}
+	method, path := op.Method(o.Route), op.Path(o.Route)
+	for _, p := range o.PathParams() {
+		path = strings.ReplaceAll(path, "{"+p+"}", url.PathEscape(text(fields[p])))
+		delete(fields, p)
+	}
+	switch {
+	case method == http.MethodGet || method == http.MethodDelete && len(fields) > 0:
+		q := url.Values{}
+		for f, v := range fields {
+			q.Set(f, text(v))
+		}
+		return hub.REST(key, method, path+"?"+q.Encode(), nil)
+	case len(o.PathParams()) > 0:
+		return hub.REST(key, method, path, fields)
+	}
+	return hub.REST(key, method, path, in)
+}
