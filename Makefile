@@ -1,9 +1,9 @@
-# make run     sets up and starts Parley on the embedded store
-# make test    runs lint and the tests, on both stores
-# make proof   runs what takes a browser, real clients, the MCP conformance suite, or servers under load
-# make emulator runs all of Parley as in the cloud, on the Firestore emulator
-# make deploy  puts Parley into a Google Cloud project
-# The rest: build, functions-zip, generate, lint, bench, chaos, conformance, clean.
+# make run       builds and starts Parley on the embedded store
+# make test      runs lint and the tests, on both stores
+# make proof     runs the tests with a browser, real clients, the MCP conformance suite, and servers under load
+# make emulator  runs all parts of Parley as in the cloud, on the Firestore emulator
+# make deploy    deploys Parley to a Google Cloud project
+# Other targets: build, functions-zip, generate, lint, bench, chaos, conformance, clean.
 
 MODULES     := shared services/hub services/hub/harness functions
 HUB         := services/hub
@@ -11,13 +11,14 @@ HARNESS     := services/hub/harness
 VERSION     := $(shell git describe --tags --always --dirty 2>/dev/null || echo devel)
 LDFLAGS     := -s -w -X parley.internal/services/hub/internal/cli.Version=$(VERSION)
 STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
-# Packages of the harness that make proof runs and make test leaves out: Chromium, the TypeScript SDKs, servers that are
-# killed or measured under load.
+# Packages of the harness that make proof tests and make test leaves out: Chromium, the TypeScript SDKs, and servers
+# that are killed or measured under load.
 PROOF       := harness/(browser|chaos|cmd/bench|e2e)$$
-# Packages that make test runs without the workspace: they build or start what ships, or read the graphs of the modules.
-# All else would be the same test twice.
+# Packages that make test tests without the workspace too: they build or start programs that ship, or read the graphs of
+# the modules. The others would only repeat the same tests.
 NO_WORKSPACE := services/hub$$|hub/internal/cli$$|harness$$|harness/program$$|functions/internal/(archive|stack)$$
-# Those of them that test other processes alone. The race detector sees nothing there, so they run only this once.
+# Those of them that test only other processes, where the race detector sees nothing: they run only without the
+# workspace.
 NO_RACE     := services/hub$$|harness$$|harness/program$$|functions/internal/(archive|stack)$$
 NPM         := $(shell command -v npm 2>/dev/null)
 ifeq ($(NPM),)
@@ -32,7 +33,7 @@ SHELL       := /bin/bash
 run: build
 	bin/parley serve --data .parley
 
-# What ships is built without the workspace.
+# The binary that ships is built without the workspace.
 build:
 	cd $(HUB) && GOWORK=off CGO_ENABLED=0 go build -trimpath -ldflags '$(LDFLAGS)' -o ../../bin/parley .
 
@@ -46,25 +47,25 @@ emulator:
 
 setup: $(HARNESS)/e2e/node_modules/.installed chromium
 
-# The page is tested in Debian's Chromium, which is installed where that can be.
+# The page is tested in Debian's Chromium, which is installed where that is possible.
 chromium:
 	@command -v chromium chromium-browser google-chrome >/dev/null && exit 0; \
 	root=; if [ "$$(id -u)" != 0 ]; then root='sudo -n'; fi; \
 	if command -v apt-get >/dev/null && $$root true 2>/dev/null; then \
 		$$root apt-get update -qq && $$root apt-get install -y -qq --no-install-recommends chromium >/dev/null && exit 0; \
 	fi; \
-	echo "no Chromium here, and none could be installed: the page's tests in a browser are left out"
+	echo "Chromium is missing and could not be installed: the browser tests of the page are skipped"
 
 %/node_modules/.installed: %/package-lock.json
 ifneq ($(NPM),)
 	cd $* && npm ci --no-audit --no-fund --loglevel=error
 	touch $@
 else
-	@echo "no npm here: the TypeScript end-to-end pass is left out"
+	@echo "npm is missing: the TypeScript end-to-end tests are skipped"
 endif
 
-# One emulator serves the whole run. With the workspace the tests run under the race detector; without it, those run that
-# can differ, and lint builds and vets everything.
+# One emulator serves the whole run. With the workspace, tests run under the race detector. Without it, only the tests
+# whose result can differ run; lint builds and vets everything.
 WITH_EMULATOR := cd shared && go run ./store/emulator/cmd/withemulator -- $(MAKE) -C .. --no-print-directory
 
 test: lint
@@ -75,12 +76,13 @@ proof: setup
 ifneq ($(NPM)$(REQUIRE_EMULATOR),)
 	$(MAKE) --no-print-directory conformance
 else
-	@echo "no npm here: the MCP conformance suite is left out"
+	@echo "npm is missing: the MCP conformance suite is skipped"
 endif
 
 .PHONY: test-inside proof-inside
 test-inside:
-	for m in $(MODULES); do (cd $$m && go test -race -timeout 8m $$(go list ./... | grep -vE '$(PROOF)|$(NO_RACE)')); done
+	for m in $(MODULES); do (cd $$m && \
+		go test -race -timeout 8m $$(go list ./... | grep -vE '$(PROOF)|$(NO_RACE)')); done
 	for m in $(MODULES); do (cd $$m && p=$$(go list ./... | grep -E '$(NO_WORKSPACE)' || true); \
 		[ -z "$$p" ] || GOWORK=off go test -timeout 8m $$p); done
 
@@ -95,13 +97,14 @@ generate:
 
 lint:
 	@out=$$(gofmt -l $(MODULES)); if [ -n "$$out" ]; then echo "gofmt would change:"; echo "$$out"; exit 1; fi
-	for m in $(MODULES); do (cd $$m && go vet ./... && GOWORK=off go build ./... && GOWORK=off go vet ./... && go run $(STATICCHECK) ./...); done
+	for m in $(MODULES); do (cd $$m && go vet ./... && \
+		GOWORK=off go build ./... && GOWORK=off go vet ./... && go run $(STATICCHECK) ./...); done
 	cd $(HUB) && go vet -tags conformance,parleybench ./...
 
 bench: build
 	cd $(HARNESS) && go run ./cmd/bench
 
-# Two servers over the emulator, of which one is killed every few seconds.
+# Runs two servers over the emulator, and kills one every few seconds.
 chaos:
 	cd $(HARNESS) && go run ./cmd/chaos -for 60s -agents 32
 

@@ -1,5 +1,5 @@
-# Who acts as what. Each unit has an account of its own, and each role is here or beside
-# the one thing that it is given on.
+# Service accounts and their roles. Each unit has an account of its own. A role is granted here, or beside the one
+# resource that it is granted on.
 
 locals {
   accounts = merge({
@@ -10,7 +10,7 @@ locals {
     build    = "Builds the functions"
   }, { for name, s in local.sweeps : "clock-${name}" => "Starts the sweep of ${name} when it is due" })
 
-  # On the whole project. Firestore knows nothing smaller.
+  # Roles on the whole project: Firestore has no smaller scope.
   project_roles = {
     hub      = ["roles/datastore.user", "roles/firebaseauth.viewer"]
     triggers = ["roles/datastore.user", "roles/firebasecloudmessaging.admin"]
@@ -37,8 +37,8 @@ resource "google_project_iam_member" "unit" {
   member  = google_service_account.unit[each.value.unit].member
 }
 
-# A build writes its image, and reads the archive: ours, and the copy of it that Cloud
-# Functions makes in a bucket of its own.
+# A build writes its image, and reads the archive: the one uploaded here, and the copy that Cloud Functions makes in a
+# bucket of its own.
 resource "google_artifact_registry_repository_iam_member" "build" {
   location   = google_artifact_registry_repository.this["functions"].location
   repository = google_artifact_registry_repository.this["functions"].name
@@ -63,8 +63,7 @@ resource "google_project_iam_member" "build_copy" {
   }
 }
 
-# A role that was just given is refused for a while yet, which would fail a build, a
-# trigger or a revision with a secret.
+# A new role takes effect after a delay, during which a build, a trigger or a revision with a secret would fail.
 resource "time_sleep" "roles" {
   create_duration = "60s"
   triggers = {

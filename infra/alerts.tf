@@ -1,14 +1,14 @@
 locals {
   channels = google_monitoring_notification_channel.email[*].name
 
-  # The types of the metrics above, as filters of alerts name them.
+  # Filters on the types of the metrics in metrics.tf.
   log_metric = { for key, m in google_logging_metric.this : key => "metric.type=\"logging.googleapis.com/user/${m.name}\"" }
 
-  # Answers of the service.
+  # A filter on the requests to the service.
   requests = "metric.type=\"run.googleapis.com/request_count\" AND ${local.of_hub}"
 
-  # Three runs that did not happen. An absence is seen within a day at most, and there is
-  # none of a sweep that runs every day before an hour after its run.
+  # The time of three runs, but at most 23.5 hours, the longest absence that Cloud Monitoring detects. A daily sweep
+  # raises no false alert, because the alignment period of an hour extends each run.
   sweep_silence = { for name, s in local.sweeps : name => min(3 * s.everySeconds, 84600) }
 }
 
@@ -53,7 +53,7 @@ resource "google_monitoring_alert_policy" "errors" {
     }
   }
 
-  # One failure among three calls is no alert.
+  # One failure among a few calls is no alert.
   conditions {
     display_name = "number of 5xx in 5 minutes"
 
@@ -74,7 +74,7 @@ resource "google_monitoring_alert_policy" "errors" {
 
   documentation {
     mime_type = "text/markdown"
-    content   = "The log of the service has a line with `severity=ERROR` and the `cause` of each. Did it begin with a deployment? Roll back. A 503 with `Retry-After` is a limit that was met: more instances, or more calls for each."
+    content   = "The log of the service has a line with `severity=ERROR` and the `cause` for each. If the failures began with a deployment, roll back. A 503 with `Retry-After` means that a limit was reached: allow more instances, or more calls for each."
   }
 
   depends_on = [google_cloud_run_v2_service.hub]
@@ -105,7 +105,7 @@ resource "google_monitoring_alert_policy" "slow" {
 
   documentation {
     mime_type = "text/markdown"
-    content   = "The metric has the operation as a label: is it one, or all? All of them: look at Firestore's latency and contention, and at the CPU of the instances. After a pause, the first calls waited for an instance to start."
+    content   = "The metric has the operation as a label, which shows whether one operation is slow or all are. If all are, look at Firestore's latency and contention, and at the CPU of the instances. After a pause, the first calls wait for an instance to start."
   }
 
   depends_on = [time_sleep.metrics]
@@ -144,7 +144,7 @@ resource "google_monitoring_alert_policy" "functions" {
 
   documentation {
     mime_type = "text/markdown"
-    content   = "The log of the function has the `cause`. What a redelivery can mend comes again by itself, for a day; an `event dropped` does not, and somebody was not rung."
+    content   = "The log of the function has the `cause`. Failed events are delivered again for a day. An `event dropped` is not, and means a missed notification."
   }
 
   depends_on = [time_sleep.metrics]
@@ -173,7 +173,7 @@ resource "google_monitoring_alert_policy" "sweep" {
     }
   }
 
-  # A counter may go on to say 0.
+  # A counter may report 0 instead of being absent.
   dynamic "conditions" {
     for_each = each.value.everySeconds < 3600 ? [true] : []
 
@@ -197,7 +197,7 @@ resource "google_monitoring_alert_policy" "sweep" {
 
   documentation {
     mime_type = "text/markdown"
-    content   = "Is the Scheduler job `${var.name}-${each.key}` paused, and what did its last attempt answer? What was not swept is found again by the next run, so nothing is lost but time."
+    content   = "Check whether the Scheduler job `${var.name}-${each.key}` is paused, and the answer to its last attempt. The next run finds the work of the missed ones, so no data is lost."
   }
 
   depends_on = [time_sleep.metrics]

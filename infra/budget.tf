@@ -27,7 +27,7 @@ resource "google_billing_budget" "monthly" {
     spend_basis       = "FORECASTED_SPEND"
   }
 
-  # The account's administrators are told too.
+  # The billing account's administrators get the alerts too.
   dynamic "all_updates_rule" {
     for_each = var.alert_email == null ? [] : [true]
 

@@ -1,8 +1,9 @@
 # make deploy PROJECT=my-project REGION=europe-west1
-# DEPLOY_ARGS are given to terraform apply, as -auto-approve.
+# DEPLOY_ARGS are further arguments of terraform apply, such as -auto-approve.
 
 .PHONY: deploy
 
 deploy: build
-	@test -n "$(PROJECT)" -a -n "$(REGION)" || { echo "say where: make deploy PROJECT=my-project REGION=europe-west1" >&2; exit 2; }
+	@test -n "$(PROJECT)" -a -n "$(REGION)" || { \
+		echo "PROJECT and REGION must be set: make deploy PROJECT=my-project REGION=europe-west1" >&2; exit 2; }
 	infra/deploy $(PROJECT) $(REGION) $(DEPLOY_ARGS)

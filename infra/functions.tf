@@ -1,24 +1,24 @@
-# The functions, all of one archive. What there are, and what they react to, is derived
-# from the code.
+# The functions, all built from one archive. generated/functions.json, which comes from the code, lists them and their
+# triggers.
 
 locals {
   function_file = jsondecode(file("${path.module}/generated/functions.json"))
   reactions     = { for r in local.function_file.reactions : r.name => r }
   sweeps        = { for s in local.function_file.sweeps : s.name => s }
 
-  # OnTaskCreate is parley-on-task-create: the name is a Cloud Run service's too.
+  # OnTaskCreate becomes parley-on-task-create, which is also a valid name of a Cloud Run service.
   function_names = {
     for entry in concat(keys(local.reactions), [for s in local.sweeps : s.function]) :
     entry => "${var.name}${lower(replace(entry, "/([A-Z])/", "-$1"))}"
   }
 
-  # A reaction ends after 60 seconds, and a sweep when its time is over. Both are to
-  # answer for themselves: whoever called waits longer than that.
+  # A reaction ends after 60 seconds, and a sweep after sweep_seconds. Their timeouts are longer, so that both return an
+  # answer of their own, and callers wait longer still.
   reaction_timeout = 90
   sweep_timeout    = var.sweep_seconds + 30
   sweep_deadline   = local.sweep_timeout + 15
 
-  # The Go of go.mod.
+  # The Go version of go.mod.
   runtime = "go126"
 
   function_env = { GOOGLE_CLOUD_PROJECT = var.project_id, PARLEY_PUBLIC_URL = local.public_url }
@@ -35,7 +35,7 @@ resource "google_storage_bucket" "functions" {
   depends_on = [time_sleep.enabled]
 }
 
-# Named by what is in it, so that a function is built again when, and only when, that changes.
+# Named by the digest of its content, so that functions are built again when, and only when, the content changes.
 resource "google_storage_bucket_object" "functions" {
   name   = "functions-${filesha256(var.functions_zip)}.zip"
   bucket = google_storage_bucket.functions.name
@@ -139,7 +139,7 @@ resource "google_cloudfunctions2_function" "sweep" {
   depends_on = [time_sleep.roles, google_firestore_index.composite, google_firestore_field.override]
 }
 
-# Who may call which. A function's service has the function's name.
+# The callers of each function. A function's Cloud Run service has the function's name.
 resource "google_cloud_run_v2_service_iam_member" "reaction" {
   for_each = local.reactions
 

@@ -1,5 +1,5 @@
-# The indexes that queries need, the fields that need none, and the TTL policies. All of
-# it is derived from the collections' declarations in the code.
+# The indexes that queries need, the fields without indexes, and the TTL policies. All are derived from the declarations
+# of the collections in the code.
 
 locals {
   index_file = jsondecode(file("${path.module}/generated/firestore.indexes.json"))
@@ -31,7 +31,7 @@ resource "google_firestore_index" "composite" {
   }
 }
 
-# An index_config without indexes is a field that is not indexed.
+# A field whose index_config has no indexes is not indexed.
 resource "google_firestore_field" "override" {
   for_each = local.fields
 

@@ -1,41 +1,41 @@
-# What the logs tell and no metric of Google's does. The service and the functions write a
-# line of JSON an operation, a sweep and an event that came to nothing.
+# Metrics from the logs, where Google has none. The service and the functions write a line of JSON for each operation,
+# sweep and dropped event.
 
 locals {
   metrics = {
-    # A wait of up to 55 seconds is no slowness, so the latency of requests says nothing.
+    # Calls may wait up to 55 seconds on purpose, so the latency of requests is no measure.
     operation_took = {
-      description = "Durations of operations that cannot wait for anything"
+      description = "Durations of operations that cannot wait"
       filter      = "${local.of_hub} AND jsonPayload.message=\"operation\" AND NOT jsonPayload.op=(${join(" OR ", [for o in local.function_file.waiting : "\"${o}\""])})"
       value       = "EXTRACT(jsonPayload.took)"
       labels      = ["op", "transport"]
     }
     operation_faults = {
-      description = "Operations that were refused or failed, by the kind of fault"
+      description = "Operations that were refused or failed, by the kind of error"
       filter      = "${local.of_hub} AND jsonPayload.message=\"operation\" AND jsonPayload.fault:*"
       value       = null
       labels      = ["op", "fault"]
     }
     function_failures = {
-      description = "Errors of functions, answers of 5xx among them"
+      description = "Errors of functions, including answers of 5xx"
       filter      = "${local.of_functions} AND severity>=ERROR"
       value       = null
       labels      = []
     }
     events_dropped = {
-      description = "Changes of which nobody was told, because no redelivery would have helped"
+      description = "Events that were dropped because no redelivery would have helped"
       filter      = "${local.of_functions} AND severity>=ERROR AND jsonPayload.message=\"event dropped\""
       value       = null
       labels      = ["reaction"]
     }
     sweeps = {
-      description = "Runs of sweeps that went well"
+      description = "Successful runs of sweeps"
       filter      = "${local.of_functions} AND severity=INFO AND jsonPayload.message=\"sweep\""
       value       = null
       labels      = ["sweep"]
     }
     schedule_failures = {
-      description = "Sweeps that could not be started, or that answered an error"
+      description = "Sweeps that could not be started, or that returned an error"
       filter      = "resource.type=\"cloud_scheduler_job\" AND resource.labels.job_id=(${join(" OR ", [for name in keys(local.sweeps) : "\"${var.name}-${name}\""])}) AND severity>=ERROR"
       value       = null
       labels      = []
@@ -70,7 +70,7 @@ resource "google_logging_metric" "this" {
     }
   }
 
-  # From a tenth of a millisecond to a minute and a half, in steps of a fifth.
+  # From 0.1 ms to about 90 s, each bucket 1.2 times as wide as the previous one.
   dynamic "bucket_options" {
     for_each = each.value.value == null ? [] : [true]
 
@@ -86,8 +86,7 @@ resource "google_logging_metric" "this" {
   depends_on = [time_sleep.enabled]
 }
 
-# A metric that was just made is not known to alerts for a while yet. The functions take
-# longer than this to be built.
+# Alerts can use a new metric only after a delay. Building the functions takes longer than this.
 resource "time_sleep" "metrics" {
   create_duration = "120s"
   triggers        = { metrics = join(",", [for m in google_logging_metric.this : m.name]) }

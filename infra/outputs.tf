@@ -1,34 +1,34 @@
 output "mcp_url" {
-  description = "Where agents connect."
+  description = "The URL that agents connect to."
   value       = "${local.public_url}/mcp"
 }
 
 output "rest_url" {
-  description = "Where the REST twins of the tools are."
+  description = "The base URL of the REST routes."
   value       = "${local.public_url}/v1"
 }
 
 output "service_url" {
-  description = "The service's own URL, which a domain of yours leads to."
+  description = "The service's own URL, to which a domain of yours leads."
   value       = local.service_url
 }
 
 output "image_repository" {
-  description = "Where the server's images are pushed."
+  description = "The repository that the server's images are pushed to."
   value       = "${google_artifact_registry_repository.this["images"].location}-docker.pkg.dev/${var.project_id}/${google_artifact_registry_repository.this["images"].repository_id}"
 }
 
 output "image" {
-  description = "The image that is served, to go back to."
+  description = "The deployed image, for a later rollback."
   value       = var.image
 }
 
 output "functions" {
-  description = "The functions by their entry points."
+  description = "Names of the functions by their entry points."
   value       = local.function_names
 }
 
 output "service_accounts" {
-  description = "Who each unit acts as."
+  description = "Service account of each unit."
   value       = { for unit, account in google_service_account.unit : unit => account.email }
 }

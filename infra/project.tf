@@ -1,4 +1,4 @@
-# What the project must offer, and what is derived from it.
+# The APIs that the project needs, and values derived from the project.
 
 locals {
   services = concat([
@@ -23,13 +23,12 @@ locals {
 
   labels = merge({ app = var.name }, var.labels)
 
-  # A service's URL can be told before there is one, so that the server and the functions
-  # can be told it too.
+  # The service's URL is computed before the service exists, because the server and the functions need it.
   service_url = "https://${var.name}-${data.google_project.this.number}.${var.region}.run.app"
   public_url  = coalesce(var.public_url, local.service_url)
 }
 
-# Another part of the project may use what is enabled here: nothing is disabled again.
+# APIs stay enabled on destroy, because other parts of the project may use them.
 resource "google_project_service" "enabled" {
   for_each = toset(local.services)
 
@@ -37,8 +36,7 @@ resource "google_project_service" "enabled" {
   disable_on_destroy = false
 }
 
-# An API that was just enabled is refused for a while yet, and the agents that Google makes
-# for it come a little later than the API.
+# A new API takes effect after a delay, and Google creates its service agents a little later than that.
 resource "time_sleep" "enabled" {
   create_duration = "60s"
   triggers        = { services = join(",", local.services) }

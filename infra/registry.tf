@@ -1,4 +1,4 @@
-# What is run: the server's images, and those that are built of the functions.
+# The server's images, and the images that are built from the functions.
 
 locals {
   repositories = { images = "The server's images", functions = "Images of the functions" }
@@ -12,7 +12,7 @@ resource "google_artifact_registry_repository" "this" {
   format        = "DOCKER"
   description   = each.value
 
-  # What a revision runs is kept by Cloud Run itself, so this bounds how far one can roll back.
+  # Cloud Run keeps the images of its revisions itself. This policy limits how far a rollback can go without a build.
   cleanup_policies {
     id     = "keep-newest"
     action = "KEEP"

@@ -1,4 +1,4 @@
-# What people's apps may read and write in the database without the server.
+# The rules for apps that read and write the database without the server.
 
 resource "google_firebaserules_ruleset" "firestore" {
   source {
@@ -8,7 +8,7 @@ resource "google_firebaserules_ruleset" "firestore" {
     }
   }
 
-  # A ruleset that is released cannot be deleted.
+  # A released ruleset cannot be deleted.
   lifecycle {
     create_before_destroy = true
   }

@@ -1,5 +1,5 @@
 locals {
-  # A sweep runs every so many minutes, or in the quiet of the night.
+  # A sweep runs at its interval in minutes, or, if it is due once a day, at 03:17 UTC.
   cron = { for name, s in local.sweeps : name => s.everySeconds < 3600 ? "*/${s.everySeconds / 60} * * * *" : "17 3 * * *" }
 }
 
@@ -13,7 +13,7 @@ resource "google_cloud_scheduler_job" "sweep" {
   time_zone        = "Etc/UTC"
   attempt_deadline = "${local.sweep_deadline}s"
 
-  # The next run of a sweep that is due every few minutes is its retry.
+  # Only daily sweeps are retried; the next run of the others comes within minutes.
   dynamic "retry_config" {
     for_each = each.value.everySeconds < 3600 ? [] : [true]
 

@@ -1,4 +1,4 @@
-# Agents' keys are no secrets of the project: the database holds their hashes.
+# Agents' keys need no secret: the database holds only their hashes.
 
 resource "google_secret_manager_secret" "firebase_api_key" {
   count = var.firebase_api_key_version > 0 ? 1 : 0
@@ -23,7 +23,7 @@ resource "google_secret_manager_secret_version" "firebase_api_key" {
   secret_data_wo         = var.firebase_api_key
   secret_data_wo_version = var.firebase_api_key_version
 
-  # A revision that one goes back to reads the key of its time.
+  # After a rollback, an older revision reads its own version of the key.
   deletion_policy = "ABANDON"
 }
 

@@ -22,7 +22,7 @@ resource "google_cloud_run_v2_service" "hub" {
   ingress             = local.ingress[var.ingress]
   deletion_protection = var.delete_protection
 
-  # Agents have keys of Parley and none of Google: the server refuses who has none.
+  # Callers have keys of Parley and no Google account; the server refuses calls without a key.
   invoker_iam_disabled = true
 
   template {
@@ -73,7 +73,7 @@ resource "google_cloud_run_v2_service" "hub" {
         }
       }
 
-      # Asked often, so that a start is over as soon as the server serves.
+      # Probes often, so that the instance receives calls as soon as the server answers.
       startup_probe {
         period_seconds    = 2
         timeout_seconds   = 1
@@ -104,10 +104,10 @@ resource "google_cloud_run_v2_service" "hub" {
   lifecycle {
     precondition {
       condition     = var.image != null
-      error_message = "There is no image to run: use infra/deploy, which builds one, or give image."
+      error_message = "image must be set: run infra/deploy, which builds one, or set the variable."
     }
   }
 
-  # A revision serves once the indexes that its queries need are built.
+  # A revision starts only after the indexes that its queries need are built.
   depends_on = [time_sleep.roles, google_firestore_index.composite, google_firestore_field.override]
 }

@@ -1,5 +1,5 @@
 locals {
-  # Google asks from outside, so there must be a way in.
+  # Google checks from outside, which internal ingress refuses.
   uptime = var.uptime_check_minutes > 0 && var.ingress != "internal"
   host   = trimprefix(local.public_url, "https://")
 }
@@ -58,6 +58,6 @@ resource "google_monitoring_alert_policy" "down" {
 
   documentation {
     mime_type = "text/markdown"
-    content   = "Ask for ${local.public_url}/v1/health yourself. Did it begin with a deployment? Roll back. Does a domain of yours still lead to ${local.service_url}?"
+    content   = "Request ${local.public_url}/v1/health yourself. If the failure began with a deployment, roll back. Check that a domain of yours still leads to ${local.service_url}."
   }
 }

@@ -13,8 +13,8 @@ terraform {
   }
 }
 
-# Calls are counted against the project itself, so that a person's credentials do where
-# an API asks for a quota project.
+# API calls are charged to the quota of the project itself, so that a user's credentials work where an API requires a
+# quota project.
 provider "google" {
   project               = var.project_id
   region                = var.region

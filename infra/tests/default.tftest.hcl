@@ -1,4 +1,4 @@
-# What an operator gets who gives a project, a region and an image.
+# The default configuration: only a project, a region and an image are given.
 
 mock_provider "google" {
   mock_data "google_project" {
@@ -26,7 +26,7 @@ run "urls" {
 }
 
 run "service" {
-  command = plan # of what was applied above
+  command = plan # on the state applied above
 
   assert {
     condition     = google_cloud_run_v2_service.hub.template[0].containers[0].resources[0].cpu_idle == false
@@ -64,7 +64,7 @@ run "service" {
 }
 
 run "database" {
-  command = plan # of what was applied above
+  command = plan # on the state applied above
 
   assert {
     condition     = google_firestore_database.default.type == "FIRESTORE_NATIVE" && google_firestore_database.default.location_id == "europe-west1"
@@ -109,7 +109,7 @@ run "database" {
 }
 
 run "functions" {
-  command = plan # of what was applied above
+  command = plan # on the state applied above
 
   assert {
     condition = (toset([for f in merge(google_cloudfunctions2_function.reaction, google_cloudfunctions2_function.sweep) : f.build_config[0].entry_point]) ==
@@ -161,7 +161,7 @@ run "functions" {
 }
 
 run "least_privilege" {
-  command = plan # of what was applied above
+  command = plan # on the state applied above
 
   assert {
     condition = ({ for key, m in google_project_iam_member.unit : key => m.role } == {
@@ -208,7 +208,7 @@ run "least_privilege" {
 }
 
 run "watched" {
-  command = plan # of what was applied above
+  command = plan # on the state applied above
 
   assert {
     condition     = google_monitoring_alert_policy.errors.combiner == "AND" && google_monitoring_alert_policy.errors.conditions[0].condition_threshold[0].threshold_value == 0.05

@@ -1,5 +1,4 @@
-# Instances that are there before they are asked, a domain of its own, sign-in, and
-# somebody who is told.
+# A hardened configuration: instances that always run, a domain of its own, sign-in, and a recipient of alerts.
 
 mock_provider "google" {
   mock_data "google_project" {

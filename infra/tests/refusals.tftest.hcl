@@ -1,4 +1,4 @@
-# What cannot work is refused before anything is made.
+# Invalid configurations are refused before any resource is created.
 
 mock_provider "google" {
   mock_data "google_project" {
@@ -14,7 +14,7 @@ variables {
   functions_zip = "tests/functions.zip.txt"
 }
 
-run "each_variable_says_what_it_takes" {
+run "each_variable_is_validated" {
   command = plan
 
   variables {
@@ -74,7 +74,7 @@ run "each_variable_says_what_it_takes" {
   ]
 }
 
-run "so_does_each_that_others_bear_upon" {
+run "variables_that_depend_on_others_are_validated" {
   command = plan
 
   variables {
@@ -86,7 +86,7 @@ run "so_does_each_that_others_bear_upon" {
   expect_failures = [var.ingress, var.max_instances, var.memory]
 }
 
-run "at_the_other_end_too" {
+run "opposite_limits_are_validated" {
   command = plan
 
   variables {
@@ -116,7 +116,7 @@ run "at_the_other_end_too" {
   ]
 }
 
-run "variables_that_contradict_each_other" {
+run "contradicting_variables_are_refused" {
   command = plan
 
   variables {
@@ -136,7 +136,7 @@ run "variables_that_contradict_each_other" {
   ]
 }
 
-run "no_image" {
+run "a_missing_image_is_refused" {
   command = plan
 
   variables {

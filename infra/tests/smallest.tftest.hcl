@@ -1,5 +1,4 @@
-# The cheapest: nothing that costs while nobody calls, and nothing that keeps it from being
-# taken down again.
+# The cheapest configuration: nothing costs money without calls, and nothing protects it from being destroyed.
 
 mock_provider "google" {
   mock_data "google_project" {

@@ -140,8 +140,8 @@ func TestADeploymentWithoutItsRequirementsIsRefused(t *testing.T) {
 		{"no credentials", tools, "print-access-token", here, "gcloud auth application-default login"},
 		{"no such project", tools, "services enable", here, "does it exist, has it billing"},
 		{"no arguments", tools, "", nil, "usage: infra/deploy PROJECT REGION"},
-		{"a project's number", tools, "", []string{"123456", "europe-west1"}, "PROJECT is a project's id"},
-		{"a zone", tools, "", []string{"my-project", "europe-west1-b"}, "REGION is a region"},
+		{"a project's number", tools, "", []string{"123456", "europe-west1"}, "PROJECT must be a project's id"},
+		{"a zone", tools, "", []string{"my-project", "europe-west1-b"}, "REGION must be a region"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
