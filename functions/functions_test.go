@@ -29,7 +29,7 @@ func TestThereAreSevenFunctions(t *testing.T) {
 	}
 }
 
-// asked is a question of alpha's, and the event of its creation.
+// asked has alpha ask a question and returns its ID and the event of its creation.
 func (w *world) asked(in signal.AskInput) (id string, created change) {
 	w.t.Helper()
 	q, err := w.Signal.Ask(w.t.Context(), alpha, in)
@@ -37,7 +37,7 @@ func (w *world) asked(in signal.AskInput) (id string, created change) {
 	return q.QuestionID, w.event("OnTaskCreate", nil, w.doc("tasks/"+q.QuestionID))
 }
 
-// blocked is a task that beta finds it cannot do, and the event of that.
+// blocked has beta report a task as blocked and returns its ID and the event.
 func (w *world) blocked() (id string, updated change) {
 	w.t.Helper()
 	ctx := w.t.Context()
@@ -53,7 +53,7 @@ func (w *world) blocked() (id string, updated change) {
 	return made.TaskID, w.event("OnTaskUpdate", before, w.doc("tasks/"+made.TaskID))
 }
 
-// stuck is a session of beta's that waits for somebody, and the event of that.
+// stuck has beta report a session as blocked and returns its ID and the event.
 func (w *world) stuck() (id string, updated change) {
 	w.t.Helper()
 	s, err := w.Pulse.Create(w.t.Context(), beta, pulse.CreateInput{Name: "the build", SessionID: "beta.1"})
@@ -66,7 +66,7 @@ func (w *world) stuck() (id string, updated change) {
 	return "beta.1", w.event("OnSessionUpdate", before, w.doc("sessions/beta.1"))
 }
 
-func TestEachReactionRingsWithItsContent(t *testing.T) {
+func TestEachReactionSendsItsPush(t *testing.T) {
 	t.Parallel()
 	w := begin(t)
 	w.rings("phone")
@@ -108,7 +108,7 @@ func TestEachReactionRingsWithItsContent(t *testing.T) {
 	}
 }
 
-func TestAnEventThatComesAgainRingsNoSecondTime(t *testing.T) {
+func TestARedeliveredEventSendsNoSecondPush(t *testing.T) {
 	t.Parallel()
 	w := begin(t)
 	w.rings("phone", "tablet")
@@ -124,7 +124,7 @@ func TestAnEventThatComesAgainRingsNoSecondTime(t *testing.T) {
 	}
 }
 
-func TestAnEventThatComesTwiceAtOnceRingsOnce(t *testing.T) {
+func TestConcurrentDeliveriesOfAnEventSendOnePush(t *testing.T) {
 	t.Parallel()
 	w := begin(t)
 	w.rings("phone", "tablet")
@@ -151,7 +151,7 @@ func TestAnEventThatComesTwiceAtOnceRingsOnce(t *testing.T) {
 	}
 }
 
-func TestManyDeliveriesAtOnceRingOnce(t *testing.T) {
+func TestManyConcurrentDeliveriesSendOnePushEach(t *testing.T) {
 	t.Parallel()
 	w := begin(t)
 	w.rings("phone")
@@ -171,7 +171,7 @@ func TestManyDeliveriesAtOnceRingOnce(t *testing.T) {
 	}
 }
 
-func TestWhatNoRedeliveryCanMendIsDropped(t *testing.T) {
+func TestAnEventThatCanNeverBeHandledIsDropped(t *testing.T) {
 	t.Parallel()
 	w := begin(t)
 	w.rings("phone")
@@ -193,7 +193,7 @@ func TestWhatNoRedeliveryCanMendIsDropped(t *testing.T) {
 			t.Errorf("%s: %d, rung %q", what, status, w.tokens())
 		}
 	}
-	// What is not old yet, and what concerns the function not.
+	// An event that is not too old is handled. An event of another function is dropped.
 	if status := w.post(old(asked, 24*time.Hour-time.Minute)); status != http.StatusOK || w.tokens() != "phone" {
 		t.Errorf("of today: %d, rung %q", status, w.tokens())
 	}
@@ -214,7 +214,7 @@ func TestWhatNoRedeliveryCanMendIsDropped(t *testing.T) {
 	}
 }
 
-func TestWhatFCMCannotTakeNowIsDeliveredAgain(t *testing.T) {
+func TestAnEventIsRedeliveredWhenFCMIsUnavailable(t *testing.T) {
 	t.Parallel()
 	w := begin(t)
 	w.rings("phone")
@@ -232,7 +232,7 @@ func TestWhatFCMCannotTakeNowIsDeliveredAgain(t *testing.T) {
 	}
 }
 
-func TestADeadDeviceIsRemovedAndTheOthersRing(t *testing.T) {
+func TestADeadDeviceIsRemovedAndTheOthersGetThePush(t *testing.T) {
 	t.Parallel()
 	w := begin(t)
 	w.rings("phone", "old phone", "tablet")
@@ -251,7 +251,7 @@ func TestADeadDeviceIsRemovedAndTheOthersRing(t *testing.T) {
 	}
 }
 
-// stale makes one thing that is due of everything that is swept, and one that is not.
+// stale creates, for every sweep, one document that is due and one that is not.
 func (w *world) stale() {
 	ctx, today := w.t.Context(), w.now
 	for _, age := range []time.Duration{40 * 24 * time.Hour, 0} {
@@ -279,7 +279,7 @@ func (w *world) stale() {
 	must(w, deleted, err)
 }
 
-// employ has a teammate at work on a task of a team.
+// employ creates a teammate with a task in progress.
 func (w *world) employ(lead identity.Caller, name string) {
 	w.t.Helper()
 	ctx, mate := w.t.Context(), "mate"
@@ -295,7 +295,7 @@ func (w *world) employ(lead identity.Caller, name string) {
 	must(w, v, err)
 }
 
-func TestEachSweepSettlesWhatIsDueAndReportsIt(t *testing.T) {
+func TestEachSweepHandlesDueDocumentsAndReportsThem(t *testing.T) {
 	t.Parallel()
 	w := begin(t)
 	w.stale()
@@ -327,7 +327,7 @@ func TestEachSweepSettlesWhatIsDueAndReportsIt(t *testing.T) {
 	}
 }
 
-func TestASweepIsStartedWithPOSTAlone(t *testing.T) {
+func TestASweepMustBeCalledWithPOST(t *testing.T) {
 	t.Parallel()
 	w := begin(t)
 	var known app.App
