@@ -41,14 +41,14 @@ func (w *world) asked(in signal.AskInput) (id string, created change) {
 func (w *world) blocked() (id string, updated change) {
 	w.t.Helper()
 	ctx := w.t.Context()
-	made, err := w.Dispatch.Create(ctx, alpha, dispatch.CreateInput{Title: "build it", Target: "beta",
-		Instructions: "the secret plan"})
+	made, err := w.Dispatch.Create(ctx, alpha,
+		op.Fill(dispatch.CreateInput{Title: "build it", Target: "beta", Instructions: "the secret plan"}))
 	must(w, made, err)
-	claim, err := w.Dispatch.Claim(ctx, beta, dispatch.ClaimInput{TaskID: made.TaskID})
+	claim, err := w.Dispatch.Claim(ctx, beta, op.Fill(dispatch.ClaimInput{TaskID: made.TaskID}))
 	must(w, claim, err)
 	before := w.doc("tasks/" + made.TaskID)
-	v, err := w.Dispatch.Update(ctx, beta, dispatch.UpdateInput{TaskID: made.TaskID, Status: task.Blocked,
-		Note: "no disk"})
+	v, err := w.Dispatch.Update(ctx, beta,
+		op.Fill(dispatch.UpdateInput{TaskID: made.TaskID, Status: task.Blocked, Note: "no disk"}))
 	must(w, v, err)
 	return made.TaskID, w.event("OnTaskUpdate", before, w.doc("tasks/"+made.TaskID))
 }
@@ -56,12 +56,12 @@ func (w *world) blocked() (id string, updated change) {
 // stuck has beta report a session as blocked and returns its ID and the event.
 func (w *world) stuck() (id string, updated change) {
 	w.t.Helper()
-	s, err := w.Pulse.Create(w.t.Context(), beta, pulse.CreateInput{Name: "the build", SessionID: "beta.1"})
+	s, err := w.Pulse.Create(w.t.Context(), beta, op.Fill(pulse.CreateInput{Name: "the build", SessionID: "beta.1"}))
 	must(w, s, err)
 	before := w.doc("sessions/beta.1")
 	status := "waits for a disk"
-	v, err := w.Pulse.Update(w.t.Context(), beta, pulse.UpdateInput{SessionID: "beta.1", State: pulse.Blocked,
-		Status: &status})
+	v, err := w.Pulse.Update(w.t.Context(), beta,
+		op.Fill(pulse.UpdateInput{SessionID: "beta.1", State: pulse.Blocked, Status: &status}))
 	must(w, v, err)
 	return "beta.1", w.event("OnSessionUpdate", before, w.doc("sessions/beta.1"))
 }
@@ -241,7 +241,7 @@ func TestADeadDeviceIsRemovedAndTheOthersGetThePush(t *testing.T) {
 	if status := w.post(asked); status != http.StatusOK || len(w.fcm.Messages()) != 3 {
 		t.Errorf("%d, rung %q", status, w.tokens())
 	}
-	left, err := w.Signal.Devices(t.Context(), human, signal.DevicesInput{})
+	left, err := w.Signal.Devices(t.Context(), human, op.Fill(signal.DevicesInput{}))
 	if must(w, left, err); len(left.Devices) != 2 {
 		t.Errorf("left are %+v", left.Devices)
 	}
@@ -256,16 +256,17 @@ func (w *world) stale() {
 	ctx, today := w.t.Context(), w.now
 	for _, age := range []time.Duration{40 * 24 * time.Hour, 0} {
 		w.now = func() time.Time { return today().Add(-age) }
-		s, err := w.Pulse.Create(ctx, beta, pulse.CreateInput{Name: "b"})
+		s, err := w.Pulse.Create(ctx, beta, op.Fill(pulse.CreateInput{Name: "b"}))
 		must(w, s, err)
-		leased, err := w.Dispatch.Create(ctx, alpha, dispatch.CreateInput{Title: "leased", Target: "beta"})
+		leased, err := w.Dispatch.Create(ctx, alpha, op.Fill(dispatch.CreateInput{Title: "leased", Target: "beta"}))
 		must(w, leased, err)
-		claim, err := w.Dispatch.Claim(ctx, beta, dispatch.ClaimInput{TaskID: leased.TaskID})
+		claim, err := w.Dispatch.Claim(ctx, beta, op.Fill(dispatch.ClaimInput{TaskID: leased.TaskID}))
 		must(w, claim, err)
-		late, err := w.Dispatch.Create(ctx, alpha, dispatch.CreateInput{Title: "late", Target: "beta", TTL: 3600})
+		late, err := w.Dispatch.Create(ctx, alpha,
+			op.Fill(dispatch.CreateInput{Title: "late", Target: "beta", TTL: 3600}))
 		must(w, late, err)
-		m, err := w.Relay.Send(ctx, alpha, relay.SendInput{Message: "hi", Target: "beta", MessageType: "STATUS",
-			TTL: 3600})
+		m, err := w.Relay.Send(ctx, alpha, op.Fill(relay.SendInput{Message: "hi", Target: "beta", MessageType: "STATUS",
+			TTL: 3600}))
 		must(w, m, err)
 		w.Ledger.Record(op.Usage{Op: "get_tasks", Transport: "mcp", Caller: alpha, At: w.now()})
 		must(w, 0, w.Ledger.Flush(ctx))
@@ -273,9 +274,9 @@ func (w *world) stale() {
 		w.employ(identity.Caller{User: "u", Program: name, Kind: identity.Agent}, name)
 	}
 	w.now = today
-	gone, err := w.Team.Create(ctx, alpha, team.CreateInput{TeamName: "gone"})
+	gone, err := w.Team.Create(ctx, alpha, op.Fill(team.CreateInput{TeamName: "gone"}))
 	must(w, gone, err)
-	deleted, err := w.Team.Delete(ctx, alpha, team.NameInput{TeamName: "gone"})
+	deleted, err := w.Team.Delete(ctx, alpha, op.Fill(team.NameInput{TeamName: "gone"}))
 	must(w, deleted, err)
 }
 
@@ -283,15 +284,15 @@ func (w *world) stale() {
 func (w *world) employ(lead identity.Caller, name string) {
 	w.t.Helper()
 	ctx, mate := w.t.Context(), "mate"
-	made, err := w.Team.Create(ctx, lead, team.CreateInput{TeamName: name})
+	made, err := w.Team.Create(ctx, lead, op.Fill(team.CreateInput{TeamName: name}))
 	must(w, made, err)
-	spawned, err := w.Team.Spawn(ctx, lead, team.SpawnInput{TeamName: name, Name: mate, Prompt: "p",
-		BackendType: team.External})
+	spawned, err := w.Team.Spawn(ctx, lead,
+		op.Fill(team.SpawnInput{TeamName: name, Name: mate, Prompt: "p", BackendType: team.External}))
 	must(w, spawned, err)
-	created, err := w.Team.CreateTask(ctx, lead, team.CreateTaskInput{TeamName: name, Subject: "s"})
+	created, err := w.Team.CreateTask(ctx, lead, op.Fill(team.CreateTaskInput{TeamName: name, Subject: "s"}))
 	must(w, created, err)
-	v, err := w.Team.UpdateTask(ctx, lead, team.UpdateTaskInput{TeamName: name, TaskID: created.ID,
-		Status: team.InProgress, Owner: &mate})
+	v, err := w.Team.UpdateTask(ctx, lead,
+		op.Fill(team.UpdateTaskInput{TeamName: name, TaskID: created.ID, Status: team.InProgress, Owner: &mate}))
 	must(w, v, err)
 }
 
@@ -313,8 +314,8 @@ func TestEachSweepHandlesDueDocumentsAndReportsThem(t *testing.T) {
 			t.Fatalf("%s: %+v\n%s", tc.function, first, w.logs)
 		}
 		for step, want := range tc.want {
-			if first.Data.Settled[step] != want {
-				t.Errorf("%s settled %v", tc.function, first.Data.Settled)
+			if first.Data.Handled[step] != want {
+				t.Errorf("%s handled %v", tc.function, first.Data.Handled)
 			}
 		}
 		if again := w.sweep(http.MethodPost, tc.function); again.status != http.StatusOK || again.Data.Total() != 0 {

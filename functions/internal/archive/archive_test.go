@@ -202,7 +202,7 @@ func TestEveryEntryPointIsBuiltFromTheArchiveAlone(t *testing.T) {
 	}
 	build(t, dir, "./cmd/local")
 	bin := build(t, dir, "./functions.local/app")
-	known := new(app.App)
+	known := app.New(nil, app.Ports{})
 	for _, r := range known.Reactions() {
 		t.Run(r.Name, func(t *testing.T) {
 			t.Parallel()

@@ -57,7 +57,8 @@ func Read(ctx context.Context, env func(string) string) (Config, error) {
 		defer cancel()
 		project, err := metadata.ProjectIDWithContext(ctx)
 		if err != nil {
-			wrong = append(wrong, fmt.Errorf("cannot get the project from the metadata server; set GOOGLE_CLOUD_PROJECT: %w",
+			wrong = append(wrong, fmt.Errorf("cannot get the project from the metadata server; set "+
+				"GOOGLE_CLOUD_PROJECT: %w",
 				err))
 		}
 		c.Project = project

@@ -37,7 +37,7 @@ type services struct {
 
 // Names returns the names of the reactions and of the sweeps. It opens no store.
 func Names() (reactions, sweeps []string) {
-	var known app.App
+	known := app.New(nil, app.Ports{})
 	for _, r := range known.Reactions() {
 		reactions = append(reactions, r.Name)
 	}

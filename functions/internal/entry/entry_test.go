@@ -95,7 +95,7 @@ func TestAFailedStartIsRepeatedByTheNextCall(t *testing.T) {
 	p := &Handlers{Env: func(name string) string { return env[name] }, Now: time.Now, Log: cloudlog.New(log)}
 	react, sweep := p.React("OnTaskUpdate"), p.Sweep("CleanupLedger")
 	if err := react(t.Context(), change(t)); err == nil {
-		t.Error("an event that nobody saw is settled")
+		t.Error("an event that nobody saw is handled")
 	}
 	if got := post(t, sweep); got.status != http.StatusServiceUnavailable || got.Success ||
 		got.Error.Code != "UNAVAILABLE" || strings.Contains(got.body, "GOOGLE") {
@@ -130,7 +130,7 @@ func TestASweepReportsMoreWorkAtItsTimeLimit(t *testing.T) {
 		t.Errorf("without any time: %d %s", got.status, got.body)
 	}
 	p.services.sweepFor = time.Minute
-	if got := post(t, sweep); got.status != http.StatusOK || got.Data.More || got.Data.Settled["messages"] != 1 {
+	if got := post(t, sweep); got.status != http.StatusOK || got.Data.More || got.Data.Handled["messages"] != 1 {
 		t.Errorf("with time: %d %s", got.status, got.body)
 	}
 	if !strings.Contains(log.String(), `"severity":"INFO","message":"sweep","sweep":"relay","settled":{"messages":1},"more":false`) {

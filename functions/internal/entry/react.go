@@ -36,7 +36,7 @@ func (p *Handlers) React(name string) func(context.Context, cloudevents.Event) e
 		if err != nil {
 			return err
 		}
-		if settlement, _ := reaction.Handle(ctx, e, p.Now(), p.Log); settlement == app.Redeliver {
+		if outcome, _ := reaction.Handle(ctx, e, p.Now(), p.Log); outcome == app.Redeliver {
 			return errRedeliver
 		}
 		return nil

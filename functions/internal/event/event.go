@@ -29,7 +29,8 @@ func Type(k store.EventKind) string { return "google.cloud.firestore.document.v1
 func Decode(e cloudevents.Event) (store.Event, error) {
 	kind, known := kinds[e.Type()]
 	if !known {
-		return store.Event{}, fault.New(fault.Invalid, "the event type %.100q is not one of a document's change", e.Type())
+		return store.Event{}, fault.New(fault.Invalid, "the event type %.100q is not one of a document's change",
+			e.Type())
 	}
 	data, err := decodeData(e)
 	if err != nil {

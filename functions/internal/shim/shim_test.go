@@ -152,7 +152,7 @@ func TestEachReactionIsRegisteredAsATrigger(t *testing.T) {
 		w.WriteHeader(status)
 	}))
 	defer emulator.Close()
-	reactions := new(app.App).Reactions()
+	reactions := app.New(nil, app.Ports{}).Reactions()
 	addr := strings.TrimPrefix(emulator.URL, "http://")
 	if err := Register(t.Context(), addr, "demo-p", reactions); err != nil {
 		t.Fatal(err)

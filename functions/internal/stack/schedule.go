@@ -20,7 +20,7 @@ const sweepTimeout = 3 * time.Minute
 func (s *Stack) Schedule(ctx context.Context, log *slog.Logger) {
 	var all sync.WaitGroup
 	defer all.Wait()
-	for _, sweep := range new(app.App).Sweeps() {
+	for _, sweep := range app.New(nil, app.Ports{}).Sweeps() {
 		all.Go(func() {
 			tick := time.NewTicker(sweep.Every)
 			defer tick.Stop()

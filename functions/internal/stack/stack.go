@@ -79,7 +79,7 @@ func Start(ctx context.Context, o Options) (s *Stack, err error) {
 		return s, err
 	}
 	s.startShim(triggers, o)
-	return s, shim.Register(ctx, s.Emulator, Project, new(app.App).Reactions())
+	return s, shim.Register(ctx, s.Emulator, Project, app.New(nil, app.Ports{}).Reactions())
 }
 
 func (s *Stack) startFCM(ctx context.Context, o Options) error {

@@ -62,7 +62,8 @@ type Runner struct {
 	children map[string]*child
 }
 
-func (r *Runner) settle() {
+// setDefaults fills in the times that are left out.
+func (r *Runner) setDefaults() {
 	for _, t := range []struct {
 		at   *time.Duration
 		when time.Duration
@@ -82,7 +83,7 @@ func (r *Runner) Run(ctx context.Context) error {
 	if !launch.Supported {
 		return errors.New("a runner needs process groups, which this system does not have; run it on Linux or macOS")
 	}
-	r.settle()
+	r.setDefaults()
 	if _, err := r.Command.find(r.Command.environment(r.Env, r.Key)); err != nil {
 		return err
 	}

@@ -37,7 +37,7 @@ func startHub(t *testing.T) *hub {
 	authenticator := auth.New(a.Keys, time.Now, auth.Limits{})
 	rests := &rest.Server{Catalogue: a.Catalogue(), Auth: authenticator, Now: time.Now, NewID: newID,
 		Version: "test", Loopback: true}
-	endpoint := &mcp.Endpoint{Catalogue: a.Catalogue(), Defaults: app.DefaultToolsets, Version: "test",
+	endpoint := &mcp.Endpoint{Catalogue: a.Catalogue(), Version: "test",
 		Log: slog.New(slog.DiscardHandler)}
 	handler, err := rests.Echo(func(e *echo.Echo) { endpoint.Mount(e, "/mcp", authenticator) })
 	if err != nil {

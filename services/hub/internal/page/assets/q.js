@@ -213,9 +213,9 @@ function showQuestion(q) {
   $('options').hidden = !options.length;
   set('text-label', options.length ? 'Or answer in your own words' : 'Your answer');
   set('state', 'Waiting for your answer');
-  settled = false;
-  if (task.status === 'done') showResult({ status: 'answered', response: q.response, answeredAt: q.answeredAt });
-  else if (task.status === 'derezzed') showResult({ status: 'expired' });
+  ended = false;
+  if (task.status === 'done') showEnd({ status: 'answered', response: q.response, answeredAt: q.answeredAt });
+  else if (task.status === 'derezzed') showEnd({ status: 'expired' });
   else waited = true;
   tick();
   redraw();
@@ -224,7 +224,7 @@ function showQuestion(q) {
 // tick updates the countdown to the expiry, by the server's clock.
 function tick() {
   clearTimeout(timer);
-  if (settled || task?.type !== 'question') return;
+  if (ended || task?.type !== 'question') return;
   const left = Date.parse(task.expiresAt) - now();
   if (left <= 0) return finish('This question expired without an answer');
   set('left', `Expires in ${span(left)}`);
@@ -241,10 +241,10 @@ function finish(state, mine) {
   set('text-label', 'What you wrote, which was not sent');
 }
 
-// showResult displays a question's final result.
-function showResult(r) {
+// showEnd displays a question's final result.
+function showEnd(r) {
   if (r.status === 'pending') return;
-  settled = true;
+  ended = true;
   clearTimeout(timer);
   if (r.status === 'expired') return finish('This question expired without an answer');
   const mine = r.response === sent;
@@ -278,37 +278,37 @@ function typed() {
 
 async function send(event) {
   event.preventDefault();
-  if ($('send').disabled || settled) return;
+  if ($('send').disabled || ended) return;
   sending = true;
   sent = chosen();
   set('refused', '');
   redraw();
   try {
-    showResult(await api(`/v1/questions/${id}/answer`, { response: sent }));
+    showEnd(await api(`/v1/questions/${id}/answer`, { response: sent }));
   } catch (e) {
     await showError(e);
   }
   sending = false;
   redraw();
-  (settled ? $('state') : $('send')).focus();
+  (ended ? $('state') : $('send')).focus();
 }
 
 // showError shows why an answer was refused, or the answer that was accepted instead.
 async function showError(e) {
   if (e.status === 409) {
     try {
-      showResult(await api(`/v1/questions/${id}/response`));
+      showEnd(await api(`/v1/questions/${id}/response`));
       e = new Fault(503, 'The question is being changed.');
     } catch (f) { e = f; }
   }
-  if (settled) return;
+  if (ended) return;
   if (e.status === 401) return stopWith(e);
   set('refused', e.temporary ? `${e.message} Your answer is still here: send it again.` : e.message);
 }
 
 // ---- Following
 
-let task = null, settled = false, timer = 0;
+let task = null, ended = false, timer = 0;
 let waited = false; // this page has shown the question as open
 let running = null; // aborts the current follow
 let last = ''; // the last displayed data, as JSON
@@ -352,10 +352,10 @@ async function update(signal, failed) {
   }
   view('task');
   if (task.type !== 'question') return 20_000;
-  if (settled) return -1;
+  if (ended) return -1;
   const began = Date.now();
-  showResult(await api(`/v1/questions/${id}/response?waitMs=${failed ? 0 : 50_000}`, null, signal));
-  return settled ? -1 : Date.now() - began < 5000 ? 1000 : 0; // a server that shuts down answers at once
+  showEnd(await api(`/v1/questions/${id}/response?waitMs=${failed ? 0 : 50_000}`, null, signal));
+  return ended ? -1 : Date.now() - began < 5000 ? 1000 : 0; // a server that shuts down answers at once
 }
 
 async function list(signal) {

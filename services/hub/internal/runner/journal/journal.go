@@ -66,7 +66,7 @@ func Open(dir string) (*Journal, error) {
 			"another with --state", by, dir, err)
 	}
 	j := &Journal{dir: dir, lock: lock}
-	if err := j.settle(); err != nil {
+	if err := j.claim(); err != nil {
 		return nil, errors.Join(err, lock.Close())
 	}
 	return j, nil
@@ -85,8 +85,8 @@ func take(lock *os.File) error {
 	}
 }
 
-// settle says who has the directory, and reads the runner's id or makes one.
-func (j *Journal) settle() error {
+// claim writes who has the directory, and reads the runner's id or makes one.
+func (j *Journal) claim() error {
 	// Nothing but a message depends on it: a full disk must not keep a successor away.
 	_ = j.lock.Truncate(0)
 	_, _ = fmt.Fprint(j.lock, os.Getpid())
