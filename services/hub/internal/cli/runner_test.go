@@ -37,7 +37,7 @@ func TestARunnerOfTheBinaryStartsKeepsAndEndsMembers(t *testing.T) {
 		}
 	}
 	r.logged(`msg="a process ended" member=short pid=\d+ state=exited`)
-	r.logged(`msg="a process runs" member=long pid=\d+ log=\S+`)
+	r.logged(`msg="a process started" member=long pid=\d+ log=\S+`)
 	logs, err := filepath.Glob(filepath.Join(data, "parley", "runner", "core-????????????", "logs", "*.log"))
 	if err != nil || len(logs) != 2 {
 		t.Fatal(logs, err)
@@ -110,7 +110,7 @@ func TestARunnerThatIsToldTheWrongThingSaysSo(t *testing.T) {
 			dir + "/none"},
 		`"../core" is no team's name`: {"--team", "../core", "--root", dir, "--config",
 			file},
-		"cannot make the state directory": {"--team", "core", "--root", dir, "--config", file,
+		"cannot create the state directory": {"--team", "core", "--root", dir, "--config", file,
 			"--state", file},
 		"Could not find 'no-such-tool' binary on PATH.": {"--team", "core", "--root", dir, "--config", file},
 	} {
