@@ -16,6 +16,7 @@ import (
 	"parley.internal/functions/internal/event"
 	"parley.internal/shared/app"
 	"parley.internal/shared/dispatch"
+	"parley.internal/shared/op"
 	"parley.internal/shared/push/fcm"
 	"parley.internal/shared/push/fcm/fcmtest"
 	"parley.internal/shared/signal"
@@ -88,9 +89,10 @@ func TestTheHubsLoopAndTheFunctionsSendTheSamePushes(t *testing.T) {
 	w.rings("phone", "tablet")
 	ctx := t.Context()
 	_, asked := w.asked(signal.AskInput{Question: "Deploy now?", Options: []string{"yes", "no"}, TTL: 86_400})
-	alert, err := w.Signal.Alert(ctx, alpha, signal.AlertInput{Message: "it burns", AlertType: "error", TTL: 86_400})
+	alert, err := w.Signal.Alert(ctx, alpha,
+		op.Fill(signal.AlertInput{Message: "it burns", AlertType: "error", TTL: 86_400}))
 	must(w, alert, err)
-	quiet, err := w.Dispatch.Create(ctx, alpha, dispatch.CreateInput{Title: "rings nobody", Target: "beta"})
+	quiet, err := w.Dispatch.Create(ctx, alpha, op.Fill(dispatch.CreateInput{Title: "no push", Target: "beta"}))
 	must(w, quiet, err)
 	_, blocked := w.blocked()
 	_, stuck := w.stuck()

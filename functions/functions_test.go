@@ -22,7 +22,7 @@ import (
 func TestThereAreSevenFunctions(t *testing.T) {
 	t.Parallel()
 	reactions, sweeps := entry.Names()
-	if !slices.Equal(reactions, []string{"OnTaskCreate", "OnTaskUpdate", "OnSessionUpdate"}) ||
+	if !slices.Equal(reactions, []string{"OnSessionUpdate", "OnTaskCreate", "OnTaskUpdate"}) ||
 		!slices.Equal(sweeps, []string{"CleanupExpiredSessions", "CleanupOrphanedTasks", "CleanupExpiredRelay",
 			"CleanupLedger"}) {
 		t.Errorf("%q, %q", reactions, sweeps)
@@ -32,7 +32,7 @@ func TestThereAreSevenFunctions(t *testing.T) {
 // asked has alpha ask a question and returns its ID and the event of its creation.
 func (w *world) asked(in signal.AskInput) (id string, created change) {
 	w.t.Helper()
-	q, err := w.Signal.Ask(w.t.Context(), alpha, in)
+	q, err := w.Signal.Ask(w.t.Context(), alpha, op.Fill(in))
 	must(w, q, err)
 	return q.QuestionID, w.event("OnTaskCreate", nil, w.doc("tasks/"+q.QuestionID))
 }

@@ -23,6 +23,7 @@ import (
 	"parley.internal/functions/internal/event"
 	"parley.internal/shared/app"
 	"parley.internal/shared/identity"
+	"parley.internal/shared/op"
 	"parley.internal/shared/push/fcm/fcmtest"
 	"parley.internal/shared/signal"
 	"parley.internal/shared/store"
@@ -193,7 +194,8 @@ func (w *world) event(function string, before, after *firestoredata.Document) ch
 func (w *world) rings(tokens ...string) {
 	w.t.Helper()
 	for _, token := range tokens {
-		d, err := w.Signal.Register(w.t.Context(), human, signal.DeviceInput{Token: token, Platform: "android"})
+		d, err := w.Signal.Register(w.t.Context(), human,
+			op.Fill(signal.DeviceInput{Token: token, Platform: "android"}))
 		must(w, d, err)
 	}
 }

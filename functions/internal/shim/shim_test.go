@@ -168,7 +168,7 @@ func TestEachReactionIsRegisteredAsATrigger(t *testing.T) {
 	}
 	status = http.StatusNotFound
 	if err := Register(t.Context(), addr, "demo-p", reactions); err == nil ||
-		!strings.Contains(err.Error(), "OnTaskCreate") {
+		!strings.Contains(err.Error(), reactions[0].Name) {
 		t.Errorf("refused, it says %v", err)
 	}
 }
