@@ -47,7 +47,7 @@ func (f *tape) Ack(_ context.Context, seq int64) error {
 	return nil
 }
 
-// counted is what the time until an expiry makes different.
+// counted is the part of a push that depends on the time until an expiry.
 var counted = regexp.MustCompile(`(ttl|TTL):\d+`)
 
 // said returns the pushes, sorted.

@@ -29,7 +29,7 @@ func Type(k store.EventKind) string { return "google.cloud.firestore.document.v1
 func Decode(e cloudevents.Event) (store.Event, error) {
 	kind, known := kinds[e.Type()]
 	if !known {
-		return store.Event{}, fault.New(fault.Invalid, "the event type %.100q is not one of a document's change",
+		return store.Event{}, fault.New(fault.Invalid, "the event must be of the type of a document's change, not %.100q",
 			e.Type())
 	}
 	data, err := decodeData(e)
