@@ -138,7 +138,7 @@ func TestADeploymentWithoutItsRequirementsIsRefused(t *testing.T) {
 		{"no docker", []string{"terraform", "gcloud", "go", "git"}, "", here, "not on the PATH: docker"},
 		{"no daemon", tools, "docker version", here, "its daemon does not answer"},
 		{"no credentials", tools, "print-access-token", here, "gcloud auth application-default login"},
-		{"no such project", tools, "services enable", here, "does it exist, has it billing"},
+		{"no such project", tools, "services enable", here, "it must exist, have billing"},
 		{"no arguments", tools, "", nil, "usage: infra/deploy PROJECT REGION"},
 		{"a project's number", tools, "", []string{"123456", "europe-west1"}, "PROJECT must be a project's id"},
 		{"a zone", tools, "", []string{"my-project", "europe-west1-b"}, "REGION must be a region"},
