@@ -60,7 +60,7 @@ func TestAMistakeIsToldInAWordAndEndsWithOne(t *testing.T) {
 		{[]string{"key", "create", "--data", data, "--user", ""}, "user: must be 1 to 100 letters"},
 		{[]string{"key", "create", "--data", data, "--user", "u", "--program", "no/program"}, "program: must be 1 to 100 letters"},
 		{[]string{"key", "create", "--data", data, "--user", "u", "--kind", "robot"}, "kind: must be agent or human"},
-		{[]string{"key", "create", "--data", data, "--user", "u", "--kind", "human", "--program", "p"}, "program: goes with a key of the kind agent"},
+		{[]string{"key", "create", "--data", data, "--user", "u", "--kind", "human", "--program", "p"}, "program: must be empty for a key of the kind human"},
 		{[]string{"key", "create", "--data", data, "--user", "u", "--scopes", "read,everything"}, `scopes: "everything" is not a scope; the scopes are read, write, admin, dispatch`},
 		{[]string{"key", "create", "--data", data, "--user", "u", "--expires", "-1h"}, "--expires is at least 1s, not -1h"},
 		{[]string{"key", "create", "--data", data, "--user", "u", "--expires", "10ms"}, "--expires is at least 1s, not 10ms"},
