@@ -15,7 +15,7 @@ import (
 	"parley.internal/shared/task"
 )
 
-// night is the dreams over a queue on an empty store.
+// night is the service over a queue on an empty store.
 type night struct {
 	*dream.Service
 	domaintest.Clock
@@ -116,7 +116,7 @@ func TestADreamIsBegunOnce(t *testing.T) {
 	})
 }
 
-func TestADreamIsHeldForTheHoursOfItsSpec(t *testing.T) {
+func TestTheLeaseOfADreamIsTheTimeOfItsSpec(t *testing.T) {
 	each(t, func(t *testing.T, n *night) {
 		for name, c := range map[string]struct {
 			spec *task.DreamSpec
@@ -137,10 +137,10 @@ func TestADreamIsHeldForTheHoursOfItsSpec(t *testing.T) {
 	})
 }
 
-func TestWhatIsNoDreamIsNotBegun(t *testing.T) {
+func TestATaskThatIsNoDreamOfTheCallerIsNotBegun(t *testing.T) {
 	each(t, func(t *testing.T, n *night) {
-		work, other := n.create(dispatch.CreateInput{Title: "w", Target: "beta",
-			Type: task.Work}), n.create(dispatch.CreateInput{Title: "d", Target: "gamma"})
+		work := n.create(dispatch.CreateInput{Title: "w", Target: "beta", Type: task.Work})
+		other := n.create(dispatch.CreateInput{Title: "d", Target: "gamma"})
 		for name, c := range map[string]struct {
 			id   string
 			by   identity.Caller
