@@ -61,7 +61,7 @@ var (
 )
 
 // Defs declares the collections of the fires.
-func Defs() []*store.Def {
+func (*Service) Defs() []*store.Def {
 	return []*store.Def{fires.Def(), messages.Def(), plans.Def(), duels.Def()}
 }
 

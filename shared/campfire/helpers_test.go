@@ -15,7 +15,9 @@ type camp struct {
 	t *testing.T
 }
 
-func schema() *store.Schema { return store.NewSchema(append(Defs(), idempotency.Def())...) }
+func schema() *store.Schema {
+	return store.NewSchema(append(new(Service).Defs(), idempotency.Def())...)
+}
 
 func over(t *testing.T, db *store.DB) *camp {
 	k := &camp{t: t}

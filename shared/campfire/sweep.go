@@ -3,13 +3,19 @@ package campfire
 import (
 	"context"
 	"errors"
+	"parley.internal/shared/domain"
 
 	"parley.internal/shared/store"
 )
 
+// Sweeps are the steps that the domain adds to the scheduled sweeps.
+func (s *Service) Sweeps() []domain.Sweep {
+	return []domain.Sweep{{Schedule: domain.Sessions, Name: "duels", Run: s.SweepDuels}}
+}
+
 // SweepDuels abandons at most limit duels whose phase is overdue and says how many:
 // fewer than limit means that none is left. It may be ended and run again at any point,
-// and looks again at a duel before it ends it. One that cannot be settled does not keep
+// and looks again at a duel before it ends it. One that cannot be ended does not keep
 // the others from it.
 func (s *Service) SweepDuels(ctx context.Context, a *store.Admin, limit int) (int, error) {
 	now := s.Now()

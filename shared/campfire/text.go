@@ -33,7 +33,7 @@ func trimName(field, name string) (string, error) {
 	return name, nil
 }
 
-// speaks settles who speaks under a name that must be given.
+// speaks returns the speaker by a name that must be given.
 func speaks(c identity.Caller, field, name string) (Voice, error) {
 	if _, err := trim(field, field, name); err != nil {
 		return Voice{}, err
@@ -41,7 +41,7 @@ func speaks(c identity.Caller, field, name string) (Voice, error) {
 	return speaksMaybe(c, field, name)
 }
 
-// speaksMaybe settles who speaks, under the key's program where no name is given.
+// speaksMaybe returns the speaker, who goes by the key's program where no name is given.
 func speaksMaybe(c identity.Caller, field, name string) (v Voice, err error) {
 	if name, err = trimName(field, name); err != nil {
 		return v, err

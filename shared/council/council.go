@@ -130,7 +130,7 @@ var (
 )
 
 // Defs declares the collections of councils.
-func Defs() []*store.Def {
+func (*Service) Defs() []*store.Def {
 	return []*store.Def{councils.Def(), requests.Def(), ballots.Def(), participants.Def(), responses.Def(), seats.Def()}
 }
 

@@ -35,7 +35,7 @@ func lookAt(ctx context.Context, r store.Reader, agent, id string, cur cursor, n
 	l := &look{agent: agent, cursor: cur}
 	var s Session
 	var held seat
-	fetches, settle := l.ownRecord(guess)
+	fetches, note := l.ownRecord(guess)
 	f := councils.Fetch(guess, &s)
 	fetches = append(fetches, f)
 	if !named {
@@ -44,7 +44,7 @@ func lookAt(ctx context.Context, r store.Reader, agent, id string, cur cursor, n
 	if err := store.Load(ctx, r, fetches...); err != nil {
 		return nil, err
 	}
-	settle()
+	note()
 	switch there := f.Found && !s.Gone(now); {
 	case there && (named || held.SessionID == guess):
 		l.session = &s
@@ -55,8 +55,8 @@ func lookAt(ctx context.Context, r store.Reader, agent, id string, cur cursor, n
 	return search(ctx, r, agent, cur, now)
 }
 
-// ownRecord fetches the agent's own record; settle notes afterwards whether there is one.
-func (l *look) ownRecord(id string) (fetches []*store.Fetch, settle func()) {
+// ownRecord fetches the agent's own record; note must be called after the fetch.
+func (l *look) ownRecord(id string) (fetches []*store.Fetch, note func()) {
 	if l.agent == "" {
 		return nil, func() {}
 	}
@@ -65,8 +65,8 @@ func (l *look) ownRecord(id string) (fetches []*store.Fetch, settle func()) {
 }
 
 // unread fetches what the reader does not have yet of a session: the request, and the
-// next page of responses.
-func (l *look) unread(s *Session) (fetches []*store.Fetch, settle func()) {
+// next page of responses. note must be called after the fetch.
+func (l *look) unread(s *Session) (fetches []*store.Fetch, note func()) {
 	cur := l.cursor.of(s)
 	if cur.session == "" {
 		fetches = append(fetches, requests.Fetch(s.ID, &l.request))
@@ -91,9 +91,9 @@ func (l *look) after(fetches []*store.Fetch, id string, from, some int64) ([]*st
 }
 
 func (l *look) fill(ctx context.Context, r store.Reader) error {
-	fetches, settle := l.unread(l.session)
+	fetches, note := l.unread(l.session)
 	err := store.Load(ctx, r, fetches...)
-	settle()
+	note()
 	return err
 }
 
@@ -107,17 +107,17 @@ func search(ctx context.Context, r store.Reader, agent string, cur cursor, now t
 	}
 	l := &look{agent: agent, cursor: cur, feedback: []Feedback{}}
 	var held seat
-	fetches, settle := []*store.Fetch{seats.Fetch(agent, &held)}, func() {}
+	fetches, note := []*store.Fetch{seats.Fetch(agent, &held)}, func() {}
 	guess := likely(found, agent)
 	if guess != nil {
 		own, noteOwn := l.ownRecord(guess.ID)
 		rest, noteRest := l.unread(guess)
-		fetches, settle = append(append(fetches, own...), rest...), func() { noteOwn(); noteRest() }
+		fetches, note = append(append(fetches, own...), rest...), func() { noteOwn(); noteRest() }
 	}
 	if err := store.Load(ctx, r, fetches...); err != nil {
 		return nil, err
 	}
-	settle()
+	note()
 	if held.SessionID != "" && (guess == nil || held.SessionID != guess.ID) {
 		last, err := lookBack(ctx, r, agent, held.SessionID, now)
 		if last != nil || err != nil {

@@ -3,20 +3,26 @@ package council
 import (
 	"context"
 	"errors"
+	"parley.internal/shared/domain"
 	"time"
 
 	"parley.internal/shared/fault"
 	"parley.internal/shared/store"
 )
 
+// Sweeps are the steps that the domain adds to the scheduled sweeps.
+func (s *Service) Sweeps() []domain.Sweep {
+	return []domain.Sweep{{Schedule: domain.Sessions, Name: "councils", Run: s.SweepCouncils}}
+}
+
 // purgeBatch is how many responses one transaction deletes: at their longest they are
 // a few megabytes to read.
 const purgeBatch = 100
 
 // SweepCouncils closes at most limit councils that were abandoned, and deletes those whose
-// retention is over with everything below them. It says how many it settled: fewer than
+// retention is over with everything below them. It returns how many it handled: fewer than
 // limit means that none is left. It may be ended and run again at any point; one that
-// cannot be settled does not keep the others from it.
+// cannot be handled does not keep the others from it.
 func (s *Service) SweepCouncils(ctx context.Context, a *store.Admin, limit int) (int, error) {
 	now := s.Now()
 	due, _, err := councils.QueryAll(ctx, a, store.Query{Where: []store.Cond{store.Le("due_at", now)}, Order: []string{"due_at"}, Limit: min(limit, store.MaxLimit)})
@@ -25,11 +31,11 @@ func (s *Service) SweepCouncils(ctx context.Context, a *store.Admin, limit int) 
 	}
 	var failed []error
 	for _, d := range due {
-		settle := abandon
+		handle := abandon
 		if d.Value.Status == Closed {
-			settle = purge
+			handle = purge
 		}
-		if err := settle(ctx, a.User(d.Ref.User), d.Ref.ID, now); err != nil {
+		if err := handle(ctx, a.User(d.Ref.User), d.Ref.ID, now); err != nil {
 			failed = append(failed, err)
 		}
 	}

@@ -39,13 +39,13 @@ func TestAnAbandonedCouncilIsClosedWithAReason(t *testing.T) {
 		h.conclude("gamma", closed)
 		h.Clock.Pass(Patience - time.Hour)
 		if n := h.sweep(10); n != 0 {
-			t.Errorf("%d settled too early", n)
+			t.Errorf("%d handled too early", n)
 		}
 		h.get("alpha", quiet, "") // reading keeps it from nothing
 		h.send("beta", lively, "x")
 		h.Clock.Pass(time.Hour)
 		if n := h.sweep(10); n != 1 {
-			t.Errorf("%d settled", n)
+			t.Errorf("%d handled", n)
 		}
 		got := h.get("alpha", "", "")
 		if got.State.Status != Closed || got.State.Reason != "abandoned: nothing happened here for 7 days" || got.State.Conclusion != nil || got.Request.Status != RequestClosed {
@@ -70,7 +70,7 @@ func TestAClosedCouncilIsGoneAfterThirtyDaysWithEverythingBelowIt(t *testing.T) 
 		h.conclude("alpha", id)
 		h.Clock.Pass(Retention - time.Second)
 		if n := h.sweep(10); n != 0 || contents(h.get("beta", id, "").Feedback) != count(1, 20) {
-			t.Errorf("%d settled too early", n)
+			t.Errorf("%d handled too early", n)
 		}
 		h.Clock.Pass(time.Second)
 		// It is gone for readers, also before the sweep.
@@ -86,10 +86,10 @@ func TestAClosedCouncilIsGoneAfterThirtyDaysWithEverythingBelowIt(t *testing.T) 
 		domaintest.Says(t, "send", h.answers(loose, "beta", "")["send"](t.Context()), fault.Precondition, "No active session.")
 		before := h.rest(id)
 		if n := h.sweep(10); n != 1 || h.rest(id) != 0 || before < 2*purgeBatch {
-			t.Errorf("%d settled, %d documents are left of %d", n, h.rest(id), before)
+			t.Errorf("%d handled, %d documents are left of %d", n, h.rest(id), before)
 		}
 		if n := h.sweep(10); n != 0 {
-			t.Errorf("%d settled again", n)
+			t.Errorf("%d handled again", n)
 		}
 	})
 }
@@ -110,7 +110,7 @@ func TestAPurgeLeavesOtherCouncilsAlone(t *testing.T) {
 		h.join("gamma", id)
 		// Whose last council is gone is as one who has joined none.
 		if n := h.sweep(10); n != 1 {
-			t.Errorf("%d settled", n)
+			t.Errorf("%d handled", n)
 		}
 		h.start("omega") // where they sit is no guess
 		for _, agent := range []string{"alpha", "beta", "gamma"} {
@@ -121,7 +121,7 @@ func TestAPurgeLeavesOtherCouncilsAlone(t *testing.T) {
 	})
 }
 
-func TestASweepSettlesAtMostItsLimitAndGoesOnWhereItEnded(t *testing.T) {
+func TestASweepHandlesAtMostItsLimitAndGoesOnWhereItEnded(t *testing.T) {
 	each(t, func(t *testing.T, h *hall) {
 		for range 3 {
 			h.start("alpha")
@@ -130,11 +130,11 @@ func TestASweepSettlesAtMostItsLimitAndGoesOnWhereItEnded(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
 		if n, err := h.SweepCouncils(ctx, store.NewAdmin(h.DB), 2); n != 0 || err == nil {
-			t.Errorf("a sweep that was ended settled %d, %v", n, err)
+			t.Errorf("a sweep that was ended handled %d, %v", n, err)
 		}
 		for _, want := range []int{2, 1, 0} {
 			if n := h.sweep(2); n != want {
-				t.Errorf("%d settled, want %d", n, want)
+				t.Errorf("%d handled, want %d", n, want)
 			}
 		}
 		if out := h.list(ListInput{Status: Closed}); len(out.Sessions) != 3 {
@@ -171,7 +171,7 @@ func TestAPurgeThatWasKilledIsDoneByTheNextSweep(t *testing.T) {
 			}
 		}
 		if n := h.sweep(10); n != 1 || h.rest(id) != 0 {
-			t.Errorf("%d settled, %d documents are left", n, h.rest(id))
+			t.Errorf("%d handled, %d documents are left", n, h.rest(id))
 		}
 	})
 }
@@ -189,8 +189,8 @@ func TestACouncilThatLivesAgainIsNotAbandoned(t *testing.T) {
 		if got := h.get("alpha", id, ""); got.State.Status != Active {
 			t.Errorf("%+v", got.State)
 		}
-		for name, settle := range map[string]func(context.Context, *store.Tenant, string, time.Time) error{"abandon": abandon, "purge": purge} {
-			if err := settle(t.Context(), h.DB.User("u"), "nope", due); err != nil {
+		for name, handle := range map[string]func(context.Context, *store.Tenant, string, time.Time) error{"abandon": abandon, "purge": purge} {
+			if err := handle(t.Context(), h.DB.User("u"), "nope", due); err != nil {
 				t.Errorf("%s: %v", name, err)
 			}
 		}

@@ -11,6 +11,7 @@ import (
 	"parley.internal/shared/fault"
 	"parley.internal/shared/idempotency"
 	"parley.internal/shared/identity"
+	"parley.internal/shared/op"
 	"parley.internal/shared/store"
 	"parley.internal/shared/task"
 )
@@ -25,7 +26,7 @@ type night struct {
 
 func each(t *testing.T, test func(*testing.T, *night)) {
 	t.Helper()
-	domaintest.Each(t, store.NewSchema(append(dispatch.Defs(), idempotency.Def())...), func(t *testing.T, db *store.DB) {
+	domaintest.Each(t, store.NewSchema(append(new(dispatch.Service).Defs(), idempotency.Def())...), func(t *testing.T, db *store.DB) {
 		n, ids := &night{t: t}, &domaintest.IDs{}
 		n.queue = &dispatch.Service{DB: db, Now: n.Clock.Now, NewID: ids.NewID}
 		n.Service = &dream.Service{DB: db, Queue: n.queue, Now: n.Clock.Now}
@@ -48,7 +49,7 @@ func (n *night) create(in dispatch.CreateInput) string {
 
 func (n *night) peek(c identity.Caller, in dream.PeekInput) string {
 	n.t.Helper()
-	out, err := n.Peek(n.t.Context(), c, in)
+	out, err := n.Peek(n.t.Context(), c, op.Fill(in))
 	if err != nil || out.Dreams == nil {
 		n.t.Fatal(out, err)
 	}

@@ -54,6 +54,9 @@ func view(id string, t *task.Task) View {
 		CreatedAt: t.CreatedAt, ExpiresAt: t.ExpiresAt}
 }
 
+// ServedByDefault makes its tools part of the default endpoint.
+func (*Service) ServedByDefault() bool { return true }
+
 // Operations returns the operations of the toolset dream.
 func (s *Service) Operations() []op.Op {
 	const set = "dream"

@@ -94,7 +94,7 @@ var (
 )
 
 // Defs declares the collections of verifications.
-func Defs() []*store.Def {
+func (*Service) Defs() []*store.Def {
 	return []*store.Def{sessions.Def(), files.Def(), contents.Def(), rounds.Def(), outputs.Def(), issues.Def(), checkpoints.Def(), steps.Def()}
 }
 

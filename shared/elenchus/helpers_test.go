@@ -29,7 +29,9 @@ type court struct {
 	t *testing.T
 }
 
-func schema() *store.Schema { return store.NewSchema(append(Defs(), idempotency.Def())...) }
+func schema() *store.Schema {
+	return store.NewSchema(append(new(Service).Defs(), idempotency.Def())...)
+}
 
 // dice is a random source that says the same every time, and may be shared.
 type dice struct {

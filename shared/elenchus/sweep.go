@@ -3,10 +3,16 @@ package elenchus
 import (
 	"context"
 	"errors"
+	"parley.internal/shared/domain"
 	"time"
 
 	"parley.internal/shared/store"
 )
+
+// Sweeps are the steps that the domain adds to the scheduled sweeps.
+func (s *Service) Sweeps() []domain.Sweep {
+	return []domain.Sweep{{Schedule: domain.Sessions, Name: "verifications", Run: s.SweepVerifications}}
+}
 
 // The pages of a deletion: each writes at most 500 documents, and none reads contents.
 const (

@@ -29,7 +29,7 @@ type ring struct {
 
 func each(t *testing.T, test func(*testing.T, *ring)) {
 	t.Helper()
-	domaintest.Each(t, store.NewSchema(Defs()...), func(t *testing.T, db *store.DB) {
+	domaintest.Each(t, store.NewSchema(new(Service).Defs()...), func(t *testing.T, db *store.DB) {
 		r := &ring{t: t}
 		r.Service = &Service{DB: db, Now: r.Clock.Now,
 			Toolsets: func() []string { return []string{"dispatch", "relay"} }}

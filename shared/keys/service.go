@@ -99,7 +99,7 @@ func (s *Service) Issue(ctx context.Context, user string, in CreateInput) (Creat
 		return out, fault.Field("program", "%q is reserved as a target of tasks and messages; take another name",
 			in.Program)
 	}
-	in = op.Fill("create_key", in)
+	in = op.Fill(in)
 	if in.Kind != identity.Agent && in.Kind != identity.Human {
 		return out, fault.Field("kind", "must be agent or human")
 	}

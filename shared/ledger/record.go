@@ -66,7 +66,7 @@ var (
 )
 
 // Defs declares the collections of the ledger.
-func Defs() []*store.Def { return []*store.Def{batches.Def(), dailies.Def()} }
+func (*Service) Defs() []*store.Def { return []*store.Def{batches.Def(), dailies.Def()} }
 
 const (
 	keyIDLen   = 12

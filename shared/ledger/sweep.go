@@ -3,9 +3,15 @@ package ledger
 import (
 	"context"
 	"errors"
+	"parley.internal/shared/domain"
 
 	"parley.internal/shared/store"
 )
+
+// Sweeps returns the steps of the domain in the scheduled sweeps.
+func (s *Service) Sweeps() []domain.Sweep {
+	return []domain.Sweep{{Schedule: domain.Ledger, Name: "records", Run: s.SweepLedger}}
+}
 
 // SweepLedger deletes at most limit batches whose retention is over. It returns the number of
 // batches that it deleted; without an error, fewer than limit means that none is left. The totals

@@ -19,7 +19,7 @@ import (
 )
 
 func schema() *store.Schema {
-	return store.NewSchema(append(Defs(), task.Tasks.Def(), task.Leases.Def(), idempotency.Def())...)
+	return store.NewSchema(append(new(Service).Defs(), task.Tasks.Def(), task.Leases.Def(), idempotency.Def())...)
 }
 
 // world is a service on an empty store, with a clock that the test moves.

@@ -80,6 +80,9 @@ func (s *Service) view(id string, v Session, beat Heartbeat, now time.Time) View
 		Live: v.Live() && now.Sub(last) < s.staleAfter(), EndedAt: v.EndedAt, Archived: v.Archived}
 }
 
+// ServedByDefault makes its tools part of the default endpoint.
+func (*Service) ServedByDefault() bool { return true }
+
 // Operations lists what presence offers.
 func (s *Service) Operations() []op.Op {
 	const set = "pulse"

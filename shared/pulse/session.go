@@ -70,7 +70,9 @@ var heartbeats = store.Collection[Heartbeat]{Name: "heartbeats", AllUsers: []str
 var archive = store.Collection[Record]{Name: "archive", Unindexed: []string{"name", "status"}}
 
 // Defs declares the collections of presence.
-func Defs() []*store.Def { return []*store.Def{sessions.Def(), heartbeats.Def(), archive.Def()} }
+func (*Service) Defs() []*store.Def {
+	return []*store.Def{sessions.Def(), heartbeats.Def(), archive.Def()}
+}
 
 // Lifecycle is where a session in the state stands.
 func (s State) Lifecycle() task.Status {

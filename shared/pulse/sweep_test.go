@@ -120,7 +120,7 @@ func TestASweepIsBoundedAndGoesOnWhereItEnded(t *testing.T) {
 		w.create(alpha, CreateInput{SessionID: "fresh"})
 		for i, want := range []int{4, 2, 0} {
 			if n := w.sweep(4); n != want {
-				t.Errorf("run %d settled %d, want %d", i, n, want)
+				t.Errorf("run %d handled %d, want %d", i, n, want)
 			}
 		}
 		if got := ids(w.list(alpha, ListInput{})); got != "fresh" {
@@ -173,7 +173,7 @@ func TestASweepClearsAHeartbeatWithoutItsSession(t *testing.T) {
 		w.Pass(2 * time.Hour)
 		for i, want := range []int{1, 0} {
 			if n := w.sweep(10); n != want {
-				t.Errorf("run %d settled %d", i, n)
+				t.Errorf("run %d handled %d", i, n)
 			}
 		}
 	})
@@ -211,11 +211,11 @@ func TestAnEndedSweepIsTakenUpAgain(t *testing.T) {
 				kill(w)
 				n, err := w.SweepSessions(t.Context(), store.NewAdmin(w.DB), 10)
 				if n != 1 || !errors.Is(err, errKilled) {
-					t.Fatalf("settled %d, %v", n, err)
+					t.Fatalf("handled %d, %v", n, err)
 				}
 				w.Pass(5 * time.Minute)
 				if n := w.sweep(10); n != 1 {
-					t.Errorf("then settled %d", n)
+					t.Errorf("then handled %d", n)
 				}
 				w.swept(ended)
 			})
@@ -223,7 +223,7 @@ func TestAnEndedSweepIsTakenUpAgain(t *testing.T) {
 	}
 }
 
-// swept checks that the session s and its claims of beta and gamma are settled.
+// swept checks that the session s and its claims of beta and gamma are handled.
 func (w *world) swept(ended time.Time) {
 	w.t.Helper()
 	if v := w.get("s"); !v.Archived || !v.EndedAt.Equal(ended) {

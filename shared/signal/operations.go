@@ -109,6 +109,9 @@ type AlertOutput struct {
 	ExpiresAt time.Time `json:"expiresAt"`
 }
 
+// ServedByDefault makes its tools part of the default endpoint.
+func (*Service) ServedByDefault() bool { return true }
+
 // Operations lists what there is for questions, alerts and pushes.
 func (s *Service) Operations() []op.Op {
 	const set = "signal"

@@ -30,9 +30,9 @@ type ring struct {
 // pushed marks an event that was told, in a document named after the event.
 type pushed struct {
 	At time.Time `json:"at"`
-	// LeaseUntil is until when somebody is at it; zero once it is settled.
+	// LeaseUntil is the end of the lease of the process that rings; zero once it is done.
 	LeaseUntil time.Time `json:"leaseUntil,omitzero"`
-	Settled    bool      `json:"settled"`
+	Done       bool      `json:"settled"`
 	// More is how many were held back before it.
 	More int `json:"more,omitempty"`
 	// Left are the devices that are to be tried again; all of them where it is empty.
@@ -87,11 +87,11 @@ func (s *Service) ring(ctx context.Context, user, eventID string, r ring) error 
 	// What is known is kept although the time for sending may be over.
 	end, cancelEnd := context.WithTimeout(context.WithoutCancel(ctx), leaseFor-sendFor)
 	defer cancelEnd()
-	mark.LeaseUntil, mark.Settled = time.Time{}, sendErr == nil && len(left) == 0
+	mark.LeaseUntil, mark.Done = time.Time{}, sendErr == nil && len(left) == 0
 	if sendErr == nil { // else it is not known whom the error kept from being rung
 		mark.Left = left
 	}
-	if err := s.settle(end, user, pushID(eventID), mark, dead); err != nil {
+	if err := s.save(end, user, pushID(eventID), mark, dead); err != nil {
 		return err
 	}
 	if sendErr == nil && len(left) > 0 {
@@ -118,7 +118,7 @@ func (s *Service) begin(ctx context.Context, user, eventID string, r *ring,
 			return err
 		}
 		switch {
-		case mark.Settled:
+		case mark.Done:
 			return nil
 		case now.Before(mark.LeaseUntil):
 			return fault.New(fault.Unavailable,
@@ -131,7 +131,7 @@ func (s *Service) begin(ctx context.Context, user, eventID string, r *ring,
 		if open = m.Found; !open {
 			mark.At, mark.PurgeAt = now, now.Add(keptPushes)
 			mark.More, open = q.spend(&set, r, now)
-			mark.Settled = !open
+			mark.Done = !open
 			quotas.Put(tx, hour, q)
 		}
 		if open {
@@ -235,8 +235,8 @@ func (s *Service) badge(ctx context.Context, user string) (*int, error) {
 // transaction takes.
 const deadBatch = 400
 
-// settle keeps what became of a try: the mark, and the list without its dead devices.
-func (s *Service) settle(ctx context.Context, user, id string, mark pushed, dead []string) error {
+// save stores the result of a try: the mark, and the list of devices without the dead ones.
+func (s *Service) save(ctx context.Context, user, id string, mark pushed, dead []string) error {
 	if len(mark.Left) > maxLeft {
 		mark.Left = nil
 	}

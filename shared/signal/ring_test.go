@@ -120,7 +120,7 @@ func (d *desk) alert(kind string) string {
 
 func (d *desk) react(e store.Event) {
 	d.t.Helper()
-	if err := d.TaskCreated(d.t.Context(), e); err != nil {
+	if err := d.ringFor(d.t.Context(), e); err != nil {
 		d.t.Fatal(err)
 	}
 }
@@ -161,13 +161,13 @@ func TestAnEventThatComesTwiceAtOnceRingsOnce(t *testing.T) {
 	each(t, func(t *testing.T, d *desk) {
 		d.device("phone", "android")
 		e := d.event(d.ask(AskInput{}))
-		var again, settled atomic.Int64
+		var again, done atomic.Int64
 		var all sync.WaitGroup
 		for range 8 {
 			all.Go(func() {
-				switch err := d.TaskCreated(t.Context(), e); {
+				switch err := d.ringFor(t.Context(), e); {
 				case err == nil:
-					settled.Add(1)
+					done.Add(1)
 				case fault.Of(err).Redeliver():
 					again.Add(1)
 				default:
@@ -176,8 +176,8 @@ func TestAnEventThatComesTwiceAtOnceRingsOnce(t *testing.T) {
 			})
 		}
 		all.Wait()
-		if settled.Load() == 0 {
-			t.Errorf("none settled it, %d are to try again", again.Load())
+		if done.Load() == 0 {
+			t.Errorf("none rang it, %d are to try again", again.Load())
 		}
 		d.react(e) // as those who were told to
 		if heard := d.bell.heard(); len(heard) != 1 {
@@ -197,7 +197,7 @@ func TestAnEventWhoseTellerDiedIsToldByAnother(t *testing.T) {
 			t.Fatal(open, err)
 		}
 		d.Pass(leaseFor - time.Second)
-		domaintest.Refused(t, "while it may be at it", d.TaskCreated(t.Context(), e), fault.Unavailable)
+		domaintest.Refused(t, "while it may be at it", d.ringFor(t.Context(), e), fault.Unavailable)
 		d.Pass(time.Second)
 		d.react(e)
 		d.react(e)
@@ -214,7 +214,7 @@ func TestADeviceThatFailsIsTriedAgainAndADeadOneIsForgotten(t *testing.T) {
 			return map[string]push.Result{"good": push.Sent, "bad": push.Failed, "dead": push.Dead}[token]
 		}
 		e := d.event(d.ask(AskInput{}))
-		domaintest.Refused(t, "while one fails", d.TaskCreated(t.Context(), e), fault.Unavailable, "1 devices")
+		domaintest.Refused(t, "while one fails", d.ringFor(t.Context(), e), fault.Unavailable, "1 devices")
 		if heard := d.bell.heard(); len(heard) != 1 || len(heard[0].tokens) != 3 {
 			t.Errorf("it rang %+v", heard)
 		}
@@ -229,7 +229,7 @@ func TestADeviceThatFailsIsTriedAgainAndADeadOneIsForgotten(t *testing.T) {
 		}
 		d.react(e)
 		if heard := d.bell.heard(); len(heard) != 0 {
-			t.Errorf("settled, it rang %+v", heard)
+			t.Errorf("done, it rang %+v", heard)
 		}
 	})
 }
@@ -239,9 +239,9 @@ func TestWhereNothingIsKnownOfAnyDeviceAllAreTriedAgain(t *testing.T) {
 		d.device("phone", "android")
 		e := d.event(d.ask(AskInput{}))
 		d.bell.err = fault.New(fault.Unavailable, "down")
-		domaintest.Refused(t, "while it is down", d.TaskCreated(t.Context(), e), fault.Unavailable, "down")
+		domaintest.Refused(t, "while it is down", d.ringFor(t.Context(), e), fault.Unavailable, "down")
 		d.bell.err = errors.New("a bug")
-		domaintest.Refused(t, "with a bug", d.TaskCreated(t.Context(), e), fault.Internal)
+		domaintest.Refused(t, "with a bug", d.ringFor(t.Context(), e), fault.Internal)
 		d.bell.err = nil
 		d.react(e)
 		if heard := d.bell.heard(); len(heard) != 1 {
@@ -270,7 +270,7 @@ func TestManyDevicesAreRungByFiveHundred(t *testing.T) {
 			return push.Dead
 		}
 		e := d.event(d.ask(AskInput{}))
-		domaintest.Refused(t, "one of 1100 fails", d.TaskCreated(t.Context(), e), fault.Unavailable)
+		domaintest.Refused(t, "one of 1100 fails", d.ringFor(t.Context(), e), fault.Unavailable)
 		var sizes []int
 		seen := map[string]bool{}
 		for _, r := range d.bell.heard() {

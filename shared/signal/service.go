@@ -26,7 +26,7 @@ type Service struct {
 }
 
 // Defs declares the collections of pushes.
-func Defs() []*store.Def {
+func (*Service) Defs() []*store.Def {
 	return []*store.Def{devices.Def(), settings.Def(), quotas.Def(), pushes.Def()}
 }
 

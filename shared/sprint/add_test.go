@@ -96,12 +96,12 @@ func TestASprintThatHasEndedOrIsFullTakesNoStory(t *testing.T) {
 		}
 		y.change(id, func(v *task.Task) { v.Sprint.Stories = 2 })
 		for _, s := range []string{"a", "x"} {
-			// The state after a crash: the stories have ended, and Settle did not run.
+			// The state after a crash: the stories have ended, and StoryEnded did not run.
 			y.change(docID(id, s), func(v *task.Task) { v.Sprint.Ended, v.Status = true, task.Failed })
 		}
 		_, err = y.add(alpha, id, "y", "")
-		domaintest.Refused(t, "before it is told", err, fault.Precondition, "all of its stories have ended")
-		if err := y.Settle(t.Context(), "u", id); err != nil {
+		domaintest.Refused(t, "before StoryEnded", err, fault.Precondition, "all of its stories have ended")
+		if err := y.StoryEnded(t.Context(), "u", id); err != nil {
 			t.Fatal(err)
 		}
 		_, err = y.add(alpha, id, "y", "")

@@ -134,7 +134,7 @@ func TestReportsOfStoriesDoNotWriteTheSprint(t *testing.T) {
 	})
 }
 
-func TestTheLastReportSucceedsEvenIfTheSprintCannotBeSettled(t *testing.T) {
+func TestTheLastReportSucceedsEvenIfTheSprintCannotBeUpdated(t *testing.T) {
 	eachCounted(t, func(t *testing.T, y *yard, d *counted) {
 		id := y.plan(stories("a 1"))
 		y.do(beta, id, "a", "active")
@@ -160,7 +160,7 @@ func TestChangesBetweenTheReadAndTheTransactionCount(t *testing.T) {
 		id := y.plan(stories("a 1"))
 		y.change(docID(id, "a"), func(v *task.Task) { end(v, task.Failed, y.Clock.Now()) })
 		d.meanwhile(func() { y.do(alpha, id, "a", "queued") })
-		if err := y.Settle(t.Context(), "u", id); err != nil || y.kept(id).Status != task.Active {
+		if err := y.StoryEnded(t.Context(), "u", id); err != nil || y.kept(id).Status != task.Active {
 			t.Errorf("a sprint with a story that is queued again is %s, %v", y.kept(id).Status, err)
 		}
 		y.draws(id, "active ready:a | 1* a=queued")

@@ -110,7 +110,7 @@ func TestTheLargestSprintIsCompletedInOneTransaction(t *testing.T) {
 }
 
 // A crash after the commit of the last story leaves the sprint's document active.
-func TestASprintThatWasNotSettledReadsAsCompleting(t *testing.T) {
+func TestASprintWithoutStoryEndedReadsAsCompleting(t *testing.T) {
 	each(t, func(t *testing.T, y *yard) {
 		kill := func() string {
 			id := y.plan(stories("a 1,b 1"))
@@ -125,8 +125,8 @@ func TestASprintThatWasNotSettledReadsAsCompleting(t *testing.T) {
 		}
 		id := kill()
 		for range 2 { // the second call changes nothing
-			if err := y.Settle(t.Context(), "u", id); err != nil || y.kept(id).Status != task.Completing {
-				t.Errorf("settled: %+v, %v", y.kept(id), err)
+			if err := y.StoryEnded(t.Context(), "u", id); err != nil || y.kept(id).Status != task.Completing {
+				t.Errorf("told: %+v, %v", y.kept(id), err)
 			}
 		}
 		if out, err := y.Complete(t.Context(), alpha, CompleteInput{SprintID: kill()}); err != nil ||
@@ -134,7 +134,7 @@ func TestASprintThatWasNotSettledReadsAsCompleting(t *testing.T) {
 			t.Errorf("completed: %+v, %v", out, err)
 		}
 		open := y.plan(stories("a 1"))
-		if err := y.Settle(t.Context(), "u", open); err != nil || y.kept(open).Status != task.Active {
+		if err := y.StoryEnded(t.Context(), "u", open); err != nil || y.kept(open).Status != task.Active {
 			t.Errorf("a sprint with an open story: %+v, %v", y.kept(open), err)
 		}
 	})

@@ -9,6 +9,6 @@
 // and no count can be lost.
 //
 // The package contains the rules of plans and stories and their transactions. It sends no push
-// messages and runs no sweep: package dispatch takes back leases, and calls [Service.Settle]
+// messages and runs no sweep: package dispatch takes back leases, and calls [Service.StoryEnded]
 // when that ends a story. It imports no other domain.
 package sprint

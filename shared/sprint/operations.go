@@ -123,6 +123,9 @@ type CompleteOutput struct {
 	AlreadyCompleted bool        `json:"alreadyCompleted,omitempty"`
 }
 
+// ServedByDefault makes its tools part of the default endpoint.
+func (*Service) ServedByDefault() bool { return true }
+
 // Operations returns the operations of the toolset sprint.
 func (s *Service) Operations() []op.Op {
 	const set = "sprint"

@@ -123,7 +123,7 @@ func (s *Service) Get(ctx context.Context, c identity.Caller, in GetInput) (View
 	v := View{SprintID: in.SprintID, ProjectName: p.ProjectName, Branch: p.Branch, Status: parent.Status,
 		Source: parent.Source, Verified: parent.Verified, SessionID: parent.SessionID, CreatedAt: parent.CreatedAt,
 		CompletedAt: parent.CompletedAt, Board: boardOf(stories)}
-	// The document stays active if the process dies between the end of the last story and Settle.
+	// The document stays active if the process dies between the end of the last story and StoryEnded.
 	if v.Status == task.Active && openWave(stories) == 0 {
 		v.Status = task.Completing
 	}

@@ -231,7 +231,7 @@ func TestTheSprintsOfAnotherUserAreNotFound(t *testing.T) {
 			domaintest.Refused(t, name, err, fault.NotFound, "no sprint with id")
 			_, err = y.Complete(t.Context(), who, CompleteInput{SprintID: id})
 			domaintest.Refused(t, name, err, fault.NotFound, "no sprint with id")
-			if err := y.Settle(t.Context(), who.User, id); err != nil {
+			if err := y.StoryEnded(t.Context(), who.User, id); err != nil {
 				t.Error(err)
 			}
 		}

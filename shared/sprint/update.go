@@ -41,7 +41,7 @@ func (s *Service) Update(ctx context.Context, c identity.Caller, in UpdateInput)
 	if done.ended {
 		// A fault is ignored: the report is committed, and readers of the sprint count its
 		// stories themselves.
-		if over, err := s.settle(ctx, u, in.SprintID); err == nil && over {
+		if over, err := s.beginCompletion(ctx, u, in.SprintID); err == nil && over {
 			out.Sprint = task.Completing
 		}
 	}
@@ -136,16 +136,16 @@ func alert(c identity.Caller, sprintID string, t *task.Task, now time.Time) task
 	return a
 }
 
-// Settle gives a sprint the status completing if all its stories have ended. Code that ends a
+// StoryEnded gives a sprint the status completing if all its stories have ended. Code that ends a
 // story without [Service.Update] must call it. It is idempotent, and does nothing for a sprint
 // that does not exist.
-func (s *Service) Settle(ctx context.Context, user, sprintID string) error {
-	_, err := s.settle(ctx, s.DB.User(user), sprintID)
+func (s *Service) StoryEnded(ctx context.Context, user, sprintID string) error {
+	_, err := s.beginCompletion(ctx, s.DB.User(user), sprintID)
 	return err
 }
 
-// settle reports whether all stories have ended.
-func (s *Service) settle(ctx context.Context, u *store.Tenant, sprintID string) (over bool, err error) {
+// beginCompletion does the work of [Service.StoryEnded], and reports whether all stories have ended.
+func (s *Service) beginCompletion(ctx context.Context, u *store.Tenant, sprintID string) (over bool, err error) {
 	// Most stories are not the last, and this read spares them the transaction.
 	if open, err := openWaveOf(ctx, u, sprintID); err != nil || open > 0 {
 		return false, err

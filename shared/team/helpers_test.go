@@ -29,7 +29,7 @@ type world struct {
 
 func each(t *testing.T, test func(*testing.T, *world)) {
 	t.Helper()
-	domaintest.Each(t, store.NewSchema(append(Defs(), idempotency.Def())...), func(t *testing.T, db *store.DB) {
+	domaintest.Each(t, store.NewSchema(append(new(Service).Defs(), idempotency.Def())...), func(t *testing.T, db *store.DB) {
 		w := &world{t: t}
 		w.Service = &Service{DB: db, Now: w.Clock.Now, NewID: w.IDs.NewID}
 		test(t, w)

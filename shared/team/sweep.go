@@ -3,11 +3,20 @@ package team
 import (
 	"context"
 	"errors"
+	"parley.internal/shared/domain"
 	"time"
 
 	"parley.internal/shared/fault"
 	"parley.internal/shared/store"
 )
+
+// Sweeps returns the steps of the domain in the scheduled sweeps.
+func (s *Service) Sweeps() []domain.Sweep {
+	return []domain.Sweep{
+		{Schedule: domain.Sessions, Name: "teammates", Run: s.SweepMembers},
+		{Schedule: domain.Sessions, Name: "teams", Run: s.SweepTeams},
+	}
+}
 
 // SweepMembers handles at most limit members whose lease has run out. A member with a task in
 // progress or a process is retired: its unfinished tasks become pending, its process is lost,

@@ -93,7 +93,7 @@ var (
 )
 
 // Defs declares the collections of teams.
-func Defs() []*store.Def {
+func (*Service) Defs() []*store.Def {
 	return []*store.Def{teams.Def(), leaderships.Def(), deletions.Def(), prompts.Def(), inboxes.Def(), messages.Def(),
 		boards.Def(), texts.Def(), beats.Def(), processes.Def()}
 }
