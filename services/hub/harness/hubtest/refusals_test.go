@@ -91,7 +91,7 @@ var badBoth = []bad{
 	{"no cursor", "get_tasks", `{"cursor":"xyz"}`, "cursor", "use the one that came with the page before"},
 	{"a cursor of other filters", "get_tasks", `{"cursor":"%C","status":"done"}`, "cursor", "use the one that came with the page before"},
 	{"a cursor of another call", "get_messages", `{"cursor":"%C","includeDelivered":true}`, "cursor", "use the one that came with the page before"},
-	{"no news", "update_task", `{"taskId":"%T"}`, "status", "give a status, a note or both"},
+	{"no news", "update_task", `{"taskId":"%T"}`, "status", "is required unless there is a note"},
 	{"a status that is none of them", "update_task", `{"taskId":"%T","status":"finished"}`, "status", "must be one of created, active, blocked, completing, done, failed, derezzed"},
 	{"a note too long", "update_task", `{"taskId":"%T","note":"` + strings.Repeat("é", 2001) + `"}`, "note", "must be at most 2000 characters, not 2001"},
 	{"a note that is a list", "update_task", `{"taskId":"%T","note":["n"]}`, "note", "must be of type string, not array"},
@@ -168,7 +168,7 @@ var badBoth = []bad{
 	{"too many dreams", "dream_peek", `{"limit":51}`, "limit", "must be at most 50"},
 	{"a dream's id of dots", "dream_activate", `{"dreamId":".."}`, "dreamId", "must match ^[A-Za-z0-9]"},
 	{"a dream's length", "create_task", `{"title":"t","target":"a","type":"dream","dream":{"timeout_hours":169}}`, "dream.timeout_hours", "must be at most 168"},
-	{"a dream that is none", "create_task", `{"title":"t","target":"a","dream":{}}`, "dream", "goes with type dream alone"},
+	{"a dream that is none", "create_task", `{"title":"t","target":"a","dream":{}}`, "dream", "is allowed with the type dream only"},
 
 	{"a sprint of nothing", "create_sprint", `{"projectName":"p","branch":"b","stories":[]}`, "stories", "must not be empty"},
 	{"a sprint too large", "create_sprint", `{"projectName":"p","branch":"b","stories":[` + strings.Repeat(`{"id":"x","title":"t"},`, 200) + `{"id":"x","title":"t"}]}`, "stories", "must have at most 200 members, not 201"},
