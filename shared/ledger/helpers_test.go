@@ -33,7 +33,8 @@ func newBook(t *testing.T, db *store.DB) *book {
 // each runs a test on both stores.
 func each(t *testing.T, test func(*testing.T, *book)) {
 	t.Helper()
-	domaintest.Each(t, store.NewSchema(new(Service).Defs()...), func(t *testing.T, db *store.DB) { test(t, newBook(t, db)) })
+	domaintest.Each(t, store.NewSchema(new(Service).Defs()...),
+		func(t *testing.T, db *store.DB) { test(t, newBook(t, db)) })
 }
 
 // frail is a driver that counts calls and can fail transactions.
