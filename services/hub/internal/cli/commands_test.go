@@ -65,7 +65,7 @@ func TestAWrongCommandLineIsRefusedWithExitCodeOne(t *testing.T) {
 			"program: must be 1 to 100 letters"},
 		{[]string{"key", "create", "--data", data, "--user", "u", "--kind", "robot"}, "kind: must be agent or human"},
 		{[]string{"key", "create", "--data", data, "--user", "u", "--kind", "human", "--program", "p"},
-			"program: goes with a key of the kind agent"},
+			"program: must be empty for a key of the kind human"},
 		{[]string{"key", "create", "--data", data, "--user", "u", "--scopes", "read,everything"},
 			`scopes: "everything" is not a scope; the scopes are read, write, admin, dispatch`},
 		{[]string{"key", "create", "--data", data, "--user", "u", "--expires", "-1h"},

@@ -37,7 +37,7 @@ func TestTheRunnerCommandStartsAndEndsMembers(t *testing.T) {
 		}
 	}
 	r.logged(`msg="a process ended" member=short pid=\d+ state=exited`)
-	r.logged(`msg="a process started" member=long pid=\d+ log=\S+`)
+	r.logged(`msg="a process runs" member=long pid=\d+ log=\S+`)
 	logs, err := filepath.Glob(filepath.Join(data, "parley", "runner", "core-????????????", "logs", "*.log"))
 	if err != nil || len(logs) != 2 {
 		t.Fatal(logs, err)
@@ -98,22 +98,17 @@ func TestAWrongRunnerCommandLineIsRefused(t *testing.T) {
 	env := map[string]string{"PARLEY_KEY": "parley_k", "XDG_STATE_HOME": dir}
 	with := func(more ...string) []string { return append([]string{"--team", "core", "--root", dir}, more...) }
 	for words, args := range map[string][]string{
-		`required flag(s) "root", "team" not set`: {},
-		"the variable NONE holds no key": {"--team", "core", "--root", dir, "--key-env",
-			"NONE"},
-		"the server's URL must be http://host:port": {"--team", "core", "--root", dir, "--url",
-			"nonsense"},
-		"--root is empty; give a directory that exists":           {"--team", "core", "--root", ""},
-		"no such file or directory; give a directory that exists": {"--team", "core", "--root", dir + "/none"},
-		"is no directory; give a directory that exists":           {"--team", "core", "--root", file},
-		"--grace is more than 0, not -1s":                         {"--team", "core", "--root", dir, "--grace", "-1s"},
-		"cannot read the configuration": {"--team", "core", "--root", dir, "--config",
-			dir + "/none"},
-		`"../core" is no team's name`: {"--team", "../core", "--root", dir, "--config",
-			file},
-		"cannot create the state directory": {"--team", "core", "--root", dir, "--config", file,
-			"--state", file},
-		"Could not find 'no-such-tool' binary on PATH.": {"--team", "core", "--root", dir, "--config", file},
+		`required flag(s) "root", "team" not set`:                 {},
+		"the variable NONE holds no key":                          with("--key-env", "NONE"),
+		"the server's URL must be http://host:port":               with("--url", "nonsense"),
+		"--root must not be empty; give a directory that exists":  with("--root", ""),
+		"no such file or directory; give a directory that exists": with("--root", dir+"/none"),
+		"is not a directory; give a directory that exists":        with("--root", file),
+		"--grace must be more than 0, not -1s":                    with("--grace", "-1s"),
+		"cannot read the configuration":                           with("--config", dir+"/none"),
+		`"../core" is not the name of a team`:                     with("--team", "../core", "--config", file),
+		"cannot create the state directory":                       with("--config", file, "--state", file),
+		"Could not find 'no-such-tool' binary on PATH.":           with("--config", file),
 	} {
 		out, errOut, code := inProcess(t, env, append([]string{"runner"}, args...)...)
 		if code != 1 || out != "" || !strings.HasPrefix(errOut, "parley: ") || !strings.Contains(errOut, words) {
