@@ -9,34 +9,38 @@ import (
 	"parley.internal/shared/store"
 )
 
-// purgeBatch is how many responses one transaction deletes: at their longest they are
-// a few megabytes to read.
+// purgeBatch is the number of responses that one transaction deletes. It bounds the text that the transaction
+// reads to a few megabytes.
 const purgeBatch = 100
 
-// SweepCouncils closes at most limit councils that were abandoned, and deletes those whose
-// retention is over with everything below them. It says how many it settled: fewer than
-// limit means that none is left. It may be ended and run again at any point; one that
-// cannot be settled does not keep the others from it.
+// SweepCouncils closes councils without activity for [Patience], and deletes closed ones whose [Retention] is
+// over, with all documents below them. It handles at most limit councils and returns how many it handled; fewer
+// than limit means that none is left. It may be interrupted and called again at any point. A council that fails
+// does not stop the others; the error joins all failures.
 func (s *Service) SweepCouncils(ctx context.Context, a *store.Admin, limit int) (int, error) {
 	now := s.Now()
-	due, _, err := councils.QueryAll(ctx, a, store.Query{Where: []store.Cond{store.Le("due_at", now)}, Order: []string{"due_at"}, Limit: min(limit, store.MaxLimit)})
+	due, _, err := councils.QueryAll(ctx, a, store.Query{
+		Where: []store.Cond{store.Le("due_at", now)},
+		Order: []string{"due_at"},
+		Limit: min(limit, store.MaxLimit),
+	})
 	if err != nil {
 		return 0, err
 	}
 	var failed []error
 	for _, d := range due {
-		settle := abandon
+		handle := abandon
 		if d.Value.Status == Closed {
-			settle = purge
+			handle = purge
 		}
-		if err := settle(ctx, a.User(d.Ref.User), d.Ref.ID, now); err != nil {
+		if err := handle(ctx, a.User(d.Ref.User), d.Ref.ID, now); err != nil {
 			failed = append(failed, err)
 		}
 	}
 	return len(due) - len(failed), errors.Join(failed...)
 }
 
-// abandon closes a council, unless something has happened in it since it was listed.
+// abandon closes a council, unless it has had activity since the sweep listed it.
 func abandon(ctx context.Context, t *store.Tenant, id string, now time.Time) error {
 	return t.Update(ctx, func(ctx context.Context, tx *store.Tx) error {
 		v, err := councils.Get(ctx, tx, id)
@@ -52,8 +56,8 @@ func abandon(ctx context.Context, t *store.Tenant, id string, now time.Time) err
 	})
 }
 
-// purge deletes a council that is gone: the responses first, by batches, and the session
-// last, so that what a kill leaves behind is found again.
+// purge deletes a council that is gone. It deletes the responses in batches and the session last, so that the
+// next sweep finds a council whose deletion was interrupted.
 func purge(ctx context.Context, t *store.Tenant, id string, now time.Time) error {
 	for {
 		n, err := responses.Under(id).DeleteWhere(ctx, t, store.Query{Limit: purgeBatch})
