@@ -53,7 +53,8 @@ var counted = regexp.MustCompile(`(ttl|TTL):\d+`)
 func said(all []fcmtest.Message) []string {
 	var out []string
 	for _, m := range all {
-		out = append(out, fmt.Sprintf("%s | %s | %s | %v | %v | %v", m.Token, m.Title, m.Body, m.Data, m.Android, m.Webpush))
+		out = append(out, fmt.Sprintf("%s | %s | %s | %v | %v | %v", m.Token, m.Title, m.Body, m.Data, m.Android,
+			m.Webpush))
 		out[len(out)-1] = counted.ReplaceAllString(out[len(out)-1], "$1:")
 	}
 	slices.Sort(out)
@@ -79,9 +80,8 @@ func decoded(t *testing.T, c change, seq int) store.Event {
 	return e
 }
 
-// A laptop's loop and the functions are two callers of the same methods. The same
-// sequence of events has each ring the same devices with the same words, and leaves
-// each event told.
+// A laptop's loop and the functions are two callers of the same methods. The same sequence of events has each ring the
+// same devices with the same words, and leaves each event told.
 func TestTheLaptopsLoopAndTheFunctionsDoTheSame(t *testing.T) {
 	t.Parallel()
 	w := begin(t)
@@ -94,7 +94,8 @@ func TestTheLaptopsLoopAndTheFunctionsDoTheSame(t *testing.T) {
 	must(w, quiet, err)
 	_, blocked := w.blocked()
 	_, stuck := w.stuck()
-	events := []change{asked, w.event("OnTaskCreate", nil, w.doc("tasks/"+alert.AlertID)), w.event("OnTaskCreate", nil, w.doc("tasks/"+quiet.TaskID)), blocked, stuck}
+	events := []change{asked, w.event("OnTaskCreate", nil, w.doc("tasks/"+alert.AlertID)),
+		w.event("OnTaskCreate", nil, w.doc("tasks/"+quiet.TaskID)), blocked, stuck}
 
 	here := fcmtest.New(t)
 	sender, err := fcm.New(ctx, fcm.Options{Project: w.project, Endpoint: here.Endpoint()})
@@ -130,7 +131,8 @@ func TestTheLaptopsLoopAndTheFunctionsDoTheSame(t *testing.T) {
 	}
 	loop, functions := said(here.Messages()), said(w.fcm.Messages())
 	if !slices.Equal(loop, functions) || len(loop) != 8 {
-		t.Errorf("the loop rang\n%s\nthe functions\n%s\n%s", strings.Join(loop, "\n"), strings.Join(functions, "\n"), log.String())
+		t.Errorf("the loop rang\n%s\nthe functions\n%s\n%s", strings.Join(loop, "\n"), strings.Join(functions, "\n"),
+			log.String())
 	}
 	for i, e := range events {
 		for _, id := range []string{e.id, feed.events[i].ID} {

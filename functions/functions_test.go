@@ -23,7 +23,8 @@ func TestThereAreSevenFunctions(t *testing.T) {
 	t.Parallel()
 	reactions, sweeps := entry.Names()
 	if !slices.Equal(reactions, []string{"OnTaskCreate", "OnTaskUpdate", "OnSessionUpdate"}) ||
-		!slices.Equal(sweeps, []string{"CleanupExpiredSessions", "CleanupOrphanedTasks", "CleanupExpiredRelay", "CleanupLedger"}) {
+		!slices.Equal(sweeps, []string{"CleanupExpiredSessions", "CleanupOrphanedTasks", "CleanupExpiredRelay",
+			"CleanupLedger"}) {
 		t.Errorf("%q, %q", reactions, sweeps)
 	}
 }
@@ -40,12 +41,12 @@ func (w *world) asked(in signal.AskInput) (id string, created change) {
 func (w *world) blocked() (id string, updated change) {
 	w.t.Helper()
 	ctx := w.t.Context()
-	made, err := w.Dispatch.Create(ctx, alpha, dispatch.CreateInput{Title: "build it", Target: "beta", Instructions: "the secret plan"})
+	made, err := w.Dispatch.Create(ctx, alpha, op.Fill(dispatch.CreateInput{Title: "build it", Target: "beta", Instructions: "the secret plan"}))
 	must(w, made, err)
-	claim, err := w.Dispatch.Claim(ctx, beta, dispatch.ClaimInput{TaskID: made.TaskID})
+	claim, err := w.Dispatch.Claim(ctx, beta, op.Fill(dispatch.ClaimInput{TaskID: made.TaskID}))
 	must(w, claim, err)
 	before := w.doc("tasks/" + made.TaskID)
-	v, err := w.Dispatch.Update(ctx, beta, dispatch.UpdateInput{TaskID: made.TaskID, Status: task.Blocked, Note: "no disk"})
+	v, err := w.Dispatch.Update(ctx, beta, op.Fill(dispatch.UpdateInput{TaskID: made.TaskID, Status: task.Blocked, Note: "no disk"}))
 	must(w, v, err)
 	return made.TaskID, w.event("OnTaskUpdate", before, w.doc("tasks/"+made.TaskID))
 }
@@ -53,11 +54,11 @@ func (w *world) blocked() (id string, updated change) {
 // stuck is a session of beta's that waits for somebody, and the event of that.
 func (w *world) stuck() (id string, updated change) {
 	w.t.Helper()
-	s, err := w.Pulse.Create(w.t.Context(), beta, pulse.CreateInput{Name: "the build", SessionID: "beta.1"})
+	s, err := w.Pulse.Create(w.t.Context(), beta, op.Fill(pulse.CreateInput{Name: "the build", SessionID: "beta.1"}))
 	must(w, s, err)
 	before := w.doc("sessions/beta.1")
 	status := "waits for a disk"
-	v, err := w.Pulse.Update(w.t.Context(), beta, pulse.UpdateInput{SessionID: "beta.1", State: pulse.Blocked, Status: &status})
+	v, err := w.Pulse.Update(w.t.Context(), beta, op.Fill(pulse.UpdateInput{SessionID: "beta.1", State: pulse.Blocked, Status: &status}))
 	must(w, v, err)
 	return "beta.1", w.event("OnSessionUpdate", before, w.doc("sessions/beta.1"))
 }
@@ -66,7 +67,8 @@ func TestEachReactionRingsWithItsContent(t *testing.T) {
 	t.Parallel()
 	w := begin(t)
 	w.rings("phone")
-	q, asked := w.asked(signal.AskInput{Question: "Deploy now?", Options: []string{"yes", "no"}, Context: "a secret context", Priority: task.High})
+	q, asked := w.asked(signal.AskInput{Question: "Deploy now?", Options: []string{"yes", "no"},
+		Context: "a secret context", Priority: task.High})
 	tid, blocked := w.blocked()
 	sid, stuck := w.stuck()
 	for i, tc := range []struct {
@@ -74,9 +76,12 @@ func TestEachReactionRingsWithItsContent(t *testing.T) {
 		title, body string
 		data        map[string]string
 	}{
-		{asked, "alpha needs your answer", "Deploy now?", map[string]string{"type": "question", "taskId": q, "priority": "high", "url": "https://parley.example/q/" + q}},
-		{blocked, "build it is blocked", "no disk", map[string]string{"type": "task", "taskId": tid, "priority": "normal", "url": "https://parley.example/q/" + tid}},
-		{stuck, "the build is blocked", "waits for a disk", map[string]string{"type": "session", "sessionId": sid, "priority": "normal", "url": "https://parley.example/q"}},
+		{asked, "alpha needs your answer", "Deploy now?", map[string]string{"type": "question", "taskId": q,
+			"priority": "high", "url": "https://parley.example/q/" + q}},
+		{blocked, "build it is blocked", "no disk", map[string]string{"type": "task", "taskId": tid,
+			"priority": "normal", "url": "https://parley.example/q/" + tid}},
+		{stuck, "the build is blocked", "waits for a disk", map[string]string{"type": "session", "sessionId": sid,
+			"priority": "normal", "url": "https://parley.example/q"}},
 	} {
 		if status := w.post(tc.event); status != http.StatusOK {
 			t.Fatalf("%s answers %d\n%s", tc.event.function, status, w.logs)
@@ -176,7 +181,8 @@ func TestWhatNoRedeliveryCanMendIsDropped(t *testing.T) {
 		"a question of yesterday":       old(asked, 24*time.Hour+time.Minute),
 		"a task of an hour ago":         old(blocked, time.Hour+time.Minute),
 		"a session of an hour ago":      old(stuck, time.Hour+time.Minute),
-		"a broken body of OnTaskCreate": broken(asked), "of OnTaskUpdate": broken(blocked), "of OnSessionUpdate": broken(stuck),
+		"a broken body of OnTaskCreate": broken(asked), "of OnTaskUpdate": broken(blocked),
+		"of OnSessionUpdate": broken(stuck),
 	}
 	for what, c := range useless {
 		c.id = what
@@ -198,7 +204,8 @@ func TestWhatNoRedeliveryCanMendIsDropped(t *testing.T) {
 		t.Errorf("the log tells of %d dropped events:\n%s", n, w.logs)
 	}
 	for what, c := range useless {
-		if !strings.Contains(w.logs.String(), `"message":"event dropped","reaction":"`+c.function+`","event":"`+what+`"`) {
+		if !strings.Contains(w.logs.String(),
+			`"message":"event dropped","reaction":"`+c.function+`","event":"`+what+`"`) {
 			t.Errorf("%s is not in the log:\n%s", what, w.logs)
 		}
 	}
@@ -231,7 +238,7 @@ func TestADeadDeviceIsRemovedAndTheOthersRing(t *testing.T) {
 	if status := w.post(asked); status != http.StatusOK || len(w.fcm.Messages()) != 3 {
 		t.Errorf("%d, rung %q", status, w.tokens())
 	}
-	left, err := w.Signal.Devices(t.Context(), human, signal.DevicesInput{})
+	left, err := w.Signal.Devices(t.Context(), human, op.Fill(signal.DevicesInput{}))
 	if must(w, left, err); len(left.Devices) != 2 {
 		t.Errorf("left are %+v", left.Devices)
 	}
@@ -246,15 +253,15 @@ func (w *world) stale() {
 	ctx, today := w.t.Context(), w.now
 	for _, age := range []time.Duration{40 * 24 * time.Hour, 0} {
 		w.now = func() time.Time { return today().Add(-age) }
-		s, err := w.Pulse.Create(ctx, beta, pulse.CreateInput{Name: "b"})
+		s, err := w.Pulse.Create(ctx, beta, op.Fill(pulse.CreateInput{Name: "b"}))
 		must(w, s, err)
-		leased, err := w.Dispatch.Create(ctx, alpha, dispatch.CreateInput{Title: "leased", Target: "beta"})
+		leased, err := w.Dispatch.Create(ctx, alpha, op.Fill(dispatch.CreateInput{Title: "leased", Target: "beta"}))
 		must(w, leased, err)
-		claim, err := w.Dispatch.Claim(ctx, beta, dispatch.ClaimInput{TaskID: leased.TaskID})
+		claim, err := w.Dispatch.Claim(ctx, beta, op.Fill(dispatch.ClaimInput{TaskID: leased.TaskID}))
 		must(w, claim, err)
-		late, err := w.Dispatch.Create(ctx, alpha, dispatch.CreateInput{Title: "late", Target: "beta", TTL: 3600})
+		late, err := w.Dispatch.Create(ctx, alpha, op.Fill(dispatch.CreateInput{Title: "late", Target: "beta", TTL: 3600}))
 		must(w, late, err)
-		m, err := w.Relay.Send(ctx, alpha, relay.SendInput{Message: "hi", Target: "beta", MessageType: "STATUS", TTL: 3600})
+		m, err := w.Relay.Send(ctx, alpha, op.Fill(relay.SendInput{Message: "hi", Target: "beta", MessageType: "STATUS", TTL: 3600}))
 		must(w, m, err)
 		w.Ledger.Record(op.Usage{Op: "get_tasks", Transport: "mcp", Caller: alpha, At: w.now()})
 		must(w, 0, w.Ledger.Flush(ctx))
@@ -262,9 +269,9 @@ func (w *world) stale() {
 		w.employ(identity.Caller{User: "u", Program: name, Kind: identity.Agent}, name)
 	}
 	w.now = today
-	gone, err := w.Team.Create(ctx, alpha, team.CreateInput{TeamName: "gone"})
+	gone, err := w.Team.Create(ctx, alpha, op.Fill(team.CreateInput{TeamName: "gone"}))
 	must(w, gone, err)
-	deleted, err := w.Team.Delete(ctx, alpha, team.NameInput{TeamName: "gone"})
+	deleted, err := w.Team.Delete(ctx, alpha, op.Fill(team.NameInput{TeamName: "gone"}))
 	must(w, deleted, err)
 }
 
@@ -272,17 +279,17 @@ func (w *world) stale() {
 func (w *world) employ(lead identity.Caller, name string) {
 	w.t.Helper()
 	ctx, mate := w.t.Context(), "mate"
-	made, err := w.Team.Create(ctx, lead, team.CreateInput{TeamName: name})
+	made, err := w.Team.Create(ctx, lead, op.Fill(team.CreateInput{TeamName: name}))
 	must(w, made, err)
-	spawned, err := w.Team.Spawn(ctx, lead, team.SpawnInput{TeamName: name, Name: mate, Prompt: "p", BackendType: team.External})
+	spawned, err := w.Team.Spawn(ctx, lead, op.Fill(team.SpawnInput{TeamName: name, Name: mate, Prompt: "p", BackendType: team.External}))
 	must(w, spawned, err)
-	created, err := w.Team.CreateTask(ctx, lead, team.CreateTaskInput{TeamName: name, Subject: "s"})
+	created, err := w.Team.CreateTask(ctx, lead, op.Fill(team.CreateTaskInput{TeamName: name, Subject: "s"}))
 	must(w, created, err)
-	v, err := w.Team.UpdateTask(ctx, lead, team.UpdateTaskInput{TeamName: name, TaskID: created.ID, Status: team.InProgress, Owner: &mate})
+	v, err := w.Team.UpdateTask(ctx, lead, op.Fill(team.UpdateTaskInput{TeamName: name, TaskID: created.ID, Status: team.InProgress, Owner: &mate}))
 	must(w, v, err)
 }
 
-func TestEachSweepSettlesWhatIsDueAndReportsIt(t *testing.T) {
+func TestEachSweepHandlesWhatIsDueAndReportsIt(t *testing.T) {
 	t.Parallel()
 	w := begin(t)
 	w.stale()
@@ -300,8 +307,8 @@ func TestEachSweepSettlesWhatIsDueAndReportsIt(t *testing.T) {
 			t.Fatalf("%s: %+v\n%s", tc.function, first, w.logs)
 		}
 		for step, want := range tc.want {
-			if first.Data.Settled[step] != want {
-				t.Errorf("%s settled %v", tc.function, first.Data.Settled)
+			if first.Data.Handled[step] != want {
+				t.Errorf("%s handled %v", tc.function, first.Data.Handled)
 			}
 		}
 		if again := w.sweep(http.MethodPost, tc.function); again.status != http.StatusOK || again.Data.Total() != 0 {
@@ -320,7 +327,8 @@ func TestASweepIsStartedWithPOSTAlone(t *testing.T) {
 	var known app.App
 	for _, s := range known.Sweeps() {
 		for _, method := range []string{http.MethodGet, http.MethodPut, http.MethodDelete} {
-			if got := w.sweep(method, s.Function); got.status != http.StatusMethodNotAllowed || got.allow != http.MethodPost || got.Success || got.Error == nil {
+			if got := w.sweep(method, s.Function); got.status != http.StatusMethodNotAllowed ||
+				got.allow != http.MethodPost || got.Success || got.Error == nil {
 				t.Errorf("%s %s: %+v", method, s.Function, got)
 			}
 		}

@@ -33,8 +33,8 @@ import (
 
 const helperVariable = "FUNCTIONS_TEST_HELPER"
 
-// The framework's server cannot be ended, so that it runs as a process of its own:
-// this binary again, with the address as its argument.
+// The framework's server cannot be ended, so that it runs as a process of its own: this binary again, with the address
+// as its argument.
 func TestMain(m *testing.M) {
 	if os.Getenv(helperVariable) == "" {
 		os.Exit(m.Run())
@@ -47,8 +47,7 @@ func TestMain(m *testing.M) {
 	os.Exit(1)
 }
 
-// world is the functions behind the framework's server, over a store and a stand-in
-// for FCM of their own.
+// world is the functions behind the framework's server, over a store and a stand-in for FCM of their own.
 type world struct {
 	*app.App
 	t       *testing.T
@@ -85,8 +84,10 @@ func begin(t *testing.T, env ...string) *world {
 	}
 	p, err := supervise.Server{
 		Args: func(addr string) []string { return []string{self, addr} },
-		Env: append([]string{helperVariable + "=1", "PATH=" + os.Getenv("PATH"), "HOME=" + os.Getenv("HOME"), "GOOGLE_CLOUD_PROJECT=" + w.project,
-			emulator.Variable + "=" + host, "PARLEY_FCM_ENDPOINT=" + w.fcm.Endpoint(), "PARLEY_PUBLIC_URL=https://parley.example/"}, env...),
+		Env: append([]string{helperVariable + "=1", "PATH=" + os.Getenv("PATH"), "HOME=" + os.Getenv("HOME"),
+			"GOOGLE_CLOUD_PROJECT=" + w.project,
+			emulator.Variable + "=" + host, "PARLEY_FCM_ENDPOINT=" + w.fcm.Endpoint(),
+			"PARLEY_PUBLIC_URL=https://parley.example/"}, env...),
 		Path: "/CleanupLedger", Status: http.StatusMethodNotAllowed, Output: w.logs,
 	}.Start(t.Context())
 	if err != nil {
@@ -132,8 +133,10 @@ func (w *world) post(c change) int {
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	for name, value := range map[string]string{"Content-Type": "application/protobuf", "Ce-Specversion": "1.0", "Ce-Id": c.id, "Ce-Type": event.Type(c.kind),
-		"Ce-Source": "//firestore.googleapis.com/projects/" + w.project + "/databases/(default)", "Ce-Time": c.at.Format(time.RFC3339Nano),
+	for name, value := range map[string]string{"Content-Type": "application/protobuf", "Ce-Specversion": "1.0",
+		"Ce-Id": c.id, "Ce-Type": event.Type(c.kind),
+		"Ce-Source":  "//firestore.googleapis.com/projects/" + w.project + "/databases/(default)",
+		"Ce-Time":    c.at.Format(time.RFC3339Nano),
 		"Ce-Project": w.project, "Ce-Database": "(default)", "Ce-Namespace": "(default)", "Ce-Location": "eur3",
 		"Ce-Dataschema": "https://github.com/googleapis/google-cloudevents/blob/main/proto/google/events/cloud/firestore/v1/data.proto"} {
 		req.Header.Set(name, value)

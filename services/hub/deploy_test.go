@@ -72,7 +72,8 @@ func deploy(t *testing.T, programs []string, fail string, args ...string) (said 
 	log := filepath.Join(root, "calls")
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, filepath.Join(root, "stubs", "bash"), append([]string{filepath.Join(root, "infra", "deploy")}, args...)...)
+	cmd := exec.CommandContext(ctx, filepath.Join(root, "stubs", "bash"),
+		append([]string{filepath.Join(root, "infra", "deploy")}, args...)...)
 	cmd.Env = []string{"PATH=" + filepath.Join(root, "stubs"), "CALLS=" + log, "TMPDIR=" + root, "HOME=" + root}
 	if fail != "" {
 		cmd.Env = append(cmd.Env, "FAIL="+fail)
@@ -100,7 +101,8 @@ func TestADeploymentTakesItsStepsInOrder(t *testing.T) {
 		`gcloud services enable .*cloudresourcemanager\.googleapis\.com --project my-project --access-token-file \S+`,
 		`terraform -chdir=infra init -input=false`,
 		`terraform -chdir=infra workspace select -or-create=true my-project`,
-		`terraform -chdir=infra apply -input=false -auto-approve -target=google_artifact_registry_repository\.this ` + where + ` -auto-approve`,
+		`terraform -chdir=infra apply -input=false -auto-approve -target=google_artifact_registry_repository\.this ` +
+			where + ` -auto-approve`,
 		`docker build --platform linux/amd64 -f services/hub/Dockerfile --build-arg VERSION=v1\.2\.3 -t r-docker\.pkg\.dev/my-project/parley-images/parley:v1\.2\.3 \.`,
 		`docker --config \S+ login -u oauth2accesstoken --password-stdin https://r-docker\.pkg\.dev`,
 		`docker --config \S+ push r-docker\.pkg\.dev/my-project/parley-images/parley:v1\.2\.3`,

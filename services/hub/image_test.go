@@ -124,18 +124,22 @@ func sending(t *testing.T) []string {
 func TestOnlyWhatTheServerIsBuiltOfReachesTheImage(t *testing.T) {
 	t.Parallel()
 	rules, names := ignoreFile(t), sending(t)
-	for _, want := range []string{"shared/go.mod", "shared/app/app.go", "services/hub/go.sum", "services/hub/main.go", "services/hub/internal/page/assets/q.html"} {
+	for _, want := range []string{"shared/go.mod", "shared/app/app.go", "services/hub/go.sum", "services/hub/main.go",
+		"services/hub/internal/page/assets/q.html"} {
 		if !slices.Contains(names, want) {
 			t.Errorf("%s does not reach the build", want)
 		}
 	}
 	for _, name := range names {
-		if strings.HasSuffix(name, "_test.go") || !strings.HasPrefix(name, "shared/") && !strings.HasPrefix(name, "services/hub/") {
+		if strings.HasSuffix(name, "_test.go") || !strings.HasPrefix(name, "shared/") &&
+			!strings.HasPrefix(name, "services/hub/") {
 			t.Errorf("%s reaches the build", name)
 		}
 	}
-	for _, not := range []string{".git/config", ".parley/keys.env", "infra/terraform.tfstate", "infra/terraform.tfvars", "bin/parley", "services/hub/harness/e2e/e2e_test.go",
-		"services/hub/harness/e2e/node_modules/a.go", "shared/keys.env", "services/hub/.env", "shared/app/testdata/a.go"} {
+	for _, not := range []string{".git/config", ".parley/keys.env", "infra/terraform.tfstate", "infra/terraform.tfvars",
+		"bin/parley", "services/hub/harness/e2e/e2e_test.go",
+		"services/hub/harness/e2e/node_modules/a.go", "shared/keys.env", "services/hub/.env",
+		"shared/app/testdata/a.go"} {
 		if sent(rules, not) {
 			t.Errorf("%s would reach the build", not)
 		}
@@ -263,7 +267,8 @@ func TestTheImageRunsAsNobodyAndStartsTheServer(t *testing.T) {
 	if !strings.Contains(final[0].args, "distroless/static") || !strings.HasSuffix(final[0].args, ":nonroot") {
 		t.Errorf("it stands on %s", final[0].args)
 	}
-	if !has("COPY", "--from=build /out/parley /parley") || !has("USER", "65532:65532") || !has("ENTRYPOINT", `["/parley"]`) || !has("CMD", `["serve"]`) || !has("ENV", "PORT=8080") {
+	if !has("COPY", "--from=build /out/parley /parley") || !has("USER", "65532:65532") ||
+		!has("ENTRYPOINT", `["/parley"]`) || !has("CMD", `["serve"]`) || !has("ENV", "PORT=8080") {
 		t.Errorf("the last stage is %v", final)
 	}
 	for _, in := range final {

@@ -3,8 +3,8 @@ package app
 import (
 	"context"
 	"log/slog"
-	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/google/uuid"
@@ -12,6 +12,7 @@ import (
 	"parley.internal/shared/campfire"
 	"parley.internal/shared/council"
 	"parley.internal/shared/dispatch"
+	"parley.internal/shared/domain"
 	"parley.internal/shared/dream"
 	"parley.internal/shared/elenchus"
 	"parley.internal/shared/idempotency"
@@ -27,13 +28,6 @@ import (
 	"parley.internal/shared/store"
 	"parley.internal/shared/team"
 )
-
-// Schema is every collection of Parley.
-func Schema() *store.Schema {
-	return store.NewSchema(slices.Concat(dispatch.Defs(), relay.Defs(), pulse.Defs(), signal.Defs(), ledger.Defs(),
-		council.Defs(), campfire.Defs(), elenchus.Defs(), team.Defs(),
-		keys.Defs(), []*store.Def{idempotency.Def()})...)
-}
 
 // App is the domain services over one store.
 type App struct {
@@ -52,7 +46,9 @@ type App struct {
 	Team     *team.Service
 	Keys     *keys.Service
 
-	catalogue *op.Catalogue
+	// domains are all of them, in the order in which documents list their tools.
+	domains   []any
+	catalogue func() *op.Catalogue
 	now       func() time.Time
 }
 
@@ -83,7 +79,7 @@ func New(db *store.DB, p Ports) *App {
 		p.Sender = push.Log{To: slog.New(slog.DiscardHandler)}
 	}
 	a := &App{DB: db, now: p.Now}
-	a.Keys = &keys.Service{DB: db, Now: p.Now, Toolsets: func() []string { return a.catalogue.Toolsets() }}
+	a.Keys = &keys.Service{DB: db, Now: p.Now, Toolsets: func() []string { return a.catalogue().Toolsets() }}
 	a.Sprint = &sprint.Service{DB: db, Now: p.Now, NewID: p.NewID}
 	a.Dispatch = &dispatch.Service{DB: db, Now: p.Now, NewID: p.NewID, Stories: a.Sprint}
 	known := &directory{source: a.Keys, now: p.Now}
@@ -100,16 +96,67 @@ func New(db *store.DB, p Ports) *App {
 	a.Campfire = &campfire.Service{DB: db, Now: p.Now}
 	a.Elenchus = &elenchus.Service{DB: db, Now: p.Now, Workspace: p.Workspace}
 	a.Team = &team.Service{DB: db, Now: p.Now, NewID: p.NewID}
-	a.catalogue = op.NewCatalogue(a.Dispatch.Operations(), a.Relay.Operations(), a.Pulse.Operations(), a.Signal.Operations(),
-		a.Dream.Operations(), a.Sprint.Operations(), a.Ledger.Operations(), a.Overview.Operations(), a.Council.Operations(), a.Campfire.Operations(),
-		a.Elenchus.Operations(), a.Team.Operations(), a.Keys.Operations())
-	a.catalogue.Resources = slices.Concat(a.Council.Resources(), a.Campfire.Resources(), a.Elenchus.Resources())
-	a.catalogue.Meter = func(_ context.Context, u op.Usage) { a.Ledger.Record(u) }
+	a.domains = []any{
+		a.Dispatch,
+		a.Relay,
+		a.Pulse,
+		a.Signal,
+		a.Dream,
+		a.Sprint,
+		a.Ledger,
+		a.Overview,
+		a.Council,
+		a.Campfire,
+		a.Elenchus,
+		a.Team,
+		a.Keys,
+	}
+	a.catalogue = sync.OnceValue(a.collect)
 	return a
 }
 
-// Catalogue is every operation.
-func (a *App) Catalogue() *op.Catalogue { return a.catalogue }
+// Catalogue is every operation. It is made when it is first asked for.
+func (a *App) Catalogue() *op.Catalogue { return a.catalogue() }
 
-// DefaultToolsets are those that /mcp serves.
-var DefaultToolsets = []string{"dispatch", "relay", "pulse", "signal", "dream", "sprint"}
+// collect makes the catalogue of what the domains offer to callers.
+func (a *App) collect() *op.Catalogue {
+	var operations [][]op.Op
+	for _, d := range offering[domain.Operations](a) {
+		operations = append(operations, d.Operations())
+	}
+	c := op.NewCatalogue(operations...)
+	for _, d := range offering[domain.Resources](a) {
+		c.Resources = append(c.Resources, d.Resources()...)
+	}
+	for _, d := range offering[domain.Prompts](a) {
+		c.Prompts = append(c.Prompts, d.Prompts()...)
+	}
+	for _, d := range a.domains {
+		offers, ok := d.(domain.Operations)
+		if byDefault, chosen := d.(domain.Defaults); ok && chosen && byDefault.ServedByDefault() {
+			c.Defaults = append(c.Defaults, op.Toolsets(offers.Operations())...)
+		}
+	}
+	c.Meter = func(_ context.Context, u op.Usage) { a.Ledger.Record(u) }
+	return c
+}
+
+// offering are the domains that offer something of a kind.
+func offering[Kind any](a *App) []Kind {
+	var out []Kind
+	for _, d := range a.domains {
+		if k, ok := d.(Kind); ok {
+			out = append(out, k)
+		}
+	}
+	return out
+}
+
+// Schema is every collection of Parley.
+func Schema() *store.Schema {
+	defs := []*store.Def{idempotency.Def()}
+	for _, d := range offering[domain.Collections](New(nil, Ports{})) {
+		defs = append(defs, d.Defs()...)
+	}
+	return store.NewSchema(defs...)
+}

@@ -47,7 +47,7 @@ type waiting struct {
 }
 
 // Follow begins to keep the changes that the reactions are for. The place of the
-// reader is kept in the store: what was not settled when the process ended comes
+// reader is kept in the store: an event that was not handled when the process ended comes
 // again in the next one.
 func (a *App) Follow(ctx context.Context, f Feed, log *slog.Logger) (*Follower, error) {
 	r := &Follower{reactions: a.Reactions(), now: a.now, log: log}
@@ -69,7 +69,7 @@ func (r *Follower) concerns(e store.Event) bool {
 	return slices.ContainsFunc(r.reactions, func(reaction Reaction) bool { return reaction.Concerns(e) })
 }
 
-// Run reacts until ctx ends. What cannot be settled yet is tried again, with
+// Run reacts until ctx ends. An event that cannot be handled yet is tried again, with
 // growing pauses, until it is or is too old, and keeps the others waiting only once
 // very many wait.
 func (r *Follower) Run(ctx context.Context) {
@@ -123,10 +123,10 @@ func (r *Follower) retry(ctx context.Context) {
 	r.waiting = left
 }
 
-// try has every reaction to the event run, and says whether it is settled; else when it
+// try has every reaction to the event run, and says whether it was handled; else when it
 // is to be tried again: as soon as the fault says, if it does. What has begun is let finish.
-func (r *Follower) try(ctx context.Context, w *waiting) (settled bool) {
-	ctx, settled = context.WithoutCancel(ctx), true
+func (r *Follower) try(ctx context.Context, w *waiting) (handled bool) {
+	ctx, handled = context.WithoutCancel(ctx), true
 	pause := min(firstRetry<<min(w.tries, 10), lastRetry)
 	w.tries++
 	for _, reaction := range r.reactions {
@@ -134,17 +134,17 @@ func (r *Follower) try(ctx context.Context, w *waiting) (settled bool) {
 			continue
 		}
 		if s, err := reaction.Handle(ctx, w.event, r.now(), r.log); s == Redeliver {
-			settled = false
+			handled = false
 			if after := fault.From(err).RetryAfter; after > 0 {
 				pause = after
 			}
 		}
 	}
 	w.next = r.now().Add(pause)
-	return settled
+	return handled
 }
 
-// ack lets the store forget what lies before everything that is not settled.
+// ack lets the store forget what lies before everything that is not handled.
 func (r *Follower) ack(ctx context.Context) error {
 	done := r.read
 	if len(r.waiting) > 0 {

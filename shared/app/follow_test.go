@@ -12,7 +12,9 @@ import (
 	"time"
 
 	"parley.internal/shared/dispatch"
+	"parley.internal/shared/domain"
 	"parley.internal/shared/fault"
+	"parley.internal/shared/op"
 	"parley.internal/shared/pulse"
 	"parley.internal/shared/push"
 	"parley.internal/shared/signal"
@@ -119,25 +121,25 @@ func scene(t *testing.T, a *App, clock *storetest.Clock) int {
 		}
 		clock.Pass(time.Second)
 	}
-	_, err := a.Signal.Register(ctx, human("u"), signal.DeviceInput{Token: "phone", Platform: "android"})
+	_, err := a.Signal.Register(ctx, human("u"), op.Fill(signal.DeviceInput{Token: "phone", Platform: "android"}))
 	ok(err)
-	_, err = a.Signal.Ask(ctx, alpha, signal.AskInput{Question: "Ship it?"})
+	_, err = a.Signal.Ask(ctx, alpha, op.Fill(signal.AskInput{Question: "Ship it?"}))
 	ok(err)
-	_, err = a.Signal.Alert(ctx, alpha, signal.AlertInput{Message: "it burns", AlertType: "error"})
+	_, err = a.Signal.Alert(ctx, alpha, op.Fill(signal.AlertInput{Message: "it burns", AlertType: "error"}))
 	ok(err)
-	_, err = a.Dispatch.Create(ctx, alpha, dispatch.CreateInput{Title: "for you", Target: "user", Priority: task.High})
+	_, err = a.Dispatch.Create(ctx, alpha, op.Fill(dispatch.CreateInput{Title: "for you", Target: "user", Priority: task.High}))
 	ok(err)
-	made, err := a.Dispatch.Create(ctx, alpha, dispatch.CreateInput{Title: "for beta", Target: "beta"}) // rings nobody
+	made, err := a.Dispatch.Create(ctx, alpha, op.Fill(dispatch.CreateInput{Title: "for beta", Target: "beta"})) // rings nobody
 	ok(err)
-	claim, err := a.Dispatch.Claim(ctx, beta, dispatch.ClaimInput{TaskID: made.TaskID})
+	claim, err := a.Dispatch.Claim(ctx, beta, op.Fill(dispatch.ClaimInput{TaskID: made.TaskID}))
 	ok(err)
-	_, err = a.Dispatch.Update(ctx, beta, dispatch.UpdateInput{TaskID: made.TaskID, Status: task.Blocked, Note: "no disk", ClaimToken: claim.ClaimToken})
+	_, err = a.Dispatch.Update(ctx, beta, op.Fill(dispatch.UpdateInput{TaskID: made.TaskID, Status: task.Blocked, Note: "no disk", ClaimToken: claim.ClaimToken}))
 	ok(err)
-	_, err = a.Pulse.Create(ctx, beta, pulse.CreateInput{SessionID: "beta.1", Name: "beta's"})
+	_, err = a.Pulse.Create(ctx, beta, op.Fill(pulse.CreateInput{SessionID: "beta.1", Name: "beta's"}))
 	ok(err)
-	_, err = a.Pulse.Update(ctx, beta, pulse.UpdateInput{SessionID: "beta.1", State: pulse.Blocked})
+	_, err = a.Pulse.Update(ctx, beta, op.Fill(pulse.UpdateInput{SessionID: "beta.1", State: pulse.Blocked}))
 	ok(err)
-	_, err = a.Pulse.Update(ctx, beta, pulse.UpdateInput{SessionID: "beta.1", LastHeartbeat: true}) // rings nobody
+	_, err = a.Pulse.Update(ctx, beta, op.Fill(pulse.UpdateInput{SessionID: "beta.1", LastHeartbeat: true})) // rings nobody
 	ok(err)
 	return 5
 }
@@ -183,7 +185,7 @@ func TestTheFeedAndTriggersHaveTheSameEffects(t *testing.T) {
 				if e.Ref.Coll != r.Collection || e.Kind != r.Kind {
 					continue
 				}
-				if s, err := r.Handle(t.Context(), e, clock.Now(), slog.New(slog.DiscardHandler)); s != Settled || err != nil {
+				if s, err := r.Handle(t.Context(), e, clock.Now(), slog.New(slog.DiscardHandler)); s != Handled || err != nil {
 					t.Errorf("%s of %s: %s, %v", r.Name, e.ID, s, err)
 				}
 			}
@@ -220,12 +222,12 @@ func TestWhatWasNotToldBeforeAnEndIsToldAfterIt(t *testing.T) {
 	l := openLaptop(t, file, clock)
 	stop := l.follow()
 	l.phone.fail(fault.New(fault.Unavailable, "down"))
-	if _, err := l.Signal.Ask(t.Context(), alpha, signal.AskInput{Question: "Ship it?"}); err != nil {
+	if _, err := l.Signal.Ask(t.Context(), alpha, op.Fill(signal.AskInput{Question: "Ship it?"})); err != nil {
 		t.Fatal(err)
 	}
 	l.phone.await(t, 1) // it was tried, and comes again
 	stop()
-	if _, err := l.Signal.Ask(t.Context(), alpha, signal.AskInput{Question: "And now?"}); err != nil { // nobody follows
+	if _, err := l.Signal.Ask(t.Context(), alpha, op.Fill(signal.AskInput{Question: "And now?"})); err != nil { // nobody follows
 		t.Fatal(err)
 	}
 	if err := l.DB.Close(); err != nil {
@@ -257,12 +259,12 @@ func TestWhatCannotBeToldYetKeepsNothingElse(t *testing.T) {
 	stop := l.follow()
 	defer stop()
 	l.phone.fail(fault.New(fault.Unavailable, "down"))
-	if _, err := l.Signal.Ask(t.Context(), alpha, signal.AskInput{Question: "first?"}); err != nil {
+	if _, err := l.Signal.Ask(t.Context(), alpha, op.Fill(signal.AskInput{Question: "first?"})); err != nil {
 		t.Fatal(err)
 	}
 	l.phone.await(t, 1)
 	l.phone.fail(nil)
-	if _, err := l.Signal.Ask(t.Context(), alpha, signal.AskInput{Question: "second?"}); err != nil {
+	if _, err := l.Signal.Ask(t.Context(), alpha, op.Fill(signal.AskInput{Question: "second?"})); err != nil {
 		t.Fatal(err)
 	}
 	l.phone.await(t, 1)
@@ -270,7 +272,7 @@ func TestWhatCannotBeToldYetKeepsNothingElse(t *testing.T) {
 		t.Errorf("it rang %v", heard)
 	}
 	l.Pass(time.Minute)
-	if _, err := l.Signal.Ask(t.Context(), alpha, signal.AskInput{Question: "third?"}); err != nil { // a change wakes the follower
+	if _, err := l.Signal.Ask(t.Context(), alpha, op.Fill(signal.AskInput{Question: "third?"})); err != nil { // a change wakes the follower
 		t.Fatal(err)
 	}
 	l.phone.await(t, 2)
@@ -287,12 +289,12 @@ func TestWhatBecomesOfAnEvent(t *testing.T) {
 		concerns bool
 		err      error
 		age      time.Duration
-		want     Settlement
+		want     Outcome
 		runs     bool
 		logs     string
 	}{
-		"all is well":         {true, nil, time.Hour, Settled, true, ""},
-		"nobody's":            {false, nil, time.Minute, Settled, false, ""},
+		"all is well":         {true, nil, time.Hour, Handled, true, ""},
+		"nobody's":            {false, nil, time.Minute, Handled, false, ""},
 		"just too old":        {true, nil, time.Hour - 1, Dropped, false, "it is too old"},
 		"contention":          {true, fault.New(fault.Conflict, "busy"), time.Hour, Redeliver, true, "comes again"},
 		"down":                {true, fault.New(fault.Unavailable, "down"), time.Hour, Redeliver, true, "comes again"},
@@ -302,8 +304,9 @@ func TestWhatBecomesOfAnEvent(t *testing.T) {
 	} {
 		var log strings.Builder
 		ran := false
-		r := Reaction{"OnX", "tasks", store.Created, c.age, func(store.EventKind, store.Fields, store.Fields) bool { return c.concerns },
-			func(context.Context, store.Event) error { ran = true; return c.err }}
+		r := Reaction{domain.Reaction{Name: "OnX", Collection: "tasks", Kind: store.Created, MaxAge: c.age,
+			Concerns: func(store.EventKind, store.Fields, store.Fields) bool { return c.concerns },
+			Run:      func(context.Context, store.Event) error { ran = true; return c.err }}}
 		got, err := r.Handle(t.Context(), e, now, slog.New(slog.NewTextHandler(&log, nil)))
 		if got != c.want || ran != c.runs || err != c.err && c.runs {
 			t.Errorf("%s: %s, %v, ran %t", name, got, err, ran)

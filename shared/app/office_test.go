@@ -6,6 +6,7 @@ import (
 
 	"parley.internal/shared/dispatch"
 	"parley.internal/shared/keys"
+	"parley.internal/shared/op"
 	"parley.internal/shared/overview"
 	"parley.internal/shared/pulse"
 	"parley.internal/shared/relay"
@@ -28,7 +29,7 @@ func eachOffice(t *testing.T, test func(*testing.T, *office)) {
 		clock := &storetest.Clock{}
 		o := &office{New(db, Ports{Now: clock.Now, NewID: clock.NewID}), clock, t}
 		for _, program := range []string{"alpha", "beta"} {
-			if _, err := o.Keys.Create(t.Context(), human("u"), keys.CreateInput{Program: program}); err != nil {
+			if _, err := o.Keys.Create(t.Context(), human("u"), op.Fill(keys.CreateInput{Program: program})); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -56,11 +57,11 @@ func (o *office) see(in overview.Input) overview.View {
 func (o *office) begin() (taskID string) {
 	o.t.Helper()
 	ctx := o.t.Context()
-	s, err := o.Pulse.Create(ctx, beta, pulse.CreateInput{Name: "b", SessionID: "beta.1"})
+	s, err := o.Pulse.Create(ctx, beta, op.Fill(pulse.CreateInput{Name: "b", SessionID: "beta.1"}))
 	must(o, s, err)
-	made, err := o.Dispatch.Create(ctx, alpha, dispatch.CreateInput{Title: "build it", Target: "beta"})
+	made, err := o.Dispatch.Create(ctx, alpha, op.Fill(dispatch.CreateInput{Title: "build it", Target: "beta"}))
 	must(o, made, err)
-	claim, err := o.Dispatch.Claim(ctx, beta, dispatch.ClaimInput{TaskID: made.TaskID, SessionID: "beta.1", LeaseSeconds: 86_400})
+	claim, err := o.Dispatch.Claim(ctx, beta, op.Fill(dispatch.ClaimInput{TaskID: made.TaskID, SessionID: "beta.1", LeaseSeconds: 86_400}))
 	must(o, claim, err)
 	return made.TaskID
 }
@@ -72,10 +73,10 @@ func TestAnOverviewShowsWhatGoesOn(t *testing.T) {
 		}
 		id := o.begin()
 		for range 2 {
-			m, err := o.Relay.Send(t.Context(), beta, relay.SendInput{Message: "hi", Target: "alpha", MessageType: "STATUS"})
+			m, err := o.Relay.Send(t.Context(), beta, op.Fill(relay.SendInput{Message: "hi", Target: "alpha", MessageType: "STATUS"}))
 			must(o, m, err)
 		}
-		q, err := o.Signal.Ask(t.Context(), beta, signal.AskInput{Question: "which?", Options: []string{"a", "b"}, TTL: 60})
+		q, err := o.Signal.Ask(t.Context(), beta, op.Fill(signal.AskInput{Question: "which?", Options: []string{"a", "b"}, TTL: 60}))
 		must(o, q, err)
 		v := o.see(overview.Input{})
 		if len(v.Sessions) != 1 || v.Sessions[0].ID != "beta.1" || v.Sessions[0].Program != "beta" || !v.Sessions[0].LastHeartbeat.Equal(o.Now()) {
@@ -94,7 +95,7 @@ func TestAnOverviewShowsWhatGoesOn(t *testing.T) {
 		if v := o.see(overview.Input{}); len(v.Questions) != 0 {
 			t.Errorf("a question that expired: %+v", v.Questions)
 		}
-		other, err := o.Overview.Get(t.Context(), human("v"), overview.Input{})
+		other, err := o.Overview.Get(t.Context(), human("v"), op.Fill(overview.Input{}))
 		if must(o, other, err); len(other.Sessions)+len(other.Claims)+len(other.Questions)+len(other.Unread) != 0 {
 			t.Errorf("another user sees %+v", other)
 		}
@@ -107,26 +108,26 @@ func TestAnOverviewWaitsForAnother(t *testing.T) {
 		ctx := t.Context()
 		for name, change := range map[string]func() error{
 			"a question": func() error {
-				_, err := o.Signal.Ask(ctx, beta, signal.AskInput{Question: "which?"})
+				_, err := o.Signal.Ask(ctx, beta, op.Fill(signal.AskInput{Question: "which?"}))
 				return err
 			},
 			"a message": func() error {
-				_, err := o.Relay.Send(ctx, beta, relay.SendInput{Message: "hi", Target: "alpha", MessageType: "STATUS"})
+				_, err := o.Relay.Send(ctx, beta, op.Fill(relay.SendInput{Message: "hi", Target: "alpha", MessageType: "STATUS"}))
 				return err
 			},
 			"a session": func() error {
-				_, err := o.Pulse.Create(ctx, alpha, pulse.CreateInput{Name: "a"})
+				_, err := o.Pulse.Create(ctx, alpha, op.Fill(pulse.CreateInput{Name: "a"}))
 				return err
 			},
 			"a task": func() error {
-				_, err := o.Dispatch.Release(ctx, beta, dispatch.ReleaseInput{TaskID: id, ClaimToken: 1})
+				_, err := o.Dispatch.Release(ctx, beta, op.Fill(dispatch.ReleaseInput{TaskID: id, ClaimToken: 1}))
 				return err
 			},
 		} {
 			known := o.see(overview.Input{})
 			got := make(chan overview.View, 1)
 			go func() {
-				v, err := o.Overview.Get(ctx, human("u"), overview.Input{Since: known.Mark, WaitMs: 20_000})
+				v, err := o.Overview.Get(ctx, human("u"), op.Fill(overview.Input{Since: known.Mark, WaitMs: 20_000}))
 				if err != nil {
 					t.Errorf("%s: %v", name, err)
 				}
@@ -147,9 +148,9 @@ func TestABeatIsNoNews(t *testing.T) {
 		id := o.begin()
 		known := o.see(overview.Input{})
 		o.Pass(time.Minute)
-		beat, err := o.Pulse.Update(t.Context(), beta, pulse.UpdateInput{SessionID: "beta.1", LastHeartbeat: true})
+		beat, err := o.Pulse.Update(t.Context(), beta, op.Fill(pulse.UpdateInput{SessionID: "beta.1", LastHeartbeat: true}))
 		must(o, beat, err)
-		renewed, err := o.Dispatch.Renew(t.Context(), beta, dispatch.RenewInput{TaskID: id, ClaimToken: 1})
+		renewed, err := o.Dispatch.Renew(t.Context(), beta, op.Fill(dispatch.RenewInput{TaskID: id, ClaimToken: 1}))
 		must(o, renewed, err)
 		v := o.see(overview.Input{Since: known.Mark, WaitMs: 1})
 		if v.Mark != known.Mark || !v.Sessions[0].LastHeartbeat.Equal(o.Now()) || !v.Claims[0].LeaseUntil.Equal(o.Now().Add(15*time.Minute)) {

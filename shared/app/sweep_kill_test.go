@@ -114,13 +114,13 @@ func sow(t *testing.T) *sown {
 	users := []string{"u", "v"}
 	for _, user := range users {
 		id, token := p.claim(user, "ended", "", 0)
-		v, err := p.Dispatch.Complete(t.Context(), bound(user, "beta"), dispatch.CompleteInput{TaskID: id, ClaimToken: token})
+		v, err := p.Dispatch.Complete(t.Context(), bound(user, "beta"), op.Fill(dispatch.CompleteInput{TaskID: id, ClaimToken: token}))
 		must(p.office, v, err)
 		p.record(user)
 	}
 	p.Pass(task.Retention)
 	for _, user := range users {
-		session, err := p.Pulse.Create(t.Context(), bound(user, "beta"), pulse.CreateInput{Name: "b", SessionID: "b." + user})
+		session, err := p.Pulse.Create(t.Context(), bound(user, "beta"), op.Fill(pulse.CreateInput{Name: "b", SessionID: "b." + user}))
 		must(p.office, session, err)
 		p.claim(user, "of a session", "b."+user, 86_400)
 		p.claim(user, "of the same session", "b."+user, 86_400)
@@ -137,7 +137,7 @@ func sow(t *testing.T) *sown {
 	p.Pass(2 * time.Hour)
 	p.employ("busy")
 	for _, user := range users {
-		session, err := p.Pulse.Create(t.Context(), bound(user, "beta"), pulse.CreateInput{Name: "live", SessionID: "live." + user})
+		session, err := p.Pulse.Create(t.Context(), bound(user, "beta"), op.Fill(pulse.CreateInput{Name: "live", SessionID: "live." + user}))
 		must(p.office, session, err)
 		p.claim(user, "live", "live."+user, 0)
 		p.create(user, "waiting", 3600)
@@ -152,20 +152,20 @@ func sow(t *testing.T) *sown {
 
 func (p *plant) create(user, title string, ttl int64) string {
 	p.t.Helper()
-	made, err := p.Dispatch.Create(p.t.Context(), bound(user, "alpha"), dispatch.CreateInput{Title: title, Target: "beta", TTL: ttl})
+	made, err := p.Dispatch.Create(p.t.Context(), bound(user, "alpha"), op.Fill(dispatch.CreateInput{Title: title, Target: "beta", TTL: ttl}))
 	return must(p.office, made, err).TaskID
 }
 
 func (p *plant) claim(user, title, session string, lease int) (id string, token int64) {
 	p.t.Helper()
 	id = p.create(user, title, 0)
-	c, err := p.Dispatch.Claim(p.t.Context(), bound(user, "beta"), dispatch.ClaimInput{TaskID: id, SessionID: session, LeaseSeconds: lease})
+	c, err := p.Dispatch.Claim(p.t.Context(), bound(user, "beta"), op.Fill(dispatch.ClaimInput{TaskID: id, SessionID: session, LeaseSeconds: lease}))
 	return id, must(p.office, c, err).ClaimToken
 }
 
 func (p *plant) send(user, text string, ttl int64) {
 	p.t.Helper()
-	m, err := p.Relay.Send(p.t.Context(), bound(user, "alpha"), relay.SendInput{Message: text, Target: "beta", MessageType: "STATUS", TTL: ttl})
+	m, err := p.Relay.Send(p.t.Context(), bound(user, "alpha"), op.Fill(relay.SendInput{Message: text, Target: "beta", MessageType: "STATUS", TTL: ttl}))
 	must(p.office, m, err)
 }
 
@@ -179,13 +179,13 @@ func (p *plant) record(user string) {
 func (p *plant) employ(name string) {
 	p.t.Helper()
 	ctx, lead, mate := p.t.Context(), bound("u", name), "mate"
-	made, err := p.Team.Create(ctx, lead, team.CreateInput{TeamName: name})
+	made, err := p.Team.Create(ctx, lead, op.Fill(team.CreateInput{TeamName: name}))
 	must(p.office, made, err)
-	spawned, err := p.Team.Spawn(ctx, lead, team.SpawnInput{TeamName: name, Name: mate, Prompt: "p", BackendType: team.External})
+	spawned, err := p.Team.Spawn(ctx, lead, op.Fill(team.SpawnInput{TeamName: name, Name: mate, Prompt: "p", BackendType: team.External}))
 	must(p.office, spawned, err)
-	created, err := p.Team.CreateTask(ctx, lead, team.CreateTaskInput{TeamName: name, Subject: "s"})
+	created, err := p.Team.CreateTask(ctx, lead, op.Fill(team.CreateTaskInput{TeamName: name, Subject: "s"}))
 	must(p.office, created, err)
-	v, err := p.Team.UpdateTask(ctx, lead, team.UpdateTaskInput{TeamName: name, TaskID: created.ID, Status: team.InProgress, Owner: &mate})
+	v, err := p.Team.UpdateTask(ctx, lead, op.Fill(team.UpdateTaskInput{TeamName: name, TaskID: created.ID, Status: team.InProgress, Owner: &mate}))
 	must(p.office, v, err)
 }
 
@@ -193,9 +193,9 @@ func (p *plant) employ(name string) {
 func (p *plant) deleteTeam(name string) string {
 	p.t.Helper()
 	p.employ(name)
-	killed, err := p.Team.Kill(p.t.Context(), bound("u", name), team.MemberInput{TeamName: name, AgentName: "mate"})
+	killed, err := p.Team.Kill(p.t.Context(), bound("u", name), op.Fill(team.MemberInput{TeamName: name, AgentName: "mate"}))
 	must(p.office, killed, err)
-	gone, err := p.Team.Delete(p.t.Context(), bound("u", name), team.NameInput{TeamName: name})
+	gone, err := p.Team.Delete(p.t.Context(), bound("u", name), op.Fill(team.NameInput{TeamName: name}))
 	must(p.office, gone, err)
 	for ref := range p.documents() {
 		if ref.Coll == "teamGraves" {
@@ -258,9 +258,9 @@ func differences(got, want map[store.Ref]store.Fields) (out []string) {
 	return out
 }
 
-// settles is how many documents each sweep settles of a plant's, and in how many steps
+// handles is how many documents each sweep handles of a plant's, and in how many steps
 // at the least.
-var settles = map[string]struct{ documents, steps int }{
+var handles = map[string]struct{ documents, steps int }{
 	"sessions": {2 + 1 + 1, 30}, "tasks": {2 + 6 + 2, 13}, "relay": {6, 3}, "ledger": {2, 3},
 }
 
@@ -268,7 +268,7 @@ func eachSweep(t *testing.T, test func(t *testing.T, name string, from *sown)) {
 	t.Helper()
 	t.Parallel()
 	from := sow(t)
-	for name := range settles {
+	for name := range handles {
 		t.Run(name, func(t *testing.T) {
 			test(t, name, from)
 		})
@@ -283,7 +283,7 @@ func TestASweepThatIsKilledAnywhereAndRunAgainIsASweep(t *testing.T) {
 		before := whole.documents()
 		report, steps := whole.run(t.Context(), name), whole.driver.steps
 		want := whole.documents()
-		if report.More || report.Total() != settles[name].documents || steps < settles[name].steps || len(differences(want, before)) < settles[name].documents {
+		if report.More || report.Total() != handles[name].documents || steps < handles[name].steps || len(differences(want, before)) < handles[name].documents {
 			t.Fatalf("of %d documents it left %d, in %d steps: %+v", len(before), len(want), steps, report)
 		}
 		for k := 1; k <= steps; k += killEvery {
@@ -347,11 +347,11 @@ func TestWhatIsWrittenWhileASweepRunsSurvivesIt(t *testing.T) {
 func (p *plant) meanwhile() map[store.Ref]store.Fields {
 	p.t.Helper()
 	before := p.documents()
-	session, err := p.Pulse.Create(p.t.Context(), bound("u", "beta"), pulse.CreateInput{Name: "b", SessionID: p.silent})
+	session, err := p.Pulse.Create(p.t.Context(), bound("u", "beta"), op.Fill(pulse.CreateInput{Name: "b", SessionID: p.silent}))
 	must(p.office, session, err)
-	again, err := p.Dispatch.Claim(p.t.Context(), bound("u", "beta"), dispatch.ClaimInput{TaskID: p.lapsed})
+	again, err := p.Dispatch.Claim(p.t.Context(), bound("u", "beta"), op.Fill(dispatch.ClaimInput{TaskID: p.lapsed}))
 	must(p.office, again, err)
-	beat, err := p.Team.Heartbeat(p.t.Context(), bound("u", "mate"), team.HeartbeatInput{TeamName: "quiet", AgentName: "mate"})
+	beat, err := p.Team.Heartbeat(p.t.Context(), bound("u", "mate"), op.Fill(team.HeartbeatInput{TeamName: "quiet", AgentName: "mate"}))
 	must(p.office, beat, err)
 	p.employ("new")
 	p.claim("u", "new", p.silent, 0) // in the session that is back

@@ -4,54 +4,59 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
+	"parley.internal/shared/domain"
 	"parley.internal/shared/store"
 )
 
 // Sweep is work that time makes, not a call. It may be ended and run again at any
-// point: what it has not settled it finds again.
+// point: what it has not handled it finds again.
 type Sweep struct {
 	// Name is what logs call it, Function what its deployment does.
 	Name, Function string
 	// Every is how often it is to run.
 	Every time.Duration
-	steps []step
+	steps []domain.Sweep
 }
 
-// step settles at most limit documents and says how many: fewer mean that none is left.
-type step struct {
-	name string
-	run  func(ctx context.Context, a *store.Admin, limit int) (int, error)
-}
-
-// batch is how many documents a step settles, so that memory stays bounded.
+// batch is the number of documents that a step handles at once, so that memory stays bounded.
 const batch = 200
 
-// Sweeps are all there is to sweep.
+// Sweeps are all scheduled sweeps, each with the steps that the domains add to it.
 func (a *App) Sweeps() []Sweep {
-	return []Sweep{
-		{"sessions", "CleanupExpiredSessions", 5 * time.Minute, []step{{"sessions", a.Pulse.SweepSessions}, {"duels", a.Campfire.SweepDuels}, {"councils", a.Council.SweepCouncils},
-			{"verifications", a.Elenchus.SweepVerifications}, {"teammates", a.Team.SweepMembers}, {"teams", a.Team.SweepTeams}}},
-		{"tasks", "CleanupOrphanedTasks", 5 * time.Minute, []step{{"leases", a.Dispatch.SweepLeases}, {"expired", a.Dispatch.SweepExpired}, {"ended", a.Dispatch.SweepEnded}}},
-		{"relay", "CleanupExpiredRelay", 15 * time.Minute, []step{{"messages", a.Relay.SweepRelay}}},
-		{"ledger", "CleanupLedger", 24 * time.Hour, []step{{"records", a.Ledger.SweepLedger}}},
+	sweeps := []Sweep{
+		{Name: domain.Sessions, Function: "CleanupExpiredSessions", Every: 5 * time.Minute},
+		{Name: domain.Tasks, Function: "CleanupOrphanedTasks", Every: 5 * time.Minute},
+		{Name: domain.Relay, Function: "CleanupExpiredRelay", Every: 15 * time.Minute},
+		{Name: domain.Ledger, Function: "CleanupLedger", Every: 24 * time.Hour},
 	}
+	for _, d := range offering[domain.Sweeps](a) {
+		for _, step := range d.Sweeps() {
+			i := slices.IndexFunc(sweeps, func(s Sweep) bool { return s.Name == step.Schedule })
+			if i < 0 {
+				panic(fmt.Sprintf("app: the sweep of %s has the schedule %q, which is none", step.Name, step.Schedule))
+			}
+			sweeps[i].steps = append(sweeps[i].steps, step)
+		}
+	}
+	return sweeps
 }
 
 // Report is what a sweep did.
 type Report struct {
 	Sweep string `json:"sweep"`
-	// Settled counts documents by the step that settled them.
-	Settled map[string]int `json:"settled"`
-	// More says that its time was over before all was settled; the next run goes on.
+	// Handled counts documents by the step that handled them.
+	Handled map[string]int `json:"settled"`
+	// More says that its time was over before all was handled; the next run goes on.
 	More bool `json:"more"`
 }
 
-// Total is how many documents were settled.
+// Total returns the number of documents that were handled.
 func (r Report) Total() (n int) {
-	for _, settled := range r.Settled {
-		n += settled
+	for _, handled := range r.Handled {
+		n += handled
 	}
 	return n
 }
@@ -59,19 +64,19 @@ func (r Report) Total() (n int) {
 // Run sweeps until nothing is left or ctx ends, which is no error. What fails does
 // not keep the other steps from running.
 func (s Sweep) Run(ctx context.Context, a *store.Admin) (Report, error) {
-	report := Report{Sweep: s.Name, Settled: map[string]int{}}
+	report := Report{Sweep: s.Name, Handled: map[string]int{}}
 	var failed []error
 	for _, step := range s.steps {
-		report.Settled[step.name] = 0
+		report.Handled[step.Name] = 0
 		for {
 			if ctx.Err() != nil {
 				report.More = true
 				break
 			}
-			n, err := step.run(ctx, a, batch)
-			report.Settled[step.name] += n
+			n, err := step.Run(ctx, a, batch)
+			report.Handled[step.Name] += n
 			if err != nil && ctx.Err() == nil {
-				failed = append(failed, fmt.Errorf("%s: %w", step.name, err))
+				failed = append(failed, fmt.Errorf("%s: %w", step.Name, err))
 			}
 			if ctx.Err() == nil && (err != nil || n < batch) {
 				break

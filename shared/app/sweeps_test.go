@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"parley.internal/shared/dispatch"
+	"parley.internal/shared/domain"
 	"parley.internal/shared/ledger"
 	"parley.internal/shared/op"
 	"parley.internal/shared/overview"
@@ -42,14 +43,14 @@ func TestTheWorkOfASessionThatFellSilentGoesBackAndItsAskerIsToldOnce(t *testing
 		if n := o.sweep("sessions"); n != 1 {
 			t.Errorf("%d sessions ended", n)
 		}
-		v, err := o.Dispatch.Get(t.Context(), alpha, dispatch.TaskInput{TaskID: id})
+		v, err := o.Dispatch.Get(t.Context(), alpha, op.Fill(dispatch.TaskInput{TaskID: id}))
 		if must(o, v, err); v.Status != task.Created || v.ClaimedBy != "" || !strings.Contains(v.Reason, "beta.1") {
 			t.Errorf("the task is %+v", v)
 		}
 		if n := o.sweep("sessions"); n != 0 {
 			t.Errorf("%d sessions ended again", n)
 		}
-		mail, err := o.Relay.Get(t.Context(), alpha, relay.GetInput{})
+		mail, err := o.Relay.Get(t.Context(), alpha, op.Fill(relay.GetInput{}))
 		if must(o, mail, err); len(mail.Messages) != 1 || mail.Messages[0].Source != "parley" || !mail.Messages[0].Verified || !strings.Contains(mail.Messages[0].Message, "build it") {
 			t.Errorf("alpha was told %+v", mail.Messages)
 		}
@@ -59,16 +60,16 @@ func TestTheWorkOfASessionThatFellSilentGoesBackAndItsAskerIsToldOnce(t *testing
 	})
 }
 
-func TestEverySweepSettlesWhatIsItsOwn(t *testing.T) {
+func TestEverySweepHandlesWhatIsItsOwn(t *testing.T) {
 	eachOffice(t, func(t *testing.T, o *office) {
 		ctx := t.Context()
-		leased, err := o.Dispatch.Create(ctx, alpha, dispatch.CreateInput{Title: "leased", Target: "beta"})
+		leased, err := o.Dispatch.Create(ctx, alpha, op.Fill(dispatch.CreateInput{Title: "leased", Target: "beta"}))
 		must(o, leased, err)
-		claim, err := o.Dispatch.Claim(ctx, beta, dispatch.ClaimInput{TaskID: leased.TaskID})
+		claim, err := o.Dispatch.Claim(ctx, beta, op.Fill(dispatch.ClaimInput{TaskID: leased.TaskID}))
 		must(o, claim, err)
-		late, err := o.Dispatch.Create(ctx, alpha, dispatch.CreateInput{Title: "late", Target: "beta", TTL: 60})
+		late, err := o.Dispatch.Create(ctx, alpha, op.Fill(dispatch.CreateInput{Title: "late", Target: "beta", TTL: 60}))
 		must(o, late, err)
-		m, err := o.Relay.Send(ctx, alpha, relay.SendInput{Message: "hi", Target: "beta", MessageType: "STATUS", TTL: 60})
+		m, err := o.Relay.Send(ctx, alpha, op.Fill(relay.SendInput{Message: "hi", Target: "beta", MessageType: "STATUS", TTL: 60}))
 		must(o, m, err)
 		o.Ledger.Record(op.Usage{Op: "get_tasks", Transport: "mcp", Caller: alpha, At: o.Now()})
 		if err := o.Ledger.Flush(ctx); err != nil {
@@ -77,13 +78,13 @@ func TestEverySweepSettlesWhatIsItsOwn(t *testing.T) {
 		o.Pass(time.Hour)
 		for name, want := range map[string]int{"sessions": 0, "tasks": 2, "relay": 1, "ledger": 0} {
 			if n := o.sweep(name); n != want {
-				t.Errorf("after an hour %s settled %d", name, n)
+				t.Errorf("after an hour %s handled %d", name, n)
 			}
 		}
 		o.Pass(30 * 24 * time.Hour)
 		for name, want := range map[string]int{"sessions": 0, "tasks": 1, "relay": 1, "ledger": 1} {
 			if n := o.sweep(name); n != want {
-				t.Errorf("after thirty days %s settled %d", name, n)
+				t.Errorf("after thirty days %s handled %d", name, n)
 			}
 		}
 		used, err := o.Ledger.Usage(ctx, alpha, ledger.UsageInput{From: "2026-03-01", To: "2026-03-01"})
@@ -97,16 +98,16 @@ func TestAStepThatFailsKeepsNoOtherFromRunning(t *testing.T) {
 	t.Parallel()
 	down := errors.New("down")
 	left := 450
-	s := Sweep{steps: []step{
-		{"bad", func(context.Context, *store.Admin, int) (int, error) { return 3, down }},
-		{"good", func(_ context.Context, _ *store.Admin, limit int) (int, error) {
+	s := Sweep{steps: []domain.Sweep{
+		{Name: "bad", Run: func(context.Context, *store.Admin, int) (int, error) { return 3, down }},
+		{Name: "good", Run: func(_ context.Context, _ *store.Admin, limit int) (int, error) {
 			n := min(left, limit)
 			left -= n
 			return n, nil
 		}},
 	}}
 	report, err := s.Run(t.Context(), nil)
-	if report.Settled["bad"] != 3 || report.Settled["good"] != 450 || report.Total() != 453 || report.More || !errors.Is(err, down) || !strings.Contains(err.Error(), "bad") || left != 0 {
+	if report.Handled["bad"] != 3 || report.Handled["good"] != 450 || report.Total() != 453 || report.More || !errors.Is(err, down) || !strings.Contains(err.Error(), "bad") || left != 0 {
 		t.Errorf("%+v, %v, %d are left", report, err, left)
 	}
 }
@@ -115,21 +116,21 @@ func TestASweepWhoseTimeIsOverSaysThatThereIsMore(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithCancel(t.Context())
 	begun := 0
-	s := Sweep{Name: "tasks", steps: []step{
-		{"first", func(_ context.Context, _ *store.Admin, limit int) (int, error) {
+	s := Sweep{Name: "tasks", steps: []domain.Sweep{
+		{Name: "first", Run: func(_ context.Context, _ *store.Admin, limit int) (int, error) {
 			if begun++; begun == 2 {
 				cancel()
 				return 7, context.Canceled
 			}
 			return limit, nil
 		}},
-		{"second", func(context.Context, *store.Admin, int) (int, error) {
+		{Name: "second", Run: func(context.Context, *store.Admin, int) (int, error) {
 			t.Error("it began after its time")
 			return 0, nil
 		}},
 	}}
 	report, err := s.Run(ctx, nil)
-	if err != nil || !report.More || report.Settled["first"] != batch+7 || report.Sweep != "tasks" {
+	if err != nil || !report.More || report.Handled["first"] != batch+7 || report.Sweep != "tasks" {
 		t.Errorf("%+v, %v", report, err)
 	}
 }

@@ -69,7 +69,7 @@ var (
 )
 
 // Defs returns the definitions of the collections that hold fires.
-func Defs() []*store.Def {
+func (*Service) Defs() []*store.Def {
 	return []*store.Def{fires.Def(), messages.Def(), plans.Def(), duels.Def()}
 }
 

@@ -16,7 +16,9 @@ type fixture struct {
 	t *testing.T
 }
 
-func schema() *store.Schema { return store.NewSchema(append(Defs(), idempotency.Def())...) }
+func schema() *store.Schema {
+	return store.NewSchema(append(new(Service).Defs(), idempotency.Def())...)
+}
 
 func over(t *testing.T, db *store.DB) *fixture {
 	k := &fixture{t: t}

@@ -4,8 +4,14 @@ import (
 	"context"
 	"errors"
 
+	"parley.internal/shared/domain"
 	"parley.internal/shared/store"
 )
+
+// Sweeps returns the steps that the domain adds to the scheduled sweeps.
+func (s *Service) Sweeps() []domain.Sweep {
+	return []domain.Sweep{{Schedule: domain.Sessions, Name: "duels", Run: s.SweepDuels}}
+}
 
 // SweepDuels records the end of overdue duels. It handles at most limit duels and returns how many it handled; fewer
 // than limit means that none is left. It may be interrupted and called again at any point. It reads a duel again

@@ -133,7 +133,7 @@ var (
 )
 
 // Defs returns the definitions of the collections that hold councils.
-func Defs() []*store.Def {
+func (*Service) Defs() []*store.Def {
 	return []*store.Def{councils.Def(), requests.Def(), ballots.Def(), participants.Def(), responses.Def(), seats.Def()}
 }
 

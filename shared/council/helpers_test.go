@@ -11,7 +11,9 @@ import (
 	"parley.internal/shared/store"
 )
 
-func schema() *store.Schema { return store.NewSchema(append(Defs(), idempotency.Def())...) }
+func schema() *store.Schema {
+	return store.NewSchema(append(new(Service).Defs(), idempotency.Def())...)
+}
 
 // fixture is a service on an empty store, with a clock that the test moves.
 type fixture struct {

@@ -5,9 +5,15 @@ import (
 	"errors"
 	"time"
 
+	"parley.internal/shared/domain"
 	"parley.internal/shared/fault"
 	"parley.internal/shared/store"
 )
+
+// Sweeps returns the steps that the domain adds to the scheduled sweeps.
+func (s *Service) Sweeps() []domain.Sweep {
+	return []domain.Sweep{{Schedule: domain.Sessions, Name: "councils", Run: s.SweepCouncils}}
+}
 
 // purgeBatch is the number of responses that one transaction deletes. It bounds the text that the transaction
 // reads to a few megabytes.

@@ -10,21 +10,21 @@ import (
 // The calls of a test come completed, as the calls of their operations do.
 
 func (q *queue) List(ctx context.Context, c identity.Caller, in ListInput) (ListOutput, error) {
-	return q.Service.List(ctx, c, op.Fill("get_tasks", in))
+	return q.Service.List(ctx, c, op.FillAs("get_tasks", in))
 }
 
 func (q *queue) Create(ctx context.Context, c identity.Caller, in CreateInput) (CreateOutput, error) {
-	return q.Service.Create(ctx, c, op.Fill("create_task", in))
+	return q.Service.Create(ctx, c, op.FillAs("create_task", in))
 }
 
 func (q *queue) Claim(ctx context.Context, c identity.Caller, in ClaimInput) (ClaimOutput, error) {
-	return q.Service.Claim(ctx, c, op.Fill("claim_task", in))
+	return q.Service.Claim(ctx, c, op.FillAs("claim_task", in))
 }
 
 func (q *queue) Renew(ctx context.Context, c identity.Caller, in RenewInput) (RenewOutput, error) {
-	return q.Service.Renew(ctx, c, op.Fill("renew_claim", in))
+	return q.Service.Renew(ctx, c, op.FillAs("renew_claim", in))
 }
 
 func (q *queue) Complete(ctx context.Context, c identity.Caller, in CompleteInput) (CompleteOutput, error) {
-	return q.Service.Complete(ctx, c, op.Fill("complete_task", in))
+	return q.Service.Complete(ctx, c, op.FillAs("complete_task", in))
 }

@@ -14,7 +14,9 @@ import (
 
 var t0 = domaintest.Start
 
-func schema() *store.Schema { return store.NewSchema(append(Defs(), idempotency.Def())...) }
+func schema() *store.Schema {
+	return store.NewSchema(append(new(Service).Defs(), idempotency.Def())...)
+}
 
 // queue is a service on an empty store, with a clock that the test moves.
 type queue struct {

@@ -10,7 +10,7 @@ import (
 )
 
 // Defs declares the collections of the queue.
-func Defs() []*store.Def { return []*store.Def{task.Tasks.Def(), task.Leases.Def()} }
+func (*Service) Defs() []*store.Def { return []*store.Def{task.Tasks.Def(), task.Leases.Def()} }
 
 // mayClaim says whether the caller may take the task up at all.
 func mayClaim(t *task.Task, c identity.Caller) error {

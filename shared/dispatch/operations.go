@@ -168,6 +168,9 @@ func view(id string, t task.Task) View {
 		AlertType: t.AlertType, Context: t.Context}
 }
 
+// ServedByDefault makes its tools part of the default endpoint.
+func (*Service) ServedByDefault() bool { return true }
+
 // Operations lists what the queue offers.
 func (s *Service) Operations() []op.Op {
 	const set = "dispatch"

@@ -130,13 +130,13 @@ func TestWhatIsQueuedAgainWhileASweepRunsLivesOn(t *testing.T) {
 	}
 }
 
-// settled is a sprint's side that fails once.
-type settled struct {
+// sprints is a sprint's side that fails once.
+type sprints struct {
 	got  []string
 	fail bool
 }
 
-func (s *settled) Settle(_ context.Context, user, sprint string) error {
+func (s *sprints) StoryEnded(_ context.Context, user, sprint string) error {
 	if s.fail {
 		s.fail = false
 		return errors.New("not now")
@@ -145,9 +145,9 @@ func (s *settled) Settle(_ context.Context, user, sprint string) error {
 	return nil
 }
 
-func TestAStoryThatFailsWithItsLastLeaseSettlesItsSprint(t *testing.T) {
+func TestAStoryThatFailsWithItsLastLeaseIsToldToItsSprint(t *testing.T) {
 	each(t, func(t *testing.T, q *queue) {
-		told := &settled{}
+		told := &sprints{}
 		q.Stories = told
 		story := func(attempts int) task.Task {
 			return task.Task{Type: task.Story, Status: task.Active, Target: "alpha", ClaimedBy: "beta", ClaimToken: 1, Attempts: attempts, CreatedAt: t0,

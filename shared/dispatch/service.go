@@ -17,13 +17,14 @@ type Service struct {
 	DB    *store.DB
 	Now   func() time.Time
 	NewID func() string
-	// Stories is told when a sweep ends a story; nil where nobody needs to know.
+	// Stories is told when a sweep ends a story; it may be nil.
 	Stories Stories
 }
 
-// Stories knows what the end of a story means for its sprint.
+// Stories keeps sprints in step with their stories.
 type Stories interface {
-	Settle(ctx context.Context, user, sprintID string) error
+	// StoryEnded is called after a story of the sprint has ended, at least once.
+	StoryEnded(ctx context.Context, user, sprintID string) error
 }
 
 // Create puts a task into the queue.

@@ -3,6 +3,7 @@ package dispatch
 import (
 	"context"
 	"errors"
+	"parley.internal/shared/domain"
 	"time"
 
 	"parley.internal/shared/fault"
@@ -10,9 +11,18 @@ import (
 	"parley.internal/shared/task"
 )
 
-// The sweeps settle at most limit documents and say how many: fewer than limit
+// Sweeps are the steps that the domain adds to the scheduled sweeps.
+func (s *Service) Sweeps() []domain.Sweep {
+	return []domain.Sweep{
+		{Schedule: domain.Tasks, Name: "leases", Run: s.SweepLeases},
+		{Schedule: domain.Tasks, Name: "expired", Run: s.SweepExpired},
+		{Schedule: domain.Tasks, Name: "ended", Run: s.SweepEnded},
+	}
+}
+
+// The sweeps handle at most limit documents and return how many: fewer than limit
 // means that none is left. Each may be ended and run again at any point, and looks
-// again at a document before it changes it. One that cannot be settled does not
+// again at a document before it changes it. One that cannot be handled does not
 // keep the others from it.
 
 // SweepLeases gives tasks whose lease ran out back to the queue.
@@ -22,7 +32,7 @@ func (s *Service) SweepLeases(ctx context.Context, a *store.Admin, limit int) (i
 	if err != nil {
 		return 0, err
 	}
-	return settleAll(due, func(d store.Located[task.Lease]) error {
+	return forEach(due, func(d store.Located[task.Lease]) error {
 		return s.reclaim(ctx, a.User(d.Ref.User), d.Ref.ID, now, "", func(l task.Lease, _ *task.Task) bool { return !now.Before(l.LeaseUntil) })
 	})
 }
@@ -55,7 +65,7 @@ func (s *Service) reclaim(ctx context.Context, t *store.Tenant, id string, now t
 		return nil
 	})
 	if err == nil && sprint != "" && s.Stories != nil {
-		err = s.Stories.Settle(ctx, t.ID(), sprint)
+		err = s.Stories.StoryEnded(ctx, t.ID(), sprint)
 	}
 	return err
 }
@@ -67,7 +77,7 @@ func (s *Service) SweepExpired(ctx context.Context, a *store.Admin, limit int) (
 	if err != nil {
 		return 0, err
 	}
-	return settleAll(due, func(d store.Located[task.Task]) error {
+	return forEach(due, func(d store.Located[task.Task]) error {
 		return a.User(d.Ref.User).Update(ctx, func(ctx context.Context, tx *store.Tx) error {
 			t, err := s.one(ctx, tx, d.Ref.ID)
 			if fault.Is(err, fault.NotFound) || (err == nil && !t.Expired(now)) {
@@ -96,7 +106,7 @@ func (s *Service) SweepEnded(ctx context.Context, a *store.Admin, limit int) (in
 	if err != nil {
 		return 0, err
 	}
-	return settleAll(due, func(d store.Located[task.Task]) error {
+	return forEach(due, func(d store.Located[task.Task]) error {
 		return a.User(d.Ref.User).Update(ctx, func(ctx context.Context, tx *store.Tx) error {
 			t, err := s.one(ctx, tx, d.Ref.ID)
 			if fault.Is(err, fault.NotFound) || (err == nil && (t.PurgeAt.IsZero() || t.PurgeAt.After(now))) {
@@ -111,11 +121,11 @@ func (s *Service) SweepEnded(ctx context.Context, a *store.Admin, limit int) (in
 	})
 }
 
-// settleAll settles documents one by one. What fails is reported together.
-func settleAll[T any](docs []store.Located[T], settle func(store.Located[T]) error) (int, error) {
+// forEach handles documents one by one and returns how many it could; its error joins the failures.
+func forEach[T any](docs []store.Located[T], handle func(store.Located[T]) error) (int, error) {
 	var failed []error
 	for _, d := range docs {
-		if err := settle(d); err != nil {
+		if err := handle(d); err != nil {
 			failed = append(failed, err)
 		}
 	}

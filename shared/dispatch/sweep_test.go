@@ -25,15 +25,15 @@ func TestASweepGivesTasksBackWhoseLeaseRanOut(t *testing.T) {
 	each(t, func(t *testing.T, q *queue) {
 		id, token := q.claimed()
 		if n := q.sweep(10); n != 0 {
-			t.Errorf("settled %d leases that hold", n)
+			t.Errorf("handled %d leases that hold", n)
 		}
 		q.Pass(15*time.Minute - time.Millisecond)
 		if n := q.sweep(10); n != 0 || q.get(id).Status != task.Active {
-			t.Errorf("settled %d before their end", n)
+			t.Errorf("handled %d before their end", n)
 		}
 		q.Pass(time.Millisecond)
 		if n := q.sweep(10); n != 1 {
-			t.Errorf("settled %d", n)
+			t.Errorf("handled %d", n)
 		}
 		v := q.get(id)
 		if v.Status != task.Created || v.ClaimedBy != "" || v.Attempts != 1 || !v.StartedAt.IsZero() || !v.LeaseUntil.IsZero() {
@@ -43,7 +43,7 @@ func TestASweepGivesTasksBackWhoseLeaseRanOut(t *testing.T) {
 			domaintest.Refused(t, name, err, fault.Precondition)
 		}
 		if n := q.sweep(10); n != 0 {
-			t.Errorf("settled %d again", n)
+			t.Errorf("handled %d again", n)
 		}
 		if out := q.claim(beta, id); out.ClaimToken != token+1 || out.Attempts != 1 {
 			t.Errorf("claimed anew: %+v", out)
@@ -103,7 +103,7 @@ func TestASweepIsBoundedAndGoesOnWhereItEnded(t *testing.T) {
 		q.Pass(time.Hour)
 		for i, want := range []int{4, 2, 0} {
 			if n := q.sweep(4); n != want {
-				t.Errorf("run %d settled %d, want %d", i, n, want)
+				t.Errorf("run %d handled %d, want %d", i, n, want)
 			}
 		}
 		if v, err := q.Get(t.Context(), other, TaskInput{TaskID: out.TaskID}); err != nil || v.Status != task.Created {
@@ -176,7 +176,7 @@ func TestASweepClearsALeaseWithoutItsTask(t *testing.T) {
 		}
 		q.Pass(time.Hour)
 		if n := q.sweep(10); n != 1 {
-			t.Errorf("settled %d", n)
+			t.Errorf("handled %d", n)
 		}
 		if n := q.sweep(10); n != 0 {
 			t.Errorf("%d left", n)

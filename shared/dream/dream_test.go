@@ -25,7 +25,7 @@ type night struct {
 
 func each(t *testing.T, test func(*testing.T, *night)) {
 	t.Helper()
-	domaintest.Each(t, store.NewSchema(append(dispatch.Defs(), idempotency.Def())...), func(t *testing.T, db *store.DB) {
+	domaintest.Each(t, store.NewSchema(append(new(dispatch.Service).Defs(), idempotency.Def())...), func(t *testing.T, db *store.DB) {
 		n, ids := &night{t: t}, &domaintest.IDs{}
 		n.queue = &dispatch.Service{DB: db, Now: n.Clock.Now, NewID: ids.NewID}
 		n.Service = &dream.Service{DB: db, Queue: n.queue, Now: n.Clock.Now}
@@ -62,7 +62,8 @@ func (n *night) peek(c identity.Caller, in dream.PeekInput) string {
 func TestAPeekShowsTheDreamsThatWait(t *testing.T) {
 	each(t, func(t *testing.T, n *night) {
 		n.create(dispatch.CreateInput{Title: "low", Target: "beta", Priority: task.Low})
-		n.create(dispatch.CreateInput{Title: "mine", Target: "beta", Dream: &task.DreamSpec{Agent: "b", BudgetCapUSD: 2, Branch: "night"}})
+		n.create(dispatch.CreateInput{Title: "mine", Target: "beta",
+			Dream: &task.DreamSpec{Agent: "b", BudgetCapUSD: 2, Branch: "night"}})
 		n.create(dispatch.CreateInput{Title: "anyone's", Target: "any"})
 		n.create(dispatch.CreateInput{Title: "fallback", Target: "gamma", Fallback: []string{"beta"}})
 		n.create(dispatch.CreateInput{Title: "another's", Target: "gamma"})
@@ -89,7 +90,8 @@ func TestAPeekShowsTheDreamsThatWait(t *testing.T) {
 			}
 		}
 		out, err := n.Peek(t.Context(), beta, dream.PeekInput{Limit: 1})
-		if err != nil || out.Dreams[0].Dream == nil || *out.Dreams[0].Dream != (task.DreamSpec{Agent: "b", BudgetCapUSD: 2, Branch: "night"}) || out.Dreams[0].Source != "alpha" {
+		if err != nil || out.Dreams[0].Dream == nil || *out.Dreams[0].Dream != (task.DreamSpec{Agent: "b",
+			BudgetCapUSD: 2, Branch: "night"}) || out.Dreams[0].Source != "alpha" {
 			t.Errorf("%+v, %v", out, err)
 		}
 	})
@@ -119,14 +121,16 @@ func TestADreamIsHeldForTheHoursOfItsSpec(t *testing.T) {
 		for name, c := range map[string]struct {
 			spec *task.DreamSpec
 			want time.Duration
-		}{"given": {&task.DreamSpec{TimeoutHours: 1.5}, 90 * time.Minute}, "longer than a claim": {&task.DreamSpec{TimeoutHours: 48}, 48 * time.Hour}, "none": {nil, 24 * time.Hour}} {
+		}{"given": {&task.DreamSpec{TimeoutHours: 1.5}, 90 * time.Minute},
+			"longer than a claim": {&task.DreamSpec{TimeoutHours: 48}, 48 * time.Hour}, "none": {nil, 24 * time.Hour}} {
 			id := n.create(dispatch.CreateInput{Title: name, Target: "beta", Dream: c.spec})
 			out, err := n.Activate(t.Context(), beta, dream.ActivateInput{DreamID: id, SessionID: "beta.1"})
 			if err != nil || out.LeaseUntil.Sub(n.Clock.Now()) != c.want || out.AlreadyActive {
 				t.Errorf("%s: %+v, %v", name, out, err)
 			}
 			again, err := n.Activate(t.Context(), beta, dream.ActivateInput{DreamID: id, SessionID: "beta.1"})
-			if err != nil || !again.AlreadyActive || again.ClaimToken != out.ClaimToken || !again.LeaseUntil.Equal(out.LeaseUntil) {
+			if err != nil || !again.AlreadyActive || again.ClaimToken != out.ClaimToken ||
+				!again.LeaseUntil.Equal(out.LeaseUntil) {
 				t.Errorf("%s, again: %+v, %v", name, again, err)
 			}
 		}
@@ -135,7 +139,8 @@ func TestADreamIsHeldForTheHoursOfItsSpec(t *testing.T) {
 
 func TestWhatIsNoDreamIsNotBegun(t *testing.T) {
 	each(t, func(t *testing.T, n *night) {
-		work, other := n.create(dispatch.CreateInput{Title: "w", Target: "beta", Type: task.Work}), n.create(dispatch.CreateInput{Title: "d", Target: "gamma"})
+		work, other := n.create(dispatch.CreateInput{Title: "w", Target: "beta",
+			Type: task.Work}), n.create(dispatch.CreateInput{Title: "d", Target: "gamma"})
 		for name, c := range map[string]struct {
 			id   string
 			by   identity.Caller

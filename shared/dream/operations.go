@@ -49,19 +49,28 @@ type View struct {
 }
 
 func view(id string, t *task.Task) View {
-	return View{ID: id, Title: t.Title, Instructions: t.Instructions, Status: t.Status, Priority: t.Priority, Source: t.Source, Verified: t.Verified,
-		Target: t.Target, ProjectID: t.ProjectID, Dream: t.Dream, CreatedAt: t.CreatedAt, ExpiresAt: t.ExpiresAt}
+	return View{ID: id, Title: t.Title, Instructions: t.Instructions, Status: t.Status, Priority: t.Priority,
+		Source: t.Source, Verified: t.Verified, Target: t.Target, ProjectID: t.ProjectID, Dream: t.Dream,
+		CreatedAt: t.CreatedAt, ExpiresAt: t.ExpiresAt}
 }
+
+// ServedByDefault makes its tools part of the default endpoint.
+func (*Service) ServedByDefault() bool { return true }
 
 // Operations lists what there is for dreams.
 func (s *Service) Operations() []op.Op {
 	const set = "dream"
 	return []op.Op{
-		op.New(op.Spec{Name: "dream_peek", Title: "Look for dreams", Toolset: set, Route: "GET /v1/dreams", Effect: op.Read, Cases: peekCases,
-			Compat: []op.Compat{{Route: "GET /v1/dreams/peek"}},
-			Doc:    "See which dreams wait to be begun: autonomous background work, overnight runs, with their budget, branch and time. Create one with create_task, type dream."}, s.Peek),
-		op.New(op.Spec{Name: "dream_activate", Title: "Begin a dream", Toolset: set, Route: "POST /v1/dreams/{dreamId}/activate", Effect: op.Write, Cases: activateCases,
+		op.New(op.Spec{Name: "dream_peek", Title: "Look for dreams", Toolset: set, Route: "GET /v1/dreams",
+			Effect: op.Read, Cases: peekCases, Compat: []op.Compat{{Route: "GET /v1/dreams/peek"}},
+			Doc: "See which dreams wait to be begun: autonomous background work, overnight runs, with their budget, " +
+				"branch and time. Create one with create_task, type dream."},
+			s.Peek),
+		op.New(op.Spec{Name: "dream_activate", Title: "Begin a dream", Toolset: set,
+			Route: "POST /v1/dreams/{dreamId}/activate", Effect: op.Write, Cases: activateCases,
 			Compat: []op.Compat{{Route: "POST /v1/dreams/activate"}},
-			Doc:    "Take a waiting dream up and begin its autonomous run. One agent gets it, for the hours of its spec; end it with complete_task and the claimToken."}, s.Activate),
+			Doc: "Take a waiting dream up and begin its autonomous run. One agent gets it, for the hours of its " +
+				"spec; end it with complete_task and the claimToken."},
+			s.Activate),
 	}
 }

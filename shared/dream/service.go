@@ -12,7 +12,8 @@ import (
 
 // Queue takes tasks up: of many at once, one gets it.
 type Queue interface {
-	Take(ctx context.Context, c identity.Caller, id, sessionID string, lease func(*task.Task) (time.Duration, error)) (task.Claim, error)
+	Take(ctx context.Context, c identity.Caller, id, sessionID string,
+		lease func(*task.Task) (time.Duration, error)) (task.Claim, error)
 }
 
 // Service is the dreams of all users.
@@ -25,7 +26,8 @@ type Service struct {
 // Peek lists the dreams that nobody has begun.
 func (s *Service) Peek(ctx context.Context, c identity.Caller, in PeekInput) (PeekOutput, error) {
 	out := PeekOutput{Dreams: []View{}}
-	q := store.Query{Where: []store.Cond{store.Eq("status", task.Created), store.Eq("type", task.Dream)}, Order: []string{"rank desc", "createdAt"}, Limit: in.Limit}
+	q := store.Query{Where: []store.Cond{store.Eq("status", task.Created), store.Eq("type", task.Dream)},
+		Order: []string{"rank desc", "createdAt"}, Limit: in.Limit}
 	switch {
 	case in.Target != "":
 		q.Where = append(q.Where, store.ContainsAny("routes", in.Target, task.Any))
@@ -56,5 +58,6 @@ func (s *Service) Activate(ctx context.Context, c identity.Caller, in ActivateIn
 	if err != nil {
 		return ActivateOutput{}, err
 	}
-	return ActivateOutput{View: view(in.DreamID, &got.Task), ClaimToken: got.Task.ClaimToken, LeaseUntil: got.LeaseUntil, AlreadyActive: got.Same}, nil
+	return ActivateOutput{View: view(in.DreamID, &got.Task), ClaimToken: got.Task.ClaimToken,
+		LeaseUntil: got.LeaseUntil, AlreadyActive: got.Same}, nil
 }

@@ -117,7 +117,7 @@ var (
 )
 
 // Defs returns the definitions of the collections that hold verifications.
-func Defs() []*store.Def {
+func (*Service) Defs() []*store.Def {
 	return []*store.Def{
 		sessions.Def(),
 		files.Def(),

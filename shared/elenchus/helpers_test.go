@@ -29,7 +29,9 @@ type fixture struct {
 	t *testing.T
 }
 
-func schema() *store.Schema { return store.NewSchema(append(Defs(), idempotency.Def())...) }
+func schema() *store.Schema {
+	return store.NewSchema(append(new(Service).Defs(), idempotency.Def())...)
+}
 
 // fakeRandom is a random source with a fixed seed. It is safe for concurrent use.
 type fakeRandom struct {

@@ -5,8 +5,14 @@ import (
 	"errors"
 	"time"
 
+	"parley.internal/shared/domain"
 	"parley.internal/shared/store"
 )
+
+// Sweeps returns the steps that the domain adds to the scheduled sweeps.
+func (s *Service) Sweeps() []domain.Sweep {
+	return []domain.Sweep{{Schedule: domain.Sessions, Name: "verifications", Run: s.SweepVerifications}}
+}
 
 // The page sizes of a deletion. The deletion of a page writes at most 500 documents and reads no contents.
 const (

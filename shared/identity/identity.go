@@ -71,7 +71,7 @@ func (c Caller) InToolset(name string) bool {
 	return !named
 }
 
-// SpeaksAs settles the name that a caller gives for itself. An empty name is
+// SpeaksAs returns the name that a caller goes by, which it gives itself. An empty name is
 // the key's program. A bound key that gives another name is Forbidden, and the
 // message has both. verified says whether the server knows the name to be true.
 func (c Caller) SpeaksAs(name string) (program string, verified bool, err error) {

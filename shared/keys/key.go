@@ -29,7 +29,7 @@ type Key struct {
 var apiKeys = store.Collection[Key]{Name: "apiKeys", Indexes: []string{"createdAt desc"}}
 
 // Defs declares the collections of keys and of links.
-func Defs() []*store.Def { return []*store.Def{apiKeys.Def(), links.Def()} }
+func (*Service) Defs() []*store.Def { return []*store.Def{apiKeys.Def(), links.Def()} }
 
 // keptRevoked is how long a revoked key stays in the list.
 const keptRevoked = 30 * 24 * time.Hour

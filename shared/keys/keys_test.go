@@ -29,9 +29,10 @@ type ring struct {
 
 func each(t *testing.T, test func(*testing.T, *ring)) {
 	t.Helper()
-	domaintest.Each(t, store.NewSchema(Defs()...), func(t *testing.T, db *store.DB) {
+	domaintest.Each(t, store.NewSchema(new(Service).Defs()...), func(t *testing.T, db *store.DB) {
 		r := &ring{t: t}
-		r.Service = &Service{DB: db, Now: r.Clock.Now, Toolsets: func() []string { return []string{"dispatch", "relay"} }}
+		r.Service = &Service{DB: db, Now: r.Clock.Now,
+			Toolsets: func() []string { return []string{"dispatch", "relay"} }}
 		test(t, r)
 	})
 }
@@ -56,15 +57,20 @@ func TestAKeyTellsWhoCalls(t *testing.T) {
 			want  identity.Caller
 			until time.Time
 		}{
-			"plain":   {CreateInput{}, identity.Caller{User: "u", Kind: identity.Agent}, time.Time{}},
-			"bound":   {CreateInput{Program: "beta", Name: "b"}, identity.Caller{User: "u", Program: "beta", Kind: identity.Agent}, time.Time{}},
-			"human":   {CreateInput{Kind: identity.Human}, identity.Caller{User: "u", Kind: identity.Human}, time.Time{}},
-			"scoped":  {CreateInput{Scopes: []string{"relay", "read", "relay"}}, identity.Caller{User: "u", Kind: identity.Agent, Scopes: []string{"read", "relay"}}, time.Time{}},
-			"expires": {CreateInput{Expires: 60}, identity.Caller{User: "u", Kind: identity.Agent}, t0.Add(time.Minute)},
+			"plain": {CreateInput{}, identity.Caller{User: "u", Kind: identity.Agent}, time.Time{}},
+			"bound": {CreateInput{Program: "beta", Name: "b"},
+				identity.Caller{User: "u", Program: "beta", Kind: identity.Agent}, time.Time{}},
+			"human": {CreateInput{Kind: identity.Human}, identity.Caller{User: "u", Kind: identity.Human},
+				time.Time{}},
+			"scoped": {CreateInput{Scopes: []string{"relay", "read", "relay"}},
+				identity.Caller{User: "u", Kind: identity.Agent, Scopes: []string{"read", "relay"}}, time.Time{}},
+			"expires": {CreateInput{Expires: 60}, identity.Caller{User: "u", Kind: identity.Agent},
+				t0.Add(time.Minute)},
 		} {
 			out := r.create(c.in)
 			got, until, err := r.Lookup(t.Context(), out.Key)
-			if err != nil || got.User != c.want.User || got.Program != c.want.Program || got.Kind != c.want.Kind || got.KeyID != out.ID ||
+			if err != nil || got.User != c.want.User || got.Program != c.want.Program || got.Kind != c.want.Kind ||
+				got.KeyID != out.ID ||
 				!slices.Equal(got.Scopes, c.want.Scopes) || got.ReadOnly || !until.Equal(c.until) {
 				t.Errorf("%s: %+v until %v, %v", name, got, until, err)
 			}
@@ -85,9 +91,12 @@ func TestAKeyThatIsNotGoodIsUnauthenticated(t *testing.T) {
 			last = good[:len(good)-1] + "b"
 		}
 		for name, secret := range map[string]string{
-			"empty": "", "a word": "secret", "the prefix": "parley_", "never made": foreign, "of an unknown user": stranger,
-			"one letter changed": last, "cut": good[:len(good)-1], "longer": good + "a", "in capitals": strings.ToUpper(good),
-			"with a space": good + " ", "with a line": good + "\n", "without a user": "parley__" + strings.Repeat("a", 52),
+			"empty": "", "a word": "secret", "the prefix": "parley_", "never made": foreign,
+			"of an unknown user": stranger,
+			"one letter changed": last, "cut": good[:len(good)-1], "longer": good + "a",
+			"in capitals":  strings.ToUpper(good),
+			"with a space": good + " ", "with a line": good + "\n",
+			"without a user":      "parley__" + strings.Repeat("a", 52),
 			"a user with a slash": "parley_" + encoding.EncodeToString([]byte("u/v")) + "_" + strings.Repeat("a", 52),
 			"a user of two dots":  "parley_" + encoding.EncodeToString([]byte("..")) + "_" + strings.Repeat("a", 52),
 			"very long":           "parley_" + strings.Repeat("a", 1<<16), "not text": "parley_\xff_\xff",
@@ -135,7 +144,8 @@ func TestARevokedKeyIsUnauthenticatedForGood(t *testing.T) {
 func TestOnlyAHumanMakesKeysOfHumansAndAdmins(t *testing.T) {
 	each(t, func(t *testing.T, r *ring) {
 		for name, in := range map[string]CreateInput{
-			"a human's": {Kind: identity.Human}, "an admin's": {Scopes: []string{"admin"}}, "among others": {Scopes: []string{"read", "admin"}},
+			"a human's": {Kind: identity.Human}, "an admin's": {Scopes: []string{"admin"}},
+			"among others": {Scopes: []string{"read", "admin"}},
 		} {
 			if _, err := r.Create(t.Context(), admin, in); !fault.Is(err, fault.Forbidden) {
 				t.Errorf("%s: %v", name, err)
@@ -144,7 +154,8 @@ func TestOnlyAHumanMakesKeysOfHumansAndAdmins(t *testing.T) {
 				t.Errorf("%s, by a human: %v", name, err)
 			}
 		}
-		if out, err := r.Create(t.Context(), admin, CreateInput{Program: "beta"}); err != nil || out.Kind != identity.Agent {
+		if out, err := r.Create(t.Context(), admin, CreateInput{Program: "beta"}); err != nil ||
+			out.Kind != identity.Agent {
 			t.Errorf("an agent's: %+v, %v", out, err)
 		}
 	})
@@ -156,7 +167,8 @@ func TestAKeyThatCannotBeIsRefusedByField(t *testing.T) {
 			in          CreateInput
 			field, says string
 		}{
-			"a scope that is none":   {CreateInput{Scopes: []string{"read", "root"}}, "scopes", `"root" is not a scope; the scopes are read, write, admin, dispatch, relay`},
+			"a scope that is none": {CreateInput{Scopes: []string{"read", "root"}}, "scopes",
+				`"root" is not a scope; the scopes are read, write, admin, dispatch, relay`},
 			"a kind that is none":    {CreateInput{Kind: "robot"}, "kind", "agent or human"},
 			"a human's program":      {CreateInput{Kind: identity.Human, Program: "beta"}, "program", "agent"},
 			"a bad program":          {CreateInput{Program: "a b"}, "program", "letters"},
@@ -220,14 +232,16 @@ func TestAUseIsNotedAtMostOnceInTenMinutes(t *testing.T) {
 		for _, step := range []struct {
 			at   time.Duration
 			want int
-		}{{time.Minute, 1}, {2 * time.Minute, 1}, {11*time.Minute - 1, 1}, {11 * time.Minute, 2}, {12 * time.Minute, 2}} {
+		}{{time.Minute, 1}, {2 * time.Minute, 1}, {11*time.Minute - 1, 1}, {11 * time.Minute, 2},
+			{12 * time.Minute, 2}} {
 			r.Clock.Set(t0.Add(step.at))
 			if _, _, err := r.Lookup(t.Context(), out.Key); err != nil || uses != step.want {
 				t.Errorf("at %v: noted %d times, want %d, %v", step.at, uses, step.want, err)
 			}
 		}
 		list, err := r.List(t.Context(), human, ListInput{})
-		if err != nil || len(list.Keys) != 1 || !list.Keys[0].LastUsedAt.Equal(t0.Add(11*time.Minute)) || list.Keys[0].Program != "beta" {
+		if err != nil || len(list.Keys) != 1 || !list.Keys[0].LastUsedAt.Equal(t0.Add(11*time.Minute)) ||
+			list.Keys[0].Program != "beta" {
 			t.Errorf("%+v, %v", list, err)
 		}
 	})

@@ -65,7 +65,8 @@ func (s *Service) Redeem(ctx context.Context, code string) (CreateOutput, error)
 		return CreateOutput{}, errLink
 	}
 	now := s.Now()
-	k := Key{Name: "browser, by link", Kind: identity.Human, Scopes: linkScopes, CreatedAt: now, ExpiresAt: now.Add(linkKeyFor)}
+	k := Key{Name: "browser, by link", Kind: identity.Human, Scopes: linkScopes, CreatedAt: now,
+		ExpiresAt: now.Add(linkKeyFor)}
 	k.PurgeAt = k.ExpiresAt.Add(keptRevoked)
 	secret, keyID := mint(keyPrefix, user)
 	err := s.DB.User(user).Update(ctx, func(ctx context.Context, tx *store.Tx) error {

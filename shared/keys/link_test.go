@@ -27,7 +27,8 @@ func TestALinkGivesAHumansKeyOnce(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if !out.ExpiresAt.Equal(t0.Add(7*24*time.Hour)) || out.Kind != identity.Human || len(changed) != 1 || changed[0] != "u" {
+		if !out.ExpiresAt.Equal(t0.Add(7*24*time.Hour)) || out.Kind != identity.Human || len(changed) != 1 ||
+			changed[0] != "u" {
 			t.Errorf("it gave %+v, and told of %v", out, changed)
 		}
 		c, until, err := r.Lookup(t.Context(), out.Key)
@@ -68,7 +69,8 @@ func TestALinkIsGoodForTenMinutes(t *testing.T) {
 			t.Errorf("just before its end: %v", err)
 		}
 		r.Clock.Set(t0.Add(10 * time.Minute))
-		if _, err := r.Redeem(t.Context(), late.Code); !fault.Is(err, fault.Unauthenticated) || !strings.Contains(err.Error(), "parley link") {
+		if _, err := r.Redeem(t.Context(), late.Code); !fault.Is(err, fault.Unauthenticated) ||
+			!strings.Contains(err.Error(), "parley link") {
 			t.Errorf("at its end: %v", err)
 		}
 	})

@@ -26,7 +26,8 @@ func TestAMintedKeyNamesItsUser(t *testing.T) {
 // user leads to its own id alone.
 func FuzzParse(f *testing.F) {
 	good, id := mint(keyPrefix, "u")
-	for _, seed := range []string{good, strings.ToUpper(good), "parley_", "parley__" + strings.Repeat("a", 52), "", "parley_ou_" + strings.Repeat("!", 52), good + "\n"} {
+	for _, seed := range []string{good, strings.ToUpper(good), "parley_", "parley__" + strings.Repeat("a", 52), "",
+		"parley_ou_" + strings.Repeat("!", 52), good + "\n"} {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, secret string) {

@@ -35,7 +35,8 @@ var reserved = []string{"any", "all", "user", "parley"}
 // usedEvery is how often a key's use is noted at most.
 const usedEvery = 10 * time.Minute
 
-var errUserName = fault.Field("user", "must be 1 to 100 letters, digits, dots, underscores and hyphens, and begin with a letter or digit")
+var errUserName = fault.Field("user",
+	"must be 1 to 100 letters, digits, dots, underscores and hyphens, and begin with a letter or digit")
 
 var errUnknown = fault.New(fault.Unauthenticated, "this key is not known")
 
@@ -90,12 +91,14 @@ func (s *Service) Issue(ctx context.Context, user string, in CreateInput) (Creat
 		return out, errUserName
 	}
 	if in.Program != "" && !identity.ValidName(in.Program) {
-		return out, fault.Field("program", "must be 1 to 100 letters, digits, dots, underscores and hyphens, and begin with a letter or digit")
+		return out, fault.Field("program",
+			"must be 1 to 100 letters, digits, dots, underscores and hyphens, and begin with a letter or digit")
 	}
 	if slices.Contains(reserved, strings.ToLower(in.Program)) {
-		return out, fault.Field("program", "%q means something else to the queue and the mail; take another name", in.Program)
+		return out, fault.Field("program", "%q means something else to the queue and the mail; take another name",
+			in.Program)
 	}
-	in = op.Fill("create_key", in)
+	in = op.Fill(in)
 	if in.Kind != identity.Agent && in.Kind != identity.Human {
 		return out, fault.Field("kind", "must be agent or human")
 	}
@@ -105,11 +108,13 @@ func (s *Service) Issue(ctx context.Context, user string, in CreateInput) (Creat
 	allowed := append([]string{identity.ScopeRead, identity.ScopeWrite, identity.ScopeAdmin}, s.Toolsets()...)
 	for _, scope := range in.Scopes {
 		if !slices.Contains(allowed, scope) {
-			return out, fault.Field("scopes", "%q is not a scope; the scopes are %s", scope, strings.Join(allowed, ", "))
+			return out, fault.Field("scopes", "%q is not a scope; the scopes are %s", scope,
+				strings.Join(allowed, ", "))
 		}
 	}
 	now := s.Now()
-	k := Key{Name: in.Name, Kind: in.Kind, Program: in.Program, Scopes: slices.Compact(slices.Sorted(slices.Values(in.Scopes))), CreatedAt: now}
+	k := Key{Name: in.Name, Kind: in.Kind, Program: in.Program,
+		Scopes: slices.Compact(slices.Sorted(slices.Values(in.Scopes))), CreatedAt: now}
 	if in.Expires > 0 {
 		k.ExpiresAt = now.Add(time.Duration(in.Expires) * time.Second)
 		k.PurgeAt = k.ExpiresAt.Add(keptRevoked)
@@ -129,7 +134,8 @@ func (s *Service) Issue(ctx context.Context, user string, in CreateInput) (Creat
 // List reads a page of the keys, newest first, without secrets.
 func (s *Service) List(ctx context.Context, c identity.Caller, in ListInput) (ListOutput, error) {
 	out := ListOutput{Keys: []View{}}
-	page, err := apiKeys.Query(ctx, s.DB.User(c.User), store.Query{Order: []string{"createdAt desc"}, Limit: in.Limit, Cursor: in.Cursor})
+	page, err := apiKeys.Query(ctx, s.DB.User(c.User), store.Query{Order: []string{"createdAt desc"}, Limit: in.Limit,
+		Cursor: in.Cursor})
 	if err != nil {
 		return out, err
 	}
@@ -255,11 +261,16 @@ func view(id string, k Key) View {
 func (s *Service) Operations() []op.Op {
 	const set = "keys"
 	return []op.Op{
-		op.New(op.Spec{Name: "create_key", Title: "Create a key", Toolset: set, Route: "POST /v1/keys", Effect: op.Write, For: op.Admins, Creates: true, Cases: createCases,
-			Doc: "Make a bearer key for an agent or a person, bound to a program where one is named. The secret is in the reply and nowhere else."}, s.Create),
-		op.New(op.Spec{Name: "list_keys", Title: "List keys", Toolset: set, Route: "GET /v1/keys", Effect: op.Read, For: op.Admins, Cases: listCases,
-			Doc: "List the keys, newest first: what each speaks for, its scopes, when it was last used and whether it was revoked. Secrets are not shown."}, s.List),
-		op.New(op.Spec{Name: "revoke_key", Title: "Revoke a key", Toolset: set, Route: "DELETE /v1/keys/{keyId}", Effect: op.Destroy, For: op.Admins, Cases: revokeCases,
+		op.New(op.Spec{Name: "create_key", Title: "Create a key", Toolset: set, Route: "POST /v1/keys",
+			Effect: op.Write, For: op.Admins, Creates: true, Cases: createCases,
+			Doc: "Make a bearer key for an agent or a person, bound to a program where one is named. The secret is " +
+				"in the reply and nowhere else."}, s.Create),
+		op.New(op.Spec{Name: "list_keys", Title: "List keys", Toolset: set, Route: "GET /v1/keys", Effect: op.Read,
+			For: op.Admins, Cases: listCases,
+			Doc: "List the keys, newest first: what each speaks for, its scopes, when it was last used and whether " +
+				"it was revoked. Secrets are not shown."}, s.List),
+		op.New(op.Spec{Name: "revoke_key", Title: "Revoke a key", Toolset: set, Route: "DELETE /v1/keys/{keyId}",
+			Effect: op.Destroy, For: op.Admins, Cases: revokeCases,
 			Doc: "End a key for good. It stops working within 60 seconds everywhere."}, s.Revoke),
 	}
 }

@@ -163,7 +163,7 @@ func (s *Service) drain(ctx context.Context, user string, q *queue) error {
 		if err != nil && fault.From(err).Kind.Redeliver() {
 			return errors.Join(refused, err)
 		}
-		s.buffer.settle(len(q.tried.records), err == nil)
+		s.buffer.release(len(q.tried.records), err == nil)
 		q.tried = nil
 		if err != nil { // it would be refused each time
 			refused = err
@@ -180,7 +180,8 @@ func (b *buffer) take() map[string]*queue {
 	return work
 }
 
-func (b *buffer) settle(n int, written bool) {
+// release gives back the room of n records, which count as lost where they were not written.
+func (b *buffer) release(n int, written bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.held -= n
@@ -223,5 +224,6 @@ func (b *buffer) outcome(ctx context.Context, failed ...error) error {
 	if len(failed) > 0 {
 		kind = fault.Of(failed[0])
 	}
-	return fault.Wrap(kind, errors.Join(failed...), "ledger: %d records wait for the next flush; %d calls were not recorded", b.held, lost)
+	return fault.Wrap(kind, errors.Join(failed...),
+		"ledger: %d records wait for the next flush; %d calls were not recorded", b.held, lost)
 }

@@ -10,5 +10,5 @@ import (
 // The calls of a test come completed, as the calls of their operations do.
 
 func (b *book) Usage(ctx context.Context, c identity.Caller, in UsageInput) (UsageOutput, error) {
-	return b.Service.Usage(ctx, c, op.Fill("get_usage", in))
+	return b.Service.Usage(ctx, c, op.FillAs("get_usage", in))
 }

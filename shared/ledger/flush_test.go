@@ -78,7 +78,8 @@ func TestAStoreThatFailsLosesAndDoublesNothing(t *testing.T) {
 					b.Record(use(alpha, "tool", inSession(i)))
 				}
 				err := b.Flush(t.Context())
-				if !fault.Is(err, c.kind) || !strings.Contains(err.Error(), "100 records wait") || !strings.Contains(err.Error(), "0 calls were not recorded") {
+				if !fault.Is(err, c.kind) || !strings.Contains(err.Error(), "100 records wait") ||
+					!strings.Contains(err.Error(), "0 calls were not recorded") {
 					t.Errorf("the first flush: %v", err)
 				}
 				for i := range 50 {
@@ -145,7 +146,9 @@ func TestWhatTheStoreRefusesForGoodIsCountedAsLost(t *testing.T) {
 		for i := range 203 {
 			b.Record(use(alpha, "tool", inSession(i)))
 		}
-		if err := b.Flush(t.Context()); !fault.Is(err, fault.Invalid) || !strings.Contains(err.Error(), "0 records wait") || !strings.Contains(err.Error(), "200 calls were not recorded") {
+		if err := b.Flush(t.Context()); !fault.Is(err, fault.Invalid) ||
+			!strings.Contains(err.Error(), "0 records wait") ||
+			!strings.Contains(err.Error(), "200 calls were not recorded") {
 			t.Error(err)
 		}
 		if n, kept := b.Lost(), len(b.records("u")); n != 200 || kept != 3 {
@@ -163,7 +166,8 @@ func TestAStoreThatIsDownIsNotAskedForEveryUser(t *testing.T) {
 		for i := range users {
 			b.Record(use(by(fmt.Sprintf("u%d", i), ""), "tool", inSession(0)))
 		}
-		if err := b.Flush(t.Context()); !fault.Is(err, fault.Unavailable) || !strings.Contains(err.Error(), "60 records wait") {
+		if err := b.Flush(t.Context()); !fault.Is(err, fault.Unavailable) ||
+			!strings.Contains(err.Error(), "60 records wait") {
 			t.Error(err)
 		}
 		if n := d.updates.Load(); n >= maxFailed+writers {
@@ -186,7 +190,8 @@ func TestPastItsBoundTheNewestCallsAreLostAndTold(t *testing.T) {
 		if n := b.Lost(); n != 5 {
 			t.Errorf("%d lost", n)
 		}
-		for _, want := range []string{"100000 records wait for the next flush; 5 calls", "100000 records wait for the next flush; 0 calls"} {
+		for _, want := range []string{"100000 records wait for the next flush; 5 calls",
+			"100000 records wait for the next flush; 0 calls"} {
 			if err := b.Flush(t.Context()); !fault.Is(err, fault.Unavailable) || !strings.Contains(err.Error(), want) {
 				t.Errorf("%v, want %s", err, want)
 			}
@@ -228,7 +233,8 @@ func TestABatchCostsOneReadAndOneCommit(t *testing.T) {
 	eachFrail(t, func(t *testing.T, b *book, d *frail) {
 		for i := range maxBatch {
 			program := []string{"", "alpha", "beta"}[i%3]
-			b.Record(use(by("u", program), "tool", inSession(i), at([]string{"2026-02-28T12:00:00Z", "2026-03-01T12:00:00Z"}[i%2])))
+			b.Record(use(by("u", program), "tool", inSession(i),
+				at([]string{"2026-02-28T12:00:00Z", "2026-03-01T12:00:00Z"}[i%2])))
 		}
 		b.flush()
 		if d.updates.Load() != 1 || d.gets.Load() != 1 || d.queries.Load() != 0 {
@@ -350,7 +356,8 @@ func TestAFlushThatWaitsForAnotherEndsWithItsContext(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
 		for range 20 {
-			if err := b.Flush(ctx); !fault.Is(err, fault.Unavailable) || !strings.Contains(err.Error(), "1 records wait") {
+			if err := b.Flush(ctx); !fault.Is(err, fault.Unavailable) ||
+				!strings.Contains(err.Error(), "1 records wait") {
 				t.Fatal(err)
 			}
 		}

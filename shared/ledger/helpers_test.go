@@ -33,7 +33,7 @@ func newBook(t *testing.T, db *store.DB) *book {
 // each runs a test on both stores.
 func each(t *testing.T, test func(*testing.T, *book)) {
 	t.Helper()
-	domaintest.Each(t, store.NewSchema(Defs()...), func(t *testing.T, db *store.DB) { test(t, newBook(t, db)) })
+	domaintest.Each(t, store.NewSchema(new(Service).Defs()...), func(t *testing.T, db *store.DB) { test(t, newBook(t, db)) })
 }
 
 // frail is a driver that answers some transactions with a fault, and counts calls.
@@ -96,7 +96,7 @@ var errDown = fault.New(fault.Unavailable, "the store cannot answer now")
 func eachFrail(t *testing.T, test func(*testing.T, *book, *frail)) {
 	t.Helper()
 	fail := func(inner store.Driver) *frail { return &frail{Driver: inner} }
-	domaintest.EachOver(t, store.NewSchema(Defs()...), fail, func(t *testing.T, db *store.DB, d *frail) {
+	domaintest.EachOver(t, store.NewSchema(new(Service).Defs()...), fail, func(t *testing.T, db *store.DB, d *frail) {
 		test(t, newBook(t, db), d)
 	})
 }

@@ -42,7 +42,9 @@ type UsageOutput struct {
 // Operations lists what the ledger offers.
 func (s *Service) Operations() []op.Op {
 	return []op.Op{
-		op.New(op.Spec{Name: "get_usage", Title: "Usage and cost", Toolset: "ledger", Route: "GET /v1/usage", Effect: op.Read, Cases: usageCases,
-			Doc: "See usage and spending: how many calls, errors, milliseconds, tokens and dollars, by tool, program, day (UTC) or transport. The latest calls show after a few seconds."}, s.Usage),
+		op.New(op.Spec{Name: "get_usage", Title: "Usage and cost", Toolset: "ledger", Route: "GET /v1/usage",
+			Effect: op.Read, Cases: usageCases,
+			Doc: "See usage and spending: how many calls, errors, milliseconds, tokens and dollars, by tool, " +
+				"program, day (UTC) or transport. The latest calls show after a few seconds."}, s.Usage),
 	}
 }

@@ -61,12 +61,13 @@ type Daily struct {
 }
 
 var (
-	batches = store.Collection[Batch]{Name: "ledger", AllUsers: []string{store.PurgeField}, Unindexed: []string{"records"}}
+	batches = store.Collection[Batch]{Name: "ledger", AllUsers: []string{store.PurgeField},
+		Unindexed: []string{"records"}}
 	dailies = store.Collection[Daily]{Name: "ledgerDaily", Indexes: []string{"day"}, Unindexed: []string{"totals"}}
 )
 
 // Defs declares the collections of the ledger.
-func Defs() []*store.Def { return []*store.Def{batches.Def(), dailies.Def()} }
+func (*Service) Defs() []*store.Def { return []*store.Def{batches.Def(), dailies.Def()} }
 
 const (
 	keyIDLen   = 12
@@ -74,9 +75,10 @@ const (
 )
 
 func recordOf(u op.Usage) Record {
-	return Record{Tool: u.Op, Transport: u.Transport, ProgramID: u.Caller.Program, KeyID: first(keyIDLen, u.Caller.KeyID),
-		SessionID: first(sessionLen, u.SessionID), DurationMs: float64(u.Took) / float64(time.Millisecond), Success: u.Fault == "",
-		ErrorKind: u.Fault, TokensIn: u.TokensIn, TokensOut: u.TokensOut, CostUSD: u.CostUSD, At: u.At.UTC()}
+	return Record{Tool: u.Op, Transport: u.Transport, ProgramID: u.Caller.Program,
+		KeyID: first(keyIDLen, u.Caller.KeyID), SessionID: first(sessionLen, u.SessionID),
+		DurationMs: float64(u.Took) / float64(time.Millisecond), Success: u.Fault == "", ErrorKind: u.Fault,
+		TokensIn: u.TokensIn, TokensOut: u.TokensOut, CostUSD: u.CostUSD, At: u.At.UTC()}
 }
 
 // first is at most n bytes of a text, in whole characters.

@@ -78,7 +78,8 @@ func (s *Service) Usage(ctx context.Context, c identity.Caller, in UsageInput) (
 	}
 	out := UsageOutput{From: from.Format(time.DateOnly), To: to.Format(time.DateOnly), GroupBy: in.GroupBy}
 	groups := map[string]Totals{}
-	q := store.Query{Where: []store.Cond{store.Ge("day", out.From), store.Le("day", out.To)}, Order: []string{"day"}, Limit: store.MaxLimit}
+	q := store.Query{Where: []store.Cond{store.Ge("day", out.From), store.Le("day", out.To)}, Order: []string{"day"},
+		Limit: store.MaxLimit}
 	for range maxPages {
 		page, err := dailies.Query(ctx, s.DB.User(c.User), q)
 		if err != nil {
@@ -105,7 +106,8 @@ func span(from, to string, now time.Time) (first, last time.Time, err error) {
 		} else if t, err := time.Parse(time.RFC3339, text); err == nil {
 			*day = t.UTC().Truncate(oneDay)
 		} else {
-			wrong = append(wrong, fault.Problem{Path: path, Message: "must be a date as 2026-11-01 or a time as 2026-11-01T12:00:00Z"})
+			wrong = append(wrong,
+				fault.Problem{Path: path, Message: "must be a date as 2026-11-01 or a time as 2026-11-01T12:00:00Z"})
 		}
 	}
 	last = now.UTC().Truncate(oneDay)
@@ -122,7 +124,8 @@ func span(from, to string, now time.Time) (first, last time.Time, err error) {
 	case first.After(last):
 		return first, last, fault.Field("from", "must not be after to, which is %s", last.Format(time.DateOnly))
 	case last.Sub(first) >= maxDays*oneDay:
-		return first, last, fault.Field("from", "must be less than %d days before to, which is %s", maxDays, last.Format(time.DateOnly))
+		return first, last, fault.Field("from", "must be less than %d days before to, which is %s", maxDays,
+			last.Format(time.DateOnly))
 	}
 	return first, last, nil
 }

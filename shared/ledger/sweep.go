@@ -3,9 +3,15 @@ package ledger
 import (
 	"context"
 	"errors"
+	"parley.internal/shared/domain"
 
 	"parley.internal/shared/store"
 )
+
+// Sweeps are the steps that the domain adds to the scheduled sweeps.
+func (s *Service) Sweeps() []domain.Sweep {
+	return []domain.Sweep{{Schedule: domain.Ledger, Name: "records", Run: s.SweepLedger}}
+}
 
 // SweepLedger deletes records whose retention is over, at most limit documents of
 // them, and says how many it deleted. Without an error, fewer than limit means that

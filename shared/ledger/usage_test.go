@@ -20,7 +20,8 @@ func TestUsageSumsUpByWhatIsAsked(t *testing.T) {
 		spent := func(u *op.Usage) { u.TokensIn, u.TokensOut, u.CostUSD = 10, 5, 0.1 }
 		for _, u := range []op.Usage{
 			use(alpha, "get_tasks"), use(alpha, "get_tasks", over("rest")), use(beta, "get_tasks", failed),
-			use(alpha, "complete_task", spent), use(alpha, "complete_task", spent, at("2026-02-27T10:00:00Z")), use(loose, "complete_task", spent),
+			use(alpha, "complete_task", spent), use(alpha, "complete_task", spent, at("2026-02-27T10:00:00Z")),
+			use(loose, "complete_task", spent),
 			use(loose, "ask_question", over("rest")),
 		} {
 			b.Record(u)
@@ -76,7 +77,8 @@ func TestACallCountsForItsOwnDayInUTC(t *testing.T) {
 
 func TestASpanHasItsFirstAndItsLastDay(t *testing.T) {
 	each(t, func(t *testing.T, b *book) {
-		for _, day := range []string{"2025-03-01", "2026-01-30", "2026-01-31", "2026-02-27", "2026-02-28", "2026-03-01", "2026-03-02"} {
+		for _, day := range []string{"2025-03-01", "2026-01-30", "2026-01-31", "2026-02-27", "2026-02-28", "2026-03-01",
+			"2026-03-02"} {
 			b.Record(use(alpha, "tool", at(day+"T12:00:00Z")))
 		}
 		b.flush()
@@ -84,23 +86,28 @@ func TestASpanHasItsFirstAndItsLastDay(t *testing.T) {
 			in   UsageInput
 			want string
 		}{
-			"the last 30 days":         {UsageInput{}, "2026-01-31 2026-02-27 2026-02-28 2026-03-01"},
-			"from a day on":            {UsageInput{From: "2026-02-28"}, "2026-02-28 2026-03-01"},
-			"30 days up to a day":      {UsageInput{To: "2026-02-28"}, "2026-01-30 2026-01-31 2026-02-27 2026-02-28"},
-			"one day":                  {UsageInput{From: "2026-02-28", To: "2026-02-28"}, "2026-02-28"},
-			"a day to come":            {UsageInput{From: "2026-03-01", To: "2026-04-01"}, "2026-03-01 2026-03-02"},
-			"times":                    {UsageInput{From: "2026-02-27T23:59:59Z", To: "2026-02-28T00:00:00Z"}, "2026-02-27 2026-02-28"},
-			"times of another zone":    {UsageInput{From: "2026-02-28T01:00:00+02:00", To: "2026-02-28T20:00:00-05:00"}, "2026-02-27 2026-02-28 2026-03-01"},
-			"a year and a day":         {UsageInput{From: "2025-03-01"}, "2025-03-01 2026-01-30 2026-01-31 2026-02-27 2026-02-28 2026-03-01"},
-			"as many days as there be": {UsageInput{From: "2025-03-01", To: "2026-03-01"}, "2025-03-01 2026-01-30 2026-01-31 2026-02-27 2026-02-28 2026-03-01"},
-			"days without calls":       {UsageInput{From: "2026-02-01", To: "2026-02-02"}, ""},
+			"the last 30 days":    {UsageInput{}, "2026-01-31 2026-02-27 2026-02-28 2026-03-01"},
+			"from a day on":       {UsageInput{From: "2026-02-28"}, "2026-02-28 2026-03-01"},
+			"30 days up to a day": {UsageInput{To: "2026-02-28"}, "2026-01-30 2026-01-31 2026-02-27 2026-02-28"},
+			"one day":             {UsageInput{From: "2026-02-28", To: "2026-02-28"}, "2026-02-28"},
+			"a day to come":       {UsageInput{From: "2026-03-01", To: "2026-04-01"}, "2026-03-01 2026-03-02"},
+			"times": {UsageInput{From: "2026-02-27T23:59:59Z", To: "2026-02-28T00:00:00Z"},
+				"2026-02-27 2026-02-28"},
+			"times of another zone": {UsageInput{From: "2026-02-28T01:00:00+02:00", To: "2026-02-28T20:00:00-05:00"},
+				"2026-02-27 2026-02-28 2026-03-01"},
+			"a year and a day": {UsageInput{From: "2025-03-01"},
+				"2025-03-01 2026-01-30 2026-01-31 2026-02-27 2026-02-28 2026-03-01"},
+			"as many days as there be": {UsageInput{From: "2025-03-01", To: "2026-03-01"},
+				"2025-03-01 2026-01-30 2026-01-31 2026-02-27 2026-02-28 2026-03-01"},
+			"days without calls": {UsageInput{From: "2026-02-01", To: "2026-02-02"}, ""},
 		} {
 			c.in.GroupBy = ByDay
 			if got := strings.ReplaceAll(b.groups(alpha, c.in), "=1", ""); got != c.want {
 				t.Errorf("%s: %s, want %s", name, got, c.want)
 			}
 		}
-		if got := asJSON(t, b.usage(alpha, UsageInput{To: "2026-01-01"})); !strings.Contains(got, `"groups":[],`) || !strings.Contains(got, `"from":"2025-12-03","to":"2026-01-01"`) {
+		if got := asJSON(t, b.usage(alpha, UsageInput{To: "2026-01-01"})); !strings.Contains(got, `"groups":[],`) ||
+			!strings.Contains(got, `"from":"2025-12-03","to":"2026-01-01"`) {
 			t.Errorf("without calls: %s", got)
 		}
 		for name, c := range map[string]struct {
@@ -169,7 +176,8 @@ func (b *book) put(from, to int) {
 	for i := from; i < to; i += store.MaxWrites {
 		err := b.DB.User("u").Update(b.t.Context(), func(_ context.Context, tx *store.Tx) error {
 			for j := i; j < min(to, i+store.MaxWrites); j++ {
-				d := Daily{Day: "2026-03-01", Program: fmt.Sprintf("p%d", j), Totals: map[string]Totals{"tool|mcp": {Calls: 1}}}
+				d := Daily{Day: "2026-03-01", Program: fmt.Sprintf("p%d", j),
+					Totals: map[string]Totals{"tool|mcp": {Calls: 1}}}
 				dailies.Put(tx, d.id(), d)
 			}
 			return nil

@@ -21,6 +21,10 @@ type Catalogue struct {
 	sets   []string
 	// Resources are what MCP clients list and read by a URI.
 	Resources []Resource
+	// Prompts are what MCP clients offer to people.
+	Prompts []Prompt
+	// Defaults are the toolsets that a caller gets who chooses none.
+	Defaults []string
 	// Log gets one line an operation; nil for none. Now is the clock of its
 	// durations, time.Now where nil.
 	Log *slog.Logger
@@ -53,10 +57,8 @@ func NewCatalogue(lists ...[]Op) *Catalogue {
 		}
 		c.ops = append(c.ops, &o)
 		c.byName[o.Name] = &o
-		if !slices.Contains(c.sets, o.Toolset) {
-			c.sets = append(c.sets, o.Toolset)
-		}
 	}
+	c.sets = Toolsets(slices.Concat(lists...))
 	return c
 }
 
@@ -65,6 +67,17 @@ func (c *Catalogue) Ops() []*Op { return c.ops }
 
 // Toolsets lists the toolsets in the order of their definition.
 func (c *Catalogue) Toolsets() []string { return c.sets }
+
+// Toolsets lists the toolsets of operations, each once, in the order of their definition.
+func Toolsets(ops []Op) []string {
+	var sets []string
+	for _, o := range ops {
+		if !slices.Contains(sets, o.Toolset) {
+			sets = append(sets, o.Toolset)
+		}
+	}
+	return sets
+}
 
 // Op is the operation of the name, or nil.
 func (c *Catalogue) Op(name string) *Op { return c.byName[name] }

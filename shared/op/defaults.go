@@ -85,9 +85,12 @@ func clone(v any) any {
 }
 
 // Fill completes an input that a program makes itself with the defaults of its schema, as a
-// call through a [Catalogue] completes one that came as JSON, and ties its idempotency key to the
-// operation. It panics where the type is no input.
-func Fill[I any](operation string, in I) I {
+// call through a [Catalogue] completes one that came as JSON. It panics where the type is no
+// input.
+func Fill[I any](in I) I { return FillAs("", in) }
+
+// FillAs is [Fill] for an input that may have an idempotency key, which it ties to the operation.
+func FillAs[I any](operation string, in I) I {
 	text, err := json.Marshal(in)
 	if err != nil {
 		panic(fmt.Sprintf("op: %T: %v", in, err))

@@ -69,7 +69,7 @@ func TestWhatIsLeftOutHasItsDefault(t *testing.T) {
 		if name == "a field of a list's" {
 			in.Stories[1].Wave = new(0)
 		}
-		if got := Fill("preset", in); !reflect.DeepEqual(got, c.want) {
+		if got := FillAs("preset", in); !reflect.DeepEqual(got, c.want) {
 			t.Errorf("%s: is filled to %+v, want %+v", name, got, c.want)
 		}
 	}
@@ -94,7 +94,7 @@ func TestAKeyIsTiedToItsOperationAndInput(t *testing.T) {
 	if got := boundInput(t, `{}`); got.Operation() != "" || got.Digest() != "" {
 		t.Errorf("without a key: %q %q", got.Operation(), got.Digest())
 	}
-	filled := Fill("preset", preset{Idempotency: Idempotency{IdempotencyKey: "k"}, Stories: []presetPart{{Title: "a"}}})
+	filled := FillAs("preset", preset{Idempotency: Idempotency{IdempotencyKey: "k"}, Stories: []presetPart{{Title: "a"}}})
 	if filled.Digest() != first.Digest() || filled.Operation() != "preset" {
 		t.Errorf("filled: %+v, called: %+v", filled, first)
 	}

@@ -11,7 +11,9 @@ type Input struct {
 // Operations lists what there is to see.
 func (s *Service) Operations() []op.Op {
 	return []op.Op{
-		op.New(op.Spec{Name: "get_overview", Title: "See what goes on", Toolset: "pulse", Route: "GET /v1/overview", Effect: op.Read, For: op.Humans, RESTOnly: true, Cases: cases,
-			Doc: "A human's view of what goes on: live sessions, claimed tasks with their leases, waiting questions and unread mail, at most 50 of each. With since and waitMs it waits for a change."}, s.Get),
+		op.New(op.Spec{Name: "get_overview", Title: "See what goes on", Toolset: "pulse", Route: "GET /v1/overview",
+			Effect: op.Read, For: op.Humans, RESTOnly: true, Cases: cases,
+			Doc: "A human's view of what goes on: live sessions, claimed tasks with their leases, waiting questions " +
+				"and unread mail, at most 50 of each. With since and waitMs it waits for a change."}, s.Get),
 	}
 }

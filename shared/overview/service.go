@@ -60,7 +60,8 @@ func (s *Service) Get(ctx context.Context, c identity.Caller, in Input) (View, e
 // wait follows all kinds at once. The first that is done ends the others. A kind's
 // own first look is the caller's, and its second, when its listener stands, is
 // left to the kind that stands last: by then all changes wake.
-func (s *Service) wait(ctx context.Context, user string, d time.Duration, look func(context.Context) (bool, error)) error {
+func (s *Service) wait(ctx context.Context, user string, d time.Duration,
+	look func(context.Context) (bool, error)) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	kinds := []Changes{taskChanges{s.DB}, s.Sessions, s.Mail}
@@ -104,7 +105,8 @@ func (s *Service) wait(ctx context.Context, user string, d time.Duration, look f
 
 type taskChanges struct{ db *store.DB }
 
-func (t taskChanges) Wait(ctx context.Context, user string, d time.Duration, check func(context.Context) (bool, error)) error {
+func (t taskChanges) Wait(ctx context.Context, user string, d time.Duration,
+	check func(context.Context) (bool, error)) error {
 	return task.Tasks.Wait(ctx, t.db.User(user), nil, d, check)
 }
 
@@ -127,14 +129,17 @@ func (s *Service) view(ctx context.Context, c identity.Caller) (v View, err erro
 	return v, nil
 }
 
-func (s *Service) tasks(ctx context.Context, c identity.Caller, routes []string, statuses ...task.Status) ([]store.Doc[task.Task], error) {
-	page, err := task.Tasks.Query(ctx, s.DB.User(c.User), store.Query{Where: []store.Cond{store.In("status", statuses...), store.ContainsAny("routes", routes...)},
-		Order: []string{"rank desc", "createdAt"}, Limit: maxShown})
+func (s *Service) tasks(ctx context.Context, c identity.Caller, routes []string,
+	statuses ...task.Status) ([]store.Doc[task.Task], error) {
+	page, err := task.Tasks.Query(ctx, s.DB.User(c.User),
+		store.Query{Where: []store.Cond{store.In("status", statuses...), store.ContainsAny("routes", routes...)},
+			Order: []string{"rank desc", "createdAt"}, Limit: maxShown})
 	return page.Docs, err
 }
 
 func (s *Service) claims(ctx context.Context, c identity.Caller) ([]Claim, error) {
-	docs, err := s.tasks(ctx, c, []string{task.Everywhere, task.TypeRoute(task.Story, task.Everywhere)}, task.Active, task.Blocked, task.Completing)
+	docs, err := s.tasks(ctx, c, []string{task.Everywhere, task.TypeRoute(task.Story, task.Everywhere)}, task.Active,
+		task.Blocked, task.Completing)
 	if err != nil || len(docs) == 0 {
 		return []Claim{}, err
 	}
@@ -148,8 +153,8 @@ func (s *Service) claims(ctx context.Context, c identity.Caller) ([]Claim, error
 	}
 	out := make([]Claim, len(docs))
 	for i, d := range docs {
-		out[i] = Claim{ID: d.ID, Type: d.Value.Type, Title: d.Value.Title, Status: d.Value.Status, ClaimedBy: d.Value.ClaimedBy,
-			SessionID: d.Value.SessionID, LeaseUntil: leases[i].LeaseUntil}
+		out[i] = Claim{ID: d.ID, Type: d.Value.Type, Title: d.Value.Title, Status: d.Value.Status,
+			ClaimedBy: d.Value.ClaimedBy, SessionID: d.Value.SessionID, LeaseUntil: leases[i].LeaseUntil}
 	}
 	return out, nil
 }
@@ -159,8 +164,8 @@ func (s *Service) questions(ctx context.Context, c identity.Caller) ([]Question,
 	docs, err := s.tasks(ctx, c, []string{task.TypeRoute(task.Question, task.Everywhere)}, task.Created)
 	for _, d := range docs {
 		if t := d.Value; t.Question != nil && !t.Expired(now) {
-			out = append(out, Question{ID: d.ID, Question: t.Question.Content, Options: t.Question.Options, Source: t.Source, Priority: t.Priority,
-				CreatedAt: t.CreatedAt, ExpiresAt: t.ExpiresAt})
+			out = append(out, Question{ID: d.ID, Question: t.Question.Content, Options: t.Question.Options,
+				Source: t.Source, Priority: t.Priority, CreatedAt: t.CreatedAt, ExpiresAt: t.ExpiresAt})
 		}
 	}
 	return out, err

@@ -10,9 +10,9 @@ import (
 // The calls of a test come completed, as the calls of their operations do.
 
 func (w *world) Create(ctx context.Context, c identity.Caller, in CreateInput) (CreateOutput, error) {
-	return w.Service.Create(ctx, c, op.Fill("create_session", in))
+	return w.Service.Create(ctx, c, op.FillAs("create_session", in))
 }
 
 func (w *world) List(ctx context.Context, c identity.Caller, in ListInput) (ListOutput, error) {
-	return w.Service.List(ctx, c, op.Fill("list_sessions", in))
+	return w.Service.List(ctx, c, op.FillAs("list_sessions", in))
 }

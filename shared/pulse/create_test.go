@@ -12,16 +12,19 @@ import (
 
 func TestANewSessionIsWhatItsCreatorSays(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
-		out := w.create(alpha, CreateInput{Name: "builder", SessionID: "s", Status: new("compiling"), State: Pinned, Progress: new(40), ProjectName: new("parley")})
-		want := View{SessionID: "s", Name: "builder", ProgramID: "alpha", Verified: true, Status: "compiling", State: Pinned, Lifecycle: task.Blocked,
-			Progress: 40, ProjectName: "parley", CreatedAt: domaintest.Start, UpdatedAt: domaintest.Start, LastHeartbeat: domaintest.Start, Live: true}
+		out := w.create(alpha, CreateInput{Name: "builder", SessionID: "s", Status: new("compiling"), State: Pinned,
+			Progress: new(40), ProjectName: new("parley")})
+		want := View{SessionID: "s", Name: "builder", ProgramID: "alpha", Verified: true, Status: "compiling",
+			State: Pinned, Lifecycle: task.Blocked, Progress: 40, ProjectName: "parley", CreatedAt: domaintest.Start,
+			UpdatedAt: domaintest.Start, LastHeartbeat: domaintest.Start, Live: true}
 		if !out.Created || out.View != want {
 			t.Errorf("answered %+v", out)
 		}
 		if v := w.get("s"); v != want {
 			t.Errorf("listed %+v", v)
 		}
-		if beat, found := fetch(w, heartbeats, "s"); !found || !beat.At.Equal(domaintest.Start) || beat.ProgramID != "alpha" {
+		if beat, found := fetch(w, heartbeats, "s"); !found || !beat.At.Equal(domaintest.Start) ||
+			beat.ProgramID != "alpha" {
 			t.Errorf("its heartbeat is %+v, %v", beat, found)
 		}
 	})
@@ -33,7 +36,8 @@ func TestASessionHasDefaultsForWhatIsLeftOut(t *testing.T) {
 		if first.SessionID == "" || first.SessionID == second.SessionID || !first.Created || !second.Created {
 			t.Errorf("ids %q and %q", first.SessionID, second.SessionID)
 		}
-		if first.State != Working || first.Lifecycle != task.Active || first.Progress != 0 || first.ProgramID != "" || first.Verified {
+		if first.State != Working || first.Lifecycle != task.Active || first.Progress != 0 || first.ProgramID != "" ||
+			first.Verified {
 			t.Errorf("the defaults are %+v", first)
 		}
 		if second.ProgramID != "gamma" || second.Verified {
@@ -44,11 +48,13 @@ func TestASessionHasDefaultsForWhatIsLeftOut(t *testing.T) {
 
 func TestCreatingAgainUpdatesAndKeepsTheRest(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
-		w.create(alpha, CreateInput{SessionID: "s", Name: "one", Status: new("busy"), State: Blocked, Progress: new(40), ProjectName: new("p")})
+		w.create(alpha, CreateInput{SessionID: "s", Name: "one", Status: new("busy"), State: Blocked, Progress: new(40),
+			ProjectName: new("p")})
 		w.Pass(time.Minute)
 		out := w.create(alpha, CreateInput{SessionID: "s", Name: "two", Progress: new(0)})
-		want := View{SessionID: "s", Name: "two", ProgramID: "alpha", Verified: true, Status: "busy", State: Working, Lifecycle: task.Active, ProjectName: "p",
-			CreatedAt: domaintest.Start, UpdatedAt: w.Now(), LastHeartbeat: w.Now(), Live: true}
+		want := View{SessionID: "s", Name: "two", ProgramID: "alpha", Verified: true, Status: "busy", State: Working,
+			Lifecycle: task.Active, ProjectName: "p", CreatedAt: domaintest.Start, UpdatedAt: w.Now(),
+			LastHeartbeat: w.Now(), Live: true}
 		if out.Created || out.View != want {
 			t.Errorf("answered %+v", out)
 		}
@@ -74,8 +80,10 @@ func TestASessionThatEndedIsRevived(t *testing.T) {
 			}
 			w.Pass(time.Minute)
 			out := w.create(alpha, CreateInput{SessionID: id})
-			if out.Created || out.Lifecycle != task.Active || out.State != Working || !out.Live || out.Archived || !out.EndedAt.IsZero() ||
-				!out.CreatedAt.Equal(domaintest.Start) || !out.LastHeartbeat.Equal(w.Now()) || out.Progress != progress {
+			if out.Created || out.Lifecycle != task.Active || out.State != Working || !out.Live || out.Archived ||
+				!out.EndedAt.IsZero() ||
+				!out.CreatedAt.Equal(domaintest.Start) || !out.LastHeartbeat.Equal(w.Now()) ||
+				out.Progress != progress {
 				t.Errorf("%s revived: %+v", id, out)
 			}
 			if v, _ := fetch(w, sessions, id); !v.PurgeAt.IsZero() || !v.LastHeartbeat.IsZero() {
@@ -93,7 +101,8 @@ func TestAKeySpeaksForItsOwnProgramAlone(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		_, err := w.Create(t.Context(), alpha, CreateInput{Name: "n", ProgramID: "beta"})
 		domaintest.Refused(t, "as another", err, fault.Forbidden, "alpha", "beta")
-		if out := w.create(alpha, CreateInput{SessionID: "named", ProgramID: "alpha"}); out.ProgramID != "alpha" || !out.Verified {
+		if out := w.create(alpha, CreateInput{SessionID: "named", ProgramID: "alpha"}); out.ProgramID != "alpha" ||
+			!out.Verified {
 			t.Errorf("as itself: %+v", out)
 		}
 		_, err = w.Create(t.Context(), beta, CreateInput{Name: "mine now", SessionID: "named"})
@@ -110,14 +119,17 @@ func TestAKeySpeaksForItsOwnProgramAlone(t *testing.T) {
 func TestAnUnboundKeyReachesEverySession(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		w.create(alpha, CreateInput{SessionID: "s"})
-		if out := w.create(loose, CreateInput{SessionID: "s", Name: "renamed"}); out.ProgramID != "alpha" || !out.Verified || out.Name != "renamed" {
+		if out := w.create(loose, CreateInput{SessionID: "s", Name: "renamed"}); out.ProgramID != "alpha" ||
+			!out.Verified || out.Name != "renamed" {
 			t.Errorf("renamed: %+v", out)
 		}
-		if out := w.create(loose, CreateInput{SessionID: "s", ProgramID: "beta"}); out.ProgramID != "beta" || out.Verified {
+		if out := w.create(loose, CreateInput{SessionID: "s", ProgramID: "beta"}); out.ProgramID != "beta" ||
+			out.Verified {
 			t.Errorf("given away: %+v", out)
 		}
 		w.create(loose, CreateInput{SessionID: "nobodys"})
-		if out := w.create(beta, CreateInput{SessionID: "nobodys"}); out.ProgramID != "beta" || !out.Verified || out.Created {
+		if out := w.create(beta, CreateInput{SessionID: "nobodys"}); out.ProgramID != "beta" || !out.Verified ||
+			out.Created {
 			t.Errorf("taken up: %+v", out)
 		}
 	})
@@ -159,7 +171,8 @@ func TestOfManyCreationsAtOnceOneMakesTheSession(t *testing.T) {
 func TestTheSameIdOfAnotherUserIsAnotherSession(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		w.create(beta, CreateInput{SessionID: "s", Name: "ours"})
-		if out := w.create(stranger, CreateInput{SessionID: "s", Name: "theirs"}); !out.Created || out.ProgramID != "alpha" {
+		if out := w.create(stranger, CreateInput{SessionID: "s", Name: "theirs"}); !out.Created ||
+			out.ProgramID != "alpha" {
 			t.Errorf("answered %+v", out)
 		}
 		if v := w.get("s"); v.Name != "ours" {

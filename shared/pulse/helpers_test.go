@@ -19,7 +19,7 @@ import (
 )
 
 func schema() *store.Schema {
-	return store.NewSchema(append(Defs(), task.Tasks.Def(), task.Leases.Def(), idempotency.Def())...)
+	return store.NewSchema(append(new(Service).Defs(), task.Tasks.Def(), task.Leases.Def(), idempotency.Def())...)
 }
 
 // world is a service on an empty store, with a clock that the test moves.
@@ -62,9 +62,11 @@ func (q *queue) fail() error {
 	return q.fails()
 }
 
-func (q *queue) ReleaseSession(ctx context.Context, user, sessionID string, _ time.Time, reason string) ([]Released, error) {
+func (q *queue) ReleaseSession(ctx context.Context, user, sessionID string, _ time.Time,
+	reason string) ([]Released, error) {
 	u := q.db.User(user)
-	page, err := task.Leases.Query(ctx, u, store.Query{Where: []store.Cond{store.Eq("sessionId", sessionID)}, Limit: 500})
+	page, err := task.Leases.Query(ctx, u, store.Query{Where: []store.Cond{store.Eq("sessionId", sessionID)},
+		Limit: 500})
 	if err != nil {
 		return nil, err
 	}
@@ -195,11 +197,13 @@ func (w *world) write(fn func(tx *store.Tx)) {
 // holds gives the session a claim of a task that the source asked for.
 func (w *world) holds(session, taskID, source string) {
 	w.t.Helper()
-	v := task.Task{Type: task.Work, Title: "title of " + taskID, Status: task.Active, Source: source, Target: "any", SessionID: session, ClaimedBy: "alpha", ClaimToken: 1, CreatedAt: w.Now()}
+	v := task.Task{Type: task.Work, Title: "title of " + taskID, Status: task.Active, Source: source, Target: "any",
+		SessionID: session, ClaimedBy: "alpha", ClaimToken: 1, CreatedAt: w.Now()}
 	v.Route()
 	w.write(func(tx *store.Tx) {
 		task.Tasks.Put(tx, taskID, v)
-		task.Leases.Put(tx, taskID, task.Lease{ClaimToken: 1, ClaimedBy: "alpha", SessionID: session, LeaseUntil: w.Now().Add(24 * time.Hour)})
+		task.Leases.Put(tx, taskID, task.Lease{ClaimToken: 1, ClaimedBy: "alpha", SessionID: session,
+			LeaseUntil: w.Now().Add(24 * time.Hour)})
 	})
 }
 

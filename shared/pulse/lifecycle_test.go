@@ -26,7 +26,8 @@ func TestASessionMovesByItsTableAlone(t *testing.T) {
 			if ok := from == to || want[string(from)+">"+string(to)]; ok != (err == nil) {
 				t.Errorf("%s → %s: %v", from, to, err)
 			}
-			if err != nil && (!fault.Is(err, fault.Precondition) || err.Error() != "Invalid transition for session: "+string(from)+" → "+string(to)) {
+			if err != nil && (!fault.Is(err, fault.Precondition) ||
+				err.Error() != "Invalid transition for session: "+string(from)+" → "+string(to)) {
 				t.Errorf("the fault is %v", err)
 			}
 		}
@@ -35,7 +36,8 @@ func TestASessionMovesByItsTableAlone(t *testing.T) {
 
 func TestEveryStateStandsSomewhereInTheLifecycle(t *testing.T) {
 	t.Parallel()
-	for state, want := range map[State]task.Status{Working: task.Active, Blocked: task.Blocked, Pinned: task.Blocked, Complete: task.Done} {
+	for state, want := range map[State]task.Status{Working: task.Active, Blocked: task.Blocked, Pinned: task.Blocked,
+		Complete: task.Done} {
 		if got := state.Lifecycle(); got != want {
 			t.Errorf("%s is %s, not %s", state, got, want)
 		}
@@ -78,7 +80,8 @@ func TestASessionEntersAnyStateFromWhereverItStands(t *testing.T) {
 func TestNoticesDifferByTheirSessionLifeAndTask(t *testing.T) {
 	t.Parallel()
 	seen := map[string]bool{}
-	for _, id := range []string{noticeID("s", 1, "t"), noticeID("s", 2, "t"), noticeID("s", 1, "u"), noticeID("s2", 1, "t"), noticeID("s", 12, "t"), noticeID("s", 1, "2t")} {
+	for _, id := range []string{noticeID("s", 1, "t"), noticeID("s", 2, "t"), noticeID("s", 1, "u"),
+		noticeID("s2", 1, "t"), noticeID("s", 12, "t"), noticeID("s", 1, "2t")} {
 		if seen[id] || len(id) > 100 {
 			t.Errorf("%q", id)
 		}

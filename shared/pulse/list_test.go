@@ -23,7 +23,8 @@ func (w *world) populate() {
 		id    string
 		by    identity.Caller
 		state State
-	}{{"working", alpha, Working}, {"pinned", beta, Pinned}, {"complete", alpha, Complete}, {"blocked", alpha, Blocked}, {"nobodys", loose, Working}} {
+	}{{"working", alpha, Working}, {"pinned", beta, Pinned}, {"complete", alpha, Complete}, {"blocked", alpha, Blocked},
+		{"nobodys", loose, Working}} {
 		w.Pass(time.Second)
 		w.create(s.by, CreateInput{SessionID: s.id, State: s.state})
 	}
@@ -143,7 +144,8 @@ func TestProgramsLooksBehindItsFirstPage(t *testing.T) {
 		for page := range 2 {
 			w.write(func(tx *store.Tx) {
 				for i := range 250 {
-					v := Session{ProgramID: "alpha", State: Working, Lifecycle: task.Active, CreatedAt: w.Now().Add(time.Hour)}
+					v := Session{ProgramID: "alpha", State: Working, Lifecycle: task.Active,
+						CreatedAt: w.Now().Add(time.Hour)}
 					sessions.Put(tx, fmt.Sprintf("s-%d-%d", page, i), v)
 				}
 			})

@@ -74,21 +74,32 @@ func (s *Service) view(id string, v Session, beat Heartbeat, now time.Time) View
 	if v.Archived {
 		last = v.LastHeartbeat
 	}
-	return View{SessionID: id, Name: v.Name, ProgramID: v.ProgramID, Verified: v.Verified, Status: v.Status, State: v.State,
-		Lifecycle: v.Lifecycle, Progress: v.Progress, ProjectName: v.ProjectName, CreatedAt: v.CreatedAt, UpdatedAt: v.UpdatedAt,
-		LastHeartbeat: last, Live: v.Live() && now.Sub(last) < s.staleAfter(), EndedAt: v.EndedAt, Archived: v.Archived}
+	return View{SessionID: id, Name: v.Name, ProgramID: v.ProgramID, Verified: v.Verified, Status: v.Status,
+		State: v.State, Lifecycle: v.Lifecycle, Progress: v.Progress, ProjectName: v.ProjectName,
+		CreatedAt: v.CreatedAt, UpdatedAt: v.UpdatedAt, LastHeartbeat: last,
+		Live: v.Live() && now.Sub(last) < s.staleAfter(), EndedAt: v.EndedAt, Archived: v.Archived}
 }
+
+// ServedByDefault makes its tools part of the default endpoint.
+func (*Service) ServedByDefault() bool { return true }
 
 // Operations lists what presence offers.
 func (s *Service) Operations() []op.Op {
 	const set = "pulse"
 	return []op.Op{
-		op.New(op.Spec{Name: "create_session", Title: "Begin a session", Toolset: set, Route: "POST /v1/sessions", Effect: op.Write, Creates: true, Cases: createCases,
-			Doc: "Announce your presence when you start: register a session, so that others see you and what you are working on. With a sessionId that is there it is updated, resumed or revived."}, s.Create),
-		op.New(op.Spec{Name: "update_session", Title: "Update a session", Toolset: set, Route: "PATCH /v1/sessions/{sessionId}", Effect: op.Write, Cases: updateCases,
+		op.New(op.Spec{Name: "create_session", Title: "Begin a session", Toolset: set, Route: "POST /v1/sessions",
+			Effect: op.Write, Creates: true, Cases: createCases,
+			Doc: "Announce your presence when you start: register a session, so that others see you and what you " +
+				"are working on. With a sessionId that is there it is updated, resumed or revived."}, s.Create),
+		op.New(op.Spec{Name: "update_session", Title: "Update a session", Toolset: set,
+			Route: "PATCH /v1/sessions/{sessionId}", Effect: op.Write, Cases: updateCases,
 			Compat: []op.Compat{{Route: "PATCH /v1/sessions"}},
-			Doc:    "Report your progress, status or state, or send a heartbeat (lastHeartbeat true). Call it at least once an hour: a silent session is ended and its claimed tasks go back to the queue."}, s.Update),
-		op.New(op.Spec{Name: "list_sessions", Title: "List sessions", Toolset: set, Route: "GET /v1/sessions", Effect: op.Read, Cases: listCases,
-			Doc: "See which agents are online, what each is doing, its progress and when it was last heard of. Newest first."}, s.List),
+			Doc: "Report your progress, status or state, or send a heartbeat (lastHeartbeat true). Call it at least " +
+				"once an hour: a silent session is ended and its claimed tasks go back to the queue."},
+			s.Update),
+		op.New(op.Spec{Name: "list_sessions", Title: "List sessions", Toolset: set, Route: "GET /v1/sessions",
+			Effect: op.Read, Cases: listCases,
+			Doc: "See which agents are online, what each is doing, its progress and when it was last heard of. " +
+				"Newest first."}, s.List),
 	}
 }

@@ -2,7 +2,9 @@ package pulse
 
 import (
 	"context"
+	"time"
 
+	"parley.internal/shared/domain"
 	"parley.internal/shared/push"
 	"parley.internal/shared/store"
 	"parley.internal/shared/task"
@@ -15,41 +17,41 @@ type Bell interface {
 	RingChange(ctx context.Context, user, eventID string, n push.Notice) error
 }
 
-// ConcernsSession says whether a session's change may ring anyone, by its fields alone.
-func (s *Service) ConcernsSession(kind store.EventKind, before, after store.Fields) bool {
-	return kind == store.Updated && (after["state"] == string(Blocked) && before["state"] != string(Blocked) ||
-		after["lifecycle"] == string(task.Failed) && before["lifecycle"] != string(task.Failed))
+// Reactions are the rings for sessions.
+func (s *Service) Reactions() []domain.Reaction {
+	return []domain.Reaction{{Name: "OnSessionUpdate", Collection: sessions.Name, Kind: store.Updated, MaxAge: time.Hour,
+		Concerns: func(kind store.EventKind, before, after store.Fields) bool { return halt(kind, before, after) != "" }, Run: s.ringFor}}
 }
 
-// SessionUpdated rings for a session that is blocked or has failed.
-func (s *Service) SessionUpdated(ctx context.Context, e store.Event) error {
-	before, err := sessions.Decode(e.Before)
-	if err != nil {
-		return err
+// halt is the one rule of which change of a session rings: "failed", "blocked", or empty for
+// none. A pinned session waits as its agent meant it to, and does not ring. The rule reads the
+// fields of a document as they are stored, because a change feed asks it of every write.
+func halt(kind store.EventKind, before, after store.Fields) string {
+	became := func(name, value string) bool { return after[name] == value && before[name] != value }
+	switch live := after["lifecycle"] == string(task.Active) || after["lifecycle"] == string(task.Blocked); {
+	case kind != store.Updated:
+	case became("lifecycle", string(task.Failed)):
+		return "failed"
+	case became("state", string(Blocked)) && live:
+		return "blocked"
 	}
-	after, err := sessions.Decode(e.After)
-	if err != nil {
-		return err
-	}
-	n, ok := news(e.Ref.ID, &before, &after)
-	if !ok {
+	return ""
+}
+
+// ringFor rings for a session that is blocked or has failed.
+func (s *Service) ringFor(ctx context.Context, e store.Event) error {
+	how := halt(e.Kind, e.Before, e.After)
+	if how == "" {
 		return nil
 	}
-	return s.Bell.RingChange(ctx, e.Ref.User, e.ID, n)
+	v, err := sessions.Decode(e.After)
+	if err != nil {
+		return err
+	}
+	return s.Bell.RingChange(ctx, e.Ref.User, e.ID, halted(e.Ref.ID, &v, how))
 }
 
-// news is what is told of a session that goes from one state to another. One that is
-// pinned waits as it was told to, and nobody needs to know.
-func news(id string, before, after *Session) (push.Notice, bool) {
-	what := ""
-	switch {
-	case after.Lifecycle == task.Failed && before.Lifecycle != task.Failed:
-		what = "failed"
-	case after.State == Blocked && before.State != Blocked && after.Live():
-		what = "blocked"
-	default:
-		return push.Notice{}, false
-	}
+func halted(id string, v *Session, how string) push.Notice {
 	return push.Notice{Channel: push.Tasks, Type: "session", SessionID: id, Priority: push.Normal,
-		Title: push.Line(after.Name, push.NameLen) + " is " + what, Body: after.Status}, true
+		Title: push.Line(v.Name, push.NameLen) + " is " + how, Body: v.Status}
 }

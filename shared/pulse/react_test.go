@@ -13,7 +13,6 @@ func TestASessionRingsWhenItIsBlockedOrFails(t *testing.T) {
 	t.Parallel()
 	states := []State{Working, Blocked, Complete, Pinned}
 	lives := []task.Status{task.Created, task.Active, task.Blocked, task.Done, task.Failed, task.Derezzed}
-	s := &Service{}
 	fields := func(v Session) store.Fields {
 		return store.Fields{"state": string(v.State), "lifecycle": string(v.Lifecycle)}
 	}
@@ -21,7 +20,8 @@ func TestASessionRingsWhenItIsBlockedOrFails(t *testing.T) {
 		for _, b := range states {
 			for _, from := range lives {
 				for _, to := range lives {
-					before, after := Session{State: a, Lifecycle: from}, Session{State: b, Lifecycle: to, Name: "my\tsession", Status: "no disk", ProgramID: "alpha"}
+					before, after := Session{State: a, Lifecycle: from}, Session{State: b, Lifecycle: to,
+						Name: "my\tsession", Status: "no disk", ProgramID: "alpha"}
 					want := ""
 					switch {
 					case to == task.Failed && from != task.Failed:
@@ -29,22 +29,21 @@ func TestASessionRingsWhenItIsBlockedOrFails(t *testing.T) {
 					case b == Blocked && a != Blocked && (to == task.Active || to == task.Blocked):
 						want = "my session is blocked"
 					}
-					n, ok := news("s", &before, &after)
-					if ok != (want != "") || n.Title != want {
+					how := halt(store.Updated, fields(before), fields(after))
+					ok, n := how != "", halted("s", &after, how)
+					if ok != (want != "") || ok && n.Title != want {
 						t.Errorf("%s %s → %s %s: %q, want %q", a, from, b, to, n.Title, want)
 					}
-					if ok && (n.SessionID != "s" || n.TaskID != "" || n.Type != "session" || n.Channel != push.Tasks || n.Body != "no disk") {
+					if ok && (n.SessionID != "s" || n.TaskID != "" || n.Type != "session" || n.Channel != push.Tasks ||
+						n.Body != "no disk") {
 						t.Errorf("it says %+v", n)
-					}
-					if ok && !s.ConcernsSession(store.Updated, fields(before), fields(after)) {
-						t.Errorf("%s %s → %s %s rings and is not kept", a, from, b, to)
 					}
 				}
 			}
 		}
 	}
 	beat := fields(Session{State: Working, Lifecycle: task.Active})
-	if s.ConcernsSession(store.Updated, beat, beat) || s.ConcernsSession(store.Created, nil, fields(Session{State: Blocked})) {
+	if halt(store.Updated, beat, beat) != "" || halt(store.Created, nil, fields(Session{State: Blocked})) != "" {
 		t.Error("what rings nobody is kept")
 	}
 }

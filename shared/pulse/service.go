@@ -124,7 +124,8 @@ func (s *Service) find(ctx context.Context, tx *store.Tx, c identity.Caller, id 
 	}
 	v, err := sessions.Get(ctx, tx, id)
 	if fault.Is(err, fault.NotFound) {
-		return id, v, fault.New(fault.NotFound, "no session with id %q; create_session with the same id starts or revives it", id)
+		return id, v, fault.New(fault.NotFound,
+			"no session with id %q; create_session with the same id starts or revives it", id)
 	}
 	if err == nil {
 		err = v.mine(c, id)
@@ -137,7 +138,8 @@ func (s *Service) find(ctx context.Context, tx *store.Tx, c identity.Caller, id 
 
 func newest(ctx context.Context, tx *store.Tx, c identity.Caller) (string, Session, error) {
 	if !c.Bound() {
-		return "", Session{}, fault.New(fault.NotFound, "which session? This key is bound to no program: give the sessionId that create_session returned")
+		return "", Session{}, fault.New(fault.NotFound,
+			"which session? This key is bound to no program: give the sessionId that create_session returned")
 	}
 	q := live(1)
 	q.Where = append(q.Where, store.Eq("programId", c.Program))
@@ -146,14 +148,16 @@ func newest(ctx context.Context, tx *store.Tx, c identity.Caller) (string, Sessi
 		return "", Session{}, err
 	}
 	if len(page.Docs) == 0 {
-		return "", Session{}, fault.New(fault.NotFound, "%q has no live session: begin one with create_session", c.Program)
+		return "", Session{}, fault.New(fault.NotFound, "%q has no live session: begin one with create_session",
+			c.Program)
 	}
 	return page.Docs[0].ID, page.Docs[0].Value, nil
 }
 
 // live finds sessions that have not ended, newest first.
 func live(limit int) store.Query {
-	return store.Query{Where: []store.Cond{store.In("lifecycle", task.Active, task.Blocked)}, Order: []string{"createdAt desc"}, Limit: limit}
+	return store.Query{Where: []store.Cond{store.In("lifecycle", task.Active, task.Blocked)},
+		Order: []string{"createdAt desc"}, Limit: limit}
 }
 
 // List reads a page of sessions, newest first, with their heartbeats.
@@ -163,7 +167,8 @@ func (s *Service) List(ctx context.Context, c identity.Caller, in ListInput) (Li
 	if in.IncludeArchived {
 		lifecycles = append(lifecycles, task.Derezzed)
 	}
-	q := store.Query{Where: []store.Cond{store.In("lifecycle", lifecycles...)}, Order: []string{"createdAt desc"}, Limit: in.Limit, Cursor: in.Cursor}
+	q := store.Query{Where: []store.Cond{store.In("lifecycle", lifecycles...)}, Order: []string{"createdAt desc"},
+		Limit: in.Limit, Cursor: in.Cursor}
 	if in.State != "all" {
 		q.Where = append(q.Where, store.Eq("state", in.State))
 	}
@@ -231,6 +236,7 @@ func (s *Service) Programs(ctx context.Context, user string) ([]string, error) {
 }
 
 // Wait follows a user's sessions as a collection's Wait does; heartbeats are no changes.
-func (s *Service) Wait(ctx context.Context, user string, d time.Duration, check func(context.Context) (bool, error)) error {
+func (s *Service) Wait(ctx context.Context, user string, d time.Duration,
+	check func(context.Context) (bool, error)) error {
 	return sessions.Wait(ctx, s.DB.User(user), nil, d, check)
 }

@@ -70,7 +70,9 @@ var heartbeats = store.Collection[Heartbeat]{Name: "heartbeats", AllUsers: []str
 var archive = store.Collection[Record]{Name: "archive", Unindexed: []string{"name", "status"}}
 
 // Defs declares the collections of presence.
-func Defs() []*store.Def { return []*store.Def{sessions.Def(), heartbeats.Def(), archive.Def()} }
+func (*Service) Defs() []*store.Def {
+	return []*store.Def{sessions.Def(), heartbeats.Def(), archive.Def()}
+}
 
 // Lifecycle is where a session in the state stands.
 func (s State) Lifecycle() task.Status {
@@ -129,7 +131,8 @@ func (s *Session) step(to task.Status, now time.Time) error {
 // session of no program is anyone's.
 func (s *Session) mine(c identity.Caller, id string) error {
 	if c.Bound() && s.ProgramID != "" && s.ProgramID != c.Program {
-		return fault.New(fault.Forbidden, "session %q is of %q; this key speaks for %q: use a session of your own", id, s.ProgramID, c.Program)
+		return fault.New(fault.Forbidden, "session %q is of %q; this key speaks for %q: use a session of your own", id,
+			s.ProgramID, c.Program)
 	}
 	return nil
 }

@@ -4,12 +4,18 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"parley.internal/shared/domain"
 	"time"
 
 	"parley.internal/shared/fault"
 	"parley.internal/shared/store"
 	"parley.internal/shared/task"
 )
+
+// Sweeps are the steps that the domain adds to the scheduled sweeps.
+func (s *Service) Sweeps() []domain.Sweep {
+	return []domain.Sweep{{Schedule: domain.Sessions, Name: "sessions", Run: s.SweepSessions}}
+}
 
 // Released is a claimed task that went back to the queue.
 type Released struct{ TaskID, Title, Source string }
@@ -29,28 +35,29 @@ type Mail interface {
 }
 
 // SweepSessions ends sessions that went silent, at most limit of them, and says how
-// many it settled. Fewer than limit means that none is left. It may be ended and run
-// again at any point. One that cannot be settled does not keep the others from it.
+// many it handled. Fewer than limit means that none is left. It may be ended and run
+// again at any point. One that cannot be handled does not keep the others from it.
 func (s *Service) SweepSessions(ctx context.Context, a *store.Admin, limit int) (int, error) {
 	now := s.Now()
 	silent := now.Add(-s.staleAfter())
-	due, _, err := heartbeats.QueryAll(ctx, a, store.Query{Where: []store.Cond{store.Le("at", silent)}, Order: []string{"at"}, Limit: limit})
+	due, _, err := heartbeats.QueryAll(ctx, a, store.Query{Where: []store.Cond{store.Le("at", silent)},
+		Order: []string{"at"}, Limit: limit})
 	if err != nil {
 		return 0, err
 	}
 	var failed []error
 	for _, d := range due {
-		if err := s.settle(ctx, a.User(d.Ref.User), d.Ref, silent, now); err != nil {
+		if err := s.expire(ctx, a.User(d.Ref.User), d.Ref, silent, now); err != nil {
 			failed = append(failed, err)
 		}
 	}
 	return len(due) - len(failed), errors.Join(failed...)
 }
 
-// settle ends one session. Its heartbeat goes last: until then another run finds it
+// expire ends one session. Its heartbeat goes last: until then another run finds it
 // and does again what follows, each step of which may be repeated. A revival puts a
 // new heartbeat in its place, and keeps the claims that it still has.
-func (s *Service) settle(ctx context.Context, t *store.Tenant, at store.Ref, silent, now time.Time) error {
+func (s *Service) expire(ctx context.Context, t *store.Tenant, at store.Ref, silent, now time.Time) error {
 	v, err := end(ctx, t, at.ID, silent, now)
 	if err != nil || v == nil {
 		return err
@@ -134,7 +141,8 @@ func (s *Service) handBack(ctx context.Context, t *store.Tenant, at store.Ref, v
 			break
 		}
 	}
-	released, err := s.Claims.ReleaseSession(ctx, at.User, at.ID, v.UpdatedAt, fmt.Sprintf("session %s was last heard of at %s", at.ID, v.LastHeartbeat.Format(time.RFC3339)))
+	released, err := s.Claims.ReleaseSession(ctx, at.User, at.ID, v.UpdatedAt,
+		fmt.Sprintf("session %s was last heard of at %s", at.ID, v.LastHeartbeat.Format(time.RFC3339)))
 	if err != nil {
 		return err
 	}
@@ -147,7 +155,8 @@ func (s *Service) handBack(ctx context.Context, t *store.Tenant, at store.Ref, v
 }
 
 // held reads a page of what a session holds that was claimed before it was gone.
-func held(ctx context.Context, t *store.Tenant, q store.Query, gone time.Time) (out []Released, next string, err error) {
+func held(ctx context.Context, t *store.Tenant, q store.Query,
+	gone time.Time) (out []Released, next string, err error) {
 	page, err := task.Leases.Query(ctx, t, q)
 	if err != nil || len(page.Docs) == 0 {
 		return nil, "", err

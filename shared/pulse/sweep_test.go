@@ -26,8 +26,9 @@ func TestASweepEndsASessionThatWentSilent(t *testing.T) {
 			t.Fatalf("swept %d", n)
 		}
 		v, _ := fetch(w, sessions, "s")
-		want := Session{Name: "builder", ProgramID: "alpha", Verified: true, State: Pinned, Lifecycle: task.Derezzed, Progress: 40, Life: 1, Archived: true,
-			CreatedAt: domaintest.Start, UpdatedAt: w.Now(), EndedAt: w.Now(), LastHeartbeat: domaintest.Start, PurgeAt: w.Now().Add(30 * 24 * time.Hour)}
+		want := Session{Name: "builder", ProgramID: "alpha", Verified: true, State: Pinned, Lifecycle: task.Derezzed,
+			Progress: 40, Life: 1, Archived: true, CreatedAt: domaintest.Start, UpdatedAt: w.Now(), EndedAt: w.Now(),
+			LastHeartbeat: domaintest.Start, PurgeAt: w.Now().Add(30 * 24 * time.Hour)}
 		if v != want {
 			t.Errorf("the session is %+v", v)
 		}
@@ -119,7 +120,7 @@ func TestASweepIsBoundedAndGoesOnWhereItEnded(t *testing.T) {
 		w.create(alpha, CreateInput{SessionID: "fresh"})
 		for i, want := range []int{4, 2, 0} {
 			if n := w.sweep(4); n != want {
-				t.Errorf("run %d settled %d, want %d", i, n, want)
+				t.Errorf("run %d handled %d, want %d", i, n, want)
 			}
 		}
 		if got := ids(w.list(alpha, ListInput{})); got != "fresh" {
@@ -137,7 +138,8 @@ func TestAllIsToldBeforeTheFirstClaimIsReleased(t *testing.T) {
 		w.write(func(tx *store.Tx) {
 			for i := range heldPage + 1 {
 				id := fmt.Sprintf("t%03d", i)
-				task.Tasks.Put(tx, id, task.Task{Status: task.Active, Source: "beta", SessionID: "s", Routes: []string{}})
+				task.Tasks.Put(tx, id, task.Task{Status: task.Active, Source: "beta", SessionID: "s",
+					Routes: []string{}})
 				task.Leases.Put(tx, id, task.Lease{SessionID: "s", LeaseUntil: w.Now()})
 			}
 		})
@@ -171,7 +173,7 @@ func TestASweepClearsAHeartbeatWithoutItsSession(t *testing.T) {
 		w.Pass(2 * time.Hour)
 		for i, want := range []int{1, 0} {
 			if n := w.sweep(10); n != want {
-				t.Errorf("run %d settled %d", i, n)
+				t.Errorf("run %d handled %d", i, n)
 			}
 		}
 	})
@@ -209,11 +211,11 @@ func TestAnEndedSweepIsTakenUpAgain(t *testing.T) {
 				kill(w)
 				n, err := w.SweepSessions(t.Context(), store.NewAdmin(w.DB), 10)
 				if n != 1 || !errors.Is(err, errKilled) {
-					t.Fatalf("settled %d, %v", n, err)
+					t.Fatalf("handled %d, %v", n, err)
 				}
 				w.Pass(5 * time.Minute)
 				if n := w.sweep(10); n != 1 {
-					t.Errorf("then settled %d", n)
+					t.Errorf("then handled %d", n)
 				}
 				w.swept(ended)
 			})
@@ -221,7 +223,7 @@ func TestAnEndedSweepIsTakenUpAgain(t *testing.T) {
 	}
 }
 
-// swept checks that the session s and its claims of beta and gamma are settled.
+// swept checks that the session s and its claims of beta and gamma are handled.
 func (w *world) swept(ended time.Time) {
 	w.t.Helper()
 	if v := w.get("s"); !v.Archived || !v.EndedAt.Equal(ended) {

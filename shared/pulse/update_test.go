@@ -31,7 +31,8 @@ func (w *world) call(c identity.Caller, name, args string) (View, error) {
 
 func TestWhatAnUpdateDoesNotNameStays(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
-		want := w.create(alpha, CreateInput{SessionID: "s", Name: "n", Status: new("busy"), State: Pinned, Progress: new(40), ProjectName: new("p")}).View
+		want := w.create(alpha, CreateInput{SessionID: "s", Name: "n", Status: new("busy"), State: Pinned,
+			Progress: new(40), ProjectName: new("p")}).View
 		for _, step := range []struct {
 			args string
 			then func(*View)
@@ -43,7 +44,8 @@ func TestWhatAnUpdateDoesNotNameStays(t *testing.T) {
 			{`{"sessionId":"s","projectName":"q"}`, func(v *View) { v.ProjectName = "q" }},
 			{`{"sessionId":"s","projectName":""}`, func(v *View) { v.ProjectName = "" }},
 			{`{"sessionId":"s","state":"working"}`, func(v *View) { v.State, v.Lifecycle = Working, task.Active }},
-			{`{"sessionId":"s","state":"blocked","status":"no disk","lastHeartbeat":true}`, func(v *View) { v.State, v.Lifecycle, v.Status = Blocked, task.Blocked, "no disk" }},
+			{`{"sessionId":"s","state":"blocked","status":"no disk","lastHeartbeat":true}`,
+				func(v *View) { v.State, v.Lifecycle, v.Status = Blocked, task.Blocked, "no disk" }},
 			{`{"sessionId":"s","state":"pinned"}`, func(v *View) { v.State = Pinned }},
 		} {
 			w.Pass(time.Minute)
@@ -65,9 +67,13 @@ func TestInputsAreBounded(t *testing.T) {
 		w.create(alpha, CreateInput{SessionID: "s"})
 		long := strings.Repeat("x", 201)
 		for args, name := range map[string]string{
-			`{"sessionId":"s","progress":101}`: "update_session", `{"sessionId":"s","progress":-1}`: "update_session", `{"sessionId":"s","state":"done"}`: "update_session",
-			`{"sessionId":"s","status":"` + long + `"}`: "update_session", `{"name":"` + long + `"}`: "create_session", `{}`: "create_session", `{"name":""}`: "create_session",
-			`{"name":"n","programId":"` + long[:51] + `"}`: "create_session", `{"name":"n","sessionId":"a/b"}`: "create_session", `{"name":"n","sessionId":"` + long[:101] + `"}`: "create_session",
+			`{"sessionId":"s","progress":101}`: "update_session", `{"sessionId":"s","progress":-1}`: "update_session",
+			`{"sessionId":"s","state":"done"}`:          "update_session",
+			`{"sessionId":"s","status":"` + long + `"}`: "update_session", `{"name":"` + long + `"}`: "create_session",
+			`{}`: "create_session", `{"name":""}`: "create_session",
+			`{"name":"n","programId":"` + long[:51] + `"}`:  "create_session",
+			`{"name":"n","sessionId":"a/b"}`:                "create_session",
+			`{"name":"n","sessionId":"` + long[:101] + `"}`: "create_session",
 			`{"limit":51}`: "list_sessions", `{"limit":0}`: "list_sessions", `{"state":"derezzed"}`: "list_sessions",
 		} {
 			_, err := w.call(alpha, name, args)
@@ -80,7 +86,8 @@ func TestACompleteSessionIsBlockedOnlyByWayOfWorking(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		w.create(alpha, CreateInput{SessionID: "s"})
 		w.Pass(time.Minute)
-		if v := w.update(alpha, UpdateInput{SessionID: "s", State: Complete}); v.Lifecycle != task.Done || v.Live || !v.EndedAt.Equal(w.Now()) {
+		if v := w.update(alpha, UpdateInput{SessionID: "s", State: Complete}); v.Lifecycle != task.Done || v.Live ||
+			!v.EndedAt.Equal(w.Now()) {
 			t.Errorf("complete: %+v", v)
 		}
 		_, err := w.Update(t.Context(), alpha, UpdateInput{SessionID: "s", State: Blocked, Status: new("kept out")})
@@ -88,7 +95,8 @@ func TestACompleteSessionIsBlockedOnlyByWayOfWorking(t *testing.T) {
 		if v := w.get("s"); v.State != Complete || v.Status != "" {
 			t.Errorf("the refused update left %+v", v)
 		}
-		if v := w.update(alpha, UpdateInput{SessionID: "s", State: Working}); v.Lifecycle != task.Active || !v.Live || !v.EndedAt.IsZero() {
+		if v := w.update(alpha, UpdateInput{SessionID: "s", State: Working}); v.Lifecycle != task.Active || !v.Live ||
+			!v.EndedAt.IsZero() {
 			t.Errorf("working again: %+v", v)
 		}
 	})
@@ -105,7 +113,8 @@ func TestUpdatesToWhatIsNotThereSayWhatToDo(t *testing.T) {
 			for _, id := range []string{"nowhere", "theirs"} {
 				in.SessionID = id
 				_, err := w.Update(t.Context(), alpha, in)
-				domaintest.Refused(t, id, err, fault.NotFound, `no session with id "`+id+`"; create_session with the same id starts or revives it`)
+				domaintest.Refused(t, id, err, fault.NotFound,
+					`no session with id "`+id+`"; create_session with the same id starts or revives it`)
 			}
 			in.SessionID = "over"
 			_, err := w.Update(t.Context(), alpha, in)
@@ -135,7 +144,8 @@ func TestWithoutAnIdTheNewestLiveSessionOfTheProgramIsMeant(t *testing.T) {
 			w.create(s.by, CreateInput{SessionID: s.id})
 		}
 		w.update(alpha, UpdateInput{SessionID: "complete", State: Complete})
-		if v, err := w.call(alpha, "update_session", `{"progress":7}`); err != nil || v.SessionID != "live" || v.Progress != 7 {
+		if v, err := w.call(alpha, "update_session", `{"progress":7}`); err != nil || v.SessionID != "live" ||
+			v.Progress != 7 {
 			t.Errorf("updated %+v, %v", v, err)
 		}
 		w.update(alpha, UpdateInput{State: Blocked})
@@ -150,7 +160,8 @@ func TestAKeyDoesNotTouchAnotherProgramsSession(t *testing.T) {
 		w.create(alpha, CreateInput{SessionID: "s"})
 		w.create(loose, CreateInput{SessionID: "nobodys"})
 		w.Pass(time.Minute)
-		for name, in := range map[string]UpdateInput{"beat": {SessionID: "s", LastHeartbeat: true}, "update": {SessionID: "s", State: Complete}} {
+		for name, in := range map[string]UpdateInput{"beat": {SessionID: "s", LastHeartbeat: true},
+			"update": {SessionID: "s", State: Complete}} {
 			_, err := w.Update(t.Context(), beta, in)
 			domaintest.Refused(t, name, err, fault.Forbidden, "alpha", "beta")
 		}
@@ -159,11 +170,13 @@ func TestAKeyDoesNotTouchAnotherProgramsSession(t *testing.T) {
 		}
 		for _, c := range []identity.Caller{alpha, loose} {
 			w.Pass(time.Minute)
-			if v := w.update(c, UpdateInput{SessionID: "s", LastHeartbeat: true}); !v.LastHeartbeat.Equal(w.Now()) || v.ProgramID != "alpha" {
+			if v := w.update(c, UpdateInput{SessionID: "s", LastHeartbeat: true}); !v.LastHeartbeat.Equal(w.Now()) ||
+				v.ProgramID != "alpha" {
 				t.Errorf("beat %+v", v)
 			}
 		}
-		if v := w.update(beta, UpdateInput{SessionID: "nobodys", Progress: new(3)}); v.Progress != 3 || v.ProgramID != "" {
+		if v := w.update(beta, UpdateInput{SessionID: "nobodys", Progress: new(3)}); v.Progress != 3 ||
+			v.ProgramID != "" {
 			t.Errorf("nobody's is %+v", v)
 		}
 	})
@@ -251,7 +264,8 @@ func TestABeatWritesNothingButTheHeartbeat(t *testing.T) {
 		{"a beat", UpdateInput{SessionID: "s", LastHeartbeat: true}, "heartbeats/s"},
 		{"a beat without id", UpdateInput{LastHeartbeat: true}, "heartbeats/s"},
 		{"nothing named", UpdateInput{SessionID: "s"}, "heartbeats/s"},
-		{"nothing that is new", UpdateInput{SessionID: "s", State: Blocked, Progress: new(40), Status: new("busy"), LastHeartbeat: true}, "heartbeats/s"},
+		{"nothing that is new", UpdateInput{SessionID: "s", State: Blocked, Progress: new(40), Status: new("busy"),
+			LastHeartbeat: true}, "heartbeats/s"},
 		{"progress", UpdateInput{SessionID: "s", Progress: new(41)}, "heartbeats/s sessions/s"},
 	} {
 		w.Pass(time.Minute)

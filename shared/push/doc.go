@@ -1,8 +1,7 @@
-// Package push is the port by which a human's devices are rung: what a push says,
-// and the [Sender] that brings it there. It knows no users, no store and no rules
-// of who is rung when; those are the domain's that has something to tell. A driver
-// stands in a package of its own below this one.
+// Package push defines push notifications to a user's devices: the [Notice], and the [Sender] that delivers it.
 //
-// A sender reports on every token by itself, because one device that is gone must
-// not keep the others silent.
+// A domain decides whom to notify and when. This package knows no users, no store and none of those rules, and no rule
+// of a domain may enter it. Each driver of a push service is a package of its own below this one.
+//
+// A sender reports a result for each token, because a device that is gone must not keep the others from being notified.
 package push

@@ -5,11 +5,12 @@ import (
 	"unicode"
 )
 
-// NameLen is how much of a name a title shows, in characters.
+// NameLen is the maximum length of a name in a title, in characters.
 const NameLen = 50
 
-// Line is a text in one line of at most limit characters, without what would not show
-// or would change the direction of the text around it. What is cut off ends with "…".
+// Line returns s as one line of at most limit characters; limit must be at least 1. Runs of white space become one
+// space. Control characters are removed, and so are those that would change the direction of the surrounding text. A
+// text that is cut ends with "…".
 func Line(s string, limit int) string {
 	s = strings.Map(func(r rune) rune {
 		switch {

@@ -8,7 +8,7 @@ import (
 	"parley.internal/shared/push"
 )
 
-func TestALineIsOneLineOfWhatShows(t *testing.T) {
+func TestLineKeepsVisibleTextOnOneLine(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{
 		"":                       "",
@@ -32,7 +32,8 @@ func FuzzLine(f *testing.F) {
 			return
 		}
 		got := push.Line(text, limit)
-		if utf8.RuneCountInString(got) > limit || strings.ContainsAny(got, "\n\r\t\u202e\u2066") || !utf8.ValidString(got) || strings.TrimSpace(got) != got && !strings.HasSuffix(got, "…") {
+		if utf8.RuneCountInString(got) > limit || strings.ContainsAny(got, "\n\r\t\u202e\u2066") ||
+			!utf8.ValidString(got) || strings.TrimSpace(got) != got && !strings.HasSuffix(got, "…") {
 			t.Errorf("%q in %d is %q", text, limit, got)
 		}
 	})

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// Channel is what a push is about, as a phone groups it.
+// Channel is the notification channel of a push, by which a phone groups its notifications.
 type Channel string
 
 // The channels.
@@ -17,7 +17,7 @@ const (
 	Tasks     Channel = "tasks"
 )
 
-// Priority says how urgently a device is woken.
+// Priority is the urgency of a push.
 type Priority string
 
 // The priorities.
@@ -27,61 +27,62 @@ const (
 	High   Priority = "high"
 )
 
-// Notice is what a push says. It carries nothing that its reader must not leave lying
-// on a locked screen: no key, no context, no instructions.
+// Notice is the content of a push. It may appear on a locked screen, so it carries no key, no context and no
+// instructions.
 type Notice struct {
 	Channel     Channel
 	Title, Body string
-	// Type is what kind of document it is about: question, alert, task, dream or session.
+	// Type is the type of the document that the push is about: question, alert, task, dream or session.
 	Type string
-	// TaskID or SessionID names the document.
+	// TaskID or SessionID is the ID of that document.
 	TaskID, SessionID string
 	Priority          Priority
-	// URL is the page to open; empty where none is known.
+	// URL is the page to open; empty for none.
 	URL string
-	// Options are the answers that a question offers, at most 5 of at most 100 characters.
+	// Options are the answers to a question: at most 5, of at most 100 characters each.
 	Options []string
-	// Key is the same for notices of which the later replaces the earlier on a device: at
-	// most 32 characters of the base64url alphabet, as the narrowest of the services wants.
+	// Key is the collapse key: on a device a later notice replaces an earlier one that has the same key. It has at most
+	// 32 characters of the base64url alphabet, the strictest limit of the push services. Empty replaces nothing.
 	Key string
-	// TTL is for how long a device that is off is waited for; what is over 28 days is 28 days.
+	// TTL is the time for which a push service keeps the push for a device that is offline, at most 28 days; a longer
+	// TTL means 28 days.
 	TTL time.Duration
-	// Badge is how many questions wait for an answer; nil leaves the badge as it is.
+	// Badge is the number of unanswered questions, for the badge of the app; nil leaves the badge as it is.
 	Badge *int
 }
 
-// Result is what became of a push to one device.
+// Result is the outcome of a push to one device.
 type Result int
 
 // The results.
 const (
-	Sent   Result = iota
-	Dead          // the token will never work again
-	Failed        // it may work later
+	Sent   Result = iota // the push service accepted the push
+	Dead                 // the token is invalid for good
+	Failed               // another try may succeed
 )
 
-// MaxTokens is how many devices one call rings.
+// MaxTokens is the maximum number of tokens in one call of [Sender.Send].
 const MaxTokens = 500
 
-// Sender rings devices.
+// Sender delivers notices to devices. It is safe for concurrent use.
 type Sender interface {
-	// Send rings the devices of at most [MaxTokens] tokens and answers for each, in
-	// their order. Without a token there is nobody to ring, which is no error. An
-	// error says that nothing is known of any device; a fault's kind says whether
-	// trying again can mend it.
+	// Send delivers n to the devices of at most [MaxTokens] tokens and returns a result for each token, in their order.
+	// An empty list of tokens is no error. After an error nothing is known of any device; the kind of the fault tells
+	// whether another try may succeed.
 	Send(ctx context.Context, n Notice, tokens []string) ([]Result, error)
 }
 
-// Log writes notices to the log, and hands them on to the next sender. Without a next
-// one it calls every token rung: it is the sender of a machine without a push service.
+// Log writes notices to a log and passes them on to the next sender. Without a next sender it reports every token as
+// [Sent], for a machine without a push service.
 type Log struct {
-	To   *slog.Logger
-	Then Sender
+	To   *slog.Logger // must not be nil
+	Then Sender       // may be nil
 }
 
-// Send implements [Sender].
+// Send implements [Sender]. It logs no tokens.
 func (l Log) Send(ctx context.Context, n Notice, tokens []string) ([]Result, error) {
-	l.To.InfoContext(ctx, "push", "channel", string(n.Channel), "title", n.Title, "body", n.Body, "url", n.URL, "devices", len(tokens))
+	l.To.InfoContext(ctx, "push", "channel", string(n.Channel), "title", n.Title, "body", n.Body, "url", n.URL,
+		"devices", len(tokens))
 	if l.Then != nil {
 		return l.Then.Send(ctx, n, tokens)
 	}

@@ -15,11 +15,12 @@ import (
 
 var _ push.Sender = push.Log{}
 
-func TestTheLogTellsWhatWouldHaveRungAndNotWhom(t *testing.T) {
+func TestLogRecordsTheNoticeWithoutTokens(t *testing.T) {
 	t.Parallel()
 	var out bytes.Buffer
 	sender := push.Log{To: slog.New(slog.NewJSONHandler(&out, nil))}
-	n := push.Notice{Channel: push.Questions, Title: "alpha needs your answer", Body: "Ship it?", URL: "http://127.0.0.1:3001/q/1"}
+	n := push.Notice{Channel: push.Questions, Title: "alpha needs your answer", Body: "Ship it?",
+		URL: "http://127.0.0.1:3001/q/1"}
 	results, err := sender.Send(t.Context(), n, []string{"secret-1", "secret-2"})
 	if err != nil || !slices.Equal(results, []push.Result{push.Sent, push.Sent}) {
 		t.Fatalf("%v, %v", results, err)
@@ -31,7 +32,8 @@ func TestTheLogTellsWhatWouldHaveRungAndNotWhom(t *testing.T) {
 	if err := json.Unmarshal(out.Bytes(), &line); err != nil {
 		t.Fatal(err)
 	}
-	for name, want := range map[string]any{"msg": "push", "channel": "questions", "title": n.Title, "body": n.Body, "url": n.URL, "devices": 2.0} {
+	for name, want := range map[string]any{"msg": "push", "channel": "questions", "title": n.Title, "body": n.Body,
+		"url": n.URL, "devices": 2.0} {
 		if line[name] != want {
 			t.Errorf("%s is %v, want %v", name, line[name], want)
 		}
@@ -41,7 +43,7 @@ func TestTheLogTellsWhatWouldHaveRungAndNotWhom(t *testing.T) {
 	}
 }
 
-func TestTheLogAnswersForEveryTokenAndForNone(t *testing.T) {
+func TestLogReturnsAResultForEveryToken(t *testing.T) {
 	t.Parallel()
 	sender := push.Log{To: slog.New(slog.DiscardHandler)}
 	for _, n := range []int{0, 1, push.MaxTokens} {
@@ -52,7 +54,7 @@ func TestTheLogAnswersForEveryTokenAndForNone(t *testing.T) {
 	}
 }
 
-// next is a sender that remembers what it was asked.
+// next is a sender that records its last call.
 type next struct {
 	title  string
 	tokens []string
@@ -63,15 +65,17 @@ func (n *next) Send(_ context.Context, notice push.Notice, tokens []string) ([]p
 	return []push.Result{push.Dead, push.Failed}, fault.New(fault.Unavailable, "away")
 }
 
-func TestTheLogHandsOnAndAnswersAsTheNextOneDoes(t *testing.T) {
+func TestLogReturnsTheResultsOfTheNextSender(t *testing.T) {
 	t.Parallel()
 	var out bytes.Buffer
 	then := &next{}
-	results, err := push.Log{To: slog.New(slog.NewJSONHandler(&out, nil)), Then: then}.Send(t.Context(), push.Notice{Title: "T"}, []string{"a", "b"})
+	results, err := push.Log{To: slog.New(slog.NewJSONHandler(&out, nil)), Then: then}.Send(t.Context(),
+		push.Notice{Title: "T"}, []string{"a", "b"})
 	if !slices.Equal(results, []push.Result{push.Dead, push.Failed}) || !fault.Is(err, fault.Unavailable) {
 		t.Errorf("%v, %v", results, err)
 	}
-	if then.title != "T" || !slices.Equal(then.tokens, []string{"a", "b"}) || !strings.Contains(out.String(), `"title":"T"`) {
+	if then.title != "T" || !slices.Equal(then.tokens, []string{"a", "b"}) ||
+		!strings.Contains(out.String(), `"title":"T"`) {
 		t.Errorf("%+v, %s", then, out.String())
 	}
 }

@@ -19,7 +19,9 @@ type known []string
 
 func (k known) Programs(context.Context, string) ([]string, error) { return k, nil }
 
-func schema() *store.Schema { return store.NewSchema(append(Defs(), idempotency.Def())...) }
+func schema() *store.Schema {
+	return store.NewSchema(append(new(Service).Defs(), idempotency.Def())...)
+}
 
 // mail is a service on an empty store, with a clock that the test moves.
 type mail struct {

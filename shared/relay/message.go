@@ -55,7 +55,7 @@ type Message struct {
 	CreatedAt   time.Time `json:"createdAt"`
 	ExpiresAt   time.Time `json:"expiresAt"`
 	// DueAt is when it is next to be delivered: at once for a new one, whatever the
-	// clocks of its sender and its reader say; none once that is settled.
+	// clocks of its sender and its reader say; none where no delivery is to come.
 	DueAt       time.Time `json:"dueAt,omitzero"`
 	DeliveredAt time.Time `json:"deliveredAt,omitzero"`
 	AckedAt     time.Time `json:"ackedAt,omitzero"`
@@ -77,7 +77,7 @@ var messages = store.Collection[Message]{Name: "relay", Indexes: []string{
 }, AllUsers: []string{"sweepAt"}, Unindexed: []string{"message", "context"}}
 
 // Defs declares the collections of the mail.
-func Defs() []*store.Def { return []*store.Def{messages.Def(), groups.Def()} }
+func (*Service) Defs() []*store.Def { return []*store.Def{messages.Def(), groups.Def()} }
 
 // box names the mail of a program under any mix of filters; empty ones are none.
 func box(target, typ, priority, thread string) string {
@@ -173,8 +173,8 @@ func (m *Message) Deliver(now time.Time) {
 	m.plan()
 }
 
-// Ack settles a message, a dead letter too: it is none any more. It says whether
-// anything changed.
+// Ack acknowledges a message. A dead letter is none any more. It reports whether anything
+// changed.
 func (m *Message) Ack(now time.Time) bool {
 	if m.State == Acked {
 		return false

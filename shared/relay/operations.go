@@ -151,6 +151,9 @@ func view(id string, m Message) View {
 		NeedsAck: m.WantsAck() && m.State != Acked}
 }
 
+// ServedByDefault makes its tools part of the default endpoint.
+func (*Service) ServedByDefault() bool { return true }
+
 // Operations lists what the mail offers.
 func (s *Service) Operations() []op.Op {
 	const set = "relay"

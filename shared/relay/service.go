@@ -286,7 +286,7 @@ func load(ctx context.Context, r store.Reader, ids []string) ([]*Message, error)
 	return found, nil
 }
 
-// Ack settles messages. One that is not the caller's is told as not found.
+// Ack acknowledges messages. Those that are not the caller's are told as not found.
 func (s *Service) Ack(ctx context.Context, c identity.Caller, in AckInput) (AckOutput, error) {
 	var out AckOutput
 	now := s.Now()

@@ -3,16 +3,22 @@ package relay
 import (
 	"context"
 	"errors"
+	"parley.internal/shared/domain"
 	"time"
 
 	"parley.internal/shared/store"
 )
 
-// sweepBatch is how many messages of a user one transaction settles: few enough
+// Sweeps are the steps that the domain adds to the scheduled sweeps.
+func (s *Service) Sweeps() []domain.Sweep {
+	return []domain.Sweep{{Schedule: domain.Relay, Name: "messages", Run: s.SweepRelay}}
+}
+
+// sweepBatch is how many messages of a user one transaction sweeps: few enough
 // that a reader of theirs does not wait for long.
 const sweepBatch = 100
 
-// SweepRelay settles at most limit messages whose time has come: it makes dead
+// SweepRelay sweeps at most limit messages whose time has come: it makes dead
 // letters of what expired unread or went unacknowledged, and deletes what was read
 // and expired, and dead letters past their time. It says how many it looked at: fewer
 // than limit means that none is left. It may be ended and run again at any point.
@@ -45,7 +51,7 @@ type batch struct {
 	ids  []string
 }
 
-// batches are the messages by user, so many at once as a transaction settles.
+// batches are the messages by user, as many at once as a transaction sweeps.
 func batches(due []store.Located[Message]) []*batch {
 	var out []*batch
 	open := map[string]*batch{}
@@ -60,7 +66,7 @@ func batches(due []store.Located[Message]) []*batch {
 	return out
 }
 
-// sweep settles messages of one user. What was read, acknowledged or swept since
+// sweep makes dead letters of, or deletes, messages of one user. What was read, acknowledged or swept since
 // they were listed is due later, and is left alone.
 func sweep(ctx context.Context, t *store.Tenant, ids []string, now time.Time) error {
 	return t.Update(ctx, func(ctx context.Context, tx *store.Tx) error {
@@ -72,8 +78,8 @@ func sweep(ctx context.Context, t *store.Tenant, ids []string, now time.Time) er
 			if m == nil {
 				continue
 			}
-			switch buried, spent := m.Sweep(now); {
-			case buried:
+			switch dead, spent := m.Sweep(now); {
+			case dead:
 				messages.Put(tx, ids[i], *m)
 			case spent:
 				messages.Delete(tx, ids[i])

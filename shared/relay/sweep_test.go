@@ -30,15 +30,15 @@ func TestASweepBuriesWhatDiedAndDeletesWhatIsDone(t *testing.T) {
 		m.views(beta, GetInput{MessageType: "DIRECTIVE"})
 		m.Pass(Redeliver - time.Millisecond)
 		if n := m.sweep(10); n != 0 {
-			t.Errorf("settled %d too early", n)
+			t.Errorf("handled %d too early", n)
 		}
 		m.Pass(time.Millisecond)
 		if n := m.sweep(10); n != 1 || m.stored(thrice).State != Dead || !m.stored(thrice).DiedAt.Equal(m.Clock.Now()) {
-			t.Errorf("settled %d, what came three times is %+v", n, m.stored(thrice))
+			t.Errorf("handled %d, what came three times is %+v", n, m.stored(thrice))
 		}
 		m.Pass(600*time.Second - 3*Redeliver)
 		if n := m.sweep(10); n != 4 {
-			t.Errorf("settled %d", n)
+			t.Errorf("handled %d", n)
 		}
 		for id, want := range map[string]State{unread: Dead, long: Pending, read: "", acked: "", once: Dead, thrice: Dead} {
 			if v, there := m.kept(id); there != (want != "") || v.State != want {
@@ -46,7 +46,7 @@ func TestASweepBuriesWhatDiedAndDeletesWhatIsDone(t *testing.T) {
 			}
 		}
 		if n := m.sweep(10); n != 0 {
-			t.Errorf("settled %d again", n)
+			t.Errorf("handled %d again", n)
 		}
 		m.Pass(DeadFor - 240*time.Second - time.Millisecond)
 		if m.sweep(10); m.dead(alpha) == "" {
@@ -70,7 +70,7 @@ func TestASweepIsBoundedAndGoesOnWhereItEnded(t *testing.T) {
 		m.Pass(time.Hour)
 		for i, want := range []int{4, 3, 0} {
 			if n := m.sweep(4); n != want {
-				t.Errorf("run %d settled %d, want %d", i, n, want)
+				t.Errorf("run %d handled %d, want %d", i, n, want)
 			}
 		}
 		ended, cancel := context.WithCancel(t.Context())
@@ -96,7 +96,7 @@ func TestASweepOfManyTakesFewCalls(t *testing.T) {
 		m.Pass(time.Hour)
 		d.calls.Store(0)
 		if n := m.sweep(10_000); n != 1150 {
-			t.Errorf("settled %d", n)
+			t.Errorf("handled %d", n)
 		}
 		// Three pages; a batch of a hundred reads and commits.
 		if calls := d.calls.Load(); calls > 3+2*15 {
@@ -104,7 +104,7 @@ func TestASweepOfManyTakesFewCalls(t *testing.T) {
 		}
 		d.calls.Store(0)
 		if n := m.sweep(10_000); n != 0 || d.calls.Load() != 1 {
-			t.Errorf("settled %d more, in %d calls", n, d.calls.Load())
+			t.Errorf("handled %d more, in %d calls", n, d.calls.Load())
 		}
 	})
 }
@@ -164,7 +164,7 @@ func TestWhatIsReadWhileSweepingIsLeftAlone(t *testing.T) {
 			t.Error("what was deleted meanwhile is back")
 		}
 		if n := m.sweep(10); n != 0 {
-			t.Errorf("settled %d more", n)
+			t.Errorf("handled %d more", n)
 		}
 	})
 }
@@ -193,11 +193,11 @@ func TestOneUsersTroubleDoesNotHoldUpTheOthers(t *testing.T) {
 		m.Pass(time.Hour)
 		d.Driver = &broken{d.Driver, "u"}
 		if n, err := m.SweepRelay(t.Context(), store.NewAdmin(m.DB), 10); n != 3 || err == nil {
-			t.Errorf("settled %d, %v", n, err)
+			t.Errorf("handled %d, %v", n, err)
 		}
 		d.Driver = d.Driver.(*broken).Driver
 		if n := m.sweep(10); n != 3 {
-			t.Errorf("settled %d of those that failed", n)
+			t.Errorf("handled %d of those that failed", n)
 		}
 	})
 }

@@ -13,6 +13,7 @@ import (
 	"cloud.google.com/go/firestore"
 
 	"parley.internal/shared/fault"
+	"parley.internal/shared/op"
 	"parley.internal/shared/signal"
 	"parley.internal/shared/task"
 )
@@ -125,7 +126,7 @@ func brokenAnswers(t *testing.T, p *project) {
 
 func unanswerable(t *testing.T, p *project) {
 	d := p.desk(t)
-	alert, err := d.Alert(t.Context(), d.agent, signal.AlertInput{Message: "look"})
+	alert, err := d.Alert(t.Context(), d.agent, op.Fill(signal.AlertInput{Message: "look"}))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -259,7 +260,7 @@ func wakes(t *testing.T, p *project) {
 		t.Errorf("get_response answers %+v, %v", out, err)
 	}
 	for status, want := range map[signal.Status]int{signal.Pending: 0, signal.Answered: 1, signal.Expired: 0} {
-		if out, err := d.List(t.Context(), d.person, signal.ListInput{Status: status}); err != nil || len(out.Questions) != want {
+		if out, err := d.List(t.Context(), d.person, op.Fill(signal.ListInput{Status: status})); err != nil || len(out.Questions) != want {
 			t.Errorf("%s: %+v, %v", status, out, err)
 		}
 	}

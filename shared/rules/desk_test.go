@@ -11,6 +11,7 @@ import (
 
 	"parley.internal/shared/idempotency"
 	"parley.internal/shared/identity"
+	"parley.internal/shared/op"
 	"parley.internal/shared/signal"
 	"parley.internal/shared/store"
 	driver "parley.internal/shared/store/firestore"
@@ -44,7 +45,7 @@ func (p *project) service(t *testing.T, now func() time.Time) *signal.Service {
 	if err != nil {
 		t.Fatal(err)
 	}
-	db := store.New(d, store.NewSchema(append(signal.Defs(), task.Tasks.Def(), idempotency.Def())...))
+	db := store.New(d, store.NewSchema(append(new(signal.Service).Defs(), task.Tasks.Def(), idempotency.Def())...))
 	t.Cleanup(func() {
 		if err := db.Close(); err != nil {
 			t.Error(err)
@@ -56,7 +57,7 @@ func (p *project) service(t *testing.T, now func() time.Time) *signal.Service {
 // ask is a question of the agent's.
 func (d *desk) ask(options ...string) string {
 	d.t.Helper()
-	out, err := d.Ask(d.t.Context(), d.agent, signal.AskInput{Question: "which?", Options: options, Context: "of two"})
+	out, err := d.Ask(d.t.Context(), d.agent, op.Fill(signal.AskInput{Question: "which?", Options: options, Context: "of two"}))
 	if err != nil {
 		d.t.Fatal(err)
 	}

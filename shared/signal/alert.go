@@ -13,9 +13,10 @@ import (
 // Alert tells the user's human something that needs no answer.
 func (s *Service) Alert(ctx context.Context, c identity.Caller, in AlertInput) (AlertOutput, error) {
 	now, id := s.Now(), s.NewID()
-	t := task.Task{Type: task.Alert, Title: title(in.Message), Instructions: in.Message, Status: task.Created, Priority: in.Priority,
-		Source: c.Program, Verified: c.Bound(), Target: human, Context: in.Context, SessionID: in.SessionID, AlertType: in.AlertType,
-		CreatedAt: now, ExpiresAt: now.Add(time.Duration(in.TTL) * time.Second)}
+	t := task.Task{Type: task.Alert, Title: title(in.Message), Instructions: in.Message, Status: task.Created,
+		Priority: in.Priority, Source: c.Program, Verified: c.Bound(), Target: human, Context: in.Context,
+		SessionID: in.SessionID, AlertType: in.AlertType, CreatedAt: now,
+		ExpiresAt: now.Add(time.Duration(in.TTL) * time.Second)}
 	t.Route()
 	return idempotency.Update(ctx, s.DB.User(c.User), in, now, func(_ context.Context, tx *store.Tx) (AlertOutput, error) {
 		task.Tasks.Create(tx, id, t)

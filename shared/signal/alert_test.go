@@ -13,21 +13,27 @@ import (
 
 func TestAnAlertIsKeptForItsHuman(t *testing.T) {
 	each(t, func(t *testing.T, d *desk) {
-		out, err := d.Alert(t.Context(), alpha, AlertInput{Message: strings.Repeat("é", 300), AlertType: "error", Priority: task.High, Context: "ctx", SessionID: "s1"})
-		if want := (AlertOutput{AlertID: "id-000001", AlertType: "error", CreatedAt: t0, ExpiresAt: t0.Add(time.Hour)}); err != nil || out != want {
+		out, err := d.Alert(t.Context(), alpha, AlertInput{Message: strings.Repeat("é", 300), AlertType: "error",
+			Priority: task.High, Context: "ctx", SessionID: "s1"})
+		if want := (AlertOutput{AlertID: "id-000001", AlertType: "error", CreatedAt: t0,
+			ExpiresAt: t0.Add(time.Hour)}); err != nil || out != want {
 			t.Fatalf("%+v, %v", out, err)
 		}
 		kept, err := task.Tasks.Get(t.Context(), d.DB.User("u"), "id-000001")
-		if err != nil || kept.Type != task.Alert || kept.Target != "user" || kept.Source != "alpha" || !kept.Verified || kept.Rank != 2 ||
-			kept.AlertType != "error" || kept.Instructions != strings.Repeat("é", 300) || utf8.RuneCountInString(kept.Title) != 200 || kept.Context != "ctx" {
+		if err != nil || kept.Type != task.Alert || kept.Target != "user" || kept.Source != "alpha" || !kept.Verified ||
+			kept.Rank != 2 ||
+			kept.AlertType != "error" || kept.Instructions != strings.Repeat("é", 300) ||
+			utf8.RuneCountInString(kept.Title) != 200 || kept.Context != "ctx" {
 			t.Errorf("%+v, %v", kept, err)
 		}
 		for name, c := range map[string]struct {
 			route string
 			want  int
-		}{"asked for by type": {"alert:*", 1}, "of the human": {"alert:user", 1}, "in the queue": {task.Everywhere, 0}, "in the human's queue": {"user", 0}} {
-			page, err := task.Tasks.Query(t.Context(), d.DB.User("u"), store.Query{Where: []store.Cond{store.Eq("status", task.Created), store.Contains("routes", c.route)},
-				Order: []string{"rank desc", "createdAt"}, Limit: 5})
+		}{"asked for by type": {"alert:*", 1}, "of the human": {"alert:user", 1}, "in the queue": {task.Everywhere, 0},
+			"in the human's queue": {"user", 0}} {
+			page, err := task.Tasks.Query(t.Context(), d.DB.User("u"),
+				store.Query{Where: []store.Cond{store.Eq("status", task.Created), store.Contains("routes", c.route)},
+					Order: []string{"rank desc", "createdAt"}, Limit: 5})
 			if err != nil || len(page.Docs) != c.want {
 				t.Errorf("%s: %d, %v", name, len(page.Docs), err)
 			}
@@ -38,7 +44,8 @@ func TestAnAlertIsKeptForItsHuman(t *testing.T) {
 func TestAnAlertWithoutParticularsIsInformation(t *testing.T) {
 	each(t, func(t *testing.T, d *desk) {
 		out, err := d.Alert(t.Context(), person, AlertInput{Message: "done", TTL: 60})
-		if want := (AlertOutput{AlertID: "id-000001", AlertType: "info", CreatedAt: t0, ExpiresAt: t0.Add(time.Minute)}); err != nil || out != want {
+		if want := (AlertOutput{AlertID: "id-000001", AlertType: "info", CreatedAt: t0,
+			ExpiresAt: t0.Add(time.Minute)}); err != nil || out != want {
 			t.Fatalf("%+v, %v", out, err)
 		}
 		kept, err := task.Tasks.Get(t.Context(), d.DB.User("u"), "id-000001")

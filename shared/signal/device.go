@@ -23,7 +23,8 @@ type Device struct {
 
 const apple = "ios"
 
-var devices = store.Collection[Device]{Name: "devices", Unindexed: []string{"token", "platform", "name", "registeredAt"}}
+var devices = store.Collection[Device]{Name: "devices",
+	Unindexed: []string{"token", "platform", "name", "registeredAt"}}
 
 // deviceID is the same for the same token, so that a device that registers again is
 // rung once.
@@ -91,7 +92,8 @@ func (s *Service) Set(ctx context.Context, c identity.Caller, in SettingsInput) 
 			return SettingsView{}, err
 		}
 	}
-	v := Settings{Off: in.Off, Quiet: in.Quiet, PerHour: in.PerHour, ChangesPerHour: in.ChangesPerHour, UpdatedAt: s.Now()}
+	v := Settings{Off: in.Off, Quiet: in.Quiet, PerHour: in.PerHour, ChangesPerHour: in.ChangesPerHour,
+		UpdatedAt: s.Now()}
 	if v.Off == nil {
 		v.Off = []About{}
 	}

@@ -76,15 +76,24 @@ func settingsView(s Settings) SettingsView {
 func (s *Service) deviceOperations() []op.Op {
 	const set = "signal"
 	return []op.Op{
-		op.New(op.Spec{Name: "register_device", Title: "Register a device", Toolset: set, Route: "POST /v1/devices", Effect: op.Write, For: op.Humans, RESTOnly: true, Creates: true, Cases: registerCases,
-			Doc: "Have a phone or a browser of yours rung when an agent asks or alerts you. Registering the same token again changes its name."}, s.Register),
-		op.New(op.Spec{Name: "list_devices", Title: "List devices", Toolset: set, Route: "GET /v1/devices", Effect: op.Read, For: op.Humans, RESTOnly: true, Cases: devicesCases,
+		op.New(op.Spec{Name: "register_device", Title: "Register a device", Toolset: set, Route: "POST /v1/devices",
+			Effect: op.Write, For: op.Humans, RESTOnly: true, Creates: true, Cases: registerCases,
+			Doc: "Have a phone or a browser of yours rung when an agent asks or alerts you. Registering the same " +
+				"token again changes its name."}, s.Register),
+		op.New(op.Spec{Name: "list_devices", Title: "List devices", Toolset: set, Route: "GET /v1/devices",
+			Effect: op.Read, For: op.Humans, RESTOnly: true, Cases: devicesCases,
 			Doc: "The devices that are rung, without their tokens."}, s.Devices),
-		op.New(op.Spec{Name: "delete_device", Title: "Delete a device", Toolset: set, Route: "DELETE /v1/devices/{deviceId}", Effect: op.Destroy, For: op.Humans, RESTOnly: true, Cases: unregisterCases,
-			Doc: "Ring a device no more."}, s.Unregister),
-		op.New(op.Spec{Name: "get_notification_settings", Title: "Read the settings of pushes", Toolset: set, Route: "GET /v1/settings/notifications", Effect: op.Read, For: op.Humans, RESTOnly: true, Cases: settingsCases,
-			Doc: "What rings, how often in an hour, and the quiet hours."}, s.Settings),
-		op.New(op.Spec{Name: "set_notification_settings", Title: "Set what rings", Toolset: set, Route: "PUT /v1/settings/notifications", Effect: op.Write, For: op.Humans, RESTOnly: true, Cases: setCases,
-			Doc: "Put settings in place of those there are: what is off, the quiet hours, and how many pushes an hour may have. Nothing is hidden from the lists."}, s.Set),
+		op.New(op.Spec{Name: "delete_device", Title: "Delete a device", Toolset: set,
+			Route: "DELETE /v1/devices/{deviceId}", Effect: op.Destroy, For: op.Humans, RESTOnly: true,
+			Cases: unregisterCases,
+			Doc:   "Ring a device no more."}, s.Unregister),
+		op.New(op.Spec{Name: "get_notification_settings", Title: "Read the settings of pushes", Toolset: set,
+			Route: "GET /v1/settings/notifications", Effect: op.Read, For: op.Humans, RESTOnly: true,
+			Cases: settingsCases,
+			Doc:   "What rings, how often in an hour, and the quiet hours."}, s.Settings),
+		op.New(op.Spec{Name: "set_notification_settings", Title: "Set what rings", Toolset: set,
+			Route: "PUT /v1/settings/notifications", Effect: op.Write, For: op.Humans, RESTOnly: true, Cases: setCases,
+			Doc: "Put settings in place of those there are: what is off, the quiet hours, and how many pushes an " +
+				"hour may have. Nothing is hidden from the lists."}, s.Set),
 	}
 }

@@ -15,11 +15,14 @@ func TestADeviceIsRegisteredOnceByItsToken(t *testing.T) {
 	each(t, func(t *testing.T, d *desk) {
 		first := d.device("a-token", "android")
 		d.Pass(time.Hour)
-		again, err := d.Register(t.Context(), person, DeviceInput{Token: "a-token", Platform: "ios", Name: "another name"})
-		if err != nil || again.DeviceID != first || again.Name != "another name" || again.Platform != "ios" || !again.RegisteredAt.Equal(t0.Add(time.Hour)) {
+		again, err := d.Register(t.Context(), person, DeviceInput{Token: "a-token", Platform: "ios",
+			Name: "another name"})
+		if err != nil || again.DeviceID != first || again.Name != "another name" || again.Platform != "ios" ||
+			!again.RegisteredAt.Equal(t0.Add(time.Hour)) {
 			t.Errorf("again it is %+v, %v", again, err)
 		}
-		if other := d.device("another", "web"); other == first || !slices.Equal(d.devices(), slices.Sorted(slices.Values([]string{first, other}))) {
+		if other := d.device("another", "web"); other == first ||
+			!slices.Equal(d.devices(), slices.Sorted(slices.Values([]string{first, other}))) {
 			t.Errorf("there are %v", d.devices())
 		}
 		stranger := identity.Caller{User: "v", KeyID: "k", Kind: identity.Human}
@@ -71,14 +74,18 @@ func TestSettingsAreTheLastThatWereSet(t *testing.T) {
 			}
 			return v
 		}
-		if v := read(); v.Off == nil || len(v.Off) != 0 || v.Quiet != nil || v.PerHour != 100 || v.ChangesPerHour != 20 || !v.UpdatedAt.IsZero() {
+		if v := read(); v.Off == nil || len(v.Off) != 0 || v.Quiet != nil || v.PerHour != 100 ||
+			v.ChangesPerHour != 20 || !v.UpdatedAt.IsZero() {
 			t.Errorf("of nobody: %+v", v)
 		}
-		d.set(SettingsInput{Off: []About{Dreams}, PerHour: new(7), ChangesPerHour: new(0), Quiet: &QuietHours{From: "22:00", To: "07:00", TimeZone: "Europe/Berlin"}})
-		if v := read(); !slices.Equal(v.Off, []About{Dreams}) || v.PerHour != 7 || v.ChangesPerHour != 0 || v.Quiet == nil || v.Quiet.TimeZone != "Europe/Berlin" || !v.UpdatedAt.Equal(t0) {
+		d.set(SettingsInput{Off: []About{Dreams}, PerHour: new(7), ChangesPerHour: new(0),
+			Quiet: &QuietHours{From: "22:00", To: "07:00", TimeZone: "Europe/Berlin"}})
+		if v := read(); !slices.Equal(v.Off, []About{Dreams}) || v.PerHour != 7 || v.ChangesPerHour != 0 ||
+			v.Quiet == nil || v.Quiet.TimeZone != "Europe/Berlin" || !v.UpdatedAt.Equal(t0) {
 			t.Errorf("set: %+v", v)
 		}
-		for _, bad := range []QuietHours{{From: "7:61", To: "08:00"}, {From: "07:00", To: "7"}, {From: "07:00", To: "07:00"}, {From: "07:00", To: "08:00", TimeZone: "Local"}} {
+		for _, bad := range []QuietHours{{From: "7:61", To: "08:00"}, {From: "07:00", To: "7"},
+			{From: "07:00", To: "07:00"}, {From: "07:00", To: "08:00", TimeZone: "Local"}} {
 			_, err := d.Service.Set(t.Context(), person, SettingsInput{Quiet: &bad})
 			domaintest.Refused(t, fmt.Sprint(bad), err, fault.Invalid)
 		}

@@ -7,7 +7,7 @@
 // one that nobody takes up and that shows only to who asks for alerts.
 //
 // It is also what rings a human's devices, for tasks of every type: what rings is a
-// table of pure rules, and whether it does is settled in one transaction, which marks the
+// table of pure rules, and whether it does is decided in one transaction, which marks the
 // event and counts against the caps. Sending comes after, under a lease, because a push
 // cannot be taken back: who dies in between is replaced once the lease is over, and the
 // later push replaces the earlier on the device. The package brings nothing to a device

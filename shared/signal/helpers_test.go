@@ -23,10 +23,11 @@ type desk struct {
 
 func each(t *testing.T, test func(*testing.T, *desk)) {
 	t.Helper()
-	schema := store.NewSchema(append(Defs(), task.Tasks.Def(), idempotency.Def())...)
+	schema := store.NewSchema(append(new(Service).Defs(), task.Tasks.Def(), idempotency.Def())...)
 	domaintest.Each(t, schema, func(t *testing.T, db *store.DB) {
 		d := &desk{t: t, bell: &bell{}}
-		d.Service = &Service{DB: db, Now: d.Clock.Now, NewID: d.IDs.NewID, Sender: d.bell, PublicURL: "https://parley.example"}
+		d.Service = &Service{DB: db, Now: d.Clock.Now, NewID: d.IDs.NewID, Sender: d.bell,
+			PublicURL: "https://parley.example"}
 		test(t, d)
 	})
 }

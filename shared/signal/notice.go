@@ -1,7 +1,6 @@
 package signal
 
 import (
-	"slices"
 	"time"
 
 	"parley.internal/shared/push"
@@ -12,60 +11,74 @@ import (
 // bodyLen is how much of a text a push shows, in characters.
 const bodyLen = 100
 
-// created is what rings when a task comes to be; false where nothing does. The rules
-// are the table of pushes in the specification.
-func created(id string, t *task.Task) (ring, bool) {
-	n := push.Notice{TaskID: id, Type: string(t.Type), Priority: push.Priority(t.Priority)}
+// occasion is the reason that a change of a task rings, empty where it does not.
+type occasion string
+
+// The occasions. README lists what each looks like on a device.
+const (
+	questionAsked occasion = "a question was questionAsked"
+	alertSent     occasion = "an alert was sent"
+	dreamCreated  occasion = "a dream was created"
+	taskForUser   occasion = "a task was created for the user"
+	dreamEnded    occasion = "a dream is done or has failed"
+	taskHalted    occasion = "a task is blocked or has failed"
+)
+
+// occasionOf is the one rule of what rings. It reads the fields of a document as they are stored,
+// because a change feed asks it of every write, before the commit.
+func occasionOf(kind store.EventKind, before, after store.Fields) occasion {
+	text := func(f store.Fields, name string) string { s, _ := f[name].(string); return s }
+	typ, status := task.Type(text(after, "type")), task.Status(text(after, "status"))
+	switch kind {
+	case store.Created:
+		switch {
+		case typ == task.Question && after["question"] != nil:
+			return questionAsked
+		case typ == task.Alert:
+			return alertSent
+		case typ == task.Dream:
+			return dreamCreated
+		case typ == task.Work && text(after, "target") == human && task.Priority(text(after, "priority")) != task.Low:
+			return taskForUser
+		}
+	case store.Updated:
+		switch {
+		case task.Status(text(before, "status")) == status:
+		case typ == task.Dream && (status == task.Done || status == task.Failed):
+			return dreamEnded
+		case status == task.Failed || status == task.Blocked:
+			return taskHalted
+		}
+	}
+	return ""
+}
+
+// ring is the ring of an occasion, for the task as it stands after the change.
+func (o occasion) ring(id string, t *task.Task) ring {
+	n := push.Notice{TaskID: id, Type: string(t.Type), Priority: push.Priority(t.Priority), Channel: push.Tasks}
 	r := ring{taskID: id, about: Tasks, until: t.ExpiresAt}
-	switch {
-	case t.Type == task.Question && t.Question != nil:
+	switch o {
+	case questionAsked:
 		r.about, n.Channel, n.Body, n.Options = Questions, push.Questions, t.Question.Content, t.Question.Options
 		n.Title = from(t, "An agent") + " needs your answer"
-	case t.Type == task.Alert:
-		r.about, n.Channel, n.Body = Alerts, push.Alerts, t.Instructions
-		n.Title = alertTitle(t)
+	case alertSent:
+		r.about, n.Channel, n.Title, n.Body = Alerts, push.Alerts, alertTitle(t), t.Instructions
 		r.quiet = t.AlertType == "info" || t.AlertType == "success"
-	case t.Type == task.Dream:
+	case dreamCreated:
 		r.about, n.Channel, n.Title, n.Body = Dreams, push.Dreams, "Dream started", t.Title
-	case t.Type == task.Work && t.Target == human && t.Priority != task.Low:
-		n.Channel, n.Title, n.Body = push.Tasks, "New task from "+from(t, "an agent"), t.Title
-	default:
-		return ring{}, false
+	case taskForUser:
+		n.Title, n.Body = "New task from "+from(t, "an agent"), t.Title
+	case dreamEnded:
+		r = ring{about: Dreams}
+		n.Channel, n.Body = push.Dreams, t.Title
+		n.Title = map[task.Status]string{task.Done: "Dream complete", task.Failed: "Dream failed"}[t.Status]
+	case taskHalted:
+		r = ring{about: Changes}
+		n.Title = push.Line(t.Title, push.NameLen) + " is " + string(t.Status)
+		n.Body = firstOf(t.Reason, t.Note, t.Result)
 	}
 	r.notice = n
-	return r, true
-}
-
-// changed is what rings when a task goes from one status to another.
-func changed(id string, before, after *task.Task) (ring, bool) {
-	if before.Status == after.Status {
-		return ring{}, false
-	}
-	n := push.Notice{TaskID: id, Type: string(after.Type), Priority: push.Priority(after.Priority), Channel: push.Tasks}
-	r := ring{about: Changes}
-	switch {
-	case after.Type == task.Dream && (after.Status == task.Done || after.Status == task.Failed):
-		r.about, n.Channel, n.Body = Dreams, push.Dreams, after.Title
-		n.Title = map[task.Status]string{task.Done: "Dream complete", task.Failed: "Dream failed"}[after.Status]
-	case after.Status == task.Failed || after.Status == task.Blocked:
-		n.Title = push.Line(after.Title, push.NameLen) + " is " + string(after.Status)
-		n.Body = firstOf(after.Reason, after.Note, after.Result)
-	default:
-		return ring{}, false
-	}
-	r.notice = n
-	return r, true
-}
-
-// ConcernsTask says whether a task's change may ring anyone, by its fields alone: a
-// store that keeps changes for later keeps only these.
-func (s *Service) ConcernsTask(kind store.EventKind, before, after store.Fields) bool {
-	if kind == store.Created {
-		return after["target"] == human || slices.Contains([]any{string(task.Question), string(task.Alert), string(task.Dream)}, after["type"])
-	}
-	to := after["status"]
-	return kind == store.Updated && before["status"] != to && slices.Contains([]any{string(task.Failed), string(task.Blocked), string(task.Done)}, to) &&
-		(to != string(task.Done) || after["type"] == string(task.Dream))
+	return r
 }
 
 // alertTitle names an alert by its kind.

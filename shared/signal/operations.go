@@ -85,8 +85,9 @@ type View struct {
 }
 
 func view(id string, t task.Task, now time.Time) View {
-	return View{ID: id, Question: t.Question.Content, Options: t.Question.Options, Context: t.Context, Source: t.Source, Verified: t.Verified,
-		Priority: t.Priority, Answer: answer(t, now), CreatedAt: t.CreatedAt, ExpiresAt: t.ExpiresAt}
+	return View{ID: id, Question: t.Question.Content, Options: t.Question.Options, Context: t.Context, Source: t.Source,
+		Verified: t.Verified, Priority: t.Priority, Answer: answer(t, now), CreatedAt: t.CreatedAt,
+		ExpiresAt: t.ExpiresAt}
 }
 
 // AlertInput is the input of send_alert.
@@ -108,19 +109,31 @@ type AlertOutput struct {
 	ExpiresAt time.Time `json:"expiresAt"`
 }
 
+// ServedByDefault makes its tools part of the default endpoint.
+func (*Service) ServedByDefault() bool { return true }
+
 // Operations lists what there is for questions, alerts and pushes.
 func (s *Service) Operations() []op.Op {
 	const set = "signal"
 	return append([]op.Op{
-		op.New(op.Spec{Name: "ask_question", Title: "Ask the human", Toolset: set, Route: "POST /v1/questions", Effect: op.Write, Creates: true, Cases: askCases,
-			Doc: "Ask your human for a decision, an approval or a fact that you lack. Offer options where you can. With waitMs the call waits for the answer; otherwise fetch it with get_response."}, s.Ask),
-		op.New(op.Spec{Name: "get_response", Title: "Get the human's answer", Toolset: set, Route: "GET /v1/questions/{questionId}/response", Effect: op.Read, Cases: responseCases,
-			Doc: "Fetch the human's answer to a question you asked: pending, answered or expired. With waitMs it waits for the answer."}, s.Response),
-		op.New(op.Spec{Name: "send_alert", Title: "Alert the human", Toolset: set, Route: "POST /v1/alerts", Effect: op.Write, Creates: true, Cases: alertCases,
-			Doc: "Notify your human of something that needs no answer: an error, a warning, a success, or news. To ask for a decision use ask_question."}, s.Alert),
-		op.New(op.Spec{Name: "answer_question", Title: "Answer a question", Toolset: set, Route: "POST /v1/questions/{questionId}/answer", Effect: op.Write, For: op.Humans, RESTOnly: true, Cases: answerCases,
-			Doc: "A human's answer to an agent's question, given once."}, s.Answer),
-		op.New(op.Spec{Name: "list_questions", Title: "List questions", Toolset: set, Route: "GET /v1/questions", Effect: op.Read, For: op.Humans, RESTOnly: true, Cases: listCases,
+		op.New(op.Spec{Name: "ask_question", Title: "Ask the human", Toolset: set, Route: "POST /v1/questions",
+			Effect: op.Write, Creates: true, Cases: askCases,
+			Doc: "Ask your human for a decision, an approval or a fact that you lack. Offer options where you can. " +
+				"With waitMs the call waits for the answer; otherwise fetch it with get_response."}, s.Ask),
+		op.New(op.Spec{Name: "get_response", Title: "Get the human's answer", Toolset: set,
+			Route: "GET /v1/questions/{questionId}/response", Effect: op.Read, Cases: responseCases,
+			Doc: "Fetch the human's answer to a question you asked: pending, answered or expired. With waitMs it " +
+				"waits for the answer."}, s.Response),
+		op.New(op.Spec{Name: "send_alert", Title: "Alert the human", Toolset: set, Route: "POST /v1/alerts",
+			Effect: op.Write, Creates: true, Cases: alertCases,
+			Doc: "Notify your human of something that needs no answer: an error, a warning, a success, or news. To " +
+				"ask for a decision use ask_question."}, s.Alert),
+		op.New(op.Spec{Name: "answer_question", Title: "Answer a question", Toolset: set,
+			Route: "POST /v1/questions/{questionId}/answer", Effect: op.Write, For: op.Humans, RESTOnly: true,
+			Cases: answerCases,
+			Doc:   "A human's answer to an agent's question, given once."}, s.Answer),
+		op.New(op.Spec{Name: "list_questions", Title: "List questions", Toolset: set, Route: "GET /v1/questions",
+			Effect: op.Read, For: op.Humans, RESTOnly: true, Cases: listCases,
 			Doc: "The questions that agents ask their human, high priority first, then oldest."}, s.List),
 	}, s.deviceOperations()...)
 }

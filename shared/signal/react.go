@@ -2,40 +2,44 @@ package signal
 
 import (
 	"context"
+	"time"
 
+	"parley.internal/shared/domain"
 	"parley.internal/shared/fault"
 	"parley.internal/shared/store"
 	"parley.internal/shared/task"
 )
 
-// TaskCreated rings for a task that came to be, where it is one that rings.
-func (s *Service) TaskCreated(ctx context.Context, e store.Event) error {
+// What came to be is news for as long as its event may be delivered again; a change is news for
+// an hour.
+const (
+	createdFor = 24 * time.Hour
+	changedFor = time.Hour
+)
+
+// Reactions are the rings for tasks.
+func (s *Service) Reactions() []domain.Reaction {
+	return []domain.Reaction{
+		{Name: "OnTaskCreate", Collection: task.Tasks.Name, Kind: store.Created, MaxAge: createdFor, Concerns: rings, Run: s.ringFor},
+		{Name: "OnTaskUpdate", Collection: task.Tasks.Name, Kind: store.Updated, MaxAge: changedFor, Concerns: rings, Run: s.ringFor},
+	}
+}
+
+func rings(kind store.EventKind, before, after store.Fields) bool {
+	return occasionOf(kind, before, after) != ""
+}
+
+// ringFor rings for a change of a task, where it is an occasion to ring.
+func (s *Service) ringFor(ctx context.Context, e store.Event) error {
+	o := occasionOf(e.Kind, e.Before, e.After)
+	if o == "" {
+		return nil
+	}
 	t, err := task.Tasks.Decode(e.After)
 	if err != nil {
 		return err
 	}
-	r, ok := created(e.Ref.ID, &t)
-	if !ok {
-		return nil
-	}
-	return s.ring(ctx, e.Ref.User, e.ID, r)
-}
-
-// TaskUpdated rings for a task that went from one status to another, where that rings.
-func (s *Service) TaskUpdated(ctx context.Context, e store.Event) error {
-	before, err := task.Tasks.Decode(e.Before)
-	if err != nil {
-		return err
-	}
-	after, err := task.Tasks.Decode(e.After)
-	if err != nil {
-		return err
-	}
-	r, ok := changed(e.Ref.ID, &before, &after)
-	if !ok {
-		return nil
-	}
-	return s.ring(ctx, e.Ref.User, e.ID, r)
+	return s.ring(ctx, e.Ref.User, e.ID, o.ring(e.Ref.ID, &t))
 }
 
 // Told says whether the event has rung, or was held back for good.
@@ -44,5 +48,5 @@ func (s *Service) Told(ctx context.Context, user, eventID string) (bool, error) 
 	if fault.Is(err, fault.NotFound) {
 		return false, nil
 	}
-	return mark.Settled, err
+	return mark.Done, err
 }

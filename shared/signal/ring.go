@@ -30,9 +30,9 @@ type ring struct {
 // pushed marks an event that was told, in a document named after the event.
 type pushed struct {
 	At time.Time `json:"at"`
-	// LeaseUntil is until when somebody is at it; zero once it is settled.
+	// LeaseUntil is the end of the lease of the process that rings; zero once it is done.
 	LeaseUntil time.Time `json:"leaseUntil,omitzero"`
-	Settled    bool      `json:"settled"`
+	Done       bool      `json:"settled"`
 	// More is how many were held back before it.
 	More int `json:"more,omitempty"`
 	// Left are the devices that are to be tried again; all of them where it is empty.
@@ -40,7 +40,8 @@ type pushed struct {
 	PurgeAt time.Time `json:"purgeAt"`
 }
 
-var pushes = store.Collection[pushed]{Name: "pushes", Unindexed: []string{"at", "leaseUntil", "settled", "more", "left"}}
+var pushes = store.Collection[pushed]{Name: "pushes", Unindexed: []string{"at", "leaseUntil", "settled", "more",
+	"left"}}
 
 const (
 	// sendFor bounds one try to ring; leaseFor is longer, so that nobody else tries
@@ -86,11 +87,11 @@ func (s *Service) ring(ctx context.Context, user, eventID string, r ring) error 
 	// What is known is kept although the time for sending may be over.
 	end, cancelEnd := context.WithTimeout(context.WithoutCancel(ctx), leaseFor-sendFor)
 	defer cancelEnd()
-	mark.LeaseUntil, mark.Settled = time.Time{}, sendErr == nil && len(left) == 0
+	mark.LeaseUntil, mark.Done = time.Time{}, sendErr == nil && len(left) == 0
 	if sendErr == nil { // else it is not known whom the error kept from being rung
 		mark.Left = left
 	}
-	if err := s.settle(end, user, pushID(eventID), mark, dead); err != nil {
+	if err := s.save(end, user, pushID(eventID), mark, dead); err != nil {
 		return err
 	}
 	if sendErr == nil && len(left) > 0 {
@@ -100,7 +101,8 @@ func (s *Service) ring(ctx context.Context, user, eventID string, r ring) error 
 }
 
 // begin takes the event for this try, and says whether there is anything to do.
-func (s *Service) begin(ctx context.Context, user, eventID string, r *ring, now time.Time) (mark pushed, open bool, err error) {
+func (s *Service) begin(ctx context.Context, user, eventID string, r *ring,
+	now time.Time) (mark pushed, open bool, err error) {
 	id := pushID(eventID)
 	err = s.DB.User(user).Update(ctx, func(ctx context.Context, tx *store.Tx) error {
 		mark, open = pushed{}, false
@@ -116,10 +118,11 @@ func (s *Service) begin(ctx context.Context, user, eventID string, r *ring, now 
 			return err
 		}
 		switch {
-		case mark.Settled:
+		case mark.Done:
 			return nil
 		case now.Before(mark.LeaseUntil):
-			return fault.New(fault.Unavailable, "the event is being told by another; it is looked at again later").After(mark.LeaseUntil.Sub(now))
+			return fault.New(fault.Unavailable,
+				"the event is being told by another; it is looked at again later").After(mark.LeaseUntil.Sub(now))
 		case r.taskID != "" && (!f.Found || t.Status != task.Created || t.Expired(now)):
 			return nil // somebody saw to it, or it is over
 		case set.off(r.about):
@@ -128,7 +131,7 @@ func (s *Service) begin(ctx context.Context, user, eventID string, r *ring, now 
 		if open = m.Found; !open {
 			mark.At, mark.PurgeAt = now, now.Add(keptPushes)
 			mark.More, open = q.spend(&set, r, now)
-			mark.Settled = !open
+			mark.Done = !open
 			quotas.Put(tx, hour, q)
 		}
 		if open {
@@ -156,7 +159,8 @@ func (s *Service) compose(n *push.Notice, more int, ttl time.Duration) {
 
 // send rings the devices, page by page, and says which are to be tried again and which
 // are no more. Only where an error says so is nothing known of a device.
-func (s *Service) send(ctx context.Context, user string, n push.Notice, only []string) (left, dead []string, err error) {
+func (s *Service) send(ctx context.Context, user string, n push.Notice,
+	only []string) (left, dead []string, err error) {
 	q, rung := store.Query{Limit: push.MaxTokens}, false
 	for {
 		page, err := devices.Query(ctx, s.DB.User(user), q)
@@ -164,7 +168,8 @@ func (s *Service) send(ctx context.Context, user string, n push.Notice, only []s
 			return left, dead, err
 		}
 		if len(only) > 0 {
-			page.Docs = slices.DeleteFunc(page.Docs, func(d store.Doc[Device]) bool { return !slices.Contains(only, d.ID) })
+			page.Docs = slices.DeleteFunc(page.Docs,
+				func(d store.Doc[Device]) bool { return !slices.Contains(only, d.ID) })
 		}
 		if len(page.Docs) > 0 || (!rung && page.Next == "" && len(only) == 0) {
 			rung = true
@@ -180,7 +185,8 @@ func (s *Service) send(ctx context.Context, user string, n push.Notice, only []s
 	}
 }
 
-func (s *Service) sendPage(ctx context.Context, user string, n push.Notice, page []store.Doc[Device]) (left, dead []string, err error) {
+func (s *Service) sendPage(ctx context.Context, user string, n push.Notice,
+	page []store.Doc[Device]) (left, dead []string, err error) {
 	tokens := make([]string, len(page))
 	for i, d := range page {
 		tokens[i] = d.Value.Token
@@ -211,7 +217,8 @@ const maxBadge = 100
 // badge is how many questions wait for an answer, up to 100.
 func (s *Service) badge(ctx context.Context, user string) (*int, error) {
 	page, err := task.Tasks.Query(ctx, s.DB.User(user), store.Query{
-		Where: []store.Cond{store.Contains("routes", questions), store.Eq("status", task.Created)}, Order: []string{"rank desc", "createdAt"}, Limit: maxBadge})
+		Where: []store.Cond{store.Contains("routes", questions), store.Eq("status", task.Created)},
+		Order: []string{"rank desc", "createdAt"}, Limit: maxBadge})
 	if err != nil {
 		return nil, err
 	}
@@ -228,8 +235,8 @@ func (s *Service) badge(ctx context.Context, user string) (*int, error) {
 // transaction takes.
 const deadBatch = 400
 
-// settle keeps what became of a try: the mark, and the list without its dead devices.
-func (s *Service) settle(ctx context.Context, user, id string, mark pushed, dead []string) error {
+// save stores the result of a try: the mark, and the list of devices without the dead ones.
+func (s *Service) save(ctx context.Context, user, id string, mark pushed, dead []string) error {
 	if len(mark.Left) > maxLeft {
 		mark.Left = nil
 	}

@@ -105,7 +105,8 @@ func (d *desk) eventNamed(event, id string) store.Event {
 	if err != nil {
 		d.t.Fatal(err)
 	}
-	return store.Event{ID: event, At: d.Clock.Now(), Kind: store.Created, Ref: store.Ref{User: "u", Coll: "tasks", ID: id}, After: after}
+	return store.Event{ID: event, At: d.Clock.Now(), Kind: store.Created,
+		Ref: store.Ref{User: "u", Coll: "tasks", ID: id}, After: after}
 }
 
 func (d *desk) alert(kind string) string {
@@ -119,7 +120,7 @@ func (d *desk) alert(kind string) string {
 
 func (d *desk) react(e store.Event) {
 	d.t.Helper()
-	if err := d.TaskCreated(d.t.Context(), e); err != nil {
+	if err := d.ringFor(d.t.Context(), e); err != nil {
 		d.t.Fatal(err)
 	}
 }
@@ -128,7 +129,8 @@ func TestAQuestionRingsEveryDeviceOnce(t *testing.T) {
 	each(t, func(t *testing.T, d *desk) {
 		d.device("phone", "android")
 		d.device("browser", "web")
-		id := d.ask(AskInput{Question: "Ship\nit?  " + strings.Repeat("é", 200), Options: []string{"yes", "no"}, Priority: task.High, TTL: 90})
+		id := d.ask(AskInput{Question: "Ship\nit?  " + strings.Repeat("é", 200), Options: []string{"yes", "no"},
+			Priority: task.High, TTL: 90})
 		e := d.event(id)
 		d.Pass(30 * time.Second)
 		for range 2 {
@@ -140,8 +142,10 @@ func TestAQuestionRingsEveryDeviceOnce(t *testing.T) {
 		}
 		n := heard[0]
 		slices.Sort(n.tokens)
-		if !slices.Equal(n.tokens, []string{"browser", "phone"}) || n.Title != "alpha needs your answer" || n.Channel != push.Questions || n.Type != "question" || n.TaskID != id ||
-			n.Priority != push.High || n.URL != "https://parley.example/q/"+id || !slices.Equal(n.Options, []string{"yes", "no"}) || n.TTL != time.Minute || n.Badge != nil {
+		if !slices.Equal(n.tokens, []string{"browser", "phone"}) || n.Title != "alpha needs your answer" ||
+			n.Channel != push.Questions || n.Type != "question" || n.TaskID != id ||
+			n.Priority != push.High || n.URL != "https://parley.example/q/"+id ||
+			!slices.Equal(n.Options, []string{"yes", "no"}) || n.TTL != time.Minute || n.Badge != nil {
 			t.Errorf("it rang %+v", n)
 		}
 		if !strings.HasPrefix(n.Body, "Ship it? é") || len([]rune(n.Body)) != 100 {
@@ -157,13 +161,13 @@ func TestAnEventThatComesTwiceAtOnceRingsOnce(t *testing.T) {
 	each(t, func(t *testing.T, d *desk) {
 		d.device("phone", "android")
 		e := d.event(d.ask(AskInput{}))
-		var again, settled atomic.Int64
+		var again, done atomic.Int64
 		var all sync.WaitGroup
 		for range 8 {
 			all.Go(func() {
-				switch err := d.TaskCreated(t.Context(), e); {
+				switch err := d.ringFor(t.Context(), e); {
 				case err == nil:
-					settled.Add(1)
+					done.Add(1)
 				case fault.Of(err).Redeliver():
 					again.Add(1)
 				default:
@@ -172,8 +176,8 @@ func TestAnEventThatComesTwiceAtOnceRingsOnce(t *testing.T) {
 			})
 		}
 		all.Wait()
-		if settled.Load() == 0 {
-			t.Errorf("none settled it, %d are to try again", again.Load())
+		if done.Load() == 0 {
+			t.Errorf("none rang it, %d are to try again", again.Load())
 		}
 		d.react(e) // as those who were told to
 		if heard := d.bell.heard(); len(heard) != 1 {
@@ -188,11 +192,12 @@ func TestAnEventWhoseTellerDiedIsToldByAnother(t *testing.T) {
 	each(t, func(t *testing.T, d *desk) {
 		d.device("phone", "android")
 		e := d.event(d.ask(AskInput{}))
-		if _, open, err := d.begin(t.Context(), "u", e.ID, &ring{about: Questions}, d.Clock.Now()); err != nil || !open {
+		if _, open, err := d.begin(t.Context(), "u", e.ID, &ring{about: Questions}, d.Clock.Now()); err != nil ||
+			!open {
 			t.Fatal(open, err)
 		}
 		d.Pass(leaseFor - time.Second)
-		domaintest.Refused(t, "while it may be at it", d.TaskCreated(t.Context(), e), fault.Unavailable)
+		domaintest.Refused(t, "while it may be at it", d.ringFor(t.Context(), e), fault.Unavailable)
 		d.Pass(time.Second)
 		d.react(e)
 		d.react(e)
@@ -209,11 +214,12 @@ func TestADeviceThatFailsIsTriedAgainAndADeadOneIsForgotten(t *testing.T) {
 			return map[string]push.Result{"good": push.Sent, "bad": push.Failed, "dead": push.Dead}[token]
 		}
 		e := d.event(d.ask(AskInput{}))
-		domaintest.Refused(t, "while one fails", d.TaskCreated(t.Context(), e), fault.Unavailable, "1 devices")
+		domaintest.Refused(t, "while one fails", d.ringFor(t.Context(), e), fault.Unavailable, "1 devices")
 		if heard := d.bell.heard(); len(heard) != 1 || len(heard[0].tokens) != 3 {
 			t.Errorf("it rang %+v", heard)
 		}
-		if left := d.devices(); len(left) != 2 || slices.Contains(left, dead) || !slices.Contains(left, good) || !slices.Contains(left, bad) {
+		if left := d.devices(); len(left) != 2 || slices.Contains(left, dead) || !slices.Contains(left, good) ||
+			!slices.Contains(left, bad) {
 			t.Errorf("left are %v", left)
 		}
 		d.bell.answer = nil
@@ -223,7 +229,7 @@ func TestADeviceThatFailsIsTriedAgainAndADeadOneIsForgotten(t *testing.T) {
 		}
 		d.react(e)
 		if heard := d.bell.heard(); len(heard) != 0 {
-			t.Errorf("settled, it rang %+v", heard)
+			t.Errorf("done, it rang %+v", heard)
 		}
 	})
 }
@@ -233,9 +239,9 @@ func TestWhereNothingIsKnownOfAnyDeviceAllAreTriedAgain(t *testing.T) {
 		d.device("phone", "android")
 		e := d.event(d.ask(AskInput{}))
 		d.bell.err = fault.New(fault.Unavailable, "down")
-		domaintest.Refused(t, "while it is down", d.TaskCreated(t.Context(), e), fault.Unavailable, "down")
+		domaintest.Refused(t, "while it is down", d.ringFor(t.Context(), e), fault.Unavailable, "down")
 		d.bell.err = errors.New("a bug")
-		domaintest.Refused(t, "with a bug", d.TaskCreated(t.Context(), e), fault.Internal)
+		domaintest.Refused(t, "with a bug", d.ringFor(t.Context(), e), fault.Internal)
 		d.bell.err = nil
 		d.react(e)
 		if heard := d.bell.heard(); len(heard) != 1 {
@@ -264,7 +270,7 @@ func TestManyDevicesAreRungByFiveHundred(t *testing.T) {
 			return push.Dead
 		}
 		e := d.event(d.ask(AskInput{}))
-		domaintest.Refused(t, "one of 1100 fails", d.TaskCreated(t.Context(), e), fault.Unavailable)
+		domaintest.Refused(t, "one of 1100 fails", d.ringFor(t.Context(), e), fault.Unavailable)
 		var sizes []int
 		seen := map[string]bool{}
 		for _, r := range d.bell.heard() {
@@ -290,7 +296,11 @@ func TestWhatIsOverRingsNobody(t *testing.T) {
 		if _, err := d.Answer(t.Context(), person, AnswerInput{QuestionID: answered, Response: "yes"}); err != nil {
 			t.Fatal(err)
 		}
-		err := d.DB.User("u").Update(t.Context(), func(_ context.Context, tx *store.Tx) error { task.Tasks.Delete(tx, gone); return nil })
+		err := d.DB.User("u").Update(t.Context(), func(_ context.Context,
+			tx *store.Tx) error {
+			task.Tasks.Delete(tx, gone)
+			return nil
+		})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -319,7 +329,8 @@ func TestQuietHoursHoldBackWhatCanWait(t *testing.T) {
 		d.react(d.event(d.alert("error")))
 		d.react(d.event(d.ask(AskInput{})))
 		heard := d.bell.heard()
-		if len(heard) != 2 || heard[0].Title != "Error from alpha" || heard[0].Body != "error\nand 3 more" || heard[1].Body != "which?" {
+		if len(heard) != 2 || heard[0].Title != "Error from alpha" || heard[0].Body != "error\nand 3 more" ||
+			heard[1].Body != "which?" {
 			t.Errorf("it rang %+v", heard)
 		}
 		d.Pass(time.Hour)
@@ -335,7 +346,8 @@ func TestWhatIsOffRingsNobodyAndIsNotCounted(t *testing.T) {
 		d.device("phone", "android")
 		d.set(SettingsInput{Off: []About{Alerts, Changes}})
 		d.react(d.event(d.alert("error")))
-		if err := d.RingChange(t.Context(), "u", "e", push.Notice{Title: "x is blocked", SessionID: "s", Type: "session"}); err != nil {
+		if err := d.RingChange(t.Context(), "u", "e", push.Notice{Title: "x is blocked", SessionID: "s",
+			Type: "session"}); err != nil {
 			t.Fatal(err)
 		}
 		d.react(d.event(d.ask(AskInput{})))
@@ -355,7 +367,8 @@ func TestTheCapOfChangesLeavesRoomForQuestions(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		if heard := d.bell.heard(); len(heard) != 2 || heard[0].URL != "https://parley.example/q" || heard[0].TTL != 24*time.Hour || heard[0].Key == heard[1].Key {
+		if heard := d.bell.heard(); len(heard) != 2 || heard[0].URL != "https://parley.example/q" ||
+			heard[0].TTL != 24*time.Hour || heard[0].Key == heard[1].Key {
 			t.Errorf("it rang %+v", heard)
 		}
 		d.react(d.event(d.ask(AskInput{})))

@@ -26,7 +26,7 @@ type Service struct {
 }
 
 // Defs declares the collections of pushes.
-func Defs() []*store.Def {
+func (*Service) Defs() []*store.Def {
 	return []*store.Def{devices.Def(), settings.Def(), quotas.Def(), pushes.Def()}
 }
 
@@ -50,9 +50,11 @@ func title(question string) string {
 // told to.
 func (s *Service) Ask(ctx context.Context, c identity.Caller, in AskInput) (AskOutput, error) {
 	now, id := s.Now(), s.NewID()
-	t := task.Task{Type: task.Question, Title: title(in.Question), Status: task.Created, Priority: in.Priority, Source: c.Program,
-		Verified: c.Bound(), Target: human, ProjectID: in.ProjectID, ReplyTo: in.InReplyTo, ThreadID: in.ThreadID, Context: in.Context,
-		CreatedAt: now, ExpiresAt: now.Add(time.Duration(in.TTL) * time.Second), Question: &task.QuestionPart{Content: in.Question, Options: in.Options}}
+	t := task.Task{Type: task.Question, Title: title(in.Question), Status: task.Created, Priority: in.Priority,
+		Source: c.Program, Verified: c.Bound(), Target: human, ProjectID: in.ProjectID, ReplyTo: in.InReplyTo,
+		ThreadID: in.ThreadID, Context: in.Context, CreatedAt: now,
+		ExpiresAt: now.Add(time.Duration(in.TTL) * time.Second),
+		Question:  &task.QuestionPart{Content: in.Question, Options: in.Options}}
 	if t.Priority == "" {
 		t.Priority = task.Normal
 	}
@@ -120,14 +122,16 @@ func (s *Service) Answer(ctx context.Context, c identity.Caller, in AnswerInput)
 		}
 		switch answer(t, now).Status {
 		case Answered:
-			return fault.New(fault.Precondition, "the question was answered at %s", t.Question.AnsweredAt.Format(time.RFC3339))
+			return fault.New(fault.Precondition, "the question was answered at %s",
+				t.Question.AnsweredAt.Format(time.RFC3339))
 		case Expired:
 			return fault.New(fault.Precondition, "the question expired at %s", t.ExpiresAt.Format(time.RFC3339))
 		}
 		if err := task.Move(t.Type, t.Status, task.Done); err != nil {
 			return err
 		}
-		t.Question.Response, t.Question.AnsweredAt, t.Question.AnsweredBy = in.Response, now, "key:"+c.KeyID[:min(12, len(c.KeyID))]
+		t.Question.Response, t.Question.AnsweredAt, t.Question.AnsweredBy = in.Response, now, "key:"+c.KeyID[:min(12,
+			len(c.KeyID))]
 		t.End(task.Done, now)
 		t.Route()
 		task.Tasks.Put(tx, in.QuestionID, t)

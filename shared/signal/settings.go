@@ -46,7 +46,8 @@ type QuietHours struct {
 	TimeZone string `json:"timeZone,omitempty" allow:"max=64" jsonschema:"as Europe/Berlin; UTC where left out"`
 }
 
-var settings = store.Collection[Settings]{Name: "settings", Unindexed: []string{"off", "quietHours", "perHour", "changesPerHour", "updatedAt"}}
+var settings = store.Collection[Settings]{Name: "settings",
+	Unindexed: []string{"off", "quietHours", "perHour", "changesPerHour", "updatedAt"}}
 
 const notifications = "notifications"
 
@@ -64,10 +65,12 @@ func (q *QuietHours) check() error {
 		}
 	}
 	if _, err := time.LoadLocation(q.TimeZone); err != nil || q.TimeZone == "Local" {
-		wrong = append(wrong, fault.Problem{Path: "quietHours.timeZone", Message: "must be the name of a time zone, as Europe/Berlin"})
+		wrong = append(wrong, fault.Problem{Path: "quietHours.timeZone",
+			Message: "must be the name of a time zone, as Europe/Berlin"})
 	}
 	if len(wrong) == 0 && q.From == q.To {
-		wrong = append(wrong, fault.Problem{Path: "quietHours.to", Message: "must differ from quietHours.from; to hold alerts back all day, put alerts into off"})
+		wrong = append(wrong, fault.Problem{Path: "quietHours.to",
+			Message: "must differ from quietHours.from; to hold alerts back all day, put alerts into off"})
 	}
 	if len(wrong) > 0 {
 		return fault.Problems(wrong...)

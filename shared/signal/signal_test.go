@@ -19,8 +19,10 @@ import (
 
 func TestAQuestionIsPendingUntilItsHumanAnswers(t *testing.T) {
 	each(t, func(t *testing.T, d *desk) {
-		out, err := d.Ask(t.Context(), alpha, AskInput{Question: "which?", Options: []string{"this", "that"}, Context: "ctx", Priority: task.High})
-		if want := (AskOutput{QuestionID: "id-000001", Answer: Answer{Status: Pending}, ExpiresAt: t0.Add(24 * time.Hour)}); err != nil || out != want {
+		out, err := d.Ask(t.Context(), alpha, AskInput{Question: "which?", Options: []string{"this", "that"},
+			Context: "ctx", Priority: task.High})
+		if want := (AskOutput{QuestionID: "id-000001", Answer: Answer{Status: Pending},
+			ExpiresAt: t0.Add(24 * time.Hour)}); err != nil || out != want {
 			t.Fatalf("%+v, %v", out, err)
 		}
 		if got := d.response("id-000001"); got != (Answer{Status: Pending}) {
@@ -29,8 +31,9 @@ func TestAQuestionIsPendingUntilItsHumanAnswers(t *testing.T) {
 		d.Pass(time.Minute)
 		view, err := d.Answer(t.Context(), person, AnswerInput{QuestionID: "id-000001", Response: "neither"})
 		answer := Answer{Status: Answered, Response: "neither", AnsweredAt: t0.Add(time.Minute)}
-		want := View{ID: "id-000001", Question: "which?", Options: []string{"this", "that"}, Context: "ctx", Source: "alpha", Verified: true,
-			Priority: task.High, Answer: answer, CreatedAt: t0, ExpiresAt: t0.Add(24 * time.Hour)}
+		want := View{ID: "id-000001", Question: "which?", Options: []string{"this", "that"}, Context: "ctx",
+			Source: "alpha", Verified: true, Priority: task.High, Answer: answer, CreatedAt: t0,
+			ExpiresAt: t0.Add(24 * time.Hour)}
 		if err != nil || !reflect.DeepEqual(view, want) {
 			t.Errorf("%+v, %v", view, err)
 		}
@@ -38,7 +41,8 @@ func TestAQuestionIsPendingUntilItsHumanAnswers(t *testing.T) {
 			t.Errorf("after: %+v", got)
 		}
 		kept, err := task.Tasks.Get(t.Context(), d.DB.User("u"), "id-000001")
-		if err != nil || kept.Question.AnsweredBy != "key:"+domaintest.HumanKey[:12] || kept.Status != task.Done || kept.Type != task.Question || kept.PurgeAt.IsZero() {
+		if err != nil || kept.Question.AnsweredBy != "key:"+domaintest.HumanKey[:12] || kept.Status != task.Done ||
+			kept.Type != task.Question || kept.PurgeAt.IsZero() {
 			t.Errorf("kept as %+v, %v", kept, err)
 		}
 	})
@@ -94,7 +98,8 @@ func TestAnExpiredQuestionIsNotAnswered(t *testing.T) {
 		}
 		_, err := d.Answer(t.Context(), person, AnswerInput{QuestionID: id, Response: "late"})
 		domaintest.Refused(t, "late", err, fault.Precondition, "expired at 2026-03-01T12:01:00Z")
-		if out, err := d.Response(t.Context(), alpha, ResponseInput{QuestionID: id, WaitMs: 20_000}); err != nil || out.Status != Expired {
+		if out, err := d.Response(t.Context(), alpha, ResponseInput{QuestionID: id, WaitMs: 20_000}); err != nil ||
+			out.Status != Expired {
 			t.Errorf("waiting for what is over: %+v, %v", out, err)
 		}
 	})
@@ -140,7 +145,8 @@ func TestAskingCanWaitForTheAnswer(t *testing.T) {
 		if _, err := d.Answer(t.Context(), person, AnswerInput{QuestionID: "id-000001", Response: "now"}); err != nil {
 			t.Error(err)
 		}
-		if out := <-got; out.QuestionID != "id-000001" || out.Response != "now" || out.Status != Answered || !out.ExpiresAt.Equal(t0.Add(24*time.Hour)) {
+		if out := <-got; out.QuestionID != "id-000001" || out.Response != "now" || out.Status != Answered ||
+			!out.ExpiresAt.Equal(t0.Add(24*time.Hour)) {
 			t.Errorf("%+v", out)
 		}
 		out, err := d.Ask(t.Context(), alpha, AskInput{Question: "and now?", WaitMs: 1})
@@ -163,7 +169,8 @@ func TestQuestionsAreListedByPriorityThenAgeAndStatus(t *testing.T) {
 		}
 		d.Pass(time.Hour)
 		for status, want := range map[Status]string{
-			"": "high low", Pending: "high low", Answered: "answered", Expired: "short", "all": "high short answered low",
+			"": "high low", Pending: "high low", Answered: "answered", Expired: "short",
+			"all": "high short answered low",
 		} {
 			if got := d.list(ListInput{Status: status}); got != want {
 				t.Errorf("%q: %s", status, got)
@@ -277,10 +284,12 @@ func TestAKeyMakesAQuestionOnce(t *testing.T) {
 
 func TestATitleIsTheQuestionCutToItsLength(t *testing.T) {
 	t.Parallel()
-	for _, c := range []string{"short", strings.Repeat("é", titleLen), strings.Repeat("é", titleLen+1), strings.Repeat("😀", 2000)} {
+	for _, c := range []string{"short", strings.Repeat("é", titleLen), strings.Repeat("é", titleLen+1),
+		strings.Repeat("😀", 2000)} {
 		got := title(c)
 		n := utf8.RuneCountInString(got)
-		if n > titleLen || !utf8.ValidString(got) || (utf8.RuneCountInString(c) <= titleLen) != (got == c) || (got != c && !strings.HasSuffix(got, "…")) {
+		if n > titleLen || !utf8.ValidString(got) || (utf8.RuneCountInString(c) <= titleLen) != (got == c) ||
+			(got != c && !strings.HasSuffix(got, "…")) {
 			t.Errorf("%d characters became %d: %.20s", utf8.RuneCountInString(c), n, got)
 		}
 	}

@@ -26,9 +26,11 @@ func TestAStoryIsAddedWhereItIsToldTo(t *testing.T) {
 	each(t, func(t *testing.T, y *yard) {
 		id := y.plan(stories("a 1,b 2,c 3"))
 		y.do(beta, id, "a", "active", "complete")
-		for _, c := range []struct{ story, mode string }{{"now", currentWave}, {"next", nextWave}, {"left-out", ""}, {"last", backlog}} {
+		for _, c := range []struct{ story, mode string }{{"now", currentWave}, {"next", nextWave}, {"left-out", ""},
+			{"last", backlog}} {
 			out, err := y.add(gamma, id, c.story, c.mode)
-			if err != nil || out.Story.ID != c.story || out.Story.Source != "gamma" || !out.Story.Verified || out.Waits != 0 {
+			if err != nil || out.Story.ID != c.story || out.Story.Source != "gamma" || !out.Story.Verified ||
+				out.Waits != 0 {
 				t.Fatalf("%+v, %v", out, err)
 			}
 		}
@@ -66,11 +68,14 @@ func TestAnAddedStoryWaitsForWhatIsNotComplete(t *testing.T) {
 			kind        fault.Kind
 			says        string
 		}{
-			"an unknown one":  {"y", "", []string{"a", "nope"}, fault.Invalid, `story.dependencies[1]: there is no story "nope" in this sprint`},
-			"itself":          {"y", "", []string{"y"}, fault.Invalid, `story.dependencies[0]: "y" cannot depend on itself`},
+			"an unknown one": {"y", "", []string{"a", "nope"}, fault.Invalid,
+				`story.dependencies[1]: there is no story "nope" in this sprint`},
+			"itself": {"y", "", []string{"y"}, fault.Invalid,
+				`story.dependencies[0]: "y" cannot depend on itself`},
 			"what is skipped": {"y", "", []string{"d"}, fault.Invalid, `story.dependencies[0]: "d" was skipped`},
-			"a later wave":    {"y", currentWave, []string{"e"}, fault.Invalid, `story.dependencies[0]: "e" is in wave 2`},
-			"an id in use":    {"a", "", nil, fault.Exists, `a story "a" already`},
+			"a later wave": {"y", currentWave, []string{"e"}, fault.Invalid,
+				`story.dependencies[0]: "e" is in wave 2`},
+			"an id in use": {"a", "", nil, fault.Exists, `a story "a" already`},
 		} {
 			_, err := y.add(alpha, id, c.story, c.mode, c.on...)
 			domaintest.Refused(t, name, err, c.kind, c.says)
@@ -96,7 +101,7 @@ func TestASprintTakesNoStoryOnceAllHaveEndedNorPastItsCap(t *testing.T) {
 		}
 		_, err = y.add(alpha, id, "y", "")
 		domaintest.Refused(t, "before it is told", err, fault.Precondition, "all of its stories have ended")
-		if err := y.Settle(t.Context(), "u", id); err != nil {
+		if err := y.StoryEnded(t.Context(), "u", id); err != nil {
 			t.Fatal(err)
 		}
 		_, err = y.add(alpha, id, "y", "")

@@ -8,8 +8,8 @@ import (
 )
 
 // words are the names that a story's statuses have for its agents.
-var words = map[task.Status]string{task.Created: "queued", task.Active: "active", task.Blocked: "blocked", task.Done: "complete",
-	task.Failed: "failed", task.Derezzed: "skipped"}
+var words = map[task.Status]string{task.Created: "queued", task.Active: "active", task.Blocked: "blocked",
+	task.Done: "complete", task.Failed: "failed", task.Derezzed: "skipped"}
 
 func word(s task.Status) string {
 	if w, ok := words[s]; ok {
@@ -53,10 +53,11 @@ type StoryView struct {
 
 func view(t task.Task) StoryView {
 	p := t.Sprint
-	v := StoryView{ID: p.StoryID, TaskID: docID(p.ParentID, p.StoryID), Title: t.Title, Wave: p.Wave, Status: word(t.Status), Dependencies: p.Dependencies,
-		Complexity: p.Complexity, RetryPolicy: p.RetryPolicy, MaxRetries: p.MaxRetries, Retries: p.Retries, Progress: p.Progress,
-		CurrentAction: p.CurrentAction, Model: p.Model, Source: t.Source, Verified: t.Verified, ClaimedBy: t.ClaimedBy,
-		StartedAt: t.StartedAt, CompletedAt: t.CompletedAt, Reason: t.Reason}
+	v := StoryView{ID: p.StoryID, TaskID: docID(p.ParentID, p.StoryID), Title: t.Title, Wave: p.Wave,
+		Status: word(t.Status), Dependencies: p.Dependencies, Complexity: p.Complexity, RetryPolicy: p.RetryPolicy,
+		MaxRetries: p.MaxRetries, Retries: p.Retries, Progress: p.Progress, CurrentAction: p.CurrentAction,
+		Model: p.Model, Source: t.Source, Verified: t.Verified, ClaimedBy: t.ClaimedBy, StartedAt: t.StartedAt,
+		CompletedAt: t.CompletedAt, Reason: t.Reason}
 	if v.Dependencies == nil {
 		v.Dependencies = []string{}
 	}

@@ -101,7 +101,8 @@ func TestASprintOf200StoriesIsOneCommit(t *testing.T) {
 		if d.updates != 1 || len(d.writes) != 201 {
 			t.Errorf("%d writes in %d transactions", len(d.writes), d.updates)
 		}
-		if v := y.get(id); v.Counts.Queued != 200 || len(v.Waves) != 4 || !slices.Equal(v.Ready, []string{"s000"}) || len(v.Waves[3].Stories) != 50 {
+		if v := y.get(id); v.Counts.Queued != 200 || len(v.Waves) != 4 || !slices.Equal(v.Ready, []string{"s000"}) ||
+			len(v.Waves[3].Stories) != 50 {
 			t.Errorf("%+v, ready %v", v.Counts, v.Ready)
 		}
 	})
@@ -158,7 +159,7 @@ func TestWhatChangesBetweenTheLookAndTheTransactionCounts(t *testing.T) {
 		id := y.plan(stories("a 1"))
 		y.change(docID(id, "a"), func(v *task.Task) { end(v, task.Failed, y.Clock.Now()) })
 		d.meanwhile(func() { y.do(alpha, id, "a", "queued") })
-		if err := y.Settle(t.Context(), "u", id); err != nil || y.kept(id).Status != task.Active {
+		if err := y.StoryEnded(t.Context(), "u", id); err != nil || y.kept(id).Status != task.Active {
 			t.Errorf("a sprint with a story that is queued again is %s, %v", y.kept(id).Status, err)
 		}
 		y.draws(id, "active ready:a | 1* a=queued")

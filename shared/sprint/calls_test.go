@@ -10,9 +10,9 @@ import (
 // The calls of a test come completed, as the calls of their operations do.
 
 func (y *yard) Create(ctx context.Context, c identity.Caller, in CreateInput) (CreateOutput, error) {
-	return y.Service.Create(ctx, c, op.Fill("create_sprint", in))
+	return y.Service.Create(ctx, c, op.FillAs("create_sprint", in))
 }
 
 func (y *yard) Add(ctx context.Context, c identity.Caller, in AddInput) (AddOutput, error) {
-	return y.Service.Add(ctx, c, op.Fill("add_story_to_sprint", in))
+	return y.Service.Add(ctx, c, op.FillAs("add_story_to_sprint", in))
 }

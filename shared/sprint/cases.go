@@ -14,8 +14,8 @@ var (
 	// a later wave.
 	threeStories = []any{
 		op.In{"id": "a", "title": "Write the parser ✓"},
-		op.In{"id": "b", "title": "Test it", "dependencies": []string{"a"}, "complexity": "high", "retryPolicy": "escalate",
-			"maxRetries": 0},
+		op.In{"id": "b", "title": "Test it", "dependencies": []string{"a"}, "complexity": "high",
+			"retryPolicy": "escalate", "maxRetries": 0},
 		op.In{"id": "c", "title": "Document it", "wave": 7, "dependencies": []string{"a"}},
 	}
 	planned = []op.Step{{Op: "create_sprint", In: op.In{"projectName": "p", "branch": "b", "stories": threeStories},
@@ -51,8 +51,9 @@ func createCases() op.Cases {
 	before := []op.Step{{Op: "create_sprint", In: once}}
 	return op.Cases{RPCs: 1, Examples: []op.Example{
 		{In: op.In{"projectName": "parley", "branch": "main", "stories": threeStories}},
-		{Name: "with everything", In: op.In{"projectName": "p ✓", "branch": "b", "stories": threeStories, "sessionId": "alpha.1",
-			"config": op.In{"orchestratorModel": "m", "subagentModel": "n", "maxConcurrent": 2}}},
+		{Name: "with everything", In: op.In{"projectName": "p ✓", "branch": "b", "stories": threeStories,
+			"sessionId": "alpha.1", "config": op.In{"orchestratorModel": "m", "subagentModel": "n",
+				"maxConcurrent": 2}}},
 		{Name: "of 200 stories", In: op.In{"projectName": "p", "branch": "b", "stories": chain(200)}},
 		{Name: "with an idempotency key", In: once, RPCs: 2, Over: "the key is read"},
 		{Name: "again with the same key", Given: before, In: once},
@@ -73,8 +74,8 @@ func refusedPlans() []op.Refusal {
 		{Name: "no stories", In: plan(``), Path: "stories", Words: "must not be empty"},
 		{Name: "too many stories", In: plan(strings.Repeat(some+",", 200) + some), Path: "stories",
 			Words: "must have at most 200 members, not 201"},
-		{Name: "two stories with one id", In: plan(`{"id":"a","title":"t"},{"id":"a","title":"u"}`), Path: "stories[1].id",
-			Words: `"a" is the id of stories[0] already`},
+		{Name: "two stories with one id", In: plan(`{"id":"a","title":"t"},{"id":"a","title":"u"}`),
+			Path: "stories[1].id", Words: `"a" is the id of stories[0] already`},
 		{Name: "an unknown dependency", In: plan(`{"id":"a","title":"t","dependencies":["b"]}`),
 			Path:  "stories[0].dependencies[0]",
 			Words: `there is no story "b" in this plan`},
@@ -83,9 +84,11 @@ func refusedPlans() []op.Refusal {
 		{Name: "a cycle beside other faults", In: plan(`{"id":"a","title":"a","dependencies":["b","nowhere"]},` +
 			`{"id":"b","title":"b","dependencies":["a","b"]},{"id":"a","title":"again"}`), Path: "stories[0].dependencies[1]",
 			Words: `there is no story "nowhere" in this plan`},
-		{Name: "a dependency on a later wave", In: plan(`{"id":"a","title":"t","wave":1,"dependencies":["b"]},{"id":"b","title":"t","wave":2}`),
+		{Name: "a dependency on a later wave",
+			In:   plan(`{"id":"a","title":"t","wave":1,"dependencies":["b"]},{"id":"b","title":"t","wave":2}`),
 			Path: "stories[0].dependencies[0]", Words: `"b" is in wave 2`},
-		{Name: "a limit of no stories at once", In: `{"projectName":"p","branch":"b","stories":[` + some + `],"config":{"maxConcurrent":0}}`,
+		{Name: "a limit of no stories at once",
+			In:   `{"projectName":"p","branch":"b","stories":[` + some + `],"config":{"maxConcurrent":0}}`,
 			Path: "config.maxConcurrent", Words: "must be at least 1"},
 	}
 }
@@ -93,10 +96,10 @@ func refusedPlans() []op.Refusal {
 func refusedStories() []op.Refusal {
 	return []op.Refusal{
 		{Name: "a story without a title", In: plan(`{"id":"a"}`), Path: "stories[0].title", Words: "is required"},
-		{Name: "a story with an unknown field", In: plan(`{"id":"a","title":"t","titel":"t"}`), Path: "stories[0].titel",
-			Words: "the fields are id, title, dependencies"},
-		{Name: "a story's id with a slash", In: plan(`{"id":"a","title":"t"},{"id":"a/b","title":"t"}`), Path: "stories[1].id",
-			Words: "must match ^[A-Za-z0-9]"},
+		{Name: "a story with an unknown field", In: plan(`{"id":"a","title":"t","titel":"t"}`),
+			Path: "stories[0].titel", Words: "the fields are id, title, dependencies"},
+		{Name: "a story's id with a slash", In: plan(`{"id":"a","title":"t"},{"id":"a/b","title":"t"}`),
+			Path: "stories[1].id", Words: "must match ^[A-Za-z0-9]"},
 		{Name: "a negative wave", In: plan(`{"id":"a","title":"t","wave":-1}`), Path: "stories[0].wave",
 			Words: "must be at least 0"},
 		{Name: "too many retries", In: plan(`{"id":"a","title":"t","maxRetries":6}`), Path: "stories[0].maxRetries",
@@ -117,7 +120,8 @@ func updateCases() op.Cases {
 		{Name: "to queued", Given: busy, In: to("a", "queued")},
 		{Name: "to failed, with others to come", Given: busy, In: to("a", "failed")},
 		{Name: "to failed, which alerts a human", Given: late, In: to("b", "failed")},
-		{Name: "to skipped, by the human", Given: op.After(late, setting("b", "failed")), As: op.Human, In: to("b", "skipped")},
+		{Name: "to skipped, by the human", Given: op.After(late, setting("b", "failed")), As: op.Human,
+			In: to("b", "skipped")},
 		{Name: "to skipped, by the sprint's creator", Given: planned, In: to("a", "skipped")},
 		{Name: "to complete, the last of its sprint", Given: last, In: to("c", "complete"), RPCs: 6,
 			Over: "the sprint is made completing, once: it is read again with all its stories, and written"},
@@ -128,13 +132,14 @@ func updateCases() op.Cases {
 		{Name: "of a story that is nowhere", Given: planned, Fault: fault.NotFound,
 			In: op.In{"sprintId": "$sprint", "storyId": "nobodys", "progress": 1}},
 	}, Refused: []op.Refusal{
-		{Name: "a status of tasks", Given: planned, In: `{"sprintId":"$sprint","storyId":"a","status":"done"}`, Path: "status",
-			Words: "must be one of queued, active, complete, failed, skipped"},
+		{Name: "a status of tasks", Given: planned, In: `{"sprintId":"$sprint","storyId":"a","status":"done"}`,
+			Path: "status", Words: "must be one of queued, active, complete, failed, skipped"},
 		{Name: "too much progress", Given: planned, In: `{"sprintId":"$sprint","storyId":"a","progress":101}`,
 			Path: "progress", Words: "must be at most 100"},
 		{Name: "an id of dots", Given: planned, In: `{"sprintId":"$sprint","storyId":".."}`, Path: "storyId",
 			Words: "must match ^[A-Za-z0-9]"},
-		{Name: "an action too long", Given: planned, In: `{"sprintId":"$sprint","storyId":"a","currentAction":"` + strings.Repeat("é", 201) + `"}`,
+		{Name: "an action too long", Given: planned,
+			In:   `{"sprintId":"$sprint","storyId":"a","currentAction":"` + strings.Repeat("é", 201) + `"}`,
 			Path: "currentAction", Words: "must be at most 200 characters, not 201"},
 	}}
 }
@@ -146,10 +151,12 @@ func addCases() op.Cases {
 	before := op.After(planned, op.Step{Op: "add_story_to_sprint", In: once})
 	return op.Cases{Owned: []string{"sprintId"}, Examples: []op.Example{
 		{Given: planned, In: adding(op.In{"id": "d", "title": "Review it"})},
-		{Name: "with dependencies", Given: busy, In: adding(op.In{"id": "d", "title": "d", "dependencies": []string{"a", "b"}})},
+		{Name: "with dependencies", Given: busy, In: adding(op.In{"id": "d", "title": "d",
+			"dependencies": []string{"a", "b"}})},
 		{Name: "with an idempotency key", Given: planned, In: once, RPCs: 4, Over: "the key is read"},
 		{Name: "again with the same key", Given: before, In: once},
-		{Name: "with an id that is taken", Given: planned, In: adding(op.In{"id": "a", "title": "again"}), Fault: fault.Exists},
+		{Name: "with an id that is taken", Given: planned, In: adding(op.In{"id": "a", "title": "again"}),
+			Fault: fault.Exists},
 		{Name: "to a sprint whose stories have ended", Given: op.After(last, setting("c", "complete")),
 			In:    adding(op.In{"id": "d", "title": "d"}),
 			Fault: fault.Precondition},
@@ -159,15 +166,18 @@ func addCases() op.Cases {
 		{Name: "a story that is a text", Given: planned, In: `{"sprintId":"$sprint","story":"d"}`, Path: "story",
 			Words: "must be of type object, not string"},
 		{Name: "no story", Given: planned, In: `{"sprintId":"$sprint"}`, Path: "story", Words: "is required"},
-		{Name: "a story with a wave", Given: planned, In: `{"sprintId":"$sprint","story":{"id":"d","title":"t","wave":1}}`,
-			Path:  "story.wave",
+		{Name: "a story with a wave", Given: planned,
+			In: `{"sprintId":"$sprint","story":{"id":"d","title":"t","wave":1}}`, Path: "story.wave",
 			Words: "the fields are id, title, dependencies"},
-		{Name: "a story that waits for itself", Given: planned, In: `{"sprintId":"$sprint","story":{"id":"d","title":"t","dependencies":["a","d"]}}`,
+		{Name: "a story that waits for itself", Given: planned,
+			In:   `{"sprintId":"$sprint","story":{"id":"d","title":"t","dependencies":["a","d"]}}`,
 			Path: "story.dependencies[1]", Words: `"d" cannot depend on itself`},
-		{Name: "an unknown dependency", Given: planned, In: `{"sprintId":"$sprint","story":{"id":"d","title":"t","dependencies":["a","x"]}}`,
+		{Name: "an unknown dependency", Given: planned,
+			In:   `{"sprintId":"$sprint","story":{"id":"d","title":"t","dependencies":["a","x"]}}`,
 			Path: "story.dependencies[1]", Words: `there is no story "x" in this sprint`},
-		{Name: "an unknown place", Given: planned, In: `{"sprintId":"$sprint","story":{"id":"d","title":"t"},"insertionMode":"first"}`,
-			Path: "insertionMode", Words: "must be one of current_wave, next_wave, backlog"},
+		{Name: "an unknown place", Given: planned,
+			In: `{"sprintId":"$sprint","story":{"id":"d","title":"t"},"insertionMode":"first"}`, Path: "insertionMode",
+			Words: "must be one of current_wave, next_wave, backlog"},
 	}}
 }
 
@@ -175,7 +185,8 @@ func getCases() op.Cases {
 	task := []op.Step{{Op: "create_task", In: op.In{"title": "t", "target": "alpha"}, Save: "taskId as task"}}
 	return op.Cases{Owned: []string{"sprintId"}, Examples: []op.Example{
 		{Given: planned, In: op.In{"sprintId": "$sprint"}},
-		{Name: "that is complete", Given: op.After(planned, op.Step{Op: "complete_sprint", In: op.In{"sprintId": "$sprint"}}),
+		{Name: "that is complete", Given: op.After(planned,
+			op.Step{Op: "complete_sprint", In: op.In{"sprintId": "$sprint"}}),
 			In: op.In{"sprintId": "$sprint"}},
 		{Name: "by the id of a task", Given: task, In: op.In{"sprintId": "$task"}, Fault: fault.NotFound},
 	}, Refused: []op.Refusal{
@@ -202,7 +213,7 @@ func completeCases() op.Cases {
 	}, Refused: []op.Refusal{
 		{Name: "a negative number", Given: planned, In: `{"sprintId":"$sprint","summary":{"skipped":-1}}`,
 			Path: "summary.skipped", Words: "must be at least 0"},
-		{Name: "an unknown number", Given: planned, In: `{"sprintId":"$sprint","summary":{"done":1}}`, Path: "summary.done",
-			Words: "the fields are completed, failed, skipped, duration"},
+		{Name: "an unknown number", Given: planned, In: `{"sprintId":"$sprint","summary":{"done":1}}`,
+			Path: "summary.done", Words: "the fields are completed, failed, skipped, duration"},
 	}}
 }

@@ -28,7 +28,8 @@ func (s *Service) Complete(ctx context.Context, c identity.Caller, in CompleteIn
 			return noSprint(in.SprintID)
 		}
 		if !oversees(&parent, c) {
-			return fault.New(fault.Forbidden, "the sprint is %q's to complete, or a human's; this key speaks for %q", parent.Target, c.Program)
+			return fault.New(fault.Forbidden, "the sprint is %q's to complete, or a human's; this key speaks for %q",
+				parent.Target, c.Program)
 		}
 		if parent.Status == task.Done {
 			out.CompletedAt, out.AlreadyCompleted = parent.CompletedAt, true
@@ -63,7 +64,8 @@ func closeAll(parent *task.Task, stories []task.Task, said Said, now time.Time) 
 		}
 	}
 	if len(busy) > 0 {
-		return Summary{}, fault.New(fault.Precondition, "stories are active: %s; wait for them, or set them to queued or skipped first", strings.Join(busy, ", "))
+		return Summary{}, fault.New(fault.Precondition,
+			"stories are active: %s; wait for them, or set them to queued or skipped first", strings.Join(busy, ", "))
 	}
 	if err := task.Move(parent.Type, parent.Status, task.Done); err != nil {
 		return Summary{}, err

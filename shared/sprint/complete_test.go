@@ -24,7 +24,8 @@ func TestACompletedSprintHasASummaryAndIsForgottenInTime(t *testing.T) {
 		said := 7
 		out, err := y.Complete(t.Context(), alpha, CompleteInput{SprintID: id, Summary: Said{Failed: &said}})
 		end := domaintest.Start.Add(90 * time.Minute)
-		want := CompleteOutput{SprintID: id, Status: task.Done, Summary: Summary{Completed: 1, Failed: 7, Skipped: 2, Duration: 5400}, CompletedAt: end}
+		want := CompleteOutput{SprintID: id, Status: task.Done,
+			Summary: Summary{Completed: 1, Failed: 7, Skipped: 2, Duration: 5400}, CompletedAt: end}
 		if err != nil || out != want {
 			t.Errorf("%+v, %v", out, err)
 		}
@@ -34,7 +35,8 @@ func TestACompletedSprintHasASummaryAndIsForgottenInTime(t *testing.T) {
 			t.Errorf("again: %+v, %v", out, err)
 		}
 		y.draws(id, "done ready: | 1 a=complete b=failed c=skipped | 2 d=skipped")
-		if v := y.get(id); !reflect.DeepEqual(v.Summary, &want.Summary) || !v.CompletedAt.Equal(end) || v.Counts != (Counts{Complete: 1, Failed: 1, Skipped: 2}) {
+		if v := y.get(id); !reflect.DeepEqual(v.Summary, &want.Summary) || !v.CompletedAt.Equal(end) ||
+			v.Counts != (Counts{Complete: 1, Failed: 1, Skipped: 2}) {
 			t.Errorf("%+v", v)
 		}
 		for _, doc := range []string{id, docID(id, "a"), docID(id, "b"), docID(id, "c")} {
@@ -43,7 +45,8 @@ func TestACompletedSprintHasASummaryAndIsForgottenInTime(t *testing.T) {
 			}
 		}
 		for name, err := range map[string]error{
-			"queued": second(y.tell(alpha, id, "b", "queued")), "skipped": second(y.tell(alpha, id, "b", "skipped")), "added": second(y.add(alpha, id, "x", "")),
+			"queued": second(y.tell(alpha, id, "b", "queued")), "skipped": second(y.tell(alpha, id, "b", "skipped")),
+			"added": second(y.add(alpha, id, "x", "")),
 		} {
 			domaintest.Refused(t, name, err, fault.Precondition, "new sprint")
 		}
@@ -62,7 +65,8 @@ func TestASprintIsNotCompletedOverAStoryThatIsActive(t *testing.T) {
 		y.draws(id, "active ready:b | 1* a=active b=queued c=active")
 		y.do(alpha, id, "c", "queued")
 		y.do(beta, id, "a", "complete")
-		if out, err := y.Complete(t.Context(), alpha, CompleteInput{SprintID: id}); err != nil || out.Summary != (Summary{Completed: 1, Skipped: 2}) {
+		if out, err := y.Complete(t.Context(), alpha, CompleteInput{SprintID: id}); err != nil ||
+			out.Summary != (Summary{Completed: 1, Skipped: 2}) {
 			t.Errorf("%+v, %v", out, err)
 		}
 	})
@@ -73,7 +77,8 @@ func TestItsCreatorAHumanAndAnUnboundKeyCompleteASprint(t *testing.T) {
 		for name, c := range map[string]struct {
 			who identity.Caller
 			ok  bool
-		}{"its creator": {alpha, true}, "a human": {person, true}, "an unbound key": {loose, true}, "another program": {beta, false}} {
+		}{"its creator": {alpha, true}, "a human": {person, true}, "an unbound key": {loose, true},
+			"another program": {beta, false}} {
 			id := y.plan(stories("a 1"))
 			_, err := y.Complete(t.Context(), c.who, CompleteInput{SprintID: id})
 			if c.ok && err != nil {
@@ -120,15 +125,16 @@ func TestASprintThatWasNotToldOfItsLastStoryIsCompletingAllTheSame(t *testing.T)
 		}
 		id := kill()
 		for range 2 { // once more changes nothing
-			if err := y.Settle(t.Context(), "u", id); err != nil || y.kept(id).Status != task.Completing {
-				t.Errorf("settled: %+v, %v", y.kept(id), err)
+			if err := y.StoryEnded(t.Context(), "u", id); err != nil || y.kept(id).Status != task.Completing {
+				t.Errorf("told: %+v, %v", y.kept(id), err)
 			}
 		}
-		if out, err := y.Complete(t.Context(), alpha, CompleteInput{SprintID: kill()}); err != nil || out.Summary.Completed != 2 {
+		if out, err := y.Complete(t.Context(), alpha, CompleteInput{SprintID: kill()}); err != nil ||
+			out.Summary.Completed != 2 {
 			t.Errorf("completed: %+v, %v", out, err)
 		}
 		open := y.plan(stories("a 1"))
-		if err := y.Settle(t.Context(), "u", open); err != nil || y.kept(open).Status != task.Active {
+		if err := y.StoryEnded(t.Context(), "u", open); err != nil || y.kept(open).Status != task.Active {
 			t.Errorf("a sprint with an open story: %+v, %v", y.kept(open), err)
 		}
 	})

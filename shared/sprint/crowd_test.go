@@ -65,7 +65,8 @@ func TestSixteenAgentsEndAWaveAndNoCountIsLost(t *testing.T) {
 		if k := y.kept(docID(id, "last")); k.Waits != 0 {
 			t.Errorf("the last one waits for %d", k.Waits)
 		}
-		if v := y.get(id); v.Counts != (Counts{Queued: 1, Complete: crowd}) || !slices.Equal(v.Ready, []string{"last"}) || d.to(id) != 1 {
+		if v := y.get(id); v.Counts != (Counts{Queued: 1, Complete: crowd}) ||
+			!slices.Equal(v.Ready, []string{"last"}) || d.to(id) != 1 {
 			t.Errorf("%+v, ready %v, the sprint was written %d times", v.Counts, v.Ready, d.to(id))
 		}
 		if out := y.do(beta, id, "last", "active", "complete"); out.Sprint != task.Completing || d.to(id) != 2 {

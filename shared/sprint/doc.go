@@ -10,5 +10,5 @@
 //
 // The package holds the plan's rules, the story's rules and their transactions. It
 // may not push, and runs no sweep: leases are taken back by the queue, which tells
-// [Service.Settle] when that ends a story. It imports no other domain.
+// [Service.StoryEnded] when that ends a story. It imports no other domain.
 package sprint

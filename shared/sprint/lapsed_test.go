@@ -20,7 +20,8 @@ func TestAStoryWhoseHolderFellSilentIsTakenOver(t *testing.T) {
 		_, err = y.tell(gamma, id, "a", "complete")
 		domaintest.Refused(t, "not taken up", err, fault.Precondition, `held by "beta"`)
 		out := y.do(gamma, id, "a", "active")
-		if l, _ := y.lease(docID(id, "a")); out.Story.ClaimedBy != "gamma" || l.ClaimToken != 2 || !l.LeaseUntil.Equal(y.Clock.Now().Add(LeaseFor)) {
+		if l, _ := y.lease(docID(id, "a")); out.Story.ClaimedBy != "gamma" || l.ClaimToken != 2 ||
+			!l.LeaseUntil.Equal(y.Clock.Now().Add(LeaseFor)) {
 			t.Errorf("%+v under %+v", out.Story, l)
 		}
 		if k := y.kept(docID(id, "a")); k.Attempts != 1 {

@@ -123,19 +123,32 @@ type CompleteOutput struct {
 	AlreadyCompleted bool        `json:"alreadyCompleted,omitempty"`
 }
 
+// ServedByDefault makes its tools part of the default endpoint.
+func (*Service) ServedByDefault() bool { return true }
+
 // Operations lists what there is for sprints.
 func (s *Service) Operations() []op.Op {
 	const set = "sprint"
 	return []op.Op{
-		op.New(op.Spec{Name: "create_sprint", Title: "Plan a sprint", Toolset: set, Route: "POST /v1/sprints", Effect: op.Write, Creates: true, Cases: createCases,
-			Doc: "Plan a project for several agents: stories in waves, with dependencies and a retry policy. Unknown and cyclic dependencies are refused by name. Take stories up with update_sprint_story; get_sprint says what is ready."}, s.Create),
-		op.New(op.Spec{Name: "update_sprint_story", Title: "Update a story", Toolset: set, Route: "PATCH /v1/sprints/{sprintId}/stories/{storyId}", Effect: op.Write, Cases: updateCases,
-			Doc: "Take up a story of a sprint (status active; of many agents one gets it), report progress, and end it: complete, failed or skipped. Report at least once an hour, or it goes back to the queue."}, s.Update),
-		op.New(op.Spec{Name: "add_story_to_sprint", Title: "Add a story", Toolset: set, Route: "POST /v1/sprints/{sprintId}/stories", Effect: op.Write, Creates: true, Cases: addCases,
-			Doc: "Add work that turned up to a running sprint: a story in the open wave, the next one, or the backlog after all others."}, s.Add),
-		op.New(op.Spec{Name: "get_sprint", Title: "Read a sprint", Toolset: set, Route: "GET /v1/sprints/{sprintId}", Effect: op.Read, Cases: getCases,
-			Doc: "See how a sprint stands: its waves and stories, which are ready to take up, what each waits for, and progress."}, s.Get),
-		op.New(op.Spec{Name: "complete_sprint", Title: "Complete a sprint", Toolset: set, Route: "POST /v1/sprints/{sprintId}/complete", Effect: op.Write, Cases: completeCases,
-			Doc: "Close a sprint with a summary. Stories that nobody took up are skipped; while one is active it is refused."}, s.Complete),
+		op.New(op.Spec{Name: "create_sprint", Title: "Plan a sprint", Toolset: set, Route: "POST /v1/sprints",
+			Effect: op.Write, Creates: true, Cases: createCases,
+			Doc: "Plan a project for several agents: stories in waves, with dependencies and a retry policy. " +
+				"Unknown and cyclic dependencies are refused by name. Take stories up with update_sprint_story; get_sprint says what is ready."}, s.Create),
+		op.New(op.Spec{Name: "update_sprint_story", Title: "Update a story", Toolset: set,
+			Route: "PATCH /v1/sprints/{sprintId}/stories/{storyId}", Effect: op.Write, Cases: updateCases,
+			Doc: "Take up a story of a sprint (status active; of many agents one gets it), report progress, and end " +
+				"it: complete, failed or skipped. Report at least once an hour, or it goes back to the queue."}, s.Update),
+		op.New(op.Spec{Name: "add_story_to_sprint", Title: "Add a story", Toolset: set,
+			Route: "POST /v1/sprints/{sprintId}/stories", Effect: op.Write, Creates: true, Cases: addCases,
+			Doc: "Add work that turned up to a running sprint: a story in the open wave, the next one, or the " +
+				"backlog after all others."}, s.Add),
+		op.New(op.Spec{Name: "get_sprint", Title: "Read a sprint", Toolset: set, Route: "GET /v1/sprints/{sprintId}",
+			Effect: op.Read, Cases: getCases,
+			Doc: "See how a sprint stands: its waves and stories, which are ready to take up, what each waits for, " +
+				"and progress."}, s.Get),
+		op.New(op.Spec{Name: "complete_sprint", Title: "Complete a sprint", Toolset: set,
+			Route: "POST /v1/sprints/{sprintId}/complete", Effect: op.Write, Cases: completeCases,
+			Doc: "Close a sprint with a summary. Stories that nobody took up are skipped; while one is active it is " +
+				"refused."}, s.Complete),
 	}
 }

@@ -32,7 +32,8 @@ func TestTheOperationsTakeWhatTheyPromise(t *testing.T) {
 		}
 		slices.Sort(input.Required)
 		w, known := want[o.Name]
-		if got := strings.Join(input.Required, " "); !known || got != w.required || o.Creates != w.creates || o.Idempotent != w.creates || o.Toolset != "sprint" {
+		if got := strings.Join(input.Required, " "); !known || got != w.required || o.Creates != w.creates ||
+			o.Idempotent != w.creates || o.Toolset != "sprint" {
 			t.Errorf("%s requires %q; creates %t, takes a key %t", o.Name, got, o.Creates, o.Idempotent)
 		}
 		for _, story := range [][]string{input.Properties.Stories.Items.Required, input.Properties.Story.Required} {

@@ -66,7 +66,8 @@ func check(stories []Planned) error {
 	at := make(map[string]int, len(stories))
 	for i, s := range stories {
 		if first, dup := at[s.ID]; dup {
-			wrong.say(fmt.Sprintf("stories[%d].id", i), "%q is the id of stories[%d] already; ids are unique in a sprint", s.ID, first)
+			wrong.say(fmt.Sprintf("stories[%d].id", i),
+				"%q is the id of stories[%d] already; ids are unique in a sprint", s.ID, first)
 			continue
 		}
 		at[s.ID] = i
@@ -75,7 +76,8 @@ func check(stories []Planned) error {
 	for _, loop := range cycles(stories, at) {
 		first := at[loop[0]]
 		j := slices.Index(stories[first].Dependencies, loop[1])
-		wrong.say(fmt.Sprintf("stories[%d].dependencies[%d]", first, j), "cycle: %s → %s", strings.Join(loop, " → "), loop[0])
+		wrong.say(fmt.Sprintf("stories[%d].dependencies[%d]", first, j), "cycle: %s → %s", strings.Join(loop, " → "),
+			loop[0])
 	}
 	for i, s := range stories {
 		for j, d := range s.Dependencies {
@@ -87,7 +89,8 @@ func check(stories []Planned) error {
 			case !known:
 				wrong.say(path, "there is no story %q in this plan", d)
 			case *stories[k].Wave > *s.Wave:
-				wrong.say(path, "%q is in wave %d, which opens only when wave %d with %q has ended; move one of them", d, *stories[k].Wave, *s.Wave, s.ID)
+				wrong.say(path, "%q is in wave %d, which opens only when wave %d with %q has ended; move one of them",
+					d, *stories[k].Wave, *s.Wave, s.ID)
 			}
 		}
 	}

@@ -52,13 +52,21 @@ func TestEverythingWrongWithAPlanIsToldAtItsField(t *testing.T) {
 	}{
 		"a good plan":                {"a 1,b 1 a,c 2 a b", nil},
 		"a dependency written first": {"b 1 a,a 1", nil},
-		"the same id":                {"a 1,b 1,a 2", []string{`stories[2].id: "a" is the id of stories[0] already; ids are unique in a sprint`}},
-		"an unknown one":             {"a 1,b 1 a x", []string{`stories[1].dependencies[1]: there is no story "x" in this plan`}},
-		"itself":                     {"a 1 a", []string{`stories[0].dependencies[0]: "a" cannot depend on itself`}},
-		"a cycle":                    {"x 1 a,a 1 b,b 1 c,c 1 a", []string{`stories[1].dependencies[0]: cycle: a → b → c → a`}},
-		"two cycles":                 {"a 1 b,b 1 a,c 1 d,d 1 a c", []string{`stories[0].dependencies[0]: cycle: a → b → a`, `stories[2].dependencies[0]: cycle: c → d → c`}},
-		"a later wave":               {"a 1 b,b 3", []string{`stories[0].dependencies[0]: "b" is in wave 3, which opens only when wave 1 with "a" has ended; move one of them`}},
-		"several":                    {"a 1 a x,a 1", []string{`stories[1].id: "a" is the id of stories[0] already; ids are unique in a sprint`, `stories[0].dependencies[0]: "a" cannot depend on itself`, `stories[0].dependencies[1]: there is no story "x" in this plan`}},
+		"the same id": {"a 1,b 1,a 2",
+			[]string{`stories[2].id: "a" is the id of stories[0] already; ids are unique in a sprint`}},
+		"an unknown one": {"a 1,b 1 a x",
+			[]string{`stories[1].dependencies[1]: there is no story "x" in this plan`}},
+		"itself": {"a 1 a", []string{`stories[0].dependencies[0]: "a" cannot depend on itself`}},
+		"a cycle": {"x 1 a,a 1 b,b 1 c,c 1 a",
+			[]string{`stories[1].dependencies[0]: cycle: a → b → c → a`}},
+		"two cycles": {"a 1 b,b 1 a,c 1 d,d 1 a c",
+			[]string{`stories[0].dependencies[0]: cycle: a → b → a`, `stories[2].dependencies[0]: cycle: c → d → c`}},
+		"a later wave": {"a 1 b,b 3",
+			[]string{`stories[0].dependencies[0]: "b" is in wave 3, which opens only when wave 1 with "a" has ended; move one of them`}},
+		"several": {"a 1 a x,a 1",
+			[]string{`stories[1].id: "a" is the id of stories[0] already; ids are unique in a sprint`,
+				`stories[0].dependencies[0]: "a" cannot depend on itself`,
+				`stories[0].dependencies[1]: there is no story "x" in this plan`}},
 	} {
 		if got := told(check(stories(c.plan))); !slices.Equal(got, c.want) {
 			t.Errorf("%s: %q", name, got)
@@ -86,7 +94,8 @@ func TestWavesAreNumberedInTheirOrder(t *testing.T) {
 			t.Errorf("%s: %v", plan, got)
 		}
 	}
-	if got := waves([]Planned{{Draft: Draft{ID: "a"}}, story("b 1"), story("c 2")}); !slices.Equal(got, []int{1, 1, 2}) {
+	if got := waves([]Planned{{Draft: Draft{ID: "a"}}, story("b 1"), story("c 2")}); !slices.Equal(got,
+		[]int{1, 1, 2}) {
 		t.Errorf("left out: %v", got)
 	}
 }
@@ -134,7 +143,8 @@ func (s *sim) board() Board {
 func (s *sim) do(id, to string) turn {
 	s.t.Helper()
 	t := s.story(id)
-	done, err := apply(t, task.Lease{}, alpha, report{to: status(to), openWave: openWave(s.tasks), sprint: task.Active}, domaintest.Start)
+	done, err := apply(t, task.Lease{}, alpha, report{to: status(to), openWave: openWave(s.tasks), sprint: task.Active},
+		domaintest.Start)
 	if err != nil {
 		s.t.Fatalf("%s to %s: %v", id, to, err)
 	}
@@ -158,7 +168,8 @@ func (s *sim) sane(b Board) {
 		}
 		for _, o := range s.tasks {
 			if o.Sprint.Wave < r.Sprint.Wave && !o.Sprint.Ended {
-				s.t.Fatalf("%s of wave %d is ready and %s of wave %d has not ended", id, r.Sprint.Wave, o.Sprint.StoryID, o.Sprint.Wave)
+				s.t.Fatalf("%s of wave %d is ready and %s of wave %d has not ended", id, r.Sprint.Wave,
+					o.Sprint.StoryID, o.Sprint.Wave)
 			}
 		}
 	}
@@ -301,7 +312,8 @@ func TestASprintThatGrowsWhileItRunsIsFinishedToo(t *testing.T) {
 	modes := []string{currentWave, nextWave, backlog, ""}
 	for seed := range uint64(150) {
 		r := rand.New(rand.NewPCG(seed, 4))
-		s := &sim{t, lay("s", author{source: "alpha", owner: "alpha"}, randomPlan(r, 1+r.IntN(15), false), domaintest.Start)}
+		s := &sim{t, lay("s", author{source: "alpha", owner: "alpha"}, randomPlan(r, 1+r.IntN(15), false),
+			domaintest.Start)}
 		planned, last := len(s.tasks), 0
 		for _, k := range s.tasks {
 			last = max(last, k.Sprint.Wave)
@@ -317,7 +329,8 @@ func TestASprintThatGrowsWhileItRunsIsFinishedToo(t *testing.T) {
 				k := &s.tasks[r.IntN(len(s.tasks))]
 				d.Dependencies, on[k.Sprint.StoryID] = append(d.Dependencies, k.Sprint.StoryID), k
 			}
-			n := newStory("s", author{source: "alpha", owner: "alpha"}, d, place(modes[r.IntN(4)], open, last), len(s.tasks), domaintest.Start)
+			n := newStory("s", author{source: "alpha", owner: "alpha"}, d, place(modes[r.IntN(4)], open, last),
+				len(s.tasks), domaintest.Start)
 			if join(&n, on, d.Dependencies) != nil {
 				return
 			}

@@ -50,7 +50,8 @@ func (s *Service) Create(ctx context.Context, c identity.Caller, in CreateInput)
 		for _, t := range stories {
 			task.Tasks.Create(tx, docID(id, t.Sprint.StoryID), t)
 		}
-		return CreateOutput{SprintID: id, Status: parent.Status, Stories: len(stories), Waves: last, Ready: readyIn(stories), CreatedAt: now}, nil
+		return CreateOutput{SprintID: id, Status: parent.Status, Stories: len(stories), Waves: last,
+			Ready: readyIn(stories), CreatedAt: now}, nil
 	})
 }
 
@@ -74,12 +75,14 @@ func isSprint(found bool, t *task.Task) bool {
 
 // isStory says whether what was loaded is that story of that sprint.
 func isStory(found bool, t *task.Task, sprintID, storyID string) bool {
-	return found && t.Type == task.Story && t.Sprint != nil && t.Sprint.ParentID == sprintID && t.Sprint.StoryID == storyID
+	return found && t.Type == task.Story && t.Sprint != nil && t.Sprint.ParentID == sprintID &&
+		t.Sprint.StoryID == storyID
 }
 
 // lowest is the wave of the lowest story that has not ended, 0 where all have.
 func lowest(ctx context.Context, r store.Reader, sprintID string) (int, error) {
-	page, err := task.Tasks.Query(ctx, r, store.Query{Where: []store.Cond{store.Eq("sprint.parentId", sprintID), store.Eq("sprint.ended", false)},
+	page, err := task.Tasks.Query(ctx, r, store.Query{Where: []store.Cond{store.Eq("sprint.parentId", sprintID),
+		store.Eq("sprint.ended", false)},
 		Order: []string{"sprint.wave"}, Limit: 1})
 	if err != nil || len(page.Docs) == 0 {
 		return 0, err
@@ -118,7 +121,7 @@ func (s *Service) Get(ctx context.Context, c identity.Caller, in GetInput) (View
 	p := parent.Sprint
 	v := View{SprintID: in.SprintID, ProjectName: p.ProjectName, Branch: p.Branch, Status: parent.Status, Source: parent.Source, Verified: parent.Verified,
 		SessionID: parent.SessionID, CreatedAt: parent.CreatedAt, CompletedAt: parent.CompletedAt, Board: lookAt(stories)}
-	// A kill between the end of the last story and Settle leaves it active.
+	// A kill between the end of the last story and StoryEnded leaves it active.
 	if v.Status == task.Active && openWave(stories) == 0 {
 		v.Status = task.Completing
 	}
@@ -160,14 +163,17 @@ func (s *Service) Add(ctx context.Context, c identity.Caller, in AddInput) (AddO
 			return AddOutput{}, err
 		}
 		if parent.Status != task.Active || open == 0 {
-			return AddOutput{}, fault.New(fault.Precondition, "the sprint takes no more stories: all of its stories have ended; plan what is left as a new sprint")
+			return AddOutput{}, fault.New(fault.Precondition,
+				"the sprint takes no more stories: all of its stories have ended; plan what is left as a new sprint")
 		}
 		if parent.Sprint.Stories >= MaxStories {
-			return AddOutput{}, fault.New(fault.Precondition, "the sprint has %d stories, and no more fit; plan what is left as a new sprint", parent.Sprint.Stories)
+			return AddOutput{}, fault.New(fault.Precondition,
+				"the sprint has %d stories, and no more fit; plan what is left as a new sprint", parent.Sprint.Stories)
 		}
 		by := by
 		by.owner = parent.Target // whoever adds to a sprint, it stays its creator's
-		t := newStory(in.SprintID, by, in.Story, place(in.InsertionMode, open, parent.Sprint.LastWave), parent.Sprint.Stories, now)
+		t := newStory(in.SprintID, by, in.Story, place(in.InsertionMode, open, parent.Sprint.LastWave),
+			parent.Sprint.Stories, now)
 		if err := join(&t, on, in.Story.Dependencies); err != nil {
 			return AddOutput{}, err
 		}
@@ -186,10 +192,12 @@ func (s *Service) Add(ctx context.Context, c identity.Caller, in AddInput) (AddO
 
 // neighbours loads the sprint of a story that is added and the stories that it
 // depends on, and makes sure that the story is not there yet.
-func (s *Service) neighbours(ctx context.Context, tx *store.Tx, in AddInput) (parent task.Task, on map[string]*task.Task, err error) {
+func (s *Service) neighbours(ctx context.Context, tx *store.Tx,
+	in AddInput) (parent task.Task, on map[string]*task.Task, err error) {
 	var same task.Task
 	on = map[string]*task.Task{}
-	fetches := []*store.Fetch{task.Tasks.Fetch(in.SprintID, &parent), task.Tasks.Fetch(docID(in.SprintID, in.Story.ID), &same)}
+	fetches := []*store.Fetch{task.Tasks.Fetch(in.SprintID, &parent),
+		task.Tasks.Fetch(docID(in.SprintID, in.Story.ID), &same)}
 	var wrong problems
 	for i, id := range in.Story.Dependencies {
 		if id == in.Story.ID {
@@ -206,7 +214,8 @@ func (s *Service) neighbours(ctx context.Context, tx *store.Tx, in AddInput) (pa
 		return parent, nil, noSprint(in.SprintID)
 	}
 	if fetches[1].Found {
-		return parent, nil, fault.New(fault.Exists, "the sprint has a story %q already; give the new one another id", in.Story.ID)
+		return parent, nil, fault.New(fault.Exists, "the sprint has a story %q already; give the new one another id",
+			in.Story.ID)
 	}
 	for i, id := range in.Story.Dependencies {
 		if t := on[id]; t != nil && !isStory(true, t, in.SprintID, id) {
@@ -227,7 +236,8 @@ func join(t *task.Task, on map[string]*task.Task, given []string) error {
 		case d.Status == task.Derezzed:
 			wrong.say(path, "%q was skipped and will not be complete", id)
 		case d.Sprint.Wave > t.Sprint.Wave:
-			wrong.say(path, "%q is in wave %d, which opens only when wave %d, where this story would be, has ended; insert it later", id, d.Sprint.Wave, t.Sprint.Wave)
+			wrong.say(path, "%q is in wave %d, which opens only when wave %d, where this story would be, has ended; insert it later",
+				id, d.Sprint.Wave, t.Sprint.Wave)
 		}
 	}
 	if err := wrong.fault(); err != nil {

@@ -16,24 +16,32 @@ import (
 func TestASprintComesBackAsItWasPlanned(t *testing.T) {
 	each(t, func(t *testing.T, y *yard) {
 		three := 3
-		in := CreateInput{ProjectName: "parley", Branch: "main", SessionID: "alpha.1", Config: Config{"big", "small", 4},
-			Stories: []Planned{story("b 7 a"), {Draft: Draft{ID: "a", Title: "the first", Complexity: "high", RetryPolicy: retryAuto, MaxRetries: &three}}}}
+		in := CreateInput{ProjectName: "parley", Branch: "main", SessionID: "alpha.1",
+			Config: Config{"big", "small", 4}, Stories: []Planned{story("b 7 a"),
+				{Draft: Draft{ID: "a", Title: "the first", Complexity: "high", RetryPolicy: retryAuto,
+					MaxRetries: &three}}}}
 		out, err := y.Create(t.Context(), alpha, in)
-		if want := (CreateOutput{SprintID: "id-000001", Status: task.Active, Stories: 2, Waves: 2, Ready: []string{"a"}, CreatedAt: domaintest.Start}); err != nil || !reflect.DeepEqual(out, want) {
+		if want := (CreateOutput{SprintID: "id-000001", Status: task.Active, Stories: 2, Waves: 2, Ready: []string{"a"},
+			CreatedAt: domaintest.Start}); err != nil || !reflect.DeepEqual(out, want) {
 			t.Fatalf("%+v, %v", out, err)
 		}
-		first := Standing{StoryView{ID: "a", TaskID: "id-000001.a", Title: "the first", Wave: 1, Status: "queued", Dependencies: []string{}, Complexity: "high",
-			RetryPolicy: retryAuto, MaxRetries: 3, Source: "alpha", Verified: true}, []string{}, []string{}}
-		second := Standing{StoryView{ID: "b", TaskID: "id-000001.b", Title: "do b", Wave: 2, Status: "queued", Dependencies: []string{"a"}, Complexity: "normal",
-			RetryPolicy: retryNone, Source: "alpha", Verified: true}, []string{"a"}, []string{}}
-		want := View{SprintID: "id-000001", ProjectName: "parley", Branch: "main", Status: task.Active, Source: "alpha", Verified: true, SessionID: "alpha.1",
-			Config: in.Config, CreatedAt: domaintest.Start, Board: Board{Ready: []string{"a"}, Counts: Counts{Queued: 2},
+		first := Standing{StoryView{ID: "a", TaskID: "id-000001.a", Title: "the first", Wave: 1, Status: "queued",
+			Dependencies: []string{}, Complexity: "high", RetryPolicy: retryAuto, MaxRetries: 3, Source: "alpha",
+			Verified: true}, []string{}, []string{}}
+		second := Standing{StoryView{ID: "b", TaskID: "id-000001.b", Title: "do b", Wave: 2, Status: "queued",
+			Dependencies: []string{"a"}, Complexity: "normal", RetryPolicy: retryNone, Source: "alpha", Verified: true},
+			[]string{"a"}, []string{}}
+		want := View{SprintID: "id-000001", ProjectName: "parley", Branch: "main", Status: task.Active, Source: "alpha",
+			Verified: true, SessionID: "alpha.1", Config: in.Config, CreatedAt: domaintest.Start,
+			Board: Board{Ready: []string{"a"}, Counts: Counts{Queued: 2},
 				Waves: []Wave{{1, true, false, []Standing{first}}, {2, false, false, []Standing{second}}}}}
 		if got := y.get("id-000001"); !reflect.DeepEqual(got, want) {
 			t.Errorf("%+v", got)
 		}
-		for id, routes := range map[string][]string{"id-000001": {"sprint:*", "sprint:alpha"}, "id-000001.a": {"sprint-story:*", "sprint-story:alpha"}} {
-			if k := y.kept(id); !slices.Equal(k.Routes, routes) || !k.ExpiresAt.IsZero() || !k.PurgeAt.IsZero() || k.Priority != task.Normal {
+		for id, routes := range map[string][]string{"id-000001": {"sprint:*", "sprint:alpha"},
+			"id-000001.a": {"sprint-story:*", "sprint-story:alpha"}} {
+			if k := y.kept(id); !slices.Equal(k.Routes, routes) || !k.ExpiresAt.IsZero() || !k.PurgeAt.IsZero() ||
+				k.Priority != task.Normal {
 				t.Errorf("kept as %+v", k)
 			}
 		}
@@ -42,7 +50,8 @@ func TestASprintComesBackAsItWasPlanned(t *testing.T) {
 
 func TestAWrongPlanLeavesNothingBehind(t *testing.T) {
 	each(t, func(t *testing.T, y *yard) {
-		_, err := y.Create(t.Context(), alpha, CreateInput{ProjectName: "p", Branch: "b", Stories: stories("a 1 b,b 1 a")})
+		_, err := y.Create(t.Context(), alpha, CreateInput{ProjectName: "p", Branch: "b",
+			Stories: stories("a 1 b,b 1 a")})
 		domaintest.Refused(t, "a cycle", err, fault.Invalid, "cycle: a → b → a")
 		_, err = y.Get(t.Context(), alpha, GetInput{SprintID: "id-000001"})
 		domaintest.Refused(t, "the sprint", err, fault.NotFound)
@@ -61,7 +70,8 @@ func TestWavesOpenOneAfterTheOtherAndDependenciesHold(t *testing.T) {
 		y.draws(id, "active ready:b | 1* a=complete b=queued | 2 c=queued<b d=queued | 3 e=queued")
 		y.do(gamma, id, "b", "active")
 		y.draws(id, "active ready: | 1* a=complete b=active | 2 c=queued<b d=queued | 3 e=queued")
-		if out := y.do(gamma, id, "b", "complete"); out.Story.Progress != 100 || !out.Story.CompletedAt.Equal(domaintest.Start) || !out.LeaseUntil.IsZero() {
+		if out := y.do(gamma, id, "b", "complete"); out.Story.Progress != 100 ||
+			!out.Story.CompletedAt.Equal(domaintest.Start) || !out.LeaseUntil.IsZero() {
 			t.Errorf("%+v", out)
 		}
 		y.draws(id, "active ready:c,d | 1 a=complete b=complete | 2* c=queued d=queued | 3 e=queued")
@@ -70,11 +80,13 @@ func TestWavesOpenOneAfterTheOtherAndDependenciesHold(t *testing.T) {
 			t.Errorf("%+v", out)
 		}
 		y.draws(id, "active ready:e | 1 a=complete b=complete | 2 c=skipped d=complete | 3* e=queued")
-		if out := y.do(beta, id, "e", "active", "failed"); out.Sprint != task.Completing || y.kept(id).Status != task.Completing {
+		if out := y.do(beta, id, "e", "active", "failed"); out.Sprint != task.Completing ||
+			y.kept(id).Status != task.Completing {
 			t.Errorf("%+v", out)
 		}
 		y.draws(id, "completing ready: | 1 a=complete b=complete | 2 c=skipped d=complete | 3 e=failed")
-		if v := y.get(id); v.Counts != (Counts{Complete: 3, Failed: 1, Skipped: 1}) || v.Progress != 100 || !v.Waves[0].Ended {
+		if v := y.get(id); v.Counts != (Counts{Complete: 3, Failed: 1, Skipped: 1}) || v.Progress != 100 ||
+			!v.Waves[0].Ended {
 			t.Errorf("%+v", v)
 		}
 		if l := len(y.get(id).Waves); l != 3 {
@@ -88,15 +100,19 @@ func TestAStoryIsHeldUnderALeaseThatEveryReportRenews(t *testing.T) {
 		id := y.plan(stories("a 1"))
 		doc, half := docID(id, "a"), 50
 		out := y.do(beta, id, "a", "active")
-		if want := y.Clock.Now().Add(65 * time.Minute); !out.LeaseUntil.Equal(want) || out.Story.ClaimedBy != "beta" || !out.Story.StartedAt.Equal(domaintest.Start) {
+		if want := y.Clock.Now().Add(65 * time.Minute); !out.LeaseUntil.Equal(want) || out.Story.ClaimedBy != "beta" ||
+			!out.Story.StartedAt.Equal(domaintest.Start) {
 			t.Errorf("%+v", out)
 		}
-		for name, in := range map[string]UpdateInput{"active again": {Status: "active"}, "progress": {Progress: &half}, "a beat": {}} {
+		for name, in := range map[string]UpdateInput{"active again": {Status: "active"}, "progress": {Progress: &half},
+			"a beat": {}} {
 			y.Pass(time.Hour)
 			in.SprintID, in.StoryID = id, "a"
 			got, err := y.Update(t.Context(), beta, in)
 			l, found := y.lease(doc)
-			if want := (task.Lease{ClaimToken: 1, ClaimedBy: "beta", LeaseUntil: y.Clock.Now().Add(LeaseFor)}); err != nil || !found || l != want || !got.LeaseUntil.Equal(want.LeaseUntil) {
+			if want := (task.Lease{ClaimToken: 1, ClaimedBy: "beta",
+				LeaseUntil: y.Clock.Now().Add(LeaseFor)}); err != nil || !found || l != want ||
+				!got.LeaseUntil.Equal(want.LeaseUntil) {
 				t.Errorf("%s: %+v, %+v, %v", name, got, l, err)
 			}
 		}
@@ -129,10 +145,12 @@ func TestAFailureIsAnsweredWithWhatBecameOfIt(t *testing.T) {
 			plan[i].RetryPolicy, plan[i].MaxRetries = policy, &one
 		}
 		id := y.plan(plan)
-		if out := y.do(beta, id, "a", "active", "failed"); out.Retried || out.Escalated || out.Story.Status != "failed" {
+		if out := y.do(beta, id, "a", "active", "failed"); out.Retried || out.Escalated ||
+			out.Story.Status != "failed" {
 			t.Errorf("none: %+v", out)
 		}
-		if out := y.do(beta, id, "b", "active", "failed"); !out.Retried || out.Story.Status != "queued" || out.Story.Retries != 1 || out.Story.ClaimedBy != "" {
+		if out := y.do(beta, id, "b", "active", "failed"); !out.Retried || out.Story.Status != "queued" ||
+			out.Story.Retries != 1 || out.Story.ClaimedBy != "" {
 			t.Errorf("auto_retry: %+v", out)
 		}
 		if _, found := y.lease(docID(id, "b")); found {
@@ -145,14 +163,17 @@ func TestAFailureIsAnsweredWithWhatBecameOfIt(t *testing.T) {
 			t.Errorf("escalate: %+v", out)
 		}
 		y.do(beta, id, "c", "active")
-		out, err := y.Update(t.Context(), beta, UpdateInput{SprintID: id, StoryID: "c", Status: "failed", CurrentAction: "the linker says no"})
+		out, err := y.Update(t.Context(), beta, UpdateInput{SprintID: id, StoryID: "c", Status: "failed",
+			CurrentAction: "the linker says no"})
 		if err != nil || out.Retried || !out.Escalated || out.Story.Status != "blocked" || out.Sprint != "" {
 			t.Fatalf("escalate again: %+v, %v", out, err)
 		}
 		a := y.kept(out.AlertID)
-		if a.Type != task.Alert || a.Target != "user" || a.Priority != task.High || a.AlertType != "error" || a.Status != task.Created || a.Source != "beta" || !a.Verified ||
+		if a.Type != task.Alert || a.Target != "user" || a.Priority != task.High || a.AlertType != "error" ||
+			a.Status != task.Created || a.Source != "beta" || !a.Verified ||
 			a.Instructions != "Story c of sprint "+id+" has failed 2 times, and its wave waits for it. Set it to queued to have it tried again, or to skipped to go on without it." ||
-			a.Context != "do c\nLast reported: the linker says no" || !slices.Contains(a.Routes, "alert:user") || !a.ExpiresAt.After(domaintest.Start) {
+			a.Context != "do c\nLast reported: the linker says no" || !slices.Contains(a.Routes, "alert:user") ||
+			!a.ExpiresAt.After(domaintest.Start) {
 			t.Errorf("%+v", a)
 		}
 		y.draws(id, "active ready: | 1* a=failed b=failed c=blocked")
@@ -200,7 +221,8 @@ func TestAFailedStoryIsNotQueuedAgainOnceItsSprintIsCompleting(t *testing.T) {
 func TestAnotherUserFindsNothing(t *testing.T) {
 	each(t, func(t *testing.T, y *yard) {
 		id := y.plan(stories("a 1"))
-		for name, who := range map[string]identity.Caller{"another user": {User: "v", Program: "alpha", KeyID: "k"}, "another user's human": {User: "v", KeyID: "k", Kind: identity.Human}} {
+		for name, who := range map[string]identity.Caller{"another user": {User: "v", Program: "alpha", KeyID: "k"},
+			"another user's human": {User: "v", KeyID: "k", Kind: identity.Human}} {
 			_, err := y.Get(t.Context(), who, GetInput{SprintID: id})
 			domaintest.Refused(t, name, err, fault.NotFound, "no sprint with id")
 			_, err = y.tell(who, id, "a", "active")
@@ -209,7 +231,7 @@ func TestAnotherUserFindsNothing(t *testing.T) {
 			domaintest.Refused(t, name, err, fault.NotFound, "no sprint with id")
 			_, err = y.Complete(t.Context(), who, CompleteInput{SprintID: id})
 			domaintest.Refused(t, name, err, fault.NotFound, "no sprint with id")
-			if err := y.Settle(t.Context(), who.User, id); err != nil {
+			if err := y.StoryEnded(t.Context(), who.User, id); err != nil {
 				t.Error(err)
 			}
 		}
@@ -230,7 +252,8 @@ func TestAnotherUserFindsNothing(t *testing.T) {
 
 func TestAKeyMakesASprintAndAStoryOnce(t *testing.T) {
 	each(t, func(t *testing.T, y *yard) {
-		in := CreateInput{Idempotency: op.Idempotency{IdempotencyKey: "k"}, ProjectName: "p", Branch: "b", Stories: stories("a 1")}
+		in := CreateInput{Idempotency: op.Idempotency{IdempotencyKey: "k"}, ProjectName: "p", Branch: "b",
+			Stories: stories("a 1")}
 		first, err := y.Create(t.Context(), alpha, in)
 		if err != nil {
 			t.Fatal(err)
@@ -244,7 +267,8 @@ func TestAKeyMakesASprintAndAStoryOnce(t *testing.T) {
 		_, err = y.Create(t.Context(), alpha, in)
 		domaintest.Refused(t, "another plan", err, fault.Precondition, `"k"`, "create_sprint")
 
-		add := AddInput{Idempotency: op.Idempotency{IdempotencyKey: "k"}, SprintID: first.SprintID, Story: Draft{ID: "b", Title: "x"}}
+		add := AddInput{Idempotency: op.Idempotency{IdempotencyKey: "k"}, SprintID: first.SprintID,
+			Story: Draft{ID: "b", Title: "x"}}
 		added, err := y.Add(t.Context(), gamma, add)
 		if err != nil {
 			t.Fatal(err)
@@ -262,7 +286,8 @@ func TestAKeyMakesASprintAndAStoryOnce(t *testing.T) {
 
 func TestWhatAnUnboundKeyPlansIsForAnyone(t *testing.T) {
 	each(t, func(t *testing.T, y *yard) {
-		out, err := y.Create(t.Context(), loose, CreateInput{ProjectName: "p", Branch: "b", Stories: stories("a 1,b 1")})
+		out, err := y.Create(t.Context(), loose, CreateInput{ProjectName: "p", Branch: "b",
+			Stories: stories("a 1,b 1")})
 		if err != nil {
 			t.Fatal(err)
 		}

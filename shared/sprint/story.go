@@ -49,19 +49,20 @@ func newSprint(by author, in CreateInput, waves int, now time.Time) (task.Task, 
 	if err != nil {
 		return task.Task{}, fault.Wrap(fault.Internal, err, "sprint config")
 	}
-	t := task.Task{Type: task.Sprint, Title: in.ProjectName, Status: task.Active, Priority: task.Normal, Action: "sprint", Source: by.source,
-		Verified: by.verified, Target: by.owner, SessionID: in.SessionID, CreatedAt: now, StartedAt: now,
-		Sprint: &task.SprintPart{ProjectName: in.ProjectName, Branch: in.Branch, Config: config, Stories: len(in.Stories), LastWave: waves}}
+	t := task.Task{Type: task.Sprint, Title: in.ProjectName, Status: task.Active, Priority: task.Normal,
+		Action: "sprint", Source: by.source, Verified: by.verified, Target: by.owner, SessionID: in.SessionID,
+		CreatedAt: now, StartedAt: now, Sprint: &task.SprintPart{ProjectName: in.ProjectName, Branch: in.Branch,
+			Config: config, Stories: len(in.Stories), LastWave: waves}}
 	t.Route()
 	return t, nil
 }
 
 func newStory(sprintID string, by author, d Draft, wave, order int, now time.Time) task.Task {
 	dependencies := slices.Compact(slices.Sorted(slices.Values(d.Dependencies)))
-	t := task.Task{Type: task.Story, Title: d.Title, Status: task.Created, Priority: task.Normal, Action: "sprint", Source: by.source,
-		Verified: by.verified, Target: by.owner, CreatedAt: now, Waits: len(dependencies),
-		Sprint: &task.SprintPart{ParentID: sprintID, StoryID: d.ID, Wave: wave, Order: order, Dependencies: dependencies,
-			Complexity: d.Complexity, RetryPolicy: d.RetryPolicy, MaxRetries: d.retries()}}
+	t := task.Task{Type: task.Story, Title: d.Title, Status: task.Created, Priority: task.Normal, Action: "sprint",
+		Source: by.source, Verified: by.verified, Target: by.owner, CreatedAt: now, Waits: len(dependencies),
+		Sprint: &task.SprintPart{ParentID: sprintID, StoryID: d.ID, Wave: wave, Order: order,
+			Dependencies: dependencies, Complexity: d.Complexity, RetryPolicy: d.RetryPolicy, MaxRetries: d.retries()}}
 	t.Route()
 	return t
 }
@@ -174,7 +175,8 @@ func stay(t *task.Task, lease task.Lease, c identity.Caller, r report) (turn, er
 	case t.Sprint.Ended:
 		return turn{}, fault.New(fault.Precondition, "story %q has ended: it is %s", id, word(t.Status))
 	}
-	return turn{}, fault.New(fault.Precondition, "story %q is %s and nobody holds it; take it up first, with status active", id, word(t.Status))
+	return turn{}, fault.New(fault.Precondition,
+		"story %q is %s and nobody holds it; take it up first, with status active", id, word(t.Status))
 }
 
 // lapsed says whether the holder's lease is over and another may take the story. The
@@ -184,7 +186,8 @@ func lapsed(t *task.Task, lease task.Lease, now time.Time) bool {
 }
 
 func heldBy(t *task.Task, lease task.Lease) error {
-	return fault.New(fault.Precondition, "story %q is held by %q until %s; take another that is ready, or ask its holder",
+	return fault.New(fault.Precondition,
+		"story %q is held by %q until %s; take another that is ready, or ask its holder",
 		t.Sprint.StoryID, t.ClaimedBy, lease.LeaseUntil.Format(time.RFC3339))
 }
 
@@ -196,17 +199,24 @@ func mayMove(t *task.Task, lease task.Lease, c identity.Caller, r report) error 
 	}
 	switch {
 	case t.Status == task.Done:
-		return fault.New(fault.Precondition, "story %q is complete, and others may stand on it; it cannot be skipped", id)
+		return fault.New(fault.Precondition, "story %q is complete, and others may stand on it; it cannot be skipped",
+			id)
 	case t.Status == task.Active && !holds(t, c) && (!over || r.to == task.Done):
 		return heldBy(t, lease)
 	case t.Status == task.Blocked && !over:
-		return fault.New(fault.Precondition, "story %q has failed too often and waits for a human or the sprint's creator to set it to queued or skipped", id)
+		return fault.New(fault.Precondition,
+			"story %q has failed too often and waits for a human or the sprint's creator to set it to queued or skipped", id)
 	case t.Status != task.Active && r.to != task.Active && !over:
-		return fault.New(fault.Precondition, "story %q is %s and nobody holds it; only a human or the sprint's creator may set it to %s", id, word(t.Status), word(r.to))
+		return fault.New(fault.Precondition,
+			"story %q is %s and nobody holds it; only a human or the sprint's creator may set it to %s", id,
+			word(t.Status), word(r.to))
 	case t.Status == task.Failed && r.sprint.Ended():
-		return fault.New(fault.Precondition, "the sprint of story %q is complete; plan what is left as a new sprint", id)
+		return fault.New(fault.Precondition, "the sprint of story %q is complete; plan what is left as a new sprint",
+			id)
 	case t.Status == task.Failed && r.to == task.Created && r.sprint != task.Active:
-		return fault.New(fault.Precondition, "story %q cannot be queued again: all stories of its sprint have ended and it is %s; plan what is left as a new sprint", id, r.sprint)
+		return fault.New(fault.Precondition,
+			"story %q cannot be queued again: all stories of its sprint have ended and it is %s; plan what is left as a new sprint",
+			id, r.sprint)
 	}
 	return nil
 }
@@ -225,7 +235,9 @@ func legal(from, to task.Status) error {
 func takeUp(t *task.Task, c identity.Caller, r report, now time.Time) error {
 	p := t.Sprint
 	if r.openWave > 0 && r.openWave < p.Wave {
-		return fault.New(fault.Precondition, "story %q is in wave %d, which opens when wave %d has ended; get_sprint says what is ready", p.StoryID, p.Wave, r.openWave)
+		return fault.New(fault.Precondition,
+			"story %q is in wave %d, which opens when wave %d has ended; get_sprint says what is ready", p.StoryID,
+			p.Wave, r.openWave)
 	}
 	if t.Waits > 0 {
 		return errWaits
@@ -241,7 +253,7 @@ func queue(t *task.Task) {
 	t.Sprint.Ended, t.Sprint.Progress, t.Sprint.CurrentAction = false, 0, ""
 }
 
-// end settles a story. It is kept for as long as its sprint is, whose end sets when
+// end ends a story. It is kept for as long as its sprint is, whose end sets when
 // the store may forget it: what others depend on must not be gone before.
 func end(t *task.Task, s task.Status, now time.Time) {
 	t.End(s, now)

@@ -73,7 +73,8 @@ func outcome(t *task.Task, was string, done turn, err error) string {
 
 func TestEveryReportInEveryState(t *testing.T) {
 	t.Parallel()
-	callers := map[string]identity.Caller{"alpha": alpha, "beta": beta, "gamma": gamma, "human": person, "unbound": loose}
+	callers := map[string]identity.Caller{"alpha": alpha, "beta": beta, "gamma": gamma, "human": person,
+		"unbound": loose}
 	lines := strings.Split(strings.TrimSpace(moves), "\n")
 	reports, who, rows := strings.Fields(lines[0]), []string{}, 0
 	for _, line := range lines[1:] {
@@ -87,14 +88,17 @@ func TestEveryReportInEveryState(t *testing.T) {
 			for i, to := range reports {
 				story := at(parts[0])
 				before := *story.Sprint
-				done, err := apply(&story, task.Lease{}, callers[name], report{to: status(to), sprint: task.Active}, domaintest.Start.Add(time.Hour))
+				done, err := apply(&story, task.Lease{}, callers[name], report{to: status(to), sprint: task.Active},
+					domaintest.Start.Add(time.Hour))
 				if got := outcome(&story, parts[0], done, err); got != parts[i+1] {
 					t.Errorf("%s: %s → %s is %s, want %s (%v)", name, parts[0], to, got, parts[i+1], err)
 				}
-				if err == nil && (story.Sprint.Ended != story.Status.Ended() || done.ended != (story.Sprint.Ended && !before.Ended)) {
+				if err == nil && (story.Sprint.Ended != story.Status.Ended() ||
+					done.ended != (story.Sprint.Ended && !before.Ended)) {
 					t.Errorf("%s: %s → %s: %+v of %+v", name, parts[0], to, done, story.Sprint)
 				}
-				if err == nil && (done.held != (story.Status == task.Active) || (story.Status == task.Created && story.ClaimedBy != "")) {
+				if err == nil && (done.held != (story.Status == task.Active) ||
+					(story.Status == task.Created && story.ClaimedBy != "")) {
 					t.Errorf("%s: %s → %s: %+v, held by %q", name, parts[0], to, done, story.ClaimedBy)
 				}
 			}
@@ -118,7 +122,8 @@ func TestAFailureFollowsTheRetryPolicy(t *testing.T) {
 		"escalate":                 {escalation, 1, "queued blocked"},
 		"escalate without tries":   {escalation, 0, "blocked"},
 	} {
-		story := newStory("s", author{owner: "alpha"}, Draft{ID: "a", RetryPolicy: c.policy, MaxRetries: &c.max}, 1, 0, domaintest.Start)
+		story := newStory("s", author{owner: "alpha"}, Draft{ID: "a", RetryPolicy: c.policy, MaxRetries: &c.max}, 1, 0,
+			domaintest.Start)
 		var got []string
 		for story.Status == task.Created {
 			if _, err := apply(&story, task.Lease{}, beta, report{to: task.Active}, domaintest.Start); err != nil {
@@ -129,7 +134,8 @@ func TestAFailureFollowsTheRetryPolicy(t *testing.T) {
 				t.Fatal(err)
 			}
 			got = append(got, word(story.Status))
-			if done.retried != (story.Status == task.Created) || done.escalated != (story.Status == task.Blocked) || done.ended != (story.Status == task.Failed) {
+			if done.retried != (story.Status == task.Created) || done.escalated != (story.Status == task.Blocked) ||
+				done.ended != (story.Status == task.Failed) {
 				t.Errorf("%s: %+v", name, done)
 			}
 		}
@@ -145,7 +151,8 @@ func TestAFailureFollowsTheRetryPolicy(t *testing.T) {
 func TestWhoQueuesAStoryAnewGivesItNewTries(t *testing.T) {
 	t.Parallel()
 	one := 1
-	story := newStory("s", author{source: "alpha", owner: "alpha"}, Draft{ID: "a", RetryPolicy: escalation, MaxRetries: &one}, 1, 0, domaintest.Start)
+	story := newStory("s", author{source: "alpha", owner: "alpha"},
+		Draft{ID: "a", RetryPolicy: escalation, MaxRetries: &one}, 1, 0, domaintest.Start)
 	step := func(c identity.Caller, to task.Status) turn {
 		done, err := apply(&story, task.Lease{}, c, report{to: to, sprint: task.Active}, domaintest.Start)
 		if err != nil {
@@ -158,7 +165,8 @@ func TestWhoQueuesAStoryAnewGivesItNewTries(t *testing.T) {
 		t.Fatalf("%+v", story)
 	}
 	story.Attempts = 4 // leases that ran out
-	if step(person, task.Created); story.Sprint.Retries != 0 || story.Attempts != 0 || !fails().retried || !fails().escalated {
+	if step(person, task.Created); story.Sprint.Retries != 0 || story.Attempts != 0 || !fails().retried ||
+		!fails().escalated {
 		t.Errorf("%+v", story.Sprint)
 	}
 	// What its holder gives back is no new beginning.
@@ -215,25 +223,31 @@ func TestAClosedWaveAndOpenDependenciesKeepAStoryFromBeingTakenUp(t *testing.T) 
 func TestNewsIsItsHoldersAndLeavesWhatItDoesNotName(t *testing.T) {
 	t.Parallel()
 	half, story := 50, at("active")
-	done, err := apply(&story, task.Lease{}, beta, report{progress: &half, currentAction: "testing", model: "m"}, domaintest.Start)
-	if p := story.Sprint; err != nil || !done.changed || !done.held || p.Progress != 50 || p.CurrentAction != "testing" || p.Model != "m" {
+	done, err := apply(&story, task.Lease{}, beta, report{progress: &half, currentAction: "testing", model: "m"},
+		domaintest.Start)
+	if p := story.Sprint; err != nil || !done.changed || !done.held || p.Progress != 50 ||
+		p.CurrentAction != "testing" || p.Model != "m" {
 		t.Errorf("%+v, %+v, %v", story.Sprint, done, err)
 	}
 	done, err = apply(&story, task.Lease{}, beta, report{model: "n"}, domaintest.Start)
-	if p := story.Sprint; err != nil || !done.changed || p.Progress != 50 || p.CurrentAction != "testing" || p.Model != "n" {
+	if p := story.Sprint; err != nil || !done.changed || p.Progress != 50 || p.CurrentAction != "testing" ||
+		p.Model != "n" {
 		t.Errorf("%+v, %+v, %v", story.Sprint, done, err)
 	}
-	if done, err := apply(&story, task.Lease{}, beta, report{}, domaintest.Start); err != nil || done.changed || !done.held {
+	if done, err := apply(&story, task.Lease{}, beta, report{}, domaintest.Start); err != nil || done.changed ||
+		!done.held {
 		t.Errorf("a beat is %+v, %v", done, err)
 	}
 	for _, c := range []identity.Caller{alpha, gamma, person, loose} {
-		if _, err := apply(&story, task.Lease{}, c, report{progress: &half}, domaintest.Start); err == nil || !strings.Contains(err.Error(), `"beta"`) {
+		if _, err := apply(&story, task.Lease{}, c, report{progress: &half}, domaintest.Start); err == nil ||
+			!strings.Contains(err.Error(), `"beta"`) {
 			t.Errorf("%+v: %v", c, err)
 		}
 	}
 	for _, state := range []string{"complete", "failed", "skipped"} {
 		ended := at(state)
-		if _, err := apply(&ended, task.Lease{}, beta, report{progress: &half}, domaintest.Start); err == nil || !strings.Contains(err.Error(), "has ended: it is "+state) {
+		if _, err := apply(&ended, task.Lease{}, beta, report{progress: &half}, domaintest.Start); err == nil ||
+			!strings.Contains(err.Error(), "has ended: it is "+state) {
 			t.Errorf("%s: %v", state, err)
 		}
 	}
@@ -241,7 +255,8 @@ func TestNewsIsItsHoldersAndLeavesWhatItDoesNotName(t *testing.T) {
 	if _, err := apply(&queued, task.Lease{}, gamma, report{model: "m"}, domaintest.Start); err == nil {
 		t.Error("anyone notes on a story that nobody holds")
 	}
-	if done, err := apply(&queued, task.Lease{}, alpha, report{model: "m"}, domaintest.Start); err != nil || !done.changed || done.held || queued.Sprint.Model != "m" {
+	if done, err := apply(&queued, task.Lease{}, alpha, report{model: "m"}, domaintest.Start); err != nil ||
+		!done.changed || done.held || queued.Sprint.Model != "m" {
 		t.Errorf("its creator: %+v, %v", done, err)
 	}
 }
@@ -255,7 +270,8 @@ func TestAStorysDocumentHasAnIdOfItsOwn(t *testing.T) {
 		if other, dup := seen[doc]; dup {
 			t.Errorf("%s and %s share %s", id, other, doc)
 		}
-		if seen[doc] = id; len(doc) > 100 || strings.Trim(doc, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._:~-") != "" {
+		if seen[doc] = id; len(doc) > 100 || strings.Trim(doc,
+			"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._:~-") != "" {
 			t.Errorf("%s is not an id that get_task takes", doc)
 		}
 	}

@@ -38,7 +38,7 @@ func (s *Service) Update(ctx context.Context, c identity.Caller, in UpdateInput)
 	if done.ended {
 		// The report is committed and its answer is right whatever comes of this:
 		// readers of the sprint count its stories themselves.
-		if over, err := s.settle(ctx, u, in.SprintID); err == nil && over {
+		if over, err := s.beginCompletion(ctx, u, in.SprintID); err == nil && over {
 			out.Sprint = task.Completing
 		}
 	}
@@ -46,7 +46,8 @@ func (s *Service) Update(ctx context.Context, c identity.Caller, in UpdateInput)
 }
 
 // report is the transaction of an update.
-func (s *Service) report(ctx context.Context, tx *store.Tx, c identity.Caller, in UpdateInput, r report, now time.Time, alertID string) (UpdateOutput, turn, error) {
+func (s *Service) report(ctx context.Context, tx *store.Tx, c identity.Caller, in UpdateInput, r report, now time.Time,
+	alertID string) (UpdateOutput, turn, error) {
 	var t, parent task.Task
 	var lease task.Lease
 	id := docID(in.SprintID, in.StoryID)
@@ -58,7 +59,8 @@ func (s *Service) report(ctx context.Context, tx *store.Tx, c identity.Caller, i
 		return UpdateOutput{}, turn{}, err
 	}
 	if !isStory(fetches[0].Found, &t, in.SprintID, in.StoryID) {
-		return UpdateOutput{}, turn{}, fault.New(fault.NotFound, "no story %q in a sprint with id %q", in.StoryID, in.SprintID)
+		return UpdateOutput{}, turn{}, fault.New(fault.NotFound, "no story %q in a sprint with id %q", in.StoryID,
+			in.SprintID)
 	}
 	r.sprint = parent.Status
 	done, err := apply(&t, lease, c, r, now)
@@ -75,7 +77,8 @@ func (s *Service) report(ctx context.Context, tx *store.Tx, c identity.Caller, i
 	switch {
 	case done.held:
 		out.LeaseUntil = now.Add(LeaseFor)
-		task.Leases.Put(tx, id, task.Lease{ClaimToken: t.ClaimToken, ClaimedBy: t.ClaimedBy, SessionID: t.SessionID, LeaseUntil: out.LeaseUntil})
+		task.Leases.Put(tx, id, task.Lease{ClaimToken: t.ClaimToken, ClaimedBy: t.ClaimedBy, SessionID: t.SessionID,
+			LeaseUntil: out.LeaseUntil})
 	case done.changed && fetches[1].Found:
 		task.Leases.Delete(tx, id)
 	}
@@ -107,7 +110,8 @@ func waiting(ctx context.Context, tx *store.Tx, t *task.Task) error {
 			names = append(names, fmt.Sprintf("%s (%s)", d, word(on[i].Status)))
 		}
 	}
-	return fault.New(fault.Precondition, "story %q waits for %s; get_sprint says what is ready", p.StoryID, strings.Join(names, ", "))
+	return fault.New(fault.Precondition, "story %q waits for %s; get_sprint says what is ready", p.StoryID,
+		strings.Join(names, ", "))
 }
 
 // alertFor is for how long an escalation is news. The story stays blocked after it.
@@ -116,11 +120,12 @@ const alertFor = 7 * 24 * time.Hour
 // alert tells the user's human of a story whose retries are used up.
 func alert(c identity.Caller, sprintID string, t *task.Task, now time.Time) task.Task {
 	p := t.Sprint
-	a := task.Task{Type: task.Alert, Title: fmt.Sprintf("Story %s has %s and is blocked", p.StoryID, failed(p.Retries+1)), Status: task.Created,
+	a := task.Task{Type: task.Alert, Title: fmt.Sprintf("Story %s has %s and is blocked", p.StoryID,
+		failed(p.Retries+1)), Status: task.Created,
 		Instructions: fmt.Sprintf("Story %s of sprint %s has %s, and its wave waits for it. Set it to queued to have it tried again, or to skipped to go on without it.",
 			p.StoryID, sprintID, failed(p.Retries+1)),
-		Priority: task.High, Source: c.Program, Verified: c.Bound(), Target: "user", AlertType: "error", Context: t.Title,
-		ReplyTo: docID(sprintID, p.StoryID), CreatedAt: now, ExpiresAt: now.Add(alertFor)}
+		Priority: task.High, Source: c.Program, Verified: c.Bound(), Target: "user", AlertType: "error",
+		Context: t.Title, ReplyTo: docID(sprintID, p.StoryID), CreatedAt: now, ExpiresAt: now.Add(alertFor)}
 	if p.CurrentAction != "" {
 		a.Context += "\nLast reported: " + p.CurrentAction
 	}
@@ -128,15 +133,15 @@ func alert(c identity.Caller, sprintID string, t *task.Task, now time.Time) task
 	return a
 }
 
-// Settle makes a sprint completing once all its stories have ended. It may be
-// called again at any time, and by who ends a story without an update.
-func (s *Service) Settle(ctx context.Context, user, sprintID string) error {
-	_, err := s.settle(ctx, s.DB.User(user), sprintID)
+// StoryEnded makes a sprint completing once all its stories have ended. Whoever ends a story without an update must call
+// it; it may be called at any time, and again.
+func (s *Service) StoryEnded(ctx context.Context, user, sprintID string) error {
+	_, err := s.beginCompletion(ctx, s.DB.User(user), sprintID)
 	return err
 }
 
-// settle says whether all stories have ended.
-func (s *Service) settle(ctx context.Context, u *store.Tenant, sprintID string) (over bool, err error) {
+// beginCompletion makes a sprint completing if all its stories have ended, which over reports.
+func (s *Service) beginCompletion(ctx context.Context, u *store.Tenant, sprintID string) (over bool, err error) {
 	// Most stories are not the last: that is seen without a transaction.
 	if open, err := lowest(ctx, u, sprintID); err != nil || open > 0 {
 		return false, err

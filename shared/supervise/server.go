@@ -97,7 +97,8 @@ func (s Server) await(ctx context.Context, service *Service) error {
 		case <-service.Exited():
 			return fmt.Errorf("the server at %s ended before it was ready:\n%s", service.Addr, service.Output())
 		case <-ctx.Done():
-			return fmt.Errorf("the server at %s is not ready: %w\n%s", service.Addr, context.Cause(ctx), service.Output())
+			return fmt.Errorf("the server at %s is not ready: %w\n%s", service.Addr, context.Cause(ctx),
+				service.Output())
 		}
 	}
 }

@@ -31,7 +31,8 @@ func TestEveryTypeMovesByItsTableAlone(t *testing.T) {
 				if ok := want[string(typ)+" "+string(from)+">"+string(to)]; ok != (err == nil) {
 					t.Errorf("%s: %s → %s: %v", typ, from, to, err)
 				}
-				if err != nil && (!fault.Is(err, fault.Precondition) || err.Error() != "Invalid transition for "+string(typ)+": "+string(from)+" → "+string(to)) {
+				if err != nil && (!fault.Is(err, fault.Precondition) ||
+					err.Error() != "Invalid transition for "+string(typ)+": "+string(from)+" → "+string(to)) {
 					t.Errorf("the fault is %v", err)
 				}
 			}
@@ -48,8 +49,9 @@ func TestRoutesShowATaskToThoseItIsFor(t *testing.T) {
 		task Task
 		want string
 	}{
-		"a task":            {Task{Type: Work, Target: "beta"}, "* beta"},
-		"with fallbacks":    {Task{Type: Work, Target: "beta", Fallback: []string{"gamma", "beta", "gamma"}}, "* beta gamma"},
+		"a task": {Task{Type: Work, Target: "beta"}, "* beta"},
+		"with fallbacks": {Task{Type: Work, Target: "beta", Fallback: []string{"gamma", "beta", "gamma"}},
+			"* beta gamma"},
 		"an alert is apart": {Task{Type: Alert, Target: "user"}, "alert:* alert:user"},
 		"so is a story":     {Task{Type: Story, Target: "alpha"}, "sprint-story:* sprint-story:alpha"},
 		"a question":        {Task{Type: Question, Target: "user", Status: Created}, "* user question:*"},

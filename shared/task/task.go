@@ -158,7 +158,9 @@ var Tasks = store.Collection[Task]{Name: "tasks", Indexes: []string{
 	"status,routes[],rank desc,createdAt",
 	// Of the stories of a sprint alone: other tasks have no such fields, and no rows.
 	"sprint.parentId,sprint.wave,sprint.order", "sprint.parentId,sprint.ended,sprint.wave",
-}, Filters: []string{"type,rank desc,createdAt", "source,rank desc,createdAt"}, AllUsers: []string{"status,expiresAt", "purgeAt"}, Unindexed: []string{"instructions", "result", "context", "title", "question", "note"}}
+}, Filters: []string{"type,rank desc,createdAt", "source,rank desc,createdAt"},
+	AllUsers: []string{"status,expiresAt", "purgeAt"}, Unindexed: []string{"instructions", "result", "context", "title",
+		"question", "note"}}
 
 // Any is the target of a task that anyone may claim.
 const Any = "any"
@@ -204,7 +206,7 @@ func (t *Task) Expired(now time.Time) bool {
 	return t.Status == Created && !t.ExpiresAt.IsZero() && !now.Before(t.ExpiresAt)
 }
 
-// End settles a task in its last status.
+// End ends a task in its last status, and has it deleted when its retention is over.
 func (t *Task) End(s Status, now time.Time) {
 	t.Status, t.CompletedAt, t.PurgeAt = s, now, now.Add(Retention)
 }

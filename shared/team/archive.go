@@ -88,14 +88,16 @@ func (a *Archive) pieces(d *document) (out []piece, err error) {
 		}
 		prompt := instruction{value(m.Prompt)}
 		m.Prompt = nil
-		out = append(out, piece{func(tx *store.Tx) { prompts.Under(d.ID).Put(tx, promptID(m.Name), prompt) }, len(prompt.Prompt)})
+		out = append(out, piece{func(tx *store.Tx) { prompts.Under(d.ID).Put(tx, promptID(m.Name), prompt) },
+			len(prompt.Prompt)})
 	}
 	for _, task := range a.Tasks {
 		said := text{task.Subject, task.Description, task.ActiveForm, nil}
 		if said.Metadata, err = merge(nil, task.Metadata); err != nil {
 			return nil, fault.Wrap(fault.Invalid, err, "task %s", task.ID)
 		}
-		out = append(out, piece{func(tx *store.Tx) { texts.Under(d.ID).Put(tx, task.ID, said) }, len(said.Subject) + len(said.Description) + len(said.ActiveForm) + len(said.Metadata)})
+		out = append(out, piece{func(tx *store.Tx) { texts.Under(d.ID).Put(tx, task.ID, said) },
+			len(said.Subject) + len(said.Description) + len(said.ActiveForm) + len(said.Metadata)})
 	}
 	for agent, list := range a.Inboxes {
 		for i, m := range list {
@@ -133,7 +135,8 @@ func (a *Archive) check() (b Board, err error) {
 		return b, err
 	}
 	if len(a.Members) > MaxMembers || len(a.Inboxes) > maxInboxes || len(a.Tasks) > MaxTasks {
-		return b, fault.New(fault.Invalid, "a team has at most %d members, %d inboxes and %d tasks; this one has %d, %d and %d",
+		return b, fault.New(fault.Invalid,
+			"a team has at most %d members, %d inboxes and %d tasks; this one has %d, %d and %d",
 			MaxMembers, maxInboxes, MaxTasks, len(a.Members), len(a.Inboxes), len(a.Tasks))
 	}
 	if a.Member(Lead) == nil {

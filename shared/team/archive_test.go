@@ -17,12 +17,17 @@ import (
 func moved() Archive {
 	a := Archive{Config: newConfig("core", "what for", "session", 1700000000123)}
 	a.Members[0].Cwd, a.Members[0].Model = "/w", "opus"
-	a.Members = append(a.Members, Member{AgentID: "ann@core", Name: "ann", AgentType: "tester", Model: "sonnet", Prompt: new("go"), Color: new("cyan"), PlanModeRequired: new(true),
-		JoinedAt: 1700000000456, TmuxPaneID: "%3", Cwd: "/w", Subscriptions: []string{}, BackendType: new("tmux"), IsActive: new(true)})
-	a.Inboxes = map[string][]Message{"ann": {{ID: "0000000001", From: Lead, Text: "go", Timestamp: "2023-11-14T22:13:20.456Z", Read: true}, {ID: "0000000002", From: "gone", Text: "still", Timestamp: "then", Summary: "s", Color: "red"}},
+	a.Members = append(a.Members, Member{AgentID: "ann@core", Name: "ann", AgentType: "tester", Model: "sonnet",
+		Prompt: new("go"), Color: new("cyan"), PlanModeRequired: new(true), JoinedAt: 1700000000456, TmuxPaneID: "%3",
+		Cwd: "/w", Subscriptions: []string{}, BackendType: new("tmux"), IsActive: new(true)})
+	a.Inboxes = map[string][]Message{"ann": {{ID: "0000000001", From: Lead, Text: "go",
+		Timestamp: "2023-11-14T22:13:20.456Z", Read: true},
+		{ID: "0000000002", From: "gone", Text: "still", Timestamp: "then", Summary: "s", Color: "red"}},
 		"gone": {{ID: "0000000001", From: "ann", Text: "hello", Timestamp: "2023-11-14T22:13:21.000Z"}}}
-	a.Tasks = []Task{{ID: "2", Subject: "b", Description: "bb", ActiveForm: "bbb", Status: Completed, Blocks: []string{"11"}, BlockedBy: []string{}},
-		{ID: "11", Subject: "c", Status: Pending, Owner: "ann", Blocks: []string{}, BlockedBy: []string{"2"}, Metadata: json.RawMessage(`{"n":[1.50,null]}`)}}
+	a.Tasks = []Task{{ID: "2", Subject: "b", Description: "bb", ActiveForm: "bbb", Status: Completed,
+		Blocks: []string{"11"}, BlockedBy: []string{}},
+		{ID: "11", Subject: "c", Status: Pending, Owner: "ann", Blocks: []string{}, BlockedBy: []string{"2"},
+			Metadata: json.RawMessage(`{"n":[1.50,null]}`)}}
 	return a
 }
 
@@ -39,7 +44,8 @@ func TestAnArchiveComesBackAsItWent(t *testing.T) {
 		if ids := w.tasks("core", 1); ids[0] != "12" {
 			t.Errorf("%v", ids)
 		}
-		if out := w.send(alpha, SendInput{Type: "message", Recipient: "ann", Content: "c", Summary: "s"}); out.Routing.Sender != Lead || w.last("core", "ann").ID != "0000000003" {
+		if out := w.send(alpha, SendInput{Type: "message", Recipient: "ann", Content: "c",
+			Summary: "s"}); out.Routing.Sender != Lead || w.last("core", "ann").ID != "0000000003" {
 			t.Errorf("%+v", out)
 		}
 		_, err = w.Create(t.Context(), alpha, CreateInput{TeamName: "other"})
@@ -59,17 +65,26 @@ func TestAnArchiveThatIsNotInOrderIsRefusedAndLeavesNothing(t *testing.T) {
 			spoil func(*Archive)
 			words string
 		}{
-			"a bad name":           {func(a *Archive) { a.Name = "a/b" }, "Invalid team name: 'a/b'. Use only letters, numbers, hyphens, underscores."},
-			"no lead":              {func(a *Archive) { a.Members = a.Members[1:] }, "the team has no member named team-lead"},
-			"a member twice":       {func(a *Archive) { a.Members = append(a.Members, a.Members[1]) }, "Member 'ann' already exists in team 'core'"},
-			"a bad member":         {func(a *Archive) { a.Members[1].Name = ".." }, "Invalid agent name: '..'. Use only letters, numbers, hyphens, underscores."},
-			"a bad inbox":          {func(a *Archive) { a.Inboxes["a b"] = nil }, "Invalid agent name: 'a b'. Use only letters, numbers, hyphens, underscores."},
-			"an id that is none":   {func(a *Archive) { a.Tasks[0].ID = "02" }, `"02" is not the id of a task: a number from 1 on`},
-			"a task twice":         {func(a *Archive) { a.Tasks[0].ID = "11" }, "there are two tasks 11"},
-			"an unknown status":    {func(a *Archive) { a.Tasks[0].Status = "done" }, "task 2: Invalid status: done"},
-			"an unknown task":      {func(a *Archive) { a.Tasks[0].Blocks = []string{"3"} }, "task 2: Referenced task 3 does not exist"},
-			"a circle":             {func(a *Archive) { a.Tasks[0].BlockedBy = []string{"11"} }, "task 2 waits for itself: its blockedBy is a circular dependency"},
-			"metadata of no shape": {func(a *Archive) { a.Tasks[0].Metadata = json.RawMessage(`[]`) }, "task 2: metadata: is an object"},
+			"a bad name": {func(a *Archive) { a.Name = "a/b" },
+				"Invalid team name: 'a/b'. Use only letters, numbers, hyphens, underscores."},
+			"no lead": {func(a *Archive) { a.Members = a.Members[1:] },
+				"the team has no member named team-lead"},
+			"a member twice": {func(a *Archive) { a.Members = append(a.Members, a.Members[1]) },
+				"Member 'ann' already exists in team 'core'"},
+			"a bad member": {func(a *Archive) { a.Members[1].Name = ".." },
+				"Invalid agent name: '..'. Use only letters, numbers, hyphens, underscores."},
+			"a bad inbox": {func(a *Archive) { a.Inboxes["a b"] = nil },
+				"Invalid agent name: 'a b'. Use only letters, numbers, hyphens, underscores."},
+			"an id that is none": {func(a *Archive) { a.Tasks[0].ID = "02" },
+				`"02" is not the id of a task: a number from 1 on`},
+			"a task twice":      {func(a *Archive) { a.Tasks[0].ID = "11" }, "there are two tasks 11"},
+			"an unknown status": {func(a *Archive) { a.Tasks[0].Status = "done" }, "task 2: Invalid status: done"},
+			"an unknown task": {func(a *Archive) { a.Tasks[0].Blocks = []string{"3"} },
+				"task 2: Referenced task 3 does not exist"},
+			"a circle": {func(a *Archive) { a.Tasks[0].BlockedBy = []string{"11"} },
+				"task 2 waits for itself: its blockedBy is a circular dependency"},
+			"metadata of no shape": {func(a *Archive) { a.Tasks[0].Metadata = json.RawMessage(`[]`) },
+				"task 2: metadata: is an object"},
 			"too many tasks": {func(a *Archive) { a.Tasks = make([]Task, MaxTasks+1) },
 				"a team has at most 100 members, 400 inboxes and 1000 tasks; this one has 2, 2 and 1001"},
 		} {
@@ -89,14 +104,17 @@ func TestAnImportThatWasEndedIsClearedAway(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		a := moved()
 		for i := range 3 * clearPage {
-			a.Inboxes["ann"] = append(a.Inboxes["ann"], Message{From: Lead, Text: strings.Repeat("x", 30_000), Timestamp: fmt.Sprint(i)})
+			a.Inboxes["ann"] = append(a.Inboxes["ann"], Message{From: Lead, Text: strings.Repeat("x", 30_000),
+				Timestamp: fmt.Sprint(i)})
 		}
 		a.Inboxes["ann"][400].Text = strings.Repeat("x", 2<<20) // more than a document holds
 		if err := w.Import(t.Context(), alpha, a); err == nil {
 			t.Fatal("it was taken")
 		}
 		w.holds(map[string]int{"teams": 0, "teamSeats": 0, "teamGraves": 1})
-		page, _, err := deletions.QueryAll(t.Context(), w.admin(), store.Query{Where: []store.Cond{store.Le("dueAt", w.Now().Add(importing))}, Order: []string{"dueAt"}, Limit: 10})
+		page, _, err := deletions.QueryAll(t.Context(), w.admin(),
+			store.Query{Where: []store.Cond{store.Le("dueAt", w.Now().Add(importing))}, Order: []string{"dueAt"},
+				Limit: 10})
 		if err != nil || len(page) != 1 {
 			t.Fatalf("%v, %v", page, err)
 		}

@@ -25,11 +25,13 @@ type beat struct {
 	LeaseUntil time.Time `json:"leaseUntil,omitzero"`
 }
 
-var beats = store.Collection[beat]{Name: "teamBeats", Indexes: []string{"teamId,agent"}, AllUsers: []string{"leaseUntil"}}
+var beats = store.Collection[beat]{Name: "teamBeats", Indexes: []string{"teamId,agent"},
+	AllUsers: []string{"leaseUntil"}}
 
 // alive notes that a member was heard of.
 func alive(tx *store.Tx, d *document, agent string, state State, pid int64, now time.Time) {
-	beats.Put(tx, memberID(d.Name, agent), beat{TeamID: d.ID, TeamName: d.Name, Agent: agent, State: state, PID: pid, At: now, LeaseUntil: now.Add(Lease)})
+	beats.Put(tx, memberID(d.Name, agent), beat{TeamID: d.ID, TeamName: d.Name, Agent: agent, State: state, PID: pid,
+		At: now, LeaseUntil: now.Add(Lease)})
 }
 
 // retire notes that a member is not there any more: it is inactive, and its unfinished

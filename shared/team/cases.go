@@ -60,9 +60,12 @@ func createCases() op.Cases {
 			op.Step{Op: "team_delete", In: op.In{"team_name": "crew"}}),
 			In: op.In{"team_name": "crew"}},
 		{Name: "beside another", Given: founded, In: op.In{"team_name": "second"}, Fault: fault.Precondition},
-		{Name: "by a name that is taken", Given: founded, As: op.Human, In: op.In{"team_name": "crew"}, Fault: fault.Exists},
-		{Name: "by a name with other characters", In: op.In{"team_name": "ä/.."}, Fault: fault.Invalid, RPCs: op.NoRPCs},
-		{Name: "by a name too long", In: op.In{"team_name": strings.Repeat("x", 65)}, Fault: fault.Invalid, RPCs: op.NoRPCs},
+		{Name: "by a name that is taken", Given: founded, As: op.Human, In: op.In{"team_name": "crew"},
+			Fault: fault.Exists},
+		{Name: "by a name with other characters", In: op.In{"team_name": "ä/.."}, Fault: fault.Invalid,
+			RPCs: op.NoRPCs},
+		{Name: "by a name too long", In: op.In{"team_name": strings.Repeat("x", 65)}, Fault: fault.Invalid,
+			RPCs: op.NoRPCs},
 	}, Refused: []op.Refusal{
 		{Name: "a description that is an object", In: `{"team_name":"a","description":{"a":1}}`, Path: "description",
 			Words: "must be of type string, not object"},
@@ -88,9 +91,9 @@ func readCases() op.Cases {
 }
 
 func spawnCases() op.Cases {
-	once := op.In{"team_name": "crew", "name": "beta", "prompt": "do <this> ✓", "model": "m", "subagent_type": "reviewer",
-		"plan_mode_required": true,
-		"cwd":                "sub/dir", "idempotencyKey": "k"}
+	once := op.In{"team_name": "crew", "name": "beta", "prompt": "do <this> ✓", "model": "m",
+		"subagent_type": "reviewer", "plan_mode_required": true,
+		"cwd": "sub/dir", "idempotencyKey": "k"}
 	before := op.After(founded, op.Step{Op: "team_spawn_teammate", In: once})
 	named := func(name, prompt string) op.In { return op.In{"team_name": "crew", "name": name, "prompt": prompt} }
 	return op.Cases{RPCs: 2, Owned: []string{"team_name"}, Examples: append([]op.Example{
@@ -102,7 +105,8 @@ func spawnCases() op.Cases {
 		{Name: "another with the same key", Given: before, Fault: fault.Precondition,
 			In: op.In{"team_name": "crew", "name": "beta", "prompt": "another", "idempotencyKey": "k"}},
 		{Name: "by a name that is taken", Given: running, In: named("beta", "again"), Fault: fault.Exists},
-		{Name: "by the lead's name", Given: founded, In: named("team-lead", "p"), Fault: fault.Invalid, RPCs: op.NoRPCs},
+		{Name: "by the lead's name", Given: founded, In: named("team-lead", "p"), Fault: fault.Invalid,
+			RPCs: op.NoRPCs},
 		{Name: "by a name with other characters", Given: founded, In: named("no name!", "p"), Fault: fault.Invalid,
 			RPCs: op.NoRPCs},
 		{Name: "by a name too long", Given: founded, In: named(strings.Repeat("x", 65), "p"), Fault: fault.Invalid,
@@ -113,10 +117,11 @@ func spawnCases() op.Cases {
 		{Name: "a prompt too long", In: `{"team_name":"crew","name":"x","prompt":"` + strings.Repeat("é", 32001) + `"}`,
 			Path:  "prompt",
 			Words: "must be at most 32000 characters, not 32001"},
-		{Name: "a terminal", In: `{"team_name":"crew","name":"x","prompt":"p","backend_type":"tmux"}`, Path: "backend_type",
-			Words: "must be one of process, external"},
-		{Name: "a truth value that is a text", In: `{"team_name":"crew","name":"x","prompt":"p","plan_mode_required":"maybe"}`,
-			Path: "plan_mode_required", Words: "must be of type boolean, not string"},
+		{Name: "a terminal", In: `{"team_name":"crew","name":"x","prompt":"p","backend_type":"tmux"}`,
+			Path: "backend_type", Words: "must be one of process, external"},
+		{Name: "a truth value that is a text",
+			In: `{"team_name":"crew","name":"x","prompt":"p","plan_mode_required":"maybe"}`, Path: "plan_mode_required",
+			Words: "must be of type boolean, not string"},
 	}}
 }
 
@@ -124,7 +129,8 @@ func killCases() op.Cases {
 	kill := op.In{"team_name": "crew", "agent_name": "beta"}
 	busy := op.After(claimed, op.Step{Op: "team_task_create", In: op.In{"team_name": "crew", "subject": "s",
 		"description": "d"}},
-		op.Step{Op: "team_task_update", In: op.In{"team_name": "crew", "task_id": "1", "status": "in_progress", "owner": "beta"}})
+		op.Step{Op: "team_task_update", In: op.In{"team_name": "crew", "task_id": "1", "status": "in_progress",
+			"owner": "beta"}})
 	return op.Cases{Owned: []string{"team_name", "agent_name"}, Examples: append([]op.Example{
 		{Given: staffed, In: kill},
 		{Name: "with a process and a task", Given: busy, In: kill},
@@ -145,8 +151,8 @@ func shutdownCases() op.Cases {
 		{Name: "with a process", Given: claimed, In: op.In{"team_name": "crew", "agent_name": "beta"}},
 		{Name: "twice", Given: op.After(staffed, op.Step{Op: "team_process_shutdown_approved", In: end}), In: end,
 			Fault: fault.NotFound},
-		{Name: "of the lead", Given: staffed, In: op.In{"team_name": "crew", "agent_name": "team-lead"}, Fault: fault.Invalid,
-			RPCs: op.NoRPCs},
+		{Name: "of the lead", Given: staffed, In: op.In{"team_name": "crew", "agent_name": "team-lead"},
+			Fault: fault.Invalid, RPCs: op.NoRPCs},
 	}, strange(end)...), Refused: []op.Refusal{
 		{Name: "a name too long", In: `{"team_name":"crew","agent_name":"` + tooLong + `"}`, Path: "agent_name",
 			Words: atMost1000},
@@ -165,10 +171,12 @@ func heartbeatCases() op.Cases {
 		{Name: "for another program", Given: staffed, In: beat, Fault: fault.Forbidden},
 		{Name: "of the lead", Given: staffed, As: op.Human, In: op.In{"team_name": "crew", "agent_name": "team-lead"},
 			Fault: fault.NotFound},
-		{Name: "of nobody", Given: staffed, In: op.In{"team_name": "crew", "agent_name": "nobody"}, Fault: fault.NotFound},
+		{Name: "of nobody", Given: staffed, In: op.In{"team_name": "crew", "agent_name": "nobody"},
+			Fault: fault.NotFound},
 	}, strange(beat)...), Refused: []op.Refusal{
 		{Name: "an unknown state", In: `{"team_name":"crew","agent_name":"beta","state":"asleep"}`, Path: "state",
 			Words: "must be one of starting, running, exited, failed, killed, lost"},
-		{Name: "process nought", In: `{"team_name":"crew","agent_name":"beta","pid":0}`, Path: "pid", Words: "must be at least 1"},
+		{Name: "process nought", In: `{"team_name":"crew","agent_name":"beta","pid":0}`, Path: "pid",
+			Words: "must be at least 1"},
 	}}
 }

@@ -79,7 +79,8 @@ func taskID(id int64) string { return strconv.FormatInt(id, 10) }
 // Add makes a pending task and returns it. A full board is Precondition.
 func (b *Board) Add() (Node, error) {
 	if len(b.Tasks) >= MaxTasks {
-		return Node{}, fault.New(fault.Precondition, "A team holds at most %d tasks; delete those that are done first", MaxTasks)
+		return Node{}, fault.New(fault.Precondition, "A team holds at most %d tasks; delete those that are done first",
+			MaxTasks)
 	}
 	b.LastID++
 	n := Node{ID: b.LastID, Status: Pending, Blocks: []int64{}, BlockedBy: []int64{}}
@@ -144,7 +145,8 @@ func (b *Board) link(n *Node, ch Change) error {
 	}
 	for _, o := range blockers {
 		if b.waitsFor(o, n.ID) {
-			return fault.New(fault.Precondition, "Adding dependency %d blocked_by %d would create a circular dependency", n.ID, o.ID)
+			return fault.New(fault.Precondition,
+				"Adding dependency %d blocked_by %d would create a circular dependency", n.ID, o.ID)
 		}
 		join(o, n)
 	}
@@ -153,7 +155,8 @@ func (b *Board) link(n *Node, ch Change) error {
 		edges += len(t.BlockedBy)
 	}
 	if edges > MaxEdges && len(blocked)+len(blockers) > 0 {
-		return fault.New(fault.Precondition, "A team's tasks have at most %d dependencies; complete or delete some tasks first", MaxEdges)
+		return fault.New(fault.Precondition,
+			"A team's tasks have at most %d dependencies; complete or delete some tasks first", MaxEdges)
 	}
 	return nil
 }
@@ -214,7 +217,8 @@ func (b *Board) mayBecome(n *Node, to Status) error {
 	}
 	for _, id := range n.BlockedBy {
 		if o := b.find(id); o != nil && o.Status != Completed {
-			return fault.New(fault.Precondition, "Cannot set status to %s: blocked by task %d (status: %s)", to, id, o.Status)
+			return fault.New(fault.Precondition, "Cannot set status to %s: blocked by task %d (status: %s)", to, id,
+				o.Status)
 		}
 	}
 	return nil

@@ -42,34 +42,53 @@ func becomes(id string, s Status) func(*Change) string {
 func TestEveryChangeThatBreaksARuleIsRefusedInTheReferencesWords(t *testing.T) {
 	t.Parallel()
 	// 1 blocks 2, 2 blocks 3; 4 is in progress, 5 completed, 6 deleted, 7 free.
-	b := boardOf(t, 7, blocks("1", "2"), blocks("2", "3"), becomes("4", InProgress), becomes("5", Completed), becomes("6", Deleted))
+	b := boardOf(t, 7, blocks("1", "2"), blocks("2", "3"), becomes("4", InProgress), becomes("5", Completed),
+		becomes("6", Deleted))
 	for name, tc := range map[string]struct {
 		id    string
 		ch    Change
 		kind  fault.Kind
 		words string
 	}{
-		"a task that is not there":         {"8", Change{}, fault.NotFound, "Task 8 not found in team core"},
-		"a deleted task":                   {"6", Change{Status: Pending}, fault.NotFound, "Task 6 not found in team core"},
-		"an id that is not written so":     {"01", Change{}, fault.NotFound, "Task 01 not found in team core"},
-		"an id that is no number":          {"one", Change{}, fault.NotFound, "Task one not found in team core"},
-		"an unknown status":                {"1", Change{Status: "done"}, fault.Invalid, "Invalid status: done"},
-		"back from in progress":            {"4", Change{Status: Pending}, fault.Precondition, "Cannot transition from in_progress to pending"},
-		"back from completed":              {"5", Change{Status: InProgress}, fault.Precondition, "Cannot transition from completed to in_progress"},
-		"back from completed to pending":   {"5", Change{Status: Pending}, fault.Precondition, "Cannot transition from completed to pending"},
-		"itself in blocks":                 {"1", Change{AddBlocks: []string{"1"}}, fault.Invalid, "Task 1 cannot block itself"},
-		"itself in blocked by":             {"1", Change{AddBlockedBy: []string{"1"}}, fault.Invalid, "Task 1 cannot be blocked by itself"},
-		"an unknown one in blocks":         {"1", Change{AddBlocks: []string{"7", "8"}}, fault.Precondition, "Referenced task 8 does not exist"},
-		"an unknown one in blocked by":     {"1", Change{AddBlockedBy: []string{"6"}}, fault.Precondition, "Referenced task 6 does not exist"},
-		"a circle of two":                  {"2", Change{AddBlocks: []string{"1"}}, fault.Precondition, "Adding block 2 -> 1 would create a circular dependency"},
-		"a circle of two, from behind":     {"1", Change{AddBlockedBy: []string{"2"}}, fault.Precondition, "Adding dependency 1 blocked_by 2 would create a circular dependency"},
-		"a circle of three":                {"3", Change{AddBlocks: []string{"1"}}, fault.Precondition, "Adding block 3 -> 1 would create a circular dependency"},
-		"a circle of three, from behind":   {"1", Change{AddBlockedBy: []string{"3"}}, fault.Precondition, "Adding dependency 1 blocked_by 3 would create a circular dependency"},
-		"a circle within one change":       {"7", Change{AddBlocks: []string{"1"}, AddBlockedBy: []string{"3"}}, fault.Precondition, "Adding dependency 7 blocked_by 3 would create a circular dependency"},
-		"started while blocked":            {"2", Change{Status: InProgress}, fault.Precondition, "Cannot set status to in_progress: blocked by task 1 (status: pending)"},
-		"completed while blocked":          {"3", Change{Status: Completed}, fault.Precondition, "Cannot set status to completed: blocked by task 2 (status: pending)"},
-		"started with a blocker just made": {"7", Change{Status: InProgress, AddBlockedBy: []string{"4"}}, fault.Precondition, "Cannot set status to in_progress: blocked by task 4 (status: in_progress)"},
-		"refused at last, with an owner":   {"2", Change{Status: Completed, Owner: new("ann"), AddBlocks: []string{"7"}}, fault.Precondition, "Cannot set status to completed: blocked by task 1 (status: pending)"},
+		"a task that is not there": {"8", Change{}, fault.NotFound, "Task 8 not found in team core"},
+		"a deleted task": {"6", Change{Status: Pending}, fault.NotFound,
+			"Task 6 not found in team core"},
+		"an id that is not written so": {"01", Change{}, fault.NotFound, "Task 01 not found in team core"},
+		"an id that is no number":      {"one", Change{}, fault.NotFound, "Task one not found in team core"},
+		"an unknown status":            {"1", Change{Status: "done"}, fault.Invalid, "Invalid status: done"},
+		"back from in progress": {"4", Change{Status: Pending}, fault.Precondition,
+			"Cannot transition from in_progress to pending"},
+		"back from completed": {"5", Change{Status: InProgress}, fault.Precondition,
+			"Cannot transition from completed to in_progress"},
+		"back from completed to pending": {"5", Change{Status: Pending}, fault.Precondition,
+			"Cannot transition from completed to pending"},
+		"itself in blocks": {"1", Change{AddBlocks: []string{"1"}}, fault.Invalid,
+			"Task 1 cannot block itself"},
+		"itself in blocked by": {"1", Change{AddBlockedBy: []string{"1"}}, fault.Invalid,
+			"Task 1 cannot be blocked by itself"},
+		"an unknown one in blocks": {"1", Change{AddBlocks: []string{"7", "8"}}, fault.Precondition,
+			"Referenced task 8 does not exist"},
+		"an unknown one in blocked by": {"1", Change{AddBlockedBy: []string{"6"}}, fault.Precondition,
+			"Referenced task 6 does not exist"},
+		"a circle of two": {"2", Change{AddBlocks: []string{"1"}}, fault.Precondition,
+			"Adding block 2 -> 1 would create a circular dependency"},
+		"a circle of two, from behind": {"1", Change{AddBlockedBy: []string{"2"}}, fault.Precondition,
+			"Adding dependency 1 blocked_by 2 would create a circular dependency"},
+		"a circle of three": {"3", Change{AddBlocks: []string{"1"}}, fault.Precondition,
+			"Adding block 3 -> 1 would create a circular dependency"},
+		"a circle of three, from behind": {"1", Change{AddBlockedBy: []string{"3"}}, fault.Precondition,
+			"Adding dependency 1 blocked_by 3 would create a circular dependency"},
+		"a circle within one change": {"7", Change{AddBlocks: []string{"1"}, AddBlockedBy: []string{"3"}},
+			fault.Precondition, "Adding dependency 7 blocked_by 3 would create a circular dependency"},
+		"started while blocked": {"2", Change{Status: InProgress}, fault.Precondition,
+			"Cannot set status to in_progress: blocked by task 1 (status: pending)"},
+		"completed while blocked": {"3", Change{Status: Completed}, fault.Precondition,
+			"Cannot set status to completed: blocked by task 2 (status: pending)"},
+		"started with a blocker just made": {"7", Change{Status: InProgress, AddBlockedBy: []string{"4"}},
+			fault.Precondition, "Cannot set status to in_progress: blocked by task 4 (status: in_progress)"},
+		"refused at last, with an owner": {"2", Change{Status: Completed, Owner: new("ann"),
+			AddBlocks: []string{"7"}}, fault.Precondition,
+			"Cannot set status to completed: blocked by task 1 (status: pending)"},
 	} {
 		before := b.clone()
 		after, _, err := b.Update("core", tc.id, tc.ch)
@@ -84,7 +103,8 @@ func TestEveryChangeThatBreaksARuleIsRefusedInTheReferencesWords(t *testing.T) {
 
 func TestEveryPairOfStatusesIsAllowedOrRefused(t *testing.T) {
 	t.Parallel()
-	allowed := map[Status][]Status{Pending: {Pending, InProgress, Completed, Deleted}, InProgress: {InProgress, Completed, Deleted}, Completed: {Completed, Deleted}}
+	allowed := map[Status][]Status{Pending: {Pending, InProgress, Completed, Deleted},
+		InProgress: {InProgress, Completed, Deleted}, Completed: {Completed, Deleted}}
 	for from, to := range allowed {
 		for _, next := range []Status{Pending, InProgress, Completed, Deleted} {
 			b := boardOf(t, 1, becomes("1", from))
@@ -139,7 +159,8 @@ func TestABoardHasItsLimits(t *testing.T) {
 		}
 	}
 	_, _, err = b.Update("core", "1", Change{AddBlocks: []string{"1000"}})
-	says(t, err, fault.Precondition, "A team's tasks have at most 10000 dependencies; complete or delete some tasks first")
+	says(t, err, fault.Precondition,
+		"A team's tasks have at most 10000 dependencies; complete or delete some tasks first")
 	if _, _, err := b.Update("core", "1", Change{Status: Completed}); err != nil {
 		t.Errorf("a full board takes no other change: %v", err)
 	}
@@ -286,7 +307,8 @@ func TestWhatAnOwnerHadUnfinishedGoesBack(t *testing.T) {
 	if !b.Working("ann") || b.Working("bob") {
 		t.Error("who works is not known")
 	}
-	if ids := b.Release("ann"); !slices.Equal(ids, []int64{1, 2}) || b.find(2).Status != Pending || b.find(2).Owner != "" || b.find(3).Owner != "ann" || b.Working("ann") {
+	if ids := b.Release("ann"); !slices.Equal(ids, []int64{1, 2}) || b.find(2).Status != Pending ||
+		b.find(2).Owner != "" || b.find(3).Owner != "ann" || b.Working("ann") {
 		t.Errorf("%v, %+v", ids, b)
 	}
 	if ids := b.Release("ann"); ids != nil {

@@ -29,7 +29,7 @@ type world struct {
 
 func each(t *testing.T, test func(*testing.T, *world)) {
 	t.Helper()
-	domaintest.Each(t, store.NewSchema(append(Defs(), idempotency.Def())...), func(t *testing.T, db *store.DB) {
+	domaintest.Each(t, store.NewSchema(append(new(Service).Defs(), idempotency.Def())...), func(t *testing.T, db *store.DB) {
 		w := &world{t: t}
 		w.Service = &Service{DB: db, Now: w.Clock.Now, NewID: w.IDs.NewID}
 		test(t, w)
@@ -53,7 +53,8 @@ func (w *world) team(name string, mates ...string) {
 
 func (w *world) spawn(team, name, backend string) SpawnOutput {
 	w.t.Helper()
-	return domaintest.Must(w.Spawn(w.t.Context(), alpha, SpawnInput{TeamName: team, Name: name, Prompt: "do it, " + name, BackendType: backend}))(w.t)
+	return domaintest.Must(w.Spawn(w.t.Context(), alpha, SpawnInput{TeamName: team, Name: name,
+		Prompt: "do it, " + name, BackendType: backend}))(w.t)
 }
 
 func (w *world) config(team string) Config {
@@ -75,7 +76,8 @@ func (w *world) active(team, name string) bool {
 func (w *world) inbox(team, name string) []Message {
 	w.t.Helper()
 	no := false
-	return domaintest.Must(w.ReadInbox(w.t.Context(), loose, ReadInput{TeamName: team, AgentName: name, MarkAsRead: &no, Limit: maxPage}))(w.t).Messages
+	return domaintest.Must(w.ReadInbox(w.t.Context(), loose,
+		ReadInput{TeamName: team, AgentName: name, MarkAsRead: &no, Limit: maxPage}))(w.t).Messages
 }
 
 // last is the text of the last message that a member got.
@@ -92,7 +94,8 @@ func (w *world) last(team, name string) Message {
 func (w *world) tasks(team string, n int) (ids []string) {
 	w.t.Helper()
 	for i := range n {
-		out, err := w.CreateTask(w.t.Context(), alpha, CreateTaskInput{TeamName: team, Subject: fmt.Sprintf("task %d", i+1), Description: "the whole of it"})
+		out, err := w.CreateTask(w.t.Context(), alpha, CreateTaskInput{TeamName: team,
+			Subject: fmt.Sprintf("task %d", i+1), Description: "the whole of it"})
 		ids = append(ids, domaintest.Must(out, err)(w.t).ID)
 	}
 	return ids

@@ -38,7 +38,8 @@ type inbox struct {
 
 var (
 	inboxes  = store.Collection[inbox]{Name: "teamInboxes", Indexes: []string{"teamId,agent"}}
-	messages = store.Collection[kept]{Name: "teams/*/teamMessages", Indexes: []string{"agent,seq", "agent,read,seq"}, Unindexed: []string{"text", "summary"}}
+	messages = store.Collection[kept]{Name: "teams/*/teamMessages", Indexes: []string{"agent,seq", "agent,read,seq"},
+		Unindexed: []string{"text", "summary"}}
 )
 
 // stamp is a time as the reference writes it.

@@ -18,8 +18,8 @@ func (s *Service) Spawn(ctx context.Context, c identity.Caller, in SpawnInput) (
 		return out, err
 	}
 	now, processID := s.Now(), s.NewID()
-	m := Member{Name: in.Name, AgentType: in.SubagentType, Model: in.Model, PlanModeRequired: &in.PlanModeRequired, JoinedAt: now.UnixMilli(),
-		Cwd: in.Cwd, Subscriptions: []string{}, BackendType: &in.BackendType}
+	m := Member{Name: in.Name, AgentType: in.SubagentType, Model: in.Model, PlanModeRequired: &in.PlanModeRequired,
+		JoinedAt: now.UnixMilli(), Cwd: in.Cwd, Subscriptions: []string{}, BackendType: &in.BackendType}
 	return idempotency.Update(ctx, s.DB.User(c.User), in, now, func(ctx context.Context, tx *store.Tx) (SpawnOutput, error) {
 		mail, fetches := address(in.TeamName, in.Name)
 		d, err := load(ctx, tx, in.TeamName, fetches...)
@@ -38,10 +38,13 @@ func (s *Service) Spawn(ctx context.Context, c identity.Caller, in SpawnInput) (
 		mail.send(tx, in.Name, Message{From: from, Text: in.Prompt, Timestamp: stamp(now)})
 		mail.close(tx)
 		prompts.Under(d.ID).Put(tx, promptID(in.Name), instruction{Prompt: in.Prompt})
-		out = SpawnOutput{AgentID: joined.AgentID, Name: in.Name, TeamName: in.TeamName, Color: joined.color(), Message: "The agent is registered. Start it; it finds its prompt in its inbox."}
+		out = SpawnOutput{AgentID: joined.AgentID, Name: in.Name, TeamName: in.TeamName, Color: joined.color(),
+			Message: "The agent is registered. Start it; it finds its prompt in its inbox."}
 		if in.BackendType == ByRunner {
-			p := keptProcess{TeamID: d.ID, Process: Process{ProcessID: processID, TeamName: d.Name, Name: in.Name, AgentID: joined.AgentID, AgentType: joined.AgentType, Model: joined.Model,
-				Color: joined.color(), PlanModeRequired: in.PlanModeRequired, Cwd: in.Cwd, LeadSessionID: d.LeadSessionID, State: Requested, Wanted: WantRunning, RequestedAt: now}}
+			p := keptProcess{TeamID: d.ID, Process: Process{ProcessID: processID, TeamName: d.Name, Name: in.Name,
+				AgentID: joined.AgentID, AgentType: joined.AgentType, Model: joined.Model, Color: joined.color(),
+				PlanModeRequired: in.PlanModeRequired, Cwd: in.Cwd, LeadSessionID: d.LeadSessionID, State: Requested,
+				Wanted: WantRunning, RequestedAt: now}}
 			p.touch(now)
 			processes.Create(tx, processID, p)
 			if d.Processes == nil {

@@ -13,8 +13,10 @@ import (
 func TestATeammateHasTheShapeOfTheReference(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		w.team("core")
-		out, err := w.Spawn(t.Context(), alpha, SpawnInput{TeamName: "core", Name: "ann", Prompt: "find it", Model: "sonnet", PlanModeRequired: true, Cwd: "src"})
-		if err != nil || out.AgentID != "ann@core" || out.Color != "blue" || out.State != Requested || out.ProcessID == "" {
+		out, err := w.Spawn(t.Context(), alpha, SpawnInput{TeamName: "core", Name: "ann", Prompt: "find it",
+			Model: "sonnet", PlanModeRequired: true, Cwd: "src"})
+		if err != nil || out.AgentID != "ann@core" || out.Color != "blue" || out.State != Requested ||
+			out.ProcessID == "" {
 			t.Errorf("%+v, %v", out, err)
 		}
 		cfg := w.config("core")
@@ -23,7 +25,8 @@ func TestATeammateHasTheShapeOfTheReference(t *testing.T) {
 		if got := asText(t, cfg.Members[1]); got != want {
 			t.Errorf("%s", got)
 		}
-		if got := asText(t, w.inbox("core", "ann")); got != `[{"id":"0000000001","from":"team-lead","text":"find it","timestamp":"2026-03-01T12:00:00.000Z","read":false}]` {
+		if got := asText(t, w.inbox("core",
+			"ann")); got != `[{"id":"0000000001","from":"team-lead","text":"find it","timestamp":"2026-03-01T12:00:00.000Z","read":false}]` {
 			t.Errorf("%s", got)
 		}
 	})
@@ -38,14 +41,22 @@ func TestWhatCannotBeSpawnedIsRefusedAndLeavesNothing(t *testing.T) {
 			kind  fault.Kind
 			words string
 		}{
-			"a name that is taken":  {SpawnInput{Name: "ann", Prompt: "p"}, fault.Exists, "Member 'ann' already exists in team 'core'"},
-			"the lead's name":       {SpawnInput{Name: "team-lead", Prompt: "p"}, fault.Invalid, "Agent name 'team-lead' is reserved"},
-			"the system's name":     {SpawnInput{Name: "parley", Prompt: "p"}, fault.Invalid, "Agent name 'parley' is reserved"},
-			"a name with a slash":   {SpawnInput{Name: "a/b", Prompt: "p"}, fault.Invalid, "Invalid agent name: 'a/b'. Use only letters, numbers, hyphens, underscores."},
-			"a name that is long":   {SpawnInput{Name: long, Prompt: "p"}, fault.Invalid, "Agent name too long (65 chars, max 64): 'xxxxxxxxxxxxxxxxxxxx'..."},
-			"no prompt":             {SpawnInput{Name: "bob", Prompt: " \n"}, fault.Invalid, "Prompt must not be empty"},
-			"a team that is not":    {SpawnInput{TeamName: "none", Name: "bob", Prompt: "p"}, fault.NotFound, "Team none does not exist"},
-			"a team that cannot be": {SpawnInput{TeamName: "a b", Name: "bob", Prompt: "p"}, fault.Invalid, "Invalid team name: 'a b'. Use only letters, numbers, hyphens, underscores."},
+			"a name that is taken": {SpawnInput{Name: "ann", Prompt: "p"}, fault.Exists,
+				"Member 'ann' already exists in team 'core'"},
+			"the lead's name": {SpawnInput{Name: "team-lead", Prompt: "p"}, fault.Invalid,
+				"Agent name 'team-lead' is reserved"},
+			"the system's name": {SpawnInput{Name: "parley", Prompt: "p"}, fault.Invalid,
+				"Agent name 'parley' is reserved"},
+			"a name with a slash": {SpawnInput{Name: "a/b", Prompt: "p"}, fault.Invalid,
+				"Invalid agent name: 'a/b'. Use only letters, numbers, hyphens, underscores."},
+			"a name that is long": {SpawnInput{Name: long, Prompt: "p"}, fault.Invalid,
+				"Agent name too long (65 chars, max 64): 'xxxxxxxxxxxxxxxxxxxx'..."},
+			"no prompt": {SpawnInput{Name: "bob", Prompt: " \n"}, fault.Invalid,
+				"Prompt must not be empty"},
+			"a team that is not": {SpawnInput{TeamName: "none", Name: "bob", Prompt: "p"}, fault.NotFound,
+				"Team none does not exist"},
+			"a team that cannot be": {SpawnInput{TeamName: "a b", Name: "bob", Prompt: "p"}, fault.Invalid,
+				"Invalid team name: 'a b'. Use only letters, numbers, hyphens, underscores."},
 		} {
 			if tc.in.TeamName == "" {
 				tc.in.TeamName = "core"
@@ -84,11 +95,13 @@ func TestColorsGoRoundAndTheLeastUsedIsNext(t *testing.T) {
 	cfg.Leave("m2")
 	join("m9")
 	join("m10")
-	same(t, "colors", got, []string{"blue", "green", "yellow", "purple", "orange", "pink", "cyan", "red", "blue", "yellow", "green"})
+	same(t, "colors", got, []string{"blue", "green", "yellow", "purple", "orange", "pink", "cyan", "red", "blue",
+		"yellow", "green"})
 	for i := len(cfg.Members); i < MaxMembers; i++ {
 		join(fmt.Sprintf("n%d", i))
 	}
-	says(t, cfg.Join(Member{Name: "one-more"}), fault.Precondition, "Team core has 100 members, which is as many as a team can have; remove one first")
+	says(t, cfg.Join(Member{Name: "one-more"}), fault.Precondition,
+		"Team core has 100 members, which is as many as a team can have; remove one first")
 }
 
 func TestASpawnWithAKeyHappensOnce(t *testing.T) {
@@ -114,20 +127,24 @@ func TestARemovedTeammateLeavesItsTasksToTheOthers(t *testing.T) {
 		w.updated(UpdateTaskInput{TaskID: ids[2], Owner: new("ann"), Status: Completed})
 		w.updated(UpdateTaskInput{TaskID: ids[3], Owner: new("bob"), Status: InProgress})
 		out, err := w.Kill(t.Context(), alpha, MemberInput{"core", "ann"})
-		if err != nil || !out.Success || out.Message != "ann has been stopped." || !slices.Equal(out.ReleasedTasks, ids[:2]) {
+		if err != nil || !out.Success || out.Message != "ann has been stopped." ||
+			!slices.Equal(out.ReleasedTasks, ids[:2]) {
 			t.Errorf("%+v, %v", out, err)
 		}
-		for id, want := range map[string]Task{ids[0]: {Status: Pending}, ids[1]: {Status: Pending}, ids[2]: {Status: Completed, Owner: "ann"}, ids[3]: {Status: InProgress, Owner: "bob"}} {
+		for id, want := range map[string]Task{ids[0]: {Status: Pending}, ids[1]: {Status: Pending},
+			ids[2]: {Status: Completed, Owner: "ann"}, ids[3]: {Status: InProgress, Owner: "bob"}} {
 			if got := w.task(id); got.Status != want.Status || got.Owner != want.Owner {
 				t.Errorf("%+v", got)
 			}
 		}
-		if out, err := w.ShutdownApproved(t.Context(), alpha, MemberInput{"core", "bob"}); err != nil || out.Message != "bob removed from team." || !slices.Equal(out.ReleasedTasks, ids[3:]) {
+		if out, err := w.ShutdownApproved(t.Context(), alpha, MemberInput{"core", "bob"}); err != nil ||
+			out.Message != "bob removed from team." || !slices.Equal(out.ReleasedTasks, ids[3:]) {
 			t.Errorf("%+v, %v", out, err)
 		}
 		cfg := w.config("core")
 		same(t, "members", cfg.names(), []string{Lead, "cid"})
-		for name, words := range map[string]string{"ann": "Teammate ann not found in team core", Lead: "Teammate team-lead not found in team core"} {
+		for name, words := range map[string]string{"ann": "Teammate ann not found in team core",
+			Lead: "Teammate team-lead not found in team core"} {
 			_, err = w.Kill(t.Context(), alpha, MemberInput{"core", name})
 			says(t, err, fault.NotFound, words)
 		}
@@ -154,7 +171,8 @@ func TestATeammateMayComeBackUnderItsName(t *testing.T) {
 			t.Fatalf("%+v, %v", out, err)
 		}
 		for _, p := range out.Processes {
-			if want := map[string]State{first.ProcessID: Killed, second.ProcessID: Requested}[p.ProcessID]; p.State != want {
+			if want := map[string]State{first.ProcessID: Killed,
+				second.ProcessID: Requested}[p.ProcessID]; p.State != want {
 				t.Errorf("%+v", p)
 			}
 		}
@@ -194,6 +212,7 @@ func TestADeletedTeamLeavesNothing(t *testing.T) {
 		w.sweep(func() (int, error) { return w.SweepTeams(t.Context(), w.admin(), 10) }, 1)
 		w.sweep(func() (int, error) { return w.SweepTeams(t.Context(), w.admin(), 10) }, 0)
 		check("after it")
-		w.holds(map[string]int{"teams": 1, "teamBoards": 1, "teamSeats": 1, "teamGraves": 0, "teamInboxes": 1, "teamBeats": 0, "teamProcesses": 0})
+		w.holds(map[string]int{"teams": 1, "teamBoards": 1, "teamSeats": 1, "teamGraves": 0, "teamInboxes": 1,
+			"teamBeats": 0, "teamProcesses": 0})
 	})
 }

@@ -30,31 +30,39 @@ func sendCases() op.Cases {
 	const all = "the members are read before their inboxes"
 	once := sending("message", "recipient", "beta", "content", "hello <b>", "summary", "s", "idempotencyKey", "k")
 	examples := []op.Example{
-		{Given: staffed, In: sending("message", "recipient", "beta", "content", "The tests are red again.", "summary", "red tests")},
+		{Given: staffed, In: sending("message", "recipient", "beta", "content", "The tests are red again.", "summary",
+			"red tests")},
 		{Name: "with an idempotency key", Given: staffed, In: once, RPCs: 3, Over: "the key is read"},
-		{Name: "again with the same key", Given: op.After(staffed, op.Step{Op: "team_send_message", In: once}), In: once},
-		{Name: "to all", Given: staffed, In: sending("broadcast", "summary", "s", "content", "to all"), RPCs: 3, Over: all},
-		{Name: "to all, with an idempotency key", Given: staffed, In: sending("broadcast", "summary", "s", "idempotencyKey", "k"), RPCs: 4,
+		{Name: "again with the same key", Given: op.After(staffed, op.Step{Op: "team_send_message", In: once}),
+			In: once},
+		{Name: "to all", Given: staffed, In: sending("broadcast", "summary", "s", "content", "to all"), RPCs: 3,
+			Over: all},
+		{Name: "to all, with an idempotency key", Given: staffed,
+			In: sending("broadcast", "summary", "s", "idempotencyKey", "k"), RPCs: 4,
 			Over: all + ", and the key is read"},
 		{Name: "to all for another, by the human", Given: staffed, As: op.Human, RPCs: 3, Over: all,
 			In: sending("broadcast", "sender", "gamma", "content", "to all", "summary", "s")},
-		{Name: "to the lead", Given: staffed, As: "beta", In: sending("message", "recipient", "team-lead", "content", "c", "summary", "s")},
+		{Name: "to the lead", Given: staffed, As: "beta", In: sending("message", "recipient", "team-lead", "content",
+			"c", "summary", "s")},
 		{Name: "on a plan", Given: staffed, In: op.In{"team_name": "crew", "type": "plan_approval_response",
 			"recipient": "beta", "approve": true}},
-		{Name: "that asks to shut down", Given: staffed, In: sending("shutdown_request", "recipient", "beta", "content", "it is late")},
+		{Name: "that asks to shut down", Given: staffed, In: sending("shutdown_request", "recipient", "beta", "content",
+			"it is late")},
 		{Name: "that agrees to shut down", Given: asked, As: "beta",
 			In: op.In{"team_name": "crew", "type": "shutdown_response", "request_id": "$request", "approve": true}},
 		{Name: "that refuses for another, by the human", Given: asked, As: op.Human,
 			In: sending("shutdown_response", "sender", "beta", "request_id", "$request")},
-		{Name: "as another program", Given: staffed, In: sending("message", "recipient", "beta", "content", "c", "summary", "s", "sender", "gamma"),
+		{Name: "as another program", Given: staffed, In: sending("message", "recipient", "beta", "content", "c",
+			"summary", "s", "sender", "gamma"),
 			Fault: fault.Forbidden},
 	}
 	for _, kind := range []string{"message", "shutdown_request", "plan_approval_response"} {
-		examples = append(examples, op.Example{Name: "of type " + kind + " to nobody", Given: staffed, Fault: fault.NotFound,
-			In: sending(kind, "recipient", "nobody", "content", "c", "summary", "s")})
+		examples = append(examples, op.Example{Name: "of type " + kind + " to nobody", Given: staffed,
+			Fault: fault.NotFound, In: sending(kind, "recipient", "nobody", "content", "c", "summary", "s")})
 	}
 	lacking := func(name string, in op.In) {
-		examples = append(examples, op.Example{Name: name, Given: staffed, In: in, Fault: fault.Invalid, RPCs: op.NoRPCs})
+		examples = append(examples, op.Example{Name: name, Given: staffed, In: in, Fault: fault.Invalid,
+			RPCs: op.NoRPCs})
 	}
 	lacking("without content", sending("message", "recipient", "beta", "summary", "s"))
 	lacking("with blank content", sending("message", "recipient", "beta", "summary", "s", "content", " \n"))
@@ -71,9 +79,10 @@ func sendCases() op.Cases {
 		Refused: []op.Refusal{
 			{Name: "no type", In: `{"team_name":"crew","content":"c"}`, Path: "type", Words: "is required"},
 			{Name: "content too long", Path: "content", Words: "must be at most 32000 characters, not 32001",
-				In: `{"team_name":"crew","type":"message","recipient":"beta","summary":"s","content":"` + strings.Repeat("é", 32001) + `"}`},
-			{Name: "a truth value that is a text", In: `{"team_name":"crew","type":"shutdown_response","approve":"half"}`,
-				Path:  "approve",
+				In: `{"team_name":"crew","type":"message","recipient":"beta","summary":"s","content":"` + strings.Repeat("é",
+					32001) + `"}`},
+			{Name: "a truth value that is a text",
+				In: `{"team_name":"crew","type":"shutdown_response","approve":"half"}`, Path: "approve",
 				Words: "must be of type boolean, not string"},
 		}}
 }
@@ -92,15 +101,16 @@ func readInboxCases() op.Cases {
 			"unread_only": true}},
 		{Name: "without marking it", Given: told, As: "beta", In: marking(false)},
 		{Name: "of a teammate, by the lead", Given: told, In: marking(false)},
-		{Name: "the next page", Given: page, As: "beta", In: op.In{"team_name": "crew", "agent_name": "beta", "limit": 2,
-			"cursor": "$cursor"}},
+		{Name: "the next page", Given: page, As: "beta", In: op.In{"team_name": "crew", "agent_name": "beta",
+			"limit": 2, "cursor": "$cursor"}},
 		{Name: "of nobody, by the human", Given: staffed, As: op.Human, In: inbox("nobody")},
 		{Name: "of a teammate, which the lead marks", Given: told, In: marking(true), Fault: fault.Forbidden},
 		{Name: "of another teammate", Given: told, As: "gamma", In: inbox("beta"), Fault: fault.Forbidden},
 	}, strange(inbox("team-lead"))...), Refused: []op.Refusal{
 		{Name: "too many", In: `{"team_name":"crew","agent_name":"beta","limit":101}`, Path: "limit",
 			Words: "must be at most 100"},
-		{Name: "a cursor of another call", Given: tasks, In: `{"team_name":"crew","agent_name":"team-lead","cursor":"$cursor"}`, Path: "cursor",
+		{Name: "a cursor of another call", Given: tasks,
+			In: `{"team_name":"crew","agent_name":"team-lead","cursor":"$cursor"}`, Path: "cursor",
 			Words: "use the one that came with the page before"},
 	}}
 }
@@ -109,14 +119,15 @@ func pollInboxCases() op.Cases {
 	now := func(name string) op.In { return op.In{"team_name": "crew", "agent_name": name, "timeout_ms": 0} }
 	return op.Cases{Owned: []string{"team_name", "agent_name"}, Examples: append([]op.Example{
 		{Given: told, As: "beta", In: op.In{"team_name": "crew", "agent_name": "beta"}},
-		{Name: "for another, by the human", Given: staffed, As: op.Human, In: op.In{"team_name": "crew", "agent_name": "gamma"}},
+		{Name: "for another, by the human", Given: staffed, As: op.Human,
+			In: op.In{"team_name": "crew", "agent_name": "gamma"}},
 		{Name: "of nothing", Given: staffed, In: now("team-lead")},
 		{Name: "of a teammate, by the lead", Given: told, In: now("beta")},
 		{Name: "of another teammate", Given: told, As: "gamma", In: now("beta"), Fault: fault.Forbidden},
 	}, strange(now("team-lead"))...), Refused: []op.Refusal{
-		{Name: "a wait too long", In: `{"team_name":"crew","agent_name":"team-lead","timeout_ms":55001}`, Path: "timeout_ms",
-			Words: "must be at most 55000"},
-		{Name: "a negative wait", In: `{"team_name":"crew","agent_name":"team-lead","timeout_ms":-1}`, Path: "timeout_ms",
-			Words: "must be at least 0"},
+		{Name: "a wait too long", In: `{"team_name":"crew","agent_name":"team-lead","timeout_ms":55001}`,
+			Path: "timeout_ms", Words: "must be at most 55000"},
+		{Name: "a negative wait", In: `{"team_name":"crew","agent_name":"team-lead","timeout_ms":-1}`,
+			Path: "timeout_ms", Words: "must be at least 0"},
 	}}
 }

@@ -82,7 +82,8 @@ func (s *Service) Send(ctx context.Context, c identity.Caller, in SendInput) (Se
 			return SendOutput{}, err
 		}
 		if d.Member(in.Recipient) == nil {
-			return SendOutput{}, fault.New(fault.NotFound, "Recipient %s is not a member of team %s", in.Recipient, in.TeamName)
+			return SendOutput{}, fault.New(fault.NotFound, "Recipient %s is not a member of team %s", in.Recipient,
+				in.TeamName)
 		}
 		m, out, err := in.compose(d, from, now)
 		if err != nil {
@@ -103,7 +104,8 @@ func (in *SendInput) compose(d *document, from string, now time.Time) (m Message
 	case plain:
 		m.Text, m.Summary = in.Content, in.Summary
 		out.Message = "Message sent to " + in.Recipient
-		out.Routing = &Routing{Sender: from, Target: in.Recipient, TargetColor: d.colorOf(in.Recipient), Summary: in.Summary, Content: in.Content}
+		out.Routing = &Routing{Sender: from, Target: in.Recipient, TargetColor: d.colorOf(in.Recipient),
+			Summary: in.Summary, Content: in.Content}
 	case askShutdown:
 		id := fmt.Sprintf("shutdown-%d@%s", now.UnixMilli(), in.Recipient)
 		m.Text, m.Summary = payload(shutdownRequest{askShutdown, id, from, in.Content, stamp(now)}), in.Summary
@@ -116,7 +118,8 @@ func (in *SendInput) compose(d *document, from string, now time.Time) (m Message
 		m.Text, m.Summary = or(in.Content, "Shutdown rejected"), or(in.Summary, shutdownRejected)
 		out.Message = "Shutdown rejected by " + from
 		if in.Approve {
-			m.Text, m.Summary = payload(shutdownApproved{"shutdown_approved", in.RequestID, from, stamp(now), who.TmuxPaneID, value(who.BackendType)}), in.Summary
+			m.Text, m.Summary = payload(shutdownApproved{"shutdown_approved", in.RequestID, from, stamp(now),
+				who.TmuxPaneID, value(who.BackendType)}), in.Summary
 			out.Message = "Shutdown approved by " + from + ". process_shutdown_approved ends its process."
 		}
 		out.RequestID, out.Target = in.RequestID, Lead
@@ -146,7 +149,8 @@ func (d *document) colorOf(name string) string {
 }
 
 // broadcast sends to every member but the sender.
-func (s *Service) broadcast(ctx context.Context, tx *store.Tx, c identity.Caller, in SendInput, now time.Time) (SendOutput, error) {
+func (s *Service) broadcast(ctx context.Context, tx *store.Tx, c identity.Caller, in SendInput,
+	now time.Time) (SendOutput, error) {
 	d, err := load(ctx, tx, in.TeamName)
 	if err != nil {
 		return SendOutput{}, err
@@ -156,7 +160,8 @@ func (s *Service) broadcast(ctx context.Context, tx *store.Tx, c identity.Caller
 		return SendOutput{}, err
 	}
 	others := slices.DeleteFunc(d.names(), func(name string) bool { return name == from })
-	out := SendOutput{Success: true, Message: fmt.Sprintf("Broadcast sent to %d member(s)", len(others)), Recipients: others}
+	out := SendOutput{Success: true, Message: fmt.Sprintf("Broadcast sent to %d member(s)", len(others)),
+		Recipients: others}
 	if len(others) == 0 {
 		return out, nil
 	}
@@ -166,7 +171,8 @@ func (s *Service) broadcast(ctx context.Context, tx *store.Tx, c identity.Caller
 	}
 	mail.open(d)
 	for _, name := range others {
-		mail.send(tx, name, Message{From: from, Text: in.Content, Timestamp: stamp(now), Summary: in.Summary, Color: d.colorOf(from)})
+		mail.send(tx, name, Message{From: from, Text: in.Content, Timestamp: stamp(now), Summary: in.Summary,
+			Color: d.colorOf(from)})
 	}
 	mail.close(tx)
 	return out, nil
@@ -203,7 +209,8 @@ func (s *Service) PollInbox(ctx context.Context, c identity.Caller, in PollInput
 
 // read is one look at an inbox, and the id of its team. Marking, it is one transaction:
 // of two readers at once, each message goes as unread to one.
-func (s *Service) read(ctx context.Context, c identity.Caller, in ReadInput, mark bool) (out InboxOutput, id string, err error) {
+func (s *Service) read(ctx context.Context, c identity.Caller, in ReadInput,
+	mark bool) (out InboxOutput, id string, err error) {
 	look := func(ctx context.Context, r store.Reader) (page store.Page[kept], own bool, err error) {
 		out = InboxOutput{Messages: []Message{}}
 		d, err := load(ctx, r, in.TeamName)
@@ -214,7 +221,8 @@ func (s *Service) read(ctx context.Context, c identity.Caller, in ReadInput, mar
 		if own, err = d.mayRead(c, in.AgentName, value(in.MarkAsRead)); err != nil {
 			return page, false, err
 		}
-		q := store.Query{Where: []store.Cond{store.Eq("agent", in.AgentName)}, Order: []string{"seq"}, Limit: in.Limit, Cursor: in.Cursor}
+		q := store.Query{Where: []store.Cond{store.Eq("agent", in.AgentName)}, Order: []string{"seq"}, Limit: in.Limit,
+			Cursor: in.Cursor}
 		if in.UnreadOnly {
 			q.Where = append(q.Where, store.Eq("read", false))
 		}
@@ -249,7 +257,9 @@ func (d *document) mayRead(c identity.Caller, agent string, mark bool) (own bool
 		return err == nil, err
 	}
 	if mark {
-		return false, fault.New(fault.Forbidden, "this key speaks for %q, the lead, which sees the inbox of %q and marks nothing in it; leave mark_as_read out", c.Program, agent)
+		return false, fault.New(fault.Forbidden,
+			"this key speaks for %q, the lead, which sees the inbox of %q and marks nothing in it; leave mark_as_read out",
+			c.Program, agent)
 	}
 	return false, nil
 }

@@ -28,21 +28,35 @@ func TestAMessageThatLacksSomethingIsRefusedInTheReferencesWords(t *testing.T) {
 			kind  fault.Kind
 			words string
 		}{
-			"no content":                  {SendInput{Type: "message", Summary: "s", Recipient: "ann"}, fault.Invalid, "Message content must not be empty"},
-			"no summary":                  {SendInput{Type: "message", Content: "c", Recipient: "ann"}, fault.Invalid, "Message summary must not be empty"},
-			"no recipient":                {SendInput{Type: "message", Content: "c", Summary: "s"}, fault.Invalid, "Message recipient must not be empty"},
-			"nothing at all":              {SendInput{Type: "message"}, fault.Invalid, "Message content must not be empty"},
-			"a stranger":                  {SendInput{Type: "message", Content: "c", Summary: "s", Recipient: "eve"}, fault.NotFound, "Recipient eve is not a member of team core"},
-			"a broadcast, no summary":     {SendInput{Type: "broadcast", Content: "c"}, fault.Invalid, "Broadcast summary must not be empty"},
-			"a shutdown of nobody":        {SendInput{Type: "shutdown_request"}, fault.Invalid, "Shutdown request recipient must not be empty"},
-			"a shutdown of the lead":      {SendInput{Type: "shutdown_request", Recipient: Lead}, fault.Invalid, "Cannot send shutdown request to team-lead"},
-			"a shutdown of a stranger":    {SendInput{Type: "shutdown_request", Recipient: "eve"}, fault.NotFound, "Recipient eve is not a member of team core"},
-			"a plan of nobody":            {SendInput{Type: "plan_approval_response"}, fault.Invalid, "Plan approval recipient must not be empty"},
-			"a plan of a stranger":        {SendInput{Type: "plan_approval_response", Recipient: "eve"}, fault.NotFound, "Recipient eve is not a member of team core"},
-			"a response of the lead":      {SendInput{Type: "shutdown_response", Approve: true}, fault.NotFound, "Teammate team-lead not found in team core"},
-			"an unknown type":             {SendInput{Type: "shout", Content: "c"}, fault.Invalid, "Unknown message type: shout"},
-			"no type":                     {SendInput{}, fault.Invalid, "Unknown message type: "},
-			"the system's name as sender": {SendInput{Type: "broadcast", Summary: "s", Sender: "parley"}, fault.Forbidden, `"parley" is the sender of what the system itself says, and no key sends as that; name another sender`},
+			"no content": {SendInput{Type: "message", Summary: "s", Recipient: "ann"}, fault.Invalid,
+				"Message content must not be empty"},
+			"no summary": {SendInput{Type: "message", Content: "c", Recipient: "ann"}, fault.Invalid,
+				"Message summary must not be empty"},
+			"no recipient": {SendInput{Type: "message", Content: "c", Summary: "s"}, fault.Invalid,
+				"Message recipient must not be empty"},
+			"nothing at all": {SendInput{Type: "message"}, fault.Invalid,
+				"Message content must not be empty"},
+			"a stranger": {SendInput{Type: "message", Content: "c", Summary: "s", Recipient: "eve"},
+				fault.NotFound, "Recipient eve is not a member of team core"},
+			"a broadcast, no summary": {SendInput{Type: "broadcast", Content: "c"}, fault.Invalid,
+				"Broadcast summary must not be empty"},
+			"a shutdown of nobody": {SendInput{Type: "shutdown_request"}, fault.Invalid,
+				"Shutdown request recipient must not be empty"},
+			"a shutdown of the lead": {SendInput{Type: "shutdown_request", Recipient: Lead}, fault.Invalid,
+				"Cannot send shutdown request to team-lead"},
+			"a shutdown of a stranger": {SendInput{Type: "shutdown_request", Recipient: "eve"}, fault.NotFound,
+				"Recipient eve is not a member of team core"},
+			"a plan of nobody": {SendInput{Type: "plan_approval_response"}, fault.Invalid,
+				"Plan approval recipient must not be empty"},
+			"a plan of a stranger": {SendInput{Type: "plan_approval_response", Recipient: "eve"}, fault.NotFound,
+				"Recipient eve is not a member of team core"},
+			"a response of the lead": {SendInput{Type: "shutdown_response", Approve: true}, fault.NotFound,
+				"Teammate team-lead not found in team core"},
+			"an unknown type": {SendInput{Type: "shout", Content: "c"}, fault.Invalid,
+				"Unknown message type: shout"},
+			"no type": {SendInput{}, fault.Invalid, "Unknown message type: "},
+			"the system's name as sender": {SendInput{Type: "broadcast", Summary: "s", Sender: "parley"},
+				fault.Forbidden, `"parley" is the sender of what the system itself says, and no key sends as that; name another sender`},
 		} {
 			tc.in.TeamName = "core"
 			_, err := w.Send(t.Context(), loose, tc.in)
@@ -68,21 +82,33 @@ func TestEveryTypeOfMessageArrivesAsTheReferenceHasIt(t *testing.T) {
 			message string // as JSON, without id, timestamp and read
 			out     string
 		}{
-			"a message": {alpha, SendInput{Type: "message", Recipient: "ann", Content: "go <on>", Summary: "on"}, "ann", `{"from":"team-lead","text":"go <on>","summary":"on"}`,
+			"a message": {alpha, SendInput{Type: "message", Recipient: "ann", Content: "go <on>", Summary: "on"}, "ann",
+				`{"from":"team-lead","text":"go <on>","summary":"on"}`,
 				`{"success":true,"message":"Message sent to ann","routing":{"sender":"team-lead","target":"ann","targetColor":"blue","summary":"on","content":"go <on>"}}`},
-			"a message to the lead": {domaintest.Bound("u", "bob"), SendInput{Type: "message", Recipient: Lead, Content: "c", Summary: "s"}, Lead, `{"from":"bob","text":"c","summary":"s","color":"green"}`,
+			"a message to the lead": {domaintest.Bound("u", "bob"),
+				SendInput{Type: "message", Recipient: Lead, Content: "c", Summary: "s"}, Lead,
+				`{"from":"bob","text":"c","summary":"s","color":"green"}`,
 				`{"success":true,"message":"Message sent to team-lead","routing":{"sender":"bob","target":"team-lead","targetColor":"","summary":"s","content":"c"}}`},
-			"a shutdown request": {alpha, SendInput{Type: "shutdown_request", Recipient: "ann", Content: "all done"}, "ann",
+			"a shutdown request": {alpha, SendInput{Type: "shutdown_request", Recipient: "ann", Content: "all done"},
+				"ann",
 				`{"from":"team-lead","text":"{\"type\":\"shutdown_request\",\"requestId\":\"shutdown-1772366400000@ann\",\"from\":\"team-lead\",\"reason\":\"all done\",\"timestamp\":\"2026-03-01T12:00:00.000Z\"}"}`,
 				`{"success":true,"message":"Shutdown request sent to ann","request_id":"shutdown-1772366400000@ann","target":"ann"}`},
-			"a shutdown approved": {domaintest.Bound("u", "ann"), SendInput{Type: "shutdown_response", RequestID: "r", Approve: true}, Lead,
+			"a shutdown approved": {domaintest.Bound("u", "ann"),
+				SendInput{Type: "shutdown_response", RequestID: "r", Approve: true}, Lead,
 				`{"from":"ann","text":"{\"type\":\"shutdown_approved\",\"requestId\":\"r\",\"from\":\"ann\",\"timestamp\":\"2026-03-01T12:00:00.000Z\",\"paneId\":\"\",\"backendType\":\"external\"}","color":"blue"}`,
 				`{"success":true,"message":"Shutdown approved by ann. process_shutdown_approved ends its process.","request_id":"r","target":"team-lead"}`},
-			"a shutdown refused":          {domaintest.Bound("u", "ann"), SendInput{Type: "shutdown_response", Content: "not yet"}, Lead, `{"from":"ann","text":"not yet","summary":"shutdown_rejected","color":"blue"}`, ""},
-			"a shutdown refused wordless": {domaintest.Bound("u", "ann"), SendInput{Type: "shutdown_response"}, Lead, `{"from":"ann","text":"Shutdown rejected","summary":"shutdown_rejected","color":"blue"}`, ""},
-			"a plan approved":             {alpha, SendInput{Type: "plan_approval_response", Recipient: "ann", Approve: true, Content: "ignored"}, "ann", `{"from":"team-lead","text":"{\"type\":\"plan_approval\",\"approved\":true}","summary":"plan_approved"}`, ""},
-			"a plan refused":              {alpha, SendInput{Type: "plan_approval_response", Recipient: "ann", Content: "smaller"}, "ann", `{"from":"team-lead","text":"smaller","summary":"plan_rejected"}`, ""},
-			"a plan refused wordless":     {alpha, SendInput{Type: "plan_approval_response", Recipient: "ann"}, "ann", `{"from":"team-lead","text":"Plan rejected","summary":"plan_rejected"}`, ""},
+			"a shutdown refused": {domaintest.Bound("u", "ann"),
+				SendInput{Type: "shutdown_response", Content: "not yet"}, Lead,
+				`{"from":"ann","text":"not yet","summary":"shutdown_rejected","color":"blue"}`, ""},
+			"a shutdown refused wordless": {domaintest.Bound("u", "ann"), SendInput{Type: "shutdown_response"}, Lead,
+				`{"from":"ann","text":"Shutdown rejected","summary":"shutdown_rejected","color":"blue"}`, ""},
+			"a plan approved": {alpha, SendInput{Type: "plan_approval_response", Recipient: "ann",
+				Approve: true, Content: "ignored"}, "ann",
+				`{"from":"team-lead","text":"{\"type\":\"plan_approval\",\"approved\":true}","summary":"plan_approved"}`, ""},
+			"a plan refused": {alpha, SendInput{Type: "plan_approval_response", Recipient: "ann",
+				Content: "smaller"}, "ann", `{"from":"team-lead","text":"smaller","summary":"plan_rejected"}`, ""},
+			"a plan refused wordless": {alpha, SendInput{Type: "plan_approval_response", Recipient: "ann"}, "ann",
+				`{"from":"team-lead","text":"Plan rejected","summary":"plan_rejected"}`, ""},
 		} {
 			out := w.send(tc.by, tc.in)
 			m := w.last("core", tc.to)
@@ -123,7 +149,8 @@ func TestABroadcastGoesToAllButItsSender(t *testing.T) {
 			t.Errorf("%+v", m)
 		}
 		w.team2("alone")
-		if out, err := w.Send(t.Context(), beta, SendInput{TeamName: "alone", Type: "broadcast", Summary: "s"}); err != nil || len(out.Recipients) != 0 {
+		if out, err := w.Send(t.Context(), beta, SendInput{TeamName: "alone", Type: "broadcast",
+			Summary: "s"}); err != nil || len(out.Recipients) != 0 {
 			t.Errorf("%+v, %v", out, err)
 		}
 	})
@@ -138,45 +165,55 @@ func TestABoundKeySpeaksAndReadsAsItsProgramAlone(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		w.team("core", "ann", "bob")
 		for said, want := range map[string]string{"": "ann", "ann": "ann"} {
-			if out := w.send(domaintest.Bound("u", "ann"), SendInput{Type: "message", Sender: said, Recipient: "bob", Content: "c", Summary: "s"}); out.Routing.Sender != want {
+			if out := w.send(domaintest.Bound("u", "ann"), SendInput{Type: "message", Sender: said, Recipient: "bob",
+				Content: "c", Summary: "s"}); out.Routing.Sender != want {
 				t.Errorf("%q: %+v", said, out.Routing)
 			}
 		}
 		for said, want := range map[string]string{"": Lead, Lead: Lead, "alpha": Lead} { // its program leads the team
-			if out := w.send(alpha, SendInput{Type: "message", Sender: said, Recipient: "bob", Content: "c", Summary: "s"}); out.Routing.Sender != want {
+			if out := w.send(alpha, SendInput{Type: "message", Sender: said, Recipient: "bob", Content: "c",
+				Summary: "s"}); out.Routing.Sender != want {
 				t.Errorf("%q: %+v", said, out.Routing)
 			}
 		}
-		if out := w.send(loose, SendInput{Type: "message", Sender: "bob", Recipient: "ann", Content: "c", Summary: "s"}); out.Routing.Sender != "bob" {
+		if out := w.send(loose, SendInput{Type: "message", Sender: "bob", Recipient: "ann", Content: "c",
+			Summary: "s"}); out.Routing.Sender != "bob" {
 			t.Errorf("%+v", out.Routing)
 		}
 		refused := `this key speaks for "ann" and may not speak as "bob"`
-		_, err := w.Send(t.Context(), domaintest.Bound("u", "ann"), SendInput{TeamName: "core", Type: "message", Sender: "bob", Recipient: "bob", Content: "c", Summary: "s"})
+		_, err := w.Send(t.Context(), domaintest.Bound("u", "ann"),
+			SendInput{TeamName: "core", Type: "message", Sender: "bob", Recipient: "bob", Content: "c", Summary: "s"})
 		says(t, err, fault.Forbidden, refused)
-		_, err = w.ReadInbox(t.Context(), domaintest.Bound("u", "ann"), ReadInput{TeamName: "core", AgentName: "bob", MarkAsRead: new(false)})
+		_, err = w.ReadInbox(t.Context(), domaintest.Bound("u", "ann"),
+			ReadInput{TeamName: "core", AgentName: "bob", MarkAsRead: new(false)})
 		says(t, err, fault.Forbidden, refused)
 		_, err = w.PollInbox(t.Context(), domaintest.Bound("u", "ann"), PollInput{TeamName: "core", AgentName: "bob"})
 		says(t, err, fault.Forbidden, refused)
-		_, err = w.Heartbeat(t.Context(), domaintest.Bound("u", "ann"), HeartbeatInput{TeamName: "core", AgentName: "bob"})
+		_, err = w.Heartbeat(t.Context(), domaintest.Bound("u", "ann"),
+			HeartbeatInput{TeamName: "core", AgentName: "bob"})
 		says(t, err, fault.Forbidden, refused)
 		_, err = w.ReadInbox(t.Context(), domaintest.Bound("u", "ann"), ReadInput{TeamName: "core", AgentName: Lead})
 		says(t, err, fault.Forbidden, `this key speaks for "ann" and may not speak as "team-lead"`)
 		// The lead sees every inbox and takes nothing out of it.
 		_, err = w.ReadInbox(t.Context(), alpha, ReadInput{TeamName: "core", AgentName: "bob", MarkAsRead: new(true)})
-		says(t, err, fault.Forbidden, `this key speaks for "alpha", the lead, which sees the inbox of "bob" and marks nothing in it; leave mark_as_read out`)
+		says(t, err, fault.Forbidden,
+			`this key speaks for "alpha", the lead, which sees the inbox of "bob" and marks nothing in it; leave mark_as_read out`)
 		for range 2 {
 			out, err := w.ReadInbox(t.Context(), alpha, ReadInput{TeamName: "core", AgentName: "bob", UnreadOnly: true})
 			if err != nil || len(out.Messages) != 6 {
 				t.Errorf("%+v, %v", out, err)
 			}
-			if out, err = w.PollInbox(t.Context(), alpha, PollInput{TeamName: "core", AgentName: "bob"}); err != nil || len(out.Messages) != 6 {
+			if out, err = w.PollInbox(t.Context(), alpha, PollInput{TeamName: "core", AgentName: "bob"}); err != nil ||
+				len(out.Messages) != 6 {
 				t.Errorf("%+v, %v", out, err)
 			}
 		}
-		if out, err := w.ReadInbox(t.Context(), alpha, ReadInput{TeamName: "core", AgentName: "nobody"}); err != nil || len(out.Messages) != 0 {
+		if out, err := w.ReadInbox(t.Context(), alpha, ReadInput{TeamName: "core", AgentName: "nobody"}); err != nil ||
+			len(out.Messages) != 0 {
 			t.Errorf("%+v, %v", out, err)
 		}
-		if out, err := w.PollInbox(t.Context(), domaintest.Bound("u", "bob"), PollInput{TeamName: "core", AgentName: "bob"}); err != nil || len(out.Messages) != 6 {
+		if out, err := w.PollInbox(t.Context(), domaintest.Bound("u", "bob"),
+			PollInput{TeamName: "core", AgentName: "bob"}); err != nil || len(out.Messages) != 6 {
 			t.Errorf("%+v, %v", out, err)
 		}
 	})
@@ -196,28 +233,34 @@ func TestAnInboxIsReadOldestFirstAndMarked(t *testing.T) {
 		}
 		in := ReadInput{TeamName: "core", AgentName: "ann", Limit: 5}
 		first, err := w.ReadInbox(t.Context(), domaintest.Bound("u", "ann"), in)
-		same(t, "the first page", ids(first, err), []string{"0000000001", "0000000002", "0000000003", "0000000004", "0000000005"})
+		same(t, "the first page", ids(first, err), []string{"0000000001", "0000000002", "0000000003", "0000000004",
+			"0000000005"})
 		if first.Messages[0].Read || first.NextCursor == "" {
 			t.Errorf("%+v", first)
 		}
 		in.Cursor = first.NextCursor
 		second, err := w.ReadInbox(t.Context(), domaintest.Bound("u", "ann"), in)
-		same(t, "the second page", ids(second, err), []string{"0000000006", "0000000007", "0000000008", "0000000009", "0000000010"})
+		same(t, "the second page", ids(second, err), []string{"0000000006", "0000000007", "0000000008", "0000000009",
+			"0000000010"})
 		readOnly := domaintest.Bound("u", "ann")
 		readOnly.ReadOnly = true
 		for range 2 { // it marks nothing
 			out, err := w.PollInbox(t.Context(), readOnly, PollInput{TeamName: "core", AgentName: "ann"})
 			same(t, "unread", ids(out, err), []string{"0000000011", "0000000012"})
 		}
-		out, err := w.ReadInbox(t.Context(), domaintest.Bound("u", "ann"), ReadInput{TeamName: "core", AgentName: "ann", UnreadOnly: true})
+		out, err := w.ReadInbox(t.Context(), domaintest.Bound("u", "ann"),
+			ReadInput{TeamName: "core", AgentName: "ann", UnreadOnly: true})
 		same(t, "unread, and marked", ids(out, err), []string{"0000000011", "0000000012"})
-		if out, err = w.ReadInbox(t.Context(), domaintest.Bound("u", "ann"), ReadInput{TeamName: "core", AgentName: "ann", UnreadOnly: true}); err != nil || asText(t, out) != `{"messages":[]}` {
+		if out, err = w.ReadInbox(t.Context(), domaintest.Bound("u", "ann"),
+			ReadInput{TeamName: "core", AgentName: "ann", UnreadOnly: true}); err != nil ||
+			asText(t, out) != `{"messages":[]}` {
 			t.Errorf("%+v, %v", out, err)
 		}
 		if all := w.inbox("core", "ann"); len(all) != 12 || !all[0].Read || !all[11].Read {
 			t.Errorf("%+v", all)
 		}
-		if out, err = w.ReadInbox(t.Context(), loose, ReadInput{TeamName: "core", AgentName: "nobody"}); err != nil || asText(t, out) != `{"messages":[]}` {
+		if out, err = w.ReadInbox(t.Context(), loose, ReadInput{TeamName: "core", AgentName: "nobody"}); err != nil ||
+			asText(t, out) != `{"messages":[]}` {
 			t.Errorf("%+v, %v", out, err)
 		}
 		_, err = w.ReadInbox(t.Context(), loose, ReadInput{TeamName: "none", AgentName: "ann"})
@@ -232,7 +275,8 @@ func TestOfTwoReadersAtOnceEachMessageGoesToOneAndNoneIsLost(t *testing.T) {
 		var wg sync.WaitGroup
 		wg.Go(func() {
 			for n := range messages {
-				in := SendInput{TeamName: "core", Type: "message", Recipient: "ann", Content: fmt.Sprint(n), Summary: "s"}
+				in := SendInput{TeamName: "core", Type: "message", Recipient: "ann", Content: fmt.Sprint(n),
+					Summary: "s"}
 				for _, err := w.Send(t.Context(), alpha, in); err != nil; _, err = w.Send(t.Context(), alpha, in) {
 					if !fault.Is(err, fault.Conflict) {
 						t.Error(err)
@@ -247,7 +291,8 @@ func TestOfTwoReadersAtOnceEachMessageGoesToOneAndNoneIsLost(t *testing.T) {
 		for range 2 {
 			wg.Go(func() {
 				for !all() && t.Context().Err() == nil && !t.Failed() {
-					out, err := w.PollInbox(t.Context(), domaintest.Bound("u", "ann"), PollInput{TeamName: "core", AgentName: "ann", TimeoutMs: new(500)})
+					out, err := w.PollInbox(t.Context(), domaintest.Bound("u", "ann"),
+						PollInput{TeamName: "core", AgentName: "ann", TimeoutMs: new(500)})
 					if err != nil && !fault.Is(err, fault.Conflict) {
 						t.Error(err)
 						return
@@ -277,23 +322,27 @@ func TestOfTwoReadersAtOnceEachMessageGoesToOneAndNoneIsLost(t *testing.T) {
 func TestAPollIsWokenByTheMessage(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		w.team("core", "ann")
-		if _, err := w.PollInbox(t.Context(), domaintest.Bound("u", "ann"), PollInput{TeamName: "core", AgentName: "ann"}); err != nil {
+		if _, err := w.PollInbox(t.Context(), domaintest.Bound("u", "ann"),
+			PollInput{TeamName: "core", AgentName: "ann"}); err != nil {
 			t.Fatal(err)
 		}
-		if out, err := w.PollInbox(t.Context(), domaintest.Bound("u", "ann"), PollInput{TeamName: "core", AgentName: "ann", TimeoutMs: new(0)}); err != nil || len(out.Messages) != 0 {
+		if out, err := w.PollInbox(t.Context(), domaintest.Bound("u", "ann"),
+			PollInput{TeamName: "core", AgentName: "ann", TimeoutMs: new(0)}); err != nil || len(out.Messages) != 0 {
 			t.Errorf("%+v, %v", out, err)
 		}
 		done := make(chan InboxOutput, 1)
 		began := time.Now()
 		go func() {
-			out, err := w.PollInbox(t.Context(), domaintest.Bound("u", "ann"), PollInput{TeamName: "core", AgentName: "ann", TimeoutMs: new(55_000)})
+			out, err := w.PollInbox(t.Context(), domaintest.Bound("u", "ann"),
+				PollInput{TeamName: "core", AgentName: "ann", TimeoutMs: new(55_000)})
 			if err != nil {
 				t.Error(err)
 			}
 			done <- out
 		}()
 		w.send(alpha, SendInput{Type: "message", Recipient: "ann", Content: "wake", Summary: "s"})
-		if out := <-done; len(out.Messages) != 1 || out.Messages[0].Text != "wake" || time.Since(began) > 50*time.Second {
+		if out := <-done; len(out.Messages) != 1 || out.Messages[0].Text != "wake" ||
+			time.Since(began) > 50*time.Second {
 			t.Errorf("%+v after %v", out, time.Since(began))
 		}
 	})
@@ -302,8 +351,10 @@ func TestAPollIsWokenByTheMessage(t *testing.T) {
 func TestAMessageWithAKeyIsSentOnce(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		w.team("core", "ann")
-		in := SendInput{Idempotency: op.Idempotency{IdempotencyKey: "k"}, Type: "message", Recipient: "ann", Content: "c", Summary: "s"}
-		if a, b := w.send(alpha, in), w.send(alpha, in); asText(t, a) != asText(t, b) || len(w.inbox("core", "ann")) != 2 {
+		in := SendInput{Idempotency: op.Idempotency{IdempotencyKey: "k"}, Type: "message", Recipient: "ann",
+			Content: "c", Summary: "s"}
+		if a, b := w.send(alpha, in), w.send(alpha, in); asText(t, a) != asText(t, b) ||
+			len(w.inbox("core", "ann")) != 2 {
 			t.Errorf("%+v, %+v", a, b)
 		}
 	})

@@ -82,7 +82,8 @@ type keptProcess struct {
 }
 
 var processes = store.Collection[keptProcess]{Name: "teamProcesses",
-	Indexes: []string{"teamId,calls[],requested_at", "teamId,requested_at desc"}, Unindexed: []string{"error", "cwd", "log_file"}}
+	Indexes:   []string{"teamId,calls[],requested_at", "teamId,requested_at desc"},
+	Unindexed: []string{"error", "cwd", "log_file"}}
 
 // The calls of a process.
 const callStart = "start"

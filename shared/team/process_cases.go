@@ -22,7 +22,8 @@ func reporting(runner, state string) op.In {
 }
 
 func listProcessesCases() op.Cases {
-	doomed := op.After(claimed, op.Step{Op: "team_force_kill_teammate", In: op.In{"team_name": "crew", "agent_name": "beta"}})
+	doomed := op.After(claimed, op.Step{Op: "team_force_kill_teammate",
+		In: op.In{"team_name": "crew", "agent_name": "beta"}})
 	return op.Cases{RPCs: 2, Owned: []string{"team_name"}, Examples: append([]op.Example{
 		{Given: running, In: op.In{"team_name": "crew"}},
 		{Name: "to start", Given: running, In: op.In{"team_name": "crew", "runner": "r", "wait_ms": 1}},
@@ -46,8 +47,8 @@ func claimProcessCases() op.Cases {
 		{Name: "that has ended", Given: killed, In: claiming("r"), Fault: fault.Precondition},
 		{Name: "that is nowhere", Given: running, In: nowhere, Fault: fault.NotFound},
 	}, strange(nowhere)...), Refused: []op.Refusal{
-		{Name: "no runner", Given: running, In: `{"team_name":"crew","process_id":"$process","runner":""}`, Path: "runner",
-			Words: "must not be empty"},
+		{Name: "no runner", Given: running, In: `{"team_name":"crew","process_id":"$process","runner":""}`,
+			Path: "runner", Words: "must not be empty"},
 		{Name: "an id with a slash", In: `{"team_name":"crew","process_id":"a/b","runner":"r"}`, Path: "process_id",
 			Words: "must match ^[A-Za-z0-9]"},
 	}}
@@ -67,12 +68,14 @@ func reportProcessCases() op.Cases {
 			In: op.In{"team_name": "crew", "process_id": "$process", "runner": "r",
 				"state": "killed", "signal": "terminated", "exit_code": -1, "error": "e <f>"}},
 		{Name: "that nobody holds", Given: running, In: reporting("r", "running"), Fault: fault.Forbidden},
-		{Name: "that another runner holds", Given: claimed, In: reporting("another", "running"), Fault: fault.Forbidden},
+		{Name: "that another runner holds", Given: claimed, In: reporting("another", "running"),
+			Fault: fault.Forbidden},
 		{Name: "that has ended", Given: killed, In: reporting("r", "running"), Fault: fault.Precondition},
 		{Name: "that is nowhere", Given: running, In: nowhere, Fault: fault.NotFound},
 	}, strange(nowhere)...), Refused: []op.Refusal{
-		{Name: "a state that no runner reports", Given: claimed, In: `{"team_name":"crew","process_id":"$process","runner":"r","state":"requested"}`,
-			Path: "state", Words: "must be one of running, exited, failed, killed, lost"},
+		{Name: "a state that no runner reports", Given: claimed,
+			In: `{"team_name":"crew","process_id":"$process","runner":"r","state":"requested"}`, Path: "state",
+			Words: "must be one of running, exited, failed, killed, lost"},
 		{Name: "an exit code that is a fraction", Given: claimed, Path: "exit_code", Words: "must be of type integer",
 			In: `{"team_name":"crew","process_id":"$process","runner":"r","state":"exited","exit_code":0.5}`},
 	}}

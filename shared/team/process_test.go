@@ -26,7 +26,8 @@ func TestEveryStateMeetsEveryEvent(t *testing.T) {
 		Lost:     {Lost, Running, Exited, Failed, Killed},
 		Exited:   {Exited}, Failed: {Failed}, Killed: {Killed},
 	}
-	calls := map[State][]string{Requested: {"start"}, Starting: {"held:r"}, Running: {"held:r"}, Lost: {"held:r"}, Exited: {}, Failed: {}, Killed: {}}
+	calls := map[State][]string{Requested: {"start"}, Starting: {"held:r"}, Running: {"held:r"}, Lost: {"held:r"},
+		Exited: {}, Failed: {}, Killed: {}}
 	for _, s := range states {
 		fresh := func() *keptProcess {
 			p := &keptProcess{Process: Process{Name: "ann", State: s, Wanted: WantRunning}, Runner: "r"}
@@ -39,10 +40,12 @@ func TestEveryStateMeetsEveryEvent(t *testing.T) {
 		if p := fresh(); !slices.Equal(p.Calls, calls[s]) || p.PurgeAt.IsZero() == s.Ended() {
 			t.Errorf("%s calls %v, purged at %v", s, p.Calls, p.PurgeAt)
 		}
-		for runner, wins := range map[string]bool{"r": s == Requested || s == Starting || s == Running, "other": s == Requested} {
+		for runner, wins := range map[string]bool{"r": s == Requested || s == Starting || s == Running,
+			"other": s == Requested} {
 			p := fresh()
 			again, err := p.Claim(runner, now)
-			if (err == nil) != wins || again != (wins && s != Requested) || (wins && s == Requested && (p.State != Starting || p.Runner != runner)) {
+			if (err == nil) != wins || again != (wins && s != Requested) ||
+				(wins && s == Requested && (p.State != Starting || p.Runner != runner)) {
 				t.Errorf("%s claimed by %s: %v, %v, %+v", s, runner, again, err, p)
 			}
 		}
@@ -64,11 +67,13 @@ func TestEveryStateMeetsEveryEvent(t *testing.T) {
 		if s == Starting || s == Running || s == Lost {
 			want = []string{"held:r", "end:r"}
 		}
-		if !slices.Equal(p.Calls, want) || p.Wanted != WantEnded || p.PurgeAt.IsZero() || (s == Requested) != (p.State == Killed && s != Killed) {
+		if !slices.Equal(p.Calls, want) || p.Wanted != WantEnded || p.PurgeAt.IsZero() ||
+			(s == Requested) != (p.State == Killed && s != Killed) {
 			t.Errorf("%s ended: %+v", s, p)
 		}
 		p = fresh()
-		if lost := p.Lose(now); lost != (s == Starting || s == Running) || (lost && (p.State != Lost || p.EndedAt.IsZero())) {
+		if lost := p.Lose(now); lost != (s == Starting || s == Running) ||
+			(lost && (p.State != Lost || p.EndedAt.IsZero())) {
 			t.Errorf("%s lost: %+v", s, p)
 		}
 	}
@@ -103,7 +108,8 @@ func (w *world) running(name string) (id string) {
 func TestAProcessGoesFromItsRequestToItsEnd(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		w.team("core")
-		spawned, err := w.Spawn(t.Context(), alpha, SpawnInput{TeamName: "core", Name: "ann", Prompt: "p", Model: "m", SubagentType: "tester", PlanModeRequired: true, Cwd: "src"})
+		spawned, err := w.Spawn(t.Context(), alpha, SpawnInput{TeamName: "core", Name: "ann", Prompt: "p", Model: "m",
+			SubagentType: "tester", PlanModeRequired: true, Cwd: "src"})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -128,7 +134,9 @@ func TestAProcessGoesFromItsRequestToItsEnd(t *testing.T) {
 		if w.active("core", "ann") {
 			t.Error("it is active before it runs")
 		}
-		if p := w.report(ReportInput{ProcessID: id, Runner: "r", State: Running, PID: 7, StartedAt: "boot 99", LogFile: "/log"}); p.PID != 7 || p.StartedAt != "boot 99" || p.Wanted != WantRunning || !w.active("core", "ann") {
+		if p := w.report(ReportInput{ProcessID: id, Runner: "r", State: Running, PID: 7, StartedAt: "boot 99",
+			LogFile: "/log"}); p.PID != 7 || p.StartedAt != "boot 99" || p.Wanted != WantRunning ||
+			!w.active("core", "ann") {
 			t.Errorf("%+v", p)
 		}
 		for runner, n := range map[string]int{"r": 1, "other": 0} {
@@ -143,17 +151,21 @@ func TestAProcessGoesFromItsRequestToItsEnd(t *testing.T) {
 		if p.State != Exited || *p.ExitCode != 3 || p.PID != 7 || p.LogFile != "/log" || !p.EndedAt.Equal(w.Now()) {
 			t.Errorf("%+v", p)
 		}
-		if m := w.last("core", Lead); m.From != "parley" || m.Summary != "ann is inactive" || m.Text != "ann has no process any more: it exited with code 3 (so it said). Back to pending, without an owner: task 1." || m.Timestamp != "2026-03-01T12:01:00.000Z" {
+		if m := w.last("core", Lead); m.From != "parley" || m.Summary != "ann is inactive" ||
+			m.Text != "ann has no process any more: it exited with code 3 (so it said). Back to pending, without an owner: task 1." ||
+			m.Timestamp != "2026-03-01T12:01:00.000Z" {
 			t.Errorf("%+v", m)
 		}
-		if w.active("core", "ann") || w.task("1").Owner != "" || len(w.processes(ProcessesInput{Runner: "r", Held: true})) != 0 {
+		if w.active("core", "ann") || w.task("1").Owner != "" ||
+			len(w.processes(ProcessesInput{Runner: "r", Held: true})) != 0 {
 			t.Error("its end has changed nothing")
 		}
 		w.report(ReportInput{ProcessID: id, Runner: "r", State: Exited, ExitCode: new(3)}) // a repeat
 		if got := w.inbox("core", Lead); len(got) != 1 {
 			t.Errorf("%+v", got)
 		}
-		_, err = w.ReportProcess(t.Context(), loose, ReportInput{TeamName: "core", ProcessID: id, Runner: "r", State: Running})
+		_, err = w.ReportProcess(t.Context(), loose, ReportInput{TeamName: "core", ProcessID: id, Runner: "r",
+			State: Running})
 		says(t, err, fault.Precondition, "Cannot report running of a process that is exited")
 		_, err = w.claim("core", id, "r")
 		says(t, err, fault.Precondition, "the process of ann has ended (exited)")
@@ -186,7 +198,8 @@ func TestAKillReachesTheRunnerThatHoldsTheProcess(t *testing.T) {
 		done := make(chan []Process, 1)
 		go func() { done <- w.processes(ProcessesInput{Runner: "r", WaitMs: 55_000}) }()
 		out, err := w.Kill(t.Context(), alpha, MemberInput{"core", "ann"})
-		if err != nil || out.ProcessState != Running || out.Message != "ann is removed from the team; its runner ends its process." {
+		if err != nil || out.ProcessState != Running ||
+			out.Message != "ann is removed from the team; its runner ends its process." {
 			t.Errorf("%+v, %v", out, err)
 		}
 		if got := <-done; len(got) != 1 || got[0].ProcessID != id || got[0].Wanted != WantEnded {
@@ -198,7 +211,8 @@ func TestAKillReachesTheRunnerThatHoldsTheProcess(t *testing.T) {
 		if p := w.report(ReportInput{ProcessID: id, Runner: "r", State: Running}); p.Wanted != WantEnded {
 			t.Errorf("%+v", p)
 		}
-		if p := w.report(ReportInput{ProcessID: id, Runner: "r", State: Killed, Signal: "SIGKILL"}); p.State != Killed || p.Signal != "SIGKILL" {
+		if p := w.report(ReportInput{ProcessID: id, Runner: "r", State: Killed,
+			Signal: "SIGKILL"}); p.State != Killed || p.Signal != "SIGKILL" {
 			t.Errorf("%+v", p)
 		}
 		if got := w.processes(ProcessesInput{Runner: "r"}); len(got) != 0 {
@@ -228,7 +242,8 @@ func TestAMemberThatFallsSilentLosesItsTasksAndTheLeadIsTold(t *testing.T) {
 		w.team("core", "ann", "bob", "cid")
 		w.tasks("core", 4)
 		for _, name := range []string{"ann", "bob", "cid"} {
-			out, err := w.Heartbeat(t.Context(), domaintest.Bound("u", name), HeartbeatInput{TeamName: "core", AgentName: name, PID: 5})
+			out, err := w.Heartbeat(t.Context(), domaintest.Bound("u", name),
+				HeartbeatInput{TeamName: "core", AgentName: name, PID: 5})
 			if err != nil || !out.Active || !out.LeaseUntil.Equal(w.Now().Add(Lease)) || !w.active("core", name) {
 				t.Errorf("%+v, %v", out, err)
 			}
@@ -239,7 +254,8 @@ func TestAMemberThatFallsSilentLosesItsTasksAndTheLeadIsTold(t *testing.T) {
 		w.updated(UpdateTaskInput{TaskID: "4", Owner: new("cid")})
 		w.Pass(Lease - time.Second)
 		w.sweepMembers(0)
-		if _, err := w.Heartbeat(t.Context(), domaintest.Bound("u", "bob"), HeartbeatInput{TeamName: "core", AgentName: "bob"}); err != nil {
+		if _, err := w.Heartbeat(t.Context(), domaintest.Bound("u", "bob"),
+			HeartbeatInput{TeamName: "core", AgentName: "bob"}); err != nil {
 			t.Fatal(err)
 		}
 		w.Pass(time.Second)
@@ -250,16 +266,19 @@ func TestAMemberThatFallsSilentLosesItsTasksAndTheLeadIsTold(t *testing.T) {
 				t.Errorf("%s is active: %v", name, got)
 			}
 		}
-		for id, want := range map[string]Task{"1": {Status: Pending}, "2": {Status: Pending}, "3": {Status: InProgress, Owner: "bob"}, "4": {Status: Pending, Owner: "cid"}} {
+		for id, want := range map[string]Task{"1": {Status: Pending}, "2": {Status: Pending},
+			"3": {Status: InProgress, Owner: "bob"}, "4": {Status: Pending, Owner: "cid"}} {
 			if got := w.task(id); got.Status != want.Status || got.Owner != want.Owner {
 				t.Errorf("%+v", got)
 			}
 		}
-		if got := w.inbox("core", Lead); len(got) != 1 || got[0].From != "parley" || got[0].Text != "ann sent no heartbeat for 10 minutes and is inactive. Back to pending, without an owner: tasks 1, 2." {
+		if got := w.inbox("core", Lead); len(got) != 1 || got[0].From != "parley" ||
+			got[0].Text != "ann sent no heartbeat for 10 minutes and is inactive. Back to pending, without an owner: tasks 1, 2." {
 			t.Errorf("%+v", got)
 		}
 		// It comes back, and begins a lease with its next task, heartbeat or not.
-		if _, err := w.Heartbeat(t.Context(), domaintest.Bound("u", "ann"), HeartbeatInput{TeamName: "core", AgentName: "ann"}); err != nil || !w.active("core", "ann") {
+		if _, err := w.Heartbeat(t.Context(), domaintest.Bound("u", "ann"),
+			HeartbeatInput{TeamName: "core", AgentName: "ann"}); err != nil || !w.active("core", "ann") {
 			t.Error(err)
 		}
 		w.updated(UpdateTaskInput{TaskID: "4", Status: InProgress})
@@ -277,13 +296,16 @@ func TestAMemberThatSaysThatItEndsIsRetiredAtOnce(t *testing.T) {
 		w.team("core", "ann")
 		w.tasks("core", 1)
 		w.updated(UpdateTaskInput{TaskID: "1", Owner: new("ann"), Status: InProgress})
-		out, err := w.Heartbeat(t.Context(), domaintest.Bound("u", "ann"), HeartbeatInput{TeamName: "core", AgentName: "ann", State: Exited})
-		if err != nil || out.Active || !slices.Equal(out.ReleasedTasks, []string{"1"}) || w.task("1").Owner != "" || !strings.Contains(w.last("core", Lead).Text, "ann says that it is exited.") {
+		out, err := w.Heartbeat(t.Context(), domaintest.Bound("u", "ann"),
+			HeartbeatInput{TeamName: "core", AgentName: "ann", State: Exited})
+		if err != nil || out.Active || !slices.Equal(out.ReleasedTasks, []string{"1"}) || w.task("1").Owner != "" ||
+			!strings.Contains(w.last("core", Lead).Text, "ann says that it is exited.") {
 			t.Errorf("%+v, %v", out, err)
 		}
 		w.Pass(Lease)
 		w.sweepMembers(0)
-		_, err = w.Heartbeat(t.Context(), domaintest.Bound("u", "eve"), HeartbeatInput{TeamName: "core", AgentName: "eve"})
+		_, err = w.Heartbeat(t.Context(), domaintest.Bound("u", "eve"),
+			HeartbeatInput{TeamName: "core", AgentName: "eve"})
 		says(t, err, fault.NotFound, "Teammate eve not found in team core")
 		_, err = w.Heartbeat(t.Context(), loose, HeartbeatInput{TeamName: "core", AgentName: Lead})
 		says(t, err, fault.NotFound, "Teammate team-lead not found in team core")
@@ -299,13 +321,15 @@ func TestAProcessWhoseRunnerIsSilentIsLostAndMayBeFoundAgain(t *testing.T) {
 		w.sweepMembers(0)
 		w.Pass(Lease / 2)
 		w.sweepMembers(1)
-		if got := w.processes(ProcessesInput{}); got[0].State != Lost || w.active("core", "ann") || len(w.inbox("core", Lead)) != 1 {
+		if got := w.processes(ProcessesInput{}); got[0].State != Lost || w.active("core", "ann") ||
+			len(w.inbox("core", Lead)) != 1 {
 			t.Errorf("%+v", got)
 		}
 		if got := w.processes(ProcessesInput{Runner: "r", Held: true}); len(got) != 1 {
 			t.Errorf("its runner cannot come back to it: %+v", got)
 		}
-		if p := w.report(ReportInput{ProcessID: id, Runner: "r", State: Running}); p.State != Running || !p.EndedAt.IsZero() || p.Error != "" || !w.active("core", "ann") {
+		if p := w.report(ReportInput{ProcessID: id, Runner: "r", State: Running}); p.State != Running ||
+			!p.EndedAt.IsZero() || p.Error != "" || !w.active("core", "ann") {
 			t.Errorf("%+v", p)
 		}
 		w.Pass(Lease)
@@ -321,10 +345,12 @@ func TestASweepDoesNotOverrideAHeartbeat(t *testing.T) {
 		w.updated(UpdateTaskInput{TaskID: "1", Owner: new("ann"), Status: InProgress})
 		w.Pass(Lease)
 		listed := beat{TeamName: "core", Agent: "ann"}
-		if _, err := w.Heartbeat(t.Context(), domaintest.Bound("u", "ann"), HeartbeatInput{TeamName: "core", AgentName: "ann"}); err != nil {
+		if _, err := w.Heartbeat(t.Context(), domaintest.Bound("u", "ann"),
+			HeartbeatInput{TeamName: "core", AgentName: "ann"}); err != nil {
 			t.Fatal(err)
 		}
-		if err := w.silent(t.Context(), w.DB.User("u"), memberID("core", "ann"), listed, w.Now()); err != nil || w.task("1").Owner != "ann" || !w.active("core", "ann") {
+		if err := w.silent(t.Context(), w.DB.User("u"), memberID("core", "ann"), listed, w.Now()); err != nil ||
+			w.task("1").Owner != "ann" || !w.active("core", "ann") {
 			t.Errorf("%+v, %v", w.task("1"), err)
 		}
 	})
@@ -336,9 +362,11 @@ func TestTeamsOfAllUsersAreSweptAndNoOthersAreSeen(t *testing.T) {
 			c := identity.Caller{User: user, KeyID: "k"}
 			for _, err := range []error{
 				domaintest.Err(w.Create(t.Context(), c, CreateInput{TeamName: "core"})),
-				domaintest.Err(w.Spawn(t.Context(), c, SpawnInput{TeamName: "core", Name: "ann", Prompt: "p", BackendType: External})),
+				domaintest.Err(w.Spawn(t.Context(), c, SpawnInput{TeamName: "core", Name: "ann", Prompt: "p",
+					BackendType: External})),
 				domaintest.Err(w.CreateTask(t.Context(), c, CreateTaskInput{TeamName: "core", Subject: "of " + user})),
-				domaintest.Err(w.UpdateTask(t.Context(), c, UpdateTaskInput{TeamName: "core", TaskID: "1", Owner: new("ann"), Status: InProgress})),
+				domaintest.Err(w.UpdateTask(t.Context(), c, UpdateTaskInput{TeamName: "core", TaskID: "1",
+					Owner: new("ann"), Status: InProgress})),
 			} {
 				if err != nil {
 					t.Fatal(err)

@@ -25,7 +25,8 @@ func (s *Service) ListProcesses(ctx context.Context, c identity.Caller, in Proce
 	if err != nil {
 		return out, err
 	}
-	q := store.Query{Where: []store.Cond{store.Eq("teamId", d.ID)}, Order: []string{"requested_at desc"}, Limit: maxProcesses}
+	q := store.Query{Where: []store.Cond{store.Eq("teamId", d.ID)}, Order: []string{"requested_at desc"},
+		Limit: maxProcesses}
 	if in.Runner != "" {
 		calls := store.ContainsAny("calls", callStart, callEnd(in.Runner))
 		if in.Held {
@@ -96,7 +97,8 @@ func (s *Service) ReportProcess(ctx context.Context, c identity.Caller, in Repor
 		if err != nil {
 			return err
 		}
-		news, err := p.Hear(in.Runner, Word{in.State, in.PID, in.StartedAt, in.ExitCode, in.Signal, in.Error, in.LogFile}, now)
+		news, err := p.Hear(in.Runner, Word{in.State, in.PID, in.StartedAt, in.ExitCode, in.Signal, in.Error,
+			in.LogFile}, now)
 		if err != nil {
 			return err
 		}
@@ -127,7 +129,8 @@ func (s *Service) ReportProcess(ctx context.Context, c identity.Caller, in Repor
 
 // how says in words how a process ended.
 func (p *keptProcess) how() string {
-	why := "has no process any more: it " + map[State]string{Exited: "exited", Failed: "could not be run", Killed: "was killed", Lost: "was lost"}[p.State]
+	why := "has no process any more: it " + map[State]string{Exited: "exited", Failed: "could not be run",
+		Killed: "was killed", Lost: "was lost"}[p.State]
 	if p.ExitCode != nil {
 		why += " with code " + strconv.Itoa(*p.ExitCode)
 	}

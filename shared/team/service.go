@@ -72,7 +72,9 @@ func (s *Service) Delete(ctx context.Context, c identity.Caller, in NameInput) (
 			return err
 		}
 		if n := len(d.Members) - 1; n > 0 {
-			return fault.New(fault.Precondition, "Cannot delete team %s: %d non-lead member(s) still present. Remove all teammates before deleting.", in.TeamName, n)
+			return fault.New(fault.Precondition,
+				"Cannot delete team %s: %d non-lead member(s) still present. Remove all teammates before deleting.",
+				in.TeamName, n)
 		}
 		teams.Delete(tx, docID(in.TeamName))
 		boards.Delete(tx, docID(in.TeamName))

@@ -3,11 +3,20 @@ package team
 import (
 	"context"
 	"errors"
+	"parley.internal/shared/domain"
 	"time"
 
 	"parley.internal/shared/fault"
 	"parley.internal/shared/store"
 )
+
+// Sweeps are the steps that the domain adds to the scheduled sweeps.
+func (s *Service) Sweeps() []domain.Sweep {
+	return []domain.Sweep{
+		{Schedule: domain.Sessions, Name: "teammates", Run: s.SweepMembers},
+		{Schedule: domain.Sessions, Name: "teams", Run: s.SweepTeams},
+	}
+}
 
 // SweepMembers looks after at most limit members whose lease is over. One with a task in
 // progress, or with a process, is marked inactive: its tasks go back, its process is lost,
@@ -15,7 +24,8 @@ import (
 // left. It may be ended and run again at any point.
 func (s *Service) SweepMembers(ctx context.Context, a *store.Admin, limit int) (int, error) {
 	now := s.Now()
-	due, _, err := beats.QueryAll(ctx, a, store.Query{Where: []store.Cond{store.Le("leaseUntil", now)}, Order: []string{"leaseUntil"}, Limit: min(limit, store.MaxLimit)})
+	due, _, err := beats.QueryAll(ctx, a, store.Query{Where: []store.Cond{store.Le("leaseUntil", now)},
+		Order: []string{"leaseUntil"}, Limit: min(limit, store.MaxLimit)})
 	if err != nil {
 		return 0, err
 	}
@@ -77,7 +87,8 @@ const clearPage = 200
 // SweepTeams deletes the documents of at most limit deleted teams. It returns how many teams it handled: fewer than limit
 // means that none is left. It may be ended and run again at any point.
 func (s *Service) SweepTeams(ctx context.Context, a *store.Admin, limit int) (int, error) {
-	due, _, err := deletions.QueryAll(ctx, a, store.Query{Where: []store.Cond{store.Le("dueAt", s.Now())}, Order: []string{"dueAt"}, Limit: min(limit, store.MaxLimit)})
+	due, _, err := deletions.QueryAll(ctx, a, store.Query{Where: []store.Cond{store.Le("dueAt", s.Now())},
+		Order: []string{"dueAt"}, Limit: min(limit, store.MaxLimit)})
 	if err != nil {
 		return 0, err
 	}

@@ -25,8 +25,8 @@ func changing(id string, in op.In) op.In {
 
 func createTaskCases() op.Cases {
 	plain := op.In{"team_name": "crew", "subject": "Write the parser", "description": "It reads one file."}
-	once := op.In{"team_name": "crew", "subject": "a ✓ subject", "description": "do <that>", "active_form": "Doing that",
-		"metadata": op.In{"<a>": 1, "b": op.In{"c": nil}}, "idempotencyKey": "k"}
+	once := op.In{"team_name": "crew", "subject": "a ✓ subject", "description": "do <that>",
+		"active_form": "Doing that", "metadata": op.In{"<a>": 1, "b": op.In{"c": nil}}, "idempotencyKey": "k"}
 	before := op.After(founded, op.Step{Op: "team_task_create", In: once})
 	return op.Cases{RPCs: 2, Owned: []string{"team_name"}, Examples: append([]op.Example{
 		{Given: founded, In: plain},
@@ -34,15 +34,16 @@ func createTaskCases() op.Cases {
 		{Name: "again with the same key", Given: before, In: once},
 		{Name: "another with the same key", Given: before, Fault: fault.Precondition,
 			In: op.In{"team_name": "crew", "subject": "another", "description": "", "idempotencyKey": "k"}},
-		{Name: "with a blank subject", Given: founded, In: op.In{"team_name": "crew", "subject": " ", "description": "d"},
-			Fault: fault.Invalid, RPCs: op.NoRPCs},
+		{Name: "with a blank subject", Given: founded, In: op.In{"team_name": "crew", "subject": " ",
+			"description": "d"}, Fault: fault.Invalid, RPCs: op.NoRPCs},
 	}, strange(plain)...), Refused: []op.Refusal{
 		{Name: "no description", In: `{"team_name":"crew","subject":"s"}`, Path: "description", Words: "is required"},
 		{Name: "metadata that is a list", In: `{"team_name":"crew","subject":"s","description":"d","metadata":["k"]}`,
 			Path:  "metadata",
 			Words: "must be of type object, not array"},
 		{Name: "metadata too large", Path: "metadata", Words: "has at most 16000 bytes",
-			In: `{"team_name":"crew","subject":"s","description":"d","metadata":{"k":"` + strings.Repeat("x", 16_000) + `"}}`},
+			In: `{"team_name":"crew","subject":"s","description":"d","metadata":{"k":"` + strings.Repeat("x",
+				16_000) + `"}}`},
 	}}
 }
 
@@ -50,7 +51,8 @@ func updateTaskCases() op.Cases {
 	examples := []op.Example{
 		{Given: graph, In: changing("1", op.In{"status": "in_progress", "owner": "beta"})},
 		{Name: "of all at once", Given: graph, In: changing("1", op.In{"status": "in_progress", "owner": "beta",
-			"subject": "t", "description": "d", "active_form": "At it", "add_blocks": []string{"3"}, "metadata": op.In{"k": nil, "d": "e"}})},
+			"subject": "t", "description": "d", "active_form": "At it", "add_blocks": []string{"3"},
+			"metadata": op.In{"k": nil, "d": "e"}})},
 		{Name: "that makes it wait", Given: graph, In: changing("1", op.In{"add_blocked_by": []string{"5"}})},
 		{Name: "with an owner who is no member", Given: graph, In: changing("1", op.In{"owner": "stranger"})},
 		{Name: "by the human", Given: graph, As: op.Human, In: changing("1", op.In{"owner": "beta"})},
@@ -71,8 +73,10 @@ func updateTaskCases() op.Cases {
 	faulty(fault.Precondition, "that waits for a task that is nowhere", "1", op.In{"owner": "beta",
 		"add_blocked_by": []string{"5", "99"}})
 	faulty(fault.Precondition, "that blocks its blocker", "2", op.In{"owner": "beta", "add_blocks": []string{"5", "1"}})
-	faulty(fault.Precondition, "that blocks its blocker's blocker", "3", op.In{"owner": "beta", "add_blocks": []string{"1"}})
-	faulty(fault.Precondition, "that waits for the one it blocks", "1", op.In{"owner": "beta", "add_blocked_by": []string{"2"}})
+	faulty(fault.Precondition, "that blocks its blocker's blocker", "3",
+		op.In{"owner": "beta", "add_blocks": []string{"1"}})
+	faulty(fault.Precondition, "that waits for the one it blocks", "1",
+		op.In{"owner": "beta", "add_blocked_by": []string{"2"}})
 	faulty(fault.Precondition, "that waits for one it blocks through another", "1", op.In{"owner": "beta",
 		"add_blocked_by": []string{"5", "3"}})
 	faulty(fault.Precondition, "that closes a circle with both its ends", "1",
@@ -81,17 +85,20 @@ func updateTaskCases() op.Cases {
 	faulty(fault.Invalid, "that waits for itself", "1", op.In{"owner": "beta", "add_blocked_by": []string{"5", "1"}})
 	faulty(fault.Invalid, "to an unknown status", "1", op.In{"subject": "never", "status": "done"})
 	faulty(fault.NotFound, "of a task that is nowhere", "99", op.In{"status": "completed"})
-	return op.Cases{Owned: []string{"team_name", "task_id"}, Examples: append(examples, strange(changing("1", op.In{"subject": "s"}))...),
-		Refused: []op.Refusal{
+	return op.Cases{Owned: []string{"team_name", "task_id"},
+		Examples: append(examples, strange(changing("1", op.In{"subject": "s"}))...), Refused: []op.Refusal{
 			{Name: "metadata that is a text", In: `{"team_name":"crew","task_id":"1","subject":"mine","metadata":"k"}`,
 				Path:  "metadata",
 				Words: "must be of type object, not string"},
 			{Name: "metadata that grows too large", Given: graph, Path: "metadata", Words: "has at most 16000 bytes",
-				In: `{"team_name":"crew","task_id":"1","status":"in_progress","metadata":{"more":"` + strings.Repeat("x", 15_980) + `"}}`},
-			{Name: "a blocker that is a list", In: `{"team_name":"crew","task_id":"1","subject":"mine","add_blocked_by":["1",["2"]]}`,
+				In: `{"team_name":"crew","task_id":"1","status":"in_progress","metadata":{"more":"` + strings.Repeat("x",
+					15_980) + `"}}`},
+			{Name: "a blocker that is a list",
+				In:   `{"team_name":"crew","task_id":"1","subject":"mine","add_blocked_by":["1",["2"]]}`,
 				Path: "add_blocked_by[1]", Words: "must be of type string, not array"},
 			{Name: "too many to block", Path: "add_blocks", Words: "must have at most 100 members, not 101",
-				In: `{"team_name":"crew","task_id":"1","subject":"mine","add_blocks":["` + strings.Repeat(`1","`, 100) + `1"]}`},
+				In: `{"team_name":"crew","task_id":"1","subject":"mine","add_blocks":["` + strings.Repeat(`1","`,
+					100) + `1"]}`},
 		}}
 }
 
@@ -104,8 +111,8 @@ func listTasksCases() op.Cases {
 		{Name: "by status and owner", Given: graph, In: op.In{"team_name": "crew", "ready": true, "status": "pending",
 			"owner": "beta"}},
 		{Name: "the next page", Given: page, In: op.In{"team_name": "crew", "limit": 1, "cursor": "$cursor"}},
-		{Name: "of an unknown status", Given: graph, In: op.In{"team_name": "crew", "status": "done"}, Fault: fault.Invalid,
-			RPCs: op.NoRPCs},
+		{Name: "of an unknown status", Given: graph, In: op.In{"team_name": "crew", "status": "done"},
+			Fault: fault.Invalid, RPCs: op.NoRPCs},
 	}, strange(op.In{})...), Refused: []op.Refusal{
 		{Name: "too many", In: `{"team_name":"crew","limit":201}`, Path: "limit", Words: "must be at most 200"},
 		{Name: "a cursor that is no task", In: `{"team_name":"crew","cursor":"first"}`, Path: "cursor",
@@ -117,11 +124,12 @@ func getTaskCases() op.Cases {
 	return op.Cases{RPCs: 2, Owned: []string{"team_name", "task_id"}, Examples: append([]op.Example{
 		{Given: graph, In: op.In{"team_name": "crew", "task_id": "1"}},
 		{Name: "that is nowhere", Given: graph, In: op.In{"team_name": "crew", "task_id": "99"}, Fault: fault.NotFound},
-		{Name: "by another form of its id", Given: graph, In: op.In{"team_name": "crew", "task_id": "01"}, Fault: fault.NotFound},
+		{Name: "by another form of its id", Given: graph, In: op.In{"team_name": "crew", "task_id": "01"},
+			Fault: fault.NotFound},
 		{Name: "by an id that is no number", Given: graph, In: op.In{"team_name": "crew", "task_id": "no task"},
 			Fault: fault.NotFound},
 	}, strange(op.In{"task_id": "1"})...), Refused: []op.Refusal{
-		{Name: "an id too long", In: `{"team_name":"crew","task_id":"` + strings.Repeat("1", 101) + `"}`, Path: "task_id",
-			Words: "must be at most 100 characters, not 101"},
+		{Name: "an id too long", In: `{"team_name":"crew","task_id":"` + strings.Repeat("1", 101) + `"}`,
+			Path: "task_id", Words: "must be at most 100 characters, not 101"},
 	}}
 }

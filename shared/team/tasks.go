@@ -35,14 +35,16 @@ type text struct {
 	Metadata    json.RawMessage `json:"metadata,omitempty"`
 }
 
-var texts = store.Collection[text]{Name: "teams/*/teamTasks", Unindexed: []string{"subject", "description", "activeForm", "metadata"}}
+var texts = store.Collection[text]{Name: "teams/*/teamTasks",
+	Unindexed: []string{"subject", "description", "activeForm", "metadata"}}
 
 // maxMetadata is how many bytes a task's metadata may have.
 const maxMetadata = 16_000
 
 func taskOf(n Node, t text) Task {
-	return Task{ID: taskID(n.ID), Subject: t.Subject, Description: t.Description, ActiveForm: t.ActiveForm, Status: n.Status,
-		Blocks: taskIDs(n.Blocks), BlockedBy: taskIDs(n.BlockedBy), Owner: n.Owner, Metadata: t.Metadata}
+	return Task{ID: taskID(n.ID), Subject: t.Subject, Description: t.Description, ActiveForm: t.ActiveForm,
+		Status: n.Status, Blocks: taskIDs(n.Blocks), BlockedBy: taskIDs(n.BlockedBy), Owner: n.Owner,
+		Metadata: t.Metadata}
 }
 
 func taskIDs(ids []int64) []string {
@@ -82,7 +84,8 @@ func merge(old, changes json.RawMessage) (json.RawMessage, error) {
 	}
 	out := bytes.TrimSpace(b.Bytes())
 	if len(out) > maxMetadata {
-		return nil, fault.Field("metadata", "has at most %d bytes in all; set keys to null to take them away", maxMetadata)
+		return nil, fault.Field("metadata", "has at most %d bytes in all; set keys to null to take them away",
+			maxMetadata)
 	}
 	return out, nil
 }
@@ -123,7 +126,8 @@ func (s *Service) CreateTask(ctx context.Context, c identity.Caller, in CreateTa
 }
 
 // UpdateTask changes a task, in all that is named or in nothing. A new owner is told.
-func (s *Service) UpdateTask(ctx context.Context, c identity.Caller, in UpdateTaskInput) (out UpdateTaskOutput, err error) {
+func (s *Service) UpdateTask(ctx context.Context, c identity.Caller,
+	in UpdateTaskInput) (out UpdateTaskOutput, err error) {
 	if err := in.check(); err != nil {
 		return out, err
 	}
@@ -160,7 +164,8 @@ func (s *Service) UpdateTask(ctx context.Context, c identity.Caller, in UpdateTa
 			texts.Under(d.ID).Put(tx, in.TaskID, t)
 		}
 		boards.Put(tx, docID(d.Name), next)
-		if n.Owner != "" && n.Status == InProgress && (before.Status != InProgress || before.Owner != n.Owner) && d.Member(n.Owner) != nil && n.Owner != Lead {
+		if n.Owner != "" && n.Status == InProgress && (before.Status != InProgress || before.Owner != n.Owner) &&
+			d.Member(n.Owner) != nil && n.Owner != Lead {
 			alive(tx, d, n.Owner, "", 0, now)
 		}
 		out.Task = taskOf(n, t)
@@ -182,7 +187,8 @@ func (d *document) stranger(name string) string {
 	if d.Member(name) != nil {
 		return ""
 	}
-	return "no member of team " + d.Name + " is named " + strconv.Quote(name) + "; the assignment waits in that inbox. Members: " + strings.Join(d.names(), ", ")
+	return "no member of team " + d.Name + " is named " + strconv.Quote(name) +
+		"; the assignment waits in that inbox. Members: " + strings.Join(d.names(), ", ")
 }
 
 func (in *UpdateTaskInput) check() error {
@@ -249,7 +255,8 @@ func (s *Service) ListTasks(ctx context.Context, c identity.Caller, in ListTasks
 	}
 	var nodes []Node
 	for _, n := range b.Tasks {
-		if n.ID <= after || (in.Status != "" && n.Status != in.Status) || (in.Owner != "" && n.Owner != in.Owner) || (in.Ready && !b.Ready(n)) {
+		if n.ID <= after || (in.Status != "" && n.Status != in.Status) || (in.Owner != "" && n.Owner != in.Owner) ||
+			(in.Ready && !b.Ready(n)) {
 			continue
 		}
 		if len(nodes) == in.Limit {

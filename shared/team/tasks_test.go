@@ -14,16 +14,20 @@ import (
 func TestATaskHasTheShapeOfTheReference(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		w.team("core", "ann")
-		out, err := w.CreateTask(t.Context(), alpha, CreateTaskInput{TeamName: "core", Subject: "Write <it>", Description: "all & more", ActiveForm: "Writing it", Metadata: json.RawMessage(`{"b": [1, [2]], "a": "<&>", "n": null, "big": 12345678901234567890}`)})
+		out, err := w.CreateTask(t.Context(), alpha, CreateTaskInput{TeamName: "core", Subject: "Write <it>",
+			Description: "all & more", ActiveForm: "Writing it",
+			Metadata: json.RawMessage(`{"b": [1, [2]], "a": "<&>", "n": null, "big": 12345678901234567890}`)})
 		want := `{"id":"1","subject":"Write <it>","description":"all & more","activeForm":"Writing it","status":"pending","blocks":[],"blockedBy":[],"metadata":{"a":"<&>","b":[1,[2]],"big":12345678901234567890}}`
-		if err != nil || !sameJSON(t, asText(t, out), want) || !strings.Contains(string(out.Metadata), "12345678901234567890") {
+		if err != nil || !sameJSON(t, asText(t, out), want) ||
+			!strings.Contains(string(out.Metadata), "12345678901234567890") {
 			t.Errorf("%s, %v", asText(t, out), err)
 		}
 		if got := asText(t, w.task("1")); !sameJSON(t, got, want) {
 			t.Errorf("%s", got)
 		}
 		w.tasks("core", 1)
-		got := w.updated(UpdateTaskInput{TaskID: "1", Owner: new("ann"), AddBlocks: []string{"2", "2"}, Metadata: json.RawMessage(`{"a":null,"c":true}`)})
+		got := w.updated(UpdateTaskInput{TaskID: "1", Owner: new("ann"), AddBlocks: []string{"2", "2"},
+			Metadata: json.RawMessage(`{"a":null,"c":true}`)})
 		want = `{"id":"1","subject":"Write <it>","description":"all & more","activeForm":"Writing it","status":"pending","blocks":["2"],"blockedBy":[],"owner":"ann","metadata":{"b":[1,[2]],"big":12345678901234567890,"c":true}}`
 		if !sameJSON(t, asText(t, got), want) || asText(t, w.task("1")) != asText(t, got) {
 			t.Errorf("%s, %s", asText(t, got), asText(t, w.task("1")))
@@ -31,7 +35,8 @@ func TestATaskHasTheShapeOfTheReference(t *testing.T) {
 		if got := w.task("2"); !slices.Equal(got.BlockedBy, []string{"1"}) {
 			t.Errorf("%+v", got)
 		}
-		got = w.updated(UpdateTaskInput{TaskID: "1", Owner: new(""), Subject: new("s"), Description: new(""), ActiveForm: new("f"), Metadata: json.RawMessage(`{"b":null,"big":null,"c":null}`)})
+		got = w.updated(UpdateTaskInput{TaskID: "1", Owner: new(""), Subject: new("s"), Description: new(""),
+			ActiveForm: new("f"), Metadata: json.RawMessage(`{"b":null,"big":null,"c":null}`)})
 		if asText(t, got) != `{"id":"1","subject":"s","description":"","activeForm":"f","status":"pending","blocks":["2"],"blockedBy":[]}` {
 			t.Errorf("%s", asText(t, got))
 		}
@@ -64,12 +69,15 @@ func TestANewOwnerIsToldAndNobodyElse(t *testing.T) {
 		if got := w.inbox("core", "ann"); len(got) != 2 {
 			t.Errorf("the owner was told again: %+v", got)
 		}
-		out, err := w.UpdateTask(t.Context(), domaintest.Bound("u", "ann"), UpdateTaskInput{TeamName: "core", TaskID: "1", Owner: new("bob")})
-		if m := w.last("core", "bob"); err != nil || out.Warning != "" || !strings.Contains(m.Text, `"assignedBy":"ann"`) || m.From != "ann" || m.Color != "blue" {
+		out, err := w.UpdateTask(t.Context(), domaintest.Bound("u", "ann"),
+			UpdateTaskInput{TeamName: "core", TaskID: "1", Owner: new("bob")})
+		if m := w.last("core", "bob"); err != nil || out.Warning != "" ||
+			!strings.Contains(m.Text, `"assignedBy":"ann"`) || m.From != "ann" || m.Color != "blue" {
 			t.Errorf("%+v, %+v, %v", out, m, err)
 		}
 		out, err = w.update(UpdateTaskInput{TaskID: "1", Owner: new("eve")})
-		if err != nil || out.Warning != `no member of team core is named "eve"; the assignment waits in that inbox. Members: team-lead, ann, bob` || len(w.inbox("core", "eve")) != 1 {
+		if err != nil || out.Warning != `no member of team core is named "eve"; the assignment waits in that inbox. Members: team-lead, ann, bob` ||
+			len(w.inbox("core", "eve")) != 1 {
 			t.Errorf("%+v, %v", out, err)
 		}
 		if got := w.inbox("core", "bob"); len(got) != 2 {
@@ -88,11 +96,17 @@ func TestARefusedUpdateChangesNothing(t *testing.T) {
 			kind  fault.Kind
 			words string
 		}{
-			"a status that is blocked": {UpdateTaskInput{Status: Completed}, fault.Precondition, "Cannot set status to completed: blocked by task 1 (status: pending)"},
-			"a circle":                 {UpdateTaskInput{AddBlocks: []string{"3", "1"}}, fault.Precondition, "Adding block 2 -> 1 would create a circular dependency"},
-			"no subject":               {UpdateTaskInput{Subject: new(" ")}, fault.Invalid, "Task subject must not be empty"},
-			"too much metadata":        {UpdateTaskInput{Metadata: json.RawMessage(`{"a":"` + strings.Repeat("x", maxMetadata) + `"}`)}, fault.Invalid, "metadata: has at most 16000 bytes in all; set keys to null to take them away"},
-			"an owner with no name":    {UpdateTaskInput{Owner: new("a b")}, fault.Invalid, "Invalid agent name: 'a b'. Use only letters, numbers, hyphens, underscores."},
+			"a status that is blocked": {UpdateTaskInput{Status: Completed}, fault.Precondition,
+				"Cannot set status to completed: blocked by task 1 (status: pending)"},
+			"a circle": {UpdateTaskInput{AddBlocks: []string{"3", "1"}}, fault.Precondition,
+				"Adding block 2 -> 1 would create a circular dependency"},
+			"no subject": {UpdateTaskInput{Subject: new(" ")}, fault.Invalid,
+				"Task subject must not be empty"},
+			"too much metadata": {UpdateTaskInput{Metadata: json.RawMessage(`{"a":"` + strings.Repeat("x",
+				maxMetadata) + `"}`)}, fault.Invalid,
+				"metadata: has at most 16000 bytes in all; set keys to null to take them away"},
+			"an owner with no name": {UpdateTaskInput{Owner: new("a b")}, fault.Invalid,
+				"Invalid agent name: 'a b'. Use only letters, numbers, hyphens, underscores."},
 		} {
 			in := tc.in
 			in.TaskID, in.Description = "2", new("changed")

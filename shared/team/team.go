@@ -90,7 +90,7 @@ var (
 )
 
 // Defs declares the collections of teams.
-func Defs() []*store.Def {
+func (*Service) Defs() []*store.Def {
 	return []*store.Def{teams.Def(), seats.Def(), deletions.Def(), prompts.Def(), inboxes.Def(), messages.Def(), boards.Def(), texts.Def(), beats.Def(), processes.Def()}
 }
 
@@ -109,7 +109,8 @@ func checkMember(name string) error {
 
 func checkNameOf(what, What, name string) error {
 	if !namePattern.MatchString(name) {
-		return fault.New(fault.Invalid, "Invalid %s name: '%s'. Use only letters, numbers, hyphens, underscores.", what, name)
+		return fault.New(fault.Invalid, "Invalid %s name: '%s'. Use only letters, numbers, hyphens, underscores.", what,
+			name)
 	}
 	if n := utf8.RuneCountInString(name); n > maxName {
 		return fault.New(fault.Invalid, "%s name too long (%d chars, max %d): '%s'...", What, n, maxName, name[:20])
@@ -177,7 +178,8 @@ func (c *Config) Join(m Member) error {
 		return fault.New(fault.Exists, "Member '%s' already exists in team '%s'", m.Name, c.Name)
 	}
 	if len(c.Members) >= MaxMembers {
-		return fault.New(fault.Precondition, "Team %s has %d members, which is as many as a team can have; remove one first", c.Name, MaxMembers)
+		return fault.New(fault.Precondition,
+			"Team %s has %d members, which is as many as a team can have; remove one first", c.Name, MaxMembers)
 	}
 	color, idle := c.nextColor(), false
 	m.AgentID, m.Color, m.IsActive = m.Name+"@"+c.Name, &color, &idle
@@ -233,7 +235,9 @@ func (d *document) speaker(c identity.Caller, said string) (string, error) {
 		case "":
 			return Lead, nil
 		case system:
-			return "", fault.New(fault.Forbidden, "%q is the sender of what the system itself says, and no key sends as that; name another sender", system)
+			return "", fault.New(fault.Forbidden,
+				"%q is the sender of what the system itself says, and no key sends as that; name another sender",
+				system)
 		case Lead:
 			return said, nil
 		}

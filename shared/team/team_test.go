@@ -59,10 +59,12 @@ func TestAnIdentityLeadsOneTeamAtATime(t *testing.T) {
 func TestATeamThatExistsIsNotOverwritten(t *testing.T) {
 	each(t, func(t *testing.T, s *world) {
 		create(t, s, alpha, "core")
-		if _, err := s.Create(t.Context(), beta, CreateInput{TeamName: "core", Description: "mine"}); !fault.Is(err, fault.Exists) || !strings.Contains(err.Error(), "core") {
+		if _, err := s.Create(t.Context(), beta, CreateInput{TeamName: "core", Description: "mine"}); !fault.Is(err,
+			fault.Exists) || !strings.Contains(err.Error(), "core") {
 			t.Error(err)
 		}
-		if cfg, err := s.ReadConfig(t.Context(), alpha, NameInput{"core"}); err != nil || cfg.Description != "what for" {
+		if cfg, err := s.ReadConfig(t.Context(), alpha, NameInput{"core"}); err != nil ||
+			cfg.Description != "what for" {
 			t.Errorf("%+v, %v", cfg, err)
 		}
 		create(t, s, beta, "other") // what was refused took no seat
@@ -72,7 +74,8 @@ func TestATeamThatExistsIsNotOverwritten(t *testing.T) {
 func TestDeletingATeamFreesItsLead(t *testing.T) {
 	each(t, func(t *testing.T, s *world) {
 		create(t, s, alpha, "core")
-		if out, err := s.Delete(t.Context(), beta, NameInput{"core"}); err != nil || out != (DeleteOutput{"core", true}) {
+		if out, err := s.Delete(t.Context(), beta, NameInput{"core"}); err != nil ||
+			out != (DeleteOutput{"core", true}) {
 			t.Errorf("%+v, %v", out, err)
 		}
 		_, err := s.ReadConfig(t.Context(), alpha, NameInput{"core"})
@@ -90,7 +93,8 @@ func TestATeamWithTeammatesIsNotDeleted(t *testing.T) {
 		for n := 1; n <= 2; n++ {
 			s.spawn("core", fmt.Sprintf("mate-%d", n), External)
 			_, err := s.Delete(t.Context(), alpha, NameInput{"core"})
-			says(t, err, fault.Precondition, fmt.Sprintf("Cannot delete team core: %d non-lead member(s) still present. Remove all teammates before deleting.", n))
+			says(t, err, fault.Precondition,
+				fmt.Sprintf("Cannot delete team core: %d non-lead member(s) still present. Remove all teammates before deleting.", n))
 		}
 		_, err := s.Create(t.Context(), alpha, CreateInput{TeamName: "next"})
 		says(t, err, fault.Precondition, "Session already has active team: core. One team per session.")
@@ -125,7 +129,8 @@ func TestEveryNameThatTheRuleAllowsNamesATeam(t *testing.T) {
 	each(t, func(t *testing.T, s *world) {
 		for i, name := range []string{"a", "-", "_", "__", "__core__", "____", "0", strings.Repeat("x", 64)} {
 			c := identity.Caller{User: "u", KeyID: fmt.Sprintf("k%d", i)}
-			if out, err := s.Create(t.Context(), c, CreateInput{TeamName: name}); err != nil || out.LeadAgentID != "team-lead@"+name {
+			if out, err := s.Create(t.Context(), c, CreateInput{TeamName: name}); err != nil ||
+				out.LeadAgentID != "team-lead@"+name {
 				t.Errorf("create %s: %v", name, err)
 				continue
 			}
@@ -151,7 +156,8 @@ func TestAKeyMakesATeamOnce(t *testing.T) {
 		}
 		in.TeamName = "other"
 		_, err = s.Create(t.Context(), alpha, in)
-		says(t, err, fault.Precondition, `idempotencyKey "k" was used for another team_create; take a new key for a new call`)
+		says(t, err, fault.Precondition,
+			`idempotencyKey "k" was used for another team_create; take a new key for a new call`)
 	})
 }
 

@@ -1,12 +1,10 @@
-// Command emulator runs all of Parley on this machine as it runs in the cloud, until
-// it is told to end:
+// Command emulator runs all of Parley on this machine as it runs in the cloud, until it is told to end:
 //
 //	emulator [--addr 127.0.0.1:3001]
 //
-// The Firestore emulator tells the functions of what the hub writes, sweeps are called
-// as often as Cloud Scheduler would, and each push is printed instead of ringing a
-// phone. It is run in the functions' directory. Nothing is kept: another start begins
-// with an empty store and other keys.
+// The Firestore emulator tells the functions of what the hub writes, sweeps are called as often as Cloud Scheduler
+// would, and each push is printed instead of ringing a phone. It is run in the functions' directory. Nothing is kept:
+// another start begins with an empty store and other keys.
 package main
 
 import (

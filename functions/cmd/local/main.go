@@ -1,10 +1,9 @@
-// Command local serves the functions on this machine through the Functions Framework:
-// each at the path of its name, or only the one that FUNCTION_TARGET names, at /.
+// Command local serves the functions on this machine through the Functions Framework: each at the path of its name, or
+// only the one that FUNCTION_TARGET names, at /.
 //
 //	local [--addr 127.0.0.1:8080]
 //
-// Without --addr, PORT is the port. The functions read their settings from the
-// environment as they do in the cloud.
+// Without --addr, PORT is the port. The functions read their settings from the environment as they do in the cloud.
 package main
 
 import (
@@ -20,7 +19,8 @@ import (
 )
 
 func main() {
-	addr := flag.String("addr", net.JoinHostPort("127.0.0.1", cmp.Or(os.Getenv("PORT"), "8080")), "host:port to listen on")
+	addr := flag.String("addr", net.JoinHostPort("127.0.0.1", cmp.Or(os.Getenv("PORT"), "8080")),
+		"host:port to listen on")
 	flag.Parse()
 	if err := serve(*addr); err != nil {
 		fmt.Fprintln(os.Stderr, "local:", err)

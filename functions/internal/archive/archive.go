@@ -16,13 +16,12 @@ import (
 	"strings"
 )
 
-// entries are the packages that an archive is built for: the root, which the
-// buildpack builds, and the local server, which keeps the framework's vendored.
+// entries are the packages that an archive is built for: the root, which the buildpack builds, and the local server,
+// which keeps the framework's vendored.
 var entries = []string{".", "./cmd/local"}
 
-// Write writes the archive of the functions of the repository at root, which has the
-// modules functions and shared. Every module that they need is in the module cache or
-// can be had.
+// Write writes the archive of the functions of the repository at root, which has the modules functions and shared.
+// Every module that they need is in the module cache or can be had.
 func Write(ctx context.Context, w io.Writer, root string) error {
 	dir, err := os.MkdirTemp("", "parley-archive-")
 	if err != nil {
@@ -46,8 +45,7 @@ func Write(ctx context.Context, w io.Writer, root string) error {
 	return pack(w, to)
 }
 
-// goCommand runs the go command in the directory, without a workspace and for where the
-// functions run.
+// goCommand runs the go command in the directory, without a workspace and for where the functions run.
 func goCommand(ctx context.Context, dir string, args ...string) ([]byte, error) {
 	cmd := exec.CommandContext(ctx, "go", args...)
 	cmd.Dir = dir
@@ -62,7 +60,8 @@ func goCommand(ctx context.Context, dir string, args ...string) ([]byte, error) 
 
 // stage copies what the module's own part of the archive is made of.
 func stage(ctx context.Context, to, from string) error {
-	out, err := goCommand(ctx, from, append([]string{"list", "-deps", "-json=Dir,Module,GoFiles,EmbedFiles"}, entries...)...)
+	out, err := goCommand(ctx, from, append([]string{"list", "-deps", "-json=Dir,Module,GoFiles,EmbedFiles"},
+		entries...)...)
 	if err != nil {
 		return err
 	}
@@ -130,7 +129,9 @@ func pack(w io.Writer, dir string) error {
 	}
 	slices.Sort(names)
 	z := zip.NewWriter(w)
-	z.RegisterCompressor(zip.Deflate, func(w io.Writer) (io.WriteCloser, error) { return flate.NewWriter(w, flate.BestCompression) })
+	z.RegisterCompressor(zip.Deflate, func(w io.Writer) (io.WriteCloser, error) {
+		return flate.NewWriter(w, flate.BestCompression)
+	})
 	for _, name := range names {
 		h := &zip.FileHeader{Name: name, Method: zip.Deflate}
 		h.SetMode(0o644)

@@ -68,7 +68,8 @@ func TestAnArchiveHoldsWhatIsDeployedAndNoMore(t *testing.T) {
 	var names []string
 	for _, f := range z.File {
 		names = append(names, f.Name)
-		if f.Mode() != 0o644 || len(f.Extra) != 0 || f.Comment != "" || !f.Modified.UTC().Equal(f.Modified) || f.Modified.Year() != 1980 || f.Modified.YearDay() != 1 || f.Modified.Hour() != 0 {
+		if f.Mode() != 0o644 || len(f.Extra) != 0 || f.Comment != "" || !f.Modified.UTC().Equal(f.Modified) ||
+			f.Modified.Year() != 1980 || f.Modified.YearDay() != 1 || f.Modified.Hour() != 0 {
 			t.Errorf("%s has the mode %v, the time %v and %d extra bytes", f.Name, f.Mode(), f.Modified, len(f.Extra))
 		}
 		if strings.HasSuffix(f.Name, "_test.go") || strings.Contains(f.Name, "/testdata/") {
@@ -89,7 +90,8 @@ func TestAnArchiveHoldsWhatIsDeployedAndNoMore(t *testing.T) {
 	if !slices.IsSorted(names) || len(slices.Compact(slices.Clone(names))) != len(names) {
 		t.Error("the names are not sorted, or one comes twice")
 	}
-	for _, want := range []string{"go.mod", "go.sum", "doc.go", "functions.go", "cmd/local/main.go", "internal/entry/entry.go", "vendor/modules.txt",
+	for _, want := range []string{"go.mod", "go.sum", "doc.go", "functions.go", "cmd/local/main.go",
+		"internal/entry/entry.go", "vendor/modules.txt",
 		"vendor/parley.internal/shared/app/react.go", "vendor/parley.internal/shared/push/fcm/fcm.go",
 		"vendor/github.com/GoogleCloudPlatform/functions-framework-go/funcframework/framework.go"} {
 		if !slices.Contains(names, want) {
@@ -97,9 +99,11 @@ func TestAnArchiveHoldsWhatIsDeployedAndNoMore(t *testing.T) {
 		}
 	}
 	for _, name := range names {
-		for _, development := range []string{"internal/archive/", "internal/shim/", "internal/stack/", "cmd/emulator/", "cmd/package/",
+		for _, development := range []string{"internal/archive/", "internal/shim/", "internal/stack/", "cmd/emulator/",
+			"cmd/package/",
 			"vendor/parley.internal/shared/supervise/", "vendor/parley.internal/shared/store/emulator/",
-			"vendor/parley.internal/shared/store/sqlite/", "vendor/parley.internal/shared/push/fcm/fcmtest/", "vendor/modernc.org/"} {
+			"vendor/parley.internal/shared/store/sqlite/", "vendor/parley.internal/shared/push/fcm/fcmtest/",
+			"vendor/modernc.org/"} {
 			if strings.HasPrefix(name, development) {
 				t.Errorf("%s is for development", name)
 			}
@@ -118,8 +122,7 @@ func unpacked(t *testing.T) string {
 	return dir
 }
 
-// program is what the buildpack puts beside the functions: a server of the one that
-// FUNCTION_TARGET names.
+// program is what the buildpack puts beside the functions: a server of the one that FUNCTION_TARGET names.
 const program = `package main
 
 import (
@@ -143,7 +146,8 @@ func build(t *testing.T, dir, pkg string) string {
 	// Without their paths the packages are compiled once for all tests and builds.
 	cmd := exec.CommandContext(t.Context(), "go", "build", "-trimpath", "-o", bin, pkg)
 	cmd.Dir = dir
-	cmd.Env = append(os.Environ(), "GOWORK=off", "GOFLAGS=-mod=vendor", "GOPROXY=off", "GOSUMDB=off", "GOMODCACHE="+modules, "GOTOOLCHAIN=local", "CGO_ENABLED=0")
+	cmd.Env = append(os.Environ(), "GOWORK=off", "GOFLAGS=-mod=vendor", "GOPROXY=off", "GOSUMDB=off",
+		"GOMODCACHE="+modules, "GOTOOLCHAIN=local", "CGO_ENABLED=0")
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("%s: %v\n%s", pkg, err, out)
 	}
@@ -157,7 +161,8 @@ func build(t *testing.T, dir, pkg string) string {
 func target(t *testing.T, bin, function string, ready int, header http.Header) (answer, log string) {
 	t.Helper()
 	p, err := supervise.Server{Path: "/", Status: ready,
-		Env: []string{"FUNCTION_TARGET=" + function, "PATH=" + os.Getenv("PATH"), "HOME=" + t.TempDir(), "GOOGLE_CLOUD_PROJECT=demo-parley",
+		Env: []string{"FUNCTION_TARGET=" + function, "PATH=" + os.Getenv("PATH"), "HOME=" + t.TempDir(),
+			"GOOGLE_CLOUD_PROJECT=demo-parley",
 			"FIRESTORE_EMULATOR_HOST=127.0.0.1:1", "PARLEY_SWEEP_SECONDS=1"},
 		Args: func(addr string) []string {
 			_, port, _ := strings.Cut(addr, ":")
@@ -197,13 +202,16 @@ func TestEveryEntryPointIsBuiltFromTheArchiveAlone(t *testing.T) {
 	}
 	build(t, dir, "./cmd/local")
 	bin := build(t, dir, "./functions.local/app")
-	known := new(app.App)
+	known := app.New(nil, app.Ports{})
 	for _, r := range known.Reactions() {
 		t.Run(r.Name, func(t *testing.T) {
 			t.Parallel()
-			answer, log := target(t, bin, r.Name, http.StatusBadRequest, http.Header{"Content-Type": {"application/protobuf"}, "Ce-Specversion": {"1.0"},
-				"Ce-Id": {"e"}, "Ce-Source": {"s"}, "Ce-Type": {"google.cloud.firestore.document.v1." + string(r.Kind)}})
-			if answer != "200 OK" || !strings.Contains(log, `"message":"event dropped","reaction":"`+r.Name+`","event":"e"`) {
+			answer, log := target(t, bin, r.Name, http.StatusBadRequest,
+				http.Header{"Content-Type": {"application/protobuf"}, "Ce-Specversion": {"1.0"},
+					"Ce-Id": {"e"}, "Ce-Source": {"s"},
+					"Ce-Type": {"google.cloud.firestore.document.v1." + string(r.Kind)}})
+			if answer != "200 OK" || !strings.Contains(log,
+				`"message":"event dropped","reaction":"`+r.Name+`","event":"e"`) {
 				t.Errorf("an event is answered %s, the log is\n%s", answer, log)
 			}
 		})
@@ -211,7 +219,8 @@ func TestEveryEntryPointIsBuiltFromTheArchiveAlone(t *testing.T) {
 	for _, s := range known.Sweeps() {
 		t.Run(s.Function, func(t *testing.T) {
 			t.Parallel()
-			if answer, log := target(t, bin, s.Function, http.StatusMethodNotAllowed, http.Header{}); !strings.Contains(answer, `"data":{"sweep":"`+s.Name+`"`) {
+			if answer, log := target(t, bin, s.Function, http.StatusMethodNotAllowed,
+				http.Header{}); !strings.Contains(answer, `"data":{"sweep":"`+s.Name+`"`) {
 				t.Errorf("it answers %s, the log is\n%s", answer, log)
 			}
 		})

@@ -18,10 +18,14 @@ func TestTheEnvironmentIsReadOnce(t *testing.T) {
 		env  map[string]string
 		want Config
 	}{
-		"only a project": {map[string]string{"GOOGLE_CLOUD_PROJECT": "p"}, Config{Project: "p", FCMProject: "p", Sweep: 150 * time.Second}},
-		"everything": {map[string]string{"GOOGLE_CLOUD_PROJECT": "p", "FIRESTORE_EMULATOR_HOST": "h:1", "PARLEY_FCM_PROJECT": "q",
-			"PARLEY_FCM_ENDPOINT": "http://127.0.0.1:9/v1", "PARLEY_PUBLIC_URL": "https://parley.example", "PARLEY_SWEEP_SECONDS": "7", "K_SERVICE": "f"},
-			Config{Project: "p", EmulatorHost: "h:1", FCMProject: "q", FCMEndpoint: "http://127.0.0.1:9/v1", PublicURL: "https://parley.example", Sweep: 7 * time.Second}},
+		"only a project": {map[string]string{"GOOGLE_CLOUD_PROJECT": "p"},
+			Config{Project: "p", FCMProject: "p", Sweep: 150 * time.Second}},
+		"everything": {map[string]string{"GOOGLE_CLOUD_PROJECT": "p", "FIRESTORE_EMULATOR_HOST": "h:1",
+			"PARLEY_FCM_PROJECT":  "q",
+			"PARLEY_FCM_ENDPOINT": "http://127.0.0.1:9/v1", "PARLEY_PUBLIC_URL": "https://parley.example",
+			"PARLEY_SWEEP_SECONDS": "7", "K_SERVICE": "f"},
+			Config{Project: "p", EmulatorHost: "h:1", FCMProject: "q", FCMEndpoint: "http://127.0.0.1:9/v1",
+				PublicURL: "https://parley.example", Sweep: 7 * time.Second}},
 	} {
 		if got, err := Read(t.Context(), env(tc.env)); err != nil || got != tc.want {
 			t.Errorf("%s: %+v, %v", name, got, err)
@@ -31,17 +35,20 @@ func TestTheEnvironmentIsReadOnce(t *testing.T) {
 
 func TestEverythingThatIsWrongIsSaidAtOnce(t *testing.T) {
 	t.Parallel()
-	_, err := Read(t.Context(), env(map[string]string{"PARLEY_FCM_ENDPOINT": "127.0.0.1:9", "PARLEY_PUBLIC_URL": "parley.example", "PARLEY_SWEEP_SECONDS": "0"}))
+	_, err := Read(t.Context(), env(map[string]string{"PARLEY_FCM_ENDPOINT": "127.0.0.1:9",
+		"PARLEY_PUBLIC_URL": "parley.example", "PARLEY_SWEEP_SECONDS": "0"}))
 	if err == nil {
 		t.Fatal("it is taken")
 	}
-	for _, name := range []string{"GOOGLE_CLOUD_PROJECT", "PARLEY_FCM_ENDPOINT", "PARLEY_PUBLIC_URL", "PARLEY_SWEEP_SECONDS"} {
+	for _, name := range []string{"GOOGLE_CLOUD_PROJECT", "PARLEY_FCM_ENDPOINT", "PARLEY_PUBLIC_URL",
+		"PARLEY_SWEEP_SECONDS"} {
 		if !strings.Contains(err.Error(), name) {
 			t.Errorf("%s is not named: %v", name, err)
 		}
 	}
 	for _, seconds := range []string{"-1", "3601", "9223372036854775807", "1.5", "soon"} {
-		if _, err := Read(t.Context(), env(map[string]string{"GOOGLE_CLOUD_PROJECT": "p", "PARLEY_SWEEP_SECONDS": seconds})); err == nil {
+		if _, err := Read(t.Context(), env(map[string]string{"GOOGLE_CLOUD_PROJECT": "p",
+			"PARLEY_SWEEP_SECONDS": seconds})); err == nil {
 			t.Errorf("%s seconds are taken", seconds)
 		}
 	}

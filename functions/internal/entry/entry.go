@@ -16,8 +16,8 @@ import (
 	"parley.internal/shared/store/firestore"
 )
 
-// Points are the functions of one process, over one store that is opened at the first
-// call. They may be called by many at once.
+// Points are the functions of one process, over one store that is opened at the first call. They may be called by many
+// at once.
 type Points struct {
 	// Env is the environment, read when the store is opened.
 	Env func(string) string
@@ -37,7 +37,7 @@ type running struct {
 
 // Names are those of the reactions and of the sweeps. They need no store.
 func Names() (reactions, sweeps []string) {
-	var known app.App
+	known := app.New(nil, app.Ports{})
 	for _, r := range known.Reactions() {
 		reactions = append(reactions, r.Name)
 	}
@@ -47,8 +47,8 @@ func Names() (reactions, sweeps []string) {
 	return reactions, sweeps
 }
 
-// open is what the calls share, opened if it is not yet. What fails is tried again by
-// the next call; the fault is Unavailable.
+// open is what the calls share, opened if it is not yet. What fails is tried again by the next call; the fault is
+// Unavailable.
 func (p *Points) open(ctx context.Context) (*running, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -79,11 +79,12 @@ func (p *Points) start(ctx context.Context) (*running, error) {
 		return nil, err
 	}
 	db := store.New(d, app.Schema())
-	return &running{App: app.New(db, app.Ports{Sender: sender, PublicURL: c.PublicURL}), admin: store.NewAdmin(db), sweepFor: c.Sweep}, nil
+	return &running{App: app.New(db, app.Ports{Sender: sender, PublicURL: c.PublicURL}), admin: store.NewAdmin(db),
+		sweepFor: c.Sweep}, nil
 }
 
-// sender rings devices through FCM. With an emulator and no stand-in for FCM pushes go
-// to the log: what is tried out must not ring a phone.
+// sender rings devices through FCM. With an emulator and no stand-in for FCM pushes go to the log: what is tried out
+// must not ring a phone.
 func (p *Points) sender(ctx context.Context, c config.Config) (push.Sender, error) {
 	if c.EmulatorHost != "" && c.FCMEndpoint == "" {
 		return push.Log{To: p.Log}, nil

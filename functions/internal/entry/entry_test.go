@@ -25,11 +25,15 @@ import (
 )
 
 // points are the functions over a store, at a time that passed after they were made.
-func points(t *testing.T, db *store.DB, sweepFor time.Duration) (p *Points, log *bytes.Buffer, pass func(time.Duration)) {
+func points(t *testing.T, db *store.DB, sweepFor time.Duration) (p *Points, log *bytes.Buffer,
+	pass func(time.Duration)) {
 	t.Helper()
 	log, passed := &bytes.Buffer{}, time.Duration(0)
-	a := app.New(db, app.Ports{Now: func() time.Time { return time.Now().UTC().Truncate(time.Microsecond).Add(passed) }})
-	return &Points{Now: time.Now, Log: cloudlog.New(log), running: &running{App: a, admin: store.NewAdmin(db), sweepFor: sweepFor}}, log, func(d time.Duration) { passed += d }
+	a := app.New(db, app.Ports{Now: func() time.Time {
+		return time.Now().UTC().Truncate(time.Microsecond).Add(passed)
+	}})
+	return &Points{Now: time.Now, Log: cloudlog.New(log), running: &running{App: a, admin: store.NewAdmin(db),
+		sweepFor: sweepFor}}, log, func(d time.Duration) { passed += d }
 }
 
 // open is an empty store in an emulator. SQLite is not this module's.
@@ -51,7 +55,9 @@ func change(t *testing.T) cloudevents.Event {
 		return &firestoredata.Value{ValueType: &firestoredata.Value_StringValue{StringValue: s}}
 	}
 	body, err := proto.Marshal(&firestoredata.DocumentEventData{Value: &firestoredata.Document{
-		Name: "projects/p/databases/(default)/documents/users/u/tasks/t", Fields: map[string]*firestoredata.Value{"target": text("user"), "type": text("alert"), "status": text("created")}}})
+		Name: "projects/p/databases/(default)/documents/users/u/tasks/t",
+		Fields: map[string]*firestoredata.Value{"target": text("user"), "type": text("alert"),
+			"status": text("created")}}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -89,9 +95,10 @@ func TestAStartThatFailedIsTriedAgainByTheNextCall(t *testing.T) {
 	p := &Points{Env: func(name string) string { return env[name] }, Now: time.Now, Log: cloudlog.New(log)}
 	react, sweep := p.React("OnTaskUpdate"), p.Sweep("CleanupLedger")
 	if err := react(t.Context(), change(t)); err == nil {
-		t.Error("an event that nobody saw is settled")
+		t.Error("an event that nobody saw is handled")
 	}
-	if got := post(t, sweep); got.status != http.StatusServiceUnavailable || got.Success || got.Error.Code != "UNAVAILABLE" || strings.Contains(got.body, "GOOGLE") {
+	if got := post(t, sweep); got.status != http.StatusServiceUnavailable || got.Success ||
+		got.Error.Code != "UNAVAILABLE" || strings.Contains(got.body, "GOOGLE") {
 		t.Errorf("a sweep answers %d %s", got.status, got.body)
 	}
 	if n := strings.Count(log.String(), "GOOGLE_CLOUD_PROJECT"); n != 2 {
@@ -113,7 +120,8 @@ func TestAStartThatFailedIsTriedAgainByTheNextCall(t *testing.T) {
 func TestASweepWhoseTimeIsOverSaysThatThereIsMore(t *testing.T) {
 	t.Parallel()
 	p, log, pass := points(t, open(t, emulator.Shared(t)), 0)
-	if _, err := p.running.Relay.Send(t.Context(), identity.Caller{User: "u", Program: "alpha"}, relay.SendInput{Message: "hi", Target: "beta", MessageType: "STATUS", TTL: 60}); err != nil {
+	if _, err := p.running.Relay.Send(t.Context(), identity.Caller{User: "u", Program: "alpha"},
+		relay.SendInput{Message: "hi", Target: "beta", MessageType: "STATUS", TTL: 60}); err != nil {
 		t.Fatal(err)
 	}
 	pass(time.Hour)
@@ -122,7 +130,7 @@ func TestASweepWhoseTimeIsOverSaysThatThereIsMore(t *testing.T) {
 		t.Errorf("without any time: %d %s", got.status, got.body)
 	}
 	p.running.sweepFor = time.Minute
-	if got := post(t, sweep); got.status != http.StatusOK || got.Data.More || got.Data.Settled["messages"] != 1 {
+	if got := post(t, sweep); got.status != http.StatusOK || got.Data.More || got.Data.Handled["messages"] != 1 {
 		t.Errorf("with time: %d %s", got.status, got.body)
 	}
 	if !strings.Contains(log.String(), `"severity":"INFO","message":"sweep","sweep":"relay","settled":{"messages":1},"more":false`) {
@@ -141,7 +149,8 @@ func TestAFailureIsInTheLogAndNotInTheAnswer(t *testing.T) {
 	for _, s := range known.Sweeps() {
 		log.Reset()
 		got := post(t, p.Sweep(s.Function))
-		if got.status < 500 || got.Success || got.Error == nil || got.Data == nil || got.Data.Sweep != s.Name || strings.Contains(got.body, "grpc") {
+		if got.status < 500 || got.Success || got.Error == nil || got.Data == nil || got.Data.Sweep != s.Name ||
+			strings.Contains(got.body, "grpc") {
 			t.Errorf("%s answers %d %s", s.Function, got.status, got.body)
 		}
 		if !strings.Contains(log.String(), `"severity":"ERROR"`) || !strings.Contains(log.String(), `"cause":`) {

@@ -22,14 +22,15 @@ type problem struct {
 }
 
 // Sweep is the function of a sweep. It takes a POST without a body and answers with
-// what was settled, also where something failed: then the status is 503 where trying
+// what was handled, also where something failed: then the status is 503 where trying
 // again soon may mend it, and else 500. What it does not get to within its time the
 // next run does.
 func (p *Points) Sweep(function string) http.HandlerFunc {
 	return func(w http.ResponseWriter, req *http.Request) {
 		if req.Method != http.MethodPost {
 			w.Header().Set("Allow", http.MethodPost)
-			p.reply(w, http.StatusMethodNotAllowed, answer{Error: &problem{fault.Invalid.Code(), "a sweep is started with POST"}})
+			p.reply(w, http.StatusMethodNotAllowed,
+				answer{Error: &problem{fault.Invalid.Code(), "a sweep is started with POST"}})
 			return
 		}
 		r, err := p.open(req.Context())
@@ -46,7 +47,7 @@ func (p *Points) Sweep(function string) http.HandlerFunc {
 		defer cancel()
 		begun := p.Now()
 		report, err := sweep.Run(ctx, r.admin)
-		about := []any{"sweep", sweep.Name, "settled", report.Settled, "more", report.More, "ms", p.Now().Sub(begun).Milliseconds()}
+		about := []any{"sweep", sweep.Name, "settled", report.Handled, "more", report.More, "ms", p.Now().Sub(begun).Milliseconds()}
 		if err != nil {
 			p.Log.ErrorContext(ctx, "sweep", append(about, "fault", fault.Of(err).Code(), "cause", err.Error())...)
 			p.refuse(w, err, &report)
@@ -63,7 +64,7 @@ func (p *Points) refuse(w http.ResponseWriter, err error, report *app.Report) {
 	if kind == fault.Unavailable || kind == fault.Conflict {
 		status = http.StatusServiceUnavailable
 	}
-	p.reply(w, status, answer{Data: report, Error: &problem{kind.Code(), "not everything could be settled; the log has the cause, and the next run goes on"}})
+	p.reply(w, status, answer{Data: report, Error: &problem{kind.Code(), "not everything could be handled; the log has the cause, and the next run goes on"}})
 }
 
 func (p *Points) reply(w http.ResponseWriter, status int, a answer) {

@@ -24,8 +24,8 @@ var kinds = map[string]store.EventKind{
 // Type is the CloudEvents type of a kind of change.
 func Type(k store.EventKind) string { return "google.cloud.firestore.document.v1." + string(k) }
 
-// Decode is the change that a CloudEvent of Firestore's tells of a user's document.
-// Its data is protobuf, or the same as JSON. The error is an Invalid fault.
+// Decode is the change that a CloudEvent of Firestore's tells of a user's document. Its data is protobuf, or the same
+// as JSON. The error is an Invalid fault.
 func Decode(e cloudevents.Event) (store.Event, error) {
 	kind, known := kinds[e.Type()]
 	if !known {
@@ -73,7 +73,8 @@ func parse(e cloudevents.Event) (*firestoredata.DocumentEventData, error) {
 	case err == nil && kind == "application/json":
 		err = protojson.UnmarshalOptions{DiscardUnknown: true}.Unmarshal(e.Data(), data)
 	default:
-		return nil, fault.New(fault.Invalid, "data of the type %.100q is not read; it is application/protobuf", e.DataContentType())
+		return nil, fault.New(fault.Invalid, "data of the type %.100q is not read; it is application/protobuf",
+			e.DataContentType())
 	}
 	if err != nil {
 		return nil, fault.Wrap(fault.Invalid, err, "the data is no change of a document")
@@ -81,15 +82,16 @@ func parse(e cloudevents.Event) (*firestoredata.DocumentEventData, error) {
 	return data, nil
 }
 
-// refOf is the user's document that has a full name,
-// projects/P/databases/D/documents/users/U/collection/id.
+// refOf is the user's document that has a full name, projects/P/databases/D/documents/users/U/collection/id.
 func refOf(name string) (store.Ref, error) {
 	parts := strings.Split(name, "/")
-	if len(parts) < 9 || len(parts)%2 != 1 || parts[0] != "projects" || parts[2] != "databases" || parts[4] != "documents" || parts[5] != "users" {
+	if len(parts) < 9 || len(parts)%2 != 1 || parts[0] != "projects" || parts[2] != "databases" ||
+		parts[4] != "documents" || parts[5] != "users" {
 		return store.Ref{}, fault.New(fault.Invalid, "%.200q is not the name of a user's document", name)
 	}
 	for _, p := range parts {
-		if p == "" || p == "." || p == ".." || len(p) > store.MaxID || !utf8.ValidString(p) || strings.ContainsRune(p, 0) {
+		if p == "" || p == "." || p == ".." || len(p) > store.MaxID || !utf8.ValidString(p) ||
+			strings.ContainsRune(p, 0) {
 			return store.Ref{}, fault.New(fault.Invalid, "%.200q is not the name of a user's document", name)
 		}
 	}

@@ -28,7 +28,8 @@ func text(s string) *firestoredata.Value {
 }
 
 func doc(name, title string) *firestoredata.Document {
-	return &firestoredata.Document{Name: name, UpdateTime: timestamppb.New(at), Fields: map[string]*firestoredata.Value{"title": text(title), "changedAt": text("the driver's")}}
+	return &firestoredata.Document{Name: name, UpdateTime: timestamppb.New(at),
+		Fields: map[string]*firestoredata.Value{"title": text(title), "changedAt": text("the driver's")}}
 }
 
 // given is an event as Eventarc sends it.
@@ -51,7 +52,8 @@ func given(t testing.TB, kind store.EventKind, before, after *firestoredata.Docu
 
 func TestAChangeIsDecodedByItsKind(t *testing.T) {
 	t.Parallel()
-	ref, was, is := store.Ref{User: "u", Coll: "tasks", ID: "t"}, store.Fields{"title": "was"}, store.Fields{"title": "is"}
+	ref, was, is := store.Ref{User: "u", Coll: "tasks", ID: "t"}, store.Fields{"title": "was"},
+		store.Fields{"title": "is"}
 	for kind, want := range map[store.EventKind]store.Event{
 		store.Created: {After: is},
 		store.Updated: {Before: was, After: is},
@@ -83,14 +85,19 @@ func TestEveryKindOfValueBecomesOneOfTheStores(t *testing.T) {
 		"time":   {ValueType: &firestoredata.Value_TimestampValue{TimestampValue: timestamppb.New(at)}},
 		"bytes":  {ValueType: &firestoredata.Value_BytesValue{BytesValue: []byte("abc")}},
 		"ref":    {ValueType: &firestoredata.Value_ReferenceValue{ReferenceValue: name}},
-		"geo":    {ValueType: &firestoredata.Value_GeoPointValue{GeoPointValue: &latlng.LatLng{Latitude: 1, Longitude: 2}}},
-		"list":   {ValueType: &firestoredata.Value_ArrayValue{ArrayValue: &firestoredata.ArrayValue{Values: []*firestoredata.Value{text("a"), {}}}}},
-		"map":    {ValueType: &firestoredata.Value_MapValue{MapValue: &firestoredata.MapValue{Fields: map[string]*firestoredata.Value{"changedAt": text("mine")}}}},
+		"geo": {ValueType: &firestoredata.Value_GeoPointValue{GeoPointValue: &latlng.LatLng{Latitude: 1,
+			Longitude: 2}}},
+		"list": {ValueType: &firestoredata.Value_ArrayValue{
+			ArrayValue: &firestoredata.ArrayValue{Values: []*firestoredata.Value{text("a"), {}}}}},
+		"map": {ValueType: &firestoredata.Value_MapValue{
+			MapValue: &firestoredata.MapValue{Fields: map[string]*firestoredata.Value{"changedAt": text("mine")}}}},
 	} {
 		d.Fields[field] = v
 	}
-	want := store.Fields{"title": "all", "null": nil, "unset": nil, "bool": true, "int": int64(math.MaxInt64), "double": 0.5,
-		"time": at.Truncate(time.Microsecond), "bytes": "YWJj", "ref": name, "geo": store.Fields{"latitude": 1.0, "longitude": 2.0},
+	want := store.Fields{"title": "all", "null": nil, "unset": nil, "bool": true, "int": int64(math.MaxInt64),
+		"double": 0.5,
+		"time":   at.Truncate(time.Microsecond), "bytes": "YWJj", "ref": name,
+		"geo":  store.Fields{"latitude": 1.0, "longitude": 2.0},
 		"list": []any{"a", nil}, "map": store.Fields{"changedAt": "mine"}}
 	if got, err := Decode(given(t, store.Created, nil, d)); err != nil || !reflect.DeepEqual(got.After, want) {
 		t.Errorf("%#v, %v", got.After, err)
@@ -162,17 +169,20 @@ func TestWhatCannotBeReadIsInvalid(t *testing.T) {
 		return e
 	}
 	never := doc(name, "x")
-	never.Fields["at"] = &firestoredata.Value{ValueType: &firestoredata.Value_TimestampValue{TimestampValue: &timestamppb.Timestamp{Nanos: -1}}}
+	never.Fields["at"] = &firestoredata.Value{ValueType: &firestoredata.Value_TimestampValue{
+		TimestampValue: &timestamppb.Timestamp{Nanos: -1}}}
 	for what, e := range map[string]cloudevents.Event{
 		"no bytes of the format": change(func(e *cloudevents.Event) { e.DataEncoded = []byte("\xff\xff") }),
 		"nothing":                change(func(e *cloudevents.Event) { e.DataEncoded = nil }),
 		"text":                   change(func(e *cloudevents.Event) { e.SetDataContentType("text/plain") }),
 		"no media type":          change(func(e *cloudevents.Event) { e.SetDataContentType("/;") }),
 		"protobuf called JSON":   change(func(e *cloudevents.Event) { e.SetDataContentType("application/json") }),
-		"another service's type": change(func(e *cloudevents.Event) { e.SetType("google.cloud.storage.object.v1.finalized") }),
-		"no document before":     given(t, store.Updated, nil, doc(name, "is")),
-		"no document after":      given(t, store.Updated, doc(name, "was"), nil),
-		"no time":                given(t, store.Created, nil, never),
+		"another service's type": change(func(e *cloudevents.Event) {
+			e.SetType("google.cloud.storage.object.v1.finalized")
+		}),
+		"no document before": given(t, store.Updated, nil, doc(name, "is")),
+		"no document after":  given(t, store.Updated, doc(name, "was"), nil),
+		"no time":            given(t, store.Created, nil, never),
 	} {
 		if got, err := Decode(e); !fault.Is(err, fault.Invalid) || !reflect.DeepEqual(got, store.Event{}) {
 			t.Errorf("%s: %+v, %v", what, got, err)

@@ -13,16 +13,19 @@ import (
 	"parley.internal/shared/app"
 )
 
-// Register has the emulator at the address tell of the project's changes that each
-// reaction is for, as the triggers of their names.
+// Register has the emulator at the address tell of the project's changes that each reaction is for, as the triggers of
+// their names.
 func Register(ctx context.Context, addr, project string, reactions []app.Reaction) error {
 	for _, r := range reactions {
-		body, err := json.Marshal(map[string]any{"eventType": event.Type(r.Kind), "database": "(default)", "namespace": "(default)",
-			"document": map[string]string{"value": "users/{uid}/" + r.Collection + "/{id}", "matchType": "PATH_PATTERN"}})
+		body, err := json.Marshal(map[string]any{"eventType": event.Type(r.Kind), "database": "(default)",
+			"namespace": "(default)",
+			"document": map[string]string{"value": "users/{uid}/" + r.Collection + "/{id}",
+				"matchType": "PATH_PATTERN"}})
 		if err != nil {
 			return err
 		}
-		to := "http://" + addr + "/emulator/v1/projects/" + url.PathEscape(project) + "/eventarcTrigger?eventarcTriggerId=" + url.QueryEscape(r.Name)
+		to := "http://" + addr + "/emulator/v1/projects/" + url.PathEscape(project) +
+			"/eventarcTrigger?eventarcTriggerId=" + url.QueryEscape(r.Name)
 		req, err := http.NewRequestWithContext(ctx, http.MethodPost, to, bytes.NewReader(body))
 		if err != nil {
 			return err

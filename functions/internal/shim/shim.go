@@ -19,8 +19,8 @@ type Shim struct {
 	Target string
 	// Log is told of each delivery that is not taken.
 	Log *slog.Logger
-	// Tries is how often an event is delivered, and Pause how long the second try waits;
-	// each further one waits twice as long, up to 10 s. Zero is 8 tries and 250 ms.
+	// Tries is how often an event is delivered, and Pause how long the second try waits; each further one waits twice
+	// as long, up to 10 s. Zero is 8 tries and 250 ms.
 	Tries int
 	Pause time.Duration
 
@@ -61,8 +61,8 @@ func (s *Shim) Close() {
 	s.busy.Wait()
 }
 
-// ServeHTTP takes an event of the emulator's, POST /functions/projects/P/triggers/NAME,
-// and answers before it is delivered.
+// ServeHTTP takes an event of the emulator's, POST /functions/projects/P/triggers/NAME, and answers before it is
+// delivered.
 func (s *Shim) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.begin()
 	project, name, ok := strings.Cut(strings.TrimPrefix(r.URL.Path, "/functions/projects/"), "/triggers/")
@@ -108,7 +108,8 @@ func (s *Shim) deliver(name string, headers http.Header, body []byte) {
 		if err == nil || s.ctx.Err() != nil {
 			return
 		}
-		s.Log.Warn("event not taken", "function", name, "event", headers.Get("Ce-Id"), "try", try, "tries", s.Tries, "cause", err.Error())
+		s.Log.Warn("event not taken", "function", name, "event", headers.Get("Ce-Id"), "try", try, "tries", s.Tries,
+			"cause", err.Error())
 		if try == s.Tries {
 			return
 		}

@@ -21,8 +21,7 @@ type delivery struct {
 	body   string
 }
 
-// between is a shim before functions that answer with the statuses in turn, the last
-// one for ever.
+// between is a shim before functions that answer with the statuses in turn, the last one for ever.
 func between(t *testing.T, pause time.Duration, statuses ...int) (s *Shim, emulators string, got chan delivery) {
 	t.Helper()
 	got = make(chan delivery, 100)
@@ -52,7 +51,8 @@ func tell(t *testing.T, method, url, body string) int {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for name, value := range map[string]string{"Content-Type": "application/protobuf", "ce-datacontenttype": "application/protobuf", "ce-id": "e", "ce-specversion": "1.0", "X-Other": "x"} {
+	for name, value := range map[string]string{"Content-Type": "application/protobuf",
+		"ce-datacontenttype": "application/protobuf", "ce-id": "e", "ce-specversion": "1.0", "X-Other": "x"} {
 		req.Header.Set(name, value)
 	}
 	res, err := http.DefaultClient.Do(req)
@@ -74,7 +74,8 @@ func TestAnEventIsDeliveredAsEventarcDoes(t *testing.T) {
 		t.Errorf("the emulator is answered %d", status)
 	}
 	d := <-got
-	if d.path != "/OnTaskCreate" || d.body != "\x00\xffbinary" || d.header.Get("Ce-Id") != "e" || d.header.Get("Ce-Specversion") != "1.0" || d.header.Get("Content-Type") != "application/protobuf" {
+	if d.path != "/OnTaskCreate" || d.body != "\x00\xffbinary" || d.header.Get("Ce-Id") != "e" ||
+		d.header.Get("Ce-Specversion") != "1.0" || d.header.Get("Content-Type") != "application/protobuf" {
 		t.Errorf("delivered %+v", d)
 	}
 	if d.header.Values("Ce-Datacontenttype") != nil || d.header.Values("X-Other") != nil {
@@ -112,7 +113,8 @@ func TestClosingGivesUpWhatWaits(t *testing.T) {
 	tell(t, http.MethodPost, front+trigger, text("x"))
 	<-got
 	s.Close()
-	if status := tell(t, http.MethodPost, front+trigger, text("x")); status != http.StatusServiceUnavailable || len(got) != 0 {
+	if status := tell(t, http.MethodPost, front+trigger, text("x")); status != http.StatusServiceUnavailable ||
+		len(got) != 0 {
 		t.Errorf("afterwards it answers %d, delivered %d", status, len(got))
 	}
 }
@@ -145,25 +147,28 @@ func TestEachReactionIsRegisteredAsATrigger(t *testing.T) {
 	status := http.StatusOK
 	emulator := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, _ := io.ReadAll(r.Body)
-		told.WriteString(r.Method + " " + r.URL.RequestURI() + " " + r.Header.Get("Content-Type") + " " + string(body) + "\n")
+		told.WriteString(r.Method + " " + r.URL.RequestURI() + " " + r.Header.Get("Content-Type") + " " + string(body) +
+			"\n")
 		w.WriteHeader(status)
 	}))
 	defer emulator.Close()
-	reactions := new(app.App).Reactions()
+	reactions := app.New(nil, app.Ports{}).Reactions()
 	addr := strings.TrimPrefix(emulator.URL, "http://")
 	if err := Register(t.Context(), addr, "demo-p", reactions); err != nil {
 		t.Fatal(err)
 	}
 	for _, want := range []string{
 		`POST /emulator/v1/projects/demo-p/eventarcTrigger?eventarcTriggerId=OnTaskUpdate application/json {"database":"(default)","document":{"matchType":"PATH_PATTERN","value":"users/{uid}/tasks/{id}"},"eventType":"google.cloud.firestore.document.v1.updated","namespace":"(default)"}`,
-		"eventarcTriggerId=OnTaskCreate ", "eventarcTriggerId=OnSessionUpdate ", "users/{uid}/sessions/{id}", "document.v1.created",
+		"eventarcTriggerId=OnTaskCreate ", "eventarcTriggerId=OnSessionUpdate ", "users/{uid}/sessions/{id}",
+		"document.v1.created",
 	} {
 		if !strings.Contains(told.String(), want) {
 			t.Errorf("%s is not in\n%s", want, &told)
 		}
 	}
 	status = http.StatusNotFound
-	if err := Register(t.Context(), addr, "demo-p", reactions); err == nil || !strings.Contains(err.Error(), "OnTaskCreate") {
+	if err := Register(t.Context(), addr, "demo-p", reactions); err == nil ||
+		!strings.Contains(err.Error(), "OnTaskCreate") {
 		t.Errorf("refused, it says %v", err)
 	}
 }

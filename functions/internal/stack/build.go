@@ -11,8 +11,7 @@ import (
 	"strings"
 )
 
-// root is the directory of this repository, told by the module that the working
-// directory is in.
+// root is the directory of this repository, told by the module that the working directory is in.
 func root(ctx context.Context) (string, error) {
 	out, err := exec.CommandContext(ctx, "go", "env", "GOMOD").Output()
 	if err != nil {
@@ -42,8 +41,7 @@ func build(ctx context.Context, hub, local string) error {
 	return nil
 }
 
-// Run runs a command of the hub's program over the stack's store, and is what it
-// printed.
+// Run runs a command of the hub's program over the stack's store, and is what it printed.
 func (s *Stack) Run(ctx context.Context, args ...string) (string, error) {
 	cmd := exec.CommandContext(ctx, s.parley, append(args, "--store", "firestore", "--project", Project)...)
 	cmd.Env = s.env()

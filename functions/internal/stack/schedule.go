@@ -15,12 +15,12 @@ import (
 // sweepFor bounds one call of a sweep; it is longer than a sweep takes.
 const sweepFor = 3 * time.Minute
 
-// Schedule calls every sweep at once and then as often as it is to run, as Cloud
-// Scheduler does, until ctx ends. The log is told what each answered.
+// Schedule calls every sweep at once and then as often as it is to run, as Cloud Scheduler does, until ctx ends. The
+// log is told what each answered.
 func (s *Stack) Schedule(ctx context.Context, log *slog.Logger) {
 	var all sync.WaitGroup
 	defer all.Wait()
-	for _, sweep := range new(app.App).Sweeps() {
+	for _, sweep := range app.New(nil, app.Ports{}).Sweeps() {
 		all.Go(func() {
 			tick := time.NewTicker(sweep.Every)
 			defer tick.Stop()
@@ -44,8 +44,7 @@ func (s *Stack) Schedule(ctx context.Context, log *slog.Logger) {
 	}
 }
 
-// Sweep calls the function of a sweep and is its answer. An answer that is not 200 is
-// an error.
+// Sweep calls the function of a sweep and is its answer. An answer that is not 200 is an error.
 func (s *Stack) Sweep(ctx context.Context, function string) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, sweepFor)
 	defer cancel()

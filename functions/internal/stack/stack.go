@@ -33,8 +33,7 @@ type Options struct {
 	HubAddr string
 	// OnPush is called with each push that the stand-in for FCM gets, one at a time.
 	OnPush func(fcmtest.Message)
-	// Output is where the hub and the functions write; nil is nowhere. It may be written
-	// to by several at once.
+	// Output is where the hub and the functions write; nil is nowhere. It may be written to by several at once.
 	Output io.Writer
 	// Log is told of events that the functions did not take.
 	Log *slog.Logger
@@ -52,8 +51,8 @@ type Stack struct {
 	closers        []func()
 }
 
-// Start builds the programs and brings all of them up. Where the machine has no
-// emulator to start, the error is [emulator.ErrNone].
+// Start builds the programs and brings all of them up. Where the machine has no emulator to start, the error is
+// [emulator.ErrNone].
 func Start(ctx context.Context, o Options) (s *Stack, err error) {
 	s = &Stack{}
 	defer func() {
@@ -80,7 +79,7 @@ func Start(ctx context.Context, o Options) (s *Stack, err error) {
 		return s, err
 	}
 	s.startShim(told, o)
-	return s, shim.Register(ctx, s.Emulator, Project, new(app.App).Reactions())
+	return s, shim.Register(ctx, s.Emulator, Project, app.New(nil, app.Ports{}).Reactions())
 }
 
 func (s *Stack) startFCM(ctx context.Context, o Options) error {
@@ -134,9 +133,11 @@ func (s *Stack) startPrograms(ctx context.Context, o Options) error {
 	}
 	s.Hub = s.hub.URL()
 	s.closers = append(s.closers, s.hub.Stop)
-	env := append(s.env(), "GOOGLE_CLOUD_PROJECT="+Project, "PARLEY_FCM_ENDPOINT="+s.FCM+"/v1", "PARLEY_PUBLIC_URL="+s.Hub)
-	functions := supervise.Server{Env: env, Path: "/CleanupLedger", Status: http.StatusMethodNotAllowed, Output: o.Output,
-		Args: func(addr string) []string { return []string{local, "--addr", addr} }}
+	env := append(s.env(), "GOOGLE_CLOUD_PROJECT="+Project, "PARLEY_FCM_ENDPOINT="+s.FCM+"/v1",
+		"PARLEY_PUBLIC_URL="+s.Hub)
+	functions := supervise.Server{Env: env, Path: "/CleanupLedger", Status: http.StatusMethodNotAllowed,
+		Output: o.Output,
+		Args:   func(addr string) []string { return []string{local, "--addr", addr} }}
 	if s.functions, err = functions.Start(ctx); err != nil {
 		return fmt.Errorf("the functions: %w", err)
 	}
@@ -151,8 +152,7 @@ func (s *Stack) startPrograms(ctx context.Context, o Options) error {
 	return err
 }
 
-// env is the environment of the programs. Nothing of ours is in it that could lead
-// them to the cloud.
+// env is the environment of the programs. Nothing of ours is in it that could lead them to the cloud.
 func (s *Stack) env() []string {
 	env := []string{emulator.Variable + "=" + s.Emulator}
 	for _, name := range []string{"PATH", "HOME", "TMPDIR"} {

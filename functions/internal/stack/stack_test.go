@@ -103,8 +103,7 @@ func (w *world) rung() fcmtest.Message {
 	return fcmtest.Message{}
 }
 
-// temps are the directories that a stack has made and not removed, in a test that has
-// a place for them of its own.
+// temps are the directories that a stack has made and not removed, in a test that has a place for them of its own.
 func temps(t *testing.T) []string {
 	t.Helper()
 	dirs, err := filepath.Glob(filepath.Join(os.TempDir(), "parley-stack-*"))
@@ -125,23 +124,29 @@ func TestWhatIsWrittenThroughTheHubRingsThroughTheEmulatorsTriggers(t *testing.T
 	t.Setenv("TMPDIR", t.TempDir())
 	w := begin(t)
 	var q, made, session document
-	w.call(w.HumanKey, http.MethodPost, "/v1/devices", map[string]any{"token": "phone", "platform": "android"}, &document{})
+	w.call(w.HumanKey, http.MethodPost, "/v1/devices", map[string]any{"token": "phone", "platform": "android"},
+		&document{})
 
-	w.call(w.AgentKey, http.MethodPost, "/v1/questions", map[string]any{"question": "Deploy now?", "options": []string{"yes", "no"}}, &q)
-	if m := w.rung(); m.Project != Project || m.Token != "phone" || m.Title != "alpha needs your answer" || m.Body != "Deploy now?" ||
+	w.call(w.AgentKey, http.MethodPost, "/v1/questions",
+		map[string]any{"question": "Deploy now?", "options": []string{"yes", "no"}}, &q)
+	if m := w.rung(); m.Project != Project || m.Token != "phone" || m.Title != "alpha needs your answer" ||
+		m.Body != "Deploy now?" ||
 		m.Data["taskId"] != q.QuestionID || q.QuestionID == "" || m.Data["url"] != w.Hub+"/q/"+q.QuestionID {
 		t.Errorf("for a question rings %+v", m)
 	}
 
 	w.call(w.AgentKey, http.MethodPost, "/v1/tasks", map[string]any{"title": "build it", "target": "alpha"}, &made)
 	w.call(w.AgentKey, http.MethodPost, "/v1/tasks/"+made.TaskID+"/claim", map[string]any{}, &document{})
-	w.call(w.AgentKey, http.MethodPatch, "/v1/tasks/"+made.TaskID, map[string]any{"status": "blocked", "note": "no disk"}, &document{})
+	w.call(w.AgentKey, http.MethodPatch, "/v1/tasks/"+made.TaskID,
+		map[string]any{"status": "blocked", "note": "no disk"}, &document{})
 	if m := w.rung(); m.Title != "build it is blocked" || m.Body != "no disk" || m.Data["taskId"] != made.TaskID {
 		t.Errorf("for a task rings %+v", m)
 	}
 
-	w.call(w.AgentKey, http.MethodPost, "/v1/sessions", map[string]any{"name": "the build", "sessionId": "alpha.1"}, &session)
-	w.call(w.AgentKey, http.MethodPatch, "/v1/sessions/alpha.1", map[string]any{"state": "blocked", "status": "waits"}, &document{})
+	w.call(w.AgentKey, http.MethodPost, "/v1/sessions", map[string]any{"name": "the build", "sessionId": "alpha.1"},
+		&session)
+	w.call(w.AgentKey, http.MethodPatch, "/v1/sessions/alpha.1", map[string]any{"state": "blocked", "status": "waits"},
+		&document{})
 	if m := w.rung(); m.Title != "the build is blocked" || m.Body != "waits" || m.Data["sessionId"] != "alpha.1" {
 		t.Errorf("for a session rings %+v", m)
 	}

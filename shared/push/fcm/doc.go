@@ -1,18 +1,15 @@
-// Package fcm rings devices through Firebase Cloud Messaging. It is the driver of
-// the port in package push: it says a notice the way Android, Apple's service and
-// browsers each want it said, and reads out of an answer what became of a device. It
-// knows no users and keeps nothing; who is rung, when and how often is decided above it.
+// Package fcm delivers pushes through Firebase Cloud Messaging. It is the driver of package push for FCM: it translates
+// a notice for Android, for Apple's push service and for browsers, and reads the outcome for each device from FCM's
+// answer. It knows no users and stores nothing; the callers decide who is notified, when and how often.
 //
-// A device is called dead only on FCM's word about that device. FCM answers
-// INVALID_ARGUMENT to a malformed token and to a malformed message alike, and has
-// been seen to blame the token for a message it did not like. So a token that is
-// blamed is tried again, as a dry run of a message without content, which rings
-// nobody: it is dead if that is refused too. Otherwise the message is at fault, and a
-// mistake in this package takes no device off the list.
+// A token is reported as dead only if FCM says so of that token. FCM answers INVALID_ARGUMENT both to a malformed token
+// and to a malformed message, and its answer may blame the token for a fault of the message. So the driver repeats the
+// call for such a token as a dry run of an empty message, which notifies nobody. The token is dead if FCM refuses that
+// as well; otherwise the message is at fault. In this way a mistake in this package removes no device.
 //
-// FCM's limit is 4,096 bytes a platform. A notice that would be longer is shortened
-// here, options first, so that a long question rings rather than not at all.
+// FCM accepts 4,096 bytes for each platform. A longer notice is shortened, its options first, so that a long question
+// is delivered all the same.
 //
-// What FCM does by itself: of pushes with different keys it keeps four for a device
-// that is off. The push is a bell and the list is the truth.
+// FCM keeps at most four pushes with different keys for a device that is offline. A push is therefore only a signal;
+// the list of questions in the hub is authoritative.
 package fcm

@@ -14,29 +14,26 @@ import (
 	"parley.internal/shared/push"
 )
 
-// callTimeout bounds a call that nobody else bounds.
+// callTimeout is the default of Options.Timeout.
 const callTimeout = 30 * time.Second
 
-// Options are what a [Sender] is made of.
+// Options configure a [Sender].
 type Options struct {
-	// Project is the id of the Firebase project whose devices are rung.
+	// Project is the ID of the Firebase project that the apps are registered in.
 	Project string
-	// Endpoint is the base URL of a stand-in for FCM, as http://127.0.0.1:9/v1; it is
-	// called without credentials. Empty is FCM itself, with the application default
-	// credentials.
+	// Endpoint is the base URL of a stand-in for FCM, such as http://127.0.0.1:9/v1, which is called without
+	// credentials. Empty means FCM itself, with the application default credentials.
 	Endpoint string
-	// Now is the clock; nil is the machine's.
+	// Now is the clock; nil means [time.Now].
 	Now func() time.Time
-	// Timeout bounds one call of Send; zero is 30 s. Within it a request that met a 503
-	// or no network at all is tried five times over about 7 s, or as far apart as FCM's
-	// Retry-After says.
+	// Timeout bounds one call of Send; zero means 30 seconds. Within that time a request is tried five times over about
+	// 7 seconds if the network fails or FCM answers 503, or at the intervals of FCM's Retry-After.
 	Timeout time.Duration
-	// Log is told why devices were not reached, without their tokens; nil tells nobody.
+	// Log receives the reasons for failed pushes, without tokens; nil discards them.
 	Log *slog.Logger
 }
 
-// Sender rings devices through FCM. It may be used by many at once; a call has at
-// most 50 requests under way.
+// Sender delivers pushes through FCM. It is safe for concurrent use; each call has at most 50 requests in flight.
 type Sender struct {
 	client  *messaging.Client
 	project string
@@ -47,8 +44,8 @@ type Sender struct {
 
 var _ push.Sender = (*Sender)(nil)
 
-// New is a sender for the project. Without credentials it is a Precondition fault
-// that says how to give them.
+// New returns a sender for the project. Without a project or without credentials the error is a Precondition fault that
+// names the remedy. It does not call FCM.
 func New(ctx context.Context, o Options) (*Sender, error) {
 	if o.Project == "" {
 		return nil, fault.New(fault.Precondition, "name the Firebase project whose devices are rung")
@@ -63,8 +60,10 @@ func New(ctx context.Context, o Options) (*Sender, error) {
 	}
 	client, err := app.Messaging(ctx)
 	if err != nil {
-		return nil, fault.Wrap(fault.Precondition, err, "no credentials for Firebase Cloud Messaging: run as a service account of the project %q, "+
-			"or set GOOGLE_APPLICATION_CREDENTIALS to the file of one, or run gcloud auth application-default login", o.Project)
+		return nil, fault.Wrap(fault.Precondition, err,
+			"no credentials for Firebase Cloud Messaging: run as a service account of the project %q, "+
+				"or set GOOGLE_APPLICATION_CREDENTIALS to the file of one, or run gcloud auth application-default login",
+			o.Project)
 	}
 	s := &Sender{client: client, project: o.Project, now: o.Now, timeout: o.Timeout, log: o.Log}
 	if s.now == nil {
@@ -79,25 +78,26 @@ func New(ctx context.Context, o Options) (*Sender, error) {
 	return s, nil
 }
 
-// Send implements [push.Sender]. A token that FCM does not know any more, that
-// belongs to another project or that is no token is Dead; whatever else kept FCM
-// from taking the push is Failed. What comes of no device is a fault:
+// Send implements [push.Sender]. The result is Dead for a token that is empty or malformed, that FCM no longer knows,
+// or that belongs to another project; it is Failed for any other refusal. If the answers are not about a device, Send
+// returns a fault:
 //
-//   - Unavailable where FCM answered for none of them, the context's end included;
-//   - Forbidden where it lets this server ring nobody, and Precondition where it does
-//     not know the project or all of several devices are another's: the message says
-//     what to enable, grant or name;
-//   - Invalid where it refuses the message, and for more than [push.MaxTokens]
-//     tokens or a key outside of what [push.Notice] allows.
+//   - Unavailable if FCM answered for none of the tokens, also because ctx ended;
+//   - Forbidden if FCM does not let this server send pushes, and Precondition if it does not know the project or if all
+//     of several tokens belong to another project; the message names the remedy;
+//   - Invalid if FCM refuses the message, if there are more than [push.MaxTokens] tokens, or if the key is outside of
+//     the limits of [push.Notice].
 func (s *Sender) Send(ctx context.Context, n push.Notice, tokens []string) ([]push.Result, error) {
 	if len(tokens) == 0 {
 		return nil, nil
 	}
 	if len(tokens) > push.MaxTokens {
-		return nil, fault.New(fault.Invalid, "%d devices are more than the %d of one call: split them", len(tokens), push.MaxTokens)
+		return nil, fault.New(fault.Invalid, "a call takes at most %[2]d tokens, not %[1]d: split them", len(tokens),
+			push.MaxTokens)
 	}
 	if !goodKey(n.Key) {
-		return nil, fault.New(fault.Invalid, "the key of a push is at most %d letters, digits, - and _; this is %q", maxKey, n.Key)
+		return nil, fault.New(fault.Invalid, "the key of a push must be at most %d letters, digits, - and _, not %q",
+			maxKey, n.Key)
 	}
 	ctx, cancel := context.WithTimeout(ctx, s.timeout)
 	defer cancel()
@@ -106,7 +106,7 @@ func (s *Sender) Send(ctx context.Context, n push.Notice, tokens []string) ([]pu
 	m := message(n, s.now())
 	for i, token := range tokens {
 		if token == "" {
-			// It rings nobody, and the client would refuse the others with it.
+			// The client refuses a whole call that has an empty token.
 			results[i] = push.Dead
 			continue
 		}
@@ -115,7 +115,7 @@ func (s *Sender) Send(ctx context.Context, n push.Notice, tokens []string) ([]pu
 	if len(at) == 0 {
 		return results, nil
 	}
-	verdicts, err := s.ring(ctx, m)
+	verdicts, err := s.send(ctx, m)
 	if err != nil {
 		return nil, err
 	}
@@ -125,11 +125,11 @@ func (s *Sender) Send(ctx context.Context, n push.Notice, tokens []string) ([]pu
 	return results, nil
 }
 
-// ring sends the message to each of its tokens and judges the answers.
-func (s *Sender) ring(ctx context.Context, m *messaging.MulticastMessage) ([]verdict, error) {
+// send sends the message to each of its tokens and returns the verdict on each.
+func (s *Sender) send(ctx context.Context, m *messaging.MulticastMessage) ([]verdict, error) {
 	answers, err := s.client.SendEachForMulticast(ctx, m)
 	if err != nil {
-		return nil, fault.Wrap(fault.Invalid, err, "the push is not one that Firebase Cloud Messaging takes")
+		return nil, fault.Wrap(fault.Invalid, err, "the message cannot be sent to Firebase Cloud Messaging")
 	}
 	verdicts := make([]verdict, len(m.Tokens))
 	var suspects []int
@@ -139,18 +139,20 @@ func (s *Sender) ring(ctx context.Context, m *messaging.MulticastMessage) ([]ver
 		}
 	}
 	s.probe(ctx, verdicts, m.Tokens, suspects)
-	if strangers(verdicts) {
-		return nil, fault.New(fault.Precondition, "all of %d devices registered with another Firebase project than %q: name the one that the apps are registered in", len(verdicts), s.project)
+	if allForeign(verdicts) {
+		return nil, fault.New(fault.Precondition,
+			"all of the %d devices belong to another Firebase project than %q: name the one that the apps are "+
+				"registered in", len(verdicts), s.project)
 	}
-	if err := whole(verdicts); err != nil {
+	if err := callFault(verdicts); err != nil {
 		return nil, err
 	}
-	s.tell(ctx, verdicts)
+	s.logFailures(ctx, verdicts)
 	return verdicts, nil
 }
 
-// probe asks of each suspect whether FCM refuses its token even with nothing to
-// say, and calls those dead.
+// probe repeats the call for each suspect token as a dry run of an empty message. Tokens that FCM refuses again become
+// dead.
 func (s *Sender) probe(ctx context.Context, verdicts []verdict, tokens []string, suspects []int) {
 	if len(suspects) == 0 {
 		return
@@ -170,8 +172,8 @@ func (s *Sender) probe(ctx context.Context, verdicts []verdict, tokens []string,
 	}
 }
 
-// tell logs how many devices were not reached, and what FCM said of them.
-func (s *Sender) tell(ctx context.Context, verdicts []verdict) {
+// logFailures logs the number of failed pushes, FCM's error codes, and one of its messages.
+func (s *Sender) logFailures(ctx context.Context, verdicts []verdict) {
 	said, failed, example := map[string]int{}, 0, ""
 	for _, v := range verdicts {
 		if v.result == push.Failed {
@@ -183,6 +185,7 @@ func (s *Sender) tell(ctx context.Context, verdicts []verdict) {
 		}
 	}
 	if failed > 0 {
-		s.log.WarnContext(ctx, "push: devices not reached", "failed", failed, "devices", len(verdicts), "codes", said, "said", example)
+		s.log.WarnContext(ctx, "push: devices not reached", "failed", failed, "devices", len(verdicts), "codes", said,
+			"said", example)
 	}
 }

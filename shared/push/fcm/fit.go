@@ -10,16 +10,16 @@ import (
 )
 
 const (
-	// budget is FCM's 4,096 bytes without what FCM adds on its way: the id of the
-	// message, the sender's and the like.
+	// budget is FCM's limit of 4,096 bytes less a reserve for the fields that FCM adds, such as the IDs of the message
+	// and of the sender.
 	budget = 4096 - 256
-	// maxOptions is as many as a question has.
+	// maxOptions is the maximum number of options of a question.
 	maxOptions = 5
 )
 
-// steps are how a notice is shortened, one after the other until it fits. A zero
-// leaves a length as it is. The last fits whatever it is given, but for ids that are
-// longer than the store makes them.
+// steps are the ways to shorten a notice, tried in order until the message fits: the maximum length of each option and
+// of the title and the body, in characters (0 for no limit), and whether the URL is dropped. With the last step every
+// message fits, because the store limits the length of IDs.
 var steps = []struct {
 	option, text int
 	noURL        bool
@@ -35,8 +35,8 @@ var steps = []struct {
 	{option: 20, text: 40, noURL: true},
 }
 
-// fit is the first message built from the notice that no platform finds too long.
-// Options keep their number and order, because an app answers by the index.
+// fit returns the message for the notice, shortened until it is within the limit of every platform. Options keep their
+// number and order, because an app answers with the index of an option.
 func fit(n push.Notice, build func(push.Notice) *messaging.MulticastMessage) *messaging.MulticastMessage {
 	if len(n.Options) > maxOptions {
 		n.Options = n.Options[:maxOptions]
@@ -59,7 +59,7 @@ func fit(n push.Notice, build func(push.Notice) *messaging.MulticastMessage) *me
 	return m
 }
 
-// shorten cuts text to at most n characters, the last of which says that it did; zero cuts nothing.
+// shorten cuts text to at most n characters, the last of which is then "…"; 0 means no limit.
 func shorten(text string, n int) string {
 	if n == 0 || utf8.RuneCountInString(text) <= n {
 		return text
@@ -67,7 +67,7 @@ func shorten(text string, n int) string {
 	return string([]rune(text)[:n-1]) + "…"
 }
 
-// size is the most bytes that a platform gets of the message: its notification and its data.
+// size returns the size of the largest platform's message, in bytes: its notification and its data.
 func size(m *messaging.MulticastMessage) int {
 	common := m.Data
 	if m.Android.Data != nil {

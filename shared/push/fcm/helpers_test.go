@@ -13,10 +13,10 @@ import (
 	"parley.internal/shared/push/fcm/fcmtest"
 )
 
-// noon is when the tests happen.
+// noon is the time of the tests' clock.
 var noon = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 
-// sender is the real client, pointed at the endpoint.
+// sender returns a sender for the endpoint.
 func sender(t *testing.T, endpoint string, change ...func(*fcm.Options)) *fcm.Sender {
 	t.Helper()
 	o := fcm.Options{Project: "demo-parley", Endpoint: endpoint, Now: func() time.Time { return noon }}
@@ -30,9 +30,9 @@ func sender(t *testing.T, endpoint string, change ...func(*fcm.Options)) *fcm.Se
 	return s
 }
 
-// scripted is a stand-in whose answers are a function, with the messages that it was
-// asked about, dry runs included.
-func scripted(t *testing.T, respond func(fcmtest.Message) fcmtest.Reply) (endpoint string, asked func() []fcmtest.Message) {
+// scripted starts a stand-in that answers with a function. asked returns the messages so far, dry runs included.
+func scripted(t *testing.T, respond func(fcmtest.Message) fcmtest.Reply) (endpoint string,
+	asked func() []fcmtest.Message) {
 	t.Helper()
 	var mu sync.Mutex
 	var all []fcmtest.Message
@@ -50,11 +50,13 @@ func scripted(t *testing.T, respond func(fcmtest.Message) fcmtest.Reply) (endpoi
 	}
 }
 
-// question is a notice with everything in it.
+// question returns a notice with all fields set.
 func question() push.Notice {
 	badge := 3
-	return push.Notice{Channel: push.Questions, Title: "alpha needs your answer", Body: "Ship <it>?", Type: "question", TaskID: "t1", Priority: push.Normal,
-		URL: "https://parley.example/q/t1", Options: []string{"yes & now", `no, "later"`}, Key: "k-1_A", TTL: time.Hour, Badge: &badge}
+	return push.Notice{Channel: push.Questions, Title: "alpha needs your answer", Body: "Ship <it>?", Type: "question",
+		TaskID: "t1", Priority: push.Normal,
+		URL: "https://parley.example/q/t1", Options: []string{"yes & now", `no, "later"`}, Key: "k-1_A", TTL: time.Hour,
+		Badge: &badge}
 }
 
 func tokens(prefix string, n int) []string {
@@ -65,7 +67,7 @@ func tokens(prefix string, n int) []string {
 	return list
 }
 
-// within bounds what a test waits for, so that a failure is told and does not hang.
+// within returns a context that bounds a wait of the test, so that a failure is reported instead of hanging.
 func within(t *testing.T) context.Context {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)

@@ -15,20 +15,20 @@ import (
 
 const (
 	maxKey = 32
-	// maxTTL is the longest that FCM holds a push.
+	// maxTTL is the longest time that FCM keeps a push.
 	maxTTL = 28 * 24 * time.Hour
-	// actionLen is how many characters of an option fit on a button of a browser.
+	// actionLen is the length of an option on a button of a browser, in characters.
 	actionLen = 40
 )
 
 func goodKey(key string) bool {
-	return len(key) <= maxKey && strings.Trim(key, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_") == ""
+	return len(key) <= maxKey && strings.Trim(key,
+		"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_") == ""
 }
 
-// message is the notice as FCM takes it, without tokens, and within its limits.
+// message translates a notice into an FCM message within FCM's limits, without tokens.
 func message(n push.Notice, now time.Time) *messaging.MulticastMessage {
-	// The services count in whole seconds, and none takes a time that is over. Zero is
-	// "now or never" to all three of them.
+	// The services count whole seconds and refuse a negative TTL. All three take 0 for immediate delivery or none.
 	n.TTL = min(max(n.TTL, 0), maxTTL).Truncate(time.Second)
 	if n.Priority == "" {
 		n.Priority = push.Normal
@@ -44,10 +44,10 @@ func message(n push.Notice, now time.Time) *messaging.MulticastMessage {
 	})
 }
 
-// urgent says whether a device is woken for the notice: a question is, whatever its priority.
+// urgent reports whether the push should wake the device. A question always does.
 func urgent(n push.Notice) bool { return n.Priority == push.High || n.Channel == push.Questions }
 
-// data is what every app finds beside the text.
+// data returns the data for the apps, the same on all platforms.
 func data(n push.Notice) map[string]string {
 	d := map[string]string{"type": n.Type, "priority": string(n.Priority)}
 	for name, value := range map[string]string{"taskId": n.TaskID, "sessionId": n.SessionID, "url": n.URL} {
@@ -65,7 +65,7 @@ func android(n push.Notice) *messaging.AndroidConfig {
 		a.Priority = "high"
 	}
 	if len(n.Options) > 0 {
-		// Data of its own stands in place of the common data, and takes strings alone.
+		// Android's own data replaces the common data, and its values must be strings.
 		a.Data = data(n)
 		a.Data["options"] = jsonText(n.Options)
 	}
@@ -93,7 +93,8 @@ func apns(n push.Notice, now time.Time) *messaging.APNSConfig {
 	if n.Key != "" {
 		headers["apns-collapse-id"] = n.Key
 	}
-	aps := &messaging.Aps{Alert: &messaging.ApsAlert{Title: n.Title, Body: n.Body}, Badge: n.Badge, ThreadID: string(n.Channel)}
+	aps := &messaging.Aps{Alert: &messaging.ApsAlert{Title: n.Title, Body: n.Body}, Badge: n.Badge,
+		ThreadID: string(n.Channel)}
 	if n.Priority != push.Low {
 		aps.Sound = "default"
 	}
@@ -116,12 +117,13 @@ func webpush(n push.Notice) *messaging.WebpushConfig {
 	if n.Key != "" {
 		headers["Topic"] = n.Key
 	}
-	w := &messaging.WebpushConfig{Headers: headers, Notification: &messaging.WebpushNotification{Title: n.Title, Body: n.Body, Tag: n.Key}}
+	w := &messaging.WebpushConfig{Headers: headers, Notification: &messaging.WebpushNotification{Title: n.Title,
+		Body: n.Body, Tag: n.Key}}
 	for i, option := range n.Options {
 		w.Notification.Actions = append(w.Notification.Actions,
 			&messaging.WebpushNotificationAction{Action: strconv.Itoa(i), Title: shorten(option, actionLen)})
 	}
-	// FCM refuses a message whose link is not https. The app still finds the page in the data.
+	// FCM refuses a message whose link is not https. The app still has the URL in the data.
 	if u, err := url.ParseRequestURI(n.URL); err == nil && u.Scheme == "https" && u.Host != "" {
 		w.FCMOptions = &messaging.WebpushFCMOptions{Link: n.URL}
 	}

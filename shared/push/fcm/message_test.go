@@ -15,9 +15,9 @@ import (
 	"parley.internal/shared/push/fcm/fcmtest"
 )
 
-var update = flag.Bool("update", false, "write the goldens of the messages anew")
+var update = flag.Bool("update", false, "rewrite the golden messages")
 
-// sent is the message that the notice becomes.
+// sent returns the message that the notice was sent as.
 func sent(t *testing.T, n push.Notice) fcmtest.Message {
 	t.Helper()
 	server := fcmtest.New(t)
@@ -28,15 +28,19 @@ func sent(t *testing.T, n push.Notice) fcmtest.Message {
 	return server.Messages()[0]
 }
 
-func TestANoticeIsSaidAsEachPlatformWantsIt(t *testing.T) {
+func TestANoticeIsTranslatedForEachPlatform(t *testing.T) {
 	t.Parallel()
 	for name, n := range map[string]push.Notice{
 		"question": question(),
-		"alert": {Channel: push.Alerts, Title: "Build", Body: "green", Type: "alert", TaskID: "a1", Priority: push.Low, URL: "http://127.0.0.1:3001/q/a1",
+		"alert": {Channel: push.Alerts, Title: "Build", Body: "green", Type: "alert", TaskID: "a1", Priority: push.Low,
+			URL: "http://127.0.0.1:3001/q/a1",
 			Key: "alert", TTL: 90*time.Minute + 300*time.Millisecond},
-		"session-now-or-never": {Channel: push.Tasks, Title: "build is blocked", Type: "session", SessionID: "s1", Priority: push.High, Key: "s"},
-		"dream-for-ever":       {Channel: push.Dreams, Title: "Dream complete", Body: "b", Type: "dream", TaskID: "d1", Key: "d", TTL: 365 * 24 * time.Hour},
-		"task-that-is-over":    {Channel: push.Tasks, Title: "New task from beta", Body: "b", Type: "task", TaskID: "t9", Priority: push.Normal, TTL: -time.Hour},
+		"session-now-or-never": {Channel: push.Tasks, Title: "build is blocked", Type: "session", SessionID: "s1",
+			Priority: push.High, Key: "s"},
+		"dream-for-ever": {Channel: push.Dreams, Title: "Dream complete", Body: "b", Type: "dream", TaskID: "d1",
+			Key: "d", TTL: 365 * 24 * time.Hour},
+		"task-that-is-over": {Channel: push.Tasks, Title: "New task from beta", Body: "b", Type: "task",
+			TaskID: "t9", Priority: push.Normal, TTL: -time.Hour},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -62,7 +66,7 @@ func TestANoticeIsSaidAsEachPlatformWantsIt(t *testing.T) {
 	}
 }
 
-func TestALinkIsNamedOnlyIfFCMTakesIt(t *testing.T) {
+func TestALinkIsSentOnlyIfFCMAcceptsIt(t *testing.T) {
 	t.Parallel()
 	for url, want := range map[string]any{
 		"https://parley.example/q/1": "https://parley.example/q/1",
@@ -85,13 +89,14 @@ func TestALinkIsNamedOnlyIfFCMTakesIt(t *testing.T) {
 	}
 }
 
-func TestWhatFCMCouldNotKeyIsRefusedUnsent(t *testing.T) {
+func TestAnInvalidKeyIsRefusedBeforeSending(t *testing.T) {
 	t.Parallel()
 	for _, key := range []string{strings.Repeat("k", 33), "a/b", "a+b", "a=", "ä", "a b"} {
 		server := fcmtest.New(t)
 		n := question()
 		n.Key = key
-		if _, err := sender(t, server.Endpoint()).Send(t.Context(), n, []string{"phone"}); !fault.Is(err, fault.Invalid) {
+		if _, err := sender(t, server.Endpoint()).Send(t.Context(), n, []string{"phone"}); !fault.Is(err,
+			fault.Invalid) {
 			t.Errorf("%q: %v", key, err)
 		}
 		if n := len(server.Messages()); n != 0 {
@@ -100,7 +105,7 @@ func TestWhatFCMCouldNotKeyIsRefusedUnsent(t *testing.T) {
 	}
 }
 
-// room is what FCM needs beside what it is given.
+// room is the reserve for the fields that FCM adds, in bytes.
 const room = 256
 
 func fits(t *testing.T, m fcmtest.Message) {
@@ -122,7 +127,7 @@ func options(t *testing.T, m fcmtest.Message) []string {
 	return list
 }
 
-func TestTheLongestNoticeAllowedIsWholeAndWithinTheLimit(t *testing.T) {
+func TestTheLongestAllowedNoticeIsSentUncut(t *testing.T) {
 	t.Parallel()
 	n := question()
 	n.Title = strings.Repeat("x", 100) + " needs your answer"
@@ -135,12 +140,13 @@ func TestTheLongestNoticeAllowedIsWholeAndWithinTheLimit(t *testing.T) {
 	}
 	m := sent(t, n)
 	fits(t, m)
-	if m.Title != n.Title || m.Body != n.Body || m.Data["url"] != n.URL || strings.Join(options(t, m), "|") != strings.Join(n.Options, "|") {
+	if m.Title != n.Title || m.Body != n.Body || m.Data["url"] != n.URL ||
+		strings.Join(options(t, m), "|") != strings.Join(n.Options, "|") {
 		t.Errorf("something was cut: %+v", m)
 	}
 }
 
-func TestWhatIsTooLongIsShortenedOptionsFirst(t *testing.T) {
+func TestALongNoticeIsShortenedOptionsFirst(t *testing.T) {
 	t.Parallel()
 	five := func(text string) []string { return []string{text, text, text, text, text} }
 	for name, c := range map[string]struct {
@@ -149,15 +155,23 @@ func TestWhatIsTooLongIsShortenedOptionsFirst(t *testing.T) {
 		option      int // characters left of each
 		whole, page bool
 	}{
-		"options of characters that JSON spells out":  {strings.Repeat("\x01", 100), "https://parley.example/q", five(strings.Repeat("\x01", 100)), 60, true, true},
-		"options that Android alone spells out twice": {strings.Repeat("😀", 60), "https://parley.example/q", five(strings.Repeat("\x01", 100)), 60, true, true},
-		"an address that a browser gets twice":        {"Ship it?", "https://parley.example/q/" + strings.Repeat("u", 1900), five("yes"), 3, true, false},
-		"options beyond their limit":                  {"Ship it?", "https://parley.example/q", five(strings.Repeat("😀", 400)), 100, true, true},
-		"a body beyond its limit":                     {strings.Repeat("😀", 3000), "https://parley.example/q", five("yes"), 3, false, true},
-		"a page whose address is beyond it":           {strings.Repeat("b", 90), "https://parley.example/q/" + strings.Repeat("u", 5000), five("yes"), 3, true, false},
-		"everything beyond it": {strings.Repeat("\x01", 9000), "https://parley.example/q/" + strings.Repeat("u", 5000), five(strings.Repeat("\x01", 9000)),
+		"options of characters that JSON spells out": {strings.Repeat("\x01", 100), "https://parley.example/q",
+			five(strings.Repeat("\x01", 100)), 60, true, true},
+		"options that Android alone spells out twice": {strings.Repeat("😀", 60), "https://parley.example/q",
+			five(strings.Repeat("\x01", 100)), 60, true, true},
+		"an address that a browser gets twice": {"Ship it?", "https://parley.example/q/" + strings.Repeat("u", 1900),
+			five("yes"), 3, true, false},
+		"options beyond their limit": {"Ship it?", "https://parley.example/q",
+			five(strings.Repeat("😀", 400)), 100, true, true},
+		"a body beyond its limit": {strings.Repeat("😀", 3000), "https://parley.example/q",
+			five("yes"), 3, false, true},
+		"a page whose address is beyond it": {strings.Repeat("b", 90),
+			"https://parley.example/q/" + strings.Repeat("u", 5000), five("yes"), 3, true, false},
+		"everything beyond it": {strings.Repeat("\x01", 9000), "https://parley.example/q/" + strings.Repeat("u", 5000),
+			five(strings.Repeat("\x01", 9000)),
 			20, false, false},
-		"more options than a question has": {"Ship it?", "https://parley.example/q", make([]string, 5000), 0, true, true},
+		"more options than a question has": {"Ship it?", "https://parley.example/q", make([]string, 5000), 0, true,
+			true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -181,7 +195,7 @@ func TestWhatIsTooLongIsShortenedOptionsFirst(t *testing.T) {
 	}
 }
 
-func TestNoLengthSlipsThrough(t *testing.T) {
+func TestNoLengthExceedsTheLimit(t *testing.T) {
 	t.Parallel()
 	for n := 3200; n <= 3840; n += 20 {
 		long := question()

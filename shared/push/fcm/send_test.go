@@ -17,7 +17,7 @@ import (
 	"parley.internal/shared/push/fcm/fcmtest"
 )
 
-func TestOneCallRingsUpToFiveHundredDevicesOnceEach(t *testing.T) {
+func TestOneCallNotifies500DevicesOnceEach(t *testing.T) {
 	t.Parallel()
 	server := fcmtest.New(t)
 	list := tokens("phone", push.MaxTokens)
@@ -35,14 +35,15 @@ func TestOneCallRingsUpToFiveHundredDevicesOnceEach(t *testing.T) {
 	}
 }
 
-func TestNobodyIsRungWithoutATokenAndNobodyOfTooMany(t *testing.T) {
+func TestNoDeviceIsNotifiedForNoTokensOrTooMany(t *testing.T) {
 	t.Parallel()
 	server := fcmtest.New(t)
 	s := sender(t, server.Endpoint())
 	if results, err := s.Send(t.Context(), push.Notice{Key: "no key"}, nil); err != nil || len(results) != 0 {
 		t.Errorf("no token: %v, %v", results, err)
 	}
-	if _, err := s.Send(t.Context(), question(), tokens("phone", push.MaxTokens+1)); !fault.Is(err, fault.Invalid) || !strings.Contains(err.Error(), "501 devices") {
+	if _, err := s.Send(t.Context(), question(), tokens("phone", push.MaxTokens+1)); !fault.Is(err, fault.Invalid) ||
+		!strings.Contains(err.Error(), "not 501") {
 		t.Errorf("too many: %v", err)
 	}
 	if n := len(server.Messages()); n != 0 {
@@ -50,7 +51,7 @@ func TestNobodyIsRungWithoutATokenAndNobodyOfTooMany(t *testing.T) {
 	}
 }
 
-func TestEachDeviceIsAnsweredForByItself(t *testing.T) {
+func TestEachTokenHasItsOwnResult(t *testing.T) {
 	t.Parallel()
 	server := fcmtest.New(t)
 	var list []string
@@ -86,7 +87,7 @@ func TestEachDeviceIsAnsweredForByItself(t *testing.T) {
 	}
 }
 
-func TestTheLogSaysWhyAndNotWhom(t *testing.T) {
+func TestTheLogHasReasonsAndNoTokens(t *testing.T) {
 	t.Parallel()
 	server := fcmtest.New(t)
 	server.Answer("secret-1", 401, "THIRD_PARTY_AUTH_ERROR")
@@ -96,12 +97,13 @@ func TestTheLogSaysWhyAndNotWhom(t *testing.T) {
 	if _, err := s.Send(t.Context(), question(), []string{"secret-1", "secret-2", "secret-3"}); err != nil {
 		t.Fatal(err)
 	}
-	if !strings.Contains(log.String(), `"failed":1,"devices":3,"codes":{"THIRD_PARTY_AUTH_ERROR":1}`) || strings.Contains(log.String(), "secret") {
+	if !strings.Contains(log.String(), `"failed":1,"devices":3,"codes":{"THIRD_PARTY_AUTH_ERROR":1}`) ||
+		strings.Contains(log.String(), "secret") {
 		t.Error(log.String())
 	}
 }
 
-func TestATokenIsDeadOnlyIfFCMRefusesItWithNothingToSayToo(t *testing.T) {
+func TestATokenIsDeadOnlyIfFCMRefusesAnEmptyMessageToo(t *testing.T) {
 	t.Parallel()
 	violation := func(field string) string {
 		return fmt.Sprintf(`{"error":{"code":400,"message":"Request contains an invalid argument.","status":"INVALID_ARGUMENT","details":[
@@ -115,14 +117,17 @@ func TestATokenIsDeadOnlyIfFCMRefusesItWithNothingToSayToo(t *testing.T) {
 		asked     int
 		want      push.Result
 	}{
-		"blamed twice in words":              {blamed, blamed, 2, push.Dead},
-		"blamed twice by the field":          {named, named, 2, push.Dead},
-		"gone at the second look":            {blamed, fcmtest.Reply{Status: 404, Code: "UNREGISTERED"}, 2, push.Dead},
-		"good when nothing is said":          {blamed, fcmtest.Reply{}, 2, push.Failed},
-		"unknown when FCM breaks":            {named, fcmtest.Reply{Status: 500}, 2, push.Failed},
-		"unknown when the dry run is amiss":  {named, fcmtest.Reply{Status: 400, Body: violation("message.android")}, 2, push.Failed},
-		"not to blame for the data":          {fcmtest.Reply{Status: 400, Body: violation("message.data[0].value")}, blamed, 1, push.Failed},
-		"not to blame for the size":          {fcmtest.Reply{Status: 400, Code: "INVALID_ARGUMENT", Message: "Android message is too big"}, blamed, 1, push.Failed},
+		"blamed twice in words":     {blamed, blamed, 2, push.Dead},
+		"blamed twice by the field": {named, named, 2, push.Dead},
+		"gone at the second look":   {blamed, fcmtest.Reply{Status: 404, Code: "UNREGISTERED"}, 2, push.Dead},
+		"good when nothing is said": {blamed, fcmtest.Reply{}, 2, push.Failed},
+		"unknown when FCM breaks":   {named, fcmtest.Reply{Status: 500}, 2, push.Failed},
+		"unknown when the dry run is amiss": {named, fcmtest.Reply{Status: 400, Body: violation("message.android")}, 2,
+			push.Failed},
+		"not to blame for the data": {fcmtest.Reply{Status: 400, Body: violation("message.data[0].value")},
+			blamed, 1, push.Failed},
+		"not to blame for the size": {fcmtest.Reply{Status: 400, Code: "INVALID_ARGUMENT",
+			Message: "Android message is too big"}, blamed, 1, push.Failed},
 		"not to blame for a broken request":  {fcmtest.Reply{Status: 400}, blamed, 1, push.Failed},
 		"not to blame for what nobody knows": {fcmtest.Reply{Status: 400, Body: "<html>"}, blamed, 1, push.Failed},
 	} {
@@ -145,7 +150,8 @@ func TestATokenIsDeadOnlyIfFCMRefusesItWithNothingToSayToo(t *testing.T) {
 			for _, m := range asked() {
 				if m.Token == "suspect" {
 					n++
-					if m.ValidateOnly && (m.Title != "" || m.Data != nil || m.Android != nil || m.APNS != nil || m.Webpush != nil) {
+					if m.ValidateOnly && (m.Title != "" || m.Data != nil || m.Android != nil || m.APNS != nil ||
+						m.Webpush != nil) {
 						t.Errorf("the dry run says something: %+v", m)
 					}
 				}
@@ -157,7 +163,7 @@ func TestATokenIsDeadOnlyIfFCMRefusesItWithNothingToSayToo(t *testing.T) {
 	}
 }
 
-func TestAMessageThatIsRefusedTakesNoDeviceOffTheList(t *testing.T) {
+func TestARefusedMessageReportsNoTokenAsDead(t *testing.T) {
 	t.Parallel()
 	endpoint, _ := scripted(t, func(m fcmtest.Message) fcmtest.Reply {
 		if m.ValidateOnly {
@@ -165,12 +171,13 @@ func TestAMessageThatIsRefusedTakesNoDeviceOffTheList(t *testing.T) {
 		}
 		return fcmtest.Reply{Status: 400, Code: "INVALID_ARGUMENT"}
 	})
-	if results, err := sender(t, endpoint).Send(t.Context(), question(), tokens("phone", 5)); !fault.Is(err, fault.Invalid) || results != nil {
+	if results, err := sender(t, endpoint).Send(t.Context(), question(), tokens("phone", 5)); !fault.Is(err,
+		fault.Invalid) || results != nil {
 		t.Errorf("%v, %v", results, err)
 	}
 }
 
-func TestAFaultSaysWhetherAndHowItCanBeMended(t *testing.T) {
+func TestAFaultHasTheRightKindAndNamesTheRemedy(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		status int
@@ -194,7 +201,7 @@ func TestAFaultSaysWhetherAndHowItCanBeMended(t *testing.T) {
 	}
 }
 
-func TestWhatIsAboutTheOnlyDeviceIsNoFault(t *testing.T) {
+func TestARefusalOfTheOnlyDeviceIsNoFault(t *testing.T) {
 	t.Parallel()
 	for code, c := range map[string]struct {
 		status int
@@ -209,40 +216,45 @@ func TestWhatIsAboutTheOnlyDeviceIsNoFault(t *testing.T) {
 	} {
 		server := fcmtest.New(t)
 		server.Answer("a", c.status, code)
-		if results, err := sender(t, server.Endpoint()).Send(t.Context(), question(), []string{"a"}); err != nil || !slices.Equal(results, []push.Result{c.want}) {
+		if results, err := sender(t, server.Endpoint()).Send(t.Context(), question(), []string{"a"}); err != nil ||
+			!slices.Equal(results, []push.Result{c.want}) {
 			t.Errorf("%s: %v, %v", code, results, err)
 		}
 	}
 }
 
-// A server that was pointed at another project must not strike off everyone's devices.
-func TestWhereAllDevicesAreAnotherProjectsTheServersIsWrong(t *testing.T) {
+// A server that was configured with a wrong project must not remove everyone's devices.
+func TestForeignTokensAloneAreAPreconditionFault(t *testing.T) {
 	t.Parallel()
 	server := fcmtest.New(t)
 	server.Answer("a", 403, "SENDER_ID_MISMATCH")
 	server.Answer("b", 403, "SENDER_ID_MISMATCH")
 	s := sender(t, server.Endpoint())
-	if results, err := s.Send(t.Context(), question(), []string{"a", "b"}); results != nil || !fault.Is(err, fault.Precondition) || !strings.Contains(err.Error(), `"demo-parley"`) {
+	if results, err := s.Send(t.Context(), question(), []string{"a", "b"}); results != nil ||
+		!fault.Is(err, fault.Precondition) || !strings.Contains(err.Error(), `"demo-parley"`) {
 		t.Errorf("all of them: %v, %v", results, err)
 	}
-	if results, err := s.Send(t.Context(), question(), []string{"a", "b", "c"}); err != nil || !slices.Equal(results, []push.Result{push.Dead, push.Dead, push.Sent}) {
+	if results, err := s.Send(t.Context(), question(), []string{"a", "b", "c"}); err != nil ||
+		!slices.Equal(results, []push.Result{push.Dead, push.Dead, push.Sent}) {
 		t.Errorf("all but one: %v, %v", results, err)
 	}
 }
 
-func TestSilenceIsUnavailable(t *testing.T) {
+func TestNoAnswerIsUnavailable(t *testing.T) {
 	t.Parallel()
 	server := fcmtest.New(t)
 	server.Hold()
 	s := sender(t, server.Endpoint(), func(o *fcm.Options) { o.Timeout = 50 * time.Millisecond })
 	patient := within(t)
-	if results, err := s.Send(patient, question(), []string{"a", "b"}); results != nil || !fault.Is(err, fault.Unavailable) || patient.Err() != nil {
+	if results, err := s.Send(patient, question(), []string{"a", "b"}); results != nil ||
+		!fault.Is(err, fault.Unavailable) || patient.Err() != nil {
 		t.Errorf("the call's own bound: %v, %v, %v", results, err, patient.Err())
 	}
 	before := len(server.Messages())
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if results, err := s.Send(ctx, question(), []string{"a", "b"}); results != nil || !fault.Is(err, fault.Unavailable) {
+	if results, err := s.Send(ctx, question(), []string{"a", "b"}); results != nil ||
+		!fault.Is(err, fault.Unavailable) {
 		t.Errorf("the caller's: %v, %v", results, err)
 	}
 	if n := len(server.Messages()); n != before {
@@ -250,7 +262,7 @@ func TestSilenceIsUnavailable(t *testing.T) {
 	}
 }
 
-func TestAnEndMidwayLeavesWhatIsKnown(t *testing.T) {
+func TestACancelledCallReturnsTheKnownResults(t *testing.T) {
 	t.Parallel()
 	server := fcmtest.New(t)
 	rung, waiting := tokens("rung", 10), tokens("waiting", 50)
@@ -276,7 +288,7 @@ func TestAnEndMidwayLeavesWhatIsKnown(t *testing.T) {
 	}
 }
 
-func TestWhatCannotBeMendedByTryingAgainIsToldFirst(t *testing.T) {
+func TestAPermanentFaultIsReturnedBeforeATemporaryOne(t *testing.T) {
 	t.Parallel()
 	server := fcmtest.New(t)
 	waiting := tokens("waiting", 50)
@@ -298,7 +310,7 @@ func TestWhatCannotBeMendedByTryingAgainIsToldFirst(t *testing.T) {
 	}
 }
 
-func TestAnUnavailableFCMIsTriedAgainUntilTheCallerEnds(t *testing.T) {
+func TestAnUnavailableFCMIsTriedAgainUntilTheContextEnds(t *testing.T) {
 	t.Parallel()
 	unavailable := fcmtest.Reply{Status: 503, Code: "UNAVAILABLE"}
 	times := 0
@@ -308,7 +320,8 @@ func TestAnUnavailableFCMIsTriedAgainUntilTheCallerEnds(t *testing.T) {
 		}
 		return fcmtest.Reply{}
 	})
-	if results, err := sender(t, endpoint).Send(t.Context(), question(), []string{"a"}); err != nil || results[0] != push.Sent {
+	if results, err := sender(t, endpoint).Send(t.Context(), question(), []string{"a"}); err != nil ||
+		results[0] != push.Sent {
 		t.Errorf("back at once: %v, %v", results, err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
@@ -319,7 +332,8 @@ func TestAnUnavailableFCMIsTriedAgainUntilTheCallerEnds(t *testing.T) {
 		}
 		return unavailable
 	})
-	if results, err := sender(t, endpoint).Send(ctx, question(), []string{"a"}); results != nil || !fault.Is(err, fault.Unavailable) {
+	if results, err := sender(t, endpoint).Send(ctx, question(), []string{"a"}); results != nil ||
+		!fault.Is(err, fault.Unavailable) {
 		t.Errorf("away for good: %v, %v", results, err)
 	}
 	if n := len(asked()); n != 2 {
@@ -327,7 +341,7 @@ func TestAnUnavailableFCMIsTriedAgainUntilTheCallerEnds(t *testing.T) {
 	}
 }
 
-func TestSendersAtOnceDoNotMixTheirAnswers(t *testing.T) {
+func TestConcurrentCallsDoNotMixTheirResults(t *testing.T) {
 	t.Parallel()
 	server := fcmtest.New(t)
 	s := sender(t, server.Endpoint())
@@ -348,16 +362,18 @@ func TestSendersAtOnceDoNotMixTheirAnswers(t *testing.T) {
 	all.Wait()
 }
 
-func TestNewSaysWhatIsMissing(t *testing.T) {
+func TestNewNamesTheMissingSetting(t *testing.T) {
 	t.Setenv("GOOGLE_APPLICATION_CREDENTIALS", t.TempDir()+"/none.json")
-	if _, err := fcm.New(t.Context(), fcm.Options{}); !fault.Is(err, fault.Precondition) || !strings.Contains(err.Error(), "name the Firebase project") {
+	if _, err := fcm.New(t.Context(), fcm.Options{}); !fault.Is(err, fault.Precondition) ||
+		!strings.Contains(err.Error(), "name the Firebase project") {
 		t.Errorf("no project: %v", err)
 	}
 	_, err := fcm.New(t.Context(), fcm.Options{Project: "demo-parley"})
 	if !fault.Is(err, fault.Precondition) || !strings.Contains(err.Error(), "GOOGLE_APPLICATION_CREDENTIALS") {
 		t.Errorf("no credentials: %v", err)
 	}
-	if _, err := fcm.New(t.Context(), fcm.Options{Project: "demo-parley", Endpoint: "http://127.0.0.1:9/v1"}); err != nil {
+	if _, err := fcm.New(t.Context(), fcm.Options{Project: "demo-parley",
+		Endpoint: "http://127.0.0.1:9/v1"}); err != nil {
 		t.Errorf("a stand-in wants no credentials: %v", err)
 	}
 }

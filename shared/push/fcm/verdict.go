@@ -13,20 +13,20 @@ import (
 	"parley.internal/shared/push"
 )
 
-// verdict is what one answer of FCM says.
+// verdict is the meaning of FCM's answer for one token.
 type verdict struct {
 	result push.Result
-	// whole is the fault where the answer is not about the device; nil where it is.
-	whole *fault.Error
-	// suspect says that FCM blames the token, which the message may be to blame for.
+	// callFault is the fault of the whole call if the answer is not about the device, else nil.
+	callFault *fault.Error
+	// suspect reports that FCM blames the token, although the message may be at fault.
 	suspect bool
-	// foreign says that the token belongs to another project.
+	// foreign reports that the token belongs to another project.
 	foreign bool
-	// code and said are FCM's words, for the log.
+	// code and said are FCM's error code and message, for the log.
 	code, said string
 }
 
-// refusal is the body of an error of FCM.
+// refusal is the body of FCM's error responses.
 type refusal struct {
 	Error struct {
 		Status  string `json:"status"`
@@ -40,7 +40,7 @@ type refusal struct {
 	} `json:"error"`
 }
 
-// code is the most exact of FCM's names for the error.
+// code returns the most specific code of the error.
 func (r refusal) code() string {
 	for _, d := range r.Error.Details {
 		if d.ErrorCode != "" {
@@ -50,8 +50,8 @@ func (r refusal) code() string {
 	return r.Error.Status
 }
 
-// blamesToken says whether the refusal is about the token and nothing else. FCM
-// names the field in some answers, and only says so in others.
+// blamesToken reports whether the refusal is about the token alone. FCM names the field in some answers and only
+// mentions the token in the text of others.
 func (r refusal) blamesToken() bool {
 	fields := 0
 	for _, d := range r.Error.Details {
@@ -65,7 +65,7 @@ func (r refusal) blamesToken() bool {
 	return fields > 0 || strings.Contains(strings.ToLower(r.Error.Message), "registration token")
 }
 
-// judge reads the client's error; nil is a push that FCM has taken.
+// judge returns the verdict for an error of the client; nil means that FCM accepted the push.
 func (s *Sender) judge(err error) verdict {
 	if err == nil {
 		return verdict{result: push.Sent}
@@ -74,7 +74,8 @@ func (s *Sender) judge(err error) verdict {
 	resp := errorutils.HTTPResponse(err)
 	if resp == nil {
 		v.code = "no answer"
-		v.whole = fault.Wrap(fault.Unavailable, err, "Firebase Cloud Messaging did not answer; the push may be repeated")
+		v.callFault = fault.Wrap(fault.Unavailable, err,
+			"Firebase Cloud Messaging did not answer; try the push again")
 		return v
 	}
 	var r refusal
@@ -88,35 +89,39 @@ func (s *Sender) judge(err error) verdict {
 	case messaging.IsSenderIDMismatch(err):
 		v.result, v.foreign = push.Dead, true
 	case messaging.IsThirdPartyAuthError(err):
-		// It comes with a 401, and is about the app's credentials at Apple or in the browser, not about ours.
+		// FCM sends it with the status 401, but it is about the app's credentials with Apple or the browser's push
+		// service, not about this server's.
 	case resp.StatusCode == http.StatusBadRequest:
 		v.suspect = messaging.IsInvalidArgument(err) && r.blamesToken()
-		v.whole = fault.Wrap(fault.Invalid, err, "Firebase Cloud Messaging refuses the message: %s", r.Error.Message)
+		v.callFault = fault.Wrap(fault.Invalid, err, "Firebase Cloud Messaging refuses the message: %s", r.Error.Message)
 	case resp.StatusCode == http.StatusUnauthorized, resp.StatusCode == http.StatusForbidden:
-		v.whole = fault.Wrap(fault.Forbidden, err, "this server may not send pushes: enable fcm.googleapis.com in the project %q, and grant the server's "+
-			"service account roles/firebasecloudmessaging.admin there", s.project)
+		v.callFault = fault.Wrap(fault.Forbidden, err,
+			"this server may not send pushes: enable fcm.googleapis.com in the project %q, and grant the server's "+
+				"service account roles/firebasecloudmessaging.admin there", s.project)
 	case resp.StatusCode == http.StatusNotFound:
-		v.whole = fault.Wrap(fault.Precondition, err, "Firebase Cloud Messaging does not know the project %q: name the one that the apps are registered in", s.project)
+		v.callFault = fault.Wrap(fault.Precondition, err,
+			"Firebase Cloud Messaging does not know the project %q: name the one that the apps are registered in",
+			s.project)
 	}
 	return v
 }
 
-// strangers says whether every one of several devices belongs to another project: then
-// it is the server's project that is wrong, and none of them is off the list for it.
-func strangers(verdicts []verdict) bool {
+// allForeign reports whether there are several tokens and all belong to another project. Then the server's project is
+// wrong, and no token may be reported as dead.
+func allForeign(verdicts []verdict) bool {
 	return len(verdicts) > 1 && !slices.ContainsFunc(verdicts, func(v verdict) bool { return !v.foreign })
 }
 
-// whole is the fault of a call in which no answer was about a device: the first
-// that trying again cannot mend, or else the first.
-func whole(verdicts []verdict) error {
+// callFault returns the fault of a call in which no answer was about a device: the first fault that another try cannot
+// resolve, or else the first. It returns nil for any other call.
+func callFault(verdicts []verdict) error {
 	var first *fault.Error
 	for _, v := range verdicts {
 		switch {
-		case v.whole == nil || v.result == push.Dead:
+		case v.callFault == nil || v.result == push.Dead:
 			return nil
-		case first == nil, first.Kind == fault.Unavailable && v.whole.Kind != fault.Unavailable:
-			first = v.whole
+		case first == nil, first.Kind == fault.Unavailable && v.callFault.Kind != fault.Unavailable:
+			first = v.callFault
 		}
 	}
 	if first == nil {

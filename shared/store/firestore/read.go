@@ -93,7 +93,9 @@ type answer interface{ GetTransaction() []byte }
 
 // receive reads a stream to its end and gives each its documents. It returns the transaction that the stream opened,
 // also with an error.
-func (d *Driver) receive(next func() (answer, *firestorepb.Document, error), each func(store.Raw)) (tx []byte, err error) {
+func (d *Driver) receive(
+	next func() (answer, *firestorepb.Document, error), each func(store.Raw),
+) (tx []byte, err error) {
 	for {
 		res, doc, err := next()
 		if errors.Is(err, io.EOF) {

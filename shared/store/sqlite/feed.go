@@ -120,10 +120,11 @@ func (d *Driver) Feed(ctx context.Context, follows ...store.Follow) (store.Feed,
 
 // exec runs one statement in the writer's next group.
 func (d *Driver) exec(ctx context.Context, query string, args ...any) error {
-	return asFault(d.submit(&transaction{ctx: ctx, result: make(chan error, 1), raw: func(ctx context.Context, conn *sql.Conn) error {
+	run := func(ctx context.Context, conn *sql.Conn) error {
 		_, err := conn.ExecContext(ctx, query, args...)
 		return err
-	}}))
+	}
+	return asFault(d.submit(&transaction{ctx: ctx, result: make(chan error, 1), raw: run}))
 }
 
 // Next implements store.Feed.
@@ -148,7 +149,8 @@ func (f *feed) Next(ctx context.Context, after int64, limit int) ([]store.Event,
 
 func (f *feed) read(ctx context.Context, after int64, limit int) ([]store.Event, error) {
 	rows, err := f.d.read.QueryContext(ctx, `SELECT changes.seq, at, kind, u, changes.c, id, before, after FROM changes
-		JOIN readers ON readers.c = changes.c WHERE changes.seq > max(readers.seq, ?) ORDER BY changes.seq LIMIT ?`, after, limit)
+		JOIN readers ON readers.c = changes.c
+		WHERE changes.seq > max(readers.seq, ?) ORDER BY changes.seq LIMIT ?`, after, limit)
 	if err != nil {
 		return nil, asFault(err)
 	}

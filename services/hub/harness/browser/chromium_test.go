@@ -216,7 +216,7 @@ func (b *tab) text(sel string) string {
 	return eval[string](b, fmt.Sprintf("document.querySelector(%q).textContent", sel))
 }
 
-// until settles once an expression is true; the document says when to look again.
+// until resolves once an expression is true; the document says when to look again.
 const until = `new Promise(done => {
 	const watch = new MutationObserver(look);
 	function look() { if (%s) { watch.disconnect(); done(true); } }

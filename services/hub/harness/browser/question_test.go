@@ -100,7 +100,7 @@ func TestAQuestionAnsweredElsewhereSaysSoWhileItIsOpen(t *testing.T) {
 	b.sees("#standing", "No")
 	b.sees("#text-label", "What you wrote, which was not sent")
 	if free := eval[bool](b, "document.querySelector('#send').checkVisibility() || !document.querySelector('#text').readOnly"); free {
-		t.Error("a question that is settled can be answered")
+		t.Error("a question that is over can be answered")
 	}
 }
 

@@ -90,8 +90,8 @@ func (a *agent) pick() move {
 	return moves[0]
 }
 
-// settle reads all there is to read, once everybody has ended.
-func (a *agent) settle(ctx context.Context) error {
+// drain reads all there is to read, once everybody has ended.
+func (a *agent) drain(ctx context.Context) error {
 	for _, step := range []func(context.Context) error{a.drainMail, a.drainTeam, a.drainFire} {
 		if err := step(ctx); err != nil {
 			return fmt.Errorf("%s of %s, reading what is left: %w", a.name, a.crew.user, err)

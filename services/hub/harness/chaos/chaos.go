@@ -210,7 +210,7 @@ func (r *run) play(ctx context.Context) error {
 	if err := r.rotation(calm, hubs); err != nil {
 		return err
 	}
-	return r.everybody(func(a *agent) error { return a.settle(calm) })
+	return r.everybody(func(a *agent) error { return a.drain(calm) })
 }
 
 // errNever is what ends a call that will not succeed.

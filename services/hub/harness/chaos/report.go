@@ -25,7 +25,7 @@ type Report struct {
 	Restarts int
 	// Late counts hubs that were told to end and gave up some of their last work.
 	Late int
-	// Swept counts what sweeps settled, by their steps.
+	// Swept counts the documents that sweeps handled, by their steps.
 	Swept map[string]int
 	// Checked counts what was held against the store, by what it is.
 	Checked    map[string]int
@@ -45,10 +45,10 @@ func (r *Report) wrong(promise, format string, args ...any) {
 	r.Violations = append(r.Violations, witness.Violation{Promise: promise, Text: fmt.Sprintf(format, args...)})
 }
 
-func (r *Report) swept(settled map[string]int) {
+func (r *Report) swept(handled map[string]int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	for step, n := range settled {
+	for step, n := range handled {
 		r.Swept[step] += n
 	}
 }

@@ -80,7 +80,7 @@ func (r *run) sweep(ctx context.Context) {
 	for {
 		for _, s := range r.app.Sweeps() {
 			report, err := s.Run(ctx, r.admin)
-			r.report.swept(report.Settled)
+			r.report.swept(report.Handled)
 			for _, e := range flat(err) {
 				if ctx.Err() == nil && !fault.Is(e, fault.Conflict) && !fault.Is(e, fault.Unavailable) {
 					r.report.wrong(witness.Clean, "the sweep %s: %v", s.Name, e)

@@ -192,7 +192,7 @@ func (c *cloud) react() {
 				continue
 			}
 			c.triggers[r.Name]++
-			if s, err := r.Handle(c.t.Context(), e, c.clock.Now(), slog.New(slog.DiscardHandler)); s != app.Settled {
+			if s, err := r.Handle(c.t.Context(), e, c.clock.Now(), slog.New(slog.DiscardHandler)); s != app.Handled {
 				c.t.Errorf("%s: %s, %v", r.Name, s, err)
 			}
 		}

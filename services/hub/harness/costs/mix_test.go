@@ -6,6 +6,7 @@ import (
 
 	"parley.internal/shared/dispatch"
 	"parley.internal/shared/identity"
+	"parley.internal/shared/op"
 	"parley.internal/shared/relay"
 )
 
@@ -39,7 +40,7 @@ var mix = []share{
 		do:      func(c *cloud, _ int) { c.call(c.other, "get_tasks", args{"target": "gamma", "waitMs": 1}) }},
 	{name: "get_tasks, waits and is woken", of: 2, wait: 25 * time.Second, prepare: (*cloud).newcomer, do: func(c *cloud, _ int) {
 		c.woken("get_tasks", args{"target": "gamma"}, 2, func(ctx context.Context, who identity.Caller) error {
-			_, err := c.beside.Dispatch.Create(ctx, who, dispatch.CreateInput{Title: "t", Target: "gamma"})
+			_, err := c.beside.Dispatch.Create(ctx, who, op.Fill(dispatch.CreateInput{Title: "t", Target: "gamma"}))
 			return err
 		})
 	}},
@@ -76,7 +77,7 @@ var mix = []share{
 	{name: "get_messages, a message there", of: 2, do: func(c *cloud, _ int) { c.call(c.beta, "get_messages", args{}) }},
 	{name: "get_messages, waits and is woken", of: 2, wait: 25 * time.Second, prepare: (*cloud).newcomer, do: func(c *cloud, _ int) {
 		c.woken("get_messages", args{}, 2, func(ctx context.Context, who identity.Caller) error {
-			_, err := c.beside.Relay.Send(ctx, who, relay.SendInput{Message: "m", Source: "gamma", Target: "gamma", MessageType: "STATUS"})
+			_, err := c.beside.Relay.Send(ctx, who, op.Fill(relay.SendInput{Message: "m", Source: "gamma", Target: "gamma", MessageType: "STATUS"}))
 			return err
 		})
 	}},

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"parley.internal/shared/identity"
+	"parley.internal/shared/op"
 	"parley.internal/shared/signal"
 	"parley.internal/shared/task"
 )
@@ -49,7 +50,7 @@ func (c *cloud) woken(name string, in args, reads int, wake func(ctx context.Con
 func (c *cloud) asker() {
 	c.t.Helper()
 	c.newcomer()
-	out, err := c.beside.Signal.Ask(c.t.Context(), c.latestAs("gamma"), signal.AskInput{Question: "q", Priority: task.Normal, TTL: 86400})
+	out, err := c.beside.Signal.Ask(c.t.Context(), c.latestAs("gamma"), op.Fill(signal.AskInput{Question: "q", Priority: task.Normal, TTL: 86400}))
 	must(c.t, err)
 	c.question = out.QuestionID
 }
@@ -58,7 +59,7 @@ func (c *cloud) asker() {
 func (c *cloud) answered() {
 	c.t.Helper()
 	c.woken("get_response", args{"questionId": c.question}, 3, func(ctx context.Context, _ identity.Caller) error {
-		_, err := c.beside.Signal.Answer(ctx, c.latestAs(""), signal.AnswerInput{QuestionID: c.question, Response: "r"})
+		_, err := c.beside.Signal.Answer(ctx, c.latestAs(""), op.Fill(signal.AnswerInput{QuestionID: c.question, Response: "r"}))
 		return err
 	})
 }

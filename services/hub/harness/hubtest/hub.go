@@ -88,7 +88,7 @@ func New(t testing.TB, db *store.DB, o Options) *Hub {
 	}
 	s := &rest.Server{Catalogue: h.Catalogue, Auth: h.Auth, Now: o.Now, NewID: func() string { return uuid.Must(uuid.NewV7()).String() },
 		Version: Version, Origins: o.Origins, Loopback: !o.Public}
-	endpoint := &mcp.Endpoint{Catalogue: h.Catalogue, Defaults: app.DefaultToolsets, Version: Version, Log: slog.New(slog.DiscardHandler)}
+	endpoint := &mcp.Endpoint{Catalogue: h.Catalogue, Version: Version, Log: slog.New(slog.DiscardHandler)}
 	handler, err := s.Echo(func(e *echo.Echo) {
 		for _, path := range []string{"/mcp", "/v1/mcp"} {
 			endpoint.Mount(e, path, h.Auth)

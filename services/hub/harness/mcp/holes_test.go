@@ -77,7 +77,7 @@ func TestACancellationCannotReachAnotherCallersRequest(t *testing.T) {
 				t.Errorf("%s: got %s, want 202 and nothing", name, a.Answer)
 			}
 		}
-		if _, err := hub.App.Relay.Send(t.Context(), identity.Caller{User: user}, relay.SendInput{Message: "still here?", Target: "alpha", MessageType: "PING"}); err != nil {
+		if _, err := hub.App.Relay.Send(t.Context(), identity.Caller{User: user}, op.Fill(relay.SendInput{Message: "still here?", Target: "alpha", MessageType: "PING"})); err != nil {
 			t.Fatal(err)
 		}
 		e := <-done

@@ -7,7 +7,6 @@ import (
 	"testing"
 
 	"parley.internal/services/hub/harness/hubtest"
-	"parley.internal/shared/app"
 	"parley.internal/shared/identity"
 	"parley.internal/shared/keys"
 	"parley.internal/shared/op"
@@ -30,15 +29,15 @@ func TestAnEndpointServesTheToolsetsThatItsCallerChose(t *testing.T) {
 	t.Parallel()
 	hub := newHub(t, hubtest.Options{})
 	agent, human := hub.Agent("u", "alpha"), hub.Human("u")
-	all := hub.Catalogue.Toolsets()
+	all, defaults := hub.Catalogue.Toolsets(), hub.Catalogue.Defaults
 	for _, c := range []struct {
 		path    string
 		headers []string
 		sets    []string
 		reads   bool
 	}{
-		{path: "/mcp", sets: app.DefaultToolsets},
-		{path: "/mcp/", sets: app.DefaultToolsets},
+		{path: "/mcp", sets: defaults},
+		{path: "/mcp/", sets: defaults},
 		{path: "/mcp?toolsets=relay", sets: []string{"relay"}},
 		{path: "/mcp?toolsets=relay,team", sets: []string{"relay", "team"}},
 		{path: "/mcp?toolsets=team,relay,team", sets: []string{"relay", "team"}},
@@ -61,14 +60,14 @@ func TestAnEndpointServesTheToolsetsThatItsCallerChose(t *testing.T) {
 		{path: "/mcp/x/sprint", sets: []string{"sprint"}},
 		{path: "/mcp/x/sprint/readonly", sets: []string{"sprint"}, reads: true},
 		{path: "/mcp/x/ledger", sets: []string{"ledger"}},
-		{path: "/mcp/readonly", sets: app.DefaultToolsets, reads: true},
-		{path: "/mcp/readonly/", sets: app.DefaultToolsets, reads: true},
+		{path: "/mcp/readonly", sets: defaults, reads: true},
+		{path: "/mcp/readonly/", sets: defaults, reads: true},
 		{path: "/mcp/readonly?toolsets=all", sets: all, reads: true},
 		{path: "/mcp/x/relay/readonly", sets: []string{"relay"}, reads: true},
-		{path: "/mcp", headers: []string{"X-MCP-Readonly", "true"}, sets: app.DefaultToolsets, reads: true},
+		{path: "/mcp", headers: []string{"X-MCP-Readonly", "true"}, sets: defaults, reads: true},
 		{path: "/mcp/x/dispatch", headers: []string{"X-MCP-Readonly", "true"}, sets: []string{"dispatch"}, reads: true},
-		{path: "/mcp", headers: []string{"X-MCP-Readonly", "false"}, sets: app.DefaultToolsets},
-		{path: "/mcp/readonly", headers: []string{"X-MCP-Readonly", "false"}, sets: app.DefaultToolsets, reads: true},
+		{path: "/mcp", headers: []string{"X-MCP-Readonly", "false"}, sets: defaults},
+		{path: "/mcp/readonly", headers: []string{"X-MCP-Readonly", "false"}, sets: defaults, reads: true},
 	} {
 		for _, base := range []string{"", "/v1"} {
 			for who, kind := range map[string]identity.Caller{agent: {Kind: identity.Agent}, human: {Kind: identity.Human}} {

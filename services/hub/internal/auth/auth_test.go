@@ -42,19 +42,19 @@ func (c *clock) Add(d time.Duration) {
 	c.at = c.at.Add(d)
 }
 
-// ring is keys that a test holds in its hand. The key "good-x" is x's.
-type ring struct {
+// keyring is an auth.Keys in memory. The key "good-x" belongs to the user x.
+type keyring struct {
 	mu      sync.Mutex
 	until   time.Time
 	revoked map[string]bool
 	err     error
 	count   atomic.Int64
-	// before is called in each look-up, once the key was read.
+	// before is called by each look-up after it read the key.
 	before func()
 }
 
 // Lookup implements auth.Keys.
-func (r *ring) Lookup(ctx context.Context, secret string) (identity.Caller, time.Time, error) {
+func (r *keyring) Lookup(ctx context.Context, secret string) (identity.Caller, time.Time, error) {
 	r.count.Add(1)
 	r.mu.Lock()
 	revoked, err, until, before := r.revoked[secret], r.err, r.until, r.before
@@ -74,7 +74,7 @@ func (r *ring) Lookup(ctx context.Context, secret string) (identity.Caller, time
 	return identity.Caller{User: secret[5:], KeyID: keyID(secret), Kind: identity.Agent}, until, nil
 }
 
-func (r *ring) revoke(secret string) {
+func (r *keyring) revoke(secret string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.revoked == nil {
@@ -100,7 +100,7 @@ func request(key, addr string, forwarded ...string) *http.Request {
 
 const here = "192.0.2.1:1000"
 
-// is checks for a fault of the kind, and for none where it is -1.
+// is checks that an error is a fault of the kind, or nil if the kind is fine.
 func is(t *testing.T, what string, err error, k fault.Kind) {
 	t.Helper()
 	if (err == nil) != (k < 0) || (err != nil && fault.Of(err) != k) {
@@ -108,11 +108,12 @@ func is(t *testing.T, what string, err error, k fault.Kind) {
 	}
 }
 
+// fine stands for no fault.
 const fine = fault.Kind(-1)
 
 func TestAKeyIsLookedUpOnceInFiftyFiveSeconds(t *testing.T) {
 	t.Parallel()
-	clock, r := newClock(), &ring{}
+	clock, r := newClock(), &keyring{}
 	a := auth.New(r, clock.Now, auth.Limits{})
 	for range 100 {
 		c, err := a.Caller(request("good-ann", here))
@@ -135,14 +136,14 @@ func TestAKeyIsLookedUpOnceInFiftyFiveSeconds(t *testing.T) {
 	}
 }
 
-func TestOneLookUpServesAllWhoWaitForIt(t *testing.T) {
+func TestOneLookUpServesAllWaitingRequests(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		hold := make(chan struct{})
-		r := &ring{before: func() { <-hold }}
+		r := &keyring{before: func() { <-hold }}
 		a := auth.New(r, time.Now, auth.Limits{})
 		var all sync.WaitGroup
-		// The first who asks goes away. The look-up goes on for the others.
+		// The first request is cancelled. The look-up goes on for the others.
 		ctx, cancel := context.WithCancel(t.Context())
 		all.Go(func() { _, _ = a.Caller(request("good-ann", here).WithContext(ctx)) })
 		synctest.Wait()
@@ -163,12 +164,11 @@ func TestOneLookUpServesAllWhoWaitForIt(t *testing.T) {
 	})
 }
 
-// A look-up that read the key before it was revoked must not put it back into
-// the cache after it was forgotten.
-func TestARevocationBeatsALookUpUnderWay(t *testing.T) {
+// A look-up that read the key before its revocation must not cache it after Forget.
+func TestALookUpInProgressDoesNotCacheARevokedKey(t *testing.T) {
 	t.Parallel()
 	hold, entered := make(chan struct{}), make(chan struct{})
-	r := &ring{}
+	r := &keyring{}
 	r.before = func() {
 		close(entered)
 		<-hold
@@ -177,7 +177,7 @@ func TestARevocationBeatsALookUpUnderWay(t *testing.T) {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		_, _ = a.Caller(request("good-ann", here)) // it came before the revocation
+		_, _ = a.Caller(request("good-ann", here)) // before the revocation
 	}()
 	<-entered
 	r.mu.Lock()
@@ -191,9 +191,9 @@ func TestARevocationBeatsALookUpUnderWay(t *testing.T) {
 	is(t, "after the revocation", err, fault.Unauthenticated)
 }
 
-func TestManyCallersAtOnceKeepTheirOwnNames(t *testing.T) {
+func TestConcurrentCallersAreNotMixedUp(t *testing.T) {
 	t.Parallel()
-	clock, r := newClock(), &ring{}
+	clock, r := newClock(), &keyring{}
 	a := auth.New(r, clock.Now, auth.Limits{Rate: 1e6, Burst: 1e6, TrustProxy: true})
 	var all sync.WaitGroup
 	for w := range 16 {

@@ -3,7 +3,7 @@ package auth
 // Remembered is the bound of each cache.
 const Remembered = remembered
 
-// Held returns how many entries each cache has.
+// Held returns the number of entries of each cache.
 func (a *Authenticator) Held() []int {
 	return []int{a.known.Len(), a.bad.Len(), a.calls.Len()}
 }

@@ -10,10 +10,10 @@ import (
 	"parley.internal/shared/fault"
 )
 
-func TestAKeyHasItsRateAndSharesItWithNobody(t *testing.T) {
+func TestEachKeyHasItsOwnRate(t *testing.T) {
 	t.Parallel()
 	clock := newClock()
-	a := auth.New(&ring{}, clock.Now, auth.Limits{Rate: 2, Burst: 5})
+	a := auth.New(&keyring{}, clock.Now, auth.Limits{Rate: 2, Burst: 5})
 	call := func(key string) error {
 		_, err := a.Caller(request(key, here))
 		return err
@@ -24,7 +24,7 @@ func TestAKeyHasItsRateAndSharesItWithNobody(t *testing.T) {
 	err := call("good-ann")
 	is(t, "past the burst", err, fault.Exhausted)
 	if f := fault.From(err); f.RetryAfter <= 0 || f.RetryAfter > 500*time.Millisecond {
-		t.Errorf("past the burst: to be tried after %v, want at most half a second", f.RetryAfter)
+		t.Errorf("past the burst: retry after %v, want at most half a second", f.RetryAfter)
 	}
 	is(t, "another key of the same user", call("good-ann2"), fine)
 	clock.Add(500 * time.Millisecond)
@@ -35,43 +35,43 @@ func TestAKeyHasItsRateAndSharesItWithNobody(t *testing.T) {
 		is(t, "an hour later", call("good-ann"), fine)
 	}
 	is(t, "an hour later, past the burst", call("good-ann"), fault.Exhausted)
-	// A refused call costs nothing: the wait that was told holds.
+	// A refused call does not prolong the wait.
 	for range 50 {
-		is(t, "without end", call("good-ann"), fault.Exhausted)
+		is(t, "refused again", call("good-ann"), fault.Exhausted)
 	}
 	clock.Add(500 * time.Millisecond)
-	is(t, "after the wait that was told", call("good-ann"), fine)
+	is(t, "after the announced wait", call("good-ann"), fine)
 }
 
-func TestARateOfNoneIsNoLimit(t *testing.T) {
+func TestARateOfZeroIsNoLimit(t *testing.T) {
 	t.Parallel()
-	a := auth.New(&ring{}, newClock().Now, auth.Limits{})
+	a := auth.New(&keyring{}, newClock().Now, auth.Limits{})
 	for range 1000 {
 		_, err := a.Caller(request("good-ann", here))
 		is(t, "without a rate", err, fine)
 	}
 }
 
-// exhaust shows bad keys from an address until no more are looked at.
+// exhaust sends bad keys from an address until it is refused, and returns the number of keys that were looked up.
 func exhaust(t *testing.T, a *auth.Authenticator, addr string, forwarded ...string) int {
 	t.Helper()
 	for n := range 200 {
 		_, err := a.Caller(request(fmt.Sprintf("bad-%d", n), addr, forwarded...))
 		if fault.Is(err, fault.Exhausted) {
 			if fault.From(err).RetryAfter <= 0 {
-				t.Error("it is not told when to try again")
+				t.Error("the fault has no RetryAfter")
 			}
 			return n
 		}
 		is(t, "a bad key", err, fault.Unauthenticated)
 	}
-	t.Fatal("200 bad keys were all looked at")
+	t.Fatal("200 bad keys were all looked up")
 	return 0
 }
 
 func TestBadKeysAreLimitedByAddress(t *testing.T) {
 	t.Parallel()
-	clock, r := newClock(), &ring{}
+	clock, r := newClock(), &keyring{}
 	a := auth.New(r, clock.Now, auth.Limits{})
 	_, err := a.Caller(request("good-known", here))
 	is(t, "a good key", err, fine)
@@ -82,7 +82,7 @@ func TestBadKeysAreLimitedByAddress(t *testing.T) {
 		is(t, "past the limit", err, fault.Exhausted)
 	}
 	if r.count.Load() != looked {
-		t.Error("past the limit keys are looked up all the same")
+		t.Error("keys are looked up past the limit")
 	}
 	_, err = a.Caller(request("good-known", here))
 	is(t, "a known key, from the same address", err, fine)
@@ -101,9 +101,9 @@ func TestBadKeysAreLimitedByAddress(t *testing.T) {
 	is(t, "and another", err, fault.Exhausted)
 }
 
-func TestAGoodKeyAndAStoreInTroubleAreNoFailures(t *testing.T) {
+func TestGoodKeysAndStoreFaultsDoNotCountAsBadKeys(t *testing.T) {
 	t.Parallel()
-	r := &ring{}
+	r := &keyring{}
 	a := auth.New(r, newClock().Now, auth.Limits{})
 	for i := range 100 {
 		_, err := a.Caller(request(fmt.Sprintf("good-%d", i), here))
@@ -114,53 +114,54 @@ func TestAGoodKeyAndAStoreInTroubleAreNoFailures(t *testing.T) {
 	r.mu.Unlock()
 	for i := range 100 {
 		_, err := a.Caller(request(fmt.Sprintf("good-new%d", i), here))
-		is(t, "a store in trouble", err, fault.Unavailable)
+		is(t, "an unavailable store", err, fault.Unavailable)
 	}
 	r.mu.Lock()
 	r.err = nil
 	r.mu.Unlock()
 	_, err := a.Caller(request("good-new", here))
-	is(t, "once it is well again", err, fine)
+	is(t, "an available store again", err, fine)
 }
 
-func TestOneProxyIsTrustedAndNoMore(t *testing.T) {
+func TestOnlyTheLastForwardedAddressIsTrusted(t *testing.T) {
 	t.Parallel()
 	proxy := "10.0.0.1:1000"
 	clock := newClock()
-	trusting := auth.New(&ring{}, clock.Now, auth.Limits{TrustProxy: true})
+	trusting := auth.New(&keyring{}, clock.Now, auth.Limits{TrustProxy: true})
 	exhaust(t, trusting, proxy, "192.0.2.1")
 	for name, c := range map[string]struct {
 		forwarded []string
 		want      fault.Kind
 	}{
-		"the same caller":                     {[]string{"192.0.2.1"}, fault.Exhausted},
-		"with a made-up hop before it":        {[]string{"198.51.100.7, 192.0.2.1"}, fault.Exhausted},
-		"with made-up hops":                   {[]string{"198.51.100.8,203.0.113.9 , 192.0.2.1"}, fault.Exhausted},
-		"with a made-up header before it":     {[]string{"198.51.100.9", "192.0.2.1"}, fault.Exhausted},
-		"written another way":                 {[]string{"::ffff:192.0.2.1"}, fault.Exhausted},
-		"another caller":                      {[]string{"192.0.2.2"}, fault.Unauthenticated},
-		"another caller who names the first":  {[]string{"192.0.2.1, 192.0.2.3"}, fault.Unauthenticated},
-		"a caller whom the proxy did not say": {nil, fault.Unauthenticated},
+		"the same caller":                 {[]string{"192.0.2.1"}, fault.Exhausted},
+		"with a made-up hop before it":    {[]string{"198.51.100.7, 192.0.2.1"}, fault.Exhausted},
+		"with made-up hops":               {[]string{"198.51.100.8,203.0.113.9 , 192.0.2.1"}, fault.Exhausted},
+		"with a made-up header before it": {[]string{"198.51.100.9", "192.0.2.1"}, fault.Exhausted},
+		"written another way":             {[]string{"::ffff:192.0.2.1"}, fault.Exhausted},
+		"another caller":                  {[]string{"192.0.2.2"}, fault.Unauthenticated},
+		"another caller naming the first": {[]string{"192.0.2.1, 192.0.2.3"}, fault.Unauthenticated},
+		"a caller without the header":     {nil, fault.Unauthenticated},
 	} {
 		_, err := trusting.Caller(request("bad", proxy, c.forwarded...))
 		is(t, name, err, c.want)
 	}
-	// Without a proxy nobody is believed.
-	direct := auth.New(&ring{}, clock.Now, auth.Limits{})
+	// Without a proxy X-Forwarded-For is ignored.
+	direct := auth.New(&keyring{}, clock.Now, auth.Limits{})
 	n := 0
 	for ; n < 200; n++ {
-		if _, err := direct.Caller(request("bad", here, fmt.Sprintf("198.51.100.%d", n))); fault.Is(err, fault.Exhausted) {
+		_, err := direct.Caller(request("bad", here, fmt.Sprintf("198.51.100.%d", n)))
+		if fault.Is(err, fault.Exhausted) {
 			break
 		}
 	}
 	if n == 200 {
-		t.Error("without a proxy, an X-Forwarded-For of the caller's own got past the limit")
+		t.Error("without a proxy, an X-Forwarded-For of the caller got past the limit")
 	}
 }
 
-func TestAServerUnderAttackRemembersABoundedNumber(t *testing.T) {
+func TestTheCachesAreBounded(t *testing.T) {
 	t.Parallel()
-	a := auth.New(&ring{}, newClock().Now, auth.Limits{Rate: 1, Burst: 1})
+	a := auth.New(&keyring{}, newClock().Now, auth.Limits{Rate: 1, Burst: 1})
 	good, bad := request("good", here), request("bad", here)
 	for i := range auth.Remembered + 100 {
 		good.Header.Set("Authorization", fmt.Sprintf("Bearer good-%d", i))
@@ -172,7 +173,7 @@ func TestAServerUnderAttackRemembersABoundedNumber(t *testing.T) {
 	}
 	for _, n := range a.Held() {
 		if n > auth.Remembered {
-			t.Errorf("it holds %v, want at most %d of each", a.Held(), auth.Remembered)
+			t.Errorf("the caches hold %v, want at most %d of each", a.Held(), auth.Remembered)
 		}
 	}
 }

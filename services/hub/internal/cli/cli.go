@@ -41,16 +41,19 @@ type world struct {
 // Run runs the command line and returns the exit code.
 func Run(ctx context.Context, args []string, env func(string) string, in io.Reader, out, errOut io.Writer) int {
 	w := &world{env, in, out, errOut}
-	root := &cobra.Command{Use: "parley", Short: "The meeting ground for AI agents", SilenceUsage: true, SilenceErrors: true}
+	root := &cobra.Command{Use: "parley", Short: "The meeting ground for AI agents", SilenceUsage: true,
+		SilenceErrors: true}
 	root.SetArgs(args)
 	root.SetIn(in)
 	root.SetOut(out)
 	root.SetErr(errOut)
 	root.CompletionOptions.DisableDefaultCmd = true
-	root.AddCommand(w.serveCommand(), w.keyCommand(), w.stdioCommand(), w.questionsCommand(), w.answerCommand(), w.topCommand(), w.linkCommand(), w.teamCommand(), w.runnerCommand(), w.runnerChildCommand(), w.doctorCommand(), w.exportCommand(), w.deleteCommand(), w.backupCommand(), w.restoreCommand(), &cobra.Command{
-		Use: "version", Short: "Print the version", Args: cobra.NoArgs,
-		RunE: func(*cobra.Command, []string) error { _, err := fmt.Fprintln(out, version()); return err },
-	})
+	root.AddCommand(w.serveCommand(), w.keyCommand(), w.stdioCommand(), w.questionsCommand(), w.answerCommand(),
+		w.topCommand(), w.linkCommand(), w.teamCommand(), w.runnerCommand(), w.runnerChildCommand(), w.doctorCommand(),
+		w.exportCommand(), w.deleteCommand(), w.backupCommand(), w.restoreCommand(), &cobra.Command{
+			Use: "version", Short: "Print the version", Args: cobra.NoArgs,
+			RunE: func(*cobra.Command, []string) error { _, err := fmt.Fprintln(out, version()); return err },
+		})
 	if err := root.ExecuteContext(ctx); err != nil {
 		fmt.Fprintln(errOut, "parley:", err)
 		return 1

@@ -30,7 +30,8 @@ func TestAMistakeIsToldInAWordAndEndsWithOne(t *testing.T) {
 	if err := os.MkdirAll(broken, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(filepath.Join(broken, "parley.db"), bytes.Repeat([]byte("no database "), 1000), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(broken, "parley.db"), bytes.Repeat([]byte("no database "), 1000),
+		0o600); err != nil {
 		t.Fatal(err)
 	}
 	taken, err := net.Listen("tcp", "127.0.0.1:0")
@@ -46,11 +47,13 @@ func TestAMistakeIsToldInAWordAndEndsWithOne(t *testing.T) {
 		{[]string{"serve", "--no-such-flag"}, "unknown flag: --no-such-flag"},
 		{[]string{"serve", "an-argument"}, "an-argument"},
 		{[]string{"no-such-command"}, `unknown command "no-such-command"`},
-		{[]string{"serve", "--addr", "nonsense"}, `--addr is host:port, not "nonsense"`},
-		{[]string{"serve", "--addr", "127.0.0.1:99999", "--data", filepath.Join(data, "a")}, "cannot listen on 127.0.0.1:99999"},
-		{[]string{"serve", "--addr", taken.Addr().String(), "--data", fresh}, "cannot listen on " + taken.Addr().String()},
+		{[]string{"serve", "--addr", "nonsense"}, `--addr must be host:port, not "nonsense"`},
+		{[]string{"serve", "--addr", "127.0.0.1:99999", "--data", filepath.Join(data, "a")},
+			"cannot listen on 127.0.0.1:99999"},
+		{[]string{"serve", "--addr", taken.Addr().String(), "--data", fresh},
+			"cannot listen on " + taken.Addr().String()},
 		{[]string{"serve", "--addr", taken.Addr().String(), "--data", fresh}, "(choose another with --addr)"},
-		{[]string{"serve", "--store", "postgres"}, `--store is sqlite or firestore, not "postgres"`},
+		{[]string{"serve", "--store", "postgres"}, `--store must be sqlite or firestore, not "postgres"`},
 		{[]string{"serve", "--store", "firestore"}, "--project or set GOOGLE_CLOUD_PROJECT"},
 		{[]string{"serve", "--rate", "fast"}, `"fast"`},
 		{[]string{"serve", "--data", file, "--addr", "127.0.0.1:0"}, "cannot make the data directory"},
@@ -58,13 +61,19 @@ func TestAMistakeIsToldInAWordAndEndsWithOne(t *testing.T) {
 		{[]string{"key", "create", "--data", data}, `required flag(s) "user" not set`},
 		{[]string{"key", "create", "--data", data, "--user", "a b"}, "user: must be 1 to 100 letters"},
 		{[]string{"key", "create", "--data", data, "--user", ""}, "user: must be 1 to 100 letters"},
-		{[]string{"key", "create", "--data", data, "--user", "u", "--program", "no/program"}, "program: must be 1 to 100 letters"},
+		{[]string{"key", "create", "--data", data, "--user", "u", "--program", "no/program"},
+			"program: must be 1 to 100 letters"},
 		{[]string{"key", "create", "--data", data, "--user", "u", "--kind", "robot"}, "kind: must be agent or human"},
-		{[]string{"key", "create", "--data", data, "--user", "u", "--kind", "human", "--program", "p"}, "program: goes with a key of the kind agent"},
-		{[]string{"key", "create", "--data", data, "--user", "u", "--scopes", "read,everything"}, `scopes: "everything" is not a scope; the scopes are read, write, admin, dispatch`},
-		{[]string{"key", "create", "--data", data, "--user", "u", "--expires", "-1h"}, "--expires is at least 1s, not -1h"},
-		{[]string{"key", "create", "--data", data, "--user", "u", "--expires", "10ms"}, "--expires is at least 1s, not 10ms"},
-		{[]string{"key", "create", "--data", data, "--user", "u", "--expires", "1500h", "--store", "x"}, "--store is sqlite or firestore"},
+		{[]string{"key", "create", "--data", data, "--user", "u", "--kind", "human", "--program", "p"},
+			"program: goes with a key of the kind agent"},
+		{[]string{"key", "create", "--data", data, "--user", "u", "--scopes", "read,everything"},
+			`scopes: "everything" is not a scope; the scopes are read, write, admin, dispatch`},
+		{[]string{"key", "create", "--data", data, "--user", "u", "--expires", "-1h"},
+			"--expires is at least 1s, not -1h"},
+		{[]string{"key", "create", "--data", data, "--user", "u", "--expires", "10ms"},
+			"--expires is at least 1s, not 10ms"},
+		{[]string{"key", "create", "--data", data, "--user", "u", "--expires", "1500h", "--store", "x"},
+			"--store must be sqlite or firestore"},
 		{[]string{"key", "create", "--data", data, "--user", "u", "too", "much"}, "too"},
 		{[]string{"key", "revoke", "--data", data}, "accepts 1 arg(s), received 0"},
 		{[]string{"key", "revoke", "--data", data, "nobody-made-this"}, `no key with id "nobody-made-this"`},
@@ -73,7 +82,8 @@ func TestAMistakeIsToldInAWordAndEndsWithOne(t *testing.T) {
 		{[]string{"stdio", "--key-env", "NO_SUCH_VARIABLE"}, "the variable NO_SUCH_VARIABLE holds no key"},
 	} {
 		out, errOut, code := inProcess(t, map[string]string{"PARLEY_DATA": filepath.Join(data, "default")}, c.args...)
-		if code != 1 || out != "" || !strings.HasPrefix(errOut, "parley: ") || !strings.Contains(errOut, c.words) || strings.Contains(errOut, "internal error") {
+		if code != 1 || out != "" || !strings.HasPrefix(errOut, "parley: ") || !strings.Contains(errOut, c.words) ||
+			strings.Contains(errOut, "internal error") {
 			t.Errorf("%v: got %q, %q, exit %d; want %q and 1", c.args, out, errOut, code, c.words)
 		}
 		if strings.Count(errOut, "\n") > 2 {
@@ -91,7 +101,8 @@ func TestAMistakeIsToldInAWordAndEndsWithOne(t *testing.T) {
 
 func TestAMistakeIsAnExitCodeOfTheProcess(t *testing.T) {
 	t.Parallel()
-	if out, errOut, code := command(t, nil, "serve", "--addr", "nonsense"); code != 1 || out != "" || errOut != "parley: --addr is host:port, not \"nonsense\"\n" {
+	if out, errOut, code := command(t, nil, "serve", "--addr", "nonsense"); code != 1 || out != "" ||
+		errOut != "parley: --addr must be host:port, not \"nonsense\"\n" {
 		t.Errorf("got %q, %q, exit %d", out, errOut, code)
 	}
 }
@@ -104,7 +115,9 @@ func TestHelpNamesEveryCommandAndVariable(t *testing.T) {
 	}{
 		{[]string{"--help"}, []string{"serve", "key", "stdio", "version"}},
 		{nil, []string{"serve", "key", "stdio", "version"}},
-		{[]string{"serve", "--help"}, []string{"PARLEY_ADDR", "PORT", "PARLEY_DATA", "PARLEY_STORE", "GOOGLE_CLOUD_PROJECT", "PARLEY_RATE", "PARLEY_BURST", "PARLEY_TRUST_PROXY", "PARLEY_ALLOWED_ORIGINS"}},
+		{[]string{"serve", "--help"},
+			[]string{"PARLEY_ADDR", "PORT", "PARLEY_DATA", "PARLEY_STORE", "GOOGLE_CLOUD_PROJECT", "PARLEY_RATE",
+				"PARLEY_BURST", "PARLEY_TRUST_PROXY", "PARLEY_ALLOWED_ORIGINS"}},
 		{[]string{"key", "--help"}, []string{"create", "list", "revoke"}},
 	} {
 		out, errOut, code := inProcess(t, nil, c.args...)

@@ -34,7 +34,8 @@ func withStore(ctx context.Context, c *config.Config, fn func(*opened) error) (e
 // withFile opens the embedded store for one command.
 func withFile(ctx context.Context, c *config.Config, fn func(*opened) error) error {
 	if c.Store == "firestore" {
-		return errors.New("this is for the embedded store; Firestore has backups of its own, which docs/operate.md tells of")
+		return errors.New(
+			"this is for the embedded store; Firestore has backups of its own, which docs/operate.md tells of")
 	}
 	return withStore(ctx, c, fn)
 }
@@ -55,7 +56,8 @@ type exported struct {
 func (w *world) exportCommand() *cobra.Command {
 	var c config.Config
 	var user string
-	cmd := &cobra.Command{Use: "export [FILE]", Short: "Write all that there is of a user, a document a line as JSON", Args: cobra.MaximumNArgs(1),
+	cmd := &cobra.Command{Use: "export [FILE]", Short: "Write all that there is of a user, a document a line as JSON",
+		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := checkUser(user); err != nil {
 				return err
@@ -120,7 +122,8 @@ func (w *world) deleteCommand() *cobra.Command {
 	var wait time.Duration
 	cmd := &cobra.Command{Use: "delete", Short: "Delete all that there is of a user, for good", Args: cobra.NoArgs,
 		Long: "Delete all that there is of a user, for good: keys, tasks, messages, everything.\n\n" +
-			"Servers that run may take the user's keys for good up to 60 seconds longer, so the command\nwaits and then deletes what was written in the meantime.",
+			"Servers that run may take the user's keys for good up to 60 seconds longer, so the command\n" +
+			"waits and then deletes what was written in the meantime.",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := checkUser(user); err != nil {
 				return err
@@ -158,7 +161,9 @@ func (w *world) erase(ctx context.Context, a *store.Admin, user string, wait tim
 
 func (w *world) backupCommand() *cobra.Command {
 	var c config.Config
-	cmd := &cobra.Command{Use: "backup FILE", Short: "Copy the embedded store into a new file, beside a running server or without one", Args: cobra.ExactArgs(1),
+	cmd := &cobra.Command{Use: "backup FILE",
+		Short: "Copy the embedded store into a new file, beside a running server or without one",
+		Args:  cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return withFile(cmd.Context(), &c, func(o *opened) error {
 				n, err := o.file.Documents(cmd.Context())
@@ -177,7 +182,8 @@ func (w *world) backupCommand() *cobra.Command {
 
 func (w *world) restoreCommand() *cobra.Command {
 	var c config.Config
-	cmd := &cobra.Command{Use: "restore FILE", Short: "Put a backup in the place of all that is in the embedded store", Args: cobra.ExactArgs(1),
+	cmd := &cobra.Command{Use: "restore FILE", Short: "Put a backup in the place of all that is in the embedded store",
+		Args: cobra.ExactArgs(1),
 		Long: "Put a backup in the place of all that is in the embedded store, of all users, in one step. A server\n" +
 			"that runs goes on with what was restored. What was there before is kept as a backup beside the store.",
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -187,7 +193,8 @@ func (w *world) restoreCommand() *cobra.Command {
 					return err
 				}
 				if before > 0 {
-					kept := filepath.Join(c.Data, "before-restore-"+time.Now().UTC().Format("20060102-150405.000")+".db")
+					kept := filepath.Join(c.Data,
+						"before-restore-"+time.Now().UTC().Format("20060102-150405.000")+".db")
 					if err := o.file.Backup(cmd.Context(), kept); err != nil {
 						return err
 					}

@@ -59,10 +59,12 @@ func TestAUserTakesItsDataAlongAndIsDeleted(t *testing.T) {
 				out, _ := run(0, "key", "create", "--user", user, "--program", "alpha")
 				keys[user] = strings.TrimSpace(out)
 				secrets = append(secrets, keys[user])
-				if a := p.call(keys[user], "POST", "/v1/tasks", map[string]any{"title": "of " + user, "target": "alpha"}); a.Status != 201 {
+				if a := p.call(keys[user], "POST", "/v1/tasks",
+					map[string]any{"title": "of " + user, "target": "alpha"}); a.Status != 201 {
 					t.Fatal(a)
 				}
-				if a := p.call(keys[user], "POST", "/v1/fires/"+user+"/messages", map[string]any{"agent": "alpha", "text": "word of " + user}); a.Status >= 500 {
+				if a := p.call(keys[user], "POST", "/v1/fires/"+user+"/messages",
+					map[string]any{"agent": "alpha", "text": "word of " + user}); a.Status >= 500 {
 					t.Fatal(a)
 				}
 			}
@@ -84,7 +86,8 @@ func TestAUserTakesItsDataAlongAndIsDeleted(t *testing.T) {
 					}
 				}
 			}
-			if tasks != 1 || !strings.Contains(errOut, fmt.Sprintf("wrote %d documents", len(docs))) || strings.Contains(string(text), "of bob") {
+			if tasks != 1 || !strings.Contains(errOut, fmt.Sprintf("wrote %d documents", len(docs))) ||
+				strings.Contains(string(text), "of bob") {
 				t.Errorf("%d tasks, %q, %s", tasks, errOut, text)
 			}
 			for _, s := range secrets {
@@ -98,10 +101,12 @@ func TestAUserTakesItsDataAlongAndIsDeleted(t *testing.T) {
 			if _, errOut := run(1, "export", "--user", "ann", file); !strings.Contains(errOut, "exists") {
 				t.Errorf("an export was overwritten: %q", errOut)
 			}
-			if _, errOut := run(1, "delete", "--user", "ann", "--confirm", "an"); !strings.Contains(errOut, "nothing was deleted: repeat the user's name with --confirm ann") {
+			if _, errOut := run(1, "delete", "--user", "ann", "--confirm", "an"); !strings.Contains(errOut,
+				"nothing was deleted: repeat the user's name with --confirm ann") {
 				t.Errorf("%q", errOut)
 			}
-			if out, _ := run(0, "delete", "--user", "ann", "--confirm", "ann", "--wait", "10ms"); out != fmt.Sprintf("deleted %d documents of ann\n", len(docs)) {
+			if out, _ := run(0, "delete", "--user", "ann", "--confirm", "ann", "--wait",
+				"10ms"); out != fmt.Sprintf("deleted %d documents of ann\n", len(docs)) {
 				t.Errorf("%q, of %d", out, len(docs))
 			}
 			if out, _ := run(0, "export", "--user", "ann"); out != "" {
@@ -109,7 +114,8 @@ func TestAUserTakesItsDataAlongAndIsDeleted(t *testing.T) {
 			}
 			p = serve(t, append(env, "PARLEY_ADDR=127.0.0.1:0"))
 			for user, want := range map[string]int{"ann": 401, "bob": 200} {
-				if a := p.call(keys[user], "GET", "/v1/tasks", nil); a.Status != want || (want == 200 && !strings.Contains(a.String(), "of bob")) {
+				if a := p.call(keys[user], "GET", "/v1/tasks", nil); a.Status != want ||
+					(want == 200 && !strings.Contains(a.String(), "of bob")) {
 					t.Errorf("%s: %s", user, a)
 				}
 			}
@@ -125,7 +131,8 @@ func TestABackupAndARestoreWhileTheServerServes(t *testing.T) {
 	make := func(title string) string {
 		t.Helper()
 		var made struct{ TaskID string }
-		if err := p.call(key, "POST", "/v1/tasks", map[string]any{"title": title, "target": "alpha"}).Into(&made); err != nil {
+		if err := p.call(key, "POST", "/v1/tasks",
+			map[string]any{"title": title, "target": "alpha"}).Into(&made); err != nil {
 			t.Fatal(err)
 		}
 		return made.TaskID
@@ -135,7 +142,9 @@ func TestABackupAndARestoreWhileTheServerServes(t *testing.T) {
 	for range 2 { // they write all the time, and are told to come again at worst
 		writers.Go(func() {
 			for n := 0; ctx.Err() == nil; n++ {
-				a, err := p.try(ctx, key, "POST", "/v1/messages", map[string]any{"message": fmt.Sprint(n), "source": "alpha", "target": "beta", "message_type": "PING"})
+				a, err := p.try(ctx, key, "POST", "/v1/messages",
+					map[string]any{"message": fmt.Sprint(n), "source": "alpha", "target": "beta",
+						"message_type": "PING"})
 				if err == nil && a.Status != 201 && a.Status != 503 {
 					t.Errorf("a write beside it: %s", a)
 				}
@@ -143,7 +152,8 @@ func TestABackupAndARestoreWhileTheServerServes(t *testing.T) {
 		})
 	}
 	first, backup := make("first"), filepath.Join(t.TempDir(), "b.db")
-	if out, errOut, code := command(t, nil, "backup", backup, "--data", data); code != 0 || !strings.Contains(out, "wrote "+backup) {
+	if out, errOut, code := command(t, nil, "backup", backup, "--data", data); code != 0 ||
+		!strings.Contains(out, "wrote "+backup) {
 		t.Fatalf("exit %d, %q, %q", code, out, errOut)
 	}
 	second := make("second")
@@ -169,7 +179,8 @@ func TestABackupAndARestoreWhileTheServerServes(t *testing.T) {
 			t.Errorf("after going back: %s", a)
 		}
 	}
-	if a := p.call(key, "GET", "/v1/tasks?target=alpha", nil); strings.Contains(a.String(), "third") || !strings.Contains(a.String(), "second") {
+	if a := p.call(key, "GET", "/v1/tasks?target=alpha", nil); strings.Contains(a.String(), "third") ||
+		!strings.Contains(a.String(), "second") {
 		t.Errorf("%s", a)
 	}
 	stop()
@@ -183,7 +194,8 @@ func TestABackupAndARestoreWhileTheServerServes(t *testing.T) {
 		{[]string{"restore", filepath.Join(data, "parley.db"), "--data", t.TempDir()}, "make a backup of it first"},
 		{[]string{"backup", backup, "--store", "firestore", "--project", "demo-p"}, "Firestore has backups of its own"},
 	} {
-		if out, errOut, code := command(t, nil, c.args...); code != 1 || out != "" || !strings.Contains(errOut, c.words) {
+		if out, errOut, code := command(t, nil, c.args...); code != 1 || out != "" ||
+			!strings.Contains(errOut, c.words) {
 			t.Errorf("%v: exit %d, %q, %q", c.args, code, out, errOut)
 		}
 	}
@@ -226,7 +238,8 @@ func counted(t *testing.T, file string) int {
 	}
 	n, err := d.Documents(t.Context())
 	check := filepath.Join(t.TempDir(), "check.db")
-	if err := errors.Join(err, d.Backup(t.Context(), check), d.Restore(t.Context(), check), d.Close()); err != nil { // which looks at every page
+	// which looks at every page
+	if err := errors.Join(err, d.Backup(t.Context(), check), d.Restore(t.Context(), check), d.Close()); err != nil {
 		t.Fatal(err)
 	}
 	return n
@@ -257,14 +270,18 @@ func TestAKilledRestoreChangesNothing(t *testing.T) {
 			}
 		}
 		time.Sleep(later)
-		p.stop(syscall.SIGKILL)
+		if err := p.cmd.Process.Signal(syscall.SIGKILL); err != nil && !errors.Is(err, os.ErrProcessDone) {
+			t.Fatal(err)
+		}
+		p.wait()
 		switch n := counted(t, live); {
 		case n == few:
 			undone++
 		case n != many:
 			t.Fatalf("killed after %v, it left %d documents", later, n)
 		default: // it was done before the kill: once more from the start
-			if err := errors.Join(os.Remove(live), ignoreMissing(os.Remove(live+"-wal")), ignoreMissing(os.Remove(live+"-shm"))); err != nil {
+			if err := errors.Join(os.Remove(live), ignoreMissing(os.Remove(live+"-wal")),
+				ignoreMissing(os.Remove(live+"-shm"))); err != nil {
 				t.Fatal(err)
 			}
 			stored(t, live, few)
@@ -273,7 +290,8 @@ func TestAKilledRestoreChangesNothing(t *testing.T) {
 	if undone == 0 {
 		t.Error("no kill came before the end")
 	}
-	if out, errOut, code := command(t, nil, "restore", backup, "--data", data); code != 0 || !strings.Contains(out, fmt.Sprintf("%d documents in the place of %d", many, few)) || counted(t, live) != many {
+	if out, errOut, code := command(t, nil, "restore", backup, "--data", data); code != 0 ||
+		!strings.Contains(out, fmt.Sprintf("%d documents in the place of %d", many, few)) || counted(t, live) != many {
 		t.Errorf("exit %d, %q, %q", code, out, errOut)
 	}
 	if left, err := filepath.Glob(filepath.Join(data, ".parley-*")); err != nil || len(left) > 0 {

@@ -27,10 +27,13 @@ type treatment struct {
 func (w *world) doctorCommand() *cobra.Command {
 	var t treatment
 	cmd := &cobra.Command{Use: "doctor", Short: "Look at what a deployment stands on, and say what to do about it",
-		Long: "Look at what a deployment stands on: at a file and its keys, or at a project of Google's with its database,\n" +
-			"indexes, TTL policies, functions and jobs. Each check is a line: ok, warn, fail or skip, what was looked at,\n" +
+		Long: "Look at what a deployment stands on: at a file and its keys, or at a project of Google's with its " +
+			"database,\n" +
+			"indexes, TTL policies, functions and jobs. Each check is a line: ok, warn, fail or skip, what was looked " +
+			"at,\n" +
 			"and after an arrow what to do about it. Nothing is changed.\n\n" +
-			"The exit code is 0 where no check failed, and 1 otherwise. Warnings do not fail; what the credentials may not\n" +
+			"The exit code is 0 where no check failed, and 1 otherwise. Warnings do not fail; what the credentials " +
+			"may not\n" +
 			"see is one. In a project the role roles/viewer shows everything.",
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -56,7 +59,8 @@ func (t *treatment) checks() []doctor.Check {
 		return doctor.Emulator(t.EmulatorHost, t.reader, time.Now)
 	}
 	a := app.New(nil, app.Ports{})
-	cloud := &doctor.Cloud{Project: t.Project, Region: t.region, Name: t.name, Schema: app.Schema(), Reactions: a.Reactions(), Sweeps: a.Sweeps(),
+	cloud := &doctor.Cloud{Project: t.Project, Region: t.region, Name: t.name, Schema: app.Schema(),
+		Reactions: a.Reactions(), Sweeps: a.Sweeps(),
 		Store: t.reader, Now: time.Now}
 	return cloud.Checks()
 }
@@ -84,7 +88,8 @@ func (r reader) Read(ctx context.Context) error {
 func (r reader) Close() error { return r.db.Close() }
 
 func (t *treatment) laptop() *doctor.Laptop {
-	l := &doctor.Laptop{File: filepath.Join(t.Data, "parley.db"), KeysFile: filepath.Join(t.Data, keysFile), Layout: sqlite.Layout(), Now: time.Now}
+	l := &doctor.Laptop{File: filepath.Join(t.Data, "parley.db"), KeysFile: filepath.Join(t.Data, keysFile),
+		Layout: sqlite.Layout(), Now: time.Now}
 	// Who may not read the keys is told so by a check, as is whoever has none.
 	if file, err := readKeysFile(l.KeysFile); err == nil && file.vars["PARLEY_URL"] != "" {
 		l.Server, _ = baseURL(file.vars["PARLEY_URL"])

@@ -38,7 +38,8 @@ func begin(t *testing.T, seen map[string]string, want map[string]string) {
 	}
 }
 
-var laptop = map[string]string{"store": "ok ", "whole": "ok ", "permissions": "ok ", "disk": "", "server": "ok ", "keys": "ok ", "clock": "ok "}
+var laptop = map[string]string{"store": "ok ", "whole": "ok ", "permissions": "ok ", "disk": "", "server": "ok ",
+	"keys": "ok ", "clock": "ok "}
 
 func TestTheDoctorFindsAServersStoreWell(t *testing.T) {
 	t.Parallel()
@@ -59,7 +60,8 @@ func TestTheDoctorFindsAServersStoreWell(t *testing.T) {
 func TestTheDoctorsExitCodeIsThatOfItsChecks(t *testing.T) {
 	t.Parallel()
 	data := filepath.Join(t.TempDir(), "data")
-	if out, errOut, code := command(t, nil, "doctor", "--data", data); code != 1 || !strings.HasPrefix(out, "fail  store ") || !strings.Contains(errOut, "checks failed") {
+	if out, errOut, code := command(t, nil, "doctor", "--data", data); code != 1 ||
+		!strings.HasPrefix(out, "fail  store ") || !strings.Contains(errOut, "checks failed") {
 		t.Errorf("without a store: exit %d, %s%s", code, out, errOut)
 	}
 	if _, err := os.Stat(data); err == nil {
@@ -68,7 +70,8 @@ func TestTheDoctorsExitCodeIsThatOfItsChecks(t *testing.T) {
 	makeKey(t, data)
 	if out, errOut, code := command(t, nil, "doctor", "--data", data, "--json"); code == 0 {
 		var seen []doctor.Result
-		if err := json.Unmarshal([]byte(out), &seen); err != nil || errOut != "" || len(seen) != len(laptop) || seen[0].Check != "store" || seen[0].State != doctor.OK {
+		if err := json.Unmarshal([]byte(out), &seen); err != nil || errOut != "" || len(seen) != len(laptop) ||
+			seen[0].Check != "store" || seen[0].State != doctor.OK {
 			t.Errorf("got %v from %s%s", err, out, errOut)
 		}
 	} else if !strings.Contains(out, `"check": "disk"`) { // a machine with a full disk
@@ -88,15 +91,18 @@ func TestTheDoctorFindsTheEmulatorAndSaysWhatItCannotTell(t *testing.T) {
 	t.Parallel()
 	out, errOut, code := command(t, cloud(t), "doctor")
 	seen := lines(t, out)
-	if code != 0 || errOut != "" || !strings.HasPrefix(seen["store"], "ok ") || !strings.HasPrefix(seen["indexes"], "skip ") || strings.Count(out, "skip ") != len(seen)-1 {
+	if code != 0 || errOut != "" || !strings.HasPrefix(seen["store"], "ok ") ||
+		!strings.HasPrefix(seen["indexes"], "skip ") || strings.Count(out, "skip ") != len(seen)-1 {
 		t.Errorf("exit %d: %s%s", code, out, errOut)
 	}
 }
 
 func TestTheDoctorSaysThatNoEmulatorAnswers(t *testing.T) {
 	t.Parallel()
-	out, errOut, code := command(t, []string{"FIRESTORE_EMULATOR_HOST=" + closed(t)}, "doctor", "--store", "firestore", "--project", "demo-none")
-	if seen := lines(t, out); code != 1 || !strings.HasPrefix(seen["store"], "fail ") || !strings.Contains(seen["store"], "make emulator") || errOut != "parley: 1 of 10 checks failed\n" {
+	out, errOut, code := command(t, []string{"FIRESTORE_EMULATOR_HOST=" + closed(t)}, "doctor", "--store", "firestore",
+		"--project", "demo-none")
+	if seen := lines(t, out); code != 1 || !strings.HasPrefix(seen["store"], "fail ") ||
+		!strings.Contains(seen["store"], "make emulator") || errOut != "parley: 1 of 10 checks failed\n" {
 		t.Errorf("exit %d: %s%s", code, out, errOut)
 	}
 }
@@ -116,7 +122,9 @@ func closed(t *testing.T) string {
 func TestTheDoctorEndsWhereThereIsNoNetwork(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "credentials.json")
-	if err := os.WriteFile(file, []byte(`{"type":"authorized_user","client_id":"c","client_secret":"s","refresh_token":"r"}`), 0o600); err != nil {
+	if err := os.WriteFile(file,
+		[]byte(`{"type":"authorized_user","client_id":"c","client_secret":"s","refresh_token":"r"}`),
+		0o600); err != nil {
 		t.Fatal(err)
 	}
 	none := "http://" + closed(t)
@@ -130,10 +138,13 @@ func TestTheDoctorEndsWhereThereIsNoNetwork(t *testing.T) {
 			t.Parallel()
 			env := []string{"HTTPS_PROXY=" + none, "HTTP_PROXY=" + none, "GOOGLE_APPLICATION_CREDENTIALS=" + c.file}
 			out, errOut, code := command(t, env, "doctor", "--store", "firestore", "--project", "my-project")
-			want := map[string]string{"credentials": "fail ", "clock": "fail ", "database": "skip ", "store": "skip ", "indexes": "skip ", "fields": "skip ", "ttl": "skip ", "triggers": "skip ", "sweeps": "skip ", "push": "skip "}
+			want := map[string]string{"credentials": "fail ", "clock": "fail ", "database": "skip ", "store": "skip ",
+				"indexes": "skip ", "fields": "skip ", "ttl": "skip ", "triggers": "skip ", "sweeps": "skip ",
+				"push": "skip "}
 			seen := lines(t, out)
 			begin(t, seen, want)
-			if code != 1 || errOut != "parley: 2 of 10 checks failed\n" || !strings.Contains(seen["credentials"], c.words) {
+			if code != 1 || errOut != "parley: 2 of 10 checks failed\n" ||
+				!strings.Contains(seen["credentials"], c.words) {
 				t.Errorf("exit %d: %s%s", code, out, errOut)
 			}
 		})
@@ -143,7 +154,8 @@ func TestTheDoctorEndsWhereThereIsNoNetwork(t *testing.T) {
 func TestTheDoctorsHelpTellsItsExitCode(t *testing.T) {
 	t.Parallel()
 	out, _, code := inProcess(t, nil, "doctor", "--help")
-	for _, words := range []string{"exit code is 0", "1 otherwise", "Warnings do not fail", "--json", "--region", "--project"} {
+	for _, words := range []string{"exit code is 0", "1 otherwise", "Warnings do not fail", "--json", "--region",
+		"--project"} {
 		if code != 0 || !strings.Contains(out, words) {
 			t.Errorf("exit %d, without %q: %s", code, words, out)
 		}

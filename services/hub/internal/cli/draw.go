@@ -191,14 +191,19 @@ const atMost = 50
 func sections(v overview.View, now time.Time) []section {
 	var sessions, claims, questions, unread [][]string
 	for _, s := range v.Sessions {
-		sessions = append(sessions, []string{s.Name, dash(s.Program), s.State, fmt.Sprintf("%d%%", s.Progress), ago(s.LastHeartbeat, now), s.Status})
+		sessions = append(sessions,
+			[]string{s.Name, dash(s.Program), s.State, fmt.Sprintf("%d%%", s.Progress), ago(s.LastHeartbeat, now),
+				s.Status})
 	}
 	for _, c := range v.Claims {
-		claims = append(claims, []string{dash(c.ClaimedBy), left(c.LeaseUntil, now), string(c.Status), string(c.Type), c.Title})
+		claims = append(claims,
+			[]string{dash(c.ClaimedBy), left(c.LeaseUntil, now), string(c.Status), string(c.Type), c.Title})
 	}
 	ids := shortIDs(v.Questions)
 	for i, q := range v.Questions {
-		questions = append(questions, []string{ids[i], dash(q.Source), string(q.Priority), ago(q.CreatedAt, now), left(q.ExpiresAt, now), q.Question})
+		questions = append(questions,
+			[]string{ids[i], dash(q.Source), string(q.Priority), ago(q.CreatedAt, now), left(q.ExpiresAt, now),
+				q.Question})
 	}
 	for _, u := range v.Unread {
 		count := fmt.Sprint(u.Count)
@@ -207,8 +212,10 @@ func sections(v overview.View, now time.Time) []section {
 		}
 		unread = append(unread, []string{u.Program, count})
 	}
-	return []section{{"Sessions", table(sessions), len(sessions) >= atMost}, {"Claimed tasks", table(claims), len(claims) >= atMost},
-		{"Waiting questions", table(questions), len(questions) >= atMost}, {"Unread mail", table(unread), len(unread) >= atMost}}
+	return []section{{"Sessions", table(sessions), len(sessions) >= atMost},
+		{"Claimed tasks", table(claims), len(claims) >= atMost},
+		{"Waiting questions", table(questions), len(questions) >= atMost},
+		{"Unread mail", table(unread), len(unread) >= atMost}}
 }
 
 // shortIDs is as much of each id as tells it from the others, and from a question

@@ -58,7 +58,8 @@ func printable(s string) bool {
 }
 
 func FuzzClean(f *testing.F) {
-	for _, s := range []string{"", "plain", "\x1b[2J", "\u009b", "a\r\n\tb", "\xff\xfe", "\u202e", "漢 字\u3000", "\x00\x7f\u0085\u2028", "🏳️‍🌈"} {
+	for _, s := range []string{"", "plain", "\x1b[2J", "\u009b", "a\r\n\tb", "\xff\xfe", "\u202e", "漢 字\u3000",
+		"\x00\x7f\u0085\u2028", "🏳️‍🌈"} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {
@@ -86,7 +87,8 @@ func FuzzClean(f *testing.F) {
 		}
 		line, err := cli.CleanJSON(text)
 		var was, is any
-		if err != nil || !printable(line) || json.Unmarshal(text, &was) != nil || json.Unmarshal([]byte(line), &is) != nil || !reflect.DeepEqual(was, is) {
+		if err != nil || !printable(line) || json.Unmarshal(text, &was) != nil ||
+			json.Unmarshal([]byte(line), &is) != nil || !reflect.DeepEqual(was, is) {
 			t.Errorf("%s: got %q, %v; want the same value", text, line, err)
 		}
 	})
@@ -119,7 +121,8 @@ func FuzzDraw(f *testing.F) {
 func hostile(a, b string) overview.View {
 	v := overview.View{Mark: a}
 	for _, s := range []string{a, b, a + b} {
-		v.Sessions = append(v.Sessions, overview.Session{ID: s, Name: s, Program: b, State: s, Status: a, LastHeartbeat: noon})
+		v.Sessions = append(v.Sessions,
+			overview.Session{ID: s, Name: s, Program: b, State: s, Status: a, LastHeartbeat: noon})
 		v.Claims = append(v.Claims, overview.Claim{ID: s, Title: a, ClaimedBy: b, SessionID: s, LeaseUntil: noon})
 		v.Questions = append(v.Questions, overview.Question{ID: s, Question: a, Options: []string{b}, Source: s})
 		v.Unread = append(v.Unread, overview.Unread{Program: s, Count: 1})
@@ -130,14 +133,19 @@ func hostile(a, b string) overview.View {
 func full() overview.View {
 	return overview.View{
 		Sessions: []overview.Session{
-			{ID: "s1", Name: "builder", Program: "alpha", State: "working", Status: "compiling the store", Progress: 40, LastHeartbeat: before(5 * time.Second)},
+			{ID: "s1", Name: "builder", Program: "alpha", State: "working", Status: "compiling the store", Progress: 40,
+				LastHeartbeat: before(5 * time.Second)},
 			{ID: "s2", Name: "漢字", State: "pinned"}},
 		Claims: []overview.Claim{
-			{ID: "t1", Type: "task", Title: "Build the store", Status: "active", ClaimedBy: "alpha", LeaseUntil: after(4*time.Minute + 59*time.Second)},
-			{ID: "t2", Type: "task", Title: "Test it", Status: "blocked", ClaimedBy: "beta", LeaseUntil: before(time.Second)},
+			{ID: "t1", Type: "task", Title: "Build the store", Status: "active", ClaimedBy: "alpha",
+				LeaseUntil: after(4*time.Minute + 59*time.Second)},
+			{ID: "t2", Type: "task", Title: "Test it", Status: "blocked", ClaimedBy: "beta",
+				LeaseUntil: before(time.Second)},
 			{ID: "t3", Type: "task", Title: "Ship it", Status: "completing", ClaimedBy: "gamma"}},
 		Questions: []overview.Question{
-			{ID: "0198c0de-0001-7000-8000-000000000000", Question: "Which store?", Options: []string{"SQLite"}, Source: "alpha", Priority: "high", CreatedAt: before(3 * time.Minute), ExpiresAt: after(24*time.Hour - 3*time.Minute)}},
+			{ID: "0198c0de-0001-7000-8000-000000000000", Question: "Which store?", Options: []string{"SQLite"},
+				Source: "alpha", Priority: "high", CreatedAt: before(3 * time.Minute),
+				ExpiresAt: after(24*time.Hour - 3*time.Minute)}},
 		Unread: []overview.Unread{{Program: "alpha", Count: 100, More: true}, {Program: "beta", Count: 2}},
 	}
 }
@@ -258,7 +266,8 @@ Unread mail: 50 or more, the first 1
 func TestAsMuchOfAnIdIsShownAsTellsItFromTheOthers(t *testing.T) {
 	t.Parallel()
 	v := overview.View{}
-	for _, id := range []string{"0198c0de-0001-7000-8000-000000000001", "0198c0de-0001-7000-9000-000000000001", "0198c0de-0002-7000-8000-000000000001", "short"} {
+	for _, id := range []string{"0198c0de-0001-7000-8000-000000000001", "0198c0de-0001-7000-9000-000000000001",
+		"0198c0de-0002-7000-8000-000000000001", "short"} {
 		v.Questions = append(v.Questions, overview.Question{ID: id, Question: "q"})
 	}
 	text := cli.Draw(v, noon, 0, 0)
@@ -289,7 +298,8 @@ func TestAQuestionIsDescribed(t *testing.T) {
   | Which store?
 `},
 		"with everything": {with(func(q *signal.View) {
-			q.Options, q.Context, q.Priority = []string{"SQLite", "Fire\nstore"}, "We have\r\nboth.\n\n2. Nothing\n", "high"
+			q.Options, q.Context, q.Priority = []string{"SQLite", "Fire\nstore"}, "We have\r\nboth.\n\n2. Nothing\n",
+				"high"
 		}), 0, `
 0198c0de
   alpha asks, 3m00s ago, 1h00m left, high priority:
@@ -346,8 +356,10 @@ func TestAQuestionIsDescribed(t *testing.T) {
 
 func TestADurationHasTwoUnits(t *testing.T) {
 	t.Parallel()
-	for d, want := range map[time.Duration]string{-time.Minute: "0s", 0: "0s", 59*time.Second + 999*time.Millisecond: "59s", time.Minute: "1m00s", time.Hour - time.Second: "59m59s",
-		time.Hour: "1h00m", 47*time.Hour + 59*time.Minute: "47h59m", 48 * time.Hour: "2d00h", 365 * 24 * time.Hour: "365d00h"} {
+	for d, want := range map[time.Duration]string{-time.Minute: "0s", 0: "0s",
+		59*time.Second + 999*time.Millisecond: "59s", time.Minute: "1m00s", time.Hour - time.Second: "59m59s",
+		time.Hour: "1h00m", 47*time.Hour + 59*time.Minute: "47h59m", 48 * time.Hour: "2d00h",
+		365 * 24 * time.Hour: "365d00h"} {
 		if got := cli.Span(d); got != want {
 			t.Errorf("%v: got %s, want %s", d, got, want)
 		}
@@ -362,7 +374,8 @@ func TestATextIsCutToItsWidth(t *testing.T) {
 		want  string
 	}{{"abc", 3, "abc"}, {"abcd", 3, "ab…"}, {"漢字", 4, "漢字"}, {"漢字", 3, "漢…"}, {"漢字", 2, "…"}, {"漢", 1, "…"},
 		{"abc", 0, "abc"}, {"", 1, ""}, {"🙂🙂", 3, "🙂…"},
-		{"ne\u0301e", 3, "ne\u0301e"}, {"ne\u0301e", 2, "n…"}, {"e\u0301e\u0301", 1, "…"}, {"👍🏽👍🏽", 4, "👍🏽👍🏽"}, {"👍🏽👍🏽", 3, "👍🏽…"},
+		{"ne\u0301e", 3, "ne\u0301e"}, {"ne\u0301e", 2, "n…"}, {"e\u0301e\u0301", 1, "…"}, {"👍🏽👍🏽", 4, "👍🏽👍🏽"},
+		{"👍🏽👍🏽", 3, "👍🏽…"},
 		{"🇩🇪🇫🇷", 3, "🇩🇪…"}, {"한글", 3, "한…"}} {
 		if got := cli.Cut(c.text, c.width); got != c.want {
 			t.Errorf("%q to %d: got %q, want %q", c.text, c.width, got, c.want)
@@ -394,7 +407,8 @@ func TestATextIsWrappedBetweenCharacters(t *testing.T) {
 
 func TestColumnsAlignWhateverTheScript(t *testing.T) {
 	t.Parallel()
-	cells := [][]string{{"plain", "x"}, {"漢字", "x"}, {"ｶﾅ", "x"}, {"한글", "x"}, {"한", "x"}, {"🙂", "x"}, {"👍🏽", "x"}, {"❤\ufe0f", "x"},
+	cells := [][]string{{"plain", "x"}, {"漢字", "x"}, {"ｶﾅ", "x"}, {"한글", "x"}, {"한", "x"}, {"🙂", "x"}, {"👍🏽", "x"},
+		{"❤\ufe0f", "x"},
 		{"☺", "x"}, {"🇩🇪", "x"}, {"cafe\u0301", "x"}, {"नमस्ते", "x"}, {"→…", "x"}}
 	want := []string{
 		"  plain  x",

@@ -17,7 +17,8 @@ var (
 const EnterScreen, LeaveScreen = enterScreen, leaveScreen
 
 // Watch watches the server at a base as top does, with pauses that are the test's.
-func Watch(ctx context.Context, base, mark string, pause func(context.Context, time.Duration) error, tell func(v overview.View, trouble string) error) error {
+func Watch(ctx context.Context, base, mark string, pause func(context.Context, time.Duration) error,
+	tell func(v overview.View, trouble string) error) error {
 	h := &human{key: "k", from: "the test", variable: "KEY"}
 	if err := h.dial(base); err != nil {
 		return err

@@ -31,7 +31,8 @@ func either(t *testing.T, store string) (p *process, human string, newKey func(p
 // cloud is the environment of a server on an empty Firestore in the emulator.
 func cloud(t *testing.T) []string {
 	t.Helper()
-	return []string{"PARLEY_STORE=firestore", "GOOGLE_CLOUD_PROJECT=" + emulator.Project(t), "FIRESTORE_EMULATOR_HOST=" + emulator.Shared(t)}
+	return []string{"PARLEY_STORE=firestore", "GOOGLE_CLOUD_PROJECT=" + emulator.Project(t),
+		"FIRESTORE_EMULATOR_HOST=" + emulator.Shared(t)}
 }
 
 // newKey makes a program's key over REST.
@@ -53,7 +54,8 @@ func TestAWaitInOneServerIsWokenByASendInAnother(t *testing.T) {
 	}
 	human := strings.TrimSpace(out)
 	here, there := serve(t, env, "--addr", "127.0.0.1:0"), serve(t, env, "--addr", "127.0.0.1:0")
-	if text := here.out.String(); !strings.Contains(text, "(firestore)") || !strings.Contains(text, "parley key create --store firestore") || secret.MatchString(text) {
+	if text := here.out.String(); !strings.Contains(text, "(firestore)") ||
+		!strings.Contains(text, "parley key create --store firestore") || secret.MatchString(text) {
 		t.Errorf("the server says %q", text)
 	}
 	alpha, beta := here.newKey(human, "alpha"), here.newKey(human, "beta")
@@ -63,7 +65,9 @@ func TestAWaitInOneServerIsWokenByASendInAnother(t *testing.T) {
 	go func() {
 		defer close(got)
 		for {
-			a, err := here.try(ctx, alpha, "POST", "/mcp", message(1, "tools/call", map[string]any{"name": "get_messages", "arguments": map[string]any{"waitMs": 55000}}))
+			a, err := here.try(ctx, alpha, "POST", "/mcp",
+				message(1, "tools/call",
+					map[string]any{"name": "get_messages", "arguments": map[string]any{"waitMs": 55000}}))
 			if err != nil {
 				return // the test is over, or the wait was not ended in time
 			}
@@ -76,7 +80,8 @@ func TestAWaitInOneServerIsWokenByASendInAnother(t *testing.T) {
 	}()
 	for i := range 5 {
 		text := fmt.Sprintf("number %d", i)
-		a := there.call(beta, "POST", "/v1/messages", map[string]any{"message": text, "source": "beta", "target": "alpha", "message_type": "STATUS"})
+		a := there.call(beta, "POST", "/v1/messages",
+			map[string]any{"message": text, "source": "beta", "target": "alpha", "message_type": "STATUS"})
 		if a.Status != 201 {
 			t.Fatal(a)
 		}
@@ -104,7 +109,8 @@ func TestADebateInOneServerIsFollowedInAnother(t *testing.T) {
 		ID     string `json:"session_id"`
 		Cursor string `json:"next_cursor"`
 	}
-	if err := here.call(alpha, "POST", "/v1/councils", map[string]any{"agent_name": "alpha", "request": "which?"}).Into(&council); err != nil {
+	if err := here.call(alpha, "POST", "/v1/councils",
+		map[string]any{"agent_name": "alpha", "request": "which?"}).Into(&council); err != nil {
 		t.Fatal(err)
 	}
 	if a := here.call(alpha, "PUT", "/v1/fires/f", map[string]any{}); a.Status != 200 {
@@ -136,7 +142,8 @@ func TestADebateInOneServerIsFollowedInAnother(t *testing.T) {
 	for i := range 3 {
 		text := fmt.Sprintf("number %d", i)
 		answer, word := wait(session+seen(session)+"&wait_ms=55000"), wait(fire+seen(fire)+"&waitMs=55000")
-		if a := there.call(beta, "POST", "/v1/councils/"+council.ID+"/responses", map[string]any{"agent_name": "beta", "content": text}); a.Status != 201 {
+		if a := there.call(beta, "POST", "/v1/councils/"+council.ID+"/responses",
+			map[string]any{"agent_name": "beta", "content": text}); a.Status != 201 {
 			t.Fatal(a)
 		}
 		if got := <-answer; !strings.Contains(got, text) {

@@ -50,7 +50,9 @@ func TestTheLedgerIsCompleteAfterACleanStop(t *testing.T) {
 					if (n+i)%2 == 0 {
 						a, err = p.try(t.Context(), alpha, "GET", "/v1/tasks", nil)
 					} else {
-						a, err = p.try(t.Context(), alpha, "POST", "/mcp", message(i, "tools/call", map[string]any{"name": "get_tasks", "arguments": map[string]any{"limit": -1}}))
+						a, err = p.try(t.Context(), alpha, "POST", "/mcp",
+							message(i, "tools/call",
+								map[string]any{"name": "get_tasks", "arguments": map[string]any{"limit": -1}}))
 					}
 					if err != nil || a.Status != 200 {
 						wrong.Add(1)
@@ -89,7 +91,8 @@ func TestAnAnswerInOneServerReachesWhoWaitsInAnother(t *testing.T) {
 		alpha := here.newKey(s.human, "alpha")
 		for i, ask := range []func(question string) (reply, error){
 			func(question string) (reply, error) {
-				return here.try(t.Context(), alpha, "POST", "/v1/questions", map[string]any{"question": question, "waitMs": 55_000})
+				return here.try(t.Context(), alpha, "POST", "/v1/questions",
+					map[string]any{"question": question, "waitMs": 55_000})
 			},
 			func(question string) (reply, error) {
 				var asked struct{ QuestionID string }
@@ -100,7 +103,8 @@ func TestAnAnswerInOneServerReachesWhoWaitsInAnother(t *testing.T) {
 				if err != nil {
 					return a, err
 				}
-				return here.try(t.Context(), alpha, "GET", "/v1/questions/"+asked.QuestionID+"/response?waitMs=55000", nil)
+				return here.try(t.Context(), alpha, "GET", "/v1/questions/"+asked.QuestionID+"/response?waitMs=55000",
+					nil)
 			},
 		} {
 			question, answer := fmt.Sprint("question ", i), fmt.Sprint("answer ", i)
@@ -117,11 +121,13 @@ func TestAnAnswerInOneServerReachesWhoWaitsInAnother(t *testing.T) {
 				Questions []struct{ ID, Question string }
 			}
 			for len(overview.Questions) == 0 { // each turn waits for a change
-				if err := there.call(s.human, "GET", "/v1/overview?waitMs=30000&since="+overview.Mark, nil).Into(&overview); err != nil {
+				if err := there.call(s.human, "GET", "/v1/overview?waitMs=30000&since="+overview.Mark,
+					nil).Into(&overview); err != nil {
 					t.Fatal(err)
 				}
 			}
-			if a := there.call(s.human, "POST", "/v1/questions/"+overview.Questions[0].ID+"/answer", map[string]any{"response": answer}); a.Status != 200 {
+			if a := there.call(s.human, "POST", "/v1/questions/"+overview.Questions[0].ID+"/answer",
+				map[string]any{"response": answer}); a.Status != 200 {
 				t.Fatal(a)
 			}
 			if a := <-got; !strings.Contains(string(a.Body), `"status":"answered","response":"`+answer+`"`) {

@@ -57,7 +57,8 @@ func (w *world) humanFlags(cmd *cobra.Command) func() (*human, error) {
 	f := cmd.Flags()
 	f.AddFlag(data)
 	f.StringVar(&url, "url", w.env("PARLEY_URL"), "the server's URL (PARLEY_URL; else that of keys.env)")
-	f.StringVar(&keyEnv, "key-env", humanKey, "the variable that holds a human's key; without it "+humanKey+" of keys.env is used")
+	f.StringVar(&keyEnv, "key-env", humanKey,
+		"the variable that holds a human's key; without it "+humanKey+" of keys.env is used")
 	return func() (*human, error) {
 		file, err := readKeysFile(filepath.Join(c.Data, keysFile))
 		if err != nil {
@@ -71,20 +72,25 @@ func (w *world) humanFlags(cmd *cobra.Command) func() (*human, error) {
 			url = file.vars["PARLEY_URL"]
 		}
 		if url == "" {
-			return nil, fmt.Errorf("no server is known: %s names none; start one with `parley serve`, or give --url or --data", file.path)
+			return nil, fmt.Errorf(
+				"no server is known: %s names none; start one with `parley serve`, or give --url or --data", file.path)
 		}
 		base, err := baseURL(url)
 		if err != nil {
 			return nil, err
 		}
 		if h.from != "the variable "+keyEnv && h.key != "" && !sameHost(url, file.vars["PARLEY_URL"]) {
-			return nil, fmt.Errorf("the key in %s is for the server there, not for %s; set the variable %s to a human's key of that server", file.path, base, humanKey)
+			return nil, fmt.Errorf(
+				"the key in %s is for the server there, not for %s; set the variable %s to a human's key of that server", file.path, base, humanKey)
 		}
 		if h.key == "" && f.Changed("key-env") {
-			return nil, fmt.Errorf("the variable %s holds no key; set it to a human's key, or leave --key-env out", keyEnv)
+			return nil, fmt.Errorf("the variable %s holds no key; set it to a human's key, or leave --key-env out",
+				keyEnv)
 		}
 		if h.key == "" {
-			return nil, fmt.Errorf("no key: neither the variable %s nor %s holds one; make one with `parley key create --user YOU --kind human` and set the variable to it", humanKey, file.path)
+			return nil, fmt.Errorf(
+				"no key: neither the variable %s nor %s holds one; make one with `parley key create --user YOU --kind "+
+					"human` and set the variable to it", humanKey, file.path)
 		}
 		return h, h.dial(base)
 	}
@@ -170,7 +176,8 @@ func (h *human) explain(ctx context.Context, err error) error {
 		said = fmt.Sprintf("%s does not take the key of %s: %s; set %s to a good key of a human, "+
 			"which `parley key create --user YOU --kind human` makes", h.Base(), h.from, said, h.variable)
 	case e.Status == http.StatusForbidden:
-		said = fmt.Sprintf("the key of %s may not do this: %s; it takes a human's key, set %s to one", h.from, said, h.variable)
+		said = fmt.Sprintf("the key of %s may not do this: %s; it takes a human's key, set %s to one", h.from, said,
+			h.variable)
 	case e.Status == http.StatusInternalServerError:
 		said = fmt.Sprintf("%s: %s; its log says more", h.Base(), said)
 	}

@@ -22,7 +22,8 @@ func TestAHumanAnswersAnAgentThatWaitsAndSeesWhatGoesOn(t *testing.T) {
 	view.until("Unread mail")
 
 	var made struct{ TaskID string }
-	if err := p.call(alpha, "POST", "/v1/tasks", map[string]any{"title": "Build \x1b[2Jthe store", "target": "alpha"}).Into(&made); err != nil {
+	if err := p.call(alpha, "POST", "/v1/tasks",
+		map[string]any{"title": "Build \x1b[2Jthe store", "target": "alpha"}).Into(&made); err != nil {
 		t.Fatal(err)
 	}
 	if a := p.call(alpha, "POST", "/v1/tasks/"+made.TaskID+"/claim", nil); a.Status != 200 {
@@ -35,29 +36,37 @@ func TestAHumanAnswersAnAgentThatWaitsAndSeesWhatGoesOn(t *testing.T) {
 	asked := make(chan end, 1)
 	go func() {
 		var e end
-		e.a, e.err = p.try(t.Context(), alpha, "POST", "/v1/questions", map[string]any{"question": "Which \x1b[31mstore?", "options": []string{"SQLite", "Firestore"}, "waitMs": 55000})
+		e.a, e.err = p.try(t.Context(), alpha, "POST", "/v1/questions",
+			map[string]any{"question": "Which \x1b[31mstore?", "options": []string{"SQLite", "Firestore"},
+				"waitMs": 55000})
 		asked <- e
 	}()
 	// The live view tells when the question is there.
 	view.until("Which �[31mstore?")
 	for _, w := range []string{" left  active  task  Build �[2Jthe store\n", "Waiting questions: 1\n"} {
-		if out, errOut, code := human("top"); !strings.Contains(out, w) || strings.Contains(out, "\x1b") || errOut != "" || code != 0 {
+		if out, errOut, code := human("top"); !strings.Contains(out, w) || strings.Contains(out, "\x1b") ||
+			errOut != "" || code != 0 {
 			t.Errorf("top: got %q, %q, exit %d; want %q", out, errOut, code, w)
 		}
 	}
 	out, errOut, code := human("questions")
 	id, rest, _ := strings.Cut(out, "\n")
-	if !strings.HasPrefix(rest, "  alpha asks, ") || !strings.HasSuffix(rest, " left:\n  | Which �[31mstore?\n  1. SQLite\n  2. Firestore\n") || errOut != "" || code != 0 {
+	if !strings.HasPrefix(rest, "  alpha asks, ") ||
+		!strings.HasSuffix(rest, " left:\n  | Which �[31mstore?\n  1. SQLite\n  2. Firestore\n") || errOut != "" ||
+		code != 0 {
 		t.Errorf("questions: got %q, %q, exit %d", out, errOut, code)
 	}
-	if out, errOut, code := human("answer", id[:13], "--option", "2"); out != "answered "+id+"\n" || errOut != "" || code != 0 {
+	if out, errOut, code := human("answer", id[:13], "--option", "2"); out != "answered "+id+"\n" || errOut != "" ||
+		code != 0 {
 		t.Errorf("answer: got %q, %q, exit %d", out, errOut, code)
 	}
 	var got struct{ QuestionID, Status, Response string }
-	if e := <-asked; e.err != nil || e.a.Into(&got) != nil || got.QuestionID != id || got.Status != "answered" || got.Response != "Firestore" {
+	if e := <-asked; e.err != nil || e.a.Into(&got) != nil || got.QuestionID != id || got.Status != "answered" ||
+		got.Response != "Firestore" {
 		t.Errorf("the asker got %s, %v; want the answer", e.a, e.err)
 	}
-	if out, errOut, code := human("answer", id, "SQLite"); out != "" || !strings.HasPrefix(errOut, "parley: the question was answered at ") || code != 1 {
+	if out, errOut, code := human("answer", id, "SQLite"); out != "" ||
+		!strings.HasPrefix(errOut, "parley: the question was answered at ") || code != 1 {
 		t.Errorf("a second answer: got %q, %q, exit %d", out, errOut, code)
 	}
 	for _, command := range []string{"questions", "top"} {
@@ -65,9 +74,11 @@ func TestAHumanAnswersAnAgentThatWaitsAndSeesWhatGoesOn(t *testing.T) {
 		if code != 1 || !strings.Contains(errOut, "no key") {
 			t.Errorf("%s without a key: got %q, exit %d", command, errOut, code)
 		}
-		for name, key := range map[string]string{"may not do this": alpha, "does not take the key": alpha[:len(alpha)-1]} {
+		for name, key := range map[string]string{"may not do this": alpha,
+			"does not take the key": alpha[:len(alpha)-1]} {
 			out, errOut, code := commandWith(t, data, key, command)
-			if code != 1 || out != "" || !strings.Contains(errOut, name) || !strings.Contains(errOut, "the variable MINE") || secret.MatchString(errOut) {
+			if code != 1 || out != "" || !strings.Contains(errOut, name) ||
+				!strings.Contains(errOut, "the variable MINE") || secret.MatchString(errOut) {
 				t.Errorf("%s with a key that %s: got %q, %q, exit %d", command, name, out, errOut, code)
 			}
 		}

@@ -88,7 +88,8 @@ func noQuestions(*http.Request, string) (int, any) {
 
 // at is the environment of a command against the server.
 func (f *fake) at() map[string]string {
-	return map[string]string{"PARLEY_URL": f.URL, "PARLEY_HUMAN_KEY": goodKey, "PARLEY_DATA": filepath.Join(f.t.TempDir(), "none")}
+	return map[string]string{"PARLEY_URL": f.URL, "PARLEY_HUMAN_KEY": goodKey,
+		"PARLEY_DATA": filepath.Join(f.t.TempDir(), "none")}
 }
 
 func TestTheServerAndTheKeyAreFound(t *testing.T) {
@@ -104,13 +105,17 @@ func TestTheServerAndTheKeyAreFound(t *testing.T) {
 		env  map[string]string
 		args []string
 	}{
-		"in keys.env of --data":       {nil, []string{"--data", data}},
-		"in keys.env of PARLEY_DATA":  {map[string]string{"PARLEY_DATA": data}, nil},
-		"in the environment":          {f.at(), nil},
-		"the URL in the environment":  {map[string]string{"PARLEY_URL": f.URL + "/mcp", "PARLEY_DATA": data}, nil},
-		"the environment's URL first": {map[string]string{"PARLEY_URL": f.URL, "PARLEY_HUMAN_KEY": goodKey, "PARLEY_DATA": data}, nil},
-		"a flag's URL first":          {map[string]string{"PARLEY_URL": nowhere, "PARLEY_HUMAN_KEY": goodKey}, []string{"--url", f.URL + "/v1/"}},
-		"in a variable of a name":     {map[string]string{"PARLEY_HUMAN_KEY": "bad", "MINE": goodKey + "\n", "PARLEY_DATA": data}, []string{"--key-env", "MINE"}},
+		"in keys.env of --data":      {nil, []string{"--data", data}},
+		"in keys.env of PARLEY_DATA": {map[string]string{"PARLEY_DATA": data}, nil},
+		"in the environment":         {f.at(), nil},
+		"the URL in the environment": {map[string]string{"PARLEY_URL": f.URL + "/mcp", "PARLEY_DATA": data}, nil},
+		"the environment's URL first": {
+			map[string]string{"PARLEY_URL": f.URL, "PARLEY_HUMAN_KEY": goodKey, "PARLEY_DATA": data}, nil},
+		"a flag's URL first": {map[string]string{"PARLEY_URL": nowhere, "PARLEY_HUMAN_KEY": goodKey},
+			[]string{"--url", f.URL + "/v1/"}},
+		"in a variable of a name": {
+			map[string]string{"PARLEY_HUMAN_KEY": "bad", "MINE": goodKey + "\n", "PARLEY_DATA": data},
+			[]string{"--key-env", "MINE"}},
 	} {
 		out, errOut, code := inProcess(t, c.env, append([]string{"questions"}, c.args...)...)
 		if out != "No questions wait.\n" || errOut != "" || code != 0 {
@@ -118,15 +123,20 @@ func TestTheServerAndTheKeyAreFound(t *testing.T) {
 		}
 	}
 	// The key of keys.env goes to no other host.
-	if _, errOut, code := inProcess(t, map[string]string{"PARLEY_DATA": data}, "questions", "--url", "http://localhost.example:1"); code != 1 || !strings.Contains(errOut, "is for the server there, not for http://localhost.example:1") || strings.Contains(errOut, goodKey) {
+	if _, errOut, code := inProcess(t, map[string]string{"PARLEY_DATA": data}, "questions", "--url",
+		"http://localhost.example:1"); code != 1 ||
+		!strings.Contains(errOut, "is for the server there, not for http://localhost.example:1") ||
+		strings.Contains(errOut, goodKey) {
 		t.Errorf("got %q, exit %d; want that the key stays", errOut, code)
 	}
 	// A variable that was named is not replaced by another key.
-	if _, errOut, code := inProcess(t, map[string]string{"PARLEY_DATA": data}, "questions", "--key-env", "MINE"); code != 1 || !strings.Contains(errOut, "the variable MINE holds no key") {
+	if _, errOut, code := inProcess(t, map[string]string{"PARLEY_DATA": data}, "questions", "--key-env",
+		"MINE"); code != 1 || !strings.Contains(errOut, "the variable MINE holds no key") {
 		t.Errorf("got %q, exit %d; want that the variable is empty", errOut, code)
 	}
 	// The environment's key is taken before that of keys.env.
-	if _, errOut, code := inProcess(t, map[string]string{"PARLEY_HUMAN_KEY": "bad", "PARLEY_DATA": data}, "questions"); code != 1 || !strings.Contains(errOut, "the key of the variable PARLEY_HUMAN_KEY") {
+	if _, errOut, code := inProcess(t, map[string]string{"PARLEY_HUMAN_KEY": "bad", "PARLEY_DATA": data},
+		"questions"); code != 1 || !strings.Contains(errOut, "the key of the variable PARLEY_HUMAN_KEY") {
 		t.Errorf("got %q, exit %d; want that the bad key is refused", errOut, code)
 	}
 }
@@ -138,7 +148,8 @@ func TestWhatIsWrongIsToldWithWhatToDo(t *testing.T) {
 	}
 	closed := told(200, "")
 	closed.Close()
-	moved := httptest.NewServer(http.RedirectHandler(told(200, object{"questions": []any{}}).URL, http.StatusTemporaryRedirect))
+	moved := httptest.NewServer(
+		http.RedirectHandler(told(200, object{"questions": []any{}}).URL, http.StatusTemporaryRedirect))
 	defer moved.Close()
 	data := t.TempDir()
 	if err := os.Mkdir(filepath.Join(data, "keys.env"), 0o700); err != nil {
@@ -160,22 +171,36 @@ func TestWhatIsWrongIsToldWithWhatToDo(t *testing.T) {
 		args  []string
 		words []string
 	}{
-		"no server is named":      {without("PARLEY_URL"), nil, []string{"no server is known", "keys.env", "parley serve", "--url"}},
-		"no key":                  {without("PARLEY_HUMAN_KEY"), nil, []string{"no key", "PARLEY_HUMAN_KEY", "keys.env", "parley key create", "--kind human"}},
-		"no key in the variable":  {told(200, object{}).at(), []string{"--key-env", "MINE"}, []string{"the variable MINE holds no key"}},
+		"no server is named": {without("PARLEY_URL"), nil,
+			[]string{"no server is known", "keys.env", "parley serve", "--url"}},
+		"no key": {without("PARLEY_HUMAN_KEY"), nil,
+			[]string{"no key", "PARLEY_HUMAN_KEY", "keys.env", "parley key create", "--kind human"}},
+		"no key in the variable": {told(200, object{}).at(), []string{"--key-env", "MINE"},
+			[]string{"the variable MINE holds no key"}},
 		"keys.env cannot be read": {other("PARLEY_DATA", data), nil, []string{"cannot read the keys"}},
-		"the URL is none":         {other("PARLEY_URL", "localhost"), nil, []string{"the server's URL must be http://host:port", "PARLEY_URL"}},
-		"no server answers":       {url(closed), nil, []string{"no server answers at " + closed.URL, "connection refused", "parley serve", "--url"}},
-		"the key is not good":     {other("PARLEY_HUMAN_KEY", "bad"), nil, []string{"does not take the key of the variable PARLEY_HUMAN_KEY: this key is not known", "parley key create --user YOU --kind human"}},
-		"the key is an agent's":   {url(told(403, fault("FORBIDDEN", "this is for a human"))), nil, []string{"may not do this: this is for a human", "a human's key", "PARLEY_HUMAN_KEY"}},
-		"it failed":               {url(told(500, fault("INTERNAL", "internal error"))), nil, []string{"internal error", "its log says more"}},
-		"the input is wrong":      {url(told(400, fault("INVALID_ARGUMENT", "status: must be one of these"))), []string{"--status", "x"}, []string{"status: must be one of these"}},
-		"a proxy answers":         {url(told(502, "<html>Bad gateway</html>")), nil, []string{"with status 502 is no Parley server", "--url"}},
-		"another server answers":  {url(told(200, "<html>Hello</html>")), nil, []string{"is no Parley server"}},
-		"a server of other JSON":  {url(told(200, `{"questions":[]}`)), nil, []string{"is no Parley server"}},
-		"an answer of other data": {url(told(200, object{"questions": 7})), nil, []string{"cannot be read; is it of the same version?"}},
-		"a redirect":              {other("PARLEY_URL", moved.URL), nil, []string{"with status 307 is no Parley server"}},
-		"a hostile fault":         {url(told(409, fault("CONFLICT", "\x1b[2Jthe key is "+goodKey+"\nreally"))), nil, []string{"parley: �[2Jthe key is … really\n"}},
+		"the URL is none": {other("PARLEY_URL", "localhost"), nil,
+			[]string{"the server's URL must be http://host:port", "PARLEY_URL"}},
+		"no server answers": {url(closed), nil,
+			[]string{"no server answers at " + closed.URL, "connection refused", "parley serve", "--url"}},
+		"the key is not good": {other("PARLEY_HUMAN_KEY", "bad"), nil,
+			[]string{"does not take the key of the variable PARLEY_HUMAN_KEY: this key is not known",
+				"parley key create --user YOU --kind human"}},
+		"the key is an agent's": {url(told(403, fault("FORBIDDEN", "this is for a human"))), nil,
+			[]string{"may not do this: this is for a human", "a human's key", "PARLEY_HUMAN_KEY"}},
+		"it failed": {url(told(500, fault("INTERNAL", "internal error"))), nil,
+			[]string{"internal error", "its log says more"}},
+		"the input is wrong": {url(told(400, fault("INVALID_ARGUMENT", "status: must be one of these"))),
+			[]string{"--status", "x"}, []string{"status: must be one of these"}},
+		"a proxy answers": {url(told(502, "<html>Bad gateway</html>")), nil,
+			[]string{"with status 502 is no Parley server", "--url"}},
+		"another server answers": {url(told(200, "<html>Hello</html>")), nil, []string{"is no Parley server"}},
+		"a server of other JSON": {url(told(200, `{"questions":[]}`)), nil, []string{"is no Parley server"}},
+		"an answer of other data": {url(told(200, object{"questions": 7})), nil,
+			[]string{"cannot be read; is it of the same version?"}},
+		"a redirect": {other("PARLEY_URL", moved.URL), nil,
+			[]string{"with status 307 is no Parley server"}},
+		"a hostile fault": {url(told(409, fault("CONFLICT", "\x1b[2Jthe key is "+goodKey+"\nreally"))), nil,
+			[]string{"parley: �[2Jthe key is … really\n"}},
 	} {
 		for _, command := range []string{"questions", "answer", "top"} {
 			args := append([]string{command}, c.args...)
@@ -191,7 +216,8 @@ func TestWhatIsWrongIsToldWithWhatToDo(t *testing.T) {
 					t.Errorf("%s, %s: got %q, %q, exit %d; want %q and 1", name, command, out, errOut, code, w)
 				}
 			}
-			if strings.Contains(errOut, goodKey) || strings.Count(errOut, "\n") != 1 || !printable(strings.TrimSuffix(errOut, "\n")) {
+			if strings.Contains(errOut, goodKey) || strings.Count(errOut, "\n") != 1 ||
+				!printable(strings.TrimSuffix(errOut, "\n")) {
 				t.Errorf("%s, %s: got %q, want one clean line without the key", name, command, errOut)
 			}
 		}
@@ -201,7 +227,10 @@ func TestWhatIsWrongIsToldWithWhatToDo(t *testing.T) {
 func TestTimesAreMeasuredByTheServersClock(t *testing.T) {
 	t.Parallel()
 	f := newFake(t, func(*http.Request, string) (int, any) { // its clock stands at noon of a day long gone
-		return 200, object{"questions": []any{question("0198c0de", "q", object{"createdAt": before(150 * time.Second), "expiresAt": after(150 * time.Minute)})}}
+		return 200, object{
+			"questions": []any{
+				question("0198c0de", "q",
+					object{"createdAt": before(150 * time.Second), "expiresAt": after(150 * time.Minute)})}}
 	})
 	out, _, _ := inProcess(t, f.at(), "questions")
 	if !strings.Contains(out, "asks, 2m3") || !strings.Contains(out, " ago, 2h29m left:") {
@@ -214,7 +243,8 @@ func TestHelpOfAHumansCommandsNamesWhereTheyLook(t *testing.T) {
 	for _, command := range []string{"questions", "answer", "top"} {
 		env := map[string]string{"PARLEY_HUMAN_KEY": goodKey, "PARLEY_DATA": "/of/env"}
 		out, errOut, code := inProcess(t, env, command, "--help")
-		for _, w := range []string{"--url", "PARLEY_URL", "--key-env", "PARLEY_HUMAN_KEY", "--data", "PARLEY_DATA", "keys.env", `"/of/env"`} {
+		for _, w := range []string{"--url", "PARLEY_URL", "--key-env", "PARLEY_HUMAN_KEY", "--data", "PARLEY_DATA",
+			"keys.env", `"/of/env"`} {
 			if code != 0 || errOut != "" || !strings.Contains(out, w) || strings.Contains(out, goodKey) {
 				t.Errorf("%s: got %q, %q, exit %d; want %s", command, out, errOut, code, w)
 			}

@@ -68,7 +68,8 @@ func (w *world) keyCreate() *cobra.Command {
 	f.StringVar(&user, "user", "", "whose key (required)")
 	f.StringVar(&in.Program, "program", "", "the one program that it speaks for")
 	f.StringVar(&kind, "kind", "agent", "agent or human")
-	f.StringVar(&scopes, "scopes", "", "read, write, admin and toolsets, parted by commas; none means reading and writing everywhere")
+	f.StringVar(&scopes, "scopes", "",
+		"read, write, admin and toolsets, parted by commas; none means reading and writing everywhere")
 	f.DurationVar(&expires, "expires", 0, "how long it is good, as 720h; for ever where left out")
 	f.StringVar(&in.Name, "name", "", "what you call it")
 	_ = cmd.MarkFlagRequired("user")
@@ -90,7 +91,8 @@ func (w *world) keyList() *cobra.Command {
 						return err
 					}
 					for _, k := range page.Keys {
-						fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\t%s\n", k.ID, k.Kind, dash(k.Program), dash(strings.Join(k.Scopes, ",")), k.CreatedAt.Format(time.RFC3339), state(k, time.Now()))
+						fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\t%s\n", k.ID, k.Kind, dash(k.Program),
+							dash(strings.Join(k.Scopes, ",")), k.CreatedAt.Format(time.RFC3339), state(k, time.Now()))
 					}
 					if in.Cursor = page.NextCursor; in.Cursor == "" {
 						return t.Flush()
@@ -125,7 +127,8 @@ func state(k keys.View, now time.Time) string {
 func (w *world) keyRevoke() *cobra.Command {
 	var c config.Config
 	var user string
-	cmd := &cobra.Command{Use: "revoke ID", Short: "End a key; running servers follow within 60 seconds", Args: cobra.ExactArgs(1),
+	cmd := &cobra.Command{Use: "revoke ID", Short: "End a key; running servers follow within 60 seconds",
+		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return withApp(cmd.Context(), &c, func(a *app.App) error {
 				v, err := a.Keys.Revoke(cmd.Context(), operator(user), keys.RevokeInput{KeyID: args[0]})

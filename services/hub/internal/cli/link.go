@@ -16,8 +16,10 @@ import (
 func (w *world) linkCommand() *cobra.Command {
 	var c config.Config
 	var user, base string
-	cmd := &cobra.Command{Use: "link [QUESTION_ID]", Short: "Print a link that signs a browser in, once, to see and answer questions", Args: cobra.MaximumNArgs(1),
-		Long: "Print a link that signs a browser in. It is good once and for 10 minutes; the browser may then see tasks and answer questions for 7 days.\n" +
+	cmd := &cobra.Command{Use: "link [QUESTION_ID]",
+		Short: "Print a link that signs a browser in, once, to see and answer questions", Args: cobra.MaximumNArgs(1),
+		Long: "Print a link that signs a browser in. It is good once and for 10 minutes; the browser may then see " +
+			"tasks and answer questions for 7 days.\n" +
 			"Whoever has the store may make one, so it is run where the store is.",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			path := "/q"
@@ -42,7 +44,8 @@ func (w *world) linkCommand() *cobra.Command {
 		}}
 	c.StoreFlags(cmd.Flags(), w.env)
 	cmd.Flags().StringVar(&user, "user", localUser, "whom it signs in")
-	cmd.Flags().StringVar(&base, "url", "", "where the browser finds the server; what keys.env says, else PARLEY_PUBLIC_URL, where left out")
+	cmd.Flags().StringVar(&base, "url", "",
+		"where the browser finds the server; what keys.env says, else PARLEY_PUBLIC_URL, where left out")
 	return cmd
 }
 

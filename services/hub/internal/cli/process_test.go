@@ -34,7 +34,9 @@ func TestMain(m *testing.M) {
 	if err == nil {
 		binary = filepath.Join(dir, "parley")
 		args := append([]string{"build"}, raceFlags...)
-		cmd := exec.Command("go", append(args, "-o", binary, "-ldflags", "-X parley.internal/services/hub/internal/cli.Version="+stamped, "parley.internal/services/hub")...)
+		cmd := exec.Command("go",
+			append(args, "-o", binary, "-ldflags", "-X parley.internal/services/hub/internal/cli.Version="+stamped,
+				"parley.internal/services/hub")...)
 		cmd.Stdout, cmd.Stderr = os.Stderr, os.Stderr
 		err = cmd.Run()
 	}
@@ -83,7 +85,8 @@ func (o *output) String() string {
 // run starts the command with no environment but the given one.
 func run(t *testing.T, env []string, args ...string) *process {
 	t.Helper()
-	p := &process{t: t, cmd: exec.Command(binary, args...), out: &output{more: make(chan struct{}, 1)}, err: &output{more: make(chan struct{}, 1)}, ended: make(chan struct{})}
+	p := &process{t: t, cmd: exec.Command(binary, args...), out: &output{more: make(chan struct{}, 1)},
+		err: &output{more: make(chan struct{}, 1)}, ended: make(chan struct{})}
 	p.cmd.Env, p.cmd.Stdout, p.cmd.Stderr = append([]string{"HOME=" + t.TempDir()}, env...), p.out, p.err
 	if err := p.cmd.Start(); err != nil {
 		t.Fatal(err)

@@ -60,7 +60,8 @@ func TestAPushThatWasDueAtAKillArrivesAfterTheRestart(t *testing.T) {
 	env := []string{"PARLEY_FCM_ENDPOINT=" + fcm.Endpoint()}
 	p := serve(t, env, local(data)...)
 	vars := keysEnv(t, data)
-	if a := p.call(vars["PARLEY_HUMAN_KEY"], "POST", "/v1/devices", map[string]any{"token": "my-phone", "platform": "android"}); a.Status != 201 {
+	if a := p.call(vars["PARLEY_HUMAN_KEY"], "POST", "/v1/devices",
+		map[string]any{"token": "my-phone", "platform": "android"}); a.Status != 201 {
 		t.Fatal(a)
 	}
 	release := fcm.Hold()
@@ -86,7 +87,9 @@ func TestAPushThatWasDueAtAKillArrivesAfterTheRestart(t *testing.T) {
 	}
 	var keys []any
 	for _, m := range all {
-		if strings.Contains(m.Body, "second?") && (m.Token != "my-phone" || m.Data["taskId"] != second || m.Data["url"] != p.URL+"/q/"+second || m.Title != "alpha needs your answer") {
+		if strings.Contains(m.Body, "second?") &&
+			(m.Token != "my-phone" || m.Data["taskId"] != second || m.Data["url"] != p.URL+"/q/"+second ||
+				m.Title != "alpha needs your answer") {
 			t.Errorf("it says %+v", m)
 		}
 		if strings.Contains(m.Body, "first?") {
@@ -167,7 +170,8 @@ func TestALinkSignsABrowserInOnce(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer res.Body.Close()
-	if csp := res.Header.Get("Content-Security-Policy"); res.StatusCode != 200 || !strings.HasPrefix(csp, "default-src 'none'") || len(res.Header["Set-Cookie"]) != 0 {
+	if csp := res.Header.Get("Content-Security-Policy"); res.StatusCode != 200 ||
+		!strings.HasPrefix(csp, "default-src 'none'") || len(res.Header["Set-Cookie"]) != 0 {
 		t.Errorf("the page is answered %d with %v", res.StatusCode, res.Header)
 	}
 	if log := p.err.String(); strings.Contains(log, secret) || strings.Contains(log, key) {
@@ -188,7 +192,8 @@ func TestALinkThatCannotBeMadeSaysWhy(t *testing.T) {
 		{[]string{"link", "--url", "http://127.0.0.1:1", "--user", "no user"}, "user: must be"},
 		{[]string{"link", "a", "b"}, "at most 1 arg"},
 	} {
-		if out, errOut, code := command(t, []string{"PARLEY_DATA=" + data}, c.args...); code == 0 || out != "" || !strings.Contains(errOut, c.words) {
+		if out, errOut, code := command(t, []string{"PARLEY_DATA=" + data}, c.args...); code == 0 || out != "" ||
+			!strings.Contains(errOut, c.words) {
 			t.Errorf("%v: %q, %q, exit %d", c.args, out, errOut, code)
 		}
 	}
@@ -202,12 +207,14 @@ func TestALinkThatCannotBeMadeSaysWhy(t *testing.T) {
 func idToken(t *testing.T, project, user string) string {
 	t.Helper()
 	now := time.Now().Unix()
-	claims, err := json.Marshal(map[string]any{"iss": "https://securetoken.google.com/" + project, "aud": project, "sub": user, "user_id": user,
-		"auth_time": now - 60, "iat": now - 60, "exp": now + 3600, "firebase": map[string]any{}})
+	claims, err := json.Marshal(
+		map[string]any{"iss": "https://securetoken.google.com/" + project, "aud": project, "sub": user, "user_id": user,
+			"auth_time": now - 60, "iat": now - 60, "exp": now + 3600, "firebase": map[string]any{}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	return base64.RawURLEncoding.EncodeToString([]byte(`{"alg":"none","typ":"JWT"}`)) + "." + base64.RawURLEncoding.EncodeToString(claims) + "."
+	return base64.RawURLEncoding.EncodeToString([]byte(`{"alg":"none","typ":"JWT"}`)) + "." +
+		base64.RawURLEncoding.EncodeToString(claims) + "."
 }
 
 // Firebase knows people; the same server takes agents' keys beside them.

@@ -30,7 +30,8 @@ func (w *world) questionsCommand() *cobra.Command {
 	var status string
 	var asJSON bool
 	cmd := &cobra.Command{Use: "questions", Short: "List the questions that agents ask you",
-		Long: "List the questions that agents ask you: the id, who asks, how long ago and what time is left, the question,\n" +
+		Long: "List the questions that agents ask you: the id, who asks, how long ago and what time is left, the " +
+			"question,\n" +
 			"its options and its context. Answer one with `parley answer`.",
 		Args: cobra.NoArgs}
 	connect := w.humanFlags(cmd)
@@ -74,11 +75,13 @@ func (w *world) printQuestions(ctx context.Context, h *human, status signal.Stat
 }
 
 // none says that there are no such questions; the server refuses other statuses.
-var none = map[signal.Status]string{signal.Pending: "No questions wait.", signal.Answered: "No questions were answered.",
-	signal.Expired: "No questions expired.", "all": "There are no questions."}
+var none = map[signal.Status]string{signal.Pending: "No questions wait.",
+	signal.Answered: "No questions were answered.",
+	signal.Expired:  "No questions expired.", "all": "There are no questions."}
 
 // questions goes through all pages. Each question comes as this version reads it, and as the server wrote it.
-func (h *human) questions(ctx context.Context, status signal.Status, each func(q signal.View, raw json.RawMessage) error) error {
+func (h *human) questions(ctx context.Context, status signal.Status,
+	each func(q signal.View, raw json.RawMessage) error) error {
 	in := signal.ListInput{Status: status, Limit: perPage}
 	for {
 		var page struct {
@@ -110,8 +113,9 @@ func (w *world) answerCommand() *cobra.Command {
 		Long: "Answer a question of an agent, once. ID is the question's id, or as much of it, from 4 characters on,\n" +
 			"as no other waiting question begins with. The words of TEXT are joined by spaces; - alone reads the\n" +
 			"answer from standard input, and what follows -- may begin with a dash.",
-		Example: "  parley answer 0198c0de yes, go on\n  parley answer 0198c0de --option 2\n  git diff | parley answer 0198c0de -",
-		Args:    cobra.MinimumNArgs(1)}
+		Example: "  parley answer 0198c0de yes, go on\n  parley answer 0198c0de --option 2\n" +
+			"  git diff | parley answer 0198c0de -",
+		Args: cobra.MinimumNArgs(1)}
 	connect := w.humanFlags(cmd)
 	cmd.Flags().IntVar(&option, "option", 0, "answer with the question's option `N`")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
@@ -169,7 +173,8 @@ func (w *world) answerText(words []string) (string, error) {
 // wait must be named in full: the server then says what became of it.
 func (h *human) find(ctx context.Context, id string, whole bool) (signal.View, error) {
 	if len(id) < minPrefix {
-		return signal.View{}, fmt.Errorf("give at least %d characters of the question's id; `parley questions` lists them", minPrefix)
+		return signal.View{}, fmt.Errorf(
+			"give at least %d characters of the question's id; `parley questions` lists them", minPrefix)
 	}
 	exact, begin, err := h.lookUp(ctx, signal.Pending, id)
 	if err == nil && exact == nil && len(begin) == 0 && whole {
@@ -194,7 +199,8 @@ func (h *human) find(ctx context.Context, id string, whole bool) (signal.View, e
 	return signal.View{ID: id}, nil
 }
 
-func (h *human) lookUp(ctx context.Context, status signal.Status, id string) (exact *signal.View, begin []signal.View, err error) {
+func (h *human) lookUp(ctx context.Context, status signal.Status, id string) (exact *signal.View, begin []signal.View,
+	err error) {
 	err = h.questions(ctx, status, func(q signal.View, _ json.RawMessage) error {
 		if q.ID == id {
 			exact = &q

@@ -15,7 +15,8 @@ import (
 
 // question is one that waits, as the server sends it, with what else is given.
 func question(id, text string, more object) object {
-	q := object{"id": id, "question": text, "options": []string{}, "source": "alpha", "verified": true, "priority": "normal", "status": "pending",
+	q := object{"id": id, "question": text, "options": []string{}, "source": "alpha", "verified": true,
+		"priority": "normal", "status": "pending",
 		"createdAt": before(time.Hour), "expiresAt": after(23 * time.Hour)}
 	maps.Copy(q, more)
 	return q
@@ -25,7 +26,8 @@ func question(id, text string, more object) object {
 func asking(t *testing.T, all ...object) *fake {
 	t.Helper()
 	return newFake(t, func(r *http.Request, body string) (int, any) {
-		if id, ok := strings.CutSuffix(strings.TrimPrefix(r.URL.Path, "/v1/questions/"), "/answer"); ok && r.Method == "POST" {
+		if id, ok := strings.CutSuffix(strings.TrimPrefix(r.URL.Path, "/v1/questions/"), "/answer"); ok &&
+			r.Method == "POST" {
 			for _, q := range all {
 				if q["id"] == id && q["status"] == "pending" {
 					return 200, q
@@ -58,10 +60,12 @@ func asking(t *testing.T, all ...object) *fake {
 func TestQuestionsAreListedOverAllPages(t *testing.T) {
 	t.Parallel()
 	f := asking(t,
-		question("0198c0de-1", "Which store?", object{"options": []string{"SQLite", "Firestore"}, "context": "We have both.", "priority": "high"}),
+		question("0198c0de-1", "Which store?",
+			object{"options": []string{"SQLite", "Firestore"}, "context": "We have both.", "priority": "high"}),
 		question("0198c0de-2", "Go \x1b[31mon?\nReally?", object{"source": "", "verified": false}),
 		question("0198c0de-3", "Gone?", object{"status": "expired", "expiresAt": before(time.Minute)}),
-		question("0198c0de-4", "Done?", object{"status": "answered", "response": "yes", "answeredAt": before(time.Minute)}))
+		question("0198c0de-4", "Done?",
+			object{"status": "answered", "response": "yes", "answeredAt": before(time.Minute)}))
 	out, errOut, code := inProcess(t, f.at(), "questions")
 	want := `0198c0de-1
   alpha asks, 1h00m ago, 22h59m left, high priority:
@@ -79,7 +83,8 @@ func TestQuestionsAreListedOverAllPages(t *testing.T) {
 	if out != want || errOut != "" || code != 0 {
 		t.Errorf("got\n%s%s, exit %d; want\n%s", out, errOut, code, want)
 	}
-	if got := f.calls(); len(got) != 2 || got[0] != "GET /v1/questions?limit=100&status=pending" || !strings.Contains(got[1], "cursor=%26") {
+	if got := f.calls(); len(got) != 2 || got[0] != "GET /v1/questions?limit=100&status=pending" ||
+		!strings.Contains(got[1], "cursor=%26") {
 		t.Errorf("got the calls %q", got)
 	}
 	for status, ids := range map[string][]string{"answered": {"4"}, "expired": {"3"}, "all": {"1", "2", "3", "4"}} {
@@ -105,7 +110,8 @@ func TestThatThereAreNoQuestionsIsSaid(t *testing.T) {
 		{[]string{"--status", "all"}, "There are no questions.\n"},
 		{[]string{"--json"}, ""},
 	} {
-		if out, errOut, code := inProcess(t, f.at(), append([]string{"questions"}, c.args...)...); out != c.want || errOut != "" || code != 0 {
+		if out, errOut, code := inProcess(t, f.at(), append([]string{"questions"}, c.args...)...); out != c.want ||
+			errOut != "" || code != 0 {
 			t.Errorf("%v: got %q, %q, exit %d; want %q", c.args, out, errOut, code, c.want)
 		}
 	}
@@ -113,7 +119,8 @@ func TestThatThereAreNoQuestionsIsSaid(t *testing.T) {
 
 func TestAsJSONAQuestionIsALine(t *testing.T) {
 	t.Parallel()
-	all := []object{question("1", "one\ntwo \u009b\x7f\u202e\U000e0041 漢", object{"later": "kept"}), question("2", "\x1b", nil)}
+	all := []object{question("1", "one\ntwo \u009b\x7f\u202e\U000e0041 漢", object{"later": "kept"}),
+		question("2", "\x1b", nil)}
 	out, errOut, code := inProcess(t, asking(t, all...).at(), "questions", "--json")
 	lines := strings.Split(strings.TrimSuffix(out, "\n"), "\n")
 	if len(lines) != 2 || errOut != "" || code != 0 {
@@ -121,7 +128,8 @@ func TestAsJSONAQuestionIsALine(t *testing.T) {
 	}
 	for i, l := range lines {
 		var got object
-		if err := json.Unmarshal([]byte(l), &got); err != nil || got["question"] != all[i]["question"] || got["later"] != all[i]["later"] || !printable(l) {
+		if err := json.Unmarshal([]byte(l), &got); err != nil || got["question"] != all[i]["question"] ||
+			got["later"] != all[i]["later"] || !printable(l) {
 			t.Errorf("got %q, %v; want the question %v, printable", l, err, all[i])
 		}
 	}
@@ -130,7 +138,8 @@ func TestAsJSONAQuestionIsALine(t *testing.T) {
 func TestAnAnswerIsSent(t *testing.T) {
 	t.Parallel()
 	options := object{"options": []string{"SQLite", "Fire \x1bstore"}}
-	all := []object{question("0198c0de-1", "a", options), question("0198c0de-12", "b", options), question("0198ffff-1", "c", options)}
+	all := []object{question("0198c0de-1", "a", options), question("0198c0de-12", "b", options),
+		question("0198ffff-1", "c", options)}
 	for name, c := range map[string]struct {
 		args     []string
 		in       string
@@ -151,14 +160,18 @@ func TestAnAnswerIsSent(t *testing.T) {
 		f := asking(t, all...)
 		var out, errOut bytes.Buffer
 		env := f.at()
-		code := cli.Run(t.Context(), append([]string{"answer"}, c.args...), func(n string) string { return env[n] }, strings.NewReader(c.in), &out, &errOut)
+		code := cli.Run(t.Context(), append([]string{"answer"}, c.args...), func(n string) string {
+			return env[n]
+		}, strings.NewReader(c.in), &out, &errOut)
 		body, err := json.Marshal(map[string]string{"response": c.text})
 		if err != nil {
 			t.Fatal(err)
 		}
 		calls := f.calls()
-		if out.String() != "answered "+c.id+"\n" || errOut.Len() > 0 || code != 0 || calls[len(calls)-1] != "POST /v1/questions/"+c.id+"/answer "+string(body) {
-			t.Errorf("%s: got %q, %q, exit %d after %q; want the answer %s to %s", name, out.String(), errOut.String(), code, calls, body, c.id)
+		if out.String() != "answered "+c.id+"\n" || errOut.Len() > 0 || code != 0 ||
+			calls[len(calls)-1] != "POST /v1/questions/"+c.id+"/answer "+string(body) {
+			t.Errorf("%s: got %q, %q, exit %d after %q; want the answer %s to %s", name, out.String(), errOut.String(),
+				code, calls, body, c.id)
 		}
 	}
 }
@@ -166,31 +179,42 @@ func TestAnAnswerIsSent(t *testing.T) {
 func TestAnAnswerThatCannotBeSentIsNot(t *testing.T) {
 	t.Parallel()
 	two := object{"options": []string{"SQLite", "Fire\x1bstore"}}
-	all := []object{question("0198c0de-1", "Which\nstore?", two), question("0198c0de-2", "b", nil), question("0198aaaa-1", "c", object{"status": "answered", "options": []string{"x"}})}
+	all := []object{question("0198c0de-1", "Which\nstore?", two), question("0198c0de-2", "b", nil),
+		question("0198aaaa-1", "c", object{"status": "answered", "options": []string{"x"}})}
 	for name, c := range map[string]struct {
 		args  []string
 		in    string
 		words string
 	}{
-		"no text":                        {[]string{"0198c0de-1"}, "", "say the answer after the id, or give --option N"},
-		"a text and an option":           {[]string{"0198c0de-1", "yes", "--option", "1"}, "", "one of the two"},
-		"no id":                          {nil, "", "requires at least 1 arg(s)"},
-		"an empty text":                  {[]string{"0198c0de-1", "", " "}, "", "the answer is empty"},
-		"an empty input":                 {[]string{"0198c0de-1", "-"}, "\n", "the answer is empty"},
-		"an input that is no text":       {[]string{"0198c0de-1", "-"}, "\xff", "the answer is not UTF-8 text"},
-		"too little of an id":            {[]string{"019", "yes"}, "", "at least 4 characters"},
-		"the beginning of two":           {[]string{"0198c0", "yes"}, "", "2 waiting questions have ids that begin with \"0198c0\"; give more of it:\n  0198c0de-1  Which store?\n  0198c0de-2  b\n"},
-		"an option too high":             {[]string{"0198c0de-1", "--option", "3"}, "", "there is no option 3; the options are:\n  1. SQLite\n  2. Fire�store\n"},
-		"the option 0":                   {[]string{"0198c0de-1", "--option", "0"}, "", "there is no option 0; the options are:"},
-		"an option less than that":       {[]string{"0198c0de-1", "--option", "-1"}, "", "there is no option -1; the options are:"},
+		"no text": {[]string{"0198c0de-1"}, "",
+			"say the answer after the id, or give --option N"},
+		"a text and an option":     {[]string{"0198c0de-1", "yes", "--option", "1"}, "", "one of the two"},
+		"no id":                    {nil, "", "requires at least 1 arg(s)"},
+		"an empty text":            {[]string{"0198c0de-1", "", " "}, "", "the answer is empty"},
+		"an empty input":           {[]string{"0198c0de-1", "-"}, "\n", "the answer is empty"},
+		"an input that is no text": {[]string{"0198c0de-1", "-"}, "\xff", "the answer is not UTF-8 text"},
+		"too little of an id":      {[]string{"019", "yes"}, "", "at least 4 characters"},
+		"the beginning of two": {[]string{"0198c0", "yes"}, "",
+			"2 waiting questions have ids that begin with \"0198c0\"; give more of it:\n  0198c0de-1  Which store?\n" +
+				"  0198c0de-2  b\n"},
+		"an option too high": {[]string{"0198c0de-1", "--option", "3"}, "",
+			"there is no option 3; the options are:\n  1. SQLite\n  2. Fire�store\n"},
+		"the option 0": {[]string{"0198c0de-1", "--option", "0"}, "",
+			"there is no option 0; the options are:"},
+		"an option less than that": {[]string{"0198c0de-1", "--option", "-1"}, "",
+			"there is no option -1; the options are:"},
 		"an option where there are none": {[]string{"0198c0de-2", "--option", "1"}, "", "offers no options"},
-		"an option of no question":       {[]string{"0198bbbb", "--option", "1"}, "", `no question with the id "0198bbbb"`},
+		"an option of no question": {[]string{"0198bbbb", "--option", "1"}, "",
+			`no question with the id "0198bbbb"`},
 	} {
 		f := asking(t, all...)
 		var out, errOut bytes.Buffer
 		env := f.at()
-		code := cli.Run(t.Context(), append([]string{"answer"}, c.args...), func(n string) string { return env[n] }, strings.NewReader(c.in), &out, &errOut)
-		if out.Len() > 0 || code != 1 || !strings.HasPrefix(errOut.String(), "parley: ") || !strings.Contains(errOut.String(), c.words) {
+		code := cli.Run(t.Context(), append([]string{"answer"}, c.args...), func(n string) string {
+			return env[n]
+		}, strings.NewReader(c.in), &out, &errOut)
+		if out.Len() > 0 || code != 1 || !strings.HasPrefix(errOut.String(), "parley: ") ||
+			!strings.Contains(errOut.String(), c.words) {
 			t.Errorf("%s: got %q, %q, exit %d; want %q and 1", name, out.String(), errOut.String(), code, c.words)
 		}
 		for _, call := range f.calls() {
@@ -208,9 +232,11 @@ func TestWhatTheServerSaysOfAnAnswerIsTold(t *testing.T) {
 		args  []string
 		words string
 	}{
-		"a second answer":              {[]string{"0198aaaa-1", "yes"}, "parley: the question was answered at noon\n"},
-		"a second answer by an option": {[]string{"0198aaaa-1", "--option", "1"}, "parley: the question was answered at noon\n"},
-		"no such question":             {[]string{"0198/../bbbb", "yes"}, "; `parley questions` lists those that wait\n"},
+		"a second answer": {[]string{"0198aaaa-1", "yes"}, "parley: the question was answered at noon\n"},
+		"a second answer by an option": {[]string{"0198aaaa-1", "--option", "1"},
+			"parley: the question was answered at noon\n"},
+		"no such question": {[]string{"0198/../bbbb", "yes"},
+			"; `parley questions` lists those that wait\n"},
 	} {
 		out, errOut, code := inProcess(t, f.at(), append([]string{"answer"}, c.args...)...)
 		if out != "" || code != 1 || !strings.HasSuffix(errOut, c.words) {
@@ -218,7 +244,9 @@ func TestWhatTheServerSaysOfAnAnswerIsTold(t *testing.T) {
 		}
 	}
 	calls := f.calls()
-	if last := calls[len(calls)-1]; !slices.ContainsFunc(calls, func(c string) bool { return strings.HasPrefix(c, "POST /v1/questions/0198%2F..%2Fbbbb/answer ") }) {
+	if last := calls[len(calls)-1]; !slices.ContainsFunc(calls, func(c string) bool {
+		return strings.HasPrefix(c, "POST /v1/questions/0198%2F..%2Fbbbb/answer ")
+	}) {
 		t.Errorf("got the call %q, want the id escaped", last)
 	}
 }

@@ -32,12 +32,16 @@ type runnerFlags struct {
 
 func (w *world) runnerCommand() *cobra.Command {
 	var f runnerFlags
-	cmd := &cobra.Command{Use: "runner", Short: "Start a team's members on this machine, and keep them", Args: cobra.NoArgs,
-		Long: "Start the members of a team on this machine as they are spawned, and keep them: their output goes to a log file\n" +
-			"a member, how they ended goes to the server, and a forced end ends all that a member started. A runner that is\n" +
+	cmd := &cobra.Command{Use: "runner", Short: "Start a team's members on this machine, and keep them",
+		Args: cobra.NoArgs,
+		Long: "Start the members of a team on this machine as they are spawned, and keep them: their output goes to a " +
+			"log file\n" +
+			"a member, how they ended goes to the server, and a forced end ends all that a member started. A runner " +
+			"that is\n" +
 			"ended ends its members; one that was killed is followed by the next with the same --state.",
-		Example: "  parley runner --team core --root ~/work\n  parley runner --team core --root ~/work --config runner.json",
-		RunE:    func(cmd *cobra.Command, _ []string) error { return w.runRunner(cmd.Context(), f) }}
+		Example: "  parley runner --team core --root ~/work\n" +
+			"  parley runner --team core --root ~/work --config runner.json",
+		RunE: func(cmd *cobra.Command, _ []string) error { return w.runRunner(cmd.Context(), f) }}
 	def := w.env("PARLEY_URL")
 	if def == "" {
 		def = "http://127.0.0.1:3001"
@@ -47,8 +51,11 @@ func (w *world) runnerCommand() *cobra.Command {
 	fl.StringVar(&f.url, "url", def, "the server's URL (PARLEY_URL)")
 	fl.StringVar(&f.keyEnv, "key-env", "PARLEY_KEY", "the variable that holds the key")
 	fl.StringVar(&f.root, "root", "", "directory under which members may work (required)")
-	fl.StringVar(&f.state, "state", "", "directory of the runner's state and the members' logs; one a server and team under the user's state directory where left out")
-	fl.StringVar(&f.config, "config", "", "JSON file with the command that is started, and its environment; the claude CLI where left out")
+	fl.StringVar(&f.state, "state", "",
+		"directory of the runner's state and the members' logs; one a server and team under the user's state "+
+			"directory where left out")
+	fl.StringVar(&f.config, "config", "",
+		"JSON file with the command that is started, and its environment; the claude CLI where left out")
 	fl.DurationVar(&f.grace, "grace", 10*time.Second, "how long a member may take to end before it is killed")
 	_ = cmd.MarkFlagRequired("team")
 	_ = cmd.MarkFlagRequired("root")
@@ -96,8 +103,10 @@ func (w *world) runRunner(ctx context.Context, f runnerFlags) (err error) {
 		return err
 	}
 	r := &runner.Runner{
-		Server:  &hub.Team{Client: calls, Name: f.team, Key: key, KeyFrom: "the variable " + f.keyEnv, Runner: kept.ID()},
-		Journal: kept, Command: command, Team: f.team, Key: key, Root: root, Env: os.Environ(), Child: []string{self, runnerChild},
+		Server: &hub.Team{Client: calls, Name: f.team, Key: key, KeyFrom: "the variable " + f.keyEnv,
+			Runner: kept.ID()},
+		Journal: kept, Command: command, Team: f.team, Key: key, Root: root, Env: os.Environ(),
+		Child: []string{self, runnerChild},
 		Times: runner.Times{Grace: f.grace}, Log: slog.New(slog.NewTextHandler(w.err, nil)), Now: time.Now,
 	}
 	return r.Run(ctx)
@@ -135,11 +144,13 @@ func (w *world) runnerState(f runnerFlags, base string) (string, error) {
 	if !filepath.IsAbs(dir) {
 		home := w.env("HOME")
 		if !filepath.IsAbs(home) {
-			return "", errors.New("there is no home directory to keep the runner's state in; give a directory with --state")
+			return "", errors.New(
+				"there is no home directory to keep the runner's state in; give a directory with --state")
 		}
 		dir = filepath.Join(home, ".local", "state")
 	}
-	return filepath.Join(dir, "parley", "runner", fmt.Sprintf("%s-%x", f.team, sha256.Sum256([]byte(base)))[:len(f.team)+13]), nil
+	return filepath.Join(dir, "parley", "runner",
+		fmt.Sprintf("%s-%x", f.team, sha256.Sum256([]byte(base)))[:len(f.team)+13]), nil
 }
 
 // ourselves is this program, also after its file was replaced where the system can tell.
@@ -153,5 +164,8 @@ func ourselves() (string, error) {
 // runnerChildCommand is what a runner starts in a process's place, before it says what
 // that is to be.
 func (w *world) runnerChildCommand() *cobra.Command {
-	return &cobra.Command{Use: runnerChild, Hidden: true, Args: cobra.NoArgs, RunE: func(*cobra.Command, []string) error { return launch.Child() }}
+	return &cobra.Command{Use: runnerChild, Hidden: true, Args: cobra.NoArgs,
+		RunE: func(*cobra.Command, []string) error {
+			return launch.Child()
+		}}
 }

@@ -22,13 +22,17 @@ func TestARunnerOfTheBinaryStartsKeepsAndEndsMembers(t *testing.T) {
 		t.Fatal(a)
 	}
 	config := filepath.Join(root, "runner.json")
-	if err := os.WriteFile(config, []byte(`{"command": ["sh", "-c", "echo \"$0 in $PWD has ${{PARLEY_KEY:-no key}}\"; test \"$0\" = short && exit 3; while :; do sleep 1; done", "{name}"]}`), 0o600); err != nil {
+	if err := os.WriteFile(config,
+		[]byte(
+			`{"command": ["sh", "-c", "echo \"$0 in $PWD has ${{PARLEY_KEY:-no key}}\"; test \"$0\" = short && exit 3; while :; do sleep 1; done", "{name}"]}`), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	env := []string{"PARLEY_URL=" + p.URL + "/mcp", "PARLEY_KEY=" + key, "PATH=" + os.Getenv("PATH"), "XDG_STATE_HOME=" + data}
+	env := []string{"PARLEY_URL=" + p.URL + "/mcp", "PARLEY_KEY=" + key, "PATH=" + os.Getenv("PATH"),
+		"XDG_STATE_HOME=" + data}
 	r := run(t, env, "runner", "--team", "core", "--root", root, "--config", config, "--grace", "4s")
 	for _, name := range []string{"short", "long"} {
-		if a := p.call(key, "POST", "/v1/teams/core/members", map[string]any{"name": name, "prompt": "begin"}); a.Status != 201 {
+		if a := p.call(key, "POST", "/v1/teams/core/members",
+			map[string]any{"name": name, "prompt": "begin"}); a.Status != 201 {
 			t.Fatal(a)
 		}
 	}
@@ -93,24 +97,30 @@ func TestARunnerThatIsToldTheWrongThingSaysSo(t *testing.T) {
 	}
 	env := map[string]string{"PARLEY_KEY": "parley_k", "XDG_STATE_HOME": dir}
 	for words, args := range map[string][]string{
-		`required flag(s) "root", "team" not set`:                 {},
-		"the variable NONE holds no key":                          {"--team", "core", "--root", dir, "--key-env", "NONE"},
-		"the server's URL must be http://host:port":               {"--team", "core", "--root", dir, "--url", "nonsense"},
+		`required flag(s) "root", "team" not set`: {},
+		"the variable NONE holds no key": {"--team", "core", "--root", dir, "--key-env",
+			"NONE"},
+		"the server's URL must be http://host:port": {"--team", "core", "--root", dir, "--url",
+			"nonsense"},
 		"--root is empty; give a directory that exists":           {"--team", "core", "--root", ""},
 		"no such file or directory; give a directory that exists": {"--team", "core", "--root", dir + "/none"},
 		"is no directory; give a directory that exists":           {"--team", "core", "--root", file},
 		"--grace is more than 0, not -1s":                         {"--team", "core", "--root", dir, "--grace", "-1s"},
-		"cannot read the configuration":                           {"--team", "core", "--root", dir, "--config", dir + "/none"},
-		`"../core" is no team's name`:                             {"--team", "../core", "--root", dir, "--config", file},
-		"cannot make the state directory":                         {"--team", "core", "--root", dir, "--config", file, "--state", file},
-		"Could not find 'no-such-tool' binary on PATH.":           {"--team", "core", "--root", dir, "--config", file},
+		"cannot read the configuration": {"--team", "core", "--root", dir, "--config",
+			dir + "/none"},
+		`"../core" is no team's name`: {"--team", "../core", "--root", dir, "--config",
+			file},
+		"cannot make the state directory": {"--team", "core", "--root", dir, "--config", file,
+			"--state", file},
+		"Could not find 'no-such-tool' binary on PATH.": {"--team", "core", "--root", dir, "--config", file},
 	} {
 		out, errOut, code := inProcess(t, env, append([]string{"runner"}, args...)...)
 		if code != 1 || out != "" || !strings.HasPrefix(errOut, "parley: ") || !strings.Contains(errOut, words) {
 			t.Errorf("%v: got %q, %q, exit %d; want %q", args, out, errOut, code, words)
 		}
 	}
-	if _, errOut, code := inProcess(t, map[string]string{"PARLEY_KEY": "k"}, "runner", "--team", "core", "--root", dir, "--config", file); code != 1 || !strings.Contains(errOut, "give a directory with --state") {
+	if _, errOut, code := inProcess(t, map[string]string{"PARLEY_KEY": "k"}, "runner", "--team", "core", "--root", dir,
+		"--config", file); code != 1 || !strings.Contains(errOut, "give a directory with --state") {
 		t.Errorf("without a home: got %q, exit %d", errOut, code)
 	}
 }
@@ -118,7 +128,8 @@ func TestARunnerThatIsToldTheWrongThingSaysSo(t *testing.T) {
 func TestHelpOfARunnerNamesItsFlagsAndHidesItsChild(t *testing.T) {
 	t.Parallel()
 	out, _, code := inProcess(t, nil, "runner", "--help")
-	for _, w := range []string{"--team", "--root", "--url", "PARLEY_URL", "--key-env", "PARLEY_KEY", "--state", "--config", "--grace"} {
+	for _, w := range []string{"--team", "--root", "--url", "PARLEY_URL", "--key-env", "PARLEY_KEY", "--state",
+		"--config", "--grace"} {
 		if code != 0 || !strings.Contains(out, w) {
 			t.Errorf("got %q, exit %d; want %s", out, code, w)
 		}

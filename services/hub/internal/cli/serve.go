@@ -83,8 +83,9 @@ func (w *world) serve(ctx context.Context, c *config.Config) (err error) {
 	if err != nil {
 		return errors.Join(err, listener.Close())
 	}
-	srv := &http.Server{Handler: tracer.Handler(handler), ReadHeaderTimeout: headerTimeout, ReadTimeout: readTimeout, WriteTimeout: writeTimeout,
-		IdleTimeout: idleTimeout, ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelWarn)}
+	srv := &http.Server{Handler: tracer.Handler(handler), ReadHeaderTimeout: headerTimeout, ReadTimeout: readTimeout,
+		WriteTimeout: writeTimeout,
+		IdleTimeout:  idleTimeout, ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelWarn)}
 	loop, stop := context.WithCancel(context.WithoutCancel(ctx))
 	defer stop()
 	off.Go(func() { a.Ledger.Run(loop) })
@@ -118,7 +119,8 @@ func (w *world) serve(ctx context.Context, c *config.Config) (err error) {
 var benchRoutes func(*echo.Echo)
 
 // assemble builds the services and what answers for them.
-func (w *world) assemble(ctx context.Context, c *config.Config, o *opened, log *slog.Logger, off *sync.WaitGroup) (*app.App, http.Handler, error) {
+func (w *world) assemble(ctx context.Context, c *config.Config, o *opened, log *slog.Logger,
+	off *sync.WaitGroup) (*app.App, http.Handler, error) {
 	sender, err := sender(ctx, c, log)
 	if err != nil {
 		return nil, nil, err
@@ -152,7 +154,8 @@ func (w *world) assemble(ctx context.Context, c *config.Config, o *opened, log *
 func sender(ctx context.Context, c *config.Config, log *slog.Logger) (push.Sender, error) {
 	out := push.Log{To: log}
 	if c.Store == "sqlite" && (c.FCMProject != "" || c.FCMEndpoint != "") {
-		service, err := fcm.New(ctx, fcm.Options{Project: cmp.Or(c.FCMProject, "demo-parley"), Endpoint: c.FCMEndpoint, Log: log})
+		service, err := fcm.New(ctx,
+			fcm.Options{Project: cmp.Or(c.FCMProject, "demo-parley"), Endpoint: c.FCMEndpoint, Log: log})
 		if err != nil {
 			return nil, err
 		}
@@ -162,7 +165,8 @@ func sender(ctx context.Context, c *config.Config, log *slog.Logger) (push.Sende
 }
 
 // handler wires the transports.
-func (w *world) handler(c *config.Config, a *app.App, known auth.Keys, log *slog.Logger, off *sync.WaitGroup) (http.Handler, error) {
+func (w *world) handler(c *config.Config, a *app.App, known auth.Keys, log *slog.Logger,
+	off *sync.WaitGroup) (http.Handler, error) {
 	authenticator := auth.New(known, time.Now, auth.Limits{Rate: c.Rate, Burst: c.Burst, TrustProxy: c.TrustProxy})
 	a.Keys.Revoked = authenticator.Forget
 	a.Keys.Used = func(caller identity.Caller) {
@@ -174,17 +178,21 @@ func (w *world) handler(c *config.Config, a *app.App, known auth.Keys, log *slog
 			}
 		})
 	}
-	s := &rest.Server{Catalogue: a.Catalogue(), Auth: authenticator, Now: time.Now, NewID: func() string { return uuid.Must(uuid.NewV7()).String() },
+	s := &rest.Server{Catalogue: a.Catalogue(), Auth: authenticator, Now: time.Now, NewID: func() string {
+		return uuid.Must(uuid.NewV7()).String()
+	},
 		Version: version(), Origins: c.Origins, Loopback: c.Loopback()}
-	endpoint := &mcp.Endpoint{Catalogue: a.Catalogue(), Defaults: app.DefaultToolsets, Version: version(), Log: slog.New(slog.DiscardHandler)}
-	site := page.Site{Firebase: signIn(c), Redeem: func(r *http.Request, code string) (out string, until time.Time, err error) {
-		err = authenticator.Guard(r, func() error {
-			made, err := a.Keys.Redeem(r.Context(), code)
-			out, until = made.Key, made.ExpiresAt
-			return err
-		})
-		return out, until, err
-	}}
+	endpoint := &mcp.Endpoint{Catalogue: a.Catalogue(), Version: version(),
+		Log: slog.New(slog.DiscardHandler)}
+	site := page.Site{Firebase: signIn(c),
+		Redeem: func(r *http.Request, code string) (out string, until time.Time, err error) {
+			err = authenticator.Guard(r, func() error {
+				made, err := a.Keys.Redeem(r.Context(), code)
+				out, until = made.Key, made.ExpiresAt
+				return err
+			})
+			return out, until, err
+		}}
 	return s.Echo(func(e *echo.Echo) {
 		site.Mount(e)
 		for _, path := range []string{"/mcp", "/v1/mcp"} {

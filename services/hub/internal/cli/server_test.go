@@ -36,13 +36,16 @@ func TestTheFirstStartMakesKeysAndShowsThemOnce(t *testing.T) {
 	}
 	// Alpha and beta are two programs of one user, and the human is their human.
 	var made struct{ Source string }
-	if err := p.call(vars["PARLEY_KEY_BETA"], "POST", "/v1/tasks", map[string]any{"title": "t", "target": "alpha"}).Into(&made); err != nil || made.Source != "beta" {
+	if err := p.call(vars["PARLEY_KEY_BETA"], "POST", "/v1/tasks",
+		map[string]any{"title": "t", "target": "alpha"}).Into(&made); err != nil || made.Source != "beta" {
 		t.Errorf("got %+v, %v; want a task of beta's", made, err)
 	}
-	if a := p.call(vars["PARLEY_KEY"], "GET", "/v1/tasks?target=alpha", nil); !strings.Contains(string(a.Body), `"source":"beta"`) {
+	if a := p.call(vars["PARLEY_KEY"], "GET", "/v1/tasks?target=alpha", nil); !strings.Contains(string(a.Body),
+		`"source":"beta"`) {
 		t.Errorf("got %s, want beta's task", a)
 	}
-	if a := p.call(vars["PARLEY_HUMAN_KEY"], "GET", "/v1/keys", nil); a.Status != 200 || strings.Count(string(a.Body), `"kind"`) != 3 {
+	if a := p.call(vars["PARLEY_HUMAN_KEY"], "GET", "/v1/keys", nil); a.Status != 200 ||
+		strings.Count(string(a.Body), `"kind"`) != 3 {
 		t.Errorf("got %s, want three keys", a)
 	}
 	if code := p.stop(syscall.SIGTERM); code != 0 {
@@ -68,7 +71,8 @@ func TestTheFirstStartMakesKeysAndShowsThemOnce(t *testing.T) {
 	if info, err := os.Stat(filepath.Join(data, "keys.env")); err != nil || info.Mode().Perm() != 0o600 {
 		t.Errorf("after the second start: got %v, %v", info.Mode(), err)
 	}
-	if a := again.call(vars["PARLEY_KEY"], "GET", "/v1/tasks?target=alpha", nil); !strings.Contains(string(a.Body), `"source":"beta"`) {
+	if a := again.call(vars["PARLEY_KEY"], "GET", "/v1/tasks?target=alpha", nil); !strings.Contains(string(a.Body),
+		`"source":"beta"`) {
 		t.Errorf("after the second start: got %s, want the task of the first", a)
 	}
 	if code := again.stop(os.Interrupt); code != 0 {
@@ -108,7 +112,9 @@ func TestOnSIGTERMEveryWaitIsAnsweredAndTheServerEnds(t *testing.T) {
 					if i%2 == 0 {
 						e.a, e.err = p.try(t.Context(), key, "GET", "/v1/messages?waitMs=55000", nil)
 					} else {
-						e.a, e.err = p.try(t.Context(), key, "POST", "/mcp", message(1, "tools/call", map[string]any{"name": "get_messages", "arguments": map[string]any{"waitMs": 55000}}))
+						e.a, e.err = p.try(t.Context(), key, "POST", "/mcp",
+							message(1, "tools/call",
+								map[string]any{"name": "get_messages", "arguments": map[string]any{"waitMs": 55000}}))
 					}
 					ends <- e
 				}()
@@ -127,7 +133,8 @@ func TestOnSIGTERMEveryWaitIsAnsweredAndTheServerEnds(t *testing.T) {
 			}
 			for range waits {
 				e := <-ends
-				if e.err != nil || e.a.Status != 200 || !strings.Contains(strings.ReplaceAll(string(e.a.Body), `\"`, `"`), `"messages":[]`) {
+				if e.err != nil || e.a.Status != 200 ||
+					!strings.Contains(strings.ReplaceAll(string(e.a.Body), `\"`, `"`), `"messages":[]`) {
 					t.Errorf("a wait came to %s, %v; want 200 and no messages", e.a, e.err)
 				}
 			}
@@ -144,7 +151,8 @@ func logged(t *testing.T, p *process) {
 	}
 	for line := range strings.Lines(p.err.String()) {
 		var l struct{ Severity, Message, Timestamp string }
-		if err := json.Unmarshal([]byte(line), &l); err != nil || l.Severity == "" || l.Message == "" || l.Timestamp == "" {
+		if err := json.Unmarshal([]byte(line), &l); err != nil || l.Severity == "" || l.Message == "" ||
+			l.Timestamp == "" {
 			t.Errorf("the log has the line %q, %v", line, err)
 		}
 	}
@@ -155,18 +163,22 @@ func TestKeysAreMadeBesideARunningServerAndWithoutOne(t *testing.T) {
 	data := t.TempDir()
 	before := makeKey(t, data, "--program", "alpha")
 	p := serve(t, nil, local(data)...)
-	out, errOut, code := command(t, nil, "key", "create", "--data", data, "--user", "local", "--program", "gamma", "--scopes", "read,relay", "--name", "of a test", "--expires", "1h")
+	out, errOut, code := command(t, nil, "key", "create", "--data", data, "--user", "local", "--program", "gamma",
+		"--scopes", "read,relay", "--name", "of a test", "--expires", "1h")
 	if !regexp.MustCompile(`^`+secret.String()+`\n$`).MatchString(out) || errOut != "" || code != 0 {
 		t.Fatalf("got %q, %q, exit %d; want the key and nothing else", out, errOut, code)
 	}
 	during := strings.TrimSuffix(out, "\n")
 	human := makeKey(t, data, "--kind", "human")
 	for name, key := range map[string]string{"made before": before, "made beside it": during, "of a human": human} {
-		if a := p.call(key, "GET", "/v1/messages?target="+map[string]string{before: "alpha", during: "gamma", human: "x"}[key], nil); a.Status != 200 {
+		if a := p.call(key, "GET",
+			"/v1/messages?target="+map[string]string{before: "alpha", during: "gamma", human: "x"}[key],
+			nil); a.Status != 200 {
 			t.Errorf("a key %s: got %s", name, a)
 		}
 	}
-	if a := p.call(during, "POST", "/v1/messages", map[string]any{"message": "m", "source": "gamma", "target": "x", "message_type": "PING"}); a.Status != 403 {
+	if a := p.call(during, "POST", "/v1/messages",
+		map[string]any{"message": "m", "source": "gamma", "target": "x", "message_type": "PING"}); a.Status != 403 {
 		t.Errorf("a key that reads writes: got %s", a)
 	}
 	if a := p.call(during, "GET", "/v1/tasks", nil); a.Status != 403 {
@@ -180,7 +192,8 @@ func TestKeysAreMadeBesideARunningServerAndWithoutOne(t *testing.T) {
 func TestKeysAreListedAndRevoked(t *testing.T) {
 	t.Parallel()
 	data := t.TempDir()
-	good, bad := makeKey(t, data, "--program", "alpha"), makeKey(t, data, "--program", "beta", "--scopes", "read,write", "--expires", "720h")
+	good, bad := makeKey(t, data, "--program", "alpha"),
+		makeKey(t, data, "--program", "beta", "--scopes", "read,write", "--expires", "720h")
 	makeKey(t, data, "--kind", "human")
 	id := func(program string) string {
 		t.Helper()
@@ -237,10 +250,18 @@ func TestTheEnvironmentSaysWhereAServerIs(t *testing.T) {
 		args []string
 		host string
 	}{
-		"PARLEY_ADDR": {func(d string) []string { return []string{"PARLEY_ADDR=127.0.0.1:0", "PARLEY_DATA=" + d} }, nil, "http://127.0.0.1:"},
-		"localhost":   {func(d string) []string { return []string{"PARLEY_DATA=" + d} }, []string{"--addr", "localhost:0"}, "http://localhost:"},
-		"PORT":        {func(d string) []string { return []string{"PORT=0", "PARLEY_DATA=" + d} }, nil, "http://127.0.0.1:"},
-		"a flag":      {func(d string) []string { return []string{"PORT=1", "PARLEY_ADDR=nonsense", "PARLEY_DATA=/nonsense"} }, nil, "http://127.0.0.1:"},
+		"PARLEY_ADDR": {func(d string) []string {
+			return []string{"PARLEY_ADDR=127.0.0.1:0", "PARLEY_DATA=" + d}
+		}, nil, "http://127.0.0.1:"},
+		"localhost": {func(d string) []string {
+			return []string{"PARLEY_DATA=" + d}
+		}, []string{"--addr", "localhost:0"}, "http://localhost:"},
+		"PORT": {func(d string) []string {
+			return []string{"PORT=0", "PARLEY_DATA=" + d}
+		}, nil, "http://127.0.0.1:"},
+		"a flag": {func(d string) []string {
+			return []string{"PORT=1", "PARLEY_ADDR=nonsense", "PARLEY_DATA=/nonsense"}
+		}, nil, "http://127.0.0.1:"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -36,7 +36,8 @@ func (w *world) stdioCommand() *cobra.Command {
 	cmd.Flags().StringVar(&url, "url", def, "the server's MCP URL (PARLEY_URL)")
 	cmd.Flags().StringVar(&keyEnv, "key-env", "PARLEY_KEY", "the variable that holds the key")
 	// No variable sets it: one meant for a server must not open a disk to another's.
-	cmd.Flags().StringVar(&root, "workspace-root", "", "directory under which files that a verification wants are read and sent to the server; none where left out")
+	cmd.Flags().StringVar(&root, "workspace-root", "",
+		"directory under which files that a verification wants are read and sent to the server; none where left out")
 	return cmd
 }
 

@@ -19,7 +19,8 @@ func TestABridgeWithAWorkspaceThatIsNoneDoesNotStart(t *testing.T) {
 	}
 	for _, dir := range []string{"", file, filepath.Join(file, "..", "none")} {
 		_, errOut, code := inProcess(t, map[string]string{"PARLEY_KEY": "k"}, "stdio", "--workspace-root", dir)
-		for _, words := range []string{"--workspace-root", dir, "give a directory that exists, or leave --workspace-root out to send no files"} {
+		for _, words := range []string{"--workspace-root", dir,
+			"give a directory that exists, or leave --workspace-root out to send no files"} {
 			if code != 1 || !strings.Contains(errOut, words) {
 				t.Errorf("%q: got %q, exit %d; want %q and 1", dir, errOut, code, words)
 			}
@@ -34,14 +35,18 @@ func TestABridgeGivesTheFilesOfItsWorkspaceAlone(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, "a.ts"), []byte("export {}"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	env := map[string]string{"PARLEY_KEY": keysEnv(t, data)["PARLEY_KEY"], "PARLEY_URL": p.URL + "/mcp/x/elenchus", "PARLEY_WORKSPACE_ROOT": dir}
-	line := fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"elenchus_start_session","arguments":{"target":"a.ts","requirements":"r","workingDir":%q}}}`, dir)
+	env := map[string]string{"PARLEY_KEY": keysEnv(t, data)["PARLEY_KEY"], "PARLEY_URL": p.URL + "/mcp/x/elenchus",
+		"PARLEY_WORKSPACE_ROOT": dir}
+	line := fmt.Sprintf(
+		`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"elenchus_start_session","arguments":{"target":"a.ts","requirements":"r","workingDir":%q}}}`, dir)
 	for want, args := range map[string][]string{
 		`"filesCollected":1`: {"stdio", "--workspace-root", dir},
 		`"filesCollected":0`: {"stdio"}, // a server's variable opens no disk to another's server
 	} {
 		var out, errOut bytes.Buffer
-		code := cli.Run(t.Context(), args, func(name string) string { return env[name] }, strings.NewReader(line+"\n"), &out, &errOut)
+		code := cli.Run(t.Context(), args, func(name string) string {
+			return env[name]
+		}, strings.NewReader(line+"\n"), &out, &errOut)
 		if code != 0 || errOut.Len() > 0 || !strings.Contains(out.String(), want) {
 			t.Errorf("%v: got %s, %s, exit %d; want %s", args, &out, &errOut, code, want)
 		}

@@ -21,10 +21,12 @@ func (w *world) teamCommand() *cobra.Command {
 func (w *world) teamImport() *cobra.Command {
 	var c config.Config
 	var user, program string
-	cmd := &cobra.Command{Use: "import DIR", Short: "Make a team of a directory: config.json, inboxes/*.json and tasks/*.json", Args: cobra.ExactArgs(1),
+	cmd := &cobra.Command{Use: "import DIR",
+		Short: "Make a team of a directory: config.json, inboxes/*.json and tasks/*.json", Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if program != "" && !identity.ValidName(program) {
-				return fmt.Errorf("--program is 1 to 100 letters, digits, dots, underscores and hyphens, not %q", program)
+				return fmt.Errorf("--program is 1 to 100 letters, digits, dots, underscores and hyphens, not %q",
+					program)
 			}
 			a, left, err := teamdir.Read(args[0])
 			if err != nil {
@@ -39,7 +41,8 @@ func (w *world) teamImport() *cobra.Command {
 				if len(left) > 0 {
 					fmt.Fprintln(w.err, "left out, as nothing here has such fields: "+strings.Join(left, ", "))
 				}
-				_, err := fmt.Fprintf(w.out, "imported %s: %d members, %d inboxes, %d tasks\n", a.Name, len(a.Members), len(a.Inboxes), len(a.Tasks))
+				_, err := fmt.Fprintf(w.out, "imported %s: %d members, %d inboxes, %d tasks\n", a.Name, len(a.Members),
+					len(a.Inboxes), len(a.Tasks))
 				return err
 			})
 		}}
@@ -52,7 +55,8 @@ func (w *world) teamImport() *cobra.Command {
 func (w *world) teamExport() *cobra.Command {
 	var c config.Config
 	var user string
-	cmd := &cobra.Command{Use: "export TEAM DIR", Short: "Write a team into a new directory, as import reads it", Args: cobra.ExactArgs(2),
+	cmd := &cobra.Command{Use: "export TEAM DIR", Short: "Write a team into a new directory, as import reads it",
+		Args: cobra.ExactArgs(2),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return withApp(cmd.Context(), &c, func(p *app.App) error {
 				a, err := p.Team.Export(cmd.Context(), operator(user), args[0])
@@ -62,7 +66,8 @@ func (w *world) teamExport() *cobra.Command {
 				if err := teamdir.Write(args[1], a); err != nil {
 					return err
 				}
-				_, err = fmt.Fprintf(w.out, "exported %s: %d members, %d inboxes, %d tasks\n", a.Name, len(a.Members), len(a.Inboxes), len(a.Tasks))
+				_, err = fmt.Fprintf(w.out, "exported %s: %d members, %d inboxes, %d tasks\n", a.Name, len(a.Members),
+					len(a.Inboxes), len(a.Tasks))
 				return err
 			})
 		}}

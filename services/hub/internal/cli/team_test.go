@@ -46,7 +46,8 @@ func TestATeamMovesInAndOutEqualAsJSON(t *testing.T) {
 		}
 		return out, errOut
 	}
-	if out, errOut := run(0, "team", "import", from, "--program", "alpha"); out != "imported core: 2 members, 2 inboxes, 3 tasks\n" || errOut != "" {
+	if out, errOut := run(0, "team", "import", from, "--program",
+		"alpha"); out != "imported core: 2 members, 2 inboxes, 3 tasks\n" || errOut != "" {
 		t.Errorf("%q, %q", out, errOut)
 	}
 	if out, _ := run(0, "team", "export", "core", to); out != "exported core: 2 members, 2 inboxes, 3 tasks\n" {
@@ -66,7 +67,8 @@ func TestATeamMovesInAndOutEqualAsJSON(t *testing.T) {
 		args  []string
 	}{
 		{"Team 'core' already exists", []string{"team", "import", from}},
-		{"Session already has active team: core. One team per session.", []string{"team", "import", from, "--program", "alpha"}},
+		{"Session already has active team: core. One team per session.",
+			[]string{"team", "import", from, "--program", "alpha"}},
 		{"is not empty", []string{"team", "export", "core", to}},
 		{"Team none does not exist", []string{"team", "export", "none", filepath.Join(to, "none")}},
 		{"config.json: no such file", []string{"team", "import", filepath.Join(to, "none")}},

@@ -91,7 +91,8 @@ type news struct {
 
 // watch tells about every view after the one with the mark, and about each trouble,
 // until the context ends or a fault comes that no further try would mend.
-func (h *human) watch(ctx context.Context, mark string, pause func(context.Context, time.Duration) error, tell func(news) error) error {
+func (h *human) watch(ctx context.Context, mark string, pause func(context.Context, time.Duration) error,
+	tell func(news) error) error {
 	for failed := 0; ; {
 		wait := longest
 		if failed > 0 {

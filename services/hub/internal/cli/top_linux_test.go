@@ -24,7 +24,9 @@ func ioctl(t *testing.T, f *os.File, request uintptr, arg unsafe.Pointer) {
 		t.Fatal(err)
 	}
 	var errno syscall.Errno
-	if err := conn.Control(func(fd uintptr) { _, _, errno = syscall.Syscall(syscall.SYS_IOCTL, fd, request, uintptr(arg)) }); err != nil || errno != 0 {
+	if err := conn.Control(func(fd uintptr) {
+		_, _, errno = syscall.Syscall(syscall.SYS_IOCTL, fd, request, uintptr(arg))
+	}); err != nil || errno != 0 {
 		t.Fatal(err, errno)
 	}
 }
@@ -57,8 +59,10 @@ func onTerminal(t *testing.T, columns, lines uint16, env []string, args ...strin
 	ioctl(t, tty, syscall.TCGETS, unsafe.Pointer(&modes))
 	modes.Lflag &^= syscall.ECHO // keys are not to be taken for what the command wrote
 	ioctl(t, tty, syscall.TCSETS, unsafe.Pointer(&modes))
-	p := &process{t: t, cmd: exec.Command(binary, args...), out: &output{more: make(chan struct{}, 1)}, err: &output{more: make(chan struct{}, 1)}, ended: make(chan struct{})}
-	p.cmd.Env, p.cmd.Stdin, p.cmd.Stdout, p.cmd.Stderr = append([]string{"HOME=" + t.TempDir()}, env...), tty, tty, p.err
+	p := &process{t: t, cmd: exec.Command(binary, args...), out: &output{more: make(chan struct{}, 1)},
+		err: &output{more: make(chan struct{}, 1)}, ended: make(chan struct{})}
+	p.cmd.Env, p.cmd.Stdin, p.cmd.Stdout, p.cmd.Stderr = append([]string{"HOME=" + t.TempDir()}, env...), tty, tty,
+		p.err
 	p.cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
 	if err := p.cmd.Start(); err != nil {
 		t.Fatal(err)
@@ -170,7 +174,8 @@ func TestOnATerminalALostServerIsToldInTheLastLine(t *testing.T) {
 		t.Errorf("exit %d: %s", code, p.err)
 	}
 	frames, whole := p.frames()
-	if last := frames[len(frames)-1]; !whole || strings.Contains(last, "trying again") || !strings.Contains(last, "\x1b[K\r\nq and Enter") {
+	if last := frames[len(frames)-1]; !whole || strings.Contains(last, "trying again") ||
+		!strings.Contains(last, "\x1b[K\r\nq and Enter") {
 		t.Errorf("got the last frame %q, the terminal as it was: %t", last, whole)
 	}
 }

@@ -21,7 +21,9 @@ import (
 // viewed is a view with a mark and a session of that name.
 func viewed(mark string) overview.View {
 	return overview.View{Mark: mark, Sessions: []overview.Session{{ID: "s", Name: mark + "\x1b[2J", State: "working"}},
-		Claims:    []overview.Claim{{ID: "t", Title: "Build", ClaimedBy: "alpha", Status: "active", Type: "task", LeaseUntil: after(90 * time.Second)}},
+		Claims: []overview.Claim{
+			{ID: "t", Title: "Build", ClaimedBy: "alpha", Status: "active", Type: "task",
+				LeaseUntil: after(90 * time.Second)}},
 		Questions: []overview.Question{}, Unread: []overview.Unread{}}
 }
 
@@ -116,7 +118,8 @@ func TestElsewhereThanOnATerminalTheViewIsPrintedOnce(t *testing.T) {
 	if still(out) != firstView || errOut != "" || code != 0 {
 		t.Errorf("got %q, %q, exit %d; want %q", out, errOut, code, firstView)
 	}
-	if got := s.calls(); !slices.Equal(got, []string{"GET /v1/overview?"}) && !slices.Equal(got, []string{"GET /v1/overview"}) {
+	if got := s.calls(); !slices.Equal(got, []string{"GET /v1/overview?"}) &&
+		!slices.Equal(got, []string{"GET /v1/overview"}) {
 		t.Errorf("got the calls %q, want one that does not wait", got)
 	}
 }
@@ -139,7 +142,8 @@ func TestFollowedTheViewIsPrintedAfterEachChange(t *testing.T) {
 		if strings.Count(out, "Parley at ") != 3 || strings.Contains(out, "\x1b") || strings.Count(out, "first") != 1 {
 			t.Errorf("got\n%s\nwant three snapshots", out)
 		}
-		if got := s.calls(); got[1] != "GET /v1/overview?since=first&waitMs=30000" || got[3] != "GET /v1/overview?since=second&waitMs=30000" {
+		if got := s.calls(); got[1] != "GET /v1/overview?since=first&waitMs=30000" ||
+			got[3] != "GET /v1/overview?since=second&waitMs=30000" {
 			t.Errorf("got the calls %q", got)
 		}
 	}
@@ -161,7 +165,8 @@ func TestFollowedALostServerIsToldOnStandardErrorAndFoundAgain(t *testing.T) {
 	})
 	out, errOut, code := inProcess(t, f.at(), "top", "--follow")
 	told := "parley: " + f.URL + " answers with 503; trying again in 1s\n"
-	if strings.Count(out, "Parley at ") != 2 || code != 1 || !strings.HasPrefix(errOut, told) || !strings.Contains(errOut, "may not do this: not any more") {
+	if strings.Count(out, "Parley at ") != 2 || code != 1 || !strings.HasPrefix(errOut, told) ||
+		!strings.Contains(errOut, "may not do this: not any more") {
 		t.Errorf("got %q, %q, exit %d; want two views, the trouble and the end", out, errOut, code)
 	}
 }
@@ -208,7 +213,8 @@ func TestALostServerIsTriedAgainEverLater(t *testing.T) {
 	trouble := func(status int, pause string) []string {
 		return []string{fmt.Sprintf("%s answers with %d; trying again in %s", s.URL, status, pause), pause}
 	}
-	want := slices.Concat([]string{"m1"}, trouble(502, "1s"), trouble(500, "2s"), trouble(429, "4s"), trouble(503, "4s"), []string{"m1", "m2"}, trouble(500, "1s"), []string{"m2", "m3"})
+	want := slices.Concat([]string{"m1"}, trouble(502, "1s"), trouble(500, "2s"), trouble(429, "4s"),
+		trouble(503, "4s"), []string{"m1", "m2"}, trouble(500, "1s"), []string{"m2", "m3"})
 	if !slices.Equal(got, want) || !errors.Is(err, done) {
 		t.Errorf("got %q, %v; want %q", got, err, want)
 	}
@@ -218,7 +224,8 @@ func TestALostServerIsTriedAgainEverLater(t *testing.T) {
 		waits = append(waits, strings.TrimPrefix(q, "since="))
 	}
 	const waiting = "&waitMs=30000"
-	want = []string{"m0" + waiting, "m1" + waiting, "m1", "m1", "m1", "m1", "m1" + waiting, "m2" + waiting, "m2", "m2" + waiting}
+	want = []string{"m0" + waiting, "m1" + waiting, "m1", "m1", "m1", "m1", "m1" + waiting, "m2" + waiting, "m2",
+		"m2" + waiting}
 	if !slices.Equal(waits, want) {
 		t.Errorf("got the calls %q, want %q", waits, want)
 	}
@@ -240,14 +247,17 @@ func TestAServerThatIsGoneIsTriedAgain(t *testing.T) {
 		troubles = append(troubles, trouble)
 		return nil
 	})
-	if err != nil || len(troubles) != 5 || troubles[0] != "no server answers at "+s.URL+"; trying again in 1s" || !strings.HasSuffix(troubles[4], "again in 4s") {
+	if err != nil || len(troubles) != 5 || troubles[0] != "no server answers at "+s.URL+"; trying again in 1s" ||
+		!strings.HasSuffix(troubles[4], "again in 4s") {
 		t.Errorf("got %q, %v; want five tries", troubles, err)
 	}
 }
 
 func TestAServerThatDoesNotLetWaitIsNotAskedWithoutPause(t *testing.T) {
 	t.Parallel()
-	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { envelope(t, w, 200, viewed("m0")) }))
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		envelope(t, w, 200, viewed("m0"))
+	}))
 	defer s.Close()
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
@@ -266,7 +276,9 @@ func TestAServerThatDoesNotLetWaitIsNotAskedWithoutPause(t *testing.T) {
 func TestAFaultThatNoTryMendsEndsTheView(t *testing.T) {
 	t.Parallel()
 	for status, code := range map[int]string{401: "UNAUTHENTICATED", 403: "FORBIDDEN", 404: "NOT_FOUND"} {
-		s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { envelope(t, w, status, fault(code, "for good")) }))
+		s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			envelope(t, w, status, fault(code, "for good"))
+		}))
 		got, err := watched(t, t.Context(), s.URL, nil)
 		if len(got) > 0 || err == nil || !strings.Contains(err.Error(), "for good") {
 			t.Errorf("%d: got %q, %v; want its end", status, got, err)
@@ -286,7 +298,9 @@ func TestAnInterruptedCommandSaysSo(t *testing.T) {
 	})
 	env := f.at()
 	var out, errOut bytes.Buffer
-	code := cli.Run(ctx, []string{"questions"}, func(n string) string { return env[n] }, strings.NewReader(""), &out, &errOut)
+	code := cli.Run(ctx, []string{"questions"}, func(n string) string {
+		return env[n]
+	}, strings.NewReader(""), &out, &errOut)
 	if code != 1 || out.Len() > 0 || errOut.String() != "parley: interrupted\n" {
 		t.Errorf("got %q, %q, exit %d", out.String(), errOut.String(), code)
 	}

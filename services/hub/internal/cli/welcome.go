@@ -41,7 +41,8 @@ func (w *world) welcome(ctx context.Context, c *config.Config, a *app.App, addr 
 	if c.Store == "sqlite" {
 		err = localKeys(ctx, text, c, a, base)
 	} else {
-		fmt.Fprintf(text, "Make a key: parley key create --store firestore --project %s --user YOU --program NAME\n", c.Project)
+		fmt.Fprintf(text, "Make a key: parley key create --store firestore --project %s --user YOU --program NAME\n",
+			c.Project)
 	}
 	if err != nil {
 		return err

@@ -11,7 +11,7 @@ import (
 	"parley.internal/services/hub/internal/config"
 )
 
-// parse reads the configuration of serve from flags and variables.
+// parse returns the checked configuration of the serve command for the given variables and flags.
 func parse(t *testing.T, env map[string]string, flags ...string) (*config.Config, error) {
 	t.Helper()
 	var c config.Config
@@ -25,42 +25,50 @@ func parse(t *testing.T, env map[string]string, flags ...string) (*config.Config
 
 type env = map[string]string
 
-func TestALaptopNeedsNoSettings(t *testing.T) {
+func TestDefaultsServeOnLoopback(t *testing.T) {
 	t.Setenv("HOME", "/home/ann")
 	c, err := parse(t, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if c.Addr != "127.0.0.1:3001" || c.Data != filepath.Join("/home/ann", ".parley") || c.Store != "sqlite" || c.Rate != 0 || c.TrustProxy || len(c.Origins) != 0 || !c.Loopback() {
+	if c.Addr != "127.0.0.1:3001" || c.Data != filepath.Join("/home/ann", ".parley") || c.Store != "sqlite" ||
+		c.Rate != 0 || c.TrustProxy || len(c.Origins) != 0 || !c.Loopback() {
 		t.Errorf("got %+v", c)
 	}
 }
 
-func TestAFlagBeatsItsVariable(t *testing.T) {
+func TestAFlagTakesPrecedenceOverItsVariable(t *testing.T) {
 	t.Parallel()
-	vars := env{"PARLEY_ADDR": "127.0.0.1:1", "PARLEY_DATA": "/of/env", "PARLEY_STORE": "sqlite", "GOOGLE_CLOUD_PROJECT": "of-env", "PARLEY_RATE": "7",
-		"PARLEY_BURST": "8", "PARLEY_TRUST_PROXY": "true", "PARLEY_ALLOWED_ORIGINS": "https://a.example,https://b.example", "FIRESTORE_EMULATOR_HOST": "127.0.0.1:9", "PORT": "99"}
+	vars := env{"PARLEY_ADDR": "127.0.0.1:1", "PARLEY_DATA": "/of/env", "PARLEY_STORE": "sqlite",
+		"GOOGLE_CLOUD_PROJECT": "of-env", "PARLEY_RATE": "7",
+		"PARLEY_BURST": "8", "PARLEY_TRUST_PROXY": "true",
+		"PARLEY_ALLOWED_ORIGINS": "https://a.example,https://b.example", "FIRESTORE_EMULATOR_HOST": "127.0.0.1:9",
+		"PORT": "99"}
 	c, err := parse(t, vars)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if c.Addr != "127.0.0.1:1" || c.Data != "/of/env" || c.Project != "of-env" || c.Rate != 7 || c.Burst != 8 || !c.TrustProxy || c.EmulatorHost != "127.0.0.1:9" ||
+	if c.Addr != "127.0.0.1:1" || c.Data != "/of/env" || c.Project != "of-env" || c.Rate != 7 || c.Burst != 8 ||
+		!c.TrustProxy || c.EmulatorHost != "127.0.0.1:9" ||
 		!slices.Equal(c.Origins, []string{"https://a.example", "https://b.example"}) {
 		t.Errorf("from variables: got %+v", c)
 	}
-	c, err = parse(t, vars, "--addr", "[::1]:2", "--data=/of/flag", "--store", "firestore", "--project=of-flag", "--rate=0", "--burst=1", "--trust-proxy=false", "--allow-origin", "https://c.example")
+	c, err = parse(t, vars, "--addr", "[::1]:2", "--data=/of/flag", "--store", "firestore", "--project=of-flag",
+		"--rate=0", "--burst=1", "--trust-proxy=false", "--allow-origin", "https://c.example")
 	if err != nil {
 		t.Fatal(err)
 	}
-	if c.Addr != "[::1]:2" || c.Data != "/of/flag" || c.Store != "firestore" || c.Project != "of-flag" || c.Rate != 0 || c.Burst != 1 || c.TrustProxy ||
+	if c.Addr != "[::1]:2" || c.Data != "/of/flag" || c.Store != "firestore" || c.Project != "of-flag" || c.Rate != 0 ||
+		c.Burst != 1 || c.TrustProxy ||
 		!slices.Equal(c.Origins, []string{"https://c.example"}) || !c.Loopback() {
 		t.Errorf("from flags: got %+v", c)
 	}
 }
 
-func TestWhoCanReachTheServerDecidesItsLimits(t *testing.T) {
+func TestTheListenAddressDecidesTheDefaultLimits(t *testing.T) {
 	t.Parallel()
-	for name, c := range map[string]struct {
+	for _, c := range []struct {
+		name     string
 		env      env
 		flags    []string
 		addr     string
@@ -68,59 +76,62 @@ func TestWhoCanReachTheServerDecidesItsLimits(t *testing.T) {
 		proxy    bool
 		loopback bool
 	}{
-		"PORT binds every interface, behind a proxy": {env{"PORT": "8080"}, nil, ":8080", 50, true, false},
-		"PARLEY_ADDR beats PORT":                     {env{"PORT": "8080", "PARLEY_ADDR": "127.0.0.1:1"}, nil, "127.0.0.1:1", 0, true, true},
-		"--addr beats PORT":                          {env{"PORT": "8080"}, []string{"--addr=127.0.0.1:1"}, "127.0.0.1:1", 0, true, true},
-		"every interface":                            {nil, []string{"--addr=0.0.0.0:1"}, "0.0.0.0:1", 50, false, false},
-		"every interface, in short":                  {nil, []string{"--addr=:1"}, ":1", 50, false, false},
-		"every interface of IPv6":                    {nil, []string{"--addr=[::]:1"}, "[::]:1", 50, false, false},
-		"localhost":                                  {nil, []string{"--addr=localhost:1"}, "localhost:1", 0, false, true},
-		"another name":                               {nil, []string{"--addr=example.org:1"}, "example.org:1", 50, false, false},
-		"a rate on a laptop":                         {nil, []string{"--rate=3"}, "127.0.0.1:3001", 3, false, true},
-		"no rate in the cloud":                       {env{"PORT": "8080"}, []string{"--rate=0"}, ":8080", 0, true, false},
-		"no proxy in the cloud":                      {env{"PORT": "8080", "PARLEY_TRUST_PROXY": "false"}, nil, ":8080", 50, false, false},
+		{"PORT binds every interface, behind a proxy", env{"PORT": "8080"}, nil, ":8080", 50, true, false},
+		{"PARLEY_ADDR before PORT", env{"PORT": "8080", "PARLEY_ADDR": "127.0.0.1:1"}, nil, "127.0.0.1:1", 0, true,
+			true},
+		{"--addr before PORT", env{"PORT": "8080"}, []string{"--addr=127.0.0.1:1"}, "127.0.0.1:1", 0, true, true},
+		{"every interface", nil, []string{"--addr=0.0.0.0:1"}, "0.0.0.0:1", 50, false, false},
+		{"every interface, without a host", nil, []string{"--addr=:1"}, ":1", 50, false, false},
+		{"every interface of IPv6", nil, []string{"--addr=[::]:1"}, "[::]:1", 50, false, false},
+		{"localhost", nil, []string{"--addr=localhost:1"}, "localhost:1", 0, false, true},
+		{"another name", nil, []string{"--addr=example.org:1"}, "example.org:1", 50, false, false},
+		{"a rate on a laptop", nil, []string{"--rate=3"}, "127.0.0.1:3001", 3, false, true},
+		{"no rate in the cloud", env{"PORT": "8080"}, []string{"--rate=0"}, ":8080", 0, true, false},
+		{"no proxy in the cloud", env{"PORT": "8080", "PARLEY_TRUST_PROXY": "false"}, nil, ":8080", 50, false, false},
 	} {
 		got, err := parse(t, c.env, c.flags...)
 		if err != nil {
-			t.Errorf("%s: %v", name, err)
+			t.Errorf("%s: %v", c.name, err)
 			continue
 		}
-		if got.Addr != c.addr || got.Rate != c.rate || got.TrustProxy != c.proxy || got.Loopback() != c.loopback || got.Burst != 200 {
-			t.Errorf("%s: got %+v, loopback %t", name, got, got.Loopback())
+		if got.Addr != c.addr || got.Rate != c.rate || got.TrustProxy != c.proxy || got.Loopback() != c.loopback ||
+			got.Burst != 200 {
+			t.Errorf("%s: got %+v, loopback %t", c.name, got, got.Loopback())
 		}
 	}
 }
 
-func TestABadSettingIsRefusedAndNamed(t *testing.T) {
+func TestAnInvalidSettingIsRefusedByName(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		env   env
 		flags []string
 		words string
 	}{
-		{nil, []string{"--store=postgres"}, `--store is sqlite or firestore, not "postgres"`},
+		{nil, []string{"--store=postgres"}, `--store must be sqlite or firestore, not "postgres"`},
 		{env{"PARLEY_STORE": "SQLite"}, nil, `not "SQLite"`},
 		{nil, []string{"--store=firestore"}, "give --project or set GOOGLE_CLOUD_PROJECT"},
 		{nil, []string{"--data="}, "give --data or set PARLEY_DATA"},
-		{nil, []string{"--addr=3001"}, `--addr is host:port, not "3001"`},
-		{nil, []string{"--addr=127.0.0.1"}, "--addr is host:port"},
-		{nil, []string{"--addr=127.0.0.1:"}, "--addr is host:port"},
-		{nil, []string{"--allow-origin=example.org"}, `--allow-origin is scheme://host[:port], not "example.org"`},
-		{nil, []string{"--allow-origin=https://example.org/"}, "--allow-origin is"},
-		{nil, []string{"--allow-origin=null"}, "--allow-origin is"},
+		{nil, []string{"--addr=3001"}, `--addr must be host:port, not "3001"`},
+		{nil, []string{"--addr=127.0.0.1"}, "--addr must be host:port"},
+		{nil, []string{"--addr=127.0.0.1:"}, "--addr must be host:port"},
+		{nil, []string{"--allow-origin=example.org"}, `--allow-origin must be scheme://host[:port], not "example.org"`},
+		{nil, []string{"--allow-origin=https://example.org/"}, "--allow-origin must be"},
+		{nil, []string{"--allow-origin=null"}, "--allow-origin must be"},
 		{nil, []string{"--rate=fast"}, "--rate"},
-		{nil, []string{"--rate=5", "--burst=0"}, "--burst is at least 1"},
+		{nil, []string{"--rate=5", "--burst=0"}, "--burst must be at least 1"},
 		{nil, []string{"--rate=NaN"}, "--rate"},
 		{nil, []string{"--trust-proxy=perhaps"}, "--trust-proxy"},
 		{nil, []string{"--no-such-flag"}, "--no-such-flag"},
-		{nil, []string{"--public-url=parley.example.org"}, "--public-url is a URL as https://example.org"},
+		{nil, []string{"--public-url=parley.example.org"}, "--public-url must be a URL such as https://example.org"},
 		{nil, []string{"--public-url=ftp://parley.example.org"}, "--public-url"},
 		{nil, []string{"--public-url=https://ann@parley.example.org"}, "--public-url"},
 		{nil, []string{"--fcm-endpoint=127.0.0.1:9"}, "--fcm-endpoint"},
-		// Whoever can write a token of the emulator's is anybody.
-		{env{"FIREBASE_AUTH_EMULATOR_HOST": "127.0.0.1:9099", "PARLEY_STORE": "firestore", "GOOGLE_CLOUD_PROJECT": "p"}, nil, "FIREBASE_AUTH_EMULATOR_HOST is set beside a real Firestore"},
+		// Anyone can write a token of the Auth emulator.
+		{env{"FIREBASE_AUTH_EMULATOR_HOST": "127.0.0.1:9099", "PARLEY_STORE": "firestore", "GOOGLE_CLOUD_PROJECT": "p"},
+			nil, "FIREBASE_AUTH_EMULATOR_HOST is set beside a real Firestore"},
 		{env{"FIREBASE_AUTH_EMULATOR_HOST": "127.0.0.1:9099"}, []string{"--addr=:1"}, "anyone could sign in as anyone"},
-		// A variable that cannot be read is as wrong as a flag.
+		// An invalid variable is refused like an invalid flag.
 		{env{"PARLEY_RATE": "fast"}, nil, "PARLEY_RATE"},
 		{env{"PARLEY_BURST": "many"}, nil, "PARLEY_BURST"},
 		{env{"PARLEY_TRUST_PROXY": "perhaps"}, nil, "PARLEY_TRUST_PROXY"},
@@ -131,7 +142,7 @@ func TestABadSettingIsRefusedAndNamed(t *testing.T) {
 	}
 }
 
-func TestWhoseSignInsAreTaken(t *testing.T) {
+func TestSignInsOfOneProjectAreAccepted(t *testing.T) {
 	t.Parallel()
 	cloud := env{"PARLEY_STORE": "firestore", "GOOGLE_CLOUD_PROJECT": "p", "PORT": "8080"}
 	for name, c := range map[string]struct {
@@ -139,13 +150,16 @@ func TestWhoseSignInsAreTaken(t *testing.T) {
 		flags []string
 		want  string
 	}{
-		"nobody's on a laptop":               {nil, nil, ""},
-		"those of the store's project":       {cloud, nil, "p"},
-		"those of another project":           {cloud, []string{"--firebase-project=q"}, "q"},
-		"on a laptop, where it is said":      {env{"PARLEY_FIREBASE_PROJECT": "q"}, nil, "q"},
-		"nobody's on the Firestore emulator": {env{"PARLEY_STORE": "firestore", "GOOGLE_CLOUD_PROJECT": "p", "FIRESTORE_EMULATOR_HOST": "127.0.0.1:8787"}, nil, ""},
-		"the Auth emulator's": {env{"PARLEY_STORE": "firestore", "GOOGLE_CLOUD_PROJECT": "p", "FIRESTORE_EMULATOR_HOST": "127.0.0.1:8787",
-			"FIREBASE_AUTH_EMULATOR_HOST": "127.0.0.1:9099"}, nil, "p"},
+		"none on a laptop":      {nil, nil, ""},
+		"the store's project":   {cloud, nil, "p"},
+		"another project":       {cloud, []string{"--firebase-project=q"}, "q"},
+		"a project on a laptop": {env{"PARLEY_FIREBASE_PROJECT": "q"}, nil, "q"},
+		"none on the Firestore emulator": {
+			env{"PARLEY_STORE": "firestore", "GOOGLE_CLOUD_PROJECT": "p", "FIRESTORE_EMULATOR_HOST": "127.0.0.1:8787"},
+			nil, ""},
+		"the Auth emulator": {
+			env{"PARLEY_STORE": "firestore", "GOOGLE_CLOUD_PROJECT": "p", "FIRESTORE_EMULATOR_HOST": "127.0.0.1:8787",
+				"FIREBASE_AUTH_EMULATOR_HOST": "127.0.0.1:9099"}, nil, "p"},
 	} {
 		if got, err := parse(t, c.env, c.flags...); err != nil || got.FirebaseProject != c.want {
 			t.Errorf("%s: %q, %v", name, got.FirebaseProject, err)
@@ -156,12 +170,13 @@ func TestWhoseSignInsAreTaken(t *testing.T) {
 func TestTheServersOwnPageMayCallIt(t *testing.T) {
 	t.Parallel()
 	c, err := parse(t, env{"PARLEY_PUBLIC_URL": "https://parley.example.org/"}, "--allow-origin", "https://a.example")
-	if err != nil || c.PublicURL != "https://parley.example.org" || !slices.Equal(c.Origins, []string{"https://a.example", "https://parley.example.org"}) {
+	if err != nil || c.PublicURL != "https://parley.example.org" ||
+		!slices.Equal(c.Origins, []string{"https://a.example", "https://parley.example.org"}) {
 		t.Errorf("%+v, %v", c, err)
 	}
 }
 
-func TestATruthIsReadFromAVariableAsFromAFlag(t *testing.T) {
+func TestBooleanVariablesTakeTheSpellingsOfFlags(t *testing.T) {
 	t.Parallel()
 	for _, yes := range []string{"true", "1", "TRUE", "t"} {
 		if c, err := parse(t, env{"PARLEY_TRUST_PROXY": yes}); err != nil || !c.TrustProxy {
@@ -170,10 +185,12 @@ func TestATruthIsReadFromAVariableAsFromAFlag(t *testing.T) {
 	}
 }
 
-func TestThisMachineIsKnownByItsNames(t *testing.T) {
+func TestLoopbackHosts(t *testing.T) {
 	t.Parallel()
-	for host, want := range map[string]bool{"localhost": true, "127.0.0.1": true, "127.1.2.3": true, "::1": true, "[::1]": true, "": false,
-		"0.0.0.0": false, "::": false, "localhost.example.org": false, "127.0.0.1.example.org": false, "10.0.0.1": false} {
+	for host, want := range map[string]bool{"localhost": true, "127.0.0.1": true, "127.1.2.3": true, "::1": true,
+		"[::1]": true, "": false,
+		"0.0.0.0": false, "::": false, "localhost.example.org": false, "127.0.0.1.example.org": false,
+		"10.0.0.1": false} {
 		if got := config.IsLoopback(host); got != want {
 			t.Errorf("%q: got %t, want %t", host, got, want)
 		}

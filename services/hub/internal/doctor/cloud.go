@@ -63,7 +63,8 @@ func (c *Cloud) Checks() []Check {
 			if _, err := c.signIn(ctx); err != nil {
 				return skip("not looked at: there are no credentials")
 			}
-			return read(ctx, c.Store, c.Now, "Firestore in "+c.Project, "look at the checks beside this one, and whether the account has roles/datastore.viewer")
+			return read(ctx, c.Store, c.Now, "Firestore in "+c.Project,
+				"look at the checks beside this one, and whether the account has roles/datastore.viewer")
 		}},
 		{Name: indexesName, Look: c.asked(c.indexes)},
 		{Name: fieldsName, Look: c.asked(c.fields)},
@@ -84,10 +85,14 @@ func Emulator(host string, store func(context.Context) (Reader, error), now func
 	fix := "start it (make emulator), or unset FIRESTORE_EMULATOR_HOST to look at the cloud"
 	checks := (&Cloud{}).Checks()
 	for i := range checks {
-		checks[i].Look = func(context.Context) Result { return skip("FIRESTORE_EMULATOR_HOST is set: an emulator has none") }
+		checks[i].Look = func(context.Context) Result {
+			return skip("FIRESTORE_EMULATOR_HOST is set: an emulator has none")
+		}
 		if checks[i].Name == storeName {
 			checks[i].Stuck = fix
-			checks[i].Look = func(ctx context.Context) Result { return read(ctx, store, now, "the emulator at "+host, fix) }
+			checks[i].Look = func(ctx context.Context) Result {
+				return read(ctx, store, now, "the emulator at "+host, fix)
+			}
 		}
 	}
 	return checks
@@ -103,7 +108,8 @@ type Reader interface {
 const slow = time.Second
 
 // read reads twice: the first read connects, the second tells how far away the store is.
-func read(ctx context.Context, open func(context.Context) (Reader, error), now func() time.Time, what, fix string) Result {
+func read(ctx context.Context, open func(context.Context) (Reader, error), now func() time.Time, what,
+	fix string) Result {
 	store, err := open(ctx)
 	if err != nil {
 		return fail("cannot open "+what+": "+err.Error(), fix)
@@ -156,7 +162,8 @@ func (c *Cloud) clock(ctx context.Context) Result {
 	if off < 0 {
 		way = "behind"
 	}
-	return Result{State: state, Said: fmt.Sprintf("this machine's is %v %s Google's", off.Abs().Round(time.Second), way), Fix: setClock}
+	return Result{State: state,
+		Said: fmt.Sprintf("this machine's is %v %s Google's", off.Abs().Round(time.Second), way), Fix: setClock}
 }
 
 // again is how a deployment is put right.

@@ -34,11 +34,13 @@ func (c *Cloud) database(ctx context.Context, s *session) Result {
 	}
 	var found []Result
 	if d.Type != "FIRESTORE_NATIVE" {
-		found = append(found, fail(fmt.Sprintf("(default) in %s is %s, and Parley needs native mode", d.LocationId, d.Type),
-			"take another project, or delete the database if it is empty and deploy again"))
+		found = append(found,
+			fail(fmt.Sprintf("(default) in %s is %s, and Parley needs native mode", d.LocationId, d.Type),
+				"take another project, or delete the database if it is empty and deploy again"))
 	}
 	if d.RealtimeUpdatesMode == "REALTIME_UPDATES_MODE_DISABLED" {
-		found = append(found, fail("realtime updates are off, and calls that wait need them", "take a database that has them"))
+		found = append(found,
+			fail("realtime updates are off, and calls that wait need them", "take a database that has them"))
 	}
 	if d.DeleteProtectionState != "DELETE_PROTECTION_ENABLED" {
 		found = append(found, warn("delete protection is off", "set delete_protection and deploy again"))
@@ -133,12 +135,13 @@ func (c *Cloud) indexes(ctx context.Context, s *session) Result {
 		return fail(err.Error(), "")
 	}
 	states := map[string]string{}
-	err = service.Projects.Databases.CollectionGroups.Indexes.List(c.groupsPath()).Pages(ctx, func(page *admin.GoogleFirestoreAdminV1ListIndexesResponse) error {
-		for _, x := range page.Indexes {
-			states[spell(groupOf(x.Name), x.QueryScope, x.Fields)] = x.State
-		}
-		return nil
-	})
+	err = service.Projects.Databases.CollectionGroups.Indexes.List(c.groupsPath()).Pages(ctx,
+		func(page *admin.GoogleFirestoreAdminV1ListIndexesResponse) error {
+			for _, x := range page.Indexes {
+				states[spell(groupOf(x.Name), x.QueryScope, x.Fields)] = x.State
+			}
+			return nil
+		})
 	if missing(err) {
 		return noDatabase()
 	}

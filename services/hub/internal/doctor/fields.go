@@ -18,7 +18,8 @@ func (c *Cloud) overridden(ctx context.Context, s *session) (map[string]*admin.G
 	}
 	out := map[string]*admin.GoogleFirestoreAdminV1Field{}
 	// It is the one filter that the API documents.
-	list := service.Projects.Databases.CollectionGroups.Fields.List(c.groupsPath()).Filter("indexConfig.usesAncestorConfig=false OR ttlConfig:*")
+	list := service.Projects.Databases.CollectionGroups.Fields.List(c.groupsPath()).Filter(
+		"indexConfig.usesAncestorConfig=false OR ttlConfig:*")
 	err = list.Pages(ctx, func(page *admin.GoogleFirestoreAdminV1ListFieldsResponse) error {
 		for _, f := range page.Fields {
 			_, path, _ := strings.Cut(f.Name, "/fields/")
@@ -31,7 +32,8 @@ func (c *Cloud) overridden(ctx context.Context, s *session) (map[string]*admin.G
 
 // settings returns the fields' settings as they are declared, and by collection and path those that the database has;
 // failed is the result of the check where they cannot be read.
-func (c *Cloud) settings(ctx context.Context, s *session) (want declared, have map[string]*admin.GoogleFirestoreAdminV1Field, failed *Result) {
+func (c *Cloud) settings(ctx context.Context, s *session) (want declared,
+	have map[string]*admin.GoogleFirestoreAdminV1Field, failed *Result) {
 	want, err := c.declared()
 	if err != nil {
 		return want, nil, new(fail(err.Error(), ""))
@@ -81,10 +83,13 @@ func (c *Cloud) fields(ctx context.Context, s *session) Result {
 		}
 	}
 	if len(exempt) > 0 {
-		found = append(found, warn(fmt.Sprintf("%s indexed that nobody looks for (%s): writes cost more and large texts are refused",
-			plural(len(exempt), "field is", "fields are"), few(exempt)), c.again()))
+		found = append(found,
+			warn(fmt.Sprintf("%s indexed that nobody looks for (%s): writes cost more and large texts are refused",
+				plural(len(exempt), "field is", "fields are"), few(exempt)), c.again()))
 	}
-	return sum(ok("%s over all users, and %d fields that need none, are as they should be", plural(over, "index", "indexes"), len(want.FieldOverrides)-over), found)
+	return sum(
+		ok("%s over all users, and %d fields that need none, are as they should be", plural(over, "index", "indexes"),
+			len(want.FieldOverrides)-over), found)
 }
 
 // indexesOf are the states of a field's own indexes; nil where it has the database's.
@@ -126,7 +131,11 @@ func (c *Cloud) ttl(ctx context.Context, s *session) Result {
 		case building:
 			found = append(found, warn(name+" is being made active", "wait: it holds for new documents already"))
 		default:
-			found = append(found, fail(name+" is "+state, fmt.Sprintf("gcloud firestore fields ttls update %s --collection-group=%s --enable-ttl --project %s", o.FieldPath, o.CollectionGroup, c.Project)))
+			found = append(found,
+				fail(name+" is "+state,
+					fmt.Sprintf(
+						"gcloud firestore fields ttls update %s --collection-group=%s --enable-ttl --project %s",
+						o.FieldPath, o.CollectionGroup, c.Project)))
 		}
 	}
 	return sum(ok("%s active", plural(policies, "policy is", "policies are")), found)

@@ -30,14 +30,15 @@ func (c *Cloud) functions(ctx context.Context, s *session) (d deployed, err erro
 		region = "-"
 	}
 	d.by = map[string][]*functions.Function{}
-	err = service.Projects.Locations.Functions.List("projects/"+c.Project+"/locations/"+region).Pages(ctx, func(page *functions.ListFunctionsResponse) error {
-		for _, f := range page.Functions {
-			name := f.Name[strings.LastIndex(f.Name, "/")+1:]
-			d.by[name] = append(d.by[name], f)
-		}
-		d.unreachable = append(d.unreachable, page.Unreachable...)
-		return nil
-	})
+	err = service.Projects.Locations.Functions.List("projects/"+c.Project+"/locations/"+region).Pages(ctx,
+		func(page *functions.ListFunctionsResponse) error {
+			for _, f := range page.Functions {
+				name := f.Name[strings.LastIndex(f.Name, "/")+1:]
+				d.by[name] = append(d.by[name], f)
+			}
+			d.unreachable = append(d.unreachable, page.Unreachable...)
+			return nil
+		})
 	return d, err
 }
 
@@ -61,13 +62,18 @@ func (c *Cloud) function(d deployed, name string) (f *functions.Function, found 
 	all := d.by[name]
 	switch {
 	case len(all) == 0 && len(d.unreachable) > 0:
-		return nil, []Result{warn(name+" is not found, and Google cannot see into all regions just now", "run it again in a minute")}
+		return nil, []Result{
+			warn(name+" is not found, and Google cannot see into all regions just now", "run it again in a minute")}
 	case len(all) == 0 && c.Region != "":
-		return nil, []Result{fail(name+" is not in "+c.Region, "leave out --region, or give the deployment's with its --name; or "+c.again())}
+		return nil, []Result{
+			fail(name+" is not in "+c.Region,
+				"leave out --region, or give the deployment's with its --name; or "+c.again())}
 	case len(all) == 0:
 		return nil, []Result{fail(name+" is missing", c.again())}
 	case len(all) > 1:
-		found = append(found, warn(fmt.Sprintf("%s is in %d regions: each does the work", name, len(all)), "delete those of the region that was left"))
+		found = append(found,
+			warn(fmt.Sprintf("%s is in %d regions: each does the work", name, len(all)),
+				"delete those of the region that was left"))
 	}
 	f = all[0]
 	about := ""
@@ -119,7 +125,10 @@ func (c *Cloud) trigger(name string, r app.Reaction, t *functions.EventTrigger) 
 		about[f.Attribute] = f.Value
 	}
 	if about["document"] != document || about["database"] != "(default)" {
-		found = append(found, fail(fmt.Sprintf("%s hears of %q in the database %q, not of %s in (default)", name, about["document"], about["database"], document), c.again()))
+		found = append(found,
+			fail(
+				fmt.Sprintf("%s hears of %q in the database %q, not of %s in (default)", name, about["document"],
+					about["database"], document), c.again()))
 	}
 	if t.RetryPolicy != "RETRY_POLICY_RETRY" {
 		found = append(found, warn(name+" is not told again of what it could not do", c.again()))
@@ -146,13 +155,15 @@ func (c *Cloud) sweeps(ctx context.Context, s *session) Result {
 		}
 		region := strings.Split(f.Name, "/")[3]
 		id := c.Name + "-" + sweep.Name
-		job, err := service.Projects.Locations.Jobs.Get("projects/" + c.Project + "/locations/" + region + "/jobs/" + id).Context(ctx).Do()
+		job, err := service.Projects.Locations.Jobs.Get("projects/" + c.Project + "/locations/" + region + "/jobs/" +
+			id).Context(ctx).Do()
 		switch {
 		case missing(err):
 			all = append(all, fail("the job "+id+" is missing: nothing starts the sweep", c.again()))
 		case err != nil:
 			// The others would be refused alike.
-			return sum(Result{}, append(all, c.refusal(s, err, right{"cloudscheduler.jobs.get", "roles/cloudscheduler.viewer"})))
+			return sum(Result{},
+				append(all, c.refusal(s, err, right{"cloudscheduler.jobs.get", "roles/cloudscheduler.viewer"})))
 		default:
 			all = append(all, c.job(id, region, sweep, job)...)
 		}
@@ -165,9 +176,12 @@ const grace = 10 * time.Minute
 
 func (c *Cloud) job(id, region string, sweep app.Sweep, job *scheduler.Job) (found []Result) {
 	if job.State != "ENABLED" {
-		found = append(found, fail("the job "+id+" is "+job.State, fmt.Sprintf("gcloud scheduler jobs resume %s --location %s --project %s", id, region, c.Project)))
+		found = append(found,
+			fail("the job "+id+" is "+job.State,
+				fmt.Sprintf("gcloud scheduler jobs resume %s --location %s --project %s", id, region, c.Project)))
 	}
-	logs := fmt.Sprintf("gcloud functions logs read %s --region %s --project %s", c.nameOf(sweep.Function), region, c.Project)
+	logs := fmt.Sprintf("gcloud functions logs read %s --region %s --project %s", c.nameOf(sweep.Function), region,
+		c.Project)
 	// A code below zero is that of a job that has not run.
 	if job.Status != nil && job.Status.Code > 0 {
 		said := fmt.Sprintf("the last run of %s ended with %v", id, codes.Code(job.Status.Code))
@@ -179,7 +193,10 @@ func (c *Cloud) job(id, region string, sweep app.Sweep, job *scheduler.Job) (fou
 	last, err := time.Parse(time.RFC3339, job.LastAttemptTime)
 	switch late := c.Now().Sub(last); {
 	case err != nil:
-		found = append(found, warn(id+" has not run yet", fmt.Sprintf("wait for it, or gcloud scheduler jobs run %s --location %s --project %s", id, region, c.Project)))
+		found = append(found,
+			warn(id+" has not run yet",
+				fmt.Sprintf("wait for it, or gcloud scheduler jobs run %s --location %s --project %s", id, region,
+					c.Project)))
 	case job.State == "ENABLED" && late > 2*sweep.Every+grace:
 		found = append(found, fail(fmt.Sprintf("%s did not run for %v", id, late.Round(time.Minute)), logs))
 	}

@@ -29,7 +29,8 @@ type session struct {
 func (s *session) String() string { return cmp.Or(s.account, "an account that cannot be told") }
 
 // scopes show an account's name beside what it may see.
-var scopes = []string{"https://www.googleapis.com/auth/cloud-platform", "https://www.googleapis.com/auth/userinfo.email"}
+var scopes = []string{"https://www.googleapis.com/auth/cloud-platform",
+	"https://www.googleapis.com/auth/userinfo.email"}
 
 // signIn is the one session of all checks.
 func (c *Cloud) signIn(ctx context.Context) (*session, error) {
@@ -78,7 +79,8 @@ func (c *Cloud) begin(ctx context.Context) (*session, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &session{client: &http.Client{Transport: transport}, account: file.Email, kind: cmp.Or(file.Type, "the machine's own")}
+	s := &session{client: &http.Client{Transport: transport}, account: file.Email,
+		kind: cmp.Or(file.Type, "the machine's own")}
 	if m := impersonated.FindStringSubmatch(file.Impersonation); m != nil {
 		s.account = m[1]
 	}
@@ -116,7 +118,8 @@ func (c *Cloud) credentials(ctx context.Context) Result {
 		return ok("application default credentials of %v (%s)", s, s.kind)
 	case errors.As(err, &refused):
 		why := cmp.Or(refused.ErrorDescription, refused.ErrorCode, "no reason given")
-		return fail("Google gives no token for the application default credentials: "+why, "sign in again: "+login+"; a clock that is off is a reason too")
+		return fail("Google gives no token for the application default credentials: "+why,
+			"sign in again: "+login+"; a clock that is off is a reason too")
 	case errors.As(err, &nobody):
 		return unreached(err)
 	}
@@ -146,7 +149,8 @@ func (c *Cloud) refusal(s *session, err error, needs right) Result {
 	reason, api := reasonOf(e)
 	switch {
 	case reason == "SERVICE_DISABLED":
-		return fail(api+" is not enabled in "+c.Project, fmt.Sprintf("gcloud services enable %s --project %s", api, c.Project))
+		return fail(api+" is not enabled in "+c.Project,
+			fmt.Sprintf("gcloud services enable %s --project %s", api, c.Project))
 	case reason == "BILLING_DISABLED":
 		return fail(c.Project+" has no billing", "link a billing account to the project")
 	case reason == "USER_PROJECT_DENIED":
@@ -158,7 +162,8 @@ func (c *Cloud) refusal(s *session, err error, needs right) Result {
 	case e.Code == http.StatusUnauthorized:
 		return fail("Google does not take the credentials: "+e.Message, "sign in again: "+login)
 	}
-	return fail(fmt.Sprintf("Google answers with %d: %s", e.Code, cmp.Or(e.Message, http.StatusText(e.Code))), "run it again in a minute")
+	return fail(fmt.Sprintf("Google answers with %d: %s", e.Code, cmp.Or(e.Message, http.StatusText(e.Code))),
+		"run it again in a minute")
 }
 
 const network = "look at the network, its DNS and HTTPS_PROXY"

@@ -142,8 +142,9 @@ func (l *Laptop) clock(ctx context.Context) Result {
 	}
 	ahead := max(newest.Sub(l.Now()), 0)
 	if state := judge(ahead); state != OK {
-		return Result{State: state, Said: fmt.Sprintf("%s is %v ahead of this machine's clock", of, ahead.Round(time.Second)),
-			Fix: setClock + "; where it is right now it was ahead before, and this passes by itself"}
+		return Result{State: state,
+			Said: fmt.Sprintf("%s is %v ahead of this machine's clock", of, ahead.Round(time.Second)),
+			Fix:  setClock + "; where it is right now it was ahead before, and this passes by itself"}
 	}
 	return ok("nothing in the store is of a time to come")
 }

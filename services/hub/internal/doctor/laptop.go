@@ -109,13 +109,16 @@ func (l *Laptop) store(ctx context.Context) Result {
 		if err := db.QueryRowContext(ctx, `PRAGMA user_version`).Scan(&layout); err != nil {
 			return err
 		}
-		return db.QueryRowContext(ctx, `SELECT count(*) FROM sqlite_schema WHERE type = 'table' AND name IN ('docs', 'changes')`).Scan(&tables)
+		return db.QueryRowContext(ctx,
+			`SELECT count(*) FROM sqlite_schema WHERE type = 'table' AND name IN ('docs', 'changes')`).Scan(&tables)
 	})
 	switch {
 	case err != nil:
 		return fail("cannot read "+l.File+": "+err.Error(), l.putBack())
 	case layout > l.Layout:
-		return fail(fmt.Sprintf("%s was written by a later version of Parley (layout %d, this one knows %d)", l.File, layout, l.Layout),
+		return fail(
+			fmt.Sprintf("%s was written by a later version of Parley (layout %d, this one knows %d)", l.File, layout,
+				l.Layout),
 			"run that version, or move the file away and parley restore a backup of before it")
 	case layout == 0 || tables != 2:
 		return fail(l.File+" is no store of Parley", "name the store's directory with --data")
@@ -168,7 +171,8 @@ func (l *Laptop) permissions(context.Context) Result {
 			return fail(err.Error(), "run it as the user who runs the server")
 		}
 		if open := info.Mode().Perm() & 0o077; open != 0 {
-			found = append(found, fail(fmt.Sprintf("%s is open to others (%#o)", file, info.Mode().Perm()), "chmod 600 "+file))
+			found = append(found,
+				fail(fmt.Sprintf("%s is open to others (%#o)", file, info.Mode().Perm()), "chmod 600 "+file))
 		}
 	}
 	dir := filepath.Dir(l.File)
@@ -180,7 +184,8 @@ func (l *Laptop) permissions(context.Context) Result {
 	case mode&0o022 != 0:
 		found = append(found, fail(fmt.Sprintf("others can replace what is in %s (%#o)", dir, mode), "chmod 700 "+dir))
 	case mode&0o077 != 0:
-		found = append(found, warn(fmt.Sprintf("others can see what there is in %s (%#o)", dir, mode), "chmod 700 "+dir))
+		found = append(found,
+			warn(fmt.Sprintf("others can see what there is in %s (%#o)", dir, mode), "chmod 700 "+dir))
 	}
 	return sum(ok("the store and its keys are their owner's alone"), found)
 }
@@ -215,7 +220,8 @@ func (l *Laptop) disk(context.Context) Result {
 	case left < roomyFree:
 		return warn(said, freeAdvice)
 	case left < 2*size:
-		return warn(said+", and the store has "+bytesOf(size), "make room: a backup and a restore need as much as the store each")
+		return warn(said+", and the store has "+bytesOf(size),
+			"make room: a backup and a restore need as much as the store each")
 	}
 	return ok("%s", said)
 }
@@ -246,7 +252,8 @@ func (l *Laptop) server(ctx context.Context) Result {
 	var e *client.Error
 	switch {
 	case errors.As(err, &e) && e.Status != 0:
-		return warn(fmt.Sprintf("what answers at %s is no Parley that is well (%d)", l.Server, e.Status), "look at its log; is it another program?")
+		return warn(fmt.Sprintf("what answers at %s is no Parley that is well (%d)", l.Server, e.Status),
+			"look at its log; is it another program?")
 	case err != nil:
 		return skip("none answers at %s", l.Server)
 	}

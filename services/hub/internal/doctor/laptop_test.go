@@ -57,7 +57,8 @@ var template = sync.OnceValues(func() (text []byte, err error) {
 func newDesk(t *testing.T) *desk {
 	t.Helper()
 	d := &desk{t: t, dir: t.TempDir(), free: 50 << 30}
-	d.Laptop = doctor.Laptop{File: d.file("parley.db"), KeysFile: d.file("keys.env"), Layout: sqlite.Layout(), Now: d.now,
+	d.Laptop = doctor.Laptop{File: d.file("parley.db"), KeysFile: d.file("keys.env"), Layout: sqlite.Layout(),
+		Now:  d.now,
 		Free: func(string) (uint64, error) { return d.free, nil }}
 	text, err := template()
 	d.do(err)
@@ -160,15 +161,22 @@ var desks = []struct {
 	want   map[string]string
 }{
 	{"a store that was closed is well", func(*desk) {}, map[string]string{
-		"store": "ok parley.db & layout", "whole": "ok", "permissions": "ok", "disk": "ok 50.0 GiB free", "server": "skip keys.env", "keys": "ok 1 good key, of them never used: alpha of local", "clock": "ok"}},
+		"store": "ok parley.db & layout", "whole": "ok", "permissions": "ok", "disk": "ok 50.0 GiB free",
+		"server": "skip keys.env", "keys": "ok 1 good key, of them never used: alpha of local", "clock": "ok"}},
 	{"a store that a server has open is well", func(d *desk) { d.start(); d.t.Cleanup(d.stop) }, nil},
 	{"no store is told once", func(d *desk) { d.do(os.Remove(d.File)) }, map[string]string{
-		"store": "fail there is no store at & parley serve", "whole": "skip", "permissions": "skip", "keys": "skip", "clock": "skip"}},
+		"store": "fail there is no store at & parley serve", "whole": "skip", "permissions": "skip", "keys": "skip",
+		"clock": "skip"}},
 	{"no directory is told", func(d *desk) { d.do(os.RemoveAll(d.dir)) }, map[string]string{
 		"store": "fail there is no store at", "whole": "skip", "permissions": "skip", "keys": "skip", "clock": "skip"}},
-	{"a directory in the place of the file is told", func(d *desk) { d.do(os.Remove(d.File)); d.do(os.Mkdir(d.File, 0o700)) }, map[string]string{
+	{"a directory in the place of the file is told", func(d *desk) {
+		d.do(os.Remove(d.File))
+		d.do(os.Mkdir(d.File, 0o700))
+	}, map[string]string{
 		"store": "fail is no file", "whole": "fail", "keys": "skip", "clock": "skip"}},
-	{"what is no database is told", func(d *desk) { d.write("parley.db", bytes.Repeat([]byte("no database "), 1000), 0o600) }, map[string]string{
+	{"what is no database is told", func(d *desk) {
+		d.write("parley.db", bytes.Repeat([]byte("no database "), 1000), 0o600)
+	}, map[string]string{
 		"store": "fail not a database & parley restore", "whole": "fail", "keys": "skip", "clock": "skip"}},
 	{"a page that is damaged is told", func(d *desk) {
 		text, err := os.ReadFile(d.File)
@@ -177,23 +185,50 @@ var desks = []struct {
 		copy(text[2*4096:], bytes.Repeat([]byte{0x5a}, len(text)))
 		d.write("parley.db", text, 0o600)
 	}, map[string]string{"whole": "fail damaged & parley restore", "clock": "skip"}},
-	{"an empty file is no store", func(d *desk) { d.write("parley.db", nil, 0o600) }, map[string]string{"store": "fail is no store of Parley & --data", "keys": "skip", "clock": "skip"}},
-	{"a database of something else is no store", func(d *desk) { d.sql(`DROP TABLE docs`) }, map[string]string{"store": "fail is no store of Parley", "keys": "skip", "clock": "skip"}},
+	{"an empty file is no store", func(d *desk) {
+		d.write("parley.db", nil, 0o600)
+	}, map[string]string{"store": "fail is no store of Parley & --data", "keys": "skip", "clock": "skip"}},
+	{"a database of something else is no store", func(d *desk) {
+		d.sql(`DROP TABLE docs`)
+	}, map[string]string{"store": "fail is no store of Parley", "keys": "skip", "clock": "skip"}},
 	{"a later layout is a failure", func(d *desk) { d.sql(fmt.Sprintf(`PRAGMA user_version = %d`, sqlite.Layout()+1)) },
-		map[string]string{"store": fmt.Sprintf("fail later version of Parley (layout %d, this one knows %d)", sqlite.Layout()+1, sqlite.Layout())}},
-	{"an earlier layout is brought forward", func(d *desk) { d.Layout++ }, map[string]string{"store": fmt.Sprintf("ok the next start brings it to %d", sqlite.Layout()+1)}},
+		map[string]string{
+			"store": fmt.Sprintf("fail later version of Parley (layout %d, this one knows %d)", sqlite.Layout()+1,
+				sqlite.Layout())}},
+	{"an earlier layout is brought forward", func(d *desk) {
+		d.Layout++
+	}, map[string]string{"store": fmt.Sprintf("ok the next start brings it to %d", sqlite.Layout()+1)}},
 
-	{"a store that others can read is a failure", func(d *desk) { d.do(os.Chmod(d.File, 0o644)) }, map[string]string{"permissions": "fail parley.db is open to others (0644) & chmod 600"}},
-	{"keys that others can read are a failure", func(d *desk) { d.do(os.Chmod(d.KeysFile, 0o640)) }, map[string]string{"permissions": "fail keys.env is open to others (0640)"}},
-	{"a directory that others can write is a failure", func(d *desk) { d.do(os.Chmod(d.dir, 0o770)) }, map[string]string{"permissions": "fail others can replace & chmod 700"}},
-	{"a directory that others can see into is a warning", func(d *desk) { d.do(os.Chmod(d.dir, 0o755)) }, map[string]string{"permissions": "warn others can see & chmod 700"}},
+	{"a store that others can read is a failure", func(d *desk) {
+		d.do(os.Chmod(d.File, 0o644))
+	}, map[string]string{"permissions": "fail parley.db is open to others (0644) & chmod 600"}},
+	{"keys that others can read are a failure", func(d *desk) {
+		d.do(os.Chmod(d.KeysFile, 0o640))
+	}, map[string]string{"permissions": "fail keys.env is open to others (0640)"}},
+	{"a directory that others can write is a failure", func(d *desk) {
+		d.do(os.Chmod(d.dir, 0o770))
+	}, map[string]string{"permissions": "fail others can replace & chmod 700"}},
+	{"a directory that others can see into is a warning", func(d *desk) {
+		d.do(os.Chmod(d.dir, 0o755))
+	}, map[string]string{"permissions": "warn others can see & chmod 700"}},
 
-	{"little room is a warning", func(d *desk) { d.free = 500 << 20 }, map[string]string{"disk": "warn 500.0 MiB free"}},
-	{"no room is a failure", func(d *desk) { d.free = 4 << 10 }, map[string]string{"disk": "fail 4.0 KiB free & make room"}},
-	{"room for no backup is a warning", func(d *desk) { d.free = 2 << 30; d.do(os.Truncate(d.File, 3<<30)) }, map[string]string{"disk": "warn the store has 3.0 GiB & a backup"}},
-	{"a system that does not tell is skipped", func(d *desk) { d.Free = func(string) (uint64, error) { return 0, errors.ErrUnsupported } }, map[string]string{"disk": "skip"}},
+	{"little room is a warning", func(d *desk) {
+		d.free = 500 << 20
+	}, map[string]string{"disk": "warn 500.0 MiB free"}},
+	{"no room is a failure", func(d *desk) {
+		d.free = 4 << 10
+	}, map[string]string{"disk": "fail 4.0 KiB free & make room"}},
+	{"room for no backup is a warning", func(d *desk) {
+		d.free = 2 << 30
+		d.do(os.Truncate(d.File, 3<<30))
+	}, map[string]string{"disk": "warn the store has 3.0 GiB & a backup"}},
+	{"a system that does not tell is skipped", func(d *desk) {
+		d.Free = func(string) (uint64, error) { return 0, errors.ErrUnsupported }
+	}, map[string]string{"disk": "skip"}},
 
-	{"no key at all is a failure", func(d *desk) { d.sql(`DELETE FROM docs`) }, map[string]string{"keys": "fail no key is good & parley key create"}},
+	{"no key at all is a failure", func(d *desk) {
+		d.sql(`DELETE FROM docs`)
+	}, map[string]string{"keys": "fail no key is good & parley key create"}},
 	{"revoked keys are none", func(d *desk) { d.revoke() }, map[string]string{"keys": "fail no key is good"}},
 	{"keys that have ended are none", func(d *desk) {
 		d.revoke()
@@ -209,7 +244,8 @@ var desks = []struct {
 			d.issue("zoe", keys.CreateInput{Name: "phone", Expires: int64((9 * 24 * time.Hour).Seconds())})
 			return nil
 		})
-	}, map[string]string{"keys": "warn 3 good keys & phone of zoe & within a week beta of ann & ends on & !ends on " + time.Now().Add(9*24*time.Hour).UTC().Format(time.DateOnly)}},
+	}, map[string]string{"keys": "warn 3 good keys & phone of zoe & within a week beta of ann & ends on & !ends on " +
+		time.Now().Add(9*24*time.Hour).UTC().Format(time.DateOnly)}},
 	{"keys that are used are not told of", func(d *desk) {
 		d.served(func(ctx context.Context, s *keys.Service) error {
 			id := d.issue("ann", keys.CreateInput{Program: "beta"})
@@ -229,7 +265,9 @@ var desks = []struct {
 	}, map[string]string{"clock": "fail alpha of local & timedatectl"}},
 	{"a change of a time to come is a failure", func(d *desk) {
 		d.at = time.Now()
-		d.sql(fmt.Sprintf(`INSERT INTO changes (at, kind, u, c, id) VALUES (%d, 'created', 'u', 'c', 'i')`, d.at.Add(2*time.Hour).UnixMicro()))
+		d.sql(
+			fmt.Sprintf(`INSERT INTO changes (at, kind, u, c, id) VALUES (%d, 'created', 'u', 'c', 'i')`,
+				d.at.Add(2*time.Hour).UnixMicro()))
 	}, map[string]string{"clock": "fail the last change is 2h0m0s ahead"}},
 }
 
@@ -319,7 +357,8 @@ func TestAServerIsToldAsItAnswers(t *testing.T) {
 		body string
 		want string
 	}{
-		{"one that is well", 200, `{"success":true,"data":{"status":"ok","version":"v1.2.3"}}`, "ok Parley v1.2.3 serves at http://127.0.0.1:"},
+		{"one that is well", 200, `{"success":true,"data":{"status":"ok","version":"v1.2.3"}}`,
+			"ok Parley v1.2.3 serves at http://127.0.0.1:"},
 		{"one that is ill", 503, `{"success":true}`, "warn no Parley that is well (503)"},
 		{"one that refuses", 200, `{"success":false}`, "warn no Parley that is well (200)"},
 		{"another program", 200, `<html>`, "warn another program"},

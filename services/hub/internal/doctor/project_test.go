@@ -69,26 +69,39 @@ type refusal struct {
 
 // deployed is a project that is as it should be.
 func deployed(t *testing.T) *project {
-	p := &project{t: t, fcm: "ENABLED", account: person, date: now, jobs: map[string]*scheduler.Job{}, refused: map[string]refusal{},
-		database: &admin.GoogleFirestoreAdminV1Database{Name: "projects/my-project/databases/(default)", LocationId: region, Type: "FIRESTORE_NATIVE",
-			DeleteProtectionState: "DELETE_PROTECTION_ENABLED", PointInTimeRecoveryEnablement: "POINT_IN_TIME_RECOVERY_ENABLED"},
+	p := &project{t: t, fcm: "ENABLED", account: person, date: now, jobs: map[string]*scheduler.Job{},
+		refused: map[string]refusal{},
+		database: &admin.GoogleFirestoreAdminV1Database{Name: "projects/my-project/databases/(default)",
+			LocationId: region, Type: "FIRESTORE_NATIVE",
+			DeleteProtectionState:         "DELETE_PROTECTION_ENABLED",
+			PointInTimeRecoveryEnablement: "POINT_IN_TIME_RECOVERY_ENABLED"},
 		bindings: []*projects.Binding{{Role: "roles/datastore.user", Members: []string{"serviceAccount:" + ringer}},
-			{Role: "roles/firebasecloudmessaging.admin", Members: []string{"user:" + person, "serviceAccount:" + ringer}}},
+			{Role: "roles/firebasecloudmessaging.admin",
+				Members: []string{"user:" + person, "serviceAccount:" + ringer}}},
 	}
 	p.index()
 	a := parley()
 	add := func(function string, trigger *functions.EventTrigger) {
-		p.functions = append(p.functions, &functions.Function{Name: "projects/my-project/locations/" + region + "/functions/" + function, State: "ACTIVE", EventTrigger: trigger})
+		p.functions = append(p.functions,
+			&functions.Function{Name: "projects/my-project/locations/" + region + "/functions/" + function,
+				State: "ACTIVE", EventTrigger: trigger})
 	}
 	for i, r := range a.Reactions() {
-		add([]string{"parley-on-task-create", "parley-on-task-update", "parley-on-session-update"}[i], &functions.EventTrigger{
-			EventType: "google.cloud.firestore.document.v1." + string(r.Kind), RetryPolicy: "RETRY_POLICY_RETRY", Trigger: "projects/my-project/locations/" + region + "/triggers/t",
-			EventFilters: []*functions.EventFilter{{Attribute: "database", Value: "(default)"}, {Attribute: "namespace", Value: "(default)"},
-				{Attribute: "document", Operator: "match-path-pattern", Value: "users/{uid}/" + r.Collection + "/{id}"}}})
+		add([]string{"parley-on-task-create", "parley-on-task-update", "parley-on-session-update"}[i],
+			&functions.EventTrigger{
+				EventType: "google.cloud.firestore.document.v1." + string(r.Kind), RetryPolicy: "RETRY_POLICY_RETRY",
+				Trigger: "projects/my-project/locations/" + region + "/triggers/t",
+				EventFilters: []*functions.EventFilter{{Attribute: "database", Value: "(default)"},
+					{Attribute: "namespace", Value: "(default)"},
+					{Attribute: "document", Operator: "match-path-pattern",
+						Value: "users/{uid}/" + r.Collection + "/{id}"}}})
 	}
 	for i, s := range a.Sweeps() {
-		add([]string{"parley-cleanup-expired-sessions", "parley-cleanup-orphaned-tasks", "parley-cleanup-expired-relay", "parley-cleanup-ledger"}[i], nil)
-		p.jobs["parley-"+s.Name] = &scheduler.Job{State: "ENABLED", Status: &scheduler.Status{}, LastAttemptTime: now.Add(-s.Every).Format(time.RFC3339Nano)}
+		add(
+			[]string{"parley-cleanup-expired-sessions", "parley-cleanup-orphaned-tasks", "parley-cleanup-expired-relay",
+				"parley-cleanup-ledger"}[i], nil)
+		p.jobs["parley-"+s.Name] = &scheduler.Job{State: "ENABLED", Status: &scheduler.Status{},
+			LastAttemptTime: now.Add(-s.Every).Format(time.RFC3339Nano)}
 	}
 	return p
 }
@@ -119,14 +132,19 @@ func (p *project) index() {
 		if way == "" {
 			way = "ASCENDING"
 		}
-		p.indexes = append(p.indexes, &admin.GoogleFirestoreAdminV1Index{Name: fmt.Sprintf("%s%s/indexes/%d", groups, x.CollectionGroup, i), QueryScope: x.QueryScope, State: "READY",
-			Fields: append(x.Fields, &admin.GoogleFirestoreAdminV1IndexField{FieldPath: "__name__", Order: way})})
+		p.indexes = append(p.indexes,
+			&admin.GoogleFirestoreAdminV1Index{Name: fmt.Sprintf("%s%s/indexes/%d", groups, x.CollectionGroup, i),
+				QueryScope: x.QueryScope, State: "READY",
+				Fields: append(x.Fields, &admin.GoogleFirestoreAdminV1IndexField{FieldPath: "__name__", Order: way})})
 	}
 	for _, o := range file.FieldOverrides {
-		f := &admin.GoogleFirestoreAdminV1Field{Name: groups + o.CollectionGroup + "/fields/" + o.FieldPath, IndexConfig: &admin.GoogleFirestoreAdminV1IndexConfig{AncestorField: groups + "__default__/fields/*"}}
+		f := &admin.GoogleFirestoreAdminV1Field{Name: groups + o.CollectionGroup + "/fields/" + o.FieldPath,
+			IndexConfig: &admin.GoogleFirestoreAdminV1IndexConfig{AncestorField: groups + "__default__/fields/*"}}
 		for _, x := range o.Indexes {
-			f.IndexConfig.Indexes = append(f.IndexConfig.Indexes, &admin.GoogleFirestoreAdminV1Index{QueryScope: x.QueryScope, State: "READY",
-				Fields: []*admin.GoogleFirestoreAdminV1IndexField{{FieldPath: o.FieldPath, Order: x.Order, ArrayConfig: x.ArrayConfig}}})
+			f.IndexConfig.Indexes = append(f.IndexConfig.Indexes,
+				&admin.GoogleFirestoreAdminV1Index{QueryScope: x.QueryScope, State: "READY",
+					Fields: []*admin.GoogleFirestoreAdminV1IndexField{
+						{FieldPath: o.FieldPath, Order: x.Order, ArrayConfig: x.ArrayConfig}}})
 		}
 		if o.TTL {
 			f.TtlConfig = &admin.GoogleFirestoreAdminV1TtlConfig{State: "ACTIVE"}
@@ -147,7 +165,9 @@ func (p *project) field(group, path string) *admin.GoogleFirestoreAdminV1Field {
 }
 
 func (p *project) function(short string) *functions.Function {
-	i := slices.IndexFunc(p.functions, func(f *functions.Function) bool { return strings.HasSuffix(f.Name, "/parley-"+short) })
+	i := slices.IndexFunc(p.functions, func(f *functions.Function) bool {
+		return strings.HasSuffix(f.Name, "/parley-"+short)
+	})
 	if i < 0 {
 		p.t.Fatalf("no function %s", short)
 	}
@@ -193,9 +213,12 @@ func (p *project) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 func (p *project) refuse(w http.ResponseWriter, no refusal) {
-	e := map[string]any{"code": no.code, "message": no.message, "error": "invalid_grant", "error_description": no.message}
+	e := map[string]any{"code": no.code, "message": no.message, "error": "invalid_grant",
+		"error_description": no.message}
 	if no.reason != "" {
-		e["details"] = []any{map[string]any{"@type": "type.googleapis.com/google.rpc.ErrorInfo", "reason": no.reason, "metadata": map[string]any{"service": no.api}}}
+		e["details"] = []any{
+			map[string]any{"@type": "type.googleapis.com/google.rpc.ErrorInfo", "reason": no.reason,
+				"metadata": map[string]any{"service": no.api}}}
 	}
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(no.code)
@@ -215,7 +238,8 @@ func (p *project) serve(w http.ResponseWriter, r *http.Request) {
 	notFound := refusal{code: http.StatusNotFound, message: "not found"}
 	path, base := r.URL.Path, "/v1/projects/my-project/databases/(default)"
 	at := r.Host + path
-	job, isJob := strings.CutPrefix(at, "cloudscheduler.googleapis.com/v1/projects/my-project/locations/"+region+"/jobs/")
+	job, isJob := strings.CutPrefix(at,
+		"cloudscheduler.googleapis.com/v1/projects/my-project/locations/"+region+"/jobs/")
 	where, isFunctions := strings.CutPrefix(at, "cloudfunctions.googleapis.com/v2/projects/my-project/locations/")
 	switch {
 	case strings.HasPrefix(at, "firestore.googleapis.com"+base) && p.database == nil:
@@ -229,7 +253,8 @@ func (p *project) serve(w http.ResponseWriter, r *http.Request) {
 		} else {
 			answer(w, admin.GoogleFirestoreAdminV1ListIndexesResponse{Indexes: p.indexes[half:]})
 		}
-	case at == "firestore.googleapis.com"+base+"/collectionGroups/-/fields" && strings.Contains(r.URL.Query().Get("filter"), "ttlConfig:*"):
+	case at == "firestore.googleapis.com"+base+"/collectionGroups/-/fields" &&
+		strings.Contains(r.URL.Query().Get("filter"), "ttlConfig:*"):
 		answer(w, admin.GoogleFirestoreAdminV1ListFieldsResponse{Fields: p.fields})
 	case isFunctions:
 		in := strings.TrimSuffix(where, "/functions")
@@ -285,8 +310,10 @@ func (p *project) cloud() *doctor.Cloud {
 		server.Close()
 	})
 	a := parley()
-	return &doctor.Cloud{Project: name, Name: "parley", Schema: app.Schema(), Reactions: a.Reactions(), Sweeps: a.Sweeps(),
-		Store: stored(func(context.Context) error { return nil }), Now: func() time.Time { return now }, Transport: p.transport(server.URL),
+	return &doctor.Cloud{Project: name, Name: "parley", Schema: app.Schema(), Reactions: a.Reactions(),
+		Sweeps: a.Sweeps(),
+		Store:  stored(func(context.Context) error { return nil }), Now: func() time.Time { return now },
+		Transport: p.transport(server.URL),
 		Find: func(ctx context.Context, scopes ...string) (*google.Credentials, error) {
 			file := `{"type":"authorized_user","client_id":"c","client_secret":"s","refresh_token":"r"}`
 			return google.CredentialsFromJSONWithType(ctx, []byte(file), google.AuthorizedUser, scopes...)
@@ -315,7 +342,8 @@ func examine(t *testing.T, checks []doctor.Check, patience time.Duration) map[st
 		if (r.State == doctor.OK || r.State == doctor.Skip) != (r.Fix == "") {
 			t.Errorf("%v: what is not well, and that alone, is told how to mend", r)
 		}
-		if line := r.String(); strings.ContainsAny(line, "\n\x1b") || !strings.HasPrefix(line, string(r.State)) || !strings.Contains(line, r.Check) {
+		if line := r.String(); strings.ContainsAny(line, "\n\x1b") || !strings.HasPrefix(line, string(r.State)) ||
+			!strings.Contains(line, r.Check) {
 			t.Errorf("%q is no line of a check", line)
 		}
 	}

@@ -18,7 +18,8 @@ const (
 )
 
 // ringRoles are the roles of Google's that have mayRing.
-var ringRoles = []string{ringRole, "roles/firebase.admin", "roles/firebase.sdkAdminServiceAgent", "roles/editor", "roles/owner"}
+var ringRoles = []string{ringRole, "roles/firebase.admin", "roles/firebase.sdkAdminServiceAgent", "roles/editor",
+	"roles/owner"}
 
 // push looks at whether devices can be rung: whether Firebase Cloud Messaging is there,
 // and whether the account of the functions that ring may use it.
@@ -31,9 +32,12 @@ func (c *Cloud) push(ctx context.Context, s *session) Result {
 	api, err := service.Services.Get("projects/" + c.Project + "/services/" + fcmAPI).Context(ctx).Do()
 	switch {
 	case err != nil:
-		found = append(found, c.refusal(s, err, right{"serviceusage.services.get", "roles/serviceusage.serviceUsageViewer"}))
+		found = append(found,
+			c.refusal(s, err, right{"serviceusage.services.get", "roles/serviceusage.serviceUsageViewer"}))
 	case api.State != "ENABLED":
-		found = append(found, fail(fcmAPI+" is not enabled in "+c.Project, fmt.Sprintf("gcloud services enable %s --project %s", fcmAPI, c.Project)))
+		found = append(found,
+			fail(fcmAPI+" is not enabled in "+c.Project,
+				fmt.Sprintf("gcloud services enable %s --project %s", fcmAPI, c.Project)))
 	}
 	ringer := c.Name + "-triggers@" + c.Project + ".iam.gserviceaccount.com"
 	return sum(ok("%s is enabled, and %s may ring devices", fcmAPI, ringer), append(found, c.ringer(ctx, s, ringer)...))
@@ -46,10 +50,12 @@ func (c *Cloud) ringer(ctx context.Context, s *session, ringer string) []Result 
 	if err != nil {
 		return []Result{fail(err.Error(), "")}
 	}
-	give := fmt.Sprintf("%s, or gcloud projects add-iam-policy-binding %s --member serviceAccount:%s --role %s", c.again(), c.Project, ringer, ringRole)
+	give := fmt.Sprintf("%s, or gcloud projects add-iam-policy-binding %s --member serviceAccount:%s --role %s",
+		c.again(), c.Project, ringer, ringRole)
 	no := fail(ringer+" may not ring devices", give)
 	if s.account == ringer {
-		own, err := service.Projects.TestIamPermissions("projects/"+c.Project, &projects.TestIamPermissionsRequest{Permissions: []string{mayRing}}).Context(ctx).Do()
+		own, err := service.Projects.TestIamPermissions("projects/"+c.Project,
+			&projects.TestIamPermissionsRequest{Permissions: []string{mayRing}}).Context(ctx).Do()
 		switch {
 		case err != nil:
 			return []Result{c.refusal(s, err, right{"resourcemanager.projects.get", "roles/browser"})}
@@ -77,7 +83,9 @@ func (c *Cloud) ringer(ctx context.Context, s *session, ringer string) []Result 
 		}
 	}
 	if len(unknown) > 0 {
-		return []Result{warn(fmt.Sprintf("%s may or may not ring devices: it has %s", ringer, few(unknown)), "see that it has "+mayRing+" by that, at all times")}
+		return []Result{
+			warn(fmt.Sprintf("%s may or may not ring devices: it has %s", ringer, few(unknown)),
+				"see that it has "+mayRing+" by that, at all times")}
 	}
 	return []Result{no}
 }

@@ -1,6 +1,7 @@
-// Package firebase knows people by the ID tokens that Firebase Auth gave their apps,
-// beside the keys of kind human. It only verifies: who may do what is the catalogue's,
-// and how often a token is looked up the authenticator's, which keeps an answer for
-// less than a minute as it does for a key. A token is asked about each time, so that one that was
-// revoked ends as soon as a key does.
+// Package firebase authenticates people by the ID tokens that Firebase Auth issues to their apps. It stands beside the
+// keys of kind human.
+//
+// The package only verifies tokens. Authorization belongs to the operations, and caching to package auth, which keeps
+// the result of a look-up for less than a minute. Each look-up asks Firebase whether the token was revoked, so a
+// revoked sign-in ends as soon as a revoked key does.
 package firebase

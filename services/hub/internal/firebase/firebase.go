@@ -14,12 +14,12 @@ import (
 	"parley.internal/shared/identity"
 )
 
-// Verifier knows people by their ID tokens.
+// Verifier verifies the ID tokens of one Firebase project. It is safe for concurrent use.
 type Verifier struct{ client *auth.Client }
 
-// New is a verifier of the tokens of one project. Where FIREBASE_AUTH_EMULATOR_HOST is
-// set the library asks that emulator and checks no signature; the caller must see to it
-// that this is never so where it matters.
+// New returns a verifier of the tokens of a project. If the variable FIREBASE_AUTH_EMULATOR_HOST is set, the Firebase
+// library asks that emulator and checks no signature; package config refuses the variable beside a real Firestore and
+// on a server that listens on more than loopback.
 func New(ctx context.Context, project string, opts ...option.ClientOption) (*Verifier, error) {
 	app, err := sdk.NewApp(ctx, &sdk.Config{ProjectID: project}, opts...)
 	if err != nil {
@@ -32,21 +32,21 @@ func New(ctx context.Context, project string, opts ...option.ClientOption) (*Ver
 	return &Verifier{client}, nil
 }
 
-// IsToken says whether a secret has the form of an ID token.
+// IsToken reports whether a secret has the form of an ID token.
 func IsToken(secret string) bool { return strings.Count(secret, ".") == 2 }
 
-// Keys looks keys up; until is when one expires, zero for never.
+// Keys looks up the keys of the key store. It has the contract of Keys in package auth.
 type Keys interface {
 	Lookup(ctx context.Context, secret string) (caller identity.Caller, until time.Time, err error)
 }
 
-// Beside looks up keys, and tokens where there is a verifier.
+// Beside looks up keys in Keys and ID tokens in Tokens. If Tokens is nil, every secret is looked up as a key.
 type Beside struct {
 	Keys   Keys
 	Tokens *Verifier
 }
 
-// Lookup finds who a secret is.
+// Lookup returns the caller that a secret belongs to, and the time at which the secret expires, zero for never.
 func (b Beside) Lookup(ctx context.Context, secret string) (caller identity.Caller, until time.Time, err error) {
 	if b.Tokens != nil && IsToken(secret) {
 		return b.Tokens.Lookup(ctx, secret)
@@ -54,12 +54,13 @@ func (b Beside) Lookup(ctx context.Context, secret string) (caller identity.Call
 	return b.Keys.Lookup(ctx, secret)
 }
 
-// keyID stands for the token where calls are told apart by their keys.
+// keyID identifies sign-ins where calls are told apart by the id of their key.
 const keyID = "firebase"
 
-// Lookup finds who a token is: the user of Parley with the Firebase user's id. One that
-// is expired, revoked, of another project, of a disabled user or forged is
-// Unauthenticated; until is when it expires.
+// Lookup returns the caller that a token belongs to, a human with the id of the Firebase user, and the time at which
+// the token expires. It fails with Unauthenticated if the token is forged, expired, revoked, of another project or of a
+// disabled user; with Forbidden if the sign-in is anonymous or the user id cannot be a user's of Parley; and with
+// Unavailable if Firebase cannot be asked.
 func (v *Verifier) Lookup(ctx context.Context, token string) (caller identity.Caller, until time.Time, err error) {
 	t, err := v.client.VerifyIDTokenAndCheckRevoked(ctx, token)
 	switch {
@@ -69,15 +70,17 @@ func (v *Verifier) Lookup(ctx context.Context, token string) (caller identity.Ca
 	case auth.IsIDTokenRevoked(err), auth.IsUserDisabled(err), auth.IsUserNotFound(err):
 		return caller, until, fault.Wrap(fault.Unauthenticated, err, "this sign-in was revoked; sign in again")
 	case auth.IsIDTokenInvalid(err):
-		return caller, until, fault.Wrap(fault.Unauthenticated, err, "this is no sign-in of this server's project")
+		return caller, until, fault.Wrap(fault.Unauthenticated, err, "this is not a sign-in of this server's project")
 	default:
 		return caller, until, fault.Wrap(fault.Unavailable, err, "sign-ins cannot be verified now; try again")
 	}
-	if t.Firebase.SignInProvider == "anonymous" { // as under firestore.rules
-		return caller, until, fault.New(fault.Forbidden, "an anonymous sign-in cannot be a user here: nobody can come back as one; sign in with an account")
+	if t.Firebase.SignInProvider == "anonymous" { // as in firestore.rules
+		return caller, until, fault.New(fault.Forbidden,
+			"an anonymous sign-in cannot be a user here; sign in with an account")
 	}
 	if !identity.ValidName(t.UID) {
-		return caller, until, fault.New(fault.Forbidden, "the user id %q cannot be a user's here: 1 to 100 letters, digits, dots, underscores and hyphens", t.UID)
+		return caller, until, fault.New(fault.Forbidden,
+			"the user id must be 1 to 100 letters, digits, dots, underscores and hyphens, not %q", t.UID)
 	}
 	return identity.Caller{User: t.UID, KeyID: keyID, Kind: identity.Human}, time.Unix(t.Expires, 0), nil
 }

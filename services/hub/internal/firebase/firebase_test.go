@@ -28,11 +28,10 @@ import (
 
 const project = "demo-parley"
 
-// google stands in for the two services that the library asks: who signs tokens, and
-// who a user is.
+// google replaces the two services that the library asks: the certificates that sign tokens, and the users.
 type google struct {
 	keys map[string]string // certificates by key id
-	// users are what is known of a user; one that is not here is unknown.
+	// users are the records of users by id; an absent one is unknown.
 	users map[string]map[string]any
 	down  bool
 }
@@ -58,14 +57,15 @@ func (g *google) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// pair is a key that signs tokens, and its certificate.
+// pair returns a key that signs tokens, and its certificate.
 func pair(t *testing.T) (*rsa.PrivateKey, string) {
 	t.Helper()
 	key, err := rsa.GenerateKey(rand.Reader, 2048)
 	if err != nil {
 		t.Fatal(err)
 	}
-	template := &x509.Certificate{SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "signer"}, NotAfter: time.Now().Add(time.Hour)}
+	template := &x509.Certificate{SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "signer"},
+		NotAfter: time.Now().Add(time.Hour)}
 	der, err := x509.CreateCertificate(rand.Reader, template, template, &key.PublicKey, key)
 	if err != nil {
 		t.Fatal(err)
@@ -75,8 +75,10 @@ func pair(t *testing.T) (*rsa.PrivateKey, string) {
 
 func claims(change map[string]any) jwt.MapClaims {
 	now := time.Now()
-	c := jwt.MapClaims{"iss": "https://securetoken.google.com/" + project, "aud": project, "sub": "ann", "user_id": "ann", "auth_time": now.Add(-time.Minute).Unix(),
-		"iat": now.Add(-time.Minute).Unix(), "exp": now.Add(time.Hour).Unix(), "firebase": map[string]any{"sign_in_provider": "password"}}
+	c := jwt.MapClaims{"iss": "https://securetoken.google.com/" + project, "aud": project, "sub": "ann",
+		"user_id": "ann", "auth_time": now.Add(-time.Minute).Unix(),
+		"iat": now.Add(-time.Minute).Unix(), "exp": now.Add(time.Hour).Unix(),
+		"firebase": map[string]any{"sign_in_provider": "password"}}
 	for k, v := range change {
 		c[k] = v
 	}
@@ -100,12 +102,13 @@ func unsigned(t *testing.T, change map[string]any) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return base64.RawURLEncoding.EncodeToString([]byte(`{"alg":"none","typ":"JWT"}`)) + "." + base64.RawURLEncoding.EncodeToString(text) + "."
+	return base64.RawURLEncoding.EncodeToString([]byte(`{"alg":"none","typ":"JWT"}`)) + "." +
+		base64.RawURLEncoding.EncodeToString(text) + "."
 }
 
 type check struct {
 	token string
-	kind  fault.Kind // -1 for a good one
+	kind  fault.Kind // -1 for no fault
 	words string
 }
 
@@ -113,7 +116,8 @@ func (c check) run(t *testing.T, name string, v *firebase.Verifier) {
 	t.Helper()
 	caller, until, err := v.Lookup(t.Context(), c.token)
 	if c.kind < 0 {
-		if err != nil || caller.User != "ann" || !caller.IsHuman() || caller.IsAdmin() || caller.Bound() || len(caller.Scopes) != 0 || !until.After(time.Now()) {
+		if err != nil || caller.User != "ann" || !caller.IsHuman() || caller.IsAdmin() || caller.Bound() ||
+			len(caller.Scopes) != 0 || !until.After(time.Now()) {
 			t.Errorf("%s: %+v until %v, %v", name, caller, until, err)
 		}
 		return
@@ -123,8 +127,8 @@ func (c check) run(t *testing.T, name string, v *firebase.Verifier) {
 	}
 }
 
-// The library fetches certificates on its own, so its way out is led to a local server.
-// Nothing else of this test's process may run beside it.
+// The library fetches certificates by itself through http.DefaultTransport, which the test leads to a local server.
+// No test may run in parallel with it.
 func TestATokenIsVerifiedByItsSignature(t *testing.T) {
 	good, cert := pair(t)
 	forger, _ := pair(t)
@@ -135,8 +139,11 @@ func TestATokenIsVerifiedByItsSignature(t *testing.T) {
 		}
 		return out
 	}
-	g := &google{keys: map[string]string{"k": cert}, users: map[string]map[string]any{"ann": user(nil), "off": user(map[string]any{"localId": "off", "disabled": true}),
-		"gone": user(map[string]any{"localId": "gone", "validSince": "99999999999"}), "no name": user(map[string]any{"localId": "no name"})}}
+	g := &google{keys: map[string]string{"k": cert},
+		users: map[string]map[string]any{"ann": user(nil),
+			"off":     user(map[string]any{"localId": "off", "disabled": true}),
+			"gone":    user(map[string]any{"localId": "gone", "validSince": "99999999999"}),
+			"no name": user(map[string]any{"localId": "no name"})}}
 	server := httptest.NewTLSServer(g)
 	defer server.Close()
 	transport := http.DefaultTransport.(*http.Transport)
@@ -154,29 +161,45 @@ func TestATokenIsVerifiedByItsSignature(t *testing.T) {
 		name string
 		check
 	}{
-		{"a good one", check{sign(t, good, "k", nil), -1, ""}},
-		{"one that another signed", check{sign(t, forger, "k", nil), fault.Unauthenticated, "no sign-in of this server's project"}},
-		{"one of a key that is not known", check{sign(t, good, "other", nil), fault.Unauthenticated, "no sign-in"}},
-		{"one that nobody signed", check{unsigned(t, nil), fault.Unauthenticated, "no sign-in"}},
-		{"one of another project", check{sign(t, good, "k", map[string]any{"aud": "other", "iss": "https://securetoken.google.com/other"}), fault.Unauthenticated, "no sign-in"}},
-		{"one for another audience", check{sign(t, good, "k", map[string]any{"aud": "other"}), fault.Unauthenticated, "no sign-in"}},
-		{"one that expired", check{sign(t, good, "k", map[string]any{"exp": time.Now().Add(-time.Hour).Unix()}), fault.Unauthenticated, "expired"}},
-		{"one of the future", check{sign(t, good, "k", map[string]any{"iat": time.Now().Add(time.Hour).Unix()}), fault.Unauthenticated, "no sign-in"}},
-		{"one that was revoked", check{sign(t, good, "k", map[string]any{"sub": "gone"}), fault.Unauthenticated, "revoked"}},
-		{"one of a user that is off", check{sign(t, good, "k", map[string]any{"sub": "off"}), fault.Unauthenticated, "revoked"}},
-		{"one of nobody", check{sign(t, good, "k", map[string]any{"sub": "nobody"}), fault.Unauthenticated, "revoked"}},
-		{"one of a user that cannot be", check{sign(t, good, "k", map[string]any{"sub": "no name"}), fault.Forbidden, `"no name"`}},
-		{"one of somebody without a name", check{sign(t, good, "k", map[string]any{"firebase": map[string]any{"sign_in_provider": "anonymous"}}), fault.Forbidden, "an anonymous sign-in cannot be a user here"}},
-		{"no token", check{"a.b.c", fault.Unauthenticated, "no sign-in"}},
+		{"a valid token", check{sign(t, good, "k", nil), -1, ""}},
+		{"the signature of another key",
+			check{sign(t, forger, "k", nil), fault.Unauthenticated, "not a sign-in of this server's project"}},
+		{"an unknown key", check{sign(t, good, "other", nil), fault.Unauthenticated, "not a sign-in"}},
+		{"no signature", check{unsigned(t, nil), fault.Unauthenticated, "not a sign-in"}},
+		{"another project",
+			check{sign(t, good, "k", map[string]any{"aud": "other", "iss": "https://securetoken.google.com/other"}),
+				fault.Unauthenticated, "not a sign-in"}},
+		{"another audience",
+			check{sign(t, good, "k", map[string]any{"aud": "other"}), fault.Unauthenticated, "not a sign-in"}},
+		{"an expired token",
+			check{sign(t, good, "k", map[string]any{"exp": time.Now().Add(-time.Hour).Unix()}), fault.Unauthenticated,
+				"expired"}},
+		{"a token of the future",
+			check{sign(t, good, "k", map[string]any{"iat": time.Now().Add(time.Hour).Unix()}), fault.Unauthenticated,
+				"not a sign-in"}},
+		{"a revoked token",
+			check{sign(t, good, "k", map[string]any{"sub": "gone"}), fault.Unauthenticated, "revoked"}},
+		{"a disabled user",
+			check{sign(t, good, "k", map[string]any{"sub": "off"}), fault.Unauthenticated, "revoked"}},
+		{"an unknown user",
+			check{sign(t, good, "k", map[string]any{"sub": "nobody"}), fault.Unauthenticated, "revoked"}},
+		{"an invalid user id",
+			check{sign(t, good, "k", map[string]any{"sub": "no name"}), fault.Forbidden, `"no name"`}},
+		{"an anonymous sign-in",
+			check{sign(t, good, "k", map[string]any{"firebase": map[string]any{"sign_in_provider": "anonymous"}}),
+				fault.Forbidden, "an anonymous sign-in cannot be a user here"}},
+		{"not a token", check{"a.b.c", fault.Unauthenticated, "not a sign-in"}},
 	} {
 		c.run(t, c.name, v)
 	}
 	g.down = true
-	check{sign(t, good, "k", nil), fault.Unavailable, "try again"}.run(t, "while nobody can say", v)
+	check{sign(t, good, "k", nil), fault.Unavailable, "try again"}.run(t, "Firebase is down", v)
 }
 
-func TestTheEmulatorsTokensAreAskedAbout(t *testing.T) {
-	g := &google{users: map[string]map[string]any{"ann": {"localId": "ann", "validSince": "1"}, "gone": {"localId": "gone", "validSince": "99999999999"}}}
+func TestTheEmulatorsTokensAreCheckedForRevocation(t *testing.T) {
+	g := &google{
+		users: map[string]map[string]any{"ann": {"localId": "ann", "validSince": "1"},
+			"gone": {"localId": "gone", "validSince": "99999999999"}}}
 	server := httptest.NewServer(g)
 	defer server.Close()
 	t.Setenv("FIREBASE_AUTH_EMULATOR_HOST", strings.TrimPrefix(server.URL, "http://"))
@@ -187,14 +210,16 @@ func TestTheEmulatorsTokensAreAskedAbout(t *testing.T) {
 	if err := os.Unsetenv("FIREBASE_AUTH_EMULATOR_HOST"); err != nil {
 		t.Fatal(err)
 	}
-	check{unsigned(t, nil), -1, ""}.run(t, "a good one", v)
-	check{unsigned(t, map[string]any{"sub": "gone"}), fault.Unauthenticated, "revoked"}.run(t, "one that was revoked", v)
-	check{unsigned(t, map[string]any{"aud": "other"}), fault.Unauthenticated, "no sign-in"}.run(t, "one of another project", v)
+	check{unsigned(t, nil), -1, ""}.run(t, "a valid token", v)
+	check{unsigned(t, map[string]any{"sub": "gone"}), fault.Unauthenticated, "revoked"}.run(t, "a revoked token", v)
+	check{unsigned(t, map[string]any{"aud": "other"}), fault.Unauthenticated, "not a sign-in"}.run(t, "another project",
+		v)
 }
 
-func TestATokenIsToldFromAKey(t *testing.T) {
+func TestATokenIsDistinguishedFromAKey(t *testing.T) {
 	t.Parallel()
-	for secret, want := range map[string]bool{"parley_ou_abc": false, "": false, "a.b.c": true, "a.b": false, "a.b.c.d": false} {
+	for secret, want := range map[string]bool{"parley_ou_abc": false, "": false, "a.b.c": true, "a.b": false,
+		"a.b.c.d": false} {
 		if firebase.IsToken(secret) != want {
 			t.Errorf("%q is a token: %t", secret, !want)
 		}

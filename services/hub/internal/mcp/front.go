@@ -79,7 +79,7 @@ func (e *Endpoint) serve(c echo.Context, path string, a *auth.Authenticator) err
 	if err != nil {
 		return err
 	}
-	selection, err := selectionOf(r, path, e.Catalogue, e.Defaults)
+	selection, err := selectionOf(r, path, e.Catalogue)
 	if err != nil {
 		return err
 	}

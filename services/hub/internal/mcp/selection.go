@@ -28,7 +28,7 @@ const (
 // selectionOf reads a request's: path is what follows the endpoint, "/x/team/readonly".
 // The URL beats the header. An unknown toolset is NotFound, and the message lists
 // those there are.
-func selectionOf(r *http.Request, path string, catalogue *op.Catalogue, defaults []string) (Selection, error) {
+func selectionOf(r *http.Request, path string, catalogue *op.Catalogue) (Selection, error) {
 	var s Selection
 	known := catalogue.Toolsets()
 	if fixtures != nil {
@@ -36,7 +36,7 @@ func selectionOf(r *http.Request, path string, catalogue *op.Catalogue, defaults
 	}
 	path, s.ReadOnly = strings.CutSuffix(strings.TrimSuffix(path, "/"), "/readonly")
 	s.ReadOnly = s.ReadOnly || r.Header.Get(headerReadonly) == "true"
-	want := defaults
+	want := catalogue.Defaults
 	switch set, named := strings.CutPrefix(path, "/x/"); {
 	case named:
 		s.Solo, want = true, []string{set}
@@ -51,7 +51,7 @@ func selectionOf(r *http.Request, path string, catalogue *op.Catalogue, defaults
 		want = known
 	}
 	for _, name := range want {
-		if !slices.Contains(known, name) && !slices.Contains(defaults, name) {
+		if !slices.Contains(known, name) && !slices.Contains(catalogue.Defaults, name) {
 			return s, fault.New(fault.NotFound, "there is no toolset %.60q; the toolsets are %s", name, strings.Join(known, ", "))
 		}
 	}

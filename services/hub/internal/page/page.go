@@ -21,8 +21,8 @@ import (
 
 // Site is the page, its assets and the route that redeems a link.
 type Site struct {
-	// Redeem gives a human's key, and its end, for the code of a one-time link. It
-	// answers a code that is not good with a fault. Nil where there are no links.
+	// Redeem gives a human's key, and its end, for the code of a one-time link. It answers a code that is not good with
+	// a fault. Nil where there are no links.
 	Redeem func(r *http.Request, code string) (key string, until time.Time, err error)
 	// Firebase signs people in where its APIKey is set.
 	Firebase Firebase
@@ -34,9 +34,9 @@ type Site struct {
 type Firebase struct {
 	// APIKey is the public key of the project's web app. Empty for no such sign-in.
 	APIKey string
-	// AuthURL and TokenURL are the Identity Toolkit and the Secure Token service,
-	// without a path of a version; empty for Google's. The Auth emulator has them
-	// at http://HOST/identitytoolkit.googleapis.com and /securetoken.googleapis.com.
+	// AuthURL and TokenURL are the Identity Toolkit and the Secure Token service, without a path of a version; empty
+	// for Google's. The Auth emulator has them at http://HOST/identitytoolkit.googleapis.com and
+	// /securetoken.googleapis.com.
 	AuthURL, TokenURL string
 }
 
@@ -66,7 +66,8 @@ func (s Site) Mount(e *echo.Echo) {
 	for _, path := range []string{"/q", "/q/", "/q/:id"} {
 		e.GET(path, document, guarded(policy))
 	}
-	for name, kind := range map[string]string{"q.js": "text/javascript", "q.css": "text/css", "q.svg": "image/svg+xml"} {
+	for name, kind := range map[string]string{"q.js": "text/javascript", "q.css": "text/css",
+		"q.svg": "image/svg+xml"} {
 		e.GET("/assets/"+name, asset(name, kind), guarded(policy))
 	}
 	if s.Redeem != nil {
@@ -83,8 +84,10 @@ func (f Firebase) policy() string {
 		}
 	}
 	return strings.Join([]string{
-		"default-src 'none'", "script-src 'self'", "style-src 'self'", "img-src 'self'", "connect-src " + strings.Join(connect, " "),
-		"base-uri 'none'", "form-action 'none'", "frame-ancestors 'none'", "require-trusted-types-for 'script'", "trusted-types 'none'",
+		"default-src 'none'", "script-src 'self'", "style-src 'self'", "img-src 'self'",
+		"connect-src " + strings.Join(connect, " "),
+		"base-uri 'none'", "form-action 'none'", "frame-ancestors 'none'", "require-trusted-types-for 'script'",
+		"trusted-types 'none'",
 	}, "; ")
 }
 
@@ -96,10 +99,11 @@ func guarded(policy string) echo.MiddlewareFunc {
 				"Content-Security-Policy":      policy,
 				"Cross-Origin-Opener-Policy":   "same-origin",
 				"Cross-Origin-Resource-Policy": "same-origin",
-				"Permissions-Policy":           "camera=(), display-capture=(), geolocation=(), microphone=(), payment=(), usb=()",
-				"Referrer-Policy":              "no-referrer",
-				"X-Content-Type-Options":       "nosniff",
-				"X-Frame-Options":              "DENY",
+				"Permissions-Policy": "camera=(), display-capture=(), geolocation=(), microphone=(), " +
+					"payment=(), usb=()",
+				"Referrer-Policy":        "no-referrer",
+				"X-Content-Type-Options": "nosniff",
+				"X-Frame-Options":        "DENY",
 			} {
 				c.Response().Header().Set(name, value)
 			}

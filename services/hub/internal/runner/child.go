@@ -31,8 +31,7 @@ type child struct {
 	// wanted ends when the process is to end.
 	wanted context.Context
 	unwant context.CancelCauseFunc
-	// ran is closed once the process is the command; it never is where it did not
-	// become it.
+	// ran is closed once the process is the command; it never is where it did not become it.
 	ran chan struct{}
 	// told says that the server knows that it ran.
 	told atomic.Bool
@@ -62,8 +61,8 @@ func (c *child) end(why error) bool {
 // disown says that the server does not know the process.
 func (c *child) disown() { c.unknown.Store(true) }
 
-// note has the journal keep how the process ended, so that a successor knows. A journal
-// that cannot be written costs the successor's knowledge, and nothing else.
+// note has the journal keep how the process ended, so that a successor knows. A journal that cannot be written costs
+// the successor's knowledge, and nothing else.
 func (c *child) note(r *Runner, end team.ReportInput) {
 	end.PID, end.StartedAt, end.LogFile = int64(c.rec.PID), c.rec.StartedAt, c.rec.LogFile
 	c.last, c.rec.Told = end, c.told.Load()
@@ -72,7 +71,8 @@ func (c *child) note(r *Runner, end team.ReportInput) {
 		err = r.Journal.Put(c.rec)
 	}
 	if err != nil {
-		r.Log.Error("the end of a process is not in the journal; it is told all the same", "member", c.rec.Name, "error", err)
+		r.Log.Error("the end of a process is not in the journal; it is told all the same", "member", c.rec.Name,
+			"error", err)
 	}
 }
 
@@ -107,8 +107,8 @@ func (r *Runner) begin(ctx context.Context, c *child) {
 	r.tell(c)
 }
 
-// claim asks until the server answers, or the runner is ended. A call under way is
-// waited for even then: its outcome must be known.
+// claim asks until the server answers, or the runner is ended. A call under way is waited for even then: its outcome
+// must be known.
 func (r *Runner) claim(ctx context.Context, c *child) (team.Process, error) {
 	wait := hub.Backoff{Unit: r.Times.Unit}
 	for {
@@ -140,13 +140,16 @@ func (r *Runner) start(c *child, p team.Process) (*launch.Process, error) {
 	if err != nil {
 		return nil, err
 	}
-	args, err := r.Command.Args.Args(template.Values{ProcessID: p.ProcessID, AgentID: p.AgentID, Name: p.Name, Team: r.Team, Color: p.Color,
-		LeadSessionID: p.LeadSessionID, AgentType: p.AgentType, Model: p.Model, CWD: dir, PlanModeRequired: p.PlanModeRequired})
+	args, err := r.Command.Args.Args(template.Values{ProcessID: p.ProcessID, AgentID: p.AgentID, Name: p.Name,
+		Team: r.Team, Color: p.Color,
+		LeadSessionID: p.LeadSessionID, AgentType: p.AgentType, Model: p.Model, CWD: dir,
+		PlanModeRequired: p.PlanModeRequired})
 	if err != nil {
 		return nil, err
 	}
 	file := r.Journal.Log(p.Name)
-	log, err := launch.OpenLog(file, fmt.Sprintf("--- %s %q begins, process %s", r.Now().UTC().Format(time.RFC3339), p.AgentID, p.ProcessID))
+	log, err := launch.OpenLog(file, fmt.Sprintf("--- %s %q begins, process %s", r.Now().UTC().Format(time.RFC3339),
+		p.AgentID, p.ProcessID))
 	if err != nil {
 		return nil, err
 	}
@@ -161,7 +164,8 @@ func (r *Runner) start(c *child, p team.Process) (*launch.Process, error) {
 		c.rec.PID, c.rec.StartedAt = 0, ""
 		return nil, err
 	}
-	return waiting.Become(c.wanted, launch.Job{Path: path, Args: append([]string{r.Command.Args.Name()}, args...), Env: append(env, "PWD="+dir), Dir: dir, Root: r.Root})
+	return waiting.Become(c.wanted, launch.Job{Path: path, Args: append([]string{r.Command.Args.Name()}, args...),
+		Env: append(env, "PWD="+dir), Dir: dir, Root: r.Root})
 }
 
 // keep watches a process until it ends or is to end, and ends what it leaves behind.
@@ -192,7 +196,8 @@ func (r *Runner) keep(c *child, proc *launch.Process) {
 		}
 		c.note(r, end)
 	}
-	r.Log.Info("a process ended", "member", c.rec.Name, "pid", proc.PID, "state", c.last.State, "signal", c.last.Signal, "error", c.last.Error)
+	r.Log.Info("a process ended", "member", c.rec.Name, "pid", proc.PID, "state", c.last.State, "signal", c.last.Signal,
+		"error", c.last.Error)
 }
 
 // ending is how a process ended, as far as it is known.
@@ -204,8 +209,7 @@ func (c *child) ending(state team.State, exit launch.Exit) team.ReportInput {
 	return end
 }
 
-// takeUp takes up a process of a former runner's: one that lives is kept, and of any
-// other it is told what is known.
+// takeUp takes up a process of a former runner's: one that lives is kept, and of any other it is told what is known.
 func (r *Runner) takeUp(rec journal.Record) {
 	c, _ := r.adopt(rec)
 	if len(rec.End) > 0 {
@@ -229,7 +233,8 @@ func (r *Runner) takeUp(rec journal.Record) {
 	} else {
 		r.underway.Go(func() {
 			r.endLeftovers(rec)
-			c.note(r, team.ReportInput{State: team.Lost, Error: "it ended while no runner watched it; how it exited is not known"})
+			c.note(r, team.ReportInput{State: team.Lost,
+				Error: "it ended while no runner watched it; how it exited is not known"})
 			close(c.ended)
 		})
 	}

@@ -23,8 +23,8 @@ type Command struct {
 	Args template.Template `json:"command"`
 	// Env is added to the environment that the runner has; null takes a variable away.
 	Env map[string]*string `json:"env"`
-	// PassKey is a variable that gives the runner's own key to the command. Where it is
-	// empty, no variable that holds the key is passed on.
+	// PassKey is a variable that gives the runner's own key to the command. Where it is empty, no variable that holds
+	// the key is passed on.
 	PassKey string `json:"pass_key"`
 }
 
@@ -35,8 +35,7 @@ const standard = `{
   "env": {"CLAUDECODE": "1", "CLAUDE_CODE_EXPERIMENTAL_AGENT_TEAMS": "1"}
 }`
 
-// ReadCommand reads a configuration over the standard one; no file is none. Its error
-// says what to change.
+// ReadCommand reads a configuration over the standard one; no file is none. Its error says what to change.
 func ReadCommand(file string) (*Command, error) {
 	c := new(Command)
 	if err := c.read([]byte(standard)); err != nil {
@@ -88,8 +87,8 @@ func variable(name string) error {
 	return nil
 }
 
-// environment is the command's, of the runner's: without any variable that holds the
-// runner's key, unless it is to be passed on.
+// environment is the command's, of the runner's: without any variable that holds the runner's key, unless it is to be
+// passed on.
 func (c *Command) environment(own []string, key string) []string {
 	vars := map[string]string{}
 	for _, line := range own {

@@ -22,7 +22,8 @@ func TestTheRunnersKeyIsPassedOnOnlyWhereTheConfigurationSaysSo(t *testing.T) {
 	run := p.run(t)
 	s.spawn("p1")
 	m := st.next()
-	for _, want := range []string{"KEPT=1", "REPLACED=2", "OWN={name}", "BYTES=\ufffd", "CLAUDECODE=1", "CLAUDE_CODE_EXPERIMENTAL_AGENT_TEAMS=1", "PWD=" + p.Root} {
+	for _, want := range []string{"KEPT=1", "REPLACED=2", "OWN={name}", "BYTES=\ufffd", "CLAUDECODE=1",
+		"CLAUDE_CODE_EXPERIMENTAL_AGENT_TEAMS=1", "PWD=" + p.Root} {
 		if !slices.Contains(m.Env, want) {
 			t.Errorf("%s is not in %q", want, m.Env)
 		}
@@ -55,18 +56,21 @@ func TestTheStandardCommandIsTheReferences(t *testing.T) {
 	p.Command, p.Env = `{"env": {"`+stageVariable+`": "`+st.addr+`"}}`, []string{"PATH=" + p.Root}
 	p.run(t)
 	s.spawn("p1")
-	want := []string{"--agent-id", "w-p1@core", "--agent-name", "w-p1", "--team-name", "core", "--agent-color", "blue", "--parent-session-id", "lead-1", "--agent-type", "general-purpose"}
+	want := []string{"--agent-id", "w-p1@core", "--agent-name", "w-p1", "--team-name", "core", "--agent-color", "blue",
+		"--parent-session-id", "lead-1", "--agent-type", "general-purpose"}
 	m := st.next()
 	if !slices.Equal(m.Args, want) {
 		t.Errorf("got %q, want %q", m.Args, want)
 	}
-	if env := []string{"CLAUDECODE=1", "CLAUDE_CODE_EXPERIMENTAL_AGENT_TEAMS=1", "PATH=" + p.Root, stageVariable + "=" + st.addr, "PWD=" + p.Root}; !slices.Equal(m.Env, env) {
+	if env := []string{"CLAUDECODE=1", "CLAUDE_CODE_EXPERIMENTAL_AGENT_TEAMS=1", "PATH=" + p.Root,
+		stageVariable + "=" + st.addr, "PWD=" + p.Root}; !slices.Equal(m.Env, env) {
 		t.Errorf("got %q, want %q", m.Env, env)
 	}
 	s.spawn("p2", func(p *team.Process) {
 		p.Model, p.PlanModeRequired, p.Name, p.AgentID = "opus", true, "two", "two@core"
 	})
-	want = []string{"--agent-id", "two@core", "--agent-name", "two", "--team-name", "core", "--agent-color", "blue", "--parent-session-id", "lead-1", "--agent-type", "general-purpose", "--model", "opus", "--plan-mode-required"}
+	want = []string{"--agent-id", "two@core", "--agent-name", "two", "--team-name", "core", "--agent-color", "blue",
+		"--parent-session-id", "lead-1", "--agent-type", "general-purpose", "--model", "opus", "--plan-mode-required"}
 	if m := st.next(); !slices.Equal(m.Args, want) {
 		t.Errorf("got %q, want %q", m.Args, want)
 	}
@@ -91,11 +95,13 @@ func TestAConfigurationThatIsWrongSaysWhat(t *testing.T) {
 		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := runner.ReadCommand(file); err == nil || !strings.Contains(err.Error(), words) || !strings.Contains(err.Error(), file) {
+		if _, err := runner.ReadCommand(file); err == nil || !strings.Contains(err.Error(), words) ||
+			!strings.Contains(err.Error(), file) {
 			t.Errorf("%s: got %v, want %q", text, err, words)
 		}
 	}
-	if _, err := runner.ReadCommand("no-such-file"); err == nil || !strings.Contains(err.Error(), "cannot read the configuration") {
+	if _, err := runner.ReadCommand("no-such-file"); err == nil ||
+		!strings.Contains(err.Error(), "cannot read the configuration") {
 		t.Error(err)
 	}
 }

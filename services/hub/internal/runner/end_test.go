@@ -242,7 +242,8 @@ func TestARunnerThatIsEndedEndsItsProcesses(t *testing.T) {
 	child.gone()
 	other.gone()
 	for _, id := range []string{"p1", "p2"} {
-		if got := s.get(id); got.State != team.Killed || got.Last.Signal != "SIGTERM" || got.Last.Error != "its runner was ended" {
+		if got := s.get(id); got.State != team.Killed || got.Last.Signal != "SIGTERM" ||
+			got.Last.Error != "its runner was ended" {
 			t.Errorf("got %+v", got)
 		}
 	}
@@ -350,7 +351,8 @@ func TestAProcessThatIsUnwantedBeforeItRunsIsNotStarted(t *testing.T) {
 	})
 	p.run(t)
 	s.spawn("p1")
-	if got := s.end("p1"); got.State != team.Killed || got.Last.PID != 0 || got.Last.Error != "it was no longer wanted" {
+	if got := s.end("p1"); got.State != team.Killed || got.Last.PID != 0 ||
+		got.Last.Error != "it was no longer wanted" {
 		t.Errorf("got %+v", got)
 	}
 	st.empty()

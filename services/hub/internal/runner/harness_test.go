@@ -33,8 +33,7 @@ import (
 // planVariable makes this binary a runner that a test can kill.
 const planVariable = "RUNNER_TEST_PLAN"
 
-// This binary is also the mates of a test, what waits to become one, and the runner
-// that a test kills.
+// This binary is also the mates of a test, what waits to become one, and the runner that a test kills.
 func TestMain(m *testing.M) {
 	switch {
 	case len(os.Args) > 1 && os.Args[1] == "runner-child":
@@ -63,7 +62,8 @@ func noProcesses() {
 		links, _ := filepath.Glob("/proc/[0-9]*/exe")
 		var left []string
 		for _, link := range links {
-			if exe, err := os.Readlink(link); err == nil && exe == self && filepath.Base(filepath.Dir(link)) != fmt.Sprint(os.Getpid()) {
+			if exe, err := os.Readlink(link); err == nil && exe == self &&
+				filepath.Base(filepath.Dir(link)) != fmt.Sprint(os.Getpid()) {
 				left = append(left, link)
 			}
 		}
@@ -78,8 +78,8 @@ func noProcesses() {
 }
 
 const (
-	// short is a grace that no test's outcome hangs on, and fair one in which a process
-	// that heeds a TERM must have ended.
+	// short is a grace that no test's outcome hangs on, and fair one in which a process that heeds a TERM must have
+	// ended.
 	short, fair = 100 * time.Millisecond, 4 * time.Second
 )
 
@@ -92,7 +92,8 @@ type plan struct {
 }
 
 // brisk are times of a test. Nothing is killed in them that heeds a TERM.
-var brisk = runner.Times{Grace: patience, Beat: time.Hour, Look: 10 * time.Millisecond, Parting: 20 * time.Second, Unit: 5 * time.Millisecond}
+var brisk = runner.Times{Grace: patience, Beat: time.Hour, Look: 10 * time.Millisecond, Parting: 20 * time.Second,
+	Unit: 5 * time.Millisecond}
 
 func newPlan(t *testing.T, s *server, st *stage) plan {
 	t.Helper()
@@ -109,7 +110,8 @@ func planFor(t *testing.T, url, key string, st *stage) plan {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := plan{URL: url, Team: theTeam, Key: key, Root: root, State: filepath.Join(t.TempDir(), "state"), Stage: st.addr, Times: brisk}
+	p := plan{URL: url, Team: theTeam, Key: key, Root: root, State: filepath.Join(t.TempDir(), "state"), Stage: st.addr,
+		Times: brisk}
 	p.Command = fmt.Sprintf(`{"command": [%q, "mate", "{agent_id}"], "env": {%q: %q}}`, self, stageVariable, st.addr)
 	return p
 }
@@ -136,12 +138,15 @@ func (p plan) make(log io.Writer) (*runner.Runner, error) {
 	if env == nil {
 		env = os.Environ()
 	}
-	calls, err := client.New(p.URL, p.Key, client.WithHTTPClient(&http.Client{Transport: &http.Transport{DisableKeepAlives: true}}))
+	calls, err := client.New(p.URL, p.Key,
+		client.WithHTTPClient(&http.Client{Transport: &http.Transport{DisableKeepAlives: true}}))
 	if err != nil {
 		return nil, err
 	}
-	return &runner.Runner{Server: &hub.Team{Client: calls, Name: p.Team, Key: p.Key, KeyFrom: "the variable PARLEY_KEY", Runner: kept.ID()},
-		Journal: kept, Command: command, Team: p.Team, Key: p.Key, Root: p.Root, Env: env, Child: []string{self, "runner-child"}, Times: p.Times,
+	return &runner.Runner{Server: &hub.Team{Client: calls, Name: p.Team, Key: p.Key, KeyFrom: "the variable PARLEY_KEY",
+		Runner: kept.ID()},
+		Journal: kept, Command: command, Team: p.Team, Key: p.Key, Root: p.Root, Env: env,
+		Child: []string{self, "runner-child"}, Times: p.Times,
 		Log: slog.New(slog.NewTextHandler(log, nil)), Now: time.Now}, nil
 }
 

@@ -44,7 +44,8 @@ func startHub(t *testing.T) (url, key string) {
 	db := storetest.SQLite(t, app.Schema())
 	newID := func() string { return uuid.Must(uuid.NewV7()).String() }
 	a := app.New(db, app.Ports{Now: time.Now, NewID: newID})
-	s := &rest.Server{Catalogue: a.Catalogue(), Auth: auth.New(a.Keys, time.Now, auth.Limits{}), Now: time.Now, NewID: newID,
+	s := &rest.Server{Catalogue: a.Catalogue(), Auth: auth.New(a.Keys, time.Now, auth.Limits{}), Now: time.Now,
+		NewID:   newID,
 		Version: "test", Loopback: true}
 	handler, err := s.Echo(func(*echo.Echo) {})
 	if err != nil {
@@ -101,7 +102,8 @@ func (o *office) spawn(name string) (processID string) {
 	var out struct {
 		ProcessID string `json:"process_id"`
 	}
-	o.must("POST", "/v1/teams/core/members", map[string]any{"team_name": theTeam, "name": name, "prompt": "begin, " + name}, &out)
+	o.must("POST", "/v1/teams/core/members", map[string]any{"team_name": theTeam, "name": name,
+		"prompt": "begin, " + name}, &out)
 	return out.ProcessID
 }
 
@@ -168,7 +170,8 @@ func TestATeammateIsStartedKeptAndEndedOverAHub(t *testing.T) {
 	if len(inbox.Messages) != 1 || inbox.Messages[0].Text != "begin, w1" {
 		t.Errorf("got %+v", inbox)
 	}
-	if got := o.until(id, "running"); got.PID != m.PID || got.StartedAt != p.records(t)[id].StartedAt || got.StartedAt == "" || m.Args[1] != "w1@core" {
+	if got := o.until(id, "running"); got.PID != m.PID || got.StartedAt != p.records(t)[id].StartedAt ||
+		got.StartedAt == "" || m.Args[1] != "w1@core" {
 		t.Errorf("got %+v of %+v", got, m.hello)
 	}
 	m.do("say it works")
@@ -244,7 +247,8 @@ func TestARunnerThatIsEndedTellsAHub(t *testing.T) {
 		t.Errorf("got %+v", got)
 	}
 	p.Team = "another"
-	if err := p.run(t).wait(); err == nil || !strings.Contains(err.Error(), "Team another does not exist; make it with team_create") {
+	if err := p.run(t).wait(); err == nil ||
+		!strings.Contains(err.Error(), "Team another does not exist; make it with team_create") {
 		t.Error(err)
 	}
 }

@@ -31,8 +31,7 @@ type hello struct {
 	Dir, Input string
 }
 
-// playMate is the program that stands in for a teammate's: it does what its test says,
-// line by line, and ends with it.
+// playMate is the program that stands in for a teammate's: it does what its test says, line by line, and ends with it.
 func playMate() {
 	conn, err := net.Dial("tcp", os.Getenv(stageVariable))
 	if err != nil {
@@ -166,8 +165,8 @@ func (s *stage) next() *mate {
 	}
 }
 
-// empty says that nobody began of whom the test does not know. It is asked when
-// whoever could have is known to have ended.
+// empty says that nobody began of whom the test does not know. It is asked when whoever could have is known to have
+// ended.
 func (s *stage) empty() {
 	s.t.Helper()
 	select {

@@ -44,8 +44,7 @@ type Runner struct {
 	Server  Server
 	Journal *journal.Journal
 	Command *Command
-	// Team is the team's name, and Key the runner's key, which no process gets unless
-	// the command passes it on.
+	// Team is the team's name, and Key the runner's key, which no process gets unless the command passes it on.
 	Team, Key string
 	// Root is the directory under which processes may work. It is without links.
 	Root string
@@ -63,11 +62,13 @@ type Runner struct {
 	children map[string]*child
 }
 
-func (r *Runner) settle() {
+// setDefaults fills in the times that are left out.
+func (r *Runner) setDefaults() {
 	for _, t := range []struct {
 		at   *time.Duration
 		when time.Duration
-	}{{&r.Times.Grace, 10 * time.Second}, {&r.Times.Beat, time.Minute}, {&r.Times.Look, time.Second}, {&r.Times.Parting, 10 * time.Second}, {&r.Times.Unit, time.Second}} {
+	}{{&r.Times.Grace, 10 * time.Second}, {&r.Times.Beat, time.Minute}, {&r.Times.Look, time.Second},
+		{&r.Times.Parting, 10 * time.Second}, {&r.Times.Unit, time.Second}} {
 		if *t.at == 0 {
 			*t.at = t.when
 		}
@@ -75,14 +76,14 @@ func (r *Runner) settle() {
 	r.children = map[string]*child{}
 }
 
-// Run keeps the processes until ctx ends or the team is gone; then it ends them all,
-// and returns in bounded time. Its error says why the runner is of no use: then those
-// that a former runner left are as they were, but for a team that is gone.
+// Run keeps the processes until ctx ends or the team is gone; then it ends them all, and returns in bounded time. Its
+// error says why the runner is of no use: then those that a former runner left are as they were, but for a team that is
+// gone.
 func (r *Runner) Run(ctx context.Context) error {
 	if !launch.Supported {
 		return errors.New("a runner needs process groups, which this system does not have; run it on Linux or macOS")
 	}
-	r.settle()
+	r.setDefaults()
 	if _, err := r.Command.find(r.Command.environment(r.Env, r.Key)); err != nil {
 		return err
 	}
@@ -146,8 +147,8 @@ func (r *Runner) trouble(wait *hub.Backoff, err error) time.Duration {
 	return d
 }
 
-// reconcile reports what a former life claimed and has no record of: it was never started.
-// What the server calls lost has ended, as far as anybody knows.
+// reconcile reports what a former life claimed and has no record of: it was never started. What the server calls lost
+// has ended, as far as anybody knows.
 func (r *Runner) reconcile(held []team.Process) {
 	for _, p := range held {
 		if p.State != team.Lost {
@@ -187,8 +188,7 @@ func (r *Runner) follow(ctx context.Context) error {
 		for _, p := range wanted {
 			news = r.act(ctx, p) || news
 		}
-		// What is wanted stays so until it was done, and a server that is ended answers
-		// every wait at once.
+		// What is wanted stays so until it was done, and a server that is ended answers every wait at once.
 		if !news && r.Now().Sub(began) < r.Times.Unit {
 			hub.Sleep(ctx, r.Times.Unit, nil)
 		}
@@ -267,6 +267,7 @@ func (r *Runner) end(silence context.CancelFunc) {
 	silence()
 	<-done
 	if left, err := r.Journal.All(); err == nil && len(left) > 0 {
-		r.Log.Warn("the server does not know yet how some ended; the next runner with this state directory tells it", "processes", len(left))
+		r.Log.Warn("the server does not know yet how some ended; the next runner with this state directory tells it",
+			"processes", len(left))
 	}
 }

@@ -31,8 +31,7 @@ type process struct {
 	Runner string
 }
 
-// server keeps the contract of a team's processes in memory, notes what it was asked
-// in order, and can be away.
+// server keeps the contract of a team's processes in memory, notes what it was asked in order, and can be away.
 type server struct {
 	*httptest.Server
 	t   *testing.T
@@ -66,7 +65,8 @@ func newServer(t *testing.T) *server {
 			hangUp(w)
 		case fault != nil && fault(w, r):
 		case r.Header.Get("Authorization") != "Bearer "+theKey:
-			refuse(w, 401, "UNAUTHENTICATED", "this key is not known: "+strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer "))
+			refuse(w, 401, "UNAUTHENTICATED", "this key is not known: "+strings.TrimPrefix(
+				r.Header.Get("Authorization"), "Bearer "))
 		case deleted:
 			refuse(w, 404, "NOT_FOUND", "Team core does not exist")
 		default:
@@ -92,7 +92,8 @@ func reply(w http.ResponseWriter, data any) {
 
 func refuse(w http.ResponseWriter, status int, code, message string) {
 	w.WriteHeader(status)
-	_ = json.NewEncoder(w).Encode(map[string]any{"success": false, "error": map[string]any{"code": code, "message": message, "details": []any{}}})
+	_ = json.NewEncoder(w).Encode(map[string]any{"success": false,
+		"error": map[string]any{"code": code, "message": message, "details": []any{}}})
 }
 
 // change changes what the server knows, and wakes who waits.
@@ -133,7 +134,8 @@ func (s *server) come() { s.change(func() { s.away = false }) }
 // spawn asks for a process.
 func (s *server) spawn(id string, with ...func(*team.Process)) {
 	s.change(func() {
-		p := &process{Process: team.Process{ProcessID: id, TeamName: theTeam, Name: "w-" + id, AgentID: "w-" + id + "@core", AgentType: "general-purpose",
+		p := &process{Process: team.Process{ProcessID: id, TeamName: theTeam, Name: "w-" + id,
+			AgentID: "w-" + id + "@core", AgentType: "general-purpose",
 			Color: "blue", LeadSessionID: "lead-1", Wanted: "running"}, State: team.Requested}
 		for _, f := range with {
 			f(&p.Process)
@@ -289,14 +291,18 @@ func (s *server) claim(w http.ResponseWriter, r *http.Request) {
 
 func (s *server) report(w http.ResponseWriter, r *http.Request) {
 	var in team.ReportInput
-	if err := json.NewDecoder(r.Body).Decode(&in); err != nil || len(in.StartedAt) > 100 || len([]rune(in.Error)) > 2000 {
+	if err := json.NewDecoder(r.Body).Decode(&in); err != nil || len(in.StartedAt) > 100 ||
+		len([]rune(in.Error)) > 2000 {
 		refuse(w, 400, "INVALID_ARGUMENT", fmt.Sprint("the report: ", err))
 		return
 	}
 	p, release := s.call(w, r, string(in.State))
 	defer release()
-	follows := map[team.State][]team.State{team.Starting: {team.Running, team.Exited, team.Failed, team.Killed, team.Lost},
-		team.Running: {team.Exited, team.Failed, team.Killed, team.Lost}, team.Lost: {team.Running, team.Exited, team.Failed, team.Killed}}
+	follows := map[team.State][]team.State{
+		team.Starting: {team.Running, team.Exited, team.Failed, team.Killed, team.Lost},
+		team.Running:  {team.Exited, team.Failed, team.Killed, team.Lost},
+		team.Lost:     {team.Running, team.Exited, team.Failed, team.Killed},
+	}
 	switch {
 	case p == nil:
 	case p.Runner != in.Runner:
@@ -304,7 +310,8 @@ func (s *server) report(w http.ResponseWriter, r *http.Request) {
 	case p.State == in.State:
 		reply(w, map[string]any{"process": p.view()})
 	case !slices.Contains(follows[p.State], in.State):
-		refuse(w, 409, "FAILED_PRECONDITION", "Cannot report "+string(in.State)+" of a process that is "+string(p.State))
+		refuse(w, 409, "FAILED_PRECONDITION",
+			"Cannot report "+string(in.State)+" of a process that is "+string(p.State))
 	default:
 		p.State, p.Last = in.State, in
 		reply(w, map[string]any{"process": p.view()})

@@ -27,7 +27,8 @@ func TestAProcessIsClaimedWrittenDownAndToldOfInThisOrder(t *testing.T) {
 		t.Errorf("it runs as %d of the group %d, and the journal has %+v", m.PID, m.Group, rec)
 	}
 	s.runs("p1")
-	if got := s.get("p1"); got.Last.PID != int64(m.PID) || got.Last.StartedAt != rec.StartedAt || got.Last.LogFile != filepath.Join(p.State, "logs", "w-p1.log") {
+	if got := s.get("p1"); got.Last.PID != int64(m.PID) || got.Last.StartedAt != rec.StartedAt ||
+		got.Last.LogFile != filepath.Join(p.State, "logs", "w-p1.log") {
 		t.Errorf("the server knows %+v", got)
 	}
 	if m.Dir != p.Root || m.Input != "" || !slices.Equal(m.Args, []string{"mate", "w-p1@core"}) {
@@ -37,7 +38,8 @@ func TestAProcessIsClaimedWrittenDownAndToldOfInThisOrder(t *testing.T) {
 	m.do("shout to the other")
 	m.tell("exit 7")
 	got := s.end("p1")
-	if got.State != team.Exited || got.Last.ExitCode == nil || *got.Last.ExitCode != 7 || got.Last.Signal != "" || got.Last.Error != "" || got.Last.PID != int64(m.PID) {
+	if got.State != team.Exited || got.Last.ExitCode == nil || *got.Last.ExitCode != 7 || got.Last.Signal != "" ||
+		got.Last.Error != "" || got.Last.PID != int64(m.PID) {
 		t.Errorf("got %+v", got)
 	}
 	if want := []string{"claim", "running", "exited"}; !slices.Equal(s.said("p1"), want) {
@@ -45,7 +47,8 @@ func TestAProcessIsClaimedWrittenDownAndToldOfInThisOrder(t *testing.T) {
 	}
 	out := p.output(t, "w-p1")
 	header, rest, _ := strings.Cut(out, "\n")
-	if !strings.HasPrefix(header, "--- ") || !strings.HasSuffix(header, ` "w-p1@core" begins, process p1`) || rest != "to the one\nto the other\n" {
+	if !strings.HasPrefix(header, "--- ") || !strings.HasSuffix(header, ` "w-p1@core" begins, process p1`) ||
+		rest != "to the one\nto the other\n" {
 		t.Errorf("the log has %q", out)
 	}
 	if info, err := os.Stat(filepath.Join(p.State, "logs", "w-p1.log")); err != nil || info.Mode().Perm() != 0o600 {
@@ -74,7 +77,8 @@ func TestWhatTheServerSaysIsArgumentsAndReachesNoShell(t *testing.T) {
 	t.Parallel()
 	s, st := newServer(t), newStage(t)
 	p := newPlan(t, s, st)
-	p.Command = strings.Replace(p.Command, `"{agent_id}"`, `"{agent_id}", "--model={model}", "{agent_type}", ["--color", "{color}"], "{cwd}", ["{plan_mode_required?}", "--plan-mode-required"]`, 1)
+	p.Command = strings.Replace(p.Command, `"{agent_id}"`,
+		`"{agent_id}", "--model={model}", "{agent_type}", ["--color", "{color}"], "{cwd}", ["{plan_mode_required?}", "--plan-mode-required"]`, 1)
 	evil := "$(touch x);`touch x`\n| touch x & {model} \"'\\ *"
 	dir := "a $(touch x);`touch x`"
 	if err := os.Mkdir(filepath.Join(p.Root, dir), 0o700); err != nil {
@@ -85,7 +89,8 @@ func TestWhatTheServerSaysIsArgumentsAndReachesNoShell(t *testing.T) {
 		p.AgentID, p.Model, p.AgentType, p.Color, p.Cwd, p.PlanModeRequired = evil, evil, evil, "", dir, true
 	})
 	m := st.next()
-	if want := []string{"mate", evil, "--model=" + evil, evil, filepath.Join(p.Root, dir), "--plan-mode-required"}; !slices.Equal(m.Args, want) {
+	if want := []string{"mate", evil, "--model=" + evil, evil, filepath.Join(p.Root, dir),
+		"--plan-mode-required"}; !slices.Equal(m.Args, want) {
 		t.Errorf("got %q, want %q", m.Args, want)
 	}
 	if m.Dir != filepath.Join(p.Root, dir) {
@@ -151,7 +156,8 @@ func TestACommandThatIsMissingIsReportedBeforeAnythingRuns(t *testing.T) {
 	p := newPlan(t, s, st)
 	p.Command, p.Env = `{}`, []string{"PATH=" + p.Root + ":relative:"}
 	s.spawn("p1")
-	if err := p.run(t).wait(); err == nil || err.Error() != "Could not find 'claude' binary on PATH. Install Claude Code or ensure it is in your PATH." {
+	if err := p.run(t).wait(); err == nil ||
+		err.Error() != "Could not find 'claude' binary on PATH. Install Claude Code or ensure it is in your PATH." {
 		t.Errorf("at the start: %v", err)
 	}
 	self, err := os.Executable()
@@ -170,7 +176,8 @@ func TestACommandThatIsMissingIsReportedBeforeAnythingRuns(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.spawn("p2")
-	if got := s.end("p2"); got.State != team.Failed || got.Last.Error != "Could not find 'tool' binary on PATH." || !slices.Equal(s.said("p2"), []string{"claim", "failed"}) {
+	if got := s.end("p2"); got.State != team.Failed || got.Last.Error != "Could not find 'tool' binary on PATH." ||
+		!slices.Equal(s.said("p2"), []string{"claim", "failed"}) {
 		t.Errorf("got %+v after %v", got, s.said("p2"))
 	}
 	// One that is there and is no program fails at the last moment, and was not running.
@@ -178,7 +185,8 @@ func TestACommandThatIsMissingIsReportedBeforeAnythingRuns(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.spawn("p3")
-	if got := s.end("p3"); got.State != team.Failed || !strings.HasPrefix(got.Last.Error, "cannot run "+tool+": ") || !slices.Equal(s.said("p3"), []string{"claim", "failed"}) {
+	if got := s.end("p3"); got.State != team.Failed || !strings.HasPrefix(got.Last.Error, "cannot run "+tool+": ") ||
+		!slices.Equal(s.said("p3"), []string{"claim", "failed"}) {
 		t.Errorf("got %+v after %v", got, s.said("p3"))
 	}
 }
@@ -200,7 +208,8 @@ func TestAFullDiskStartsNothingAndIsReported(t *testing.T) {
 		}
 		s.spawn(id)
 		got := s.end(id)
-		if got.State != team.Failed || !strings.Contains(got.Last.Error, "cannot write the "+id) || !strings.Contains(got.Last.Error, "no space left on device") {
+		if got.State != team.Failed || !strings.Contains(got.Last.Error, "cannot write the "+id) ||
+			!strings.Contains(got.Last.Error, "no space left on device") {
 			t.Errorf("%s: got %+v", id, got)
 		}
 		if want := []string{"claim", "failed"}; !slices.Equal(s.said(id), want) {
@@ -274,12 +283,14 @@ func TestARunnerThatIsOfNoUseSaysWhyAtItsStart(t *testing.T) {
 	p := newPlan(t, s, st)
 	bad := p
 	bad.Key, bad.State = "parley_another", p.State+"2"
-	if err := bad.run(t).wait(); err == nil || !strings.Contains(err.Error(), "does not take the key of the variable PARLEY_KEY") ||
+	if err := bad.run(t).wait(); err == nil ||
+		!strings.Contains(err.Error(), "does not take the key of the variable PARLEY_KEY") ||
 		!strings.Contains(err.Error(), "`parley key create") || strings.Contains(err.Error(), bad.Key) {
 		t.Errorf("a bad key: %v", err)
 	}
 	s.change(func() { s.deleted = true })
-	if err := p.run(t).wait(); err == nil || !strings.Contains(err.Error(), "Team core does not exist; make it with team_create") {
+	if err := p.run(t).wait(); err == nil ||
+		!strings.Contains(err.Error(), "Team core does not exist; make it with team_create") {
 		t.Errorf("no team: %v", err)
 	}
 }

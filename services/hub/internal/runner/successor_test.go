@@ -37,14 +37,18 @@ func TestTheSuccessorOfAKilledRunnerAdoptsTheLivingAndBuriesTheDead(t *testing.T
 
 	run := p.run(t)
 	for _, id := range []string{"dies", "leaves"} {
-		if got := s.end(id); got.State != team.Lost || got.Last.ExitCode != nil || got.Last.Error != "it ended while no runner watched it; how it exited is not known" {
+		if got := s.end(id); got.State != team.Lost || got.Last.ExitCode != nil ||
+			got.Last.Error != "it ended while no runner watched it; how it exited is not known" {
 			t.Errorf("%s: got %+v", id, got)
 		}
 	}
 	orphan.gone()
-	s.until("the living are told of", func() bool { return s.count("running lives") == 2 && s.count("running ends") == 2 })
+	s.until("the living are told of", func() bool {
+		return s.count("running lives") == 2 && s.count("running ends") == 2
+	})
 	mates["ends"].tell("exit 3")
-	if got := s.end("ends"); got.State != team.Exited || got.Last.ExitCode != nil || got.Last.PID != int64(mates["ends"].PID) ||
+	if got := s.end("ends"); got.State != team.Exited || got.Last.ExitCode != nil ||
+		got.Last.PID != int64(mates["ends"].PID) ||
 		got.Last.Error != "how it exited is not known: the runner that started it was ended before" {
 		t.Errorf("got %+v", got)
 	}
@@ -126,9 +130,12 @@ var written = []journal.Record{
 	{ProcessID: "claimed", Name: "a"},
 	{ProcessID: "started", Name: "b", PID: 1 << 30, StartedAt: "long ago"},
 	{ProcessID: "another", Name: "c", PID: 1, StartedAt: "long ago"}, // the PID is another's now
-	{ProcessID: "ended", Name: "d", PID: 1 << 30, StartedAt: "long ago", End: []byte(`{"state":"exited","pid":1073741824,"started_at":"long ago","exit_code":6}`)},
-	{ProcessID: "told", Name: "e", PID: 1 << 30, StartedAt: "long ago", Told: true, End: []byte(`{"state":"killed","signal":"SIGTERM"}`)},
-	{ProcessID: "known", Name: "f", PID: 1 << 30, StartedAt: "long ago", End: []byte(`{"state":"exited","exit_code":0}`)},
+	{ProcessID: "ended", Name: "d", PID: 1 << 30, StartedAt: "long ago",
+		End: []byte(`{"state":"exited","pid":1073741824,"started_at":"long ago","exit_code":6}`)},
+	{ProcessID: "told", Name: "e", PID: 1 << 30, StartedAt: "long ago", Told: true,
+		End: []byte(`{"state":"killed","signal":"SIGTERM"}`)},
+	{ProcessID: "known", Name: "f", PID: 1 << 30, StartedAt: "long ago",
+		End: []byte(`{"state":"exited","exit_code":0}`)},
 	{ProcessID: "failed", Name: "g", End: []byte(`{"state":"failed","error":"no"}`)},
 	{ProcessID: "nobodys", Name: "h", End: []byte(`{"state":"failed","error":"no"}`)},
 }
@@ -165,10 +172,13 @@ func TestASuccessorGoesByWhatWasWrittenDown(t *testing.T) {
 		t.Fatal(err)
 	}
 	run := p.run(t)
-	for id, want := range map[string]string{"claimed": "failed", "started": "running lost", "another": "running lost", "ended": "running exited",
-		"told": "killed", "known": "running exited", "failed": "failed"} {
+	for id, want := range map[string]string{"claimed": "failed", "started": "running lost", "another": "running lost",
+		"ended": "running exited",
+		"told":  "killed", "known": "running exited", "failed": "failed"} {
 		s.end(id)
-		s.until(id+" is told of", func() bool { return slices.Contains(s.calls, want[strings.LastIndex(want, " ")+1:]+" "+id) })
+		s.until(id+" is told of", func() bool {
+			return slices.Contains(s.calls, want[strings.LastIndex(want, " ")+1:]+" "+id)
+		})
 		if got := strings.Join(s.said(id), " "); got != want {
 			t.Errorf("%s: got %q, want %q", id, got, want)
 		}

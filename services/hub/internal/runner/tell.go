@@ -7,9 +7,8 @@ import (
 	"parley.internal/shared/team"
 )
 
-// tell tells the server what becomes of a process, in the order in which it did: that
-// it runs, again at every beat, and its end until that is acknowledged. It returns then,
-// or when nothing more is to be told.
+// tell tells the server what becomes of a process, in the order in which it did: that it runs, again at every beat, and
+// its end until that is acknowledged. It returns then, or when nothing more is to be told.
 func (r *Runner) tell(c *child) {
 	wait := hub.Backoff{Unit: r.Times.Unit}
 	beat := time.NewTicker(r.Times.Beat)
@@ -58,7 +57,8 @@ func (c *child) next(over bool) (report team.ReportInput, last bool) {
 	select {
 	case <-c.ran:
 		if !over || !c.told.Load() {
-			return team.ReportInput{State: team.Running, PID: int64(c.rec.PID), StartedAt: c.rec.StartedAt, LogFile: c.rec.LogFile}, false
+			return team.ReportInput{State: team.Running, PID: int64(c.rec.PID), StartedAt: c.rec.StartedAt,
+				LogFile: c.rec.LogFile}, false
 		}
 	default:
 	}

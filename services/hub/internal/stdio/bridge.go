@@ -19,58 +19,56 @@ import (
 
 // The limits.
 const (
-	// maxBody is what a server takes of one message, 1 MiB, and a margin, so that
-	// it is the server that refuses what is near the limit.
+	// maxBody is the server's limit for one message, 1 MiB, and a margin, so that messages near the limit are refused
+	// by the server.
 	maxBody = 1<<20 + 64<<10
-	// maxLine is how much of a line is read to find the id of a message too long.
+	// maxLine is the number of bytes of a line that are kept to find the ID of an oversized message.
 	maxLine = 16 << 20
-	// maxAnswer bounds an answer of the server.
+	// maxAnswer is the maximum size of an answer of the server, in bytes.
 	maxAnswer = 64 << 20
-	// atOnce is how many messages are on their way at the same time.
-	atOnce = 32
-	// slowest is how long a server may take to begin an answer; a waiting tool
-	// waits for less than a minute.
-	slowest = 2 * time.Minute
-	// parting is how long the end of the context waits for a write under way.
-	parting = time.Second
+	// maxConcurrent is the maximum number of requests in flight.
+	maxConcurrent = 32
+	// headerTimeout bounds the wait for the header of an answer. Tools wait for less than a minute.
+	headerTimeout = 2 * time.Minute
+	// drainTimeout bounds the wait for a pending write after the end of the context.
+	drainTimeout = time.Second
 )
 
-// Bridge carries messages between a client on a pipe and the server at a URL.
+// Bridge carries messages between a client on a pipe and a server at a URL.
 type Bridge struct {
-	// URL is the server's MCP endpoint, Key the key it is called with, and KeyEnv
-	// the environment variable that the key came from, for messages; PARLEY_KEY
-	// where it is empty.
+	// URL is the server's MCP endpoint and Key the key for it, which may be empty. KeyEnv is the name of the
+	// environment variable that holds the key, for messages; empty means PARLEY_KEY.
 	URL, Key, KeyEnv string
-	// HTTP is the client to call with; nil for one that follows no redirect.
+	// HTTP is the client for calls; nil means one that follows no redirects.
 	HTTP *http.Client
-	// In and Out are the pipe; Err gets a line about each trouble, nil for none.
+	// In and Out are the pipe. Err receives a line for each failure; nil discards them.
 	In       io.Reader
 	Out, Err io.Writer
-	// Hook may change results of tools; nil changes none.
+	// Hook may change the results of tools; it may be nil.
 	Hook Hook
-	// Sleep waits before another try; nil for the clock.
+	// Sleep pauses between tries; nil means a real pause.
 	Sleep func(ctx context.Context, d time.Duration) error
 }
 
-// run is one Run of a bridge.
+// run is the state of one call of Run.
 type run struct {
 	Bridge
 	url, origin string
-	rest        *client.Client // without a key
+	rest        *client.Client // for health checks, without a key
 	stop        context.CancelCauseFunc
-	writing     sync.Mutex // Out and Err
+	writing     sync.Mutex // guards Out and Err
 
 	mu sync.Mutex
-	// version was negotiated by initialize, session given with it.
+	// version is the protocol version that initialize negotiated, session the session ID of its answer.
 	version, session string
-	// underway ends requests by their id.
-	underway map[string]*request
+	// inFlight holds the requests in flight by their IDs, for cancellation.
+	inFlight map[string]*request
 }
 
-// Run carries messages until In ends and what is on its way is answered, or until
-// ctx ends. Its error says why the pipe or the URL is of no use.
+// Run carries messages until In ends and all requests are answered, or until ctx ends; then it returns nil. It returns
+// an error if the URL is invalid or the pipe fails.
 func (b *Bridge) Run(ctx context.Context) error {
-	r := &run{Bridge: *b, underway: map[string]*request{}}
+	r := &run{Bridge: *b, inFlight: map[string]*request{}}
 	if err := r.complete(); err != nil {
 		return err
 	}
@@ -79,8 +77,8 @@ func (b *Bridge) Run(ctx context.Context) error {
 	defer r.stop(nil)
 	lines := make(chan line)
 	go readLines(ctx, bufio.NewReaderSize(b.In, 64<<10), lines)
-	slots := make(chan struct{}, atOnce)
-	var underway sync.WaitGroup
+	slots := make(chan struct{}, maxConcurrent)
+	var inFlight sync.WaitGroup
 	var failed error
 	for l := range until(ctx, lines) {
 		if l.err != nil {
@@ -96,7 +94,7 @@ func (b *Bridge) Run(ctx context.Context) error {
 		}
 		select {
 		case slots <- struct{}{}:
-			underway.Go(func() {
+			inFlight.Go(func() {
 				defer func() { <-slots }()
 				r.deliver(req)
 				r.forget(req)
@@ -105,14 +103,14 @@ func (b *Bridge) Run(ctx context.Context) error {
 			r.forget(req)
 		}
 	}
-	drain(ctx, &underway)
+	drain(ctx, &inFlight)
 	if cause := context.Cause(ctx); cause != nil && outer.Err() == nil {
 		return cause
 	}
 	return failed
 }
 
-// complete checks the fields and fills in those left out.
+// complete validates the fields and sets the defaults.
 func (r *run) complete() error {
 	u, err := url.Parse(r.URL)
 	if err != nil || u.Host == "" || (u.Scheme != "http" && u.Scheme != "https") {
@@ -131,20 +129,22 @@ func (r *run) complete() error {
 	}
 	if r.HTTP == nil {
 		transport := http.DefaultTransport.(*http.Transport).Clone()
-		transport.MaxIdleConnsPerHost, transport.ResponseHeaderTimeout = atOnce, slowest
-		// A redirected POST arrives as a GET; better to say where the server went.
-		r.HTTP = &http.Client{Transport: transport, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+		transport.MaxIdleConnsPerHost, transport.ResponseHeaderTimeout = maxConcurrent, headerTimeout
+		// A redirected POST would arrive as a GET; the error for a redirect names the remedy instead.
+		r.HTTP = &http.Client{Transport: transport,
+			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 	}
-	r.rest, err = client.New(r.origin, "", client.WithHTTPClient(r.HTTP), client.WithTimeout(probing), client.WithRetry(client.NoRetry))
+	r.rest, err = client.New(r.origin, "", client.WithHTTPClient(r.HTTP), client.WithTimeout(healthTimeout),
+		client.WithRetry(client.NoRetry))
 	return err
 }
 
-// drain waits for what is on its way. Once ctx ends that is a write at most, and a
-// client that no longer reads must not keep the program.
-func drain(ctx context.Context, underway *sync.WaitGroup) {
+// drain waits for the requests in flight. After the end of ctx only a write can be pending, and a client that has
+// stopped reading must not keep the program alive.
+func drain(ctx context.Context, inFlight *sync.WaitGroup) {
 	done := make(chan struct{})
 	go func() {
-		underway.Wait()
+		inFlight.Wait()
 		close(done)
 	}()
 	select {
@@ -154,11 +154,11 @@ func drain(ctx context.Context, underway *sync.WaitGroup) {
 	}
 	select {
 	case <-done:
-	case <-time.After(parting):
+	case <-time.After(drainTimeout):
 	}
 }
 
-// emit writes one line to the client. A pipe that takes none ends the run.
+// emit writes one line to the client. A failed write ends the run.
 func (r *run) emit(ctx context.Context, text []byte) {
 	r.writing.Lock()
 	defer r.writing.Unlock()
@@ -166,18 +166,18 @@ func (r *run) emit(ctx context.Context, text []byte) {
 		return
 	}
 	if _, err := r.Out.Write(append(text, '\n')); err != nil {
-		r.stop(fmt.Errorf("the client does not read: %w", err))
+		r.stop(fmt.Errorf("cannot write to the client: %w", err))
 	}
 }
 
-// complain writes a line for the people who run the client.
-func (r *run) complain(format string, args ...any) {
+// report writes a line for the user of the client.
+func (r *run) report(format string, args ...any) {
 	r.writing.Lock()
 	defer r.writing.Unlock()
 	_, _ = fmt.Fprintf(r.Err, "parley stdio: "+format+"\n", args...)
 }
 
-// until yields what comes before ctx ends or the channel closes.
+// until yields the lines until ctx ends or the channel is closed.
 func until(ctx context.Context, lines <-chan line) func(func(line) bool) {
 	return func(yield func(line) bool) {
 		for {
@@ -193,16 +193,15 @@ func until(ctx context.Context, lines <-chan line) func(func(line) bool) {
 	}
 }
 
-// line is one line of the client, or why there are no more.
+// line is one line of the client, or the error that ended the input.
 type line struct {
 	text []byte
-	// size is the line's whole length, beyond what was kept of it in text.
+	// size is the length of the whole line. text is nil if the line exceeds maxLine.
 	size int
 	err  error
 }
 
-// readLines sends each line until In ends. A read that never returns keeps it, and
-// nothing else, after ctx has ended.
+// readLines sends each line until In ends. A read that never returns blocks this goroutine alone after the end of ctx.
 func readLines(ctx context.Context, in *bufio.Reader, lines chan<- line) {
 	defer close(lines)
 	for {
@@ -222,7 +221,7 @@ func readLines(ctx context.Context, in *bufio.Reader, lines chan<- line) {
 			}
 		}
 		if err != nil && !errors.Is(err, io.EOF) {
-			l = line{err: fmt.Errorf("reading from the client: %w", err)}
+			l = line{err: fmt.Errorf("cannot read from the client: %w", err)}
 		}
 		if l.size > 0 || l.err != nil {
 			select {

@@ -23,7 +23,9 @@ func TestALineIsPostedAndItsAnswerIsALine(t *testing.T) {
 		w.Header().Set("Content-Type", "application/json; charset=utf-8")
 		_, _ = io.WriteString(w, "{\n  \"jsonrpc\": \"2.0\",\n  \"id\": \"a\",\n  \"result\": {\"text\": \"<&>\"}\n}\n")
 	})
-	c := stdiotest.Dial(t, h.MCP(), func(b *stdio.Bridge, _ *stdiotest.Client) { b.Key = " " + stdiotest.Secret + "\n" })
+	c := stdiotest.Dial(t, h.MCP(), func(b *stdio.Bridge, _ *stdiotest.Client) {
+		b.Key = " " + stdiotest.Secret + "\n"
+	})
 	sent := `{"jsonrpc":"2.0","id":"a","method":"tools/list","params":{"n":12345678901234567890}}`
 	c.Send("", sent+"\r")
 	if got, want := c.Next(), `{"jsonrpc":"2.0","id":"a","result":{"text":"<&>"}}`; got != want {
@@ -34,8 +36,9 @@ func TestALineIsPostedAndItsAnswerIsALine(t *testing.T) {
 	if p.Body != sent {
 		t.Errorf("the message was changed to %s", p.Body)
 	}
-	for name, want := range map[string]string{"Authorization": "Bearer " + stdiotest.Secret, "Content-Type": "application/json",
-		"Accept": "application/json, text/event-stream", "Mcp-Protocol-Version": "", "Mcp-Session-Id": ""} {
+	for name, want := range map[string]string{"Authorization": "Bearer " + stdiotest.Secret,
+		"Content-Type": "application/json",
+		"Accept":       "application/json, text/event-stream", "Mcp-Protocol-Version": "", "Mcp-Session-Id": ""} {
 		if got := p.Header.Get(name); got != want {
 			t.Errorf("%s is %q, not %q", name, got, want)
 		}
@@ -46,7 +49,8 @@ func TestAnEventStreamIsPassedOnUntilTheAnswer(t *testing.T) {
 	t.Parallel()
 	h := stdiotest.Serve(t, func(_ int, p stdiotest.Post, w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "text/event-stream")
-		_, _ = io.WriteString(w, ": hello\r\n\r\nevent: message\r\ndata: {\"jsonrpc\":\"2.0\",\"method\":\"notifications/progress\"}\r\n\r\n"+
+		_, _ = io.WriteString(w, ": hello\r\n\r\nevent: message\r\ndata: "+
+			"{\"jsonrpc\":\"2.0\",\"method\":\"notifications/progress\"}\r\n\r\n"+
 			"data: not json\n\ndata:{\"jsonrpc\":\"2.0\",\ndata: \"id\":1,\"result\":{}}\n\n")
 		w.(http.Flusher).Flush()
 	})
@@ -59,7 +63,7 @@ func TestAnEventStreamIsPassedOnUntilTheAnswer(t *testing.T) {
 	c.Ends()
 }
 
-func TestWhatHasNoIDIsNotAnswered(t *testing.T) {
+func TestAMessageWithoutAnIDIsNotAnswered(t *testing.T) {
 	t.Parallel()
 	h := stdiotest.Serve(t, func(n int, _ stdiotest.Post, w http.ResponseWriter, _ *http.Request) {
 		w.WriteHeader([]int{202, 202, 400, 401, 502, 202}[n-1])
@@ -76,7 +80,7 @@ func TestWhatHasNoIDIsNotAnswered(t *testing.T) {
 	stdiotest.Contains(t, c.Reports(), "400 Bad Request", "PARLEY_KEY", "502 Bad Gateway")
 }
 
-func TestInitializeSettlesTheVersionAndTheSession(t *testing.T) {
+func TestInitializeSetsTheVersionAndTheSession(t *testing.T) {
 	t.Parallel()
 	h := stdiotest.Serve(t, func(n int, p stdiotest.Post, w http.ResponseWriter, _ *http.Request) {
 		if n == 1 {
@@ -86,7 +90,8 @@ func TestInitializeSettlesTheVersionAndTheSession(t *testing.T) {
 	})
 	c := stdiotest.Dial(t, h.MCP(), nil)
 	const initialize = `{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25"}}`
-	for _, m := range []string{initialize, `{"jsonrpc":"2.0","id":1,"method":"tools/list"}`, initialize, `{"jsonrpc":"2.0","id":2,"method":"ping"}`} {
+	for _, m := range []string{initialize, `{"jsonrpc":"2.0","id":1,"method":"tools/list"}`, initialize,
+		`{"jsonrpc":"2.0","id":2,"method":"ping"}`} {
 		c.Send(m)
 		c.Next()
 	}
@@ -117,18 +122,20 @@ func TestAModernMessageIsNamedInHeaders(t *testing.T) {
 		})
 		c := stdiotest.Dial(t, h.MCP(), nil)
 		for range 2 {
-			c.Send(`{"jsonrpc":"2.0","id":1,"method":"` + tc.method + `","params":{` + tc.params + `,"_meta":{"io.modelcontextprotocol/protocolVersion":"` + version + `"}}}`)
+			c.Send(`{"jsonrpc":"2.0","id":1,"method":"` + tc.method + `","params":{` + tc.params +
+				`,"_meta":{"io.modelcontextprotocol/protocolVersion":"` + version + `"}}}`)
 			c.Next()
 		}
 		c.Ends()
 		got := h.Posts()[1].Header
-		if got.Get("Mcp-Protocol-Version") != version || got.Get("Mcp-Method") != tc.method || got.Get("Mcp-Name") != tc.wantName || got.Get("Mcp-Session-Id") != "" {
+		if got.Get("Mcp-Protocol-Version") != version || got.Get("Mcp-Method") != tc.method ||
+			got.Get("Mcp-Name") != tc.wantName || got.Get("Mcp-Session-Id") != "" {
 			t.Errorf("%s: %v", tc.name, got)
 		}
 	}
 }
 
-func TestRequestsRunAtTheSameTimeButNotMoreThan32(t *testing.T) {
+func TestAtMost32RequestsRunAtOnce(t *testing.T) {
 	t.Parallel()
 	var now, most atomic.Int32
 	var filled sync.Once
@@ -166,7 +173,7 @@ func TestRequestsRunAtTheSameTimeButNotMoreThan32(t *testing.T) {
 	c.Ends()
 }
 
-func TestALineThatCannotBeSentIsRefusedAndTheNextIsSent(t *testing.T) {
+func TestAnInvalidLineIsRefusedAndTheNextIsSent(t *testing.T) {
 	t.Parallel()
 	long := strings.Repeat("x", 2<<20)
 	for _, tc := range []struct {
@@ -182,7 +189,9 @@ func TestALineThatCannotBeSentIsRefusedAndTheNextIsSent(t *testing.T) {
 		{"too long, with an id at its end", `{"method":"tools/call","params":"` + long + `","id":"z"}`, -32600, "z"},
 		{"so long that its id is not found", `{"id":1,"params":"` + strings.Repeat(long, 9) + `"}`, -32600, nil},
 	} {
-		h := stdiotest.Serve(t, func(_ int, p stdiotest.Post, w http.ResponseWriter, _ *http.Request) { stdiotest.Reply(w, p, "{}") })
+		h := stdiotest.Serve(t, func(_ int, p stdiotest.Post, w http.ResponseWriter, _ *http.Request) {
+			stdiotest.Reply(w, p, "{}")
+		})
 		c := stdiotest.Dial(t, h.MCP(), nil)
 		c.Send(tc.line)
 		if a := c.Answer(); a.Error.Code != tc.code || a.ID != tc.id || a.Error.Message == "" {
@@ -196,9 +205,11 @@ func TestALineThatCannotBeSentIsRefusedAndTheNextIsSent(t *testing.T) {
 	}
 }
 
-func TestAMessageOfOneMebibyteIsSent(t *testing.T) {
+func TestAMessageOf1MiBIsSent(t *testing.T) {
 	t.Parallel()
-	h := stdiotest.Serve(t, func(_ int, p stdiotest.Post, w http.ResponseWriter, _ *http.Request) { stdiotest.Reply(w, p, "{}") })
+	h := stdiotest.Serve(t, func(_ int, p stdiotest.Post, w http.ResponseWriter, _ *http.Request) {
+		stdiotest.Reply(w, p, "{}")
+	})
 	c := stdiotest.Dial(t, h.MCP(), nil)
 	c.Send(`{"id":1,"method":"ping","params":{"x":"` + strings.Repeat("x", 1<<20) + `"}}`)
 	if a := c.Answer(); a.Error.Code != 0 {
@@ -228,7 +239,7 @@ func TestAnswersComeInTheOrderTheyFinish(t *testing.T) {
 	c.Ends()
 }
 
-func TestTheEndOfTheInputWaitsForAnswers(t *testing.T) {
+func TestRunWaitsForAnswersAfterTheEndOfInput(t *testing.T) {
 	t.Parallel()
 	arrived, release := make(chan struct{}), make(chan struct{})
 	h := stdiotest.Serve(t, func(_ int, p stdiotest.Post, w http.ResponseWriter, _ *http.Request) {
@@ -252,7 +263,7 @@ func TestTheEndOfTheInputWaitsForAnswers(t *testing.T) {
 	c.Ends()
 }
 
-func TestTheEndOfTheContextWaitsForNothing(t *testing.T) {
+func TestRunReturnsWhenItsContextEnds(t *testing.T) {
 	t.Parallel()
 	arrived := make(chan struct{})
 	h := stdiotest.Serve(t, func(_ int, _ stdiotest.Post, _ http.ResponseWriter, r *http.Request) {
@@ -271,7 +282,7 @@ func TestTheEndOfTheContextWaitsForNothing(t *testing.T) {
 	}
 }
 
-func TestACancelledRequestIsLetGoAndNotAnswered(t *testing.T) {
+func TestACancelledRequestIsAbortedWithoutAnAnswer(t *testing.T) {
 	t.Parallel()
 	arrived, gone := make(chan struct{}), make(chan struct{})
 	h := stdiotest.Serve(t, func(_ int, p stdiotest.Post, w http.ResponseWriter, r *http.Request) {
@@ -313,7 +324,9 @@ func (broken) Read([]byte) (int, error)  { return 0, errors.New("no pipe") }
 
 func TestABrokenPipeEndsTheRun(t *testing.T) {
 	t.Parallel()
-	h := stdiotest.Serve(t, func(_ int, p stdiotest.Post, w http.ResponseWriter, _ *http.Request) { stdiotest.Reply(w, p, "{}") })
+	h := stdiotest.Serve(t, func(_ int, p stdiotest.Post, w http.ResponseWriter, _ *http.Request) {
+		stdiotest.Reply(w, p, "{}")
+	})
 	c := stdiotest.Dial(t, h.MCP(), func(b *stdio.Bridge, _ *stdiotest.Client) { b.Out = broken{} })
 	c.Send(`{"id":1,"method":"ping"}`)
 	if err := c.End(); err == nil || !strings.Contains(err.Error(), "nobody there") {
@@ -325,7 +338,7 @@ func TestABrokenPipeEndsTheRun(t *testing.T) {
 	}
 }
 
-func TestAURLThatIsNoneIsRefusedAtOnce(t *testing.T) {
+func TestAnInvalidURLIsRefusedAtOnce(t *testing.T) {
 	t.Parallel()
 	for _, u := range []string{"", "host/mcp", "ftp://host/mcp", "http://", "http://a b", "://"} {
 		if err := (&stdio.Bridge{URL: u, In: strings.NewReader(""), Out: io.Discard}).Run(t.Context()); err == nil {
@@ -335,7 +348,8 @@ func TestAURLThatIsNoneIsRefusedAtOnce(t *testing.T) {
 }
 
 func FuzzEveryLineIsAnsweredOrANotification(f *testing.F) {
-	for _, seed := range []string{`{"id":1,"method":"ping"}`, `{"id":null,"method":"x"}`, `[]`, `{"params":{"_meta":5}}`, `"\ud800"`, `{"id":1e400,"method":"a"}`} {
+	for _, seed := range []string{`{"id":1,"method":"ping"}`, `{"id":null,"method":"x"}`, `[]`,
+		`{"params":{"_meta":5}}`, `"\ud800"`, `{"id":1e400,"method":"a"}`} {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
@@ -344,7 +358,8 @@ func FuzzEveryLineIsAnsweredOrANotification(f *testing.F) {
 		}
 		var out strings.Builder
 		b := &stdio.Bridge{URL: "http://127.0.0.1:1/mcp", In: strings.NewReader(text), Out: &out,
-			HTTP: &http.Client{Transport: refusing{}}, Sleep: func(c context.Context, _ time.Duration) error { return c.Err() }}
+			HTTP:  &http.Client{Transport: refusing{}},
+			Sleep: func(c context.Context, _ time.Duration) error { return c.Err() }}
 		if err := b.Run(t.Context()); err != nil {
 			t.Fatal(err)
 		}

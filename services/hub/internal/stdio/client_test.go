@@ -15,13 +15,15 @@ import (
 	"parley.internal/services/hub/internal/stdio"
 )
 
-func TestAClientOfEitherEraCallsAToolThroughTheBridge(t *testing.T) {
+func TestAClientOfEachProtocolEraCallsAToolThroughTheBridge(t *testing.T) {
 	t.Parallel()
 	m := server.NewMCPServer("test", "1", server.WithToolCapabilities(false))
-	m.AddTool(mcp.NewTool("echo", mcp.WithString("text")), func(_ context.Context, req mcp.CallToolRequest) (*mcp.CallToolResult, error) {
-		return mcp.NewToolResultText(req.GetString("text", "")), nil
-	})
-	h := httptest.NewServer(server.NewStreamableHTTPServer(m, server.WithStateLess(true), server.WithDisableStreaming(true)))
+	m.AddTool(mcp.NewTool("echo", mcp.WithString("text")),
+		func(_ context.Context, req mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+			return mcp.NewToolResultText(req.GetString("text", "")), nil
+		})
+	h := httptest.NewServer(server.NewStreamableHTTPServer(m, server.WithStateLess(true),
+		server.WithDisableStreaming(true)))
 	t.Cleanup(h.Close)
 	for _, version := range []string{mcp.ProtocolVersion20260728, "2025-11-25", "2024-11-05"} {
 		t.Run(version, func(t *testing.T) {
@@ -54,7 +56,7 @@ func TestAClientOfEitherEraCallsAToolThroughTheBridge(t *testing.T) {
 			if err != nil || len(res.Content) != 1 || res.Content[0].(mcp.TextContent).Text != "grüß dich\n" {
 				t.Errorf("%+v, %v", res, err)
 			}
-			_ = outR.Close() // what still comes would find nobody
+			_ = outR.Close() // no one reads later lines
 			_ = inW.Close()
 			<-ended
 		})

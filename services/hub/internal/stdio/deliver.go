@@ -15,40 +15,40 @@ import (
 	"github.com/mark3labs/mcp-go/mcp"
 )
 
-// pauses are before each further try of a request that may be repeated.
+// pauses precede each further try of a request that may be repeated.
 var pauses = []time.Duration{time.Second, 2 * time.Second, 4 * time.Second}
 
-// probing is how long the server may take to say that it is up.
-const probing = 5 * time.Second
+// healthTimeout bounds a health check of the server.
+const healthTimeout = 5 * time.Second
 
-// trouble is why a try brought no answer.
-type trouble struct {
+// failure describes a try that brought no answer.
+type failure struct {
 	text string
 	code int
-	// passing says that another try may fare better.
-	passing bool
-	// unsent says that the request surely did not run.
+	// temporary reports that another try may succeed.
+	temporary bool
+	// unsent reports that the request certainly did not run.
 	unsent bool
 }
 
-// unknown says that the request may have run, and would do harm if it ran twice.
-func (t *trouble) unknown(req *request) bool {
-	return t.passing && !t.unsent && !req.repeatable()
+// uncertain reports that the request may have run and must not run twice.
+func (t *failure) uncertain(req *request) bool {
+	return t.temporary && !t.unsent && !req.repeatable()
 }
 
-// deliver sends a request, tries again where that is safe, and answers the client
-// itself where the server did not. What was cancelled is not answered.
+// deliver sends a request and repeats it where that is safe. If the server gives no answer, deliver answers the client
+// itself. Cancelled requests are not answered.
 func (r *run) deliver(req *request) {
 	t := r.try(req)
 	for _, pause := range pauses {
-		if t == nil || req.ctx.Err() != nil || !t.passing || t.unknown(req) {
+		if t == nil || req.ctx.Err() != nil || !t.temporary || t.uncertain(req) {
 			break
 		}
-		r.complain("%s: %s; trying again in %v", req.what(), t.text, pause)
+		r.report("%s: %s; trying again in %v", req.label(), t.text, pause)
 		if r.Sleep(req.ctx, pause) != nil {
 			return
 		}
-		if r.up(req.ctx) {
+		if r.healthy(req.ctx) {
 			t = r.try(req)
 		}
 	}
@@ -56,57 +56,59 @@ func (r *run) deliver(req *request) {
 		return
 	}
 	message := r.advice(req, t)
-	r.complain("%s: %s", req.what(), message)
+	r.report("%s: %s", req.label(), message)
 	if req.id != nil {
-		r.emit(req.ctx, failure(req.id, t.code, message))
+		r.emit(req.ctx, errorLine(req.id, t.code, message))
 	}
 }
 
-// advice says what went wrong and what to do about it.
-func (r *run) advice(req *request, t *trouble) string {
+// advice returns the error message for the client: what failed and what to do.
+func (r *run) advice(req *request, t *failure) string {
 	switch {
-	case t.unknown(req):
-		return fmt.Sprintf("the outcome of %s is unknown: it was sent to %s and no answer came (%s). "+
-			"It may have run, so look with a get_ or list_ tool (for messages, get_messages with includeDelivered) before you call it again; "+
-			"a call with an idempotencyKey, where the tool takes one, is repeated safely", req.what(), r.url, t.text)
-	case t.passing:
-		return fmt.Sprintf("Parley at %s does not answer (%s). Is the server running there? Start it with `parley serve`, "+
-			"check the URL and the key in %s, or use the REST twin of the tool at %s/v1, which %s/openapi.json describes",
+	case t.uncertain(req):
+		return fmt.Sprintf("the outcome of %s is unknown: it was sent to %s, but no answer arrived (%s). "+
+			"It may have run, so look with a get_ or list_ tool (for messages, get_messages with includeDelivered) "+
+			"before you call it again; a call with an idempotencyKey, where the tool takes one, is repeated safely",
+			req.label(), r.url, t.text)
+	case t.temporary:
+		return fmt.Sprintf("Parley at %s does not answer (%s). Is the server running there? "+
+			"Start it with `parley serve`, check the URL and the key in %s, "+
+			"or use the REST twin of the tool at %s/v1, which %s/openapi.json describes",
 			r.url, t.text, r.KeyEnv, r.origin, r.origin)
 	}
 	return t.text
 }
 
-// up asks whether the server is.
-func (r *run) up(ctx context.Context) bool {
+// healthy reports whether the server answers a health check.
+func (r *run) healthy(ctx context.Context) bool {
 	_, err := r.rest.Health(ctx)
 	return err == nil
 }
 
-// try sends a request once and passes on what comes back.
-func (r *run) try(req *request) *trouble {
+// try sends a request once and passes the answer on.
+func (r *run) try(req *request) *failure {
 	var sent atomic.Bool
 	ctx := httptrace.WithClientTrace(req.ctx, &httptrace.ClientTrace{WroteHeaders: func() { sent.Store(true) }})
 	post, err := http.NewRequestWithContext(ctx, http.MethodPost, r.URL, bytes.NewReader(req.text))
 	if err != nil {
-		return &trouble{text: err.Error(), code: codeUnreachable}
+		return &failure{text: err.Error(), code: codeUnreachable}
 	}
-	r.head(post.Header, req)
+	r.setHeaders(post.Header, req)
 	res, err := r.HTTP.Do(post)
 	if err != nil {
 		var wrapped *url.Error
 		if errors.As(err, &wrapped) {
-			err = wrapped.Err // the message names the URL already
+			err = wrapped.Err // the message has the URL
 		}
-		return &trouble{text: err.Error(), code: codeUnreachable, passing: true, unsent: !sent.Load()}
+		return &failure{text: err.Error(), code: codeUnreachable, temporary: true, unsent: !sent.Load()}
 	}
 	defer func() { _ = res.Body.Close() }()
 	return r.receive(req, res)
 }
 
-// head fills in the headers: those of HTTP, and those that say again what the
-// message says, for what routes without reading bodies.
-func (r *run) head(h http.Header, req *request) {
+// setHeaders sets the HTTP headers of a request. Since the protocol version 2026-07-28 they include the method and name
+// of the message, for proxies that route without reading bodies.
+func (r *run) setHeaders(h http.Header, req *request) {
 	h.Set("Content-Type", "application/json")
 	h.Set("Accept", "application/json, text/event-stream")
 	if r.Key != "" {
@@ -119,7 +121,7 @@ func (r *run) head(h http.Header, req *request) {
 		version = req.version
 	}
 	if req.method == string(mcp.MethodInitialize) {
-		version, session = "", "" // it begins anew
+		version, session = "", "" // initialize begins a new session
 	}
 	if version != "" {
 		h.Set(mcp.HeaderProtocolVersion, version)
@@ -133,8 +135,8 @@ func (r *run) head(h http.Header, req *request) {
 	}
 }
 
-// learn keeps the protocol version that initialize agreed on, for later requests.
-func (r *run) learn(req *request, result json.RawMessage) {
+// keepVersion keeps the protocol version in the result of initialize for later requests.
+func (r *run) keepVersion(req *request, result json.RawMessage) {
 	if req.method != string(mcp.MethodInitialize) {
 		return
 	}

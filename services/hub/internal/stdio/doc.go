@@ -1,14 +1,11 @@
-// Package stdio is the bridge for MCP clients that speak over a pipe only: it
-// carries each line of JSON-RPC to a server's URL as a POST, and what the server
-// answers back as lines.
+// Package stdio is a bridge for MCP clients that support only the stdio transport. It posts each JSON-RPC line of the
+// client to a server's URL and writes the messages of the server's answer as lines.
 //
-// A bridge knows the transport and nothing of the tools: it adds the headers that
-// HTTP wants, and gives a client an answer that it can act on when the server cannot
-// be reached. A request is repeated only where it surely did not run or does no harm
-// twice; for any other that broke off, the answer says that its outcome is unknown.
-// No rule of an operation may live here.
+// A bridge handles the transport and knows nothing of the tools: it adds the HTTP headers, and when the server cannot
+// be reached it answers in the server's place with an error that tells the client what to do. It repeats a request only
+// if the request surely did not run or may safely run twice; for any other request that was interrupted, the error says
+// that the outcome is unknown. No rule of an operation may live here.
 //
-// No message is changed on its way, with one exception: a [Hook] may add to the results
-// of tools what only the client's machine has. What a hook does with them is not this
-// package's business.
+// Messages pass unchanged, with one exception: a [Hook] may add information that only the client's machine has to the
+// results of tools. What a hook adds is the concern of its own package.
 package stdio

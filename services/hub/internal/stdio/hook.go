@@ -12,18 +12,18 @@ import (
 	"github.com/mark3labs/mcp-go/mcp"
 )
 
-// Hook changes the results of tools on their way to the client, for what only the client's machine can add.
+// Hook changes the results of tools on their way to the client. A hook adds what only the client's machine can provide.
 type Hook interface {
-	// Wants reports whether the results of a tool concern the hook.
+	// Wants reports whether the hook handles the results of a tool.
 	Wants(tool string) bool
-	// Result returns the structured content to pass on in place of content, which the server returned for the call;
-	// nil leaves the answer as it came, and so does an error, which the bridge reports. Only this answer is held up
-	// meanwhile. ctx ends when the client cancels the call and when the bridge ends. Result is called for several
-	// calls at a time, and never for a result that is an error.
+	// Result returns the structured content that replaces content, the server's result of the call. If it returns nil
+	// or an error, the answer is passed on unchanged, and the bridge reports the error. Only this answer waits
+	// meanwhile. ctx ends when the client cancels the call or the bridge ends. Result must be safe for concurrent use.
+	// It is not called for results that are errors.
 	Result(ctx context.Context, call *Call, content json.RawMessage) (json.RawMessage, error)
 }
 
-// Call is the client's call of a tool, with the means to follow it up.
+// Call is the client's call of a tool. It can make further calls on the client's behalf.
 type Call struct {
 	run *run
 	req *request
@@ -32,23 +32,23 @@ type Call struct {
 // Tool returns the name of the tool.
 func (c *Call) Tool() string { return c.req.name() }
 
-// Arguments returns the arguments of the call as JSON, nil where it has none.
+// Arguments returns the arguments of the call as JSON, nil for none.
 func (c *Call) Arguments() json.RawMessage {
 	var p struct {
 		Arguments json.RawMessage `json:"arguments"`
 	}
-	_ = json.Unmarshal(c.req.params, &p) // a call that the server has answered has parameters, or none
+	_ = json.Unmarshal(c.req.params, &p) // the server has accepted them
 	return p.Arguments
 }
 
-// Report writes a line for the people who run the client.
-func (c *Call) Report(err error) { c.run.complain("%s: %v", c.req.what(), err) }
+// Report writes a line about the call for the user of the client.
+func (c *Call) Report(err error) { c.run.report("%s: %v", c.req.label(), err) }
 
-// Size returns the number of bytes of the message that [Call.Follow] sends for the same tool and arguments.
+// Size returns the size of the message that [Call.Follow] sends for the same tool and arguments, in bytes.
 func (c *Call) Size(tool string, args any) int { return len(c.followUp(tool, args).text) }
 
-// Follow calls another tool of the server with the client's key and protocol version, once, and returns its structured
-// content. The client sees nothing of it. A result that is an error is an error here.
+// Follow calls another tool of the server once, with the client's key and protocol version, and returns its structured
+// content. The client does not see the call. An error result of the tool is returned as an error.
 func (c *Call) Follow(ctx context.Context, tool string, args any) (json.RawMessage, error) {
 	q := c.followUp(tool, args)
 	var line []byte
@@ -80,7 +80,7 @@ func (c *Call) Follow(ctx context.Context, tool string, args any) (json.RawMessa
 	return m.Result.StructuredContent, nil
 }
 
-// followUp composes a call of the bridge's own, with the client's metadata and an id that no client has.
+// followUp returns a request of the bridge itself, with the client's metadata and an ID that no client uses.
 func (c *Call) followUp(tool string, args any) *request {
 	params := map[string]any{"name": tool, "arguments": args}
 	var p struct {
@@ -90,14 +90,15 @@ func (c *Call) followUp(tool string, args any) *request {
 		delete(p.Meta, "progressToken") // it belongs to the client's call
 		params["_meta"] = p.Meta
 	}
-	q := &request{method: string(mcp.MethodToolsCall), id: Encode("parley-stdio-" + rand.Text()), params: Encode(params),
+	q := &request{method: string(mcp.MethodToolsCall), id: Encode("parley-stdio-" + rand.Text()),
+		params:  Encode(params),
 		version: c.req.version}
 	q.text = Encode(map[string]any{"jsonrpc": mcp.JSONRPC_VERSION, "id": q.id, "method": q.method,
 		"params": json.RawMessage(q.params)})
 	return q
 }
 
-// hooked returns the answer to pass on: the hook's where there is one and it changes the answer, else the server's.
+// hooked returns the answer to pass on: changed by the hook, or else the server's.
 func (r *run) hooked(req *request, line []byte) []byte {
 	if r.Hook == nil || req.method != string(mcp.MethodToolsCall) || !r.Hook.Wants(req.name()) {
 		return line
@@ -113,24 +114,24 @@ func (r *run) hooked(req *request, line []byte) []byte {
 		}
 	}
 	if err != nil && req.ctx.Err() == nil {
-		r.complain("%s: the answer is passed on as it came: %v", req.what(), err)
+		r.report("%s: the answer is passed on unchanged: %v", req.label(), err)
 	}
 	return line
 }
 
-// answer is a tool's answer in parts, so that the parts that nobody changes stay as they are.
+// answer is the answer of a tool in parts, so that unchanged parts keep their exact form.
 type answer struct {
 	message, result map[string]json.RawMessage
 }
 
-// readAnswer reads the answer of a tool; ok is false for an error, and for a result without structured content.
+// readAnswer parses the answer of a tool. ok is false for an error and for a result without structured content.
 func readAnswer(line []byte) (a answer, ok bool) {
 	ok = json.Unmarshal(line, &a.message) == nil && json.Unmarshal(a.message["result"], &a.result) == nil &&
 		string(a.result["isError"]) != "true" && len(a.result["structuredContent"]) > 0
 	return a, ok
 }
 
-// with returns the line of the answer with other structured content, and with the same in each text that repeats it.
+// with returns the answer with the structured content replaced, and with it each text that repeats that content.
 func (a answer) with(structured json.RawMessage) ([]byte, error) {
 	var content []map[string]json.RawMessage
 	if err := json.Unmarshal(a.result["content"], &content); err != nil {
@@ -148,8 +149,8 @@ func (a answer) with(structured json.RawMessage) ([]byte, error) {
 	return Encode(a.message), nil
 }
 
-// Encode returns v as the JSON that the bridge sends, with <, > and & as they are, because agents read it. v holds only
-// what JSON can represent.
+// Encode returns v as JSON without a final newline. It does not escape <, > and &, because agents read the text. It
+// panics if JSON cannot represent v.
 func Encode(v any) json.RawMessage {
 	var b strings.Builder
 	e := json.NewEncoder(&b)

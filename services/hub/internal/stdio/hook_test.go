@@ -23,7 +23,7 @@ func (h hook) Result(ctx context.Context, c *stdio.Call, content json.RawMessage
 	return h.result(ctx, c, content)
 }
 
-func TestAHookChangesResultsOfItsToolAndNothingElse(t *testing.T) {
+func TestAHookChangesOnlyTheResultsOfItsTool(t *testing.T) {
 	t.Parallel()
 	const result = `{"content":[{"type":"text","text":"{\"a\": 1}"},{"type":"text","text":"note"}],"structuredContent":{"a":1},"x":"<&>"}`
 	change := func(_ context.Context, c *stdio.Call, content json.RawMessage) (json.RawMessage, error) {
@@ -40,21 +40,26 @@ func TestAHookChangesResultsOfItsToolAndNothingElse(t *testing.T) {
 			`{"content":[{"text":"{\"a\":2}","type":"text"},{"text":"note","type":"text"}],"structuredContent":{"a":2},"x":"<&>"}`, "", change},
 		"a result that the hook leaves stays": {"look", result, result, "",
 			func(context.Context, *stdio.Call, json.RawMessage) (json.RawMessage, error) { return nil, nil }},
-		"a result that the hook fails for stays": {"look", result, result, "passed on as it came: no disk",
+		"a result that the hook fails for stays": {"look", result, result, "passed on unchanged: no disk",
 			func(context.Context, *stdio.Call, json.RawMessage) (json.RawMessage, error) {
 				return nil, errors.New("no disk")
 			}},
-		"a result of another tool stays":   {"list", result, result, "", nil},
-		"an error stays":                   {"look", `{"isError":true,"structuredContent":{"a":1}}`, `{"isError":true,"structuredContent":{"a":1}}`, "", nil},
+		"a result of another tool stays": {"list", result, result, "", nil},
+		"an error stays": {"look", `{"isError":true,"structuredContent":{"a":1}}`,
+			`{"isError":true,"structuredContent":{"a":1}}`, "", nil},
 		"a result without structure stays": {"look", `{"content":[]}`, `{"content":[]}`, "", nil},
 		"a result whose content is no list stays": {"look", `{"content":5,"structuredContent":{"a":1}}`,
-			`{"content":5,"structuredContent":{"a":1}}`, "passed on as it came: its content cannot be read", change},
+			`{"content":5,"structuredContent":{"a":1}}`, "passed on unchanged: its content cannot be read", change},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			h := stdiotest.Serve(t, func(_ int, p stdiotest.Post, w http.ResponseWriter, _ *http.Request) { stdiotest.Reply(w, p, c.result) })
-			bridge := stdiotest.Dial(t, h.MCP(), func(b *stdio.Bridge, _ *stdiotest.Client) { b.Hook = hook{"look", c.hook} })
-			bridge.Send(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"` + c.tool + `","arguments":{"at":"<b>"}}}`)
+			h := stdiotest.Serve(t, func(_ int, p stdiotest.Post, w http.ResponseWriter, _ *http.Request) {
+				stdiotest.Reply(w, p, c.result)
+			})
+			bridge := stdiotest.Dial(t, h.MCP(),
+				func(b *stdio.Bridge, _ *stdiotest.Client) { b.Hook = hook{"look", c.hook} })
+			bridge.Send(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"` + c.tool +
+				`","arguments":{"at":"<b>"}}}`)
 			var got struct{ Result json.RawMessage }
 			if err := json.Unmarshal([]byte(bridge.Next()), &got); err != nil || string(got.Result) != c.want {
 				t.Errorf("got %s, %v\nwant %s", got.Result, err, c.want)
@@ -67,7 +72,7 @@ func TestAHookChangesResultsOfItsToolAndNothingElse(t *testing.T) {
 	}
 }
 
-func TestWhatAHookCallsIsTheClientsCallAndNotItsAnswer(t *testing.T) {
+func TestAHooksCallUsesTheClientsKeyAndIsHiddenFromIt(t *testing.T) {
 	t.Parallel()
 	h := stdiotest.Serve(t, func(n int, p stdiotest.Post, w http.ResponseWriter, _ *http.Request) {
 		switch n {

@@ -10,15 +10,15 @@ import (
 	"github.com/mark3labs/mcp-go/mcp"
 )
 
-// The codes of JSON-RPC errors that the bridge gives by itself.
+// The codes of the bridge's own JSON-RPC errors.
 const (
 	codeParse       = mcp.PARSE_ERROR
 	codeInvalid     = mcp.INVALID_REQUEST
-	codeUnreachable = -32000 // the range that JSON-RPC leaves to servers
+	codeUnreachable = -32000 // in the range that JSON-RPC reserves for servers
 )
 
-// request is a message of the client on its way. What has no id is a notification,
-// or the client's answer to the server: nothing is answered to it.
+// request is a message of the client. A message without an ID is a notification or the client's response to the server;
+// it gets no answer.
 type request struct {
 	ctx    context.Context
 	cancel context.CancelFunc
@@ -27,15 +27,14 @@ type request struct {
 	id     json.RawMessage
 	method string
 	params json.RawMessage
-	// version is the protocol version that the message declares of itself, as
-	// messages do since 2026-07-28.
+	// version is the protocol version in the message's metadata, empty for none. Messages declare it since 2026-07-28.
 	version string
-	// own gets the answer to a request of the bridge's own; nil where the client asked.
+	// own receives the answer to a request of the bridge itself; nil for a request of the client.
 	own func(line []byte)
 }
 
-// accept reads a line, and ends the request that it cancels. What cannot be read or
-// sent is refused by the line returned; a blank line is neither.
+// accept parses a line. It returns the request to send or the error line for the client, and neither for a blank line.
+// A cancellation also cancels the request in flight that it names.
 func (r *run) accept(ctx context.Context, l line) (*request, []byte) {
 	text := bytes.TrimSpace(l.text)
 	if len(text) == 0 && l.size <= maxLine {
@@ -45,8 +44,9 @@ func (r *run) accept(ctx context.Context, l line) (*request, []byte) {
 		var m struct {
 			ID json.RawMessage `json:"id"`
 		}
-		_ = json.Unmarshal(text, &m) // without an id the answer goes to none
-		return nil, failure(m.ID, codeInvalid, fmt.Sprintf("the message has %d bytes and a server takes 1 MiB; send less at once", l.size))
+		_ = json.Unmarshal(text, &m) // without an ID the error has the ID null
+		return nil, errorLine(m.ID, codeInvalid,
+			fmt.Sprintf("the message has %d bytes, but the server accepts at most 1 MiB; send less at a time", l.size))
 	}
 	var m struct {
 		ID     json.RawMessage `json:"id"`
@@ -54,18 +54,18 @@ func (r *run) accept(ctx context.Context, l line) (*request, []byte) {
 		Params json.RawMessage `json:"params"`
 	}
 	if !json.Valid(text) {
-		return nil, failure(nil, codeParse, "the line is not JSON")
+		return nil, errorLine(nil, codeParse, "the line is not JSON")
 	}
 	if text[0] == '[' {
-		return nil, failure(nil, codeInvalid, "batches are not supported; send one message a line")
+		return nil, errorLine(nil, codeInvalid, "batches are not supported; send one message a line")
 	}
 	if err := json.Unmarshal(text, &m); err != nil {
-		return nil, failure(nil, codeInvalid, "the line is not a JSON-RPC message")
+		return nil, errorLine(nil, codeInvalid, "the line is not a JSON-RPC message")
 	}
 	req := &request{text: text, method: m.Method, params: m.Params}
 	if m.Method != "" && len(m.ID) > 0 && string(m.ID) != "null" {
 		if m.ID[0] == '{' || m.ID[0] == '[' || m.ID[0] == 't' || m.ID[0] == 'f' {
-			return nil, failure(nil, codeInvalid, "an id is a text or a number")
+			return nil, errorLine(nil, codeInvalid, "an id must be a string or a number")
 		}
 		req.id = m.ID
 	}
@@ -73,21 +73,20 @@ func (r *run) accept(ctx context.Context, l line) (*request, []byte) {
 		Meta map[string]json.RawMessage `json:"_meta"`
 	}
 	if json.Unmarshal(m.Params, &p) == nil {
-		_ = json.Unmarshal(p.Meta[mcp.MetaKeyProtocolVersion], &req.version) // none where it is not a text
+		_ = json.Unmarshal(p.Meta[mcp.MetaKeyProtocolVersion], &req.version) // a value of another type is ignored
 	}
 	req.ctx, req.cancel = context.WithCancel(ctx)
 	r.track(req)
 	return req, nil
 }
 
-// track remembers a request so that it can be cancelled, and cancels that which a
-// notification names: the server is told by the end of the POST too, because a
-// server without sessions cannot tell whose the id is.
+// track remembers a request so that it can be cancelled, and cancels that which a notification names: the server is
+// told by the end of the POST too, because a server without sessions cannot tell whose the id is.
 func (r *run) track(req *request) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if req.id != nil {
-		r.underway[string(req.id)] = req
+		r.inFlight[string(req.id)] = req
 		return
 	}
 	if req.method != "notifications/cancelled" {
@@ -96,8 +95,8 @@ func (r *run) track(req *request) {
 	var p struct {
 		ID json.RawMessage `json:"requestId"`
 	}
-	if json.Unmarshal(req.params, &p) == nil && r.underway[string(p.ID)] != nil {
-		r.underway[string(p.ID)].cancel()
+	if json.Unmarshal(req.params, &p) == nil && r.inFlight[string(p.ID)] != nil {
+		r.inFlight[string(p.ID)].cancel()
 	}
 }
 
@@ -105,19 +104,19 @@ func (r *run) forget(req *request) {
 	req.cancel()
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.underway[string(req.id)] == req {
-		delete(r.underway, string(req.id))
+	if r.inFlight[string(req.id)] == req {
+		delete(r.inFlight, string(req.id))
 	}
 }
 
-// name is the tool, prompt or resource that the request is about.
+// name returns the name of the tool or prompt, or the URI of the resource, of the request.
 func (q *request) name() string {
 	name, _ := mcp.ExtractHeaderName(mcp.MCPMethod(q.method), q.params)
 	return name
 }
 
-// what names the request in a message to people.
-func (q *request) what() string {
+// label names the request in messages to the user.
+func (q *request) label() string {
 	if name := q.name(); name != "" {
 		return q.method + " " + name
 	}
@@ -127,10 +126,11 @@ func (q *request) what() string {
 	return q.method
 }
 
-// repeatable says whether the request does no harm when it runs twice.
+// repeatable reports whether the request may safely run twice.
 func (q *request) repeatable() bool {
 	switch {
-	case q.id == nil, q.method == "initialize", q.method == "server/discover", q.method == "tools/list", q.method == "ping",
+	case q.id == nil, q.method == "initialize", q.method == "server/discover", q.method == "tools/list",
+		q.method == "ping",
 		strings.HasPrefix(q.method, "prompts/"), strings.HasPrefix(q.method, "resources/"):
 		return true
 	case q.method != "tools/call":
@@ -144,22 +144,21 @@ func (q *request) repeatable() bool {
 	}
 	known := json.Unmarshal(q.params, &p) == nil
 	if n := q.name(); strings.HasPrefix(n, "get_") || strings.HasPrefix(n, "list_") {
-		// Messages that were read once are not read again, so a repeat would hide
-		// what the lost answer held.
+		// get_messages marks its messages as read, so a repetition would omit the messages of the lost answer.
 		return n != "get_messages" || (known && p.Arguments.Mark != nil && !*p.Arguments.Mark)
 	}
 	return known && p.Arguments.Key != ""
 }
 
-// failure is a JSON-RPC error as a line; nil for an id is the null of a message
-// that could not be read.
-func failure(id json.RawMessage, code int, message string) []byte {
+// errorLine returns a JSON-RPC error as a line. A nil ID becomes null, for a message that could not be parsed.
+func errorLine(id json.RawMessage, code int, message string) []byte {
 	if len(id) == 0 {
 		id = json.RawMessage("null")
 	}
-	text, err := json.Marshal(map[string]any{"jsonrpc": "2.0", "id": id, "error": map[string]any{"code": code, "message": message}})
+	text, err := json.Marshal(map[string]any{"jsonrpc": "2.0", "id": id,
+		"error": map[string]any{"code": code, "message": message}})
 	if err != nil {
-		panic(err) // the id was read as JSON
+		panic(err) // cannot happen: the ID is valid JSON
 	}
 	return text
 }

@@ -16,7 +16,7 @@ import (
 	"parley.internal/shared/fault"
 )
 
-// reply is what the bridge reads of a message from the server.
+// reply is the part of a server's message that the bridge reads.
 type reply struct {
 	RPC    string          `json:"jsonrpc"`
 	ID     json.RawMessage `json:"id"`
@@ -27,11 +27,10 @@ type reply struct {
 	} `json:"error"`
 }
 
-const tooLong = "the server's answer is too long; ask for less"
+const tooLong = "the server's answer exceeds 64 MiB; ask for less"
 
-// receive passes on what an HTTP response carries. It is trouble where that does not
-// answer the request.
-func (r *run) receive(req *request, res *http.Response) *trouble {
+// receive passes on the messages of an HTTP response. It returns a failure if the response does not answer the request.
+func (r *run) receive(req *request, res *http.Response) *failure {
 	if session := res.Header.Get(mcp.HeaderSessionID); session != "" || req.method == string(mcp.MethodInitialize) {
 		r.mu.Lock()
 		r.session = session
@@ -43,12 +42,12 @@ func (r *run) receive(req *request, res *http.Response) *trouble {
 	}
 	body, err := io.ReadAll(io.LimitReader(res.Body, maxAnswer+1))
 	if err != nil {
-		return &trouble{text: "the answer broke off: " + err.Error(), code: codeUnreachable, passing: true}
+		return &failure{text: "the answer was interrupted: " + err.Error(), code: codeUnreachable, temporary: true}
 	}
 	if len(body) > maxAnswer {
-		return &trouble{text: tooLong, code: codeUnreachable}
+		return &failure{text: tooLong, code: codeUnreachable}
 	}
-	if gone(res.StatusCode) || res.StatusCode == http.StatusUnauthorized {
+	if unavailable(res.StatusCode) || res.StatusCode == http.StatusUnauthorized {
 		return r.refused(res, body)
 	}
 	if req.id == nil {
@@ -57,18 +56,18 @@ func (r *run) receive(req *request, res *http.Response) *trouble {
 		}
 		return nil
 	}
-	if line, answers := r.reading(req, body); answers {
+	if line, answers := r.parse(req, body); answers {
 		r.pass(req, line, true)
 		return nil
 	}
 	if res.StatusCode < http.StatusMultipleChoices {
-		return &trouble{text: fmt.Sprintf("%s answered %s with no MCP message in it; is it the URL of an MCP endpoint, like %s/mcp?",
-			r.url, res.Status, r.origin), code: codeUnreachable}
+		return &failure{text: fmt.Sprintf("%s answered %s with no MCP message in it; "+
+			"is it the URL of an MCP endpoint, like %s/mcp?", r.url, res.Status, r.origin), code: codeUnreachable}
 	}
 	return r.refused(res, body)
 }
 
-// pass hands a message of the server on to the one who asked.
+// pass writes a message of the server to the client, or gives it to the hook that made the request.
 func (r *run) pass(req *request, line []byte, answers bool) {
 	switch {
 	case req.own == nil && answers:
@@ -80,39 +79,40 @@ func (r *run) pass(req *request, line []byte, answers bool) {
 	}
 }
 
-// gone says whether the status is that of a server, or of a proxy before one, which
-// cannot answer now.
-func gone(status int) bool {
-	return status == http.StatusBadGateway || status == http.StatusServiceUnavailable || status == http.StatusGatewayTimeout
+// unavailable reports whether the status is that of a server, or of a proxy in front of it, that cannot answer now.
+func unavailable(status int) bool {
+	return status == http.StatusBadGateway || status == http.StatusServiceUnavailable ||
+		status == http.StatusGatewayTimeout
 }
 
-// refused says what a response that is no answer means for the one who asked.
-func (r *run) refused(res *http.Response, body []byte) *trouble {
-	t := &trouble{code: codeUnreachable, passing: gone(res.StatusCode)}
+// refused describes a response that does not answer the request.
+func (r *run) refused(res *http.Response, body []byte) *failure {
+	t := &failure{code: codeUnreachable, temporary: unavailable(res.StatusCode)}
 	var said struct {
 		Error struct {
 			Code    json.RawMessage `json:"code"`
 			Message string          `json:"message"`
 		} `json:"error"`
 	}
-	_ = json.Unmarshal(body, &said) // what is not JSON says nothing
+	_ = json.Unmarshal(body, &said) // a body of another form has no message
 	why := res.Status
 	if said.Error.Message != "" {
 		why += ": " + said.Error.Message
 	}
 	switch {
-	case t.passing:
+	case t.temporary:
 		t.text = why
-		// The fault of a tool comes with the status 200, so this one is from before
-		// the tool was called.
+		// Tools return faults with the status 200, so this one was returned before the tool was called.
 		t.unsent = string(said.Error.Code) == `"`+fault.Unavailable.Code()+`"`
 	case res.StatusCode == http.StatusUnauthorized && r.Key == "":
-		t.text = fmt.Sprintf("%s wants a key: set %s to one that `parley key create` made, and start the client again", r.url, r.KeyEnv)
+		t.text = fmt.Sprintf("%s needs a key: set %s to one that `parley key create` made, and start the client again",
+			r.url, r.KeyEnv)
 	case res.StatusCode == http.StatusUnauthorized:
-		t.text = fmt.Sprintf("%s does not take the key in %s (%s): set %s to one that `parley key create` made for this server, and start the client again",
+		t.text = fmt.Sprintf("%s refuses the key in %s (%s): "+
+			"set %s to one that `parley key create` made for this server, and start the client again",
 			r.url, r.KeyEnv, why, r.KeyEnv)
 	case res.Header.Get("Location") != "":
-		t.text = fmt.Sprintf("%s answered %s and points elsewhere; give the bridge the URL that it points to", r.url, why)
+		t.text = fmt.Sprintf("%s answered %s, a redirect; give the bridge the URL that it points to", r.url, why)
 	case res.Header.Get("Retry-After") != "":
 		t.text = fmt.Sprintf("%s answered %s (try again after %s s)", r.url, why, res.Header.Get("Retry-After"))
 	default:
@@ -121,10 +121,9 @@ func (r *run) refused(res *http.Response, body []byte) *trouble {
 	return t
 }
 
-// reading makes a line of a message from the server, and says whether it answers the
-// request. An error for a message that the server could not read bears no id, and
-// gets the request's.
-func (r *run) reading(req *request, text []byte) (line []byte, answers bool) {
+// parse returns a message of the server as a line, nil if text is none, and reports whether it answers the request. An
+// error for a message that the server could not parse has no ID; it gets the ID of the request.
+func (r *run) parse(req *request, text []byte) (line []byte, answers bool) {
 	var m reply
 	var flat bytes.Buffer
 	if json.Unmarshal(text, &m) != nil || json.Compact(&flat, text) != nil || m.RPC != mcp.JSONRPC_VERSION ||
@@ -146,23 +145,24 @@ func (r *run) reading(req *request, text []byte) (line []byte, answers bool) {
 	if !sameJSON(m.ID, req.id) {
 		return flat.Bytes(), false
 	}
-	r.learn(req, m.Result)
+	r.keepVersion(req, m.Result)
 	return flat.Bytes(), true
 }
 
 func sameJSON(a, b json.RawMessage) bool {
 	var x, y any
-	return bytes.Equal(a, b) || (json.Unmarshal(a, &x) == nil && json.Unmarshal(b, &y) == nil && reflect.DeepEqual(x, y))
+	return bytes.Equal(a, b) || (json.Unmarshal(a, &x) == nil && json.Unmarshal(b, &y) == nil &&
+		reflect.DeepEqual(x, y))
 }
 
-// stream passes on the messages of an event stream until the one that answers the
-// request, or to its end where nothing does.
-func (r *run) stream(req *request, body io.Reader) *trouble {
+// stream passes on the messages of an event stream up to the answer to the request, or to the end of the stream if none
+// of them is the answer.
+func (r *run) stream(req *request, body io.Reader) *failure {
 	in := bufio.NewScanner(body)
 	in.Buffer(make([]byte, 0, 64<<10), maxAnswer)
 	var data []byte
 	event := func() (answers bool) {
-		line, answers := r.reading(req, data)
+		line, answers := r.parse(req, data)
 		if line != nil {
 			r.pass(req, line, answers)
 		}
@@ -178,17 +178,17 @@ func (r *run) stream(req *request, body io.Reader) *trouble {
 			return nil
 		}
 		if len(data) > maxAnswer {
-			return &trouble{text: tooLong, code: codeUnreachable}
+			return &failure{text: tooLong, code: codeUnreachable}
 		}
 	}
 	switch err := in.Err(); {
 	case event():
 	case errors.Is(err, bufio.ErrTooLong):
-		return &trouble{text: tooLong, code: codeUnreachable}
+		return &failure{text: tooLong, code: codeUnreachable}
 	case err != nil:
-		return &trouble{text: "the stream broke off: " + err.Error(), code: codeUnreachable, passing: true}
+		return &failure{text: "the stream was interrupted: " + err.Error(), code: codeUnreachable, temporary: true}
 	case req.id != nil:
-		return &trouble{text: "the stream ended without an answer", code: codeUnreachable, passing: true}
+		return &failure{text: "the stream ended without an answer", code: codeUnreachable, temporary: true}
 	}
 	return nil
 }

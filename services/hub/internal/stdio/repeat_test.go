@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-func TestOnlyWhatDoesNoHarmTwiceIsRepeated(t *testing.T) {
+func TestOnlyRequestsThatAreSafeToRepeatAreRepeatable(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		method, params string

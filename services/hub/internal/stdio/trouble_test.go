@@ -21,7 +21,7 @@ func (refusing) RoundTrip(*http.Request) (*http.Response, error) {
 	return nil, errors.New("connection refused")
 }
 
-// gate lets requests through once it is open.
+// gate is a transport that fails until it is open.
 type gate struct{ open atomic.Bool }
 
 func (g *gate) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -35,14 +35,16 @@ const creates = `{"id":1,"method":"tools/call","params":{"name":"create_task","a
 
 var allNaps = []time.Duration{time.Second, 2 * time.Second, 4 * time.Second}
 
-func TestAServerThatIsDownIsSaidToBe(t *testing.T) {
+func TestTheErrorNamesAServerThatIsDown(t *testing.T) {
 	t.Parallel()
 	h := stdiotest.Serve(t, nil)
 	h.Close()
-	c := stdiotest.Dial(t, strings.Replace(h.MCP(), "http://", "http://user:word@", 1), func(b *stdio.Bridge, _ *stdiotest.Client) { b.KeyEnv = "MY_KEY" })
+	c := stdiotest.Dial(t, strings.Replace(h.MCP(), "http://", "http://user:word@", 1),
+		func(b *stdio.Bridge, _ *stdiotest.Client) { b.KeyEnv = "MY_KEY" })
 	c.Send(creates)
 	a := c.Answer()
-	stdiotest.Contains(t, a.Error.Message, h.Listener.Addr().String()+"/mcp", "connection refused", "`parley serve`", "MY_KEY", "REST twin", h.URL+"/v1")
+	stdiotest.Contains(t, a.Error.Message, h.Listener.Addr().String()+"/mcp", "connection refused", "`parley serve`",
+		"MY_KEY", "REST twin", h.URL+"/v1")
 	if a.ID != float64(1) || a.Error.Code != -32000 || strings.Contains(a.Error.Message, "word") {
 		t.Errorf("%+v", a)
 	}
@@ -53,9 +55,11 @@ func TestAServerThatIsDownIsSaidToBe(t *testing.T) {
 	}
 }
 
-func TestARequestThatWasNeverSentIsSentOnceTheServerIsUp(t *testing.T) {
+func TestAnUnsentRequestIsSentWhenTheServerIsUp(t *testing.T) {
 	t.Parallel()
-	h := stdiotest.Serve(t, func(_ int, p stdiotest.Post, w http.ResponseWriter, _ *http.Request) { stdiotest.Reply(w, p, "{}") })
+	h := stdiotest.Serve(t, func(_ int, p stdiotest.Post, w http.ResponseWriter, _ *http.Request) {
+		stdiotest.Reply(w, p, "{}")
+	})
 	var g gate
 	c := stdiotest.Dial(t, h.MCP(), func(b *stdio.Bridge, c *stdiotest.Client) {
 		b.HTTP = &http.Client{Transport: &g}
@@ -71,9 +75,11 @@ func TestARequestThatWasNeverSentIsSentOnceTheServerIsUp(t *testing.T) {
 	}
 }
 
-func TestAServerThatIsNotHealthyIsNotCalledAgain(t *testing.T) {
+func TestAnUnhealthyServerIsNotCalledAgain(t *testing.T) {
 	t.Parallel()
-	h := stdiotest.Serve(t, func(_ int, _ stdiotest.Post, w http.ResponseWriter, _ *http.Request) { stdiotest.HangUp(w) })
+	h := stdiotest.Serve(t, func(_ int, _ stdiotest.Post, w http.ResponseWriter, _ *http.Request) {
+		stdiotest.HangUp(w)
+	})
 	h.Down = true
 	c := stdiotest.Dial(t, h.MCP(), nil)
 	c.Send(`{"id":1,"method":"tools/list"}`)
@@ -84,13 +90,16 @@ func TestAServerThatIsNotHealthyIsNotCalledAgain(t *testing.T) {
 	}
 }
 
-// ways are those in which a request that was sent can stay without its answer.
-var ways = map[string]func(w http.ResponseWriter){
-	"a connection that broke":  stdiotest.HangUp,
-	"502":                      func(w http.ResponseWriter) { w.WriteHeader(http.StatusBadGateway) },
-	"503":                      func(w http.ResponseWriter) { w.WriteHeader(http.StatusServiceUnavailable) },
-	"504":                      func(w http.ResponseWriter) { w.WriteHeader(http.StatusGatewayTimeout) },
-	"an answer that broke off": func(w http.ResponseWriter) { w.Header().Set("Content-Length", "100"); _, _ = io.WriteString(w, "{") },
+// interruptions are the ways in which a request that was sent can remain without an answer.
+var interruptions = map[string]func(w http.ResponseWriter){
+	"a connection that broke": stdiotest.HangUp,
+	"502":                     func(w http.ResponseWriter) { w.WriteHeader(http.StatusBadGateway) },
+	"503":                     func(w http.ResponseWriter) { w.WriteHeader(http.StatusServiceUnavailable) },
+	"504":                     func(w http.ResponseWriter) { w.WriteHeader(http.StatusGatewayTimeout) },
+	"an answer that broke off": func(w http.ResponseWriter) {
+		w.Header().Set("Content-Length", "100")
+		_, _ = io.WriteString(w, "{")
+	},
 	"a stream that broke off": func(w http.ResponseWriter) {
 		w.Header().Set("Content-Type", "text/event-stream")
 		_, _ = io.WriteString(w, "data: {\"id\":1,\"res")
@@ -103,7 +112,7 @@ var ways = map[string]func(w http.ResponseWriter){
 	},
 }
 
-func TestOnlyWhatDoesNoHarmTwiceIsSentTwice(t *testing.T) {
+func TestOnlyRequestsThatAreSafeToRepeatAreSentTwice(t *testing.T) {
 	t.Parallel()
 	for _, tc := range []struct {
 		method, params string
@@ -124,7 +133,7 @@ func TestOnlyWhatDoesNoHarmTwiceIsSentTwice(t *testing.T) {
 		{"tools/call", `{}`, false},
 		{"tools/other", `{"name":"get_tasks"}`, false},
 	} {
-		for way, fail := range ways {
+		for way, fail := range interruptions {
 			t.Run(tc.method+tc.params+" met by "+way, func(t *testing.T) {
 				t.Parallel()
 				h := stdiotest.Serve(t, func(n int, p stdiotest.Post, w http.ResponseWriter, _ *http.Request) {
@@ -152,7 +161,7 @@ func TestOnlyWhatDoesNoHarmTwiceIsSentTwice(t *testing.T) {
 	}
 }
 
-func TestACallThatParleyRefusedAsUnavailableDidNotRun(t *testing.T) {
+func TestACallRefusedAsUnavailableIsRepeated(t *testing.T) {
 	t.Parallel()
 	h := stdiotest.Serve(t, func(n int, p stdiotest.Post, w http.ResponseWriter, _ *http.Request) {
 		if n == 1 {
@@ -171,7 +180,7 @@ func TestACallThatParleyRefusedAsUnavailableDidNotRun(t *testing.T) {
 	c.Ends()
 }
 
-func TestAnAnswerThatIsNoneSaysWhatToDo(t *testing.T) {
+func TestTheErrorForAnInvalidAnswerNamesTheRemedy(t *testing.T) {
 	t.Parallel()
 	for _, tc := range []struct {
 		name   string
@@ -183,21 +192,32 @@ func TestAnAnswerThatIsNoneSaysWhatToDo(t *testing.T) {
 			w.WriteHeader(401)
 			_, _ = io.WriteString(w, `{"success":false,"error":{"code":"UNAUTHENTICATED","message":"this key is not known"}}`)
 		}, stdiotest.Secret, []string{"PARLEY_KEY", "this key is not known", "`parley key create`"}},
-		{"no key", func(w http.ResponseWriter) { w.WriteHeader(401) }, "", []string{"wants a key", "PARLEY_KEY"}},
+		{"no key", func(w http.ResponseWriter) { w.WriteHeader(401) }, "", []string{"needs a key", "PARLEY_KEY"}},
 		{"a wrong path", func(w http.ResponseWriter) {
 			w.WriteHeader(404)
 			_, _ = io.WriteString(w, `{"success":false,"error":{"code":"NOT_FOUND","message":"there is no such route"}}`)
 		}, stdiotest.Secret, []string{"404 Not Found", "there is no such route"}},
-		{"a page", func(w http.ResponseWriter) { _, _ = io.WriteString(w, "<html>") }, stdiotest.Secret, []string{"no MCP message", "/mcp"}},
-		{"an answer to another", func(w http.ResponseWriter) { _, _ = io.WriteString(w, `{"jsonrpc":"2.0","id":2,"result":{}}`) }, stdiotest.Secret, []string{"no MCP message"}},
-		{"nothing", func(w http.ResponseWriter) { w.WriteHeader(202) }, stdiotest.Secret, []string{"202", "no MCP message"}},
-		{"a redirect", func(w http.ResponseWriter) { w.Header().Set("Location", "https://else.where/mcp"); w.WriteHeader(302) }, stdiotest.Secret, []string{"302", "points elsewhere"}},
-		{"a limit", func(w http.ResponseWriter) { w.Header().Set("Retry-After", "3"); w.WriteHeader(429) }, stdiotest.Secret, []string{"429", "try again after 3 s"}},
-		{"an internal error", func(w http.ResponseWriter) { w.WriteHeader(500) }, stdiotest.Secret, []string{"500 Internal Server Error"}},
+		{"a page", func(w http.ResponseWriter) { _, _ = io.WriteString(w, "<html>") }, stdiotest.Secret,
+			[]string{"no MCP message", "/mcp"}},
+		{"an answer to another", func(w http.ResponseWriter) {
+			_, _ = io.WriteString(w, `{"jsonrpc":"2.0","id":2,"result":{}}`)
+		}, stdiotest.Secret, []string{"no MCP message"}},
+		{"nothing", func(w http.ResponseWriter) { w.WriteHeader(202) }, stdiotest.Secret,
+			[]string{"202", "no MCP message"}},
+		{"a redirect", func(w http.ResponseWriter) {
+			w.Header().Set("Location", "https://else.where/mcp")
+			w.WriteHeader(302)
+		}, stdiotest.Secret, []string{"302", "a redirect"}},
+		{"a limit", func(w http.ResponseWriter) { w.Header().Set("Retry-After", "3"); w.WriteHeader(429) },
+			stdiotest.Secret, []string{"429", "try again after 3 s"}},
+		{"an internal error", func(w http.ResponseWriter) { w.WriteHeader(500) }, stdiotest.Secret,
+			[]string{"500 Internal Server Error"}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			t.Parallel()
-			h := stdiotest.Serve(t, func(_ int, _ stdiotest.Post, w http.ResponseWriter, _ *http.Request) { tc.handle(w) })
+			h := stdiotest.Serve(t, func(_ int, _ stdiotest.Post, w http.ResponseWriter, _ *http.Request) {
+				tc.handle(w)
+			})
 			c := stdiotest.Dial(t, h.MCP(), func(b *stdio.Bridge, _ *stdiotest.Client) { b.Key = tc.key })
 			c.Send(creates)
 			a := c.Answer()
@@ -211,7 +231,7 @@ func TestAnAnswerThatIsNoneSaysWhatToDo(t *testing.T) {
 	}
 }
 
-func TestTheServersOwnErrorsArePassedOn(t *testing.T) {
+func TestErrorsOfTheServerArePassedOn(t *testing.T) {
 	t.Parallel()
 	for _, tc := range []struct{ name, body, want string }{
 		{"with its id", `{"jsonrpc":"2.0","id":1,"error":{"code":-32020,"message":"header","data":{"a":1}}}`,
@@ -232,7 +252,7 @@ func TestTheServersOwnErrorsArePassedOn(t *testing.T) {
 	}
 }
 
-func TestTheClockIsUsedWhereNoneIsGiven(t *testing.T) {
+func TestPausesUseTheClockByDefault(t *testing.T) {
 	t.Parallel()
 	var once sync.Once
 	called := make(chan struct{})

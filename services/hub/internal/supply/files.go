@@ -16,28 +16,28 @@ import (
 	"parley.internal/shared/elenchus/workspace"
 )
 
-// file is a file as the server takes it.
+// file is a file in the form of elenchus_add_files.
 type file struct {
 	Path    string `json:"path"`
 	Content string `json:"content"`
 }
 
-// supply is the state of supplying one verification because of one result.
+// supply is the state of the files sent for one result.
 type supply struct {
 	call    *stdio.Call
 	ctx     context.Context
 	session string
 	root    *workspace.Root // the verification's working directory
-	space   int             // bytes for the files of one call
+	space   int             // for the files of one call, in bytes
 
-	seen    map[string]bool // wanted paths that were looked at
+	seen    map[string]bool // wanted paths that were handled
 	read    map[string]bool // paths of files that were read
-	sent    []string        // the same, in their order
+	sent    []string        // the same paths in order
 	missing []missing
 	bytes   int
 	full    bool // errFull was reported
 
-	// The server's answers to the files.
+	// From the server's answers to the files.
 	added        int
 	intervention json.RawMessage
 }
@@ -45,10 +45,10 @@ type supply struct {
 // missing is a wanted path that was not sent.
 type missing struct {
 	path   string
-	absent bool // there is no such file; false where it was refused
+	absent bool // no such file exists; false if it was refused
 }
 
-// gather reads the wanted files that were not wanted before.
+// gather reads the files of the wanted paths that were not handled before.
 func (v *supply) gather(wanted []string) []file {
 	var out []file
 	for _, w := range wanted {
@@ -79,8 +79,8 @@ func (v *supply) gather(wanted []string) []file {
 	return out
 }
 
-// readPackage reads the files of a Go package, without its tests; some reports whether any of them could be read, now
-// or before.
+// readPackage reads the files of a Go package without its tests. some reports whether any of them was read, now or
+// before.
 func (v *supply) readPackage(names []string) (out []file, some bool) {
 	for _, name := range names {
 		if strings.HasSuffix(name, "_test.go") {
@@ -96,16 +96,16 @@ func (v *supply) readPackage(names []string) (out []file, some bool) {
 	return out, some
 }
 
-var errFull = fmt.Errorf("no more than %d files and %d MiB are sent after one answer; the rest is left out",
+var errFull = fmt.Errorf("at most %d files and %d MiB are sent for one answer; the rest is left out",
 	maxFiles, maxBytes>>20)
 
-// readFile returns a file as a list, which is empty for one that was read before.
+// readFile returns the file in a list, or an empty list for a file that was read before.
 func (v *supply) readFile(name string) ([]file, error) {
 	if v.read[name] {
 		return nil, nil
 	}
 	if invalid(name) {
-		return nil, fmt.Errorf("file %q is refused: the server does not take such a name", name)
+		return nil, fmt.Errorf("file %q is refused: the server does not accept its name", name)
 	}
 	if len(v.sent) >= maxFiles || v.bytes >= maxBytes {
 		return nil, errFull
@@ -123,13 +123,13 @@ func (v *supply) readFile(name string) ([]file, error) {
 	return []file{f}, nil
 }
 
-// invalid reports whether the server would refuse the path, and every file that comes with it.
+// invalid reports whether the server would refuse the path, and with it the whole call.
 func invalid(name string) bool {
 	return utf8.RuneCountInString(name) > maxPath || strings.ContainsFunc(name, unicode.IsControl) ||
 		strings.HasPrefix(name, "~") || (len(name) > 1 && name[1] == ':')
 }
 
-// refuse notes a wanted path that cannot be sent. A file that does not exist is not reported: the wanted paths of an
+// refuse records a wanted path that cannot be sent. A missing file is not reported, because the wanted paths of an
 // import are alternatives.
 func (v *supply) refuse(wanted string, err error) {
 	absent := errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR)
@@ -139,7 +139,7 @@ func (v *supply) refuse(wanted string, err error) {
 	}
 }
 
-// report tells why a file is not sent; errFull once.
+// report reports why a file is not sent. errFull is reported once.
 func (v *supply) report(err error) {
 	if errors.Is(err, errFull) && v.full {
 		return
@@ -148,7 +148,7 @@ func (v *supply) report(err error) {
 	v.call.Report(err)
 }
 
-// stillWanted returns the paths that the verification lacks, without absent alternatives to a file that was sent.
+// stillWanted returns the wanted paths that were not sent. It omits missing alternatives to a file that was sent.
 func (v *supply) stillWanted() []string {
 	modules := map[string]bool{}
 	for _, p := range v.sent {
@@ -163,7 +163,7 @@ func (v *supply) stillWanted() []string {
 	return out
 }
 
-// module returns the part of a path that all alternatives for the file of one imported module share.
+// module returns the part of a path that all alternatives for one imported module share.
 func module(p string) string {
 	p = strings.TrimSuffix(p, path.Ext(p))
 	if base := path.Base(p); base == "index" || base == "__init__" {

@@ -37,7 +37,7 @@ func startHub(t *testing.T) *hub {
 	authenticator := auth.New(a.Keys, time.Now, auth.Limits{})
 	rests := &rest.Server{Catalogue: a.Catalogue(), Auth: authenticator, Now: time.Now, NewID: newID,
 		Version: "test", Loopback: true}
-	endpoint := &mcp.Endpoint{Catalogue: a.Catalogue(), Defaults: app.DefaultToolsets, Version: "test",
+	endpoint := &mcp.Endpoint{Catalogue: a.Catalogue(), Version: "test",
 		Log: slog.New(slog.DiscardHandler)}
 	handler, err := rests.Echo(func(e *echo.Echo) { endpoint.Mount(e, "/mcp", authenticator) })
 	if err != nil {
@@ -51,7 +51,7 @@ func startHub(t *testing.T) *hub {
 	return &hub{t: t, url: h.URL, app: a}
 }
 
-// agent returns a new key that speaks for a program.
+// agent creates a key for a program and returns it.
 func (s *hub) agent(program string) string {
 	s.t.Helper()
 	made, err := s.app.Keys.Issue(s.t.Context(), "u", keys.CreateInput{Program: program})
@@ -61,12 +61,12 @@ func (s *hub) agent(program string) string {
 	return made.Key
 }
 
-// message is a JSON-RPC request in the form of the older eras.
+// message returns a JSON-RPC request in the form of the protocol versions before 2026-07-28.
 func message(id any, method string, params any) map[string]any {
 	return map[string]any{"jsonrpc": "2.0", "id": id, "method": method, "params": params}
 }
 
-// tool calls a tool of the toolset elenchus without a bridge, and returns the body of the answer.
+// tool calls a tool of the toolset elenchus without a bridge and returns the body of the answer.
 func (s *hub) tool(key, name string, args map[string]any) string {
 	s.t.Helper()
 	text, err := json.Marshal(message(1, "tools/call", map[string]any{"name": name, "arguments": args}))
@@ -92,14 +92,14 @@ func (s *hub) tool(key, name string, args map[string]any) string {
 	return string(body)
 }
 
-// result is what a tool returned.
+// result is the result of a tool.
 type result struct {
 	Content           []struct{ Text string }
 	StructuredContent json.RawMessage
 	IsError           bool
 }
 
-// resultOf decodes the answer to a call of a tool that must have succeeded.
+// resultOf decodes the answer to a successful call of a tool.
 func resultOf(t *testing.T, line string) result {
 	t.Helper()
 	var m struct{ Result result }

@@ -12,15 +12,14 @@ import (
 // contextExpand is the type of the intervention that lists new files.
 const contextExpand = "CONTEXT_EXPAND"
 
-// result is the structured content of a verification's tool, in parts, so that the parts that a supply does not change
-// stay as they are.
+// result is the structured content of a tool in parts, so that unchanged parts keep their exact form.
 type result struct {
 	parts   map[string]json.RawMessage
 	session string
 	wanted  []string
 }
 
-// readResult reads structured content; ok is false where it names no verification.
+// readResult parses structured content. ok is false if it names no verification.
 func readResult(content json.RawMessage) (r result, ok bool) {
 	var known struct {
 		SessionID   string   `json:"sessionId"`
@@ -33,7 +32,7 @@ func readResult(content json.RawMessage) (r result, ok bool) {
 	return r, r.session != ""
 }
 
-// with returns the content as it is after the supply.
+// with returns the content with the sent files included.
 func (r *result) with(v *supply, tool string) (json.RawMessage, error) {
 	r.parts["filesWanted"] = stdio.Encode(v.stillWanted())
 	change := r.countFiles
@@ -46,22 +45,22 @@ func (r *result) with(v *supply, tool string) (json.RawMessage, error) {
 	return stdio.Encode(r.parts), nil
 }
 
-// countFiles adds the new files to the number that a start collected.
+// countFiles adds the sent files to the number of collected files in the result of a start.
 func (r *result) countFiles(v *supply) error {
 	var c map[string]json.RawMessage
 	var n int
 	if err := json.Unmarshal(r.parts["context"], &c); err != nil || json.Unmarshal(c["filesCollected"], &n) != nil {
-		return errors.New("the answer does not say how many files it collected")
+		return errors.New("the answer has no context.filesCollected")
 	}
 	c["filesCollected"] = stdio.Encode(n + v.added)
 	r.parts["context"] = stdio.Encode(c)
 	return nil
 }
 
-// listFiles adds the new files to those that a round discovered.
+// listFiles adds the sent files to the discovered files in the result of a round.
 func (r *result) listFiles(v *supply) error {
 	if v.added == 0 {
-		return nil // another bridge has sent them meanwhile
+		return nil // the server already had the files, from another bridge
 	}
 	var files []string
 	if err := json.Unmarshal(r.parts["newFilesDiscovered"], &files); err != nil {

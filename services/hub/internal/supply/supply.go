@@ -12,7 +12,7 @@ import (
 	"parley.internal/shared/elenchus/workspace"
 )
 
-// The tools whose results may want files, and the tools that are called in return.
+// The tools whose results may want files, and the tools that the supplier calls.
 const (
 	toolStart   = "elenchus_start_session"
 	toolRound   = "elenchus_submit_round"
@@ -20,37 +20,37 @@ const (
 	toolContext = "elenchus_get_context"
 )
 
-// The limits of one supply: of the files sent because of one result.
+// The limits of the files sent for one result.
 const (
-	// maxPasses is how many times the server may want more in return for the files it got.
+	// maxPasses is the number of times that the server may ask for further files.
 	maxPasses = 3
 	maxFiles  = 200
 	maxBytes  = 8 << 20 // of text
-	// maxTime is how long a result is held.
+	// maxTime is the time that a result is held.
 	maxTime = 30 * time.Second
-	// maxDirs is how many working directories a supplier remembers.
+	// maxDirs is the number of working directories that a supplier remembers.
 	maxDirs = 1000
 )
 
-// The limits that the server sets.
+// The limits of the server.
 const (
-	// maxWanted is how many paths a result may want.
+	// maxWanted is the maximum number of wanted paths in a result.
 	maxWanted = 50
-	// maxPath is the length of a path, in characters.
+	// maxPath is the maximum length of a path, in characters.
 	maxPath = 300
-	// maxMessage is the size of a request, in bytes.
+	// maxMessage is the maximum size of a request, in bytes.
 	maxMessage = 1 << 20
-	// maxPerCall is how many files one call may add.
+	// maxPerCall is the maximum number of files in one call.
 	maxPerCall = 50
 )
 
-// Supplier is the hook of a bridge that supplies verifications. The zero value with a root is ready for use.
+// Supplier is a [stdio.Hook] that sends wanted files. Root must be set. A Supplier is safe for concurrent use.
 type Supplier struct {
-	// Root is the directory under which files may be read and sent.
+	// Root is the directory whose files may be read and sent.
 	Root *workspace.Root
 
 	mu   sync.Mutex
-	dirs map[string]string // the working directories of verifications by their id
+	dirs map[string]string // the working directories by the ID of the verification
 }
 
 var _ stdio.Hook = (*Supplier)(nil)
@@ -58,8 +58,8 @@ var _ stdio.Hook = (*Supplier)(nil)
 // Wants reports whether the tool's results may want files.
 func (s *Supplier) Wants(tool string) bool { return tool == toolStart || tool == toolRound }
 
-// Result sends the files that the result of a verification's tool wants, and returns the result as it is with them: nil
-// where none was sent.
+// Result sends the files that the result of a tool wants, and returns the result with those files included. It returns
+// nil if no file was sent.
 func (s *Supplier) Result(ctx context.Context, call *stdio.Call, content json.RawMessage) (json.RawMessage, error) {
 	r, ok := readResult(content)
 	if !ok {
@@ -82,12 +82,12 @@ func (s *Supplier) Result(ctx context.Context, call *stdio.Call, content json.Ra
 		}
 	}
 	if err != nil {
-		err = fmt.Errorf("verification %q was not given the files that it wants: %w", r.session, err)
+		err = fmt.Errorf("cannot send the files that verification %q wants: %w", r.session, err)
 	}
 	return nil, err
 }
 
-// workingDir returns the working directory that the arguments of a start name, empty for none.
+// workingDir returns the working directory in the arguments of a start, empty for none.
 func workingDir(arguments json.RawMessage) string {
 	var a struct {
 		WorkingDir string `json:"workingDir"`
@@ -108,13 +108,13 @@ func (s *Supplier) remember(session, dir string) {
 		s.dirs = map[string]string{}
 	}
 	if len(s.dirs) >= maxDirs {
-		clear(s.dirs) // the server can be asked again
+		clear(s.dirs) // the server returns them on request
 	}
 	s.dirs[session] = dir
 }
 
-// workingDir returns the verification's working directory. The server is asked once for that of a verification which
-// was not started through this bridge; where it names none, that is the root.
+// workingDir returns the verification's working directory. For a verification that was not started through this bridge
+// it asks the server once; if the server has none, it is the root.
 func (s *Supplier) workingDir(v *supply) (string, error) {
 	s.mu.Lock()
 	dir := s.dirs[v.session]
@@ -139,7 +139,7 @@ func (s *Supplier) workingDir(v *supply) (string, error) {
 	return out.WorkingDir, nil
 }
 
-// supply reads and sends the wanted files, and those that they want in turn.
+// supply reads and sends the wanted files, and then the files that those want.
 func (s *Supplier) supply(v *supply, wanted []string) error {
 	dir, err := s.workingDir(v)
 	if err != nil {
@@ -171,7 +171,7 @@ func (s *Supplier) supply(v *supply, wanted []string) error {
 	return nil
 }
 
-// batches parts files so that each part fits into one call.
+// batches splits files into batches of the size of one call.
 func (v *supply) batches(files []file) [][]file {
 	var out [][]file
 	left := 0
@@ -187,7 +187,7 @@ func (v *supply) batches(files []file) [][]file {
 	return out
 }
 
-// add sends files and returns the paths that they want in turn.
+// add sends files and returns the paths that they want.
 func (v *supply) add(files []file) (wanted []string, err error) {
 	content, err := v.call.Follow(v.ctx, toolAdd, map[string]any{"sessionId": v.session, "files": files})
 	if err != nil {
@@ -208,7 +208,7 @@ func (v *supply) add(files []file) (wanted []string, err error) {
 	return out.FilesWanted, nil
 }
 
-// lack notes a wanted path that was not sent, once.
+// lack records a wanted path that was not sent, once.
 func (v *supply) lack(path string, absent bool) {
 	if !slices.ContainsFunc(v.missing, func(m missing) bool { return m.path == path }) && !v.read[path] {
 		v.missing = append(v.missing, missing{path, absent})

@@ -17,11 +17,11 @@ import (
 	"parley.internal/shared/elenchus/workspace"
 )
 
-// outside is in every file that may not leave the disk.
+// outside is the content of every file that must not be sent.
 const outside = "nobody may read this"
 
-// plant writes files below a directory.
-func plant(t *testing.T, dir string, files map[string]string) {
+// writeFiles writes files below a directory.
+func writeFiles(t *testing.T, dir string, files map[string]string) {
 	t.Helper()
 	for name, text := range files {
 		p := filepath.Join(dir, name)
@@ -34,53 +34,53 @@ func plant(t *testing.T, dir string, files map[string]string) {
 	}
 }
 
-// link makes a symbolic link to a file with what is outside, which stands beside dir.
+// link makes a symbolic link to a file outside of dir.
 func link(t *testing.T, dir, name string) {
 	t.Helper()
-	plant(t, filepath.Dir(dir), map[string]string{"outside.ts": outside})
+	writeFiles(t, filepath.Dir(dir), map[string]string{"outside.ts": outside})
 	if err := os.Symlink(filepath.Join(filepath.Dir(dir), "outside.ts"), filepath.Join(dir, name)); err != nil {
 		t.Fatal(err)
 	}
 }
 
-// tree is a directory with another around it.
+// tree creates a directory with the files, inside another directory.
 func tree(t *testing.T, files map[string]string) string {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "root")
-	plant(t, dir, files)
+	writeFiles(t, dir, files)
 	return dir
 }
 
-// desk is a hub, the key of an agent, and a bridge between them.
-type desk struct {
+// fixture is a hub, the key of an agent, and a bridge between them.
+type fixture struct {
 	*stdiotest.Client
 	hub   *hub
 	key   string
-	calls *tally
+	calls *callCounter
 	n     int
 }
 
-// tally counts the calls that a bridge makes, by the tool's name.
-type tally struct {
+// callCounter counts the calls that a bridge makes, by the tool's name.
+type callCounter struct {
 	http.RoundTripper
 	mu    sync.Mutex
 	names []string
 }
 
-func (a *tally) RoundTrip(r *http.Request) (*http.Response, error) {
+func (a *callCounter) RoundTrip(r *http.Request) (*http.Response, error) {
 	body, err := r.GetBody()
 	if err != nil {
 		return nil, err
 	}
 	var m struct{ Params struct{ Name string } }
-	_ = json.NewDecoder(body).Decode(&m) // what names no tool is counted as such
+	_ = json.NewDecoder(body).Decode(&m) // other messages are counted under an empty name
 	a.mu.Lock()
 	a.names = append(a.names, m.Params.Name)
 	a.mu.Unlock()
 	return a.RoundTripper.RoundTrip(r)
 }
 
-func (d *desk) count(name string) int {
+func (d *fixture) count(name string) int {
 	d.calls.mu.Lock()
 	defer d.calls.mu.Unlock()
 	n := 0
@@ -92,14 +92,14 @@ func (d *desk) count(name string) int {
 	return n
 }
 
-// sit opens a desk at a hub, nil for a new one; root is allowed, empty for none.
-func sit(t *testing.T, hub *hub, key, root string) *desk {
+// newFixture connects a bridge to a hub (a new one for nil) that allows the files below root (none for an empty one).
+func newFixture(t *testing.T, hub *hub, key, root string) *fixture {
 	t.Helper()
 	if hub == nil {
 		hub = startHub(t)
 		key = hub.agent("alpha")
 	}
-	d := &desk{hub: hub, key: key, calls: &tally{}}
+	d := &fixture{hub: hub, key: key, calls: &callCounter{}}
 	transport := &http.Transport{}
 	t.Cleanup(transport.CloseIdleConnections)
 	d.Client = stdiotest.Dial(t, hub.url+"/mcp/x/elenchus", func(b *stdio.Bridge, _ *stdiotest.Client) {
@@ -109,7 +109,7 @@ func sit(t *testing.T, hub *hub, key, root string) *desk {
 	return d
 }
 
-// allowed returns the hook for a directory; none for an empty one.
+// allowed returns the hook for a directory, nil for an empty one.
 func allowed(t *testing.T, root string) stdio.Hook {
 	t.Helper()
 	if root == "" {
@@ -123,8 +123,8 @@ func allowed(t *testing.T, root string) stdio.Hook {
 	return &supply.Supplier{Root: r}
 }
 
-// tool calls a tool through the bridge and wants text and structure to be one JSON.
-func (d *desk) tool(name string, args map[string]any, into any) {
+// tool calls a tool through the bridge. The text and the structured content of its result must be the same JSON.
+func (d *fixture) tool(name string, args map[string]any, into any) {
 	d.T.Helper()
 	d.n++
 	text, err := json.Marshal(message(d.n, "tools/call", map[string]any{"name": name, "arguments": args}))
@@ -135,12 +135,13 @@ func (d *desk) tool(name string, args map[string]any, into any) {
 	d.read(d.Next(), into)
 }
 
-// read decodes what a tool returned into a value; text and structure must be one JSON.
-func (d *desk) read(line string, into any) {
+// read decodes the result of a tool. Its text and its structured content must be the same JSON.
+func (d *fixture) read(line string, into any) {
 	d.T.Helper()
 	r := resultOf(d.T, line)
 	var x, y any
-	if json.Unmarshal([]byte(r.Content[0].Text), &x) != nil || json.Unmarshal(r.StructuredContent, &y) != nil || !reflect.DeepEqual(x, y) {
+	if json.Unmarshal([]byte(r.Content[0].Text), &x) != nil || json.Unmarshal(r.StructuredContent, &y) != nil ||
+		!reflect.DeepEqual(x, y) {
 		d.T.Errorf("the text is %s, the structure %s", r.Content[0].Text, r.StructuredContent)
 	}
 	if err := json.Unmarshal(r.StructuredContent, into); err != nil {
@@ -148,8 +149,8 @@ func (d *desk) read(line string, into any) {
 	}
 }
 
-// ask calls elenchus_get_context past the bridge.
-func (d *desk) ask(args map[string]any, into any) {
+// ask calls elenchus_get_context without the bridge.
+func (d *fixture) ask(args map[string]any, into any) {
 	d.T.Helper()
 	r := resultOf(d.T, d.hub.tool(d.key, "elenchus_get_context", args))
 	if err := json.Unmarshal(r.StructuredContent, into); err != nil {
@@ -157,8 +158,8 @@ func (d *desk) ask(args map[string]any, into any) {
 	}
 }
 
-// stored are the files that the server has, with what it knows of each.
-func (d *desk) stored(id string) []string {
+// stored returns the files that the server has, with its metadata for each.
+func (d *fixture) stored(id string) []string {
 	d.T.Helper()
 	var out struct {
 		Files []struct{ Path, Layer string }
@@ -196,7 +197,7 @@ func same(t *testing.T, what string, got []string, want ...string) {
 	}
 }
 
-func TestAStartIsGivenTheTargetAndWhatItImports(t *testing.T) {
+func TestAStartGetsItsTargetAndTheImportedFiles(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		target            string
@@ -205,27 +206,35 @@ func TestAStartIsGivenTheTargetAndWhatItImports(t *testing.T) {
 		refused, unspoken string
 	}{
 		"TypeScript": {"src/auth.ts", map[string]string{
-			"src/auth.ts": "import './db'; import './gone'; import './leak'; import '../../outside'; import '../lib'; import './far/x'",
-			"src/db.ts":   "import './deep'", "src/deep.ts": "", "lib/index.ts": "export {}", "src/far": "a file where a directory was hoped for"},
+			"src/auth.ts": "import './db'; import './gone'; import './leak'; import '../../outside'; import '../lib'; " +
+				"import './far/x'",
+			"src/db.ts": "import './deep'", "src/deep.ts": "", "lib/index.ts": "export {}",
+			"src/far": "a file where a directory was hoped for"},
 			[]string{"lib/index.ts", "src/auth.ts", "src/db.ts"},
-			[]string{"src/far/x.js", "src/far/x.ts", "src/far/x.tsx", "src/far/x/index.ts", "src/gone.js", "src/gone.ts", "src/gone.tsx", "src/gone/index.ts",
+			[]string{"src/far/x.js", "src/far/x.ts", "src/far/x.tsx", "src/far/x/index.ts", "src/gone.js",
+				"src/gone.ts", "src/gone.tsx", "src/gone/index.ts",
 				"src/leak.js", "src/leak.ts", "src/leak.tsx", "src/leak/index.ts"},
 			`"src/leak.ts" is refused: a symbolic link`, "src/gone"},
-		"Go": {"auth/a.go", map[string]string{"go.mod": "module example.com/app\n", "auth/a.go": "package auth\nimport (\"example.com/app/db\"; \"example.com/app/none\")",
-			"auth/b.go": "package auth", "db/db.go": "package db", "db/db_test.go": "package db", "db/bin.go": "package db\x00", "db/tab\t.go": "package db", "db/sub/s.go": "package sub"},
-			[]string{"auth/a.go", "db/db.go", "go.mod"}, []string{"none/*.go"}, `"db/bin.go" is refused: it is binary`, "db_test.go"},
-		"Python": {"pkg/auth.py", map[string]string{"pkg/auth.py": "from .db import x\nfrom .util import y\nfrom ...outside import z\n", "pkg/db.py": "", "pkg/util/__init__.py": "", "pkg/big.py": ""},
+		"Go": {"auth/a.go", map[string]string{"go.mod": "module example.com/app\n",
+			"auth/a.go": "package auth\nimport (\"example.com/app/db\"; \"example.com/app/none\")",
+			"auth/b.go": "package auth", "db/db.go": "package db", "db/db_test.go": "package db",
+			"db/bin.go": "package db\x00", "db/tab\t.go": "package db", "db/sub/s.go": "package sub"},
+			[]string{"auth/a.go", "db/db.go", "go.mod"}, []string{"none/*.go"}, `"db/bin.go" is refused: it is binary`,
+			"db_test.go"},
+		"Python": {"pkg/auth.py", map[string]string{
+			"pkg/auth.py": "from .db import x\nfrom .util import y\nfrom ...outside import z\n", "pkg/db.py": "",
+			"pkg/util/__init__.py": "", "pkg/big.py": ""},
 			[]string{"pkg/auth.py", "pkg/db.py", "pkg/util/__init__.py"}, nil, "", "pkg"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			root := tree(t, nil)
 			dir := filepath.Join(root, "app")
-			plant(t, dir, c.files)
+			writeFiles(t, dir, c.files)
 			if name == "TypeScript" {
 				link(t, dir, "src/leak.ts")
 			}
-			d := sit(t, nil, "", root)
+			d := newFixture(t, nil, "", root)
 			var out started
 			d.tool("elenchus_start_session", start(c.target, dir), &out)
 			same(t, "the server has", d.stored(out.SessionID), c.stored...)
@@ -253,50 +262,58 @@ type rounded struct {
 	}
 }
 
-func TestARoundIsGivenWhatItNames(t *testing.T) {
+func TestARoundGetsTheFilesThatItNames(t *testing.T) {
 	t.Parallel()
-	root := tree(t, map[string]string{"a.ts": "", "lib/log.ts": "", "lib/x.ts": "", "lib/y.ts": "", "big.ts": strings.Repeat("x", 256<<10+1), "z.ts": ""})
+	root := tree(t, map[string]string{"a.ts": "", "lib/log.ts": "", "lib/x.ts": "", "lib/y.ts": "",
+		"big.ts": strings.Repeat("x", 256<<10+1), "z.ts": ""})
 	link(t, root, "lib/leak.ts")
-	d := sit(t, nil, "", root)
+	d := newFixture(t, nil, "", root)
 	var begun started
 	d.tool("elenchus_start_session", start("a.ts", root), &begun)
 	// The critic's bridge did not see the start.
-	other := sit(t, d.hub, d.hub.agent("beta"), filepath.Join(root, "..", "root"))
-	round := func(d *desk, role, output string) (out rounded) {
+	other := newFixture(t, d.hub, d.hub.agent("beta"), filepath.Join(root, "..", "root"))
+	round := func(d *fixture, role, output string) (out rounded) {
 		d.tool("elenchus_submit_round", map[string]any{"sessionId": begun.SessionID, "role": role, "output": output,
 			"issuesRaised": []any{map[string]any{"id": "COR-" + role, "severity": "LOW", "summary": "s"}}}, &out)
 		return out
 	}
-	one := round(d, "verifier", "lib/log.ts:1 lib/x.ts:2 lib/y.ts:3 lib/leak.ts:1 lib/none.ts:1 big.ts:1 ../outside.ts:1")
+	one := round(d, "verifier", "lib/log.ts:1 lib/x.ts:2 lib/y.ts:3 lib/leak.ts:1 lib/none.ts:1 big.ts:1 "+
+		"../outside.ts:1")
 	same(t, "new", one.NewFilesDiscovered, "lib/log.ts", "lib/x.ts", "lib/y.ts")
 	same(t, "wanted", one.FilesWanted, "big.ts", "lib/leak.ts", "lib/none.ts")
-	if i := one.Intervention; !one.ContextExpanded || i == nil || i.Type != "CONTEXT_EXPAND" || i.Reason == "" || !slices.Equal(i.NewContextFiles, one.NewFilesDiscovered) {
+	if i := one.Intervention; !one.ContextExpanded || i == nil || i.Type != "CONTEXT_EXPAND" || i.Reason == "" ||
+		!slices.Equal(i.NewContextFiles, one.NewFilesDiscovered) {
 		t.Errorf("%+v, %+v", one, i)
 	}
 	stdiotest.Contains(t, d.Reports(), "over 256 KiB", `"lib/leak.ts" is refused`)
 	two := round(other, "critic", "z.ts:4")
-	if same(t, "new", two.NewFilesDiscovered, "z.ts"); two.Intervention != nil || !two.ContextExpanded || len(two.FilesWanted) != 0 {
+	if same(t, "new", two.NewFilesDiscovered, "z.ts"); two.Intervention != nil || !two.ContextExpanded ||
+		len(two.FilesWanted) != 0 {
 		t.Errorf("%+v", two)
 	}
 	round(d, "verifier", "nothing/there.ts:1")
-	if three := round(other, "critic", "nothing/here.ts:1"); three.ContextExpanded || !slices.Equal(three.FilesWanted, []string{"nothing/here.ts"}) {
+	if three := round(other, "critic", "nothing/here.ts:1"); three.ContextExpanded ||
+		!slices.Equal(three.FilesWanted, []string{"nothing/here.ts"}) {
 		t.Errorf("%+v", three)
 	}
 	same(t, "the server has", d.stored(begun.SessionID), "a.ts", "lib/log.ts", "lib/x.ts", "lib/y.ts", "z.ts")
 	if d.count("elenchus_get_context") != 0 || other.count("elenchus_get_context") != 1 {
-		t.Errorf("the working directory was asked for %d and %d times", d.count("elenchus_get_context"), other.count("elenchus_get_context"))
+		t.Errorf("the working directory was asked for %d and %d times", d.count("elenchus_get_context"),
+			other.count("elenchus_get_context"))
 	}
 	d.Ends()
 	other.Ends()
 }
 
-func TestAMessageOfTheNewEraIsFollowedByItsLike(t *testing.T) {
+func TestFollowUpCallsUseTheProtocolVersionOfTheClientsCall(t *testing.T) {
 	t.Parallel()
 	root := tree(t, map[string]string{"a.ts": "import './b'", "b.ts": ""})
-	d := sit(t, nil, "", root)
-	text, err := json.Marshal(message(1, "tools/call", map[string]any{"name": "elenchus_start_session", "arguments": start("a.ts", root),
-		"_meta": map[string]any{"io.modelcontextprotocol/protocolVersion": "2026-07-28", "io.modelcontextprotocol/clientCapabilities": map[string]any{},
-			"io.modelcontextprotocol/clientInfo": map[string]any{"name": "test", "version": "1"}, "progressToken": 5}}))
+	d := newFixture(t, nil, "", root)
+	text, err := json.Marshal(message(1, "tools/call", map[string]any{"name": "elenchus_start_session",
+		"arguments": start("a.ts", root),
+		"_meta": map[string]any{"io.modelcontextprotocol/protocolVersion": "2026-07-28",
+			"io.modelcontextprotocol/clientCapabilities": map[string]any{},
+			"io.modelcontextprotocol/clientInfo":         map[string]any{"name": "test", "version": "1"}, "progressToken": 5}}))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -307,7 +324,7 @@ func TestAMessageOfTheNewEraIsFollowedByItsLike(t *testing.T) {
 	d.Ends()
 }
 
-func TestNothingIsGivenWhereItIsNotAllowed(t *testing.T) {
+func TestNoFileOutsideTheRootIsSent(t *testing.T) {
 	t.Parallel()
 	root := tree(t, map[string]string{"a.ts": "import './b'", "b.ts": "", "inner/other.ts": ""})
 	if err := os.Symlink("..", filepath.Join(root, "inner", "up")); err != nil {
@@ -316,17 +333,21 @@ func TestNothingIsGivenWhereItIsNotAllowed(t *testing.T) {
 	hub := startHub(t)
 	key := hub.agent("alpha")
 	for name, c := range map[string]struct{ allowed, dir, said string }{
-		"without a root":                           {"", root, ""},
-		"a working directory outside of it":        {filepath.Join(root, "inner"), root, "is not under the allowed root"},
-		"a working directory that a link leads to": {filepath.Join(root, "inner"), filepath.Join(root, "inner", "up"), "a symbolic link"},
-		"a working directory that is relative":     {root, "root", "must be an absolute path"},
-		"one that is not there":                    {root, filepath.Join(root, "none"), "there is no working directory"},
-		"nothing that is there":                    {root, filepath.Join(root, "inner"), ""},
+		"without a root": {"", root, ""},
+		"a working directory outside of it": {filepath.Join(root, "inner"), root,
+			"is not under the allowed root"},
+		"a working directory that a link leads to": {filepath.Join(root, "inner"), filepath.Join(root, "inner", "up"),
+			"a symbolic link"},
+		"a working directory that is relative": {root, "root", "must be an absolute path"},
+		"one that is not there": {root, filepath.Join(root, "none"),
+			"there is no working directory"},
+		"nothing that is there": {root, filepath.Join(root, "inner"), ""},
 	} {
-		d := sit(t, hub, key, c.allowed)
+		d := newFixture(t, hub, key, c.allowed)
 		args := start("a.ts", c.dir)
 		args["idempotencyKey"] = strings.ReplaceAll(name, " ", "-")
-		text, err := json.Marshal(message(1, "tools/call", map[string]any{"name": "elenchus_start_session", "arguments": args}))
+		text, err := json.Marshal(message(1, "tools/call", map[string]any{"name": "elenchus_start_session",
+			"arguments": args}))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -13,9 +13,10 @@ import (
 	"parley.internal/services/hub/internal/stdio/stdiotest"
 )
 
-// wanting is an answer of a start that wants files.
+// wanting returns the result of a start that wants files.
 func wanting(files ...string) string {
-	text, _ := json.Marshal(map[string]any{"sessionId": "s", "filesWanted": files, "context": map[string]any{"filesCollected": 0}})
+	text, _ := json.Marshal(map[string]any{"sessionId": "s", "filesWanted": files,
+		"context": map[string]any{"filesCollected": 0}})
 	quoted, _ := json.Marshal(string(text))
 	return fmt.Sprintf(`{"content":[{"type":"text","text":%s},{"type":"text","text":"Note: n"}],"structuredContent":%s}`, quoted, text)
 }
@@ -32,20 +33,22 @@ func begin(id int, dir string) string {
 
 const added = `{"content":[],"structuredContent":{"added":1,"filesWanted":[]}}`
 
-func TestAServerGetsNothingFromOutsideByAskingForIt(t *testing.T) {
+func TestAServerThatAsksForFilesOutsideGetsNone(t *testing.T) {
 	t.Parallel()
 	root := tree(t, map[string]string{"app/a.ts": "", "beside.ts": outside})
 	link(t, root, "app/link.ts")
-	plant(t, filepath.Dir(root), map[string]string{"pkg/p.go": outside})
+	writeFiles(t, filepath.Dir(root), map[string]string{"pkg/p.go": outside})
 	h := stdiotest.Serve(t, func(_ int, p stdiotest.Post, w http.ResponseWriter, _ *http.Request) {
 		if tooled(p) == "elenchus_add_files" {
 			stdiotest.Reply(w, p, `{"content":[],"structuredContent":{"added":1,"filesWanted":["../../pkg/*.go","../beside.ts"]}}`)
 			return
 		}
-		stdiotest.Reply(w, p, wanting("a.ts", "link.ts", "../beside.ts", "../../outside.ts", filepath.Join(root, "beside.ts"), "x/../../beside.ts", "", "../*.go"))
+		stdiotest.Reply(w, p, wanting("a.ts", "link.ts", "../beside.ts", "../../outside.ts",
+			filepath.Join(root, "beside.ts"), "x/../../beside.ts", "", "../*.go"))
 	})
 	c := stdiotest.Dial(t, h.MCP(), func(b *stdio.Bridge, _ *stdiotest.Client) { b.Hook = allowed(t, root) })
-	c.Send(strings.Replace(begin(1, filepath.Join(root, "app")), `"params":{`, `"params":{"_meta":{"progressToken":5,"traceparent":"x"},`, 1))
+	c.Send(strings.Replace(begin(1, filepath.Join(root, "app")), `"params":{`,
+		`"params":{"_meta":{"progressToken":5,"traceparent":"x"},`, 1))
 	stdiotest.Contains(t, c.Next(), `"filesCollected":1`, "Note: n", "../../pkg/*.go", "../../outside.ts")
 	c.Ends()
 	posts := h.Posts()
@@ -65,7 +68,7 @@ func TestAServerGetsNothingFromOutsideByAskingForIt(t *testing.T) {
 	}
 }
 
-func TestAnAnswerStaysAsItIsWhereAddingFails(t *testing.T) {
+func TestAnAnswerIsUnchangedIfAddingFails(t *testing.T) {
 	t.Parallel()
 	root := tree(t, map[string]string{"a.ts": ""})
 	for name, fail := range map[string]func(p stdiotest.Post, w http.ResponseWriter){
@@ -75,18 +78,22 @@ func TestAnAnswerStaysAsItIsWhereAddingFails(t *testing.T) {
 		"no such tool": func(p stdiotest.Post, w http.ResponseWriter) {
 			_, _ = fmt.Fprintf(w, `{"jsonrpc":"2.0","id":%s,"error":{"code":-32602,"message":"no such tool"}}`, p.ID)
 		},
-		"502":                       func(_ stdiotest.Post, w http.ResponseWriter) { w.WriteHeader(http.StatusBadGateway) },
-		"EOF":                       func(_ stdiotest.Post, w http.ResponseWriter) { stdiotest.HangUp(w) },
-		"has no structured content": func(p stdiotest.Post, w http.ResponseWriter) { stdiotest.Reply(w, p, `{"content":[]}`) },
+		"502": func(_ stdiotest.Post, w http.ResponseWriter) {
+			w.WriteHeader(http.StatusBadGateway)
+		},
+		"EOF": func(_ stdiotest.Post, w http.ResponseWriter) { stdiotest.HangUp(w) },
+		"has no structured content": func(p stdiotest.Post, w http.ResponseWriter) {
+			stdiotest.Reply(w, p, `{"content":[]}`)
+		},
 		"cannot be read": func(p stdiotest.Post, w http.ResponseWriter) {
 			stdiotest.Reply(w, p, `{"structuredContent":{"added":"x"}}`)
 		},
-		"how many files":         func(p stdiotest.Post, w http.ResponseWriter) { stdiotest.Reply(w, p, added) },
-		"content cannot be read": func(p stdiotest.Post, w http.ResponseWriter) { stdiotest.Reply(w, p, added) },
+		"no context.filesCollected": func(p stdiotest.Post, w http.ResponseWriter) { stdiotest.Reply(w, p, added) },
+		"content cannot be read":    func(p stdiotest.Post, w http.ResponseWriter) { stdiotest.Reply(w, p, added) },
 	} {
 		first := wanting("a.ts")
 		switch name {
-		case "how many files":
+		case "no context.filesCollected":
 			first = `{"content":[],"structuredContent":{"sessionId":"s","filesWanted":["a.ts"]}}`
 		case "content cannot be read":
 			first = `{"content":5,"structuredContent":{"sessionId":"s","filesWanted":["a.ts"],"context":{"filesCollected":0}}}`
@@ -104,9 +111,9 @@ func TestAnAnswerStaysAsItIsWhereAddingFails(t *testing.T) {
 			t.Errorf("%s: got %s", name, got)
 		}
 		c.Ends()
-		words := "was not given the files"
+		words := "cannot send the files"
 		if name == "content cannot be read" {
-			words = "the answer is passed on as it came" // the files were given, but it cannot say so
+			words = "the answer is passed on unchanged" // the files were sent, but the answer cannot include them
 		}
 		stdiotest.Contains(t, c.Reports(), words, name)
 		if len(h.Posts()) != 2 || len(c.Pauses()) != 0 {
@@ -115,7 +122,7 @@ func TestAnAnswerStaysAsItIsWhereAddingFails(t *testing.T) {
 	}
 }
 
-func TestWhatWantsNothingIsPassedOn(t *testing.T) {
+func TestAResultThatWantsNoFilesIsPassedOn(t *testing.T) {
 	t.Parallel()
 	root := tree(t, map[string]string{"a.ts": ""})
 	for name, result := range map[string]string{
@@ -124,7 +131,9 @@ func TestWhatWantsNothingIsPassedOn(t *testing.T) {
 		"elenchus_add_files":     wanting("a.ts"),
 		"elenchus_get_context":   wanting("a.ts"),
 	} {
-		h := stdiotest.Serve(t, func(_ int, p stdiotest.Post, w http.ResponseWriter, _ *http.Request) { stdiotest.Reply(w, p, result) })
+		h := stdiotest.Serve(t, func(_ int, p stdiotest.Post, w http.ResponseWriter, _ *http.Request) {
+			stdiotest.Reply(w, p, result)
+		})
 		c := stdiotest.Dial(t, h.MCP(), func(b *stdio.Bridge, _ *stdiotest.Client) { b.Hook = allowed(t, root) })
 		c.Send(strings.Replace(begin(1, root), "elenchus_start_session", name, 1))
 		if got, want := c.Next(), `{"jsonrpc":"2.0","id":1,"result":`+result+"}"; got != want {
@@ -137,7 +146,7 @@ func TestWhatWantsNothingIsPassedOn(t *testing.T) {
 	}
 }
 
-func TestAServerThatWantsWithoutEndIsLeftAfterThreeTimes(t *testing.T) {
+func TestAServerThatKeepsAskingIsAnsweredThreeTimes(t *testing.T) {
 	t.Parallel()
 	root := tree(t, map[string]string{"f1.ts": "", "f2.ts": "", "f3.ts": "", "f4.ts": "", "p/p.go": ""})
 	h := stdiotest.Serve(t, func(n int, p stdiotest.Post, w http.ResponseWriter, _ *http.Request) {
@@ -145,7 +154,8 @@ func TestAServerThatWantsWithoutEndIsLeftAfterThreeTimes(t *testing.T) {
 			stdiotest.Reply(w, p, wanting("f1.ts", "p/*.go"))
 			return
 		}
-		stdiotest.Reply(w, p, fmt.Sprintf(`{"structuredContent":{"added":1,"filesWanted":["f1.ts","p/*.go","f%d.ts"]}}`, n))
+		stdiotest.Reply(w, p, fmt.Sprintf(`{"structuredContent":{"added":1,"filesWanted":["f1.ts","p/*.go","f%d.ts"]}}`,
+			n))
 	})
 	c := stdiotest.Dial(t, h.MCP(), func(b *stdio.Bridge, _ *stdiotest.Client) { b.Hook = allowed(t, root) })
 	c.Send(begin(1, root))
@@ -156,7 +166,7 @@ func TestAServerThatWantsWithoutEndIsLeftAfterThreeTimes(t *testing.T) {
 	}
 }
 
-func TestWhatAServerStreamsOfTheBridgesOwnCallsStaysHere(t *testing.T) {
+func TestStreamedMessagesOfFollowUpCallsAreHiddenFromTheClient(t *testing.T) {
 	t.Parallel()
 	root := tree(t, map[string]string{"a.ts": ""})
 	h := stdiotest.Serve(t, func(_ int, p stdiotest.Post, w http.ResponseWriter, _ *http.Request) {
@@ -174,7 +184,7 @@ func TestWhatAServerStreamsOfTheBridgesOwnCallsStaysHere(t *testing.T) {
 	c.Ends()
 }
 
-func TestFilesGoInMessagesThatAServerTakes(t *testing.T) {
+func TestFilesAreSentInMessagesWithinTheLimits(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct{ files, size, messages int }{
 		"by size":   {5, 250 << 10, 2},
@@ -189,7 +199,8 @@ func TestFilesGoInMessagesThatAServerTakes(t *testing.T) {
 		root := tree(t, files)
 		h := stdiotest.Serve(t, func(n int, p stdiotest.Post, w http.ResponseWriter, _ *http.Request) {
 			if len(p.Body) > 1<<20 || strings.Count(p.Body, `"path":`) > 50 {
-				t.Errorf("%s: a message of %d bytes, with %d files", name, len(p.Body), strings.Count(p.Body, `"path":`))
+				t.Errorf("%s: a message of %d bytes, with %d files", name, len(p.Body),
+					strings.Count(p.Body, `"path":`))
 			}
 			switch tooled(p) {
 			case "elenchus_submit_round":
@@ -203,7 +214,8 @@ func TestFilesGoInMessagesThatAServerTakes(t *testing.T) {
 		bridge := stdiotest.Dial(t, h.MCP(), func(b *stdio.Bridge, _ *stdiotest.Client) { b.Hook = allowed(t, root) })
 		bridge.Send(strings.Replace(begin(1, ""), "elenchus_start_session", "elenchus_submit_round", 1))
 		all := `["own.ts","` + strings.Join(wanted[1:], `","`) + `"]`
-		stdiotest.Contains(t, bridge.Next(), `"newFilesDiscovered":`+all, `"newContextFiles":`+all, `"contextExpanded":true`, `"filesWanted":["worst.ts"]`)
+		stdiotest.Contains(t, bridge.Next(), `"newFilesDiscovered":`+all, `"newContextFiles":`+all,
+			`"contextExpanded":true`, `"filesWanted":["worst.ts"]`)
 		stdiotest.Contains(t, bridge.Reports(), `"worst.ts" is refused: it does not fit`)
 		bridge.Ends()
 		if n := len(h.Posts()) - 2; n != c.messages {
@@ -212,7 +224,7 @@ func TestFilesGoInMessagesThatAServerTakes(t *testing.T) {
 	}
 }
 
-func TestOtherMessagesAreNotHeldUpByGiving(t *testing.T) {
+func TestOtherMessagesPassWhileFilesAreSent(t *testing.T) {
 	t.Parallel()
 	root := tree(t, map[string]string{"a.ts": ""})
 	adding, release := make(chan struct{}), make(chan struct{})
@@ -245,7 +257,7 @@ func TestOtherMessagesAreNotHeldUpByGiving(t *testing.T) {
 	c.Ends()
 }
 
-func TestACancelledStartIsGivenNothingMore(t *testing.T) {
+func TestACancelledStartGetsNoFurtherFiles(t *testing.T) {
 	t.Parallel()
 	root := tree(t, map[string]string{"a.ts": ""})
 	adding, gone := make(chan struct{}), make(chan struct{})

@@ -20,11 +20,11 @@ const (
 	configFile = "config.json"
 	inboxDir   = "inboxes"
 	taskDir    = "tasks"
-	// maxFile is how large one file may be.
+	// maxFile is the limit of one file in bytes.
 	maxFile = 64 << 20
 )
 
-// message is a message as its file has it: without the id, which the server gives.
+// message is a message of an inbox file. It has no id, since the server assigns one.
 type message struct {
 	From      string `json:"from"`
 	Text      string `json:"text"`
@@ -34,10 +34,10 @@ type message struct {
 	Color     string `json:"color,omitempty"`
 }
 
-// Read reads a team. left are the fields that it does not know and so leaves out, as
-// "config.json: hooks". A file that cannot be read or is not JSON of the right shape is
-// an error that names it; files of other names are none of the team's.
-func Read(dir string) (a team.Archive, left []string, err error) {
+// Read returns the team in a directory, and the fields that it ignored because they are unknown, such as
+// "config.json: hooks". It fails with an error that names the file if a file of the team cannot be read, is larger than
+// 64 MiB or is not JSON of the right shape. It ignores files with other names.
+func Read(dir string) (a team.Archive, ignored []string, err error) {
 	r := &reader{root: dir}
 	a.Inboxes = map[string][]team.Message{}
 	r.read(configFile, &a.Config)
@@ -46,7 +46,8 @@ func Read(dir string) (a team.Archive, left []string, err error) {
 		r.read(filepath.Join(inboxDir, name), &list)
 		got := make([]team.Message, len(list))
 		for i, m := range list {
-			got[i] = team.Message{From: m.From, Text: m.Text, Timestamp: m.Timestamp, Read: m.Read, Summary: m.Summary, Color: m.Color}
+			got[i] = team.Message{From: m.From, Text: m.Text, Timestamp: m.Timestamp, Read: m.Read, Summary: m.Summary,
+				Color: m.Color}
 		}
 		a.Inboxes[strings.TrimSuffix(name, ".json")] = got
 	}
@@ -54,18 +55,19 @@ func Read(dir string) (a team.Archive, left []string, err error) {
 		var t team.Task
 		r.read(filepath.Join(taskDir, name), &t)
 		if r.err == nil && t.ID+".json" != name {
-			r.err = fmt.Errorf("%s: its id is %q, and its name says another", filepath.Join(dir, taskDir, name), t.ID)
+			r.err = fmt.Errorf("%s: the id must match the file name, not be %q", filepath.Join(dir, taskDir, name),
+				t.ID)
 		}
 		a.Tasks = append(a.Tasks, t)
 	}
-	return a, r.left, r.err
+	return a, r.ignored, r.err
 }
 
 // reader reads the files of one directory, up to the first error.
 type reader struct {
-	root string
-	left []string
-	err  error
+	root    string
+	ignored []string
+	err     error
 }
 
 func (r *reader) read(name string, into any) {
@@ -76,7 +78,7 @@ func (r *reader) read(name string, into any) {
 	if err == nil {
 		d := json.NewDecoder(bytes.NewReader(text))
 		if err = d.Decode(into); err == nil && d.More() {
-			err = errors.New("there is more than one value in it")
+			err = errors.New("must hold one JSON value")
 		}
 	}
 	if err != nil {
@@ -86,8 +88,8 @@ func (r *reader) read(name string, into any) {
 	var all any
 	if err := json.Unmarshal(text, &all); err == nil {
 		for _, field := range unknown(all, reflect.TypeOf(into).Elem()) {
-			if said := filepath.ToSlash(name) + ": " + field; !slices.Contains(r.left, said) {
-				r.left = append(r.left, said)
+			if entry := filepath.ToSlash(name) + ": " + field; !slices.Contains(r.ignored, entry) {
+				r.ignored = append(r.ignored, entry)
 			}
 		}
 	}
@@ -100,13 +102,12 @@ func (r *reader) text(name string) ([]byte, error) {
 		return nil, errors.Unwrap(err)
 	}
 	if !info.Mode().IsRegular() || info.Size() > maxFile {
-		return nil, fmt.Errorf("it is no file of at most %d MiB", maxFile>>20)
+		return nil, fmt.Errorf("must be a file of at most %d MiB", maxFile>>20)
 	}
 	return os.ReadFile(path)
 }
 
-// list is the JSON files below a directory, in the order of their names. One that is
-// not there has none.
+// list returns the names of the JSON files in a directory, sorted. A missing directory has none.
 func (r *reader) list(dir string) (names []string) {
 	if r.err != nil {
 		return nil
@@ -123,7 +124,7 @@ func (r *reader) list(dir string) (names []string) {
 	return names
 }
 
-// unknown are the fields of a value that a type has not.
+// unknown returns the names of the fields of a decoded value that its type does not have, sorted.
 func unknown(v any, t reflect.Type) (out []string) {
 	switch v := v.(type) {
 	case []any:
@@ -153,11 +154,11 @@ func unknown(v any, t reflect.Type) (out []string) {
 	return slices.Compact(out)
 }
 
-// Write writes a team into a directory that is not there yet, or is empty. Files are for
-// their owner alone.
+// Write writes a team into a directory, which must be empty or missing. Only the owner may read the files. A team that
+// was written in part has no config.json.
 func Write(dir string, a team.Archive) error {
 	if entries, err := os.ReadDir(dir); err == nil && len(entries) > 0 {
-		return fmt.Errorf("%s is not empty; name a directory that is", dir)
+		return fmt.Errorf("%s must be empty or missing; name another directory", dir)
 	}
 	files := map[string]any{configFile: a.Config}
 	for agent, list := range a.Inboxes {
@@ -175,7 +176,7 @@ func Write(dir string, a team.Archive) error {
 			return err
 		}
 	}
-	// The configuration comes last: without it there is no team.
+	// The configuration is written last, since a directory without it is not a team.
 	names := make([]string, 0, len(files))
 	for name := range files {
 		names = append(names, name)

@@ -10,7 +10,7 @@ import (
 	"parley.internal/services/hub/internal/teamdir"
 )
 
-// copied is a copy of the team in testdata, with what a test adds.
+// copied returns a copy of the team in testdata with more files.
 func copied(t *testing.T, more map[string]string) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -25,42 +25,47 @@ func copied(t *testing.T, more map[string]string) string {
 	return dir
 }
 
-func TestWhatIsNoPartOfATeamIsLeftAlone(t *testing.T) {
+func TestOtherFilesAndUnknownFieldsAreIgnored(t *testing.T) {
 	t.Parallel()
-	dir := copied(t, map[string]string{"tasks/.lock": "", "tasks/notes.txt": "x", "inboxes/.x.json": "{", "tasks/11.json": `{"id":"11","subject":"s","description":"","activeForm":"","status":"pending","blocks":[],"blockedBy":[],"createdAt":1,"metadata":{"anything":{"goes":1}}}`})
-	a, left, err := teamdir.Read(dir)
+	dir := copied(t,
+		map[string]string{"tasks/.lock": "", "tasks/notes.txt": "x", "inboxes/.x.json": "{",
+			"tasks/11.json": `{"id":"11","subject":"s","description":"","activeForm":"","status":"pending","blocks":[],"blockedBy":[],"createdAt":1,"metadata":{"anything":{"goes":1}}}`})
+	a, ignored, err := teamdir.Read(dir)
 	if err != nil || len(a.Tasks) != 4 || len(a.Inboxes) != 2 || len(a.Members) != 2 {
 		t.Errorf("%+v, %v", a, err)
 	}
-	if !slices.Equal(left, []string{"tasks/11.json: createdAt"}) {
-		t.Errorf("%q", left)
+	if !slices.Equal(ignored, []string{"tasks/11.json: createdAt"}) {
+		t.Errorf("%q", ignored)
 	}
 }
 
-func TestAFileThatCannotBeReadIsNamed(t *testing.T) {
+func TestAnInvalidFileIsNamed(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {
 		file, text, words string
 	}{
-		"no JSON":              {"tasks/1.json", "{", "tasks/1.json: unexpected EOF"},
-		"of another shape":     {"inboxes/tester.json", `{"from":"x"}`, "inboxes/tester.json: json: cannot unmarshal"},
-		"a number as text":     {"config.json", `{"name":1}`, "config.json: json: cannot unmarshal number"},
-		"two values":           {"config.json", `{"name":"a"}{}`, "config.json: there is more than one value in it"},
-		"an id of another":     {"tasks/7.json", `{"id":"8"}`, `tasks/7.json: its id is "8", and its name says another`},
-		"an empty inbox file":  {"inboxes/tester.json", "", "inboxes/tester.json: EOF"},
-		"blocks that are none": {"tasks/1.json", `{"id":"1","blocks":[1]}`, "tasks/1.json: json: cannot unmarshal"},
+		"not JSON":         {"tasks/1.json", "{", "tasks/1.json: unexpected EOF"},
+		"another shape":    {"inboxes/tester.json", `{"from":"x"}`, "inboxes/tester.json: json: cannot unmarshal"},
+		"a number as text": {"config.json", `{"name":1}`, "config.json: json: cannot unmarshal number"},
+		"two values":       {"config.json", `{"name":"a"}{}`, "config.json: must hold one JSON value"},
+		"another id": {"tasks/7.json", `{"id":"8"}`,
+			`tasks/7.json: the id must match the file name, not be "8"`},
+		"an empty inbox file": {"inboxes/tester.json", "", "inboxes/tester.json: EOF"},
+		"blocks that are not strings": {"tasks/1.json", `{"id":"1","blocks":[1]}`,
+			"tasks/1.json: json: cannot unmarshal"},
 	} {
 		dir := copied(t, map[string]string{tc.file: tc.text})
 		if _, _, err := teamdir.Read(dir); err == nil || !strings.Contains(filepath.ToSlash(err.Error()), tc.words) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	if _, _, err := teamdir.Read(t.TempDir()); err == nil || !strings.Contains(err.Error(), "config.json: no such file") {
+	if _, _, err := teamdir.Read(t.TempDir()); err == nil ||
+		!strings.Contains(err.Error(), "config.json: no such file") {
 		t.Errorf("no team at all: %v", err)
 	}
 }
 
-func TestNothingIsOverwritten(t *testing.T) {
+func TestWriteRefusesADirectoryWithFiles(t *testing.T) {
 	t.Parallel()
 	a, _, err := teamdir.Read("testdata/core")
 	if err != nil {
@@ -73,7 +78,7 @@ func TestNothingIsOverwritten(t *testing.T) {
 	if info, err := os.Stat(filepath.Join(dir, "inboxes", "tester.json")); err != nil || info.Mode().Perm() != 0o600 {
 		t.Errorf("%v, %v", info, err)
 	}
-	if err := teamdir.Write(dir, a); err == nil || !strings.Contains(err.Error(), "is not empty") {
+	if err := teamdir.Write(dir, a); err == nil || !strings.Contains(err.Error(), "must be empty or missing") {
 		t.Errorf("%v", err)
 	}
 }

@@ -1,8 +1,3 @@
-// Package trace sends OpenTelemetry traces of requests, and of calls to the store
-// behind them, where an exporter is configured by the standard variables
-// (OTEL_EXPORTER_OTLP_ENDPOINT or OTEL_EXPORTER_OTLP_TRACES_ENDPOINT, over HTTP).
-// Without one nothing is wrapped and nothing is measured. What callers send is
-// never an attribute of a span.
 package trace
 
 import (
@@ -20,10 +15,11 @@ import (
 	"google.golang.org/grpc"
 )
 
-// Tracer sends traces. A nil Tracer sends none.
+// Tracer sends traces. All methods of a nil Tracer are valid and send none.
 type Tracer struct{ provider *sdk.TracerProvider }
 
-// Start is the tracer that the environment configures, nil for none.
+// Start returns the tracer that the environment configures, or nil without an error if it configures none. Start sets
+// the global tracer provider and propagator of OpenTelemetry. Close the tracer at the end.
 func Start(ctx context.Context, env func(string) string, version string) (*Tracer, error) {
 	if env("OTEL_EXPORTER_OTLP_ENDPOINT") == "" && env("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT") == "" {
 		return nil, nil
@@ -33,7 +29,8 @@ func Start(ctx context.Context, env func(string) string, version string) (*Trace
 		return nil, err
 	}
 	about, err := resource.New(ctx, resource.WithFromEnv(), resource.WithTelemetrySDK(),
-		resource.WithAttributes(attribute.String("service.name", "parley"), attribute.String("service.version", version)))
+		resource.WithAttributes(attribute.String("service.name", "parley"),
+			attribute.String("service.version", version)))
 	if err != nil {
 		return nil, err
 	}
@@ -43,7 +40,7 @@ func Start(ctx context.Context, env func(string) string, version string) (*Trace
 	return t, nil
 }
 
-// Handler traces the requests to h.
+// Handler returns a handler that traces the requests to h.
 func (t *Tracer) Handler(h http.Handler) http.Handler {
 	if t == nil {
 		return h
@@ -51,7 +48,7 @@ func (t *Tracer) Handler(h http.Handler) http.Handler {
 	return otelhttp.NewHandler(h, "request", otelhttp.WithTracerProvider(t.provider))
 }
 
-// GRPC traces the calls of a gRPC client.
+// GRPC returns the options that trace the calls of a gRPC client.
 func (t *Tracer) GRPC() []grpc.DialOption {
 	if t == nil {
 		return nil
@@ -59,7 +56,7 @@ func (t *Tracer) GRPC() []grpc.DialOption {
 	return []grpc.DialOption{grpc.WithStatsHandler(otelgrpc.NewClientHandler(otelgrpc.WithTracerProvider(t.provider)))}
 }
 
-// Close sends what waits.
+// Close sends the spans that are still buffered, within the deadline of ctx, and stops the tracer.
 func (t *Tracer) Close(ctx context.Context) error {
 	if t == nil {
 		return nil

@@ -21,7 +21,9 @@ func TestNothingIsWrappedWithoutAnExporter(t *testing.T) {
 
 func TestARequestIsSentAsASpan(t *testing.T) {
 	got := make(chan string, 10)
-	collector := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { got <- r.URL.Path }))
+	collector := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		got <- r.URL.Path
+	}))
 	defer collector.Close()
 	t.Setenv("OTEL_EXPORTER_OTLP_ENDPOINT", collector.URL)
 	tracer, err := Start(t.Context(), func(k string) string {
@@ -33,7 +35,9 @@ func TestARequestIsSentAsASpan(t *testing.T) {
 	if err != nil || tracer == nil {
 		t.Fatal(tracer, err)
 	}
-	h := tracer.Handler(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusTeapot) }))
+	h := tracer.Handler(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.WriteHeader(http.StatusTeapot)
+	}))
 	w := httptest.NewRecorder()
 	h.ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/v1/health", nil))
 	if w.Code != http.StatusTeapot || len(tracer.GRPC()) == 0 {

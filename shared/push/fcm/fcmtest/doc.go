@@ -1,8 +1,7 @@
-// Package fcmtest stands in for Firebase Cloud Messaging on this machine: it speaks
-// as much of FCM's HTTP v1 as the real client uses, so that a test or a developer
-// sees the pushes that would have rung a device. It refuses what FCM is known to
-// refuse, because a stand-in that takes everything hides what fails in the cloud.
+// Package fcmtest is a stand-in for Firebase Cloud Messaging on this machine. It implements the part of FCM's HTTP v1
+// API that the client uses, and gives tests and developers the pushes that devices would have received. It refuses the
+// messages that FCM is known to refuse, because errors would otherwise appear only in the cloud.
 //
-// [Handler] is the stand-in and needs no test; [Server] is one on a free port that
-// remembers, fails as told and holds answers back. Nothing here reaches a network.
+// [Handler] is the stand-in and is independent of tests. [Server] is a handler on a free port for tests: it records
+// messages, returns errors as configured and holds answers back. Nothing here uses a network beyond this machine.
 package fcmtest

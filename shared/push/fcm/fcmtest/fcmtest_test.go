@@ -15,7 +15,7 @@ import (
 	"parley.internal/shared/push/fcm/fcmtest"
 )
 
-// post sends one message and is the answer's status and body.
+// post sends one message and returns the answer's status and body.
 func post(t *testing.T, endpoint, body string) (int, string) {
 	t.Helper()
 	status, text, err := try(t.Context(), endpoint, body)
@@ -26,7 +26,8 @@ func post(t *testing.T, endpoint, body string) (int, string) {
 }
 
 func try(ctx context.Context, endpoint, body string) (int, string, error) {
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, endpoint+"/projects/p/messages:send", strings.NewReader(body))
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, endpoint+"/projects/p/messages:send",
+		strings.NewReader(body))
 	if err != nil {
 		return 0, "", err
 	}
@@ -39,7 +40,7 @@ func try(ctx context.Context, endpoint, body string) (int, string, error) {
 	return resp.StatusCode, string(b), err
 }
 
-func TestAMessageIsRememberedAsItWasSent(t *testing.T) {
+func TestAMessageIsRecordedAsItWasSent(t *testing.T) {
 	t.Parallel()
 	s := fcmtest.New(t)
 	status, body := post(t, s.Endpoint(), `{"message":{"token":"a","notification":{"title":"T","body":"B"},"data":{"k":"v"},
@@ -55,13 +56,14 @@ func TestAMessageIsRememberedAsItWasSent(t *testing.T) {
 		t.Fatalf("%+v", all)
 	}
 	m := all[0]
-	if m.Project != "p" || m.Token != "a" || m.Title != "T" || m.Body != "B" || m.Data["k"] != "v" || m.Android["ttl"] != "3s" ||
+	if m.Project != "p" || m.Token != "a" || m.Title != "T" || m.Body != "B" || m.Data["k"] != "v" ||
+		m.Android["ttl"] != "3s" ||
 		m.APNS["headers"] == nil || m.Webpush["headers"] == nil || m.ValidateOnly {
 		t.Errorf("%+v", m)
 	}
 }
 
-func TestWhatFCMRefusesIsRefused(t *testing.T) {
+func TestMessagesThatFCMRefusesAreRefused(t *testing.T) {
 	t.Parallel()
 	s := fcmtest.New(t)
 	big, edge := strings.Repeat("b", 4096), strings.Repeat("b", 3900)
@@ -70,15 +72,23 @@ func TestWhatFCMRefusesIsRefused(t *testing.T) {
 		"no token":                    {`{"message":{}}`, `"field":"message.token"`},
 		"data that is no text":        {`{"message":{"token":"a","data":{"k":1}}}`, `INVALID_ARGUMENT`},
 		"data under a key of its own": {`{"message":{"token":"a","data":{"google.k":"v"}}}`, `"field":"message.data"`},
-		"Android data that is none":   {`{"message":{"token":"a","android":{"data":{"k":[]}}}}`, `"field":"message.android.data"`},
-		"a time that is over":         {`{"message":{"token":"a","android":{"ttl":"-3s"}}}`, `"field":"message.android.ttl"`},
-		"a link that is not https":    {`{"message":{"token":"a","webpush":{"fcm_options":{"link":"http://a/"}}}}`, `"field":"message.webpush.fcm_options.link"`},
-		"too much for a phone":        {`{"message":{"token":"a","android":{"data":{"k":"` + big + `"}}}}`, "android message is too big"},
-		"too much for Apple":          {`{"message":{"token":"a","apns":{"payload":{"aps":{"k":"` + big + `"}}}}}`, "apns message is too big"},
-		"too much for a browser":      {`{"message":{"token":"a","webpush":{"notification":{"k":"` + big + `"}}}}`, "webpush message is too big"},
-		"too much for them all":       {`{"message":{"token":"a","data":{"k":"` + big + `"}}}`, "android message is too big"},
-		"too much together":           {`{"message":{"token":"a","notification":{"title":"` + edge + `"},"data":{"k":"` + edge + `"}}}`, "message is too big"},
-		"too long to be read":         {`{"message":{"token":"` + strings.Repeat("b", 2<<20) + `"}}`, "too large"},
+		"Android data that is none": {`{"message":{"token":"a","android":{"data":{"k":[]}}}}`,
+			`"field":"message.android.data"`},
+		"a time that is over": {`{"message":{"token":"a","android":{"ttl":"-3s"}}}`,
+			`"field":"message.android.ttl"`},
+		"a link that is not https": {`{"message":{"token":"a","webpush":{"fcm_options":{"link":"http://a/"}}}}`,
+			`"field":"message.webpush.fcm_options.link"`},
+		"too much for a phone": {`{"message":{"token":"a","android":{"data":{"k":"` + big + `"}}}}`,
+			"android message is too big"},
+		"too much for Apple": {`{"message":{"token":"a","apns":{"payload":{"aps":{"k":"` + big + `"}}}}}`,
+			"apns message is too big"},
+		"too much for a browser": {`{"message":{"token":"a","webpush":{"notification":{"k":"` + big + `"}}}}`,
+			"webpush message is too big"},
+		"too much for them all": {`{"message":{"token":"a","data":{"k":"` + big + `"}}}`,
+			"android message is too big"},
+		"too much together": {`{"message":{"token":"a","notification":{"title":"` + edge +
+			`"},"data":{"k":"` + edge + `"}}}`, "message is too big"},
+		"too long to be read": {`{"message":{"token":"` + strings.Repeat("b", 2<<20) + `"}}`, "too large"},
 	} {
 		if status, body := post(t, s.Endpoint(), c.body); status != 400 || !strings.Contains(body, c.says) {
 			t.Errorf("%s: %d %s", name, status, body)
@@ -89,7 +99,7 @@ func TestWhatFCMRefusesIsRefused(t *testing.T) {
 	}
 }
 
-func TestAnAnswerIsAsItWasToldUntilItIsToldOtherwise(t *testing.T) {
+func TestAConfiguredAnswerLastsUntilItIsReplaced(t *testing.T) {
 	t.Parallel()
 	s := fcmtest.New(t)
 	s.Answer("gone", 404, "UNREGISTERED")
@@ -98,7 +108,8 @@ func TestAnAnswerIsAsItWasToldUntilItIsToldOtherwise(t *testing.T) {
 		token, says string
 		status      int
 	}{{"gone", `"errorCode":"UNREGISTERED"`, 404}, {"other", `"details":[]`, 503}} {
-		if status, body := post(t, s.Endpoint(), `{"message":{"token":"`+c.token+`"}}`); status != c.status || !strings.Contains(body, c.says) {
+		if status, body := post(t, s.Endpoint(), `{"message":{"token":"`+c.token+`"}}`); status != c.status ||
+			!strings.Contains(body, c.says) {
 			t.Errorf("%s: %d %s", c.token, status, body)
 		}
 	}
@@ -129,7 +140,8 @@ func TestWaitingEndsWithTheMessagesOrTheContext(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if all, err := s.Wait(ctx, 3); !errors.Is(err, context.Canceled) || len(all) != 2 || !strings.Contains(err.Error(), "2 of 3") {
+	if all, err := s.Wait(ctx, 3); !errors.Is(err, context.Canceled) || len(all) != 2 ||
+		!strings.Contains(err.Error(), "2 of 3") {
 		t.Errorf("%v, %v", all, err)
 	}
 }
@@ -169,7 +181,7 @@ func TestAHeldAnswerComesWhenItIsReleased(t *testing.T) {
 	}
 }
 
-func TestTheEndOfTheTestAnswersWhatIsHeld(t *testing.T) {
+func TestTheEndOfTheTestReleasesHeldAnswers(t *testing.T) {
 	t.Parallel()
 	var over []func()
 	s := fcmtest.New(lender{&over})
@@ -190,12 +202,12 @@ func TestTheEndOfTheTestAnswersWhatIsHeld(t *testing.T) {
 	}
 }
 
-// lender is a test that is over when it is told.
+// lender is a TB whose test ends when its functions are called.
 type lender struct{ over *[]func() }
 
 func (l lender) Cleanup(f func()) { *l.over = append(*l.over, f) }
 
-func TestTheHandlerStandsAlone(t *testing.T) {
+func TestTheHandlerWorksWithoutATest(t *testing.T) {
 	t.Parallel()
 	var seen []string
 	web := httptest.NewServer(&fcmtest.Handler{OnMessage: func(m fcmtest.Message) { seen = append(seen, m.Token) }})
@@ -206,9 +218,12 @@ func TestTheHandlerStandsAlone(t *testing.T) {
 	if strings.Join(seen, " ") != "a b" {
 		t.Errorf("seen %v", seen)
 	}
-	for _, c := range []struct{ method, path string }{{"GET", "/v1/projects/p/messages:send"}, {"POST", "/v1/projects/p/messages"},
-		{"POST", "/v1/projects//messages:send"}, {"POST", "/v1/projects/a/b/messages:send"}, {"POST", "/projects/p/messages:send"}} {
-		req, err := http.NewRequestWithContext(t.Context(), c.method, web.URL+c.path, bytes.NewReader([]byte(`{"message":{"token":"x"}}`)))
+	for _, c := range []struct{ method, path string }{{"GET", "/v1/projects/p/messages:send"},
+		{"POST", "/v1/projects/p/messages"},
+		{"POST", "/v1/projects//messages:send"}, {"POST", "/v1/projects/a/b/messages:send"},
+		{"POST", "/projects/p/messages:send"}} {
+		req, err := http.NewRequestWithContext(t.Context(), c.method, web.URL+c.path,
+			bytes.NewReader([]byte(`{"message":{"token":"x"}}`)))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -217,7 +232,8 @@ func TestTheHandlerStandsAlone(t *testing.T) {
 			t.Fatal(err)
 		}
 		var body map[string]any
-		if err := json.NewDecoder(resp.Body).Decode(&body); err != nil || resp.StatusCode != 404 || body["error"] == nil {
+		if err := json.NewDecoder(resp.Body).Decode(&body); err != nil || resp.StatusCode != 404 ||
+			body["error"] == nil {
 			t.Errorf("%s %s: %d %v %v", c.method, c.path, resp.StatusCode, body, err)
 		}
 		resp.Body.Close()
@@ -227,7 +243,7 @@ func TestTheHandlerStandsAlone(t *testing.T) {
 	}
 }
 
-func TestMessagesAreHandedOnOneAtATime(t *testing.T) {
+func TestOnMessageIsCalledOneMessageAtATime(t *testing.T) {
 	t.Parallel()
 	n := 0 // the race detector watches it
 	web := httptest.NewServer(&fcmtest.Handler{OnMessage: func(fcmtest.Message) { n++ }})

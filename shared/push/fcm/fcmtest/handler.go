@@ -10,37 +10,36 @@ import (
 	"sync"
 )
 
-// Handler answers POST /v1/projects/{project}/messages:send as FCM does. The zero
-// value takes every message that FCM would.
+// Handler answers POST /v1/projects/{project}/messages:send as FCM does. The zero value accepts every message that FCM
+// would accept.
 type Handler struct {
-	// OnMessage is called with each message that is to ring, in the order of their
-	// coming, one at a time, and before it is answered. Nil is no call.
+	// OnMessage is called with each message in the order of arrival, one call at a time and before the message is
+	// answered. Dry runs are left out. It may be nil.
 	OnMessage func(Message)
-	// Respond says what a message is answered, dry runs included; it may wait, until ctx
-	// is ended because the client went. Nil takes everything.
+	// Respond returns the reply to a message, dry runs included. It may block; ctx ends when the client closes the
+	// connection. The zero Reply and a nil Respond stand for the reply that FCM would give.
 	Respond func(ctx context.Context, m Message) Reply
 
 	mu sync.Mutex
 	n  int
 }
 
-// Reply is an answer. The zero value takes the message.
+// Reply is the answer to a message. The zero value accepts the message.
 type Reply struct {
-	// Status is the HTTP status; zero is 200.
+	// Status is the HTTP status; 0 means 200.
 	Status int
-	// Code is FCM's own name of the error, as UNREGISTERED; empty for an error that has
-	// none, as when a credential is refused.
+	// Code is FCM's error code, such as UNREGISTERED; empty for an error without one, such as a refused credential.
 	Code string
-	// Message is the text of the error; empty is one that FCM is known to give.
+	// Message is the text of the error; empty means FCM's usual text for the code.
 	Message string
-	// Body is the whole answer in place of the one made from the others.
+	// Body replaces the body that is made from the other fields.
 	Body string
 }
 
-// maxBody is more than any message within the limits comes to.
+// maxBody is larger than any message within FCM's limits, in bytes.
 const maxBody = 1 << 20
 
-// ServeHTTP answers one call.
+// ServeHTTP implements [http.Handler].
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	path, isV1 := strings.CutPrefix(r.URL.Path, "/v1/projects/")
 	project, isSend := strings.CutSuffix(path, "/messages:send")
@@ -58,7 +57,7 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		write(w, Reply{Status: http.StatusBadRequest, Message: "Invalid value: " + err.Error()}, "message")
 		return
 	}
-	name := h.take(m)
+	name := h.record(m)
 	reply := Reply{}
 	if h.Respond != nil {
 		reply = h.Respond(r.Context(), m)
@@ -75,8 +74,8 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	write(w, reply, field)
 }
 
-// take hands the message on and names it.
-func (h *Handler) take(m Message) string {
+// record passes the message to OnMessage and returns its name.
+func (h *Handler) record(m Message) string {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.n++
@@ -103,7 +102,7 @@ var messages = map[string]string{
 	"UNAVAILABLE":            "The service is currently unavailable.",
 }
 
-// write sends the reply; a field that is named is what it is about.
+// write sends the reply. field is the field of the message that the error is about, empty for none.
 func write(w http.ResponseWriter, r Reply, field string) {
 	if r.Status == 0 {
 		r.Status = http.StatusOK
@@ -118,13 +117,15 @@ func write(w http.ResponseWriter, r Reply, field string) {
 		}
 		details := []any{}
 		if r.Code != "" {
-			details = append(details, map[string]any{"@type": "type.googleapis.com/google.firebase.fcm.v1.FcmError", "errorCode": r.Code})
+			details = append(details, map[string]any{"@type": "type.googleapis.com/google.firebase.fcm.v1.FcmError",
+				"errorCode": r.Code})
 		}
 		if field != "" {
 			details = append(details, map[string]any{"@type": "type.googleapis.com/google.rpc.BadRequest",
 				"fieldViolations": []any{map[string]any{"field": field, "description": r.Message}}})
 		}
-		b, err := json.Marshal(map[string]any{"error": map[string]any{"code": r.Status, "message": r.Message, "status": status, "details": details}})
+		b, err := json.Marshal(map[string]any{"error": map[string]any{"code": r.Status, "message": r.Message,
+			"status": status, "details": details}})
 		if err != nil {
 			http.Error(w, err.Error(), http.StatusInternalServerError)
 			return

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-func TestAHeldAnswerIsGivenUpWhenItsClientGoes(t *testing.T) {
+func TestAHeldAnswerIsDroppedWhenItsClientDisconnects(t *testing.T) {
 	t.Parallel()
 	s := New(t)
 	s.Hold()

@@ -8,21 +8,21 @@ import (
 	"strings"
 )
 
-// Message is one push as it was asked for.
+// Message is one push in a request.
 type Message struct {
-	// Project is the project in the path.
+	// Project is the project ID in the request's path.
 	Project string
-	// ValidateOnly marks a dry run, which rings nobody.
+	// ValidateOnly marks a dry run, which notifies no device.
 	ValidateOnly           bool
 	Token, Title, Body     string
 	Data                   map[string]string
 	Android, APNS, Webpush map[string]any
 }
 
-// limit is FCM's for what one platform gets, in bytes.
+// limit is FCM's limit for the message of one platform, in bytes.
 const limit = 4096
 
-// duration is a time to live as FCM reads it.
+// duration is the form of a TTL.
 var duration = regexp.MustCompile(`^[0-9]+(\.[0-9]{1,9})?s$`)
 
 func decode(project string, body []byte) (Message, error) {
@@ -41,12 +41,12 @@ func decode(project string, body []byte) (Message, error) {
 		return Message{}, err
 	}
 	m := in.Message
-	return Message{Project: project, ValidateOnly: in.ValidateOnly, Token: m.Token, Title: m.Notification.Title, Body: m.Notification.Body,
+	return Message{Project: project, ValidateOnly: in.ValidateOnly, Token: m.Token, Title: m.Notification.Title,
+		Body: m.Notification.Body,
 		Data: m.Data, Android: m.Android, APNS: m.APNS, Webpush: m.Webpush}, nil
 }
 
-// Sizes are the bytes that android, apns and webpush get of the message: notification
-// and data, written as JSON.
+// Sizes returns the sizes of the messages for android, apns and webpush, in bytes: notification and data as JSON.
 func (m Message) Sizes() map[string]int {
 	text := length(map[string]string{"title": m.Title, "body": m.Body})
 	data := func(platform map[string]any) int {
@@ -73,7 +73,7 @@ func length(part any) int {
 	return len(b)
 }
 
-// problem is what FCM would find wrong with the message, with the field; nothing where it is fine.
+// problem returns FCM's complaint about the message, and the field at fault; both are empty for a valid message.
 func (m Message) problem() (field, message string) {
 	if m.Token == "" {
 		return "message.token", "Recipient of the message is not set."

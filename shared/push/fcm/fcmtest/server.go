@@ -8,10 +8,10 @@ import (
 	"sync"
 )
 
-// TB is what a test lends to its server: a word when it is over. A [testing.T] has it.
+// TB is the part of [testing.TB] that a server needs: it registers a function to be called when the test ends.
 type TB interface{ Cleanup(func()) }
 
-// Server is a stand-in for FCM on 127.0.0.1 and a free port. It may be used by many at once.
+// Server is a stand-in for FCM on a free port of 127.0.0.1. It is safe for concurrent use.
 type Server struct {
 	url string
 
@@ -19,7 +19,7 @@ type Server struct {
 	messages []Message
 	replies  map[string]Reply
 	holds    []*hold
-	came     chan struct{} // closed and made anew when a message comes
+	arrived  chan struct{} // closed and replaced when a message arrives
 }
 
 type hold struct {
@@ -28,9 +28,9 @@ type hold struct {
 	release  func()
 }
 
-// New is a server that runs until the test is over.
+// New starts a server that runs until the test ends.
 func New(tb TB) *Server {
-	s := &Server{replies: map[string]Reply{}, came: make(chan struct{})}
+	s := &Server{replies: map[string]Reply{}, arrived: make(chan struct{})}
 	web := httptest.NewServer(&Handler{OnMessage: s.add, Respond: s.respond})
 	s.url = web.URL
 	tb.Cleanup(func() {
@@ -44,38 +44,37 @@ func New(tb TB) *Server {
 	return s
 }
 
-// Endpoint is the base URL to give to the client.
+// Endpoint returns the base URL for the client, as in fcm.Options.
 func (s *Server) Endpoint() string { return s.url + "/v1" }
 
-// Messages are the messages that have come, in their order; those that were answered
-// with an error too, each time that the client tried, and no dry runs.
+// Messages returns the messages so far in the order of arrival. Messages that were answered with an error are included,
+// once for each try; dry runs are not.
 func (s *Server) Messages() []Message {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return slices.Clone(s.messages)
 }
 
-// Wait is [Server.Messages] once there are at least n of them. It is an error if ctx
-// is ended before.
+// Wait returns [Server.Messages] as soon as there are at least n of them. If ctx ends before, it returns those so far
+// and an error that wraps the cause.
 func (s *Server) Wait(ctx context.Context, n int) ([]Message, error) {
 	for {
 		s.mu.Lock()
-		all, came := slices.Clone(s.messages), s.came
+		all, arrived := slices.Clone(s.messages), s.arrived
 		s.mu.Unlock()
 		if len(all) >= n {
 			return all, nil
 		}
 		select {
-		case <-came:
+		case <-arrived:
 		case <-ctx.Done():
-			return all, fmt.Errorf("%d of %d messages came: %w", len(all), n, context.Cause(ctx))
+			return all, fmt.Errorf("%d of %d messages arrived: %w", len(all), n, context.Cause(ctx))
 		}
 	}
 }
 
-// Answer sets what is answered to the token from now on: an HTTP status, and FCM's
-// name of the error or nothing. An empty token stands for all that have no answer of
-// their own. With 200 messages are taken again.
+// Answer sets the reply to later messages for the token: an HTTP status and FCM's error code, which may be empty. An
+// empty token stands for all tokens without a reply of their own. The status 200 accepts messages again.
 func (s *Server) Answer(token string, status int, errorCode string) {
 	reply := Reply{Status: status, Code: errorCode}
 	if status == 200 {
@@ -86,9 +85,8 @@ func (s *Server) Answer(token string, status int, errorCode string) {
 	s.replies[token] = reply
 }
 
-// Hold keeps back the answers to messages that come from now on for the tokens, or
-// for any token where none is named, until release is called or the test is over.
-// What is answered is settled when the answer is sent.
+// Hold holds back the answers to later messages for the tokens, or for all tokens if none is given, until release is
+// called or the test ends. The reply is chosen when the answer is released. release may be called more than once.
 func (s *Server) Hold(tokens ...string) (release func()) {
 	h := &hold{tokens: tokens, released: make(chan struct{})}
 	h.release = sync.OnceFunc(func() { close(h.released) })
@@ -102,8 +100,8 @@ func (s *Server) add(m Message) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.messages = append(s.messages, m)
-	close(s.came)
-	s.came = make(chan struct{})
+	close(s.arrived)
+	s.arrived = make(chan struct{})
 }
 
 func (s *Server) respond(ctx context.Context, m Message) Reply {

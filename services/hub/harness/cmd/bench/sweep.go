@@ -37,7 +37,7 @@ const (
 type swept struct {
 	store    string
 	messages int
-	settled  int
+	handled  int
 	took     time.Duration
 	peak     uint64 // bytes of the heap beyond what there was before
 }
@@ -95,12 +95,12 @@ func sweepOne(ctx context.Context, name string, db *store.DB, messages int) (s s
 			if err != nil {
 				return s, err
 			}
-			s.settled = report.Total()
+			s.handled = report.Total()
 		}
 	}
 	s.took, s.peak = time.Since(begin), stop()
-	if s.settled != messages {
-		return s, fmt.Errorf("of %d expired messages %d were swept", messages, s.settled)
+	if s.handled != messages {
+		return s, fmt.Errorf("of %d expired messages %d were swept", messages, s.handled)
 	}
 	return s, nil
 }
@@ -165,7 +165,7 @@ func reportSweeps(out io.Writer, all []swept) error {
 	t := tabwriter.NewWriter(out, 0, 4, 2, ' ', 0)
 	fmt.Fprintln(t, "\nSWEEP OF EXPIRED MESSAGES\tSTORE\tSECONDS\tMESSAGES/S\tPEAK MIB")
 	for _, s := range all {
-		fmt.Fprintf(t, "%d\t%s\t%.2f\t%.0f\t%.1f\n", s.settled, s.store, s.took.Seconds(), float64(s.settled)/s.took.Seconds(), float64(s.peak)/(1<<20))
+		fmt.Fprintf(t, "%d\t%s\t%.2f\t%.0f\t%.1f\n", s.handled, s.store, s.took.Seconds(), float64(s.handled)/s.took.Seconds(), float64(s.peak)/(1<<20))
 	}
 	if err := t.Flush(); err != nil {
 		return err

@@ -16,7 +16,7 @@ func TestASweepThatWantsMoreMemoryForMoreIsTold(t *testing.T) {
 		{1 << 20, 4 << 20, "÷ 10: 1.00, limit 1.5  holds"}, // so little tells nothing
 	} {
 		var out strings.Builder
-		if err := reportSweeps(&out, []swept{{store: "s", messages: 10, settled: 10, took: 1, peak: c.few}, {store: "s", messages: 100, settled: 100, took: 1, peak: c.many}}); err != nil {
+		if err := reportSweeps(&out, []swept{{store: "s", messages: 10, handled: 10, took: 1, peak: c.few}, {store: "s", messages: 100, handled: 100, took: 1, peak: c.many}}); err != nil {
 			t.Fatal(err)
 		}
 		if !strings.Contains(out.String(), c.want) {

@@ -13,8 +13,8 @@ import (
 	"parley.internal/shared/team"
 )
 
-// settles is how long a poll is left alone before it is woken, so that it waits for sure.
-const settles = 30 * time.Millisecond
+// parkTime is the time between a poll and its wake-up, in which the poll surely begins to wait.
+const parkTime = 30 * time.Millisecond
 
 // wakes measures how long after a message was sent the member that polls for it has it:
 // from before the sender's request to the end of the reader's answer. What is timed goes over plain HTTP, so that no
@@ -42,7 +42,7 @@ func (t *target) wakes(ctx context.Context, n int, out io.Writer) error {
 			n, err := t.poll(ctx, 20_000)
 			done <- got{time.Now(), n, err}
 		}()
-		time.Sleep(settles)
+		time.Sleep(parkTime)
 		begin := time.Now()
 		if err := t.post(ctx, "/v1/teams/bench/messages", map[string]any{"type": "message", "recipient": "beta", "content": fmt.Sprint(i), "summary": "wake"}); err != nil {
 			return err

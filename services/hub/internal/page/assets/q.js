@@ -210,9 +210,9 @@ function showQuestion(q) {
   $('options').hidden = !options.length;
   set('text-label', options.length ? 'Or answer in your own words' : 'Your answer');
   set('state', 'Waiting for your answer');
-  settled = false;
-  if (task.status === 'done') settle({ status: 'answered', response: q.response, answeredAt: q.answeredAt });
-  else if (task.status === 'derezzed') settle({ status: 'expired' });
+  ended = false;
+  if (task.status === 'done') showEnd({ status: 'answered', response: q.response, answeredAt: q.answeredAt });
+  else if (task.status === 'derezzed') showEnd({ status: 'expired' });
   else waited = true;
   tick();
   offer();
@@ -221,7 +221,7 @@ function showQuestion(q) {
 // tick counts down to the expiry by the server's clock, and shows it at once.
 function tick() {
   clearTimeout(timer);
-  if (settled || task?.type !== 'question') return;
+  if (ended || task?.type !== 'question') return;
   const left = Date.parse(task.expiresAt) - now();
   if (left <= 0) return shut('This question expired without an answer');
   set('left', `Expires in ${span(left)}`);
@@ -238,10 +238,10 @@ function shut(state, mine) {
   set('text-label', 'What you wrote, which was not sent');
 }
 
-// settle shows how a question stands, once that is for good.
-function settle(r) {
+// showEnd shows how a question ended.
+function showEnd(r) {
   if (r.status === 'pending') return;
-  settled = true;
+  ended = true;
   clearTimeout(timer);
   if (r.status === 'expired') return shut('This question expired without an answer');
   const mine = r.response === sent;
@@ -275,38 +275,38 @@ function write() {
 
 async function send(event) {
   event.preventDefault();
-  if ($('send').disabled || settled) return;
+  if ($('send').disabled || ended) return;
   sending = true;
   sent = chosen();
   set('refused', '');
   offer();
   try {
-    settle(await api(`/v1/questions/${id}/answer`, { response: sent }));
+    showEnd(await api(`/v1/questions/${id}/answer`, { response: sent }));
   } catch (e) {
     await unsent(e);
   }
   sending = false;
   offer();
-  (settled ? $('state') : $('send')).focus();
+  (ended ? $('state') : $('send')).focus();
 }
 
 // unsent says why an answer did not arrive, or what stands in its place.
 async function unsent(e) {
   if (e.status === 409) {
     try {
-      settle(await api(`/v1/questions/${id}/response`));
+      showEnd(await api(`/v1/questions/${id}/response`));
       e = new Fault(503, 'The question is being changed.');
     } catch (f) { e = f; }
   }
-  if (settled) return;
+  if (ended) return;
   if (e.status === 401) return stopWith(e);
   set('refused', e.passing ? `${e.message} Your answer is still here: send it again.` : e.message);
 }
 
 // ---- Following
 
-let task = null, settled = false, timer = 0;
-let waited = false; // whether the question was seen here before it was settled
+let task = null, ended = false, timer = 0;
+let waited = false; // whether the question was seen here before it ended
 let going = null; // ends what runs now
 let last = ''; // what was shown last
 
@@ -350,10 +350,10 @@ async function step(signal, failed) {
   }
   view('task');
   if (task.type !== 'question') return 20_000;
-  if (settled) return -1;
+  if (ended) return -1;
   const began = Date.now();
-  settle(await api(`/v1/questions/${id}/response?waitMs=${failed ? 0 : 50_000}`, null, signal));
-  return settled ? -1 : Date.now() - began < 5000 ? 1000 : 0; // a server that stops answers at once
+  showEnd(await api(`/v1/questions/${id}/response?waitMs=${failed ? 0 : 50_000}`, null, signal));
+  return ended ? -1 : Date.now() - began < 5000 ? 1000 : 0; // a server that stops answers at once
 }
 
 async function list(signal) {

@@ -30,8 +30,8 @@ func is(err error, kinds ...fault.Kind) bool {
 	return errors.As(err, &e) && e.Code != "" && slices.Contains(kinds, e.Fault.Kind)
 }
 
-// Gone says that the server knows the team or the process no more. A server that does
-// not know the route is another matter.
+// Gone says that the server knows the team or the process no more. A server that does not know the route is another
+// matter.
 func Gone(err error) bool {
 	return is(err, fault.NotFound) && !strings.HasPrefix(err.Error(), noRoute)
 }
@@ -39,15 +39,15 @@ func Gone(err error) bool {
 // noRoute begins the message of a server without the operation.
 const noRoute = "there is no such route"
 
-// Refused says that what was asked cannot be, now or later: the process has ended,
-// or another runner has it.
+// Refused says that what was asked cannot be, now or later: the process has ended, or another runner has it.
 func Refused(err error) bool { return is(err, fault.Precondition, fault.Exists) }
 
-// Hopeless says that nobody needs to repeat the call before something was put right
-// here: the key, the team's name, the server's version.
+// Hopeless says that nobody needs to repeat the call before something was put right here: the key, the team's name, the
+// server's version.
 func Hopeless(err error) bool {
 	var e *client.Error
-	return errors.As(err, &e) && e.Code != "" && e.Status >= 400 && e.Status < 500 && !Refused(err) && !is(err, fault.Conflict) &&
+	return errors.As(err, &e) && e.Code != "" && e.Status >= 400 && e.Status < 500 && !Refused(err) &&
+		!is(err, fault.Conflict) &&
 		e.Status != http.StatusTooManyRequests && e.Status != http.StatusRequestTimeout
 }
 
@@ -58,8 +58,8 @@ const (
 	obeyed = 5 * time.Minute
 )
 
-// Backoff says when to try again: after 1, 2, 4 and so on to 30 seconds, some less by
-// chance, and never before the server asked. The zero value begins at the beginning.
+// Backoff says when to try again: after 1, 2, 4 and so on to 30 seconds, some less by chance, and never before the
+// server asked. The zero value begins at the beginning.
 type Backoff struct {
 	// Unit stands for the second; zero is one.
 	Unit  time.Duration

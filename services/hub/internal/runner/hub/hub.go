@@ -26,8 +26,7 @@ type Team struct {
 	Runner string
 }
 
-// Wanted is what this runner should act on. It waits until there is something, at most
-// as long as it is told.
+// Wanted is what this runner should act on. It waits until there is something, at most as long as it is told.
 func (t *Team) Wanted(ctx context.Context, wait time.Duration) ([]team.Process, error) {
 	return t.list(ctx, team.ProcessesInput{WaitMs: int(wait.Milliseconds())})
 }
@@ -43,15 +42,15 @@ func (t *Team) list(ctx context.Context, in team.ProcessesInput) ([]team.Process
 	return out.Processes, t.explain(err)
 }
 
-// Claim takes a process for this runner. [Refused] is its error where another has it
-// or nobody wants it any more.
+// Claim takes a process for this runner. [Refused] is its error where another has it or nobody wants it any more.
 func (t *Team) Claim(ctx context.Context, processID string) (team.Process, error) {
-	out, err := t.once().TeamClaimProcess(ctx, team.ClaimInput{TeamName: t.Name, ProcessID: processID, Runner: t.Runner})
+	out, err := t.once().TeamClaimProcess(ctx, team.ClaimInput{TeamName: t.Name, ProcessID: processID,
+		Runner: t.Runner})
 	return out.Process, t.explain(err)
 }
 
-// Report tells what became of a process, and is what the server knows then. It fills in
-// the names of the team, the process and the runner.
+// Report tells what became of a process, and is what the server knows then. It fills in the names of the team, the
+// process and the runner.
 func (t *Team) Report(ctx context.Context, processID string, r team.ReportInput) (team.Process, error) {
 	r.TeamName, r.ProcessID, r.Runner = t.Name, processID, t.Runner
 	if text := []rune(r.Error); len(text) > maxError {
@@ -61,8 +60,7 @@ func (t *Team) Report(ctx context.Context, processID string, r team.ReportInput)
 	return out.Process, t.explain(err)
 }
 
-// once calls without repetition: the runner has pauses of its own, which a change of its
-// processes cuts short.
+// once calls without repetition: the runner has pauses of its own, which a change of its processes cuts short.
 func (t *Team) once() *client.Client { return t.Client.With(client.WithRetry(client.NoRetry)) }
 
 // explain puts the error of a call into words that hold no secret.
@@ -77,7 +75,8 @@ func (t *Team) explain(err error) error {
 		said = fmt.Sprintf("%s (%v)", said, cause)
 	case e.Code == "":
 	case e.Status == http.StatusUnauthorized:
-		said = fmt.Sprintf("%s does not take the key of %s: %s; put a good one there, which `parley key create --user YOU` makes",
+		said = fmt.Sprintf("%s does not take the key of %s: %s; put a good one there, which `parley key create --user "+
+			"YOU` makes",
 			t.Client.Base(), t.KeyFrom, said)
 	case e.Status == http.StatusForbidden:
 		said = fmt.Sprintf("the key of %s may not do this: %s; it takes one that may read and write teams, "+

@@ -56,9 +56,13 @@ func TestCallsAreThoseOfTheContract(t *testing.T) {
 			got, err := tm.Held(t.Context())
 			return got[0], err
 		},
-		"POST /v1/teams/co%2Fre/processes/p%2Fq/claim " + `{"runner":"` + runner + `"}`: func() (team.Process, error) { return tm.Claim(t.Context(), "p/q") },
-		"POST /v1/teams/co%2Fre/processes/p/report " + `{"exit_code":0,"log_file":"/l","pid":7,"runner":"` + runner + `","started_at":"then","state":"exited"}`: func() (team.Process, error) {
-			return tm.Report(t.Context(), "p", team.ReportInput{State: team.Exited, PID: 7, StartedAt: "then", ExitCode: &code, LogFile: "/l"})
+		"POST /v1/teams/co%2Fre/processes/p%2Fq/claim " + `{"runner":"` + runner + `"}`: func() (team.Process, error) {
+			return tm.Claim(t.Context(), "p/q")
+		},
+		"POST /v1/teams/co%2Fre/processes/p/report " + `{"exit_code":0,"log_file":"/l","pid":7,"runner":"` + runner +
+			`","started_at":"then","state":"exited"}`: func() (team.Process, error) {
+			return tm.Report(t.Context(), "p", team.ReportInput{State: team.Exited, PID: 7, StartedAt: "then",
+				ExitCode: &code, LogFile: "/l"})
 		},
 	} {
 		got, err := call()
@@ -75,7 +79,8 @@ func TestAnErrorThatIsLongIsCut(t *testing.T) {
 		_ = json.NewDecoder(r.Body).Decode(&said)
 		_, _ = io.WriteString(w, `{"success":true,"data":{}}`)
 	})
-	if _, err := tm.Report(t.Context(), "p", team.ReportInput{Error: strings.Repeat("é", 3000)}); err != nil || said.Error != strings.Repeat("é", 1999)+"…" {
+	if _, err := tm.Report(t.Context(), "p", team.ReportInput{Error: strings.Repeat("é", 3000)}); err != nil ||
+		said.Error != strings.Repeat("é", 1999)+"…" {
 		t.Errorf("got %d, %v", len(said.Error), err)
 	}
 }
@@ -83,7 +88,8 @@ func TestAnErrorThatIsLongIsCut(t *testing.T) {
 func TestFaultsAreToldApartAndHoldNoSecret(t *testing.T) {
 	t.Parallel()
 	says := func(code string) string {
-		return `{"success":false,"error":{"code":"` + code + `","message":"no: ` + key + ` ` + runner + `","details":[]}}`
+		return `{"success":false,"error":{"code":"` + code + `","message":"no: ` + key + ` ` + runner +
+			`","details":[]}}`
 	}
 	for _, c := range []struct {
 		status                  int
@@ -98,8 +104,10 @@ func TestFaultsAreToldApartAndHoldNoSecret(t *testing.T) {
 		{409, says("FAILED_PRECONDITION"), "", false, true, false, "no: … …", 0},
 		{409, says("CONFLICT"), "", false, false, false, "no: … …", 0},
 		{400, says("INVALID_ARGUMENT"), "", false, false, true, "no: … …", 0},
-		{401, says("UNAUTHENTICATED"), "", false, false, true, "does not take the key of the variable PARLEY_KEY: no: … …; put a good one there", 0},
-		{403, says("FORBIDDEN"), "", false, false, true, "the key of the variable PARLEY_KEY may not do this: no: … …", 0},
+		{401, says("UNAUTHENTICATED"), "", false, false, true,
+			"does not take the key of the variable PARLEY_KEY: no: … …; put a good one there", 0},
+		{403, says("FORBIDDEN"), "", false, false, true, "the key of the variable PARLEY_KEY may not do this: no: … …",
+			0},
 		{429, says("RESOURCE_EXHAUSTED"), "7", false, false, false, "no: … …", 7 * time.Second},
 		{503, says("UNAVAILABLE"), "9", false, false, false, "no: … …", 9 * time.Second},
 		{503, "busy", "3", false, false, false, "is no Parley server", 3 * time.Second},
@@ -116,8 +124,11 @@ func TestFaultsAreToldApartAndHoldNoSecret(t *testing.T) {
 		})
 		_, err := tm.Wanted(t.Context(), 0)
 		var f *hub.Fault
-		if !errors.As(err, &f) || hub.Gone(err) != c.gone || hub.Refused(err) != c.refused || hub.Hopeless(err) != c.hopeless || !strings.Contains(f.Message, c.words) || fault.From(err).RetryAfter != c.wait {
-			t.Errorf("%d %s: got %+v, gone %v, refused %v, hopeless %v", c.status, c.body, f, hub.Gone(err), hub.Refused(err), hub.Hopeless(err))
+		if !errors.As(err, &f) || hub.Gone(err) != c.gone || hub.Refused(err) != c.refused ||
+			hub.Hopeless(err) != c.hopeless || !strings.Contains(f.Message, c.words) ||
+			fault.From(err).RetryAfter != c.wait {
+			t.Errorf("%d %s: got %+v, gone %v, refused %v, hopeless %v", c.status, c.body, f, hub.Gone(err),
+				hub.Refused(err), hub.Hopeless(err))
 		}
 		if strings.Contains(err.Error(), key) || strings.Contains(err.Error(), runner) {
 			t.Errorf("%d: %v", c.status, err)
@@ -131,7 +142,8 @@ func TestAServerThatIsAwayIsNamedWithoutTheCall(t *testing.T) {
 	s.Close()
 	tm := &hub.Team{Client: calls(t, s), Name: "core", Key: key, Runner: runner}
 	_, err := tm.Wanted(t.Context(), 0)
-	if err == nil || !strings.HasPrefix(err.Error(), "no server answers at "+s.URL+" (") || strings.Contains(err.Error(), runner) || hub.Hopeless(err) || hub.Gone(err) || hub.Refused(err) {
+	if err == nil || !strings.HasPrefix(err.Error(), "no server answers at "+s.URL+" (") ||
+		strings.Contains(err.Error(), runner) || hub.Hopeless(err) || hub.Gone(err) || hub.Refused(err) {
 		t.Error(err)
 	}
 }

@@ -45,8 +45,7 @@ const (
 	unfinished = ".new"
 )
 
-// Open takes the directory, and makes it where there is none. It fails where another
-// runner has it.
+// Open takes the directory, and makes it where there is none. It fails where another runner has it.
 func Open(dir string) (*Journal, error) {
 	for _, d := range []string{dir, filepath.Join(dir, records), filepath.Join(dir, logs)} {
 		if err := os.MkdirAll(d, 0o700); err != nil {
@@ -63,17 +62,17 @@ func Open(dir string) (*Journal, error) {
 		if len(by) > 0 {
 			by = fmt.Appendf(nil, " (PID %s)", by)
 		}
-		return nil, fmt.Errorf("another runner%s has the state directory %s: %w; end that one, or give this one another with --state", by, dir, err)
+		return nil, fmt.Errorf("another runner%s has the state directory %s: %w; end that one, or give this one "+
+			"another with --state", by, dir, err)
 	}
 	j := &Journal{dir: dir, lock: lock}
-	if err := j.settle(); err != nil {
+	if err := j.claim(); err != nil {
 		return nil, errors.Join(err, lock.Close())
 	}
 	return j, nil
 }
 
-// take locks the file. A process that a killed runner was just starting has the lock
-// too, for a moment.
+// take locks the file. A process that a killed runner was just starting has the lock too, for a moment.
 func take(lock *os.File) error {
 	tick := time.NewTicker(50 * time.Millisecond)
 	defer tick.Stop()
@@ -86,8 +85,8 @@ func take(lock *os.File) error {
 	}
 }
 
-// settle says who has the directory, and reads the runner's id or makes one.
-func (j *Journal) settle() error {
+// claim writes who has the directory, and reads the runner's id or makes one.
+func (j *Journal) claim() error {
 	// Nothing but a message depends on it: a full disk must not keep a successor away.
 	_ = j.lock.Truncate(0)
 	_, _ = fmt.Fprint(j.lock, os.Getpid())
@@ -126,8 +125,7 @@ func (j *Journal) file(processID string) string {
 	return filepath.Join(j.dir, records, processID+extension)
 }
 
-// Put keeps a record, in the place of the one before. It is on the disk when Put
-// returns.
+// Put keeps a record, in the place of the one before. It is on the disk when Put returns.
 func (j *Journal) Put(r Record) error {
 	if !ValidName(r.ProcessID) {
 		return fmt.Errorf("%.100q is no process's id", r.ProcessID)
@@ -172,7 +170,8 @@ func (j *Journal) All() ([]Record, error) {
 		}
 		var r Record
 		if err := json.Unmarshal(text, &r); err != nil || r.ProcessID != id {
-			return nil, fmt.Errorf("%s is no record of a process; see that none of a former runner's runs on, and remove it", j.file(id))
+			return nil, fmt.Errorf("%s is no record of a process; see that none of a former runner's runs on, and "+
+				"remove it", j.file(id))
 		}
 		out = append(out, r)
 	}

@@ -28,7 +28,8 @@ func TestWhatWasPutIsThereForTheNextUntilItIsRemoved(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "a", "b")
 	j := open(t, dir)
 	a := journal.Record{ProcessID: "a.1", Name: "w"}
-	b := journal.Record{ProcessID: "b", Name: "w", PID: 7, StartedAt: "then", LogFile: j.Log("w"), Told: true, End: []byte(`{"state":"exited"}`)}
+	b := journal.Record{ProcessID: "b", Name: "w", PID: 7, StartedAt: "then", LogFile: j.Log("w"), Told: true,
+		End: []byte(`{"state":"exited"}`)}
 	for _, r := range []journal.Record{a, {ProcessID: "b", PID: 1}, b, {ProcessID: "c"}} {
 		if err := j.Put(r); err != nil {
 			t.Fatal(err)
@@ -69,7 +70,8 @@ func TestASecondRunnerIsRefused(t *testing.T) {
 	dir := t.TempDir()
 	j := open(t, dir)
 	_, err := journal.Open(dir)
-	if want := "another runner (PID " + strconv.Itoa(os.Getpid()) + ") has the state directory " + dir; err == nil || !strings.HasPrefix(err.Error(), want) ||
+	if want := "another runner (PID " + strconv.Itoa(os.Getpid()) + ") has the state directory " + dir; err == nil ||
+		!strings.HasPrefix(err.Error(), want) ||
 		!strings.HasSuffix(err.Error(), "end that one, or give this one another with --state") {
 		t.Errorf("got %v, want %q", err, want)
 	}
@@ -115,7 +117,9 @@ func TestAFullDiskLeavesTheRecordBefore(t *testing.T) {
 	if err := os.Symlink("/dev/full", filepath.Join(dir, "processes", "a.json.new")); err != nil {
 		t.Fatal(err)
 	}
-	if err := j.Put(journal.Record{ProcessID: "a", PID: 2}); err == nil || !strings.HasPrefix(err.Error(), "cannot write the journal: ") || !strings.Contains(err.Error(), "no space left on device") {
+	if err := j.Put(journal.Record{ProcessID: "a", PID: 2}); err == nil ||
+		!strings.HasPrefix(err.Error(), "cannot write the journal: ") ||
+		!strings.Contains(err.Error(), "no space left on device") {
 		t.Error(err)
 	}
 	if all, err := j.All(); err != nil || len(all) != 1 || all[0].PID != 1 {

@@ -25,8 +25,7 @@ const (
 // ready is written before the program is replaced. Nothing behind it means that it was.
 const ready = "\n"
 
-// Child waits for a job and becomes it. It returns only where there is none, or none
-// that can be run; then nothing was.
+// Child waits for a job and becomes it. It returns only where there is none, or none that can be run; then nothing was.
 func Child() error {
 	signal.Reset() // a TERM must end it, whatever the command line made of one
 	keepBack()
@@ -39,8 +38,8 @@ func Child() error {
 	return err
 }
 
-// keepBack has the job inherit its three streams and nothing else, neither of this
-// program's nor of what the runner's own starter left open.
+// keepBack has the job inherit its three streams and nothing else, neither of this program's nor of what the runner's
+// own starter left open.
 func keepBack() {
 	syscall.CloseOnExec(jobFD)
 	syscall.CloseOnExec(statusFD)

@@ -9,8 +9,7 @@ import (
 )
 
 const (
-	// look is how often a group that was told to end is looked at. Nothing tells when
-	// a group is empty.
+	// look is how often a group that was told to end is looked at. Nothing tells when a group is empty.
 	look = 25 * time.Millisecond
 	// stubborn is how long a KILL may take: what waits for a disk does not end before.
 	stubborn = 5 * time.Second
@@ -31,8 +30,7 @@ func (g group) led() bool {
 	return err == nil && at == g.startedAt
 }
 
-// empty says whether nothing of the group is left, or only what is surely another's
-// that came by the same number.
+// empty says whether nothing of the group is left, or only what is surely another's that came by the same number.
 func (g group) empty() bool {
 	if syscall.Kill(-g.pid, 0) == syscall.ESRCH || !sameBoot(g.startedAt) {
 		return true
@@ -42,8 +40,8 @@ func (g group) empty() bool {
 		return false // a KILL too much is better than a process too much
 	}
 	for _, m := range left {
-		// While a group has members its number is given to no new process: one that
-		// has the number and began at another time leads another group.
+		// While a group has members its number is given to no new process: one that has the number and began at another
+		// time leads another group.
 		if m.pid == g.pid && !g.led() || m.session != g.pid && m.session != unknown {
 			return true
 		}
@@ -54,8 +52,8 @@ func (g group) empty() bool {
 // unknown is the session of a process where the system does not tell it.
 const unknown = -1
 
-// EndGroup ends what is left of the group of a process that may have ended itself, as
-// [Process.End] does. Another's group that came by the same number is left alone.
+// EndGroup ends what is left of the group of a process that may have ended itself, as [Process.End] does. Another's
+// group that came by the same number is left alone.
 func EndGroup(pid int, startedAt string, grace time.Duration) error {
 	g := group{pid, startedAt}
 	if g.empty() {

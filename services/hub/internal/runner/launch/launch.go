@@ -10,13 +10,11 @@ import (
 
 // Job is what a process that waits is to become.
 type Job struct {
-	// Path is the program, Args its arguments with its name first, and Env its whole
-	// environment.
+	// Path is the program, Args its arguments with its name first, and Env its whole environment.
 	Path string
 	Args []string
 	Env  []string
-	// Dir is the working directory. Where it is not under Root, after all links, the
-	// program is not run.
+	// Dir is the working directory. Where it is not under Root, after all links, the program is not run.
 	Dir, Root string
 }
 
@@ -28,8 +26,8 @@ type Exit struct {
 	Signal string
 }
 
-// Find is the program of a name in the directories of a PATH; a name with a slash is
-// the program itself, if it is one. Relative directories are passed over.
+// Find is the program of a name in the directories of a PATH; a name with a slash is the program itself, if it is one.
+// Relative directories are passed over.
 func Find(name, path string) (string, bool) {
 	if strings.Contains(name, "/") {
 		return name, executable(name)
@@ -47,8 +45,8 @@ func executable(file string) bool {
 	return err == nil && info.Mode().IsRegular() && info.Mode().Perm()&0o111 != 0
 }
 
-// OpenLog opens the file that a process writes to, for appending, and writes the line
-// that parts this start from those before.
+// OpenLog opens the file that a process writes to, for appending, and writes the line that parts this start from those
+// before.
 func OpenLog(file, header string) (*os.File, error) {
 	f, err := os.OpenFile(file, os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o600)
 	if err != nil {
@@ -67,9 +65,8 @@ func under(root, dir string) bool {
 	return err == nil && filepath.IsLocal(rel)
 }
 
-// Place is the directory that a server's word means: root itself where it is empty,
-// below root where it is relative. Links are followed, and what is not a directory
-// under root is refused. root is without links.
+// Place is the directory that a server's word means: root itself where it is empty, below root where it is relative.
+// Links are followed, and what is not a directory under root is refused. root is without links.
 func Place(root, word string) (string, error) {
 	dir := word
 	if !filepath.IsAbs(dir) {

@@ -96,7 +96,8 @@ func TestAProcessThatWaitedBecomesItsJobUnderItsPID(t *testing.T) {
 	if fds, ok := strings.CutPrefix(string(text), want); !ok || fds != "0 1 2 3 " {
 		t.Errorf("it has the descriptors %q", fds)
 	}
-	if exit := p.Exit(); exit.Code == nil || *exit.Code != 3 || exit.Signal != "" || p.PID != w.PID || p.StartedAt != w.StartedAt || len(p.StartedAt) > 100 || p.StartedAt == "" {
+	if exit := p.Exit(); exit.Code == nil || *exit.Code != 3 || exit.Signal != "" || p.PID != w.PID ||
+		p.StartedAt != w.StartedAt || len(p.StartedAt) > 100 || p.StartedAt == "" {
 		t.Errorf("got %+v of %+v", exit, p)
 	}
 }
@@ -159,7 +160,9 @@ func TestWhatCannotBecomeItsJobHasEndedAndSaysWhy(t *testing.T) {
 		"cannot run /bin: permission denied":                 func(j *launch.Job) { j.Path = "/bin" },
 		"does not lie under " + good.Root:                    func(j *launch.Job) { j.Dir = outside },
 		"the working directory cannot be entered":            func(j *launch.Job) { j.Dir += "/none" },
-		"argument list too long":                             func(j *launch.Job) { j.Args = append(j.Args, strings.Repeat("a", 4<<20)) },
+		"argument list too long": func(j *launch.Job) {
+			j.Args = append(j.Args, strings.Repeat("a", 4<<20))
+		},
 	} {
 		w, out := wait(t)
 		j := good
@@ -281,7 +284,8 @@ func TestTheProgramIsFoundInAbsoluteDirectoriesOfThePath(t *testing.T) {
 	for _, c := range []struct {
 		name, path, want string
 	}{
-		{"tool", "/none:" + dir, tool}, {"tool", "", ""}, {"tool", relative, ""}, {"tool", ":.", ""}, {"text", dir, ""}, {"dir", dir, ""}, {"none", dir, ""},
+		{"tool", "/none:" + dir, tool}, {"tool", "", ""}, {"tool", relative, ""}, {"tool", ":.", ""}, {"text", dir, ""},
+		{"dir", dir, ""}, {"none", dir, ""},
 		{tool, "", tool}, {dir + "/text", "", ""}, {dir + "/none", "", ""},
 	} {
 		if got, ok := launch.Find(c.name, c.path); ok != (c.want != "") || ok && got != c.want {

@@ -47,8 +47,8 @@ type Waiting struct {
 	kill   func() error
 }
 
-// Start starts a process that waits. child is the command that calls [Child]; log gets
-// what the process writes, from its beginning to its end, and may be closed at once.
+// Start starts a process that waits. child is the command that calls [Child]; log gets what the process writes, from
+// its beginning to its end, and may be closed at once.
 func Start(child []string, log *os.File) (*Waiting, error) {
 	jobs, job, err := os.Pipe()
 	if err != nil {
@@ -106,8 +106,7 @@ func (w *Waiting) Drop() {
 	<-w.exited
 }
 
-// Become makes the process the job. Where it cannot, or ctx ends before, the process
-// has ended and the error says why.
+// Become makes the process the job. Where it cannot, or ctx ends before, the process has ended and the error says why.
 func (w *Waiting) Become(ctx context.Context, job Job) (*Process, error) {
 	ended := make(chan error, 1)
 	stop := context.AfterFunc(ctx, func() { ended <- w.End(0) })
@@ -134,14 +133,15 @@ func (w *Waiting) Become(ctx context.Context, job Job) (*Process, error) {
 	return nil, errors.New(words)
 }
 
-// Adopt finds a process again that lives and began when it did, and looks every so
-// often whether it still does. How it ends is not known.
+// Adopt finds a process again that lives and began when it did, and looks every so often whether it still does. How it
+// ends is not known.
 func Adopt(pid int, startedAt string, every time.Duration) (*Process, bool) {
 	if !(group{pid, startedAt}).led() {
 		return nil, false
 	}
 	gone := make(chan struct{})
-	p := &Process{PID: pid, StartedAt: startedAt, exited: make(chan struct{}), gone: sync.OnceFunc(func() { close(gone) })}
+	p := &Process{PID: pid, StartedAt: startedAt, exited: make(chan struct{}),
+		gone: sync.OnceFunc(func() { close(gone) })}
 	go func() {
 		defer close(p.exited)
 		tick := time.NewTicker(every)
@@ -157,9 +157,9 @@ func Adopt(pid int, startedAt string, every time.Duration) (*Process, bool) {
 	return p, true
 }
 
-// End ends the process and its whole group: TERM, and KILL to what is left after the
-// grace. It returns when nothing is left, or with an error some seconds after the KILL.
-// What it does to a process that has ended, it does to what that left behind.
+// End ends the process and its whole group: TERM, and KILL to what is left after the grace. It returns when nothing is
+// left, or with an error some seconds after the KILL. What it does to a process that has ended, it does to what that
+// left behind.
 func (p *Process) End(grace time.Duration) error {
 	err := EndGroup(p.PID, p.StartedAt, grace)
 	p.gone()

@@ -17,7 +17,8 @@ type Values struct {
 }
 
 // names are the placeholders, in the order in which a message lists them.
-var names = []string{"agent_id", "name", "team", "color", "lead_session_id", "agent_type", "model", "cwd", "plan_mode_required", "process_id"}
+var names = []string{"agent_id", "name", "team", "color", "lead_session_id", "agent_type", "model", "cwd",
+	"plan_mode_required", "process_id"}
 
 func (v Values) get(name string) string {
 	switch name {
@@ -61,8 +62,7 @@ type element struct {
 	condition bool
 }
 
-// group is elements that stay or go together; those of an optional one go where a
-// placeholder says nothing.
+// group is elements that stay or go together; those of an optional one go where a placeholder says nothing.
 type group struct {
 	optional bool
 	elements []element
@@ -101,7 +101,8 @@ func (t *Template) UnmarshalJSON(text []byte) error {
 			return errors.New("the command must begin with the name of a program")
 		}
 		if g.optional || len(first) != 1 || first[0].name != "" {
-			return errors.New("the command must begin with the name of a program, without placeholders: what runs is the configuration's choice alone")
+			return errors.New("the command must begin with the name of a program, without placeholders: what runs is " +
+				"the configuration's choice alone")
 		}
 		read.name = g.elements[0].pieces[0].text
 	}
@@ -152,7 +153,8 @@ func readElement(text string) (element, error) {
 			}
 			name, asks := strings.CutSuffix(inside, "?")
 			if !slices.Contains(names, name) {
-				return e, fmt.Errorf("%q has the unknown placeholder {%s}; there are {%s}, and {{ and }} are braces", text, inside, strings.Join(names, "}, {"))
+				return e, fmt.Errorf("%q has the unknown placeholder {%s}; there are {%s}, and {{ and }} are braces",
+					text, inside, strings.Join(names, "}, {"))
 			}
 			if asks && len(inside)+2 != len(text) {
 				return e, fmt.Errorf("{%s} in %q must be an element of its own", inside, text)
@@ -185,13 +187,13 @@ func (e *element) add(literal *strings.Builder) {
 // optionNamed refuses a placeholder that would be part of an option's name.
 func optionNamed(literal string, first bool, text string) error {
 	if first && strings.HasPrefix(literal, "-") && !strings.Contains(literal, "=") {
-		return fmt.Errorf("%q lets a value name an option; write the value behind a =, or as an element of its own", text)
+		return fmt.Errorf("%q lets a value name an option; write the value behind a =, or as an element of its own",
+			text)
 	}
 	return nil
 }
 
-// Args is the arguments after the command's name. Its error says which value cannot
-// be one.
+// Args is the arguments after the command's name. Its error says which value cannot be one.
 func (t *Template) Args(v Values) ([]string, error) {
 	var args []string
 	for _, g := range t.groups {
@@ -233,7 +235,8 @@ func (e element) fill(v Values) (string, error) {
 				return "", fmt.Errorf("the value of {%s} holds a NUL, which no argument can", p.name)
 			}
 			if b.Len() == 0 && strings.HasPrefix(text, "-") {
-				return "", fmt.Errorf("the value of {%s}, %.80q, begins with - and could be taken for an option; it must begin with another character", p.name, text)
+				return "", fmt.Errorf("the value of {%s}, %.80q, begins with - and could be taken for an option; it "+
+					"must begin with another character", p.name, text)
 			}
 		}
 		b.WriteString(text)

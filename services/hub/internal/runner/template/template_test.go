@@ -42,7 +42,8 @@ func TestAnElementIsOneArgumentWhateverItsValuesHold(t *testing.T) {
 			t.Errorf("%s: got %q, %v; want %q", text, got, err, want)
 		}
 	}
-	got, err := parse(t, `["c",["{plan_mode_required?}","--p","{plan_mode_required}"]]`).Args(Values{PlanModeRequired: true})
+	got, err := parse(t, `["c",["{plan_mode_required?}","--p","{plan_mode_required}"]]`).Args(
+		Values{PlanModeRequired: true})
 	if err != nil || !slices.Equal(got, []string{"--p", "true"}) {
 		t.Errorf("got %q, %v", got, err)
 	}
@@ -50,7 +51,8 @@ func TestAnElementIsOneArgumentWhateverItsValuesHold(t *testing.T) {
 
 func TestEveryPlaceholderStandsForItsValue(t *testing.T) {
 	t.Parallel()
-	v := Values{ProcessID: "1", AgentID: "2", Name: "3", Team: "4", Color: "5", LeadSessionID: "6", AgentType: "7", Model: "8", CWD: "9"}
+	v := Values{ProcessID: "1", AgentID: "2", Name: "3", Team: "4", Color: "5", LeadSessionID: "6", AgentType: "7",
+		Model: "8", CWD: "9"}
 	got, err := parse(t, `["c","{process_id}{agent_id}{name}{team}{color}{lead_session_id}{agent_type}{model}{cwd}{plan_mode_required}"]`).Args(v)
 	if err != nil || !slices.Equal(got, []string{"123456789false"}) {
 		t.Errorf("got %q, %v", got, err)
@@ -64,11 +66,13 @@ func TestAValueBecomesNoOption(t *testing.T) {
 		`["c","{color}{name}"]`:  {Name: "--yes"},
 		`["c",["-m","{model}"]]`: {Model: "-"},
 	} {
-		if got, err := parse(t, text).Args(v); err == nil || !strings.Contains(err.Error(), "begins with - and could be taken for an option") {
+		if got, err := parse(t, text).Args(v); err == nil ||
+			!strings.Contains(err.Error(), "begins with - and could be taken for an option") {
 			t.Errorf("%s: got %q, %v", text, got, err)
 		}
 	}
-	if _, err := parse(t, `["c","{name}"]`).Args(Values{Name: "a\x00b"}); err == nil || !strings.Contains(err.Error(), "the value of {name} holds a NUL") {
+	if _, err := parse(t, `["c","{name}"]`).Args(Values{Name: "a\x00b"}); err == nil ||
+		!strings.Contains(err.Error(), "the value of {name} holds a NUL") {
 		t.Error(err)
 	}
 	got, err := parse(t, `["c","--m={model}","x{name}"]`).Args(Values{Model: "-a", Name: "-b"})
@@ -80,13 +84,14 @@ func TestAValueBecomesNoOption(t *testing.T) {
 func TestATemplateThatIsWrongSaysWhat(t *testing.T) {
 	t.Parallel()
 	for text, words := range map[string]string{
-		`"claude"`:                    "must be a list of texts",
-		`[]`:                          "must begin with the name of a program",
-		`[""]`:                        "must begin with the name of a program",
-		`["{name}"]`:                  "without placeholders: what runs is the configuration's choice alone",
-		`["a{name}"]`:                 "without placeholders",
-		`[["claude"]]`:                "must begin with the name of a program",
-		`["c","{nme}"]`:               "element 1 of the command: \"{nme}\" has the unknown placeholder {nme}; there are {agent_id}, {name}",
+		`"claude"`:     "must be a list of texts",
+		`[]`:           "must begin with the name of a program",
+		`[""]`:         "must begin with the name of a program",
+		`["{name}"]`:   "without placeholders: what runs is the configuration's choice alone",
+		`["a{name}"]`:  "without placeholders",
+		`[["claude"]]`: "must begin with the name of a program",
+		`["c","{nme}"]`: "element 1 of the command: \"{nme}\" has the unknown placeholder {nme}; there " +
+			"are {agent_id}, {name}",
 		`["c","{}"]`:                  "unknown placeholder {}",
 		`["c","{?}"]`:                 "unknown placeholder {?}",
 		`["c","{name"]`:               "never closed",
@@ -113,8 +118,7 @@ func TestATemplateThatIsWrongSaysWhat(t *testing.T) {
 	}
 }
 
-// holes is another reading of what is in an element: braces that stand for themselves,
-// and placeholders.
+// holes is another reading of what is in an element: braces that stand for themselves, and placeholders.
 var holes = regexp.MustCompile(`\{\{|\}\}|\{[a-z_]+\??\}`)
 
 // expected is what a template that was accepted should come to, by other means.
@@ -185,7 +189,8 @@ func literals(text string) []string {
 func FuzzTemplate(f *testing.F) {
 	for _, text := range []string{
 		`["claude","--agent-id","{agent_id}",["--model","{model}"],["{plan_mode_required?}","--plan-mode-required"]]`,
-		`["c","--name={name}{model}","{{x}}","{{{cwd}}}"]`, `["c",["{color}"],["{name?}","{team}"]]`, `["c","{name}{name}","-v"]`, `["c","{name","}"]`,
+		`["c","--name={name}{model}","{{x}}","{{{cwd}}}"]`, `["c",["{color}"],["{name?}","{team}"]]`,
+		`["c","{name}{name}","-v"]`, `["c","{name","}"]`,
 	} {
 		f.Add(text, "worker-1", "opus", "/work", false)
 		f.Add(text, "-rf", "$(touch x); `id`", "{name}", true)
@@ -197,7 +202,8 @@ func FuzzTemplate(f *testing.F) {
 		if json.Unmarshal([]byte(text), &tmpl) != nil {
 			return
 		}
-		v := Values{AgentID: name + "@core", Name: name, Team: "core", Model: model, AgentType: "general-purpose", CWD: cwd, PlanModeRequired: plan}
+		v := Values{AgentID: name + "@core", Name: name, Team: "core", Model: model, AgentType: "general-purpose",
+			CWD: cwd, PlanModeRequired: plan}
 		args, err := tmpl.Args(v)
 		if err != nil {
 			if !strings.Contains(err.Error(), "NUL") && !strings.Contains(err.Error(), "begins with -") {
@@ -213,7 +219,8 @@ func FuzzTemplate(f *testing.F) {
 			if strings.ContainsRune(arg, 0) {
 				t.Errorf("%s: %q holds a NUL", text, arg)
 			}
-			if strings.HasPrefix(arg, "-") && !slices.ContainsFunc(own, func(l string) bool { return arg == l || strings.Contains(l, "=") && strings.HasPrefix(arg, l) }) {
+			if strings.HasPrefix(arg, "-") && !slices.ContainsFunc(own,
+				func(l string) bool { return arg == l || strings.Contains(l, "=") && strings.HasPrefix(arg, l) }) {
 				t.Errorf("%s with %+v: %q is an option that the template does not have", text, v, arg)
 			}
 		}

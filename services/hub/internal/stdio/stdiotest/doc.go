@@ -1,4 +1,4 @@
-// Package stdiotest has the two ends of a bridge for tests: a client on its pipe and a server at its URL.
+// Package stdiotest provides the two ends of a bridge for tests: a client on its pipe and a server at its URL.
 //
-// It is for tests only: nothing that ships may import it.
+// It is for tests only; no package that ships may import it.
 package stdiotest

@@ -19,19 +19,19 @@ import (
 // Secret is the key of a bridge that [Dial] runs.
 const Secret = "parley_user_secret"
 
-// Patience is the time that a test waits for an event that must come.
+// Patience is the time that a test waits for an expected event.
 const Patience = 10 * time.Second
 
 // Client is the program on the other end of a bridge's pipe.
 type Client struct {
 	T *testing.T
-	// In is the input of the bridge, Lines are its output.
+	// In is the input of the bridge and Lines its output.
 	In    io.WriteCloser
 	Lines chan string
-	// Ended receives the result of the bridge's run; Stop ends its context.
+	// Ended receives the result of the bridge's Run. Stop ends its context.
 	Ended chan error
 	Stop  context.CancelFunc
-	// OnPause is called with the number of each pause; it may be nil. [Dial]'s change may set it.
+	// OnPause is called with the number of each pause, from 1; it may be nil. The change function of [Dial] may set it.
 	OnPause func(n int)
 
 	mu      sync.Mutex
@@ -39,21 +39,21 @@ type Client struct {
 	pauses  []time.Duration
 }
 
-// Write takes the bridge's reports.
+// Write implements [io.Writer] for the bridge's reports.
 func (c *Client) Write(p []byte) (int, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.reports.Write(p)
 }
 
-// Reports returns the lines that the bridge wrote for people.
+// Reports returns the bridge's reports so far.
 func (c *Client) Reports() string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.reports.String()
 }
 
-// Pauses returns the pauses that the bridge made. None of them took time.
+// Pauses returns the pauses that the bridge asked for. They take no time.
 func (c *Client) Pauses() []time.Duration {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -71,7 +71,8 @@ func (c *Client) pause(ctx context.Context, d time.Duration) error {
 	return ctx.Err()
 }
 
-// Dial runs a bridge to the URL until the test ends; change may set fields of the bridge and the client before.
+// Dial runs a bridge to the URL until the test ends. change may first set fields of the bridge and the client; it may
+// be nil.
 func Dial(t *testing.T, url string, change func(*stdio.Bridge, *Client)) *Client {
 	t.Helper()
 	inR, inW := io.Pipe()
@@ -109,7 +110,7 @@ func (c *Client) Send(lines ...string) {
 	}
 }
 
-// Next returns the next line of the bridge; the test fails where none comes.
+// Next returns the next line of the bridge. The test fails if none arrives in time.
 func (c *Client) Next() string {
 	c.T.Helper()
 	select {
@@ -142,7 +143,7 @@ func (c *Client) Answer() Answer {
 	return a
 }
 
-// Ends closes the pipe; the test fails where the bridge does not end, or writes another line.
+// Ends closes the pipe. The test fails if the bridge does not end without an error, or writes another line.
 func (c *Client) Ends() {
 	c.T.Helper()
 	_ = c.In.Close()
@@ -156,7 +157,7 @@ func (c *Client) Ends() {
 	}
 }
 
-// End waits for the end of the bridge and returns the result of its run.
+// End waits for the end of the bridge and returns the result of Run.
 func (c *Client) End() error {
 	c.T.Helper()
 	select {
@@ -168,7 +169,7 @@ func (c *Client) End() error {
 	}
 }
 
-// Contains fails the test where the text lacks one of the words, or has the key in it.
+// Contains fails the test if the text lacks one of the words or contains [Secret].
 func Contains(t *testing.T, text string, words ...string) {
 	t.Helper()
 	for _, want := range words {
@@ -181,7 +182,7 @@ func Contains(t *testing.T, text string, words ...string) {
 	}
 }
 
-// Post is a POST that a server got.
+// Post is a POST request that the server received.
 type Post struct {
 	Header http.Header
 	Body   string
@@ -189,10 +190,10 @@ type Post struct {
 	ID     json.RawMessage
 }
 
-// Host is a server that counts its calls.
+// Host is a server that records its calls.
 type Host struct {
 	*httptest.Server
-	// Probes counts requests for health, which are answered with 503 where Down is set.
+	// Probes is the number of health checks. They are answered with 503 if Down is set.
 	Probes int
 	Down   bool
 
@@ -200,7 +201,8 @@ type Host struct {
 	posts []Post
 }
 
-// Serve answers POSTs by a function, which gets their number, from 1, and requests for health by itself.
+// Serve starts a server until the test ends. It answers POSTs with the function, which receives their number, from 1,
+// and answers health checks itself.
 func Serve(t *testing.T, handle func(n int, p Post, w http.ResponseWriter, r *http.Request)) *Host {
 	t.Helper()
 	h := &Host{}
@@ -245,7 +247,7 @@ func (h *Host) Posts() []Post {
 // MCP returns the URL of the MCP endpoint.
 func (h *Host) MCP() string { return h.URL + "/mcp" }
 
-// Reply answers as an MCP server does.
+// Reply answers a POST with the result, as an MCP server does.
 func Reply(w http.ResponseWriter, p Post, result string) {
 	w.Header().Set("Content-Type", "application/json")
 	_, _ = io.WriteString(w, `{"jsonrpc":"2.0","id":`+string(p.ID)+`,"result":`+result+"}")
