@@ -178,7 +178,12 @@ func (s *Service) deliver(ctx context.Context, t *store.Tenant, from string, lim
 	now, width := s.Now(), limit
 	for range maxPages {
 		full := false
-		err = t.Update(ctx, func(ctx context.Context, tx *store.Tx) error {
+		views = []View{}
+		waiting := func(ctx context.Context, r store.Reader) (bool, error) {
+			page, err := messages.Query(ctx, r, due(from, now, 1))
+			return len(page.Docs) > 0, err
+		}
+		err = t.Consume(ctx, waiting, func(ctx context.Context, tx *store.Tx) error {
 			views = []View{}
 			page, err := messages.Query(ctx, tx, due(from, now, width))
 			if err != nil {

@@ -13,6 +13,7 @@ import (
 	"parley.internal/shared/domaintest"
 	"parley.internal/shared/fault"
 	"parley.internal/shared/identity"
+	"parley.internal/shared/op"
 	"parley.internal/shared/store"
 )
 
@@ -129,7 +130,7 @@ func TestWhatIsReadWhileSweepingIsLeftAlone(t *testing.T) {
 			if _, err := late.Ack(t.Context(), beta, AckInput{MessageIDs: []string{last}}); err != nil {
 				t.Error(err)
 			}
-			out, err := late.Get(t.Context(), beta, GetInput{Limit: 2})
+			out, err := late.Get(t.Context(), beta, op.Fill(GetInput{Limit: 2}))
 			if err != nil || len(out.Messages) != 2 {
 				t.Errorf("read %+v, %v", out, err)
 			}

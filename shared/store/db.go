@@ -151,6 +151,21 @@ func (t *Tenant) Update(ctx context.Context, fn func(ctx context.Context, tx *Tx
 	return err
 }
 
+// Consume runs fn as [Tenant.Update] does, where waiting finds something for it. A driver whose
+// reads are local asks waiting before it begins a transaction, so that a look which finds nothing
+// keeps no writer from its turn. Another leaves that to fn, whose own first read costs no more; so
+// fn must find out for itself too.
+func (t *Tenant) Consume(
+	ctx context.Context, waiting func(context.Context, Reader) (bool, error), fn func(context.Context, *Tx) error,
+) error {
+	if d, ok := t.db.driver.(interface{ ReadsLocally() bool }); ok && d.ReadsLocally() {
+		if found, err := waiting(ctx, t); err != nil || !found {
+			return err
+		}
+	}
+	return t.Update(ctx, fn)
+}
+
 // MaxWrites is how many documents one transaction may write.
 const MaxWrites = 500
 

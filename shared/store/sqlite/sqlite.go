@@ -171,6 +171,9 @@ func (s *statements) close() (err error) {
 	return err
 }
 
+// ReadsLocally says that a read costs no round trip: see [store.Tenant.Consume].
+func (d *Driver) ReadsLocally() bool { return true }
+
 // Close ends the writer after the transactions that wait, and closes the file.
 func (d *Driver) Close() error {
 	d.once.Do(func() { close(d.quit) })

@@ -211,6 +211,9 @@ var secret = regexp.MustCompile(`parley_[a-z2-7]+_[a-z2-7]{52}|[0-9a-f]{8}-[0-9a
 // cursor matches a field that leads on from an answer, whose text no two users share.
 var cursor = regexp.MustCompile(`"(nextCursor|next_cursor|cursor|mark)":"[^"]+"`)
 
+// used matches when a key was last used, which is written behind the call at nobody's promise.
+var used = regexp.MustCompile(`,?"lastUsedAt":"[^"]+"`)
+
 // stamp matches a time.
 var stamp = regexp.MustCompile(`\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z`)
 
@@ -218,6 +221,7 @@ var stamp = regexp.MustCompile(`\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z`)
 type names map[string]string
 
 func (n names) plain(text string) string {
+	text = used.ReplaceAllString(text, "")
 	text = cursor.ReplaceAllString(text, `"$1":"<cursor>"`)
 	return secret.ReplaceAllStringFunc(text, func(s string) string {
 		if n[s] == "" {

@@ -52,7 +52,10 @@ func failing(ctx context.Context, _ identity.Caller, in every) (struct{}, error)
 func failingHub(t *testing.T, log *slog.Logger, keys func(auth.Keys) auth.Keys) *hubtest.Hub {
 	t.Helper()
 	return newHub(t, hubtest.Options{Log: log, Keys: keys, Catalogue: func(*app.App) *op.Catalogue {
-		return op.NewCatalogue([]op.Op{op.New(op.Spec{Name: "fail", Title: "Fail", Toolset: "relay", Route: "POST /v1/fail", Doc: "Fails."}, failing)})
+		spec := op.Spec{Name: "fail", Title: "Fail", Toolset: "relay", Route: "POST /v1/fail", Doc: "Fails."}
+		c := op.NewCatalogue([]op.Op{op.New(spec, failing)})
+		c.Defaults = c.Toolsets()
+		return c
 	}})
 }
 

@@ -37,7 +37,7 @@ func TestTheRunnerCommandStartsAndEndsMembers(t *testing.T) {
 		}
 	}
 	r.logged(`msg="a process ended" member=short pid=\d+ state=exited`)
-	r.logged(`msg="a process runs" member=long pid=\d+ log=\S+`)
+	r.logged(`msg="a process started" member=long pid=\d+ log=\S+`)
 	logs, err := filepath.Glob(filepath.Join(data, "parley", "runner", "core-????????????", "logs", "*.log"))
 	if err != nil || len(logs) != 2 {
 		t.Fatal(logs, err)

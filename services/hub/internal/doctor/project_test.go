@@ -87,7 +87,7 @@ func deployed(t *testing.T) *project {
 				State: "ACTIVE", EventTrigger: trigger})
 	}
 	for i, r := range a.Reactions() {
-		add([]string{"parley-on-task-create", "parley-on-task-update", "parley-on-session-update"}[i],
+		add([]string{"parley-on-session-update", "parley-on-task-create", "parley-on-task-update"}[i],
 			&functions.EventTrigger{
 				EventType: "google.cloud.firestore.document.v1." + string(r.Kind), RetryPolicy: "RETRY_POLICY_RETRY",
 				Trigger: "projects/my-project/locations/" + region + "/triggers/t",
