@@ -10,6 +10,7 @@ import (
 
 	"cloud.google.com/go/firestore"
 
+	"parley.internal/shared/op"
 	"parley.internal/shared/signal"
 )
 
@@ -25,7 +26,7 @@ func device() fields {
 
 func (d *desk) devices() []signal.DeviceView {
 	d.t.Helper()
-	out, err := d.Devices(d.t.Context(), d.person, signal.DevicesInput{})
+	out, err := d.Devices(d.t.Context(), d.person, op.Fill(signal.DevicesInput{}))
 	if err != nil {
 		d.t.Fatal(err)
 	}
