@@ -16,13 +16,14 @@ import (
 	"parley.internal/functions/internal/event"
 	"parley.internal/shared/app"
 	"parley.internal/shared/dispatch"
+	"parley.internal/shared/op"
 	"parley.internal/shared/push/fcm"
 	"parley.internal/shared/push/fcm/fcmtest"
 	"parley.internal/shared/signal"
 	"parley.internal/shared/store"
 )
 
-// tape is a change feed that was recorded.
+// tape is a recorded change feed.
 type tape struct {
 	events []store.Event
 	acked  chan int64
@@ -46,10 +47,10 @@ func (f *tape) Ack(_ context.Context, seq int64) error {
 	return nil
 }
 
-// counted is what the time until an expiry makes different.
+// counted is the part of a push that depends on the time until an expiry.
 var counted = regexp.MustCompile(`(ttl|TTL):\d+`)
 
-// said is what rang, in an order that does not hang on who was faster.
+// said returns the pushes, sorted.
 func said(all []fcmtest.Message) []string {
 	var out []string
 	for _, m := range all {
@@ -61,7 +62,7 @@ func said(all []fcmtest.Message) []string {
 	return out
 }
 
-// decoded is the change as the laptop's feed has it.
+// decoded returns the change as the hub's feed reports it.
 func decoded(t *testing.T, c change, seq int) store.Event {
 	t.Helper()
 	ce := cloudevents.NewEvent()
@@ -80,17 +81,18 @@ func decoded(t *testing.T, c change, seq int) store.Event {
 	return e
 }
 
-// A laptop's loop and the functions are two callers of the same methods. The same sequence of events has each ring the
-// same devices with the same words, and leaves each event told.
-func TestTheLaptopsLoopAndTheFunctionsDoTheSame(t *testing.T) {
+// The hub's loop on a laptop and the functions call the same methods. For the same sequence of events both send the
+// same pushes to the same devices and mark each event as handled.
+func TestTheHubsLoopAndTheFunctionsSendTheSamePushes(t *testing.T) {
 	t.Parallel()
 	w := begin(t)
 	w.rings("phone", "tablet")
 	ctx := t.Context()
 	_, asked := w.asked(signal.AskInput{Question: "Deploy now?", Options: []string{"yes", "no"}, TTL: 86_400})
-	alert, err := w.Signal.Alert(ctx, alpha, signal.AlertInput{Message: "it burns", AlertType: "error", TTL: 86_400})
+	alert, err := w.Signal.Alert(ctx, alpha,
+		op.Fill(signal.AlertInput{Message: "it burns", AlertType: "error", TTL: 86_400}))
 	must(w, alert, err)
-	quiet, err := w.Dispatch.Create(ctx, alpha, dispatch.CreateInput{Title: "rings nobody", Target: "beta"})
+	quiet, err := w.Dispatch.Create(ctx, alpha, op.Fill(dispatch.CreateInput{Title: "no push", Target: "beta"}))
 	must(w, quiet, err)
 	_, blocked := w.blocked()
 	_, stuck := w.stuck()

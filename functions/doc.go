@@ -1,7 +1,6 @@
-// Package functions is Parley's Cloud Functions: what Eventarc calls when a document changes, and what Cloud Scheduler
-// calls to sweep. Each is registered with the Functions Framework under the name by which it is deployed.
+// Package functions is Parley's Cloud Functions: the reactions that Eventarc calls when a document changes, and the
+// sweeps that Cloud Scheduler calls. Each is registered with the Functions Framework under the name of its deployment.
 //
-// A function is a thin caller of a method that the laptop's server calls as well: the rules are in the domains, and
-// which functions there are is in shared/app. This package is the root of the module because the buildpack builds its
-// root.
+// A function only calls a method that the hub on a laptop calls as well. The rules are in the domains, and shared/app
+// lists the functions. This package is the root of the module because the buildpack builds the module's root.
 package functions

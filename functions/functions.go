@@ -3,7 +3,7 @@ package functions
 import (
 	"os"
 	"time"
-	_ "time/tzdata" // quiet hours have time zones, and the runtime may have none
+	_ "time/tzdata" // for quiet hours; the runtime may have no time zones
 
 	"github.com/GoogleCloudPlatform/functions-framework-go/functions"
 
@@ -12,12 +12,12 @@ import (
 )
 
 func init() {
-	points := &entry.Points{Env: os.Getenv, Now: time.Now, Log: cloudlog.New(os.Stderr)}
+	handlers := &entry.Handlers{Env: os.Getenv, Now: time.Now, Log: cloudlog.New(os.Stderr)}
 	reactions, sweeps := entry.Names()
 	for _, name := range reactions {
-		functions.CloudEvent(name, points.React(name))
+		functions.CloudEvent(name, handlers.React(name))
 	}
 	for _, name := range sweeps {
-		functions.HTTP(name, points.Sweep(name))
+		functions.HTTP(name, handlers.Sweep(name))
 	}
 }

@@ -22,48 +22,51 @@ import (
 func TestThereAreSevenFunctions(t *testing.T) {
 	t.Parallel()
 	reactions, sweeps := entry.Names()
-	if !slices.Equal(reactions, []string{"OnTaskCreate", "OnTaskUpdate", "OnSessionUpdate"}) ||
+	if !slices.Equal(reactions, []string{"OnSessionUpdate", "OnTaskCreate", "OnTaskUpdate"}) ||
 		!slices.Equal(sweeps, []string{"CleanupExpiredSessions", "CleanupOrphanedTasks", "CleanupExpiredRelay",
 			"CleanupLedger"}) {
 		t.Errorf("%q, %q", reactions, sweeps)
 	}
 }
 
-// asked is a question of alpha's, and the event of its creation.
+// asked has alpha ask a question and returns its ID and the event of its creation.
 func (w *world) asked(in signal.AskInput) (id string, created change) {
 	w.t.Helper()
-	q, err := w.Signal.Ask(w.t.Context(), alpha, in)
+	q, err := w.Signal.Ask(w.t.Context(), alpha, op.Fill(in))
 	must(w, q, err)
 	return q.QuestionID, w.event("OnTaskCreate", nil, w.doc("tasks/"+q.QuestionID))
 }
 
-// blocked is a task that beta finds it cannot do, and the event of that.
+// blocked has beta report a task as blocked and returns its ID and the event.
 func (w *world) blocked() (id string, updated change) {
 	w.t.Helper()
 	ctx := w.t.Context()
-	made, err := w.Dispatch.Create(ctx, alpha, op.Fill(dispatch.CreateInput{Title: "build it", Target: "beta", Instructions: "the secret plan"}))
+	made, err := w.Dispatch.Create(ctx, alpha,
+		op.Fill(dispatch.CreateInput{Title: "build it", Target: "beta", Instructions: "the secret plan"}))
 	must(w, made, err)
 	claim, err := w.Dispatch.Claim(ctx, beta, op.Fill(dispatch.ClaimInput{TaskID: made.TaskID}))
 	must(w, claim, err)
 	before := w.doc("tasks/" + made.TaskID)
-	v, err := w.Dispatch.Update(ctx, beta, op.Fill(dispatch.UpdateInput{TaskID: made.TaskID, Status: task.Blocked, Note: "no disk"}))
+	v, err := w.Dispatch.Update(ctx, beta,
+		op.Fill(dispatch.UpdateInput{TaskID: made.TaskID, Status: task.Blocked, Note: "no disk"}))
 	must(w, v, err)
 	return made.TaskID, w.event("OnTaskUpdate", before, w.doc("tasks/"+made.TaskID))
 }
 
-// stuck is a session of beta's that waits for somebody, and the event of that.
+// stuck has beta report a session as blocked and returns its ID and the event.
 func (w *world) stuck() (id string, updated change) {
 	w.t.Helper()
 	s, err := w.Pulse.Create(w.t.Context(), beta, op.Fill(pulse.CreateInput{Name: "the build", SessionID: "beta.1"}))
 	must(w, s, err)
 	before := w.doc("sessions/beta.1")
 	status := "waits for a disk"
-	v, err := w.Pulse.Update(w.t.Context(), beta, op.Fill(pulse.UpdateInput{SessionID: "beta.1", State: pulse.Blocked, Status: &status}))
+	v, err := w.Pulse.Update(w.t.Context(), beta,
+		op.Fill(pulse.UpdateInput{SessionID: "beta.1", State: pulse.Blocked, Status: &status}))
 	must(w, v, err)
 	return "beta.1", w.event("OnSessionUpdate", before, w.doc("sessions/beta.1"))
 }
 
-func TestEachReactionRingsWithItsContent(t *testing.T) {
+func TestEachReactionSendsItsPush(t *testing.T) {
 	t.Parallel()
 	w := begin(t)
 	w.rings("phone")
@@ -105,7 +108,7 @@ func TestEachReactionRingsWithItsContent(t *testing.T) {
 	}
 }
 
-func TestAnEventThatComesAgainRingsNoSecondTime(t *testing.T) {
+func TestARedeliveredEventSendsNoSecondPush(t *testing.T) {
 	t.Parallel()
 	w := begin(t)
 	w.rings("phone", "tablet")
@@ -121,7 +124,7 @@ func TestAnEventThatComesAgainRingsNoSecondTime(t *testing.T) {
 	}
 }
 
-func TestAnEventThatComesTwiceAtOnceRingsOnce(t *testing.T) {
+func TestConcurrentDeliveriesOfAnEventSendOnePush(t *testing.T) {
 	t.Parallel()
 	w := begin(t)
 	w.rings("phone", "tablet")
@@ -148,7 +151,7 @@ func TestAnEventThatComesTwiceAtOnceRingsOnce(t *testing.T) {
 	}
 }
 
-func TestManyDeliveriesAtOnceRingOnce(t *testing.T) {
+func TestManyConcurrentDeliveriesSendOnePushEach(t *testing.T) {
 	t.Parallel()
 	w := begin(t)
 	w.rings("phone")
@@ -168,7 +171,7 @@ func TestManyDeliveriesAtOnceRingOnce(t *testing.T) {
 	}
 }
 
-func TestWhatNoRedeliveryCanMendIsDropped(t *testing.T) {
+func TestAnEventThatCanNeverBeHandledIsDropped(t *testing.T) {
 	t.Parallel()
 	w := begin(t)
 	w.rings("phone")
@@ -190,7 +193,7 @@ func TestWhatNoRedeliveryCanMendIsDropped(t *testing.T) {
 			t.Errorf("%s: %d, rung %q", what, status, w.tokens())
 		}
 	}
-	// What is not old yet, and what concerns the function not.
+	// An event that is not too old is handled. An event of another function is dropped.
 	if status := w.post(old(asked, 24*time.Hour-time.Minute)); status != http.StatusOK || w.tokens() != "phone" {
 		t.Errorf("of today: %d, rung %q", status, w.tokens())
 	}
@@ -211,7 +214,7 @@ func TestWhatNoRedeliveryCanMendIsDropped(t *testing.T) {
 	}
 }
 
-func TestWhatFCMCannotTakeNowIsDeliveredAgain(t *testing.T) {
+func TestAnEventIsRedeliveredWhenFCMIsUnavailable(t *testing.T) {
 	t.Parallel()
 	w := begin(t)
 	w.rings("phone")
@@ -229,7 +232,7 @@ func TestWhatFCMCannotTakeNowIsDeliveredAgain(t *testing.T) {
 	}
 }
 
-func TestADeadDeviceIsRemovedAndTheOthersRing(t *testing.T) {
+func TestADeadDeviceIsRemovedAndTheOthersGetThePush(t *testing.T) {
 	t.Parallel()
 	w := begin(t)
 	w.rings("phone", "old phone", "tablet")
@@ -248,7 +251,7 @@ func TestADeadDeviceIsRemovedAndTheOthersRing(t *testing.T) {
 	}
 }
 
-// stale makes one thing that is due of everything that is swept, and one that is not.
+// stale creates, for every sweep, one document that is due and one that is not.
 func (w *world) stale() {
 	ctx, today := w.t.Context(), w.now
 	for _, age := range []time.Duration{40 * 24 * time.Hour, 0} {
@@ -259,9 +262,11 @@ func (w *world) stale() {
 		must(w, leased, err)
 		claim, err := w.Dispatch.Claim(ctx, beta, op.Fill(dispatch.ClaimInput{TaskID: leased.TaskID}))
 		must(w, claim, err)
-		late, err := w.Dispatch.Create(ctx, alpha, op.Fill(dispatch.CreateInput{Title: "late", Target: "beta", TTL: 3600}))
+		late, err := w.Dispatch.Create(ctx, alpha,
+			op.Fill(dispatch.CreateInput{Title: "late", Target: "beta", TTL: 3600}))
 		must(w, late, err)
-		m, err := w.Relay.Send(ctx, alpha, op.Fill(relay.SendInput{Message: "hi", Target: "beta", MessageType: "STATUS", TTL: 3600}))
+		m, err := w.Relay.Send(ctx, alpha, op.Fill(relay.SendInput{Message: "hi", Target: "beta", MessageType: "STATUS",
+			TTL: 3600}))
 		must(w, m, err)
 		w.Ledger.Record(op.Usage{Op: "get_tasks", Transport: "mcp", Caller: alpha, At: w.now()})
 		must(w, 0, w.Ledger.Flush(ctx))
@@ -275,21 +280,23 @@ func (w *world) stale() {
 	must(w, deleted, err)
 }
 
-// employ has a teammate at work on a task of a team.
+// employ creates a teammate with a task in progress.
 func (w *world) employ(lead identity.Caller, name string) {
 	w.t.Helper()
 	ctx, mate := w.t.Context(), "mate"
 	made, err := w.Team.Create(ctx, lead, op.Fill(team.CreateInput{TeamName: name}))
 	must(w, made, err)
-	spawned, err := w.Team.Spawn(ctx, lead, op.Fill(team.SpawnInput{TeamName: name, Name: mate, Prompt: "p", BackendType: team.External}))
+	spawned, err := w.Team.Spawn(ctx, lead,
+		op.Fill(team.SpawnInput{TeamName: name, Name: mate, Prompt: "p", BackendType: team.External}))
 	must(w, spawned, err)
 	created, err := w.Team.CreateTask(ctx, lead, op.Fill(team.CreateTaskInput{TeamName: name, Subject: "s"}))
 	must(w, created, err)
-	v, err := w.Team.UpdateTask(ctx, lead, op.Fill(team.UpdateTaskInput{TeamName: name, TaskID: created.ID, Status: team.InProgress, Owner: &mate}))
+	v, err := w.Team.UpdateTask(ctx, lead,
+		op.Fill(team.UpdateTaskInput{TeamName: name, TaskID: created.ID, Status: team.InProgress, Owner: &mate}))
 	must(w, v, err)
 }
 
-func TestEachSweepHandlesWhatIsDueAndReportsIt(t *testing.T) {
+func TestEachSweepHandlesDueDocumentsAndReportsThem(t *testing.T) {
 	t.Parallel()
 	w := begin(t)
 	w.stale()
@@ -321,7 +328,7 @@ func TestEachSweepHandlesWhatIsDueAndReportsIt(t *testing.T) {
 	}
 }
 
-func TestASweepIsStartedWithPOSTAlone(t *testing.T) {
+func TestASweepMustBeCalledWithPOST(t *testing.T) {
 	t.Parallel()
 	w := begin(t)
 	var known app.App

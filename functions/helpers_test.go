@@ -23,6 +23,7 @@ import (
 	"parley.internal/functions/internal/event"
 	"parley.internal/shared/app"
 	"parley.internal/shared/identity"
+	"parley.internal/shared/op"
 	"parley.internal/shared/push/fcm/fcmtest"
 	"parley.internal/shared/signal"
 	"parley.internal/shared/store"
@@ -33,8 +34,8 @@ import (
 
 const helperVariable = "FUNCTIONS_TEST_HELPER"
 
-// The framework's server cannot be ended, so that it runs as a process of its own: this binary again, with the address
-// as its argument.
+// The framework's server cannot be stopped, so it runs as a process of its own: this binary with the address as its
+// argument.
 func TestMain(m *testing.M) {
 	if os.Getenv(helperVariable) == "" {
 		os.Exit(m.Run())
@@ -47,7 +48,7 @@ func TestMain(m *testing.M) {
 	os.Exit(1)
 }
 
-// world is the functions behind the framework's server, over a store and a stand-in for FCM of their own.
+// world is a server of the functions with its own store and stand-in for FCM.
 type world struct {
 	*app.App
 	t       *testing.T
@@ -56,7 +57,7 @@ type world struct {
 	url     string
 	now     func() time.Time
 	logs    *lines
-	// end ends the functions; what they wrote is all in logs then.
+	// end stops the functions; their output is complete then.
 	end func()
 }
 
@@ -98,7 +99,7 @@ func begin(t *testing.T, env ...string) *world {
 	return w
 }
 
-// lines is what the functions wrote.
+// lines collects the output of the functions.
 type lines struct {
 	mu   sync.Mutex
 	text bytes.Buffer
@@ -116,7 +117,7 @@ func (l *lines) String() string {
 	return l.text.String()
 }
 
-// change is one event as Eventarc posts it.
+// change is an event in the form of Eventarc.
 type change struct {
 	function, id string
 	kind         store.EventKind
@@ -124,7 +125,7 @@ type change struct {
 	body         []byte
 }
 
-// post delivers the event once, in the binary mode of HTTP, and is the answer's status.
+// post delivers the event once, in the binary mode of HTTP, and returns the answer's status.
 func (w *world) post(c change) int {
 	w.t.Helper()
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(w.t.Context()), time.Minute)
@@ -150,7 +151,7 @@ func (w *world) post(c change) int {
 	return res.StatusCode
 }
 
-// doc is a document of the user's as the database holds it.
+// doc returns a document of the user as stored in the database.
 func (w *world) doc(path string) *firestoredata.Document {
 	w.t.Helper()
 	req, err := http.NewRequestWithContext(w.t.Context(), http.MethodGet,
@@ -175,7 +176,7 @@ func (w *world) doc(path string) *firestoredata.Document {
 	return d
 }
 
-// event tells of a change that happened now.
+// event returns the event of a change that happened now.
 func (w *world) event(function string, before, after *firestoredata.Document) change {
 	w.t.Helper()
 	c := change{function: function, id: strings.ToLower(function) + "-1", kind: store.Created, at: w.now()}
@@ -189,11 +190,12 @@ func (w *world) event(function string, before, after *firestoredata.Document) ch
 	return c
 }
 
-// rings registers a device of the human's for each token.
+// rings registers a device of the human for each token.
 func (w *world) rings(tokens ...string) {
 	w.t.Helper()
 	for _, token := range tokens {
-		d, err := w.Signal.Register(w.t.Context(), human, signal.DeviceInput{Token: token, Platform: "android"})
+		d, err := w.Signal.Register(w.t.Context(), human,
+			op.Fill(signal.DeviceInput{Token: token, Platform: "android"}))
 		must(w, d, err)
 	}
 }
@@ -206,7 +208,7 @@ func must[T any](w *world, v T, err error) T {
 	return v
 }
 
-// tokens are those that the stand-in was asked to ring, in the order of their coming.
+// tokens returns the tokens of the pushes in the order of arrival.
 func (w *world) tokens() string {
 	var out []string
 	for _, m := range w.fcm.Messages() {
@@ -215,7 +217,7 @@ func (w *world) tokens() string {
 	return strings.Join(out, " ")
 }
 
-// sweep is what a sweep answers to a request.
+// swept is the answer of a sweep.
 type swept struct {
 	status  int
 	allow   string

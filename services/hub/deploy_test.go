@@ -15,8 +15,8 @@ import (
 	"parley.internal/shared/store/emulator"
 )
 
-// stub stands for each program that a deployment calls: it notes how it was called, and
-// answers what the script asks for. FAIL names a call that fails.
+// stub replaces each program that the script infra/deploy calls. It records the call in the file CALLS and prints the
+// answer that the script expects. A call that contains FAIL fails.
 const stub = `#!/bin/sh
 call="$(basename "$0") $*"
 echo "$call" >>"$CALLS"
@@ -32,14 +32,14 @@ case "$call" in
 esac
 `
 
-// deploy runs the script in a copy of the repository's bones, and is what it printed and called.
+// deploy runs the script in a skeleton of the repository, and returns its output and the calls of programs.
 func deploy(t *testing.T, programs []string, fail string, args ...string) (said string, calls []string, err error) {
 	t.Helper()
 	if runtime.GOOS == "windows" {
 		if emulator.Required() {
-			t.Fatal("the script wants a shell")
+			t.Fatal("the script needs a shell")
 		}
-		t.Skip("the script wants a shell")
+		t.Skip("the script needs a shell")
 	}
 	root := t.TempDir()
 	script, err := os.ReadFile(filepath.Join(repository, "infra", "deploy"))
@@ -79,7 +79,7 @@ func deploy(t *testing.T, programs []string, fail string, args ...string) (said 
 		cmd.Env = append(cmd.Env, "FAIL="+fail)
 	}
 	out, err := cmd.CombinedOutput()
-	text, _ := os.ReadFile(log) // there is none where nothing was called
+	text, _ := os.ReadFile(log) // there is no file without a call
 	if left, _ := filepath.Glob(filepath.Join(root, "tmp.*")); len(left) != 0 {
 		t.Errorf("the token's directory is left: %v", left)
 	}
@@ -89,7 +89,7 @@ func deploy(t *testing.T, programs []string, fail string, args ...string) (said 
 
 var tools = []string{"terraform", "gcloud", "docker", "go", "git"}
 
-func TestADeploymentTakesItsStepsInOrder(t *testing.T) {
+func TestADeploymentRunsItsStepsInOrder(t *testing.T) {
 	t.Parallel()
 	said, calls, err := deploy(t, tools, "", "my-project", "europe-west1", "-auto-approve")
 	if err != nil || !strings.Contains(said, "mcp_url:  https://parley.example.org/mcp") {
@@ -103,11 +103,13 @@ func TestADeploymentTakesItsStepsInOrder(t *testing.T) {
 		`terraform -chdir=infra workspace select -or-create=true my-project`,
 		`terraform -chdir=infra apply -input=false -auto-approve -target=google_artifact_registry_repository\.this ` +
 			where + ` -auto-approve`,
-		`docker build --platform linux/amd64 -f services/hub/Dockerfile --build-arg VERSION=v1\.2\.3 -t r-docker\.pkg\.dev/my-project/parley-images/parley:v1\.2\.3 \.`,
+		`docker build --platform linux/amd64 -f services/hub/Dockerfile --build-arg VERSION=v1\.2\.3 ` +
+			`-t r-docker\.pkg\.dev/my-project/parley-images/parley:v1\.2\.3 \.`,
 		`docker --config \S+ login -u oauth2accesstoken --password-stdin https://r-docker\.pkg\.dev`,
 		`docker --config \S+ push r-docker\.pkg\.dev/my-project/parley-images/parley:v1\.2\.3`,
 		`go run \./cmd/package -o \.\./bin/functions\.zip`,
-		`terraform -chdir=infra apply -input=false ` + where + ` -var image=r-docker\.pkg\.dev/my-project/parley-images/parley@sha256:2 -var functions_zip=ROOT/bin/functions\.zip -auto-approve`,
+		`terraform -chdir=infra apply -input=false ` + where +
+			` -var image=r-docker\.pkg\.dev/my-project/parley-images/parley@sha256:2 -var functions_zip=ROOT/bin/functions\.zip -auto-approve`,
 	} {
 		i := slices.IndexFunc(calls[at:], regexp.MustCompile("^"+want+"$").MatchString)
 		if i < 0 {
@@ -122,7 +124,7 @@ func TestADeploymentTakesItsStepsInOrder(t *testing.T) {
 	}
 }
 
-func TestADeploymentIsRefusedForWhatIsMissing(t *testing.T) {
+func TestADeploymentWithoutItsRequirementsIsRefused(t *testing.T) {
 	t.Parallel()
 	here := []string{"my-project", "europe-west1"}
 	for _, c := range []struct {
@@ -135,7 +137,7 @@ func TestADeploymentIsRefusedForWhatIsMissing(t *testing.T) {
 		{"no tools", []string{"git"}, "", here, "not on the PATH: terraform 1.11 or newer, gcloud, docker, go 1.26"},
 		{"no docker", []string{"terraform", "gcloud", "go", "git"}, "", here, "not on the PATH: docker"},
 		{"no daemon", tools, "docker version", here, "its daemon does not answer"},
-		{"nobody is signed in", tools, "print-access-token", here, "gcloud auth application-default login"},
+		{"no credentials", tools, "print-access-token", here, "gcloud auth application-default login"},
 		{"no such project", tools, "services enable", here, "it must exist, have billing"},
 		{"no arguments", tools, "", nil, "usage: infra/deploy PROJECT REGION"},
 		{"a project's number", tools, "", []string{"123456", "europe-west1"}, "PROJECT must be a project's id"},
@@ -149,20 +151,21 @@ func TestADeploymentIsRefusedForWhatIsMissing(t *testing.T) {
 			}
 			for _, call := range calls {
 				if strings.HasPrefix(call, "terraform") {
-					t.Errorf("it went on to %s", call)
+					t.Errorf("it continued with %s", call)
 				}
 			}
 		})
 	}
 }
 
-func TestADeploymentThatFailsMidwayGoesNoFurther(t *testing.T) {
+func TestADeploymentStopsAtAFailedStep(t *testing.T) {
 	t.Parallel()
 	for _, fail := range []string{"docker build", " push ", "cmd/package", "docker image inspect"} {
 		t.Run(fail, func(t *testing.T) {
 			t.Parallel()
 			said, calls, err := deploy(t, tools, fail, "my-project", "europe-west1")
-			if err == nil || strings.Contains(said, "mcp_url") || slices.ContainsFunc(calls, func(c string) bool { return strings.Contains(c, "-var image=") }) {
+			if err == nil || strings.Contains(said, "mcp_url") ||
+				slices.ContainsFunc(calls, func(c string) bool { return strings.Contains(c, "-var image=") }) {
 				t.Errorf("%v\n%s\n%s", err, said, strings.Join(calls, "\n"))
 			}
 		})

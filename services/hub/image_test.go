@@ -21,14 +21,14 @@ import (
 	"parley.internal/shared/store/emulator"
 )
 
-// These tests build the image's binary as Docker would, without Docker: of the files that
-// the ignore file lets through, and by the instructions of the Dockerfile.
+// The tests build the binary of the image without Docker, from the files that the ignore file admits and by the
+// instructions of the Dockerfile.
 
 const repository = "../.."
 
 const stamp = "v9.9.9-image"
 
-// instruction is one of a Dockerfile, its continued lines joined.
+// instruction is an instruction of a Dockerfile, with its continuation lines joined.
 type instruction struct{ name, args string }
 
 func dockerfile(t *testing.T) []instruction {
@@ -47,18 +47,18 @@ func dockerfile(t *testing.T) []instruction {
 	return out
 }
 
-// stages are the instructions of each stage.
+// stages returns the instructions of both stages.
 func stages(t *testing.T) (build, final []instruction) {
 	t.Helper()
 	all := dockerfile(t)
 	i := slices.IndexFunc(all[1:], func(in instruction) bool { return in.name == "FROM" }) + 1
 	if all[0].name != "FROM" || i < 1 {
-		t.Fatal("the Dockerfile has not two stages")
+		t.Fatal("the Dockerfile must have two stages")
 	}
 	return all[:i], all[i:]
 }
 
-// ignored is a line of an ignore file: what it excludes, or with a ! lets through again.
+// ignored is a line of an ignore file: a pattern of excluded files, or after a ! of files that are included again.
 type ignored struct {
 	path *regexp.Regexp
 	back bool
@@ -78,13 +78,13 @@ func ignoreFile(t *testing.T) []ignored {
 		}
 		pattern, back := strings.CutPrefix(line, "!")
 		r := strings.NewReplacer("**/", "(.*/)?", "**", ".*", "*", "[^/]*", ".", `\.`).Replace(pattern)
-		// What excludes a directory excludes what is in it.
+		// A pattern of a directory matches the files in it.
 		out = append(out, ignored{regexp.MustCompile("^" + r + "(/.*)?$"), back})
 	}
 	return out
 }
 
-// sent says whether a file reaches the build: the last line that speaks of it counts.
+// sent reports whether a file reaches the build. The last matching line counts.
 func sent(rules []ignored, path string) bool {
 	through := true
 	for _, r := range rules {
@@ -95,7 +95,7 @@ func sent(rules []ignored, path string) bool {
 	return through
 }
 
-// sending is what reaches a build of the repository's root.
+// sending returns the files of the repository that reach the build.
 func sending(t *testing.T) []string {
 	t.Helper()
 	rules := ignoreFile(t)
@@ -121,7 +121,7 @@ func sending(t *testing.T) []string {
 	return out
 }
 
-func TestOnlyWhatTheServerIsBuiltOfReachesTheImage(t *testing.T) {
+func TestOnlyTheSourcesOfTheServerReachTheImage(t *testing.T) {
 	t.Parallel()
 	rules, names := ignoreFile(t), sending(t)
 	for _, want := range []string{"shared/go.mod", "shared/app/app.go", "services/hub/go.sum", "services/hub/main.go",
@@ -146,7 +146,7 @@ func TestOnlyWhatTheServerIsBuiltOfReachesTheImage(t *testing.T) {
 	}
 }
 
-// image is the file system that the first stage leaves, built once.
+// image returns the directory for the file system of the first stage.
 var image = sync.OnceValues(func() (string, error) { return os.MkdirTemp("", "parley-image-") })
 
 func TestMain(m *testing.M) {
@@ -159,7 +159,7 @@ func TestMain(m *testing.M) {
 
 var once sync.Once
 
-// binary is the server as the first stage builds it.
+// binary returns the path of the server that the first stage builds, once for all tests.
 func binary(t *testing.T) string {
 	t.Helper()
 	root, err := image()
@@ -170,7 +170,7 @@ func binary(t *testing.T) string {
 	return filepath.Join(root, "out", "parley")
 }
 
-// buildStage runs the instructions of the first stage with root for /.
+// buildStage runs the instructions of the first stage with root in place of /.
 func buildStage(t *testing.T, root string) {
 	t.Helper()
 	files := sending(t)
@@ -201,7 +201,7 @@ func buildStage(t *testing.T, root string) {
 	}
 }
 
-// copied copies what is below a directory of the context, and says how many files that is.
+// copied copies the files below a directory of the context, and returns their number.
 func copied(t *testing.T, files []string, from, to string) (n int) {
 	t.Helper()
 	for _, name := range files {
@@ -224,7 +224,7 @@ func copied(t *testing.T, files []string, from, to string) (n int) {
 	return n
 }
 
-func TestTheImageIsBuiltOfWhatReachesItAndItsVersionIsStamped(t *testing.T) {
+func TestTheImageIsBuiltFromItsContextWithItsVersion(t *testing.T) {
 	t.Parallel()
 	out, err := exec.CommandContext(t.Context(), binary(t), "version").Output()
 	if err != nil || strings.TrimSpace(string(out)) != stamp {
@@ -232,7 +232,7 @@ func TestTheImageIsBuiltOfWhatReachesItAndItsVersionIsStamped(t *testing.T) {
 	}
 }
 
-func TestTheImagesBinaryNeedsNoLibraryAndTellsNoPath(t *testing.T) {
+func TestTheImagesBinaryNeedsNoLibraryAndContainsNoBuildPath(t *testing.T) {
 	t.Parallel()
 	if runtime.GOOS != "linux" {
 		if emulator.Required() {
@@ -248,7 +248,7 @@ func TestTheImagesBinaryNeedsNoLibraryAndTellsNoPath(t *testing.T) {
 	defer f.Close()
 	for _, p := range f.Progs {
 		if p.Type == elf.PT_INTERP || p.Type == elf.PT_DYNAMIC {
-			t.Errorf("it wants a loader: %v", p.Type)
+			t.Errorf("it needs a loader: %v", p.Type)
 		}
 	}
 	text, err := os.ReadFile(path)
@@ -256,16 +256,16 @@ func TestTheImagesBinaryNeedsNoLibraryAndTellsNoPath(t *testing.T) {
 		t.Fatal(err)
 	}
 	if root, _ := image(); strings.Contains(string(text), root) {
-		t.Error("it tells where it was built")
+		t.Error("it contains the path of its build")
 	}
 }
 
-func TestTheImageRunsAsNobodyAndStartsTheServer(t *testing.T) {
+func TestTheImageRunsTheServerWithoutRoot(t *testing.T) {
 	t.Parallel()
 	_, final := stages(t)
 	has := func(name, args string) bool { return slices.Contains(final, instruction{name, args}) }
 	if !strings.Contains(final[0].args, "distroless/static") || !strings.HasSuffix(final[0].args, ":nonroot") {
-		t.Errorf("it stands on %s", final[0].args)
+		t.Errorf("its base is %s", final[0].args)
 	}
 	if !has("COPY", "--from=build /out/parley /parley") || !has("USER", "65532:65532") ||
 		!has("ENTRYPOINT", `["/parley"]`) || !has("CMD", `["serve"]`) || !has("ENV", "PORT=8080") {
@@ -273,15 +273,16 @@ func TestTheImageRunsAsNobodyAndStartsTheServer(t *testing.T) {
 	}
 	for _, in := range final {
 		if in.name == "RUN" || in.name == "HEALTHCHECK" {
-			t.Errorf("%s needs a shell, and there is none", in.name)
+			t.Errorf("%s needs a shell, which the base does not have", in.name)
 		}
 	}
 }
 
+// says matches the first line of a server.
 var says = regexp.MustCompile(`serves MCP at (http://\S+)/mcp`)
 
-// The environment is Cloud Run's and Terraform's, with an emulator that is not there in
-// place of Firestore: health is asked for before anybody calls.
+// The environment is that of Cloud Run and Terraform, with a missing emulator in place of Firestore: the health check
+// must pass without the store.
 func TestTheImagesServerIsHealthyAndWritesNoFile(t *testing.T) {
 	t.Parallel()
 	path, home := binary(t), t.TempDir()
@@ -289,7 +290,8 @@ func TestTheImagesServerIsHealthyAndWritesNoFile(t *testing.T) {
 	defer cancel()
 	cmd := exec.CommandContext(ctx, path, "serve")
 	cmd.Dir = home
-	cmd.Env = []string{"HOME=" + home, "TMPDIR=" + home, "PORT=0", "K_SERVICE=parley", "PARLEY_STORE=firestore", "GOOGLE_CLOUD_PROJECT=demo-parley",
+	cmd.Env = []string{"HOME=" + home, "TMPDIR=" + home, "PORT=0", "K_SERVICE=parley", "PARLEY_STORE=firestore",
+		"GOOGLE_CLOUD_PROJECT=demo-parley",
 		"PARLEY_PUBLIC_URL=https://parley.example.org", "FIRESTORE_EMULATOR_HOST=127.0.0.1:1"}
 	out, err := cmd.StdoutPipe()
 	if err == nil {

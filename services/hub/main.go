@@ -1,5 +1,5 @@
-// Command parley is the hub: it serves the meeting ground, makes keys and bridges
-// stdio-only clients.
+// Command parley is the hub of Parley: it serves MCP and REST, manages keys, teams and the store, and bridges
+// stdio-only clients. Run parley --help for its commands.
 package main
 
 import (

@@ -19,7 +19,7 @@ func TestCallsKeepToTheirBudgetOfRPCs(t *testing.T) {
 	rpcs.Hold(t, "a post", write, func() { k.check(k.post("x")) })
 	rpcs.Hold(t, "a post with a key", domaintest.Sent{Get: 2, Commit: 1}, func() {
 		in := PostInput{Idempotency: op.Idempotency{IdempotencyKey: "k"}, FireID: here, Text: "x"}
-		k.check(domaintest.Err(k.Post(t.Context(), loose, in)))
+		k.check(domaintest.Err(k.Post(t.Context(), unbound, in)))
 	})
 	rpcs.Hold(t, "new messages", domaintest.Sent{Query: 1}, func() { k.read(MessagesInput{}) })
 	rpcs.Hold(t, "no new messages", domaintest.Sent{Query: 1, Get: 1}, func() { k.read(MessagesInput{Cursor: "2"}) })
@@ -37,9 +37,9 @@ func TestCallsKeepToTheirBudgetOfRPCs(t *testing.T) {
 	rpcs.Hold(t, "a post after an overdue duel", write, func() { k.Pass(time.Hour); k.check(k.post("x")) })
 }
 
-// What a fire has seen makes its document no larger.
+// The document of a fire does not grow with its history.
 func TestAFireStaysSmall(t *testing.T) {
-	each(t, func(t *testing.T, k *camp) {
+	each(t, func(t *testing.T, k *fixture) {
 		k.light()
 		size := func() int {
 			text, err := json.Marshal(k.kept())
@@ -59,17 +59,17 @@ func TestAFireStaysSmall(t *testing.T) {
 }
 
 func TestDuelsArePagedNewestFirst(t *testing.T) {
-	each(t, func(t *testing.T, k *camp) {
+	each(t, func(t *testing.T, k *fixture) {
 		k.light()
 		for range 6 {
 			k.check(k.throw())
 			k.check(k.abandon())
 		}
-		k.check(k.throw()) // it stands, and is none of them
+		k.check(k.throw()) // The standing duel is not listed.
 		var got []int64
 		in := DuelsInput{FireID: here, Limit: 4}
 		for range 5 {
-			out, err := k.Duels(t.Context(), loose, in)
+			out, err := k.Duels(t.Context(), unbound, in)
 			k.check(err)
 			for _, e := range out.Duels {
 				got = append(got, e.Number)
@@ -81,7 +81,7 @@ func TestDuelsArePagedNewestFirst(t *testing.T) {
 		if len(got) != 6 || got[0] != 6 || got[5] != 1 {
 			t.Errorf("%v", got)
 		}
-		if out, err := k.Duels(t.Context(), loose, DuelsInput{FireID: here}); err != nil || len(out.Duels) != 5 {
+		if out, err := k.Duels(t.Context(), unbound, DuelsInput{FireID: here}); err != nil || len(out.Duels) != 5 {
 			t.Errorf("%d by default, %v", len(out.Duels), err)
 		}
 	})

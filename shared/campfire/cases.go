@@ -5,10 +5,10 @@ import (
 	"parley.internal/shared/op"
 )
 
-// The steps that the cases of fires begin with.
+// The steps that set up the cases of fires.
 var (
 	lit = []op.Step{{Op: "campfire_get_or_create_fire", In: op.In{"fireId": "f"}}}
-	// spoken has two messages, and the cursor after the first.
+	// spoken posts two messages and saves the cursor after the first one.
 	spoken = op.After(lit,
 		op.Step{Op: "campfire_post_message", In: op.In{"fireId": "f", "text": "I hold this"}},
 		op.Step{Op: "campfire_post_message", As: "beta", In: op.In{"fireId": "f", "text": "and I that"}},
@@ -46,11 +46,15 @@ func postCases() op.Cases {
 	return op.Cases{Owned: []string{"fireId"}, Examples: []op.Example{
 		{Given: lit, In: op.In{"fireId": "f", "text": "One file is enough."}},
 		{Name: "with an idempotency key", Given: lit, In: once},
-		{Name: "again with the same key", Given: op.After(lit, op.Step{Op: "campfire_post_message", In: once}), In: once},
+		{
+			Name:  "again with the same key",
+			Given: op.After(lit, op.Step{Op: "campfire_post_message", In: once}),
+			In:    once,
+		},
 		{Name: "as another program", Given: lit, In: op.In{"fireId": "f", "text": "x", "author": "beta"},
 			Fault: fault.Forbidden, RPCs: op.NoRPCs},
 		{Name: "during a duel", Given: thrown, In: op.In{"fireId": "f", "text": "psst"}, Fault: fault.Precondition},
-		{Name: "at a fire that is nowhere", In: op.In{"fireId": "nowhere", "text": "x"}, Fault: fault.NotFound},
+		{Name: "at an unknown fire", In: op.In{"fireId": "nowhere", "text": "x"}, Fault: fault.NotFound},
 	}, Refused: []op.Refusal{
 		{Name: "a blank text", In: `{"fireId":"f","text":" \t"}`, Path: "text", Words: "message cannot be empty."},
 	}}
@@ -62,7 +66,7 @@ func speakCases() op.Cases {
 		{Name: "for another, by the human", Given: lit, As: op.Human,
 			In: op.In{"fireId": "f", "text": "and I that", "author": "beta"}},
 		{Name: "during a duel", Given: thrown, In: op.In{"fireId": "f", "text": "psst"}, Fault: fault.Precondition},
-		{Name: "at a fire that is nowhere", In: op.In{"fireId": "nowhere", "text": "x"}, Fault: fault.NotFound},
+		{Name: "at an unknown fire", In: op.In{"fireId": "nowhere", "text": "x"}, Fault: fault.NotFound},
 	}, Refused: []op.Refusal{
 		{Name: "an empty text", In: `{"fireId":"f","text":""}`, Path: "text", Words: "message cannot be empty."},
 		{Name: "a blank text", In: `{"fireId":"f","text":" "}`, Path: "text", Words: "message cannot be empty."},
@@ -75,19 +79,28 @@ func messagesCases() op.Cases {
 		{Name: "of a silent fire", Given: lit, In: op.In{"fireId": "f"}},
 		{Name: "one at a time", Given: spoken, In: op.In{"fireId": "f", "limit": 1}},
 		{Name: "the next page, with a wait", Given: spoken, In: op.In{"fireId": "f", "cursor": "$cursor", "waitMs": 1}},
-		{Name: "of a fire that is nowhere", In: op.In{"fireId": "nowhere"}, Fault: fault.NotFound},
+		{Name: "of an unknown fire", In: op.In{"fireId": "nowhere"}, Fault: fault.NotFound},
 	}, Refused: []op.Refusal{
 		{Name: "too many", In: `{"fireId":"f","limit":101}`, Path: "limit", Words: "must be at most 100"},
 		{Name: "an unknown cursor", Given: spoken, In: `{"fireId":"f","cursor":"nonsense"}`, Path: "cursor",
-			Words: "is none of this fire's"},
+			Words: "does not belong to this fire"},
 	}}
 }
 
 func planCases() op.Cases {
 	return op.Cases{Owned: []string{"fireId"}, Examples: []op.Example{
 		{Given: lit, In: op.In{"fireId": "f", "content": "One file now, a server later."}},
-		{Name: "during a duel", Given: thrown, In: op.In{"fireId": "f", "content": "the plan"}, Fault: fault.Precondition},
-		{Name: "of a fire that is nowhere", In: op.In{"fireId": "nowhere", "content": "the plan"}, Fault: fault.NotFound},
+		{
+			Name:  "during a duel",
+			Given: thrown,
+			In:    op.In{"fireId": "f", "content": "the plan"},
+			Fault: fault.Precondition,
+		},
+		{
+			Name:  "of an unknown fire",
+			In:    op.In{"fireId": "nowhere", "content": "the plan"},
+			Fault: fault.NotFound,
+		},
 	}, Refused: []op.Refusal{
 		{Name: "a blank plan", In: `{"fireId":"f","content":" "}`, Path: "content", Words: "content cannot be empty."},
 	}}
@@ -101,10 +114,15 @@ func getCases() op.Cases {
 		{Name: "with an earlier plan", Given: op.After(drafted, op.Step{Op: "campfire_update_battle_plan",
 			In: op.In{"fireId": "f", "content": "another"}}),
 			In: op.In{"fireId": "f", "planVersion": 1}},
-		{Name: "that is nowhere", In: op.In{"fireId": "nowhere"}, Fault: fault.NotFound},
+		{Name: "of an unknown fire", In: op.In{"fireId": "nowhere"}, Fault: fault.NotFound},
 	}, Refused: []op.Refusal{
-		{Name: "version nought", In: `{"fireId":"f","planVersion":0}`, Path: "planVersion", Words: "must be at least 1"},
+		{
+			Name:  "version 0",
+			In:    `{"fireId":"f","planVersion":0}`,
+			Path:  "planVersion",
+			Words: "must be at least 1",
+		},
 		{Name: "a version to come", Given: drafted, In: `{"fireId":"f","planVersion":2}`, Path: "planVersion",
-			Words: "the plan of this fire has 1 versions"},
+			Words: "must be at most the newest version of the plan, which is 1"},
 	}}
 }

@@ -13,53 +13,80 @@ import (
 
 const crowd = 8
 
-func TestOfEightAtOnceOneWins(t *testing.T) {
+func TestOfEightConcurrentCallsOneSucceeds(t *testing.T) {
 	for name, c := range map[string]struct {
 		stage int
-		call  func(k *camp, i int) error
-		words string // what the others are told
-		after func(t *testing.T, k *camp)
+		call  func(k *fixture, i int) error
+		words string // the message to the other callers
+		after func(t *testing.T, k *fixture)
 	}{
-		"gauntlets": {0, func(k *camp, i int) error {
-			return domaintest.Err(k.Throw(k.t.Context(), loose, GauntletInput{FireID: here, Challenger: fmt.Sprint("c", i), Target: "bob", Thesis: "x"}))
-		}, "A duel is already in progress. Resolve it (verdict or abandon_duel) before starting another.", func(t *testing.T, k *camp) {
-			if f := k.kept(); f.Duels != 1 || f.Duel == nil || f.Duel.Number != 1 {
-				t.Errorf("%+v", f)
-			}
-		}},
-		"oaths": {1, func(k *camp, i int) error {
-			return domaintest.Err(k.TakeOath(k.t.Context(), loose, OathInput{FireID: here, Character: fmt.Sprint("j", i)}))
-		}, "The tribunal is already complete. The duel is active.", func(t *testing.T, k *camp) {
-			if f := k.kept(); f.State() != Active {
-				t.Errorf("%+v", f)
-			}
-		}},
-		"strikes": {2, func(k *camp, _ int) error { return k.strike() },
-			"Not your turn. Expected Defender (bob). Your role does not match the current turn.", func(t *testing.T, k *camp) {
+		"gauntlets": {
+			0,
+			func(k *fixture, i int) error { return k.throwAs(unbound, fmt.Sprint("c", i), "bob") },
+			"A duel is already in progress. Resolve it (verdict or abandon_duel) before starting another.",
+			func(t *testing.T, k *fixture) {
+				if f := k.kept(); f.Duels != 1 || f.Duel == nil || f.Duel.Number != 1 {
+					t.Errorf("%+v", f)
+				}
+			},
+		},
+		"oaths": {
+			1,
+			func(k *fixture, i int) error {
+				in := OathInput{FireID: here, Character: fmt.Sprint("j", i)}
+				return domaintest.Err(k.TakeOath(k.t.Context(), unbound, in))
+			},
+			"The tribunal is already complete. The duel is active.",
+			func(t *testing.T, k *fixture) {
+				if f := k.kept(); f.State() != Active {
+					t.Errorf("%+v", f)
+				}
+			},
+		},
+		"strikes": {
+			2,
+			func(k *fixture, _ int) error { return k.strike() },
+			"Not your turn. Expected Defender (bob). Your role does not match the current turn.",
+			func(t *testing.T, k *fixture) {
 				if d := k.kept().Duel; len(d.Transcript) != 1 || d.CurrentTurn != Defender {
 					t.Errorf("%+v", d)
 				}
-			}},
-		"holds": {3, func(k *camp, _ int) error { return k.hold() },
-			"Not your turn. Expected Judge (judy). Your role does not match the current turn.", func(t *testing.T, k *camp) {
+			},
+		},
+		"holds": {
+			3,
+			func(k *fixture, _ int) error { return k.hold() },
+			"Not your turn. Expected Judge (judy). Your role does not match the current turn.",
+			func(t *testing.T, k *fixture) {
 				if d := k.kept().Duel; len(d.Transcript) != 2 || d.CurrentTurn != Judge {
 					t.Errorf("%+v", d)
 				}
-			}},
-		"verdicts": {4, func(k *camp, _ int) error { return k.rule() }, "Duel is not active.", func(t *testing.T, k *camp) {
-			if v := k.get(); v.State != Debating || v.Plan.Version != 1 || k.recorded() != 1 {
-				t.Errorf("%+v, %d recorded", v, k.recorded())
-			}
-		}},
-		"abandons": {1, func(k *camp, _ int) error { return k.abandon() }, "No duel on fire 'f' to abandon.", func(t *testing.T, k *camp) {
-			if v := k.get(); v.State != Debating || k.recorded() != 1 {
-				t.Errorf("%+v, %d recorded", v, k.recorded())
-			}
-		}},
+			},
+		},
+		"verdicts": {
+			4,
+			func(k *fixture, _ int) error { return k.rule() },
+			"Duel is not active.",
+			func(t *testing.T, k *fixture) {
+				if v := k.get(); v.State != Debating || v.Plan.Version != 1 || k.recorded() != 1 {
+					t.Errorf("%+v, %d recorded", v, k.recorded())
+				}
+			},
+		},
+		"abandons": {
+			1,
+			func(k *fixture, _ int) error { return k.abandon() },
+			"No duel on fire 'f' to abandon.",
+			func(t *testing.T, k *fixture) {
+				if v := k.get(); v.State != Debating || k.recorded() != 1 {
+					t.Errorf("%+v, %d recorded", v, k.recorded())
+				}
+			},
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			each(t, func(t *testing.T, k *camp) {
-				if c.stage > 0 { // a gauntlet makes its fire, all eight of them at once
+			each(t, func(t *testing.T, k *fixture) {
+				if c.stage > 0 { // The gauntlets create their fire, concurrently.
 					k.stage(c.stage)
 				}
 				failed := domaintest.Together(crowd, func(i int) error {
@@ -77,15 +104,15 @@ func TestOfEightAtOnceOneWins(t *testing.T) {
 	}
 }
 
-// A verdict and an abandonment of the same duel: one of them is its end.
+// Of concurrent verdicts, abandonments and sweeps of the same duel, one ends it.
 func TestADuelEndsOnce(t *testing.T) {
-	each(t, func(t *testing.T, k *camp) {
+	each(t, func(t *testing.T, k *fixture) {
 		k.stage(4)
 		k.Pass(29 * time.Minute)
 		failed := domaintest.Together(crowd, func(i int) error {
 			return domaintest.Retry(t.Context(), []func() error{k.rule, k.abandon, k.sweepAll, k.rule}[i%4])
 		})
-		// Both sweeps succeed with nothing to do.
+		// Both sweeps succeed without work.
 		if len(failed) != crowd-3 || k.recorded() != 1 {
 			t.Errorf("%d failed, %d recorded: %v", len(failed), k.recorded(), failed)
 		}
@@ -96,14 +123,14 @@ func TestADuelEndsOnce(t *testing.T) {
 	})
 }
 
-func TestAFireIsMadeOnceByMany(t *testing.T) {
-	each(t, func(t *testing.T, k *camp) {
+func TestConcurrentCallsCreateAFireOnce(t *testing.T) {
+	each(t, func(t *testing.T, k *fixture) {
 		failed := domaintest.Together(crowd, func(i int) error {
 			return domaintest.Retry(t.Context(), func() error {
 				if i%2 == 0 {
-					return domaintest.Err(k.GetOrCreate(t.Context(), loose, FireInput{FireID: here}))
+					return domaintest.Err(k.GetOrCreate(t.Context(), unbound, FireInput{FireID: here}))
 				}
-				err := domaintest.Err(k.Throw(t.Context(), loose, GauntletInput{FireID: here, Challenger: fmt.Sprint("c", i), Target: "bob", Thesis: "x"}))
+				err := k.throwAs(unbound, fmt.Sprint("c", i), "bob")
 				if fault.Is(err, fault.Precondition) {
 					return nil
 				}
@@ -116,12 +143,12 @@ func TestAFireIsMadeOnceByMany(t *testing.T) {
 	})
 }
 
-func (k *camp) sweepAll() error {
+func (k *fixture) sweepAll() error {
 	return domaintest.Err(k.SweepDuels(k.t.Context(), store.NewAdmin(k.DB), 100))
 }
 
-// put sets a fire of a user as it is given.
-func (k *camp) put(user string, f Fire) {
+// put stores a fire of a user.
+func (k *fixture) put(user string, f Fire) {
 	k.t.Helper()
 	k.check(k.DB.User(user).Update(k.t.Context(), func(_ context.Context, tx *store.Tx) error {
 		fires.Put(tx, f.ID, f)

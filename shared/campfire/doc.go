@@ -1,14 +1,12 @@
-// Package campfire is where agents debate around a fire, with a shared battle plan,
-// and where a duel ends a debate that loops: one agent challenges another, a third
-// judges, and the verdict becomes the plan.
+// Package campfire is the debate of agents at a fire. A fire has messages and a shared battle plan, and at most one
+// duel at a time: one agent challenges another, a third one judges, and the verdict becomes the battle plan.
 //
-// A fire is one small document that holds the standing duel whole, because a duel is
-// bounded: a thesis, and three arguments of which the last ends it. So a step of a duel is one read
-// and one commit, and of many at once one wins. What grows lies below the fire,
-// numbered by it inside the transaction: messages, versions of the plan, and duels that
-// ended, each with its transcript. None of it is ever deleted.
+// A fire is one small document that contains the standing duel. A duel is bounded, because it has a thesis and three
+// arguments, of which the last one ends it. A step of a duel is therefore one read and one commit, and of concurrent
+// steps one succeeds. Documents below the fire hold what grows: messages, versions of the plan, and duels that ended,
+// each with its transcript. The fire numbers them inside the transaction that adds one. None of them is ever deleted.
 //
-// An overdue duel is over when its time is, whoever comes by: readers see it ended, and
-// the next writer or the sweep records that. Both come to the same record. The package may not
-// push, knows no other domain, and decides nothing itself: it is a contract, no oracle.
+// A duel past its deadline has ended. Readers see it as ended, and the next call that changes the fire, or the sweep,
+// records the end; both produce the same record. The package does not send notifications, imports no other domain,
+// and judges no arguments itself.
 package campfire

@@ -6,17 +6,17 @@ import (
 	"parley.internal/shared/fault"
 )
 
-// State is what goes on at a fire.
+// State is the state of a fire.
 type State string
 
-// The states.
+// The states of a fire.
 const (
 	Debating State = "DEBATING"
-	Pending  State = "HONORABLE_DUEL_PENDING" // declared, without a judge
+	Pending  State = "HONORABLE_DUEL_PENDING" // a duel is declared and has no judge
 	Active   State = "DUEL_ACTIVE"
 )
 
-// Role is a part in a duel; a turn is one's.
+// Role is a part in a duel. Each turn belongs to one role.
 type Role string
 
 // The roles, in the order of their turns.
@@ -26,7 +26,7 @@ const (
 	Judge      Role = "judge"
 )
 
-// String is the role as faults name it.
+// String returns the name of the role in messages.
 func (r Role) String() string {
 	switch r {
 	case Challenger:
@@ -37,13 +37,13 @@ func (r Role) String() string {
 	return "Judge"
 }
 
-// Voice is the name that somebody speaks under, and whether the server knows it to be true.
+// Voice is the name of a speaker. It is verified if the key of the call is bound to the program of that name.
 type Voice struct {
 	Name     string
 	Verified bool
 }
 
-// Argument is what one said on its turn.
+// Argument is the statement of a role on its turn.
 type Argument struct {
 	Role      Role      `json:"role"`
 	Name      string    `json:"name"`
@@ -53,7 +53,7 @@ type Argument struct {
 	At        time.Time `json:"at"`
 }
 
-// Duel is a challenge, and what was said in it. It has one round.
+// Duel is a challenge with its transcript. It has one round of three turns.
 type Duel struct {
 	FireID             string `json:"fireId"`
 	Number             int64  `json:"number" jsonschema:"counts the duels of the fire"`
@@ -63,7 +63,7 @@ type Duel struct {
 	JudgeName          string `json:"judgeName" jsonschema:"empty until one took the oath"`
 	JudgeVerified      bool   `json:"judgeVerified"`
 	ThesisOfAttack     string `json:"thesisOfAttack"`
-	// CurrentTurn is the challenger's from the start, who may act once there is a judge.
+	// CurrentTurn is the role that acts next. It is the challenger from the start, who may act once there is a judge.
 	CurrentTurn     Role       `json:"currentTurn"`
 	CreatedAt       time.Time  `json:"createdAt"`
 	DeadlineMinutes int        `json:"deadlineMinutes"`
@@ -71,10 +71,10 @@ type Duel struct {
 	Transcript      []Argument `json:"transcript"`
 }
 
-// Result is how a duel ended.
+// Result is the way in which a duel ended.
 type Result string
 
-// The results.
+// The results of a duel.
 const (
 	Judged    Result = "verdict"
 	Abandoned Result = "abandoned"
@@ -84,10 +84,10 @@ const (
 type Outcome struct {
 	Result Result `json:"result"`
 	Winner Role   `json:"winner,omitempty"`
-	// PlanVersion is the version that the verdict made, and Mutation its text.
+	// PlanVersion is the version of the plan that the verdict made, and Mutation its text.
 	PlanVersion int64  `json:"planVersion,omitempty"`
 	Mutation    string `json:"requiredPlanMutation,omitempty"`
-	// Reason says why a duel was abandoned, By who did it where that is known.
+	// Reason tells why a duel was abandoned. By names the agent that ended the duel, and is empty for an overdue one.
 	Reason   string    `json:"reason,omitempty"`
 	By       string    `json:"by,omitempty"`
 	Verified bool      `json:"verified"`
@@ -100,7 +100,7 @@ type Ended struct {
 	Outcome Outcome `json:"outcome"`
 }
 
-// State is what goes on at the fire.
+// State returns the state of the fire.
 func (f *Fire) State() State {
 	switch {
 	case f.Duel == nil:
@@ -121,32 +121,45 @@ func (d *Duel) name(r Role) string {
 	return d.JudgeName
 }
 
-// wait gives the next one its time.
-func (d *Duel) wait(next Role, now time.Time) {
+// startTurn gives the turn to a role and sets its deadline.
+func (d *Duel) startTurn(next Role, now time.Time) {
 	d.CurrentTurn, d.TurnDeadline = next, now.Add(time.Duration(d.DeadlineMinutes)*time.Minute)
 }
 
-func (d *Duel) say(r Role, by Voice, text string, surrender bool, now time.Time) {
+// addArgument extends a copy of the transcript, so that duels copied before do not change.
+func (d *Duel) addArgument(r Role, by Voice, text string, surrender bool, now time.Time) {
 	d.Transcript = append(d.Transcript[:len(d.Transcript):len(d.Transcript)],
 		Argument{Role: r, Name: by.Name, Verified: by.Verified, Text: text, Surrender: surrender, At: now})
 }
 
-// Throw declares a duel. Each of its phases may take so many minutes.
+// Throw declares a duel of by against target. Each phase of the duel has a deadline of the given minutes. It returns
+// [fault.Precondition] if a duel stands, and [fault.Invalid] if both names are equal.
 func (f *Fire) Throw(by Voice, target, thesis string, minutes int, now time.Time) error {
 	if f.Duel != nil {
-		return fault.New(fault.Precondition, "A duel is already in progress. Resolve it (verdict or abandon_duel) before starting another.")
+		return fault.New(fault.Precondition,
+			"A duel is already in progress. Resolve it (verdict or abandon_duel) before starting another.")
 	}
 	if by.Name == target {
-		return wrong("target_name", "Challenger and Defender must be distinct identities.")
+		return errField("target_name", "Challenger and Defender must be distinct identities.")
 	}
 	f.Duels++
-	f.Duel = &Duel{FireID: f.ID, Number: f.Duels, ChallengerName: by.Name, ChallengerVerified: by.Verified, DefenderName: target,
-		ThesisOfAttack: thesis, CreatedAt: now, DeadlineMinutes: minutes, Transcript: []Argument{}}
-	f.Duel.wait(Challenger, now)
+	f.Duel = &Duel{
+		FireID:             f.ID,
+		Number:             f.Duels,
+		ChallengerName:     by.Name,
+		ChallengerVerified: by.Verified,
+		DefenderName:       target,
+		ThesisOfAttack:     thesis,
+		CreatedAt:          now,
+		DeadlineMinutes:    minutes,
+		Transcript:         []Argument{},
+	}
+	f.Duel.startTurn(Challenger, now)
 	return nil
 }
 
-// TakeOath makes somebody the Judge: neither the Challenger nor the Defender.
+// TakeOath makes by the Judge of the standing duel. It returns [fault.Precondition] if there is no duel without a
+// judge, and [fault.Forbidden] to the Challenger and the Defender.
 func (f *Fire) TakeOath(by Voice, now time.Time) error {
 	switch f.State() {
 	case Debating:
@@ -156,69 +169,95 @@ func (f *Fire) TakeOath(by Voice, now time.Time) error {
 	}
 	for _, r := range []Role{Challenger, Defender} {
 		if by.Name == f.Duel.name(r) {
-			return fault.New(fault.Forbidden, "character_name '%s' is already registered as %s. The Judge must be a third agent with a different name.", by.Name, r)
+			return fault.New(fault.Forbidden,
+				"character_name '%s' is already registered as %s. The Judge must be a third agent with a different "+
+					"name.",
+				by.Name, r)
 		}
 	}
 	f.Duel.JudgeName, f.Duel.JudgeVerified = by.Name, by.Verified
-	f.Duel.wait(Challenger, now)
+	f.Duel.startTurn(Challenger, now)
 	return nil
 }
 
-// turn refuses who may not act now, by the duel, then the turn, then the name.
-func (f *Fire) turn(r Role, by Voice, inactive, only string) error {
+// checkTurn returns nil if by may act in the role r now. It checks that the duel is active, then the turn, then the
+// name; the first two fail with [fault.Precondition], the last one with [fault.Forbidden]. The messages are inactive,
+// for a duel that is not active, and one with only, the name of the action.
+func (f *Fire) checkTurn(r Role, by Voice, inactive, only string) error {
 	if f.State() != Active {
 		return fault.New(fault.Precondition, "%s", inactive)
 	}
 	d := f.Duel
 	if d.CurrentTurn != r {
-		return fault.New(fault.Precondition, "Not your turn. Expected %s (%s). Your role does not match the current turn.", d.CurrentTurn, d.name(d.CurrentTurn))
+		return fault.New(fault.Precondition,
+			"Not your turn. Expected %s (%s). Your role does not match the current turn.", d.CurrentTurn,
+			d.name(d.CurrentTurn))
 	}
 	if by.Name != d.name(r) {
-		return fault.New(fault.Forbidden, "Only the %s (%s) may use %s. You invoked as '%s'.", r, d.name(r), only, by.Name)
+		return fault.New(fault.Forbidden, "Only the %s (%s) may use %s. You invoked as '%s'.", r, d.name(r), only,
+			by.Name)
 	}
 	return nil
 }
 
-// Strike is the Challenger's turn.
+// Strike is the turn of the Challenger. It fails as [Fire.Rule] does.
 func (f *Fire) Strike(by Voice, evidence string, now time.Time) error {
-	if err := f.turn(Challenger, by, "Duel is not active. Waiting for the Judge to take the oath.", "strike_argument this turn"); err != nil {
+	const inactive = "Duel is not active. Waiting for the Judge to take the oath."
+	if err := f.checkTurn(Challenger, by, inactive, "strike_argument this turn"); err != nil {
 		return err
 	}
-	f.Duel.say(Challenger, by, evidence, false, now)
-	f.Duel.wait(Defender, now)
+	f.Duel.addArgument(Challenger, by, evidence, false, now)
+	f.Duel.startTurn(Defender, now)
 	return nil
 }
 
-// Hold is the Defender's turn. One who surrenders has said so; the Judge still rules.
+// Hold is the turn of the Defender. A surrender is recorded, and the Judge still rules. It fails as [Fire.Rule] does.
 func (f *Fire) Hold(by Voice, rationale string, surrender bool, now time.Time) error {
-	if err := f.turn(Defender, by, "Duel is not active.", "hold_the_line this turn"); err != nil {
+	if err := f.checkTurn(Defender, by, "Duel is not active.", "hold_the_line this turn"); err != nil {
 		return err
 	}
-	f.Duel.say(Defender, by, rationale, surrender, now)
-	f.Duel.wait(Judge, now)
+	f.Duel.addArgument(Defender, by, rationale, surrender, now)
+	f.Duel.startTurn(Judge, now)
 	return nil
 }
 
-// Rule is the Judge's turn. It ends the duel, and its mutation is the new plan, whole.
+// Rule is the turn of the Judge. It ends the duel and returns it with the new version of the plan, whose whole text
+// is mutation. It returns [fault.Precondition] if the duel is not active or if it is another role's turn, and
+// [fault.Forbidden] if by is not the Judge.
 func (f *Fire) Rule(by Voice, winner Role, ruling, mutation string, now time.Time) (Ended, Plan, error) {
-	if err := f.turn(Judge, by, "Duel is not active.", "deliver_verdict"); err != nil {
+	if err := f.checkTurn(Judge, by, "Duel is not active.", "deliver_verdict"); err != nil {
 		return Ended{}, Plan{}, err
 	}
-	f.Duel.say(Judge, by, ruling, false, now)
+	f.Duel.addArgument(Judge, by, ruling, false, now)
 	plan := f.newPlan(by, mutation, Verdict, f.Duel.Number, now)
-	return f.end(Outcome{Result: Judged, Winner: winner, PlanVersion: plan.Version, Mutation: mutation, By: by.Name, Verified: by.Verified, EndedAt: now}), plan, nil
+	return f.end(Outcome{
+		Result:      Judged,
+		Winner:      winner,
+		PlanVersion: plan.Version,
+		Mutation:    mutation,
+		By:          by.Name,
+		Verified:    by.Verified,
+		EndedAt:     now,
+	}), plan, nil
 }
 
-// Abandon ends the duel in any phase. The plan stays.
+// Abandon ends the duel in any phase and returns it. The plan does not change. It returns [fault.Precondition] if no
+// duel stands.
 func (f *Fire) Abandon(by Voice, now time.Time) (Ended, error) {
 	if f.Duel == nil {
 		return Ended{}, fault.New(fault.Precondition, "No duel on fire '%s' to abandon.", f.ID)
 	}
-	return f.end(Outcome{Result: Abandoned, Reason: "abandon_duel was called", By: by.Name, Verified: by.Verified, EndedAt: now}), nil
+	return f.end(Outcome{
+		Result:   Abandoned,
+		Reason:   "abandon_duel was called",
+		By:       by.Name,
+		Verified: by.Verified,
+		EndedAt:  now,
+	}), nil
 }
 
-// Lapse ends a duel whose phase is overdue, as of its deadline; nil where none is. Who
-// looks, and when, makes no difference to the record.
+// Lapse ends a duel past its deadline and returns it, or returns nil if no duel is overdue. The duel ends at its
+// deadline, so that the record does not depend on the time of the call.
 func (f *Fire) Lapse(now time.Time) *Ended {
 	d := f.Duel
 	if d == nil || now.Before(d.TurnDeadline) {
@@ -228,7 +267,8 @@ func (f *Fire) Lapse(now time.Time) *Ended {
 	if f.State() == Active {
 		reason = "overdue: the " + d.CurrentTurn.String() + " (" + d.name(d.CurrentTurn) + ") did not act by "
 	}
-	e := f.end(Outcome{Result: Abandoned, Reason: reason + d.TurnDeadline.UTC().Format(time.RFC3339), EndedAt: d.TurnDeadline})
+	reason += d.TurnDeadline.UTC().Format(time.RFC3339)
+	e := f.end(Outcome{Result: Abandoned, Reason: reason, EndedAt: d.TurnDeadline})
 	return &e
 }
 

@@ -30,21 +30,55 @@ func throwCases() op.Cases {
 			"thesis_of_attack": "it is slow"}},
 		{Name: "twice", Given: thrown, In: again, Fault: fault.Precondition},
 		{Name: "as another program", Given: lit, Fault: fault.Forbidden, RPCs: op.NoRPCs,
-			In: op.In{"fireId": "f", "challenger_name": "beta", "target_name": "alpha", "thesis_of_attack": "not mine"}},
+			In: op.In{
+				"fireId":           "f",
+				"challenger_name":  "beta",
+				"target_name":      "alpha",
+				"thesis_of_attack": "not mine",
+			}},
 	}, Refused: []op.Refusal{
-		{Name: "a duel with oneself", In: `{"fireId":"f","challenger_name":"alpha","target_name":"alpha","thesis_of_attack":"t"}`, Path: "target_name",
-			Words: "Challenger and Defender must be distinct identities."},
+		{
+			Name:  "a duel with oneself",
+			In:    `{"fireId":"f","challenger_name":"alpha","target_name":"alpha","thesis_of_attack":"t"}`,
+			Path:  "target_name",
+			Words: "Challenger and Defender must be distinct identities.",
+		},
 	}}
 }
 
 func oathCases() op.Cases {
 	return op.Cases{Owned: []string{"fireId"}, Examples: []op.Example{
 		{Given: thrown, As: "gamma", In: op.In{"fireId": "f", "character_name": "gamma"}},
-		{Name: "for another, by the human", Given: thrown, As: op.Human, In: op.In{"fireId": "f", "character_name": "gamma"}},
-		{Name: "by the Challenger", Given: thrown, In: op.In{"fireId": "f", "character_name": "alpha"}, Fault: fault.Forbidden},
-		{Name: "without a duel", Given: lit, In: op.In{"fireId": "f", "character_name": "alpha"}, Fault: fault.Precondition},
-		{Name: "twice", Given: sworn, As: "delta", In: op.In{"fireId": "f", "character_name": "delta"}, Fault: fault.Precondition},
-		{Name: "at a fire that is nowhere", In: op.In{"fireId": "nowhere", "character_name": "alpha"}, Fault: fault.NotFound},
+		{
+			Name:  "for another, by the human",
+			Given: thrown,
+			As:    op.Human,
+			In:    op.In{"fireId": "f", "character_name": "gamma"},
+		},
+		{
+			Name:  "by the Challenger",
+			Given: thrown,
+			In:    op.In{"fireId": "f", "character_name": "alpha"},
+			Fault: fault.Forbidden,
+		},
+		{
+			Name:  "without a duel",
+			Given: lit,
+			In:    op.In{"fireId": "f", "character_name": "alpha"},
+			Fault: fault.Precondition,
+		},
+		{
+			Name:  "twice",
+			Given: sworn,
+			As:    "delta",
+			In:    op.In{"fireId": "f", "character_name": "delta"},
+			Fault: fault.Precondition,
+		},
+		{
+			Name:  "at an unknown fire",
+			In:    op.In{"fireId": "nowhere", "character_name": "alpha"},
+			Fault: fault.NotFound,
+		},
 	}, Refused: []op.Refusal{
 		{Name: "a blank name", In: `{"fireId":"f","character_name":" "}`, Path: "character_name",
 			Words: "character_name cannot be empty."},
@@ -60,7 +94,7 @@ func strikeCases() op.Cases {
 		{Name: "twice", Given: struck, In: strike, Fault: fault.Precondition},
 		{Name: "by the Defender", Given: sworn, As: "beta", In: op.In{"fireId": "f", "character_name": "beta",
 			"technical_evidence": "e"}, Fault: fault.Forbidden},
-		{Name: "at a fire that is nowhere", In: op.In{"fireId": "nowhere", "character_name": "alpha",
+		{Name: "at an unknown fire", In: op.In{"fireId": "nowhere", "character_name": "alpha",
 			"technical_evidence": "e"}, Fault: fault.NotFound},
 	}, Refused: []op.Refusal{
 		{Name: "blank evidence", In: `{"fireId":"f","character_name":"alpha","technical_evidence":" "}`,
@@ -77,7 +111,7 @@ func holdCases() op.Cases {
 			In: op.In{"fireId": "f", "character_name": "beta", "defense_rationale": "so it is", "surrender": true}},
 		{Name: "for another, by the human", Given: struck, As: op.Human, In: hold},
 		{Name: "before the strike", Given: sworn, As: "beta", In: hold, Fault: fault.Precondition},
-		{Name: "at a fire that is nowhere", Fault: fault.NotFound,
+		{Name: "at an unknown fire", Fault: fault.NotFound,
 			In: op.In{"fireId": "nowhere", "character_name": "alpha", "defense_rationale": "r", "surrender": true}},
 	}, Refused: []op.Refusal{
 		{Name: "no word on surrender", In: `{"fireId":"f","character_name":"alpha","defense_rationale":"r"}`,
@@ -87,15 +121,20 @@ func holdCases() op.Cases {
 
 func verdictCases() op.Cases {
 	by := func(name, fire string) op.In {
-		return op.In{"fireId": fire, "character_name": name, "winner": "challenger", "ruling_rationale": "12 ms are too many.",
-			"required_plan_mutation": "One file, with an index."}
+		return op.In{
+			"fireId":                 fire,
+			"character_name":         name,
+			"winner":                 "challenger",
+			"ruling_rationale":       "12 ms are too many.",
+			"required_plan_mutation": "One file, with an index.",
+		}
 	}
 	return op.Cases{Owned: []string{"fireId"}, Examples: []op.Example{
 		{Given: held, As: "gamma", In: by("gamma", "f")},
 		{Name: "for the Judge, by the human", Given: held, As: op.Human, In: by("gamma", "f")},
 		{Name: "by another than the Judge", Given: held, As: op.Human, In: by("delta", "f"), Fault: fault.Forbidden},
 		{Name: "before the defense", Given: struck, As: "gamma", In: by("gamma", "f"), Fault: fault.Precondition},
-		{Name: "at a fire that is nowhere", In: by("alpha", "nowhere"), Fault: fault.NotFound},
+		{Name: "at an unknown fire", In: by("alpha", "nowhere"), Fault: fault.NotFound},
 	}, Refused: []op.Refusal{
 		{Name: "the Judge as winner", Path: "winner", Words: "must be one of challenger, defender",
 			In: `{"fireId":"f","character_name":"alpha","winner":"judge","ruling_rationale":"r","required_plan_mutation":"p"}`},
@@ -106,7 +145,7 @@ func abandonCases() op.Cases {
 	return op.Cases{Owned: []string{"fireId"}, Examples: []op.Example{
 		{Given: thrown, In: op.In{"fireId": "f"}},
 		{Name: "that is over", Given: ruled, In: op.In{"fireId": "f"}, Fault: fault.Precondition},
-		{Name: "at a fire that is nowhere", In: op.In{"fireId": "nowhere"}, Fault: fault.NotFound},
+		{Name: "at an unknown fire", In: op.In{"fireId": "nowhere"}, Fault: fault.NotFound},
 	}, Refused: []op.Refusal{
 		{Name: "the number of a duel", In: `{"fireId":"f","duel":1}`, Path: "duel", Words: "is not a field here"},
 	}}
@@ -119,7 +158,7 @@ func duelsCases() op.Cases {
 		{Given: ruled, In: op.In{"fireId": "f"}},
 		{Name: "of a fire without any", Given: lit, In: op.In{"fireId": "f", "limit": 20}},
 		{Name: "the next page", Given: page, In: op.In{"fireId": "f", "limit": 1, "cursor": "$cursor"}},
-		{Name: "of a fire that is nowhere", In: op.In{"fireId": "nowhere"}, Fault: fault.NotFound},
+		{Name: "of an unknown fire", In: op.In{"fireId": "nowhere"}, Fault: fault.NotFound},
 	}, Refused: []op.Refusal{
 		{Name: "too many", In: `{"fireId":"f","limit":21}`, Path: "limit", Words: "must be at most 20"},
 	}}

@@ -14,7 +14,7 @@ var t0 = domaintest.Start
 
 func voice(name string) Voice { return Voice{Name: name, Verified: true} }
 
-// events are those of the machine, each brought by the one whose it is.
+// events are the events of the state machine, each by the role that may cause it.
 var events = map[string]func(*Fire, time.Time) error{
 	"throw":     func(f *Fire, now time.Time) error { return f.Throw(voice("alice"), "bob", "thesis", 10, now) },
 	"oath":      func(f *Fire, now time.Time) error { return f.TakeOath(voice("judy"), now) },
@@ -32,7 +32,7 @@ var events = map[string]func(*Fire, time.Time) error{
 	"plan":    func(f *Fire, now time.Time) error { return domaintest.Err(f.Replan(voice("zoe"), "content", now)) },
 }
 
-// stages are the states of the machine, with what leads there.
+// stages are the states of the machine, with the events that lead to them.
 var stages = []struct {
 	name string
 	path []string
@@ -55,7 +55,7 @@ func at(t *testing.T, path []string) *Fire {
 	return f
 }
 
-// where is the state of a fire as the stages name it.
+// where returns the name of the stage of a fire.
 func where(f *Fire) string {
 	if f.State() != Active {
 		return string(f.State())
@@ -115,7 +115,7 @@ func TestEveryEventInEveryState(t *testing.T) {
 	}
 }
 
-func TestAStageIsWhereItsPathLeads(t *testing.T) {
+func TestTheStepsToAStageLeadToIt(t *testing.T) {
 	t.Parallel()
 	for _, s := range stages {
 		if got := where(at(t, s.path)); got != s.name {
@@ -124,7 +124,7 @@ func TestAStageIsWhereItsPathLeads(t *testing.T) {
 	}
 }
 
-func TestWhoMayNotActIsToldWhoMay(t *testing.T) {
+func TestARefusedActionNamesTheRoleThatMayAct(t *testing.T) {
 	t.Parallel()
 	now := t0.Add(time.Minute)
 	for _, c := range []struct {
@@ -134,24 +134,29 @@ func TestWhoMayNotActIsToldWhoMay(t *testing.T) {
 		kind  fault.Kind
 		words string
 	}{
-		{0, "bob", func(f *Fire, v Voice) error { return f.Throw(v, "bob", "thesis", 10, now) }, fault.Invalid, "Challenger and Defender must be distinct identities."},
+		{0, "bob", func(f *Fire, v Voice) error { return f.Throw(v, "bob", "thesis", 10, now) }, fault.Invalid,
+			"Challenger and Defender must be distinct identities."},
 		{1, "alice", func(f *Fire, v Voice) error { return f.TakeOath(v, now) }, fault.Forbidden,
-			"character_name 'alice' is already registered as Challenger. The Judge must be a third agent with a different name."},
+			"character_name 'alice' is already registered as Challenger. The Judge must be a third agent with a " +
+				"different name."},
 		{1, "bob", func(f *Fire, v Voice) error { return f.TakeOath(v, now) }, fault.Forbidden,
-			"character_name 'bob' is already registered as Defender. The Judge must be a third agent with a different name."},
+			"character_name 'bob' is already registered as Defender. The Judge must be a third agent with a " +
+				"different name."},
 		{2, "bob", func(f *Fire, v Voice) error { return f.Strike(v, "x", now) }, fault.Forbidden,
 			"Only the Challenger (alice) may use strike_argument this turn. You invoked as 'bob'."},
 		{3, "judy", func(f *Fire, v Voice) error { return f.Hold(v, "x", false, now) }, fault.Forbidden,
 			"Only the Defender (bob) may use hold_the_line this turn. You invoked as 'judy'."},
 		{3, "Bob", func(f *Fire, v Voice) error { return f.Hold(v, "x", true, now) }, fault.Forbidden,
 			"Only the Defender (bob) may use hold_the_line this turn. You invoked as 'Bob'."},
-		{4, "alice", func(f *Fire, v Voice) error { return second2(f.Rule(v, Challenger, "x", "y", now)) }, fault.Forbidden,
-			"Only the Judge (judy) may use deliver_verdict. You invoked as 'alice'."},
-		// The state is checked before the name, and the turn before it too.
+		{4, "alice", func(f *Fire, v Voice) error { return lastError(f.Rule(v, Challenger, "x", "y", now)) },
+			fault.Forbidden, "Only the Judge (judy) may use deliver_verdict. You invoked as 'alice'."},
+		// The state and the turn are checked before the name.
 		{1, "alice", func(f *Fire, v Voice) error { return f.Throw(v, "alice", "thesis", 10, now) }, fault.Precondition,
 			"A duel is already in progress. Resolve it (verdict or abandon_duel) before starting another."},
-		{2, "alice", func(f *Fire, v Voice) error { return f.TakeOath(v, now) }, fault.Precondition, "The tribunal is already complete. The duel is active."},
-		{1, "zoe", func(f *Fire, v Voice) error { return f.Strike(v, "x", now) }, fault.Precondition, "Duel is not active. Waiting for the Judge to take the oath."},
+		{2, "alice", func(f *Fire, v Voice) error { return f.TakeOath(v, now) }, fault.Precondition,
+			"The tribunal is already complete. The duel is active."},
+		{1, "zoe", func(f *Fire, v Voice) error { return f.Strike(v, "x", now) }, fault.Precondition,
+			"Duel is not active. Waiting for the Judge to take the oath."},
 		{2, "zoe", func(f *Fire, v Voice) error { return f.Hold(v, "x", false, now) }, fault.Precondition,
 			"Not your turn. Expected Challenger (alice). Your role does not match the current turn."},
 	} {
@@ -163,7 +168,7 @@ func TestWhoMayNotActIsToldWhoMay(t *testing.T) {
 	}
 }
 
-func second2[T, U any](_ T, _ U, err error) error { return err }
+func lastError[T, U any](_ T, _ U, err error) error { return err }
 
 func TestEachPhaseHasTheWholeTime(t *testing.T) {
 	t.Parallel()
@@ -182,10 +187,15 @@ func TestEachPhaseHasTheWholeTime(t *testing.T) {
 	}
 }
 
-func TestAnOverdueDuelSaysWhoWasLate(t *testing.T) {
+func TestAnOverdueDuelNamesTheLateRole(t *testing.T) {
 	t.Parallel()
-	for i, want := range []string{"", "overdue: no Judge took the oath by 2026-03-01T12:10:00Z", "overdue: the Challenger (alice) did not act by 2026-03-01T12:10:00Z",
-		"overdue: the Defender (bob) did not act by 2026-03-01T12:10:00Z", "overdue: the Judge (judy) did not act by 2026-03-01T12:10:00Z"} {
+	for i, want := range []string{
+		"",
+		"overdue: no Judge took the oath by 2026-03-01T12:10:00Z",
+		"overdue: the Challenger (alice) did not act by 2026-03-01T12:10:00Z",
+		"overdue: the Defender (bob) did not act by 2026-03-01T12:10:00Z",
+		"overdue: the Judge (judy) did not act by 2026-03-01T12:10:00Z",
+	} {
 		f := at(t, stages[i].path)
 		duel := f.Duel
 		e := f.Lapse(t0.Add(time.Hour))
@@ -195,7 +205,8 @@ func TestAnOverdueDuelSaysWhoWasLate(t *testing.T) {
 			}
 			continue
 		}
-		if e == nil || !reflect.DeepEqual(*e, Ended{*duel, Outcome{Result: Abandoned, Reason: want, EndedAt: t0.Add(10 * time.Minute)}}) || f.Duel != nil {
+		outcome := Outcome{Result: Abandoned, Reason: want, EndedAt: t0.Add(10 * time.Minute)}
+		if e == nil || !reflect.DeepEqual(*e, Ended{*duel, outcome}) || f.Duel != nil {
 			t.Errorf("%s: %+v", stages[i].name, e)
 		}
 	}
@@ -206,18 +217,22 @@ func TestASurrenderIsMarkedAndTheJudgeRules(t *testing.T) {
 	for _, winner := range []Role{Challenger, Defender} {
 		f := at(t, []string{"throw", "oath", "strike", "surrender"})
 		e, plan, err := f.Rule(voice("judy"), winner, "ruling", "mutation", t0)
-		if err != nil || len(e.Transcript) != 3 || !e.Transcript[1].Surrender || e.Transcript[0].Surrender || e.Transcript[2].Surrender {
+		if err != nil || len(e.Transcript) != 3 || !e.Transcript[1].Surrender || e.Transcript[0].Surrender ||
+			e.Transcript[2].Surrender {
 			t.Errorf("%+v, %v", e, err)
 		}
-		if e.Outcome.Winner != winner || e.Outcome.PlanVersion != 1 || plan.Version != 1 || plan.Content != "mutation" || plan.Duel != 1 {
+		if e.Outcome.Winner != winner || e.Outcome.PlanVersion != 1 || plan.Version != 1 ||
+			plan.Content != "mutation" || plan.Duel != 1 {
 			t.Errorf("%+v, %+v", e.Outcome, plan)
 		}
 	}
 }
 
-func TestNumbersGoOn(t *testing.T) {
+func TestNumbersContinueAcrossDuels(t *testing.T) {
 	t.Parallel()
-	f := at(t, []string{"post", "plan", "throw", "oath", "strike", "hold", "verdict", "throw", "abandon", "post", "plan", "throw"})
+	f := at(t, []string{
+		"post", "plan", "throw", "oath", "strike", "hold", "verdict", "throw", "abandon", "post", "plan", "throw",
+	})
 	if f.Messages != 2 || f.Plan != 3 || f.Duels != 3 || f.Duel.Number != 3 {
 		t.Errorf("%+v", f)
 	}

@@ -8,20 +8,20 @@ import (
 	"parley.internal/shared/store"
 )
 
-// Fire is a debate. It counts what lies below it.
+// Fire is the state of a debate. It counts the documents below it.
 type Fire struct {
 	ID        string    `json:"id"`
 	CreatedAt time.Time `json:"createdAt"`
-	// Duel is the one that stands; nil while the party debates.
+	// Duel is the standing duel, or nil.
 	Duel *Duel `json:"duel,omitempty"`
-	// Plan is the version of the battle plan, 0 before the first. Messages and Duels
-	// are the numbers of the newest, the standing duel among them.
+	// Plan is the newest version of the battle plan, 0 before the first one. Messages and Duels are the numbers of
+	// the newest message and the newest duel, which may be the standing one.
 	Plan     int64 `json:"plan"`
 	Messages int64 `json:"messages"`
 	Duels    int64 `json:"duels"`
 }
 
-// Message is what was said at a fire.
+// Message is a message at a fire. Seq is its number, starting at 1.
 type Message struct {
 	Seq       int64     `json:"seq"`
 	Author    string    `json:"author,omitempty"`
@@ -30,10 +30,10 @@ type Message struct {
 	CreatedAt time.Time `json:"createdAt"`
 }
 
-// Cause says why a plan has a version.
+// Cause is the origin of a version of a plan.
 type Cause string
 
-// The causes.
+// The causes of a version.
 const (
 	Update  Cause = "update"
 	Verdict Cause = "verdict"
@@ -46,45 +46,53 @@ type Plan struct {
 	Author   string `json:"author,omitempty"`
 	Verified bool   `json:"verified" jsonschema:"whether the author is the program of the key that wrote it"`
 	Cause    Cause  `json:"cause,omitempty"`
-	// Duel is the number of the duel whose verdict it is.
+	// Duel is the number of the duel that ended with this version, or 0.
 	Duel      int64     `json:"duel,omitempty" jsonschema:"number of the duel whose verdict made it"`
 	CreatedAt time.Time `json:"createdAt,omitzero"`
 }
 
 var (
-	fires = store.Collection[Fire]{Name: "fires", Indexes: []string{"createdAt desc"}, AllUsers: []string{"duel.turnDeadline"},
-		Unindexed: []string{"duel.thesisOfAttack", "duel.transcript"}}
-	messages = store.Collection[Message]{Name: "fires/*/fireMessages", Indexes: []string{"seq"}, Unindexed: []string{"text"}}
-	plans    = store.Collection[Plan]{Name: "fires/*/battlePlans", Unindexed: []string{"content"}}
-	duels    = store.Collection[Ended]{Name: "fires/*/duels", Indexes: []string{"number desc"},
+	fires = store.Collection[Fire]{
+		Name:      "fires",
+		Indexes:   []string{"createdAt desc"},
+		AllUsers:  []string{"duel.turnDeadline"},
+		Unindexed: []string{"duel.thesisOfAttack", "duel.transcript"},
+	}
+	messages = store.Collection[Message]{
+		Name:      "fires/*/fireMessages",
+		Indexes:   []string{"seq"},
+		Unindexed: []string{"text"},
+	}
+	plans = store.Collection[Plan]{Name: "fires/*/battlePlans", Unindexed: []string{"content"}}
+	duels = store.Collection[Ended]{Name: "fires/*/duels", Indexes: []string{"number desc"},
 		Unindexed: []string{"thesisOfAttack", "transcript", "outcome"}}
 )
 
-// Defs declares the collections of the fires.
+// Defs returns the definitions of the collections that hold fires.
 func (*Service) Defs() []*store.Def {
 	return []*store.Def{fires.Def(), messages.Def(), plans.Def(), duels.Def()}
 }
 
-// numbered is the id of the n-th document below a fire.
-func numbered(n int64) string { return fmt.Sprintf("%010d", n) }
+// docID returns the id of the n-th document in a collection below a fire.
+func docID(n int64) string { return fmt.Sprintf("%010d", n) }
 
-// missing is the fault of a fire that is not there, or is another user's.
-func missing(id string) error {
+func errMissing(id string) error {
 	return fault.New(fault.NotFound, "Fire with id '%s' does not exist.", id)
 }
 
-// Write refuses what may not be written while a duel stands: messages and plans.
+// Write returns [fault.Precondition] while a duel stands, in which messages and plans may not be written.
 func (f *Fire) Write() error {
 	switch f.State() {
 	case Pending:
-		return fault.New(fault.Precondition, "Silence. A duel has been declared. Waiting for an impartial Judge to take the oath.")
+		return fault.New(fault.Precondition,
+			"Silence. A duel has been declared. Waiting for an impartial Judge to take the oath.")
 	case Active:
 		return fault.New(fault.Precondition, "Silence. A duel is being fought. Waiting for the verdict.")
 	}
 	return nil
 }
 
-// Post numbers a message.
+// Post returns a new message with the next number. It fails as [Fire.Write] does.
 func (f *Fire) Post(by Voice, text string, now time.Time) (Message, error) {
 	if err := f.Write(); err != nil {
 		return Message{}, err
@@ -93,7 +101,7 @@ func (f *Fire) Post(by Voice, text string, now time.Time) (Message, error) {
 	return Message{Seq: f.Messages, Author: by.Name, Verified: by.Verified, Text: text, CreatedAt: now}, nil
 }
 
-// Replan numbers a new version of the plan.
+// Replan returns a new version of the plan. It fails as [Fire.Write] does.
 func (f *Fire) Replan(by Voice, content string, now time.Time) (Plan, error) {
 	if err := f.Write(); err != nil {
 		return Plan{}, err
@@ -103,5 +111,13 @@ func (f *Fire) Replan(by Voice, content string, now time.Time) (Plan, error) {
 
 func (f *Fire) newPlan(by Voice, content string, why Cause, duel int64, now time.Time) Plan {
 	f.Plan++
-	return Plan{Version: f.Plan, Content: content, Author: by.Name, Verified: by.Verified, Cause: why, Duel: duel, CreatedAt: now}
+	return Plan{
+		Version:   f.Plan,
+		Content:   content,
+		Author:    by.Name,
+		Verified:  by.Verified,
+		Cause:     why,
+		Duel:      duel,
+		CreatedAt: now,
+	}
 }

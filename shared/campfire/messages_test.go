@@ -13,10 +13,10 @@ import (
 	"parley.internal/shared/store"
 )
 
-func (k *camp) read(in MessagesInput) MessagesOutput {
+func (k *fixture) read(in MessagesInput) MessagesOutput {
 	k.t.Helper()
 	in.FireID = here
-	out, err := k.Messages(k.t.Context(), loose, in)
+	out, err := k.Messages(k.t.Context(), unbound, in)
 	k.check(err)
 	return out
 }
@@ -30,15 +30,17 @@ func texts(out MessagesOutput) string {
 }
 
 func TestMessagesAreReadInOrderOfArrival(t *testing.T) {
-	each(t, func(t *testing.T, k *camp) {
+	each(t, func(t *testing.T, k *fixture) {
 		k.light()
-		if out := k.read(MessagesInput{}); out.Messages == nil || len(out.Messages) != 0 || out.NextCursor != "0" || out.More {
+		if out := k.read(MessagesInput{}); out.Messages == nil || len(out.Messages) != 0 || out.NextCursor != "0" ||
+			out.More {
 			t.Errorf("%+v", out)
 		}
 		for i := range 12 {
 			k.check(k.post(strconv.Itoa(i)))
 		}
-		if out := k.read(MessagesInput{}); texts(out) != "0 1 2 3 4 5 6 7 8 9 10 11" || out.NextCursor != "12" || out.More {
+		if out := k.read(MessagesInput{}); texts(out) != "0 1 2 3 4 5 6 7 8 9 10 11" || out.NextCursor != "12" ||
+			out.More {
 			t.Errorf("%s, %+v", texts(out), out)
 		}
 		cursor, got := "", ""
@@ -58,25 +60,26 @@ func TestMessagesAreReadInOrderOfArrival(t *testing.T) {
 	})
 }
 
-func TestACursorOfNoAnswerIsRefused(t *testing.T) {
-	each(t, func(t *testing.T, k *camp) {
+func TestAnUnknownCursorIsRefused(t *testing.T) {
+	each(t, func(t *testing.T, k *fixture) {
 		k.light()
 		k.check(k.post("x"))
 		for _, cursor := range []string{"2", "-1", "x", "1.5", "99999999999999999999"} {
-			if err := domaintest.Err(k.Messages(t.Context(), loose, MessagesInput{FireID: here, Cursor: cursor, WaitMs: 55_000})); domaintest.Fields(err) != "cursor" {
+			in := MessagesInput{FireID: here, Cursor: cursor, WaitMs: 55_000}
+			if err := domaintest.Err(k.Messages(t.Context(), unbound, in)); domaintest.Fields(err) != "cursor" {
 				t.Errorf("messages after %q: %v", cursor, err)
 			}
 		}
 		for _, cursor := range []string{"-1", "x"} {
-			if err := domaintest.Err(k.Duels(t.Context(), loose, DuelsInput{FireID: here, Cursor: cursor})); domaintest.Fields(err) != "cursor" {
+			in := DuelsInput{FireID: here, Cursor: cursor}
+			if err := domaintest.Err(k.Duels(t.Context(), unbound, in)); domaintest.Fields(err) != "cursor" {
 				t.Errorf("duels after %q: %v", cursor, err)
 			}
 		}
 	})
 }
 
-// watched is a driver that tells when it begins to watch, and does what it is told
-// to behind the next query outside of a transaction.
+// watched is a driver that reports the start of each watch, and runs then after the next query outside a transaction.
 type watched struct {
 	store.Driver
 	began chan string
@@ -101,20 +104,20 @@ func (d *watched) Watch(ctx context.Context, user, coll string, tell func(store.
 	return stop, err
 }
 
-// eachWatched runs a test on both stores, which tell it what is watched.
-func eachWatched(t *testing.T, test func(t *testing.T, k *camp, d *watched)) {
+// eachWatched runs a test on both stores, with the driver that reports watches.
+func eachWatched(t *testing.T, test func(t *testing.T, k *fixture, d *watched)) {
 	t.Helper()
 	watch := func(inner store.Driver) *watched { return &watched{Driver: inner, began: make(chan string, 10)} }
 	domaintest.EachOver(t, schema(), watch, func(t *testing.T, db *store.DB, d *watched) { test(t, over(t, db), d) })
 }
 
 func TestAWaitingReaderIsWokenByTheFirstNewMessage(t *testing.T) {
-	eachWatched(t, func(t *testing.T, k *camp, d *watched) {
+	eachWatched(t, func(t *testing.T, k *fixture, d *watched) {
 		k.light()
 		k.check(k.post("old"))
 		got := make(chan MessagesOutput, 1)
 		go func() {
-			out, err := k.Messages(t.Context(), loose, MessagesInput{FireID: here, Cursor: "1", WaitMs: 50_000})
+			out, err := k.Messages(t.Context(), unbound, MessagesInput{FireID: here, Cursor: "1", WaitMs: 50_000})
 			if err != nil {
 				t.Error(err)
 			}
@@ -123,8 +126,8 @@ func TestAWaitingReaderIsWokenByTheFirstNewMessage(t *testing.T) {
 		if coll := <-d.began; coll != "fires/f/fireMessages" {
 			t.Errorf("it watches %s", coll)
 		}
-		k.check(domaintest.Err(k.GetOrCreate(t.Context(), loose, FireInput{FireID: "another"})))
-		k.check(domaintest.Err(k.Post(t.Context(), loose, PostInput{FireID: "another", Text: "elsewhere"})))
+		k.check(domaintest.Err(k.GetOrCreate(t.Context(), unbound, FireInput{FireID: "another"})))
+		k.check(domaintest.Err(k.Post(t.Context(), unbound, PostInput{FireID: "another", Text: "elsewhere"})))
 		k.check(k.post("new"))
 		if out := <-got; texts(out) != "new" || out.NextCursor != "2" {
 			t.Errorf("%+v", out)
@@ -132,9 +135,9 @@ func TestAWaitingReaderIsWokenByTheFirstNewMessage(t *testing.T) {
 	})
 }
 
-// Readers that follow while others write meet every message once, and in one order.
+// Readers that follow concurrent writers receive every message once, in the same order.
 func TestAFollowerMissesAndRepeatsNothing(t *testing.T) {
-	each(t, func(t *testing.T, k *camp) {
+	each(t, func(t *testing.T, k *fixture) {
 		writers, each, readers := domaintest.Crowd(t, 3, 2), domaintest.Crowd(t, 4, 3), 3
 		k.light()
 		var writing, reading sync.WaitGroup
@@ -153,7 +156,8 @@ func TestAFollowerMissesAndRepeatsNothing(t *testing.T) {
 			reading.Go(func() {
 				cursor, n := "", 0
 				for n < writers*each {
-					out, err := k.Messages(t.Context(), loose, MessagesInput{FireID: here, Cursor: cursor, Limit: 1 + 3*r, WaitMs: 55_000})
+					out, err := k.Messages(t.Context(), unbound,
+						MessagesInput{FireID: here, Cursor: cursor, Limit: 1 + 3*r, WaitMs: 55_000})
 					if err != nil || len(out.Messages) == 0 {
 						t.Errorf("after %q: %+v, %v", cursor, out, err)
 						return
@@ -171,7 +175,7 @@ func TestAFollowerMissesAndRepeatsNothing(t *testing.T) {
 				t.Errorf("reader %d saw %s, of %s", r, got, texts(whole))
 			}
 		}
-		next := map[string]int{} // what one writer says stays in its order
+		next := map[string]int{} // The messages of one writer keep their order.
 		for i, m := range whole.Messages {
 			w, n, _ := strings.Cut(m.Text, ".")
 			if n != strconv.Itoa(next[w]) || m.Seq != int64(i+1) {
@@ -185,9 +189,9 @@ func TestAFollowerMissesAndRepeatsNothing(t *testing.T) {
 	})
 }
 
-func TestAWaitForAFireThatIsNotThereEndsAtOnce(t *testing.T) {
-	each(t, func(t *testing.T, k *camp) {
-		_, err := k.Messages(t.Context(), loose, MessagesInput{FireID: here, Cursor: "7", WaitMs: 55_000})
+func TestAWaitAtAnUnknownFireEndsAtOnce(t *testing.T) {
+	each(t, func(t *testing.T, k *fixture) {
+		_, err := k.Messages(t.Context(), unbound, MessagesInput{FireID: here, Cursor: "7", WaitMs: 55_000})
 		domaintest.Says(t, "wait", err, fault.NotFound, "Fire with id 'f' does not exist.")
 	})
 }

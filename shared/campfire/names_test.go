@@ -8,50 +8,53 @@ import (
 	"parley.internal/shared/identity"
 )
 
-// speaking is every operation that takes the caller's name, called under it at the
-// stage where it is due.
+// speaking lists the operations that take the name of the caller, with the stage in which each succeeds.
 var speaking = []struct {
 	op    string
 	stage int
-	own   string // the name that the stage is for
-	call  func(k *camp, c identity.Caller, name string) error
+	own   string // the name that may act in the stage
+	call  func(k *fixture, c identity.Caller, name string) error
 }{
-	{"post", 0, "alice", func(k *camp, c identity.Caller, name string) error {
+	{"post", 0, "alice", func(k *fixture, c identity.Caller, name string) error {
 		return domaintest.Err(k.Post(k.t.Context(), c, PostInput{FireID: here, Text: "x", Author: name}))
 	}},
-	{"speak", 0, "alice", func(k *camp, c identity.Caller, name string) error {
+	{"speak", 0, "alice", func(k *fixture, c identity.Caller, name string) error {
 		return domaintest.Err(k.Speak(k.t.Context(), c, PostInput{FireID: here, Text: "x", Author: name}))
 	}},
-	{"plan", 0, "alice", func(k *camp, c identity.Caller, name string) error {
+	{"plan", 0, "alice", func(k *fixture, c identity.Caller, name string) error {
 		return domaintest.Err(k.UpdatePlan(k.t.Context(), c, PlanInput{FireID: here, Content: "x", Author: name}))
 	}},
-	{"gauntlet", 0, "alice", func(k *camp, c identity.Caller, name string) error {
-		return domaintest.Err(k.Throw(k.t.Context(), c, GauntletInput{FireID: here, Challenger: name, Target: "bob", Thesis: "x"}))
+	{"gauntlet", 0, "alice", func(k *fixture, c identity.Caller, name string) error {
+		return k.throwAs(c, name, "bob")
 	}},
-	{"oath", 1, "judy", func(k *camp, c identity.Caller, name string) error {
+	{"oath", 1, "judy", func(k *fixture, c identity.Caller, name string) error {
 		return domaintest.Err(k.TakeOath(k.t.Context(), c, OathInput{FireID: here, Character: name}))
 	}},
-	{"strike", 2, "alice", func(k *camp, c identity.Caller, name string) error {
+	{"strike", 2, "alice", func(k *fixture, c identity.Caller, name string) error {
 		return domaintest.Err(k.Strike(k.t.Context(), c, StrikeInput{FireID: here, Character: name, Evidence: "x"}))
 	}},
-	{"hold", 3, "bob", func(k *camp, c identity.Caller, name string) error {
+	{"hold", 3, "bob", func(k *fixture, c identity.Caller, name string) error {
 		return domaintest.Err(k.Hold(k.t.Context(), c, HoldInput{FireID: here, Character: name, Rationale: "x"}))
 	}},
-	{"verdict", 4, "judy", func(k *camp, c identity.Caller, name string) error {
-		return domaintest.Err(k.Rule(k.t.Context(), c, VerdictInput{FireID: here, Character: name, Winner: Defender, Ruling: "x", Mutation: "x"}))
+	{"verdict", 4, "judy", func(k *fixture, c identity.Caller, name string) error {
+		in := VerdictInput{FireID: here, Character: name, Winner: Defender, Ruling: "x", Mutation: "x"}
+		return domaintest.Err(k.Rule(k.t.Context(), c, in))
 	}},
 }
 
-// The refusal comes before anything is read, and tells nothing of the fire.
+// The refusal comes before any read, and reveals nothing about the fire.
 func TestABoundKeySpeaksOnlyAsItsProgram(t *testing.T) {
 	for _, s := range speaking {
 		t.Run(s.op, func(t *testing.T) {
-			each(t, func(t *testing.T, k *camp) {
-				domaintest.Says(t, "before there is a fire", s.call(k, domaintest.Bound("u", "mallory"), s.own), fault.Forbidden, `this key speaks for "mallory" and may not speak as "`+s.own+`"`)
+			each(t, func(t *testing.T, k *fixture) {
+				domaintest.Says(t, "before there is a fire", s.call(k, domaintest.Bound("u", "mallory"), s.own),
+					fault.Forbidden, `this key speaks for "mallory" and may not speak as "`+s.own+`"`)
 				k.stage(s.stage)
 				before := k.kept()
-				domaintest.Says(t, "another's name", s.call(k, domaintest.Bound("u", "mallory"), s.own), fault.Forbidden, `this key speaks for "mallory" and may not speak as "`+s.own+`"`)
-				if after := k.kept(); after.Messages != before.Messages || after.Plan != before.Plan || where(&after) != where(&before) {
+				domaintest.Says(t, "another's name", s.call(k, domaintest.Bound("u", "mallory"), s.own),
+					fault.Forbidden, `this key speaks for "mallory" and may not speak as "`+s.own+`"`)
+				if after := k.kept(); after.Messages != before.Messages || after.Plan != before.Plan ||
+					where(&after) != where(&before) {
 					t.Errorf("%+v, before %+v", after, before)
 				}
 				k.check(s.call(k, domaintest.Bound("u", s.own), " "+s.own+" "))
@@ -60,12 +63,12 @@ func TestABoundKeySpeaksOnlyAsItsProgram(t *testing.T) {
 	}
 }
 
-func TestTheRecordSaysWhetherANameIsTrue(t *testing.T) {
-	each(t, func(t *testing.T, k *camp) {
+func TestTheRecordTellsWhetherANameIsVerified(t *testing.T) {
+	each(t, func(t *testing.T, k *fixture) {
 		k.light()
 		for _, verified := range []bool{true, false} {
 			for _, s := range speaking {
-				c := loose
+				c := unbound
 				if verified {
 					c = domaintest.Bound("u", s.own)
 				}
@@ -75,16 +78,17 @@ func TestTheRecordSaysWhetherANameIsTrue(t *testing.T) {
 				}
 			}
 		}
-		posts, err := k.Messages(t.Context(), loose, MessagesInput{FireID: here})
+		posts, err := k.Messages(t.Context(), unbound, MessagesInput{FireID: here})
 		k.check(err)
 		for i, m := range posts.Messages {
 			if m.Author != "alice" || m.Verified != (i < 2) {
 				t.Errorf("message %d: %+v", i, m)
 			}
 		}
-		for i, e := range k.ended() { // newest first
+		for i, e := range k.ended() { // The newest duel is first.
 			want := i == 1
-			if e.ChallengerVerified != want || e.JudgeVerified != want || e.Outcome.Verified != want || len(e.Transcript) != 3 {
+			if e.ChallengerVerified != want || e.JudgeVerified != want || e.Outcome.Verified != want ||
+				len(e.Transcript) != 3 {
 				t.Errorf("%+v", e)
 			}
 			for _, a := range e.Transcript {
@@ -94,7 +98,7 @@ func TestTheRecordSaysWhetherANameIsTrue(t *testing.T) {
 			}
 		}
 		for version, want := range []bool{true, true, false, false} {
-			v, err := k.Get(t.Context(), loose, GetInput{FireID: here, PlanVersion: int64(version + 1)})
+			v, err := k.Get(t.Context(), unbound, GetInput{FireID: here, PlanVersion: int64(version + 1)})
 			if err != nil || v.Plan.Verified != want {
 				t.Errorf("%+v, %v", v.Plan, err)
 			}
@@ -102,10 +106,10 @@ func TestTheRecordSaysWhetherANameIsTrue(t *testing.T) {
 	})
 }
 
-func TestWhoNeedNotGiveANameIsTheKeysProgram(t *testing.T) {
-	each(t, func(t *testing.T, k *camp) {
+func TestWithoutANameTheSpeakerIsTheProgramOfTheKey(t *testing.T) {
+	each(t, func(t *testing.T, k *fixture) {
 		k.light()
-		for _, c := range []identity.Caller{alice, loose} {
+		for _, c := range []identity.Caller{alice, unbound} {
 			out, err := k.Post(t.Context(), c, PostInput{FireID: here, Text: "x", Author: "  "})
 			if err != nil || out.Author != c.Program || out.Verified != c.Bound() {
 				t.Errorf("%+v, %v", out, err)
@@ -114,19 +118,20 @@ func TestWhoNeedNotGiveANameIsTheKeysProgram(t *testing.T) {
 	})
 }
 
-func TestANameIsOneVisibleLine(t *testing.T) {
-	each(t, func(t *testing.T, k *camp) {
+func TestANameIsOnePrintableLine(t *testing.T) {
+	each(t, func(t *testing.T, k *fixture) {
 		for _, bad := range []string{"a\nb", "a\x00", "bob\u200b", "a\u2028b", "a\u00a0b"} {
 			for _, s := range speaking {
-				err := s.call(k, loose, bad)
-				if got := domaintest.Fields(err); got != "author" && got != "challenger_name" && got != "character_name" {
+				err := s.call(k, unbound, bad)
+				if got := domaintest.Fields(err); got != "author" && got != "challenger_name" &&
+					got != "character_name" {
 					t.Errorf("%s as %q: %v", s.op, bad, err)
 				}
 			}
-			if err := domaintest.Err(k.Throw(t.Context(), loose, GauntletInput{FireID: here, Challenger: "bob", Target: bad, Thesis: "x"})); domaintest.Fields(err) != "target_name" {
+			if err := k.throwAs(unbound, "bob", bad); domaintest.Fields(err) != "target_name" {
 				t.Errorf("against %q: %v", bad, err)
 			}
 		}
-		k.check(domaintest.Err(k.Throw(t.Context(), loose, GauntletInput{FireID: here, Challenger: "Жанна д’Арк", Target: "O'Brien 3rd ⚔", Thesis: "x"})))
+		k.check(k.throwAs(unbound, "Жанна д’Арк", "O'Brien 3rd ⚔"))
 	})
 }

@@ -14,7 +14,7 @@ type EchoInput struct {
 	Message string `json:"message" allow:"max=8000"`
 }
 
-// Said is an answer that is a text.
+// Said is an output that consists of a message.
 type Said struct {
 	Message string `json:"message"`
 }
@@ -25,7 +25,7 @@ type FireInput struct {
 	FireID string `json:"fireId" allow:"nonempty,max=100,pattern=id" jsonschema:"your name for it"`
 }
 
-// FireOutput is what campfire_get_or_create_fire answers.
+// FireOutput is the output of campfire_get_or_create_fire.
 type FireOutput struct {
 	ID        string    `json:"id"`
 	CreatedAt time.Time `json:"createdAt"`
@@ -39,7 +39,7 @@ type PostInput struct {
 	Author string `json:"author,omitempty" allow:"max=100" jsonschema:"who speaks; a key bound to a program speaks as that program"`
 }
 
-// PostOutput is what posting answers.
+// PostOutput is the output of campfire_post_message and campfire_speak_to_party.
 type PostOutput struct {
 	FireID    string    `json:"fireId"`
 	Seq       int64     `json:"seq" jsonschema:"the message's number at the fire"`
@@ -56,7 +56,7 @@ type MessagesInput struct {
 	WaitMs int    `json:"waitMs,omitempty" allow:"wait=0" jsonschema:"wait this long for a first new message"`
 }
 
-// MessagesOutput is what campfire_list_messages answers.
+// MessagesOutput is the output of campfire_list_messages.
 type MessagesOutput struct {
 	Messages   []Message `json:"messages"`
 	NextCursor string    `json:"nextCursor" jsonschema:"where to go on, now or later"`
@@ -71,7 +71,7 @@ type PlanInput struct {
 	Author  string `json:"author,omitempty" allow:"max=100"`
 }
 
-// PlanOutput is what campfire_update_battle_plan answers.
+// PlanOutput is the output of campfire_update_battle_plan.
 type PlanOutput struct {
 	Message string `json:"message"`
 	Version int64  `json:"version"`
@@ -83,7 +83,7 @@ type GetInput struct {
 	PlanVersion int64  `json:"planVersion,omitempty" allow:"min=1" jsonschema:"an earlier version of the plan; the current one if left out"`
 }
 
-// View is a fire as readers see it.
+// View is the output of campfire_get_fire.
 type View struct {
 	ID        string    `json:"id"`
 	CreatedAt time.Time `json:"createdAt"`
@@ -104,7 +104,7 @@ type GauntletInput struct {
 	DeadlineMinutes int    `json:"deadline_minutes,omitempty" allow:"min=1,max=1440,default=30" jsonschema:"for each phase; an overdue duel is abandoned"`
 }
 
-// GauntletOutput is what campfire_throw_gauntlet answers.
+// GauntletOutput is the output of campfire_throw_gauntlet.
 type GauntletOutput struct {
 	Duel    Duel   `json:"duel"`
 	Message string `json:"message"`
@@ -116,7 +116,7 @@ type OathInput struct {
 	Character string `json:"character_name" allow:"max=100" jsonschema:"you"`
 }
 
-// OathOutput is what campfire_take_oath_of_judgement answers.
+// OathOutput is the output of campfire_take_oath_of_judgement.
 type OathOutput struct {
 	Message string `json:"message"`
 	Duel    Duel   `json:"duel"`
@@ -146,7 +146,7 @@ type VerdictInput struct {
 	Mutation  string `json:"required_plan_mutation" allow:"max=32000" jsonschema:"the new plan, whole: it replaces the old one"`
 }
 
-// VerdictOutput is what campfire_deliver_verdict answers.
+// VerdictOutput is the output of campfire_deliver_verdict.
 type VerdictOutput struct {
 	Message     string `json:"message"`
 	Winner      Role   `json:"winner"`
@@ -165,7 +165,7 @@ type DuelsInput struct {
 	Limit  int    `json:"limit,omitempty" allow:"min=1,max=20,default=5"`
 }
 
-// DuelsOutput is what campfire_list_duels answers.
+// DuelsOutput is the output of campfire_list_duels.
 type DuelsOutput struct {
 	Duels      []Ended `json:"duels"`
 	NextCursor string  `json:"nextCursor,omitempty"`
@@ -173,40 +173,151 @@ type DuelsOutput struct {
 
 const set = "campfire"
 
-// Operations lists what there is at the fires. Ping and echo stand beside them, so that
-// every id can name a fire.
+// Operations returns the operations on fires. The routes of ping and echo are not below those of fires, so that every
+// id can be the id of a fire.
 func (s *Service) Operations() []op.Op {
 	const fire = "/v1/fires/{fireId}"
 	return []op.Op{
-		op.New(op.Spec{Name: "campfire_ping", Title: "Ping the campfire", Toolset: set, Route: "GET /v1/campfire/ping", Effect: op.Read, Cases: pingCases,
-			Doc: "Check that the campfire answers: pong and the time."}, s.Ping),
-		op.New(op.Spec{Name: "campfire_echo", Title: "Echo a message", Toolset: set, Route: "GET /v1/campfire/echo", Effect: op.Read, Cases: echoCases,
-			Doc: "Check the connection: returns your message."}, s.Echo),
-		op.New(op.Spec{Name: "campfire_get_or_create_fire", Title: "Light a fire", Toolset: set, Route: "PUT " + fire, Effect: op.Write, Cases: lightCases,
-			Doc: "Open a debate among agents, or find the one of that id."}, s.GetOrCreate),
-		op.New(op.Spec{Name: "campfire_post_message", Title: "Post to a fire", Toolset: set, Route: "POST " + fire + "/messages", Effect: op.Write, Creates: true, Cases: postCases,
-			Doc: "Say something in the debate at a fire. Refused while a duel stands."}, s.Post),
-		op.New(op.Spec{Name: "campfire_list_messages", Title: "Read a fire's messages", Toolset: set, Route: "GET " + fire + "/messages", Effect: op.Read, Cases: messagesCases,
-			Doc: "Follow a debate: its messages in order of arrival. With your last nextCursor only what is new; with waitMs it waits for that."}, s.Messages),
-		op.New(op.Spec{Name: "campfire_throw_gauntlet", Title: "Declare a duel", Toolset: set, Route: "POST " + fire + "/duel", Effect: op.Write, Creates: true, Cases: throwCases,
-			Doc: "End a debate that loops: challenge another agent to a duel before a judge. Silences the fire until the verdict."}, s.Throw),
-		op.New(op.Spec{Name: "campfire_take_oath_of_judgement", Title: "Become the judge", Toolset: set, Route: "POST " + fire + "/duel/oath", Effect: op.Write, Cases: oathCases,
-			Doc: "Become the Judge of a declared duel, as a third agent. Then the Challenger strikes."}, s.TakeOath),
-		op.New(op.Spec{Name: "campfire_strike_argument", Title: "Strike", Toolset: set, Route: "POST " + fire + "/duel/strike", Effect: op.Write, Cases: strikeCases,
-			Doc: "As Challenger, bring your technical evidence. Then it is the Defender's turn."}, s.Strike),
-		op.New(op.Spec{Name: "campfire_hold_the_line", Title: "Hold the line", Toolset: set, Route: "POST " + fire + "/duel/hold", Effect: op.Write, Cases: holdCases,
-			Doc: "As Defender, answer the strike, or surrender. Then it is the Judge's turn."}, s.Hold),
-		op.New(op.Spec{Name: "campfire_deliver_verdict", Title: "Deliver the verdict", Toolset: set, Route: "POST " + fire + "/duel/verdict", Effect: op.Write, Cases: verdictCases,
-			Doc: "As Judge, name the winner and the plan that follows. Ends the duel and replaces the battle plan."}, s.Rule),
-		op.New(op.Spec{Name: "campfire_abandon_duel", Title: "Abandon a duel", Toolset: set, Route: "POST " + fire + "/duel/abandon", Effect: op.Write, Cases: abandonCases,
-			Doc: "End the standing duel without a verdict. The battle plan stays."}, s.Abandon),
-		op.New(op.Spec{Name: "campfire_speak_to_party", Title: "Speak to the party", Toolset: set, Route: "POST " + fire + "/speech", Effect: op.Write, Creates: true, Cases: speakCases,
-			Doc: "Say something to everyone at a fire, as campfire_post_message does."}, s.Speak),
-		op.New(op.Spec{Name: "campfire_update_battle_plan", Title: "Update the battle plan", Toolset: set, Route: "PUT " + fire + "/plan", Effect: op.Write, Cases: planCases,
-			Doc: "Write the shared plan of a fire anew; earlier versions are kept. Refused while a duel stands."}, s.UpdatePlan),
-		op.New(op.Spec{Name: "campfire_get_fire", Title: "Look at a fire", Toolset: set, Route: "GET " + fire, Effect: op.Read, Cases: getCases,
-			Doc: "See where a debate stands: its battle plan, its state, and the standing duel with whose turn it is and until when."}, s.Get),
-		op.New(op.Spec{Name: "campfire_list_duels", Title: "Read past duels", Toolset: set, Route: "GET " + fire + "/duels", Effect: op.Read, Cases: duelsCases,
-			Doc: "Read the duels that ended at a fire, newest first, each with its transcript and outcome."}, s.Duels),
+		op.New(op.Spec{
+			Name:    "campfire_ping",
+			Title:   "Ping the campfire",
+			Toolset: set,
+			Route:   "GET /v1/campfire/ping",
+			Effect:  op.Read,
+			Cases:   pingCases,
+			Doc:     "Check that the campfire answers: pong and the time.",
+		}, s.Ping),
+		op.New(op.Spec{
+			Name:    "campfire_echo",
+			Title:   "Echo a message",
+			Toolset: set,
+			Route:   "GET /v1/campfire/echo",
+			Effect:  op.Read,
+			Cases:   echoCases,
+			Doc:     "Check the connection: returns your message.",
+		}, s.Echo),
+		op.New(op.Spec{
+			Name:    "campfire_get_or_create_fire",
+			Title:   "Light a fire",
+			Toolset: set,
+			Route:   "PUT " + fire,
+			Effect:  op.Write,
+			Cases:   lightCases,
+			Doc:     "Open a debate among agents, or find the one of that id.",
+		}, s.GetOrCreate),
+		op.New(op.Spec{
+			Name:    "campfire_post_message",
+			Title:   "Post to a fire",
+			Toolset: set,
+			Route:   "POST " + fire + "/messages",
+			Effect:  op.Write,
+			Creates: true,
+			Cases:   postCases,
+			Doc:     "Say something in the debate at a fire. Refused while a duel stands.",
+		}, s.Post),
+		op.New(op.Spec{
+			Name:    "campfire_list_messages",
+			Title:   "Read a fire's messages",
+			Toolset: set,
+			Route:   "GET " + fire + "/messages",
+			Effect:  op.Read,
+			Cases:   messagesCases,
+			Doc: "Follow a debate: its messages in order of arrival. With your last nextCursor only what is new; " +
+				"with waitMs it waits for that.",
+		}, s.Messages),
+		op.New(op.Spec{
+			Name:    "campfire_throw_gauntlet",
+			Title:   "Declare a duel",
+			Toolset: set,
+			Route:   "POST " + fire + "/duel",
+			Effect:  op.Write,
+			Creates: true,
+			Cases:   throwCases,
+			Doc: "End a debate that loops: challenge another agent to a duel before a judge. Silences the fire " +
+				"until the verdict.",
+		}, s.Throw),
+		op.New(op.Spec{
+			Name:    "campfire_take_oath_of_judgement",
+			Title:   "Become the judge",
+			Toolset: set,
+			Route:   "POST " + fire + "/duel/oath",
+			Effect:  op.Write,
+			Cases:   oathCases,
+			Doc:     "Become the Judge of a declared duel, as a third agent. Then the Challenger strikes.",
+		}, s.TakeOath),
+		op.New(op.Spec{
+			Name:    "campfire_strike_argument",
+			Title:   "Strike",
+			Toolset: set,
+			Route:   "POST " + fire + "/duel/strike",
+			Effect:  op.Write,
+			Cases:   strikeCases,
+			Doc:     "As Challenger, bring your technical evidence. Then it is the Defender's turn.",
+		}, s.Strike),
+		op.New(op.Spec{
+			Name:    "campfire_hold_the_line",
+			Title:   "Hold the line",
+			Toolset: set,
+			Route:   "POST " + fire + "/duel/hold",
+			Effect:  op.Write,
+			Cases:   holdCases,
+			Doc:     "As Defender, answer the strike, or surrender. Then it is the Judge's turn.",
+		}, s.Hold),
+		op.New(op.Spec{
+			Name:    "campfire_deliver_verdict",
+			Title:   "Deliver the verdict",
+			Toolset: set,
+			Route:   "POST " + fire + "/duel/verdict",
+			Effect:  op.Write,
+			Cases:   verdictCases,
+			Doc:     "As Judge, name the winner and the plan that follows. Ends the duel and replaces the battle plan.",
+		}, s.Rule),
+		op.New(op.Spec{
+			Name:    "campfire_abandon_duel",
+			Title:   "Abandon a duel",
+			Toolset: set,
+			Route:   "POST " + fire + "/duel/abandon",
+			Effect:  op.Write,
+			Cases:   abandonCases,
+			Doc:     "End the standing duel without a verdict. The battle plan stays.",
+		}, s.Abandon),
+		op.New(op.Spec{
+			Name:    "campfire_speak_to_party",
+			Title:   "Speak to the party",
+			Toolset: set,
+			Route:   "POST " + fire + "/speech",
+			Effect:  op.Write,
+			Creates: true,
+			Cases:   speakCases,
+			Doc:     "Say something to everyone at a fire, as campfire_post_message does.",
+		}, s.Speak),
+		op.New(op.Spec{
+			Name:    "campfire_update_battle_plan",
+			Title:   "Update the battle plan",
+			Toolset: set,
+			Route:   "PUT " + fire + "/plan",
+			Effect:  op.Write,
+			Cases:   planCases,
+			Doc:     "Write the shared plan of a fire anew; earlier versions are kept. Refused while a duel stands.",
+		}, s.UpdatePlan),
+		op.New(op.Spec{
+			Name:    "campfire_get_fire",
+			Title:   "Look at a fire",
+			Toolset: set,
+			Route:   "GET " + fire,
+			Effect:  op.Read,
+			Cases:   getCases,
+			Doc: "See where a debate stands: its battle plan, its state, and the standing duel with whose turn it " +
+				"is and until when.",
+		}, s.Get),
+		op.New(op.Spec{
+			Name:    "campfire_list_duels",
+			Title:   "Read past duels",
+			Toolset: set,
+			Route:   "GET " + fire + "/duels",
+			Effect:  op.Read,
+			Cases:   duelsCases,
+			Doc:     "Read the duels that ended at a fire, newest first, each with its transcript and outcome.",
+		}, s.Duels),
 	}
 }

@@ -13,35 +13,38 @@ import (
 
 const late = "overdue: no Judge took the oath by 2026-03-01T12:30:00Z"
 
-// overdue is a fire with a duel that nobody judged in time.
-func (k *camp) overdue() {
+// overdue prepares a fire with a duel past the deadline for its oath.
+func (k *fixture) overdue() {
 	k.t.Helper()
 	k.stage(1)
 	k.Pass(30 * time.Minute)
 }
 
-// lapsed checks that the duel is over by its deadline, and recorded so if it is to be.
-func (k *camp) lapsed(name string, recorded int) {
+// lapsed checks that the duel ended at its deadline, and the number of recorded duels.
+func (k *fixture) lapsed(name string, recorded int) {
 	k.t.Helper()
 	e := k.ended()
-	if len(e) != 1 || e[0].Number != 1 || e[0].Outcome != (Outcome{Result: Abandoned, Reason: late, EndedAt: t0.Add(30 * time.Minute)}) || k.recorded() != recorded {
+	if len(e) != 1 || e[0].Number != 1 ||
+		e[0].Outcome != (Outcome{Result: Abandoned, Reason: late, EndedAt: t0.Add(30 * time.Minute)}) ||
+		k.recorded() != recorded {
 		k.t.Errorf("%s: %+v, %d recorded", name, e, k.recorded())
 	}
 }
 
-func TestAnOverdueDuelStandsInNobodysWay(t *testing.T) {
-	for name, call := range map[string]func(*camp) error{
-		"post": func(k *camp) error { return k.post("x") },
-		"speak": func(k *camp) error {
-			return domaintest.Err(k.Speak(k.t.Context(), bob, PostInput{FireID: here, Text: "x", Idempotency: op.Idempotency{IdempotencyKey: "k"}}))
+func TestAnOverdueDuelBlocksNoCall(t *testing.T) {
+	for name, call := range map[string]func(*fixture) error{
+		"post": func(k *fixture) error { return k.post("x") },
+		"speak": func(k *fixture) error {
+			in := PostInput{FireID: here, Text: "x", Idempotency: op.Idempotency{IdempotencyKey: "k"}}
+			return domaintest.Err(k.Speak(k.t.Context(), bob, in))
 		},
-		"plan": func(k *camp) error { return k.plan("x") },
-		"light": func(k *camp) error {
-			return domaintest.Err(k.GetOrCreate(k.t.Context(), loose, FireInput{FireID: here}))
+		"plan": func(k *fixture) error { return k.plan("x") },
+		"light": func(k *fixture) error {
+			return domaintest.Err(k.GetOrCreate(k.t.Context(), unbound, FireInput{FireID: here}))
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			each(t, func(t *testing.T, k *camp) {
+			each(t, func(t *testing.T, k *fixture) {
 				k.overdue()
 				k.check(call(k))
 				k.lapsed(name, 1)
@@ -54,7 +57,7 @@ func TestAnOverdueDuelStandsInNobodysWay(t *testing.T) {
 }
 
 func TestAnOverdueDuelGivesWayToTheNext(t *testing.T) {
-	each(t, func(t *testing.T, k *camp) {
+	each(t, func(t *testing.T, k *fixture) {
 		k.overdue()
 		k.check(k.throw())
 		k.lapsed("gauntlet", 1)
@@ -64,24 +67,25 @@ func TestAnOverdueDuelGivesWayToTheNext(t *testing.T) {
 	})
 }
 
-// A step that comes too late is refused as if there were no duel, and leaves the record.
-func TestAStepThatComesTooLateIsRefusedAndRecordsTheEnd(t *testing.T) {
+// A late step is refused as if there were no duel, and records the end of the duel.
+func TestALateStepIsRefusedAndRecordsTheEnd(t *testing.T) {
 	for name, c := range map[string]struct {
-		call  func(*camp) error
+		call  func(*fixture) error
 		kind  fault.Kind
 		words string
 	}{
-		"oath":    {(*camp).oath, fault.Precondition, "No pending duel on fire 'f'."},
-		"strike":  {(*camp).strike, fault.Precondition, "Duel is not active. Waiting for the Judge to take the oath."},
-		"hold":    {(*camp).hold, fault.Precondition, "Duel is not active."},
-		"verdict": {(*camp).rule, fault.Precondition, "Duel is not active."},
-		"abandon": {(*camp).abandon, fault.Precondition, "No duel on fire 'f' to abandon."},
-		"gauntlet": {func(k *camp) error {
-			return domaintest.Err(k.Throw(k.t.Context(), bob, GauntletInput{FireID: here, Challenger: "bob", Target: "bob", Thesis: "x"}))
+		"oath": {(*fixture).oath, fault.Precondition, "No pending duel on fire 'f'."},
+		"strike": {(*fixture).strike, fault.Precondition,
+			"Duel is not active. Waiting for the Judge to take the oath."},
+		"hold":    {(*fixture).hold, fault.Precondition, "Duel is not active."},
+		"verdict": {(*fixture).rule, fault.Precondition, "Duel is not active."},
+		"abandon": {(*fixture).abandon, fault.Precondition, "No duel on fire 'f' to abandon."},
+		"gauntlet": {func(k *fixture) error {
+			return k.throwAs(bob, "bob", "bob")
 		}, fault.Invalid, "Challenger and Defender must be distinct identities."},
 	} {
 		t.Run(name, func(t *testing.T) {
-			each(t, func(t *testing.T, k *camp) {
+			each(t, func(t *testing.T, k *fixture) {
 				k.overdue()
 				domaintest.Says(t, name, c.call(k), c.kind, c.words)
 				k.lapsed(name, 1)
@@ -92,8 +96,8 @@ func TestAStepThatComesTooLateIsRefusedAndRecordsTheEnd(t *testing.T) {
 	}
 }
 
-func TestAStepInTimeIsTaken(t *testing.T) {
-	each(t, func(t *testing.T, k *camp) {
+func TestAStepInTimeIsAccepted(t *testing.T) {
+	each(t, func(t *testing.T, k *fixture) {
 		k.light()
 		for _, step := range []func() error{k.throw, k.oath, k.strike, k.hold, k.rule} {
 			k.check(step())
@@ -106,21 +110,22 @@ func TestAStepInTimeIsTaken(t *testing.T) {
 	})
 }
 
-// Readers see an overdue duel ended as it will be recorded, and record nothing.
+// Readers see the end of an overdue duel as it will be recorded, and record nothing.
 func TestReadersSeeAnOverdueDuelEnded(t *testing.T) {
-	each(t, func(t *testing.T, k *camp) {
+	each(t, func(t *testing.T, k *fixture) {
 		k.stage(1)
 		k.check(k.abandon())
 		k.check(k.throw())
 		k.Pass(time.Hour)
 		seen := k.ended()
-		if v := k.get(); v.State != Debating || v.Duel != nil || v.Duels != 2 || len(seen) != 2 || seen[0].Number != 2 || k.recorded() != 1 {
+		if v := k.get(); v.State != Debating || v.Duel != nil || v.Duels != 2 || len(seen) != 2 ||
+			seen[0].Number != 2 || k.recorded() != 1 {
 			t.Errorf("%+v, %+v, %d recorded", v, seen, k.recorded())
 		}
 		pages := func() string {
 			got, cursor := "", ""
 			for range 5 {
-				out, err := k.Duels(t.Context(), loose, DuelsInput{FireID: here, Cursor: cursor, Limit: 1})
+				out, err := k.Duels(t.Context(), unbound, DuelsInput{FireID: here, Cursor: cursor, Limit: 1})
 				k.check(err)
 				got += fmt.Sprint(len(out.Duels), ":", out.Duels[0].Number, " ")
 				if cursor = out.NextCursor; cursor == "" {
@@ -140,8 +145,8 @@ func TestReadersSeeAnOverdueDuelEnded(t *testing.T) {
 	})
 }
 
-func TestASweepAbandonsWhatIsOverdueAndNothingElse(t *testing.T) {
-	each(t, func(t *testing.T, k *camp) {
+func TestASweepAbandonsOverdueDuelsOnly(t *testing.T) {
+	each(t, func(t *testing.T, k *fixture) {
 		admin := store.NewAdmin(k.DB)
 		for i := range 5 {
 			f := Fire{ID: fmt.Sprint("fire-", i), CreatedAt: t0}
@@ -157,7 +162,8 @@ func TestASweepAbandonsWhatIsOverdueAndNothingElse(t *testing.T) {
 		}
 		for i := range 5 {
 			f, err := fires.Get(t.Context(), k.DB.User(fmt.Sprint("user-", i%2)), fmt.Sprint("fire-", i))
-			page, err2 := duels.Under(f.ID).Query(t.Context(), k.DB.User(fmt.Sprint("user-", i%2)), store.Query{Limit: 10})
+			page, err2 := duels.Under(f.ID).
+				Query(t.Context(), k.DB.User(fmt.Sprint("user-", i%2)), store.Query{Limit: 10})
 			if err != nil || err2 != nil || (f.Duel == nil) != (i < 3) || len(page.Docs) != min(1, max(0, 3-i)) {
 				t.Errorf("%d: %+v, %d recorded, %v, %v", i, f, len(page.Docs), err, err2)
 			}
@@ -165,9 +171,9 @@ func TestASweepAbandonsWhatIsOverdueAndNothingElse(t *testing.T) {
 	})
 }
 
-// What a sweep has listed may be over, or in time again, when it comes to it.
-func TestASweepLooksAgainBeforeItEndsADuel(t *testing.T) {
-	eachWatched(t, func(t *testing.T, k *camp, d *watched) {
+// A duel that a sweep has listed may have ended, or another one may stand, when the sweep handles it.
+func TestASweepReadsADuelAgainBeforeItEndsIt(t *testing.T) {
+	eachWatched(t, func(t *testing.T, k *fixture, d *watched) {
 		k.overdue()
 		d.then = func() { k.check(k.throw()) }
 		if n, err := k.SweepDuels(t.Context(), store.NewAdmin(k.DB), 10); n != 1 || err != nil {
@@ -181,7 +187,7 @@ func TestASweepLooksAgainBeforeItEndsADuel(t *testing.T) {
 }
 
 func TestASweepAndTheNextCallRecordAnEndOnce(t *testing.T) {
-	each(t, func(t *testing.T, k *camp) {
+	each(t, func(t *testing.T, k *fixture) {
 		k.overdue()
 		failed := domaintest.Together(crowd, func(i int) error {
 			return domaintest.Retry(t.Context(), []func() error{k.sweepAll, func() error { return k.post("x") }}[i%2])

@@ -2,11 +2,12 @@ package campfire
 
 import "parley.internal/shared/op"
 
-// Prompts has the one that leads an agent through a duel.
+// Prompts returns the prompt that leads an agent through a duel.
 func (*Service) Prompts() []op.Prompt {
 	return []op.Prompt{{
 		Name: "duel", Title: "Settle a debate by a duel", Toolset: "campfire",
-		Doc: "End a debate that goes in circles: challenge the other side, have a third agent judge, and let the verdict change the plan.",
+		Doc: "End a debate that goes in circles: challenge the other side, have a third agent judge, and let the " +
+			"verdict change the plan.",
 		Arguments: []op.Argument{
 			{Name: "fire", Doc: "the id of the fire where the debate is", Required: true},
 			{Name: "role", Doc: "challenger, defender or judge; challenger where left out"},

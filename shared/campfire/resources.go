@@ -9,7 +9,7 @@ import (
 	"parley.internal/shared/store"
 )
 
-// Resources lists the fires as documents, newest first.
+// Resources returns the fires as MCP resources, listed newest first.
 func (s *Service) Resources() []op.Resource {
 	return []op.Resource{{Scheme: "parley://fires/", Name: "fires", Title: "Fires", Toolset: set,
 		Doc: "A debate of agents: its battle plan, its state and its standing duel.", List: s.list, Read: s.read}}
@@ -17,7 +17,8 @@ func (s *Service) Resources() []op.Resource {
 
 func (s *Service) list(ctx context.Context, c identity.Caller, cursor string, limit int) (op.Listing, error) {
 	out, now := op.Listing{Items: []op.Item{}}, s.Now()
-	page, err := fires.Query(ctx, s.DB.User(c.User), store.Query{Order: []string{"createdAt desc"}, Limit: limit, Cursor: cursor})
+	page, err := fires.Query(ctx, s.DB.User(c.User),
+		store.Query{Order: []string{"createdAt desc"}, Limit: limit, Cursor: cursor})
 	if err != nil {
 		return out, err
 	}
@@ -31,8 +32,8 @@ func (s *Service) list(ctx context.Context, c identity.Caller, cursor string, li
 
 func (s *Service) read(ctx context.Context, c identity.Caller, id string) (any, error) {
 	v, err := s.Get(ctx, c, GetInput{FireID: id})
-	if fault.Is(err, fault.Invalid) { // what cannot be an id names no fire
-		return nil, missing(id)
+	if fault.Is(err, fault.Invalid) { // A malformed id is the id of no fire.
+		return nil, errMissing(id)
 	}
 	return v, err
 }

@@ -3,23 +3,26 @@ package campfire
 import (
 	"context"
 	"errors"
-	"parley.internal/shared/domain"
 
+	"parley.internal/shared/domain"
 	"parley.internal/shared/store"
 )
 
-// Sweeps are the steps that the domain adds to the scheduled sweeps.
+// Sweeps returns the steps that the domain adds to the scheduled sweeps.
 func (s *Service) Sweeps() []domain.Sweep {
 	return []domain.Sweep{{Schedule: domain.Sessions, Name: "duels", Run: s.SweepDuels}}
 }
 
-// SweepDuels abandons at most limit duels whose phase is overdue and says how many:
-// fewer than limit means that none is left. It may be ended and run again at any point,
-// and looks again at a duel before it ends it. One that cannot be ended does not keep
-// the others from it.
+// SweepDuels records the end of overdue duels. It handles at most limit duels and returns how many it handled; fewer
+// than limit means that none is left. It may be interrupted and called again at any point. It reads a duel again
+// before it ends it. A duel that fails does not stop the others; the error joins all failures.
 func (s *Service) SweepDuels(ctx context.Context, a *store.Admin, limit int) (int, error) {
 	now := s.Now()
-	due, _, err := fires.QueryAll(ctx, a, store.Query{Where: []store.Cond{store.Le("duel.turnDeadline", now)}, Order: []string{"duel.turnDeadline"}, Limit: limit})
+	due, _, err := fires.QueryAll(ctx, a, store.Query{
+		Where: []store.Cond{store.Le("duel.turnDeadline", now)},
+		Order: []string{"duel.turnDeadline"},
+		Limit: limit,
+	})
 	if err != nil {
 		return 0, err
 	}
@@ -32,7 +35,7 @@ func (s *Service) SweepDuels(ctx context.Context, a *store.Admin, limit int) (in
 			}
 			lapsed := f.Lapse(now)
 			if lapsed == nil {
-				return nil // somebody acted, or ended it, since it was listed
+				return nil // An agent acted, or ended the duel, after it was listed.
 			}
 			fires.Put(tx, f.ID, f)
 			record(tx, *lapsed)

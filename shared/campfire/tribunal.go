@@ -9,10 +9,10 @@ import (
 	"parley.internal/shared/store"
 )
 
-// Throw declares a duel, at a fire that it makes where it is missing.
+// Throw declares a duel, and creates the fire if it is missing. It fails as [Fire.Throw] does.
 func (s *Service) Throw(ctx context.Context, c identity.Caller, in GauntletInput) (GauntletOutput, error) {
 	var out GauntletOutput
-	by, err := speaks(c, "challenger_name", in.Challenger)
+	by, err := requiredVoice(c, "challenger_name", in.Challenger)
 	if err != nil {
 		return out, err
 	}
@@ -28,7 +28,7 @@ func (s *Service) Throw(ctx context.Context, c identity.Caller, in GauntletInput
 		return out, err
 	}
 	now := s.Now()
-	ch := change{Idempotency: in.Idempotency, fire: in.FireID, now: now, founds: true}
+	ch := change{Idempotency: in.Idempotency, fire: in.FireID, now: now, create: true}
 	return apply(ctx, s, c, ch, func(_ *store.Tx, f *Fire) (GauntletOutput, error) {
 		if err := f.Throw(by, target, thesis, in.DeadlineMinutes, now); err != nil {
 			return GauntletOutput{}, err
@@ -37,9 +37,10 @@ func (s *Service) Throw(ctx context.Context, c identity.Caller, in GauntletInput
 	})
 }
 
-// TakeOath makes the caller's character the Judge. Of many at once, one is.
+// TakeOath makes the caller's character the Judge of the standing duel. Of concurrent calls one succeeds. It fails as
+// [Fire.TakeOath] does.
 func (s *Service) TakeOath(ctx context.Context, c identity.Caller, in OathInput) (OathOutput, error) {
-	by, err := speaks(c, "character_name", in.Character)
+	by, err := requiredVoice(c, "character_name", in.Character)
 	if err != nil {
 		return OathOutput{}, err
 	}
@@ -52,9 +53,9 @@ func (s *Service) TakeOath(ctx context.Context, c identity.Caller, in OathInput)
 	})
 }
 
-// Strike brings the Challenger's evidence.
+// Strike adds the evidence of the Challenger. It fails as [Fire.Strike] does.
 func (s *Service) Strike(ctx context.Context, c identity.Caller, in StrikeInput) (Duel, error) {
-	by, err := speaks(c, "character_name", in.Character)
+	by, err := requiredVoice(c, "character_name", in.Character)
 	if err != nil {
 		return Duel{}, err
 	}
@@ -71,9 +72,9 @@ func (s *Service) Strike(ctx context.Context, c identity.Caller, in StrikeInput)
 	})
 }
 
-// Hold brings the Defender's defense, or its surrender.
+// Hold adds the defense of the Defender, or its surrender. It fails as [Fire.Hold] does.
 func (s *Service) Hold(ctx context.Context, c identity.Caller, in HoldInput) (Duel, error) {
-	by, err := speaks(c, "character_name", in.Character)
+	by, err := requiredVoice(c, "character_name", in.Character)
 	if err != nil {
 		return Duel{}, err
 	}
@@ -90,10 +91,11 @@ func (s *Service) Hold(ctx context.Context, c identity.Caller, in HoldInput) (Du
 	})
 }
 
-// Rule delivers the verdict: it ends the duel and changes the plan, together.
+// Rule delivers the verdict. It ends the duel and replaces the battle plan in one transaction. It fails as
+// [Fire.Rule] does.
 func (s *Service) Rule(ctx context.Context, c identity.Caller, in VerdictInput) (VerdictOutput, error) {
 	var out VerdictOutput
-	by, err := speaks(c, "character_name", in.Character)
+	by, err := requiredVoice(c, "character_name", in.Character)
 	if err != nil {
 		return out, err
 	}
@@ -112,14 +114,15 @@ func (s *Service) Rule(ctx context.Context, c identity.Caller, in VerdictInput) 
 			return VerdictOutput{}, err
 		}
 		record(tx, e)
-		plans.Under(f.ID).Create(tx, numbered(plan.Version), plan)
+		plans.Under(f.ID).Create(tx, docID(plan.Version), plan)
 		return VerdictOutput{"Verdict delivered. State reverted to DEBATING.", in.Winner, true}, nil
 	})
 }
 
-// Abandon ends the standing duel without a verdict. Everyone at the fire may.
+// Abandon ends the standing duel without a verdict. Any agent of the user may call it. It fails as [Fire.Abandon]
+// does.
 func (s *Service) Abandon(ctx context.Context, c identity.Caller, in AbandonInput) (Said, error) {
-	by, err := speaksMaybe(c, "", "")
+	by, err := optionalVoice(c, "", "")
 	if err != nil {
 		return Said{}, err
 	}
@@ -134,7 +137,7 @@ func (s *Service) Abandon(ctx context.Context, c identity.Caller, in AbandonInpu
 	})
 }
 
-// Duels reads a page of the duels that ended, newest first.
+// Duels returns a page of the duels that ended, newest first.
 func (s *Service) Duels(ctx context.Context, c identity.Caller, in DuelsInput) (DuelsOutput, error) {
 	out := DuelsOutput{Duels: []Ended{}}
 	before, err := position(in.Cursor, math.MaxInt64)
@@ -146,13 +149,18 @@ func (s *Service) Duels(ctx context.Context, c identity.Caller, in DuelsInput) (
 	if err != nil {
 		return out, err
 	}
-	// One that is overdue is the newest, whether or not that was recorded since.
+	// An overdue duel is the newest one. Its end may have been recorded since the fire was read, so the query below
+	// starts before it.
 	if e := f.Lapse(now); e != nil && e.Number < before {
 		out.Duels = append(out.Duels, *e)
 		before = e.Number
 	}
 	if more := limit - len(out.Duels); more > 0 {
-		page, err := duels.Under(f.ID).Query(ctx, t, store.Query{Where: []store.Cond{store.Lt("number", before)}, Order: []string{"number desc"}, Limit: more})
+		page, err := duels.Under(f.ID).Query(ctx, t, store.Query{
+			Where: []store.Cond{store.Lt("number", before)},
+			Order: []string{"number desc"},
+			Limit: more,
+		})
 		if err != nil {
 			return out, err
 		}

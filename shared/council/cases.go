@@ -7,22 +7,22 @@ import (
 	"parley.internal/shared/op"
 )
 
-// The steps that the cases of councils begin with.
+// The steps that set up the cases of councils.
 var (
-	// opened is a council of alpha's.
+	// opened starts a council of alpha.
 	opened = []op.Step{{Op: "start_council", In: op.In{"agent_name": "alpha", "request": "which <store>?"},
 		Save: "session_id as council"}}
-	// answered has a response of beta's, with the label A.
+	// answered adds a response of beta, with the label A.
 	answered = op.After(opened, op.Step{Op: "send_response", As: "beta",
 		In: op.In{"agent_name": "beta", "session_id": "$council", "content": "SQLite ✓"}})
-	// read has alpha know of that response.
+	// read lets alpha read that response.
 	read = op.After(answered, op.Step{Op: "get_current_session_data", In: op.In{"agent_name": "alpha"},
 		Save: "next_cursor as cursor"})
 	closed = op.After(answered, op.Step{Op: "close_council", In: op.In{"agent_name": "alpha", "session_id": "$council",
 		"conclusion": "both"}})
 )
 
-const nowhere = "nobody-made-this"
+const unknownID = "nobody-made-this"
 
 func startCases() op.Cases {
 	once := op.In{"agent_name": "alpha", "request": "which <store>?", "idempotencyKey": "k"}
@@ -34,14 +34,24 @@ func startCases() op.Cases {
 		{Name: "as another program", In: op.In{"agent_name": "beta", "request": "not mine"}, Fault: fault.Forbidden,
 			RPCs: op.NoRPCs},
 	}, Refused: []op.Refusal{
-		{Name: "an empty request", In: `{"agent_name":"alpha","request":""}`, Path: "request", Words: "must not be empty"},
+		{
+			Name:  "an empty request",
+			In:    `{"agent_name":"alpha","request":""}`,
+			Path:  "request",
+			Words: "must not be empty",
+		},
 	}}
 }
 
 func joinCases() op.Cases {
 	return op.Cases{Owned: []string{"session_id"}, Examples: []op.Example{
 		{Given: opened, As: "beta", In: op.In{"agent_name": "beta", "session_id": "$council"}},
-		{Name: "that is already joined", Given: answered, As: "beta", In: op.In{"agent_name": "beta", "session_id": "$council"}},
+		{
+			Name:  "that is already joined",
+			Given: answered,
+			As:    "beta",
+			In:    op.In{"agent_name": "beta", "session_id": "$council"},
+		},
 		{Name: "of the only one", Given: opened, As: "beta", In: op.In{"agent_name": "beta"}},
 		{Name: "for another, by the human", Given: opened, As: op.Human,
 			In: op.In{"agent_name": "beta", "session_id": "$council"}},
@@ -49,7 +59,11 @@ func joinCases() op.Cases {
 			Fault: fault.Precondition},
 		{Name: "as another program", Given: opened, In: op.In{"agent_name": "beta", "session_id": "$council"},
 			Fault: fault.Forbidden, RPCs: op.NoRPCs},
-		{Name: "of a council that is nowhere", In: op.In{"agent_name": "alpha", "session_id": nowhere}, Fault: fault.NotFound},
+		{
+			Name:  "of an unknown council",
+			In:    op.In{"agent_name": "alpha", "session_id": unknownID},
+			Fault: fault.NotFound,
+		},
 	}, Refused: []op.Refusal{
 		{Name: "an empty name", In: `{"agent_name":""}`, Path: "agent_name", Words: "must not be empty"},
 	}}
@@ -58,13 +72,29 @@ func joinCases() op.Cases {
 func followCases() op.Cases {
 	return op.Cases{Owned: []string{"session_id"}, Examples: []op.Example{
 		{Given: answered, In: op.In{"agent_name": "alpha", "session_id": "$council"}},
-		{Name: "with a wait", Given: answered, In: op.In{"agent_name": "alpha", "session_id": "$council", "wait_ms": 1}},
+		{
+			Name:  "with a wait",
+			Given: answered,
+			In:    op.In{"agent_name": "alpha", "session_id": "$council", "wait_ms": 1},
+		},
 		{Name: "of the current council", Given: opened, In: op.In{"agent_name": "alpha"}},
 		{Name: "without a council", In: op.In{"agent_name": "alpha"}},
-		{Name: "with a cursor", Given: read, In: op.In{"agent_name": "alpha", "session_id": "$council", "cursor": "$cursor"}},
-		{Name: "of the current council with a cursor", Given: read, In: op.In{"agent_name": "alpha", "cursor": "$cursor"}},
+		{
+			Name:  "with a cursor",
+			Given: read,
+			In:    op.In{"agent_name": "alpha", "session_id": "$council", "cursor": "$cursor"},
+		},
+		{
+			Name:  "of the current council with a cursor",
+			Given: read,
+			In:    op.In{"agent_name": "alpha", "cursor": "$cursor"},
+		},
 		{Name: "of a closed council", Given: closed, In: op.In{"agent_name": "alpha", "session_id": "$council"}},
-		{Name: "of a council that is nowhere", In: op.In{"agent_name": "alpha", "session_id": nowhere}, Fault: fault.NotFound},
+		{
+			Name:  "of an unknown council",
+			In:    op.In{"agent_name": "alpha", "session_id": unknownID},
+			Fault: fault.NotFound,
+		},
 	}, Refused: []op.Refusal{
 		{Name: "a wait too long", In: `{"agent_name":"alpha","session_id":"x","wait_ms":55001}`, Path: "wait_ms",
 			Words: "must be at most 55000"},
@@ -82,13 +112,17 @@ func sendCases() op.Cases {
 		{Name: "to the current council", Given: opened, In: op.In{"agent_name": "alpha", "content": "I think so too."}},
 		{Name: "with an idempotency key", Given: opened, As: "beta", In: once},
 		{Name: "again with the same key", Given: before, As: "beta", In: once},
-		{Name: "without a council", In: op.In{"agent_name": "alpha", "content": "too early"}, Fault: fault.Precondition},
+		{
+			Name:  "without a council",
+			In:    op.In{"agent_name": "alpha", "content": "too early"},
+			Fault: fault.Precondition,
+		},
 		{Name: "to a closed council", Given: closed, In: op.In{"agent_name": "alpha", "session_id": "$council",
 			"content": "too late"}, Fault: fault.Precondition},
 		{Name: "as another program", Given: opened, In: op.In{"agent_name": "beta", "session_id": "$council",
 			"content": "not mine"},
 			Fault: fault.Forbidden, RPCs: op.NoRPCs},
-		{Name: "to a council that is nowhere", In: op.In{"agent_name": "alpha", "session_id": nowhere, "content": "c"},
+		{Name: "to an unknown council", In: op.In{"agent_name": "alpha", "session_id": unknownID, "content": "c"},
 			Fault: fault.NotFound},
 	}, Refused: []op.Refusal{
 		{Name: "a response that is a list", In: `{"agent_name":"alpha","content":["c"]}`, Path: "content",
@@ -102,15 +136,30 @@ func rankCases() op.Cases {
 		{Name: "in the current council", Given: answered, In: op.In{"agent_name": "alpha", "ranking": []string{"A"}}},
 		{Name: "in a closed council", Given: closed, In: op.In{"agent_name": "alpha", "session_id": "$council",
 			"ranking": []string{"A"}}, Fault: fault.Precondition},
-		{Name: "in a council that is nowhere", In: op.In{"agent_name": "alpha", "session_id": nowhere,
+		{Name: "in an unknown council", In: op.In{"agent_name": "alpha", "session_id": unknownID,
 			"ranking": []string{"A"}}, Fault: fault.NotFound},
 	}, Refused: []op.Refusal{
-		{Name: "an empty ranking", In: `{"agent_name":"alpha","ranking":[]}`, Path: "ranking", Words: "must not be empty"},
-		{Name: "an unknown label", Given: answered, In: `{"agent_name":"alpha","session_id":"$council","ranking":["D"]}`,
+		{
+			Name:  "an empty ranking",
+			In:    `{"agent_name":"alpha","ranking":[]}`,
+			Path:  "ranking",
+			Words: "must not be empty",
+		},
+		{
+			Name:  "an unknown label",
+			Given: answered,
+			In:    `{"agent_name":"alpha","session_id":"$council","ranking":["D"]}`,
 			Path:  "ranking[0]",
-			Words: `"D" is no response of this council`},
-		{Name: "one's own response", Given: answered, As: "beta", In: `{"agent_name":"beta","session_id":"$council","ranking":["A"]}`, Path: "ranking[0]",
-			Words: "is your own response"},
+			Words: `"D" is not a response of this council`,
+		},
+		{
+			Name:  "one's own response",
+			Given: answered,
+			As:    "beta",
+			In:    `{"agent_name":"beta","session_id":"$council","ranking":["A"]}`,
+			Path:  "ranking[0]",
+			Words: "is your own response",
+		},
 	}}
 }
 
@@ -122,8 +171,11 @@ func closeCases() op.Cases {
 		{Name: "without a council", In: op.In{"agent_name": "alpha", "conclusion": "both"}, Fault: fault.Precondition},
 		{Name: "twice", Given: closed, In: op.In{"agent_name": "alpha", "session_id": "$council", "conclusion": "both"},
 			Fault: fault.Precondition},
-		{Name: "of a council that is nowhere", In: op.In{"agent_name": "alpha", "session_id": nowhere, "conclusion": "both"},
-			Fault: fault.NotFound},
+		{
+			Name:  "of an unknown council",
+			In:    op.In{"agent_name": "alpha", "session_id": unknownID, "conclusion": "both"},
+			Fault: fault.NotFound,
+		},
 	}, Refused: []op.Refusal{
 		{Name: "a conclusion too long", In: `{"agent_name":"alpha","conclusion":"` + strings.Repeat("é", 8001) + `"}`,
 			Path:  "conclusion",
@@ -140,7 +192,12 @@ func listCases() op.Cases {
 		{Name: "the next page", Given: page, In: op.In{"limit": 1, "cursor": "$cursor"}},
 	}, Refused: []op.Refusal{
 		{Name: "an unknown status", In: `{"status":"open"}`, Path: "status", Words: "must be one of active, closed"},
-		{Name: "limit nought", In: `{"status":"active","limit":0}`, Path: "limit", Words: "must be at least 1"},
-		{Name: "an unknown cursor", In: `{"cursor":"xyz"}`, Path: "cursor", Words: "use the one that came with the page before"},
+		{Name: "a limit of 0", In: `{"status":"active","limit":0}`, Path: "limit", Words: "must be at least 1"},
+		{
+			Name:  "an unknown cursor",
+			In:    `{"cursor":"xyz"}`,
+			Path:  "cursor",
+			Words: "use the one that came with the page before",
+		},
 	}}
 }

@@ -11,45 +11,47 @@ import (
 	"parley.internal/shared/store"
 )
 
-// Status is where a session stands.
+// Status is the status of a session.
 type Status string
 
-// The statuses.
+// The statuses of a session.
 const (
 	Active Status = "active"
 	Closed Status = "closed"
 )
 
-// RequestStatus is where a request stands.
+// RequestStatus is the status of a request.
 type RequestStatus string
 
-// The statuses of a request: it is open while its session is active.
+// The statuses of a request. A request is open as long as its session is active.
 const (
 	RequestOpen   RequestStatus = "open"
 	RequestClosed RequestStatus = "closed"
 )
 
 const (
-	// Patience is how long an active council may go without a join, a response or a
-	// ranking. Reading keeps it from nothing.
+	// Patience is the time without a join, a response or a ranking after which an active council is
+	// abandoned. Reading a council does not extend it.
 	Patience = 7 * 24 * time.Hour
-	// Retention is how long a closed council can be read.
+	// Retention is the time for which a closed council can be read.
 	Retention = 30 * 24 * time.Hour
-	// MaxMembers is how many agents take part in a council.
+	// MaxMembers is the limit of participants in a council.
 	MaxMembers = 100
 
 	abandoned = "abandoned: nothing happened here for 7 days"
-	maxTitle  = 100
+	maxTitle  = 100 // characters
 )
 
-// Member is a participant as the session knows it.
+// Member is the entry of a participant in its session.
 type Member struct {
-	Name    string    `json:"name"`
-	At      time.Time `json:"at"`
-	Answers int64     `json:"answers"`
+	Name string `json:"name"`
+	// At is the time when the participant joined.
+	At time.Time `json:"at"`
+	// Answers is the number of its responses.
+	Answers int64 `json:"answers"`
 }
 
-// Conclusion ends a council.
+// Conclusion is the text that closes a council, with its author.
 type Conclusion struct {
 	Author    string    `json:"author"`
 	Verified  bool      `json:"verified"`
@@ -57,9 +59,9 @@ type Conclusion struct {
 	CreatedAt time.Time `json:"created_at"`
 }
 
-// Session is a council.
+// Session is the state of a council.
 type Session struct {
-	// ID is the document's own, by which those who wait hear of it alone.
+	// ID repeats the document's id as a field, so that a waiting call can watch this session only.
 	ID        string    `json:"id"`
 	Status    Status    `json:"status"`
 	CreatedAt time.Time `json:"created_at"`
@@ -67,21 +69,22 @@ type Session struct {
 	Verified  bool      `json:"verified"`
 	RequestID string    `json:"current_request_id"`
 	Title     string    `json:"title"`
-	// Responses is how many there are, and the number of the last.
+	// Responses is the number of responses, which is also the number of the last one.
 	Responses int64 `json:"responses"`
-	// Revision counts the changes that a summary shows.
-	Revision   int64       `json:"revision"`
-	Members    []Member    `json:"members"`
+	// Revision counts the changes that are visible in a summary.
+	Revision int64    `json:"revision"`
+	Members  []Member `json:"members"`
+	// Ranking holds the best responses over all ballots, and Rankings the number of ballots.
 	Ranking    []Standing  `json:"ranking,omitempty"`
 	Rankings   int         `json:"rankings,omitempty"`
 	Conclusion *Conclusion `json:"conclusion,omitempty"`
 	ClosedAt   time.Time   `json:"closed_at,omitzero"`
 	Reason     string      `json:"reason,omitempty"`
-	// DueAt is when the sweep looks: an active council is then abandoned, a closed one gone.
+	// DueAt is the time of the next sweep: it abandons an active council and deletes a closed one.
 	DueAt time.Time `json:"due_at"`
 }
 
-// Request is what a council is asked.
+// Request is the question or task of a council.
 type Request struct {
 	ID        string        `json:"id"`
 	Content   string        `json:"content"`
@@ -91,9 +94,9 @@ type Request struct {
 	Status    RequestStatus `json:"status"`
 }
 
-// Feedback is a response.
+// Feedback is a response to the request of a council.
 type Feedback struct {
-	// ID is its number in the session: 1 for the first.
+	// ID is the number of the response in its session, in decimal, starting at 1.
 	ID        string    `json:"id"`
 	Label     string    `json:"label" jsonschema:"its name in rankings"`
 	RequestID string    `json:"request_id"`
@@ -103,7 +106,7 @@ type Feedback struct {
 	CreatedAt time.Time `json:"created_at"`
 }
 
-// Participant is what an agent has seen of a council.
+// Participant is the read state of an agent in a council.
 type Participant struct {
 	AgentName        string    `json:"agent_name"`
 	Verified         bool      `json:"verified"`
@@ -112,7 +115,7 @@ type Participant struct {
 	LastFeedbackSeen string    `json:"last_feedback_seen,omitempty"`
 }
 
-// seat is the council that an agent last started or joined.
+// seat records the council that an agent started or joined last: its current council.
 type seat struct {
 	SessionID string `json:"session_id"`
 }
@@ -121,7 +124,7 @@ var (
 	councils = store.Collection[Session]{Name: "councils",
 		Indexes: []string{"created_at desc", "status,created_at desc"}, AllUsers: []string{"due_at"},
 		Unindexed: []string{"members", "ranking", "conclusion", "title", "reason"}}
-	// A session has one request and one document of rankings, under its own id.
+	// A session has one request and one document of ballots, each under the id of the session.
 	requests     = store.Collection[Request]{Name: "councilRequests", Unindexed: []string{"content"}}
 	ballots      = store.Collection[Ballots]{Name: "councilBallots", Unindexed: []string{"votes"}}
 	participants = store.Collection[Participant]{Name: "councils/*/councilParticipants"}
@@ -129,7 +132,7 @@ var (
 	seats        = store.Collection[seat]{Name: "councilSeats"}
 )
 
-// Defs declares the collections of councils.
+// Defs returns the definitions of the collections that hold councils.
 func (*Service) Defs() []*store.Def {
 	return []*store.Def{councils.Def(), requests.Def(), ballots.Def(), participants.Def(), responses.Def(), seats.Def()}
 }
@@ -140,14 +143,29 @@ func errClosed() error { return fault.New(fault.Precondition, "Council session i
 
 func errMissing(id string) error { return fault.New(fault.NotFound, "no council with id %q", id) }
 
-// Open is a new council with its opener in it.
+// Open returns a new active council, whose only participant is its opener, and its request.
 func Open(id, requestID, content, by string, verified bool, now time.Time) (Session, Request) {
-	s := Session{ID: id, Status: Active, CreatedAt: now, CreatedBy: by, Verified: verified, RequestID: requestID, Title: title(content)}
-	s.seat(by, now)
-	return s, Request{ID: requestID, Content: content, CreatedBy: by, Verified: verified, CreatedAt: now, Status: RequestOpen}
+	s := Session{
+		ID:        id,
+		Status:    Active,
+		CreatedAt: now,
+		CreatedBy: by,
+		Verified:  verified,
+		RequestID: requestID,
+		Title:     title(content),
+	}
+	s.addMember(by, now)
+	return s, Request{
+		ID:        requestID,
+		Content:   content,
+		CreatedBy: by,
+		Verified:  verified,
+		CreatedAt: now,
+		Status:    RequestOpen,
+	}
 }
 
-// title is a text on one short line.
+// title returns content on one line, shortened to maxTitle characters.
 func title(content string) string {
 	words := strings.Join(strings.Fields(content), " ")
 	if utf8.RuneCountInString(words) <= maxTitle {
@@ -156,12 +174,13 @@ func title(content string) string {
 	return string([]rune(words)[:maxTitle-1]) + "…"
 }
 
-// touch notes a change, which gives the council more time.
+// touch counts a change and restarts the time after which the council is abandoned.
 func (s *Session) touch(now time.Time) {
 	s.Revision++
 	s.DueAt = now.Add(Patience)
 }
 
+// member returns the entry of a participant, or nil if the agent is not a participant.
 func (s *Session) member(name string) *Member {
 	i := slices.IndexFunc(s.Members, func(m Member) bool { return m.Name == name })
 	if i < 0 {
@@ -170,13 +189,13 @@ func (s *Session) member(name string) *Member {
 	return &s.Members[i]
 }
 
-func (s *Session) seat(name string, now time.Time) {
+func (s *Session) addMember(name string, now time.Time) {
 	s.Members = append(s.Members, Member{Name: name, At: now})
 	s.touch(now)
 }
 
-// Join makes an agent a participant and says whether it was none before. A closed
-// council and a full one are Precondition.
+// Join adds an agent to the participants and reports whether it was not one before. It returns
+// [fault.Precondition] if the council is closed, or full.
 func (s *Session) Join(name string, now time.Time) (bool, error) {
 	switch {
 	case s.Status != Active:
@@ -184,14 +203,17 @@ func (s *Session) Join(name string, now time.Time) (bool, error) {
 	case s.member(name) != nil:
 		return false, nil
 	case len(s.Members) >= MaxMembers:
-		return false, fault.New(fault.Precondition, "Council session is full: it has %d participants. A read-only key or endpoint reads it without joining.", MaxMembers)
+		return false, fault.New(fault.Precondition,
+			"Council session is full: it has %d participants. A read-only key or endpoint reads it without joining.",
+			MaxMembers)
 	}
-	s.seat(name, now)
+	s.addMember(name, now)
 	return true, nil
 }
 
-// Answer counts a response of a participant and returns its number. Without a
-// request to answer, and in a closed council, it is Precondition.
+// Answer counts a response of a participant and returns its number, 1 for the first. It returns
+// [fault.Precondition] if the council is closed or has no request, and [fault.Internal] if the agent is not a
+// participant.
 func (s *Session) Answer(name string, now time.Time) (int64, error) {
 	switch m := s.member(name); {
 	case s.Status != Active:
@@ -199,7 +221,7 @@ func (s *Session) Answer(name string, now time.Time) (int64, error) {
 	case s.RequestID == "":
 		return 0, fault.New(fault.Precondition, "No active request.")
 	case m == nil:
-		return 0, fault.New(fault.Internal, "%q answers a council without taking part", name)
+		return 0, fault.New(fault.Internal, "agent %q is not a participant of the council", name)
 	default:
 		m.Answers++
 	}
@@ -208,17 +230,17 @@ func (s *Session) Answer(name string, now time.Time) (int64, error) {
 	return s.Responses, nil
 }
 
-// Rank takes in what the ballots of all peers come to. A closed council is Precondition.
+// Rank stores the aggregate of all ballots. It returns [fault.Precondition] if the council is closed.
 func (s *Session) Rank(b Ballots, now time.Time) error {
 	if s.Status != Active {
 		return errClosed()
 	}
-	s.Rankings, s.Ranking = len(b.Votes), b.best()
+	s.Rankings, s.Ranking = len(b.Votes), b.standings()
 	s.touch(now)
 	return nil
 }
 
-// Close ends the council with its conclusion. It is ended once; then it is Precondition.
+// Close ends the council with its conclusion. It returns [fault.Precondition] if the council is already closed.
 func (s *Session) Close(c Conclusion, now time.Time) error {
 	if s.Status != Active {
 		return fault.New(fault.Precondition, "Council session is already closed.")
@@ -228,8 +250,7 @@ func (s *Session) Close(c Conclusion, now time.Time) error {
 	return nil
 }
 
-// Abandon ends an active council that nothing happened in for [Patience], and says
-// whether it did.
+// Abandon closes an active council without activity for [Patience], and reports whether it did.
 func (s *Session) Abandon(now time.Time) bool {
 	if s.Status != Active || now.Before(s.DueAt) {
 		return false
@@ -244,11 +265,12 @@ func (s *Session) end(now time.Time) {
 	s.Status, s.ClosedAt, s.DueAt = Closed, now, now.Add(Retention)
 }
 
-// Gone says whether a closed council can no longer be read, also where the sweep has
-// not come by yet.
+// Gone reports whether the [Retention] of a closed council is over. A council that is gone can no longer be
+// read, even if the sweep has not deleted it yet.
 func (s *Session) Gone(now time.Time) bool { return s.Status == Closed && !now.Before(s.DueAt) }
 
-// Pending is who joined and did not answer yet, without the opener and the one who asks.
+// Pending returns the names of the participants without a response, in the order in which they joined. It leaves
+// out the opener and the agent named asking. The result is never nil.
 func (s *Session) Pending(asking string) []string {
 	out := []string{}
 	for _, m := range s.Members {
@@ -259,7 +281,8 @@ func (s *Session) Pending(asking string) []string {
 	return out
 }
 
-// See notes what a participant has read: the current request, and the responses up to a number.
+// See records that the participant has read the current request and the responses up to the number upTo. The
+// last response seen never goes back.
 func (p *Participant) See(s *Session, verified bool, upTo int64, now time.Time) {
 	p.LastSeen, p.LastRequestSeen, p.Verified = now, s.RequestID, verified
 	if before, err := strconv.ParseInt(p.LastFeedbackSeen, 10, 64); upTo > 0 && (err != nil || before < upTo) {
@@ -267,5 +290,5 @@ func (p *Participant) See(s *Session, verified bool, upTo int64, now time.Time) 
 	}
 }
 
-// number is the id of a response.
+// number returns the id of the response with the number n.
 func number(n int64) string { return strconv.FormatInt(n, 10) }

@@ -14,7 +14,7 @@ import (
 
 var t0 = domaintest.Start
 
-// session is a council of the opener and a peer.
+// session returns a council of an opener and one peer.
 func session(request string) *Session {
 	s, _ := Open("s", request, "what?", "opener", true, t0)
 	if _, err := s.Join("peer", t0); err != nil {
@@ -23,7 +23,7 @@ func session(request string) *Session {
 	return &s
 }
 
-func TestASessionTakesEveryEventByItsTable(t *testing.T) {
+func TestEveryEventInEveryStateOfASession(t *testing.T) {
 	t.Parallel()
 	states := map[string]func() *Session{
 		"active":            func() *Session { return session("r") },
@@ -51,14 +51,19 @@ func TestASessionTakesEveryEventByItsTable(t *testing.T) {
 	}
 	const closed, already = "Council session is closed.", "Council session is already closed."
 	over := map[string]string{"join": closed, "join again": closed, "answer": closed, "rank": closed, "close": already}
-	refusals := map[string]map[string]string{"closed": over, "abandoned": over, "without a request": {"answer": "No active request."}}
+	refusals := map[string]map[string]string{
+		"closed":            over,
+		"abandoned":         over,
+		"without a request": {"answer": "No active request."},
+	}
 	for state, make := range states {
 		for event, do := range events {
 			s := make()
 			before := *s
 			before.Members = slices.Clone(s.Members)
 			err, want := do(s), refusals[state][event]
-			if (err != nil) != (want != "") || (want != "" && (!fault.Is(err, fault.Precondition) || err.Error() != want)) {
+			if (err != nil) != (want != "") ||
+				(want != "" && (!fault.Is(err, fault.Precondition) || err.Error() != want)) {
 				t.Errorf("%s, %s: %v, want %q", state, event, err, want)
 			}
 			changed := s.Revision != before.Revision
@@ -85,7 +90,8 @@ func TestACouncilIsAbandonedAfterSevenDaysAndGoneThirtyDaysAfterItsEnd(t *testin
 		t.Error("abandoned too early")
 	}
 	at := t0.Add(Patience)
-	if !s.Abandon(at) || s.Status != Closed || s.Reason != "abandoned: nothing happened here for 7 days" || s.Conclusion != nil || !s.ClosedAt.Equal(at) {
+	if !s.Abandon(at) || s.Status != Closed || s.Reason != "abandoned: nothing happened here for 7 days" ||
+		s.Conclusion != nil || !s.ClosedAt.Equal(at) {
 		t.Errorf("%+v", s)
 	}
 	if s.Abandon(at.Add(Patience)) {
@@ -99,7 +105,7 @@ func TestACouncilIsAbandonedAfterSevenDaysAndGoneThirtyDaysAfterItsEnd(t *testin
 	}
 }
 
-func TestPendingIsWhoJoinedAndDidNotAnswer(t *testing.T) {
+func TestPendingListsParticipantsWithoutAResponse(t *testing.T) {
 	t.Parallel()
 	s := session("r")
 	for _, name := range []string{"b", "c"} {
@@ -139,7 +145,8 @@ func TestACouncilHasAHundredParticipants(t *testing.T) {
 		}
 	}
 	_, err := s.Join("one-more", t0)
-	domaintest.Says(t, "one more", err, fault.Precondition, "Council session is full: it has 100 participants. A read-only key or endpoint reads it without joining.")
+	domaintest.Says(t, "one more", err, fault.Precondition,
+		"Council session is full: it has 100 participants. A read-only key or endpoint reads it without joining.")
 	if fresh, err := s.Join("peer", t0); fresh || err != nil {
 		t.Errorf("a participant of a full council: %v, %v", fresh, err)
 	}
@@ -160,7 +167,7 @@ func TestATitleIsOneShortLine(t *testing.T) {
 	}
 }
 
-func TestWhatWasSeenNeverGoesBack(t *testing.T) {
+func TestTheLastResponseSeenNeverGoesBack(t *testing.T) {
 	t.Parallel()
 	var p Participant
 	for _, c := range []struct {
@@ -174,7 +181,7 @@ func TestWhatWasSeenNeverGoesBack(t *testing.T) {
 	}
 }
 
-func TestACursorComesBackAsItWas(t *testing.T) {
+func TestACursorIsParsedAsItWasWritten(t *testing.T) {
 	t.Parallel()
 	s := &Session{ID: "0192f3c4-5b6a.x", Responses: 7, Revision: 9}
 	for _, c := range []cursor{{s.ID, 0, 0}, {s.ID, 7, 9}} {
@@ -183,9 +190,11 @@ func TestACursorComesBackAsItWas(t *testing.T) {
 		}
 	}
 	for name, text := range map[string]string{
-		"nothing": "", "nonsense": "nonsense", "a store's": "eyJxIjoiYSJ9", "none": cursor{}.String(), "another council's": cursor{"other", 1, 1}.String(),
-		"one ahead": cursor{s.ID, 8, 9}.String(), "of a later session": cursor{s.ID, 7, 10}.String(),
-		"negative": cursor{s.ID, -1, 1}.String(), "one of a negative revision": "MS4teC5z", "one written oddly": "KzEuMS5z",
+		"nothing": "", "nonsense": "nonsense", "a store's": "eyJxIjoiYSJ9", "none": cursor{}.String(),
+		"another council's": cursor{"other", 1, 1}.String(),
+		"one ahead":         cursor{s.ID, 8, 9}.String(), "of a later session": cursor{s.ID, 7, 10}.String(),
+		"negative": cursor{s.ID, -1, 1}.String(), "one of a negative revision": "MS4teC5z",
+		"one written oddly": "KzEuMS5z",
 	} {
 		if got := readCursor(text).of(s); got != (cursor{}) {
 			t.Errorf("%s cursor is %+v", name, got)
@@ -204,15 +213,18 @@ func FuzzACursorIsReadAsItIsWrittenOrNotAtAll(f *testing.F) {
 	})
 }
 
-func TestLabelsCountByLetters(t *testing.T) {
+func TestLabelsAreLettersInOrder(t *testing.T) {
 	t.Parallel()
-	for n, want := range map[int64]string{1: "A", 2: "B", 26: "Z", 27: "AA", 52: "AZ", 53: "BA", 702: "ZZ", 703: "AAA", 1000: "ALL"} {
-		if got := label(n); got != want || parse(want) != n || parse(" "+strings.ToLower(want)) != n || parse(number(n)) != n {
-			t.Errorf("%d: %s, parsed %d", n, got, parse(want))
+	for n, want := range map[int64]string{
+		1: "A", 2: "B", 26: "Z", 27: "AA", 52: "AZ", 53: "BA", 702: "ZZ", 703: "AAA", 1000: "ALL",
+	} {
+		if got := label(n); got != want || parseNumber(want) != n || parseNumber(" "+strings.ToLower(want)) != n ||
+			parseNumber(number(n)) != n {
+			t.Errorf("%d: %s, parsed %d", n, got, parseNumber(want))
 		}
 	}
 	for _, text := range []string{"", "0", "-1", "A1", "é", "AAAAAAA", "response A", "99999999999999999999"} {
-		if n := parse(text); n != 0 {
+		if n := parseNumber(text); n != 0 {
 			t.Errorf("%q is %d", text, n)
 		}
 	}
@@ -220,14 +232,16 @@ func TestLabelsCountByLetters(t *testing.T) {
 
 func TestARankingNamesEachResponseOnce(t *testing.T) {
 	t.Parallel()
-	if got, err := order([]string{"c", "A", "27"}); err != nil || !slices.Equal(got, []int64{3, 1, 27}) {
+	if got, err := parseRanking([]string{"c", "A", "27"}); err != nil || !slices.Equal(got, []int64{3, 1, 27}) {
 		t.Error(got, err)
 	}
-	_, err := order([]string{"A", "?", "B", "1"})
-	domaintest.Says(t, "wrong", err, fault.Invalid, `ranking[1]: "?" is no response of this council; give labels as get_current_session_data shows them; ranking[3]: names response A a second time; rank each once`)
+	_, err := parseRanking([]string{"A", "?", "B", "1"})
+	domaintest.Says(t, "wrong", err, fault.Invalid,
+		`ranking[1]: "?" is not a response of this council; use the labels that get_current_session_data shows; `+
+			`ranking[3]: names response A twice; rank each response once`)
 }
 
-func TestTheAggregateIsByMeanRank(t *testing.T) {
+func TestTheAggregateIsOrderedByMeanRank(t *testing.T) {
 	t.Parallel()
 	for want, votes := range map[string]map[string][]int64{
 		"":                        {},
@@ -237,7 +251,7 @@ func TestTheAggregateIsByMeanRank(t *testing.T) {
 		"A 1 (2) C 1 (1) B 2 (3)": {"x": {1, 2}, "y": {1, 2}, "z": {3, 2}},
 	} {
 		var got []string
-		for _, s := range (Ballots{Votes: votes}).best() {
+		for _, s := range (Ballots{Votes: votes}).standings() {
 			got = append(got, fmt.Sprintf("%s %v (%d)", s.Label, s.MeanRank, s.Votes))
 		}
 		if strings.Join(got, " ") != want {
@@ -246,11 +260,11 @@ func TestTheAggregateIsByMeanRank(t *testing.T) {
 	}
 	var b Ballots
 	b.cast("x", []int64{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11})
-	if best := b.best(); len(best) != 10 || best[9].Label != "J" {
+	if best := b.standings(); len(best) != 10 || best[9].Label != "J" {
 		t.Errorf("%+v", best)
 	}
 	b.cast("x", []int64{11})
-	if best := b.best(); len(best) != 1 || best[0].Label != "K" {
+	if best := b.standings(); len(best) != 1 || best[0].Label != "K" {
 		t.Errorf("the last ballot does not stand: %+v", best)
 	}
 }

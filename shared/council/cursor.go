@@ -7,9 +7,8 @@ import (
 	"strings"
 )
 
-// cursor is how far a reader has come: the number of the last response that it got,
-// and the revision of the session that a summary told it of. The zero cursor is one
-// who knows nothing.
+// cursor is the position of a reader in a session: the number of the last response and the revision of the last
+// summary that it received. The zero cursor is the position of a reader that has received nothing.
 type cursor struct {
 	session       string
 	seq, revision int64
@@ -19,7 +18,8 @@ func (c cursor) String() string {
 	return base64.RawURLEncoding.EncodeToString(fmt.Appendf(nil, "%d.%d.%s", c.seq, c.revision, c.session))
 }
 
-// readCursor reads a cursor. What is none is the zero cursor: its reader gets everything.
+// readCursor parses the text of a cursor. It returns the zero cursor for any other text, so that the reader
+// receives everything.
 func readCursor(text string) cursor {
 	b, err := base64.RawURLEncoding.DecodeString(text)
 	if err != nil {
@@ -37,7 +37,7 @@ func readCursor(text string) cursor {
 	return c
 }
 
-// of is the cursor where it is one of the session, else the zero cursor.
+// of returns c if it is a position in s, and the zero cursor otherwise.
 func (c cursor) of(s *Session) cursor {
 	if c.session != s.ID || c.seq > s.Responses || c.revision > s.Revision {
 		return cursor{}

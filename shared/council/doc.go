@@ -1,16 +1,15 @@
-// Package council lets one agent ask the others: it opens a council with a request,
-// they answer, and it concludes.
+// Package council lets one agent consult the others: it opens a council with a request, the others respond,
+// and it closes the council with a conclusion.
 //
-// A session is one small document: who takes part, how many responses there are and
-// how often it changed. Requests, responses, rankings and what each participant has
-// seen stand beside it, so that no document grows with the history and a beat wakes
-// nobody. A response has its number from the session, given in the transaction that
-// adds it, and is found by it: the numbers have no gaps, so a reader's place in them
-// is a cursor that loses and repeats nothing.
+// A session is one small document: the participants, the number of responses and a revision. Requests,
+// responses, rankings and the read state of each participant are documents of their own, so that the session
+// does not grow with its history, and recording that a participant has read it wakes no waiting call. The
+// session numbers the responses without gaps, inside the transaction that adds one, and a response is stored
+// under its number. A position in these numbers is therefore a cursor that neither skips nor repeats a response.
 //
-// A cursor also knows how often the session had changed. Where that is still so, a
-// reply says that nothing changed rather than all of it again.
+// A cursor also holds the revision of the session. While that is unchanged, a reply has only the status and the
+// counts instead of the whole summary.
 //
-// Councils end with the sweep and with no TTL: a store that drops the session by
-// itself would leave what stands below it. The package imports no other domain.
+// Councils are deleted by the sweep and not by a TTL of the store, because a TTL would delete the session and
+// leave the documents below it. The package imports no other domain.
 package council

@@ -10,11 +10,13 @@ import (
 	"parley.internal/shared/store"
 )
 
-// maxActive is how many active councils are looked at, and listed, where a call names none.
+// maxActive limits the active councils that are read, and listed in a fault, if a call names none.
 const maxActive = 20
 
+// active returns the active councils, newest first.
 func active(ctx context.Context, r store.Reader, limit int) ([]Session, error) {
-	page, err := councils.Query(ctx, r, store.Query{Where: []store.Cond{store.Eq("status", Active)}, Order: []string{"created_at desc"}, Limit: limit})
+	page, err := councils.Query(ctx, r,
+		store.Query{Where: []store.Cond{store.Eq("status", Active)}, Order: []string{"created_at desc"}, Limit: limit})
 	if err != nil {
 		return nil, err
 	}
@@ -25,9 +27,9 @@ func active(ctx context.Context, r store.Reader, limit int) ([]Session, error) {
 	return out, nil
 }
 
-// only is the one active council, nil where there is none. Of several none is
-// guessed: that is Precondition, and the message lists them.
-func only(found []Session) (*Session, error) {
+// soleActive returns the only active council, or nil if there is none. It does not choose between several: it
+// returns [fault.Precondition] with a message that lists them.
+func soleActive(found []Session) (*Session, error) {
 	switch len(found) {
 	case 0:
 		return nil, nil
@@ -42,13 +44,18 @@ func only(found []Session) (*Session, error) {
 	if len(found) == maxActive {
 		more = "; list_councils shows all"
 	}
-	return nil, fault.New(fault.Precondition, "Several councils are active, and you have joined none: give session_id, one of %s%s", strings.Join(names, ", "), more)
+	return nil, fault.New(fault.Precondition,
+		"Several councils are active, and you have joined none: give session_id, one of %s%s",
+		strings.Join(names, ", "), more)
 }
 
-// find is the council that a call is about: the one it names, else the one that the
-// agent last started or joined, else the only active one; nil where there is none.
-// What with asks for is read along with it.
-func find(ctx context.Context, r store.Reader, agent, id string, now time.Time, with func(id string) []*store.Fetch) (*Session, error) {
+// find returns the council of a call: the one named by id, else the one that the agent started or joined last,
+// else the only active one. It returns nil if there is none, [fault.NotFound] if id names none, and
+// [fault.Precondition] if several are active. The fetches that with returns for the id are loaded together with
+// the session.
+func find(
+	ctx context.Context, r store.Reader, agent, id string, now time.Time, with func(id string) []*store.Fetch,
+) (*Session, error) {
 	named := id != ""
 	if !named {
 		var held seat
@@ -74,12 +81,12 @@ func find(ctx context.Context, r store.Reader, agent, id string, now time.Time, 
 	if err != nil {
 		return nil, err
 	}
-	s, err := only(found)
+	s, err := soleActive(found)
 	if err != nil || s == nil {
 		return nil, err
 	}
 	return s, store.Load(ctx, r, with(s.ID)...)
 }
 
-// none is for calls that need no more than the session.
-func none(string) []*store.Fetch { return nil }
+// noFetches is for calls that need the session only.
+func noFetches(string) []*store.Fetch { return nil }

@@ -15,29 +15,29 @@ func schema() *store.Schema {
 	return store.NewSchema(append(new(Service).Defs(), idempotency.Def())...)
 }
 
-// hall is a service on an empty store, with a clock that the test moves.
-type hall struct {
+// fixture is a service on an empty store, with a clock that the test moves.
+type fixture struct {
 	*Service
 	domaintest.Clock
 	domaintest.IDs
 	t *testing.T
-	// driver is what the store stands on, where the test is one of eachWatched.
+	// driver is the driver of the store in a test of eachWatched, and nil in others.
 	driver store.Driver
 }
 
-func over(t *testing.T, db *store.DB) *hall {
-	h := &hall{t: t}
+func over(t *testing.T, db *store.DB) *fixture {
+	h := &fixture{t: t}
 	h.Service = &Service{DB: db, Now: h.Clock.Now, NewID: h.IDs.NewID}
 	return h
 }
 
 // each runs a test on both stores.
-func each(t *testing.T, test func(*testing.T, *hall)) {
+func each(t *testing.T, test func(*testing.T, *fixture)) {
 	t.Helper()
 	domaintest.Each(t, schema(), func(t *testing.T, db *store.DB) { test(t, over(t, db)) })
 }
 
-// watched is a driver that tells of every look at a session beside a transaction.
+// watched is a driver that reports every read of a session outside a transaction.
 type watched struct {
 	store.Driver
 	looks chan struct{}
@@ -61,8 +61,8 @@ func (d *watched) Query(ctx context.Context, p store.Plan) ([]store.Raw, error) 
 	return raws, err
 }
 
-// eachWatched runs a test on both stores, and tells it of looks.
-func eachWatched(t *testing.T, test func(t *testing.T, h *hall, looks <-chan struct{})) {
+// eachWatched runs a test on both stores and reports the reads of sessions to it.
+func eachWatched(t *testing.T, test func(t *testing.T, h *fixture, looks <-chan struct{})) {
 	t.Helper()
 	watch := func(inner store.Driver) *watched { return &watched{inner, make(chan struct{}, 1000)} }
 	domaintest.EachOver(t, schema(), watch, func(t *testing.T, db *store.DB, d *watched) {
@@ -73,56 +73,61 @@ func eachWatched(t *testing.T, test func(t *testing.T, h *hall, looks <-chan str
 }
 
 var (
-	loose    = domaintest.Unbound("u")
+	unbound  = domaintest.Unbound("u")
 	reader   = domaintest.Reader("u")
 	stranger = domaintest.Unbound("v")
 )
 
-func (h *hall) start(agent string) string {
+func (h *fixture) start(agent string) string {
 	h.t.Helper()
-	return domaintest.Must(h.Start(h.t.Context(), loose, StartInput{Request: "what of " + agent + "?", AgentName: agent}))(h.t).SessionID
+	return domaintest.Must(
+		h.Start(h.t.Context(), unbound, StartInput{Request: "what of " + agent + "?", AgentName: agent}))(h.t).SessionID
 }
 
-func (h *hall) join(agent, id string) ViewOutput {
+func (h *fixture) join(agent, id string) ViewOutput {
 	h.t.Helper()
-	return domaintest.Must(h.Join(h.t.Context(), loose, JoinInput{AgentName: agent, SessionID: id}))(h.t)
+	return domaintest.Must(h.Join(h.t.Context(), unbound, JoinInput{AgentName: agent, SessionID: id}))(h.t)
 }
 
-func (h *hall) get(agent, id, cursor string) ViewOutput {
+func (h *fixture) get(agent, id, cursor string) ViewOutput {
 	h.t.Helper()
-	out := domaintest.Must(h.Get(h.t.Context(), loose, GetInput{AgentName: agent, SessionID: id, Cursor: cursor}))(h.t)
+	in := GetInput{AgentName: agent, SessionID: id, Cursor: cursor}
+	out := domaintest.Must(h.Get(h.t.Context(), unbound, in))(h.t)
 	if out.Feedback == nil || out.NextCursor == "" {
 		h.t.Errorf("the feedback is %v, the cursor %q", out.Feedback, out.NextCursor)
 	}
 	return out
 }
 
-func (h *hall) send(agent, id, content string) SendOutput {
+func (h *fixture) send(agent, id, content string) SendOutput {
 	h.t.Helper()
-	return domaintest.Must(h.Send(h.t.Context(), loose, SendInput{AgentName: agent, SessionID: id, Content: content}))(h.t)
+	return domaintest.Must(
+		h.Send(h.t.Context(), unbound, SendInput{AgentName: agent, SessionID: id, Content: content}))(h.t)
 }
 
-func (h *hall) conclude(agent, id string) CloseOutput {
+func (h *fixture) conclude(agent, id string) CloseOutput {
 	h.t.Helper()
-	return domaintest.Must(h.Close(h.t.Context(), loose, CloseInput{AgentName: agent, SessionID: id, Conclusion: "so be it"}))(h.t)
+	return domaintest.Must(
+		h.Close(h.t.Context(), unbound, CloseInput{AgentName: agent, SessionID: id, Conclusion: "so be it"}))(h.t)
 }
 
-func (h *hall) rank(agent, id string, ranking ...string) RankOutput {
+func (h *fixture) rank(agent, id string, ranking ...string) RankOutput {
 	h.t.Helper()
-	return domaintest.Must(h.Rank(h.t.Context(), loose, RankInput{AgentName: agent, SessionID: id, Ranking: ranking}))(h.t)
+	return domaintest.Must(
+		h.Rank(h.t.Context(), unbound, RankInput{AgentName: agent, SessionID: id, Ranking: ranking}))(h.t)
 }
 
-func (h *hall) list(in ListInput) ListOutput {
+func (h *fixture) list(in ListInput) ListOutput {
 	h.t.Helper()
-	return domaintest.Must(h.List(h.t.Context(), loose, in))(h.t)
+	return domaintest.Must(h.List(h.t.Context(), unbound, in))(h.t)
 }
 
-func (h *hall) sweep(limit int) int {
+func (h *fixture) sweep(limit int) int {
 	h.t.Helper()
 	return domaintest.Must(h.SweepCouncils(h.t.Context(), store.NewAdmin(h.DB), limit))(h.t)
 }
 
-// contents is what responses say, in their order.
+// contents joins the texts of responses in their order.
 func contents(list []Feedback) string {
 	var out []string
 	for _, f := range list {
@@ -131,8 +136,8 @@ func contents(list []Feedback) string {
 	return strings.Join(out, " ")
 }
 
-// answers is a call of every operation that is about one council, without its result.
-func (h *hall) answers(c identity.Caller, agent, id string) map[string]func(context.Context) error {
+// calls returns a call of each operation on one council. Each call returns only the error.
+func (h *fixture) calls(c identity.Caller, agent, id string) map[string]func(context.Context) error {
 	return map[string]func(context.Context) error{
 		"join": func(ctx context.Context) error {
 			_, err := h.Join(ctx, c, JoinInput{AgentName: agent, SessionID: id})

@@ -13,7 +13,7 @@ type StartInput struct {
 	AgentName string `json:"agent_name" allow:"nonempty,max=100,pattern=name" jsonschema:"you; a key bound to a program speaks as that program"`
 }
 
-// StartOutput is what start_council answers.
+// StartOutput is the output of start_council.
 type StartOutput struct {
 	AgentName string `json:"agent_name"`
 	SessionID string `json:"session_id"`
@@ -35,8 +35,8 @@ type GetInput struct {
 	WaitMs    int    `json:"wait_ms,omitempty" allow:"wait=0" jsonschema:"wait this long for a first response, or the close"`
 }
 
-// ViewOutput is what join_council and get_current_session_data answer. Without a
-// council there is no session_id, with a cursor no request: the reader has it.
+// ViewOutput is the output of join_council and get_current_session_data. It has no session_id if there is no
+// council, and no request if the call had a cursor, because its reader has the request already.
 type ViewOutput struct {
 	AgentName   string       `json:"agent_name"`
 	SessionID   string       `json:"session_id,omitempty"`
@@ -55,7 +55,7 @@ type CloseInput struct {
 	SessionID  string `json:"session_id,omitempty" allow:"max=100,pattern=id"`
 }
 
-// CloseOutput is what close_council answers.
+// CloseOutput is the output of close_council.
 type CloseOutput struct {
 	AgentName  string     `json:"agent_name"`
 	SessionID  string     `json:"session_id"`
@@ -71,7 +71,7 @@ type SendInput struct {
 	SessionID string `json:"session_id,omitempty" allow:"max=100,pattern=id"`
 }
 
-// SendOutput is what send_response answers.
+// SendOutput is the output of send_response.
 type SendOutput struct {
 	AgentName string   `json:"agent_name"`
 	Feedback  Feedback `json:"feedback"`
@@ -85,13 +85,13 @@ type ListInput struct {
 	Limit  int    `json:"limit,omitempty" allow:"min=1,max=50,default=20"`
 }
 
-// ListOutput is what list_councils answers.
+// ListOutput is the output of list_councils.
 type ListOutput struct {
 	Sessions   []SessionView `json:"sessions"`
 	NextCursor string        `json:"next_cursor,omitempty"`
 }
 
-// SessionView is a session in a list.
+// SessionView is a session in the output of list_councils.
 type SessionView struct {
 	ID           string      `json:"id"`
 	Status       Status      `json:"status"`
@@ -108,8 +108,20 @@ type SessionView struct {
 }
 
 func view(s *Session) SessionView {
-	return SessionView{ID: s.ID, Status: s.Status, Title: s.Title, CreatedAt: s.CreatedAt, CreatedBy: s.CreatedBy, Verified: s.Verified,
-		RequestID: s.RequestID, Participants: len(s.Members), Responses: s.Responses, Conclusion: s.Conclusion, ClosedAt: s.ClosedAt, Reason: s.Reason}
+	return SessionView{
+		ID:           s.ID,
+		Status:       s.Status,
+		Title:        s.Title,
+		CreatedAt:    s.CreatedAt,
+		CreatedBy:    s.CreatedBy,
+		Verified:     s.Verified,
+		RequestID:    s.RequestID,
+		Participants: len(s.Members),
+		Responses:    s.Responses,
+		Conclusion:   s.Conclusion,
+		ClosedAt:     s.ClosedAt,
+		Reason:       s.Reason,
+	}
 }
 
 // RankInput is the input of rank_responses.
@@ -119,7 +131,7 @@ type RankInput struct {
 	SessionID string   `json:"session_id,omitempty" allow:"max=100,pattern=id"`
 }
 
-// RankOutput is what rank_responses answers.
+// RankOutput is the output of rank_responses.
 type RankOutput struct {
 	AgentName string   `json:"agent_name"`
 	SessionID string   `json:"session_id"`
@@ -127,26 +139,86 @@ type RankOutput struct {
 	State     State    `json:"state"`
 }
 
-// unnamed is the further route of an operation for a call without session_id.
+// unnamed returns the additional route of an operation for calls without session_id.
 func unnamed(route string) []op.Compat { return []op.Compat{{Route: route}} }
 
-// Operations lists what there is for councils.
+// Operations returns the operations on councils.
 func (s *Service) Operations() []op.Op {
 	const set = "council"
 	return []op.Op{
-		op.New(op.Spec{Name: "start_council", Title: "Start a council", Toolset: set, Route: "POST /v1/councils", Effect: op.Write, Creates: true, Cases: startCases,
-			Doc: "Ask other agents for their opinion: open a council with a question or request, gather their answers, then conclude it with close_council. Councils before it stay open."}, s.Start),
-		op.New(op.Spec{Name: "join_council", Title: "Join a council", Toolset: set, Route: "POST /v1/councils/{session_id}/join", Effect: op.Consume, Compat: unnamed("POST /v1/councils/current/join"), Cases: joinCases,
-			Doc: "Take part in a council: read its request and the responses so far. Answer with send_response."}, s.Join),
-		op.New(op.Spec{Name: "get_current_session_data", Title: "Follow a council", Toolset: set, Route: "GET /v1/councils/{session_id}", Effect: op.Consume, Compat: unnamed("GET /v1/councils/current"), Cases: followCases,
-			Doc: "Poll a council for new responses: give the next_cursor of the call before to get only what is new, and wait_ms to wait for it. Joins you if you have not joined."}, s.Get),
-		op.New(op.Spec{Name: "close_council", Title: "Conclude a council", Toolset: set, Route: "POST /v1/councils/{session_id}/close", Effect: op.Write, Compat: unnamed("POST /v1/councils/current/close"), Cases: closeCases,
-			Doc: "End a council with its conclusion, the decision drawn from the responses. It stays readable for 30 days."}, s.Close),
-		op.New(op.Spec{Name: "send_response", Title: "Answer a council", Toolset: set, Route: "POST /v1/councils/{session_id}/responses", Effect: op.Write, Creates: true, Compat: unnamed("POST /v1/councils/current/responses"), Cases: sendCases,
-			Doc: "Answer the request of a council, or add to what the others said."}, s.Send),
-		op.New(op.Spec{Name: "list_councils", Title: "List councils", Toolset: set, Route: "GET /v1/councils", Effect: op.Read, Cases: listCases,
-			Doc: "Find councils, active or closed, newest first, with their conclusions."}, s.List),
-		op.New(op.Spec{Name: "rank_responses", Title: "Rank the responses", Toolset: set, Route: "POST /v1/councils/{session_id}/ranking", Effect: op.Write, Compat: unnamed("POST /v1/councils/current/ranking"), Cases: rankCases,
-			Doc: "Vote on the responses of the others, best first, by their labels. Your last ranking counts; the council's state shows the aggregate, without authors and voters."}, s.Rank),
+		op.New(op.Spec{
+			Name:    "start_council",
+			Title:   "Start a council",
+			Toolset: set,
+			Route:   "POST /v1/councils",
+			Effect:  op.Write,
+			Creates: true,
+			Cases:   startCases,
+			Doc: "Ask other agents for their opinion: open a council with a question or request, gather their " +
+				"answers, then conclude it with close_council. Councils before it stay open.",
+		}, s.Start),
+		op.New(op.Spec{
+			Name:    "join_council",
+			Title:   "Join a council",
+			Toolset: set,
+			Route:   "POST /v1/councils/{session_id}/join",
+			Effect:  op.Consume,
+			Compat:  unnamed("POST /v1/councils/current/join"),
+			Cases:   joinCases,
+			Doc:     "Take part in a council: read its request and the responses so far. Answer with send_response.",
+		}, s.Join),
+		op.New(op.Spec{
+			Name:    "get_current_session_data",
+			Title:   "Follow a council",
+			Toolset: set,
+			Route:   "GET /v1/councils/{session_id}",
+			Effect:  op.Consume,
+			Compat:  unnamed("GET /v1/councils/current"),
+			Cases:   followCases,
+			Doc: "Poll a council for new responses: give the next_cursor of the call before to get only what is " +
+				"new, and wait_ms to wait for it. Joins you if you have not joined.",
+		}, s.Get),
+		op.New(op.Spec{
+			Name:    "close_council",
+			Title:   "Conclude a council",
+			Toolset: set,
+			Route:   "POST /v1/councils/{session_id}/close",
+			Effect:  op.Write,
+			Compat:  unnamed("POST /v1/councils/current/close"),
+			Cases:   closeCases,
+			Doc: "End a council with its conclusion, the decision drawn from the responses. It stays readable for " +
+				"30 days.",
+		}, s.Close),
+		op.New(op.Spec{
+			Name:    "send_response",
+			Title:   "Answer a council",
+			Toolset: set,
+			Route:   "POST /v1/councils/{session_id}/responses",
+			Effect:  op.Write,
+			Creates: true,
+			Compat:  unnamed("POST /v1/councils/current/responses"),
+			Cases:   sendCases,
+			Doc:     "Answer the request of a council, or add to what the others said.",
+		}, s.Send),
+		op.New(op.Spec{
+			Name:    "list_councils",
+			Title:   "List councils",
+			Toolset: set,
+			Route:   "GET /v1/councils",
+			Effect:  op.Read,
+			Cases:   listCases,
+			Doc:     "Find councils, active or closed, newest first, with their conclusions.",
+		}, s.List),
+		op.New(op.Spec{
+			Name:    "rank_responses",
+			Title:   "Rank the responses",
+			Toolset: set,
+			Route:   "POST /v1/councils/{session_id}/ranking",
+			Effect:  op.Write,
+			Compat:  unnamed("POST /v1/councils/current/ranking"),
+			Cases:   rankCases,
+			Doc: "Vote on the responses of the others, best first, by their labels. Your last ranking counts; the " +
+				"council's state shows the aggregate, without authors and voters.",
+		}, s.Rank),
 	}
 }

@@ -12,7 +12,7 @@ import (
 	"parley.internal/shared/store/storetest"
 )
 
-// called is the answer of an operation to a JSON input.
+// called returns the output of an operation for a JSON input.
 func called(t *testing.T, cat *op.Catalogue, c identity.Caller, name, args string) (map[string]any, error) {
 	t.Helper()
 	res, err := cat.Call(t.Context(), cat.Op(name), op.Call{Caller: c, Input: op.Parse([]byte(args))})
@@ -26,7 +26,7 @@ func called(t *testing.T, cat *op.Catalogue, c identity.Caller, name, args strin
 	return out, nil
 }
 
-func TestOperationsSpeakSnakeCase(t *testing.T) {
+func TestOperationsUseSnakeCase(t *testing.T) {
 	t.Parallel()
 	h := over(t, storetest.SQLite(t, schema(), store.AbortFirst()))
 	cat := op.NewCatalogue(h.Operations())
@@ -64,13 +64,13 @@ func TestOperationsSpeakSnakeCase(t *testing.T) {
 			`{"sessions":[{"closed_at":"2026-03-01T12:00:00Z","conclusion":{"author":"alpha","content":"thus","created_at":"2026-03-01T12:00:00Z","verified":false},"created_at":"2026-03-01T12:00:00Z","created_by":"alpha",` +
 				`"current_request_id":"id-000002","id":"id-000001","participants":2,"responses":1,"status":"closed","title":"why?","verified":false}]}`},
 	} {
-		if got := do(loose, c.name, c.args); got != c.want {
+		if got := do(unbound, c.name, c.args); got != c.want {
 			t.Errorf("%s\n got %s\nwant %s", c.name, got, c.want)
 		}
 	}
 }
 
-func TestAReadOnlyCallerMayCallWhatReads(t *testing.T) {
+func TestAReadOnlyCallerMayCallReadingOperations(t *testing.T) {
 	t.Parallel()
 	h := over(t, storetest.SQLite(t, schema()))
 	var may []string
@@ -84,7 +84,7 @@ func TestAReadOnlyCallerMayCallWhatReads(t *testing.T) {
 	}
 }
 
-func TestWhatCreatesTakesAnIdempotencyKey(t *testing.T) {
+func TestCreatingOperationsTakeAnIdempotencyKey(t *testing.T) {
 	t.Parallel()
 	h := over(t, storetest.SQLite(t, schema()))
 	for _, o := range h.Operations() {
@@ -101,7 +101,9 @@ func TestEveryRouteIsDescribedByTheOpenAPIDocument(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, path := range []string{"/v1/councils", "/v1/councils/current", "/v1/councils/{session_id}/responses", "/v1/councils/current/close"} {
+	for _, path := range []string{
+		"/v1/councils", "/v1/councils/current", "/v1/councils/{session_id}/responses", "/v1/councils/current/close",
+	} {
 		if !strings.Contains(string(doc), `"`+path+`"`) {
 			t.Errorf("%s is missing", path)
 		}

@@ -16,8 +16,8 @@ import (
 	"parley.internal/shared/store"
 )
 
-// fill gives a council some responses of its opener, without the cost of sending them.
-func (h *hall) fill(id string, some int64) {
+// fill adds responses of the opener to a council, up to the given number, without the cost of sending them.
+func (h *fixture) fill(id string, some int64) {
 	h.t.Helper()
 	u := h.DB.User("u")
 	for made := int64(0); made < some; {
@@ -31,7 +31,8 @@ func (h *hall) fill(id string, some int64) {
 				if err != nil {
 					return err
 				}
-				responses.Under(id).Create(tx, number(n), Feedback{ID: number(n), Label: label(n), Author: v.CreatedBy, Content: number(n)})
+				f := Feedback{ID: number(n), Label: label(n), Author: v.CreatedBy, Content: number(n)}
+				responses.Under(id).Create(tx, f.ID, f)
 			}
 			made = v.Responses
 			councils.Put(tx, id, v)
@@ -49,7 +50,7 @@ func count(from, to int) string {
 }
 
 func TestPagesBringEveryResponseOnce(t *testing.T) {
-	each(t, func(t *testing.T, h *hall) {
+	each(t, func(t *testing.T, h *fixture) {
 		id := h.start("alpha")
 		h.fill(id, 45)
 		for name, read := range map[string]func(cursor string) ViewOutput{
@@ -62,8 +63,10 @@ func TestPagesBringEveryResponseOnce(t *testing.T) {
 			cursor := ""
 			for i, want := range []string{count(1, 20), count(21, 40), count(41, 45), ""} {
 				got := read(cursor)
-				if contents(got.Feedback) != want || got.More != (i < 2) || (got.Request != nil) != (i == 0) || got.State.Counts.Responses != 45 {
-					t.Errorf("%s, page %d: %s, more %v, request %v", name, i, contents(got.Feedback), got.More, got.Request)
+				if contents(got.Feedback) != want || got.More != (i < 2) || (got.Request != nil) != (i == 0) ||
+					got.State.Counts.Responses != 45 {
+					t.Errorf("%s, page %d: %s, more %v, request %v", name, i, contents(got.Feedback), got.More,
+						got.Request)
 				}
 				cursor = got.NextCursor
 			}
@@ -79,7 +82,7 @@ func TestPagesBringEveryResponseOnce(t *testing.T) {
 }
 
 func TestAnUnknownOrStaleCursorBringsEverything(t *testing.T) {
-	each(t, func(t *testing.T, h *hall) {
+	each(t, func(t *testing.T, h *fixture) {
 		other := h.start("alpha")
 		h.send("alpha", other, "elsewhere")
 		h.send("alpha", other, "elsewhere")
@@ -88,21 +91,29 @@ func TestAnUnknownOrStaleCursorBringsEverything(t *testing.T) {
 		h.send("alpha", id, "2")
 		h.join("beta", id)
 		for name, cursor := range map[string]string{
-			"none": "", "nonsense": "nonsense", "another council's": h.get("gamma", other, "").NextCursor,
-			"one ahead": cursor{id, 3, 1}.String(), "of a revision to come": cursor{id, 2, 99}.String(), "one for nothing": cursor{}.String(),
-			"of a council that is not there": cursor{"nope", 1, 1}.String(),
+			"none":                "",
+			"nonsense":            "nonsense",
+			"zero":                cursor{}.String(),
+			"of another council":  h.get("gamma", other, "").NextCursor,
+			"of an unknown one":   cursor{"nope", 1, 1}.String(),
+			"of a later response": cursor{id, 3, 1}.String(),
+			"of a later revision": cursor{id, 2, 99}.String(),
 		} {
 			for _, at := range []string{id, ""} {
 				got := h.get("beta", at, cursor)
-				if contents(got.Feedback) != "1 2" || got.Request == nil || got.SessionID != id || got.State.Participants == nil {
+				if contents(got.Feedback) != "1 2" || got.Request == nil || got.SessionID != id ||
+					got.State.Participants == nil {
 					t.Errorf("%s, at %q: %+v", name, at, got)
 				}
 			}
 		}
-		// A closed council, where the agent sits though another is active.
+		// A closed council stays the current one of an agent while another is active.
 		h.conclude("alpha", id)
-		for _, cursor := range []string{"", "nonsense", cursor{id, 3, 1}.String(), h.get("gamma", other, "").NextCursor} {
-			if got := h.get("beta", "", cursor); contents(got.Feedback) != "1 2" || got.Request == nil || got.SessionID != id {
+		for _, cursor := range []string{
+			"", "nonsense", cursor{id, 3, 1}.String(), h.get("gamma", other, "").NextCursor,
+		} {
+			if got := h.get("beta", "", cursor); contents(got.Feedback) != "1 2" || got.Request == nil ||
+				got.SessionID != id {
 				t.Errorf("closed, %q: %+v", cursor, got)
 			}
 		}
@@ -112,8 +123,8 @@ func TestAnUnknownOrStaleCursorBringsEverything(t *testing.T) {
 	})
 }
 
-func TestASummaryComesAgainWhenItChanged(t *testing.T) {
-	each(t, func(t *testing.T, h *hall) {
+func TestASummaryIsRepeatedOnlyAfterAChange(t *testing.T) {
+	each(t, func(t *testing.T, h *fixture) {
 		id := h.start("alpha")
 		cursor := h.get("alpha", id, "").NextCursor
 		poll := func() ViewOutput {
@@ -136,7 +147,8 @@ func TestASummaryComesAgainWhenItChanged(t *testing.T) {
 			poll()
 			c.do()
 			got := poll().State
-			if c.changes != (got.Participants != nil) || c.changes != (got.PendingParticipants != nil) || c.changes != (got.SessionID != "") {
+			if c.changes != (got.Participants != nil) || c.changes != (got.PendingParticipants != nil) ||
+				c.changes != (got.SessionID != "") {
 				t.Errorf("after %s: %+v", c.name, got)
 			}
 			if got.Status != Active || got.Counts.Participants == 0 {
@@ -155,7 +167,7 @@ func TestASummaryComesAgainWhenItChanged(t *testing.T) {
 }
 
 func TestAPollThatFindsNothingNewIsSmall(t *testing.T) {
-	each(t, func(t *testing.T, h *hall) {
+	each(t, func(t *testing.T, h *fixture) {
 		uuids := 0
 		h.Service.NewID = func() string { uuids++; return fmt.Sprintf("0192f3c4-5b6a-7c8d-9e0f-%012d", uuids) }
 		h.Clock.Pass(123456 * time.Microsecond)
@@ -177,7 +189,8 @@ func TestAPollThatFindsNothingNewIsSmall(t *testing.T) {
 		for _, at := range []string{"", id} {
 			got = h.get("agent-0002", at, got.NextCursor)
 			text, err := json.Marshal(got)
-			if err != nil || len(text) >= 500 || len(got.Feedback) != 0 || got.State.Counts != (Counts{10, 8, 1000, 1}) {
+			if err != nil || len(text) >= 500 || len(got.Feedback) != 0 ||
+				got.State.Counts != (Counts{10, 8, 1000, 1}) {
 				t.Errorf("%d bytes: %s, %v", len(text), text, err)
 			}
 			t.Logf("%d bytes: %s", len(text), text)
@@ -185,10 +198,9 @@ func TestAPollThatFindsNothingNewIsSmall(t *testing.T) {
 	})
 }
 
-// Of eight agents that answer at once, and some that follow them, nothing is lost and
-// nothing comes twice.
+// Two followers receive every response of eight concurrent senders once, in the order of the numbers.
 func TestEightAgentsAnsweringAtOnceLoseAndRepeatNothing(t *testing.T) {
-	each(t, func(t *testing.T, h *hall) {
+	each(t, func(t *testing.T, h *fixture) {
 		agents, each := 8, domaintest.Crowd(t, 2, 1)
 		id := h.start("opener")
 		var want []string
@@ -200,7 +212,12 @@ func TestEightAgentsAnsweringAtOnceLoseAndRepeatNothing(t *testing.T) {
 			senders.Go(func() {
 				name := fmt.Sprint("agent-", i)
 				for n := range each {
-					in := SendInput{Idempotency: op.Idempotency{IdempotencyKey: fmt.Sprint(i, "/", n)}, AgentName: name, SessionID: id, Content: fmt.Sprintf("%d/%d", i, n)}
+					in := SendInput{
+						Idempotency: op.Idempotency{IdempotencyKey: fmt.Sprint(i, "/", n)},
+						AgentName:   name,
+						SessionID:   id,
+						Content:     fmt.Sprintf("%d/%d", i, n),
+					}
 					if err := domaintest.Retry(t.Context(), func() error {
 						return domaintest.Err(h.Send(t.Context(), domaintest.Bound("u", name), in))
 					}); err != nil {
@@ -213,7 +230,8 @@ func TestEightAgentsAnsweringAtOnceLoseAndRepeatNothing(t *testing.T) {
 			followers.Go(func() {
 				var got []string
 				for cursor := ""; len(got) < agents*each; {
-					out, err := h.Get(t.Context(), loose, GetInput{AgentName: fmt.Sprint("follower-", i), SessionID: id, Cursor: cursor, WaitMs: 20_000})
+					out, err := h.Get(t.Context(), unbound,
+						GetInput{AgentName: fmt.Sprint("follower-", i), SessionID: id, Cursor: cursor, WaitMs: 20_000})
 					if fault.Is(err, fault.Conflict) {
 						continue
 					}
@@ -224,7 +242,7 @@ func TestEightAgentsAnsweringAtOnceLoseAndRepeatNothing(t *testing.T) {
 					cursor = out.NextCursor
 					for _, f := range out.Feedback {
 						if got = append(got, f.Content); f.ID != fmt.Sprint(len(got)) {
-							t.Errorf("response %s comes as the %d.", f.ID, len(got))
+							t.Errorf("response %s came at place %d", f.ID, len(got))
 						}
 					}
 				}
@@ -236,19 +254,20 @@ func TestEightAgentsAnsweringAtOnceLoseAndRepeatNothing(t *testing.T) {
 		senders.Wait()
 		followers.Wait()
 		state := h.get("opener", id, "").State
-		if state.Counts.Responses != int64(agents*each) || state.Counts.Participants != agents+3 || slices.ContainsFunc(state.PendingParticipants, func(n string) bool { return strings.HasPrefix(n, "agent") }) {
+		if state.Counts.Responses != int64(agents*each) || state.Counts.Participants != agents+3 ||
+			strings.Contains(strings.Join(state.PendingParticipants, " "), "agent") {
 			t.Errorf("%+v", state)
 		}
 	})
 }
 
-func TestOfEightClosesOneWins(t *testing.T) {
-	each(t, func(t *testing.T, h *hall) {
+func TestOfEightConcurrentClosesOneSucceeds(t *testing.T) {
+	each(t, func(t *testing.T, h *fixture) {
 		id := h.start("opener")
 		won := make(chan string, 8)
 		for _, err := range domaintest.Together(8, func(i int) error {
 			name := fmt.Sprint("agent-", i)
-			_, err := h.Close(t.Context(), loose, CloseInput{AgentName: name, SessionID: id, Conclusion: name})
+			_, err := h.Close(t.Context(), unbound, CloseInput{AgentName: name, SessionID: id, Conclusion: name})
 			if err == nil {
 				won <- name
 			}
@@ -258,7 +277,8 @@ func TestOfEightClosesOneWins(t *testing.T) {
 		}
 		close(won)
 		winner := <-won
-		if c := h.get("opener", id, "").State.Conclusion; winner == "" || len(won) != 0 || c == nil || c.Author != winner || c.Content != winner {
+		if c := h.get("opener", id, "").State.Conclusion; winner == "" || len(won) != 0 || c == nil ||
+			c.Author != winner || c.Content != winner {
 			t.Errorf("%q won, %d more; kept is %+v", winner, len(won), c)
 		}
 	})
@@ -266,15 +286,24 @@ func TestOfEightClosesOneWins(t *testing.T) {
 
 func TestAWaitingCallIsWoken(t *testing.T) {
 	for name, c := range map[string]struct {
-		wake func(h *hall, id string)
+		wake func(h *fixture, id string)
 		got  func(out ViewOutput) bool
 	}{
-		"by a response": {func(h *hall, id string) { h.send("alpha", id, "x") }, func(out ViewOutput) bool { return contents(out.Feedback) == "x" }},
-		"by the close":  {func(h *hall, id string) { h.conclude("alpha", id) }, func(out ViewOutput) bool { return out.State.Status == Closed && out.State.Conclusion != nil }},
-		"not by a join": {func(h *hall, id string) { h.join("gamma", id); h.send("gamma", id, "y") }, func(out ViewOutput) bool { return contents(out.Feedback) == "y" }},
+		"by a response": {
+			func(h *fixture, id string) { h.send("alpha", id, "x") },
+			func(out ViewOutput) bool { return contents(out.Feedback) == "x" },
+		},
+		"by the close": {
+			func(h *fixture, id string) { h.conclude("alpha", id) },
+			func(out ViewOutput) bool { return out.State.Status == Closed && out.State.Conclusion != nil },
+		},
+		"not by a join": {
+			func(h *fixture, id string) { h.join("gamma", id); h.send("gamma", id, "y") },
+			func(out ViewOutput) bool { return contents(out.Feedback) == "y" },
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			eachWatched(t, func(t *testing.T, h *hall, looks <-chan struct{}) {
+			eachWatched(t, func(t *testing.T, h *fixture, looks <-chan struct{}) {
 				id, other := h.start("alpha"), h.start("omega")
 				cursor := h.join("beta", id).NextCursor
 				for len(looks) > 0 {
@@ -282,13 +311,13 @@ func TestAWaitingCallIsWoken(t *testing.T) {
 				}
 				got := make(chan ViewOutput, 1)
 				go func() {
-					out, err := h.Get(t.Context(), loose, GetInput{AgentName: "beta", Cursor: cursor, WaitMs: 50_000})
+					out, err := h.Get(t.Context(), unbound, GetInput{AgentName: "beta", Cursor: cursor, WaitMs: 50_000})
 					if err != nil {
 						t.Error(err)
 					}
 					got <- out
 				}()
-				for range 3 { // the read, the wait's first look, and the one after the listener stands
+				for range 3 { // The read, the first look of the wait, and the look after its listener is set up.
 					<-looks
 				}
 				h.send("omega", other, "elsewhere")
@@ -302,42 +331,46 @@ func TestAWaitingCallIsWoken(t *testing.T) {
 }
 
 func TestAWaitForACouncilEndsWhenOneStarts(t *testing.T) {
-	eachWatched(t, func(t *testing.T, h *hall, looks <-chan struct{}) {
+	eachWatched(t, func(t *testing.T, h *fixture, looks <-chan struct{}) {
 		got := make(chan ViewOutput, 1)
 		go func() {
-			out, err := h.Get(t.Context(), loose, GetInput{AgentName: "beta", WaitMs: 50_000})
+			out, err := h.Get(t.Context(), unbound, GetInput{AgentName: "beta", WaitMs: 50_000})
 			if err != nil {
 				t.Error(err)
 			}
 			got <- out
 		}()
-		for range 2 { // the wait's first look, and the one after the listener stands
+		for range 2 { // The first look of the wait, and the look after its listener is set up.
 			<-looks
 		}
 		id := h.start("alpha")
-		if out := <-got; out.SessionID != id || out.Request == nil || !slices.Equal(out.State.Participants, []string{"alpha", "beta"}) {
+		if out := <-got; out.SessionID != id || out.Request == nil ||
+			!slices.Equal(out.State.Participants, []string{"alpha", "beta"}) {
 			t.Errorf("%+v", out)
 		}
 	})
 }
 
-func TestAWaitWithNothingToWaitForOrNothingThatComesIsOver(t *testing.T) {
-	each(t, func(t *testing.T, h *hall) {
-		if out := domaintest.Must(h.Get(t.Context(), loose, GetInput{AgentName: "beta", WaitMs: 1}))(h.t); out.SessionID != "" || out.Feedback == nil {
+func TestAWaitEndsAtItsTimeoutAndAtOnceWithNothingToWaitFor(t *testing.T) {
+	each(t, func(t *testing.T, h *fixture) {
+		out := domaintest.Must(h.Get(t.Context(), unbound, GetInput{AgentName: "beta", WaitMs: 1}))(h.t)
+		if out.SessionID != "" || out.Feedback == nil {
 			t.Errorf("%+v", out)
 		}
 		id := h.start("alpha")
-		out := domaintest.Must(h.Get(t.Context(), loose, GetInput{AgentName: "beta", WaitMs: 1}))(h.t)
+		out = domaintest.Must(h.Get(t.Context(), unbound, GetInput{AgentName: "beta", WaitMs: 1}))(h.t)
 		if out.SessionID != id || len(out.Feedback) != 0 || out.Request == nil {
 			t.Errorf("%+v", out)
 		}
 		h.send("alpha", id, "x")
-		if out := domaintest.Must(h.Get(t.Context(), loose, GetInput{AgentName: "beta", WaitMs: 50_000}))(h.t); len(out.Feedback) != 1 {
+		out = domaintest.Must(h.Get(t.Context(), unbound, GetInput{AgentName: "beta", WaitMs: 50_000}))(h.t)
+		if len(out.Feedback) != 1 {
 			t.Errorf("%+v", out)
 		}
 		h.conclude("alpha", id)
 		in := GetInput{AgentName: "beta", Cursor: h.get("beta", id, "").NextCursor, WaitMs: 50_000}
-		if out := domaintest.Must(h.Get(t.Context(), loose, in))(h.t); len(out.Feedback) != 0 || out.State.Status != Closed {
+		if out := domaintest.Must(h.Get(t.Context(), unbound, in))(h.t); len(out.Feedback) != 0 ||
+			out.State.Status != Closed {
 			t.Errorf("%+v", out)
 		}
 	})

@@ -2,7 +2,7 @@ package council
 
 import "parley.internal/shared/op"
 
-// Prompts has the one that leads an agent through a council.
+// Prompts returns the prompt that leads an agent through a council.
 func (*Service) Prompts() []op.Prompt {
 	return []op.Prompt{{
 		Name: "council", Title: "Ask the others and conclude", Toolset: "council",

@@ -10,23 +10,23 @@ import (
 	"parley.internal/shared/fault"
 )
 
-// maxStandings is how many responses an aggregate shows.
+// maxStandings is the number of responses in an aggregate.
 const maxStandings = 10
 
-// Ballots are the orders of all peers of a council, best first, as numbers of
-// responses. Participants and the length of a ballot are bounded, so this is too.
+// Ballots holds the ranking of each peer of a council, by name: the numbers of the responses, best first. Its
+// size is bounded, because the participants and the length of a ballot are.
 type Ballots struct {
 	Votes map[string][]int64 `json:"votes"`
 }
 
-// Standing is what the peers think of a response, which has a label and no author here.
+// Standing is the aggregate rank of a response. It has the label of the response and not its author.
 type Standing struct {
 	Label    string  `json:"label"`
 	MeanRank float64 `json:"mean_rank" jsonschema:"1 is best; over those who ranked it"`
 	Votes    int     `json:"votes"`
 }
 
-// cast replaces a peer's ballot.
+// cast stores the ballot of a peer in place of its earlier one.
 func (b *Ballots) cast(agent string, order []int64) {
 	if b.Votes == nil {
 		b.Votes = map[string][]int64{}
@@ -34,9 +34,9 @@ func (b *Ballots) cast(agent string, order []int64) {
 	b.Votes[agent] = order
 }
 
-// best is the responses with the lowest mean rank; between equals the one that more
-// have ranked, then the earlier.
-func (b Ballots) best() []Standing {
+// standings returns the responses with the lowest mean rank. Of equal ones the response with more votes is
+// first, then the earlier response.
+func (b Ballots) standings() []Standing {
 	type sum struct{ n, ranks, votes int64 }
 	by := map[int64]*sum{}
 	for _, order := range b.Votes {
@@ -53,7 +53,8 @@ func (b Ballots) best() []Standing {
 		sums = append(sums, s)
 	}
 	slices.SortFunc(sums, func(a, b *sum) int {
-		return cmp.Or(cmp.Compare(a.ranks*b.votes, b.ranks*a.votes), cmp.Compare(b.votes, a.votes), cmp.Compare(a.n, b.n))
+		return cmp.Or(cmp.Compare(a.ranks*b.votes, b.ranks*a.votes), cmp.Compare(b.votes, a.votes),
+			cmp.Compare(a.n, b.n))
 	})
 	out := make([]Standing, 0, maxStandings)
 	for _, s := range sums[:min(len(sums), maxStandings)] {
@@ -63,7 +64,7 @@ func (b Ballots) best() []Standing {
 	return out
 }
 
-// label is the anonymous name of a response: A to Z, then AA.
+// label returns the anonymous name of the response with the number n: A to Z, then AA and so on.
 func label(n int64) string {
 	out := ""
 	for ; n > 0; n = (n - 1) / 26 {
@@ -72,11 +73,12 @@ func label(n int64) string {
 	return out
 }
 
-// longestLabel keeps a label's number far below what an int64 holds.
+// longestLabel keeps the number of a label far below the largest int64.
 const longestLabel = 6
 
-// parse is the number of the response that a label or an id names, 0 for what is neither.
-func parse(s string) int64 {
+// parseNumber returns the number of a response from its label, in either case, or its id. It returns 0 if s is
+// neither.
+func parseNumber(s string) int64 {
 	s = strings.ToUpper(strings.TrimSpace(s))
 	if n, err := strconv.ParseInt(s, 10, 64); err == nil && n > 0 {
 		return n
@@ -94,17 +96,19 @@ func parse(s string) int64 {
 	return n
 }
 
-// order reads a ranking. What names no response, and one that stands twice, is Invalid.
-func order(ranking []string) ([]int64, error) {
+// parseRanking returns the numbers of the responses in a ranking. It returns [fault.Invalid] with a problem for
+// each entry that is not a label or an id, or that repeats an earlier one.
+func parseRanking(ranking []string) ([]int64, error) {
 	var wrong []fault.Problem
 	out := make([]int64, 0, len(ranking))
 	for i, text := range ranking {
-		n := parse(text)
+		n := parseNumber(text)
 		switch {
 		case n == 0:
-			wrong = append(wrong, unknown(i, text))
+			wrong = append(wrong, unknownResponse(i, text))
 		case slices.Contains(out, n):
-			wrong = append(wrong, fault.Problem{Path: at(i), Message: "names response " + label(n) + " a second time; rank each once"})
+			message := "names response " + label(n) + " twice; rank each response once"
+			wrong = append(wrong, fault.Problem{Path: rankingPath(i), Message: message})
 		}
 		out = append(out, n)
 	}
@@ -114,8 +118,9 @@ func order(ranking []string) ([]int64, error) {
 	return out, nil
 }
 
-func at(i int) string { return "ranking[" + strconv.Itoa(i) + "]" }
+func rankingPath(i int) string { return "ranking[" + strconv.Itoa(i) + "]" }
 
-func unknown(i int, text string) fault.Problem {
-	return fault.Problem{Path: at(i), Message: strconv.Quote(text) + " is no response of this council; give labels as get_current_session_data shows them"}
+func unknownResponse(i int, text string) fault.Problem {
+	const mend = " is not a response of this council; use the labels that get_current_session_data shows"
+	return fault.Problem{Path: rankingPath(i), Message: strconv.Quote(text) + mend}
 }

@@ -8,7 +8,7 @@ import (
 	"parley.internal/shared/op"
 )
 
-// Resources are the councils as MCP clients list and read them. Reading one joins nothing.
+// Resources returns the councils as MCP resources. Reading a council does not join it.
 func (s *Service) Resources() []op.Resource {
 	return []op.Resource{{
 		Scheme: "parley://councils/", Name: "council", Title: "Council", Toolset: "council",

@@ -27,10 +27,11 @@ func TestCallsKeepToTheirBudgetOfRPCs(t *testing.T) {
 	hold("a response by id", 2, func() { h.send("beta", id, "x") })
 	hold("the response of a new agent", 3, func() { h.send("epsilon", "", "x") })
 	hold("a response with an idempotency key", 4, func() {
-		domaintest.Must(h.Send(ctx, loose, SendInput{Idempotency: with("k"), AgentName: "beta", Content: "x"}))(h.t)
+		domaintest.Must(h.Send(ctx, unbound, SendInput{Idempotency: with("k"), AgentName: "beta", Content: "x"}))(h.t)
 	})
 	hold("a start with an idempotency key", 2, func() {
-		h.Service.Start(ctx, loose, StartInput{Idempotency: with("k"), AgentName: "omega", Request: "?"})
+		in := StartInput{Idempotency: with("k"), AgentName: "omega", Request: "?"}
+		domaintest.Must(h.Start(ctx, unbound, in))(h.t)
 	})
 	hold("a start", 1, func() { other = h.start("psi") })
 	hold("a join of a council without responses", 3, func() { h.join("tau", other) })
@@ -55,7 +56,7 @@ func TestCallsKeepToTheirBudgetOfRPCs(t *testing.T) {
 	hold("a page of a closed one", 2, func() { h.get("beta", "", cursor) })
 }
 
-// current is the cursor of one who knows all of a council, made without asking for it.
-func (h *hall) current(id string) string {
+// current returns the cursor of a reader that has all of a council, without calling for it.
+func (h *fixture) current(id string) string {
 	return cursor{id, 1000, 1}.String()
 }

@@ -10,14 +10,20 @@ import (
 	"parley.internal/shared/store"
 )
 
-// Service is the councils of all users.
+// Service has the operations on the councils of all users. All fields must be set. Its methods may be called
+// concurrently.
+//
+// A method returns [fault.Forbidden] if the caller may not speak under the agent name of its input, and
+// [fault.NotFound] if the input names a council that the user does not have. Without a council in the input it
+// works on the current council of the agent, else on the only active one, and returns [fault.Precondition] if
+// several are active.
 type Service struct {
 	DB    *store.DB
 	Now   func() time.Time
 	NewID func() string
 }
 
-// speaker is the name that a call speaks under.
+// speaker is the name of the agent that makes a call, and whether its key is bound to that name.
 type speaker struct {
 	name     string
 	verified bool
@@ -28,7 +34,8 @@ func speaking(c identity.Caller, name string) (speaker, error) {
 	return speaker{name, verified}, err
 }
 
-// Start opens a council. It closes nothing and deletes nothing.
+// Start opens a council and makes it the agent's current one. Other councils stay as they are. Repeated with
+// the same idempotency key, it returns the first result.
 func (s *Service) Start(ctx context.Context, c identity.Caller, in StartInput) (StartOutput, error) {
 	who, err := speaking(c, in.AgentName)
 	if err != nil {
@@ -38,17 +45,19 @@ func (s *Service) Start(ctx context.Context, c identity.Caller, in StartInput) (
 	v, q := Open(id, requestID, in.Request, who.name, who.verified, now)
 	opener := Participant{AgentName: who.name}
 	opener.See(&v, who.verified, 0, now)
-	return idempotency.Update(ctx, s.DB.User(c.User), in, now, func(_ context.Context, tx *store.Tx) (StartOutput, error) {
-		councils.Create(tx, id, v)
-		requests.Create(tx, id, q)
-		participants.Under(id).Create(tx, who.name, opener)
-		seats.Put(tx, who.name, seat{id})
-		return StartOutput{AgentName: who.name, SessionID: id, RequestID: requestID, State: v.state(who.name)}, nil
-	})
+	return idempotency.Update(ctx, s.DB.User(c.User), in, now,
+		func(_ context.Context, tx *store.Tx) (StartOutput, error) {
+			councils.Create(tx, id, v)
+			requests.Create(tx, id, q)
+			participants.Under(id).Create(tx, who.name, opener)
+			seats.Put(tx, who.name, seat{id})
+			return StartOutput{AgentName: who.name, SessionID: id, RequestID: requestID, State: v.state(who.name)}, nil
+		})
 }
 
-// Join makes the caller a participant and gives the whole view, by page. A closed
-// council is read and not joined.
+// Join makes the agent a participant, makes the council its current one, and returns the first page of it. A
+// closed council is read and not joined. If there is no council, the result has no session. A full council is
+// [fault.Precondition].
 func (s *Service) Join(ctx context.Context, c identity.Caller, in JoinInput) (ViewOutput, error) {
 	who, err := speaking(c, in.AgentName)
 	if err != nil {
@@ -61,9 +70,9 @@ func (s *Service) Join(ctx context.Context, c identity.Caller, in JoinInput) (Vi
 	return l.view(), nil
 }
 
-// Get reads what is new since a cursor, and waits for a first response where it is
-// told to. It joins who has not joined; a caller that may only read, and a closed
-// council, change by nothing.
+// Get returns what is new since a cursor. If there is no response yet, it waits for the first one, for the end
+// of the council or for the start of one, for at most WaitMs. It joins an agent that has not joined. A caller
+// with read access only joins nothing and changes nothing; nor does any caller in a closed council.
 func (s *Service) Get(ctx context.Context, c identity.Caller, in GetInput) (ViewOutput, error) {
 	who, err := speaking(c, in.AgentName)
 	if err != nil {
@@ -74,8 +83,8 @@ func (s *Service) Get(ctx context.Context, c identity.Caller, in GetInput) (View
 	if err != nil {
 		return ViewOutput{}, err
 	}
-	came, err := s.wait(ctx, c, l, time.Duration(in.WaitMs)*time.Millisecond)
-	if err == nil && came {
+	changed, err := s.wait(ctx, c, l, time.Duration(in.WaitMs)*time.Millisecond)
+	if err == nil && changed {
 		l, err = s.read(ctx, c, who, in.SessionID, cur)
 	}
 	if err != nil {
@@ -84,9 +93,9 @@ func (s *Service) Get(ctx context.Context, c identity.Caller, in GetInput) (View
 	return l.view(), nil
 }
 
-// read looks beside any transaction where that does: for who takes part, the session
-// stays free for those who write to it.
-func (s *Service) read(ctx context.Context, c identity.Caller, who speaker, id string, cur cursor) (*look, error) {
+// read avoids a transaction on the session where it can: a participant that follows a council does not contend
+// with its writers.
+func (s *Service) read(ctx context.Context, c identity.Caller, who speaker, id string, cur cursor) (*snapshot, error) {
 	if cur.session == "" {
 		return s.enter(ctx, c, who, id, cur, false)
 	}
@@ -105,9 +114,11 @@ func (s *Service) read(ctx context.Context, c identity.Caller, who speaker, id s
 	})
 }
 
-// enter looks and joins in one transaction; who may not write only looks. An agent sits where it joined last, and
-// where it says so in as many words.
-func (s *Service) enter(ctx context.Context, c identity.Caller, who speaker, id string, cur cursor, explicit bool) (l *look, err error) {
+// enter reads and joins in one transaction; for a caller without write access it only reads. The council becomes
+// the current one of an agent that joins it, and with explicit also of one that had joined before.
+func (s *Service) enter(
+	ctx context.Context, c identity.Caller, who speaker, id string, cur cursor, explicit bool,
+) (l *snapshot, err error) {
 	now, t := s.Now(), s.DB.User(c.User)
 	if !c.CanWrite() {
 		return lookAt(ctx, t, who.name, id, cur, now)
@@ -138,31 +149,32 @@ func (s *Service) enter(ctx context.Context, c identity.Caller, who speaker, id 
 	return l, err
 }
 
-// wait waits where a look found no response and one may come, and says whether there
-// is something to look at: a response, the end of the council, or a council where
-// there was none.
-func (s *Service) wait(ctx context.Context, c identity.Caller, l *look, d time.Duration) (came bool, err error) {
+// wait waits for at most d if the snapshot has no response and one may come. It reports whether there is
+// something new: a response, the end of the council, or a council where there was none.
+func (s *Service) wait(ctx context.Context, c identity.Caller, l *snapshot, d time.Duration) (changed bool, err error) {
 	v, t := l.session, s.DB.User(c.User)
 	if d == 0 || len(l.feedback) > 0 || (v != nil && v.Status == Closed) {
 		return false, nil
 	}
 	if v == nil {
-		err = councils.Wait(ctx, t, []store.Cond{store.Eq("status", Active)}, d, func(ctx context.Context) (bool, error) {
-			found, err := active(ctx, t, 1)
-			came = len(found) > 0
-			return came, err
-		})
-		return came, err
+		err = councils.Wait(ctx, t, []store.Cond{store.Eq("status", Active)}, d,
+			func(ctx context.Context) (bool, error) {
+				found, err := active(ctx, t, 1)
+				changed = len(found) > 0
+				return changed, err
+			})
+		return changed, err
 	}
 	err = councils.Wait(ctx, t, []store.Cond{store.Eq("id", v.ID)}, d, func(ctx context.Context) (bool, error) {
 		now, err := councils.Get(ctx, t, v.ID)
-		came = now.Responses > v.Responses || now.Status == Closed
-		return came, err
+		changed = now.Responses > v.Responses || now.Status == Closed
+		return changed, err
 	})
-	return came, err
+	return changed, err
 }
 
-// admit makes a participant of who speaks in a council: nobody answers or ranks from outside.
+// admit joins the speaker of a response or a ranking. The caller runs write after its last read and its last
+// change of v.
 func admit(tx *store.Tx, v *Session, who speaker, now time.Time) (write func(), err error) {
 	fresh, err := v.Join(who.name, now)
 	if err != nil {
@@ -171,45 +183,59 @@ func admit(tx *store.Tx, v *Session, who speaker, now time.Time) (write func(), 
 	return func() {
 		councils.Put(tx, v.ID, *v)
 		if !fresh {
-			participants.Under(v.ID).Patch(tx, who.name, store.Set("last_seen", now), store.Set("verified", who.verified))
+			participants.Under(v.ID).
+				Patch(tx, who.name, store.Set("last_seen", now), store.Set("verified", who.verified))
 			return
 		}
 		seats.Put(tx, who.name, seat{v.ID})
-		participants.Under(v.ID).Put(tx, who.name, Participant{AgentName: who.name, Verified: who.verified, LastSeen: now})
+		participants.Under(v.ID).
+			Put(tx, who.name, Participant{AgentName: who.name, Verified: who.verified, LastSeen: now})
 	}, nil
 }
 
-// Send adds a response to the current request.
+// Send adds a response to the request of a council, and joins an agent that has not joined. It returns
+// [fault.Precondition] if there is no council, or if it is closed or full. Repeated with the same idempotency
+// key, it returns the first result.
 func (s *Service) Send(ctx context.Context, c identity.Caller, in SendInput) (SendOutput, error) {
 	who, err := speaking(c, in.AgentName)
 	if err != nil {
 		return SendOutput{}, err
 	}
 	now := s.Now()
-	return idempotency.Update(ctx, s.DB.User(c.User), in, now, func(ctx context.Context, tx *store.Tx) (SendOutput, error) {
-		v, err := find(ctx, tx, who.name, in.SessionID, now, none)
-		if err != nil {
-			return SendOutput{}, err
-		}
-		if v == nil {
-			return SendOutput{}, errNone()
-		}
-		write, err := admit(tx, v, who, now)
-		if err != nil {
-			return SendOutput{}, err
-		}
-		n, err := v.Answer(who.name, now)
-		if err != nil {
-			return SendOutput{}, err
-		}
-		f := Feedback{ID: number(n), Label: label(n), RequestID: v.RequestID, Author: who.name, Verified: who.verified, Content: in.Content, CreatedAt: now}
-		write()
-		responses.Under(v.ID).Create(tx, f.ID, f)
-		return SendOutput{AgentName: who.name, Feedback: f, State: v.state(who.name)}, nil
-	})
+	return idempotency.Update(ctx, s.DB.User(c.User), in, now,
+		func(ctx context.Context, tx *store.Tx) (SendOutput, error) {
+			v, err := find(ctx, tx, who.name, in.SessionID, now, noFetches)
+			if err != nil {
+				return SendOutput{}, err
+			}
+			if v == nil {
+				return SendOutput{}, errNone()
+			}
+			write, err := admit(tx, v, who, now)
+			if err != nil {
+				return SendOutput{}, err
+			}
+			n, err := v.Answer(who.name, now)
+			if err != nil {
+				return SendOutput{}, err
+			}
+			f := Feedback{
+				ID:        number(n),
+				Label:     label(n),
+				RequestID: v.RequestID,
+				Author:    who.name,
+				Verified:  who.verified,
+				Content:   in.Content,
+				CreatedAt: now,
+			}
+			write()
+			responses.Under(v.ID).Create(tx, f.ID, f)
+			return SendOutput{AgentName: who.name, Feedback: f, State: v.state(who.name)}, nil
+		})
 }
 
-// Close ends a council with a conclusion. Of many at once, one does.
+// Close ends a council with a conclusion. Of concurrent calls one succeeds. It returns [fault.Precondition] if
+// there is no council, or if it is already closed.
 func (s *Service) Close(ctx context.Context, c identity.Caller, in CloseInput) (out CloseOutput, err error) {
 	who, err := speaking(c, in.AgentName)
 	if err != nil {
@@ -217,7 +243,7 @@ func (s *Service) Close(ctx context.Context, c identity.Caller, in CloseInput) (
 	}
 	now := s.Now()
 	err = s.DB.User(c.User).Update(ctx, func(ctx context.Context, tx *store.Tx) error {
-		v, err := find(ctx, tx, who.name, in.SessionID, now, none)
+		v, err := find(ctx, tx, who.name, in.SessionID, now, noFetches)
 		if err != nil {
 			return err
 		}
@@ -231,20 +257,21 @@ func (s *Service) Close(ctx context.Context, c identity.Caller, in CloseInput) (
 		councils.Put(tx, v.ID, *v)
 		requests.Patch(tx, v.ID, store.Set("status", RequestClosed))
 		out = CloseOutput{AgentName: who.name, SessionID: v.ID, Conclusion: end, State: v.state(who.name)}
-		out.State.Conclusion = nil // it stands beside
+		out.State.Conclusion = nil // The output has it already.
 		return nil
 	})
 	return out, err
 }
 
-// Rank takes a peer's order of the responses. Its last one counts. Its own response
-// is not for it to rank.
+// Rank stores the agent's ranking of the responses in place of its earlier one, and joins an agent that has not
+// joined. It returns [fault.Invalid] with a problem for each entry that is unknown, repeated or the agent's own
+// response, and [fault.Precondition] if there is no council, or if it is closed or full.
 func (s *Service) Rank(ctx context.Context, c identity.Caller, in RankInput) (out RankOutput, err error) {
 	who, err := speaking(c, in.AgentName)
 	if err != nil {
 		return out, err
 	}
-	ranked, err := order(in.Ranking)
+	ranked, err := parseRanking(in.Ranking)
 	if err != nil {
 		return out, err
 	}
@@ -253,7 +280,7 @@ func (s *Service) Rank(ctx context.Context, c identity.Caller, in RankInput) (ou
 		var all Ballots
 		var found []Feedback
 		v, err := find(ctx, tx, who.name, in.SessionID, now, func(id string) []*store.Fetch {
-			all, found = Ballots{}, make([]Feedback, len(ranked)) // nothing of a council looked at before
+			all, found = Ballots{}, make([]Feedback, len(ranked)) // Drop what an earlier council of this call left.
 			fetches := []*store.Fetch{ballots.Fetch(id, &all)}
 			for i, n := range ranked {
 				fetches = append(fetches, responses.Under(id).Fetch(number(n), &found[i]))
@@ -270,7 +297,7 @@ func (s *Service) Rank(ctx context.Context, c identity.Caller, in RankInput) (ou
 		if err != nil {
 			return err
 		}
-		if err := others(found, in.Ranking, who.name); err != nil {
+		if err := checkRanked(found, in.Ranking, who.name); err != nil {
 			return err
 		}
 		all.cast(who.name, ranked)
@@ -279,7 +306,12 @@ func (s *Service) Rank(ctx context.Context, c identity.Caller, in RankInput) (ou
 		}
 		write()
 		ballots.Put(tx, v.ID, all)
-		out = RankOutput{AgentName: who.name, SessionID: v.ID, Ranking: make([]string, len(ranked)), State: v.state(who.name)}
+		out = RankOutput{
+			AgentName: who.name,
+			SessionID: v.ID,
+			Ranking:   make([]string, len(ranked)),
+			State:     v.state(who.name),
+		}
 		for i, n := range ranked {
 			out.Ranking[i] = label(n)
 		}
@@ -288,15 +320,16 @@ func (s *Service) Rank(ctx context.Context, c identity.Caller, in RankInput) (ou
 	return out, err
 }
 
-// others says what of a ranking is not the response of another.
-func others(found []Feedback, ranking []string, agent string) error {
+// checkRanked returns [fault.Invalid] if a ranking has an unknown response, or one of the agent's own.
+func checkRanked(found []Feedback, ranking []string, agent string) error {
 	var wrong []fault.Problem
 	for i, f := range found {
 		switch {
 		case f.ID == "":
-			wrong = append(wrong, unknown(i, ranking[i]))
+			wrong = append(wrong, unknownResponse(i, ranking[i]))
 		case f.Author == agent:
-			wrong = append(wrong, fault.Problem{Path: at(i), Message: "is your own response; rank those of the others"})
+			const message = "is your own response; rank those of the others"
+			wrong = append(wrong, fault.Problem{Path: rankingPath(i), Message: message})
 		}
 	}
 	if len(wrong) > 0 {
@@ -305,7 +338,7 @@ func others(found []Feedback, ranking []string, agent string) error {
 	return nil
 }
 
-// List reads a page of the councils, newest first.
+// List returns a page of the councils, newest first.
 func (s *Service) List(ctx context.Context, c identity.Caller, in ListInput) (ListOutput, error) {
 	out := ListOutput{Sessions: []SessionView{}}
 	q := store.Query{Order: []string{"created_at desc"}, Limit: in.Limit, Cursor: in.Cursor}

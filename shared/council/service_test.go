@@ -16,39 +16,67 @@ import (
 )
 
 func TestACouncilFromItsRequestToItsConclusion(t *testing.T) {
-	each(t, func(t *testing.T, h *hall) {
-		started := domaintest.Must(h.Start(t.Context(), domaintest.Bound("u", "alpha"), StartInput{Request: "tabs or spaces?", AgentName: "alpha"}))(h.t)
+	each(t, func(t *testing.T, h *fixture) {
+		started := domaintest.Must(
+			h.Start(t.Context(), domaintest.Bound("u", "alpha"),
+				StartInput{Request: "tabs or spaces?", AgentName: "alpha"}),
+		)(h.t)
 		id := started.SessionID
-		if started.AgentName != "alpha" || started.RequestID == "" || started.RequestID == id || started.State.Status != Active || !slices.Equal(started.State.Participants, []string{"alpha"}) {
+		if started.AgentName != "alpha" || started.RequestID == "" || started.RequestID == id ||
+			started.State.Status != Active || !slices.Equal(started.State.Participants, []string{"alpha"}) {
 			t.Errorf("%+v", started)
 		}
 		joined := h.join("beta", "")
-		want := Request{ID: started.RequestID, Content: "tabs or spaces?", CreatedBy: "alpha", Verified: true, CreatedAt: h.Clock.Now(), Status: RequestOpen}
+		want := Request{
+			ID:        started.RequestID,
+			Content:   "tabs or spaces?",
+			CreatedBy: "alpha",
+			Verified:  true,
+			CreatedAt: h.Clock.Now(),
+			Status:    RequestOpen,
+		}
 		if joined.SessionID != id || joined.Request == nil || *joined.Request != want || len(joined.Feedback) != 0 {
 			t.Errorf("%+v, request %+v", joined, joined.Request)
 		}
-		if p := joined.Participant; p == nil || p.AgentName != "beta" || p.LastRequestSeen != started.RequestID || p.LastFeedbackSeen != "" || !p.LastSeen.Equal(h.Clock.Now()) {
+		if p := joined.Participant; p == nil || p.AgentName != "beta" || p.LastRequestSeen != started.RequestID ||
+			p.LastFeedbackSeen != "" || !p.LastSeen.Equal(h.Clock.Now()) {
 			t.Errorf("%+v", p)
 		}
 		h.Clock.Pass(time.Minute)
 		sent := h.send("beta", "", "tabs")
-		f := Feedback{ID: "1", Label: "A", RequestID: started.RequestID, Author: "beta", Content: "tabs", CreatedAt: h.Clock.Now()}
-		if sent.AgentName != "beta" || sent.Feedback != f || sent.State.Counts != (Counts{Participants: 2, Responses: 1}) {
+		f := Feedback{
+			ID:        "1",
+			Label:     "A",
+			RequestID: started.RequestID,
+			Author:    "beta",
+			Content:   "tabs",
+			CreatedAt: h.Clock.Now(),
+		}
+		if sent.AgentName != "beta" || sent.Feedback != f ||
+			sent.State.Counts != (Counts{Participants: 2, Responses: 1}) {
 			t.Errorf("%+v", sent)
 		}
 		h.join("gamma", id)
 		got := h.get("alpha", "", "")
-		if !slices.Equal(got.Feedback, []Feedback{f}) || !slices.Equal(got.State.Participants, []string{"alpha", "beta", "gamma"}) || !slices.Equal(got.State.PendingParticipants, []string{"gamma"}) ||
-			got.Participant.LastFeedbackSeen != "1" || got.State.SessionID != id || got.State.RequestID != started.RequestID {
+		if !slices.Equal(got.Feedback, []Feedback{f}) ||
+			!slices.Equal(got.State.Participants, []string{"alpha", "beta", "gamma"}) ||
+			!slices.Equal(got.State.PendingParticipants, []string{"gamma"}) ||
+			got.Participant.LastFeedbackSeen != "1" || got.State.SessionID != id ||
+			got.State.RequestID != started.RequestID {
 			t.Errorf("%+v %+v", got, got.Participant)
 		}
 		closed := h.conclude("alpha", "")
 		c := Conclusion{Author: "alpha", Content: "so be it", CreatedAt: h.Clock.Now()}
-		if closed.SessionID != id || closed.Conclusion != c || closed.State.Status != Closed || closed.State.Conclusion != nil {
+		if closed.SessionID != id || closed.Conclusion != c || closed.State.Status != Closed ||
+			closed.State.Conclusion != nil {
 			t.Errorf("%+v", closed)
 		}
-		for name, v := range map[string]ViewOutput{"a participant": h.get("beta", "", ""), "one who never came": h.get("delta", id, ""), "one who joins": h.join("epsilon", id)} {
-			if v.State.Conclusion == nil || *v.State.Conclusion != c || v.Request.Status != RequestClosed || len(v.Feedback) != 1 || len(v.State.Participants) != 3 {
+		for name, v := range map[string]ViewOutput{
+			"a participant": h.get("beta", "", ""), "one who never came": h.get("delta", id, ""),
+			"one who joins": h.join("epsilon", id),
+		} {
+			if v.State.Conclusion == nil || *v.State.Conclusion != c || v.Request.Status != RequestClosed ||
+				len(v.Feedback) != 1 || len(v.State.Participants) != 3 {
 				t.Errorf("%s reads %+v", name, v)
 			}
 		}
@@ -56,7 +84,7 @@ func TestACouncilFromItsRequestToItsConclusion(t *testing.T) {
 }
 
 func TestAStartClosesNothingAndDeletesNothing(t *testing.T) {
-	each(t, func(t *testing.T, h *hall) {
+	each(t, func(t *testing.T, h *fixture) {
 		first := h.start("alpha")
 		h.send("beta", first, "an answer")
 		h.Clock.Pass(time.Second)
@@ -77,8 +105,8 @@ func TestAStartClosesNothingAndDeletesNothing(t *testing.T) {
 	})
 }
 
-func TestWithoutAnIdACallIsAboutTheCouncilWhereItsAgentSits(t *testing.T) {
-	each(t, func(t *testing.T, h *hall) {
+func TestACallWithoutAnIDUsesTheCurrentCouncilOfItsAgent(t *testing.T) {
+	each(t, func(t *testing.T, h *fixture) {
 		said := func(agent, want string) {
 			t.Helper()
 			for i, cursor := range []string{"", h.get(agent, "", "").NextCursor} {
@@ -92,7 +120,8 @@ func TestWithoutAnIdACallIsAboutTheCouncilWhereItsAgentSits(t *testing.T) {
 				}
 			}
 		}
-		if got := h.get("beta", "", ""); got.SessionID != "" || got.Request != nil || got.Participant != nil || got.State.Status != "" || got.State.Participants == nil {
+		if got := h.get("beta", "", ""); got.SessionID != "" || got.Request != nil || got.Participant != nil ||
+			got.State.Status != "" || got.State.Participants == nil {
 			t.Errorf("with no council: %+v", got)
 		}
 		one := h.start("alpha")
@@ -101,45 +130,51 @@ func TestWithoutAnIdACallIsAboutTheCouncilWhereItsAgentSits(t *testing.T) {
 		two := h.start("alpha")
 		said("alpha", two)
 		said("beta", one)
-		several := fmt.Sprintf("Several councils are active, and you have joined none: give session_id, one of %s (started by alpha at 2026-03-01T12:00:01Z), %s (started by alpha at 2026-03-01T12:00:00Z)", two, one)
-		for name, call := range h.answers(loose, "gamma", "") {
+		several := fmt.Sprintf(
+			"Several councils are active, and you have joined none: give session_id, one of %s (started by alpha at "+
+				"2026-03-01T12:00:01Z), %s (started by alpha at 2026-03-01T12:00:00Z)",
+			two, one)
+		for name, call := range h.calls(unbound, "gamma", "") {
 			domaintest.Says(t, name, call(t.Context()), fault.Precondition, several)
 		}
 		h.join("beta", two)
 		said("beta", two)
-		h.join("beta", one) // once more: it sits there again
+		h.join("beta", one) // Joining again makes it the current council again.
 		said("beta", one)
-		h.send("gamma", two, "x") // who speaks joins
+		h.send("gamma", two, "x") // Responding joins.
 		said("gamma", two)
 		h.conclude("alpha", one)
 		if got := h.get("beta", "", ""); got.SessionID != one || got.State.Status != Closed {
 			t.Errorf("beta sits in %s, %s", got.SessionID, got.State.Status)
 		}
-		if got := h.get("delta", "", ""); got.SessionID != two { // the only active one again
+		if got := h.get("delta", "", ""); got.SessionID != two { // It is the only active one again.
 			t.Errorf("delta joined %s", got.SessionID)
 		}
 	})
 }
 
-func TestRefusalsAreInTheWordsOfTheSpecification(t *testing.T) {
-	each(t, func(t *testing.T, h *hall) {
+func TestRefusalsHaveTheirKindsAndMessages(t *testing.T) {
+	each(t, func(t *testing.T, h *fixture) {
 		for _, name := range []string{"send", "rank", "close"} {
-			domaintest.Says(t, name, h.answers(loose, "beta", "")[name](t.Context()), fault.Precondition, "No active session.")
+			domaintest.Says(t, name, h.calls(unbound, "beta", "")[name](t.Context()), fault.Precondition,
+				"No active session.")
 		}
 		id := h.start("alpha")
 		h.send("alpha", id, "x")
-		for name, call := range h.answers(loose, "beta", "nope") {
+		for name, call := range h.calls(unbound, "beta", "nope") {
 			domaintest.Says(t, name, call(t.Context()), fault.NotFound, `no council with id "nope"`)
 		}
-		for name, call := range h.answers(stranger, "beta", id) {
-			domaintest.Says(t, "a stranger: "+name, call(t.Context()), fault.NotFound, fmt.Sprintf("no council with id %q", id))
+		for name, call := range h.calls(stranger, "beta", id) {
+			domaintest.Says(t, "a stranger: "+name, call(t.Context()), fault.NotFound,
+				fmt.Sprintf("no council with id %q", id))
 		}
 		h.conclude("alpha", id)
 		for _, at := range []string{id, ""} {
-			calls := h.answers(loose, "alpha", at)
+			calls := h.calls(unbound, "alpha", at)
 			domaintest.Says(t, "send", calls["send"](t.Context()), fault.Precondition, "Council session is closed.")
 			domaintest.Says(t, "rank", calls["rank"](t.Context()), fault.Precondition, "Council session is closed.")
-			domaintest.Says(t, "close", calls["close"](t.Context()), fault.Precondition, "Council session is already closed.")
+			domaintest.Says(t, "close", calls["close"](t.Context()), fault.Precondition,
+				"Council session is already closed.")
 		}
 		bare := h.start("alpha")
 		err := h.DB.User("u").Update(t.Context(), func(_ context.Context, tx *store.Tx) error {
@@ -149,16 +184,17 @@ func TestRefusalsAreInTheWordsOfTheSpecification(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		domaintest.Says(t, "without a request", h.answers(loose, "alpha", bare)["send"](t.Context()), fault.Precondition, "No active request.")
+		domaintest.Says(t, "without a request", h.calls(unbound, "alpha", bare)["send"](t.Context()),
+			fault.Precondition, "No active request.")
 	})
 }
 
 func TestAKeyBoundToAProgramSpeaksOnlyAsThatProgram(t *testing.T) {
-	each(t, func(t *testing.T, h *hall) {
+	each(t, func(t *testing.T, h *fixture) {
 		id := h.start("beta")
 		h.send("beta", id, "x")
 		const words = `this key speaks for "alpha" and may not speak as "beta"`
-		for name, call := range h.answers(domaintest.Bound("u", "alpha"), "beta", id) {
+		for name, call := range h.calls(domaintest.Bound("u", "alpha"), "beta", id) {
 			domaintest.Says(t, name, call(t.Context()), fault.Forbidden, words)
 		}
 		_, err := h.Start(t.Context(), domaintest.Bound("u", "alpha"), StartInput{Request: "x", AgentName: "beta"})
@@ -170,14 +206,16 @@ func TestAKeyBoundToAProgramSpeaksOnlyAsThatProgram(t *testing.T) {
 }
 
 func TestTwoAgentsUnderOneNameAreOneParticipant(t *testing.T) {
-	each(t, func(t *testing.T, h *hall) {
+	each(t, func(t *testing.T, h *fixture) {
 		id := h.start("alpha")
 		h.join("beta", id)
-		out := domaintest.Must(h.Send(t.Context(), domaintest.Bound("u", "beta"), SendInput{AgentName: "beta", Content: "x"}))(h.t)
+		out := domaintest.Must(
+			h.Send(t.Context(), domaintest.Bound("u", "beta"), SendInput{AgentName: "beta", Content: "x"}))(h.t)
 		if !out.Feedback.Verified || !slices.Equal(out.State.Participants, []string{"alpha", "beta"}) {
 			t.Errorf("%+v", out)
 		}
-		got := domaintest.Must(h.Get(t.Context(), identity.Caller{User: "u", KeyID: "another"}, GetInput{AgentName: "beta"}))(h.t)
+		got := domaintest.Must(
+			h.Get(t.Context(), identity.Caller{User: "u", KeyID: "another"}, GetInput{AgentName: "beta"}))(h.t)
 		if got.SessionID != id || len(got.State.Participants) != 2 || got.Participant.Verified {
 			t.Errorf("%+v %+v", got, got.Participant)
 		}
@@ -185,15 +223,17 @@ func TestTwoAgentsUnderOneNameAreOneParticipant(t *testing.T) {
 			t.Error("an unbound key's response is verified")
 		}
 		h.Clock.Pass(time.Minute)
-		domaintest.Must(h.Send(t.Context(), domaintest.Bound("u", "beta"), SendInput{AgentName: "beta", Content: "z"}))(h.t)
-		if p := domaintest.Must(h.Get(t.Context(), reader, GetInput{AgentName: "beta"}))(h.t).Participant; !p.Verified || !p.LastSeen.Equal(h.Clock.Now()) {
-			t.Errorf("who answered was last seen as %+v", p)
+		domaintest.Must(
+			h.Send(t.Context(), domaintest.Bound("u", "beta"), SendInput{AgentName: "beta", Content: "z"}))(h.t)
+		p := domaintest.Must(h.Get(t.Context(), reader, GetInput{AgentName: "beta"}))(h.t).Participant
+		if !p.Verified || !p.LastSeen.Equal(h.Clock.Now()) {
+			t.Errorf("after a response the participant is %+v", p)
 		}
 	})
 }
 
 func TestAReaderJoinsNothingAndChangesNothing(t *testing.T) {
-	each(t, func(t *testing.T, h *hall) {
+	each(t, func(t *testing.T, h *fixture) {
 		if got := domaintest.Must(h.Get(t.Context(), reader, GetInput{AgentName: "eye"}))(h.t); got.SessionID != "" {
 			t.Errorf("%+v", got)
 		}
@@ -210,10 +250,11 @@ func TestAReaderJoinsNothingAndChangesNothing(t *testing.T) {
 			}
 			cursor = got.NextCursor
 		}
-		if got := domaintest.Must(h.Get(t.Context(), reader, GetInput{AgentName: "eye", Cursor: cursor}))(h.t); len(got.Feedback) != 0 || got.State.Participants != nil {
-			t.Errorf("%+v", got)
+		again := domaintest.Must(h.Get(t.Context(), reader, GetInput{AgentName: "eye", Cursor: cursor}))(h.t)
+		if len(again.Feedback) != 0 || again.State.Participants != nil {
+			t.Errorf("%+v", again)
 		}
-		// Under the name of one who takes part it leaves that one as it was.
+		// A reader under the name of a participant leaves the participant's record unchanged.
 		got := domaintest.Must(h.Join(t.Context(), reader, JoinInput{AgentName: "alpha"}))(h.t)
 		if *got.Participant != *before.Participant {
 			t.Errorf("%+v, was %+v", got.Participant, before.Participant)
@@ -221,14 +262,15 @@ func TestAReaderJoinsNothingAndChangesNothing(t *testing.T) {
 		if v := domaintest.Must(councils.Get(t.Context(), h.DB.User("u"), id))(h.t); len(v.Members) != 2 {
 			t.Errorf("%+v", v)
 		}
-		if page, err := seats.Query(t.Context(), h.DB.User("u"), store.Query{Limit: 10}); err != nil || len(page.Docs) != 2 {
+		if page, err := seats.Query(t.Context(), h.DB.User("u"), store.Query{Limit: 10}); err != nil ||
+			len(page.Docs) != 2 {
 			t.Errorf("%+v, %v", page.Docs, err)
 		}
 	})
 }
 
 func TestAListingIsNewestFirstByPageAndStatus(t *testing.T) {
-	each(t, func(t *testing.T, h *hall) {
+	each(t, func(t *testing.T, h *fixture) {
 		if out := h.list(ListInput{}); out.Sessions == nil || len(out.Sessions) != 0 {
 			t.Errorf("%+v", out)
 		}
@@ -253,11 +295,13 @@ func TestAListingIsNewestFirstByPageAndStatus(t *testing.T) {
 			t.Errorf("%v, want %v", got, all)
 		}
 		closed, open := h.list(ListInput{Status: Closed}).Sessions, h.list(ListInput{Status: Active}).Sessions
-		if len(closed) != 1 || closed[0].ID != all[1] || closed[0].Conclusion.Content != "so be it" || closed[0].Participants != 2 || closed[0].Responses != 1 ||
-			closed[0].Title != "what of alpha?" || closed[0].CreatedBy != "alpha" || closed[0].RequestID == "" || len(open) != 2 {
+		if len(closed) != 1 || closed[0].ID != all[1] || closed[0].Conclusion.Content != "so be it" ||
+			closed[0].Participants != 2 || closed[0].Responses != 1 ||
+			closed[0].Title != "what of alpha?" || closed[0].CreatedBy != "alpha" || closed[0].RequestID == "" ||
+			len(open) != 2 {
 			t.Errorf("closed %+v, open %+v", closed, open)
 		}
-		_, err := h.List(t.Context(), loose, ListInput{Cursor: "nonsense"})
+		_, err := h.List(t.Context(), unbound, ListInput{Cursor: "nonsense"})
 		if domaintest.Fields(err) != "cursor" {
 			t.Error(err)
 		}
@@ -268,16 +312,17 @@ func TestAListingIsNewestFirstByPageAndStatus(t *testing.T) {
 }
 
 func TestPeersRankTheResponsesOfOthers(t *testing.T) {
-	each(t, func(t *testing.T, h *hall) {
+	each(t, func(t *testing.T, h *fixture) {
 		id := h.start("alpha")
 		for _, name := range []string{"beta", "gamma", "delta"} {
 			h.send(name, id, "by "+name)
 		}
 		h.rank("alpha", "", "A", "B", "C")
 		h.rank("beta", "", "c", "2")
-		out := h.rank("alpha", id, "C", "A") // the last one counts
+		out := h.rank("alpha", id, "C", "A") // The last ranking counts.
 		want := []Standing{{"C", 1, 2}, {"A", 2, 1}, {"B", 2, 1}}
-		if out.SessionID != id || !slices.Equal(out.Ranking, []string{"C", "A"}) || !slices.Equal(out.State.Ranking, want) || out.State.Counts.Rankings != 2 {
+		if out.SessionID != id || !slices.Equal(out.Ranking, []string{"C", "A"}) ||
+			!slices.Equal(out.State.Ranking, want) || out.State.Counts.Rankings != 2 {
 			t.Errorf("%+v", out)
 		}
 		if got := h.get("gamma", id, ""); !slices.Equal(got.State.Ranking, want) || got.Feedback[2].Label != "C" {
@@ -289,58 +334,64 @@ func TestPeersRankTheResponsesOfOthers(t *testing.T) {
 			"ranking[2]":            {"A", "C", "a"},
 			"ranking[0] ranking[1]": {"ZZ", "2"},
 		} {
-			if _, err := h.Rank(t.Context(), loose, RankInput{AgentName: "gamma", Ranking: ranking}); domaintest.Fields(err) != path {
+			_, err := h.Rank(t.Context(), unbound, RankInput{AgentName: "gamma", Ranking: ranking})
+			if domaintest.Fields(err) != path {
 				t.Errorf("%v: %v", ranking, err)
 			}
 		}
-		_, err := h.Rank(t.Context(), loose, RankInput{AgentName: "gamma", Ranking: []string{"D", "B"}})
-		domaintest.Says(t, "words", err, fault.Invalid, `ranking[0]: "D" is no response of this council; give labels as get_current_session_data shows them; ranking[1]: is your own response; rank those of the others`)
+		_, err := h.Rank(t.Context(), unbound, RankInput{AgentName: "gamma", Ranking: []string{"D", "B"}})
+		domaintest.Says(t, "words", err, fault.Invalid,
+			`ranking[0]: "D" is not a response of this council; use the labels that get_current_session_data shows; `+
+				`ranking[1]: is your own response; rank those of the others`)
 		if got := h.get("gamma", id, "").State; !slices.Equal(got.Ranking, want) || got.Counts.Rankings != 2 {
 			t.Errorf("a refused ranking counts: %+v", got)
 		}
 		if got := h.rank("epsilon", id, "A").State.Participants; !slices.Contains(got, "epsilon") {
-			t.Errorf("who ranks takes no part: %v", got)
+			t.Errorf("ranking does not join: %v", got)
 		}
 	})
 }
 
-func TestARepeatedCallHappensOnce(t *testing.T) {
-	each(t, func(t *testing.T, h *hall) {
+func TestACallRepeatedWithItsKeyTakesEffectOnce(t *testing.T) {
+	each(t, func(t *testing.T, h *fixture) {
 		key := op.Idempotency{IdempotencyKey: "k"}
 		start := StartInput{Idempotency: key, Request: "x", AgentName: "alpha"}
-		first := domaintest.Must(h.Start(t.Context(), loose, start))(h.t)
-		if again := domaintest.Must(h.Start(t.Context(), loose, start))(h.t); again.SessionID != first.SessionID || again.RequestID != first.RequestID {
+		first := domaintest.Must(h.Start(t.Context(), unbound, start))(h.t)
+		if again := domaintest.Must(h.Start(t.Context(), unbound, start))(h.t); again.SessionID != first.SessionID ||
+			again.RequestID != first.RequestID {
 			t.Errorf("%+v, first %+v", again, first)
 		}
 		send := SendInput{Idempotency: key, AgentName: "beta", Content: "x"}
-		sent := domaintest.Must(h.Send(t.Context(), loose, send))(h.t)
-		if again := domaintest.Must(h.Send(t.Context(), loose, send))(h.t); fmt.Sprint(again) != fmt.Sprint(sent) {
+		sent := domaintest.Must(h.Send(t.Context(), unbound, send))(h.t)
+		if again := domaintest.Must(h.Send(t.Context(), unbound, send))(h.t); fmt.Sprint(again) != fmt.Sprint(sent) {
 			t.Errorf("%+v, first %+v", again, sent)
 		}
 		if got := h.get("alpha", "", "").Feedback; len(got) != 1 {
 			t.Errorf("%+v", got)
 		}
 		send.Content = "y"
-		if _, err := h.Send(t.Context(), loose, send); !fault.Is(err, fault.Precondition) || !strings.Contains(err.Error(), "another send_response") {
+		if _, err := h.Send(t.Context(), unbound, send); !fault.Is(err, fault.Precondition) ||
+			!strings.Contains(err.Error(), "another send_response") {
 			t.Error(err)
 		}
 	})
 }
 
 func TestAResourceIsReadWithoutJoining(t *testing.T) {
-	each(t, func(t *testing.T, h *hall) {
+	each(t, func(t *testing.T, h *fixture) {
 		id := h.start("alpha")
 		h.send("beta", id, "x")
 		kind := h.Resources()[0]
-		for _, c := range []identity.Caller{loose, reader, domaintest.Bound("u", "gamma")} {
+		for _, c := range []identity.Caller{unbound, reader, domaintest.Bound("u", "gamma")} {
 			doc, err := kind.Read(t.Context(), c, id)
 			v, ok := doc.(ViewOutput)
-			if err != nil || !ok || v.SessionID != id || contents(v.Feedback) != "x" || v.Request.Content != "what of alpha?" || len(v.State.Participants) != 2 {
+			if err != nil || !ok || v.SessionID != id || contents(v.Feedback) != "x" ||
+				v.Request.Content != "what of alpha?" || len(v.State.Participants) != 2 {
 				t.Errorf("%+v, %v", doc, err)
 			}
 		}
 		for _, id := range []string{"nope", ""} {
-			_, err := kind.Read(t.Context(), loose, id)
+			_, err := kind.Read(t.Context(), unbound, id)
 			domaintest.Says(t, "missing", err, fault.NotFound, fmt.Sprintf("no council with id %q", id))
 		}
 		_, err := kind.Read(t.Context(), stranger, id)
@@ -351,7 +402,8 @@ func TestAResourceIsReadWithoutJoining(t *testing.T) {
 			t.Errorf("%+v, %v", page, err)
 		}
 		rest, err := kind.List(t.Context(), reader, page.Next, 2)
-		if err != nil || len(rest.Items) != 1 || rest.Next != "" || page.Items[0] == rest.Items[0] || !strings.HasPrefix(rest.Items[0].Title, "what of ") {
+		if err != nil || len(rest.Items) != 1 || rest.Next != "" || page.Items[0] == rest.Items[0] ||
+			!strings.HasPrefix(rest.Items[0].Title, "what of ") {
 			t.Errorf("%+v, %v", rest, err)
 		}
 	})

@@ -1,6 +1,6 @@
 package council
 
-// Counts say how much there is of a council.
+// Counts holds the sizes of a council.
 type Counts struct {
 	Participants int   `json:"participants"`
 	Pending      int   `json:"pending"`
@@ -8,8 +8,8 @@ type Counts struct {
 	Rankings     int   `json:"rankings,omitempty"`
 }
 
-// State sums a council up for one caller. Where nothing changed since the caller's
-// cursor, it is the status and the counts.
+// State is the summary of a council for one caller. If nothing has changed since the caller's cursor, only the
+// status and the counts are set.
 type State struct {
 	SessionID           string      `json:"session_id,omitempty"`
 	RequestID           string      `json:"request_id,omitempty"`
@@ -22,12 +22,20 @@ type State struct {
 	Reason              string      `json:"reason,omitempty" jsonschema:"why it was closed without a conclusion"`
 }
 
-// brief is what a caller wants to know who knows the rest.
+// brief returns the status and the counts, for a caller that has the rest.
 func (s *Session) brief(asking string) State {
-	return State{Status: s.Status, Counts: Counts{Participants: len(s.Members), Pending: len(s.Pending(asking)), Responses: s.Responses, Rankings: s.Rankings}}
+	return State{
+		Status: s.Status,
+		Counts: Counts{
+			Participants: len(s.Members),
+			Pending:      len(s.Pending(asking)),
+			Responses:    s.Responses,
+			Rankings:     s.Rankings,
+		},
+	}
 }
 
-// state is the whole summary.
+// state returns the whole summary.
 func (s *Session) state(asking string) State {
 	out := s.brief(asking)
 	out.SessionID, out.RequestID = s.ID, s.RequestID
@@ -39,5 +47,5 @@ func (s *Session) state(asking string) State {
 	return out
 }
 
-// noState sums up that there is no council.
+// noState returns the summary of no council.
 func noState() State { return State{Participants: []string{}, PendingParticipants: []string{}} }

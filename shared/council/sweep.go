@@ -3,29 +3,33 @@ package council
 import (
 	"context"
 	"errors"
-	"parley.internal/shared/domain"
 	"time"
 
+	"parley.internal/shared/domain"
 	"parley.internal/shared/fault"
 	"parley.internal/shared/store"
 )
 
-// Sweeps are the steps that the domain adds to the scheduled sweeps.
+// Sweeps returns the steps that the domain adds to the scheduled sweeps.
 func (s *Service) Sweeps() []domain.Sweep {
 	return []domain.Sweep{{Schedule: domain.Sessions, Name: "councils", Run: s.SweepCouncils}}
 }
 
-// purgeBatch is how many responses one transaction deletes: at their longest they are
-// a few megabytes to read.
+// purgeBatch is the number of responses that one transaction deletes. It bounds the text that the transaction
+// reads to a few megabytes.
 const purgeBatch = 100
 
-// SweepCouncils closes at most limit councils that were abandoned, and deletes those whose
-// retention is over with everything below them. It returns how many it handled: fewer than
-// limit means that none is left. It may be ended and run again at any point; one that
-// cannot be handled does not keep the others from it.
+// SweepCouncils closes councils without activity for [Patience], and deletes closed ones whose [Retention] is
+// over, with all documents below them. It handles at most limit councils and returns how many it handled; fewer
+// than limit means that none is left. It may be interrupted and called again at any point. A council that fails
+// does not stop the others; the error joins all failures.
 func (s *Service) SweepCouncils(ctx context.Context, a *store.Admin, limit int) (int, error) {
 	now := s.Now()
-	due, _, err := councils.QueryAll(ctx, a, store.Query{Where: []store.Cond{store.Le("due_at", now)}, Order: []string{"due_at"}, Limit: min(limit, store.MaxLimit)})
+	due, _, err := councils.QueryAll(ctx, a, store.Query{
+		Where: []store.Cond{store.Le("due_at", now)},
+		Order: []string{"due_at"},
+		Limit: min(limit, store.MaxLimit),
+	})
 	if err != nil {
 		return 0, err
 	}
@@ -42,7 +46,7 @@ func (s *Service) SweepCouncils(ctx context.Context, a *store.Admin, limit int) 
 	return len(due) - len(failed), errors.Join(failed...)
 }
 
-// abandon closes a council, unless something has happened in it since it was listed.
+// abandon closes a council, unless it has had activity since the sweep listed it.
 func abandon(ctx context.Context, t *store.Tenant, id string, now time.Time) error {
 	return t.Update(ctx, func(ctx context.Context, tx *store.Tx) error {
 		v, err := councils.Get(ctx, tx, id)
@@ -58,8 +62,8 @@ func abandon(ctx context.Context, t *store.Tenant, id string, now time.Time) err
 	})
 }
 
-// purge deletes a council that is gone: the responses first, by batches, and the session
-// last, so that what a kill leaves behind is found again.
+// purge deletes a council that is gone. It deletes the responses in batches and the session last, so that the
+// next sweep finds a council whose deletion was interrupted.
 func purge(ctx context.Context, t *store.Tenant, id string, now time.Time) error {
 	for {
 		n, err := responses.Under(id).DeleteWhere(ctx, t, store.Query{Limit: purgeBatch})

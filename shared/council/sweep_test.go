@@ -11,8 +11,8 @@ import (
 	"parley.internal/shared/store"
 )
 
-// rest is how many documents there are of and below a council, and of seats.
-func (h *hall) rest(id string) (n int) {
+// rest counts the documents of all councils and seats, and those below the given council.
+func (h *fixture) rest(id string) (n int) {
 	h.t.Helper()
 	u, all := h.DB.User("u"), store.Query{Limit: store.MaxLimit}
 	add := func(some int, err error) {
@@ -34,24 +34,26 @@ func (h *hall) rest(id string) (n int) {
 func tally[T any](p store.Page[T], err error) (int, error) { return len(p.Docs), err }
 
 func TestAnAbandonedCouncilIsClosedWithAReason(t *testing.T) {
-	each(t, func(t *testing.T, h *hall) {
+	each(t, func(t *testing.T, h *fixture) {
 		quiet, lively, closed := h.start("alpha"), h.start("beta"), h.start("gamma")
 		h.conclude("gamma", closed)
 		h.Clock.Pass(Patience - time.Hour)
 		if n := h.sweep(10); n != 0 {
 			t.Errorf("%d handled too early", n)
 		}
-		h.get("alpha", quiet, "") // reading keeps it from nothing
+		h.get("alpha", quiet, "") // Reading does not extend a council.
 		h.send("beta", lively, "x")
 		h.Clock.Pass(time.Hour)
 		if n := h.sweep(10); n != 1 {
 			t.Errorf("%d handled", n)
 		}
 		got := h.get("alpha", "", "")
-		if got.State.Status != Closed || got.State.Reason != "abandoned: nothing happened here for 7 days" || got.State.Conclusion != nil || got.Request.Status != RequestClosed {
+		if got.State.Status != Closed || got.State.Reason != "abandoned: nothing happened here for 7 days" ||
+			got.State.Conclusion != nil || got.Request.Status != RequestClosed {
 			t.Errorf("%+v", got)
 		}
-		domaintest.Says(t, "close", h.answers(loose, "alpha", quiet)["close"](t.Context()), fault.Precondition, "Council session is already closed.")
+		domaintest.Says(t, "close", h.calls(unbound, "alpha", quiet)["close"](t.Context()), fault.Precondition,
+			"Council session is already closed.")
 		if got := h.get("beta", lively, ""); got.State.Status != Active {
 			t.Errorf("%+v", got)
 		}
@@ -62,7 +64,7 @@ func TestAnAbandonedCouncilIsClosedWithAReason(t *testing.T) {
 }
 
 func TestAClosedCouncilIsGoneAfterThirtyDaysWithEverythingBelowIt(t *testing.T) {
-	each(t, func(t *testing.T, h *hall) {
+	each(t, func(t *testing.T, h *fixture) {
 		id := h.start("alpha")
 		h.fill(id, 2*purgeBatch+50)
 		h.send("beta", id, "x")
@@ -73,8 +75,8 @@ func TestAClosedCouncilIsGoneAfterThirtyDaysWithEverythingBelowIt(t *testing.T) 
 			t.Errorf("%d handled too early", n)
 		}
 		h.Clock.Pass(time.Second)
-		// It is gone for readers, also before the sweep.
-		for name, call := range h.answers(loose, "beta", id) {
+		// It is gone for readers before the sweep has deleted it.
+		for name, call := range h.calls(unbound, "beta", id) {
 			domaintest.Says(t, name, call(t.Context()), fault.NotFound, `no council with id "`+id+`"`)
 		}
 		if out := h.list(ListInput{}); len(out.Sessions) != 0 {
@@ -83,7 +85,8 @@ func TestAClosedCouncilIsGoneAfterThirtyDaysWithEverythingBelowIt(t *testing.T) 
 		if out := h.get("beta", "", ""); out.SessionID != "" {
 			t.Errorf("%+v", out)
 		}
-		domaintest.Says(t, "send", h.answers(loose, "beta", "")["send"](t.Context()), fault.Precondition, "No active session.")
+		domaintest.Says(t, "send", h.calls(unbound, "beta", "")["send"](t.Context()), fault.Precondition,
+			"No active session.")
 		before := h.rest(id)
 		if n := h.sweep(10); n != 1 || h.rest(id) != 0 || before < 2*purgeBatch {
 			t.Errorf("%d handled, %d documents are left of %d", n, h.rest(id), before)
@@ -95,7 +98,7 @@ func TestAClosedCouncilIsGoneAfterThirtyDaysWithEverythingBelowIt(t *testing.T) 
 }
 
 func TestAPurgeLeavesOtherCouncilsAlone(t *testing.T) {
-	each(t, func(t *testing.T, h *hall) {
+	each(t, func(t *testing.T, h *fixture) {
 		old := h.start("alpha")
 		h.send("beta", old, "x")
 		h.rank("alpha", old, "A")
@@ -108,21 +111,22 @@ func TestAPurgeLeavesOtherCouncilsAlone(t *testing.T) {
 			t.Errorf("the old rankings count here: %+v", got)
 		}
 		h.join("gamma", id)
-		// Whose last council is gone is as one who has joined none.
+		// An agent whose current council is gone is like one that has joined none.
 		if n := h.sweep(10); n != 1 {
 			t.Errorf("%d handled", n)
 		}
-		h.start("omega") // where they sit is no guess
+		h.start("omega") // Now the current council of an agent cannot be the only active one.
 		for _, agent := range []string{"alpha", "beta", "gamma"} {
-			if got := h.get(agent, "", ""); got.SessionID != id || contents(got.Feedback) != "y" || len(got.State.Participants) != 4 {
+			if got := h.get(agent, "", ""); got.SessionID != id || contents(got.Feedback) != "y" ||
+				len(got.State.Participants) != 4 {
 				t.Errorf("%s: %+v", agent, got)
 			}
 		}
 	})
 }
 
-func TestASweepHandlesAtMostItsLimitAndGoesOnWhereItEnded(t *testing.T) {
-	each(t, func(t *testing.T, h *hall) {
+func TestASweepHandlesAtMostItsLimitAndResumes(t *testing.T) {
+	each(t, func(t *testing.T, h *fixture) {
 		for range 3 {
 			h.start("alpha")
 		}
@@ -130,7 +134,7 @@ func TestASweepHandlesAtMostItsLimitAndGoesOnWhereItEnded(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
 		if n, err := h.SweepCouncils(ctx, store.NewAdmin(h.DB), 2); n != 0 || err == nil {
-			t.Errorf("a sweep that was ended handled %d, %v", n, err)
+			t.Errorf("an interrupted sweep handled %d, %v", n, err)
 		}
 		for _, want := range []int{2, 1, 0} {
 			if n := h.sweep(2); n != want {
@@ -145,7 +149,7 @@ func TestASweepHandlesAtMostItsLimitAndGoesOnWhereItEnded(t *testing.T) {
 
 var errKilled = errors.New("killed")
 
-// killed is a driver that fails a purge after some transactions.
+// killed is a driver that fails the transaction with the number left.
 type killed struct {
 	store.Driver
 	left int
@@ -158,13 +162,13 @@ func (d *killed) Update(ctx context.Context, fn func(context.Context, store.Read
 	return d.Driver.Update(ctx, fn)
 }
 
-func TestAPurgeThatWasKilledIsDoneByTheNextSweep(t *testing.T) {
-	eachWatched(t, func(t *testing.T, h *hall, _ <-chan struct{}) {
+func TestAnInterruptedPurgeIsFinishedByTheNextSweep(t *testing.T) {
+	eachWatched(t, func(t *testing.T, h *fixture, _ <-chan struct{}) {
 		id := h.start("alpha")
 		h.fill(id, purgeBatch+1)
 		h.conclude("alpha", id)
 		h.Clock.Pass(Retention)
-		for _, after := range []int{1, 2, 2} { // before the first batch, after it, and before the session
+		for _, after := range []int{1, 2, 2} { // Before the first batch, after it, and before the session.
 			_, err := h.SweepCouncils(t.Context(), store.NewAdmin(store.New(&killed{h.driver, after}, schema())), 10)
 			if !errors.Is(err, errKilled) || h.rest(id) == 0 {
 				t.Errorf("killed in transaction %d: %v, %d documents are left", after, err, h.rest(id))
@@ -176,9 +180,9 @@ func TestAPurgeThatWasKilledIsDoneByTheNextSweep(t *testing.T) {
 	})
 }
 
-// What was listed as due is looked at again before it is closed.
-func TestACouncilThatLivesAgainIsNotAbandoned(t *testing.T) {
-	each(t, func(t *testing.T, h *hall) {
+// The sweep reads a council again before it closes it.
+func TestACouncilWithActivitySinceItsListingIsNotAbandoned(t *testing.T) {
+	each(t, func(t *testing.T, h *fixture) {
 		id := h.start("alpha")
 		h.Clock.Pass(Patience)
 		due := h.Clock.Now()
@@ -189,7 +193,9 @@ func TestACouncilThatLivesAgainIsNotAbandoned(t *testing.T) {
 		if got := h.get("alpha", id, ""); got.State.Status != Active {
 			t.Errorf("%+v", got.State)
 		}
-		for name, handle := range map[string]func(context.Context, *store.Tenant, string, time.Time) error{"abandon": abandon, "purge": purge} {
+		for name, handle := range map[string]func(context.Context, *store.Tenant, string, time.Time) error{
+			"abandon": abandon, "purge": purge,
+		} {
 			if err := handle(t.Context(), h.DB.User("u"), "nope", due); err != nil {
 				t.Errorf("%s: %v", name, err)
 			}

@@ -11,7 +11,7 @@ import (
 	"parley.internal/shared/task"
 )
 
-// counted is a driver that counts the queries outside of transactions.
+// counted is a driver that counts queries outside of transactions.
 type counted struct {
 	store.Driver
 	queries atomic.Int64
@@ -22,8 +22,8 @@ func (d *counted) Query(ctx context.Context, p store.Plan) ([]store.Raw, error) 
 	return d.Driver.Query(ctx, p)
 }
 
-// A small page must not mean a query for every task that nobody swept yet.
-func TestPassingOverExpiredTasksTakesFewQueries(t *testing.T) {
+// A small page must not cause a query for every expired task that is not swept yet.
+func TestPassingOverExpiredTasksNeedsFewQueries(t *testing.T) {
 	t.Parallel()
 	db, d := domaintest.SQLiteOver(t, schema(), func(inner store.Driver) *counted { return &counted{Driver: inner} })
 	q := over(t, db)

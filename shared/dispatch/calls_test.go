@@ -7,7 +7,7 @@ import (
 	"parley.internal/shared/op"
 )
 
-// The calls of a test come completed, as the calls of their operations do.
+// These methods apply the defaults of the schema first, as the operations do.
 
 func (q *queue) List(ctx context.Context, c identity.Caller, in ListInput) (ListOutput, error) {
 	return q.Service.List(ctx, c, op.FillAs("get_tasks", in))

@@ -8,13 +8,13 @@ import (
 	"parley.internal/shared/op"
 )
 
-// The steps that the cases of the queue begin with.
+// The initial steps of the cases.
 var (
 	someTask = []op.Step{{Op: "create_task", In: op.In{"title": "t", "target": "alpha"}, Save: "taskId as task"}}
 	claimed  = op.After(someTask, op.Step{Op: "claim_task", In: op.In{"taskId": "$task", "sessionId": "alpha.1"}, Save: "claimToken as token"})
-	// betas is a task that only the program beta may claim.
+	// betas creates a task that only the program beta may claim.
 	betas = []op.Step{{Op: "create_task", In: op.In{"title": "t", "target": "beta"}, Save: "taskId as task"}}
-	// page is a cursor to the second of two tasks.
+	// page saves the cursor to the second of two tasks.
 	page = []op.Step{
 		{Op: "create_task", In: op.In{"title": "t", "target": "alpha"}, Times: 2},
 		{Op: "get_tasks", In: op.In{"target": "alpha", "limit": 1}, Save: "nextCursor as cursor"},
@@ -57,7 +57,7 @@ func createCases() op.Cases {
 			Path: "provenance.model", Words: "must be valid UTF-8 text"},
 		{Name: "a dream's length", In: `{"title":"t","target":"a","type":"dream","dream":{"timeout_hours":169}}`, Path: "dream.timeout_hours",
 			Words: "must be at most 168"},
-		{Name: "a dream that is none", In: `{"title":"t","target":"a","dream":{}}`, Path: "dream", Words: "goes with type dream alone"},
+		{Name: "a dream that is none", In: `{"title":"t","target":"a","dream":{}}`, Path: "dream", Words: "is allowed with the type dream only"},
 	}}
 }
 
@@ -153,7 +153,7 @@ func updateCases() op.Cases {
 		{Name: "past its lifecycle", Given: someTask, In: op.In{"taskId": "$task", "status": "active"}, Fault: fault.Precondition},
 		{Name: "with another's token", Given: claimed, In: op.In{"taskId": "$task", "status": "active", "claimToken": 77}, Fault: fault.Precondition},
 	}, Refused: []op.Refusal{
-		{Name: "no news", Given: someTask, In: `{"taskId":"$task"}`, Path: "status", Words: "give a status, a note or both"},
+		{Name: "no news", Given: someTask, In: `{"taskId":"$task"}`, Path: "status", Words: "is required unless there is a note"},
 		{Name: "an unknown status", Given: someTask, In: `{"taskId":"$task","status":"finished"}`, Path: "status",
 			Words: "must be one of created, active, blocked, completing, done, failed, derezzed"},
 		{Name: "a note too long", Given: someTask, In: `{"taskId":"$task","note":"` + strings.Repeat("é", 2001) + `"}`, Path: "note",

@@ -8,9 +8,9 @@ import (
 	"parley.internal/shared/task"
 )
 
-// change applies an update_task. free says that nobody holds the task any more.
-// What is held only its holder changes; a human may take back what is blocked.
-// What nobody holds, the one who asked for it and those it is for may change.
+// change applies an update_task; free reports whether the task has lost its holder by it. A claimed
+// task may be changed by its holder, and taken back by a human if it is blocked. A task without a
+// holder may be changed by its source, its target and its fallbacks.
 func change(t *task.Task, c identity.Caller, in UpdateInput, now time.Time) (free bool, err error) {
 	if t.Type == task.Story || t.Type == task.Sprint {
 		return false, fault.New(fault.Precondition, "a %s is changed with update_sprint_story and complete_sprint", t.Type)
@@ -35,7 +35,7 @@ func change(t *task.Task, c identity.Caller, in UpdateInput, now time.Time) (fre
 	}
 	switch {
 	case in.Status == task.Created:
-		if t.Status == task.Failed { // it begins anew
+		if t.Status == task.Failed { // all attempts are available again
 			t.Attempts, t.Outcome, t.Result, t.Reason, t.CompletedAt, t.ExpiresAt = 0, "", "", "", time.Time{}, time.Time{}
 		}
 		t.Unclaim()

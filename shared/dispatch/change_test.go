@@ -10,7 +10,7 @@ import (
 	"parley.internal/shared/task"
 )
 
-func TestAnUpdateMovesATaskAsItsLifecycleAllows(t *testing.T) {
+func TestAnUpdateFollowsTheLifecycle(t *testing.T) {
 	t.Parallel()
 	person := identity.Caller{User: "u", KeyID: "human", Kind: identity.Human}
 	held := func(s task.Status) task.Task {
@@ -77,7 +77,7 @@ func TestAnUpdateMovesATaskAsItsLifecycleAllows(t *testing.T) {
 	}
 }
 
-func TestAnUpdateIsKept(t *testing.T) {
+func TestAnUpdateIsStored(t *testing.T) {
 	each(t, func(t *testing.T, q *queue) {
 		id, token := q.claimed()
 		q.Pass(time.Minute)
@@ -88,7 +88,7 @@ func TestAnUpdateIsKept(t *testing.T) {
 		if got := q.get(id); got.Status != task.Blocked || got.Note != "no disk" || got.ClaimedBy != "beta" {
 			t.Errorf("%+v", got)
 		}
-		// What is blocked is held still, and the lease goes on.
+		// A blocked task keeps its holder and its lease.
 		if _, err := q.Renew(t.Context(), beta, RenewInput{TaskID: id, ClaimToken: token}); err != nil {
 			t.Error(err)
 		}

@@ -11,7 +11,7 @@ import (
 	"parley.internal/shared/task"
 )
 
-func TestAClaimTakesTheTaskUpUnderALease(t *testing.T) {
+func TestAClaimHasATokenAndALease(t *testing.T) {
 	each(t, func(t *testing.T, q *queue) {
 		id := q.create(alpha, CreateInput{Target: "beta", Instructions: "all of it"})
 		out, err := q.Claim(t.Context(), beta, ClaimInput{TaskID: id, SessionID: "beta.1", LeaseSeconds: 60})
@@ -33,7 +33,7 @@ func TestAClaimTakesTheTaskUpUnderALease(t *testing.T) {
 	})
 }
 
-func TestOnlyThoseATaskIsForMayClaimItWithABoundKey(t *testing.T) {
+func TestABoundKeyClaimsOnlyTasksForItsProgram(t *testing.T) {
 	each(t, func(t *testing.T, q *queue) {
 		for name, c := range map[string]struct {
 			in CreateInput
@@ -89,7 +89,7 @@ func TestTheSameSessionGetsItsOwnClaimBack(t *testing.T) {
 	})
 }
 
-func TestAClaimWithoutASessionIsNobodysTwice(t *testing.T) {
+func TestAClaimWithoutASessionCannotBeRepeated(t *testing.T) {
 	each(t, func(t *testing.T, q *queue) {
 		id, _ := q.claimed()
 		_, err := q.Claim(t.Context(), beta, ClaimInput{TaskID: id})
@@ -97,7 +97,7 @@ func TestAClaimWithoutASessionIsNobodysTwice(t *testing.T) {
 	})
 }
 
-func TestWhatIsNoWorkIsNotClaimed(t *testing.T) {
+func TestOtherTypesThanWorkAndDreamsAreNotClaimed(t *testing.T) {
 	each(t, func(t *testing.T, q *queue) {
 		for _, typ := range []task.Type{task.Question, task.Alert, task.Sprint} {
 			q.put("x-"+string(typ), task.Task{Type: typ, Title: "x", Status: task.Created, Target: "any", CreatedAt: t0})
@@ -112,7 +112,7 @@ func TestWhatIsNoWorkIsNotClaimed(t *testing.T) {
 	})
 }
 
-func TestOfSixteenClaimersOneWins(t *testing.T) {
+func TestOfSixteenConcurrentClaimsOneSucceeds(t *testing.T) {
 	each(t, func(t *testing.T, q *queue) {
 		id := q.create(alpha, CreateInput{Target: "any"})
 		winner := make(chan ClaimOutput, 16)

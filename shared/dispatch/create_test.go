@@ -11,7 +11,7 @@ import (
 	"parley.internal/shared/task"
 )
 
-func TestATaskComesBackAsItWasCreated(t *testing.T) {
+func TestATaskReadsAsItWasCreated(t *testing.T) {
 	each(t, func(t *testing.T, q *queue) {
 		in := CreateInput{Title: "dream on", Target: "beta", Instructions: "all night", Type: task.Dream, Priority: task.High, Action: "parallel",
 			Source: "alpha", ProjectID: "p1", TTL: 3600, ReplyTo: "r1", ThreadID: "th1", Fallback: []string{"gamma"},
@@ -37,7 +37,7 @@ func TestATaskComesBackAsItWasCreated(t *testing.T) {
 	})
 }
 
-func TestWhatIsLeftOutHasItsDefault(t *testing.T) {
+func TestOmittedFieldsHaveDefaults(t *testing.T) {
 	each(t, func(t *testing.T, q *queue) {
 		got := q.get(q.create(loose, CreateInput{Target: "beta"}))
 		want := View{ID: "id-000001", Type: task.Work, Title: "do it", Status: task.Created, Priority: task.Normal, Action: "queue", Target: "beta", CreatedAt: t0}
@@ -47,7 +47,7 @@ func TestWhatIsLeftOutHasItsDefault(t *testing.T) {
 	})
 }
 
-func TestABoundKeyAsksAsItsProgramAlone(t *testing.T) {
+func TestABoundKeyCreatesTasksAsItsProgramOnly(t *testing.T) {
 	each(t, func(t *testing.T, q *queue) {
 		_, err := q.Create(t.Context(), alpha, CreateInput{Title: "x", Target: "beta", Source: "gamma"})
 		domaintest.Refused(t, "another's name", err, fault.Forbidden, `"alpha"`, `"gamma"`)
@@ -63,7 +63,7 @@ func TestABoundKeyAsksAsItsProgramAlone(t *testing.T) {
 	})
 }
 
-func TestADreamSpecGoesWithADream(t *testing.T) {
+func TestOnlyADreamHasADreamSpec(t *testing.T) {
 	each(t, func(t *testing.T, q *queue) {
 		_, err := q.Create(t.Context(), alpha, CreateInput{Title: "x", Target: "beta", Dream: &task.DreamSpec{Agent: "beta"}})
 		if domaintest.Fields(err) != "dream" {
@@ -72,7 +72,7 @@ func TestADreamSpecGoesWithADream(t *testing.T) {
 	})
 }
 
-func TestAKeyMakesACreationHappenOnce(t *testing.T) {
+func TestAnIdempotencyKeyCreatesATaskOnce(t *testing.T) {
 	each(t, func(t *testing.T, q *queue) {
 		in := CreateInput{Idempotency: op.Idempotency{IdempotencyKey: "k"}, Title: "x", Target: "beta"}
 		first, err := q.Create(t.Context(), alpha, in)

@@ -1,11 +1,11 @@
-// Package dispatch is the task queue: agents put work in, claim it under a lease,
-// and finish it.
+// Package dispatch is the task queue: agents create tasks, claim them under a lease, and complete
+// them.
 //
-// A claim is fenced. Every claim of a task gets a higher number, its claimToken;
-// who completes, renews or releases shows that number, so an agent that lost its
-// lease cannot finish what another has taken over. The lease lives in a small
-// document of its own, because it beats often and must wake nobody.
+// Claims are fenced. Each claim of a task gets a higher number, its claimToken. Completing, renewing
+// and releasing require the current number, so that an agent that lost its lease cannot complete a
+// task that another has claimed since. The lease is a small document of its own, because it is
+// renewed often and a renewal must not wake calls that wait for the task.
 //
-// The package holds the queue's transactions and operations; the task itself,
-// its lifecycle and its lease are in package task, which other domains share. It imports no other domain.
+// The package contains the transactions and operations of the queue. The task, its lifecycle and its
+// lease are in package task, which other domains share. The package imports no other domain.
 package dispatch

@@ -11,7 +11,7 @@ import (
 	"parley.internal/shared/task"
 )
 
-// acts is every operation that is fenced.
+// acts holds every fenced operation.
 func (q *queue) acts(c identity.Caller, id string, token int64) map[string]error {
 	return map[string]error{
 		"complete": domaintest.Err(q.Complete(q.t.Context(), c, CompleteInput{TaskID: id, ClaimToken: token, Result: "mine"})),
@@ -78,7 +78,7 @@ func TestAnUnboundKeyNeedsTheTokenForItsOwnClaim(t *testing.T) {
 	})
 }
 
-func TestNobodyActsOnWhatNobodyHolds(t *testing.T) {
+func TestATaskWithoutAHolderCannotBeRenewedReleasedOrCompleted(t *testing.T) {
 	each(t, func(t *testing.T, q *queue) {
 		id := q.create(alpha, CreateInput{Target: "beta"})
 		for _, c := range []identity.Caller{alpha, beta, loose} {
@@ -89,7 +89,7 @@ func TestNobodyActsOnWhatNobodyHolds(t *testing.T) {
 	})
 }
 
-func TestRenewingCountsFromNow(t *testing.T) {
+func TestARenewedLeaseCountsFromNow(t *testing.T) {
 	each(t, func(t *testing.T, q *queue) {
 		id, token := q.claimed()
 		q.Pass(10 * time.Minute)
@@ -153,7 +153,7 @@ func TestACompletionEndsATask(t *testing.T) {
 	})
 }
 
-func TestTheSameCompletionAgainIsAnsweredLikeTheFirst(t *testing.T) {
+func TestARepeatedCompletionReturnsTheFirstResult(t *testing.T) {
 	each(t, func(t *testing.T, q *queue) {
 		id, token := q.claimed()
 		in := CompleteInput{TaskID: id, ClaimToken: token, Result: "r", TokensIn: 1}

@@ -9,7 +9,7 @@ import (
 	"parley.internal/shared/task"
 )
 
-// Release gives a task back to the queue.
+// Release gives up a claim and puts the task back into the queue. A stale token is Precondition.
 func (s *Service) Release(ctx context.Context, c identity.Caller, in ReleaseInput) (View, error) {
 	var out View
 	err := s.DB.User(c.User).Update(ctx, func(ctx context.Context, tx *store.Tx) error {
@@ -33,7 +33,8 @@ func (s *Service) Release(ctx context.Context, c identity.Caller, in ReleaseInpu
 	return out, err
 }
 
-// Complete ends a task. The same completion again is answered like the first.
+// Complete ends a task as done or failed. A repeated identical completion returns the first result
+// with AlreadyCompleted. A caller that does not hold the claim is refused as Precondition.
 func (s *Service) Complete(ctx context.Context, c identity.Caller, in CompleteInput) (CompleteOutput, error) {
 	var out CompleteOutput
 	now, outcome := s.Now(), in.Outcome
@@ -66,7 +67,7 @@ func (s *Service) Complete(ctx context.Context, c identity.Caller, in CompleteIn
 	return out, err
 }
 
-// one reads a task. A missing one is NotFound.
+// one returns a task. A task that does not exist is NotFound.
 func (s *Service) one(ctx context.Context, r store.Reader, id string) (task.Task, error) {
 	t, err := task.Tasks.Get(ctx, r, id)
 	if fault.Is(err, fault.NotFound) {
@@ -75,11 +76,12 @@ func (s *Service) one(ctx context.Context, r store.Reader, id string) (task.Task
 	return t, err
 }
 
-// Update moves a task to another status, or notes something on it.
+// Update gives a task another status, a note, or both. A status that the lifecycle does not allow is
+// Precondition.
 func (s *Service) Update(ctx context.Context, c identity.Caller, in UpdateInput) (View, error) {
 	var out View
 	if in.Status == "" && in.Note == "" {
-		return out, fault.Field("status", "give a status, a note or both")
+		return out, fault.Field("status", "is required unless there is a note")
 	}
 	now := s.Now()
 	err := s.DB.User(c.User).Update(ctx, func(ctx context.Context, tx *store.Tx) error {

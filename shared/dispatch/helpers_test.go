@@ -18,7 +18,7 @@ func schema() *store.Schema {
 	return store.NewSchema(append(new(Service).Defs(), idempotency.Def())...)
 }
 
-// queue is a service on an empty store, with a clock that the test moves.
+// queue is a service on an empty store, with a clock that the test sets.
 type queue struct {
 	*Service
 	domaintest.Clock
@@ -32,7 +32,7 @@ func over(t *testing.T, db *store.DB) *queue {
 	return q
 }
 
-// each runs a test on both stores, where it is the only user of the service.
+// each runs a test on both stores, each with a service of its own.
 func each(t *testing.T, test func(*testing.T, *queue)) {
 	t.Helper()
 	domaintest.Each(t, schema(), func(t *testing.T, db *store.DB) { test(t, over(t, db)) })
@@ -43,7 +43,7 @@ var (
 	loose              = domaintest.Unbound("u")
 )
 
-// create makes a task for the target and returns its id.
+// create creates a task for the target and returns its id.
 func (q *queue) create(c identity.Caller, in CreateInput) string {
 	q.t.Helper()
 	if in.Title == "" {
@@ -57,7 +57,7 @@ func (q *queue) claim(c identity.Caller, id string) ClaimOutput {
 	return domaintest.Must(q.Claim(q.t.Context(), c, ClaimInput{TaskID: id}))(q.t)
 }
 
-// claimed is a task for beta that beta holds.
+// claimed returns a task for beta that beta holds.
 func (q *queue) claimed() (id string, token int64) {
 	q.t.Helper()
 	id = q.create(alpha, CreateInput{Target: "beta"})
@@ -69,7 +69,7 @@ func (q *queue) get(id string) View {
 	return domaintest.Must(q.Get(q.t.Context(), alpha, TaskInput{TaskID: id}))(q.t)
 }
 
-// list is the titles that a listing shows.
+// list returns the titles of a listing.
 func (q *queue) list(c identity.Caller, in ListInput) string {
 	q.t.Helper()
 	return titles(domaintest.Must(q.List(q.t.Context(), c, in))(q.t))
@@ -83,7 +83,7 @@ func titles(out ListOutput) string {
 	return strings.Join(names, " ")
 }
 
-// put sets a task as another domain would leave it.
+// put stores a task directly, as another domain might.
 func (q *queue) put(id string, v task.Task) {
 	q.t.Helper()
 	v.Route()

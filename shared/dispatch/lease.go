@@ -12,7 +12,8 @@ import (
 // Defs declares the collections of the queue.
 func (*Service) Defs() []*store.Def { return []*store.Def{task.Tasks.Def(), task.Leases.Def()} }
 
-// mayClaim says whether the caller may take the task up at all.
+// mayClaim returns Precondition for a type of task that is not claimed, and Forbidden if the task is
+// for other programs than the caller's.
 func mayClaim(t *task.Task, c identity.Caller) error {
 	switch t.Type {
 	case task.Work, task.Dream:
@@ -32,7 +33,8 @@ func mayClaim(t *task.Task, c identity.Caller) error {
 	return fault.New(fault.Forbidden, "the task is for %q; this key speaks for %q", t.Target, c.Program)
 }
 
-// claim takes the task up. same says that the claim was the caller's already.
+// claim gives the task to the caller; same reports whether the caller's session held it before. A
+// task that is claimed, has expired or is not created is Precondition.
 func claim(t *task.Task, lease task.Lease, c identity.Caller, sessionID string, now time.Time) (same bool, err error) {
 	if err := mayClaim(t, c); err != nil {
 		return false, err
@@ -61,8 +63,8 @@ func claim(t *task.Task, lease task.Lease, c identity.Caller, sessionID string, 
 	return false, nil
 }
 
-// held says whether the caller holds the claim that it shows a token of. A token
-// of zero was left out, which only the claiming program may do.
+// held returns nil if the caller holds the claim with that token. Token zero means that the token was
+// left out, which only the claiming program may do. A stale token is Precondition.
 func held(t *task.Task, c identity.Caller, token int64) error {
 	if t.ClaimedBy == "" {
 		return fault.New(fault.Precondition, "the task is %s and nobody holds it; claim it first", t.Status)

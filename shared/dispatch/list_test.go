@@ -10,7 +10,7 @@ import (
 	"parley.internal/shared/task"
 )
 
-func TestTheQueueIsByPriorityThenAge(t *testing.T) {
+func TestTheQueueIsSortedByPriorityThenAge(t *testing.T) {
 	each(t, func(t *testing.T, q *queue) {
 		for _, c := range []struct {
 			title string
@@ -28,7 +28,7 @@ func TestTheQueueIsByPriorityThenAge(t *testing.T) {
 	})
 }
 
-func TestEveryMixOfFiltersIsServed(t *testing.T) {
+func TestEveryCombinationOfFiltersWorks(t *testing.T) {
 	each(t, func(t *testing.T, q *queue) {
 		q.create(alpha, CreateInput{Title: "a-work", Target: "beta"})
 		q.create(alpha, CreateInput{Title: "a-dream", Target: "beta", Type: task.Dream})
@@ -64,7 +64,7 @@ func TestEveryMixOfFiltersIsServed(t *testing.T) {
 	})
 }
 
-func TestATaskShowsToItsTargetToAnyAndToItsFallback(t *testing.T) {
+func TestATaskAppearsToItsTargetAndItsFallbacks(t *testing.T) {
 	each(t, func(t *testing.T, q *queue) {
 		for _, c := range []CreateInput{
 			{Title: "beta", Target: "beta"}, {Title: "any", Target: "any"}, {Title: "fallback", Target: "delta", Fallback: []string{"beta", "gamma"}},
@@ -83,7 +83,7 @@ func TestATaskShowsToItsTargetToAnyAndToItsFallback(t *testing.T) {
 	})
 }
 
-func TestAlertsShowOnlyWhenAskedForByType(t *testing.T) {
+func TestAlertsAppearOnlyInQueriesForTheirType(t *testing.T) {
 	each(t, func(t *testing.T, q *queue) {
 		q.put("alert", task.Task{Type: task.Alert, Title: "alert", Status: task.Created, Target: "user", Source: "alpha", CreatedAt: t0})
 		q.put("question", task.Task{Type: task.Question, Title: "question", Status: task.Created, Target: "user", CreatedAt: t0})
@@ -119,8 +119,7 @@ func TestAnExpiredTaskIsNeitherListedNorClaimed(t *testing.T) {
 	})
 }
 
-// What nobody wants any more must not stand before live work: a page and a wait
-// are for what can be claimed.
+// Expired tasks must not fill a page or end a wait: both are for tasks that can be claimed.
 func TestExpiredTasksDoNotHideLiveOnes(t *testing.T) {
 	each(t, func(t *testing.T, q *queue) {
 		for i := range 4 {
@@ -134,7 +133,7 @@ func TestExpiredTasksDoNotHideLiveOnes(t *testing.T) {
 	})
 }
 
-func TestPagesCoverTheQueueOnce(t *testing.T) {
+func TestPagesShowEachTaskOnce(t *testing.T) {
 	each(t, func(t *testing.T, q *queue) {
 		want := ""
 		for i := range 7 {
@@ -160,7 +159,7 @@ func TestPagesCoverTheQueueOnce(t *testing.T) {
 	})
 }
 
-func TestABadCursorIsNamed(t *testing.T) {
+func TestABadCursorIsRefusedAtItsField(t *testing.T) {
 	each(t, func(t *testing.T, q *queue) {
 		for range 2 {
 			q.create(alpha, CreateInput{Target: "beta"})
@@ -195,7 +194,7 @@ func TestInstructionsCanBeLeftOut(t *testing.T) {
 	})
 }
 
-func TestAWaitingListIsWokenByATask(t *testing.T) {
+func TestATaskEndsTheWaitOfAList(t *testing.T) {
 	each(t, func(t *testing.T, q *queue) {
 		got, reads := make(chan string, 1), q.Reads()
 		go func() {
@@ -205,8 +204,8 @@ func TestAWaitingListIsWokenByATask(t *testing.T) {
 			}
 			got <- titles(out)
 		}()
-		<-reads // the first look
-		<-reads // and the one after the listener stands
+		<-reads // the first read
+		<-reads // and the read after the listener is established
 		q.create(alpha, CreateInput{Title: "other", Target: "gamma"})
 		q.create(alpha, CreateInput{Title: "mine", Target: "beta"})
 		if titles := <-got; titles != "mine" {
@@ -224,7 +223,7 @@ func TestAWaitThatFindsNothingIsAnEmptyList(t *testing.T) {
 	})
 }
 
-func TestATaskThatIsNotThereIsNotFound(t *testing.T) {
+func TestAMissingTaskIsNotFound(t *testing.T) {
 	each(t, func(t *testing.T, q *queue) {
 		for name, err := range map[string]error{
 			"get":      domaintest.Err(q.Get(t.Context(), alpha, TaskInput{TaskID: "nope"})),

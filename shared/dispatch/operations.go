@@ -26,7 +26,7 @@ type CreateInput struct {
 	Dream        *task.DreamSpec  `json:"dream,omitempty" jsonschema:"with type dream"`
 }
 
-// CreateOutput is what create_task answers.
+// CreateOutput is the output of create_task.
 type CreateOutput struct {
 	TaskID    string      `json:"taskId"`
 	Status    task.Status `json:"status"`
@@ -49,7 +49,7 @@ type ListInput struct {
 	IncludeInstructions *bool       `json:"includeInstructions,omitempty" allow:"default=true"`
 }
 
-// ListOutput is what get_tasks answers.
+// ListOutput is the output of get_tasks.
 type ListOutput struct {
 	Tasks      []View `json:"tasks"`
 	NextCursor string `json:"nextCursor,omitempty"`
@@ -67,7 +67,7 @@ type ClaimInput struct {
 	LeaseSeconds int    `json:"leaseSeconds,omitempty" allow:"min=30,max=86400,default=900" jsonschema:"how long the claim holds unless renewed"`
 }
 
-// ClaimOutput is what claim_task answers.
+// ClaimOutput is the output of claim_task.
 type ClaimOutput struct {
 	View
 	ClaimToken     int64 `json:"claimToken"`
@@ -81,7 +81,7 @@ type RenewInput struct {
 	LeaseSeconds int    `json:"leaseSeconds,omitempty" allow:"min=30,max=86400,default=900"`
 }
 
-// RenewOutput is what renew_claim answers.
+// RenewOutput is the output of renew_claim.
 type RenewOutput struct {
 	TaskID     string    `json:"taskId"`
 	ClaimToken int64     `json:"claimToken"`
@@ -106,13 +106,13 @@ type CompleteInput struct {
 	CostUSD    float64     `json:"cost_usd,omitempty" allow:"min=0"`
 }
 
-// CompleteOutput is what complete_task answers.
+// CompleteOutput is the output of complete_task.
 type CompleteOutput struct {
 	View
 	AlreadyCompleted bool `json:"alreadyCompleted,omitempty"`
 }
 
-// Repeated says that the task was completed so before.
+// Repeated reports whether the same completion was made before.
 func (o CompleteOutput) Repeated() bool { return o.AlreadyCompleted }
 
 // UpdateInput is the input of update_task.
@@ -123,7 +123,7 @@ type UpdateInput struct {
 	ClaimToken int64       `json:"claimToken,omitempty" allow:"min=1" jsonschema:"what claim_task returned; the claiming program may leave it out"`
 }
 
-// View is a task as callers see it.
+// View is the representation of a task in answers.
 type View struct {
 	ID           string             `json:"id"`
 	Type         task.Type          `json:"type"`
@@ -171,7 +171,7 @@ func view(id string, t task.Task) View {
 // ServedByDefault makes its tools part of the default endpoint.
 func (*Service) ServedByDefault() bool { return true }
 
-// Operations lists what the queue offers.
+// Operations returns the operations of the toolset dispatch.
 func (s *Service) Operations() []op.Op {
 	const set = "dispatch"
 	return []op.Op{

@@ -15,7 +15,7 @@ import (
 
 type sweepFunc func(context.Context, *store.Admin, int) (int, error)
 
-// all runs a sweep in steps of two until nothing is left.
+// all runs a sweep in steps of two until none is left.
 func (q *queue) all(sweep sweepFunc) int {
 	q.t.Helper()
 	total := 0
@@ -30,7 +30,7 @@ func (q *queue) all(sweep sweepFunc) int {
 	}
 }
 
-func TestWhatNobodyTookUpInTimeIsEnded(t *testing.T) {
+func TestExpiredTasksAreEnded(t *testing.T) {
 	each(t, func(t *testing.T, q *queue) {
 		var due []string
 		for range 5 {
@@ -62,7 +62,7 @@ func TestWhatNobodyTookUpInTimeIsEnded(t *testing.T) {
 	})
 }
 
-func TestWhatEndedIsKeptForThirtyDays(t *testing.T) {
+func TestEndedTasksAreKeptForThirtyDays(t *testing.T) {
 	each(t, func(t *testing.T, q *queue) {
 		var old []string
 		for range 5 {
@@ -96,11 +96,11 @@ func TestWhatEndedIsKeptForThirtyDays(t *testing.T) {
 	})
 }
 
-func TestWhatIsTakenUpWhileASweepRunsLivesOn(t *testing.T) {
+func TestATaskClaimedDuringASweepSurvives(t *testing.T) {
 	t.Parallel()
 	q, d := onListed(t)
 	id := q.create(alpha, CreateInput{Target: "beta", TTL: 60})
-	d.then = func() { // in time, by the clock of its instance
+	d.then = func() { // in time by the clock of another process
 		s := &Service{DB: q.DB, NewID: q.IDs.NewID, Now: func() time.Time { return t0 }}
 		if _, err := s.Claim(t.Context(), beta, ClaimInput{TaskID: id}); err != nil {
 			t.Error(err)
@@ -112,7 +112,7 @@ func TestWhatIsTakenUpWhileASweepRunsLivesOn(t *testing.T) {
 	}
 }
 
-func TestWhatIsQueuedAgainWhileASweepRunsLivesOn(t *testing.T) {
+func TestATaskQueuedAgainDuringASweepSurvives(t *testing.T) {
 	t.Parallel()
 	q, d := onListed(t)
 	id, token := q.claimed()
@@ -130,7 +130,7 @@ func TestWhatIsQueuedAgainWhileASweepRunsLivesOn(t *testing.T) {
 	}
 }
 
-// sprints is a sprint's side that fails once.
+// sprints implements Stories and fails once.
 type sprints struct {
 	got  []string
 	fail bool
@@ -145,7 +145,7 @@ func (s *sprints) StoryEnded(_ context.Context, user, sprint string) error {
 	return nil
 }
 
-func TestAStoryThatFailsWithItsLastLeaseIsToldToItsSprint(t *testing.T) {
+func TestTheSprintIsCalledForAStoryThatFailsWithItsLastLease(t *testing.T) {
 	each(t, func(t *testing.T, q *queue) {
 		told := &sprints{}
 		q.Stories = told
@@ -176,7 +176,7 @@ func TestAStoryThatFailsWithItsLastLeaseIsToldToItsSprint(t *testing.T) {
 	})
 }
 
-func TestTheClaimsOfASessionAreTakenBack(t *testing.T) {
+func TestTheClaimsOfASessionAreReclaimed(t *testing.T) {
 	each(t, func(t *testing.T, q *queue) {
 		mine, other := q.create(alpha, CreateInput{Target: "beta", Title: "mine"}), q.create(alpha, CreateInput{Target: "beta"})
 		for id, session := range map[string]string{mine: "s1", other: "s2"} {
@@ -189,7 +189,7 @@ func TestTheClaimsOfASessionAreTakenBack(t *testing.T) {
 		if err != nil || next != "" || len(held) != 1 || held[0].ID != mine || held[0].Task.Title != "mine" || held[0].Task.Source != "alpha" {
 			t.Fatalf("%+v, %v", held, err)
 		}
-		for range 2 { // once more changes nothing
+		for range 2 { // the second call changes nothing
 			if err := q.Reclaim(t.Context(), "u", mine, "s1", q.Clock.Now(), "it is gone"); err != nil {
 				t.Fatal(err)
 			}
@@ -203,7 +203,7 @@ func TestTheClaimsOfASessionAreTakenBack(t *testing.T) {
 		if held, _, err := q.Claims(t.Context(), "u", "s1", ""); err != nil || len(held) != 0 {
 			t.Errorf("left: %+v, %v", held, err)
 		}
-		// The session came back, and claimed again.
+		// The session is revived and claims again.
 		gone := q.Clock.Now()
 		if _, err := q.Claim(t.Context(), beta, ClaimInput{TaskID: mine, SessionID: "s1"}); err != nil {
 			t.Fatal(err)
@@ -214,7 +214,7 @@ func TestTheClaimsOfASessionAreTakenBack(t *testing.T) {
 	})
 }
 
-func TestAClaimThatFindsTheLastLeaseOverEndsTheTask(t *testing.T) {
+func TestAClaimAfterTheLastLeaseEndsTheTask(t *testing.T) {
 	each(t, func(t *testing.T, q *queue) {
 		id := q.create(alpha, CreateInput{Target: "beta"})
 		for range task.MaxAttempts {

@@ -12,12 +12,12 @@ import (
 	"parley.internal/shared/task"
 )
 
-// Service is the queue of all users.
+// Service implements the operations and sweeps of the queue. All methods are safe for concurrent use.
 type Service struct {
 	DB    *store.DB
 	Now   func() time.Time
 	NewID func() string
-	// Stories is told when a sweep ends a story; it may be nil.
+	// Stories is called when a sweep ends a story. It may be nil.
 	Stories Stories
 }
 
@@ -27,7 +27,7 @@ type Stories interface {
 	StoryEnded(ctx context.Context, user, sprintID string) error
 }
 
-// Create puts a task into the queue.
+// Create adds a task to the queue. A bound key that names another program as the source is Forbidden.
 func (s *Service) Create(ctx context.Context, c identity.Caller, in CreateInput) (CreateOutput, error) {
 	var out CreateOutput
 	source, verified, err := c.SpeaksAs(in.Source)
@@ -35,7 +35,7 @@ func (s *Service) Create(ctx context.Context, c identity.Caller, in CreateInput)
 		return out, err
 	}
 	if in.Dream != nil && in.Type != task.Dream {
-		return out, fault.Field("dream", "goes with type dream alone")
+		return out, fault.Field("dream", "is allowed with the type dream only")
 	}
 	now, id := s.Now(), s.NewID()
 	t := task.Task{
@@ -54,7 +54,8 @@ func (s *Service) Create(ctx context.Context, c identity.Caller, in CreateInput)
 	})
 }
 
-// List reads a page of the queue, and waits for its first task where it is told to.
+// List returns a page of the queue, high priority first, then oldest. If the page is empty, it waits
+// for the first task for at most WaitMs milliseconds.
 func (s *Service) List(ctx context.Context, c identity.Caller, in ListInput) (ListOutput, error) {
 	q := store.Query{Order: []string{"rank desc", "createdAt"}, Limit: in.Limit, Cursor: in.Cursor}
 	status := store.Eq("status", in.Status)
@@ -85,15 +86,15 @@ func (s *Service) List(ctx context.Context, c identity.Caller, in ListInput) (Li
 	return out, err
 }
 
-// Behind a page of nothing but what expired, more is read at once, and only so
-// often: the rest is for the next call, after a sweep.
+// If all tasks of a page have expired, further pages of at least widePage tasks are read, at most
+// maxPages in all. The rest is left for the next call, after a sweep.
 const (
 	widePage = 100
 	maxPages = 8
 )
 
-// page reads one page of live tasks. What expired and was not swept yet does not
-// stand before them.
+// page returns one page of tasks that have not expired. It passes over expired tasks that are not
+// swept yet.
 func (s *Service) page(ctx context.Context, t *store.Tenant, q store.Query, in ListInput) (ListOutput, error) {
 	out, now, limit := ListOutput{Tasks: []View{}}, s.Now(), q.Limit
 	for range maxPages {
@@ -123,7 +124,7 @@ func (s *Service) page(ctx context.Context, t *store.Tenant, q store.Query, in L
 	return out, nil
 }
 
-// Get reads one task, with its lease where it is claimed.
+// Get returns one task, with its lease if it is claimed. A task that does not exist is NotFound.
 func (s *Service) Get(ctx context.Context, c identity.Caller, in TaskInput) (View, error) {
 	t, lease, err := s.load(ctx, s.DB.User(c.User), in.TaskID)
 	if err != nil {
@@ -136,7 +137,7 @@ func (s *Service) Get(ctx context.Context, c identity.Caller, in TaskInput) (Vie
 	return v, nil
 }
 
-// load reads a task and its lease at once. A missing task is NotFound.
+// load returns a task and its lease in one round trip. A task that does not exist is NotFound.
 func (s *Service) load(ctx context.Context, r store.Reader, id string) (t task.Task, lease task.Lease, err error) {
 	f := task.Tasks.Fetch(id, &t)
 	if err := store.Load(ctx, r, f, task.Leases.Fetch(id, &lease)); err != nil {
@@ -150,7 +151,8 @@ func (s *Service) load(ctx context.Context, r store.Reader, id string) (t task.T
 
 func seconds(n int) time.Duration { return time.Duration(n) * time.Second }
 
-// Claim takes a task up under a lease. Of many at once, one gets it.
+// Claim claims a task under a lease of LeaseSeconds. Of several concurrent callers one gets the task;
+// for the others it is Precondition. A repeated call with the same session returns its own claim.
 func (s *Service) Claim(ctx context.Context, c identity.Caller, in ClaimInput) (ClaimOutput, error) {
 	got, err := s.Take(ctx, c, in.TaskID, in.SessionID, func(*task.Task) (time.Duration, error) { return seconds(in.LeaseSeconds), nil })
 	if err != nil {
@@ -161,7 +163,8 @@ func (s *Service) Claim(ctx context.Context, c identity.Caller, in ClaimInput) (
 	return out, nil
 }
 
-// Take claims a task for as long as lease says, which may refuse it too.
+// Take claims a task under the lease that the function returns; a fault of the function refuses the
+// task. Otherwise it does the same as [Service.Claim].
 func (s *Service) Take(ctx context.Context, c identity.Caller, id, sessionID string, lease func(*task.Task) (time.Duration, error)) (task.Claim, error) {
 	var out task.Claim
 	var refused error
@@ -181,7 +184,7 @@ func (s *Service) Take(ctx context.Context, c identity.Caller, id, sessionID str
 			if t.Attempts == before {
 				return err
 			}
-			// Its lease has run out, which this call is the first to see.
+			// The last allowed lease has run out, and no sweep has ended the task yet.
 			task.Tasks.Put(tx, id, t)
 			task.Leases.Delete(tx, id)
 			return nil
@@ -200,7 +203,8 @@ func (s *Service) Take(ctx context.Context, c identity.Caller, id, sessionID str
 	return out, err
 }
 
-// Renew gives a claim more time, counted from now.
+// Renew extends the lease of a claim to LeaseSeconds from now. A stale token and a lease that has run
+// out are Precondition.
 func (s *Service) Renew(ctx context.Context, c identity.Caller, in RenewInput) (RenewOutput, error) {
 	out := RenewOutput{TaskID: in.TaskID, ClaimToken: in.ClaimToken}
 	now := s.Now()

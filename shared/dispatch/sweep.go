@@ -11,7 +11,7 @@ import (
 	"parley.internal/shared/task"
 )
 
-// Sweeps are the steps that the domain adds to the scheduled sweeps.
+// Sweeps returns the steps of the domain in the scheduled sweeps.
 func (s *Service) Sweeps() []domain.Sweep {
 	return []domain.Sweep{
 		{Schedule: domain.Tasks, Name: "leases", Run: s.SweepLeases},
@@ -25,7 +25,8 @@ func (s *Service) Sweeps() []domain.Sweep {
 // again at a document before it changes it. One that cannot be handled does not
 // keep the others from it.
 
-// SweepLeases gives tasks whose lease ran out back to the queue.
+// SweepLeases puts tasks whose lease has run out back into the queue, or ends them as failed after
+// task.MaxAttempts leases.
 func (s *Service) SweepLeases(ctx context.Context, a *store.Admin, limit int) (int, error) {
 	now := s.Now()
 	due, _, err := task.Leases.QueryAll(ctx, a, store.Query{Where: []store.Cond{store.Le("leaseUntil", now)}, Order: []string{"leaseUntil"}, Limit: limit})
@@ -37,8 +38,8 @@ func (s *Service) SweepLeases(ctx context.Context, a *store.Admin, limit int) (i
 	})
 }
 
-// reclaim takes a task from its claimant where the lease is still one that lost
-// says is over. A task that did not fail by it keeps the reason.
+// reclaim takes a task from its claimant if lost still returns true for its lease. A task that is
+// queued again has the reason; one that fails has a reason of its own.
 func (s *Service) reclaim(ctx context.Context, t *store.Tenant, id string, now time.Time, reason string, lost func(task.Lease, *task.Task) bool) error {
 	var sprint string
 	err := t.Update(ctx, func(ctx context.Context, tx *store.Tx) error {
@@ -49,7 +50,7 @@ func (s *Service) reclaim(ctx context.Context, t *store.Tenant, id string, now t
 			return nil
 		}
 		if err != nil || lease.LeaseUntil.IsZero() || !lost(lease, &t) {
-			return err // renewed or given back since it was listed
+			return err // renewed or released after the listing
 		}
 		if t.ClaimedBy != "" && !t.Status.Ended() {
 			t.GiveUp(now)
@@ -70,7 +71,7 @@ func (s *Service) reclaim(ctx context.Context, t *store.Tenant, id string, now t
 	return err
 }
 
-// SweepExpired ends what nobody took up before its time was over.
+// SweepExpired ends tasks that were not taken up before their expiry.
 func (s *Service) SweepExpired(ctx context.Context, a *store.Admin, limit int) (int, error) {
 	now := s.Now()
 	due, _, err := task.Tasks.QueryAll(ctx, a, store.Query{Where: []store.Cond{store.Eq("status", task.Created), store.Le("expiresAt", now)}, Order: []string{"expiresAt"}, Limit: limit})
@@ -98,8 +99,8 @@ func (s *Service) SweepExpired(ctx context.Context, a *store.Admin, limit int) (
 	})
 }
 
-// SweepEnded deletes tasks whose retention is over. Firestore's TTL does the same,
-// but a day later or so.
+// SweepEnded deletes tasks whose retention is over. Firestore's TTL policy does the same, up to a day
+// or so later.
 func (s *Service) SweepEnded(ctx context.Context, a *store.Admin, limit int) (int, error) {
 	now := s.Now()
 	due, _, err := task.Tasks.QueryAll(ctx, a, store.Query{Where: []store.Cond{store.Le("purgeAt", now)}, Order: []string{"purgeAt"}, Limit: limit})
@@ -110,7 +111,7 @@ func (s *Service) SweepEnded(ctx context.Context, a *store.Admin, limit int) (in
 		return a.User(d.Ref.User).Update(ctx, func(ctx context.Context, tx *store.Tx) error {
 			t, err := s.one(ctx, tx, d.Ref.ID)
 			if fault.Is(err, fault.NotFound) || (err == nil && (t.PurgeAt.IsZero() || t.PurgeAt.After(now))) {
-				return nil // queued again since it was listed
+				return nil // queued again after the listing
 			}
 			if err != nil {
 				return err
@@ -132,11 +133,11 @@ func forEach[T any](docs []store.Located[T], handle func(store.Located[T]) error
 	return len(docs) - len(failed), errors.Join(failed...)
 }
 
-// sessionPage is how many claims of a session are read at once.
+// sessionPage is the number of claims in one page.
 const sessionPage = 100
 
-// Claims lists what a session holds, 100 of its claims a page; next leads to what
-// follows, and is empty where nothing does.
+// Claims returns a page of at most 100 claims of a session. next is the cursor of the next page, empty
+// after the last.
 func (s *Service) Claims(ctx context.Context, user, sessionID, cursor string) (held []task.Claim, next string, err error) {
 	u := s.DB.User(user)
 	page, err := task.Leases.Query(ctx, u, store.Query{Where: []store.Cond{store.Eq("sessionId", sessionID)}, Limit: sessionPage, Cursor: cursor})
@@ -152,9 +153,8 @@ func (s *Service) Claims(ctx context.Context, user, sessionID, cursor string) (h
 	return out, page.Next, store.Load(ctx, u, fetches...)
 }
 
-// Reclaim takes a task from a session that was gone at a time, as if its lease had run
-// out. What the session claimed since, once it was back, it keeps, and where it does not
-// hold the task any more nothing happens.
+// Reclaim takes a task from a session that ended at the time gone, as if its lease had run out. It
+// does nothing if the session does not hold the task, or claimed it after gone.
 func (s *Service) Reclaim(ctx context.Context, user, taskID, sessionID string, gone time.Time, reason string) error {
 	return s.reclaim(ctx, s.DB.User(user), taskID, s.Now(), reason, func(l task.Lease, t *task.Task) bool {
 		return l.SessionID == sessionID && t.StartedAt.Before(gone)

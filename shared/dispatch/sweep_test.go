@@ -21,7 +21,7 @@ func (q *queue) sweep(limit int) int {
 	return n
 }
 
-func TestASweepGivesTasksBackWhoseLeaseRanOut(t *testing.T) {
+func TestASweepQueuesTasksWhoseLeaseRanOut(t *testing.T) {
 	each(t, func(t *testing.T, q *queue) {
 		id, token := q.claimed()
 		if n := q.sweep(10); n != 0 {
@@ -51,7 +51,7 @@ func TestASweepGivesTasksBackWhoseLeaseRanOut(t *testing.T) {
 	})
 }
 
-func TestAfterFiveLeasesThatRanOutATaskHasFailed(t *testing.T) {
+func TestATaskFailsAfterFiveExpiredLeases(t *testing.T) {
 	each(t, func(t *testing.T, q *queue) {
 		id := q.create(alpha, CreateInput{Target: "beta"})
 		for i := range task.MaxAttempts {
@@ -73,8 +73,8 @@ func TestAfterFiveLeasesThatRanOutATaskHasFailed(t *testing.T) {
 	})
 }
 
-// The fifth lease that runs out unswept is the last too: taking it over is refused.
-func TestATaskIsNotTakenOverASixthTime(t *testing.T) {
+// The limit also holds without a sweep: a claim after the fifth expired lease is refused.
+func TestATaskIsNotClaimedASixthTime(t *testing.T) {
 	each(t, func(t *testing.T, q *queue) {
 		id := q.create(alpha, CreateInput{Target: "beta"})
 		for range task.MaxAttempts {
@@ -89,7 +89,7 @@ func TestATaskIsNotTakenOverASixthTime(t *testing.T) {
 	})
 }
 
-func TestASweepIsBoundedAndGoesOnWhereItEnded(t *testing.T) {
+func TestASweepIsBoundedAndContinues(t *testing.T) {
 	each(t, func(t *testing.T, q *queue) {
 		for range 5 {
 			q.claimed()
@@ -112,7 +112,7 @@ func TestASweepIsBoundedAndGoesOnWhereItEnded(t *testing.T) {
 	})
 }
 
-// listed is a driver that tells when a query over all users has been answered.
+// listed is a driver that calls then after a query over all users.
 type listed struct {
 	store.Driver
 	then func()
@@ -126,26 +126,26 @@ func (d *listed) Query(ctx context.Context, p store.Plan) ([]store.Raw, error) {
 	return raws, err
 }
 
-// onListed is a queue on such a driver.
+// onListed returns a queue on such a driver.
 func onListed(t *testing.T) (*queue, *listed) {
 	t.Helper()
 	db, d := domaintest.SQLiteOver(t, schema(), func(inner store.Driver) *listed { return &listed{Driver: inner} })
 	return over(t, db), d
 }
 
-func TestATaskThatIsRenewedWhileSweepingStays(t *testing.T) {
+func TestATaskRenewedDuringASweepStaysClaimed(t *testing.T) {
 	t.Parallel()
 	q, d := onListed(t)
 	db := q.DB
 	renewed, token := q.claimed()
 	done, doneToken := q.claimed()
 	orphan, _ := q.claimed()
-	d.then = func() { // their holder was in time, by the clock of its instance
+	d.then = func() { // their holder renews in time by the clock of another process
 		s := &Service{DB: db, NewID: q.IDs.NewID, Now: func() time.Time { return t0.Add(14 * time.Minute) }}
 		if _, err := s.Renew(t.Context(), beta, RenewInput{TaskID: renewed, ClaimToken: token, LeaseSeconds: 86_400}); err != nil {
 			t.Error(err)
 		}
-		if _, err := s.Complete(t.Context(), beta, CompleteInput{TaskID: done, ClaimToken: doneToken}); err != nil {
+		if _, err := s.Complete(t.Context(), beta, CompleteInput{TaskID: done, ClaimToken: doneToken, Outcome: task.Done}); err != nil {
 			t.Error(err)
 		}
 	}
@@ -164,7 +164,7 @@ func TestATaskThatIsRenewedWhileSweepingStays(t *testing.T) {
 	}
 }
 
-func TestASweepClearsALeaseWithoutItsTask(t *testing.T) {
+func TestASweepDeletesALeaseWithoutATask(t *testing.T) {
 	each(t, func(t *testing.T, q *queue) {
 		id, _ := q.claimed()
 		err := q.DB.User("u").Update(t.Context(), func(_ context.Context, tx *store.Tx) error {
@@ -184,8 +184,8 @@ func TestASweepClearsALeaseWithoutItsTask(t *testing.T) {
 	})
 }
 
-// The lifecycle has no way back for a dream: it must not be dreamt twice.
-func TestADreamWhoseLeaseRanOutIsNotClaimedAnew(t *testing.T) {
+// The lifecycle has no way back to the queue for a dream: it must not run twice.
+func TestADreamWithAnExpiredLeaseIsNotClaimedAgain(t *testing.T) {
 	each(t, func(t *testing.T, q *queue) {
 		id := q.create(alpha, CreateInput{Target: "any", Type: task.Dream})
 		q.claim(beta, id)

@@ -5,7 +5,7 @@ import (
 	"parley.internal/shared/op"
 )
 
-// The steps that the cases of dreams begin with.
+// The initial steps of the cases.
 var (
 	waiting = []op.Step{{Op: "create_task", Save: "taskId as dream",
 		In: op.In{"title": "Port the parser", "target": "any", "type": "dream",

@@ -1,8 +1,7 @@
-// Package dream is work that an agent does on its own while nobody watches: a task
-// of type dream, with a budget, a branch and a time.
+// Package dream manages dreams: unattended work of an agent, as tasks of the type dream with a
+// budget, a branch and a time limit.
 //
-// A dream is put into the queue with create_task, seen here before it begins, and
-// taken up by one agent. Its claim is the queue's, under the same fence and the same
-// lease, so the package has no state of its own and asks the queue for both through
-// [Queue]. It imports no other domain.
+// A dream is created with create_task. This package lists the dreams that wait, and lets one agent
+// take one up. The claim is that of the queue, with the same claim token and lease, so the package
+// has no state of its own and claims through [Queue]. It imports no other domain.
 package dream

@@ -7,10 +7,11 @@ import (
 	"parley.internal/shared/task"
 )
 
-// longest is how long a dream may take whose spec gives no hours.
-const longest = 24 * time.Hour
+// defaultLease is the lease of a dream whose spec has no time limit.
+const defaultLease = 24 * time.Hour
 
-// lease is how long who takes the dream up may hold it: the hours of its spec.
+// lease returns the lease of a dream: the hours of its spec, else defaultLease. A task of another
+// type is Precondition.
 func lease(t *task.Task) (time.Duration, error) {
 	if t.Type != task.Dream {
 		return 0, fault.New(fault.Precondition, "the task is of type %s; claim_task takes it up", t.Type)
@@ -18,5 +19,5 @@ func lease(t *task.Task) (time.Duration, error) {
 	if t.Dream != nil && t.Dream.TimeoutHours > 0 {
 		return time.Duration(t.Dream.TimeoutHours * float64(time.Hour)), nil
 	}
-	return longest, nil
+	return defaultLease, nil
 }

@@ -11,11 +11,12 @@ import (
 	"parley.internal/shared/fault"
 	"parley.internal/shared/idempotency"
 	"parley.internal/shared/identity"
+	"parley.internal/shared/op"
 	"parley.internal/shared/store"
 	"parley.internal/shared/task"
 )
 
-// night is the dreams over a queue on an empty store.
+// night is the service over a queue on an empty store.
 type night struct {
 	*dream.Service
 	domaintest.Clock
@@ -48,7 +49,7 @@ func (n *night) create(in dispatch.CreateInput) string {
 
 func (n *night) peek(c identity.Caller, in dream.PeekInput) string {
 	n.t.Helper()
-	out, err := n.Peek(n.t.Context(), c, in)
+	out, err := n.Peek(n.t.Context(), c, op.Fill(in))
 	if err != nil || out.Dreams == nil {
 		n.t.Fatal(out, err)
 	}
@@ -116,7 +117,7 @@ func TestADreamIsBegunOnce(t *testing.T) {
 	})
 }
 
-func TestADreamIsHeldForTheHoursOfItsSpec(t *testing.T) {
+func TestTheLeaseOfADreamIsTheTimeOfItsSpec(t *testing.T) {
 	each(t, func(t *testing.T, n *night) {
 		for name, c := range map[string]struct {
 			spec *task.DreamSpec
@@ -137,10 +138,10 @@ func TestADreamIsHeldForTheHoursOfItsSpec(t *testing.T) {
 	})
 }
 
-func TestWhatIsNoDreamIsNotBegun(t *testing.T) {
+func TestATaskThatIsNoDreamOfTheCallerIsNotBegun(t *testing.T) {
 	each(t, func(t *testing.T, n *night) {
-		work, other := n.create(dispatch.CreateInput{Title: "w", Target: "beta",
-			Type: task.Work}), n.create(dispatch.CreateInput{Title: "d", Target: "gamma"})
+		work := n.create(dispatch.CreateInput{Title: "w", Target: "beta", Type: task.Work})
+		other := n.create(dispatch.CreateInput{Title: "d", Target: "gamma"})
 		for name, c := range map[string]struct {
 			id   string
 			by   identity.Caller

@@ -13,7 +13,7 @@ type PeekInput struct {
 	Limit  int    `json:"limit,omitempty" allow:"min=1,max=50,default=10"`
 }
 
-// PeekOutput is what dream_peek answers.
+// PeekOutput is the output of dream_peek.
 type PeekOutput struct {
 	Dreams []View `json:"dreams"`
 }
@@ -24,7 +24,7 @@ type ActivateInput struct {
 	SessionID string `json:"sessionId,omitempty" allow:"max=100" jsonschema:"activating again with the same one returns the same dream"`
 }
 
-// ActivateOutput is what dream_activate answers.
+// ActivateOutput is the output of dream_activate.
 type ActivateOutput struct {
 	View
 	ClaimToken    int64     `json:"claimToken"`
@@ -32,7 +32,7 @@ type ActivateOutput struct {
 	AlreadyActive bool      `json:"alreadyActive,omitempty"`
 }
 
-// View is a dream as callers see it.
+// View is the representation of a dream in answers.
 type View struct {
 	ID           string          `json:"id"`
 	Title        string          `json:"title"`
@@ -57,7 +57,7 @@ func view(id string, t *task.Task) View {
 // ServedByDefault makes its tools part of the default endpoint.
 func (*Service) ServedByDefault() bool { return true }
 
-// Operations lists what there is for dreams.
+// Operations returns the operations of the toolset dream.
 func (s *Service) Operations() []op.Op {
 	const set = "dream"
 	return []op.Op{

@@ -10,20 +10,24 @@ import (
 	"parley.internal/shared/task"
 )
 
-// Queue takes tasks up: of many at once, one gets it.
+// Queue claims tasks. Take claims the task with that id for the caller's session, under the lease
+// that the function returns, whose fault refuses the task. A repeated call of the holder returns
+// its own claim with Same set. Of several concurrent callers one gets the task; for the others it
+// is Precondition.
 type Queue interface {
 	Take(ctx context.Context, c identity.Caller, id, sessionID string,
 		lease func(*task.Task) (time.Duration, error)) (task.Claim, error)
 }
 
-// Service is the dreams of all users.
+// Service implements the operations of dreams. All methods are safe for concurrent use.
 type Service struct {
 	DB    *store.DB
 	Queue Queue
 	Now   func() time.Time
 }
 
-// Peek lists the dreams that nobody has begun.
+// Peek returns the dreams that wait to be begun: those of Target, else of the caller's program,
+// else of all programs. High priority comes first, then the oldest.
 func (s *Service) Peek(ctx context.Context, c identity.Caller, in PeekInput) (PeekOutput, error) {
 	out := PeekOutput{Dreams: []View{}}
 	q := store.Query{Where: []store.Cond{store.Eq("status", task.Created), store.Eq("type", task.Dream)},
@@ -49,7 +53,9 @@ func (s *Service) Peek(ctx context.Context, c identity.Caller, in PeekInput) (Pe
 	return out, nil
 }
 
-// Activate takes a dream up. Of many at once, one gets it.
+// Activate claims a dream for the hours of its spec. Of several concurrent callers one gets it;
+// for the others it is Precondition, as for a task of another type. A dream that does not exist is
+// NotFound, a dream for another program Forbidden.
 func (s *Service) Activate(ctx context.Context, c identity.Caller, in ActivateInput) (ActivateOutput, error) {
 	got, err := s.Queue.Take(ctx, c, in.DreamID, in.SessionID, lease)
 	if fault.Is(err, fault.NotFound) {

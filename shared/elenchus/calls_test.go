@@ -7,28 +7,28 @@ import (
 	"parley.internal/shared/op"
 )
 
-// The calls of a test come completed, as the calls of their operations do.
+// The calls of a test have their defaults applied, as the catalogue does for operations.
 
-func (h *court) Start(ctx context.Context, c identity.Caller, in StartInput) (StartOutput, error) {
+func (h *fixture) Start(ctx context.Context, c identity.Caller, in StartInput) (StartOutput, error) {
 	return h.Service.Start(ctx, c, op.FillAs("elenchus_start_session", in))
 }
 
-func (h *court) SubmitRound(ctx context.Context, c identity.Caller, in RoundInput) (RoundOutput, error) {
+func (h *fixture) SubmitRound(ctx context.Context, c identity.Caller, in RoundInput) (RoundOutput, error) {
 	return h.Service.SubmitRound(ctx, c, op.FillAs("elenchus_submit_round", in))
 }
 
-func (h *court) AddFiles(ctx context.Context, c identity.Caller, in AddInput) (AddOutput, error) {
+func (h *fixture) AddFiles(ctx context.Context, c identity.Caller, in AddInput) (AddOutput, error) {
 	return h.Service.AddFiles(ctx, c, op.FillAs("elenchus_add_files", in))
 }
 
-func (h *court) GetIssues(ctx context.Context, c identity.Caller, in IssuesInput) (IssuesOutput, error) {
+func (h *fixture) GetIssues(ctx context.Context, c identity.Caller, in IssuesInput) (IssuesOutput, error) {
 	return h.Service.GetIssues(ctx, c, op.FillAs("elenchus_get_issues", in))
 }
 
-func (h *court) Checkpoint(ctx context.Context, c identity.Caller, in CheckpointInput) (CheckpointOutput, error) {
+func (h *fixture) Checkpoint(ctx context.Context, c identity.Caller, in CheckpointInput) (CheckpointOutput, error) {
 	return h.Service.Checkpoint(ctx, c, op.FillAs("elenchus_checkpoint", in))
 }
 
-func (h *court) List(ctx context.Context, c identity.Caller, in ListInput) (ListOutput, error) {
+func (h *fixture) List(ctx context.Context, c identity.Caller, in ListInput) (ListOutput, error) {
 	return h.Service.List(ctx, c, op.FillAs("elenchus_list_sessions", in))
 }

@@ -5,7 +5,7 @@ import (
 	"parley.internal/shared/op"
 )
 
-// The steps that the cases of verifications begin with.
+// The steps that set up the cases of verifications.
 var (
 	// started has one file, which imports another that is missing.
 	started = []op.Step{{Op: "elenchus_start_session", Save: "sessionId as session",
@@ -18,23 +18,37 @@ var (
 				op.In{"id": "COR-1", "severity": "LOW", "summary": "s"}}}})
 	rebutted = op.After(raised, op.Step{Op: "elenchus_submit_round",
 		In: op.In{"sessionId": "$session", "role": "critic", "output": "it stands"}})
-	ended = op.After(started, op.Step{Op: "elenchus_end_session", In: op.In{"sessionId": "$session", "verdict": "PASS"}})
+	ended = op.After(started,
+		op.Step{Op: "elenchus_end_session", In: op.In{"sessionId": "$session", "verdict": "PASS"}})
 )
 
-const nowhere = "nobody-made-this"
+const unknownID = "nobody-made-this"
 
 func startCases() op.Cases {
 	once := op.In{"target": "src/a.ts", "requirements": "r", "workingDir": "/w", "idempotencyKey": "k",
 		"files": []any{op.In{"path": "src/a.ts", "content": "import './b'"}}}
 	return op.Cases{Examples: []op.Example{
-		{In: op.In{"target": "src/login.ts", "requirements": "No password is ever logged.", "workingDir": "/home/me/shop",
-			"files": []any{op.In{"path": "src/login.ts", "content": "import { log } from './log'\n"}}}},
-		{Name: "without files", In: op.In{"target": "src/a.ts", "requirements": "r", "workingDir": "/w", "maxRounds": 4}},
+		{
+			In: op.In{
+				"target":       "src/login.ts",
+				"requirements": "No password is ever logged.",
+				"workingDir":   "/home/me/shop",
+				"files":        []any{op.In{"path": "src/login.ts", "content": "import { log } from './log'\n"}},
+			},
+		},
+		{
+			Name: "without files",
+			In:   op.In{"target": "src/a.ts", "requirements": "r", "workingDir": "/w", "maxRounds": 4},
+		},
 		{Name: "with an idempotency key", In: once},
 		{Name: "again with the same key", Given: []op.Step{{Op: "elenchus_start_session", In: once}}, In: once},
 	}, Refused: []op.Refusal{
-		{Name: "a file outside", In: `{"target":"a","requirements":"r","workingDir":"/w","files":[{"path":"../a","content":""}]}`,
-			Path: "files[0].path", Words: "must not leave the working directory"},
+		{
+			Name:  "a file outside",
+			In:    `{"target":"a","requirements":"r","workingDir":"/w","files":[{"path":"../a","content":""}]}`,
+			Path:  "files[0].path",
+			Words: "must not leave the working directory",
+		},
 	}}
 }
 
@@ -42,9 +56,9 @@ func contextCases() op.Cases {
 	return op.Cases{Owned: []string{"sessionId"}, Examples: []op.Example{
 		{Given: started, In: op.In{"sessionId": "$session"}},
 		{Name: "with a file", Given: started, In: op.In{"sessionId": "$session", "path": "src/a.ts"}},
-		{Name: "with a file that is nowhere", Given: started, In: op.In{"sessionId": "$session", "path": "nowhere.ts"},
+		{Name: "with an unknown file", Given: started, In: op.In{"sessionId": "$session", "path": "nowhere.ts"},
 			Fault: fault.NotFound},
-		{Name: "of a verification that is nowhere", In: op.In{"sessionId": nowhere}, Fault: fault.NotFound},
+		{Name: "of an unknown verification", In: op.In{"sessionId": unknownID}, Fault: fault.NotFound},
 	}, Refused: []op.Refusal{
 		{Name: "an id with a slash", In: `{"sessionId":"a/b"}`, Path: "sessionId", Words: "must match ^[A-Za-z0-9]"},
 	}}
@@ -54,20 +68,35 @@ func roundCases() op.Cases {
 	once := op.In{"sessionId": "$session", "role": "verifier", "output": "a.ts:1", "idempotencyKey": "k",
 		"issuesRaised": []any{op.In{"id": "SEC-1", "severity": "HIGH", "summary": "s"}}}
 	return op.Cases{Owned: []string{"sessionId"}, Examples: []op.Example{
-		{Given: started, In: op.In{"sessionId": "$session", "role": "verifier", "output": "src/b.ts:1 logs the password.",
-			"issuesRaised": []any{op.In{"id": "SEC-1", "severity": "CRITICAL", "summary": "the password is logged",
-				"location": "src/b.ts:1"}}}},
-		{Name: "of the critic", Given: raised, In: op.In{"sessionId": "$session", "role": "critic", "output": "it stands",
-			"issuesRaised": []any{op.In{"id": "SEC-1"}}, "issuesResolved": []string{"COR-1", "SEC-9"}}},
-		{Name: "with files", Given: started, In: op.In{"sessionId": "$session", "role": "verifier", "output": "src/b.ts:1",
-			"files": []any{op.In{"path": "src/b.ts", "content": "export {}"}}}},
+		{
+			Given: started,
+			In: op.In{"sessionId": "$session", "role": "verifier", "output": "src/b.ts:1 logs the password.",
+				"issuesRaised": []any{op.In{"id": "SEC-1", "severity": "CRITICAL", "summary": "the password is logged",
+					"location": "src/b.ts:1"}}},
+		},
+		{
+			Name:  "of the critic",
+			Given: raised,
+			In: op.In{"sessionId": "$session", "role": "critic", "output": "it stands",
+				"issuesRaised": []any{op.In{"id": "SEC-1"}}, "issuesResolved": []string{"COR-1", "SEC-9"}},
+		},
+		{
+			Name:  "with files",
+			Given: started,
+			In: op.In{"sessionId": "$session", "role": "verifier", "output": "src/b.ts:1",
+				"files": []any{op.In{"path": "src/b.ts", "content": "export {}"}}},
+		},
 		{Name: "with an idempotency key", Given: started, In: once, RPCs: 4, Over: "the key is read"},
-		{Name: "again with the same key", Given: op.After(started, op.Step{Op: "elenchus_submit_round", In: once}), In: once},
+		{
+			Name:  "again with the same key",
+			Given: op.After(started, op.Step{Op: "elenchus_submit_round", In: once}),
+			In:    once,
+		},
 		{Name: "out of turn", Given: started, In: op.In{"sessionId": "$session", "role": "critic", "output": "o"},
 			Fault: fault.Precondition},
 		{Name: "after the end", Given: ended, In: op.In{"sessionId": "$session", "role": "verifier", "output": "o"},
 			Fault: fault.Precondition},
-		{Name: "of a verification that is nowhere", In: op.In{"sessionId": nowhere, "role": "verifier", "output": "o"},
+		{Name: "of an unknown verification", In: op.In{"sessionId": unknownID, "role": "verifier", "output": "o"},
 			Fault: fault.NotFound},
 	}, Refused: []op.Refusal{
 		{Name: "the judge's role", In: `{"sessionId":"x","role":"judge","output":"o"}`, Path: "role",
@@ -84,12 +113,31 @@ func addCases() op.Cases {
 		{Given: started, In: op.In{"sessionId": "$session", "files": files}},
 		{Name: "in place of one", Given: started, In: op.In{"sessionId": "$session",
 			"files": []any{op.In{"path": "src/a.ts", "content": "export {}"}}}},
-		{Name: "after the end", Given: ended, In: op.In{"sessionId": "$session", "files": files}, Fault: fault.Precondition},
-		{Name: "to a verification that is nowhere", In: op.In{"sessionId": nowhere, "files": files}, Fault: fault.NotFound},
+		{
+			Name:  "after the end",
+			Given: ended,
+			In:    op.In{"sessionId": "$session", "files": files},
+			Fault: fault.Precondition,
+		},
+		{
+			Name:  "to an unknown verification",
+			In:    op.In{"sessionId": unknownID, "files": files},
+			Fault: fault.NotFound,
+		},
 	}, Refused: []op.Refusal{
-		{Name: "no files", Given: started, In: `{"sessionId":"$session","files":[]}`, Path: "files", Words: "must not be empty"},
-		{Name: "an absolute path", In: `{"sessionId":"x","files":[{"path":"/etc/passwd","content":""}]}`, Path: "files[0].path",
-			Words: "must be relative to the working directory"},
+		{
+			Name:  "no files",
+			Given: started,
+			In:    `{"sessionId":"$session","files":[]}`,
+			Path:  "files",
+			Words: "must not be empty",
+		},
+		{
+			Name:  "an absolute path",
+			In:    `{"sessionId":"x","files":[{"path":"/etc/passwd","content":""}]}`,
+			Path:  "files[0].path",
+			Words: "must be relative to the working directory",
+		},
 	}}
 }
 
@@ -101,7 +149,7 @@ func issuesCases() op.Cases {
 		{Name: "that are critical", Given: raised, In: op.In{"sessionId": "$session", "status": "critical"}},
 		{Name: "before the first round", Given: started, In: op.In{"sessionId": "$session"}},
 		{Name: "the next page", Given: page, In: op.In{"sessionId": "$session", "limit": 1, "cursor": "$cursor"}},
-		{Name: "of a verification that is nowhere", In: op.In{"sessionId": nowhere}, Fault: fault.NotFound},
+		{Name: "of an unknown verification", In: op.In{"sessionId": unknownID}, Fault: fault.NotFound},
 	}, Refused: []op.Refusal{
 		{Name: "an unknown status", In: `{"sessionId":"x","status":"open"}`, Path: "status",
 			Words: "must be one of all, unresolved, critical"},
@@ -112,7 +160,7 @@ func checkpointCases() op.Cases {
 	return op.Cases{Owned: []string{"sessionId"}, Examples: []op.Example{
 		{Given: raised, In: op.In{"sessionId": "$session"}},
 		{Name: "after the end", Given: ended, In: op.In{"sessionId": "$session"}, Fault: fault.Precondition},
-		{Name: "of a verification that is nowhere", In: op.In{"sessionId": nowhere}, Fault: fault.NotFound},
+		{Name: "of an unknown verification", In: op.In{"sessionId": unknownID}, Fault: fault.NotFound},
 	}, Refused: []op.Refusal{
 		{Name: "a round", In: `{"sessionId":"x","round":1}`, Path: "round", Words: "is not a field here"},
 	}}
@@ -121,11 +169,17 @@ func checkpointCases() op.Cases {
 func rollbackCases() op.Cases {
 	return op.Cases{Owned: []string{"sessionId"}, Examples: []op.Example{
 		{Given: rebutted, In: op.In{"sessionId": "$session", "toRound": 2}},
-		{Name: "past a round", In: op.In{"sessionId": "$session", "toRound": 2}, Given: op.After(rebutted,
-			op.Step{Op: "elenchus_submit_round", In: op.In{"sessionId": "$session", "role": "verifier", "output": "it does"}})},
+		{Name: "past a round", In: op.In{"sessionId": "$session", "toRound": 2}, Given: op.After(rebutted, op.Step{
+			Op: "elenchus_submit_round",
+			In: op.In{"sessionId": "$session", "role": "verifier", "output": "it does"},
+		})},
 		{Name: "to a round without a checkpoint", Given: rebutted, In: op.In{"sessionId": "$session", "toRound": 1},
 			Fault: fault.Precondition},
-		{Name: "of a verification that is nowhere", In: op.In{"sessionId": nowhere, "toRound": 2}, Fault: fault.NotFound},
+		{
+			Name:  "of an unknown verification",
+			In:    op.In{"sessionId": unknownID, "toRound": 2},
+			Fault: fault.NotFound,
+		},
 	}, Refused: []op.Refusal{
 		{Name: "a negative round", In: `{"sessionId":"x","toRound":-1}`, Path: "toRound", Words: "must be at least"},
 	}}
@@ -136,7 +190,11 @@ func endCases() op.Cases {
 		{Given: rebutted, In: op.In{"sessionId": "$session", "verdict": "CONDITIONAL"}},
 		{Name: "before the first round", Given: started, In: op.In{"sessionId": "$session", "verdict": "FAIL"}},
 		{Name: "twice", Given: ended, In: op.In{"sessionId": "$session", "verdict": "PASS"}, Fault: fault.Precondition},
-		{Name: "of a verification that is nowhere", In: op.In{"sessionId": nowhere, "verdict": "FAIL"}, Fault: fault.NotFound},
+		{
+			Name:  "of an unknown verification",
+			In:    op.In{"sessionId": unknownID, "verdict": "FAIL"},
+			Fault: fault.NotFound,
+		},
 	}, Refused: []op.Refusal{
 		{Name: "an unknown verdict", In: `{"sessionId":"x","verdict":"MAYBE"}`, Path: "verdict",
 			Words: "must be one of PASS, FAIL, CONDITIONAL"},
@@ -151,8 +209,13 @@ func listCases() op.Cases {
 		{Name: "that are completed", Given: ended, In: op.In{"status": "completed", "limit": 1}},
 		{Name: "the next page", Given: page, In: op.In{"limit": 1, "cursor": "$cursor"}},
 	}, Refused: []op.Refusal{
-		{Name: "limit nought", In: `{"limit":0}`, Path: "limit", Words: "must be at least 1"},
+		{Name: "a limit of 0", In: `{"limit":0}`, Path: "limit", Words: "must be at least 1"},
 		{Name: "too many", In: `{"limit":1000}`, Path: "limit", Words: "must be at most 100"},
-		{Name: "an unknown cursor", In: `{"cursor":"xyz"}`, Path: "cursor", Words: "use the one that came with the page before"},
+		{
+			Name:  "an unknown cursor",
+			In:    `{"cursor":"xyz"}`,
+			Path:  "cursor",
+			Words: "use the one that came with the page before",
+		},
 	}}
 }

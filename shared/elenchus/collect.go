@@ -10,7 +10,7 @@ import (
 )
 
 // Reader reads the working directory of an agent, where the server runs on the same machine and its operator allows it.
-// Paths are relative, with /.
+// Paths are relative and use / as separator.
 type Reader interface {
 	// Read returns the text of a file. Its error says why the file cannot be read.
 	Read(ctx context.Context, workingDir, path string) (string, error)
@@ -44,7 +44,7 @@ func (c *collector) read(ctx context.Context, p string) bool {
 	if err != nil || len(text) > maxFile || strings.Contains(text, "\x00") {
 		return false
 	}
-	in := arriving(p, text, c.layer, false)
+	in := newIncoming(p, text, c.layer, false)
 	c.got = append(c.got, in)
 	c.known.files[p] = &in.File
 	c.left--
@@ -68,7 +68,7 @@ func (c *collector) dir(ctx context.Context, dir, ext string) {
 	}
 }
 
-// collect reads the files that are referred to.
+// collect reads the files of references.
 func (c *collector) collect(ctx context.Context, references []source.Reference, packages []string) {
 	for _, w := range references {
 		switch {
@@ -85,7 +85,7 @@ func (c *collector) collect(ctx context.Context, references []source.Reference, 
 	}
 }
 
-// targetPath returns the target as a path of the working directory, empty where it is none.
+// targetPath returns the target as a path relative to the working directory, or "" if it is not inside.
 func (s *Session) targetPath() string {
 	return source.Within(s.WorkingDir, strings.TrimRight(s.Target, "/"))
 }
@@ -98,11 +98,11 @@ func (s *Session) ofTarget(in []incoming) []incoming {
 	})
 }
 
-// depend returns the direct dependencies of the targets among new files. Go imports are remembered until a go.mod tells
-// where they are.
-func (s *Session) depend(targets, in []incoming) []source.Reference {
+// dependencies returns the direct dependencies of the targets, which are among the new files in. It keeps Go imports in
+// the session until a go.mod resolves them.
+func (s *Session) dependencies(targets, in []incoming) []source.Reference {
 	for _, f := range in {
-		s.learn(f.Path, f.text)
+		s.recordPackage(f.Path, f.text)
 	}
 	var out []source.Reference
 	for _, f := range targets {
@@ -124,9 +124,9 @@ func (s *Session) depend(targets, in []incoming) []source.Reference {
 	return source.Limit(out)
 }
 
-// survey gathers the base files of a new session: those given, and from the disk, where it can be read, the target and
-// its direct dependencies, which it returns as references too.
-func (s *Session) survey(ctx context.Context, from Reader, given []incoming) (
+// collectBase returns the base files of a new session: the given ones, and from the disk, if it can be read, the target
+// and its direct dependencies. It also returns the references to those.
+func (s *Session) collectBase(ctx context.Context, from Reader, given []incoming) (
 	in []incoming, references []source.Reference,
 ) {
 	set := &fileSet{files: map[string]*File{}}
@@ -154,7 +154,7 @@ func (s *Session) survey(ctx context.Context, from Reader, given []incoming) (
 		}
 	}
 	in = slices.Concat(given, c.got)
-	references = append(references, s.depend(targets, in)...)
+	references = append(references, s.dependencies(targets, in)...)
 	c.collect(ctx, references, s.Packages)
 	return slices.Concat(given, c.got), references
 }

@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// Convergence says how near a verification is to its end.
+// Convergence has the figures that decide whether a verification has converged.
 type Convergence struct {
 	IsConverged            bool `json:"isConverged"`
 	CriticalUnresolved     int  `json:"criticalUnresolved"`
@@ -13,15 +13,18 @@ type Convergence struct {
 	CurrentRound           int  `json:"currentRound"`
 }
 
-// Convergence is computed from the session's counters alone.
+// Convergence returns the figures of the session. It has converged after two rounds or more, of which the last two
+// raised no new issue, and with no critical issue open.
 func (s *Session) Convergence() Convergence {
 	return Convergence{
-		IsConverged:        s.Counts.CriticalUnresolved == 0 && s.QuietRounds >= 2 && s.CurrentRound >= 2,
-		CriticalUnresolved: s.Counts.CriticalUnresolved, RoundsWithoutNewIssues: s.QuietRounds, CurrentRound: s.CurrentRound,
+		IsConverged:            s.Counts.CriticalUnresolved == 0 && s.QuietRounds >= 2 && s.CurrentRound >= 2,
+		CriticalUnresolved:     s.Counts.CriticalUnresolved,
+		RoundsWithoutNewIssues: s.QuietRounds,
+		CurrentRound:           s.CurrentRound,
 	}
 }
 
-// The interventions.
+// The types of interventions.
 const (
 	ContextExpand = "CONTEXT_EXPAND"
 	LoopBreak     = "LOOP_BREAK"
@@ -29,12 +32,12 @@ const (
 )
 
 const (
-	manyNewFiles = 3  // files of a round that are worth another look
+	manyNewFiles = 3  // new files in a round that cause an intervention
 	loopRounds   = 3  // rounds of the last four that raise the same issue
-	wideContext  = 50 // files past which a context is too wide
+	wideContext  = 50 // files above which a context is too large
 )
 
-// Intervention is the arbiter's word to both roles.
+// Intervention is the advice of the arbiter to both roles.
 type Intervention struct {
 	Type            string   `json:"type" allow:"enum=CONTEXT_EXPAND|LOOP_BREAK|SOFT_CORRECT"`
 	Reason          string   `json:"reason"`
@@ -42,15 +45,18 @@ type Intervention struct {
 	NewContextFiles []string `json:"newContextFiles,omitempty"`
 }
 
-// Arbitrate is the first intervention that applies, or nil: to the files that a round
-// brought, the issues of the last four rounds, and the number of files in all.
+// Arbitrate returns the first intervention that applies, or nil. It considers the new files of a round, the issues of
+// the last four rounds, and the number of all files, in this order.
 func Arbitrate(newFiles []string, recent []Raised, files int) *Intervention {
 	if len(newFiles) >= manyNewFiles {
 		return expand(len(newFiles), newFiles)
 	}
 	if id, n := looping(recent); n >= loopRounds {
-		return &Intervention{Type: LoopBreak, Reason: fmt.Sprintf("%s was raised in %d of the last %d rounds", id, n, recentRounds),
-			Action: "settle " + id + " with new evidence, or leave it to the verdict"}
+		return &Intervention{
+			Type:   LoopBreak,
+			Reason: fmt.Sprintf("%s was raised in %d of the last %d rounds", id, n, recentRounds),
+			Action: "settle " + id + " with new evidence, or leave it to the verdict",
+		}
 	}
 	if files > wideContext {
 		return &Intervention{Type: SoftCorrect, Reason: fmt.Sprintf("the context has grown to %d files", files),
@@ -64,7 +70,7 @@ func expand(n int, newFiles []string) *Intervention {
 		Action: "read the new files before the next round", NewContextFiles: newFiles}
 }
 
-// looping is the issue that most of the rounds raise, the latest of equals, and how many.
+// looping returns the issue that most of the rounds raise and their number. Of equal ones it returns the latest.
 func looping(recent []Raised) (id string, most int) {
 	times := map[string]int{}
 	for _, r := range recent {

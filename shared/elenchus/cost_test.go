@@ -52,8 +52,7 @@ func TestCallsKeepToTheirBudgetOfRPCs(t *testing.T) {
 	rpcs.Hold(t, "list", domaintest.Sent{Query: 1}, func() { domaintest.Must(c.List(ctx, alpha, ListInput{}))(t) })
 }
 
-// What a round reads and writes does not grow with the rounds before it, but for a
-// number for each checkpoint.
+// The session grows by a number for each checkpoint only.
 func TestTheSessionStaysSmall(t *testing.T) {
 	t.Parallel()
 	size := func(rounds int) int {

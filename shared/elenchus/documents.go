@@ -7,17 +7,17 @@ import (
 	"parley.internal/shared/store"
 )
 
-// Layer says how a file came into the context.
+// Layer is the origin of a file in the context.
 type Layer string
 
-// The layers: the target's files and what they import, and what rounds named.
+// The layers of a context. Base are the files of the target and their imports, Discovered those that rounds named.
 const (
 	Base       Layer = "base"
 	Discovered Layer = "discovered"
 )
 
-// File is a file of a context. Its content is a document of its own for each tick at
-// which it changed, so that lists are small and a rollback finds the old one.
+// File is a file of a context. Its content is a document of its own for each tick at which it changed, so that lists
+// are small and a rollback finds the old content.
 type File struct {
 	Path  string `json:"path"`
 	Layer Layer  `json:"layer"`
@@ -30,7 +30,7 @@ type content struct {
 	Text string `json:"text"`
 }
 
-// Round is the record of a round; what it said is a document of its own.
+// Round is the record of a round. Its output is a document of its own.
 type Round struct {
 	Number         int           `json:"number"`
 	Tick           int64         `json:"tick"`
@@ -51,8 +51,7 @@ type output struct {
 	Text string `json:"text"`
 }
 
-// Checkpoint is the state after a round. It copies no issue and no file: those are
-// taken back by the steps since.
+// Checkpoint is the state after a round. It copies no issues and no files; a rollback restores those from the steps.
 type Checkpoint struct {
 	Round int       `json:"round"`
 	Tick  int64     `json:"tick"`
@@ -60,7 +59,7 @@ type Checkpoint struct {
 	State State     `json:"state"`
 }
 
-// step is what one change of a session replaced, so that it can be taken back.
+// step has the values that one change of a session replaced, so that a rollback can restore them.
 type step struct {
 	Tick   int64         `json:"tick"`
 	Round  bool          `json:"round"`
@@ -80,30 +79,63 @@ type fileBefore struct {
 }
 
 var (
-	sessions = store.Collection[Session]{Name: "verifications", Indexes: []string{"createdAt desc", "status,createdAt desc"}, AllUsers: []string{"sweepAt"},
-		Unindexed: []string{"requirements", "workingDir", "counts", "recent", "modules", "packages", "unplaced", "checkpoints"}}
+	sessions = store.Collection[Session]{
+		Name:     "verifications",
+		Indexes:  []string{"createdAt desc", "status,createdAt desc"},
+		AllUsers: []string{"sweepAt"},
+		Unindexed: []string{
+			"requirements",
+			"workingDir",
+			"counts",
+			"recent",
+			"modules",
+			"packages",
+			"unplaced",
+			"checkpoints",
+		},
+	}
 	files    = store.Collection[File]{Name: "verifications/*/vFiles", Indexes: []string{"path"}}
 	contents = store.Collection[content]{Name: "verifications/*/vContents", Unindexed: []string{"text"}}
 	rounds   = store.Collection[Round]{Name: "verifications/*/vRounds", Indexes: []string{"tick desc"},
 		Unindexed: []string{"issuesRaised", "issuesResolved", "newFiles", "intervention", "convergence"}}
 	outputs = store.Collection[output]{Name: "verifications/*/vOutputs", Unindexed: []string{"text"}}
-	issues  = store.Collection[Issue]{Name: "verifications/*/vIssues", Indexes: []string{"number", "open,number", "severity,open,number"},
-		Unindexed: []string{"summary", "location", "description", "evidence", "transitions"}}
-	checkpoints = store.Collection[Checkpoint]{Name: "verifications/*/vCheckpoints", Indexes: []string{"round"}, Unindexed: []string{"state"}}
-	steps       = store.Collection[step]{Name: "verifications/*/vSteps", Indexes: []string{"tick desc"}, Unindexed: []string{"issues", "files"}}
+	issues  = store.Collection[Issue]{
+		Name:      "verifications/*/vIssues",
+		Indexes:   []string{"number", "open,number", "severity,open,number"},
+		Unindexed: []string{"summary", "location", "description", "evidence", "transitions"},
+	}
+	checkpoints = store.Collection[Checkpoint]{
+		Name:      "verifications/*/vCheckpoints",
+		Indexes:   []string{"round"},
+		Unindexed: []string{"state"},
+	}
+	steps = store.Collection[step]{
+		Name:      "verifications/*/vSteps",
+		Indexes:   []string{"tick desc"},
+		Unindexed: []string{"issues", "files"},
+	}
 )
 
-// Defs declares the collections of verifications.
+// Defs returns the definitions of the collections that hold verifications.
 func (*Service) Defs() []*store.Def {
-	return []*store.Def{sessions.Def(), files.Def(), contents.Def(), rounds.Def(), outputs.Def(), issues.Def(), checkpoints.Def(), steps.Def()}
+	return []*store.Def{
+		sessions.Def(),
+		files.Def(),
+		contents.Def(),
+		rounds.Def(),
+		outputs.Def(),
+		issues.Def(),
+		checkpoints.Def(),
+		steps.Def(),
+	}
 }
 
-// tickID is the document of a tick, of the round that was taken at it and of what
-// that round said; ids sort as the ticks do.
+// tickID returns the id of the documents of a tick: its step, its round and the output of that. The ids sort as the
+// ticks do.
 func tickID(tick int64) string { return fmt.Sprintf("t%09d", tick) }
 
-// roundID is the document of a round's checkpoint.
+// roundID returns the id of the checkpoint of a round.
 func roundID(round int) string { return fmt.Sprintf("r%06d", round) }
 
-// contentID is the document of a file's content as of a tick.
+// contentID returns the id of the content of a file as of its tick.
 func contentID(f File) string { return fmt.Sprintf("%s-%09d", fileID(f.Path), f.Tick) }

@@ -26,12 +26,16 @@ type incoming struct {
 	given bool
 }
 
-func arriving(p, text string, layer Layer, given bool) incoming {
+func newIncoming(p, text string, layer Layer, given bool) incoming {
 	sum := sha256.Sum256([]byte(text))
-	return incoming{File{Path: p, Layer: layer, Bytes: int64(len(text)), Sum: hex.EncodeToString(sum[:16])}, text, given}
+	return incoming{
+		File{Path: p, Layer: layer, Bytes: int64(len(text)), Sum: hex.EncodeToString(sum[:16])},
+		text,
+		given,
+	}
 }
 
-// readFiles reads the files of a call. The fault Invalid names every problem at once.
+// readFiles checks the files of a call. It returns [fault.Invalid] with a problem for each malformed one.
 func readFiles(given []FileInput, layer Layer) ([]incoming, error) {
 	var out []incoming
 	var wrong []fault.Problem
@@ -40,17 +44,19 @@ func readFiles(given []FileInput, layer Layer) ([]incoming, error) {
 		p, why := source.Clean(f.Path)
 		switch {
 		case why == "" && seen[p]:
-			why = "stands twice"
+			why = "is listed twice"
 		case why == "" && len(f.Content) > maxFile:
-			wrong = append(wrong, fault.Problem{Path: at("files", i, "content"), Message: "must be at most 256 KiB"})
+			wrong = append(wrong,
+				fault.Problem{Path: fieldPath("files", i, "content"), Message: "must be at most 256 KiB"})
 		case why == "" && strings.Contains(f.Content, "\x00"):
-			wrong = append(wrong, fault.Problem{Path: at("files", i, "content"), Message: "must be text; this is binary"})
+			wrong = append(wrong,
+				fault.Problem{Path: fieldPath("files", i, "content"), Message: "must be text; this is binary"})
 		}
 		if why != "" {
-			wrong = append(wrong, fault.Problem{Path: at("files", i, "path"), Message: why})
+			wrong = append(wrong, fault.Problem{Path: fieldPath("files", i, "path"), Message: why})
 		}
 		seen[p] = true
-		out = append(out, arriving(p, f.Content, layer, true))
+		out = append(out, newIncoming(p, f.Content, layer, true))
 	}
 	if len(wrong) > 0 {
 		return nil, fault.Problems(wrong...)
@@ -108,7 +114,7 @@ func (set *fileSet) load(ctx context.Context, r store.Reader) error {
 	return nil
 }
 
-// has reports whether the set has one of the paths of a reference, or packages its directory.
+// has reports whether the set has one of the paths of a reference, or whether packages has its directory.
 func (set *fileSet) has(w source.Reference, packages []string) bool {
 	if w.IsDir {
 		return slices.Contains(packages, w.Dir)
@@ -146,8 +152,9 @@ type placed struct {
 	writes    []func(tx *store.Tx)
 }
 
-// place puts files into the context: the session's counters change now, the documents when the writes are made. The set
-// must have been read for the files' paths. It fails with Precondition where a file that an agent gave does not fit.
+// place adds files to the context. It changes the counts of the session; the documents change when the caller runs the
+// writes. The set must have been loaded for the paths of the files. It returns [fault.Precondition] if a file that an
+// agent gave does not fit, and leaves out others that do not.
 func (s *Session) place(id string, set *fileSet, in []incoming) (placed, error) {
 	out := placed{added: []string{}, replaced: []string{}}
 	for _, f := range in {
@@ -157,11 +164,11 @@ func (s *Session) place(id string, set *fileSet, in []incoming) (placed, error) 
 			continue
 		}
 		if !f.given && have != nil {
-			continue // what the agents gave stands
+			continue // A file that an agent gave is not replaced by one that the server read.
 		}
 		grow, spare := f.Bytes, int64(0)
 		if have != nil && have.Tick > s.CheckpointTick {
-			spare = have.Bytes // no checkpoint needs the old one
+			spare = have.Bytes // No checkpoint needs the old text.
 		}
 		if s.Bytes+grow-spare > maxBytes || (have == nil && s.Files == maxFiles) {
 			if f.given {
@@ -192,7 +199,7 @@ func (s *Session) place(id string, set *fileSet, in []incoming) (placed, error) 
 			contents.Under(id).Put(tx, contentID(file), content{f.text})
 		})
 		set.files[f.Path] = &file
-		s.learn(file.Path, f.text)
+		s.recordPackage(file.Path, f.text)
 	}
 	return out, nil
 }
@@ -202,8 +209,8 @@ const (
 	maxPackages = 100
 )
 
-// learn remembers the Go module or package that a file reveals.
-func (s *Session) learn(p, text string) {
+// recordPackage records the Go module of a go.mod, and the directory of a Go file.
+func (s *Session) recordPackage(p, text string) {
 	dir := source.Dir(p)
 	if path.Base(p) == "go.mod" {
 		s.Modules = slices.DeleteFunc(slices.Clone(s.Modules), func(m source.Module) bool { return m.Dir == dir })

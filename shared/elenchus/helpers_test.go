@@ -17,13 +17,13 @@ import (
 )
 
 var (
-	alpha = domaintest.Bound("u", "alpha")
-	loose = domaintest.Unbound("u")
-	other = domaintest.Bound("v", "alpha")
+	alpha   = domaintest.Bound("u", "alpha")
+	unbound = domaintest.Unbound("u")
+	other   = domaintest.Bound("v", "alpha")
 )
 
-// court is a service on an empty store, with a clock that the test moves.
-type court struct {
+// fixture is a service on an empty store, with a clock that the test moves.
+type fixture struct {
 	*Service
 	domaintest.Clock
 	t *testing.T
@@ -33,37 +33,43 @@ func schema() *store.Schema {
 	return store.NewSchema(append(new(Service).Defs(), idempotency.Def())...)
 }
 
-// dice is a random source that says the same every time, and may be shared.
-type dice struct {
+// fakeRandom is a random source with a fixed seed. It is safe for concurrent use.
+type fakeRandom struct {
 	mu sync.Mutex
 	r  *rand.Rand
 }
 
-func (d *dice) Read(p []byte) (int, error) {
+func (d *fakeRandom) Read(p []byte) (int, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return d.r.Read(p)
 }
 
-func over(t *testing.T, db *store.DB) *court {
-	c := &court{t: t}
-	c.Service = &Service{DB: db, Now: c.Clock.Now, Random: &dice{r: rand.New(rand.NewSource(1))}}
+func over(t *testing.T, db *store.DB) *fixture {
+	c := &fixture{t: t}
+	c.Service = &Service{DB: db, Now: c.Clock.Now, Random: &fakeRandom{r: rand.New(rand.NewSource(1))}}
 	return c
 }
 
 // each runs a test on both stores.
-func each(t *testing.T, test func(*testing.T, *court)) {
+func each(t *testing.T, test func(*testing.T, *fixture)) {
 	t.Helper()
 	domaintest.Each(t, schema(), func(t *testing.T, db *store.DB) { test(t, over(t, db)) })
 }
 
-func (c *court) start(maxRounds int, given ...string) string {
+func (c *fixture) start(maxRounds int, given ...string) string {
 	c.t.Helper()
-	in := StartInput{Target: "src/auth.ts", Requirements: "safe", WorkingDir: "/home/u/app", MaxRounds: maxRounds, Files: pairs(given)}
+	in := StartInput{
+		Target:       "src/auth.ts",
+		Requirements: "safe",
+		WorkingDir:   "/home/u/app",
+		MaxRounds:    maxRounds,
+		Files:        pairs(given),
+	}
 	return domaintest.Must(c.Start(c.t.Context(), alpha, in))(c.t).SessionID
 }
 
-// pairs are files from paths and contents in turn.
+// pairs returns files from alternating paths and contents.
 func pairs(list []string) []FileInput {
 	var out []FileInput
 	for p := range slices.Chunk(list, 2) {
@@ -72,7 +78,7 @@ func pairs(list []string) []FileInput {
 	return out
 }
 
-// known are issues by id alone, as a round names those that are known.
+// known returns issues with an id only, as a round names known issues.
 func known(ids ...string) []IssueInput {
 	var out []IssueInput
 	for _, id := range ids {
@@ -81,6 +87,7 @@ func known(ids ...string) []IssueInput {
 	return out
 }
 
+// fresh returns complete issues.
 func fresh(severity Severity, ids ...string) []IssueInput {
 	out := known(ids...)
 	for i := range out {
@@ -89,8 +96,8 @@ func fresh(severity Severity, ids ...string) []IssueInput {
 	return out
 }
 
-// turn submits a round of whoever's turn it is.
-func (c *court) turn(id string, in RoundInput) RoundOutput {
+// turn submits a round of the next role.
+func (c *fixture) turn(id string, in RoundInput) RoundOutput {
 	c.t.Helper()
 	v := c.session(id)
 	in.SessionID, in.Role = id, v.NextRole()
@@ -100,13 +107,13 @@ func (c *court) turn(id string, in RoundInput) RoundOutput {
 	return domaintest.Must(c.SubmitRound(c.t.Context(), alpha, in))(c.t)
 }
 
-func (c *court) session(id string) Session {
+func (c *fixture) session(id string) Session {
 	c.t.Helper()
 	return domaintest.Must(sessions.Get(c.t.Context(), c.DB.User("u"), id))(c.t)
 }
 
-// all are a verification's issues by id.
-func (c *court) all(id string) map[string]IssueView {
+// all returns the issues of a verification by id.
+func (c *fixture) all(id string) map[string]IssueView {
 	c.t.Helper()
 	out := map[string]IssueView{}
 	in := IssuesInput{SessionID: id, Limit: 100}
@@ -121,8 +128,8 @@ func (c *court) all(id string) map[string]IssueView {
 	}
 }
 
-// texts are a context's files with layer and content.
-func (c *court) texts(id string) map[string]string {
+// texts returns the files of a context, by path, as layer and content.
+func (c *fixture) texts(id string) map[string]string {
 	c.t.Helper()
 	list := domaintest.Must(c.GetContext(c.t.Context(), alpha, ContextInput{SessionID: id}))(c.t)
 	out := map[string]string{}

@@ -5,10 +5,10 @@ import (
 	"time"
 )
 
-// Severity is how much an issue matters.
+// Severity is the severity of an issue.
 type Severity string
 
-// The severities.
+// The severities of an issue.
 const (
 	Critical Severity = "CRITICAL"
 	High     Severity = "HIGH"
@@ -16,11 +16,11 @@ const (
 	Low      Severity = "LOW"
 )
 
-// IssueStatus is where an issue stands.
+// IssueStatus is the status of an issue.
 type IssueStatus string
 
-// The statuses of an issue. Unresolved is never stored: it is what open issues are
-// once their verification has ended.
+// The statuses of an issue. Unresolved is never stored; it is the status in which open issues are shown after the end
+// of their verification.
 const (
 	IssueRaised IssueStatus = "RAISED"
 	Challenged  IssueStatus = "CHALLENGED"
@@ -34,7 +34,7 @@ var (
 	statuses   = []IssueStatus{IssueRaised, Challenged, Resolved, Unresolved, Dismissed}
 )
 
-// maxTransitions is how many of its last changes an issue shows.
+// maxTransitions is the number of latest changes that an issue keeps.
 const maxTransitions = 10
 
 // Transition is one change of an issue.
@@ -52,11 +52,11 @@ type Track struct {
 	Open            bool         `json:"open"`
 	ResolvedInRound int          `json:"resolvedInRound,omitempty"`
 	Transitions     []Transition `json:"transitions"`
-	// Changes counts all transitions; the list has the latest.
+	// Changes counts all transitions; the list has the latest ten.
 	Changes int `json:"changes"`
 }
 
-// Issue is something wrong with a target, in the words of its first raising.
+// Issue is an issue of a target, with the text of the round that raised it first.
 type Issue struct {
 	Category      string `json:"category"`
 	Summary       string `json:"summary"`
@@ -69,8 +69,8 @@ type Issue struct {
 	Track
 }
 
-// Raise names the issue in a round. By the role that raised it first it stands; by
-// the other it is challenged, which leaves it open. A closed one is open again.
+// Raise records that a round names the issue, and opens it. An open issue is challenged if the other role than the one
+// that raised it first names it, and raised otherwise. An empty severity keeps the present one.
 func (i *Issue) Raise(role Role, severity Severity, round int, now time.Time) {
 	status := IssueRaised
 	if i.Open && role != i.RaisedBy {
@@ -80,11 +80,11 @@ func (i *Issue) Raise(role Role, severity Severity, round int, now time.Time) {
 		i.Severity = severity
 	}
 	i.Open, i.ResolvedInRound = true, 0
-	i.move(Transition{round, role, status, now})
+	i.addTransition(Transition{round, role, status, now})
 }
 
-// Resolve closes an open issue and says whether it did. A challenged one that the
-// challenger closes is dismissed: it was none.
+// Resolve closes an open issue, and reports whether it did. A challenged issue is dismissed if the challenging role
+// closes it, and resolved otherwise.
 func (i *Issue) Resolve(role Role, round int, now time.Time) bool {
 	if !i.Open {
 		return false
@@ -94,11 +94,11 @@ func (i *Issue) Resolve(role Role, round int, now time.Time) bool {
 		status = Dismissed
 	}
 	i.Open, i.ResolvedInRound = false, round
-	i.move(Transition{round, role, status, now})
+	i.addTransition(Transition{round, role, status, now})
 	return true
 }
 
-func (i *Issue) move(t Transition) {
+func (i *Issue) addTransition(t Transition) {
 	i.Status = t.Status
 	i.Changes++
 	i.Transitions = append(i.Transitions, t)
@@ -107,19 +107,24 @@ func (i *Issue) move(t Transition) {
 	}
 }
 
-// In is the issue as a verification shows it: what is open when it has ended stays
-// unresolved.
+// In returns the issue as its verification shows it. An open issue is unresolved after the end.
 func (i Issue) In(s *Session) Issue {
 	if i.Open && s.Status == Completed {
 		i.Transitions = append([]Transition{}, i.Transitions...)
-		i.move(Transition{Round: s.CurrentRound, Status: Unresolved, At: s.EndedAt})
+		i.addTransition(Transition{Round: s.CurrentRound, Status: Unresolved, At: s.EndedAt})
 	}
 	return i
 }
 
-var categories = map[string]string{"SEC-": "SECURITY", "COR-": "CORRECTNESS", "REL-": "RELIABILITY", "MNT-": "MAINTAINABILITY", "PRF-": "PERFORMANCE"}
+var categories = map[string]string{
+	"SEC-": "SECURITY",
+	"COR-": "CORRECTNESS",
+	"REL-": "RELIABILITY",
+	"MNT-": "MAINTAINABILITY",
+	"PRF-": "PERFORMANCE",
+}
 
-// categoryOf is what an id says about its issue's category, empty for nothing.
+// categoryOf returns the category in the prefix of an id, or "" for any other prefix.
 func categoryOf(id string) string {
 	if len(id) < 4 {
 		return ""
@@ -127,7 +132,7 @@ func categoryOf(id string) string {
 	return categories[strings.ToUpper(id[:4])]
 }
 
-// Counts sums up the issues of a verification.
+// Counts has the numbers of the issues of a verification.
 type Counts struct {
 	Total              int                 `json:"total"`
 	BySeverity         map[Severity]int    `json:"bySeverity"`
@@ -147,7 +152,7 @@ func newCounts() Counts {
 	return c
 }
 
-// count adds n times an issue, before its change with -1 and after it with 1.
+// count adds n to the counts of an issue. A change of an issue counts -1 for the old track and 1 for the new one.
 func (c *Counts) count(t Track, n int) {
 	c.Total += n
 	c.BySeverity[t.Severity] += n
@@ -160,7 +165,7 @@ func (c *Counts) count(t Track, n int) {
 	}
 }
 
-// Summary is the counts as the verification shows them.
+// Summary returns the counts as the verification shows them. After the end, open issues count as unresolved.
 func (s *Session) Summary() Counts {
 	c := newCounts()
 	c.Total, c.Unresolved, c.CriticalUnresolved = s.Counts.Total, s.Counts.Unresolved, s.Counts.CriticalUnresolved

@@ -10,7 +10,7 @@ func newRand() *rand.Rand { return rand.New(rand.NewSource(7)) }
 
 func TestEveryEventOfAnIssueInEveryStatus(t *testing.T) {
 	t.Parallel()
-	// The issue is the verifier's; the last column is whether resolving counts.
+	// The verifier has raised the issue. An empty status is a refusal.
 	for _, c := range []struct {
 		from  IssueStatus
 		event string
@@ -28,7 +28,7 @@ func TestEveryEventOfAnIssueInEveryStatus(t *testing.T) {
 	} {
 		for _, mine := range []Role{Verifier, Critic} {
 			role := c.role
-			if mine == Critic { // the rule is the same the other way round
+			if mine == Critic { // The rules are the same with the roles exchanged.
 				role = map[Role]Role{Verifier: Critic, Critic: Verifier}[role]
 			}
 			open := c.from == IssueRaised || c.from == Challenged
@@ -47,7 +47,8 @@ func TestEveryEventOfAnIssueInEveryStatus(t *testing.T) {
 				continue
 			}
 			closed := c.want == Resolved || c.want == Dismissed
-			if !done || i.Status != c.want || i.Open == closed || (i.ResolvedInRound == 7) != closed || i.Changes != 1 || len(i.Transitions) != 1 || i.Severity != High {
+			if !done || i.Status != c.want || i.Open == closed || (i.ResolvedInRound == 7) != closed ||
+				i.Changes != 1 || len(i.Transitions) != 1 || i.Severity != High {
 				t.Errorf("%s, %s by the %s: %+v, want %s", c.from, c.event, role, i, c.want)
 			}
 			if got, want := i.Transitions[0], (Transition{7, role, c.want, day}); got != want {
@@ -63,7 +64,8 @@ func TestAnIssueDoesNotGrowWithItsHistory(t *testing.T) {
 	for n := range 50 {
 		i.Raise(Verifier, High, n+1, day)
 	}
-	if len(i.Transitions) != maxTransitions || i.Changes != 50 || i.Transitions[0].Round != 41 || i.Transitions[9].Round != 50 {
+	if len(i.Transitions) != maxTransitions || i.Changes != 50 || i.Transitions[0].Round != 41 ||
+		i.Transitions[9].Round != 50 {
 		t.Errorf("%d changes, %+v", i.Changes, i.Transitions)
 	}
 }
@@ -71,7 +73,9 @@ func TestAnIssueDoesNotGrowWithItsHistory(t *testing.T) {
 func TestTheEndLeavesOpenIssuesUnresolved(t *testing.T) {
 	t.Parallel()
 	s := standing(Completed)
-	for status, want := range map[IssueStatus]IssueStatus{IssueRaised: Unresolved, Challenged: Unresolved, Resolved: Resolved, Dismissed: Dismissed} {
+	for status, want := range map[IssueStatus]IssueStatus{
+		IssueRaised: Unresolved, Challenged: Unresolved, Resolved: Resolved, Dismissed: Dismissed,
+	} {
 		i := Issue{Track: Track{Status: status, Open: status == IssueRaised || status == Challenged, Severity: Low}}
 		if got := i.In(&s); got.Status != want || i.Status != status || len(got.Transitions) != got.Changes {
 			t.Errorf("%s: %+v", status, got)
@@ -82,23 +86,26 @@ func TestTheEndLeavesOpenIssuesUnresolved(t *testing.T) {
 		}
 		s.Counts.count(i.Track, 1)
 	}
-	if sum := s.Summary(); sum.Total != 4 || sum.ByStatus[Unresolved] != 2 || sum.ByStatus[IssueRaised] != 0 || sum.ByStatus[Challenged] != 0 || sum.ByStatus[Resolved] != 1 || sum.Unresolved != 2 {
+	if sum := s.Summary(); sum.Total != 4 || sum.ByStatus[Unresolved] != 2 || sum.ByStatus[IssueRaised] != 0 ||
+		sum.ByStatus[Challenged] != 0 || sum.ByStatus[Resolved] != 1 || sum.Unresolved != 2 {
 		t.Errorf("%+v", sum)
 	}
 }
 
-func TestTheCategoryIsInTheID(t *testing.T) {
+func TestTheIDGivesTheCategory(t *testing.T) {
 	t.Parallel()
-	for id, want := range map[string]string{"SEC-1": "SECURITY", "COR-1": "CORRECTNESS", "REL-x": "RELIABILITY", "MNT-001": "MAINTAINABILITY", "PRF-": "PERFORMANCE",
-		"sec-1": "SECURITY", "SEC": "", "SECURE-1": "", "XSEC-1": "", "A": ""} {
+	for id, want := range map[string]string{
+		"SEC-1": "SECURITY", "COR-1": "CORRECTNESS", "REL-x": "RELIABILITY", "MNT-001": "MAINTAINABILITY",
+		"PRF-": "PERFORMANCE", "sec-1": "SECURITY", "SEC": "", "SECURE-1": "", "XSEC-1": "", "A": "",
+	} {
 		if got := categoryOf(id); got != want {
 			t.Errorf("%s: %q", id, got)
 		}
 	}
 }
 
-// Counters that change with each issue are those that counting would find.
-func TestCountersAgreeWithACount(t *testing.T) {
+// The counts that are updated with each issue equal those of a full count.
+func TestIncrementalCountsEqualAFullCount(t *testing.T) {
 	t.Parallel()
 	r := newRand()
 	for range 200 {

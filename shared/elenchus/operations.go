@@ -6,7 +6,7 @@ import (
 	"parley.internal/shared/op"
 )
 
-// toolset is the set of the operations.
+// toolset is the name of the toolset of all operations.
 const toolset = "elenchus"
 
 // StartInput is the input of elenchus_start_session.
@@ -19,14 +19,14 @@ type StartInput struct {
 	Files        []FileInput `json:"files,omitempty" allow:"max=50" jsonschema:"the target's files and what they import"`
 }
 
-// StartContext is what a new session has.
+// StartContext is the context of a new session.
 type StartContext struct {
 	Target         string `json:"target"`
 	FilesCollected int    `json:"filesCollected"`
 	Requirements   string `json:"requirements"`
 }
 
-// StartOutput is what elenchus_start_session answers.
+// StartOutput is the output of elenchus_start_session.
 type StartOutput struct {
 	SessionID   string       `json:"sessionId"`
 	Status      Status       `json:"status"`
@@ -41,14 +41,14 @@ type ContextInput struct {
 	Path      string `json:"path,omitempty" allow:"max=300" jsonschema:"a file whose content to read"`
 }
 
-// FileView is a file of a context in a list.
+// FileView is a file in the output of elenchus_get_context.
 type FileView struct {
 	Path  string `json:"path"`
 	Layer Layer  `json:"layer" allow:"enum=base|discovered"`
 	Bytes int64  `json:"bytes"`
 }
 
-// ContextOutput is what elenchus_get_context answers.
+// ContextOutput is the output of elenchus_get_context.
 type ContextOutput struct {
 	SessionID     string     `json:"sessionId"`
 	Target        string     `json:"target"`
@@ -62,7 +62,7 @@ type ContextOutput struct {
 	IssuesSummary Counts     `json:"issuesSummary"`
 }
 
-// IssueInput is an issue as a round raises it. One that is known needs its id alone.
+// IssueInput is an issue that a round raises. A known issue needs its id only.
 type IssueInput struct {
 	ID          string   `json:"id" allow:"nonempty,max=100,pattern=id" jsonschema:"SEC-001, COR-…, REL-…, MNT-…, PRF-…; one raised again is the same issue"`
 	Category    string   `json:"category,omitempty" allow:"enum=SECURITY|CORRECTNESS|RELIABILITY|MAINTAINABILITY|PERFORMANCE" jsonschema:"where the id does not say"`
@@ -84,13 +84,13 @@ type RoundInput struct {
 	Files          []FileInput  `json:"files,omitempty" allow:"max=50"`
 }
 
-// Refusal is an issue that was not resolved, and why.
+// Refusal is an issue that was not resolved, with the reason.
 type Refusal struct {
 	ID     string `json:"id"`
 	Reason string `json:"reason"`
 }
 
-// RoundOutput is what elenchus_submit_round answers.
+// RoundOutput is the output of elenchus_submit_round.
 type RoundOutput struct {
 	SessionID          string        `json:"sessionId"`
 	RoundNumber        int           `json:"roundNumber"`
@@ -114,7 +114,7 @@ type AddInput struct {
 	Files     []FileInput `json:"files" allow:"nonempty,max=50"`
 }
 
-// AddOutput is what elenchus_add_files answers.
+// AddOutput is the output of elenchus_add_files.
 type AddOutput struct {
 	SessionID    string        `json:"sessionId"`
 	Added        int           `json:"added"`
@@ -134,7 +134,7 @@ type IssuesInput struct {
 	Cursor    string `json:"cursor,omitempty" allow:"max=2000" jsonschema:"nextCursor of the page before"`
 }
 
-// IssueView is an issue as callers see it.
+// IssueView is an issue in the output of elenchus_get_issues.
 type IssueView struct {
 	ID              string       `json:"id"`
 	Category        string       `json:"category"`
@@ -151,7 +151,7 @@ type IssueView struct {
 	TransitionCount int          `json:"transitionCount"`
 }
 
-// IssuesOutput is what elenchus_get_issues answers.
+// IssuesOutput is the output of elenchus_get_issues.
 type IssuesOutput struct {
 	SessionID  string      `json:"sessionId"`
 	Issues     []IssueView `json:"issues"`
@@ -164,7 +164,7 @@ type CheckpointInput struct {
 	SessionID string `json:"sessionId" allow:"nonempty,max=100,pattern=id"`
 }
 
-// CheckpointOutput is what elenchus_checkpoint answers.
+// CheckpointOutput is the output of elenchus_checkpoint.
 type CheckpointOutput struct {
 	SessionID string `json:"sessionId"`
 	Round     int    `json:"round"`
@@ -176,7 +176,7 @@ type RollbackInput struct {
 	ToRound   int    `json:"toRound" allow:"min=0,max=100" jsonschema:"a round with a checkpoint"`
 }
 
-// RollbackOutput is what elenchus_rollback answers: the state as of the checkpoint.
+// RollbackOutput is the output of elenchus_rollback: the state as of the checkpoint.
 type RollbackOutput struct {
 	SessionID     string      `json:"sessionId"`
 	Status        Status      `json:"status"`
@@ -194,7 +194,7 @@ type EndInput struct {
 	Verdict   Verdict `json:"verdict" allow:"enum=PASS|FAIL|CONDITIONAL"`
 }
 
-// SessionView is a verification in a list.
+// SessionView is a verification in the output of elenchus_list_sessions.
 type SessionView struct {
 	SessionID    string    `json:"sessionId"`
 	Target       string    `json:"target"`
@@ -210,7 +210,7 @@ type SessionView struct {
 	EndedAt      time.Time `json:"endedAt,omitzero"`
 }
 
-// Record is a verification whole, but for the texts of its files, outputs and issues.
+// Record is the output of elenchus_end_session: a verification without the texts of its files, outputs and issues.
 type Record struct {
 	SessionView
 	Requirements  string      `json:"requirements"`
@@ -230,32 +230,106 @@ type ListInput struct {
 	Limit  int    `json:"limit,omitempty" allow:"min=1,max=100,default=20"`
 }
 
-// ListOutput is what elenchus_list_sessions answers.
+// ListOutput is the output of elenchus_list_sessions.
 type ListOutput struct {
 	Sessions   []SessionView `json:"sessions"`
 	NextCursor string        `json:"nextCursor,omitempty"`
 }
 
-// Operations lists what verifications offer.
+// Operations returns the operations on verifications.
 func (s *Service) Operations() []op.Op {
 	return []op.Op{
-		op.New(op.Spec{Name: "elenchus_start_session", Title: "Start a verification", Toolset: toolset, Route: "POST /v1/verifications", Effect: op.Write, Creates: true, Cases: startCases,
-			Doc: "Begin an adversarial verification of code: a verifier raises issues, a critic challenges them, in turns until they converge. Give the target's files, or as many of filesWanted as you have afterwards."}, s.Start),
-		op.New(op.Spec{Name: "elenchus_get_context", Title: "Read the context", Toolset: toolset, Route: "GET /v1/verifications/{sessionId}", Effect: op.Read, Cases: contextCases,
-			Doc: "Read what the agents of a verification share: requirements, files, round and issue counts; with path, a file's content."}, s.GetContext),
-		op.New(op.Spec{Name: "elenchus_submit_round", Title: "Submit a round", Toolset: toolset, Route: "POST /v1/verifications/{sessionId}/rounds", Effect: op.Write, Creates: true, Cases: roundCases,
-			Doc: "Submit your round as verifier or critic: what you found, the issues you raise or challenge, those that are settled. It answers whose turn is next, whether it has converged, and what the arbiter says."}, s.SubmitRound),
-		op.New(op.Spec{Name: "elenchus_add_files", Title: "Add files", Toolset: toolset, Route: "POST /v1/verifications/{sessionId}/files", Effect: op.Write, Cases: addCases,
-			Doc: "Give a verification files that it wants, or newer texts of those that it has; several calls where they are over 1 MiB."}, s.AddFiles),
-		op.New(op.Spec{Name: "elenchus_get_issues", Title: "List issues", Toolset: toolset, Route: "GET /v1/verifications/{sessionId}/issues", Effect: op.Read, Cases: issuesCases,
-			Doc: "Read the issues of a verification, with evidence and history: all, the unresolved, or the critical ones."}, s.GetIssues),
-		op.New(op.Spec{Name: "elenchus_checkpoint", Title: "Take a checkpoint", Toolset: toolset, Route: "POST /v1/verifications/{sessionId}/checkpoints", Effect: op.Write, Creates: true, Cases: checkpointCases,
-			Doc: "Keep the present state of a verification to go back to. Every even round does so by itself."}, s.Checkpoint),
-		op.New(op.Spec{Name: "elenchus_rollback", Title: "Go back", Toolset: toolset, Route: "POST /v1/verifications/{sessionId}/rollback", Effect: op.Write, Cases: rollbackCases,
-			Doc: "Go back to a checkpoint of a verification: round, issues and context are as they were. Later rounds stay in the record, marked."}, s.Rollback),
-		op.New(op.Spec{Name: "elenchus_end_session", Title: "End a verification", Toolset: toolset, Route: "POST /v1/verifications/{sessionId}/end", Effect: op.Write, Cases: endCases,
-			Doc: "End a verification with a verdict and get its record. Issues still open stay unresolved."}, s.End),
-		op.New(op.Spec{Name: "elenchus_list_sessions", Title: "List verifications", Toolset: toolset, Route: "GET /v1/verifications", Effect: op.Read, Cases: listCases,
-			Doc: "Find verifications, newest first, to resume or to look up one."}, s.List),
+		op.New(op.Spec{
+			Name:    "elenchus_start_session",
+			Title:   "Start a verification",
+			Toolset: toolset,
+			Route:   "POST /v1/verifications",
+			Effect:  op.Write,
+			Creates: true,
+			Cases:   startCases,
+			Doc: "Begin an adversarial verification of code: a verifier raises issues, a critic challenges them, " +
+				"in turns until they converge. Give the target's files, or as many of filesWanted as you have " +
+				"afterwards.",
+		}, s.Start),
+		op.New(op.Spec{
+			Name:    "elenchus_get_context",
+			Title:   "Read the context",
+			Toolset: toolset,
+			Route:   "GET /v1/verifications/{sessionId}",
+			Effect:  op.Read,
+			Cases:   contextCases,
+			Doc: "Read what the agents of a verification share: requirements, files, round and issue counts; with " +
+				"path, a file's content.",
+		}, s.GetContext),
+		op.New(op.Spec{
+			Name:    "elenchus_submit_round",
+			Title:   "Submit a round",
+			Toolset: toolset,
+			Route:   "POST /v1/verifications/{sessionId}/rounds",
+			Effect:  op.Write,
+			Creates: true,
+			Cases:   roundCases,
+			Doc: "Submit your round as verifier or critic: what you found, the issues you raise or challenge, " +
+				"those that are settled. It answers whose turn is next, whether it has converged, and what the " +
+				"arbiter says.",
+		}, s.SubmitRound),
+		op.New(op.Spec{
+			Name:    "elenchus_add_files",
+			Title:   "Add files",
+			Toolset: toolset,
+			Route:   "POST /v1/verifications/{sessionId}/files",
+			Effect:  op.Write,
+			Cases:   addCases,
+			Doc: "Give a verification files that it wants, or newer texts of those that it has; several calls " +
+				"where they are over 1 MiB.",
+		}, s.AddFiles),
+		op.New(op.Spec{
+			Name:    "elenchus_get_issues",
+			Title:   "List issues",
+			Toolset: toolset,
+			Route:   "GET /v1/verifications/{sessionId}/issues",
+			Effect:  op.Read,
+			Cases:   issuesCases,
+			Doc: "Read the issues of a verification, with evidence and history: all, the unresolved, or the " +
+				"critical ones.",
+		}, s.GetIssues),
+		op.New(op.Spec{
+			Name:    "elenchus_checkpoint",
+			Title:   "Take a checkpoint",
+			Toolset: toolset,
+			Route:   "POST /v1/verifications/{sessionId}/checkpoints",
+			Effect:  op.Write,
+			Creates: true,
+			Cases:   checkpointCases,
+			Doc:     "Keep the present state of a verification to go back to. Every even round does so by itself.",
+		}, s.Checkpoint),
+		op.New(op.Spec{
+			Name:    "elenchus_rollback",
+			Title:   "Go back",
+			Toolset: toolset,
+			Route:   "POST /v1/verifications/{sessionId}/rollback",
+			Effect:  op.Write,
+			Cases:   rollbackCases,
+			Doc: "Go back to a checkpoint of a verification: round, issues and context are as they were. Later " +
+				"rounds stay in the record, marked.",
+		}, s.Rollback),
+		op.New(op.Spec{
+			Name:    "elenchus_end_session",
+			Title:   "End a verification",
+			Toolset: toolset,
+			Route:   "POST /v1/verifications/{sessionId}/end",
+			Effect:  op.Write,
+			Cases:   endCases,
+			Doc:     "End a verification with a verdict and get its record. Issues still open stay unresolved.",
+		}, s.End),
+		op.New(op.Spec{
+			Name:    "elenchus_list_sessions",
+			Title:   "List verifications",
+			Toolset: toolset,
+			Route:   "GET /v1/verifications",
+			Effect:  op.Read,
+			Cases:   listCases,
+			Doc:     "Find verifications, newest first, to resume or to look up one.",
+		}, s.List),
 	}
 }

@@ -2,11 +2,12 @@ package elenchus
 
 import "parley.internal/shared/op"
 
-// Prompts has the one that leads an agent through a verification.
+// Prompts returns the prompt that leads an agent through a verification.
 func (*Service) Prompts() []op.Prompt {
 	return []op.Prompt{{
 		Name: "verify", Title: "Verify a target adversarially", Toolset: "elenchus",
-		Doc: "Have a verifier raise issues about a target and a critic challenge them, round after round, until the server says that they have converged.",
+		Doc: "Have a verifier raise issues about a target and a critic challenge them, round after round, until the " +
+			"server says that they have converged.",
 		Arguments: []op.Argument{
 			{Name: "target", Doc: "the file or folder to verify, from the working directory", Required: true},
 			{Name: "requirements", Doc: "what it must fulfil", Required: true},

@@ -11,13 +11,14 @@ import (
 	"parley.internal/shared/store"
 )
 
-// GetContext reads what the agents of a verification share, or one file of it.
+// GetContext returns the shared context of a verification with a list of its files, or with one file and its content if
+// the input has a path. It returns [fault.NotFound] if the context does not have that file.
 func (s *Service) GetContext(ctx context.Context, c identity.Caller, in ContextInput) (ContextOutput, error) {
 	t := s.DB.User(c.User)
 	if in.Path != "" {
 		return s.getFile(ctx, t, in)
 	}
-	v, err := look(ctx, t, in.SessionID)
+	v, err := readSession(ctx, t, in.SessionID)
 	if err != nil {
 		return ContextOutput{}, err
 	}
@@ -33,8 +34,17 @@ func (s *Service) GetContext(ctx context.Context, c identity.Caller, in ContextI
 }
 
 func contextOf(id string, v *Session) ContextOutput {
-	return ContextOutput{SessionID: id, Target: v.Target, Requirements: v.Requirements, WorkingDir: v.WorkingDir, Status: v.Status,
-		CurrentRound: v.CurrentRound, NextRole: v.NextRole(), Files: []FileView{}, IssuesSummary: v.Summary()}
+	return ContextOutput{
+		SessionID:     id,
+		Target:        v.Target,
+		Requirements:  v.Requirements,
+		WorkingDir:    v.WorkingDir,
+		Status:        v.Status,
+		CurrentRound:  v.CurrentRound,
+		NextRole:      v.NextRole(),
+		Files:         []FileView{},
+		IssuesSummary: v.Summary(),
+	}
 }
 
 func (s *Service) getFile(ctx context.Context, t *store.Tenant, in ContextInput) (ContextOutput, error) {
@@ -44,7 +54,7 @@ func (s *Service) getFile(ctx context.Context, t *store.Tenant, in ContextInput)
 		return ContextOutput{}, fault.Field("path", "%s", why)
 	}
 	fetch := files.Under(in.SessionID).Fetch(fileID(p), &f)
-	v, err := look(ctx, t, in.SessionID, fetch)
+	v, err := readSession(ctx, t, in.SessionID, fetch)
 	if err != nil {
 		return ContextOutput{}, err
 	}
@@ -58,18 +68,19 @@ func (s *Service) getFile(ctx context.Context, t *store.Tenant, in ContextInput)
 		fetch = got
 	}
 	if !fetch.Found {
-		return out, fault.New(fault.NotFound, "verification %s has no file %s; give it with elenchus_add_files", in.SessionID, p)
+		return out, fault.New(fault.NotFound, "verification %s has no file %s; give it with elenchus_add_files",
+			in.SessionID, p)
 	}
 	out.Files = append(out.Files, FileView{Path: p, Layer: f.Layer, Bytes: f.Bytes})
 	out.Content = &text.Text
 	return out, nil
 }
 
-// GetIssues reads a page of a verification's issues, in the order of their raising.
+// GetIssues returns a page of the issues of a verification, in the order in which they were raised.
 func (s *Service) GetIssues(ctx context.Context, c identity.Caller, in IssuesInput) (IssuesOutput, error) {
 	out := IssuesOutput{SessionID: in.SessionID, Issues: []IssueView{}}
 	t := s.DB.User(c.User)
-	v, err := look(ctx, t, in.SessionID)
+	v, err := readSession(ctx, t, in.SessionID)
 	if err != nil {
 		return out, err
 	}
@@ -91,8 +102,8 @@ func (s *Service) GetIssues(ctx context.Context, c identity.Caller, in IssuesInp
 	return out, nil
 }
 
-// End stores the verdict. What is still open stays unresolved. Of many verdicts at
-// once one counts.
+// End ends a verification with a verdict and returns its record. Open issues are unresolved from then on. Of concurrent
+// calls one succeeds; later ones return [fault.Precondition].
 func (s *Service) End(ctx context.Context, c identity.Caller, in EndInput) (Record, error) {
 	now, t := s.Now(), s.DB.User(c.User)
 	var v Session
@@ -107,7 +118,7 @@ func (s *Service) End(ctx context.Context, c identity.Caller, in EndInput) (Reco
 				return err
 			}
 			if back = v.RollingBack; back != nil {
-				return unfinished(back.Round)
+				return errUnfinished(back.Round)
 			}
 			if err := v.End(in.SessionID, in.Verdict, now); err != nil {
 				return err
@@ -123,13 +134,21 @@ func (s *Service) End(ctx context.Context, c identity.Caller, in EndInput) (Reco
 	return record(ctx, t, in.SessionID, &v)
 }
 
-// maxShown is how many rounds a record shows, the latest: all that count, and as
-// many of those rolled back as fit.
+// maxShown limits a record to its latest rounds, including those that were rolled back.
 const maxShown = 200
 
 func record(ctx context.Context, t *store.Tenant, id string, v *Session) (Record, error) {
-	out := Record{SessionView: sessionView(id, v), Requirements: v.Requirements, WorkingDir: v.WorkingDir, Files: v.Files, Bytes: v.Bytes,
-		IssuesSummary: v.Summary(), Convergence: v.Convergence(), Checkpoints: v.rounds(), Rounds: []Round{}}
+	out := Record{
+		SessionView:   sessionView(id, v),
+		Requirements:  v.Requirements,
+		WorkingDir:    v.WorkingDir,
+		Files:         v.Files,
+		Bytes:         v.Bytes,
+		IssuesSummary: v.Summary(),
+		Convergence:   v.Convergence(),
+		Checkpoints:   v.rounds(),
+		Rounds:        []Round{},
+	}
 	page, err := rounds.Under(id).Query(ctx, t, store.Query{Order: []string{"tick desc"}, Limit: maxShown})
 	if err != nil {
 		return out, err
@@ -140,17 +159,17 @@ func record(ctx context.Context, t *store.Tenant, id string, v *Session) (Record
 	return out, nil
 }
 
-// Get reads the record of a verification.
+// Get returns the record of a verification.
 func (s *Service) Get(ctx context.Context, c identity.Caller, id string) (Record, error) {
 	t := s.DB.User(c.User)
-	v, err := look(ctx, t, id)
+	v, err := readSession(ctx, t, id)
 	if err != nil {
 		return Record{}, err
 	}
 	return record(ctx, t, id, &v)
 }
 
-// List reads a page of verifications, newest first.
+// List returns a page of verifications, newest first.
 func (s *Service) List(ctx context.Context, c identity.Caller, in ListInput) (ListOutput, error) {
 	out := ListOutput{Sessions: []SessionView{}}
 	q := store.Query{Order: []string{"createdAt desc"}, Limit: in.Limit, Cursor: in.Cursor}
@@ -170,7 +189,7 @@ func (s *Service) List(ctx context.Context, c identity.Caller, in ListInput) (Li
 	return out, nil
 }
 
-// Resources lists what MCP clients read by a URI.
+// Resources returns the records of verifications as MCP resources.
 func (s *Service) Resources() []op.Resource {
 	return []op.Resource{{
 		Scheme: "elenchus://sessions/", Name: "verification", Title: "Verification", Toolset: toolset,
@@ -187,7 +206,7 @@ func (s *Service) Resources() []op.Resource {
 	}}
 }
 
-// title is short: what agents wrote is cut.
+// title returns the target, shortened to 80 characters, and the status.
 func (v SessionView) title() string {
 	const longest = 80
 	title := []rune(v.Target)
@@ -198,12 +217,36 @@ func (v SessionView) title() string {
 }
 
 func sessionView(id string, v *Session) SessionView {
-	return SessionView{SessionID: id, Target: v.Target, Status: v.Status, Verdict: v.Verdict, CurrentRound: v.CurrentRound, MaxRounds: v.MaxRounds,
-		NextRole: v.NextRole(), CreatedAt: v.CreatedAt, UpdatedAt: v.UpdatedAt, EndedAt: v.EndedAt, By: v.By, Verified: v.Verified}
+	return SessionView{
+		SessionID:    id,
+		Target:       v.Target,
+		Status:       v.Status,
+		Verdict:      v.Verdict,
+		CurrentRound: v.CurrentRound,
+		MaxRounds:    v.MaxRounds,
+		NextRole:     v.NextRole(),
+		CreatedAt:    v.CreatedAt,
+		UpdatedAt:    v.UpdatedAt,
+		EndedAt:      v.EndedAt,
+		By:           v.By,
+		Verified:     v.Verified,
+	}
 }
 
 func issueView(id string, i Issue) IssueView {
-	return IssueView{ID: id, Category: i.Category, Severity: i.Severity, Summary: i.Summary, Location: i.Location, Description: i.Description,
-		Evidence: i.Evidence, Status: i.Status, RaisedBy: i.RaisedBy, RaisedInRound: i.RaisedInRound, ResolvedInRound: i.ResolvedInRound,
-		Transitions: i.Transitions, TransitionCount: i.Changes}
+	return IssueView{
+		ID:              id,
+		Category:        i.Category,
+		Severity:        i.Severity,
+		Summary:         i.Summary,
+		Location:        i.Location,
+		Description:     i.Description,
+		Evidence:        i.Evidence,
+		Status:          i.Status,
+		RaisedBy:        i.RaisedBy,
+		RaisedInRound:   i.RaisedInRound,
+		ResolvedInRound: i.ResolvedInRound,
+		Transitions:     i.Transitions,
+		TransitionCount: i.Changes,
+	}
 }

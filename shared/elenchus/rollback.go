@@ -14,57 +14,61 @@ import (
 )
 
 const (
-	// backSteps is how many steps one transaction of a rollback looks at, and backWrites
-	// how many documents it writes; a step has at most 302.
+	// backSteps is the number of steps that one transaction of a rollback reads, and backWrites the number of documents
+	// that it writes. A step alone has at most 302 documents.
 	backSteps  = 25
 	backWrites = 450
 )
 
-// takeCheckpoint takes a checkpoint of the state as it is now, in place of one of the same round.
+// takeCheckpoint stores a checkpoint of the present state, in place of an earlier one of the same round.
 func (s *Session) takeCheckpoint(tx *store.Tx, id string, now time.Time) {
 	s.CheckpointTick = s.Tick
 	if !slices.Contains(s.Checkpoints, s.CurrentRound) {
 		s.Checkpoints = append(slices.Clone(s.Checkpoints), s.CurrentRound)
 	}
-	checkpoints.Under(id).Put(tx, roundID(s.CurrentRound), Checkpoint{Round: s.CurrentRound, Tick: s.Tick, At: now, State: s.State})
+	checkpoints.Under(id).
+		Put(tx, roundID(s.CurrentRound), Checkpoint{Round: s.CurrentRound, Tick: s.Tick, At: now, State: s.State})
 }
 
-// Checkpoint takes a checkpoint on request.
+// Checkpoint takes a checkpoint. It returns [fault.Precondition] if the verification has ended.
 func (s *Service) Checkpoint(ctx context.Context, c identity.Caller, in CheckpointInput) (CheckpointOutput, error) {
 	var out CheckpointOutput
 	now, t := s.Now(), s.DB.User(c.User)
 	err := s.change(ctx, t, in.SessionID, now, func() (back *Rollback, err error) {
-		out, err = idempotency.Update(ctx, t, in, now, func(ctx context.Context, tx *store.Tx) (CheckpointOutput, error) {
-			var v Session
-			f := sessions.Fetch(in.SessionID, &v)
-			if err := store.Load(ctx, tx, f); err != nil {
-				return out, err
-			}
-			if err := mustExist(f, &v, in.SessionID); err != nil {
-				return out, err
-			}
-			if back = v.RollingBack; back != nil {
-				return out, unfinished(back.Round)
-			}
-			if err := v.MayChange(in.SessionID); err != nil {
-				return out, err
-			}
-			v.touch(now)
-			v.takeCheckpoint(tx, in.SessionID, now)
-			sessions.Put(tx, in.SessionID, v)
-			return CheckpointOutput{SessionID: in.SessionID, Round: v.CurrentRound}, nil
-		})
+		out, err = idempotency.Update(ctx, t, in, now,
+			func(ctx context.Context, tx *store.Tx) (CheckpointOutput, error) {
+				var v Session
+				f := sessions.Fetch(in.SessionID, &v)
+				if err := store.Load(ctx, tx, f); err != nil {
+					return out, err
+				}
+				if err := mustExist(f, &v, in.SessionID); err != nil {
+					return out, err
+				}
+				if back = v.RollingBack; back != nil {
+					return out, errUnfinished(back.Round)
+				}
+				if err := v.MayChange(in.SessionID); err != nil {
+					return out, err
+				}
+				v.touch(now)
+				v.takeCheckpoint(tx, in.SessionID, now)
+				sessions.Put(tx, in.SessionID, v)
+				return CheckpointOutput{SessionID: in.SessionID, Round: v.CurrentRound}, nil
+			})
 		return back, err
 	})
 	return out, err
 }
 
-// Rollback goes back to a checkpoint: round, issues and context are as they were.
+// Rollback restores the round, the issues and the context of a checkpoint. It takes several transactions; if it is
+// interrupted, the next change of the verification finishes it. It returns [fault.Precondition] if there is no
+// checkpoint of that round, or if the verification has ended.
 func (s *Service) Rollback(ctx context.Context, c identity.Caller, in RollbackInput) (RollbackOutput, error) {
 	now, t := s.Now(), s.DB.User(c.User)
 	var v Session
 	err := s.change(ctx, t, in.SessionID, now, func() (back *Rollback, err error) {
-		v, err = s.goBack(ctx, t, in.SessionID, in.ToRound, now)
+		v, err = s.rollBack(ctx, t, in.SessionID, in.ToRound, now)
 		if v.RollingBack != nil && v.RollingBack.Round != in.ToRound {
 			back = v.RollingBack
 		}
@@ -73,20 +77,28 @@ func (s *Service) Rollback(ctx context.Context, c identity.Caller, in RollbackIn
 	if err != nil {
 		return RollbackOutput{}, err
 	}
-	return RollbackOutput{SessionID: in.SessionID, Status: v.Status, CurrentRound: v.CurrentRound, NextRole: v.NextRole(), Files: v.Files,
-		IssuesSummary: v.Summary(), Convergence: v.Convergence(), Checkpoints: v.rounds()}, nil
+	return RollbackOutput{
+		SessionID:     in.SessionID,
+		Status:        v.Status,
+		CurrentRound:  v.CurrentRound,
+		NextRole:      v.NextRole(),
+		Files:         v.Files,
+		IssuesSummary: v.Summary(),
+		Convergence:   v.Convergence(),
+		Checkpoints:   v.rounds(),
+	}, nil
 }
 
-// rounds are the checkpoints that can be gone back to.
+// rounds returns the rounds with a checkpoint. It is never nil.
 func (s *Session) rounds() []int { return append([]int{}, s.Checkpoints...) }
 
-// goBack takes steps back, as many as fit into each of its transactions, until the
-// state is that of the checkpoint. Cut short, it can be begun again.
-func (s *Service) goBack(ctx context.Context, t *store.Tenant, id string, round int, now time.Time) (Session, error) {
+// rollBack reverts steps, as many in a transaction as fit, until the state is that of the checkpoint. If it is
+// interrupted, it can be called again.
+func (s *Service) rollBack(ctx context.Context, t *store.Tenant, id string, round int, now time.Time) (Session, error) {
 	for {
 		var v Session
 		err := t.Update(ctx, func(ctx context.Context, tx *store.Tx) (err error) {
-			v, err = backward(ctx, tx, id, round, now)
+			v, err = rollBackPart(ctx, tx, id, round, now)
 			return err
 		})
 		if err != nil || v.RollingBack == nil {
@@ -95,9 +107,8 @@ func (s *Service) goBack(ctx context.Context, t *store.Tenant, id string, round 
 	}
 }
 
-// backward is one transaction of a rollback. The session that it returns is still
-// rolling back where more remains.
-func backward(ctx context.Context, tx *store.Tx, id string, round int, now time.Time) (Session, error) {
+// rollBackPart is one transaction of a rollback. The session that it returns has RollingBack set if steps remain.
+func rollBackPart(ctx context.Context, tx *store.Tx, id string, round int, now time.Time) (Session, error) {
 	var v Session
 	var cp Checkpoint
 	sf, cf := sessions.Fetch(id, &v), checkpoints.Under(id).Fetch(roundID(round), &cp)
@@ -108,21 +119,26 @@ func backward(ctx context.Context, tx *store.Tx, id string, round int, now time.
 		return v, err
 	}
 	if v.RollingBack != nil && v.RollingBack.Round != round {
-		return v, unfinished(v.RollingBack.Round)
+		return v, errUnfinished(v.RollingBack.Round)
 	}
 	if err := v.MayChange(id); err != nil {
 		return v, err
 	}
 	if !cf.Found || !slices.Contains(v.Checkpoints, round) {
-		return v, fault.New(fault.Precondition, "verification %s has no checkpoint of round %d; %s", id, round, v.offered())
+		return v, fault.New(fault.Precondition, "verification %s has no checkpoint of round %d; %s", id, round,
+			v.offered())
 	}
-	page, err := steps.Under(id).Query(ctx, tx, store.Query{Where: []store.Cond{store.Gt("tick", cp.Tick)}, Order: []string{"tick desc"}, Limit: backSteps})
+	page, err := steps.Under(id).Query(ctx, tx, store.Query{
+		Where: []store.Cond{store.Gt("tick", cp.Tick)},
+		Order: []string{"tick desc"},
+		Limit: backSteps,
+	})
 	if err != nil {
 		return v, err
 	}
-	taken := undo(tx, id, page.Docs)
+	reverted := revert(tx, id, page.Docs)
 	v.touch(now)
-	if taken < len(page.Docs) || len(page.Docs) == backSteps {
+	if reverted < len(page.Docs) || len(page.Docs) == backSteps {
 		v.RollingBack = &Rollback{Round: round}
 	} else {
 		v.RollingBack, v.State = nil, cp.State
@@ -131,6 +147,7 @@ func backward(ctx context.Context, tx *store.Tx, id string, round int, now time.
 	return v, nil
 }
 
+// offered names the checkpoints in a fault.
 func (s *Session) offered() string {
 	if len(s.Checkpoints) == 0 {
 		return "there is none yet: one is taken on every even round, and by elenchus_checkpoint"
@@ -142,9 +159,9 @@ func (s *Session) offered() string {
 	return "there is one of round " + strings.Join(list, ", ")
 }
 
-// undo takes back steps, the latest first, and says how many fit. Where several
-// changed the same document, what the oldest replaced is what stands.
-func undo(tx *store.Tx, id string, list []store.Doc[step]) int {
+// revert reverts steps, the latest first, and returns the number of steps that fit into the transaction. If several
+// steps changed the same document, it restores the value that the oldest of them replaced.
+func revert(tx *store.Tx, id string, list []store.Doc[step]) int {
 	tracks, replaced, gone := map[string]issueBefore{}, map[string]fileBefore{}, map[string]bool{}
 	n := 0
 	for i, d := range list {
@@ -185,12 +202,18 @@ func undo(tx *store.Tx, id string, list []store.Doc[step]) int {
 	return len(list)
 }
 
-// edits give an issue back the part that rounds change.
+// edits returns the edits that restore the track of an issue.
 func (t Track) edits() []store.Edit {
 	resolved := store.Unset("resolvedInRound")
 	if t.ResolvedInRound > 0 {
 		resolved = store.Set("resolvedInRound", t.ResolvedInRound)
 	}
-	return []store.Edit{store.Set("severity", t.Severity), store.Set("status", t.Status), store.Set("open", t.Open), resolved,
-		store.Set("transitions", t.Transitions), store.Set("changes", t.Changes)}
+	return []store.Edit{
+		store.Set("severity", t.Severity),
+		store.Set("status", t.Status),
+		store.Set("open", t.Open),
+		resolved,
+		store.Set("transitions", t.Transitions),
+		store.Set("changes", t.Changes),
+	}
 }

@@ -16,23 +16,23 @@ import (
 	"parley.internal/shared/store"
 )
 
-// seen is all that a rollback restores, as callers see it.
+// seen is the state that a rollback restores, as callers see it.
 type seen struct {
 	State  State
 	Issues map[string]IssueView
 	Texts  map[string]string
 }
 
-func (c *court) seen(id string) seen {
+func (c *fixture) seen(id string) seen {
 	c.t.Helper()
 	return seen{c.session(id).State, c.all(id), c.texts(id)}
 }
 
-// same compares what was seen, but for empty lists that are nil.
+// same reports whether two states are equal. It does not distinguish empty and nil lists.
 func same(a, b seen) bool { return fmt.Sprintf("%+v", a) == fmt.Sprintf("%+v", b) }
 
-// wander does something at random to a verification.
-func (c *court) wander(id string, r *rand.Rand) {
+// randomChange makes a random change of a verification.
+func (c *fixture) randomChange(id string, r *rand.Rand) {
 	c.t.Helper()
 	c.Pass(time.Second)
 	v := c.session(id)
@@ -72,9 +72,9 @@ func (c *court) wander(id string, r *rand.Rand) {
 	}
 }
 
-// Over random histories, going back brings what was seen when the checkpoint was taken.
+// In random histories, a rollback restores the state that was seen when the checkpoint was taken.
 func TestARollbackRestoresTheStateOfItsCheckpoint(t *testing.T) {
-	each(t, func(t *testing.T, c *court) {
+	each(t, func(t *testing.T, c *fixture) {
 		for seed := range int64(6) {
 			r := rand.New(rand.NewSource(seed))
 			id := c.start(30, "f0.ts", "base", "f7.ts", "base")
@@ -86,7 +86,7 @@ func TestARollbackRestoresTheStateOfItsCheckpoint(t *testing.T) {
 					c.back(id, to, model)
 					maps.DeleteFunc(model, func(round int, _ seen) bool { return round > to })
 				}
-				c.wander(id, r)
+				c.randomChange(id, r)
 				v := c.session(id)
 				if v.CheckpointTick == v.Tick {
 					model[v.CurrentRound] = c.seen(id)
@@ -107,7 +107,7 @@ func TestARollbackRestoresTheStateOfItsCheckpoint(t *testing.T) {
 					}
 				}
 				if _, err := outputs.Under(id).Get(t.Context(), c.DB.User("u"), tickID(round.Tick)); err != nil {
-					t.Errorf("what round %d said is gone: %v", round.Number, err)
+					t.Errorf("the output of round %d is gone: %v", round.Number, err)
 				}
 			}
 			if counts != rec.CurrentRound {
@@ -117,31 +117,36 @@ func TestARollbackRestoresTheStateOfItsCheckpoint(t *testing.T) {
 	})
 }
 
-// back goes back and compares with what was seen then.
-func (c *court) back(id string, to int, model map[int]seen) {
+// back rolls back to a round and compares the state with the one seen then.
+func (c *fixture) back(id string, to int, model map[int]seen) {
 	c.t.Helper()
 	out, err := c.Rollback(c.t.Context(), alpha, RollbackInput{id, to})
 	if err != nil {
 		c.t.Fatal(err)
 	}
 	got, want := c.seen(id), model[to]
-	if !same(got, want) || out.CurrentRound != to || out.Files != len(got.Texts) || !reflect.DeepEqual(out.Checkpoints, append([]int{}, want.State.Checkpoints...)) {
+	if !same(got, want) || out.CurrentRound != to || out.Files != len(got.Texts) ||
+		!reflect.DeepEqual(out.Checkpoints, append([]int{}, want.State.Checkpoints...)) {
 		c.t.Fatalf("back to %d:\n got %+v\nwant %+v", to, got, want)
 	}
 	counted := newCounts()
 	for _, i := range got.Issues {
-		counted.count(Track{Severity: i.Severity, Status: i.Status, Open: i.Status == IssueRaised || i.Status == Challenged}, 1)
+		open := i.Status == IssueRaised || i.Status == Challenged
+		counted.count(Track{Severity: i.Severity, Status: i.Status, Open: open}, 1)
 	}
 	if !reflect.DeepEqual(counted, got.State.Counts) || got.State.Files != len(got.Texts) {
-		c.t.Fatalf("the counters say %+v and %d files, there are %+v and %d", got.State.Counts, got.State.Files, counted, len(got.Texts))
+		c.t.Fatalf("the counters say %+v and %d files, there are %+v and %d", got.State.Counts, got.State.Files,
+			counted, len(got.Texts))
 	}
 }
 
-func TestOnlyCheckpointsCanBeGoneBackTo(t *testing.T) {
-	each(t, func(t *testing.T, c *court) {
+func TestARollbackNeedsACheckpoint(t *testing.T) {
+	each(t, func(t *testing.T, c *fixture) {
 		id := c.start(10)
 		_, err := c.Rollback(t.Context(), alpha, RollbackInput{id, 0})
-		domaintest.Says(t, "none yet", err, fault.Precondition, "verification "+id+" has no checkpoint of round 0; there is none yet: one is taken on every even round, and by elenchus_checkpoint")
+		domaintest.Says(t, "none yet", err, fault.Precondition,
+			"verification "+id+" has no checkpoint of round 0; there is none yet: one is taken on every even round, "+
+				"and by elenchus_checkpoint")
 		for range 3 {
 			c.turn(id, RoundInput{IssuesRaised: fresh(Critical, fmt.Sprintf("A%d", c.session(id).CurrentRound))})
 		}
@@ -153,23 +158,27 @@ func TestOnlyCheckpointsCanBeGoneBackTo(t *testing.T) {
 		}
 		for _, bad := range []int{1, 5, 6, 99} {
 			_, err := c.Rollback(t.Context(), alpha, RollbackInput{id, bad})
-			domaintest.Says(t, "no checkpoint", err, fault.Precondition, fmt.Sprintf("verification %s has no checkpoint of round %d; there is one of round 2, 3, 4", id, bad))
+			domaintest.Says(t, "no checkpoint", err, fault.Precondition,
+				fmt.Sprintf("verification %s has no checkpoint of round %d; there is one of round 2, 3, 4", id, bad))
 		}
 		out, err := c.Rollback(t.Context(), alpha, RollbackInput{id, 2})
-		if err != nil || out.Status != Verifying || out.NextRole != Verifier || !slices.Equal(out.Checkpoints, []int{2}) || out.IssuesSummary.Total != 2 {
+		if err != nil || out.Status != Verifying || out.NextRole != Verifier ||
+			!slices.Equal(out.Checkpoints, []int{2}) || out.IssuesSummary.Total != 2 {
 			t.Errorf("%+v, %v", out, err)
 		}
 		c.turn(id, RoundInput{})
 		_, err = c.Rollback(t.Context(), alpha, RollbackInput{id, 3})
-		domaintest.Says(t, "one that was rolled back", err, fault.Precondition, "verification "+id+" has no checkpoint of round 3; there is one of round 2")
-		if rec, err := c.Get(t.Context(), alpha, id); err != nil || len(rec.Rounds) != 6 || !rec.Rounds[2].RolledBack || rec.Rounds[5].RolledBack || rec.Rounds[5].Number != 3 {
+		domaintest.Says(t, "one that was rolled back", err, fault.Precondition,
+			"verification "+id+" has no checkpoint of round 3; there is one of round 2")
+		if rec, err := c.Get(t.Context(), alpha, id); err != nil || len(rec.Rounds) != 6 || !rec.Rounds[2].RolledBack ||
+			rec.Rounds[5].RolledBack || rec.Rounds[5].Number != 3 {
 			t.Errorf("%+v, %v", rec, err)
 		}
 	})
 }
 
-func TestAVerificationThatWasStoppedCanGoBackAndOn(t *testing.T) {
-	each(t, func(t *testing.T, c *court) {
+func TestAStoppedVerificationContinuesAfterARollback(t *testing.T) {
+	each(t, func(t *testing.T, c *fixture) {
 		id := c.start(3)
 		c.turn(id, RoundInput{IssuesRaised: fresh(Critical, "A")})
 		c.turn(id, RoundInput{})
@@ -177,7 +186,8 @@ func TestAVerificationThatWasStoppedCanGoBackAndOn(t *testing.T) {
 		if v := c.session(id); v.Status != ForcedStop {
 			t.Fatalf("%+v", v)
 		}
-		if out, err := c.Rollback(t.Context(), alpha, RollbackInput{id, 2}); err != nil || out.Status != Verifying || out.NextRole != Verifier {
+		if out, err := c.Rollback(t.Context(), alpha, RollbackInput{id, 2}); err != nil || out.Status != Verifying ||
+			out.NextRole != Verifier {
 			t.Errorf("%+v, %v", out, err)
 		}
 		if out := c.turn(id, RoundInput{}); out.RoundNumber != 3 {
@@ -186,7 +196,7 @@ func TestAVerificationThatWasStoppedCanGoBackAndOn(t *testing.T) {
 	})
 }
 
-// faulty is a driver that commits so many transactions and then no more.
+// faulty is a driver that commits a number of transactions and fails all further ones.
 type faulty struct {
 	store.Driver
 	left int
@@ -200,30 +210,30 @@ func (d *faulty) Update(ctx context.Context, fn func(context.Context, store.Read
 	return d.Driver.Update(ctx, fn)
 }
 
-func TestARollbackThatWasCutShortIsFinishedByTheNextCall(t *testing.T) {
+func TestAnInterruptedRollbackIsFinishedByTheNextCall(t *testing.T) {
 	t.Parallel()
-	for name, next := range map[string]func(*court, string) error{
-		"the same": func(c *court, id string) error {
+	for name, next := range map[string]func(*fixture, string) error{
+		"the same": func(c *fixture, id string) error {
 			_, err := c.Rollback(c.t.Context(), alpha, RollbackInput{id, 2})
 			return err
 		},
-		"a rollback elsewhere": func(c *court, id string) error {
+		"a rollback elsewhere": func(c *fixture, id string) error {
 			_, err := c.Rollback(c.t.Context(), alpha, RollbackInput{id, 2})
 			return err
 		},
-		"a checkpoint": func(c *court, id string) error {
+		"a checkpoint": func(c *fixture, id string) error {
 			_, err := c.Checkpoint(c.t.Context(), alpha, CheckpointInput{SessionID: id})
 			return err
 		},
-		"files": func(c *court, id string) error {
+		"files": func(c *fixture, id string) error {
 			_, err := c.AddFiles(c.t.Context(), alpha, AddInput{id, pairs([]string{"f0.ts", "base"})})
 			return err
 		},
-		"the end": func(c *court, id string) error {
+		"the end": func(c *fixture, id string) error {
 			_, err := c.End(c.t.Context(), alpha, EndInput{id, "PASS"})
 			return err
 		},
-		"a round": func(c *court, id string) error {
+		"a round": func(c *fixture, id string) error {
 			_, err := c.SubmitRound(c.t.Context(), alpha, RoundInput{SessionID: id, Role: Verifier, Output: "x"})
 			return err
 		},
@@ -239,24 +249,28 @@ func TestARollbackThatWasCutShortIsFinishedByTheNextCall(t *testing.T) {
 			}
 			want := c.seen(id)
 			for n := range 3 * backSteps {
-				c.turn(id, RoundInput{IssuesRaised: fresh(Low, "COR-0", fmt.Sprintf("BUG-%d", n)), Files: pairs([]string{"f0.ts", fmt.Sprint(n), fmt.Sprintf("g%d.ts", n), ""})})
+				c.turn(id, RoundInput{
+					IssuesRaised: fresh(Low, "COR-0", fmt.Sprintf("BUG-%d", n)),
+					Files:        pairs([]string{"f0.ts", fmt.Sprint(n), fmt.Sprintf("g%d.ts", n), ""}),
+				})
 			}
 			d.left = 2
 			to := 2
 			if name == "a rollback elsewhere" {
-				// It is asked to go to round 2 while one to round 20 is under way.
+				// The call asks for round 2 while a rollback to round 20 is in progress.
 				to = 20
 				d.left = 1
 			}
 			if _, err := c.Rollback(t.Context(), alpha, RollbackInput{id, to}); err == nil {
-				t.Fatal("it was not cut short")
+				t.Fatal("the rollback was not interrupted")
 			}
 			d.left = -1
-			words := fmt.Sprintf("a rollback to round %d is not finished: call elenchus_rollback with toRound %d to finish it", to, to)
+			const format = "a rollback to round %d is not finished: call elenchus_rollback with toRound %d to finish it"
+			words := fmt.Sprintf(format, to, to)
 			_, err := c.GetIssues(t.Context(), alpha, IssuesInput{SessionID: id})
-			domaintest.Says(t, "a look", err, fault.Precondition, words)
+			domaintest.Says(t, "a read", err, fault.Precondition, words)
 			_, err = c.GetContext(t.Context(), alpha, ContextInput{SessionID: id})
-			domaintest.Says(t, "a look", err, fault.Precondition, words)
+			domaintest.Says(t, "a read", err, fault.Precondition, words)
 			if err := next(c, id); err != nil {
 				t.Fatal(err)
 			}
@@ -267,7 +281,8 @@ func TestARollbackThatWasCutShortIsFinishedByTheNextCall(t *testing.T) {
 					t.Errorf("\n got %+v\nwant %+v", got, want)
 				}
 			default:
-				if v := c.session(id); len(got.Issues) != 1 || len(got.Texts) != 1 || v.RollingBack != nil || v.CurrentRound > 3 {
+				if v := c.session(id); len(got.Issues) != 1 || len(got.Texts) != 1 || v.RollingBack != nil ||
+					v.CurrentRound > 3 {
 					t.Errorf("%+v", got)
 				}
 			}

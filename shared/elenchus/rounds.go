@@ -12,8 +12,8 @@ import (
 	"parley.internal/shared/store"
 )
 
-// turn is a round on its way in.
-type turn struct {
+// submission is a round that is being submitted.
+type submission struct {
 	id         string
 	in         RoundInput
 	resolved   []string
@@ -24,10 +24,12 @@ type turn struct {
 	now        time.Time
 }
 
-// SubmitRound takes a round of the role whose turn it is.
+// SubmitRound adds a round of the next role. It returns [fault.Invalid] with a problem for each malformed field, and
+// [fault.Precondition] if it is the turn of the other role, if the verification accepts no more rounds, or if it would
+// exceed its limits. Of concurrent rounds one succeeds.
 func (s *Service) SubmitRound(ctx context.Context, c identity.Caller, in RoundInput) (RoundOutput, error) {
 	var out RoundOutput
-	r := &turn{id: in.SessionID, in: in, now: s.Now()}
+	r := &submission{id: in.SessionID, in: in, now: s.Now()}
 	if err := r.validate(); err != nil {
 		return out, err
 	}
@@ -37,17 +39,18 @@ func (s *Service) SubmitRound(ctx context.Context, c identity.Caller, in RoundIn
 		return out, err
 	}
 	err := s.change(ctx, t, r.id, r.now, func() (back *Rollback, err error) {
-		out, err = idempotency.Update(ctx, t, in, r.now, func(ctx context.Context, tx *store.Tx) (out RoundOutput, err error) {
-			out, back, err = r.run(ctx, tx)
-			return out, err
-		})
+		out, err = idempotency.Update(ctx, t, in, r.now,
+			func(ctx context.Context, tx *store.Tx) (out RoundOutput, err error) {
+				out, back, err = r.run(ctx, tx)
+				return out, err
+			})
 		return back, err
 	})
 	return out, err
 }
 
-// validate reads the input. Every problem is reported at once.
-func (r *turn) validate() error {
+// validate checks the input and returns one fault for all problems.
+func (r *submission) validate() error {
 	var wrong []fault.Problem
 	if len(r.in.Output) > maxOutput {
 		wrong = append(wrong, fault.Problem{Path: "output", Message: "must be at most 512 KiB"})
@@ -55,7 +58,7 @@ func (r *turn) validate() error {
 	seen := map[string]bool{}
 	for i, issue := range r.in.IssuesRaised {
 		if seen[issue.ID] {
-			wrong = append(wrong, fault.Problem{Path: at("issuesRaised", i, "id"), Message: "stands twice"})
+			wrong = append(wrong, fault.Problem{Path: fieldPath("issuesRaised", i, "id"), Message: "is listed twice"})
 		}
 		seen[issue.ID] = true
 	}
@@ -77,11 +80,11 @@ func (r *turn) validate() error {
 	return nil
 }
 
-// prepare finds the files that the round refers to, and reads those that are new where the server may.
-func (s *Service) prepare(ctx context.Context, t *store.Tenant, r *turn) error {
+// prepare finds the files that the round refers to, and reads the new ones if the server can.
+func (s *Service) prepare(ctx context.Context, t *store.Tenant, r *submission) error {
 	v, err := sessions.Get(ctx, t, r.id)
 	if fault.Is(err, fault.NotFound) || (err == nil && v.Purging) {
-		return missing(r.id)
+		return errMissing(r.id)
 	}
 	if err != nil {
 		return err
@@ -91,7 +94,7 @@ func (s *Service) prepare(ctx context.Context, t *store.Tenant, r *turn) error {
 		text += "\n" + i.Location
 	}
 	for _, f := range r.files {
-		v.learn(f.Path, f.text)
+		v.recordPackage(f.Path, f.text)
 	}
 	r.references = source.References(text, v.WorkingDir, v.Modules)
 	if s.Workspace == nil || v.Over() {
@@ -104,7 +107,13 @@ func (s *Service) prepare(ctx context.Context, t *store.Tenant, r *turn) error {
 	for i := range r.files {
 		set.files[r.files[i].Path] = &r.files[i].File
 	}
-	c := &collector{from: s.Workspace, workingDir: v.WorkingDir, layer: Discovered, left: maxPerCall - len(r.files), known: set}
+	c := &collector{
+		from:       s.Workspace,
+		workingDir: v.WorkingDir,
+		layer:      Discovered,
+		left:       maxPerCall - len(r.files),
+		known:      set,
+	}
 	c.collect(ctx, r.references, v.Packages)
 	r.files = slices.Concat(r.files, c.got)
 	return nil
@@ -116,8 +125,8 @@ type roundIssues struct {
 	before []issueBefore
 }
 
-// run is the round's transaction. back says that a rollback must be finished first.
-func (r *turn) run(ctx context.Context, tx *store.Tx) (out RoundOutput, back *Rollback, err error) {
+// run is the transaction of the round. If a rollback must be finished first, it fails and returns that in back.
+func (r *submission) run(ctx context.Context, tx *store.Tx) (out RoundOutput, back *Rollback, err error) {
 	var v Session
 	sf := sessions.Fetch(r.id, &v)
 	set := fileSetOf(r.id, append(pathsOf(r.references), pathsIn(r.files)...))
@@ -136,17 +145,17 @@ func (r *turn) run(ctx context.Context, tx *store.Tx) (out RoundOutput, back *Ro
 		return out, nil, err
 	}
 	if v.RollingBack != nil {
-		return out, v.RollingBack, unfinished(v.RollingBack.Round)
+		return out, v.RollingBack, errUnfinished(v.RollingBack.Round)
 	}
 	if err := v.MayTake(r.id, r.in.Role); err != nil {
 		return out, nil, err
 	}
-	out, err = r.enter(tx, &v, set, l)
+	out, err = r.write(tx, &v, set, l)
 	return out, nil, err
 }
 
-// named are the ids of the issues that the round raises, then of those it resolves.
-func (r *turn) named() []string {
+// named returns the ids of the issues that the round raises, then of those that it resolves.
+func (r *submission) named() []string {
 	var ids []string
 	for _, i := range r.in.IssuesRaised {
 		ids = append(ids, i.ID)
@@ -154,8 +163,8 @@ func (r *turn) named() []string {
 	return append(ids, r.resolved...)
 }
 
-// issues prepares to read the issues that the round names.
-func (r *turn) issues() (*roundIssues, []*store.Fetch) {
+// issues returns the fetches of the issues that the round names, and the place where they are loaded.
+func (r *submission) issues() (*roundIssues, []*store.Fetch) {
 	l := &roundIssues{byID: map[string]*Issue{}}
 	var fetches []*store.Fetch
 	for _, id := range r.named() {
@@ -165,8 +174,8 @@ func (r *turn) issues() (*roundIssues, []*store.Fetch) {
 	return l, fetches
 }
 
-// enter writes the round and what it changes.
-func (r *turn) enter(tx *store.Tx, v *Session, set *fileSet, l *roundIssues) (RoundOutput, error) {
+// write writes the round and its changes.
+func (r *submission) write(tx *store.Tx, v *Session, set *fileSet, l *roundIssues) (RoundOutput, error) {
 	round, tick := v.CurrentRound+1, v.Tick+1
 	fresh, err := l.raise(v, r.in.Role, r.in.IssuesRaised, round, r.now)
 	if err != nil {
@@ -180,8 +189,20 @@ func (r *turn) enter(tx *store.Tx, v *Session, set *fileSet, l *roundIssues) (Ro
 		return RoundOutput{}, err
 	}
 	v.Discovered = len(put.added)
-	rec := Round{Number: round, Tick: tick, Role: r.in.Role, By: r.by, Verified: r.verified, OutputBytes: len(r.in.Output), IssuesRaised: raised,
-		IssuesResolved: resolved, NewFiles: put.added, Convergence: v.Convergence(), Intervention: Arbitrate(put.added, v.Recent, v.Files), At: r.now}
+	rec := Round{
+		Number:         round,
+		Tick:           tick,
+		Role:           r.in.Role,
+		By:             r.by,
+		Verified:       r.verified,
+		OutputBytes:    len(r.in.Output),
+		IssuesRaised:   raised,
+		IssuesResolved: resolved,
+		NewFiles:       put.added,
+		Convergence:    v.Convergence(),
+		Intervention:   Arbitrate(put.added, v.Recent, v.Files),
+		At:             r.now,
+	}
 	if round%2 == 0 {
 		v.takeCheckpoint(tx, r.id, r.now)
 	}
@@ -195,23 +216,45 @@ func (r *turn) enter(tx *store.Tx, v *Session, set *fileSet, l *roundIssues) (Ro
 		w(tx)
 	}
 	sessions.Put(tx, r.id, *v)
-	return RoundOutput{SessionID: r.id, RoundNumber: round, Role: r.in.Role, Status: v.Status, IssuesRaised: len(raised), NewIssues: fresh,
-		IssuesResolved: len(resolved), NotResolved: refused, ContextExpanded: len(put.added) > 0, NewFilesDiscovered: put.added,
-		FilesWanted: set.wanted(r.references, v.Packages), Convergence: rec.Convergence, Intervention: rec.Intervention, NextRole: v.NextRole()}, nil
+	return RoundOutput{
+		SessionID:          r.id,
+		RoundNumber:        round,
+		Role:               r.in.Role,
+		Status:             v.Status,
+		IssuesRaised:       len(raised),
+		NewIssues:          fresh,
+		IssuesResolved:     len(resolved),
+		NotResolved:        refused,
+		ContextExpanded:    len(put.added) > 0,
+		NewFilesDiscovered: put.added,
+		FilesWanted:        set.wanted(r.references, v.Packages),
+		Convergence:        rec.Convergence,
+		Intervention:       rec.Intervention,
+		NextRole:           v.NextRole(),
+	}, nil
 }
 
-// raise counts the issues that a round names. fresh is how many were not known.
+// raise applies the issues that a round raises and returns the number of new ones. It returns [fault.Invalid] if a new
+// issue is incomplete, and [fault.Precondition] if there are too many.
 func (l *roundIssues) raise(v *Session, role Role, in []IssueInput, round int, now time.Time) (fresh int, err error) {
 	var wrong []fault.Problem
 	for i, given := range in {
 		have := l.byID[given.ID]
 		if have == nil {
-			have = &Issue{Category: given.Category, Summary: given.Summary, Location: given.Location, Description: given.Description,
-				Evidence: given.Evidence, Number: v.Counts.Total + 1, RaisedBy: role, RaisedInRound: round}
+			have = &Issue{
+				Category:      given.Category,
+				Summary:       given.Summary,
+				Location:      given.Location,
+				Description:   given.Description,
+				Evidence:      given.Evidence,
+				Number:        v.Counts.Total + 1,
+				RaisedBy:      role,
+				RaisedInRound: round,
+			}
 			if have.Category == "" {
 				have.Category = categoryOf(given.ID)
 			}
-			wrong = append(wrong, lacks(i, given, have.Category)...)
+			wrong = append(wrong, missingFields(i, given, have.Category)...)
 			l.byID[given.ID] = have
 			l.before = append(l.before, issueBefore{ID: given.ID, New: true})
 			fresh++
@@ -226,28 +269,36 @@ func (l *roundIssues) raise(v *Session, role Role, in []IssueInput, round int, n
 		return 0, fault.Problems(wrong...)
 	}
 	if v.Counts.Total > maxIssues {
-		return 0, fault.New(fault.Precondition, "a verification holds at most %d issues, and this round would make them %d", maxIssues, v.Counts.Total)
+		return 0, fault.New(fault.Precondition,
+			"a verification holds at most %d issues; with this round there would be %d", maxIssues, v.Counts.Total)
 	}
 	return fresh, nil
 }
 
-// lacks is what a new issue cannot do without.
-func lacks(i int, given IssueInput, category string) []fault.Problem {
+// missingFields returns a problem for each required field that a new issue lacks.
+func missingFields(i int, given IssueInput, category string) []fault.Problem {
 	var out []fault.Problem
 	if given.Severity == "" {
-		out = append(out, fault.Problem{Path: at("issuesRaised", i, "severity"), Message: "is required: the issue is new"})
+		out = append(out,
+			fault.Problem{Path: fieldPath("issuesRaised", i, "severity"), Message: "is required: the issue is new"})
 	}
 	if given.Summary == "" {
-		out = append(out, fault.Problem{Path: at("issuesRaised", i, "summary"), Message: "is required: the issue is new"})
+		out = append(out,
+			fault.Problem{Path: fieldPath("issuesRaised", i, "summary"), Message: "is required: the issue is new"})
 	}
 	if category == "" {
-		out = append(out, fault.Problem{Path: at("issuesRaised", i, "category"), Message: "is required: the id begins with none of SEC-, COR-, REL-, MNT-, PRF-"})
+		out = append(out, fault.Problem{
+			Path:    fieldPath("issuesRaised", i, "category"),
+			Message: "is required: the id begins with none of SEC-, COR-, REL-, MNT-, PRF-",
+		})
 	}
 	return out
 }
 
-// resolve closes issues. What is unknown or closed already is refused, by itself.
-func (l *roundIssues) resolve(v *Session, role Role, ids []string, round int, now time.Time) (resolved []string, refused []Refusal) {
+// resolve closes issues. It returns the unknown and the closed ones in refused.
+func (l *roundIssues) resolve(
+	v *Session, role Role, ids []string, round int, now time.Time,
+) (resolved []string, refused []Refusal) {
 	resolved, refused = []string{}, []Refusal{}
 	for _, id := range ids {
 		have := l.byID[id]
@@ -257,7 +308,7 @@ func (l *roundIssues) resolve(v *Session, role Role, ids []string, round int, no
 		}
 		before := have.Track
 		if !have.Resolve(role, round, now) {
-			refused = append(refused, Refusal{id, "is " + string(have.Status) + " already"})
+			refused = append(refused, Refusal{id, "is already " + string(have.Status)})
 			continue
 		}
 		l.before = append(l.before, issueBefore{ID: id, Track: before})

@@ -14,40 +14,69 @@ import (
 )
 
 func TestAVerificationRunsToItsVerdict(t *testing.T) {
-	each(t, func(t *testing.T, c *court) {
-		begun, err := c.Start(t.Context(), alpha, StartInput{Target: "src/auth.ts", Requirements: "no token leaks", WorkingDir: "/home/u/app",
-			Files: pairs([]string{"src/auth.ts", "import './db'\n"})})
+	each(t, func(t *testing.T, c *fixture) {
+		begun, err := c.Start(t.Context(), alpha, StartInput{
+			Target:       "src/auth.ts",
+			Requirements: "no token leaks",
+			WorkingDir:   "/home/u/app",
+			Files:        pairs([]string{"src/auth.ts", "import './db'\n"}),
+		})
 		id := begun.SessionID
-		if err != nil || !regexp.MustCompile(`^2026-03-01_src-auth-ts_[0-9a-z]{6}$`).MatchString(id) || begun.Status != Initialized ||
-			begun.Context != (StartContext{"src/auth.ts", 1, "no token leaks"}) || !slices.Contains(begun.FilesWanted, "src/db.ts") {
+		if err != nil || !regexp.MustCompile(`^2026-03-01_src-auth-ts_[0-9a-z]{6}$`).MatchString(id) ||
+			begun.Status != Initialized || begun.Context != (StartContext{"src/auth.ts", 1, "no token leaks"}) ||
+			!slices.Contains(begun.FilesWanted, "src/db.ts") {
 			t.Fatalf("%+v, %v", begun, err)
 		}
-		got, err := c.GetContext(t.Context(), loose, ContextInput{SessionID: id})
-		if err != nil || got.Target != "src/auth.ts" || got.CurrentRound != 0 || !slices.Equal(got.Files, []FileView{{"src/auth.ts", Base, 14}}) || got.IssuesSummary.Total != 0 {
+		got, err := c.GetContext(t.Context(), unbound, ContextInput{SessionID: id})
+		if err != nil || got.Target != "src/auth.ts" || got.CurrentRound != 0 ||
+			!slices.Equal(got.Files, []FileView{{"src/auth.ts", Base, 14}}) || got.IssuesSummary.Total != 0 {
 			t.Errorf("%+v, %v", got, err)
 		}
 		one := c.turn(id, RoundInput{Output: "src/auth.ts:1 leaks; see lib/log.ts:9", IssuesRaised: []IssueInput{
-			{ID: "SEC-001", Severity: Critical, Summary: "leaks", Location: "src/auth.ts:1", Description: "d", Evidence: "e"}, {ID: "X1", Category: "RELIABILITY", Severity: Low, Summary: "s"}}})
-		want := RoundOutput{SessionID: id, RoundNumber: 1, Role: Verifier, Status: Verifying, IssuesRaised: 2, NewIssues: 2, NotResolved: []Refusal{}, NewFilesDiscovered: []string{},
-			FilesWanted: []string{"lib/log.ts"}, Convergence: Convergence{false, 1, 0, 1}, NextRole: Critic}
+			{
+				ID:          "SEC-001",
+				Severity:    Critical,
+				Summary:     "leaks",
+				Location:    "src/auth.ts:1",
+				Description: "d",
+				Evidence:    "e",
+			}, {ID: "X1", Category: "RELIABILITY", Severity: Low, Summary: "s"}}})
+		want := RoundOutput{
+			SessionID:          id,
+			RoundNumber:        1,
+			Role:               Verifier,
+			Status:             Verifying,
+			IssuesRaised:       2,
+			NewIssues:          2,
+			NotResolved:        []Refusal{},
+			NewFilesDiscovered: []string{},
+			FilesWanted:        []string{"lib/log.ts"},
+			Convergence:        Convergence{false, 1, 0, 1},
+			NextRole:           Critic,
+		}
 		if fmt.Sprint(one) != fmt.Sprint(want) {
 			t.Errorf("\n got %+v\nwant %+v", one, want)
 		}
 		two := c.turn(id, RoundInput{IssuesRaised: known("SEC-001"), IssuesResolved: []string{"X1", "NONE-1", "X1"}})
-		if two.IssuesRaised != 1 || two.NewIssues != 0 || two.IssuesResolved != 1 || !slices.Equal(two.NotResolved, []Refusal{{"NONE-1", "no such issue"}}) || two.NextRole != Verifier {
+		if two.IssuesRaised != 1 || two.NewIssues != 0 || two.IssuesResolved != 1 ||
+			!slices.Equal(two.NotResolved, []Refusal{{"NONE-1", "no such issue"}}) || two.NextRole != Verifier {
 			t.Errorf("%+v", two)
 		}
 		three := c.turn(id, RoundInput{IssuesResolved: []string{"SEC-001", "X1"}})
-		if three.Status != Converged || !three.Convergence.IsConverged || three.NextRole != Complete || three.IssuesResolved != 1 || !slices.Equal(three.NotResolved, []Refusal{{"X1", "is RESOLVED already"}}) {
+		if three.Status != Converged || !three.Convergence.IsConverged || three.NextRole != Complete ||
+			three.IssuesResolved != 1 || !slices.Equal(three.NotResolved, []Refusal{{"X1", "is already RESOLVED"}}) {
 			t.Errorf("%+v", three)
 		}
 		i := c.all(id)["SEC-001"]
-		if i.Category != "SECURITY" || i.Severity != Critical || i.Evidence != "e" || i.Status != Resolved || i.RaisedBy != Verifier || i.RaisedInRound != 1 || i.ResolvedInRound != 3 || i.TransitionCount != 3 ||
-			i.Transitions[0].Status != IssueRaised || i.Transitions[1].Status != Challenged || i.Transitions[2].Status != Resolved {
+		if i.Category != "SECURITY" || i.Severity != Critical || i.Evidence != "e" || i.Status != Resolved ||
+			i.RaisedBy != Verifier || i.RaisedInRound != 1 || i.ResolvedInRound != 3 || i.TransitionCount != 3 ||
+			i.Transitions[0].Status != IssueRaised || i.Transitions[1].Status != Challenged ||
+			i.Transitions[2].Status != Resolved {
 			t.Errorf("%+v", i)
 		}
 		end, err := c.End(t.Context(), alpha, EndInput{id, "PASS"})
-		if err != nil || end.Status != Completed || end.Verdict != "PASS" || len(end.Rounds) != 3 || end.Rounds[0].By != "alpha" || !end.Rounds[0].Verified || end.IssuesSummary.ByStatus[Resolved] != 2 {
+		if err != nil || end.Status != Completed || end.Verdict != "PASS" || len(end.Rounds) != 3 ||
+			end.Rounds[0].By != "alpha" || !end.Rounds[0].Verified || end.IssuesSummary.ByStatus[Resolved] != 2 {
 			t.Errorf("%+v, %v", end, err)
 		}
 		out, err := outputs.Under(id).Get(t.Context(), c.DB.User("u"), tickID(end.Rounds[0].Tick))
@@ -58,20 +87,35 @@ func TestAVerificationRunsToItsVerdict(t *testing.T) {
 }
 
 func TestARoundThatBreaksARuleIsRefused(t *testing.T) {
-	each(t, func(t *testing.T, c *court) {
+	each(t, func(t *testing.T, c *fixture) {
 		id := c.start(2)
 		in := RoundInput{SessionID: id, Role: Critic, Output: "x"}
 		_, err := c.SubmitRound(t.Context(), alpha, in)
-		domaintest.Says(t, "wrong role", err, fault.Precondition, "it is the verifier's turn: round 1 of verification "+id+" is not the critic's")
+		domaintest.Says(t, "wrong role", err, fault.Precondition,
+			"it is the verifier's turn: round 1 of verification "+id+" is not the critic's")
 		in.Role = Verifier
+		const incomplete = "issuesRaised[0].severity: is required: the issue is new; " +
+			"issuesRaised[0].summary: is required: the issue is new; " +
+			"issuesRaised[0].category: is required: the id begins with none of SEC-, COR-, REL-, MNT-, PRF-"
 		for words, change := range map[string]func(*RoundInput){
-			"issuesRaised[0].severity: is required: the issue is new; issuesRaised[0].summary: is required: the issue is new; issuesRaised[0].category: is required: the id begins with none of SEC-, COR-, REL-, MNT-, PRF-": func(in *RoundInput) { in.IssuesRaised = known("A") },
-			"issuesRaised[1].id: stands twice":              func(in *RoundInput) { in.IssuesRaised = fresh(Low, "A", "A") },
-			"issuesResolved: A is raised in the same round": func(in *RoundInput) { in.IssuesRaised, in.IssuesResolved = fresh(Low, "A"), []string{"A"} },
-			"output: must be at most 512 KiB":               func(in *RoundInput) { in.Output = strings.Repeat("é", maxOutput/2+1) },
-			"files[0].path: must not leave the working directory; files[1].content: must be text; this is binary": func(in *RoundInput) { in.Files = pairs([]string{"../a.go", "", "b.go", "a\x00"}) },
-			"files[1].path: stands twice":               func(in *RoundInput) { in.Files = pairs([]string{"a.go", "", "./a.go", ""}) },
-			"files[0].content: must be at most 256 KiB": func(in *RoundInput) { in.Files = pairs([]string{"a.go", strings.Repeat("é", maxFile/2+1)}) },
+			incomplete:                            func(in *RoundInput) { in.IssuesRaised = known("A") },
+			"issuesRaised[1].id: is listed twice": func(in *RoundInput) { in.IssuesRaised = fresh(Low, "A", "A") },
+			"issuesResolved: A is raised in the same round": func(in *RoundInput) {
+				in.IssuesRaised, in.IssuesResolved = fresh(Low, "A"), []string{"A"}
+			},
+			"output: must be at most 512 KiB": func(in *RoundInput) {
+				in.Output = strings.Repeat("é", maxOutput/2+1)
+			},
+			"files[0].path: must not leave the working directory; " +
+				"files[1].content: must be text; this is binary": func(in *RoundInput) {
+				in.Files = pairs([]string{"../a.go", "", "b.go", "a\x00"})
+			},
+			"files[1].path: is listed twice": func(in *RoundInput) {
+				in.Files = pairs([]string{"a.go", "", "./a.go", ""})
+			},
+			"files[0].content: must be at most 256 KiB": func(in *RoundInput) {
+				in.Files = pairs([]string{"a.go", strings.Repeat("é", maxFile/2+1)})
+			},
 		} {
 			in := in
 			change(&in)
@@ -87,14 +131,17 @@ func TestARoundThatBreaksARuleIsRefused(t *testing.T) {
 			domaintest.Says(t, who, err, fault.NotFound, fmt.Sprintf("no verification with id %q", in.SessionID))
 		}
 		if v := c.session(id); v.CurrentRound != 0 || v.Tick != 1 {
-			t.Errorf("what was refused left %+v", v)
+			t.Errorf("the refused rounds left %+v", v)
 		}
 		c.turn(id, RoundInput{IssuesRaised: fresh(Critical, "A")})
-		if out := c.turn(id, RoundInput{}); out.Status != ForcedStop || out.NextRole != Complete || out.Convergence.IsConverged {
+		if out := c.turn(id, RoundInput{}); out.Status != ForcedStop || out.NextRole != Complete ||
+			out.Convergence.IsConverged {
 			t.Errorf("%+v", out)
 		}
 		_, err = c.SubmitRound(t.Context(), alpha, in)
-		domaintest.Says(t, "after the end", err, fault.Precondition, "verification "+id+" takes no more rounds: its status is forced_stop. End it with elenchus_end_session, or go back with elenchus_rollback")
+		domaintest.Says(t, "after the end", err, fault.Precondition,
+			"verification "+id+" takes no more rounds: its status is forced_stop. End it with elenchus_end_session, "+
+				"or go back with elenchus_rollback")
 		if _, err := c.End(t.Context(), alpha, EndInput{id, "FAIL"}); err != nil {
 			t.Fatal(err)
 		}
@@ -116,21 +163,25 @@ func TestARoundThatBreaksARuleIsRefused(t *testing.T) {
 }
 
 func TestAnotherUsersVerificationIsNotFound(t *testing.T) {
-	each(t, func(t *testing.T, c *court) {
+	each(t, func(t *testing.T, c *fixture) {
 		id := c.start(10, "a.ts", "x")
 		ctx, words := t.Context(), fmt.Sprintf("no verification with id %q", id)
 		for name, call := range map[string]func() error{
-			"context": func() error { _, err := c.GetContext(ctx, other, ContextInput{SessionID: id}); return err },
+			"context": func() error { return domaintest.Err(c.GetContext(ctx, other, ContextInput{SessionID: id})) },
 			"file": func() error {
 				_, err := c.GetContext(ctx, other, ContextInput{SessionID: id, Path: "a.ts"})
 				return err
 			},
-			"issues":     func() error { _, err := c.GetIssues(ctx, other, IssuesInput{SessionID: id}); return err },
-			"add":        func() error { _, err := c.AddFiles(ctx, other, AddInput{id, pairs([]string{"b", ""})}); return err },
-			"checkpoint": func() error { _, err := c.Checkpoint(ctx, other, CheckpointInput{SessionID: id}); return err },
-			"rollback":   func() error { _, err := c.Rollback(ctx, other, RollbackInput{id, 0}); return err },
-			"end":        func() error { _, err := c.End(ctx, other, EndInput{id, "PASS"}); return err },
-			"resource":   func() error { _, err := c.Resources()[0].Read(ctx, other, id); return err },
+			"issues": func() error { return domaintest.Err(c.GetIssues(ctx, other, IssuesInput{SessionID: id})) },
+			"add": func() error {
+				return domaintest.Err(c.AddFiles(ctx, other, AddInput{id, pairs([]string{"b", ""})}))
+			},
+			"checkpoint": func() error {
+				return domaintest.Err(c.Checkpoint(ctx, other, CheckpointInput{SessionID: id}))
+			},
+			"rollback": func() error { return domaintest.Err(c.Rollback(ctx, other, RollbackInput{id, 0})) },
+			"end":      func() error { return domaintest.Err(c.End(ctx, other, EndInput{id, "PASS"})) },
+			"resource": func() error { return domaintest.Err(c.Resources()[0].Read(ctx, other, id)) },
 		} {
 			domaintest.Says(t, name, call(), fault.NotFound, words)
 		}
@@ -138,20 +189,23 @@ func TestAnotherUsersVerificationIsNotFound(t *testing.T) {
 			t.Errorf("%+v, %v", list, err)
 		}
 		_, err := c.GetContext(ctx, alpha, ContextInput{SessionID: id, Path: "b.ts"})
-		domaintest.Says(t, "a missing file", err, fault.NotFound, "verification "+id+" has no file b.ts; give it with elenchus_add_files")
+		domaintest.Says(t, "a missing file", err, fault.NotFound,
+			"verification "+id+" has no file b.ts; give it with elenchus_add_files")
 	})
 }
 
 func TestIssuesAreListedByPageAndState(t *testing.T) {
-	each(t, func(t *testing.T, c *court) {
+	each(t, func(t *testing.T, c *fixture) {
 		id := c.start(10)
 		c.turn(id, RoundInput{IssuesRaised: append(fresh(Critical, "C1", "C2"), fresh(Low, "L1", "L2", "L3")...)})
 		c.turn(id, RoundInput{IssuesResolved: []string{"C1", "L2"}})
-		for status, want := range map[string]string{"": "C1 C2 L1 L2 L3", "all": "C1 C2 L1 L2 L3", "unresolved": "C2 L1 L3", "critical": "C2"} {
+		for status, want := range map[string]string{
+			"": "C1 C2 L1 L2 L3", "all": "C1 C2 L1 L2 L3", "unresolved": "C2 L1 L3", "critical": "C2",
+		} {
 			var got []string
 			in := IssuesInput{SessionID: id, Status: status, Limit: 2}
 			for {
-				page, err := c.GetIssues(t.Context(), loose, in)
+				page, err := c.GetIssues(t.Context(), unbound, in)
 				if err != nil || len(page.Issues) > 2 {
 					t.Fatalf("%+v, %v", page, err)
 				}
@@ -169,17 +223,19 @@ func TestIssuesAreListedByPageAndState(t *testing.T) {
 	})
 }
 
-func TestAnIssueRaisedAgainIsTheSame(t *testing.T) {
-	each(t, func(t *testing.T, c *court) {
+func TestAnIssueRaisedAgainIsTheSameIssue(t *testing.T) {
+	each(t, func(t *testing.T, c *fixture) {
 		id := c.start(10)
 		c.turn(id, RoundInput{IssuesRaised: fresh(Low, "COR-1")})
 		c.turn(id, RoundInput{IssuesRaised: fresh(Critical, "COR-1")})
 		out := c.turn(id, RoundInput{IssuesRaised: []IssueInput{{ID: "COR-1", Summary: "other words"}}})
-		if out.NewIssues != 0 || out.IssuesRaised != 1 || out.Convergence != (Convergence{false, 1, 2, 3}) || out.Intervention == nil || out.Intervention.Type != LoopBreak {
+		if out.NewIssues != 0 || out.IssuesRaised != 1 || out.Convergence != (Convergence{false, 1, 2, 3}) ||
+			out.Intervention == nil || out.Intervention.Type != LoopBreak {
 			t.Errorf("%+v, %+v", out, out.Intervention)
 		}
 		i := c.all(id)["COR-1"]
-		if len(c.all(id)) != 1 || i.Summary != "about COR-1" || i.Severity != Critical || i.TransitionCount != 3 || i.Status != IssueRaised {
+		if len(c.all(id)) != 1 || i.Summary != "about COR-1" || i.Severity != Critical || i.TransitionCount != 3 ||
+			i.Status != IssueRaised {
 			t.Errorf("%+v", i)
 		}
 		if sum := c.session(id).Counts; sum.Total != 1 || sum.BySeverity[Critical] != 1 || sum.BySeverity[Low] != 0 {
@@ -188,10 +244,16 @@ func TestAnIssueRaisedAgainIsTheSame(t *testing.T) {
 	})
 }
 
-func TestARepeatWithAKeyHappensOnce(t *testing.T) {
-	each(t, func(t *testing.T, c *court) {
+func TestACallRepeatedWithItsKeyTakesEffectOnce(t *testing.T) {
+	each(t, func(t *testing.T, c *fixture) {
 		key := op.Idempotency{IdempotencyKey: "k"}
-		start := StartInput{Idempotency: key, Target: "x", Requirements: "r", WorkingDir: "/w", Files: pairs([]string{"a.go", "package a"})}
+		start := StartInput{
+			Idempotency:  key,
+			Target:       "x",
+			Requirements: "r",
+			WorkingDir:   "/w",
+			Files:        pairs([]string{"a.go", "package a"}),
+		}
 		first, err := c.Start(t.Context(), alpha, start)
 		again, err2 := c.Start(t.Context(), alpha, start)
 		if err != nil || err2 != nil || first.SessionID != again.SessionID {
@@ -200,7 +262,8 @@ func TestARepeatWithAKeyHappensOnce(t *testing.T) {
 		round := RoundInput{Idempotency: key, SessionID: first.SessionID, Role: Verifier, Output: "x"}
 		one, err := c.SubmitRound(t.Context(), alpha, round)
 		two, err2 := c.SubmitRound(t.Context(), alpha, round)
-		if err != nil || err2 != nil || one.RoundNumber != 1 || two.RoundNumber != 1 || c.session(first.SessionID).CurrentRound != 1 {
+		if err != nil || err2 != nil || one.RoundNumber != 1 || two.RoundNumber != 1 ||
+			c.session(first.SessionID).CurrentRound != 1 {
 			t.Errorf("%+v, %+v, %v, %v", one, two, err, err2)
 		}
 		cp := CheckpointInput{Idempotency: key, SessionID: first.SessionID}
@@ -217,20 +280,21 @@ func TestARepeatWithAKeyHappensOnce(t *testing.T) {
 	})
 }
 
-func TestOfManyAtOnceOneWins(t *testing.T) {
-	each(t, func(t *testing.T, c *court) {
+func TestOfEightConcurrentCallsOneSucceeds(t *testing.T) {
+	each(t, func(t *testing.T, c *fixture) {
 		id := c.start(10)
-		crowd := func(what, words string, call func() error) {
+		crowd := func(name, words string, call func() error) {
 			lost := domaintest.Together(8, func(int) error { return domaintest.Retry(t.Context(), call) })
 			if len(lost) != 7 {
-				t.Errorf("%s: %d won", what, 8-len(lost))
+				t.Errorf("%s: %d succeeded", name, 8-len(lost))
 			}
 			for _, err := range lost {
-				domaintest.Says(t, what, err, fault.Precondition, words)
+				domaintest.Says(t, name, err, fault.Precondition, words)
 			}
 		}
 		crowd("rounds", "it is the critic's turn: round 2 of verification "+id+" is not the verifier's", func() error {
-			_, err := c.SubmitRound(t.Context(), alpha, RoundInput{SessionID: id, Role: Verifier, Output: "x", IssuesRaised: fresh(High, "A")})
+			_, err := c.SubmitRound(t.Context(), alpha,
+				RoundInput{SessionID: id, Role: Verifier, Output: "x", IssuesRaised: fresh(High, "A")})
 			return err
 		})
 		crowd("verdicts", "verification "+id+" ended at 2026-03-01T12:00:00Z with the verdict FAIL", func() error {
@@ -244,7 +308,7 @@ func TestOfManyAtOnceOneWins(t *testing.T) {
 }
 
 func TestVerificationsAreListedNewestFirst(t *testing.T) {
-	each(t, func(t *testing.T, c *court) {
+	each(t, func(t *testing.T, c *fixture) {
 		var ids []string
 		for range 5 {
 			c.Pass(1e9)
@@ -255,7 +319,7 @@ func TestVerificationsAreListedNewestFirst(t *testing.T) {
 		var got []string
 		r := c.Resources()[0]
 		for cursor := ""; ; {
-			page, err := r.List(t.Context(), loose, cursor, 2)
+			page, err := r.List(t.Context(), unbound, cursor, 2)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -269,50 +333,60 @@ func TestVerificationsAreListedNewestFirst(t *testing.T) {
 		if !slices.Equal(got, ids) {
 			t.Errorf("%v, want %v", got, ids)
 		}
-		list, err := c.List(t.Context(), loose, ListInput{Status: Verifying})
-		if err != nil || len(list.Sessions) != 1 || list.Sessions[0].SessionID != ids[3] || list.Sessions[0].NextRole != Critic || !list.Sessions[0].Verified {
+		list, err := c.List(t.Context(), unbound, ListInput{Status: Verifying})
+		if err != nil || len(list.Sessions) != 1 || list.Sessions[0].SessionID != ids[3] ||
+			list.Sessions[0].NextRole != Critic || !list.Sessions[0].Verified {
 			t.Errorf("%+v, %v", list, err)
 		}
-		v, err := r.Read(t.Context(), loose, ids[3])
-		if rec, ok := v.(Record); err != nil || !ok || rec.SessionID != ids[3] || len(rec.Rounds) != 1 || rec.IssuesSummary.Total != 1 {
+		v, err := r.Read(t.Context(), unbound, ids[3])
+		if rec, ok := v.(Record); err != nil || !ok || rec.SessionID != ids[3] || len(rec.Rounds) != 1 ||
+			rec.IssuesSummary.Total != 1 {
 			t.Errorf("%+v, %v", v, err)
 		}
 	})
 }
 
 func TestAKeyBoundToNoProgramIsNotVerified(t *testing.T) {
-	each(t, func(t *testing.T, c *court) {
+	each(t, func(t *testing.T, c *fixture) {
 		id := c.start(10)
-		if _, err := c.SubmitRound(t.Context(), loose, RoundInput{SessionID: id, Role: Verifier, Output: "x"}); err != nil {
-			t.Fatal(err)
-		}
-		rec, err := c.Get(t.Context(), loose, id)
+		in := RoundInput{SessionID: id, Role: Verifier, Output: "x"}
+		domaintest.Must(c.SubmitRound(t.Context(), unbound, in))(t)
+		rec, err := c.Get(t.Context(), unbound, id)
 		if err != nil || rec.By != "alpha" || !rec.Verified || rec.Rounds[0].By != "" || rec.Rounds[0].Verified {
 			t.Errorf("%+v, %v", rec, err)
 		}
 	})
 }
 
-func TestTheOperationsTakeWhatTheyPromise(t *testing.T) {
+func TestCreatingOperationsTakeAnIdempotencyKey(t *testing.T) {
 	t.Parallel()
 	creates := map[string]bool{}
 	for _, o := range (&Service{}).Operations() {
 		creates[o.Name] = o.Creates
-		if o.Toolset != "elenchus" || o.Idempotent != o.Creates || !strings.HasPrefix(o.Route, o.Route[:strings.Index(o.Route, " ")]+" /v1/verifications") {
+		if o.Toolset != "elenchus" || o.Idempotent != o.Creates ||
+			!strings.HasPrefix(o.Route, o.Route[:strings.Index(o.Route, " ")]+" /v1/verifications") {
 			t.Errorf("%s: %+v", o.Name, o.Spec)
 		}
 	}
-	want := map[string]bool{"elenchus_start_session": true, "elenchus_get_context": false, "elenchus_submit_round": true, "elenchus_add_files": false, "elenchus_get_issues": false,
-		"elenchus_checkpoint": true, "elenchus_rollback": false, "elenchus_end_session": false, "elenchus_list_sessions": false}
+	want := map[string]bool{
+		"elenchus_start_session": true,
+		"elenchus_get_context":   false,
+		"elenchus_submit_round":  true,
+		"elenchus_add_files":     false,
+		"elenchus_get_issues":    false,
+		"elenchus_checkpoint":    true,
+		"elenchus_rollback":      false,
+		"elenchus_end_session":   false,
+		"elenchus_list_sessions": false,
+	}
 	if !maps.Equal(creates, want) {
 		t.Errorf("%v", creates)
 	}
 }
 
-// The largest round that the input's bounds allow fits into a transaction, and so does
-// its rollback.
-func TestTheLargestRoundFitsAndCanBeTakenBack(t *testing.T) {
-	each(t, func(t *testing.T, c *court) {
+// The largest round within the limits of the input fits into a transaction, and so does its rollback.
+func TestTheLargestRoundFitsAndCanBeRolledBack(t *testing.T) {
+	each(t, func(t *testing.T, c *fixture) {
 		numbered := func(prefix string, n int) (ids, texts []string) {
 			for i := range n {
 				ids = append(ids, fmt.Sprintf("%s-%s-%03d", prefix, strings.Repeat("x", 80), i))
@@ -335,7 +409,12 @@ func TestTheLargestRoundFitsAndCanBeTakenBack(t *testing.T) {
 			}
 			return out
 		}(), " ")
-		out := c.turn(id, RoundInput{Output: names, IssuesRaised: known(two...), IssuesResolved: one, Files: pairs(newer[:2*maxPerCall])})
+		out := c.turn(id, RoundInput{
+			Output:         names,
+			IssuesRaised:   known(two...),
+			IssuesResolved: one,
+			Files:          pairs(newer[:2*maxPerCall]),
+		})
 		if out.IssuesRaised != maxPerRound || out.IssuesResolved != maxPerRound || len(out.FilesWanted) != maxWanted {
 			t.Errorf("%d raised, %d resolved, %d wanted", out.IssuesRaised, out.IssuesResolved, len(out.FilesWanted))
 		}
@@ -343,7 +422,7 @@ func TestTheLargestRoundFitsAndCanBeTakenBack(t *testing.T) {
 			t.Fatal(err)
 		}
 		if !same(c.seen(id), want) {
-			t.Error("it is not as it was")
+			t.Error("the rollback did not restore the state")
 		}
 	})
 }

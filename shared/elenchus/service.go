@@ -14,32 +14,41 @@ import (
 	"parley.internal/shared/store"
 )
 
-// Service is the verifications of all users.
+// Service has the operations on the verifications of all users. Its methods may be called concurrently.
+//
+// Methods that take the id of a verification return [fault.NotFound] if the user has none with that id. Methods that
+// change a verification finish an interrupted rollback first; methods that read one return [fault.Precondition] until
+// that has happened. Methods whose input has an idempotency key return the first result if they are called again with
+// the same key.
 type Service struct {
 	DB  *store.DB
 	Now func() time.Time
-	// Random makes the ends of session ids; nil for the system's source.
+	// Random is the source of the random characters of session ids. It is crypto/rand if nil.
 	Random io.Reader
-	// Workspace reads the agents' working directories; nil where the server cannot.
+	// Workspace reads the working directories of agents. It is nil if the server cannot read them.
 	Workspace Reader
 }
 
-func at(list string, i int, field string) string { return fmt.Sprintf("%s[%d].%s", list, i, field) }
+// fieldPath returns the path of a field in an element of a list, for a fault.
+func fieldPath(list string, i int, field string) string {
+	return fmt.Sprintf("%s[%d].%s", list, i, field)
+}
 
-func missing(id string) error {
+func errMissing(id string) error {
 	return fault.New(fault.NotFound, "no verification with id %q", id)
 }
 
-// mustExist returns NotFound where a session was not found, or is being deleted.
+// mustExist returns [fault.NotFound] if f has not found the session, or if the session is being deleted.
 func mustExist(f *store.Fetch, v *Session, id string) error {
 	if !f.Found || v.Purging {
-		return missing(id)
+		return errMissing(id)
 	}
 	return nil
 }
 
-// look reads a session for a call that changes nothing.
-func look(ctx context.Context, r store.Reader, id string, with ...*store.Fetch) (Session, error) {
+// readSession reads a session for a call that changes nothing, together with other fetches. It fails as [mustExist]
+// does, and with [fault.Precondition] during a rollback.
+func readSession(ctx context.Context, r store.Reader, id string, with ...*store.Fetch) (Session, error) {
 	var v Session
 	f := sessions.Fetch(id, &v)
 	if err := store.Load(ctx, r, append(with, f)...); err != nil {
@@ -49,31 +58,34 @@ func look(ctx context.Context, r store.Reader, id string, with ...*store.Fetch) 
 		return v, err
 	}
 	if v.RollingBack != nil {
-		return v, unfinished(v.RollingBack.Round)
+		return v, errUnfinished(v.RollingBack.Round)
 	}
 	return v, nil
 }
 
-func unfinished(round int) error {
-	return fault.New(fault.Precondition, "a rollback to round %d is not finished: call elenchus_rollback with toRound %d to finish it", round, round)
+func errUnfinished(round int) error {
+	return fault.New(fault.Precondition,
+		"a rollback to round %d is not finished: call elenchus_rollback with toRound %d to finish it", round, round)
 }
 
-// change runs a change of a session. Where run finds a rollback that was cut short, which it then returns, that is
-// finished first and run runs again.
-func (s *Service) change(ctx context.Context, t *store.Tenant, id string, now time.Time, run func() (*Rollback, error)) error {
+// change runs a change of a session. If run fails and returns an interrupted rollback, change finishes the rollback and
+// runs it once more.
+func (s *Service) change(
+	ctx context.Context, t *store.Tenant, id string, now time.Time, run func() (*Rollback, error),
+) error {
 	back, err := run()
 	if err == nil || back == nil {
 		return err
 	}
-	if _, err := s.goBack(ctx, t, id, back.Round, now); err != nil {
+	if _, err := s.rollBack(ctx, t, id, back.Round, now); err != nil {
 		return err
 	}
 	_, err = run()
 	return err
 }
 
-// Start opens a verification. The server reads what it may of the target; what it
-// lacks is wanted.
+// Start opens a verification. It reads the files of the target and their direct imports as far as the server can, and
+// returns those that the context lacks in FilesWanted. Malformed files in the input are [fault.Invalid].
 func (s *Service) Start(ctx context.Context, c identity.Caller, in StartInput) (StartOutput, error) {
 	var out StartOutput
 	given, err := readFiles(in.Files, Base)
@@ -89,28 +101,42 @@ func (s *Service) Start(ctx context.Context, c identity.Caller, in StartInput) (
 	if err != nil {
 		return out, err
 	}
-	v := Session{Target: in.Target, Requirements: in.Requirements, WorkingDir: in.WorkingDir, MaxRounds: in.MaxRounds, By: by, Verified: verified,
-		CreatedAt: now, State: State{Status: Initialized, Counts: newCounts()}}
+	v := Session{
+		Target:       in.Target,
+		Requirements: in.Requirements,
+		WorkingDir:   in.WorkingDir,
+		MaxRounds:    in.MaxRounds,
+		By:           by,
+		Verified:     verified,
+		CreatedAt:    now,
+		State:        State{Status: Initialized, Counts: newCounts()},
+	}
 	v.touch(now)
-	all, references := v.survey(ctx, s.Workspace, given)
+	all, references := v.collectBase(ctx, s.Workspace, given)
 	set := &fileSet{files: map[string]*File{}}
 	put, err := v.place(id, set, all)
 	if err != nil {
 		return out, err
 	}
-	out = StartOutput{SessionID: id, Status: v.Status, NextRole: v.NextRole(), FilesWanted: set.wanted(references, v.Packages),
-		Context: StartContext{Target: v.Target, FilesCollected: len(put.added), Requirements: v.Requirements}}
-	return idempotency.Update(ctx, s.DB.User(c.User), in, now, func(_ context.Context, tx *store.Tx) (StartOutput, error) {
-		sessions.Create(tx, id, v)
-		for _, w := range put.writes {
-			w(tx)
-		}
-		return out, nil
-	})
+	out = StartOutput{
+		SessionID:   id,
+		Status:      v.Status,
+		NextRole:    v.NextRole(),
+		FilesWanted: set.wanted(references, v.Packages),
+		Context:     StartContext{Target: v.Target, FilesCollected: len(put.added), Requirements: v.Requirements},
+	}
+	return idempotency.Update(ctx, s.DB.User(c.User), in, now,
+		func(_ context.Context, tx *store.Tx) (StartOutput, error) {
+			sessions.Create(tx, id, v)
+			for _, w := range put.writes {
+				w(tx)
+			}
+			return out, nil
+		})
 }
 
-// AddFiles puts files into the context of a verification, or newer texts of those
-// that are there.
+// AddFiles adds files to the context of a verification, or replaces their texts. It returns [fault.Invalid] for
+// malformed files, and [fault.Precondition] if the verification has ended or if a file does not fit.
 func (s *Service) AddFiles(ctx context.Context, c identity.Caller, in AddInput) (AddOutput, error) {
 	var out AddOutput
 	given, err := readFiles(in.Files, Discovered)
@@ -123,13 +149,13 @@ func (s *Service) AddFiles(ctx context.Context, c identity.Caller, in AddInput) 
 			back = nil
 			v, err := sessions.Get(ctx, tx, in.SessionID)
 			if fault.Is(err, fault.NotFound) || (err == nil && v.Purging) {
-				return missing(in.SessionID)
+				return errMissing(in.SessionID)
 			}
 			if err != nil {
 				return err
 			}
 			if back = v.RollingBack; back != nil {
-				return unfinished(back.Round)
+				return errUnfinished(back.Round)
 			}
 			if err := v.MayChange(in.SessionID); err != nil {
 				return err
@@ -142,8 +168,10 @@ func (s *Service) AddFiles(ctx context.Context, c identity.Caller, in AddInput) 
 	return out, err
 }
 
-// accept adds files between rounds and saves the session.
-func (s *Session) accept(ctx context.Context, tx *store.Tx, id string, given []incoming, now time.Time) (AddOutput, error) {
+// accept adds files between rounds and stores the session.
+func (s *Session) accept(
+	ctx context.Context, tx *store.Tx, id string, given []incoming, now time.Time,
+) (AddOutput, error) {
 	var out AddOutput
 	layer := Discovered
 	if s.CurrentRound == 0 {
@@ -153,7 +181,7 @@ func (s *Session) accept(ctx context.Context, tx *store.Tx, id string, given []i
 		given[i].Layer = layer
 	}
 	s.touch(now)
-	references := s.depend(s.ofTarget(given), given)
+	references := s.dependencies(s.ofTarget(given), given)
 	set := fileSetOf(id, append(pathsOf(references), pathsIn(given)...))
 	if err := set.load(ctx, tx); err != nil {
 		return out, err
@@ -166,8 +194,15 @@ func (s *Session) accept(ctx context.Context, tx *store.Tx, id string, given []i
 	if s.CurrentRound > 0 {
 		s.Discovered += len(put.added)
 	}
-	out = AddOutput{SessionID: id, Added: len(put.added), Replaced: len(put.replaced), Unchanged: put.unchanged, Files: s.Files, Bytes: s.Bytes,
-		FilesWanted: set.wanted(references, s.Packages)}
+	out = AddOutput{
+		SessionID:   id,
+		Added:       len(put.added),
+		Replaced:    len(put.replaced),
+		Unchanged:   put.unchanged,
+		Files:       s.Files,
+		Bytes:       s.Bytes,
+		FilesWanted: set.wanted(references, s.Packages),
+	}
 	if before < manyNewFiles && s.Discovered >= manyNewFiles {
 		out.Intervention = expand(s.Discovered, put.added)
 	}

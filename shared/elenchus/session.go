@@ -10,11 +10,10 @@ import (
 	"parley.internal/shared/fault"
 )
 
-// Status is where a verification stands.
+// Status is the status of a verification.
 type Status string
 
-// The statuses. Converged and forced_stop take no more rounds and can be gone back
-// from; completed is the end.
+// The statuses of a verification. Converged and ForcedStop accept a rollback and no more rounds. Completed is final.
 const (
 	Initialized Status = "initialized"
 	Verifying   Status = "verifying"
@@ -24,59 +23,57 @@ const (
 	Completed   Status = "completed"
 )
 
-// Role is who submits a round.
+// Role is the role of an agent in a round.
 type Role string
 
-// The roles; Complete stands for nobody's turn.
+// The roles. Complete is the next role of a verification that accepts no more rounds.
 const (
 	Verifier Role = "verifier"
 	Critic   Role = "critic"
 	Complete Role = "complete"
 )
 
-// Verdict is what a verification came to.
+// Verdict is the verdict of a verification: PASS, FAIL or CONDITIONAL.
 type Verdict string
 
 const (
-	// idle is how long a verification may rest before a sweep stops it.
+	// idle is the time without a change after which a sweep stops a verification.
 	idle = 7 * 24 * time.Hour
-	// kept is how long one is kept after its end.
+	// kept is the time from the end of a verification to its deletion.
 	kept = 90 * 24 * time.Hour
-	// recentRounds is how many rounds the arbiter looks at.
+	// recentRounds is the number of rounds that the arbiter considers.
 	recentRounds = 4
 )
 
-// Raised is the issues that a round named.
+// Raised lists the issues that a round named.
 type Raised struct {
 	Round int      `json:"round"`
 	IDs   []string `json:"ids"`
 }
 
-// State is what a checkpoint keeps and a rollback restores. It is small, and no
-// longer after many rounds than after few, but for the list of checkpoints.
+// State is the part of a session that a checkpoint stores and a rollback restores. It is small, and only its list of
+// checkpoints grows with the rounds.
 type State struct {
 	Status       Status `json:"status"`
 	CurrentRound int    `json:"currentRound"`
-	// QuietRounds is how many rounds in a row have raised no new issue.
+	// QuietRounds is the number of consecutive rounds without a new issue.
 	QuietRounds int    `json:"quietRounds"`
 	Counts      Counts `json:"counts"`
 	Files       int    `json:"files"`
 	Bytes       int64  `json:"bytes"`
-	// Discovered is how many files have come since the last round.
+	// Discovered is the number of files added by the last round and since.
 	Discovered int             `json:"discovered"`
 	Recent     []Raised        `json:"recent"`
 	Modules    []source.Module `json:"modules"`
-	// Packages are directories with Go files, and Unplaced what the target imports while
-	// no go.mod says where that is.
+	// Packages are directories with Go files. Unplaced are import paths of the target that no known go.mod resolves.
 	Packages []string `json:"packages"`
 	Unplaced []string `json:"unplaced"`
-	// Checkpoints are the rounds that can be gone back to, and CheckpointTick the
-	// time of the last of them.
+	// Checkpoints are the rounds with a checkpoint. CheckpointTick is the tick of the last one.
 	Checkpoints    []int `json:"checkpoints"`
 	CheckpointTick int64 `json:"checkpointTick"`
 }
 
-// Session is a verification. Ticks count its changes and never go back.
+// Session is a verification. Tick counts its changes. A rollback does not reset it.
 type Session struct {
 	Target       string `json:"target"`
 	Requirements string `json:"requirements"`
@@ -87,27 +84,28 @@ type Session struct {
 	State
 	Tick    int64   `json:"tick"`
 	Verdict Verdict `json:"verdict,omitempty"`
-	// RollingBack is set while a rollback is under way.
+	// RollingBack is the rollback in progress, or nil.
 	RollingBack *Rollback `json:"rollingBack,omitempty"`
 	CreatedAt   time.Time `json:"createdAt"`
 	UpdatedAt   time.Time `json:"updatedAt"`
 	EndedAt     time.Time `json:"endedAt,omitzero"`
-	// SweepAt is when a sweep must look at it: to stop it, or to delete it.
+	// SweepAt is the time at which a sweep stops or deletes the verification.
 	SweepAt time.Time `json:"sweepAt"`
-	Purging bool      `json:"purging,omitempty"`
+	// Purging marks a verification that is being deleted.
+	Purging bool `json:"purging,omitempty"`
 }
 
-// Rollback is where an unfinished rollback goes.
+// Rollback is a rollback in progress to a round.
 type Rollback struct {
 	Round int `json:"round"`
 }
 
-// Over says whether no more rounds are taken.
+// Over reports whether the verification accepts no more rounds.
 func (s *Session) Over() bool {
 	return s.Status == Converged || s.Status == ForcedStop || s.Status == Completed
 }
 
-// NextRole is whose turn it is.
+// NextRole returns the role that submits the next round, or [Complete].
 func (s *Session) NextRole() Role {
 	switch {
 	case s.Over():
@@ -118,24 +116,29 @@ func (s *Session) NextRole() Role {
 	return Critic
 }
 
-// MayTake says why a role may not submit the next round, or nil.
+// MayTake returns nil if the role may submit the next round, and [fault.Precondition] otherwise.
 func (s *Session) MayTake(id string, role Role) error {
 	switch {
 	case s.Status == Completed:
 		return s.ended(id)
 	case s.Over():
-		return fault.New(fault.Precondition, "verification %s takes no more rounds: its status is %s. End it with elenchus_end_session, or go back with elenchus_rollback", id, s.Status)
+		return fault.New(fault.Precondition,
+			"verification %s takes no more rounds: its status is %s. End it with elenchus_end_session, or go back "+
+				"with elenchus_rollback",
+			id, s.Status)
 	case role != s.NextRole():
-		return fault.New(fault.Precondition, "it is the %s's turn: round %d of verification %s is not the %s's", s.NextRole(), s.CurrentRound+1, id, role)
+		return fault.New(fault.Precondition, "it is the %s's turn: round %d of verification %s is not the %s's",
+			s.NextRole(), s.CurrentRound+1, id, role)
 	}
 	return nil
 }
 
 func (s *Session) ended(id string) error {
-	return fault.New(fault.Precondition, "verification %s ended at %s with the verdict %s", id, s.EndedAt.Format(time.RFC3339), s.Verdict)
+	return fault.New(fault.Precondition, "verification %s ended at %s with the verdict %s", id,
+		s.EndedAt.Format(time.RFC3339), s.Verdict)
 }
 
-// MayChange says why nothing more may be added to the record, or nil.
+// MayChange returns [fault.Precondition] if the verification has ended, after which its record does not change.
 func (s *Session) MayChange(id string) error {
 	if s.Status == Completed {
 		return s.ended(id)
@@ -143,7 +146,7 @@ func (s *Session) MayChange(id string) error {
 	return nil
 }
 
-// touch notes a change, which puts the sweep off.
+// touch counts a change and postpones the sweep.
 func (s *Session) touch(now time.Time) {
 	s.Tick++
 	s.UpdatedAt, s.SweepAt = now, now.Add(idle)
@@ -152,8 +155,8 @@ func (s *Session) touch(now time.Time) {
 	}
 }
 
-// Take counts a round that named these issues, fresh of them for the first time. The
-// issues' counts are already in.
+// Take counts a round that named the issues with the given ids, of which fresh are new, and sets the status. The caller
+// must have counted the issues before.
 func (s *Session) Take(ids []string, fresh int, now time.Time) {
 	s.CurrentRound++
 	s.QuietRounds++
@@ -178,7 +181,7 @@ func (s *Session) Take(ids []string, fresh int, now time.Time) {
 	}
 }
 
-// End stores the verdict. One wins; the others are told which.
+// End ends the verification with a verdict. It returns [fault.Precondition] if the verification has a verdict already.
 func (s *Session) End(id string, v Verdict, now time.Time) error {
 	if err := s.MayChange(id); err != nil {
 		return err
@@ -188,9 +191,8 @@ func (s *Session) End(id string, v Verdict, now time.Time) error {
 	return nil
 }
 
-// Abandon stops a verification that nobody has touched for a week and says whether
-// it did; converged ones stay so. It is kept for 90 days, and can still be ended, or
-// gone back in.
+// Abandon stops a verification without activity for a week, and reports whether it did. A converged one keeps its
+// status. A stopped verification is kept for 90 days, and still accepts an end or a rollback.
 func (s *Session) Abandon(now time.Time) bool {
 	if s.Status == Completed || !s.EndedAt.IsZero() || now.Before(s.SweepAt) {
 		return false
@@ -202,19 +204,18 @@ func (s *Session) Abandon(now time.Time) bool {
 	return true
 }
 
-// Spent says whether its time in the store is over.
+// Spent reports whether the verification is due to be deleted.
 func (s *Session) Spent(now time.Time) bool {
 	return s.Purging || (!s.EndedAt.IsZero() && !now.Before(s.SweepAt))
 }
 
-// maxSlug is how much of the target an id shows.
+// maxSlug is the length of the part of an id that comes from the target.
 const maxSlug = 30
 
-// newID is a session's id: its day, its target, and six random characters, which say
-// nothing and are what makes it one of its kind.
+// newID returns a session id: the day, the target, and six random characters that make it unique.
 func newID(target string, now time.Time, random io.Reader) (string, error) {
 	const letters = "0123456789abcdefghijklmnopqrstuvwxyz"
-	// Bytes past the last whole multiple of 36 would favour the first letters.
+	// Bytes above the largest multiple of 36 would favour the first characters.
 	const fair = 256 - 256%len(letters)
 	var tail [6]byte
 	for i := 0; i < len(tail); {
@@ -230,7 +231,7 @@ func newID(target string, now time.Time, random io.Reader) (string, error) {
 	return fmt.Sprintf("%s_%s_%s", now.UTC().Format(time.DateOnly), slug(target), tail[:]), nil
 }
 
-// slug is a text as lower-case letters, digits and single hyphens.
+// slug returns a text as lower-case letters, digits and single hyphens, and "target" if it has none of them.
 func slug(text string) string {
 	var b strings.Builder
 	for _, r := range strings.ToLower(text) {

@@ -15,7 +15,7 @@ import (
 
 var day = time.Date(2026, 3, 1, 23, 30, 0, 0, time.FixedZone("west", -5*3600))
 
-// standing is a session of ten rounds that stands where a status is met first.
+// standing returns a session of at most ten rounds in a status, at the first round that can have it.
 func standing(s Status) Session {
 	v := Session{MaxRounds: 10, State: State{Status: s, Counts: newCounts()}, SweepAt: day.Add(idle)}
 	switch s {
@@ -38,16 +38,38 @@ func TestEveryEventInEveryStatus(t *testing.T) {
 	t.Parallel()
 	fails := Status("")
 	for status, want := range map[Status]map[string]Status{
-		Initialized: {"quiet round": Converging, "new issue": Verifying, "new critical": Verifying, "wrong role": fails, "last round": ForcedStop, "end": Completed, "change": Initialized, "a week": ForcedStop, "a day": Initialized},
-		Verifying:   {"quiet round": Verifying, "new issue": Verifying, "new critical": Verifying, "wrong role": fails, "last round": ForcedStop, "end": Completed, "change": Verifying, "a week": ForcedStop, "a day": Verifying},
-		Converging:  {"quiet round": Converged, "new issue": Verifying, "new critical": Verifying, "wrong role": fails, "last round": ForcedStop, "end": Completed, "change": Converging, "a week": ForcedStop, "a day": Converging},
-		Converged:   {"quiet round": fails, "new issue": fails, "new critical": fails, "wrong role": fails, "last round": fails, "end": Completed, "change": Converged, "a week": Converged, "a day": Converged},
-		ForcedStop:  {"quiet round": fails, "new issue": fails, "new critical": fails, "wrong role": fails, "last round": fails, "end": Completed, "change": ForcedStop, "a week": ForcedStop, "a day": ForcedStop},
-		Completed:   {"quiet round": fails, "new issue": fails, "new critical": fails, "wrong role": fails, "last round": fails, "end": fails, "change": fails, "a week": Completed, "a day": Completed},
+		Initialized: {
+			"quiet round": Converging, "new issue": Verifying, "new critical": Verifying, "wrong role": fails,
+			"last round": ForcedStop,
+			"end":        Completed, "change": Initialized, "a week": ForcedStop, "a day": Initialized,
+		},
+		Verifying: {
+			"quiet round": Verifying, "new issue": Verifying, "new critical": Verifying, "wrong role": fails,
+			"last round": ForcedStop,
+			"end":        Completed, "change": Verifying, "a week": ForcedStop, "a day": Verifying,
+		},
+		Converging: {
+			"quiet round": Converged, "new issue": Verifying, "new critical": Verifying, "wrong role": fails,
+			"last round": ForcedStop,
+			"end":        Completed, "change": Converging, "a week": ForcedStop, "a day": Converging,
+		},
+		Converged: {
+			"quiet round": fails, "new issue": fails, "new critical": fails, "wrong role": fails, "last round": fails,
+			"end": Completed, "change": Converged, "a week": Converged, "a day": Converged,
+		},
+		ForcedStop: {
+			"quiet round": fails, "new issue": fails, "new critical": fails, "wrong role": fails, "last round": fails,
+			"end": Completed, "change": ForcedStop, "a week": ForcedStop, "a day": ForcedStop,
+		},
+		Completed: {
+			"quiet round": fails, "new issue": fails, "new critical": fails, "wrong role": fails, "last round": fails,
+			"end": fails, "change": fails, "a week": Completed, "a day": Completed,
+		},
 	} {
 		for event, next := range want {
 			v := standing(status)
-			if err := apply(&v, event); next == fails && err == nil || next != fails && (err != nil || v.Status != next) {
+			if err := apply(&v, event); next == fails && err == nil ||
+				next != fails && (err != nil || v.Status != next) {
 				t.Errorf("%s, %s: %s, %v; want %q", status, event, v.Status, err, next)
 			}
 			if next == fails && v.Status != status {
@@ -69,7 +91,7 @@ func apply(v *Session, event string) error {
 		return v.MayChange("s")
 	case "a week":
 		if v.Abandon(day.Add(idle)) != (v.Status != Completed) {
-			return errors.New("it says otherwise")
+			return errors.New("the result of Abandon is wrong")
 		}
 		return nil
 	case "a day":
@@ -96,18 +118,21 @@ func apply(v *Session, event string) error {
 	return nil
 }
 
-func TestARefusedRoundIsToldWhy(t *testing.T) {
+func TestARefusedRoundHasAReason(t *testing.T) {
 	t.Parallel()
 	for words, v := range map[string]Session{
-		"it is the verifier's turn: round 1 of verification s is not the critic's":                                                            standing(Initialized),
-		"verification s takes no more rounds: its status is converged. End it with elenchus_end_session, or go back with elenchus_rollback":   standing(Converged),
-		"verification s takes no more rounds: its status is forced_stop. End it with elenchus_end_session, or go back with elenchus_rollback": standing(ForcedStop),
-		"verification s ended at 2026-03-01T23:30:00-05:00 with the verdict PASS":                                                             standing(Completed),
+		"it is the verifier's turn: round 1 of verification s is not the critic's": standing(Initialized),
+		"verification s takes no more rounds: its status is converged. End it with elenchus_end_session, or go back " +
+			"with elenchus_rollback": standing(Converged),
+		"verification s takes no more rounds: its status is forced_stop. End it with elenchus_end_session, or go " +
+			"back with elenchus_rollback": standing(ForcedStop),
+		"verification s ended at 2026-03-01T23:30:00-05:00 with the verdict PASS": standing(Completed),
 	} {
 		domaintest.Says(t, words, v.MayTake("s", Critic), fault.Precondition, words)
 	}
 	v := standing(Verifying)
-	domaintest.Says(t, "the verifier", v.MayTake("s", Verifier), fault.Precondition, "it is the critic's turn: round 2 of verification s is not the verifier's")
+	domaintest.Says(t, "the verifier", v.MayTake("s", Verifier), fault.Precondition,
+		"it is the critic's turn: round 2 of verification s is not the verifier's")
 }
 
 func TestRolesAlternateFromTheVerifier(t *testing.T) {
@@ -125,12 +150,14 @@ func TestRolesAlternateFromTheVerifier(t *testing.T) {
 	}
 }
 
-func TestConvergenceIsThreeFigures(t *testing.T) {
+func TestConvergenceDependsOnThreeFigures(t *testing.T) {
 	t.Parallel()
 	for critical := range 3 {
 		for quiet := range 4 {
 			for round := range 5 {
-				v := Session{State: State{CurrentRound: round, QuietRounds: quiet, Counts: Counts{CriticalUnresolved: critical}}}
+				v := Session{
+					State: State{CurrentRound: round, QuietRounds: quiet, Counts: Counts{CriticalUnresolved: critical}},
+				}
 				want := Convergence{critical == 0 && quiet >= 2 && round >= 2, critical, quiet, round}
 				if got := v.Convergence(); got != want {
 					t.Errorf("%+v, want %+v", got, want)
@@ -140,9 +167,10 @@ func TestConvergenceIsThreeFigures(t *testing.T) {
 	}
 }
 
-func TestTheArbiterSaysTheFirstThatApplies(t *testing.T) {
+func TestTheArbiterReturnsTheFirstInterventionThatApplies(t *testing.T) {
 	t.Parallel()
 	loop := []Raised{{1, []string{"A", "B"}}, {2, []string{"A"}}, {3, []string{"B"}}, {4, []string{"A", "C"}}}
+	short := []Raised{{1, []string{"A"}}, {2, []string{"A"}}, {3, []string{"A"}}}
 	for name, c := range map[string]struct {
 		files  []string
 		recent []Raised
@@ -154,12 +182,13 @@ func TestTheArbiterSaysTheFirstThatApplies(t *testing.T) {
 		"three files":            {[]string{"a", "b", "c"}, nil, 3, ContextExpand},
 		"three files in a loop":  {[]string{"a", "b", "c"}, loop, 51, ContextExpand},
 		"a loop":                 {[]string{"a", "b"}, loop, 51, LoopBreak},
-		"a loop in three rounds": {nil, []Raised{{1, []string{"A"}}, {2, []string{"A"}}, {3, []string{"A"}}}, 0, LoopBreak},
+		"a loop in three rounds": {nil, short, 0, LoopBreak},
 		"two of four":            {nil, []Raised{{1, []string{"A"}}, {2, nil}, {3, []string{"A"}}, {4, nil}}, 0, ""},
 		"51 files":               {nil, loop[:3], 51, SoftCorrect},
 	} {
 		got := Arbitrate(c.files, c.recent, c.total)
-		if (got == nil) != (c.want == "") || (got != nil && (got.Type != c.want || got.Reason == "" || got.Action == "")) {
+		if (got == nil) != (c.want == "") ||
+			(got != nil && (got.Type != c.want || got.Reason == "" || got.Action == "")) {
 			t.Errorf("%s: %+v", name, got)
 		}
 		if got != nil && (len(got.NewContextFiles) > 0) != (c.want == ContextExpand) {
@@ -171,7 +200,7 @@ func TestTheArbiterSaysTheFirstThatApplies(t *testing.T) {
 	}
 }
 
-func TestTheArbiterForgetsRoundsPastTheLastFour(t *testing.T) {
+func TestTheArbiterIgnoresRoundsBeforeTheLastFour(t *testing.T) {
 	t.Parallel()
 	v := Session{MaxRounds: 100, State: State{Counts: newCounts()}}
 	for i := range 50 {
@@ -197,13 +226,14 @@ func TestAnIDHasTheDayTheTargetAndSixCharacters(t *testing.T) {
 		"a-very-long-target-name-of-many-letters": "a-very-long-target-name-of-man",
 		"a-very-long-target-name-of-ma-y":         "a-very-long-target-name-of-ma",
 	} {
-		id, err := newID(target, day, &dice{r: newRand()})
+		id, err := newID(target, day, &fakeRandom{r: newRand()})
 		if err != nil || !regexp.MustCompile(`^2026-03-02_`+regexp.QuoteMeta(slug)+`_[0-9a-z]{6}$`).MatchString(id) {
 			t.Errorf("%q: %s, %v", target, id, err)
 		}
 	}
-	// Bytes that would favour some characters are drawn again.
-	if id, err := newID("x", day, bytes.NewReader([]byte{255, 0, 252, 35, 36, 251, 10, 253, 9})); err != nil || id != "2026-03-02_x_0z0za9" {
+	// Bytes that would favour some characters are skipped.
+	if id, err := newID("x", day, bytes.NewReader([]byte{255, 0, 252, 35, 36, 251, 10, 253, 9})); err != nil ||
+		id != "2026-03-02_x_0z0za9" {
 		t.Errorf("%s, %v", id, err)
 	}
 	if _, err := newID("x", day, bytes.NewReader(nil)); !errors.Is(err, io.EOF) {

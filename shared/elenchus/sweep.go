@@ -3,18 +3,18 @@ package elenchus
 import (
 	"context"
 	"errors"
-	"parley.internal/shared/domain"
 	"time"
 
+	"parley.internal/shared/domain"
 	"parley.internal/shared/store"
 )
 
-// Sweeps are the steps that the domain adds to the scheduled sweeps.
+// Sweeps returns the steps that the domain adds to the scheduled sweeps.
 func (s *Service) Sweeps() []domain.Sweep {
 	return []domain.Sweep{{Schedule: domain.Sessions, Name: "verifications", Run: s.SweepVerifications}}
 }
 
-// The pages of a deletion: each writes at most 500 documents, and none reads contents.
+// The page sizes of a deletion. The deletion of a page writes at most 500 documents and reads no contents.
 const (
 	purgeRounds = 200
 	purgeSteps  = 4 // of at most 100 documents each
@@ -22,17 +22,20 @@ const (
 	purgePlain  = 400
 )
 
-// SweepVerifications looks after at most limit verifications whose time has come: it
-// stops those that nobody has touched for a week, and deletes those that ended 90 days
-// ago, with all below them. It returns how many it handled: fewer than limit means that
-// none is left. It may be ended and run again at any point.
+// SweepVerifications stops verifications without activity for a week, and deletes those that ended 90 days ago, with
+// all documents below them. It handles at most limit verifications and returns how many it handled; fewer than limit
+// means that none is left. It may be interrupted and called again at any point. A verification that fails does not stop
+// the others; the error joins all failures.
 func (s *Service) SweepVerifications(ctx context.Context, a *store.Admin, limit int) (int, error) {
 	now, n := s.Now(), 0
-	due, _, err := sessions.QueryAll(ctx, a, store.Query{Where: []store.Cond{store.Le("sweepAt", now)}, Order: []string{"sweepAt"}, Limit: min(limit, store.MaxLimit)})
+	due, _, err := sessions.QueryAll(ctx, a, store.Query{
+		Where: []store.Cond{store.Le("sweepAt", now)},
+		Order: []string{"sweepAt"},
+		Limit: min(limit, store.MaxLimit),
+	})
 	if err != nil {
 		return 0, err
 	}
-	// What one verification meets does not hold up the others.
 	var failed error
 	for _, d := range due {
 		if err := sweep(ctx, a.User(d.Ref.User), d.Ref.ID, now); err != nil {
@@ -44,7 +47,7 @@ func (s *Service) SweepVerifications(ctx context.Context, a *store.Admin, limit 
 	return n, failed
 }
 
-// sweep stops or deletes one verification, unless it was touched since it was listed.
+// sweep stops or deletes one verification, unless it has changed since it was listed.
 func sweep(ctx context.Context, t *store.Tenant, id string, now time.Time) error {
 	purge := false
 	err := t.Update(ctx, func(ctx context.Context, tx *store.Tx) error {
@@ -56,7 +59,7 @@ func sweep(ctx context.Context, t *store.Tenant, id string, now time.Time) error
 		}
 		switch {
 		case v.Spent(now):
-			// From here on no call finds it, so that nothing is added to what is deleted.
+			// No call finds the session from here on, so that nothing is added below it.
 			purge, v.Purging = true, true
 		case !v.Abandon(now):
 			return nil
@@ -70,33 +73,36 @@ func sweep(ctx context.Context, t *store.Tenant, id string, now time.Time) error
 	return purgeAll(ctx, t, id)
 }
 
-// purgeAll deletes what is below a session, and the session last, so that what is left
-// of an attempt cut short is found again.
+// purgeAll deletes the documents below a session, and the session last, so that the next sweep finds a session whose
+// deletion was interrupted.
 func purgeAll(ctx context.Context, t *store.Tenant, id string) error {
-	for _, part := range []func() (int, int, error){
-		func() (int, int, error) {
-			return purge(ctx, t, rounds.Under(id), "tick desc", purgeRounds, func(d store.Doc[Round], gone map[string]bool) { gone[d.ID] = true }, outputs.Under(id).Delete)
+	for _, part := range []func() (more bool, err error){
+		func() (bool, error) {
+			ids := func(d store.Doc[Round]) []string { return []string{d.ID} }
+			return purgePage(ctx, t, rounds.Under(id), "tick desc", purgeRounds, ids, outputs.Under(id).Delete)
 		},
-		func() (int, int, error) {
-			return purge(ctx, t, steps.Under(id), "tick desc", purgeSteps, func(d store.Doc[step], gone map[string]bool) {
+		func() (bool, error) {
+			ids := func(d store.Doc[step]) (out []string) {
 				for _, b := range d.Value.Files {
-					gone[contentID(File{Path: b.File.Path, Tick: d.Value.Tick})] = true
-					gone[contentID(b.File)] = true
+					out = append(out, contentID(File{Path: b.File.Path, Tick: d.Value.Tick}), contentID(b.File))
 				}
-			}, contents.Under(id).Delete)
+				return out
+			}
+			return purgePage(ctx, t, steps.Under(id), "tick desc", purgeSteps, ids, contents.Under(id).Delete)
 		},
-		func() (int, int, error) {
-			return purge(ctx, t, files.Under(id), "path", purgeFiles, func(d store.Doc[File], gone map[string]bool) { gone[contentID(d.Value)] = true }, contents.Under(id).Delete)
+		func() (bool, error) {
+			ids := func(d store.Doc[File]) []string { return []string{contentID(d.Value)} }
+			return purgePage(ctx, t, files.Under(id), "path", purgeFiles, ids, contents.Under(id).Delete)
 		},
-		func() (int, int, error) { return purge(ctx, t, issues.Under(id), "number", purgePlain, nil, nil) },
-		func() (int, int, error) { return purge(ctx, t, checkpoints.Under(id), "round", purgePlain, nil, nil) },
+		func() (bool, error) { return purgePage(ctx, t, issues.Under(id), "number", purgePlain, nil, nil) },
+		func() (bool, error) { return purgePage(ctx, t, checkpoints.Under(id), "round", purgePlain, nil, nil) },
 	} {
 		for {
-			n, width, err := part()
+			more, err := part()
 			if err != nil {
 				return err
 			}
-			if n < width {
+			if !more {
 				break
 			}
 		}
@@ -107,27 +113,32 @@ func purgeAll(ctx context.Context, t *store.Tenant, id string) error {
 	})
 }
 
-// purge deletes a page of a collection, and by the last function the documents that
-// hang on those of the page, which hang collects.
-func purge[T any](ctx context.Context, t *store.Tenant, coll store.Collection[T], order string, width int, hang func(store.Doc[T], map[string]bool), drop func(*store.Tx, string)) (int, int, error) {
-	n := 0
-	err := t.Update(ctx, func(ctx context.Context, tx *store.Tx) error {
-		page, err := coll.Query(ctx, tx, store.Query{Order: []string{order}, Limit: width})
+// purgePage deletes a page of a collection, and reports whether there may be more. It also deletes the documents in
+// another collection that belong to those of the page: dependents returns their ids, and drop deletes one of them. Both
+// may be nil.
+func purgePage[T any](
+	ctx context.Context, t *store.Tenant, coll store.Collection[T], order string, size int,
+	dependents func(store.Doc[T]) []string, drop func(*store.Tx, string),
+) (more bool, err error) {
+	err = t.Update(ctx, func(ctx context.Context, tx *store.Tx) error {
+		page, err := coll.Query(ctx, tx, store.Query{Order: []string{order}, Limit: size})
 		if err != nil {
 			return err
 		}
-		gone := map[string]bool{}
+		ids := map[string]bool{}
 		for _, d := range page.Docs {
 			coll.Delete(tx, d.ID)
-			if hang != nil {
-				hang(d, gone)
+			if dependents != nil {
+				for _, id := range dependents(d) {
+					ids[id] = true
+				}
 			}
 		}
-		for id := range gone {
+		for id := range ids {
 			drop(tx, id)
 		}
-		n = len(page.Docs)
+		more = len(page.Docs) == size
 		return nil
 	})
-	return n, width, err
+	return more, err
 }

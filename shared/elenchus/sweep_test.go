@@ -9,7 +9,7 @@ import (
 	"parley.internal/shared/store"
 )
 
-func (c *court) put(id string, v Session) {
+func (c *fixture) put(id string, v Session) {
 	c.t.Helper()
 	err := c.DB.User("u").Update(c.t.Context(), func(_ context.Context, tx *store.Tx) error {
 		sessions.Put(tx, id, v)
@@ -20,7 +20,7 @@ func (c *court) put(id string, v Session) {
 	}
 }
 
-func (c *court) sweep(limit int) int {
+func (c *fixture) sweep(limit int) int {
 	c.t.Helper()
 	n, err := c.SweepVerifications(c.t.Context(), store.NewAdmin(c.DB), limit)
 	if err != nil {
@@ -29,8 +29,8 @@ func (c *court) sweep(limit int) int {
 	return n
 }
 
-func TestASweepStopsWhatNobodyTouchedForAWeek(t *testing.T) {
-	each(t, func(t *testing.T, c *court) {
+func TestASweepStopsVerificationsIdleForAWeek(t *testing.T) {
+	each(t, func(t *testing.T, c *fixture) {
 		idleOne, busy, ended, converged := c.start(10), c.start(10), c.start(10), c.start(10)
 		c.turn(idleOne, RoundInput{})
 		c.turn(converged, RoundInput{})
@@ -53,7 +53,9 @@ func TestASweepStopsWhatNobodyTouchedForAWeek(t *testing.T) {
 		if n := c.sweep(10); n != 1 {
 			t.Errorf("%d left", n)
 		}
-		for id, want := range map[string]Status{idleOne: ForcedStop, busy: Converging, ended: Completed, converged: Converged} {
+		for id, want := range map[string]Status{
+			idleOne: ForcedStop, busy: Converging, ended: Completed, converged: Converged,
+		} {
 			if v := c.session(id); v.Status != want || v.EndedAt.IsZero() != (id == busy) {
 				t.Errorf("%s, ended at %s; want %s", v.Status, v.EndedAt, want)
 			}
@@ -61,7 +63,7 @@ func TestASweepStopsWhatNobodyTouchedForAWeek(t *testing.T) {
 		if _, err := c.End(t.Context(), alpha, EndInput{idleOne, "CONDITIONAL"}); err != nil {
 			t.Errorf("one that was stopped cannot be ended: %v", err)
 		}
-		// One that goes on after it was stopped is stopped again when it rests again.
+		// A verification that continues after it was stopped is stopped again when it is idle again.
 		c.Pass(6 * 24 * time.Hour)
 		if n := c.sweep(10); n != 1 || c.session(busy).Status != ForcedStop {
 			t.Errorf("%d swept, %s", n, c.session(busy).Status)
@@ -79,8 +81,8 @@ func TestASweepStopsWhatNobodyTouchedForAWeek(t *testing.T) {
 	})
 }
 
-// below counts all documents under a verification.
-func (c *court) below(id string) (n int) {
+// below counts the documents below a verification.
+func (c *fixture) below(id string) (n int) {
 	c.t.Helper()
 	t := c.DB.User("u")
 	v := 0
@@ -116,20 +118,23 @@ func (c *court) below(id string) (n int) {
 	return n + v
 }
 
-func size[T any](t *store.Tenant, coll store.Collection[T], order string, c *court) (int, error) {
+func size[T any](t *store.Tenant, coll store.Collection[T], order string, c *fixture) (int, error) {
 	page, err := coll.Query(c.t.Context(), t, store.Query{Order: []string{order}, Limit: store.MaxLimit})
 	return len(page.Docs), err
 }
 
-func TestASweepDeletesWhatEndedLongAgoAndLeavesNoOrphan(t *testing.T) {
-	each(t, func(t *testing.T, c *court) {
+func TestASweepDeletesOldVerificationsWithoutOrphans(t *testing.T) {
+	each(t, func(t *testing.T, c *fixture) {
 		id, young := c.start(20, "a.ts", "0"), c.start(20, "a.ts", "0")
-		// A checkpoint needs the first text, which only a step knows once it is replaced.
+		// The checkpoint keeps the first text. Once that is replaced, only a step refers to it.
 		if _, err := c.Checkpoint(t.Context(), alpha, CheckpointInput{SessionID: id}); err != nil {
 			t.Fatal(err)
 		}
 		for i := range 12 {
-			c.turn(id, RoundInput{IssuesRaised: fresh(Critical, "A", fmt.Sprintf("B%d", i)), Files: pairs([]string{"a.ts", fmt.Sprint(i), fmt.Sprintf("f%d.ts", i), ""})})
+			c.turn(id, RoundInput{
+				IssuesRaised: fresh(Critical, "A", fmt.Sprintf("B%d", i)),
+				Files:        pairs([]string{"a.ts", fmt.Sprint(i), fmt.Sprintf("f%d.ts", i), ""}),
+			})
 			if i == 7 {
 				if _, err := c.Rollback(t.Context(), alpha, RollbackInput{id, 4}); err != nil {
 					t.Fatal(err)
@@ -148,7 +153,7 @@ func TestASweepDeletesWhatEndedLongAgoAndLeavesNoOrphan(t *testing.T) {
 			t.Fatalf("a second too early: %v", err)
 		}
 		c.Pass(time.Second)
-		// One attempt is cut short: what it marked is found by no call, and the next goes on.
+		// A deletion is interrupted. No call finds the session that it has marked, and the next sweep continues.
 		c.set(id, func(v *Session) { v.Purging = true })
 		if _, err := c.GetContext(t.Context(), alpha, ContextInput{SessionID: id}); err == nil {
 			t.Error("it is found while it is deleted")

@@ -5,7 +5,7 @@ import (
 	"parley.internal/shared/op"
 )
 
-// gammas is a key of the program gamma.
+// gammas creates a key of the program gamma.
 var gammas = []op.Step{{Op: "create_key", As: op.Human, In: op.In{"program": "gamma"}, Save: "id as key"}}
 
 func createCases() op.Cases {

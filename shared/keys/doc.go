@@ -1,9 +1,8 @@
-// Package keys makes, lists, revokes and looks up the bearer keys by which
-// callers are known.
+// Package keys creates, lists, revokes and looks up the bearer keys that identify callers, and
+// the links that sign in a browser.
 //
-// A key is parley_<user>_<secret>, the user in base32, so that finding it is one
-// read of that user's apiKeys by the key's SHA-256. The secret has 256 bits from
-// the system's random source, which is why a plain hash is enough: nothing can be
-// guessed. Only the hash is kept. How long a look-up is cached and how failures
-// are limited is the server's affair, not this package's.
+// A key is parley_<user>_<secret> with the user in base32, so that a lookup is one read of that
+// user's apiKeys by the key's SHA-256. The secret has 256 random bits and cannot be guessed, which
+// is why a plain hash is enough. Only the hash is stored. The caching of lookups and the limit on
+// failures belong to the server, not to this package.
 package keys

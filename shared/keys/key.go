@@ -13,7 +13,7 @@ import (
 	"parley.internal/shared/store"
 )
 
-// Key is a document of the collection, named by the key's hash.
+// Key is the document of a key. Its id is the hash of the key.
 type Key struct {
 	Name       string           `json:"name,omitempty"`
 	Kind       identity.KeyKind `json:"kind"`
@@ -31,17 +31,17 @@ var apiKeys = store.Collection[Key]{Name: "apiKeys", Indexes: []string{"createdA
 // Defs declares the collections of keys and of links.
 func (*Service) Defs() []*store.Def { return []*store.Def{apiKeys.Def(), links.Def()} }
 
-// keptRevoked is how long a revoked key stays in the list.
+// keptRevoked is the time for which a revoked or expired key is kept.
 const keptRevoked = 30 * 24 * time.Hour
 
 const keyPrefix = "parley_"
 
 var encoding = base32.NewEncoding("abcdefghijklmnopqrstuvwxyz234567").WithPadding(base32.NoPadding)
 
-// mint makes a secret of a user's that begins with prefix.
+// mint returns a new secret of a user that begins with prefix, and its hash.
 func mint(prefix, user string) (secret, id string) {
 	b := make([]byte, 32)
-	_, _ = rand.Read(b) // never fails; it ends the program rather than return weak bytes
+	_, _ = rand.Read(b) // never fails: crypto/rand ends the program instead
 	secret = prefix + encoding.EncodeToString([]byte(user)) + "_" + encoding.EncodeToString(b)
 	return secret, hash(secret)
 }
@@ -51,7 +51,8 @@ func hash(secret string) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// parse finds the user in the text of a secret that begins with prefix.
+// parse returns the user and the hash of a secret that begins with prefix. It accepts exactly
+// the form that mint returns.
 func parse(prefix, secret string) (user, id string, ok bool) {
 	rest, ok := strings.CutPrefix(secret, prefix)
 	if !ok || len(secret) > 512 {
@@ -68,8 +69,8 @@ func parse(prefix, secret string) (user, id string, ok bool) {
 	return string(b), hash(secret), true
 }
 
-// good says whether the key may be used.
-func (k Key) good(now time.Time) error {
+// valid returns Unauthenticated for a revoked or expired key.
+func (k Key) valid(now time.Time) error {
 	switch {
 	case !k.RevokedAt.IsZero():
 		return fault.New(fault.Unauthenticated, "this key was revoked")

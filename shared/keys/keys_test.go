@@ -20,7 +20,7 @@ var (
 	admin = domaintest.Admin("u")
 )
 
-// ring is a service on an empty store, with a clock that the test moves.
+// ring is a service on an empty store, with a clock that the test sets.
 type ring struct {
 	*Service
 	domaintest.Clock
@@ -50,7 +50,7 @@ func (r *ring) unknown(name, secret, says string) {
 	}
 }
 
-func TestAKeyTellsWhoCalls(t *testing.T) {
+func TestALookupReturnsTheCallerOfAKey(t *testing.T) {
 	each(t, func(t *testing.T, r *ring) {
 		for name, c := range map[string]struct {
 			in    CreateInput
@@ -81,7 +81,7 @@ func TestAKeyTellsWhoCalls(t *testing.T) {
 	})
 }
 
-func TestAKeyThatIsNotGoodIsUnauthenticated(t *testing.T) {
+func TestAMalformedOrUnknownKeyIsUnauthenticated(t *testing.T) {
 	each(t, func(t *testing.T, r *ring) {
 		good := r.create(CreateInput{}).Key
 		foreign, _ := mint(keyPrefix, "u")
@@ -141,7 +141,7 @@ func TestARevokedKeyIsUnauthenticatedForGood(t *testing.T) {
 	})
 }
 
-func TestOnlyAHumanMakesKeysOfHumansAndAdmins(t *testing.T) {
+func TestOnlyAHumanCreatesKeysOfHumansAndAdmins(t *testing.T) {
 	each(t, func(t *testing.T, r *ring) {
 		for name, in := range map[string]CreateInput{
 			"a human's": {Kind: identity.Human}, "an admin's": {Scopes: []string{"admin"}},
@@ -161,7 +161,7 @@ func TestOnlyAHumanMakesKeysOfHumansAndAdmins(t *testing.T) {
 	})
 }
 
-func TestAKeyThatCannotBeIsRefusedByField(t *testing.T) {
+func TestAMalformedKeyIsRefusedAtItsField(t *testing.T) {
 	each(t, func(t *testing.T, r *ring) {
 		for name, c := range map[string]struct {
 			in          CreateInput
@@ -170,7 +170,7 @@ func TestAKeyThatCannotBeIsRefusedByField(t *testing.T) {
 			"a scope that is none": {CreateInput{Scopes: []string{"read", "root"}}, "scopes",
 				`"root" is not a scope; the scopes are read, write, admin, dispatch, relay`},
 			"a kind that is none":    {CreateInput{Kind: "robot"}, "kind", "agent or human"},
-			"a human's program":      {CreateInput{Kind: identity.Human, Program: "beta"}, "program", "agent"},
+			"a human's program":      {CreateInput{Kind: identity.Human, Program: "beta"}, "program", "human"},
 			"a bad program":          {CreateInput{Program: "a b"}, "program", "letters"},
 			"the name of no program": {CreateInput{Program: "Any"}, "program", "another name"},
 			"the name of the system": {CreateInput{Program: "parley"}, "program", "another name"},
@@ -219,7 +219,7 @@ func TestAListHasNoSecrets(t *testing.T) {
 	})
 }
 
-func TestAUseIsNotedAtMostOnceInTenMinutes(t *testing.T) {
+func TestAUseIsRecordedAtMostOnceInTenMinutes(t *testing.T) {
 	each(t, func(t *testing.T, r *ring) {
 		out := r.create(CreateInput{Program: "beta"})
 		uses := 0
@@ -247,7 +247,7 @@ func TestAUseIsNotedAtMostOnceInTenMinutes(t *testing.T) {
 	})
 }
 
-func TestProgramsAreThoseThatGoodKeysSpeakFor(t *testing.T) {
+func TestProgramsAreThoseOfValidKeys(t *testing.T) {
 	each(t, func(t *testing.T, r *ring) {
 		if got, err := r.Programs(t.Context(), "u"); err != nil || len(got) != 0 {
 			t.Errorf("of no keys: %q, %v", got, err)

@@ -9,8 +9,8 @@ import (
 	"parley.internal/shared/store"
 )
 
-// link is a document of the collection, named by the hash of its code. It is gone
-// once it was used.
+// link is the document of a link. Its id is the hash of the link's code. It is deleted when the
+// link is used.
 type link struct {
 	CreatedAt time.Time `json:"createdAt"`
 	ExpiresAt time.Time `json:"expiresAt"`
@@ -19,27 +19,26 @@ type link struct {
 
 var links = store.Collection[link]{Name: "links"}
 
-// The times of a link: how soon it is to be opened, and how long the key is good that
-// it gives.
+// The lifetime of a link, and of the key that it gives.
 const (
 	linkFor    = 10 * time.Minute
 	linkKeyFor = 7 * 24 * time.Hour
 )
 
-// linkScopes are what a browser may do that was signed in by a link: see and answer,
-// and neither make keys nor read mail.
+// linkScopes are the scopes of a browser that was signed in by a link: it may see tasks and
+// answer questions, but neither manage keys nor read mail.
 var linkScopes = []string{"dispatch", "signal"}
 
 const linkPrefix = "link_"
 
-// Link is a way for a person to sign a browser in, once.
+// Link signs a person's browser in. It works once, until ExpiresAt.
 type Link struct {
 	Code      string
 	ExpiresAt time.Time
 }
 
-// MakeLink makes a link for a user, good once and for 10 minutes. It asks nobody who
-// wants it: it is for the operator at a terminal.
+// MakeLink creates a link for a user. It works once, within 10 minutes. MakeLink checks no
+// caller: it is for the operator at a terminal. A malformed user name is Invalid.
 func (s *Service) MakeLink(ctx context.Context, user string) (Link, error) {
 	if !identity.ValidName(user) {
 		return Link{}, errUserName
@@ -56,9 +55,9 @@ func (s *Service) MakeLink(ctx context.Context, user string) (Link, error) {
 
 var errLink = fault.New(fault.Unauthenticated, "this link was used or has expired; make another with: parley link")
 
-// Redeem gives a human's key for a link's code, good for 7 days, that may see tasks and
-// answer questions. A code that is unknown, used or past its time is Unauthenticated.
-// Of many who bring one code at once, one gets a key.
+// Redeem exchanges the code of a link for a human's key, valid for 7 days, that may see tasks
+// and answer questions. A code that is unknown, used or expired is Unauthenticated. Of several
+// concurrent calls with one code exactly one gets a key.
 func (s *Service) Redeem(ctx context.Context, code string) (CreateOutput, error) {
 	user, id, ok := parse(linkPrefix, code)
 	if !ok {

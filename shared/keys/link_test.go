@@ -48,7 +48,7 @@ func TestALinkGivesAHumansKeyOnce(t *testing.T) {
 	})
 }
 
-func TestOfManyWhoOpenALinkOneGetsAKey(t *testing.T) {
+func TestOfConcurrentRedemptionsOneGetsAKey(t *testing.T) {
 	each(t, func(t *testing.T, r *ring) {
 		l := r.link("u")
 		lost := domaintest.Together(8, func(int) error { return domaintest.Err(r.Redeem(t.Context(), l.Code)) })
@@ -61,7 +61,7 @@ func TestOfManyWhoOpenALinkOneGetsAKey(t *testing.T) {
 	})
 }
 
-func TestALinkIsGoodForTenMinutes(t *testing.T) {
+func TestALinkExpiresAfterTenMinutes(t *testing.T) {
 	each(t, func(t *testing.T, r *ring) {
 		late, just := r.link("u"), r.link("u")
 		r.Clock.Set(t0.Add(10*time.Minute - time.Microsecond))
@@ -76,7 +76,7 @@ func TestALinkIsGoodForTenMinutes(t *testing.T) {
 	})
 }
 
-func TestALinkOfNobodyIsRefused(t *testing.T) {
+func TestAnUnknownCodeAndAMalformedUserAreRefused(t *testing.T) {
 	each(t, func(t *testing.T, r *ring) {
 		if _, err := r.MakeLink(t.Context(), "no user"); !fault.Is(err, fault.Invalid) {
 			t.Errorf("for no user: %v", err)

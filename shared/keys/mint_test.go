@@ -22,8 +22,7 @@ func TestAMintedKeyNamesItsUser(t *testing.T) {
 	}
 }
 
-// Whatever comes as a key names a user that can be, or nobody, and a key of a
-// user leads to its own id alone.
+// Every input is refused or names a valid user, and no other input has the id of a given key.
 func FuzzParse(f *testing.F) {
 	good, id := mint(keyPrefix, "u")
 	for _, seed := range []string{good, strings.ToUpper(good), "parley_", "parley__" + strings.Repeat("a", 52), "",

@@ -12,27 +12,27 @@ import (
 	"parley.internal/shared/store"
 )
 
-// Service is the keys of all users.
+// Service implements the operations of keys. All methods are safe for concurrent use.
 type Service struct {
 	DB  *store.DB
 	Now func() time.Time
-	// Toolsets are the names that a scope may have beside read, write and admin.
+	// Toolsets returns the scopes beside read, write and admin.
 	Toolsets func() []string
-	// Revoked is told of a key's id once it is revoked, so that a cache can
-	// forget it. Nil for nobody.
+	// Revoked is called with the id of a revoked key, so that caches can remove it. It may be
+	// nil.
 	Revoked func(id string)
-	// Changed is told of a user whose keys changed. Nil for nobody.
+	// Changed is called with a user whose keys have changed. It may be nil.
 	Changed func(user string)
-	// Used is told of a caller whose key's last noted use is 10 minutes old, so
-	// that it can be noted off the path of the call. Nil for nobody.
+	// Used is called by Lookup if the recorded use of the key is at least 10 minutes old. It
+	// should return at once and call Touch later. It may be nil.
 	Used func(identity.Caller)
 }
 
-// reserved are the names that no program has: whoever is free, everyone with a
-// session, the human, and the system itself.
+// reserved lists names with another meaning as a target or source: any program, everyone with a
+// session, the human, and the system.
 var reserved = []string{"any", "all", "user", "parley"}
 
-// usedEvery is how often a key's use is noted at most.
+// usedEvery is the shortest time between two recorded uses of a key.
 const usedEvery = 10 * time.Minute
 
 var errUserName = fault.Field("user",
@@ -40,8 +40,8 @@ var errUserName = fault.Field("user",
 
 var errUnknown = fault.New(fault.Unauthenticated, "this key is not known")
 
-// Lookup finds who a key is, by one read. A key that is unknown, expired or
-// revoked is Unauthenticated. until is when the key expires, zero for never.
+// Lookup returns the caller of a key and the time at which the key expires, zero for never. It
+// needs one read. A key that is unknown, expired or revoked is Unauthenticated.
 func (s *Service) Lookup(ctx context.Context, secret string) (caller identity.Caller, until time.Time, err error) {
 	user, id, ok := parse(keyPrefix, secret)
 	if !ok {
@@ -54,7 +54,7 @@ func (s *Service) Lookup(ctx context.Context, secret string) (caller identity.Ca
 	if err != nil {
 		return caller, until, err
 	}
-	if err := k.good(s.Now()); err != nil {
+	if err := k.valid(s.Now()); err != nil {
 		return caller, until, err
 	}
 	caller = k.caller(user, id)
@@ -64,7 +64,7 @@ func (s *Service) Lookup(ctx context.Context, secret string) (caller identity.Ca
 	return caller, k.ExpiresAt, nil
 }
 
-// Touch notes that a key was used.
+// Touch records the current time as the last use of the caller's key.
 func (s *Service) Touch(ctx context.Context, c identity.Caller) error {
 	return s.DB.User(c.User).Update(ctx, func(_ context.Context, tx *store.Tx) error {
 		apiKeys.Patch(tx, c.KeyID, store.Set("lastUsedAt", s.Now()))
@@ -72,7 +72,8 @@ func (s *Service) Touch(ctx context.Context, c identity.Caller) error {
 	})
 }
 
-// Create makes a key. The reply is the one place where its secret stands.
+// Create creates a key. Only its output contains the secret. A key of the kind human, or with the
+// scope admin, requires a human caller and is Forbidden for others; malformed fields are Invalid.
 func (s *Service) Create(ctx context.Context, c identity.Caller, in CreateInput) (CreateOutput, error) {
 	if in.Kind == identity.Human && !c.IsHuman() {
 		return CreateOutput{}, fault.New(fault.Forbidden, "only a human's key can make a key of the kind human")
@@ -83,8 +84,8 @@ func (s *Service) Create(ctx context.Context, c identity.Caller, in CreateInput)
 	return s.Issue(ctx, c.User, in)
 }
 
-// Issue makes a key for a user without asking who wants it: for the operator at
-// a terminal.
+// Issue creates a key for a user. It checks no caller: it is for the operator at a terminal.
+// Malformed fields are Invalid.
 func (s *Service) Issue(ctx context.Context, user string, in CreateInput) (CreateOutput, error) {
 	var out CreateOutput
 	if !identity.ValidName(user) {
@@ -95,7 +96,7 @@ func (s *Service) Issue(ctx context.Context, user string, in CreateInput) (Creat
 			"must be 1 to 100 letters, digits, dots, underscores and hyphens, and begin with a letter or digit")
 	}
 	if slices.Contains(reserved, strings.ToLower(in.Program)) {
-		return out, fault.Field("program", "%q means something else to the queue and the mail; take another name",
+		return out, fault.Field("program", "%q is reserved as a target of tasks and messages; take another name",
 			in.Program)
 	}
 	in = op.Fill(in)
@@ -103,7 +104,7 @@ func (s *Service) Issue(ctx context.Context, user string, in CreateInput) (Creat
 		return out, fault.Field("kind", "must be agent or human")
 	}
 	if in.Kind == identity.Human && in.Program != "" {
-		return out, fault.Field("program", "goes with a key of the kind agent")
+		return out, fault.Field("program", "must be empty for a key of the kind human")
 	}
 	allowed := append([]string{identity.ScopeRead, identity.ScopeWrite, identity.ScopeAdmin}, s.Toolsets()...)
 	for _, scope := range in.Scopes {
@@ -131,7 +132,7 @@ func (s *Service) Issue(ctx context.Context, user string, in CreateInput) (Creat
 	return CreateOutput{Key: secret, View: view(id, k)}, nil
 }
 
-// List reads a page of the keys, newest first, without secrets.
+// List returns a page of the user's keys, newest first, without secrets.
 func (s *Service) List(ctx context.Context, c identity.Caller, in ListInput) (ListOutput, error) {
 	out := ListOutput{Keys: []View{}}
 	page, err := apiKeys.Query(ctx, s.DB.User(c.User), store.Query{Order: []string{"createdAt desc"}, Limit: in.Limit,
@@ -146,8 +147,8 @@ func (s *Service) List(ctx context.Context, c identity.Caller, in ListInput) (Li
 	return out, nil
 }
 
-// Revoke ends a key: here at once, on other instances within 60 seconds.
-// Revoking it again changes nothing.
+// Revoke revokes a key: in this process at once, in others within 60 seconds. A repeated call
+// changes nothing. A key that does not exist is NotFound.
 func (s *Service) Revoke(ctx context.Context, c identity.Caller, in RevokeInput) (View, error) {
 	var out View
 	now := s.Now()
@@ -182,11 +183,11 @@ func (s *Service) changed(user string) {
 	}
 }
 
-// maxKnown bounds how many keys the programs are read from.
+// maxKnown is the largest number of keys that Programs reads.
 const maxKnown = 200
 
-// Programs names the programs that a user's good keys speak for, sorted, of the
-// newest 200 keys.
+// Programs returns the sorted names of the programs of a user's valid keys. It reads the newest
+// 200 keys.
 func (s *Service) Programs(ctx context.Context, user string) ([]string, error) {
 	page, err := apiKeys.Query(ctx, s.DB.User(user), store.Query{Order: []string{"createdAt desc"}, Limit: maxKnown})
 	if err != nil {
@@ -195,7 +196,7 @@ func (s *Service) Programs(ctx context.Context, user string) ([]string, error) {
 	now := s.Now()
 	var out []string
 	for _, d := range page.Docs {
-		if d.Value.Program != "" && d.Value.good(now) == nil {
+		if d.Value.Program != "" && d.Value.valid(now) == nil {
 			out = append(out, d.Value.Program)
 		}
 	}
@@ -212,7 +213,7 @@ type CreateInput struct {
 	Expires int64            `json:"expires,omitempty" allow:"over=0,max=315360000" jsonschema:"seconds until it expires; never where left out"`
 }
 
-// CreateOutput is what create_key answers.
+// CreateOutput is the output of create_key.
 type CreateOutput struct {
 	Key string `json:"key" jsonschema:"the secret; it is shown this once"`
 	View
@@ -224,7 +225,7 @@ type ListInput struct {
 	Cursor string `json:"cursor,omitempty" allow:"max=2000"`
 }
 
-// ListOutput is what list_keys answers.
+// ListOutput is the output of list_keys.
 type ListOutput struct {
 	Keys       []View `json:"keys"`
 	NextCursor string `json:"nextCursor,omitempty"`
@@ -257,7 +258,7 @@ func view(id string, k Key) View {
 		ExpiresAt: k.ExpiresAt, RevokedAt: k.RevokedAt, LastUsedAt: k.LastUsedAt}
 }
 
-// Operations lists what there is for keys.
+// Operations returns the operations of the toolset keys.
 func (s *Service) Operations() []op.Op {
 	const set = "keys"
 	return []op.Op{

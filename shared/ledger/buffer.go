@@ -11,35 +11,37 @@ import (
 )
 
 const (
-	// flushAt is how many new records make Run flush before its time, maxBatch how
-	// many a document holds, and maxPending how many wait in memory at most.
+	// flushAt is the number of new records that makes Run flush early, maxBatch the largest
+	// number of records in a document, and maxPending the largest number in memory.
 	flushAt    = 500
 	maxBatch   = 200
 	maxPending = 100_000
 
-	// writers is how many users are written at once. After maxFailed of them a
-	// flush asks a store that is down no more.
+	// writers is the number of users whose records are written concurrently. After maxFailed
+	// users have failed, a flush stops calling the store.
 	writers   = 8
 	maxFailed = 8
 
 	defaultEvery = 2 * time.Second
 )
 
-// buffer is what waits to be written.
+// buffer holds the records that are not written yet.
 type buffer struct {
 	made sync.Once
-	full chan struct{} // has one where flushAt new records wait
-	turn chan struct{} // has one where a flush runs
+	full chan struct{} // holds one value while flushAt new records wait
+	turn chan struct{} // holds one value while a flush runs
 
-	mu         sync.Mutex
-	users      map[string]*queue
-	held       int // records that wait, those being written among them
-	fresh      int // records since the last flush began
+	mu    sync.Mutex
+	users map[string]*queue
+	held  int // records in memory, including those being written
+	fresh int // records since the last flush began
+	// lost is the number of calls that were not recorded, told the part of it that an error
+	// of Flush has reported.
 	lost, told int64
 }
 
-// queue is what waits of one user. A batch that was tried stays as it is until it
-// is known to be written: its id stands for these records.
+// queue holds the records of one user. A batch that was tried keeps its id and its records until
+// its outcome is known.
 type queue struct {
 	tried   *attempt
 	records []Record
@@ -55,8 +57,8 @@ func (b *buffer) signals() (full, turn chan struct{}) {
 	return b.full, b.turn
 }
 
-// Record takes a call down. It never waits for the store. Where too much waits
-// already, or the call is no user's, the record is counted as lost.
+// Record records a call. It never waits for the store. If 100,000 records are in memory, or the
+// call has no user, it counts the call as lost. It is safe for concurrent use.
 func (s *Service) Record(u op.Usage) {
 	b, r := &s.buffer, recordOf(u)
 	full, _ := b.signals()
@@ -84,8 +86,8 @@ func (s *Service) Record(u op.Usage) {
 	}
 }
 
-// Run flushes every Every, and as soon as 500 new records wait, until ctx ends.
-// What is left then is for a last Flush, after the last call.
+// Run calls Flush at the interval Every, and when 500 new records wait, until ctx ends. The
+// caller must call Flush once more after the last call, for the records that are left.
 func (s *Service) Run(ctx context.Context) {
 	every := s.Every
 	if every <= 0 {
@@ -111,9 +113,9 @@ func (s *Service) Run(ctx context.Context) {
 	}
 }
 
-// Flush writes all that was recorded before it began. What it could not write is
-// kept for the next; its error says how much that is, and how many calls were lost
-// on the way. Of two at once the second waits for the first.
+// Flush writes all calls that were recorded before it began. It keeps records that it could not
+// write for the next flush. Its error has the number of these records and of the calls that were
+// lost since the last report. Concurrent flushes run one after the other.
 func (s *Service) Flush(ctx context.Context) error {
 	b := &s.buffer
 	_, turn := b.signals()
@@ -150,7 +152,8 @@ func (s *Service) Flush(ctx context.Context) error {
 	return b.outcome(ctx, failed...)
 }
 
-// drain writes what waits of one user, batch by batch, up to one that fails.
+// drain writes the records of one user batch by batch, up to the first fault that may be
+// temporary. A batch that the store refuses for good is lost.
 func (s *Service) drain(ctx context.Context, user string, q *queue) error {
 	var refused error
 	for q.tried != nil || len(q.records) > 0 {
@@ -165,7 +168,7 @@ func (s *Service) drain(ctx context.Context, user string, q *queue) error {
 		}
 		s.buffer.release(len(q.tried.records), err == nil)
 		q.tried = nil
-		if err != nil { // it would be refused each time
+		if err != nil { // a repeat would be refused too
 			refused = err
 		}
 	}
@@ -180,7 +183,7 @@ func (b *buffer) take() map[string]*queue {
 	return work
 }
 
-// release gives back the room of n records, which count as lost where they were not written.
+// release removes n records from the count, as written or as lost.
 func (b *buffer) release(n int, written bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -190,7 +193,7 @@ func (b *buffer) release(n int, written bool) {
 	}
 }
 
-// putBack keeps what was not written, before what came since.
+// putBack returns the records that were not written, ahead of those recorded since.
 func (b *buffer) putBack(work map[string]*queue) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -208,8 +211,8 @@ func (b *buffer) putBack(work map[string]*queue) {
 	}
 }
 
-// outcome is the error of a flush. A loss is told once, and again where the flush
-// was ended and perhaps nobody listens.
+// outcome returns the error of a flush. It reports each lost call once, but again after a flush
+// whose context ended, because its caller may not have seen the error.
 func (b *buffer) outcome(ctx context.Context, failed ...error) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -7,7 +7,7 @@ import (
 	"parley.internal/shared/op"
 )
 
-// The calls of a test come completed, as the calls of their operations do.
+// Usage applies the defaults of the schema first, as the operation does.
 
 func (b *book) Usage(ctx context.Context, c identity.Caller, in UsageInput) (UsageOutput, error) {
 	return b.Service.Usage(ctx, c, op.FillAs("get_usage", in))

@@ -14,11 +14,11 @@ import (
 	"parley.internal/shared/op"
 )
 
-func TestWhatIsRecordedByManyIsThereOnceAfterAFlush(t *testing.T) {
+func TestConcurrentRecordsAreWrittenOnce(t *testing.T) {
 	each(t, func(t *testing.T, b *book) {
 		goroutines, calls := 8, 150
 		b.Every = time.Millisecond
-		// Contention loses nothing: what was not written waits for the next flush.
+		// Contention loses nothing: the records wait for the next flush.
 		failed := func(err error) {
 			if err != nil && !fault.Is(err, fault.Conflict) {
 				t.Error(err)
@@ -53,21 +53,21 @@ func TestWhatIsRecordedByManyIsThereOnceAfterAFlush(t *testing.T) {
 	})
 }
 
-func TestAStoreThatFailsLosesAndDoublesNothing(t *testing.T) {
+func TestFaultsOfTheStoreLoseAndDuplicateNothing(t *testing.T) {
 	for name, c := range map[string]struct {
 		kind   fault.Kind
 		commit bool
 	}{
-		"nothing was done":              {fault.Unavailable, false},
-		"it was done and nobody told":   {fault.Unavailable, true},
-		"contention":                    {fault.Conflict, false},
-		"an error nobody thought of":    {fault.Internal, false},
-		"done, an error nobody thought": {fault.Internal, true},
+		"not committed":                {fault.Unavailable, false},
+		"committed, answer lost":       {fault.Unavailable, true},
+		"contention":                   {fault.Conflict, false},
+		"an internal error":            {fault.Internal, false},
+		"committed, an internal error": {fault.Internal, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			eachFrail(t, func(t *testing.T, b *book, d *frail) {
-				// The third and the fourth transaction fail: the last of the first flush, and
-				// the first of the second, which tries the same batch again.
+				// The third and the fourth transaction fail: the last one of the first flush, and
+				// the first one of the second flush, which is the same batch again.
 				d.then = func(n int64) (error, bool) {
 					if n == 3 || n == 4 {
 						return fault.New(c.kind, "down"), c.commit
@@ -87,7 +87,7 @@ func TestAStoreThatFailsLosesAndDoublesNothing(t *testing.T) {
 				}
 				err = b.Flush(t.Context())
 				if c.commit {
-					// The repeat met its own batch, and that was the answer.
+					// The repeat found its own batch.
 					if err != nil {
 						t.Errorf("the second flush: %v", err)
 					}
@@ -104,7 +104,7 @@ func TestAStoreThatFailsLosesAndDoublesNothing(t *testing.T) {
 	}
 }
 
-func TestWhatIsRecordedDuringAFlushThatFailsIsKeptToo(t *testing.T) {
+func TestRecordsDuringAFailedFlushAreKept(t *testing.T) {
 	eachFrail(t, func(t *testing.T, b *book, d *frail) {
 		d.then = func(n int64) (error, bool) {
 			if n > 1 {
@@ -122,7 +122,7 @@ func TestWhatIsRecordedDuringAFlushThatFailsIsKeptToo(t *testing.T) {
 	})
 }
 
-func TestAUserWhoseRecordsCannotBeWrittenHoldsUpNoOther(t *testing.T) {
+func TestAFailingUserDoesNotBlockOthers(t *testing.T) {
 	each(t, func(t *testing.T, b *book) {
 		b.Record(use(by("__no_user__", ""), "tool", inSession(0)))
 		b.Record(use(by("u", ""), "tool", inSession(0)))
@@ -135,7 +135,7 @@ func TestAUserWhoseRecordsCannotBeWrittenHoldsUpNoOther(t *testing.T) {
 	})
 }
 
-func TestWhatTheStoreRefusesForGoodIsCountedAsLost(t *testing.T) {
+func TestABatchThatTheStoreRefusesIsCountedAsLost(t *testing.T) {
 	eachFrail(t, func(t *testing.T, b *book, d *frail) {
 		d.then = func(n int64) (error, bool) {
 			if n == 1 {
@@ -154,11 +154,11 @@ func TestWhatTheStoreRefusesForGoodIsCountedAsLost(t *testing.T) {
 		if n, kept := b.Lost(), len(b.records("u")); n != 200 || kept != 3 {
 			t.Errorf("%d lost, %d kept", n, kept)
 		}
-		b.flush() // a loss is told once
+		b.flush() // a loss is reported once
 	})
 }
 
-func TestAStoreThatIsDownIsNotAskedForEveryUser(t *testing.T) {
+func TestAFlushStopsAfterSeveralFailures(t *testing.T) {
 	eachFrail(t, func(t *testing.T, b *book, d *frail) {
 		down := true
 		d.then = func(int64) (error, bool) { return errDown, !down }
@@ -181,7 +181,7 @@ func TestAStoreThatIsDownIsNotAskedForEveryUser(t *testing.T) {
 	})
 }
 
-func TestPastItsBoundTheNewestCallsAreLostAndTold(t *testing.T) {
+func TestAFullBufferLosesTheNewestCallsAndReportsThem(t *testing.T) {
 	eachFrail(t, func(t *testing.T, b *book, d *frail) {
 		d.then = func(int64) (error, bool) { return errDown, false }
 		for i := range maxPending + 5 {
@@ -203,7 +203,7 @@ func TestPastItsBoundTheNewestCallsAreLostAndTold(t *testing.T) {
 	})
 }
 
-func TestThereIsRoomAgainForWhatWasWritten(t *testing.T) {
+func TestWrittenRecordsFreeTheirPlaces(t *testing.T) {
 	each(t, func(t *testing.T, b *book) {
 		b.buffer.held = maxPending - 1
 		b.Record(use(alpha, "tool", inSession(0)))
@@ -220,7 +220,7 @@ func TestThereIsRoomAgainForWhatWasWritten(t *testing.T) {
 	})
 }
 
-func TestACallOfNobodyIsCountedAsLost(t *testing.T) {
+func TestACallWithoutAUserIsCountedAsLost(t *testing.T) {
 	each(t, func(t *testing.T, b *book) {
 		b.Record(use(identity.Caller{}, "tool"))
 		if err := b.Flush(t.Context()); err == nil || b.Lost() != 1 {
@@ -244,7 +244,7 @@ func TestABatchCostsOneReadAndOneCommit(t *testing.T) {
 	})
 }
 
-func TestProcessesThatShareAShardCountEachCallOnce(t *testing.T) {
+func TestProcessesWithOneShardCountEachCallOnce(t *testing.T) {
 	each(t, func(t *testing.T, b *book) {
 		processes, calls := domaintest.Crowd(t, 4, 2), 30
 		failed := domaintest.Together(processes, func(p int) error {
@@ -268,8 +268,8 @@ func TestProcessesThatShareAShardCountEachCallOnce(t *testing.T) {
 	})
 }
 
-// A user who calls many tools of many programs on many days is still in bounds.
-func TestABatchOfNothingAlikeIsWritten(t *testing.T) {
+// The transaction for calls of many tools by many programs on many days stays within limits.
+func TestABatchOfDistinctCallsIsWritten(t *testing.T) {
 	each(t, func(t *testing.T, b *book) {
 		for i := range maxBatch {
 			b.Record(use(by("u", fmt.Sprintf("%s-%d", strings.Repeat("p", 90), i)), strings.Repeat("t", 40), func(u *op.Usage) {
@@ -286,7 +286,7 @@ func TestABatchOfNothingAlikeIsWritten(t *testing.T) {
 	})
 }
 
-func TestTheLoopFlushesByTimeAndByNumber(t *testing.T) {
+func TestRunFlushesByTimeAndByNumber(t *testing.T) {
 	for name, c := range map[string]struct {
 		every time.Duration
 		calls int
@@ -315,7 +315,7 @@ func TestTheLoopFlushesByTimeAndByNumber(t *testing.T) {
 	}
 }
 
-func TestTheLoopTellsOfAFlushThatFailed(t *testing.T) {
+func TestRunReportsAFailedFlush(t *testing.T) {
 	eachFrail(t, func(t *testing.T, b *book, d *frail) {
 		d.then = func(n int64) (error, bool) {
 			if n == 1 {
@@ -340,8 +340,8 @@ func TestTheLoopTellsOfAFlushThatFailed(t *testing.T) {
 	})
 }
 
-// A drain that may take only so long must not wait for a flush that hangs.
-func TestAFlushThatWaitsForAnotherEndsWithItsContext(t *testing.T) {
+// A shutdown with a deadline must not wait for a flush that hangs.
+func TestAWaitingFlushEndsWithItsContext(t *testing.T) {
 	eachFrail(t, func(t *testing.T, b *book, d *frail) {
 		hung, release := make(chan struct{}), make(chan struct{})
 		d.then = func(int64) (error, bool) { close(hung); <-release; return nil, true }
@@ -361,7 +361,7 @@ func TestAFlushThatWaitsForAnotherEndsWithItsContext(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		b.Record(use(alpha, "tool", inSession(1))) // nor does a call wait for it
+		b.Record(use(alpha, "tool", inSession(1))) // Record does not wait for it either
 		close(release)
 		flushing.Wait()
 		d.then = nil

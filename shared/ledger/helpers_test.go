@@ -16,7 +16,7 @@ import (
 	"parley.internal/shared/store"
 )
 
-// book is a service on an empty store, with a clock that the test moves.
+// book is a service on an empty store, with a clock that the test sets.
 type book struct {
 	*Service
 	domaintest.Clock
@@ -33,18 +33,19 @@ func newBook(t *testing.T, db *store.DB) *book {
 // each runs a test on both stores.
 func each(t *testing.T, test func(*testing.T, *book)) {
 	t.Helper()
-	domaintest.Each(t, store.NewSchema(new(Service).Defs()...), func(t *testing.T, db *store.DB) { test(t, newBook(t, db)) })
+	domaintest.Each(t, store.NewSchema(new(Service).Defs()...),
+		func(t *testing.T, db *store.DB) { test(t, newBook(t, db)) })
 }
 
-// frail is a driver that answers some transactions with a fault, and counts calls.
+// frail is a driver that counts calls and can fail transactions.
 type frail struct {
 	store.Driver
-	// then is asked before each transaction, by its number from 1; what it returns
-	// takes the place of the answer, and commit says whether the work is done all the same.
+	// then is called before each transaction with its number, from 1. Its fault replaces the
+	// result of the transaction; commit tells whether the transaction is committed nevertheless.
 	then func(n int64) (answer error, commit bool)
 
 	updates, gets, queries atomic.Int64
-	// done has one for every transaction that was committed, where it is not nil.
+	// done gets a value for every committed transaction, if it is not nil.
 	done chan struct{}
 }
 
@@ -101,7 +102,7 @@ func eachFrail(t *testing.T, test func(*testing.T, *book, *frail)) {
 	})
 }
 
-// by is a caller whose key, bound to a program or to none, has always the same id.
+// by returns a caller of a program, or of none, always with the same key id.
 func by(user, program string) identity.Caller {
 	c := domaintest.Unbound(user)
 	c.Program = program
@@ -110,7 +111,7 @@ func by(user, program string) identity.Caller {
 
 var alpha = by("u", "alpha")
 
-// use is a call of a tool that succeeded, at the book's start.
+// use returns a successful call of a tool at the start time.
 func use(c identity.Caller, tool string, change ...func(*op.Usage)) op.Usage {
 	u := op.Usage{Op: tool, Transport: "mcp", Caller: c, Took: 2 * time.Millisecond, At: domaintest.Start}
 	for _, f := range change {
@@ -124,7 +125,7 @@ func (b *book) flush() {
 	domaintest.Check(b.t, b.Flush(b.t.Context()))
 }
 
-// batches are the documents of records of a user.
+// batches returns the batches of a user.
 func (b *book) batches(user string) []store.Doc[Batch] {
 	b.t.Helper()
 	var docs []store.Doc[Batch]
@@ -154,7 +155,7 @@ func (b *book) usage(c identity.Caller, in UsageInput) UsageOutput {
 	return domaintest.Must(b.Usage(b.t.Context(), c, in))(b.t)
 }
 
-// groups are the groups of an answer, "key=calls" each, in order.
+// groups returns the groups of an answer in order, each as "key=calls".
 func (b *book) groups(c identity.Caller, in UsageInput) string {
 	b.t.Helper()
 	var parts []string
@@ -164,8 +165,8 @@ func (b *book) groups(c identity.Caller, in UsageInput) string {
 	return strings.Join(parts, " ")
 }
 
-// counted checks that the sessions s0 to s(n-1), one a call, are in the records
-// once each, and in the totals as often.
+// counted checks that the sessions s0 to s(n-1), one for each call, are recorded once each, and
+// that the totals have n calls.
 func (b *book) counted(user string, n int) {
 	b.t.Helper()
 	seen := map[string]int{}
@@ -196,13 +197,13 @@ func at(text string) func(*op.Usage) {
 
 func over(transport string) func(*op.Usage) { return func(u *op.Usage) { u.Transport = transport } }
 
-// asJSON is how a caller sees an output.
+// asJSON returns an output as a caller gets it.
 func asJSON(t *testing.T, v any) string {
 	t.Helper()
 	return string(domaintest.Must(json.Marshal(v))(t))
 }
 
-// Lost returns how many calls could not be recorded since the start.
+// Lost returns the number of calls that were lost since the start.
 func (s *Service) Lost() int64 {
 	s.buffer.mu.Lock()
 	defer s.buffer.mu.Unlock()

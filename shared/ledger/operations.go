@@ -2,10 +2,10 @@ package ledger
 
 import "parley.internal/shared/op"
 
-// GroupBy is what usage is summed up by.
+// GroupBy is the criterion by which usage is grouped.
 type GroupBy string
 
-// What usage is summed up by.
+// The criteria.
 const (
 	ByTool      GroupBy = "tool"
 	ByProgram   GroupBy = "program"
@@ -13,8 +13,7 @@ const (
 	ByTransport GroupBy = "transport"
 )
 
-// noProgram is the group of keys that are bound to no program. No program can
-// have that name.
+// noProgram is the key of the group of unbound keys. No program can have that name.
 const noProgram = "(none)"
 
 // UsageInput is the input of get_usage.
@@ -24,13 +23,13 @@ type UsageInput struct {
 	GroupBy GroupBy `json:"groupBy,omitempty" allow:"enum=tool|program|day|transport,default=tool"`
 }
 
-// Group is the calls with one key.
+// Group holds the totals of the calls of one group.
 type Group struct {
 	Key string `json:"key"`
 	Totals
 }
 
-// UsageOutput is what get_usage answers.
+// UsageOutput is the output of get_usage.
 type UsageOutput struct {
 	From    string  `json:"from"`
 	To      string  `json:"to"`
@@ -39,7 +38,7 @@ type UsageOutput struct {
 	Total   Totals  `json:"total"`
 }
 
-// Operations lists what the ledger offers.
+// Operations returns the operations of the toolset ledger.
 func (s *Service) Operations() []op.Op {
 	return []op.Op{
 		op.New(op.Spec{Name: "get_usage", Title: "Usage and cost", Toolset: "ledger", Route: "GET /v1/usage",

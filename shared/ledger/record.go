@@ -13,10 +13,10 @@ import (
 	"parley.internal/shared/store"
 )
 
-// Retention is how long records are kept. The totals of a day stay.
+// Retention is the time for which records are kept. The totals of the days are kept forever.
 const Retention = 30 * 24 * time.Hour
 
-// Record is one call.
+// Record is the record of one call.
 type Record struct {
 	Tool       string    `json:"tool"`
 	Transport  string    `json:"transport"`
@@ -32,16 +32,15 @@ type Record struct {
 	At         time.Time `json:"at"`
 }
 
-// Batch is a document of calls of one user, in the order of their recording. Records
-// is an array of [Record] as text: nothing queries it, and to keep a text costs a
-// fraction of what a tree of values does.
+// Batch is the document of a batch of calls of one user, in the order of recording. Records is a
+// JSON array of [Record]: no query uses it, and a text costs a fraction of structured values.
 type Batch struct {
 	At      time.Time       `json:"at"`
 	PurgeAt time.Time       `json:"purgeAt"`
 	Records json.RawMessage `json:"records"`
 }
 
-// Totals sums calls up.
+// Totals holds the sums of calls.
 type Totals struct {
 	Calls      int64   `json:"calls"`
 	Errors     int64   `json:"errors"`
@@ -51,8 +50,8 @@ type Totals struct {
 	CostUSD    float64 `json:"costUsd"`
 }
 
-// Daily is what a program called on a day, as counted by one shard. The keys of
-// Totals are "tool|transport", which are few.
+// Daily holds the totals of a program on one day (UTC), as counted by one shard. The keys of
+// Totals are "tool|transport".
 type Daily struct {
 	Day     string            `json:"day"`
 	Program string            `json:"program"`
@@ -81,7 +80,7 @@ func recordOf(u op.Usage) Record {
 		TokensIn: u.TokensIn, TokensOut: u.TokensOut, CostUSD: u.CostUSD, At: u.At.UTC()}
 }
 
-// first is at most n bytes of a text, in whole characters.
+// first returns at most n bytes of a text, cut between characters.
 func first(n int, text string) string {
 	if len(text) <= n {
 		return text
@@ -128,7 +127,7 @@ func (t Totals) plus(o Totals) Totals {
 		t.TokensIn + o.TokensIn, t.TokensOut + o.TokensOut, t.CostUSD + o.CostUSD}
 }
 
-// tally sums records up by their own days and programs, in order.
+// tally sums records up by day and program, sorted by both.
 func tally(records []Record, shard int) []Daily {
 	type key struct{ day, program string }
 	by := map[key]Daily{}
@@ -152,7 +151,7 @@ func tally(records []Record, shard int) []Daily {
 	return out
 }
 
-// id names the document of a day, a shard and a program: one for each three.
+// id returns the document's id, which is unique for each day, shard and program.
 func (d Daily) id() string {
 	program := url.PathEscape(d.Program)
 	switch program {
@@ -164,7 +163,7 @@ func (d Daily) id() string {
 	return d.Day + "." + strconv.Itoa(d.Shard) + "." + program
 }
 
-// plus is the day with what was counted before.
+// plus returns the totals added to those counted before.
 func (d Daily) plus(before Daily) Daily {
 	sum := Daily{Day: d.Day, Program: d.Program, Shard: d.Shard, Totals: map[string]Totals{}}
 	for _, totals := range []map[string]Totals{before.Totals, d.Totals} {

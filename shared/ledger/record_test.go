@@ -12,7 +12,7 @@ import (
 	"parley.internal/shared/op"
 )
 
-func TestARecordHoldsWhatACallWas(t *testing.T) {
+func TestARecordHasTheFieldsOfItsCall(t *testing.T) {
 	each(t, func(t *testing.T, b *book) {
 		b.Record(op.Usage{Op: "complete_task", Transport: "rest", Caller: alpha, SessionID: "alpha.1",
 			Took: 1500 * time.Microsecond, TokensIn: 12, TokensOut: 7, CostUSD: 0.25,
@@ -38,7 +38,7 @@ func TestARecordHoldsWhatACallWas(t *testing.T) {
 	})
 }
 
-func TestAnIDStandsForOneDayShardAndProgram(t *testing.T) {
+func TestAnIDIsUniqueForDayShardAndProgram(t *testing.T) {
 	t.Parallel()
 	seen := map[string]Daily{}
 	for _, day := range []string{"2026-03-01", "2026-03-02"} {

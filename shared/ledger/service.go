@@ -13,27 +13,27 @@ import (
 	"parley.internal/shared/store"
 )
 
-// Shards is how many documents a day's totals of a program are spread over.
+// Shards is the number of documents over which the totals of a program and day are spread.
 const Shards = 4
 
-// Service is the ledger of all users.
+// Service records calls and implements get_usage. All methods are safe for concurrent use.
 type Service struct {
 	DB    *store.DB
 	Now   func() time.Time
 	NewID func() string
-	// Shard is which of the totals this process adds to, 0 to Shards-1. Any two
-	// processes may share one; they then wait for each other now and then.
+	// Shard is the shard to which this process adds, 0 to Shards-1. Processes may share a
+	// shard; their flushes may then wait for each other.
 	Shard int
-	// Every is how often Run flushes; two seconds where zero.
+	// Every is the interval of Run, two seconds if zero.
 	Every time.Duration
-	// Failed is told of every flush of Run that failed; nil for none.
+	// Failed is called with the error of every failed flush of Run. It may be nil.
 	Failed func(error)
 
 	buffer buffer
 }
 
-// write creates the batch and adds it to the totals of its days. A batch that is
-// there already was counted with it.
+// write creates a batch and adds it to the totals of its days in one transaction. It does nothing
+// if the batch exists: an earlier attempt has written both.
 func (s *Service) write(ctx context.Context, user string, b *attempt) error {
 	doc, err := batchOf(b.records)
 	if err != nil {
@@ -64,13 +64,15 @@ func (s *Service) write(ctx context.Context, user string, b *attempt) error {
 const (
 	defaultDays = 30
 	maxDays     = 366
-	// maxPages bounds what one answer reads.
+	// maxPages is the largest number of pages that one call of Usage reads.
 	maxPages = 6
 )
 
 const oneDay = 24 * time.Hour
 
-// Usage sums up what was called in a span of days.
+// Usage returns the totals of the user's calls from one day to another, both included, grouped by
+// GroupBy. Groups are sorted by calls, days by date. A malformed date, a span of 366 days or more,
+// and a span with too many totals are Invalid.
 func (s *Service) Usage(ctx context.Context, c identity.Caller, in UsageInput) (UsageOutput, error) {
 	from, to, err := span(in.From, in.To, s.Now())
 	if err != nil {
@@ -94,10 +96,11 @@ func (s *Service) Usage(ctx context.Context, c identity.Caller, in UsageInput) (
 		}
 		q.Cursor = page.Next
 	}
-	return UsageOutput{}, fault.Field("from", "these days hold too much to sum up in one answer; narrow from and to")
+	return UsageOutput{}, fault.Field("from",
+		"must be later: these days have too many totals for one answer; narrow from and to")
 }
 
-// span is the first and the last day that are asked for.
+// span returns the first and the last day of a call.
 func span(from, to string, now time.Time) (first, last time.Time, err error) {
 	var wrong []fault.Problem
 	read := func(path, text string, day *time.Time) {
@@ -130,7 +133,7 @@ func span(from, to string, now time.Time) (first, last time.Time, err error) {
 	return first, last, nil
 }
 
-// groupInto adds a document's totals to the groups that they belong to.
+// groupInto adds the totals of a document to their groups.
 func (d Daily) groupInto(groups map[string]Totals, by GroupBy) {
 	for key, t := range d.Totals {
 		tool, transport, _ := strings.Cut(key, "|")
@@ -165,7 +168,7 @@ func (o *UsageOutput) sum(groups map[string]Totals) {
 	o.Total = o.Total.rounded()
 }
 
-// rounded is without the noise that adding fractions makes.
+// rounded removes the noise of floating-point sums.
 func (t Totals) rounded() Totals {
 	t.DurationMs = math.Round(t.DurationMs*1e3) / 1e3
 	t.CostUSD = math.Round(t.CostUSD*1e9) / 1e9

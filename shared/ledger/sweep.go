@@ -8,15 +8,15 @@ import (
 	"parley.internal/shared/store"
 )
 
-// Sweeps are the steps that the domain adds to the scheduled sweeps.
+// Sweeps returns the steps of the domain in the scheduled sweeps.
 func (s *Service) Sweeps() []domain.Sweep {
 	return []domain.Sweep{{Schedule: domain.Ledger, Name: "records", Run: s.SweepLedger}}
 }
 
-// SweepLedger deletes records whose retention is over, at most limit documents of
-// them, and says how many it deleted. Without an error, fewer than limit means that
-// none is left. The totals of the days stay. It may be ended and run again at any
-// point. Firestore's TTL does the same, but a day later or so.
+// SweepLedger deletes at most limit batches whose retention is over. It returns the number of
+// batches that it deleted; without an error, fewer than limit means that none is left. The totals
+// of the days stay. It may be interrupted and run again at any point. Firestore's TTL policy does
+// the same, up to a day or so later.
 func (s *Service) SweepLedger(ctx context.Context, a *store.Admin, limit int) (int, error) {
 	due, _, err := batches.QueryAll(ctx, a, store.Query{Where: []store.Cond{store.Le(store.PurgeField, s.Now())},
 		Order: []string{store.PurgeField}, Limit: limit})
@@ -32,7 +32,7 @@ func (s *Service) SweepLedger(ctx context.Context, a *store.Admin, limit int) (i
 	for user, ids := range byUser {
 		err := a.User(user).Update(ctx, func(_ context.Context, tx *store.Tx) error {
 			for _, id := range ids {
-				batches.Delete(tx, id) // a batch never changes, so what was listed is still due
+				batches.Delete(tx, id) // a batch never changes, so a listed one is still due
 			}
 			return nil
 		})

@@ -21,7 +21,7 @@ func (b *book) sweep(limit int) int {
 func TestASweepDeletesOldRecordsAndKeepsTheTotals(t *testing.T) {
 	each(t, func(t *testing.T, b *book) {
 		b.Record(use(alpha, "tool"))
-		// The newest record of a batch decides.
+		// The newest record of a batch sets its purge time.
 		b.Record(use(alpha, "tool", func(u *op.Usage) { u.At = domaintest.Start.Add(time.Hour) }))
 		b.flush()
 		b.Record(use(alpha, "tool", func(u *op.Usage) { u.At = domaintest.Start.Add(2 * time.Hour) }))
@@ -46,7 +46,7 @@ func TestASweepDeletesOldRecordsAndKeepsTheTotals(t *testing.T) {
 	})
 }
 
-func TestASweepIsBoundedAndGoesOnWhereItEnded(t *testing.T) {
+func TestASweepIsBoundedAndContinues(t *testing.T) {
 	each(t, func(t *testing.T, b *book) {
 		for range 3 {
 			b.Record(use(alpha, "tool"))
@@ -65,7 +65,7 @@ func TestASweepIsBoundedAndGoesOnWhereItEnded(t *testing.T) {
 	})
 }
 
-func TestASweepThatFailsForOneUserSaysSoAndIsRunAgain(t *testing.T) {
+func TestASweepThatFailsForOneUserReportsItAndCanBeRepeated(t *testing.T) {
 	eachFrail(t, func(t *testing.T, b *book, d *frail) {
 		for _, user := range []string{"u", "v"} {
 			b.Record(use(by(user, ""), "tool"))
@@ -89,7 +89,7 @@ func TestASweepThatFailsForOneUserSaysSoAndIsRunAgain(t *testing.T) {
 	})
 }
 
-func TestWhatIsWrittenWhileASweepRunsIsKept(t *testing.T) {
+func TestRecordsWrittenDuringASweepAreKept(t *testing.T) {
 	eachFrail(t, func(t *testing.T, b *book, d *frail) {
 		b.Record(use(alpha, "old"))
 		b.flush()

@@ -13,7 +13,7 @@ import (
 	"parley.internal/shared/store"
 )
 
-func TestUsageSumsUpByWhatIsAsked(t *testing.T) {
+func TestUsageIsGroupedAsRequested(t *testing.T) {
 	each(t, func(t *testing.T, b *book) {
 		beta, loose := by("u", "beta"), by("u", "")
 		failed := func(u *op.Usage) { u.Fault = "NOT_FOUND" }
@@ -25,7 +25,7 @@ func TestUsageSumsUpByWhatIsAsked(t *testing.T) {
 			use(loose, "ask_question", over("rest")),
 		} {
 			b.Record(u)
-			b.flush() // one by one, so that totals are added to
+			b.flush() // one by one, so that totals are added up
 		}
 		for by, want := range map[GroupBy]string{
 			"":          "complete_task=3 get_tasks=3 ask_question=1",
@@ -49,7 +49,7 @@ func TestUsageSumsUpByWhatIsAsked(t *testing.T) {
 	})
 }
 
-func TestSumsOfMoneyHaveNoNoise(t *testing.T) {
+func TestSumsAreRounded(t *testing.T) {
 	each(t, func(t *testing.T, b *book) {
 		for range 3 {
 			b.Record(use(alpha, "complete_task", func(u *op.Usage) { u.CostUSD, u.Took = 0.1, 100*time.Microsecond }))
@@ -75,7 +75,7 @@ func TestACallCountsForItsOwnDayInUTC(t *testing.T) {
 	})
 }
 
-func TestASpanHasItsFirstAndItsLastDay(t *testing.T) {
+func TestASpanIncludesItsFirstAndLastDay(t *testing.T) {
 	each(t, func(t *testing.T, b *book) {
 		for _, day := range []string{"2025-03-01", "2026-01-30", "2026-01-31", "2026-02-27", "2026-02-28", "2026-03-01",
 			"2026-03-02"} {
@@ -97,7 +97,7 @@ func TestASpanHasItsFirstAndItsLastDay(t *testing.T) {
 				"2026-02-27 2026-02-28 2026-03-01"},
 			"a year and a day": {UsageInput{From: "2025-03-01"},
 				"2025-03-01 2026-01-30 2026-01-31 2026-02-27 2026-02-28 2026-03-01"},
-			"as many days as there be": {UsageInput{From: "2025-03-01", To: "2026-03-01"},
+			"the largest span": {UsageInput{From: "2025-03-01", To: "2026-03-01"},
 				"2025-03-01 2026-01-30 2026-01-31 2026-02-27 2026-02-28 2026-03-01"},
 			"days without calls": {UsageInput{From: "2026-02-01", To: "2026-02-02"}, ""},
 		} {
@@ -133,7 +133,7 @@ func TestASpanHasItsFirstAndItsLastDay(t *testing.T) {
 	})
 }
 
-func TestAnothersUsageIsNotSeen(t *testing.T) {
+func TestUsageIsSeparatePerUser(t *testing.T) {
 	each(t, func(t *testing.T, b *book) {
 		b.Record(use(alpha, "tool"))
 		b.Record(use(by("v", "alpha"), "tool"))
@@ -170,7 +170,7 @@ func TestShardsAreSummedUp(t *testing.T) {
 	})
 }
 
-// put sets the days of programs number from to number to, as other processes left them.
+// put stores totals for the programs p<from> to p<to-1>, as other processes would.
 func (b *book) put(from, to int) {
 	b.t.Helper()
 	for i := from; i < to; i += store.MaxWrites {

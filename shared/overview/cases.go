@@ -5,7 +5,7 @@ import (
 	"parley.internal/shared/op"
 )
 
-// busy has one of everything that a view shows, and two programs.
+// busy creates one entry of every kind in a view, and two programs.
 var busy = []op.Step{
 	{Op: "create_key", As: op.Human, In: op.In{"program": "gamma"}},
 	{Op: "create_session", In: op.In{"name": "n"}},
@@ -22,7 +22,7 @@ func cases() op.Cases {
 	// questions, and the mail of each of the two programs. No agent polls it.
 	const view = 2 + 2 + 1 + 2
 	const why = "it reads sessions, heartbeats, claims, leases, questions, and the mail of each program"
-	// A wait has three listeners, and looks again when all of them stand.
+	// A wait has three listeners, and reads the view again when all are established.
 	const waited = view + 3 + view
 	return op.Cases{Examples: []op.Example{
 		{Given: busy, As: op.Human, RPCs: view, Over: why},

@@ -1,8 +1,8 @@
-// Package overview shows a human what goes on: sessions, claimed tasks, waiting
-// questions and unread mail, in one answer, and the next one when something changed.
+// Package overview gives a human one view of the current activity: sessions, claimed tasks,
+// waiting questions and unread mail.
 //
-// An answer carries a mark of what it shows. Who shows the mark of the last answer
-// waits until there is another, so a live view is one waiting call and no polling.
-// The package keeps nothing and changes nothing. It reads tasks, which the domains
-// share, and asks the others through the ports that it declares.
+// A view carries a mark, a digest of its content. A call with the mark of the last view waits
+// until the view differs, so that a live display is one waiting call without polling. The package
+// stores and changes nothing. It reads tasks, which the domains share, and gets the rest through
+// the interfaces that it declares.
 package overview

@@ -8,7 +8,7 @@ type Input struct {
 	WaitMs int    `json:"waitMs,omitempty" allow:"wait=0" jsonschema:"wait this long for another view than that"`
 }
 
-// Operations lists what there is to see.
+// Operations returns the operation get_overview.
 func (s *Service) Operations() []op.Op {
 	return []op.Op{
 		op.New(op.Spec{Name: "get_overview", Title: "See what goes on", Toolset: "pulse", Route: "GET /v1/overview",

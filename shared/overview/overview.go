@@ -9,7 +9,7 @@ import (
 	"parley.internal/shared/task"
 )
 
-// Session is an agent at work.
+// Session is a live session of an agent.
 type Session struct {
 	ID            string    `json:"id"`
 	Name          string    `json:"name"`
@@ -20,7 +20,7 @@ type Session struct {
 	LastHeartbeat time.Time `json:"lastHeartbeat,omitzero"`
 }
 
-// Claim is a task that somebody holds.
+// Claim is a claimed task with its lease.
 type Claim struct {
 	ID         string      `json:"id"`
 	Type       task.Type   `json:"type"`
@@ -31,7 +31,7 @@ type Claim struct {
 	LeaseUntil time.Time   `json:"leaseUntil,omitzero"`
 }
 
-// Question waits for its human.
+// Question is a question without an answer.
 type Question struct {
 	ID        string        `json:"id"`
 	Question  string        `json:"question"`
@@ -42,14 +42,14 @@ type Question struct {
 	ExpiresAt time.Time     `json:"expiresAt"`
 }
 
-// Unread is how much mail waits for a program.
+// Unread is the number of unread messages of a program.
 type Unread struct {
 	Program string `json:"program"`
 	Count   int    `json:"count"`
 	More    bool   `json:"more,omitempty" jsonschema:"there is more than was counted"`
 }
 
-// View is what goes on.
+// View is the output of get_overview: the current activity of a user.
 type View struct {
 	Sessions  []Session  `json:"sessions"`
 	Claims    []Claim    `json:"claims"`
@@ -58,7 +58,8 @@ type View struct {
 	Mark      string     `json:"mark" jsonschema:"show it as since to wait for the next view"`
 }
 
-// seal marks the view by what it shows, but for the times that move by themselves.
+// seal sets the mark: a digest of the view without heartbeats and lease times, which change
+// continually.
 func (v *View) seal() error {
 	still := *v
 	still.Mark = ""

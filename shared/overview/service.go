@@ -12,10 +12,10 @@ import (
 	"parley.internal/shared/task"
 )
 
-// maxShown is how many of each kind a view shows.
+// maxShown is the largest number of entries of each kind in a view.
 const maxShown = 50
 
-// Service is the view of all users.
+// Service implements get_overview. It is safe for concurrent use.
 type Service struct {
 	DB       *store.DB
 	Sessions Sessions
@@ -23,24 +23,26 @@ type Service struct {
 	Now      func() time.Time
 }
 
-// Changes waits for changes as a collection's Wait does.
+// Changes is a source of changes. Wait has the contract of a store collection's Wait: it calls
+// check, and again after changes, until check returns true or d is over.
 type Changes interface {
 	Wait(ctx context.Context, user string, d time.Duration, check func(context.Context) (bool, error)) error
 }
 
-// Sessions knows who is at work.
+// Sessions provides the live sessions.
 type Sessions interface {
 	Changes
 	Live(ctx context.Context, c identity.Caller, limit int) ([]Session, error)
 }
 
-// Mail knows what waits to be read.
+// Mail provides the numbers of unread messages.
 type Mail interface {
 	Changes
 	Unread(ctx context.Context, c identity.Caller) ([]Unread, error)
 }
 
-// Get reads the view, and waits for one that is another than since where it is told to.
+// Get returns the current view. If its mark equals Since, Get waits for a view with another mark
+// for at most WaitMs milliseconds, and returns the same view after that time.
 func (s *Service) Get(ctx context.Context, c identity.Caller, in Input) (View, error) {
 	var view View
 	look := func(ctx context.Context) (bool, error) {
@@ -57,9 +59,10 @@ func (s *Service) Get(ctx context.Context, c identity.Caller, in Input) (View, e
 	return view, err
 }
 
-// wait follows all kinds at once. The first that is done ends the others. A kind's
-// own first look is the caller's, and its second, when its listener stands, is
-// left to the kind that stands last: by then all changes wake.
+// wait waits for all sources concurrently; the first that is done ends the others. Each source
+// calls check at once and again when its listener is established. The first calls are skipped,
+// because the caller has just read the view. Of the second calls only the last reads it: from then
+// on all listeners are established, and no change is missed.
 func (s *Service) wait(ctx context.Context, user string, d time.Duration,
 	look func(context.Context) (bool, error)) error {
 	ctx, cancel := context.WithCancel(ctx)

@@ -7,12 +7,12 @@ import (
 	"parley.internal/shared/op"
 )
 
-// The steps that the cases of presence begin with.
+// The initial steps of the cases.
 var (
 	alphas = []op.Step{{Op: "create_session", In: op.In{"name": "the parser"}, Save: "sessionId as session"}}
 	betas  = []op.Step{{Op: "create_session", As: op.Human, Save: "sessionId as session",
 		In: op.In{"name": "beta's", "programId": "beta", "state": "blocked"}}}
-	// page is a cursor to the second of two sessions.
+	// page saves the cursor to the second of two sessions.
 	page = op.After(alphas, alphas[0], op.Step{Op: "list_sessions", In: op.In{"limit": 1},
 		Save: "nextCursor as cursor"})
 )

@@ -10,7 +10,7 @@ import (
 	"parley.internal/shared/task"
 )
 
-func TestANewSessionIsWhatItsCreatorSays(t *testing.T) {
+func TestANewSessionHasTheFieldsOfItsCreation(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		out := w.create(alpha, CreateInput{Name: "builder", SessionID: "s", Status: new("compiling"), State: Pinned,
 			Progress: new(40), ProjectName: new("parley")})
@@ -30,7 +30,7 @@ func TestANewSessionIsWhatItsCreatorSays(t *testing.T) {
 	})
 }
 
-func TestASessionHasDefaultsForWhatIsLeftOut(t *testing.T) {
+func TestOmittedFieldsOfASessionHaveDefaults(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		first, second := w.create(loose, CreateInput{}), w.create(loose, CreateInput{ProgramID: "gamma"})
 		if first.SessionID == "" || first.SessionID == second.SessionID || !first.Created || !second.Created {
@@ -46,7 +46,7 @@ func TestASessionHasDefaultsForWhatIsLeftOut(t *testing.T) {
 	})
 }
 
-func TestCreatingAgainUpdatesAndKeepsTheRest(t *testing.T) {
+func TestCreatingAgainUpdatesTheGivenFields(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		w.create(alpha, CreateInput{SessionID: "s", Name: "one", Status: new("busy"), State: Blocked, Progress: new(40),
 			ProjectName: new("p")})
@@ -64,7 +64,7 @@ func TestCreatingAgainUpdatesAndKeepsTheRest(t *testing.T) {
 	})
 }
 
-func TestASessionThatEndedIsRevived(t *testing.T) {
+func TestAnEndedSessionIsRevived(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		w.create(alpha, CreateInput{SessionID: "complete", State: Complete})
 		w.create(alpha, CreateInput{SessionID: "silent", Progress: new(70)})
@@ -97,7 +97,7 @@ func TestASessionThatEndedIsRevived(t *testing.T) {
 	})
 }
 
-func TestAKeySpeaksForItsOwnProgramAlone(t *testing.T) {
+func TestABoundKeyCreatesSessionsOfItsProgramOnly(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		_, err := w.Create(t.Context(), alpha, CreateInput{Name: "n", ProgramID: "beta"})
 		domaintest.Refused(t, "as another", err, fault.Forbidden, "alpha", "beta")
@@ -135,7 +135,7 @@ func TestAnUnboundKeyReachesEverySession(t *testing.T) {
 	})
 }
 
-func TestARepeatedCreationIsOne(t *testing.T) {
+func TestARepeatedCreationWithAKeyCreatesOneSession(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		in := CreateInput{Name: "n", Idempotency: op.Idempotency{IdempotencyKey: "k"}}
 		first := w.create(alpha, in)
@@ -152,7 +152,7 @@ func TestARepeatedCreationIsOne(t *testing.T) {
 	})
 }
 
-func TestOfManyCreationsAtOnceOneMakesTheSession(t *testing.T) {
+func TestOfConcurrentCreationsOneCreatesTheSession(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		made := make(chan int, 5)
 		failed := domaintest.Together(cap(made), func(int) error {
@@ -168,7 +168,7 @@ func TestOfManyCreationsAtOnceOneMakesTheSession(t *testing.T) {
 	})
 }
 
-func TestTheSameIdOfAnotherUserIsAnotherSession(t *testing.T) {
+func TestSessionsOfUsersWithOneIdAreSeparate(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		w.create(beta, CreateInput{SessionID: "s", Name: "ours"})
 		if out := w.create(stranger, CreateInput{SessionID: "s", Name: "theirs"}); !out.Created ||

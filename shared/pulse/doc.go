@@ -1,12 +1,11 @@
-// Package pulse is the presence of agents: which sessions there are, what each is
-// doing, and which have gone silent.
+// Package pulse tracks the presence of agents: their sessions, the activity of each, and the
+// sessions that have become silent.
 //
-// A session and its heartbeat are two documents. What a session says of itself
-// changes seldom, and who follows it wants to know; a heartbeat comes all the time
-// and must wake nobody, so it is kept apart. A live session always has a heartbeat:
-// both are made in one transaction, and the heartbeat goes last when a silent
-// session is swept, so that a sweep which was ended finds its work again.
+// A session and its heartbeat are two documents. The session changes rarely, and its changes wake
+// the calls that wait for it; the heartbeat changes continually and must wake none. A live session
+// always has a heartbeat: both are created in one transaction, and a sweep deletes the heartbeat
+// last, so that the next sweep finds the work of an interrupted one.
 //
-// The package releases no claims, sends no messages and rings nobody: a sweep asks
-// [Claims] and [Mail] to, a reaction [Bell]. It imports no other domain.
+// The package releases no claims, sends no messages and no pushes: sweeps call [Claims] and
+// [Mail], reactions [Bell]. It imports no other domain.
 package pulse

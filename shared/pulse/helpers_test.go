@@ -22,7 +22,7 @@ func schema() *store.Schema {
 	return store.NewSchema(append(new(Service).Defs(), task.Tasks.Def(), task.Leases.Def(), idempotency.Def())...)
 }
 
-// world is a service on an empty store, with a clock that the test moves.
+// world is a service on an empty store, with a clock that the test sets.
 type world struct {
 	*Service
 	domaintest.Clock
@@ -38,7 +38,7 @@ func newWorld(t *testing.T, db *store.DB) *world {
 	return w
 }
 
-// Now is the test's clock, which the service reads too.
+// Now returns the time of the test's clock, which the service reads too.
 func (w *world) Now() time.Time { return w.Clock.Now() }
 
 // each runs a test on both stores.
@@ -47,11 +47,11 @@ func each(t *testing.T, test func(*testing.T, *world)) {
 	domaintest.Each(t, schema(), func(t *testing.T, db *store.DB) { test(t, newWorld(t, db)) })
 }
 
-// queue releases claims as dispatch does: each in its own transaction, and only
-// what is still held.
+// queue releases claims as package dispatch does: each in its own transaction, and only if it is
+// still held.
 type queue struct {
 	db *store.DB
-	// fails is asked before each release, and at the end.
+	// fails is called before each release and at the end; its fault is returned.
 	fails func() error
 }
 
@@ -93,11 +93,11 @@ func (q *queue) ReleaseSession(ctx context.Context, user, sessionID string, _ ti
 	return out, q.fail()
 }
 
-// mail keeps what programs are told; the same id again is no second message.
+// mail stores messages by id, so that a repeated one is stored once.
 type mail struct {
 	mu  sync.Mutex
 	got map[string]string // by user, program and id
-	// fails is asked before a message is kept, and after.
+	// fails is called before and after a message is stored; its fault is returned.
 	fails func() error
 }
 
@@ -116,7 +116,7 @@ func (m *mail) Tell(_ context.Context, user, id, program, text string) error {
 	return nil
 }
 
-// told is who was told, one word a message, by name.
+// told returns the sorted recipients of the messages, one word for each message.
 func (m *mail) told() string {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -156,7 +156,7 @@ func (w *world) list(c identity.Caller, in ListInput) ListOutput {
 	return out
 }
 
-// ids is the sessions that a listing shows, in its order.
+// ids returns the ids of a listing in its order.
 func ids(out ListOutput) string {
 	var names []string
 	for _, v := range out.Sessions {
@@ -165,7 +165,7 @@ func ids(out ListOutput) string {
 	return strings.Join(names, " ")
 }
 
-// get is a session as a listing shows it.
+// get returns a session from a listing.
 func (w *world) get(id string) View {
 	w.t.Helper()
 	for _, v := range w.list(loose, ListInput{Limit: 50, IncludeArchived: true}).Sessions {
@@ -194,7 +194,7 @@ func (w *world) write(fn func(tx *store.Tx)) {
 	}))
 }
 
-// holds gives the session a claim of a task that the source asked for.
+// holds gives the session a claim of a task of that source.
 func (w *world) holds(session, taskID, source string) {
 	w.t.Helper()
 	v := task.Task{Type: task.Work, Title: "title of " + taskID, Status: task.Active, Source: source, Target: "any",
@@ -207,7 +207,7 @@ func (w *world) holds(session, taskID, source string) {
 	})
 }
 
-// free says whether a task is back in the queue.
+// free reports whether a task is back in the queue.
 func (w *world) free(taskID string) bool {
 	w.t.Helper()
 	v, _ := fetch(w, task.Tasks, taskID)
@@ -220,7 +220,7 @@ func (w *world) sweep(limit int) int {
 	return domaintest.Must(w.SweepSessions(w.t.Context(), store.NewAdmin(w.DB), limit))(w.t)
 }
 
-// records is the archive records of a session, by life.
+// records returns the archive records of a session by life.
 func (w *world) records(id string) (out []Record) {
 	w.t.Helper()
 	for life := 1; ; life++ {

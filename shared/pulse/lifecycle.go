@@ -16,8 +16,8 @@ var lifecycle = map[task.Status][]task.Status{
 	task.Derezzed: {task.Active},
 }
 
-// Move says whether a session may go from one status to another. Staying is fine;
-// anything else that the table does not name is Precondition.
+// Move returns nil if a session may go from one status to another, or if both are equal, else
+// Precondition.
 func Move(from, to task.Status) error {
 	if from == to || slices.Contains(lifecycle[from], to) {
 		return nil

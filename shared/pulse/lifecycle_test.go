@@ -9,12 +9,12 @@ import (
 	"parley.internal/shared/task"
 )
 
-// allowed is the table of the specification, written out once more by hand.
+// allowed lists the moves, written independently of the table of the package.
 const allowed = `created>active active>blocked active>done active>failed active>derezzed
 blocked>active blocked>done blocked>failed blocked>derezzed
 done>derezzed done>active failed>derezzed failed>active derezzed>active`
 
-func TestASessionMovesByItsTableAlone(t *testing.T) {
+func TestASessionAllowsExactlyItsMoves(t *testing.T) {
 	t.Parallel()
 	want := map[string]bool{}
 	for m := range strings.FieldsSeq(allowed) {
@@ -34,7 +34,7 @@ func TestASessionMovesByItsTableAlone(t *testing.T) {
 	}
 }
 
-func TestEveryStateStandsSomewhereInTheLifecycle(t *testing.T) {
+func TestEveryStateHasALifecycleStatus(t *testing.T) {
 	t.Parallel()
 	for state, want := range map[State]task.Status{Working: task.Active, Blocked: task.Blocked, Pinned: task.Blocked,
 		Complete: task.Done} {
@@ -44,7 +44,7 @@ func TestEveryStateStandsSomewhereInTheLifecycle(t *testing.T) {
 	}
 }
 
-func TestASessionEntersAnyStateFromWhereverItStands(t *testing.T) {
+func TestASessionEntersEveryStateFromEveryStatus(t *testing.T) {
 	t.Parallel()
 	t0 := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	now := t0.Add(time.Hour)
@@ -67,7 +67,7 @@ func TestASessionEntersAnyStateFromWhereverItStands(t *testing.T) {
 			if state == Complete {
 				want.EndedAt = now
 			}
-			if from == task.Done && state == Complete { // it ended when it ended
+			if from == task.Done && state == Complete { // the time of its end stays
 				want.EndedAt = t0
 			}
 			if s != want {
@@ -77,7 +77,7 @@ func TestASessionEntersAnyStateFromWhereverItStands(t *testing.T) {
 	}
 }
 
-func TestNoticesDifferByTheirSessionLifeAndTask(t *testing.T) {
+func TestNoticeIDsDifferBySessionLifeAndTask(t *testing.T) {
 	t.Parallel()
 	seen := map[string]bool{}
 	for _, id := range []string{noticeID("s", 1, "t"), noticeID("s", 2, "t"), noticeID("s", 1, "u"),

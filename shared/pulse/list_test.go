@@ -12,8 +12,7 @@ import (
 	"parley.internal/shared/task"
 )
 
-// populate makes sessions a second apart, the last one newest, and lets one of
-// them go silent.
+// populate creates sessions at intervals of a second and makes one of them silent.
 func (w *world) populate() {
 	w.t.Helper()
 	w.create(alpha, CreateInput{SessionID: "silent"})
@@ -31,7 +30,7 @@ func (w *world) populate() {
 	w.create(stranger, CreateInput{SessionID: "theirs"})
 }
 
-func TestAListingShowsWhatItIsAskedFor(t *testing.T) {
+func TestAListingAppliesItsFilters(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		w.populate()
 		for _, c := range []struct {
@@ -61,7 +60,7 @@ func TestAListingShowsWhatItIsAskedFor(t *testing.T) {
 	})
 }
 
-func TestAListingSaysWhenASessionWasHeardOf(t *testing.T) {
+func TestAListingHasTheTimesOfHeartbeats(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		w.populate()
 		made := w.Now()
@@ -88,7 +87,7 @@ func TestAListingSaysWhenASessionWasHeardOf(t *testing.T) {
 func TestPagesShowEverySessionOnce(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		var want []string
-		for i := range 11 { // some at one time
+		for i := range 11 { // some of them at the same time
 			if i%3 == 0 {
 				w.Pass(time.Second)
 			}
@@ -138,7 +137,7 @@ func TestProgramsAreThoseWithALiveSession(t *testing.T) {
 	})
 }
 
-func TestProgramsLooksBehindItsFirstPage(t *testing.T) {
+func TestProgramsReadsMoreThanOnePage(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		w.create(beta, CreateInput{})
 		for page := range 2 {

@@ -19,13 +19,13 @@ type CreateInput struct {
 	ProjectName *string `json:"projectName,omitempty" allow:"max=100"`
 }
 
-// CreateOutput is what create_session answers.
+// CreateOutput is the output of create_session.
 type CreateOutput struct {
 	View
 	Created bool `json:"created" jsonschema:"false where the session was there already"`
 }
 
-// UpdateInput is the input of update_session. What it does not name stays.
+// UpdateInput is the input of update_session. Fields that are left out stay unchanged.
 type UpdateInput struct {
 	SessionID     string  `json:"sessionId,omitempty" allow:"max=100,pattern=id" jsonschema:"left out: your program's newest live session"`
 	Status        *string `json:"status,omitempty" allow:"max=200" jsonschema:"what you are doing; empty clears it"`
@@ -44,13 +44,13 @@ type ListInput struct {
 	IncludeArchived bool   `json:"includeArchived,omitempty" allow:"default=false" jsonschema:"those too that went silent and were ended"`
 }
 
-// ListOutput is what list_sessions answers.
+// ListOutput is the output of list_sessions.
 type ListOutput struct {
 	Sessions   []View `json:"sessions"`
 	NextCursor string `json:"nextCursor,omitempty"`
 }
 
-// View is a session as callers see it.
+// View is the representation of a session in answers.
 type View struct {
 	SessionID     string      `json:"sessionId"`
 	Name          string      `json:"name"`
@@ -83,7 +83,7 @@ func (s *Service) view(id string, v Session, beat Heartbeat, now time.Time) View
 // ServedByDefault makes its tools part of the default endpoint.
 func (*Service) ServedByDefault() bool { return true }
 
-// Operations lists what presence offers.
+// Operations returns the operations of the toolset pulse.
 func (s *Service) Operations() []op.Op {
 	const set = "pulse"
 	return []op.Op{

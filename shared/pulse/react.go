@@ -10,22 +10,22 @@ import (
 	"parley.internal/shared/task"
 )
 
-// Bell rings a human.
+// Bell sends pushes to a human's devices.
 type Bell interface {
-	// RingChange tells that something is blocked or has failed. The same event again
-	// rings no second time.
+	// RingChange sends a push about work that is blocked or has failed. It sends one push for
+	// each event id, however often it is called.
 	RingChange(ctx context.Context, user, eventID string, n push.Notice) error
 }
 
-// Reactions are the rings for sessions.
+// Reactions returns the domain's reaction to changes of sessions: a push.
 func (s *Service) Reactions() []domain.Reaction {
 	return []domain.Reaction{{Name: "OnSessionUpdate", Collection: sessions.Name, Kind: store.Updated, MaxAge: time.Hour,
 		Concerns: func(kind store.EventKind, before, after store.Fields) bool { return halt(kind, before, after) != "" }, Run: s.ringFor}}
 }
 
-// halt is the one rule of which change of a session rings: "failed", "blocked", or empty for
-// none. A pinned session waits as its agent meant it to, and does not ring. The rule reads the
-// fields of a document as they are stored, because a change feed asks it of every write.
+// halt returns "failed" or "blocked" if a change of a session sends a push, else "". A pinned
+// session waits because its agent chose to, and sends none. halt reads the stored fields of the
+// document, because a change feed calls it for every write.
 func halt(kind store.EventKind, before, after store.Fields) string {
 	became := func(name, value string) bool { return after[name] == value && before[name] != value }
 	switch live := after["lifecycle"] == string(task.Active) || after["lifecycle"] == string(task.Blocked); {
@@ -38,7 +38,7 @@ func halt(kind store.EventKind, before, after store.Fields) string {
 	return ""
 }
 
-// ringFor rings for a session that is blocked or has failed.
+// ringFor sends the push about a session that is blocked or has failed.
 func (s *Service) ringFor(ctx context.Context, e store.Event) error {
 	how := halt(e.Kind, e.Before, e.After)
 	if how == "" {

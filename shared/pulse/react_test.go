@@ -8,8 +8,8 @@ import (
 	"parley.internal/shared/task"
 )
 
-// Every pair of states, live and ended.
-func TestASessionRingsWhenItIsBlockedOrFails(t *testing.T) {
+// The test covers every pair of states, live and ended.
+func TestASessionSendsAPushWhenItIsBlockedOrFails(t *testing.T) {
 	t.Parallel()
 	states := []State{Working, Blocked, Complete, Pinned}
 	lives := []task.Status{task.Created, task.Active, task.Blocked, task.Done, task.Failed, task.Derezzed}

@@ -13,16 +13,16 @@ import (
 	"parley.internal/shared/task"
 )
 
-// Service is the sessions of all users.
+// Service implements the operations, sweeps and reactions of sessions. All methods are safe for
+// concurrent use.
 type Service struct {
 	DB    *store.DB
 	Now   func() time.Time
 	NewID func() string
-	// StaleAfter is how long a session may be silent before a sweep ends it; zero
-	// is 65 minutes.
+	// StaleAfter is the time without a heartbeat after which a sweep ends a session; zero means
+	// 65 minutes.
 	StaleAfter time.Duration
-	// Claims and Mail are what a sweep needs of others, Bell what a reaction does.
-	// Nothing else uses them.
+	// Claims and Mail are used by sweeps only, Bell by reactions only.
 	Claims Claims
 	Mail   Mail
 	Bell   Bell
@@ -37,14 +37,15 @@ func (s *Service) staleAfter() time.Duration {
 	return s.StaleAfter
 }
 
-// set changes what a call names, and leaves the rest.
-func set[T any](to, named *T) {
-	if named != nil {
-		*to = *named
+// set assigns *from to *to unless from is nil.
+func set[T any](to, from *T) {
+	if from != nil {
+		*to = *from
 	}
 }
 
-// Create makes a session, or takes up one that is there, also one that ended.
+// Create creates a session, or resumes or revives the one with the same id. A session of another
+// program than the key's is Forbidden.
 func (s *Service) Create(ctx context.Context, c identity.Caller, in CreateInput) (CreateOutput, error) {
 	program, verified, err := c.SpeaksAs(in.ProgramID)
 	if err != nil {
@@ -57,14 +58,14 @@ func (s *Service) Create(ctx context.Context, c identity.Caller, in CreateInput)
 	return idempotency.Update(ctx, s.DB.User(c.User), in, now, func(ctx context.Context, tx *store.Tx) (CreateOutput, error) {
 		v := Session{Lifecycle: task.Created, CreatedAt: now, Life: 1}
 		found := false
-		if in.SessionID != "" { // one that was made here is new
+		if in.SessionID != "" { // an id from NewID is new
 			f := sessions.Fetch(id, &v)
 			if err := store.Load(ctx, tx, f); err != nil {
 				return CreateOutput{}, err
 			}
 			found = f.Found
 		}
-		if err := v.mine(c, id); err != nil {
+		if err := v.checkOwner(c, id); err != nil {
 			return CreateOutput{}, err
 		}
 		v.Name, v.UpdatedAt = in.Name, now
@@ -84,8 +85,9 @@ func (s *Service) Create(ctx context.Context, c identity.Caller, in CreateInput)
 	})
 }
 
-// Update changes what is named of a session, and counts as a heartbeat. Where
-// nothing changes, the session's document is left alone.
+// Update changes the given fields of a session and renews its heartbeat. A call that changes
+// nothing writes only the heartbeat. A session that does not exist is NotFound, one of another
+// program Forbidden, and an archived one Precondition.
 func (s *Service) Update(ctx context.Context, c identity.Caller, in UpdateInput) (View, error) {
 	var out View
 	now := s.Now()
@@ -116,8 +118,8 @@ func (s *Service) Update(ctx context.Context, c identity.Caller, in UpdateInput)
 	return out, err
 }
 
-// find reads the session that a caller may update: the named one, or the newest
-// that its program has live.
+// find returns the session that a call means: the one with that id, or without an id the newest
+// live session of the caller's program.
 func (s *Service) find(ctx context.Context, tx *store.Tx, c identity.Caller, id string) (string, Session, error) {
 	if id == "" {
 		return newest(ctx, tx, c)
@@ -128,7 +130,7 @@ func (s *Service) find(ctx context.Context, tx *store.Tx, c identity.Caller, id 
 			"no session with id %q; create_session with the same id starts or revives it", id)
 	}
 	if err == nil {
-		err = v.mine(c, id)
+		err = v.checkOwner(c, id)
 	}
 	if err == nil && v.Archived {
 		err = fault.New(fault.Precondition, "session %q has ended: create_session with the same id revives it", id)
@@ -139,7 +141,7 @@ func (s *Service) find(ctx context.Context, tx *store.Tx, c identity.Caller, id 
 func newest(ctx context.Context, tx *store.Tx, c identity.Caller) (string, Session, error) {
 	if !c.Bound() {
 		return "", Session{}, fault.New(fault.NotFound,
-			"which session? This key is bound to no program: give the sessionId that create_session returned")
+			"sessionId is required with a key that is bound to no program; create_session returned it")
 	}
 	q := live(1)
 	q.Where = append(q.Where, store.Eq("programId", c.Program))
@@ -154,13 +156,13 @@ func newest(ctx context.Context, tx *store.Tx, c identity.Caller) (string, Sessi
 	return page.Docs[0].ID, page.Docs[0].Value, nil
 }
 
-// live finds sessions that have not ended, newest first.
+// live returns the query for sessions that have not ended, newest first.
 func live(limit int) store.Query {
 	return store.Query{Where: []store.Cond{store.In("lifecycle", task.Active, task.Blocked)},
 		Order: []string{"createdAt desc"}, Limit: limit}
 }
 
-// List reads a page of sessions, newest first, with their heartbeats.
+// List returns a page of sessions, newest first, with the times of their heartbeats.
 func (s *Service) List(ctx context.Context, c identity.Caller, in ListInput) (ListOutput, error) {
 	out := ListOutput{Sessions: []View{}}
 	lifecycles := []task.Status{task.Active, task.Blocked, task.Done, task.Failed}
@@ -180,13 +182,14 @@ func (s *Service) List(ctx context.Context, c identity.Caller, in ListInput) (Li
 	return out, err
 }
 
-// Live lists the sessions that have not ended and were heard of lately, newest first.
+// Live returns the sessions that have not ended and have a recent heartbeat, newest first. It
+// considers the newest limit sessions that have not ended.
 func (s *Service) Live(ctx context.Context, c identity.Caller, limit int) ([]View, error) {
 	views, _, err := s.page(ctx, c, live(limit))
 	return slices.DeleteFunc(views, func(v View) bool { return !v.Live }), err
 }
 
-// page reads sessions with their heartbeats.
+// page returns the sessions of a query with their heartbeats.
 func (s *Service) page(ctx context.Context, c identity.Caller, q store.Query) ([]View, string, error) {
 	now, t, out := s.Now(), s.DB.User(c.User), []View{}
 	page, err := sessions.Query(ctx, t, q)
@@ -206,13 +209,13 @@ func (s *Service) page(ctx context.Context, c identity.Caller, q store.Query) ([
 	return out, page.Next, nil
 }
 
-// Programs reads no more sessions than this, which nobody has at once.
+// The largest number of sessions that Programs reads, which is far above real use.
 const (
 	programsPage  = 500
 	programsPages = 4
 )
 
-// Programs lists the programs that have a live session, by name.
+// Programs returns the sorted names of the programs with a live session.
 func (s *Service) Programs(ctx context.Context, user string) ([]string, error) {
 	names := map[string]bool{}
 	q := live(programsPage)
@@ -235,7 +238,8 @@ func (s *Service) Programs(ctx context.Context, user string) ([]string, error) {
 	return programs, nil
 }
 
-// Wait follows a user's sessions as a collection's Wait does; heartbeats are no changes.
+// Wait calls check at once and after changes of the user's sessions, until it returns true or d is
+// over. Heartbeats are no changes.
 func (s *Service) Wait(ctx context.Context, user string, d time.Duration,
 	check func(context.Context) (bool, error)) error {
 	return sessions.Wait(ctx, s.DB.User(user), nil, d, check)

@@ -13,7 +13,7 @@ import (
 	"parley.internal/shared/task"
 )
 
-// State is what a session says that it is doing.
+// State is the state that an agent reports for its session.
 type State string
 
 // The states.
@@ -24,10 +24,10 @@ const (
 	Pinned   State = "pinned"
 )
 
-// Retention is how long an ended session and its archive record are kept.
+// Retention is the time for which an archived session and its record are kept.
 const Retention = 30 * 24 * time.Hour
 
-// Session is a document of the collection.
+// Session is the document of a session.
 type Session struct {
 	Name        string      `json:"name"`
 	ProgramID   string      `json:"programId,omitempty"`
@@ -41,27 +41,26 @@ type Session struct {
 	UpdatedAt   time.Time   `json:"updatedAt"`
 	EndedAt     time.Time   `json:"endedAt,omitzero"`
 	Archived    bool        `json:"archived"`
-	// Life counts how often the session began: once, and again with each revival.
+	// Life is 1 for a new session and counts up with each revival.
 	Life int `json:"life"`
-	// LastHeartbeat is kept here once the session is archived and its heartbeat gone.
+	// LastHeartbeat is set when the session is archived and its heartbeat deleted.
 	LastHeartbeat time.Time `json:"lastHeartbeat,omitzero"`
 	PurgeAt       time.Time `json:"purgeAt,omitzero"`
 }
 
-// Heartbeat is when a session was last heard of, in a document named after it.
+// Heartbeat is the document of a session's last heartbeat. It has the id of the session.
 type Heartbeat struct {
 	At        time.Time `json:"at"`
 	ProgramID string    `json:"programId,omitempty"`
 }
 
-// Record is a session as it was when it was archived.
+// Record is a copy of a session at the time of its archiving.
 type Record struct {
 	Session
 	SessionID string `json:"sessionId"`
 }
 
-// A session is found by its lifecycle, newest first; what it says of itself and
-// whose it is narrow that.
+// Sessions are queried by lifecycle, newest first, and filtered by state and program.
 var sessions = store.Collection[Session]{Name: "sessions", Indexes: []string{"lifecycle,createdAt desc"},
 	Filters: []string{"state,createdAt desc", "programId,createdAt desc"}, Unindexed: []string{"name", "status"}}
 
@@ -74,7 +73,7 @@ func (*Service) Defs() []*store.Def {
 	return []*store.Def{sessions.Def(), heartbeats.Def(), archive.Def()}
 }
 
-// Lifecycle is where a session in the state stands.
+// Lifecycle returns the status of a session in that state.
 func (s State) Lifecycle() task.Status {
 	switch s {
 	case Blocked, Pinned:
@@ -85,11 +84,11 @@ func (s State) Lifecycle() task.Status {
 	return task.Active
 }
 
-// Live says whether the session has not ended.
+// Live reports whether the session has not ended.
 func (s *Session) Live() bool { return s.Lifecycle == task.Active || s.Lifecycle == task.Blocked }
 
-// enter puts a session into the state, from wherever it stands: a new one begins,
-// and one that ended is revived.
+// enter gives a session a state from any other: a new session begins, and one that has ended is
+// revived.
 func (s *Session) enter(state State, now time.Time) error {
 	s.State = state
 	to := state.Lifecycle()
@@ -101,7 +100,8 @@ func (s *Session) enter(state State, now time.Time) error {
 	return s.step(to, now)
 }
 
-// step makes one transition. Staying is none.
+// step makes one transition of the lifecycle. A step to the same status does nothing; one that the
+// lifecycle does not allow is Precondition.
 func (s *Session) step(to task.Status, now time.Time) error {
 	if s.Lifecycle == to {
 		return nil
@@ -127,9 +127,9 @@ func (s *Session) step(to task.Status, now time.Time) error {
 	return nil
 }
 
-// mine refuses a key that is bound to another program than the session's. A
-// session of no program is anyone's.
-func (s *Session) mine(c identity.Caller, id string) error {
+// checkOwner returns Forbidden if the key is bound to another program than the session's. Every
+// key may use a session without a program.
+func (s *Session) checkOwner(c identity.Caller, id string) error {
 	if c.Bound() && s.ProgramID != "" && s.ProgramID != c.Program {
 		return fault.New(fault.Forbidden, "session %q is of %q; this key speaks for %q: use a session of your own", id,
 			s.ProgramID, c.Program)
@@ -137,12 +137,11 @@ func (s *Session) mine(c identity.Caller, id string) error {
 	return nil
 }
 
-// recordID names the archive record of one life of a session.
+// recordID returns the id of the archive record of one life of a session.
 func recordID(id string, life int) string { return id + "." + strconv.Itoa(life) }
 
-// noticeID names the message that tells of a task which a session held when it
-// ended in this life, so that a repeated sweep makes no second one. It is short
-// enough for any id of a document.
+// noticeID returns the id of the message about a task that a session held when this life of it
+// ended. It is the same for a repeated sweep, which so sends no second message.
 func noticeID(id string, life int, taskID string) string {
 	sum := sha256.Sum256(fmt.Appendf(nil, "%s\x00%d\x00%s", id, life, taskID))
 	return "ended-" + hex.EncodeToString(sum[:16])

@@ -4,15 +4,15 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"parley.internal/shared/domain"
 	"time"
 
+	"parley.internal/shared/domain"
 	"parley.internal/shared/fault"
 	"parley.internal/shared/store"
 	"parley.internal/shared/task"
 )
 
-// Sweeps are the steps that the domain adds to the scheduled sweeps.
+// Sweeps returns the steps of the domain in the scheduled sweeps.
 func (s *Service) Sweeps() []domain.Sweep {
 	return []domain.Sweep{{Schedule: domain.Sessions, Name: "sessions", Run: s.SweepSessions}}
 }
@@ -20,23 +20,24 @@ func (s *Service) Sweeps() []domain.Sweep {
 // Released is a claimed task that went back to the queue.
 type Released struct{ TaskID, Title, Source string }
 
-// Claims takes claims from a session that has ended.
+// Claims releases the claims of a session that has ended.
 type Claims interface {
-	// ReleaseSession releases every claim that the session made before it was gone and
-	// still holds, and says which they were. What it claimed since, once it was back, it
-	// keeps. What is released already is not released again.
+	// ReleaseSession releases the claims that the session made before the time gone and still
+	// holds, and returns their tasks. Claims made after gone stay. It is idempotent.
 	ReleaseSession(ctx context.Context, user, sessionID string, gone time.Time, reason string) ([]Released, error)
 }
 
-// Mail tells programs.
+// Mail sends messages to programs.
 type Mail interface {
-	// Tell puts a text into a program's inbox. The same id again makes no second message.
+	// Tell adds a text to a program's inbox. A repeated call with the same id adds no second
+	// message.
 	Tell(ctx context.Context, user, id, program, text string) error
 }
 
-// SweepSessions ends sessions that went silent, at most limit of them, and says how
-// many it handled. Fewer than limit means that none is left. It may be ended and run
-// again at any point. One that cannot be handled does not keep the others from it.
+// SweepSessions ends at most limit silent sessions: it archives each, releases its claims and
+// sends a message to the program of each task. It returns the number of sessions that it handled;
+// without an error, fewer than limit means that none is left. The failure of one session does not
+// stop the others. It may be interrupted and run again at any point.
 func (s *Service) SweepSessions(ctx context.Context, a *store.Admin, limit int) (int, error) {
 	now := s.Now()
 	silent := now.Add(-s.staleAfter())
@@ -54,9 +55,9 @@ func (s *Service) SweepSessions(ctx context.Context, a *store.Admin, limit int) 
 	return len(due) - len(failed), errors.Join(failed...)
 }
 
-// expire ends one session. Its heartbeat goes last: until then another run finds it
-// and does again what follows, each step of which may be repeated. A revival puts a
-// new heartbeat in its place, and keeps the claims that it still has.
+// expire ends one session. It deletes the heartbeat last: until then another run finds the session
+// and repeats the steps, each of which is idempotent. A session that is revived meanwhile has a new
+// heartbeat, and keeps the claims that are not released yet.
 func (s *Service) expire(ctx context.Context, t *store.Tenant, at store.Ref, silent, now time.Time) error {
 	v, err := end(ctx, t, at.ID, silent, now)
 	if err != nil || v == nil {
@@ -77,8 +78,8 @@ func (s *Service) expire(ctx context.Context, t *store.Tenant, at store.Ref, sil
 	})
 }
 
-// end archives the session where it is still silent, and returns it as it ended, nil
-// where there is nothing to do. One that an earlier run ended is returned as it is.
+// end archives a session that is still silent and returns it, or nil if there is nothing to do. A
+// session that an earlier run has archived is returned as it is.
 func end(ctx context.Context, t *store.Tenant, id string, silent, now time.Time) (*Session, error) {
 	var ended *Session
 	err := t.Update(ctx, func(ctx context.Context, tx *store.Tx) error {
@@ -111,12 +112,11 @@ func end(ctx context.Context, t *store.Tenant, id string, silent, now time.Time)
 	return ended, err
 }
 
-// heldPage is how many claims of a session are read at once.
+// heldPage is the number of claims in one page.
 const heldPage = 100
 
-// handBack tells the programs that wait for the session's work and releases its
-// claims, in this order: once a claim is released, nobody could tell any more whose
-// it was.
+// handBack sends messages to the programs that wait for the session's tasks, and then releases its
+// claims. The order matters: a released claim no longer names its session.
 func (s *Service) handBack(ctx context.Context, t *store.Tenant, at store.Ref, v *Session) error {
 	told := map[string]bool{}
 	tell := func(r Released) error {
@@ -146,7 +146,7 @@ func (s *Service) handBack(ctx context.Context, t *store.Tenant, at store.Ref, v
 	if err != nil {
 		return err
 	}
-	for _, r := range released { // what it claimed since they were listed
+	for _, r := range released { // includes claims made after the listing
 		if err := tell(r); err != nil {
 			return err
 		}
@@ -154,7 +154,7 @@ func (s *Service) handBack(ctx context.Context, t *store.Tenant, at store.Ref, v
 	return nil
 }
 
-// held reads a page of what a session holds that was claimed before it was gone.
+// held returns a page of the tasks that a session claimed before the time gone and holds.
 func held(ctx context.Context, t *store.Tenant, q store.Query,
 	gone time.Time) (out []Released, next string, err error) {
 	page, err := task.Leases.Query(ctx, t, q)
@@ -176,8 +176,10 @@ func held(ctx context.Context, t *store.Tenant, q store.Query,
 	return out, page.Next, nil
 }
 
-// notice is true whether or not the session is revived before its claims are released.
+// notice returns the message about a task. Its text is true whether or not the session is revived
+// before its claims are released.
 func notice(id string, v *Session, r Released) string {
-	return fmt.Sprintf("The session %q (%s), which holds your task %q (%s), was last heard of at %s and has been ended. Unless it comes back at once, the task is released for another claim.",
+	return fmt.Sprintf("The session %q (%s), which holds your task %q (%s), was last heard of at %s and has been ended. "+
+		"Unless it comes back at once, the task is released for another claim.",
 		v.Name, id, r.Title, r.TaskID, v.LastHeartbeat.Format(time.RFC3339))
 }

@@ -11,7 +11,7 @@ import (
 	"parley.internal/shared/task"
 )
 
-func TestASweepEndsASessionThatWentSilent(t *testing.T) {
+func TestASweepEndsASilentSession(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		w.create(alpha, CreateInput{SessionID: "s", Name: "builder", State: Pinned, Progress: new(40)})
 		w.holds("s", "t1", "beta")
@@ -50,7 +50,7 @@ func TestASweepEndsASessionThatWentSilent(t *testing.T) {
 	})
 }
 
-func TestANoticeSaysWhatWaits(t *testing.T) {
+func TestANoticeNamesTheSessionAndTheTask(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		w.create(alpha, CreateInput{SessionID: "s", Name: "builder"})
 		w.holds("s", "t1", "beta")
@@ -63,7 +63,7 @@ func TestANoticeSaysWhatWaits(t *testing.T) {
 	})
 }
 
-func TestTheTimeOfSilenceCanBeSet(t *testing.T) {
+func TestTheStaleTimeCanBeSet(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		w.StaleAfter = time.Minute
 		w.create(alpha, CreateInput{SessionID: "s"})
@@ -92,7 +92,7 @@ func TestACompleteSessionIsArchivedToo(t *testing.T) {
 	})
 }
 
-func TestEveryLifeHasItsArchiveRecordAndItsNotices(t *testing.T) {
+func TestEveryLifeOfASessionHasARecordAndNotices(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		for life := 1; life <= 3; life++ {
 			w.create(alpha, CreateInput{SessionID: "s", Name: fmt.Sprint("life ", life)})
@@ -110,7 +110,7 @@ func TestEveryLifeHasItsArchiveRecordAndItsNotices(t *testing.T) {
 	})
 }
 
-func TestASweepIsBoundedAndGoesOnWhereItEnded(t *testing.T) {
+func TestASweepIsBoundedAndContinues(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		for i := range 5 {
 			w.create(alpha, CreateInput{SessionID: fmt.Sprint("s", i)})
@@ -132,7 +132,7 @@ func TestASweepIsBoundedAndGoesOnWhereItEnded(t *testing.T) {
 	})
 }
 
-func TestAllIsToldBeforeTheFirstClaimIsReleased(t *testing.T) {
+func TestAllMessagesAreSentBeforeTheFirstRelease(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		w.create(alpha, CreateInput{SessionID: "s"})
 		w.write(func(tx *store.Tx) {
@@ -152,7 +152,7 @@ func TestAllIsToldBeforeTheFirstClaimIsReleased(t *testing.T) {
 	})
 }
 
-func TestAClaimThatComesLateIsReleasedAndTold(t *testing.T) {
+func TestAClaimAfterTheListingIsReleasedWithAMessage(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		w.create(alpha, CreateInput{SessionID: "s"})
 		w.holds("s", "t1", "beta")
@@ -167,7 +167,7 @@ func TestAClaimThatComesLateIsReleasedAndTold(t *testing.T) {
 	})
 }
 
-func TestASweepClearsAHeartbeatWithoutItsSession(t *testing.T) {
+func TestASweepDeletesAHeartbeatWithoutASession(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		w.write(func(tx *store.Tx) { heartbeats.Put(tx, "gone", Heartbeat{At: w.Now()}) })
 		w.Pass(2 * time.Hour)
@@ -181,7 +181,7 @@ func TestASweepClearsAHeartbeatWithoutItsSession(t *testing.T) {
 
 var errKilled = errors.New("killed")
 
-// failAt fails at the n-th time that it is asked, and at that alone.
+// failAt returns a function that fails at its n-th call only.
 func failAt(n int) func() error {
 	return func() error {
 		if n--; n == 0 {
@@ -191,7 +191,7 @@ func failAt(n int) func() error {
 	}
 }
 
-func TestAnEndedSweepIsTakenUpAgain(t *testing.T) {
+func TestAnInterruptedSweepIsContinued(t *testing.T) {
 	for name, kill := range map[string]func(*world){
 		"before anyone is told":      func(w *world) { w.mail.fails = failAt(1) },
 		"when one was told":          func(w *world) { w.mail.fails = failAt(2) },
@@ -223,7 +223,7 @@ func TestAnEndedSweepIsTakenUpAgain(t *testing.T) {
 	}
 }
 
-// swept checks that the session s and its claims of beta and gamma are handled.
+// swept checks that the session s has ended and its claims of beta and gamma are released.
 func (w *world) swept(ended time.Time) {
 	w.t.Helper()
 	if v := w.get("s"); !v.Archived || !v.EndedAt.Equal(ended) {
@@ -240,9 +240,8 @@ func (w *world) swept(ended time.Time) {
 	}
 }
 
-// Wherever a sweep is killed, before or after any step that it takes, the next one
-// brings it to the same end.
-func TestASweepMayBeKilledAnywhere(t *testing.T) {
+// The test interrupts a sweep before and after every step; the next one has the same result.
+func TestASweepMayBeInterruptedAnywhere(t *testing.T) {
 	t.Parallel()
 	for n := 1; ; n++ {
 		w, d := spied(t)
@@ -278,7 +277,7 @@ func TestASweepMayBeKilledAnywhere(t *testing.T) {
 	}
 }
 
-func TestWhatIsHeardOfWhileSweepingSurvives(t *testing.T) {
+func TestAHeartbeatDuringASweepKeepsItsSession(t *testing.T) {
 	t.Parallel()
 	w, d := spied(t)
 	for _, id := range []string{"beats", "resumed", "silent"} {
@@ -303,12 +302,12 @@ func TestWhatIsHeardOfWhileSweepingSurvives(t *testing.T) {
 	}
 }
 
-func TestASessionThatIsRevivedBehindASweepKeepsItsHeartbeat(t *testing.T) {
+func TestASessionRevivedDuringASweepKeepsItsHeartbeat(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		w.create(alpha, CreateInput{SessionID: "s"})
 		w.holds("s", "t1", "beta")
 		w.Pass(2 * time.Hour)
-		w.mail.fails = func() error { // it is ended by now, and its claims are not released yet
+		w.mail.fails = func() error { // the session has ended, and its claims are not released yet
 			w.mail.fails = nil
 			w.create(alpha, CreateInput{SessionID: "s"})
 			return nil
@@ -325,8 +324,8 @@ func TestASessionThatIsRevivedBehindASweepKeepsItsHeartbeat(t *testing.T) {
 	})
 }
 
-// An ended sweep's session that came back keeps what was not taken from it yet.
-func TestASessionThatIsRevivedBetweenSweepsKeepsItsClaims(t *testing.T) {
+// A session that is revived after an interrupted sweep keeps the claims that are not released.
+func TestASessionRevivedBetweenSweepsKeepsItsClaims(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		w.create(alpha, CreateInput{SessionID: "s"})
 		w.holds("s", "t1", "beta")
@@ -345,7 +344,7 @@ func TestASessionThatIsRevivedBetweenSweepsKeepsItsClaims(t *testing.T) {
 	})
 }
 
-func TestManySweepsAtOnceAreOne(t *testing.T) {
+func TestConcurrentSweepsActAsOne(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		w.create(alpha, CreateInput{SessionID: "s"})
 		w.holds("s", "t1", "beta")

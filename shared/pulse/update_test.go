@@ -17,7 +17,7 @@ import (
 	"parley.internal/shared/task"
 )
 
-// call runs an operation as a transport does.
+// call runs an operation with JSON input, as a transport does.
 func (w *world) call(c identity.Caller, name, args string) (View, error) {
 	w.t.Helper()
 	var v View
@@ -29,7 +29,7 @@ func (w *world) call(c identity.Caller, name, args string) (View, error) {
 	return v, err
 }
 
-func TestWhatAnUpdateDoesNotNameStays(t *testing.T) {
+func TestOmittedFieldsOfAnUpdateStay(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		want := w.create(alpha, CreateInput{SessionID: "s", Name: "n", Status: new("busy"), State: Pinned,
 			Progress: new(40), ProjectName: new("p")}).View
@@ -82,7 +82,7 @@ func TestInputsAreBounded(t *testing.T) {
 	})
 }
 
-func TestACompleteSessionIsBlockedOnlyByWayOfWorking(t *testing.T) {
+func TestACompleteSessionMustWorkBeforeItIsBlocked(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		w.create(alpha, CreateInput{SessionID: "s"})
 		w.Pass(time.Minute)
@@ -102,7 +102,7 @@ func TestACompleteSessionIsBlockedOnlyByWayOfWorking(t *testing.T) {
 	})
 }
 
-func TestUpdatesToWhatIsNotThereSayWhatToDo(t *testing.T) {
+func TestUpdatesOfMissingSessionsNameTheRemedy(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		w.create(alpha, CreateInput{SessionID: "over"})
 		w.Pass(2 * time.Hour)
@@ -134,7 +134,7 @@ func TestUpdatesToWhatIsNotThereSayWhatToDo(t *testing.T) {
 	})
 }
 
-func TestWithoutAnIdTheNewestLiveSessionOfTheProgramIsMeant(t *testing.T) {
+func TestWithoutAnIdTheNewestLiveSessionIsUpdated(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		for _, s := range []struct {
 			id string
@@ -155,7 +155,7 @@ func TestWithoutAnIdTheNewestLiveSessionOfTheProgramIsMeant(t *testing.T) {
 	})
 }
 
-func TestAKeyDoesNotTouchAnotherProgramsSession(t *testing.T) {
+func TestABoundKeyDoesNotUpdateAnotherProgramsSession(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		w.create(alpha, CreateInput{SessionID: "s"})
 		w.create(loose, CreateInput{SessionID: "nobodys"})
@@ -182,12 +182,11 @@ func TestAKeyDoesNotTouchAnotherProgramsSession(t *testing.T) {
 	})
 }
 
-// spy is a driver that keeps what was written, and tells when a query over all
-// users has been answered.
+// spy is a driver that records writes, and calls then after a query over all users.
 type spy struct {
 	store.Driver
 	then func()
-	// fails is asked before everything that is done, and after.
+	// fails is called before every call and after every transaction; its fault is returned.
 	fails func() error
 
 	mu    sync.Mutex
@@ -238,7 +237,7 @@ func (d *spy) Update(ctx context.Context, fn func(context.Context, store.Reads) 
 	return d.fail()
 }
 
-// writes is what was written since it was asked last.
+// writes returns the documents written since the last call.
 func (d *spy) writes() string {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -248,14 +247,14 @@ func (d *spy) writes() string {
 	return text
 }
 
-func TestABeatWritesNothingButTheHeartbeat(t *testing.T) {
+func TestAHeartbeatWritesOnlyItsDocument(t *testing.T) {
 	t.Parallel()
 	w, d := spied(t)
 	w.create(alpha, CreateInput{SessionID: "s", State: Blocked, Progress: new(40), Status: new("busy")})
 	if got := d.writes(); got != "heartbeats/s sessions/s" {
 		t.Errorf("a creation wrote %s", got)
 	}
-	// In this order: the last one changes what the one before must find unchanged.
+	// The order matters: the last call changes fields that the others must leave unchanged.
 	for _, c := range []struct {
 		name string
 		in   UpdateInput

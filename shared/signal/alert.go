@@ -10,7 +10,7 @@ import (
 	"parley.internal/shared/task"
 )
 
-// Alert tells the user's human something that needs no answer.
+// Alert creates an alert for the user's human. It expires after TTL seconds.
 func (s *Service) Alert(ctx context.Context, c identity.Caller, in AlertInput) (AlertOutput, error) {
 	now, id := s.Now(), s.NewID()
 	t := task.Task{Type: task.Alert, Title: title(in.Message), Instructions: in.Message, Status: task.Created,

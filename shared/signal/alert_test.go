@@ -11,7 +11,7 @@ import (
 	"parley.internal/shared/task"
 )
 
-func TestAnAlertIsKeptForItsHuman(t *testing.T) {
+func TestAnAlertIsStoredForItsHuman(t *testing.T) {
 	each(t, func(t *testing.T, d *desk) {
 		out, err := d.Alert(t.Context(), alpha, AlertInput{Message: strings.Repeat("é", 300), AlertType: "error",
 			Priority: task.High, Context: "ctx", SessionID: "s1"})
@@ -41,7 +41,7 @@ func TestAnAlertIsKeptForItsHuman(t *testing.T) {
 	})
 }
 
-func TestAnAlertWithoutParticularsIsInformation(t *testing.T) {
+func TestAnAlertHasTheTypeInfoByDefault(t *testing.T) {
 	each(t, func(t *testing.T, d *desk) {
 		out, err := d.Alert(t.Context(), person, AlertInput{Message: "done", TTL: 60})
 		if want := (AlertOutput{AlertID: "id-000001", AlertType: "info", CreatedAt: t0,
@@ -55,7 +55,7 @@ func TestAnAlertWithoutParticularsIsInformation(t *testing.T) {
 	})
 }
 
-func TestAnAlertRepeatedWithItsKeyIsOne(t *testing.T) {
+func TestARepeatedAlertWithAKeyIsOneAlert(t *testing.T) {
 	each(t, func(t *testing.T, d *desk) {
 		in := AlertInput{Message: "m"}
 		in.IdempotencyKey = "k"
@@ -75,7 +75,7 @@ func TestAWaitEndsWhenItsQuestionExpires(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 		defer cancel()
 		reads := d.Reads()
-		go func() { // the clock of the test moves once the call has read it
+		go func() { // the clock advances after the call has read it
 			for range 2 {
 				<-reads
 			}

@@ -7,7 +7,7 @@ import (
 	"parley.internal/shared/op"
 )
 
-// The calls of a test come completed, as the calls of their operations do.
+// These methods apply the defaults of the schema first, as the operations do.
 
 func (d *desk) Ask(ctx context.Context, c identity.Caller, in AskInput) (AskOutput, error) {
 	return d.Service.Ask(ctx, c, op.FillAs("ask_question", in))

@@ -7,7 +7,7 @@ import (
 	"parley.internal/shared/op"
 )
 
-// The steps that the cases of questions begin with.
+// The initial steps of the cases.
 var (
 	asked    = []op.Step{{Op: "ask_question", In: op.In{"question": "Shall I?"}, Save: "questionId as question"}}
 	answered = op.After(asked, op.Step{Op: "answer_question", As: op.Human,

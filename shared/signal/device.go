@@ -12,8 +12,7 @@ import (
 	"parley.internal/shared/store"
 )
 
-// Device is a phone or a browser that can be rung, a document of the collection that
-// is named by its token.
+// Device is the document of a phone or browser that receives pushes. Its id is made from its token.
 type Device struct {
 	Token        string    `json:"token"`
 	Platform     string    `json:"platform"`
@@ -26,15 +25,14 @@ const apple = "ios"
 var devices = store.Collection[Device]{Name: "devices",
 	Unindexed: []string{"token", "platform", "name", "registeredAt"}}
 
-// deviceID is the same for the same token, so that a device that registers again is
-// rung once.
+// deviceID returns the id of a device. It depends on the token only, so that a device that
+// registers again receives each push once.
 func deviceID(token string) string {
 	sum := sha256.Sum256([]byte(token))
 	return hex.EncodeToString(sum[:16])
 }
 
-// Register makes a device one of the user's. One that is there already is the same,
-// with the name that it has now.
+// Register adds a device to the user's devices. A device with the same token is replaced.
 func (s *Service) Register(ctx context.Context, c identity.Caller, in DeviceInput) (DeviceView, error) {
 	now := s.Now()
 	return idempotency.Update(ctx, s.DB.User(c.User), in, now, func(_ context.Context, tx *store.Tx) (DeviceView, error) {
@@ -44,7 +42,7 @@ func (s *Service) Register(ctx context.Context, c identity.Caller, in DeviceInpu
 	})
 }
 
-// Devices reads a page of the user's devices, without their tokens.
+// Devices returns a page of the user's devices, without their tokens.
 func (s *Service) Devices(ctx context.Context, c identity.Caller, in DevicesInput) (DevicesOutput, error) {
 	out := DevicesOutput{Devices: []DeviceView{}}
 	page, err := devices.Query(ctx, s.DB.User(c.User), store.Query{Limit: in.Limit, Cursor: in.Cursor})
@@ -58,7 +56,8 @@ func (s *Service) Devices(ctx context.Context, c identity.Caller, in DevicesInpu
 	return out, nil
 }
 
-// Unregister takes a device off the list: it is rung no more.
+// Unregister removes a device, which then receives no pushes. A device that does not exist is
+// NotFound.
 func (s *Service) Unregister(ctx context.Context, c identity.Caller, in DeviceIDInput) (DeviceView, error) {
 	var out DeviceView
 	err := s.DB.User(c.User).Update(ctx, func(ctx context.Context, tx *store.Tx) error {
@@ -76,7 +75,7 @@ func (s *Service) Unregister(ctx context.Context, c identity.Caller, in DeviceID
 	return out, err
 }
 
-// Settings are the user's, as they were set; nobody who set none has any.
+// Settings returns the user's notification settings, the defaults if none were set.
 func (s *Service) Settings(ctx context.Context, c identity.Caller, _ SettingsQuery) (SettingsView, error) {
 	v, err := settings.Get(ctx, s.DB.User(c.User), notifications)
 	if err != nil && !fault.Is(err, fault.NotFound) {
@@ -85,7 +84,7 @@ func (s *Service) Settings(ctx context.Context, c identity.Caller, _ SettingsQue
 	return settingsView(v), nil
 }
 
-// Set puts the settings in place of those there were.
+// Set replaces the user's notification settings. Malformed quiet hours are Invalid.
 func (s *Service) Set(ctx context.Context, c identity.Caller, in SettingsInput) (SettingsView, error) {
 	if in.Quiet != nil {
 		if err := in.Quiet.check(); err != nil {

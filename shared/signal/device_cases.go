@@ -5,7 +5,7 @@ import (
 	"parley.internal/shared/op"
 )
 
-// phone and browser each register a device.
+// phone and browser register one device each.
 var (
 	phone = []op.Step{{Op: "register_device", As: op.Human, Save: "deviceId as device",
 		In: op.In{"token": "a-token", "platform": "android", "name": "my ✓ phone"}}}

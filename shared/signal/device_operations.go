@@ -37,7 +37,7 @@ type DevicesInput struct {
 	Cursor string `json:"cursor,omitempty" allow:"max=2000"`
 }
 
-// DevicesOutput is what list_devices answers.
+// DevicesOutput is the output of list_devices.
 type DevicesOutput struct {
 	Devices    []DeviceView `json:"devices"`
 	NextCursor string       `json:"nextCursor,omitempty"`
@@ -54,7 +54,7 @@ type SettingsInput struct {
 	ChangesPerHour *int        `json:"changesPerHour,omitempty" allow:"min=0,max=20" jsonschema:"how many of them may be about what is blocked or failed; 20 where left out"`
 }
 
-// SettingsView is what a person wants of pushes.
+// SettingsView is the representation of the notification settings in answers.
 type SettingsView struct {
 	Off            []About     `json:"off"`
 	Quiet          *QuietHours `json:"quietHours,omitempty"`
@@ -72,7 +72,7 @@ func settingsView(s Settings) SettingsView {
 	return v
 }
 
-// deviceOperations lists what there is for pushes.
+// deviceOperations returns the operations of devices and notification settings.
 func (s *Service) deviceOperations() []op.Op {
 	const set = "signal"
 	return []op.Op{

@@ -64,7 +64,7 @@ func TestDevicesAreListedPageByPage(t *testing.T) {
 	})
 }
 
-func TestSettingsAreTheLastThatWereSet(t *testing.T) {
+func TestSettingsAreReplacedAsAWhole(t *testing.T) {
 	each(t, func(t *testing.T, d *desk) {
 		read := func() SettingsView {
 			t.Helper()

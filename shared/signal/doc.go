@@ -1,15 +1,15 @@
-// Package signal asks a human and brings the answer back to the agent, and tells a
-// human what needs no answer.
+// Package signal carries questions from agents to a human and the answers back, and alerts, which
+// need no answer. It also sends pushes to the human's devices.
 //
-// A question is a task of type question for the target user, so it stands in the
-// same collection and under the same lifecycle as all work. It is answered once,
-// by a person, and an agent that waits is woken by the answer. An alert is a task too,
-// one that nobody takes up and that shows only to who asks for alerts.
+// A question is a task of the type question for the target user, in the same collection and under
+// the same kind of lifecycle as all tasks. It is answered once, by a person, and the answer wakes
+// an agent that waits for it. An alert is a task too, which no agent takes up and which appears
+// only in queries for alerts.
 //
-// It is also what rings a human's devices, for tasks of every type: what rings is a
-// table of pure rules, and whether it does is decided in one transaction, which marks the
-// event and counts against the caps. Sending comes after, under a lease, because a push
-// cannot be taken back: who dies in between is replaced once the lease is over, and the
-// later push replaces the earlier on the device. The package brings nothing to a device
-// itself, which a [push.Sender] does, and imports no other domain.
+// Changes of tasks of all types may send a push. A table of pure rules selects these changes. One
+// transaction decides whether a push is sent: it marks the event and counts the push against the
+// limits. The push is sent after it, under a lease, because a push cannot be undone: if the process
+// dies, another sends the push when the lease has run out, and the later push replaces the earlier
+// on the device. Delivery to devices belongs to a [push.Sender]. The package imports no other
+// domain.
 package signal

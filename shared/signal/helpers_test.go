@@ -12,7 +12,7 @@ import (
 
 var t0 = domaintest.Start
 
-// desk is a service on an empty store, with a clock that the test moves.
+// desk is a service on an empty store, with a clock that the test sets.
 type desk struct {
 	*Service
 	domaintest.Clock

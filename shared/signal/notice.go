@@ -8,15 +8,15 @@ import (
 	"parley.internal/shared/task"
 )
 
-// bodyLen is how much of a text a push shows, in characters.
+// bodyLen is the largest length of a text in a push, in characters.
 const bodyLen = 100
 
-// occasion is the reason that a change of a task rings, empty where it does not.
+// occasion is the reason for which a change of a task sends a push, empty for none.
 type occasion string
 
-// The occasions. README lists what each looks like on a device.
+// The occasions. The README shows the push of each.
 const (
-	questionAsked occasion = "a question was questionAsked"
+	questionAsked occasion = "a question was asked"
 	alertSent     occasion = "an alert was sent"
 	dreamCreated  occasion = "a dream was created"
 	taskForUser   occasion = "a task was created for the user"
@@ -24,8 +24,8 @@ const (
 	taskHalted    occasion = "a task is blocked or has failed"
 )
 
-// occasionOf is the one rule of what rings. It reads the fields of a document as they are stored,
-// because a change feed asks it of every write, before the commit.
+// occasionOf returns the occasion of a change. It reads the stored fields of the document, because
+// a change feed calls it for every write, before the commit.
 func occasionOf(kind store.EventKind, before, after store.Fields) occasion {
 	text := func(f store.Fields, name string) string { s, _ := f[name].(string); return s }
 	typ, status := task.Type(text(after, "type")), task.Status(text(after, "status"))
@@ -53,7 +53,7 @@ func occasionOf(kind store.EventKind, before, after store.Fields) occasion {
 	return ""
 }
 
-// ring is the ring of an occasion, for the task as it stands after the change.
+// ring returns the push of an occasion, for the task after the change.
 func (o occasion) ring(id string, t *task.Task) ring {
 	n := push.Notice{TaskID: id, Type: string(t.Type), Priority: push.Priority(t.Priority), Channel: push.Tasks}
 	r := ring{taskID: id, about: Tasks, until: t.ExpiresAt}
@@ -81,7 +81,7 @@ func (o occasion) ring(id string, t *task.Task) ring {
 	return r
 }
 
-// alertTitle names an alert by its kind.
+// alertTitle returns the title of an alert: its type and source.
 func alertTitle(t *task.Task) string {
 	kind := map[string]string{"error": "Error", "warning": "Warning", "success": "Success"}[t.AlertType]
 	if kind == "" {
@@ -93,7 +93,7 @@ func alertTitle(t *task.Task) string {
 	return kind + " from " + from(t, "")
 }
 
-// from is the source of a task as a title shows it.
+// from returns the source of a task for a title, or unknown if it has none.
 func from(t *task.Task, unknown string) string {
 	if s := push.Line(t.Source, bodyLen); s != "" {
 		return s
@@ -110,8 +110,8 @@ func firstOf(texts ...string) string {
 	return ""
 }
 
-// ttl is for how long a device that is off is waited for: as long as the document is
-// news, else a day.
+// ttl returns the time for which the push waits for a device that is off: until the document
+// expires, else a day.
 func (r *ring) ttl(now time.Time) time.Duration {
 	if r.until.IsZero() {
 		return 24 * time.Hour

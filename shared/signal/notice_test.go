@@ -10,7 +10,7 @@ import (
 	"parley.internal/shared/task"
 )
 
-func TestWhatRingsWhenATaskIsCreated(t *testing.T) {
+func TestPushesForCreatedTasks(t *testing.T) {
 	t.Parallel()
 	long := strings.Repeat("é", 150)
 	for name, c := range map[string]struct {
@@ -56,8 +56,8 @@ func TestWhatRingsWhenATaskIsCreated(t *testing.T) {
 
 var types = []task.Type{task.Work, task.Question, task.Alert, task.Dream, task.Sprint, task.Story}
 
-// Every pair of statuses of every type, and what the table of pushes says of it.
-func TestWhatRingsWhenATaskChanges(t *testing.T) {
+// The test covers every pair of statuses of every type.
+func TestPushesForChangedTasks(t *testing.T) {
 	t.Parallel()
 	for _, kind := range types {
 		for _, from := range task.Statuses() {
@@ -87,12 +87,13 @@ func TestWhatRingsWhenATaskChanges(t *testing.T) {
 	}
 }
 
-// fields are those of a task that the rule of what rings reads.
+// fields returns the fields of a task that occasionOf reads.
 func fields(t *task.Task) store.Fields {
 	if t == nil {
 		return nil
 	}
-	f := store.Fields{"type": string(t.Type), "status": string(t.Status), "target": t.Target, "priority": string(t.Priority)}
+	f := store.Fields{"type": string(t.Type), "status": string(t.Status), "target": t.Target,
+		"priority": string(t.Priority)}
 	if t.Question != nil {
 		f["question"] = store.Fields{}
 	}
@@ -107,7 +108,7 @@ func ringOf(kind store.EventKind, before, after *task.Task) (ring, bool) {
 	return o.ring("id", after), true
 }
 
-// A store keeps for the reactions what concerns them alone.
+// A store keeps events for the reactions only if they concern them.
 func TestADeletionAndTheCreationOfAProgramsTaskConcernNoReaction(t *testing.T) {
 	t.Parallel()
 	for _, kind := range types {
@@ -162,9 +163,9 @@ func TestQuietHours(t *testing.T) {
 	}
 }
 
-// In any hour, however it lies, no more ring than the caps allow, and each that was
-// held back is told of once.
-func TestTheCapsHoldInAnyHour(t *testing.T) {
+// No hour has more pushes than the limits, and each push that was held back is counted once in a
+// later one.
+func TestTheLimitsHoldInEveryHour(t *testing.T) {
 	t.Parallel()
 	five, none := 5, 0
 	for name, c := range map[string]struct {

@@ -7,17 +7,17 @@ import (
 	"parley.internal/shared/task"
 )
 
-// Status is how a question stands for its asker.
+// Status is the status of a question.
 type Status string
 
-// The statuses.
+// The statuses of questions.
 const (
 	Pending  Status = "pending"
 	Answered Status = "answered"
 	Expired  Status = "expired"
 )
 
-// Answer is what became of a question.
+// Answer is the status of a question, with the answer if there is one.
 type Answer struct {
 	Status     Status    `json:"status"`
 	Response   string    `json:"response,omitempty"`
@@ -38,7 +38,7 @@ type AskInput struct {
 	WaitMs    int           `json:"waitMs,omitempty" allow:"wait=0" jsonschema:"wait this long for the answer"`
 }
 
-// AskOutput is what ask_question answers.
+// AskOutput is the output of ask_question.
 type AskOutput struct {
 	QuestionID string `json:"questionId"`
 	Answer
@@ -64,13 +64,13 @@ type ListInput struct {
 	Cursor string `json:"cursor,omitempty" allow:"max=2000"`
 }
 
-// ListOutput is what list_questions answers.
+// ListOutput is the output of list_questions.
 type ListOutput struct {
 	Questions  []View `json:"questions"`
 	NextCursor string `json:"nextCursor,omitempty"`
 }
 
-// View is a question as a human sees it.
+// View is the representation of a question in the human's lists.
 type View struct {
 	ID       string        `json:"id"`
 	Question string        `json:"question"`
@@ -101,7 +101,7 @@ type AlertInput struct {
 	TTL       int64         `json:"ttl,omitempty" allow:"over=0,max=31536000,default=3600" jsonschema:"seconds after which it is no longer news"`
 }
 
-// AlertOutput is what send_alert answers.
+// AlertOutput is the output of send_alert.
 type AlertOutput struct {
 	AlertID   string    `json:"alertId"`
 	AlertType string    `json:"alertType"`
@@ -112,7 +112,7 @@ type AlertOutput struct {
 // ServedByDefault makes its tools part of the default endpoint.
 func (*Service) ServedByDefault() bool { return true }
 
-// Operations lists what there is for questions, alerts and pushes.
+// Operations returns the operations of the toolset signal.
 func (s *Service) Operations() []op.Op {
 	const set = "signal"
 	return append([]op.Op{

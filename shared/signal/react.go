@@ -10,14 +10,14 @@ import (
 	"parley.internal/shared/task"
 )
 
-// What came to be is news for as long as its event may be delivered again; a change is news for
-// an hour.
+// The largest age of an event that still sends a push: for a creation as long as the event may be
+// delivered again, for a change an hour.
 const (
 	createdFor = 24 * time.Hour
 	changedFor = time.Hour
 )
 
-// Reactions are the rings for tasks.
+// Reactions returns the domain's reactions to changes of tasks: pushes.
 func (s *Service) Reactions() []domain.Reaction {
 	return []domain.Reaction{
 		{Name: "OnTaskCreate", Collection: task.Tasks.Name, Kind: store.Created, MaxAge: createdFor, Concerns: rings, Run: s.ringFor},
@@ -29,7 +29,7 @@ func rings(kind store.EventKind, before, after store.Fields) bool {
 	return occasionOf(kind, before, after) != ""
 }
 
-// ringFor rings for a change of a task, where it is an occasion to ring.
+// ringFor sends the push for a change of a task, if it is an occasion for one.
 func (s *Service) ringFor(ctx context.Context, e store.Event) error {
 	o := occasionOf(e.Kind, e.Before, e.After)
 	if o == "" {
@@ -42,7 +42,7 @@ func (s *Service) ringFor(ctx context.Context, e store.Event) error {
 	return s.ring(ctx, e.Ref.User, e.ID, o.ring(e.Ref.ID, &t))
 }
 
-// Told says whether the event has rung, or was held back for good.
+// Told reports whether the push of an event was sent, or held back for good.
 func (s *Service) Told(ctx context.Context, user, eventID string) (bool, error) {
 	mark, err := pushes.Get(ctx, s.DB.User(user), pushID(eventID))
 	if fault.Is(err, fault.NotFound) {

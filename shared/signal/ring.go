@@ -15,27 +15,27 @@ import (
 	"parley.internal/shared/task"
 )
 
-// ring is a push and what decides whether it goes out.
+// ring is a push with the conditions for sending it.
 type ring struct {
 	notice push.Notice
 	about  About
-	// taskID names a task that must still be open; empty where it does not matter.
+	// taskID is the id of a task that must still be created and not expired; empty for none.
 	taskID string
-	// quiet says that the quiet hours hold it back.
+	// quiet means that the quiet hours hold the push back.
 	quiet bool
-	// until is when it is no longer news; zero for never.
+	// until is the time at which the document expires; zero for never.
 	until time.Time
 }
 
-// pushed marks an event that was told, in a document named after the event.
+// pushed is the document that marks an event. Its id is made from the event's id.
 type pushed struct {
 	At time.Time `json:"at"`
-	// LeaseUntil is the end of the lease of the process that rings; zero once it is done.
+	// LeaseUntil is the end of the lease of the process that sends; zero once it is done.
 	LeaseUntil time.Time `json:"leaseUntil,omitzero"`
 	Done       bool      `json:"settled"`
-	// More is how many were held back before it.
+	// More is the number of pushes that were held back before this one.
 	More int `json:"more,omitempty"`
-	// Left are the devices that are to be tried again; all of them where it is empty.
+	// Left holds the ids of the devices to try again; empty means all devices.
 	Left    []string  `json:"left,omitempty"`
 	PurgeAt time.Time `json:"purgeAt"`
 }
@@ -44,13 +44,13 @@ var pushes = store.Collection[pushed]{Name: "pushes", Unindexed: []string{"at", 
 	"left"}}
 
 const (
-	// sendFor bounds one try to ring; leaseFor is longer, so that nobody else tries
-	// while it may still be under way.
+	// sendFor is the time limit of one attempt. leaseFor is longer, so that no other process
+	// sends while the attempt may still run.
 	sendFor  = 12 * time.Second
 	leaseFor = 15 * time.Second
-	// keptPushes is longer than any event is delivered again.
+	// keptPushes is longer than the time in which an event may be delivered again.
 	keptPushes = 48 * time.Hour
-	// maxLeft bounds the devices of a mark, which stays a small document.
+	// maxLeft is the largest number of devices in a mark, which keeps its document small.
 	maxLeft = 2_000
 )
 
@@ -59,21 +59,21 @@ func pushID(eventID string) string {
 	return hex.EncodeToString(sum[:16])
 }
 
-// collapse is the key by which what is told of one document replaces what was told of
-// it before.
+// collapse returns the key by which a push about a document replaces an earlier one on a device.
 func collapse(n push.Notice) string {
 	sum := sha256.Sum256([]byte(n.Type + "\x00" + n.TaskID + "\x00" + n.SessionID))
 	return base64.RawURLEncoding.EncodeToString(sum[:18])
 }
 
-// RingChange tells a user's human that something is blocked or has failed.
+// RingChange sends a push about work that is blocked or has failed, under the settings for changes.
+// It sends one push for each event id. Unavailable means that the call should be repeated.
 func (s *Service) RingChange(ctx context.Context, user, eventID string, n push.Notice) error {
 	return s.ring(ctx, user, eventID, ring{notice: n, about: Changes})
 }
 
-// ring rings all devices of a user, once an event: at least once where it is ended
-// midway, and then the later push replaces the earlier. Unavailable says that it should
-// be tried again.
+// ring sends a push to all devices of a user, once for each event. If it is interrupted, a device
+// may receive the push twice, and the later one replaces the earlier. Unavailable means that the
+// call should be repeated.
 func (s *Service) ring(ctx context.Context, user, eventID string, r ring) error {
 	now := s.Now()
 	mark, open, err := s.begin(ctx, user, eventID, &r, now)
@@ -84,11 +84,11 @@ func (s *Service) ring(ctx context.Context, user, eventID string, r ring) error 
 	ctx, cancel := context.WithTimeout(ctx, sendFor)
 	defer cancel()
 	left, dead, sendErr := s.send(ctx, user, r.notice, mark.Left)
-	// What is known is kept although the time for sending may be over.
+	// The result is saved even if the time for sending is over.
 	end, cancelEnd := context.WithTimeout(context.WithoutCancel(ctx), leaseFor-sendFor)
 	defer cancelEnd()
 	mark.LeaseUntil, mark.Done = time.Time{}, sendErr == nil && len(left) == 0
-	if sendErr == nil { // else it is not known whom the error kept from being rung
+	if sendErr == nil { // after an error it is not known which devices received the push
 		mark.Left = left
 	}
 	if err := s.save(end, user, pushID(eventID), mark, dead); err != nil {
@@ -100,7 +100,8 @@ func (s *Service) ring(ctx context.Context, user, eventID string, r ring) error 
 	return sendErr
 }
 
-// begin takes the event for this try, and says whether there is anything to do.
+// begin takes the lease of the event and returns its mark. open reports whether a push must be
+// sent. Unavailable means that another process holds the lease.
 func (s *Service) begin(ctx context.Context, user, eventID string, r *ring,
 	now time.Time) (mark pushed, open bool, err error) {
 	id := pushID(eventID)
@@ -122,9 +123,9 @@ func (s *Service) begin(ctx context.Context, user, eventID string, r *ring,
 			return nil
 		case now.Before(mark.LeaseUntil):
 			return fault.New(fault.Unavailable,
-				"the event is being told by another; it is looked at again later").After(mark.LeaseUntil.Sub(now))
+				"another process is sending the push of this event; try again after its lease").After(mark.LeaseUntil.Sub(now))
 		case r.taskID != "" && (!f.Found || t.Status != task.Created || t.Expired(now)):
-			return nil // somebody saw to it, or it is over
+			return nil // the task was taken up or ended, or has expired
 		case set.off(r.about):
 			return nil
 		}
@@ -143,7 +144,7 @@ func (s *Service) begin(ctx context.Context, user, eventID string, r *ring,
 	return mark, open && err == nil, err
 }
 
-// compose completes what a push says.
+// compose completes the body, key, lifetime and link of a push.
 func (s *Service) compose(n *push.Notice, more int, ttl time.Duration) {
 	n.Body, n.Key, n.TTL = push.Line(n.Body, bodyLen), collapse(*n), ttl
 	if more > 0 {
@@ -157,8 +158,9 @@ func (s *Service) compose(n *push.Notice, more int, ttl time.Duration) {
 	}
 }
 
-// send rings the devices, page by page, and says which are to be tried again and which
-// are no more. Only where an error says so is nothing known of a device.
+// send sends a push to the devices page by page, or to those in only if it is not empty. It returns
+// the ids of the devices to try again and of those that no longer exist. After an error the outcome
+// is unknown.
 func (s *Service) send(ctx context.Context, user string, n push.Notice,
 	only []string) (left, dead []string, err error) {
 	q, rung := store.Query{Limit: push.MaxTokens}, false
@@ -211,10 +213,10 @@ func (s *Service) sendPage(ctx context.Context, user string, n push.Notice,
 	return left, dead, nil
 }
 
-// maxBadge is how many questions a badge counts.
+// maxBadge is the largest number on a badge.
 const maxBadge = 100
 
-// badge is how many questions wait for an answer, up to 100.
+// badge returns the number of pending questions, at most maxBadge.
 func (s *Service) badge(ctx context.Context, user string) (*int, error) {
 	page, err := task.Tasks.Query(ctx, s.DB.User(user), store.Query{
 		Where: []store.Cond{store.Contains("routes", questions), store.Eq("status", task.Created)},
@@ -231,8 +233,7 @@ func (s *Service) badge(ctx context.Context, user string) (*int, error) {
 	return &n, nil
 }
 
-// deadBatch is how many devices are removed at once, within the writes that one
-// transaction takes.
+// deadBatch is the number of devices that one transaction deletes.
 const deadBatch = 400
 
 // save stores the result of a try: the mark, and the list of devices without the dead ones.

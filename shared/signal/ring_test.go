@@ -18,11 +18,11 @@ import (
 	"parley.internal/shared/task"
 )
 
-// bell is a sender that keeps what it is given.
+// bell is a sender that records its pushes.
 type bell struct {
 	mu   sync.Mutex
 	rung []rung
-	// answer says what becomes of a token; nil is Sent.
+	// answer returns the result for a token; nil means Sent for all.
 	answer func(token string) push.Result
 	err    error
 	during func()
@@ -53,7 +53,7 @@ func (b *bell) Send(_ context.Context, n push.Notice, tokens []string) ([]push.R
 	return out, nil
 }
 
-// heard is what was rung since it was asked last.
+// heard returns the pushes since the last call.
 func (b *bell) heard() []rung {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -90,7 +90,7 @@ func (d *desk) set(in SettingsInput) {
 	}
 }
 
-// event is the creation of a task as whoever follows the store hears of it.
+// event returns the event of a task's creation, as a change feed delivers it.
 func (d *desk) event(id string) store.Event {
 	return d.eventNamed("created-"+id, id)
 }
@@ -125,7 +125,7 @@ func (d *desk) react(e store.Event) {
 	}
 }
 
-func TestAQuestionRingsEveryDeviceOnce(t *testing.T) {
+func TestAQuestionSendsEveryDeviceOnePush(t *testing.T) {
 	each(t, func(t *testing.T, d *desk) {
 		d.device("phone", "android")
 		d.device("browser", "web")
@@ -157,7 +157,7 @@ func TestAQuestionRingsEveryDeviceOnce(t *testing.T) {
 	})
 }
 
-func TestAnEventThatComesTwiceAtOnceRingsOnce(t *testing.T) {
+func TestConcurrentDeliveriesOfAnEventSendOnePush(t *testing.T) {
 	each(t, func(t *testing.T, d *desk) {
 		d.device("phone", "android")
 		e := d.event(d.ask(AskInput{}))
@@ -179,16 +179,16 @@ func TestAnEventThatComesTwiceAtOnceRingsOnce(t *testing.T) {
 		if done.Load() == 0 {
 			t.Errorf("none rang it, %d are to try again", again.Load())
 		}
-		d.react(e) // as those who were told to
+		d.react(e) // as the callers that were told to try again
 		if heard := d.bell.heard(); len(heard) != 1 {
 			t.Errorf("it rang %d times", len(heard))
 		}
 	})
 }
 
-// Whoever was at it is gone: once its lease is over another may, and what it sends
-// replaces what may have come already.
-func TestAnEventWhoseTellerDiedIsToldByAnother(t *testing.T) {
+// The first process dies: after its lease another sends the push, which replaces one that may
+// have arrived.
+func TestAnotherProcessSendsThePushOfADeadOne(t *testing.T) {
 	each(t, func(t *testing.T, d *desk) {
 		d.device("phone", "android")
 		e := d.event(d.ask(AskInput{}))
@@ -207,7 +207,7 @@ func TestAnEventWhoseTellerDiedIsToldByAnother(t *testing.T) {
 	})
 }
 
-func TestADeviceThatFailsIsTriedAgainAndADeadOneIsForgotten(t *testing.T) {
+func TestAFailedDeviceIsTriedAgainAndADeadOneDeleted(t *testing.T) {
 	each(t, func(t *testing.T, d *desk) {
 		good, bad, dead := d.device("good", "android"), d.device("bad", "web"), d.device("dead", "android")
 		d.bell.answer = func(token string) push.Result {
@@ -234,7 +234,7 @@ func TestADeviceThatFailsIsTriedAgainAndADeadOneIsForgotten(t *testing.T) {
 	})
 }
 
-func TestWhereNothingIsKnownOfAnyDeviceAllAreTriedAgain(t *testing.T) {
+func TestAfterAnErrorAllDevicesAreTriedAgain(t *testing.T) {
 	each(t, func(t *testing.T, d *desk) {
 		d.device("phone", "android")
 		e := d.event(d.ask(AskInput{}))
@@ -250,7 +250,7 @@ func TestWhereNothingIsKnownOfAnyDeviceAllAreTriedAgain(t *testing.T) {
 	})
 }
 
-func TestManyDevicesAreRungByFiveHundred(t *testing.T) {
+func TestDevicesReceivePushesInBatchesOfFiveHundred(t *testing.T) {
 	each(t, func(t *testing.T, d *desk) {
 		for first := 0; first < 1100; first += 400 {
 			err := d.DB.User("u").Update(t.Context(), func(_ context.Context, tx *store.Tx) error {
@@ -288,7 +288,7 @@ func TestManyDevicesAreRungByFiveHundred(t *testing.T) {
 	})
 }
 
-func TestWhatIsOverRingsNobody(t *testing.T) {
+func TestExpiredAndEndedTasksSendNoPush(t *testing.T) {
 	each(t, func(t *testing.T, d *desk) {
 		d.device("phone", "android")
 		answered, late, gone := d.ask(AskInput{}), d.ask(AskInput{TTL: 60}), d.ask(AskInput{})
@@ -314,7 +314,7 @@ func TestWhatIsOverRingsNobody(t *testing.T) {
 	})
 }
 
-func TestQuietHoursHoldBackWhatCanWait(t *testing.T) {
+func TestQuietHoursHoldBackQuietPushes(t *testing.T) {
 	each(t, func(t *testing.T, d *desk) {
 		d.device("phone", "android")
 		d.set(SettingsInput{Quiet: &QuietHours{From: "11:00", To: "13:00"}}) // it is noon
@@ -341,7 +341,7 @@ func TestQuietHoursHoldBackWhatCanWait(t *testing.T) {
 	})
 }
 
-func TestWhatIsOffRingsNobodyAndIsNotCounted(t *testing.T) {
+func TestCategoriesThatAreOffSendNoPushAndAreNotCounted(t *testing.T) {
 	each(t, func(t *testing.T, d *desk) {
 		d.device("phone", "android")
 		d.set(SettingsInput{Off: []About{Alerts, Changes}})
@@ -357,7 +357,7 @@ func TestWhatIsOffRingsNobodyAndIsNotCounted(t *testing.T) {
 	})
 }
 
-func TestTheCapOfChangesLeavesRoomForQuestions(t *testing.T) {
+func TestTheLimitOfChangesLeavesRoomForQuestions(t *testing.T) {
 	each(t, func(t *testing.T, d *desk) {
 		d.device("phone", "android")
 		d.set(SettingsInput{ChangesPerHour: new(2)})
@@ -378,7 +378,7 @@ func TestTheCapOfChangesLeavesRoomForQuestions(t *testing.T) {
 	})
 }
 
-func TestTheBadgeCountsWhatWaits(t *testing.T) {
+func TestTheBadgeCountsPendingQuestions(t *testing.T) {
 	each(t, func(t *testing.T, d *desk) {
 		d.device("phone", "ios")
 		d.ask(AskInput{})
@@ -396,8 +396,8 @@ func TestTheBadgeCountsWhatWaits(t *testing.T) {
 	})
 }
 
-// The same event id of two users is two events.
-func TestAnotherUsersEventsAreTheirOwn(t *testing.T) {
+// One event id of two users is two events.
+func TestEventsOfUsersAreSeparate(t *testing.T) {
 	each(t, func(t *testing.T, d *desk) {
 		d.device("phone", "android")
 		n := push.Notice{Title: "x is blocked", SessionID: "s", Type: "session"}

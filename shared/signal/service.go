@@ -13,15 +13,16 @@ import (
 	"parley.internal/shared/task"
 )
 
-// Service is the questions and alerts of all users.
+// Service implements the operations of questions, alerts and devices, and sends pushes. All methods
+// are safe for concurrent use.
 type Service struct {
 	DB    *store.DB
 	Now   func() time.Time
 	NewID func() string
-	// Sender rings devices. Only reactions use it.
+	// Sender delivers pushes. Only reactions use it.
 	Sender push.Sender
-	// PublicURL is where a person's browser finds the server, without a slash at its
-	// end; empty where that is not known.
+	// PublicURL is the URL of the server for a person's browser, without a slash at its end;
+	// empty if it is not known.
 	PublicURL string
 }
 
@@ -46,8 +47,8 @@ func title(question string) string {
 	return string([]rune(question)[:titleLen-1]) + "…"
 }
 
-// Ask puts a question to the user's human, and waits for the answer where it is
-// told to.
+// Ask creates a question for the user's human. It waits for the answer for at most WaitMs
+// milliseconds; the question stays pending after that.
 func (s *Service) Ask(ctx context.Context, c identity.Caller, in AskInput) (AskOutput, error) {
 	now, id := s.Now(), s.NewID()
 	t := task.Task{Type: task.Question, Title: title(in.Question), Status: task.Created, Priority: in.Priority,
@@ -88,7 +89,9 @@ func (s *Service) question(ctx context.Context, r store.Reader, id string) (task
 	return t, err
 }
 
-// Response reads the answer to a question, and waits for it where it is told to.
+// Response returns the answer to a question. If the question is pending, it waits for the answer
+// for at most WaitMs milliseconds, or until the question expires. A question that does not exist is
+// NotFound.
 func (s *Service) Response(ctx context.Context, c identity.Caller, in ResponseInput) (Answer, error) {
 	u := s.DB.User(c.User)
 	t, err := s.question(ctx, u, in.QuestionID)
@@ -99,7 +102,7 @@ func (s *Service) Response(ctx context.Context, c identity.Caller, in ResponseIn
 	if out := answer(t, now); out.Status != Pending || in.WaitMs == 0 {
 		return out, nil
 	}
-	// There is nothing to wait for past its expiry.
+	// A question cannot be answered after its expiry.
 	wait := min(time.Duration(in.WaitMs)*time.Millisecond, t.ExpiresAt.Sub(now))
 	where := []store.Cond{store.Contains("routes", questions), store.In("status", task.Done, task.Derezzed)}
 	err = task.Tasks.Wait(ctx, u, where, wait, func(ctx context.Context) (bool, error) {
@@ -111,7 +114,8 @@ func (s *Service) Response(ctx context.Context, c identity.Caller, in ResponseIn
 	return answer(t, s.Now()), err
 }
 
-// Answer gives a human's answer. The first one stands.
+// Answer records a human's answer to a question. A question that was answered or has expired is
+// Precondition.
 func (s *Service) Answer(ctx context.Context, c identity.Caller, in AnswerInput) (View, error) {
 	var out View
 	now := s.Now()
@@ -141,10 +145,10 @@ func (s *Service) Answer(ctx context.Context, c identity.Caller, in AnswerInput)
 	return out, err
 }
 
-// List reads a page of the questions, high priority first, then oldest.
+// List returns a page of the questions with a status, high priority first, then oldest.
 func (s *Service) List(ctx context.Context, c identity.Caller, in ListInput) (ListOutput, error) {
 	out := ListOutput{Questions: []View{}}
-	// One that ran out is created until a sweep has come by.
+	// An expired question has the status created until it is swept.
 	statuses := map[Status][]task.Status{Pending: {task.Created}, Answered: {task.Done},
 		Expired: {task.Created, task.Derezzed}, "all": {task.Created, task.Done, task.Derezzed}}[in.Status]
 	page, err := task.Tasks.Query(ctx, s.DB.User(c.User), store.Query{

@@ -8,10 +8,10 @@ import (
 	"parley.internal/shared/store"
 )
 
-// About is what a push is about, as a person chooses it.
+// About is a category of pushes in the settings.
 type About string
 
-// What pushes are about.
+// The categories of pushes.
 const (
 	Questions About = "questions"
 	Alerts    About = "alerts"
@@ -20,26 +20,25 @@ const (
 	Changes   About = "changes" // a task or a session that is blocked or has failed
 )
 
-// The most pushes in any hour, of all and of changes.
+// The upper limits of pushes in any hour, of all and of changes.
 const (
 	mostPerHour        = 100
 	mostChangesPerHour = 20
 )
 
-// Settings are what a person wants of pushes, the one document "notifications" of the
-// collection. They hide nothing from any list.
+// Settings is the document of a person's notification settings. They affect pushes only, not lists.
 type Settings struct {
-	// Off names what is not to ring.
+	// Off holds the categories without pushes.
 	Off []About `json:"off"`
 	// Quiet holds back alerts of the kinds info and success.
 	Quiet *QuietHours `json:"quietHours,omitempty"`
-	// PerHour and ChangesPerHour are the caps; nil is the most there may be.
+	// PerHour and ChangesPerHour are the limits of pushes in any hour; nil means the upper limit.
 	PerHour        *int      `json:"perHour,omitempty"`
 	ChangesPerHour *int      `json:"changesPerHour,omitempty"`
 	UpdatedAt      time.Time `json:"updatedAt,omitzero"`
 }
 
-// QuietHours are a part of each day, over midnight where it ends before it begins.
+// QuietHours is a part of each day. It spans midnight if To is before From.
 type QuietHours struct {
 	From     string `json:"from" allow:"nonempty,max=5" jsonschema:"HH:MM, when they begin"`
 	To       string `json:"to" allow:"nonempty,max=5" jsonschema:"HH:MM, when they end"`
@@ -56,7 +55,7 @@ func minutes(clock string) (int, error) {
 	return t.Hour()*60 + t.Minute(), err
 }
 
-// check says what is wrong with the hours.
+// check returns Invalid for malformed times, an unknown time zone, and equal times.
 func (q *QuietHours) check() error {
 	var wrong []fault.Problem
 	for _, end := range []struct{ path, clock string }{{"quietHours.from", q.From}, {"quietHours.to", q.To}} {
@@ -78,8 +77,8 @@ func (q *QuietHours) check() error {
 	return nil
 }
 
-// quiet says whether now is in the quiet hours. Hours that cannot be read are none:
-// an app may have written them, and a push too many is better than one too few.
+// quiet reports whether now is within the quiet hours. Malformed hours count as none: an app may
+// have stored them, and a push too many is better than a missing one.
 func (s *Settings) quiet(now time.Time) bool {
 	if s.Quiet == nil || s.Quiet.check() != nil {
 		return false
@@ -97,7 +96,7 @@ func (s *Settings) quiet(now time.Time) bool {
 
 func (s *Settings) off(about About) bool { return slices.Contains(s.Off, about) }
 
-// caps are how many pushes an hour may have, of all and of changes.
+// caps returns the limits of pushes in any hour, of all and of changes.
 func (s *Settings) caps() (all, changes int) {
 	all, changes = mostPerHour, mostChangesPerHour
 	if s.PerHour != nil {
@@ -109,11 +108,11 @@ func (s *Settings) caps() (all, changes int) {
 	return all, changes
 }
 
-// quota is the pushes of the last hour, in the one document "hour" of the collection.
+// quota is the document with the times of the pushes in the last hour.
 type quota struct {
 	Rung    []time.Time `json:"rung"`
-	Changes []time.Time `json:"changes"` // those of them that were about changes
-	// Over is how many were held back since the last that rang.
+	Changes []time.Time `json:"changes"` // the times in Rung of pushes about changes
+	// Over is the number of pushes that were held back since the last one that was sent.
 	Over int `json:"over"`
 }
 
@@ -121,8 +120,8 @@ var quotas = store.Collection[quota]{Name: "pushQuotas", Unindexed: []string{"ru
 
 const hour = "hour"
 
-// spend counts a push where the caps allow it, and says whether they do and how many
-// were held back before it; else it counts one more that was held back.
+// spend counts a push. If the limits and quiet hours allow it, ok is true and more is the number of
+// pushes that were held back before it; else it is counted as held back.
 func (q *quota) spend(s *Settings, r *ring, now time.Time) (more int, ok bool) {
 	old := func(t time.Time) bool { return !t.After(now.Add(-time.Hour)) }
 	q.Rung, q.Changes = slices.DeleteFunc(q.Rung, old), slices.DeleteFunc(q.Changes, old)

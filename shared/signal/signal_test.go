@@ -48,7 +48,7 @@ func TestAQuestionIsPendingUntilItsHumanAnswers(t *testing.T) {
 	})
 }
 
-func TestTheFirstAnswerStands(t *testing.T) {
+func TestTheFirstAnswerIsFinal(t *testing.T) {
 	each(t, func(t *testing.T, d *desk) {
 		id := d.ask(AskInput{})
 		if _, err := d.Answer(t.Context(), person, AnswerInput{QuestionID: id, Response: "yes"}); err != nil {
@@ -64,7 +64,7 @@ func TestTheFirstAnswerStands(t *testing.T) {
 	})
 }
 
-func TestOfTwoAnswersAtOnceOneStands(t *testing.T) {
+func TestOfTwoConcurrentAnswersOneIsRecorded(t *testing.T) {
 	each(t, func(t *testing.T, d *desk) {
 		id := d.ask(AskInput{})
 		var won [4]string
@@ -105,7 +105,7 @@ func TestAnExpiredQuestionIsNotAnswered(t *testing.T) {
 	})
 }
 
-func TestAnAnswerWakesWhoWaits(t *testing.T) {
+func TestAnAnswerEndsTheWaitOfTheAsker(t *testing.T) {
 	each(t, func(t *testing.T, d *desk) {
 		id := d.ask(AskInput{})
 		reads := d.Reads()
@@ -117,8 +117,8 @@ func TestAnAnswerWakesWhoWaits(t *testing.T) {
 			}
 			got <- out
 		}()
-		<-reads // the first look
-		<-reads // and the one after the listener stands
+		<-reads // the first read
+		<-reads // and the read after the listener is established
 		if _, err := d.Answer(t.Context(), person, AnswerInput{QuestionID: id, Response: "yes"}); err != nil {
 			t.Error(err)
 		}
@@ -139,7 +139,7 @@ func TestAskingCanWaitForTheAnswer(t *testing.T) {
 			}
 			got <- out
 		}()
-		for range 3 { // asked, looked, and looked again with the listener standing
+		for range 3 { // asked, read, and read again after the listener is established
 			<-reads
 		}
 		if _, err := d.Answer(t.Context(), person, AnswerInput{QuestionID: "id-000001", Response: "now"}); err != nil {
@@ -179,7 +179,7 @@ func TestQuestionsAreListedByPriorityThenAgeAndStatus(t *testing.T) {
 	})
 }
 
-// The sweep of orphaned tasks makes an expired question derezzed.
+// The sweep of tasks gives an expired question the status derezzed.
 func TestASweptQuestionIsStillListedAsExpired(t *testing.T) {
 	each(t, func(t *testing.T, d *desk) {
 		id := d.ask(AskInput{Question: "short", TTL: 60})
@@ -208,7 +208,7 @@ func TestASweptQuestionIsStillListedAsExpired(t *testing.T) {
 	})
 }
 
-func TestPagesCoverTheQuestionsOnceAndABadCursorIsNamed(t *testing.T) {
+func TestPagesShowEachQuestionOnceAndABadCursorIsRefused(t *testing.T) {
 	each(t, func(t *testing.T, d *desk) {
 		want := ""
 		for i := range 5 {
@@ -259,7 +259,7 @@ func TestAnotherTaskIsNoQuestion(t *testing.T) {
 	})
 }
 
-func TestAKeyMakesAQuestionOnce(t *testing.T) {
+func TestAnIdempotencyKeyCreatesAQuestionOnce(t *testing.T) {
 	each(t, func(t *testing.T, d *desk) {
 		in := AskInput{Idempotency: op.Idempotency{IdempotencyKey: "k"}, Question: "once?"}
 		first, err := d.Ask(t.Context(), alpha, in)
@@ -269,7 +269,7 @@ func TestAKeyMakesAQuestionOnce(t *testing.T) {
 		if again, err := d.Ask(t.Context(), alpha, in); err != nil || again != first {
 			t.Errorf("%+v, first %+v, %v", again, first, err)
 		}
-		in.WaitMs = 1 // how long to wait is no part of what is asked
+		in.WaitMs = 1 // the wait is not part of the comparison of keyed calls
 		if again, err := d.Ask(t.Context(), alpha, in); err != nil || again.QuestionID != first.QuestionID {
 			t.Errorf("with a wait: %+v, %v", again, err)
 		}
@@ -282,7 +282,7 @@ func TestAKeyMakesAQuestionOnce(t *testing.T) {
 	})
 }
 
-func TestATitleIsTheQuestionCutToItsLength(t *testing.T) {
+func TestATitleIsTheBeginningOfTheQuestion(t *testing.T) {
 	t.Parallel()
 	for _, c := range []string{"short", strings.Repeat("é", titleLen), strings.Repeat("é", titleLen+1),
 		strings.Repeat("😀", 2000)} {

@@ -22,7 +22,7 @@ func (y *yard) add(c identity.Caller, sprintID, id, mode string, on ...string) (
 	return out, err
 }
 
-func TestAStoryIsAddedWhereItIsToldTo(t *testing.T) {
+func TestAStoryIsAddedToTheWaveOfItsInsertionMode(t *testing.T) {
 	each(t, func(t *testing.T, y *yard) {
 		id := y.plan(stories("a 1,b 2,c 3"))
 		y.do(beta, id, "a", "active", "complete")
@@ -38,7 +38,7 @@ func TestAStoryIsAddedWhereItIsToldTo(t *testing.T) {
 		if k := y.kept(id); k.Sprint.Stories != 7 || k.Sprint.LastWave != 4 {
 			t.Errorf("%+v", k.Sprint)
 		}
-		// It is its adder's and the sprint's creator's to skip.
+		// Only the program that added the story and the sprint's creator may skip it.
 		_, err := y.tell(beta, id, "now", "skipped")
 		domaintest.Refused(t, "another", err, fault.Precondition, "creator")
 		y.do(gamma, id, "now", "skipped")
@@ -46,7 +46,7 @@ func TestAStoryIsAddedWhereItIsToldTo(t *testing.T) {
 	})
 }
 
-func TestAnAddedStoryWaitsForWhatIsNotComplete(t *testing.T) {
+func TestAnAddedStoryWaitsForItsOpenDependencies(t *testing.T) {
 	each(t, func(t *testing.T, y *yard) {
 		id := y.plan(stories("a 1,b 1,c 1,d 1,e 2"))
 		y.do(beta, id, "a", "active", "complete")
@@ -84,7 +84,7 @@ func TestAnAddedStoryWaitsForWhatIsNotComplete(t *testing.T) {
 	})
 }
 
-func TestASprintTakesNoStoryOnceAllHaveEndedNorPastItsCap(t *testing.T) {
+func TestASprintThatHasEndedOrIsFullTakesNoStory(t *testing.T) {
 	each(t, func(t *testing.T, y *yard) {
 		id := y.plan(stories("a 1"))
 		y.change(id, func(v *task.Task) { v.Sprint.Stories = MaxStories })
@@ -96,11 +96,11 @@ func TestASprintTakesNoStoryOnceAllHaveEndedNorPastItsCap(t *testing.T) {
 		}
 		y.change(id, func(v *task.Task) { v.Sprint.Stories = 2 })
 		for _, s := range []string{"a", "x"} {
-			// As after a kill: ended, and the sprint not told.
+			// The state after a crash: the stories have ended, and StoryEnded did not run.
 			y.change(docID(id, s), func(v *task.Task) { v.Sprint.Ended, v.Status = true, task.Failed })
 		}
 		_, err = y.add(alpha, id, "y", "")
-		domaintest.Refused(t, "before it is told", err, fault.Precondition, "all of its stories have ended")
+		domaintest.Refused(t, "before StoryEnded", err, fault.Precondition, "all of its stories have ended")
 		if err := y.StoryEnded(t.Context(), "u", id); err != nil {
 			t.Fatal(err)
 		}
@@ -109,8 +109,8 @@ func TestASprintTakesNoStoryOnceAllHaveEndedNorPastItsCap(t *testing.T) {
 	})
 }
 
-// Both load the dependency in their transactions, so one of them sees the other.
-func TestADependencyThatCompletesWhileAStoryIsAddedIsCountedOnce(t *testing.T) {
+// Both transactions load the dependency, so that the second to commit sees the first.
+func TestADependencyCompletedDuringAnAddIsCountedOnce(t *testing.T) {
 	each(t, func(t *testing.T, y *yard) {
 		const rounds = 3
 		plan := stories("keep 1")

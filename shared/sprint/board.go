@@ -7,7 +7,7 @@ import (
 	"parley.internal/shared/task"
 )
 
-// words are the names that a story's statuses have for its agents.
+// words maps the statuses of stories to their names in answers.
 var words = map[task.Status]string{task.Created: "queued", task.Active: "active", task.Blocked: "blocked",
 	task.Done: "complete", task.Failed: "failed", task.Derezzed: "skipped"}
 
@@ -18,7 +18,7 @@ func word(s task.Status) string {
 	return string(s)
 }
 
-// status is the status that a word names, empty for none.
+// status returns the status with that name, the empty status for an unknown name.
 func status(w string) task.Status {
 	for s, name := range words {
 		if name == w {
@@ -28,7 +28,7 @@ func status(w string) task.Status {
 	return ""
 }
 
-// StoryView is a story as its agents see it.
+// StoryView is the representation of a story in answers.
 type StoryView struct {
 	ID            string    `json:"id"`
 	TaskID        string    `json:"taskId"`
@@ -64,7 +64,7 @@ func view(t task.Task) StoryView {
 	return v
 }
 
-// Standing is a story among the others of its sprint.
+// Standing is a story with its open dependencies.
 type Standing struct {
 	StoryView
 	WaitingFor []string `json:"waitingFor" jsonschema:"dependencies that are not complete"`
@@ -79,7 +79,7 @@ type Wave struct {
 	Stories []Standing `json:"stories"`
 }
 
-// Counts is how many stories stand where.
+// Counts holds the number of stories in each status.
 type Counts struct {
 	Queued   int `json:"queued"`
 	Active   int `json:"active"`
@@ -89,7 +89,7 @@ type Counts struct {
 	Skipped  int `json:"skipped"`
 }
 
-// Board is what follows from the stories of a sprint.
+// Board is the state of a sprint, computed from its stories.
 type Board struct {
 	Waves    []Wave   `json:"waves"`
 	Ready    []string `json:"ready" jsonschema:"ids of stories that can be taken up now"`
@@ -97,7 +97,7 @@ type Board struct {
 	Progress int      `json:"progress" jsonschema:"percent of all stories"`
 }
 
-// openWave is the lowest wave with a story that has not ended, 0 where all have.
+// openWave returns the lowest wave with a story that has not ended, 0 if there is none.
 func openWave(stories []task.Task) int {
 	open := 0
 	for _, t := range stories {
@@ -128,8 +128,8 @@ func count(stories []task.Task) (c Counts) {
 	return c
 }
 
-// lookAt is the board of stories that stand by wave and order.
-func lookAt(stories []task.Task) Board {
+// boardOf returns the board of stories, which must be sorted by wave and order.
+func boardOf(stories []task.Task) Board {
 	b := Board{Waves: []Wave{}, Ready: []string{}, Counts: count(stories)}
 	at := make(map[string]task.Task, len(stories))
 	for _, t := range stories {
@@ -143,7 +143,7 @@ func lookAt(stories []task.Task) Board {
 		}
 		w := &b.Waves[len(b.Waves)-1]
 		w.Ended = w.Ended && p.Ended
-		w.Stories = append(w.Stories, stand(t, at))
+		w.Stories = append(w.Stories, standing(t, at))
 		if w.Open && t.Status == task.Created && t.Waits == 0 {
 			b.Ready = append(b.Ready, p.StoryID)
 		}
@@ -155,7 +155,7 @@ func lookAt(stories []task.Task) Board {
 	return b
 }
 
-func stand(t task.Task, at map[string]task.Task) Standing {
+func standing(t task.Task, at map[string]task.Task) Standing {
 	s := Standing{StoryView: view(t), WaitingFor: []string{}, BlockedBy: []string{}}
 	if t.Sprint.Ended {
 		return s

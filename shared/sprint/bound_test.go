@@ -14,15 +14,15 @@ import (
 	"parley.internal/shared/task"
 )
 
-// counted is a driver that counts what it commits, and fails queries outside of
-// transactions once told to.
+// counted is a driver that counts its commits. Its queries outside of transactions fail while
+// deaf is set.
 type counted struct {
 	store.Driver
 	mu      sync.Mutex
 	updates int
 	writes  []store.Write
 	deaf    bool
-	then    func() // runs once, behind the next query outside of a transaction
+	then    func() // runs once, after the next query outside of a transaction
 }
 
 func (d *counted) Query(ctx context.Context, p store.Plan) ([]store.Raw, error) {
@@ -40,7 +40,7 @@ func (d *counted) Query(ctx context.Context, p store.Plan) ([]store.Raw, error) 
 	return raws, err
 }
 
-// meanwhile sets what happens between the next query and what follows from it.
+// meanwhile runs a function once, after the next query outside of a transaction.
 func (d *counted) meanwhile(then func()) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -63,7 +63,7 @@ func (d *counted) Update(ctx context.Context, fn func(context.Context, store.Rea
 	return err
 }
 
-// to is how many writes of a document were committed.
+// to returns the number of committed writes of a task.
 func (d *counted) to(id string) (n int) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -82,7 +82,7 @@ func eachCounted(t *testing.T, test func(*testing.T, *yard, *counted)) {
 	domaintest.EachOver(t, schema(), count, func(t *testing.T, db *store.DB, d *counted) { test(t, over(t, db), d) })
 }
 
-// large is a plan of n stories, each waiting for the one before in its wave.
+// large returns a plan of n stories, each waiting for the one before it in its wave.
 func large(n int) []Planned {
 	var plan []Planned
 	for i := range n {
@@ -108,8 +108,8 @@ func TestASprintOf200StoriesIsOneCommit(t *testing.T) {
 	})
 }
 
-// A story's news touches the story; the sprint is written when it begins and ends.
-func TestTheSprintIsNotWrittenForItsStories(t *testing.T) {
+// A report writes only its story; the sprint is written at its beginning and its end.
+func TestReportsOfStoriesDoNotWriteTheSprint(t *testing.T) {
 	eachCounted(t, func(t *testing.T, y *yard, d *counted) {
 		id := y.plan(stories("a 1,b 1 a,c 2"))
 		for i, s := range []string{"a", "b", "c"} {
@@ -117,7 +117,8 @@ func TestTheSprintIsNotWrittenForItsStories(t *testing.T) {
 				t.Errorf("before %s: %d writes", s, n)
 			}
 			y.do(beta, id, s, "active", "complete")
-			if n := d.to(docID(id, s)); n != 3 && (i != 1 || n != 4) { // made, taken up, ended; b was counted down too
+			// created, taken up, ended; the counter of b was decremented too
+			if n := d.to(docID(id, s)); n != 3 && (i != 1 || n != 4) {
 				t.Errorf("%s: %d writes", s, n)
 			}
 		}
@@ -133,7 +134,7 @@ func TestTheSprintIsNotWrittenForItsStories(t *testing.T) {
 	})
 }
 
-func TestTheEndOfTheLastStoryIsAnsweredThoughItsSprintCannotBeTold(t *testing.T) {
+func TestTheLastReportSucceedsEvenIfTheSprintCannotBeUpdated(t *testing.T) {
 	eachCounted(t, func(t *testing.T, y *yard, d *counted) {
 		id := y.plan(stories("a 1"))
 		y.do(beta, id, "a", "active")
@@ -153,8 +154,8 @@ func TestTheEndOfTheLastStoryIsAnsweredThoughItsSprintCannotBeTold(t *testing.T)
 	})
 }
 
-// What is read outside of a transaction is a hint: the commit stands on what is so then.
-func TestWhatChangesBetweenTheLookAndTheTransactionCounts(t *testing.T) {
+// Reads outside of a transaction are hints: the transaction checks the state at its commit.
+func TestChangesBetweenTheReadAndTheTransactionCount(t *testing.T) {
 	eachCounted(t, func(t *testing.T, y *yard, d *counted) {
 		id := y.plan(stories("a 1"))
 		y.change(docID(id, "a"), func(v *task.Task) { end(v, task.Failed, y.Clock.Now()) })

@@ -8,10 +8,10 @@ import (
 	"parley.internal/shared/op"
 )
 
-// The plans that the cases of sprints begin with.
+// The initial steps of the cases.
 var (
-	// threeStories are a, then b, which waits for a and alerts a human when it fails, and c in
-	// a later wave.
+	// threeStories are a; b, which waits for a and alerts a human on failure; and c in a later
+	// wave.
 	threeStories = []any{
 		op.In{"id": "a", "title": "Write the parser ✓"},
 		op.In{"id": "b", "title": "Test it", "dependencies": []string{"a"}, "complexity": "high",
@@ -20,20 +20,20 @@ var (
 	}
 	planned = []op.Step{{Op: "create_sprint", In: op.In{"projectName": "p", "branch": "b", "stories": threeStories},
 		Save: "sprintId as sprint"}}
-	// busy has the first of the stories taken up.
+	// busy takes up the first story.
 	busy = op.After(planned, setting("a", "active"))
-	// late has the second taken up, and nothing to come but the third.
+	// late completes the first story and takes up the second.
 	late = op.After(busy, setting("a", "complete"), setting("b", "active"))
-	// last has the last taken up, and all others ended.
+	// last takes up the last story; all others have ended.
 	last = op.After(late, setting("b", "complete"), setting("c", "active"))
 )
 
-// setting sets the status of a story.
+// setting returns a step that sets the status of a story.
 func setting(id, status string) op.Step {
 	return op.Step{Op: "update_sprint_story", In: op.In{"sprintId": "$sprint", "storyId": id, "status": status}}
 }
 
-// chain is n stories, each of which waits for the one before.
+// chain returns n stories, each of which waits for the one before.
 func chain(n int) []any {
 	out := make([]any, n)
 	for i := range out {
@@ -63,7 +63,7 @@ func createCases() op.Cases {
 	}, Refused: append(refusedPlans(), refusedStories()...)}
 }
 
-// plan is the input of a sprint with these stories.
+// plan returns the input of a sprint with these stories.
 func plan(stories string) string {
 	return `{"projectName":"p","branch":"b","stories":[` + stories + `]}`
 }

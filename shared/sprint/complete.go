@@ -13,7 +13,9 @@ import (
 	"parley.internal/shared/task"
 )
 
-// Complete closes a sprint. The same again is answered like the first.
+// Complete completes a sprint and skips its stories that nobody holds. A repeated call returns
+// the first result with AlreadyCompleted. A caller other than the creator, a human or an unbound
+// key is Forbidden; a sprint with an active story is Precondition.
 func (s *Service) Complete(ctx context.Context, c identity.Caller, in CompleteInput) (CompleteOutput, error) {
 	var out CompleteOutput
 	now := s.Now()
@@ -54,9 +56,9 @@ func (s *Service) Complete(ctx context.Context, c identity.Caller, in CompleteIn
 	return out, nil
 }
 
-// closeAll ends a sprint and the stories that nobody works on, and lets the store
-// forget all of them in time. It is refused while a story is active.
-func closeAll(parent *task.Task, stories []task.Task, said Said, now time.Time) (Summary, error) {
+// closeAll ends a sprint and all its stories, and sets their purge time. A sprint with an active
+// story is Precondition.
+func closeAll(parent *task.Task, stories []task.Task, given Said, now time.Time) (Summary, error) {
 	var busy []string
 	for _, t := range stories {
 		if t.Status == task.Active {
@@ -83,8 +85,8 @@ func closeAll(parent *task.Task, stories []task.Task, said Said, now time.Time) 
 		t.Route()
 	}
 	n := count(stories)
-	sum := Summary{or(said.Completed, n.Complete), or(said.Failed, n.Failed), or(said.Skipped, n.Skipped),
-		or(said.Duration, int64(now.Sub(parent.CreatedAt)/time.Second))}
+	sum := Summary{or(given.Completed, n.Complete), or(given.Failed, n.Failed), or(given.Skipped, n.Skipped),
+		or(given.Duration, int64(now.Sub(parent.CreatedAt)/time.Second))}
 	text, err := json.Marshal(sum)
 	if err != nil {
 		return sum, fault.Wrap(fault.Internal, err, "sprint summary")

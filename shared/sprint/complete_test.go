@@ -12,13 +12,13 @@ import (
 	"parley.internal/shared/task"
 )
 
-func TestACompletedSprintHasASummaryAndIsForgottenInTime(t *testing.T) {
+func TestACompletedSprintHasASummaryAndAPurgeTime(t *testing.T) {
 	each(t, func(t *testing.T, y *yard) {
 		id := y.plan(stories("a 1,b 1,c 1,d 2"))
 		y.do(beta, id, "a", "active", "complete")
 		y.do(beta, id, "b", "active", "failed")
 		if k := y.kept(docID(id, "a")); !k.PurgeAt.IsZero() {
-			t.Errorf("what others depend on is forgotten at %v", k.PurgeAt)
+			t.Errorf("a story of a running sprint is purged at %v", k.PurgeAt)
 		}
 		y.Pass(90 * time.Minute)
 		said := 7
@@ -41,7 +41,7 @@ func TestACompletedSprintHasASummaryAndIsForgottenInTime(t *testing.T) {
 		}
 		for _, doc := range []string{id, docID(id, "a"), docID(id, "b"), docID(id, "c")} {
 			if k := y.kept(doc); !k.PurgeAt.Equal(end.Add(task.Retention)) {
-				t.Errorf("%s is forgotten at %v", doc, k.PurgeAt)
+				t.Errorf("%s is purged at %v", doc, k.PurgeAt)
 			}
 		}
 		for name, err := range map[string]error{
@@ -55,7 +55,7 @@ func TestACompletedSprintHasASummaryAndIsForgottenInTime(t *testing.T) {
 
 func second[T any](_ T, err error) error { return err }
 
-func TestASprintIsNotCompletedOverAStoryThatIsActive(t *testing.T) {
+func TestASprintWithAnActiveStoryIsNotCompleted(t *testing.T) {
 	each(t, func(t *testing.T, y *yard) {
 		id := y.plan(stories("a 1,b 1,c 1"))
 		y.do(beta, id, "a", "active")
@@ -72,7 +72,7 @@ func TestASprintIsNotCompletedOverAStoryThatIsActive(t *testing.T) {
 	})
 }
 
-func TestItsCreatorAHumanAndAnUnboundKeyCompleteASprint(t *testing.T) {
+func TestTheCreatorAHumanAndAnUnboundKeyMayCompleteASprint(t *testing.T) {
 	each(t, func(t *testing.T, y *yard) {
 		for name, c := range map[string]struct {
 			who identity.Caller
@@ -92,7 +92,7 @@ func TestItsCreatorAHumanAndAnUnboundKeyCompleteASprint(t *testing.T) {
 	})
 }
 
-func TestTheLargestSprintIsCompletedAtOnce(t *testing.T) {
+func TestTheLargestSprintIsCompletedInOneTransaction(t *testing.T) {
 	each(t, func(t *testing.T, y *yard) {
 		var plan []Planned
 		for i := range MaxStories {
@@ -109,8 +109,8 @@ func TestTheLargestSprintIsCompletedAtOnce(t *testing.T) {
 	})
 }
 
-// A kill after the last story's commit leaves the sprint active.
-func TestASprintThatWasNotToldOfItsLastStoryIsCompletingAllTheSame(t *testing.T) {
+// A crash after the commit of the last story leaves the sprint's document active.
+func TestASprintWithoutStoryEndedReadsAsCompleting(t *testing.T) {
 	each(t, func(t *testing.T, y *yard) {
 		kill := func() string {
 			id := y.plan(stories("a 1,b 1"))
@@ -124,7 +124,7 @@ func TestASprintThatWasNotToldOfItsLastStoryIsCompletingAllTheSame(t *testing.T)
 			return id
 		}
 		id := kill()
-		for range 2 { // once more changes nothing
+		for range 2 { // the second call changes nothing
 			if err := y.StoryEnded(t.Context(), "u", id); err != nil || y.kept(id).Status != task.Completing {
 				t.Errorf("told: %+v, %v", y.kept(id), err)
 			}

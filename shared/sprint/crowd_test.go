@@ -15,7 +15,7 @@ import (
 
 const crowd = 16
 
-func TestOfSixteenAgentsOneGetsAStory(t *testing.T) {
+func TestOfSixteenConcurrentAgentsOneTakesUpAStory(t *testing.T) {
 	each(t, func(t *testing.T, y *yard) {
 		id := y.plan(stories("a 1"))
 		winners := make(chan string, crowd)
@@ -40,8 +40,8 @@ func TestOfSixteenAgentsOneGetsAStory(t *testing.T) {
 	})
 }
 
-// All stories of a wave end at once, and one story waits for each of them.
-func TestSixteenAgentsEndAWaveAndNoCountIsLost(t *testing.T) {
+// All stories of a wave end concurrently, and one story depends on each of them.
+func TestConcurrentCompletionsLoseNoCount(t *testing.T) {
 	eachCounted(t, func(t *testing.T, y *yard, d *counted) {
 		var plan []Planned
 		last := story("last 1")
@@ -75,8 +75,8 @@ func TestSixteenAgentsEndAWaveAndNoCountIsLost(t *testing.T) {
 	})
 }
 
-// The last stories of a sprint end at once: whoever is last by commit tells it, once.
-func TestASprintIsCompletingOnceHoweverManyEndItsLastStories(t *testing.T) {
+// The last stories of a sprint end concurrently: the last commit makes the sprint completing.
+func TestConcurrentEndsMakeASprintCompletingOnce(t *testing.T) {
 	eachCounted(t, func(t *testing.T, y *yard, d *counted) {
 		var plan []Planned
 		for i := range crowd {
@@ -105,8 +105,8 @@ func TestASprintIsCompletingOnceHoweverManyEndItsLastStories(t *testing.T) {
 	})
 }
 
-// A crowd without a plan of its own takes up what is ready until nothing is left.
-func TestACrowdFinishesASprint(t *testing.T) {
+// Several agents take up ready stories until none is left.
+func TestSeveralAgentsFinishASprint(t *testing.T) {
 	each(t, func(t *testing.T, y *yard) {
 		plan := randomPlan(rand.New(rand.NewPCG(7, 7)), 12, false)
 		one := 1
@@ -126,7 +126,7 @@ func TestACrowdFinishesASprint(t *testing.T) {
 						return
 					}
 					for k := range v.Ready {
-						s := v.Ready[(k+i)%len(v.Ready)] // not all begin with the same
+						s := v.Ready[(k+i)%len(v.Ready)] // each agent begins with another story
 						if _, err := y.tell(c, id, s, "active"); err != nil {
 							if !fault.Is(err, fault.Precondition) {
 								t.Error(err)

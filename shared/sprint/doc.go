@@ -1,14 +1,14 @@
-// Package sprint is work that is planned before it is handed out: stories in
-// waves, with dependencies, taken up by many agents at once.
+// Package sprint manages planned work: stories in waves, with dependencies, that many agents
+// work on concurrently.
 //
-// A sprint and its stories are tasks of types of their own. A story's document is
-// named after the sprint and the story, so that it and its dependencies are loaded
-// without a query. News of a story is written to that story alone, and its
-// completion counts down its dependents without reading them; what the sprint has
-// done is counted from its stories when somebody asks. So no document is hot, and
-// no count can be lost.
+// A sprint and its stories are tasks of their own types. The id of a story's document is
+// derived from the ids of sprint and story, so that a story and its dependencies are loaded
+// without a query. A report writes only the document of its story, and the completion of a
+// story decrements the counters of its dependents without reading them. The progress of a
+// sprint is counted from its stories when it is read. So no document is written by all agents,
+// and no count can be lost.
 //
-// The package holds the plan's rules, the story's rules and their transactions. It
-// may not push, and runs no sweep: leases are taken back by the queue, which tells
-// [Service.StoryEnded] when that ends a story. It imports no other domain.
+// The package contains the rules of plans and stories and their transactions. It sends no push
+// messages and runs no sweep: package dispatch takes back leases, and calls [Service.StoryEnded]
+// when that ends a story. It imports no other domain.
 package sprint

@@ -13,7 +13,7 @@ import (
 	"parley.internal/shared/task"
 )
 
-// yard is a service on an empty store, with a clock that the test moves.
+// yard is a service on an empty store, with a clock that the test sets.
 type yard struct {
 	*Service
 	domaintest.Clock
@@ -37,14 +37,14 @@ func each(t *testing.T, test func(*testing.T, *yard)) {
 	domaintest.Each(t, schema(), func(t *testing.T, db *store.DB) { test(t, over(t, db)) })
 }
 
-// plan makes a sprint of alpha's.
+// plan creates a sprint as alpha.
 func (y *yard) plan(plan []Planned) string {
 	y.t.Helper()
 	in := CreateInput{ProjectName: "p", Branch: "b", Stories: plan}
 	return domaintest.Must(y.Create(y.t.Context(), alpha, in))(y.t).SprintID
 }
 
-// tell reports a status, again where others were in the way.
+// tell reports a status and retries conflicts.
 func (y *yard) tell(c identity.Caller, sprintID, storyID, status string) (UpdateOutput, error) {
 	var out UpdateOutput
 	err := domaintest.Retry(y.t.Context(), func() (err error) {
@@ -70,8 +70,8 @@ func (y *yard) get(sprintID string) View {
 	return domaintest.Must(y.Get(y.t.Context(), alpha, GetInput{SprintID: sprintID}))(y.t)
 }
 
-// drawn is a sprint in a line: its status, what is ready, and each wave's stories
-// with what they wait for and are blocked by; the open wave has a star.
+// drawn returns a sprint as a line of text: its status, the ready stories, and the stories of each
+// wave with their open (<) and failed (!) dependencies. The open wave has a star.
 func (y *yard) drawn(sprintID string) string {
 	y.t.Helper()
 	v := y.get(sprintID)
@@ -101,7 +101,7 @@ func (y *yard) draws(sprintID, want string) {
 	}
 }
 
-// kept is a document of the collection.
+// kept returns a stored task.
 func (y *yard) kept(id string) task.Task {
 	y.t.Helper()
 	return domaintest.Must(task.Tasks.Get(y.t.Context(), y.DB.User("u"), id))(y.t)
@@ -114,7 +114,7 @@ func (y *yard) lease(id string) (l task.Lease, found bool) {
 	return l, f.Found
 }
 
-// change edits a document as another room of the house does.
+// change edits a stored task directly, as another package might.
 func (y *yard) change(id string, edit func(*task.Task)) {
 	y.t.Helper()
 	domaintest.Check(y.t, y.DB.User("u").Update(y.t.Context(), func(ctx context.Context, tx *store.Tx) error {

@@ -9,7 +9,7 @@ import (
 	"parley.internal/shared/task"
 )
 
-func TestAStoryWhoseHolderFellSilentIsTakenOver(t *testing.T) {
+func TestAStoryWithAnExpiredLeaseIsTakenOver(t *testing.T) {
 	each(t, func(t *testing.T, y *yard) {
 		id := y.plan(stories("a 1"))
 		y.do(beta, id, "a", "active")
@@ -28,8 +28,8 @@ func TestAStoryWhoseHolderFellSilentIsTakenOver(t *testing.T) {
 			t.Errorf("%d attempts are counted", k.Attempts)
 		}
 		_, err = y.tell(beta, id, "a", "complete")
-		domaintest.Refused(t, "by who fell silent", err, fault.Precondition, `held by "gamma"`)
-		// The last time is the sweep's, which ends the story.
+		domaintest.Refused(t, "by the former holder", err, fault.Precondition, `held by "gamma"`)
+		// The last attempt is left to the sweep, which ends the story.
 		y.change(docID(id, "a"), func(s *task.Task) { s.Attempts = task.MaxAttempts - 1 })
 		y.Pass(LeaseFor)
 		_, err = y.tell(beta, id, "a", "active")

@@ -7,8 +7,8 @@ import (
 	"parley.internal/shared/task"
 )
 
-// Config is what the orchestrator sets for a sprint. It is kept and handed back;
-// nothing here acts on it.
+// Config holds the orchestrator's settings of a sprint. They are stored and returned; the
+// package does not act on them.
 type Config struct {
 	OrchestratorModel string `json:"orchestratorModel,omitempty" allow:"max=100"`
 	SubagentModel     string `json:"subagentModel,omitempty" allow:"max=100"`
@@ -25,7 +25,7 @@ type CreateInput struct {
 	Config      Config    `json:"config,omitzero"`
 }
 
-// CreateOutput is what create_sprint answers.
+// CreateOutput is the output of create_sprint.
 type CreateOutput struct {
 	SprintID  string      `json:"sprintId"`
 	Status    task.Status `json:"status"`
@@ -45,7 +45,7 @@ type UpdateInput struct {
 	Model         string `json:"model,omitempty" allow:"max=100"`
 }
 
-// UpdateOutput is what update_sprint_story answers.
+// UpdateOutput is the output of update_sprint_story.
 type UpdateOutput struct {
 	SprintID   string      `json:"sprintId"`
 	Story      StoryView   `json:"story"`
@@ -64,7 +64,7 @@ type AddInput struct {
 	InsertionMode string `json:"insertionMode,omitempty" allow:"enum=current_wave|next_wave|backlog,default=next_wave" jsonschema:"the open wave, the one after it, or one after all others"`
 }
 
-// AddOutput is what add_story_to_sprint answers.
+// AddOutput is the output of add_story_to_sprint.
 type AddOutput struct {
 	SprintID string    `json:"sprintId"`
 	Story    StoryView `json:"story"`
@@ -76,7 +76,7 @@ type GetInput struct {
 	SprintID string `json:"sprintId" allow:"nonempty,max=100,pattern=id"`
 }
 
-// View is a sprint as its agents see it.
+// View is the representation of a sprint in answers.
 type View struct {
 	SprintID    string      `json:"sprintId"`
 	ProjectName string      `json:"projectName"`
@@ -92,7 +92,7 @@ type View struct {
 	Board
 }
 
-// Said is a summary as far as the orchestrator gives one.
+// Said is the orchestrator's summary of a sprint. A nil field is counted from the stories.
 type Said struct {
 	Completed *int   `json:"completed,omitempty" allow:"min=0"`
 	Failed    *int   `json:"failed,omitempty" allow:"min=0"`
@@ -100,7 +100,7 @@ type Said struct {
 	Duration  *int64 `json:"duration,omitempty" allow:"min=0" jsonschema:"seconds"`
 }
 
-// Summary is what became of a sprint.
+// Summary is the result of a sprint: the numbers of its stories, and its duration in seconds.
 type Summary struct {
 	Completed int   `json:"completed"`
 	Failed    int   `json:"failed"`
@@ -114,7 +114,7 @@ type CompleteInput struct {
 	Summary  Said   `json:"summary,omitzero" jsonschema:"what is left out is counted"`
 }
 
-// CompleteOutput is what complete_sprint answers.
+// CompleteOutput is the output of complete_sprint.
 type CompleteOutput struct {
 	SprintID         string      `json:"sprintId"`
 	Status           task.Status `json:"status"`
@@ -126,14 +126,15 @@ type CompleteOutput struct {
 // ServedByDefault makes its tools part of the default endpoint.
 func (*Service) ServedByDefault() bool { return true }
 
-// Operations lists what there is for sprints.
+// Operations returns the operations of the toolset sprint.
 func (s *Service) Operations() []op.Op {
 	const set = "sprint"
 	return []op.Op{
 		op.New(op.Spec{Name: "create_sprint", Title: "Plan a sprint", Toolset: set, Route: "POST /v1/sprints",
 			Effect: op.Write, Creates: true, Cases: createCases,
 			Doc: "Plan a project for several agents: stories in waves, with dependencies and a retry policy. " +
-				"Unknown and cyclic dependencies are refused by name. Take stories up with update_sprint_story; get_sprint says what is ready."}, s.Create),
+				"Unknown and cyclic dependencies are refused by name. Take stories up with update_sprint_story; " +
+				"get_sprint says what is ready."}, s.Create),
 		op.New(op.Spec{Name: "update_sprint_story", Title: "Update a story", Toolset: set,
 			Route: "PATCH /v1/sprints/{sprintId}/stories/{storyId}", Effect: op.Write, Cases: updateCases,
 			Doc: "Take up a story of a sprint (status active; of many agents one gets it), report progress, and end " +

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-func TestTheOperationsTakeWhatTheyPromise(t *testing.T) {
+func TestTheInputsOfOperationsRequireTheirFields(t *testing.T) {
 	t.Parallel()
 	want := map[string]struct {
 		required string

@@ -8,7 +8,7 @@ import (
 	"parley.internal/shared/fault"
 )
 
-// Draft is a story as its author writes it.
+// Draft is the author's description of a story.
 type Draft struct {
 	ID           string   `json:"id" allow:"nonempty,max=100,pattern=id" jsonschema:"your name for it, unique in the sprint"`
 	Title        string   `json:"title" allow:"nonempty,max=200"`
@@ -18,7 +18,7 @@ type Draft struct {
 	MaxRetries   *int     `json:"maxRetries,omitempty" allow:"min=0,max=5,default=1" jsonschema:"how often it is queued again"`
 }
 
-// Planned is a draft in its wave.
+// Planned is a draft with its wave. Create renumbers the waves 1, 2, 3.
 type Planned struct {
 	Draft
 	Wave *int `json:"wave,omitempty" allow:"min=0,max=10000,default=1" jsonschema:"a wave opens when all before it have ended; renumbered 1, 2, 3"`
@@ -31,7 +31,7 @@ const (
 	escalation = "escalate"
 )
 
-// retries is how often the story is queued again after a failure.
+// retries returns how many times the story is queued again after a failure.
 func (d Draft) retries() int {
 	if d.RetryPolicy == retryNone {
 		return 0
@@ -39,13 +39,13 @@ func (d Draft) retries() int {
 	return *d.MaxRetries
 }
 
-// maxProblems is how many problems of a plan are told at once.
+// maxProblems is the largest number of problems in one fault.
 const maxProblems = 20
 
-// problems collects what is wrong with a plan.
+// problems collects the problems of a plan.
 type problems []fault.Problem
 
-func (p *problems) say(path, format string, args ...any) {
+func (p *problems) add(path, format string, args ...any) {
 	*p = append(*p, fault.Problem{Path: path, Message: fmt.Sprintf(format, args...)})
 }
 
@@ -59,24 +59,25 @@ func (p problems) fault() error {
 	return fault.Problems(p...)
 }
 
-// check says everything that is wrong with a plan, each problem at its field. A
-// plan that it accepts can be finished.
+// check returns Invalid with the problems of a plan, each at its field: duplicate ids, unknown
+// dependencies, dependencies on a later wave, and cycles. Every plan without problems can be
+// completed.
 func check(stories []Planned) error {
 	var wrong problems
 	at := make(map[string]int, len(stories))
 	for i, s := range stories {
 		if first, dup := at[s.ID]; dup {
-			wrong.say(fmt.Sprintf("stories[%d].id", i),
+			wrong.add(fmt.Sprintf("stories[%d].id", i),
 				"%q is the id of stories[%d] already; ids are unique in a sprint", s.ID, first)
 			continue
 		}
 		at[s.ID] = i
 	}
-	// The cycles come first, so that no flood of other problems hides them.
+	// The cycles come first, so that the limit on problems cannot hide them.
 	for _, loop := range cycles(stories, at) {
 		first := at[loop[0]]
 		j := slices.Index(stories[first].Dependencies, loop[1])
-		wrong.say(fmt.Sprintf("stories[%d].dependencies[%d]", first, j), "cycle: %s → %s", strings.Join(loop, " → "),
+		wrong.add(fmt.Sprintf("stories[%d].dependencies[%d]", first, j), "cycle: %s → %s", strings.Join(loop, " → "),
 			loop[0])
 	}
 	for i, s := range stories {
@@ -85,11 +86,11 @@ func check(stories []Planned) error {
 			k, known := at[d]
 			switch {
 			case d == s.ID:
-				wrong.say(path, "%q cannot depend on itself", d)
+				wrong.add(path, "%q cannot depend on itself", d)
 			case !known:
-				wrong.say(path, "there is no story %q in this plan", d)
+				wrong.add(path, "there is no story %q in this plan", d)
 			case *stories[k].Wave > *s.Wave:
-				wrong.say(path, "%q is in wave %d, which opens only when wave %d with %q has ended; move one of them",
+				wrong.add(path, "%q is in wave %d, which opens only when wave %d with %q has ended; move one of them",
 					d, *stories[k].Wave, *s.Wave, s.ID)
 			}
 		}
@@ -97,8 +98,8 @@ func check(stories []Planned) error {
 	return wrong.fault()
 }
 
-// cycles names cycles of two stories and more, each in full and in the order of its
-// dependencies. There is one at least where the plan has any; no story is in two.
+// cycles returns cycles of two or more stories, each complete and in the order of its
+// dependencies. It returns at least one if there are any, and no story appears twice.
 func cycles(stories []Planned, at map[string]int) [][]string {
 	const open, closed = 1, 2
 	var out [][]string
@@ -136,8 +137,8 @@ func cycles(stories []Planned, at map[string]int) [][]string {
 	return out
 }
 
-// waves numbers the waves of a plan 1, 2, 3 in their order, and says for each story
-// which is its.
+// waves numbers the waves of a plan 1, 2, 3 in their order, and returns the number of each
+// story's wave.
 func waves(stories []Planned) []int {
 	given := make([]int, len(stories))
 	for i, s := range stories {
@@ -152,16 +153,15 @@ func waves(stories []Planned) []int {
 	return out
 }
 
-// The places where a story is added to a running sprint.
+// The insertion modes of a story that is added to a running sprint.
 const (
 	currentWave = "current_wave"
 	nextWave    = "next_wave"
 	backlog     = "backlog"
 )
 
-// place is the wave of a story that is added, where open is the open wave and last
-// the last one.
-func place(mode string, open, last int) int {
+// waveOf returns the wave of a story that is added, given the open wave and the last wave.
+func waveOf(mode string, open, last int) int {
 	switch mode {
 	case currentWave:
 		return open

@@ -10,20 +10,24 @@ import (
 
 	"parley.internal/shared/domaintest"
 	"parley.internal/shared/fault"
+	"parley.internal/shared/op"
 	"parley.internal/shared/task"
 )
 
-// story is "id wave dep dep".
+// story parses "id wave dependency dependency".
 func story(text string) Planned {
 	parts := strings.Fields(text)
 	var w int
 	if _, err := fmt.Sscan(parts[1], &w); err != nil {
 		panic(err)
 	}
-	return Planned{Draft: Draft{ID: parts[0], Title: "do " + parts[0], Dependencies: parts[2:]}, Wave: &w}
+	return Planned{Draft: draft(Draft{ID: parts[0], Title: "do " + parts[0], Dependencies: parts[2:]}), Wave: &w}
 }
 
-// stories is a plan, its stories parted by commas.
+// draft applies the defaults of the schema to a draft, as the operations do.
+func draft(d Draft) Draft { return op.FillAs("add_story_to_sprint", AddInput{Story: d}).Story }
+
+// stories parses a plan, with commas between its stories.
 func stories(text string) []Planned {
 	var out []Planned
 	for s := range strings.SplitSeq(text, ",") {
@@ -44,7 +48,7 @@ func told(err error) []string {
 	return out
 }
 
-func TestEverythingWrongWithAPlanIsToldAtItsField(t *testing.T) {
+func TestEveryProblemOfAPlanIsReportedAtItsField(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		plan string
@@ -94,19 +98,20 @@ func TestWavesAreNumberedInTheirOrder(t *testing.T) {
 			t.Errorf("%s: %v", plan, got)
 		}
 	}
-	if got := waves([]Planned{{Draft: Draft{ID: "a"}}, story("b 1"), story("c 2")}); !slices.Equal(got,
-		[]int{1, 1, 2}) {
+	left := op.FillAs("create_sprint", CreateInput{Stories: []Planned{{Draft: Draft{ID: "a"}}, story("b 1"),
+		story("c 2")}})
+	if got := waves(left.Stories); !slices.Equal(got, []int{1, 1, 2}) {
 		t.Errorf("left out: %v", got)
 	}
 }
 
-// randomPlan is a plan of n stories. Its dependencies go anywhere where wild, and else
-// to what stands before a story in a random order, and in no later wave.
+// randomPlan returns a plan of n stories. With wild its dependencies are arbitrary; else they
+// follow a random order of the stories and never point to a later wave.
 func randomPlan(r *rand.Rand, n int, wild bool) []Planned {
 	rank, out := r.Perm(n), make([]Planned, n)
 	for i := range out {
 		w := r.IntN(5) * 3
-		out[i] = Planned{Draft: Draft{ID: fmt.Sprint("s", i), Title: "x"}, Wave: &w}
+		out[i] = Planned{Draft: draft(Draft{ID: fmt.Sprint("s", i), Title: "x"}), Wave: &w}
 	}
 	for i := range out {
 		for range r.IntN(4) {
@@ -119,7 +124,7 @@ func randomPlan(r *rand.Rand, n int, wild bool) []Planned {
 	return out
 }
 
-// sim is the stories of a sprint without a store.
+// sim simulates the stories of a sprint without a store.
 type sim struct {
 	t     *testing.T
 	tasks []task.Task
@@ -129,7 +134,7 @@ func (s *sim) story(id string) *task.Task {
 	return &s.tasks[slices.IndexFunc(s.tasks, func(t task.Task) bool { return t.Sprint.StoryID == id })]
 }
 
-// board is lookAt over the stories in the order in which a store has them.
+// board returns the board of the stories in the order of a store.
 func (s *sim) board() Board {
 	slices.SortFunc(s.tasks, func(a, b task.Task) int {
 		if a.Sprint.Wave != b.Sprint.Wave {
@@ -137,7 +142,7 @@ func (s *sim) board() Board {
 		}
 		return a.Sprint.Order - b.Sprint.Order
 	})
-	return lookAt(s.tasks)
+	return boardOf(s.tasks)
 }
 
 func (s *sim) do(id, to string) turn {
@@ -156,7 +161,7 @@ func (s *sim) do(id, to string) turn {
 	return done
 }
 
-// sane checks what holds of a sprint at any moment.
+// sane checks the invariants of a sprint.
 func (s *sim) sane(b Board) {
 	s.t.Helper()
 	for _, id := range b.Ready {
@@ -182,8 +187,7 @@ func (s *sim) sane(b Board) {
 	}
 }
 
-// run has a crowd take up what is ready and end it in a random order, until nothing
-// is left to do.
+// run takes up ready stories and completes them in a random order, until none is left.
 func (s *sim) run(r *rand.Rand, each func(Board)) {
 	for {
 		b := s.board()
@@ -206,7 +210,7 @@ func (s *sim) run(r *rand.Rand, each func(Board)) {
 	}
 }
 
-func TestEveryPlanThatIsAcceptedCanBeFinished(t *testing.T) {
+func TestEveryAcceptedPlanCanBeFinished(t *testing.T) {
 	t.Parallel()
 	accepted := 0
 	for seed := range uint64(300) {
@@ -216,7 +220,7 @@ func TestEveryPlanThatIsAcceptedCanBeFinished(t *testing.T) {
 			continue
 		}
 		accepted++
-		s := &sim{t, lay("s", author{source: "alpha", owner: "alpha"}, plan, domaintest.Start)}
+		s := &sim{t, newStories("s", author{source: "alpha", owner: "alpha"}, plan, domaintest.Start)}
 		s.run(r, func(Board) {})
 		if c := count(s.tasks); c.Complete != len(plan) {
 			t.Fatalf("seed %d: stuck at %+v\n%+v", seed, c, s.board())
@@ -227,8 +231,8 @@ func TestEveryPlanThatIsAcceptedCanBeFinished(t *testing.T) {
 	}
 }
 
-// cyclic says whether what is left when stories without open dependencies are taken
-// away again and again is more than nothing.
+// cyclic reports whether a plan has a cycle, by an algorithm other than the package's: it
+// removes stories without dependencies until none is left to remove.
 func cyclic(plan []Planned) bool {
 	left := map[string][]string{}
 	for _, s := range plan {
@@ -246,7 +250,7 @@ func cyclic(plan []Planned) bool {
 	return len(left) > 0
 }
 
-func TestAPlanIsCalledCyclicWhereItIsAndTheCycleIsReal(t *testing.T) {
+func TestCyclesAreReportedExactlyWhereTheyExist(t *testing.T) {
 	t.Parallel()
 	seen := map[bool]int{}
 	for seed := range uint64(500) {
@@ -285,7 +289,7 @@ func TestAPlanIsCalledCyclicWhereItIsAndTheCycleIsReal(t *testing.T) {
 	}
 }
 
-func TestNumberingKeepsTheOrderOfWaves(t *testing.T) {
+func TestRenumberingKeepsTheOrderOfWaves(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(100) {
 		r := rand.New(rand.NewPCG(seed, 3))
@@ -307,12 +311,12 @@ func TestNumberingKeepsTheOrderOfWaves(t *testing.T) {
 	}
 }
 
-func TestASprintThatGrowsWhileItRunsIsFinishedToo(t *testing.T) {
+func TestASprintWithAddedStoriesCanBeFinished(t *testing.T) {
 	t.Parallel()
 	modes := []string{currentWave, nextWave, backlog, ""}
 	for seed := range uint64(150) {
 		r := rand.New(rand.NewPCG(seed, 4))
-		s := &sim{t, lay("s", author{source: "alpha", owner: "alpha"}, randomPlan(r, 1+r.IntN(15), false),
+		s := &sim{t, newStories("s", author{source: "alpha", owner: "alpha"}, randomPlan(r, 1+r.IntN(15), false),
 			domaintest.Start)}
 		planned, last := len(s.tasks), 0
 		for _, k := range s.tasks {
@@ -323,15 +327,15 @@ func TestASprintThatGrowsWhileItRunsIsFinishedToo(t *testing.T) {
 			if open == 0 || len(s.tasks) > 40 || r.IntN(3) > 0 {
 				return
 			}
-			d := Draft{ID: fmt.Sprint("new", len(s.tasks))}
+			d := draft(Draft{ID: fmt.Sprint("new", len(s.tasks))})
 			on := map[string]*task.Task{}
 			for range r.IntN(3) {
 				k := &s.tasks[r.IntN(len(s.tasks))]
 				d.Dependencies, on[k.Sprint.StoryID] = append(d.Dependencies, k.Sprint.StoryID), k
 			}
-			n := newStory("s", author{source: "alpha", owner: "alpha"}, d, place(modes[r.IntN(4)], open, last),
+			n := newStory("s", author{source: "alpha", owner: "alpha"}, d, waveOf(modes[r.IntN(4)], open, last),
 				len(s.tasks), domaintest.Start)
-			if join(&n, on, d.Dependencies) != nil {
+			if link(&n, on, d.Dependencies) != nil {
 				return
 			}
 			last = max(last, n.Sprint.Wave)

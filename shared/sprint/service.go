@@ -15,20 +15,21 @@ import (
 	"parley.internal/shared/task"
 )
 
-// Service is the sprints of all users.
+// Service implements the operations of sprints. All methods are safe for concurrent use.
 type Service struct {
 	DB    *store.DB
 	Now   func() time.Time
 	NewID func() string
 }
 
-// authorOf is the caller as the author of what it plans.
+// authorOf returns the caller as the author of a sprint or story.
 func authorOf(c identity.Caller) (author, error) {
 	source, verified, err := c.SpeaksAs("")
 	return author{source, verified, cmp.Or(source, task.Any)}, err
 }
 
-// Create makes a sprint with all its stories.
+// Create creates a sprint with all its stories in one transaction. A plan with problems is
+// Invalid, with at most 20 of them, each at its field.
 func (s *Service) Create(ctx context.Context, c identity.Caller, in CreateInput) (CreateOutput, error) {
 	var out CreateOutput
 	if err := check(in.Stories); err != nil {
@@ -39,7 +40,7 @@ func (s *Service) Create(ctx context.Context, c identity.Caller, in CreateInput)
 		return out, err
 	}
 	now, id := s.Now(), s.NewID()
-	stories := lay(id, by, in.Stories, now)
+	stories := newStories(id, by, in.Stories, now)
 	last := slices.Max(waves(in.Stories))
 	parent, err := newSprint(by, in, last, now)
 	if err != nil {
@@ -55,7 +56,7 @@ func (s *Service) Create(ctx context.Context, c identity.Caller, in CreateInput)
 	})
 }
 
-// readyIn is what can be taken up of a plan that was just made.
+// readyIn returns the ids of the ready stories of a new sprint.
 func readyIn(stories []task.Task) []string {
 	out := []string{}
 	for _, t := range stories {
@@ -68,19 +69,19 @@ func readyIn(stories []task.Task) []string {
 
 func noSprint(id string) error { return fault.New(fault.NotFound, "no sprint with id %q", id) }
 
-// isSprint says whether what was loaded is a sprint.
+// isSprint reports whether a loaded document is a sprint.
 func isSprint(found bool, t *task.Task) bool {
 	return found && t.Type == task.Sprint && t.Sprint != nil
 }
 
-// isStory says whether what was loaded is that story of that sprint.
+// isStory reports whether a loaded document is that story of that sprint.
 func isStory(found bool, t *task.Task, sprintID, storyID string) bool {
 	return found && t.Type == task.Story && t.Sprint != nil && t.Sprint.ParentID == sprintID &&
 		t.Sprint.StoryID == storyID
 }
 
-// lowest is the wave of the lowest story that has not ended, 0 where all have.
-func lowest(ctx context.Context, r store.Reader, sprintID string) (int, error) {
+// openWaveOf returns the lowest wave with a story that has not ended, 0 if there is none.
+func openWaveOf(ctx context.Context, r store.Reader, sprintID string) (int, error) {
 	page, err := task.Tasks.Query(ctx, r, store.Query{Where: []store.Cond{store.Eq("sprint.parentId", sprintID),
 		store.Eq("sprint.ended", false)},
 		Order: []string{"sprint.wave"}, Limit: 1})
@@ -90,7 +91,7 @@ func lowest(ctx context.Context, r store.Reader, sprintID string) (int, error) {
 	return page.Docs[0].Value.Sprint.Wave, nil
 }
 
-// all is the stories of a sprint by wave and order: at most MaxStories.
+// all returns the stories of a sprint, at most MaxStories, sorted by wave and order.
 func all(ctx context.Context, r store.Reader, sprintID string) ([]task.Task, error) {
 	page, err := task.Tasks.Query(ctx, r, store.Query{Where: []store.Cond{store.Eq("sprint.parentId", sprintID)},
 		Order: []string{"sprint.wave", "sprint.order"}, Limit: store.MaxLimit})
@@ -104,7 +105,7 @@ func all(ctx context.Context, r store.Reader, sprintID string) ([]task.Task, err
 	return out, nil
 }
 
-// Get reads a sprint with all its stories.
+// Get returns a sprint with all its stories. A sprint that does not exist is NotFound.
 func (s *Service) Get(ctx context.Context, c identity.Caller, in GetInput) (View, error) {
 	var parent task.Task
 	u, f := s.DB.User(c.User), task.Tasks.Fetch(in.SprintID, &parent)
@@ -119,9 +120,10 @@ func (s *Service) Get(ctx context.Context, c identity.Caller, in GetInput) (View
 		return View{}, err
 	}
 	p := parent.Sprint
-	v := View{SprintID: in.SprintID, ProjectName: p.ProjectName, Branch: p.Branch, Status: parent.Status, Source: parent.Source, Verified: parent.Verified,
-		SessionID: parent.SessionID, CreatedAt: parent.CreatedAt, CompletedAt: parent.CompletedAt, Board: lookAt(stories)}
-	// A kill between the end of the last story and StoryEnded leaves it active.
+	v := View{SprintID: in.SprintID, ProjectName: p.ProjectName, Branch: p.Branch, Status: parent.Status,
+		Source: parent.Source, Verified: parent.Verified, SessionID: parent.SessionID, CreatedAt: parent.CreatedAt,
+		CompletedAt: parent.CompletedAt, Board: boardOf(stories)}
+	// The document stays active if the process dies between the end of the last story and StoryEnded.
 	if v.Status == task.Active && openWave(stories) == 0 {
 		v.Status = task.Completing
 	}
@@ -131,7 +133,7 @@ func (s *Service) Get(ctx context.Context, c identity.Caller, in GetInput) (View
 	return v, read(p.Summary, &v.Summary)
 }
 
-// read decodes what a sprint keeps as text, if it keeps it.
+// read decodes a JSON field of a sprint. An empty field leaves v as it is.
 func read(text json.RawMessage, v any) error {
 	if len(text) == 0 {
 		return nil
@@ -142,18 +144,21 @@ func read(text json.RawMessage, v any) error {
 	return nil
 }
 
-// Add adds a story to a running sprint. It loads its dependencies in the
-// transaction that counts them, and so does the completion of one of them: of the
-// two, either the story is told of the completion or the completion finds the story.
+// Add adds a story to a running sprint. A dependency that is missing, skipped or in a later
+// wave is Invalid, an id in use Exists, and a sprint that is full or has no open story
+// Precondition.
+//
+// Add and the completion of a dependency both load the dependency in their transactions, so
+// that a concurrent completion is counted exactly once.
 func (s *Service) Add(ctx context.Context, c identity.Caller, in AddInput) (AddOutput, error) {
 	by, err := authorOf(c)
 	if err != nil {
 		return AddOutput{}, err
 	}
 	now, u := s.Now(), s.DB.User(c.User)
-	// Outside of the transaction: should the wave end meanwhile, the story opens it
+	// This read is outside the transaction: if the wave ends meanwhile, the story opens it
 	// again, as if it had been added before.
-	open, err := lowest(ctx, u, in.SprintID)
+	open, err := openWaveOf(ctx, u, in.SprintID)
 	if err != nil {
 		return AddOutput{}, err
 	}
@@ -171,10 +176,10 @@ func (s *Service) Add(ctx context.Context, c identity.Caller, in AddInput) (AddO
 				"the sprint has %d stories, and no more fit; plan what is left as a new sprint", parent.Sprint.Stories)
 		}
 		by := by
-		by.owner = parent.Target // whoever adds to a sprint, it stays its creator's
-		t := newStory(in.SprintID, by, in.Story, place(in.InsertionMode, open, parent.Sprint.LastWave),
+		by.owner = parent.Target // a story belongs to the creator of the sprint, whoever adds it
+		t := newStory(in.SprintID, by, in.Story, waveOf(in.InsertionMode, open, parent.Sprint.LastWave),
 			parent.Sprint.Stories, now)
-		if err := join(&t, on, in.Story.Dependencies); err != nil {
+		if err := link(&t, on, in.Story.Dependencies); err != nil {
 			return AddOutput{}, err
 		}
 		parent.Sprint.Stories++
@@ -190,8 +195,8 @@ func (s *Service) Add(ctx context.Context, c identity.Caller, in AddInput) (AddO
 	})
 }
 
-// neighbours loads the sprint of a story that is added and the stories that it
-// depends on, and makes sure that the story is not there yet.
+// neighbours loads the sprint and the dependencies of a new story. A missing dependency is
+// Invalid, a sprint that does not exist NotFound, and an id in use Exists.
 func (s *Service) neighbours(ctx context.Context, tx *store.Tx,
 	in AddInput) (parent task.Task, on map[string]*task.Task, err error) {
 	var same task.Task
@@ -201,7 +206,7 @@ func (s *Service) neighbours(ctx context.Context, tx *store.Tx,
 	var wrong problems
 	for i, id := range in.Story.Dependencies {
 		if id == in.Story.ID {
-			wrong.say(fmt.Sprintf("story.dependencies[%d]", i), "%q cannot depend on itself", id)
+			wrong.add(fmt.Sprintf("story.dependencies[%d]", i), "%q cannot depend on itself", id)
 		} else if on[id] == nil {
 			on[id] = &task.Task{}
 			fetches = append(fetches, task.Tasks.Fetch(docID(in.SprintID, id), on[id]))
@@ -219,25 +224,25 @@ func (s *Service) neighbours(ctx context.Context, tx *store.Tx,
 	}
 	for i, id := range in.Story.Dependencies {
 		if t := on[id]; t != nil && !isStory(true, t, in.SprintID, id) {
-			wrong.say(fmt.Sprintf("story.dependencies[%d]", i), "there is no story %q in this sprint", id)
+			wrong.add(fmt.Sprintf("story.dependencies[%d]", i), "there is no story %q in this sprint", id)
 		}
 	}
 	return parent, on, wrong.fault()
 }
 
-// join ties a story that is added to the stories that it depends on: it counts those
-// that are not complete, and they are to count it down. Each that can never be complete
-// for it is a problem.
-func join(t *task.Task, on map[string]*task.Task, given []string) error {
+// link connects a new story with its dependencies: the story counts those that are not
+// complete, and each of them lists the story as a dependent. A dependency that cannot be
+// complete before the story is Invalid.
+func link(t *task.Task, on map[string]*task.Task, given []string) error {
 	var wrong problems
 	for i, id := range given {
 		path, d := fmt.Sprintf("story.dependencies[%d]", i), on[id]
 		switch {
 		case d.Status == task.Derezzed:
-			wrong.say(path, "%q was skipped and will not be complete", id)
+			wrong.add(path, "%q was skipped and will not be complete", id)
 		case d.Sprint.Wave > t.Sprint.Wave:
-			wrong.say(path, "%q is in wave %d, which opens only when wave %d, where this story would be, has ended; insert it later",
-				id, d.Sprint.Wave, t.Sprint.Wave)
+			wrong.add(path, "%q is in wave %d, which opens only when wave %d, where this story would be, has ended; "+
+				"insert it later", id, d.Sprint.Wave, t.Sprint.Wave)
 		}
 	}
 	if err := wrong.fault(); err != nil {

@@ -13,7 +13,7 @@ import (
 	"parley.internal/shared/task"
 )
 
-func TestASprintComesBackAsItWasPlanned(t *testing.T) {
+func TestASprintReadsAsItWasPlanned(t *testing.T) {
 	each(t, func(t *testing.T, y *yard) {
 		three := 3
 		in := CreateInput{ProjectName: "parley", Branch: "main", SessionID: "alpha.1",
@@ -48,7 +48,7 @@ func TestASprintComesBackAsItWasPlanned(t *testing.T) {
 	})
 }
 
-func TestAWrongPlanLeavesNothingBehind(t *testing.T) {
+func TestARefusedPlanLeavesNoDocuments(t *testing.T) {
 	each(t, func(t *testing.T, y *yard) {
 		_, err := y.Create(t.Context(), alpha, CreateInput{ProjectName: "p", Branch: "b",
 			Stories: stories("a 1 b,b 1 a")})
@@ -58,7 +58,7 @@ func TestAWrongPlanLeavesNothingBehind(t *testing.T) {
 	})
 }
 
-func TestWavesOpenOneAfterTheOtherAndDependenciesHold(t *testing.T) {
+func TestWavesOpenInOrderAndDependenciesHold(t *testing.T) {
 	each(t, func(t *testing.T, y *yard) {
 		id := y.plan(stories("a 1,b 1 a,c 2 b,d 2,e 3"))
 		y.draws(id, "active ready:a | 1* a=queued b=queued<a | 2 c=queued<b d=queued | 3 e=queued")
@@ -95,7 +95,7 @@ func TestWavesOpenOneAfterTheOtherAndDependenciesHold(t *testing.T) {
 	})
 }
 
-func TestAStoryIsHeldUnderALeaseThatEveryReportRenews(t *testing.T) {
+func TestEveryReportOfTheHolderRenewsTheLease(t *testing.T) {
 	each(t, func(t *testing.T, y *yard) {
 		id := y.plan(stories("a 1"))
 		doc, half := docID(id, "a"), 50
@@ -130,7 +130,7 @@ func TestAStoryIsHeldUnderALeaseThatEveryReportRenews(t *testing.T) {
 			t.Errorf("%+v", l)
 		}
 		_, err = y.tell(beta, id, "a", "complete")
-		domaintest.Refused(t, "by who held it before", err, fault.Precondition, `"gamma"`)
+		domaintest.Refused(t, "by the former holder", err, fault.Precondition, `"gamma"`)
 		y.do(gamma, id, "a", "complete")
 		if _, found := y.lease(doc); found {
 			t.Error("a story that is complete has a lease")
@@ -138,7 +138,7 @@ func TestAStoryIsHeldUnderALeaseThatEveryReportRenews(t *testing.T) {
 	})
 }
 
-func TestAFailureIsAnsweredWithWhatBecameOfIt(t *testing.T) {
+func TestTheAnswerToAFailureReportsTheRetry(t *testing.T) {
 	each(t, func(t *testing.T, y *yard) {
 		one, plan := 1, stories("a 1,b 1,c 1")
 		for i, policy := range []string{retryNone, retryAuto, escalation} {
@@ -195,7 +195,7 @@ func TestAFailedDependencyBlocksUntilItsCreatorDecides(t *testing.T) {
 		_, err := y.tell(beta, id, "b", "active")
 		domaintest.Refused(t, "b", err, fault.Precondition, "waits for a (failed)")
 		_, err = y.tell(beta, id, "a", "queued")
-		domaintest.Refused(t, "queued by who failed it", err, fault.Precondition, "creator")
+		domaintest.Refused(t, "queued by the program that reported the failure", err, fault.Precondition, "creator")
 		y.do(alpha, id, "a", "queued")
 		y.draws(id, "active ready:a | 1* a=queued b=queued<a c=queued<a,b")
 		y.do(beta, id, "a", "active", "complete")
@@ -218,7 +218,7 @@ func TestAFailedStoryIsNotQueuedAgainOnceItsSprintIsCompleting(t *testing.T) {
 	})
 }
 
-func TestAnotherUserFindsNothing(t *testing.T) {
+func TestTheSprintsOfAnotherUserAreNotFound(t *testing.T) {
 	each(t, func(t *testing.T, y *yard) {
 		id := y.plan(stories("a 1"))
 		for name, who := range map[string]identity.Caller{"another user": {User: "v", Program: "alpha", KeyID: "k"},
@@ -235,7 +235,7 @@ func TestAnotherUserFindsNothing(t *testing.T) {
 				t.Error(err)
 			}
 		}
-		// What is no sprint or no story of it is not found either.
+		// A document that is no sprint, or no story of it, is not found either.
 		for _, other := range []string{docID(id, "a"), "none"} {
 			_, err := y.Get(t.Context(), alpha, GetInput{SprintID: other})
 			domaintest.Refused(t, other, err, fault.NotFound)
@@ -244,13 +244,13 @@ func TestAnotherUserFindsNothing(t *testing.T) {
 		_, err := y.tell(beta, other, "a", "active")
 		domaintest.Refused(t, "another sprint's story", err, fault.NotFound)
 		dotted := y.plan(stories("a.b 1"))
-		_, err = y.tell(beta, dotted+".a", "b", "active") // the same document, by its name
+		_, err = y.tell(beta, dotted+".a", "b", "active") // the id of the document is the same
 		domaintest.Refused(t, "a story of no sprint", err, fault.NotFound)
 		y.draws(id, "active ready:a | 1* a=queued")
 	})
 }
 
-func TestAKeyMakesASprintAndAStoryOnce(t *testing.T) {
+func TestAnIdempotencyKeyCreatesASprintAndAStoryOnce(t *testing.T) {
 	each(t, func(t *testing.T, y *yard) {
 		in := CreateInput{Idempotency: op.Idempotency{IdempotencyKey: "k"}, ProjectName: "p", Branch: "b",
 			Stories: stories("a 1")}
@@ -273,7 +273,7 @@ func TestAKeyMakesASprintAndAStoryOnce(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		// The repetition is answered also when the sprint takes no more.
+		// The repetition is answered even after the sprint takes no more stories.
 		y.do(alpha, first.SprintID, "a", "skipped")
 		y.do(alpha, first.SprintID, "b", "skipped")
 		more, err := y.Add(t.Context(), gamma, add)
@@ -284,7 +284,7 @@ func TestAKeyMakesASprintAndAStoryOnce(t *testing.T) {
 	})
 }
 
-func TestWhatAnUnboundKeyPlansIsForAnyone(t *testing.T) {
+func TestTheSprintOfAnUnboundKeyIsForAnyProgram(t *testing.T) {
 	each(t, func(t *testing.T, y *yard) {
 		out, err := y.Create(t.Context(), loose, CreateInput{ProjectName: "p", Branch: "b",
 			Stories: stories("a 1,b 1")})

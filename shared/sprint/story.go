@@ -14,19 +14,19 @@ import (
 	"parley.internal/shared/task"
 )
 
-// MaxStories is how many stories a sprint has at most, so that it can be completed
-// in one transaction.
+// MaxStories is the largest number of stories of a sprint. It lets a sprint be completed in one
+// transaction.
 const MaxStories = 400
 
-// LeaseFor is how long a story is its holder's without news of it.
+// LeaseFor is the time for which a story belongs to its holder after each report.
 const LeaseFor = 65 * time.Minute
 
-// plainID is the longest story id that stands in the id of its document as it is,
-// so that this is an id which get_task takes.
+// plainID is the largest length of a story id that is part of its document's id unchanged. A
+// longer one is replaced by a digest, so that get_task accepts the document's id.
 const plainID = 60
 
-// docID is the id of a story's document. A digest begins with a sign that no story
-// id begins with, so one story's never is another's.
+// docID returns the id of a story's document. Digests begin with a character that no story id
+// begins with, so that the ids of two stories never collide.
 func docID(sprintID, storyID string) string {
 	if len(storyID) <= plainID {
 		return sprintID + "." + storyID
@@ -35,12 +35,12 @@ func docID(sprintID, storyID string) string {
 	return sprintID + ".~" + hex.EncodeToString(sum[:16])
 }
 
-// author is who plans a sprint or adds to it.
+// author is the creator of a sprint or of an added story.
 type author struct {
 	source   string
 	verified bool
-	// owner is the target of the sprint and its stories: the program that made the
-	// sprint, or any where a key bound to none did.
+	// owner is the target of the sprint and its stories: the program that created the
+	// sprint, or task.Any for an unbound key.
 	owner string
 }
 
@@ -67,8 +67,8 @@ func newStory(sprintID string, by author, d Draft, wave, order int, now time.Tim
 	return t
 }
 
-// lay is the stories of a plan that was checked, in its order.
-func lay(sprintID string, by author, plan []Planned, now time.Time) []task.Task {
+// newStories returns the stories of a checked plan in its order.
+func newStories(sprintID string, by author, plan []Planned, now time.Time) []task.Task {
 	out, at, wave := make([]task.Task, len(plan)), make(map[string]int, len(plan)), waves(plan)
 	for i, p := range plan {
 		out[i], at[p.ID] = newStory(sprintID, by, p.Draft, wave[i], i, now), i
@@ -82,50 +82,51 @@ func lay(sprintID string, by author, plan []Planned, now time.Time) []task.Task 
 	return out
 }
 
-// holds says whether the caller has the story taken up.
+// holds reports whether the caller holds the story.
 func holds(t *task.Task, c identity.Caller) bool {
 	return t.Status == task.Active && t.ClaimedBy == task.Claimant(c)
 }
 
-// oversees says whether the caller may steer a story that it does not hold: a
-// human, a key bound to no program, the program that made the sprint or added the story.
+// oversees reports whether the caller may change a story that it does not hold: a human, an
+// unbound key, the program that created the sprint, or the program that added the story.
 func oversees(t *task.Task, c identity.Caller) bool {
 	return c.IsHuman() || !c.Bound() || c.Program == t.Source || (c.Program == t.Target && t.Target != task.Any)
 }
 
-// report is what an update says of a story.
+// report is the content of an update.
 type report struct {
-	to            task.Status // empty leaves it where it stands
+	to            task.Status // empty for no change
 	progress      *int
 	currentAction string
 	model         string
 
-	// openWave is the lowest wave with a story that has not ended, 0 for none. It
-	// counts for a report that takes a story up.
+	// openWave is the lowest wave with a story that has not ended, 0 for none. It is set in
+	// reports that take a story up.
 	openWave int
-	// sprint is where the sprint stands. It counts for a report that may change a
-	// story which has ended.
+	// sprint is the status of the sprint. It is set in reports that may change a story that
+	// has ended.
 	sprint task.Status
 }
 
-// turn is what a report made of a story.
+// turn is the effect of a report on a story.
 type turn struct {
-	changed   bool // the story is to be written
-	held      bool // its lease is to be renewed; otherwise it goes where the story changed
+	changed   bool // the story must be written
+	held      bool // the lease must be renewed; if unset and changed is set, it must be deleted
 	completed bool
-	ended     bool // it has ended by this report
+	ended     bool // this report ended the story
 	retried   bool
 	escalated bool
 }
 
-// errWaits says that a story waits for its dependencies. The one who can name them
-// puts a better fault in its place.
+// errWaits is returned for a story that waits for its dependencies. The caller replaces it by a
+// fault that names them.
 var errWaits = fault.New(fault.Precondition, "the story waits for its dependencies")
 
-// apply makes of a story what the caller reports.
+// apply applies the caller's report to a story. A report that the state of the story or the
+// caller does not allow is Precondition.
 func apply(t *task.Task, lease task.Lease, c identity.Caller, r report, now time.Time) (turn, error) {
 	if r.to == task.Active && t.Status == task.Active && !holds(t, c) && lapsed(t, lease, now) {
-		t.GiveUp(now) // as a sweep would have, had it come by
+		t.GiveUp(now) // as the next sweep of leases would
 	}
 	if r.to == "" || r.to == t.Status {
 		return stay(t, lease, c, r)
@@ -142,7 +143,7 @@ func apply(t *task.Task, lease task.Lease, c identity.Caller, r report, now time
 		out.held = true
 	case task.Created:
 		if t.Status != task.Active {
-			t.Sprint.Retries, t.Attempts = 0, 0 // its overseer begins anew
+			t.Sprint.Retries, t.Attempts = 0, 0 // a story that is queued by hand has all its retries again
 		}
 		queue(t)
 	case task.Done:
@@ -160,7 +161,7 @@ func apply(t *task.Task, lease task.Lease, c identity.Caller, r report, now time
 	return out, nil
 }
 
-// stay is a report that leaves the story where it stands: news, or a repeat.
+// stay applies a report that does not change the status: progress, or a repeated report.
 func stay(t *task.Task, lease task.Lease, c identity.Caller, r report) (turn, error) {
 	id := t.Sprint.StoryID
 	switch {
@@ -179,8 +180,8 @@ func stay(t *task.Task, lease task.Lease, c identity.Caller, r report) (turn, er
 		"story %q is %s and nobody holds it; take it up first, with status active", id, word(t.Status))
 }
 
-// lapsed says whether the holder's lease is over and another may take the story. The
-// last time a sweep sees to it, because the story has failed then.
+// lapsed reports whether the lease has run out and another agent may take the story. The last
+// allowed attempt is left to the sweep, which makes the story fail.
 func lapsed(t *task.Task, lease task.Lease, now time.Time) bool {
 	return !lease.LeaseUntil.IsZero() && !now.Before(lease.LeaseUntil) && t.Attempts < task.MaxAttempts-1
 }
@@ -191,7 +192,7 @@ func heldBy(t *task.Task, lease task.Lease) error {
 		t.Sprint.StoryID, t.ClaimedBy, lease.LeaseUntil.Format(time.RFC3339))
 }
 
-// mayMove says why the caller may not bring the story where it reports it.
+// mayMove returns Precondition if the caller may not give the story the reported status.
 func mayMove(t *task.Task, lease task.Lease, c identity.Caller, r report) error {
 	id, over := t.Sprint.StoryID, oversees(t, c)
 	if err := legal(t.Status, r.to); err != nil {
@@ -215,13 +216,14 @@ func mayMove(t *task.Task, lease task.Lease, c identity.Caller, r report) error 
 			id)
 	case t.Status == task.Failed && r.to == task.Created && r.sprint != task.Active:
 		return fault.New(fault.Precondition,
-			"story %q cannot be queued again: all stories of its sprint have ended and it is %s; plan what is left as a new sprint",
-			id, r.sprint)
+			"story %q cannot be queued again: all stories of its sprint have ended and it is %s; "+
+				"plan what is left as a new sprint", id, r.sprint)
 	}
 	return nil
 }
 
-// legal is the lifecycle's say. Who skips a story that is taken up gives it back first.
+// legal checks a change of status against the lifecycle. Skipping an active story is checked as
+// two steps, through queued.
 func legal(from, to task.Status) error {
 	if from == task.Active && to == task.Derezzed {
 		if err := task.Move(task.Story, from, task.Created); err != nil {
@@ -247,21 +249,22 @@ func takeUp(t *task.Task, c identity.Caller, r report, now time.Time) error {
 	return nil
 }
 
-// queue gives a story back, to be taken up from its beginning.
+// queue makes a story queued and removes its holder and progress.
 func queue(t *task.Task) {
-	t.Status, t.ClaimedBy, t.SessionID, t.StartedAt, t.CompletedAt, t.Outcome, t.Reason = task.Created, "", "", time.Time{}, time.Time{}, "", ""
+	t.Status, t.Outcome, t.Reason = task.Created, "", ""
+	t.ClaimedBy, t.SessionID, t.StartedAt, t.CompletedAt = "", "", time.Time{}, time.Time{}
 	t.Sprint.Ended, t.Sprint.Progress, t.Sprint.CurrentAction = false, 0, ""
 }
 
-// end ends a story. It is kept for as long as its sprint is, whose end sets when
-// the store may forget it: what others depend on must not be gone before.
+// end ends a story without a purge time: stories must exist as long as their sprint, because
+// others depend on them. The completion of the sprint sets the purge time of all.
 func end(t *task.Task, s task.Status, now time.Time) {
 	t.End(s, now)
 	t.Outcome, t.PurgeAt, t.Sprint.Ended = s, time.Time{}, true
 }
 
-// failure does what the story's policy says. What was escalated and fails again
-// has failed for good.
+// failure applies the retry policy of a failed story. A blocked story that fails again has
+// failed for good.
 func failure(t *task.Task, out *turn, now time.Time) {
 	p := t.Sprint
 	switch {
@@ -287,7 +290,8 @@ func failed(times int) string {
 	return fmt.Sprintf("failed %d times", times)
 }
 
-// edit notes what a report says beside the status, and whether that is news.
+// edit applies the progress, action and model of a report, and reports whether they changed
+// the story.
 func edit(t *task.Task, r report) bool {
 	p, before := t.Sprint, *t.Sprint
 	if r.progress != nil && t.Status != task.Done && t.Status != task.Created {

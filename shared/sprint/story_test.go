@@ -17,9 +17,9 @@ var (
 	person             = domaintest.Human("u")
 )
 
-// moves is what becomes of a story of alpha's that beta took up, for every caller,
-// state and report. Where a report is refused it says why: T the lifecycle, H it is
-// another's, X not this caller, or not from here. = is a repeat that changes nothing.
+// moves is the effect of every report by every caller in every state, for a story of alpha that
+// beta took up: the new status, = for a repeat without effect, or the reason of the refusal: T
+// for the lifecycle, H for another holder, X for a caller or state that does not allow it.
 const moves = `
            queued  active  complete  failed  skipped
 beta
@@ -45,7 +45,8 @@ failed     queued  T       T         =       skipped
 skipped    T       T       T         T       =`
 
 func at(state string) task.Task {
-	t := newStory("s", author{source: "alpha", verified: true, owner: "alpha"}, Draft{ID: "a"}, 1, 0, domaintest.Start)
+	t := newStory("s", author{source: "alpha", verified: true, owner: "alpha"}, draft(Draft{ID: "a"}), 1, 0,
+		domaintest.Start)
 	if t.Status = status(state); t.Status != task.Created && t.Status != task.Blocked {
 		t.ClaimedBy, t.ClaimToken, t.StartedAt = "beta", 3, domaintest.Start
 	}
@@ -71,7 +72,7 @@ func outcome(t *task.Task, was string, done turn, err error) string {
 	return "X"
 }
 
-func TestEveryReportInEveryState(t *testing.T) {
+func TestEveryReportInEveryStateOfAStory(t *testing.T) {
 	t.Parallel()
 	callers := map[string]identity.Caller{"alpha": alpha, "beta": beta, "gamma": gamma, "human": person,
 		"unbound": loose}
@@ -122,7 +123,8 @@ func TestAFailureFollowsTheRetryPolicy(t *testing.T) {
 		"escalate":                 {escalation, 1, "queued blocked"},
 		"escalate without tries":   {escalation, 0, "blocked"},
 	} {
-		story := newStory("s", author{owner: "alpha"}, Draft{ID: "a", RetryPolicy: c.policy, MaxRetries: &c.max}, 1, 0,
+		story := newStory("s", author{owner: "alpha"}, draft(Draft{ID: "a", RetryPolicy: c.policy, MaxRetries: &c.max}),
+			1, 0,
 			domaintest.Start)
 		var got []string
 		for story.Status == task.Created {
@@ -148,11 +150,11 @@ func TestAFailureFollowsTheRetryPolicy(t *testing.T) {
 	}
 }
 
-func TestWhoQueuesAStoryAnewGivesItNewTries(t *testing.T) {
+func TestQueuingAFailedStoryResetsItsRetries(t *testing.T) {
 	t.Parallel()
 	one := 1
 	story := newStory("s", author{source: "alpha", owner: "alpha"},
-		Draft{ID: "a", RetryPolicy: escalation, MaxRetries: &one}, 1, 0, domaintest.Start)
+		draft(Draft{ID: "a", RetryPolicy: escalation, MaxRetries: &one}), 1, 0, domaintest.Start)
 	step := func(c identity.Caller, to task.Status) turn {
 		done, err := apply(&story, task.Lease{}, c, report{to: to, sprint: task.Active}, domaintest.Start)
 		if err != nil {
@@ -169,7 +171,7 @@ func TestWhoQueuesAStoryAnewGivesItNewTries(t *testing.T) {
 		!fails().escalated {
 		t.Errorf("%+v", story.Sprint)
 	}
-	// What its holder gives back is no new beginning.
+	// A story that its holder gives back keeps its used retries.
 	if step(person, task.Created); !fails().retried {
 		t.Errorf("%+v", story.Sprint)
 	}
@@ -179,7 +181,7 @@ func TestWhoQueuesAStoryAnewGivesItNewTries(t *testing.T) {
 	}
 }
 
-func TestAnEndedStoryIsNotChangedOnceItsSprintIsOver(t *testing.T) {
+func TestAnEndedStoryIsFinalOnceItsSprintIsComplete(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		to     string
@@ -197,7 +199,7 @@ func TestAnEndedStoryIsNotChangedOnceItsSprintIsOver(t *testing.T) {
 	}
 }
 
-func TestAClosedWaveAndOpenDependenciesKeepAStoryFromBeingTakenUp(t *testing.T) {
+func TestAStoryInAClosedWaveOrWithOpenDependenciesIsNotTakenUp(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		wave, open, waits int
@@ -220,7 +222,7 @@ func TestAClosedWaveAndOpenDependenciesKeepAStoryFromBeingTakenUp(t *testing.T) 
 	}
 }
 
-func TestNewsIsItsHoldersAndLeavesWhatItDoesNotName(t *testing.T) {
+func TestOnlyTheHolderReportsProgressAndOmittedFieldsStay(t *testing.T) {
 	t.Parallel()
 	half, story := 50, at("active")
 	done, err := apply(&story, task.Lease{}, beta, report{progress: &half, currentAction: "testing", model: "m"},
@@ -261,7 +263,7 @@ func TestNewsIsItsHoldersAndLeavesWhatItDoesNotName(t *testing.T) {
 	}
 }
 
-func TestAStorysDocumentHasAnIdOfItsOwn(t *testing.T) {
+func TestTheDocumentIdsOfStoriesAreUniqueAndValid(t *testing.T) {
 	t.Parallel()
 	long, longer := strings.Repeat("x", 100), strings.Repeat("x", 99)+"y"
 	sprint, seen := "0198c0de-0000-7000-8000-000000000000", map[string]string{}

@@ -13,16 +13,19 @@ import (
 	"parley.internal/shared/task"
 )
 
-// Update notes what is reported of a story.
+// Update applies a report on a story: it takes the story up, renews its lease, records progress,
+// or ends it. Of several concurrent callers that take up a story one succeeds; for the others, as
+// for every report that the state of the story does not allow, it is Precondition. A story that
+// does not exist is NotFound.
 func (s *Service) Update(ctx context.Context, c identity.Caller, in UpdateInput) (UpdateOutput, error) {
 	now, alertID, u := s.Now(), s.NewID(), s.DB.User(c.User)
 	r := report{to: status(in.Status), progress: in.Progress, currentAction: in.CurrentAction, model: in.Model}
 	if r.to == task.Active {
-		// Outside of the transaction, which would lock stories that others report on.
-		// A wave that has opened stays open but for a story that is queued again or
-		// added; what was taken up a moment before that is right too.
+		// This read is outside the transaction, which would otherwise lock stories that others
+		// report on. An open wave closes only if a story of an earlier wave is queued again or
+		// added; taking a story up just before that is allowed too.
 		var err error
-		if r.openWave, err = lowest(ctx, u, in.SprintID); err != nil {
+		if r.openWave, err = openWaveOf(ctx, u, in.SprintID); err != nil {
 			return UpdateOutput{}, err
 		}
 	}
@@ -36,8 +39,8 @@ func (s *Service) Update(ctx context.Context, c identity.Caller, in UpdateInput)
 		return UpdateOutput{}, err
 	}
 	if done.ended {
-		// The report is committed and its answer is right whatever comes of this:
-		// readers of the sprint count its stories themselves.
+		// A fault is ignored: the report is committed, and readers of the sprint count its
+		// stories themselves.
 		if over, err := s.beginCompletion(ctx, u, in.SprintID); err == nil && over {
 			out.Sprint = task.Completing
 		}
@@ -94,7 +97,7 @@ func (s *Service) report(ctx context.Context, tx *store.Tx, c identity.Caller, i
 	return out, done, nil
 }
 
-// waiting names what a story waits for.
+// waiting returns Precondition with the names of the open dependencies of a story.
 func waiting(ctx context.Context, tx *store.Tx, t *task.Task) error {
 	p := t.Sprint
 	on, fetches := make([]task.Task, len(p.Dependencies)), make([]*store.Fetch, len(p.Dependencies))
@@ -114,16 +117,16 @@ func waiting(ctx context.Context, tx *store.Tx, t *task.Task) error {
 		strings.Join(names, ", "))
 }
 
-// alertFor is for how long an escalation is news. The story stays blocked after it.
+// alertFor is the lifetime of the alert of an escalation. The story stays blocked after it.
 const alertFor = 7 * 24 * time.Hour
 
-// alert tells the user's human of a story whose retries are used up.
+// alert returns the alert to the human about a story whose retries are used up.
 func alert(c identity.Caller, sprintID string, t *task.Task, now time.Time) task.Task {
 	p := t.Sprint
 	a := task.Task{Type: task.Alert, Title: fmt.Sprintf("Story %s has %s and is blocked", p.StoryID,
 		failed(p.Retries+1)), Status: task.Created,
-		Instructions: fmt.Sprintf("Story %s of sprint %s has %s, and its wave waits for it. Set it to queued to have it tried again, or to skipped to go on without it.",
-			p.StoryID, sprintID, failed(p.Retries+1)),
+		Instructions: fmt.Sprintf("Story %s of sprint %s has %s, and its wave waits for it. "+
+			"Set it to queued to have it tried again, or to skipped to go on without it.", p.StoryID, sprintID, failed(p.Retries+1)),
 		Priority: task.High, Source: c.Program, Verified: c.Bound(), Target: "user", AlertType: "error",
 		Context: t.Title, ReplyTo: docID(sprintID, p.StoryID), CreatedAt: now, ExpiresAt: now.Add(alertFor)}
 	if p.CurrentAction != "" {
@@ -133,22 +136,23 @@ func alert(c identity.Caller, sprintID string, t *task.Task, now time.Time) task
 	return a
 }
 
-// StoryEnded makes a sprint completing once all its stories have ended. Whoever ends a story without an update must call
-// it; it may be called at any time, and again.
+// StoryEnded gives a sprint the status completing if all its stories have ended. Code that ends a
+// story without [Service.Update] must call it. It is idempotent, and does nothing for a sprint
+// that does not exist.
 func (s *Service) StoryEnded(ctx context.Context, user, sprintID string) error {
 	_, err := s.beginCompletion(ctx, s.DB.User(user), sprintID)
 	return err
 }
 
-// beginCompletion makes a sprint completing if all its stories have ended, which over reports.
+// beginCompletion does the work of [Service.StoryEnded], and reports whether all stories have ended.
 func (s *Service) beginCompletion(ctx context.Context, u *store.Tenant, sprintID string) (over bool, err error) {
-	// Most stories are not the last: that is seen without a transaction.
-	if open, err := lowest(ctx, u, sprintID); err != nil || open > 0 {
+	// Most stories are not the last, and this read spares them the transaction.
+	if open, err := openWaveOf(ctx, u, sprintID); err != nil || open > 0 {
 		return false, err
 	}
 	err = u.Update(ctx, func(ctx context.Context, tx *store.Tx) error {
 		over = false
-		open, err := lowest(ctx, tx, sprintID)
+		open, err := openWaveOf(ctx, tx, sprintID)
 		if err != nil || open > 0 {
 			return err
 		}

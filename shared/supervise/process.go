@@ -19,11 +19,11 @@ type Command struct {
 	Args []string
 	// Env is the whole environment of the program; nil passes on that of this process.
 	Env []string
-	// Output receives what the program and its children write to stdout and stderr; nil discards it. Writes do not
-	// overlap.
+	// Output receives the output of the program and its children, stdout and stderr together, one Write at a time; nil
+	// discards it.
 	Output io.Writer
-	// Grace is the time between SIGTERM and SIGKILL when the program has to end, rounded up to whole seconds; 0 is 15
-	// seconds.
+	// Grace is the time between SIGTERM and SIGKILL when the program has to end, rounded up to whole seconds; 0 means
+	// 15 seconds.
 	Grace time.Duration
 }
 
@@ -44,9 +44,10 @@ const (
 	statusFD = 4 // the child's process ID and its exit code go here, one a line
 )
 
-// script runs its arguments behind the first, which is the grace period in seconds. SIGTERM goes to the child alone,
-// because some programs end their children themselves, in process groups that a signal to this one does not reach. A
-// status is written by a shell of its own: a SIGPIPE where the parent is gone must not end the one that watches.
+// script is the shell's program. Its first argument is the grace period in seconds, and the others are the command.
+// SIGTERM goes to the child alone, because some programs end their children themselves, in process groups that a signal
+// to this one does not reach. Each status is written by a subshell, because the SIGPIPE of a parent that is gone must
+// not end the watching shell.
 var script = fmt.Sprintf(`
 grace=$1
 shift
@@ -59,8 +60,8 @@ wait $child
 kill -KILL 0
 `, deathFD, statusFD)
 
-// Start starts the program. It runs until [Process.Stop], its own end, or the end of this process. A program that
-// cannot be run is no error here: its shell ends with the exit code 126 or 127, and its output says why.
+// Start starts the program. It runs until [Process.Stop], its own end, or the end of this process. If the program
+// cannot be run, that is no error here: its exit code is 126 or 127, and its output has the reason.
 func (c Command) Start() (*Process, error) {
 	deathRead, deathWrite, err := os.Pipe()
 	if err != nil {
@@ -114,21 +115,22 @@ func readNumber(status *bufio.Scanner) (int, error) {
 	return strconv.Atoi(status.Text())
 }
 
-// Signal sends a signal to the program alone, not to its children. The error is [os.ErrProcessDone] where it has ended.
+// Signal sends a signal to the program alone, not to its children. It returns [os.ErrProcessDone] if the program has
+// ended.
 func (p *Process) Signal(s os.Signal) error { return p.child.Signal(s) }
 
-// Stop ends the program and its process group, SIGTERM first and SIGKILL after the grace period, and returns when both
-// have ended. Calls after the first, and calls for a program that has ended, do nothing but wait.
+// Stop ends the program and its process group, with SIGTERM first and SIGKILL after the grace period, and returns when
+// both have ended. Further calls, and calls for a program that has ended, only wait. It is safe for concurrent use.
 func (p *Process) Stop() {
 	p.stop.Do(func() { _ = p.death.Close() })
 	<-p.exited
 }
 
-// Exited is closed when the program has ended and its process group was killed.
+// Exited returns a channel that is closed when the program has ended and its process group was killed.
 func (p *Process) Exited() <-chan struct{} { return p.exited }
 
-// ExitCode returns the exit code of an exited program as a shell tells it: 128 and the number of the signal for one
-// that a signal ended. known is false while the program runs, and where its shell was killed together with it.
+// ExitCode returns the exit code of the program as a shell reports it: 128 plus the number of the signal if a signal
+// ended the program. known is false while the program runs, and if its shell was killed as well.
 func (p *Process) ExitCode() (code int, known bool) {
 	select {
 	case <-p.exited:
@@ -138,5 +140,5 @@ func (p *Process) ExitCode() (code int, known bool) {
 	}
 }
 
-// Output returns the last 8 KiB that the program wrote, without the white space around them.
+// Output returns the last 8 KiB of the program's output, without surrounding white space.
 func (p *Process) Output() string { return p.output.String() }

@@ -18,32 +18,33 @@ type Server struct {
 	Env []string
 	// Addr is the host:port to listen on; a port of 0 stands for a free one. Empty is 127.0.0.1:0.
 	Addr string
-	// Path answers a GET with Status as soon as the program is ready.
+	// Path and Status are the path and the status of the answer to a GET that shows that the program is ready.
 	Path   string
 	Status int
-	// Output receives what the program writes; nil discards it. Writes do not overlap.
+	// Output receives the output of the program, one Write at a time; nil discards it.
 	Output io.Writer
 	// Grace is the time between SIGTERM and SIGKILL when the program has to end; see [Command].
 	Grace time.Duration
-	// Patience is the time that the program has to become ready, over all attempts; 0 is a minute.
+	// Patience is the time in which the program must become ready, over all attempts; 0 means a minute.
 	Patience time.Duration
-	// Attempts is the number of free ports to try, because another program can take a port between its choice and its
-	// use; 0 is 3. A port that Addr names is tried once.
+	// Attempts is the number of free ports to try, because another program may take a port between its choice and its
+	// use; 0 means 3. A port in Addr is tried once.
 	Attempts int
 }
 
-// Service is a server that runs.
+// Service is a running server.
 type Service struct {
 	*Process
 	// Addr is its host:port.
 	Addr string
 }
 
-// URL returns http:// and the address.
+// URL returns the base URL, http:// and Addr.
 func (s *Service) URL() string { return "http://" + s.Addr }
 
-// Start starts the server and returns when it is ready. It runs as the program of [Command.Start] does. Where it ends
-// before it is ready, or is not ready in time, it is stopped, and the error has the last of its output.
+// Start starts the server and returns when it is ready. It runs until [Process.Stop], its own end, or the end of this
+// process. If it ends before it is ready or is not ready in time, Start stops it and returns an error with the end of
+// its output.
 func (s Server) Start(ctx context.Context) (*Service, error) {
 	ctx, cancel := context.WithTimeout(ctx, cmp.Or(s.Patience, time.Minute))
 	defer cancel()
@@ -68,13 +69,13 @@ func (s Server) Start(ctx context.Context) (*Service, error) {
 	}
 }
 
-// choosePort completes an address with a port; free says that the port was chosen here. It fails where the port is
+// choosePort completes an address with a port. free reports that the port was chosen here. It fails if the port is
 // taken, because its owner might answer in the server's place.
 func choosePort(ctx context.Context, addr string) (complete string, free bool, err error) {
 	host, port := "127.0.0.1", "0"
 	if addr != "" {
 		if host, port, err = net.SplitHostPort(addr); err != nil {
-			return "", false, fmt.Errorf("an address must be host:port, not %q", addr)
+			return "", false, fmt.Errorf("the address must be host:port, not %q", addr)
 		}
 	}
 	l, err := new(net.ListenConfig).Listen(ctx, "tcp", net.JoinHostPort(host, port))

@@ -72,7 +72,7 @@ func ends(conn net.Conn) bool {
 	return !errors.Is(err, os.ErrDeadlineExceeded)
 }
 
-func TestAServerIsReadyWhenItStartedAndGoneWhenItStopped(t *testing.T) {
+func TestAServerIsReadyAfterStartAndGoneAfterStop(t *testing.T) {
 	t.Parallel()
 	p, err := server("").Start(t.Context())
 	if err != nil {
@@ -125,7 +125,7 @@ func TestAServerEndsWithItsParent(t *testing.T) {
 	}
 }
 
-func TestAServerThatDoesNotStartSaysWhy(t *testing.T) {
+func TestTheErrorOfAServerThatDoesNotStartNamesTheCause(t *testing.T) {
 	t.Parallel()
 	taken, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -153,7 +153,7 @@ func TestAServerThatDoesNotStartSaysWhy(t *testing.T) {
 	}
 }
 
-func TestAnExitedProcessTellsItsCode(t *testing.T) {
+func TestExitCodeReturnsTheCodeOfAnExitedProcess(t *testing.T) {
 	t.Parallel()
 	signalled := func(s os.Signal) func(*supervise.Process) error {
 		return func(p *supervise.Process) error { return p.Signal(s) }

@@ -1,8 +1,7 @@
-// Package task is the document that dispatch, signal, dream and sprint share: its
-// fields, its lifecycle and how it is found.
+// Package task defines the document that dispatch, signal, dream and sprint share: its fields,
+// its lifecycle and its indexes.
 //
-// Tasks, questions, alerts, dreams and sprints live in one collection, so that
-// one queue serves them all; a package of its own keeps the domains from
-// importing each other for it. It holds the type and its pure rules: no service,
-// no clock, no transaction.
+// Tasks, questions, alerts, dreams and sprints are in one collection, so that one queue serves
+// them all. The package exists so that these domains need not import each other. It contains the
+// types and their pure rules: no service, no clock, no transaction.
 package task

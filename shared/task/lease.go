@@ -8,8 +8,8 @@ import (
 	"parley.internal/shared/store"
 )
 
-// Lease is how long a claim holds, in a document named after its task: it beats
-// often, and must wake nobody who follows the task.
+// Lease is the term of a claim. Its document has the id of its task. It is separate from the
+// task because it is renewed often, and a renewal must not wake calls that wait for the task.
 type Lease struct {
 	ClaimToken int64     `json:"claimToken"`
 	ClaimedBy  string    `json:"claimedBy"`
@@ -17,11 +17,12 @@ type Lease struct {
 	LeaseUntil time.Time `json:"leaseUntil"`
 }
 
-// Leases is the collection. The claims of a session are found by it, those that
-// ran out by their time.
+// Leases is the collection of leases. Queries find the claims of a session, and for all users
+// the leases that have run out.
 var Leases = store.Collection[Lease]{Name: "leases", Indexes: []string{"sessionId"}, AllUsers: []string{"leaseUntil"}}
 
-// Claimant names who holds a claim: the key's program, or for an unbound key the key.
+// Claimant returns the name under which the caller holds claims: the program of a bound key, else
+// a name made from the key's id.
 func Claimant(c identity.Caller) string {
 	if c.Bound() {
 		return c.Program
@@ -29,19 +30,19 @@ func Claimant(c identity.Caller) string {
 	return "key:" + c.KeyID[:min(12, len(c.KeyID))]
 }
 
-// Claim is a task that was taken up. Same says that the claimant had it already.
+// Claim is a task that was taken up.
 type Claim struct {
 	ID         string
 	Task       Task
 	LeaseUntil time.Time
-	Same       bool
+	Same       bool // the claimant held the task before the call
 }
 
-// MaxAttempts is how often a task's lease may run out before the task has failed.
+// MaxAttempts is the number of leases that may run out before a task has failed.
 const MaxAttempts = 5
 
-// GiveUp takes a task from a claimant whose lease ran out: back to created, or to
-// failed after MaxAttempts and where its lifecycle has no way back.
+// GiveUp takes a task from a claimant whose lease has run out. The task becomes created again,
+// or failed if this was attempt MaxAttempts or its lifecycle has no way back to created.
 func (t *Task) GiveUp(now time.Time) {
 	t.Attempts++
 	by, back := t.ClaimedBy, Move(t.Type, t.Status, Created) == nil
@@ -52,13 +53,13 @@ func (t *Task) GiveUp(now time.Time) {
 	t.Reason = fmt.Sprintf("the lease ran out %d times, last with %s", t.Attempts, by)
 	t.Outcome = Failed
 	t.End(Failed, now)
-	if t.Sprint != nil { // a story is kept as long as its sprint
+	if t.Sprint != nil { // the sprint sets the purge time of its stories
 		t.Sprint.Ended, t.PurgeAt = true, time.Time{}
 	}
 	t.Route()
 }
 
-// Unclaim puts a task back among those that nobody has taken up.
+// Unclaim removes the claim of a task and makes it created again.
 func (t *Task) Unclaim() {
 	t.Status, t.ClaimedBy, t.SessionID, t.StartedAt, t.Reason = Created, "", "", time.Time{}, ""
 	t.Route()

@@ -6,7 +6,7 @@ import (
 	"parley.internal/shared/fault"
 )
 
-// Status is where a task stands.
+// Status is the status of a task.
 type Status string
 
 // The statuses.
@@ -20,7 +20,7 @@ const (
 	Derezzed   Status = "derezzed"
 )
 
-// Statuses lists them in the order of a life.
+// Statuses returns all statuses in the order of a task's life.
 func Statuses() []Status {
 	return []Status{Created, Active, Blocked, Completing, Done, Failed, Derezzed}
 }
@@ -50,8 +50,8 @@ var (
 	lifecycles = map[Type]table{Work: work, Sprint: work, Story: work, Question: asked, Alert: asked, Dream: dreaming}
 )
 
-// Move says whether a task of the type may go from one status to another.
-// Anything the table does not name is Precondition.
+// Move returns nil if a task of the type may go from one status to another, else Precondition.
+// A move from a status to itself is no exception.
 func Move(t Type, from, to Status) error {
 	if slices.Contains(lifecycles[t][from], to) {
 		return nil
@@ -59,5 +59,5 @@ func Move(t Type, from, to Status) error {
 	return fault.New(fault.Precondition, "Invalid transition for %s: %s → %s", t, from, to)
 }
 
-// Ended says whether work on a task is over.
+// Ended reports whether the status is final for the work: Done, Failed or Derezzed.
 func (s Status) Ended() bool { return s == Done || s == Failed || s == Derezzed }

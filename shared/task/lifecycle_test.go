@@ -7,13 +7,13 @@ import (
 	"parley.internal/shared/fault"
 )
 
-// allowed is the table of the specification, written out once more by hand.
+// allowed lists the moves of every type, written independently of the tables of the package.
 const allowed = `
 task,sprint,sprint-story: created>active created>blocked created>failed created>derezzed active>created active>blocked active>completing active>done active>failed blocked>active blocked>created blocked>failed blocked>derezzed completing>done completing>failed completing>created done>derezzed failed>created failed>derezzed
 question,alert: created>done created>derezzed done>derezzed
 dream: created>active created>failed created>derezzed active>completing active>done active>failed completing>done completing>failed done>derezzed failed>derezzed`
 
-func TestEveryTypeMovesByItsTableAlone(t *testing.T) {
+func TestEveryTypeAllowsExactlyItsMoves(t *testing.T) {
 	t.Parallel()
 	want := map[string]bool{}
 	for line := range strings.SplitSeq(strings.TrimSpace(allowed), "\n") {
@@ -43,7 +43,7 @@ func TestEveryTypeMovesByItsTableAlone(t *testing.T) {
 	}
 }
 
-func TestRoutesShowATaskToThoseItIsFor(t *testing.T) {
+func TestRoutesFollowFromTargetFallbackAndType(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		task Task

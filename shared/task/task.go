@@ -8,7 +8,7 @@ import (
 	"parley.internal/shared/store"
 )
 
-// Type says what a task is.
+// Type is the type of a task.
 type Type string
 
 // The types.
@@ -21,7 +21,7 @@ const (
 	Story    Type = "sprint-story"
 )
 
-// Priority orders a queue.
+// Priority is the priority of a task in a queue.
 type Priority string
 
 // The priorities.
@@ -31,7 +31,7 @@ const (
 	High   Priority = "high"
 )
 
-// Rank is the priority as the number that orders queues: high first.
+// Rank returns the priority as a number: 2 for High, 0 for Low, else 1.
 func (p Priority) Rank() int {
 	switch p {
 	case High:
@@ -42,14 +42,14 @@ func (p Priority) Rank() int {
 	return 1
 }
 
-// Provenance is what an author says of how a text came about.
+// Provenance is the author's statement on the origin of a text.
 type Provenance struct {
 	Model      string  `json:"model,omitempty" allow:"max=100"`
 	CostTokens float64 `json:"cost_tokens,omitempty" allow:"min=0"`
 	Confidence float64 `json:"confidence,omitempty" allow:"min=0,max=1"`
 }
 
-// DreamSpec is what a dream may do.
+// DreamSpec holds the limits of a dream.
 type DreamSpec struct {
 	Agent        string  `json:"agent,omitempty" allow:"max=100" jsonschema:"the agent that dreams"`
 	BudgetCapUSD float64 `json:"budget_cap_usd,omitempty" allow:"min=0" jsonschema:"what it may cost at most, in US dollars"`
@@ -57,7 +57,7 @@ type DreamSpec struct {
 	TimeoutHours float64 `json:"timeout_hours,omitempty" allow:"over=0,max=168"`
 }
 
-// QuestionPart is the question that a task of that type asks.
+// QuestionPart holds the fields of a question and its answer.
 type QuestionPart struct {
 	Content    string    `json:"content"`
 	Options    []string  `json:"options"`
@@ -66,22 +66,22 @@ type QuestionPart struct {
 	AnsweredBy string    `json:"answeredBy,omitempty"`
 }
 
-// SprintPart is what a sprint or one of its stories has beside the rest of a task.
+// SprintPart holds the fields of a sprint or of a story.
 type SprintPart struct {
 	// Of a sprint.
 	ProjectName string          `json:"projectName,omitempty"`
 	Branch      string          `json:"branch,omitempty"`
 	Config      json.RawMessage `json:"config,omitempty"`
 	Summary     json.RawMessage `json:"summary,omitempty"`
-	Stories     int             `json:"stories,omitempty"`  // how many it has
+	Stories     int             `json:"stories,omitempty"`  // the number of its stories
 	LastWave    int             `json:"lastWave,omitempty"` // the highest wave of a story
 
 	// Of a story.
 	ParentID string `json:"parentId,omitempty"`
 	StoryID  string `json:"storyId,omitempty"`
 	Wave     int    `json:"wave"`
-	Order    int    `json:"order"` // its place in the sprint
-	// Ended says that its wave need not wait for it: it is done, failed for good or skipped.
+	Order    int    `json:"order"` // its position in the sprint
+	// Ended means that the wave does not wait for the story: it is done, failed or skipped.
 	Ended         bool     `json:"ended"`
 	Dependencies  []string `json:"dependencies,omitempty"` // story ids
 	Dependents    []string `json:"dependents,omitempty"`
@@ -94,14 +94,14 @@ type SprintPart struct {
 	Model         string   `json:"model,omitempty"`
 }
 
-// Usage is what a task cost, as the one who completed it says.
+// Usage is the cost of a task as reported by the agent that completed it.
 type Usage struct {
 	TokensIn  int64   `json:"tokens_in,omitempty"`
 	TokensOut int64   `json:"tokens_out,omitempty"`
 	CostUSD   float64 `json:"cost_usd,omitempty"`
 }
 
-// Task is a document of the collection.
+// Task is a document of the collection [Tasks].
 type Task struct {
 	Type         Type        `json:"type"`
 	Title        string      `json:"title"`
@@ -141,36 +141,36 @@ type Task struct {
 	// AlertType is the kind of an alert.
 	AlertType string      `json:"alertType,omitempty"`
 	Sprint    *SprintPart `json:"sprint,omitempty"`
-	// Waits is how many dependencies of a story are not complete yet. It stands
-	// apart from the rest of the story, because others count it down without reading it.
+	// Waits is the number of dependencies of a story that are not complete. It is not part of
+	// Sprint, because completions decrement it without reading the story.
 	Waits int `json:"waits,omitempty"`
 
 	PurgeAt time.Time `json:"purgeAt,omitzero"`
 }
 
-// Retention is how long a task is kept after its end.
+// Retention is the time for which a task is kept after its end.
 const Retention = 30 * 24 * time.Hour
 
-// Tasks is the collection. A queue is read by status and route, high priority
-// first, then oldest; type and source narrow it. Each index costs a create a row a
-// route, so what wants any status names all of them.
+// Tasks is the collection of tasks. A queue is a query by status and route, high priority first,
+// then oldest; type and source filter it. Each index adds a row for each route to a create, so a
+// query for any status names all statuses instead of using another index.
 var Tasks = store.Collection[Task]{Name: "tasks", Indexes: []string{
 	"status,routes[],rank desc,createdAt",
-	// Of the stories of a sprint alone: other tasks have no such fields, and no rows.
+	// For stories; other tasks have no such fields, and so no rows.
 	"sprint.parentId,sprint.wave,sprint.order", "sprint.parentId,sprint.ended,sprint.wave",
 }, Filters: []string{"type,rank desc,createdAt", "source,rank desc,createdAt"},
 	AllUsers: []string{"status,expiresAt", "purgeAt"}, Unindexed: []string{"instructions", "result", "context", "title",
 		"question", "note"}}
 
-// Any is the target of a task that anyone may claim.
+// Any is the target of a task that every program may claim.
 const Any = "any"
 
-// Everywhere is the route of everything that shows in an unfiltered queue.
+// Everywhere is the route of all tasks in an unfiltered queue.
 const Everywhere = "*"
 
-// Route fills in what follows from the rest: the routes by which queues find the
-// task (its target, those it falls back to, and everywhere; alerts, sprints and
-// stories show only to who asks for their type), and while it lives, when the store may forget it.
+// Route sets the fields that are derived from others: Rank, Routes and, while the task has not
+// ended, PurgeAt. The routes are the target, the fallbacks and Everywhere; alerts, sprints and
+// stories have routes of their type only. Route must be called after every change of the task.
 func (t *Task) Route() {
 	if !t.Status.Ended() {
 		t.PurgeAt = time.Time{}
@@ -193,20 +193,20 @@ func (t *Task) Route() {
 	}
 }
 
-// TypeRoute is the route of one type of task to a target: of the types that are
-// apart, and of all questions.
+// TypeRoute returns the route of tasks of one type to a target. It exists for the types of
+// [Type.Apart], and with the target Everywhere for questions.
 func TypeRoute(t Type, target string) string { return string(t) + ":" + target }
 
-// Apart says whether tasks of the type show only to who asks for the type: nobody
-// takes them from a queue.
+// Apart reports whether tasks of the type appear only in queries for the type. Agents do not
+// take them from a queue.
 func (t Type) Apart() bool { return t == Alert || t == Sprint || t == Story }
 
-// Expired says whether the task was not taken up in time.
+// Expired reports whether the task is still created and past its expiry.
 func (t *Task) Expired(now time.Time) bool {
 	return t.Status == Created && !t.ExpiresAt.IsZero() && !now.Before(t.ExpiresAt)
 }
 
-// End ends a task in its last status, and has it deleted when its retention is over.
+// End gives a task a final status, with the time of its end and its purge time.
 func (t *Task) End(s Status, now time.Time) {
 	t.Status, t.CompletedAt, t.PurgeAt = s, now, now.Add(Retention)
 }

@@ -11,26 +11,27 @@ import (
 	"parley.internal/shared/store"
 )
 
-// Archive is all of a team, in the shapes of the reference.
+// Archive is a complete team in the shapes of the file format (see the package comment).
 type Archive struct {
 	Config
-	// Inboxes are messages by the member's name, oldest first. Their ids are not moved:
-	// an inbox counts anew.
+	// Inboxes holds the messages of each member by name, oldest first. An import gives
+	// messages new ids and ignores those of the archive.
 	Inboxes map[string][]Message
 	Tasks   []Task
 }
 
-// maxInboxes is how many inboxes are moved, of members and of who once was one.
+// maxInboxes is the largest number of inboxes in an import: those of members and of former members.
 const maxInboxes = 400
 
-// importing is how long an import may take before the sweep clears away what it left.
-const importing = 24 * time.Hour
+// importTimeout is the time after which the sweep deletes the documents of an unfinished import.
+const importTimeout = 24 * time.Hour
 
-// Import makes a team of an archive. The caller leads it where its key is bound to a
-// program; else nobody's place is taken. What is wrong with the archive is Invalid. All
-// of it is there, or nothing that a call could see.
+// Import creates a team from an archive. A caller whose key is bound to a program leads the
+// team; the import by an unbound key does not count as that key's active team. A malformed
+// archive is Invalid, a name in use Exists, and a caller that leads another team
+// Precondition. After a fault no call can see any part of the team.
 func (s *Service) Import(ctx context.Context, c identity.Caller, a Archive) error {
-	b, err := a.check()
+	b, err := a.validate()
 	if err != nil {
 		return err
 	}
@@ -42,16 +43,16 @@ func (s *Service) Import(ctx context.Context, c identity.Caller, a Archive) erro
 	if err := mayCreate(ctx, t, d.Owner, d.Name); err != nil {
 		return err
 	}
-	// The deletion is written first and taken back last, so that the sweep deletes what an interrupted import leaves.
-	parts := [][]piece{{{run: func(tx *store.Tx) { deletions.Put(tx, d.ID, deletion{DueAt: now.Add(importing)}) }}}}
-	pieces, err := a.pieces(&d)
+	// The deletion is written first and removed last, so that the sweep deletes an interrupted import.
+	first := []write{{run: func(tx *store.Tx) { deletions.Put(tx, d.ID, deletion{DueAt: now.Add(importTimeout)}) }}}
+	writes, err := a.writes(&d)
 	if err != nil {
 		return err
 	}
-	for _, some := range append(parts, split(pieces)...) {
+	for _, batch := range append([][]write{first}, batches(writes)...) {
 		err := t.Update(ctx, func(_ context.Context, tx *store.Tx) error {
-			for _, p := range some {
-				p.run(tx)
+			for _, w := range batch {
+				w.run(tx)
 			}
 			return nil
 		})
@@ -63,7 +64,7 @@ func (s *Service) Import(ctx context.Context, c identity.Caller, a Archive) erro
 		if err := mayCreate(ctx, tx, d.Owner, d.Name); err != nil {
 			return err
 		}
-		place(tx, d, b)
+		createTeam(tx, d, b)
 		for agent, list := range a.Inboxes {
 			inboxes.Put(tx, memberID(d.Name, agent), inbox{TeamID: d.ID, Agent: agent, Last: int64(len(list))})
 		}
@@ -72,65 +73,67 @@ func (s *Service) Import(ctx context.Context, c identity.Caller, a Archive) erro
 	})
 }
 
-// piece is a document of an archive: how to write it, and about how large it is.
-type piece struct {
+// write is the write of one document, with its approximate size in bytes.
+type write struct {
 	run  func(*store.Tx)
 	size int
 }
 
-// pieces are all documents of an archive below its team, which loses its prompts to them.
-func (a *Archive) pieces(d *document) (out []piece, err error) {
+// writes returns the writes of all documents below the team. It moves the members' prompts
+// from d to documents of their own.
+func (a *Archive) writes(d *document) (out []write, err error) {
 	d.Members = slices.Clone(d.Members)
 	for i := range d.Members {
 		m := &d.Members[i]
 		if m.Name == Lead {
 			continue
 		}
-		prompt := instruction{value(m.Prompt)}
+		prompt := instruction{deref(m.Prompt)}
 		m.Prompt = nil
-		out = append(out, piece{func(tx *store.Tx) { prompts.Under(d.ID).Put(tx, promptID(m.Name), prompt) },
+		out = append(out, write{func(tx *store.Tx) { prompts.Under(d.ID).Put(tx, promptID(m.Name), prompt) },
 			len(prompt.Prompt)})
 	}
 	for _, task := range a.Tasks {
-		said := text{task.Subject, task.Description, task.ActiveForm, nil}
-		if said.Metadata, err = merge(nil, task.Metadata); err != nil {
+		content := text{task.Subject, task.Description, task.ActiveForm, nil}
+		if content.Metadata, err = merge(nil, task.Metadata); err != nil {
 			return nil, fault.Wrap(fault.Invalid, err, "task %s", task.ID)
 		}
-		out = append(out, piece{func(tx *store.Tx) { texts.Under(d.ID).Put(tx, task.ID, said) },
-			len(said.Subject) + len(said.Description) + len(said.ActiveForm) + len(said.Metadata)})
+		out = append(out, write{func(tx *store.Tx) { texts.Under(d.ID).Put(tx, task.ID, content) },
+			len(content.Subject) + len(content.Description) + len(content.ActiveForm) + len(content.Metadata)})
 	}
 	for agent, list := range a.Inboxes {
 		for i, m := range list {
 			seq := int64(i + 1)
 			m.ID = messageID(seq)
-			out = append(out, piece{func(tx *store.Tx) {
-				messages.Under(d.ID).Put(tx, keptID(seq, agent), kept{Message: m, Agent: agent, Seq: seq})
+			out = append(out, write{func(tx *store.Tx) {
+				messages.Under(d.ID).Put(tx, messageDocID(seq, agent),
+					storedMessage{Message: m, Agent: agent, Seq: seq})
 			}, len(m.Text) + len(m.Summary)})
 		}
 	}
 	return out, nil
 }
 
-// maxPart is about how many bytes one transaction of an import writes, well below what a
-// request to Firestore may have.
-const maxPart = 2 << 20
+// maxBatch is the approximate number of bytes that one transaction of an import writes. It
+// stays well below the size limit of a request to Firestore.
+const maxBatch = 2 << 20
 
-// split makes parts of pieces, each small enough for one transaction.
-func split(pieces []piece) (parts [][]piece) {
+// batches groups writes so that each group fits into one transaction.
+func batches(writes []write) (out [][]write) {
 	size := 0
-	for _, p := range pieces {
-		if len(parts) == 0 || len(parts[len(parts)-1]) == clearPage || size+p.size > maxPart {
-			parts, size = append(parts, nil), 0
+	for _, w := range writes {
+		if len(out) == 0 || len(out[len(out)-1]) == clearPage || size+w.size > maxBatch {
+			out, size = append(out, nil), 0
 		}
-		last := &parts[len(parts)-1]
-		*last = append(*last, p)
-		size += p.size
+		last := &out[len(out)-1]
+		*last = append(*last, w)
+		size += w.size
 	}
-	return parts
+	return out
 }
 
-// check is the archive's board, or what is wrong with it.
-func (a *Archive) check() (b Board, err error) {
+// validate returns the archive's board. The first problem that it finds is Invalid.
+func (a *Archive) validate() (b Board, err error) {
 	if err := checkName(a.Name); err != nil {
 		return b, err
 	}
@@ -160,7 +163,7 @@ func (a *Archive) check() (b Board, err error) {
 	return a.board()
 }
 
-// board is the graph of the archive's tasks.
+// board returns the graph of the archive's tasks. A graph that breaks a rule is Invalid.
 func (a *Archive) board() (b Board, err error) {
 	b.Tasks = []Node{}
 	for _, t := range a.Tasks {
@@ -186,20 +189,21 @@ func (a *Archive) board() (b Board, err error) {
 		b.Tasks, b.LastID = append(b.Tasks, n), max(b.LastID, n.ID)
 	}
 	slices.SortFunc(b.Tasks, func(x, y Node) int { return int(x.ID - y.ID) })
-	return b, b.sound()
+	return b, b.validate()
 }
 
-// number is the id that a text is, as ids are written.
+// number parses a task id. Anything but the canonical decimal form is Invalid.
 func number(text string) (int64, error) {
 	id, err := strconv.ParseInt(text, 10, 64)
 	if err != nil || id < 1 || taskID(id) != text || id > 1<<52 {
-		return 0, fault.New(fault.Invalid, "%.40q is not the id of a task: a number from 1 on", text)
+		return 0, fault.New(fault.Invalid, "%.40q is not the id of a task: it must be a whole number from 1 on", text)
 	}
 	return id, nil
 }
 
-// sound says what is wrong with a board that was made elsewhere, or nil.
-func (b *Board) sound() error {
+// validate checks a board that was not built by [Board.Update]. A duplicate id, a missing
+// task, a cycle or too many dependencies are Invalid.
+func (b *Board) validate() error {
 	edges := 0
 	for i := range b.Tasks {
 		n := &b.Tasks[i]
@@ -222,7 +226,8 @@ func (b *Board) sound() error {
 	return nil
 }
 
-// Export reads all of a team. What is written meanwhile may be in it or not.
+// Export reads a complete team. It is no snapshot: a write during the export may be in the
+// result or not. A team that does not exist is NotFound.
 func (s *Service) Export(ctx context.Context, c identity.Caller, name string) (Archive, error) {
 	a := Archive{Inboxes: map[string][]Message{}}
 	if err := checkName(name); err != nil {
@@ -233,18 +238,18 @@ func (s *Service) Export(ctx context.Context, c identity.Caller, name string) (A
 	if err != nil {
 		return a, err
 	}
-	if err := d.prompted(ctx, t); err != nil {
+	if err := d.loadPrompts(ctx, t); err != nil {
 		return a, err
 	}
 	a.Config = d.Config
-	said := make([]text, len(b.Tasks))
+	contents := make([]text, len(b.Tasks))
 	for i, n := range b.Tasks {
-		f := texts.Under(d.ID).Fetch(taskID(n.ID), &said[i])
+		f := texts.Under(d.ID).Fetch(taskID(n.ID), &contents[i])
 		if err := store.Load(ctx, t, f); err != nil {
 			return a, err
 		}
 		if f.Found {
-			a.Tasks = append(a.Tasks, taskOf(n, said[i]))
+			a.Tasks = append(a.Tasks, taskOf(n, contents[i]))
 		}
 	}
 	of := store.Query{Where: []store.Cond{store.Eq("teamId", d.ID)}, Order: []string{"agent"}, Limit: store.MaxLimit}
@@ -254,7 +259,7 @@ func (s *Service) Export(ctx context.Context, c identity.Caller, name string) (A
 			return a, err
 		}
 		for _, head := range page.Docs {
-			if a.Inboxes[head.Value.Agent], err = allMail(ctx, t, d.ID, head.Value.Agent); err != nil {
+			if a.Inboxes[head.Value.Agent], err = allMessages(ctx, t, d.ID, head.Value.Agent); err != nil {
 				return a, err
 			}
 		}
@@ -263,8 +268,8 @@ func (s *Service) Export(ctx context.Context, c identity.Caller, name string) (A
 	return a, nil
 }
 
-// allMail is all that a member got, oldest first.
-func allMail(ctx context.Context, t *store.Tenant, id, agent string) (out []Message, err error) {
+// allMessages returns all messages of a member, oldest first.
+func allMessages(ctx context.Context, t *store.Tenant, id, agent string) (out []Message, err error) {
 	q := store.Query{Where: []store.Cond{store.Eq("agent", agent)}, Order: []string{"seq"}, Limit: store.MaxLimit}
 	for more := true; more; more = q.Cursor != "" {
 		page, err := messages.Under(id).Query(ctx, t, q)

@@ -13,8 +13,8 @@ import (
 	"parley.internal/shared/store"
 )
 
-// moved is a team as another program kept it.
-func moved() Archive {
+// archive is a team as another program wrote it.
+func archive() Archive {
 	a := Archive{Config: newConfig("core", "what for", "session", 1700000000123)}
 	a.Members[0].Cwd, a.Members[0].Model = "/w", "opus"
 	a.Members = append(a.Members, Member{AgentID: "ann@core", Name: "ann", AgentType: "tester", Model: "sonnet",
@@ -31,16 +31,16 @@ func moved() Archive {
 	return a
 }
 
-func TestAnArchiveComesBackAsItWent(t *testing.T) {
+func TestAnExportEqualsTheImport(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
-		if err := w.Import(t.Context(), alpha, moved()); err != nil {
+		if err := w.Import(t.Context(), alpha, archive()); err != nil {
 			t.Fatal(err)
 		}
 		got, err := w.Export(t.Context(), beta, "core")
-		if err != nil || asText(t, got) != asText(t, moved()) {
-			t.Errorf("%s\n%s\n%v", asText(t, got), asText(t, moved()), err)
+		if err != nil || asJSON(t, got) != asJSON(t, archive()) {
+			t.Errorf("%s\n%s\n%v", asJSON(t, got), asJSON(t, archive()), err)
 		}
-		// It lives on: ids count on, inboxes too, and its lead leads it.
+		// The import continues the ids of tasks and messages, and its lead leads it.
 		if ids := w.tasks("core", 1); ids[0] != "12" {
 			t.Errorf("%v", ids)
 		}
@@ -50,7 +50,7 @@ func TestAnArchiveComesBackAsItWent(t *testing.T) {
 		}
 		_, err = w.Create(t.Context(), alpha, CreateInput{TeamName: "other"})
 		says(t, err, fault.Precondition, "Session already has active team: core. One team per session.")
-		if err := w.Import(t.Context(), beta, moved()); !fault.Is(err, fault.Exists) {
+		if err := w.Import(t.Context(), beta, archive()); !fault.Is(err, fault.Exists) {
 			t.Error(err)
 		}
 		w.holds(map[string]int{"teamGraves": 0})
@@ -59,7 +59,7 @@ func TestAnArchiveComesBackAsItWent(t *testing.T) {
 	})
 }
 
-func TestAnArchiveThatIsNotInOrderIsRefusedAndLeavesNothing(t *testing.T) {
+func TestAMalformedArchiveIsRefusedAndLeavesNothing(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		for name, tc := range map[string]struct {
 			spoil func(*Archive)
@@ -76,7 +76,7 @@ func TestAnArchiveThatIsNotInOrderIsRefusedAndLeavesNothing(t *testing.T) {
 			"a bad inbox": {func(a *Archive) { a.Inboxes["a b"] = nil },
 				"Invalid agent name: 'a b'. Use only letters, numbers, hyphens, underscores."},
 			"an id that is none": {func(a *Archive) { a.Tasks[0].ID = "02" },
-				`"02" is not the id of a task: a number from 1 on`},
+				`"02" is not the id of a task: it must be a whole number from 1 on`},
 			"a task twice":      {func(a *Archive) { a.Tasks[0].ID = "11" }, "there are two tasks 11"},
 			"an unknown status": {func(a *Archive) { a.Tasks[0].Status = "done" }, "task 2: Invalid status: done"},
 			"an unknown task": {func(a *Archive) { a.Tasks[0].Blocks = []string{"3"} },
@@ -84,11 +84,11 @@ func TestAnArchiveThatIsNotInOrderIsRefusedAndLeavesNothing(t *testing.T) {
 			"a circle": {func(a *Archive) { a.Tasks[0].BlockedBy = []string{"11"} },
 				"task 2 waits for itself: its blockedBy is a circular dependency"},
 			"metadata of no shape": {func(a *Archive) { a.Tasks[0].Metadata = json.RawMessage(`[]`) },
-				"task 2: metadata: is an object"},
+				"task 2: metadata: must be an object"},
 			"too many tasks": {func(a *Archive) { a.Tasks = make([]Task, MaxTasks+1) },
 				"a team has at most 100 members, 400 inboxes and 1000 tasks; this one has 2, 2 and 1001"},
 		} {
-			a := moved()
+			a := archive()
 			tc.spoil(&a)
 			err := w.Import(t.Context(), alpha, a)
 			if !fault.Is(err, fault.Invalid) || err.Error() != tc.words {
@@ -99,10 +99,10 @@ func TestAnArchiveThatIsNotInOrderIsRefusedAndLeavesNothing(t *testing.T) {
 	})
 }
 
-// An import that was ended halfway is seen by nobody and cleared away, and can be done again.
-func TestAnImportThatWasEndedIsClearedAway(t *testing.T) {
+// No call sees an interrupted import, the sweep deletes it, and it can be repeated.
+func TestAnInterruptedImportIsDeletedBySweep(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
-		a := moved()
+		a := archive()
 		for i := range 3 * clearPage {
 			a.Inboxes["ann"] = append(a.Inboxes["ann"], Message{From: Lead, Text: strings.Repeat("x", 30_000),
 				Timestamp: fmt.Sprint(i)})
@@ -113,7 +113,7 @@ func TestAnImportThatWasEndedIsClearedAway(t *testing.T) {
 		}
 		w.holds(map[string]int{"teams": 0, "teamSeats": 0, "teamGraves": 1})
 		page, _, err := deletions.QueryAll(t.Context(), w.admin(),
-			store.Query{Where: []store.Cond{store.Le("dueAt", w.Now().Add(importing))}, Order: []string{"dueAt"},
+			store.Query{Where: []store.Cond{store.Le("dueAt", w.Now().Add(importTimeout))}, Order: []string{"dueAt"},
 				Limit: 10})
 		if err != nil || len(page) != 1 {
 			t.Fatalf("%v, %v", page, err)
@@ -123,10 +123,10 @@ func TestAnImportThatWasEndedIsClearedAway(t *testing.T) {
 			return len(domaintest.Must(p, err)(t).Docs)
 		}
 		if left() == 0 {
-			t.Error("nothing had been written, so that nothing is tested")
+			t.Error("no document was written, so that the test is void")
 		}
 		w.sweep(func() (int, error) { return w.SweepTeams(t.Context(), w.admin(), 10) }, 0)
-		w.Pass(importing + time.Second)
+		w.Pass(importTimeout + time.Second)
 		w.sweep(func() (int, error) { return w.SweepTeams(t.Context(), w.admin(), 10) }, 1)
 		if left() != 0 {
 			t.Error("messages are left")

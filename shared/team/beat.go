@@ -8,12 +8,12 @@ import (
 	"parley.internal/shared/store"
 )
 
-// Lease is how long a member with a task in progress, or with a process, may go
-// without a heartbeat.
+// Lease is the time after a heartbeat for which a member counts as alive. A member with a
+// task in progress, or with a process, is retired when it runs out.
 const Lease = 10 * time.Minute
 
-// beat is the last that was heard of a member. It stands beside the team, so that a
-// heartbeat wakes nobody.
+// beat is the last heartbeat of a member. It is a document of its own, so that a heartbeat
+// wakes no call that waits for the team.
 type beat struct {
 	TeamID   string    `json:"teamId"`
 	TeamName string    `json:"teamName"`
@@ -21,21 +21,21 @@ type beat struct {
 	State    State     `json:"state,omitempty"`
 	PID      int64     `json:"pid,omitempty"`
 	At       time.Time `json:"at"`
-	// LeaseUntil is when the sweep looks; a member that nothing is expected of has none.
+	// LeaseUntil is the time at which the sweep checks the member; zero means never.
 	LeaseUntil time.Time `json:"leaseUntil,omitzero"`
 }
 
 var beats = store.Collection[beat]{Name: "teamBeats", Indexes: []string{"teamId,agent"},
 	AllUsers: []string{"leaseUntil"}}
 
-// alive notes that a member was heard of.
-func alive(tx *store.Tx, d *document, agent string, state State, pid int64, now time.Time) {
+// renewLease records a heartbeat of a member.
+func renewLease(tx *store.Tx, d *document, agent string, state State, pid int64, now time.Time) {
 	beats.Put(tx, memberID(d.Name, agent), beat{TeamID: d.ID, TeamName: d.Name, Agent: agent, State: state, PID: pid,
 		At: now, LeaseUntil: now.Add(Lease)})
 }
 
-// retire notes that a member is not there any more: it is inactive, and its unfinished
-// tasks go back. The lead is told why. It says which tasks they were.
+// retire marks a member inactive and gives back its unfinished tasks. It returns the message
+// to the lead, which says why, and the ids of the tasks.
 func retire(b *Board, m *Member, why string) (note Message, released []int64) {
 	m.setActive(false)
 	released = b.Release(m.Name)
@@ -46,7 +46,7 @@ func retire(b *Board, m *Member, why string) (note Message, released []int64) {
 	return Message{From: system, Text: text, Summary: m.Name + " is inactive"}, released
 }
 
-// tasksOf lists tasks for a person to read.
+// tasksOf names tasks in a sentence.
 func tasksOf(ids []int64) string {
 	words := make([]string, len(ids))
 	for i, id := range ids {

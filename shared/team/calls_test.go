@@ -7,7 +7,7 @@ import (
 	"parley.internal/shared/op"
 )
 
-// The calls of a test come completed, as the calls of their operations do.
+// These methods apply the defaults of the schema first, as the operations do.
 
 func (w *world) Create(ctx context.Context, c identity.Caller, in CreateInput) (CreateOutput, error) {
 	return w.Service.Create(ctx, c, op.FillAs("team_create", in))

@@ -8,19 +8,20 @@ import (
 	"parley.internal/shared/op"
 )
 
-// The steps that the cases of teams begin with.
+// The initial steps of the cases.
 var (
-	// founded is the team crew, which alpha leads.
+	// founded creates the team crew, led by alpha.
 	founded = []op.Step{{Op: "team_create", In: op.In{"team_name": "crew"}}}
-	// staffed has the teammates beta and gamma, which no runner starts.
+	// staffed adds the teammates beta and gamma of the backend external.
 	staffed = op.After(founded, spawn("beta", External), spawn("gamma", External))
-	// running has the teammate beta, with a process that the runner r is to start.
+	// running adds the teammate beta with a process that waits for a runner.
 	running = op.After(founded, spawn("beta", ByRunner))
+	// claimed has the runner r claim that process.
 	claimed = op.After(running, op.Step{Op: "team_claim_process",
 		In: op.In{"team_name": "crew", "process_id": "$process", "runner": "r"}})
 )
 
-// spawn makes a teammate. One that a runner is to start saves its process.
+// spawn adds a teammate. With the backend process it saves the id of the process.
 func spawn(name, backend string) op.Step {
 	s := op.Step{Op: "team_spawn_teammate", In: op.In{"team_name": "crew", "name": name, "prompt": "p",
 		"backend_type": backend}}
@@ -30,22 +31,22 @@ func spawn(name, backend string) op.Step {
 	return s
 }
 
-// ofTeam is an input with the name of a team.
+// ofTeam returns the input with the name of a team.
 func ofTeam(name string, in op.In) op.In {
 	out := maps.Clone(in)
 	out["team_name"] = name
 	return out
 }
 
-// strange is the same call in a team that does not exist and in one whose name is not valid.
-func strange(in op.In) []op.Example {
+// wrongTeams repeats a call with the name of a team that does not exist and with a malformed one.
+func wrongTeams(in op.In) []op.Example {
 	return []op.Example{
 		{Name: "in a team that is nowhere", In: ofTeam("nowhere", in), Fault: fault.NotFound},
 		{Name: "in a team with an invalid name", In: ofTeam("no team!", in), Fault: fault.Invalid, RPCs: op.NoRPCs},
 	}
 }
 
-// tooLong is a name past the limits of the schema.
+// tooLong is a name above the limit of the schema.
 var tooLong = strings.Repeat("x", 1001)
 
 const atMost1000 = "must be at most 1000 characters, not 1001"
@@ -76,7 +77,7 @@ func deleteCases() op.Cases {
 	return op.Cases{Owned: []string{"team_name"}, Examples: append([]op.Example{
 		{Given: founded, In: op.In{"team_name": "crew"}},
 		{Name: "that has teammates", Given: staffed, In: op.In{"team_name": "crew"}, Fault: fault.Precondition},
-	}, strange(op.In{})...), Refused: []op.Refusal{
+	}, wrongTeams(op.In{})...), Refused: []op.Refusal{
 		{Name: "a name too long", In: `{"team_name":"` + tooLong + `"}`, Path: "team_name", Words: atMost1000},
 	}}
 }
@@ -85,7 +86,7 @@ func readCases() op.Cases {
 	return op.Cases{RPCs: 2, Owned: []string{"team_name"}, Examples: append([]op.Example{
 		{Given: running, In: op.In{"team_name": "crew"}},
 		{Name: "without teammates", Given: founded, In: op.In{"team_name": "crew"}},
-	}, strange(op.In{})...), Refused: []op.Refusal{
+	}, wrongTeams(op.In{})...), Refused: []op.Refusal{
 		{Name: "a name too long", In: `{"team_name":"` + tooLong + `"}`, Path: "team_name", Words: atMost1000},
 	}}
 }
@@ -112,7 +113,7 @@ func spawnCases() op.Cases {
 		{Name: "by a name too long", Given: founded, In: named(strings.Repeat("x", 65), "p"), Fault: fault.Invalid,
 			RPCs: op.NoRPCs},
 		{Name: "with a blank prompt", Given: founded, In: named("beta", " "), Fault: fault.Invalid, RPCs: op.NoRPCs},
-	}, strange(named("beta", "p"))...), Refused: []op.Refusal{
+	}, wrongTeams(named("beta", "p"))...), Refused: []op.Refusal{
 		{Name: "no prompt", In: `{"team_name":"crew","name":"x"}`, Path: "prompt", Words: "is required"},
 		{Name: "a prompt too long", In: `{"team_name":"crew","name":"x","prompt":"` + strings.Repeat("é", 32001) + `"}`,
 			Path:  "prompt",
@@ -138,7 +139,7 @@ func killCases() op.Cases {
 			Fault: fault.NotFound},
 		{Name: "that is the lead", Given: staffed, In: op.In{"team_name": "crew", "agent_name": "team-lead"},
 			Fault: fault.NotFound},
-	}, strange(kill)...), Refused: []op.Refusal{
+	}, wrongTeams(kill)...), Refused: []op.Refusal{
 		{Name: "a name too long", In: `{"team_name":"crew","agent_name":"` + tooLong + `"}`, Path: "agent_name",
 			Words: atMost1000},
 	}}
@@ -153,7 +154,7 @@ func shutdownCases() op.Cases {
 			Fault: fault.NotFound},
 		{Name: "of the lead", Given: staffed, In: op.In{"team_name": "crew", "agent_name": "team-lead"},
 			Fault: fault.Invalid, RPCs: op.NoRPCs},
-	}, strange(end)...), Refused: []op.Refusal{
+	}, wrongTeams(end)...), Refused: []op.Refusal{
 		{Name: "a name too long", In: `{"team_name":"crew","agent_name":"` + tooLong + `"}`, Path: "agent_name",
 			Words: atMost1000},
 	}}
@@ -173,7 +174,7 @@ func heartbeatCases() op.Cases {
 			Fault: fault.NotFound},
 		{Name: "of nobody", Given: staffed, In: op.In{"team_name": "crew", "agent_name": "nobody"},
 			Fault: fault.NotFound},
-	}, strange(beat)...), Refused: []op.Refusal{
+	}, wrongTeams(beat)...), Refused: []op.Refusal{
 		{Name: "an unknown state", In: `{"team_name":"crew","agent_name":"beta","state":"asleep"}`, Path: "state",
 			Words: "must be one of starting, running, exited, failed, killed, lost"},
 		{Name: "process nought", In: `{"team_name":"crew","agent_name":"beta","pid":0}`, Path: "pid",

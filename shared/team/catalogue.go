@@ -11,7 +11,7 @@ const (
 	procRoute  = teamRoute + "/processes"
 )
 
-// Operations lists what there is for teams.
+// Operations returns the operations of the toolset team.
 func (s *Service) Operations() []op.Op {
 	return append(s.membership(), append(s.work(), s.running()...)...)
 }
@@ -76,7 +76,7 @@ func (s *Service) work() []op.Op {
 	}
 }
 
-// running is for runners and those who look after them, over REST alone.
+// running returns the operations for runners, which are served over REST alone.
 func (s *Service) running() []op.Op {
 	return []op.Op{
 		op.New(op.Spec{Name: "team_list_processes", Title: "List processes", Toolset: set, Route: "GET " + procRoute,

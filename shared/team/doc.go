@@ -1,19 +1,22 @@
-// Package team keeps teams of agents: a lead and its teammates, their inboxes, the
-// graph of their tasks, and what is wanted of the processes that they run in.
+// Package team manages teams of agents: a lead and its teammates, their inboxes, the graph of
+// their tasks, and the desired state of their processes.
 //
-// A team's document has the shape of the reference's config.json, but for prompts,
-// which stand beside it: a hundred of them are more than one document holds. Which
-// team an identity leads is a document of its own, so that "one active team" is a
-// precondition and not a search. Who blocks whom, with each task's status and owner,
-// is one small document, the board: a change of the graph reads it whole and writes it
-// whole, so that an update is checked and made in one piece, and reads no task's text
-// but its own. An inbox numbers its messages in the transaction that adds them.
+// The names, shapes and error messages follow the file format of agent teams: a directory for
+// each team with config.json, inboxes/*.json and tasks/*.json, which `parley team import` reads
+// and `parley team export` writes (see "A team, and its processes" in the README). In the
+// toolset's own endpoint the tools have the short names of that format, as aliases.
 //
-// What stands below a team is kept under the team's own id and not its name: a name
-// that is used again finds nothing of the team before, which the sweep removes by and by.
+// A team's document has the shape of config.json without the prompts: a hundred prompts do not
+// fit into one document, so each is a document of its own. The team that an identity leads is a
+// document too, so that "one active team" is a precondition and not a query. The board is one
+// small document with the status, owner and dependencies of each task: a change reads and
+// writes it as a whole, so that an update is checked and made atomically, and reads no text but
+// that of its own task. An inbox numbers its messages in the transaction that adds them.
 //
-// The server starts no process and knows no machine. It keeps what is wanted of a
-// member's process, hands it to the one runner that claims it, and believes its reports.
-// On the endpoint of the toolset alone, tools carry the reference's names (their
-// aliases). The package imports no other domain.
+// The documents below a team are stored under the team's id, not its name: a new team finds
+// nothing of an earlier one of the same name. The sweep deletes the documents of deleted teams.
+//
+// The server starts no process and knows no machine. It stores the desired state of a member's
+// process, gives the process to the one runner that claims it, and trusts that runner's reports.
+// The package imports no other domain.
 package team

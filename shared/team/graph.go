@@ -8,10 +8,10 @@ import (
 	"parley.internal/shared/store"
 )
 
-// Status is where a task stands.
+// Status is the status of a task.
 type Status string
 
-// The statuses. A deleted task is gone.
+// The statuses of tasks. Deleted appears in updates only: a deleted task leaves the board.
 const (
 	Pending    Status = "pending"
 	InProgress Status = "in_progress"
@@ -20,14 +20,14 @@ const (
 )
 
 const (
-	// MaxTasks is how many tasks a team holds, those that were deleted not counted.
+	// MaxTasks is the largest number of tasks of a team. Deleted tasks do not count.
 	MaxTasks = 1000
-	// MaxEdges is how many dependencies between them, so that a board stays well
-	// below the size of a document.
+	// MaxEdges is the largest number of dependencies between the tasks of a team. It keeps
+	// a board well below the size limit of a document.
 	MaxEdges = 10_000
 )
 
-// stages are the statuses in the order in which a task goes through them.
+// stages lists the statuses in the order of a task's life.
 var stages = []Status{Pending, InProgress, Completed}
 
 // Node is a task in the graph.
@@ -39,24 +39,24 @@ type Node struct {
 	BlockedBy []int64 `json:"blockedBy"`
 }
 
-// Board is the graph of a team's tasks, in the order of their ids.
+// Board is the graph of a team's tasks, sorted by id.
 type Board struct {
-	// LastID is the id given last; ids are not used again.
+	// LastID is the highest id that a task ever had. Ids are never reused.
 	LastID int64  `json:"lastId"`
 	Tasks  []Node `json:"tasks"`
 }
 
 var boards = store.Collection[Board]{Name: "teamBoards", Unindexed: []string{"tasks"}}
 
-// Change is what an update does to the graph. Empty fields leave things as they are.
+// Change is a change of one task in the graph. A zero field changes nothing.
 type Change struct {
 	Status Status
-	// Owner is the new owner, an empty one none.
+	// Owner is the new owner. A pointer to the empty string removes the owner.
 	Owner                   *string
 	AddBlocks, AddBlockedBy []string
 }
 
-// find is the task with that id, or nil.
+// find returns the task with that id, or nil.
 func (b *Board) find(id int64) *Node {
 	i, found := slices.BinarySearchFunc(b.Tasks, id, func(n Node, id int64) int { return int(n.ID - id) })
 	if !found {
@@ -65,8 +65,8 @@ func (b *Board) find(id int64) *Node {
 	return &b.Tasks[i]
 }
 
-// named is the task that a text names, as ids are written, or nil.
-func (b *Board) named(text string) *Node {
+// findText returns the task whose id a text is in canonical form, or nil.
+func (b *Board) findText(text string) *Node {
 	id, err := strconv.ParseInt(text, 10, 64)
 	if err != nil || taskID(id) != text {
 		return nil
@@ -76,7 +76,7 @@ func (b *Board) named(text string) *Node {
 
 func taskID(id int64) string { return strconv.FormatInt(id, 10) }
 
-// Add makes a pending task and returns it. A full board is Precondition.
+// Add appends a pending task and returns it. A board with MaxTasks tasks is Precondition.
 func (b *Board) Add() (Node, error) {
 	if len(b.Tasks) >= MaxTasks {
 		return Node{}, fault.New(fault.Precondition, "A team holds at most %d tasks; delete those that are done first",
@@ -88,19 +88,20 @@ func (b *Board) Add() (Node, error) {
 	return n, nil
 }
 
-// Update is the board after a change of one task, and that task as it is then. The
-// board itself stays as it is, whether the change is refused or not: all is checked
-// before anything comes of it.
+// Update returns the board after a change of one task, and the changed task. The receiver is
+// never modified, and a refused change returns it as it is. A task that does not exist is
+// NotFound; an unknown status and a task that blocks itself are Invalid; a dependency on a
+// missing task, a cycle, a step back in status and a blocked task are Precondition.
 func (b Board) Update(team, id string, ch Change) (Board, Node, error) {
 	next := b.clone()
-	n := next.named(id)
+	n := next.findText(id)
 	if n == nil {
 		return b, Node{}, errNoTask(team, id)
 	}
 	if err := next.link(n, ch); err != nil {
 		return b, Node{}, err
 	}
-	if err := next.mayBecome(n, ch.Status); err != nil {
+	if err := next.checkStatus(n, ch.Status); err != nil {
 		return b, Node{}, err
 	}
 	if ch.Owner != nil {
@@ -127,13 +128,13 @@ func (b Board) clone() Board {
 	return b
 }
 
-// link adds the edges of a change.
+// link adds the dependencies of a change.
 func (b *Board) link(n *Node, ch Change) error {
-	blocked, err := b.others(n, ch.AddBlocks, "Task %s cannot block itself")
+	blocked, err := b.resolve(n, ch.AddBlocks, "Task %s cannot block itself")
 	if err != nil {
 		return err
 	}
-	blockers, err := b.others(n, ch.AddBlockedBy, "Task %s cannot be blocked by itself")
+	blockers, err := b.resolve(n, ch.AddBlockedBy, "Task %s cannot be blocked by itself")
 	if err != nil {
 		return err
 	}
@@ -141,14 +142,14 @@ func (b *Board) link(n *Node, ch Change) error {
 		if b.waitsFor(n, o.ID) {
 			return fault.New(fault.Precondition, "Adding block %d -> %d would create a circular dependency", n.ID, o.ID)
 		}
-		join(n, o)
+		addEdge(n, o)
 	}
 	for _, o := range blockers {
 		if b.waitsFor(o, n.ID) {
 			return fault.New(fault.Precondition,
 				"Adding dependency %d blocked_by %d would create a circular dependency", n.ID, o.ID)
 		}
-		join(o, n)
+		addEdge(o, n)
 	}
 	edges := 0
 	for _, t := range b.Tasks {
@@ -161,22 +162,23 @@ func (b *Board) link(n *Node, ch Change) error {
 	return nil
 }
 
-// others are the tasks that a change names.
-func (b *Board) others(n *Node, ids []string, itself string) ([]*Node, error) {
+// resolve returns the tasks with these ids. A missing task is Precondition, and n itself is
+// Invalid with the message self.
+func (b *Board) resolve(n *Node, ids []string, self string) ([]*Node, error) {
 	out := make([]*Node, len(ids))
 	for i, id := range ids {
-		if out[i] = b.named(id); out[i] == nil {
+		if out[i] = b.findText(id); out[i] == nil {
 			return nil, fault.New(fault.Precondition, "Referenced task %s does not exist", id)
 		}
 		if out[i] == n {
-			return nil, fault.New(fault.Invalid, itself, id)
+			return nil, fault.New(fault.Invalid, self, id)
 		}
 	}
 	return out, nil
 }
 
-// join lets one task block another.
-func join(blocker, blocked *Node) {
+// addEdge makes one task block another.
+func addEdge(blocker, blocked *Node) {
 	if !slices.Contains(blocker.Blocks, blocked.ID) {
 		blocker.Blocks = append(blocker.Blocks, blocked.ID)
 	}
@@ -185,7 +187,7 @@ func join(blocker, blocked *Node) {
 	}
 }
 
-// waitsFor says whether a task is blocked by another, directly or through others.
+// waitsFor reports whether a task is blocked by another, directly or through others.
 func (b *Board) waitsFor(n *Node, id int64) bool {
 	seen, rest := map[int64]bool{n.ID: true}, slices.Clone(n.BlockedBy)
 	for len(rest) > 0 {
@@ -202,8 +204,9 @@ func (b *Board) waitsFor(n *Node, id int64) bool {
 	return false
 }
 
-// mayBecome says why a task may not take a status, or nil.
-func (b *Board) mayBecome(n *Node, to Status) error {
+// checkStatus returns a fault if a task may not take a status: Invalid for an unknown
+// status, Precondition for a step back and for a task that is blocked.
+func (b *Board) checkStatus(n *Node, to Status) error {
 	from, at := slices.Index(stages, n.Status), slices.Index(stages, to)
 	switch {
 	case to == "" || to == Deleted:
@@ -226,7 +229,8 @@ func (b *Board) mayBecome(n *Node, to Status) error {
 
 func errStatus(s Status) error { return fault.New(fault.Invalid, "Invalid status: %s", s) }
 
-// detach removes an ended task from the tasks that it blocks, and a deleted one from the board.
+// detach removes a completed or deleted task from the blockers of other tasks, and a deleted
+// task from the board.
 func (b *Board) detach(n Node) {
 	if n.Status != Completed && n.Status != Deleted {
 		return
@@ -244,10 +248,13 @@ func (b *Board) detach(n Node) {
 	}
 }
 
-// Ready says whether a task can be taken up: it is pending, and what blocks it is completed.
-func (b *Board) Ready(n Node) bool { return n.Status == Pending && b.mayBecome(&n, InProgress) == nil }
+// Ready reports whether a task is pending and all its blockers are completed.
+func (b *Board) Ready(n Node) bool {
+	return n.Status == Pending && b.checkStatus(&n, InProgress) == nil
+}
 
-// Release gives back the unfinished tasks of an owner, and says which they were.
+// Release makes the unfinished tasks of an owner pending and removes the owner. It returns
+// their ids, nil for none.
 func (b *Board) Release(owner string) (ids []int64) {
 	for i := range b.Tasks {
 		if n := &b.Tasks[i]; n.Owner == owner && n.Status != Completed {
@@ -258,7 +265,7 @@ func (b *Board) Release(owner string) (ids []int64) {
 	return ids
 }
 
-// Working says whether a member has a task in progress.
+// Working reports whether a member has a task in progress.
 func (b *Board) Working(owner string) bool {
 	return slices.ContainsFunc(b.Tasks, func(n Node) bool { return n.Owner == owner && n.Status == InProgress })
 }

@@ -10,7 +10,7 @@ import (
 	"parley.internal/shared/fault"
 )
 
-// boardOf is a board of n pending tasks, and then what changes make of it.
+// boardOf returns a board of n pending tasks after the given changes.
 func boardOf(t *testing.T, n int, changes ...func(*Change) string) Board {
 	t.Helper()
 	var b Board
@@ -39,7 +39,7 @@ func becomes(id string, s Status) func(*Change) string {
 	return func(c *Change) string { c.Status = s; return id }
 }
 
-func TestEveryChangeThatBreaksARuleIsRefusedInTheReferencesWords(t *testing.T) {
+func TestEveryChangeThatBreaksARuleIsRefusedWithItsMessage(t *testing.T) {
 	t.Parallel()
 	// 1 blocks 2, 2 blocks 3; 4 is in progress, 5 completed, 6 deleted, 7 free.
 	b := boardOf(t, 7, blocks("1", "2"), blocks("2", "3"), becomes("4", InProgress), becomes("5", Completed),
@@ -96,7 +96,7 @@ func TestEveryChangeThatBreaksARuleIsRefusedInTheReferencesWords(t *testing.T) {
 			t.Errorf("%s: %v %q, want %v %q", name, fault.Of(err), err, tc.kind, tc.words)
 		}
 		if !reflect.DeepEqual(b, before) || !reflect.DeepEqual(after, before) {
-			t.Errorf("%s: what was refused has changed the board", name)
+			t.Errorf("%s: the refused change has modified the board", name)
 		}
 	}
 }
@@ -118,7 +118,7 @@ func TestEveryPairOfStatusesIsAllowedOrRefused(t *testing.T) {
 	}
 }
 
-func TestCompletingFreesAndDeletingForgets(t *testing.T) {
+func TestCompletingUnblocksAndDeletingRemovesEdges(t *testing.T) {
 	t.Parallel()
 	b := boardOf(t, 3, blocks("1", "2", "3"), blocks("2", "3"))
 	done, _, err := b.Update("core", "1", Change{Status: Completed})
@@ -126,7 +126,7 @@ func TestCompletingFreesAndDeletingForgets(t *testing.T) {
 		t.Fatal(err)
 	}
 	if n := done.find(1); !slices.Equal(n.Blocks, []int64{2, 3}) {
-		t.Errorf("the completed task has forgotten what it blocked: %+v", n)
+		t.Errorf("the completed task has lost its blocks: %+v", n)
 	}
 	if n := done.find(3); !slices.Equal(n.BlockedBy, []int64{2}) || !done.Ready(*done.find(2)) || done.Ready(*n) {
 		t.Errorf("%+v", done)
@@ -153,7 +153,7 @@ func TestABoardHasItsLimits(t *testing.T) {
 		n := b.find(id)
 		for next := id + 1; n != nil && next <= id+100 && edges < MaxEdges; next++ {
 			if o := b.find(next); o != nil {
-				join(n, o)
+				addEdge(n, o)
 				edges++
 			}
 		}
@@ -166,9 +166,9 @@ func TestABoardHasItsLimits(t *testing.T) {
 	}
 }
 
-// circular says whether somebody waits for himself, found by another way than the board's:
-// what waits for nothing is taken away until nothing or a circle is left.
-func circular(b Board) bool {
+// hasCycle reports whether a board has a cycle, by an algorithm other than the board's: it
+// removes tasks without blockers until none is left to remove.
+func hasCycle(b Board) bool {
 	left := map[int64][]int64{}
 	for _, n := range b.Tasks {
 		left[n.ID] = n.BlockedBy
@@ -185,10 +185,10 @@ func circular(b Board) bool {
 	return len(left) > 0
 }
 
-// faulty says what is wrong with a board, empty for nothing.
-func faulty(b Board) string {
-	if circular(b) {
-		return "there is a circle"
+// inconsistency describes the first broken invariant of a board, empty for none.
+func inconsistency(b Board) string {
+	if hasCycle(b) {
+		return "there is a cycle"
 	}
 	for i, n := range b.Tasks {
 		if i > 0 && b.Tasks[i-1].ID >= n.ID {
@@ -197,25 +197,24 @@ func faulty(b Board) string {
 		for _, id := range n.BlockedBy {
 			o := b.find(id)
 			if o == nil || id == n.ID || !slices.Contains(o.Blocks, n.ID) {
-				return fmt.Sprintf("%d is blocked by %d, which knows nothing of it", n.ID, id)
+				return fmt.Sprintf("%d is blocked by %d, which does not list it", n.ID, id)
 			}
 		}
 		for _, id := range n.Blocks {
 			o := b.find(id)
 			if o == nil || id == n.ID || (n.Status != Completed && !slices.Contains(o.BlockedBy, n.ID)) {
-				return fmt.Sprintf("%d blocks %d, which knows nothing of it", n.ID, id)
+				return fmt.Sprintf("%d blocks %d, which does not list it", n.ID, id)
 			}
 		}
 		if !b.Ready(n) && n.Status == Pending && len(n.BlockedBy) == 0 {
-			return fmt.Sprintf("%d waits for nothing and is not ready", n.ID)
+			return fmt.Sprintf("%d has no blockers and is not ready", n.ID)
 		}
 	}
 	return ""
 }
 
-// Whatever is asked of a board, what it takes leaves it in order, and what it refuses for
-// a circle would have made one.
-func TestNoSequenceOfChangesBringsABoardOutOfOrder(t *testing.T) {
+// Accepted changes keep the invariants of a board, and refused ones do not modify it.
+func TestEverySequenceOfChangesKeepsABoardConsistent(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(300) {
 		r := rand.New(rand.NewPCG(seed, 6))
@@ -246,12 +245,12 @@ func TestNoSequenceOfChangesBringsABoardOutOfOrder(t *testing.T) {
 				continue
 			}
 			for _, o := range ch.AddBlocks {
-				if next.named(o) != nil && n.Status != Deleted && !slices.Contains(n.Blocks, next.named(o).ID) {
+				if next.findText(o) != nil && n.Status != Deleted && !slices.Contains(n.Blocks, next.findText(o).ID) {
 					t.Fatalf("seed %d: %s does not block %s", seed, id, o)
 				}
 			}
-			if b = next; faulty(b) != "" {
-				t.Fatalf("seed %d after %s %+v: %s", seed, id, ch, faulty(b))
+			if b = next; inconsistency(b) != "" {
+				t.Fatalf("seed %d after %s %+v: %s", seed, id, ch, inconsistency(b))
 			}
 		}
 		if refused == 0 {
@@ -260,8 +259,8 @@ func TestNoSequenceOfChangesBringsABoardOutOfOrder(t *testing.T) {
 	}
 }
 
-// An edge is refused for a circle where it makes one, and nowhere else.
-func TestOnlyWhatMakesACircleIsRefusedForOne(t *testing.T) {
+// A dependency is refused as a cycle if and only if it closes one.
+func TestAnEdgeIsRefusedAsACycleExactlyWhenItClosesOne(t *testing.T) {
 	t.Parallel()
 	circles := 0
 	for seed := range uint64(200) {
@@ -273,13 +272,13 @@ func TestOnlyWhatMakesACircleIsRefusedForOne(t *testing.T) {
 				continue
 			}
 			forced := b.clone()
-			join(forced.find(from), forced.find(to))
+			addEdge(forced.find(from), forced.find(to))
 			ch, id := Change{AddBlocks: []string{taskID(to)}}, taskID(from)
 			if r.IntN(2) == 0 {
 				ch, id = Change{AddBlockedBy: []string{taskID(from)}}, taskID(to)
 			}
 			next, _, err := b.Update("core", id, ch)
-			if (err != nil) != circular(forced) {
+			if (err != nil) != hasCycle(forced) {
 				t.Fatalf("seed %d: %d → %d on %+v: %v", seed, from, to, b, err)
 			}
 			if err != nil {
@@ -290,11 +289,11 @@ func TestOnlyWhatMakesACircleIsRefusedForOne(t *testing.T) {
 		}
 	}
 	if circles == 0 {
-		t.Error("no circle was tried")
+		t.Error("no cycle was tried")
 	}
 }
 
-func TestWhatAnOwnerHadUnfinishedGoesBack(t *testing.T) {
+func TestReleaseReturnsTheUnfinishedTasksOfAnOwner(t *testing.T) {
 	t.Parallel()
 	b := boardOf(t, 4)
 	for id, s := range map[string]Status{"1": "", "2": InProgress, "3": Completed} {
@@ -305,7 +304,7 @@ func TestWhatAnOwnerHadUnfinishedGoesBack(t *testing.T) {
 		b = next
 	}
 	if !b.Working("ann") || b.Working("bob") {
-		t.Error("who works is not known")
+		t.Error("the working member is not known")
 	}
 	if ids := b.Release("ann"); !slices.Equal(ids, []int64{1, 2}) || b.find(2).Status != Pending ||
 		b.find(2).Owner != "" || b.find(3).Owner != "ann" || b.Working("ann") {

@@ -19,7 +19,7 @@ var (
 	loose = domaintest.Unbound("u")
 )
 
-// world is a service with its clock, and what a test asks of it.
+// world is a service with its clock and ids, and shorthands for its calls.
 type world struct {
 	*Service
 	domaintest.Clock
@@ -36,13 +36,13 @@ func each(t *testing.T, test func(*testing.T, *world)) {
 	})
 }
 
-// says checks a refusal by its kind and its whole message, which names the case.
+// says checks the kind and the complete message of a refusal. The message names the case.
 func says(t *testing.T, err error, kind fault.Kind, words string) {
 	t.Helper()
 	domaintest.Says(t, words, err, kind, words)
 }
 
-// team founds a team that alpha leads, with teammates that nobody starts.
+// team creates a team that alpha leads, with teammates of the backend external.
 func (w *world) team(name string, mates ...string) {
 	w.t.Helper()
 	domaintest.Must(w.Create(w.t.Context(), alpha, CreateInput{TeamName: name, Description: "what for"}))(w.t)
@@ -69,10 +69,10 @@ func (w *world) active(team, name string) bool {
 	if m == nil {
 		w.t.Fatalf("%s is no member of %s", name, team)
 	}
-	return value(m.IsActive)
+	return deref(m.IsActive)
 }
 
-// inbox is all that a member got, and marks nothing.
+// inbox returns all messages of a member and marks none.
 func (w *world) inbox(team, name string) []Message {
 	w.t.Helper()
 	no := false
@@ -80,7 +80,7 @@ func (w *world) inbox(team, name string) []Message {
 		ReadInput{TeamName: team, AgentName: name, MarkAsRead: &no, Limit: maxPage}))(w.t).Messages
 }
 
-// last is the text of the last message that a member got.
+// last returns the last message of a member.
 func (w *world) last(team, name string) Message {
 	w.t.Helper()
 	all := w.inbox(team, name)
@@ -90,7 +90,7 @@ func (w *world) last(team, name string) Message {
 	return all[len(all)-1]
 }
 
-// task makes tasks and returns their ids.
+// tasks creates n tasks and returns their ids.
 func (w *world) tasks(team string, n int) (ids []string) {
 	w.t.Helper()
 	for i := range n {
@@ -116,7 +116,7 @@ func (w *world) task(id string) Task {
 	return domaintest.Must(w.GetTask(w.t.Context(), alpha, TaskInput{"core", id}))(w.t)
 }
 
-// list is the ids of a list, in its order.
+// list returns the ids of a list in its order.
 func (w *world) list(in ListTasksInput) []string {
 	w.t.Helper()
 	in.TeamName = "core"
@@ -140,14 +140,14 @@ func (w *world) sweepMembers(want int) {
 	w.sweep(func() (int, error) { return w.SweepMembers(w.t.Context(), store.NewAdmin(w.DB), 100) }, want)
 }
 
-func same[T comparable](t *testing.T, what string, got, want []T) {
+func same[T comparable](t *testing.T, name string, got, want []T) {
 	t.Helper()
 	if !slices.Equal(got, want) {
-		t.Errorf("%s: %v, want %v", what, got, want)
+		t.Errorf("%s: %v, want %v", name, got, want)
 	}
 }
 
-func asText(t *testing.T, v any) string {
+func asJSON(t *testing.T, v any) string {
 	t.Helper()
 	b, err := json.Marshal(v)
 	return string(domaintest.Must(b, err)(t))
@@ -155,7 +155,7 @@ func asText(t *testing.T, v any) string {
 
 func (w *world) admin() *store.Admin { return store.NewAdmin(w.DB) }
 
-// holds checks how many documents the collections of the user have.
+// holds checks the numbers of documents in the user's collections.
 func (w *world) holds(want map[string]int) {
 	w.t.Helper()
 	u, count := w.DB.User("u"), map[string]int{}
@@ -163,7 +163,7 @@ func (w *world) holds(want map[string]int) {
 	for name, query := range map[string]func() (int, error){
 		"teams":         func() (int, error) { p, err := teams.Query(w.t.Context(), u, q); return len(p.Docs), err },
 		"teamBoards":    func() (int, error) { p, err := boards.Query(w.t.Context(), u, q); return len(p.Docs), err },
-		"teamSeats":     func() (int, error) { p, err := seats.Query(w.t.Context(), u, q); return len(p.Docs), err },
+		"teamSeats":     func() (int, error) { p, err := leaderships.Query(w.t.Context(), u, q); return len(p.Docs), err },
 		"teamGraves":    func() (int, error) { p, err := deletions.Query(w.t.Context(), u, q); return len(p.Docs), err },
 		"teamInboxes":   func() (int, error) { p, err := inboxes.Query(w.t.Context(), u, q); return len(p.Docs), err },
 		"teamBeats":     func() (int, error) { p, err := beats.Query(w.t.Context(), u, q); return len(p.Docs), err },
@@ -181,5 +181,5 @@ func (w *world) holds(want map[string]int) {
 	}
 }
 
-// Now is the test's clock, which the service reads too.
+// Now returns the time of the test's clock, which the service reads too.
 func (w *world) Now() time.Time { return w.Clock.Now() }

@@ -21,16 +21,16 @@ type Message struct {
 	Color     string `json:"color,omitempty"`
 }
 
-// kept is a message as it is kept.
-type kept struct {
+// storedMessage is the document of a message.
+type storedMessage struct {
 	Message
 	Agent string `json:"agent"`
 	Seq   int64  `json:"seq"`
 }
 
-// inbox counts the messages that a member got.
+// inbox counts the messages of a member.
 type inbox struct {
-	// TeamID tells the inbox from that of an earlier team of the same name.
+	// TeamID distinguishes the inbox from that of an earlier team of the same name.
 	TeamID string `json:"teamId"`
 	Agent  string `json:"agent"`
 	Last   int64  `json:"last"`
@@ -38,15 +38,15 @@ type inbox struct {
 
 var (
 	inboxes  = store.Collection[inbox]{Name: "teamInboxes", Indexes: []string{"teamId,agent"}}
-	messages = store.Collection[kept]{Name: "teams/*/teamMessages", Indexes: []string{"agent,seq", "agent,read,seq"},
-		Unindexed: []string{"text", "summary"}}
+	messages = store.Collection[storedMessage]{Name: "teams/*/teamMessages",
+		Indexes: []string{"agent,seq", "agent,read,seq"}, Unindexed: []string{"text", "summary"}}
 )
 
-// stamp is a time as the reference writes it.
+// stamp formats a time as messages have it: UTC, with milliseconds.
 func stamp(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.000Z") }
 
-// post is inboxes while messages are put into them.
-type post struct {
+// delivery adds messages to inboxes within one transaction.
+type delivery struct {
 	team  *document
 	heads map[string]*head
 }
@@ -56,10 +56,10 @@ type head struct {
 	fetch *store.Fetch
 }
 
-// address prepares to write to members of the team of that name. The fetches are to be
-// loaded in the transaction that sends; then [post.open] says whose inboxes they are.
-func address(team string, names ...string) (*post, []*store.Fetch) {
-	p := &post{heads: map[string]*head{}}
+// newDelivery prepares a delivery to members of the team of that name. The caller loads the
+// fetches in its transaction, and calls open, send for each message, and close.
+func newDelivery(team string, names ...string) (*delivery, []*store.Fetch) {
+	p := &delivery{heads: map[string]*head{}}
 	var fetches []*store.Fetch
 	for _, name := range names {
 		if p.heads[name] != nil {
@@ -73,8 +73,8 @@ func address(team string, names ...string) (*post, []*store.Fetch) {
 	return p, fetches
 }
 
-// open begins an inbox anew that is not this team's.
-func (p *post) open(d *document) {
+// open replaces an inbox that is missing or belongs to an earlier team by an empty one.
+func (p *delivery) open(d *document) {
 	p.team = d
 	for name, h := range p.heads {
 		if !h.fetch.Found || h.TeamID != d.ID {
@@ -83,16 +83,16 @@ func (p *post) open(d *document) {
 	}
 }
 
-// send puts a message into an inbox that was addressed and gives it its id.
-func (p *post) send(tx *store.Tx, to string, m Message) {
+// send adds a message to an inbox named in newDelivery, under the next id of that inbox.
+func (p *delivery) send(tx *store.Tx, to string, m Message) {
 	h := p.heads[to]
 	h.Last++
 	m.ID = messageID(h.Last)
-	messages.Under(p.team.ID).Create(tx, keptID(h.Last, to), kept{Message: m, Agent: to, Seq: h.Last})
+	messages.Under(p.team.ID).Create(tx, messageDocID(h.Last, to), storedMessage{Message: m, Agent: to, Seq: h.Last})
 }
 
-// close writes what the inboxes have counted. It comes once, after the last send.
-func (p *post) close(tx *store.Tx) {
+// close writes the counters of the inboxes. It must be called once, after the last send.
+func (p *delivery) close(tx *store.Tx) {
 	for name, h := range p.heads {
 		inboxes.Put(tx, memberID(p.team.Name, name), h.inbox)
 	}
@@ -100,12 +100,12 @@ func (p *post) close(tx *store.Tx) {
 
 func messageID(seq int64) string { return fmt.Sprintf("%010d", seq) }
 
-func keptID(seq int64, agent string) string { return messageID(seq) + ":" + agent }
+func messageDocID(seq int64, agent string) string { return messageID(seq) + ":" + agent }
 
-// payload is the text of a message that is more than words.
+// payload encodes a structured message as its text.
 func payload(v any) string {
 	text, err := json.Marshal(v)
-	if err != nil { // strings and booleans alone
+	if err != nil { // impossible: payloads hold only strings and booleans
 		panic(err)
 	}
 	return string(text)
@@ -142,7 +142,8 @@ type planApproval struct {
 	Approved bool   `json:"approved"`
 }
 
-// load reads a team and what else is fetched with it.
+// load reads a team and the given fetches in one round trip. A team that does not exist is
+// NotFound.
 func load(ctx context.Context, r store.Reader, name string, more ...*store.Fetch) (*document, error) {
 	var d document
 	f := teams.Fetch(docID(name), &d)
@@ -152,7 +153,7 @@ func load(ctx context.Context, r store.Reader, name string, more ...*store.Fetch
 	if !f.Found {
 		return nil, fault.New(fault.NotFound, "Team %s does not exist", name)
 	}
-	if d.ID == "" { // made before teams had one
+	if d.ID == "" { // stored before teams had ids
 		d.ID = docID(name)
 	}
 	return &d, nil

@@ -10,8 +10,10 @@ import (
 	"parley.internal/shared/store"
 )
 
-// Spawn makes a teammate: the member, its prompt in its inbox, and, unless somebody
-// else starts it, the process that a runner is to start. All of it or nothing is there.
+// Spawn adds a teammate in one transaction: the member, its prompt as the first message of
+// its inbox and, for the backend process, a process that waits for a runner. A team that does
+// not exist is NotFound, a name in use Exists, a full team Precondition, and a malformed or
+// reserved name Invalid.
 func (s *Service) Spawn(ctx context.Context, c identity.Caller, in SpawnInput) (SpawnOutput, error) {
 	var out SpawnOutput
 	if err := in.check(); err != nil {
@@ -21,7 +23,7 @@ func (s *Service) Spawn(ctx context.Context, c identity.Caller, in SpawnInput) (
 	m := Member{Name: in.Name, AgentType: in.SubagentType, Model: in.Model, PlanModeRequired: &in.PlanModeRequired,
 		JoinedAt: now.UnixMilli(), Cwd: in.Cwd, Subscriptions: []string{}, BackendType: &in.BackendType}
 	return idempotency.Update(ctx, s.DB.User(c.User), in, now, func(ctx context.Context, tx *store.Tx) (SpawnOutput, error) {
-		mail, fetches := address(in.TeamName, in.Name)
+		mail, fetches := newDelivery(in.TeamName, in.Name)
 		d, err := load(ctx, tx, in.TeamName, fetches...)
 		if err != nil {
 			return out, err
@@ -41,24 +43,26 @@ func (s *Service) Spawn(ctx context.Context, c identity.Caller, in SpawnInput) (
 		out = SpawnOutput{AgentID: joined.AgentID, Name: in.Name, TeamName: in.TeamName, Color: joined.color(),
 			Message: "The agent is registered. Start it; it finds its prompt in its inbox."}
 		if in.BackendType == ByRunner {
-			p := keptProcess{TeamID: d.ID, Process: Process{ProcessID: processID, TeamName: d.Name, Name: in.Name,
+			p := storedProcess{TeamID: d.ID, Process: Process{ProcessID: processID, TeamName: d.Name, Name: in.Name,
 				AgentID: joined.AgentID, AgentType: joined.AgentType, Model: joined.Model, Color: joined.color(),
 				PlanModeRequired: in.PlanModeRequired, Cwd: in.Cwd, LeadSessionID: d.LeadSessionID, State: Requested,
 				Wanted: WantRunning, RequestedAt: now}}
-			p.touch(now)
+			p.index(now)
 			processes.Create(tx, processID, p)
 			if d.Processes == nil {
 				d.Processes = map[string]string{}
 			}
 			d.Processes[in.Name] = processID
-			out.ProcessID, out.State, out.Message = processID, Requested, "The agent is registered, and its prompt is in its inbox. A runner of this team starts its process."
+			out.ProcessID, out.State = processID, Requested
+			out.Message = "The agent is registered, and its prompt is in its inbox. " +
+				"A runner of this team starts its process."
 		}
 		teams.Put(tx, docID(d.Name), *d)
 		return out, nil
 	})
 }
 
-// check refuses what cannot be spawned, and fills in what was left out.
+// check returns Invalid for a malformed or reserved name and for a blank prompt.
 func (in *SpawnInput) check() error {
 	if err := checkName(in.TeamName); err != nil {
 		return err
@@ -72,7 +76,8 @@ func (in *SpawnInput) check() error {
 	return nil
 }
 
-// Kill removes a teammate and asks for the end of its process. Its unfinished tasks go back.
+// Kill removes a teammate, requests the end of its process and makes its unfinished tasks
+// pending. The lead and a name without a member are NotFound.
 func (s *Service) Kill(ctx context.Context, c identity.Caller, in MemberInput) (RemoveOutput, error) {
 	out, err := s.remove(ctx, c, in)
 	if err == nil {
@@ -84,7 +89,8 @@ func (s *Service) Kill(ctx context.Context, c identity.Caller, in MemberInput) (
 	return out, err
 }
 
-// ShutdownApproved removes a teammate that approved its shutdown, as [Service.Kill] does.
+// ShutdownApproved removes a teammate that approved its shutdown. It does the same as
+// [Service.Kill], but the lead is Invalid.
 func (s *Service) ShutdownApproved(ctx context.Context, c identity.Caller, in MemberInput) (RemoveOutput, error) {
 	if in.AgentName == Lead {
 		return RemoveOutput{}, fault.New(fault.Invalid, "Cannot process shutdown for team-lead")
@@ -112,7 +118,7 @@ func (s *Service) remove(ctx context.Context, c identity.Caller, in MemberInput)
 		if _, err := d.teammate(in.AgentName); err != nil {
 			return err
 		}
-		var p keptProcess
+		var p storedProcess
 		running := processes.Fetch(d.Processes[in.AgentName], &p)
 		if d.Processes[in.AgentName] != "" {
 			if err := store.Load(ctx, tx, running); err != nil {
@@ -144,7 +150,9 @@ func (s *Service) remove(ctx context.Context, c identity.Caller, in MemberInput)
 	return out, err
 }
 
-// Heartbeat says that a member is alive, for the length of a lease, or that it has ended.
+// Heartbeat renews a teammate's lease, or retires the teammate if the reported state is an
+// end. The lead and a name without a member are NotFound; a key that may not act as the
+// member is Forbidden.
 func (s *Service) Heartbeat(ctx context.Context, c identity.Caller, in HeartbeatInput) (HeartbeatOutput, error) {
 	if err := checkName(in.TeamName); err != nil {
 		return HeartbeatOutput{}, err
@@ -165,30 +173,31 @@ func (s *Service) Heartbeat(ctx context.Context, c identity.Caller, in Heartbeat
 			return err
 		}
 		if in.State.Ended() {
-			released, err := s.gone(ctx, tx, d, m, "says that it is "+string(in.State), stamp(now))
+			released, err := s.retireAndTellLead(ctx, tx, d, m, "says that it is "+string(in.State), stamp(now))
 			out.ReleasedTasks = released
 			return err
 		}
 		if m.setActive(true) {
 			teams.Put(tx, docID(d.Name), *d)
 		}
-		alive(tx, d, in.AgentName, in.State, in.PID, now)
+		renewLease(tx, d, in.AgentName, in.State, in.PID, now)
 		out.Active, out.LeaseUntil = true, now.Add(Lease)
 		return nil
 	})
 	return out, err
 }
 
-// gone retires a member in a transaction that has read its team, and tells the lead.
-// Nothing is written where it was retired before and holds no task.
-func (s *Service) gone(ctx context.Context, tx *store.Tx, d *document, m *Member, why, at string) ([]string, error) {
+// retireAndTellLead retires a member and sends the lead a message. The transaction must have
+// read the team. A member that is inactive and owns no unfinished task is left as it is.
+func (s *Service) retireAndTellLead(ctx context.Context, tx *store.Tx, d *document, m *Member, why,
+	at string) ([]string, error) {
 	var b Board
-	mail, fetches := address(d.Name, Lead)
+	mail, fetches := newDelivery(d.Name, Lead)
 	if err := store.Load(ctx, tx, append(fetches, boards.Fetch(docID(d.Name), &b))...); err != nil {
 		return nil, err
 	}
 	ids := []string{}
-	was := value(m.IsActive)
+	was := deref(m.IsActive)
 	note, released := retire(&b, m, why)
 	beats.Delete(tx, memberID(d.Name, m.Name))
 	if !was && len(released) == 0 {

@@ -10,7 +10,7 @@ import (
 	"parley.internal/shared/op"
 )
 
-func TestATeammateHasTheShapeOfTheReference(t *testing.T) {
+func TestATeammateHasTheShapeOfTheFileFormat(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		w.team("core")
 		out, err := w.Spawn(t.Context(), alpha, SpawnInput{TeamName: "core", Name: "ann", Prompt: "find it",
@@ -22,17 +22,17 @@ func TestATeammateHasTheShapeOfTheReference(t *testing.T) {
 		cfg := w.config("core")
 		want := `{"agentId":"ann@core","name":"ann","agentType":"general-purpose","model":"sonnet","prompt":"find it","color":"blue","planModeRequired":true,` +
 			`"joinedAt":1772366400000,"tmuxPaneId":"","cwd":"src","subscriptions":[],"backendType":"process","isActive":false}`
-		if got := asText(t, cfg.Members[1]); got != want {
+		if got := asJSON(t, cfg.Members[1]); got != want {
 			t.Errorf("%s", got)
 		}
-		if got := asText(t, w.inbox("core",
+		if got := asJSON(t, w.inbox("core",
 			"ann")); got != `[{"id":"0000000001","from":"team-lead","text":"find it","timestamp":"2026-03-01T12:00:00.000Z","read":false}]` {
 			t.Errorf("%s", got)
 		}
 	})
 }
 
-func TestWhatCannotBeSpawnedIsRefusedAndLeavesNothing(t *testing.T) {
+func TestAMalformedSpawnIsRefusedAndLeavesNothing(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		w.team("core", "ann")
 		long := strings.Repeat("x", 65)
@@ -79,7 +79,7 @@ func TestWhatCannotBeSpawnedIsRefusedAndLeavesNothing(t *testing.T) {
 	})
 }
 
-func TestColorsGoRoundAndTheLeastUsedIsNext(t *testing.T) {
+func TestTheLeastUsedColorIsAssignedNext(t *testing.T) {
 	t.Parallel()
 	cfg := newConfig("core", "", "s", 0)
 	var got []string
@@ -104,7 +104,7 @@ func TestColorsGoRoundAndTheLeastUsedIsNext(t *testing.T) {
 		"Team core has 100 members, which is as many as a team can have; remove one first")
 }
 
-func TestASpawnWithAKeyHappensOnce(t *testing.T) {
+func TestASpawnWithAnIdempotencyKeyHappensOnce(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		w.team("core")
 		in := SpawnInput{Idempotency: op.Idempotency{IdempotencyKey: "k"}, TeamName: "core", Name: "ann", Prompt: "p"}
@@ -118,7 +118,7 @@ func TestASpawnWithAKeyHappensOnce(t *testing.T) {
 	})
 }
 
-func TestARemovedTeammateLeavesItsTasksToTheOthers(t *testing.T) {
+func TestTheTasksOfARemovedTeammateBecomePending(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		w.team("core", "ann", "bob", "cid")
 		ids := w.tasks("core", 4)
@@ -157,8 +157,8 @@ func TestARemovedTeammateLeavesItsTasksToTheOthers(t *testing.T) {
 	})
 }
 
-// A name that is used again begins anew, but for the inbox: what was sent to it is kept.
-func TestATeammateMayComeBackUnderItsName(t *testing.T) {
+// A new member of the same name has nothing of the earlier one but its inbox.
+func TestATeammateMayBeSpawnedAgainUnderItsName(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		w.team("core")
 		first := w.spawn("core", "ann", ByRunner)
@@ -182,8 +182,8 @@ func TestATeammateMayComeBackUnderItsName(t *testing.T) {
 	})
 }
 
-// What a deleted team had is found by no other, and cleared away by the sweep.
-func TestADeletedTeamLeavesNothing(t *testing.T) {
+// A new team of the same name finds no document of the deleted one, and the sweep deletes them.
+func TestADeletedTeamLeavesNoDocuments(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		w.team("core", "ann")
 		w.spawn("core", "bob", ByRunner)

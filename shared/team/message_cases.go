@@ -8,16 +8,16 @@ import (
 )
 
 var (
-	// told has two messages in beta's inbox after its prompt.
+	// told sends beta two messages after its prompt.
 	told     = op.After(staffed, greeting, greeting)
 	greeting = op.Step{Op: "team_send_message", In: op.In{"team_name": "crew", "type": "message", "recipient": "beta",
 		"summary": "s", "content": "hello <b>"}}
-	// asked has beta asked to shut down.
+	// asked sends beta a shutdown request.
 	asked = op.After(staffed, op.Step{Op: "team_send_message", Save: "request_id as request",
 		In: op.In{"team_name": "crew", "type": "shutdown_request", "recipient": "beta", "content": "it is <late>"}})
 )
 
-// sending is a message of a type, with pairs of further inputs.
+// sending returns the input of a message of that type. The further inputs are pairs of name and value.
 func sending(kind string, more ...string) op.In {
 	in := op.In{"team_name": "crew", "type": kind}
 	for i := 0; i < len(more); i += 2 {
@@ -75,7 +75,8 @@ func sendCases() op.Cases {
 	lacking("of an unknown type", sending("shout", "recipient", "beta"))
 	lacking("of an empty type", sending(""))
 	return op.Cases{RPCs: 2, Owned: []string{"team_name"},
-		Examples: append(examples, strange(sending("message", "recipient", "beta", "content", "c", "summary", "s"))...),
+		Examples: append(examples, wrongTeams(sending("message", "recipient", "beta", "content", "c", "summary",
+			"s"))...),
 		Refused: []op.Refusal{
 			{Name: "no type", In: `{"team_name":"crew","content":"c"}`, Path: "type", Words: "is required"},
 			{Name: "content too long", Path: "content", Words: "must be at most 32000 characters, not 32001",
@@ -106,7 +107,7 @@ func readInboxCases() op.Cases {
 		{Name: "of nobody, by the human", Given: staffed, As: op.Human, In: inbox("nobody")},
 		{Name: "of a teammate, which the lead marks", Given: told, In: marking(true), Fault: fault.Forbidden},
 		{Name: "of another teammate", Given: told, As: "gamma", In: inbox("beta"), Fault: fault.Forbidden},
-	}, strange(inbox("team-lead"))...), Refused: []op.Refusal{
+	}, wrongTeams(inbox("team-lead"))...), Refused: []op.Refusal{
 		{Name: "too many", In: `{"team_name":"crew","agent_name":"beta","limit":101}`, Path: "limit",
 			Words: "must be at most 100"},
 		{Name: "a cursor of another call", Given: tasks,
@@ -124,7 +125,7 @@ func pollInboxCases() op.Cases {
 		{Name: "of nothing", Given: staffed, In: now("team-lead")},
 		{Name: "of a teammate, by the lead", Given: told, In: now("beta")},
 		{Name: "of another teammate", Given: told, As: "gamma", In: now("beta"), Fault: fault.Forbidden},
-	}, strange(now("team-lead"))...), Refused: []op.Refusal{
+	}, wrongTeams(now("team-lead"))...), Refused: []op.Refusal{
 		{Name: "a wait too long", In: `{"team_name":"crew","agent_name":"team-lead","timeout_ms":55001}`,
 			Path: "timeout_ms", Words: "must be at most 55000"},
 		{Name: "a negative wait", In: `{"team_name":"crew","agent_name":"team-lead","timeout_ms":-1}`,

@@ -25,14 +25,15 @@ const (
 	shutdownRejected = "shutdown_rejected"
 )
 
-// check refuses a message that lacks what its type needs, in the reference's words.
+// check returns Invalid for an unknown type and for a message without a field that its type
+// requires.
 func (in *SendInput) check() error {
 	blank := func(s string) bool { return strings.TrimSpace(s) == "" }
-	need := func(ok bool, words string) error {
+	need := func(ok bool, message string) error {
 		if ok {
 			return nil
 		}
-		return fault.New(fault.Invalid, "%s", words)
+		return fault.New(fault.Invalid, "%s", message)
 	}
 	switch in.Type {
 	case plain:
@@ -59,7 +60,9 @@ func (in *SendInput) check() error {
 	return fault.New(fault.Invalid, "Unknown message type: %s", in.Type)
 }
 
-// Send puts a message into the inbox of a member, or into those of all.
+// Send adds a message to the inbox of one member, or of all members but the sender. A message
+// that lacks a required field is Invalid, a team or recipient that does not exist NotFound,
+// and a sender that the key may not speak as Forbidden.
 func (s *Service) Send(ctx context.Context, c identity.Caller, in SendInput) (SendOutput, error) {
 	if err := checkName(in.TeamName); err != nil {
 		return SendOutput{}, err
@@ -72,7 +75,7 @@ func (s *Service) Send(ctx context.Context, c identity.Caller, in SendInput) (Se
 		if in.Type == broadcast {
 			return s.broadcast(ctx, tx, c, in, now)
 		}
-		mail, fetches := address(in.TeamName, in.Recipient)
+		mail, fetches := newDelivery(in.TeamName, in.Recipient)
 		d, err := load(ctx, tx, in.TeamName, fetches...)
 		if err != nil {
 			return SendOutput{}, err
@@ -98,7 +101,7 @@ func (s *Service) Send(ctx context.Context, c identity.Caller, in SendInput) (Se
 	})
 }
 
-// compose is the message of each type for one recipient, and what its sender is told.
+// compose returns the message to one recipient and the answer to its sender.
 func (in *SendInput) compose(d *document, from string, now time.Time) (m Message, out SendOutput, err error) {
 	switch in.Type {
 	case plain:
@@ -111,7 +114,7 @@ func (in *SendInput) compose(d *document, from string, now time.Time) (m Message
 		m.Text, m.Summary = payload(shutdownRequest{askShutdown, id, from, in.Content, stamp(now)}), in.Summary
 		out.Message, out.RequestID, out.Target = "Shutdown request sent to "+in.Recipient, id, in.Recipient
 	case answerShutdown:
-		who, err := d.teammate(from)
+		member, err := d.teammate(from)
 		if err != nil {
 			return m, out, err
 		}
@@ -119,7 +122,7 @@ func (in *SendInput) compose(d *document, from string, now time.Time) (m Message
 		out.Message = "Shutdown rejected by " + from
 		if in.Approve {
 			m.Text, m.Summary = payload(shutdownApproved{"shutdown_approved", in.RequestID, from, stamp(now),
-				who.TmuxPaneID, value(who.BackendType)}), in.Summary
+				member.TmuxPaneID, deref(member.BackendType)}), in.Summary
 			out.Message = "Shutdown approved by " + from + ". process_shutdown_approved ends its process."
 		}
 		out.RequestID, out.Target = in.RequestID, Lead
@@ -148,7 +151,7 @@ func (d *document) colorOf(name string) string {
 	return ""
 }
 
-// broadcast sends to every member but the sender.
+// broadcast sends a message to every member but its sender.
 func (s *Service) broadcast(ctx context.Context, tx *store.Tx, c identity.Caller, in SendInput,
 	now time.Time) (SendOutput, error) {
 	d, err := load(ctx, tx, in.TeamName)
@@ -165,7 +168,7 @@ func (s *Service) broadcast(ctx context.Context, tx *store.Tx, c identity.Caller
 	if len(others) == 0 {
 		return out, nil
 	}
-	mail, fetches := address(in.TeamName, others...)
+	mail, fetches := newDelivery(in.TeamName, others...)
 	if err := store.Load(ctx, tx, fetches...); err != nil {
 		return SendOutput{}, err
 	}
@@ -178,8 +181,9 @@ func (s *Service) broadcast(ctx context.Context, tx *store.Tx, c identity.Caller
 	return out, nil
 }
 
-// ReadInbox reads a page of a member's inbox, oldest first, and marks it as read
-// unless it is told not to.
+// ReadInbox returns a page of a member's inbox, oldest first, and marks its messages as read
+// unless MarkAsRead is false or the key is read-only. A key that may not read the inbox is
+// Forbidden.
 func (s *Service) ReadInbox(ctx context.Context, c identity.Caller, in ReadInput) (InboxOutput, error) {
 	if err := checkName(in.TeamName); err != nil {
 		return InboxOutput{}, err
@@ -189,7 +193,8 @@ func (s *Service) ReadInbox(ctx context.Context, c identity.Caller, in ReadInput
 	return out, err
 }
 
-// PollInbox reads what is unread, and waits for it for at most timeout_ms.
+// PollInbox returns the unread messages of a member and marks them as read. If there are
+// none, it waits for the first for at most TimeoutMs milliseconds.
 func (s *Service) PollInbox(ctx context.Context, c identity.Caller, in PollInput) (InboxOutput, error) {
 	if err := checkName(in.TeamName); err != nil {
 		return InboxOutput{}, err
@@ -200,25 +205,26 @@ func (s *Service) PollInbox(ctx context.Context, c identity.Caller, in PollInput
 	if err != nil || len(out.Messages) > 0 || wait <= 0 {
 		return out, err
 	}
-	err = messages.Under(id).Wait(ctx, s.DB.User(c.User), []store.Cond{store.Eq("agent", in.AgentName), store.Eq("read", false)}, wait, func(ctx context.Context) (bool, error) {
+	unread := []store.Cond{store.Eq("agent", in.AgentName), store.Eq("read", false)}
+	err = messages.Under(id).Wait(ctx, s.DB.User(c.User), unread, wait, func(ctx context.Context) (bool, error) {
 		out, _, err = s.read(ctx, c, read, c.CanWrite())
 		return len(out.Messages) > 0, err
 	})
 	return out, err
 }
 
-// read is one look at an inbox, and the id of its team. Marking, it is one transaction:
-// of two readers at once, each message goes as unread to one.
+// read reads a page of an inbox once and returns it with the id of the team. With mark it
+// reads in a transaction, so that each message is unread to one of several concurrent readers.
 func (s *Service) read(ctx context.Context, c identity.Caller, in ReadInput,
 	mark bool) (out InboxOutput, id string, err error) {
-	look := func(ctx context.Context, r store.Reader) (page store.Page[kept], own bool, err error) {
+	look := func(ctx context.Context, r store.Reader) (page store.Page[storedMessage], own bool, err error) {
 		out = InboxOutput{Messages: []Message{}}
 		d, err := load(ctx, r, in.TeamName)
 		if err != nil {
 			return page, false, err
 		}
 		id = d.ID
-		if own, err = d.mayRead(c, in.AgentName, value(in.MarkAsRead)); err != nil {
+		if own, err = d.mayRead(c, in.AgentName, deref(in.MarkAsRead)); err != nil {
 			return page, false, err
 		}
 		q := store.Query{Where: []store.Cond{store.Eq("agent", in.AgentName)}, Order: []string{"seq"}, Limit: in.Limit,
@@ -249,11 +255,11 @@ func (s *Service) read(ctx context.Context, c identity.Caller, in ReadInput,
 	return out, id, err
 }
 
-// mayRead says whether an inbox is the caller's own, or why it may not read it. The lead
-// sees into every inbox, but takes no message out of sight of whom it is for.
+// mayRead reports whether an inbox is the caller's own. An inbox that the caller may not read
+// is Forbidden. The lead may read every inbox, but may mark messages only in its own.
 func (d *document) mayRead(c identity.Caller, agent string, mark bool) (own bool, err error) {
 	err = d.mayActAs(c, agent)
-	if err == nil || d.seatOf(c) != Lead {
+	if err == nil || d.nameOf(c) != Lead {
 		return err == nil, err
 	}
 	if mark {

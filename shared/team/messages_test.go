@@ -20,7 +20,7 @@ func (w *world) send(c identity.Caller, in SendInput) SendOutput {
 	return domaintest.Must(w.Send(w.t.Context(), c, in))(w.t)
 }
 
-func TestAMessageThatLacksSomethingIsRefusedInTheReferencesWords(t *testing.T) {
+func TestAnIncompleteMessageIsRefusedWithItsMessage(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		w.team("core", "ann")
 		for name, tc := range map[string]struct {
@@ -56,7 +56,7 @@ func TestAMessageThatLacksSomethingIsRefusedInTheReferencesWords(t *testing.T) {
 				"Unknown message type: shout"},
 			"no type": {SendInput{}, fault.Invalid, "Unknown message type: "},
 			"the system's name as sender": {SendInput{Type: "broadcast", Summary: "s", Sender: "parley"},
-				fault.Forbidden, `"parley" is the sender of what the system itself says, and no key sends as that; name another sender`},
+				fault.Forbidden, `"parley" is reserved for messages of the system itself; name another sender`},
 		} {
 			tc.in.TeamName = "core"
 			_, err := w.Send(t.Context(), loose, tc.in)
@@ -72,7 +72,7 @@ func TestAMessageThatLacksSomethingIsRefusedInTheReferencesWords(t *testing.T) {
 	})
 }
 
-func TestEveryTypeOfMessageArrivesAsTheReferenceHasIt(t *testing.T) {
+func TestEveryTypeOfMessageHasTheShapeOfTheFileFormat(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		w.team("core", "ann", "bob")
 		for name, tc := range map[string]struct {
@@ -115,7 +115,7 @@ func TestEveryTypeOfMessageArrivesAsTheReferenceHasIt(t *testing.T) {
 			if m.Timestamp != "2026-03-01T12:00:00.000Z" || m.Read {
 				t.Errorf("%s: %+v", name, m)
 			}
-			got := asText(t, map[string]any{"from": m.From, "text": m.Text, "summary": m.Summary, "color": m.Color})
+			got := asJSON(t, map[string]any{"from": m.From, "text": m.Text, "summary": m.Summary, "color": m.Color})
 			want := tc.message
 			for _, f := range []string{"summary", "color"} {
 				if !strings.Contains(want, `"`+f+`"`) {
@@ -125,8 +125,8 @@ func TestEveryTypeOfMessageArrivesAsTheReferenceHasIt(t *testing.T) {
 			if !sameJSON(t, got, want) {
 				t.Errorf("%s: %s, want %s", name, got, want)
 			}
-			if tc.out != "" && !sameJSON(t, asText(t, out), tc.out) {
-				t.Errorf("%s: %s", name, asText(t, out))
+			if tc.out != "" && !sameJSON(t, asJSON(t, out), tc.out) {
+				t.Errorf("%s: %s", name, asJSON(t, out))
 			}
 		}
 	})
@@ -148,7 +148,7 @@ func TestABroadcastGoesToAllButItsSender(t *testing.T) {
 		if m := w.last("core", "bob"); m.From != Lead || m.Text != "" || len(w.inbox("core", Lead)) != 1 {
 			t.Errorf("%+v", m)
 		}
-		w.team2("alone")
+		w.teamOfBeta("alone")
 		if out, err := w.Send(t.Context(), beta, SendInput{TeamName: "alone", Type: "broadcast",
 			Summary: "s"}); err != nil || len(out.Recipients) != 0 {
 			t.Errorf("%+v, %v", out, err)
@@ -156,12 +156,12 @@ func TestABroadcastGoesToAllButItsSender(t *testing.T) {
 	})
 }
 
-func (w *world) team2(name string) {
+func (w *world) teamOfBeta(name string) {
 	w.t.Helper()
 	domaintest.Must(w.Create(w.t.Context(), beta, CreateInput{TeamName: name}))(w.t)
 }
 
-func TestABoundKeySpeaksAndReadsAsItsProgramAlone(t *testing.T) {
+func TestABoundKeySpeaksAndReadsAsItsProgramOnly(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		w.team("core", "ann", "bob")
 		for said, want := range map[string]string{"": "ann", "ann": "ann"} {
@@ -194,7 +194,7 @@ func TestABoundKeySpeaksAndReadsAsItsProgramAlone(t *testing.T) {
 		says(t, err, fault.Forbidden, refused)
 		_, err = w.ReadInbox(t.Context(), domaintest.Bound("u", "ann"), ReadInput{TeamName: "core", AgentName: Lead})
 		says(t, err, fault.Forbidden, `this key speaks for "ann" and may not speak as "team-lead"`)
-		// The lead sees every inbox and takes nothing out of it.
+		// The lead reads every inbox and marks nothing in it.
 		_, err = w.ReadInbox(t.Context(), alpha, ReadInput{TeamName: "core", AgentName: "bob", MarkAsRead: new(true)})
 		says(t, err, fault.Forbidden,
 			`this key speaks for "alpha", the lead, which sees the inbox of "bob" and marks nothing in it; leave mark_as_read out`)
@@ -219,7 +219,7 @@ func TestABoundKeySpeaksAndReadsAsItsProgramAlone(t *testing.T) {
 	})
 }
 
-func TestAnInboxIsReadOldestFirstAndMarked(t *testing.T) {
+func TestAnInboxIsReadOldestFirstAndMarkedAsRead(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		w.team("core", "ann")
 		for n := range 11 {
@@ -253,14 +253,14 @@ func TestAnInboxIsReadOldestFirstAndMarked(t *testing.T) {
 		same(t, "unread, and marked", ids(out, err), []string{"0000000011", "0000000012"})
 		if out, err = w.ReadInbox(t.Context(), domaintest.Bound("u", "ann"),
 			ReadInput{TeamName: "core", AgentName: "ann", UnreadOnly: true}); err != nil ||
-			asText(t, out) != `{"messages":[]}` {
+			asJSON(t, out) != `{"messages":[]}` {
 			t.Errorf("%+v, %v", out, err)
 		}
 		if all := w.inbox("core", "ann"); len(all) != 12 || !all[0].Read || !all[11].Read {
 			t.Errorf("%+v", all)
 		}
 		if out, err = w.ReadInbox(t.Context(), loose, ReadInput{TeamName: "core", AgentName: "nobody"}); err != nil ||
-			asText(t, out) != `{"messages":[]}` {
+			asJSON(t, out) != `{"messages":[]}` {
 			t.Errorf("%+v, %v", out, err)
 		}
 		_, err = w.ReadInbox(t.Context(), loose, ReadInput{TeamName: "none", AgentName: "ann"})
@@ -268,7 +268,7 @@ func TestAnInboxIsReadOldestFirstAndMarked(t *testing.T) {
 	})
 }
 
-func TestOfTwoReadersAtOnceEachMessageGoesToOneAndNoneIsLost(t *testing.T) {
+func TestOfTwoConcurrentReadersEachMessageGoesToOne(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		w.team("core", "ann")
 		messages := domaintest.Crowd(t, 8, 4)
@@ -319,7 +319,7 @@ func TestOfTwoReadersAtOnceEachMessageGoesToOneAndNoneIsLost(t *testing.T) {
 	})
 }
 
-func TestAPollIsWokenByTheMessage(t *testing.T) {
+func TestAMessageEndsAPoll(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		w.team("core", "ann")
 		if _, err := w.PollInbox(t.Context(), domaintest.Bound("u", "ann"),
@@ -348,12 +348,12 @@ func TestAPollIsWokenByTheMessage(t *testing.T) {
 	})
 }
 
-func TestAMessageWithAKeyIsSentOnce(t *testing.T) {
+func TestAMessageWithAnIdempotencyKeyIsSentOnce(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		w.team("core", "ann")
 		in := SendInput{Idempotency: op.Idempotency{IdempotencyKey: "k"}, Type: "message", Recipient: "ann",
 			Content: "c", Summary: "s"}
-		if a, b := w.send(alpha, in), w.send(alpha, in); asText(t, a) != asText(t, b) ||
+		if a, b := w.send(alpha, in), w.send(alpha, in); asJSON(t, a) != asJSON(t, b) ||
 			len(w.inbox("core", "ann")) != 2 {
 			t.Errorf("%+v, %+v", a, b)
 		}

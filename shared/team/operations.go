@@ -21,7 +21,7 @@ type CreateInput struct {
 	Description string `json:"description,omitempty" allow:"max=2000"`
 }
 
-// CreateOutput is what team_create answers.
+// CreateOutput is the output of team_create.
 type CreateOutput struct {
 	TeamName      string `json:"team_name"`
 	LeadAgentID   string `json:"lead_agent_id"`
@@ -33,7 +33,7 @@ type NameInput struct {
 	TeamName string `json:"team_name" allow:"max=1000"`
 }
 
-// DeleteOutput is what team_delete answers.
+// DeleteOutput is the output of team_delete.
 type DeleteOutput struct {
 	TeamName string `json:"team_name"`
 	Deleted  bool   `json:"deleted"`
@@ -52,7 +52,7 @@ type SpawnInput struct {
 	BackendType      string `json:"backend_type,omitempty" allow:"enum=process|external,default=process" jsonschema:"process: a runner starts it; external: you do"`
 }
 
-// SpawnOutput is what team_spawn_teammate answers.
+// SpawnOutput is the output of team_spawn_teammate.
 type SpawnOutput struct {
 	AgentID   string `json:"agent_id"`
 	Name      string `json:"name"`
@@ -76,7 +76,7 @@ type SendInput struct {
 	Approve   bool   `json:"approve,omitempty"`
 }
 
-// Routing is where a message went.
+// Routing describes the delivery of a message.
 type Routing struct {
 	Sender      string `json:"sender"`
 	Target      string `json:"target"`
@@ -85,7 +85,7 @@ type Routing struct {
 	Content     string `json:"content"`
 }
 
-// SendOutput is what team_send_message answers.
+// SendOutput is the output of team_send_message.
 type SendOutput struct {
 	Success    bool     `json:"success"`
 	Message    string   `json:"message"`
@@ -112,7 +112,7 @@ type PollInput struct {
 	TimeoutMs *int   `json:"timeout_ms,omitempty" allow:"wait=30000" jsonschema:"wait this long for a first message"`
 }
 
-// InboxOutput is what reading an inbox answers.
+// InboxOutput is the output of team_read_inbox and team_poll_inbox.
 type InboxOutput struct {
 	Messages   []Message `json:"messages"`
 	NextCursor string    `json:"nextCursor,omitempty"`
@@ -142,7 +142,7 @@ type UpdateTaskInput struct {
 	Metadata     json.RawMessage `json:"metadata,omitempty" jsonschema:"merged into what is there; null takes a key away"`
 }
 
-// UpdateTaskOutput is what team_task_update answers.
+// UpdateTaskOutput is the output of team_task_update.
 type UpdateTaskOutput struct {
 	Task
 	Warning string `json:"warning,omitempty"`
@@ -158,7 +158,7 @@ type ListTasksInput struct {
 	Limit    int    `json:"limit,omitempty" allow:"min=1,max=200,default=100"`
 }
 
-// ListTasksOutput is what team_task_list answers.
+// ListTasksOutput is the output of team_task_list.
 type ListTasksOutput struct {
 	Tasks      []Task `json:"tasks"`
 	NextCursor string `json:"nextCursor,omitempty"`
@@ -176,7 +176,7 @@ type MemberInput struct {
 	AgentName string `json:"agent_name" allow:"max=1000"`
 }
 
-// RemoveOutput is what the removal of a teammate answers.
+// RemoveOutput is the output of team_force_kill_teammate and team_process_shutdown_approved.
 type RemoveOutput struct {
 	Success       bool     `json:"success"`
 	Message       string   `json:"message"`
@@ -192,7 +192,7 @@ type HeartbeatInput struct {
 	PID       int64  `json:"pid,omitempty" allow:"min=1"`
 }
 
-// HeartbeatOutput is what team_heartbeat answers.
+// HeartbeatOutput is the output of team_heartbeat.
 type HeartbeatOutput struct {
 	TeamName      string    `json:"team_name"`
 	AgentName     string    `json:"agent_name"`
@@ -209,7 +209,7 @@ type ProcessesInput struct {
 	WaitMs   int    `json:"wait_ms,omitempty" allow:"wait=0"`
 }
 
-// ProcessesOutput is what team_list_processes answers.
+// ProcessesOutput is the output of team_list_processes.
 type ProcessesOutput struct {
 	Processes []Process `json:"processes"`
 }
@@ -221,7 +221,7 @@ type ClaimInput struct {
 	Runner    string `json:"runner" allow:"nonempty,max=100,pattern=id"`
 }
 
-// ClaimOutput is what team_claim_process answers.
+// ClaimOutput is the output of team_claim_process.
 type ClaimOutput struct {
 	Process        Process `json:"process"`
 	AlreadyClaimed bool    `json:"already_claimed"`
@@ -241,7 +241,7 @@ type ReportInput struct {
 	LogFile   string `json:"log_file,omitempty" allow:"max=4000"`
 }
 
-// ReportOutput is what team_report_process answers.
+// ReportOutput is the output of team_report_process.
 type ReportOutput struct {
 	Process Process `json:"process"`
 }

@@ -8,10 +8,11 @@ import (
 	"parley.internal/shared/store"
 )
 
-// State is where a member's process stands.
+// State is the state of a member's process.
 type State string
 
-// The states. Exited, Failed and Killed are ends; a lost process may be found again.
+// The states of a process. Exited, Failed and Killed are final; a Lost process may be
+// reported as running again.
 const (
 	Requested State = "requested"
 	Starting  State = "starting"
@@ -22,30 +23,31 @@ const (
 	Lost      State = "lost"
 )
 
-// reports are the states that a runner may report of a process in a given state. A
-// state is always reported again without harm.
-var reports = map[State][]State{
+// transitions lists the states that a runner may report for a process in each state. A
+// repeated report of the same state is always accepted.
+var transitions = map[State][]State{
 	Starting: {Running, Exited, Failed, Killed, Lost},
 	Running:  {Exited, Failed, Killed, Lost},
 	Lost:     {Running, Exited, Failed, Killed},
 }
 
-// Ended says whether nothing runs any more, as far as anybody knows.
+// Ended reports whether the process does not run, as far as the server knows. It is true of
+// Lost.
 func (s State) Ended() bool { return s == Exited || s == Failed || s == Killed || s == Lost }
 
-// Wanted is what is to become of a process.
+// Wanted is the desired state of a process.
 type Wanted string
 
-// What is wanted: that it runs, or that it is ended.
+// The desired states.
 const (
 	WantRunning Wanted = "running"
 	WantEnded   Wanted = "ended"
 )
 
-// ProcessRetention is how long an ended process is kept.
+// ProcessRetention is the time for which the record of an ended process is kept.
 const ProcessRetention = 7 * 24 * time.Hour
 
-// Process is a member's process: what is wanted, and what its runner reports.
+// Process is a member's process: its desired state and its runner's reports.
 type Process struct {
 	ProcessID        string    `json:"process_id"`
 	TeamName         string    `json:"team_name"`
@@ -69,54 +71,58 @@ type Process struct {
 	EndedAt          time.Time `json:"ended_at,omitzero"`
 }
 
-// keptProcess is a process as it is kept.
-type keptProcess struct {
+// storedProcess is the document of a process.
+type storedProcess struct {
 	Process
 	TeamID string `json:"teamId"`
-	// Runner holds the process. It is known to that runner alone, and never shown.
+	// Runner is the id of the runner that holds the process. It is a secret of that runner
+	// and is never part of an answer.
 	Runner string `json:"runner,omitempty"`
-	// Calls say whom the process waits for: any runner, or the one that holds it.
-	Calls []string `json:"calls"`
-	// PurgeAt is set when the process has ended, or is to.
+	// Keys are the values by which runners query for processes to start, to end and to hold.
+	Keys []string `json:"calls"`
+	// PurgeAt is set once the process has ended or its end is requested.
 	PurgeAt time.Time `json:"purgeAt,omitzero"`
 }
 
-var processes = store.Collection[keptProcess]{Name: "teamProcesses",
+var processes = store.Collection[storedProcess]{Name: "teamProcesses",
 	Indexes:   []string{"teamId,calls[],requested_at", "teamId,requested_at desc"},
 	Unindexed: []string{"error", "cwd", "log_file"}}
 
-// The calls of a process.
-const callStart = "start"
+// keyStart is the query key of a process that waits for any runner.
+const keyStart = "start"
 
-func callHeld(runner string) string { return "held:" + runner }
+// keyHeld is the query key of the processes that a runner holds.
+func keyHeld(runner string) string { return "held:" + runner }
 
-func callEnd(runner string) string { return "end:" + runner }
+// keyEnd is the query key of the processes that a runner must end.
+func keyEnd(runner string) string { return "end:" + runner }
 
-// touch brings the calls in line with the state. A lost process still calls for its
-// runner, which may come back.
-func (p *keptProcess) touch(now time.Time) {
-	p.Calls, p.PurgeAt = []string{}, time.Time{}
+// index sets the query keys and the purge time from the state. A lost process keeps the key
+// of its runner, which may come back.
+func (p *storedProcess) index(now time.Time) {
+	p.Keys, p.PurgeAt = []string{}, time.Time{}
 	if p.State.Ended() || p.Wanted == WantEnded {
 		p.PurgeAt = now.Add(ProcessRetention)
 	}
 	switch {
 	case p.State == Requested:
-		p.Calls = []string{callStart}
+		p.Keys = []string{keyStart}
 	case p.State.Ended() && p.State != Lost:
 	case p.Wanted == WantEnded:
-		p.Calls = []string{callHeld(p.Runner), callEnd(p.Runner)}
+		p.Keys = []string{keyHeld(p.Runner), keyEnd(p.Runner)}
 	default:
-		p.Calls = []string{callHeld(p.Runner)}
+		p.Keys = []string{keyHeld(p.Runner)}
 	}
 }
 
-// Claim gives the process to a runner, the first that asks. That runner gets it again
-// while it has not ended; for any other it is Precondition.
-func (p *keptProcess) Claim(runner string, now time.Time) (again bool, err error) {
+// Claim gives a requested process to a runner. A repeated claim by the same runner succeeds
+// with again set, as long as the process has not ended. A process that has ended or that
+// another runner holds is Precondition.
+func (p *storedProcess) Claim(runner string, now time.Time) (again bool, err error) {
 	switch {
 	case p.State == Requested:
 		p.State, p.Runner = Starting, runner
-		p.touch(now)
+		p.index(now)
 		return false, nil
 	case p.Runner == runner && !p.State.Ended():
 		return true, nil
@@ -126,8 +132,8 @@ func (p *keptProcess) Claim(runner string, now time.Time) (again bool, err error
 	return false, fault.New(fault.Precondition, "another runner has claimed the process of %s", p.Name)
 }
 
-// Word is what a runner says of a process.
-type Word struct {
+// Report is a runner's report on a process.
+type Report struct {
 	State     State
 	PID       int64
 	StartedAt string
@@ -137,49 +143,50 @@ type Word struct {
 	LogFile   string
 }
 
-// Hear takes in what its runner reports, and says whether the state is another than
-// before. A runner that does not hold the process is Forbidden, a state that cannot
-// follow Precondition.
-func (p *keptProcess) Hear(runner string, w Word, now time.Time) (news bool, err error) {
+// Apply applies the report of a runner and returns whether the state changed. A runner that
+// does not hold the process is Forbidden; a state that cannot follow the current one is
+// Precondition.
+func (p *storedProcess) Apply(runner string, r Report, now time.Time) (changed bool, err error) {
 	if p.Runner == "" || p.Runner != runner {
 		return false, fault.New(fault.Forbidden, "this runner does not hold the process of %s; claim it first", p.Name)
 	}
-	if w.State == p.State {
+	if r.State == p.State {
 		return false, nil
 	}
-	if !slices.Contains(reports[p.State], w.State) {
-		return false, fault.New(fault.Precondition, "Cannot report %s of a process that is %s", w.State, p.State)
+	if !slices.Contains(transitions[p.State], r.State) {
+		return false, fault.New(fault.Precondition, "Cannot report %s of a process that is %s", r.State, p.State)
 	}
-	p.State = w.State
-	if w.PID != 0 {
-		p.PID, p.StartedAt = w.PID, w.StartedAt
+	p.State = r.State
+	if r.PID != 0 {
+		p.PID, p.StartedAt = r.PID, r.StartedAt
 	}
-	if w.LogFile != "" {
-		p.LogFile = w.LogFile
+	if r.LogFile != "" {
+		p.LogFile = r.LogFile
 	}
-	p.ExitCode, p.Signal, p.Error, p.EndedAt = w.ExitCode, w.Signal, w.Error, time.Time{}
+	p.ExitCode, p.Signal, p.Error, p.EndedAt = r.ExitCode, r.Signal, r.Error, time.Time{}
 	if p.State.Ended() {
 		p.EndedAt = now
 	}
-	p.touch(now)
+	p.index(now)
 	return true, nil
 }
 
-// End asks for the end of the process. One that no runner has begun ends at once.
-func (p *keptProcess) End(now time.Time) {
+// End requests the end of the process. A process that no runner has claimed ends at once.
+func (p *storedProcess) End(now time.Time) {
 	p.Wanted = WantEnded
 	if p.State == Requested {
 		p.State, p.EndedAt = Killed, now
 	}
-	p.touch(now)
+	p.index(now)
 }
 
-// Lose notes that its runner was not heard of, and says whether that is news.
-func (p *keptProcess) Lose(now time.Time) bool {
+// MarkLost makes a starting or running process lost, because its runner is silent. It reports
+// whether the state changed.
+func (p *storedProcess) MarkLost(now time.Time) bool {
 	if p.State != Starting && p.State != Running {
 		return false
 	}
 	p.State, p.EndedAt, p.Error = Lost, now, "its runner was not heard of"
-	p.touch(now)
+	p.index(now)
 	return true
 }

@@ -6,17 +6,17 @@ import (
 )
 
 var (
-	// begun has the process running, killed has it ended.
+	// begun reports the process as running, killed as ended.
 	begun  = op.After(claimed, op.Step{Op: "team_report_process", In: reporting("r", "running")})
 	killed = op.After(begun, op.Step{Op: "team_report_process", In: reporting("r", "killed")})
 )
 
-// claiming is a runner's claim of the process.
+// claiming returns the input of a runner's claim of the process.
 func claiming(runner string) op.In {
 	return op.In{"team_name": "crew", "process_id": "$process", "runner": runner}
 }
 
-// reporting is a runner's report of the process.
+// reporting returns the input of a runner's report on the process.
 func reporting(runner, state string) op.In {
 	return op.In{"team_name": "crew", "process_id": "$process", "runner": runner, "state": state}
 }
@@ -30,7 +30,7 @@ func listProcessesCases() op.Cases {
 		{Name: "to end", Given: doomed, In: op.In{"team_name": "crew", "runner": "r"}},
 		{Name: "that the runner holds", Given: claimed, In: op.In{"team_name": "crew", "runner": "r", "held": true}},
 		{Name: "for a runner without any", Given: claimed, In: op.In{"team_name": "crew", "runner": "another"}},
-	}, strange(op.In{})...), Refused: []op.Refusal{
+	}, wrongTeams(op.In{})...), Refused: []op.Refusal{
 		{Name: "a runner with a slash", In: `{"team_name":"crew","runner":"a/b"}`, Path: "runner",
 			Words: "must match ^[A-Za-z0-9]"},
 		{Name: "a wait too long", In: `{"team_name":"crew","runner":"r","wait_ms":55001}`, Path: "wait_ms",
@@ -46,7 +46,7 @@ func claimProcessCases() op.Cases {
 		{Name: "by another runner", Given: claimed, In: claiming("another"), Fault: fault.Precondition},
 		{Name: "that has ended", Given: killed, In: claiming("r"), Fault: fault.Precondition},
 		{Name: "that is nowhere", Given: running, In: nowhere, Fault: fault.NotFound},
-	}, strange(nowhere)...), Refused: []op.Refusal{
+	}, wrongTeams(nowhere)...), Refused: []op.Refusal{
 		{Name: "no runner", Given: running, In: `{"team_name":"crew","process_id":"$process","runner":""}`,
 			Path: "runner", Words: "must not be empty"},
 		{Name: "an id with a slash", In: `{"team_name":"crew","process_id":"a/b","runner":"r"}`, Path: "process_id",
@@ -72,7 +72,7 @@ func reportProcessCases() op.Cases {
 			Fault: fault.Forbidden},
 		{Name: "that has ended", Given: killed, In: reporting("r", "running"), Fault: fault.Precondition},
 		{Name: "that is nowhere", Given: running, In: nowhere, Fault: fault.NotFound},
-	}, strange(nowhere)...), Refused: []op.Refusal{
+	}, wrongTeams(nowhere)...), Refused: []op.Refusal{
 		{Name: "a state that no runner reports", Given: claimed,
 			In: `{"team_name":"crew","process_id":"$process","runner":"r","state":"requested"}`, Path: "state",
 			Words: "must be one of running, exited, failed, killed, lost"},

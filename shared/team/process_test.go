@@ -15,30 +15,30 @@ import (
 
 var states = []State{Requested, Starting, Running, Exited, Failed, Killed, Lost}
 
-// Every event in every state: a claim of the holder and of another, each report, the
-// wish to end it, and silence. What is not named here is refused or changes nothing.
-func TestEveryStateMeetsEveryEvent(t *testing.T) {
+// The events are a claim of the holder and of another runner, each report, the request to end
+// the process, and silence. An event that is not listed is refused or changes nothing.
+func TestEveryEventInEveryStateOfAProcess(t *testing.T) {
 	t.Parallel()
 	now := domaintest.Start
-	hears := map[State][]State{
+	accepted := map[State][]State{
 		Starting: {Starting, Running, Exited, Failed, Killed, Lost},
 		Running:  {Running, Exited, Failed, Killed, Lost},
 		Lost:     {Lost, Running, Exited, Failed, Killed},
 		Exited:   {Exited}, Failed: {Failed}, Killed: {Killed},
 	}
-	calls := map[State][]string{Requested: {"start"}, Starting: {"held:r"}, Running: {"held:r"}, Lost: {"held:r"},
+	keys := map[State][]string{Requested: {"start"}, Starting: {"held:r"}, Running: {"held:r"}, Lost: {"held:r"},
 		Exited: {}, Failed: {}, Killed: {}}
 	for _, s := range states {
-		fresh := func() *keptProcess {
-			p := &keptProcess{Process: Process{Name: "ann", State: s, Wanted: WantRunning}, Runner: "r"}
+		fresh := func() *storedProcess {
+			p := &storedProcess{Process: Process{Name: "ann", State: s, Wanted: WantRunning}, Runner: "r"}
 			if s == Requested {
 				p.Runner = ""
 			}
-			p.touch(now)
+			p.index(now)
 			return p
 		}
-		if p := fresh(); !slices.Equal(p.Calls, calls[s]) || p.PurgeAt.IsZero() == s.Ended() {
-			t.Errorf("%s calls %v, purged at %v", s, p.Calls, p.PurgeAt)
+		if p := fresh(); !slices.Equal(p.Keys, keys[s]) || p.PurgeAt.IsZero() == s.Ended() {
+			t.Errorf("%s has the keys %v and is purged at %v", s, p.Keys, p.PurgeAt)
 		}
 		for runner, wins := range map[string]bool{"r": s == Requested || s == Starting || s == Running,
 			"other": s == Requested} {
@@ -51,13 +51,13 @@ func TestEveryStateMeetsEveryEvent(t *testing.T) {
 		}
 		for _, to := range states {
 			p := fresh()
-			news, err := p.Hear("r", Word{State: to}, now)
-			want := slices.Contains(hears[s], to)
+			news, err := p.Apply("r", Report{State: to}, now)
+			want := slices.Contains(accepted[s], to)
 			if (err == nil) != want || news != (want && to != s) || (want && p.State != to) || (!want && p.State != s) {
 				t.Errorf("%s reported %s: %v, %v", s, to, news, err)
 			}
 			if p := fresh(); s != Requested {
-				_, err = p.Hear("other", Word{State: to}, now)
+				_, err = p.Apply("other", Report{State: to}, now)
 				says(t, err, fault.Forbidden, "this runner does not hold the process of ann; claim it first")
 			}
 		}
@@ -67,12 +67,12 @@ func TestEveryStateMeetsEveryEvent(t *testing.T) {
 		if s == Starting || s == Running || s == Lost {
 			want = []string{"held:r", "end:r"}
 		}
-		if !slices.Equal(p.Calls, want) || p.Wanted != WantEnded || p.PurgeAt.IsZero() ||
+		if !slices.Equal(p.Keys, want) || p.Wanted != WantEnded || p.PurgeAt.IsZero() ||
 			(s == Requested) != (p.State == Killed && s != Killed) {
 			t.Errorf("%s ended: %+v", s, p)
 		}
 		p = fresh()
-		if lost := p.Lose(now); lost != (s == Starting || s == Running) ||
+		if lost := p.MarkLost(now); lost != (s == Starting || s == Running) ||
 			(lost && (p.State != Lost || p.EndedAt.IsZero())) {
 			t.Errorf("%s lost: %+v", s, p)
 		}
@@ -95,7 +95,7 @@ func (w *world) processes(in ProcessesInput) []Process {
 	return domaintest.Must(w.ListProcesses(w.t.Context(), loose, in))(w.t).Processes
 }
 
-// running is a team with a teammate that runner r runs.
+// running creates a team with a teammate whose process runner r reports as running.
 func (w *world) running(name string) (id string) {
 	w.t.Helper()
 	w.team("core")
@@ -105,7 +105,7 @@ func (w *world) running(name string) (id string) {
 	return id
 }
 
-func TestAProcessGoesFromItsRequestToItsEnd(t *testing.T) {
+func TestAProcessRunsFromRequestToEnd(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		w.team("core")
 		spawned, err := w.Spawn(t.Context(), alpha, SpawnInput{TeamName: "core", Name: "ann", Prompt: "p", Model: "m",
@@ -117,8 +117,8 @@ func TestAProcessGoesFromItsRequestToItsEnd(t *testing.T) {
 		lead := w.config("core").LeadSessionID
 		want := fmt.Sprintf(`{"process_id":%q,"team_name":"core","name":"ann","agent_id":"ann@core","agent_type":"tester","model":"m","color":"blue","plan_mode_required":true,"cwd":"src","lead_session_id":%q,`+
 			`"state":"requested","wanted":"running","requested_at":"2026-03-01T12:00:00Z"}`, id, lead)
-		if got := w.processes(ProcessesInput{Runner: "r"}); len(got) != 1 || asText(t, got[0]) != want {
-			t.Errorf("%s", asText(t, got))
+		if got := w.processes(ProcessesInput{Runner: "r"}); len(got) != 1 || asJSON(t, got[0]) != want {
+			t.Errorf("%s", asJSON(t, got))
 		}
 		if out, err := w.claim("core", id, "r"); err != nil || out.Process.State != Starting || out.AlreadyClaimed {
 			t.Errorf("%+v, %v", out, err)
@@ -158,7 +158,7 @@ func TestAProcessGoesFromItsRequestToItsEnd(t *testing.T) {
 		}
 		if w.active("core", "ann") || w.task("1").Owner != "" ||
 			len(w.processes(ProcessesInput{Runner: "r", Held: true})) != 0 {
-			t.Error("its end has changed nothing")
+			t.Error("the end of the process has changed nothing")
 		}
 		w.report(ReportInput{ProcessID: id, Runner: "r", State: Exited, ExitCode: new(3)}) // a repeat
 		if got := w.inbox("core", Lead); len(got) != 1 {
@@ -174,7 +174,7 @@ func TestAProcessGoesFromItsRequestToItsEnd(t *testing.T) {
 	})
 }
 
-func TestOfManyRunnersOneGetsAProcess(t *testing.T) {
+func TestOfManyRunnersOneClaimsAProcess(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		w.team("core")
 		id := w.spawn("core", "ann", ByRunner).ProcessID
@@ -219,12 +219,12 @@ func TestAKillReachesTheRunnerThatHoldsTheProcess(t *testing.T) {
 			t.Errorf("%+v", got)
 		}
 		if got := w.inbox("core", Lead); len(got) != 0 {
-			t.Errorf("the lead is told of what it did itself: %+v", got)
+			t.Errorf("the lead gets a message about its own kill: %+v", got)
 		}
 	})
 }
 
-func TestARunnerIsWokenByASpawn(t *testing.T) {
+func TestASpawnEndsTheWaitOfARunner(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		w.team("core")
 		done := make(chan []Process, 1)
@@ -237,7 +237,7 @@ func TestARunnerIsWokenByASpawn(t *testing.T) {
 	})
 }
 
-func TestAMemberThatFallsSilentLosesItsTasksAndTheLeadIsTold(t *testing.T) {
+func TestASilentMemberLosesItsTasksAndTheLeadGetsAMessage(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		w.team("core", "ann", "bob", "cid")
 		w.tasks("core", 4)
@@ -259,7 +259,7 @@ func TestAMemberThatFallsSilentLosesItsTasksAndTheLeadIsTold(t *testing.T) {
 			t.Fatal(err)
 		}
 		w.Pass(time.Second)
-		w.sweepMembers(2) // cid has begun nothing, and so is only looked at
+		w.sweepMembers(2) // cid has no task in progress: it is checked and stays active
 		w.sweepMembers(0)
 		for name, want := range map[string]bool{"ann": false, "bob": true, "cid": true} {
 			if got := w.active("core", name); got != want {
@@ -276,7 +276,7 @@ func TestAMemberThatFallsSilentLosesItsTasksAndTheLeadIsTold(t *testing.T) {
 			got[0].Text != "ann sent no heartbeat for 10 minutes and is inactive. Back to pending, without an owner: tasks 1, 2." {
 			t.Errorf("%+v", got)
 		}
-		// It comes back, and begins a lease with its next task, heartbeat or not.
+		// The member comes back. Its next task begins a lease, with or without a heartbeat.
 		if _, err := w.Heartbeat(t.Context(), domaintest.Bound("u", "ann"),
 			HeartbeatInput{TeamName: "core", AgentName: "ann"}); err != nil || !w.active("core", "ann") {
 			t.Error(err)
@@ -291,7 +291,7 @@ func TestAMemberThatFallsSilentLosesItsTasksAndTheLeadIsTold(t *testing.T) {
 	})
 }
 
-func TestAMemberThatSaysThatItEndsIsRetiredAtOnce(t *testing.T) {
+func TestAMemberThatReportsItsEndIsRetiredAtOnce(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		w.team("core", "ann")
 		w.tasks("core", 1)
@@ -312,7 +312,7 @@ func TestAMemberThatSaysThatItEndsIsRetiredAtOnce(t *testing.T) {
 	})
 }
 
-func TestAProcessWhoseRunnerIsSilentIsLostAndMayBeFoundAgain(t *testing.T) {
+func TestAProcessOfASilentRunnerIsLostUntilItIsReportedAgain(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		id := w.running("ann")
 		w.Pass(Lease / 2)
@@ -337,7 +337,7 @@ func TestAProcessWhoseRunnerIsSilentIsLostAndMayBeFoundAgain(t *testing.T) {
 	})
 }
 
-// A sweep races with a heartbeat: whichever is first, a member that is heard of keeps its task.
+// A heartbeat between the listing and the transaction of a sweep keeps the member's task.
 func TestASweepDoesNotOverrideAHeartbeat(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		w.team("core", "ann")
@@ -349,14 +349,14 @@ func TestASweepDoesNotOverrideAHeartbeat(t *testing.T) {
 			HeartbeatInput{TeamName: "core", AgentName: "ann"}); err != nil {
 			t.Fatal(err)
 		}
-		if err := w.silent(t.Context(), w.DB.User("u"), memberID("core", "ann"), listed, w.Now()); err != nil ||
+		if err := w.expireLease(t.Context(), w.DB.User("u"), memberID("core", "ann"), listed, w.Now()); err != nil ||
 			w.task("1").Owner != "ann" || !w.active("core", "ann") {
 			t.Errorf("%+v, %v", w.task("1"), err)
 		}
 	})
 }
 
-func TestTeamsOfAllUsersAreSweptAndNoOthersAreSeen(t *testing.T) {
+func TestTeamsOfAllUsersAreSweptSeparately(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		for _, user := range []string{"u", "v"} {
 			c := identity.Caller{User: user, KeyID: "k"}

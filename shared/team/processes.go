@@ -10,11 +10,12 @@ import (
 	"parley.internal/shared/store"
 )
 
-// maxProcesses is how many processes one look gives.
+// maxProcesses is the largest number of processes in one answer.
 const maxProcesses = 2 * MaxMembers
 
-// ListProcesses lists the processes of a team, those asked for last first. For a runner
-// it is what that runner is to act on, and can wait for it; or what it holds.
+// ListProcesses returns the processes of a team, newest first. With Runner it returns those
+// that this runner must start or end, oldest first, and waits for the first for at most WaitMs
+// milliseconds; with Held as well, those that the runner holds.
 func (s *Service) ListProcesses(ctx context.Context, c identity.Caller, in ProcessesInput) (ProcessesOutput, error) {
 	out := ProcessesOutput{Processes: []Process{}}
 	if err := checkName(in.TeamName); err != nil {
@@ -28,11 +29,11 @@ func (s *Service) ListProcesses(ctx context.Context, c identity.Caller, in Proce
 	q := store.Query{Where: []store.Cond{store.Eq("teamId", d.ID)}, Order: []string{"requested_at desc"},
 		Limit: maxProcesses}
 	if in.Runner != "" {
-		calls := store.ContainsAny("calls", callStart, callEnd(in.Runner))
+		keys := store.ContainsAny("calls", keyStart, keyEnd(in.Runner))
 		if in.Held {
-			calls = store.Contains("calls", callHeld(in.Runner))
+			keys = store.Contains("calls", keyHeld(in.Runner))
 		}
-		q.Where, q.Order = append(q.Where, calls), []string{"requested_at"}
+		q.Where, q.Order = append(q.Where, keys), []string{"requested_at"}
 	}
 	if in.Runner == "" || in.Held {
 		in.WaitMs = 0
@@ -47,7 +48,9 @@ func (s *Service) ListProcesses(ctx context.Context, c identity.Caller, in Proce
 	return out, err
 }
 
-// ClaimProcess gives a process to a runner. Of many that ask, one gets it.
+// ClaimProcess gives a requested process to a runner; of several concurrent claims one
+// succeeds. A repeated claim by the holder succeeds with AlreadyClaimed. A process that has
+// ended or that another runner holds is Precondition, one that does not exist NotFound.
 func (s *Service) ClaimProcess(ctx context.Context, c identity.Caller, in ClaimInput) (ClaimOutput, error) {
 	now := s.Now()
 	var out ClaimOutput
@@ -65,17 +68,17 @@ func (s *Service) ClaimProcess(ctx context.Context, c identity.Caller, in ClaimI
 			return nil
 		}
 		processes.Put(tx, p.ProcessID, *p)
-		alive(tx, d, p.Name, p.State, 0, now)
+		renewLease(tx, d, p.Name, p.State, 0, now)
 		return nil
 	})
 	return out, err
 }
 
-func loadProcess(ctx context.Context, r store.Reader, team, id string) (*document, *keptProcess, error) {
+func loadProcess(ctx context.Context, r store.Reader, team, id string) (*document, *storedProcess, error) {
 	if err := checkName(team); err != nil {
 		return nil, nil, err
 	}
-	var p keptProcess
+	var p storedProcess
 	f := processes.Fetch(id, &p)
 	d, err := load(ctx, r, team, f)
 	if err != nil {
@@ -87,8 +90,10 @@ func loadProcess(ctx context.Context, r store.Reader, team, id string) (*documen
 	return d, &p, nil
 }
 
-// ReportProcess takes in what a runner says of a process that it holds. Running is the
-// member's heartbeat; with any other state it is retired.
+// ReportProcess applies a runner's report on a process that it holds. A report of Running
+// renews the member's lease; a change to any other state retires the member. A runner that
+// does not hold the process is Forbidden; a state that cannot follow the current one is
+// Precondition.
 func (s *Service) ReportProcess(ctx context.Context, c identity.Caller, in ReportInput) (ReportOutput, error) {
 	now := s.Now()
 	var out ReportOutput
@@ -97,13 +102,13 @@ func (s *Service) ReportProcess(ctx context.Context, c identity.Caller, in Repor
 		if err != nil {
 			return err
 		}
-		news, err := p.Hear(in.Runner, Word{in.State, in.PID, in.StartedAt, in.ExitCode, in.Signal, in.Error,
+		changed, err := p.Apply(in.Runner, Report{in.State, in.PID, in.StartedAt, in.ExitCode, in.Signal, in.Error,
 			in.LogFile}, now)
 		if err != nil {
 			return err
 		}
 		out.Process = p.Process
-		// A member that was removed, or spawned anew, is none of this process's.
+		// A member that was removed or spawned again no longer belongs to this process.
 		m := d.Member(p.Name)
 		if m != nil && d.Processes[p.Name] != p.ProcessID {
 			m = nil
@@ -113,13 +118,13 @@ func (s *Service) ReportProcess(ctx context.Context, c identity.Caller, in Repor
 			if m.setActive(true) {
 				teams.Put(tx, docID(d.Name), *d)
 			}
-			alive(tx, d, p.Name, p.State, p.PID, now)
-		case m != nil && news:
-			if _, err := s.gone(ctx, tx, d, m, p.how(), stamp(now)); err != nil {
+			renewLease(tx, d, p.Name, p.State, p.PID, now)
+		case m != nil && changed:
+			if _, err := s.retireAndTellLead(ctx, tx, d, m, p.endReason(), stamp(now)); err != nil {
 				return err
 			}
 		}
-		if news {
+		if changed {
 			processes.Put(tx, p.ProcessID, *p)
 		}
 		return nil
@@ -127,8 +132,8 @@ func (s *Service) ReportProcess(ctx context.Context, c identity.Caller, in Repor
 	return out, err
 }
 
-// how says in words how a process ended.
-func (p *keptProcess) how() string {
+// endReason describes the end of a process in a sentence whose subject is the member.
+func (p *storedProcess) endReason() string {
 	why := "has no process any more: it " + map[State]string{Exited: "exited", Failed: "could not be run",
 		Killed: "was killed", Lost: "was lost"}[p.State]
 	if p.ExitCode != nil {

@@ -10,14 +10,15 @@ import (
 	"parley.internal/shared/store"
 )
 
-// Service is the teams of all users.
+// Service implements the operations of teams. All methods are safe for concurrent use.
 type Service struct {
 	DB    *store.DB
 	Now   func() time.Time
 	NewID func() string
 }
 
-// Create makes a team that the caller leads. A caller leads one at a time.
+// Create creates a team that the caller leads. A caller that already leads a team is
+// Precondition, a name in use Exists, and a malformed name Invalid.
 func (s *Service) Create(ctx context.Context, c identity.Caller, in CreateInput) (CreateOutput, error) {
 	var out CreateOutput
 	if err := checkName(in.TeamName); err != nil {
@@ -25,27 +26,26 @@ func (s *Service) Create(ctx context.Context, c identity.Caller, in CreateInput)
 	}
 	now := s.Now()
 	cfg := newConfig(in.TeamName, in.Description, s.NewID(), now.UnixMilli())
-	who, id := leader(c), s.NewID()
+	owner, id := leader(c), s.NewID()
 	return idempotency.Update(ctx, s.DB.User(c.User), in, now, func(ctx context.Context, tx *store.Tx) (CreateOutput, error) {
-		if err := mayCreate(ctx, tx, who, in.TeamName); err != nil {
+		if err := mayCreate(ctx, tx, owner, in.TeamName); err != nil {
 			return out, err
 		}
-		place(tx, document{Config: cfg, ID: id, Owner: who}, Board{Tasks: []Node{}})
+		createTeam(tx, document{Config: cfg, ID: id, Owner: owner}, Board{Tasks: []Node{}})
 		return CreateOutput{TeamName: cfg.Name, LeadAgentID: cfg.LeadAgentID, LeadSessionID: cfg.LeadSessionID}, nil
 	})
 }
 
-// mayCreate returns why an identity may not create a team of that name: Precondition where it leads a team, Exists where
-// the name is taken.
-func mayCreate(ctx context.Context, r store.Reader, who, name string) error {
-	var held seat
-	var there document
-	seatFetch, teamFetch := seats.Fetch(who, &held), teams.Fetch(docID(name), &there)
-	if err := store.Load(ctx, r, seatFetch, teamFetch); err != nil {
+// mayCreate returns Precondition if the identity leads a team, and Exists if the name is in use.
+func mayCreate(ctx context.Context, r store.Reader, owner, name string) error {
+	var leads leadership
+	var existing document
+	leadsFetch, teamFetch := leaderships.Fetch(owner, &leads), teams.Fetch(docID(name), &existing)
+	if err := store.Load(ctx, r, leadsFetch, teamFetch); err != nil {
 		return err
 	}
-	if seatFetch.Found {
-		return fault.New(fault.Precondition, "Session already has active team: %s. One team per session.", held.Team)
+	if leadsFetch.Found {
+		return fault.New(fault.Precondition, "Session already has active team: %s. One team per session.", leads.Team)
 	}
 	if teamFetch.Found {
 		return fault.New(fault.Exists, "Team '%s' already exists", name)
@@ -53,14 +53,15 @@ func mayCreate(ctx context.Context, r store.Reader, who, name string) error {
 	return nil
 }
 
-// place writes a new team.
-func place(tx *store.Tx, d document, b Board) {
+// createTeam writes the documents of a new team.
+func createTeam(tx *store.Tx, d document, b Board) {
 	teams.Create(tx, docID(d.Name), d)
 	boards.Put(tx, docID(d.Name), b)
-	seats.Create(tx, d.Owner, seat{Team: d.Name})
+	leaderships.Create(tx, d.Owner, leadership{Team: d.Name})
 }
 
-// Delete ends a team that has no teammates, and frees its lead for another. The sweep deletes the rest of its documents.
+// Delete deletes a team; its lead may then create another. The sweep deletes the rest of the
+// team's documents. A team with teammates is Precondition.
 func (s *Service) Delete(ctx context.Context, c identity.Caller, in NameInput) (DeleteOutput, error) {
 	if err := checkName(in.TeamName); err != nil {
 		return DeleteOutput{}, err
@@ -78,14 +79,15 @@ func (s *Service) Delete(ctx context.Context, c identity.Caller, in NameInput) (
 		}
 		teams.Delete(tx, docID(in.TeamName))
 		boards.Delete(tx, docID(in.TeamName))
-		seats.Delete(tx, d.Owner)
+		leaderships.Delete(tx, d.Owner)
 		deletions.Put(tx, d.ID, deletion{DueAt: now})
 		return nil
 	})
 	return DeleteOutput{TeamName: in.TeamName, Deleted: err == nil}, err
 }
 
-// ReadConfig reads a team.
+// ReadConfig returns a team with the prompts of its members. A team that does not exist is
+// NotFound.
 func (s *Service) ReadConfig(ctx context.Context, c identity.Caller, in NameInput) (Config, error) {
 	if err := checkName(in.TeamName); err != nil {
 		return Config{}, err
@@ -98,11 +100,11 @@ func (s *Service) ReadConfig(ctx context.Context, c identity.Caller, in NameInpu
 	if err != nil {
 		return Config{}, err
 	}
-	return d.Config, d.prompted(ctx, t)
+	return d.Config, d.loadPrompts(ctx, t)
 }
 
-// prompted gives the teammates their prompts, which stand beside the team.
-func (d *document) prompted(ctx context.Context, r store.Reader) error {
+// loadPrompts reads the prompts of the teammates into their members.
+func (d *document) loadPrompts(ctx context.Context, r store.Reader) error {
 	found := make([]instruction, len(d.Members))
 	var fetches []*store.Fetch
 	for i, m := range d.Members {

@@ -10,7 +10,7 @@ import (
 	"parley.internal/shared/store"
 )
 
-// Sweeps are the steps that the domain adds to the scheduled sweeps.
+// Sweeps returns the steps of the domain in the scheduled sweeps.
 func (s *Service) Sweeps() []domain.Sweep {
 	return []domain.Sweep{
 		{Schedule: domain.Sessions, Name: "teammates", Run: s.SweepMembers},
@@ -18,10 +18,10 @@ func (s *Service) Sweeps() []domain.Sweep {
 	}
 }
 
-// SweepMembers looks after at most limit members whose lease is over. One with a task in
-// progress, or with a process, is marked inactive: its tasks go back, its process is lost,
-// and the lead is told. It returns how many it handled: fewer than limit means that none is
-// left. It may be ended and run again at any point.
+// SweepMembers handles at most limit members whose lease has run out. A member with a task in
+// progress or a process is retired: its unfinished tasks become pending, its process is lost,
+// and the lead gets a message. SweepMembers returns the number of members that it handled;
+// fewer than limit means that none is left. It may be interrupted and run again at any point.
 func (s *Service) SweepMembers(ctx context.Context, a *store.Admin, limit int) (int, error) {
 	now := s.Now()
 	due, _, err := beats.QueryAll(ctx, a, store.Query{Where: []store.Cond{store.Le("leaseUntil", now)},
@@ -31,21 +31,21 @@ func (s *Service) SweepMembers(ctx context.Context, a *store.Admin, limit int) (
 	}
 	var failed []error
 	for _, d := range due {
-		if err := s.silent(ctx, a.User(d.Ref.User), d.Ref.ID, d.Value, now); err != nil {
+		if err := s.expireLease(ctx, a.User(d.Ref.User), d.Ref.ID, d.Value, now); err != nil {
 			failed = append(failed, err)
 		}
 	}
 	return len(due) - len(failed), errors.Join(failed...)
 }
 
-// silent ends one lapsed lease, unless the member was heard of since it was listed.
-func (s *Service) silent(ctx context.Context, t *store.Tenant, id string, listed beat, now time.Time) error {
+// expireLease handles one lease that has run out, unless a heartbeat came after it was listed.
+func (s *Service) expireLease(ctx context.Context, t *store.Tenant, id string, listed beat, now time.Time) error {
 	return t.Update(ctx, func(ctx context.Context, tx *store.Tx) error {
 		var b beat
 		f := beats.Fetch(id, &b)
 		d, board, err := withBoard(ctx, tx, listed.TeamName, f)
 		if fault.Is(err, fault.NotFound) || (err == nil && f.Found && b.TeamID != d.ID) {
-			beats.Delete(tx, id) // its team is gone
+			beats.Delete(tx, id) // the team was deleted
 			return nil
 		}
 		if err != nil {
@@ -59,19 +59,20 @@ func (s *Service) silent(ctx context.Context, t *store.Tenant, id string, listed
 			beats.Delete(tx, id)
 			return nil
 		}
-		var p keptProcess
+		var p storedProcess
 		if process := d.Processes[m.Name]; process != "" {
 			if err := store.Load(ctx, tx, processes.Fetch(process, &p)); err != nil {
 				return err
 			}
 		}
-		lost := p.Lose(now)
+		lost := p.MarkLost(now)
 		if !lost && !board.Working(m.Name) {
-			// Nothing was expected of it. The next task or heartbeat begins a lease anew.
+			// The member owes no heartbeat. Its next task or heartbeat begins a new lease.
 			beats.Patch(tx, id, store.Unset("leaseUntil"))
 			return nil
 		}
-		if _, err := s.gone(ctx, tx, d, m, "sent no heartbeat for 10 minutes and is inactive", stamp(now)); err != nil {
+		if _, err := s.retireAndTellLead(ctx, tx, d, m, "sent no heartbeat for 10 minutes and is inactive",
+			stamp(now)); err != nil {
 			return err
 		}
 		if lost {
@@ -84,8 +85,9 @@ func (s *Service) silent(ctx context.Context, t *store.Tenant, id string, listed
 // clearPage is the number of documents that one transaction deletes.
 const clearPage = 200
 
-// SweepTeams deletes the documents of at most limit deleted teams. It returns how many teams it handled: fewer than limit
-// means that none is left. It may be ended and run again at any point.
+// SweepTeams deletes the documents of at most limit deleted teams and unfinished imports. It
+// returns the number of teams that it handled; fewer than limit means that none is left. It
+// may be interrupted and run again at any point.
 func (s *Service) SweepTeams(ctx context.Context, a *store.Admin, limit int) (int, error) {
 	due, _, err := deletions.QueryAll(ctx, a, store.Query{Where: []store.Cond{store.Le("dueAt", s.Now())},
 		Order: []string{"dueAt"}, Limit: min(limit, store.MaxLimit)})
@@ -101,7 +103,8 @@ func (s *Service) SweepTeams(ctx context.Context, a *store.Admin, limit int) (in
 	return len(due) - len(failed), errors.Join(failed...)
 }
 
-// purge deletes all documents of a deleted team, its deletion last.
+// purge deletes all documents of a deleted team. The deletion goes last, so that an interrupted
+// purge is found again.
 func purge(ctx context.Context, t *store.Tenant, id string) error {
 	all := store.Query{Limit: clearPage}
 	of := func(order string) store.Query {

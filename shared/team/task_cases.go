@@ -7,7 +7,7 @@ import (
 	"parley.internal/shared/op"
 )
 
-// graph is six tasks: 2 waits for 1, 3 for 2, and 6 for 5; 4 is completed and 5 in progress.
+// graph creates six tasks: 2 waits for 1, 3 for 2, and 6 for 5; 4 is completed and 5 in progress.
 var graph = op.After(staffed,
 	op.Step{Op: "team_task_create", Times: 6,
 		In: op.In{"team_name": "crew", "subject": "s", "description": "d", "metadata": op.In{"k": "a value"}}},
@@ -16,7 +16,7 @@ var graph = op.After(staffed,
 	op.Step{Op: "team_task_update", In: changing("4", op.In{"status": "completed"})},
 	op.Step{Op: "team_task_update", In: changing("5", op.In{"status": "in_progress", "add_blocks": []string{"6"}})})
 
-// changing is a change of a task.
+// changing returns the input of a change of a task.
 func changing(id string, in op.In) op.In {
 	out := ofTeam("crew", in)
 	out["task_id"] = id
@@ -36,12 +36,12 @@ func createTaskCases() op.Cases {
 			In: op.In{"team_name": "crew", "subject": "another", "description": "", "idempotencyKey": "k"}},
 		{Name: "with a blank subject", Given: founded, In: op.In{"team_name": "crew", "subject": " ",
 			"description": "d"}, Fault: fault.Invalid, RPCs: op.NoRPCs},
-	}, strange(plain)...), Refused: []op.Refusal{
+	}, wrongTeams(plain)...), Refused: []op.Refusal{
 		{Name: "no description", In: `{"team_name":"crew","subject":"s"}`, Path: "description", Words: "is required"},
 		{Name: "metadata that is a list", In: `{"team_name":"crew","subject":"s","description":"d","metadata":["k"]}`,
 			Path:  "metadata",
 			Words: "must be of type object, not array"},
-		{Name: "metadata too large", Path: "metadata", Words: "has at most 16000 bytes",
+		{Name: "metadata too large", Path: "metadata", Words: "must have at most 16000 bytes",
 			In: `{"team_name":"crew","subject":"s","description":"d","metadata":{"k":"` + strings.Repeat("x",
 				16_000) + `"}}`},
 	}}
@@ -86,11 +86,12 @@ func updateTaskCases() op.Cases {
 	faulty(fault.Invalid, "to an unknown status", "1", op.In{"subject": "never", "status": "done"})
 	faulty(fault.NotFound, "of a task that is nowhere", "99", op.In{"status": "completed"})
 	return op.Cases{Owned: []string{"team_name", "task_id"},
-		Examples: append(examples, strange(changing("1", op.In{"subject": "s"}))...), Refused: []op.Refusal{
+		Examples: append(examples, wrongTeams(changing("1", op.In{"subject": "s"}))...), Refused: []op.Refusal{
 			{Name: "metadata that is a text", In: `{"team_name":"crew","task_id":"1","subject":"mine","metadata":"k"}`,
 				Path:  "metadata",
 				Words: "must be of type object, not string"},
-			{Name: "metadata that grows too large", Given: graph, Path: "metadata", Words: "has at most 16000 bytes",
+			{Name: "metadata that grows too large", Given: graph, Path: "metadata",
+				Words: "must have at most 16000 bytes",
 				In: `{"team_name":"crew","task_id":"1","status":"in_progress","metadata":{"more":"` + strings.Repeat("x",
 					15_980) + `"}}`},
 			{Name: "a blocker that is a list",
@@ -113,10 +114,10 @@ func listTasksCases() op.Cases {
 		{Name: "the next page", Given: page, In: op.In{"team_name": "crew", "limit": 1, "cursor": "$cursor"}},
 		{Name: "of an unknown status", Given: graph, In: op.In{"team_name": "crew", "status": "done"},
 			Fault: fault.Invalid, RPCs: op.NoRPCs},
-	}, strange(op.In{})...), Refused: []op.Refusal{
+	}, wrongTeams(op.In{})...), Refused: []op.Refusal{
 		{Name: "too many", In: `{"team_name":"crew","limit":201}`, Path: "limit", Words: "must be at most 200"},
 		{Name: "a cursor that is no task", In: `{"team_name":"crew","cursor":"first"}`, Path: "cursor",
-			Words: "is the nextCursor of the page before"},
+			Words: "must be the nextCursor of the page before"},
 	}}
 }
 
@@ -128,7 +129,7 @@ func getTaskCases() op.Cases {
 			Fault: fault.NotFound},
 		{Name: "by an id that is no number", Given: graph, In: op.In{"team_name": "crew", "task_id": "no task"},
 			Fault: fault.NotFound},
-	}, strange(op.In{"task_id": "1"})...), Refused: []op.Refusal{
+	}, wrongTeams(op.In{"task_id": "1"})...), Refused: []op.Refusal{
 		{Name: "an id too long", In: `{"team_name":"crew","task_id":"` + strings.Repeat("1", 101) + `"}`,
 			Path: "task_id", Words: "must be at most 100 characters, not 101"},
 	}}

@@ -27,7 +27,7 @@ type Task struct {
 	Metadata    json.RawMessage `json:"metadata,omitempty"`
 }
 
-// text is what a task says; where it stands is on the board.
+// text holds the texts of a task. Its status, owner and dependencies are on the board.
 type text struct {
 	Subject     string          `json:"subject"`
 	Description string          `json:"description"`
@@ -38,7 +38,7 @@ type text struct {
 var texts = store.Collection[text]{Name: "teams/*/teamTasks",
 	Unindexed: []string{"subject", "description", "activeForm", "metadata"}}
 
-// maxMetadata is how many bytes a task's metadata may have.
+// maxMetadata is the largest size of a task's metadata in bytes.
 const maxMetadata = 16_000
 
 func taskOf(n Node, t text) Task {
@@ -55,7 +55,8 @@ func taskIDs(ids []int64) []string {
 	return out
 }
 
-// merge is metadata with changes: what they name is set, and taken away where it is null.
+// merge returns metadata with changes applied: each key of the changes is set, or removed if
+// its value is null. A value that is no object or a result above maxMetadata is Invalid.
 func merge(old, changes json.RawMessage) (json.RawMessage, error) {
 	all := map[string]json.RawMessage{}
 	for _, raw := range []json.RawMessage{old, changes} {
@@ -64,7 +65,7 @@ func merge(old, changes json.RawMessage) (json.RawMessage, error) {
 		}
 		var m map[string]json.RawMessage
 		if err := json.Unmarshal(raw, &m); err != nil {
-			return nil, fault.Field("metadata", "is an object")
+			return nil, fault.Field("metadata", "must be an object")
 		}
 		for k, v := range m {
 			if all[k] = v; string(v) == "null" {
@@ -75,7 +76,7 @@ func merge(old, changes json.RawMessage) (json.RawMessage, error) {
 	if len(all) == 0 {
 		return nil, nil
 	}
-	// Not Marshal: it would write < and & in other letters than they came in.
+	// Not Marshal, which escapes < and &: the caller gets its values back as it sent them.
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
 	enc.SetEscapeHTML(false)
@@ -84,20 +85,21 @@ func merge(old, changes json.RawMessage) (json.RawMessage, error) {
 	}
 	out := bytes.TrimSpace(b.Bytes())
 	if len(out) > maxMetadata {
-		return nil, fault.Field("metadata", "has at most %d bytes in all; set keys to null to take them away",
+		return nil, fault.Field("metadata", "must have at most %d bytes in all; set keys to null to remove them",
 			maxMetadata)
 	}
 	return out, nil
 }
 
-// withBoard reads a team and its board with what else is fetched.
+// withBoard reads a team, its board and the given fetches in one round trip.
 func withBoard(ctx context.Context, r store.Reader, team string, more ...*store.Fetch) (*document, Board, error) {
 	var b Board
 	d, err := load(ctx, r, team, append(more, boards.Fetch(docID(team), &b))...)
 	return d, b, err
 }
 
-// CreateTask adds a task, pending and without an owner.
+// CreateTask adds a pending task without an owner. A blank subject and malformed metadata are
+// Invalid, a full team Precondition.
 func (s *Service) CreateTask(ctx context.Context, c identity.Caller, in CreateTaskInput) (Task, error) {
 	if err := checkName(in.TeamName); err != nil {
 		return Task{}, err
@@ -125,7 +127,8 @@ func (s *Service) CreateTask(ctx context.Context, c identity.Caller, in CreateTa
 	})
 }
 
-// UpdateTask changes a task, in all that is named or in nothing. A new owner is told.
+// UpdateTask changes a task and sends a new owner the assignment. All changes are made, or
+// none. The faults are those of [Board.Update]; an owner that is no member is a warning.
 func (s *Service) UpdateTask(ctx context.Context, c identity.Caller,
 	in UpdateTaskInput) (out UpdateTaskOutput, err error) {
 	if err := in.check(); err != nil {
@@ -134,7 +137,7 @@ func (s *Service) UpdateTask(ctx context.Context, c identity.Caller,
 	now := s.Now()
 	err = s.DB.User(c.User).Update(ctx, func(ctx context.Context, tx *store.Tx) error {
 		out = UpdateTaskOutput{}
-		mail, fetches := address(in.TeamName, in.recipients()...)
+		mail, fetches := newDelivery(in.TeamName, in.recipients()...)
 		d, b, err := withBoard(ctx, tx, in.TeamName, fetches...)
 		if err != nil {
 			return err
@@ -143,7 +146,7 @@ func (s *Service) UpdateTask(ctx context.Context, c identity.Caller,
 		if err != nil {
 			return err
 		}
-		before := b.named(in.TaskID)
+		before := b.findText(in.TaskID)
 		next, n, err := b.Update(in.TeamName, in.TaskID, Change{in.Status, in.Owner, in.AddBlocks, in.AddBlockedBy})
 		if err != nil {
 			return err
@@ -166,13 +169,13 @@ func (s *Service) UpdateTask(ctx context.Context, c identity.Caller,
 		boards.Put(tx, docID(d.Name), next)
 		if n.Owner != "" && n.Status == InProgress && (before.Status != InProgress || before.Owner != n.Owner) &&
 			d.Member(n.Owner) != nil && n.Owner != Lead {
-			alive(tx, d, n.Owner, "", 0, now)
+			renewLease(tx, d, n.Owner, "", 0, now)
 		}
 		out.Task = taskOf(n, t)
 		if n.Owner == "" || n.Owner == before.Owner || n.Status == Deleted {
 			return nil
 		}
-		out.Warning = d.stranger(n.Owner)
+		out.Warning = d.ownerWarning(n.Owner)
 		mail.open(d)
 		mail.send(tx, n.Owner, Message{From: by, Color: d.colorOf(by), Timestamp: stamp(now),
 			Text: payload(taskAssignment{"task_assignment", in.TaskID, t.Subject, t.Description, by, stamp(now)})})
@@ -182,8 +185,8 @@ func (s *Service) UpdateTask(ctx context.Context, c identity.Caller,
 	return out, err
 }
 
-// stranger warns of an owner that is no member.
-func (d *document) stranger(name string) string {
+// ownerWarning returns a warning for an owner that is no member, else the empty string.
+func (d *document) ownerWarning(name string) string {
 	if d.Member(name) != nil {
 		return ""
 	}
@@ -207,7 +210,7 @@ func (in *UpdateTaskInput) check() error {
 	return err
 }
 
-// recipients are those who may have to be told.
+// recipients returns the new owner, if the update names one.
 func (in *UpdateTaskInput) recipients() []string {
 	if in.Owner == nil || *in.Owner == "" {
 		return nil
@@ -215,7 +218,7 @@ func (in *UpdateTaskInput) recipients() []string {
 	return []string{*in.Owner}
 }
 
-// rewrite changes what a task says, and says whether it did.
+// rewrite applies the changes of the texts and reports whether there were any.
 func (in *UpdateTaskInput) rewrite(t *text) (changed bool, err error) {
 	for _, f := range []struct {
 		to   *string
@@ -232,7 +235,8 @@ func (in *UpdateTaskInput) rewrite(t *text) (changed bool, err error) {
 	return changed, err
 }
 
-// ListTasks reads a page of a team's tasks in the order of their ids.
+// ListTasks returns a page of a team's tasks in the order of their ids. An unknown status and a
+// malformed cursor are Invalid.
 func (s *Service) ListTasks(ctx context.Context, c identity.Caller, in ListTasksInput) (ListTasksOutput, error) {
 	out := ListTasksOutput{Tasks: []Task{}}
 	if err := checkName(in.TeamName); err != nil {
@@ -245,7 +249,7 @@ func (s *Service) ListTasks(ctx context.Context, c identity.Caller, in ListTasks
 	if in.Cursor != "" {
 		var err error
 		if after, err = strconv.ParseInt(in.Cursor, 10, 64); err != nil {
-			return out, fault.Field("cursor", "is the nextCursor of the page before")
+			return out, fault.Field("cursor", "must be the nextCursor of the page before")
 		}
 	}
 	t := s.DB.User(c.User)
@@ -268,23 +272,23 @@ func (s *Service) ListTasks(ctx context.Context, c identity.Caller, in ListTasks
 	if len(nodes) == 0 {
 		return out, nil
 	}
-	said := make([]text, len(nodes))
+	contents := make([]text, len(nodes))
 	fetches := make([]*store.Fetch, len(nodes))
 	for i, n := range nodes {
-		fetches[i] = texts.Under(d.ID).Fetch(taskID(n.ID), &said[i])
+		fetches[i] = texts.Under(d.ID).Fetch(taskID(n.ID), &contents[i])
 	}
 	if err := store.Load(ctx, t, fetches...); err != nil {
 		return out, err
 	}
 	for i, n := range nodes {
-		if fetches[i].Found { // else it was deleted since
-			out.Tasks = append(out.Tasks, taskOf(n, said[i]))
+		if fetches[i].Found { // else it was deleted after the board was read
+			out.Tasks = append(out.Tasks, taskOf(n, contents[i]))
 		}
 	}
 	return out, nil
 }
 
-// GetTask reads one task.
+// GetTask returns one task. A task or team that does not exist is NotFound.
 func (s *Service) GetTask(ctx context.Context, c identity.Caller, in TaskInput) (Task, error) {
 	if err := checkName(in.TeamName); err != nil {
 		return Task{}, err
@@ -294,13 +298,13 @@ func (s *Service) GetTask(ctx context.Context, c identity.Caller, in TaskInput) 
 	if err != nil {
 		return Task{}, err
 	}
-	n := b.named(in.TaskID)
+	n := b.findText(in.TaskID)
 	if n == nil {
 		return Task{}, errNoTask(in.TeamName, in.TaskID)
 	}
-	said, err := texts.Under(d.ID).Get(ctx, t, in.TaskID)
+	content, err := texts.Under(d.ID).Get(ctx, t, in.TaskID)
 	if fault.Is(err, fault.NotFound) {
 		return Task{}, errNoTask(in.TeamName, in.TaskID)
 	}
-	return taskOf(*n, said), err
+	return taskOf(*n, content), err
 }

@@ -11,39 +11,39 @@ import (
 	"parley.internal/shared/fault"
 )
 
-func TestATaskHasTheShapeOfTheReference(t *testing.T) {
+func TestATaskHasTheShapeOfTheFileFormat(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		w.team("core", "ann")
 		out, err := w.CreateTask(t.Context(), alpha, CreateTaskInput{TeamName: "core", Subject: "Write <it>",
 			Description: "all & more", ActiveForm: "Writing it",
 			Metadata: json.RawMessage(`{"b": [1, [2]], "a": "<&>", "n": null, "big": 12345678901234567890}`)})
 		want := `{"id":"1","subject":"Write <it>","description":"all & more","activeForm":"Writing it","status":"pending","blocks":[],"blockedBy":[],"metadata":{"a":"<&>","b":[1,[2]],"big":12345678901234567890}}`
-		if err != nil || !sameJSON(t, asText(t, out), want) ||
+		if err != nil || !sameJSON(t, asJSON(t, out), want) ||
 			!strings.Contains(string(out.Metadata), "12345678901234567890") {
-			t.Errorf("%s, %v", asText(t, out), err)
+			t.Errorf("%s, %v", asJSON(t, out), err)
 		}
-		if got := asText(t, w.task("1")); !sameJSON(t, got, want) {
+		if got := asJSON(t, w.task("1")); !sameJSON(t, got, want) {
 			t.Errorf("%s", got)
 		}
 		w.tasks("core", 1)
 		got := w.updated(UpdateTaskInput{TaskID: "1", Owner: new("ann"), AddBlocks: []string{"2", "2"},
 			Metadata: json.RawMessage(`{"a":null,"c":true}`)})
 		want = `{"id":"1","subject":"Write <it>","description":"all & more","activeForm":"Writing it","status":"pending","blocks":["2"],"blockedBy":[],"owner":"ann","metadata":{"b":[1,[2]],"big":12345678901234567890,"c":true}}`
-		if !sameJSON(t, asText(t, got), want) || asText(t, w.task("1")) != asText(t, got) {
-			t.Errorf("%s, %s", asText(t, got), asText(t, w.task("1")))
+		if !sameJSON(t, asJSON(t, got), want) || asJSON(t, w.task("1")) != asJSON(t, got) {
+			t.Errorf("%s, %s", asJSON(t, got), asJSON(t, w.task("1")))
 		}
 		if got := w.task("2"); !slices.Equal(got.BlockedBy, []string{"1"}) {
 			t.Errorf("%+v", got)
 		}
 		got = w.updated(UpdateTaskInput{TaskID: "1", Owner: new(""), Subject: new("s"), Description: new(""),
 			ActiveForm: new("f"), Metadata: json.RawMessage(`{"b":null,"big":null,"c":null}`)})
-		if asText(t, got) != `{"id":"1","subject":"s","description":"","activeForm":"f","status":"pending","blocks":["2"],"blockedBy":[]}` {
-			t.Errorf("%s", asText(t, got))
+		if asJSON(t, got) != `{"id":"1","subject":"s","description":"","activeForm":"f","status":"pending","blocks":["2"],"blockedBy":[]}` {
+			t.Errorf("%s", asJSON(t, got))
 		}
 	})
 }
 
-// sameJSON compares what two texts say.
+// sameJSON reports whether two texts are equal as JSON.
 func sameJSON(t *testing.T, a, b string) bool {
 	t.Helper()
 	var x, y any
@@ -53,10 +53,10 @@ func sameJSON(t *testing.T, a, b string) bool {
 	if err := json.Unmarshal([]byte(b), &y); err != nil {
 		t.Fatal(err)
 	}
-	return asText(t, x) == asText(t, y)
+	return asJSON(t, x) == asJSON(t, y)
 }
 
-func TestANewOwnerIsToldAndNobodyElse(t *testing.T) {
+func TestOnlyANewOwnerGetsTheAssignment(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		w.team("core", "ann", "bob")
 		w.tasks("core", 1)
@@ -67,7 +67,7 @@ func TestANewOwnerIsToldAndNobodyElse(t *testing.T) {
 		}
 		w.updated(UpdateTaskInput{TaskID: "1", Owner: new("ann"), Status: InProgress})
 		if got := w.inbox("core", "ann"); len(got) != 2 {
-			t.Errorf("the owner was told again: %+v", got)
+			t.Errorf("the owner got the assignment again: %+v", got)
 		}
 		out, err := w.UpdateTask(t.Context(), domaintest.Bound("u", "ann"),
 			UpdateTaskInput{TeamName: "core", TaskID: "1", Owner: new("bob")})
@@ -104,7 +104,7 @@ func TestARefusedUpdateChangesNothing(t *testing.T) {
 				"Task subject must not be empty"},
 			"too much metadata": {UpdateTaskInput{Metadata: json.RawMessage(`{"a":"` + strings.Repeat("x",
 				maxMetadata) + `"}`)}, fault.Invalid,
-				"metadata: has at most 16000 bytes in all; set keys to null to take them away"},
+				"metadata: must have at most 16000 bytes in all; set keys to null to remove them"},
 			"an owner with no name": {UpdateTaskInput{Owner: new("a b")}, fault.Invalid,
 				"Invalid agent name: 'a b'. Use only letters, numbers, hyphens, underscores."},
 		} {
@@ -120,7 +120,7 @@ func TestARefusedUpdateChangesNothing(t *testing.T) {
 			if !fault.Is(err, tc.kind) || err.Error() != tc.words {
 				t.Errorf("%s: %v %q", name, fault.Of(err), err)
 			}
-			if got := asText(t, w.task("2")); got != `{"id":"2","subject":"task 2","description":"the whole of it","activeForm":"","status":"pending","blocks":[],"blockedBy":["1"]}` {
+			if got := asJSON(t, w.task("2")); got != `{"id":"2","subject":"task 2","description":"the whole of it","activeForm":"","status":"pending","blocks":[],"blockedBy":["1"]}` {
 				t.Errorf("%s: %s", name, got)
 			}
 			if got := w.inbox("core", "ann"); len(got) != 1 {
@@ -158,7 +158,7 @@ func TestTasksOfAMissingTeamOrUnderABadNameAreRefused(t *testing.T) {
 	})
 }
 
-func TestAListIsInOrderOfIDAndByPage(t *testing.T) {
+func TestAListIsSortedByIDAndPaged(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		w.team("core", "ann")
 		w.tasks("core", 12)
@@ -188,11 +188,11 @@ func TestAListIsInOrderOfIDAndByPage(t *testing.T) {
 		w.updated(UpdateTaskInput{TaskID: "3", Status: Completed})
 		same(t, "ready then", w.list(ListTasksInput{Ready: true}), []string{"1", "4", "7", "8", "9", "10", "11", "12"})
 		_, err := w.ListTasks(t.Context(), alpha, ListTasksInput{TeamName: "core", Cursor: "x"})
-		says(t, err, fault.Invalid, "cursor: is the nextCursor of the page before")
+		says(t, err, fault.Invalid, "cursor: must be the nextCursor of the page before")
 	})
 }
 
-func TestEightCreatorsAtOnceUseNoIDTwice(t *testing.T) {
+func TestConcurrentCreatorsNeverShareAnID(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		w.team("core")
 		const creators = 8
@@ -214,13 +214,13 @@ func TestEightCreatorsAtOnceUseNoIDTwice(t *testing.T) {
 		}
 		slices.Sort(ids)
 		same(t, "ids", ids, []string{"1", "2", "3", "4", "5", "6", "7", "8"})
-		w.updated(UpdateTaskInput{TaskID: "8", Status: Deleted}) // what is deleted does not come again
+		w.updated(UpdateTaskInput{TaskID: "8", Status: Deleted}) // deleted ids are not reused
 		same(t, "the next", w.tasks("core", 1), []string{"9"})
 	})
 }
 
-// Two updates at once that would make a circle together: one is refused.
-func TestOfTwoUpdatesThatMakeACircleOneIsRefused(t *testing.T) {
+// Each update is valid alone, and both together close a cycle.
+func TestOfTwoConcurrentUpdatesThatCloseACycleOneIsRefused(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		w.team("core")
 		w.tasks("core", 2)

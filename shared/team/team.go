@@ -14,23 +14,23 @@ import (
 const (
 	// Lead is the reserved name of every team's lead.
 	Lead = "team-lead"
-	// MaxMembers is how many members a team has, its lead among them.
+	// MaxMembers is the largest number of members of a team, including its lead.
 	MaxMembers = 100
-	// system is the sender of what Parley itself says. Nobody else has that name.
+	// system is the sender of Parley's own messages. No member has that name.
 	system = "parley"
-	// maxName is the longest name of a team or a member.
+	// maxName is the largest length of the name of a team or member, in characters.
 	maxName = 64
 )
 
-// Backends say who starts a teammate's process.
+// The backends of a teammate's process.
 const (
-	// ByRunner leaves it to a runner.
+	// ByRunner means that a runner starts the process.
 	ByRunner = "process"
-	// External leaves it to whoever spawned the member.
+	// External means that the process is started outside Parley.
 	External = "external"
 )
 
-// Member is a member of a team: the lead, or a teammate with what only those have.
+// Member is a member of a team. The pointer fields are nil for the lead.
 type Member struct {
 	AgentID          string   `json:"agentId"`
 	Name             string   `json:"name"`
@@ -47,7 +47,8 @@ type Member struct {
 	IsActive         *bool    `json:"isActive,omitempty"`
 }
 
-// Config is a team, in the reference's shape; times are milliseconds since 1970.
+// Config is a team in the shape of config.json (see the package comment). Times are
+// milliseconds since 1970.
 type Config struct {
 	Name          string   `json:"name"`
 	Description   string   `json:"description"`
@@ -57,22 +58,24 @@ type Config struct {
 	Members       []Member `json:"members"`
 }
 
-// document is a team as it is kept.
+// document is the document of a team.
 type document struct {
 	Config
-	// ID is the team's own, unlike its name: what belongs to it is kept under it.
-	ID    string `json:"id"`
+	// ID is unique among all teams, earlier ones of the same name included. The team's
+	// documents are stored under it.
+	ID string `json:"id"`
+	// Owner is the identity that leads the team (see leader).
 	Owner string `json:"owner"`
-	// Processes are those that members run in, by the member's name.
+	// Processes maps the names of members to the ids of their processes.
 	Processes map[string]string `json:"processes,omitempty"`
 }
 
-// seat says which team an identity leads.
-type seat struct {
+// leadership names the team that an identity leads.
+type leadership struct {
 	Team string `json:"team"`
 }
 
-// deletion is a deleted team of which the sweep deletes the rest of the documents.
+// deletion marks a deleted team, or an unfinished import, for the sweep.
 type deletion struct {
 	DueAt time.Time `json:"dueAt"`
 }
@@ -83,23 +86,24 @@ type instruction struct {
 }
 
 var (
-	teams     = store.Collection[document]{Name: "teams", Unindexed: []string{"members", "processes", "description"}}
-	seats     = store.Collection[seat]{Name: "teamSeats"}
-	deletions = store.Collection[deletion]{Name: "teamGraves", AllUsers: []string{"dueAt"}}
-	prompts   = store.Collection[instruction]{Name: "teams/*/teamPrompts", Unindexed: []string{"prompt"}}
+	teams       = store.Collection[document]{Name: "teams", Unindexed: []string{"members", "processes", "description"}}
+	leaderships = store.Collection[leadership]{Name: "teamSeats"}
+	deletions   = store.Collection[deletion]{Name: "teamGraves", AllUsers: []string{"dueAt"}}
+	prompts     = store.Collection[instruction]{Name: "teams/*/teamPrompts", Unindexed: []string{"prompt"}}
 )
 
 // Defs declares the collections of teams.
 func (*Service) Defs() []*store.Def {
-	return []*store.Def{teams.Def(), seats.Def(), deletions.Def(), prompts.Def(), inboxes.Def(), messages.Def(), boards.Def(), texts.Def(), beats.Def(), processes.Def()}
+	return []*store.Def{teams.Def(), leaderships.Def(), deletions.Def(), prompts.Def(), inboxes.Def(), messages.Def(),
+		boards.Def(), texts.Def(), beats.Def(), processes.Def()}
 }
 
 var namePattern = regexp.MustCompile(`^[A-Za-z0-9_-]+$`)
 
-// checkName refuses what cannot name a team, in the reference's words.
+// checkName returns Invalid for a malformed name of a team.
 func checkName(name string) error { return checkNameOf("team", "Team", name) }
 
-// checkMember refuses what cannot name a teammate.
+// checkMember returns Invalid for a malformed or reserved name of a teammate.
 func checkMember(name string) error {
 	if name == Lead || name == system {
 		return fault.New(fault.Invalid, "Agent name '%s' is reserved", name)
@@ -107,25 +111,26 @@ func checkMember(name string) error {
 	return checkNameOf("agent", "Agent", name)
 }
 
-func checkNameOf(what, What, name string) error {
+func checkNameOf(kind, capitalized, name string) error {
 	if !namePattern.MatchString(name) {
-		return fault.New(fault.Invalid, "Invalid %s name: '%s'. Use only letters, numbers, hyphens, underscores.", what,
+		return fault.New(fault.Invalid, "Invalid %s name: '%s'. Use only letters, numbers, hyphens, underscores.", kind,
 			name)
 	}
 	if n := utf8.RuneCountInString(name); n > maxName {
-		return fault.New(fault.Invalid, "%s name too long (%d chars, max %d): '%s'...", What, n, maxName, name[:20])
+		return fault.New(fault.Invalid, "%s name too long (%d chars, max %d): '%s'...", capitalized, n, maxName,
+			name[:20])
 	}
 	return nil
 }
 
-// docID is the id of a team's document: not the name alone, because a store keeps
-// names such as __x__ for itself.
+// docID is the id of a team's document. It is not the name alone, because Firestore reserves
+// names such as __x__.
 func docID(name string) string { return "team:" + name }
 
-// memberID is the id of what is kept once for each member of the team of that name.
+// memberID is the id of the documents that exist once for each member.
 func memberID(team, member string) string { return docID(team) + ":" + member }
 
-// leader is the identity that leads at most one team: the key's program, else the key.
+// leader returns the identity that may lead one team: the program of a bound key, else the key.
 func leader(c identity.Caller) string {
 	if c.Bound() {
 		return "program:" + c.Program
@@ -139,10 +144,10 @@ func newConfig(name, description, session string, ms int64) Config {
 		Members: []Member{{AgentID: id, Name: Lead, AgentType: Lead, JoinedAt: ms, Subscriptions: []string{}}}}
 }
 
-// colors are those of teammates, in the order in which they are given.
+// colors lists the colors of teammates in the order of assignment.
 var colors = []string{"blue", "green", "yellow", "purple", "orange", "pink", "cyan", "red"}
 
-// nextColor is the color that the fewest members have, of equals the first.
+// nextColor returns the color with the fewest members, the first of equals.
 func (c *Config) nextColor() string {
 	used := map[string]int{}
 	for _, m := range c.Members {
@@ -153,7 +158,7 @@ func (c *Config) nextColor() string {
 	return slices.MinFunc(colors, func(a, b string) int { return used[a] - used[b] })
 }
 
-// Member is the member of that name, or nil.
+// Member returns the member of that name, or nil. The pointer is into c.Members.
 func (c *Config) Member(name string) *Member {
 	i := slices.IndexFunc(c.Members, func(m Member) bool { return m.Name == name })
 	if i < 0 {
@@ -162,7 +167,7 @@ func (c *Config) Member(name string) *Member {
 	return &c.Members[i]
 }
 
-// names are the names of all members.
+// names returns the names of all members.
 func (c *Config) names() []string {
 	out := make([]string, len(c.Members))
 	for i, m := range c.Members {
@@ -171,8 +176,8 @@ func (c *Config) names() []string {
 	return out
 }
 
-// Join adds a teammate and gives it its id and color. A name that a member has is
-// Exists, a full team Precondition.
+// Join adds a teammate and sets its id and color. A name in use is Exists, a team with
+// MaxMembers members Precondition.
 func (c *Config) Join(m Member) error {
 	if c.Member(m.Name) != nil {
 		return fault.New(fault.Exists, "Member '%s' already exists in team '%s'", m.Name, c.Name)
@@ -187,7 +192,7 @@ func (c *Config) Join(m Member) error {
 	return nil
 }
 
-// teammate is the member of that name. The lead, and who is no member, is NotFound.
+// teammate returns the teammate of that name. The lead and a name without a member are NotFound.
 func (c *Config) teammate(name string) (*Member, error) {
 	if m := c.Member(name); m != nil && name != Lead {
 		return m, nil
@@ -195,12 +200,12 @@ func (c *Config) teammate(name string) (*Member, error) {
 	return nil, fault.New(fault.NotFound, "Teammate %s not found in team %s", name, c.Name)
 }
 
-// Leave removes a teammate.
+// Leave removes a teammate. A name without a member changes nothing.
 func (c *Config) Leave(name string) {
 	c.Members = slices.DeleteFunc(c.Members, func(m Member) bool { return m.Name == name })
 }
 
-// setActive notes whether a teammate is heard from, and says whether that is news.
+// setActive sets whether a teammate is active, and reports whether that changed it.
 func (m *Member) setActive(active bool) bool {
 	if m.IsActive == nil || *m.IsActive == active {
 		return false
@@ -209,50 +214,51 @@ func (m *Member) setActive(active bool) bool {
 	return true
 }
 
-func (m *Member) color() string { return value(m.Color) }
+func (m *Member) color() string { return deref(m.Color) }
 
-func value[T any](p *T) (v T) {
+func deref[T any](p *T) (v T) {
 	if p != nil {
 		v = *p
 	}
 	return v
 }
 
-// seatOf is the name that a bound key has in the team: the lead's where its program
-// leads it, else its program.
-func (d *document) seatOf(c identity.Caller) string {
+// nameOf returns the name of a bound key in the team: Lead if its program leads the team, else
+// its program.
+func (d *document) nameOf(c identity.Caller) string {
 	if c.Bound() && d.Owner == leader(c) {
 		return Lead
 	}
 	return c.Program
 }
 
-// speaker is the name that a call speaks under. A key bound to a program has its own;
-// one that is not says who it is, and is the lead where it does not.
-func (d *document) speaker(c identity.Caller, said string) (string, error) {
+// speaker returns the sender's name of a call. A bound key speaks under its own name; an
+// unbound key under the claimed name, or as the lead if it claims none. A name that the key
+// may not use is Forbidden, a malformed one Invalid.
+func (d *document) speaker(c identity.Caller, claimed string) (string, error) {
 	if !c.Bound() {
-		switch said {
+		switch claimed {
 		case "":
 			return Lead, nil
 		case system:
 			return "", fault.New(fault.Forbidden,
-				"%q is the sender of what the system itself says, and no key sends as that; name another sender",
+				"%q is reserved for messages of the system itself; name another sender",
 				system)
 		case Lead:
-			return said, nil
+			return claimed, nil
 		}
-		return said, checkNameOf("agent", "Agent", said)
+		return claimed, checkNameOf("agent", "Agent", claimed)
 	}
-	if own := d.seatOf(c); said == "" || said == own || said == c.Program {
+	if own := d.nameOf(c); claimed == "" || claimed == own || claimed == c.Program {
 		return own, nil
 	}
-	_, _, err := c.SpeaksAs(said)
+	_, _, err := c.SpeaksAs(claimed)
 	return "", err
 }
 
-// mayActAs says why a caller may not act as a member, or nil.
+// mayActAs returns Forbidden if the caller may not act as the member of that name.
 func (d *document) mayActAs(c identity.Caller, name string) error {
-	if c.Bound() && d.seatOf(c) == name {
+	if c.Bound() && d.nameOf(c) == name {
 		return nil
 	}
 	_, _, err := c.SpeaksAs(name)

@@ -22,7 +22,7 @@ func create(t *testing.T, s *world, c identity.Caller, name string) CreateOutput
 	return out
 }
 
-func TestATeamHasTheShapeOfTheReference(t *testing.T) {
+func TestATeamHasTheShapeOfTheFileFormat(t *testing.T) {
 	each(t, func(t *testing.T, s *world) {
 		if out := create(t, s, alpha, "core"); out != (CreateOutput{"core", "team-lead@core", "id-000001"}) {
 			t.Errorf("%+v", out)
@@ -67,7 +67,7 @@ func TestATeamThatExistsIsNotOverwritten(t *testing.T) {
 			cfg.Description != "what for" {
 			t.Errorf("%+v, %v", cfg, err)
 		}
-		create(t, s, beta, "other") // what was refused took no seat
+		create(t, s, beta, "other") // the refused call did not make beta a lead
 	})
 }
 
@@ -101,7 +101,7 @@ func TestATeamWithTeammatesIsNotDeleted(t *testing.T) {
 	})
 }
 
-func TestABadNameIsRefusedInTheReferencesWords(t *testing.T) {
+func TestAMalformedNameIsRefusedWithItsMessage(t *testing.T) {
 	each(t, func(t *testing.T, s *world) {
 		long := strings.Repeat("abcdefghij", 7)[:65]
 		for name, words := range map[string]string{
@@ -124,8 +124,8 @@ func TestABadNameIsRefusedInTheReferencesWords(t *testing.T) {
 	})
 }
 
-// Every name that the rule allows is one, also where a store has other uses for it.
-func TestEveryNameThatTheRuleAllowsNamesATeam(t *testing.T) {
+// The names include those that Firestore reserves for document ids.
+func TestEveryAllowedNameNamesATeam(t *testing.T) {
 	each(t, func(t *testing.T, s *world) {
 		for i, name := range []string{"a", "-", "_", "__", "__core__", "____", "0", strings.Repeat("x", 64)} {
 			c := identity.Caller{User: "u", KeyID: fmt.Sprintf("k%d", i)}
@@ -144,7 +144,7 @@ func TestEveryNameThatTheRuleAllowsNamesATeam(t *testing.T) {
 	})
 }
 
-func TestAKeyMakesATeamOnce(t *testing.T) {
+func TestAnIdempotencyKeyCreatesATeamOnce(t *testing.T) {
 	each(t, func(t *testing.T, s *world) {
 		in := CreateInput{Idempotency: op.Idempotency{IdempotencyKey: "k"}, TeamName: "core"}
 		first, err := s.Create(t.Context(), alpha, in)
@@ -161,7 +161,7 @@ func TestAKeyMakesATeamOnce(t *testing.T) {
 	})
 }
 
-func TestOfTwoTeamsFoundedAtOnceAnIdentityLeadsOne(t *testing.T) {
+func TestOfConcurrentCreationsAnIdentityLeadsOneTeam(t *testing.T) {
 	each(t, func(t *testing.T, s *world) {
 		lost := domaintest.Together(4, func(i int) error {
 			in := CreateInput{TeamName: fmt.Sprintf("team-%d", i)}

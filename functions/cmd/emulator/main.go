@@ -1,10 +1,10 @@
-// Command emulator runs all of Parley on this machine as it runs in the cloud, until it is told to end:
+// Command emulator runs all of Parley on this machine as it runs in the cloud, until it is interrupted:
 //
 //	emulator [--addr 127.0.0.1:3001]
 //
-// The Firestore emulator tells the functions of what the hub writes, sweeps are called as often as Cloud Scheduler
-// would, and each push is printed instead of ringing a phone. It is run in the functions' directory. Nothing is kept:
-// another start begins with an empty store and other keys.
+// The Firestore emulator reports the hub's writes to the functions, sweeps run at the intervals of Cloud Scheduler, and
+// each push is printed instead of sent. Run it in the directory functions. It keeps no data: each start begins with an
+// empty store and new keys.
 package main
 
 import (
@@ -23,8 +23,8 @@ import (
 )
 
 func main() {
-	addr := flag.String("addr", "", "where the hub listens; a free port of 127.0.0.1 where it is left out")
-	verbose := flag.Bool("verbose", false, "print what the hub and the functions log")
+	addr := flag.String("addr", "", "the hub's `host:port`; the default is a free port of 127.0.0.1")
+	verbose := flag.Bool("verbose", false, "print the logs of the hub and of the functions")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
@@ -34,7 +34,7 @@ func main() {
 	}
 }
 
-// output is written to by the programs and by us, one at a time.
+// output serializes the writes of the programs and of this one.
 type output struct {
 	mu sync.Mutex
 	to io.Writer
@@ -88,13 +88,13 @@ stand-in for FCM    %[6]s/v1
 human's key         %[7]s
 agent's key         %[8]s (program alpha)
 
-A device that is rung is printed here. Register one, and ask:
+Pushes are printed here. Register a device and ask a question:
 
   curl -H "Authorization: Bearer %[7]s" -H "Content-Type: application/json" \
     -d '{"token":"my-phone","platform":"android"}' %[1]s/v1/devices
   curl -H "Authorization: Bearer %[8]s" -H "Content-Type: application/json" \
     -d '{"question":"Deploy now?","options":["yes","no"]}' %[1]s/v1/questions
 
-Ctrl-C ends all of it.
+Ctrl-C stops everything.
 `, s.Hub, link, s.Functions, s.Emulator, stack.Project, s.FCM, s.HumanKey, s.AgentKey)
 }

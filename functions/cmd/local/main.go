@@ -3,7 +3,8 @@
 //
 //	local [--addr 127.0.0.1:8080]
 //
-// Without --addr, PORT is the port. The functions read their settings from the environment as they do in the cloud.
+// Without --addr the port is that of the environment variable PORT. The functions read their configuration from the
+// environment, as in the cloud.
 package main
 
 import (
@@ -31,7 +32,7 @@ func main() {
 func serve(addr string) error {
 	host, port, err := net.SplitHostPort(addr)
 	if err != nil {
-		return fmt.Errorf("--addr is host:port, not %q", addr)
+		return fmt.Errorf("--addr must be host:port, not %q", addr)
 	}
 	return funcframework.StartHostPort(host, port)
 }

@@ -1,8 +1,8 @@
-// Command package makes the archive that the functions are deployed from:
+// Command package writes the archive that the functions are deployed from:
 //
 //	package [-o ../bin/functions.zip]
 //
-// It is run in the functions' directory. The same sources make the same bytes.
+// Run it in the directory functions. The same sources produce the same bytes.
 package main
 
 import (
@@ -31,7 +31,8 @@ func main() {
 	}
 }
 
-// run writes the archive beside its place first, so that no half of one is ever there.
+// run writes the archive to a temporary file beside its destination and then renames it, so that no partial archive is
+// left behind.
 func run(ctx context.Context, out string) (err error) {
 	if err := os.MkdirAll(filepath.Dir(out), 0o755); err != nil {
 		return err

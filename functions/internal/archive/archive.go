@@ -16,12 +16,12 @@ import (
 	"strings"
 )
 
-// entries are the packages that an archive is built for: the root, which the buildpack builds, and the local server,
-// which keeps the framework's vendored.
+// entries are the packages that the archive can build: the root package, which the buildpack builds, and the local
+// server, which keeps the framework's server among the vendored packages.
 var entries = []string{".", "./cmd/local"}
 
-// Write writes the archive of the functions of the repository at root, which has the modules functions and shared.
-// Every module that they need is in the module cache or can be had.
+// Write writes the archive of the functions of the repository at root, which contains the modules functions and shared.
+// It runs the go command, which may download modules.
 func Write(ctx context.Context, w io.Writer, root string) error {
 	dir, err := os.MkdirTemp("", "parley-archive-")
 	if err != nil {
@@ -45,7 +45,7 @@ func Write(ctx context.Context, w io.Writer, root string) error {
 	return pack(w, to)
 }
 
-// goCommand runs the go command in the directory, without a workspace and for where the functions run.
+// goCommand runs the go command in the directory, without a workspace and for the platform of the functions.
 func goCommand(ctx context.Context, dir string, args ...string) ([]byte, error) {
 	cmd := exec.CommandContext(ctx, "go", args...)
 	cmd.Dir = dir
@@ -58,7 +58,7 @@ func goCommand(ctx context.Context, dir string, args ...string) ([]byte, error) 
 	return out.Bytes(), nil
 }
 
-// stage copies what the module's own part of the archive is made of.
+// stage copies the module's own files of the archive.
 func stage(ctx context.Context, to, from string) error {
 	out, err := goCommand(ctx, from, append([]string{"list", "-deps", "-json=Dir,Module,GoFiles,EmbedFiles"},
 		entries...)...)
@@ -110,10 +110,10 @@ func copyFile(to, from string) error {
 	return os.WriteFile(to, text, 0o600)
 }
 
-// newYear1980 is the earliest date that an archive can hold.
+// newYear1980 is the earliest date that an archive can represent.
 const newYear1980 = 1<<5 | 1
 
-// pack writes the files below dir, sorted by name, all of the same time and mode.
+// pack writes the files below dir, sorted by name, all with the same time and mode.
 func pack(w io.Writer, dir string) error {
 	var names []string
 	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {

@@ -40,7 +40,7 @@ func archive(t *testing.T) (text []byte, z *zip.Reader) {
 	return text, z
 }
 
-func TestTheSameSourcesElsewhereMakeTheSameBytes(t *testing.T) {
+func TestTheSameSourcesProduceTheSameBytesInAnyDirectory(t *testing.T) {
 	t.Parallel()
 	want, _ := archive(t)
 	elsewhere := t.TempDir()
@@ -58,7 +58,7 @@ func TestTheSameSourcesElsewhereMakeTheSameBytes(t *testing.T) {
 	}
 }
 
-func TestAnArchiveHoldsWhatIsDeployedAndNoMore(t *testing.T) {
+func TestAnArchiveHoldsOnlyDeployedFiles(t *testing.T) {
 	t.Parallel()
 	_, z := archive(t)
 	here, err := filepath.Abs(repository)
@@ -111,7 +111,7 @@ func TestAnArchiveHoldsWhatIsDeployedAndNoMore(t *testing.T) {
 	}
 }
 
-// unpacked is the archive in a directory of its own.
+// unpacked unpacks the archive into a new directory.
 func unpacked(t *testing.T) string {
 	t.Helper()
 	_, z := archive(t)
@@ -122,7 +122,7 @@ func unpacked(t *testing.T) string {
 	return dir
 }
 
-// program is what the buildpack puts beside the functions: a server of the one that FUNCTION_TARGET names.
+// program is the main package that the buildpack adds: a server of the function that FUNCTION_TARGET names.
 const program = `package main
 
 import (
@@ -138,7 +138,7 @@ func main() {
 }
 `
 
-// build builds a package of the unpacked archive with nothing but what is in it.
+// build builds a package of the unpacked archive, without any other source of packages.
 func build(t *testing.T, dir, pkg string) string {
 	t.Helper()
 	modules := t.TempDir()
@@ -157,7 +157,7 @@ func build(t *testing.T, dir, pkg string) string {
 	return bin
 }
 
-// target starts the program as one function, without any store to reach, and posts to it.
+// target runs the program as one function, without a store, and posts to it.
 func target(t *testing.T, bin, function string, ready int, header http.Header) (answer, log string) {
 	t.Helper()
 	p, err := supervise.Server{Path: "/", Status: ready,
@@ -186,7 +186,7 @@ func target(t *testing.T, bin, function string, ready int, header http.Header) (
 	if err != nil {
 		t.Fatal(err)
 	}
-	p.Stop() // what it wrote is all read then
+	p.Stop() // its output is complete then
 	return cmp.Or(strings.TrimSpace(string(body)), res.Status), p.Output()
 }
 

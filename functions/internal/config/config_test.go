@@ -33,7 +33,7 @@ func TestTheEnvironmentIsReadOnce(t *testing.T) {
 	}
 }
 
-func TestEverythingThatIsWrongIsSaidAtOnce(t *testing.T) {
+func TestTheErrorListsAllInvalidSettings(t *testing.T) {
 	t.Parallel()
 	_, err := Read(t.Context(), env(map[string]string{"PARLEY_FCM_ENDPOINT": "127.0.0.1:9",
 		"PARLEY_PUBLIC_URL": "parley.example", "PARLEY_SWEEP_SECONDS": "0"}))
@@ -54,8 +54,8 @@ func TestEverythingThatIsWrongIsSaidAtOnce(t *testing.T) {
 	}
 }
 
-// The library keeps what the machine told, so the machine that does not know is asked first.
-func TestAFunctionInTheCloudAsksItsMachineForTheProject(t *testing.T) {
+// The library caches a successful answer, so the failure is tested first.
+func TestAFunctionInTheCloudAsksTheMetadataServerForTheProject(t *testing.T) {
 	answer := func(w http.ResponseWriter, r *http.Request) { http.NotFound(w, r) }
 	machine := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { answer(w, r) }))
 	defer machine.Close()

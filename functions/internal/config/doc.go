@@ -1,3 +1,3 @@
-// Package config is the functions' configuration: one struct, read once from the environment and checked before
-// anything starts. Nothing else in the functions reads the environment but the libraries.
+// Package config is the configuration of the functions: one struct that is read once from the environment and validated
+// before anything starts. Except for libraries, nothing else in the functions reads the environment.
 package config

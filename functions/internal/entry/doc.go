@@ -1,10 +1,9 @@
-// Package entry is what stands behind the functions' names: a call of the Functions Framework becomes one of a reaction
-// or of a sweep, and what they say becomes an answer.
+// Package entry is the code behind the names of the functions. It translates a call of the Functions Framework into the
+// call of a reaction or of a sweep, and the outcome into an answer.
 //
-// An answer is an instruction. Whoever delivered an event delivers it again after anything but 2xx, so only what a
-// redelivery can mend is answered with an error; what cannot be read, is too old or is refused is dropped, with a line
-// in the log.
+// Eventarc delivers an event again after any status but 2xx. So only failures that a later delivery may overcome are
+// answered with an error. Events that cannot be decoded, are too old or are refused are dropped and logged.
 //
-// The store and the sender are opened at the first call, not when the program starts: a failure then answers that call
-// alone, and the next one tries again. No rule of the domains is here.
+// The store and the sender of pushes are opened by the first call, not when the program starts: a failure then affects
+// that call alone, and the next call tries again. No rule of a domain may live here.
 package entry

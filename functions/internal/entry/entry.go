@@ -16,26 +16,26 @@ import (
 	"parley.internal/shared/store/firestore"
 )
 
-// Points are the functions of one process, over one store that is opened at the first call. They may be called by many
-// at once.
-type Points struct {
-	// Env is the environment, read when the store is opened.
+// Handlers are the functions of one process. They share one store, which the first call opens, and are safe for
+// concurrent use.
+type Handlers struct {
+	// Env looks up a variable of the environment. It is called when the store is opened.
 	Env func(string) string
 	Now func() time.Time
 	Log *slog.Logger
 
-	mu      sync.Mutex
-	running *running
+	mu       sync.Mutex
+	services *services
 }
 
-// running is what the calls share once it is open.
-type running struct {
+// services are the shared parts of the functions.
+type services struct {
 	*app.App
 	admin    *store.Admin
 	sweepFor time.Duration
 }
 
-// Names are those of the reactions and of the sweeps. They need no store.
+// Names returns the names of the reactions and of the sweeps. It opens no store.
 func Names() (reactions, sweeps []string) {
 	known := app.New(nil, app.Ports{})
 	for _, r := range known.Reactions() {
@@ -47,25 +47,25 @@ func Names() (reactions, sweeps []string) {
 	return reactions, sweeps
 }
 
-// open is what the calls share, opened if it is not yet. What fails is tried again by the next call; the fault is
+// open returns the services and opens them if necessary. After a failure the next call tries again; the fault is
 // Unavailable.
-func (p *Points) open(ctx context.Context) (*running, error) {
+func (p *Handlers) open(ctx context.Context) (*services, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.running != nil {
-		return p.running, nil
+	if p.services != nil {
+		return p.services, nil
 	}
-	// What is opened outlives the call that opens it.
+	// The services outlive the call that opens them.
 	r, err := p.start(context.WithoutCancel(ctx))
 	if err != nil {
-		p.Log.ErrorContext(ctx, "cannot start", "cause", err.Error())
-		return nil, fault.Wrap(fault.Unavailable, err, "the function could not start; the log has the cause")
+		p.Log.ErrorContext(ctx, "cannot open the store", "cause", err.Error())
+		return nil, fault.Wrap(fault.Unavailable, err, "the function cannot start; the log has the cause")
 	}
-	p.running = r
+	p.services = r
 	return r, nil
 }
 
-func (p *Points) start(ctx context.Context) (*running, error) {
+func (p *Handlers) start(ctx context.Context) (*services, error) {
 	c, err := config.Read(ctx, p.Env)
 	if err != nil {
 		return nil, err
@@ -79,35 +79,35 @@ func (p *Points) start(ctx context.Context) (*running, error) {
 		return nil, err
 	}
 	db := store.New(d, app.Schema())
-	return &running{App: app.New(db, app.Ports{Sender: sender, PublicURL: c.PublicURL}), admin: store.NewAdmin(db),
+	return &services{App: app.New(db, app.Ports{Sender: sender, PublicURL: c.PublicURL}), admin: store.NewAdmin(db),
 		sweepFor: c.Sweep}, nil
 }
 
-// sender rings devices through FCM. With an emulator and no stand-in for FCM pushes go to the log: what is tried out
-// must not ring a phone.
-func (p *Points) sender(ctx context.Context, c config.Config) (push.Sender, error) {
+// sender returns the sender for FCM. With an emulator but without a stand-in for FCM pushes are only logged, so that
+// development never notifies a real phone.
+func (p *Handlers) sender(ctx context.Context, c config.Config) (push.Sender, error) {
 	if c.EmulatorHost != "" && c.FCMEndpoint == "" {
 		return push.Log{To: p.Log}, nil
 	}
 	return fcm.New(ctx, fcm.Options{Project: c.FCMProject, Endpoint: c.FCMEndpoint, Log: p.Log})
 }
 
-var errNone = errors.New("there is no such function")
+var errUnknown = errors.New("there is no such function")
 
-func (r *running) reaction(name string) (app.Reaction, error) {
+func (r *services) reaction(name string) (app.Reaction, error) {
 	for _, reaction := range r.Reactions() {
 		if reaction.Name == name {
 			return reaction, nil
 		}
 	}
-	return app.Reaction{}, errNone
+	return app.Reaction{}, errUnknown
 }
 
-func (r *running) sweep(function string) (app.Sweep, error) {
+func (r *services) sweep(function string) (app.Sweep, error) {
 	for _, sweep := range r.Sweeps() {
 		if sweep.Function == function {
 			return sweep, nil
 		}
 	}
-	return app.Sweep{}, errNone
+	return app.Sweep{}, errUnknown
 }

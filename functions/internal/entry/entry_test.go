@@ -24,19 +24,19 @@ import (
 	"parley.internal/shared/store/firestore"
 )
 
-// points are the functions over a store, at a time that passed after they were made.
-func points(t *testing.T, db *store.DB, sweepFor time.Duration) (p *Points, log *bytes.Buffer,
+// handlers returns the functions over a store, and a function that moves their clock forward.
+func handlers(t *testing.T, db *store.DB, sweepFor time.Duration) (p *Handlers, log *bytes.Buffer,
 	pass func(time.Duration)) {
 	t.Helper()
 	log, passed := &bytes.Buffer{}, time.Duration(0)
 	a := app.New(db, app.Ports{Now: func() time.Time {
 		return time.Now().UTC().Truncate(time.Microsecond).Add(passed)
 	}})
-	return &Points{Now: time.Now, Log: cloudlog.New(log), running: &running{App: a, admin: store.NewAdmin(db),
+	return &Handlers{Now: time.Now, Log: cloudlog.New(log), services: &services{App: a, admin: store.NewAdmin(db),
 		sweepFor: sweepFor}}, log, func(d time.Duration) { passed += d }
 }
 
-// open is an empty store in an emulator. SQLite is not this module's.
+// open returns an empty store in an emulator. This module does not have the SQLite store.
 func open(t *testing.T, host string) *store.DB {
 	t.Helper()
 	d, err := firestore.Open(t.Context(), firestore.Options{EmulatorHost: host, Project: emulator.Project(t)})
@@ -48,7 +48,7 @@ func open(t *testing.T, host string) *store.DB {
 	return db
 }
 
-// change is an event that concerns a reaction.
+// change returns an event that a reaction handles.
 func change(t *testing.T) cloudevents.Event {
 	t.Helper()
 	text := func(s string) *firestoredata.Value {
@@ -89,10 +89,10 @@ func post(t *testing.T, f http.HandlerFunc) swept {
 	return s
 }
 
-func TestAStartThatFailedIsTriedAgainByTheNextCall(t *testing.T) {
+func TestAFailedStartIsRepeatedByTheNextCall(t *testing.T) {
 	t.Parallel()
 	env, log := map[string]string{}, &bytes.Buffer{}
-	p := &Points{Env: func(name string) string { return env[name] }, Now: time.Now, Log: cloudlog.New(log)}
+	p := &Handlers{Env: func(name string) string { return env[name] }, Now: time.Now, Log: cloudlog.New(log)}
 	react, sweep := p.React("OnTaskUpdate"), p.Sweep("CleanupLedger")
 	if err := react(t.Context(), change(t)); err == nil {
 		t.Error("an event that nobody saw is handled")
@@ -105,22 +105,22 @@ func TestAStartThatFailedIsTriedAgainByTheNextCall(t *testing.T) {
 		t.Errorf("the log tells %d times what to set:\n%s", n, log)
 	}
 	env["GOOGLE_CLOUD_PROJECT"], env["FIRESTORE_EMULATOR_HOST"] = "demo-parley", "127.0.0.1:1"
-	if err := react(t.Context(), change(t)); err != nil { // it concerns another reaction
+	if err := react(t.Context(), change(t)); err != nil { // for another reaction
 		t.Errorf("with everything set: %v", err)
 	}
 	delete(env, "GOOGLE_CLOUD_PROJECT")
 	if err := react(t.Context(), change(t)); err != nil {
 		t.Errorf("it started once more: %v", err)
 	}
-	if err := p.running.DB.Close(); err != nil {
+	if err := p.services.DB.Close(); err != nil {
 		t.Error(err)
 	}
 }
 
-func TestASweepWhoseTimeIsOverSaysThatThereIsMore(t *testing.T) {
+func TestASweepReportsMoreWorkAtItsTimeLimit(t *testing.T) {
 	t.Parallel()
-	p, log, pass := points(t, open(t, emulator.Shared(t)), 0)
-	if _, err := p.running.Relay.Send(t.Context(), identity.Caller{User: "u", Program: "alpha"},
+	p, log, pass := handlers(t, open(t, emulator.Shared(t)), 0)
+	if _, err := p.services.Relay.Send(t.Context(), identity.Caller{User: "u", Program: "alpha"},
 		relay.SendInput{Message: "hi", Target: "beta", MessageType: "STATUS", TTL: 60}); err != nil {
 		t.Fatal(err)
 	}
@@ -129,7 +129,7 @@ func TestASweepWhoseTimeIsOverSaysThatThereIsMore(t *testing.T) {
 	if got := post(t, sweep); got.status != http.StatusOK || !got.Success || !got.Data.More || got.Data.Total() != 0 {
 		t.Errorf("without any time: %d %s", got.status, got.body)
 	}
-	p.running.sweepFor = time.Minute
+	p.services.sweepFor = time.Minute
 	if got := post(t, sweep); got.status != http.StatusOK || got.Data.More || got.Data.Handled["messages"] != 1 {
 		t.Errorf("with time: %d %s", got.status, got.body)
 	}
@@ -138,10 +138,10 @@ func TestASweepWhoseTimeIsOverSaysThatThereIsMore(t *testing.T) {
 	}
 }
 
-func TestAFailureIsInTheLogAndNotInTheAnswer(t *testing.T) {
+func TestTheCauseOfAFailureIsLoggedAndNotInTheAnswer(t *testing.T) {
 	t.Parallel()
 	db := open(t, "127.0.0.1:1")
-	p, log, _ := points(t, db, time.Minute)
+	p, log, _ := handlers(t, db, time.Minute)
 	if err := db.Close(); err != nil {
 		t.Fatal(err)
 	}
@@ -158,14 +158,14 @@ func TestAFailureIsInTheLogAndNotInTheAnswer(t *testing.T) {
 		}
 	}
 	err := p.React("OnTaskCreate")(t.Context(), change(t))
-	if err == nil || err.Error() != errAgain.Error() {
+	if err == nil || err.Error() != errRedeliver.Error() {
 		t.Errorf("a reaction answers %v", err)
 	}
 }
 
-func TestTheEndOfAnothersCallEndsNoReaction(t *testing.T) {
+func TestTheEndOfAnotherCallsContextEndsNoReaction(t *testing.T) {
 	t.Parallel()
-	p, log, _ := points(t, open(t, emulator.Shared(t)), time.Minute)
+	p, log, _ := handlers(t, open(t, emulator.Shared(t)), time.Minute)
 	ended, end := context.WithCancel(t.Context())
 	end()
 	if err := p.React("OnTaskCreate")(ended, change(t)); err != nil {

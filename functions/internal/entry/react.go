@@ -11,17 +11,17 @@ import (
 	"parley.internal/shared/app"
 )
 
-// reactFor bounds one reaction. It is longer than any send takes, and no longer than who delivers waits for an answer.
-const reactFor = 60 * time.Second
+// reactTimeout bounds one reaction. It is longer than any send takes and shorter than Eventarc waits for an answer.
+const reactTimeout = 60 * time.Second
 
-var errAgain = errors.New("the event was not handled and should be delivered again; the log has the cause")
+var errRedeliver = errors.New("the event was not handled and should be delivered again; the log has the cause")
 
-// React is the function of the reaction with this name. Its error says that the event should be delivered again, and
-// tells nothing of the cause, which is in the log.
-func (p *Points) React(name string) func(context.Context, cloudevents.Event) error {
+// React returns the function of the reaction with this name. The function returns an error if the event should be
+// delivered again. The error does not contain the cause, which is logged.
+func (p *Handlers) React(name string) func(context.Context, cloudevents.Event) error {
 	return func(ctx context.Context, ce cloudevents.Event) error {
-		// The framework may hand over the context of another call under way, whose end is none of ours.
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), reactFor)
+		// The framework may pass on the context of another call in flight, whose end must not end this one.
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), reactTimeout)
 		defer cancel()
 		e, err := event.Decode(ce)
 		if err != nil {
@@ -30,14 +30,14 @@ func (p *Points) React(name string) func(context.Context, cloudevents.Event) err
 		}
 		r, err := p.open(ctx)
 		if err != nil {
-			return errAgain
+			return errRedeliver
 		}
 		reaction, err := r.reaction(name)
 		if err != nil {
 			return err
 		}
 		if outcome, _ := reaction.Handle(ctx, e, p.Now(), p.Log); outcome == app.Redeliver {
-			return errAgain
+			return errRedeliver
 		}
 		return nil
 	}

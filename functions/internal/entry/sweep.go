@@ -9,7 +9,7 @@ import (
 	"parley.internal/shared/fault"
 )
 
-// answer is the body of every sweep's answer, in the form of the hub's.
+// answer is the body of every sweep's answer, in the envelope of the hub's REST answers.
 type answer struct {
 	Success bool        `json:"success"`
 	Data    *app.Report `json:"data,omitempty"`
@@ -21,16 +21,15 @@ type problem struct {
 	Message string `json:"message"`
 }
 
-// Sweep is the function of a sweep. It takes a POST without a body and answers with
-// what was handled, also where something failed: then the status is 503 where trying
-// again soon may mend it, and else 500. What it does not get to within its time the
-// next run does.
-func (p *Points) Sweep(function string) http.HandlerFunc {
+// Sweep returns the function of a sweep. It accepts a POST without a body and answers with a report of the run, which
+// may be partial: the next run continues where the time limit ended this one. If the run failed, the answer has the
+// report of the part that succeeded, with the status 503 if another try may succeed soon, and else 500.
+func (p *Handlers) Sweep(function string) http.HandlerFunc {
 	return func(w http.ResponseWriter, req *http.Request) {
 		if req.Method != http.MethodPost {
 			w.Header().Set("Allow", http.MethodPost)
 			p.reply(w, http.StatusMethodNotAllowed,
-				answer{Error: &problem{fault.Invalid.Code(), "a sweep is started with POST"}})
+				answer{Error: &problem{fault.Invalid.Code(), "a sweep must be called with POST"}})
 			return
 		}
 		r, err := p.open(req.Context())
@@ -47,7 +46,8 @@ func (p *Points) Sweep(function string) http.HandlerFunc {
 		defer cancel()
 		begun := p.Now()
 		report, err := sweep.Run(ctx, r.admin)
-		about := []any{"sweep", sweep.Name, "settled", report.Handled, "more", report.More, "ms", p.Now().Sub(begun).Milliseconds()}
+		about := []any{"sweep", sweep.Name, "settled", report.Handled, "more", report.More, "ms",
+			p.Now().Sub(begun).Milliseconds()}
 		if err != nil {
 			p.Log.ErrorContext(ctx, "sweep", append(about, "fault", fault.Of(err).Code(), "cause", err.Error())...)
 			p.refuse(w, err, &report)
@@ -58,16 +58,17 @@ func (p *Points) Sweep(function string) http.HandlerFunc {
 	}
 }
 
-// refuse answers with the kind of err, and with nothing of its text.
-func (p *Points) refuse(w http.ResponseWriter, err error, report *app.Report) {
+// refuse answers with the kind of err but without its text.
+func (p *Handlers) refuse(w http.ResponseWriter, err error, report *app.Report) {
 	kind, status := fault.Of(err), http.StatusInternalServerError
 	if kind == fault.Unavailable || kind == fault.Conflict {
 		status = http.StatusServiceUnavailable
 	}
-	p.reply(w, status, answer{Data: report, Error: &problem{kind.Code(), "not everything could be handled; the log has the cause, and the next run goes on"}})
+	p.reply(w, status, answer{Data: report,
+		Error: &problem{kind.Code(), "the sweep is incomplete; the log has the cause, and the next run continues"}})
 }
 
-func (p *Points) reply(w http.ResponseWriter, status int, a answer) {
+func (p *Handlers) reply(w http.ResponseWriter, status int, a answer) {
 	body, err := json.Marshal(a)
 	if err != nil {
 		p.Log.Error("sweep", "cause", err.Error())
@@ -76,5 +77,5 @@ func (p *Points) reply(w http.ResponseWriter, status int, a answer) {
 	}
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
-	_, _ = w.Write(append(body, '\n')) // who asked may be gone
+	_, _ = w.Write(append(body, '\n')) // the client may have disconnected
 }

@@ -1,10 +1,9 @@
-// Package event turns what Eventarc posts into the event that a reaction takes.
+// Package event converts the events that Eventarc delivers into the events that reactions handle.
 //
-// What is wrong with a body stays wrong however often it comes, so every error here is an Invalid fault: the event is
-// to be dropped. The document's own name in the data says which it is, because the subject is a header, and a header
-// does not carry every character.
+// A malformed event is malformed on every delivery, so every error of this package is an Invalid fault, and the event
+// is to be dropped. The document is identified by its name in the data, not by the event's subject: the subject is a
+// header, and a header cannot carry every character.
 //
-// A document holds what any writer left, a phone too. Kinds of value that the store's port does not know become the
-// nearest that it does, as its driver for Firestore reads them, so that a reaction sees the same document whichever way
-// it comes.
+// Any client may write documents, a phone as well. Values of types that the store does not support are converted as the
+// store's driver for Firestore converts them, so that a reaction sees the same document from either source.
 package event

@@ -21,17 +21,18 @@ var kinds = map[string]store.EventKind{
 	"google.cloud.firestore.document.v1.deleted": store.Deleted,
 }
 
-// Type is the CloudEvents type of a kind of change.
+// Type returns the CloudEvents type of a kind of change.
 func Type(k store.EventKind) string { return "google.cloud.firestore.document.v1." + string(k) }
 
-// Decode is the change that a CloudEvent of Firestore's tells of a user's document. Its data is protobuf, or the same
-// as JSON. The error is an Invalid fault.
+// Decode returns the change of a user's document in a CloudEvent of Firestore, whose data is protobuf or the equivalent
+// JSON. Every error is an Invalid fault.
 func Decode(e cloudevents.Event) (store.Event, error) {
 	kind, known := kinds[e.Type()]
 	if !known {
-		return store.Event{}, fault.New(fault.Invalid, "an event of the type %.100q is none of a document", e.Type())
+		return store.Event{}, fault.New(fault.Invalid, "the event must be of the type of a document's change, not %.100q",
+			e.Type())
 	}
-	data, err := parse(e)
+	data, err := decodeData(e)
 	if err != nil {
 		return store.Event{}, err
 	}
@@ -40,12 +41,12 @@ func Decode(e cloudevents.Event) (store.Event, error) {
 	if kind == store.Deleted {
 		doc = data.GetOldValue()
 	}
-	if out.Ref, err = refOf(doc.GetName()); err != nil {
+	if out.Ref, err = parseName(doc.GetName()); err != nil {
 		return store.Event{}, err
 	}
 	if out.At.IsZero() {
 		if !doc.GetUpdateTime().IsValid() {
-			return store.Event{}, fault.New(fault.Invalid, "the event does not say when it happened")
+			return store.Event{}, fault.New(fault.Invalid, "the event must have a time")
 		}
 		out.At = doc.GetUpdateTime().AsTime()
 	}
@@ -63,8 +64,8 @@ func Decode(e cloudevents.Event) (store.Event, error) {
 	return out, nil
 }
 
-// parse reads the data as what it says it is; protobuf is what Eventarc sends.
-func parse(e cloudevents.Event) (*firestoredata.DocumentEventData, error) {
+// decodeData decodes the data by its content type. Eventarc sends protobuf.
+func decodeData(e cloudevents.Event) (*firestoredata.DocumentEventData, error) {
 	data := &firestoredata.DocumentEventData{}
 	kind, _, err := mime.ParseMediaType(e.DataContentType())
 	switch {
@@ -73,17 +74,17 @@ func parse(e cloudevents.Event) (*firestoredata.DocumentEventData, error) {
 	case err == nil && kind == "application/json":
 		err = protojson.UnmarshalOptions{DiscardUnknown: true}.Unmarshal(e.Data(), data)
 	default:
-		return nil, fault.New(fault.Invalid, "data of the type %.100q is not read; it is application/protobuf",
+		return nil, fault.New(fault.Invalid, "the data must be of the type application/protobuf, not %.100q",
 			e.DataContentType())
 	}
 	if err != nil {
-		return nil, fault.Wrap(fault.Invalid, err, "the data is no change of a document")
+		return nil, fault.Wrap(fault.Invalid, err, "the data must be the change of a document")
 	}
 	return data, nil
 }
 
-// refOf is the user's document that has a full name, projects/P/databases/D/documents/users/U/collection/id.
-func refOf(name string) (store.Ref, error) {
+// parseName parses the full name of a user's document: projects/P/databases/D/documents/users/U/collection/id.
+func parseName(name string) (store.Ref, error) {
 	parts := strings.Split(name, "/")
 	if len(parts) < 9 || len(parts)%2 != 1 || parts[0] != "projects" || parts[2] != "databases" ||
 		parts[4] != "documents" || parts[5] != "users" {

@@ -32,7 +32,7 @@ func doc(name, title string) *firestoredata.Document {
 		Fields: map[string]*firestoredata.Value{"title": text(title), "changedAt": text("the driver's")}}
 }
 
-// given is an event as Eventarc sends it.
+// given returns an event as Eventarc sends it.
 func given(t testing.TB, kind store.EventKind, before, after *firestoredata.Document) cloudevents.Event {
 	t.Helper()
 	body, err := proto.Marshal(&firestoredata.DocumentEventData{Value: after, OldValue: before})
@@ -73,7 +73,7 @@ func TestAChangeIsDecodedByItsKind(t *testing.T) {
 	}
 }
 
-func TestEveryKindOfValueBecomesOneOfTheStores(t *testing.T) {
+func TestEveryTypeOfValueIsConverted(t *testing.T) {
 	t.Parallel()
 	d := doc(name, "all")
 	for field, v := range map[string]*firestoredata.Value{
@@ -104,7 +104,7 @@ func TestEveryKindOfValueBecomesOneOfTheStores(t *testing.T) {
 	}
 }
 
-func TestTheDocumentsNameSaysWhichItIs(t *testing.T) {
+func TestTheNameInTheDataIdentifiesTheDocument(t *testing.T) {
 	t.Parallel()
 	const root = "projects/p/databases/(default)/documents/"
 	for path, want := range map[string]store.Ref{
@@ -131,7 +131,7 @@ func TestTheDocumentsNameSaysWhichItIs(t *testing.T) {
 	}
 }
 
-func TestJSONIsReadAsWell(t *testing.T) {
+func TestJSONDataIsAccepted(t *testing.T) {
 	t.Parallel()
 	e := given(t, store.Created, nil, nil)
 	body, err := protojson.Marshal(&firestoredata.DocumentEventData{Value: doc(name, "in JSON")})
@@ -147,7 +147,7 @@ func TestJSONIsReadAsWell(t *testing.T) {
 	}
 }
 
-func TestAnEventWithoutATimeIsAsOldAsItsDocument(t *testing.T) {
+func TestAnEventWithoutATimeHasTheTimeOfItsDocument(t *testing.T) {
 	t.Parallel()
 	e := given(t, store.Created, nil, doc(name, "x"))
 	e.SetTime(time.Time{})
@@ -161,7 +161,7 @@ func TestAnEventWithoutATimeIsAsOldAsItsDocument(t *testing.T) {
 	}
 }
 
-func TestWhatCannotBeReadIsInvalid(t *testing.T) {
+func TestAMalformedEventIsInvalid(t *testing.T) {
 	t.Parallel()
 	change := func(f func(*cloudevents.Event)) cloudevents.Event {
 		e := given(t, store.Updated, doc(name, "was"), doc(name, "is"))
@@ -190,7 +190,7 @@ func TestWhatCannotBeReadIsInvalid(t *testing.T) {
 	}
 }
 
-// stores says what of v a store does not hold.
+// stores describes the first value in v that a store does not support, empty for none.
 func stores(v any) error {
 	switch x := v.(type) {
 	case nil, bool, int64, float64, string:

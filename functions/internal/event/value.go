@@ -10,10 +10,10 @@ import (
 	"parley.internal/shared/store"
 )
 
-// document is what a document held, without the field that is the driver's own.
+// document converts the fields of a document, without the field that the store's driver adds.
 func document(d *firestoredata.Document) (store.Fields, error) {
 	if d == nil {
-		return nil, fault.New(fault.Invalid, "the event lacks a document that its type promises")
+		return nil, fault.New(fault.Invalid, "the event must have the documents of its type")
 	}
 	f, err := fields(d.GetFields())
 	delete(f, store.ChangedField)
@@ -43,7 +43,7 @@ func value(v *firestoredata.Value) (any, error) {
 		return x.StringValue, nil
 	case *firestoredata.Value_TimestampValue:
 		if err := x.TimestampValue.CheckValid(); err != nil {
-			return nil, fault.Wrap(fault.Invalid, err, "the data holds a time that is none")
+			return nil, fault.Wrap(fault.Invalid, err, "the data has an invalid time")
 		}
 		return x.TimestampValue.AsTime().Truncate(time.Microsecond), nil
 	case *firestoredata.Value_ArrayValue:

@@ -1,8 +1,9 @@
-// Package shim stands between the Firestore emulator and the functions, as Eventarc stands between Firestore and them:
-// the emulator tells it of a change, and it delivers the event until it is taken.
+// Package shim connects the Firestore emulator to the functions, in the place of Eventarc: the emulator reports a
+// change to it, and it delivers the event until the functions accept it.
 //
-// It mends what the emulator does otherwise than Eventarc: the body is base64 text of the protobuf, the data's type is
-// a header of its own beside Content-Type, and an event is told once, whatever the answer.
+// It makes up for three differences between the emulator and Eventarc: the emulator sends the protobuf as base64 text,
+// it sends the type of the data in a header of its own beside Content-Type, and it sends an event only once, whatever
+// the answer.
 //
 // Nothing that is deployed may import this package.
 package shim

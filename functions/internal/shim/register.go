@@ -13,8 +13,8 @@ import (
 	"parley.internal/shared/app"
 )
 
-// Register has the emulator at the address tell of the project's changes that each reaction is for, as the triggers of
-// their names.
+// Register registers a trigger with the emulator at addr, a host:port, for each reaction, under the reaction's name.
+// The triggers report the changes of the project's documents.
 func Register(ctx context.Context, addr, project string, reactions []app.Reaction) error {
 	for _, r := range reactions {
 		body, err := json.Marshal(map[string]any{"eventType": event.Type(r.Kind), "database": "(default)",
@@ -30,16 +30,16 @@ func Register(ctx context.Context, addr, project string, reactions []app.Reactio
 		if err != nil {
 			return err
 		}
-		// Without it the emulator knows no such path.
+		// Without this header the emulator answers 404.
 		req.Header.Set("Content-Type", "application/json")
 		res, err := http.DefaultClient.Do(req)
 		if err != nil {
 			return fmt.Errorf("cannot register %s: %w", r.Name, err)
 		}
-		said, _ := io.ReadAll(io.LimitReader(res.Body, 1<<10))
+		answer, _ := io.ReadAll(io.LimitReader(res.Body, 1<<10))
 		_ = res.Body.Close()
 		if res.StatusCode != http.StatusOK {
-			return fmt.Errorf("cannot register %s: the emulator answers %s: %s", r.Name, res.Status, said)
+			return fmt.Errorf("cannot register %s: the emulator answers %s: %s", r.Name, res.Status, answer)
 		}
 	}
 	return nil

@@ -13,38 +13,38 @@ import (
 	"time"
 )
 
-// Shim is the handler that an emulator tells of changes. Close it after its server.
+// Shim is the handler for the emulator's events. Close it after its server.
 type Shim struct {
 	// Target is the base URL of the functions, each at the path of its name.
 	Target string
-	// Log is told of each delivery that is not taken.
+	// Log receives each failed delivery.
 	Log *slog.Logger
-	// Tries is how often an event is delivered, and Pause how long the second try waits; each further one waits twice
-	// as long, up to 10 s. Zero is 8 tries and 250 ms.
+	// Tries is the maximum number of deliveries of an event; 0 means 8. Pause is the time before the second delivery;
+	// it doubles for each further one, up to 10 seconds; 0 means 250 ms.
 	Tries int
 	Pause time.Duration
 
-	once sync.Once
-	ctx  context.Context
-	end  context.CancelFunc
-	busy sync.WaitGroup
-	room chan struct{}
+	once       sync.Once
+	ctx        context.Context
+	end        context.CancelFunc
+	deliveries sync.WaitGroup
+	slots      chan struct{}
 }
 
 const (
 	maxPause = 10 * time.Second
-	// deliverFor bounds one delivery; it is longer than a reaction takes.
-	deliverFor = 70 * time.Second
-	// atOnce is how many events are under way together.
-	atOnce = 16
-	// maxBody is more than two documents come to, as base64.
+	// deliveryTimeout bounds one delivery. It is longer than a reaction takes.
+	deliveryTimeout = 70 * time.Second
+	// maxConcurrent is the maximum number of events in flight.
+	maxConcurrent = 16
+	// maxBody is more than the size of two documents in base64, in bytes.
 	maxBody = 4 << 20
 )
 
 func (s *Shim) begin() {
 	s.once.Do(func() {
 		s.ctx, s.end = context.WithCancel(context.Background())
-		s.room = make(chan struct{}, atOnce)
+		s.slots = make(chan struct{}, maxConcurrent)
 		if s.Tries == 0 {
 			s.Tries = 8
 		}
@@ -54,20 +54,20 @@ func (s *Shim) begin() {
 	})
 }
 
-// Close gives up what is still to be delivered, and waits until nothing is under way.
+// Close drops the events that are not delivered yet and waits for the deliveries in flight.
 func (s *Shim) Close() {
 	s.begin()
 	s.end()
-	s.busy.Wait()
+	s.deliveries.Wait()
 }
 
-// ServeHTTP takes an event of the emulator's, POST /functions/projects/P/triggers/NAME, and answers before it is
+// ServeHTTP accepts an event of the emulator, POST /functions/projects/P/triggers/NAME, and answers before the event is
 // delivered.
 func (s *Shim) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.begin()
 	project, name, ok := strings.Cut(strings.TrimPrefix(r.URL.Path, "/functions/projects/"), "/triggers/")
 	if r.Method != http.MethodPost || !ok || project == "" || name == "" || strings.Contains(project+name, "/") {
-		http.Error(w, "an event is POST /functions/projects/PROJECT/triggers/NAME", http.StatusNotFound)
+		http.Error(w, "an event must be a POST to /functions/projects/PROJECT/triggers/NAME", http.StatusNotFound)
 		return
 	}
 	text, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
@@ -77,7 +77,7 @@ func (s *Shim) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	body, err := base64.StdEncoding.DecodeString(string(bytes.TrimSpace(text)))
 	if err != nil {
-		http.Error(w, "the body is not base64: "+err.Error(), http.StatusBadRequest)
+		http.Error(w, "the body must be base64: "+err.Error(), http.StatusBadRequest)
 		return
 	}
 	headers := http.Header{"Content-Type": r.Header["Content-Type"]}
@@ -87,18 +87,18 @@ func (s *Shim) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		}
 	}
 	if s.ctx.Err() != nil {
-		http.Error(w, "the server ends", http.StatusServiceUnavailable)
+		http.Error(w, "the server is shutting down", http.StatusServiceUnavailable)
 		return
 	}
-	s.busy.Go(func() { s.deliver(name, headers, body) })
+	s.deliveries.Go(func() { s.deliver(name, headers, body) })
 	w.WriteHeader(http.StatusOK)
 }
 
-// deliver posts the event until it is taken, its tries are over or the shim is closed.
+// deliver posts the event until it is accepted, its tries are used up or the shim is closed.
 func (s *Shim) deliver(name string, headers http.Header, body []byte) {
 	select {
-	case s.room <- struct{}{}:
-		defer func() { <-s.room }()
+	case s.slots <- struct{}{}:
+		defer func() { <-s.slots }()
 	case <-s.ctx.Done():
 		return
 	}
@@ -108,7 +108,7 @@ func (s *Shim) deliver(name string, headers http.Header, body []byte) {
 		if err == nil || s.ctx.Err() != nil {
 			return
 		}
-		s.Log.Warn("event not taken", "function", name, "event", headers.Get("Ce-Id"), "try", try, "tries", s.Tries,
+		s.Log.Warn("event not accepted", "function", name, "event", headers.Get("Ce-Id"), "try", try, "tries", s.Tries,
 			"cause", err.Error())
 		if try == s.Tries {
 			return
@@ -125,7 +125,7 @@ func (s *Shim) deliver(name string, headers http.Header, body []byte) {
 }
 
 func (s *Shim) post(name string, headers http.Header, body []byte) error {
-	ctx, cancel := context.WithTimeout(s.ctx, deliverFor)
+	ctx, cancel := context.WithTimeout(s.ctx, deliveryTimeout)
 	defer cancel()
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, s.Target+"/"+name, bytes.NewReader(body))
 	if err != nil {

@@ -14,14 +14,14 @@ import (
 	"parley.internal/shared/app"
 )
 
-// delivery is what the functions got.
+// delivery is a request that the functions received.
 type delivery struct {
 	path   string
 	header http.Header
 	body   string
 }
 
-// between is a shim before functions that answer with the statuses in turn, the last one for ever.
+// between returns a shim before functions that answer with the statuses in turn, and with the last one from then on.
 func between(t *testing.T, pause time.Duration, statuses ...int) (s *Shim, emulators string, got chan delivery) {
 	t.Helper()
 	got = make(chan delivery, 100)
@@ -67,7 +67,7 @@ const trigger = "/functions/projects/demo-p/triggers/OnTaskCreate"
 
 func text(body string) string { return base64.StdEncoding.EncodeToString([]byte(body)) }
 
-func TestAnEventIsDeliveredAsEventarcDoes(t *testing.T) {
+func TestAnEventIsDeliveredInTheFormOfEventarc(t *testing.T) {
 	t.Parallel()
 	_, front, got := between(t, time.Millisecond, http.StatusOK)
 	if status := tell(t, http.MethodPost, front+trigger, text("\x00\xffbinary")); status != http.StatusOK {
@@ -83,7 +83,7 @@ func TestAnEventIsDeliveredAsEventarcDoes(t *testing.T) {
 	}
 }
 
-func TestAnEventIsDeliveredUntilItIsTaken(t *testing.T) {
+func TestAnEventIsDeliveredUntilItIsAccepted(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {
 		statuses []int
@@ -95,7 +95,7 @@ func TestAnEventIsDeliveredUntilItIsTaken(t *testing.T) {
 	} {
 		s, front, got := between(t, time.Millisecond, tc.statuses...)
 		tell(t, http.MethodPost, front+trigger, text("x"))
-		s.busy.Wait()
+		s.deliveries.Wait()
 		if len(got) != tc.want {
 			t.Errorf("%s: delivered %d times", name, len(got))
 		}
@@ -107,7 +107,7 @@ func TestAnEventIsDeliveredUntilItIsTaken(t *testing.T) {
 	}
 }
 
-func TestClosingGivesUpWhatWaits(t *testing.T) {
+func TestCloseDropsPendingDeliveries(t *testing.T) {
 	t.Parallel()
 	s, front, got := between(t, time.Hour, http.StatusInternalServerError)
 	tell(t, http.MethodPost, front+trigger, text("x"))
@@ -119,7 +119,7 @@ func TestClosingGivesUpWhatWaits(t *testing.T) {
 	}
 }
 
-func TestWhatIsNoEventIsRefused(t *testing.T) {
+func TestAnInvalidEventIsRefused(t *testing.T) {
 	t.Parallel()
 	s, front, got := between(t, time.Millisecond, http.StatusOK)
 	for what, tc := range map[string]struct {
@@ -136,7 +136,7 @@ func TestWhatIsNoEventIsRefused(t *testing.T) {
 			t.Errorf("%s is answered %d", what, status)
 		}
 	}
-	if s.busy.Wait(); len(got) != 0 {
+	if s.deliveries.Wait(); len(got) != 0 {
 		t.Errorf("%d were delivered", len(got))
 	}
 }
@@ -168,7 +168,7 @@ func TestEachReactionIsRegisteredAsATrigger(t *testing.T) {
 	}
 	status = http.StatusNotFound
 	if err := Register(t.Context(), addr, "demo-p", reactions); err == nil ||
-		!strings.Contains(err.Error(), "OnTaskCreate") {
+		!strings.Contains(err.Error(), reactions[0].Name) {
 		t.Errorf("refused, it says %v", err)
 	}
 }

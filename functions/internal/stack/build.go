@@ -11,20 +11,20 @@ import (
 	"strings"
 )
 
-// root is the directory of this repository, told by the module that the working directory is in.
+// root returns the root directory of this repository, derived from the module of the working directory.
 func root(ctx context.Context) (string, error) {
 	out, err := exec.CommandContext(ctx, "go", "env", "GOMOD").Output()
 	if err != nil {
-		return "", fmt.Errorf("cannot ask go for the module: %w", err)
+		return "", fmt.Errorf("cannot determine the module: %w", err)
 	}
 	functions := filepath.Dir(strings.TrimSpace(string(out)))
 	if filepath.Base(functions) != "functions" {
-		return "", errors.New("run this in the functions' module: cd functions")
+		return "", errors.New("the working directory must be in the module functions: cd functions")
 	}
 	return filepath.Dir(functions), nil
 }
 
-// build makes the hub and the functions' local server, as they ship.
+// build builds the hub and the local server of the functions as they ship.
 func build(ctx context.Context, hub, local string) error {
 	at, err := root(ctx)
 	if err != nil {
@@ -41,7 +41,7 @@ func build(ctx context.Context, hub, local string) error {
 	return nil
 }
 
-// Run runs a command of the hub's program over the stack's store, and is what it printed.
+// Run runs a command of the hub's program on the stack's store and returns its output without surrounding white space.
 func (s *Stack) Run(ctx context.Context, args ...string) (string, error) {
 	cmd := exec.CommandContext(ctx, s.parley, append(args, "--store", "firestore", "--project", Project)...)
 	cmd.Env = s.env()

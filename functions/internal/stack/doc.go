@@ -1,10 +1,10 @@
-// Package stack is all of Parley on this machine as it runs in the cloud: the Firestore emulator with its triggers, the
-// functions behind the Functions Framework, the hub, and a stand-in for Firebase Cloud Messaging. It serves tests and
-// whoever tries something out.
+// Package stack runs all of Parley on this machine as it runs in the cloud: the Firestore emulator with its triggers,
+// the functions behind the Functions Framework, the hub, and a stand-in for Firebase Cloud Messaging. It is for tests
+// and for development.
 //
-// The hub and the functions are the programs that ship, built for the purpose: the hub's module cannot be imported from
-// here, and the framework's server knows no end. Everything listens on 127.0.0.1, and nothing outlives the program that
-// started it.
+// The hub and the functions run as the programs that ship, built for each stack, because the hub's internal packages
+// cannot be imported from this module and the framework's server cannot be stopped. Every server listens on 127.0.0.1
+// and ends with the program that started the stack.
 //
 // Nothing that is deployed may import this package.
 package stack

@@ -12,11 +12,11 @@ import (
 	"parley.internal/shared/app"
 )
 
-// sweepFor bounds one call of a sweep; it is longer than a sweep takes.
-const sweepFor = 3 * time.Minute
+// sweepTimeout bounds one call of a sweep and is longer than a sweep takes.
+const sweepTimeout = 3 * time.Minute
 
-// Schedule calls every sweep at once and then as often as it is to run, as Cloud Scheduler does, until ctx ends. The
-// log is told what each answered.
+// Schedule calls every sweep now and then at its interval, as Cloud Scheduler does, until ctx ends. It logs the
+// answers.
 func (s *Stack) Schedule(ctx context.Context, log *slog.Logger) {
 	var all sync.WaitGroup
 	defer all.Wait()
@@ -44,9 +44,9 @@ func (s *Stack) Schedule(ctx context.Context, log *slog.Logger) {
 	}
 }
 
-// Sweep calls the function of a sweep and is its answer. An answer that is not 200 is an error.
+// Sweep calls the function of a sweep and returns its answer. A status other than 200 is an error.
 func (s *Stack) Sweep(ctx context.Context, function string) (string, error) {
-	ctx, cancel := context.WithTimeout(ctx, sweepFor)
+	ctx, cancel := context.WithTimeout(ctx, sweepTimeout)
 	defer cancel()
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, s.Functions+"/"+function, http.NoBody)
 	if err != nil {

@@ -21,38 +21,38 @@ import (
 	"parley.internal/shared/supervise"
 )
 
-// Project is the project of a stack. Its prefix keeps every client from the cloud.
+// Project is the project ID of a stack. With the prefix demo- the Firebase tools never call the cloud.
 const Project = "demo-parley"
 
-// user owns the keys of a stack.
+// user is the ID of the user who owns the keys of a stack.
 const user = "local"
 
-// Options say how a stack runs.
+// Options configure a stack.
 type Options struct {
-	// HubAddr is where the hub listens; a free port of 127.0.0.1 where it is empty.
+	// HubAddr is the host:port of the hub; empty means a free port of 127.0.0.1.
 	HubAddr string
-	// OnPush is called with each push that the stand-in for FCM gets, one at a time.
+	// OnPush is called with each push, one at a time; it may be nil.
 	OnPush func(fcmtest.Message)
-	// Output is where the hub and the functions write; nil is nowhere. It may be written to by several at once.
+	// Output receives the output of the hub and of the functions; nil discards it. It must be safe for concurrent use.
 	Output io.Writer
-	// Log is told of events that the functions did not take.
+	// Log receives failed deliveries of events; nil discards them.
 	Log *slog.Logger
 }
 
-// Stack is one that runs. Stop it.
+// Stack is a running stack. The caller must call Stop.
 type Stack struct {
 	// Hub, Functions and FCM are base URLs, Emulator is host:port.
 	Hub, Functions, FCM, Emulator string
-	// HumanKey and AgentKey are keys of the same user; the agent is the program alpha.
+	// HumanKey and AgentKey are keys of the same user; the agent's program is alpha.
 	HumanKey, AgentKey string
 
 	hub, functions *supervise.Service
-	parley         string // the hub's program
+	parley         string // the path of the hub's program
 	closers        []func()
 }
 
-// Start builds the programs and brings all of them up. Where the machine has no emulator to start, the error is
-// [emulator.ErrNone].
+// Start builds and starts the programs and returns when they are ready. If this machine has no Firestore emulator, the
+// error is [emulator.ErrNone].
 func Start(ctx context.Context, o Options) (s *Stack, err error) {
 	s = &Stack{}
 	defer func() {
@@ -61,12 +61,12 @@ func Start(ctx context.Context, o Options) (s *Stack, err error) {
 			s = nil
 		}
 	}()
-	told, err := new(net.ListenConfig).Listen(ctx, "tcp", "127.0.0.1:0")
+	triggers, err := new(net.ListenConfig).Listen(ctx, "tcp", "127.0.0.1:0")
 	if err != nil {
 		return s, err
 	}
-	s.closers = append(s.closers, func() { _ = told.Close() })
-	e, err := emulator.StartWith(ctx, emulator.Options{Functions: told.Addr().String()})
+	s.closers = append(s.closers, func() { _ = triggers.Close() })
+	e, err := emulator.StartWith(ctx, emulator.Options{Functions: triggers.Addr().String()})
 	if err != nil {
 		return s, err
 	}
@@ -78,7 +78,7 @@ func Start(ctx context.Context, o Options) (s *Stack, err error) {
 	if err = s.startPrograms(ctx, o); err != nil {
 		return s, err
 	}
-	s.startShim(told, o)
+	s.startShim(triggers, o)
 	return s, shim.Register(ctx, s.Emulator, Project, app.New(nil, app.Ports{}).Reactions())
 }
 
@@ -98,7 +98,7 @@ func (s *Stack) startShim(l net.Listener, o Options) {
 	s.serve(l, between)
 }
 
-// serve serves until the stack stops.
+// serve serves HTTP until the stack is stopped.
 func (s *Stack) serve(l net.Listener, h http.Handler) {
 	srv := &http.Server{Handler: h, ReadHeaderTimeout: 10 * time.Second}
 	ended := make(chan struct{})
@@ -112,7 +112,7 @@ func (s *Stack) serve(l net.Listener, h http.Handler) {
 	})
 }
 
-// startPrograms builds and starts the hub and the functions, and makes the keys.
+// startPrograms builds and starts the hub and the functions, and creates the keys.
 func (s *Stack) startPrograms(ctx context.Context, o Options) error {
 	dir, err := os.MkdirTemp("", "parley-stack-")
 	if err != nil {
@@ -129,7 +129,7 @@ func (s *Stack) startPrograms(ctx context.Context, o Options) error {
 			return []string{s.parley, "serve", "--store", "firestore", "--project", Project, "--addr", addr}
 		}}
 	if s.hub, err = hub.Start(ctx); err != nil {
-		return fmt.Errorf("the hub: %w", err)
+		return fmt.Errorf("cannot start the hub: %w", err)
 	}
 	s.Hub = s.hub.URL()
 	s.closers = append(s.closers, s.hub.Stop)
@@ -139,7 +139,7 @@ func (s *Stack) startPrograms(ctx context.Context, o Options) error {
 		Output: o.Output,
 		Args:   func(addr string) []string { return []string{local, "--addr", addr} }}
 	if s.functions, err = functions.Start(ctx); err != nil {
-		return fmt.Errorf("the functions: %w", err)
+		return fmt.Errorf("cannot start the functions: %w", err)
 	}
 	s.Functions = s.functions.URL()
 	s.closers = append(s.closers, s.functions.Stop)
@@ -152,7 +152,7 @@ func (s *Stack) startPrograms(ctx context.Context, o Options) error {
 	return err
 }
 
-// env is the environment of the programs. Nothing of ours is in it that could lead them to the cloud.
+// env returns the environment of the programs. It passes on none of our variables that could lead them to the cloud.
 func (s *Stack) env() []string {
 	env := []string{emulator.Variable + "=" + s.Emulator}
 	for _, name := range []string{"PATH", "HOME", "TMPDIR"} {
@@ -163,19 +163,19 @@ func (s *Stack) env() []string {
 	return env
 }
 
-// Wait returns when ctx ends, or with an error when a program has ended by itself.
+// Wait returns nil when ctx ends, or an error when the hub or the functions exit.
 func (s *Stack) Wait(ctx context.Context) error {
 	select {
 	case <-ctx.Done():
 		return nil
 	case <-s.hub.Exited():
-		return errors.New("the hub has ended:\n" + s.hub.Output())
+		return errors.New("the hub has exited:\n" + s.hub.Output())
 	case <-s.functions.Exited():
-		return errors.New("the functions have ended:\n" + s.functions.Output())
+		return errors.New("the functions have exited:\n" + s.functions.Output())
 	}
 }
 
-// Stop ends everything that Start has started, the last first.
+// Stop stops everything that Start started, in reverse order. Further calls do nothing.
 func (s *Stack) Stop() {
 	for _, end := range slices.Backward(s.closers) {
 		end()

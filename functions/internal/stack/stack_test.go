@@ -19,7 +19,7 @@ import (
 	"parley.internal/shared/store/emulator"
 )
 
-// patience is how long a test waits for a push that should be there in a moment.
+// patience is the time that a test waits for an expected push.
 const patience = 40 * time.Second
 
 type lines struct {
@@ -39,7 +39,7 @@ func (l *lines) String() string {
 	return l.text.String()
 }
 
-// world is a stack and what rings.
+// world is a stack with the pushes that it sent.
 type world struct {
 	*Stack
 	t      *testing.T
@@ -89,7 +89,7 @@ func (w *world) call(key, method, path string, in, out any) {
 	}
 }
 
-// rung is the next push.
+// rung returns the next push.
 func (w *world) rung() fcmtest.Message {
 	w.t.Helper()
 	ctx, cancel := context.WithTimeout(w.t.Context(), patience)
@@ -103,7 +103,7 @@ func (w *world) rung() fcmtest.Message {
 	return fcmtest.Message{}
 }
 
-// temps are the directories that a stack has made and not removed, in a test that has a place for them of its own.
+// temps returns the temporary directories that a stack has left behind; the test must have its own directory for them.
 func temps(t *testing.T) []string {
 	t.Helper()
 	dirs, err := filepath.Glob(filepath.Join(os.TempDir(), "parley-stack-*"))
@@ -120,7 +120,7 @@ type document struct {
 	SessionID  string `json:"sessionId"`
 }
 
-func TestWhatIsWrittenThroughTheHubRingsThroughTheEmulatorsTriggers(t *testing.T) {
+func TestWritesThroughTheHubCausePushesThroughTheEmulatorsTriggers(t *testing.T) {
 	t.Setenv("TMPDIR", t.TempDir())
 	w := begin(t)
 	var q, made, session document
@@ -177,7 +177,7 @@ func TestWhatIsWrittenThroughTheHubRingsThroughTheEmulatorsTriggers(t *testing.T
 	}
 }
 
-func TestWithoutAnEmulatorItSaysSo(t *testing.T) {
+func TestStartReportsAMissingEmulator(t *testing.T) {
 	t.Setenv("PATH", t.TempDir())
 	t.Setenv("TMPDIR", t.TempDir())
 	if _, err := Start(t.Context(), Options{}); !errors.Is(err, emulator.ErrNone) || len(temps(t)) != 0 {

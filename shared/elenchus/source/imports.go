@@ -16,15 +16,16 @@ type Reference struct {
 	// Dir is the directory where IsDir is set; empty is the working directory.
 	Dir   string
 	IsDir bool
-	// Local reports that the file, if there is one, is inside the working directory. Any other may belong to an
-	// installed package, and is worth a look on a disk alone.
+	// Local reports that the file, if it exists, is inside the working directory. Other references may be to installed
+	// packages; they are looked up on a disk but not requested from agents.
 	Local bool
 }
 
 // maxCandidates is the number of paths that the references of one call may have in all.
 const maxCandidates = 120
 
-// Limit returns the first references, each once, with at most 120 paths in all: as many as a call looks up.
+// Limit returns the first references without repetitions, with at most 120 paths in all, which bounds the paths that a
+// call looks up.
 func Limit(references []Reference) []Reference {
 	seen := map[string]bool{}
 	var out []Reference
@@ -44,8 +45,8 @@ func Limit(references []Reference) []Reference {
 }
 
 // Imports returns the files that a Go, TypeScript, JavaScript or Python file imports directly, as far as they may be
-// inside the working directory, within the bounds of [Limit]. from is the path of the file; modules are the Go modules
-// that are known. Of a file that cannot be parsed it returns the imports that can be read, of another language none.
+// inside the working directory, within the bounds of [Limit]. from is the path of the file, and modules are the known
+// Go modules. For a file that cannot be parsed it returns the imports that can be read, and none for other languages.
 func Imports(from, code string, modules []Module) []Reference {
 	var out []Reference
 	switch ext := Ext(from); ext {
@@ -65,7 +66,7 @@ func Imports(from, code string, modules []Module) []Reference {
 	return Limit(out)
 }
 
-// goImports returns the packages of the file's own module, or the go.mod where none is known.
+// goImports returns the imported packages of the file's own module, or a reference to go.mod if that is not known.
 func goImports(from, code string, modules []Module) []Reference {
 	m, known := moduleOf(from, modules)
 	var out []Reference
@@ -79,7 +80,8 @@ func goImports(from, code string, modules []Module) []Reference {
 	return out
 }
 
-// Unplaced returns the import paths of a Go file that may be of its own module, where no go.mod above it is known.
+// Unplaced returns the import paths of a Go file that may be packages of its own module, if no go.mod above it is
+// known.
 func Unplaced(from, code string, modules []Module) []string {
 	if _, known := moduleOf(from, modules); known || Ext(from) != "go" {
 		return nil
@@ -102,8 +104,8 @@ func goPaths(from, code string) []string {
 	return out
 }
 
-// standard reports whether an import path cannot be that of a package below a module's root, as those of the standard
-// library.
+// standard reports whether an import path, like those of the standard library, cannot be that of a package below the
+// root of a module.
 func standard(p string) bool {
 	first, _, below := strings.Cut(p, "/")
 	return !below || !strings.Contains(first, ".")
@@ -115,7 +117,7 @@ type Module struct {
 	Path string `json:"path"`
 }
 
-// Package returns the directory of a package by its import path; nothing where the package is not of the module.
+// Package returns the directory of a package by its import path, or nil if the package is not in the module.
 func (m Module) Package(p string) []Reference {
 	if p == m.Path {
 		return []Reference{{Dir: m.Dir, IsDir: true, Local: true}}
@@ -138,7 +140,7 @@ func moduleOf(from string, modules []Module) (best Module, found bool) {
 	return best, found
 }
 
-// ModulePath returns the path that the text of a go.mod declares, empty for none.
+// ModulePath returns the module path in the text of a go.mod, or "".
 func ModulePath(mod string) string {
 	for line := range strings.Lines(mod) {
 		line, _, _ = strings.Cut(line, "//")
@@ -152,8 +154,8 @@ func ModulePath(mod string) string {
 	return ""
 }
 
-// scriptReference returns the file that a TypeScript or JavaScript import names. Only relative imports are followed:
-// others name packages, or need a bundler's settings.
+// scriptReference returns the file of a TypeScript or JavaScript import. Only relative imports are followed: others
+// name packages, or depend on the settings of a bundler.
 func scriptReference(from, spec string) Reference {
 	if !strings.HasPrefix(spec, "./") && !strings.HasPrefix(spec, "../") && spec != "." && spec != ".." {
 		return Reference{}
@@ -173,7 +175,7 @@ func scriptReference(from, spec string) Reference {
 	case spec == "." || spec == ".." || strings.HasSuffix(spec, "/"):
 		names = []string{index + own[0], index + own[1], index + other}
 	case slices.Contains([]string{"js", "jsx", "mjs", "cjs"}, ext):
-		// TypeScript names the file that it will become.
+		// A TypeScript import names the compiled file.
 		ts := strings.TrimSuffix(base, "."+ext) + "." + strings.Replace(ext, "js", "ts", 1)
 		names = []string{base, ts}
 		if own[0] == ".ts" {

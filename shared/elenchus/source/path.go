@@ -10,8 +10,8 @@ import (
 // maxPath is the longest path, in characters.
 const maxPath = 300
 
-// Clean returns the shortest form of a path relative to the working directory. Where it is no such path, or leaves the
-// directory, why says what a path must be.
+// Clean returns the shortest form of a path relative to the working directory. If p is not such a path, or leaves the
+// directory, clean is empty and why states the rule that p breaks, as in "must not be empty".
 func Clean(p string) (clean, why string) {
 	switch {
 	case p == "":
@@ -21,8 +21,9 @@ func Clean(p string) (clean, why string) {
 	case utf8.RuneCountInString(p) > maxPath:
 		return "", "must be at most 300 characters"
 	case strings.Contains(p, `\`):
-		return "", "must be parted by /, not by \\"
-	case strings.HasPrefix(p, "/") || strings.HasPrefix(p, "~"), len(p) > 1 && p[1] == ':' && unicode.IsLetter(rune(p[0])):
+		return "", "must use / as separator, not \\"
+	case strings.HasPrefix(p, "/") || strings.HasPrefix(p, "~"),
+		len(p) > 1 && p[1] == ':' && unicode.IsLetter(rune(p[0])):
 		return "", "must be relative to the working directory"
 	}
 	for part := range strings.SplitSeq(p, "/") {
@@ -36,8 +37,8 @@ func Clean(p string) (clean, why string) {
 	return clean, ""
 }
 
-// Within returns a path that a text names, relative to the working directory; absolute paths below that are taken too.
-// It is empty for a path outside.
+// Within returns a path that a text names relative to the working directory. It accepts absolute paths below the
+// directory, and returns "" for a path outside.
 func Within(workingDir, p string) string {
 	if dir := strings.TrimRight(workingDir, "/"); dir != "" && strings.HasPrefix(p, dir+"/") {
 		p = strings.TrimLeft(p[len(dir):], "/")
@@ -46,7 +47,7 @@ func Within(workingDir, p string) string {
 	return clean
 }
 
-// Dir returns the directory of a path, empty for the working directory.
+// Dir returns the directory of a path, or "" for the working directory.
 func Dir(p string) string {
 	if d := path.Dir(p); d != "." {
 		return d
@@ -54,8 +55,8 @@ func Dir(p string) string {
 	return ""
 }
 
-// below joins a directory, empty for the working directory, with a relative path. It is empty where that leaves the
-// working directory.
+// below joins a directory, where "" is the working directory, with a relative path. It returns "" if the result leaves
+// the working directory.
 func below(dir, rel string) string {
 	p := path.Join(dir, rel)
 	if p == ".." || strings.HasPrefix(p, "../") {

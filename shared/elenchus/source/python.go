@@ -8,12 +8,12 @@ import (
 // pythonImport is one import statement of a Python file.
 type pythonImport struct {
 	level  int      // leading dots
-	module string   // behind them
-	names  []string // what is taken from it
+	module string   // the name after the dots
+	names  []string // the imported names, for a from statement
 }
 
-// pythonImports are the import statements of a file, in their order. Comments and
-// strings are passed over; a statement may go on in parentheses or behind a backslash.
+// pythonImports returns the import statements of a file, in their order. It skips comments and strings. A statement may
+// continue in parentheses or after a backslash.
 func pythonImports(code string) []pythonImport {
 	var out []pythonImport
 	for _, s := range pythonStatements(code) {
@@ -47,22 +47,22 @@ func pythonImports(code string) []pythonImport {
 	return out
 }
 
-// dotted says whether s is names parted by dots.
+// dotted reports whether s consists of names separated by dots.
 func dotted(s string) bool {
 	for part := range strings.SplitSeq(s, ".") {
-		if part == "" || strings.ContainsFunc(part, func(r rune) bool { return r < 0x80 && !wordByte(byte(r)) || r == '$' }) {
+		if part == "" ||
+			strings.ContainsFunc(part, func(r rune) bool { return r < 0x80 && !wordByte(byte(r)) || r == '$' }) {
 			return false
 		}
 	}
 	return true
 }
 
-// maxStatement is how much of a statement is kept: imports are short.
+// maxStatement is the number of bytes that are kept of a statement, which is enough for an import.
 const maxStatement = 8 << 10
 
-// pythonStatements are the logical lines of a file: strings as a quotation mark,
-// comments gone, brackets as blanks, each run of blanks as one, parted at semicolons
-// and behind colons.
+// pythonStatements returns the logical lines of a file, split at semicolons and after colons. Strings are replaced by a
+// quotation mark, brackets and runs of white space by a blank, and comments are removed.
 func pythonStatements(code string) []string {
 	var out []string
 	var b strings.Builder
@@ -101,7 +101,7 @@ func pythonStatements(code string) []string {
 	return out
 }
 
-// pythonString is where the string that begins at i ends.
+// pythonString returns the index of the last byte of the string that starts at i.
 func pythonString(code string, i int) int {
 	quote := code[i : i+1]
 	if triple := strings.Repeat(quote, 3); strings.HasPrefix(code[i:], triple) {
@@ -121,14 +121,14 @@ func pythonString(code string, i int) int {
 		case quote[0]:
 			return j
 		case '\n':
-			return j - 1 // the line ends what was never closed
+			return j - 1 // The end of the line ends an unclosed string.
 		}
 	}
 	return len(code)
 }
 
-// references returns the files that an import in a file may name. A relative import, and one that begins with a
-// directory above the file, is local.
+// references returns the files that an import in the file from may name. A relative import is local, and so is one that
+// begins with the name of a directory above the file.
 func (i pythonImport) references(from string) []Reference {
 	dir := Dir(from)
 	if i.level > 0 {

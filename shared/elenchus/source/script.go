@@ -2,9 +2,6 @@ package source
 
 import "strings"
 
-// A lexer, not a parser: what is wanted is every import, those of types alone too,
-// which a bundler's parser drops, and what stands around it may be cut off or wrong.
-
 type tokenKind int
 
 const (
@@ -15,12 +12,11 @@ const (
 
 type scriptToken struct {
 	kind tokenKind
-	text string // a string's content
+	text string // for a string, its content
 }
 
-// scriptImports are the modules that a TypeScript or JavaScript file names in import
-// and export declarations, import() and require(), in their order. Comments, strings,
-// templates and regular expressions are passed over.
+// scriptImports returns the modules that a TypeScript or JavaScript file names in import and export declarations,
+// import() and require(), in their order. It skips comments, strings, templates and regular expressions.
 func scriptImports(code string) []string {
 	tokens := scriptTokens(code)
 	at := func(i int) scriptToken {
@@ -56,10 +52,11 @@ func scriptImports(code string) []string {
 	return out
 }
 
-// maxClause is how many words and marks a declaration has.
+// maxClause limits the tokens of a declaration.
 const maxClause = 2000
 
-// clause is the module of the declaration whose first word stands before tokens.
+// clause returns the module of a declaration whose tokens after import or export are given. With bare, the declaration
+// may consist of the module alone.
 func clause(tokens []scriptToken, bare bool) (string, bool) {
 	if bare && len(tokens) > 0 && tokens[0].kind == tokenString {
 		return tokens[0].text, true
@@ -70,7 +67,8 @@ func clause(tokens []scriptToken, bare bool) (string, bool) {
 			return "", false
 		case t.kind == tokenWord && t.text == "from" && i+1 < len(tokens) && tokens[i+1].kind == tokenString:
 			return tokens[i+1].text, true
-		case t.kind == tokenString && i > 0 && tokens[i-1].text != "as" && tokens[i-1].text != "{" && tokens[i-1].text != ",":
+		case t.kind == tokenString && i > 0 && tokens[i-1].text != "as" && tokens[i-1].text != "{" &&
+			tokens[i-1].text != ",":
 			return "", false
 		case t.kind == tokenMark && !strings.Contains("{},*", t.text):
 			return "", false
@@ -79,13 +77,12 @@ func clause(tokens []scriptToken, bare bool) (string, bool) {
 	return "", false
 }
 
-// scriptLexer reads tokens. Braces of templates are counted, so that code inside of
-// ${} is code.
+// scriptLexer reads tokens. It counts the braces in templates, so that the code inside ${} is read as code.
 type scriptLexer struct {
 	code   string
 	at     int
 	tokens []scriptToken
-	depths []int // open braces in each ${} around
+	depths []int // open braces in each of the enclosing ${}
 }
 
 func scriptTokens(code string) []scriptToken {
@@ -148,10 +145,11 @@ func (l *scriptLexer) mark(c byte) {
 }
 
 func wordByte(c byte) bool {
-	return c == '_' || c == '$' || c >= 0x80 || (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z')
+	return c == '_' || c == '$' || c >= 0x80 || (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') ||
+		(c >= 'A' && c <= 'Z')
 }
 
-// skipTo moves behind the next end, or to the end of the code.
+// skipTo moves past the next occurrence of end, or to the end of the code.
 func (l *scriptLexer) skipTo(end string) {
 	if i := strings.Index(l.code[l.at:], end); i >= 0 {
 		l.at += i + len(end)
@@ -160,8 +158,8 @@ func (l *scriptLexer) skipTo(end string) {
 	l.at = len(l.code)
 }
 
-// quoted reads a string. One that its line does not end is text, such as an
-// apostrophe in markup, and what follows on the line is lost.
+// quoted reads a string. A quote without an end on its line, such as an apostrophe in markup, makes it skip the rest of
+// the line.
 func (l *scriptLexer) quoted(quote byte) {
 	for i := l.at + 1; i < len(l.code); i++ {
 		switch l.code[i] {
@@ -179,7 +177,7 @@ func (l *scriptLexer) quoted(quote byte) {
 	l.at = len(l.code)
 }
 
-// template reads a template up to its end or to the next ${. One without any is a string.
+// template reads a template up to its end or to the next ${. A template without ${ is a string.
 func (l *scriptLexer) template(whole bool) {
 	from := l.at
 	for ; l.at < len(l.code); l.at++ {
@@ -204,8 +202,7 @@ func (l *scriptLexer) template(whole bool) {
 	l.at = min(l.at, len(l.code))
 }
 
-// mayBeRegexp says whether a slash here begins a regular expression rather than
-// divides: it does not after a value.
+// mayBeRegexp reports whether a slash starts a regular expression here. After a value it is a division.
 func (l *scriptLexer) mayBeRegexp() bool {
 	if len(l.tokens) == 0 {
 		return true
@@ -215,7 +212,8 @@ func (l *scriptLexer) mayBeRegexp() bool {
 		return false
 	case tokenWord:
 		switch last.text {
-		case "return", "typeof", "case", "in", "of", "do", "else", "void", "delete", "throw", "new", "await", "yield", "instanceof":
+		case "return", "typeof", "case", "in", "of", "do", "else", "void", "delete", "throw", "new", "await", "yield",
+			"instanceof":
 			return true
 		}
 		return false
@@ -224,8 +222,7 @@ func (l *scriptLexer) mayBeRegexp() bool {
 	}
 }
 
-// regexp passes over a regular expression; where its line does not end it, over the
-// slash alone.
+// regexp skips a regular expression, or only the slash if the expression does not end on its line.
 func (l *scriptLexer) regexp() {
 	class := false
 	for i := l.at + 1; i < len(l.code) && l.code[i] != '\n'; i++ {

@@ -85,7 +85,8 @@ func TestTheImportsOfAPythonFileAreFound(t *testing.T) {
 	} {
 		var list []string
 		for _, i := range pythonImports(code) {
-			list = append(list, strings.TrimSpace(fmt.Sprintf("%d %s %s", i.level, i.module, strings.Join(i.names, " "))))
+			list = append(list,
+				strings.TrimSpace(fmt.Sprintf("%d %s %s", i.level, i.module, strings.Join(i.names, " "))))
 		}
 		if got := strings.Join(list, "|"); got != want {
 			t.Errorf("%q\n got %s\nwant %s", code, got, want)
@@ -93,7 +94,7 @@ func TestTheImportsOfAPythonFileAreFound(t *testing.T) {
 	}
 }
 
-// line writes references in one line: local ones with !, directories with a slash.
+// line returns references on one line, local ones with !, directories with a slash.
 func line(list []Reference) string {
 	var out []string
 	for _, w := range list {
@@ -117,14 +118,22 @@ func TestImportsAreResolvedInsideTheWorkingDirectory(t *testing.T) {
 		{"src/a.js", `require('../b')`, "b.js,b.jsx,b/index.js,b.ts!"},
 		{"src/a.ts", `import './b.js'`, "src/b.ts,src/b.js!"},
 		{"src/a.mjs", `import './b.mjs'`, "src/b.mjs,src/b.mts!"},
-		{"src/a.ts", `import './b.json'; import './auth.service'`, "src/b.json! src/auth.service.ts,src/auth.service.tsx,src/auth.service/index.ts,src/auth.service.js!"},
-		{"src/a.ts", `import '.'; import './d/'; import '..'`, "src/index.ts,src/index.tsx,src/index.js! src/d/index.ts,src/d/index.tsx,src/d/index.js! index.ts,index.tsx,index.js!"},
-		{"src/a.ts", `import 'react'; import '../../out'; import '/abs'; import '@/alias'; import './b?raw'`, "src/b.ts,src/b.tsx,src/b/index.ts,src/b.js!"},
-		{"cmd/m.go", `package m; import ("fmt"; "example.com/app/auth"; x "example.com/app/tools/y"; "example.com/application/no"; "example.com/app")`, "auth/! tools/y/! /!"},
+		{"src/a.ts", `import './b.json'; import './auth.service'`,
+			"src/b.json! src/auth.service.ts,src/auth.service.tsx,src/auth.service/index.ts,src/auth.service.js!"},
+		{"src/a.ts", `import '.'; import './d/'; import '..'`,
+			"src/index.ts,src/index.tsx,src/index.js! src/d/index.ts,src/d/index.tsx,src/d/index.js! " +
+				"index.ts,index.tsx,index.js!"},
+		{"src/a.ts", `import 'react'; import '../../out'; import '/abs'; import '@/alias'; import './b?raw'`,
+			"src/b.ts,src/b.tsx,src/b/index.ts,src/b.js!"},
+		{"cmd/m.go",
+			`package m; import ("fmt"; "example.com/app/auth"; x "example.com/app/tools/y"; ` +
+				`"example.com/application/no"; "example.com/app")`,
+			"auth/! tools/y/! /!"},
 		{"tools/m.go", `package m; import ("example.com/app/tools/y"; "example.com/app/auth")`, "tools/y/!"},
 		{"cmd/m.go", `package m; import "example.com/app/../../etc"`, ""},
 		{"cmd/m.go", `package m; import "example.com/app/a"; func broken( {`, "a/!"},
-		{"app/auth/login.py", "from . import b, c", "app/auth/b.py,app/auth/b/__init__.py! app/auth/c.py,app/auth/c/__init__.py!"},
+		{"app/auth/login.py", "from . import b, c", "app/auth/b.py,app/auth/b/__init__.py! " +
+			"app/auth/c.py,app/auth/c/__init__.py!"},
 		{"app/auth/login.py", "from ..db.orm import q", "app/db/orm.py,app/db/orm/__init__.py!"},
 		{"app/auth/login.py", "from ....db import q", ""},
 		{"app/auth/login.py", "import app.db", "app/db.py,app/db/__init__.py!"},
@@ -143,14 +152,17 @@ func TestImportsAreResolvedInsideTheWorkingDirectory(t *testing.T) {
 	if got := line(Imports("cmd/m.go", `package m; import "net/http"`, nil)); got != "" {
 		t.Errorf("the standard library alone: %s", got)
 	}
-	for mod, want := range map[string]string{"// a\nmodule example.com/x // y\n\ngo 1.26\n": "example.com/x", "module \"example.com/y\"\n": "example.com/y", "go 1.26": "", "module a b": ""} {
+	for mod, want := range map[string]string{
+		"// a\nmodule example.com/x // y\n\ngo 1.26\n": "example.com/x", "module \"example.com/y\"\n": "example.com/y",
+		"go 1.26": "", "module a b": "",
+	} {
 		if got := ModulePath(mod); got != want {
 			t.Errorf("%q: %s", mod, got)
 		}
 	}
 }
 
-func TestWhatATextNamesIsFound(t *testing.T) {
+func TestFilesNamedInATextAreFound(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{
 		"see src/auth.ts:42 and `lib/db.go:7:3`.":             "src/auth.ts lib/db.go",
@@ -172,7 +184,7 @@ func TestWhatATextNamesIsFound(t *testing.T) {
 	} {
 		want := strings.Fields(want)
 		if text == "a/\x00b.go:1" {
-			want = []string{"b.go"} // a control character parts words
+			want = []string{"b.go"} // A control character separates words.
 		}
 		if got := Named(text, "/home/u/app/"); !slices.Equal(got, want) {
 			t.Errorf("%s\n got %q\nwant %q", text, got, want)
@@ -208,12 +220,15 @@ func TestCodeFencesNameFilesAndImports(t *testing.T) {
 	}
 }
 
-func TestAPathIsRefusedInWords(t *testing.T) {
+func TestARefusedPathHasAReason(t *testing.T) {
 	t.Parallel()
 	for p, why := range map[string]string{
-		"": "must not be empty", "/a": "must be relative to the working directory", "~/a": "must be relative to the working directory", "C:/a": "must be relative to the working directory",
-		"../a": "must not leave the working directory", "a/..": "must not leave the working directory", "a/../b": "must not leave the working directory",
-		`a\b`: `must be parted by /, not by \`, "a\x00": "must be text without control characters", "a\n": "must be text without control characters", "\xff": "must be text without control characters",
+		"": "must not be empty", "/a": "must be relative to the working directory",
+		"~/a": "must be relative to the working directory", "C:/a": "must be relative to the working directory",
+		"../a": "must not leave the working directory", "a/..": "must not leave the working directory",
+		"a/../b": "must not leave the working directory",
+		`a\b`:    `must use / as separator, not \`, "a\x00": "must be text without control characters",
+		"a\n": "must be text without control characters", "\xff": "must be text without control characters",
 		".": "must name a file", "a/": "must name a file", strings.Repeat("x", 301): "must be at most 300 characters",
 		"a": "", "./a": "", "a//b": "", "a/./b": "", "..a": "", "a..b/c": "", ".env": "", strings.Repeat("é", 300): "",
 	} {
@@ -223,22 +238,26 @@ func TestAPathIsRefusedInWords(t *testing.T) {
 	}
 }
 
-// safe says what is wrong with a path that a text was found to name.
+// safe returns the reason why a path found in a text is not safe, or "".
 func safe(p string) string {
 	clean, why := Clean(p)
 	switch {
 	case why != "":
 		return why
-	case clean != p || strings.HasPrefix(p, "/") || strings.Contains(p, "..") && slices.Contains(strings.Split(p, "/"), "..") || !utf8.ValidString(p):
+	case clean != p || strings.HasPrefix(p, "/") || strings.Contains(p, "..") &&
+		slices.Contains(strings.Split(p, "/"), "..") || !utf8.ValidString(p):
 		return "is not clean"
 	}
 	return ""
 }
 
-// Whatever a text says, nothing outside of the working directory is named by it.
+// No text yields a path outside the working directory.
 func FuzzATextNamesNothingOutside(f *testing.F) {
-	for _, s := range []string{"src/a.ts:1 ../b.go:2", "```ts:src/a.ts\nimport '../../b'\n```", "```py\nfrom ....x import y\n```", "/w/../etc/x.conf:1", `..\a.go:1`, "```go\nimport \"m/../../x\"\n```",
-		"`${`${`", "import{", "'\\", "/*", "\"\"\"", "```\n~~~", "/[/", "[a/b.go:1]", "\xff/a.go:1"} {
+	for _, s := range []string{
+		"src/a.ts:1 ../b.go:2", "```ts:src/a.ts\nimport '../../b'\n```", "```py\nfrom ....x import y\n```",
+		"/w/../etc/x.conf:1", `..\a.go:1`, "```go\nimport \"m/../../x\"\n```",
+		"`${`${`", "import{", "'\\", "/*", "\"\"\"", "```\n~~~", "/[/", "[a/b.go:1]", "\xff/a.go:1",
+	} {
 		f.Add(s, "/w")
 		f.Add(s, "")
 	}

@@ -5,18 +5,19 @@ import (
 	"strings"
 )
 
-// textFiles are the endings of text files. No host name has one of them.
+// textFiles holds the extensions of text files. It leaves out com and the like, which would match host names.
 var textFiles = func() map[string]bool {
 	m := map[string]bool{}
-	for ext := range strings.FieldsSeq(`go mod ts tsx mts cts js jsx mjs cjs py pyi java kt kts rs rb php c h cc cpp cxx hpp cs
-		fs swift m mm scala sh bash sql json yaml yml toml md rst txt html css scss less vue svelte proto graphql tf xml gradle
-		ex exs erl clj lua dart zig hs ml r pl ini cfg conf env`) {
+	for ext := range strings.FieldsSeq(`
+		go mod ts tsx mts cts js jsx mjs cjs py pyi java kt kts rs rb php c h cc cpp cxx hpp cs fs swift m mm scala sh
+		bash sql json yaml yml toml md rst txt html css scss less vue svelte proto graphql tf xml gradle ex exs erl clj
+		lua dart zig hs ml r pl ini cfg conf env`) {
 		m[ext] = true
 	}
 	return m
 }()
 
-// maxNamed is the number of files that a text may name.
+// maxNamed limits the files that are found in a text.
 const maxNamed = 50
 
 var (
@@ -26,19 +27,34 @@ var (
 
 // fence is a block of code in a text.
 type fence struct {
-	ext  string // its language, as the ending of its files
-	file string // the file that it is from, empty where it does not say
+	ext  string // the extension of files in its language
+	file string // the file in its label, or empty
 	code string
 }
 
-// fenceLanguages are the endings of files by the language that a fence names.
-var fenceLanguages = map[string]string{"go": "go", "golang": "go", "ts": "ts", "typescript": "ts", "tsx": "tsx", "js": "js",
-	"javascript": "js", "jsx": "jsx", "mjs": "mjs", "cjs": "cjs", "mts": "mts", "cts": "cts", "py": "py", "python": "py",
-	"python3": "py", "pyi": "pyi"}
+// fenceLanguages holds the extension of files by the language of a fence.
+var fenceLanguages = map[string]string{
+	"go":         "go",
+	"golang":     "go",
+	"ts":         "ts",
+	"typescript": "ts",
+	"tsx":        "tsx",
+	"js":         "js",
+	"javascript": "js",
+	"jsx":        "jsx",
+	"mjs":        "mjs",
+	"cjs":        "cjs",
+	"mts":        "mts",
+	"cts":        "cts",
+	"py":         "py",
+	"python":     "py",
+	"python3":    "py",
+	"pyi":        "pyi",
+}
 
-// Named returns the files that a text names, as paths relative to the working directory, in the order of their first
-// naming and at most 50: paths with a line, paths with a directory, and the labels of code fences. Paths outside of the
-// directory are left out.
+// Named returns the files that a text names, as paths relative to the working directory, without repetitions, in the
+// order of the text, and at most 50. It finds paths with a line number, paths with a directory, and the labels of code
+// fences. It leaves out paths outside the directory.
 func Named(text, workingDir string) []string {
 	var out []string
 	seen := map[string]bool{}
@@ -48,7 +64,7 @@ func Named(text, workingDir string) []string {
 		}
 		p, line, _ := strings.Cut(strings.TrimRight(token, "."), ":")
 		p = unbracketed(p)
-		// Without a line a word needs a directory, and ./x is an import of a file beside.
+		// Without a line number, a word must have a directory, and ./x is the import of a file rather than its path.
 		if line == "" && (!strings.Contains(p, "/") || strings.HasPrefix(p, "./")) {
 			continue
 		}
@@ -64,7 +80,7 @@ func Named(text, workingDir string) []string {
 	return out
 }
 
-// unbracketed returns a word without unpaired brackets around it.
+// unbracketed returns a word without unpaired brackets at its ends.
 func unbracketed(p string) string {
 	for strings.HasPrefix(p, "[") && strings.Count(p, "[") != strings.Count(p, "]") {
 		p = p[1:]
@@ -75,10 +91,10 @@ func unbracketed(p string) string {
 	return p
 }
 
-// IsText reports whether the ending of a path is that of a text file: source code, markup or configuration.
+// IsText reports whether a path has the extension of a text file: source code, markup or configuration.
 func IsText(p string) bool { return textFiles[Ext(p)] }
 
-// Ext returns the ending of a path without its dot, in lower case; empty for none.
+// Ext returns the extension of a path in lower case and without its dot, or "".
 func Ext(p string) string {
 	base := p[strings.LastIndexByte(p, '/')+1:]
 	if i := strings.LastIndexByte(base, '.'); i > 0 {
@@ -115,7 +131,7 @@ func fences(text, workingDir string) []fence {
 	return out
 }
 
-// label sets the file that a fence's first line names.
+// label sets the file of a fence from a line that may name it.
 func (f *fence) label(line, workingDir string) {
 	words := strings.FieldsFunc(line, func(r rune) bool { return strings.ContainsRune(" \t\r\n:=\"'`{}()", r) })
 	for _, w := range words[:min(len(words), 10)] {
@@ -131,8 +147,8 @@ func comment(line string) bool {
 	return strings.HasPrefix(line, "//") || strings.HasPrefix(line, "#") || strings.HasPrefix(line, "/*")
 }
 
-// References returns the files that a text names, and those that the code in its fences imports, within the bounds of
-// [Limit].
+// References returns the files that a text names, and those that the code in its fences imports. It limits them as
+// [Limit] does.
 func References(text, workingDir string, modules []Module) []Reference {
 	var out []Reference
 	for _, p := range Named(text, workingDir) {

@@ -1,8 +1,6 @@
-// Package workspace reads text files for agents under one directory that an operator
-// allowed, and nothing outside of it.
+// Package workspace reads text files for agents below one directory that an operator has allowed, and no others.
 //
-// The check stands on the operating system, not on the look of a path: files are opened
-// through an os.Root, which follows no link out of its directory, also where the
-// tree changes meanwhile. Paths are checked before that, so that a refusal can say why.
-// The package may not write, and runs nothing.
+// The limit is enforced by the operating system and not by the form of a path. Files are opened through an os.Root,
+// which follows no link out of its directory, even while the tree changes. Paths are checked before that, so that a
+// refusal has a reason. The package writes no files and runs no programs.
 package workspace

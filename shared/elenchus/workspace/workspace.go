@@ -17,21 +17,21 @@ import (
 )
 
 const (
-	// MaxFile is the largest file that is read, in bytes.
+	// MaxFile is the size of the largest file that can be read, in bytes.
 	MaxFile = 256 << 10
-	// MaxFiles is how many files of a directory are listed.
+	// MaxFiles is the limit of the files listed of a directory.
 	MaxFiles = 50
-	// maxEntries is how many entries of a directory are looked at.
+	// maxEntries is the limit of the entries read of a directory.
 	maxEntries = 5000
 )
 
-// Root is a directory that may be read. It is safe for use by many goroutines.
+// Root is a directory whose files may be read. It is safe for concurrent use.
 type Root struct {
-	names []string // the directory, as it was given and as it is
+	names []string // the absolute path as given, and the one without symbolic links
 	root  *os.Root
 }
 
-// Open allows a directory.
+// Open returns the root of a directory, whose files may then be read. The caller must close it.
 func Open(dir string) (*Root, error) {
 	abs, err := filepath.Abs(dir)
 	if err != nil {
@@ -48,14 +48,14 @@ func Open(dir string) (*Root, error) {
 	return &Root{names: []string{abs, real}, root: root}, nil
 }
 
-// Close gives the directory back.
+// Close releases the directory.
 func (r *Root) Close() error { return r.root.Close() }
 
-// Dir is the allowed directory.
+// Dir returns the absolute path of the directory.
 func (r *Root) Dir() string { return r.names[0] }
 
-// Sub allows what is below a directory under the root, named by its absolute path; one
-// outside is refused.
+// Sub returns the root of a directory below r, given by its absolute path. It fails for a directory outside r. The
+// caller must close the result.
 func (r *Root) Sub(dir string) (*Root, error) {
 	if !filepath.IsAbs(dir) {
 		return nil, fmt.Errorf("working directory %q is refused: it must be an absolute path", dir)
@@ -74,14 +74,14 @@ func (r *Root) Sub(dir string) (*Root, error) {
 	return nil, fmt.Errorf("working directory %q is refused: it is not under the allowed root %s", dir, r.names[0])
 }
 
-// Read is the text of a file under the root, named by a relative path with slashes. An
-// error says why it is refused: a path that leaves the root, by .. or a symbolic
-// link too; what is no regular file, is over 256 KiB, or is not UTF-8 text.
+// Read returns the text of a file below the root, given by a relative path with slashes. It fails if the path leaves
+// the root, by .. or by a symbolic link, and if the file is not regular, is larger than [MaxFile], or is not UTF-8
+// text. The error tells the reason. It wraps [fs.ErrNotExist] if there is no such file.
 func (r *Root) Read(name string) (string, error) {
 	if err := check(name); err != nil {
 		return "", err
 	}
-	// A device or a pipe must not even be opened.
+	// A device or a pipe must not be opened.
 	info, err := r.root.Stat(filepath.FromSlash(name))
 	if err != nil {
 		return "", refusal("file", name, err)
@@ -94,7 +94,7 @@ func (r *Root) Read(name string) (string, error) {
 		return "", refusal("file", name, err)
 	}
 	defer f.Close()
-	// It may have become another one since.
+	// The path may name another file by now.
 	if info, err = f.Stat(); err != nil {
 		return "", refusal("file", name, err)
 	}
@@ -113,8 +113,8 @@ func (r *Root) Read(name string) (string, error) {
 	return string(text), nil
 }
 
-// Files are the paths of the regular files in dir itself, empty or . for the root, that
-// end in ext, sorted: at most 50 of the first 5,000 entries.
+// Files returns the paths of the regular files in dir itself whose names end in ext, sorted. An empty dir, or ".", is
+// the root. It returns at most [MaxFiles] paths, from the first 5,000 entries of the directory.
 func (r *Root) Files(dir, ext string) ([]string, error) {
 	if dir == "" {
 		dir = "."
@@ -142,7 +142,8 @@ func (r *Root) Files(dir, ext string) ([]string, error) {
 	}
 	out := []string{}
 	for _, e := range entries {
-		if name := path.Join(dir, e.Name()); e.Type().IsRegular() && strings.HasSuffix(e.Name(), ext) && check(name) == nil {
+		if name := path.Join(dir, e.Name()); e.Type().IsRegular() && strings.HasSuffix(e.Name(), ext) &&
+			check(name) == nil {
 			out = append(out, name)
 		}
 	}
@@ -150,7 +151,7 @@ func (r *Root) Files(dir, ext string) ([]string, error) {
 	return out[:min(len(out), MaxFiles)], nil
 }
 
-// check refuses what is no relative path below a directory.
+// check returns an error unless name is a relative path that stays below its directory.
 func check(name string) error {
 	switch {
 	case name == "":
@@ -158,7 +159,7 @@ func check(name string) error {
 	case !utf8.ValidString(name) || strings.ContainsRune(name, 0):
 		return fmt.Errorf("path %q is refused: it is not text", name)
 	case strings.Contains(name, `\`):
-		return fmt.Errorf(`path %q is refused: part it by /, not by \`, name)
+		return fmt.Errorf(`path %q is refused: it must use / as separator, not \`, name)
 	case path.IsAbs(name) || filepath.IsAbs(name) || filepath.VolumeName(name) != "":
 		return fmt.Errorf("path %q is refused: it must be relative to the working directory", name)
 	}
@@ -189,21 +190,22 @@ func tooLarge(name string) error {
 	return fmt.Errorf("file %q is refused: it is over 256 KiB", name)
 }
 
-// refusal says what the system found, without its own wording of the path.
-func refusal(what, name string, err error) error {
+// refusal returns the error for a file or directory that the system did not open, with the path as the caller gave it.
+func refusal(kind, name string, err error) error {
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return fmt.Errorf("there is no %s %q: %w", what, name, fs.ErrNotExist)
+		return fmt.Errorf("there is no %s %q: %w", kind, name, fs.ErrNotExist)
 	case strings.Contains(err.Error(), "escapes"):
-		return fmt.Errorf("%s %q is refused: a symbolic link in it leaves the allowed directory", what, name)
+		return fmt.Errorf("%s %q is refused: a symbolic link in it leaves the allowed directory", kind, name)
 	}
-	return fmt.Errorf("%s %q cannot be read: %w", what, name, err)
+	return fmt.Errorf("%s %q cannot be read: %w", kind, name, err)
 }
 
-// Reader reads agents' working directories that lie under a root.
+// Reader reads the working directories of agents below a root.
 type Reader struct{ Root *Root }
 
-// Read is the text of a file of a working directory.
+// Read returns the text of a file in a working directory, as [Root.Read] does. The working directory is an absolute
+// path.
 func (r Reader) Read(_ context.Context, workingDir, name string) (string, error) {
 	sub, err := r.Root.Sub(workingDir)
 	if err != nil {
@@ -213,7 +215,7 @@ func (r Reader) Read(_ context.Context, workingDir, name string) (string, error)
 	return sub.Read(name)
 }
 
-// Files are the files of a directory of a working directory.
+// Files returns the files of a directory in a working directory, as [Root.Files] does.
 func (r Reader) Files(_ context.Context, workingDir, dir, ext string) ([]string, error) {
 	sub, err := r.Root.Sub(workingDir)
 	if err != nil {

@@ -12,7 +12,7 @@ import (
 
 const secret = "SECRET: outside of the root"
 
-// tree is a root with links of every kind, beside what nobody may read.
+// tree makes a root with links of every kind, beside a directory that nobody may read.
 func tree(t testing.TB) (root, outside string) {
 	t.Helper()
 	base := t.TempDir()
@@ -20,7 +20,8 @@ func tree(t testing.TB) (root, outside string) {
 	for name, text := range map[string]string{
 		"root/a.go": "package a\n", "root/src/b.ts": "export {}\n", "root/src/c.ts": "", "root/deep/er/d.py": "pass\n",
 		"outside/secret.txt": secret, "outside/dir/x.go": secret, "rooted/secret.txt": secret,
-		"root/bin": "a\x00b", "root/latin1.txt": "caf\xe9", "root/full": strings.Repeat("x", MaxFile), "root/over": strings.Repeat("x", MaxFile+1),
+		"root/bin": "a\x00b", "root/latin1.txt": "caf\xe9", "root/full": strings.Repeat("x", MaxFile),
+		"root/over": strings.Repeat("x", MaxFile+1),
 	} {
 		p := filepath.Join(base, name)
 		if err := os.MkdirAll(filepath.Dir(p), 0o755); err != nil {
@@ -31,8 +32,10 @@ func tree(t testing.TB) (root, outside string) {
 		}
 	}
 	for link, to := range map[string]string{
-		"in": "a.go", "indir": "src", "src/up": "../a.go", "out": "../outside/secret.txt", "outdir": "../outside", "outabs": filepath.Join(outside, "secret.txt"),
-		"chain": "outdir/dir/x.go", "loop": "loop", "src/twice": "../../outside/secret.txt", "etc": "/etc", "dangling": "nowhere", "self": ".", "up": "..",
+		"in": "a.go", "indir": "src", "src/up": "../a.go", "out": "../outside/secret.txt", "outdir": "../outside",
+		"outabs": filepath.Join(outside, "secret.txt"),
+		"chain":  "outdir/dir/x.go", "loop": "loop", "src/twice": "../../outside/secret.txt", "etc": "/etc",
+		"dangling": "nowhere", "self": ".", "up": "..",
 	} {
 		if err := os.Symlink(to, filepath.Join(root, link)); err != nil {
 			t.Fatal(err)
@@ -54,13 +57,14 @@ func open(t testing.TB, dir string) *Root {
 	return r
 }
 
-func TestWhatIsUnderTheRootIsRead(t *testing.T) {
+func TestFilesUnderTheRootAreRead(t *testing.T) {
 	t.Parallel()
 	dir, _ := tree(t)
 	r := open(t, dir)
 	for name, want := range map[string]string{
-		"a.go": "package a\n", "./a.go": "package a\n", "src/b.ts": "export {}\n", "src/c.ts": "", "in": "package a\n", "indir/b.ts": "export {}\n",
-		"src/up": "package a\n", "self/self/a.go": "package a\n", "full": strings.Repeat("x", MaxFile),
+		"a.go": "package a\n", "./a.go": "package a\n", "src/b.ts": "export {}\n", "src/c.ts": "", "in": "package a\n",
+		"indir/b.ts": "export {}\n",
+		"src/up":     "package a\n", "self/self/a.go": "package a\n", "full": strings.Repeat("x", MaxFile),
 	} {
 		if got, err := r.Read(name); err != nil || got != want {
 			t.Errorf("%s: %.40q, %v", name, got, err)
@@ -68,7 +72,7 @@ func TestWhatIsUnderTheRootIsRead(t *testing.T) {
 	}
 }
 
-func TestARefusalSaysWhy(t *testing.T) {
+func TestARefusalHasAReason(t *testing.T) {
 	t.Parallel()
 	dir, outside := tree(t)
 	r := open(t, dir)
@@ -80,7 +84,7 @@ func TestARefusalSaysWhy(t *testing.T) {
 		"..":                          "it leaves the working directory",
 		outside + "/secret.txt":       "it must be relative to the working directory",
 		dir + "/a.go":                 "it must be relative to the working directory",
-		`src\b.ts`:                    `part it by /, not by \`,
+		`src\b.ts`:                    `it must use / as separator, not \`,
 		"a.go\x00.txt":                "it is not text",
 		"a\xff":                       "it is not text",
 		"out":                         "a symbolic link in it leaves the allowed directory",
@@ -122,12 +126,15 @@ func TestOnlyWorkingDirectoriesUnderTheRootAreAllowed(t *testing.T) {
 			if got, err := reader.Read(t.Context(), wd, "b.ts"); err != nil || got != "export {}\n" {
 				t.Errorf("%s: %q, %v", wd, got, err)
 			}
-			// The root's other files are outside of this working directory.
+			// Other files of the root are outside this working directory.
 			if got, err := reader.Read(t.Context(), wd, "up"); err == nil {
 				t.Errorf("%s: read %q", wd, got)
 			}
 		}
-		for _, wd := range []string{outside, filepath.Dir(dir), dir + "ed", "/", "src", "", ".", r.Dir() + "/outdir", r.Dir() + "/../outside", r.Dir() + "/up", r.Dir() + "/a.go", r.Dir() + "/none"} {
+		for _, wd := range []string{
+			outside, filepath.Dir(dir), dir + "ed", "/", "src", "", ".", r.Dir() + "/outdir", r.Dir() + "/../outside",
+			r.Dir() + "/up", r.Dir() + "/a.go", r.Dir() + "/none",
+		} {
 			for _, name := range []string{"secret.txt", "b.ts", "a.go", "outside/secret.txt", "etc/passwd"} {
 				if got, err := reader.Read(t.Context(), wd, name); err == nil || got != "" {
 					t.Errorf("%s in %q: read %q", name, wd, got)
@@ -140,12 +147,13 @@ func TestOnlyWorkingDirectoriesUnderTheRootAreAllowed(t *testing.T) {
 	}
 }
 
-func TestFilesAreTheRegularOnesOfADirectory(t *testing.T) {
+func TestOnlyRegularFilesAreListed(t *testing.T) {
 	t.Parallel()
 	dir, _ := tree(t)
 	r := open(t, dir)
 	for _, c := range []struct{ dir, ext, want string }{
-		{"", "", "a.go,bin,full,latin1.txt,over"}, {".", ".go", "a.go"}, {"src", ".ts", "src/b.ts,src/c.ts"}, {"indir", ".ts", "indir/b.ts,indir/c.ts"}, {"deep", "", ""},
+		{"", "", "a.go,bin,full,latin1.txt,over"}, {".", ".go", "a.go"}, {"src", ".ts", "src/b.ts,src/c.ts"},
+		{"indir", ".ts", "indir/b.ts,indir/c.ts"}, {"deep", "", ""},
 	} {
 		if got, err := r.Files(c.dir, c.ext); err != nil || strings.Join(got, ",") != c.want {
 			t.Errorf("%s %s: %v, %v", c.dir, c.ext, got, err)
@@ -180,13 +188,17 @@ func TestOnlyADirectoryCanBeARoot(t *testing.T) {
 	}
 }
 
-// Whatever a path looks like, what is read stands under the root.
+// No path reads a file outside the root.
 func FuzzNothingOutsideOfTheRootIsRead(f *testing.F) {
 	dir, outside := tree(f)
 	r := open(f, dir)
-	for _, name := range []string{"a.go", "../outside/secret.txt", "out", "outdir/secret.txt", "outdir/dir/x.go", "chain", "up/outside/secret.txt", "self/../outside",
-		"src/twice", outside + "/secret.txt", "..\\outside\\secret.txt", "indir/up", "./././out", "etc/passwd", "self/self/up/rooted/secret.txt", "%2e%2e/outside/secret.txt",
-		"\u2025/outside/secret.txt", "a.go/../../outside/secret.txt", "/proc/self/environ"} {
+	for _, name := range []string{
+		"a.go", "../outside/secret.txt", "out", "outdir/secret.txt", "outdir/dir/x.go", "chain",
+		"up/outside/secret.txt", "self/../outside",
+		"src/twice", outside + "/secret.txt", "..\\outside\\secret.txt", "indir/up", "./././out", "etc/passwd",
+		"self/self/up/rooted/secret.txt", "%2e%2e/outside/secret.txt",
+		"\u2025/outside/secret.txt", "a.go/../../outside/secret.txt", "/proc/self/environ",
+	} {
 		f.Add(name, "")
 		f.Add(name, "/"+name)
 		f.Add(name, "/src")
@@ -207,7 +219,7 @@ func FuzzNothingOutsideOfTheRootIsRead(f *testing.F) {
 	})
 }
 
-// within holds what was read against the file that the path means.
+// within compares a text that was read with the file at the path, which must be under the root.
 func within(t *testing.T, dir, name, text string, err error) {
 	if err != nil {
 		if text != "" {

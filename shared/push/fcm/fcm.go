@@ -48,7 +48,7 @@ var _ push.Sender = (*Sender)(nil)
 // names the remedy. It does not call FCM.
 func New(ctx context.Context, o Options) (*Sender, error) {
 	if o.Project == "" {
-		return nil, fault.New(fault.Precondition, "name the Firebase project whose devices are rung")
+		return nil, fault.New(fault.Precondition, "name the Firebase project that the apps are registered in")
 	}
 	var opts []option.ClientOption
 	if o.Endpoint != "" {
@@ -62,7 +62,8 @@ func New(ctx context.Context, o Options) (*Sender, error) {
 	if err != nil {
 		return nil, fault.Wrap(fault.Precondition, err,
 			"no credentials for Firebase Cloud Messaging: run as a service account of the project %q, "+
-				"or set GOOGLE_APPLICATION_CREDENTIALS to the file of one, or run gcloud auth application-default login",
+				"or set GOOGLE_APPLICATION_CREDENTIALS to the file of one, "+
+				"or run gcloud auth application-default login",
 			o.Project)
 	}
 	s := &Sender{client: client, project: o.Project, now: o.Now, timeout: o.Timeout, log: o.Log}

@@ -157,7 +157,7 @@ func TestCompatibilityRoutesOfSessions(t *testing.T) {
 		if err := hub.REST(key, "PATCH", "/v1/sessions/first", args{"lastHeartbeat": true}).Into(&got); err != nil || got.State != "blocked" || got.Progress != 7 {
 			t.Errorf("a heartbeat by its own route: got %+v, %v; want what was said before", got, err)
 		}
-		if a := hub.REST(human, "PATCH", "/v1/sessions", args{"progress": 1}); a.Status != 404 || !strings.Contains(a.Fault().Message, "which session?") {
+		if a := hub.REST(human, "PATCH", "/v1/sessions", args{"progress": 1}); a.Status != 404 || !strings.Contains(a.Fault().Message, "sessionId is required") {
 			t.Errorf("by a key of no program: got %s, want 404 and the question which", a)
 		}
 	})

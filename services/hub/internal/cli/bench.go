@@ -10,7 +10,7 @@ import (
 	"github.com/labstack/echo/v4"
 )
 
-// The bare handler that REST's calls are compared with, and profiles.
+// The build for benchmarks adds a bare handler, with which REST calls are compared, and the profiles of net/http/pprof.
 func init() {
 	benchRoutes = func(e *echo.Echo) {
 		e.POST("/bench/echo", func(c echo.Context) error {

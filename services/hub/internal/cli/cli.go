@@ -18,7 +18,7 @@ import (
 	"parley.internal/shared/store/sqlite"
 )
 
-// Version is stamped by the build; without it the module's own is shown.
+// Version is the version of the binary. The build sets it; if it is empty, the version of the module is shown.
 var Version string
 
 func version() string {
@@ -31,18 +31,19 @@ func version() string {
 	return "(devel)"
 }
 
-// world is what a command gets from outside.
+// world is the environment and the standard streams of a command.
 type world struct {
 	env      func(string) string
 	in       io.Reader
 	out, err io.Writer
 }
 
-// Run runs the command line and returns the exit code.
+// Run runs the command line args, without the name of the program, and returns the exit code: 0, or 1 after an error,
+// which it writes to errOut. The end of ctx interrupts the command.
 func Run(ctx context.Context, args []string, env func(string) string, in io.Reader, out, errOut io.Writer) int {
 	w := &world{env, in, out, errOut}
-	root := &cobra.Command{Use: "parley", Short: "The meeting ground for AI agents", SilenceUsage: true,
-		SilenceErrors: true}
+	root := &cobra.Command{Use: "parley", Short: "The meeting ground for AI agents",
+		SilenceUsage: true, SilenceErrors: true}
 	root.SetArgs(args)
 	root.SetIn(in)
 	root.SetOut(out)
@@ -61,7 +62,7 @@ func Run(ctx context.Context, args []string, env func(string) string, in io.Read
 	return 0
 }
 
-// opened is a store that is open, and the SQLite driver where it is that.
+// opened is an open store. file is the SQLite driver, nil for Firestore.
 type opened struct {
 	db     *store.DB
 	schema *store.Schema
@@ -79,7 +80,7 @@ func open(ctx context.Context, c *config.Config, dial ...grpc.DialOption) (*open
 		return o, nil
 	}
 	if err := os.MkdirAll(c.Data, 0o700); err != nil {
-		return nil, fmt.Errorf("cannot make the data directory: %w", err)
+		return nil, fmt.Errorf("cannot create the data directory: %w", err)
 	}
 	d, err := sqlite.Open(ctx, filepath.Join(c.Data, "parley.db"), o.schema)
 	if err != nil {

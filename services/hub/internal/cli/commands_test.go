@@ -19,7 +19,7 @@ func inProcess(t *testing.T, env map[string]string, args ...string) (out, errOut
 	return o.String(), e.String(), code
 }
 
-func TestAMistakeIsToldInAWordAndEndsWithOne(t *testing.T) {
+func TestAWrongCommandLineIsRefusedWithExitCodeOne(t *testing.T) {
 	t.Parallel()
 	data := t.TempDir()
 	file := filepath.Join(data, "file")
@@ -56,7 +56,7 @@ func TestAMistakeIsToldInAWordAndEndsWithOne(t *testing.T) {
 		{[]string{"serve", "--store", "postgres"}, `--store must be sqlite or firestore, not "postgres"`},
 		{[]string{"serve", "--store", "firestore"}, "--project or set GOOGLE_CLOUD_PROJECT"},
 		{[]string{"serve", "--rate", "fast"}, `"fast"`},
-		{[]string{"serve", "--data", file, "--addr", "127.0.0.1:0"}, "cannot make the data directory"},
+		{[]string{"serve", "--data", file, "--addr", "127.0.0.1:0"}, "cannot create the data directory"},
 		{[]string{"serve", "--data", broken, "--addr", "127.0.0.1:0"}, "parley.db"},
 		{[]string{"key", "create", "--data", data}, `required flag(s) "user" not set`},
 		{[]string{"key", "create", "--data", data, "--user", "a b"}, "user: must be 1 to 100 letters"},
@@ -65,13 +65,13 @@ func TestAMistakeIsToldInAWordAndEndsWithOne(t *testing.T) {
 			"program: must be 1 to 100 letters"},
 		{[]string{"key", "create", "--data", data, "--user", "u", "--kind", "robot"}, "kind: must be agent or human"},
 		{[]string{"key", "create", "--data", data, "--user", "u", "--kind", "human", "--program", "p"},
-			"program: goes with a key of the kind agent"},
+			"program: must be empty for a key of the kind human"},
 		{[]string{"key", "create", "--data", data, "--user", "u", "--scopes", "read,everything"},
 			`scopes: "everything" is not a scope; the scopes are read, write, admin, dispatch`},
 		{[]string{"key", "create", "--data", data, "--user", "u", "--expires", "-1h"},
-			"--expires is at least 1s, not -1h"},
+			"--expires must be at least 1s, not -1h"},
 		{[]string{"key", "create", "--data", data, "--user", "u", "--expires", "10ms"},
-			"--expires is at least 1s, not 10ms"},
+			"--expires must be at least 1s, not 10ms"},
 		{[]string{"key", "create", "--data", data, "--user", "u", "--expires", "1500h", "--store", "x"},
 			"--store must be sqlite or firestore"},
 		{[]string{"key", "create", "--data", data, "--user", "u", "too", "much"}, "too"},
@@ -87,10 +87,10 @@ func TestAMistakeIsToldInAWordAndEndsWithOne(t *testing.T) {
 			t.Errorf("%v: got %q, %q, exit %d; want %q and 1", c.args, out, errOut, code, c.words)
 		}
 		if strings.Count(errOut, "\n") > 2 {
-			t.Errorf("%v: the error is more than a few words: %s", c.args, errOut)
+			t.Errorf("%v: the error is longer than two lines: %s", c.args, errOut)
 		}
 	}
-	// A server that could not start made no keys that nobody saw.
+	// A server that could not start created no keys.
 	if out, _, code := inProcess(t, nil, "key", "list", "--data", fresh); code != 0 || strings.Count(out, "\n") != 1 {
 		t.Errorf("key list: got %q, exit %d; want no key", out, code)
 	}
@@ -99,7 +99,7 @@ func TestAMistakeIsToldInAWordAndEndsWithOne(t *testing.T) {
 	}
 }
 
-func TestAMistakeIsAnExitCodeOfTheProcess(t *testing.T) {
+func TestTheProcessEndsWithTheExitCode(t *testing.T) {
 	t.Parallel()
 	if out, errOut, code := command(t, nil, "serve", "--addr", "nonsense"); code != 1 || out != "" ||
 		errOut != "parley: --addr must be host:port, not \"nonsense\"\n" {

@@ -18,7 +18,7 @@ import (
 	"parley.internal/shared/store"
 )
 
-// withStore opens the store for one command.
+// withStore opens the store, calls fn and closes the store.
 func withStore(ctx context.Context, c *config.Config, fn func(*opened) error) (err error) {
 	if err := c.CheckStore(); err != nil {
 		return err
@@ -31,23 +31,23 @@ func withStore(ctx context.Context, c *config.Config, fn func(*opened) error) (e
 	return fn(o)
 }
 
-// withFile opens the embedded store for one command.
+// withFile is withStore for commands that work with the embedded store only.
 func withFile(ctx context.Context, c *config.Config, fn func(*opened) error) error {
 	if c.Store == "firestore" {
 		return errors.New(
-			"this is for the embedded store; Firestore has backups of its own, which docs/operate.md tells of")
+			"this command needs the embedded store; for backups of Firestore see docs/operate.md")
 	}
 	return withStore(ctx, c, fn)
 }
 
 func checkUser(user string) error {
 	if !identity.ValidName(user) {
-		return fmt.Errorf("--user is 1 to 100 letters, digits, dots, underscores and hyphens, not %q", user)
+		return fmt.Errorf("--user must be 1 to 100 letters, digits, dots, underscores and hyphens, not %q", user)
 	}
 	return nil
 }
 
-// exported is a document as an export has it.
+// exported is a line of an export.
 type exported struct {
 	Path   string       `json:"path"`
 	Fields store.Fields `json:"fields"`
@@ -56,8 +56,8 @@ type exported struct {
 func (w *world) exportCommand() *cobra.Command {
 	var c config.Config
 	var user string
-	cmd := &cobra.Command{Use: "export [FILE]", Short: "Write all that there is of a user, a document a line as JSON",
-		Args: cobra.MaximumNArgs(1),
+	cmd := &cobra.Command{Use: "export [FILE]", Args: cobra.MaximumNArgs(1),
+		Short: "Write all documents of a user, one JSON object a line",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := checkUser(user); err != nil {
 				return err
@@ -75,12 +75,12 @@ func (w *world) exportCommand() *cobra.Command {
 			})
 		}}
 	c.StoreFlags(cmd.Flags(), w.env)
-	cmd.Flags().StringVar(&user, "user", "", "whose documents (required)")
+	cmd.Flags().StringVar(&user, "user", "", "user whose documents are written (required)")
 	_ = cmd.MarkFlagRequired("user")
 	return cmd
 }
 
-// exportFile writes into a new file, which is there only where all of it could be written.
+// exportFile writes an export to a new file. After an error there is no file.
 func exportFile(ctx context.Context, a *store.Admin, user, name string) (n int, err error) {
 	f, err := os.OpenFile(name, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
 	if err != nil {
@@ -113,17 +113,17 @@ func export(ctx context.Context, a *store.Admin, user string, to io.Writer) (n i
 	return n, errors.Join(err, out.Flush())
 }
 
-// keysLast is how long servers may take a key for good that is deleted.
+// keysLast is the time for which running servers may still accept a deleted key.
 const keysLast = 65 * time.Second
 
 func (w *world) deleteCommand() *cobra.Command {
 	var c config.Config
 	var user, confirm string
 	var wait time.Duration
-	cmd := &cobra.Command{Use: "delete", Short: "Delete all that there is of a user, for good", Args: cobra.NoArgs,
-		Long: "Delete all that there is of a user, for good: keys, tasks, messages, everything.\n\n" +
-			"Servers that run may take the user's keys for good up to 60 seconds longer, so the command\n" +
-			"waits and then deletes what was written in the meantime.",
+	cmd := &cobra.Command{Use: "delete", Short: "Delete all documents of a user permanently", Args: cobra.NoArgs,
+		Long: "Delete all documents of a user permanently: keys, tasks, messages and everything else.\n\n" +
+			"Running servers may accept the user's keys for up to 60 more seconds, so the command waits\n" +
+			"and then deletes the documents that were written in the meantime.",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := checkUser(user); err != nil {
 				return err
@@ -138,9 +138,9 @@ func (w *world) deleteCommand() *cobra.Command {
 			})
 		}}
 	c.StoreFlags(cmd.Flags(), w.env)
-	cmd.Flags().StringVar(&user, "user", "", "who is deleted (required)")
-	cmd.Flags().StringVar(&confirm, "confirm", "", "the user's name once more")
-	cmd.Flags().DurationVar(&wait, "wait", keysLast, "how long to wait for servers that run; 0 where none does")
+	cmd.Flags().StringVar(&user, "user", "", "user whose documents are deleted (required)")
+	cmd.Flags().StringVar(&confirm, "confirm", "", "the name of the user again")
+	cmd.Flags().DurationVar(&wait, "wait", keysLast, "time to wait for running servers; 0 if none runs")
 	_ = cmd.MarkFlagRequired("user")
 	return cmd
 }
@@ -149,11 +149,12 @@ func (w *world) erase(ctx context.Context, a *store.Admin, user string, wait tim
 	if total, err = a.Erase(ctx, user); err != nil || total == 0 || wait <= 0 {
 		return total, err
 	}
-	fmt.Fprintf(w.err, "deleted %d documents; waiting %v for servers to let go of the keys\n", total, wait)
+	fmt.Fprintf(w.err, "deleted %d documents; waiting %v until servers refuse the keys\n", total, wait)
 	select {
 	case <-time.After(wait):
 	case <-ctx.Done():
-		return total, fmt.Errorf("the wait was ended: run it again for what was written meanwhile: %w", ctx.Err())
+		return total, fmt.Errorf(
+			"the wait was interrupted; repeat the command to delete documents written meanwhile: %w", ctx.Err())
 	}
 	n, err := a.Erase(ctx, user)
 	return total + n, err
@@ -161,9 +162,8 @@ func (w *world) erase(ctx context.Context, a *store.Admin, user string, wait tim
 
 func (w *world) backupCommand() *cobra.Command {
 	var c config.Config
-	cmd := &cobra.Command{Use: "backup FILE",
-		Short: "Copy the embedded store into a new file, beside a running server or without one",
-		Args:  cobra.ExactArgs(1),
+	cmd := &cobra.Command{Use: "backup FILE", Args: cobra.ExactArgs(1),
+		Short: "Copy the embedded store to a new file, with or without a running server",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return withFile(cmd.Context(), &c, func(o *opened) error {
 				n, err := o.file.Documents(cmd.Context())
@@ -182,10 +182,10 @@ func (w *world) backupCommand() *cobra.Command {
 
 func (w *world) restoreCommand() *cobra.Command {
 	var c config.Config
-	cmd := &cobra.Command{Use: "restore FILE", Short: "Put a backup in the place of all that is in the embedded store",
-		Args: cobra.ExactArgs(1),
-		Long: "Put a backup in the place of all that is in the embedded store, of all users, in one step. A server\n" +
-			"that runs goes on with what was restored. What was there before is kept as a backup beside the store.",
+	cmd := &cobra.Command{Use: "restore FILE", Args: cobra.ExactArgs(1),
+		Short: "Replace the content of the embedded store with a backup",
+		Long: "Replace the content of the embedded store, of all users, with a backup in one step. A running server\n" +
+			"continues with the restored content. The previous content is kept as a backup beside the store.",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return withFile(cmd.Context(), &c, func(o *opened) error {
 				before, err := o.file.Documents(cmd.Context())
@@ -198,7 +198,7 @@ func (w *world) restoreCommand() *cobra.Command {
 					if err := o.file.Backup(cmd.Context(), kept); err != nil {
 						return err
 					}
-					fmt.Fprintf(w.err, "what was there is kept in %s\n", kept)
+					fmt.Fprintf(w.err, "the previous content is kept in %s\n", kept)
 				}
 				if err := o.file.Restore(cmd.Context(), args[0]); err != nil {
 					return err

@@ -19,7 +19,7 @@ import (
 	"parley.internal/shared/store/sqlite"
 )
 
-// linesOf reads an export.
+// linesOf returns the lines of an export, decoded.
 func linesOf(t *testing.T, text string) (paths map[string]map[string]any) {
 	t.Helper()
 	paths = map[string]map[string]any{}
@@ -36,7 +36,7 @@ func linesOf(t *testing.T, text string) (paths map[string]map[string]any) {
 	return paths
 }
 
-func TestAUserTakesItsDataAlongAndIsDeleted(t *testing.T) {
+func TestTheDataOfAUserIsExportedAndDeleted(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{"sqlite", "firestore"} {
 		t.Run(name, func(t *testing.T) {
@@ -123,7 +123,7 @@ func TestAUserTakesItsDataAlongAndIsDeleted(t *testing.T) {
 	}
 }
 
-func TestABackupAndARestoreWhileTheServerServes(t *testing.T) {
+func TestBackupAndRestoreBesideARunningServer(t *testing.T) {
 	t.Parallel()
 	data := t.TempDir()
 	key := makeKey(t, data, "--program", "alpha")
@@ -139,7 +139,7 @@ func TestABackupAndARestoreWhileTheServerServes(t *testing.T) {
 	}
 	ctx, stop := context.WithCancel(t.Context())
 	var writers sync.WaitGroup
-	for range 2 { // they write all the time, and are told to come again at worst
+	for range 2 { // a write may be refused with 503 during the restore
 		writers.Go(func() {
 			for n := 0; ctx.Err() == nil; n++ {
 				a, err := p.try(ctx, key, "POST", "/v1/messages",
@@ -192,7 +192,8 @@ func TestABackupAndARestoreWhileTheServerServes(t *testing.T) {
 		{[]string{"backup", backup, "--data", data}, "is there already"},
 		{[]string{"restore", filepath.Join(data, "none.db"), "--data", data}, "cannot read the backup"},
 		{[]string{"restore", filepath.Join(data, "parley.db"), "--data", t.TempDir()}, "make a backup of it first"},
-		{[]string{"backup", backup, "--store", "firestore", "--project", "demo-p"}, "Firestore has backups of its own"},
+		{[]string{"backup", backup, "--store", "firestore", "--project", "demo-p"},
+			"this command needs the embedded store"},
 	} {
 		if out, errOut, code := command(t, nil, c.args...); code != 1 || out != "" ||
 			!strings.Contains(errOut, c.words) {
@@ -205,10 +206,10 @@ type filler struct {
 	Body string `json:"body"`
 }
 
-// fillers stand where tasks do, for their number and size alone.
+// fillers replace tasks, for their number and size alone.
 var fillers = store.Collection[filler]{Name: "tasks"}
 
-// stored is a store of n documents.
+// stored creates a store with n documents.
 func stored(t *testing.T, file string, n int) {
 	t.Helper()
 	d, err := sqlite.Open(t.Context(), file, app.Schema())
@@ -229,7 +230,7 @@ func stored(t *testing.T, file string, n int) {
 	}
 }
 
-// counted is how many documents a store has, which must be whole.
+// counted returns the number of documents in a store, and fails the test if the store is damaged.
 func counted(t *testing.T, file string) int {
 	t.Helper()
 	d, err := sqlite.Open(t.Context(), file, app.Schema())
@@ -238,7 +239,7 @@ func counted(t *testing.T, file string) int {
 	}
 	n, err := d.Documents(t.Context())
 	check := filepath.Join(t.TempDir(), "check.db")
-	// which looks at every page
+	// The backup reads every page.
 	if err := errors.Join(err, d.Backup(t.Context(), check), d.Restore(t.Context(), check), d.Close()); err != nil {
 		t.Fatal(err)
 	}
@@ -265,7 +266,7 @@ func TestAKilledRestoreChangesNothing(t *testing.T) {
 		for !began() { // it works on a copy, which is how its beginning is seen
 			select {
 			case <-p.ended:
-				t.Fatalf("it ended before it began: %s%s", p.out, p.err)
+				t.Fatalf("the restore ended before the kill: %s%s", p.out, p.err)
 			case <-time.After(time.Millisecond):
 			}
 		}

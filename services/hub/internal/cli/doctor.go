@@ -17,24 +17,21 @@ import (
 	"parley.internal/shared/store/sqlite"
 )
 
-// treatment is how the doctor is called.
-type treatment struct {
+// doctorFlags are the flags of the doctor command.
+type doctorFlags struct {
 	config.Config
 	region, name string
 	json         bool
 }
 
 func (w *world) doctorCommand() *cobra.Command {
-	var t treatment
-	cmd := &cobra.Command{Use: "doctor", Short: "Look at what a deployment stands on, and say what to do about it",
-		Long: "Look at what a deployment stands on: at a file and its keys, or at a project of Google's with its " +
-			"database,\n" +
-			"indexes, TTL policies, functions and jobs. Each check is a line: ok, warn, fail or skip, what was looked " +
-			"at,\n" +
-			"and after an arrow what to do about it. Nothing is changed.\n\n" +
-			"The exit code is 0 where no check failed, and 1 otherwise. Warnings do not fail; what the credentials " +
-			"may not\n" +
-			"see is one. In a project the role roles/viewer shows everything.",
+	var t doctorFlags
+	cmd := &cobra.Command{Use: "doctor", Short: "Check a deployment and tell how to repair it",
+		Long: "Check a deployment: the file of the embedded store and its keys, or a Google Cloud project with its\n" +
+			"database, indexes, TTL policies, functions and jobs. Each check prints a line: ok, warn, fail or skip,\n" +
+			"the finding, and after an arrow the advice to repair it. Nothing is changed.\n\n" +
+			"The exit code is 0 if no check failed, and 1 otherwise. Warnings do not fail. A setting that the\n" +
+			"credentials may not read is a warning; the role roles/viewer reads all settings of a project.",
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := t.CheckStore(); err != nil {
@@ -44,14 +41,14 @@ func (w *world) doctorCommand() *cobra.Command {
 		}}
 	f := cmd.Flags()
 	t.StoreFlags(f, w.env)
-	f.StringVar(&t.region, "region", "", "region of the functions; where left out they are looked for in all")
-	f.StringVar(&t.name, "name", "parley", "name of the deployment, Terraform's variable name")
+	f.StringVar(&t.region, "region", "", "region of the functions; by default any region")
+	f.StringVar(&t.name, "name", "parley", "name of the deployment, the Terraform variable name")
 	f.BoolVar(&t.json, "json", false, "print a list of {check, state, said, fix}")
 	return cmd
 }
 
-// checks are those of the store that is meant.
-func (t *treatment) checks() []doctor.Check {
+// checks returns the checks of the selected store.
+func (t *doctorFlags) checks() []doctor.Check {
 	switch {
 	case t.Store == "sqlite":
 		return t.laptop().Checks()
@@ -65,8 +62,8 @@ func (t *treatment) checks() []doctor.Check {
 	return cloud.Checks()
 }
 
-// reader opens the store as a server does, for reads.
-func (t *treatment) reader(ctx context.Context) (doctor.Reader, error) {
+// reader opens the store in the same way as a server.
+func (t *doctorFlags) reader(ctx context.Context) (doctor.Reader, error) {
 	o, err := open(ctx, &t.Config)
 	if err != nil {
 		return nil, err
@@ -79,7 +76,7 @@ type reader struct {
 	keys *keys.Service
 }
 
-// Read reads the key that a laptop's user made last, wherever it runs: mostly none.
+// Read lists one key of the user local. In the cloud that user usually has none.
 func (r reader) Read(ctx context.Context) error {
 	_, err := r.keys.List(ctx, operator(localUser), keys.ListInput{Limit: 1})
 	return err
@@ -87,18 +84,18 @@ func (r reader) Read(ctx context.Context) error {
 
 func (r reader) Close() error { return r.db.Close() }
 
-func (t *treatment) laptop() *doctor.Laptop {
+func (t *doctorFlags) laptop() *doctor.Laptop {
 	l := &doctor.Laptop{File: filepath.Join(t.Data, "parley.db"), KeysFile: filepath.Join(t.Data, keysFile),
 		Layout: sqlite.Layout(), Now: time.Now}
-	// Who may not read the keys is told so by a check, as is whoever has none.
+	// The checks report a keys file that is missing or cannot be read.
 	if file, err := readKeysFile(l.KeysFile); err == nil && file.vars["PARLEY_URL"] != "" {
 		l.Server, _ = baseURL(file.vars["PARLEY_URL"])
 	}
 	return l
 }
 
-// examine runs the checks and prints what they saw: each as soon as it is known, or all
-// as JSON. Where one failed, so has the command.
+// examine runs the checks and prints their results: each as soon as it is known, or all together as JSON. It returns an
+// error if a check failed.
 func (w *world) examine(ctx context.Context, checks []doctor.Check, asJSON bool) error {
 	var all []doctor.Result
 	var printed error

@@ -11,14 +11,14 @@ import (
 	"parley.internal/services/hub/internal/doctor"
 )
 
-// lines are what the doctor printed, by check.
+// lines returns the lines that the doctor printed, by check.
 func lines(t *testing.T, out string) map[string]string {
 	t.Helper()
 	seen := map[string]string{}
 	for line := range strings.Lines(out) {
 		words := strings.Fields(line)
 		if len(words) < 3 || !strings.Contains("ok warn fail skip", words[0]) {
-			t.Errorf("the doctor says %q", line)
+			t.Errorf("the line %q is not that of a check", line)
 			continue
 		}
 		seen[words[1]] = line
@@ -41,13 +41,13 @@ func begin(t *testing.T, seen map[string]string, want map[string]string) {
 var laptop = map[string]string{"store": "ok ", "whole": "ok ", "permissions": "ok ", "disk": "", "server": "ok ",
 	"keys": "ok ", "clock": "ok "}
 
-func TestTheDoctorFindsAServersStoreWell(t *testing.T) {
+func TestTheDoctorPassesTheStoreOfAServer(t *testing.T) {
 	t.Parallel()
 	data := filepath.Join(t.TempDir(), "data")
 	p := serve(t, nil, local(data)...)
 	out, errOut, _ := command(t, nil, "doctor", "--data", data)
 	begin(t, lines(t, out), laptop)
-	if !strings.Contains(out, "serves at "+p.URL) || !strings.Contains(out, "3 good keys") {
+	if !strings.Contains(out, "serves at "+p.URL) || !strings.Contains(out, "3 valid keys") {
 		t.Errorf("got %s%s", out, errOut)
 	}
 	for _, key := range keysEnv(t, data) {
@@ -57,7 +57,7 @@ func TestTheDoctorFindsAServersStoreWell(t *testing.T) {
 	}
 }
 
-func TestTheDoctorsExitCodeIsThatOfItsChecks(t *testing.T) {
+func TestTheDoctorFailsIfACheckFails(t *testing.T) {
 	t.Parallel()
 	data := filepath.Join(t.TempDir(), "data")
 	if out, errOut, code := command(t, nil, "doctor", "--data", data); code != 1 ||
@@ -65,7 +65,7 @@ func TestTheDoctorsExitCodeIsThatOfItsChecks(t *testing.T) {
 		t.Errorf("without a store: exit %d, %s%s", code, out, errOut)
 	}
 	if _, err := os.Stat(data); err == nil {
-		t.Error("the doctor made a data directory")
+		t.Error("the doctor created a data directory")
 	}
 	makeKey(t, data)
 	if out, errOut, code := command(t, nil, "doctor", "--data", data, "--json"); code == 0 {
@@ -87,7 +87,7 @@ func TestTheDoctorsExitCodeIsThatOfItsChecks(t *testing.T) {
 	}
 }
 
-func TestTheDoctorFindsTheEmulatorAndSaysWhatItCannotTell(t *testing.T) {
+func TestTheDoctorChecksTheEmulatorAndSkipsTheRest(t *testing.T) {
 	t.Parallel()
 	out, errOut, code := command(t, cloud(t), "doctor")
 	seen := lines(t, out)
@@ -97,7 +97,7 @@ func TestTheDoctorFindsTheEmulatorAndSaysWhatItCannotTell(t *testing.T) {
 	}
 }
 
-func TestTheDoctorSaysThatNoEmulatorAnswers(t *testing.T) {
+func TestTheDoctorReportsAMissingEmulator(t *testing.T) {
 	t.Parallel()
 	out, errOut, code := command(t, []string{"FIRESTORE_EMULATOR_HOST=" + closed(t)}, "doctor", "--store", "firestore",
 		"--project", "demo-none")
@@ -107,7 +107,7 @@ func TestTheDoctorSaysThatNoEmulatorAnswers(t *testing.T) {
 	}
 }
 
-// closed is an address where nobody listens.
+// closed returns an address without a listener.
 func closed(t *testing.T) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -118,8 +118,8 @@ func closed(t *testing.T) string {
 	return l.Addr().String()
 }
 
-// Every call goes by a proxy that is not there, so that none leaves this machine.
-func TestTheDoctorEndsWhereThereIsNoNetwork(t *testing.T) {
+// Every call goes through a missing proxy, so that none leaves this machine.
+func TestTheDoctorEndsWithoutANetwork(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "credentials.json")
 	if err := os.WriteFile(file,
@@ -151,7 +151,7 @@ func TestTheDoctorEndsWhereThereIsNoNetwork(t *testing.T) {
 	}
 }
 
-func TestTheDoctorsHelpTellsItsExitCode(t *testing.T) {
+func TestTheDoctorsHelpDescribesItsExitCode(t *testing.T) {
 	t.Parallel()
 	out, _, code := inProcess(t, nil, "doctor", "--help")
 	for _, words := range []string{"exit code is 0", "1 otherwise", "Warnings do not fail", "--json", "--region",

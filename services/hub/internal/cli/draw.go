@@ -16,12 +16,11 @@ import (
 	"parley.internal/shared/task"
 )
 
-// clean makes one line of a text that somebody else wrote, and lets nothing through
-// that could steer a terminal: white space becomes a space, what cannot be printed
-// becomes U+FFFD. Every text of the server goes through it before it is shown.
+// clean returns a foreign text as one line that is safe to print on a terminal: a run of other white space becomes a
+// space, and each unprintable character becomes U+FFFD. Every text of the server passes through it before it is shown.
 func clean(s string) string {
 	var b strings.Builder
-	space := false // a fold was written last
+	space := false // the last character was a space
 	for _, r := range s {
 		switch {
 		case r == ' ' || unicode.IsPrint(r):
@@ -40,7 +39,7 @@ func clean(s string) string {
 	return b.String()
 }
 
-// cleanJSON is a JSON value in one line, its unprintable characters escaped.
+// cleanJSON returns a JSON value in one line with its unprintable characters escaped.
 func cleanJSON(raw json.RawMessage) (string, error) {
 	var one bytes.Buffer
 	if err := json.Compact(&one, raw); err != nil {
@@ -61,7 +60,7 @@ func cleanJSON(raw json.RawMessage) (string, error) {
 	return b.String(), nil
 }
 
-// cut shortens a clean text to a width in columns, with an ellipsis in place of the rest; 0 is no bound.
+// cut shortens a clean text to a width in columns, with an ellipsis in place of the rest. Width 0 is no limit.
 func cut(s string, width int) string {
 	if width <= 0 || uniseg.StringWidth(s) <= width {
 		return s
@@ -76,8 +75,8 @@ func cut(s string, width int) string {
 	return s
 }
 
-// wrap breaks a clean text into lines that fit a width in columns after an indent; 0 is no bound. A line holds at
-// least one character, even where that is wider than the line may be.
+// wrap breaks a clean text into lines that fit a width in columns after an indent. Width 0 is no limit. A line holds at
+// least one character, even if that is wider than the line.
 func wrap(s string, width, indent int) []string {
 	if width <= 0 {
 		return []string{s}
@@ -95,7 +94,7 @@ func wrap(s string, width, indent int) []string {
 	return append(lines, s[start:])
 }
 
-// span is a duration in its two largest units.
+// span returns a duration in its two largest units.
 func span(d time.Duration) string {
 	s := int(d / time.Second)
 	switch {
@@ -121,17 +120,17 @@ func left(t, now time.Time) string {
 	case t.IsZero():
 		return "-"
 	case !t.After(now):
-		return "ran out"
+		return "expired"
 	}
 	return span(t.Sub(now)) + " left"
 }
 
-// describe is a question as `parley questions` shows it. What the agent wrote at
-// length stands behind a bar, so that it cannot pass for anything else.
+// describe returns a question in the form of `parley questions`. Long texts of the agent stand behind a bar, so that
+// they cannot imitate the output of the command.
 func describe(q signal.View, now time.Time, width int) string {
 	asker := clean(q.Source)
 	if asker == "" {
-		asker = "somebody"
+		asker = "unknown"
 	}
 	if !q.Verified {
 		asker += " (unverified)"
@@ -169,6 +168,7 @@ func describe(q signal.View, now time.Time, width int) string {
 	return b.String()
 }
 
+// quote writes a text with a bar before each line.
 func quote(b *strings.Builder, text string, width int) {
 	const bar = "  | "
 	for line := range strings.SplitSeq(strings.TrimRight(text, "\r\n"), "\n") {
@@ -178,32 +178,30 @@ func quote(b *strings.Builder, text string, width int) {
 	}
 }
 
-// section is one kind of thing in the view of top.
+// section is one part of the view of top. more says that the server has further rows.
 type section struct {
 	title string
 	rows  []string
 	more  bool
 }
 
-// atMost is how many of a kind the server shows.
+// atMost is the maximum number of entries of a section that the server sends.
 const atMost = 50
 
 func sections(v overview.View, now time.Time) []section {
 	var sessions, claims, questions, unread [][]string
 	for _, s := range v.Sessions {
-		sessions = append(sessions,
-			[]string{s.Name, dash(s.Program), s.State, fmt.Sprintf("%d%%", s.Progress), ago(s.LastHeartbeat, now),
-				s.Status})
+		sessions = append(sessions, []string{s.Name, dash(s.Program), s.State, fmt.Sprintf("%d%%", s.Progress),
+			ago(s.LastHeartbeat, now), s.Status})
 	}
 	for _, c := range v.Claims {
-		claims = append(claims,
-			[]string{dash(c.ClaimedBy), left(c.LeaseUntil, now), string(c.Status), string(c.Type), c.Title})
+		claims = append(claims, []string{dash(c.ClaimedBy), left(c.LeaseUntil, now), string(c.Status), string(c.Type),
+			c.Title})
 	}
 	ids := shortIDs(v.Questions)
 	for i, q := range v.Questions {
-		questions = append(questions,
-			[]string{ids[i], dash(q.Source), string(q.Priority), ago(q.CreatedAt, now), left(q.ExpiresAt, now),
-				q.Question})
+		questions = append(questions, []string{ids[i], dash(q.Source), string(q.Priority), ago(q.CreatedAt, now),
+			left(q.ExpiresAt, now), q.Question})
 	}
 	for _, u := range v.Unread {
 		count := fmt.Sprint(u.Count)
@@ -212,14 +210,16 @@ func sections(v overview.View, now time.Time) []section {
 		}
 		unread = append(unread, []string{u.Program, count})
 	}
-	return []section{{"Sessions", table(sessions), len(sessions) >= atMost},
+	return []section{
+		{"Sessions", table(sessions), len(sessions) >= atMost},
 		{"Claimed tasks", table(claims), len(claims) >= atMost},
 		{"Waiting questions", table(questions), len(questions) >= atMost},
-		{"Unread mail", table(unread), len(unread) >= atMost}}
+		{"Unread mail", table(unread), len(unread) >= atMost},
+	}
 }
 
-// shortIDs is as much of each id as tells it from the others, and from a question
-// that was asked in another millisecond.
+// shortIDs returns a unique prefix of each id. It has at least the 13 characters that differ between questions asked in
+// different milliseconds.
 func shortIDs(questions []overview.Question) []string {
 	const stamp = 13 // the time in a UUIDv7
 	ids := make([]string, len(questions))
@@ -240,8 +240,8 @@ func shortIDs(questions []overview.Question) []string {
 	}
 }
 
-// table aligns cells in columns of the terminal, where a wide character takes two and a combining mark none. Every
-// cell of a row but the last is cut to a bound.
+// table aligns cells in columns of the terminal, in which a wide character takes two and a combining mark none. It cuts
+// every cell of a row, except the last, to 36 columns.
 func table(cells [][]string) []string {
 	const bound = 36
 	var widths []int
@@ -271,8 +271,7 @@ func table(cells [][]string) []string {
 	return rows
 }
 
-// allot parts the room among the sections, a row at a time, so that none is
-// crowded out by another.
+// allot divides a number of rows among the sections, one row at a time, so that no section takes the rows of another.
 func allot(all []section, room int) []int {
 	shown := make([]int, len(all))
 	for given := true; given && room > 0; {
@@ -288,7 +287,7 @@ func allot(all []section, room int) []int {
 	return shown
 }
 
-// draw is the view as text of at most so many columns and lines; 0 is no bound.
+// draw returns the view as text of at most width columns and height lines. 0 is no limit.
 func draw(v overview.View, now time.Time, width, height int) string {
 	all := sections(v, now)
 	total, gaps := 1+len(all), len(all)

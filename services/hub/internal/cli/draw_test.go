@@ -17,13 +17,13 @@ import (
 	"parley.internal/shared/signal"
 )
 
-// noon is when the views of the tests are drawn.
+// noon is the time of the views in the tests.
 var noon = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 
 func before(d time.Duration) time.Time { return noon.Add(-d) }
 func after(d time.Duration) time.Time  { return noon.Add(d) }
 
-func TestNothingThatSteersATerminalIsLetThrough(t *testing.T) {
+func TestControlCharactersAreRemoved(t *testing.T) {
 	t.Parallel()
 	for in, want := range map[string]string{
 		"plain text, ünïcödé, 漢字 🙂": "plain text, ünïcödé, 漢字 🙂",
@@ -52,7 +52,7 @@ func TestNothingThatSteersATerminalIsLetThrough(t *testing.T) {
 	}
 }
 
-// printable says whether a text is one line that a terminal only shows.
+// printable reports whether a text is one line of printable characters.
 func printable(s string) bool {
 	return utf8.ValidString(s) && !strings.ContainsFunc(s, func(r rune) bool { return !unicode.IsPrint(r) })
 }
@@ -117,7 +117,7 @@ func FuzzDraw(f *testing.F) {
 	})
 }
 
-// hostile is a view with a text in each of its texts.
+// hostile returns a view with the given texts in each of its fields.
 func hostile(a, b string) overview.View {
 	v := overview.View{Mark: a}
 	for _, s := range []string{a, b, a + b} {
@@ -177,7 +177,7 @@ Sessions: 2
 
 Claimed tasks: 3
   alpha  4m59s left  active      task  Build the store
-  beta   ran out     blocked     task  Test it
+  beta   expired     blocked     task  Test it
   gamma  -           completing  task  Ship it
 
 Waiting questions: 1
@@ -186,7 +186,7 @@ Waiting questions: 1
 Unread mail: 2
   alpha  100+
   beta   2`},
-		"later, the leases are shorter": {overview.View{Claims: full().Claims[:1]}, after(4*time.Minute + 58*time.Second), 80, 0, `
+		"at a later time": {overview.View{Claims: full().Claims[:1]}, after(4*time.Minute + 58*time.Second), 80, 0, `
 Parley at 12:04:58
 
 Sessions: none
@@ -197,7 +197,7 @@ Claimed tasks: 1
 Waiting questions: none
 
 Unread mail: none`},
-		"too wide": {full(), noon, 20, 0, `
+		"wider than the terminal": {full(), noon, 20, 0, `
 Parley at 12:00:00
 
 Sessions: 2
@@ -206,7 +206,7 @@ Sessions: 2
 
 Claimed tasks: 3
   alpha  4m59s left…
-  beta   ran out   …
+  beta   expired   …
   gamma  -         …
 
 Waiting questions: 1
@@ -215,21 +215,21 @@ Waiting questions: 1
 Unread mail: 2
   alpha  100+
   beta   2`},
-		"too high, without the gaps": {full(), noon, 0, 13, `
+		"higher than the terminal, without blank lines": {full(), noon, 0, 13, `
 Parley at 12:00:00
 Sessions: 2
   builder  alpha  working  40%  5s ago  compiling the store
   漢字     -      pinned   0%   -
 Claimed tasks: 3
   alpha  4m59s left  active      task  Build the store
-  beta   ran out     blocked     task  Test it
+  beta   expired     blocked     task  Test it
   gamma  -           completing  task  Ship it
 Waiting questions: 1
   0198c0de-0001  alpha  high  3m00s ago  23h57m left  Which store?
 Unread mail: 2
   alpha  100+
   beta   2`},
-		"too high, a row of each first": {full(), noon, 0, 10, `
+		"higher than the terminal, with rows of every section": {full(), noon, 0, 10, `
 Parley at 12:00:00
 Sessions: 2
   builder  alpha  working  40%  5s ago  compiling the store
@@ -246,10 +246,11 @@ Sessions: 2, the first 0
 Claimed tasks: 3, the first 0
 Waiting questions: 1, the first 0
 Unread mail: 2, the first 0`},
-		"room for less": {full(), noon, 8, 2, `
+		"room for two lines": {full(), noon, 8, 2, `
 Parley …
 Session…`},
-		"as many as the server shows": {overview.View{Unread: slices.Repeat([]overview.Unread{{Program: "p", Count: 1}}, 50)}, noon, 0, 6, `
+		"as many rows as the server sends": {overview.View{
+			Unread: slices.Repeat([]overview.Unread{{Program: "p", Count: 1}}, 50)}, noon, 0, 6, `
 Parley at 12:00:00
 Sessions: none
 Claimed tasks: none
@@ -263,7 +264,7 @@ Unread mail: 50 or more, the first 1
 	}
 }
 
-func TestAsMuchOfAnIdIsShownAsTellsItFromTheOthers(t *testing.T) {
+func TestIDsAreShortenedToAUniquePrefix(t *testing.T) {
 	t.Parallel()
 	v := overview.View{}
 	for _, id := range []string{"0198c0de-0001-7000-8000-000000000001", "0198c0de-0001-7000-9000-000000000001",
@@ -312,7 +313,9 @@ func TestAQuestionIsDescribed(t *testing.T) {
   |
   | 2. Nothing
 `},
-		"on a narrow terminal": {with(func(q *signal.View) { q.Question, q.Options = "0123456789abcdef", []string{"0123456789abcdef"} }), 10, `
+		"on a narrow terminal": {with(func(q *signal.View) {
+			q.Question, q.Options = "0123456789abcdef", []string{"0123456789abcdef"}
+		}), 10, `
 0198c0de
   alpha asks, 3m00s ago, 1h00m left:
   | 012345
@@ -325,7 +328,7 @@ func TestAQuestionIsDescribed(t *testing.T) {
 `},
 		"of nobody in particular": {with(func(q *signal.View) { q.Source, q.Verified = "", false }), 0, `
 0198c0de
-  somebody (unverified) asks, 3m00s ago, 1h00m left:
+  unknown (unverified) asks, 3m00s ago, 1h00m left:
   | Which store?
 `},
 		"of a name that nobody checked": {with(func(q *signal.View) { q.Verified = false }), 0, `
@@ -405,7 +408,7 @@ func TestATextIsWrappedBetweenCharacters(t *testing.T) {
 	}
 }
 
-func TestColumnsAlignWhateverTheScript(t *testing.T) {
+func TestColumnsAlignInAnyScript(t *testing.T) {
 	t.Parallel()
 	cells := [][]string{{"plain", "x"}, {"漢字", "x"}, {"ｶﾅ", "x"}, {"한글", "x"}, {"한", "x"}, {"🙂", "x"}, {"👍🏽", "x"},
 		{"❤\ufe0f", "x"},

@@ -7,21 +7,21 @@ import (
 	"parley.internal/shared/overview"
 )
 
-// What is drawn, without a terminal.
+// The functions that draw text.
 var (
 	Clean, CleanJSON, Cut, Wrap, Table, Span = clean, cleanJSON, cut, wrap, table, span
 	Draw, Describe                           = draw, describe
 )
 
-// The screen of a live view.
+// The escape sequences of a live view.
 const EnterScreen, LeaveScreen = enterScreen, leaveScreen
 
-// Watch watches the server at a base as top does, with pauses that are the test's.
+// Watch watches the server at a base URL as the command top does, with the test's pauses.
 func Watch(ctx context.Context, base, mark string, pause func(context.Context, time.Duration) error,
 	tell func(v overview.View, trouble string) error) error {
 	h := &human{key: "k", from: "the test", variable: "KEY"}
 	if err := h.dial(base); err != nil {
 		return err
 	}
-	return h.watch(ctx, mark, pause, func(n news) error { return tell(n.view, n.trouble) })
+	return h.watch(ctx, mark, pause, func(n update) error { return tell(n.view, n.trouble) })
 }

@@ -9,7 +9,8 @@ import (
 	"parley.internal/shared/store/emulator"
 )
 
-// either is a server on the store, a human's key, and a way to make programs' keys.
+// either starts a server on one of the stores, and returns it with a human's key and a function that creates the keys
+// of programs.
 func either(t *testing.T, store string) (p *process, human string, newKey func(program string) string) {
 	t.Helper()
 	if store == "sqlite" {
@@ -28,14 +29,14 @@ func either(t *testing.T, store string) (p *process, human string, newKey func(p
 	return p, human, func(program string) string { return p.newKey(human, program) }
 }
 
-// cloud is the environment of a server on an empty Firestore in the emulator.
+// cloud returns the environment of a server on an empty database of the Firestore emulator.
 func cloud(t *testing.T) []string {
 	t.Helper()
 	return []string{"PARLEY_STORE=firestore", "GOOGLE_CLOUD_PROJECT=" + emulator.Project(t),
 		"FIRESTORE_EMULATOR_HOST=" + emulator.Shared(t)}
 }
 
-// newKey makes a program's key over REST.
+// newKey creates the key of a program over REST.
 func (p *process) newKey(human, program string) string {
 	p.t.Helper()
 	var made struct{ Key string }
@@ -45,7 +46,7 @@ func (p *process) newKey(human, program string) string {
 	return made.Key
 }
 
-func TestAWaitInOneServerIsWokenByASendInAnother(t *testing.T) {
+func TestAMessageSentToOneServerEndsAWaitInAnother(t *testing.T) {
 	t.Parallel()
 	env := cloud(t)
 	out, errOut, code := command(t, env, "key", "create", "--user", "ann", "--kind", "human")
@@ -56,7 +57,7 @@ func TestAWaitInOneServerIsWokenByASendInAnother(t *testing.T) {
 	here, there := serve(t, env, "--addr", "127.0.0.1:0"), serve(t, env, "--addr", "127.0.0.1:0")
 	if text := here.out.String(); !strings.Contains(text, "(firestore)") ||
 		!strings.Contains(text, "parley key create --store firestore") || secret.MatchString(text) {
-		t.Errorf("the server says %q", text)
+		t.Errorf("the server prints %q", text)
 	}
 	alpha, beta := here.newKey(human, "alpha"), here.newKey(human, "beta")
 	got := make(chan string)
@@ -94,8 +95,8 @@ func TestAWaitInOneServerIsWokenByASendInAnother(t *testing.T) {
 	}
 }
 
-// A response to a council and a word at a fire wake who waits in another server.
-func TestADebateInOneServerIsFollowedInAnother(t *testing.T) {
+// A response in a council and a message at a campfire end the waits in another server.
+func TestACouncilIsFollowedAcrossServers(t *testing.T) {
 	t.Parallel()
 	env := cloud(t)
 	out, errOut, code := command(t, env, "key", "create", "--user", "ann", "--kind", "human")
@@ -153,7 +154,7 @@ func TestADebateInOneServerIsFollowedInAnother(t *testing.T) {
 			t.Fatal(a)
 		}
 		if got := <-word; !strings.Contains(got, text) {
-			t.Fatalf("the wait for a word ended with %s", got)
+			t.Fatalf("the wait for a message ended with %s", got)
 		}
 	}
 }

@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// shop is a store that several servers serve, one after the other or at once.
+// shop is a store that several servers use, in turn or at once.
 type shop struct {
 	env, args []string
 	human     string
@@ -74,14 +74,14 @@ func TestTheLedgerIsCompleteAfterACleanStop(t *testing.T) {
 		if err := p.call(alpha, "GET", "/v1/usage?groupBy=transport", nil).Into(&used); err != nil {
 			t.Fatal(err)
 		}
-		// One more over REST: the key was made so.
+		// One more over REST: the creation of the key.
 		if got, want := fmt.Sprint(used.Groups), "[{rest 161 0} {mcp 160 160}]"; got != want {
 			t.Errorf("the ledger has %s, want %s", got, want)
 		}
 	})
 }
 
-func TestAnAnswerInOneServerReachesWhoWaitsInAnother(t *testing.T) {
+func TestAnAnswerToOneServerEndsAWaitInAnother(t *testing.T) {
 	eachShop(t, func(t *testing.T, s shop) {
 		here := serve(t, s.env, s.args...)
 		there := here // an embedded store has one server
@@ -131,7 +131,7 @@ func TestAnAnswerInOneServerReachesWhoWaitsInAnother(t *testing.T) {
 				t.Fatal(a)
 			}
 			if a := <-got; !strings.Contains(string(a.Body), `"status":"answered","response":"`+answer+`"`) {
-				t.Errorf("who asked got %s", a)
+				t.Errorf("the asking program got %s", a)
 			}
 		}
 	})

@@ -20,21 +20,21 @@ import (
 	"parley.internal/shared/client"
 )
 
-// humanKey is the variable of a human's key, in the environment and in keys.env.
+// humanKey is the name of the variable with a human's key, in the environment and in keys.env.
 const humanKey = "PARLEY_HUMAN_KEY"
 
-// human calls a running server for the person at the terminal.
+// human is a client of a running server for the person at the terminal.
 type human struct {
 	*client.Client
 	key string
-	// from says where the key was found, and variable where to put another.
+	// from is the source of the key, and variable the variable for another key; both appear in errors.
 	from, variable string
-	// ahead is how far the server's clock is before this machine's.
+	// ahead is the difference of the server's clock from that of this machine, in nanoseconds.
 	ahead atomic.Int64
 }
 
-// dial readies the calls. A person sees a failure at once and decides about another try, and a live view has pauses
-// of its own, so that nothing is repeated below.
+// dial creates the client. It does not retry: a person sees a failure at once and decides, and a live view has its own
+// pauses.
 func (h *human) dial(base string) (err error) {
 	h.Client, err = client.New(base, h.key, client.WithRetry(client.NoRetry),
 		client.WithUserAgent("parley/"+Version), client.WithObserver(func(_ context.Context, a client.Attempt) {
@@ -45,8 +45,8 @@ func (h *human) dial(base string) (err error) {
 	return err
 }
 
-// humanFlags declares where the server is and how it is called. The result is read
-// when the command runs.
+// humanFlags declares the flags for the server and the key. The returned function creates the client; call it when the
+// command runs.
 func (w *world) humanFlags(cmd *cobra.Command) func() (*human, error) {
 	var c config.Config
 	var url, keyEnv string
@@ -56,9 +56,9 @@ func (w *world) humanFlags(cmd *cobra.Command) func() (*human, error) {
 	data.Usage = "directory of the server's keys.env (PARLEY_DATA)"
 	f := cmd.Flags()
 	f.AddFlag(data)
-	f.StringVar(&url, "url", w.env("PARLEY_URL"), "the server's URL (PARLEY_URL; else that of keys.env)")
+	f.StringVar(&url, "url", w.env("PARLEY_URL"), "the server's URL (PARLEY_URL; by default that in keys.env)")
 	f.StringVar(&keyEnv, "key-env", humanKey,
-		"the variable that holds a human's key; without it "+humanKey+" of keys.env is used")
+		"the variable that holds a human's key; by default also "+humanKey+" in keys.env")
 	return func() (*human, error) {
 		file, err := readKeysFile(filepath.Join(c.Data, keysFile))
 		if err != nil {
@@ -73,7 +73,8 @@ func (w *world) humanFlags(cmd *cobra.Command) func() (*human, error) {
 		}
 		if url == "" {
 			return nil, fmt.Errorf(
-				"no server is known: %s names none; start one with `parley serve`, or give --url or --data", file.path)
+				"no server is known: %s names none; start one with `parley serve`, or give --url or --data",
+				file.path)
 		}
 		base, err := baseURL(url)
 		if err != nil {
@@ -81,27 +82,30 @@ func (w *world) humanFlags(cmd *cobra.Command) func() (*human, error) {
 		}
 		if h.from != "the variable "+keyEnv && h.key != "" && !sameHost(url, file.vars["PARLEY_URL"]) {
 			return nil, fmt.Errorf(
-				"the key in %s is for the server there, not for %s; set the variable %s to a human's key of that server", file.path, base, humanKey)
+				"the key in %s belongs to the server named there, not to %s; "+
+					"set the variable %s to a human's key of that server", file.path, base, humanKey)
 		}
 		if h.key == "" && f.Changed("key-env") {
-			return nil, fmt.Errorf("the variable %s holds no key; set it to a human's key, or leave --key-env out",
+			return nil, fmt.Errorf("the variable %s holds no key; set it to a human's key, or omit --key-env",
 				keyEnv)
 		}
 		if h.key == "" {
 			return nil, fmt.Errorf(
-				"no key: neither the variable %s nor %s holds one; make one with `parley key create --user YOU --kind "+
-					"human` and set the variable to it", humanKey, file.path)
+				"no key: neither the variable %s nor %s holds one; "+
+					"create one with `parley key create --user YOU --kind human` and set the variable to it", humanKey,
+				file.path)
 		}
 		return h, h.dial(base)
 	}
 }
 
+// keysEnvFile holds the variables of a keys.env.
 type keysEnvFile struct {
 	path string
 	vars map[string]string
 }
 
-// readKeysFile reads what the first start wrote; a file that is not there is empty.
+// readKeysFile reads the keys.env that the first start wrote. A missing file counts as an empty one.
 func readKeysFile(path string) (keysEnvFile, error) {
 	file := keysEnvFile{path, map[string]string{}}
 	text, err := os.ReadFile(path)
@@ -116,24 +120,24 @@ func readKeysFile(path string) (keysEnvFile, error) {
 	return file, nil
 }
 
-// sameHost says whether two URLs name one host, on whatever port: a server may have
-// moved to another since its keys were written.
+// sameHost reports whether two URLs have the same host. The port may differ, since a server may have moved to another
+// one after its keys were written.
 func sameHost(a, b string) bool {
 	u, err := neturl.Parse(a)
 	v, err2 := neturl.Parse(b)
 	return err == nil && err2 == nil && strings.EqualFold(u.Hostname(), v.Hostname())
 }
 
-// baseURL is the URL to which a route's path is appended, of an MCP URL, a REST one or that URL itself.
+// baseURL returns the base URL of a server from its MCP URL, its REST URL or the base URL itself.
 func baseURL(text string) (string, error) {
 	base, err := client.BaseURL(text)
 	if err != nil {
-		return "", fmt.Errorf("%w; it stands in --url, PARLEY_URL or keys.env", err)
+		return "", fmt.Errorf("%w; correct --url, PARLEY_URL or keys.env", err)
 	}
 	return base, nil
 }
 
-// failure is a call that failed, in words for the person. Its message was made clean.
+// failure is the error of a call with a message for the person at the terminal. The message is clean.
 type failure struct {
 	message string
 	cause   *client.Error
@@ -143,17 +147,17 @@ func (f *failure) Error() string { return f.message }
 
 func (f *failure) Unwrap() error { return f.cause }
 
-// passing says whether the same call may fare better later.
-func passing(err error) bool {
+// temporary reports whether the same call may succeed later.
+func temporary(err error) bool {
 	var e *client.Error
 	return errors.As(err, &e) &&
 		(e.Status == 0 || e.Status >= http.StatusInternalServerError || e.Status == http.StatusTooManyRequests)
 }
 
-// now is the time by the server's clock, which its times are to be measured by.
+// now returns the time of the server's clock, with which the times of its documents are compared.
 func (h *human) now() time.Time { return time.Now().Add(time.Duration(h.ahead.Load())) }
 
-// explain puts the error of a call into words that say what to do.
+// explain returns the error of a call with advice for the person at the terminal. The error does not contain the key.
 func (h *human) explain(ctx context.Context, err error) error {
 	var e *client.Error
 	switch {
@@ -167,19 +171,19 @@ func (h *human) explain(ctx context.Context, err error) error {
 	said, cause := clean(strings.ReplaceAll(e.Fault.Message, h.key, "…")), errors.Unwrap(e.Fault)
 	switch {
 	case e.Status == 0:
-		said = fmt.Sprintf("%s (%v); start it with `parley serve`, or say where it is with --url", said, cause)
+		said = fmt.Sprintf("%s (%v); start it with `parley serve`, or give its URL with --url", said, cause)
 	case e.Code == "" && cause != nil:
 		said = fmt.Sprintf("%s (%v)", said, cause)
 	case e.Code == "":
-		said += "; say where one is with --url"
+		said += "; give the URL of a server with --url"
 	case e.Status == http.StatusUnauthorized:
-		said = fmt.Sprintf("%s does not take the key of %s: %s; set %s to a good key of a human, "+
-			"which `parley key create --user YOU --kind human` makes", h.Base(), h.from, said, h.variable)
+		said = fmt.Sprintf("%s refuses the key of %s: %s; set %s to a valid key of a human, "+
+			"which `parley key create --user YOU --kind human` creates", h.Base(), h.from, said, h.variable)
 	case e.Status == http.StatusForbidden:
-		said = fmt.Sprintf("the key of %s may not do this: %s; it takes a human's key, set %s to one", h.from, said,
-			h.variable)
+		said = fmt.Sprintf("the key of %s may not do this: %s; set %s to the key of a human",
+			h.from, said, h.variable)
 	case e.Status == http.StatusInternalServerError:
-		said = fmt.Sprintf("%s: %s; its log says more", h.Base(), said)
+		said = fmt.Sprintf("%s: %s; see its log", h.Base(), said)
 	}
 	return &failure{said, e}
 }

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-func TestAHumanAnswersAnAgentThatWaitsAndSeesWhatGoesOn(t *testing.T) {
+func TestAHumanAnswersAWaitingAgent(t *testing.T) {
 	t.Parallel()
 	data := t.TempDir()
 	p := serve(t, nil, local(data)...)
@@ -15,7 +15,7 @@ func TestAHumanAnswersAnAgentThatWaitsAndSeesWhatGoesOn(t *testing.T) {
 		t.Helper()
 		return command(t, []string{"PARLEY_DATA=" + data}, args...)
 	}
-	if out, errOut, code := human("questions"); out != "No questions wait.\n" || errOut != "" || code != 0 {
+	if out, errOut, code := human("questions"); out != "No questions are waiting.\n" || errOut != "" || code != 0 {
 		t.Errorf("before there are any: got %q, %q, exit %d", out, errOut, code)
 	}
 	view := run(t, []string{"PARLEY_DATA=" + data}, "top", "--follow")
@@ -41,7 +41,7 @@ func TestAHumanAnswersAnAgentThatWaitsAndSeesWhatGoesOn(t *testing.T) {
 				"waitMs": 55000})
 		asked <- e
 	}()
-	// The live view tells when the question is there.
+	// The view shows when the question has arrived.
 	view.until("Which �[31mstore?")
 	for _, w := range []string{" left  active  task  Build �[2Jthe store\n", "Waiting questions: 1\n"} {
 		if out, errOut, code := human("top"); !strings.Contains(out, w) || strings.Contains(out, "\x1b") ||
@@ -75,7 +75,7 @@ func TestAHumanAnswersAnAgentThatWaitsAndSeesWhatGoesOn(t *testing.T) {
 			t.Errorf("%s without a key: got %q, exit %d", command, errOut, code)
 		}
 		for name, key := range map[string]string{"may not do this": alpha,
-			"does not take the key": alpha[:len(alpha)-1]} {
+			"refuses the key": alpha[:len(alpha)-1]} {
 			out, errOut, code := commandWith(t, data, key, command)
 			if code != 1 || out != "" || !strings.Contains(errOut, name) ||
 				!strings.Contains(errOut, "the variable MINE") || secret.MatchString(errOut) {

@@ -16,16 +16,16 @@ import (
 
 const goodKey = "parley_good_key"
 
-// fake is a server that answers as it is told, and keeps what it was asked.
+// fake is a server that answers with given data and records the calls.
 type fake struct {
 	*httptest.Server
 	t  *testing.T
 	mu sync.Mutex
-	// asked are the calls: method, path with query, and body.
+	// asked holds the calls: method, path with query, and body.
 	asked []string
 }
 
-// newFake serves the data, or the fault, that answer makes of a call.
+// newFake starts a server that sends the data or the fault that answer returns for a call.
 func newFake(t *testing.T, answer func(r *http.Request, body string) (status int, data any)) *fake {
 	t.Helper()
 	f := &fake{t: t}
@@ -60,7 +60,7 @@ func fault(code, message string) object {
 	return object{"code": code, "message": message, "details": []any{}}
 }
 
-// envelope answers as REST does; a text is sent as it is.
+// envelope returns the body of a REST answer; a string is sent unchanged.
 func envelope(t *testing.T, w http.ResponseWriter, status int, data any) {
 	t.Helper()
 	if text, raw := data.(string); raw {
@@ -86,7 +86,7 @@ func noQuestions(*http.Request, string) (int, any) {
 	return 200, object{"questions": []any{}}
 }
 
-// at is the environment of a command against the server.
+// at returns the environment of a command that calls the server.
 func (f *fake) at() map[string]string {
 	return map[string]string{"PARLEY_URL": f.URL, "PARLEY_HUMAN_KEY": goodKey,
 		"PARLEY_DATA": filepath.Join(f.t.TempDir(), "none")}
@@ -118,30 +118,30 @@ func TestTheServerAndTheKeyAreFound(t *testing.T) {
 			[]string{"--key-env", "MINE"}},
 	} {
 		out, errOut, code := inProcess(t, c.env, append([]string{"questions"}, c.args...)...)
-		if out != "No questions wait.\n" || errOut != "" || code != 0 {
+		if out != "No questions are waiting.\n" || errOut != "" || code != 0 {
 			t.Errorf("%s: got %q, %q, exit %d", name, out, errOut, code)
 		}
 	}
-	// The key of keys.env goes to no other host.
-	if _, errOut, code := inProcess(t, map[string]string{"PARLEY_DATA": data}, "questions", "--url",
-		"http://localhost.example:1"); code != 1 ||
-		!strings.Contains(errOut, "is for the server there, not for http://localhost.example:1") ||
-		strings.Contains(errOut, goodKey) {
-		t.Errorf("got %q, exit %d; want that the key stays", errOut, code)
+	// The key in keys.env is sent to no other host.
+	_, errOut, code := inProcess(t, map[string]string{"PARLEY_DATA": data}, "questions", "--url",
+		"http://localhost.example:1")
+	if code != 1 || strings.Contains(errOut, goodKey) ||
+		!strings.Contains(errOut, "belongs to the server named there, not to http://localhost.example:1") {
+		t.Errorf("got %q, exit %d; want the key not to be used", errOut, code)
 	}
-	// A variable that was named is not replaced by another key.
-	if _, errOut, code := inProcess(t, map[string]string{"PARLEY_DATA": data}, "questions", "--key-env",
-		"MINE"); code != 1 || !strings.Contains(errOut, "the variable MINE holds no key") {
-		t.Errorf("got %q, exit %d; want that the variable is empty", errOut, code)
+	// No other key replaces that of a named variable.
+	_, errOut, code = inProcess(t, map[string]string{"PARLEY_DATA": data}, "questions", "--key-env", "MINE")
+	if code != 1 || !strings.Contains(errOut, "the variable MINE holds no key") {
+		t.Errorf("got %q, exit %d; want the variable reported", errOut, code)
 	}
-	// The environment's key is taken before that of keys.env.
-	if _, errOut, code := inProcess(t, map[string]string{"PARLEY_HUMAN_KEY": "bad", "PARLEY_DATA": data},
-		"questions"); code != 1 || !strings.Contains(errOut, "the key of the variable PARLEY_HUMAN_KEY") {
-		t.Errorf("got %q, exit %d; want that the bad key is refused", errOut, code)
+	// The key of the environment takes precedence over that of keys.env.
+	_, errOut, code = inProcess(t, map[string]string{"PARLEY_HUMAN_KEY": "bad", "PARLEY_DATA": data}, "questions")
+	if code != 1 || !strings.Contains(errOut, "the key of the variable PARLEY_HUMAN_KEY") {
+		t.Errorf("got %q, exit %d; want the bad key refused", errOut, code)
 	}
 }
 
-func TestWhatIsWrongIsToldWithWhatToDo(t *testing.T) {
+func TestErrorsSayHowToMendThem(t *testing.T) {
 	t.Parallel()
 	told := func(status int, data any) *fake {
 		return newFake(t, func(*http.Request, string) (int, any) { return status, data })
@@ -178,17 +178,17 @@ func TestWhatIsWrongIsToldWithWhatToDo(t *testing.T) {
 		"no key in the variable": {told(200, object{}).at(), []string{"--key-env", "MINE"},
 			[]string{"the variable MINE holds no key"}},
 		"keys.env cannot be read": {other("PARLEY_DATA", data), nil, []string{"cannot read the keys"}},
-		"the URL is none": {other("PARLEY_URL", "localhost"), nil,
+		"the URL is invalid": {other("PARLEY_URL", "localhost"), nil,
 			[]string{"the server's URL must be http://host:port", "PARLEY_URL"}},
 		"no server answers": {url(closed), nil,
 			[]string{"no server answers at " + closed.URL, "connection refused", "parley serve", "--url"}},
-		"the key is not good": {other("PARLEY_HUMAN_KEY", "bad"), nil,
-			[]string{"does not take the key of the variable PARLEY_HUMAN_KEY: this key is not known",
+		"the key is not valid": {other("PARLEY_HUMAN_KEY", "bad"), nil,
+			[]string{"refuses the key of the variable PARLEY_HUMAN_KEY: this key is not known",
 				"parley key create --user YOU --kind human"}},
 		"the key is an agent's": {url(told(403, fault("FORBIDDEN", "this is for a human"))), nil,
-			[]string{"may not do this: this is for a human", "a human's key", "PARLEY_HUMAN_KEY"}},
+			[]string{"may not do this: this is for a human", "the key of a human", "PARLEY_HUMAN_KEY"}},
 		"it failed": {url(told(500, fault("INTERNAL", "internal error"))), nil,
-			[]string{"internal error", "its log says more"}},
+			[]string{"internal error", "see its log"}},
 		"the input is wrong": {url(told(400, fault("INVALID_ARGUMENT", "status: must be one of these"))),
 			[]string{"--status", "x"}, []string{"status: must be one of these"}},
 		"a proxy answers": {url(told(502, "<html>Bad gateway</html>")), nil,
@@ -224,7 +224,7 @@ func TestWhatIsWrongIsToldWithWhatToDo(t *testing.T) {
 	}
 }
 
-func TestTimesAreMeasuredByTheServersClock(t *testing.T) {
+func TestTimesAreRelativeToTheServersClock(t *testing.T) {
 	t.Parallel()
 	f := newFake(t, func(*http.Request, string) (int, any) { // its clock stands at noon of a day long gone
 		return 200, object{
@@ -238,7 +238,7 @@ func TestTimesAreMeasuredByTheServersClock(t *testing.T) {
 	}
 }
 
-func TestHelpOfAHumansCommandsNamesWhereTheyLook(t *testing.T) {
+func TestHelpNamesTheSourcesOfTheServerAndTheKey(t *testing.T) {
 	t.Parallel()
 	for _, command := range []string{"questions", "answer", "top"} {
 		env := map[string]string{"PARLEY_HUMAN_KEY": goodKey, "PARLEY_DATA": "/of/env"}

@@ -16,12 +16,12 @@ import (
 	"parley.internal/shared/keys"
 )
 
-// operator acts for a user at the terminal, where having the store is the right to it.
+// operator returns the caller for commands on the store itself: access to the store is permission to act as any user.
 func operator(user string) identity.Caller {
 	return identity.Caller{User: user, Kind: identity.Human}
 }
 
-// withApp opens the store for one command.
+// withApp opens the store, calls fn with its services and closes the store.
 func withApp(ctx context.Context, c *config.Config, fn func(*app.App) error) (err error) {
 	if err := c.CheckStore(); err != nil {
 		return err
@@ -35,7 +35,7 @@ func withApp(ctx context.Context, c *config.Config, fn func(*app.App) error) (er
 }
 
 func (w *world) keyCommand() *cobra.Command {
-	cmd := &cobra.Command{Use: "key", Short: "Make, list and revoke keys, beside a running server or without one"}
+	cmd := &cobra.Command{Use: "key", Short: "Create, list and revoke keys, with or without a running server"}
 	cmd.AddCommand(w.keyCreate(), w.keyList(), w.keyRevoke())
 	return cmd
 }
@@ -45,11 +45,11 @@ func (w *world) keyCreate() *cobra.Command {
 	var user, kind, scopes string
 	var in keys.CreateInput
 	var expires time.Duration
-	cmd := &cobra.Command{Use: "create", Short: "Make a key and print it, this once", Args: cobra.NoArgs,
+	cmd := &cobra.Command{Use: "create", Short: "Create a key and print it, this once", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			in.Kind, in.Expires = identity.KeyKind(kind), int64(expires.Seconds())
 			if expires < 0 || (expires > 0 && expires < time.Second) {
-				return fmt.Errorf("--expires is at least 1s, not %v", expires)
+				return fmt.Errorf("--expires must be at least 1s, not %v", expires)
 			}
 			if scopes != "" {
 				in.Scopes = strings.Split(scopes, ",")
@@ -65,13 +65,13 @@ func (w *world) keyCreate() *cobra.Command {
 		}}
 	f := cmd.Flags()
 	c.StoreFlags(f, w.env)
-	f.StringVar(&user, "user", "", "whose key (required)")
-	f.StringVar(&in.Program, "program", "", "the one program that it speaks for")
+	f.StringVar(&user, "user", "", "user of the key (required)")
+	f.StringVar(&in.Program, "program", "", "the one program that the key speaks for")
 	f.StringVar(&kind, "kind", "agent", "agent or human")
 	f.StringVar(&scopes, "scopes", "",
-		"read, write, admin and toolsets, parted by commas; none means reading and writing everywhere")
-	f.DurationVar(&expires, "expires", 0, "how long it is good, as 720h; for ever where left out")
-	f.StringVar(&in.Name, "name", "", "what you call it")
+		"read, write, admin and toolsets, separated by commas; by default read and write in all toolsets")
+	f.DurationVar(&expires, "expires", 0, "lifetime of the key, such as 720h; by default unlimited")
+	f.StringVar(&in.Name, "name", "", "your name for the key")
 	_ = cmd.MarkFlagRequired("user")
 	return cmd
 }
@@ -101,7 +101,7 @@ func (w *world) keyList() *cobra.Command {
 			})
 		}}
 	c.StoreFlags(cmd.Flags(), w.env)
-	cmd.Flags().StringVar(&user, "user", localUser, "whose keys")
+	cmd.Flags().StringVar(&user, "user", localUser, "user of the keys")
 	return cmd
 }
 
@@ -117,17 +117,17 @@ func state(k keys.View, now time.Time) string {
 	case !k.RevokedAt.IsZero():
 		return "revoked " + k.RevokedAt.Format(time.RFC3339)
 	case k.ExpiresAt.IsZero():
-		return "good"
+		return "valid"
 	case now.After(k.ExpiresAt):
 		return "expired " + k.ExpiresAt.Format(time.RFC3339)
 	}
-	return "good until " + k.ExpiresAt.Format(time.RFC3339)
+	return "valid until " + k.ExpiresAt.Format(time.RFC3339)
 }
 
 func (w *world) keyRevoke() *cobra.Command {
 	var c config.Config
 	var user string
-	cmd := &cobra.Command{Use: "revoke ID", Short: "End a key; running servers follow within 60 seconds",
+	cmd := &cobra.Command{Use: "revoke ID", Short: "Revoke a key; running servers follow within 60 seconds",
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return withApp(cmd.Context(), &c, func(a *app.App) error {
@@ -140,6 +140,6 @@ func (w *world) keyRevoke() *cobra.Command {
 			})
 		}}
 	c.StoreFlags(cmd.Flags(), w.env)
-	cmd.Flags().StringVar(&user, "user", localUser, "whose key")
+	cmd.Flags().StringVar(&user, "user", localUser, "user of the key")
 	return cmd
 }

@@ -5,17 +5,16 @@ import (
 	"sync"
 )
 
-// maxHeld is how many bytes of log wait to be written at most; then who writes waits.
+// maxHeld is the number of buffered bytes beyond which Write blocks.
 const maxHeld = 1 << 20
 
-// lines writes a log off the path of who logs. A line is written as soon as the one
-// before is; those that come meanwhile are written together, so a busy server makes
-// one system call for many. Close writes what is left.
+// lines is a writer that writes log lines in the background. It writes the lines that arrive during a write together,
+// so that a busy server makes one system call for many lines. Close writes the rest. It is safe for concurrent use.
 type lines struct {
 	out io.Writer
 
 	mu     sync.Mutex
-	turn   *sync.Cond // something waits to be written, or was written
+	turn   *sync.Cond // signals that lines arrived, or were written
 	held   []byte
 	closed bool
 	done   chan struct{}
@@ -28,7 +27,7 @@ func newLines(out io.Writer) *lines {
 	return l
 }
 
-// Write takes a line down. After Close it writes at once.
+// Write buffers a line, and returns no error of the underlying writer. After Close it writes the line at once.
 func (l *lines) Write(line []byte) (int, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -61,13 +60,13 @@ func (l *lines) run() {
 		writing, l.held = l.held, writing[:0]
 		l.turn.Broadcast()
 		l.mu.Unlock()
-		// There is nowhere to report that a log cannot be written.
+		// There is no place to report that the log cannot be written.
 		_, _ = l.out.Write(writing)
 		l.mu.Lock()
 	}
 }
 
-// Close writes what is held. What is logged later is written at once.
+// Close writes the buffered lines and ends the background writer.
 func (l *lines) Close() error {
 	l.mu.Lock()
 	l.closed = true

@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// slow is a writer that waits to be let on before each write.
+// slow is a writer whose writes wait for a signal of the test.
 type slow struct {
 	bytes.Buffer
 	writes int
@@ -22,7 +22,7 @@ func (s *slow) Write(p []byte) (int, error) {
 	return s.Buffer.Write(p)
 }
 
-func TestALogIsWrittenWholeAndInOrderWithFewWrites(t *testing.T) {
+func TestLinesAreWrittenInOrderWithFewWrites(t *testing.T) {
 	t.Parallel()
 	out := &slow{let: make(chan struct{})}
 	l := newLines(out)
@@ -35,7 +35,7 @@ func TestALogIsWrittenWholeAndInOrderWithFewWrites(t *testing.T) {
 			}
 		})
 	}
-	wg.Wait() // nobody waited for the writer
+	wg.Wait() // no Write waited for the writer
 	close(out.let)
 	if err := l.Close(); err != nil {
 		t.Fatal(err)
@@ -58,7 +58,7 @@ func TestALogIsWrittenWholeAndInOrderWithFewWrites(t *testing.T) {
 	}
 }
 
-func TestALogPastItsBoundWaitsForItsWriter(t *testing.T) {
+func TestAFullBufferBlocksWrites(t *testing.T) {
 	t.Parallel()
 	out := &slow{let: make(chan struct{})}
 	l := newLines(out)
@@ -71,7 +71,7 @@ func TestALogPastItsBoundWaitsForItsWriter(t *testing.T) {
 			}
 			l.mu.Lock()
 			if held := len(l.held); held > maxHeld+2*len(line) {
-				t.Errorf("%d bytes are held", held)
+				t.Errorf("%d bytes are buffered", held)
 			}
 			l.mu.Unlock()
 		}
@@ -83,7 +83,7 @@ func TestALogPastItsBoundWaitsForItsWriter(t *testing.T) {
 	}
 }
 
-func TestWhatIsLoggedAfterTheCloseIsWritten(t *testing.T) {
+func TestLinesAfterCloseAreWritten(t *testing.T) {
 	t.Parallel()
 	var out bytes.Buffer
 	l := newLines(&out)

@@ -16,16 +16,16 @@ import (
 func (w *world) linkCommand() *cobra.Command {
 	var c config.Config
 	var user, base string
-	cmd := &cobra.Command{Use: "link [QUESTION_ID]",
-		Short: "Print a link that signs a browser in, once, to see and answer questions", Args: cobra.MaximumNArgs(1),
-		Long: "Print a link that signs a browser in. It is good once and for 10 minutes; the browser may then see " +
-			"tasks and answer questions for 7 days.\n" +
-			"Whoever has the store may make one, so it is run where the store is.",
+	cmd := &cobra.Command{Use: "link [QUESTION_ID]", Args: cobra.MaximumNArgs(1),
+		Short: "Print a link that signs a browser in, once, to see and answer questions",
+		Long: "Print a link that signs a browser in. The link works once, within 10 minutes; the browser may then\n" +
+			"see tasks and answer questions for 7 days.\n\n" +
+			"The command needs access to the store, which permits it to create a link for any user.",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			path := "/q"
 			if len(args) > 0 {
 				if !identity.ValidName(args[0]) {
-					return fmt.Errorf("%q is no question's id", args[0])
+					return fmt.Errorf("%q is not the id of a question", args[0])
 				}
 				path += "/" + args[0]
 			}
@@ -43,14 +43,14 @@ func (w *world) linkCommand() *cobra.Command {
 			})
 		}}
 	c.StoreFlags(cmd.Flags(), w.env)
-	cmd.Flags().StringVar(&user, "user", localUser, "whom it signs in")
+	cmd.Flags().StringVar(&user, "user", localUser, "user that the link signs in")
 	cmd.Flags().StringVar(&base, "url", "",
-		"where the browser finds the server; what keys.env says, else PARLEY_PUBLIC_URL, where left out")
+		"URL of the server for a browser; by default PARLEY_PUBLIC_URL, or the URL in keys.env")
 	return cmd
 }
 
-// serverURL is where a browser finds the server of the store: what was given, what the
-// environment says, or what the server wrote down at its start.
+// serverURL returns the URL of the server for a browser: the given one, or that of PARLEY_PUBLIC_URL, or that in the
+// keys.env of the embedded store.
 func (w *world) serverURL(c *config.Config, given string) (string, error) {
 	at := cmp.Or(given, w.env("PARLEY_PUBLIC_URL"))
 	if at == "" && c.Store == "sqlite" {
@@ -61,7 +61,8 @@ func (w *world) serverURL(c *config.Config, given string) (string, error) {
 		at = file.vars["PARLEY_URL"]
 	}
 	if at == "" {
-		return "", errors.New("where is the server? give --url, as http://127.0.0.1:3001, or set PARLEY_PUBLIC_URL")
+		return "", errors.New(
+			"the URL of the server is unknown; give --url, such as http://127.0.0.1:3001, or set PARLEY_PUBLIC_URL")
 	}
 	return baseURL(at)
 }

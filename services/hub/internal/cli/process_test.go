@@ -20,11 +20,11 @@ import (
 	"go.uber.org/goleak"
 )
 
-// patience is how long a test waits for what should be there at once. It is less
-// than the longest wait of a call, so that a wait which nothing ended fails.
+// patience is the time limit for results that should arrive at once. It is less than the longest wait of a call, so
+// that a wait without an event fails.
 const patience = 40 * time.Second
 
-// binary is the hub as it ships, built once for the package.
+// binary is the path of the hub's binary, built once for the package.
 var binary string
 
 const stamped = "v0.0.0-test"
@@ -50,7 +50,7 @@ func TestMain(m *testing.M) {
 	}))...)
 }
 
-// process is a command that runs.
+// process is a running command.
 type process struct {
 	t        *testing.T
 	cmd      *exec.Cmd
@@ -59,7 +59,7 @@ type process struct {
 	URL      string
 }
 
-// output is what a process wrote, to be read while it writes.
+// output collects the output of a process. It may be read while the process writes.
 type output struct {
 	mu   sync.Mutex
 	buf  bytes.Buffer
@@ -82,7 +82,7 @@ func (o *output) String() string {
 	return o.buf.String()
 }
 
-// run starts the command with no environment but the given one.
+// run starts the command with the given environment alone.
 func run(t *testing.T, env []string, args ...string) *process {
 	t.Helper()
 	p := &process{t: t, cmd: exec.Command(binary, args...), out: &output{more: make(chan struct{}, 1)},
@@ -104,8 +104,8 @@ func run(t *testing.T, env []string, args ...string) *process {
 
 var serves = regexp.MustCompile(`serves MCP at (http://\S+)/mcp and REST at`)
 
-// serve starts a server on a free port of 127.0.0.1 unless the arguments or the
-// environment say where, and waits until it says where it is.
+// serve starts a server, on a free port of 127.0.0.1 unless the arguments or the environment name an address, and waits
+// until it prints its URL.
 func serve(t *testing.T, env []string, args ...string) *process {
 	t.Helper()
 	p := run(t, env, append([]string{"serve"}, args...)...)
@@ -120,13 +120,12 @@ func serve(t *testing.T, env []string, args ...string) *process {
 		case <-p.ended:
 			t.Fatalf("the server ended with %d before it was ready:\n%s%s", p.cmd.ProcessState.ExitCode(), p.out, p.err)
 		case <-time.After(patience):
-			t.Fatalf("the server does not say where it is:\n%s%s", p.out, p.err)
+			t.Fatalf("the server does not print its URL:\n%s%s", p.out, p.err)
 		}
 	}
 }
 
-// waitHealthy returns once the server answers: its address is bound before it
-// tells it, so the first call is only queued.
+// waitHealthy returns once the server answers. The server listens before it prints its URL, so the first call succeeds.
 func (p *process) waitHealthy() {
 	p.t.Helper()
 	if a := p.call("", "GET", "/v1/health", nil); a.Status != 200 {
@@ -138,7 +137,7 @@ func local(data string, more ...string) []string {
 	return append([]string{"--addr", "127.0.0.1:0", "--data", data}, more...)
 }
 
-// stop sends a signal and waits for the end; it is the exit code.
+// stop sends a signal, waits for the end and returns the exit code.
 func (p *process) stop(s os.Signal) int {
 	p.t.Helper()
 	if err := p.cmd.Process.Signal(s); err != nil {
@@ -157,9 +156,10 @@ func (p *process) wait() int {
 	return p.cmd.ProcessState.ExitCode()
 }
 
-var client = &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 32, DisableKeepAlives: false}, Timeout: patience}
+var client = &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 32, DisableKeepAlives: false},
+	Timeout: patience}
 
-// try calls the server.
+// try calls the server and returns its answer.
 func (p *process) try(ctx context.Context, key, method, path string, body any) (reply, error) {
 	text, err := json.Marshal(body)
 	if err != nil {
@@ -194,7 +194,7 @@ func (p *process) call(key, method, path string, body any) reply {
 	return a
 }
 
-// command runs a command to its end.
+// command runs a command to its end and returns its output and exit code.
 func command(t *testing.T, env []string, args ...string) (out, errOut string, code int) {
 	t.Helper()
 	p := run(t, env, args...)
@@ -202,17 +202,18 @@ func command(t *testing.T, env []string, args ...string) (out, errOut string, co
 	return p.out.String(), p.err.String(), code
 }
 
-// makeKey makes a key with the command.
+// makeKey creates a key with the command.
 func makeKey(t *testing.T, data string, args ...string) string {
 	t.Helper()
-	out, errOut, code := command(t, nil, append([]string{"key", "create", "--data", data, "--user", "local"}, args...)...)
+	out, errOut, code := command(t, nil,
+		append([]string{"key", "create", "--data", data, "--user", "local"}, args...)...)
 	if code != 0 {
 		t.Fatalf("key create: exit %d: %s", code, errOut)
 	}
 	return strings.TrimSuffix(out, "\n")
 }
 
-// keysEnv reads keys.env.
+// keysEnv returns the variables of keys.env.
 func keysEnv(t *testing.T, data string) map[string]string {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join(data, "keys.env"))
@@ -232,13 +233,14 @@ func keysEnv(t *testing.T, data string) map[string]string {
 
 var secret = regexp.MustCompile(`parley_[a-z2-7]+_[a-z2-7]{52}`)
 
-// write makes a task or a message, over REST or MCP, and is the id that was told.
+// write creates a task or a message, over REST or MCP, and returns its id.
 func (p *process) write(ctx context.Context, key string, c, i int) (string, error) {
 	name, path, field := "create_task", "/v1/tasks", "taskId"
 	in := map[string]any{"title": fmt.Sprintf("%d of %d", i, c), "target": "alpha"}
 	if i%2 == 1 {
 		name, path, field = "send_message", "/v1/messages", "messageId"
-		in = map[string]any{"message": fmt.Sprintf("%d of %d", i, c), "source": "alpha", "target": "alpha", "message_type": "STATUS"}
+		in = map[string]any{"message": fmt.Sprintf("%d of %d", i, c), "source": "alpha", "target": "alpha",
+			"message_type": "STATUS"}
 	}
 	var data json.RawMessage
 	if c%2 == 0 {
@@ -248,7 +250,8 @@ func (p *process) write(ctx context.Context, key string, c, i int) (string, erro
 		}
 		data = a.Data()
 	} else {
-		a, err := p.try(ctx, key, "POST", "/mcp", message(i, "tools/call", map[string]any{"name": name, "arguments": in}))
+		a, err := p.try(ctx, key, "POST", "/mcp",
+			message(i, "tools/call", map[string]any{"name": name, "arguments": in}))
 		if err != nil {
 			return "", err
 		}

@@ -15,7 +15,7 @@ import (
 	"parley.internal/shared/push/fcm/fcmtest"
 )
 
-// ask has an agent ask, and is the question's id.
+// ask asks a question as an agent and returns its id.
 func (p *process) ask(key, question string) string {
 	p.t.Helper()
 	var made struct{ QuestionID string }
@@ -25,7 +25,7 @@ func (p *process) ask(key, question string) string {
 	return made.QuestionID
 }
 
-// about is those of the messages that say the text.
+// about returns the push messages that contain the text.
 func about(all []fcmtest.Message, text string) (n int) {
 	for _, m := range all {
 		if strings.Contains(m.Body, text) {
@@ -35,7 +35,7 @@ func about(all []fcmtest.Message, text string) (n int) {
 	return n
 }
 
-// waitAbout waits for a message that says the text.
+// waitAbout waits for a push message that contains the text.
 func waitAbout(t *testing.T, fcm *fcmtest.Server, text string) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
@@ -43,7 +43,7 @@ func waitAbout(t *testing.T, fcm *fcmtest.Server, text string) {
 	for n := 1; ; n++ {
 		all, err := fcm.Wait(ctx, n)
 		if err != nil {
-			t.Fatalf("no push says %q: %v", text, err)
+			t.Fatalf("no push message contains %q: %v", text, err)
 		}
 		if about(all, text) > 0 {
 			return
@@ -52,9 +52,9 @@ func waitAbout(t *testing.T, fcm *fcmtest.Server, text string) {
 	}
 }
 
-// Two pushes are due when the server is killed: one is on its way and was not answered,
-// the other was committed and nobody has looked at it. Both arrive after the restart.
-func TestAPushThatWasDueAtAKillArrivesAfterTheRestart(t *testing.T) {
+// Two push messages are due when the server is killed: one was sent without an answer, and the other is committed and
+// not yet sent. Both arrive after the restart.
+func TestPushMessagesDueAtAKillArriveAfterTheRestart(t *testing.T) {
 	t.Parallel()
 	data, fcm := t.TempDir(), fcmtest.New(t)
 	env := []string{"PARLEY_FCM_ENDPOINT=" + fcm.Endpoint()}
@@ -74,7 +74,7 @@ func TestAPushThatWasDueAtAKillArrivesAfterTheRestart(t *testing.T) {
 	p.wait()
 	before := fcm.Messages()
 	if about(before, "second?") != 0 {
-		t.Fatal("the second rang before the kill: the test proves nothing")
+		t.Fatal("the second message was sent before the kill: the test proves nothing")
 	}
 	release()
 	p = serve(t, env, local(data)...)
@@ -107,7 +107,7 @@ func TestAPushThatWasDueAtAKillArrivesAfterTheRestart(t *testing.T) {
 	}
 }
 
-func TestALaptopWithoutAPushServiceTellsTheLog(t *testing.T) {
+func TestWithoutAPushServiceMessagesGoToTheLog(t *testing.T) {
 	t.Parallel()
 	data := t.TempDir()
 	p := serve(t, nil, local(data)...)
@@ -179,7 +179,7 @@ func TestALinkSignsABrowserInOnce(t *testing.T) {
 	}
 }
 
-func TestALinkThatCannotBeMadeSaysWhy(t *testing.T) {
+func TestARefusedLinkHasAReason(t *testing.T) {
 	t.Parallel()
 	data := t.TempDir()
 	for _, c := range []struct {
@@ -188,7 +188,7 @@ func TestALinkThatCannotBeMadeSaysWhy(t *testing.T) {
 	}{
 		{[]string{"link"}, "give --url"},
 		{[]string{"link", "--url", "127.0.0.1"}, "http://host:port"},
-		{[]string{"link", "--url", "http://127.0.0.1:1", "a/b"}, "no question's id"},
+		{[]string{"link", "--url", "http://127.0.0.1:1", "a/b"}, "is not the id of a question"},
 		{[]string{"link", "--url", "http://127.0.0.1:1", "--user", "no user"}, "user: must be"},
 		{[]string{"link", "a", "b"}, "at most 1 arg"},
 	} {
@@ -203,7 +203,7 @@ func TestALinkThatCannotBeMadeSaysWhy(t *testing.T) {
 	}
 }
 
-// idToken is one as the Auth emulator makes them.
+// idToken returns an ID token in the form of the Auth emulator.
 func idToken(t *testing.T, project, user string) string {
 	t.Helper()
 	now := time.Now().Unix()
@@ -217,8 +217,8 @@ func idToken(t *testing.T, project, user string) string {
 		base64.RawURLEncoding.EncodeToString(claims) + "."
 }
 
-// Firebase knows people; the same server takes agents' keys beside them.
-func TestAPersonSignsInByFirebase(t *testing.T) {
+// A server with Firebase sign-ins accepts the keys of agents as well.
+func TestAPersonSignsInWithFirebase(t *testing.T) {
 	t.Parallel()
 	who := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		_, _ = w.Write([]byte(`{"users":[{"localId":"ann","validSince":"1"}]}`))

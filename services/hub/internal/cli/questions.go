@@ -17,12 +17,12 @@ import (
 )
 
 const (
-	// perPage is how many questions are read at once.
+	// perPage is the number of questions in a page.
 	perPage = 100
-	// minPrefix is how much of an id names a question.
+	// minPrefix is the minimum length of an abbreviated id.
 	minPrefix = 4
-	// maxInput is how much of an answer is read from standard input, so that the
-	// server's own limit is what refuses a long one.
+	// maxInput bounds the bytes of an answer from standard input. It exceeds the limit of the server, which
+	// therefore refuses a long answer.
 	maxInput = 64 << 10
 )
 
@@ -30,9 +30,9 @@ func (w *world) questionsCommand() *cobra.Command {
 	var status string
 	var asJSON bool
 	cmd := &cobra.Command{Use: "questions", Short: "List the questions that agents ask you",
-		Long: "List the questions that agents ask you: the id, who asks, how long ago and what time is left, the " +
-			"question,\n" +
-			"its options and its context. Answer one with `parley answer`.",
+		Long: "List the questions that agents ask you: the id, the asking program, the age and the remaining time, " +
+			"the\n" +
+			"question, its options and its context. Answer one with `parley answer`.",
 		Args: cobra.NoArgs}
 	connect := w.humanFlags(cmd)
 	cmd.Flags().StringVar(&status, "status", "pending", "pending, answered, expired or all")
@@ -74,12 +74,15 @@ func (w *world) printQuestions(ctx context.Context, h *human, status signal.Stat
 	return err
 }
 
-// none says that there are no such questions; the server refuses other statuses.
-var none = map[signal.Status]string{signal.Pending: "No questions wait.",
+// none holds the messages for empty lists. The server refuses other statuses.
+var none = map[signal.Status]string{
+	signal.Pending:  "No questions are waiting.",
 	signal.Answered: "No questions were answered.",
-	signal.Expired:  "No questions expired.", "all": "There are no questions."}
+	signal.Expired:  "No questions expired.",
+	"all":           "There are no questions.",
+}
 
-// questions goes through all pages. Each question comes as this version reads it, and as the server wrote it.
+// questions calls each with every question of all pages, decoded and as the server sent it.
 func (h *human) questions(ctx context.Context, status signal.Status,
 	each func(q signal.View, raw json.RawMessage) error) error {
 	in := signal.ListInput{Status: status, Limit: perPage}
@@ -94,7 +97,8 @@ func (h *human) questions(ctx context.Context, status signal.Status,
 		for _, raw := range page.Questions {
 			var q signal.View
 			if err := json.Unmarshal(raw, &q); err != nil {
-				return fmt.Errorf("a question of %s cannot be read; is it of the same version? (%w)", h.Base(), err)
+				return fmt.Errorf("a question of %s cannot be decoded; check that the server has the same version (%w)",
+					h.Base(), err)
 			}
 			if err := each(q, raw); err != nil {
 				return err
@@ -110,9 +114,10 @@ func (h *human) questions(ctx context.Context, status signal.Status,
 func (w *world) answerCommand() *cobra.Command {
 	var option int
 	cmd := &cobra.Command{Use: "answer ID [TEXT...]", Short: "Answer a question of an agent, once",
-		Long: "Answer a question of an agent, once. ID is the question's id, or as much of it, from 4 characters on,\n" +
-			"as no other waiting question begins with. The words of TEXT are joined by spaces; - alone reads the\n" +
-			"answer from standard input, and what follows -- may begin with a dash.",
+		Long: "Answer a question of an agent, once. ID is the id of the question, or a prefix of at least 4 " +
+			"characters\n" +
+			"that no other waiting question has. The words of TEXT are joined by spaces; - alone reads the answer\n" +
+			"from standard input. After -- the text may begin with a dash.",
 		Example: "  parley answer 0198c0de yes, go on\n  parley answer 0198c0de --option 2\n" +
 			"  git diff | parley answer 0198c0de -",
 		Args: cobra.MinimumNArgs(1)}
@@ -121,7 +126,7 @@ func (w *world) answerCommand() *cobra.Command {
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		byOption := cmd.Flags().Changed("option")
 		if byOption == (len(args) > 1) {
-			return errors.New("say the answer after the id, or give --option N, one of the two")
+			return errors.New("give either the answer after the id or --option N")
 		}
 		h, err := connect()
 		if err != nil {
@@ -169,8 +174,9 @@ func (w *world) answerText(words []string) (string, error) {
 	return text, nil
 }
 
-// find is the question that an id or the beginning of one names. One that does not
-// wait must be named in full: the server then says what became of it.
+// find returns the waiting question with an id or a unique prefix of one. If no question waits under the id, find
+// returns the question in any status if whole is true, and otherwise only the id: the server then names the status in
+// its refusal.
 func (h *human) find(ctx context.Context, id string, whole bool) (signal.View, error) {
 	if len(id) < minPrefix {
 		return signal.View{}, fmt.Errorf(
@@ -188,19 +194,20 @@ func (h *human) find(ctx context.Context, id string, whole bool) (signal.View, e
 	case len(begin) == 1:
 		return begin[0], nil
 	case len(begin) > 1:
-		text := fmt.Sprintf("%d waiting questions have ids that begin with %q; give more of it:", len(begin), id)
+		text := fmt.Sprintf("%d waiting questions have ids that begin with %q; give more characters:", len(begin), id)
 		for _, q := range begin {
 			text += fmt.Sprintf("\n  %s  %s", clean(q.ID), cut(clean(q.Question), 60))
 		}
 		return signal.View{}, errors.New(text)
 	case whole:
-		return signal.View{}, fmt.Errorf("no question with the id %q; `parley questions` lists those that wait", id)
+		return signal.View{}, fmt.Errorf("no question with the id %q; `parley questions` lists the waiting ones", id)
 	}
 	return signal.View{ID: id}, nil
 }
 
-func (h *human) lookUp(ctx context.Context, status signal.Status, id string) (exact *signal.View, begin []signal.View,
-	err error) {
+// lookUp returns the question with an id, nil for none, and all questions whose ids begin with it.
+func (h *human) lookUp(ctx context.Context, status signal.Status, id string) (
+	exact *signal.View, begin []signal.View, err error) {
 	err = h.questions(ctx, status, func(q signal.View, _ json.RawMessage) error {
 		if q.ID == id {
 			exact = &q
@@ -213,13 +220,13 @@ func (h *human) lookUp(ctx context.Context, status signal.Status, id string) (ex
 	return exact, begin, err
 }
 
-// choose is the question's n-th option, as it was offered.
+// choose returns the n-th option of a question, counted from 1.
 func choose(q signal.View, n int) (string, error) {
 	if n >= 1 && n <= len(q.Options) {
 		return q.Options[n-1], nil
 	}
 	if len(q.Options) == 0 {
-		return "", errors.New("the question offers no options; answer it in your words")
+		return "", errors.New("the question has no options; answer with a text")
 	}
 	text := fmt.Sprintf("there is no option %d; the options are:", n)
 	for i, o := range q.Options {
@@ -233,7 +240,7 @@ func (h *human) answer(ctx context.Context, id, text string) error {
 	err = h.explain(ctx, err)
 	var e *client.Error
 	if errors.As(err, &e) && e.Code == fault.NotFound.Code() {
-		return fmt.Errorf("%w; `parley questions` lists those that wait", err)
+		return fmt.Errorf("%w; `parley questions` lists the waiting ones", err)
 	}
 	return err
 }

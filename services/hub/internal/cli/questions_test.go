@@ -13,7 +13,7 @@ import (
 	"parley.internal/services/hub/internal/cli"
 )
 
-// question is one that waits, as the server sends it, with what else is given.
+// question returns a waiting question in the form of the server, with more fields.
 func question(id, text string, more object) object {
 	q := object{"id": id, "question": text, "options": []string{}, "source": "alpha", "verified": true,
 		"priority": "normal", "status": "pending",
@@ -22,7 +22,7 @@ func question(id, text string, more object) object {
 	return q
 }
 
-// asking serves questions a page of one at a time, and takes one answer to each.
+// asking serves questions in pages of one, and accepts one answer to each.
 func asking(t *testing.T, all ...object) *fake {
 	t.Helper()
 	return newFake(t, func(r *http.Request, body string) (int, any) {
@@ -76,7 +76,7 @@ func TestQuestionsAreListedOverAllPages(t *testing.T) {
   | We have both.
 
 0198c0de-2
-  somebody (unverified) asks, 1h00m ago, 22h59m left:
+  unknown (unverified) asks, 1h00m ago, 22h59m left:
   | Go �[31mon?
   | Really?
 `
@@ -97,14 +97,14 @@ func TestQuestionsAreListedOverAllPages(t *testing.T) {
 	}
 }
 
-func TestThatThereAreNoQuestionsIsSaid(t *testing.T) {
+func TestAnEmptyListHasAMessage(t *testing.T) {
 	t.Parallel()
 	f := asking(t)
 	for _, c := range []struct {
 		args []string
 		want string
 	}{
-		{nil, "No questions wait.\n"},
+		{nil, "No questions are waiting.\n"},
 		{[]string{"--status", "answered"}, "No questions were answered.\n"},
 		{[]string{"--status", "expired"}, "No questions expired.\n"},
 		{[]string{"--status", "all"}, "There are no questions.\n"},
@@ -117,7 +117,7 @@ func TestThatThereAreNoQuestionsIsSaid(t *testing.T) {
 	}
 }
 
-func TestAsJSONAQuestionIsALine(t *testing.T) {
+func TestJSONHasOneLineForEachQuestion(t *testing.T) {
 	t.Parallel()
 	all := []object{question("1", "one\ntwo \u009b\x7f\u202e\U000e0041 漢", object{"later": "kept"}),
 		question("2", "\x1b", nil)}
@@ -145,17 +145,20 @@ func TestAnAnswerIsSent(t *testing.T) {
 		in       string
 		id, text string
 	}{
-		"a word":                    {[]string{"0198ffff-1", "yes"}, "", "0198ffff-1", "yes"},
-		"words":                     {[]string{"0198ffff-1", "yes,", "go", "on"}, "", "0198ffff-1", "yes, go on"},
-		"a number is a text":        {[]string{"0198ffff-1", "2"}, "", "0198ffff-1", "2"},
-		"an option":                 {[]string{"0198ffff-1", "--option", "2"}, "", "0198ffff-1", "Fire \x1bstore"},
-		"a beginning":               {[]string{"0198f", "yes"}, "", "0198ffff-1", "yes"},
-		"an option of a beginning":  {[]string{"--option=1", "0198f"}, "", "0198ffff-1", "SQLite"},
-		"an id that begins another": {[]string{"0198c0de-1", "yes"}, "", "0198c0de-1", "yes"},
-		"standard input":            {[]string{"0198ffff-1", "-"}, "one\ntwo\r\n\n", "0198ffff-1", "one\ntwo"},
-		"a dash among words":        {[]string{"0198ffff-1", "a", "-"}, "not read", "0198ffff-1", "a -"},
-		"what looks like a flag":    {[]string{"0198ffff-1", "--", "--option", "2"}, "", "0198ffff-1", "--option 2"},
-		"other letters":             {[]string{"0198ffff-1", "ünï"}, "", "0198ffff-1", "ünï"},
+		"a word": {[]string{"0198ffff-1", "yes"}, "", "0198ffff-1", "yes"},
+		"words": {[]string{"0198ffff-1", "yes,", "go", "on"}, "", "0198ffff-1",
+			"yes, go on"},
+		"a number is a text": {[]string{"0198ffff-1", "2"}, "", "0198ffff-1", "2"},
+		"an option": {[]string{"0198ffff-1", "--option", "2"}, "", "0198ffff-1",
+			"Fire \x1bstore"},
+		"a prefix":                          {[]string{"0198f", "yes"}, "", "0198ffff-1", "yes"},
+		"an option with a prefix":           {[]string{"--option=1", "0198f"}, "", "0198ffff-1", "SQLite"},
+		"an id that is a prefix of another": {[]string{"0198c0de-1", "yes"}, "", "0198c0de-1", "yes"},
+		"standard input":                    {[]string{"0198ffff-1", "-"}, "one\ntwo\r\n\n", "0198ffff-1", "one\ntwo"},
+		"a dash among words":                {[]string{"0198ffff-1", "a", "-"}, "not read", "0198ffff-1", "a -"},
+		"a text that looks like a flag": {[]string{"0198ffff-1", "--", "--option", "2"}, "", "0198ffff-1",
+			"--option 2"},
+		"other letters": {[]string{"0198ffff-1", "ünï"}, "", "0198ffff-1", "ünï"},
 	} {
 		f := asking(t, all...)
 		var out, errOut bytes.Buffer
@@ -176,7 +179,7 @@ func TestAnAnswerIsSent(t *testing.T) {
 	}
 }
 
-func TestAnAnswerThatCannotBeSentIsNot(t *testing.T) {
+func TestAnInvalidAnswerIsNotSent(t *testing.T) {
 	t.Parallel()
 	two := object{"options": []string{"SQLite", "Fire\x1bstore"}}
 	all := []object{question("0198c0de-1", "Which\nstore?", two), question("0198c0de-2", "b", nil),
@@ -187,24 +190,25 @@ func TestAnAnswerThatCannotBeSentIsNot(t *testing.T) {
 		words string
 	}{
 		"no text": {[]string{"0198c0de-1"}, "",
-			"say the answer after the id, or give --option N"},
-		"a text and an option":     {[]string{"0198c0de-1", "yes", "--option", "1"}, "", "one of the two"},
-		"no id":                    {nil, "", "requires at least 1 arg(s)"},
-		"an empty text":            {[]string{"0198c0de-1", "", " "}, "", "the answer is empty"},
-		"an empty input":           {[]string{"0198c0de-1", "-"}, "\n", "the answer is empty"},
-		"an input that is no text": {[]string{"0198c0de-1", "-"}, "\xff", "the answer is not UTF-8 text"},
-		"too little of an id":      {[]string{"019", "yes"}, "", "at least 4 characters"},
-		"the beginning of two": {[]string{"0198c0", "yes"}, "",
-			"2 waiting questions have ids that begin with \"0198c0\"; give more of it:\n  0198c0de-1  Which store?\n" +
+			"give either the answer after the id or --option N"},
+		"a text and an option":      {[]string{"0198c0de-1", "yes", "--option", "1"}, "", "give either"},
+		"no id":                     {nil, "", "requires at least 1 arg(s)"},
+		"an empty text":             {[]string{"0198c0de-1", "", " "}, "", "the answer is empty"},
+		"an empty input":            {[]string{"0198c0de-1", "-"}, "\n", "the answer is empty"},
+		"an input that is not text": {[]string{"0198c0de-1", "-"}, "\xff", "the answer is not UTF-8 text"},
+		"a short prefix":            {[]string{"019", "yes"}, "", "at least 4 characters"},
+		"the prefix of two": {[]string{"0198c0", "yes"}, "",
+			"2 waiting questions have ids that begin with \"0198c0\"; give more characters:\n" +
+				"  0198c0de-1  Which store?\n" +
 				"  0198c0de-2  b\n"},
 		"an option too high": {[]string{"0198c0de-1", "--option", "3"}, "",
 			"there is no option 3; the options are:\n  1. SQLite\n  2. Fire�store\n"},
 		"the option 0": {[]string{"0198c0de-1", "--option", "0"}, "",
 			"there is no option 0; the options are:"},
-		"an option less than that": {[]string{"0198c0de-1", "--option", "-1"}, "",
+		"a negative option": {[]string{"0198c0de-1", "--option", "-1"}, "",
 			"there is no option -1; the options are:"},
-		"an option where there are none": {[]string{"0198c0de-2", "--option", "1"}, "", "offers no options"},
-		"an option of no question": {[]string{"0198bbbb", "--option", "1"}, "",
+		"an option of a question without options": {[]string{"0198c0de-2", "--option", "1"}, "", "has no options"},
+		"an option of an unknown question": {[]string{"0198bbbb", "--option", "1"}, "",
 			`no question with the id "0198bbbb"`},
 	} {
 		f := asking(t, all...)
@@ -225,7 +229,7 @@ func TestAnAnswerThatCannotBeSentIsNot(t *testing.T) {
 	}
 }
 
-func TestWhatTheServerSaysOfAnAnswerIsTold(t *testing.T) {
+func TestTheServersRefusalOfAnAnswerIsShown(t *testing.T) {
 	t.Parallel()
 	f := asking(t, question("0198aaaa-1", "c", object{"status": "answered", "options": []string{"x"}}))
 	for name, c := range map[string]struct {
@@ -236,7 +240,7 @@ func TestWhatTheServerSaysOfAnAnswerIsTold(t *testing.T) {
 		"a second answer by an option": {[]string{"0198aaaa-1", "--option", "1"},
 			"parley: the question was answered at noon\n"},
 		"no such question": {[]string{"0198/../bbbb", "yes"},
-			"; `parley questions` lists those that wait\n"},
+			"; `parley questions` lists the waiting ones\n"},
 	} {
 		out, errOut, code := inProcess(t, f.at(), append([]string{"answer"}, c.args...)...)
 		if out != "" || code != 1 || !strings.HasSuffix(errOut, c.words) {

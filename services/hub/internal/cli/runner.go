@@ -21,10 +21,10 @@ import (
 	"parley.internal/shared/client"
 )
 
-// runnerChild is the command that waits to become a teammate's process.
+// runnerChild is the hidden command that a runner starts before it tells the process which command to become.
 const runnerChild = "runner-child"
 
-// runnerFlags are what a runner is told on its command line.
+// runnerFlags are the flags of the runner command.
 type runnerFlags struct {
 	team, url, keyEnv, root, state, config string
 	grace                                  time.Duration
@@ -32,13 +32,12 @@ type runnerFlags struct {
 
 func (w *world) runnerCommand() *cobra.Command {
 	var f runnerFlags
-	cmd := &cobra.Command{Use: "runner", Short: "Start a team's members on this machine, and keep them",
+	cmd := &cobra.Command{Use: "runner", Short: "Start and supervise the members of a team on this machine",
 		Args: cobra.NoArgs,
-		Long: "Start the members of a team on this machine as they are spawned, and keep them: their output goes to a " +
-			"log file\n" +
-			"a member, how they ended goes to the server, and a forced end ends all that a member started. A runner " +
-			"that is\n" +
-			"ended ends its members; one that was killed is followed by the next with the same --state.",
+		Long: "Start the members of a team on this machine as they are spawned, and supervise them. The output of\n" +
+			"each member goes to a log file, and its exit status to the server. A forced end also ends the\n" +
+			"processes that the member started. A runner that is stopped ends its members; after a kill, the\n" +
+			"next runner with the same --state takes over.",
 		Example: "  parley runner --team core --root ~/work\n" +
 			"  parley runner --team core --root ~/work --config runner.json",
 		RunE: func(cmd *cobra.Command, _ []string) error { return w.runRunner(cmd.Context(), f) }}
@@ -52,11 +51,11 @@ func (w *world) runnerCommand() *cobra.Command {
 	fl.StringVar(&f.keyEnv, "key-env", "PARLEY_KEY", "the variable that holds the key")
 	fl.StringVar(&f.root, "root", "", "directory under which members may work (required)")
 	fl.StringVar(&f.state, "state", "",
-		"directory of the runner's state and the members' logs; one a server and team under the user's state "+
-			"directory where left out")
+		"directory of the runner's state and the members' logs; "+
+			"by default one for the server and team under the user's state directory")
 	fl.StringVar(&f.config, "config", "",
-		"JSON file with the command that is started, and its environment; the claude CLI where left out")
-	fl.DurationVar(&f.grace, "grace", 10*time.Second, "how long a member may take to end before it is killed")
+		"JSON file with the command to start and its environment; by default the claude CLI")
+	fl.DurationVar(&f.grace, "grace", 10*time.Second, "time that a member has to end before it is killed")
 	_ = cmd.MarkFlagRequired("team")
 	_ = cmd.MarkFlagRequired("root")
 	return cmd
@@ -75,7 +74,7 @@ func (w *world) runRunner(ctx context.Context, f runnerFlags) (err error) {
 		return err
 	}
 	if f.grace <= 0 {
-		return fmt.Errorf("--grace is more than 0, not %v", f.grace)
+		return fmt.Errorf("--grace must be more than 0, not %v", f.grace)
 	}
 	root, err := runnerRoot(f.root)
 	if err != nil {
@@ -94,7 +93,7 @@ func (w *world) runRunner(ctx context.Context, f runnerFlags) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, kept.Close()) }()
-	self, err := ourselves()
+	self, err := executable()
 	if err != nil {
 		return err
 	}
@@ -112,11 +111,11 @@ func (w *world) runRunner(ctx context.Context, f runnerFlags) (err error) {
 	return r.Run(ctx)
 }
 
-// runnerRoot is the directory that a flag names, without links.
+// runnerRoot returns the absolute path of the directory, with symbolic links resolved.
 func runnerRoot(dir string) (string, error) {
 	const advice = "give a directory that exists"
 	if dir == "" {
-		return "", errors.New("--root is empty; " + advice)
+		return "", errors.New("--root must not be empty; " + advice)
 	}
 	abs, err := filepath.Abs(dir)
 	if err == nil {
@@ -126,26 +125,26 @@ func runnerRoot(dir string) (string, error) {
 		return "", fmt.Errorf("--root: %w; %s", err, advice)
 	}
 	if info, err := os.Stat(abs); err != nil || !info.IsDir() {
-		return "", fmt.Errorf("--root: %s is no directory; %s", dir, advice)
+		return "", fmt.Errorf("--root: %s is not a directory; %s", dir, advice)
 	}
 	return abs, nil
 }
 
-// runnerState is where a runner keeps its state: what the flag says, or a directory
-// that no other server's or team's runner has.
+// runnerState returns the directory of the runner's state: that of the flag, or one of its own for each server and
+// team.
 func (w *world) runnerState(f runnerFlags, base string) (string, error) {
 	if f.state != "" {
 		return filepath.Abs(f.state)
 	}
 	if !journal.ValidName(f.team) {
-		return "", fmt.Errorf("%q is no team's name; use only letters, numbers, hyphens, underscores", f.team)
+		return "", fmt.Errorf("%q is not the name of a team; use only letters, numbers, hyphens, underscores", f.team)
 	}
 	dir := w.env("XDG_STATE_HOME")
 	if !filepath.IsAbs(dir) {
 		home := w.env("HOME")
 		if !filepath.IsAbs(home) {
 			return "", errors.New(
-				"there is no home directory to keep the runner's state in; give a directory with --state")
+				"HOME must be an absolute path; set it, or give a directory for the runner's state with --state")
 		}
 		dir = filepath.Join(home, ".local", "state")
 	}
@@ -153,16 +152,16 @@ func (w *world) runnerState(f runnerFlags, base string) (string, error) {
 		fmt.Sprintf("%s-%x", f.team, sha256.Sum256([]byte(base)))[:len(f.team)+13]), nil
 }
 
-// ourselves is this program, also after its file was replaced where the system can tell.
-func ourselves() (string, error) {
+// executable returns the path of this program. On Linux the path stays valid after an upgrade replaced the file.
+func executable() (string, error) {
 	if runtime.GOOS == "linux" {
 		return "/proc/self/exe", nil
 	}
 	return os.Executable()
 }
 
-// runnerChildCommand is what a runner starts in a process's place, before it says what
-// that is to be.
+// runnerChildCommand returns the hidden command of a member's process, which waits for its runner and then becomes the
+// member.
 func (w *world) runnerChildCommand() *cobra.Command {
 	return &cobra.Command{Use: runnerChild, Hidden: true, Args: cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {

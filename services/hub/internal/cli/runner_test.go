@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-func TestARunnerOfTheBinaryStartsKeepsAndEndsMembers(t *testing.T) {
+func TestTheRunnerCommandStartsAndEndsMembers(t *testing.T) {
 	t.Parallel()
 	data, root := t.TempDir(), t.TempDir()
 	p := serve(t, nil, local(data)...)
@@ -74,7 +74,7 @@ func TestARunnerOfTheBinaryStartsKeepsAndEndsMembers(t *testing.T) {
 	}
 }
 
-// logged waits until a process has written what matches to its log.
+// logged waits until the log of a process matches a pattern.
 func (p *process) logged(pattern string) {
 	p.t.Helper()
 	re := regexp.MustCompile(pattern)
@@ -88,7 +88,7 @@ func (p *process) logged(pattern string) {
 	}
 }
 
-func TestARunnerThatIsToldTheWrongThingSaysSo(t *testing.T) {
+func TestAWrongRunnerCommandLineIsRefused(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	file := filepath.Join(dir, "runner.json")
@@ -96,23 +96,19 @@ func TestARunnerThatIsToldTheWrongThingSaysSo(t *testing.T) {
 		t.Fatal(err)
 	}
 	env := map[string]string{"PARLEY_KEY": "parley_k", "XDG_STATE_HOME": dir}
+	with := func(more ...string) []string { return append([]string{"--team", "core", "--root", dir}, more...) }
 	for words, args := range map[string][]string{
-		`required flag(s) "root", "team" not set`: {},
-		"the variable NONE holds no key": {"--team", "core", "--root", dir, "--key-env",
-			"NONE"},
-		"the server's URL must be http://host:port": {"--team", "core", "--root", dir, "--url",
-			"nonsense"},
-		"--root is empty; give a directory that exists":           {"--team", "core", "--root", ""},
-		"no such file or directory; give a directory that exists": {"--team", "core", "--root", dir + "/none"},
-		"is no directory; give a directory that exists":           {"--team", "core", "--root", file},
-		"--grace is more than 0, not -1s":                         {"--team", "core", "--root", dir, "--grace", "-1s"},
-		"cannot read the configuration": {"--team", "core", "--root", dir, "--config",
-			dir + "/none"},
-		`"../core" is no team's name`: {"--team", "../core", "--root", dir, "--config",
-			file},
-		"cannot make the state directory": {"--team", "core", "--root", dir, "--config", file,
-			"--state", file},
-		"Could not find 'no-such-tool' binary on PATH.": {"--team", "core", "--root", dir, "--config", file},
+		`required flag(s) "root", "team" not set`:                 {},
+		"the variable NONE holds no key":                          with("--key-env", "NONE"),
+		"the server's URL must be http://host:port":               with("--url", "nonsense"),
+		"--root must not be empty; give a directory that exists":  with("--root", ""),
+		"no such file or directory; give a directory that exists": with("--root", dir+"/none"),
+		"is not a directory; give a directory that exists":        with("--root", file),
+		"--grace must be more than 0, not -1s":                    with("--grace", "-1s"),
+		"cannot read the configuration":                           with("--config", dir+"/none"),
+		`"../core" is not the name of a team`:                     with("--team", "../core", "--config", file),
+		"cannot create the state directory":                       with("--config", file, "--state", file),
+		"Could not find 'no-such-tool' binary on PATH.":           with("--config", file),
 	} {
 		out, errOut, code := inProcess(t, env, append([]string{"runner"}, args...)...)
 		if code != 1 || out != "" || !strings.HasPrefix(errOut, "parley: ") || !strings.Contains(errOut, words) {
@@ -120,12 +116,13 @@ func TestARunnerThatIsToldTheWrongThingSaysSo(t *testing.T) {
 		}
 	}
 	if _, errOut, code := inProcess(t, map[string]string{"PARLEY_KEY": "k"}, "runner", "--team", "core", "--root", dir,
-		"--config", file); code != 1 || !strings.Contains(errOut, "give a directory with --state") {
+		"--config", file); code != 1 ||
+		!strings.Contains(errOut, "give a directory for the runner's state with --state") {
 		t.Errorf("without a home: got %q, exit %d", errOut, code)
 	}
 }
 
-func TestHelpOfARunnerNamesItsFlagsAndHidesItsChild(t *testing.T) {
+func TestHelpOfTheRunnerNamesItsFlagsAndHidesTheChildCommand(t *testing.T) {
 	t.Parallel()
 	out, _, code := inProcess(t, nil, "runner", "--help")
 	for _, w := range []string{"--team", "--root", "--url", "PARLEY_URL", "--key-env", "PARLEY_KEY", "--state",

@@ -41,7 +41,7 @@ func (w *world) serveCommand() *cobra.Command {
 	return cmd
 }
 
-// The times of a connection. An answer may take the longest wait and some.
+// The time limits of a connection. An answer may take the longest wait of a call, and some more.
 const (
 	headerTimeout = 10 * time.Second
 	readTimeout   = 30 * time.Second
@@ -74,9 +74,9 @@ func (w *world) serve(ctx context.Context, c *config.Config) (err error) {
 		c.PublicURL = url(c, listener.Addr())
 	}
 
-	var off sync.WaitGroup // work that was begun off the path of a call
-	defer off.Wait()
-	a, handler, err := w.assemble(ctx, c, o, log, &off)
+	var background sync.WaitGroup
+	defer background.Wait()
+	a, handler, err := w.assemble(ctx, c, o, log, &background)
 	if err == nil {
 		err = w.welcome(ctx, c, a, listener.Addr())
 	}
@@ -84,18 +84,18 @@ func (w *world) serve(ctx context.Context, c *config.Config) (err error) {
 		return errors.Join(err, listener.Close())
 	}
 	srv := &http.Server{Handler: tracer.Handler(handler), ReadHeaderTimeout: headerTimeout, ReadTimeout: readTimeout,
-		WriteTimeout: writeTimeout,
-		IdleTimeout:  idleTimeout, ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelWarn)}
+		WriteTimeout: writeTimeout, IdleTimeout: idleTimeout,
+		ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelWarn)}
 	loop, stop := context.WithCancel(context.WithoutCancel(ctx))
 	defer stop()
-	off.Go(func() { a.Ledger.Run(loop) })
+	background.Go(func() { a.Ledger.Run(loop) })
 	if o.file != nil {
 		follower, err := a.Follow(ctx, o.file, log)
 		if err != nil {
 			return errors.Join(err, listener.Close())
 		}
-		off.Go(func() { follower.Run(loop) })
-		off.Go(func() { tend(loop, o, a, log) })
+		background.Go(func() { follower.Run(loop) })
+		background.Go(func() { tend(loop, o, a, log) })
 	}
 
 	failed := make(chan error, 1)
@@ -105,28 +105,28 @@ func (w *world) serve(ctx context.Context, c *config.Config) (err error) {
 		return err
 	case <-ctx.Done():
 	}
-	// Waits end with nothing yet, so that the calls behind them can be drained.
+	// Waiting calls return without a result, so that the server can drain.
 	log.Info("draining")
 	o.db.Drain()
 	end, cancel := context.WithTimeout(context.WithoutCancel(ctx), drainTimeout)
 	defer cancel()
 	stop()
-	// What was called up to here is in the ledger before the store is closed.
+	// The ledger records all calls before the store is closed.
 	return errors.Join(srv.Shutdown(end), a.Ledger.Flush(end), tracer.Close(end))
 }
 
-// benchRoutes is set by the build for the benchmark.
+// benchRoutes adds the routes of the benchmark. The build tag parleybench sets it.
 var benchRoutes func(*echo.Echo)
 
-// assemble builds the services and what answers for them.
+// assemble creates the services and their HTTP handler. Work that outlives a call runs in background.
 func (w *world) assemble(ctx context.Context, c *config.Config, o *opened, log *slog.Logger,
-	off *sync.WaitGroup) (*app.App, http.Handler, error) {
+	background *sync.WaitGroup) (*app.App, http.Handler, error) {
 	sender, err := sender(ctx, c, log)
 	if err != nil {
 		return nil, nil, err
 	}
 	ports := app.Ports{Sender: sender, PublicURL: c.PublicURL}
-	if c.Store == "firestore" { // where others may serve beside this one
+	if c.Store == "firestore" { // several servers may share the store
 		ports.Shard = rand.IntN(ledger.Shards)
 	}
 	if c.WorkspaceRoot != "" {
@@ -145,12 +145,12 @@ func (w *world) assemble(ctx context.Context, c *config.Config, o *opened, log *
 			return nil, nil, err
 		}
 	}
-	handler, err := w.handler(c, a, known, log, off)
+	handler, err := w.handler(c, a, known, log, background)
 	return a, handler, err
 }
 
-// sender rings devices for the embedded store's server: in the log, and by a push
-// service where there is one. Over Firestore the functions do that.
+// sender returns the sender of push messages: one that writes to the log, followed by Firebase Cloud Messaging if the
+// embedded store's server is configured for it. With Firestore the Cloud Functions send them.
 func sender(ctx context.Context, c *config.Config, log *slog.Logger) (push.Sender, error) {
 	out := push.Log{To: log}
 	if c.Store == "sqlite" && (c.FCMProject != "" || c.FCMEndpoint != "") {
@@ -164,24 +164,23 @@ func sender(ctx context.Context, c *config.Config, log *slog.Logger) (push.Sende
 	return out, nil
 }
 
-// handler wires the transports.
+// handler returns the handler of both transports and the pages.
 func (w *world) handler(c *config.Config, a *app.App, known auth.Keys, log *slog.Logger,
-	off *sync.WaitGroup) (http.Handler, error) {
+	background *sync.WaitGroup) (http.Handler, error) {
 	authenticator := auth.New(known, time.Now, auth.Limits{Rate: c.Rate, Burst: c.Burst, TrustProxy: c.TrustProxy})
 	a.Keys.Revoked = authenticator.Forget
 	a.Keys.Used = func(caller identity.Caller) {
-		off.Go(func() {
+		background.Go(func() {
 			ctx, cancel := context.WithTimeout(context.Background(), drainTimeout)
 			defer cancel()
 			if err := a.Keys.Touch(ctx, caller); err != nil {
-				log.Warn("a key's use was not noted", "cause", err.Error())
+				log.Warn("cannot record the use of a key", "cause", err.Error())
 			}
 		})
 	}
-	s := &rest.Server{Catalogue: a.Catalogue(), Auth: authenticator, Now: time.Now, NewID: func() string {
-		return uuid.Must(uuid.NewV7()).String()
-	},
-		Version: version(), Origins: c.Origins, Loopback: c.Loopback()}
+	s := &rest.Server{Catalogue: a.Catalogue(), Auth: authenticator, Now: time.Now, Version: version(),
+		Origins: c.Origins, Loopback: c.Loopback(),
+		NewID: func() string { return uuid.Must(uuid.NewV7()).String() }}
 	endpoint := &mcp.Endpoint{Catalogue: a.Catalogue(), Version: version(),
 		Log: slog.New(slog.DiscardHandler)}
 	site := page.Site{Firebase: signIn(c),
@@ -204,7 +203,7 @@ func (w *world) handler(c *config.Config, a *app.App, known auth.Keys, log *slog
 	})
 }
 
-// signIn is how the page signs people in by Firebase.
+// signIn returns the page's settings for Firebase sign-ins.
 func signIn(c *config.Config) page.Firebase {
 	f := page.Firebase{APIKey: c.FirebaseAPIKey}
 	if c.AuthEmulatorHost != "" {
@@ -215,7 +214,7 @@ func signIn(c *config.Config) page.Firebase {
 	return f
 }
 
-// url is where a client on this machine finds the server.
+// url returns the URL of the server for a client on this machine.
 func url(c *config.Config, addr net.Addr) string {
 	host, port, err := net.SplitHostPort(addr.String())
 	if err != nil {

@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-func TestTheFirstStartMakesKeysAndShowsThemOnce(t *testing.T) {
+func TestTheFirstStartCreatesKeysAndPrintsThemOnce(t *testing.T) {
 	t.Parallel()
 	data := filepath.Join(t.TempDir(), "deep", "data")
 	p := serve(t, nil, local(data)...)
@@ -34,7 +34,7 @@ func TestTheFirstStartMakesKeysAndShowsThemOnce(t *testing.T) {
 			t.Errorf("%s: got %v, %v; want the mode %v", name, info.Mode(), err, mode)
 		}
 	}
-	// Alpha and beta are two programs of one user, and the human is their human.
+	// The three keys belong to one user: two to the programs alpha and beta, one to the human.
 	var made struct{ Source string }
 	if err := p.call(vars["PARLEY_KEY_BETA"], "POST", "/v1/tasks",
 		map[string]any{"title": "t", "target": "alpha"}).Into(&made); err != nil || made.Source != "beta" {
@@ -57,7 +57,7 @@ func TestTheFirstStartMakesKeysAndShowsThemOnce(t *testing.T) {
 		t.Errorf("the second start prints secrets: %s", again.out)
 	}
 	if !strings.Contains(again.out.String(), filepath.Join(data, "keys.env")) {
-		t.Errorf("the second start does not say where the keys are: %s", again.out)
+		t.Errorf("the second start does not name the file with the keys: %s", again.out)
 	}
 	now := keysEnv(t, data)
 	if now["PARLEY_URL"] != again.URL+"/mcp" {
@@ -83,17 +83,17 @@ func TestTheFirstStartMakesKeysAndShowsThemOnce(t *testing.T) {
 	}
 }
 
-func TestAServerWithoutItsKeysFileSaysHowToGetAKey(t *testing.T) {
+func TestAServerWithoutItsKeysFileTellsHowToCreateAKey(t *testing.T) {
 	t.Parallel()
 	data := t.TempDir()
 	makeKey(t, data, "--program", "alpha") // keys there are, a keys.env there is not
 	p := serve(t, nil, local(data)...)
 	if text := p.out.String(); strings.Contains(text, "keys.env") || !strings.Contains(text, "parley key create") {
-		t.Errorf("it points to a file that is not there: %s", text)
+		t.Errorf("it names a missing file: %s", text)
 	}
 }
 
-func TestOnSIGTERMEveryWaitIsAnsweredAndTheServerEnds(t *testing.T) {
+func TestSIGTERMEndsAllWaitsAndTheServer(t *testing.T) {
 	t.Parallel()
 	for _, s := range []string{"sqlite", "firestore"} {
 		t.Run(s, func(t *testing.T) {
@@ -119,7 +119,7 @@ func TestOnSIGTERMEveryWaitIsAnsweredAndTheServerEnds(t *testing.T) {
 					ends <- e
 				}()
 			}
-			// The use of a key is noted when its call is under way.
+			// The use of a key is recorded while its call is in progress.
 			used := func() int {
 				return strings.Count(string(p.call(human, "GET", "/v1/keys?limit=100", nil).Body), `"lastUsedAt"`)
 			}
@@ -143,7 +143,7 @@ func TestOnSIGTERMEveryWaitIsAnsweredAndTheServerEnds(t *testing.T) {
 	}
 }
 
-// logged checks that the log is lines that Cloud Logging reads, without secrets.
+// logged checks that all lines of the log are entries for Cloud Logging, without secrets.
 func logged(t *testing.T, p *process) {
 	t.Helper()
 	if found := secret.FindString(p.err.String()); found != "" {
@@ -158,7 +158,7 @@ func logged(t *testing.T, p *process) {
 	}
 }
 
-func TestKeysAreMadeBesideARunningServerAndWithoutOne(t *testing.T) {
+func TestKeysAreCreatedWithAndWithoutARunningServer(t *testing.T) {
 	t.Parallel()
 	data := t.TempDir()
 	before := makeKey(t, data, "--program", "alpha")
@@ -215,7 +215,7 @@ func TestKeysAreListedAndRevoked(t *testing.T) {
 	}
 	before := id("beta")
 	hash, _, _ := strings.Cut(before, " ")
-	if !strings.Contains(before, " read,write ") || !strings.Contains(before, " good until 2") {
+	if !strings.Contains(before, " read,write ") || !strings.Contains(before, " valid until 2") {
 		t.Errorf("key list: got %q", before)
 	}
 	p := serve(t, nil, local(data)...)
@@ -243,7 +243,7 @@ func TestKeysAreListedAndRevoked(t *testing.T) {
 	}
 }
 
-func TestTheEnvironmentSaysWhereAServerIs(t *testing.T) {
+func TestTheEnvironmentSetsTheAddress(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		env  func(data string) []string
@@ -285,7 +285,7 @@ func TestTheEnvironmentSaysWhereAServerIs(t *testing.T) {
 	}
 }
 
-func TestTheVersionIsTheBuilds(t *testing.T) {
+func TestTheVersionIsThatOfTheBuild(t *testing.T) {
 	t.Parallel()
 	if out, errOut, code := command(t, nil, "version"); out != stamped+"\n" || errOut != "" || code != 0 {
 		t.Errorf("got %q, %q, exit %d", out, errOut, code)
@@ -299,7 +299,7 @@ func TestTheVersionIsTheBuilds(t *testing.T) {
 	}
 }
 
-// written is what clients were told is kept.
+// written holds the ids of acknowledged writes.
 type written struct {
 	mu  sync.Mutex
 	ids map[string]bool
@@ -312,7 +312,7 @@ func (w *written) add(id string) int {
 	return len(w.ids)
 }
 
-func TestWhatWasAcknowledgedSurvivesAKill(t *testing.T) {
+func TestAcknowledgedWritesSurviveAKill(t *testing.T) {
 	t.Parallel()
 	data := t.TempDir()
 	key := makeKey(t, data, "--program", "alpha")
@@ -328,7 +328,7 @@ func TestWhatWasAcknowledgedSurvivesAKill(t *testing.T) {
 				for i := 0; ; i++ {
 					id, err := p.write(t.Context(), key, c, i)
 					if err != nil {
-						return // the server was killed; what it had in hand may be kept or not
+						return // the server was killed; an unacknowledged write may be kept or lost
 					}
 					if kept.add(id) >= goal {
 						once.Do(func() { close(enough) })
@@ -339,7 +339,7 @@ func TestWhatWasAcknowledgedSurvivesAKill(t *testing.T) {
 		select {
 		case <-enough:
 		case <-time.After(patience):
-			t.Errorf("round %d: the clients do not get on: %s", round, p.err)
+			t.Errorf("round %d: the clients make no progress: %s", round, p.err)
 		}
 		if err := p.cmd.Process.Kill(); err != nil {
 			t.Fatal(err)

@@ -35,18 +35,18 @@ func (w *world) stdioCommand() *cobra.Command {
 	}
 	cmd.Flags().StringVar(&url, "url", def, "the server's MCP URL (PARLEY_URL)")
 	cmd.Flags().StringVar(&keyEnv, "key-env", "PARLEY_KEY", "the variable that holds the key")
-	// No variable sets it: one meant for a server must not open a disk to another's.
+	// No variable sets this flag: the variable of a server on this machine must not give files to a remote server.
 	cmd.Flags().StringVar(&root, "workspace-root", "",
-		"directory under which files that a verification wants are read and sent to the server; none where left out")
+		"directory under which the files of verifications are read and sent to the server; by default none")
 	return cmd
 }
 
-// openRoot opens the directory whose files the server may get. An empty name is refused: it would mean the working
-// directory of the client.
+// openRoot opens the directory whose files may be sent to the server. It refuses an empty name, which would mean the
+// working directory of the client.
 func openRoot(dir string) (*workspace.Root, error) {
-	const advice = "give a directory that exists, or leave --workspace-root out to send no files"
+	const advice = "give a directory that exists, or omit --workspace-root to send no files"
 	if dir == "" {
-		return nil, fmt.Errorf("--workspace-root is empty; %s", advice)
+		return nil, fmt.Errorf("--workspace-root must not be empty; %s", advice)
 	}
 	root, err := workspace.Open(dir)
 	if err != nil {

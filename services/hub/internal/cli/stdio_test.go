@@ -11,7 +11,7 @@ import (
 	"parley.internal/services/hub/internal/cli"
 )
 
-func TestABridgeWithAWorkspaceThatIsNoneDoesNotStart(t *testing.T) {
+func TestABridgeWithAnInvalidWorkspaceDoesNotStart(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "file")
 	if err := os.WriteFile(file, nil, 0o600); err != nil {
@@ -20,7 +20,7 @@ func TestABridgeWithAWorkspaceThatIsNoneDoesNotStart(t *testing.T) {
 	for _, dir := range []string{"", file, filepath.Join(file, "..", "none")} {
 		_, errOut, code := inProcess(t, map[string]string{"PARLEY_KEY": "k"}, "stdio", "--workspace-root", dir)
 		for _, words := range []string{"--workspace-root", dir,
-			"give a directory that exists, or leave --workspace-root out to send no files"} {
+			"give a directory that exists, or omit --workspace-root to send no files"} {
 			if code != 1 || !strings.Contains(errOut, words) {
 				t.Errorf("%q: got %q, exit %d; want %q and 1", dir, errOut, code, words)
 			}
@@ -28,7 +28,7 @@ func TestABridgeWithAWorkspaceThatIsNoneDoesNotStart(t *testing.T) {
 	}
 }
 
-func TestABridgeGivesTheFilesOfItsWorkspaceAlone(t *testing.T) {
+func TestABridgeSendsFilesOfItsWorkspaceAlone(t *testing.T) {
 	t.Parallel()
 	data, dir := t.TempDir(), t.TempDir()
 	p := serve(t, nil, local(data)...)

@@ -13,7 +13,7 @@ import (
 )
 
 func (w *world) teamCommand() *cobra.Command {
-	cmd := &cobra.Command{Use: "team", Short: "Move teams in and out, beside a running server or without one"}
+	cmd := &cobra.Command{Use: "team", Short: "Import and export teams, with or without a running server"}
 	cmd.AddCommand(w.teamImport(), w.teamExport())
 	return cmd
 }
@@ -21,14 +21,14 @@ func (w *world) teamCommand() *cobra.Command {
 func (w *world) teamImport() *cobra.Command {
 	var c config.Config
 	var user, program string
-	cmd := &cobra.Command{Use: "import DIR",
-		Short: "Make a team of a directory: config.json, inboxes/*.json and tasks/*.json", Args: cobra.ExactArgs(1),
+	cmd := &cobra.Command{Use: "import DIR", Args: cobra.ExactArgs(1),
+		Short: "Create a team from a directory: config.json, inboxes/*.json and tasks/*.json",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if program != "" && !identity.ValidName(program) {
-				return fmt.Errorf("--program is 1 to 100 letters, digits, dots, underscores and hyphens, not %q",
+				return fmt.Errorf("--program must be 1 to 100 letters, digits, dots, underscores and hyphens, not %q",
 					program)
 			}
-			a, left, err := teamdir.Read(args[0])
+			a, ignored, err := teamdir.Read(args[0])
 			if err != nil {
 				return err
 			}
@@ -38,8 +38,8 @@ func (w *world) teamImport() *cobra.Command {
 				if err := p.Team.Import(cmd.Context(), caller, a); err != nil {
 					return err
 				}
-				if len(left) > 0 {
-					fmt.Fprintln(w.err, "left out, as nothing here has such fields: "+strings.Join(left, ", "))
+				if len(ignored) > 0 {
+					fmt.Fprintln(w.err, "ignored unknown fields: "+strings.Join(ignored, ", "))
 				}
 				_, err := fmt.Fprintf(w.out, "imported %s: %d members, %d inboxes, %d tasks\n", a.Name, len(a.Members),
 					len(a.Inboxes), len(a.Tasks))
@@ -47,16 +47,17 @@ func (w *world) teamImport() *cobra.Command {
 			})
 		}}
 	c.StoreFlags(cmd.Flags(), w.env)
-	cmd.Flags().StringVar(&user, "user", localUser, "whose team")
-	cmd.Flags().StringVar(&program, "program", "", "the program that leads it; nobody's one team where left out")
+	cmd.Flags().StringVar(&user, "user", localUser, "user of the team")
+	cmd.Flags().StringVar(&program, "program", "", "the program that leads the team; by default none")
 	return cmd
 }
 
 func (w *world) teamExport() *cobra.Command {
 	var c config.Config
 	var user string
-	cmd := &cobra.Command{Use: "export TEAM DIR", Short: "Write a team into a new directory, as import reads it",
-		Args: cobra.ExactArgs(2),
+	cmd := &cobra.Command{Use: "export TEAM DIR",
+		Short: "Write a team to a new directory, in the form that import reads",
+		Args:  cobra.ExactArgs(2),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return withApp(cmd.Context(), &c, func(p *app.App) error {
 				a, err := p.Team.Export(cmd.Context(), operator(user), args[0])
@@ -72,6 +73,6 @@ func (w *world) teamExport() *cobra.Command {
 			})
 		}}
 	c.StoreFlags(cmd.Flags(), w.env)
-	cmd.Flags().StringVar(&user, "user", localUser, "whose team")
+	cmd.Flags().StringVar(&user, "user", localUser, "user of the team")
 	return cmd
 }

@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// filesOf are the files below a directory, as JSON whose numbers keep their digits.
+// filesOf returns the files below a directory, decoded from JSON without a loss of digits in numbers.
 func filesOf(t *testing.T, dir string) map[string]any {
 	t.Helper()
 	out := map[string]any{}
@@ -34,7 +34,7 @@ func filesOf(t *testing.T, dir string) map[string]any {
 	return out
 }
 
-func TestATeamMovesInAndOutEqualAsJSON(t *testing.T) {
+func TestAnImportedTeamIsExportedUnchanged(t *testing.T) {
 	t.Parallel()
 	const from = "../teamdir/testdata/core"
 	env, to := map[string]string{"PARLEY_DATA": t.TempDir()}, filepath.Join(t.TempDir(), "out")
@@ -69,10 +69,10 @@ func TestATeamMovesInAndOutEqualAsJSON(t *testing.T) {
 		{"Team 'core' already exists", []string{"team", "import", from}},
 		{"Session already has active team: core. One team per session.",
 			[]string{"team", "import", from, "--program", "alpha"}},
-		{"is not empty", []string{"team", "export", "core", to}},
+		{"must be empty or missing", []string{"team", "export", "core", to}},
 		{"Team none does not exist", []string{"team", "export", "none", filepath.Join(to, "none")}},
 		{"config.json: no such file", []string{"team", "import", filepath.Join(to, "none")}},
-		{"--program is 1 to 100 letters", []string{"team", "import", from, "--program", "a b"}},
+		{"--program must be 1 to 100 letters", []string{"team", "import", from, "--program", "a b"}},
 	} {
 		if _, errOut := run(1, c.args...); !strings.Contains(errOut, c.words) {
 			t.Errorf("%v: %q", c.args, errOut)

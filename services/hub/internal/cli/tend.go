@@ -10,15 +10,14 @@ import (
 	"parley.internal/shared/store"
 )
 
-// The laptop's schedule; in the cloud Firestore's TTL does it.
+// The schedule of deletions in the embedded store. With Firestore its TTL policies delete documents.
 const (
 	purgeEvery = time.Minute
 	purgeBatch = 200
 )
 
-// tend keeps the embedded store until ctx ends: what is past its time is deleted,
-// and every sweep runs at once and then as often as it says. In the cloud the
-// functions do this.
+// tend maintains the embedded store until ctx ends: it deletes expired documents, and runs every sweep at once and then
+// at its interval. With Firestore the Cloud Functions do this.
 func tend(ctx context.Context, o *opened, a *app.App, log *slog.Logger) {
 	var all sync.WaitGroup
 	defer all.Wait()
@@ -54,6 +53,7 @@ func tend(ctx context.Context, o *opened, a *app.App, log *slog.Logger) {
 	}
 }
 
+// purge deletes all expired documents and returns their number.
 func purge(ctx context.Context, o *opened) (total int, err error) {
 	for {
 		n, err := o.file.Purge(ctx, o.schema, time.Now(), purgeBatch)

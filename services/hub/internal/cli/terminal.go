@@ -6,7 +6,7 @@ import (
 	"golang.org/x/term"
 )
 
-// terminalSize returns how many columns and lines a stream's terminal has; ok is false for a stream that is no
+// terminalSize returns how many columns and lines a stream's terminal has; ok is false for a stream that is not a
 // terminal. A terminal that does not know its size, such as a serial line, counts as 80 by 24.
 func terminalSize(stream any) (width, height int, ok bool) {
 	f, isFile := stream.(*os.File)

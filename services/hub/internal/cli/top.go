@@ -18,19 +18,18 @@ import (
 	"parley.internal/shared/overview"
 )
 
-// longest is how long one call waits for another view.
-const longest = 30 * time.Second
+// longestWait is the time that one call waits for a change.
+const longestWait = 30 * time.Second
 
-// pauses are before each further try to reach a server that was there; the last
-// is kept to.
+// pauses are the pauses before each retry of a server that answered before. The last one repeats.
 var pauses = []time.Duration{time.Second, 2 * time.Second, 4 * time.Second}
 
 func (w *world) topCommand() *cobra.Command {
 	var follow bool
 	cmd := &cobra.Command{Use: "top", Short: "Watch sessions, claimed tasks, waiting questions and unread mail",
-		Long: "Watch sessions, claimed tasks with their leases, waiting questions and unread mail. On a terminal the\n" +
-			"view is live until q and Enter, or Ctrl-C. Elsewhere it is printed once, and with --follow again after\n" +
-			"each change until the command is interrupted.",
+		Long: "Watch sessions, claimed tasks with their leases, waiting questions and unread mail. On a terminal\n" +
+			"the view is live until q and Enter, or Ctrl-C. Otherwise it is printed once, and with --follow\n" +
+			"again after each change until the command is interrupted.",
 		Args: cobra.NoArgs}
 	connect := w.humanFlags(cmd)
 	cmd.Flags().BoolVar(&follow, "follow", false, "print the view again after each change instead of redrawing it")
@@ -55,7 +54,7 @@ func (w *world) topCommand() *cobra.Command {
 	return cmd
 }
 
-// overview reads the view, and waits for one with another mark than since.
+// overview returns the view. It waits for a view with another mark than since, at most for the given time.
 func (h *human) overview(ctx context.Context, since string, wait time.Duration) (overview.View, error) {
 	v, err := h.GetOverview(ctx, overview.Input{Since: since, WaitMs: int(wait.Milliseconds())})
 	return v, h.explain(ctx, err)
@@ -67,7 +66,7 @@ func (w *world) snapshot(h *human, v overview.View) error {
 }
 
 func (w *world) follow(ctx context.Context, h *human, mark string) error {
-	return h.watch(ctx, mark, gax.Sleep, func(n news) error {
+	return h.watch(ctx, mark, gax.Sleep, func(n update) error {
 		if n.trouble != "" {
 			_, err := fmt.Fprintln(w.err, "parley:", n.trouble)
 			return err
@@ -83,33 +82,33 @@ func (w *world) follow(ctx context.Context, h *human, mark string) error {
 	})
 }
 
-// news is a view, or why there is none now.
-type news struct {
+// update is a view, or the trouble that prevents one.
+type update struct {
 	view    overview.View
 	trouble string
 }
 
-// watch tells about every view after the one with the mark, and about each trouble,
-// until the context ends or a fault comes that no further try would mend.
+// watch calls tell with every view after the one with the mark, and with each temporary trouble. It returns nil when
+// ctx ends, and an error of tell or one that is not temporary.
 func (h *human) watch(ctx context.Context, mark string, pause func(context.Context, time.Duration) error,
-	tell func(news) error) error {
+	tell func(update) error) error {
 	for failed := 0; ; {
-		wait := longest
+		wait := longestWait
 		if failed > 0 {
-			wait = 0 // to know at once that the server is back
+			wait = 0 // find out at once that the server is back
 		}
 		asked := time.Now()
 		v, err := h.overview(ctx, mark, wait)
 		if ctx.Err() != nil {
 			return nil
 		}
-		if err != nil && !passing(err) {
+		if err != nil && !temporary(err) {
 			return err
 		}
 		if err != nil {
 			rest := pauses[min(failed, len(pauses)-1)]
 			failed++
-			if err := tell(news{trouble: fmt.Sprintf("%s; trying again in %v", h.trouble(err), rest)}); err != nil {
+			if err := tell(update{trouble: fmt.Sprintf("%s; trying again in %v", h.trouble(err), rest)}); err != nil {
 				return ended(ctx, err)
 			}
 			if pause(ctx, rest) != nil {
@@ -119,17 +118,17 @@ func (h *human) watch(ctx context.Context, mark string, pause func(context.Conte
 		}
 		same := v.Mark == mark
 		failed, mark = 0, v.Mark
-		if err := tell(news{view: v}); err != nil {
+		if err := tell(update{view: v}); err != nil {
 			return ended(ctx, err)
 		}
-		// A server that is about to stop ends waits at once.
+		// A server that drains returns from waits at once.
 		if same && wait > 0 && time.Since(asked) < time.Second && pause(ctx, time.Second) != nil {
 			return nil
 		}
 	}
 }
 
-// ended is no error where the context is what ended the work.
+// ended returns err, or nil if ctx ended.
 func ended(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return nil
@@ -137,7 +136,7 @@ func ended(ctx context.Context, err error) error {
 	return err
 }
 
-// trouble is a passing fault in few words.
+// trouble returns a short message for a temporary error.
 func (h *human) trouble(err error) string {
 	var e *client.Error
 	if errors.As(err, &e) && e.Status != 0 {
@@ -146,32 +145,31 @@ func (h *human) trouble(err error) string {
 	return "no server answers at " + h.Base()
 }
 
-// What a live view asks of the terminal: a screen of its own, no cursor and no
-// wrapped lines; and all that undone.
+// The escape sequences of a live view. enterScreen switches to the alternate screen, hides the cursor and disables line
+// wrapping; leaveScreen undoes all of it.
 const (
 	enterScreen = "\x1b[?1049h\x1b[?25l\x1b[?7l"
 	leaveScreen = "\x1b[?7h\x1b[?25h\x1b[?1049l"
 )
 
-// live redraws the view: at once with what is new, and each second, because leases
-// run out by themselves.
+// live redraws the view after each update, and every second for the remaining times of leases and questions.
 func (w *world) live(ctx context.Context, h *human, v overview.View) (err error) {
 	if _, err := io.WriteString(w.out, enterScreen); err != nil {
 		return err
 	}
 	defer func() {
-		_, left := io.WriteString(w.out, leaveScreen)
-		err = errors.Join(err, left)
+		_, failed := io.WriteString(w.out, leaveScreen)
+		err = errors.Join(err, failed)
 	}()
 	ctx, cancel := context.WithCancel(ctx)
-	told, over := make(chan news), make(chan error, 1)
+	updates, done := make(chan update), make(chan error, 1)
 	var watching sync.WaitGroup
 	defer watching.Wait()
 	defer cancel()
 	watching.Go(func() {
-		over <- h.watch(ctx, v.Mark, gax.Sleep, func(n news) error {
+		done <- h.watch(ctx, v.Mark, gax.Sleep, func(n update) error {
 			select {
-			case told <- n:
+			case updates <- n:
 				return nil
 			case <-ctx.Done():
 				return ctx.Err()
@@ -190,9 +188,9 @@ func (w *world) live(ctx context.Context, h *human, v overview.View) (err error)
 			return nil
 		case <-quit:
 			return nil
-		case err := <-over:
+		case err := <-done:
 			return err
-		case n := <-told:
+		case n := <-updates:
 			if note = n.trouble; note == "" {
 				v = n.view
 			}
@@ -201,7 +199,7 @@ func (w *world) live(ctx context.Context, h *human, v overview.View) (err error)
 	}
 }
 
-// redraw fills the screen as it is now; its last line is the note.
+// redraw fills the terminal in its current size. The note is on the last line.
 func (w *world) redraw(v overview.View, now time.Time, note string) error {
 	width, height, ok := terminalSize(w.out)
 	if !ok {

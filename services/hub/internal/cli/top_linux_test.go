@@ -31,13 +31,13 @@ func ioctl(t *testing.T, f *os.File, request uintptr, arg unsafe.Pointer) {
 	}
 }
 
-// terminal is a screen and a keyboard.
+// terminal is a pseudo-terminal.
 type terminal struct {
 	*process
 	keys *os.File
 }
 
-// onTerminal runs a command on a terminal of a size.
+// onTerminal runs a command on a terminal of the given size.
 func onTerminal(t *testing.T, columns, lines uint16, env []string, args ...string) *terminal {
 	t.Helper()
 	master, err := os.OpenFile("/dev/ptmx", os.O_RDWR|syscall.O_NOCTTY|syscall.O_NONBLOCK, 0)
@@ -57,7 +57,7 @@ func onTerminal(t *testing.T, columns, lines uint16, env []string, args ...strin
 	}
 	var modes syscall.Termios
 	ioctl(t, tty, syscall.TCGETS, unsafe.Pointer(&modes))
-	modes.Lflag &^= syscall.ECHO // keys are not to be taken for what the command wrote
+	modes.Lflag &^= syscall.ECHO // the output must not contain the typed keys
 	ioctl(t, tty, syscall.TCSETS, unsafe.Pointer(&modes))
 	p := &process{t: t, cmd: exec.Command(binary, args...), out: &output{more: make(chan struct{}, 1)},
 		err: &output{more: make(chan struct{}, 1)}, ended: make(chan struct{})}
@@ -93,14 +93,14 @@ func onTerminal(t *testing.T, columns, lines uint16, env []string, args ...strin
 	return &terminal{p, master}
 }
 
-// frames are the screens that were drawn, and what was written around them.
+// frames returns the drawn frames, and whether the command entered and left the screen around them.
 func (p *terminal) frames() (frames []string, whole bool) {
 	text, entered := strings.CutPrefix(p.out.String(), cli.EnterScreen)
 	text, left := strings.CutSuffix(text, cli.LeaveScreen)
 	return strings.Split(text, "\x1b[H")[1:], entered && left
 }
 
-func TestOnATerminalTheViewIsRedrawnAndLeavesNothingBehind(t *testing.T) {
+func TestTheLiveViewRestoresTheTerminal(t *testing.T) {
 	t.Parallel()
 	for name, leave := range map[string]func(*terminal){
 		"q":       func(p *terminal) { p.press("q\n") },
@@ -124,7 +124,7 @@ func TestOnATerminalTheViewIsRedrawnAndLeavesNothingBehind(t *testing.T) {
 			}
 			frames, whole := p.frames()
 			if !whole {
-				t.Errorf("the terminal is not as it was: %q", p.out)
+				t.Errorf("the terminal is not restored: %q", p.out)
 			}
 			for _, f := range frames {
 				lines := strings.Split(f, "\x1b[K\r\n")
@@ -149,7 +149,7 @@ func (p *terminal) press(keys string) {
 	}
 }
 
-func TestOnATerminalALostServerIsToldInTheLastLine(t *testing.T) {
+func TestTheLiveViewReportsALostServerInTheLastLine(t *testing.T) {
 	t.Parallel()
 	var n atomic.Int64
 	back := make(chan struct{})
@@ -176,11 +176,11 @@ func TestOnATerminalALostServerIsToldInTheLastLine(t *testing.T) {
 	frames, whole := p.frames()
 	if last := frames[len(frames)-1]; !whole || strings.Contains(last, "trying again") ||
 		!strings.Contains(last, "\x1b[K\r\nq and Enter") {
-		t.Errorf("got the last frame %q, the terminal as it was: %t", last, whole)
+		t.Errorf("got the last frame %q, the terminal restored: %t", last, whole)
 	}
 }
 
-func TestOnATerminalQuestionsAreWrapped(t *testing.T) {
+func TestQuestionsAreWrappedOnATerminal(t *testing.T) {
 	t.Parallel()
 	f := asking(t, question("0198c0de-1", strings.Repeat("x", 50), nil))
 	p := onTerminal(t, 40, 12, variables(f.at()), "questions")
@@ -192,7 +192,7 @@ func TestOnATerminalQuestionsAreWrapped(t *testing.T) {
 	}
 }
 
-func TestANullDeviceIsNoTerminal(t *testing.T) {
+func TestANullDeviceIsNotATerminal(t *testing.T) {
 	t.Parallel()
 	null, err := os.OpenFile(os.DevNull, os.O_RDWR, 0)
 	if err != nil {
@@ -211,6 +211,6 @@ func TestANullDeviceIsNoTerminal(t *testing.T) {
 			t.Errorf("exit %d", code)
 		}
 	case <-time.After(patience):
-		t.Fatal("it draws on a null device")
+		t.Fatal("it draws a live view on a null device")
 	}
 }

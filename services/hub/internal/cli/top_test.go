@@ -18,7 +18,7 @@ import (
 	"parley.internal/shared/overview"
 )
 
-// viewed is a view with a mark and a session of that name.
+// viewed returns a view with a mark and a session of the same name.
 func viewed(mark string) overview.View {
 	return overview.View{Mark: mark, Sessions: []overview.Session{{ID: "s", Name: mark + "\x1b[2J", State: "working"}},
 		Claims: []overview.Claim{
@@ -27,8 +27,7 @@ func viewed(mark string) overview.View {
 		Questions: []overview.Question{}, Unread: []overview.Unread{}}
 }
 
-// showing serves a view, and another one to each call of next; it waits as the
-// server does.
+// showing serves a view, and another one after each call of next. A call without a new view waits as on the server.
 type showing struct {
 	*fake
 	views chan overview.View
@@ -51,17 +50,17 @@ func newShowing(t *testing.T) *showing {
 	return s
 }
 
-// next answers the call that waits.
+// next answers the waiting call.
 func (s *showing) next(v overview.View) {
 	s.t.Helper()
 	select {
 	case s.views <- v:
 	case <-time.After(patience):
-		s.t.Fatalf("nobody waits for a view: %q", s.calls())
+		s.t.Fatalf("no call waits for a view: %q", s.calls())
 	}
 }
 
-// until waits until the process wrote a text.
+// until waits until the process has written a text.
 func (p *process) until(text string) {
 	p.t.Helper()
 	p.untilSo(text, func(out string) bool { return strings.Contains(out, text) })
@@ -103,7 +102,7 @@ Waiting questions: none
 Unread mail: none
 `
 
-// still is a snapshot without what moves while the test runs.
+// still returns a snapshot without its times.
 func still(text string) string {
 	first, rest, _ := strings.Cut(text, "\n")
 	before, after, _ := strings.Cut(rest, "  1m")
@@ -111,7 +110,7 @@ func still(text string) string {
 	return strings.TrimRight(first, "0123456789:") + "TIME\n" + before + "  1mSECS left" + after
 }
 
-func TestElsewhereThanOnATerminalTheViewIsPrintedOnce(t *testing.T) {
+func TestWithoutATerminalTheViewIsPrintedOnce(t *testing.T) {
 	t.Parallel()
 	s := newShowing(t)
 	out, errOut, code := inProcess(t, s.at(), "top")
@@ -124,7 +123,7 @@ func TestElsewhereThanOnATerminalTheViewIsPrintedOnce(t *testing.T) {
 	}
 }
 
-func TestFollowedTheViewIsPrintedAfterEachChange(t *testing.T) {
+func TestFollowPrintsTheViewAfterEachChange(t *testing.T) {
 	t.Parallel()
 	for _, signal := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM} {
 		s := newShowing(t)
@@ -149,7 +148,7 @@ func TestFollowedTheViewIsPrintedAfterEachChange(t *testing.T) {
 	}
 }
 
-func TestFollowedALostServerIsToldOnStandardErrorAndFoundAgain(t *testing.T) {
+func TestFollowReportsALostServerOnStandardErrorAndResumes(t *testing.T) {
 	t.Parallel()
 	var n atomic.Int64
 	f := newFake(t, func(*http.Request, string) (int, any) {
@@ -171,7 +170,7 @@ func TestFollowedALostServerIsToldOnStandardErrorAndFoundAgain(t *testing.T) {
 	}
 }
 
-// watched is what Watch told and how it paused, a word for each.
+// watched returns the updates and pauses of Watch, one word for each.
 func watched(t *testing.T, ctx context.Context, url string, tell func(overview.View) error) ([]string, error) {
 	t.Helper()
 	var log []string
@@ -189,7 +188,7 @@ func watched(t *testing.T, ctx context.Context, url string, tell func(overview.V
 	return log, err
 }
 
-func TestALostServerIsTriedAgainEverLater(t *testing.T) {
+func TestALostServerIsRetriedWithLongerPauses(t *testing.T) {
 	t.Parallel()
 	answers := []any{"m1", 502, 500, 429, 503, "m1", "m2", 500, "m2", "m3"}
 	var asked []string
@@ -218,7 +217,7 @@ func TestALostServerIsTriedAgainEverLater(t *testing.T) {
 	if !slices.Equal(got, want) || !errors.Is(err, done) {
 		t.Errorf("got %q, %v; want %q", got, err, want)
 	}
-	// After a trouble the first call does not wait, so that the end of it is known.
+	// The first call after a trouble does not wait, so that its end is known at once.
 	var waits []string
 	for _, q := range asked {
 		waits = append(waits, strings.TrimPrefix(q, "since="))
@@ -231,7 +230,7 @@ func TestALostServerIsTriedAgainEverLater(t *testing.T) {
 	}
 }
 
-func TestAServerThatIsGoneIsTriedAgain(t *testing.T) {
+func TestAMissingServerIsRetried(t *testing.T) {
 	t.Parallel()
 	s := httptest.NewServer(http.NotFoundHandler())
 	s.Close()
@@ -253,7 +252,7 @@ func TestAServerThatIsGoneIsTriedAgain(t *testing.T) {
 	}
 }
 
-func TestAServerThatDoesNotLetWaitIsNotAskedWithoutPause(t *testing.T) {
+func TestAServerThatEndsWaitsAtOnceIsPolledWithPauses(t *testing.T) {
 	t.Parallel()
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		envelope(t, w, 200, viewed("m0"))
@@ -273,7 +272,7 @@ func TestAServerThatDoesNotLetWaitIsNotAskedWithoutPause(t *testing.T) {
 	}
 }
 
-func TestAFaultThatNoTryMendsEndsTheView(t *testing.T) {
+func TestAPermanentFaultEndsTheView(t *testing.T) {
 	t.Parallel()
 	for status, code := range map[int]string{401: "UNAUTHENTICATED", 403: "FORBIDDEN", 404: "NOT_FOUND"} {
 		s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
@@ -287,7 +286,7 @@ func TestAFaultThatNoTryMendsEndsTheView(t *testing.T) {
 	}
 }
 
-func TestAnInterruptedCommandSaysSo(t *testing.T) {
+func TestAnInterruptedCommandIsReported(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()

@@ -16,10 +16,10 @@ import (
 	"parley.internal/shared/keys"
 )
 
-// localUser owns what a laptop's server keeps.
+// localUser is the user of the keys from the first start.
 const localUser = "local"
 
-// firstKeys are made on the first start, in the order of keys.env.
+// firstKeys are the keys that the first start creates, in the order of keys.env.
 var firstKeys = []struct {
 	variable, label string
 	in              keys.CreateInput
@@ -31,17 +31,17 @@ var firstKeys = []struct {
 
 const keysFile = "keys.env"
 
-// welcome prints where the server is. On the first start of an empty data
-// directory it makes the first keys, writes keys.env and prints them once.
+// welcome prints the URLs of the server. On the first start with an empty data directory it creates the first keys,
+// writes them to keys.env and prints them once.
 func (w *world) welcome(ctx context.Context, c *config.Config, a *app.App, addr net.Addr) error {
 	base := url(c, addr)
-	text := &bytes.Buffer{} // written at once, so that who waits for the URL has all of it
+	text := &bytes.Buffer{} // written at once: a program that waits for the URL reads the keys with it
 	fmt.Fprintf(text, "Parley %s serves MCP at %s/mcp and REST at %s/v1 (%s)\n", version(), base, base, c.Store)
 	var err error
 	if c.Store == "sqlite" {
 		err = localKeys(ctx, text, c, a, base)
 	} else {
-		fmt.Fprintf(text, "Make a key: parley key create --store firestore --project %s --user YOU --program NAME\n",
+		fmt.Fprintf(text, "Create a key: parley key create --store firestore --project %s --user YOU --program NAME\n",
 			c.Project)
 	}
 	if err != nil {
@@ -51,7 +51,7 @@ func (w *world) welcome(ctx context.Context, c *config.Config, a *app.App, addr 
 	return err
 }
 
-// localKeys sees to the keys of a laptop's user and tells about them.
+// localKeys creates the keys of the first start, or tells where they are.
 func localKeys(ctx context.Context, text *bytes.Buffer, c *config.Config, a *app.App, base string) error {
 	path := filepath.Join(c.Data, keysFile)
 	page, err := a.Keys.List(ctx, operator(localUser), keys.ListInput{Limit: 1})
@@ -60,11 +60,11 @@ func localKeys(ctx context.Context, text *bytes.Buffer, c *config.Config, a *app
 	}
 	if len(page.Keys) > 0 {
 		more := fmt.Sprintf("parley key create --data %s --user %s --program NAME", c.Data, localUser)
-		there, err := movedTo(path, base)
-		if there {
-			fmt.Fprintf(text, "The keys of the first start are in %s; make more with: %s\n", path, more)
+		exists, err := updateURL(path, base)
+		if exists {
+			fmt.Fprintf(text, "The keys of the first start are in %s; create more with: %s\n", path, more)
 		} else {
-			fmt.Fprintf(text, "The keys of the first start were shown then; make another with: %s\n", more)
+			fmt.Fprintf(text, "The keys of the first start were shown once; create another with: %s\n", more)
 		}
 		return err
 	}
@@ -81,9 +81,9 @@ func localKeys(ctx context.Context, text *bytes.Buffer, c *config.Config, a *app
 	return writePrivate(path, env.Bytes())
 }
 
-// movedTo keeps the URL in keys.env true when the server starts on another address,
-// and says whether the file is there: its owner may have put it elsewhere.
-func movedTo(path, base string) (there bool, err error) {
+// updateURL writes the current URL of the server to keys.env, and reports whether the file exists: its owner may have
+// moved it.
+func updateURL(path, base string) (exists bool, err error) {
 	text, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return false, nil
@@ -99,9 +99,9 @@ func movedTo(path, base string) (there bool, err error) {
 	return true, writePrivate(path, bytes.Join([][]byte{line, rest}, []byte("\n")))
 }
 
-// writePrivate replaces a file at once and whole, readable by its owner alone.
+// writePrivate replaces a file atomically with one that only its owner can read.
 func writePrivate(path string, text []byte) error {
-	f, err := os.CreateTemp(filepath.Dir(path), ".keys-*") // made with mode 0600
+	f, err := os.CreateTemp(filepath.Dir(path), ".keys-*") // created with mode 0600
 	if err != nil {
 		return err
 	}

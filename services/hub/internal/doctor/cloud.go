@@ -13,25 +13,25 @@ import (
 	"parley.internal/shared/store"
 )
 
-// Cloud is a deployment in a project of Google's.
+// Cloud is a deployment in a Google Cloud project. Its fields must not change after the first call of Checks.
 type Cloud struct {
-	// Project is its id.
+	// Project is the id of the project.
 	Project string
-	// Region is where the functions are; empty for wherever they are found.
+	// Region is the region of the functions; empty for any region.
 	Region string
-	// Name begins the names of all that Terraform made: its variable name.
+	// Name is the prefix of all resource names, the variable name of the Terraform configuration.
 	Name string
-	// Schema, Reactions and Sweeps are what the deployment should have.
+	// Schema, Reactions and Sweeps are the expected indexes, triggers and scheduled functions.
 	Schema    *store.Schema
 	Reactions []app.Reaction
 	Sweeps    []app.Sweep
 	// Store opens the store.
 	Store func(context.Context) (Reader, error)
-	// Now is this machine's clock.
+	// Now is the clock of this machine.
 	Now func() time.Time
-	// Find finds credentials; nil is the application default ones.
+	// Find finds credentials; nil for the application default credentials.
 	Find func(ctx context.Context, scopes ...string) (*google.Credentials, error)
-	// Transport carries all calls but those of Store; nil is the default one.
+	// Transport carries all calls except those of Store; nil for http.DefaultTransport.
 	Transport http.RoundTripper
 
 	once    sync.Once
@@ -39,7 +39,7 @@ type Cloud struct {
 	failed  error
 }
 
-// The checks of a deployment.
+// The names of the checks.
 const (
 	credentialsName = "credentials"
 	clockName       = "clock"
@@ -53,25 +53,25 @@ const (
 	pushName        = "push"
 )
 
-// Checks are all there is to look at.
+// Checks returns all checks of the deployment. They share one sign-in.
 func (c *Cloud) Checks() []Check {
 	checks := []Check{
 		{Name: credentialsName, Look: c.credentials},
 		{Name: clockName, Look: c.clock},
-		{Name: databaseName, Look: c.asked(c.database)},
+		{Name: databaseName, Look: c.signedIn(c.database)},
 		{Name: storeName, Look: func(ctx context.Context) Result {
 			if _, err := c.signIn(ctx); err != nil {
-				return skip("not looked at: there are no credentials")
+				return skip("not checked: there are no credentials")
 			}
 			return read(ctx, c.Store, c.Now, "Firestore in "+c.Project,
-				"look at the checks beside this one, and whether the account has roles/datastore.viewer")
+				"see the other checks, and give the account roles/datastore.viewer")
 		}},
-		{Name: indexesName, Look: c.asked(c.indexes)},
-		{Name: fieldsName, Look: c.asked(c.fields)},
-		{Name: ttlName, Look: c.asked(c.ttl)},
-		{Name: triggersName, Look: c.asked(c.triggers)},
-		{Name: sweepsName, Look: c.asked(c.sweeps)},
-		{Name: pushName, Look: c.asked(c.push)},
+		{Name: indexesName, Look: c.signedIn(c.indexes)},
+		{Name: fieldsName, Look: c.signedIn(c.fields)},
+		{Name: ttlName, Look: c.signedIn(c.ttl)},
+		{Name: triggersName, Look: c.signedIn(c.triggers)},
+		{Name: sweepsName, Look: c.signedIn(c.sweeps)},
+		{Name: pushName, Look: c.signedIn(c.push)},
 	}
 	for i := range checks {
 		checks[i].Stuck = network
@@ -79,14 +79,14 @@ func (c *Cloud) Checks() []Check {
 	return checks
 }
 
-// Emulator are the checks of a Firestore emulator at a host:port. What it does not have
-// is skipped.
+// Emulator returns the checks of a Firestore emulator at a host:port. Checks of features that an emulator lacks are
+// skipped.
 func Emulator(host string, store func(context.Context) (Reader, error), now func() time.Time) []Check {
-	fix := "start it (make emulator), or unset FIRESTORE_EMULATOR_HOST to look at the cloud"
+	fix := "start it (make emulator), or unset FIRESTORE_EMULATOR_HOST to check the cloud"
 	checks := (&Cloud{}).Checks()
 	for i := range checks {
 		checks[i].Look = func(context.Context) Result {
-			return skip("FIRESTORE_EMULATOR_HOST is set: an emulator has none")
+			return skip("not checked: FIRESTORE_EMULATOR_HOST is set, and an emulator has none")
 		}
 		if checks[i].Name == storeName {
 			checks[i].Stuck = fix
@@ -98,23 +98,23 @@ func Emulator(host string, store func(context.Context) (Reader, error), now func
 	return checks
 }
 
-// Reader reads through an open store, which Close closes.
+// Reader is an open store. Read reads one document, and Close closes the store.
 type Reader interface {
 	Read(context.Context) error
 	Close() error
 }
 
-// slow is how long a read takes from far away.
+// slow is the duration of a read beyond which the store is too far away.
 const slow = time.Second
 
-// read reads twice: the first read connects, the second tells how far away the store is.
+// read reads twice: the first read connects, and the second measures the distance to the store.
 func read(ctx context.Context, open func(context.Context) (Reader, error), now func() time.Time, what,
 	fix string) Result {
 	store, err := open(ctx)
 	if err != nil {
 		return fail("cannot open "+what+": "+err.Error(), fix)
 	}
-	defer func() { _ = store.Close() }() // nothing was written
+	defer func() { _ = store.Close() }() // nothing was written, so no error matters
 	if err := store.Read(ctx); err != nil {
 		return fail("cannot read from "+what+": "+err.Error(), fix)
 	}
@@ -129,11 +129,11 @@ func read(ctx context.Context, open func(context.Context) (Reader, error), now f
 	return ok("a read from %s takes %v", what, took)
 }
 
-// reference answers nothing, at once, to everybody.
+// reference is a URL of Google that answers at once, without a body and without credentials.
 const reference = "https://www.googleapis.com/generate_204"
 
-// clock compares this machine's with Google's. It asks without credentials: a clock that
-// is off is why there may be none.
+// clock compares the clock of this machine with Google's. It asks without credentials, since a wrong clock may be the
+// reason that there are none.
 func (c *Cloud) clock(ctx context.Context) Result {
 	req, err := http.NewRequestWithContext(ctx, http.MethodHead, reference, nil)
 	if err != nil {
@@ -145,28 +145,29 @@ func (c *Cloud) clock(ctx context.Context) Result {
 		return unreached(err)
 	}
 	after := c.Now()
-	_ = res.Body.Close() // it has none
+	_ = res.Body.Close() // the body is empty
 	date, err := http.ParseTime(res.Header.Get("Date"))
 	if err != nil {
-		return warn("cannot be compared: "+reference+" tells no time", network)
+		return warn("cannot be compared: "+reference+" sends no Date header", network)
 	}
-	// Google told the second in which it answered, somewhere between the two.
+	// The Date header has whole seconds, of a moment between before and after.
 	travel := after.Sub(before)
 	off := before.Add(travel / 2).Sub(date.Add(time.Second / 2))
 	doubt := travel/2 + time.Second/2
 	state := judge(max(off.Abs()-doubt, 0))
 	if state == OK {
-		return ok("this machine's is Google's, to within %v", (off.Abs() + doubt).Round(time.Second))
+		return ok("the clock of this machine agrees with Google's to within %v", (off.Abs() + doubt).Round(time.Second))
 	}
 	way := "ahead of"
 	if off < 0 {
 		way = "behind"
 	}
 	return Result{State: state,
-		Said: fmt.Sprintf("this machine's is %v %s Google's", off.Abs().Round(time.Second), way), Fix: setClock}
+		Said: fmt.Sprintf("the clock of this machine is %v %s Google's", off.Abs().Round(time.Second), way),
+		Fix:  setClock}
 }
 
-// again is how a deployment is put right.
+// again returns the advice to deploy again.
 func (c *Cloud) again() string {
 	region := c.Region
 	if region == "" {

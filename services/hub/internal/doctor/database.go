@@ -36,11 +36,11 @@ func (c *Cloud) database(ctx context.Context, s *session) Result {
 	if d.Type != "FIRESTORE_NATIVE" {
 		found = append(found,
 			fail(fmt.Sprintf("(default) in %s is %s, and Parley needs native mode", d.LocationId, d.Type),
-				"take another project, or delete the database if it is empty and deploy again"))
+				"use another project, or delete the database if it is empty and deploy again"))
 	}
 	if d.RealtimeUpdatesMode == "REALTIME_UPDATES_MODE_DISABLED" {
 		found = append(found,
-			fail("realtime updates are off, and calls that wait need them", "take a database that has them"))
+			fail("realtime updates are off, and calls that wait need them", "use a database that has them"))
 	}
 	if d.DeleteProtectionState != "DELETE_PROTECTION_ENABLED" {
 		found = append(found, warn("delete protection is off", "set delete_protection and deploy again"))
@@ -48,15 +48,15 @@ func (c *Cloud) database(ctx context.Context, s *session) Result {
 	if d.PointInTimeRecoveryEnablement != "POINT_IN_TIME_RECOVERY_ENABLED" {
 		found = append(found, warn("point-in-time recovery is off", "set point_in_time_recovery and deploy again"))
 	}
-	well := ok("(default) is in %s, in native mode, with delete protection and point-in-time recovery", d.LocationId)
-	r := sum(well, found)
+	good := ok("(default) is in %s, in native mode, with delete protection and point-in-time recovery", d.LocationId)
+	r := sum(good, found)
 	if r.State == Warn {
 		r.Said = fmt.Sprintf("(default) is in %s, in native mode; %s", d.LocationId, r.Said)
 	}
 	return r
 }
 
-// declared is firestore.indexes.json.
+// declared is the content of firestore.indexes.json, the expected indexes.
 type declared struct {
 	Indexes []struct {
 		CollectionGroup, QueryScope string
@@ -77,8 +77,8 @@ func (c *Cloud) declared() (d declared, err error) {
 	return d, json.Unmarshal(text, &d)
 }
 
-// spell is an index as people and this package compare it: its collection, its fields and,
-// where it is over all users, that.
+// spell returns the text form of an index, by which indexes are compared and reported: its collection, its fields and
+// whether it is over all users.
 func spell(group, scope string, fields []*admin.GoogleFirestoreAdminV1IndexField) string {
 	var b strings.Builder
 	b.WriteString(group + "(")
@@ -101,24 +101,24 @@ func spell(group, scope string, fields []*admin.GoogleFirestoreAdminV1IndexField
 	return b.String()
 }
 
-// withoutName leaves out the id by which Firestore ends each index, where it goes the way
-// that it would go by itself.
+// withoutName returns the fields without the document id that Firestore appends to each index, if the id has the order
+// of the field before it.
 func withoutName(fields []*admin.GoogleFirestoreAdminV1IndexField) []*admin.GoogleFirestoreAdminV1IndexField {
 	last := len(fields) - 1
 	if last < 1 || fields[last].FieldPath != "__name__" {
 		return fields
 	}
-	way := fields[last-1].Order
-	if way == "" {
-		way = "ASCENDING"
+	order := fields[last-1].Order
+	if order == "" {
+		order = "ASCENDING"
 	}
-	if fields[last].Order != way {
+	if fields[last].Order != order {
 		return fields
 	}
 	return fields[:last]
 }
 
-// groupOf is the collection that a resource's name is below.
+// groupOf returns the collection group in a resource name.
 func groupOf(name string) string {
 	_, rest, _ := strings.Cut(name, "/collectionGroups/")
 	group, _, _ := strings.Cut(rest, "/")
@@ -151,24 +151,24 @@ func (c *Cloud) indexes(ctx context.Context, s *session) Result {
 	var found []Result
 	for _, x := range want.Indexes {
 		name := spell(x.CollectionGroup, x.QueryScope, x.Fields)
-		if r, well := c.built(name, states[name]); !well {
+		if r, usable := c.built(name, states[name]); !usable {
 			found = append(found, r)
 		}
 	}
 	return sum(ok("%d composite indexes are built", len(want.Indexes)), found)
 }
 
-func noDatabase() Result { return skip("not looked at: there is no database") }
+func noDatabase() Result { return skip("not checked: there is no database") }
 
-// built judges the state of one index.
-func (c *Cloud) built(name, state string) (r Result, well bool) {
+// built reports whether an index in this state is usable, and otherwise the finding.
+func (c *Cloud) built(name, state string) (r Result, usable bool) {
 	switch state {
 	case ready:
 		return r, true
 	case "":
 		return fail(name+" is missing", c.again()), false
 	case building:
-		return fail(name+" is being built", "wait: calls that need it fail until it is there"), false
+		return fail(name+" is being built", "wait; calls that need it fail until it is built"), false
 	}
 	return fail(name+" is "+state, "delete it (gcloud firestore indexes composite delete) and deploy again"), false
 }

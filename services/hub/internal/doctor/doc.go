@@ -1,16 +1,13 @@
-// Package doctor looks at what a deployment stands on, and says what to do about what is
-// not well: [Cloud] at a project of Google's, [Emulator] at a Firestore emulator, and
-// [Laptop] at the file of the embedded store.
+// Package doctor checks a deployment and tells how to repair it: [Cloud] checks a Google Cloud project, [Emulator] a
+// Firestore emulator, and [Laptop] the file of the embedded store.
 //
-// A check is a name and a function of a context to one [Result]. They run beside each
-// other, each within its own time, so that one that finds nobody keeps none of the others
-// from answering and all of them end about when the slowest may.
+// A check is a name and a function from a context to one [Result]. All checks run at once, each within its own time
+// limit, so that a check without an answer delays no other and [Run] takes about as long as the longest limit.
 //
-// What may not be seen is a warning and names the role that would show it: whoever runs
-// the doctor may well have fewer rights than the deployment. What may be seen and is not
-// well is a failure. The read through the store is the one check that must have its
-// rights, so that a project which is not there at all is never taken for one that is well.
+// A setting that the caller may not read is a warning that names the role which would show it, since whoever runs the
+// doctor often has fewer rights than the deployment. A setting that is read and is wrong is a failure. The read through
+// the store is the one check that fails without its rights, so that a missing project never passes.
 //
-// Nothing is changed: the cloud is only asked, and a store's file is opened so that not
-// even SQLite's own files come to be beside it.
+// The package changes nothing: it only queries the cloud, and it opens a store's file so that not even SQLite creates
+// its own files beside it.
 package doctor

@@ -9,10 +9,10 @@ import (
 	"unicode"
 )
 
-// State is how a check came out.
+// State is the outcome of a check.
 type State string
 
-// The states. Only Fail is a failure; Skip is what could not be looked at here.
+// The states. Only Fail is a failure. Skip is the state of a check that could not run.
 const (
 	OK   State = "ok"
 	Warn State = "warn"
@@ -20,16 +20,17 @@ const (
 	Skip State = "skip"
 )
 
-// Result is what a check saw.
+// Result is the result of a check.
 type Result struct {
+	// Check is the name of the check.
 	Check string `json:"check"`
 	State State  `json:"state"`
-	// Said is what was looked at and how it is, Fix what to do where that is not well.
+	// Said describes the finding. Fix is the advice to repair it, empty if the state is OK.
 	Said string `json:"said"`
 	Fix  string `json:"fix,omitempty"`
 }
 
-// String is the result in one line.
+// String returns the result in one line.
 func (r Result) String() string {
 	s := fmt.Sprintf("%-4s  %-11s  %s", r.State, r.Check, r.Said)
 	if r.Fix != "" {
@@ -38,21 +39,22 @@ func (r Result) String() string {
 	return s
 }
 
-// Check is one thing to look at. Look names no check in its result.
+// Check is one check. Look returns its result without the name of the check, and should end with its context.
 type Check struct {
 	Name string
 	Look func(context.Context) Result
-	// Patience is how long it may take where that is longer than for the others.
+	// Patience is the time limit of Look if it is longer than that of Run; zero for that of Run.
 	Patience time.Duration
-	// Stuck is what to do where it takes longer.
+	// Stuck is the advice if Look exceeds the time limit.
 	Stuck string
 }
 
-// Patience is how long a check may take.
+// Patience is the usual time limit of a check.
 const Patience = 10 * time.Second
 
-// Run runs all checks at once, each for as long as patience allows, and tells of each in
-// their order. One that does not end in time has failed, and is waited for no longer.
+// Run runs all checks at once, each within the time limit patience, calls tell with the results in the order of the
+// checks, and returns the number of failures. A check that exceeds its limit has failed, and Run does not wait for it.
+// If ctx ends first, unfinished checks are skipped.
 func Run(ctx context.Context, checks []Check, patience time.Duration, tell func(Result)) (failed int) {
 	results := make([]chan Result, len(checks))
 	for i, c := range checks {
@@ -84,7 +86,7 @@ func (c Check) run(outer context.Context, patience time.Duration) Result {
 	case r.State == OK || ctx.Err() == nil:
 		return r
 	case outer.Err() != nil:
-		return skip("not looked at: interrupted")
+		return skip("not checked: interrupted")
 	}
 	return fail(fmt.Sprintf("no answer within %v", patience), c.Stuck)
 }
@@ -100,17 +102,17 @@ func skip(format string, args ...any) Result {
 func warn(said, fix string) Result { return Result{State: Warn, Said: said, Fix: fix} }
 func fail(said, fix string) Result { return Result{State: Fail, Said: said, Fix: fix} }
 
-// shown is how many findings a line has room for.
+// shown is the number of findings in one line.
 const shown = 4
 
-// sum is one result of many: well, where nothing was found, or the worst of what was.
-func sum(well Result, found []Result) Result {
+// sum combines findings into one result with the worst state. Without findings the result is good.
+func sum(good Result, found []Result) Result {
 	if len(found) == 0 {
-		return well
+		return good
 	}
 	out := Result{State: Warn}
 	var said, fixes []string
-	// The worst come first, so that a line without room for all leaves out the others.
+	// Failures come first, since a line leaves out the last findings.
 	for _, state := range []State{Fail, Warn} {
 		for _, f := range found {
 			if f.State != state {
@@ -129,7 +131,7 @@ func sum(well Result, found []Result) Result {
 	return out
 }
 
-// few is a list with as many of its members as there is room for.
+// few joins the first members of a list, and counts the others.
 func few(list []string) string {
 	if len(list) > shown {
 		list = append(list[:shown:shown], fmt.Sprintf("and %d more", len(list)-shown))
@@ -137,10 +139,10 @@ func few(list []string) string {
 	return strings.Join(list, "; ")
 }
 
-// longest is how much of a text from elsewhere a line has room for, in characters.
+// longest is the limit of a foreign text in a line, in characters.
 const longest = 1000
 
-// line is text in one line that no terminal obeys.
+// line returns text in one line without control characters, safe to print on a terminal.
 func line(text string) string {
 	words := strings.Join(strings.FieldsFunc(text, func(r rune) bool {
 		return unicode.IsSpace(r) || unicode.IsControl(r)
@@ -157,13 +159,13 @@ func line(text string) string {
 	return words
 }
 
-// The clock may be off by as much. Leases and keys stand on time.
+// Limits of the error of a clock. Leases and keys depend on the time.
 const (
 	offWarn = 5 * time.Second
 	offFail = time.Minute
 )
 
-// judge says how bad it is that a clock is off by so much.
+// judge returns the state of a clock that is off by a duration.
 func judge(off time.Duration) State {
 	switch off = off.Abs(); {
 	case off > offFail:
@@ -174,7 +176,7 @@ func judge(off time.Duration) State {
 	return OK
 }
 
-const setClock = "set the clock by the network (timedatectl set-ntp true): keys and leases end by it"
+const setClock = "set the clock by the network (timedatectl set-ntp true); keys and leases expire by it"
 
 func plural(n int, one, many string) string {
 	if n == 1 {

@@ -9,15 +9,14 @@ import (
 	"google.golang.org/api/option"
 )
 
-// overridden finds the fields whose indexes or lifetime differ from the database's own,
-// by collection and path.
+// overridden returns the fields whose indexes or TTL differ from the defaults of the database, by collection and path.
 func (c *Cloud) overridden(ctx context.Context, s *session) (map[string]*admin.GoogleFirestoreAdminV1Field, error) {
 	service, err := admin.NewService(ctx, option.WithHTTPClient(s.client))
 	if err != nil {
 		return nil, err
 	}
 	out := map[string]*admin.GoogleFirestoreAdminV1Field{}
-	// It is the one filter that the API documents.
+	// The API documents no other filter.
 	list := service.Projects.Databases.CollectionGroups.Fields.List(c.groupsPath()).Filter(
 		"indexConfig.usesAncestorConfig=false OR ttlConfig:*")
 	err = list.Pages(ctx, func(page *admin.GoogleFirestoreAdminV1ListFieldsResponse) error {
@@ -30,8 +29,8 @@ func (c *Cloud) overridden(ctx context.Context, s *session) (map[string]*admin.G
 	return out, err
 }
 
-// settings returns the fields' settings as they are declared, and by collection and path those that the database has;
-// failed is the result of the check where they cannot be read.
+// settings returns the declared settings of fields, and the settings in the database by collection and path. If they
+// cannot be read, failed is the result of the check.
 func (c *Cloud) settings(ctx context.Context, s *session) (want declared,
 	have map[string]*admin.GoogleFirestoreAdminV1Field, failed *Result) {
 	want, err := c.declared()
@@ -48,11 +47,10 @@ func (c *Cloud) settings(ctx context.Context, s *session) (want declared,
 	return want, have, nil
 }
 
-// single is one index of one field.
+// single is an index of a single field.
 type single struct{ order, array, scope string }
 
-// fields looks at the indexes of single fields: those that sweeps need over all users,
-// and those that nobody needs.
+// fields checks the indexes of single fields: those over all users that sweeps need, and those that no query needs.
 func (c *Cloud) fields(ctx context.Context, s *session) Result {
 	want, have, failed := c.settings(ctx, s)
 	if failed != nil {
@@ -67,14 +65,14 @@ func (c *Cloud) fields(ctx context.Context, s *session) Result {
 		for _, x := range o.Indexes {
 			state, there := states[single{x.Order, x.ArrayConfig, x.QueryScope}]
 			if !there && states == nil && x.QueryScope != allUsers {
-				continue // Firestore's own, of a field that nothing overrides
+				continue // a default index of a field without an override
 			}
 			spelled := name
 			if x.QueryScope == allUsers {
 				over++
 				spelled += " over all users"
 			}
-			if r, well := c.built(spelled, state); !well {
+			if r, usable := c.built(spelled, state); !usable {
 				found = append(found, r)
 			}
 		}
@@ -84,15 +82,15 @@ func (c *Cloud) fields(ctx context.Context, s *session) Result {
 	}
 	if len(exempt) > 0 {
 		found = append(found,
-			warn(fmt.Sprintf("%s indexed that nobody looks for (%s): writes cost more and large texts are refused",
+			warn(fmt.Sprintf("%s indexed without need (%s): writes cost more and large texts are refused",
 				plural(len(exempt), "field is", "fields are"), few(exempt)), c.again()))
 	}
 	return sum(
-		ok("%s over all users, and %d fields that need none, are as they should be", plural(over, "index", "indexes"),
+		ok("%s over all users, and %d fields without an index, are as declared", plural(over, "index", "indexes"),
 			len(want.FieldOverrides)-over), found)
 }
 
-// indexesOf are the states of a field's own indexes; nil where it has the database's.
+// indexesOf returns the states of a field's own indexes, or nil if the field has the defaults of the database.
 func indexesOf(f *admin.GoogleFirestoreAdminV1Field) map[single]string {
 	if f == nil || f.IndexConfig == nil || f.IndexConfig.UsesAncestorConfig {
 		return nil
@@ -106,7 +104,7 @@ func indexesOf(f *admin.GoogleFirestoreAdminV1Field) map[single]string {
 	return out
 }
 
-// ttl looks at the policies by which Firestore deletes what is past its time.
+// ttl checks the policies by which Firestore deletes expired documents.
 func (c *Cloud) ttl(ctx context.Context, s *session) Result {
 	want, have, failed := c.settings(ctx, s)
 	if failed != nil {
@@ -127,9 +125,9 @@ func (c *Cloud) ttl(ctx context.Context, s *session) Result {
 		switch state {
 		case "ACTIVE":
 		case "":
-			found = append(found, fail(name+" has no TTL policy: what is past its time stays", c.again()))
+			found = append(found, fail(name+" has no TTL policy, so expired documents stay", c.again()))
 		case building:
-			found = append(found, warn(name+" is being made active", "wait: it holds for new documents already"))
+			found = append(found, warn(name+" is being activated", "wait; it applies to new documents already"))
 		default:
 			found = append(found,
 				fail(name+" is "+state,

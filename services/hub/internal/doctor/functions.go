@@ -14,9 +14,9 @@ import (
 	"parley.internal/shared/app"
 )
 
-// deployed is the functions of a project by their names, each in as many regions as it is.
+// deployed holds the functions of a project by name, with one entry for each region of a function.
 type deployed struct {
-	by          map[string][]*functions.Function
+	byName      map[string][]*functions.Function
 	unreachable []string
 }
 
@@ -29,12 +29,12 @@ func (c *Cloud) functions(ctx context.Context, s *session) (d deployed, err erro
 	if region == "" {
 		region = "-"
 	}
-	d.by = map[string][]*functions.Function{}
+	d.byName = map[string][]*functions.Function{}
 	err = service.Projects.Locations.Functions.List("projects/"+c.Project+"/locations/"+region).Pages(ctx,
 		func(page *functions.ListFunctionsResponse) error {
 			for _, f := range page.Functions {
 				name := f.Name[strings.LastIndex(f.Name, "/")+1:]
-				d.by[name] = append(d.by[name], f)
+				d.byName[name] = append(d.byName[name], f)
 			}
 			d.unreachable = append(d.unreachable, page.Unreachable...)
 			return nil
@@ -44,7 +44,7 @@ func (c *Cloud) functions(ctx context.Context, s *session) (d deployed, err erro
 
 var seeFunctions = right{"cloudfunctions.functions.list", "roles/cloudfunctions.viewer"}
 
-// nameOf is what Terraform calls a function: OnTaskCreate is parley-on-task-create.
+// nameOf returns the name of a function in the Terraform configuration: OnTaskCreate is parley-on-task-create.
 func (c *Cloud) nameOf(function string) string {
 	var b strings.Builder
 	b.WriteString(c.Name)
@@ -57,23 +57,23 @@ func (c *Cloud) nameOf(function string) string {
 	return strings.ToLower(b.String())
 }
 
-// function finds one, and what is wrong with it. It is nil where there is none.
+// function returns a function by name, nil if there is none, and the findings about it.
 func (c *Cloud) function(d deployed, name string) (f *functions.Function, found []Result) {
-	all := d.by[name]
+	all := d.byName[name]
 	switch {
 	case len(all) == 0 && len(d.unreachable) > 0:
 		return nil, []Result{
-			warn(name+" is not found, and Google cannot see into all regions just now", "run it again in a minute")}
+			warn(name+" is not found, and Google cannot list all regions at the moment", "run it again in a minute")}
 	case len(all) == 0 && c.Region != "":
 		return nil, []Result{
 			fail(name+" is not in "+c.Region,
-				"leave out --region, or give the deployment's with its --name; or "+c.again())}
+				"omit --region, or name the region of the deployment; or "+c.again())}
 	case len(all) == 0:
 		return nil, []Result{fail(name+" is missing", c.again())}
 	case len(all) > 1:
 		found = append(found,
-			warn(fmt.Sprintf("%s is in %d regions: each does the work", name, len(all)),
-				"delete those of the region that was left"))
+			warn(fmt.Sprintf("%s is in %d regions, and each of them runs", name, len(all)),
+				"delete the one in the abandoned region"))
 	}
 	f = all[0]
 	about := ""
@@ -93,7 +93,7 @@ func (c *Cloud) function(d deployed, name string) (f *functions.Function, found 
 	return f, found
 }
 
-// triggers looks at the functions that react to changes of documents.
+// triggers checks the functions that react to document changes.
 func (c *Cloud) triggers(ctx context.Context, s *session) Result {
 	d, err := c.functions(ctx, s)
 	if err != nil {
@@ -108,16 +108,16 @@ func (c *Cloud) triggers(ctx context.Context, s *session) Result {
 		}
 		all = append(all, found...)
 	}
-	return sum(ok("%d functions hear of changes", len(c.Reactions)), all)
+	return sum(ok("%d functions receive changes", len(c.Reactions)), all)
 }
 
 func (c *Cloud) trigger(name string, r app.Reaction, t *functions.EventTrigger) (found []Result) {
 	if t == nil || t.Trigger == "" {
-		return []Result{fail(name+" has no trigger: it hears of nothing", c.again())}
+		return []Result{fail(name+" has no trigger, so it receives no changes", c.again())}
 	}
 	event := "google.cloud.firestore.document.v1." + string(r.Kind)
 	if t.EventType != event {
-		found = append(found, fail(fmt.Sprintf("%s hears of %s, not of %s", name, t.EventType, event), c.again()))
+		found = append(found, fail(fmt.Sprintf("%s receives %s, not %s", name, t.EventType, event), c.again()))
 	}
 	document := "users/{uid}/" + r.Collection + "/{id}"
 	about := map[string]string{}
@@ -127,16 +127,16 @@ func (c *Cloud) trigger(name string, r app.Reaction, t *functions.EventTrigger) 
 	if about["document"] != document || about["database"] != "(default)" {
 		found = append(found,
 			fail(
-				fmt.Sprintf("%s hears of %q in the database %q, not of %s in (default)", name, about["document"],
+				fmt.Sprintf("%s receives %q of the database %q, not %s of (default)", name, about["document"],
 					about["database"], document), c.again()))
 	}
 	if t.RetryPolicy != "RETRY_POLICY_RETRY" {
-		found = append(found, warn(name+" is not told again of what it could not do", c.again()))
+		found = append(found, warn(name+" does not retry failed events", c.again()))
 	}
 	return found
 }
 
-// sweeps looks at the functions that tidy up, and at what starts them.
+// sweeps checks the scheduled functions and the jobs that start them.
 func (c *Cloud) sweeps(ctx context.Context, s *session) Result {
 	d, err := c.functions(ctx, s)
 	if err != nil {
@@ -159,19 +159,19 @@ func (c *Cloud) sweeps(ctx context.Context, s *session) Result {
 			id).Context(ctx).Do()
 		switch {
 		case missing(err):
-			all = append(all, fail("the job "+id+" is missing: nothing starts the sweep", c.again()))
+			all = append(all, fail("the job "+id+" is missing, so nothing starts the sweep", c.again()))
 		case err != nil:
-			// The others would be refused alike.
+			// Google would refuse the other jobs as well.
 			return sum(Result{},
 				append(all, c.refusal(s, err, right{"cloudscheduler.jobs.get", "roles/cloudscheduler.viewer"})))
 		default:
 			all = append(all, c.job(id, region, sweep, job)...)
 		}
 	}
-	return sum(ok("%d functions tidy up, and ran when they were to", len(c.Sweeps)), all)
+	return sum(ok("%d scheduled functions ran on time", len(c.Sweeps)), all)
 }
 
-// grace is how late a sweep may be, beside having been left out once.
+// grace is the tolerated delay of a sweep, in addition to one missed run.
 const grace = 10 * time.Minute
 
 func (c *Cloud) job(id, region string, sweep app.Sweep, job *scheduler.Job) (found []Result) {
@@ -182,7 +182,7 @@ func (c *Cloud) job(id, region string, sweep app.Sweep, job *scheduler.Job) (fou
 	}
 	logs := fmt.Sprintf("gcloud functions logs read %s --region %s --project %s", c.nameOf(sweep.Function), region,
 		c.Project)
-	// A code below zero is that of a job that has not run.
+	// The code of a job that has not run is negative.
 	if job.Status != nil && job.Status.Code > 0 {
 		said := fmt.Sprintf("the last run of %s ended with %v", id, codes.Code(job.Status.Code))
 		if job.Status.Message != "" {

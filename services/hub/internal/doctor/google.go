@@ -19,22 +19,22 @@ import (
 	htransport "google.golang.org/api/transport/http"
 )
 
-// session is how Google is asked: with the credentials of who runs the doctor.
+// session is an HTTP client with the credentials of the person or account that runs the doctor.
 type session struct {
-	account string // empty where it cannot be told
+	account string // empty if unknown
 	kind    string
 	client  *http.Client
 }
 
-func (s *session) String() string { return cmp.Or(s.account, "an account that cannot be told") }
+func (s *session) String() string { return cmp.Or(s.account, "an unknown account") }
 
-// scopes show an account's name beside what it may see.
+// scopes include the one that shows the name of the account.
 var scopes = []string{"https://www.googleapis.com/auth/cloud-platform",
 	"https://www.googleapis.com/auth/userinfo.email"}
 
-// signIn is the one session of all checks.
+// signIn returns the session that all checks share.
 func (c *Cloud) signIn(ctx context.Context) (*session, error) {
-	// The session outlives the check that happens to be the first to want it.
+	// The session outlives the first check that asks for it.
 	c.once.Do(func() { c.session, c.failed = c.begin(context.WithoutCancel(ctx)) })
 	return c.session, c.failed
 }
@@ -72,7 +72,7 @@ func (c *Cloud) begin(ctx context.Context) (*session, error) {
 	}
 	opts := []option.ClientOption{option.WithCredentials(creds), option.WithTelemetryDisabled()}
 	if file.Type == string(google.AuthorizedUser) && file.Quota == "" {
-		// A person's calls count against some project, or they are refused.
+		// Google refuses calls of a person that count against the quota of no project.
 		opts = append(opts, option.WithQuotaProject(c.Project))
 	}
 	transport, err := htransport.NewTransport(ctx, c.transport(), opts...)
@@ -92,7 +92,7 @@ func (c *Cloud) begin(ctx context.Context) (*session, error) {
 
 var impersonated = regexp.MustCompile(`/serviceAccounts/([^/:]+):`)
 
-// whoIs asks Google whose credentials they are. Not all of them may be asked about.
+// whoIs returns the account of the credentials, empty if Google does not name it.
 func whoIs(ctx context.Context, client *http.Client) string {
 	ctx, cancel := context.WithTimeout(ctx, Patience/2)
 	defer cancel()
@@ -112,35 +112,35 @@ const login = "gcloud auth application-default login, or set GOOGLE_APPLICATION_
 func (c *Cloud) credentials(ctx context.Context) Result {
 	s, err := c.signIn(ctx)
 	var refused *oauth2.RetrieveError
-	var nobody *url.Error
+	var unreachable *url.Error
 	switch {
 	case err == nil:
 		return ok("application default credentials of %v (%s)", s, s.kind)
 	case errors.As(err, &refused):
 		why := cmp.Or(refused.ErrorDescription, refused.ErrorCode, "no reason given")
-		return fail("Google gives no token for the application default credentials: "+why,
-			"sign in again: "+login+"; a clock that is off is a reason too")
-	case errors.As(err, &nobody):
+		return fail("Google grants no token for the application default credentials: "+why,
+			"sign in again: "+login+"; a wrong clock is another possible reason")
+	case errors.As(err, &unreachable):
 		return unreached(err)
 	}
-	return fail("no credentials that are of use: "+err.Error(), login)
+	return fail("no usable credentials: "+err.Error(), login)
 }
 
-// asked is a check that asks Google.
-func (c *Cloud) asked(look func(context.Context, *session) Result) func(context.Context) Result {
+// signedIn returns a check that runs look with the session, and is skipped without credentials.
+func (c *Cloud) signedIn(look func(context.Context, *session) Result) func(context.Context) Result {
 	return func(ctx context.Context) Result {
 		s, err := c.signIn(ctx)
 		if err != nil {
-			return skip("not looked at: there are no credentials")
+			return skip("not checked: there are no credentials")
 		}
 		return look(ctx, s)
 	}
 }
 
-// right is a permission, and the smallest role of Google's that has it and changes nothing.
+// right is a permission, and the smallest predefined role with it that allows no changes.
 type right struct{ permission, role string }
 
-// refusal is what became of a question that Google did not answer.
+// refusal returns the result of a call that failed with err and needs a right.
 func (c *Cloud) refusal(s *session, err error, needs right) Result {
 	var e *googleapi.Error
 	if !errors.As(err, &e) {
@@ -154,19 +154,20 @@ func (c *Cloud) refusal(s *session, err error, needs right) Result {
 	case reason == "BILLING_DISABLED":
 		return fail(c.Project+" has no billing", "link a billing account to the project")
 	case reason == "USER_PROJECT_DENIED":
-		return warn(fmt.Sprintf("cannot be seen: %v may not count its calls against the quota of the project", s),
-			"give it roles/serviceusage.serviceUsageConsumer, or gcloud auth application-default set-quota-project "+c.Project)
+		return warn(fmt.Sprintf("cannot be read: %v may not use the quota of the project", s),
+			"give it roles/serviceusage.serviceUsageConsumer, or "+
+				"gcloud auth application-default set-quota-project "+c.Project)
 	case e.Code == http.StatusForbidden:
-		return warn(fmt.Sprintf("cannot be seen: %v has no %s in %s", s, needs.permission, c.Project),
-			fmt.Sprintf("give it %s, or ask who has that", needs.role))
+		return warn(fmt.Sprintf("cannot be read: %v has no %s in %s", s, needs.permission, c.Project),
+			fmt.Sprintf("give it %s, or ask an account that has it", needs.role))
 	case e.Code == http.StatusUnauthorized:
-		return fail("Google does not take the credentials: "+e.Message, "sign in again: "+login)
+		return fail("Google refuses the credentials: "+e.Message, "sign in again: "+login)
 	}
 	return fail(fmt.Sprintf("Google answers with %d: %s", e.Code, cmp.Or(e.Message, http.StatusText(e.Code))),
 		"run it again in a minute")
 }
 
-const network = "look at the network, its DNS and HTTPS_PROXY"
+const network = "check the network, DNS and HTTPS_PROXY"
 
 func unreached(err error) Result {
 	var certificate x509.CertificateInvalidError
@@ -188,7 +189,7 @@ func reasonOf(e *googleapi.Error) (reason, api string) {
 	return "", ""
 }
 
-// missing says whether Google knows no such thing.
+// missing reports whether Google answered that the resource does not exist.
 func missing(err error) bool {
 	var e *googleapi.Error
 	return errors.As(err, &e) && e.Code == http.StatusNotFound

@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// stamp is a time as the store writes it; zero where there is none.
+// stamp is a time in the encoding of the store, in microseconds since 1970; zero for none.
 type stamp struct {
 	Micros int64 `json:"$t"`
 }
@@ -24,7 +24,7 @@ func (s stamp) at() time.Time {
 	return time.UnixMicro(s.Micros).UTC()
 }
 
-// key is what the doctor reads of a key.
+// key is the part of a stored key that the doctor reads.
 type key struct {
 	user, id                                    string
 	Name, Program                               string
@@ -35,12 +35,12 @@ func (k key) String() string {
 	return fmt.Sprintf("%s of %s (%.8s)", cmp.Or(k.Program, k.Name, "a key"), k.user, k.id)
 }
 
-func (k key) good(now time.Time) bool {
+func (k key) valid(now time.Time) bool {
 	return k.RevokedAt.Micros == 0 && (k.ExpiresAt.Micros == 0 || now.Before(k.ExpiresAt.at()))
 }
 
-// allKeys reads the keys of all users. Users are found one after the other, so that not
-// every document is looked at.
+// allKeys selects the keys of all users. It finds the users one after the other through the index, so that it does not
+// scan every document.
 const allKeys = `WITH RECURSIVE users(u) AS (
 	SELECT min(u) FROM docs
 	UNION ALL SELECT (SELECT min(u) FROM docs WHERE u > users.u) FROM users WHERE users.u IS NOT NULL)
@@ -69,49 +69,49 @@ func (l *Laptop) readKeys(ctx context.Context) (all []key, err error) {
 	return all, err
 }
 
-// soon is how long before its end a key is told of.
+// soon is the remaining lifetime of a key within which the doctor warns.
 const soon = 7 * 24 * time.Hour
 
 func (l *Laptop) keys(ctx context.Context) Result {
 	all, err := l.readKeys(ctx)
 	if err != nil {
-		return skip("not looked at: %v", err)
+		return skip("not checked: %v", err)
 	}
 	now := l.Now()
-	var good, unused, ending []string
+	var valid, unused, ending []string
 	for _, k := range all {
-		if !k.good(now) {
+		if !k.valid(now) {
 			continue
 		}
-		good = append(good, k.String())
+		valid = append(valid, k.String())
 		if k.LastUsedAt.Micros == 0 {
 			unused = append(unused, k.String())
 		}
 		if end := k.ExpiresAt.at(); !end.IsZero() && end.Sub(now) <= soon {
-			ending = append(ending, fmt.Sprintf("%v ends on %s", k, end.Format(time.DateOnly)))
+			ending = append(ending, fmt.Sprintf("%v expires on %s", k, end.Format(time.DateOnly)))
 		}
 	}
-	if len(good) == 0 {
-		return fail("no key is good: nobody can call", "parley key create --user local --program NAME")
+	if len(valid) == 0 {
+		return fail("there is no valid key", "parley key create --user local --program NAME")
 	}
-	said := plural(len(good), "good key", "good keys")
+	said := plural(len(valid), "valid key", "valid keys")
 	if len(unused) > 0 {
 		slices.Sort(unused)
-		said += ", of them never used: " + few(unused)
+		said += ", never used: " + few(unused)
 	}
 	if len(ending) > 0 {
 		slices.Sort(ending)
-		return warn(said+"; within a week "+few(ending), "make the next ones: parley key create")
+		return warn(said+"; within a week "+few(ending), "create new keys: parley key create")
 	}
 	return ok("%s", said)
 }
 
-// clock looks for what the store has of a time that has not come yet.
+// clock checks that no time in the store is in the future.
 func (l *Laptop) clock(ctx context.Context) Result {
 	newest, of := time.Time{}, ""
-	see := func(at time.Time, what string) {
+	see := func(at time.Time, source string) {
 		if at.After(newest) {
-			newest, of = at, what
+			newest, of = at, source
 		}
 	}
 	for _, file := range []string{l.File, l.File + "-wal", l.KeysFile} {
@@ -121,10 +121,10 @@ func (l *Laptop) clock(ctx context.Context) Result {
 	}
 	all, err := l.readKeys(ctx)
 	if err != nil {
-		return skip("not looked at: %v", err)
+		return skip("not checked: %v", err)
 	}
 	for _, k := range all {
-		see(k.CreatedAt.at(), "the making of "+k.String())
+		see(k.CreatedAt.at(), "the creation of "+k.String())
 		see(k.LastUsedAt.at(), "the last use of "+k.String())
 	}
 	err = l.read(ctx, func(ctx context.Context, db *sql.DB) error {
@@ -138,13 +138,13 @@ func (l *Laptop) clock(ctx context.Context) Result {
 		return err
 	})
 	if err != nil {
-		return skip("not looked at: %v", err)
+		return skip("not checked: %v", err)
 	}
 	ahead := max(newest.Sub(l.Now()), 0)
 	if state := judge(ahead); state != OK {
 		return Result{State: state,
 			Said: fmt.Sprintf("%s is %v ahead of this machine's clock", of, ahead.Round(time.Second)),
-			Fix:  setClock + "; where it is right now it was ahead before, and this passes by itself"}
+			Fix:  setClock + "; if it is right now, it was ahead before, and this passes by itself"}
 	}
-	return ok("nothing in the store is of a time to come")
+	return ok("no time in the store is in the future")
 }

@@ -14,29 +14,29 @@ import (
 	"strings"
 	"time"
 
-	_ "modernc.org/sqlite" // the driver that files are read by
+	_ "modernc.org/sqlite" // the driver that reads the file
 
 	"parley.internal/shared/client"
 )
 
 // Laptop is the embedded store of one machine.
 type Laptop struct {
-	// File is the store's, KeysFile that of the first start's keys.
+	// File is the path of the store, and KeysFile that of the keys from the first start.
 	File, KeysFile string
-	// Layout is the latest layout of a file that this program knows.
+	// Layout is the latest layout that this program knows.
 	Layout int
-	// Server is the base URL of the server that the keys are for; empty where that is not known.
+	// Server is the base URL of the server that the keys are for; empty if unknown.
 	Server string
-	// Now is this machine's clock.
+	// Now is the clock of this machine.
 	Now func() time.Time
-	// Free is how many bytes there is room for in a directory; nil asks the system.
+	// Free returns the number of free bytes in a directory; nil asks the system.
 	Free func(dir string) (uint64, error)
 }
 
-// whole is how long it may take to read all of a store.
+// whole is the time limit of the check that reads the whole store.
 const whole = 2 * time.Minute
 
-// Checks are all there is to look at.
+// Checks returns all checks of the embedded store.
 func (l *Laptop) Checks() []Check {
 	checks := []Check{
 		{Name: storeName, Look: l.store},
@@ -48,23 +48,23 @@ func (l *Laptop) Checks() []Check {
 		{Name: clockName, Look: l.there(l.clock)},
 	}
 	for i := range checks {
-		checks[i].Stuck = "look at the disk, and whether it is one of the network's"
+		checks[i].Stuck = "check the disk, and whether it is a network drive"
 	}
 	return checks
 }
 
-// there is a check of a store that is there.
+// there returns a check that is skipped if there is no store.
 func (l *Laptop) there(look func(context.Context) Result) func(context.Context) Result {
 	return func(ctx context.Context) Result {
 		if _, err := os.Stat(l.File); errors.Is(err, fs.ErrNotExist) {
-			return skip("not looked at: there is no store")
+			return skip("not checked: there is no store")
 		}
 		return look(ctx)
 	}
 }
 
-// read opens the file so that nothing of it, or beside it, is changed. Without a log
-// beside it nobody has it open, and all of it is in the file.
+// read opens the file without a change to it or its directory. Without a write-ahead log no process has the file open,
+// and the file is complete.
 func (l *Laptop) read(ctx context.Context, look func(context.Context, *sql.DB) error) (err error) {
 	file, err := filepath.Abs(l.File)
 	if err != nil {
@@ -83,22 +83,22 @@ func (l *Laptop) read(ctx context.Context, look func(context.Context, *sql.DB) e
 }
 
 func (l *Laptop) putBack() string {
-	return "stop the server, move " + l.File + " and what is named after it away, then parley restore BACKUP"
+	return "stop the server, move " + l.File + " and its -wal and -shm files away, then parley restore BACKUP"
 }
 
-// store looks at whether the file is a store that this program can open.
+// store checks that the file is a store that this program can open.
 func (l *Laptop) store(ctx context.Context) Result {
 	info, err := os.Stat(l.File)
 	if errors.Is(err, fs.ErrNotExist) {
-		return fail("there is no store at "+l.File, "parley serve makes it; or name its directory with --data")
+		return fail("there is no store at "+l.File, "start parley serve, or name the store's directory with --data")
 	}
 	if err != nil {
 		return fail(err.Error(), "run it as the user who runs the server")
 	}
 	if !info.Mode().IsRegular() {
-		return fail(l.File+" is no file", "name the store's directory with --data")
+		return fail(l.File+" is not a regular file", "name the store's directory with --data")
 	}
-	// SQLite tells who may not read a file no better than who has a broken one.
+	// SQLite reports a file without permission in the same way as a damaged one.
 	if f, err := os.Open(l.File); err != nil {
 		return fail(err.Error(), "run it as the user who runs the server")
 	} else if err := f.Close(); err != nil {
@@ -119,9 +119,9 @@ func (l *Laptop) store(ctx context.Context) Result {
 		return fail(
 			fmt.Sprintf("%s was written by a later version of Parley (layout %d, this one knows %d)", l.File, layout,
 				l.Layout),
-			"run that version, or move the file away and parley restore a backup of before it")
+			"run that version, or move the file away and parley restore an older backup")
 	case layout == 0 || tables != 2:
-		return fail(l.File+" is no store of Parley", "name the store's directory with --data")
+		return fail(l.File+" is not a store of Parley", "name the store's directory with --data")
 	case layout < l.Layout:
 		return ok("%s has layout %d; the next start brings it to %d", l.File, layout, l.Layout)
 	}
@@ -156,10 +156,10 @@ func (l *Laptop) whole(ctx context.Context) Result {
 	return ok("no page of the store is damaged")
 }
 
-// permissions looks at who can read what only its owner should.
+// permissions checks that only the owner can read the store and its keys.
 func (l *Laptop) permissions(context.Context) Result {
 	if runtime.GOOS == "windows" {
-		return skip("not looked at: this system has others")
+		return skip("not checked: Windows has other permissions")
 	}
 	var found []Result
 	for _, file := range []string{l.File, l.File + "-wal", l.File + "-shm", l.KeysFile} {
@@ -172,7 +172,7 @@ func (l *Laptop) permissions(context.Context) Result {
 		}
 		if open := info.Mode().Perm() & 0o077; open != 0 {
 			found = append(found,
-				fail(fmt.Sprintf("%s is open to others (%#o)", file, info.Mode().Perm()), "chmod 600 "+file))
+				fail(fmt.Sprintf("other users can read %s (%#o)", file, info.Mode().Perm()), "chmod 600 "+file))
 		}
 	}
 	dir := filepath.Dir(l.File)
@@ -182,18 +182,19 @@ func (l *Laptop) permissions(context.Context) Result {
 	}
 	switch mode := info.Mode().Perm(); {
 	case mode&0o022 != 0:
-		found = append(found, fail(fmt.Sprintf("others can replace what is in %s (%#o)", dir, mode), "chmod 700 "+dir))
+		found = append(found,
+			fail(fmt.Sprintf("other users can replace the files in %s (%#o)", dir, mode), "chmod 700 "+dir))
 	case mode&0o077 != 0:
 		found = append(found,
-			warn(fmt.Sprintf("others can see what there is in %s (%#o)", dir, mode), "chmod 700 "+dir))
+			warn(fmt.Sprintf("other users can list %s (%#o)", dir, mode), "chmod 700 "+dir))
 	}
-	return sum(ok("the store and its keys are their owner's alone"), found)
+	return sum(ok("only the owner can read the store and its keys"), found)
 }
 
 const (
 	leastFree  = 100 << 20
 	roomyFree  = 1 << 30
-	freeAdvice = "make room: a full disk takes no writes"
+	freeAdvice = "free some space; writes fail on a full disk"
 )
 
 func (l *Laptop) disk(context.Context) Result {
@@ -204,10 +205,10 @@ func (l *Laptop) disk(context.Context) Result {
 	}
 	left, err := free(dir)
 	if errors.Is(err, errors.ErrUnsupported) {
-		return skip("not looked at: this system does not tell how much is free")
+		return skip("not checked: this system does not report free space")
 	}
 	if err != nil {
-		return warn("cannot tell how much is free: "+err.Error(), "name the store's directory with --data")
+		return warn("cannot find the free space: "+err.Error(), "name the store's directory with --data")
 	}
 	var size uint64
 	if info, err := os.Stat(l.File); err == nil {
@@ -220,8 +221,8 @@ func (l *Laptop) disk(context.Context) Result {
 	case left < roomyFree:
 		return warn(said, freeAdvice)
 	case left < 2*size:
-		return warn(said+", and the store has "+bytesOf(size),
-			"make room: a backup and a restore need as much as the store each")
+		return warn(said+", and the store takes "+bytesOf(size),
+			"free some space; a backup and a restore each need as much as the store")
 	}
 	return ok("%s", said)
 }
@@ -238,24 +239,24 @@ func bytesOf(n uint64) string {
 	return fmt.Sprintf("%.1f %ciB", value, units[i])
 }
 
-// server asks the server that the keys of the first start are for, without a key.
+// server checks the health of the server that the keys are for. It sends no key.
 func (l *Laptop) server(ctx context.Context) Result {
 	if l.Server == "" {
-		return skip("cannot be told: %s names none", l.KeysFile)
+		return skip("not checked: %s names no server", l.KeysFile)
 	}
 	direct := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
 	c, err := client.New(l.Server, "", client.WithHTTPClient(direct), client.WithRetry(client.NoRetry))
 	if err != nil {
-		return warn(err.Error(), "look at PARLEY_URL in "+l.KeysFile)
+		return warn(err.Error(), "correct PARLEY_URL in "+l.KeysFile)
 	}
 	health, err := c.Health(ctx)
 	var e *client.Error
 	switch {
 	case errors.As(err, &e) && e.Status != 0:
-		return warn(fmt.Sprintf("what answers at %s is no Parley that is well (%d)", l.Server, e.Status),
-			"look at its log; is it another program?")
+		return warn(fmt.Sprintf("the server at %s is not a healthy Parley (%d)", l.Server, e.Status),
+			"see its log, and check that it is not another program")
 	case err != nil:
-		return skip("none answers at %s", l.Server)
+		return skip("no server answers at %s", l.Server)
 	}
 	return ok("%s serves at %s", strings.TrimSpace("Parley "+health.Version), l.Server)
 }

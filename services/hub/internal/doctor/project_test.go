@@ -29,33 +29,33 @@ const (
 	name   = "my-project"
 	region = "europe-west1"
 	person = "ann@example.org"
-	ringer = "parley-triggers@my-project.iam.gserviceaccount.com"
+	sender = "parley-triggers@my-project.iam.gserviceaccount.com"
 )
 
 var now = time.Date(2026, 5, 6, 7, 8, 9, 0, time.UTC)
 
-// parley is what there should be, made once.
+// parley is the expected deployment, created once.
 var parley = sync.OnceValue(func() *app.App { return app.New(nil, app.Ports{}) })
 
-// project answers as Google does for a project, over HTTP.
+// project answers the calls of Google's APIs for one project, over HTTP.
 type project struct {
 	t         *testing.T
 	database  *admin.GoogleFirestoreAdminV1Database
 	indexes   []*admin.GoogleFirestoreAdminV1Index
 	fields    []*admin.GoogleFirestoreAdminV1Field
 	functions []*functions.Function
-	gone      []string // regions that cannot be seen
+	gone      []string // unreachable regions
 	jobs      map[string]*scheduler.Job
 	fcm       string
 	bindings  []*projects.Binding
-	own       []string // permissions of who asks
+	own       []string // permissions of the caller
 	account   string
 	date      time.Time
-	// refused are answers in place of those of a host.
+	// refused are the refusals of a host, in place of its answers.
 	refused map[string]refusal
-	// hung is closed when the test is over, of a project that never answers.
+	// hung, if not nil, holds back every answer until it is closed at the end of the test.
 	hung chan struct{}
-	// broken is why no call comes through.
+	// broken is the error of every call, nil for none.
 	broken error
 
 	mu    sync.Mutex
@@ -67,7 +67,7 @@ type refusal struct {
 	message, reason, api string
 }
 
-// deployed is a project that is as it should be.
+// deployed returns a project with a healthy deployment.
 func deployed(t *testing.T) *project {
 	p := &project{t: t, fcm: "ENABLED", account: person, date: now, jobs: map[string]*scheduler.Job{},
 		refused: map[string]refusal{},
@@ -75,9 +75,9 @@ func deployed(t *testing.T) *project {
 			LocationId: region, Type: "FIRESTORE_NATIVE",
 			DeleteProtectionState:         "DELETE_PROTECTION_ENABLED",
 			PointInTimeRecoveryEnablement: "POINT_IN_TIME_RECOVERY_ENABLED"},
-		bindings: []*projects.Binding{{Role: "roles/datastore.user", Members: []string{"serviceAccount:" + ringer}},
+		bindings: []*projects.Binding{{Role: "roles/datastore.user", Members: []string{"serviceAccount:" + sender}},
 			{Role: "roles/firebasecloudmessaging.admin",
-				Members: []string{"user:" + person, "serviceAccount:" + ringer}}},
+				Members: []string{"user:" + person, "serviceAccount:" + sender}}},
 	}
 	p.index()
 	a := parley()
@@ -106,7 +106,7 @@ func deployed(t *testing.T) *project {
 	return p
 }
 
-// index builds all that firestore.indexes.json declares, as Firestore tells of it.
+// index adds all indexes of firestore.indexes.json, in the form in which Firestore lists them.
 func (p *project) index() {
 	var file struct {
 		Indexes []struct {
@@ -153,7 +153,7 @@ func (p *project) index() {
 	}
 }
 
-// field is one that the project has an override of.
+// field returns a field with an override.
 func (p *project) field(group, path string) *admin.GoogleFirestoreAdminV1Field {
 	i := slices.IndexFunc(p.fields, func(f *admin.GoogleFirestoreAdminV1Field) bool {
 		return strings.HasSuffix(f.Name, "/collectionGroups/"+group+"/fields/"+path)
@@ -180,7 +180,7 @@ func (p *project) drop(short string) {
 }
 
 func (p *project) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	// The body is read, or the server does not see that the client is gone.
+	// The server notices that the client is gone only after it read the body.
 	var body bytes.Buffer
 	_, _ = body.ReadFrom(r.Body)
 	p.mu.Lock()
@@ -247,7 +247,7 @@ func (p *project) serve(w http.ResponseWriter, r *http.Request) {
 	case at == "firestore.googleapis.com"+base:
 		answer(w, p.database)
 	case at == "firestore.googleapis.com"+base+"/collectionGroups/-/indexes":
-		// It comes by pages.
+		// The list has several pages.
 		if half := len(p.indexes) / 2; r.URL.Query().Get("pageToken") == "" {
 			answer(w, admin.GoogleFirestoreAdminV1ListIndexesResponse{Indexes: p.indexes[:half], NextPageToken: "more"})
 		} else {
@@ -280,7 +280,7 @@ func (p *project) serve(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// transport brings every call to the project's server, whoever it is for.
+// transport sends every call to the project's server, whatever its host.
 func (p *project) transport(server string) http.RoundTripper {
 	u, err := url.Parse(server)
 	if err != nil {
@@ -300,7 +300,7 @@ type carrier func(*http.Request) (*http.Response, error)
 
 func (c carrier) RoundTrip(r *http.Request) (*http.Response, error) { return c(r) }
 
-// cloud is the checks' view of the project: real clients, and a person's credentials.
+// cloud returns the deployment with real clients and the credentials of a person.
 func (p *project) cloud() *doctor.Cloud {
 	server := httptest.NewServer(p)
 	p.t.Cleanup(func() {
@@ -320,7 +320,7 @@ func (p *project) cloud() *doctor.Cloud {
 		}}
 }
 
-// stored is a store whose reads are fn.
+// stored opens a store whose Read is fn.
 func stored(fn func(context.Context) error) func(context.Context) (doctor.Reader, error) {
 	return func(context.Context) (doctor.Reader, error) { return reads(fn), nil }
 }
@@ -330,7 +330,7 @@ type reads func(context.Context) error
 func (r reads) Read(ctx context.Context) error { return r(ctx) }
 func (r reads) Close() error                   { return nil }
 
-// examine runs checks and is what each saw.
+// examine runs checks and returns their results by name.
 func examine(t *testing.T, checks []doctor.Check, patience time.Duration) map[string]doctor.Result {
 	t.Helper()
 	out := map[string]doctor.Result{}
@@ -340,11 +340,11 @@ func examine(t *testing.T, checks []doctor.Check, patience time.Duration) map[st
 			failed--
 		}
 		if (r.State == doctor.OK || r.State == doctor.Skip) != (r.Fix == "") {
-			t.Errorf("%v: what is not well, and that alone, is told how to mend", r)
+			t.Errorf("%v: a result has a fix if and only if it is a warning or a failure", r)
 		}
 		if line := r.String(); strings.ContainsAny(line, "\n\x1b") || !strings.HasPrefix(line, string(r.State)) ||
 			!strings.Contains(line, r.Check) {
-			t.Errorf("%q is no line of a check", line)
+			t.Errorf("%q is not the line of a check", line)
 		}
 	}
 	if failed != 0 || len(out) != len(checks) {
@@ -353,8 +353,8 @@ func examine(t *testing.T, checks []doctor.Check, patience time.Duration) map[st
 	return out
 }
 
-// wanted compares results: those named are in the state with the words, and
-// without those after a !, the others well.
+// wanted compares results with expectations of the form "state words & words & !absent words". Checks without an
+// expectation must be ok.
 func wanted(t *testing.T, got map[string]doctor.Result, want map[string]string) {
 	t.Helper()
 	for check, r := range got {

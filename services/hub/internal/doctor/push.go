@@ -12,17 +12,16 @@ import (
 )
 
 const (
-	fcmAPI   = "fcm.googleapis.com"
-	mayRing  = "cloudmessaging.messages.create"
-	ringRole = "roles/firebasecloudmessaging.admin"
+	fcmAPI         = "fcm.googleapis.com"
+	pushPermission = "cloudmessaging.messages.create"
+	pushRole       = "roles/firebasecloudmessaging.admin"
 )
 
-// ringRoles are the roles of Google's that have mayRing.
-var ringRoles = []string{ringRole, "roles/firebase.admin", "roles/firebase.sdkAdminServiceAgent", "roles/editor",
+// pushRoles are the predefined roles with pushPermission.
+var pushRoles = []string{pushRole, "roles/firebase.admin", "roles/firebase.sdkAdminServiceAgent", "roles/editor",
 	"roles/owner"}
 
-// push looks at whether devices can be rung: whether Firebase Cloud Messaging is there,
-// and whether the account of the functions that ring may use it.
+// push checks that Firebase Cloud Messaging is enabled, and that the account of the triggers may send push messages.
 func (c *Cloud) push(ctx context.Context, s *session) Result {
 	var found []Result
 	service, err := serviceusage.NewService(ctx, option.WithHTTPClient(s.client))
@@ -39,27 +38,28 @@ func (c *Cloud) push(ctx context.Context, s *session) Result {
 			fail(fcmAPI+" is not enabled in "+c.Project,
 				fmt.Sprintf("gcloud services enable %s --project %s", fcmAPI, c.Project)))
 	}
-	ringer := c.Name + "-triggers@" + c.Project + ".iam.gserviceaccount.com"
-	return sum(ok("%s is enabled, and %s may ring devices", fcmAPI, ringer), append(found, c.ringer(ctx, s, ringer)...))
+	sender := c.Name + "-triggers@" + c.Project + ".iam.gserviceaccount.com"
+	return sum(ok("%s is enabled, and %s may send push messages", fcmAPI, sender),
+		append(found, c.sender(ctx, s, sender)...))
 }
 
-// ringer looks at what the account that rings is given. Who may not see that is told what
-// there is to see of their own account.
-func (c *Cloud) ringer(ctx context.Context, s *session, ringer string) []Result {
+// sender returns the findings about the roles of the sending account. That account may test its own permissions; any
+// other account needs the right to read the policy of the project.
+func (c *Cloud) sender(ctx context.Context, s *session, sender string) []Result {
 	service, err := projects.NewService(ctx, option.WithHTTPClient(s.client))
 	if err != nil {
 		return []Result{fail(err.Error(), "")}
 	}
 	give := fmt.Sprintf("%s, or gcloud projects add-iam-policy-binding %s --member serviceAccount:%s --role %s",
-		c.again(), c.Project, ringer, ringRole)
-	no := fail(ringer+" may not ring devices", give)
-	if s.account == ringer {
+		c.again(), c.Project, sender, pushRole)
+	no := fail(sender+" may not send push messages", give)
+	if s.account == sender {
 		own, err := service.Projects.TestIamPermissions("projects/"+c.Project,
-			&projects.TestIamPermissionsRequest{Permissions: []string{mayRing}}).Context(ctx).Do()
+			&projects.TestIamPermissionsRequest{Permissions: []string{pushPermission}}).Context(ctx).Do()
 		switch {
 		case err != nil:
 			return []Result{c.refusal(s, err, right{"resourcemanager.projects.get", "roles/browser"})}
-		case !slices.Contains(own.Permissions, mayRing):
+		case !slices.Contains(own.Permissions, pushPermission):
 			return []Result{no}
 		}
 		return nil
@@ -71,10 +71,10 @@ func (c *Cloud) ringer(ctx context.Context, s *session, ringer string) []Result 
 	}
 	var unknown []string
 	for _, b := range policy.Bindings {
-		if !slices.Contains(b.Members, "serviceAccount:"+ringer) {
+		if !slices.Contains(b.Members, "serviceAccount:"+sender) {
 			continue
 		}
-		known := slices.Contains(ringRoles, b.Role)
+		known := slices.Contains(pushRoles, b.Role)
 		if known && b.Condition == nil {
 			return nil
 		}
@@ -84,8 +84,8 @@ func (c *Cloud) ringer(ctx context.Context, s *session, ringer string) []Result 
 	}
 	if len(unknown) > 0 {
 		return []Result{
-			warn(fmt.Sprintf("%s may or may not ring devices: it has %s", ringer, few(unknown)),
-				"see that it has "+mayRing+" by that, at all times")}
+			warn(fmt.Sprintf("%s may or may not send push messages: it has %s", sender, few(unknown)),
+				"check that these roles always grant "+pushPermission)}
 	}
 	return []Result{no}
 }

@@ -19,24 +19,24 @@ import (
 	"parley.internal/shared/fault"
 )
 
-// Site is the page, its assets and the route that redeems a link.
+// Site serves the page, its assets and the route that redeems a link.
 type Site struct {
-	// Redeem gives a human's key, and its end, for the code of a one-time link. It answers a code that is not good with
-	// a fault. Nil where there are no links.
+	// Redeem exchanges the code of a one-time link for a human's key and its expiry. It returns a fault for an invalid
+	// code. If it is nil, there is no route for links.
 	Redeem func(r *http.Request, code string) (key string, until time.Time, err error)
-	// Firebase signs people in where its APIKey is set.
+	// Firebase configures the sign-in with Firebase Auth, which is offered if its APIKey is set.
 	Firebase Firebase
-	// Now is the clock of an answer's meta; nil for the system's.
+	// Now is the clock for the metadata of answers; nil means [time.Now].
 	Now func() time.Time
 }
 
-// Firebase is where people sign in by e-mail and password.
+// Firebase configures the sign-in by e-mail and password.
 type Firebase struct {
-	// APIKey is the public key of the project's web app. Empty for no such sign-in.
+	// APIKey is the public key of the project's web app; empty disables the sign-in.
 	APIKey string
-	// AuthURL and TokenURL are the Identity Toolkit and the Secure Token service, without a path of a version; empty
-	// for Google's. The Auth emulator has them at http://HOST/identitytoolkit.googleapis.com and
-	// /securetoken.googleapis.com.
+	// AuthURL and TokenURL are the base URLs of the Identity Toolkit and of the Secure Token service, without the path
+	// of a version; empty means Google's. The Auth emulator serves them at http://HOST/identitytoolkit.googleapis.com
+	// and http://HOST/securetoken.googleapis.com.
 	AuthURL, TokenURL string
 }
 
@@ -45,7 +45,7 @@ var assets embed.FS
 
 var html = template.Must(template.ParseFS(assets, "assets/q.html"))
 
-// Mount adds the page to a router.
+// Mount adds the routes to a router.
 func (s Site) Mount(e *echo.Echo) {
 	f := s.Firebase
 	if f.APIKey == "" {
@@ -56,7 +56,7 @@ func (s Site) Mount(e *echo.Echo) {
 	}
 	var text bytes.Buffer
 	if err := html.Execute(&text, f); err != nil {
-		panic(err) // the template is part of the program, and so is what it is given
+		panic(err) // cannot happen: the template and its data are part of the program
 	}
 	policy := f.policy()
 	document := func(c echo.Context) error {
@@ -64,18 +64,18 @@ func (s Site) Mount(e *echo.Echo) {
 		return c.HTMLBlob(http.StatusOK, text.Bytes())
 	}
 	for _, path := range []string{"/q", "/q/", "/q/:id"} {
-		e.GET(path, document, guarded(policy))
+		e.GET(path, document, securityHeaders(policy))
 	}
 	for name, kind := range map[string]string{"q.js": "text/javascript", "q.css": "text/css",
 		"q.svg": "image/svg+xml"} {
-		e.GET("/assets/"+name, asset(name, kind), guarded(policy))
+		e.GET("/assets/"+name, asset(name, kind), securityHeaders(policy))
 	}
 	if s.Redeem != nil {
 		e.POST("/v1/links/redeem", s.redeem)
 	}
 }
 
-// policy is the Content-Security-Policy of everything here.
+// policy returns the Content-Security-Policy of all responses.
 func (f Firebase) policy() string {
 	connect := []string{"'self'"}
 	for _, at := range []string{f.AuthURL, f.TokenURL} {
@@ -91,8 +91,8 @@ func (f Firebase) policy() string {
 	}, "; ")
 }
 
-// guarded sets the headers that keep a page from being used by another.
-func guarded(policy string) echo.MiddlewareFunc {
+// securityHeaders returns middleware that sets the headers which protect the page from other origins.
+func securityHeaders(policy string) echo.MiddlewareFunc {
 	return func(next echo.HandlerFunc) echo.HandlerFunc {
 		return func(c echo.Context) error {
 			for name, value := range map[string]string{
@@ -112,11 +112,11 @@ func guarded(policy string) echo.MiddlewareFunc {
 	}
 }
 
-// asset serves a file that a browser may keep, and asks about each time.
+// asset serves a file that browsers may cache but must revalidate on each use.
 func asset(name, kind string) echo.HandlerFunc {
 	text, err := assets.ReadFile("assets/" + name)
 	if err != nil {
-		panic(err) // it is part of the program
+		panic(err) // cannot happen: the file is part of the program
 	}
 	sum := sha256.Sum256(text)
 	tag := `"` + hex.EncodeToString(sum[:16]) + `"`
@@ -130,7 +130,7 @@ func asset(name, kind string) echo.HandlerFunc {
 	}
 }
 
-// redeemed is the answer to a good code, in the envelope of every answer.
+// redeemed is the answer to a valid code, in the envelope of all REST answers.
 type redeemed struct {
 	Success bool      `json:"success"`
 	Data    signedIn  `json:"data"`

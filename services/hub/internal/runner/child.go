@@ -15,74 +15,71 @@ import (
 	"parley.internal/shared/team"
 )
 
-// Why a process is ended.
+// The reasons for ending a process.
 var (
-	errUnwanted = errors.New("it was no longer wanted")
-	errStopped  = errors.New("its runner was ended")
+	errUnwanted = errors.New("its end was requested")
+	errStopped  = errors.New("its runner was stopped")
 )
 
-// neverStarted is what is told of a process that was claimed, and no more.
-const neverStarted = "the runner ended before it could start this"
+// neverStarted is the error of a process that was claimed but not started.
+const neverStarted = "its runner ended before starting it"
 
-// child is one process that the runner claimed or is about to.
+// child is a process that the runner has claimed or is about to claim.
 type child struct {
-	// rec is what the journal has of it. Who began the child has it until ended.
+	// rec is the process's record in the journal. The goroutine that starts or resumes the process owns it until ended
+	// is closed.
 	rec journal.Record
-	// wanted ends when the process is to end.
+	// wanted is cancelled when the process has to end.
 	wanted context.Context
 	unwant context.CancelCauseFunc
-	// ran is closed once the process is the command; it never is where it did not become it.
-	ran chan struct{}
-	// told says that the server knows that it ran.
-	told atomic.Bool
-	// unknown says that the server does not know it, so that nothing is told.
+	// started is closed when the process runs the command; it stays open if that fails.
+	started chan struct{}
+	// reported is set when the server knows that the process started.
+	reported atomic.Bool
+	// unknown is set when the server no longer knows the process; then there are no further reports.
 	unknown atomic.Bool
-	// ended is closed when nothing of it runs, and last is then what to tell.
+	// ended is closed when the process and its group have ended. last is then the final report.
 	ended chan struct{}
 	last  team.ReportInput
-	// adopted says that a former runner started it.
+	// adopted is set if a former runner started the process.
 	adopted bool
 }
 
 func newChild(ctx context.Context, rec journal.Record) *child {
-	c := &child{rec: rec, ran: make(chan struct{}), ended: make(chan struct{})}
+	c := &child{rec: rec, started: make(chan struct{}), ended: make(chan struct{})}
 	c.wanted, c.unwant = context.WithCancelCause(ctx)
-	c.told.Store(rec.Told)
+	c.reported.Store(rec.Told)
 	return c
 }
 
-// end has the process ended, and says whether that is news.
+// end asks the process to end. It returns false if it was asked before.
 func (c *child) end(why error) bool {
-	news := c.wanted.Err() == nil
+	first := c.wanted.Err() == nil
 	c.unwant(why)
-	return news
+	return first
 }
 
-// disown says that the server does not know the process.
-func (c *child) disown() { c.unknown.Store(true) }
-
-// note has the journal keep how the process ended, so that a successor knows. A journal that cannot be written costs
-// the successor's knowledge, and nothing else.
-func (c *child) note(r *Runner, end team.ReportInput) {
+// recordEnd records the end of the process in the journal, for a successor. If the journal cannot be written, the end
+// is reported all the same.
+func (c *child) recordEnd(r *Runner, end team.ReportInput) {
 	end.PID, end.StartedAt, end.LogFile = int64(c.rec.PID), c.rec.StartedAt, c.rec.LogFile
-	c.last, c.rec.Told = end, c.told.Load()
+	c.last, c.rec.Told = end, c.reported.Load()
 	text, err := json.Marshal(end)
 	if c.rec.End = text; err == nil {
 		err = r.Journal.Put(c.rec)
 	}
 	if err != nil {
-		r.Log.Error("the end of a process is not in the journal; it is told all the same", "member", c.rec.Name,
-			"error", err)
+		r.Log.Error("the end of a process could not be written to the journal", "member", c.rec.Name, "error", err)
 	}
 }
 
-// begin claims a process, starts it, keeps it to its end and tells of it.
+// begin claims a process, starts it, and reports it until its end.
 func (r *Runner) begin(ctx context.Context, c *child) {
 	p, err := r.claim(ctx, c)
 	if err != nil {
-		r.Log.Info("a process was not claimed", "member", c.rec.Name, "why", err)
+		r.Log.Info("a process was not claimed", "member", c.rec.Name, "error", err)
 		close(c.ended)
-		r.forget(c)
+		r.remove(c)
 		return
 	}
 	if p.Wanted == team.WantEnded {
@@ -90,40 +87,40 @@ func (r *Runner) begin(ctx context.Context, c *child) {
 	}
 	proc, err := r.start(c, p)
 	if err == nil {
-		r.Log.Info("a process runs", "member", c.rec.Name, "pid", proc.PID, "log", c.rec.LogFile)
-		close(c.ran)
-		r.underway.Go(func() { r.keep(c, proc) })
-		r.tell(c)
+		r.Log.Info("a process started", "member", c.rec.Name, "pid", proc.PID, "log", c.rec.LogFile)
+		close(c.started)
+		r.tasks.Go(func() { r.watch(c, proc) })
+		r.report(c)
 		return
 	}
 	end := team.ReportInput{State: team.Failed, Error: err.Error()}
 	if errors.Is(err, errUnwanted) || errors.Is(err, errStopped) {
 		end.State = team.Killed
 	}
-	r.Log.Error("a process was not started", "member", c.rec.Name, "error", err)
-	c.rec.PID, c.rec.StartedAt = 0, "" // nothing of it was the command
-	c.note(r, end)
+	r.Log.Error("a process could not be started", "member", c.rec.Name, "error", err)
+	c.rec.PID, c.rec.StartedAt = 0, "" // the command did not run
+	c.recordEnd(r, end)
 	close(c.ended)
-	r.tell(c)
+	r.report(c)
 }
 
-// claim asks until the server answers, or the runner is ended. A call under way is waited for even then: its outcome
-// must be known.
+// claim claims the process on the server. It retries until the server answers or the runner stops. It waits for a call
+// in flight even then, because the outcome must be known.
 func (r *Runner) claim(ctx context.Context, c *child) (team.Process, error) {
 	wait := hub.Backoff{Unit: r.Times.Unit}
 	for {
-		p, err := r.Server.Claim(r.delivery, c.rec.ProcessID)
+		p, err := r.Server.Claim(r.reports, c.rec.ProcessID)
 		if err == nil || hub.Refused(err) || hub.Gone(err) {
 			return p, err
 		}
-		hub.Sleep(ctx, r.trouble(&wait, err), c.wanted.Done())
+		hub.Sleep(ctx, r.retryDelay(&wait, err), c.wanted.Done())
 		if ctx.Err() != nil {
 			return p, ctx.Err()
 		}
 	}
 }
 
-// start makes a process of what was claimed. Where it fails nothing runs.
+// start starts a claimed process. If it fails, nothing of the process is running.
 func (r *Runner) start(c *child, p team.Process) (*launch.Process, error) {
 	if err := context.Cause(c.wanted); err != nil {
 		return nil, err
@@ -136,13 +133,12 @@ func (r *Runner) start(c *child, p team.Process) (*launch.Process, error) {
 	if err != nil {
 		return nil, err
 	}
-	dir, err := launch.Place(r.Root, p.Cwd)
+	dir, err := launch.ResolveDir(r.Root, p.Cwd)
 	if err != nil {
 		return nil, err
 	}
 	args, err := r.Command.Args.Args(template.Values{ProcessID: p.ProcessID, AgentID: p.AgentID, Name: p.Name,
-		Team: r.Team, Color: p.Color,
-		LeadSessionID: p.LeadSessionID, AgentType: p.AgentType, Model: p.Model, CWD: dir,
+		Team: r.Team, Color: p.Color, LeadSessionID: p.LeadSessionID, AgentType: p.AgentType, Model: p.Model, CWD: dir,
 		PlanModeRequired: p.PlanModeRequired})
 	if err != nil {
 		return nil, err
@@ -168,8 +164,8 @@ func (r *Runner) start(c *child, p team.Process) (*launch.Process, error) {
 		Env: append(env, "PWD="+dir), Dir: dir, Root: r.Root})
 }
 
-// keep watches a process until it ends or is to end, and ends what it leaves behind.
-func (r *Runner) keep(c *child, proc *launch.Process) {
+// watch waits until a process ends or has to end, and then ends the rest of its process group.
+func (r *Runner) watch(c *child, proc *launch.Process) {
 	defer close(c.ended)
 	select {
 	case <-proc.Exited():
@@ -177,10 +173,10 @@ func (r *Runner) keep(c *child, proc *launch.Process) {
 	}
 	select {
 	case <-proc.Exited():
-		// It is kept before the rest is ended, which takes its time.
-		c.note(r, c.ending(team.Exited, proc.Exit()))
+		// The end is recorded first, because ending the group takes time.
+		c.recordEnd(r, c.ending(team.Exited, proc.Exit()))
 		if err := proc.End(r.Times.Grace); err != nil {
-			r.Log.Error("what a process left behind does not end", "member", c.rec.Name, "pid", proc.PID, "error", err)
+			r.Log.Error("a process group does not end", "member", c.rec.Name, "pid", proc.PID, "error", err)
 		}
 	default:
 		end := team.ReportInput{State: team.Killed}
@@ -194,72 +190,72 @@ func (r *Runner) keep(c *child, proc *launch.Process) {
 		if err != nil {
 			end.Error = err.Error()
 		}
-		c.note(r, end)
+		c.recordEnd(r, end)
 	}
 	r.Log.Info("a process ended", "member", c.rec.Name, "pid", proc.PID, "state", c.last.State, "signal", c.last.Signal,
 		"error", c.last.Error)
 }
 
-// ending is how a process ended, as far as it is known.
+// ending returns the report of a process's end, as far as it is known.
 func (c *child) ending(state team.State, exit launch.Exit) team.ReportInput {
 	end := team.ReportInput{State: state, ExitCode: exit.Code, Signal: exit.Signal}
 	if c.adopted {
-		end.Error = "how it exited is not known: the runner that started it was ended before"
+		end.Error = "the exit status is unknown: the runner that started the process ended before it"
 	}
 	return end
 }
 
-// takeUp takes up a process of a former runner's: one that lives is kept, and of any other it is told what is known.
-func (r *Runner) takeUp(rec journal.Record) {
-	c, _ := r.adopt(rec)
+// resume continues with a process of a former runner: it watches one that still runs, and reports the end of any other.
+func (r *Runner) resume(rec journal.Record) {
+	c, _ := r.add(rec)
 	if len(rec.End) > 0 {
-		r.underway.Go(func() { r.resume(c) })
+		r.tasks.Go(func() { r.reportEnd(c) })
 		return
 	}
 	if rec.PID == 0 {
-		r.underway.Go(func() {
-			c.note(r, team.ReportInput{State: team.Failed, Error: neverStarted})
+		r.tasks.Go(func() {
+			c.recordEnd(r, team.ReportInput{State: team.Failed, Error: neverStarted})
 			close(c.ended)
-			r.tell(c)
+			r.report(c)
 		})
 		return
 	}
 	c.adopted = true
-	close(c.ran)
-	proc, lives := launch.Adopt(rec.PID, rec.StartedAt, r.Times.Look)
+	close(c.started)
+	proc, lives := launch.Adopt(rec.PID, rec.StartedAt, r.Times.Poll)
 	if lives {
-		r.Log.Info("a process of a former runner is found again", "member", rec.Name, "pid", rec.PID)
-		r.underway.Go(func() { r.keep(c, proc) })
+		r.Log.Info("a process of a former runner is still running", "member", rec.Name, "pid", rec.PID)
+		r.tasks.Go(func() { r.watch(c, proc) })
 	} else {
-		r.underway.Go(func() {
+		r.tasks.Go(func() {
 			r.endLeftovers(rec)
-			c.note(r, team.ReportInput{State: team.Lost,
-				Error: "it ended while no runner watched it; how it exited is not known"})
+			c.recordEnd(r, team.ReportInput{State: team.Lost,
+				Error: "it ended while no runner was running; its exit status is unknown"})
 			close(c.ended)
 		})
 	}
-	r.underway.Go(func() { r.tell(c) })
+	r.tasks.Go(func() { r.report(c) })
 }
 
-// resume tells of an end that a former runner saw.
-func (r *Runner) resume(c *child) {
+// reportEnd reports an end that a former runner recorded.
+func (r *Runner) reportEnd(c *child) {
 	r.endLeftovers(c.rec)
 	if err := json.Unmarshal(c.rec.End, &c.last); err != nil {
 		c.last = team.ReportInput{State: team.Lost, Error: "the journal of its runner cannot be read"}
 	}
 	if c.rec.PID != 0 {
-		close(c.ran)
+		close(c.started)
 	}
 	close(c.ended)
-	r.tell(c)
+	r.report(c)
 }
 
-// endLeftovers ends what a process of a former runner's left behind.
+// endLeftovers ends the process group of a process that a former runner started.
 func (r *Runner) endLeftovers(rec journal.Record) {
 	if rec.PID == 0 {
 		return
 	}
 	if err := launch.EndGroup(rec.PID, rec.StartedAt, r.Times.Grace); err != nil {
-		r.Log.Error("what a process left behind does not end", "member", rec.Name, "pid", rec.PID, "error", err)
+		r.Log.Error("a process group does not end", "member", rec.Name, "pid", rec.PID, "error", err)
 	}
 }

@@ -17,25 +17,27 @@ import (
 	"parley.internal/shared/fault"
 )
 
-// Command is what a runner starts for a teammate. It is the operator's alone.
+// Command is the command that a runner starts for a member of the team. Only the operator can set it.
 type Command struct {
-	// Args is the command with places for what the server says.
+	// Args is the command line, with placeholders for values from the server.
 	Args template.Template `json:"command"`
-	// Env is added to the environment that the runner has; null takes a variable away.
+	// Env is added to the environment of the runner; null removes a variable.
 	Env map[string]*string `json:"env"`
-	// PassKey is a variable that gives the runner's own key to the command. Where it is empty, no variable that holds
-	// the key is passed on.
+	// PassKey is the name of a variable that passes the runner's own key to the command. If it is empty, variables that
+	// contain the key are removed.
 	PassKey string `json:"pass_key"`
 }
 
+// standard is the default configuration.
 const standard = `{
   "command": ["claude", "--agent-id", "{agent_id}", "--agent-name", "{name}", "--team-name", "{team}",
-    ["--agent-color", "{color}"], ["--parent-session-id", "{lead_session_id}"], ["--agent-type", "{agent_type}"], ["--model", "{model}"],
-    ["{plan_mode_required?}", "--plan-mode-required"]],
+    ["--agent-color", "{color}"], ["--parent-session-id", "{lead_session_id}"], ["--agent-type", "{agent_type}"],
+    ["--model", "{model}"], ["{plan_mode_required?}", "--plan-mode-required"]],
   "env": {"CLAUDECODE": "1", "CLAUDE_CODE_EXPERIMENTAL_AGENT_TEAMS": "1"}
 }`
 
-// ReadCommand reads a configuration over the standard one; no file is none. Its error says what to change.
+// ReadCommand reads a configuration file over the default configuration; an empty name means the default. An error
+// tells how to correct the file.
 func ReadCommand(file string) (*Command, error) {
 	c := new(Command)
 	if err := c.read([]byte(standard)); err != nil {
@@ -61,34 +63,34 @@ func (c *Command) read(text []byte) error {
 		return err
 	}
 	if _, err := d.Token(); !errors.Is(err, io.EOF) {
-		return errors.New("there must be one JSON object and nothing behind it")
+		return errors.New("the file must contain exactly one JSON object")
 	}
 	if c.Args.Name() == "" {
 		return errors.New("the command must begin with the name of a program")
 	}
 	for name, value := range c.Env {
 		if value != nil && strings.ContainsRune(*value, 0) {
-			return fmt.Errorf("the variable %q holds a NUL", name)
+			return fmt.Errorf("the value of the variable %q must not contain NUL", name)
 		}
-		if err := variable(name); err != nil {
+		if err := checkVariable(name); err != nil {
 			return err
 		}
 	}
 	if c.PassKey == "" {
 		return nil
 	}
-	return variable(c.PassKey)
+	return checkVariable(c.PassKey)
 }
 
-func variable(name string) error {
+func checkVariable(name string) error {
 	if name == "" || strings.ContainsAny(name, "=\x00") {
-		return fmt.Errorf("%q is no name of a variable", name)
+		return fmt.Errorf("%q is not a valid name of a variable", name)
 	}
 	return nil
 }
 
-// environment is the command's, of the runner's: without any variable that holds the runner's key, unless it is to be
-// passed on.
+// environment returns the environment of the command: the runner's without the variables that contain the runner's key,
+// with the changes of Env and PassKey.
 func (c *Command) environment(own []string, key string) []string {
 	vars := map[string]string{}
 	for _, line := range own {
@@ -115,7 +117,7 @@ func (c *Command) environment(own []string, key string) []string {
 	return out
 }
 
-// find is the program, now: it may have come or gone since the runner began.
+// find returns the absolute path of the program. It is called for each start, because the program may come and go.
 func (c *Command) find(env []string) (string, error) {
 	path := ""
 	for _, line := range env {

@@ -13,7 +13,7 @@ import (
 	"parley.internal/shared/team"
 )
 
-func TestTheRunnersKeyIsPassedOnOnlyWhereTheConfigurationSaysSo(t *testing.T) {
+func TestTheRunnersKeyIsPassedOnOnlyIfConfigured(t *testing.T) {
 	t.Parallel()
 	s, st := newServer(t), newStage(t)
 	p := newPlan(t, s, st)
@@ -42,7 +42,7 @@ func TestTheRunnersKeyIsPassedOnOnlyWhereTheConfigurationSaysSo(t *testing.T) {
 	}
 }
 
-func TestTheStandardCommandIsTheReferences(t *testing.T) {
+func TestTheDefaultCommandIsThatOfClaudeCodeTeams(t *testing.T) {
 	t.Parallel()
 	s, st := newServer(t), newStage(t)
 	p := newPlan(t, s, st)
@@ -76,19 +76,19 @@ func TestTheStandardCommandIsTheReferences(t *testing.T) {
 	}
 }
 
-func TestAConfigurationThatIsWrongSaysWhat(t *testing.T) {
+func TestTheErrorForAnInvalidConfigurationNamesTheMistake(t *testing.T) {
 	t.Parallel()
 	for text, words := range map[string]string{
 		`{"command": ["c", "{nme}"]}`: "unknown placeholder {nme}",
 		`{"command": "claude"}`:       "must be a list",
 		`{"command": []}`:             "must begin with the name of a program",
 		`{"comand": ["c"]}`:           `unknown field "comand"`,
-		`{"env": {"A=B": "c"}}`:       `"A=B" is no name of a variable`,
-		`{"env": {"": "c"}}`:          `"" is no name of a variable`,
+		`{"env": {"A=B": "c"}}`:       `"A=B" is not a valid name of a variable`,
+		`{"env": {"": "c"}}`:          `"" is not a valid name of a variable`,
 		`{"env": {"A": "\u0000"}}`:    "NUL",
 		`{"env": {"A": 7}}`:           "cannot unmarshal number",
-		`{"pass_key": "="}`:           `"=" is no name of a variable`,
-		`{} {}`:                       "one JSON object and nothing behind it",
+		`{"pass_key": "="}`:           `"=" is not a valid name of a variable`,
+		`{} {}`:                       "exactly one JSON object",
 		`nonsense`:                    "invalid character",
 	} {
 		file := filepath.Join(t.TempDir(), "runner.json")

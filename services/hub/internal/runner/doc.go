@@ -1,13 +1,13 @@
-// Package runner starts the teammates of one team on this machine, keeps them, and ends them, so that nobody needs a
-// terminal multiplexer.
+// Package runner starts the processes of one team's members on this machine, watches them and ends them, so that no
+// terminal multiplexer is needed.
 //
-// The server says what is wanted, the runner says what became of it. It claims a process before it starts one, and
-// writes down what it claimed and started before anything runs, in its journal: whoever comes after a runner that was
-// killed finds those that live by PID and start time, and can say of the others what became of them. A server that is
-// away changes nothing for those that run. What a process's end was is told until the server has acknowledged it, by
-// this runner or the next.
+// The server decides which processes should run, and the runner reports their states. The runner claims a process
+// before it starts it, and records each claim and each start in its journal before it takes effect. The successor of a
+// runner that was killed finds the processes that still run by PID and start time, and can report the outcome of the
+// others. Processes keep running while the server is unreachable. The end of a process is reported until the server has
+// acknowledged it, by this runner or by its successor.
 //
-// What the server says fills in arguments of a command that the operator chose, and picks a directory under a root that
-// the operator allowed; it never reaches a shell, the program's name, or the environment. No rule of a team may live
-// here.
+// Values from the server fill in arguments of a command that the operator chose, and select a directory under a root
+// that the operator allowed. They never reach a shell, the program's name or the environment. No rule of a team may
+// live here.
 package runner

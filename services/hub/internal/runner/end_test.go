@@ -15,7 +15,7 @@ import (
 	"parley.internal/shared/team"
 )
 
-// family is a mate with a child in its group, which heeds no TERM where it is stubborn.
+// family starts a process with a child in its group. A stubborn child ignores SIGTERM.
 func family(t *testing.T, st *stage, stubborn bool) (m, child *mate) {
 	t.Helper()
 	m = st.next()
@@ -29,7 +29,7 @@ func family(t *testing.T, st *stage, stubborn bool) (m, child *mate) {
 	return m, child
 }
 
-func TestAForcedEndEndsTheWholeGroupPolitelyFirst(t *testing.T) {
+func TestAnEndSignalsTheWholeGroupWithSIGTERMFirst(t *testing.T) {
 	t.Parallel()
 	s, st := newServer(t), newStage(t)
 	p := newPlan(t, s, st)
@@ -39,7 +39,7 @@ func TestAForcedEndEndsTheWholeGroupPolitelyFirst(t *testing.T) {
 	m, child := family(t, st, true)
 	s.kill("p1")
 	got := s.end("p1")
-	// It was a TERM that ended the first, and only a KILL can have ended the other.
+	// SIGTERM ended the first process, and only SIGKILL can have ended its child.
 	if got.State != team.Killed || got.Last.Signal != "SIGTERM" || got.Last.ExitCode != nil || got.Last.Error != "" {
 		t.Errorf("got %+v", got)
 	}
@@ -53,7 +53,7 @@ func TestAForcedEndEndsTheWholeGroupPolitelyFirst(t *testing.T) {
 	}
 }
 
-func TestAProcessThatHeedsNoTermIsKilledAfterItsGrace(t *testing.T) {
+func TestAProcessThatIgnoresSIGTERMIsKilledAfterTheGracePeriod(t *testing.T) {
 	t.Parallel()
 	s, st := newServer(t), newStage(t)
 	p := newPlan(t, s, st)
@@ -69,7 +69,7 @@ func TestAProcessThatHeedsNoTermIsKilledAfterItsGrace(t *testing.T) {
 	m.gone()
 }
 
-func TestAGraceIsForThoseThatUseIt(t *testing.T) {
+func TestAnEndReturnsBeforeTheGracePeriodIfTheGroupHasEnded(t *testing.T) {
 	t.Parallel()
 	s, st := newServer(t), newStage(t)
 	p := newPlan(t, s, st)
@@ -78,12 +78,12 @@ func TestAGraceIsForThoseThatUseIt(t *testing.T) {
 	s.spawn("p1")
 	m, child := family(t, st, false)
 	s.kill("p1")
-	s.end("p1") // or the test's patience ends
+	s.end("p1") // fails after the test's patience
 	m.gone()
 	child.gone()
 }
 
-func TestWhatAProcessLeavesBehindIsEnded(t *testing.T) {
+func TestTheChildrenOfAnExitedProcessAreEnded(t *testing.T) {
 	t.Parallel()
 	s, st := newServer(t), newStage(t)
 	p := newPlan(t, s, st)
@@ -98,11 +98,11 @@ func TestWhatAProcessLeavesBehindIsEnded(t *testing.T) {
 	}
 }
 
-func TestAHeartbeatIsSentAndItsAnswerMayEndTheProcess(t *testing.T) {
+func TestTheAnswerToAHeartbeatMayEndTheProcess(t *testing.T) {
 	t.Parallel()
 	s, st := newServer(t), newStage(t)
 	p := newPlan(t, s, st)
-	p.Times.Beat = 5 * time.Millisecond
+	p.Times.Heartbeat = 5 * time.Millisecond
 	p.run(t)
 	s.change(func() { s.mute = true })
 	s.spawn("p1")
@@ -115,7 +115,7 @@ func TestAHeartbeatIsSentAndItsAnswerMayEndTheProcess(t *testing.T) {
 	}
 }
 
-func TestAProcessThatTheServerKnowsNoMoreIsEndedAndForgotten(t *testing.T) {
+func TestAProcessThatTheServerNoLongerKnowsIsEndedAndRemoved(t *testing.T) {
 	t.Parallel()
 	for name, forget := range map[string]func(s *server){
 		"a process": func(s *server) { delete(s.processes, "p1"); s.order = nil },
@@ -126,7 +126,7 @@ func TestAProcessThatTheServerKnowsNoMoreIsEndedAndForgotten(t *testing.T) {
 			s, st := newServer(t), newStage(t)
 			p := newPlan(t, s, st)
 			p.Times.Grace = short
-			p.Times.Beat = 5 * time.Millisecond
+			p.Times.Heartbeat = 5 * time.Millisecond
 			run := p.run(t)
 			s.spawn("p1")
 			m, child := family(t, st, true)
@@ -135,7 +135,7 @@ func TestAProcessThatTheServerKnowsNoMoreIsEndedAndForgotten(t *testing.T) {
 			m.gone()
 			child.gone()
 			if name == "a team" {
-				if err := run.wait(); err != nil || !strings.Contains(run.text(), "the team is gone") {
+				if err := run.wait(); err != nil || !strings.Contains(run.text(), "the team was deleted") {
 					t.Errorf("got %v", err)
 				}
 			}
@@ -147,7 +147,7 @@ func TestAProcessThatTheServerKnowsNoMoreIsEndedAndForgotten(t *testing.T) {
 	}
 }
 
-func TestALostConnectionIsSurvivedAndTheEndIsToldLater(t *testing.T) {
+func TestAProcessSurvivesALostConnectionAndItsEndIsReportedLater(t *testing.T) {
 	t.Parallel()
 	s, st := newServer(t), newStage(t)
 	p := newPlan(t, s, st)
@@ -187,7 +187,7 @@ func TestALostConnectionIsSurvivedAndTheEndIsToldLater(t *testing.T) {
 	}
 }
 
-func TestAnAnswerThatIsLostIsAskedForAgain(t *testing.T) {
+func TestACallIsRepeatedWhenItsAnswerIsLost(t *testing.T) {
 	t.Parallel()
 	s, st := newServer(t), newStage(t)
 	p := newPlan(t, s, st)
@@ -223,7 +223,7 @@ func TestAnAnswerThatIsLostIsAskedForAgain(t *testing.T) {
 	}
 }
 
-func TestARunnerThatIsEndedEndsItsProcesses(t *testing.T) {
+func TestAStoppedRunnerEndsItsProcesses(t *testing.T) {
 	t.Parallel()
 	s, st := newServer(t), newStage(t)
 	p := newPlan(t, s, st)
@@ -243,7 +243,7 @@ func TestARunnerThatIsEndedEndsItsProcesses(t *testing.T) {
 	other.gone()
 	for _, id := range []string{"p1", "p2"} {
 		if got := s.get(id); got.State != team.Killed || got.Last.Signal != "SIGTERM" ||
-			got.Last.Error != "its runner was ended" {
+			got.Last.Error != "its runner was stopped" {
 			t.Errorf("got %+v", got)
 		}
 	}
@@ -252,11 +252,11 @@ func TestARunnerThatIsEndedEndsItsProcesses(t *testing.T) {
 	}
 }
 
-func TestARunnerEndsAlsoWhereTheServerIsAwayAndTheNextTellsTheRest(t *testing.T) {
+func TestARunnerStopsWithoutTheServerAndItsSuccessorReportsTheEnds(t *testing.T) {
 	t.Parallel()
 	s, st := newServer(t), newStage(t)
 	p := newPlan(t, s, st)
-	p.Times.Parting = 50 * time.Millisecond
+	p.Times.Drain = 50 * time.Millisecond
 	run := p.run(t)
 	s.spawn("p1")
 	s.spawn("p2")
@@ -299,7 +299,7 @@ func TestARunnerEndsAlsoWhereTheServerIsAwayAndTheNextTellsTheRest(t *testing.T)
 	st.empty()
 }
 
-func TestARunnerWhoseServerNeverCameEnds(t *testing.T) {
+func TestARunnerStopsIfTheServerNeverAnswers(t *testing.T) {
 	t.Parallel()
 	s, st := newServer(t), newStage(t)
 	p := newPlan(t, s, st)
@@ -311,11 +311,11 @@ func TestARunnerWhoseServerNeverCameEnds(t *testing.T) {
 	}
 }
 
-func TestAKeyThatGoesBadLaterEndsNothing(t *testing.T) {
+func TestAKeyThatBecomesInvalidEndsNoProcess(t *testing.T) {
 	t.Parallel()
 	s, st := newServer(t), newStage(t)
 	p := newPlan(t, s, st)
-	p.Times.Beat = 5 * time.Millisecond
+	p.Times.Heartbeat = 5 * time.Millisecond
 	p.run(t)
 	s.spawn("p1")
 	m := st.next()
@@ -338,7 +338,7 @@ func TestAKeyThatGoesBadLaterEndsNothing(t *testing.T) {
 	}
 }
 
-func TestAProcessThatIsUnwantedBeforeItRunsIsNotStarted(t *testing.T) {
+func TestAProcessWhoseEndIsRequestedBeforeItsStartIsNotStarted(t *testing.T) {
 	t.Parallel()
 	s, st := newServer(t), newStage(t)
 	p := newPlan(t, s, st)
@@ -352,7 +352,7 @@ func TestAProcessThatIsUnwantedBeforeItRunsIsNotStarted(t *testing.T) {
 	p.run(t)
 	s.spawn("p1")
 	if got := s.end("p1"); got.State != team.Killed || got.Last.PID != 0 ||
-		got.Last.Error != "it was no longer wanted" {
+		got.Last.Error != "its end was requested" {
 		t.Errorf("got %+v", got)
 	}
 	st.empty()

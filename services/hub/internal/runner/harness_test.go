@@ -30,10 +30,11 @@ import (
 	"parley.internal/shared/client"
 )
 
-// planVariable makes this binary a runner that a test can kill.
+// planVariable makes this binary run as a runner that a test can kill.
 const planVariable = "RUNNER_TEST_PLAN"
 
-// This binary is also the mates of a test, what waits to become one, and the runner that a test kills.
+// This binary is also the processes that a runner starts, the program that waits to become one, and the runner that a
+// test kills.
 func TestMain(m *testing.M) {
 	switch {
 	case len(os.Args) > 1 && os.Args[1] == "runner-child":
@@ -50,7 +51,7 @@ func TestMain(m *testing.M) {
 	}))
 }
 
-// noProcesses fails the run where a process of this binary outlives the tests.
+// noProcesses fails the run if a process of this binary outlives the tests.
 func noProcesses() {
 	self, err := os.Executable()
 	if err != nil || runtime.GOOS != "linux" {
@@ -78,12 +79,12 @@ func noProcesses() {
 }
 
 const (
-	// short is a grace that no test's outcome hangs on, and fair one in which a process that heeds a TERM must have
-	// ended.
+	// short is a grace period on which no test's outcome depends. fair is one in which a process that handles SIGTERM
+	// must have ended.
 	short, fair = 100 * time.Millisecond, 4 * time.Second
 )
 
-// plan is how a runner is set up.
+// plan is the configuration of a runner.
 type plan struct {
 	URL, Team, Key, Root, State, Stage string
 	Command                            string
@@ -91,8 +92,8 @@ type plan struct {
 	Times                              runner.Times
 }
 
-// brisk are times of a test. Nothing is killed in them that heeds a TERM.
-var brisk = runner.Times{Grace: patience, Beat: time.Hour, Look: 10 * time.Millisecond, Parting: 20 * time.Second,
+// brisk are the times of most tests. The grace period is long enough for every process that handles SIGTERM.
+var brisk = runner.Times{Grace: patience, Heartbeat: time.Hour, Poll: 10 * time.Millisecond, Drain: 20 * time.Second,
 	Unit: 5 * time.Millisecond}
 
 func newPlan(t *testing.T, s *server, st *stage) plan {
@@ -116,7 +117,7 @@ func planFor(t *testing.T, url, key string, st *stage) plan {
 	return p
 }
 
-// make is the runner of a plan.
+// make returns the runner of a plan.
 func (p plan) make(log io.Writer) (*runner.Runner, error) {
 	file := filepath.Join(p.Root, ".command.json")
 	if err := os.WriteFile(file, []byte(p.Command), 0o600); err != nil {
@@ -150,7 +151,7 @@ func (p plan) make(log io.Writer) (*runner.Runner, error) {
 		Log: slog.New(slog.NewTextHandler(log, nil)), Now: time.Now}, nil
 }
 
-// playRunner runs the plan in the environment until it is told to end, or is killed.
+// playRunner runs the plan in the environment until it is interrupted or killed.
 func playRunner() {
 	var p plan
 	err := json.Unmarshal([]byte(os.Getenv(planVariable)), &p)
@@ -170,7 +171,7 @@ func playRunner() {
 	os.Exit(0)
 }
 
-// running is a runner that runs.
+// running is a runner in this process.
 type running struct {
 	t    *testing.T
 	r    *runner.Runner
@@ -183,7 +184,7 @@ type running struct {
 	more chan struct{}
 }
 
-// Write takes the runner's log.
+// Write receives the runner's log.
 func (x *running) Write(p []byte) (int, error) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -192,7 +193,7 @@ func (x *running) Write(p []byte) (int, error) {
 	return x.log.Write(p)
 }
 
-// until waits until the log holds the words.
+// until waits until the log contains the words.
 func (x *running) until(words string) {
 	x.t.Helper()
 	over := time.After(patience)
@@ -243,7 +244,7 @@ func (x *running) text() string {
 	return x.log.String()
 }
 
-// wait waits until the runner has ended, and is its error.
+// wait waits until the runner has ended and returns its error.
 func (x *running) wait() error {
 	x.t.Helper()
 	select {
@@ -251,7 +252,7 @@ func (x *running) wait() error {
 	case <-time.After(patience):
 		x.t.Fatalf("the runner does not end:\n%s", x.text())
 	}
-	_ = x.r.Journal.Close() // the next may have it; it may be closed
+	_ = x.r.Journal.Close() // unlocks it for a successor; it may be closed
 	return x.err
 }
 
@@ -259,10 +260,10 @@ func (x *running) wait() error {
 func (x *running) end() {
 	x.t.Helper()
 	x.stop()
-	_ = x.wait() // whoever cares asks
+	_ = x.wait() // tests that check the error call wait
 }
 
-// killable is a runner of its own process, to be killed.
+// killable is a runner in its own process, which a test can kill.
 type killable struct {
 	t    *testing.T
 	cmd  *exec.Cmd
@@ -287,19 +288,19 @@ func (p plan) spawn(t *testing.T) *killable {
 	}
 	go func() {
 		defer close(k.done)
-		_ = k.cmd.Wait() // its state is read from it
+		_ = k.cmd.Wait() // the exit status is in ProcessState
 	}()
 	t.Cleanup(k.kill)
 	return k
 }
 
-// kill kills the runner and waits until it is gone.
+// kill kills the runner and waits for its end.
 func (k *killable) kill() {
 	_ = k.cmd.Process.Kill() // it may have ended
 	<-k.done
 }
 
-// end ends the runner politely; it is its exit code.
+// end interrupts the runner and returns its exit code.
 func (k *killable) end() int {
 	k.t.Helper()
 	if err := k.cmd.Process.Signal(syscall.SIGTERM); err != nil {
@@ -313,7 +314,7 @@ func (k *killable) end() int {
 	return k.cmd.ProcessState.ExitCode()
 }
 
-// records are the processes that the journal of a plan knows.
+// records returns the records in the plan's journal by process ID.
 func (p plan) records(t *testing.T) map[string]journal.Record {
 	t.Helper()
 	files, err := filepath.Glob(filepath.Join(p.State, "processes", "*.json"))
@@ -335,7 +336,7 @@ func (p plan) records(t *testing.T) map[string]journal.Record {
 	return out
 }
 
-// output is what a mate of the plan wrote.
+// output returns the log of a member of the plan.
 func (p plan) output(t *testing.T, name string) string {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join(p.State, "logs", name+".log"))

@@ -23,22 +23,22 @@ import (
 	"parley.internal/shared/store/storetest"
 )
 
-// office is a team on a hub that runs in this process.
-type office struct {
+// deployment is a team on a hub that runs in this process.
+type deployment struct {
 	t        *testing.T
 	url, key string
 }
 
-func newOffice(t *testing.T, st *stage) (*office, plan) {
+func newDeployment(t *testing.T, st *stage) (*deployment, plan) {
 	t.Helper()
-	o := &office{t: t}
+	o := &deployment{t: t}
 	o.url, o.key = startHub(t)
 	var out any
 	o.must("POST", "/v1/teams", map[string]any{"team_name": theTeam}, &out)
 	return o, planFor(t, o.url, o.key, st)
 }
 
-// startHub serves the REST mirror over an empty store until the test ends. The key is that of the agent lead.
+// startHub serves the REST API over an empty store until the test ends. The key is that of the agent lead.
 func startHub(t *testing.T) (url, key string) {
 	t.Helper()
 	db := storetest.SQLite(t, app.Schema())
@@ -63,8 +63,8 @@ func startHub(t *testing.T) (url, key string) {
 	return server.URL, made.Key
 }
 
-// must calls the hub, and decodes the data of its answer into out.
-func (o *office) must(method, path string, body, out any) {
+// must calls the hub and decodes the data of its answer into out.
+func (o *deployment) must(method, path string, body, out any) {
 	o.t.Helper()
 	text, err := json.Marshal(body)
 	if err != nil {
@@ -97,7 +97,7 @@ func (o *office) must(method, path string, body, out any) {
 	}
 }
 
-func (o *office) spawn(name string) (processID string) {
+func (o *deployment) spawn(name string) (processID string) {
 	o.t.Helper()
 	var out struct {
 		ProcessID string `json:"process_id"`
@@ -107,7 +107,7 @@ func (o *office) spawn(name string) (processID string) {
 	return out.ProcessID
 }
 
-// seen is a process as the team sees it.
+// seen is a process in the hub's answers.
 type seen struct {
 	ProcessID string `json:"process_id"`
 	Name      string `json:"name"`
@@ -119,7 +119,7 @@ type seen struct {
 	LogFile   string `json:"log_file"`
 }
 
-func (o *office) process(id string) seen {
+func (o *deployment) process(id string) seen {
 	o.t.Helper()
 	var out struct{ Processes []seen }
 	o.must("GET", "/v1/teams/core/processes", nil, &out)
@@ -131,7 +131,7 @@ func (o *office) process(id string) seen {
 }
 
 // until waits until the process is in a state.
-func (o *office) until(id, state string) seen {
+func (o *deployment) until(id, state string) seen {
 	o.t.Helper()
 	tick := time.NewTicker(20 * time.Millisecond)
 	defer tick.Stop()
@@ -149,15 +149,15 @@ func (o *office) until(id, state string) seen {
 	}
 }
 
-func TestATeammateIsStartedKeptAndEndedOverAHub(t *testing.T) {
+func TestAMemberIsStartedWatchedAndEndedThroughAHub(t *testing.T) {
 	t.Parallel()
 	st := newStage(t)
-	o, p := newOffice(t, st)
+	o, p := newDeployment(t, st)
 	p.Times.Grace = fair
 	p.run(t)
 	id := o.spawn("w1")
 	m := st.next()
-	// When the process begins, its member and its prompt are there.
+	// The member and its prompt exist before the process starts.
 	var cfg struct {
 		Members []struct{ Name string }
 	}
@@ -195,10 +195,10 @@ func TestATeammateIsStartedKeptAndEndedOverAHub(t *testing.T) {
 	}
 }
 
-func TestRunnersOfOneHubShareATeamAndASuccessorGoesOn(t *testing.T) {
+func TestRunnersOfOneHubShareATeamAndASuccessorContinues(t *testing.T) {
 	t.Parallel()
 	st := newStage(t)
-	o, p := newOffice(t, st)
+	o, p := newDeployment(t, st)
 	first := p.spawn(t)
 	living := o.spawn("living")
 	m := st.next()
@@ -233,10 +233,10 @@ func TestRunnersOfOneHubShareATeamAndASuccessorGoesOn(t *testing.T) {
 	st.empty()
 }
 
-func TestARunnerThatIsEndedTellsAHub(t *testing.T) {
+func TestAStoppedRunnerReportsToTheHub(t *testing.T) {
 	t.Parallel()
 	st := newStage(t)
-	o, p := newOffice(t, st)
+	o, p := newDeployment(t, st)
 	run := p.run(t)
 	id := o.spawn("w1")
 	m := st.next()

@@ -18,20 +18,21 @@ import (
 	"time"
 )
 
-// patience is how long a test waits for what should be there at once.
+// patience is the time that a test waits for an expected event.
 const patience = 40 * time.Second
 
-// stageVariable says where a mate finds its test.
+// stageVariable holds the address of the test that controls a mate.
 const stageVariable = "RUNNER_TEST_STAGE"
 
-// hello is what a mate says of itself.
+// hello is the first message of a mate.
 type hello struct {
 	PID, Group int
 	Args, Env  []string
 	Dir, Input string
 }
 
-// playMate is the program that stands in for a teammate's: it does what its test says, line by line, and ends with it.
+// playMate is the program in the place of a member's: it carries out the lines that the test sends, and ends with the
+// test.
 func playMate() {
 	conn, err := net.Dial("tcp", os.Getenv(stageVariable))
 	if err != nil {
@@ -77,7 +78,7 @@ func playMate() {
 	os.Exit(9)
 }
 
-// mate is one that runs, as its test sees it.
+// mate is a running mate, controlled by the test.
 type mate struct {
 	hello
 	t    *testing.T
@@ -85,7 +86,7 @@ type mate struct {
 	r    *bufio.Reader
 }
 
-// do has the mate do something, and waits until it did.
+// do sends a line and waits until it was carried out.
 func (m *mate) do(words string) {
 	m.t.Helper()
 	m.tell(words)
@@ -94,7 +95,7 @@ func (m *mate) do(words string) {
 	}
 }
 
-// tell has the mate do what it cannot answer.
+// tell sends a line without waiting.
 func (m *mate) tell(words string) {
 	m.t.Helper()
 	if _, err := fmt.Fprintln(m.conn, words); err != nil {
@@ -111,13 +112,13 @@ func (m *mate) gone() {
 	}
 }
 
-// lives says that the mate answers.
+// lives fails the test if the mate does not answer.
 func (m *mate) lives() {
 	m.t.Helper()
 	m.do("nothing")
 }
 
-// stage is where the mates of a test report.
+// stage accepts the connections of a test's mates.
 type stage struct {
 	t     *testing.T
 	addr  string
@@ -147,13 +148,13 @@ func newStage(t *testing.T) *stage {
 		_ = l.Close()
 		<-done
 		for _, conn := range conns {
-			_ = conn.Close() // it ends the mate
+			_ = conn.Close() // ends the mate
 		}
 	})
 	return s
 }
 
-// next is the next mate that begins.
+// next waits for the next mate and returns it.
 func (s *stage) next() *mate {
 	s.t.Helper()
 	select {
@@ -165,8 +166,8 @@ func (s *stage) next() *mate {
 	}
 }
 
-// empty says that nobody began of whom the test does not know. It is asked when whoever could have is known to have
-// ended.
+// empty fails the test if a mate started that the test has not taken. It must be called when no runner can start
+// another.
 func (s *stage) empty() {
 	s.t.Helper()
 	select {

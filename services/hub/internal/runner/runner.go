@@ -14,7 +14,7 @@ import (
 	"parley.internal/shared/team"
 )
 
-// Server is the team as this runner sees it.
+// Server is the team's part of the server as a runner calls it; package hub implements it.
 type Server interface {
 	Wanted(ctx context.Context, wait time.Duration) ([]team.Process, error)
 	Held(ctx context.Context) ([]team.Process, error)
@@ -22,41 +22,42 @@ type Server interface {
 	Report(ctx context.Context, processID string, r team.ReportInput) (team.Process, error)
 }
 
-// Times are a runner's. Each has a default, which its zero value stands for.
+// Times are the intervals and timeouts of a runner. A zero value means the default.
 type Times struct {
-	// Grace is how long a process may take to end after a TERM, before the KILL; 10 s.
+	// Grace is the time between SIGTERM and SIGKILL when a process has to end; 10 s.
 	Grace time.Duration
-	// Beat is the time between two heartbeats of a process; 60 s.
-	Beat time.Duration
-	// Look is the time between two looks at a process that another runner started; 1 s.
-	Look time.Duration
-	// Parting is how long a runner that is ended tries to tell of its processes' ends; 10 s.
-	Parting time.Duration
-	// Unit is the shortest time between two tries of a call; 1 s.
+	// Heartbeat is the interval between the heartbeats of a process; 60 s.
+	Heartbeat time.Duration
+	// Poll is the interval between the checks of a process that another runner started; 1 s.
+	Poll time.Duration
+	// Drain is the time for which a runner that ends tries to report the ends of its processes; 10 s.
+	Drain time.Duration
+	// Unit is the shortest pause between two tries of a call; 1 s.
 	Unit time.Duration
 }
 
-// longPoll is how long the server is asked to wait for something to do.
+// longPoll is the time for which the server is asked to wait for changes.
 const longPoll = 55 * time.Second
 
-// Runner keeps the processes of one team.
+// Runner runs the processes of one team. All fields are required but Times.
 type Runner struct {
 	Server  Server
 	Journal *journal.Journal
 	Command *Command
-	// Team is the team's name, and Key the runner's key, which no process gets unless the command passes it on.
+	// Team is the team's name and Key the runner's key. The key is hidden from the processes unless the command passes
+	// it on.
 	Team, Key string
-	// Root is the directory under which processes may work. It is without links.
+	// Root is the directory for the processes' working directories, without symbolic links.
 	Root string
-	// Env is the runner's environment, and Child the command that calls [launch.Child].
+	// Env is the runner's environment. Child is the command that calls [launch.Child].
 	Env, Child []string
 	Times      Times
 	Log        *slog.Logger
 	Now        func() time.Time
 
-	// delivery ends when nothing more is told.
-	delivery context.Context
-	underway sync.WaitGroup
+	// reports is the context of all calls that report a process; it outlives Run's.
+	reports context.Context
+	tasks   sync.WaitGroup
 
 	mu       sync.Mutex
 	children map[string]*child
@@ -67,8 +68,8 @@ func (r *Runner) setDefaults() {
 	for _, t := range []struct {
 		at   *time.Duration
 		when time.Duration
-	}{{&r.Times.Grace, 10 * time.Second}, {&r.Times.Beat, time.Minute}, {&r.Times.Look, time.Second},
-		{&r.Times.Parting, 10 * time.Second}, {&r.Times.Unit, time.Second}} {
+	}{{&r.Times.Grace, 10 * time.Second}, {&r.Times.Heartbeat, time.Minute}, {&r.Times.Poll, time.Second},
+		{&r.Times.Drain, 10 * time.Second}, {&r.Times.Unit, time.Second}} {
 		if *t.at == 0 {
 			*t.at = t.when
 		}
@@ -76,12 +77,13 @@ func (r *Runner) setDefaults() {
 	r.children = map[string]*child{}
 }
 
-// Run keeps the processes until ctx ends or the team is gone; then it ends them all, and returns in bounded time. Its
-// error says why the runner is of no use: then those that a former runner left are as they were, but for a team that is
-// gone.
+// Run runs the team's processes until ctx ends or the team is deleted. Then it ends all processes and returns nil
+// within a bounded time. It returns an error at once if the runner cannot work, for example without the command's
+// program or with a refused key; the processes of a former runner then keep running. If the team does not exist, it
+// ends the processes of a former runner and returns an error.
 func (r *Runner) Run(ctx context.Context) error {
 	if !launch.Supported {
-		return errors.New("a runner needs process groups, which this system does not have; run it on Linux or macOS")
+		return errors.New("the runner needs process groups, which this system lacks; run it on Linux or macOS")
 	}
 	r.setDefaults()
 	if _, err := r.Command.find(r.Command.environment(r.Env, r.Key)); err != nil {
@@ -92,40 +94,41 @@ func (r *Runner) Run(ctx context.Context) error {
 		return err
 	}
 	held, err := r.Server.Held(ctx)
-	if hub.Hopeless(err) && !hub.Gone(err) {
+	if hub.Permanent(err) && !hub.Gone(err) {
 		return err
 	}
-	var silence context.CancelFunc
-	r.delivery, silence = context.WithCancel(context.WithoutCancel(ctx))
-	defer silence()
-	// What begins while the rest is ended is ended too.
+	var stopReports context.CancelFunc
+	r.reports, stopReports = context.WithCancel(context.WithoutCancel(ctx))
+	defer stopReports()
+	// Processes that start during the shutdown are ended as well.
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	for _, rec := range records {
-		r.takeUp(rec)
+		r.resume(rec)
 	}
 	if err != nil && !hub.Gone(err) {
-		r.Log.Warn("the server does not answer; those that run go on", "error", err)
+		r.Log.Warn("the server does not answer; running processes continue", "error", err)
 		held, err = r.held(ctx)
 	}
-	met := err == nil
-	if met {
+	found := err == nil
+	if found {
 		r.reconcile(held)
 		err = r.follow(ctx)
 	}
 	stop()
-	r.end(silence)
+	r.end(stopReports)
 	switch {
 	case !hub.Gone(err):
 		return nil
-	case met:
-		r.Log.Warn("the team is gone, and all of it was ended", "team", r.Team)
+	case found:
+		r.Log.Warn("the team was deleted; its processes were ended", "team", r.Team)
 		return nil
 	}
 	return fmt.Errorf("%w; make it with team_create, and start the runner again", err)
 }
 
-// held asks until the server answers, the team is gone, or ctx ends.
+// held lists the processes that this runner has claimed. It retries until the server answers, the team is gone or ctx
+// ends.
 func (r *Runner) held(ctx context.Context) ([]team.Process, error) {
 	wait := hub.Backoff{Unit: r.Times.Unit}
 	for {
@@ -133,42 +136,42 @@ func (r *Runner) held(ctx context.Context) ([]team.Process, error) {
 		if err == nil || hub.Gone(err) {
 			return held, err
 		}
-		hub.Sleep(ctx, r.trouble(&wait, err), nil)
+		hub.Sleep(ctx, r.retryDelay(&wait, err), nil)
 		if ctx.Err() != nil {
 			return nil, ctx.Err()
 		}
 	}
 }
 
-// trouble says how long to wait after an error, and tells of it.
-func (r *Runner) trouble(wait *hub.Backoff, err error) time.Duration {
+// retryDelay logs an error and returns the pause before the next try.
+func (r *Runner) retryDelay(wait *hub.Backoff, err error) time.Duration {
 	d := wait.Next(err)
-	r.Log.Warn("a call failed and is tried again", "error", err, "in", d.Round(time.Millisecond))
+	r.Log.Warn("a call failed and will be tried again", "error", err, "in", d.Round(time.Millisecond))
 	return d
 }
 
-// reconcile reports what a former life claimed and has no record of: it was never started. What the server calls lost
-// has ended, as far as anybody knows.
+// reconcile reports processes that a former runner claimed but did not record: they were never started. Processes that
+// the server calls lost are taken to have ended.
 func (r *Runner) reconcile(held []team.Process) {
 	for _, p := range held {
 		if p.State != team.Lost {
-			r.neverRan(p, team.ReportInput{State: team.Failed, Error: neverStarted})
+			r.reportNotRunning(p, team.ReportInput{State: team.Failed, Error: neverStarted})
 		}
 	}
 }
 
-// neverRan reports the end of a process that this runner holds and has nothing of.
-func (r *Runner) neverRan(p team.Process, end team.ReportInput) {
-	if c, ok := r.adopt(journal.Record{ProcessID: p.ProcessID, Name: p.Name}); ok {
-		r.underway.Go(func() {
-			c.note(r, end)
+// reportNotRunning reports the end of a process that this runner holds but that does not run here.
+func (r *Runner) reportNotRunning(p team.Process, end team.ReportInput) {
+	if c, ok := r.add(journal.Record{ProcessID: p.ProcessID, Name: p.Name}); ok {
+		r.tasks.Go(func() {
+			c.recordEnd(r, end)
 			close(c.ended)
-			r.tell(c)
+			r.report(c)
 		})
 	}
 }
 
-// follow acts on what is wanted until ctx ends or the team is gone.
+// follow starts and ends processes as the server wants, until ctx ends or the team is gone.
 func (r *Runner) follow(ctx context.Context) error {
 	wait := hub.Backoff{Unit: r.Times.Unit}
 	for {
@@ -180,22 +183,23 @@ func (r *Runner) follow(ctx context.Context) error {
 		case hub.Gone(err):
 			return err
 		case err != nil:
-			hub.Sleep(ctx, r.trouble(&wait, err), nil)
+			hub.Sleep(ctx, r.retryDelay(&wait, err), nil)
 			continue
 		}
 		wait.Reset()
-		news := false
+		changed := false
 		for _, p := range wanted {
-			news = r.act(ctx, p) || news
+			changed = r.act(ctx, p) || changed
 		}
-		// What is wanted stays so until it was done, and a server that is ended answers every wait at once.
-		if !news && r.Now().Sub(began) < r.Times.Unit {
+		// Avoid a busy loop: a process stays wanted until it is handled, and a server that shuts down answers every
+		// wait at once.
+		if !changed && r.Now().Sub(began) < r.Times.Unit {
 			hub.Sleep(ctx, r.Times.Unit, nil)
 		}
 	}
 }
 
-// act begins what the server wants of a process, and says whether that was news.
+// act starts or ends a process as the server wants, and reports whether it did anything.
 func (r *Runner) act(ctx context.Context, p team.Process) bool {
 	r.mu.Lock()
 	c := r.children[p.ProcessID]
@@ -206,42 +210,42 @@ func (r *Runner) act(ctx context.Context, p team.Process) bool {
 	case c != nil:
 		return false
 	case p.Wanted == team.WantEnded:
-		r.neverRan(p, team.ReportInput{State: team.Killed, Error: "nothing of it runs here"})
+		r.reportNotRunning(p, team.ReportInput{State: team.Killed, Error: "it does not run here"})
 		return false
 	case p.State != team.Requested:
 		return false
 	case !journal.ValidName(p.ProcessID) || !journal.ValidName(p.Name):
-		r.Log.Error("the server names a process that cannot be kept", "process", p.ProcessID, "name", p.Name)
+		r.Log.Error("the server sent a process with an invalid ID or name", "process", p.ProcessID, "name", p.Name)
 		return false
 	}
-	c, ok := r.adopt(journal.Record{ProcessID: p.ProcessID, Name: p.Name})
+	c, ok := r.add(journal.Record{ProcessID: p.ProcessID, Name: p.Name})
 	if ok {
-		r.underway.Go(func() { r.begin(ctx, c) })
+		r.tasks.Go(func() { r.begin(ctx, c) })
 	}
 	return ok
 }
 
-// adopt takes a process in, unless it is there.
-func (r *Runner) adopt(rec journal.Record) (*child, bool) {
+// add registers a process. It returns false if the process is registered already.
+func (r *Runner) add(rec journal.Record) (*child, bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.children[rec.ProcessID] != nil {
 		return nil, false
 	}
-	c := newChild(r.delivery, rec)
+	c := newChild(r.reports, rec)
 	r.children[rec.ProcessID] = c
 	return c, true
 }
 
-// forget lets a process go that is done with.
-func (r *Runner) forget(c *child) {
+// remove removes a process that is finished.
+func (r *Runner) remove(c *child) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	delete(r.children, c.rec.ProcessID)
 }
 
-// end ends every process, and tells of it for a time that is bounded.
-func (r *Runner) end(silence context.CancelFunc) {
+// end ends all processes and reports their ends for at most Times.Drain.
+func (r *Runner) end(stopReports context.CancelFunc) {
 	r.mu.Lock()
 	all := make([]*child, 0, len(r.children))
 	for _, c := range r.children {
@@ -253,21 +257,21 @@ func (r *Runner) end(silence context.CancelFunc) {
 	}
 	for _, c := range all {
 		select {
-		case <-c.ran:
+		case <-c.started:
 			<-c.ended
-		default: // it is not, or never was
+		default: // the command is not running
 		}
 	}
 	done := make(chan struct{})
 	go func() {
-		r.underway.Wait()
+		r.tasks.Wait()
 		close(done)
 	}()
-	hub.Sleep(context.Background(), r.Times.Parting, done)
-	silence()
+	hub.Sleep(context.Background(), r.Times.Drain, done)
+	stopReports()
 	<-done
 	if left, err := r.Journal.All(); err == nil && len(left) > 0 {
-		r.Log.Warn("the server does not know yet how some ended; the next runner with this state directory tells it",
+		r.Log.Warn("some ends are not reported yet; the next runner with this state directory will report them",
 			"processes", len(left))
 	}
 }

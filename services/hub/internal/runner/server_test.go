@@ -22,16 +22,16 @@ const (
 	theKey  = "parley_a_secret"
 )
 
-// process is one as the server keeps it.
+// process is a process in the server's state.
 type process struct {
 	team.Process
-	// State is where it stands, Last what was last told of it.
+	// State is the process's state and Last the last report.
 	State  team.State
 	Last   team.ReportInput
 	Runner string
 }
 
-// server keeps the contract of a team's processes in memory, notes what it was asked in order, and can be away.
+// server implements the routes for a team's processes in memory. It records the calls in order and can be unreachable.
 type server struct {
 	*httptest.Server
 	t   *testing.T
@@ -96,7 +96,7 @@ func refuse(w http.ResponseWriter, status int, code, message string) {
 		"error": map[string]any{"code": code, "message": message, "details": []any{}}})
 }
 
-// change changes what the server knows, and wakes who waits.
+// change changes the state of the server and wakes waiting calls.
 func (s *server) change(f func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -105,7 +105,7 @@ func (s *server) change(f func()) {
 	s.changed = make(chan struct{})
 }
 
-// until waits until something holds.
+// until waits until a condition holds.
 func (s *server) until(what string, holds func() bool) {
 	s.t.Helper()
 	over := time.After(patience)
@@ -126,12 +126,12 @@ func (s *server) until(what string, holds func() bool) {
 	}
 }
 
-// leave drops every connection that waits, and each that comes; come ends that.
+// leave makes the server unreachable: it drops all connections until come is called.
 func (s *server) leave() { s.change(func() { s.away = true }) }
 
 func (s *server) come() { s.change(func() { s.away = false }) }
 
-// spawn asks for a process.
+// spawn requests a process.
 func (s *server) spawn(id string, with ...func(*team.Process)) {
 	s.change(func() {
 		p := &process{Process: team.Process{ProcessID: id, TeamName: theTeam, Name: "w-" + id,
@@ -145,7 +145,7 @@ func (s *server) spawn(id string, with ...func(*team.Process)) {
 	})
 }
 
-// kill asks for the end of a process.
+// kill requests the end of a process.
 func (s *server) kill(id string) {
 	s.change(func() {
 		p := s.processes[id]
@@ -160,7 +160,7 @@ func ended(state team.State) bool {
 	return state == team.Exited || state == team.Failed || state == team.Killed
 }
 
-// end waits for a process's end, and is what was told of it.
+// end waits for the end of a process and returns the process.
 func (s *server) end(id string) process {
 	s.t.Helper()
 	s.until(id+" ends", func() bool { return ended(s.processes[id].State) || s.processes[id].State == team.Lost })
@@ -173,13 +173,13 @@ func (s *server) get(id string) process {
 	return *s.processes[id]
 }
 
-// runs waits until a process is known to run.
+// runs waits until a process is reported as running.
 func (s *server) runs(id string) {
 	s.t.Helper()
 	s.until(id+" runs", func() bool { return s.processes[id].State == team.Running })
 }
 
-// said is what was asked of one process, in order.
+// said returns the calls for one process in order.
 func (s *server) said(id string) []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -192,7 +192,7 @@ func (s *server) said(id string) []string {
 	return out
 }
 
-// count is how often something was asked. It is for [server.until].
+// count returns the number of equal calls. It is for conditions of [server.until].
 func (s *server) count(call string) int {
 	n := 0
 	for _, c := range s.calls {
@@ -251,7 +251,7 @@ func (s *server) list(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// call notes a call, and finds its process.
+// call records a call and finds its process.
 func (s *server) call(w http.ResponseWriter, r *http.Request, verb string) (p *process, release func()) {
 	if s.before != nil {
 		s.before(verb + " " + r.PathValue("id"))

@@ -15,7 +15,7 @@ import (
 	"parley.internal/shared/team"
 )
 
-func TestAProcessIsClaimedWrittenDownAndToldOfInThisOrder(t *testing.T) {
+func TestAProcessIsClaimedRecordedAndReportedInThisOrder(t *testing.T) {
 	t.Parallel()
 	s, st := newServer(t), newStage(t)
 	p := newPlan(t, s, st)
@@ -54,7 +54,7 @@ func TestAProcessIsClaimedWrittenDownAndToldOfInThisOrder(t *testing.T) {
 	if info, err := os.Stat(filepath.Join(p.State, "logs", "w-p1.log")); err != nil || info.Mode().Perm() != 0o600 {
 		t.Errorf("%v, %v", info, err)
 	}
-	// The next of the name goes on in its log.
+	// The next process of the same name appends to the log.
 	s.spawn("p2", func(p *team.Process) { p.Name = "w-p1" })
 	st.next().tell("exit 0")
 	if got := s.end("p2"); *got.Last.ExitCode != 0 || !strings.HasPrefix(p.output(t, "w-p1"), out+"--- ") {
@@ -62,7 +62,7 @@ func TestAProcessIsClaimedWrittenDownAndToldOfInThisOrder(t *testing.T) {
 	}
 }
 
-func TestASignalThatEndsAProcessIsNamed(t *testing.T) {
+func TestTheSignalThatEndedAProcessIsReported(t *testing.T) {
 	t.Parallel()
 	s, st := newServer(t), newStage(t)
 	newPlan(t, s, st).run(t)
@@ -73,7 +73,7 @@ func TestASignalThatEndsAProcessIsNamed(t *testing.T) {
 	}
 }
 
-func TestWhatTheServerSaysIsArgumentsAndReachesNoShell(t *testing.T) {
+func TestValuesFromTheServerAreArgumentsAndReachNoShell(t *testing.T) {
 	t.Parallel()
 	s, st := newServer(t), newStage(t)
 	p := newPlan(t, s, st)
@@ -105,7 +105,7 @@ func TestWhatTheServerSaysIsArgumentsAndReachesNoShell(t *testing.T) {
 	}
 }
 
-func TestWhatCannotBeStartedFailsBeforeItRuns(t *testing.T) {
+func TestAProcessThatCannotBeStartedIsReportedAsFailed(t *testing.T) {
 	t.Parallel()
 	s, st := newServer(t), newStage(t)
 	p := newPlan(t, s, st)
@@ -123,16 +123,16 @@ func TestWhatCannotBeStartedFailsBeforeItRuns(t *testing.T) {
 	}
 	p.run(t)
 	for id, c := range map[string]struct{ cwd, model, words string }{
-		"absolute": {"/", "m", `the working directory "/" does not lie under ` + p.Root},
-		"beside":   {p.Root + "-not", "m", "cannot be entered"},
-		"dots":     {"dir/../..", "m", "does not lie under"},
-		"link":     {"out", "m", `the working directory "out" does not lie under`},
-		"deep":     {"out/tmp", "m", "does not lie under"},
-		"up":       {"up", "m", "does not lie under"},
+		"absolute": {"/", "m", `the working directory "/" must be at or below the root ` + p.Root},
+		"beside":   {p.Root + "-not", "m", "cannot enter the working directory"},
+		"dots":     {"dir/../..", "m", "must be at or below"},
+		"link":     {"out", "m", `the working directory "out" must be at or below`},
+		"deep":     {"out/tmp", "m", "must be at or below"},
+		"up":       {"up", "m", "must be at or below"},
 		"missing":  {"none", "m", "no such file or directory"},
-		"file":     {"file", "m", "is no directory"},
+		"file":     {"file", "m", "must be a directory"},
 		"nul":      {"a\x00b", "m", "NUL"},
-		"option":   {"", "--yes", `the value of {model}, "--yes", begins with -`},
+		"option":   {"", "--yes", `the value of {model}, "--yes", must not begin with -`},
 	} {
 		s.spawn(id, func(p *team.Process) { p.Cwd, p.Model = c.cwd, c.model })
 		got := s.end(id)
@@ -150,7 +150,7 @@ func TestWhatCannotBeStartedFailsBeforeItRuns(t *testing.T) {
 	}
 }
 
-func TestACommandThatIsMissingIsReportedBeforeAnythingRuns(t *testing.T) {
+func TestAMissingCommandIsReportedBeforeAnythingRuns(t *testing.T) {
 	t.Parallel()
 	s, st := newServer(t), newStage(t)
 	p := newPlan(t, s, st)
@@ -180,7 +180,7 @@ func TestACommandThatIsMissingIsReportedBeforeAnythingRuns(t *testing.T) {
 		!slices.Equal(s.said("p2"), []string{"claim", "failed"}) {
 		t.Errorf("got %+v after %v", got, s.said("p2"))
 	}
-	// One that is there and is no program fails at the last moment, and was not running.
+	// A file that is not a program fails at the last moment and is never reported as running.
 	if err := os.WriteFile(tool, []byte("#!/no/such/interpreter\n"), 0o700); err != nil {
 		t.Fatal(err)
 	}
@@ -191,7 +191,7 @@ func TestACommandThatIsMissingIsReportedBeforeAnythingRuns(t *testing.T) {
 	}
 }
 
-func TestAFullDiskStartsNothingAndIsReported(t *testing.T) {
+func TestWithAFullDiskNothingStartsAndTheErrorIsReported(t *testing.T) {
 	t.Parallel()
 	if _, err := os.Stat("/dev/full"); err != nil {
 		t.Fatal("this system has no disk that is always full; say here how it gets one: ", err)
@@ -222,7 +222,7 @@ func TestAFullDiskStartsNothingAndIsReported(t *testing.T) {
 	}
 }
 
-func TestAJournalThatCannotBeWrittenLaterCostsNoProcess(t *testing.T) {
+func TestAProcessSurvivesAJournalThatCannotBeWritten(t *testing.T) {
 	t.Parallel()
 	s, st := newServer(t), newStage(t)
 	p := newPlan(t, s, st)
@@ -277,14 +277,14 @@ func TestTwoRunnersNeverStartTheSameProcess(t *testing.T) {
 	}
 }
 
-func TestARunnerThatIsOfNoUseSaysWhyAtItsStart(t *testing.T) {
+func TestRunReturnsAnErrorIfTheRunnerCannotWork(t *testing.T) {
 	t.Parallel()
 	s, st := newServer(t), newStage(t)
 	p := newPlan(t, s, st)
 	bad := p
 	bad.Key, bad.State = "parley_another", p.State+"2"
 	if err := bad.run(t).wait(); err == nil ||
-		!strings.Contains(err.Error(), "does not take the key of the variable PARLEY_KEY") ||
+		!strings.Contains(err.Error(), "refuses the key of the variable PARLEY_KEY") ||
 		!strings.Contains(err.Error(), "`parley key create") || strings.Contains(err.Error(), bad.Key) {
 		t.Errorf("a bad key: %v", err)
 	}
@@ -295,7 +295,7 @@ func TestARunnerThatIsOfNoUseSaysWhyAtItsStart(t *testing.T) {
 	}
 }
 
-func TestWhatIsNoServerYetIsAskedAgain(t *testing.T) {
+func TestAnUnexpectedAnswerAtTheStartIsRetried(t *testing.T) {
 	t.Parallel()
 	s, st := newServer(t), newStage(t)
 	var asked atomic.Int32

@@ -11,7 +11,7 @@ import (
 	"parley.internal/shared/team"
 )
 
-func TestTheSuccessorOfAKilledRunnerAdoptsTheLivingAndBuriesTheDead(t *testing.T) {
+func TestASuccessorAdoptsRunningProcessesAndReportsTheOthers(t *testing.T) {
 	t.Parallel()
 	s, st := newServer(t), newStage(t)
 	p := newPlan(t, s, st)
@@ -38,7 +38,7 @@ func TestTheSuccessorOfAKilledRunnerAdoptsTheLivingAndBuriesTheDead(t *testing.T
 	run := p.run(t)
 	for _, id := range []string{"dies", "leaves"} {
 		if got := s.end(id); got.State != team.Lost || got.Last.ExitCode != nil ||
-			got.Last.Error != "it ended while no runner watched it; how it exited is not known" {
+			got.Last.Error != "it ended while no runner was running; its exit status is unknown" {
 			t.Errorf("%s: got %+v", id, got)
 		}
 	}
@@ -49,7 +49,7 @@ func TestTheSuccessorOfAKilledRunnerAdoptsTheLivingAndBuriesTheDead(t *testing.T
 	mates["ends"].tell("exit 3")
 	if got := s.end("ends"); got.State != team.Exited || got.Last.ExitCode != nil ||
 		got.Last.PID != int64(mates["ends"].PID) ||
-		got.Last.Error != "how it exited is not known: the runner that started it was ended before" {
+		got.Last.Error != "the exit status is unknown: the runner that started the process ended before it" {
 		t.Errorf("got %+v", got)
 	}
 	mates["lives"].lives()
@@ -68,7 +68,7 @@ func TestTheSuccessorOfAKilledRunnerAdoptsTheLivingAndBuriesTheDead(t *testing.T
 	}
 }
 
-func TestASuccessorThatIsEndedEndsWhatItAdopted(t *testing.T) {
+func TestAStoppedSuccessorEndsAdoptedProcesses(t *testing.T) {
 	t.Parallel()
 	s, st := newServer(t), newStage(t)
 	p := newPlan(t, s, st)
@@ -78,7 +78,7 @@ func TestASuccessorThatIsEndedEndsWhatItAdopted(t *testing.T) {
 	m, child := family(t, st, true)
 	s.runs("p1")
 	k.kill()
-	s.leave() // adopting needs no server
+	s.leave() // adoption needs no server
 	run := p.run(t)
 	run.stop()
 	s.come()
@@ -87,12 +87,12 @@ func TestASuccessorThatIsEndedEndsWhatItAdopted(t *testing.T) {
 	}
 	m.gone()
 	child.gone()
-	if got := s.end("p1"); got.State != team.Killed || got.Last.Error != "its runner was ended" {
+	if got := s.end("p1"); got.State != team.Killed || got.Last.Error != "its runner was stopped" {
 		t.Errorf("got %+v", got)
 	}
 }
 
-func TestWhatAKilledRunnerClaimedAndDidNotStartFails(t *testing.T) {
+func TestAProcessThatWasClaimedButNotStartedFails(t *testing.T) {
 	t.Parallel()
 	s, st := newServer(t), newStage(t)
 	p := newPlan(t, s, st)
@@ -102,7 +102,7 @@ func TestWhatAKilledRunnerClaimedAndDidNotStartFails(t *testing.T) {
 		s.before = func(call string) {
 			if call == "claim p1" {
 				<-ready
-				k.kill() // the claim takes effect, and nobody hears the answer
+				k.kill() // the claim takes effect, but its answer is lost
 			}
 		}
 	})
@@ -115,7 +115,7 @@ func TestWhatAKilledRunnerClaimedAndDidNotStartFails(t *testing.T) {
 		t.Fatalf("the journal has %v", p.records(t))
 	}
 	run := p.run(t)
-	if got := s.end("p1"); got.State != team.Failed || got.Last.Error != "the runner ended before it could start this" {
+	if got := s.end("p1"); got.State != team.Failed || got.Last.Error != "its runner ended before starting it" {
 		t.Errorf("got %+v", got)
 	}
 	run.end()
@@ -125,11 +125,11 @@ func TestWhatAKilledRunnerClaimedAndDidNotStartFails(t *testing.T) {
 	st.empty()
 }
 
-// written is what a killed runner may have left in its journal.
+// written are records that a killed runner may have left.
 var written = []journal.Record{
 	{ProcessID: "claimed", Name: "a"},
 	{ProcessID: "started", Name: "b", PID: 1 << 30, StartedAt: "long ago"},
-	{ProcessID: "another", Name: "c", PID: 1, StartedAt: "long ago"}, // the PID is another's now
+	{ProcessID: "another", Name: "c", PID: 1, StartedAt: "long ago"}, // the PID belongs to another process now
 	{ProcessID: "ended", Name: "d", PID: 1 << 30, StartedAt: "long ago",
 		End: []byte(`{"state":"exited","pid":1073741824,"started_at":"long ago","exit_code":6}`)},
 	{ProcessID: "told", Name: "e", PID: 1 << 30, StartedAt: "long ago", Told: true,
@@ -140,8 +140,8 @@ var written = []journal.Record{
 	{ProcessID: "nobodys", Name: "h", End: []byte(`{"state":"failed","error":"no"}`)},
 }
 
-// A runner may be killed after each thing that it writes down.
-func TestASuccessorGoesByWhatWasWrittenDown(t *testing.T) {
+// A runner may be killed after each write to its journal.
+func TestASuccessorFollowsTheJournal(t *testing.T) {
 	t.Parallel()
 	s, st := newServer(t), newStage(t)
 	p := newPlan(t, s, st)
@@ -165,7 +165,7 @@ func TestASuccessorGoesByWhatWasWrittenDown(t *testing.T) {
 			}
 		})
 	}
-	// What was told to be lost is still held, and stays lost.
+	// A process that was reported as lost is still held and remains lost.
 	s.spawn("lost")
 	s.change(func() { s.processes["lost"].State, s.processes["lost"].Runner = team.Lost, kept.ID() })
 	if err := kept.Close(); err != nil {

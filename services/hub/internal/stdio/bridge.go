@@ -114,7 +114,7 @@ func (b *Bridge) Run(ctx context.Context) error {
 func (r *run) complete() error {
 	u, err := url.Parse(r.URL)
 	if err != nil || u.Host == "" || (u.Scheme != "http" && u.Scheme != "https") {
-		return fmt.Errorf("the URL must be like https://host/mcp")
+		return errors.New("the URL must be like https://host/mcp")
 	}
 	r.url, r.origin = u.Redacted(), u.Scheme+"://"+u.Host
 	r.Key = strings.TrimSpace(r.Key)

@@ -80,8 +80,8 @@ func (r *run) accept(ctx context.Context, l line) (*request, []byte) {
 	return req, nil
 }
 
-// track remembers a request so that it can be cancelled, and cancels that which a notification names: the server is
-// told by the end of the POST too, because a server without sessions cannot tell whose the id is.
+// track records a request for cancellation, or carries out the cancellation in a notification. Cancelling also closes
+// the request's POST, because a server without sessions cannot match the ID in the notification to a client.
 func (r *run) track(req *request) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -1,31 +1,30 @@
-// The page of one question, and the list of those that wait for an answer. What agents
-// wrote becomes text of the document (textContent) and never markup or an address.
+// One question, and the list of open ones. Text from agents is set as textContent, never as markup or an address.
 'use strict';
 
 const $ = id => document.getElementById(id);
-const id = location.pathname.split('/')[2] || ''; // as an address has it, escaped
+const id = location.pathname.split('/')[2] || ''; // percent-encoded
 const firebase = document.body.dataset; // key, auth and token; empty without Firebase
 
 // ---- Calls
 
-// Fault is what a call came to that did not succeed. Status 0 is no connection, and
-// after are the seconds to wait that the server named.
+// Fault is a failed call. Status 0 means no connection; after is the server's Retry-After in seconds.
 class Fault extends Error {
   constructor(status, message, after = 0) {
     super(message);
     Object.assign(this, { status, after });
   }
-  // passing says that the same call may succeed later.
-  get passing() { return this.status === 0 || this.status === 429 || this.status >= 500; }
+  // temporary: the same call may succeed later.
+  get temporary() { return this.status === 0 || this.status === 429 || this.status >= 500; }
 }
 
-const patience = 70_000; // ms for a call; the longest wait of the server's is 55 s
+const timeout = 70_000; // ms for one call; the server waits for 55 s at most
 
 async function request(url, init, signal) {
-  const limit = AbortSignal.timeout(patience);
+  const limit = AbortSignal.timeout(timeout);
   let res, text, body;
   try {
-    res = await fetch(url, { ...init, credentials: 'omit', cache: 'no-store', signal: signal ? AbortSignal.any([signal, limit]) : limit });
+    const either = signal ? AbortSignal.any([signal, limit]) : limit;
+    res = await fetch(url, { ...init, credentials: 'omit', cache: 'no-store', signal: either });
     text = await res.text();
   } catch (e) {
     if (signal?.aborted) throw e;
@@ -40,36 +39,37 @@ async function request(url, init, signal) {
 const capital = text => text[0].toUpperCase() + text.slice(1);
 const json = body => ({ method: 'POST', headers: { 'Content-Type': 'application/json' }, body: JSON.stringify(body) });
 
-let ahead = 0; // ms that the server's clock is ahead of this one's
+let ahead = 0; // the server's clock minus this one's, in ms
 const now = () => Date.now() + ahead;
 
-// api calls the server as who signed in, and repeats the call once with a new token.
+// api calls the server as the user, and repeats the call once with a new token.
 async function api(path, body, signal) {
   for (let again = false; ; again = true) {
     const used = await bearer();
     const init = body ? json(body) : {};
     try {
-      const answer = await request(path, { ...init, headers: { ...init.headers, Authorization: `Bearer ${used}` } }, signal);
+      const headers = { ...init.headers, Authorization: `Bearer ${used}` };
+      const answer = await request(path, { ...init, headers }, signal);
       ahead = Date.parse(answer.meta.timestamp) - Date.now();
       say('');
       return answer.data;
     } catch (e) {
       if (e.status !== 401) throw e;
       if (token === used) token = '';
-      if (who?.refresh && !again) continue;
-      if (who?.key === used || who?.refresh) remember(null);
+      if (user?.refresh && !again) continue;
+      if (user?.key === used || user?.refresh) remember(null);
       throw e;
     }
   }
 }
 
-// ---- Who is signed in
+// ---- Sign-in
 
 const slot = 'parley.signIn';
-let who = remembered(); // {key, until} by a link, {refresh} by Firebase, or null
+let user = remembered(); // {key, until} from a link, {refresh} from Firebase, or null
 let token = ''; // Firebase's ID token
-let code = ''; // of a link that is not redeemed yet
-let redeeming = null, refreshing = null; // one of each at a time
+let code = ''; // of a link that has not been redeemed
+let redeeming = null, refreshing = null; // the calls in flight
 
 function remembered() {
   try {
@@ -79,36 +79,37 @@ function remembered() {
 }
 
 function remember(w) {
-  who = w;
+  user = w;
   $('sign-out').hidden = !w;
   try {
     if (w) localStorage.setItem(slot, JSON.stringify(w));
     else localStorage.removeItem(slot);
-  } catch { /* a browser that keeps nothing: signed in until the tab is closed */ }
+  } catch { /* without storage the sign-in lasts until the tab is closed */ }
 }
 
 async function bearer() {
-  if (!who) throw new Fault(401, '');
-  if (who.key) return who.key;
+  if (!user) throw new Fault(401, '');
+  if (user.key) return user.key;
   if (!token) await (refreshing ??= refresh().finally(() => { refreshing = null; }));
   return token;
 }
 
 async function refresh() {
   try {
-    const form = new URLSearchParams({ grant_type: 'refresh_token', refresh_token: who.refresh });
-    const r = await request(`${firebase.token}/v1/token?key=${encodeURIComponent(firebase.key)}`, { method: 'POST', body: form });
-    if (!who) throw new Fault(401, ''); // signed out meanwhile
+    const form = new URLSearchParams({ grant_type: 'refresh_token', refresh_token: user.refresh });
+    const url = `${firebase.token}/v1/token?key=${encodeURIComponent(firebase.key)}`;
+    const r = await request(url, { method: 'POST', body: form });
+    if (!user) throw new Fault(401, ''); // signed out meanwhile
     remember({ refresh: r.refresh_token });
     token = r.id_token;
   } catch (e) {
-    if (e.passing) throw e;
+    if (e.temporary) throw e;
     remember(null);
     throw new Fault(401, 'The sign-in has ended.');
   }
 }
 
-// takeCode takes a link's code from the address, so that no history keeps it.
+// takeCode removes a link's code from the address, to keep it out of the browser's history.
 function takeCode() {
   const link = /^#link=(.+)$/.exec(location.hash);
   if (!link) return;
@@ -116,16 +117,16 @@ function takeCode() {
   code = link[1];
 }
 
-// redeem signs in by the link. A code is good once, so this is never given up midway,
-// and one that cannot be used leaves a sign-in that there is.
+// redeem signs in with a link's code. A code is valid once, so the call is never aborted. An invalid code leaves the
+// present sign-in in place.
 async function redeem() {
   try {
     const { data } = await request('/v1/links/redeem', json({ code }));
     remember({ key: data.key, until: data.expiresAt });
   } catch (e) {
-    if (e.passing) throw e;
+    if (e.temporary) throw e;
     code = '';
-    if (!who) throw new Fault(401, e.message);
+    if (!user) throw new Fault(401, e.message);
   }
   code = '';
 }
@@ -136,7 +137,8 @@ async function signIn(event) {
   set('why', '');
   try {
     const asked = json({ email: $('email').value, password: $('password').value, returnSecureToken: true });
-    const r = await request(`${firebase.auth}/v1/accounts:signInWithPassword?key=${encodeURIComponent(firebase.key)}`, asked);
+    const url = `${firebase.auth}/v1/accounts:signInWithPassword?key=${encodeURIComponent(firebase.key)}`;
+    const r = await request(url, asked);
     $('password').value = '';
     remember({ refresh: r.refreshToken });
     token = r.idToken;
@@ -148,18 +150,19 @@ async function signIn(event) {
   event.submitter.disabled = false;
 }
 
-// ---- What is seen
+// ---- View
 
 const set = (id, text) => { if ($(id).textContent !== text) $(id).textContent = text; };
 const say = text => set('note', text);
-const make = (tag, text, more) => Object.assign(document.createElement(tag), { textContent: text, dir: 'auto', ...more });
+const make = (tag, text, more) =>
+  Object.assign(document.createElement(tag), { textContent: text, dir: 'auto', ...more });
 
 function view(name) {
   for (const v of ['sign-in', 'list', 'task', 'fault']) $(v).hidden = v !== name;
 }
 
 function askSignIn(why) {
-  task = null; // whoever signs in next reads it anew; what was written stays
+  task = null; // it is loaded again after the sign-in; a typed answer stays
   $('by-password').hidden = !firebase.key;
   $('by-link').hidden = !!firebase.key;
   say('');
@@ -169,7 +172,7 @@ function askSignIn(why) {
 }
 
 function stopWith(e) {
-  going?.abort();
+  running?.abort();
   if (e.status === 401) return askSignIn(e.message);
   say('');
   set('fault', e.status === 404 ? 'There is nothing here by this name, or it is another user’s.' : e.message);
@@ -183,7 +186,7 @@ function span(ms) {
   return h >= 48 ? `${Math.floor(h / 24)} days` : h ? `${h} h ${m % 60} min` : m ? `${m} min ${s % 60} s` : `${s} s`;
 }
 
-// show fills in what does not change while the page is open.
+// show displays the parts of a task that do not change.
 function show(t) {
   task = t;
   const q = t.type === 'question' ? t.question : null;
@@ -215,21 +218,21 @@ function showQuestion(q) {
   else if (task.status === 'derezzed') showEnd({ status: 'expired' });
   else waited = true;
   tick();
-  offer();
+  redraw();
 }
 
-// tick counts down to the expiry by the server's clock, and shows it at once.
+// tick updates the countdown to the expiry, by the server's clock.
 function tick() {
   clearTimeout(timer);
   if (ended || task?.type !== 'question') return;
   const left = Date.parse(task.expiresAt) - now();
-  if (left <= 0) return shut('This question expired without an answer');
+  if (left <= 0) return finish('This question expired without an answer');
   set('left', `Expires in ${span(left)}`);
   timer = setTimeout(tick, Math.min(left, 1000));
 }
 
-// shut takes the question off the hands of who reads it. Words that were not sent stay readable.
-function shut(state, mine) {
+// finish removes the means to answer. Text that was not sent stays readable.
+function finish(state, mine) {
   set('state', state);
   set('left', '');
   set('refused', '');
@@ -238,14 +241,14 @@ function shut(state, mine) {
   set('text-label', 'What you wrote, which was not sent');
 }
 
-// showEnd shows how a question ended.
+// showEnd displays a question's final result.
 function showEnd(r) {
   if (r.status === 'pending') return;
   ended = true;
   clearTimeout(timer);
-  if (r.status === 'expired') return shut('This question expired without an answer');
+  if (r.status === 'expired') return finish('This question expired without an answer');
   const mine = r.response === sent;
-  shut(waited && !mine ? 'This question was answered elsewhere' : 'This question is answered', mine);
+  finish(waited && !mine ? 'This question was answered elsewhere' : 'This question is answered', mine);
   set('left', at(r.answeredAt));
   set('standing', r.response);
   $('standing').hidden = false;
@@ -253,24 +256,24 @@ function showEnd(r) {
 
 // ---- The answer
 
-let sent = null; // what was last sent from here
+let sent = null; // the last answer that this page sent
 let sending = false;
 
 const picked = () => document.querySelector('#choices :checked');
 const chosen = () => picked()?.value ?? $('text').value;
 
-// offer lets the button say what it would send.
-function offer() {
+// redraw shows the answer that the button would send.
+function redraw() {
   $('send').disabled = sending || !chosen().trim();
   set('send', sending ? 'Sending…' : picked() ? `Send: ${chosen()}` : 'Send');
   $('options').disabled = sending;
   $('text').readOnly = sending || $('send').hidden;
 }
 
-// write makes what is in the text the answer, rather than an option.
-function write() {
+// typed deselects the option, so that the text is the answer.
+function typed() {
   if ($('text').value.trim() && picked() && !sending) picked().checked = false;
-  offer();
+  redraw();
 }
 
 async function send(event) {
@@ -279,19 +282,19 @@ async function send(event) {
   sending = true;
   sent = chosen();
   set('refused', '');
-  offer();
+  redraw();
   try {
     showEnd(await api(`/v1/questions/${id}/answer`, { response: sent }));
   } catch (e) {
-    await unsent(e);
+    await showError(e);
   }
   sending = false;
-  offer();
+  redraw();
   (ended ? $('state') : $('send')).focus();
 }
 
-// unsent says why an answer did not arrive, or what stands in its place.
-async function unsent(e) {
+// showError shows why an answer was refused, or the answer that was accepted instead.
+async function showError(e) {
   if (e.status === 409) {
     try {
       showEnd(await api(`/v1/questions/${id}/response`));
@@ -300,26 +303,26 @@ async function unsent(e) {
   }
   if (ended) return;
   if (e.status === 401) return stopWith(e);
-  set('refused', e.passing ? `${e.message} Your answer is still here: send it again.` : e.message);
+  set('refused', e.temporary ? `${e.message} Your answer is still here: send it again.` : e.message);
 }
 
 // ---- Following
 
 let task = null, ended = false, timer = 0;
-let waited = false; // whether the question was seen here before it ended
-let going = null; // ends what runs now
-let last = ''; // what was shown last
+let waited = false; // this page has shown the question as open
+let running = null; // aborts the current follow
+let last = ''; // the last displayed data, as JSON
 
-// fresh says whether this is not what is shown already.
-const fresh = data => last !== (last = JSON.stringify(data));
+// isNew: the data differs from the displayed data.
+const isNew = data => last !== (last = JSON.stringify(data));
 const pause = ms => new Promise(done => setTimeout(done, ms));
 
-// start follows what the page shows, from now and for as long as it can be seen.
+// start keeps the page up to date while it is visible.
 function start() {
-  going?.abort();
+  running?.abort();
   if (document.hidden) return;
-  going = new AbortController();
-  follow(going.signal);
+  running = new AbortController();
+  follow(running.signal);
 }
 
 async function follow(signal) {
@@ -327,13 +330,13 @@ async function follow(signal) {
     let rest;
     try {
       if (code) await (redeeming ??= redeem().finally(() => { redeeming = null; }));
-      if (!who) return askSignIn('');
-      rest = await (id ? step(signal, failed) : list(signal));
+      if (!user) return askSignIn('');
+      rest = await (id ? update(signal, failed) : list(signal));
       failed = 0;
       if (rest < 0) return;
     } catch (e) {
       if (signal.aborted) return;
-      if (!e.passing) return stopWith(e);
+      if (!e.temporary) return stopWith(e);
       say(`${e.message} Trying again…`);
       rest = Math.max(e.after * 1000, Math.min(30_000, 1000 * 2 ** failed++) * (0.75 + Math.random() / 2));
     }
@@ -341,28 +344,28 @@ async function follow(signal) {
   }
 }
 
-// step brings the page up to date, and says how many ms to rest, or -1 where nothing
-// will change any more.
-async function step(signal, failed) {
+// update returns the pause until the next update in ms, or -1 if nothing will change.
+async function update(signal, failed) {
   if (task?.type !== 'question') {
     const t = await api(`/v1/tasks/${id}`, null, signal);
-    if (fresh(t) || !task) show(t);
+    if (isNew(t) || !task) show(t);
   }
   view('task');
   if (task.type !== 'question') return 20_000;
   if (ended) return -1;
   const began = Date.now();
   showEnd(await api(`/v1/questions/${id}/response?waitMs=${failed ? 0 : 50_000}`, null, signal));
-  return ended ? -1 : Date.now() - began < 5000 ? 1000 : 0; // a server that stops answers at once
+  return ended ? -1 : Date.now() - began < 5000 ? 1000 : 0; // a server that shuts down answers at once
 }
 
 async function list(signal) {
   const r = await api('/v1/questions?status=pending&limit=100', null, signal);
-  if (fresh(r)) {
+  if (isNew(r)) {
     $('questions').replaceChildren(...r.questions.map(q => {
       const item = make('li', ''), link = make('a', '', { href: `/q/${encodeURIComponent(q.id)}` });
       link.append(make('span', q.question), make('small', q.source || 'an agent without a name'),
-        make('small', `${q.verified ? 'verified' : 'not verified'} · ${q.priority} priority · expires ${at(q.expiresAt)}`));
+        make('small', `${q.verified ? 'verified' : 'not verified'} · ${q.priority} priority · ` +
+          `expires ${at(q.expiresAt)}`));
       item.append(link);
       return item;
     }));
@@ -375,25 +378,25 @@ async function list(signal) {
 
 // ---- Events
 $('answer').addEventListener('submit', send);
-$('choices').addEventListener('change', offer);
-$('text').addEventListener('input', write);
-$('text').addEventListener('focus', write);
+$('choices').addEventListener('change', redraw);
+$('text').addEventListener('input', typed);
+$('text').addEventListener('focus', typed);
 $('by-password').addEventListener('submit', signIn);
 $('sign-out').addEventListener('click', () => {
   remember(null);
-  location.reload(); // nothing of what was shown stays
+  location.reload(); // removes all displayed data
 });
 document.addEventListener('visibilitychange', start);
 addEventListener('online', start);
 addEventListener('hashchange', () => { takeCode(); if (code) start(); });
 addEventListener('storage', () => { // another tab signed in or out
-  const was = !!who;
+  const was = !!user;
   remember(remembered());
-  if (was === !!who) return;
+  if (was === !!user) return;
   token = '';
   start();
 });
 
-remember(who);
+remember(user);
 takeCode();
 start();

@@ -1,6 +1,7 @@
-// Package hub is the server as a runner calls it: what it wants of this runner's processes, and how it is told what
-// became of them.
+// Package hub is the client of a runner for the server: it lists the processes that the server wants, claims them and
+// reports their states.
 //
-// It tells apart what a runner must tell apart: a server that is away, a process that is not ours, one that is gone, a
-// key that is not good. Neither the key nor the runner's id is in any error. It repeats nothing by itself.
+// It distinguishes the failures that a runner must distinguish: an unreachable server, a process of another runner, a
+// process or team that is gone, and a refused key. No error contains the key or the runner's ID. The package does not
+// retry.
 package hub

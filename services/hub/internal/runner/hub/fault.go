@@ -13,7 +13,7 @@ import (
 	"parley.internal/shared/fault"
 )
 
-// Fault is a call that did not succeed. Its message says what to do, where anybody can.
+// Fault is the error of a failed call. Its message names the remedy where there is one.
 type Fault struct {
 	Message string
 	cause   *client.Error
@@ -21,30 +21,29 @@ type Fault struct {
 
 func (f *Fault) Error() string { return f.Message }
 
-// Unwrap returns the client's error, which has the server's own.
+// Unwrap returns the client's error, which wraps the server's fault.
 func (f *Fault) Unwrap() error { return f.cause }
 
-// is says whether a server of Parley's answered with a fault of one of the kinds.
+// is reports whether the server answered with a fault of one of the kinds.
 func is(err error, kinds ...fault.Kind) bool {
 	var e *client.Error
 	return errors.As(err, &e) && e.Code != "" && slices.Contains(kinds, e.Fault.Kind)
 }
 
-// Gone says that the server knows the team or the process no more. A server that does not know the route is another
-// matter.
+// Gone reports whether the server no longer knows the team or the process. It is false if the server lacks the route.
 func Gone(err error) bool {
 	return is(err, fault.NotFound) && !strings.HasPrefix(err.Error(), noRoute)
 }
 
-// noRoute begins the message of a server without the operation.
+// noRoute begins the message of a server that lacks the operation.
 const noRoute = "there is no such route"
 
-// Refused says that what was asked cannot be, now or later: the process has ended, or another runner has it.
+// Refused reports whether the server refuses the call for good: the process has ended, or another runner has it.
 func Refused(err error) bool { return is(err, fault.Precondition, fault.Exists) }
 
-// Hopeless says that nobody needs to repeat the call before something was put right here: the key, the team's name, the
-// server's version.
-func Hopeless(err error) bool {
+// Permanent reports whether repeating the call is useless until the operator corrects something: the key, the team's
+// name or the server's version.
+func Permanent(err error) bool {
 	var e *client.Error
 	return errors.As(err, &e) && e.Code != "" && e.Status >= 400 && e.Status < 500 && !Refused(err) &&
 		!is(err, fault.Conflict) &&
@@ -52,40 +51,40 @@ func Hopeless(err error) bool {
 }
 
 const (
-	// longest is how long is waited between two tries at most, of our own accord.
-	longest = 30 // units
-	// obeyed bounds what a server may ask for.
-	obeyed = 5 * time.Minute
+	// maxUnits is the maxUnits pause between two tries, in units.
+	maxUnits = 30
+	// maxRetryAfter is the longest pause that a server may ask for.
+	maxRetryAfter = 5 * time.Minute
 )
 
-// Backoff says when to try again: after 1, 2, 4 and so on to 30 seconds, some less by chance, and never before the
-// server asked. The zero value begins at the beginning.
+// Backoff determines the pauses between tries: 1, 2, 4 and so on up to 30 units, each shortened by up to half at
+// random, and never shorter than the server's Retry-After. The zero value is ready for use.
 type Backoff struct {
-	// Unit stands for the second; zero is one.
+	// Unit is the first pause; 0 means one second.
 	Unit  time.Duration
 	tries int
 }
 
-// Reset is that a try succeeded.
+// Reset starts over after a success.
 func (b *Backoff) Reset() { b.tries = 0 }
 
-// Next is how long to wait after an error.
+// Next returns the pause after the error.
 func (b *Backoff) Next(err error) time.Duration {
 	unit := b.Unit
 	if unit == 0 {
 		unit = time.Second
 	}
-	d := unit * time.Duration(min(1<<min(b.tries, 10), longest))
+	d := unit * time.Duration(min(1<<min(b.tries, 10), maxUnits))
 	b.tries++
 	d -= rand.N(d/2 + 1)
 	var f *fault.Error
 	if errors.As(err, &f) {
-		d = max(d, min(f.RetryAfter, obeyed))
+		d = max(d, min(f.RetryAfter, maxRetryAfter))
 	}
 	return d
 }
 
-// Sleep waits, or less where ctx ends or wake is closed.
+// Sleep pauses for d, or until ctx ends or wake is closed. wake may be nil.
 func Sleep(ctx context.Context, d time.Duration, wake <-chan struct{}) {
 	timer := time.NewTimer(d)
 	defer timer.Stop()

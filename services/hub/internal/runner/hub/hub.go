@@ -12,58 +12,60 @@ import (
 	"parley.internal/shared/team"
 )
 
-// maxError is how many characters of an error a report may have.
+// maxError is the maximum length of an error in a report, in characters.
 const maxError = 2000
 
-// Team is one team on a server, as one runner sees it.
+// Team is a team on the server as one runner uses it.
 type Team struct {
-	// Client calls the server with the key.
+	// Client calls the server with Key.
 	Client *client.Client
 	Name   string
-	// Key is the bearer key, and KeyFrom says where it came from, for messages.
+	// Key is the bearer key. KeyFrom describes its source, for messages.
 	Key, KeyFrom string
-	// Runner is the runner's own id. Who has it speaks for its processes.
+	// Runner is the runner's ID. It is a secret: it authorizes reports on the runner's processes.
 	Runner string
 }
 
-// Wanted is what this runner should act on. It waits until there is something, at most as long as it is told.
+// Wanted returns the processes that the runner has to start or end. It waits until there is one, for at most wait.
 func (t *Team) Wanted(ctx context.Context, wait time.Duration) ([]team.Process, error) {
 	return t.list(ctx, team.ProcessesInput{WaitMs: int(wait.Milliseconds())})
 }
 
-// Held is all that the runner claimed and did not report as ended.
+// Held returns the processes that the runner has claimed and not reported as ended.
 func (t *Team) Held(ctx context.Context) ([]team.Process, error) {
 	return t.list(ctx, team.ProcessesInput{Held: true})
 }
 
 func (t *Team) list(ctx context.Context, in team.ProcessesInput) ([]team.Process, error) {
 	in.TeamName, in.Runner = t.Name, t.Runner
-	out, err := t.once().TeamListProcesses(ctx, in)
+	out, err := t.withoutRetry().TeamListProcesses(ctx, in)
 	return out.Processes, t.explain(err)
 }
 
-// Claim takes a process for this runner. [Refused] is its error where another has it or nobody wants it any more.
+// Claim claims a process for the runner. [Refused] is true for the error if another runner has it or it is no longer
+// wanted.
 func (t *Team) Claim(ctx context.Context, processID string) (team.Process, error) {
-	out, err := t.once().TeamClaimProcess(ctx, team.ClaimInput{TeamName: t.Name, ProcessID: processID,
+	out, err := t.withoutRetry().TeamClaimProcess(ctx, team.ClaimInput{TeamName: t.Name, ProcessID: processID,
 		Runner: t.Runner})
 	return out.Process, t.explain(err)
 }
 
-// Report tells what became of a process, and is what the server knows then. It fills in the names of the team, the
-// process and the runner.
+// Report reports the state of a process and returns the process as the server has it then. It sets the names of the
+// team, the process and the runner, and shortens the error to 2,000 characters.
 func (t *Team) Report(ctx context.Context, processID string, r team.ReportInput) (team.Process, error) {
 	r.TeamName, r.ProcessID, r.Runner = t.Name, processID, t.Runner
 	if text := []rune(r.Error); len(text) > maxError {
 		r.Error = string(text[:maxError-1]) + "…"
 	}
-	out, err := t.once().TeamReportProcess(ctx, r)
+	out, err := t.withoutRetry().TeamReportProcess(ctx, r)
 	return out.Process, t.explain(err)
 }
 
-// once calls without repetition: the runner has pauses of its own, which a change of its processes cuts short.
-func (t *Team) once() *client.Client { return t.Client.With(client.WithRetry(client.NoRetry)) }
+// withoutRetry returns the client without retries. The runner retries itself, because a change of its processes must
+// cut a pause short.
+func (t *Team) withoutRetry() *client.Client { return t.Client.With(client.WithRetry(client.NoRetry)) }
 
-// explain puts the error of a call into words that hold no secret.
+// explain adds the remedy to the error of a call and removes the secrets from it.
 func (t *Team) explain(err error) error {
 	var e *client.Error
 	if !errors.As(err, &e) {
@@ -75,11 +77,11 @@ func (t *Team) explain(err error) error {
 		said = fmt.Sprintf("%s (%v)", said, cause)
 	case e.Code == "":
 	case e.Status == http.StatusUnauthorized:
-		said = fmt.Sprintf("%s does not take the key of %s: %s; put a good one there, which `parley key create --user "+
-			"YOU` makes",
+		said = fmt.Sprintf("%s refuses the key of %s: %s; "+
+			"replace it with one that `parley key create --user YOU` makes",
 			t.Client.Base(), t.KeyFrom, said)
 	case e.Status == http.StatusForbidden:
-		said = fmt.Sprintf("the key of %s may not do this: %s; it takes one that may read and write teams, "+
+		said = fmt.Sprintf("the key of %s does not allow this: %s; use one that may read and write teams, "+
 			"which `parley key create --user YOU` makes", t.KeyFrom, said)
 	}
 	return &Fault{said, e}

@@ -38,7 +38,7 @@ func calls(t *testing.T, s *httptest.Server) *client.Client {
 	return c
 }
 
-func TestCallsAreThoseOfTheContract(t *testing.T) {
+func TestCallsUseTheRoutesAndInputsOfTheServer(t *testing.T) {
 	t.Parallel()
 	var asked string
 	tm := newTeam(t, func(w http.ResponseWriter, r *http.Request) {
@@ -72,7 +72,7 @@ func TestCallsAreThoseOfTheContract(t *testing.T) {
 	}
 }
 
-func TestAnErrorThatIsLongIsCut(t *testing.T) {
+func TestALongErrorIsShortened(t *testing.T) {
 	t.Parallel()
 	var said struct{ Error string }
 	tm := newTeam(t, func(w http.ResponseWriter, r *http.Request) {
@@ -85,18 +85,18 @@ func TestAnErrorThatIsLongIsCut(t *testing.T) {
 	}
 }
 
-func TestFaultsAreToldApartAndHoldNoSecret(t *testing.T) {
+func TestFaultsAreDistinguishedAndContainNoSecret(t *testing.T) {
 	t.Parallel()
 	says := func(code string) string {
 		return `{"success":false,"error":{"code":"` + code + `","message":"no: ` + key + ` ` + runner +
 			`","details":[]}}`
 	}
 	for _, c := range []struct {
-		status                  int
-		body, after             string
-		gone, refused, hopeless bool
-		words                   string
-		wait                    time.Duration
+		status                   int
+		body, after              string
+		gone, refused, permanent bool
+		words                    string
+		wait                     time.Duration
 	}{
 		{404, says("NOT_FOUND"), "", true, false, true, "no: … …", 0},
 		{404, `{"success":false,"error":{"code":"NOT_FOUND","message":"there is no such route; /openapi.json lists them"}}`, "", false, false, true, "no such route", 0},
@@ -105,9 +105,9 @@ func TestFaultsAreToldApartAndHoldNoSecret(t *testing.T) {
 		{409, says("CONFLICT"), "", false, false, false, "no: … …", 0},
 		{400, says("INVALID_ARGUMENT"), "", false, false, true, "no: … …", 0},
 		{401, says("UNAUTHENTICATED"), "", false, false, true,
-			"does not take the key of the variable PARLEY_KEY: no: … …; put a good one there", 0},
-		{403, says("FORBIDDEN"), "", false, false, true, "the key of the variable PARLEY_KEY may not do this: no: … …",
-			0},
+			"refuses the key of the variable PARLEY_KEY: no: … …; replace it", 0},
+		{403, says("FORBIDDEN"), "", false, false, true,
+			"the key of the variable PARLEY_KEY does not allow this: no: … …", 0},
 		{429, says("RESOURCE_EXHAUSTED"), "7", false, false, false, "no: … …", 7 * time.Second},
 		{503, says("UNAVAILABLE"), "9", false, false, false, "no: … …", 9 * time.Second},
 		{503, "busy", "3", false, false, false, "is no Parley server", 3 * time.Second},
@@ -125,10 +125,10 @@ func TestFaultsAreToldApartAndHoldNoSecret(t *testing.T) {
 		_, err := tm.Wanted(t.Context(), 0)
 		var f *hub.Fault
 		if !errors.As(err, &f) || hub.Gone(err) != c.gone || hub.Refused(err) != c.refused ||
-			hub.Hopeless(err) != c.hopeless || !strings.Contains(f.Message, c.words) ||
+			hub.Permanent(err) != c.permanent || !strings.Contains(f.Message, c.words) ||
 			fault.From(err).RetryAfter != c.wait {
-			t.Errorf("%d %s: got %+v, gone %v, refused %v, hopeless %v", c.status, c.body, f, hub.Gone(err),
-				hub.Refused(err), hub.Hopeless(err))
+			t.Errorf("%d %s: got %+v, gone %v, refused %v, permanent %v", c.status, c.body, f, hub.Gone(err),
+				hub.Refused(err), hub.Permanent(err))
 		}
 		if strings.Contains(err.Error(), key) || strings.Contains(err.Error(), runner) {
 			t.Errorf("%d: %v", c.status, err)
@@ -136,19 +136,19 @@ func TestFaultsAreToldApartAndHoldNoSecret(t *testing.T) {
 	}
 }
 
-func TestAServerThatIsAwayIsNamedWithoutTheCall(t *testing.T) {
+func TestTheErrorNamesAnUnreachableServer(t *testing.T) {
 	t.Parallel()
 	s := httptest.NewServer(http.NotFoundHandler())
 	s.Close()
 	tm := &hub.Team{Client: calls(t, s), Name: "core", Key: key, Runner: runner}
 	_, err := tm.Wanted(t.Context(), 0)
 	if err == nil || !strings.HasPrefix(err.Error(), "no server answers at "+s.URL+" (") ||
-		strings.Contains(err.Error(), runner) || hub.Hopeless(err) || hub.Gone(err) || hub.Refused(err) {
+		strings.Contains(err.Error(), runner) || hub.Permanent(err) || hub.Gone(err) || hub.Refused(err) {
 		t.Error(err)
 	}
 }
 
-func TestABackoffDoublesToABoundAndObeysTheServer(t *testing.T) {
+func TestABackoffDoublesUpToALimitAndFollowsRetryAfter(t *testing.T) {
 	t.Parallel()
 	var b hub.Backoff
 	for _, most := range []time.Duration{1, 2, 4, 8, 16, 30, 30, 30} {
@@ -175,7 +175,7 @@ func TestABackoffDoublesToABoundAndObeysTheServer(t *testing.T) {
 	}
 }
 
-func TestASleepEndsEarly(t *testing.T) {
+func TestSleepEndsEarly(t *testing.T) {
 	t.Parallel()
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()

@@ -1,9 +1,9 @@
-// Package journal is what a runner must still know after it was killed: its own id, which processes it claimed and
-// started, and what it has yet to tell the server.
+// Package journal keeps the state that a runner's successor needs after the runner was killed: the runner's ID, the
+// processes that it claimed and started, and the ends that it has yet to report.
 //
-// A record is a file of its own, written to another name, synced and renamed, so that a kill or a power cut leaves the
-// old one or the new one. It goes when the server has acknowledged the end of its process, and not before. One runner
-// at a time has a journal; a lock that ends with its holder keeps that.
+// Each record is a file that is written under another name, synced and renamed, so that a kill or a power failure
+// leaves the old record or the new one. A record is removed only when the server has acknowledged the end of its
+// process. Only one runner at a time has a journal; a file lock that ends with the runner's process ensures that.
 //
-// It keeps what it is given. Nothing here may ask what is in it.
+// The package stores records and may not interpret them.
 package journal

@@ -15,27 +15,27 @@ import (
 	"github.com/google/uuid"
 )
 
-// Record is what is known of a process that the runner claimed.
+// Record is the state of a process that the runner claimed.
 type Record struct {
 	ProcessID string `json:"processId"`
 	Name      string `json:"name"`
-	// PID and StartedAt are of the process, once there is one.
+	// PID and StartedAt identify the process once it exists.
 	PID       int    `json:"pid,omitempty"`
 	StartedAt string `json:"startedAt,omitempty"`
 	LogFile   string `json:"logFile,omitempty"`
-	// Told says that the server knows that it ran.
+	// Told is set when the server knows that the process ran.
 	Told bool `json:"told,omitempty"`
-	// End is how it ended, which the server has not acknowledged.
+	// End is the report of the process's end while the server has not acknowledged it.
 	End json.RawMessage `json:"end,omitempty"`
 }
 
-// Journal is a directory that this runner alone has.
+// Journal is a state directory that this process has locked.
 type Journal struct {
 	dir, id string
 	lock    *os.File
 }
 
-// The names in the directory.
+// The validName of files in the directory.
 const (
 	lockName   = "lock"
 	idName     = "runner"
@@ -45,25 +45,26 @@ const (
 	unfinished = ".new"
 )
 
-// Open takes the directory, and makes it where there is none. It fails where another runner has it.
+// Open locks the state directory and creates it if necessary. It fails if another runner has locked it. The caller must
+// close the journal.
 func Open(dir string) (*Journal, error) {
 	for _, d := range []string{dir, filepath.Join(dir, records), filepath.Join(dir, logs)} {
 		if err := os.MkdirAll(d, 0o700); err != nil {
-			return nil, fmt.Errorf("cannot make the state directory: %w", err)
+			return nil, fmt.Errorf("cannot create the state directory: %w", err)
 		}
 	}
 	lock, err := os.OpenFile(filepath.Join(dir, lockName), os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
 		return nil, fmt.Errorf("cannot open the state directory's lock: %w", err)
 	}
-	if err := take(lock); err != nil {
-		by, _ := io.ReadAll(io.LimitReader(lock, 20)) // where it says nothing, the message does not
+	if err := lockFile(lock); err != nil {
+		by, _ := io.ReadAll(io.LimitReader(lock, 20)) // the PID is optional in the message
 		_ = lock.Close()
 		if len(by) > 0 {
 			by = fmt.Appendf(nil, " (PID %s)", by)
 		}
-		return nil, fmt.Errorf("another runner%s has the state directory %s: %w; end that one, or give this one "+
-			"another with --state", by, dir, err)
+		return nil, fmt.Errorf("another runner%s uses the state directory %s: %w; "+
+			"stop that runner, or choose another directory with --state", by, dir, err)
 	}
 	j := &Journal{dir: dir, lock: lock}
 	if err := j.claim(); err != nil {
@@ -72,8 +73,9 @@ func Open(dir string) (*Journal, error) {
 	return j, nil
 }
 
-// take locks the file. A process that a killed runner was just starting has the lock too, for a moment.
-func take(lock *os.File) error {
+// lockFile locks the file. It retries for a second, because a process that a killed runner was just starting may still
+// hold the lock.
+func lockFile(lock *os.File) error {
 	tick := time.NewTicker(50 * time.Millisecond)
 	defer tick.Stop()
 	for try := 1; ; try++ {
@@ -85,9 +87,9 @@ func take(lock *os.File) error {
 	}
 }
 
-// claim writes who has the directory, and reads the runner's id or makes one.
+// claim writes this process's PID to the lock file, and reads or creates the runner's ID.
 func (j *Journal) claim() error {
-	// Nothing but a message depends on it: a full disk must not keep a successor away.
+	// Only an error message uses the PID, so a full disk must not keep a successor from starting.
 	_ = j.lock.Truncate(0)
 	_, _ = fmt.Fprint(j.lock, os.Getpid())
 	file := filepath.Join(j.dir, idName)
@@ -97,38 +99,38 @@ func (j *Journal) claim() error {
 		return nil
 	}
 	if err == nil {
-		return fmt.Errorf("%s does not hold a runner's id; remove it, or give another directory with --state", file)
+		return fmt.Errorf("%s must contain a runner's ID; remove it, or choose another directory with --state", file)
 	}
 	if !errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("cannot read the runner's id: %w", err)
+		return fmt.Errorf("cannot read the runner's ID: %w", err)
 	}
 	j.id = uuid.NewString()
 	if err := write(file, []byte(j.id+"\n")); err != nil {
-		return fmt.Errorf("cannot keep the runner's id: %w", err)
+		return fmt.Errorf("cannot write the runner's ID: %w", err)
 	}
 	return nil
 }
 
-// ID is the runner's own, known to no other.
+// ID returns the runner's ID. It is secret and stays the same for the runner's successors.
 func (j *Journal) ID() string { return j.id }
 
-// Log is where the output of a teammate goes.
+// Log returns the path of a member's log.
 func (j *Journal) Log(name string) string { return filepath.Join(j.dir, logs, name+".log") }
 
-// names are those that a file can have anywhere.
-var names = regexp.MustCompile(`^[A-Za-z0-9_-][A-Za-z0-9._-]{0,99}$`)
+// validName matches names that are valid file names on every system.
+var validName = regexp.MustCompile(`^[A-Za-z0-9_-][A-Za-z0-9._-]{0,99}$`)
 
-// ValidName says whether a name from elsewhere may become part of a file's.
-func ValidName(name string) bool { return names.MatchString(name) }
+// ValidName reports whether a name may be part of a file name.
+func ValidName(name string) bool { return validName.MatchString(name) }
 
 func (j *Journal) file(processID string) string {
 	return filepath.Join(j.dir, records, processID+extension)
 }
 
-// Put keeps a record, in the place of the one before. It is on the disk when Put returns.
+// Put writes a record and replaces the one before. The record is on the disk when Put returns.
 func (j *Journal) Put(r Record) error {
 	if !ValidName(r.ProcessID) {
-		return fmt.Errorf("%.100q is no process's id", r.ProcessID)
+		return fmt.Errorf("%.100q is not a valid ID of a process", r.ProcessID)
 	}
 	text, err := json.Marshal(r)
 	if err == nil {
@@ -140,10 +142,10 @@ func (j *Journal) Put(r Record) error {
 	return nil
 }
 
-// Remove forgets a record, if there is one.
+// Remove removes the record of a process. It does nothing if there is none.
 func (j *Journal) Remove(processID string) error {
 	if !ValidName(processID) {
-		return nil // there cannot be one
+		return nil // Put accepts no such ID
 	}
 	err := os.Remove(j.file(processID))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -152,7 +154,7 @@ func (j *Journal) Remove(processID string) error {
 	return nil
 }
 
-// All is every record.
+// All returns all records. It fails if one of them cannot be read.
 func (j *Journal) All() ([]Record, error) {
 	entries, err := os.ReadDir(filepath.Join(j.dir, records))
 	if err != nil {
@@ -162,7 +164,7 @@ func (j *Journal) All() ([]Record, error) {
 	for _, e := range entries {
 		id, ok := strings.CutSuffix(e.Name(), extension)
 		if !ok || !ValidName(id) {
-			continue // one that was not finished
+			continue // an unfinished file of a killed runner
 		}
 		text, err := os.ReadFile(j.file(id))
 		if err != nil {
@@ -170,21 +172,21 @@ func (j *Journal) All() ([]Record, error) {
 		}
 		var r Record
 		if err := json.Unmarshal(text, &r); err != nil || r.ProcessID != id {
-			return nil, fmt.Errorf("%s is no record of a process; see that none of a former runner's runs on, and "+
-				"remove it", j.file(id))
+			return nil, fmt.Errorf("%s must be the record of a process; make sure that no process of a former runner "+
+				"is running, and remove it", j.file(id))
 		}
 		out = append(out, r)
 	}
 	return out, nil
 }
 
-// Close gives the directory back.
+// Close unlocks the directory.
 func (j *Journal) Close() error {
-	// Unlocked before, because a process that is just being started has the file too.
+	// Closing the file is not enough: a process that is just being started may have inherited it.
 	return errors.Join(unlock(j.lock), j.lock.Close())
 }
 
-// write replaces a file, or leaves it as it was.
+// write replaces a file atomically.
 func write(file string, text []byte) (err error) {
 	next := file + unfinished
 	f, err := os.OpenFile(next, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
@@ -199,7 +201,7 @@ func write(file string, text []byte) (err error) {
 		err = os.Rename(next, file)
 	}
 	if err != nil {
-		_ = os.Remove(next) // the first error is told
+		_ = os.Remove(next) // the first error is returned
 		return err
 	}
 	dir, err := os.Open(filepath.Dir(file))

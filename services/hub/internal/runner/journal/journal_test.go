@@ -19,11 +19,11 @@ func open(t *testing.T, dir string) *journal.Journal {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = j.Close() }) // the test may have
+	t.Cleanup(func() { _ = j.Close() }) // the test may have closed it
 	return j
 }
 
-func TestWhatWasPutIsThereForTheNextUntilItIsRemoved(t *testing.T) {
+func TestARecordLastsUntilItIsRemoved(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "a", "b")
 	j := open(t, dir)
@@ -35,12 +35,12 @@ func TestWhatWasPutIsThereForTheNextUntilItIsRemoved(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	for range 2 { // once it is gone already
+	for range 2 { // the second time it is gone
 		if err := j.Remove("c"); err != nil {
 			t.Error(err)
 		}
 	}
-	// One that a kill left unfinished is none.
+	// An unfinished file of a killed runner is ignored.
 	if err := os.WriteFile(filepath.Join(dir, "processes", "d.json.new"), []byte(`{"processId`), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -70,9 +70,9 @@ func TestASecondRunnerIsRefused(t *testing.T) {
 	dir := t.TempDir()
 	j := open(t, dir)
 	_, err := journal.Open(dir)
-	if want := "another runner (PID " + strconv.Itoa(os.Getpid()) + ") has the state directory " + dir; err == nil ||
+	if want := "another runner (PID " + strconv.Itoa(os.Getpid()) + ") uses the state directory " + dir; err == nil ||
 		!strings.HasPrefix(err.Error(), want) ||
-		!strings.HasSuffix(err.Error(), "end that one, or give this one another with --state") {
+		!strings.HasSuffix(err.Error(), "stop that runner, or choose another directory with --state") {
 		t.Errorf("got %v, want %q", err, want)
 	}
 	if err := j.Put(journal.Record{ProcessID: "a"}); err != nil {
@@ -84,7 +84,7 @@ func TestASecondRunnerIsRefused(t *testing.T) {
 	open(t, dir)
 }
 
-func TestWhatCannotBeReadIsNotPassedOver(t *testing.T) {
+func TestAnUnreadableRecordIsAnError(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	j := open(t, dir)
@@ -92,7 +92,7 @@ func TestWhatCannotBeReadIsNotPassedOver(t *testing.T) {
 		if err := os.WriteFile(filepath.Join(dir, "processes", "a.json"), []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := j.All(); err == nil || !strings.Contains(err.Error(), "a.json is no record of a process") {
+		if _, err := j.All(); err == nil || !strings.Contains(err.Error(), "a.json must be the record of a process") {
 			t.Errorf("%q: %v", text, err)
 		}
 	}
@@ -102,12 +102,12 @@ func TestWhatCannotBeReadIsNotPassedOver(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, "runner"), []byte("me\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := journal.Open(dir); err == nil || !strings.Contains(err.Error(), "does not hold a runner's id") {
+	if _, err := journal.Open(dir); err == nil || !strings.Contains(err.Error(), "must contain a runner's ID") {
 		t.Error(err)
 	}
 }
 
-func TestAFullDiskLeavesTheRecordBefore(t *testing.T) {
+func TestAFullDiskLeavesTheFormerRecord(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	j := open(t, dir)
@@ -127,7 +127,7 @@ func TestAFullDiskLeavesTheRecordBefore(t *testing.T) {
 	}
 }
 
-func TestAnIDThatIsNoFilesNameIsRefused(t *testing.T) {
+func TestAnIDThatIsNotAValidFileNameIsRefused(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	j := open(t, filepath.Join(dir, "state"))

@@ -7,6 +7,6 @@ import (
 	"os"
 )
 
-func tryLock(*os.File) error { return errors.New("it cannot be locked on this system") }
+func tryLock(*os.File) error { return errors.New("files cannot be locked on this system") }
 
 func unlock(*os.File) error { return nil }

@@ -13,37 +13,38 @@ import (
 	"syscall"
 )
 
-// Supported says whether processes can be kept on this system.
+// Supported reports whether this system is supported.
 const Supported = true
 
-// The descriptors that the waiting program inherits.
+// The file descriptors that the waiting program inherits.
 const (
-	jobFD    = 3 // the job comes here, and then the end
-	statusFD = 4 // what became of it goes here
+	jobFD    = 3 // receives the job
+	statusFD = 4 // sends the outcome
 )
 
-// ready is written before the program is replaced. Nothing behind it means that it was.
+// ready is sent before the program replaces itself. If no error follows, it did.
 const ready = "\n"
 
-// Child waits for a job and becomes it. It returns only where there is none, or none that can be run; then nothing was.
+// Child waits for a job and replaces this process with its command. It returns only if that fails; then the command did
+// not run.
 func Child() error {
-	signal.Reset() // a TERM must end it, whatever the command line made of one
-	keepBack()
+	signal.Reset() // SIGTERM must end this process
+	closeOnExec()
 	jobs, status := os.NewFile(jobFD, "job"), os.NewFile(statusFD, "status")
 	if info, err := jobs.Stat(); err != nil || info.Mode()&os.ModeNamedPipe == 0 {
-		return errors.New("this command is for `parley runner` alone")
+		return errors.New("only `parley runner` may run this command")
 	}
-	err := become(jobs, status)
-	_, _ = io.WriteString(status, err.Error()) // a runner that is gone hears nothing
+	err := replace(jobs, status)
+	_, _ = io.WriteString(status, err.Error()) // the runner may be gone
 	return err
 }
 
-// keepBack has the job inherit its three streams and nothing else, neither of this program's nor of what the runner's
-// own starter left open.
-func keepBack() {
+// closeOnExec keeps all file descriptors but the standard streams from the command, including those that the runner
+// itself inherited.
+func closeOnExec() {
 	syscall.CloseOnExec(jobFD)
 	syscall.CloseOnExec(statusFD)
-	names, _ := os.ReadDir("/dev/fd") // where it cannot be read, what was left open stays so
+	names, _ := os.ReadDir("/dev/fd") // best effort
 	for _, n := range names {
 		if fd, err := strconv.Atoi(n.Name()); err == nil && fd > 2 {
 			syscall.CloseOnExec(fd)
@@ -51,20 +52,20 @@ func keepBack() {
 	}
 }
 
-func become(jobs io.Reader, status io.Writer) error {
+func replace(jobs io.Reader, status io.Writer) error {
 	var job Job
 	if err := gob.NewDecoder(jobs).Decode(&job); err != nil {
-		return errors.New("the runner ended before it said what to run")
+		return errors.New("the runner ended before it sent the job")
 	}
 	if err := os.Chdir(job.Dir); err != nil {
-		return fmt.Errorf("the working directory cannot be entered: %w", err)
+		return fmt.Errorf("cannot enter the working directory: %w", err)
 	}
-	at, err := syscall.Getwd() // not what PWD says
+	at, err := syscall.Getwd() // os.Getwd would trust PWD
 	if err != nil {
-		return fmt.Errorf("the working directory cannot be checked: %w", err)
+		return fmt.Errorf("cannot check the working directory: %w", err)
 	}
-	if !under(job.Root, at) {
-		return outside(job.Dir, job.Root)
+	if !contains(job.Root, at) {
+		return errOutside(job.Dir, job.Root)
 	}
 	if _, err := io.WriteString(status, ready); err != nil {
 		return err

@@ -1,10 +1,10 @@
-// Package launch starts a teammate's process so that none exists which its runner has not written down, knows it again
-// by its PID and start time, and ends it with all that it started.
+// Package launch starts processes in a way that the runner knows every one of them, identifies them by PID and start
+// time, and ends them with all their children.
 //
-// A program of the runner's own goes first: it is the head of a session and a process group, waits on a pipe, and
-// becomes the command, under the same PID, when it is told what to run. Between the two the runner writes the PID down.
-// A runner that dies before has closed the pipe, and nothing was run. The directory is checked from inside it, after it
-// was entered, so that nobody can swap it in between.
+// A process starts as a program of the runner itself: it becomes the leader of a session and a process group, waits on
+// a pipe for its [Job], and then replaces itself with the job's command under the same PID. In between the runner
+// records the PID. If the runner dies before, the pipe is closed and the command never runs. The program checks the
+// working directory after it has entered it, so that no one can exchange the directory in between.
 //
-// It knows processes and no teammates: no server, no journal, no template.
+// The package knows processes only: no server, no journal and no template may be used here.
 package launch

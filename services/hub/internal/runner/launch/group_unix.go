@@ -9,70 +9,70 @@ import (
 )
 
 const (
-	// look is how often a group that was told to end is looked at. Nothing tells when a group is empty.
-	look = 25 * time.Millisecond
-	// stubborn is how long a KILL may take: what waits for a disk does not end before.
-	stubborn = 5 * time.Second
+	// pollInterval is the interval of checks whether a group has ended. There is no event for it.
+	pollInterval = 25 * time.Millisecond
+	// killTimeout is the time that a group may take to end after SIGKILL. A process that waits for a disk ends late.
+	killTimeout = 5 * time.Second
 )
 
-// group is the process group that a process leads or led.
+// group is the process group of a process that may have ended.
 type group struct {
 	pid       int
 	startedAt string
 }
 
-// member is a process of a group that is not a zombie.
+// member is a process in a group, zombies excluded.
 type member struct{ pid, session int }
 
-// led says whether the group's first process lives.
-func (g group) led() bool {
+// leaderLives reports whether the process that the group was created for still runs.
+func (g group) leaderLives() bool {
 	at, err := start(g.pid)
 	return err == nil && at == g.startedAt
 }
 
-// empty says whether nothing of the group is left, or only what is surely another's that came by the same number.
+// empty reports whether the group has no members, or belongs to another process that got the same PID.
 func (g group) empty() bool {
 	if syscall.Kill(-g.pid, 0) == syscall.ESRCH || !sameBoot(g.startedAt) {
 		return true
 	}
 	left, err := members(g.pid)
 	if err != nil {
-		return false // a KILL too much is better than a process too much
+		return false // an unnecessary SIGKILL is harmless
 	}
 	for _, m := range left {
-		// While a group has members its number is given to no new process: one that has the number and began at another
+		// The system does not reuse the PID of a group that has members. So a process with this PID and another start
 		// time leads another group.
-		if m.pid == g.pid && !g.led() || m.session != g.pid && m.session != unknown {
+		if m.pid == g.pid && !g.leaderLives() || m.session != g.pid && m.session != unknownSession {
 			return true
 		}
 	}
 	return len(left) == 0
 }
 
-// unknown is the session of a process where the system does not tell it.
-const unknown = -1
+// unknownSession is the session of a process on systems that do not report it.
+const unknownSession = -1
 
-// EndGroup ends what is left of the group of a process that may have ended itself, as [Process.End] does. Another's
-// group that came by the same number is left alone.
+// EndGroup ends the rest of the group of a process as [Process.End] does; the process itself may have ended. It leaves
+// a group alone that belongs to another process with the same PID.
 func EndGroup(pid int, startedAt string, grace time.Duration) error {
 	g := group{pid, startedAt}
 	if g.empty() {
 		return nil
 	}
-	tick := time.NewTicker(look)
+	tick := time.NewTicker(pollInterval)
 	defer tick.Stop()
-	patience, over := time.NewTimer(grace), time.NewTimer(grace+stubborn)
-	defer patience.Stop()
-	defer over.Stop()
-	_ = syscall.Kill(-pid, syscall.SIGTERM) // what has ended meanwhile is seen below
+	graceTimer, killTimer := time.NewTimer(grace), time.NewTimer(grace+killTimeout)
+	defer graceTimer.Stop()
+	defer killTimer.Stop()
+	_ = syscall.Kill(-pid, syscall.SIGTERM) // a group that has ended is detected below
 	killing := false
 	for {
 		select {
 		case <-tick.C:
-		case <-patience.C:
+		case <-graceTimer.C:
 			killing = true
-		case <-over.C:
-			return fmt.Errorf("processes of the group %d do not end", pid)
+		case <-killTimer.C:
+			return fmt.Errorf("process group %d does not end", pid)
 		}
 		if g.empty() {
 			return nil

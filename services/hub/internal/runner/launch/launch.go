@@ -8,27 +8,27 @@ import (
 	"strings"
 )
 
-// Job is what a process that waits is to become.
+// Job is the command that a waiting process runs.
 type Job struct {
-	// Path is the program, Args its arguments with its name first, and Env its whole environment.
+	// Path is the program, Args are its arguments including its name, and Env is its whole environment.
 	Path string
 	Args []string
 	Env  []string
-	// Dir is the working directory. Where it is not under Root, after all links, the program is not run.
+	// Dir is the working directory. It must be Root or below it after all symbolic links are resolved.
 	Dir, Root string
 }
 
-// Exit is how a process ended.
+// Exit is the exit status of a process.
 type Exit struct {
-	// Code is nil where a signal ended it, and where nobody was there to see.
+	// Code is the exit code; nil if a signal ended the process or the status is unknown.
 	Code *int
-	// Signal is its name, as SIGTERM.
+	// Signal is the name of the signal, such as SIGTERM.
 	Signal string
 }
 
-// Find is the program of a name in the directories of a PATH; a name with a slash is the program itself, if it is one.
-// Relative directories are passed over.
-func Find(name, path string) (string, bool) {
+// Find searches a program in the absolute directories of a PATH. A name with a slash is returned unchanged. ok is false
+// if the program does not exist or is not executable.
+func Find(name, path string) (file string, ok bool) {
 	if strings.Contains(name, "/") {
 		return name, executable(name)
 	}
@@ -45,49 +45,49 @@ func executable(file string) bool {
 	return err == nil && info.Mode().IsRegular() && info.Mode().Perm()&0o111 != 0
 }
 
-// OpenLog opens the file that a process writes to, for appending, and writes the line that parts this start from those
-// before.
+// OpenLog opens a log for appending and writes the header line of a new start.
 func OpenLog(file, header string) (*os.File, error) {
 	f, err := os.OpenFile(file, os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o600)
 	if err != nil {
 		return nil, fmt.Errorf("cannot open the log: %w", err)
 	}
 	if _, err := io.WriteString(f, header+"\n"); err != nil {
-		_ = f.Close() // the first error is told
+		_ = f.Close() // the first error is returned
 		return nil, fmt.Errorf("cannot write the log: %w", err)
 	}
 	return f, nil
 }
 
-// under says whether a directory is a root or lies below it. Both are without links.
-func under(root, dir string) bool {
+// contains reports whether dir is root or lies below it. Both must be without symbolic links.
+func contains(root, dir string) bool {
 	rel, err := filepath.Rel(root, dir)
 	return err == nil && filepath.IsLocal(rel)
 }
 
-// Place is the directory that a server's word means: root itself where it is empty, below root where it is relative.
-// Links are followed, and what is not a directory under root is refused. root is without links.
-func Place(root, word string) (string, error) {
-	dir := word
+// ResolveDir resolves a working directory from the server: root for an empty name, below root for a relative one. It
+// follows symbolic links, and returns an error unless the result is a directory at or below root. root must be without
+// symbolic links.
+func ResolveDir(root, name string) (string, error) {
+	dir := name
 	if !filepath.IsAbs(dir) {
 		dir = filepath.Join(root, dir)
 	}
-	if strings.ContainsRune(word, 0) {
-		return "", fmt.Errorf("the working directory %q holds a NUL", word)
+	if strings.ContainsRune(name, 0) {
+		return "", fmt.Errorf("the working directory %q must not contain NUL", name)
 	}
 	real, err := filepath.EvalSymlinks(dir)
 	if err != nil {
-		return "", fmt.Errorf("the working directory cannot be entered: %w", err)
+		return "", fmt.Errorf("cannot enter the working directory: %w", err)
 	}
-	if !under(root, real) {
-		return "", outside(word, root)
+	if !contains(root, real) {
+		return "", errOutside(name, root)
 	}
 	if info, err := os.Stat(real); err != nil || !info.IsDir() {
-		return "", fmt.Errorf("the working directory %q is no directory", word)
+		return "", fmt.Errorf("the working directory %q must be a directory", name)
 	}
 	return real, nil
 }
 
-func outside(dir, root string) error {
-	return fmt.Errorf("the working directory %q does not lie under %s, the root that this runner was given", dir, root)
+func errOutside(dir, root string) error {
+	return fmt.Errorf("the working directory %q must be at or below the root %s", dir, root)
 }

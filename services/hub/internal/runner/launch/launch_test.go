@@ -24,10 +24,10 @@ import (
 
 const patience = 40 * time.Second
 
-// roleVariable makes this binary a starter that a test kills.
+// roleVariable makes this binary run as a starter that a test kills.
 const roleVariable = "LAUNCH_TEST_ROLE"
 
-// This binary is also what waits to become a process, and its starter.
+// This binary is also the program that waits for a job, and the starter of one.
 func TestMain(m *testing.M) {
 	switch {
 	case len(os.Args) > 1 && os.Args[1] == "child":
@@ -43,7 +43,7 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-// wait starts a process that waits, whose output goes to a pipe.
+// wait starts a process that waits for its job, with its output on a pipe.
 func wait(t *testing.T) (*launch.Waiting, *bufio.Reader) {
 	t.Helper()
 	r, out, err := os.Pipe()
@@ -64,7 +64,7 @@ func wait(t *testing.T) (*launch.Waiting, *bufio.Reader) {
 	return w, bufio.NewReader(r)
 }
 
-// job runs a line of the shell, which is the test's own, in a directory of its own.
+// job returns a job that runs a shell command in a new directory.
 func job(t *testing.T, line string) launch.Job {
 	t.Helper()
 	dir, err := filepath.EvalSymlinks(t.TempDir())
@@ -74,9 +74,9 @@ func job(t *testing.T, line string) launch.Job {
 	return launch.Job{Path: "/bin/sh", Args: []string{"sh", "-c", line}, Env: []string{"A=b\xff"}, Dir: dir, Root: dir}
 }
 
-func TestAProcessThatWaitedBecomesItsJobUnderItsPID(t *testing.T) {
+func TestAWaitingProcessRunsItsJobUnderItsPID(t *testing.T) {
 	t.Parallel()
-	open, err := syscall.Dup(1) // as whoever started the runner may leave
+	open, err := syscall.Dup(1) // as a parent of the runner may leave open
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -92,7 +92,7 @@ func TestAProcessThatWaitedBecomesItsJobUnderItsPID(t *testing.T) {
 	if err != nil || !strings.HasPrefix(string(text), want) {
 		t.Errorf("got %q, %v; want %q", text, err, want)
 	}
-	// It has its three streams, and the directory that is listed.
+	// It has the standard streams, and the directory that is listed.
 	if fds, ok := strings.CutPrefix(string(text), want); !ok || fds != "0 1 2 3 " {
 		t.Errorf("it has the descriptors %q", fds)
 	}
@@ -102,7 +102,7 @@ func TestAProcessThatWaitedBecomesItsJobUnderItsPID(t *testing.T) {
 	}
 }
 
-func TestAProcessWhoseStarterIsKilledBecomesNothing(t *testing.T) {
+func TestAWaitingProcessEndsWithItsStarter(t *testing.T) {
 	t.Parallel()
 	r, out, err := os.Pipe()
 	if err != nil {
@@ -129,13 +129,13 @@ func TestAProcessWhoseStarterIsKilledBecomesNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	_ = cmd.Wait() // it was killed
-	// Its output ends with it.
-	if rest, err := io.ReadAll(lines); err != nil || string(rest) != "the runner ended before it said what to run\n" {
+	// The output is closed at its end.
+	if rest, err := io.ReadAll(lines); err != nil || string(rest) != "the runner ended before it sent the job\n" {
 		t.Errorf("got %q, %v", rest, err)
 	}
 }
 
-func TestAProcessThatIsDroppedBecomesNothing(t *testing.T) {
+func TestADroppedProcessNeverRunsItsJob(t *testing.T) {
 	t.Parallel()
 	w, out := wait(t)
 	w.Drop()
@@ -147,19 +147,19 @@ func TestAProcessThatIsDroppedBecomesNothing(t *testing.T) {
 	}
 }
 
-func TestWhatCannotBecomeItsJobHasEndedAndSaysWhy(t *testing.T) {
+func TestAProcessThatCannotRunItsJobEndsWithAnError(t *testing.T) {
 	t.Parallel()
 	good := job(t, "echo ran")
 	outside := filepath.Join(good.Root, "outside")
-	// It was a directory when it was looked at, and is a link elsewhere by now.
+	// A directory that was replaced by a link after it was checked.
 	if err := os.Symlink("/", outside); err != nil {
 		t.Fatal(err)
 	}
 	for words, change := range map[string]func(*launch.Job){
 		"cannot run /bin/no-such: no such file or directory": func(j *launch.Job) { j.Path = "/bin/no-such" },
 		"cannot run /bin: permission denied":                 func(j *launch.Job) { j.Path = "/bin" },
-		"does not lie under " + good.Root:                    func(j *launch.Job) { j.Dir = outside },
-		"the working directory cannot be entered":            func(j *launch.Job) { j.Dir += "/none" },
+		"must be at or below the root " + good.Root:          func(j *launch.Job) { j.Dir = outside },
+		"cannot enter the working directory":                 func(j *launch.Job) { j.Dir += "/none" },
 		"argument list too long": func(j *launch.Job) {
 			j.Args = append(j.Args, strings.Repeat("a", 4<<20))
 		},
@@ -183,7 +183,7 @@ func TestWhatCannotBecomeItsJobHasEndedAndSaysWhy(t *testing.T) {
 	}
 }
 
-func TestAProcessThatIsUnwantedMeanwhileEnds(t *testing.T) {
+func TestAProcessEndsIfItsContextEndsMeanwhile(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithCancelCause(t.Context())
 	because := errors.New("because")
@@ -198,7 +198,7 @@ func TestAProcessThatIsUnwantedMeanwhileEnds(t *testing.T) {
 	<-w.Exited()
 }
 
-func TestOnlyAProcessThatLivesAndBeganThenIsAdopted(t *testing.T) {
+func TestOnlyARunningProcessWithTheStartTimeIsAdopted(t *testing.T) {
 	t.Parallel()
 	w, out := wait(t)
 	p, err := w.Become(t.Context(), job(t, "exec sleep 1000"))
@@ -209,7 +209,7 @@ func TestOnlyAProcessThatLivesAndBeganThenIsAdopted(t *testing.T) {
 		if _, lives := launch.Adopt(p.PID, startedAt, time.Hour); lives {
 			t.Errorf("%q was adopted", startedAt)
 		}
-		// Nor is another's group ended by the same number.
+		// The group of another process with the same PID is not ended either.
 		if err := launch.EndGroup(p.PID, startedAt, 0); err != nil {
 			t.Error(err)
 		}
@@ -238,7 +238,7 @@ func TestOnlyAProcessThatLivesAndBeganThenIsAdopted(t *testing.T) {
 	}
 }
 
-func TestOneThatEndsByItselfIsSeenByWhoAdoptedIt(t *testing.T) {
+func TestTheExitOfAnAdoptedProcessIsNoticed(t *testing.T) {
 	t.Parallel()
 	w, out := wait(t)
 	p, err := w.Become(t.Context(), job(t, "exec sleep 1000"))
@@ -261,7 +261,7 @@ func TestOneThatEndsByItselfIsSeenByWhoAdoptedIt(t *testing.T) {
 	}
 }
 
-func TestTheProgramIsFoundInAbsoluteDirectoriesOfThePath(t *testing.T) {
+func TestFindSearchesTheAbsoluteDirectoriesOfThePath(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	tool := filepath.Join(dir, "tool")
@@ -294,10 +294,10 @@ func TestTheProgramIsFoundInAbsoluteDirectoriesOfThePath(t *testing.T) {
 	}
 }
 
-func TestThisProgramWaitsForNobodyElse(t *testing.T) {
+func TestChildRefusesOtherParents(t *testing.T) {
 	t.Parallel()
 	out, err := exec.Command(os.Args[0], "child").CombinedOutput()
-	if err == nil || string(out) != "this command is for `parley runner` alone\n" {
+	if err == nil || string(out) != "only `parley runner` may run this command\n" {
 		t.Errorf("got %q, %v", out, err)
 	}
 }

@@ -9,43 +9,43 @@ import (
 	"time"
 )
 
-// Supported says whether processes can be kept on this system.
+// Supported reports whether this system is supported.
 const Supported = false
 
-var errUnsupported = errors.New("processes cannot be kept on this system")
+var errUnsupported = errors.New("this system is not supported")
 
-// Process is one that was started here or was found again.
+// Process is a process that was started or adopted.
 type Process struct {
 	PID       int
 	StartedAt string
 }
 
-// Exited is never closed here.
+// Exited returns nil on this system.
 func (p *Process) Exited() <-chan struct{} { return nil }
 
-// Exit is nothing here.
+// Exit returns the zero value on this system.
 func (p *Process) Exit() Exit { return Exit{} }
 
-// End fails here.
+// End returns an error on this system.
 func (p *Process) End(time.Duration) error { return errUnsupported }
 
-// Waiting is a process that waits to be told what to become.
+// Waiting is a process that waits for its job.
 type Waiting struct{ *Process }
 
-// Start fails here.
+// Start returns an error on this system.
 func Start([]string, *os.File) (*Waiting, error) { return nil, errUnsupported }
 
-// Drop does nothing here.
+// Drop does nothing on this system.
 func (w *Waiting) Drop() {}
 
-// Become fails here.
+// Become returns an error on this system.
 func (w *Waiting) Become(context.Context, Job) (*Process, error) { return nil, errUnsupported }
 
-// Adopt finds nothing here.
+// Adopt returns false on this system.
 func Adopt(int, string, time.Duration) (*Process, bool) { return nil, false }
 
-// EndGroup fails here.
+// EndGroup returns an error on this system.
 func EndGroup(int, string, time.Duration) error { return errUnsupported }
 
-// Child fails here.
+// Child returns an error on this system.
 func Child() error { return errUnsupported }

@@ -18,28 +18,28 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Process is one that was started here or was found again.
+// Process is a process that was started or adopted.
 type Process struct {
-	// PID is also the number of its process group and of its session.
+	// PID is also the ID of its process group and of its session.
 	PID int
-	// StartedAt tells it from a later process of the same PID. It means nothing else.
+	// StartedAt identifies the process among those that had or will have the same PID. Its form depends on the system.
 	StartedAt string
 
 	exited chan struct{}
 	exit   Exit   // set before exited is closed
-	gone   func() // ends the watch of a process whose group is empty
+	stop   func() // ends the polling of an adopted process
 }
 
-// Exited is closed when the process has ended. What it started may live on.
+// Exited returns a channel that is closed when the process has ended. Its children may still run.
 func (p *Process) Exited() <-chan struct{} { return p.exited }
 
-// Exit is how it ended, once it has.
+// Exit waits for the end of the process and returns its exit status.
 func (p *Process) Exit() Exit {
 	<-p.exited
 	return p.exit
 }
 
-// Waiting is a process that waits to be told what to become.
+// Waiting is a process that waits for its job. The caller must call Become or Drop.
 type Waiting struct {
 	*Process
 	job    io.WriteCloser
@@ -47,8 +47,8 @@ type Waiting struct {
 	kill   func() error
 }
 
-// Start starts a process that waits. child is the command that calls [Child]; log gets what the process writes, from
-// its beginning to its end, and may be closed at once.
+// Start starts a process that waits for its job. child is the command that calls [Child]. log receives the output of
+// the process and may be closed when Start returns.
 func Start(child []string, log *os.File) (*Waiting, error) {
 	jobs, job, err := os.Pipe()
 	if err != nil {
@@ -57,29 +57,29 @@ func Start(child []string, log *os.File) (*Waiting, error) {
 	defer jobs.Close()
 	status, told, err := os.Pipe()
 	if err != nil {
-		_ = job.Close() // nothing was written
+		_ = job.Close() // the first error is returned
 		return nil, err
 	}
 	defer told.Close()
 	cmd := exec.Command(child[0], child[1:]...)
-	cmd.Env = []string{} // it gets its environment with its job
+	cmd.Env = []string{} // the job has its environment
 	cmd.Stdout, cmd.Stderr, cmd.ExtraFiles = log, log, []*os.File{jobs, told}
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	if err := cmd.Start(); err != nil {
 		return nil, errors.Join(fmt.Errorf("cannot start a process: %w", err), job.Close(), status.Close())
 	}
-	p := &Process{PID: cmd.Process.Pid, exited: make(chan struct{}), gone: func() {}}
+	p := &Process{PID: cmd.Process.Pid, exited: make(chan struct{}), stop: func() {}}
 	w := &Waiting{p, job, status, cmd.Process.Kill}
-	// Asked before it is waited for, so that the PID is still its own.
+	// The start time is read before Wait, which frees the PID.
 	p.StartedAt, err = start(p.PID)
 	go func() {
-		_ = cmd.Wait() // its state is read from it
+		_ = cmd.Wait() // the exit status is in ProcessState
 		p.exit = exitOf(cmd.ProcessState)
 		close(p.exited)
 	}()
 	if err != nil {
 		w.Drop()
-		return nil, fmt.Errorf("cannot tell when a process began: %w", err)
+		return nil, fmt.Errorf("cannot read the start time of a process: %w", err)
 	}
 	return w, nil
 }
@@ -99,26 +99,27 @@ func signalName(s syscall.Signal) string {
 	return fmt.Sprintf("signal %d", int(s))
 }
 
-// Drop ends a process that waits. It becomes nothing.
+// Drop ends a process that waits. Its job never runs.
 func (w *Waiting) Drop() {
-	_, _ = w.job.Close(), w.status.Close() // nothing was written or is read
-	_ = w.kill()                           // it may have ended: the pipe is closed
+	_, _ = w.job.Close(), w.status.Close() // closing cannot lose data
+	_ = w.kill()                           // it may have ended already
 	<-w.exited
 }
 
-// Become makes the process the job. Where it cannot, or ctx ends before, the process has ended and the error says why.
+// Become sends the process its job and returns when the job's command runs. After an error, or if ctx ends before, the
+// process has ended.
 func (w *Waiting) Become(ctx context.Context, job Job) (*Process, error) {
 	ended := make(chan error, 1)
 	stop := context.AfterFunc(ctx, func() { ended <- w.End(0) })
-	// Texts go as the bytes they are: an environment need not be UTF-8.
+	// gob keeps strings as bytes; an environment need not be UTF-8.
 	err := gob.NewEncoder(w.job).Encode(job)
 	if err = errors.Join(err, w.job.Close()); err != nil {
 		stop()
 		w.Drop()
-		return nil, fmt.Errorf("a process ended before it was told what to run: %w", err)
+		return nil, fmt.Errorf("a process ended before it received its job: %w", err)
 	}
 	said, err := io.ReadAll(w.status)
-	_ = w.status.Close() // it was read to its end
+	_ = w.status.Close() // it was read to the end
 	if !stop() {
 		return nil, errors.Join(context.Cause(ctx), <-ended)
 	}
@@ -133,23 +134,23 @@ func (w *Waiting) Become(ctx context.Context, job Job) (*Process, error) {
 	return nil, errors.New(words)
 }
 
-// Adopt finds a process again that lives and began when it did, and looks every so often whether it still does. How it
-// ends is not known.
-func Adopt(pid int, startedAt string, every time.Duration) (*Process, bool) {
-	if !(group{pid, startedAt}).led() {
+// Adopt returns the process with this PID if it runs and has this start time. It checks at the interval whether the
+// process still runs. The exit status of an adopted process is unknown.
+func Adopt(pid int, startedAt string, interval time.Duration) (p *Process, ok bool) {
+	if !(group{pid, startedAt}).leaderLives() {
 		return nil, false
 	}
-	gone := make(chan struct{})
-	p := &Process{PID: pid, StartedAt: startedAt, exited: make(chan struct{}),
-		gone: sync.OnceFunc(func() { close(gone) })}
+	stop := make(chan struct{})
+	p = &Process{PID: pid, StartedAt: startedAt, exited: make(chan struct{}),
+		stop: sync.OnceFunc(func() { close(stop) })}
 	go func() {
 		defer close(p.exited)
-		tick := time.NewTicker(every)
+		tick := time.NewTicker(interval)
 		defer tick.Stop()
-		for (group{pid, startedAt}).led() {
+		for (group{pid, startedAt}).leaderLives() {
 			select {
 			case <-tick.C:
-			case <-gone:
+			case <-stop:
 				return
 			}
 		}
@@ -157,12 +158,12 @@ func Adopt(pid int, startedAt string, every time.Duration) (*Process, bool) {
 	return p, true
 }
 
-// End ends the process and its whole group: TERM, and KILL to what is left after the grace. It returns when nothing is
-// left, or with an error some seconds after the KILL. What it does to a process that has ended, it does to what that
-// left behind.
+// End ends the process and its whole group: SIGTERM, and SIGKILL after the grace period. It returns when the group has
+// ended, or with an error if it still runs some seconds after SIGKILL. If the process itself has ended, End ends the
+// rest of its group.
 func (p *Process) End(grace time.Duration) error {
 	err := EndGroup(p.PID, p.StartedAt, grace)
-	p.gone()
+	p.stop()
 	if err == nil {
 		<-p.exited
 	}

@@ -10,7 +10,7 @@ import (
 	"sync"
 )
 
-// boot names this start of the machine, since which times of processes are counted.
+// boot is the ID of this boot of the machine. Start times of processes count from the boot.
 var boot = sync.OnceValues(func() (string, error) {
 	text, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
 	return string(bytes.TrimSpace(text)), err
@@ -21,7 +21,7 @@ func sameBoot(startedAt string) bool {
 	return err != nil || strings.HasPrefix(startedAt, id+":")
 }
 
-// stat is what the system says of a process.
+// stat is the state of a process in /proc.
 type stat struct {
 	zombie         bool
 	group, session int
@@ -35,17 +35,17 @@ func readStat(pid string) (stat, error) {
 	if err != nil {
 		return stat{}, errEnded
 	}
-	// The second field is the program's name in parentheses, with whatever in it.
+	// The second field is the program's name in parentheses, which may contain any character.
 	f := strings.Fields(string(text[bytes.LastIndexByte(text, ')')+1:]))
 	if len(f) < 20 {
-		return stat{}, fmt.Errorf("/proc/%s/stat cannot be read", pid)
+		return stat{}, fmt.Errorf("/proc/%s/stat is malformed", pid)
 	}
 	group, err := strconv.Atoi(f[2])
 	session, err2 := strconv.Atoi(f[3])
 	return stat{f[0] == "Z" || f[0] == "X", group, session, f[19]}, errors.Join(err, err2)
 }
 
-// start is when a process that lives began.
+// start returns the start time of a running process.
 func start(pid int) (string, error) {
 	id, err := boot()
 	if err != nil {
@@ -58,7 +58,7 @@ func start(pid int) (string, error) {
 	return id + ":" + s.start, err
 }
 
-// members are the processes of a group.
+// members returns the members of a group.
 func members(group int) ([]member, error) {
 	dir, err := os.Open("/proc")
 	if err != nil {

@@ -10,12 +10,12 @@ import (
 	"strings"
 )
 
-// sameBoot has nothing to go by here: the time of a start has its date.
+// sameBoot returns true: start times are dates on this system, which differ between boots.
 func sameBoot(string) bool { return true }
 
 var errEnded = errors.New("the process has ended")
 
-// ps lists processes by what `ps` calls it, without regard to the user's language.
+// ps returns the output of ps, independent of the user's locale.
 func ps(args ...string) (string, error) {
 	cmd := exec.Command("ps", args...)
 	cmd.Env = []string{"LC_ALL=C", "TZ=UTC", "PATH=/bin:/usr/bin"}
@@ -23,7 +23,7 @@ func ps(args ...string) (string, error) {
 	return strings.TrimSpace(string(out)), err
 }
 
-// start is when a process that lives began.
+// start returns the start time of a running process.
 func start(pid int) (string, error) {
 	line, err := ps("-o", "stat=,lstart=", "-p", strconv.Itoa(pid))
 	if err != nil || line == "" {
@@ -36,7 +36,7 @@ func start(pid int) (string, error) {
 	return strings.Join(strings.Fields(at), " "), nil
 }
 
-// members are the processes of a group.
+// members returns the members of a group.
 func members(group int) ([]member, error) {
 	list, err := ps("-A", "-o", "pid=,pgid=,stat=")
 	if err != nil {
@@ -49,7 +49,7 @@ func members(group int) ([]member, error) {
 			continue
 		}
 		if pid, err := strconv.Atoi(f[0]); err == nil {
-			out = append(out, member{pid, unknown})
+			out = append(out, member{pid, unknownSession})
 		}
 	}
 	return out, nil

@@ -1,9 +1,9 @@
-// Package template is the command that a runner starts, with places for what the server says of a teammate.
+// Package template is the command line that a runner starts, with placeholders for values from the server.
 //
-// The command is a JSON list and its elements are arguments: a text is one argument, whatever a value in it holds, and
-// a list in it is a group that is left out where a value in it is empty. No shell reads it, a value is never read for
-// placeholders in its turn, and none may become an option: a value is what an agent somewhere wrote, and this decides
-// what runs on somebody's machine.
+// A command line is a JSON list of arguments. A string is one argument, whatever its values contain. A list is a group
+// of arguments that is omitted if one of its values is empty. No shell reads the command line, values are not searched
+// for placeholders, and no value can become an option: values are written by agents on other machines, and the command
+// line decides what runs on this one.
 //
-// It reads and fills in texts. Nothing here may look at a disk or start anything.
+// The package parses and fills in strings. It may not access files or start processes.
 package template

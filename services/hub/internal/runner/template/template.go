@@ -8,15 +8,15 @@ import (
 	"strings"
 )
 
-// Values are what the server says of a teammate.
+// Values are the values of the placeholders.
 type Values struct {
 	ProcessID, AgentID, Name, Team, Color, LeadSessionID, AgentType, Model string
-	// CWD is the directory that the command is started in.
+	// CWD is the working directory of the command.
 	CWD              string
 	PlanModeRequired bool
 }
 
-// names are the placeholders, in the order in which a message lists them.
+// names are the placeholders in the order of error messages.
 var names = []string{"agent_id", "name", "team", "color", "lead_session_id", "agent_type", "model", "cwd",
 	"plan_mode_required", "process_id"}
 
@@ -47,41 +47,41 @@ func (v Values) get(name string) string {
 	return "false"
 }
 
-// says is whether a group that holds the placeholder stays for its sake.
-func (v Values) says(name string) bool {
+// present reports whether a group with the placeholder is kept.
+func (v Values) present(name string) bool {
 	text := v.get(name)
 	return text != "" && (name != "plan_mode_required" || text == "true")
 }
 
-// piece is a literal text, or a placeholder where it has a name.
+// piece is a literal text, or a placeholder if it has a name.
 type piece struct{ text, name string }
 
-// element is what becomes one argument, or none where it is a condition.
+// element is one argument, or only a condition of its group.
 type element struct {
 	pieces    []piece
 	condition bool
 }
 
-// group is elements that stay or go together; those of an optional one go where a placeholder says nothing.
+// group is a list of elements. An optional group is omitted if a placeholder in it is empty.
 type group struct {
 	optional bool
 	elements []element
 }
 
-// Template is a command that was read. The zero value has no name and no arguments.
+// Template is a parsed command line. The zero value has no name and no arguments.
 type Template struct {
 	name   string
 	groups []group
 }
 
-// Name is the command's own name, as its template has it.
+// Name returns the name of the program.
 func (t *Template) Name() string { return t.name }
 
-// UnmarshalJSON reads a template. Its error says what to change.
+// UnmarshalJSON parses a template. An error tells how to correct it.
 func (t *Template) UnmarshalJSON(text []byte) error {
 	var list []json.RawMessage
 	if err := json.Unmarshal(text, &list); err != nil {
-		return errors.New("the command must be a list of texts, and of lists of texts")
+		return errors.New("the command must be a list of strings and of lists of strings")
 	}
 	if len(list) == 0 {
 		return errors.New("the command must begin with the name of a program")
@@ -115,13 +115,13 @@ func readGroup(raw json.RawMessage) (group, error) {
 	if string(raw) != "null" && json.Unmarshal(raw, &one) == nil {
 		e, err := readElement(one)
 		if err == nil && e.condition {
-			err = fmt.Errorf("%s is a condition, which only a group can have", one)
+			err = fmt.Errorf("the condition %s must be in a group", one)
 		}
 		return group{elements: []element{e}}, err
 	}
 	var many []*string
 	if err := json.Unmarshal(raw, &many); err != nil || len(many) == 0 || slices.Contains(many, nil) {
-		return group{}, errors.New("must be a text, or a group: a list of texts that is not empty")
+		return group{}, errors.New("must be a string, or a group: a list of strings that is not empty")
 	}
 	g := group{optional: true}
 	for _, text := range many {
@@ -134,10 +134,10 @@ func readGroup(raw json.RawMessage) (group, error) {
 	return g, nil
 }
 
-// readElement parts a text into its pieces. {{ and }} are braces.
+// readElement splits a text into its pieces. {{ and }} stand for braces.
 func readElement(text string) (element, error) {
 	if strings.ContainsRune(text, 0) {
-		return element{}, errors.New("a NUL cannot be part of an argument")
+		return element{}, errors.New("an argument must not contain NUL")
 	}
 	var e element
 	var literal strings.Builder
@@ -149,24 +149,24 @@ func readElement(text string) (element, error) {
 		case c == '{':
 			inside, _, closed := strings.Cut(text[i+1:], "}")
 			if !closed {
-				return e, fmt.Errorf("%q has a { that is never closed; write {{ for a brace", text)
+				return e, fmt.Errorf("%q has a { without a }; write {{ for a brace", text)
 			}
-			name, asks := strings.CutSuffix(inside, "?")
+			name, condition := strings.CutSuffix(inside, "?")
 			if !slices.Contains(names, name) {
 				return e, fmt.Errorf("%q has the unknown placeholder {%s}; there are {%s}, and {{ and }} are braces",
 					text, inside, strings.Join(names, "}, {"))
 			}
-			if asks && len(inside)+2 != len(text) {
+			if condition && len(inside)+2 != len(text) {
 				return e, fmt.Errorf("{%s} in %q must be an element of its own", inside, text)
 			}
-			if err := optionNamed(literal.String(), len(e.pieces) == 0, text); err != nil {
+			if err := checkOptionName(literal.String(), len(e.pieces) == 0, text); err != nil {
 				return e, err
 			}
 			e.add(&literal)
-			e.pieces, e.condition = append(e.pieces, piece{name: name}), asks
+			e.pieces, e.condition = append(e.pieces, piece{name: name}), condition
 			i += len(inside) + 1
 		case c == '}':
-			return e, fmt.Errorf("%q has a } that closes nothing; write }} for a brace", text)
+			return e, fmt.Errorf("%q has a } without a {; write }} for a brace", text)
 		default:
 			literal.WriteByte(c)
 		}
@@ -184,20 +184,21 @@ func (e *element) add(literal *strings.Builder) {
 	}
 }
 
-// optionNamed refuses a placeholder that would be part of an option's name.
-func optionNamed(literal string, first bool, text string) error {
+// checkOptionName returns an error for a placeholder that would be part of an option's name.
+func checkOptionName(literal string, first bool, text string) error {
 	if first && strings.HasPrefix(literal, "-") && !strings.Contains(literal, "=") {
-		return fmt.Errorf("%q lets a value name an option; write the value behind a =, or as an element of its own",
+		return fmt.Errorf("%q would make a value part of an option's name; "+
+			"write the value after a =, or as an element of its own",
 			text)
 	}
 	return nil
 }
 
-// Args is the arguments after the command's name. Its error says which value cannot be one.
+// Args returns the arguments after the program's name. The error names a value that cannot be an argument.
 func (t *Template) Args(v Values) ([]string, error) {
 	var args []string
 	for _, g := range t.groups {
-		if g.optional && !g.stays(v) {
+		if g.optional && !g.kept(v) {
 			continue
 		}
 		for _, e := range g.elements {
@@ -214,10 +215,10 @@ func (t *Template) Args(v Values) ([]string, error) {
 	return args, nil
 }
 
-func (g group) stays(v Values) bool {
+func (g group) kept(v Values) bool {
 	for _, e := range g.elements {
 		for _, p := range e.pieces {
-			if p.name != "" && !v.says(p.name) {
+			if p.name != "" && !v.present(p.name) {
 				return false
 			}
 		}
@@ -232,11 +233,11 @@ func (e element) fill(v Values) (string, error) {
 		if p.name != "" {
 			text = v.get(p.name)
 			if strings.ContainsRune(text, 0) {
-				return "", fmt.Errorf("the value of {%s} holds a NUL, which no argument can", p.name)
+				return "", fmt.Errorf("the value of {%s} must not contain NUL", p.name)
 			}
 			if b.Len() == 0 && strings.HasPrefix(text, "-") {
-				return "", fmt.Errorf("the value of {%s}, %.80q, begins with - and could be taken for an option; it "+
-					"must begin with another character", p.name, text)
+				return "", fmt.Errorf("the value of {%s}, %.80q, must not begin with -, "+
+					"because it could be taken for an option", p.name, text)
 			}
 		}
 		b.WriteString(text)

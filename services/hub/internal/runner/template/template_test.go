@@ -17,7 +17,7 @@ func parse(t *testing.T, text string) *Template {
 	return &tmpl
 }
 
-func TestAnElementIsOneArgumentWhateverItsValuesHold(t *testing.T) {
+func TestAnElementIsOneArgumentWhateverItsValuesContain(t *testing.T) {
 	t.Parallel()
 	v := Values{Name: "a b\n$(touch x);`id`{model}", Model: "{{name}}\"'\\", Team: "core", CWD: "/w"}
 	for text, want := range map[string][]string{
@@ -49,7 +49,7 @@ func TestAnElementIsOneArgumentWhateverItsValuesHold(t *testing.T) {
 	}
 }
 
-func TestEveryPlaceholderStandsForItsValue(t *testing.T) {
+func TestEveryPlaceholderIsReplacedByItsValue(t *testing.T) {
 	t.Parallel()
 	v := Values{ProcessID: "1", AgentID: "2", Name: "3", Team: "4", Color: "5", LeadSessionID: "6", AgentType: "7",
 		Model: "8", CWD: "9"}
@@ -67,12 +67,12 @@ func TestAValueBecomesNoOption(t *testing.T) {
 		`["c",["-m","{model}"]]`: {Model: "-"},
 	} {
 		if got, err := parse(t, text).Args(v); err == nil ||
-			!strings.Contains(err.Error(), "begins with - and could be taken for an option") {
+			!strings.Contains(err.Error(), "must not begin with -") {
 			t.Errorf("%s: got %q, %v", text, got, err)
 		}
 	}
 	if _, err := parse(t, `["c","{name}"]`).Args(Values{Name: "a\x00b"}); err == nil ||
-		!strings.Contains(err.Error(), "the value of {name} holds a NUL") {
+		!strings.Contains(err.Error(), "the value of {name} must not contain NUL") {
 		t.Error(err)
 	}
 	got, err := parse(t, `["c","--m={model}","x{name}"]`).Args(Values{Model: "-a", Name: "-b"})
@@ -81,10 +81,10 @@ func TestAValueBecomesNoOption(t *testing.T) {
 	}
 }
 
-func TestATemplateThatIsWrongSaysWhat(t *testing.T) {
+func TestTheErrorForAnInvalidTemplateNamesTheMistake(t *testing.T) {
 	t.Parallel()
 	for text, words := range map[string]string{
-		`"claude"`:     "must be a list of texts",
+		`"claude"`:     "must be a list of strings",
 		`[]`:           "must begin with the name of a program",
 		`[""]`:         "must begin with the name of a program",
 		`["{name}"]`:   "without placeholders: what runs is the configuration's choice alone",
@@ -94,18 +94,18 @@ func TestATemplateThatIsWrongSaysWhat(t *testing.T) {
 			"are {agent_id}, {name}",
 		`["c","{}"]`:                  "unknown placeholder {}",
 		`["c","{?}"]`:                 "unknown placeholder {?}",
-		`["c","{name"]`:               "never closed",
-		`["c","name}"]`:               "closes nothing",
-		`["c","{model?}"]`:            "only a group can have",
+		`["c","{name"]`:               "has a { without a }",
+		`["c","name}"]`:               "has a } without a {",
+		`["c","{model?}"]`:            "must be in a group",
 		`["c",["--p{model?}"]]`:       "must be an element of its own",
 		`["c",["{model?}x"]]`:         "must be an element of its own",
-		`["c","-{name}"]`:             "lets a value name an option",
-		`["c","--mod{name}"]`:         "lets a value name an option",
-		`["c",[]]`:                    "a list of texts that is not empty",
-		`["c",["a",["b"]]]`:           "a list of texts that is not empty",
-		`["c",["a",null]]`:            "a list of texts that is not empty",
-		`["c",null]`:                  "must be a text, or a group",
-		`["c",7]`:                     "must be a text, or a group",
+		`["c","-{name}"]`:             "part of an option's name",
+		`["c","--mod{name}"]`:         "part of an option's name",
+		`["c",[]]`:                    "a list of strings that is not empty",
+		`["c",["a",["b"]]]`:           "a list of strings that is not empty",
+		`["c",["a",null]]`:            "a list of strings that is not empty",
+		`["c",null]`:                  "must be a string, or a group",
+		`["c",7]`:                     "must be a string, or a group",
 		"[\"c\",\"a\\u0000\"]":        "NUL",
 		"[\"c\",[\"{name}\\u0000\"]]": "NUL",
 		"[\"c\\u0000\"]":              "NUL",
@@ -118,10 +118,10 @@ func TestATemplateThatIsWrongSaysWhat(t *testing.T) {
 	}
 }
 
-// holes is another reading of what is in an element: braces that stand for themselves, and placeholders.
-var holes = regexp.MustCompile(`\{\{|\}\}|\{[a-z_]+\??\}`)
+// placeholders is a second, independent parser: it matches doubled braces and placeholders.
+var placeholders = regexp.MustCompile(`\{\{|\}\}|\{[a-z_]+\??\}`)
 
-// expected is what a template that was accepted should come to, by other means.
+// expected returns the expected arguments of a valid template, computed independently.
 func expected(t *testing.T, text string, v Values) []string {
 	t.Helper()
 	var list []any
@@ -129,7 +129,7 @@ func expected(t *testing.T, text string, v Values) []string {
 		t.Fatal(err)
 	}
 	fill := func(s string) string {
-		return holes.ReplaceAllStringFunc(s, func(h string) string {
+		return placeholders.ReplaceAllStringFunc(s, func(h string) string {
 			if h == "{{" || h == "}}" {
 				return h[:1]
 			}
@@ -144,29 +144,29 @@ func expected(t *testing.T, text string, v Values) []string {
 			continue
 		}
 		var args []string
-		stays := true
+		kept := true
 		for _, e := range group {
 			condition := false
-			for _, h := range holes.FindAllString(e.(string), -1) {
+			for _, h := range placeholders.FindAllString(e.(string), -1) {
 				if h == "{{" || h == "}}" {
 					continue
 				}
 				condition = condition || strings.HasSuffix(h, "?}")
 				value := v.get(strings.Trim(h, "{?}"))
-				stays = stays && value != "" && !(strings.HasPrefix(h, "{plan_mode_required") && value == "false")
+				kept = kept && value != "" && !(strings.HasPrefix(h, "{plan_mode_required") && value == "false")
 			}
 			if !condition {
 				args = append(args, fill(e.(string)))
 			}
 		}
-		if stays {
+		if kept {
 			out = append(out, args...)
 		}
 	}
 	return out
 }
 
-// literals are the beginnings that the template's own elements give to arguments.
+// literals returns the literal beginnings of arguments in the template.
 func literals(text string) []string {
 	var out []string
 	for _, s := range regexp.MustCompile(`"(?:[^"\\]|\\.)*"`).FindAllString(text, -1) {
@@ -174,7 +174,7 @@ func literals(text string) []string {
 		if json.Unmarshal([]byte(s), &e) != nil || !strings.HasPrefix(e, "-") {
 			continue
 		}
-		e = holes.ReplaceAllStringFunc(e, func(h string) string {
+		e = placeholders.ReplaceAllStringFunc(e, func(h string) string {
 			if h == "{{" || h == "}}" {
 				return h[:1]
 			}
@@ -206,7 +206,7 @@ func FuzzTemplate(f *testing.F) {
 			CWD: cwd, PlanModeRequired: plan}
 		args, err := tmpl.Args(v)
 		if err != nil {
-			if !strings.Contains(err.Error(), "NUL") && !strings.Contains(err.Error(), "begins with -") {
+			if !strings.Contains(err.Error(), "NUL") && !strings.Contains(err.Error(), "must not begin with -") {
 				t.Errorf("%s refused %+v: %v", text, v, err)
 			}
 			return

@@ -1,0 +1,199 @@
+package council
+
+import (
+	"context"
+	"time"
+
+	"parley.internal/shared/store"
+)
+
+// page limits the responses in a reply.
+const page = 20
+
+// snapshot is a council as one call has read it for an agent. A nil session means that there is no council.
+type snapshot struct {
+	agent   string
+	cursor  cursor
+	session *Session
+	// part is the agent's own record; seen reports whether there is one.
+	part     Participant
+	seen     bool
+	request  Request
+	feedback []Feedback
+}
+
+// lookAt reads the council named by id, or else the current one of the agent, from the position of a cursor. It
+// loads the responses in a second batch, once the session has told their number, and loads none for a reader
+// that has them all. It returns [fault.NotFound] if id names no council.
+func lookAt(ctx context.Context, r store.Reader, agent, id string, cur cursor, now time.Time) (*snapshot, error) {
+	guess, named := id, id != ""
+	if !named {
+		guess = cur.session
+	}
+	if guess == "" {
+		return search(ctx, r, agent, cur, now)
+	}
+	l := &snapshot{agent: agent, cursor: cur}
+	var s Session
+	var held seat
+	fetches, done := l.ownRecord(guess)
+	f := councils.Fetch(guess, &s)
+	fetches = append(fetches, f)
+	if !named {
+		fetches = append(fetches, seats.Fetch(agent, &held))
+	}
+	if err := store.Load(ctx, r, fetches...); err != nil {
+		return nil, err
+	}
+	done()
+	switch there := f.Found && !s.Gone(now); {
+	case there && (named || held.SessionID == guess):
+		l.session = &s
+		return l, l.fill(ctx, r)
+	case named:
+		return nil, errMissing(id)
+	}
+	return search(ctx, r, agent, cur, now)
+}
+
+// ownRecord fetches the agent's own record. The caller runs done after loading; it sets l.seen.
+func (l *snapshot) ownRecord(id string) (fetches []*store.Fetch, done func()) {
+	if l.agent == "" {
+		return nil, func() {}
+	}
+	f := participants.Under(id).Fetch(l.agent, &l.part)
+	return []*store.Fetch{f}, func() { l.seen = f.Found }
+}
+
+// unread fetches what the reader lacks of a session: the request, without a cursor, and the next page of
+// responses. The caller runs done after loading.
+func (l *snapshot) unread(s *Session) (fetches []*store.Fetch, done func()) {
+	cur := l.cursor.of(s)
+	if cur.session == "" {
+		fetches = append(fetches, requests.Fetch(s.ID, &l.request))
+	}
+	return l.after(fetches, s.ID, cur.seq, min(page, s.Responses-cur.seq))
+}
+
+// after adds fetches of the n responses that follow the number from. The function that it returns, run after
+// loading, drops those that do not exist.
+func (l *snapshot) after(fetches []*store.Fetch, id string, from, n int64) ([]*store.Fetch, func()) {
+	l.feedback = make([]Feedback, n)
+	own := make([]*store.Fetch, n)
+	for i := range own {
+		own[i] = responses.Under(id).Fetch(number(from+int64(i)+1), &l.feedback[i])
+	}
+	return append(fetches, own...), func() {
+		found := 0
+		for found < len(own) && own[found].Found {
+			found++
+		}
+		l.feedback = l.feedback[:found]
+	}
+}
+
+func (l *snapshot) fill(ctx context.Context, r store.Reader) error {
+	fetches, done := l.unread(l.session)
+	err := store.Load(ctx, r, fetches...)
+	done()
+	return err
+}
+
+// search reads the council of a call that names none: the one in the agent's seat, else the only active one. It
+// loads the likely council together with the seat, so that a first call takes no more round trips than a later
+// one.
+func search(ctx context.Context, r store.Reader, agent string, cur cursor, now time.Time) (*snapshot, error) {
+	found, err := active(ctx, r, maxActive)
+	if err != nil {
+		return nil, err
+	}
+	l := &snapshot{agent: agent, cursor: cur, feedback: []Feedback{}}
+	var held seat
+	fetches, done := []*store.Fetch{seats.Fetch(agent, &held)}, func() {}
+	guess := likely(found, agent)
+	if guess != nil {
+		own, noteOwn := l.ownRecord(guess.ID)
+		rest, noteRest := l.unread(guess)
+		fetches, done = append(append(fetches, own...), rest...), func() { noteOwn(); noteRest() }
+	}
+	if err := store.Load(ctx, r, fetches...); err != nil {
+		return nil, err
+	}
+	done()
+	if held.SessionID != "" && (guess == nil || held.SessionID != guess.ID) {
+		last, err := readSeat(ctx, r, agent, held.SessionID, now)
+		if last != nil || err != nil {
+			return last, err
+		}
+		held.SessionID = "" // The council is gone.
+	}
+	if held.SessionID == "" {
+		if _, err := soleActive(found); err != nil {
+			return nil, err
+		}
+	}
+	l.session = guess
+	return l, nil
+}
+
+// likely returns the active council that is probably in the agent's seat: the one that it joined last, else the
+// only one. It returns nil if there is no such council.
+func likely(found []Session, agent string) (guess *Session) {
+	var at time.Time
+	for i := range found {
+		if m := found[i].member(agent); m != nil && (guess == nil || m.At.After(at)) {
+			guess, at = &found[i], m.At
+		}
+	}
+	if guess == nil && len(found) == 1 {
+		guess = &found[0]
+	}
+	return guess
+}
+
+// readSeat reads the council in the agent's seat where that is not the likely one. It is usually closed and has
+// responses, so a page of them is loaded with the session, before their number is known. They start at the first
+// response, because lookAt has already handled a cursor of this council. The result is nil if the council is gone.
+func readSeat(ctx context.Context, r store.Reader, agent, id string, now time.Time) (*snapshot, error) {
+	l := &snapshot{agent: agent}
+	var s Session
+	f := councils.Fetch(id, &s)
+	own, noteOwn := l.ownRecord(id)
+	fetches, noteRest := l.after(append(own, f, requests.Fetch(id, &l.request)), id, 0, page)
+	if err := store.Load(ctx, r, fetches...); err != nil || !f.Found || s.Gone(now) {
+		return nil, err
+	}
+	noteOwn()
+	noteRest()
+	l.session = &s
+	return l, nil
+}
+
+// upTo returns the number of the last response that the reader has after this reply.
+func (l *snapshot) upTo() int64 { return l.cursor.of(l.session).seq + int64(len(l.feedback)) }
+
+// view returns the reply, which has what the reader lacks.
+func (l *snapshot) view() ViewOutput {
+	out := ViewOutput{AgentName: l.agent, Feedback: l.feedback, NextCursor: l.cursor.String(), State: noState()}
+	if out.Feedback == nil {
+		out.Feedback = []Feedback{}
+	}
+	s := l.session
+	if s == nil {
+		out.NextCursor = cursor{}.String()
+		return out
+	}
+	cur := l.cursor.of(s)
+	out.SessionID, out.NextCursor = s.ID, cursor{s.ID, l.upTo(), s.Revision}.String()
+	out.More = l.upTo() < s.Responses
+	if out.State = s.brief(l.agent); cur.session == "" || cur.revision < s.Revision {
+		out.State = s.state(l.agent)
+	}
+	if cur.session == "" {
+		out.Request = &l.request
+	}
+	if l.seen {
+		out.Participant = &l.part
+	}
+	return out
+}
