@@ -11,6 +11,9 @@ HARNESS     := services/hub/harness
 VERSION     := $(shell git describe --tags --always --dirty 2>/dev/null || echo devel)
 LDFLAGS     := -s -w -X parley.internal/services/hub/internal/cli.Version=$(VERSION)
 STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
+# A test that contends in the emulator waits for its locks and uses no processor meanwhile, so more
+# tests run at once than there are processors.
+PARALLEL    := -parallel 8
 # Packages of the harness that make proof tests and make test leaves out: Chromium, the TypeScript SDKs, and servers
 # that are killed or measured under load.
 PROOF       := harness/(browser|chaos|cmd/bench|e2e)$$
@@ -82,9 +85,9 @@ endif
 .PHONY: test-inside proof-inside
 test-inside:
 	for m in $(MODULES); do (cd $$m && \
-		go test -race -timeout 8m $$(go list ./... | grep -vE '$(PROOF)|$(NO_RACE)')); done
+		go test -race $(PARALLEL) -timeout 8m $$(go list ./... | grep -vE '$(PROOF)|$(NO_RACE)')); done
 	for m in $(MODULES); do (cd $$m && p=$$(go list ./... | grep -E '$(NO_WORKSPACE)' || true); \
-		[ -z "$$p" ] || GOWORK=off go test -timeout 8m $$p); done
+		[ -z "$$p" ] || GOWORK=off go test $(PARALLEL) -timeout 8m $$p); done
 
 proof-inside:
 	cd $(HARNESS) && GOWORK=off go test -timeout 15m $$(go list ./... | grep -E '$(PROOF)')
