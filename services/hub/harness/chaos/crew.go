@@ -15,6 +15,7 @@ import (
 	"parley.internal/shared/client"
 	"parley.internal/shared/identity"
 	"parley.internal/shared/keys"
+	"parley.internal/shared/op"
 	"parley.internal/shared/team"
 )
 
@@ -112,7 +113,7 @@ func (r *run) muster(ctx context.Context, n, size int) (*crew, error) {
 // found makes a circle's team and lights its fire.
 func (c *crew) found(ctx context.Context, a *app.App, in *circle) error {
 	lead := identity.Caller{User: c.user, Program: in.agents[0].name}
-	if _, err := a.Team.Create(ctx, lead, team.CreateInput{TeamName: in.team}); err != nil {
+	if _, err := a.Team.Create(ctx, lead, op.Fill(team.CreateInput{TeamName: in.team})); err != nil {
 		return err
 	}
 	if _, err := a.Campfire.GetOrCreate(ctx, lead, campfire.FireInput{FireID: in.fire}); err != nil {
@@ -125,7 +126,7 @@ func (c *crew) found(ctx context.Context, a *app.App, in *circle) error {
 			continue
 		}
 		m.seat = m.name
-		spawn := team.SpawnInput{TeamName: in.team, Name: m.name, Prompt: "prompt of " + m.name, BackendType: team.External}
+		spawn := op.Fill(team.SpawnInput{TeamName: in.team, Name: m.name, Prompt: "prompt of " + m.name, BackendType: team.External})
 		if _, err := a.Team.Spawn(ctx, lead, spawn); err != nil {
 			return err
 		}

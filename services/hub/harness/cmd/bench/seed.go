@@ -14,6 +14,7 @@ import (
 
 	"parley.internal/shared/app"
 	"parley.internal/shared/identity"
+	"parley.internal/shared/op"
 	"parley.internal/shared/relay"
 	"parley.internal/shared/store"
 	"parley.internal/shared/store/sqlite"
@@ -134,7 +135,7 @@ feed:
 }
 
 func sendSeeded(ctx context.Context, s *relay.Service, i int) error {
-	in := relay.SendInput{Message: messageText, Source: "seeder", Target: "alpha", MessageType: "STATUS"}
+	in := op.Fill(relay.SendInput{Message: messageText, Source: "seeder", Target: "alpha", MessageType: "STATUS"})
 	if i >= ownMessages {
 		in.Target = programName(i)
 	}

@@ -16,6 +16,7 @@ import (
 
 	"parley.internal/shared/app"
 	"parley.internal/shared/identity"
+	"parley.internal/shared/op"
 	"parley.internal/shared/relay"
 	"parley.internal/shared/store"
 	"parley.internal/shared/store/emulator"
@@ -121,7 +122,7 @@ func expire(ctx context.Context, db *store.DB, messages int) error {
 		return err
 	}
 	for made := 0; made < messages; made += len(members) {
-		if _, err := r.Send(ctx, who, relay.SendInput{Message: messageText, Source: "alpha", Target: "group:crowd", MessageType: "STATUS", TTL: 60}); err != nil {
+		if _, err := r.Send(ctx, who, op.Fill(relay.SendInput{Message: messageText, Source: "alpha", Target: "group:crowd", MessageType: "STATUS", TTL: 60})); err != nil {
 			return err
 		}
 	}

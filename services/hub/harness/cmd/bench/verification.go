@@ -15,6 +15,7 @@ import (
 	"parley.internal/shared/app"
 	"parley.internal/shared/elenchus"
 	"parley.internal/shared/identity"
+	"parley.internal/shared/op"
 	"parley.internal/shared/store"
 	"parley.internal/shared/store/sqlite"
 )
@@ -105,8 +106,8 @@ type turn struct {
 var agent = identity.Caller{User: user, Program: "alpha", Kind: identity.Agent}
 
 func (t *trial) start(ctx context.Context) (string, error) {
-	out, err := t.court.Start(ctx, agent, elenchus.StartInput{Target: "internal/pay/pay.go", Requirements: messageText, WorkingDir: "/home/u/shop", MaxRounds: 2 * lateRound,
-		Files: []elenchus.FileInput{{Path: "go.mod", Content: "module shop.example\n"}, {Path: "internal/pay/pay.go", Content: code("pay")}}})
+	out, err := t.court.Start(ctx, agent, op.Fill(elenchus.StartInput{Target: "internal/pay/pay.go", Requirements: messageText, WorkingDir: "/home/u/shop", MaxRounds: 2 * lateRound,
+		Files: []elenchus.FileInput{{Path: "go.mod", Content: "module shop.example\n"}, {Path: "internal/pay/pay.go", Content: code("pay")}}}))
 	return out.SessionID, err
 }
 
