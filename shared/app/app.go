@@ -118,7 +118,7 @@ func New(db *store.DB, p Ports) *App {
 // Catalogue is every operation. It is made when it is first asked for.
 func (a *App) Catalogue() *op.Catalogue { return a.catalogue() }
 
-// collect makes the catalogue of what the domains offer to callers.
+// collect makes the catalogue of the domains' operations, resources and prompts.
 func (a *App) collect() *op.Catalogue {
 	var operations [][]op.Op
 	for _, d := range offering[domain.Operations](a) {

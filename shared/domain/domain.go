@@ -1,8 +1,8 @@
-// Package domain says what a domain offers to the application that runs it.
+// Package domain has the contracts between a domain and the application that runs it.
 //
-// A domain is a package with a Service. The application registers the service once, and finds
-// what it offers by the interfaces below: a domain that has nothing to sweep has no Sweeps. The
-// package holds these contracts and nothing that acts on them.
+// A domain is a package with a Service. The application registers the service once, and finds its
+// offers by the interfaces below: a domain without work for a schedule has no Sweeps. The package
+// holds these contracts and nothing that acts on them.
 package domain
 
 import (

@@ -114,7 +114,7 @@ func (c Cases) Budget(e Example) int {
 	return DefaultRPCs
 }
 
-// Check says what the cases of an operation lack, or nil.
+// Check returns an error that names everything the cases of an operation lack, or nil.
 func (c Cases) Check(o *Op) error {
 	var missing []string
 	say := func(format string, args ...any) { missing = append(missing, fmt.Sprintf(format, args...)) }

@@ -22,7 +22,7 @@ type defaults struct {
 	each *defaults
 }
 
-// defaultsOf collects what a schema gives, nil where that is nothing.
+// defaultsOf collects the defaults of a schema, nil where it has none.
 func defaultsOf(s *jsonschema.Schema) (*defaults, error) {
 	d := &defaults{values: map[string]any{}, below: map[string]*defaults{}}
 	for name, p := range s.Properties {
@@ -51,7 +51,7 @@ func defaultsOf(s *jsonschema.Schema) (*defaults, error) {
 	return d, err
 }
 
-// fill sets what is left out of a value and of what is below it.
+// fill sets the fields that are left out of a value and of the values below it.
 func (d *defaults) fill(v any) {
 	if d == nil {
 		return

@@ -25,7 +25,7 @@ type presetPart struct {
 	Wave  *int   `json:"wave,omitempty" allow:"min=0,default=1"`
 }
 
-// bound calls an operation with a text and returns the input that reaches it.
+// boundInput calls an operation with a text and returns the input that reaches it.
 func boundInput(t *testing.T, text string) preset {
 	t.Helper()
 	var got preset

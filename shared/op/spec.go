@@ -91,7 +91,7 @@ type Op struct {
 	In, Out reflect.Type
 
 	schema *compiled
-	// call hands a checked input to the operation, typed, and notes in said what it reports.
+	// call hands a checked input to the operation, typed, and notes the usage that it reports in said.
 	call func(ctx context.Context, caller identity.Caller, fields map[string]any, said *Usage) (any, error)
 }
 

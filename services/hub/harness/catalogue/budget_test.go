@@ -10,7 +10,7 @@ import (
 	"parley.internal/shared/op/optest"
 )
 
-// The budget of a call is what it costs with warm caches and without contention.
+// A budget is for warm caches and no contention.
 func TestACallKeepsToItsBudgetOfRoundTrips(t *testing.T) {
 	t.Parallel()
 	db, sent := domaintest.RPCs(t, app.Schema())

@@ -52,7 +52,7 @@ func example(t *testing.T, p *person, o *op.Op, e op.Example, fits *jsonschema.S
 	return names{}.plain(said(t, out, err))
 }
 
-// output is the published schema of what an operation answers.
+// output is the published schema of an operation's output.
 func output(t *testing.T, o *op.Op) *jsonschema.Schema {
 	t.Helper()
 	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(o.Output))

@@ -132,7 +132,7 @@ func (p *person) Call(t testing.TB, o *op.Op, as op.Role, in op.In) (json.RawMes
 	return outcome(t, o, p.hub.Op(key, o, in))
 }
 
-// outcome is what a call over REST came to. It holds the answer to the form of its kind.
+// outcome is the output or fault of a call over REST. It fails the test where the status is another.
 func outcome(t testing.TB, o *op.Op, a hubtest.Answer) (json.RawMessage, error) {
 	t.Helper()
 	if f := a.Fault(); f.Code != "" {
@@ -152,7 +152,7 @@ func outcome(t testing.TB, o *op.Op, a hubtest.Answer) (json.RawMessage, error) 
 	return a.Data(), nil
 }
 
-// toolOutcome is what a tool came to. Its text says the same as its structured content.
+// toolOutcome is the output or fault of a tool. Its text must say the same as its structured content.
 func toolOutcome(t testing.TB, o *op.Op, a hubtest.ToolAnswer) (json.RawMessage, error) {
 	t.Helper()
 	if a.Status != 200 || a.Err != nil || len(a.Texts) == 0 {
@@ -204,14 +204,14 @@ func said(t testing.TB, out json.RawMessage, err error) string {
 	return string(text)
 }
 
-// secret matches what no two calls share: keys, ids, hashes and cursors.
+// secret matches texts that no two calls share: keys, ids, hashes and cursors.
 var secret = regexp.MustCompile(`parley_[a-z2-7]+_[a-z2-7]{52}|[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}|[0-9a-f]{64}|[0-9a-f]{32}|` +
 	`key:[0-9a-f]{12}|eyJ[A-Za-z0-9_-]{20,}|\d{4}-\d\d-\d\d_[A-Za-z0-9-]+_[a-z0-9]{6}`)
 
 // cursor matches a field that leads on from an answer, whose text no two users share.
 var cursor = regexp.MustCompile(`"(nextCursor|next_cursor|cursor|mark)":"[^"]+"`)
 
-// used matches when a key was last used, which is written behind the call at nobody's promise.
+// used matches when a key was last used, which is written behind the call at no promised time.
 var used = regexp.MustCompile(`,?"lastUsedAt":"[^"]+"`)
 
 // stamp matches a time.

@@ -93,7 +93,7 @@ func takes(in op.In, fields []string) bool {
 	return slices.ContainsFunc(fields, func(f string) bool { _, has := in[f]; return has })
 }
 
-// blind hides times, and the ids and names of an input, in what was answered.
+// blind hides times, and the ids and names of an input, in an outcome.
 func blind(in op.In, cases op.Cases, outcome string) string {
 	outcome = stamp.ReplaceAllString(outcome, "TIME")
 	for _, name := range slices.Concat(cases.Owned, cases.Named) {

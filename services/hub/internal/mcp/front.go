@@ -23,10 +23,10 @@ func (e *Endpoint) Mount(r *echo.Echo, path string, a *auth.Authenticator) {
 	r.Any(path+"/*", h)
 }
 
-// message is a JSON-RPC message, decoded once: what the front does about it goes by the same
-// fields, in the same spelling, as what mcp-go is given.
+// message is a JSON-RPC message, decoded once: the front and mcp-go go by the same fields, in the
+// same spelling.
 type message struct {
-	// fields are nil for what is no object, which is mcp-go's to refuse.
+	// fields are nil for a message that is no object; mcp-go refuses it.
 	fields map[string]any
 	method string
 	params map[string]any
@@ -117,7 +117,7 @@ func (e *Endpoint) serve(c echo.Context, path string, a *auth.Authenticator) err
 	return nil
 }
 
-// input is what a tool is called with. A text that is not valid is a fault of the field that
+// input is the input of a tool's call. A text that is not valid is a fault of the field that
 // holds it.
 func (m *message) input(body []byte, invalid error) op.Input {
 	if invalid == nil {
