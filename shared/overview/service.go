@@ -59,10 +59,9 @@ func (s *Service) Get(ctx context.Context, c identity.Caller, in Input) (View, e
 	return view, err
 }
 
-// wait waits for all sources concurrently; the first that is done ends the others. Each source
-// calls check at once and again when its listener is established. The first calls are skipped,
-// because the caller has just read the view. Of the second calls only the last reads it: from then
-// on all listeners are established, and no change is missed.
+// wait waits for all sources concurrently; the first that is done ends the others. Calls of a source whose listener is
+// not established yet are skipped, because the caller has just read the view. Of the first calls of each source with an
+// established listener only the last reads it: from then on all listeners are established, and no change is missed.
 func (s *Service) wait(ctx context.Context, user string, d time.Duration,
 	look func(context.Context) (bool, error)) error {
 	ctx, cancel := context.WithCancel(ctx)
@@ -71,14 +70,16 @@ func (s *Service) wait(ctx context.Context, user string, d time.Duration,
 	var mu sync.Mutex
 	done, standing := false, 0
 	check := func() func(context.Context) (bool, error) {
-		calls := 0
+		stands := false
 		return func(ctx context.Context) (bool, error) {
 			mu.Lock()
 			defer mu.Unlock()
-			if calls++; calls == 2 {
+			first := !stands && store.Listening(ctx)
+			if first {
+				stands = true
 				standing++
 			}
-			if done || calls == 1 || (calls == 2 && standing < len(kinds)) {
+			if done || !stands || (first && standing < len(kinds)) {
 				return done, nil
 			}
 			var err error

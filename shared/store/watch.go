@@ -92,12 +92,7 @@ func (w *waits) join(ctx context.Context, s scope, wt *waiter) (*listener, error
 		w.listeners[s] = l
 		go w.start(l)
 	}
-	if l.idle != nil {
-		l.idle.Stop()
-		l.idle = nil
-	}
-	l.waiters[wt] = struct{}{}
-	w.waiting++
+	w.admit(l, wt)
 	w.mu.Unlock()
 
 	select {
@@ -106,6 +101,33 @@ func (w *waits) join(ctx context.Context, s scope, wt *waiter) (*listener, error
 	case <-ctx.Done():
 	}
 	return l, nil
+}
+
+// joinStanding adds a waiter to the listener of its scope if one stands and there is room, and returns nil otherwise.
+func (w *waits) joinStanding(s scope, wt *waiter) *listener {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	l := w.listeners[s]
+	if l == nil || w.waiting >= w.maxWaiters {
+		return nil
+	}
+	select {
+	case <-l.ready:
+	default:
+		return nil
+	}
+	w.admit(l, wt)
+	return l
+}
+
+// admit registers a waiter at a listener; the caller holds the lock.
+func (w *waits) admit(l *listener, wt *waiter) {
+	if l.idle != nil {
+		l.idle.Stop()
+		l.idle = nil
+	}
+	l.waiters[wt] = struct{}{}
+	w.waiting++
 }
 
 // start lives on no caller's context: the listener serves everyone.
@@ -177,14 +199,25 @@ func (w *waits) evictIdle() bool {
 	return false
 }
 
+// listening is the key of a context's value that Listening reads.
+type listening struct{}
+
+// Listening reports whether ctx is that of a look of Collection.Wait at which the listener stood: a change committed
+// after such a look wakes the wait, a change after another look need not.
+func Listening(ctx context.Context) bool {
+	return ctx.Value(listening{}) != nil
+}
+
 // Wait calls check at once, and again after each change to the collection that
 // matches where, until check says that it is done, for at most d. It returns nil
 // when check was done, when d is over, and at once when the database drains; the
 // caller tells these apart by what check found. With too many waiters it is
 // Unavailable. where is a hint of what is worth another look: ranges are best
-// left out of it.
+// left out of it. Where no listener stands yet, check is called a second time as soon as one does; Listening
+// tells the two looks apart.
 func (c Collection[T]) Wait(ctx context.Context, t *Tenant, where []Cond, d time.Duration, check func(context.Context) (bool, error)) error {
-	if done, err := check(ctx); done || err != nil || d <= 0 {
+	if d <= 0 {
+		_, err := check(ctx)
 		return err
 	}
 	coll, err := c.path()
@@ -201,39 +234,52 @@ func (c Collection[T]) Wait(ctx context.Context, t *Tenant, where []Cond, d time
 	}
 	timer := time.NewTimer(d)
 	defer timer.Stop()
-	w := t.db.waits
-	for {
-		l, err := w.join(ctx, scope{t.uid, coll}, wt)
-		if err != nil {
+	w, s := t.db.waits, scope{t.uid, coll}
+	l := w.joinStanding(s, wt)
+	if l == nil {
+		if done, err := check(ctx); done || err != nil {
 			return err
+		}
+	}
+	for {
+		if l == nil {
+			if l, err = w.join(ctx, s, wt); err != nil {
+				return err
+			}
 		}
 		again, err := w.follow(ctx, l, wt, timer.C, check)
 		w.leave(l, wt)
 		if !again || err != nil {
 			return err
 		}
+		l = nil
 	}
 }
 
 // follow waits on one listener; again says that the listener ended and another
 // must take its place.
 func (w *waits) follow(ctx context.Context, l *listener, wt *waiter, over <-chan time.Time, check func(context.Context) (bool, error)) (again bool, err error) {
+	select {
+	case <-l.ready:
+		if l.err != nil {
+			return false, fault.Wrap(fault.Unavailable, l.err, "cannot wait for changes now").After(time.Second)
+		}
+	default:
+		if err := ctx.Err(); err != nil {
+			return false, fault.From(err)
+		}
+		return false, nil // the database drains
+	}
+	look := context.WithValue(ctx, listening{}, true)
 	for {
+		// The listener stands, so a change from here on wakes: this look closes the gap.
+		if done, err := check(look); done || err != nil {
+			return false, err
+		}
 		select {
 		case <-w.drained:
 			return false, nil
 		default:
-		}
-		select {
-		case <-l.ready:
-			if l.err != nil {
-				return false, fault.Wrap(fault.Unavailable, l.err, "cannot wait for changes now").After(time.Second)
-			}
-		default:
-		}
-		// The listener stands, so a change from here on wakes: this look closes the gap.
-		if done, err := check(ctx); done || err != nil {
-			return false, err
 		}
 		select {
 		case <-wt.wake:

@@ -140,29 +140,31 @@ func following(t *testing.T, db *store.DB) {
 	}
 }
 
-// waiting starts a wait for an open item. It tells of every look, and when the
-// wait is over.
-func waiting(t *testing.T, db *store.DB, user string, d time.Duration) (looks chan struct{}, over chan error) {
-	looks, over = make(chan struct{}, 100), make(chan error, 1)
+// waiting starts a wait for an open item. It tells of every look whether the listener stood, and when the wait is
+// over.
+func waiting(t *testing.T, db *store.DB, user string, d time.Duration) (looks chan bool, over chan error) {
+	looks, over = make(chan bool, 100), make(chan error, 1)
 	u := db.User(user)
 	where := []store.Cond{store.Eq("status", "open")}
 	go func() {
 		over <- items.Wait(t.Context(), u, where, d, func(c context.Context) (bool, error) {
 			page, err := items.Query(c, u, store.Query{Where: where, Limit: 1})
-			looks <- struct{}{}
+			looks <- store.Listening(c)
 			return len(page.Docs) > 0, err
 		})
 	}()
 	return looks, over
 }
 
-// listening waits until a wait has looked a second time, which it does once its
-// listener stands.
-func listening(t *testing.T, looks chan struct{}) {
+// listening waits until a wait has looked while its listener stood, and returns the number of looks until then.
+func listening(t *testing.T, looks chan bool) int {
 	t.Helper()
-	for range 2 {
+	for n := 1; ; n++ {
 		select {
-		case <-looks:
+		case listens := <-looks:
+			if listens {
+				return n
+			}
 		case <-time.After(20 * time.Second):
 			t.Fatal("the wait never listened")
 		}
@@ -196,6 +198,17 @@ func waitWakes(t *testing.T, db *store.DB) {
 	put(t, db.User("u"), map[string]item{"x": {Status: "open"}})
 	over(t, ended)
 	over(t, ended2)
+	// A wait that joins a standing listener looks once, another a second time when the listener stands.
+	put(t, db.User("u"), map[string]item{"x": {Status: "closed"}})
+	looks, ended = waiting(t, db, "u", time.Minute)
+	if n := listening(t, looks); n != 1 {
+		t.Fatalf("%d looks at a standing listener", n)
+	}
+	if looks, _ := waiting(t, db, "newcomer", time.Minute); listening(t, looks) != 2 {
+		t.Fatal("no look before the listener stood")
+	}
+	put(t, db.User("u"), map[string]item{"x": {Status: "open"}})
+	over(t, ended)
 	// What is there already needs no wait.
 	_, ended = waiting(t, db, "u", time.Minute)
 	over(t, ended)
