@@ -49,6 +49,7 @@ type App struct {
 	// domains are all of them, in the order in which documents list their tools.
 	domains   []any
 	catalogue func() *op.Catalogue
+	known     *directory
 	now       func() time.Time
 }
 
@@ -83,6 +84,7 @@ func New(db *store.DB, p Ports) *App {
 	a.Sprint = &sprint.Service{DB: db, Now: p.Now, NewID: p.NewID}
 	a.Dispatch = &dispatch.Service{DB: db, Now: p.Now, NewID: p.NewID, Stories: a.Sprint}
 	known := &directory{source: a.Keys, now: p.Now}
+	a.known = known
 	a.Keys.Changed = known.forget
 	a.Pulse = &pulse.Service{DB: db, Now: p.Now, NewID: p.NewID, Claims: claims{a.Dispatch}}
 	a.Relay = &relay.Service{DB: db, Now: p.Now, NewID: p.NewID, Directory: known, Live: a.Pulse}
@@ -137,6 +139,7 @@ func (a *App) collect() *op.Catalogue {
 			c.Defaults = append(c.Defaults, op.Toolsets(offers.Operations())...)
 		}
 	}
+	c.Reserved = a.known.Programs
 	c.Meter = func(_ context.Context, u op.Usage) { a.Ledger.Record(u) }
 	return c
 }

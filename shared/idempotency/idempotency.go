@@ -24,6 +24,8 @@ const Kept = 24 * time.Hour
 type Call interface {
 	// Key is the caller's, empty where the call is no repetition of another.
 	Key() string
+	// Caller is whom the key belongs to: keys of different callers never meet.
+	Caller() string
 	// Operation is the name of the operation that is called.
 	Operation() string
 	// Digest is the same for equal inputs, whatever their keys, and another for others.
@@ -43,7 +45,7 @@ var records = store.Collection[record]{Name: "idempotency", Unindexed: []string{
 // Def declares the collection of remembered keys.
 func Def() *store.Def { return records.Def() }
 
-// Update runs fn in a transaction. With a key it runs it once in 24 hours for the same user,
+// Update runs fn in a transaction. With a key it runs it once in 24 hours for the same caller,
 // operation and key: a repeat gets the first result, and the same key with another input is a
 // Precondition fault. A call with a key that did not come through an operation is Internal.
 func Update[O any](ctx context.Context, t *store.Tenant, call Call, now time.Time, fn func(context.Context, *store.Tx) (O, error)) (O, error) {
@@ -55,10 +57,10 @@ func Update[O any](ctx context.Context, t *store.Tenant, call Call, now time.Tim
 		})
 		return out, err
 	}
-	if call.Operation() == "" || call.Digest() == "" {
+	if call.Caller() == "" || call.Operation() == "" || call.Digest() == "" {
 		return out, fault.New(fault.Internal, "idempotency: a key without an operation")
 	}
-	id := digest(call.Operation() + "\x00" + call.Key())
+	id := digest(call.Caller() + "\x00" + call.Operation() + "\x00" + call.Key())
 	err := t.Update(ctx, func(ctx context.Context, tx *store.Tx) (err error) {
 		var rec record
 		f := records.Fetch(id, &rec)

@@ -33,6 +33,7 @@ var (
 type repeatable struct{ key, op, digest string }
 
 func (c repeatable) Key() string       { return c.key }
+func (c repeatable) Caller() string    { return "program:alpha" }
 func (c repeatable) Operation() string { return c.op }
 func (c repeatable) Digest() string    { return c.digest }
 

@@ -36,6 +36,9 @@ type Caller struct {
 	Scopes []string
 	// ReadOnly is set by a read-only endpoint, whatever the key may do.
 	ReadOnly bool
+	// Reserved are the programs of the user's bound keys. An agent's key that is bound to none may not act under their
+	// names.
+	Reserved []string
 }
 
 // Bound says whether the key speaks for one program only.
@@ -71,17 +74,32 @@ func (c Caller) InToolset(name string) bool {
 	return !named
 }
 
-// SpeaksAs returns the name that a caller goes by, which it gives itself. An empty name is
-// the key's program. A bound key that gives another name is Forbidden, and the
-// message has both. verified says whether the server knows the name to be true.
+// SpeaksAs returns the name that a caller acts under. An empty name stands for the key's program; another name than its
+// program is Forbidden to a bound key, and the message has both. An agent's key without a program is Forbidden the name
+// of a program that the user has a bound key for. verified reports whether the key is bound to the name.
 func (c Caller) SpeaksAs(name string) (program string, verified bool, err error) {
-	if !c.Bound() {
+	switch {
+	case c.IsHuman():
 		return name, false, nil
-	}
-	if name != "" && name != c.Program {
+	case !c.Bound():
+		return name, false, c.MayName(name)
+	case name != "" && !Same(name, c.Program):
 		return "", false, fault.New(fault.Forbidden, "this key speaks for %q and may not speak as %q", c.Program, name)
 	}
 	return c.Program, true, nil
+}
+
+// MayName returns Forbidden if an agent's key without a program gives the name of a program that the user has a bound
+// key for, and nil in all other cases.
+func (c Caller) MayName(name string) error {
+	if c.IsHuman() || c.Bound() {
+		return nil
+	}
+	if program, taken := Among(c.Reserved, name); taken {
+		return fault.New(fault.Forbidden,
+			"%q has a key of its own; this key is bound to no program and may not act under that name", program)
+	}
+	return nil
 }
 
 var name = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$`)

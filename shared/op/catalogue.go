@@ -25,6 +25,8 @@ type Catalogue struct {
 	Prompts []Prompt
 	// Defaults are the toolsets that a caller gets who chooses none.
 	Defaults []string
+	// Reserved returns the programs of a user's bound keys, which no other key may act as. It may be nil.
+	Reserved func(ctx context.Context, user string) ([]string, error)
 	// Log gets one line an operation; nil for none. Now is the clock of its
 	// durations, time.Now where nil.
 	Log *slog.Logger
@@ -117,6 +119,11 @@ func (c *Catalogue) Call(ctx context.Context, o *Op, call Call) (res Result, err
 	if err != nil {
 		return res, err
 	}
+	if c.Reserved != nil && !call.Caller.IsHuman() && !call.Caller.Bound() {
+		if call.Caller.Reserved, err = c.Reserved(ctx, call.Caller.User); err != nil {
+			return res, err
+		}
+	}
 	out, err := protect(func() (any, error) { return o.call(ctx, call.Caller, fields, &said) })
 	if err != nil {
 		var f *fault.Error
@@ -148,6 +155,7 @@ func (c *Catalogue) log(ctx context.Context, o *Op, call Call, took time.Duratio
 	level, attrs := slog.LevelInfo, []slog.Attr{
 		slog.String("op", o.Name), slog.String("transport", call.Transport), slog.String("requestId", call.RequestID),
 		slog.String("user", call.Caller.User), slog.String("program", call.Caller.Program),
+		slog.String("keyId", call.Caller.KeyID),
 		slog.Duration("took", took),
 	}
 	if err != nil {

@@ -13,6 +13,7 @@ import (
 	"github.com/go-viper/mapstructure/v2"
 
 	"parley.internal/shared/fault"
+	"parley.internal/shared/identity"
 )
 
 // Input is the input of one call, decoded once. A call uses it up: it is checked, mended and
@@ -92,15 +93,19 @@ func keepText(_, to reflect.Type, v any) (any, error) {
 }
 
 // Idempotency is embedded in the input of an operation that may be repeated
-// safely: for 24 hours the same user, operation and key get the first result again.
+// safely: for 24 hours the same caller, operation and key get the first result again.
 type Idempotency struct {
 	IdempotencyKey string `json:"idempotencyKey,omitempty" allow:"max=100" jsonschema:"a repeat with the same key happens once, for 24 hours"`
 
-	operation, digest string
+	caller, operation, digest string
 }
 
 // Key is the idempotency key, empty for none.
 func (i Idempotency) Key() string { return i.IdempotencyKey }
+
+// Caller names whom the key belongs to: the program of the calling key, or the key itself where it is bound to none.
+// It is empty without a key.
+func (i Idempotency) Caller() string { return i.caller }
 
 // Operation is the name of the operation that is called, empty without a key.
 func (i Idempotency) Operation() string { return i.operation }
@@ -109,16 +114,18 @@ func (i Idempotency) Operation() string { return i.operation }
 // without a key.
 func (i Idempotency) Digest() string { return i.digest }
 
-func (i *Idempotency) identify(operation, digest string) { i.operation, i.digest = operation, digest }
+func (i *Idempotency) identify(caller, operation, digest string) {
+	i.caller, i.operation, i.digest = caller, operation, digest
+}
 
 type idempotent interface {
 	Key() string
-	identify(operation, digest string)
+	identify(caller, operation, digest string)
 }
 
 // identify tells an input that may be a repetition which call it belongs to. How long a call
 // waits makes no other call of it.
-func identify(in any, operation, wait string, fields map[string]any) error {
+func identify(in any, c identity.Caller, operation, wait string, fields map[string]any) error {
 	repeatable, ok := in.(idempotent)
 	if !ok || repeatable.Key() == "" {
 		return nil
@@ -131,6 +138,10 @@ func identify(in any, operation, wait string, fields map[string]any) error {
 		return err
 	}
 	sum := sha256.Sum256(text)
-	repeatable.identify(operation, hex.EncodeToString(sum[:]))
+	caller := "key:" + c.KeyID
+	if c.Bound() {
+		caller = "program:" + identity.Fold(c.Program)
+	}
+	repeatable.identify(caller, operation, hex.EncodeToString(sum[:]))
 	return nil
 }

@@ -116,7 +116,7 @@ func New[I, O any](spec Spec, fn func(context.Context, identity.Caller, I) (O, e
 		if err := bind(fields, &in); err != nil {
 			return nil, fault.Wrap(fault.Invalid, err, "the input does not fit")
 		}
-		if err := identify(&in, spec.Name, o.Wait, fields); err != nil {
+		if err := identify(&in, caller, spec.Name, o.Wait, fields); err != nil {
 			return nil, fault.Wrap(fault.Internal, err, "idempotency")
 		}
 		reports.read(reflect.ValueOf(&in).Elem(), said)
