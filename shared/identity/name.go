@@ -1,7 +1,10 @@
 package identity
 
 import (
+	"fmt"
 	"slices"
+	"strconv"
+	"strings"
 
 	"golang.org/x/text/cases"
 	"golang.org/x/text/unicode/norm"
@@ -31,4 +34,23 @@ func Among(names []string, name string) (spelling string, ok bool) {
 		}
 	}
 	return name, false
+}
+
+// Unknown returns a warning about names that no program has, followed by the text then, or an empty text where all names
+// are known. It lists the programs.
+func Unknown(programs []string, then string, names ...string) string {
+	var unknown []string
+	for _, n := range names {
+		if _, known := Among(programs, n); !known {
+			unknown = append(unknown, strconv.Quote(n))
+		}
+	}
+	if len(unknown) == 0 {
+		return ""
+	}
+	warning := fmt.Sprintf("no program named %s is known", strings.Join(unknown, ", ")) + then
+	if len(programs) > 0 {
+		warning += ". Known: " + strings.Join(programs, ", ")
+	}
+	return warning
 }

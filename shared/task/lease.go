@@ -21,15 +21,6 @@ type Lease struct {
 // the leases that have run out.
 var Leases = store.Collection[Lease]{Name: "leases", Indexes: []string{"sessionId"}, AllUsers: []string{"leaseUntil"}}
 
-// Claimant returns the name under which the caller holds claims: the program of a bound key, else
-// a name made from the key's id.
-func Claimant(c identity.Caller) string {
-	if c.Bound() {
-		return c.Program
-	}
-	return "key:" + c.KeyID[:min(12, len(c.KeyID))]
-}
-
 // Claim is a task that was taken up.
 type Claim struct {
 	ID         string

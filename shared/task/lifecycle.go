@@ -30,9 +30,9 @@ type table map[Status][]Status
 var (
 	work = table{
 		Created:    {Active, Blocked, Failed, Derezzed},
-		Active:     {Created, Blocked, Completing, Done, Failed},
+		Active:     {Created, Blocked, Completing, Done, Failed, Derezzed},
 		Blocked:    {Active, Created, Failed, Derezzed},
-		Completing: {Done, Failed, Created},
+		Completing: {Active, Done, Failed, Created, Derezzed},
 		Done:       {Derezzed},
 		Failed:     {Created, Derezzed},
 	}
@@ -42,8 +42,8 @@ var (
 	}
 	dreaming = table{
 		Created:    {Active, Failed, Derezzed},
-		Active:     {Completing, Done, Failed},
-		Completing: {Done, Failed},
+		Active:     {Completing, Done, Failed, Derezzed},
+		Completing: {Active, Done, Failed, Derezzed},
 		Done:       {Derezzed},
 		Failed:     {Derezzed},
 	}

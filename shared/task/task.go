@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"parley.internal/shared/identity"
 	"parley.internal/shared/store"
 )
 
@@ -122,6 +123,8 @@ type Task struct {
 	Provenance   *Provenance `json:"provenance,omitempty"`
 	CreatedAt    time.Time   `json:"createdAt"`
 	ExpiresAt    time.Time   `json:"expiresAt,omitzero"`
+	// Maker is the caller that created the task. Tasks from before ownership was kept have none; see [Task.Owner].
+	Maker identity.Owner `json:"maker,omitzero"`
 
 	ClaimedBy   string    `json:"claimedBy,omitempty"`
 	SessionID   string    `json:"sessionId,omitempty"`
@@ -135,6 +138,9 @@ type Task struct {
 	Usage       *Usage    `json:"usage,omitempty"`
 	Note        string    `json:"note,omitempty"`
 	NotedAt     time.Time `json:"notedAt,omitzero"`
+	// EndedBy and CancelledBy are the callers that ended and cancelled the task, as identity.Caller.Actor names them.
+	EndedBy     string `json:"endedBy,omitempty"`
+	CancelledBy string `json:"cancelledBy,omitempty"`
 
 	Question *QuestionPart `json:"question,omitempty"`
 	Dream    *DreamSpec    `json:"dream,omitempty"`
@@ -162,6 +168,14 @@ var Tasks = store.Collection[Task]{Name: "tasks", Indexes: []string{
 	AllUsers: []string{"status,expiresAt", "purgeAt"}, Unindexed: []string{"instructions", "result", "context", "title",
 		"question", "note"}}
 
+// Owner returns the caller that created the task. A task without a maker is its verified source's, or else a human's.
+func (t *Task) Owner() identity.Owner {
+	if t.Maker == (identity.Owner{}) && t.Verified {
+		return identity.Owner{Program: t.Source}
+	}
+	return t.Maker
+}
+
 // Any is the target of a task that every program may claim.
 const Any = "any"
 
@@ -169,7 +183,7 @@ const Any = "any"
 const Everywhere = "*"
 
 // Route sets the fields that are derived from others: Rank, Routes and, while the task has not
-// ended, PurgeAt. The routes are the target, the fallbacks and Everywhere; alerts, sprints and
+// ended, PurgeAt. The routes are the folded names of the target and the fallbacks, and Everywhere; alerts, sprints and
 // stories have routes of their type only. Route must be called after every change of the task.
 func (t *Task) Route() {
 	if !t.Status.Ended() {
@@ -179,14 +193,16 @@ func (t *Task) Route() {
 		}
 	}
 	t.Rank = t.Priority.Rank()
-	t.Routes = []string{Everywhere, t.Target}
+	target := identity.Fold(t.Target)
+	t.Routes = []string{Everywhere, target}
 	switch {
 	case t.Type.Apart():
-		t.Routes = []string{TypeRoute(t.Type, Everywhere), TypeRoute(t.Type, t.Target)}
+		t.Routes = []string{TypeRoute(t.Type, Everywhere), TypeRoute(t.Type, target)}
 	case t.Type == Question:
 		t.Routes = append(t.Routes, TypeRoute(Question, Everywhere))
 	}
 	for _, f := range t.Fallback {
+		f = identity.Fold(f)
 		if !slices.Contains(t.Routes, f) {
 			t.Routes = append(t.Routes, f)
 		}
@@ -209,4 +225,14 @@ func (t *Task) Expired(now time.Time) bool {
 // End gives a task a final status, with the time of its end and its purge time.
 func (t *Task) End(s Status, now time.Time) {
 	t.Status, t.CompletedAt, t.PurgeAt = s, now, now.Add(Retention)
+}
+
+// Targets returns the condition that a queue holds the tasks for a name, for those that fall back to it and for any. Tasks
+// stored before names were folded are found by the spelling of the name.
+func Targets(name string) store.Cond {
+	routes := []any{identity.Fold(name), Any}
+	if routes[0] != name {
+		routes = append(routes, name)
+	}
+	return store.ContainsAny("routes", routes...)
 }
