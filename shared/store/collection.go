@@ -131,7 +131,7 @@ func (c Collection[T]) Fetch(id string, v *T) *Fetch {
 	return f
 }
 
-// Load reads documents of any collections in one round trip. A missing document is not an error.
+// Load reads documents of any collections in one call of the driver. A missing document is not an error.
 func Load(ctx context.Context, r Reader, fetches ...*Fetch) error {
 	refs := make([]Ref, len(fetches))
 	for i, f := range fetches {

@@ -104,7 +104,7 @@ type Driver interface {
 	Walk(ctx context.Context, user string, page func([]Raw) error) error
 	// Erase deletes all documents of a user and all other records of them, and returns the number of documents.
 	Erase(ctx context.Context, user string) (int, error)
-	// Close ends all watches and releases the database.
+	// Close releases the database. No change is reported after it has returned.
 	Close() error
 }
 

@@ -182,7 +182,7 @@ func (s *statements) close() (err error) {
 // ReadsLocally reports that a read costs no round trip: see [store.Tenant.Consume].
 func (d *Driver) ReadsLocally() bool { return true }
 
-// Close runs the waiting transactions, ends the writer and closes the file. Later calls are Unavailable.
+// Close runs the waiting transactions, ends the writer and closes the file. Later writes are Unavailable.
 func (d *Driver) Close() error {
 	d.once.Do(func() { close(d.quit) })
 	<-d.done
