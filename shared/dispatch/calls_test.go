@@ -10,21 +10,21 @@ import (
 // These methods apply the defaults of the schema first, as the operations do.
 
 func (q *queue) List(ctx context.Context, c identity.Caller, in ListInput) (ListOutput, error) {
-	return q.Service.List(ctx, c, op.FillAs("get_tasks", in))
+	return q.Service.List(ctx, c, op.FillAs(c, "get_tasks", in))
 }
 
 func (q *queue) Create(ctx context.Context, c identity.Caller, in CreateInput) (CreateOutput, error) {
-	return q.Service.Create(ctx, c, op.FillAs("create_task", in))
+	return q.Service.Create(ctx, c, op.FillAs(c, "create_task", in))
 }
 
 func (q *queue) Claim(ctx context.Context, c identity.Caller, in ClaimInput) (ClaimOutput, error) {
-	return q.Service.Claim(ctx, c, op.FillAs("claim_task", in))
+	return q.Service.Claim(ctx, c, op.FillAs(c, "claim_task", in))
 }
 
 func (q *queue) Renew(ctx context.Context, c identity.Caller, in RenewInput) (RenewOutput, error) {
-	return q.Service.Renew(ctx, c, op.FillAs("renew_claim", in))
+	return q.Service.Renew(ctx, c, op.FillAs(c, "renew_claim", in))
 }
 
 func (q *queue) Complete(ctx context.Context, c identity.Caller, in CompleteInput) (CompleteOutput, error) {
-	return q.Service.Complete(ctx, c, op.FillAs("complete_task", in))
+	return q.Service.Complete(ctx, c, op.FillAs(c, "complete_task", in))
 }

@@ -8,15 +8,18 @@ import (
 	"parley.internal/shared/task"
 )
 
-// change applies an update_task; free reports whether the task has lost its holder by it. A claimed
-// task may be changed by its holder, and taken back by a human if it is blocked. A task without a
-// holder may be changed by its source, its target and its fallbacks.
+// change applies an update_task; free reports whether the task has lost its holder by it. A claimed task may be changed
+// by its holder, and cancelled by its creator. A task without a holder may be changed by its creator, its target and its
+// fallbacks. A human may always.
 func change(t *task.Task, c identity.Caller, in UpdateInput, now time.Time) (free bool, err error) {
 	if t.Type == task.Story || t.Type == task.Sprint {
 		return false, fault.New(fault.Precondition, "a %s is changed with update_sprint_story and complete_sprint", t.Type)
 	}
 	if err := mayChange(t, c, in); err != nil {
 		return false, err
+	}
+	if in.Status == task.Derezzed && t.CancelledBy == "" {
+		t.CancelledBy = c.Actor()
 	}
 	if in.Note != "" {
 		t.Note, t.NotedAt = in.Note, now
@@ -37,6 +40,7 @@ func change(t *task.Task, c identity.Caller, in UpdateInput, now time.Time) (fre
 	case in.Status == task.Created:
 		if t.Status == task.Failed { // all attempts are available again
 			t.Attempts, t.Outcome, t.Result, t.Reason, t.CompletedAt, t.ExpiresAt = 0, "", "", "", time.Time{}, time.Time{}
+			t.EndedBy = ""
 		}
 		t.Unclaim()
 	case in.Status == task.Derezzed:
@@ -46,7 +50,7 @@ func change(t *task.Task, c identity.Caller, in UpdateInput, now time.Time) (fre
 		}
 	case in.Status.Ended():
 		t.End(in.Status, now)
-		t.Outcome = in.Status
+		t.Outcome, t.EndedBy = in.Status, c.Actor()
 	case in.Status == task.Active && t.ClaimedBy == "":
 		return false, fault.New(fault.Precondition, "nobody holds the task; set it to created and claim it")
 	default:
@@ -57,12 +61,18 @@ func change(t *task.Task, c identity.Caller, in UpdateInput, now time.Time) (fre
 }
 
 func mayChange(t *task.Task, c identity.Caller, in UpdateInput) error {
-	open := t.ClaimedBy == "" || t.Status.Ended()
-	if !open && (t.Status != task.Blocked || !c.IsHuman()) {
-		return held(t, c, in.ClaimToken)
-	}
-	if !c.Bound() || c.Program == t.Source || c.Program == t.ClaimedBy || mayClaim(t, c) == nil {
+	owner := t.Owner()
+	if in.Status == task.Derezzed {
+		if !owner.Is(c) {
+			return fault.New(fault.Forbidden, "only %s, which created the task, or a human may cancel it; %s", owner, c)
+		}
 		return nil
 	}
-	return fault.New(fault.Forbidden, "the task is from %q for %q; this key speaks for %q", t.Source, t.Target, c.Program)
+	if t.ClaimedBy != "" && !t.Status.Ended() {
+		return held(t, c, fence{in.ClaimToken, in.SessionID})
+	}
+	if owner.Is(c) || t.ClaimedBy != "" && identity.Same(t.ClaimedBy, c.Actor()) || mayClaim(t, c) == nil {
+		return nil
+	}
+	return fault.New(fault.Forbidden, "the task is from %s for %q; %s", owner, t.Target, c)
 }

@@ -2,6 +2,8 @@ package dispatch
 
 import (
 	"context"
+	"fmt"
+	"time"
 
 	"parley.internal/shared/fault"
 	"parley.internal/shared/identity"
@@ -17,7 +19,7 @@ func (s *Service) Release(ctx context.Context, c identity.Caller, in ReleaseInpu
 		if err != nil {
 			return err
 		}
-		if err := held(&t, c, in.ClaimToken); err != nil {
+		if err := held(&t, c, fence{in.ClaimToken, in.SessionID}); err != nil {
 			return err
 		}
 		if err := task.Move(t.Type, t.Status, task.Created); err != nil {
@@ -43,7 +45,7 @@ func (s *Service) Complete(ctx context.Context, c identity.Caller, in CompleteIn
 		if err != nil {
 			return err
 		}
-		if err := held(&t, c, in.ClaimToken); err != nil {
+		if err := held(&t, c, fence{in.ClaimToken, in.SessionID}); err != nil {
 			return err
 		}
 		if t.Status == outcome && t.Result == in.Result {
@@ -54,7 +56,7 @@ func (s *Service) Complete(ctx context.Context, c identity.Caller, in CompleteIn
 			return err
 		}
 		t.End(outcome, now)
-		t.Outcome, t.Result = outcome, in.Result
+		t.Outcome, t.Result, t.EndedBy = outcome, in.Result, c.Actor()
 		if in.TokensIn > 0 || in.TokensOut > 0 || in.CostUSD > 0 {
 			t.Usage = &task.Usage{TokensIn: in.TokensIn, TokensOut: in.TokensOut, CostUSD: in.CostUSD}
 		}
@@ -83,12 +85,13 @@ func (s *Service) Update(ctx context.Context, c identity.Caller, in UpdateInput)
 	if in.Status == "" && in.Note == "" {
 		return out, fault.Field("status", "is required unless there is a note")
 	}
-	now := s.Now()
+	now, noticeID := s.Now(), s.NewID()
 	err := s.DB.User(c.User).Update(ctx, func(ctx context.Context, tx *store.Tx) error {
 		t, err := s.one(ctx, tx, in.TaskID)
 		if err != nil {
 			return err
 		}
+		before := t
 		free, err := change(&t, c, in, now)
 		if err != nil {
 			return err
@@ -98,7 +101,21 @@ func (s *Service) Update(ctx context.Context, c identity.Caller, in UpdateInput)
 		if free {
 			task.Leases.Delete(tx, in.TaskID)
 		}
+		if before.Status != t.Status && t.Status == task.Derezzed {
+			s.tellHolder(tx, noticeID, in.TaskID, &before, c, now)
+		}
 		return nil
 	})
 	return out, err
+}
+
+// tellHolder sends the holder of running work that was cancelled a message with the canceller. A holder without a
+// program, and a holder that cancels its own work, get none.
+func (s *Service) tellHolder(tx *store.Tx, id, taskID string, t *task.Task, c identity.Caller, now time.Time) {
+	running := t.ClaimedBy != "" && !t.Status.Ended()
+	if !running || s.Mail == nil || !identity.ValidName(t.ClaimedBy) || identity.Same(t.ClaimedBy, c.Actor()) {
+		return
+	}
+	s.Mail.Notify(tx, id, t.ClaimedBy, fmt.Sprintf("The task %q (%s), which you hold, was cancelled by %s. Stop working "+
+		"on it.", t.Title, taskID, c.Actor()), now)
 }

@@ -1,6 +1,7 @@
 package dispatch
 
 import (
+	"slices"
 	"time"
 
 	"parley.internal/shared/fault"
@@ -22,15 +23,19 @@ func mayClaim(t *task.Task, c identity.Caller) error {
 	default:
 		return fault.New(fault.Precondition, "a %s is not claimed", t.Type)
 	}
-	if !c.Bound() || t.Target == task.Any || t.Target == c.Program {
+	if c.IsHuman() || t.Target == task.Any || mayServe(t.Target, c) || slices.ContainsFunc(t.Fallback,
+		func(name string) bool { return mayServe(name, c) }) {
 		return nil
 	}
-	for _, f := range t.Fallback {
-		if f == c.Program {
-			return nil
-		}
+	return fault.New(fault.Forbidden, "the task is for %q; %s", t.Target, c)
+}
+
+// mayServe reports whether the caller may take work for a name: its own, or one that no key is bound to.
+func mayServe(name string, c identity.Caller) bool {
+	if c.Bound() {
+		return identity.Same(name, c.Program)
 	}
-	return fault.New(fault.Forbidden, "the task is for %q; this key speaks for %q", t.Target, c.Program)
+	return c.MayName(name) == nil
 }
 
 // claim gives the task to the caller; same reports whether the caller's session held it before. A
@@ -43,7 +48,7 @@ func claim(t *task.Task, lease task.Lease, c identity.Caller, sessionID string, 
 		t.GiveUp(now)
 	}
 	if t.Status == task.Active {
-		if sessionID != "" && t.SessionID == sessionID && t.ClaimedBy == task.Claimant(c) {
+		if sessionID != "" && t.SessionID == sessionID && t.ClaimedBy == c.Actor() {
 			return true, nil
 		}
 		return false, fault.New(fault.Precondition, "the task is claimed by %q until %s", t.ClaimedBy, lease.LeaseUntil.Format(time.RFC3339))
@@ -57,29 +62,55 @@ func claim(t *task.Task, lease task.Lease, c identity.Caller, sessionID string, 
 	if err := task.Move(t.Type, t.Status, task.Active); err != nil {
 		return false, err
 	}
-	t.Status, t.ClaimedBy, t.SessionID, t.StartedAt = task.Active, task.Claimant(c), sessionID, now
+	t.Status, t.ClaimedBy, t.SessionID, t.StartedAt = task.Active, c.Actor(), sessionID, now
 	t.ClaimToken++
 	t.Route()
 	return false, nil
 }
 
-// held returns nil if the caller holds the claim with that token. Token zero means that the token was
-// left out, which only the claiming program may do. A stale token is Precondition.
-func held(t *task.Task, c identity.Caller, token int64) error {
+// fence identifies a claim in a report: the token that the claim gave, zero if it was left out, or the session that made
+// the claim.
+type fence struct {
+	token     int64
+	sessionID string
+}
+
+// held returns nil if the caller may report on a claimed task. The claimant may, if the fence fits the claim; a bound key
+// may leave the fence out as long as the claim is the task's first. A person may always. Another caller is Forbidden
+// whatever token it shows; a fence that does not fit, a task that nobody holds and one that was cancelled are
+// Precondition; an unbound key without a token is Invalid.
+func held(t *task.Task, c identity.Caller, f fence) error {
 	if t.ClaimedBy == "" {
 		return fault.New(fault.Precondition, "the task is %s and nobody holds it; claim it first", t.Status)
 	}
-	if token == 0 {
-		if c.Bound() && c.Program == t.ClaimedBy {
-			return nil
-		}
-		if !c.Bound() {
-			return fault.Field("claimToken", "is required with a key that is bound to no program")
-		}
-		return fault.New(fault.Precondition, "the task is claimed by %q; another program needs its claimToken", t.ClaimedBy)
+	if c.IsHuman() {
+		return nil
 	}
-	if token != t.ClaimToken {
-		return fault.New(fault.Precondition, "claimToken %d is stale: the task was claimed again since", token)
+	if !identity.Same(t.ClaimedBy, c.Actor()) {
+		return fault.New(fault.Forbidden, "the task is claimed by %q, and only its claimant or a human may do this; %s",
+			t.ClaimedBy, c)
+	}
+	if t.CancelledBy != "" {
+		return fault.New(fault.Precondition, "the task was cancelled by %q at %s; stop working on it", t.CancelledBy,
+			t.CompletedAt.Format(time.RFC3339))
+	}
+	return f.check(t, c)
+}
+
+func (f fence) check(t *task.Task, c identity.Caller) error {
+	switch {
+	case f.token == 0 && !c.Bound():
+		return fault.Field("claimToken", "is required with a key that is bound to no program")
+	case f.token != 0 && f.token != t.ClaimToken:
+		return fault.New(fault.Precondition, "claimToken %d is stale: the task was claimed again since", f.token)
+	case f.token != 0:
+		return nil
+	case f.sessionID != "" && f.sessionID != t.SessionID:
+		return fault.New(fault.Precondition, "the task is claimed by session %q, not by %q; give the claimToken or the "+
+			"sessionId of the claim", t.SessionID, f.sessionID)
+	case f.sessionID == "" && t.ClaimToken != 1:
+		return fault.New(fault.Precondition, "the task was claimed %d times, so the claim must be named: give its "+
+			"claimToken or its sessionId", t.ClaimToken)
 	}
 	return nil
 }

@@ -35,13 +35,14 @@ type CreateOutput struct {
 	Target    string      `json:"target"`
 	CreatedAt time.Time   `json:"createdAt"`
 	ExpiresAt time.Time   `json:"expiresAt,omitzero"`
+	Warning   string      `json:"warning,omitempty" jsonschema:"names targets that no program has"`
 }
 
 // ListInput is the input of get_tasks.
 type ListInput struct {
 	Status              task.Status `json:"status,omitempty" allow:"enum=created|active|blocked|completing|done|failed|derezzed|all,default=created"`
 	Type                task.Type   `json:"type,omitempty" allow:"enum=task|question|alert|dream|sprint|sprint-story|all,default=all" jsonschema:"alerts, sprints and stories show only when asked for"`
-	Target              string      `json:"target,omitempty" allow:"max=100" jsonschema:"tasks for this program, for any, and those that fall back to it"`
+	Target              string      `json:"target,omitempty" allow:"max=100" jsonschema:"tasks for this program, for any, and those that fall back to it; the key's own program unless given"`
 	Source              string      `json:"source,omitempty" allow:"max=100"`
 	Limit               int         `json:"limit,omitempty" allow:"min=1,max=50,default=10"`
 	Cursor              string      `json:"cursor,omitempty" allow:"max=2000" jsonschema:"nextCursor of the page before"`
@@ -77,7 +78,8 @@ type ClaimOutput struct {
 // RenewInput is the input of renew_claim.
 type RenewInput struct {
 	TaskID       string `json:"taskId" allow:"nonempty,max=100,pattern=id"`
-	ClaimToken   int64  `json:"claimToken" allow:"min=1"`
+	ClaimToken   int64  `json:"claimToken,omitempty" allow:"min=1" jsonschema:"what claim_task returned"`
+	SessionID    string `json:"sessionId,omitempty" allow:"max=100" jsonschema:"the session of the claim, in place of the token"`
 	LeaseSeconds int    `json:"leaseSeconds,omitempty" allow:"min=30,max=86400,default=900"`
 }
 
@@ -91,14 +93,16 @@ type RenewOutput struct {
 // ReleaseInput is the input of release_task.
 type ReleaseInput struct {
 	TaskID     string `json:"taskId" allow:"nonempty,max=100,pattern=id"`
-	ClaimToken int64  `json:"claimToken" allow:"min=1"`
+	ClaimToken int64  `json:"claimToken,omitempty" allow:"min=1" jsonschema:"what claim_task returned"`
+	SessionID  string `json:"sessionId,omitempty" allow:"max=100" jsonschema:"the session of the claim, in place of the token"`
 	Reason     string `json:"reason,omitempty" allow:"max=500"`
 }
 
 // CompleteInput is the input of complete_task.
 type CompleteInput struct {
 	TaskID     string      `json:"taskId" allow:"nonempty,max=100,pattern=id"`
-	ClaimToken int64       `json:"claimToken,omitempty" allow:"min=1" jsonschema:"what claim_task returned; the claiming program may leave it out"`
+	ClaimToken int64       `json:"claimToken,omitempty" allow:"min=1" jsonschema:"what claim_task returned"`
+	SessionID  string      `json:"sessionId,omitempty" allow:"max=100" jsonschema:"the session of the claim, in place of the token"`
 	Outcome    task.Status `json:"outcome,omitempty" allow:"enum=done|failed,default=done"`
 	Result     string      `json:"result,omitempty" allow:"max=4000"`
 	TokensIn   int64       `json:"tokens_in,omitempty" allow:"min=0"`
@@ -120,7 +124,8 @@ type UpdateInput struct {
 	TaskID     string      `json:"taskId" allow:"nonempty,max=100,pattern=id"`
 	Status     task.Status `json:"status,omitempty" allow:"enum=created|active|blocked|completing|done|failed|derezzed"`
 	Note       string      `json:"note,omitempty" allow:"max=2000" jsonschema:"replaces the note before"`
-	ClaimToken int64       `json:"claimToken,omitempty" allow:"min=1" jsonschema:"what claim_task returned; the claiming program may leave it out"`
+	ClaimToken int64       `json:"claimToken,omitempty" allow:"min=1" jsonschema:"what claim_task returned"`
+	SessionID  string      `json:"sessionId,omitempty" allow:"max=100" jsonschema:"the session of the claim, in place of the token"`
 }
 
 // View is the representation of a task in answers.
@@ -152,6 +157,8 @@ type View struct {
 	Reason       string             `json:"reason,omitempty"`
 	Note         string             `json:"note,omitempty"`
 	NotedAt      time.Time          `json:"notedAt,omitzero"`
+	EndedBy      string             `json:"endedBy,omitempty" jsonschema:"who ended it: a program, human: or key: with a key's short id"`
+	CancelledBy  string             `json:"cancelledBy,omitempty"`
 	Context      string             `json:"context,omitempty"`
 	AlertType    string             `json:"alertType,omitempty"`
 	Usage        *task.Usage        `json:"usage,omitempty"`
@@ -165,7 +172,7 @@ func view(id string, t task.Task) View {
 		ReplyTo: t.ReplyTo, ThreadID: t.ThreadID, Provenance: t.Provenance, CreatedAt: t.CreatedAt, ExpiresAt: t.ExpiresAt,
 		ClaimedBy: t.ClaimedBy, SessionID: t.SessionID, StartedAt: t.StartedAt, Attempts: t.Attempts, CompletedAt: t.CompletedAt,
 		Result: t.Result, Reason: t.Reason, Note: t.Note, NotedAt: t.NotedAt, Usage: t.Usage, Question: t.Question, Dream: t.Dream,
-		AlertType: t.AlertType, Context: t.Context}
+		EndedBy: t.EndedBy, CancelledBy: t.CancelledBy, AlertType: t.AlertType, Context: t.Context}
 }
 
 // ServedByDefault makes its tools part of the default endpoint.
@@ -176,7 +183,7 @@ func (s *Service) Operations() []op.Op {
 	const set = "dispatch"
 	return []op.Op{
 		op.New(op.Spec{Name: "get_tasks", Title: "List tasks", Toolset: set, Route: "GET /v1/tasks", Effect: op.Read, Cases: listCases,
-			Doc: "Look for work: tasks in the queue for a program, highest priority first, then oldest. Use it to poll for your assignments; with waitMs it waits for the first one. Filter by status, type and source."}, s.List),
+			Doc: "Look for work: tasks in the queue for a program, highest priority first, then oldest. Use it to poll for your assignments; with waitMs it waits for the first one. Without a target it is the queue of your own program; what is for people or for other programs shows when you name its target. Filter by status, type and source."}, s.List),
 		op.New(op.Spec{Name: "get_task", Title: "Read a task", Toolset: set, Route: "GET /v1/tasks/{taskId}", Effect: op.Read, Cases: getCases,
 			Doc: "Read one task: its instructions, status, who claimed it and until when, and its result. Use it to check on a task you gave to another agent."}, s.Get),
 		op.New(op.Spec{Name: "create_task", Title: "Create a task", Toolset: set, Route: "POST /v1/tasks", Effect: op.Write, Creates: true, Cases: createCases,

@@ -3,6 +3,7 @@ package dispatch
 import (
 	"cmp"
 	"context"
+	"slices"
 	"time"
 
 	"parley.internal/shared/fault"
@@ -17,6 +18,10 @@ type Service struct {
 	DB    *store.DB
 	Now   func() time.Time
 	NewID func() string
+	// Directory lists the programs of a user, for warnings about unknown targets. Without one there are none.
+	Directory Directory
+	// Mail sends messages of the system. Without one nobody is told of a cancellation.
+	Mail Mail
 	// Stories is called when a sweep ends a story. It may be nil.
 	Stories Stories
 }
@@ -25,6 +30,32 @@ type Service struct {
 type Stories interface {
 	// StoryEnded is called after a story of the sprint has ended, at least once.
 	StoryEnded(ctx context.Context, user, sprintID string) error
+}
+
+// Directory lists the programs of a user's keys.
+type Directory interface {
+	Programs(ctx context.Context, user string) ([]string, error)
+}
+
+// Mail sends messages of the system.
+type Mail interface {
+	// Notify sends a program a message as part of the transaction. The id is the message's.
+	Notify(tx *store.Tx, id, program, text string, now time.Time)
+}
+
+// warning returns a warning about targets that no program has, or an empty text.
+func (s *Service) warning(ctx context.Context, user string, targets ...string) (string, error) {
+	targets = slices.DeleteFunc(targets, func(name string) bool {
+		return identity.Same(name, task.Any) || identity.Same(name, task.User)
+	})
+	if s.Directory == nil || len(targets) == 0 {
+		return "", nil
+	}
+	programs, err := s.Directory.Programs(ctx, user)
+	if err != nil {
+		return "", err
+	}
+	return identity.Unknown(programs, "; the task waits until one claims it", targets...), nil
 }
 
 // Create adds a task to the queue. A bound key that names another program as the source is Forbidden.
@@ -37,8 +68,12 @@ func (s *Service) Create(ctx context.Context, c identity.Caller, in CreateInput)
 	if in.Dream != nil && in.Type != task.Dream {
 		return out, fault.Field("dream", "is allowed with the type dream only")
 	}
+	warning, err := s.warning(ctx, c.User, append([]string{in.Target}, in.Fallback...)...)
+	if err != nil {
+		return out, err
+	}
 	now, id := s.Now(), s.NewID()
-	t := task.Task{
+	t := task.Task{Maker: c.Owner(),
 		Type: in.Type, Title: in.Title, Instructions: in.Instructions, Status: task.Created,
 		Priority: in.Priority, Action: in.Action, Source: source, Verified: verified,
 		Target: in.Target, Fallback: in.Fallback, ProjectID: in.ProjectID, ReplyTo: in.ReplyTo, ThreadID: in.ThreadID,
@@ -50,7 +85,8 @@ func (s *Service) Create(ctx context.Context, c identity.Caller, in CreateInput)
 	t.Route()
 	return idempotency.Update(ctx, s.DB.User(c.User), in, now, func(_ context.Context, tx *store.Tx) (CreateOutput, error) {
 		task.Tasks.Create(tx, id, t)
-		return CreateOutput{TaskID: id, Status: t.Status, Source: source, Verified: verified, Target: t.Target, CreatedAt: now, ExpiresAt: t.ExpiresAt}, nil
+		return CreateOutput{TaskID: id, Status: t.Status, Source: source, Verified: verified, Target: t.Target, CreatedAt: now,
+			ExpiresAt: t.ExpiresAt, Warning: warning}, nil
 	})
 }
 
@@ -65,11 +101,16 @@ func (s *Service) List(ctx context.Context, c identity.Caller, in ListInput) (Li
 	q.Where = append(q.Where, status)
 	switch {
 	case in.Type.Apart():
-		q.Where = append(q.Where, store.Contains("routes", task.TypeRoute(in.Type, cmp.Or(in.Target, task.Everywhere))))
-	case in.Target == "":
+		q.Where = append(q.Where, store.Contains("routes",
+			task.TypeRoute(in.Type, identity.Fold(cmp.Or(in.Target, task.Everywhere)))))
+	case in.Target != "":
+		q.Where = append(q.Where, task.Targets(in.Target))
+	case c.IsHuman():
 		q.Where = append(q.Where, store.Contains("routes", task.Everywhere))
+	case in.Type == task.Question:
+		q.Where = append(q.Where, store.Contains("routes", task.TypeRoute(task.Question, task.Everywhere)))
 	default:
-		q.Where = append(q.Where, store.ContainsAny("routes", in.Target, task.Any))
+		q.Where = append(q.Where, task.Targets(cmp.Or(c.Program, task.Any)))
 	}
 	if in.Type != "all" {
 		q.Where = append(q.Where, store.Eq("type", in.Type))
@@ -80,7 +121,7 @@ func (s *Service) List(ctx context.Context, c identity.Caller, in ListInput) (Li
 	var out ListOutput
 	t := s.DB.User(c.User)
 	err := task.Tasks.Wait(ctx, t, q.Where, time.Duration(in.WaitMs)*time.Millisecond, func(ctx context.Context) (_ bool, err error) {
-		out, err = s.page(ctx, t, q, in)
+		out, err = s.page(ctx, c, t, q, in)
 		return len(out.Tasks) > 0, err
 	})
 	return out, err
@@ -95,7 +136,7 @@ const (
 
 // page returns one page of tasks that have not expired. It passes over expired tasks that are not
 // swept yet.
-func (s *Service) page(ctx context.Context, t *store.Tenant, q store.Query, in ListInput) (ListOutput, error) {
+func (s *Service) page(ctx context.Context, c identity.Caller, t *store.Tenant, q store.Query, in ListInput) (ListOutput, error) {
 	out, now, limit := ListOutput{Tasks: []View{}}, s.Now(), q.Limit
 	for range maxPages {
 		found, err := task.Tasks.Query(ctx, t, q)
@@ -107,7 +148,7 @@ func (s *Service) page(ctx context.Context, t *store.Tenant, q store.Query, in L
 			if d.Value.Expired(now) {
 				continue
 			}
-			v := view(d.ID, d.Value)
+			v := shown(d.ID, d.Value, c)
 			if !*in.IncludeInstructions {
 				v.Instructions = ""
 			}
@@ -124,13 +165,24 @@ func (s *Service) page(ctx context.Context, t *store.Tenant, q store.Query, in L
 	return out, nil
 }
 
+// shown returns the view of a task for a caller. The answer to a question is shown to its asker and to people.
+func shown(id string, t task.Task, c identity.Caller) View {
+	v := view(id, t)
+	if t.Question != nil && !t.Owner().Is(c) {
+		q := *t.Question
+		q.Response = ""
+		v.Question = &q
+	}
+	return v
+}
+
 // Get returns one task, with its lease if it is claimed. A task that does not exist is NotFound.
 func (s *Service) Get(ctx context.Context, c identity.Caller, in TaskInput) (View, error) {
 	t, lease, err := s.load(ctx, s.DB.User(c.User), in.TaskID)
 	if err != nil {
 		return View{}, err
 	}
-	v := view(in.TaskID, t)
+	v := shown(in.TaskID, t, c)
 	if t.Status == task.Active {
 		v.LeaseUntil = lease.LeaseUntil
 	}
@@ -206,21 +258,21 @@ func (s *Service) Take(ctx context.Context, c identity.Caller, id, sessionID str
 // Renew extends the lease of a claim to LeaseSeconds from now. A stale token and a lease that has run
 // out are Precondition.
 func (s *Service) Renew(ctx context.Context, c identity.Caller, in RenewInput) (RenewOutput, error) {
-	out := RenewOutput{TaskID: in.TaskID, ClaimToken: in.ClaimToken}
+	out := RenewOutput{TaskID: in.TaskID}
 	now := s.Now()
 	err := s.DB.User(c.User).Update(ctx, func(ctx context.Context, tx *store.Tx) error {
 		t, lease, err := s.load(ctx, tx, in.TaskID)
 		if err != nil {
 			return err
 		}
-		if err := held(&t, c, in.ClaimToken); err != nil {
+		if err := held(&t, c, fence{in.ClaimToken, in.SessionID}); err != nil {
 			return err
 		}
 		if !now.Before(lease.LeaseUntil) {
 			return fault.New(fault.Precondition, "the lease ran out at %s; claim the task again", lease.LeaseUntil.Format(time.RFC3339))
 		}
 		lease.LeaseUntil = now.Add(seconds(in.LeaseSeconds))
-		out.LeaseUntil = lease.LeaseUntil
+		out.ClaimToken, out.LeaseUntil = t.ClaimToken, lease.LeaseUntil
 		task.Leases.Put(tx, in.TaskID, lease)
 		return nil
 	})

@@ -10,25 +10,25 @@ import (
 // The calls of a test have their defaults applied, as the catalogue does for operations.
 
 func (h *fixture) Start(ctx context.Context, c identity.Caller, in StartInput) (StartOutput, error) {
-	return h.Service.Start(ctx, c, op.FillAs("elenchus_start_session", in))
+	return h.Service.Start(ctx, c, op.FillAs(c, "elenchus_start_session", in))
 }
 
 func (h *fixture) SubmitRound(ctx context.Context, c identity.Caller, in RoundInput) (RoundOutput, error) {
-	return h.Service.SubmitRound(ctx, c, op.FillAs("elenchus_submit_round", in))
+	return h.Service.SubmitRound(ctx, c, op.FillAs(c, "elenchus_submit_round", in))
 }
 
 func (h *fixture) AddFiles(ctx context.Context, c identity.Caller, in AddInput) (AddOutput, error) {
-	return h.Service.AddFiles(ctx, c, op.FillAs("elenchus_add_files", in))
+	return h.Service.AddFiles(ctx, c, op.FillAs(c, "elenchus_add_files", in))
 }
 
 func (h *fixture) GetIssues(ctx context.Context, c identity.Caller, in IssuesInput) (IssuesOutput, error) {
-	return h.Service.GetIssues(ctx, c, op.FillAs("elenchus_get_issues", in))
+	return h.Service.GetIssues(ctx, c, op.FillAs(c, "elenchus_get_issues", in))
 }
 
 func (h *fixture) Checkpoint(ctx context.Context, c identity.Caller, in CheckpointInput) (CheckpointOutput, error) {
-	return h.Service.Checkpoint(ctx, c, op.FillAs("elenchus_checkpoint", in))
+	return h.Service.Checkpoint(ctx, c, op.FillAs(c, "elenchus_checkpoint", in))
 }
 
 func (h *fixture) List(ctx context.Context, c identity.Caller, in ListInput) (ListOutput, error) {
-	return h.Service.List(ctx, c, op.FillAs("elenchus_list_sessions", in))
+	return h.Service.List(ctx, c, op.FillAs(c, "elenchus_list_sessions", in))
 }

@@ -10,5 +10,5 @@ import (
 // Usage applies the defaults of the schema first, as the operation does.
 
 func (b *book) Usage(ctx context.Context, c identity.Caller, in UsageInput) (UsageOutput, error) {
-	return b.Service.Usage(ctx, c, op.FillAs("get_usage", in))
+	return b.Service.Usage(ctx, c, op.FillAs(c, "get_usage", in))
 }

@@ -8,6 +8,8 @@ import (
 	"slices"
 
 	"github.com/google/jsonschema-go/jsonschema"
+
+	"parley.internal/shared/identity"
 )
 
 // defaults are the values that a schema gives to the fields of an object that are left out,
@@ -87,10 +89,10 @@ func clone(v any) any {
 // Fill completes an input that a program makes itself with the defaults of its schema, as a
 // call through a [Catalogue] completes one that came as JSON. It panics where the type is no
 // input.
-func Fill[I any](in I) I { return FillAs("", in) }
+func Fill[I any](in I) I { return FillAs(identity.Caller{}, "", in) }
 
-// FillAs is [Fill] for an input that may have an idempotency key, which it ties to the operation.
-func FillAs[I any](operation string, in I) I {
+// FillAs is [Fill] for an input that may have an idempotency key, which it ties to the caller and the operation.
+func FillAs[I any](c identity.Caller, operation string, in I) I {
 	text, err := json.Marshal(in)
 	if err != nil {
 		panic(fmt.Sprintf("op: %T: %v", in, err))
@@ -110,7 +112,7 @@ func FillAs[I any](operation string, in I) I {
 		err = bind(fields, &out)
 	}
 	if err == nil {
-		err = identify(&out, operation, waitOf(reflect.TypeFor[I]()), fields)
+		err = identify(&out, c, operation, waitOf(reflect.TypeFor[I]()), fields)
 	}
 	if err != nil {
 		panic(fmt.Sprintf("op: %T: %v", in, err))

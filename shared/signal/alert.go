@@ -14,7 +14,7 @@ import (
 func (s *Service) Alert(ctx context.Context, c identity.Caller, in AlertInput) (AlertOutput, error) {
 	now, id := s.Now(), s.NewID()
 	t := task.Task{Type: task.Alert, Title: title(in.Message), Instructions: in.Message, Status: task.Created,
-		Priority: in.Priority, Source: c.Program, Verified: c.Bound(), Target: human, Context: in.Context,
+		Priority: in.Priority, Source: c.Program, Verified: c.Bound(), Maker: c.Owner(), Target: human, Context: in.Context,
 		SessionID: in.SessionID, AlertType: in.AlertType, CreatedAt: now,
 		ExpiresAt: now.Add(time.Duration(in.TTL) * time.Second)}
 	t.Route()

@@ -37,7 +37,7 @@ var questions = task.TypeRoute(task.Question, task.Everywhere)
 const (
 	defaultTTL = 86_400
 	titleLen   = 200
-	human      = "user"
+	human      = task.User
 )
 
 func title(question string) string {
@@ -52,7 +52,7 @@ func title(question string) string {
 func (s *Service) Ask(ctx context.Context, c identity.Caller, in AskInput) (AskOutput, error) {
 	now, id := s.Now(), s.NewID()
 	t := task.Task{Type: task.Question, Title: title(in.Question), Status: task.Created, Priority: in.Priority,
-		Source: c.Program, Verified: c.Bound(), Target: human, ProjectID: in.ProjectID, ReplyTo: in.InReplyTo,
+		Source: c.Program, Verified: c.Bound(), Maker: c.Owner(), Target: human, ProjectID: in.ProjectID, ReplyTo: in.InReplyTo,
 		ThreadID: in.ThreadID, Context: in.Context, CreatedAt: now,
 		ExpiresAt: now.Add(time.Duration(in.TTL) * time.Second),
 		Question:  &task.QuestionPart{Content: in.Question, Options: in.Options}}
@@ -98,6 +98,10 @@ func (s *Service) Response(ctx context.Context, c identity.Caller, in ResponseIn
 	if err != nil {
 		return Answer{}, err
 	}
+	if !t.Owner().Is(c) {
+		return Answer{}, fault.New(fault.Forbidden, "only %s, which asked the question, or a human may read its answer; %s",
+			t.Owner(), c)
+	}
 	now := s.Now()
 	if out := answer(t, now); out.Status != Pending || in.WaitMs == 0 {
 		return out, nil
@@ -134,8 +138,7 @@ func (s *Service) Answer(ctx context.Context, c identity.Caller, in AnswerInput)
 		if err := task.Move(t.Type, t.Status, task.Done); err != nil {
 			return err
 		}
-		t.Question.Response, t.Question.AnsweredAt, t.Question.AnsweredBy = in.Response, now, "key:"+c.KeyID[:min(12,
-			len(c.KeyID))]
+		t.Question.Response, t.Question.AnsweredAt, t.Question.AnsweredBy = in.Response, now, c.Actor()
 		t.End(task.Done, now)
 		t.Route()
 		task.Tasks.Put(tx, in.QuestionID, t)

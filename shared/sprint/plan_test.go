@@ -25,7 +25,7 @@ func story(text string) Planned {
 }
 
 // draft applies the defaults of the schema to a draft, as the operations do.
-func draft(d Draft) Draft { return op.FillAs("add_story_to_sprint", AddInput{Story: d}).Story }
+func draft(d Draft) Draft { return op.FillAs(c, "add_story_to_sprint", AddInput{Story: d}).Story }
 
 // stories parses a plan, with commas between its stories.
 func stories(text string) []Planned {
@@ -98,7 +98,7 @@ func TestWavesAreNumberedInTheirOrder(t *testing.T) {
 			t.Errorf("%s: %v", plan, got)
 		}
 	}
-	left := op.FillAs("create_sprint", CreateInput{Stories: []Planned{{Draft: Draft{ID: "a"}}, story("b 1"),
+	left := op.FillAs(c, "create_sprint", CreateInput{Stories: []Planned{{Draft: Draft{ID: "a"}}, story("b 1"),
 		story("c 2")}})
 	if got := waves(left.Stories); !slices.Equal(got, []int{1, 1, 2}) {
 		t.Errorf("left out: %v", got)

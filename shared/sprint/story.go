@@ -84,7 +84,7 @@ func newStories(sprintID string, by author, plan []Planned, now time.Time) []tas
 
 // holds reports whether the caller holds the story.
 func holds(t *task.Task, c identity.Caller) bool {
-	return t.Status == task.Active && t.ClaimedBy == task.Claimant(c)
+	return t.Status == task.Active && t.ClaimedBy == c.Actor()
 }
 
 // oversees reports whether the caller may change a story that it does not hold: a human, an
@@ -171,7 +171,7 @@ func stay(t *task.Task, lease task.Lease, c identity.Caller, r report) (turn, er
 		return turn{}, heldBy(t, lease)
 	case !t.Sprint.Ended && oversees(t, c):
 		return turn{changed: edit(t, r)}, nil
-	case r.to != "" && (t.ClaimedBy == task.Claimant(c) || oversees(t, c) || t.Status == task.Created):
+	case r.to != "" && (t.ClaimedBy == c.Actor() || oversees(t, c) || t.Status == task.Created):
 		return turn{}, nil
 	case t.Sprint.Ended:
 		return turn{}, fault.New(fault.Precondition, "story %q has ended: it is %s", id, word(t.Status))
@@ -244,7 +244,7 @@ func takeUp(t *task.Task, c identity.Caller, r report, now time.Time) error {
 	if t.Waits > 0 {
 		return errWaits
 	}
-	t.Status, t.ClaimedBy, t.StartedAt, t.Reason = task.Active, task.Claimant(c), now, ""
+	t.Status, t.ClaimedBy, t.StartedAt, t.Reason = task.Active, c.Actor(), now, ""
 	t.ClaimToken++
 	return nil
 }

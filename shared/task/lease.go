@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"time"
 
-	"parley.internal/shared/identity"
 	"parley.internal/shared/store"
 )
 

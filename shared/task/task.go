@@ -176,6 +176,9 @@ func (t *Task) Owner() identity.Owner {
 	return t.Maker
 }
 
+// User is the target of a task for the people of the account.
+const User = "user"
+
 // Any is the target of a task that every program may claim.
 const Any = "any"
 
