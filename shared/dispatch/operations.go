@@ -3,6 +3,7 @@ package dispatch
 import (
 	"time"
 
+	"parley.internal/shared/identity"
 	"parley.internal/shared/op"
 	"parley.internal/shared/task"
 )
@@ -175,16 +176,18 @@ func view(id string, t task.Task) View {
 		EndedBy: t.EndedBy, CancelledBy: t.CancelledBy, AlertType: t.AlertType, Context: t.Context}
 }
 
+const toolset = "dispatch"
+
 // ServedByDefault makes its tools part of the default endpoint.
 func (*Service) ServedByDefault() bool { return true }
 
 // Operations returns the operations of the toolset dispatch.
 func (s *Service) Operations() []op.Op {
-	const set = "dispatch"
+	const set = toolset
 	return []op.Op{
 		op.New(op.Spec{Name: "get_tasks", Title: "List tasks", Toolset: set, Route: "GET /v1/tasks", Effect: op.Read, Cases: listCases,
 			Doc: "Look for work: tasks in the queue for a program, highest priority first, then oldest. Use it to poll for your assignments; with waitMs it waits for the first one. Without a target it is the queue of your own program; what is for people or for other programs shows when you name its target. Filter by status, type and source."}, s.List),
-		op.New(op.Spec{Name: "get_task", Title: "Read a task", Toolset: set, Route: "GET /v1/tasks/{taskId}", Effect: op.Read, Cases: getCases,
+		op.New(op.Spec{Name: "get_task", Title: "Read a task", Toolset: set, Scopes: []string{identity.ScopeAnswer}, Route: "GET /v1/tasks/{taskId}", Effect: op.Read, Cases: getCases,
 			Doc: "Read one task: its instructions, status, who claimed it and until when, and its result. Use it to check on a task you gave to another agent."}, s.Get),
 		op.New(op.Spec{Name: "create_task", Title: "Create a task", Toolset: set, Route: "POST /v1/tasks", Effect: op.Write, Creates: true, Cases: createCases,
 			Doc: "Hand work to another agent or program: put a task into its queue, to be claimed once. Use it to delegate, assign or schedule work; target any lets whoever is free take it."}, s.Create),

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"slices"
+	"strings"
 	"time"
 
 	"parley.internal/shared/fault"
@@ -181,6 +182,10 @@ func (s *Service) Get(ctx context.Context, c identity.Caller, in TaskInput) (Vie
 	t, lease, err := s.load(ctx, s.DB.User(c.User), in.TaskID)
 	if err != nil {
 		return View{}, err
+	}
+	if t.Type != task.Question && !c.InToolset(toolset) {
+		return View{}, fault.New(fault.Forbidden, "this key may read questions only; its scopes are %s",
+			strings.Join(c.Scopes, ", "))
 	}
 	v := shown(in.TaskID, t, c)
 	if t.Status == task.Active {

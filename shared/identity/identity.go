@@ -3,6 +3,7 @@ package identity
 import (
 	"regexp"
 	"slices"
+	"time"
 
 	"parley.internal/shared/fault"
 )
@@ -23,6 +24,18 @@ const (
 	ScopeAdmin = "admin" // what is otherwise a human's: making and revoking keys
 )
 
+// The scopes that reach single operations, in any toolset.
+const (
+	ScopeAnswer  = "answer"  // listing and answering questions
+	ScopeConsole = "console" // everything but what makes a key
+	ScopeRunner  = "runner"  // claiming and reporting the processes of a team
+)
+
+// Scopes returns the scopes that are no toolsets.
+func Scopes() []string {
+	return []string{ScopeRead, ScopeWrite, ScopeAdmin, ScopeAnswer, ScopeConsole, ScopeRunner}
+}
+
 // Caller is who makes a call, as the server verified it.
 type Caller struct {
 	// User owns the data. No operation reaches another user's.
@@ -34,6 +47,10 @@ type Caller struct {
 	Kind  KeyKind
 	// Scopes narrow what the key may do; none means reading and writing in every toolset.
 	Scopes []string
+	// Team is the only team that a key with the scope runner serves.
+	Team string
+	// ExpiresAt is when the key expires, zero for never.
+	ExpiresAt time.Time
 	// ReadOnly is set by a read-only endpoint, whatever the key may do.
 	ReadOnly bool
 	// Reserved are the programs of the user's bound keys. An agent's key that is bound to none may not act under their
@@ -58,21 +75,41 @@ func (c Caller) CanWrite() bool {
 	return slices.Contains(c.Scopes, ScopeWrite) || !slices.Contains(c.Scopes, ScopeRead)
 }
 
-// InToolset says whether the key's scopes reach the toolset. A key whose scopes
-// name no toolset reaches all of them.
-func (c Caller) InToolset(name string) bool {
-	named := false
+// Reach is what an operation is part of, for [Caller.Reaches].
+type Reach struct {
+	Toolset string
+	// Scopes are the scopes beside the toolset's name that reach the operation. "*" is every scope.
+	Scopes []string
+	// Secret means that the operation makes a secret.
+	Secret bool
+}
+
+// Reaches reports whether the key's scopes reach an operation. A key whose scopes name no toolset and no operations
+// reaches all of them.
+func (c Caller) Reaches(r Reach) bool {
+	if slices.Contains(r.Scopes, "*") {
+		return true
+	}
+	narrowed := false
 	for _, s := range c.Scopes {
-		if s == ScopeRead || s == ScopeWrite || s == ScopeAdmin {
+		switch s {
+		case ScopeRead, ScopeWrite, ScopeAdmin:
 			continue
+		case ScopeConsole:
+			if !r.Secret {
+				return true
+			}
 		}
-		if s == name {
+		if s == r.Toolset || slices.Contains(r.Scopes, s) {
 			return true
 		}
-		named = true
+		narrowed = true
 	}
-	return !named
+	return !narrowed
 }
+
+// InToolset reports whether the key's scopes reach a toolset as a whole.
+func (c Caller) InToolset(name string) bool { return c.Reaches(Reach{Toolset: name}) }
 
 // SpeaksAs returns the name that a caller acts under. An empty name stands for the key's program; another name than its
 // program is Forbidden to a bound key, and the message has both. An agent's key without a program is Forbidden the name

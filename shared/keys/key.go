@@ -24,9 +24,15 @@ type Key struct {
 	RevokedAt  time.Time        `json:"revokedAt,omitzero"`
 	LastUsedAt time.Time        `json:"lastUsedAt,omitzero"`
 	PurgeAt    time.Time        `json:"purgeAt,omitzero"`
+	// Team is the only team that a key with the scope runner serves.
+	Team string `json:"team,omitempty"`
+	// Ancestors are the ids of the keys that made this one, the oldest first. The key is valid as long as all of them
+	// are.
+	Ancestors []string `json:"ancestors,omitempty"`
 }
 
-var apiKeys = store.Collection[Key]{Name: "apiKeys", Indexes: []string{"createdAt desc"}}
+// The descendants of a key are found by its id.
+var apiKeys = store.Collection[Key]{Name: "apiKeys", Indexes: []string{"createdAt desc", "ancestors[],createdAt desc"}}
 
 // Defs declares the collections of keys and of links.
 func (*Service) Defs() []*store.Def { return []*store.Def{apiKeys.Def(), links.Def()} }
@@ -81,5 +87,6 @@ func (k Key) valid(now time.Time) error {
 }
 
 func (k Key) caller(user, id string) identity.Caller {
-	return identity.Caller{User: user, Program: k.Program, KeyID: id, Kind: k.Kind, Scopes: k.Scopes}
+	return identity.Caller{User: user, Program: k.Program, KeyID: id, Kind: k.Kind, Scopes: k.Scopes, Team: k.Team,
+		ExpiresAt: k.ExpiresAt}
 }

@@ -15,6 +15,7 @@ type link struct {
 	CreatedAt time.Time `json:"createdAt"`
 	ExpiresAt time.Time `json:"expiresAt"`
 	PurgeAt   time.Time `json:"purgeAt"`
+	Console   bool      `json:"console,omitempty"`
 }
 
 var links = store.Collection[link]{Name: "links"}
@@ -25,9 +26,12 @@ const (
 	linkKeyFor = 7 * 24 * time.Hour
 )
 
-// linkScopes are the scopes of a browser that was signed in by a link: it may see tasks and
-// answer questions, but neither manage keys nor read mail.
-var linkScopes = []string{"dispatch", "signal"}
+// The scopes of a browser that was signed in by a link: it may list and answer questions or, by a link for the console,
+// do whatever a person may but make keys.
+var (
+	answerScopes  = []string{identity.ScopeAnswer}
+	consoleScopes = []string{identity.ScopeConsole}
+)
 
 const linkPrefix = "link_"
 
@@ -37,15 +41,15 @@ type Link struct {
 	ExpiresAt time.Time
 }
 
-// MakeLink creates a link for a user. It works once, within 10 minutes. MakeLink checks no
-// caller: it is for the operator at a terminal. A malformed user name is Invalid.
-func (s *Service) MakeLink(ctx context.Context, user string) (Link, error) {
+// MakeLink creates a link for a user. It works once, within 10 minutes, and gives a key with the scope answer, or with
+// the scope console. MakeLink checks no caller: it is for the operator at a terminal. A malformed user name is Invalid.
+func (s *Service) MakeLink(ctx context.Context, user string, console bool) (Link, error) {
 	if !identity.ValidName(user) {
 		return Link{}, errUserName
 	}
 	now := s.Now()
 	code, id := mint(linkPrefix, user)
-	l := link{CreatedAt: now, ExpiresAt: now.Add(linkFor), PurgeAt: now.Add(linkFor)}
+	l := link{CreatedAt: now, ExpiresAt: now.Add(linkFor), PurgeAt: now.Add(linkFor), Console: console}
 	err := s.DB.User(user).Update(ctx, func(_ context.Context, tx *store.Tx) error {
 		links.Create(tx, id, l)
 		return nil
@@ -55,8 +59,7 @@ func (s *Service) MakeLink(ctx context.Context, user string) (Link, error) {
 
 var errLink = fault.New(fault.Unauthenticated, "this link was used or has expired; make another with: parley link")
 
-// Redeem exchanges the code of a link for a human's key, valid for 7 days, that may see tasks
-// and answer questions. A code that is unknown, used or expired is Unauthenticated. Of several
+// Redeem exchanges the code of a link for a human's key with the link's scope, valid for 7 days. A code that is unknown, used or expired is Unauthenticated. Of several
 // concurrent calls with one code exactly one gets a key.
 func (s *Service) Redeem(ctx context.Context, code string) (CreateOutput, error) {
 	user, id, ok := parse(linkPrefix, code)
@@ -64,7 +67,7 @@ func (s *Service) Redeem(ctx context.Context, code string) (CreateOutput, error)
 		return CreateOutput{}, errLink
 	}
 	now := s.Now()
-	k := Key{Name: "browser, by link", Kind: identity.Human, Scopes: linkScopes, CreatedAt: now,
+	k := Key{Name: "browser, by link", Kind: identity.Human, Scopes: answerScopes, CreatedAt: now,
 		ExpiresAt: now.Add(linkKeyFor)}
 	k.PurgeAt = k.ExpiresAt.Add(keptRevoked)
 	secret, keyID := mint(keyPrefix, user)
@@ -77,6 +80,9 @@ func (s *Service) Redeem(ctx context.Context, code string) (CreateOutput, error)
 			return err
 		}
 		links.Delete(tx, id)
+		if l.Console {
+			k.Scopes = consoleScopes
+		}
 		apiKeys.Create(tx, keyID, k)
 		return nil
 	})

@@ -41,7 +41,7 @@ var errUserName = fault.Field("user",
 var errUnknown = fault.New(fault.Unauthenticated, "this key is not known")
 
 // Lookup returns the caller of a key and the time at which the key expires, zero for never. It
-// needs one read. A key that is unknown, expired or revoked is Unauthenticated.
+// needs one read, and another for a key that a key has made. A key that is unknown, expired or revoked is Unauthenticated.
 func (s *Service) Lookup(ctx context.Context, secret string) (caller identity.Caller, until time.Time, err error) {
 	user, id, ok := parse(keyPrefix, secret)
 	if !ok {
@@ -54,14 +54,36 @@ func (s *Service) Lookup(ctx context.Context, secret string) (caller identity.Ca
 	if err != nil {
 		return caller, until, err
 	}
-	if err := k.valid(s.Now()); err != nil {
+	if until, err = s.validUntil(ctx, user, k); err != nil {
 		return caller, until, err
 	}
 	caller = k.caller(user, id)
 	if s.Used != nil && s.Now().Sub(k.LastUsedAt) >= usedEvery {
 		s.Used(caller)
 	}
-	return caller, k.ExpiresAt, nil
+	return caller, until, nil
+}
+
+// validUntil returns the time at which a key expires, zero for never, or Unauthenticated if the key or one of its
+// ancestors was revoked or has expired. It needs a read for a key with ancestors.
+func (s *Service) validUntil(ctx context.Context, user string, k Key) (time.Time, error) {
+	now := s.Now()
+	if err := k.valid(now); err != nil || len(k.Ancestors) == 0 {
+		return k.ExpiresAt, err
+	}
+	above, fetches := make([]Key, len(k.Ancestors)), make([]*store.Fetch, len(k.Ancestors))
+	for i, id := range k.Ancestors {
+		fetches[i] = apiKeys.Fetch(id, &above[i])
+	}
+	if err := store.Load(ctx, s.DB.User(user), fetches...); err != nil {
+		return time.Time{}, err
+	}
+	for i, f := range fetches {
+		if !f.Found || above[i].valid(now) != nil {
+			return time.Time{}, fault.New(fault.Unauthenticated, "the key that made this one was revoked or has expired")
+		}
+	}
+	return k.ExpiresAt, nil
 }
 
 // Touch records the current time as the last use of the caller's key.
@@ -72,8 +94,10 @@ func (s *Service) Touch(ctx context.Context, c identity.Caller) error {
 	})
 }
 
-// Create creates a key. Only its output contains the secret. A key of the kind human, or with the
-// scope admin, requires a human caller and is Forbidden for others; malformed fields are Invalid.
+// Create creates a child of the caller's key. Only its output contains the secret. A child is never more than its parent:
+// its program, scopes and team are the parent's or narrower, and it expires no later. Fields that are left out are taken
+// from the parent. A key of the kind human, or with the scope admin, requires a human caller and is Forbidden for others,
+// as is all that the parent does not have; malformed fields are Invalid.
 func (s *Service) Create(ctx context.Context, c identity.Caller, in CreateInput) (CreateOutput, error) {
 	if in.Kind == identity.Human && !c.IsHuman() {
 		return CreateOutput{}, fault.New(fault.Forbidden, "only a human's key can make a key of the kind human")
@@ -81,12 +105,18 @@ func (s *Service) Create(ctx context.Context, c identity.Caller, in CreateInput)
 	if slices.Contains(in.Scopes, identity.ScopeAdmin) && !c.IsHuman() {
 		return CreateOutput{}, fault.New(fault.Forbidden, "only a human's key can give the scope admin")
 	}
-	return s.Issue(ctx, c.User, in)
+	return s.issue(ctx, c.User, in, c.KeyID)
 }
 
 // Issue creates a key for a user. It checks no caller: it is for the operator at a terminal.
 // Malformed fields are Invalid.
 func (s *Service) Issue(ctx context.Context, user string, in CreateInput) (CreateOutput, error) {
+	return s.issue(ctx, user, in, "")
+}
+
+// issue creates a key, as a child of the key with the id parent unless that is empty or no stored key, as that of a
+// person who signed in.
+func (s *Service) issue(ctx context.Context, user string, in CreateInput, parent string) (CreateOutput, error) {
 	var out CreateOutput
 	if !identity.ValidName(user) {
 		return out, errUserName
@@ -106,7 +136,7 @@ func (s *Service) Issue(ctx context.Context, user string, in CreateInput) (Creat
 	if in.Kind == identity.Human && in.Program != "" {
 		return out, fault.Field("program", "must be empty for a key of the kind human")
 	}
-	allowed := append([]string{identity.ScopeRead, identity.ScopeWrite, identity.ScopeAdmin}, s.Toolsets()...)
+	allowed := append(identity.Scopes(), s.Toolsets()...)
 	for _, scope := range in.Scopes {
 		if !slices.Contains(allowed, scope) {
 			return out, fault.Field("scopes", "%q is not a scope; the scopes are %s", scope,
@@ -114,15 +144,25 @@ func (s *Service) Issue(ctx context.Context, user string, in CreateInput) (Creat
 		}
 	}
 	now := s.Now()
-	k := Key{Name: in.Name, Kind: in.Kind, Program: in.Program,
+	if in.Team != "" && !slices.Contains(in.Scopes, identity.ScopeRunner) {
+		return out, fault.Field("team", "is allowed with the scope runner only")
+	}
+	k := Key{Name: in.Name, Kind: in.Kind, Program: in.Program, Team: in.Team,
 		Scopes: slices.Compact(slices.Sorted(slices.Values(in.Scopes))), CreatedAt: now}
 	if in.Expires > 0 {
 		k.ExpiresAt = now.Add(time.Duration(in.Expires) * time.Second)
-		k.PurgeAt = k.ExpiresAt.Add(keptRevoked)
 	}
 	secret, id := mint(keyPrefix, user)
-	err := s.DB.User(user).Update(ctx, func(_ context.Context, tx *store.Tx) error {
-		apiKeys.Create(tx, id, k)
+	err := s.DB.User(user).Update(ctx, func(ctx context.Context, tx *store.Tx) error {
+		made := k
+		if err := s.descend(ctx, tx, &made, parent); err != nil {
+			return err
+		}
+		if !made.ExpiresAt.IsZero() {
+			made.PurgeAt = made.ExpiresAt.Add(keptRevoked)
+		}
+		apiKeys.Create(tx, id, made)
+		k = made
 		return nil
 	})
 	if err != nil {
@@ -147,8 +187,8 @@ func (s *Service) List(ctx context.Context, c identity.Caller, in ListInput) (Li
 	return out, nil
 }
 
-// Revoke revokes a key: in this process at once, in others within 60 seconds. A repeated call
-// changes nothing. A key that does not exist is NotFound.
+// Revoke revokes a key and all keys that it made, theirs included: in this process at once, in others within 60 seconds.
+// A repeated call changes nothing. A key that does not exist is NotFound.
 func (s *Service) Revoke(ctx context.Context, c identity.Caller, in RevokeInput) (View, error) {
 	var out View
 	now := s.Now()
@@ -170,11 +210,42 @@ func (s *Service) Revoke(ctx context.Context, c identity.Caller, in RevokeInput)
 	if err != nil {
 		return out, err
 	}
-	s.changed(c.User)
 	if s.Revoked != nil {
 		s.Revoked(in.KeyID)
 	}
-	return out, nil
+	err = s.revokeDescendants(ctx, c.User, in.KeyID, now)
+	s.changed(c.User)
+	return out, err
+}
+
+// revokeDescendants records the revocation of the keys below a revoked one, which are not valid any more already.
+func (s *Service) revokeDescendants(ctx context.Context, user, id string, now time.Time) error {
+	q := store.Query{Where: []store.Cond{store.Contains("ancestors", id)}, Order: []string{"createdAt desc"}, Limit: 100}
+	for {
+		page, err := apiKeys.Query(ctx, s.DB.User(user), q)
+		if err != nil {
+			return err
+		}
+		err = s.DB.User(user).Update(ctx, func(_ context.Context, tx *store.Tx) error {
+			for _, d := range page.Docs {
+				if d.Value.RevokedAt.IsZero() {
+					apiKeys.Patch(tx, d.ID, store.Set("revokedAt", now), store.Set("purgeAt", now.Add(keptRevoked)))
+				}
+			}
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+		for _, d := range page.Docs {
+			if s.Revoked != nil {
+				s.Revoked(d.ID)
+			}
+		}
+		if q.Cursor = page.Next; q.Cursor == "" {
+			return nil
+		}
+	}
 }
 
 func (s *Service) changed(user string) {
@@ -209,8 +280,9 @@ type CreateInput struct {
 	Name    string           `json:"name,omitempty" allow:"max=100" jsonschema:"what you call it"`
 	Program string           `json:"program,omitempty" allow:"max=100,pattern=name" jsonschema:"the one program that it speaks for"`
 	Kind    identity.KeyKind `json:"kind,omitempty" allow:"enum=agent|human,default=agent"`
-	Scopes  []string         `json:"scopes,omitempty" allow:"max=20,each=40" jsonschema:"read, write, admin and names of toolsets; none means reading and writing everywhere"`
-	Expires int64            `json:"expires,omitempty" allow:"over=0,max=315360000" jsonschema:"seconds until it expires; never where left out"`
+	Scopes  []string         `json:"scopes,omitempty" allow:"max=20,each=40" jsonschema:"read, write, admin, answer, console, runner and names of toolsets; where left out, those of the calling key but admin"`
+	Expires int64            `json:"expires,omitempty" allow:"over=0,max=315360000" jsonschema:"seconds until it expires; that of the calling key where left out"`
+	Team    string           `json:"team,omitempty" allow:"max=50,pattern=name" jsonschema:"with the scope runner: the one team that it serves"`
 }
 
 // CreateOutput is the output of create_key.
@@ -243,6 +315,8 @@ type View struct {
 	Kind       identity.KeyKind `json:"kind"`
 	Program    string           `json:"program,omitempty"`
 	Scopes     []string         `json:"scopes"`
+	Team       string           `json:"team,omitempty"`
+	ParentID   string           `json:"parentId,omitempty" jsonschema:"the key that made it, which is revoked with it"`
 	CreatedAt  time.Time        `json:"createdAt"`
 	ExpiresAt  time.Time        `json:"expiresAt,omitzero"`
 	RevokedAt  time.Time        `json:"revokedAt,omitzero"`
@@ -254,7 +328,7 @@ func view(id string, k Key) View {
 	if scopes == nil {
 		scopes = []string{}
 	}
-	return View{ID: id, Name: k.Name, Kind: k.Kind, Program: k.Program, Scopes: scopes, CreatedAt: k.CreatedAt,
+	return View{ID: id, Name: k.Name, Kind: k.Kind, Program: k.Program, Scopes: scopes, Team: k.Team, ParentID: k.parent(), CreatedAt: k.CreatedAt,
 		ExpiresAt: k.ExpiresAt, RevokedAt: k.RevokedAt, LastUsedAt: k.LastUsedAt}
 }
 
@@ -263,15 +337,15 @@ func (s *Service) Operations() []op.Op {
 	const set = "keys"
 	return []op.Op{
 		op.New(op.Spec{Name: "create_key", Title: "Create a key", Toolset: set, Route: "POST /v1/keys",
-			Effect: op.Write, For: op.Admins, Creates: true, Cases: createCases,
-			Doc: "Make a bearer key for an agent or a person, bound to a program where one is named. The secret is " +
-				"in the reply and nowhere else."}, s.Create),
+			Effect: op.Write, Secret: true, For: op.Admins, Creates: true, Cases: createCases,
+			Doc: "Make a bearer key for an agent or a person, bound to a program where one is named. It is never more than " +
+				"the key that makes it, and ends with it. The secret is in the reply and nowhere else."}, s.Create),
 		op.New(op.Spec{Name: "list_keys", Title: "List keys", Toolset: set, Route: "GET /v1/keys", Effect: op.Read,
 			For: op.Admins, Cases: listCases,
 			Doc: "List the keys, newest first: what each speaks for, its scopes, when it was last used and whether " +
 				"it was revoked. Secrets are not shown."}, s.List),
 		op.New(op.Spec{Name: "revoke_key", Title: "Revoke a key", Toolset: set, Route: "DELETE /v1/keys/{keyId}",
 			Effect: op.Destroy, For: op.Admins, Cases: revokeCases,
-			Doc: "End a key for good. It stops working within 60 seconds everywhere."}, s.Revoke),
+			Doc: "End a key for good, with all keys that it made. They stop working within 60 seconds everywhere."}, s.Revoke),
 	}
 }

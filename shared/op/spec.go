@@ -68,6 +68,10 @@ type Spec struct {
 	For    Audience
 	// Creates makes REST answer 201.
 	Creates bool
+	// Scopes are the scopes beside the toolset's name that reach it, such as identity.ScopeAnswer; "*" is any.
+	Scopes []string
+	// Secret means that its output holds a new secret. A key with the scope console cannot call it.
+	Secret bool
 	// RESTOnly keeps it from being an MCP tool.
 	RESTOnly bool
 	// Cases are its examples, refusals and budgets, which the suites over the catalogue run.
@@ -185,8 +189,9 @@ func Path(route string) string { _, p, _ := strings.Cut(route, " "); return p }
 // MayCall says why the caller may not call the operation, or nil.
 func (o *Op) MayCall(c identity.Caller) error {
 	switch {
-	case !c.InToolset(o.Toolset):
-		return fault.New(fault.Forbidden, "this key may not use the toolset %s; its scopes are %s", o.Toolset, strings.Join(c.Scopes, ", "))
+	case !c.Reaches(identity.Reach{Toolset: o.Toolset, Scopes: o.Scopes, Secret: o.Secret}):
+		return fault.New(fault.Forbidden, "this key may not use %s, of the toolset %s; its scopes are %s", o.Name, o.Toolset,
+			strings.Join(c.Scopes, ", "))
 	case o.For == Humans && !c.IsHuman():
 		return fault.New(fault.Forbidden, "%s is for a human: use a key of the kind human", o.Name)
 	case o.For == Admins && !c.IsHuman() && !c.IsAdmin():

@@ -3,6 +3,7 @@ package signal
 import (
 	"time"
 
+	"parley.internal/shared/identity"
 	"parley.internal/shared/op"
 	"parley.internal/shared/task"
 )
@@ -112,6 +113,9 @@ type AlertOutput struct {
 // ServedByDefault makes its tools part of the default endpoint.
 func (*Service) ServedByDefault() bool { return true }
 
+// answering are the scopes beside the toolset that reach what the page of a question needs.
+var answering = []string{identity.ScopeAnswer}
+
 // Operations returns the operations of the toolset signal.
 func (s *Service) Operations() []op.Op {
 	const set = "signal"
@@ -120,7 +124,7 @@ func (s *Service) Operations() []op.Op {
 			Effect: op.Write, Creates: true, Cases: askCases,
 			Doc: "Ask your human for a decision, an approval or a fact that you lack. Offer options where you can. " +
 				"With waitMs the call waits for the answer; otherwise fetch it with get_response."}, s.Ask),
-		op.New(op.Spec{Name: "get_response", Title: "Get the human's answer", Toolset: set,
+		op.New(op.Spec{Name: "get_response", Title: "Get the human's answer", Toolset: set, Scopes: answering,
 			Route: "GET /v1/questions/{questionId}/response", Effect: op.Read, Cases: responseCases,
 			Doc: "Fetch the human's answer to a question you asked: pending, answered or expired. With waitMs it " +
 				"waits for the answer."}, s.Response),
@@ -128,11 +132,11 @@ func (s *Service) Operations() []op.Op {
 			Effect: op.Write, Creates: true, Cases: alertCases,
 			Doc: "Notify your human of something that needs no answer: an error, a warning, a success, or news. To " +
 				"ask for a decision use ask_question."}, s.Alert),
-		op.New(op.Spec{Name: "answer_question", Title: "Answer a question", Toolset: set,
+		op.New(op.Spec{Name: "answer_question", Title: "Answer a question", Toolset: set, Scopes: answering,
 			Route: "POST /v1/questions/{questionId}/answer", Effect: op.Write, For: op.Humans, RESTOnly: true,
 			Cases: answerCases,
 			Doc:   "A human's answer to an agent's question, given once."}, s.Answer),
-		op.New(op.Spec{Name: "list_questions", Title: "List questions", Toolset: set, Route: "GET /v1/questions",
+		op.New(op.Spec{Name: "list_questions", Title: "List questions", Toolset: set, Scopes: answering, Route: "GET /v1/questions",
 			Effect: op.Read, For: op.Humans, RESTOnly: true, Cases: listCases,
 			Doc: "The questions that agents ask their human, high priority first, then oldest."}, s.List),
 	}, s.deviceOperations()...)
