@@ -8,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"parley.internal/shared/fault"
+	"parley.internal/shared/identity"
 	"parley.internal/shared/store"
 )
 
@@ -33,6 +34,8 @@ const (
 	// Patience is the time without a join, a response or a ranking after which an active council is
 	// abandoned. Reading a council does not extend it.
 	Patience = 7 * 24 * time.Hour
+	// Silence is the time without a call of the starter after which any participant may close a council.
+	Silence = 10 * time.Minute
 	// Retention is the time for which a closed council can be read.
 	Retention = 30 * 24 * time.Hour
 	// MaxMembers is the limit of participants in a council.
@@ -45,6 +48,8 @@ const (
 // Member is the entry of a participant in its session.
 type Member struct {
 	Name string `json:"name"`
+	// Owner is the caller that joined under the name. Members from before ownership was kept have none.
+	Owner identity.Owner `json:"owner,omitzero"`
 	// At is the time when the participant joined.
 	At time.Time `json:"at"`
 	// Answers is the number of its responses.
@@ -144,7 +149,8 @@ func errClosed() error { return fault.New(fault.Precondition, "Council session i
 func errMissing(id string) error { return fault.New(fault.NotFound, "no council with id %q", id) }
 
 // Open returns a new active council, whose only participant is its opener, and its request.
-func Open(id, requestID, content, by string, verified bool, now time.Time) (Session, Request) {
+func Open(id, requestID, content string, who speaker, now time.Time) (Session, Request) {
+	by, verified := who.name, who.verified
 	s := Session{
 		ID:        id,
 		Status:    Active,
@@ -154,7 +160,7 @@ func Open(id, requestID, content, by string, verified bool, now time.Time) (Sess
 		RequestID: requestID,
 		Title:     title(content),
 	}
-	s.addMember(by, now)
+	s.addMember(who, now)
 	return s, Request{
 		ID:        requestID,
 		Content:   content,
@@ -182,32 +188,55 @@ func (s *Session) touch(now time.Time) {
 
 // member returns the entry of a participant, or nil if the agent is not a participant.
 func (s *Session) member(name string) *Member {
-	i := slices.IndexFunc(s.Members, func(m Member) bool { return m.Name == name })
+	i := slices.IndexFunc(s.Members, func(m Member) bool { return identity.Same(m.Name, name) })
 	if i < 0 {
 		return nil
 	}
 	return &s.Members[i]
 }
 
-func (s *Session) addMember(name string, now time.Time) {
-	s.Members = append(s.Members, Member{Name: name, At: now})
+// starter returns the owner of the council: the caller that joined it first. It is the verified program of that name in a
+// council from before ownership was kept.
+func (s *Session) starter() identity.Owner {
+	if m := s.member(s.CreatedBy); m != nil && m.Owner != (identity.Owner{}) {
+		return m.Owner
+	}
+	if s.Verified {
+		return identity.Owner{Program: s.CreatedBy}
+	}
+	return identity.Owner{}
+}
+
+// mayContinue returns [fault.Forbidden] if another caller takes part under the speaker's name.
+func (s *Session) mayContinue(who speaker) error {
+	m := s.member(who.name)
+	if m == nil || m.Owner == (identity.Owner{}) || m.Owner.Is(who.caller) {
+		return nil
+	}
+	return fault.New(fault.Forbidden, "%s takes part as %q already; choose another agent_name; %s", m.Owner, m.Name,
+		who.caller)
+}
+
+func (s *Session) addMember(who speaker, now time.Time) {
+	s.Members = append(s.Members, Member{Name: who.name, Owner: who.owner, At: now})
 	s.touch(now)
 }
 
 // Join adds an agent to the participants and reports whether it was not one before. It returns
-// [fault.Precondition] if the council is closed, or full.
-func (s *Session) Join(name string, now time.Time) (bool, error) {
+// [fault.Precondition] if the council is closed, or full, and [fault.Forbidden] if another caller takes part under the
+// agent's name.
+func (s *Session) Join(who speaker, now time.Time) (bool, error) {
 	switch {
 	case s.Status != Active:
 		return false, errClosed()
-	case s.member(name) != nil:
-		return false, nil
+	case s.member(who.name) != nil:
+		return false, s.mayContinue(who)
 	case len(s.Members) >= MaxMembers:
 		return false, fault.New(fault.Precondition,
 			"Council session is full: it has %d participants. A read-only key or endpoint reads it without joining.",
 			MaxMembers)
 	}
-	s.addMember(name, now)
+	s.addMember(who, now)
 	return true, nil
 }
 

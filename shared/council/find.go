@@ -54,12 +54,12 @@ func soleActive(found []Session) (*Session, error) {
 // [fault.Precondition] if several are active. The fetches that with returns for the id are loaded together with
 // the session.
 func find(
-	ctx context.Context, r store.Reader, agent, id string, now time.Time, with func(id string) []*store.Fetch,
+	ctx context.Context, r store.Reader, agent speaker, id string, now time.Time, with func(id string) []*store.Fetch,
 ) (*Session, error) {
 	named := id != ""
 	if !named {
 		var held seat
-		if err := store.Load(ctx, r, seats.Fetch(agent, &held)); err != nil {
+		if err := store.Load(ctx, r, seats.Fetch(agent.id(), &held)); err != nil {
 			return nil, err
 		}
 		id = held.SessionID

@@ -10,7 +10,7 @@ import (
 type StartInput struct {
 	op.Idempotency
 	Request   string `json:"request" allow:"nonempty,max=16000" jsonschema:"what the others are asked"`
-	AgentName string `json:"agent_name" allow:"nonempty,max=100,pattern=name" jsonschema:"you; a key bound to a program speaks as that program"`
+	AgentName string `json:"agent_name,omitempty" allow:"max=160" jsonschema:"you: your program, or a character of it; a key bound to a program may leave it out"`
 }
 
 // StartOutput is the output of start_council.
@@ -23,13 +23,13 @@ type StartOutput struct {
 
 // JoinInput is the input of join_council.
 type JoinInput struct {
-	AgentName string `json:"agent_name" allow:"nonempty,max=100,pattern=name"`
+	AgentName string `json:"agent_name,omitempty" allow:"max=160"`
 	SessionID string `json:"session_id,omitempty" allow:"max=100,pattern=id" jsonschema:"where left out: the council you last started or joined, else the only active one"`
 }
 
 // GetInput is the input of get_current_session_data.
 type GetInput struct {
-	AgentName string `json:"agent_name" allow:"nonempty,max=100,pattern=name"`
+	AgentName string `json:"agent_name,omitempty" allow:"max=160"`
 	Cursor    string `json:"cursor,omitempty" allow:"max=2000" jsonschema:"next_cursor of the call before; an unknown one brings everything"`
 	SessionID string `json:"session_id,omitempty" allow:"max=100,pattern=id"`
 	WaitMs    int    `json:"wait_ms,omitempty" allow:"wait=0" jsonschema:"wait this long for a first response, or the close"`
@@ -50,7 +50,7 @@ type ViewOutput struct {
 
 // CloseInput is the input of close_council.
 type CloseInput struct {
-	AgentName  string `json:"agent_name" allow:"nonempty,max=100,pattern=name"`
+	AgentName  string `json:"agent_name,omitempty" allow:"max=160"`
 	Conclusion string `json:"conclusion" allow:"nonempty,max=8000"`
 	SessionID  string `json:"session_id,omitempty" allow:"max=100,pattern=id"`
 }
@@ -66,7 +66,7 @@ type CloseOutput struct {
 // SendInput is the input of send_response.
 type SendInput struct {
 	op.Idempotency
-	AgentName string `json:"agent_name" allow:"nonempty,max=100,pattern=name"`
+	AgentName string `json:"agent_name,omitempty" allow:"max=160"`
 	Content   string `json:"content" allow:"nonempty,max=16000"`
 	SessionID string `json:"session_id,omitempty" allow:"max=100,pattern=id"`
 }

@@ -30,7 +30,7 @@ func (s *Service) document(ctx context.Context, c identity.Caller, id string) (a
 	if id == "" {
 		return nil, errMissing(id)
 	}
-	l, err := lookAt(ctx, s.DB.User(c.User), c.Program, id, cursor{}, s.Now())
+	l, err := lookAt(ctx, s.DB.User(c.User), speaker{name: c.Program, owner: c.Owner(), caller: c}, id, cursor{}, s.Now())
 	if err != nil {
 		return nil, err
 	}

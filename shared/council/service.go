@@ -23,15 +23,32 @@ type Service struct {
 	NewID func() string
 }
 
-// speaker is the name of the agent that makes a call, and whether its key is bound to that name.
+// speaker is the agent that makes a call: its name, whether its key is bound to the program of that name, and the owner
+// of all that it begins.
 type speaker struct {
 	name     string
 	verified bool
+	owner    identity.Owner
+	caller   identity.Caller
 }
 
 func speaking(c identity.Caller, name string) (speaker, error) {
-	name, verified, err := c.SpeaksAs(name)
-	return speaker{name, verified}, err
+	name, verified, err := c.Character("agent_name", name)
+	if err == nil && name == "" {
+		err = fault.Field("agent_name", "is required with a key that is bound to no program")
+	}
+	return speaker{name, verified, c.Owner(), c}, err
+}
+
+// id is the id of the documents that exist once for each agent.
+func (w speaker) id() string { return agentID(w.name, w.owner) }
+
+// agentID returns the id of the documents of an agent. Agents of different unbound keys have different ids.
+func agentID(name string, owner identity.Owner) string {
+	if owner.Program != "" || owner.Human || owner.KeyID == "" {
+		return identity.NameID(name)
+	}
+	return owner.String() + ":" + identity.NameID(name)
 }
 
 // Start opens a council and makes it the agent's current one. Other councils stay as they are. Repeated with
@@ -42,15 +59,15 @@ func (s *Service) Start(ctx context.Context, c identity.Caller, in StartInput) (
 		return StartOutput{}, err
 	}
 	now, id, requestID := s.Now(), s.NewID(), s.NewID()
-	v, q := Open(id, requestID, in.Request, who.name, who.verified, now)
+	v, q := Open(id, requestID, in.Request, who, now)
 	opener := Participant{AgentName: who.name}
 	opener.See(&v, who.verified, 0, now)
 	return idempotency.Update(ctx, s.DB.User(c.User), in, now,
 		func(_ context.Context, tx *store.Tx) (StartOutput, error) {
 			councils.Create(tx, id, v)
 			requests.Create(tx, id, q)
-			participants.Under(id).Create(tx, who.name, opener)
-			seats.Put(tx, who.name, seat{id})
+			participants.Under(id).Create(tx, who.id(), opener)
+			seats.Put(tx, who.id(), seat{id})
 			return StartOutput{AgentName: who.name, SessionID: id, RequestID: requestID, State: v.state(who.name)}, nil
 		})
 }
@@ -100,16 +117,19 @@ func (s *Service) read(ctx context.Context, c identity.Caller, who speaker, id s
 		return s.enter(ctx, c, who, id, cur, false)
 	}
 	t, now := s.DB.User(c.User), s.Now()
-	l, err := lookAt(ctx, t, who.name, id, cur, now)
+	l, err := lookAt(ctx, t, who, id, cur, now)
 	if err != nil || !c.CanWrite() || l.session == nil || l.session.Status == Closed {
 		return l, err
+	}
+	if err := l.session.mayContinue(who); err != nil {
+		return nil, err
 	}
 	if l.session.member(who.name) == nil || !l.seen {
 		return s.enter(ctx, c, who, id, cur, false)
 	}
 	l.part.See(l.session, who.verified, l.upTo(), now)
 	return l, t.Update(ctx, func(_ context.Context, tx *store.Tx) error {
-		participants.Under(l.session.ID).Put(tx, who.name, l.part)
+		participants.Under(l.session.ID).Put(tx, who.id(), l.part)
 		return nil
 	})
 }
@@ -121,17 +141,17 @@ func (s *Service) enter(
 ) (l *snapshot, err error) {
 	now, t := s.Now(), s.DB.User(c.User)
 	if !c.CanWrite() {
-		return lookAt(ctx, t, who.name, id, cur, now)
+		return lookAt(ctx, t, who, id, cur, now)
 	}
 	err = t.Update(ctx, func(ctx context.Context, tx *store.Tx) error {
-		if l, err = lookAt(ctx, tx, who.name, id, cur, now); err != nil {
+		if l, err = lookAt(ctx, tx, who, id, cur, now); err != nil {
 			return err
 		}
 		v := l.session
 		if v == nil || v.Status == Closed {
 			return nil
 		}
-		fresh, err := v.Join(who.name, now)
+		fresh, err := v.Join(who, now)
 		if err != nil {
 			return err
 		}
@@ -139,11 +159,11 @@ func (s *Service) enter(
 			councils.Put(tx, v.ID, *v)
 		}
 		if fresh || explicit {
-			seats.Put(tx, who.name, seat{v.ID})
+			seats.Put(tx, who.id(), seat{v.ID})
 		}
 		l.part.AgentName, l.seen = who.name, true
 		l.part.See(v, who.verified, l.upTo(), now)
-		participants.Under(v.ID).Put(tx, who.name, l.part)
+		participants.Under(v.ID).Put(tx, who.id(), l.part)
 		return nil
 	})
 	return l, err
@@ -176,7 +196,7 @@ func (s *Service) wait(ctx context.Context, c identity.Caller, l *snapshot, d ti
 // admit joins the speaker of a response or a ranking. The caller runs write after its last read and its last
 // change of v.
 func admit(tx *store.Tx, v *Session, who speaker, now time.Time) (write func(), err error) {
-	fresh, err := v.Join(who.name, now)
+	fresh, err := v.Join(who, now)
 	if err != nil {
 		return nil, err
 	}
@@ -184,12 +204,12 @@ func admit(tx *store.Tx, v *Session, who speaker, now time.Time) (write func(), 
 		councils.Put(tx, v.ID, *v)
 		if !fresh {
 			participants.Under(v.ID).
-				Patch(tx, who.name, store.Set("last_seen", now), store.Set("verified", who.verified))
+				Patch(tx, who.id(), store.Set("last_seen", now), store.Set("verified", who.verified))
 			return
 		}
-		seats.Put(tx, who.name, seat{v.ID})
+		seats.Put(tx, who.id(), seat{v.ID})
 		participants.Under(v.ID).
-			Put(tx, who.name, Participant{AgentName: who.name, Verified: who.verified, LastSeen: now})
+			Put(tx, who.id(), Participant{AgentName: who.name, Verified: who.verified, LastSeen: now})
 	}, nil
 }
 
@@ -204,7 +224,7 @@ func (s *Service) Send(ctx context.Context, c identity.Caller, in SendInput) (Se
 	now := s.Now()
 	return idempotency.Update(ctx, s.DB.User(c.User), in, now,
 		func(ctx context.Context, tx *store.Tx) (SendOutput, error) {
-			v, err := find(ctx, tx, who.name, in.SessionID, now, noFetches)
+			v, err := find(ctx, tx, who, in.SessionID, now, noFetches)
 			if err != nil {
 				return SendOutput{}, err
 			}
@@ -234,8 +254,9 @@ func (s *Service) Send(ctx context.Context, c identity.Caller, in SendInput) (Se
 		})
 }
 
-// Close ends a council with a conclusion. Of concurrent calls one succeeds. It returns [fault.Precondition] if
-// there is no council, or if it is already closed.
+// Close ends a council with a conclusion. Of concurrent calls one succeeds. The starter may close it, a human, and any
+// participant once the starter has been silent for [Silence]; others are [fault.Forbidden]. It returns
+// [fault.Precondition] if there is no council, or if it is already closed.
 func (s *Service) Close(ctx context.Context, c identity.Caller, in CloseInput) (out CloseOutput, err error) {
 	who, err := speaking(c, in.AgentName)
 	if err != nil {
@@ -243,12 +264,15 @@ func (s *Service) Close(ctx context.Context, c identity.Caller, in CloseInput) (
 	}
 	now := s.Now()
 	err = s.DB.User(c.User).Update(ctx, func(ctx context.Context, tx *store.Tx) error {
-		v, err := find(ctx, tx, who.name, in.SessionID, now, noFetches)
+		v, err := find(ctx, tx, who, in.SessionID, now, noFetches)
 		if err != nil {
 			return err
 		}
 		if v == nil {
 			return errNone()
+		}
+		if err := mayClose(ctx, tx, v, who, now); err != nil {
+			return err
 		}
 		end := Conclusion{Author: who.name, Verified: who.verified, Content: in.Conclusion, CreatedAt: now}
 		if err := v.Close(end, now); err != nil {
@@ -261,6 +285,29 @@ func (s *Service) Close(ctx context.Context, c identity.Caller, in CloseInput) (
 		return nil
 	})
 	return out, err
+}
+
+// mayClose returns [fault.Forbidden] for a speaker that may not close a council.
+func mayClose(ctx context.Context, tx *store.Tx, v *Session, who speaker, now time.Time) error {
+	starter := v.starter()
+	if starter.Is(who.caller) {
+		return nil
+	}
+	var last Participant
+	f := participants.Under(v.ID).Fetch(agentID(v.CreatedBy, starter), &last)
+	if err := store.Load(ctx, tx, f); err != nil {
+		return err
+	}
+	heard := v.CreatedAt
+	if f.Found && last.LastSeen.After(heard) {
+		heard = last.LastSeen
+	}
+	member := v.member(who.name)
+	if member != nil && v.mayContinue(who) == nil && !now.Before(heard.Add(Silence)) {
+		return nil
+	}
+	return fault.New(fault.Forbidden, "only %s, who started the council, or a human may close it, and any participant from "+
+		"%s on if %s stays silent; %s", v.CreatedBy, heard.Add(Silence).Format(time.RFC3339), v.CreatedBy, who.caller)
 }
 
 // Rank stores the agent's ranking of the responses in place of its earlier one, and joins an agent that has not
@@ -279,7 +326,7 @@ func (s *Service) Rank(ctx context.Context, c identity.Caller, in RankInput) (ou
 	err = s.DB.User(c.User).Update(ctx, func(ctx context.Context, tx *store.Tx) error {
 		var all Ballots
 		var found []Feedback
-		v, err := find(ctx, tx, who.name, in.SessionID, now, func(id string) []*store.Fetch {
+		v, err := find(ctx, tx, who, in.SessionID, now, func(id string) []*store.Fetch {
 			all, found = Ballots{}, make([]Feedback, len(ranked)) // Drop what an earlier council of this call left.
 			fetches := []*store.Fetch{ballots.Fetch(id, &all)}
 			for i, n := range ranked {

@@ -12,7 +12,7 @@ const page = 20
 
 // snapshot is a council as one call has read it for an agent. A nil session means that there is no council.
 type snapshot struct {
-	agent   string
+	agent   speaker
 	cursor  cursor
 	session *Session
 	// part is the agent's own record; seen reports whether there is one.
@@ -25,7 +25,7 @@ type snapshot struct {
 // lookAt reads the council named by id, or else the current one of the agent, from the position of a cursor. It
 // loads the responses in a second batch, once the session has told their number, and loads none for a reader
 // that has them all. It returns [fault.NotFound] if id names no council.
-func lookAt(ctx context.Context, r store.Reader, agent, id string, cur cursor, now time.Time) (*snapshot, error) {
+func lookAt(ctx context.Context, r store.Reader, agent speaker, id string, cur cursor, now time.Time) (*snapshot, error) {
 	guess, named := id, id != ""
 	if !named {
 		guess = cur.session
@@ -40,7 +40,7 @@ func lookAt(ctx context.Context, r store.Reader, agent, id string, cur cursor, n
 	f := councils.Fetch(guess, &s)
 	fetches = append(fetches, f)
 	if !named {
-		fetches = append(fetches, seats.Fetch(agent, &held))
+		fetches = append(fetches, seats.Fetch(agent.id(), &held))
 	}
 	if err := store.Load(ctx, r, fetches...); err != nil {
 		return nil, err
@@ -58,10 +58,10 @@ func lookAt(ctx context.Context, r store.Reader, agent, id string, cur cursor, n
 
 // ownRecord fetches the agent's own record. The caller runs done after loading; it sets l.seen.
 func (l *snapshot) ownRecord(id string) (fetches []*store.Fetch, done func()) {
-	if l.agent == "" {
+	if l.agent.name == "" {
 		return nil, func() {}
 	}
-	f := participants.Under(id).Fetch(l.agent, &l.part)
+	f := participants.Under(id).Fetch(l.agent.id(), &l.part)
 	return []*store.Fetch{f}, func() { l.seen = f.Found }
 }
 
@@ -102,15 +102,15 @@ func (l *snapshot) fill(ctx context.Context, r store.Reader) error {
 // search reads the council of a call that names none: the one in the agent's seat, else the only active one. It
 // loads the likely council together with the seat, so that a first call takes no more round trips than a later
 // one.
-func search(ctx context.Context, r store.Reader, agent string, cur cursor, now time.Time) (*snapshot, error) {
+func search(ctx context.Context, r store.Reader, agent speaker, cur cursor, now time.Time) (*snapshot, error) {
 	found, err := active(ctx, r, maxActive)
 	if err != nil {
 		return nil, err
 	}
 	l := &snapshot{agent: agent, cursor: cur, feedback: []Feedback{}}
 	var held seat
-	fetches, done := []*store.Fetch{seats.Fetch(agent, &held)}, func() {}
-	guess := likely(found, agent)
+	fetches, done := []*store.Fetch{seats.Fetch(agent.id(), &held)}, func() {}
+	guess := likely(found, agent.name)
 	if guess != nil {
 		own, noteOwn := l.ownRecord(guess.ID)
 		rest, noteRest := l.unread(guess)
@@ -154,7 +154,7 @@ func likely(found []Session, agent string) (guess *Session) {
 // readSeat reads the council in the agent's seat where that is not the likely one. It is usually closed and has
 // responses, so a page of them is loaded with the session, before their number is known. They start at the first
 // response, because lookAt has already handled a cursor of this council. The result is nil if the council is gone.
-func readSeat(ctx context.Context, r store.Reader, agent, id string, now time.Time) (*snapshot, error) {
+func readSeat(ctx context.Context, r store.Reader, agent speaker, id string, now time.Time) (*snapshot, error) {
 	l := &snapshot{agent: agent}
 	var s Session
 	f := councils.Fetch(id, &s)
@@ -174,7 +174,7 @@ func (l *snapshot) upTo() int64 { return l.cursor.of(l.session).seq + int64(len(
 
 // view returns the reply, which has what the reader lacks.
 func (l *snapshot) view() ViewOutput {
-	out := ViewOutput{AgentName: l.agent, Feedback: l.feedback, NextCursor: l.cursor.String(), State: noState()}
+	out := ViewOutput{AgentName: l.agent.name, Feedback: l.feedback, NextCursor: l.cursor.String(), State: noState()}
 	if out.Feedback == nil {
 		out.Feedback = []Feedback{}
 	}
@@ -186,8 +186,8 @@ func (l *snapshot) view() ViewOutput {
 	cur := l.cursor.of(s)
 	out.SessionID, out.NextCursor = s.ID, cursor{s.ID, l.upTo(), s.Revision}.String()
 	out.More = l.upTo() < s.Responses
-	if out.State = s.brief(l.agent); cur.session == "" || cur.revision < s.Revision {
-		out.State = s.state(l.agent)
+	if out.State = s.brief(l.agent.name); cur.session == "" || cur.revision < s.Revision {
+		out.State = s.state(l.agent.name)
 	}
 	if cur.session == "" {
 		out.Request = &l.request

@@ -85,15 +85,15 @@ func purge(ctx context.Context, t *store.Tenant, id string, now time.Time) error
 		held := make([]seat, len(v.Members))
 		fetches := make([]*store.Fetch, len(v.Members))
 		for i, m := range v.Members {
-			fetches[i] = seats.Fetch(m.Name, &held[i])
+			fetches[i] = seats.Fetch(agentID(m.Name, m.Owner), &held[i])
 		}
 		if err := store.Load(ctx, tx, fetches...); err != nil {
 			return err
 		}
 		for i, m := range v.Members {
-			participants.Under(id).Delete(tx, m.Name)
+			participants.Under(id).Delete(tx, agentID(m.Name, m.Owner))
 			if held[i].SessionID == id {
-				seats.Delete(tx, m.Name)
+				seats.Delete(tx, agentID(m.Name, m.Owner))
 			}
 		}
 		requests.Delete(tx, id)

@@ -2,12 +2,17 @@ package identity
 
 import (
 	"fmt"
+	"net/url"
 	"slices"
 	"strconv"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"golang.org/x/text/cases"
 	"golang.org/x/text/unicode/norm"
+
+	"parley.internal/shared/fault"
 )
 
 // Fold returns the form of a name in which equal names are equal: Unicode NFC, without case.
@@ -54,3 +59,37 @@ func Unknown(programs []string, then string, names ...string) string {
 	}
 	return warning
 }
+
+// maxCharacter is the longest name of a character, in characters.
+const maxCharacter = 60
+
+// Character returns the whole name of a character that the caller plays, as records show it. The characters of a bound
+// key are "alpha/Gandalf", verified as its program: a bare name gets the program in front, and an empty one is the
+// program itself. Other keys give whole names, which are not verified. A name that is not one line of at most 60
+// printable characters is Invalid for the field; a character of another program is Forbidden.
+func (c Caller) Character(field, name string) (whole string, verified bool, err error) {
+	name = norm.NFC.String(strings.TrimSpace(name))
+	if strings.ContainsFunc(name, func(r rune) bool { return !unicode.IsPrint(r) }) {
+		return "", false, fault.Field(field, "must be one line of printable characters")
+	}
+	if n := utf8.RuneCountInString(name); n > maxCharacter && !Same(name, c.Program) {
+		return "", false, fault.Field(field, "must be at most %d characters, not %d", maxCharacter, n)
+	}
+	program, _, qualified := strings.Cut(name, "/")
+	switch {
+	case c.IsHuman():
+		return name, false, nil
+	case !c.Bound():
+		return name, false, c.MayName(program)
+	case name == "" || Same(name, c.Program):
+		return c.Program, true, nil
+	case !qualified:
+		return c.Program + "/" + name, true, nil
+	case Same(program, c.Program):
+		return c.Program + name[len(program):], true, nil
+	}
+	return "", false, fault.New(fault.Forbidden, "this key speaks for %q and may not speak as %q", c.Program, name)
+}
+
+// NameID returns the id of the document that belongs to a name: equal names have one id, whatever characters they have.
+func NameID(name string) string { return url.PathEscape(Fold(name)) }
