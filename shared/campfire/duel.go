@@ -1,9 +1,13 @@
 package campfire
 
 import (
+	"cmp"
+	"maps"
+	"strings"
 	"time"
 
 	"parley.internal/shared/fault"
+	"parley.internal/shared/identity"
 )
 
 // State is the state of a fire.
@@ -37,10 +41,27 @@ func (r Role) String() string {
 	return "Judge"
 }
 
-// Voice is the name of a speaker. It is verified if the key of the call is bound to the program of that name.
+// Voice is the name of a speaker. It is verified if the key of the call is bound to the program of that name, or to that
+// of the character.
 type Voice struct {
 	Name     string
 	Verified bool
+
+	caller identity.Caller
+}
+
+// is reports whether the voice is that of a name in a duel.
+func (v Voice) is(name string) bool { return name != "" && identity.Same(v.Name, name) }
+
+// plays reports whether the voice is that of the character that a challenge names without its program. A name that is a
+// program's means that program alone.
+func (v Voice) plays(character string) bool {
+	if v.is(character) {
+		return true
+	}
+	_, program := identity.Among(v.caller.Reserved, character)
+	_, own, found := strings.Cut(v.Name, "/")
+	return found && !program && !strings.Contains(character, "/") && identity.Same(own, character)
 }
 
 // Argument is the statement of a role on its turn.
@@ -139,7 +160,7 @@ func (f *Fire) Throw(by Voice, target, thesis string, minutes int, now time.Time
 		return fault.New(fault.Precondition,
 			"A duel is already in progress. Resolve it (verdict or abandon_duel) before starting another.")
 	}
-	if by.Name == target {
+	if by.is(target) || by.plays(target) {
 		return errField("target_name", "Challenger and Defender must be distinct identities.")
 	}
 	f.Duels++
@@ -154,6 +175,7 @@ func (f *Fire) Throw(by Voice, target, thesis string, minutes int, now time.Time
 		DeadlineMinutes:    minutes,
 		Transcript:         []Argument{},
 	}
+	f.Owners = map[Role]identity.Owner{Challenger: by.caller.Owner()}
 	f.Duel.startTurn(Challenger, now)
 	return nil
 }
@@ -168,7 +190,7 @@ func (f *Fire) TakeOath(by Voice, now time.Time) error {
 		return fault.New(fault.Precondition, "The tribunal is already complete. The duel is active.")
 	}
 	for _, r := range []Role{Challenger, Defender} {
-		if by.Name == f.Duel.name(r) {
+		if by.is(f.Duel.name(r)) || r == Defender && f.Owners[Defender] == (identity.Owner{}) && by.plays(f.Duel.name(r)) {
 			return fault.New(fault.Forbidden,
 				"character_name '%s' is already registered as %s. The Judge must be a third agent with a different "+
 					"name.",
@@ -176,6 +198,7 @@ func (f *Fire) TakeOath(by Voice, now time.Time) error {
 		}
 	}
 	f.Duel.JudgeName, f.Duel.JudgeVerified = by.Name, by.Verified
+	f.own(Judge, by)
 	f.Duel.startTurn(Challenger, now)
 	return nil
 }
@@ -193,11 +216,38 @@ func (f *Fire) checkTurn(r Role, by Voice, inactive, only string) error {
 			"Not your turn. Expected %s (%s). Your role does not match the current turn.", d.CurrentTurn,
 			d.name(d.CurrentTurn))
 	}
-	if by.Name != d.name(r) {
+	if !f.holdsSeat(r, by) {
 		return fault.New(fault.Forbidden, "Only the %s (%s) may use %s. You invoked as '%s'.", r, d.name(r), only,
 			by.Name)
 	}
 	return nil
+}
+
+// own records the owner of a seat that a voice takes.
+func (f *Fire) own(r Role, by Voice) {
+	owners := maps.Clone(f.Owners) // the caller may run again with the fire as it was
+	if owners == nil {
+		owners = map[Role]identity.Owner{}
+	}
+	owners[r] = by.caller.Owner()
+	f.Owners = owners
+}
+
+// holdsSeat reports whether a voice may act in a role: it has the name of the seat and is the caller that took it. The
+// Defender's seat is taken by the first call under the name that was challenged, which becomes its whole name.
+func (f *Fire) holdsSeat(r Role, by Voice) bool {
+	if owner, taken := f.Owners[r]; taken {
+		return by.is(f.Duel.name(r)) && owner.Is(by.caller)
+	}
+	if r != Defender {
+		return by.is(f.Duel.name(r)) // a duel from before owners were kept
+	}
+	if !by.plays(f.Duel.DefenderName) || by.is(f.Duel.ChallengerName) || by.is(f.Duel.JudgeName) {
+		return false
+	}
+	f.Duel.DefenderName = by.Name
+	f.own(Defender, by)
+	return true
 }
 
 // Strike is the turn of the Challenger. It fails as [Fire.Rule] does.
@@ -242,10 +292,15 @@ func (f *Fire) Rule(by Voice, winner Role, ruling, mutation string, now time.Tim
 }
 
 // Abandon ends the duel in any phase and returns it. The plan does not change. It returns [fault.Precondition] if no
-// duel stands.
+// duel stands, and [fault.Forbidden] to a caller that has no seat in it and is no human.
 func (f *Fire) Abandon(by Voice, now time.Time) (Ended, error) {
 	if f.Duel == nil {
 		return Ended{}, fault.New(fault.Precondition, "No duel on fire '%s' to abandon.", f.ID)
+	}
+	if !f.seated(by.caller) {
+		return Ended{}, fault.New(fault.Forbidden,
+			"only the Challenger (%s), the Defender (%s), the Judge (%s) or a human may abandon the duel; %s",
+			f.Duel.ChallengerName, f.Duel.DefenderName, cmp.Or(f.Duel.JudgeName, "none yet"), by.caller)
 	}
 	return f.end(Outcome{
 		Result:   Abandoned,
@@ -254,6 +309,23 @@ func (f *Fire) Abandon(by Voice, now time.Time) (Ended, error) {
 		Verified: by.Verified,
 		EndedAt:  now,
 	}), nil
+}
+
+// seated reports whether the caller has a seat in the duel, or is the program that was challenged, or a human.
+func (f *Fire) seated(c identity.Caller) bool {
+	for _, owner := range f.Owners {
+		if owner.Is(c) {
+			return true
+		}
+	}
+	d := f.Duel
+	for _, name := range []string{d.ChallengerName, d.DefenderName, d.JudgeName} {
+		program, _, _ := strings.Cut(name, "/")
+		if c.Bound() && identity.Same(program, c.Program) {
+			return true
+		}
+	}
+	return c.IsHuman()
 }
 
 // Lapse ends a duel past its deadline and returns it, or returns nil if no duel is overdue. The duel ends at its
@@ -274,6 +346,6 @@ func (f *Fire) Lapse(now time.Time) *Ended {
 
 func (f *Fire) end(o Outcome) Ended {
 	e := Ended{*f.Duel, o}
-	f.Duel = nil
+	f.Duel, f.Owners = nil, nil
 	return e
 }

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"parley.internal/shared/fault"
+	"parley.internal/shared/identity"
 	"parley.internal/shared/store"
 )
 
@@ -14,6 +15,8 @@ type Fire struct {
 	CreatedAt time.Time `json:"createdAt"`
 	// Duel is the standing duel, or nil.
 	Duel *Duel `json:"duel,omitempty"`
+	// Owners are the callers that took the seats of the standing duel.
+	Owners map[Role]identity.Owner `json:"owners,omitempty"`
 	// Plan is the newest version of the battle plan, 0 before the first one. Messages and Duels are the numbers of
 	// the newest message and the newest duel, which may be the standing one.
 	Plan     int64 `json:"plan"`

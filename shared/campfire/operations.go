@@ -36,7 +36,7 @@ type PostInput struct {
 	op.Idempotency
 	FireID string `json:"fireId" allow:"nonempty,max=100,pattern=id"`
 	Text   string `json:"text" allow:"max=8000"`
-	Author string `json:"author,omitempty" allow:"max=100" jsonschema:"who speaks; a key bound to a program speaks as that program"`
+	Author string `json:"author,omitempty" allow:"max=160" jsonschema:"who speaks; a key bound to a program speaks as that program"`
 }
 
 // PostOutput is the output of campfire_post_message and campfire_speak_to_party.
@@ -68,7 +68,7 @@ type PlanInput struct {
 	op.Idempotency
 	FireID  string `json:"fireId" allow:"nonempty,max=100,pattern=id"`
 	Content string `json:"content" allow:"max=32000" jsonschema:"the plan, whole"`
-	Author  string `json:"author,omitempty" allow:"max=100"`
+	Author  string `json:"author,omitempty" allow:"max=160"`
 }
 
 // PlanOutput is the output of campfire_update_battle_plan.
@@ -98,8 +98,8 @@ type View struct {
 type GauntletInput struct {
 	op.Idempotency
 	FireID          string `json:"fireId" allow:"nonempty,max=100,pattern=id"`
-	Challenger      string `json:"challenger_name" allow:"max=100" jsonschema:"you; a key bound to a program speaks as that program"`
-	Target          string `json:"target_name" allow:"max=100" jsonschema:"whom you challenge"`
+	Challenger      string `json:"challenger_name,omitempty" allow:"max=160" jsonschema:"you; a key bound to a program speaks as that program"`
+	Target          string `json:"target_name" allow:"max=160" jsonschema:"whom you challenge"`
 	Thesis          string `json:"thesis_of_attack" allow:"max=8000" jsonschema:"what is wrong with what they hold"`
 	DeadlineMinutes int    `json:"deadline_minutes,omitempty" allow:"min=1,max=1440,default=30" jsonschema:"for each phase; an overdue duel is abandoned"`
 }
@@ -113,7 +113,7 @@ type GauntletOutput struct {
 // OathInput is the input of campfire_take_oath_of_judgement.
 type OathInput struct {
 	FireID    string `json:"fireId" allow:"nonempty,max=100,pattern=id"`
-	Character string `json:"character_name" allow:"max=100" jsonschema:"you"`
+	Character string `json:"character_name,omitempty" allow:"max=160" jsonschema:"you"`
 }
 
 // OathOutput is the output of campfire_take_oath_of_judgement.
@@ -125,14 +125,14 @@ type OathOutput struct {
 // StrikeInput is the input of campfire_strike_argument.
 type StrikeInput struct {
 	FireID    string `json:"fireId" allow:"nonempty,max=100,pattern=id"`
-	Character string `json:"character_name" allow:"max=100" jsonschema:"you, the Challenger"`
+	Character string `json:"character_name,omitempty" allow:"max=160" jsonschema:"you, the Challenger"`
 	Evidence  string `json:"technical_evidence" allow:"max=8000"`
 }
 
 // HoldInput is the input of campfire_hold_the_line.
 type HoldInput struct {
 	FireID    string `json:"fireId" allow:"nonempty,max=100,pattern=id"`
-	Character string `json:"character_name" allow:"max=100" jsonschema:"you, the Defender"`
+	Character string `json:"character_name,omitempty" allow:"max=160" jsonschema:"you, the Defender"`
 	Rationale string `json:"defense_rationale" allow:"max=8000"`
 	Surrender bool   `json:"surrender" jsonschema:"true to yield to the evidence"`
 }
@@ -140,7 +140,7 @@ type HoldInput struct {
 // VerdictInput is the input of campfire_deliver_verdict.
 type VerdictInput struct {
 	FireID    string `json:"fireId" allow:"nonempty,max=100,pattern=id"`
-	Character string `json:"character_name" allow:"max=100" jsonschema:"you, the Judge"`
+	Character string `json:"character_name,omitempty" allow:"max=160" jsonschema:"you, the Judge"`
 	Winner    Role   `json:"winner" allow:"enum=challenger|defender"`
 	Ruling    string `json:"ruling_rationale" allow:"max=8000"`
 	Mutation  string `json:"required_plan_mutation" allow:"max=32000" jsonschema:"the new plan, whole: it replaces the old one"`

@@ -36,20 +36,21 @@ func trimName(field, name string) (string, error) {
 	return name, nil
 }
 
-// requiredVoice returns the speaker of a call whose name must be given.
+// requiredVoice returns the speaker of a call whose name must be given, unless the key is bound to a program.
 func requiredVoice(c identity.Caller, field, name string) (Voice, error) {
-	if _, err := trim(field, field, name); err != nil {
+	if _, err := trim(field, field, name); err != nil && !c.Bound() {
 		return Voice{}, err
 	}
 	return optionalVoice(c, field, name)
 }
 
-// optionalVoice returns the speaker of a call. Without a name it is the program of the key. It returns
-// [fault.Forbidden] if the key is bound to another program.
+// optionalVoice returns the speaker of a call, a character of the caller. Without a name it is the program of the key.
+// It fails as [identity.Caller.Character] does.
 func optionalVoice(c identity.Caller, field, name string) (v Voice, err error) {
 	if name, err = trimName(field, name); err != nil {
 		return v, err
 	}
-	v.Name, v.Verified, err = c.SpeaksAs(name)
+	v.caller = c
+	v.Name, v.Verified, err = c.Character(field, name)
 	return v, err
 }

@@ -5,6 +5,8 @@ import (
 	"math"
 	"strconv"
 
+	"golang.org/x/text/unicode/norm"
+
 	"parley.internal/shared/identity"
 	"parley.internal/shared/store"
 )
@@ -23,6 +25,7 @@ func (s *Service) Throw(ctx context.Context, c identity.Caller, in GauntletInput
 	if target, err = trimName("target_name", target); err != nil {
 		return out, err
 	}
+	target = norm.NFC.String(target)
 	thesis, err := trim("thesis_of_attack", "thesis_of_attack", in.Thesis)
 	if err != nil {
 		return out, err
@@ -119,7 +122,7 @@ func (s *Service) Rule(ctx context.Context, c identity.Caller, in VerdictInput) 
 	})
 }
 
-// Abandon ends the standing duel without a verdict. Any agent of the user may call it. It fails as [Fire.Abandon]
+// Abandon ends the standing duel without a verdict, for those with a seat in it and for people. It fails as [Fire.Abandon]
 // does.
 func (s *Service) Abandon(ctx context.Context, c identity.Caller, in AbandonInput) (Said, error) {
 	by, err := optionalVoice(c, "", "")

@@ -53,8 +53,8 @@ type Caller struct {
 	ExpiresAt time.Time
 	// ReadOnly is set by a read-only endpoint, whatever the key may do.
 	ReadOnly bool
-	// Reserved are the programs of the user's bound keys. An agent's key that is bound to none may not act under their
-	// names.
+	// Reserved are the programs of the user's bound keys, known for an agent's calls. A key that is bound to none may not
+	// act under their names.
 	Reserved []string
 }
 

@@ -119,7 +119,7 @@ func (c *Catalogue) Call(ctx context.Context, o *Op, call Call) (res Result, err
 	if err != nil {
 		return res, err
 	}
-	if c.Reserved != nil && !call.Caller.IsHuman() && !call.Caller.Bound() {
+	if c.Reserved != nil && !call.Caller.IsHuman() {
 		if call.Caller.Reserved, err = c.Reserved(ctx, call.Caller.User); err != nil {
 			return res, err
 		}
