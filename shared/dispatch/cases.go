@@ -17,6 +17,8 @@ var (
 	)
 	// betas creates a task that only the program beta may claim.
 	betas = []op.Step{{Op: "create_task", In: op.In{"title": "t", "target": "beta"}, Save: "taskId as task"}}
+	// alerted sends the human an alert, which is no work.
+	alerted = []op.Step{{Op: "send_alert", In: op.In{"message": "the build is red"}, Save: "alertId as task"}}
 	// page saves the cursor to the second of two tasks.
 	page = []op.Step{
 		{Op: "create_task", In: op.In{"title": "t", "target": "alpha"}, Times: 2},
@@ -128,6 +130,7 @@ func listCases() op.Cases {
 		},
 		{Name: "with a wait", Given: someTask, In: op.In{"target": "alpha", "waitMs": 55000}},
 		{Name: "the next page", Given: page, In: op.In{"target": "alpha", "limit": 1, "cursor": "$cursor"}},
+		{Name: "alerts", Given: alerted, In: op.In{"type": "alert", "status": "all"}},
 	}, Refused: []op.Refusal{
 		{Name: "an unknown field", In: `{"stauts":"done"}`, Path: "stauts", Words: "the fields are status"},
 		{Name: "a negative limit", In: `{"limit":-1}`, Path: "limit", Words: "must be at least 1"},
@@ -143,6 +146,7 @@ func getCases() op.Cases {
 	return op.Cases{Owned: []string{"taskId"}, Examples: []op.Example{
 		{Given: someTask, In: op.In{"taskId": "$task"}},
 		{Name: "of a claimed task", Given: claimed, In: op.In{"taskId": "$task"}},
+		{Name: "of an alert", Given: alerted, In: op.In{"taskId": "$task"}},
 		{Name: "of a task that is nowhere", In: op.In{"taskId": "nobody-made-this"}, Fault: fault.NotFound},
 	}, Refused: []op.Refusal{
 		{Name: "an id with a slash", In: `{"taskId":"a/b"}`, Path: "taskId", Words: "must match ^[A-Za-z0-9]"},
@@ -162,6 +166,8 @@ func claimCases() op.Cases {
 			Fault: fault.Precondition,
 		},
 		{Name: "of another program's task", Given: betas, In: op.In{"taskId": "$task"}, Fault: fault.Forbidden},
+		{Name: "of an alert", Given: alerted, In: op.In{"taskId": "$task"}, Fault: fault.Precondition},
+		{Name: "of a task that is nowhere", In: op.In{"taskId": "nobody-made-this"}, Fault: fault.NotFound},
 	}, Refused: []op.Refusal{
 		{
 			Name:  "an id too long",
@@ -288,6 +294,14 @@ func updateCases() op.Cases {
 			Name:  "with another's token",
 			Given: claimed,
 			In:    op.In{"taskId": "$task", "status": "active", "claimToken": 77},
+			Fault: fault.Precondition,
+		},
+		{Name: "of a task that is nowhere", In: op.In{"taskId": "nobody-made-this", "note": "n"}, Fault: fault.NotFound},
+		{
+			Name:  "from derezzed to created",
+			Given: op.After(someTask, op.Step{Op: "update_task", In: op.In{"taskId": "$task", "status": "derezzed"}}),
+			As:    op.Human,
+			In:    op.In{"taskId": "$task", "status": "created"},
 			Fault: fault.Precondition,
 		},
 	}, Refused: []op.Refusal{

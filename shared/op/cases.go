@@ -1,6 +1,7 @@
 package op
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -88,7 +89,7 @@ type Cases struct {
 	Owned []string
 	// Named are the inputs that hold a name chosen by the caller. Names of different users do not collide.
 	Named []string
-	// RPCs is the budget of the examples; zero stands for [DefaultRPCs].
+	// RPCs is the budget of the examples; zero stands for [DefaultRPCs], [NoRPCs] for none.
 	RPCs int
 }
 
@@ -97,15 +98,10 @@ const DefaultRPCs = 3
 
 // Budget returns the number of round trips to Firestore that an example may make.
 func (c Cases) Budget(e Example) int {
-	switch {
-	case e.RPCs == NoRPCs:
-		return 0
-	case e.RPCs != 0:
-		return e.RPCs
-	case c.RPCs != 0:
-		return c.RPCs
+	if n := cmp.Or(e.RPCs, c.RPCs, DefaultRPCs); n != NoRPCs {
+		return n
 	}
-	return DefaultRPCs
+	return 0
 }
 
 // Check returns an error that lists everything that the cases of an operation lack, or nil.
