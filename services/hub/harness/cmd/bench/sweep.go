@@ -44,7 +44,7 @@ type swept struct {
 }
 
 // sweeps measures the sweep of expired messages on both stores and writes the results. On a machine without a Firestore
-// emulator it leaves out Firestore.
+// emulator it leaves out Firestore, unless the emulator is required.
 func sweeps(ctx context.Context, dir string, sizes expired, out io.Writer) error {
 	var all []swept
 	for _, n := range sizes {
@@ -60,7 +60,7 @@ func sweeps(ctx context.Context, dir string, sizes expired, out io.Writer) error
 	}
 	e, err := emulator.Start(ctx)
 	switch {
-	case errors.Is(err, emulator.ErrNone):
+	case errors.Is(err, emulator.ErrNone) && !emulator.Required():
 		fmt.Fprintln(out, "\nNo Firestore emulator was found: its sweeps are left out.")
 	case err != nil:
 		return err
