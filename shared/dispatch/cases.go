@@ -14,6 +14,8 @@ var (
 	claimed  = op.After(someTask, op.Step{Op: "claim_task", In: op.In{"taskId": "$task", "sessionId": "alpha.1"}, Save: "claimToken as token"})
 	// betas creates a task that only the program beta may claim.
 	betas = []op.Step{{Op: "create_task", In: op.In{"title": "t", "target": "beta"}, Save: "taskId as task"}}
+	// alerted sends the human an alert, which is no work.
+	alerted = []op.Step{{Op: "send_alert", In: op.In{"message": "the build is red"}, Save: "alertId as task"}}
 	// page saves the cursor to the second of two tasks.
 	page = []op.Step{
 		{Op: "create_task", In: op.In{"title": "t", "target": "alpha"}, Times: 2},
@@ -70,6 +72,7 @@ func listCases() op.Cases {
 		{Name: "that are done", Given: op.After(claimed, op.Step{Op: "complete_task", In: op.In{"taskId": "$task"}}), In: op.In{"status": "done"}},
 		{Name: "with a wait", Given: someTask, In: op.In{"target": "alpha", "waitMs": 55000}},
 		{Name: "the next page", Given: page, In: op.In{"target": "alpha", "limit": 1, "cursor": "$cursor"}},
+		{Name: "alerts", Given: alerted, In: op.In{"type": "alert", "status": "all"}},
 	}, Refused: []op.Refusal{
 		{Name: "an unknown field", In: `{"stauts":"done"}`, Path: "stauts", Words: "the fields are status"},
 		{Name: "a negative limit", In: `{"limit":-1}`, Path: "limit", Words: "must be at least 1"},
@@ -85,6 +88,7 @@ func getCases() op.Cases {
 	return op.Cases{Owned: []string{"taskId"}, Examples: []op.Example{
 		{Given: someTask, In: op.In{"taskId": "$task"}},
 		{Name: "of a claimed task", Given: claimed, In: op.In{"taskId": "$task"}},
+		{Name: "of an alert", Given: alerted, In: op.In{"taskId": "$task"}},
 		{Name: "of a task that is nowhere", In: op.In{"taskId": "nobody-made-this"}, Fault: fault.NotFound},
 	}, Refused: []op.Refusal{
 		{Name: "an id with a slash", In: `{"taskId":"a/b"}`, Path: "taskId", Words: "must match ^[A-Za-z0-9]"},
@@ -99,6 +103,8 @@ func claimCases() op.Cases {
 		{Name: "again by the same session", Given: claimed, In: op.In{"taskId": "$task", "sessionId": "alpha.1"}},
 		{Name: "of a claimed task", Given: claimed, In: op.In{"taskId": "$task", "sessionId": "alpha.2"}, Fault: fault.Precondition},
 		{Name: "of another program's task", Given: betas, In: op.In{"taskId": "$task"}, Fault: fault.Forbidden},
+		{Name: "of an alert", Given: alerted, In: op.In{"taskId": "$task"}, Fault: fault.Precondition},
+		{Name: "of a task that is nowhere", In: op.In{"taskId": "nobody-made-this"}, Fault: fault.NotFound},
 	}, Refused: []op.Refusal{
 		{Name: "an id too long", In: `{"taskId":"` + strings.Repeat("x", 101) + `"}`, Path: "taskId", Words: "must be at most 100 characters, not 101"},
 		{Name: "a lease too short", Given: someTask, In: `{"taskId":"$task","leaseSeconds":29}`, Path: "leaseSeconds", Words: "must be at least 30"},
@@ -151,7 +157,11 @@ func updateCases() op.Cases {
 			In: op.In{"taskId": "$task", "status": "created"}},
 		{Name: "to derezzed", Given: someTask, In: op.In{"taskId": "$task", "status": "derezzed"}},
 		{Name: "past its lifecycle", Given: someTask, In: op.In{"taskId": "$task", "status": "active"}, Fault: fault.Precondition},
-		{Name: "with another's token", Given: claimed, In: op.In{"taskId": "$task", "status": "active", "claimToken": 77}, Fault: fault.Precondition},
+		{Name: "with another's token", Given: claimed, In: op.In{"taskId": "$task", "status": "active", "claimToken": 77},
+			Fault: fault.Precondition},
+		{Name: "of a task that is nowhere", In: op.In{"taskId": "nobody-made-this", "note": "n"}, Fault: fault.NotFound},
+		{Name: "from derezzed to created", Given: op.After(someTask, op.Step{Op: "update_task", In: op.In{"taskId": "$task", "status": "derezzed"}}),
+			As: op.Human, In: op.In{"taskId": "$task", "status": "created"}, Fault: fault.Precondition},
 	}, Refused: []op.Refusal{
 		{Name: "no news", Given: someTask, In: `{"taskId":"$task"}`, Path: "status", Words: "is required unless there is a note"},
 		{Name: "an unknown status", Given: someTask, In: `{"taskId":"$task","status":"finished"}`, Path: "status",

@@ -1,6 +1,7 @@
 package op
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -93,7 +94,7 @@ type Cases struct {
 	// Named are the inputs that hold a name which the caller makes up. A name that another
 	// user has taken is free.
 	Named []string
-	// RPCs is the budget of its examples; zero is [DefaultRPCs].
+	// RPCs is the budget of its examples; zero is [DefaultRPCs], [NoRPCs] none.
 	RPCs int
 }
 
@@ -103,15 +104,10 @@ const DefaultRPCs = 3
 
 // Budget is how many round trips to Firestore an example may make.
 func (c Cases) Budget(e Example) int {
-	switch {
-	case e.RPCs == NoRPCs:
-		return 0
-	case e.RPCs != 0:
-		return e.RPCs
-	case c.RPCs != 0:
-		return c.RPCs
+	if n := cmp.Or(e.RPCs, c.RPCs, DefaultRPCs); n != NoRPCs {
+		return n
 	}
-	return DefaultRPCs
+	return 0
 }
 
 // Check returns an error that names everything the cases of an operation lack, or nil.

@@ -101,7 +101,7 @@ func (o *Op) action(r Compat, i int) (apiAction, error) {
 		}
 		a.Parameters = append(a.Parameters, query...)
 	default:
-		if a.Body, err = left.body(); err != nil {
+		if a.Body, err = left.body(o.Sample()); err != nil {
 			return a, err
 		}
 	}

@@ -27,7 +27,13 @@ func list(items any, description string) map[string]any {
 }
 
 func jsonContent(schema any) map[string]any {
-	return map[string]any{"application/json": map[string]any{"schema": schema}}
+	return map[string]any{"application/json": jsonMedia{Schema: schema}}
+}
+
+// jsonMedia describes a body of JSON.
+type jsonMedia struct {
+	Schema  any `json:"schema"`
+	Example In  `json:"example,omitempty"`
 }
 
 // components are the parts that routes share: the key, the envelope and the fault.

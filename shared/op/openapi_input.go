@@ -3,6 +3,7 @@ package op
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/google/jsonschema-go/jsonschema"
@@ -85,8 +86,8 @@ func (f *fields) parameter(name, in string) (apiParameter, error) {
 	return p, err
 }
 
-// body is the fields as one JSON object, nil where there are none.
-func (f *fields) body() (*apiBody, error) {
+// body is the fields as one JSON object with the sample's values as its example, nil where there are none.
+func (f *fields) body(sample In) (*apiBody, error) {
 	if len(f.names) == 0 {
 		return nil, nil
 	}
@@ -102,5 +103,7 @@ func (f *fields) body() (*apiBody, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &apiBody{Required: len(s.Required) > 0, Content: jsonContent(json.RawMessage(text))}, nil
+	content := jsonMedia{Schema: json.RawMessage(text), Example: maps.Clone(sample)}
+	maps.DeleteFunc(content.Example, func(name string, _ any) bool { return !slices.Contains(f.names, name) })
+	return &apiBody{Required: len(s.Required) > 0, Content: map[string]any{"application/json": content}}, nil
 }

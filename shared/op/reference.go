@@ -2,6 +2,7 @@ package op
 
 import (
 	"bytes"
+	"encoding/json"
 	"fmt"
 	"maps"
 	"net/http"
@@ -95,6 +96,13 @@ func (o *Op) section(b *bytes.Buffer) {
 	}
 	b.WriteString("| input | type | required | limits | description |\n|---|---|---|---|---|\n")
 	rows(b, o.schema.shape, "")
+	if sample := o.Sample(); len(sample) > 0 {
+		text, err := json.MarshalIndent(sample, "", "  ")
+		if err != nil {
+			panic("op " + o.Name + ": its example: " + err.Error())
+		}
+		fmt.Fprintf(b, "\nFor example:\n\n```json\n%s\n```\n", text)
+	}
 }
 
 // rows describes an object's fields, and below each those of the objects in it.

@@ -144,34 +144,19 @@ func (o *Op) build(in, out reflect.Type) error {
 	if in.Kind() != reflect.Struct || out.Kind() != reflect.Struct {
 		return fmt.Errorf("input and output are structs")
 	}
-	input, err := schemaFor(in, false)
+	s, err := schemasOf(in, out)
 	if err != nil {
-		return fmt.Errorf("input: %w", err)
+		return err
 	}
 	for _, r := range o.Routes() {
 		for _, name := range append(PathParams(r.Route), slices.Collect(maps.Keys(r.Set))...) {
-			if input.Properties[name] == nil {
+			if s.shape.Properties[name] == nil {
 				return fmt.Errorf("%s: %s is not a field of the input", r.Route, name)
 			}
 		}
 	}
-	output, err := schemaFor(out, true)
-	if err != nil {
-		return fmt.Errorf("output: %w", err)
-	}
-	if o.Input, err = json.Marshal(input); err != nil {
-		return err
-	}
-	if o.Output, err = json.Marshal(output); err != nil {
-		return err
-	}
-	if o.schema, err = compile(o.Name, o.Input, input); err != nil {
-		return err
-	}
-	brief := input.CloneSchemas()
-	abridge(brief)
-	o.Brief, err = json.Marshal(brief)
-	return err
+	o.Input, o.Output, o.Brief, o.schema = s.input, s.output, s.brief, s.compiled
+	return nil
 }
 
 // Routes are the operation's own route and those kept for compatibility.

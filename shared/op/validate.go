@@ -27,7 +27,7 @@ type compiled struct {
 	defaults *defaults
 }
 
-func compile(name string, text []byte, shape *published.Schema) (*compiled, error) {
+func compile(text []byte, shape *published.Schema) (*compiled, error) {
 	d, err := defaultsOf(shape)
 	return &compiled{shape: shape, defaults: d, schema: sync.OnceValues(func() (*jsonschema.Schema, error) {
 		doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(text))
@@ -36,7 +36,7 @@ func compile(name string, text []byte, shape *published.Schema) (*compiled, erro
 		}
 		c := jsonschema.NewCompiler()
 		c.DefaultDraft(jsonschema.Draft2020)
-		url := "mem:///" + name
+		const url = "mem:///input"
 		if err := c.AddResource(url, doc); err != nil {
 			return nil, err
 		}
