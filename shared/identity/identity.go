@@ -8,7 +8,7 @@ import (
 	"parley.internal/shared/fault"
 )
 
-// KeyKind says whom a key was given to.
+// KeyKind is the kind of holder of a key.
 type KeyKind string
 
 // The kinds of key.
@@ -17,11 +17,11 @@ const (
 	Human KeyKind = "human"
 )
 
-// The scopes beside the names of toolsets.
+// The scopes other than names of toolsets.
 const (
-	ScopeRead  = "read"  // reading operations only, unless ScopeWrite is there too
+	ScopeRead  = "read"  // reading operations only, unless ScopeWrite is present too
 	ScopeWrite = "write" // reading and writing operations
-	ScopeAdmin = "admin" // what is otherwise a human's: making and revoking keys
+	ScopeAdmin = "admin" // operations that otherwise need a human's key: creating and revoking keys
 )
 
 // The scopes that reach single operations, in any toolset.
@@ -36,38 +36,38 @@ func Scopes() []string {
 	return []string{ScopeRead, ScopeWrite, ScopeAdmin, ScopeAnswer, ScopeConsole, ScopeRunner}
 }
 
-// Caller is who makes a call, as the server verified it.
+// Caller is the verified caller of an operation.
 type Caller struct {
-	// User owns the data. No operation reaches another user's.
+	// User owns the data. No operation reaches the data of another user.
 	User string
-	// Program is what the key speaks for; empty where it is bound to none.
+	// Program is the program that the key speaks for, empty if the key is bound to none.
 	Program string
-	// KeyID names the key in lists and records; it is not the secret.
+	// KeyID names the key in lists and records. It is not secret.
 	KeyID string
 	Kind  KeyKind
-	// Scopes narrow what the key may do; none means reading and writing in every toolset.
+	// Scopes restrict the key. Without scopes it may read and write in every toolset.
 	Scopes []string
 	// Team is the only team that a key with the scope runner serves.
 	Team string
 	// ExpiresAt is when the key expires, zero for never.
 	ExpiresAt time.Time
-	// ReadOnly is set by a read-only endpoint, whatever the key may do.
+	// ReadOnly is set by a read-only endpoint and overrides the scopes.
 	ReadOnly bool
 	// Reserved are the programs of the user's bound keys, known for an agent's calls. A key that is bound to none may not
 	// act under their names.
 	Reserved []string
 }
 
-// Bound says whether the key speaks for one program only.
+// Bound reports whether the key speaks for one program only.
 func (c Caller) Bound() bool { return c.Program != "" }
 
-// IsHuman says whether a person holds the key.
+// IsHuman reports whether the key is of the kind human.
 func (c Caller) IsHuman() bool { return c.Kind == Human }
 
-// IsAdmin says whether the key carries the admin scope.
+// IsAdmin reports whether the key has the scope admin.
 func (c Caller) IsAdmin() bool { return slices.Contains(c.Scopes, ScopeAdmin) }
 
-// CanWrite says whether the call may change anything.
+// CanWrite reports whether the call may change data.
 func (c Caller) CanWrite() bool {
 	if c.ReadOnly {
 		return false
@@ -75,17 +75,17 @@ func (c Caller) CanWrite() bool {
 	return slices.Contains(c.Scopes, ScopeWrite) || !slices.Contains(c.Scopes, ScopeRead)
 }
 
-// Reach is what an operation is part of, for [Caller.Reaches].
+// Reach describes an operation for [Caller.Reaches].
 type Reach struct {
 	Toolset string
-	// Scopes are the scopes beside the toolset's name that reach the operation. "*" is every scope.
+	// Scopes are the scopes other than the toolset's name that reach the operation. "*" stands for every scope.
 	Scopes []string
 	// Secret means that the operation makes a secret.
 	Secret bool
 }
 
-// Reaches reports whether the key's scopes reach an operation. A key whose scopes name no toolset and no operations
-// reaches all of them.
+// Reaches reports whether the key may use the operation by its scopes. A key whose scopes name no toolset and no
+// operations may use all of them.
 func (c Caller) Reaches(r Reach) bool {
 	if slices.Contains(r.Scopes, "*") {
 		return true
@@ -141,6 +141,6 @@ func (c Caller) MayName(name string) error {
 
 var name = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$`)
 
-// ValidName says whether s can name a user or a program: 1 to 100 letters,
-// digits, dots, underscores and hyphens, beginning with a letter or digit.
+// ValidName reports whether s can be the name of a user or a program: 1 to 100 ASCII letters, digits, dots, underscores
+// and hyphens, of which the first is a letter or digit.
 func ValidName(s string) bool { return name.MatchString(s) }
