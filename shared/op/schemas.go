@@ -7,20 +7,20 @@ import (
 	"sync"
 )
 
-// schemas are the published schemas of an operation, and the input's as calls are checked with it.
+// schemas are the published schemas of an operation, and the compiled schema that checks its inputs.
 type schemas struct {
 	input, output, brief json.RawMessage
 	*compiled
 }
 
-// pair is the types of an operation.
+// pair is the input and output type of an operation.
 type pair struct{ in, out reflect.Type }
 
-// made keeps the schemas of each pair, because a process may make more than one catalogue: a test does for each server.
-// They are not changed after they were made.
+// made holds the schemas of each pair, because a process may build several catalogues, as tests do for each server.
+// They are never modified.
 var made sync.Map // of *schemas by pair
 
-// schemasOf returns the schemas of the types of an operation, or an error that says what is wrong with a type.
+// schemasOf returns the schemas of the types of an operation. It fails if a type has no valid schema.
 func schemasOf(in, out reflect.Type) (*schemas, error) {
 	if s, ok := made.Load(pair{in, out}); ok {
 		return s.(*schemas), nil
