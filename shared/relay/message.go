@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"parley.internal/shared/identity"
 	"parley.internal/shared/store"
 	"parley.internal/shared/task"
 )
@@ -81,7 +82,17 @@ func (*Service) Defs() []*store.Def { return []*store.Def{messages.Def(), groups
 
 // box returns the name of a program's mail under a combination of filters. An empty filter matches every message.
 func box(target, typ, priority, thread string) string {
-	return strings.Join([]string{target, typ, priority, thread}, "\x1f")
+	return strings.Join([]string{identity.Fold(target), typ, priority, thread}, "\x1f")
+}
+
+// boxesOf returns the condition that a message lies in the box of a program. Messages that were stored before names were
+// folded lie in a box with the program's own spelling.
+func boxesOf(target, typ, priority, thread string) store.Cond {
+	folded := box(target, typ, priority, thread)
+	if exact := strings.Join([]string{target, typ, priority, thread}, "\x1f"); exact != folded {
+		return store.ContainsAny("boxes", folded, exact)
+	}
+	return store.Contains("boxes", folded)
 }
 
 // setBoxes lists the boxes of the message: one for every combination of filters that matches it, so that an inbox
@@ -148,7 +159,7 @@ func (m *Message) Bury(now time.Time) {
 	m.State, m.DueAt, m.DiedAt, m.PurgeAt = Dead, time.Time{}, now, now.Add(DeadFor)
 	m.Dead = []string{everyone}
 	for _, program := range []string{m.Source, m.Target} {
-		if program != "" && !slices.Contains(m.Dead, program) {
+		if program = identity.Fold(program); program != "" && !slices.Contains(m.Dead, program) {
 			m.Dead = append(m.Dead, program)
 		}
 	}

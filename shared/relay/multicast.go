@@ -73,7 +73,7 @@ func (s *Service) multicast(
 					len(to),
 				)
 			}
-			out.Recipients, out.Warning = len(to), unknownRecipients(known, to...)
+			out.Recipients, out.Warning = len(to), identity.Unknown(known, waits, to...)
 			for _, program := range to {
 				copied := m
 				copied.Post(program, m.CreatedAt, m.ExpiresAt.Sub(m.CreatedAt))
@@ -155,6 +155,8 @@ func noGroup(ctx context.Context, tx *store.Tx, name string) error {
 }
 
 // SetGroup replaces the members of a group, which it creates where it does not exist. An empty list removes the group.
+// An existing group is changed by its maker or a human; a program may leave it, and join it if it is open; other changes
+// are Forbidden.
 // Members that no key speaks for are accepted, with a warning.
 func (s *Service) SetGroup(ctx context.Context, c identity.Caller, in SetGroupInput) (SetGroupOutput, error) {
 	out := SetGroupOutput{GroupView: GroupView{Name: in.Name, Members: distinct(in.Members), UpdatedAt: s.Now()}}
@@ -163,13 +165,27 @@ func (s *Service) SetGroup(ctx context.Context, c identity.Caller, in SetGroupIn
 	if err != nil {
 		return out, err
 	}
-	out.Warning = unknownPrograms(programs, "", out.Members)
-	err = s.DB.User(c.User).Update(ctx, func(_ context.Context, tx *store.Tx) error {
+	out.Warning = identity.Unknown(programs, "", out.Members...)
+	err = s.DB.User(c.User).Update(ctx, func(ctx context.Context, tx *store.Tx) error {
+		g := Group{Maker: c.Owner()}
+		f := groups.Fetch(in.Name, &g)
+		if err := store.Load(ctx, tx, f); err != nil {
+			return err
+		}
+		if f.Found {
+			if err := g.mayChange(c, in, out.Members); err != nil {
+				return err
+			}
+		}
 		if out.Removed {
 			groups.Delete(tx, in.Name)
-		} else {
-			groups.Put(tx, in.Name, Group{Members: out.Members, UpdatedAt: out.UpdatedAt})
+			return nil
 		}
+		if in.Open != nil {
+			g.Open = *in.Open
+		}
+		g.Members, g.UpdatedAt, out.Open = out.Members, out.UpdatedAt, g.Open
+		groups.Put(tx, in.Name, g)
 		return nil
 	})
 	return out, err
@@ -184,7 +200,7 @@ func (s *Service) ListGroups(ctx context.Context, c identity.Caller, in ListGrou
 	}
 	out.NextCursor = page.Next
 	for _, d := range page.Docs {
-		out.Groups = append(out.Groups, GroupView{Name: d.ID, Members: d.Value.Members, UpdatedAt: d.Value.UpdatedAt})
+		out.Groups = append(out.Groups, GroupView{Name: d.ID, Members: d.Value.Members, Open: d.Value.Open, UpdatedAt: d.Value.UpdatedAt})
 	}
 	return out, nil
 }

@@ -11,7 +11,7 @@ import (
 type SendInput struct {
 	op.Idempotency
 	Message     string           `json:"message" allow:"nonempty,max=4000"`
-	Source      string           `json:"source" allow:"max=100" jsonschema:"who sends; a key bound to a program sends as that program"`
+	Source      string           `json:"source,omitempty" allow:"max=100" jsonschema:"who sends; a key bound to a program sends as that program and may leave it out"`
 	Target      string           `json:"target" allow:"nonempty,max=106,pattern=target" jsonschema:"a program, group:name, or all (every program with a live session)"`
 	MessageType string           `json:"message_type" allow:"enum=PING|PONG|HANDSHAKE|DIRECTIVE|STATUS|ACK|QUERY|RESULT" jsonschema:"DIRECTIVE and QUERY come again until they are acknowledged"`
 	Priority    task.Priority    `json:"priority,omitempty" allow:"enum=low|normal|high,default=normal"`
@@ -93,6 +93,7 @@ type DeadLetter struct {
 type SetGroupInput struct {
 	Name    string   `json:"name" allow:"nonempty,max=100,pattern=name"`
 	Members []string `json:"members" allow:"max=100,each=100,pattern=name" jsonschema:"all programs of the group; none removes it"`
+	Open    *bool    `json:"open,omitempty" jsonschema:"whether any program may join; kept where left out"`
 }
 
 // SetGroupOutput is the output of set_group.
@@ -118,6 +119,7 @@ type ListGroupsOutput struct {
 type GroupView struct {
 	Name      string    `json:"name"`
 	Members   []string  `json:"members"`
+	Open      bool      `json:"open,omitempty"`
 	UpdatedAt time.Time `json:"updatedAt"`
 }
 

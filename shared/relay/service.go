@@ -2,9 +2,7 @@ package relay
 
 import (
 	"context"
-	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -91,7 +89,7 @@ func (s *Service) Send(ctx context.Context, c identity.Caller, in SendInput) (Se
 	if err != nil {
 		return out, err
 	}
-	warning := unknownRecipients(programs, in.Target)
+	warning := identity.Unknown(programs, waits, in.Target)
 	return idempotency.Update(
 		ctx,
 		s.DB.User(c.User),
@@ -115,10 +113,9 @@ func (s *Service) Send(ctx context.Context, c identity.Caller, in SendInput) (Se
 // Tell sends a program a STATUS message from the system itself, under the given id. Sending it again under the same id
 // has no effect and returns no error.
 func (s *Service) Tell(ctx context.Context, user, id, program, text string) error {
-	m := Message{Source: system, Verified: true, Text: text, Type: "STATUS", Priority: task.Normal}
-	m.Post(program, s.Now(), defaultTTL*time.Second)
+	now := s.Now()
 	err := s.DB.User(user).Update(ctx, func(_ context.Context, tx *store.Tx) error {
-		messages.Create(tx, id, m)
+		s.Notify(tx, id, program, text, now)
 		return nil
 	})
 	if fault.Is(err, fault.Exists) {
@@ -127,29 +124,16 @@ func (s *Service) Tell(ctx context.Context, user, id, program, text string) erro
 	return err
 }
 
-// unknownRecipients returns the warning about recipients that are not among the programs, empty if all are.
-func unknownRecipients(programs []string, targets ...string) string {
-	return unknownPrograms(programs, "; the message waits until one reads it", targets)
+// Notify does the same as [Service.Tell] as part of a transaction. An id that a message has fails the transaction with
+// Exists.
+func (*Service) Notify(tx *store.Tx, id, program, text string, now time.Time) {
+	m := Message{Source: system, Verified: true, Text: text, Type: "STATUS", Priority: task.Normal}
+	m.Post(program, now, defaultTTL*time.Second)
+	messages.Create(tx, id, m)
 }
 
-// unknownPrograms returns the warning about names that are not among the programs, with its consequence; empty if all
-// are.
-func unknownPrograms(programs []string, consequence string, names []string) string {
-	var missing []string
-	for _, n := range names {
-		if !slices.Contains(programs, n) {
-			missing = append(missing, strconv.Quote(n))
-		}
-	}
-	if len(missing) == 0 {
-		return ""
-	}
-	warning := fmt.Sprintf("no program named %s is known", strings.Join(missing, ", ")) + consequence
-	if len(programs) > 0 {
-		warning += ". Known: " + strings.Join(programs, ", ")
-	}
-	return warning
-}
+// waits is the consequence of an unknown recipient, for a warning.
+const waits = "; the message waits until one reads it"
 
 // inbox returns the program whose mail a caller reads: the target, or the caller's program, or that of the session. A
 // key bound to a program may read the mail of that program only; another target is Forbidden.
@@ -177,7 +161,7 @@ func (s *Service) Get(ctx context.Context, c identity.Caller, in GetInput) (GetO
 	if err != nil {
 		return out, err
 	}
-	from := box(target, in.MessageType, string(in.Priority), in.ThreadID)
+	from := boxesOf(target, in.MessageType, string(in.Priority), in.ThreadID)
 	if in.IncludeDelivered {
 		return s.history(ctx, c, from, in)
 	}
@@ -193,7 +177,7 @@ func (s *Service) Get(ctx context.Context, c identity.Caller, in GetInput) (GetO
 	err = messages.Wait(
 		ctx,
 		t,
-		[]store.Cond{store.Contains("boxes", from), store.Eq("state", Pending)},
+		[]store.Cond{from, store.Eq("state", Pending)},
 		time.Duration(in.WaitMs)*time.Millisecond,
 		func(ctx context.Context) (bool, error) {
 			if mark {
@@ -208,8 +192,8 @@ func (s *Service) Get(ctx context.Context, c identity.Caller, in GetInput) (GetO
 }
 
 // due is the query for the messages of a box that are due.
-func due(from string, now time.Time, limit int) store.Query {
-	return store.Query{Where: []store.Cond{store.Contains("boxes", from), store.Le("dueAt", now)},
+func due(from store.Cond, now time.Time, limit int) store.Query {
+	return store.Query{Where: []store.Cond{from, store.Le("dueAt", now)},
 		Order: []string{"rank desc", "createdAt", "dueAt"}, Limit: limit}
 }
 
@@ -221,7 +205,7 @@ const (
 
 // deliver returns the messages that are due and marks them, in one transaction, so that of two concurrent readers each
 // message goes to one. It makes lapsed messages dead letters, so that they do not precede live mail again.
-func (s *Service) deliver(ctx context.Context, t *store.Tenant, from string, limit int) (views []View, err error) {
+func (s *Service) deliver(ctx context.Context, t *store.Tenant, from store.Cond, limit int) (views []View, err error) {
 	now, width := s.Now(), limit
 	for range maxPages {
 		full := false
@@ -261,7 +245,7 @@ func (s *Service) deliver(ctx context.Context, t *store.Tenant, from string, lim
 }
 
 // peek returns the messages that are due and changes nothing.
-func (s *Service) peek(ctx context.Context, t *store.Tenant, from string, limit int) ([]View, error) {
+func (s *Service) peek(ctx context.Context, t *store.Tenant, from store.Cond, limit int) ([]View, error) {
 	now, q := s.Now(), due(from, s.Now(), limit)
 	views := []View{}
 	for range maxPages {
@@ -283,9 +267,9 @@ func (s *Service) peek(ctx context.Context, t *store.Tenant, from string, limit 
 }
 
 // history returns a page of a box by age, delivered messages included.
-func (s *Service) history(ctx context.Context, c identity.Caller, from string, in GetInput) (GetOutput, error) {
+func (s *Service) history(ctx context.Context, c identity.Caller, from store.Cond, in GetInput) (GetOutput, error) {
 	out := GetOutput{Messages: []View{}}
-	page, err := messages.Query(ctx, s.DB.User(c.User), store.Query{Where: []store.Cond{store.Contains("boxes", from)},
+	page, err := messages.Query(ctx, s.DB.User(c.User), store.Query{Where: []store.Cond{from},
 		Order: []string{"createdAt"}, Limit: in.Limit, Cursor: in.Cursor})
 	if err != nil {
 		return out, err
@@ -302,12 +286,13 @@ func (s *Service) history(ctx context.Context, c identity.Caller, from string, i
 }
 
 // DeadLetters returns a page of the dead letters, newest first. An agent's key that is bound to a program sees those
-// that the program sent or should have received; any other key sees all.
+// that the program sent or should have received, one that is bound to none those without a program that has a key of its
+// own on either side, and a person all.
 func (s *Service) DeadLetters(ctx context.Context, c identity.Caller, in DeadInput) (DeadOutput, error) {
 	out := DeadOutput{Messages: []DeadLetter{}}
 	whose := everyone
-	if c.Bound() && !c.IsHuman() {
-		whose = c.Program
+	if c.Bound() {
+		whose = identity.Fold(c.Program)
 	}
 	page, err := messages.Query(ctx, s.DB.User(c.User), store.Query{Where: []store.Cond{store.Contains("dead", whose)},
 		Order: []string{"diedAt desc"}, Limit: in.Limit, Cursor: in.Cursor})
@@ -316,6 +301,9 @@ func (s *Service) DeadLetters(ctx context.Context, c identity.Caller, in DeadInp
 	}
 	out.NextCursor = page.Next
 	for _, d := range page.Docs {
+		if c.MayName(d.Value.Source) != nil && c.MayName(d.Value.Target) != nil {
+			continue
+		}
 		out.Messages = append(
 			out.Messages,
 			DeadLetter{View: view(d.ID, d.Value), Reason: d.Value.Reason(), DiedAt: d.Value.DiedAt},
@@ -343,6 +331,12 @@ func load(ctx context.Context, r store.Reader, ids []string) ([]*Message, error)
 	return found, nil
 }
 
+// mayRead reports whether the caller may read the mail of a program.
+func mayRead(c identity.Caller, program string) bool {
+	_, _, err := c.SpeaksAs(program)
+	return err == nil
+}
+
 // Ack acknowledges messages. Ids of messages that do not exist or are not the caller's are returned in NotFound.
 func (s *Service) Ack(ctx context.Context, c identity.Caller, in AckInput) (AckOutput, error) {
 	var out AckOutput
@@ -357,7 +351,7 @@ func (s *Service) Ack(ctx context.Context, c identity.Caller, in AckInput) (AckO
 		}
 		for i, id := range ids {
 			m := found[i]
-			if m == nil || (c.Bound() && m.Target != c.Program) {
+			if m == nil || !mayRead(c, m.Target) {
 				out.NotFound = append(out.NotFound, id)
 				continue
 			}

@@ -20,7 +20,7 @@ func (s *Service) Wait(
 // lacks its acknowledgement does not count.
 func (s *Service) Waiting(ctx context.Context, user, program string, limit int) (int, error) {
 	now, n := s.Now(), 0
-	page, err := messages.Query(ctx, s.DB.User(user), due(box(program, "", "", ""), now, limit))
+	page, err := messages.Query(ctx, s.DB.User(user), due(boxesOf(program, "", "", ""), now, limit))
 	for _, d := range page.Docs {
 		if d.Value.State == Pending && !d.Value.Lapsed(now) {
 			n++
