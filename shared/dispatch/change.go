@@ -69,7 +69,7 @@ func mayChange(t *task.Task, c identity.Caller, in UpdateInput) error {
 		return nil
 	}
 	if t.ClaimedBy != "" && !t.Status.Ended() {
-		return held(t, c, fence{in.ClaimToken, in.SessionID})
+		return t.Held(c, task.Fence{Token: in.ClaimToken, SessionID: in.SessionID})
 	}
 	if owner.Is(c) || t.ClaimedBy != "" && identity.Same(t.ClaimedBy, c.Actor()) || mayClaim(t, c) == nil {
 		return nil

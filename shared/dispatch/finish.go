@@ -19,7 +19,7 @@ func (s *Service) Release(ctx context.Context, c identity.Caller, in ReleaseInpu
 		if err != nil {
 			return err
 		}
-		if err := held(&t, c, fence{in.ClaimToken, in.SessionID}); err != nil {
+		if err := t.Held(c, task.Fence{Token: in.ClaimToken, SessionID: in.SessionID}); err != nil {
 			return err
 		}
 		if err := task.Move(t.Type, t.Status, task.Created); err != nil {
@@ -45,7 +45,7 @@ func (s *Service) Complete(ctx context.Context, c identity.Caller, in CompleteIn
 		if err != nil {
 			return err
 		}
-		if err := held(&t, c, fence{in.ClaimToken, in.SessionID}); err != nil {
+		if err := t.Held(c, task.Fence{Token: in.ClaimToken, SessionID: in.SessionID}); err != nil {
 			return err
 		}
 		if t.Status == outcome && t.Result == in.Result {

@@ -299,7 +299,7 @@ func (s *Service) Renew(ctx context.Context, c identity.Caller, in RenewInput) (
 		if err != nil {
 			return err
 		}
-		if err := held(&t, c, fence{in.ClaimToken, in.SessionID}); err != nil {
+		if err := t.Held(c, task.Fence{Token: in.ClaimToken, SessionID: in.SessionID}); err != nil {
 			return err
 		}
 		if !now.Before(lease.LeaseUntil) {

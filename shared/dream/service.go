@@ -1,6 +1,7 @@
 package dream
 
 import (
+	"cmp"
 	"context"
 	"time"
 
@@ -27,18 +28,18 @@ type Service struct {
 }
 
 // Peek returns the dreams that wait to be begun: those of Target, else of the caller's program,
-// else of all programs. High priority comes first, then the oldest.
+// else, for a human, of all programs. High priority comes first, then the oldest.
 func (s *Service) Peek(ctx context.Context, c identity.Caller, in PeekInput) (PeekOutput, error) {
 	out := PeekOutput{Dreams: []View{}}
 	q := store.Query{Where: []store.Cond{store.Eq("status", task.Created), store.Eq("type", task.Dream)},
 		Order: []string{"rank desc", "createdAt"}, Limit: in.Limit}
 	switch {
 	case in.Target != "":
-		q.Where = append(q.Where, store.ContainsAny("routes", in.Target, task.Any))
-	case c.Bound():
-		q.Where = append(q.Where, store.ContainsAny("routes", c.Program, task.Any))
-	default:
+		q.Where = append(q.Where, task.Targets(in.Target))
+	case c.IsHuman():
 		q.Where = append(q.Where, store.Contains("routes", task.Everywhere))
+	default:
+		q.Where = append(q.Where, task.Targets(cmp.Or(c.Program, task.Any)))
 	}
 	now := s.Now()
 	page, err := task.Tasks.Query(ctx, s.DB.User(c.User), q)

@@ -68,6 +68,9 @@ func (s *Service) Create(ctx context.Context, c identity.Caller, in CreateInput)
 		if err := v.checkOwner(c, id); err != nil {
 			return CreateOutput{}, err
 		}
+		if !found {
+			v.Maker = c.Owner()
+		}
 		v.Name, v.UpdatedAt = in.Name, now
 		if program != "" {
 			v.ProgramID, v.Verified = program, verified

@@ -29,18 +29,20 @@ const Retention = 30 * 24 * time.Hour
 
 // Session is the document of a session.
 type Session struct {
-	Name        string      `json:"name"`
-	ProgramID   string      `json:"programId,omitempty"`
-	Verified    bool        `json:"verified"`
-	Status      string      `json:"status,omitempty"`
-	State       State       `json:"state"`
-	Lifecycle   task.Status `json:"lifecycle"`
-	Progress    int         `json:"progress"`
-	ProjectName string      `json:"projectName,omitempty"`
-	CreatedAt   time.Time   `json:"createdAt"`
-	UpdatedAt   time.Time   `json:"updatedAt"`
-	EndedAt     time.Time   `json:"endedAt,omitzero"`
-	Archived    bool        `json:"archived"`
+	Name      string `json:"name"`
+	ProgramID string `json:"programId,omitempty"`
+	Verified  bool   `json:"verified"`
+	// Maker is the caller that created the session. Sessions from before ownership was kept have none.
+	Maker       identity.Owner `json:"maker,omitzero"`
+	Status      string         `json:"status,omitempty"`
+	State       State          `json:"state"`
+	Lifecycle   task.Status    `json:"lifecycle"`
+	Progress    int            `json:"progress"`
+	ProjectName string         `json:"projectName,omitempty"`
+	CreatedAt   time.Time      `json:"createdAt"`
+	UpdatedAt   time.Time      `json:"updatedAt"`
+	EndedAt     time.Time      `json:"endedAt,omitzero"`
+	Archived    bool           `json:"archived"`
 	// Life is 1 for a new session and counts up with each revival.
 	Life int `json:"life"`
 	// LastHeartbeat is set when the session is archived and its heartbeat deleted.
@@ -127,14 +129,18 @@ func (s *Session) step(to task.Status, now time.Time) error {
 	return nil
 }
 
-// checkOwner returns Forbidden if the key is bound to another program than the session's. Every
-// key may use a session without a program.
+// checkOwner returns Forbidden if the session is another caller's. A session without an owner is anyone's.
 func (s *Session) checkOwner(c identity.Caller, id string) error {
-	if c.Bound() && s.ProgramID != "" && s.ProgramID != c.Program {
-		return fault.New(fault.Forbidden, "session %q is of %q; this key speaks for %q: use a session of your own", id,
-			s.ProgramID, c.Program)
+	owner := s.Maker
+	if owner == (identity.Owner{}) {
+		if owner.Program = s.ProgramID; owner.Program == "" {
+			return nil
+		}
 	}
-	return nil
+	if owner.Is(c) {
+		return nil
+	}
+	return fault.New(fault.Forbidden, "session %q is of %s; %s: use a session of your own", id, owner, c)
 }
 
 // recordID returns the id of the archive record of one life of a session.

@@ -14,8 +14,8 @@ import (
 )
 
 // Complete completes a sprint and skips its stories that nobody holds. A repeated call returns
-// the first result with AlreadyCompleted. A caller other than the creator, a human or an unbound
-// key is Forbidden; a sprint with an active story is Precondition.
+// the first result with AlreadyCompleted. A caller other than the creator and a human is
+// Forbidden; a sprint with an active story is Precondition.
 func (s *Service) Complete(ctx context.Context, c identity.Caller, in CompleteInput) (CompleteOutput, error) {
 	var out CompleteOutput
 	now := s.Now()
@@ -30,8 +30,8 @@ func (s *Service) Complete(ctx context.Context, c identity.Caller, in CompleteIn
 			return noSprint(in.SprintID)
 		}
 		if !oversees(&parent, c) {
-			return fault.New(fault.Forbidden, "the sprint is %q's to complete, or a human's; this key speaks for %q",
-				parent.Target, c.Program)
+			return fault.New(fault.Forbidden, "only %s, which created the sprint, or a human may complete it; %s",
+				parent.Owner(), c)
 		}
 		if parent.Status == task.Done {
 			out.CompletedAt, out.AlreadyCompleted = parent.CompletedAt, true

@@ -43,6 +43,8 @@ type UpdateInput struct {
 	Progress      *int   `json:"progress,omitempty" allow:"min=0,max=100"`
 	CurrentAction string `json:"currentAction,omitempty" allow:"max=200"`
 	Model         string `json:"model,omitempty" allow:"max=100"`
+	SessionID     string `json:"sessionId,omitempty" allow:"max=100" jsonschema:"your session: taking up a story again with the same one is a repetition"`
+	ClaimToken    int64  `json:"claimToken,omitempty" allow:"min=1" jsonschema:"what taking it up returned; names the claim in place of sessionId"`
 }
 
 // UpdateOutput is the output of update_sprint_story.
@@ -50,6 +52,8 @@ type UpdateOutput struct {
 	SprintID   string      `json:"sprintId"`
 	Story      StoryView   `json:"story"`
 	LeaseUntil time.Time   `json:"leaseUntil,omitzero" jsonschema:"the story is yours until then; every update of it counts anew"`
+	ClaimToken int64       `json:"claimToken,omitempty" jsonschema:"of your claim, for later reports"`
+	SessionID  string      `json:"sessionId,omitempty"`
 	Retried    bool        `json:"retried,omitempty" jsonschema:"the failure was noted and the story is queued again"`
 	Escalated  bool        `json:"escalated,omitempty" jsonschema:"the retries are used up; a human was alerted"`
 	AlertID    string      `json:"alertId,omitempty"`

@@ -25,7 +25,7 @@ type Service struct {
 // authorOf returns the caller as the author of a sprint or story.
 func authorOf(c identity.Caller) (author, error) {
 	source, verified, err := c.SpeaksAs("")
-	return author{source, verified, cmp.Or(source, task.Any)}, err
+	return author{source, verified, cmp.Or(source, task.Any), c.Owner(), c.Owner()}, err
 }
 
 // Create creates a sprint with all its stories in one transaction. A plan with problems is
@@ -176,7 +176,8 @@ func (s *Service) Add(ctx context.Context, c identity.Caller, in AddInput) (AddO
 				"the sprint has %d stories, and no more fit; plan what is left as a new sprint", parent.Sprint.Stories)
 		}
 		by := by
-		by.owner = parent.Target // a story belongs to the creator of the sprint, whoever adds it
+		// A story belongs to the creator of the sprint, whoever adds it.
+		by.owner, by.planner = parent.Target, parent.Owner()
 		t := newStory(in.SprintID, by, in.Story, waveOf(in.InsertionMode, open, parent.Sprint.LastWave),
 			parent.Sprint.Stories, now)
 		if err := link(&t, on, in.Story.Dependencies); err != nil {

@@ -42,6 +42,8 @@ type author struct {
 	// owner is the target of the sprint and its stories: the program that created the
 	// sprint, or task.Any for an unbound key.
 	owner string
+	// maker is the caller itself, and planner the creator of the sprint.
+	maker, planner identity.Owner
 }
 
 func newSprint(by author, in CreateInput, waves int, now time.Time) (task.Task, error) {
@@ -50,7 +52,7 @@ func newSprint(by author, in CreateInput, waves int, now time.Time) (task.Task, 
 		return task.Task{}, fault.Wrap(fault.Internal, err, "sprint config")
 	}
 	t := task.Task{Type: task.Sprint, Title: in.ProjectName, Status: task.Active, Priority: task.Normal,
-		Action: "sprint", Source: by.source, Verified: by.verified, Target: by.owner, SessionID: in.SessionID,
+		Action: "sprint", Source: by.source, Verified: by.verified, Maker: by.maker, Target: by.owner, SessionID: in.SessionID,
 		CreatedAt: now, StartedAt: now, Sprint: &task.SprintPart{ProjectName: in.ProjectName, Branch: in.Branch,
 			Config: config, Stories: len(in.Stories), LastWave: waves}}
 	t.Route()
@@ -60,8 +62,8 @@ func newSprint(by author, in CreateInput, waves int, now time.Time) (task.Task, 
 func newStory(sprintID string, by author, d Draft, wave, order int, now time.Time) task.Task {
 	dependencies := slices.Compact(slices.Sorted(slices.Values(d.Dependencies)))
 	t := task.Task{Type: task.Story, Title: d.Title, Status: task.Created, Priority: task.Normal, Action: "sprint",
-		Source: by.source, Verified: by.verified, Target: by.owner, CreatedAt: now, Waits: len(dependencies),
-		Sprint: &task.SprintPart{ParentID: sprintID, StoryID: d.ID, Wave: wave, Order: order,
+		Source: by.source, Verified: by.verified, Maker: by.maker, Target: by.owner, CreatedAt: now, Waits: len(dependencies),
+		Sprint: &task.SprintPart{Planner: by.planner, ParentID: sprintID, StoryID: d.ID, Wave: wave, Order: order,
 			Dependencies: dependencies, Complexity: d.Complexity, RetryPolicy: d.RetryPolicy, MaxRetries: d.retries()}}
 	t.Route()
 	return t
@@ -82,15 +84,14 @@ func newStories(sprintID string, by author, plan []Planned, now time.Time) []tas
 	return out
 }
 
-// holds reports whether the caller holds the story.
-func holds(t *task.Task, c identity.Caller) bool {
-	return t.Status == task.Active && t.ClaimedBy == c.Actor()
-}
-
-// oversees reports whether the caller may change a story that it does not hold: a human, an
-// unbound key, the program that created the sprint, or the program that added the story.
+// oversees reports whether the caller may change a story or a sprint that nobody holds: a human, the creator of the
+// sprint, or the caller that added the story.
 func oversees(t *task.Task, c identity.Caller) bool {
-	return c.IsHuman() || !c.Bound() || c.Program == t.Source || (c.Program == t.Target && t.Target != task.Any)
+	planner := t.Sprint.Planner
+	if planner == (identity.Owner{}) && t.Target != task.Any {
+		planner.Program = t.Target // a story from before its creator was kept
+	}
+	return t.Owner().Is(c) || planner.Is(c)
 }
 
 // report is the content of an update.
@@ -99,6 +100,7 @@ type report struct {
 	progress      *int
 	currentAction string
 	model         string
+	fence         task.Fence
 
 	// openWave is the lowest wave with a story that has not ended, 0 for none. It is set in
 	// reports that take a story up.
@@ -122,19 +124,23 @@ type turn struct {
 // fault that names them.
 var errWaits = fault.New(fault.Precondition, "the story waits for its dependencies")
 
-// apply applies the caller's report to a story. A report that the state of the story or the
-// caller does not allow is Precondition.
+// apply applies the caller's report to a story. A report that the state of the story does not allow is Precondition, and
+// one on a story that another caller holds Forbidden.
 func apply(t *task.Task, lease task.Lease, c identity.Caller, r report, now time.Time) (turn, error) {
-	if r.to == task.Active && t.Status == task.Active && !holds(t, c) && lapsed(t, lease, now) {
+	if repeats(t, c, r) {
+		return turn{retried: t.Status == task.Created, escalated: t.Status == task.Blocked}, nil
+	}
+	if r.to == task.Active && t.Status == task.Active && lapsed(t, lease, now) {
 		t.GiveUp(now) // as the next sweep of leases would
 	}
 	if r.to == "" || r.to == t.Status {
 		return stay(t, lease, c, r)
 	}
-	if err := mayMove(t, lease, c, r); err != nil {
+	if err := mayMove(t, c, r); err != nil {
 		return turn{}, err
 	}
 	out := turn{changed: true}
+	held := t.Status == task.Active
 	switch r.to {
 	case task.Active:
 		if err := takeUp(t, c, r, now); err != nil {
@@ -151,27 +157,49 @@ func apply(t *task.Task, lease task.Lease, c identity.Caller, r report, now time
 		end(t, task.Done, now)
 		out.completed, out.ended = true, true
 	case task.Failed:
+		t.Sprint.FailedToken, t.Sprint.FailedBy = t.ClaimToken, c.Actor()
 		failure(t, &out, now)
 	case task.Derezzed:
 		out.ended = !t.Sprint.Ended
 		end(t, task.Derezzed, now)
+	}
+	if out.ended || out.completed {
+		t.EndedBy = c.Actor()
+		if !held {
+			t.Reason = "reported by " + c.Actor() + "; nobody held the story"
+		}
 	}
 	edit(t, r)
 	t.Route()
 	return out, nil
 }
 
+// repeats reports whether a report of a failure was applied before: it is from the same caller and about the same claim.
+// Without a token it is about the last claim.
+func repeats(t *task.Task, c identity.Caller, r report) bool {
+	p, token := t.Sprint, cmp.Or(r.fence.Token, t.ClaimToken)
+	return r.to == task.Failed && p.FailedBy != "" && p.FailedToken == token && identity.Same(p.FailedBy, c.Actor()) &&
+		(t.Status != task.Active || token != t.ClaimToken)
+}
+
 // stay applies a report that does not change the status: progress, or a repeated report.
 func stay(t *task.Task, lease task.Lease, c identity.Caller, r report) (turn, error) {
-	id := t.Sprint.StoryID
+	id, own := t.Sprint.StoryID, t.ClaimedBy != "" && identity.Same(t.ClaimedBy, c.Actor())
 	switch {
-	case holds(t, c):
+	case t.Status == task.Active && r.to == task.Active:
+		// Of several agents of one program one has the story: the others cannot name its claim.
+		if !own || !r.fence.Names(t) {
+			return turn{}, heldBy(t, lease)
+		}
 		return turn{changed: edit(t, r), held: true}, nil
 	case t.Status == task.Active:
-		return turn{}, heldBy(t, lease)
+		if err := t.Held(c, r.fence); err != nil {
+			return turn{}, err
+		}
+		return turn{changed: edit(t, r), held: true}, nil
 	case !t.Sprint.Ended && oversees(t, c):
 		return turn{changed: edit(t, r)}, nil
-	case r.to != "" && (t.ClaimedBy == c.Actor() || oversees(t, c) || t.Status == task.Created):
+	case r.to != "" && (own || oversees(t, c) || t.Status == task.Created):
 		return turn{}, nil
 	case t.Sprint.Ended:
 		return turn{}, fault.New(fault.Precondition, "story %q has ended: it is %s", id, word(t.Status))
@@ -188,26 +216,31 @@ func lapsed(t *task.Task, lease task.Lease, now time.Time) bool {
 
 func heldBy(t *task.Task, lease task.Lease) error {
 	return fault.New(fault.Precondition,
-		"story %q is held by %q until %s; take another that is ready, or ask its holder",
+		"story %q is held by %q until %s; take another that is ready, or ask its holder. A repeated call of the holder "+
+			"gives the sessionId or the claimToken of its claim",
 		t.Sprint.StoryID, t.ClaimedBy, lease.LeaseUntil.Format(time.RFC3339))
 }
 
-// mayMove returns Precondition if the caller may not give the story the reported status.
-func mayMove(t *task.Task, lease task.Lease, c identity.Caller, r report) error {
+// mayMove returns Precondition or Forbidden if the caller may not give the story the reported status.
+func mayMove(t *task.Task, c identity.Caller, r report) error {
 	id, over := t.Sprint.StoryID, oversees(t, c)
-	if err := legal(t.Status, r.to); err != nil {
+	if err := legal(t.Status, r.to, over); err != nil {
 		return err
+	}
+	if t.Status == task.Active {
+		if r.to == task.Derezzed && over {
+			return nil // cancelled by the creator
+		}
+		return t.Held(c, r.fence)
 	}
 	switch {
 	case t.Status == task.Done:
 		return fault.New(fault.Precondition, "story %q is complete, and others may stand on it; it cannot be skipped",
 			id)
-	case t.Status == task.Active && !holds(t, c) && (!over || r.to == task.Done):
-		return heldBy(t, lease)
 	case t.Status == task.Blocked && !over:
 		return fault.New(fault.Precondition,
 			"story %q has failed too often and waits for a human or the sprint's creator to set it to queued or skipped", id)
-	case t.Status != task.Active && r.to != task.Active && !over:
+	case r.to != task.Active && !over:
 		return fault.New(fault.Precondition,
 			"story %q is %s and nobody holds it; only a human or the sprint's creator may set it to %s", id,
 			word(t.Status), word(r.to))
@@ -222,14 +255,11 @@ func mayMove(t *task.Task, lease task.Lease, c identity.Caller, r report) error 
 	return nil
 }
 
-// legal checks a change of status against the lifecycle. Skipping an active story is checked as
-// two steps, through queued.
-func legal(from, to task.Status) error {
-	if from == task.Active && to == task.Derezzed {
-		if err := task.Move(task.Story, from, task.Created); err != nil {
-			return err
-		}
-		from = task.Created
+// legal checks a change of status against the lifecycle. The report of an overseer that an open story is complete is
+// checked as two steps, through active.
+func legal(from, to task.Status, over bool) error {
+	if over && to == task.Done && (from == task.Created || from == task.Blocked) {
+		from = task.Active
 	}
 	return task.Move(task.Story, from, to)
 }
@@ -244,7 +274,7 @@ func takeUp(t *task.Task, c identity.Caller, r report, now time.Time) error {
 	if t.Waits > 0 {
 		return errWaits
 	}
-	t.Status, t.ClaimedBy, t.StartedAt, t.Reason = task.Active, c.Actor(), now, ""
+	t.Status, t.ClaimedBy, t.SessionID, t.StartedAt, t.Reason = task.Active, c.Actor(), r.fence.SessionID, now, ""
 	t.ClaimToken++
 	return nil
 }

@@ -19,7 +19,8 @@ import (
 // does not exist is NotFound.
 func (s *Service) Update(ctx context.Context, c identity.Caller, in UpdateInput) (UpdateOutput, error) {
 	now, alertID, u := s.Now(), s.NewID(), s.DB.User(c.User)
-	r := report{to: status(in.Status), progress: in.Progress, currentAction: in.CurrentAction, model: in.Model}
+	r := report{to: status(in.Status), progress: in.Progress, currentAction: in.CurrentAction, model: in.Model,
+		fence: task.Fence{Token: in.ClaimToken, SessionID: in.SessionID}}
 	if r.to == task.Active {
 		// This read is outside the transaction, which would otherwise lock stories that others
 		// report on. An open wave closes only if a story of an earlier wave is queued again or
@@ -79,7 +80,7 @@ func (s *Service) report(ctx context.Context, tx *store.Tx, c identity.Caller, i
 	}
 	switch {
 	case done.held:
-		out.LeaseUntil = now.Add(LeaseFor)
+		out.LeaseUntil, out.ClaimToken, out.SessionID = now.Add(LeaseFor), t.ClaimToken, t.SessionID
 		task.Leases.Put(tx, id, task.Lease{ClaimToken: t.ClaimToken, ClaimedBy: t.ClaimedBy, SessionID: t.SessionID,
 			LeaseUntil: out.LeaseUntil})
 	case done.changed && fetches[1].Found:

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"time"
 
+	"parley.internal/shared/fault"
+	"parley.internal/shared/identity"
 	"parley.internal/shared/store"
 )
 
@@ -53,4 +55,55 @@ func (t *Task) GiveUp(now time.Time) {
 func (t *Task) Unclaim() {
 	t.Status, t.ClaimedBy, t.SessionID, t.StartedAt, t.Reason = Created, "", "", time.Time{}, ""
 	t.Route()
+}
+
+// Fence names a claim in a report on its task: by the token that the claim gave, zero if it was left out, or by the
+// session that made the claim.
+type Fence struct {
+	Token     int64
+	SessionID string
+}
+
+// Names reports whether the fence names the current claim of a task.
+func (f Fence) Names(t *Task) bool {
+	if f.Token != 0 {
+		return f.Token == t.ClaimToken
+	}
+	return f.SessionID != "" && f.SessionID == t.SessionID
+}
+
+// Held returns nil if the caller may report on a claimed task. The claimant may, if the fence names the claim; a bound key
+// may leave the fence out as long as the claim is the task's first. A person may always. Another caller is Forbidden
+// whatever token it shows. A fence that names another claim, a task that nobody holds and one that was cancelled are
+// Precondition; an unbound key without a token is Invalid.
+func (t *Task) Held(c identity.Caller, f Fence) error {
+	if t.ClaimedBy == "" {
+		return fault.New(fault.Precondition, "the task is %s and nobody holds it; claim it first", t.Status)
+	}
+	if c.IsHuman() {
+		return nil
+	}
+	if !identity.Same(t.ClaimedBy, c.Actor()) {
+		return fault.New(fault.Forbidden, "the task is claimed by %q, and only its claimant or a human may do this; %s",
+			t.ClaimedBy, c)
+	}
+	if t.CancelledBy != "" {
+		return fault.New(fault.Precondition, "the task was cancelled by %q at %s; stop working on it", t.CancelledBy,
+			t.CompletedAt.Format(time.RFC3339))
+	}
+	switch {
+	case f.Token == 0 && !c.Bound():
+		return fault.Field("claimToken", "is required with a key that is bound to no program")
+	case f.Token != 0 && f.Token != t.ClaimToken:
+		return fault.New(fault.Precondition, "claimToken %d is stale: the task was claimed again since", f.Token)
+	case f.Token != 0:
+		return nil
+	case f.SessionID != "" && f.SessionID != t.SessionID:
+		return fault.New(fault.Precondition, "the task is claimed by session %q, not by %q; give the claimToken or the "+
+			"sessionId of the claim", t.SessionID, f.SessionID)
+	case f.SessionID == "" && t.ClaimToken != 1:
+		return fault.New(fault.Precondition, "the task was claimed %d times, so the claim must be named: give its "+
+			"claimToken or its sessionId", t.ClaimToken)
+	}
+	return nil
 }

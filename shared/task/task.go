@@ -93,6 +93,12 @@ type SprintPart struct {
 	Progress      int      `json:"progress,omitempty"`
 	CurrentAction string   `json:"currentAction,omitempty"`
 	Model         string   `json:"model,omitempty"`
+	// Planner is the caller that created the sprint of the story.
+	Planner identity.Owner `json:"planner,omitzero"`
+	// The last report of a failure: the token of the claim that failed, and the caller that reported it. A repeated
+	// report changes nothing.
+	FailedToken int64  `json:"failedToken,omitempty"`
+	FailedBy    string `json:"failedBy,omitempty"`
 }
 
 // Usage is the cost of a task as reported by the agent that completed it.
