@@ -120,6 +120,9 @@ func (s *Service) End(ctx context.Context, c identity.Caller, in EndInput) (Reco
 			if back = v.RollingBack; back != nil {
 				return errUnfinished(back.Round)
 			}
+			if err := v.mayEnd(c, in.SessionID); err != nil {
+				return err
+			}
 			if err := v.End(in.SessionID, in.Verdict, now); err != nil {
 				return err
 			}

@@ -68,7 +68,7 @@ func (s *Service) Rollback(ctx context.Context, c identity.Caller, in RollbackIn
 	now, t := s.Now(), s.DB.User(c.User)
 	var v Session
 	err := s.change(ctx, t, in.SessionID, now, func() (back *Rollback, err error) {
-		v, err = s.rollBack(ctx, t, in.SessionID, in.ToRound, now)
+		v, err = s.rollBack(ctx, t, in.SessionID, in.ToRound, now, &c)
 		if v.RollingBack != nil && v.RollingBack.Round != in.ToRound {
 			back = v.RollingBack
 		}
@@ -93,12 +93,15 @@ func (s *Service) Rollback(ctx context.Context, c identity.Caller, in RollbackIn
 func (s *Session) rounds() []int { return append([]int{}, s.Checkpoints...) }
 
 // rollBack reverts steps, as many in a transaction as fit, until the state is that of the checkpoint. If it is
-// interrupted, it can be called again.
-func (s *Service) rollBack(ctx context.Context, t *store.Tenant, id string, round int, now time.Time) (Session, error) {
+// interrupted, it can be called again. The caller must be one who may roll back; without a caller, an interrupted
+// rollback is finished for whoever changes the verification next.
+func (s *Service) rollBack(
+	ctx context.Context, t *store.Tenant, id string, round int, now time.Time, by *identity.Caller,
+) (Session, error) {
 	for {
 		var v Session
 		err := t.Update(ctx, func(ctx context.Context, tx *store.Tx) (err error) {
-			v, err = rollBackPart(ctx, tx, id, round, now)
+			v, err = rollBackPart(ctx, tx, id, round, now, by)
 			return err
 		})
 		if err != nil || v.RollingBack == nil {
@@ -108,7 +111,9 @@ func (s *Service) rollBack(ctx context.Context, t *store.Tenant, id string, roun
 }
 
 // rollBackPart is one transaction of a rollback. The session that it returns has RollingBack set if steps remain.
-func rollBackPart(ctx context.Context, tx *store.Tx, id string, round int, now time.Time) (Session, error) {
+func rollBackPart(
+	ctx context.Context, tx *store.Tx, id string, round int, now time.Time, by *identity.Caller,
+) (Session, error) {
 	var v Session
 	var cp Checkpoint
 	sf, cf := sessions.Fetch(id, &v), checkpoints.Under(id).Fetch(roundID(round), &cp)
@@ -117,6 +122,11 @@ func rollBackPart(ctx context.Context, tx *store.Tx, id string, round int, now t
 	}
 	if err := mustExist(sf, &v, id); err != nil {
 		return v, err
+	}
+	if by != nil {
+		if err := v.mayEnd(*by, id); err != nil {
+			return v, err
+		}
 	}
 	if v.RollingBack != nil && v.RollingBack.Round != round {
 		return v, errUnfinished(v.RollingBack.Round)

@@ -19,6 +19,7 @@ type submission struct {
 	resolved   []string
 	files      []incoming
 	references []source.Reference
+	caller     identity.Caller
 	by         string
 	verified   bool
 	now        time.Time
@@ -29,7 +30,7 @@ type submission struct {
 // exceed its limits. Of concurrent rounds one succeeds.
 func (s *Service) SubmitRound(ctx context.Context, c identity.Caller, in RoundInput) (RoundOutput, error) {
 	var out RoundOutput
-	r := &submission{id: in.SessionID, in: in, now: s.Now()}
+	r := &submission{id: in.SessionID, in: in, caller: c, now: s.Now()}
 	if err := r.validate(); err != nil {
 		return out, err
 	}
@@ -147,9 +148,13 @@ func (r *submission) run(ctx context.Context, tx *store.Tx) (out RoundOutput, ba
 	if v.RollingBack != nil {
 		return out, v.RollingBack, errUnfinished(v.RollingBack.Round)
 	}
+	if err := v.mayPlay(r.caller, r.id, r.in.Role); err != nil {
+		return out, nil, err
+	}
 	if err := v.MayTake(r.id, r.in.Role); err != nil {
 		return out, nil, err
 	}
+	v.play(r.caller, r.in.Role)
 	out, err = r.write(tx, &v, set, l)
 	return out, nil, err
 }

@@ -77,7 +77,7 @@ func (s *Service) change(
 	if err == nil || back == nil {
 		return err
 	}
-	if _, err := s.rollBack(ctx, t, id, back.Round, now); err != nil {
+	if _, err := s.rollBack(ctx, t, id, back.Round, now, nil); err != nil {
 		return err
 	}
 	_, err = run()
@@ -108,6 +108,7 @@ func (s *Service) Start(ctx context.Context, c identity.Caller, in StartInput) (
 		MaxRounds:    in.MaxRounds,
 		By:           by,
 		Verified:     verified,
+		Maker:        c.Owner(),
 		CreatedAt:    now,
 		State:        State{Status: Initialized, Counts: newCounts()},
 	}

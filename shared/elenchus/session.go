@@ -1,6 +1,7 @@
 package elenchus
 
 import (
+	"maps"
 	"fmt"
 	"io"
 	"strings"
@@ -8,6 +9,7 @@ import (
 
 	"parley.internal/shared/elenchus/source"
 	"parley.internal/shared/fault"
+	"parley.internal/shared/identity"
 )
 
 // Status is the status of a verification.
@@ -81,6 +83,10 @@ type Session struct {
 	MaxRounds    int    `json:"maxRounds"`
 	By           string `json:"by"`
 	Verified     bool   `json:"verified"`
+	// Maker is the caller that started the verification, and Takers are those that took the roles with their first
+	// rounds. Verifications from before ownership was kept have none.
+	Maker  identity.Owner          `json:"maker,omitzero"`
+	Takers map[Role]identity.Owner `json:"takers,omitempty"`
 	State
 	Tick    int64   `json:"tick"`
 	Verdict Verdict `json:"verdict,omitempty"`
@@ -114,6 +120,43 @@ func (s *Session) NextRole() Role {
 		return Verifier
 	}
 	return Critic
+}
+
+// Owner returns the caller that started the verification.
+func (s *Session) Owner() identity.Owner {
+	if s.Maker == (identity.Owner{}) && s.Verified {
+		return identity.Owner{Program: s.By}
+	}
+	return s.Maker
+}
+
+// mayEnd returns [fault.Forbidden] unless the caller started the verification or is a human.
+func (s *Session) mayEnd(c identity.Caller, id string) error {
+	if s.Owner().Is(c) {
+		return nil
+	}
+	return fault.New(fault.Forbidden, "only %s, which started verification %s, or a human may end it or roll it back; %s",
+		s.Owner(), id, c)
+}
+
+// mayPlay returns [fault.Forbidden] if another caller has taken the role. The caller that started the verification may
+// submit in both roles.
+func (s *Session) mayPlay(c identity.Caller, id string, role Role) error {
+	taker, taken := s.Takers[role]
+	if !taken || taker.Is(c) || s.Owner().Is(c) {
+		return nil
+	}
+	return fault.New(fault.Forbidden, "%s has taken the role of the %s in verification %s; %s", taker, role, id, c)
+}
+
+// play records the caller that submits a role's first round.
+func (s *Session) play(c identity.Caller, role Role) {
+	if _, taken := s.Takers[role]; taken {
+		return
+	}
+	takers := map[Role]identity.Owner{role: c.Owner()}
+	maps.Copy(takers, s.Takers)
+	s.Takers = takers
 }
 
 // MayTake returns nil if the role may submit the next round, and [fault.Precondition] otherwise.

@@ -47,8 +47,10 @@ type Caller struct {
 	Kind  KeyKind
 	// Scopes restrict the key. Without scopes it may read and write in every toolset.
 	Scopes []string
-	// Team is the only team that a key with the scope runner serves.
+	// Team is the only team that a key with the scope runner serves, or the team of the member that the key was made for.
 	Team string
+	// Member is the member of the team that the key was made for, empty for other keys.
+	Member string
 	// ExpiresAt is when the key expires, zero for never.
 	ExpiresAt time.Time
 	// ReadOnly is set by a read-only endpoint and overrides the scopes.

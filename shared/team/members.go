@@ -10,7 +10,7 @@ import (
 	"parley.internal/shared/store"
 )
 
-// Spawn adds a teammate in one transaction: the member, its prompt as the first message of
+// Spawn adds a teammate in one transaction, for the lead and people; others are Forbidden: the member, its prompt as the first message of
 // its inbox and, for the backend process, a process that waits for a runner. A team that does
 // not exist is NotFound, a name in use Exists, a full team Precondition, and a malformed or
 // reserved name Invalid.
@@ -26,6 +26,9 @@ func (s *Service) Spawn(ctx context.Context, c identity.Caller, in SpawnInput) (
 		mail, fetches := newDelivery(in.TeamName, in.Name)
 		d, err := load(ctx, tx, in.TeamName, fetches...)
 		if err != nil {
+			return out, err
+		}
+		if err := d.mayLead(c); err != nil {
 			return out, err
 		}
 		from, err := d.speaker(c, "")
@@ -76,7 +79,7 @@ func (in *SpawnInput) check() error {
 	return nil
 }
 
-// Kill removes a teammate, requests the end of its process and makes its unfinished tasks
+// Kill removes a teammate, for the lead and people; others are Forbidden. It requests the end of its process and makes its unfinished tasks
 // pending. The lead and a name without a member are NotFound.
 func (s *Service) Kill(ctx context.Context, c identity.Caller, in MemberInput) (RemoveOutput, error) {
 	out, err := s.remove(ctx, c, in)
@@ -113,6 +116,9 @@ func (s *Service) remove(ctx context.Context, c identity.Caller, in MemberInput)
 		var b Board
 		d, err := load(ctx, tx, in.TeamName, boards.Fetch(docID(in.TeamName), &b))
 		if err != nil {
+			return err
+		}
+		if err := d.mayLead(c); err != nil {
 			return err
 		}
 		if _, err := d.teammate(in.AgentName); err != nil {

@@ -72,6 +72,9 @@ func (s *Service) Delete(ctx context.Context, c identity.Caller, in NameInput) (
 		if err != nil {
 			return err
 		}
+		if err := d.mayLead(c); err != nil {
+			return err
+		}
 		if n := len(d.Members) - 1; n > 0 {
 			return fault.New(fault.Precondition,
 				"Cannot delete team %s: %d non-lead member(s) still present. Remove all teammates before deleting.",

@@ -116,6 +116,9 @@ func (s *Service) CreateTask(ctx context.Context, c identity.Caller, in CreateTa
 		if err != nil {
 			return Task{}, err
 		}
+		if err := d.belongs(c); err != nil {
+			return Task{}, err
+		}
 		n, err := b.Add()
 		if err != nil {
 			return Task{}, err
@@ -254,6 +257,9 @@ func (s *Service) ListTasks(ctx context.Context, c identity.Caller, in ListTasks
 	}
 	t := s.DB.User(c.User)
 	d, b, err := withBoard(ctx, t, in.TeamName)
+	if err == nil {
+		err = d.belongs(c)
+	}
 	if err != nil {
 		return out, err
 	}
@@ -295,6 +301,9 @@ func (s *Service) GetTask(ctx context.Context, c identity.Caller, in TaskInput) 
 	}
 	t := s.DB.User(c.User)
 	d, b, err := withBoard(ctx, t, in.TeamName)
+	if err == nil {
+		err = d.belongs(c)
+	}
 	if err != nil {
 		return Task{}, err
 	}

@@ -223,19 +223,48 @@ func deref[T any](p *T) (v T) {
 	return v
 }
 
-// nameOf returns the name of a bound key in the team: Lead if its program leads the team, else
-// its program.
+// leads reports whether the caller may do what only the lead may: it founded the team, or it is a human.
+func (d *document) leads(c identity.Caller) bool { return c.IsHuman() || d.founded(c) }
+
+func (d *document) founded(c identity.Caller) bool {
+	return identity.Same(d.Owner, leader(c)) && (c.Member == "" || !identity.Same(c.Team, d.Name))
+}
+
+// mayLead returns Forbidden unless the caller leads the team.
+func (d *document) mayLead(c identity.Caller) error {
+	if d.leads(c) {
+		return nil
+	}
+	return fault.New(fault.Forbidden, "only the lead of team %s or a human may do this; %s", d.Name, c)
+}
+
+// nameOf returns the name of a bound key in the team: Lead if its program leads the team, the member that the key was
+// made for, else its program.
 func (d *document) nameOf(c identity.Caller) string {
-	if c.Bound() && d.Owner == leader(c) {
+	switch {
+	case c.Bound() && d.founded(c):
 		return Lead
+	case c.Member != "" && identity.Same(c.Team, d.Name):
+		return c.Member
 	}
 	return c.Program
 }
 
-// speaker returns the sender's name of a call. A bound key speaks under its own name; an
-// unbound key under the claimed name, or as the lead if it claims none. A name that the key
-// may not use is Forbidden, a malformed one Invalid.
+// belongs returns Forbidden unless the caller is the lead, a member or a human.
+func (d *document) belongs(c identity.Caller) error {
+	if d.leads(c) || c.Bound() && d.Member(d.nameOf(c)) != nil {
+		return nil
+	}
+	return fault.New(fault.Forbidden, "only the members of team %s, its lead or a human may do this; %s", d.Name, c)
+}
+
+// speaker returns the sender's name of a call. A bound key speaks under its own name; the unbound key that founded the
+// team, and a human, under the claimed name, or as the lead if they claim none. A name that the key may not use is
+// Forbidden, as is a caller that does not belong to the team; a malformed name is Invalid.
 func (d *document) speaker(c identity.Caller, claimed string) (string, error) {
+	if err := d.belongs(c); err != nil {
+		return "", err
+	}
 	if !c.Bound() {
 		switch claimed {
 		case "":
@@ -249,7 +278,7 @@ func (d *document) speaker(c identity.Caller, claimed string) (string, error) {
 		}
 		return claimed, checkNameOf("agent", "Agent", claimed)
 	}
-	if own := d.nameOf(c); claimed == "" || claimed == own || claimed == c.Program {
+	if own := d.nameOf(c); claimed == "" || claimed == own || identity.Same(claimed, c.Program) {
 		return own, nil
 	}
 	_, _, err := c.SpeaksAs(claimed)
@@ -258,9 +287,11 @@ func (d *document) speaker(c identity.Caller, claimed string) (string, error) {
 
 // mayActAs returns Forbidden if the caller may not act as the member of that name.
 func (d *document) mayActAs(c identity.Caller, name string) error {
-	if c.Bound() && d.nameOf(c) == name {
+	if err := d.belongs(c); err != nil {
+		return err
+	}
+	if !c.Bound() || d.nameOf(c) == name {
 		return nil
 	}
-	_, _, err := c.SpeaksAs(name)
-	return err
+	return fault.New(fault.Forbidden, "this key is %q in team %s and may not act as %q", d.nameOf(c), d.Name, name)
 }
