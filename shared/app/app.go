@@ -82,13 +82,13 @@ func New(db *store.DB, p Ports) *App {
 	a := &App{DB: db, now: p.Now}
 	a.Keys = &keys.Service{DB: db, Now: p.Now, Toolsets: func() []string { return a.catalogue().Toolsets() }}
 	a.Sprint = &sprint.Service{DB: db, Now: p.Now, NewID: p.NewID}
-	a.Dispatch = &dispatch.Service{DB: db, Now: p.Now, NewID: p.NewID, Stories: a.Sprint}
 	known := &directory{source: a.Keys, now: p.Now}
 	a.known = known
+	a.Dispatch = &dispatch.Service{DB: db, Now: p.Now, NewID: p.NewID, Stories: a.Sprint, Directory: known}
 	a.Keys.Changed = known.forget
 	a.Pulse = &pulse.Service{DB: db, Now: p.Now, NewID: p.NewID, Claims: claims{a.Dispatch}}
 	a.Relay = &relay.Service{DB: db, Now: p.Now, NewID: p.NewID, Directory: known, Live: a.Pulse}
-	a.Pulse.Mail = a.Relay
+	a.Pulse.Mail, a.Dispatch.Mail = a.Relay, a.Relay
 	a.Signal = &signal.Service{
 		DB:        db,
 		Now:       p.Now,
@@ -103,7 +103,7 @@ func New(db *store.DB, p Ports) *App {
 	a.Council = &council.Service{DB: db, Now: p.Now, NewID: p.NewID}
 	a.Campfire = &campfire.Service{DB: db, Now: p.Now}
 	a.Elenchus = &elenchus.Service{DB: db, Now: p.Now, Workspace: p.Workspace}
-	a.Team = &team.Service{DB: db, Now: p.Now, NewID: p.NewID}
+	a.Team = &team.Service{DB: db, Now: p.Now, NewID: p.NewID, Keys: a.Keys}
 	a.domains = []any{
 		a.Dispatch,
 		a.Relay,

@@ -1,9 +1,9 @@
 package elenchus
 
 import (
-	"maps"
 	"fmt"
 	"io"
+	"maps"
 	"strings"
 	"time"
 

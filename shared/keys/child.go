@@ -40,6 +40,9 @@ func (s *Service) descend(ctx context.Context, tx *store.Tx, k *Key, parent stri
 		return fault.New(fault.Precondition, "this key has %d keys above it, which is as many as one may have", maxDepth)
 	}
 	k.Ancestors = append(slices.Clone(p.Ancestors), parent)
+	if p.Member != "" {
+		k.Member = p.Member
+	}
 	return k.narrow(p)
 }
 

@@ -24,8 +24,10 @@ type Key struct {
 	RevokedAt  time.Time        `json:"revokedAt,omitzero"`
 	LastUsedAt time.Time        `json:"lastUsedAt,omitzero"`
 	PurgeAt    time.Time        `json:"purgeAt,omitzero"`
-	// Team is the only team that a key with the scope runner serves.
+	// Team is the only team that a key with the scope runner serves, or that of the member that the key was made for.
 	Team string `json:"team,omitempty"`
+	// Member is the member of the team that the key was made for.
+	Member string `json:"member,omitempty"`
 	// Ancestors are the ids of the keys that made this one, the oldest first. The key is valid as long as all of them
 	// are.
 	Ancestors []string `json:"ancestors,omitempty"`
@@ -87,6 +89,6 @@ func (k Key) valid(now time.Time) error {
 }
 
 func (k Key) caller(user, id string) identity.Caller {
-	return identity.Caller{User: user, Program: k.Program, KeyID: id, Kind: k.Kind, Scopes: k.Scopes, Team: k.Team,
+	return identity.Caller{User: user, Program: k.Program, KeyID: id, Kind: k.Kind, Scopes: k.Scopes, Team: k.Team, Member: k.Member,
 		ExpiresAt: k.ExpiresAt}
 }

@@ -12,7 +12,7 @@ import (
 
 func (r *ring) link(user string) Link {
 	r.t.Helper()
-	return domaintest.Must(r.MakeLink(r.t.Context(), user))(r.t)
+	return domaintest.Must(r.MakeLink(r.t.Context(), user, false))(r.t)
 }
 
 func TestALinkGivesAHumansKeyOnce(t *testing.T) {
@@ -78,7 +78,7 @@ func TestALinkExpiresAfterTenMinutes(t *testing.T) {
 
 func TestAnUnknownCodeAndAMalformedUserAreRefused(t *testing.T) {
 	each(t, func(t *testing.T, r *ring) {
-		if _, err := r.MakeLink(t.Context(), "no user"); !fault.Is(err, fault.Invalid) {
+		if _, err := r.MakeLink(t.Context(), "no user", false); !fault.Is(err, fault.Invalid) {
 			t.Errorf("for no user: %v", err)
 		}
 		foreign, _ := mint(linkPrefix, "u")

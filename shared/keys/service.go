@@ -316,6 +316,7 @@ type View struct {
 	Program    string           `json:"program,omitempty"`
 	Scopes     []string         `json:"scopes"`
 	Team       string           `json:"team,omitempty"`
+	Member     string           `json:"member,omitempty" jsonschema:"the member of the team that it was made for"`
 	ParentID   string           `json:"parentId,omitempty" jsonschema:"the key that made it, which is revoked with it"`
 	CreatedAt  time.Time        `json:"createdAt"`
 	ExpiresAt  time.Time        `json:"expiresAt,omitzero"`
@@ -328,7 +329,7 @@ func view(id string, k Key) View {
 	if scopes == nil {
 		scopes = []string{}
 	}
-	return View{ID: id, Name: k.Name, Kind: k.Kind, Program: k.Program, Scopes: scopes, Team: k.Team, ParentID: k.parent(), CreatedAt: k.CreatedAt,
+	return View{ID: id, Name: k.Name, Kind: k.Kind, Program: k.Program, Scopes: scopes, Team: k.Team, Member: k.Member, ParentID: k.parent(), CreatedAt: k.CreatedAt,
 		ExpiresAt: k.ExpiresAt, RevokedAt: k.RevokedAt, LastUsedAt: k.LastUsedAt}
 }
 

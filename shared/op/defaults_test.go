@@ -86,7 +86,7 @@ func TestAMissingFieldGetsItsDefault(t *testing.T) {
 		if name == "a field of a list's" {
 			in.Stories[1].Wave = new(0)
 		}
-		if got := FillAs("preset", in); !reflect.DeepEqual(got, c.want) {
+		if got := FillAs(identity.Caller{}, "preset", in); !reflect.DeepEqual(got, c.want) {
 			t.Errorf("%s: is filled to %+v, want %+v", name, got, c.want)
 		}
 	}
@@ -111,7 +111,7 @@ func TestAKeyIsTiedToItsOperationAndInput(t *testing.T) {
 	if got := boundInput(t, `{}`); got.Operation() != "" || got.Digest() != "" {
 		t.Errorf("without a key: %q %q", got.Operation(), got.Digest())
 	}
-	filled := FillAs("preset", preset{
+	filled := FillAs(identity.Caller{}, "preset", preset{
 		Idempotency: Idempotency{IdempotencyKey: "k"},
 		Stories:     []presetPart{{Title: "a"}},
 	})

@@ -25,7 +25,7 @@ func story(text string) Planned {
 }
 
 // draft applies the defaults of the schema to a draft, as the operations do.
-func draft(d Draft) Draft { return op.FillAs(c, "add_story_to_sprint", AddInput{Story: d}).Story }
+func draft(d Draft) Draft { return op.Fill(AddInput{Story: d}).Story }
 
 // stories parses a plan, with commas between its stories.
 func stories(text string) []Planned {

@@ -1,6 +1,9 @@
 package team
 
-import "parley.internal/shared/op"
+import (
+	"parley.internal/shared/identity"
+	"parley.internal/shared/op"
+)
 
 const (
 	set        = "team"
@@ -13,7 +16,7 @@ const (
 
 // Operations returns the operations of the toolset team.
 func (s *Service) Operations() []op.Op {
-	return append(s.membership(), append(s.work(), s.running()...)...)
+	return append(s.membership(), append(s.work(), s.runnerOperations()...)...)
 }
 
 func (s *Service) membership() []op.Op {
@@ -24,7 +27,7 @@ func (s *Service) membership() []op.Op {
 		op.New(op.Spec{Name: "team_delete", Title: "Delete a team", Toolset: set, Route: "DELETE " + teamRoute,
 			Effect: op.Destroy, Cases: deleteCases,
 			Doc: "End a team that has no teammates left."}, s.Delete),
-		op.New(op.Spec{Name: "team_read_config", Alias: "read_config", Title: "Read a team", Toolset: set,
+		op.New(op.Spec{Name: "team_read_config", Scopes: forRunners, Alias: "read_config", Title: "Read a team", Toolset: set,
 			Route: "GET " + teamRoute, Effect: op.Read, Cases: readCases,
 			Doc: "Read a team: its lead and its members."}, s.ReadConfig),
 		op.New(op.Spec{Name: "team_spawn_teammate", Alias: "spawn_teammate", Title: "Spawn a teammate", Toolset: set,
@@ -40,7 +43,7 @@ func (s *Service) membership() []op.Op {
 			Cases: shutdownCases,
 			Doc: "Remove a teammate that approved your shutdown request; its process is ended and its unfinished " +
 				"tasks go back to pending."}, s.ShutdownApproved),
-		op.New(op.Spec{Name: "team_heartbeat", Title: "Send a heartbeat", Toolset: set,
+		op.New(op.Spec{Name: "team_heartbeat", Scopes: forRunners, Title: "Send a heartbeat", Toolset: set,
 			Route: "POST " + agentRoute + "/heartbeat", Effect: op.Write, Cases: heartbeatCases,
 			Doc: "Say that you, a teammate, are alive. With a task in progress do so within every 10 minutes, or " +
 				"the task goes back; a runner does it for those it started."}, s.Heartbeat),
@@ -76,18 +79,21 @@ func (s *Service) work() []op.Op {
 	}
 }
 
-// running returns the operations for runners, which are served over REST alone.
-func (s *Service) running() []op.Op {
+// forRunners are the scopes beside the toolset that reach what a runner needs.
+var forRunners = []string{identity.ScopeRunner}
+
+// runnerOperations returns the operations for runners, which are served over REST alone.
+func (s *Service) runnerOperations() []op.Op {
 	return []op.Op{
-		op.New(op.Spec{Name: "team_list_processes", Title: "List processes", Toolset: set, Route: "GET " + procRoute,
+		op.New(op.Spec{Name: "team_list_processes", Scopes: forRunners, Title: "List processes", Toolset: set, Route: "GET " + procRoute,
 			Effect: op.Read, RESTOnly: true, Cases: listProcessesCases,
 			Doc: "List the processes of a team's members; for a runner, those that it is to start or to end, with " +
 				"wait_ms as soon as there is one."}, s.ListProcesses),
-		op.New(op.Spec{Name: "team_claim_process", Title: "Claim a process", Toolset: set,
-			Route: "POST " + procRoute + "/{process_id}/claim", Effect: op.Write, RESTOnly: true,
+		op.New(op.Spec{Name: "team_claim_process", Scopes: forRunners, Title: "Claim a process", Toolset: set,
+			Route: "POST " + procRoute + "/{process_id}/claim", Effect: op.Write, Secret: true, RESTOnly: true,
 			Cases: claimProcessCases,
 			Doc:   "Take a process that waits to be started; of many runners one gets it."}, s.ClaimProcess),
-		op.New(op.Spec{Name: "team_report_process", Title: "Report a process", Toolset: set,
+		op.New(op.Spec{Name: "team_report_process", Scopes: forRunners, Title: "Report a process", Toolset: set,
 			Route: "POST " + procRoute + "/{process_id}/report", Effect: op.Write, RESTOnly: true,
 			Cases: reportProcessCases,
 			Doc:   "Report what became of a process that the runner holds. Running again is the member's heartbeat."},

@@ -111,7 +111,9 @@ func (s *Service) remove(ctx context.Context, c identity.Caller, in MemberInput)
 	}
 	now := s.Now()
 	var out RemoveOutput
+	var ended string
 	err := s.DB.User(c.User).Update(ctx, func(ctx context.Context, tx *store.Tx) error {
+		ended = ""
 		out = RemoveOutput{Success: true, ReleasedTasks: []string{}}
 		var b Board
 		d, err := load(ctx, tx, in.TeamName, boards.Fetch(docID(in.TeamName), &b))
@@ -131,6 +133,14 @@ func (s *Service) remove(ctx context.Context, c identity.Caller, in MemberInput)
 				return err
 			}
 		}
+		revoke := func() {}
+		if running.Found && p.KeyID != "" {
+			if revoke, err = s.revocation(ctx, tx, &p); err != nil {
+				return err
+			}
+			ended = p.KeyID
+		}
+		revoke()
 		d.Leave(in.AgentName)
 		delete(d.Processes, in.AgentName)
 		teams.Put(tx, docID(d.Name), *d)
@@ -153,6 +163,9 @@ func (s *Service) remove(ctx context.Context, c identity.Caller, in MemberInput)
 		}
 		return nil
 	})
+	if err == nil && ended != "" {
+		s.committed(c.User, ended)
+	}
 	return out, err
 }
 

@@ -224,6 +224,7 @@ type ClaimInput struct {
 // ClaimOutput is the output of team_claim_process.
 type ClaimOutput struct {
 	Process        Process `json:"process"`
+	Key            string  `json:"key,omitempty" jsonschema:"the member's own key, for its process alone; it ends with the process"`
 	AlreadyClaimed bool    `json:"already_claimed"`
 }
 

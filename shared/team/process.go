@@ -73,6 +73,8 @@ type Process struct {
 
 // storedProcess is the document of a process.
 type storedProcess struct {
+	// KeyID is the id of the key that was made for the member when a runner claimed the process.
+	KeyID string `json:"keyId,omitempty"`
 	Process
 	TeamID string `json:"teamId"`
 	// Runner is the id of the runner that holds the process. It is a secret of that runner

@@ -2,6 +2,7 @@ package team
 
 import (
 	"context"
+	"slices"
 	"strconv"
 	"time"
 
@@ -26,6 +27,9 @@ func (s *Service) ListProcesses(ctx context.Context, c identity.Caller, in Proce
 	if err != nil {
 		return out, err
 	}
+	if err := d.mayRun(c); err != nil {
+		return out, err
+	}
 	q := store.Query{Where: []store.Cond{store.Eq("teamId", d.ID)}, Order: []string{"requested_at desc"},
 		Limit: maxProcesses}
 	if in.Runner != "" {
@@ -48,14 +52,30 @@ func (s *Service) ListProcesses(ctx context.Context, c identity.Caller, in Proce
 	return out, err
 }
 
-// ClaimProcess gives a requested process to a runner; of several concurrent claims one
-// succeeds. A repeated claim by the holder succeeds with AlreadyClaimed. A process that has
-// ended or that another runner holds is Precondition, one that does not exist NotFound.
+// mayRun returns Forbidden unless the caller is a runner of the team, its lead or a human.
+func (d *document) mayRun(c identity.Caller) error {
+	runs := slices.Contains(c.Scopes, identity.ScopeRunner) && (c.Team == "" || identity.Same(c.Team, d.Name))
+	if runs || d.leads(c) {
+		return nil
+	}
+	return fault.New(fault.Forbidden, "only a key with the scope runner, the lead of team %s or a human may do this; make "+
+		"one with: parley key create --scopes runner --team %s; %s", d.Name, d.Name, c)
+}
+
+// ClaimProcess gives a requested process to a runner, with a key for the member; of several concurrent claims one
+// succeeds. A repeated claim by the holder succeeds with AlreadyClaimed and a new key in place of the earlier one. A
+// caller that may not run processes is Forbidden, a process that has ended or that another runner holds Precondition, one
+// that does not exist NotFound.
 func (s *Service) ClaimProcess(ctx context.Context, c identity.Caller, in ClaimInput) (ClaimOutput, error) {
 	now := s.Now()
 	var out ClaimOutput
+	var revoked []string
 	err := s.DB.User(c.User).Update(ctx, func(ctx context.Context, tx *store.Tx) error {
+		revoked = nil
 		d, p, err := loadProcess(ctx, tx, in.TeamName, in.ProcessID)
+		if err == nil {
+			err = d.mayRun(c)
+		}
 		if err != nil {
 			return err
 		}
@@ -64,14 +84,31 @@ func (s *Service) ClaimProcess(ctx context.Context, c identity.Caller, in ClaimI
 			return err
 		}
 		out = ClaimOutput{Process: p.Process, AlreadyClaimed: again}
-		if again {
-			return nil
+		if p.KeyID != "" {
+			revoked = append(revoked, p.KeyID)
 		}
+		revoke, err := s.revocation(ctx, tx, p)
+		if err != nil {
+			return err
+		}
+		if s.Keys != nil {
+			out.Key, p.KeyID, err = s.Keys.IssueMember(ctx, tx, c.User, d.FounderKey, d.Name, p.Name)
+			if err != nil {
+				return err
+			}
+		}
+		revoke()
 		processes.Put(tx, p.ProcessID, *p)
-		renewLease(tx, d, p.Name, p.State, 0, now)
+		if !again {
+			renewLease(tx, d, p.Name, p.State, 0, now)
+		}
 		return nil
 	})
-	return out, err
+	if err != nil {
+		return ClaimOutput{}, err
+	}
+	s.committed(c.User, revoked...)
+	return out, nil
 }
 
 func loadProcess(ctx context.Context, r store.Reader, team, id string) (*document, *storedProcess, error) {
@@ -97,8 +134,13 @@ func loadProcess(ctx context.Context, r store.Reader, team, id string) (*documen
 func (s *Service) ReportProcess(ctx context.Context, c identity.Caller, in ReportInput) (ReportOutput, error) {
 	now := s.Now()
 	var out ReportOutput
+	var ended string
 	err := s.DB.User(c.User).Update(ctx, func(ctx context.Context, tx *store.Tx) error {
+		ended = ""
 		d, p, err := loadProcess(ctx, tx, in.TeamName, in.ProcessID)
+		if err == nil {
+			err = d.mayRun(c)
+		}
 		if err != nil {
 			return err
 		}
@@ -108,6 +150,13 @@ func (s *Service) ReportProcess(ctx context.Context, c identity.Caller, in Repor
 			return err
 		}
 		out.Process = p.Process
+		revoke := func() {}
+		if changed && p.State.Ended() && p.State != Lost && p.KeyID != "" {
+			if revoke, err = s.revocation(ctx, tx, p); err != nil {
+				return err
+			}
+			ended = p.KeyID
+		}
 		// A member that was removed or spawned again no longer belongs to this process.
 		m := d.Member(p.Name)
 		if m != nil && d.Processes[p.Name] != p.ProcessID {
@@ -124,11 +173,15 @@ func (s *Service) ReportProcess(ctx context.Context, c identity.Caller, in Repor
 				return err
 			}
 		}
+		revoke()
 		if changed {
 			processes.Put(tx, p.ProcessID, *p)
 		}
 		return nil
 	})
+	if err == nil && ended != "" {
+		s.committed(c.User, ended)
+	}
 	return out, err
 }
 

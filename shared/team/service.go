@@ -15,6 +15,33 @@ type Service struct {
 	DB    *store.DB
 	Now   func() time.Time
 	NewID func() string
+	// Keys makes the keys of members with a process. Without it they get none.
+	Keys Keys
+}
+
+// Keys makes and revokes the keys of members as part of transactions.
+type Keys interface {
+	// IssueMember creates the key of a member before the first write of a transaction, as a child of the founder's key.
+	IssueMember(ctx context.Context, tx *store.Tx, user, founder, team, member string) (secret, id string, err error)
+	// RevokeIn prepares to revoke a key in a transaction that has not written; write does it.
+	RevokeIn(ctx context.Context, tx *store.Tx, id string) (write func(), err error)
+	// Committed must be called after the commit, with the ids of the revoked keys.
+	Committed(user string, revoked ...string)
+}
+
+// revocation prepares to revoke the key of a process that ends, in a transaction that has not written.
+func (s *Service) revocation(ctx context.Context, tx *store.Tx, p *storedProcess) (write func(), err error) {
+	if s.Keys == nil || p.KeyID == "" {
+		return func() {}, nil
+	}
+	return s.Keys.RevokeIn(ctx, tx, p.KeyID)
+}
+
+// committed tells the keys' caches of a key that was revoked or issued.
+func (s *Service) committed(user string, keyIDs ...string) {
+	if s.Keys != nil {
+		s.Keys.Committed(user, keyIDs...)
+	}
 }
 
 // Create creates a team that the caller leads. A caller that already leads a team is
@@ -31,7 +58,7 @@ func (s *Service) Create(ctx context.Context, c identity.Caller, in CreateInput)
 		if err := mayCreate(ctx, tx, owner, in.TeamName); err != nil {
 			return out, err
 		}
-		createTeam(tx, document{Config: cfg, ID: id, Owner: owner}, Board{Tasks: []Node{}})
+		createTeam(tx, document{Config: cfg, ID: id, Owner: owner, FounderKey: c.KeyID}, Board{Tasks: []Node{}})
 		return CreateOutput{TeamName: cfg.Name, LeadAgentID: cfg.LeadAgentID, LeadSessionID: cfg.LeadSessionID}, nil
 	})
 }

@@ -66,6 +66,8 @@ type document struct {
 	ID string `json:"id"`
 	// Owner is the identity that leads the team (see leader).
 	Owner string `json:"owner"`
+	// FounderKey is the id of the key that founded the team, the parent of its members' keys.
+	FounderKey string `json:"founderKey,omitempty"`
 	// Processes maps the names of members to the ids of their processes.
 	Processes map[string]string `json:"processes,omitempty"`
 }
