@@ -110,8 +110,8 @@ test-inside:
 		[ -z "$$p" ] || GOWORK=off go test $(PARALLEL) -timeout 8m $$p); done
 
 attack-inside:
-	found=; for m in $(MODULES); do cd $(CURDIR)/$$m; p=; \
-		for d in $$(go list -f '{{.Dir}}' ./...); do \
+	found=; for m in $(MODULES); do cd $(CURDIR)/$$m; p=; dirs=$$(go list -f '{{.Dir}}' ./...); \
+		for d in $$dirs; do \
 			if grep -qs '^func TestAttack' "$$d"/*_test.go; then p="$$p $$d"; fi; \
 		done; \
 		if [ -n "$$p" ]; then found=1; go test $(PARALLEL) -count=1 -timeout 30m -run '^TestAttack' $$p; fi; \
