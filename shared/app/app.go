@@ -63,8 +63,9 @@ type Ports struct {
 	// PublicURL is where a person's browser finds the hub, https://example.org; empty
 	// where that is not known.
 	PublicURL string
-	// Workspace reads the files that are verified; nil where the server has none of them.
-	Workspace elenchus.Reader
+	// Workspace returns the reader of the files of a user that are verified, nil where the server has none of them; see
+	// [elenchus.Service].
+	Workspace func(user string) elenchus.Reader
 }
 
 // New wires the services.
