@@ -12,6 +12,7 @@ import (
 	"google.golang.org/grpc"
 
 	"parley.internal/services/hub/internal/config"
+	"parley.internal/services/hub/internal/printable"
 	"parley.internal/shared/app"
 	"parley.internal/shared/store"
 	"parley.internal/shared/store/firestore"
@@ -39,8 +40,9 @@ type world struct {
 }
 
 // Run runs the command line args, without the name of the program, and returns the exit code: 0, or 1 after an error,
-// which it writes to errOut. The end of ctx interrupts the command.
+// which it writes to errOut. What errOut receives is escaped for a terminal. The end of ctx interrupts the command.
 func Run(ctx context.Context, args []string, env func(string) string, in io.Reader, out, errOut io.Writer) int {
+	errOut = printable.Writer{To: errOut}
 	w := &world{env, in, out, errOut}
 	root := &cobra.Command{Use: "parley", Short: "The meeting ground for AI agents",
 		SilenceUsage: true, SilenceErrors: true}

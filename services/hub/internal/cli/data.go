@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"parley.internal/services/hub/internal/config"
+	"parley.internal/services/hub/internal/printable"
 	"parley.internal/shared/identity"
 	"parley.internal/shared/store"
 )
@@ -97,9 +98,11 @@ func exportFile(ctx context.Context, a *store.Admin, user, name string) (n int, 
 	return n, f.Sync()
 }
 
+// export writes the documents of a user. Characters that are not printable are escaped, in a file too: it may be shown
+// on a terminal.
 func export(ctx context.Context, a *store.Admin, user string, to io.Writer) (n int, err error) {
 	out := bufio.NewWriter(to)
-	enc := json.NewEncoder(out)
+	enc := json.NewEncoder(printable.Writer{To: out})
 	enc.SetEscapeHTML(false)
 	err = a.Walk(ctx, user, func(page []store.Raw) error {
 		for _, raw := range page {

@@ -12,6 +12,7 @@ import (
 
 	"parley.internal/services/hub/internal/config"
 	"parley.internal/services/hub/internal/doctor"
+	"parley.internal/services/hub/internal/printable"
 	"parley.internal/shared/app"
 	"parley.internal/shared/keys"
 	"parley.internal/shared/store/sqlite"
@@ -102,12 +103,12 @@ func (w *world) examine(ctx context.Context, checks []doctor.Check, asJSON bool)
 	failed := doctor.Run(ctx, checks, doctor.Patience, func(r doctor.Result) {
 		all = append(all, r)
 		if !asJSON {
-			_, err := fmt.Fprintln(w.out, r)
+			_, err := fmt.Fprintln(w.out, printable.EscapeLine(r.String()))
 			printed = errors.Join(printed, err)
 		}
 	})
 	if asJSON {
-		enc := json.NewEncoder(w.out)
+		enc := json.NewEncoder(printable.Writer{To: w.out})
 		enc.SetEscapeHTML(false)
 		enc.SetIndent("", "  ")
 		printed = enc.Encode(all)
