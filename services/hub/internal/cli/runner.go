@@ -65,6 +65,10 @@ func (w *world) runRunner(ctx context.Context, f runnerFlags) (err error) {
 	if !launch.Supported {
 		return fmt.Errorf("parley runner is not supported on %s; run it on Linux or macOS", runtime.GOOS)
 	}
+	// The members run as the same user and could read the runner's keys.
+	if err := launch.Protect(); err != nil {
+		return fmt.Errorf("cannot hide the runner's memory from other processes: %w", err)
+	}
 	key := strings.TrimSpace(w.env(f.keyEnv))
 	if key == "" {
 		return fmt.Errorf("the variable %s holds no key; set it, or name another with --key-env", f.keyEnv)
