@@ -64,6 +64,9 @@ func Run(ctx context.Context, args []string, env func(string) string, in io.Read
 	return 0
 }
 
+// storeFile is the name of the embedded store's file in the data directory.
+const storeFile = "parley.db"
+
 // opened is an open store. file is the SQLite driver, nil for Firestore.
 type opened struct {
 	db     *store.DB
@@ -84,7 +87,7 @@ func open(ctx context.Context, c *config.Config, dial ...grpc.DialOption) (*open
 	if err := os.MkdirAll(c.Data, 0o700); err != nil {
 		return nil, fmt.Errorf("cannot create the data directory: %w", err)
 	}
-	d, err := sqlite.Open(ctx, filepath.Join(c.Data, "parley.db"), o.schema)
+	d, err := sqlite.Open(ctx, filepath.Join(c.Data, storeFile), o.schema)
 	if err != nil {
 		return nil, err
 	}
