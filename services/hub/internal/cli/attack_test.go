@@ -113,6 +113,26 @@ func TestAttackTextFromAServerCannotControlTheTerminal(t *testing.T) {
 	}
 }
 
+func TestAttackAServerReadsFilesForTheNamedUsersAndNoSecrets(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	for name, text := range map[string]string{"a.ts": "import './id_rsa'", "id_rsa.ts": "secret"} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for user, want := range map[string]int{"local": 1, "ann": 0} {
+		data := t.TempDir()
+		p := serve(t, nil, append(local(data), "--workspace-root", dir, "--workspace-user", user)...)
+		a := p.call(keysEnv(t, data)["PARLEY_KEY"], "POST", "/v1/verifications",
+			map[string]any{"target": "a.ts", "requirements": "r", "workingDir": dir})
+		var out struct{ Context struct{ FilesCollected int } }
+		if err := a.Into(&out); err != nil || out.Context.FilesCollected != want {
+			t.Errorf("for %s it collected %d files, want %d: %v, %s", user, out.Context.FilesCollected, want, err, a)
+		}
+	}
+}
+
 func TestAttackARefusedBackupLeavesTheDataDirectoryAsItWas(t *testing.T) {
 	t.Parallel()
 	base := t.TempDir()
