@@ -190,11 +190,11 @@ func TestASessionKeepsItsLimits(t *testing.T) {
 			t.Errorf("%+v, %v", out, err)
 		}
 		// A file that the server would read does not fit and is left out; the round is accepted.
-		c.Workspace = on(disk{"lib/d.ts": "1"}
+		c.Workspace = on(disk{"lib/d.ts": "1"})
 		if out := c.turn(id, RoundInput{Output: "lib/d.ts:1"}); len(out.NewFilesDiscovered) != 0 ||
 			out.RoundNumber != 1 {
 			t.Errorf("%+v", out)
-		})
+		}
 		c.set(id, func(v *Session) { v.Counts.Total = maxIssues - 1 })
 		_, err = c.SubmitRound(t.Context(), alpha,
 			RoundInput{SessionID: id, Role: Critic, Output: "x", IssuesRaised: fresh(Low, "A", "B")})

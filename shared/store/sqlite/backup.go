@@ -9,18 +9,17 @@ import (
 	"parley.internal/shared/fault"
 )
 
-// Backup writes all of the store, as it stands at one moment, into a new file that its
-// owner alone can read. Others may read and write meanwhile, in any process. The file is
-// there whole or not at all, and after a power cut too. One that is there is not
-// overwritten: Exists.
+// Backup writes a consistent copy of the store into a new file with mode 0600. Any process may read and write the store
+// meanwhile. The file appears whole or not at all, even after a power cut. An existing file is not overwritten: Exists.
+// A file that cannot be written is Unavailable.
 func (d *Driver) Backup(ctx context.Context, file string) error {
 	return d.backup(ctx, file, ".parley-backup-*")
 }
 
-// backup writes a backup by way of a file whose name has the pattern.
+// backup writes a backup by way of a temporary file whose name has the pattern.
 func (d *Driver) backup(ctx context.Context, file, pattern string) (err error) {
 	if _, err := os.Lstat(file); err == nil {
-		return fault.New(fault.Exists, "%s is there already; name another file", file)
+		return fault.New(fault.Exists, "%s already exists; name another file", file)
 	}
 	tmp, err := os.CreateTemp(filepath.Dir(file), pattern)
 	if err != nil {
@@ -41,7 +40,7 @@ func (d *Driver) backup(ctx context.Context, file, pattern string) (err error) {
 	if err := syncFile(tmp.Name()); err != nil {
 		return err
 	}
-	// Not a rename: that would overwrite a file that came in the meantime.
+	// A rename would overwrite a file created in the meantime.
 	if err := os.Link(tmp.Name(), file); err != nil {
 		return fault.Wrap(fault.Unavailable, err, "cannot write %s", file)
 	}
@@ -55,7 +54,7 @@ func ignoreMissing(err error) error {
 	return err
 }
 
-// syncFile brings what was written to a file or directory to the disk.
+// syncFile flushes a file or directory to the disk.
 func syncFile(name string) error {
 	f, err := os.Open(name)
 	if err != nil {
@@ -64,7 +63,7 @@ func syncFile(name string) error {
 	return errors.Join(f.Sync(), f.Close())
 }
 
-// Documents counts all documents, of all users.
+// Documents returns the number of documents of all users.
 func (d *Driver) Documents(ctx context.Context) (n int, err error) {
 	err = d.read.QueryRowContext(ctx, `SELECT count(*) FROM docs`).Scan(&n)
 	return n, asFault(err)

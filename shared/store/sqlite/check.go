@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strings"
 
 	sqlite3 "modernc.org/sqlite"
 	lib "modernc.org/sqlite/lib"
@@ -28,11 +29,11 @@ const (
 	maxSeq = 1 << 48
 )
 
-// sound returns an error if a copy of a file is not a backup; see [Driver.Restore]. Until the schema is known to be
-// Parley's, nothing of it is evaluated but the statements that create tables.
-func sound(ctx context.Context, copied, file string) (err error) {
+// validate returns an Invalid fault unless the copy of a file is an intact backup of a known layout; see
+// [Driver.Restore]. It queries no table before it knows the schema.
+func validate(ctx context.Context, copied, file string) (err error) {
 	if err := header(copied); err != nil {
-		return fault.New(fault.Invalid, "%s is no backup of Parley: %v", file, err)
+		return fault.New(fault.Invalid, "%s is not a backup of Parley: %v", file, err)
 	}
 	db, err := sql.Open("sqlite", sourceName(copied, "query_only(1)", "cell_size_check(1)", "mmap_size(0)"))
 	if err != nil {
@@ -41,7 +42,7 @@ func sound(ctx context.Context, copied, file string) (err error) {
 	defer func() { err = errors.Join(err, db.Close()) }()
 	conn, err := db.Conn(ctx)
 	if err != nil {
-		return fault.New(fault.Invalid, "%s is no backup of Parley: %v", file, err)
+		return fault.New(fault.Invalid, "%s is not a backup of Parley: %v", file, err)
 	}
 	defer func() { err = errors.Join(err, conn.Close()) }()
 	for id, n := range map[int]int{lib.SQLITE_LIMIT_LENGTH: 2*maxText + maxStatement,
@@ -52,16 +53,16 @@ func sound(ctx context.Context, copied, file string) (err error) {
 	}
 	var version int
 	if err := conn.QueryRowContext(ctx, "PRAGMA user_version").Scan(&version); err != nil {
-		return fault.New(fault.Invalid, "%s is no backup of Parley: %v", file, err)
+		return fault.New(fault.Invalid, "%s is not a backup of Parley: %v", file, err)
 	}
 	switch {
 	case version > Layout():
 		return fault.Wrap(fault.Invalid, errLater(version, Layout()), "%s", file)
 	case version <= 0:
-		return fault.New(fault.Invalid, "%s is no backup of Parley", file)
+		return fault.New(fault.Invalid, "%s is not a backup of Parley", file)
 	}
 	if err := sameSchema(ctx, conn, layouts[:version]); err != nil {
-		return fault.New(fault.Invalid, "%s is no backup of Parley: %v", file, err)
+		return fault.New(fault.Invalid, "%s is not a backup of Parley: %v", file, err)
 	}
 	var verdict string
 	if err := conn.QueryRowContext(ctx, "PRAGMA integrity_check(1)").Scan(&verdict); err != nil || verdict != "ok" {
@@ -69,7 +70,7 @@ func sound(ctx context.Context, copied, file string) (err error) {
 	}
 	for _, t := range contents {
 		if err := t.check(ctx, conn); err != nil {
-			return fault.New(fault.Invalid, "%s is no backup of Parley: %v", file, err)
+			return fault.New(fault.Invalid, "%s is not a backup of Parley: %v", file, err)
 		}
 	}
 	return nil
@@ -153,6 +154,8 @@ func schemaOf(ctx context.Context, conn *sql.Conn, most int) (items map[item]boo
 		if err := rows.Scan(&x.kind, &x.name, &x.table, &x.statement); err != nil {
 			return nil, err
 		}
+		// The layouts in older programs may be indented in another way.
+		x.statement = strings.Join(strings.Fields(x.statement), " ")
 		items[x] = true
 	}
 	return items, rows.Err()

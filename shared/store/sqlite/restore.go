@@ -17,37 +17,37 @@ import (
 // MaxBackup is the size of the largest backup that is restored, in bytes.
 const MaxBackup = 32 << 30
 
-// restoring begins the names of the files that restores work on. A restore removes those of one that was killed.
-const restoring = ".parley-restore-"
+// restorePrefix begins the names of the temporary files of Restore.
+const restorePrefix = ".parley-restore-"
 
-// Restore replaces the content of the store with a backup, in one transaction: everyone who has the store open sees all
-// of it at once, and a restore that is killed has changed nothing. Writers of other processes wait for it, or are told
-// to repeat the call. If keep is not empty, the content before is first written to that file, as by [Driver.Backup].
+// Restore replaces the contents of the store with those of a backup, in one transaction: every process that has the
+// store open sees the change at once, and an interrupted restore changes nothing. Writers of other processes wait, or
+// get Unavailable. If keep is not empty, the contents before are first written to that file, as by [Driver.Backup].
 //
-// The backup is not trusted. The restore works on a copy, accepts the tables and indexes of its own layout and documents
-// within the limits of the store, and builds the rows of the indexes anew. It is Invalid if the file has anything else,
-// is larger than [MaxBackup], is damaged or was written by a later version; the directory of the store is then as it was
-// before. A backup of an earlier version is upgraded on the way. The file itself does not change.
+// The backup is not trusted. Restore works on a copy, accepts only the tables and indexes of a layout and documents
+// within the limits of the store, and rebuilds the rows of the indexes. A file with anything else, one over [MaxBackup],
+// a damaged one and one of a later version are Invalid, and one that cannot be read is Unavailable; the directory of the
+// store is then as it was before. A backup of an earlier layout is migrated. The backup file is not changed.
 func (d *Driver) Restore(ctx context.Context, file, keep string) (err error) {
 	dir := filepath.Dir(d.file)
-	left, err := filepath.Glob(filepath.Join(dir, restoring+"*"))
+	left, err := filepath.Glob(filepath.Join(dir, restorePrefix+"*"))
 	if err != nil {
 		return err
 	}
-	for _, name := range left { // of restores that were killed
+	for _, name := range left { // by restores that were interrupted
 		if err := ignoreMissing(os.Remove(name)); err != nil {
 			return err
 		}
 	}
 	return checked(ctx, file, dir, func(copied string) error {
-		names, err := upgrade(ctx, copied, d.schema)
+		names, err := migrateCopy(ctx, copied, d.schema)
 		if err != nil {
 			return err
 		}
 		if keep == "" {
 			return asFault(d.replace(ctx, copied, names))
 		}
-		if err := d.backup(ctx, keep, restoring+"kept-*"); err != nil {
+		if err := d.backup(ctx, keep, restorePrefix+"kept-*"); err != nil {
 			return err
 		}
 		if err := asFault(d.replace(ctx, copied, names)); err != nil {
@@ -67,7 +67,7 @@ func CheckBackup(ctx context.Context, file, dir string) error {
 func checked(ctx context.Context, file, dir string, use func(copied string) error) (err error) {
 	if info, err := os.Stat(file + "-wal"); err == nil && info.Size() > 0 {
 		return fault.New(fault.Invalid,
-			"%s is a store that is or was in use, and part of it is in %s: make a backup of it first", file, file+"-wal")
+			"%s is a store in use, and part of its data is in %s: make a backup of it first", file, file+"-wal")
 	}
 	copied, err := copyTo(ctx, dir, file)
 	if copied != "" {
@@ -80,7 +80,7 @@ func checked(ctx context.Context, file, dir string, use func(copied string) erro
 	if err != nil {
 		return err
 	}
-	if err := sound(ctx, copied, file); err != nil {
+	if err := validate(ctx, copied, file); err != nil {
 		return err
 	}
 	return use(copied)
@@ -93,7 +93,7 @@ func copyTo(ctx context.Context, dir, file string) (name string, err error) {
 		return "", fault.Wrap(fault.Unavailable, err, "cannot read the backup")
 	}
 	if !info.Mode().IsRegular() {
-		return "", fault.New(fault.Invalid, "%s is no backup of Parley: it is not a file", file)
+		return "", fault.New(fault.Invalid, "%s is not a backup of Parley: it is not a file", file)
 	}
 	from, err := os.Open(file)
 	if err != nil {
@@ -103,7 +103,7 @@ func copyTo(ctx context.Context, dir, file string) (name string, err error) {
 	if info, err = from.Stat(); err == nil && info.Size() > MaxBackup {
 		return "", fault.New(fault.Invalid, "%s is too large: a backup has at most %d GiB", file, MaxBackup>>30)
 	}
-	to, err := os.CreateTemp(dir, restoring+"*.db")
+	to, err := os.CreateTemp(dir, restorePrefix+"*.db")
 	if err != nil {
 		return "", fault.Wrap(fault.Unavailable, err, "cannot copy the backup")
 	}
@@ -131,9 +131,9 @@ type readerFunc func([]byte) (int, error)
 
 func (f readerFunc) Read(p []byte) (int, error) { return f(p) }
 
-// upgrade brings a copy of a backup to the current layout and builds the rows of its indexes from its documents. It
-// returns the numbers of the indexes there.
-func upgrade(ctx context.Context, copied string, schema *store.Schema) (numbers map[string]uint16, err error) {
+// migrateCopy migrates the copy of a backup to the current layout, and rebuilds the rows of its indexes from its
+// documents. It returns the numbers of the indexes there.
+func migrateCopy(ctx context.Context, copied string, schema *store.Schema) (numbers map[string]uint16, err error) {
 	db, err := sql.Open("sqlite", sourceName(copied))
 	if err != nil {
 		return nil, err
@@ -149,8 +149,8 @@ func upgrade(ctx context.Context, copied string, schema *store.Schema) (numbers 
 	return d.byName, d.Close()
 }
 
-// replace takes over what is in a file of the same layout, whose indexes have the given
-// numbers there.
+// replace replaces the contents of the store with those of a file of the same layout, in which the indexes have the
+// given numbers.
 func (d *Driver) replace(ctx context.Context, from string, numbers map[string]uint16) (err error) {
 	conn, err := d.write.Conn(ctx)
 	if err != nil {
@@ -160,7 +160,7 @@ func (d *Driver) replace(ctx context.Context, from string, numbers map[string]ui
 	if _, err := conn.ExecContext(ctx, `ATTACH ? AS b`, from); err != nil {
 		return err
 	}
-	// A connection that is given back must not hold the copy.
+	// The connection goes back to the pool and must not keep the copy attached.
 	defer func() {
 		_, detached := conn.ExecContext(context.WithoutCancel(ctx), `DETACH b`)
 		err = errors.Join(err, detached)
@@ -168,7 +168,7 @@ func (d *Driver) replace(ctx context.Context, from string, numbers map[string]ui
 	if _, err := conn.ExecContext(ctx, `BEGIN IMMEDIATE`); err != nil {
 		return err
 	}
-	err = d.takeOver(ctx, conn, numbers)
+	err = d.copyRows(ctx, conn, numbers)
 	end := "COMMIT"
 	if err != nil {
 		end = "ROLLBACK"
@@ -177,16 +177,19 @@ func (d *Driver) replace(ctx context.Context, from string, numbers map[string]ui
 	return errors.Join(err, ended)
 }
 
-func (d *Driver) takeOver(ctx context.Context, conn *sql.Conn, numbers map[string]uint16) error {
-	// Readers of the feed that run now go on behind the last change that they can have
-	// seen: what the backup had not told them yet comes under later numbers.
-	const shift = `(SELECT coalesce(max(seq), 0) FROM (SELECT seq FROM main.sqlite_sequence WHERE name = 'changes' UNION ALL SELECT seq FROM main.readers))`
+func (d *Driver) copyRows(ctx context.Context, conn *sql.Conn, numbers map[string]uint16) error {
+	// A running reader of the feed goes on after the last change that it can have seen, so the changes of the backup
+	// that it has not acknowledged get later numbers.
+	const shift = `(SELECT coalesce(max(seq), 0) FROM (
+		SELECT seq FROM main.sqlite_sequence WHERE name = 'changes' UNION ALL SELECT seq FROM main.readers))`
 	statements := []string{
 		`CREATE TEMP TABLE shift AS SELECT ` + shift + ` AS n`,
-		`DELETE FROM main.docs`, `INSERT INTO main.docs SELECT u, c, id, d, purge FROM b.docs`,
+		`DELETE FROM main.docs`,
+		`INSERT INTO main.docs SELECT u, c, id, d, purge FROM b.docs`,
 		`DELETE FROM main.changes`,
 		`INSERT INTO main.changes SELECT seq + (SELECT n FROM shift), at, kind, u, c, id, before, after FROM b.changes`,
-		`DELETE FROM main.readers`, `INSERT INTO main.readers SELECT name, c, seq + (SELECT n FROM shift) FROM b.readers`,
+		`DELETE FROM main.readers`,
+		`INSERT INTO main.readers SELECT name, c, seq + (SELECT n FROM shift) FROM b.readers`,
 		`DROP TABLE shift`,
 		`DELETE FROM main.entries`,
 	}
@@ -202,7 +205,8 @@ func (d *Driver) takeOver(ctx context.Context, conn *sql.Conn, numbers map[strin
 		}
 		from, to := keysOf(there)
 		here, _ := keysOf(n)
-		if _, err := conn.ExecContext(ctx, `INSERT INTO main.entries SELECT CAST(? || substr(k, 3) AS BLOB), name FROM b.entries WHERE k >= ? AND k < ?`, here, from, to); err != nil {
+		if _, err := conn.ExecContext(ctx, `INSERT INTO main.entries
+			SELECT CAST(? || substr(k, 3) AS BLOB), name FROM b.entries WHERE k >= ? AND k < ?`, here, from, to); err != nil {
 			return err
 		}
 	}

@@ -143,7 +143,7 @@ func TestAttackARefusedBackupLeavesTheDataDirectoryAsItWas(t *testing.T) {
 	stored(t, filepath.Join(base, "parley.db"), 3)
 	for _, data := range []string{base, filepath.Join(base, "new"), filepath.Join(base, "far", "away")} {
 		if _, errOut, code := inProcess(t, nil, "restore", bad, "--data", data); code != 1 ||
-			!strings.Contains(errOut, "is no backup of Parley") {
+			!strings.Contains(errOut, "is not a backup of Parley") {
 			t.Errorf("%s: exit %d, %q", data, code, errOut)
 		}
 	}
