@@ -27,6 +27,7 @@
 //     documents below it, because a TTL of the store would leave some of them.
 //
 // The server reads files through a [Reader] where it runs on the machine of the agent, for the users that its operator
-// names; package workspace has one. Elsewhere it reports the files that it wants. It follows the direct imports of the target's files and no others, and
-// names no path outside the working directory; package source finds them. The package imports no other domain.
+// names; package workspace has one. Elsewhere it reports the files that it wants. It follows the direct imports of the
+// target's files and no others, and names no path outside the working directory; package source finds them. The package
+// imports no other domain.
 package elenchus

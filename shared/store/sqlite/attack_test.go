@@ -85,7 +85,8 @@ func TestAttackAMaliciousBackupIsRefusedAndChangesNothing(t *testing.T) {
 		"a trigger on what is deleted": {`it has the trigger "t"`, []string{
 			"CREATE TRIGGER t BEFORE DELETE ON entries BEGIN INSERT INTO docs VALUES ('u', 'notes', 'x', '{}', NULL); END"}},
 		"a view": {`it has the view "v"`, []string{"CREATE VIEW v AS SELECT load_extension('x')"}},
-		"a view in the place of a table": {"is not a backup of Parley: it has the ", []string{"ALTER TABLE docs RENAME TO real",
+		"a view in the place of a table": {"is not a backup of Parley: it has the ", []string{
+			"ALTER TABLE docs RENAME TO real",
 			"CREATE VIEW docs AS SELECT u, c, id, d, purge FROM real"}},
 		"another table":             {`it has the table "extra"`, []string{"CREATE TABLE extra (a)"}},
 		"a virtual table":           {"is not a backup of Parley", []string{"CREATE VIRTUAL TABLE f USING fts5(a)"}},
@@ -93,27 +94,31 @@ func TestAttackAMaliciousBackupIsRefusedAndChangesNothing(t *testing.T) {
 		"an index of an expression": {`it has the index "extra"`, []string{"CREATE INDEX extra ON docs (upper(d))"}},
 		"a missing index":           {`it lacks the index "changes_user"`, []string{"DROP INDEX changes_user"}},
 		"another column":            {`it has the table "docs"`, []string{"ALTER TABLE docs ADD COLUMN x DEFAULT 7"}},
-		"a generated column":        {`it has the table "docs"`, []string{"ALTER TABLE docs ADD COLUMN x AS (abs(-9223372036854775808))"}},
-		"a table like it":           {`it has the table "readers"`, []string{"DROP TABLE readers", "CREATE TABLE readers (name, c, seq)"}},
-		"names with escapes":        {`it has the table "\x1b]0;owned\a\u202e"`, []string{"CREATE TABLE \"\x1b]0;owned\x07\u202e\" (a)"}},
-		"no layout":                 {"is not a backup of Parley", []string{"PRAGMA user_version = 0"}},
-		"a layout before all":       {"is not a backup of Parley", []string{"PRAGMA user_version = -3"}},
-		"another layout's name":     {"it has the index", []string{"PRAGMA user_version = 1"}},
-		"a large schema": {"its schema is too large", []string{`WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 9)
-			INSERT INTO readers SELECT 'r' || i, 'c', 1 FROM n`, manyTables(200)}},
-		"a large statement": {"is not a backup of Parley", []string{"CREATE TABLE extra (a /* " + strings.Repeat("x", maxStatement) + " */)"}},
+		"a generated column":        {`it has the table "docs"`, []string{"ALTER TABLE docs ADD COLUMN x AS (abs(-7))"}},
+		"a table like it": {`it has the table "readers"`, []string{
+			"DROP TABLE readers", "CREATE TABLE readers (name, c, seq)"}},
+		"names with escapes": {`it has the table "\x1b]0;owned\a\u202e"`, []string{
+			"CREATE TABLE \"\x1b]0;owned\x07\u202e\" (a)"}},
+		"no layout":             {"is not a backup of Parley", []string{"PRAGMA user_version = 0"}},
+		"a layout before all":   {"is not a backup of Parley", []string{"PRAGMA user_version = -3"}},
+		"another layout's name": {"it has the index", []string{"PRAGMA user_version = 1"}},
+		"a large schema":        {"its schema is too large", []string{manyTables(200)}},
+		"a large statement": {"is not a backup of Parley", []string{
+			"CREATE TABLE extra (a /* " + strings.Repeat("x", maxStatement) + " */)"}},
 		"a document that is too long": {"a row of the table docs is not Parley's",
 			[]string{insert("'u'", "'notes'", "'x'", `'{"text":"' || `+longText(maxText)+` || '"}'`)}},
 		"a row over all limits":      {"is not a backup of Parley", []string{insert("'u'", "'notes'", "'x'", longText(20<<20))}},
 		"a document that is no JSON": {"a row of the table docs", []string{insert("'u'", "'notes'", "'x'", "'{'")}},
 		"a document of bytes":        {"a row of the table docs", []string{insert("'u'", "'notes'", "'x'", "x'7b7d'")}},
-		"a document so deep":         {"a row of the table docs", []string{insert("'u'", "'notes'", "'x'", `'{"text":`+strings.Repeat("[", 200)+strings.Repeat("]", 200)+`}'`)}},
-		"a long name":                {"a row of the table docs", []string{insert("'u'", "'notes'", longText(maxID+1), "'{}'")}},
-		"a time that is text":        {"a row of the table docs", []string{"UPDATE docs SET purge = 'soon'"}},
-		"the last number":            {"a row of the table changes", []string{"UPDATE changes SET seq = 9223372036854775807 WHERE seq = (SELECT max(seq) FROM changes)"}},
-		"another kind":               {"a row of the table changes", []string{"UPDATE changes SET kind = 'burnt'"}},
-		"a change of nonsense":       {"a row of the table changes", []string{"UPDATE changes SET after = 'x'"}},
-		"a reader far ahead":         {"a row of the table readers", []string{"UPDATE readers SET seq = 9223372036854775807"}},
+		"a document so deep": {"a row of the table docs", []string{
+			insert("'u'", "'notes'", "'x'", `'{"text":`+strings.Repeat("[", 200)+strings.Repeat("]", 200)+`}'`)}},
+		"a long name":         {"a row of the table docs", []string{insert("'u'", "'notes'", longText(maxID+1), "'{}'")}},
+		"a time that is text": {"a row of the table docs", []string{"UPDATE docs SET purge = 'soon'"}},
+		"the last number": {"a row of the table changes", []string{
+			"UPDATE changes SET seq = 9223372036854775807 WHERE seq = (SELECT max(seq) FROM changes)"}},
+		"another kind":         {"a row of the table changes", []string{"UPDATE changes SET kind = 'burnt'"}},
+		"a change of nonsense": {"a row of the table changes", []string{"UPDATE changes SET after = 'x'"}},
+		"a reader far ahead":   {"a row of the table readers", []string{"UPDATE readers SET seq = 9223372036854775807"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			file := tampered(t, good, "backup.db", c.statements...)

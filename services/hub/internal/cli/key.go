@@ -92,8 +92,12 @@ func (w *world) keyList() *cobra.Command {
 						return err
 					}
 					for _, k := range page.Keys {
-						fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\t%s\n", printable.Line(k.ID), printable.Line(string(k.Kind)),
-							dash(printable.Line(k.Program)), dash(printable.Line(strings.Join(k.Scopes, ","))), k.CreatedAt.Format(time.RFC3339), state(k, time.Now()))
+						row := []string{k.ID, string(k.Kind), dash(k.Program), dash(strings.Join(k.Scopes, ",")),
+							k.CreatedAt.Format(time.RFC3339), state(k, time.Now())}
+						for i := range row {
+							row[i] = printable.Line(row[i])
+						}
+						fmt.Fprintln(t, strings.Join(row, "\t"))
 					}
 					if in.Cursor = page.NextCursor; in.Cursor == "" {
 						return t.Flush()
