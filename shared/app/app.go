@@ -62,8 +62,9 @@ type Ports struct {
 	Sender push.Sender
 	// PublicURL is the address of the hub for a person's browser, such as https://example.org; empty if unknown.
 	PublicURL string
-	// Workspace reads the files that verifications refer to; nil if the server has no access to them.
-	Workspace elenchus.Reader
+	// Workspace returns the reader of the files that a user's verifications refer to, nil if the server has no access to
+	// them; see [elenchus.Service].
+	Workspace func(user string) elenchus.Reader
 }
 
 // New builds the services over a store and connects them. db may be nil where only definitions are needed, such as the

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"parley.internal/services/hub/internal/config"
+	"parley.internal/services/hub/internal/printable"
 	"parley.internal/shared/app"
 	"parley.internal/shared/identity"
 	"parley.internal/shared/keys"
@@ -91,8 +92,12 @@ func (w *world) keyList() *cobra.Command {
 						return err
 					}
 					for _, k := range page.Keys {
-						fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\t%s\n", k.ID, k.Kind, dash(k.Program),
-							dash(strings.Join(k.Scopes, ",")), k.CreatedAt.Format(time.RFC3339), state(k, time.Now()))
+						row := []string{k.ID, string(k.Kind), dash(k.Program), dash(strings.Join(k.Scopes, ",")),
+							k.CreatedAt.Format(time.RFC3339), state(k, time.Now())}
+						for i := range row {
+							row[i] = printable.Line(row[i])
+						}
+						fmt.Fprintln(t, strings.Join(row, "\t"))
 					}
 					if in.Cursor = page.NextCursor; in.Cursor == "" {
 						return t.Flush()
@@ -135,7 +140,7 @@ func (w *world) keyRevoke() *cobra.Command {
 				if err != nil {
 					return err
 				}
-				_, err = fmt.Fprintln(w.out, "revoked", v.ID)
+				_, err = fmt.Fprintln(w.out, "revoked", printable.Line(v.ID))
 				return err
 			})
 		}}

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"parley.internal/services/hub/internal/config"
+	"parley.internal/services/hub/internal/printable"
 	"parley.internal/shared/app"
 	"parley.internal/shared/identity"
 )
@@ -38,7 +39,7 @@ func (w *world) linkCommand() *cobra.Command {
 				if err != nil {
 					return err
 				}
-				_, err = fmt.Fprintf(w.out, "%s%s#link=%s\n", server, path, link.Code)
+				_, err = fmt.Fprintf(w.out, "%s%s#link=%s\n", printable.Line(server), path, link.Code)
 				return err
 			})
 		}}

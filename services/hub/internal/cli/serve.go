@@ -26,6 +26,7 @@ import (
 	"parley.internal/services/hub/internal/trace"
 	"parley.internal/shared/app"
 	"parley.internal/shared/cloudlog"
+	"parley.internal/shared/elenchus"
 	"parley.internal/shared/elenchus/workspace"
 	"parley.internal/shared/identity"
 	"parley.internal/shared/ledger"
@@ -134,7 +135,12 @@ func (w *world) assemble(ctx context.Context, c *config.Config, o *opened, log *
 		if err != nil {
 			return nil, nil, fmt.Errorf("--workspace-root: %w", err)
 		}
-		ports.Workspace = workspace.Reader{Root: root}
+		ports.Workspace = func(user string) elenchus.Reader {
+			if !slices.Contains(c.WorkspaceUsers, user) {
+				return nil
+			}
+			return workspace.Reader{Root: root}
+		}
 	}
 	a := app.New(o.db, ports)
 	a.Catalogue().Log = log

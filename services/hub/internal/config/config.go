@@ -13,6 +13,8 @@ import (
 	"strings"
 
 	"github.com/spf13/pflag"
+
+	"parley.internal/shared/identity"
 )
 
 // Config is the configuration of the hub. Declare its flags with [Config.StoreFlags] or [Config.ServeFlags], parse
@@ -41,8 +43,11 @@ type Config struct {
 	// FCMProject is the project whose devices a server with the embedded store notifies, empty for none.
 	// FCMEndpoint replaces Firebase Cloud Messaging in development.
 	FCMProject, FCMEndpoint string
-	// WorkspaceRoot is the directory under which verifications may read files; empty for none.
-	WorkspaceRoot string
+	// WorkspaceRoot is the directory under which verifications of the WorkspaceUsers may read files; empty for none.
+	// WorkspaceAnyway allows it for a server that others can reach.
+	WorkspaceRoot   string
+	WorkspaceUsers  []string
+	WorkspaceAnyway bool
 
 	invalid []error // one for each variable that could not be parsed
 }
@@ -99,6 +104,14 @@ func (c *Config) ServeFlags(f *pflag.FlagSet, env func(string) string) {
 			"(PARLEY_FCM_ENDPOINT)")
 	f.StringVar(&c.WorkspaceRoot, "workspace-root", env("PARLEY_WORKSPACE_ROOT"),
 		"directory under which verifications read the files of agents; by default none (PARLEY_WORKSPACE_ROOT)")
+	users := []string{"local"}
+	if u := env("PARLEY_WORKSPACE_USER"); u != "" {
+		users = strings.Split(u, ",")
+	}
+	f.StringSliceVar(&c.WorkspaceUsers, "workspace-user", users,
+		"user whose verifications read files under --workspace-root; repeat it for more (PARLEY_WORKSPACE_USER)")
+	f.BoolVar(&c.WorkspaceAnyway, "workspace-anyway", false,
+		"read files under --workspace-root although others can reach the server")
 	c.AuthEmulatorHost = env("FIREBASE_AUTH_EMULATOR_HOST")
 	f.StringSliceVar(&c.Origins, "allow-origin", origins,
 		"origin of a web page that may call, such as https://example.org (PARLEY_ALLOWED_ORIGINS)")
@@ -169,6 +182,9 @@ func (c *Config) CheckServe() error {
 	if err := c.checkPages(); err != nil {
 		return err
 	}
+	if err := c.checkWorkspace(); err != nil {
+		return err
+	}
 	if c.Rate < 0 {
 		c.Rate = cloudRate
 		if c.Loopback() {
@@ -177,6 +193,33 @@ func (c *Config) CheckServe() error {
 	}
 	if c.Rate > 0 && c.Burst < 1 {
 		return fmt.Errorf("--burst must be at least 1 if there is a --rate")
+	}
+	return nil
+}
+
+// checkWorkspace returns an error if others can reach a server that reads the files of this machine: whoever holds a key
+// of a workspace user would read them from elsewhere.
+func (c *Config) checkWorkspace() error {
+	if c.WorkspaceRoot == "" {
+		return nil
+	}
+	if len(c.WorkspaceUsers) == 0 {
+		return errors.New("--workspace-user must name a user")
+	}
+	for _, user := range c.WorkspaceUsers {
+		if !identity.ValidName(user) {
+			return fmt.Errorf(
+				"--workspace-user must be 1 to 100 letters, digits, dots, underscores and hyphens, not %q", user)
+		}
+	}
+	const advice = "omit --workspace-root and let agents send their files, or give --workspace-anyway"
+	switch {
+	case c.WorkspaceAnyway:
+		return nil
+	case !c.Loopback():
+		return fmt.Errorf("--workspace-root is given and others can reach the server at %s: %s", c.Addr, advice)
+	case c.PublicURL != "":
+		return fmt.Errorf("--workspace-root is given and others can reach the server at %s: %s", c.PublicURL, advice)
 	}
 	return nil
 }

@@ -142,6 +142,36 @@ func TestAnInvalidSettingIsRefusedByName(t *testing.T) {
 	}
 }
 
+func TestAttackFilesAreServedToTheUsersOfThisMachineAlone(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		env   env
+		flags []string
+		users string // or the words of the refusal
+		ok    bool
+	}{
+		{nil, nil, "local", true},
+		{nil, []string{"--workspace-root=/w"}, "local", true},
+		{nil, []string{"--workspace-root=/w", "--addr=localhost:1"}, "local", true},
+		{env{"PARLEY_WORKSPACE_ROOT": "/w", "PARLEY_WORKSPACE_USER": "ann,bob"}, nil, "ann,bob", true},
+		{env{"PARLEY_WORKSPACE_USER": "ann"}, []string{"--workspace-user=bob", "--workspace-user=eve"}, "bob,eve", true},
+		{nil, []string{"--workspace-root=/w", "--addr=:1"}, "others can reach the server at :1", false},
+		{env{"PARLEY_WORKSPACE_ROOT": "/w", "PORT": "8080"}, nil, "give --workspace-anyway", false},
+		{nil, []string{"--workspace-root=/w", "--public-url=https://p.example"},
+			"others can reach the server at https://p.example", false},
+		{nil, []string{"--workspace-root=/w", "--addr=:1", "--workspace-anyway"}, "local", true},
+		{nil, []string{"--workspace-root=/w", "--public-url=https://p.example", "--workspace-anyway"}, "local", true},
+		{nil, []string{"--workspace-root=/w", "--workspace-user="}, "--workspace-user must name a user", false},
+		{nil, []string{"--workspace-root=/w", "--workspace-user=a b"}, `not "a b"`, false},
+	} {
+		got, err := parse(t, c.env, c.flags...)
+		users := strings.Join(got.WorkspaceUsers, ",")
+		if c.ok && (err != nil || users != c.users) || !c.ok && (err == nil || !strings.Contains(err.Error(), c.users)) {
+			t.Errorf("%v %v: got users %q, %v; want %q", c.env, c.flags, users, err, c.users)
+		}
+	}
+}
+
 func TestSignInsOfOneProjectAreAccepted(t *testing.T) {
 	t.Parallel()
 	cloud := env{"PARLEY_STORE": "firestore", "GOOGLE_CLOUD_PROJECT": "p", "PORT": "8080"}

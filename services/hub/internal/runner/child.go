@@ -125,6 +125,10 @@ func (r *Runner) start(c *child, p team.Process) (*launch.Process, error) {
 	if err := context.Cause(c.wanted); err != nil {
 		return nil, err
 	}
+	// The ID and the name become parts of file names. They were checked before the claim.
+	if p.ProcessID != c.rec.ProcessID || p.Name != c.rec.Name {
+		return nil, errors.New("the server answered the claim with another process")
+	}
 	if err := r.Journal.Put(c.rec); err != nil {
 		return nil, err
 	}

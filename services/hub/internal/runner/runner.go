@@ -44,12 +44,13 @@ type Runner struct {
 	Server  Server
 	Journal *journal.Journal
 	Command *Command
-	// Team is the team's name and Key the runner's key. The key is hidden from the processes unless the command passes
+	// Team is the team's name and Key the runner's key. The processes do not receive the key unless the command passes
 	// it on.
 	Team, Key string
 	// Root is the directory for the processes' working directories, without symbolic links.
 	Root string
-	// Env is the runner's environment. Child is the command that calls [launch.Child].
+	// Env is the runner's environment, of which the processes inherit a part. Child is the command that calls
+	// [launch.Child].
 	Env, Child []string
 	Times      Times
 	Log        *slog.Logger
