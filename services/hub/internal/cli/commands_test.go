@@ -117,7 +117,7 @@ func TestHelpNamesEveryCommandAndVariable(t *testing.T) {
 		{nil, []string{"serve", "key", "stdio", "version"}},
 		{[]string{"serve", "--help"},
 			[]string{"PARLEY_ADDR", "PORT", "PARLEY_DATA", "PARLEY_STORE", "GOOGLE_CLOUD_PROJECT", "PARLEY_RATE",
-				"PARLEY_BURST", "PARLEY_TRUST_PROXY", "PARLEY_ALLOWED_ORIGINS"}},
+				"PARLEY_BURST", "PARLEY_TRUST_PROXY", "PARLEY_ALLOWED_ORIGINS", "PARLEY_SIGN_IN_ALLOW"}},
 		{[]string{"key", "--help"}, []string{"create", "list", "revoke"}},
 	} {
 		out, errOut, code := inProcess(t, nil, c.args...)

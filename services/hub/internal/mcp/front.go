@@ -101,11 +101,13 @@ func (e *Endpoint) serve(c echo.Context, path string, a *auth.Authenticator) err
 	}
 	rid := c.Response().Header().Get(echo.HeaderXRequestID)
 	read, err := e.see(r.Context(), selection.resources(e.Catalogue), &m, op.Call{Caller: caller, Transport: "mcp", RequestID: rid})
+	refused := func(err error) { a.Refused(r, rid, caller, err) }
 	if err != nil {
+		refused(err)
 		status, e := resourceError(r, err)
 		return answer(c, status, m.fields["id"], e)
 	}
-	ctx := context.WithValue(r.Context(), callKey{}, &call{caller: caller, input: m.input(body, invalid), requestID: rid, seen: read})
+	ctx := context.WithValue(r.Context(), callKey{}, &call{caller: caller, input: m.input(body, invalid), requestID: rid, seen: read, refused: refused})
 	built := extras != nil || fixtures != nil
 	if body, err = m.rest(body, !built || e.serves(selection, m.text("name"))); err != nil {
 		return err

@@ -53,6 +53,7 @@ type call struct {
 	input     op.Input
 	requestID string
 	seen      *seen
+	refused   func(error) // records the error if it is a refusal, which HTTP answers with 200
 }
 
 type callKey struct{}
@@ -159,6 +160,7 @@ func (e *Endpoint) handler(o *op.Op, readOnly bool) server.ToolHandlerFunc {
 		caller.ReadOnly = caller.ReadOnly || readOnly
 		res, err := e.Catalogue.Call(ctx, o, op.Call{Caller: caller, Input: c.input, Transport: "mcp", RequestID: c.requestID})
 		if err != nil {
+			c.refused(err)
 			return faultResult(err), nil
 		}
 		out := &mcp.CallToolResult{Content: []mcp.Content{mcp.NewTextContent(string(res.Data))}, RawStructuredContent: res.Data}

@@ -10,7 +10,9 @@ import (
 
 	"github.com/labstack/echo/v4"
 
+	"parley.internal/services/hub/internal/auth"
 	"parley.internal/shared/fault"
+	"parley.internal/shared/identity"
 )
 
 // Meta goes with every answer.
@@ -67,12 +69,17 @@ func (s *Server) meta(c echo.Context) Meta {
 	return Meta{Timestamp: s.Now().UTC(), RequestID: c.Response().Header().Get(echo.HeaderXRequestID)}
 }
 
-// Fail answers with a fault.
+// callerKey is the key of the verified caller in the context of a request.
+const callerKey = "caller"
+
+// Fail answers with a fault, and records a refusal.
 func (s *Server) Fail(c echo.Context, err error) error {
 	f := fault.From(err)
+	caller, _ := c.Get(callerKey).(identity.Caller)
+	s.Auth.Refused(c.Request(), s.meta(c).RequestID, caller, err)
 	h := c.Response().Header()
 	if f.Kind == fault.Unauthenticated {
-		h.Set(echo.HeaderWWWAuthenticate, "Bearer")
+		h.Set(echo.HeaderWWWAuthenticate, auth.Challenge(err))
 	}
 	if after := RetryAfter(err); after != "" {
 		h.Set(echo.HeaderRetryAfter, after)
