@@ -153,7 +153,7 @@ func unanswerable(t *testing.T, p *project) {
 
 func othersAnswers(t *testing.T, p *project) {
 	d := p.desk(t)
-	for name, w := range map[string]who{"another user": bob, "nobody": nobody, "an anonymous user": {d.user.uid, "anonymous"}} {
+	for name, w := range map[string]who{"another user": bob, "nobody": nobody, "an anonymous user": {uid: d.user.uid, provider: "anonymous"}} {
 		id := d.ask("left")
 		_, err := p.as(t, w).Doc("users/"+d.user.uid+"/tasks/"+id).Update(t.Context(), update(answer("left")))
 		refused(t, name, err)

@@ -61,7 +61,7 @@ func registers(t *testing.T, p *project) {
 	if all := d.devices(); err != nil || out.DeviceID != tokenID || len(all) != 1 || all[0].Name != "by the hub" {
 		t.Errorf("registered by the hub too: %+v, %v; listed are %+v", out, err, all)
 	}
-	for name, w := range map[string]who{"another user": bob, "nobody": nobody, "an anonymous user": {d.user.uid, "anonymous"}} {
+	for name, w := range map[string]who{"another user": bob, "nobody": nobody, "an anonymous user": {uid: d.user.uid, provider: "anonymous"}} {
 		theirs := p.as(t, w).Doc(mine.Path[strings.Index(mine.Path, "users/"):])
 		_, err = theirs.Set(t.Context(), device())
 		refused(t, name+" registering", err)

@@ -57,7 +57,7 @@ func sets(t *testing.T, p *project) {
 			t.Errorf("%s: an app sets %+v\nthe hub sets %+v", name, got, want)
 		}
 	}
-	for name, w := range map[string]who{"another user": bob, "nobody": nobody, "an anonymous user": {d.user.uid, "anonymous"}} {
+	for name, w := range map[string]who{"another user": bob, "nobody": nobody, "an anonymous user": {uid: d.user.uid, provider: "anonymous"}} {
 		theirs := p.as(t, w).Doc(mine.Path[strings.Index(mine.Path, "users/"):])
 		_, err := theirs.Set(t.Context(), settings())
 		refused(t, name+" setting", err)
