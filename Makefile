@@ -1,6 +1,7 @@
 # make run       builds and starts Parley on the embedded store
 # make test      runs lint and the tests, on both stores
-# make proof     runs the tests with a browser, real clients, the MCP conformance suite, and servers under load
+# make proof     runs the tests with a browser, real clients, the Firebase Auth emulator, the MCP conformance suite, and
+#                servers under load
 # make emulator  runs all parts of Parley as in the cloud, on the Firestore emulator
 # make deploy    deploys Parley to a Google Cloud project
 # Other targets: build, functions-zip, generate, lint, bench, chaos, conformance, clean.
@@ -14,9 +15,9 @@ STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 # A test that contends in the emulator waits for its locks and uses no processor meanwhile, so more
 # tests run at once than there are processors.
 PARALLEL    := -parallel 8
-# Packages of the harness that make proof tests and make test leaves out: Chromium, the TypeScript SDKs, and servers
-# that are killed or measured under load.
-PROOF       := harness/(browser|chaos|cmd/bench|e2e)$$
+# Packages of the harness that make proof tests and make test leaves out: Chromium, the TypeScript SDKs, the Firebase Auth
+# emulator, and servers that are killed or measured under load.
+PROOF       := harness/(browser|chaos|cmd/bench|e2e|firebase)$$
 # Packages that make test tests without the workspace too: they build or start programs that ship, or read the graphs of
 # the modules. The others would only repeat the same tests.
 NO_WORKSPACE := services/hub$$|hub/internal/cli$$|harness$$|harness/program$$|functions/internal/(archive|stack)$$
@@ -48,7 +49,7 @@ functions-zip:
 emulator:
 	cd functions && go run ./cmd/emulator --addr 127.0.0.1:3001
 
-setup: $(HARNESS)/e2e/node_modules/.installed chromium
+setup: $(HARNESS)/e2e/node_modules/.installed $(HARNESS)/firebase/node_modules/.installed chromium
 
 # The page is tested in Debian's Chromium, which is installed where that is possible.
 chromium:
@@ -64,7 +65,7 @@ ifneq ($(NPM),)
 	cd $* && npm ci --no-audit --no-fund --loglevel=error
 	touch $@
 else
-	@echo "npm is missing: the TypeScript end-to-end tests are skipped"
+	@echo "npm is missing: the tests in $* are skipped"
 endif
 
 # One emulator serves the whole run. With the workspace, tests run under the race detector. Without it, only the tests
@@ -117,4 +118,4 @@ conformance: $(HARNESS)/conformance/node_modules/.installed
 include infra/deploy.mk
 
 clean:
-	rm -rf bin $(HARNESS)/e2e/node_modules $(HARNESS)/conformance/node_modules
+	rm -rf bin $(foreach d,e2e firebase conformance,$(HARNESS)/$d/node_modules)
