@@ -12,18 +12,17 @@ HARNESS     := services/hub/harness
 VERSION     := $(shell git describe --tags --always --dirty 2>/dev/null || echo devel)
 LDFLAGS     := -s -w -X parley.internal/services/hub/internal/cli.Version=$(VERSION)
 STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
-# A test that contends in the emulator waits for its locks and uses no processor meanwhile, so more
-# tests run at once than there are processors.
-PARALLEL    := -parallel 8
+# A test that contends in the emulator waits for its locks and uses no processor meanwhile, so more tests and packages
+# run at once than there are processors.
+PARALLEL    := -p 4 -parallel 8
 # Packages of the harness that make proof tests and make test leaves out: Chromium, the TypeScript SDKs, the Firebase Auth
 # emulator, and servers that are killed or measured under load.
 PROOF       := harness/(browser|chaos|cmd/bench|e2e|firebase)$$
-# Packages that make test tests without the workspace too: they build or start programs that ship, or read the graphs of
-# the modules. The others would only repeat the same tests.
-NO_WORKSPACE := services/hub$$|hub/internal/cli$$|harness$$|harness/program$$|functions/internal/(archive|stack)$$
-# Those of them that test only other processes, where the race detector sees nothing: they run only without the
-# workspace.
-NO_RACE     := services/hub$$|harness$$|harness/program$$|functions/internal/(archive|stack)$$
+# Packages that build or start programs that ship, or read the graphs of the modules: they are tested without the
+# workspace, as what ships is built.
+SHIPS       := services/hub$$|hub/internal/cli$$|harness$$|harness/program$$|functions/internal/(archive|stack)$$
+# Packages without a use for the race detector: all their work is in other processes, or is one call after another.
+NO_RACE     := services/hub$$|harness$$|harness/program$$|harness/catalogue$$|functions/internal/(archive|stack)$$
 NPM         := $(shell command -v npm 2>/dev/null)
 ifeq ($(NPM),)
 export PARLEY_NO_NODE := 1
@@ -68,8 +67,8 @@ else
 	@echo "npm is missing: the tests in $* are skipped"
 endif
 
-# One emulator serves the whole run. With the workspace, tests run under the race detector. Without it, only the tests
-# whose result can differ run; lint builds and vets everything.
+# One emulator serves the whole run. Tests run under the race detector, each once; lint builds and vets everything both
+# with the workspace and without it.
 WITH_EMULATOR := cd shared && go run ./store/emulator/cmd/withemulator -- $(MAKE) -C .. --no-print-directory
 
 test: lint
@@ -84,11 +83,17 @@ else
 endif
 
 .PHONY: test-inside proof-inside
+# The packages of all modules that are tested with the workspace, and those of the current module that are tested
+# without it.
+WORK  := go list $(foreach m,$(MODULES),./$(m)/...) | grep -vE '$(PROOF)' | grep -vE '$(SHIPS)'
+ALONE := go list ./... | grep -E '$(SHIPS)'
+
 test-inside:
-	for m in $(MODULES); do (cd $$m && \
-		go test -race $(PARALLEL) -timeout 8m $$(go list ./... | grep -vE '$(PROOF)|$(NO_RACE)')); done
-	for m in $(MODULES); do (cd $$m && p=$$(go list ./... | grep -E '$(NO_WORKSPACE)' || true); \
-		[ -z "$$p" ] || GOWORK=off go test $(PARALLEL) -timeout 8m $$p); done
+	go test -race $(PARALLEL) -timeout 8m $$($(WORK) | grep -vE '$(NO_RACE)')
+	go test $(PARALLEL) -timeout 8m $$($(WORK) | grep -E '$(NO_RACE)')
+	cd $(HUB) && GOWORK=off go test -race $(PARALLEL) -timeout 8m $$($(ALONE) | grep -vE '$(NO_RACE)')
+	for m in $(HUB) $(HARNESS) functions; do (cd $$m && \
+		GOWORK=off go test $(PARALLEL) -timeout 8m $$($(ALONE) | grep -E '$(NO_RACE)')); done
 
 proof-inside:
 	cd $(HARNESS) && GOWORK=off go test -timeout 15m $$(go list ./... | grep -E '$(PROOF)')

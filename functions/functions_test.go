@@ -104,7 +104,7 @@ func TestEachReactionSendsItsPush(t *testing.T) {
 		}
 	}
 	if w.end(); strings.Contains(w.logs.String(), "secret") {
-		t.Error("the log tells what is secret")
+		t.Error("the log must not contain a secret")
 	}
 }
 

@@ -134,12 +134,14 @@ func (w *world) post(c change) int {
 	if err != nil {
 		w.t.Fatal(err)
 	}
+	const schema = "https://github.com/googleapis/google-cloudevents/blob/main/proto/google/events/cloud/firestore/v1/" +
+		"data.proto"
 	for name, value := range map[string]string{"Content-Type": "application/protobuf", "Ce-Specversion": "1.0",
 		"Ce-Id": c.id, "Ce-Type": event.Type(c.kind),
 		"Ce-Source":  "//firestore.googleapis.com/projects/" + w.project + "/databases/(default)",
 		"Ce-Time":    c.at.Format(time.RFC3339Nano),
 		"Ce-Project": w.project, "Ce-Database": "(default)", "Ce-Namespace": "(default)", "Ce-Location": "eur3",
-		"Ce-Dataschema": "https://github.com/googleapis/google-cloudevents/blob/main/proto/google/events/cloud/firestore/v1/data.proto"} {
+		"Ce-Dataschema": schema} {
 		req.Header.Set(name, value)
 	}
 	res, err := http.DefaultClient.Do(req)

@@ -29,7 +29,7 @@ import (
 	"parley.internal/shared/team"
 )
 
-// App is the domain services over one store.
+// App holds the domain services over one store. Make one with [New].
 type App struct {
 	DB       *store.DB
 	Dispatch *dispatch.Service
@@ -46,28 +46,28 @@ type App struct {
 	Team     *team.Service
 	Keys     *keys.Service
 
-	// domains are all of them, in the order in which documents list their tools.
+	// domains lists the services in the order in which documents list their tools.
 	domains   []any
 	catalogue func() *op.Catalogue
 	now       func() time.Time
 }
 
-// Ports are what the services get from outside. A zero field has a default.
+// Ports are the external dependencies of the services. A zero field has a default.
 type Ports struct {
-	Now   func() time.Time // time.Now, cut to the microseconds that a store keeps
-	NewID func() string    // UUIDv7
-	// Shard is which of the ledger's totals this process adds to, 0 to ledger.Shards-1.
+	Now   func() time.Time // by default time.Now in UTC, truncated to microseconds, the precision of the stores
+	NewID func() string    // by default UUIDv7
+	// Shard is the number of the ledger's totals that this process adds to, 0 to ledger.Shards-1.
 	Shard int
-	// Sender rings a human's devices for the reactions; without one nothing rings.
+	// Sender sends notifications to a person's devices. By default none are sent.
 	Sender push.Sender
-	// PublicURL is where a person's browser finds the hub, https://example.org; empty
-	// where that is not known.
+	// PublicURL is the address of the hub for a person's browser, such as https://example.org; empty if unknown.
 	PublicURL string
-	// Workspace reads the files that are verified; nil where the server has none of them.
+	// Workspace reads the files that verifications refer to; nil if the server has no access to them.
 	Workspace elenchus.Reader
 }
 
-// New wires the services.
+// New builds the services over a store and connects them. db may be nil where only definitions are needed, such as the
+// catalogue.
 func New(db *store.DB, p Ports) *App {
 	if p.Now == nil {
 		p.Now = func() time.Time { return time.Now().UTC().Truncate(time.Microsecond) }
@@ -87,7 +87,13 @@ func New(db *store.DB, p Ports) *App {
 	a.Pulse = &pulse.Service{DB: db, Now: p.Now, NewID: p.NewID, Claims: claims{a.Dispatch}}
 	a.Relay = &relay.Service{DB: db, Now: p.Now, NewID: p.NewID, Directory: known, Live: a.Pulse}
 	a.Pulse.Mail = a.Relay
-	a.Signal = &signal.Service{DB: db, Now: p.Now, NewID: p.NewID, Sender: p.Sender, PublicURL: strings.TrimSuffix(p.PublicURL, "/")}
+	a.Signal = &signal.Service{
+		DB:        db,
+		Now:       p.Now,
+		NewID:     p.NewID,
+		Sender:    p.Sender,
+		PublicURL: strings.TrimSuffix(p.PublicURL, "/"),
+	}
 	a.Pulse.Bell = a.Signal
 	a.Dream = &dream.Service{DB: db, Now: p.Now, Queue: a.Dispatch}
 	a.Ledger = &ledger.Service{DB: db, Now: p.Now, NewID: p.NewID, Shard: p.Shard}
@@ -115,10 +121,10 @@ func New(db *store.DB, p Ports) *App {
 	return a
 }
 
-// Catalogue is every operation. It is made when it is first asked for.
+// Catalogue returns every operation. It is built on first use and is the same in every call.
 func (a *App) Catalogue() *op.Catalogue { return a.catalogue() }
 
-// collect makes the catalogue of the domains' operations, resources and prompts.
+// collect builds the catalogue of the domains' operations, resources and prompts.
 func (a *App) collect() *op.Catalogue {
 	var operations [][]op.Op
 	for _, d := range offering[domain.Operations](a) {
@@ -141,7 +147,7 @@ func (a *App) collect() *op.Catalogue {
 	return c
 }
 
-// offering are the domains that offer something of a kind.
+// offering returns the domains that implement Kind.
 func offering[Kind any](a *App) []Kind {
 	var out []Kind
 	for _, d := range a.domains {
@@ -152,7 +158,7 @@ func offering[Kind any](a *App) []Kind {
 	return out
 }
 
-// Schema is every collection of Parley.
+// Schema returns the schema of all collections.
 func Schema() *store.Schema {
 	defs := []*store.Def{idempotency.Def()}
 	for _, d := range offering[domain.Collections](New(nil, Ports{})) {

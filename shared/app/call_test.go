@@ -20,7 +20,7 @@ import (
 
 var t0 = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 
-// world is the whole application on an empty store, with a clock that stands.
+// world is the whole application on an empty store, with a clock that the test moves.
 type world struct {
 	*App
 	t       *testing.T
@@ -78,7 +78,7 @@ func (w *world) call(c identity.Caller, name string, args map[string]any) (json.
 	return res.Data, nil
 }
 
-// must is the output of a call that goes well.
+// must returns the output of a call, which must succeed.
 func (w *world) must(c identity.Caller, name string, args map[string]any) map[string]any {
 	w.t.Helper()
 	data, err := w.call(c, name, args)

@@ -18,7 +18,7 @@ type directory struct {
 	cache *cache.Cache[[]string] // programs by user; see known
 }
 
-// The programs of a user are cached for fresh, those of at most maxUsers users at a time.
+// The programs of a user are cached for the time fresh, those of at most maxUsers users at once.
 const (
 	fresh    = time.Minute
 	maxUsers = 10_000

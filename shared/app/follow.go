@@ -14,30 +14,29 @@ import (
 
 // Feed is a store whose changes can be followed by one process.
 type Feed interface {
-	// Feed returns the change feed of its one reader, whose place the store keeps.
+	// Feed returns the change feed for its only reader, whose position the store keeps.
 	Feed(ctx context.Context, follows ...store.Follow) (store.Feed, error)
 }
 
-// The pace of a follower: how many events it takes at once, how many may wait for
-// another try, and how long the next try of one is waited for.
+// The limits of a follower.
 const (
-	followPage  = 100
-	followQueue = 200
+	followPage  = 100 // events that are read at once
+	followQueue = 200 // events that wait for a retry; with as many, no further ones are read
 	firstRetry  = time.Second
 	lastRetry   = time.Minute
 )
 
-// Follower runs the reactions from a store's change feed, as functions do from
-// triggers. Make one with [App.Follow].
+// Follower runs the reactions to the changes in a store's feed, as functions do for triggers. Make one with
+// [App.Follow].
 type Follower struct {
 	reactions []Reaction
 	feed      store.Feed
 	now       func() time.Time
 	log       *slog.Logger
 
-	read    int64 // the last event that was taken
+	read    int64 // the number of the last event that was read
 	acked   int64
-	waiting []waiting // for another try, by their events' order
+	waiting []waiting // for a retry, in the order of their events
 }
 
 type waiting struct {
@@ -46,9 +45,8 @@ type waiting struct {
 	next  time.Time
 }
 
-// Follow begins to keep the changes that the reactions are for. The place of the
-// reader is kept in the store: an event that was not handled when the process ended comes
-// again in the next one.
+// Follow opens the change feed of the reactions' collections. The store keeps the position of the reader: the next
+// process receives the events that this one has not handled.
 func (a *App) Follow(ctx context.Context, f Feed, log *slog.Logger) (*Follower, error) {
 	r := &Follower{reactions: a.Reactions(), now: a.now, log: log}
 	var follows []store.Follow
@@ -56,9 +54,22 @@ func (a *App) Follow(ctx context.Context, f Feed, log *slog.Logger) (*Follower, 
 		if slices.ContainsFunc(follows, func(f store.Follow) bool { return f.Collection == reaction.Collection }) {
 			continue
 		}
-		follows = append(follows, store.Follow{Collection: reaction.Collection, Concerns: func(kind store.EventKind, before, after store.Fields) bool {
-			return r.concerns(store.Event{Kind: kind, Ref: store.Ref{Coll: reaction.Collection}, Before: before, After: after})
-		}})
+		follows = append(
+			follows,
+			store.Follow{
+				Collection: reaction.Collection,
+				Concerns: func(kind store.EventKind, before, after store.Fields) bool {
+					return r.concerns(
+						store.Event{
+							Kind:   kind,
+							Ref:    store.Ref{Coll: reaction.Collection},
+							Before: before,
+							After:  after,
+						},
+					)
+				},
+			},
+		)
 	}
 	var err error
 	r.feed, err = f.Feed(ctx, follows...)
@@ -69,21 +80,20 @@ func (r *Follower) concerns(e store.Event) bool {
 	return slices.ContainsFunc(r.reactions, func(reaction Reaction) bool { return reaction.Concerns(e) })
 }
 
-// Run reacts until ctx ends. An event that cannot be handled yet is tried again, with
-// growing pauses, until it is or is too old, and keeps the others waiting only once
-// very many wait.
+// Run handles events until ctx ends. An event that cannot be handled is tried again with growing pauses, until it
+// succeeds or is too old. It delays other events only when 200 events wait for a retry.
 func (r *Follower) Run(ctx context.Context) {
 	for ctx.Err() == nil {
 		r.retry(ctx)
 		if err := r.ack(ctx); err == nil && len(r.waiting) < followQueue {
 			r.take(ctx)
 		} else {
-			_ = gax.Sleep(ctx, firstRetry) // ctx is looked at next
+			_ = gax.Sleep(ctx, firstRetry) // the loop checks ctx
 		}
 	}
 }
 
-// take reacts to the next events, waiting for one until something is to be tried again.
+// take handles the next events. It waits for one no longer than until the next retry.
 func (r *Follower) take(ctx context.Context) {
 	read := ctx
 	if len(r.waiting) > 0 {
@@ -96,7 +106,7 @@ func (r *Follower) take(ctx context.Context) {
 	if err != nil {
 		if read.Err() == nil {
 			r.log.ErrorContext(ctx, "the change feed cannot be read", "cause", err.Error())
-			_ = gax.Sleep(ctx, firstRetry) // ctx is looked at next
+			_ = gax.Sleep(ctx, firstRetry) // the caller checks ctx
 		}
 		return
 	}
@@ -112,7 +122,7 @@ func (r *Follower) take(ctx context.Context) {
 	}
 }
 
-// retry tries again what is due.
+// retry handles the waiting events whose pause is over.
 func (r *Follower) retry(ctx context.Context) {
 	left := r.waiting[:0]
 	for _, w := range r.waiting {
@@ -123,8 +133,8 @@ func (r *Follower) retry(ctx context.Context) {
 	r.waiting = left
 }
 
-// try has every reaction to the event run, and says whether it was handled; else when it
-// is to be tried again: as soon as the fault says, if it does. What has begun is let finish.
+// try runs every reaction to the event and reports whether it was handled. Otherwise it sets the time of the next try,
+// from the fault's RetryAfter if there is one. Reactions that have begun finish even if ctx ends.
 func (r *Follower) try(ctx context.Context, w *waiting) (handled bool) {
 	ctx, handled = context.WithoutCancel(ctx), true
 	pause := min(firstRetry<<min(w.tries, 10), lastRetry)
@@ -144,7 +154,7 @@ func (r *Follower) try(ctx context.Context, w *waiting) (handled bool) {
 	return handled
 }
 
-// ack lets the store forget what lies before everything that is not handled.
+// ack acknowledges the events before the first one that is not handled, so that the store can delete them.
 func (r *Follower) ack(ctx context.Context) error {
 	done := r.read
 	if len(r.waiting) > 0 {

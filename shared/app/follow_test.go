@@ -24,7 +24,7 @@ import (
 	"parley.internal/shared/task"
 )
 
-// phone is a sender that tells what it was rung with.
+// phone is a sender that records the notifications it was given.
 type phone struct {
 	mu   sync.Mutex
 	rung []string
@@ -58,7 +58,7 @@ func (p *phone) heard() []string {
 	return slices.Sorted(slices.Values(p.rung))
 }
 
-// laptop is an app on a file, as a laptop has it.
+// laptop is an app over SQLite, as on a laptop.
 type laptop struct {
 	*App
 	*storetest.Clock
@@ -110,7 +110,8 @@ func (p *phone) await(t *testing.T, n int) {
 	}
 }
 
-// scene is one of everything that rings, and some that does not. It returns how many ring.
+// scene makes one change of each kind that sends a notification, and some that send none. It returns the number of
+// notifications.
 func scene(t *testing.T, a *App, clock *storetest.Clock) int {
 	t.Helper()
 	ctx := t.Context()
@@ -127,44 +128,64 @@ func scene(t *testing.T, a *App, clock *storetest.Clock) int {
 	ok(err)
 	_, err = a.Signal.Alert(ctx, alpha, op.Fill(signal.AlertInput{Message: "it burns", AlertType: "error"}))
 	ok(err)
-	_, err = a.Dispatch.Create(ctx, alpha, op.Fill(dispatch.CreateInput{Title: "for you", Target: "user", Priority: task.High}))
+	_, err = a.Dispatch.Create(ctx, alpha, op.Fill(dispatch.CreateInput{
+		Title:    "for you",
+		Target:   "user",
+		Priority: task.High,
+	}))
 	ok(err)
-	made, err := a.Dispatch.Create(ctx, alpha, op.Fill(dispatch.CreateInput{Title: "for beta", Target: "beta"})) // rings nobody
+	made, err := a.Dispatch.Create(
+		ctx,
+		alpha,
+		op.Fill(dispatch.CreateInput{Title: "for beta", Target: "beta"}),
+	) // rings nobody
 	ok(err)
 	claim, err := a.Dispatch.Claim(ctx, beta, op.Fill(dispatch.ClaimInput{TaskID: made.TaskID}))
 	ok(err)
-	_, err = a.Dispatch.Update(ctx, beta, op.Fill(dispatch.UpdateInput{TaskID: made.TaskID, Status: task.Blocked, Note: "no disk", ClaimToken: claim.ClaimToken}))
+	_, err = a.Dispatch.Update(ctx, beta, op.Fill(dispatch.UpdateInput{
+		TaskID:     made.TaskID,
+		Status:     task.Blocked,
+		Note:       "no disk",
+		ClaimToken: claim.ClaimToken,
+	}))
 	ok(err)
 	_, err = a.Pulse.Create(ctx, beta, op.Fill(pulse.CreateInput{SessionID: "beta.1", Name: "beta's"}))
 	ok(err)
 	_, err = a.Pulse.Update(ctx, beta, op.Fill(pulse.UpdateInput{SessionID: "beta.1", State: pulse.Blocked}))
 	ok(err)
-	_, err = a.Pulse.Update(ctx, beta, op.Fill(pulse.UpdateInput{SessionID: "beta.1", LastHeartbeat: true})) // rings nobody
+	_, err = a.Pulse.Update(
+		ctx,
+		beta,
+		op.Fill(pulse.UpdateInput{SessionID: "beta.1", LastHeartbeat: true}),
+	) // rings nobody
 	ok(err)
 	return 5
 }
 
-func TestTheLaptopTellsWhatHappens(t *testing.T) {
+func TestTheFollowerSendsNotifications(t *testing.T) {
 	t.Parallel()
 	l := openLaptop(t, filepath.Join(t.TempDir(), "p.db"), &storetest.Clock{})
 	stop := l.follow()
 	l.phone.await(t, scene(t, l.App, l.Clock))
 	stop()
 	heard := strings.Join(l.phone.heard(), "\n")
-	for _, want := range []string{"alpha needs your answer: Ship it?", "Error from alpha: it burns", "New task from alpha: for you", "for beta is blocked: no disk", "beta's is blocked"} {
+	for _, want := range []string{
+		"alpha needs your answer: Ship it?", "Error from alpha: it burns", "New task from alpha: for you",
+		"for beta is blocked: no disk", "beta's is blocked",
+	} {
 		if strings.Count(heard, want) != 1 {
 			t.Errorf("%q rang %d times in\n%s", want, strings.Count(heard, want), heard)
 		}
 	}
 }
 
-// The feed and the triggers of the cloud bring the same events in another shape. What
-// follows from them is the same, in what rang and in what is kept.
+// The change feed and the triggers of the cloud deliver the same events in different forms. The notifications and the
+// documents that result from them are the same.
 func TestTheFeedAndTriggersHaveTheSameEffects(t *testing.T) {
 	t.Parallel()
 	clock := &storetest.Clock{}
 	l := openLaptop(t, filepath.Join(t.TempDir(), "p.db"), clock)
-	// The feed keeps every change here, for the triggers; the follower takes it up later.
+	// The feed keeps every change for the triggers; the follower reads them later.
 	all, err := l.file.Feed(t.Context(), store.Follow{Collection: "tasks"}, store.Follow{Collection: "sessions"})
 	if err != nil {
 		t.Fatal(err)
@@ -174,8 +195,8 @@ func TestTheFeedAndTriggersHaveTheSameEffects(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// The same documents elsewhere, told as triggers tell: each event to each function
-	// whose collection and kind it has, twice, and in no order.
+	// The same documents in another store, with events as triggers deliver them: to each function of their
+	// collection and kind, twice, and in random order.
 	cloud := openLaptop(t, filepath.Join(t.TempDir(), "p.db"), &storetest.Clock{})
 	scene(t, cloud.App, cloud.Clock)
 	slices.Reverse(events)
@@ -185,7 +206,8 @@ func TestTheFeedAndTriggersHaveTheSameEffects(t *testing.T) {
 				if e.Ref.Coll != r.Collection || e.Kind != r.Kind {
 					continue
 				}
-				if s, err := r.Handle(t.Context(), e, clock.Now(), slog.New(slog.DiscardHandler)); s != Handled || err != nil {
+				s, err := r.Handle(t.Context(), e, clock.Now(), slog.New(slog.DiscardHandler))
+				if s != Handled || err != nil {
 					t.Errorf("%s of %s: %s, %v", r.Name, e.ID, s, err)
 				}
 			}
@@ -197,12 +219,13 @@ func TestTheFeedAndTriggersHaveTheSameEffects(t *testing.T) {
 	if here, there := l.phone.heard(), cloud.phone.heard(); !slices.Equal(here, there) || len(here) != n {
 		t.Errorf("the feed rang\n%s\nthe triggers\n%s", strings.Join(here, "\n"), strings.Join(there, "\n"))
 	}
-	if here, there := marks(t, l.App, events), marks(t, cloud.App, events); here != there || strings.Count(here, "true") != n {
+	here, there := marks(t, l.App, events), marks(t, cloud.App, events)
+	if here != there || strings.Count(here, "true") != n {
 		t.Errorf("the feed left\n%s\nthe triggers\n%s", here, there)
 	}
 }
 
-// marks is which of the events have rung.
+// marks returns the events for which a notification was sent.
 func marks(t *testing.T, a *App, events []store.Event) string {
 	t.Helper()
 	var out strings.Builder
@@ -216,7 +239,7 @@ func marks(t *testing.T, a *App, events []store.Event) string {
 	return out.String()
 }
 
-func TestWhatWasNotToldBeforeAnEndIsToldAfterIt(t *testing.T) {
+func TestUnhandledEventsAreHandledAfterARestart(t *testing.T) {
 	t.Parallel()
 	clock, file := &storetest.Clock{}, filepath.Join(t.TempDir(), "p.db")
 	l := openLaptop(t, file, clock)
@@ -227,7 +250,8 @@ func TestWhatWasNotToldBeforeAnEndIsToldAfterIt(t *testing.T) {
 	}
 	l.phone.await(t, 1) // it was tried, and comes again
 	stop()
-	if _, err := l.Signal.Ask(t.Context(), alpha, op.Fill(signal.AskInput{Question: "And now?"})); err != nil { // nobody follows
+	// No follower runs now.
+	if _, err := l.Signal.Ask(t.Context(), alpha, op.Fill(signal.AskInput{Question: "And now?"})); err != nil {
 		t.Fatal(err)
 	}
 	if err := l.DB.Close(); err != nil {
@@ -237,7 +261,8 @@ func TestWhatWasNotToldBeforeAnEndIsToldAfterIt(t *testing.T) {
 	stop = next.follow()
 	next.phone.await(t, 2)
 	stop()
-	if heard := strings.Join(next.phone.heard(), "\n"); !strings.Contains(heard, "Ship it?") || !strings.Contains(heard, "And now?") || len(next.phone.heard()) != 2 {
+	heard := strings.Join(next.phone.heard(), "\n")
+	if !strings.Contains(heard, "Ship it?") || !strings.Contains(heard, "And now?") || len(next.phone.heard()) != 2 {
 		t.Errorf("it rang\n%s", heard)
 	}
 	third := openLaptop(t, file, clock)
@@ -252,8 +277,8 @@ func TestWhatWasNotToldBeforeAnEndIsToldAfterIt(t *testing.T) {
 	}
 }
 
-// One that cannot be told keeps none of the others waiting, and is tried again.
-func TestWhatCannotBeToldYetKeepsNothingElse(t *testing.T) {
+// An event that cannot be delivered does not delay the others, and is tried again.
+func TestAFailedEventDoesNotDelayOthers(t *testing.T) {
 	t.Parallel()
 	l := openLaptop(t, filepath.Join(t.TempDir(), "p.db"), &storetest.Clock{})
 	stop := l.follow()
@@ -272,7 +297,8 @@ func TestWhatCannotBeToldYetKeepsNothingElse(t *testing.T) {
 		t.Errorf("it rang %v", heard)
 	}
 	l.Pass(time.Minute)
-	if _, err := l.Signal.Ask(t.Context(), alpha, op.Fill(signal.AskInput{Question: "third?"})); err != nil { // a change wakes the follower
+	// A change wakes the follower.
+	if _, err := l.Signal.Ask(t.Context(), alpha, op.Fill(signal.AskInput{Question: "third?"})); err != nil {
 		t.Fatal(err)
 	}
 	l.phone.await(t, 2)
@@ -281,10 +307,15 @@ func TestWhatCannotBeToldYetKeepsNothingElse(t *testing.T) {
 	}
 }
 
-func TestWhatBecomesOfAnEvent(t *testing.T) {
+func TestAnEventIsHandledDroppedOrRedelivered(t *testing.T) {
 	t.Parallel()
 	now := storetest.Start
-	e := store.Event{ID: "e", At: now.Add(-time.Hour), Kind: store.Created, Ref: store.Ref{User: "u", Coll: "tasks", ID: "t"}}
+	e := store.Event{
+		ID:   "e",
+		At:   now.Add(-time.Hour),
+		Kind: store.Created,
+		Ref:  store.Ref{User: "u", Coll: "tasks", ID: "t"},
+	}
 	for name, c := range map[string]struct {
 		concerns bool
 		err      error
@@ -311,7 +342,8 @@ func TestWhatBecomesOfAnEvent(t *testing.T) {
 		if got != c.want || ran != c.runs || err != c.err && c.runs {
 			t.Errorf("%s: %s, %v, ran %t", name, got, err, ran)
 		}
-		if !strings.Contains(log.String(), c.logs) || (c.logs == "") != (log.Len() == 0) || (c.logs != "" && !strings.Contains(log.String(), "event=e")) {
+		if !strings.Contains(log.String(), c.logs) || (c.logs == "") != (log.Len() == 0) ||
+			(c.logs != "" && !strings.Contains(log.String(), "event=e")) {
 			t.Errorf("%s: the log says %q", name, log.String())
 		}
 	}

@@ -12,11 +12,16 @@ import (
 	"parley.internal/shared/task"
 )
 
-// claims is the queue as a session that ends needs it.
+// claims releases the tasks that an ended session has claimed.
 type claims struct{ queue *dispatch.Service }
 
 // ReleaseSession implements pulse.Claims.
-func (c claims) ReleaseSession(ctx context.Context, user, sessionID string, gone time.Time, reason string) (out []pulse.Released, err error) {
+func (c claims) ReleaseSession(
+	ctx context.Context,
+	user, sessionID string,
+	gone time.Time,
+	reason string,
+) (out []pulse.Released, err error) {
 	for cursor, more := "", true; more; more = cursor != "" {
 		var held []task.Claim
 		if held, cursor, err = c.queue.Claims(ctx, user, sessionID, cursor); err != nil {
@@ -35,7 +40,7 @@ func (c claims) ReleaseSession(ctx context.Context, user, sessionID string, gone
 	return out, nil
 }
 
-// atWork is the live sessions as an overview shows them.
+// atWork lists the live sessions for an overview.
 type atWork struct{ *pulse.Service }
 
 // Live implements overview.Sessions.
@@ -43,18 +48,26 @@ func (a atWork) Live(ctx context.Context, c identity.Caller, limit int) ([]overv
 	found, err := a.Service.Live(ctx, c, limit)
 	out := make([]overview.Session, len(found))
 	for i, v := range found {
-		out[i] = overview.Session{ID: v.SessionID, Name: v.Name, Program: v.ProgramID, State: string(v.State), Status: v.Status, Progress: v.Progress, LastHeartbeat: v.LastHeartbeat}
+		out[i] = overview.Session{
+			ID:            v.SessionID,
+			Name:          v.Name,
+			Program:       v.ProgramID,
+			State:         string(v.State),
+			Status:        v.Status,
+			Progress:      v.Progress,
+			LastHeartbeat: v.LastHeartbeat,
+		}
 	}
 	return out, err
 }
 
-// unread is the mail of all known programs.
+// unread counts the unread mail of the known programs for an overview.
 type unread struct {
 	*relay.Service
 	programs relay.Directory
 }
 
-// counted is how much mail of a program is counted, and maxBoxes of how many programs.
+// counted is the largest count of a program's messages, and maxBoxes the number of programs that are counted.
 const (
 	counted  = 100
 	maxBoxes = 50

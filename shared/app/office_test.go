@@ -15,7 +15,7 @@ import (
 	"parley.internal/shared/store/storetest"
 )
 
-// office is all services on an empty store, with keys for two programs.
+// office holds all services on an empty store, with keys for two programs.
 type office struct {
 	*App
 	*storetest.Clock
@@ -29,7 +29,8 @@ func eachOffice(t *testing.T, test func(*testing.T, *office)) {
 		clock := &storetest.Clock{}
 		o := &office{New(db, Ports{Now: clock.Now, NewID: clock.NewID}), clock, t}
 		for _, program := range []string{"alpha", "beta"} {
-			if _, err := o.Keys.Create(t.Context(), human("u"), op.Fill(keys.CreateInput{Program: program})); err != nil {
+			_, err := o.Keys.Create(t.Context(), human("u"), op.Fill(keys.CreateInput{Program: program}))
+			if err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -53,7 +54,7 @@ func (o *office) see(in overview.Input) overview.View {
 	return must(o, v, err)
 }
 
-// begin has beta at work on a task of alpha's, in a session.
+// begin makes beta work on a task of alpha's in a session.
 func (o *office) begin() (taskID string) {
 	o.t.Helper()
 	ctx := o.t.Context()
@@ -61,31 +62,47 @@ func (o *office) begin() (taskID string) {
 	must(o, s, err)
 	made, err := o.Dispatch.Create(ctx, alpha, op.Fill(dispatch.CreateInput{Title: "build it", Target: "beta"}))
 	must(o, made, err)
-	claim, err := o.Dispatch.Claim(ctx, beta, op.Fill(dispatch.ClaimInput{TaskID: made.TaskID, SessionID: "beta.1", LeaseSeconds: 86_400}))
+	claim, err := o.Dispatch.Claim(ctx, beta, op.Fill(dispatch.ClaimInput{
+		TaskID:       made.TaskID,
+		SessionID:    "beta.1",
+		LeaseSeconds: 86_400,
+	}))
 	must(o, claim, err)
 	return made.TaskID
 }
 
-func TestAnOverviewShowsWhatGoesOn(t *testing.T) {
+func TestAnOverviewShowsSessionsClaimsQuestionsAndUnreadMail(t *testing.T) {
 	eachOffice(t, func(t *testing.T, o *office) {
-		if v := o.see(overview.Input{}); v.Sessions == nil || v.Claims == nil || v.Questions == nil || v.Unread == nil || v.Mark == "" {
+		v := o.see(overview.Input{})
+		if v.Sessions == nil || v.Claims == nil || v.Questions == nil || v.Unread == nil || v.Mark == "" {
 			t.Errorf("of nothing: %+v", v)
 		}
 		id := o.begin()
 		for range 2 {
-			m, err := o.Relay.Send(t.Context(), beta, op.Fill(relay.SendInput{Message: "hi", Target: "alpha", MessageType: "STATUS"}))
+			m, err := o.Relay.Send(t.Context(), beta, op.Fill(relay.SendInput{
+				Message:     "hi",
+				Target:      "alpha",
+				MessageType: "STATUS",
+			}))
 			must(o, m, err)
 		}
-		q, err := o.Signal.Ask(t.Context(), beta, op.Fill(signal.AskInput{Question: "which?", Options: []string{"a", "b"}, TTL: 60}))
+		q, err := o.Signal.Ask(t.Context(), beta, op.Fill(signal.AskInput{
+			Question: "which?",
+			Options:  []string{"a", "b"},
+			TTL:      60,
+		}))
 		must(o, q, err)
-		v := o.see(overview.Input{})
-		if len(v.Sessions) != 1 || v.Sessions[0].ID != "beta.1" || v.Sessions[0].Program != "beta" || !v.Sessions[0].LastHeartbeat.Equal(o.Now()) {
+		v = o.see(overview.Input{})
+		if len(v.Sessions) != 1 || v.Sessions[0].ID != "beta.1" || v.Sessions[0].Program != "beta" ||
+			!v.Sessions[0].LastHeartbeat.Equal(o.Now()) {
 			t.Errorf("sessions: %+v", v.Sessions)
 		}
-		if len(v.Claims) != 1 || v.Claims[0].ID != id || v.Claims[0].ClaimedBy != "beta" || !v.Claims[0].LeaseUntil.Equal(o.Now().Add(24*time.Hour)) {
+		if len(v.Claims) != 1 || v.Claims[0].ID != id || v.Claims[0].ClaimedBy != "beta" ||
+			!v.Claims[0].LeaseUntil.Equal(o.Now().Add(24*time.Hour)) {
 			t.Errorf("claims: %+v", v.Claims)
 		}
-		if len(v.Questions) != 1 || v.Questions[0].ID != q.QuestionID || v.Questions[0].Question != "which?" || len(v.Questions[0].Options) != 2 {
+		if len(v.Questions) != 1 || v.Questions[0].ID != q.QuestionID || v.Questions[0].Question != "which?" ||
+			len(v.Questions[0].Options) != 2 {
 			t.Errorf("questions: %+v", v.Questions)
 		}
 		if len(v.Unread) != 1 || v.Unread[0] != (overview.Unread{Program: "alpha", Count: 2}) {
@@ -102,7 +119,7 @@ func TestAnOverviewShowsWhatGoesOn(t *testing.T) {
 	})
 }
 
-func TestAnOverviewWaitsForAnother(t *testing.T) {
+func TestAChangeEndsTheWaitOfAnOverview(t *testing.T) {
 	eachOffice(t, func(t *testing.T, o *office) {
 		id := o.begin()
 		ctx := t.Context()
@@ -112,7 +129,11 @@ func TestAnOverviewWaitsForAnother(t *testing.T) {
 				return err
 			},
 			"a message": func() error {
-				_, err := o.Relay.Send(ctx, beta, op.Fill(relay.SendInput{Message: "hi", Target: "alpha", MessageType: "STATUS"}))
+				_, err := o.Relay.Send(ctx, beta, op.Fill(relay.SendInput{
+					Message:     "hi",
+					Target:      "alpha",
+					MessageType: "STATUS",
+				}))
 				return err
 			},
 			"a session": func() error {
@@ -143,17 +164,21 @@ func TestAnOverviewWaitsForAnother(t *testing.T) {
 	})
 }
 
-func TestABeatIsNoNews(t *testing.T) {
+func TestAHeartbeatDoesNotEndTheWaitOfAnOverview(t *testing.T) {
 	eachOffice(t, func(t *testing.T, o *office) {
 		id := o.begin()
 		known := o.see(overview.Input{})
 		o.Pass(time.Minute)
-		beat, err := o.Pulse.Update(t.Context(), beta, op.Fill(pulse.UpdateInput{SessionID: "beta.1", LastHeartbeat: true}))
+		beat, err := o.Pulse.Update(t.Context(), beta, op.Fill(pulse.UpdateInput{
+			SessionID:     "beta.1",
+			LastHeartbeat: true,
+		}))
 		must(o, beat, err)
 		renewed, err := o.Dispatch.Renew(t.Context(), beta, op.Fill(dispatch.RenewInput{TaskID: id, ClaimToken: 1}))
 		must(o, renewed, err)
 		v := o.see(overview.Input{Since: known.Mark, WaitMs: 1})
-		if v.Mark != known.Mark || !v.Sessions[0].LastHeartbeat.Equal(o.Now()) || !v.Claims[0].LeaseUntil.Equal(o.Now().Add(15*time.Minute)) {
+		if v.Mark != known.Mark || !v.Sessions[0].LastHeartbeat.Equal(o.Now()) ||
+			!v.Claims[0].LeaseUntil.Equal(o.Now().Add(15*time.Minute)) {
 			t.Errorf("%+v after %+v", v, known)
 		}
 	})

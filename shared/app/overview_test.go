@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// A human who looks sees who is at work, not who was.
+// An overview shows live sessions, not past ones.
 func TestAnOverviewShowsTheSessionsThatAreLive(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		agent := bound("u", "alpha")

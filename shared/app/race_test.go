@@ -2,6 +2,6 @@
 
 package app
 
-// killEvery is how many steps lie between two kills. The race detector makes the
-// embedded store an order slower; the tests run without it too, at every step.
+// killEvery is the number of steps between two kills. The race detector makes the embedded store ten times slower; the
+// tests also run without it, with a kill at every step.
 const killEvery = 7

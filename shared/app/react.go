@@ -10,10 +10,10 @@ import (
 	"parley.internal/shared/store"
 )
 
-// Reaction is a domain's, as a follower of a change feed or a trigger runs it.
+// Reaction is the reaction of a domain to a change, run by a [Follower] of a change feed or by a trigger.
 type Reaction struct{ domain.Reaction }
 
-// Reactions are those of all domains.
+// Reactions returns the reactions of all domains.
 func (a *App) Reactions() []Reaction {
 	var out []Reaction
 	for _, d := range offering[domain.Reactions](a) {
@@ -24,7 +24,7 @@ func (a *App) Reactions() []Reaction {
 	return out
 }
 
-// Concerns says whether the reaction does anything about such a change.
+// Concerns reports whether the reaction applies to the event.
 func (r Reaction) Concerns(e store.Event) bool {
 	return r.Collection == e.Ref.Coll && r.Kind == e.Kind && r.Reaction.Concerns(e.Kind, e.Before, e.After)
 }
@@ -34,22 +34,26 @@ type Outcome string
 
 // The outcomes.
 const (
-	// Handled is an event that was reacted to, or that concerns no reaction.
+	// Handled means that the reaction ran, or does not apply to the event.
 	Handled Outcome = "handled"
-	// Dropped is an event that is too old, or whose failure no redelivery can mend.
+	// Dropped means that the event is too old, or failed in a way that redelivery cannot mend.
 	Dropped Outcome = "dropped"
-	// Redeliver is an event that should come again later.
+	// Redeliver means that the event must be delivered again later.
 	Redeliver Outcome = "redeliver"
 )
 
-// Handle reacts to an event and returns the outcome. Failures are logged; the error is their cause.
+// Handle runs the reaction to an event and returns the outcome. It logs a failure and returns its cause. An event that
+// is dropped because of its age returns no error.
 func (r Reaction) Handle(ctx context.Context, e store.Event, now time.Time, log *slog.Logger) (Outcome, error) {
 	about := []any{"reaction", r.Name, "event", e.ID, "user", e.Ref.User, "document", e.Ref.ID}
 	if !r.Concerns(e) {
 		return Handled, nil
 	}
 	if age := now.Sub(e.At); age > r.MaxAge {
-		log.WarnContext(ctx, "event dropped", append(about, "age", age.Round(time.Second).String(), "cause", "it is too old")...)
+		log.WarnContext(
+			ctx,
+			"event dropped",
+			append(about, "age", age.Round(time.Second).String(), "cause", "it is too old")...)
 		return Dropped, nil
 	}
 	err := r.Run(ctx, e)

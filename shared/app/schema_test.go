@@ -19,11 +19,28 @@ var update = flag.Bool("update", false, "write the goldens of the published sche
 
 var catalogue = sync.OnceValue(func() *op.Catalogue { return New(nil, Ports{}).Catalogue() })
 
-// subset checks that a schema keeps to what every MCP client takes.
+// subset checks that a schema is in the subset that every MCP client supports.
 func subset(t *testing.T, at string, s map[string]any) {
 	t.Helper()
-	allowed := []string{"type", "description", "properties", "required", "additionalProperties", "items", "enum", "default", "format", "pattern",
-		"minimum", "maximum", "exclusiveMinimum", "minLength", "maxLength", "minItems", "maxItems"}
+	allowed := []string{
+		"type",
+		"description",
+		"properties",
+		"required",
+		"additionalProperties",
+		"items",
+		"enum",
+		"default",
+		"format",
+		"pattern",
+		"minimum",
+		"maximum",
+		"exclusiveMinimum",
+		"minLength",
+		"maxLength",
+		"minItems",
+		"maxItems",
+	}
 	for k := range s {
 		if !slices.Contains(allowed, k) {
 			t.Errorf("%s: has %s", at, k)
@@ -58,7 +75,7 @@ func subset(t *testing.T, at string, s map[string]any) {
 	}
 }
 
-func TestEverySchemaKeepsToWhatEveryClientTakes(t *testing.T) {
+func TestEverySchemaIsInTheSubsetOfEveryClient(t *testing.T) {
 	t.Parallel()
 	for _, o := range catalogue().Ops() {
 		for kind, text := range map[string]json.RawMessage{"input": o.Input, "output": o.Output} {
@@ -108,7 +125,7 @@ func TestEveryInputIsBounded(t *testing.T) {
 	}
 }
 
-func TestNamesAreWhatClientsTake(t *testing.T) {
+func TestNamesAreValidForEveryClient(t *testing.T) {
 	t.Parallel()
 	c := catalogue()
 	for _, o := range c.Ops() {
@@ -123,7 +140,7 @@ func TestNamesAreWhatClientsTake(t *testing.T) {
 		if o.Creates && !o.Idempotent && o.Name != "create_key" {
 			t.Errorf("%s creates and takes no idempotencyKey", o.Name)
 		}
-		// What reads and marks may be asked for either way, joining a council by POST.
+		// An operation that reads and marks may have either method: joining a council is a POST.
 		if gets := op.Method(o.Route) == "GET"; (gets && o.Effect > op.Consume) || (!gets && o.Effect == op.Read) {
 			t.Errorf("%s: %s has the effect %d", o.Name, o.Route, o.Effect)
 		}
@@ -156,7 +173,8 @@ type golden struct {
 func published(t *testing.T, o *op.Op) []byte {
 	t.Helper()
 	g := golden{Name: o.Name, Title: o.Title, Toolset: o.Toolset, Alias: o.Alias, Route: o.Route, Doc: o.Doc,
-		Effect: []string{"read", "consume", "write", "destroy"}[o.Effect], For: []string{"anyone", "humans", "admins"}[o.For],
+		Effect:  []string{"read", "consume", "write", "destroy"}[o.Effect],
+		For:     []string{"anyone", "humans", "admins"}[o.For],
 		Creates: o.Creates, RESTOnly: o.RESTOnly, Idempotent: o.Idempotent, Input: o.Input, Output: o.Output}
 	for _, r := range o.Compat {
 		set, err := json.Marshal(r.Set)
@@ -175,9 +193,10 @@ func published(t *testing.T, o *op.Op) []byte {
 	return b.Bytes()
 }
 
-// A changed wire surface shows in the diff: write it with
-// go test ./app -run Golden -update.
-func TestEveryOperationIsAsItsGoldenSays(t *testing.T) {
+// A change of the published operations shows in the diff of the goldens, which
+// go test ./app -run Golden -update
+// writes.
+func TestEveryOperationEqualsItsGolden(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join("testdata", "schemas")
 	want := map[string][]byte{}
@@ -214,7 +233,7 @@ func TestEveryOperationIsAsItsGoldenSays(t *testing.T) {
 	}
 }
 
-func TestTheReferencesRoutesAreThere(t *testing.T) {
+func TestPublishedRoutesStay(t *testing.T) {
 	t.Parallel()
 	routes := map[string]string{}
 	for _, o := range catalogue().Ops() {
@@ -223,33 +242,77 @@ func TestTheReferencesRoutesAreThere(t *testing.T) {
 		}
 	}
 	for route, name := range map[string]string{
-		"GET /v1/tasks": "get_tasks", "GET /v1/tasks/{taskId}": "get_task", "POST /v1/tasks": "create_task", "POST /v1/tasks/{taskId}/claim": "claim_task",
-		"POST /v1/tasks/{taskId}/renew": "renew_claim", "POST /v1/tasks/{taskId}/release": "release_task", "POST /v1/tasks/{taskId}/complete": "complete_task",
-		"POST /v1/messages": "send_message", "GET /v1/messages": "get_messages", "POST /v1/messages/ack": "ack_messages", "GET /v1/interrupts/peek": "get_messages",
-		"POST /v1/questions": "ask_question", "GET /v1/questions/{questionId}/response": "get_response", "POST /v1/questions/{questionId}/answer": "answer_question",
-		"PATCH /v1/tasks/{taskId}": "update_task", "GET /v1/messages/dead": "get_dead_letters", "PUT /v1/groups/{name}": "set_group", "GET /v1/groups": "list_groups",
-		"POST /v1/sessions": "create_session", "PATCH /v1/sessions/{sessionId}": "update_session", "PATCH /v1/sessions": "update_session", "GET /v1/sessions": "list_sessions",
-		"POST /v1/alerts": "send_alert", "GET /v1/dreams": "dream_peek", "GET /v1/dreams/peek": "dream_peek", "POST /v1/dreams/{dreamId}/activate": "dream_activate",
-		"POST /v1/dreams/activate": "dream_activate", "POST /v1/sprints": "create_sprint", "PATCH /v1/sprints/{sprintId}/stories/{storyId}": "update_sprint_story",
-		"POST /v1/sprints/{sprintId}/stories": "add_story_to_sprint", "GET /v1/sprints/{sprintId}": "get_sprint", "POST /v1/sprints/{sprintId}/complete": "complete_sprint",
-		"POST /v1/devices": "register_device", "GET /v1/devices": "list_devices", "DELETE /v1/devices/{deviceId}": "delete_device",
-		"GET /v1/settings/notifications": "get_notification_settings", "PUT /v1/settings/notifications": "set_notification_settings",
-		"POST /v1/councils": "start_council", "GET /v1/councils": "list_councils", "GET /v1/councils/{session_id}": "get_current_session_data",
-		"POST /v1/councils/{session_id}/join": "join_council", "POST /v1/councils/{session_id}/responses": "send_response",
-		"POST /v1/councils/{session_id}/ranking": "rank_responses", "POST /v1/councils/{session_id}/close": "close_council",
-		"GET /v1/fires/{fireId}": "campfire_get_fire", "POST /v1/fires/{fireId}/messages": "campfire_post_message", "POST /v1/fires/{fireId}/duel/verdict": "campfire_deliver_verdict",
-		"POST /v1/verifications": "elenchus_start_session", "POST /v1/verifications/{sessionId}/rounds": "elenchus_submit_round",
-		"POST /v1/teams": "team_create", "GET /v1/teams/{team_name}": "team_read_config", "DELETE /v1/teams/{team_name}": "team_delete",
-		"POST /v1/teams/{team_name}/members": "team_spawn_teammate", "DELETE /v1/teams/{team_name}/members/{agent_name}": "team_force_kill_teammate",
+		"GET /v1/tasks":                                             "get_tasks",
+		"GET /v1/tasks/{taskId}":                                    "get_task",
+		"POST /v1/tasks":                                            "create_task",
+		"POST /v1/tasks/{taskId}/claim":                             "claim_task",
+		"POST /v1/tasks/{taskId}/renew":                             "renew_claim",
+		"POST /v1/tasks/{taskId}/release":                           "release_task",
+		"POST /v1/tasks/{taskId}/complete":                          "complete_task",
+		"POST /v1/messages":                                         "send_message",
+		"GET /v1/messages":                                          "get_messages",
+		"POST /v1/messages/ack":                                     "ack_messages",
+		"GET /v1/interrupts/peek":                                   "get_messages",
+		"POST /v1/questions":                                        "ask_question",
+		"GET /v1/questions/{questionId}/response":                   "get_response",
+		"POST /v1/questions/{questionId}/answer":                    "answer_question",
+		"PATCH /v1/tasks/{taskId}":                                  "update_task",
+		"GET /v1/messages/dead":                                     "get_dead_letters",
+		"PUT /v1/groups/{name}":                                     "set_group",
+		"GET /v1/groups":                                            "list_groups",
+		"POST /v1/sessions":                                         "create_session",
+		"PATCH /v1/sessions/{sessionId}":                            "update_session",
+		"PATCH /v1/sessions":                                        "update_session",
+		"GET /v1/sessions":                                          "list_sessions",
+		"POST /v1/alerts":                                           "send_alert",
+		"GET /v1/dreams":                                            "dream_peek",
+		"GET /v1/dreams/peek":                                       "dream_peek",
+		"POST /v1/dreams/{dreamId}/activate":                        "dream_activate",
+		"POST /v1/dreams/activate":                                  "dream_activate",
+		"POST /v1/sprints":                                          "create_sprint",
+		"PATCH /v1/sprints/{sprintId}/stories/{storyId}":            "update_sprint_story",
+		"POST /v1/sprints/{sprintId}/stories":                       "add_story_to_sprint",
+		"GET /v1/sprints/{sprintId}":                                "get_sprint",
+		"POST /v1/sprints/{sprintId}/complete":                      "complete_sprint",
+		"POST /v1/devices":                                          "register_device",
+		"GET /v1/devices":                                           "list_devices",
+		"DELETE /v1/devices/{deviceId}":                             "delete_device",
+		"GET /v1/settings/notifications":                            "get_notification_settings",
+		"PUT /v1/settings/notifications":                            "set_notification_settings",
+		"POST /v1/councils":                                         "start_council",
+		"GET /v1/councils":                                          "list_councils",
+		"GET /v1/councils/{session_id}":                             "get_current_session_data",
+		"POST /v1/councils/{session_id}/join":                       "join_council",
+		"POST /v1/councils/{session_id}/responses":                  "send_response",
+		"POST /v1/councils/{session_id}/ranking":                    "rank_responses",
+		"POST /v1/councils/{session_id}/close":                      "close_council",
+		"GET /v1/fires/{fireId}":                                    "campfire_get_fire",
+		"POST /v1/fires/{fireId}/messages":                          "campfire_post_message",
+		"POST /v1/fires/{fireId}/duel/verdict":                      "campfire_deliver_verdict",
+		"POST /v1/verifications":                                    "elenchus_start_session",
+		"POST /v1/verifications/{sessionId}/rounds":                 "elenchus_submit_round",
+		"POST /v1/teams":                                            "team_create",
+		"GET /v1/teams/{team_name}":                                 "team_read_config",
+		"DELETE /v1/teams/{team_name}":                              "team_delete",
+		"POST /v1/teams/{team_name}/members":                        "team_spawn_teammate",
+		"DELETE /v1/teams/{team_name}/members/{agent_name}":         "team_force_kill_teammate",
 		"POST /v1/teams/{team_name}/members/{agent_name}/shutdown":  "team_process_shutdown_approved",
-		"POST /v1/teams/{team_name}/members/{agent_name}/heartbeat": "team_heartbeat", "POST /v1/teams/{team_name}/messages": "team_send_message",
-		"GET /v1/teams/{team_name}/inboxes/{agent_name}": "team_read_inbox", "GET /v1/teams/{team_name}/inboxes/{agent_name}/poll": "team_poll_inbox",
-		"POST /v1/teams/{team_name}/tasks": "team_task_create", "GET /v1/teams/{team_name}/tasks": "team_task_list",
-		"GET /v1/teams/{team_name}/tasks/{task_id}": "team_task_get", "PATCH /v1/teams/{team_name}/tasks/{task_id}": "team_task_update",
-		"GET /v1/teams/{team_name}/processes": "team_list_processes", "POST /v1/teams/{team_name}/processes/{process_id}/claim": "team_claim_process",
-		"POST /v1/teams/{team_name}/processes/{process_id}/report": "team_report_process",
-		"GET /v1/usage": "get_usage", "GET /v1/overview": "get_overview",
-		"GET /v1/questions": "list_questions", "POST /v1/keys": "create_key", "GET /v1/keys": "list_keys", "DELETE /v1/keys/{keyId}": "revoke_key",
+		"POST /v1/teams/{team_name}/members/{agent_name}/heartbeat": "team_heartbeat",
+		"POST /v1/teams/{team_name}/messages":                       "team_send_message",
+		"GET /v1/teams/{team_name}/inboxes/{agent_name}":            "team_read_inbox",
+		"GET /v1/teams/{team_name}/inboxes/{agent_name}/poll":       "team_poll_inbox",
+		"POST /v1/teams/{team_name}/tasks":                          "team_task_create",
+		"GET /v1/teams/{team_name}/tasks":                           "team_task_list",
+		"GET /v1/teams/{team_name}/tasks/{task_id}":                 "team_task_get",
+		"PATCH /v1/teams/{team_name}/tasks/{task_id}":               "team_task_update",
+		"GET /v1/teams/{team_name}/processes":                       "team_list_processes",
+		"POST /v1/teams/{team_name}/processes/{process_id}/claim":   "team_claim_process",
+		"POST /v1/teams/{team_name}/processes/{process_id}/report":  "team_report_process",
+		"GET /v1/usage":                                             "get_usage", "GET /v1/overview": "get_overview",
+		"GET /v1/questions":       "list_questions",
+		"POST /v1/keys":           "create_key",
+		"GET /v1/keys":            "list_keys",
+		"DELETE /v1/keys/{keyId}": "revoke_key",
 	} {
 		if routes[route] != name {
 			t.Errorf("%s is %q, not %s", route, routes[route], name)

@@ -22,8 +22,8 @@ import (
 	"parley.internal/shared/team"
 )
 
-// stepped is a driver that counts its steps, outside of transactions and as whole
-// transactions, and calls before with the number of the next.
+// stepped is a driver that counts its steps and calls before with the number of the next one. A step is a read outside
+// of a transaction, or a whole transaction.
 type stepped struct {
 	store.Driver
 	mu     sync.Mutex
@@ -61,17 +61,17 @@ func (d *stepped) Update(ctx context.Context, fn func(context.Context, store.Rea
 	return d.Driver.Update(ctx, fn)
 }
 
-// plant is a store with much that is due, of two users, beside as much that is not.
+// plant is a store with many documents of two users that are due for a sweep, and as many that are not.
 type plant struct {
-	*office      // the callers', on the driver itself
-	sweeper *App // on the counted one
+	*office      // for the callers, directly on the driver
+	sweeper *App // on the stepped driver
 	driver  *stepped
-	// silent is a session that is to end, lapsed a claim that is over, deletedTeam a team that
-	// was deleted, of user u.
+	// Of user u: silent is a session that a sweep must end, lapsed a claim that has expired, deletedTeam a team that
+	// was deleted.
 	silent, lapsed, deletedTeam string
 }
 
-// sown is the directory of a store that is closed, with the time to which its clock has come.
+// sown is the directory of a closed store, with the time that has passed on its clock.
 type sown struct {
 	dir                         string
 	passed                      time.Duration
@@ -91,7 +91,7 @@ func (s *sown) open(t *testing.T) *plant {
 	return p
 }
 
-// grow opens a store, in which ids begin with the prefix.
+// grow opens a store in which generated ids begin with the prefix.
 func grow(t *testing.T, dir, prefix string) *plant {
 	t.Helper()
 	d, err := sqlite.Open(t.Context(), filepath.Join(dir, "parley.db"), Schema())
@@ -106,7 +106,7 @@ func grow(t *testing.T, dir, prefix string) *plant {
 	return p
 }
 
-// sow fills a store once; every plant is grown from a copy of it.
+// sow fills a store, of which every plant is a copy.
 func sow(t *testing.T) *sown {
 	t.Helper()
 	s := &sown{dir: t.TempDir(), passed: task.Retention + 2*time.Hour, silent: "b.u"}
@@ -114,13 +114,20 @@ func sow(t *testing.T) *sown {
 	users := []string{"u", "v"}
 	for _, user := range users {
 		id, token := p.claim(user, "ended", "", 0)
-		v, err := p.Dispatch.Complete(t.Context(), bound(user, "beta"), op.Fill(dispatch.CompleteInput{TaskID: id, ClaimToken: token}))
+		v, err := p.Dispatch.Complete(
+			t.Context(),
+			bound(user, "beta"),
+			op.Fill(dispatch.CompleteInput{TaskID: id, ClaimToken: token}),
+		)
 		must(p.office, v, err)
 		p.record(user)
 	}
 	p.Pass(task.Retention)
 	for _, user := range users {
-		session, err := p.Pulse.Create(t.Context(), bound(user, "beta"), op.Fill(pulse.CreateInput{Name: "b", SessionID: "b." + user}))
+		session, err := p.Pulse.Create(t.Context(), bound(user, "beta"), op.Fill(pulse.CreateInput{
+			Name:      "b",
+			SessionID: "b." + user,
+		}))
 		must(p.office, session, err)
 		p.claim(user, "of a session", "b."+user, 86_400)
 		p.claim(user, "of the same session", "b."+user, 86_400)
@@ -137,7 +144,10 @@ func sow(t *testing.T) *sown {
 	p.Pass(2 * time.Hour)
 	p.employ("busy")
 	for _, user := range users {
-		session, err := p.Pulse.Create(t.Context(), bound(user, "beta"), op.Fill(pulse.CreateInput{Name: "live", SessionID: "live." + user}))
+		session, err := p.Pulse.Create(t.Context(), bound(user, "beta"), op.Fill(pulse.CreateInput{
+			Name:      "live",
+			SessionID: "live." + user,
+		}))
 		must(p.office, session, err)
 		p.claim(user, "live", "live."+user, 0)
 		p.create(user, "waiting", 3600)
@@ -152,20 +162,33 @@ func sow(t *testing.T) *sown {
 
 func (p *plant) create(user, title string, ttl int64) string {
 	p.t.Helper()
-	made, err := p.Dispatch.Create(p.t.Context(), bound(user, "alpha"), op.Fill(dispatch.CreateInput{Title: title, Target: "beta", TTL: ttl}))
+	made, err := p.Dispatch.Create(p.t.Context(), bound(user, "alpha"), op.Fill(dispatch.CreateInput{
+		Title:  title,
+		Target: "beta",
+		TTL:    ttl,
+	}))
 	return must(p.office, made, err).TaskID
 }
 
 func (p *plant) claim(user, title, session string, lease int) (id string, token int64) {
 	p.t.Helper()
 	id = p.create(user, title, 0)
-	c, err := p.Dispatch.Claim(p.t.Context(), bound(user, "beta"), op.Fill(dispatch.ClaimInput{TaskID: id, SessionID: session, LeaseSeconds: lease}))
+	c, err := p.Dispatch.Claim(p.t.Context(), bound(user, "beta"), op.Fill(dispatch.ClaimInput{
+		TaskID:       id,
+		SessionID:    session,
+		LeaseSeconds: lease,
+	}))
 	return id, must(p.office, c, err).ClaimToken
 }
 
 func (p *plant) send(user, text string, ttl int64) {
 	p.t.Helper()
-	m, err := p.Relay.Send(p.t.Context(), bound(user, "alpha"), op.Fill(relay.SendInput{Message: text, Target: "beta", MessageType: "STATUS", TTL: ttl}))
+	m, err := p.Relay.Send(p.t.Context(), bound(user, "alpha"), op.Fill(relay.SendInput{
+		Message:     text,
+		Target:      "beta",
+		MessageType: "STATUS",
+		TTL:         ttl,
+	}))
 	must(p.office, m, err)
 }
 
@@ -175,25 +198,38 @@ func (p *plant) record(user string) {
 	must(p.office, 0, p.Ledger.Flush(p.t.Context()))
 }
 
-// employ has a teammate of a team of u's at work on a task.
+// employ makes a teammate of a team of user u work on a task.
 func (p *plant) employ(name string) {
 	p.t.Helper()
 	ctx, lead, mate := p.t.Context(), bound("u", name), "mate"
 	made, err := p.Team.Create(ctx, lead, op.Fill(team.CreateInput{TeamName: name}))
 	must(p.office, made, err)
-	spawned, err := p.Team.Spawn(ctx, lead, op.Fill(team.SpawnInput{TeamName: name, Name: mate, Prompt: "p", BackendType: team.External}))
+	spawned, err := p.Team.Spawn(ctx, lead, op.Fill(team.SpawnInput{
+		TeamName:    name,
+		Name:        mate,
+		Prompt:      "p",
+		BackendType: team.External,
+	}))
 	must(p.office, spawned, err)
 	created, err := p.Team.CreateTask(ctx, lead, op.Fill(team.CreateTaskInput{TeamName: name, Subject: "s"}))
 	must(p.office, created, err)
-	v, err := p.Team.UpdateTask(ctx, lead, op.Fill(team.UpdateTaskInput{TeamName: name, TaskID: created.ID, Status: team.InProgress, Owner: &mate}))
+	v, err := p.Team.UpdateTask(ctx, lead, op.Fill(team.UpdateTaskInput{
+		TeamName: name,
+		TaskID:   created.ID,
+		Status:   team.InProgress,
+		Owner:    &mate,
+	}))
 	must(p.office, v, err)
 }
 
-// deleteTeam deletes a team that had tasks and mail, and says what the team's own id was.
+// deleteTeam deletes a team that had tasks and mail, and returns its id.
 func (p *plant) deleteTeam(name string) string {
 	p.t.Helper()
 	p.employ(name)
-	killed, err := p.Team.Kill(p.t.Context(), bound("u", name), op.Fill(team.MemberInput{TeamName: name, AgentName: "mate"}))
+	killed, err := p.Team.Kill(p.t.Context(), bound("u", name), op.Fill(team.MemberInput{
+		TeamName:  name,
+		AgentName: "mate",
+	}))
 	must(p.office, killed, err)
 	gone, err := p.Team.Delete(p.t.Context(), bound("u", name), op.Fill(team.NameInput{TeamName: name}))
 	must(p.office, gone, err)
@@ -206,7 +242,7 @@ func (p *plant) deleteTeam(name string) string {
 	return ""
 }
 
-// run sweeps once and says whether there is more.
+// run sweeps once and reports whether documents are left.
 func (p *plant) run(ctx context.Context, name string) Report {
 	p.t.Helper()
 	for _, s := range p.sweeper.Sweeps() {
@@ -219,7 +255,7 @@ func (p *plant) run(ctx context.Context, name string) Report {
 	return Report{}
 }
 
-// documents is everything that the store holds, by where it stands.
+// documents returns all documents of the store by path.
 func (p *plant) documents() map[store.Ref]store.Fields {
 	p.t.Helper()
 	all := map[store.Ref]store.Fields{}
@@ -229,7 +265,12 @@ func (p *plant) documents() map[store.Ref]store.Fields {
 			if strings.Contains(coll, "*") {
 				continue
 			}
-			raws, err := p.driver.Driver.Query(p.t.Context(), store.Plan{User: user, Coll: coll, Def: def, Limit: store.MaxLimit})
+			raws, err := p.driver.Driver.Query(p.t.Context(), store.Plan{
+				User:  user,
+				Coll:  coll,
+				Def:   def,
+				Limit: store.MaxLimit,
+			})
 			if err != nil {
 				p.t.Fatal(err)
 			}
@@ -241,7 +282,7 @@ func (p *plant) documents() map[store.Ref]store.Fields {
 	return all
 }
 
-// differences are the documents that are not the same in both, as text.
+// differences returns the documents that differ between two stores, as text.
 func differences(got, want map[store.Ref]store.Fields) (out []string) {
 	for ref, f := range want {
 		if other, there := got[ref]; !there {
@@ -258,8 +299,7 @@ func differences(got, want map[store.Ref]store.Fields) (out []string) {
 	return out
 }
 
-// handles is how many documents each sweep handles of a plant's, and in how many steps
-// at the least.
+// handles is the number of documents of a plant that each sweep handles, and the least number of steps that it takes.
 var handles = map[string]struct{ documents, steps int }{
 	"sessions": {2 + 1 + 1, 30}, "tasks": {2 + 6 + 2, 13}, "relay": {6, 3}, "ledger": {2, 3},
 }
@@ -275,15 +315,15 @@ func eachSweep(t *testing.T, test func(t *testing.T, name string, from *sown)) {
 	}
 }
 
-// A sweep that was ended after any of its steps and ran again leaves the very
-// documents that one leaves which was not ended: nothing stale, and all that is live.
-func TestASweepThatIsKilledAnywhereAndRunAgainIsASweep(t *testing.T) {
+// A sweep that is killed after any of its steps and run again leaves the same documents as one that is not killed.
+func TestASweepMayBeKilledAtAnyStepAndRunAgain(t *testing.T) {
 	eachSweep(t, func(t *testing.T, name string, from *sown) {
 		whole := from.open(t)
 		before := whole.documents()
 		report, steps := whole.run(t.Context(), name), whole.driver.steps
 		want := whole.documents()
-		if report.More || report.Total() != handles[name].documents || steps < handles[name].steps || len(differences(want, before)) < handles[name].documents {
+		if report.More || report.Total() != handles[name].documents || steps < handles[name].steps ||
+			len(differences(want, before)) < handles[name].documents {
 			t.Fatalf("of %d documents it left %d, in %d steps: %+v", len(before), len(want), steps, report)
 		}
 		for k := 1; k <= steps; k += killEvery {
@@ -309,8 +349,8 @@ func TestASweepThatIsKilledAnywhereAndRunAgainIsASweep(t *testing.T) {
 	})
 }
 
-// What is written at any step of a sweep is there afterwards, as it was written.
-func TestWhatIsWrittenWhileASweepRunsSurvivesIt(t *testing.T) {
+// A document that is written at any step of a sweep is unchanged afterwards.
+func TestDocumentsWrittenDuringASweepSurviveIt(t *testing.T) {
 	eachSweep(t, func(t *testing.T, name string, from *sown) {
 		whole := from.open(t)
 		whole.run(t.Context(), name)
@@ -341,17 +381,23 @@ func TestWhatIsWrittenWhileASweepRunsSurvivesIt(t *testing.T) {
 	})
 }
 
-// meanwhile is what others do while a sweep runs: they make what is new, a session
-// and a teammate that were silent are heard of, and a claim that was over is made again. It returns
-// the documents that are new or were in danger.
+// meanwhile makes the changes of others while a sweep runs: it creates documents, refreshes a session and a teammate
+// that were silent, and claims a task again whose claim had expired. It returns the documents that are new or that the
+// sweep might have removed.
 func (p *plant) meanwhile() map[store.Ref]store.Fields {
 	p.t.Helper()
 	before := p.documents()
-	session, err := p.Pulse.Create(p.t.Context(), bound("u", "beta"), op.Fill(pulse.CreateInput{Name: "b", SessionID: p.silent}))
+	session, err := p.Pulse.Create(p.t.Context(), bound("u", "beta"), op.Fill(pulse.CreateInput{
+		Name:      "b",
+		SessionID: p.silent,
+	}))
 	must(p.office, session, err)
 	again, err := p.Dispatch.Claim(p.t.Context(), bound("u", "beta"), op.Fill(dispatch.ClaimInput{TaskID: p.lapsed}))
 	must(p.office, again, err)
-	beat, err := p.Team.Heartbeat(p.t.Context(), bound("u", "mate"), op.Fill(team.HeartbeatInput{TeamName: "quiet", AgentName: "mate"}))
+	beat, err := p.Team.Heartbeat(p.t.Context(), bound("u", "mate"), op.Fill(team.HeartbeatInput{
+		TeamName:  "quiet",
+		AgentName: "mate",
+	}))
 	must(p.office, beat, err)
 	p.employ("new")
 	p.claim("u", "new", p.silent, 0) // in the session that is back
@@ -360,7 +406,8 @@ func (p *plant) meanwhile() map[store.Ref]store.Fields {
 	p.record("u")
 	written := map[store.Ref]store.Fields{}
 	for ref, f := range p.documents() {
-		if _, known := before[ref]; !known || ref.ID == p.silent || ref.ID == p.lapsed || strings.HasPrefix(ref.ID, "team:quiet") {
+		_, known := before[ref]
+		if !known || ref.ID == p.silent || ref.ID == p.lapsed || strings.HasPrefix(ref.ID, "team:quiet") {
 			written[ref] = f
 		}
 	}

@@ -11,12 +11,12 @@ import (
 	"parley.internal/shared/store"
 )
 
-// Sweep is work that time makes, not a call. It may be ended and run again at any
-// point: what it has not handled it finds again.
+// Sweep is scheduled work, such as the expiry of documents. It may be interrupted and run again at any point: the next
+// run finds the documents that are left.
 type Sweep struct {
-	// Name is what logs call it, Function what its deployment does.
+	// Name is the name in logs, Function that of the deployed function.
 	Name, Function string
-	// Every is how often it is to run.
+	// Every is the time between two runs.
 	Every time.Duration
 	steps []domain.Sweep
 }
@@ -24,7 +24,8 @@ type Sweep struct {
 // batch is the number of documents that a step handles at once, so that memory stays bounded.
 const batch = 200
 
-// Sweeps are all scheduled sweeps, each with the steps that the domains add to it.
+// Sweeps returns all scheduled sweeps, each with the steps that the domains add to it. It panics if a step names a
+// schedule that does not exist.
 func (a *App) Sweeps() []Sweep {
 	sweeps := []Sweep{
 		{Name: domain.Sessions, Function: "CleanupExpiredSessions", Every: 5 * time.Minute},
@@ -44,12 +45,12 @@ func (a *App) Sweeps() []Sweep {
 	return sweeps
 }
 
-// Report is what a sweep did.
+// Report is the result of a sweep.
 type Report struct {
 	Sweep string `json:"sweep"`
-	// Handled counts documents by the step that handled them.
+	// Handled is the number of documents that each step handled.
 	Handled map[string]int `json:"settled"`
-	// More says that its time was over before all was handled; the next run goes on.
+	// More is set if the time was over before all documents were handled; the next run continues.
 	More bool `json:"more"`
 }
 
@@ -61,8 +62,8 @@ func (r Report) Total() (n int) {
 	return n
 }
 
-// Run sweeps until nothing is left or ctx ends, which is no error. What fails does
-// not keep the other steps from running.
+// Run sweeps until no document is left or ctx ends, which is no error. A step that fails does not keep the others from
+// running; the errors of all steps are joined.
 func (s Sweep) Run(ctx context.Context, a *store.Admin) (Report, error) {
 	report := Report{Sweep: s.Name, Handled: map[string]int{}}
 	var failed []error

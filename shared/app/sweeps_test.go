@@ -32,7 +32,7 @@ func (o *office) sweep(name string) int {
 	return 0
 }
 
-func TestTheWorkOfASessionThatFellSilentGoesBackAndItsAskerIsToldOnce(t *testing.T) {
+func TestTheTasksOfASilentSessionAreReleasedAndTheirSourceIsNotifiedOnce(t *testing.T) {
 	eachOffice(t, func(t *testing.T, o *office) {
 		id := o.begin()
 		o.Pass(65*time.Minute - time.Second)
@@ -51,7 +51,9 @@ func TestTheWorkOfASessionThatFellSilentGoesBackAndItsAskerIsToldOnce(t *testing
 			t.Errorf("%d sessions ended again", n)
 		}
 		mail, err := o.Relay.Get(t.Context(), alpha, op.Fill(relay.GetInput{}))
-		if must(o, mail, err); len(mail.Messages) != 1 || mail.Messages[0].Source != "parley" || !mail.Messages[0].Verified || !strings.Contains(mail.Messages[0].Message, "build it") {
+		must(o, mail, err)
+		if len(mail.Messages) != 1 || mail.Messages[0].Source != "parley" || !mail.Messages[0].Verified ||
+			!strings.Contains(mail.Messages[0].Message, "build it") {
 			t.Errorf("alpha was told %+v", mail.Messages)
 		}
 		if v := o.see(overview.Input{}); len(v.Sessions)+len(v.Claims) != 0 {
@@ -60,16 +62,25 @@ func TestTheWorkOfASessionThatFellSilentGoesBackAndItsAskerIsToldOnce(t *testing
 	})
 }
 
-func TestEverySweepHandlesWhatIsItsOwn(t *testing.T) {
+func TestEverySweepHandlesItsDocuments(t *testing.T) {
 	eachOffice(t, func(t *testing.T, o *office) {
 		ctx := t.Context()
 		leased, err := o.Dispatch.Create(ctx, alpha, op.Fill(dispatch.CreateInput{Title: "leased", Target: "beta"}))
 		must(o, leased, err)
 		claim, err := o.Dispatch.Claim(ctx, beta, op.Fill(dispatch.ClaimInput{TaskID: leased.TaskID}))
 		must(o, claim, err)
-		late, err := o.Dispatch.Create(ctx, alpha, op.Fill(dispatch.CreateInput{Title: "late", Target: "beta", TTL: 60}))
+		late, err := o.Dispatch.Create(ctx, alpha, op.Fill(dispatch.CreateInput{
+			Title:  "late",
+			Target: "beta",
+			TTL:    60,
+		}))
 		must(o, late, err)
-		m, err := o.Relay.Send(ctx, alpha, op.Fill(relay.SendInput{Message: "hi", Target: "beta", MessageType: "STATUS", TTL: 60}))
+		m, err := o.Relay.Send(ctx, alpha, op.Fill(relay.SendInput{
+			Message:     "hi",
+			Target:      "beta",
+			MessageType: "STATUS",
+			TTL:         60,
+		}))
 		must(o, m, err)
 		o.Ledger.Record(op.Usage{Op: "get_tasks", Transport: "mcp", Caller: alpha, At: o.Now()})
 		if err := o.Ledger.Flush(ctx); err != nil {
@@ -94,7 +105,7 @@ func TestEverySweepHandlesWhatIsItsOwn(t *testing.T) {
 	})
 }
 
-func TestAStepThatFailsKeepsNoOtherFromRunning(t *testing.T) {
+func TestAStepThatFailsDoesNotStopTheOthers(t *testing.T) {
 	t.Parallel()
 	down := errors.New("down")
 	left := 450
@@ -107,12 +118,15 @@ func TestAStepThatFailsKeepsNoOtherFromRunning(t *testing.T) {
 		}},
 	}}
 	report, err := s.Run(t.Context(), nil)
-	if report.Handled["bad"] != 3 || report.Handled["good"] != 450 || report.Total() != 453 || report.More || !errors.Is(err, down) || !strings.Contains(err.Error(), "bad") || left != 0 {
+	if report.Handled["bad"] != 3 || report.Handled["good"] != 450 || report.Total() != 453 || report.More ||
+		!errors.Is(err, down) ||
+		!strings.Contains(err.Error(), "bad") ||
+		left != 0 {
 		t.Errorf("%+v, %v, %d are left", report, err, left)
 	}
 }
 
-func TestASweepWhoseTimeIsOverSaysThatThereIsMore(t *testing.T) {
+func TestAnInterruptedSweepReportsThatDocumentsAreLeft(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithCancel(t.Context())
 	begun := 0

@@ -163,7 +163,8 @@ func TestARequestCarriesItsHeaders(t *testing.T) {
 	}
 	got := s.requests()
 	for n, r := range got {
-		for name, want := range map[string]string{"Authorization": "Bearer " + testKey, "Content-Type": "application/json",
+		for name, want := range map[string]string{
+			"Authorization": "Bearer " + testKey, "Content-Type": "application/json",
 			"Accept": "application/json", "User-Agent": "bench/1", "X-Request-Id": []string{"call", "call.2"}[n]} {
 			if r.header.Get(name) != want {
 				t.Errorf("attempt %d: %s is %q, want %q", n+1, name, r.header.Get(name), want)
@@ -226,7 +227,12 @@ func TestOneClientServesManyAtOnce(t *testing.T) {
 	var wg sync.WaitGroup
 	for range 20 {
 		wg.Go(func() {
-			_, err := c.With(WithUserAgent("many")).CreateTask(t.Context(), dispatch.CreateInput{Title: "t", Target: "any"})
+			_, err := c.With(
+				WithUserAgent("many"),
+			).CreateTask(
+				t.Context(),
+				dispatch.CreateInput{Title: "t", Target: "any"},
+			)
 			if err != nil {
 				t.Error(err)
 			}

@@ -100,17 +100,21 @@ func TestAWriteWhoseOutcomeIsUnknownSaysSo(t *testing.T) {
 		answers []http.HandlerFunc
 		want    bool
 	}{
-		"no answer":                          {[]http.HandlerFunc{drops}, true},
-		"unavailable":                        {[]http.HandlerFunc{faults(fault.Unavailable)}, true},
-		"an internal error":                  {[]http.HandlerFunc{faults(fault.Internal)}, true},
-		"a proxy's page":                     {[]http.HandlerFunc{says(502, "")}, true},
-		"a success that nobody can read":     {[]http.HandlerFunc{says(200, "<html>")}, true},
-		"data that nobody can read":          {[]http.HandlerFunc{says(200, `{"success":true,"data":7}`)}, true},
-		"an answer that is cut":              {[]http.HandlerFunc{says(200, `{"success":true`, "Content-Length", "100")}, true},
-		"a refusal":                          {[]http.HandlerFunc{faults(fault.Precondition)}, false},
-		"contention":                         {[]http.HandlerFunc{faults(fault.Conflict)}, false},
-		"too many":                           {[]http.HandlerFunc{faults(fault.Exhausted)}, false},
-		"a refusal after contention":         {[]http.HandlerFunc{faults(fault.Conflict), faults(fault.NotFound)}, false},
+		"no answer":                      {[]http.HandlerFunc{drops}, true},
+		"unavailable":                    {[]http.HandlerFunc{faults(fault.Unavailable)}, true},
+		"an internal error":              {[]http.HandlerFunc{faults(fault.Internal)}, true},
+		"a proxy's page":                 {[]http.HandlerFunc{says(502, "")}, true},
+		"a success that nobody can read": {[]http.HandlerFunc{says(200, "<html>")}, true},
+		"data that nobody can read":      {[]http.HandlerFunc{says(200, `{"success":true,"data":7}`)}, true},
+		"an answer that is cut": {
+			[]http.HandlerFunc{says(200, `{"success":true`, "Content-Length", "100")}, true,
+		},
+		"a refusal":  {[]http.HandlerFunc{faults(fault.Precondition)}, false},
+		"contention": {[]http.HandlerFunc{faults(fault.Conflict)}, false},
+		"too many":   {[]http.HandlerFunc{faults(fault.Exhausted)}, false},
+		"a refusal after contention": {
+			[]http.HandlerFunc{faults(fault.Conflict), faults(fault.NotFound)}, false,
+		},
 		"a page that says the path is wrong": {[]http.HandlerFunc{says(404, "<html>")}, false},
 	} {
 		s := newServer(t, k.answers...)

@@ -23,93 +23,354 @@ import (
 )
 
 var operations = map[string]Operation{
-	"get_tasks":                       {Name: "get_tasks", Effect: op.Read, Routes: []string{"GET /v1/tasks"}, Wait: "waitMs"},
-	"get_task":                        {Name: "get_task", Effect: op.Read, Routes: []string{"GET /v1/tasks/{taskId}"}},
-	"create_task":                     {Name: "create_task", Effect: op.Write, Routes: []string{"POST /v1/tasks"}, Idempotent: true},
-	"claim_task":                      {Name: "claim_task", Effect: op.Write, Routes: []string{"POST /v1/tasks/{taskId}/claim"}},
-	"renew_claim":                     {Name: "renew_claim", Effect: op.Write, Routes: []string{"POST /v1/tasks/{taskId}/renew"}},
-	"release_task":                    {Name: "release_task", Effect: op.Write, Routes: []string{"POST /v1/tasks/{taskId}/release"}},
-	"complete_task":                   {Name: "complete_task", Effect: op.Write, Routes: []string{"POST /v1/tasks/{taskId}/complete"}},
-	"update_task":                     {Name: "update_task", Effect: op.Write, Routes: []string{"PATCH /v1/tasks/{taskId}"}},
-	"send_message":                    {Name: "send_message", Effect: op.Write, Routes: []string{"POST /v1/messages"}, Idempotent: true},
-	"get_messages":                    {Name: "get_messages", Effect: op.Consume, Routes: []string{"GET /v1/messages"}, Wait: "waitMs"},
-	"ack_messages":                    {Name: "ack_messages", Effect: op.Write, Routes: []string{"POST /v1/messages/ack"}},
-	"get_dead_letters":                {Name: "get_dead_letters", Effect: op.Read, Routes: []string{"GET /v1/messages/dead"}},
-	"set_group":                       {Name: "set_group", Effect: op.Write, Routes: []string{"PUT /v1/groups/{name}"}},
-	"list_groups":                     {Name: "list_groups", Effect: op.Read, Routes: []string{"GET /v1/groups"}},
-	"create_session":                  {Name: "create_session", Effect: op.Write, Routes: []string{"POST /v1/sessions"}, Idempotent: true},
-	"update_session":                  {Name: "update_session", Effect: op.Write, Routes: []string{"PATCH /v1/sessions/{sessionId}", "PATCH /v1/sessions"}},
-	"list_sessions":                   {Name: "list_sessions", Effect: op.Read, Routes: []string{"GET /v1/sessions"}},
-	"ask_question":                    {Name: "ask_question", Effect: op.Write, Routes: []string{"POST /v1/questions"}, Idempotent: true, Wait: "waitMs"},
-	"get_response":                    {Name: "get_response", Effect: op.Read, Routes: []string{"GET /v1/questions/{questionId}/response"}, Wait: "waitMs"},
-	"send_alert":                      {Name: "send_alert", Effect: op.Write, Routes: []string{"POST /v1/alerts"}, Idempotent: true},
-	"answer_question":                 {Name: "answer_question", Effect: op.Write, Routes: []string{"POST /v1/questions/{questionId}/answer"}},
-	"list_questions":                  {Name: "list_questions", Effect: op.Read, Routes: []string{"GET /v1/questions"}},
-	"register_device":                 {Name: "register_device", Effect: op.Write, Routes: []string{"POST /v1/devices"}, Idempotent: true},
-	"list_devices":                    {Name: "list_devices", Effect: op.Read, Routes: []string{"GET /v1/devices"}},
-	"delete_device":                   {Name: "delete_device", Effect: op.Destroy, Routes: []string{"DELETE /v1/devices/{deviceId}"}},
-	"get_notification_settings":       {Name: "get_notification_settings", Effect: op.Read, Routes: []string{"GET /v1/settings/notifications"}},
-	"set_notification_settings":       {Name: "set_notification_settings", Effect: op.Write, Routes: []string{"PUT /v1/settings/notifications"}},
-	"dream_peek":                      {Name: "dream_peek", Effect: op.Read, Routes: []string{"GET /v1/dreams"}},
-	"dream_activate":                  {Name: "dream_activate", Effect: op.Write, Routes: []string{"POST /v1/dreams/{dreamId}/activate"}},
-	"create_sprint":                   {Name: "create_sprint", Effect: op.Write, Routes: []string{"POST /v1/sprints"}, Idempotent: true},
-	"update_sprint_story":             {Name: "update_sprint_story", Effect: op.Write, Routes: []string{"PATCH /v1/sprints/{sprintId}/stories/{storyId}"}},
-	"add_story_to_sprint":             {Name: "add_story_to_sprint", Effect: op.Write, Routes: []string{"POST /v1/sprints/{sprintId}/stories"}, Idempotent: true},
-	"get_sprint":                      {Name: "get_sprint", Effect: op.Read, Routes: []string{"GET /v1/sprints/{sprintId}"}},
-	"complete_sprint":                 {Name: "complete_sprint", Effect: op.Write, Routes: []string{"POST /v1/sprints/{sprintId}/complete"}},
-	"get_usage":                       {Name: "get_usage", Effect: op.Read, Routes: []string{"GET /v1/usage"}},
-	"get_overview":                    {Name: "get_overview", Effect: op.Read, Routes: []string{"GET /v1/overview"}, Wait: "waitMs"},
-	"start_council":                   {Name: "start_council", Effect: op.Write, Routes: []string{"POST /v1/councils"}, Idempotent: true},
-	"join_council":                    {Name: "join_council", Effect: op.Consume, Routes: []string{"POST /v1/councils/{session_id}/join", "POST /v1/councils/current/join"}},
-	"get_current_session_data":        {Name: "get_current_session_data", Effect: op.Consume, Routes: []string{"GET /v1/councils/{session_id}", "GET /v1/councils/current"}, Wait: "wait_ms"},
-	"close_council":                   {Name: "close_council", Effect: op.Write, Routes: []string{"POST /v1/councils/{session_id}/close", "POST /v1/councils/current/close"}},
-	"send_response":                   {Name: "send_response", Effect: op.Write, Routes: []string{"POST /v1/councils/{session_id}/responses", "POST /v1/councils/current/responses"}, Idempotent: true},
-	"list_councils":                   {Name: "list_councils", Effect: op.Read, Routes: []string{"GET /v1/councils"}},
-	"rank_responses":                  {Name: "rank_responses", Effect: op.Write, Routes: []string{"POST /v1/councils/{session_id}/ranking", "POST /v1/councils/current/ranking"}},
-	"campfire_ping":                   {Name: "campfire_ping", Effect: op.Read, Routes: []string{"GET /v1/campfire/ping"}},
-	"campfire_echo":                   {Name: "campfire_echo", Effect: op.Read, Routes: []string{"GET /v1/campfire/echo"}},
-	"campfire_get_or_create_fire":     {Name: "campfire_get_or_create_fire", Effect: op.Write, Routes: []string{"PUT /v1/fires/{fireId}"}, Idempotent: true},
-	"campfire_post_message":           {Name: "campfire_post_message", Effect: op.Write, Routes: []string{"POST /v1/fires/{fireId}/messages"}, Idempotent: true},
-	"campfire_list_messages":          {Name: "campfire_list_messages", Effect: op.Read, Routes: []string{"GET /v1/fires/{fireId}/messages"}, Wait: "waitMs"},
-	"campfire_throw_gauntlet":         {Name: "campfire_throw_gauntlet", Effect: op.Write, Routes: []string{"POST /v1/fires/{fireId}/duel"}, Idempotent: true},
-	"campfire_take_oath_of_judgement": {Name: "campfire_take_oath_of_judgement", Effect: op.Write, Routes: []string{"POST /v1/fires/{fireId}/duel/oath"}},
-	"campfire_strike_argument":        {Name: "campfire_strike_argument", Effect: op.Write, Routes: []string{"POST /v1/fires/{fireId}/duel/strike"}},
-	"campfire_hold_the_line":          {Name: "campfire_hold_the_line", Effect: op.Write, Routes: []string{"POST /v1/fires/{fireId}/duel/hold"}},
-	"campfire_deliver_verdict":        {Name: "campfire_deliver_verdict", Effect: op.Write, Routes: []string{"POST /v1/fires/{fireId}/duel/verdict"}},
-	"campfire_abandon_duel":           {Name: "campfire_abandon_duel", Effect: op.Write, Routes: []string{"POST /v1/fires/{fireId}/duel/abandon"}},
-	"campfire_speak_to_party":         {Name: "campfire_speak_to_party", Effect: op.Write, Routes: []string{"POST /v1/fires/{fireId}/speech"}, Idempotent: true},
-	"campfire_update_battle_plan":     {Name: "campfire_update_battle_plan", Effect: op.Write, Routes: []string{"PUT /v1/fires/{fireId}/plan"}, Idempotent: true},
-	"campfire_get_fire":               {Name: "campfire_get_fire", Effect: op.Read, Routes: []string{"GET /v1/fires/{fireId}"}},
-	"campfire_list_duels":             {Name: "campfire_list_duels", Effect: op.Read, Routes: []string{"GET /v1/fires/{fireId}/duels"}},
-	"elenchus_start_session":          {Name: "elenchus_start_session", Effect: op.Write, Routes: []string{"POST /v1/verifications"}, Idempotent: true},
-	"elenchus_get_context":            {Name: "elenchus_get_context", Effect: op.Read, Routes: []string{"GET /v1/verifications/{sessionId}"}},
-	"elenchus_submit_round":           {Name: "elenchus_submit_round", Effect: op.Write, Routes: []string{"POST /v1/verifications/{sessionId}/rounds"}, Idempotent: true},
-	"elenchus_add_files":              {Name: "elenchus_add_files", Effect: op.Write, Routes: []string{"POST /v1/verifications/{sessionId}/files"}},
-	"elenchus_get_issues":             {Name: "elenchus_get_issues", Effect: op.Read, Routes: []string{"GET /v1/verifications/{sessionId}/issues"}},
-	"elenchus_checkpoint":             {Name: "elenchus_checkpoint", Effect: op.Write, Routes: []string{"POST /v1/verifications/{sessionId}/checkpoints"}, Idempotent: true},
-	"elenchus_rollback":               {Name: "elenchus_rollback", Effect: op.Write, Routes: []string{"POST /v1/verifications/{sessionId}/rollback"}},
-	"elenchus_end_session":            {Name: "elenchus_end_session", Effect: op.Write, Routes: []string{"POST /v1/verifications/{sessionId}/end"}},
-	"elenchus_list_sessions":          {Name: "elenchus_list_sessions", Effect: op.Read, Routes: []string{"GET /v1/verifications"}},
-	"team_create":                     {Name: "team_create", Effect: op.Write, Routes: []string{"POST /v1/teams"}, Idempotent: true},
-	"team_delete":                     {Name: "team_delete", Effect: op.Destroy, Routes: []string{"DELETE /v1/teams/{team_name}"}},
-	"team_read_config":                {Name: "team_read_config", Effect: op.Read, Routes: []string{"GET /v1/teams/{team_name}"}},
-	"team_spawn_teammate":             {Name: "team_spawn_teammate", Effect: op.Write, Routes: []string{"POST /v1/teams/{team_name}/members"}, Idempotent: true},
-	"team_force_kill_teammate":        {Name: "team_force_kill_teammate", Effect: op.Destroy, Routes: []string{"DELETE /v1/teams/{team_name}/members/{agent_name}"}},
-	"team_process_shutdown_approved":  {Name: "team_process_shutdown_approved", Effect: op.Destroy, Routes: []string{"POST /v1/teams/{team_name}/members/{agent_name}/shutdown"}},
-	"team_heartbeat":                  {Name: "team_heartbeat", Effect: op.Write, Routes: []string{"POST /v1/teams/{team_name}/members/{agent_name}/heartbeat"}},
-	"team_send_message":               {Name: "team_send_message", Effect: op.Write, Routes: []string{"POST /v1/teams/{team_name}/messages"}, Idempotent: true},
-	"team_read_inbox":                 {Name: "team_read_inbox", Effect: op.Consume, Routes: []string{"GET /v1/teams/{team_name}/inboxes/{agent_name}"}},
-	"team_poll_inbox":                 {Name: "team_poll_inbox", Effect: op.Consume, Routes: []string{"GET /v1/teams/{team_name}/inboxes/{agent_name}/poll"}, Wait: "timeout_ms", DefaultWait: 30000 * time.Millisecond},
-	"team_task_create":                {Name: "team_task_create", Effect: op.Write, Routes: []string{"POST /v1/teams/{team_name}/tasks"}, Idempotent: true},
-	"team_task_update":                {Name: "team_task_update", Effect: op.Write, Routes: []string{"PATCH /v1/teams/{team_name}/tasks/{task_id}"}},
-	"team_task_list":                  {Name: "team_task_list", Effect: op.Read, Routes: []string{"GET /v1/teams/{team_name}/tasks"}},
-	"team_task_get":                   {Name: "team_task_get", Effect: op.Read, Routes: []string{"GET /v1/teams/{team_name}/tasks/{task_id}"}},
-	"team_list_processes":             {Name: "team_list_processes", Effect: op.Read, Routes: []string{"GET /v1/teams/{team_name}/processes"}, Wait: "wait_ms"},
-	"team_claim_process":              {Name: "team_claim_process", Effect: op.Write, Routes: []string{"POST /v1/teams/{team_name}/processes/{process_id}/claim"}},
-	"team_report_process":             {Name: "team_report_process", Effect: op.Write, Routes: []string{"POST /v1/teams/{team_name}/processes/{process_id}/report"}},
-	"create_key":                      {Name: "create_key", Effect: op.Write, Routes: []string{"POST /v1/keys"}},
-	"list_keys":                       {Name: "list_keys", Effect: op.Read, Routes: []string{"GET /v1/keys"}},
-	"revoke_key":                      {Name: "revoke_key", Effect: op.Destroy, Routes: []string{"DELETE /v1/keys/{keyId}"}},
+	"get_tasks": {
+		Name: "get_tasks", Effect: op.Read, Wait: "waitMs",
+		Routes: []string{"GET /v1/tasks"},
+	},
+	"get_task": {
+		Name: "get_task", Effect: op.Read,
+		Routes: []string{"GET /v1/tasks/{taskId}"},
+	},
+	"create_task": {
+		Name: "create_task", Effect: op.Write, Idempotent: true,
+		Routes: []string{"POST /v1/tasks"},
+	},
+	"claim_task": {
+		Name: "claim_task", Effect: op.Write,
+		Routes: []string{"POST /v1/tasks/{taskId}/claim"},
+	},
+	"renew_claim": {
+		Name: "renew_claim", Effect: op.Write,
+		Routes: []string{"POST /v1/tasks/{taskId}/renew"},
+	},
+	"release_task": {
+		Name: "release_task", Effect: op.Write,
+		Routes: []string{"POST /v1/tasks/{taskId}/release"},
+	},
+	"complete_task": {
+		Name: "complete_task", Effect: op.Write,
+		Routes: []string{"POST /v1/tasks/{taskId}/complete"},
+	},
+	"update_task": {
+		Name: "update_task", Effect: op.Write,
+		Routes: []string{"PATCH /v1/tasks/{taskId}"},
+	},
+	"send_message": {
+		Name: "send_message", Effect: op.Write, Idempotent: true,
+		Routes: []string{"POST /v1/messages"},
+	},
+	"get_messages": {
+		Name: "get_messages", Effect: op.Consume, Wait: "waitMs",
+		Routes: []string{"GET /v1/messages"},
+	},
+	"ack_messages": {
+		Name: "ack_messages", Effect: op.Write,
+		Routes: []string{"POST /v1/messages/ack"},
+	},
+	"get_dead_letters": {
+		Name: "get_dead_letters", Effect: op.Read,
+		Routes: []string{"GET /v1/messages/dead"},
+	},
+	"set_group": {
+		Name: "set_group", Effect: op.Write,
+		Routes: []string{"PUT /v1/groups/{name}"},
+	},
+	"list_groups": {
+		Name: "list_groups", Effect: op.Read,
+		Routes: []string{"GET /v1/groups"},
+	},
+	"create_session": {
+		Name: "create_session", Effect: op.Write, Idempotent: true,
+		Routes: []string{"POST /v1/sessions"},
+	},
+	"update_session": {
+		Name: "update_session", Effect: op.Write,
+		Routes: []string{"PATCH /v1/sessions/{sessionId}", "PATCH /v1/sessions"},
+	},
+	"list_sessions": {
+		Name: "list_sessions", Effect: op.Read,
+		Routes: []string{"GET /v1/sessions"},
+	},
+	"ask_question": {
+		Name: "ask_question", Effect: op.Write, Idempotent: true, Wait: "waitMs",
+		Routes: []string{"POST /v1/questions"},
+	},
+	"get_response": {
+		Name: "get_response", Effect: op.Read, Wait: "waitMs",
+		Routes: []string{"GET /v1/questions/{questionId}/response"},
+	},
+	"send_alert": {
+		Name: "send_alert", Effect: op.Write, Idempotent: true,
+		Routes: []string{"POST /v1/alerts"},
+	},
+	"answer_question": {
+		Name: "answer_question", Effect: op.Write,
+		Routes: []string{"POST /v1/questions/{questionId}/answer"},
+	},
+	"list_questions": {
+		Name: "list_questions", Effect: op.Read,
+		Routes: []string{"GET /v1/questions"},
+	},
+	"register_device": {
+		Name: "register_device", Effect: op.Write, Idempotent: true,
+		Routes: []string{"POST /v1/devices"},
+	},
+	"list_devices": {
+		Name: "list_devices", Effect: op.Read,
+		Routes: []string{"GET /v1/devices"},
+	},
+	"delete_device": {
+		Name: "delete_device", Effect: op.Destroy,
+		Routes: []string{"DELETE /v1/devices/{deviceId}"},
+	},
+	"get_notification_settings": {
+		Name: "get_notification_settings", Effect: op.Read,
+		Routes: []string{"GET /v1/settings/notifications"},
+	},
+	"set_notification_settings": {
+		Name: "set_notification_settings", Effect: op.Write,
+		Routes: []string{"PUT /v1/settings/notifications"},
+	},
+	"dream_peek": {
+		Name: "dream_peek", Effect: op.Read,
+		Routes: []string{"GET /v1/dreams"},
+	},
+	"dream_activate": {
+		Name: "dream_activate", Effect: op.Write,
+		Routes: []string{"POST /v1/dreams/{dreamId}/activate"},
+	},
+	"create_sprint": {
+		Name: "create_sprint", Effect: op.Write, Idempotent: true,
+		Routes: []string{"POST /v1/sprints"},
+	},
+	"update_sprint_story": {
+		Name: "update_sprint_story", Effect: op.Write,
+		Routes: []string{"PATCH /v1/sprints/{sprintId}/stories/{storyId}"},
+	},
+	"add_story_to_sprint": {
+		Name: "add_story_to_sprint", Effect: op.Write, Idempotent: true,
+		Routes: []string{"POST /v1/sprints/{sprintId}/stories"},
+	},
+	"get_sprint": {
+		Name: "get_sprint", Effect: op.Read,
+		Routes: []string{"GET /v1/sprints/{sprintId}"},
+	},
+	"complete_sprint": {
+		Name: "complete_sprint", Effect: op.Write,
+		Routes: []string{"POST /v1/sprints/{sprintId}/complete"},
+	},
+	"get_usage": {
+		Name: "get_usage", Effect: op.Read,
+		Routes: []string{"GET /v1/usage"},
+	},
+	"get_overview": {
+		Name: "get_overview", Effect: op.Read, Wait: "waitMs",
+		Routes: []string{"GET /v1/overview"},
+	},
+	"start_council": {
+		Name: "start_council", Effect: op.Write, Idempotent: true,
+		Routes: []string{"POST /v1/councils"},
+	},
+	"join_council": {
+		Name: "join_council", Effect: op.Consume,
+		Routes: []string{"POST /v1/councils/{session_id}/join", "POST /v1/councils/current/join"},
+	},
+	"get_current_session_data": {
+		Name: "get_current_session_data", Effect: op.Consume, Wait: "wait_ms",
+		Routes: []string{"GET /v1/councils/{session_id}", "GET /v1/councils/current"},
+	},
+	"close_council": {
+		Name: "close_council", Effect: op.Write,
+		Routes: []string{"POST /v1/councils/{session_id}/close", "POST /v1/councils/current/close"},
+	},
+	"send_response": {
+		Name: "send_response", Effect: op.Write, Idempotent: true,
+		Routes: []string{"POST /v1/councils/{session_id}/responses", "POST /v1/councils/current/responses"},
+	},
+	"list_councils": {
+		Name: "list_councils", Effect: op.Read,
+		Routes: []string{"GET /v1/councils"},
+	},
+	"rank_responses": {
+		Name: "rank_responses", Effect: op.Write,
+		Routes: []string{"POST /v1/councils/{session_id}/ranking", "POST /v1/councils/current/ranking"},
+	},
+	"campfire_ping": {
+		Name: "campfire_ping", Effect: op.Read,
+		Routes: []string{"GET /v1/campfire/ping"},
+	},
+	"campfire_echo": {
+		Name: "campfire_echo", Effect: op.Read,
+		Routes: []string{"GET /v1/campfire/echo"},
+	},
+	"campfire_get_or_create_fire": {
+		Name: "campfire_get_or_create_fire", Effect: op.Write, Idempotent: true,
+		Routes: []string{"PUT /v1/fires/{fireId}"},
+	},
+	"campfire_post_message": {
+		Name: "campfire_post_message", Effect: op.Write, Idempotent: true,
+		Routes: []string{"POST /v1/fires/{fireId}/messages"},
+	},
+	"campfire_list_messages": {
+		Name: "campfire_list_messages", Effect: op.Read, Wait: "waitMs",
+		Routes: []string{"GET /v1/fires/{fireId}/messages"},
+	},
+	"campfire_throw_gauntlet": {
+		Name: "campfire_throw_gauntlet", Effect: op.Write, Idempotent: true,
+		Routes: []string{"POST /v1/fires/{fireId}/duel"},
+	},
+	"campfire_take_oath_of_judgement": {
+		Name: "campfire_take_oath_of_judgement", Effect: op.Write,
+		Routes: []string{"POST /v1/fires/{fireId}/duel/oath"},
+	},
+	"campfire_strike_argument": {
+		Name: "campfire_strike_argument", Effect: op.Write,
+		Routes: []string{"POST /v1/fires/{fireId}/duel/strike"},
+	},
+	"campfire_hold_the_line": {
+		Name: "campfire_hold_the_line", Effect: op.Write,
+		Routes: []string{"POST /v1/fires/{fireId}/duel/hold"},
+	},
+	"campfire_deliver_verdict": {
+		Name: "campfire_deliver_verdict", Effect: op.Write,
+		Routes: []string{"POST /v1/fires/{fireId}/duel/verdict"},
+	},
+	"campfire_abandon_duel": {
+		Name: "campfire_abandon_duel", Effect: op.Write,
+		Routes: []string{"POST /v1/fires/{fireId}/duel/abandon"},
+	},
+	"campfire_speak_to_party": {
+		Name: "campfire_speak_to_party", Effect: op.Write, Idempotent: true,
+		Routes: []string{"POST /v1/fires/{fireId}/speech"},
+	},
+	"campfire_update_battle_plan": {
+		Name: "campfire_update_battle_plan", Effect: op.Write, Idempotent: true,
+		Routes: []string{"PUT /v1/fires/{fireId}/plan"},
+	},
+	"campfire_get_fire": {
+		Name: "campfire_get_fire", Effect: op.Read,
+		Routes: []string{"GET /v1/fires/{fireId}"},
+	},
+	"campfire_list_duels": {
+		Name: "campfire_list_duels", Effect: op.Read,
+		Routes: []string{"GET /v1/fires/{fireId}/duels"},
+	},
+	"elenchus_start_session": {
+		Name: "elenchus_start_session", Effect: op.Write, Idempotent: true,
+		Routes: []string{"POST /v1/verifications"},
+	},
+	"elenchus_get_context": {
+		Name: "elenchus_get_context", Effect: op.Read,
+		Routes: []string{"GET /v1/verifications/{sessionId}"},
+	},
+	"elenchus_submit_round": {
+		Name: "elenchus_submit_round", Effect: op.Write, Idempotent: true,
+		Routes: []string{"POST /v1/verifications/{sessionId}/rounds"},
+	},
+	"elenchus_add_files": {
+		Name: "elenchus_add_files", Effect: op.Write,
+		Routes: []string{"POST /v1/verifications/{sessionId}/files"},
+	},
+	"elenchus_get_issues": {
+		Name: "elenchus_get_issues", Effect: op.Read,
+		Routes: []string{"GET /v1/verifications/{sessionId}/issues"},
+	},
+	"elenchus_checkpoint": {
+		Name: "elenchus_checkpoint", Effect: op.Write, Idempotent: true,
+		Routes: []string{"POST /v1/verifications/{sessionId}/checkpoints"},
+	},
+	"elenchus_rollback": {
+		Name: "elenchus_rollback", Effect: op.Write,
+		Routes: []string{"POST /v1/verifications/{sessionId}/rollback"},
+	},
+	"elenchus_end_session": {
+		Name: "elenchus_end_session", Effect: op.Write,
+		Routes: []string{"POST /v1/verifications/{sessionId}/end"},
+	},
+	"elenchus_list_sessions": {
+		Name: "elenchus_list_sessions", Effect: op.Read,
+		Routes: []string{"GET /v1/verifications"},
+	},
+	"team_create": {
+		Name: "team_create", Effect: op.Write, Idempotent: true,
+		Routes: []string{"POST /v1/teams"},
+	},
+	"team_delete": {
+		Name: "team_delete", Effect: op.Destroy,
+		Routes: []string{"DELETE /v1/teams/{team_name}"},
+	},
+	"team_read_config": {
+		Name: "team_read_config", Effect: op.Read,
+		Routes: []string{"GET /v1/teams/{team_name}"},
+	},
+	"team_spawn_teammate": {
+		Name: "team_spawn_teammate", Effect: op.Write, Idempotent: true,
+		Routes: []string{"POST /v1/teams/{team_name}/members"},
+	},
+	"team_force_kill_teammate": {
+		Name: "team_force_kill_teammate", Effect: op.Destroy,
+		Routes: []string{"DELETE /v1/teams/{team_name}/members/{agent_name}"},
+	},
+	"team_process_shutdown_approved": {
+		Name: "team_process_shutdown_approved", Effect: op.Destroy,
+		Routes: []string{"POST /v1/teams/{team_name}/members/{agent_name}/shutdown"},
+	},
+	"team_heartbeat": {
+		Name: "team_heartbeat", Effect: op.Write,
+		Routes: []string{"POST /v1/teams/{team_name}/members/{agent_name}/heartbeat"},
+	},
+	"team_send_message": {
+		Name: "team_send_message", Effect: op.Write, Idempotent: true,
+		Routes: []string{"POST /v1/teams/{team_name}/messages"},
+	},
+	"team_read_inbox": {
+		Name: "team_read_inbox", Effect: op.Consume,
+		Routes: []string{"GET /v1/teams/{team_name}/inboxes/{agent_name}"},
+	},
+	"team_poll_inbox": {
+		Name: "team_poll_inbox", Effect: op.Consume, Wait: "timeout_ms", DefaultWait: 30000 * time.Millisecond,
+		Routes: []string{"GET /v1/teams/{team_name}/inboxes/{agent_name}/poll"},
+	},
+	"team_task_create": {
+		Name: "team_task_create", Effect: op.Write, Idempotent: true,
+		Routes: []string{"POST /v1/teams/{team_name}/tasks"},
+	},
+	"team_task_update": {
+		Name: "team_task_update", Effect: op.Write,
+		Routes: []string{"PATCH /v1/teams/{team_name}/tasks/{task_id}"},
+	},
+	"team_task_list": {
+		Name: "team_task_list", Effect: op.Read,
+		Routes: []string{"GET /v1/teams/{team_name}/tasks"},
+	},
+	"team_task_get": {
+		Name: "team_task_get", Effect: op.Read,
+		Routes: []string{"GET /v1/teams/{team_name}/tasks/{task_id}"},
+	},
+	"team_list_processes": {
+		Name: "team_list_processes", Effect: op.Read, Wait: "wait_ms",
+		Routes: []string{"GET /v1/teams/{team_name}/processes"},
+	},
+	"team_claim_process": {
+		Name: "team_claim_process", Effect: op.Write,
+		Routes: []string{"POST /v1/teams/{team_name}/processes/{process_id}/claim"},
+	},
+	"team_report_process": {
+		Name: "team_report_process", Effect: op.Write,
+		Routes: []string{"POST /v1/teams/{team_name}/processes/{process_id}/report"},
+	},
+	"create_key": {
+		Name: "create_key", Effect: op.Write,
+		Routes: []string{"POST /v1/keys"},
+	},
+	"list_keys": {
+		Name: "list_keys", Effect: op.Read,
+		Routes: []string{"GET /v1/keys"},
+	},
+	"revoke_key": {
+		Name: "revoke_key", Effect: op.Destroy,
+		Routes: []string{"DELETE /v1/keys/{keyId}"},
+	},
 }
 
 // GetTasks calls get_tasks (GET /v1/tasks).
@@ -309,7 +570,9 @@ func (c *Client) DeleteDevice(ctx context.Context, in signal.DeviceIDInput) (sig
 // GetNotificationSettings calls get_notification_settings (GET /v1/settings/notifications).
 //
 // What rings, how often in an hour, and the quiet hours.
-func (c *Client) GetNotificationSettings(ctx context.Context, in signal.SettingsQuery) (signal.SettingsView, error) {
+func (c *Client) GetNotificationSettings(
+	ctx context.Context, in signal.SettingsQuery,
+) (signal.SettingsView, error) {
 	return call[signal.SettingsView](ctx, c, "get_notification_settings", in)
 }
 
@@ -317,7 +580,9 @@ func (c *Client) GetNotificationSettings(ctx context.Context, in signal.Settings
 //
 // Put settings in place of those there are: what is off, the quiet hours, and how many pushes an hour may have.
 // Nothing is hidden from the lists.
-func (c *Client) SetNotificationSettings(ctx context.Context, in signal.SettingsInput) (signal.SettingsView, error) {
+func (c *Client) SetNotificationSettings(
+	ctx context.Context, in signal.SettingsInput,
+) (signal.SettingsView, error) {
 	return call[signal.SettingsView](ctx, c, "set_notification_settings", in)
 }
 
@@ -475,21 +740,27 @@ func (c *Client) CampfirePostMessage(ctx context.Context, in campfire.PostInput)
 //
 // Follow a debate: its messages in order of arrival. With your last nextCursor only what is new; with waitMs it
 // waits for that.
-func (c *Client) CampfireListMessages(ctx context.Context, in campfire.MessagesInput) (campfire.MessagesOutput, error) {
+func (c *Client) CampfireListMessages(
+	ctx context.Context, in campfire.MessagesInput,
+) (campfire.MessagesOutput, error) {
 	return call[campfire.MessagesOutput](ctx, c, "campfire_list_messages", in)
 }
 
 // CampfireThrowGauntlet calls campfire_throw_gauntlet (POST /v1/fires/{fireId}/duel).
 //
 // End a debate that loops: challenge another agent to a duel before a judge. Silences the fire until the verdict.
-func (c *Client) CampfireThrowGauntlet(ctx context.Context, in campfire.GauntletInput) (campfire.GauntletOutput, error) {
+func (c *Client) CampfireThrowGauntlet(
+	ctx context.Context, in campfire.GauntletInput,
+) (campfire.GauntletOutput, error) {
 	return call[campfire.GauntletOutput](ctx, c, "campfire_throw_gauntlet", in)
 }
 
 // CampfireTakeOathOfJudgement calls campfire_take_oath_of_judgement (POST /v1/fires/{fireId}/duel/oath).
 //
 // Become the Judge of a declared duel, as a third agent. Then the Challenger strikes.
-func (c *Client) CampfireTakeOathOfJudgement(ctx context.Context, in campfire.OathInput) (campfire.OathOutput, error) {
+func (c *Client) CampfireTakeOathOfJudgement(
+	ctx context.Context, in campfire.OathInput,
+) (campfire.OathOutput, error) {
 	return call[campfire.OathOutput](ctx, c, "campfire_take_oath_of_judgement", in)
 }
 
@@ -510,7 +781,9 @@ func (c *Client) CampfireHoldTheLine(ctx context.Context, in campfire.HoldInput)
 // CampfireDeliverVerdict calls campfire_deliver_verdict (POST /v1/fires/{fireId}/duel/verdict).
 //
 // As Judge, name the winner and the plan that follows. Ends the duel and replaces the battle plan.
-func (c *Client) CampfireDeliverVerdict(ctx context.Context, in campfire.VerdictInput) (campfire.VerdictOutput, error) {
+func (c *Client) CampfireDeliverVerdict(
+	ctx context.Context, in campfire.VerdictInput,
+) (campfire.VerdictOutput, error) {
 	return call[campfire.VerdictOutput](ctx, c, "campfire_deliver_verdict", in)
 }
 
@@ -592,7 +865,9 @@ func (c *Client) ElenchusGetIssues(ctx context.Context, in elenchus.IssuesInput)
 // ElenchusCheckpoint calls elenchus_checkpoint (POST /v1/verifications/{sessionId}/checkpoints).
 //
 // Keep the present state of a verification to go back to. Every even round does so by itself.
-func (c *Client) ElenchusCheckpoint(ctx context.Context, in elenchus.CheckpointInput) (elenchus.CheckpointOutput, error) {
+func (c *Client) ElenchusCheckpoint(
+	ctx context.Context, in elenchus.CheckpointInput,
+) (elenchus.CheckpointOutput, error) {
 	return call[elenchus.CheckpointOutput](ctx, c, "elenchus_checkpoint", in)
 }
 

@@ -73,7 +73,8 @@ func TestWhatIsRepeated(t *testing.T) {
 				continue
 			}
 			if len(got) == 2 &&
-				(got[0].header.Get("Idempotency-Key") != got[1].header.Get("Idempotency-Key") || got[0].line != got[1].line) {
+				(got[0].header.Get("Idempotency-Key") != got[1].header.Get("Idempotency-Key") ||
+					got[0].line != got[1].line) {
 				t.Errorf("%s, a %s: the second request was another: %+v", name, kind, got)
 			}
 			if hasKey := got[0].header.Get("Idempotency-Key") != ""; hasKey != (kind == "keyed write") {
@@ -124,7 +125,8 @@ func TestTheCallersIdempotencyKeyIsKept(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, r := range s.requests() {
-		if r.header.Get("Idempotency-Key") != "" || r.line != `POST /v1/tasks {"idempotencyKey":" mine\n","target":"any","title":"t"}` {
+		if r.header.Get("Idempotency-Key") != "" ||
+			r.line != `POST /v1/tasks {"idempotencyKey":" mine\n","target":"any","title":"t"}` {
 			t.Errorf("got %+v", r)
 		}
 	}
@@ -169,9 +171,11 @@ func TestTheServersRetryAfterIsObeyedWithinThePatience(t *testing.T) {
 		want   []time.Duration
 		after  time.Duration // of the fault, where the call fails
 	}{
-		"seconds":               {"7", []time.Duration{7 * time.Second}, 0},
-		"a time":                {in3s.UTC().Format(http.TimeFormat), []time.Duration{3 * time.Second}, 0},
-		"a time that is over":   {in3s.Add(-time.Hour).UTC().Format(http.TimeFormat), []time.Duration{100 * time.Millisecond}, 0},
+		"seconds": {"7", []time.Duration{7 * time.Second}, 0},
+		"a time":  {in3s.UTC().Format(http.TimeFormat), []time.Duration{3 * time.Second}, 0},
+		"a time that is over": {
+			in3s.Add(-time.Hour).UTC().Format(http.TimeFormat), []time.Duration{100 * time.Millisecond}, 0,
+		},
 		"less than its own":     {"0", []time.Duration{100 * time.Millisecond}, 0},
 		"nothing to understand": {"soon", []time.Duration{100 * time.Millisecond}, 0},
 		"the patience":          {"30", []time.Duration{30 * time.Second}, 0},
@@ -233,7 +237,8 @@ func TestWithoutRepetitionNoKeyIsMade(t *testing.T) {
 	if _, err := c.CreateTask(t.Context(), dispatch.CreateInput{Title: "t", Target: "any"}); err != nil {
 		t.Fatal(err)
 	}
-	if r := s.requests()[0]; r.header.Get("Idempotency-Key") != "" || r.line != `POST /v1/tasks {"target":"any","title":"t"}` {
+	r := s.requests()[0]
+	if r.header.Get("Idempotency-Key") != "" || r.line != `POST /v1/tasks {"target":"any","title":"t"}` {
 		t.Errorf("got %+v", r)
 	}
 }

@@ -18,7 +18,8 @@ func TestALineHasTheKeysThatCloudLoggingReads(t *testing.T) {
 		Severity, Message, Timestamp string
 		HTTP                         struct{ Level int }
 	}
-	if err := json.Unmarshal(out.Bytes(), &line); err != nil || line.Severity != "WARNING" || line.Timestamp == "" || line.HTTP.Level != 5 {
+	err := json.Unmarshal(out.Bytes(), &line)
+	if err != nil || line.Severity != "WARNING" || line.Timestamp == "" || line.HTTP.Level != 5 {
 		t.Errorf("%s %v", out.String(), err)
 	}
 	for level, want := range map[slog.Level]string{slog.LevelInfo: "INFO", slog.LevelError: "ERROR"} {

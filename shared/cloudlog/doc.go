@@ -1,3 +1,3 @@
-// Package cloudlog writes logs with the keys that Cloud Logging reads, for every
-// program that may run where it collects them. It knows nothing of what is logged.
+// Package cloudlog writes logs as JSON lines with the keys that Google Cloud Logging reads. It is for every program
+// that may run on Google Cloud, and contains no message or attribute of any of them.
 package cloudlog

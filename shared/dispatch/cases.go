@@ -11,9 +11,14 @@ import (
 // The initial steps of the cases.
 var (
 	someTask = []op.Step{{Op: "create_task", In: op.In{"title": "t", "target": "alpha"}, Save: "taskId as task"}}
-	claimed  = op.After(someTask, op.Step{Op: "claim_task", In: op.In{"taskId": "$task", "sessionId": "alpha.1"}, Save: "claimToken as token"})
+	claimed  = op.After(
+		someTask,
+		op.Step{Op: "claim_task", In: op.In{"taskId": "$task", "sessionId": "alpha.1"}, Save: "claimToken as token"},
+	)
 	// betas creates a task that only the program beta may claim.
 	betas = []op.Step{{Op: "create_task", In: op.In{"title": "t", "target": "beta"}, Save: "taskId as task"}}
+	// alerted sends the human an alert, which is no work.
+	alerted = []op.Step{{Op: "send_alert", In: op.In{"message": "the build is red"}, Save: "alertId as task"}}
 	// page saves the cursor to the second of two tasks.
 	page = []op.Step{
 		{Op: "create_task", In: op.In{"title": "t", "target": "alpha"}, Times: 2},
@@ -25,39 +30,90 @@ func createCases() op.Cases {
 	once := op.In{"title": "once", "target": "beta", "idempotencyKey": "k"}
 	return op.Cases{RPCs: 1, Examples: []op.Example{
 		{In: op.In{"title": "Review the parser", "target": "beta"}},
-		{Name: "with everything", In: op.In{"title": "a ✓ title", "target": "alpha", "instructions": "do <this> & \"that\"\n", "priority": "high",
-			"action": "interrupt", "source": "alpha", "projectId": "p", "ttl": 3600, "replyTo": "r", "threadId": "th",
-			"fallback": []string{"beta", "gamma"}, "provenance": op.In{"model": "m", "cost_tokens": 12.5, "confidence": 0.5}}},
+		{
+			Name: "with everything",
+			In: op.In{"title": "a ✓ title", "target": "alpha", "instructions": "do <this> & \"that\"\n", "priority": "high",
+				"action": "interrupt", "source": "alpha", "projectId": "p", "ttl": 3600, "replyTo": "r", "threadId": "th",
+				"fallback": []string{"beta", "gamma"}, "provenance": op.In{"model": "m", "cost_tokens": 12.5, "confidence": 0.5}},
+		},
 		{Name: "a dream", In: op.In{"title": "a dream", "target": "any", "type": "dream", "priority": "low",
 			"dream": op.In{"agent": "alpha", "budget_cap_usd": 2.5, "branch": "b", "timeout_hours": 1}}},
 		{Name: "with an idempotency key", In: once, RPCs: 2, Over: "the key is read"},
-		{Name: "again with the same key", Given: []op.Step{{Op: "create_task", In: once}}, In: once, RPCs: 2, Over: "the key is read"},
+		{
+			Name:  "again with the same key",
+			Given: []op.Step{{Op: "create_task", In: once}},
+			In:    once,
+			RPCs:  2,
+			Over:  "the key is read",
+		},
 		{Name: "another with the same key", Given: []op.Step{{Op: "create_task", In: once}}, RPCs: 2, Over: "the key is read",
 			In: op.In{"title": "another", "target": "beta", "idempotencyKey": "k"}, Fault: fault.Precondition},
-		{Name: "as another program", In: op.In{"title": "not mine", "target": "beta", "source": "beta"}, Fault: fault.Forbidden, RPCs: op.NoRPCs},
+		{
+			Name:  "as another program",
+			In:    op.In{"title": "not mine", "target": "beta", "source": "beta"},
+			Fault: fault.Forbidden,
+			RPCs:  op.NoRPCs,
+		},
 	}, Refused: []op.Refusal{
-		{Name: "an unknown field", In: `{"title":"t","target":"a","titel":"t"}`, Path: "titel", Words: "the fields are idempotencyKey, title, target"},
+		{
+			Name:  "an unknown field",
+			In:    `{"title":"t","target":"a","titel":"t"}`,
+			Path:  "titel",
+			Words: "the fields are idempotencyKey, title, target",
+		},
 		{Name: "an unknown field inside", In: `{"title":"t","target":"a","provenance":{"modle":"m"}}`, Path: "provenance.modle",
 			Words: "the fields are model, cost_tokens, confidence"},
 		{Name: "a missing field", In: `{"title":"t"}`, Path: "target", Words: "is required"},
 		{Name: "an empty field", In: `{"title":"","target":"a"}`, Path: "title", Words: "must not be empty"},
-		{Name: "a null that is required", In: `{"title":null,"target":"a"}`, Path: "title", Words: "must be of type string, not null"},
+		{
+			Name:  "a null that is required",
+			In:    `{"title":null,"target":"a"}`,
+			Path:  "title",
+			Words: "must be of type string, not null",
+		},
 		{Name: "a wrong type", In: `{"title":{"a":1},"target":"a"}`, Path: "title", Words: "must be of type string, not object"},
-		{Name: "a wrong type inside", In: `{"title":"t","target":"a","provenance":{"confidence":"high"}}`, Path: "provenance.confidence",
-			Words: "must be of type number, not string"},
+		{
+			Name:  "a wrong type inside",
+			In:    `{"title":"t","target":"a","provenance":{"confidence":"high"}}`,
+			Path:  "provenance.confidence",
+			Words: "must be of type number, not string",
+		},
 		{Name: "a fraction", In: `{"title":"t","target":"a","ttl":1.5}`, Path: "ttl", Words: "must be of type integer"},
-		{Name: "a number past all numbers", In: `{"title":"t","target":"a","ttl":1e400}`, Path: "ttl", Words: "must be at most 31536000"},
+		{
+			Name:  "a number past all numbers",
+			In:    `{"title":"t","target":"a","ttl":1e400}`,
+			Path:  "ttl",
+			Words: "must be at most 31536000",
+		},
 		{Name: "a text too long", In: `{"title":"` + strings.Repeat("é", 201) + `","target":"a"}`, Path: "title",
 			Words: "must be at most 200 characters, not 201"},
 		{Name: "half a character", In: `{"title":"\ud800","target":"a"}`, Path: "title", Words: "must be valid UTF-8 text"},
-		{Name: "the other half of a character", In: `{"title":"t","target":"a","provenance":{"model":"x\udfffx"}}`, Path: "provenance.model",
-			Words: "must be valid UTF-8 text"},
-		{Name: "bytes that are no text", In: "{\"title\":\"a\xffb\",\"target\":\"a\"}", Path: "title", Words: "must be valid UTF-8 text"},
+		{
+			Name:  "the other half of a character",
+			In:    `{"title":"t","target":"a","provenance":{"model":"x\udfffx"}}`,
+			Path:  "provenance.model",
+			Words: "must be valid UTF-8 text",
+		},
+		{
+			Name:  "bytes that are no text",
+			In:    "{\"title\":\"a\xffb\",\"target\":\"a\"}",
+			Path:  "title",
+			Words: "must be valid UTF-8 text",
+		},
 		{Name: "bytes that are no text, inside", In: "{\"title\":\"t\",\"target\":\"a\",\"provenance\":{\"model\":\"\xc3\x28\"}}",
 			Path: "provenance.model", Words: "must be valid UTF-8 text"},
-		{Name: "a dream's length", In: `{"title":"t","target":"a","type":"dream","dream":{"timeout_hours":169}}`, Path: "dream.timeout_hours",
-			Words: "must be at most 168"},
-		{Name: "a dream that is none", In: `{"title":"t","target":"a","dream":{}}`, Path: "dream", Words: "is allowed with the type dream only"},
+		{
+			Name:  "a dream's length",
+			In:    `{"title":"t","target":"a","type":"dream","dream":{"timeout_hours":169}}`,
+			Path:  "dream.timeout_hours",
+			Words: "must be at most 168",
+		},
+		{
+			Name:  "a dream that is none",
+			In:    `{"title":"t","target":"a","dream":{}}`,
+			Path:  "dream",
+			Words: "is allowed with the type dream only",
+		},
 	}}
 }
 
@@ -67,9 +123,14 @@ func listCases() op.Cases {
 		{Name: "of a program", Given: someTask, In: op.In{"target": "alpha", "status": "all", "limit": 50}},
 		{Name: "without instructions", Given: betas,
 			In: op.In{"target": "beta", "includeInstructions": false, "status": "all", "type": "task", "source": "alpha"}},
-		{Name: "that are done", Given: op.After(claimed, op.Step{Op: "complete_task", In: op.In{"taskId": "$task"}}), In: op.In{"status": "done"}},
+		{
+			Name:  "that are done",
+			Given: op.After(claimed, op.Step{Op: "complete_task", In: op.In{"taskId": "$task"}}),
+			In:    op.In{"status": "done"},
+		},
 		{Name: "with a wait", Given: someTask, In: op.In{"target": "alpha", "waitMs": 55000}},
 		{Name: "the next page", Given: page, In: op.In{"target": "alpha", "limit": 1, "cursor": "$cursor"}},
+		{Name: "alerts", Given: alerted, In: op.In{"type": "alert", "status": "all"}},
 	}, Refused: []op.Refusal{
 		{Name: "an unknown field", In: `{"stauts":"done"}`, Path: "stauts", Words: "the fields are status"},
 		{Name: "a negative limit", In: `{"limit":-1}`, Path: "limit", Words: "must be at least 1"},
@@ -85,6 +146,7 @@ func getCases() op.Cases {
 	return op.Cases{Owned: []string{"taskId"}, Examples: []op.Example{
 		{Given: someTask, In: op.In{"taskId": "$task"}},
 		{Name: "of a claimed task", Given: claimed, In: op.In{"taskId": "$task"}},
+		{Name: "of an alert", Given: alerted, In: op.In{"taskId": "$task"}},
 		{Name: "of a task that is nowhere", In: op.In{"taskId": "nobody-made-this"}, Fault: fault.NotFound},
 	}, Refused: []op.Refusal{
 		{Name: "an id with a slash", In: `{"taskId":"a/b"}`, Path: "taskId", Words: "must match ^[A-Za-z0-9]"},
@@ -97,11 +159,29 @@ func claimCases() op.Cases {
 	return op.Cases{Owned: []string{"taskId"}, Examples: []op.Example{
 		{Given: someTask, In: op.In{"taskId": "$task", "sessionId": "alpha.1", "leaseSeconds": 60}},
 		{Name: "again by the same session", Given: claimed, In: op.In{"taskId": "$task", "sessionId": "alpha.1"}},
-		{Name: "of a claimed task", Given: claimed, In: op.In{"taskId": "$task", "sessionId": "alpha.2"}, Fault: fault.Precondition},
+		{
+			Name:  "of a claimed task",
+			Given: claimed,
+			In:    op.In{"taskId": "$task", "sessionId": "alpha.2"},
+			Fault: fault.Precondition,
+		},
 		{Name: "of another program's task", Given: betas, In: op.In{"taskId": "$task"}, Fault: fault.Forbidden},
+		{Name: "of an alert", Given: alerted, In: op.In{"taskId": "$task"}, Fault: fault.Precondition},
+		{Name: "of a task that is nowhere", In: op.In{"taskId": "nobody-made-this"}, Fault: fault.NotFound},
 	}, Refused: []op.Refusal{
-		{Name: "an id too long", In: `{"taskId":"` + strings.Repeat("x", 101) + `"}`, Path: "taskId", Words: "must be at most 100 characters, not 101"},
-		{Name: "a lease too short", Given: someTask, In: `{"taskId":"$task","leaseSeconds":29}`, Path: "leaseSeconds", Words: "must be at least 30"},
+		{
+			Name:  "an id too long",
+			In:    `{"taskId":"` + strings.Repeat("x", 101) + `"}`,
+			Path:  "taskId",
+			Words: "must be at most 100 characters, not 101",
+		},
+		{
+			Name:  "a lease too short",
+			Given: someTask,
+			In:    `{"taskId":"$task","leaseSeconds":29}`,
+			Path:  "leaseSeconds",
+			Words: "must be at least 30",
+		},
 	}}
 }
 
@@ -109,7 +189,13 @@ func renewCases() op.Cases {
 	return op.Cases{Owned: []string{"taskId"}, Examples: []op.Example{
 		{Given: claimed, In: op.In{"taskId": "$task", "claimToken": "$token", "leaseSeconds": 120}},
 		{Name: "with another's token", Given: claimed, In: op.In{"taskId": "$task", "claimToken": 77}, Fault: fault.Precondition},
-		{Name: "after the lease", Given: claimed, Pass: time.Hour, In: op.In{"taskId": "$task", "claimToken": "$token"}, Fault: fault.Precondition},
+		{
+			Name:  "after the lease",
+			Given: claimed,
+			Pass:  time.Hour,
+			In:    op.In{"taskId": "$task", "claimToken": "$token"},
+			Fault: fault.Precondition,
+		},
 	}, Refused: []op.Refusal{
 		{Name: "an id with a space", In: `{"taskId":"a b","claimToken":1}`, Path: "taskId", Words: "must match ^[A-Za-z0-9]"},
 		{Name: "no token", Given: claimed, In: `{"taskId":"$task"}`, Path: "claimToken", Words: "is required"},
@@ -120,44 +206,121 @@ func releaseCases() op.Cases {
 	return op.Cases{Owned: []string{"taskId"}, Examples: []op.Example{
 		{Given: claimed, In: op.In{"taskId": "$task", "claimToken": "$token", "reason": "tired"}},
 		{Name: "with another's token", Given: claimed, In: op.In{"taskId": "$task", "claimToken": 77}, Fault: fault.Precondition},
-		{Name: "twice", Given: op.After(claimed, op.Step{Op: "release_task", In: op.In{"taskId": "$task", "claimToken": "$token"}}),
-			In: op.In{"taskId": "$task", "claimToken": "$token"}, Fault: fault.Precondition},
+		{
+			Name:  "twice",
+			Given: op.After(claimed, op.Step{Op: "release_task", In: op.In{"taskId": "$task", "claimToken": "$token"}}),
+			In:    op.In{"taskId": "$task", "claimToken": "$token"},
+			Fault: fault.Precondition,
+		},
 	}, Refused: []op.Refusal{
-		{Name: "token nought", Given: claimed, In: `{"taskId":"$task","claimToken":0}`, Path: "claimToken", Words: "must be at least 1"},
+		{
+			Name:  "token nought",
+			Given: claimed,
+			In:    `{"taskId":"$task","claimToken":0}`,
+			Path:  "claimToken",
+			Words: "must be at least 1",
+		},
 	}}
 }
 
 func completeCases() op.Cases {
-	report := op.In{"taskId": "$task", "claimToken": "$token", "result": "42", "tokens_in": 10, "tokens_out": 20, "cost_usd": 0.01}
+	report := op.In{
+		"taskId":     "$task",
+		"claimToken": "$token",
+		"result":     "42",
+		"tokens_in":  10,
+		"tokens_out": 20,
+		"cost_usd":   0.01,
+	}
 	return op.Cases{Owned: []string{"taskId"}, Examples: []op.Example{
 		{Given: claimed, In: report},
 		{Name: "without a token", Given: claimed, In: op.In{"taskId": "$task"}},
 		{Name: "twice", Given: op.After(claimed, op.Step{Op: "complete_task", In: report}), In: report},
-		{Name: "with the token of an earlier claim", Given: op.After(claimed, op.Step{Op: "release_task", In: op.In{"taskId": "$task", "claimToken": "$token"}},
-			op.Step{Op: "claim_task", In: op.In{"taskId": "$task"}}), In: op.In{"taskId": "$task", "claimToken": "$token"}, Fault: fault.Precondition},
+		{
+			Name: "with the token of an earlier claim",
+			Given: op.After(
+				claimed,
+				op.Step{Op: "release_task", In: op.In{"taskId": "$task", "claimToken": "$token"}},
+				op.Step{
+					Op: "claim_task",
+					In: op.In{"taskId": "$task"},
+				},
+			),
+			In:    op.In{"taskId": "$task", "claimToken": "$token"},
+			Fault: fault.Precondition,
+		},
 	}, Refused: []op.Refusal{
 		{Name: "a token that is a text", Given: claimed, In: `{"taskId":"$task","claimToken":"first"}`, Path: "claimToken",
 			Words: "must be of type integer, not string"},
-		{Name: "a gain", Given: claimed, In: `{"taskId":"$task","cost_usd":-0.01}`, Path: "cost_usd", Words: "must be at least 0"},
-		{Name: "an unknown outcome", Given: claimed, In: `{"taskId":"$task","outcome":"maybe"}`, Path: "outcome", Words: "must be one of done, failed"},
+		{
+			Name:  "a gain",
+			Given: claimed,
+			In:    `{"taskId":"$task","cost_usd":-0.01}`,
+			Path:  "cost_usd",
+			Words: "must be at least 0",
+		},
+		{
+			Name:  "an unknown outcome",
+			Given: claimed,
+			In:    `{"taskId":"$task","outcome":"maybe"}`,
+			Path:  "outcome",
+			Words: "must be one of done, failed",
+		},
 	}}
 }
 
 func updateCases() op.Cases {
 	return op.Cases{Owned: []string{"taskId"}, Examples: []op.Example{
 		{Given: claimed, In: op.In{"taskId": "$task", "note": "I <saw> it"}},
-		{Name: "to blocked", Given: claimed, In: op.In{"taskId": "$task", "status": "blocked", "note": "it waits", "claimToken": "$token"}},
-		{Name: "to created, by the human", Given: op.After(claimed, op.Step{Op: "update_task", In: op.In{"taskId": "$task", "status": "failed"}}), As: op.Human,
-			In: op.In{"taskId": "$task", "status": "created"}},
+		{
+			Name:  "to blocked",
+			Given: claimed,
+			In:    op.In{"taskId": "$task", "status": "blocked", "note": "it waits", "claimToken": "$token"},
+		},
+		{
+			Name:  "to created, by the human",
+			Given: op.After(claimed, op.Step{Op: "update_task", In: op.In{"taskId": "$task", "status": "failed"}}),
+			As:    op.Human,
+			In:    op.In{"taskId": "$task", "status": "created"},
+		},
 		{Name: "to derezzed", Given: someTask, In: op.In{"taskId": "$task", "status": "derezzed"}},
-		{Name: "past its lifecycle", Given: someTask, In: op.In{"taskId": "$task", "status": "active"}, Fault: fault.Precondition},
-		{Name: "with another's token", Given: claimed, In: op.In{"taskId": "$task", "status": "active", "claimToken": 77}, Fault: fault.Precondition},
+		{
+			Name:  "past its lifecycle",
+			Given: someTask,
+			In:    op.In{"taskId": "$task", "status": "active"},
+			Fault: fault.Precondition,
+		},
+		{
+			Name:  "with another's token",
+			Given: claimed,
+			In:    op.In{"taskId": "$task", "status": "active", "claimToken": 77},
+			Fault: fault.Precondition,
+		},
+		{Name: "of a task that is nowhere", In: op.In{"taskId": "nobody-made-this", "note": "n"}, Fault: fault.NotFound},
+		{
+			Name:  "from derezzed to created",
+			Given: op.After(someTask, op.Step{Op: "update_task", In: op.In{"taskId": "$task", "status": "derezzed"}}),
+			As:    op.Human,
+			In:    op.In{"taskId": "$task", "status": "created"},
+			Fault: fault.Precondition,
+		},
 	}, Refused: []op.Refusal{
 		{Name: "no news", Given: someTask, In: `{"taskId":"$task"}`, Path: "status", Words: "is required unless there is a note"},
 		{Name: "an unknown status", Given: someTask, In: `{"taskId":"$task","status":"finished"}`, Path: "status",
 			Words: "must be one of created, active, blocked, completing, done, failed, derezzed"},
-		{Name: "a note too long", Given: someTask, In: `{"taskId":"$task","note":"` + strings.Repeat("é", 2001) + `"}`, Path: "note",
-			Words: "must be at most 2000 characters, not 2001"},
-		{Name: "a note that is a list", Given: someTask, In: `{"taskId":"$task","note":["n"]}`, Path: "note", Words: "must be of type string, not array"},
+		{
+			Name:  "a note too long",
+			Given: someTask,
+			In:    `{"taskId":"$task","note":"` + strings.Repeat("é", 2001) + `"}`,
+			Path:  "note",
+			Words: "must be at most 2000 characters, not 2001",
+		},
+		{
+			Name:  "a note that is a list",
+			Given: someTask,
+			In:    `{"taskId":"$task","note":["n"]}`,
+			Path:  "note",
+			Words: "must be of type string, not array",
+		},
 	}}
 }

@@ -14,10 +14,26 @@ func TestAnUpdateFollowsTheLifecycle(t *testing.T) {
 	t.Parallel()
 	person := identity.Caller{User: "u", KeyID: "human", Kind: identity.Human}
 	held := func(s task.Status) task.Task {
-		return task.Task{Type: task.Work, Source: "alpha", Target: "beta", Status: s, ClaimedBy: "beta", ClaimToken: 3, Attempts: 2}
+		return task.Task{
+			Type:       task.Work,
+			Source:     "alpha",
+			Target:     "beta",
+			Status:     s,
+			ClaimedBy:  "beta",
+			ClaimToken: 3,
+			Attempts:   2,
+		}
 	}
 	free := func(s task.Status) task.Task {
-		return task.Task{Type: task.Work, Source: "alpha", Target: "beta", Status: s, Attempts: 5, Reason: "why", Outcome: task.Failed}
+		return task.Task{
+			Type:     task.Work,
+			Source:   "alpha",
+			Target:   "beta",
+			Status:   s,
+			Attempts: 5,
+			Reason:   "why",
+			Outcome:  task.Failed,
+		}
 	}
 	of := func(typ task.Type) task.Task {
 		return task.Task{Type: typ, Source: "alpha", Target: "user", Status: task.Created}
@@ -30,32 +46,78 @@ func TestAnUpdateFollowsTheLifecycle(t *testing.T) {
 		free  bool
 		fault fault.Kind
 	}{
-		"its holder blocks it":                    {task: held(task.Active), by: beta, to: task.Blocked},
-		"its holder goes on":                      {task: held(task.Blocked), by: beta, to: task.Active},
-		"its holder is about to end it":           {task: held(task.Active), by: beta, to: task.Completing},
-		"its holder ends it":                      {task: held(task.Completing), by: beta, to: task.Done, free: true},
-		"its holder fails it":                     {task: held(task.Active), by: beta, to: task.Failed, free: true},
-		"its holder gives it back":                {task: held(task.Active), by: beta, to: task.Created, free: true},
-		"a token is as good as its program":       {task: held(task.Active), by: alpha, to: task.Blocked, token: 3},
-		"another's without one":                   {task: held(task.Active), by: alpha, to: task.Blocked, fault: fault.Precondition},
-		"with a stale one":                        {task: held(task.Active), by: beta, to: task.Blocked, token: 2, fault: fault.Precondition},
-		"a loose key without one":                 {task: held(task.Active), by: loose, to: task.Blocked, fault: fault.Invalid},
-		"a human takes back what is blocked":      {task: held(task.Blocked), by: person, to: task.Derezzed, free: true},
-		"but not what is worked on":               {task: held(task.Active), by: person, to: task.Created, fault: fault.Invalid},
-		"who asked for it cancels it":             {task: free(task.Created), by: alpha, to: task.Derezzed, free: true},
-		"who it is for refuses it":                {task: free(task.Created), by: beta, to: task.Failed, free: true},
-		"a third keeps off":                       {task: free(task.Created), by: gamma, to: task.Derezzed, fault: fault.Forbidden},
-		"a failed one is queued again":            {task: free(task.Failed), by: alpha, to: task.Created, free: true},
-		"only a claim makes it active":            {task: free(task.Created), by: beta, to: task.Active, fault: fault.Precondition},
-		"nobody holds what is blocked":            {task: free(task.Blocked), by: beta, to: task.Active, fault: fault.Precondition},
-		"what is done stays done":                 {task: free(task.Done), by: alpha, to: task.Created, fault: fault.Precondition},
+		"its holder blocks it":              {task: held(task.Active), by: beta, to: task.Blocked},
+		"its holder goes on":                {task: held(task.Blocked), by: beta, to: task.Active},
+		"its holder is about to end it":     {task: held(task.Active), by: beta, to: task.Completing},
+		"its holder ends it":                {task: held(task.Completing), by: beta, to: task.Done, free: true},
+		"its holder fails it":               {task: held(task.Active), by: beta, to: task.Failed, free: true},
+		"its holder gives it back":          {task: held(task.Active), by: beta, to: task.Created, free: true},
+		"a token is as good as its program": {task: held(task.Active), by: alpha, to: task.Blocked, token: 3},
+		"another's without one": {
+			task:  held(task.Active),
+			by:    alpha,
+			to:    task.Blocked,
+			fault: fault.Precondition,
+		},
+		"with a stale one": {
+			task:  held(task.Active),
+			by:    beta,
+			to:    task.Blocked,
+			token: 2,
+			fault: fault.Precondition,
+		},
+		"a loose key without one":            {task: held(task.Active), by: loose, to: task.Blocked, fault: fault.Invalid},
+		"a human takes back what is blocked": {task: held(task.Blocked), by: person, to: task.Derezzed, free: true},
+		"but not what is worked on":          {task: held(task.Active), by: person, to: task.Created, fault: fault.Invalid},
+		"who asked for it cancels it":        {task: free(task.Created), by: alpha, to: task.Derezzed, free: true},
+		"who it is for refuses it":           {task: free(task.Created), by: beta, to: task.Failed, free: true},
+		"a third keeps off": {
+			task:  free(task.Created),
+			by:    gamma,
+			to:    task.Derezzed,
+			fault: fault.Forbidden,
+		},
+		"a failed one is queued again": {task: free(task.Failed), by: alpha, to: task.Created, free: true},
+		"only a claim makes it active": {
+			task:  free(task.Created),
+			by:    beta,
+			to:    task.Active,
+			fault: fault.Precondition,
+		},
+		"nobody holds what is blocked": {
+			task:  free(task.Blocked),
+			by:    beta,
+			to:    task.Active,
+			fault: fault.Precondition,
+		},
+		"what is done stays done": {
+			task:  free(task.Done),
+			by:    alpha,
+			to:    task.Created,
+			fault: fault.Precondition,
+		},
 		"done is filed away":                      {task: free(task.Done), by: alpha, to: task.Derezzed, free: true},
 		"a question is withdrawn by who asked it": {task: of(task.Question), by: alpha, to: task.Derezzed, free: true},
-		"and not answered so":                     {task: of(task.Question), by: person, to: task.Done, fault: fault.Precondition},
-		"an alert is seen":                        {task: of(task.Alert), by: person, to: task.Done, free: true},
-		"another's alert is not":                  {task: of(task.Alert), by: beta, to: task.Done, fault: fault.Forbidden},
-		"a story has tools of its own":            {task: of(task.Story), by: alpha, to: task.Derezzed, fault: fault.Precondition},
-		"a sprint has too":                        {task: of(task.Sprint), by: alpha, to: task.Derezzed, fault: fault.Precondition},
+		"and not answered so": {
+			task:  of(task.Question),
+			by:    person,
+			to:    task.Done,
+			fault: fault.Precondition,
+		},
+		"an alert is seen":       {task: of(task.Alert), by: person, to: task.Done, free: true},
+		"another's alert is not": {task: of(task.Alert), by: beta, to: task.Done, fault: fault.Forbidden},
+		"a story has tools of its own": {
+			task:  of(task.Story),
+			by:    alpha,
+			to:    task.Derezzed,
+			fault: fault.Precondition,
+		},
+		"a sprint has too": {
+			task:  of(task.Sprint),
+			by:    alpha,
+			to:    task.Derezzed,
+			fault: fault.Precondition,
+		},
 	} {
 		before := c.task
 		free, err := change(&c.task, c.by, UpdateInput{Status: c.to, ClaimToken: c.token, Note: "n"}, t0)
@@ -71,7 +133,9 @@ func TestAnUpdateFollowsTheLifecycle(t *testing.T) {
 		if ended := c.to.Ended(); ended != !c.task.PurgeAt.IsZero() || ended == c.task.CompletedAt.IsZero() {
 			t.Errorf("%s: completed %v, purged %v", name, c.task.CompletedAt, c.task.PurgeAt)
 		}
-		if c.to == task.Created && (c.task.ClaimedBy != "" || before.Status == task.Failed && (c.task.Attempts != 0 || c.task.Reason != "" || c.task.Outcome != "")) {
+		if c.to == task.Created &&
+			(c.task.ClaimedBy != "" || before.Status == task.Failed &&
+				(c.task.Attempts != 0 || c.task.Reason != "" || c.task.Outcome != "")) {
 			t.Errorf("%s: %+v", name, c.task)
 		}
 	}

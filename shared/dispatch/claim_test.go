@@ -15,9 +15,18 @@ func TestAClaimHasATokenAndALease(t *testing.T) {
 	each(t, func(t *testing.T, q *queue) {
 		id := q.create(alpha, CreateInput{Target: "beta", Instructions: "all of it"})
 		out, err := q.Claim(t.Context(), beta, ClaimInput{TaskID: id, SessionID: "beta.1", LeaseSeconds: 60})
-		want := ClaimOutput{ClaimToken: 1, View: View{ID: id, Type: task.Work, Title: "do it", Instructions: "all of it", Status: task.Active,
-			Priority: task.Normal, Action: "queue", Source: "alpha", Verified: true, Target: "beta", CreatedAt: t0, ClaimedBy: "beta",
-			SessionID: "beta.1", StartedAt: t0, LeaseUntil: t0.Add(time.Minute)}}
+		want := ClaimOutput{
+			ClaimToken: 1,
+			View: View{ID: id, Type: task.Work, Title: "do it", Instructions: "all of it", Status: task.Active,
+				Priority:  task.Normal,
+				Action:    "queue",
+				Source:    "alpha",
+				Verified:  true,
+				Target:    "beta",
+				CreatedAt: t0,
+				ClaimedBy: "beta",
+				SessionID: "beta.1", StartedAt: t0, LeaseUntil: t0.Add(time.Minute)},
+		}
 		if err != nil || !reflect.DeepEqual(out, want) {
 			t.Errorf("%+v, %v", out, err)
 		}

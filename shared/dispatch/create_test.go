@@ -13,20 +13,58 @@ import (
 
 func TestATaskReadsAsItWasCreated(t *testing.T) {
 	each(t, func(t *testing.T, q *queue) {
-		in := CreateInput{Title: "dream on", Target: "beta", Instructions: "all night", Type: task.Dream, Priority: task.High, Action: "parallel",
-			Source: "alpha", ProjectID: "p1", TTL: 3600, ReplyTo: "r1", ThreadID: "th1", Fallback: []string{"gamma"},
-			Provenance: &task.Provenance{Model: "m", CostTokens: 12, Confidence: 0.5},
-			Dream:      &task.DreamSpec{Agent: "beta", BudgetCapUSD: 1.5, Branch: "b", TimeoutHours: 8}}
+		in := CreateInput{
+			Title:        "dream on",
+			Target:       "beta",
+			Instructions: "all night",
+			Type:         task.Dream,
+			Priority:     task.High,
+			Action:       "parallel",
+			Source:       "alpha",
+			ProjectID:    "p1",
+			TTL:          3600,
+			ReplyTo:      "r1",
+			ThreadID:     "th1",
+			Fallback:     []string{"gamma"},
+			Provenance:   &task.Provenance{Model: "m", CostTokens: 12, Confidence: 0.5},
+			Dream:        &task.DreamSpec{Agent: "beta", BudgetCapUSD: 1.5, Branch: "b", TimeoutHours: 8},
+		}
 		out, err := q.Create(t.Context(), alpha, in)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if want := (CreateOutput{TaskID: "id-000001", Status: task.Created, Source: "alpha", Verified: true, Target: "beta", CreatedAt: t0, ExpiresAt: t0.Add(time.Hour)}); out != want {
+		created := CreateOutput{
+			TaskID:    "id-000001",
+			Status:    task.Created,
+			Source:    "alpha",
+			Verified:  true,
+			Target:    "beta",
+			CreatedAt: t0,
+			ExpiresAt: t0.Add(time.Hour),
+		}
+		if out != created {
 			t.Errorf("created %+v", out)
 		}
-		want := View{ID: "id-000001", Type: task.Dream, Title: in.Title, Instructions: in.Instructions, Status: task.Created, Priority: task.High,
-			Action: "parallel", Source: "alpha", Verified: true, Target: "beta", Fallback: in.Fallback, ProjectID: "p1", ReplyTo: "r1", ThreadID: "th1",
-			Provenance: in.Provenance, CreatedAt: t0, ExpiresAt: t0.Add(time.Hour), Dream: in.Dream}
+		want := View{
+			ID:           "id-000001",
+			Type:         task.Dream,
+			Title:        in.Title,
+			Instructions: in.Instructions,
+			Status:       task.Created,
+			Priority:     task.High,
+			Action:       "parallel",
+			Source:       "alpha",
+			Verified:     true,
+			Target:       "beta",
+			Fallback:     in.Fallback,
+			ProjectID:    "p1",
+			ReplyTo:      "r1",
+			ThreadID:     "th1",
+			Provenance:   in.Provenance,
+			CreatedAt:    t0,
+			ExpiresAt:    t0.Add(time.Hour),
+			Dream:        in.Dream,
+		}
 		if got := q.get("id-000001"); !reflect.DeepEqual(got, want) {
 			t.Errorf("read %+v", got)
 		}
@@ -40,7 +78,16 @@ func TestATaskReadsAsItWasCreated(t *testing.T) {
 func TestOmittedFieldsHaveDefaults(t *testing.T) {
 	each(t, func(t *testing.T, q *queue) {
 		got := q.get(q.create(loose, CreateInput{Target: "beta"}))
-		want := View{ID: "id-000001", Type: task.Work, Title: "do it", Status: task.Created, Priority: task.Normal, Action: "queue", Target: "beta", CreatedAt: t0}
+		want := View{
+			ID:        "id-000001",
+			Type:      task.Work,
+			Title:     "do it",
+			Status:    task.Created,
+			Priority:  task.Normal,
+			Action:    "queue",
+			Target:    "beta",
+			CreatedAt: t0,
+		}
 		if !reflect.DeepEqual(got, want) {
 			t.Errorf("%+v", got)
 		}

@@ -35,7 +35,8 @@ func TestAStaleTokenIsRefused(t *testing.T) {
 		for name, err := range q.acts(gamma, id, held.ClaimToken+1) {
 			domaintest.Refused(t, name+" ahead", err, fault.Precondition)
 		}
-		if v := q.get(id); v.Status != task.Active || v.ClaimedBy != "gamma" || v.Result != "" || !v.LeaseUntil.Equal(held.LeaseUntil) {
+		v := q.get(id)
+		if v.Status != task.Active || v.ClaimedBy != "gamma" || v.Result != "" || !v.LeaseUntil.Equal(held.LeaseUntil) {
 			t.Errorf("the task is %+v", v)
 		}
 	})
@@ -72,8 +73,9 @@ func TestAnUnboundKeyNeedsTheTokenForItsOwnClaim(t *testing.T) {
 		if _, err := q.Complete(t.Context(), loose, CompleteInput{TaskID: id}); domaintest.Fields(err) != "claimToken" {
 			t.Errorf("without: %v", err)
 		}
-		if out, err := q.Complete(t.Context(), loose, CompleteInput{TaskID: id, ClaimToken: out.ClaimToken}); err != nil || out.Status != task.Done {
-			t.Errorf("with: %+v, %v", out, err)
+		done, err := q.Complete(t.Context(), loose, CompleteInput{TaskID: id, ClaimToken: out.ClaimToken})
+		if err != nil || done.Status != task.Done {
+			t.Errorf("with: %+v, %v", done, err)
 		}
 	})
 }
@@ -114,7 +116,9 @@ func TestAReleasedTaskIsInTheQueueAgain(t *testing.T) {
 	each(t, func(t *testing.T, q *queue) {
 		id, token := q.claimed()
 		v, err := q.Release(t.Context(), beta, ReleaseInput{TaskID: id, ClaimToken: token, Reason: "too hard"})
-		if err != nil || v.Status != task.Created || v.ClaimedBy != "" || v.SessionID != "" || !v.StartedAt.IsZero() || v.Reason != "too hard" || v.Attempts != 0 {
+		if err != nil || v.Status != task.Created || v.ClaimedBy != "" || v.SessionID != "" || !v.StartedAt.IsZero() ||
+			v.Reason != "too hard" ||
+			v.Attempts != 0 {
 			t.Fatalf("%+v, %v", v, err)
 		}
 		if got := q.get(id); !reflect.DeepEqual(got, v) {
@@ -136,14 +140,29 @@ func TestACompletionEndsATask(t *testing.T) {
 	each(t, func(t *testing.T, q *queue) {
 		for _, outcome := range []task.Status{"", task.Done, task.Failed} {
 			id, token := q.claimed()
-			in := CompleteInput{TaskID: id, ClaimToken: token, Outcome: outcome, Result: "so be it", TokensIn: 3, TokensOut: 4, CostUSD: 0.25}
+			in := CompleteInput{
+				TaskID:     id,
+				ClaimToken: token,
+				Outcome:    outcome,
+				Result:     "so be it",
+				TokensIn:   3,
+				TokensOut:  4,
+				CostUSD:    0.25,
+			}
 			out, err := q.Complete(t.Context(), beta, in)
 			want := outcome
 			if want == "" {
 				want = task.Done
 			}
-			if err != nil || out.Status != want || out.Result != "so be it" || !out.CompletedAt.Equal(t0) || out.AlreadyCompleted ||
-				out.Usage == nil || *out.Usage != (task.Usage{TokensIn: 3, TokensOut: 4, CostUSD: 0.25}) || out.ClaimedBy != "beta" {
+			if err != nil || out.Status != want || out.Result != "so be it" || !out.CompletedAt.Equal(t0) ||
+				out.AlreadyCompleted ||
+				out.Usage == nil ||
+				*out.Usage != (task.Usage{
+					TokensIn:  3,
+					TokensOut: 4,
+					CostUSD:   0.25,
+				}) ||
+				out.ClaimedBy != "beta" {
 				t.Errorf("%s: %+v, %v", want, out, err)
 			}
 			if got := q.get(id); !reflect.DeepEqual(got, out.View) {

@@ -46,7 +46,12 @@ func claim(t *task.Task, lease task.Lease, c identity.Caller, sessionID string, 
 		if sessionID != "" && t.SessionID == sessionID && t.ClaimedBy == task.Claimant(c) {
 			return true, nil
 		}
-		return false, fault.New(fault.Precondition, "the task is claimed by %q until %s", t.ClaimedBy, lease.LeaseUntil.Format(time.RFC3339))
+		return false, fault.New(
+			fault.Precondition,
+			"the task is claimed by %q until %s",
+			t.ClaimedBy,
+			lease.LeaseUntil.Format(time.RFC3339),
+		)
 	}
 	if t.Status != task.Created {
 		return false, fault.New(fault.Precondition, "the task is %s; only a created one can be claimed", t.Status)

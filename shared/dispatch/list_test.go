@@ -15,12 +15,18 @@ func TestTheQueueIsSortedByPriorityThenAge(t *testing.T) {
 		for _, c := range []struct {
 			title string
 			p     task.Priority
-		}{{"low-old", task.Low}, {"normal-old", ""}, {"high-old", task.High}, {"low-new", task.Low}, {"normal-new", task.Normal}, {"high-new", task.High}} {
+		}{
+			{"low-old", task.Low}, {"normal-old", ""}, {"high-old", task.High},
+			{"low-new", task.Low}, {"normal-new", task.Normal}, {"high-new", task.High},
+		} {
 			q.create(alpha, CreateInput{Title: c.title, Target: "beta", Priority: c.p})
 			q.Pass(time.Millisecond)
 		}
 		want := "high-old high-new normal-old normal-new low-old low-new"
-		for _, in := range []ListInput{{}, {Target: "beta"}, {Status: "all"}, {Source: "alpha"}, {Type: task.Work}, {Type: "all", Target: "beta", Source: "alpha", Status: task.Created}} {
+		for _, in := range []ListInput{
+			{}, {Target: "beta"}, {Status: "all"}, {Source: "alpha"}, {Type: task.Work},
+			{Type: "all", Target: "beta", Source: "alpha", Status: task.Created},
+		} {
 			if got := q.list(beta, in); got != want {
 				t.Errorf("%+v: %s", in, got)
 			}
@@ -67,8 +73,10 @@ func TestEveryCombinationOfFiltersWorks(t *testing.T) {
 func TestATaskAppearsToItsTargetAndItsFallbacks(t *testing.T) {
 	each(t, func(t *testing.T, q *queue) {
 		for _, c := range []CreateInput{
-			{Title: "beta", Target: "beta"}, {Title: "any", Target: "any"}, {Title: "fallback", Target: "delta", Fallback: []string{"beta", "gamma"}},
-			{Title: "both", Target: "beta", Fallback: []string{"beta"}}, {Title: "delta", Target: "delta"}, {Title: "any-too", Target: "any", Fallback: []string{"beta"}},
+			{Title: "beta", Target: "beta"}, {Title: "any", Target: "any"},
+			{Title: "fallback", Target: "delta", Fallback: []string{"beta", "gamma"}},
+			{Title: "both", Target: "beta", Fallback: []string{"beta"}}, {Title: "delta", Target: "delta"},
+			{Title: "any-too", Target: "any", Fallback: []string{"beta"}},
 		} {
 			q.create(alpha, c)
 		}
@@ -85,15 +93,25 @@ func TestATaskAppearsToItsTargetAndItsFallbacks(t *testing.T) {
 
 func TestAlertsAppearOnlyInQueriesForTheirType(t *testing.T) {
 	each(t, func(t *testing.T, q *queue) {
-		q.put("alert", task.Task{Type: task.Alert, Title: "alert", Status: task.Created, Target: "user", Source: "alpha", CreatedAt: t0})
+		q.put("alert", task.Task{
+			Type:      task.Alert,
+			Title:     "alert",
+			Status:    task.Created,
+			Target:    "user",
+			Source:    "alpha",
+			CreatedAt: t0,
+		})
 		q.put("question", task.Task{Type: task.Question, Title: "question", Status: task.Created, Target: "user", CreatedAt: t0})
 		for _, c := range []struct {
 			in   ListInput
 			want string
 		}{
-			{ListInput{}, "question"}, {ListInput{Target: "user"}, "question"}, {ListInput{Status: "all", Type: "all"}, "question"},
-			{ListInput{Source: "alpha"}, ""}, {ListInput{Type: task.Alert}, "alert"}, {ListInput{Type: task.Alert, Target: "user"}, "alert"},
-			{ListInput{Type: task.Alert, Status: "all"}, "alert"}, {ListInput{Type: task.Alert, Target: "beta"}, ""}, {ListInput{Type: task.Question}, "question"},
+			{ListInput{}, "question"}, {ListInput{Target: "user"}, "question"},
+			{ListInput{Status: "all", Type: "all"}, "question"},
+			{ListInput{Source: "alpha"}, ""}, {ListInput{Type: task.Alert}, "alert"},
+			{ListInput{Type: task.Alert, Target: "user"}, "alert"},
+			{ListInput{Type: task.Alert, Status: "all"}, "alert"}, {ListInput{Type: task.Alert, Target: "beta"}, ""},
+			{ListInput{Type: task.Question}, "question"},
 		} {
 			if got := q.list(alpha, c.in); got != c.want {
 				t.Errorf("%+v: %q, want %q", c.in, got, c.want)
@@ -169,7 +187,9 @@ func TestABadCursorIsRefusedAtItsField(t *testing.T) {
 			t.Fatal(page, err)
 		}
 		for name, in := range map[string]ListInput{
-			"nonsense": {Cursor: "nonsense"}, "of another filter": {Cursor: page.NextCursor, Target: "beta"}, "not base64": {Cursor: "%%%"},
+			"nonsense":          {Cursor: "nonsense"},
+			"of another filter": {Cursor: page.NextCursor, Target: "beta"},
+			"not base64":        {Cursor: "%%%"},
 		} {
 			if _, err := q.List(t.Context(), beta, in); domaintest.Fields(err) != "cursor" {
 				t.Errorf("%s: %v", name, err)

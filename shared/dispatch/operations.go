@@ -160,12 +160,39 @@ type View struct {
 }
 
 func view(id string, t task.Task) View {
-	return View{ID: id, Type: t.Type, Title: t.Title, Instructions: t.Instructions, Status: t.Status, Priority: t.Priority,
-		Action: t.Action, Source: t.Source, Verified: t.Verified, Target: t.Target, Fallback: t.Fallback, ProjectID: t.ProjectID,
-		ReplyTo: t.ReplyTo, ThreadID: t.ThreadID, Provenance: t.Provenance, CreatedAt: t.CreatedAt, ExpiresAt: t.ExpiresAt,
-		ClaimedBy: t.ClaimedBy, SessionID: t.SessionID, StartedAt: t.StartedAt, Attempts: t.Attempts, CompletedAt: t.CompletedAt,
-		Result: t.Result, Reason: t.Reason, Note: t.Note, NotedAt: t.NotedAt, Usage: t.Usage, Question: t.Question, Dream: t.Dream,
-		AlertType: t.AlertType, Context: t.Context}
+	return View{
+		ID:           id,
+		Type:         t.Type,
+		Title:        t.Title,
+		Instructions: t.Instructions,
+		Status:       t.Status,
+		Priority:     t.Priority,
+		Action:       t.Action,
+		Source:       t.Source,
+		Verified:     t.Verified,
+		Target:       t.Target,
+		Fallback:     t.Fallback,
+		ProjectID:    t.ProjectID,
+		ReplyTo:      t.ReplyTo,
+		ThreadID:     t.ThreadID,
+		Provenance:   t.Provenance,
+		CreatedAt:    t.CreatedAt,
+		ExpiresAt:    t.ExpiresAt,
+		ClaimedBy:    t.ClaimedBy,
+		SessionID:    t.SessionID,
+		StartedAt:    t.StartedAt,
+		Attempts:     t.Attempts,
+		CompletedAt:  t.CompletedAt,
+		Result:       t.Result,
+		Reason:       t.Reason,
+		Note:         t.Note,
+		NotedAt:      t.NotedAt,
+		Usage:        t.Usage,
+		Question:     t.Question,
+		Dream:        t.Dream,
+		AlertType:    t.AlertType,
+		Context:      t.Context,
+	}
 }
 
 // ServedByDefault makes its tools part of the default endpoint.
@@ -175,21 +202,86 @@ func (*Service) ServedByDefault() bool { return true }
 func (s *Service) Operations() []op.Op {
 	const set = "dispatch"
 	return []op.Op{
-		op.New(op.Spec{Name: "get_tasks", Title: "List tasks", Toolset: set, Route: "GET /v1/tasks", Effect: op.Read, Cases: listCases,
-			Doc: "Look for work: tasks in the queue for a program, highest priority first, then oldest. Use it to poll for your assignments; with waitMs it waits for the first one. Filter by status, type and source."}, s.List),
-		op.New(op.Spec{Name: "get_task", Title: "Read a task", Toolset: set, Route: "GET /v1/tasks/{taskId}", Effect: op.Read, Cases: getCases,
-			Doc: "Read one task: its instructions, status, who claimed it and until when, and its result. Use it to check on a task you gave to another agent."}, s.Get),
-		op.New(op.Spec{Name: "create_task", Title: "Create a task", Toolset: set, Route: "POST /v1/tasks", Effect: op.Write, Creates: true, Cases: createCases,
-			Doc: "Hand work to another agent or program: put a task into its queue, to be claimed once. Use it to delegate, assign or schedule work; target any lets whoever is free take it."}, s.Create),
-		op.New(op.Spec{Name: "claim_task", Title: "Claim a task", Toolset: set, Route: "POST /v1/tasks/{taskId}/claim", Effect: op.Write, Cases: claimCases,
-			Doc: "Take a created task up before you work on it. Exactly one agent gets it; the others are told who did. The claim holds for a lease: renew it with renew_claim, and keep the claimToken to complete the task."}, s.Claim),
-		op.New(op.Spec{Name: "renew_claim", Title: "Renew a claim", Toolset: set, Route: "POST /v1/tasks/{taskId}/renew", Effect: op.Write, Cases: renewCases,
-			Doc: "Keep a claimed task while you work on it: extend its lease from now. Call it before leaseUntil; afterwards the task goes back to the queue."}, s.Renew),
-		op.New(op.Spec{Name: "release_task", Title: "Release a task", Toolset: set, Route: "POST /v1/tasks/{taskId}/release", Effect: op.Write, Cases: releaseCases,
-			Doc: "Give a claimed task back to the queue unfinished, so that another agent can claim it. Say why in reason."}, s.Release),
-		op.New(op.Spec{Name: "complete_task", Title: "Complete a task", Toolset: set, Route: "POST /v1/tasks/{taskId}/complete", Effect: op.Write, Cases: completeCases,
-			Doc: "Finish a task that you claimed: outcome done or failed, with its result and what it cost. A stale claimToken is refused, so nobody finishes what another has taken over."}, s.Complete),
-		op.New(op.Spec{Name: "update_task", Title: "Update a task", Toolset: set, Route: "PATCH /v1/tasks/{taskId}", Effect: op.Write, Cases: updateCases,
-			Doc: "Report progress on a task: note what you are doing, mark it blocked, active again or completing, cancel it (derezzed), or queue a failed one again (created)."}, s.Update),
+		op.New(op.Spec{
+			Name:    "get_tasks",
+			Title:   "List tasks",
+			Toolset: set,
+			Route:   "GET /v1/tasks",
+			Effect:  op.Read,
+			Cases:   listCases,
+			Doc: "Look for work: tasks in the queue for a program, highest priority first, then oldest. Use it to poll " +
+				"for your assignments; with waitMs it waits for the first one. Filter by status, type and source.",
+		}, s.List),
+		op.New(op.Spec{
+			Name:    "get_task",
+			Title:   "Read a task",
+			Toolset: set,
+			Route:   "GET /v1/tasks/{taskId}",
+			Effect:  op.Read,
+			Cases:   getCases,
+			Doc: "Read one task: its instructions, status, who claimed it and until when, and its result. Use it to " +
+				"check on a task you gave to another agent.",
+		}, s.Get),
+		op.New(op.Spec{
+			Name:    "create_task",
+			Title:   "Create a task",
+			Toolset: set,
+			Route:   "POST /v1/tasks",
+			Effect:  op.Write,
+			Creates: true,
+			Cases:   createCases,
+			Doc: "Hand work to another agent or program: put a task into its queue, to be claimed once. Use it to " +
+				"delegate, assign or schedule work; target any lets whoever is free take it.",
+		}, s.Create),
+		op.New(op.Spec{
+			Name:    "claim_task",
+			Title:   "Claim a task",
+			Toolset: set,
+			Route:   "POST /v1/tasks/{taskId}/claim",
+			Effect:  op.Write,
+			Cases:   claimCases,
+			Doc: "Take a created task up before you work on it. Exactly one agent gets it; the others are told who " +
+				"did. The claim holds for a lease: renew it with renew_claim, and keep the claimToken to complete the task.",
+		}, s.Claim),
+		op.New(op.Spec{
+			Name:    "renew_claim",
+			Title:   "Renew a claim",
+			Toolset: set,
+			Route:   "POST /v1/tasks/{taskId}/renew",
+			Effect:  op.Write,
+			Cases:   renewCases,
+			Doc: "Keep a claimed task while you work on it: extend its lease from now. Call it before leaseUntil; " +
+				"afterwards the task goes back to the queue.",
+		}, s.Renew),
+		op.New(op.Spec{
+			Name:    "release_task",
+			Title:   "Release a task",
+			Toolset: set,
+			Route:   "POST /v1/tasks/{taskId}/release",
+			Effect:  op.Write,
+			Cases:   releaseCases,
+			Doc: "Give a claimed task back to the queue unfinished, so that another agent can claim it. Say why " +
+				"in reason.",
+		}, s.Release),
+		op.New(op.Spec{
+			Name:    "complete_task",
+			Title:   "Complete a task",
+			Toolset: set,
+			Route:   "POST /v1/tasks/{taskId}/complete",
+			Effect:  op.Write,
+			Cases:   completeCases,
+			Doc: "Finish a task that you claimed: outcome done or failed, with its result and what it cost. A stale " +
+				"claimToken is refused, so nobody finishes what another has taken over.",
+		}, s.Complete),
+		op.New(op.Spec{
+			Name:    "update_task",
+			Title:   "Update a task",
+			Toolset: set,
+			Route:   "PATCH /v1/tasks/{taskId}",
+			Effect:  op.Write,
+			Cases:   updateCases,
+			Doc: "Report progress on a task: note what you are doing, mark it blocked, active again or completing, " +
+				"cancel it (derezzed), or queue a failed one again (created).",
+		}, s.Update),
 	}
 }

@@ -150,8 +150,16 @@ func TestTheSprintIsCalledForAStoryThatFailsWithItsLastLease(t *testing.T) {
 		told := &sprints{}
 		q.Stories = told
 		story := func(attempts int) task.Task {
-			return task.Task{Type: task.Story, Status: task.Active, Target: "alpha", ClaimedBy: "beta", ClaimToken: 1, Attempts: attempts, CreatedAt: t0,
-				Sprint: &task.SprintPart{ParentID: "s", StoryID: fmt.Sprint(attempts)}}
+			return task.Task{
+				Type:       task.Story,
+				Status:     task.Active,
+				Target:     "alpha",
+				ClaimedBy:  "beta",
+				ClaimToken: 1,
+				Attempts:   attempts,
+				CreatedAt:  t0,
+				Sprint:     &task.SprintPart{ParentID: "s", StoryID: fmt.Sprint(attempts)},
+			}
 		}
 		q.put("young", story(0))
 		q.put("old", story(task.MaxAttempts-1))
@@ -186,7 +194,8 @@ func TestTheClaimsOfASessionAreReclaimed(t *testing.T) {
 		}
 		q.Pass(time.Minute)
 		held, next, err := q.Claims(t.Context(), "u", "s1", "")
-		if err != nil || next != "" || len(held) != 1 || held[0].ID != mine || held[0].Task.Title != "mine" || held[0].Task.Source != "alpha" {
+		if err != nil || next != "" || len(held) != 1 || held[0].ID != mine || held[0].Task.Title != "mine" ||
+			held[0].Task.Source != "alpha" {
 			t.Fatalf("%+v, %v", held, err)
 		}
 		for range 2 { // the second call changes nothing

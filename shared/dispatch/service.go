@@ -50,7 +50,15 @@ func (s *Service) Create(ctx context.Context, c identity.Caller, in CreateInput)
 	t.Route()
 	return idempotency.Update(ctx, s.DB.User(c.User), in, now, func(_ context.Context, tx *store.Tx) (CreateOutput, error) {
 		task.Tasks.Create(tx, id, t)
-		return CreateOutput{TaskID: id, Status: t.Status, Source: source, Verified: verified, Target: t.Target, CreatedAt: now, ExpiresAt: t.ExpiresAt}, nil
+		return CreateOutput{
+			TaskID:    id,
+			Status:    t.Status,
+			Source:    source,
+			Verified:  verified,
+			Target:    t.Target,
+			CreatedAt: now,
+			ExpiresAt: t.ExpiresAt,
+		}, nil
 	})
 }
 
@@ -79,10 +87,16 @@ func (s *Service) List(ctx context.Context, c identity.Caller, in ListInput) (Li
 	}
 	var out ListOutput
 	t := s.DB.User(c.User)
-	err := task.Tasks.Wait(ctx, t, q.Where, time.Duration(in.WaitMs)*time.Millisecond, func(ctx context.Context) (_ bool, err error) {
-		out, err = s.page(ctx, t, q, in)
-		return len(out.Tasks) > 0, err
-	})
+	err := task.Tasks.Wait(
+		ctx,
+		t,
+		q.Where,
+		time.Duration(in.WaitMs)*time.Millisecond,
+		func(ctx context.Context) (_ bool, err error) {
+			out, err = s.page(ctx, t, q, in)
+			return len(out.Tasks) > 0, err
+		},
+	)
 	return out, err
 }
 
@@ -154,7 +168,13 @@ func seconds(n int) time.Duration { return time.Duration(n) * time.Second }
 // Claim claims a task under a lease of LeaseSeconds. Of several concurrent callers one gets the task;
 // for the others it is Precondition. A repeated call with the same session returns its own claim.
 func (s *Service) Claim(ctx context.Context, c identity.Caller, in ClaimInput) (ClaimOutput, error) {
-	got, err := s.Take(ctx, c, in.TaskID, in.SessionID, func(*task.Task) (time.Duration, error) { return seconds(in.LeaseSeconds), nil })
+	got, err := s.Take(
+		ctx,
+		c,
+		in.TaskID,
+		in.SessionID,
+		func(*task.Task) (time.Duration, error) { return seconds(in.LeaseSeconds), nil },
+	)
 	if err != nil {
 		return ClaimOutput{}, err
 	}
@@ -165,7 +185,12 @@ func (s *Service) Claim(ctx context.Context, c identity.Caller, in ClaimInput) (
 
 // Take claims a task under the lease that the function returns; a fault of the function refuses the
 // task. Otherwise it does the same as [Service.Claim].
-func (s *Service) Take(ctx context.Context, c identity.Caller, id, sessionID string, lease func(*task.Task) (time.Duration, error)) (task.Claim, error) {
+func (s *Service) Take(
+	ctx context.Context,
+	c identity.Caller,
+	id, sessionID string,
+	lease func(*task.Task) (time.Duration, error),
+) (task.Claim, error) {
 	var out task.Claim
 	var refused error
 	now := s.Now()
@@ -194,7 +219,11 @@ func (s *Service) Take(ctx context.Context, c identity.Caller, id, sessionID str
 		}
 		out.LeaseUntil = now.Add(d)
 		task.Tasks.Put(tx, id, t)
-		task.Leases.Put(tx, id, task.Lease{ClaimToken: t.ClaimToken, ClaimedBy: t.ClaimedBy, SessionID: sessionID, LeaseUntil: out.LeaseUntil})
+		task.Leases.Put(
+			tx,
+			id,
+			task.Lease{ClaimToken: t.ClaimToken, ClaimedBy: t.ClaimedBy, SessionID: sessionID, LeaseUntil: out.LeaseUntil},
+		)
 		return nil
 	})
 	if err == nil {
@@ -217,7 +246,11 @@ func (s *Service) Renew(ctx context.Context, c identity.Caller, in RenewInput) (
 			return err
 		}
 		if !now.Before(lease.LeaseUntil) {
-			return fault.New(fault.Precondition, "the lease ran out at %s; claim the task again", lease.LeaseUntil.Format(time.RFC3339))
+			return fault.New(
+				fault.Precondition,
+				"the lease ran out at %s; claim the task again",
+				lease.LeaseUntil.Format(time.RFC3339),
+			)
 		}
 		lease.LeaseUntil = now.Add(seconds(in.LeaseSeconds))
 		out.LeaseUntil = lease.LeaseUntil

@@ -29,18 +29,36 @@ func (s *Service) Sweeps() []domain.Sweep {
 // task.MaxAttempts leases.
 func (s *Service) SweepLeases(ctx context.Context, a *store.Admin, limit int) (int, error) {
 	now := s.Now()
-	due, _, err := task.Leases.QueryAll(ctx, a, store.Query{Where: []store.Cond{store.Le("leaseUntil", now)}, Order: []string{"leaseUntil"}, Limit: limit})
+	due, _, err := task.Leases.QueryAll(
+		ctx,
+		a,
+		store.Query{Where: []store.Cond{store.Le("leaseUntil", now)}, Order: []string{"leaseUntil"}, Limit: limit},
+	)
 	if err != nil {
 		return 0, err
 	}
 	return forEach(due, func(d store.Located[task.Lease]) error {
-		return s.reclaim(ctx, a.User(d.Ref.User), d.Ref.ID, now, "", func(l task.Lease, _ *task.Task) bool { return !now.Before(l.LeaseUntil) })
+		return s.reclaim(
+			ctx,
+			a.User(d.Ref.User),
+			d.Ref.ID,
+			now,
+			"",
+			func(l task.Lease, _ *task.Task) bool { return !now.Before(l.LeaseUntil) },
+		)
 	})
 }
 
 // reclaim takes a task from its claimant if lost still returns true for its lease. A task that is
 // queued again has the reason; one that fails has a reason of its own.
-func (s *Service) reclaim(ctx context.Context, t *store.Tenant, id string, now time.Time, reason string, lost func(task.Lease, *task.Task) bool) error {
+func (s *Service) reclaim(
+	ctx context.Context,
+	t *store.Tenant,
+	id string,
+	now time.Time,
+	reason string,
+	lost func(task.Lease, *task.Task) bool,
+) error {
 	var sprint string
 	err := t.Update(ctx, func(ctx context.Context, tx *store.Tx) error {
 		sprint = ""
@@ -74,7 +92,15 @@ func (s *Service) reclaim(ctx context.Context, t *store.Tenant, id string, now t
 // SweepExpired ends tasks that were not taken up before their expiry.
 func (s *Service) SweepExpired(ctx context.Context, a *store.Admin, limit int) (int, error) {
 	now := s.Now()
-	due, _, err := task.Tasks.QueryAll(ctx, a, store.Query{Where: []store.Cond{store.Eq("status", task.Created), store.Le("expiresAt", now)}, Order: []string{"expiresAt"}, Limit: limit})
+	due, _, err := task.Tasks.QueryAll(
+		ctx,
+		a,
+		store.Query{
+			Where: []store.Cond{store.Eq("status", task.Created), store.Le("expiresAt", now)},
+			Order: []string{"expiresAt"},
+			Limit: limit,
+		},
+	)
 	if err != nil {
 		return 0, err
 	}
@@ -103,7 +129,11 @@ func (s *Service) SweepExpired(ctx context.Context, a *store.Admin, limit int) (
 // or so later.
 func (s *Service) SweepEnded(ctx context.Context, a *store.Admin, limit int) (int, error) {
 	now := s.Now()
-	due, _, err := task.Tasks.QueryAll(ctx, a, store.Query{Where: []store.Cond{store.Le("purgeAt", now)}, Order: []string{"purgeAt"}, Limit: limit})
+	due, _, err := task.Tasks.QueryAll(
+		ctx,
+		a,
+		store.Query{Where: []store.Cond{store.Le("purgeAt", now)}, Order: []string{"purgeAt"}, Limit: limit},
+	)
 	if err != nil {
 		return 0, err
 	}
@@ -140,7 +170,11 @@ const sessionPage = 100
 // after the last.
 func (s *Service) Claims(ctx context.Context, user, sessionID, cursor string) (held []task.Claim, next string, err error) {
 	u := s.DB.User(user)
-	page, err := task.Leases.Query(ctx, u, store.Query{Where: []store.Cond{store.Eq("sessionId", sessionID)}, Limit: sessionPage, Cursor: cursor})
+	page, err := task.Leases.Query(
+		ctx,
+		u,
+		store.Query{Where: []store.Cond{store.Eq("sessionId", sessionID)}, Limit: sessionPage, Cursor: cursor},
+	)
 	if err != nil || len(page.Docs) == 0 {
 		return nil, "", err
 	}

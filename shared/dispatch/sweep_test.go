@@ -62,7 +62,9 @@ func TestATaskFailsAfterFiveExpiredLeases(t *testing.T) {
 			q.sweep(10)
 		}
 		v := q.get(id)
-		if v.Status != task.Failed || v.Attempts != 5 || v.Reason != "the lease ran out 5 times, last with beta" || v.CompletedAt.IsZero() || v.ClaimedBy != "" {
+		if v.Status != task.Failed || v.Attempts != 5 || v.Reason != "the lease ran out 5 times, last with beta" ||
+			v.CompletedAt.IsZero() ||
+			v.ClaimedBy != "" {
 			t.Errorf("the task is %+v", v)
 		}
 		_, err := q.Claim(t.Context(), beta, ClaimInput{TaskID: id})
@@ -142,10 +144,12 @@ func TestATaskRenewedDuringASweepStaysClaimed(t *testing.T) {
 	orphan, _ := q.claimed()
 	d.then = func() { // their holder renews in time by the clock of another process
 		s := &Service{DB: db, NewID: q.IDs.NewID, Now: func() time.Time { return t0.Add(14 * time.Minute) }}
-		if _, err := s.Renew(t.Context(), beta, RenewInput{TaskID: renewed, ClaimToken: token, LeaseSeconds: 86_400}); err != nil {
+		_, err := s.Renew(t.Context(), beta, RenewInput{TaskID: renewed, ClaimToken: token, LeaseSeconds: 86_400})
+		if err != nil {
 			t.Error(err)
 		}
-		if _, err := s.Complete(t.Context(), beta, CompleteInput{TaskID: done, ClaimToken: doneToken, Outcome: task.Done}); err != nil {
+		_, err = s.Complete(t.Context(), beta, CompleteInput{TaskID: done, ClaimToken: doneToken, Outcome: task.Done})
+		if err != nil {
 			t.Error(err)
 		}
 	}
@@ -153,7 +157,8 @@ func TestATaskRenewedDuringASweepStaysClaimed(t *testing.T) {
 	if n := q.sweep(10); n != 3 {
 		t.Errorf("the sweep saw %d", n)
 	}
-	if v := q.get(renewed); v.Status != task.Active || v.ClaimedBy != "beta" || v.Attempts != 0 || !v.LeaseUntil.After(q.Clock.Now()) {
+	v := q.get(renewed)
+	if v.Status != task.Active || v.ClaimedBy != "beta" || v.Attempts != 0 || !v.LeaseUntil.After(q.Clock.Now()) {
 		t.Errorf("what was renewed is %+v", v)
 	}
 	if v := q.get(done); v.Status != task.Done || v.Attempts != 0 {

@@ -11,8 +11,7 @@ import (
 	"parley.internal/shared/fault"
 )
 
-// Must takes the results of a call and gives them to a test that cannot go on
-// without them: Must(s.Get(ctx, id))(t) is the value, or the end of the test.
+// Must returns a function that returns v, or ends the test if err is not nil: Must(s.Get(ctx, id))(t).
 func Must[T any](v T, err error) func(testing.TB) T {
 	return func(t testing.TB) T {
 		t.Helper()
@@ -21,7 +20,7 @@ func Must[T any](v T, err error) func(testing.TB) T {
 	}
 }
 
-// Check ends the test where there is an error.
+// Check ends the test if err is not nil.
 func Check(t testing.TB, err error) {
 	t.Helper()
 	if err != nil {
@@ -29,11 +28,10 @@ func Check(t testing.TB, err error) {
 	}
 }
 
-// Err is the error of a call whose result a test has no use for.
+// Err returns the error of a call and drops the result.
 func Err[T any](_ T, err error) error { return err }
 
-// Refused checks that a call failed with a fault of the kind, whose message has
-// every one of the words in it.
+// Refused checks that err is a fault of the kind and that its message contains each of the words.
 func Refused(t testing.TB, name string, err error, kind fault.Kind, words ...string) {
 	t.Helper()
 	if !fault.Is(err, kind) {
@@ -47,7 +45,7 @@ func Refused(t testing.TB, name string, err error, kind fault.Kind, words ...str
 	}
 }
 
-// Says checks that a call failed with a fault of the kind and exactly this message.
+// Says checks that err is a fault of the kind with exactly this message.
 func Says(t testing.TB, name string, err error, kind fault.Kind, message string) {
 	t.Helper()
 	if !fault.Is(err, kind) || err.Error() != message {
@@ -55,8 +53,8 @@ func Says(t testing.TB, name string, err error, kind fault.Kind, message string)
 	}
 }
 
-// Fields are the paths of the problems of an Invalid fault, with a space between
-// them. Of any other error it is a sentence that is no path.
+// Fields returns the paths of the problems of an Invalid fault, separated by spaces. For any other error it returns a
+// sentence that equals no path.
 func Fields(err error) string {
 	var f *fault.Error
 	if !errors.As(err, &f) || f.Kind != fault.Invalid {
@@ -69,8 +67,7 @@ func Fields(err error) string {
 	return strings.Join(paths, " ")
 }
 
-// Retry makes a call again for as long as others are in its way: until it comes
-// to anything but a Conflict, or ctx ends.
+// Retry makes a call and repeats it while it fails with a Conflict, until ctx ends. It returns the last result.
 func Retry(ctx context.Context, call func() error) error {
 	err := call()
 	for fault.Is(err, fault.Conflict) && ctx.Err() == nil {
@@ -79,8 +76,8 @@ func Retry(ctx context.Context, call func() error) error {
 	return err
 }
 
-// Together makes n calls at once, numbered from 0, and returns the errors of
-// those that failed, in the order of their numbers.
+// Together makes n calls concurrently, numbered from 0, and returns the errors of those that failed, in the order of
+// their numbers.
 func Together(n int, call func(i int) error) []error {
 	errs := make([]error, n)
 	var wg sync.WaitGroup

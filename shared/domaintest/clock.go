@@ -10,15 +10,15 @@ import (
 // Start is the time at which a [Clock] begins.
 var Start = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 
-// Clock is a clock that stands until a test moves it. The zero Clock stands at
-// [Start]. Its methods may be called from several goroutines.
+// Clock is a clock that only moves when a test moves it. The zero Clock shows [Start]. Its methods may be called
+// concurrently.
 type Clock struct {
 	mu     sync.Mutex
 	passed time.Duration
 	reads  chan struct{}
 }
 
-// Now is the time that the test has come to.
+// Now returns the time of the clock.
 func (c *Clock) Now() time.Time {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -29,23 +29,23 @@ func (c *Clock) Now() time.Time {
 	return Start.Add(c.passed)
 }
 
-// Pass moves the clock on.
+// Pass moves the clock by d.
 func (c *Clock) Pass(d time.Duration) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.passed += d
 }
 
-// Set moves the clock to a time.
+// Set moves the clock to t.
 func (c *Clock) Set(t time.Time) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.passed = t.Sub(Start)
 }
 
-// Reads is a channel with one element for every later call of Now, so that a test
-// knows how far a call that waits has come. It holds 100 and drops the rest; a
-// second call of Reads ends the first channel's supply.
+// Reads returns a channel that receives an element for every later call of Now, by which a test follows the progress of
+// a call that waits. The channel buffers 100 elements and further ones are dropped. After a second call of Reads only
+// the new channel receives elements.
 func (c *Clock) Reads() <-chan struct{} {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -53,9 +53,9 @@ func (c *Clock) Reads() <-chan struct{} {
 	return c.reads
 }
 
-// IDs is a source of ids: "id-000001", "id-000002" and so on, which sort in the
-// order of their making. It may be used from several goroutines.
+// IDs generates ids: "id-000001", "id-000002" and so on, which sort in the order of their creation. It may be used
+// concurrently.
 type IDs struct{ made atomic.Int64 }
 
-// NewID is the next id.
+// NewID returns the next id.
 func (i *IDs) NewID() string { return fmt.Sprintf("id-%06d", i.made.Add(1)) }

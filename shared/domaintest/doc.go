@@ -1,12 +1,10 @@
-// Package domaintest is the ground that the tests of domains stand on: a clock
-// that a test moves, ids that count, callers, checks of faults, both stores, and
-// a counter of the RPCs that Firestore is sent.
+// Package domaintest provides the common parts of the tests of domains: a clock that a test moves, sequential ids,
+// callers, checks of faults, both stores, and a counter of the RPCs to Firestore.
 //
-// A domain's own world (a queue with a task, a fire with a duel) stays in the
-// domain's tests and is built from these. What two domains would write alike
-// belongs here; a domain's types and words do not. The package knows no domain,
-// and tests alone may import it.
+// The fixtures of a domain (a queue with a task, a fire with a duel) stay in its own tests and are built from these
+// parts. Code that two domains would otherwise duplicate belongs here. The package may import no domain, and only tests
+// may import the package.
 //
-// Checks name the case that failed and leave the test running; only [Must],
-// [Check] and the functions that open a store end it.
+// A check that fails reports the name of its case and lets the test continue. Only [Must], [Check] and the functions
+// that open a store end the test.
 package domaintest

@@ -61,22 +61,30 @@ func TestIDsCountInTheirOrder(t *testing.T) {
 	}
 }
 
-func TestACheckTellsARefusalFromAllElse(t *testing.T) {
+func TestChecksFailForAnyOtherResult(t *testing.T) {
 	t.Parallel()
 	missing := fault.New(fault.NotFound, `no task with "x"`)
 	for name, c := range map[string]struct {
 		check func(testing.TB)
 		fails bool
 	}{
-		"refused":                {func(t testing.TB) { domaintest.Refused(t, "", missing, fault.NotFound, "task", `"x"`) }, false},
-		"refused otherwise":      {func(t testing.TB) { domaintest.Refused(t, "", missing, fault.Invalid) }, true},
-		"refused in other words": {func(t testing.TB) { domaintest.Refused(t, "", missing, fault.NotFound, "session") }, true},
-		"not refused":            {func(t testing.TB) { domaintest.Refused(t, "", nil, fault.NotFound) }, true},
-		"says it":                {func(t testing.TB) { domaintest.Says(t, "", missing, fault.NotFound, `no task with "x"`) }, false},
-		"says more":              {func(t testing.TB) { domaintest.Says(t, "", missing, fault.NotFound, "no task") }, true},
-		"says nothing":           {func(t testing.TB) { domaintest.Says(t, "", nil, fault.NotFound, "") }, true},
-		"a result":               {func(t testing.TB) { domaintest.Must(1, nil)(t) }, false},
-		"no result":              {func(t testing.TB) { domaintest.Must(1, missing)(t) }, true},
+		"refused": {
+			func(t testing.TB) { domaintest.Refused(t, "", missing, fault.NotFound, "task", `"x"`) }, false,
+		},
+		"refused otherwise": {func(t testing.TB) { domaintest.Refused(t, "", missing, fault.Invalid) }, true},
+		"refused in other words": {
+			func(t testing.TB) { domaintest.Refused(t, "", missing, fault.NotFound, "session") }, true,
+		},
+		"not refused": {func(t testing.TB) { domaintest.Refused(t, "", nil, fault.NotFound) }, true},
+		"says it": {
+			func(t testing.TB) { domaintest.Says(t, "", missing, fault.NotFound, `no task with "x"`) }, false,
+		},
+		"says more": {
+			func(t testing.TB) { domaintest.Says(t, "", missing, fault.NotFound, "no task") }, true,
+		},
+		"says nothing": {func(t testing.TB) { domaintest.Says(t, "", nil, fault.NotFound, "") }, true},
+		"a result":     {func(t testing.TB) { domaintest.Must(1, nil)(t) }, false},
+		"no result":    {func(t testing.TB) { domaintest.Must(1, missing)(t) }, true},
 	} {
 		f := &failures{TB: t}
 		if c.check(f); (len(f.told) > 0) != c.fails {
@@ -147,7 +155,7 @@ func (silent) Get(_ context.Context, refs []store.Ref) ([]*store.Raw, error) {
 	return make([]*store.Raw, len(refs)), nil
 }
 
-func TestADriverOfATestStandsBeforeBothStores(t *testing.T) {
+func TestEachOverWrapsTheDriversOfBothStores(t *testing.T) {
 	domaintest.EachOver(t, schema, func(d store.Driver) *silent { return &silent{d} },
 		func(t *testing.T, db *store.DB, d *silent) {
 			u := db.User("u")
@@ -182,7 +190,12 @@ func TestACounterCountsAllButRollbacks(t *testing.T) {
 		}))
 	})
 	rpcs.Hold(t, "a read", domaintest.Sent{Get: 1}, read)
-	rpcs.Hold(t, "a query", domaintest.Sent{Query: 1}, func() { _, _ = things.Query(t.Context(), u, store.Query{Limit: 1}) })
+	rpcs.Hold(
+		t,
+		"a query",
+		domaintest.Sent{Query: 1},
+		func() { _, _ = things.Query(t.Context(), u, store.Query{Limit: 1}) },
+	)
 	rpcs.Hold(t, "a transaction that is given up", domaintest.Exactly(1), refuse)
 	rpcs.Hold(t, "two reads", domaintest.AtMost(2), func() { read(); read() })
 }

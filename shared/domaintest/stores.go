@@ -14,17 +14,16 @@ import (
 	"parley.internal/shared/store/storetest"
 )
 
-// Each runs a test on both stores at once, each empty, in parallel with other
-// tests. The first attempt of every transaction comes to nothing, so that side
-// effects inside of one show.
+// Each runs a test on both stores, each empty, in parallel. The first attempt of every transaction is rolled back and
+// repeated, so that a side effect within a transaction becomes visible.
 func Each(t *testing.T, schema *store.Schema, test func(t *testing.T, db *store.DB)) {
 	t.Helper()
 	t.Parallel()
 	storetest.Each(t, schema, test)
 }
 
-// EachOver is [Each] with a driver of the test's own around the store's: one that
-// counts calls, fails them or tells of them. Every transaction's first attempt counts.
+// EachOver is [Each] with a driver of the test around that of the store, such as one that counts calls or makes them
+// fail. The first attempt of a transaction is not rolled back.
 func EachOver[D store.Driver](
 	t *testing.T, schema *store.Schema, wrap func(store.Driver) D, test func(t *testing.T, db *store.DB, d D),
 ) {
@@ -42,9 +41,8 @@ func EachOver[D store.Driver](
 	})
 }
 
-// Crowd is how many act at once in a test of [Each] or [EachOver]: n, or fewer on
-// the emulator. A transaction that is in the way of others costs them two seconds
-// and more there, which is the emulator's own doing, and a few show what many do.
+// Crowd returns the number of concurrent calls for a test of [Each] or [EachOver]: n, or onEmulator on Firestore. In
+// the emulator, and only there, a contended transaction takes two seconds and more.
 func Crowd(t testing.TB, n, onEmulator int) int {
 	if path.Base(t.Name()) == "firestore" {
 		return onEmulator
@@ -52,8 +50,7 @@ func Crowd(t testing.TB, n, onEmulator int) int {
 	return n
 }
 
-// SQLiteOver is an empty store in a file, with a driver of the test's own around
-// the store's.
+// SQLiteOver opens an empty SQLite store with a driver of the test around its own, and returns both.
 func SQLiteOver[D store.Driver](t *testing.T, schema *store.Schema, wrap func(store.Driver) D) (*store.DB, D) {
 	t.Helper()
 	inner, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "parley.db"), schema)

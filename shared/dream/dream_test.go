@@ -26,12 +26,16 @@ type night struct {
 
 func each(t *testing.T, test func(*testing.T, *night)) {
 	t.Helper()
-	domaintest.Each(t, store.NewSchema(append(new(dispatch.Service).Defs(), idempotency.Def())...), func(t *testing.T, db *store.DB) {
-		n, ids := &night{t: t}, &domaintest.IDs{}
-		n.queue = &dispatch.Service{DB: db, Now: n.Clock.Now, NewID: ids.NewID}
-		n.Service = &dream.Service{DB: db, Queue: n.queue, Now: n.Clock.Now}
-		test(t, n)
-	})
+	domaintest.Each(
+		t,
+		store.NewSchema(append(new(dispatch.Service).Defs(), idempotency.Def())...),
+		func(t *testing.T, db *store.DB) {
+			n, ids := &night{t: t}, &domaintest.IDs{}
+			n.queue = &dispatch.Service{DB: db, Now: n.Clock.Now, NewID: ids.NewID}
+			n.Service = &dream.Service{DB: db, Queue: n.queue, Now: n.Clock.Now}
+			test(t, n)
+		},
+	)
 }
 
 var (

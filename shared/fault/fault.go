@@ -8,21 +8,20 @@ import (
 	"time"
 )
 
-// Kind says what went wrong, as far as a caller may act on it.
+// Kind is the class of an error, by which a caller decides how to react.
 type Kind int
 
-// The kinds. The zero value is Internal, so that an error nobody thought of is
-// never mistaken for the caller's fault.
+// The kinds. The zero value is Internal, so that an unexpected error is never blamed on the caller.
 const (
 	Internal        Kind = iota
 	Invalid              // the input breaks a rule that is published with the operation
-	Unauthenticated      // no key, or one that is not good
-	Forbidden            // a good key that may not do this
-	NotFound             // no such thing for this user
-	Exists               // the thing to create is there already
-	Precondition         // the thing is in a state that forbids this
+	Unauthenticated      // the key is missing or not valid
+	Forbidden            // the key is valid and may not make this call
+	NotFound             // this user has no such document
+	Exists               // the document to create exists already
+	Precondition         // the state of the document does not allow the call
 	Conflict             // contention; the same call may succeed when repeated
-	Exhausted            // a rate or a size limit of the caller's
+	Exhausted            // a rate or size limit of the caller is reached
 	Unavailable          // the service cannot answer now
 )
 
@@ -45,7 +44,7 @@ var table = [...]row{
 	Unavailable:     {"UNAVAILABLE", http.StatusServiceUnavailable, true},
 }
 
-// Kinds lists every kind, in the order of their declaration.
+// Kinds returns every kind, in the order of declaration.
 func Kinds() []Kind {
 	kinds := make([]Kind, len(table))
 	for i := range table {
@@ -61,10 +60,10 @@ func (k Kind) row() row {
 	return table[k]
 }
 
-// Code is the kind's name on the wire.
+// Code returns the name of the kind on the wire, such as "NOT_FOUND".
 func (k Kind) Code() string { return k.row().code }
 
-// ParseCode returns the kind with a name on the wire, and false where no kind has it.
+// ParseCode returns the kind with the given name on the wire, and false if there is none.
 func ParseCode(code string) (Kind, bool) {
 	for k, r := range table {
 		if r.code == code {
@@ -74,20 +73,20 @@ func ParseCode(code string) (Kind, bool) {
 	return Internal, false
 }
 
-// HTTP is the status that answers a fault of this kind.
+// HTTP returns the HTTP status for a fault of this kind.
 func (k Kind) HTTP() int { return k.row().status }
 
-// Redeliver says whether an event that met a fault of this kind should come again.
+// Redeliver reports whether an event whose handling failed with a fault of this kind should be delivered again.
 func (k Kind) Redeliver() bool { return k.row().redeliver }
 
-// String is the kind's name on the wire.
+// String returns [Kind.Code].
 func (k Kind) String() string { return k.Code() }
 
 // Problem is one thing wrong with an input.
 type Problem struct {
-	// Path names the field, as in "stories[2].wave"; empty for the input itself.
+	// Path names the field, as in "stories[2].wave". It is empty for the input itself.
 	Path string `json:"path"`
-	// Message says what is allowed there.
+	// Message gives the allowed values.
 	Message string `json:"message"`
 }
 
@@ -96,13 +95,13 @@ type Error struct {
 	Kind     Kind
 	Message  string
 	Problems []Problem
-	// RetryAfter is how long to wait before the same call; zero says nothing.
+	// RetryAfter is the time to wait before the call is repeated; zero means unknown.
 	RetryAfter time.Duration
 
 	cause error
 }
 
-// Error is the message, and the cause behind it where there is one.
+// Error returns the message, followed by the cause if there is one.
 func (e *Error) Error() string {
 	if e.cause != nil {
 		return e.Message + ": " + e.cause.Error()
@@ -110,27 +109,26 @@ func (e *Error) Error() string {
 	return e.Message
 }
 
-// Unwrap is the cause.
+// Unwrap returns the cause, or nil.
 func (e *Error) Unwrap() error { return e.cause }
 
-// After sets how long to wait before the same call.
+// After sets RetryAfter and returns e.
 func (e *Error) After(d time.Duration) *Error {
 	e.RetryAfter = d
 	return e
 }
 
-// New is a fault of the kind, with a message for the caller.
+// New returns a fault of the kind, with a message for the caller.
 func New(k Kind, format string, args ...any) *Error {
 	return &Error{Kind: k, Message: fmt.Sprintf(format, args...)}
 }
 
-// Wrap is a fault with a cause. The cause is for the log alone.
+// Wrap returns a fault with a cause, which is logged and never sent to the caller.
 func Wrap(k Kind, cause error, format string, args ...any) *Error {
 	return &Error{Kind: k, Message: fmt.Sprintf(format, args...), cause: cause}
 }
 
-// Problems is the Invalid fault of an input with everything that is wrong with
-// it; its message names every field.
+// Problems returns an Invalid fault with all problems of an input. Its message names every field.
 func Problems(problems ...Problem) *Error {
 	e := &Error{Kind: Invalid, Problems: problems}
 	for i, p := range problems {
@@ -145,13 +143,13 @@ func Problems(problems ...Problem) *Error {
 	return e
 }
 
-// Field is the Invalid fault of one field.
+// Field returns the Invalid fault of one field.
 func Field(path, format string, args ...any) *Error {
 	return Problems(Problem{Path: path, Message: fmt.Sprintf(format, args...)})
 }
 
-// From is the fault in err: itself where it is one, Unavailable for a context
-// that ended, and otherwise Internal with a message that tells nothing.
+// From returns the fault that err is or wraps. For a context that ended it returns an Unavailable fault, for nil nil,
+// and for any other error an Internal fault with a neutral message.
 func From(err error) *Error {
 	if err == nil {
 		return nil
@@ -166,8 +164,7 @@ func From(err error) *Error {
 	return Wrap(Internal, err, "internal error")
 }
 
-// Public is the message a caller may read: a fault's own, and for Internal
-// nothing but that it happened.
+// Public returns the message for the caller, which for Internal is always "internal error".
 func (e *Error) Public() string {
 	if e.Kind == Internal {
 		return "internal error"
@@ -175,7 +172,7 @@ func (e *Error) Public() string {
 	return e.Message
 }
 
-// Of is the kind of err.
+// Of returns the kind of err, Internal for nil.
 func Of(err error) Kind {
 	if err == nil {
 		return Internal
@@ -183,5 +180,5 @@ func Of(err error) Kind {
 	return From(err).Kind
 }
 
-// Is says whether err is a fault of the kind.
+// Is reports whether err is a fault of the kind, as [From] returns it. It is false for nil.
 func Is(err error, k Kind) bool { return err != nil && Of(err) == k }

@@ -1,8 +1,8 @@
-// Package idempotency makes the repetition of a creating call harmless.
+// Package idempotency makes it safe to repeat a call that creates something.
 //
-// The record of a key is written in the transaction that does the work, so either both are there
-// or neither: a repeat gets the first result, also when the first answer was lost on its way. Only
-// successes are kept. The package may hold nothing of the things that are created.
+// The record of an idempotency key is written in the same transaction as the call's changes, so that either both exist
+// or neither. A repeated call returns the first result, even if the first answer was lost. Only successes are recorded.
+// The package may know nothing about the documents that are created.
 package idempotency
 
 import (
@@ -16,17 +16,16 @@ import (
 	"parley.internal/shared/store"
 )
 
-// Kept is how long a key is remembered.
+// Kept is the time for which a key is recorded.
 const Kept = 24 * time.Hour
 
-// Call is a call that may be the repetition of another. The input of an operation is one where it
-// embeds op.Idempotency.
+// Call is a call that may repeat another. An operation's input that embeds op.Idempotency implements it.
 type Call interface {
-	// Key is the caller's, empty where the call is no repetition of another.
+	// Key returns the idempotency key, empty if the caller gave none.
 	Key() string
-	// Operation is the name of the operation that is called.
+	// Operation returns the name of the called operation.
 	Operation() string
-	// Digest is the same for equal inputs, whatever their keys, and another for others.
+	// Digest returns a hash of the input without the key.
 	Digest() string
 }
 
@@ -40,13 +39,19 @@ type record struct {
 
 var records = store.Collection[record]{Name: "idempotency", Unindexed: []string{"result", "input"}}
 
-// Def declares the collection of remembered keys.
+// Def returns the definition of the collection of keys.
 func Def() *store.Def { return records.Def() }
 
-// Update runs fn in a transaction. With a key it runs it once in 24 hours for the same user,
-// operation and key: a repeat gets the first result, and the same key with another input is a
-// Precondition fault. A call with a key that did not come through an operation is Internal.
-func Update[O any](ctx context.Context, t *store.Tenant, call Call, now time.Time, fn func(context.Context, *store.Tx) (O, error)) (O, error) {
+// Update runs fn in a transaction and returns its result. For a call with a key, fn takes effect once in 24 hours for
+// the same user, operation and key, and repeated calls return the first result. The same key with another input is a
+// Precondition fault. A key without an operation or a digest is Internal: the input did not come through op.
+func Update[O any](
+	ctx context.Context,
+	t *store.Tenant,
+	call Call,
+	now time.Time,
+	fn func(context.Context, *store.Tx) (O, error),
+) (O, error) {
 	var out O
 	if call.Key() == "" {
 		err := t.Update(ctx, func(ctx context.Context, tx *store.Tx) (err error) {
@@ -76,16 +81,25 @@ func Update[O any](ctx context.Context, t *store.Tenant, call Call, now time.Tim
 		if err != nil {
 			return fault.Wrap(fault.Internal, err, "idempotency")
 		}
-		records.Put(tx, id, record{Op: call.Operation(), Input: call.Digest(), Result: result, CreatedAt: now, PurgeAt: now.Add(Kept)})
+		records.Put(
+			tx,
+			id,
+			record{Op: call.Operation(), Input: call.Digest(), Result: result, CreatedAt: now, PurgeAt: now.Add(Kept)},
+		)
 		return nil
 	})
 	return out, err
 }
 
-// repeat is the result of the first call with a key, for a call with the same input.
+// repeat returns the recorded result of the first call with a key. It fails with Precondition if the inputs differ.
 func repeat[O any](first record, call Call) (out O, err error) {
 	if first.Input != call.Digest() {
-		return out, fault.New(fault.Precondition, "idempotencyKey %q was used for another %s; take a new key for a new call", call.Key(), call.Operation())
+		return out, fault.New(
+			fault.Precondition,
+			"idempotencyKey %q was used for another %s; take a new key for a new call",
+			call.Key(),
+			call.Operation(),
+		)
 	}
 	if err := json.Unmarshal(first.Result, &out); err != nil {
 		return out, fault.Wrap(fault.Internal, err, "idempotency")

@@ -82,14 +82,15 @@ func TestTheSameKeyGivesTheSameResultOnce(t *testing.T) {
 	})
 }
 
-func TestAnotherInputUnderAKeyIsPrecondition(t *testing.T) {
+func TestAKeyWithAnotherInputIsPrecondition(t *testing.T) {
 	each(t, func(t *testing.T, db *store.DB) {
 		u := db.User("u")
 		if _, err := create(t.Context(), u, "make", "k", t0, input{Title: "a"}); err != nil {
 			t.Fatal(err)
 		}
 		_, err := create(t.Context(), u, "make", "k", t0, input{Title: "b"})
-		if !fault.Is(err, fault.Precondition) || err.Error() != `idempotencyKey "k" was used for another make; take a new key for a new call` {
+		if !fault.Is(err, fault.Precondition) ||
+			err.Error() != `idempotencyKey "k" was used for another make; take a new key for a new call` {
 			t.Error(err)
 		}
 		if n := count(t, u); n != 1 {
@@ -120,7 +121,8 @@ func TestKeysOfOtherUsersAndOperationsAreApart(t *testing.T) {
 	each(t, func(t *testing.T, db *store.DB) {
 		seen := map[string]bool{}
 		for _, c := range []struct{ user, op, key string }{
-			{"u", "make", "k"}, {"v", "make", "k"}, {"u", "makek", ""}, {"u", "mak", "ek"}, {"u", "other", "k"}, {"u", "make", "K"}, {"u", "make", "k "},
+			{"u", "make", "k"}, {"v", "make", "k"}, {"u", "makek", ""}, {"u", "mak", "ek"}, {"u", "other", "k"},
+			{"u", "make", "K"}, {"u", "make", "k "},
 		} {
 			m, err := create(t.Context(), db.User(c.user), c.op, c.key, t0, input{Title: c.user + c.op})
 			if err != nil || seen[m.ID] {
@@ -145,14 +147,20 @@ func TestWithoutAKeyEveryCallIsItsOwn(t *testing.T) {
 	})
 }
 
-func TestWhatFailedIsNotRemembered(t *testing.T) {
+func TestAFailedCallIsNotRecorded(t *testing.T) {
 	each(t, func(t *testing.T, db *store.DB) {
 		u := db.User("u")
 		no := errors.New("no")
-		_, err := Update(t.Context(), u, as("make", "k", input{}), t0, func(_ context.Context, tx *store.Tx) (made, error) {
-			things.Create(tx, "half", made{})
-			return made{}, no
-		})
+		_, err := Update(
+			t.Context(),
+			u,
+			as("make", "k", input{}),
+			t0,
+			func(_ context.Context, tx *store.Tx) (made, error) {
+				things.Create(tx, "half", made{})
+				return made{}, no
+			},
+		)
 		if !errors.Is(err, no) || count(t, u) != 0 {
 			t.Fatalf("%v, %d made", err, count(t, u))
 		}
@@ -165,7 +173,13 @@ func TestWhatFailedIsNotRemembered(t *testing.T) {
 func TestAKeyWithoutAnOperationIsInternal(t *testing.T) {
 	each(t, func(t *testing.T, db *store.DB) {
 		for _, c := range []repeatable{{key: "k"}, {key: "k", op: "make"}, {key: "k", digest: "d"}} {
-			_, err := Update(t.Context(), db.User("u"), c, t0, func(context.Context, *store.Tx) (made, error) { return made{}, nil })
+			_, err := Update(
+				t.Context(),
+				db.User("u"),
+				c,
+				t0,
+				func(context.Context, *store.Tx) (made, error) { return made{}, nil },
+			)
 			if !fault.Is(err, fault.Internal) {
 				t.Errorf("%+v: %v", c, err)
 			}
@@ -174,7 +188,7 @@ func TestAKeyWithoutAnOperationIsInternal(t *testing.T) {
 }
 
 // What the commit refuses is no success either.
-func TestWhatTheCommitRefusesIsNotRemembered(t *testing.T) {
+func TestACallWhoseCommitFailsIsNotRecorded(t *testing.T) {
 	each(t, func(t *testing.T, db *store.DB) {
 		u := db.User("u")
 		clash := func(_ context.Context, tx *store.Tx) (made, error) {
@@ -192,7 +206,7 @@ func TestWhatTheCommitRefusesIsNotRemembered(t *testing.T) {
 	})
 }
 
-func TestOfEightCallsAtOnceOneIsDone(t *testing.T) {
+func TestOfEightConcurrentCallsOneTakesEffect(t *testing.T) {
 	each(t, func(t *testing.T, db *store.DB) {
 		u := db.User("u")
 		got := make([]string, 8)

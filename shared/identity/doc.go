@@ -1,7 +1,7 @@
-// Package identity says who calls: the user whose data it is, the program that
-// speaks, and what the key may do.
+// Package identity describes the caller of an operation: the user that owns the data, the program that the key speaks
+// for, and the permissions of the key.
 //
-// A [Caller] is made by the room that checks keys and handed down as a
-// parameter; it is never hidden in a context, so a missing tenant is a compile
-// error. The package holds the pure rules about callers and imports only fault.
+// The package that checks keys creates a [Caller] and passes it on as a parameter. It is never stored in a context, so
+// that a missing user is a compile error. The package holds pure rules about callers; of Parley it may import fault
+// alone.
 package identity

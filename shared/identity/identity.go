@@ -7,7 +7,7 @@ import (
 	"parley.internal/shared/fault"
 )
 
-// KeyKind says whom a key was given to.
+// KeyKind is the kind of holder of a key.
 type KeyKind string
 
 // The kinds of key.
@@ -16,38 +16,38 @@ const (
 	Human KeyKind = "human"
 )
 
-// The scopes beside the names of toolsets.
+// The scopes other than names of toolsets.
 const (
-	ScopeRead  = "read"  // reading operations only, unless ScopeWrite is there too
+	ScopeRead  = "read"  // reading operations only, unless ScopeWrite is present too
 	ScopeWrite = "write" // reading and writing operations
-	ScopeAdmin = "admin" // what is otherwise a human's: making and revoking keys
+	ScopeAdmin = "admin" // operations that otherwise need a human's key: creating and revoking keys
 )
 
-// Caller is who makes a call, as the server verified it.
+// Caller is the verified caller of an operation.
 type Caller struct {
-	// User owns the data. No operation reaches another user's.
+	// User owns the data. No operation reaches the data of another user.
 	User string
-	// Program is what the key speaks for; empty where it is bound to none.
+	// Program is the program that the key speaks for, empty if the key is bound to none.
 	Program string
-	// KeyID names the key in lists and records; it is not the secret.
+	// KeyID names the key in lists and records. It is not secret.
 	KeyID string
 	Kind  KeyKind
-	// Scopes narrow what the key may do; none means reading and writing in every toolset.
+	// Scopes restrict the key. Without scopes it may read and write in every toolset.
 	Scopes []string
-	// ReadOnly is set by a read-only endpoint, whatever the key may do.
+	// ReadOnly is set by a read-only endpoint and overrides the scopes.
 	ReadOnly bool
 }
 
-// Bound says whether the key speaks for one program only.
+// Bound reports whether the key speaks for one program only.
 func (c Caller) Bound() bool { return c.Program != "" }
 
-// IsHuman says whether a person holds the key.
+// IsHuman reports whether the key is of the kind human.
 func (c Caller) IsHuman() bool { return c.Kind == Human }
 
-// IsAdmin says whether the key carries the admin scope.
+// IsAdmin reports whether the key has the scope admin.
 func (c Caller) IsAdmin() bool { return slices.Contains(c.Scopes, ScopeAdmin) }
 
-// CanWrite says whether the call may change anything.
+// CanWrite reports whether the call may change data.
 func (c Caller) CanWrite() bool {
 	if c.ReadOnly {
 		return false
@@ -55,8 +55,7 @@ func (c Caller) CanWrite() bool {
 	return slices.Contains(c.Scopes, ScopeWrite) || !slices.Contains(c.Scopes, ScopeRead)
 }
 
-// InToolset says whether the key's scopes reach the toolset. A key whose scopes
-// name no toolset reaches all of them.
+// InToolset reports whether the key may use the toolset. A key whose scopes name no toolset may use all of them.
 func (c Caller) InToolset(name string) bool {
 	named := false
 	for _, s := range c.Scopes {
@@ -71,9 +70,8 @@ func (c Caller) InToolset(name string) bool {
 	return !named
 }
 
-// SpeaksAs returns the name that a caller goes by, which it gives itself. An empty name is
-// the key's program. A bound key that gives another name is Forbidden, and the
-// message has both. verified says whether the server knows the name to be true.
+// SpeaksAs returns the program in whose name the caller acts. A bound key acts as its own program, which is verified:
+// name must be empty or that program, and any other is Forbidden. An unbound key acts under any name, unverified.
 func (c Caller) SpeaksAs(name string) (program string, verified bool, err error) {
 	if !c.Bound() {
 		return name, false, nil
@@ -86,6 +84,6 @@ func (c Caller) SpeaksAs(name string) (program string, verified bool, err error)
 
 var name = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$`)
 
-// ValidName says whether s can name a user or a program: 1 to 100 letters,
-// digits, dots, underscores and hyphens, beginning with a letter or digit.
+// ValidName reports whether s can be the name of a user or a program: 1 to 100 ASCII letters, digits, dots, underscores
+// and hyphens, of which the first is a letter or digit.
 func ValidName(s string) bool { return name.MatchString(s) }

@@ -17,7 +17,8 @@ func TestABoundKeySpeaksOnlyForItsProgram(t *testing.T) {
 		}
 	}
 	_, _, err := bound.SpeaksAs("beta")
-	if !fault.Is(err, fault.Forbidden) || !strings.Contains(err.Error(), "alpha") || !strings.Contains(err.Error(), "beta") {
+	if !fault.Is(err, fault.Forbidden) || !strings.Contains(err.Error(), "alpha") ||
+		!strings.Contains(err.Error(), "beta") {
 		t.Errorf("another name: %v", err)
 	}
 	if got, verified, err := (Caller{}).SpeaksAs("beta"); got != "beta" || verified || err != nil {
@@ -50,7 +51,7 @@ func TestScopesNarrow(t *testing.T) {
 	}
 }
 
-func TestNamesThatCannotBeAProgram(t *testing.T) {
+func TestInvalidNamesOfProgramsAreRejected(t *testing.T) {
 	t.Parallel()
 	for _, bad := range []string{"", "-a", "a b", "a/b", strings.Repeat("a", 101), "ä", "a\x00"} {
 		if ValidName(bad) {

@@ -12,7 +12,7 @@ import (
 	"parley.internal/shared/identity"
 )
 
-func TestWhoMayCall(t *testing.T) {
+func TestOnlyPermittedCallersMayCall(t *testing.T) {
 	t.Parallel()
 	agent := func(scopes ...string) identity.Caller { return identity.Caller{Kind: identity.Agent, Scopes: scopes} }
 	human := func(scopes ...string) identity.Caller { return identity.Caller{Kind: identity.Human, Scopes: scopes} }
@@ -46,7 +46,12 @@ func TestWhoMayCall(t *testing.T) {
 		{"a human of another toolset", human("relay"), none, none, none},
 	} {
 		for audience, want := range map[Audience]answers{Anyone: c.anyone, Humans: c.humans, Admins: c.admins} {
-			for effect, ok := range map[Effect]bool{Read: want.read, Consume: want.consume, Write: want.write, Destroy: want.destroy} {
+			for effect, ok := range map[Effect]bool{
+				Read:    want.read,
+				Consume: want.consume,
+				Write:   want.write,
+				Destroy: want.destroy,
+			} {
 				o := Op{Spec: spec(func(s *Spec) { s.Effect, s.For = effect, audience })}
 				err := o.MayCall(c.caller)
 				if ok != (err == nil) || (err != nil && !fault.Is(err, fault.Forbidden)) {
@@ -57,16 +62,22 @@ func TestWhoMayCall(t *testing.T) {
 	}
 }
 
-func TestARefusalSaysWhy(t *testing.T) {
+func TestARefusalGivesItsReason(t *testing.T) {
 	t.Parallel()
 	for want, c := range map[string]struct {
 		caller identity.Caller
 		change func(*Spec)
 	}{
-		"this key may not use the toolset set; its scopes are relay": {identity.Caller{Scopes: []string{"relay"}}, func(*Spec) {}},
+		"this key may not use the toolset set; its scopes are relay": {
+			identity.Caller{Scopes: []string{"relay"}}, func(*Spec) {},
+		},
 		"sample changes data, and this key or endpoint is read-only": {identity.Caller{ReadOnly: true}, func(*Spec) {}},
-		"sample is for a human: use a key of the kind human":         {identity.Caller{}, func(s *Spec) { s.For = Humans }},
-		"sample is for a human's key or one with the scope admin":    {identity.Caller{}, func(s *Spec) { s.For = Admins }},
+		"sample is for a human: use a key of the kind human": {
+			identity.Caller{}, func(s *Spec) { s.For = Humans },
+		},
+		"sample is for a human's key or one with the scope admin": {
+			identity.Caller{}, func(s *Spec) { s.For = Admins },
+		},
 	} {
 		o := New(spec(c.change), echo)
 		if err := o.MayCall(c.caller); err == nil || err.Error() != want {
@@ -75,13 +86,18 @@ func TestARefusalSaysWhy(t *testing.T) {
 	}
 }
 
-func TestARefusedCallerIsToldBeforeItsInputIsRead(t *testing.T) {
+func TestACallerIsAuthorisedBeforeItsInputIsRead(t *testing.T) {
 	t.Parallel()
 	called := false
-	_, err := logged(t, identity.Caller{ReadOnly: true}, `nonsense`, func(context.Context, identity.Caller, sample) (sampleOut, error) {
-		called = true
-		return sampleOut{}, nil
-	})
+	_, err := logged(
+		t,
+		identity.Caller{ReadOnly: true},
+		`nonsense`,
+		func(context.Context, identity.Caller, sample) (sampleOut, error) {
+			called = true
+			return sampleOut{}, nil
+		},
+	)
 	if !fault.Is(err, fault.Forbidden) || called {
 		t.Errorf("%v, called %v", err, called)
 	}
@@ -94,7 +110,7 @@ func TestARefusedCallerIsToldBeforeItsInputIsRead(t *testing.T) {
 	}
 }
 
-func TestThePersonWhoCallsIsTheOneWhoWasVerified(t *testing.T) {
+func TestAnOperationReceivesTheVerifiedCaller(t *testing.T) {
 	t.Parallel()
 	who := identity.Caller{User: "u1", Program: "alpha", KeyID: "k"}
 	_, err := logged(t, who, `{"id":"a"}`, func(_ context.Context, c identity.Caller, in sample) (sampleOut, error) {
@@ -110,9 +126,14 @@ func TestThePersonWhoCallsIsTheOneWhoWasVerified(t *testing.T) {
 
 func TestAPanicIsInternalHiddenAndLogged(t *testing.T) {
 	t.Parallel()
-	log, err := logged(t, identity.Caller{User: "u1"}, `{"id":"a"}`, func(context.Context, identity.Caller, sample) (sampleOut, error) {
-		panic("the vault is open")
-	})
+	log, err := logged(
+		t,
+		identity.Caller{User: "u1"},
+		`{"id":"a"}`,
+		func(context.Context, identity.Caller, sample) (sampleOut, error) {
+			panic("the vault is open")
+		},
+	)
 	f := fault.From(err)
 	if f.Kind != fault.Internal || strings.Contains(f.Public(), "vault") || strings.Contains(f.Message, "vault") {
 		t.Errorf("%v, public %q", f.Kind, f.Public())
@@ -174,8 +195,10 @@ func TestACallWritesOneLineWithoutItsInput(t *testing.T) {
 			t.Errorf("%s: %v, the log is %s", name, err, log)
 		}
 		var line map[string]any
-		if json.Unmarshal([]byte(log), &line) != nil || line["op"] != "sample" || line["user"] != "u1" || line["program"] != "alpha" || line["keyId"] != "keyid" ||
-			line["transport"] != "mcp" || line["requestId"] != "r1" || line["took"] != 1e9 || (c.fault != "") != (line["fault"] == c.fault) {
+		if json.Unmarshal([]byte(log), &line) != nil || line["op"] != "sample" || line["user"] != "u1" ||
+			line["program"] != "alpha" || line["keyId"] != "keyid" ||
+			line["transport"] != "mcp" || line["requestId"] != "r1" || line["took"] != 1e9 ||
+			(c.fault != "") != (line["fault"] == c.fault) {
 			t.Errorf("%s: %s", name, log)
 		}
 	}

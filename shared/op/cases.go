@@ -1,6 +1,7 @@
 package op
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -9,12 +10,12 @@ import (
 	"parley.internal/shared/fault"
 )
 
-// In is the input of a [Step], an [Example] or a part of one, as its JSON would decode.
-// The text "$name" stands for the value that an earlier step saved under that name, of
-// whatever type; within a longer text it stands for that value as text.
+// In is the input of a [Step] or an [Example], or an object within one, as decoded JSON. The text "$name" stands for
+// the value that an earlier step saved under that name, of any type; within a longer text it stands for the value as
+// text.
 type In = map[string]any
 
-// Role says whose key makes a call: a program of the user's, or the user.
+// Role names the key that makes a call.
 type Role string
 
 // Alpha is the default role, a key bound to the program alpha. Human is a key of the kind
@@ -26,7 +27,7 @@ const (
 	Unbound Role = "unbound"
 )
 
-// Step is a call that comes before an example and prepares it. It must succeed.
+// Step is a call that prepares an example. It must succeed.
 type Step struct {
 	// Op is the name of an operation in the same catalogue.
 	Op string
@@ -34,31 +35,29 @@ type Step struct {
 	In In
 	// Save keeps a field of the output: "taskId as task".
 	Save string
-	// Times repeats the step; zero is once. In the texts of its input, "$i" counts from 0.
+	// Times is the number of calls; zero means one. In the texts of the input, "$i" is the number of the call, from 0.
 	Times int
-	// Pass is how much time goes by before the call.
+	// Pass is the time that passes before the call.
 	Pass time.Duration
 }
 
-// After is the steps, followed by more.
+// After returns the steps followed by more.
 func After(steps []Step, more ...Step) []Step { return slices.Concat(steps, more) }
 
 // Example is a call of the operation whose cases hold it.
 type Example struct {
-	// Name tells the example from the others of its operation, "with an idempotency key";
-	// the plainest has none.
+	// Name is unique among the examples of the operation ("with an idempotency key"). The simplest example has none.
 	Name  string
 	Given []Step
 	As    Role
 	In    In
-	// Pass is how much time goes by before the call.
+	// Pass is the time that passes before the call.
 	Pass time.Duration
-	// Fault is the kind of fault that the call ends with. The zero value stands for a success:
-	// no example ends with an internal fault.
+	// Fault is the kind of fault that the call returns. The zero value means success: no example returns an internal
+	// fault.
 	Fault fault.Kind
-	// RPCs is how many round trips to Firestore the call may make at most, with warm caches
-	// and without contention; zero is the budget of the operation, [NoRPCs] none. A number
-	// past that budget needs a reason in Over.
+	// RPCs is the number of round trips to Firestore that the call may make, with warm caches and without contention.
+	// Zero stands for the budget of the operation, [NoRPCs] for none. A number above the budget needs a reason in Over.
 	RPCs int
 	Over string
 }
@@ -66,55 +65,46 @@ type Example struct {
 // NoRPCs is the budget of a call that reaches no store.
 const NoRPCs = -1
 
-// Refusal is an input that is Invalid, and the reason that the caller is told.
+// Refusal is an input that is Invalid, and the reason that the fault gives.
 type Refusal struct {
 	Name  string
 	Given []Step
 	As    Role
-	// In is the text of the input, so that it can hold texts that are not valid. In it, "$name"
-	// stands for the value that a step saved under that name.
+	// In is the input as text, which may be invalid JSON or UTF-8. In it, "$name" stands for the value that a step
+	// saved under that name.
 	In string
-	// Path is the field that is told to be wrong, and Words a part of the reason.
+	// Path is the field that the fault names, and Words a part of its message.
 	Path, Words string
 }
 
-// Cases is all that the suites over the whole catalogue need to know of an operation: they
-// call it over both transports and in both protocol eras, as its owner and as another user,
-// and count its round trips.
+// Cases is the description of an operation for the test suites that run over the whole catalogue. They call it over
+// both transports and in both protocol eras, as its owner and as another user, and count its round trips.
 type Cases struct {
-	// Examples has at least one success. Operations that can fail for another reason than
-	// their input have an example of that too.
+	// Examples must contain a success, and a failure where the operation can fail for a reason other than its input.
 	Examples []Example
-	// Refused has at least one input.
+	// Refused must contain at least one input.
 	Refused []Refusal
-	// Owned are the inputs that hold the id of a document. The id of another user's document
-	// is NotFound, as one that exists nowhere.
+	// Owned are the inputs that hold the id of a document. The id of another user's document is NotFound, like one that
+	// does not exist.
 	Owned []string
-	// Named are the inputs that hold a name which the caller makes up. A name that another
-	// user has taken is free.
+	// Named are the inputs that hold a name chosen by the caller. Names of different users do not collide.
 	Named []string
-	// RPCs is the budget of its examples; zero is [DefaultRPCs].
+	// RPCs is the budget of the examples; zero stands for [DefaultRPCs], [NoRPCs] for none.
 	RPCs int
 }
 
-// DefaultRPCs is how many round trips to Firestore a call may make unless its operation
-// says otherwise.
+// DefaultRPCs is the number of round trips to Firestore that a call may make by default.
 const DefaultRPCs = 3
 
-// Budget is how many round trips to Firestore an example may make.
+// Budget returns the number of round trips to Firestore that an example may make.
 func (c Cases) Budget(e Example) int {
-	switch {
-	case e.RPCs == NoRPCs:
-		return 0
-	case e.RPCs != 0:
-		return e.RPCs
-	case c.RPCs != 0:
-		return c.RPCs
+	if n := cmp.Or(e.RPCs, c.RPCs, DefaultRPCs); n != NoRPCs {
+		return n
 	}
-	return DefaultRPCs
+	return 0
 }
 
-// Check returns an error that names everything the cases of an operation lack, or nil.
+// Check returns an error that lists everything that the cases of an operation lack, or nil.
 func (c Cases) Check(o *Op) error {
 	var missing []string
 	say := func(format string, args ...any) { missing = append(missing, fmt.Sprintf(format, args...)) }

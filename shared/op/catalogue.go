@@ -14,28 +14,29 @@ import (
 	"parley.internal/shared/identity"
 )
 
-// Catalogue is all operations of a server.
+// Catalogue is the set of operations of a server, with its resources and prompts. Make one with [NewCatalogue], and set
+// its fields before the first call; calls may be made concurrently.
 type Catalogue struct {
 	ops    []*Op
 	byName map[string]*Op
 	sets   []string
-	// Resources are what MCP clients list and read by a URI.
+	// Resources are the kinds of document that MCP clients list and read by URI.
 	Resources []Resource
-	// Prompts are what MCP clients offer to people.
+	// Prompts are the prompts that MCP clients offer to people.
 	Prompts []Prompt
-	// Defaults are the toolsets that a caller gets who chooses none.
+	// Defaults are the toolsets of a caller that chooses none.
 	Defaults []string
-	// Log gets one line an operation; nil for none. Now is the clock of its
-	// durations, time.Now where nil.
+	// Log receives one line for each call; nil disables it. Now is the clock for durations; [NewCatalogue] sets it to
+	// time.Now.
 	Log *slog.Logger
 	Now func() time.Time
-	// Meter is told of every call, refused ones too, once and when it is over; nil
-	// for none. The caller waits for it, so it must be quick and may not block.
+	// Meter is called once at the end of every call, refused ones included; nil disables it. It delays the result, so
+	// it must return quickly.
 	Meter func(context.Context, Usage)
 }
 
-// NewCatalogue collects operations. It panics where two share a name, a route or
-// an alias within a toolset.
+// NewCatalogue returns a catalogue of the operations. It panics if two of them share a name, a route or, within a
+// toolset, an alias.
 func NewCatalogue(lists ...[]Op) *Catalogue {
 	c := &Catalogue{byName: map[string]*Op{}, Now: time.Now}
 	taken := map[string]string{}
@@ -47,7 +48,7 @@ func NewCatalogue(lists ...[]Op) *Catalogue {
 	}
 	for _, o := range slices.Concat(lists...) {
 		claim("the name "+o.Name, o.Name)
-		// Within a toolset an alias is like a name: one text must not mean two tools.
+		// On the endpoint of a toolset, names and aliases share one namespace.
 		claim("the alias "+o.Toolset+"/"+o.Name, o.Name)
 		if o.Alias != "" {
 			claim("the alias "+o.Toolset+"/"+o.Alias, o.Name)
@@ -62,13 +63,13 @@ func NewCatalogue(lists ...[]Op) *Catalogue {
 	return c
 }
 
-// Ops lists the operations in the order of their definition.
+// Ops returns the operations in the order of their definition.
 func (c *Catalogue) Ops() []*Op { return c.ops }
 
-// Toolsets lists the toolsets in the order of their definition.
+// Toolsets returns the toolsets in the order of their definition.
 func (c *Catalogue) Toolsets() []string { return c.sets }
 
-// Toolsets lists the toolsets of operations, each once, in the order of their definition.
+// Toolsets returns the toolsets of the operations without duplicates, in the order of their definition.
 func Toolsets(ops []Op) []string {
 	var sets []string
 	for _, o := range ops {
@@ -79,36 +80,37 @@ func Toolsets(ops []Op) []string {
 	return sets
 }
 
-// Op is the operation of the name, or nil.
+// Op returns the operation with the name, or nil.
 func (c *Catalogue) Op(name string) *Op { return c.byName[name] }
 
 // Call is one call of an operation.
 type Call struct {
 	Caller identity.Caller
-	// Input is a JSON object. The call uses it up.
+	// Input must be a JSON object. The call modifies it, so it cannot be used again.
 	Input Input
-	// Transport is "mcp" or "rest", RequestID the request's; both for the log.
+	// Transport is "mcp" or "rest", and RequestID the id of the request. Both are logged.
 	Transport, RequestID string
 }
 
-// Result is what a call came to.
+// Result is the result of a call that succeeded.
 type Result struct {
 	// Data is the output as JSON.
 	Data json.RawMessage
-	// Coerced says what of the input was read as another type.
+	// Coerced describes the values of the input that were converted to another type.
 	Coerced []string
 }
 
-// Call checks whether the caller may, reads the input, runs the operation, writes
-// one line to the log and tells the meter. Its error is a fault; a panic is an
-// Internal one.
+// Call authorises the caller, checks the input, runs the operation, logs one line and calls the meter.
+//
+// Its error is always a fault: Forbidden where the caller may not call the operation, Invalid where the input breaks
+// its schema, Internal where the operation panics, and otherwise the fault of the operation.
 func (c *Catalogue) Call(ctx context.Context, o *Op, call Call) (res Result, err error) {
 	start := c.Now()
-	var said Usage
+	var reported Usage
 	defer func() {
 		took := c.Now().Sub(start)
 		c.log(ctx, o, call, took, err)
-		c.meter(ctx, o, call, said, start, took, err)
+		c.meter(ctx, o, call, reported, start, took, err)
 	}()
 	if err := o.MayCall(call.Caller); err != nil {
 		return res, err
@@ -117,7 +119,7 @@ func (c *Catalogue) Call(ctx context.Context, o *Op, call Call) (res Result, err
 	if err != nil {
 		return res, err
 	}
-	out, err := protect(func() (any, error) { return o.call(ctx, call.Caller, fields, &said) })
+	out, err := protect(func() (any, error) { return o.call(ctx, call.Caller, fields, &reported) })
 	if err != nil {
 		var f *fault.Error
 		if !errors.As(err, &f) {
@@ -132,6 +134,7 @@ func (c *Catalogue) Call(ctx context.Context, o *Op, call Call) (res Result, err
 	return Result{Data: data, Coerced: coerced}, nil
 }
 
+// protect runs fn and returns a panic as an Internal fault.
 func protect(fn func() (any, error)) (out any, err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -154,7 +157,7 @@ func (c *Catalogue) log(ctx context.Context, o *Op, call Call, took time.Duratio
 		f := fault.From(err)
 		attrs = append(attrs, slog.String("fault", f.Kind.Code()))
 		if f.Kind == fault.Internal || f.Kind == fault.Unavailable {
-			// The cause is for the operator; an input is not repeated in the log.
+			// The cause helps the operator. Inputs are never logged.
 			level, attrs = slog.LevelError, append(attrs, slog.String("cause", err.Error()))
 		}
 	}

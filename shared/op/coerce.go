@@ -15,16 +15,17 @@ import (
 	"parley.internal/shared/fault"
 )
 
-// mender makes of an input what can be checked and decoded.
-type mender struct {
-	mended []string
-	wrong  []fault.Problem
+// coercer converts the values of an input to the types of its schema. It records the conversions, and the numbers that
+// no field can hold.
+type coercer struct {
+	coerced  []string
+	problems []fault.Problem
 }
 
-// maxWhole bounds whole numbers to those that every JSON client keeps exactly.
+// maxWhole is the largest whole number that every JSON client represents exactly.
 const maxWhole = 1<<53 - 1
 
-// place is where a value stands in the input; its text is made where it is told.
+// place is the position of a value in the input. Its text is built only when it is reported.
 type place struct {
 	in   *place
 	name string
@@ -52,22 +53,25 @@ func join(at, name string) string {
 	return strings.TrimPrefix(at+"."+name, ".")
 }
 
-func (m *mender) note(at *place, as any, what string) any {
-	m.mended = append(m.mended, fmt.Sprintf("%s was read as the %s %v", at, what, as))
+func (m *coercer) note(at *place, as any, what string) any {
+	m.coerced = append(m.coerced, fmt.Sprintf("%s was read as the %s %v", at, what, as))
 	return as
 }
 
-// number writes a number in one way, so that a text of a few bytes cannot stand for
-// a number of a million digits, and refuses what no field can hold.
-func (m *mender) number(n json.Number, at *place) json.Number {
+// number returns the canonical text of a number, so that a text of a few bytes cannot stand for a number of a million
+// digits. It records a problem for a number that no field can hold.
+func (m *coercer) number(n json.Number, at *place) json.Number {
 	if i, err := n.Int64(); err == nil {
 		return m.whole(float64(i), at, n)
 	}
 	f, err := n.Float64()
 	digits, _, _ := strings.Cut(strings.ToLower(n.String()), "e")
 	if err != nil || (f == 0 && strings.ContainsAny(digits, "123456789")) {
-		m.wrong = append(m.wrong, fault.Problem{Path: at.String(), Message: "must be a number that 64 bits can hold"})
-		return past(f)
+		m.problems = append(
+			m.problems,
+			fault.Problem{Path: at.String(), Message: "must be a number that 64 bits can hold"},
+		)
+		return outOfRange(f)
 	}
 	if f == math.Trunc(f) {
 		return m.whole(f, at, json.Number(strconv.FormatFloat(f, 'f', -1, 64)))
@@ -75,28 +79,30 @@ func (m *mender) number(n json.Number, at *place) json.Number {
 	return json.Number(strconv.FormatFloat(f, 'g', -1, 64))
 }
 
-func (m *mender) whole(f float64, at *place, n json.Number) json.Number {
+func (m *coercer) whole(f float64, at *place, n json.Number) json.Number {
 	if math.Abs(f) > maxWhole {
-		m.wrong = append(m.wrong, fault.Problem{Path: at.String(), Message: fmt.Sprintf("must be between -%d and %d", maxWhole, maxWhole)})
-		return past(f)
+		m.problems = append(
+			m.problems,
+			fault.Problem{Path: at.String(), Message: fmt.Sprintf("must be between -%d and %d", maxWhole, maxWhole)},
+		)
+		return outOfRange(f)
 	}
 	return n
 }
 
-// past stands for a number that cannot be kept, on its side of all that can, so
-// that a field's bound is what its author is told.
-func past(f float64) json.Number {
+// outOfRange replaces a number that no field can hold by one beyond the same end of the range, so that the message
+// about a field names the field's own bound.
+func outOfRange(f float64) json.Number {
 	if f < 0 {
 		return json.Number(strconv.Itoa(-maxWhole - 1))
 	}
 	return json.Number(strconv.Itoa(maxWhole + 1))
 }
 
-// coerce mends the slips of models that have one reading only: "42" where a
-// number is wanted, "true" where a truth value is, 42 where a text is, and one
-// value, or a list as text, where a list is wanted. What it mended it names. What
-// the schema does not know it leaves alone, however deep that is.
-func (m *mender) coerce(v any, s *published.Schema, at *place) any {
+// coerce converts a value that has exactly one reading as the type of its schema, as models often write it: "42" for a
+// number, "true" for a boolean, 42 for a text, and one value, or a list as text, for a list. It records each conversion
+// and leaves values without a schema as they are, at any depth.
+func (m *coercer) coerce(v any, s *published.Schema, at *place) any {
 	if s == nil {
 		return v
 	}
@@ -125,7 +131,7 @@ func (m *mender) coerce(v any, s *published.Schema, at *place) any {
 	return v
 }
 
-func (m *mender) coerceNumber(v any, s *published.Schema, at *place) any {
+func (m *coercer) coerceNumber(v any, s *published.Schema, at *place) any {
 	const longest = 40
 	text, ok := v.(string)
 	if text = strings.TrimSpace(text); !ok || len(text) > longest {
@@ -142,7 +148,7 @@ func (m *mender) coerceNumber(v any, s *published.Schema, at *place) any {
 	return m.note(at, m.number(n, at), "number")
 }
 
-func (m *mender) coerceObject(v any, s *published.Schema, at *place) any {
+func (m *coercer) coerceObject(v any, s *published.Schema, at *place) any {
 	object, ok := v.(map[string]any)
 	if !ok {
 		return v
@@ -150,8 +156,8 @@ func (m *mender) coerceObject(v any, s *published.Schema, at *place) any {
 	for name, e := range object {
 		p := s.Properties[name]
 		if e == nil && p != nil && !slices.Contains(s.Required, name) {
-			delete(object, name) // a null is how some clients leave an optional field out
-			m.mended = append(m.mended, at.below(name).String()+" was null and was read as left out")
+			delete(object, name) // some clients send null for an optional field that they leave out
+			m.coerced = append(m.coerced, at.below(name).String()+" was null and was read as left out")
 			continue
 		}
 		if p == nil {
@@ -164,11 +170,12 @@ func (m *mender) coerceObject(v any, s *published.Schema, at *place) any {
 	return object
 }
 
-func (m *mender) coerceList(v any, s *published.Schema, at *place) any {
+func (m *coercer) coerceList(v any, s *published.Schema, at *place) any {
 	if text, ok := v.(string); ok {
 		if list, err := Decode([]byte(text)); err == nil && isList(list) {
 			v = m.note(at, list, "list")
-		} else if s.Items != nil && s.Items.Type == "string" && text != "" && !strings.HasPrefix(strings.TrimSpace(text), "[") {
+		} else if s.Items != nil && s.Items.Type == "string" && text != "" &&
+			!strings.HasPrefix(strings.TrimSpace(text), "[") {
 			v = m.note(at, []any{text}, "list")
 		}
 	}
@@ -184,8 +191,8 @@ func (m *mender) coerceList(v any, s *published.Schema, at *place) any {
 
 func isList(v any) bool { _, ok := v.([]any); return ok }
 
-// CheckText refuses JSON whose text is not UTF-8, or that escapes half a
-// character, and names the field: Go would replace such text in silence.
+// CheckText returns an Invalid fault, which names the field, for JSON that is not UTF-8 or that escapes an unpaired
+// surrogate. encoding/json would replace such text without an error.
 func CheckText(args json.RawMessage) error {
 	if utf8.Valid(args) && !halfEscape(args) {
 		return nil
@@ -194,7 +201,7 @@ func CheckText(args json.RawMessage) error {
 	return fault.Field(at, "must be valid UTF-8 text")
 }
 
-// halfEscape finds a \ud800–\udfff escape that is not one of a pair.
+// halfEscape reports whether b has a \ud800–\udfff escape that is not part of a pair.
 func halfEscape(b []byte) bool {
 	for i := 0; i+5 < len(b); i++ {
 		if b[i] != '\\' {
@@ -226,13 +233,13 @@ func surrogate(b []byte) (uint64, bool) {
 	return n, err == nil && n >= 0xd800 && n <= 0xdfff
 }
 
-// maxNamed is how deep a path is followed; no input of an operation is deeper.
+// maxNamed is the depth to which a path is followed. No input of an operation is deeper.
 const maxNamed = 16
 
-// badField is the path of the first field whose text is not valid.
+// badField returns the path of a field whose text is not valid.
 func badField(raw json.RawMessage, at string, depth int) string {
 	if depth > maxNamed {
-		return at // the fields around it name it well enough
+		return at // the path of an enclosing field is precise enough
 	}
 	var object map[string]json.RawMessage
 	if json.Unmarshal(raw, &object) == nil {

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-func TestSlipsWithOneReadingAreMendedAndNamed(t *testing.T) {
+func TestValuesWithOneReadingAreCoercedAndReported(t *testing.T) {
 	t.Parallel()
 	no := false
 	for name, c := range map[string]struct {
@@ -16,26 +16,70 @@ func TestSlipsWithOneReadingAreMendedAndNamed(t *testing.T) {
 		want sample
 		say  string
 	}{
-		"a number as text":          {`{"id":"a","limit":"42"}`, sample{ID: "a", Limit: 42}, "limit was read as the number 42"},
-		"with spaces":               {`{"id":"a","limit":" 42 "}`, sample{ID: "a", Limit: 42}, "limit was read as the number 42"},
-		"a part as text":            {`{"id":"a","cost":"0.5"}`, sample{ID: "a", Cost: 0.5}, "cost was read as the number 0.5"},
-		"a truth value as text":     {`{"id":"a","peek":"false"}`, sample{ID: "a", Peek: &no}, "peek was read as the truth value false"},
-		"a number for a text":       {`{"id":42}`, sample{ID: "42"}, "id was read as the text 42"},
-		"a truth value for a text":  {`{"id":true}`, sample{ID: "true"}, "id was read as the text true"},
-		"one value for a list":      {`{"id":"a","fallback":"beta"}`, sample{ID: "a", Fallback: []string{"beta"}}, "fallback was read as the list [beta]"},
-		"a list as text":            {`{"id":"a","fallback":"[\"beta\",\"gamma\"]"}`, sample{ID: "a", Fallback: []string{"beta", "gamma"}}, "fallback was read as the list [beta gamma]"},
-		"a list of numbers as text": {`{"id":"a","numbers":"[1,2]"}`, sample{ID: "a", Numbers: []int{1, 2}}, "numbers was read as the list [1 2]"},
-		"a list of objects as text": {`{"id":"a","stories":"[{\"title\":\"x\"}]"}`, sample{ID: "a", Stories: []samplePart{{Title: "x"}}}, "stories was read as the list"},
-		"numbers in a list":         {`{"id":"a","fallback":[1]}`, sample{ID: "a", Fallback: []string{"1"}}, "fallback[0] was read as the text 1"},
-		"texts in a list":           {`{"id":"a","numbers":[1,"2"]}`, sample{ID: "a", Numbers: []int{1, 2}}, "numbers[1] was read as the number 2"},
-		"numbers in a list as text": {`{"id":"a","fallback":"[1]"}`, sample{ID: "a", Fallback: []string{"1"}}, "fallback"},
-		"below":                     {`{"id":"a","part":{"title":7}}`, sample{ID: "a", Part: &samplePart{Title: "7"}}, "part.title was read as the text 7"},
-		"below in a list":           {`{"id":"a","stories":[{"title":"x","wave":"2"}]}`, sample{ID: "a", Stories: []samplePart{{Title: "x", Wave: 2}}}, "stories[0].wave was read as the number 2"},
-		"a value of a map":          {`{"id":"a","labels":{"n":1}}`, sample{ID: "a", Labels: map[string]string{"n": "1"}}, "labels.n was read as the text 1"},
-		"null for a text":           {`{"id":"a","text":null}`, sample{ID: "a"}, "text was null and was read as left out"},
-		"null for an object":        {`{"id":"a","part":null}`, sample{ID: "a"}, "part was null and was read as left out"},
-		"null below":                {`{"id":"a","part":{"title":"x","wave":null}}`, sample{ID: "a", Part: &samplePart{Title: "x"}}, "part.wave was null and was read as left out"},
-		"null for a list":           {`{"id":"a","fallback":null}`, sample{ID: "a"}, "fallback was null and was read as left out"},
+		"a number as text": {
+			`{"id":"a","limit":"42"}`, sample{ID: "a", Limit: 42}, "limit was read as the number 42",
+		},
+		"with spaces": {
+			`{"id":"a","limit":" 42 "}`, sample{ID: "a", Limit: 42}, "limit was read as the number 42",
+		},
+		"a part as text": {
+			`{"id":"a","cost":"0.5"}`, sample{ID: "a", Cost: 0.5}, "cost was read as the number 0.5",
+		},
+		"a truth value as text": {
+			`{"id":"a","peek":"false"}`, sample{ID: "a", Peek: &no}, "peek was read as the truth value false",
+		},
+		"a number for a text":      {`{"id":42}`, sample{ID: "42"}, "id was read as the text 42"},
+		"a truth value for a text": {`{"id":true}`, sample{ID: "true"}, "id was read as the text true"},
+		"one value for a list": {
+			`{"id":"a","fallback":"beta"}`, sample{ID: "a", Fallback: []string{"beta"}},
+			"fallback was read as the list [beta]",
+		},
+		"a list as text": {
+			`{"id":"a","fallback":"[\"beta\",\"gamma\"]"}`, sample{ID: "a", Fallback: []string{"beta", "gamma"}},
+			"fallback was read as the list [beta gamma]",
+		},
+		"a list of numbers as text": {
+			`{"id":"a","numbers":"[1,2]"}`, sample{ID: "a", Numbers: []int{1, 2}}, "numbers was read as the list [1 2]",
+		},
+		"a list of objects as text": {
+			`{"id":"a","stories":"[{\"title\":\"x\"}]"}`, sample{ID: "a", Stories: []samplePart{{Title: "x"}}},
+			"stories was read as the list",
+		},
+		"numbers in a list": {
+			`{"id":"a","fallback":[1]}`, sample{ID: "a", Fallback: []string{"1"}}, "fallback[0] was read as the text 1",
+		},
+		"texts in a list": {
+			`{"id":"a","numbers":[1,"2"]}`, sample{ID: "a", Numbers: []int{1, 2}},
+			"numbers[1] was read as the number 2",
+		},
+		"numbers in a list as text": {
+			`{"id":"a","fallback":"[1]"}`, sample{ID: "a", Fallback: []string{"1"}}, "fallback",
+		},
+		"below": {
+			`{"id":"a","part":{"title":7}}`, sample{ID: "a", Part: &samplePart{Title: "7"}},
+			"part.title was read as the text 7",
+		},
+		"below in a list": {
+			`{"id":"a","stories":[{"title":"x","wave":"2"}]}`,
+			sample{ID: "a", Stories: []samplePart{{Title: "x", Wave: 2}}}, "stories[0].wave was read as the number 2",
+		},
+		"a value of a map": {
+			`{"id":"a","labels":{"n":1}}`, sample{ID: "a", Labels: map[string]string{"n": "1"}},
+			"labels.n was read as the text 1",
+		},
+		"null for a text": {
+			`{"id":"a","text":null}`, sample{ID: "a"}, "text was null and was read as left out",
+		},
+		"null for an object": {
+			`{"id":"a","part":null}`, sample{ID: "a"}, "part was null and was read as left out",
+		},
+		"null below": {
+			`{"id":"a","part":{"title":"x","wave":null}}`, sample{ID: "a", Part: &samplePart{Title: "x"}},
+			"part.wave was null and was read as left out",
+		},
+		"null for a list": {
+			`{"id":"a","fallback":null}`, sample{ID: "a"}, "fallback was null and was read as left out",
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -51,7 +95,7 @@ func TestSlipsWithOneReadingAreMendedAndNamed(t *testing.T) {
 	}
 }
 
-func TestWhatNeedsNoMendingIsNotReported(t *testing.T) {
+func TestValidValuesAreNotReportedAsCoerced(t *testing.T) {
 	t.Parallel()
 	_, mended, err := call(t, `{"id":"42","limit":3,"peek":true,"fallback":["beta"],"part":{"title":"x"},"cost":1}`)
 	if err != nil || len(mended) != 0 {
@@ -71,7 +115,7 @@ func TestANumberForATextKeepsItsDigits(t *testing.T) {
 	}
 }
 
-func TestSeveralMendingsAreAllReportedInOrder(t *testing.T) {
+func TestSeveralCoercionsAreAllReportedInOrder(t *testing.T) {
 	t.Parallel()
 	_, mended, err := call(t, `{"id":1,"limit":"3","text":null}`)
 	if err != nil || len(mended) != 3 || !slices.IsSorted(mended) {
@@ -79,7 +123,7 @@ func TestSeveralMendingsAreAllReportedInOrder(t *testing.T) {
 	}
 }
 
-func TestWhatHasMoreThanOneReadingIsNotMended(t *testing.T) {
+func TestAmbiguousValuesAreNotCoerced(t *testing.T) {
 	t.Parallel()
 	for args, path := range map[string]string{
 		`{"id":"a","limit":"4.5"}`:        "limit",
@@ -115,7 +159,7 @@ func TestWhatHasMoreThanOneReadingIsNotMended(t *testing.T) {
 	}
 }
 
-func TestWhatWasMendedIsStillBounded(t *testing.T) {
+func TestCoercedValuesAreStillBounded(t *testing.T) {
 	t.Parallel()
 	for args, path := range map[string]string{
 		`{"id":"a","limit":"51"}`:                       "limit",

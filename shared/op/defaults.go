@@ -10,19 +10,18 @@ import (
 	"github.com/google/jsonschema-go/jsonschema"
 )
 
-// defaults are the values that a schema gives to the fields of an object that are left out,
-// and those of the objects below it.
+// defaults are the default values of the fields of an object and of the objects below it.
 //
-// The schema library's ApplyDefaults reaches no members of lists, and makes an object that was
-// left out where one of its fields has a default: a task without a dream would get one.
+// ApplyDefaults of the schema library does not reach the members of lists, and it creates an object that was left out
+// if one of the object's fields has a default: a task without a dream would get one.
 type defaults struct {
 	values map[string]any
 	below  map[string]*defaults
-	// each is for the members of a list.
+	// each holds the defaults of the members of a list.
 	each *defaults
 }
 
-// defaultsOf collects the defaults of a schema, nil where it has none.
+// defaultsOf returns the defaults of a schema, nil if it has none.
 func defaultsOf(s *jsonschema.Schema) (*defaults, error) {
 	d := &defaults{values: map[string]any{}, below: map[string]*defaults{}}
 	for name, p := range s.Properties {
@@ -51,7 +50,7 @@ func defaultsOf(s *jsonschema.Schema) (*defaults, error) {
 	return d, err
 }
 
-// fill sets the fields that are left out of a value and of the values below it.
+// fill adds the fields that are missing from a value and from the values below it.
 func (d *defaults) fill(v any) {
 	if d == nil {
 		return
@@ -73,7 +72,7 @@ func (d *defaults) fill(v any) {
 	}
 }
 
-// clone keeps a default that is a list or an object from being shared by calls.
+// clone copies a default that is a list or an object, so that calls do not share it.
 func clone(v any) any {
 	switch x := v.(type) {
 	case []any:
@@ -84,12 +83,12 @@ func clone(v any) any {
 	return v
 }
 
-// Fill completes an input that a program makes itself with the defaults of its schema, as a
-// call through a [Catalogue] completes one that came as JSON. It panics where the type is no
-// input.
+// Fill returns an input made by a program with the defaults of its schema, as a [Catalogue] adds them to one that came
+// as JSON. A field with the zero value counts as left out if its tag has omitempty or omitzero. Fill panics if I is not
+// an input type.
 func Fill[I any](in I) I { return FillAs("", in) }
 
-// FillAs is [Fill] for an input that may have an idempotency key, which it ties to the operation.
+// FillAs is [Fill] for an input with an idempotency key, which it ties to the operation.
 func FillAs[I any](operation string, in I) I {
 	text, err := json.Marshal(in)
 	if err != nil {

@@ -29,7 +29,14 @@ type presetPart struct {
 func boundInput(t *testing.T, text string) preset {
 	t.Helper()
 	var got preset
-	c := NewCatalogue([]Op{New(Spec{Name: "preset", Title: "Preset", Toolset: "set", Route: "POST /v1/presets", Doc: "A preset.", Effect: Write},
+	c := NewCatalogue([]Op{New(Spec{
+		Name:    "preset",
+		Title:   "Preset",
+		Toolset: "set",
+		Route:   "POST /v1/presets",
+		Doc:     "A preset.",
+		Effect:  Write,
+	},
 		func(_ context.Context, _ identity.Caller, in preset) (struct{}, error) {
 			got = in
 			return struct{}{}, nil
@@ -40,19 +47,29 @@ func boundInput(t *testing.T, text string) preset {
 	return got
 }
 
-func TestWhatIsLeftOutHasItsDefault(t *testing.T) {
+func TestAMissingFieldGetsItsDefault(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		text string
 		want preset
 	}{
-		"everything":              {`{}`, preset{Limit: 10, Peek: new(true), Color: "red"}},
-		"no input":                {``, preset{Limit: 10, Peek: new(true), Color: "red"}},
-		"null":                    {`{"limit":null}`, preset{Limit: 10, Peek: new(true), Color: "red"}},
-		"nothing":                 {`{"limit":0,"peek":false,"color":"green"}`, preset{Limit: 0, Peek: new(false), Color: "green"}},
-		"a field of an object":    {`{"part":{"title":"x"}}`, preset{Limit: 10, Peek: new(true), Color: "red", Part: &presetPart{"x", new(1)}}},
-		"a field of a list's":     {`{"stories":[{},{"wave":0}]}`, preset{Limit: 10, Peek: new(true), Color: "red", Stories: []presetPart{{"", new(1)}, {"", new(0)}}}},
-		"an object of any fields": {`{"data":{"a":[1,null]}}`, preset{Limit: 10, Peek: new(true), Color: "red", Data: json.RawMessage(`{"a":[1,null]}`)}},
+		"everything": {`{}`, preset{Limit: 10, Peek: new(true), Color: "red"}},
+		"no input":   {``, preset{Limit: 10, Peek: new(true), Color: "red"}},
+		"null":       {`{"limit":null}`, preset{Limit: 10, Peek: new(true), Color: "red"}},
+		"nothing": {
+			`{"limit":0,"peek":false,"color":"green"}`, preset{Limit: 0, Peek: new(false), Color: "green"},
+		},
+		"a field of an object": {
+			`{"part":{"title":"x"}}`, preset{Limit: 10, Peek: new(true), Color: "red", Part: &presetPart{"x", new(1)}},
+		},
+		"a field of a list's": {
+			`{"stories":[{},{"wave":0}]}`,
+			preset{Limit: 10, Peek: new(true), Color: "red", Stories: []presetPart{{"", new(1)}, {"", new(0)}}},
+		},
+		"an object of any fields": {
+			`{"data":{"a":[1,null]}}`,
+			preset{Limit: 10, Peek: new(true), Color: "red", Data: json.RawMessage(`{"a":[1,null]}`)},
+		},
 	} {
 		if got := boundInput(t, c.text); !reflect.DeepEqual(got, c.want) {
 			t.Errorf("%s: %s reaches the operation as %+v, want %+v", name, c.text, got, c.want)
@@ -94,7 +111,10 @@ func TestAKeyIsTiedToItsOperationAndInput(t *testing.T) {
 	if got := boundInput(t, `{}`); got.Operation() != "" || got.Digest() != "" {
 		t.Errorf("without a key: %q %q", got.Operation(), got.Digest())
 	}
-	filled := FillAs("preset", preset{Idempotency: Idempotency{IdempotencyKey: "k"}, Stories: []presetPart{{Title: "a"}}})
+	filled := FillAs("preset", preset{
+		Idempotency: Idempotency{IdempotencyKey: "k"},
+		Stories:     []presetPart{{Title: "a"}},
+	})
 	if filled.Digest() != first.Digest() || filled.Operation() != "preset" {
 		t.Errorf("filled: %+v, called: %+v", filled, first)
 	}

@@ -1,11 +1,10 @@
-// Package op is the one definition of an operation, from which its MCP tool, its
-// REST route, its schema, the OpenAPI document and the tool reference are made.
+// Package op defines operations. The MCP tool, the REST route, the schema, the OpenAPI document and the tool reference
+// of an operation are all derived from the one definition.
 //
-// A domain lists its operations with [New]: a [Spec], which is data, and a function
-// of a context, the caller and an input type. The input's schema comes from its Go
-// type and the tags beside the fields ("jsonschema" describes, "allow" bounds), in
-// the subset that every MCP client takes. Both transports hand a JSON object to
-// [Catalogue.Call], so both check, decode, authorise and log alike.
+// A domain defines its operations with [New]: a [Spec], which is data, and a function of a context, the caller and an
+// input type. The schema of the input comes from its Go type and its field tags ("jsonschema" describes a field,
+// "allow" bounds it), in the subset of JSON Schema that every MCP client supports. Both transports pass a JSON object
+// to [Catalogue.Call], so both check, decode, authorise and log alike.
 //
-// The package knows neither HTTP servers nor MCP libraries, and no domain.
+// The package may import no HTTP server, no MCP library and no domain.
 package op

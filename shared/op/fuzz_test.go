@@ -16,9 +16,12 @@ import (
 // operation, and anything else is Invalid.
 func FuzzDecode(f *testing.F) {
 	for _, seed := range []string{
-		`{"id":"a"}`, `{"id":"a","limit":"5","fallback":"[\"b\"]","text":null}`, `{"id":7,"part":{"title":"x","wave":1}}`, "", "null", "[]",
-		`{"id":"a","stories":[{"title":"\ud83d\ude00"}]}`, `{"id":"a","text":"\ud800"}`, "{\"id\":\"\xff\"}", `{"id":"a"}}`, `{"id":"a","token":1e30}`,
-		`{"id":"a","part":{"title":"x","wave":-1},"part":{"title":"y"}}`, `{"id":"a","labels":{"a":1}}`, strings.Repeat(`{"a":`, 50), `{"id":"a","limit":10.0}`,
+		`{"id":"a"}`, `{"id":"a","limit":"5","fallback":"[\"b\"]","text":null}`,
+		`{"id":7,"part":{"title":"x","wave":1}}`, "", "null", "[]",
+		`{"id":"a","stories":[{"title":"\ud83d\ude00"}]}`, `{"id":"a","text":"\ud800"}`, "{\"id\":\"\xff\"}",
+		`{"id":"a"}}`, `{"id":"a","token":1e30}`,
+		`{"id":"a","part":{"title":"x","wave":-1},"part":{"title":"y"}}`, `{"id":"a","labels":{"a":1}}`,
+		strings.Repeat(`{"a":`, 50), `{"id":"a","limit":10.0}`,
 	} {
 		f.Add([]byte(seed))
 	}
@@ -55,7 +58,8 @@ func bounded(t *testing.T, in sample) {
 		}
 	}
 	switch {
-	case in.ID == "" || len(in.ID) > 20, utf8.RuneCountInString(in.Text) > 5, in.Color != "" && in.Color != "red" && in.Color != "green",
+	case in.ID == "" || len(in.ID) > 20, utf8.RuneCountInString(in.Text) > 5,
+		in.Color != "" && in.Color != "red" && in.Color != "green",
 		in.Limit < 0 || in.Limit > 50, in.Token < 0, in.TTL < 0, in.Cost < 0, len(in.Fallback) > 3, len(in.Stories) > 2:
 		t.Fatalf("out of bounds: %+v", in)
 	}

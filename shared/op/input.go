@@ -15,15 +15,15 @@ import (
 	"parley.internal/shared/fault"
 )
 
-// Input is the input of one call, decoded once. A call uses it up: it is checked, mended and
-// completed in place.
+// Input is the decoded input of one call. The call coerces it and adds defaults in place, so it cannot be used again.
+// The zero Input is an empty object.
 type Input struct {
 	value any
 	err   error
 }
 
-// Parse decodes the text of an input. A text that cannot be read becomes the fault of the call
-// that it is given to, so that a caller who may not call is told that first.
+// Parse decodes the text of an input. An error is kept in the Input and returned by the call, so that authorisation is
+// checked before the input.
 func Parse(text []byte) Input {
 	if len(bytes.TrimSpace(text)) == 0 {
 		return Input{}
@@ -38,13 +38,13 @@ func Parse(text []byte) Input {
 	return Input{v, err}
 }
 
-// Decoded is an input that [Decode] has read as part of a message. Nil is an empty object.
+// Decoded returns an input of a value that [Decode] has read as part of a message. Nil is an empty object.
 func Decoded(value any) Input { return Input{value: value} }
 
-// Refused is an input that cannot be read, and the fault that says why.
+// Refused returns an input whose call fails with err.
 func Refused(err error) Input { return Input{err: err} }
 
-// fields is the input as an object.
+// fields returns the input as an object. It is Invalid where it is another value or could not be parsed.
 func (in Input) fields() (map[string]any, error) {
 	if in.err != nil {
 		return nil, in.err
@@ -59,8 +59,8 @@ func (in Input) fields() (map[string]any, error) {
 	return fields, nil
 }
 
-// Decode reads a text that is one JSON value and nothing else. Numbers stay as they are
-// written. Of a field that stands twice the last counts.
+// Decode reads a text that must be exactly one JSON value. Numbers become json.Number; the last of several fields with
+// one name counts.
 func Decode(text []byte) (v any, err error) {
 	dec := json.NewDecoder(bytes.NewReader(text))
 	dec.UseNumber()
@@ -68,12 +68,12 @@ func Decode(text []byte) (v any, err error) {
 		return nil, err
 	}
 	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
-		return nil, errors.New("something follows it")
+		return nil, errors.New("text follows the value")
 	}
 	return v, nil
 }
 
-// bind sets the fields of a struct from an input that was checked.
+// bind sets the fields of a struct from a checked input.
 func bind(fields map[string]any, into any) error {
 	d, err := mapstructure.NewDecoder(&mapstructure.DecoderConfig{Result: into, TagName: "json", Squash: true,
 		MatchName: func(name, field string) bool { return name == field }, DecodeHook: keepText})
@@ -83,7 +83,7 @@ func bind(fields map[string]any, into any) error {
 	return d.Decode(fields)
 }
 
-// keepText gives a field that takes any object its text.
+// keepText sets a json.RawMessage to the JSON of the value.
 func keepText(_, to reflect.Type, v any) (any, error) {
 	if to == reflect.TypeFor[json.RawMessage]() {
 		return json.Marshal(v)
@@ -91,22 +91,21 @@ func keepText(_, to reflect.Type, v any) (any, error) {
 	return v, nil
 }
 
-// Idempotency is embedded in the input of an operation that may be repeated
-// safely: for 24 hours the same user, operation and key get the first result again.
+// Idempotency is embedded in the input of an operation whose calls may be repeated: for 24 hours, a call with the same
+// user, operation and key returns the first result.
 type Idempotency struct {
 	IdempotencyKey string `json:"idempotencyKey,omitempty" allow:"max=100" jsonschema:"a repeat with the same key happens once, for 24 hours"`
 
 	operation, digest string
 }
 
-// Key is the idempotency key, empty for none.
+// Key returns the idempotency key, empty if there is none.
 func (i Idempotency) Key() string { return i.IdempotencyKey }
 
-// Operation is the name of the operation that is called, empty without a key.
+// Operation returns the name of the called operation, empty without a key.
 func (i Idempotency) Operation() string { return i.operation }
 
-// Digest is the same for equal inputs but for the key, and another for others. It is empty
-// without a key.
+// Digest returns a hash of the input without its key and its wait. It is empty without a key.
 func (i Idempotency) Digest() string { return i.digest }
 
 func (i *Idempotency) identify(operation, digest string) { i.operation, i.digest = operation, digest }
@@ -116,8 +115,8 @@ type idempotent interface {
 	identify(operation, digest string)
 }
 
-// identify tells an input that may be a repetition which call it belongs to. How long a call
-// waits makes no other call of it.
+// identify sets the operation and the digest of an input that has an idempotency key. The wait is left out of the
+// digest, so that a repeated call may wait for a different time.
 func identify(in any, operation, wait string, fields map[string]any) error {
 	repeatable, ok := in.(idempotent)
 	if !ok || repeatable.Key() == "" {

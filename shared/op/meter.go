@@ -10,29 +10,28 @@ import (
 	"parley.internal/shared/identity"
 )
 
-// Usage is one call as a [Catalogue.Meter] is told of it.
+// Usage describes one call to a [Catalogue.Meter].
 type Usage struct {
 	Op, Transport string
 	Caller        identity.Caller
-	// SessionID is the input's sessionId; empty where it has none or was refused.
+	// SessionID is the sessionId of the input. It is empty where the input has none or was refused.
 	SessionID string
 	Took      time.Duration
 	// Fault is the code of the fault, empty for a success.
 	Fault string
-	// TokensIn, TokensOut and CostUSD are the input's tokens_in, tokens_out and
-	// cost_usd. A call that failed reports none: its repetition will.
+	// TokensIn, TokensOut and CostUSD are tokens_in, tokens_out and cost_usd of the input. They are zero for a call
+	// that failed, because its repetition reports them.
 	TokensIn, TokensOut int64
 	CostUSD             float64
-	// At is when the call came.
+	// At is the time at which the call began.
 	At time.Time
 }
 
-// repetition is an output that can say that it repeats an answer given before: what
-// the input reports was counted then.
+// repetition is an output that may repeat an earlier result, whose usage was counted with the first call.
 type repetition interface{ Repeated() bool }
 
-// reports is where an input type holds what a meter is told, as field indexes;
-// nil for what it does not have.
+// reports holds the indexes of the fields of an input type that a meter reads; an index is nil where the type lacks
+// the field.
 type reports struct{ session, tokensIn, tokensOut, cost []int }
 
 func reportsOf(in reflect.Type) reports {
@@ -42,7 +41,7 @@ func reportsOf(in reflect.Type) reports {
 		}
 		for _, f := range reflect.VisibleFields(in) {
 			tag, _, _ := strings.Cut(f.Tag.Get("json"), ",")
-			// Of two with one name, the one that is less deep is what JSON decodes into.
+			// Of two fields with one name, JSON is decoded into the one that is less deep.
 			if tag == name && f.IsExported() && fits(f.Type) && (index == nil || len(f.Index) < len(index)) {
 				index = f.Index
 			}
@@ -52,10 +51,15 @@ func reportsOf(in reflect.Type) reports {
 	text := func(t reflect.Type) bool { return t.Kind() == reflect.String }
 	whole := func(t reflect.Type) bool { return reflect.Zero(t).CanInt() }
 	number := func(t reflect.Type) bool { return whole(t) || reflect.Zero(t).CanFloat() }
-	return reports{field("sessionId", text), field("tokens_in", whole), field("tokens_out", whole), field("cost_usd", number)}
+	return reports{
+		field("sessionId", text),
+		field("tokens_in", whole),
+		field("tokens_out", whole),
+		field("cost_usd", number),
+	}
 }
 
-// at is the field of an input, not valid where the input has none.
+// at returns the field of an input. It is not valid where the input lacks the field.
 func at(in reflect.Value, index []int) reflect.Value {
 	if index == nil {
 		return reflect.Value{}
@@ -67,35 +71,50 @@ func at(in reflect.Value, index []int) reflect.Value {
 	return v
 }
 
-// read notes what a decoded input reports.
-func (r reports) read(in reflect.Value, said *Usage) {
+// read sets the usage that a decoded input reports.
+func (r reports) read(in reflect.Value, reported *Usage) {
 	if v := at(in, r.session); v.IsValid() {
-		said.SessionID = v.String()
+		reported.SessionID = v.String()
 	}
 	if v := at(in, r.tokensIn); v.IsValid() {
-		said.TokensIn = v.Int()
+		reported.TokensIn = v.Int()
 	}
 	if v := at(in, r.tokensOut); v.IsValid() {
-		said.TokensOut = v.Int()
+		reported.TokensOut = v.Int()
 	}
 	switch v := at(in, r.cost); {
 	case !v.IsValid():
 	case v.CanInt():
-		said.CostUSD = float64(v.Int())
+		reported.CostUSD = float64(v.Int())
 	default:
-		said.CostUSD = v.Float()
+		reported.CostUSD = v.Float()
 	}
 }
 
-func (c *Catalogue) meter(ctx context.Context, o *Op, call Call, said Usage, start time.Time, took time.Duration, err error) {
+func (c *Catalogue) meter(
+	ctx context.Context,
+	o *Op,
+	call Call,
+	reported Usage,
+	start time.Time,
+	took time.Duration,
+	err error,
+) {
 	if c.Meter == nil {
 		return
 	}
-	u := Usage{Op: o.Name, Transport: call.Transport, Caller: call.Caller, SessionID: said.SessionID, Took: took, At: start}
+	u := Usage{
+		Op:        o.Name,
+		Transport: call.Transport,
+		Caller:    call.Caller,
+		SessionID: reported.SessionID,
+		Took:      took,
+		At:        start,
+	}
 	if err != nil {
 		u.Fault = fault.From(err).Kind.Code()
 	} else {
-		u.TokensIn, u.TokensOut, u.CostUSD = said.TokensIn, said.TokensOut, said.CostUSD
+		u.TokensIn, u.TokensOut, u.CostUSD = reported.TokensIn, reported.TokensOut, reported.CostUSD
 	}
 	c.Meter(ctx, u)
 }

@@ -28,10 +28,22 @@ type share struct {
 	Share float64 `json:"share"`
 }
 
-var meteredSpec = Spec{Name: "metered", Title: "Metered", Toolset: "set", Route: "POST /v1/metered", Doc: "What reports.", Effect: Write}
+var meteredSpec = Spec{
+	Name:    "metered",
+	Title:   "Metered",
+	Toolset: "set",
+	Route:   "POST /v1/metered",
+	Doc:     "What reports.",
+	Effect:  Write,
+}
 
 // usages runs one call and returns what its meter was told.
-func usages(t *testing.T, caller identity.Caller, args string, fn func(context.Context, identity.Caller, metered) (share, error)) []Usage {
+func usages(
+	t *testing.T,
+	caller identity.Caller,
+	args string,
+	fn func(context.Context, identity.Caller, metered) (share, error),
+) []Usage {
 	t.Helper()
 	c := NewCatalogue([]Op{New(meteredSpec, fn)})
 	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
@@ -45,7 +57,7 @@ func usages(t *testing.T, caller identity.Caller, args string, fn func(context.C
 	return told
 }
 
-func TestAMeterIsToldOfEveryCallOnce(t *testing.T) {
+func TestTheMeterIsCalledOnceForEveryCall(t *testing.T) {
 	t.Parallel()
 	ok := func(context.Context, identity.Caller, metered) (share, error) { return share{}, nil }
 	caller := identity.Caller{User: "u1", Program: "alpha", KeyID: "k1"}
@@ -75,7 +87,9 @@ func TestAMeterIsToldOfEveryCallOnce(t *testing.T) {
 		"an ended context": {full, false, func(context.Context, identity.Caller, metered) (share, error) {
 			return share{}, context.Canceled
 		}, Usage{SessionID: "s1", Fault: "UNAVAILABLE"}},
-		"a refused input":  {`{"sessionId":"s1","tokens_in":-1,"cost_usd":2}`, false, ok, Usage{Fault: "INVALID_ARGUMENT"}},
+		"a refused input": {
+			`{"sessionId":"s1","tokens_in":-1,"cost_usd":2}`, false, ok, Usage{Fault: "INVALID_ARGUMENT"},
+		},
 		"no JSON":          {`hush`, false, ok, Usage{Fault: "INVALID_ARGUMENT"}},
 		"a refused caller": {full, true, ok, Usage{Fault: "FORBIDDEN"}},
 	} {
@@ -89,7 +103,7 @@ func TestAMeterIsToldOfEveryCallOnce(t *testing.T) {
 	}
 }
 
-func TestWhatAnInputReportsIsFoundByItsNames(t *testing.T) {
+func TestUsageIsReadFromTheNamedFieldsOfAnInput(t *testing.T) {
 	t.Parallel()
 	type part struct {
 		*session
@@ -107,7 +121,8 @@ func TestWhatAnInputReportsIsFoundByItsNames(t *testing.T) {
 	if said.SessionID != "s1" {
 		t.Errorf("with its embedded part: %+v", said)
 	}
-	if r := reportsOf(reflect.TypeFor[sample]()); r.session != nil || r.tokensIn != nil || r.tokensOut != nil || r.cost != nil {
+	r = reportsOf(reflect.TypeFor[sample]())
+	if r.session != nil || r.tokensIn != nil || r.tokensOut != nil || r.cost != nil {
 		t.Errorf("found in a type without any: %+v", r)
 	}
 }

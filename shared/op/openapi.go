@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// The OpenAPI document, in the order in which it is written. What is a map is
-// written by its sorted keys, so the same catalogue gives the same bytes.
+// openAPI is the OpenAPI document, its fields in the order of the text. Maps are written with sorted keys, so that the
+// same catalogue gives the same bytes.
 type openAPI struct {
 	OpenAPI string `json:"openapi"`
 	Info    struct {
@@ -42,15 +42,16 @@ type apiBody struct {
 	Content  map[string]any `json:"content"`
 }
 
-// OpenAPI is the OpenAPI 3.1 document of every route of the catalogue, and of the
-// health route, which is no operation. It fails where an input cannot stand in a
-// query, or a compatibility route fixes or names a field that there is not.
+// OpenAPI returns the OpenAPI 3.1 document of every route of the catalogue and of the health route, which is no
+// operation. It fails where an input cannot be written in a query, or a compatibility route sets or names a field that
+// the input does not have.
 func (c *Catalogue) OpenAPI(title, version string) ([]byte, error) {
 	doc := openAPI{OpenAPI: "3.1.0", Components: components(),
 		Security: []map[string][]string{{"bearerAuth": {}}},
 		Paths:    map[string]map[string]apiAction{healthPath: {"get": health()}}}
 	doc.Info.Title, doc.Info.Version = title, version
-	doc.Info.Description = "Every operation that an agent has as an MCP tool, and those that only people use, with the same key. " +
+	doc.Info.Description = "Every operation that an agent has as an MCP tool, and those that only people use, with " +
+		"the same key. " +
 		"A list in a query is a repeated parameter."
 	for _, set := range c.sets {
 		doc.Tags = append(doc.Tags, apiTag{set})
@@ -72,7 +73,7 @@ func (c *Catalogue) OpenAPI(title, version string) ([]byte, error) {
 	return json.Marshal(doc)
 }
 
-// action describes the i-th route of the operation.
+// action returns the description of the i-th route of the operation.
 func (o *Op) action(r Compat, i int) (apiAction, error) {
 	a := apiAction{OperationID: o.Name, Summary: o.Title, Description: o.Doc, Tags: []string{o.Toolset}}
 	if i > 0 {
@@ -101,7 +102,7 @@ func (o *Op) action(r Compat, i int) (apiAction, error) {
 		}
 		a.Parameters = append(a.Parameters, query...)
 	default:
-		if a.Body, err = left.body(); err != nil {
+		if a.Body, err = left.body(o.Sample()); err != nil {
 			return a, err
 		}
 	}
@@ -117,7 +118,7 @@ func (o *Op) responses() map[string]any {
 	return answers(status, description, o.Output)
 }
 
-// answers are the one success and, under default, every fault.
+// answers returns the responses of a route: its one success and, under default, every fault.
 func answers(status int, description string, data json.RawMessage) map[string]any {
 	envelope := apiObject{Type: "object", Required: []string{"success", "data", "meta"}, Properties: map[string]any{
 		"success": constant(true), "data": data, "meta": ref("schemas/Meta"),
@@ -130,9 +131,11 @@ func answers(status int, description string, data json.RawMessage) map[string]an
 
 const healthPath = "/v1/health"
 
-// health describes the route that says that the server is up. It takes no key.
+// health returns the description of the health route, which needs no key.
 func health() apiAction {
-	data := json.RawMessage(`{"type":"object","properties":{"status":{"const":"ok"},"version":{"type":"string"}},"required":["status","version"]}`)
+	data := json.RawMessage(
+		`{"type":"object","properties":{"status":{"const":"ok"},"version":{"type":"string"}},"required":["status","version"]}`,
+	)
 	return apiAction{OperationID: "health", Summary: "Is the server up?", Security: []map[string][]string{},
 		Description: "Says that the server is up, and which version it is. Needs no key.",
 		Responses:   answers(http.StatusOK, "The server is up.", data)}

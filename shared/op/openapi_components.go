@@ -27,10 +27,16 @@ func list(items any, description string) map[string]any {
 }
 
 func jsonContent(schema any) map[string]any {
-	return map[string]any{"application/json": map[string]any{"schema": schema}}
+	return map[string]any{"application/json": jsonMedia{Schema: schema}}
 }
 
-// components are the parts that routes share: the key, the envelope and the fault.
+// jsonMedia describes a body of JSON.
+type jsonMedia struct {
+	Schema  any `json:"schema"`
+	Example In  `json:"example,omitempty"`
+}
+
+// components returns the parts that the routes share: the key, the envelope and the fault.
 func components() map[string]any {
 	failure := apiObject{Type: "object", Required: []string{"success", "error", "meta"}, Properties: map[string]any{
 		"success": constant(false), "error": ref("schemas/Error"), "meta": ref("schemas/Meta"),
@@ -41,13 +47,20 @@ func components() map[string]any {
 		}},
 		"parameters": map[string]any{"IdempotencyKey": map[string]any{
 			"name": "Idempotency-Key", "in": "header", "schema": map[string]any{"type": "string", "maxLength": 100},
-			"description": "Repeat the call with the same key and it happens once; kept for 24 hours. The same as the field idempotencyKey.",
+			"description": "Repeat the call with the same key and it happens once; kept for 24 hours. The same as " +
+				"the field idempotencyKey.",
 		}},
 		"responses": map[string]any{"Fault": map[string]any{
 			"description": "What went wrong. The status goes with the code.",
 			"headers": map[string]any{
-				"Retry-After":      map[string]any{"description": "Seconds to wait before the same call.", "schema": map[string]any{"type": "integer"}},
-				"WWW-Authenticate": map[string]any{"description": "Bearer, where the key is missing or not good.", "schema": map[string]any{"type": "string"}},
+				"Retry-After": map[string]any{
+					"description": "Seconds to wait before the same call.",
+					"schema":      map[string]any{"type": "integer"},
+				},
+				"WWW-Authenticate": map[string]any{
+					"description": "Bearer, where the key is missing or not good.",
+					"schema":      map[string]any{"type": "string"},
+				},
 			},
 			"content": jsonContent(failure),
 		}},
@@ -72,7 +85,7 @@ func faultSchema() apiObject {
 	}}
 }
 
-// httpCodes are the codes of what never reaches an operation.
+// httpCodes are the codes of requests that are refused before they reach an operation.
 var httpCodes = []string{"METHOD_NOT_ALLOWED", "PAYLOAD_TOO_LARGE"}
 
 func codes() map[string]any {
@@ -82,5 +95,6 @@ func codes() map[string]any {
 		statuses = append(statuses, fmt.Sprintf("%s %d", k.Code(), k.HTTP()))
 	}
 	return map[string]any{"type": "string", "enum": append(names, httpCodes...),
-		"description": "The code, and its status: " + strings.Join(statuses, ", ") + ", METHOD_NOT_ALLOWED 405, PAYLOAD_TOO_LARGE 413."}
+		"description": "The code, and its status: " + strings.Join(statuses, ", ") +
+			", METHOD_NOT_ALLOWED 405, PAYLOAD_TOO_LARGE 413."}
 }

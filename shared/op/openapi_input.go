@@ -3,6 +3,7 @@ package op
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/google/jsonschema-go/jsonschema"
@@ -19,13 +20,13 @@ type apiParameter struct {
 	Schema      json.RawMessage `json:"schema,omitempty"`
 }
 
-// fields are the inputs that a route still has to place, in their order.
+// fields are the inputs of a route that are not yet in its path or query, in order.
 type fields struct {
 	schema jsonschema.Schema
 	names  []string
 }
 
-// withoutFixed are the operation's inputs but for those that the route fixes.
+// withoutFixed returns the inputs of the operation that the route does not set itself.
 func (o *Op) withoutFixed(r Compat) (*fields, error) {
 	f := &fields{schema: *o.schema.shape, names: slices.Clone(o.schema.shape.PropertyOrder)}
 	for name := range r.Set {
@@ -52,13 +53,13 @@ func pathParameter(f *fields, name string) (apiParameter, error) {
 	return p, err
 }
 
-// query are the fields as parameters of the query. A list is a repeated parameter;
-// an object cannot be one.
+// query returns the fields as parameters of the query. A list is a repeated parameter; an object is an error.
 func (f *fields) query() ([]apiParameter, error) {
 	var out []apiParameter
 	for _, name := range f.names {
 		s := f.schema.Properties[name]
-		if s.Type == "object" || (s.Items != nil && s.Items.Type != "string" && s.Items.Type != "integer" && s.Items.Type != "number") {
+		if s.Type == "object" ||
+			(s.Items != nil && s.Items.Type != "string" && s.Items.Type != "integer" && s.Items.Type != "number") {
 			return nil, fmt.Errorf("%s cannot stand in a query: it is a nested %s", name, s.Type)
 		}
 		p, err := f.parameter(name, "query")
@@ -74,8 +75,8 @@ func (f *fields) query() ([]apiParameter, error) {
 	return out, nil
 }
 
-// parameter describes the field beside its schema, where readers of parameters
-// look, and not in it.
+// parameter returns the field as a parameter, its description moved from the schema to the parameter, where tools
+// expect it.
 func (f *fields) parameter(name, in string) (apiParameter, error) {
 	s := *f.schema.Properties[name]
 	p := apiParameter{Name: name, In: in, Description: s.Description}
@@ -85,8 +86,8 @@ func (f *fields) parameter(name, in string) (apiParameter, error) {
 	return p, err
 }
 
-// body is the fields as one JSON object, nil where there are none.
-func (f *fields) body() (*apiBody, error) {
+// body returns the fields as one JSON object, with the sample's values as its example; nil if there are no fields.
+func (f *fields) body(sample In) (*apiBody, error) {
 	if len(f.names) == 0 {
 		return nil, nil
 	}
@@ -102,5 +103,7 @@ func (f *fields) body() (*apiBody, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &apiBody{Required: len(s.Required) > 0, Content: jsonContent(json.RawMessage(text))}, nil
+	content := jsonMedia{Schema: json.RawMessage(text), Example: maps.Clone(sample)}
+	maps.DeleteFunc(content.Example, func(name string, _ any) bool { return !slices.Contains(f.names, name) })
+	return &apiBody{Required: len(s.Required) > 0, Content: map[string]any{"application/json": content}}, nil
 }

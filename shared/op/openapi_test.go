@@ -84,15 +84,19 @@ func TestAnInputStandsInPathQueryOrBody(t *testing.T) {
 	if post.OperationID != "change" || post.Responses["201"] == nil || post.Responses["default"] == nil {
 		t.Errorf("POST: %+v", post)
 	}
-	if p := post.Parameters; len(p) != 2 || p[0].Name != "id" || p[0].In != "path" || !p[0].Required || !strings.HasSuffix(p[1].Ref, "/IdempotencyKey") {
+	p := post.Parameters
+	if len(p) != 2 || p[0].Name != "id" || p[0].In != "path" || !p[0].Required ||
+		!strings.HasSuffix(p[1].Ref, "/IdempotencyKey") {
 		t.Errorf("POST parameters: %+v", p)
 	}
 	body := post.RequestBody.Content["application/json"].Schema
-	if !post.RequestBody.Required || !reflect.DeepEqual(body.Required, []string{"text"}) || len(body.Properties) != 4 || body.Properties["id"] != nil {
+	if !post.RequestBody.Required || !reflect.DeepEqual(body.Required, []string{"text"}) || len(body.Properties) != 4 ||
+		body.Properties["id"] != nil {
 		t.Errorf("POST body: %+v", body)
 	}
 	put := paths["/v1/said/{id}"]["put"]
-	if put.OperationID != "change_compat1" || put.RequestBody.Required || put.RequestBody.Content["application/json"].Schema.Properties["text"] != nil {
+	if put.OperationID != "change_compat1" || put.RequestBody.Required ||
+		put.RequestBody.Content["application/json"].Schema.Properties["text"] != nil {
 		t.Errorf("a fixed input is asked for: %+v", put)
 	}
 	get := paths["/v1/things/{id}"]["get"]
@@ -131,7 +135,11 @@ func TestARouteThatCannotBeDescribedFails(t *testing.T) {
 				Compat: []op.Compat{{Route: "POST /v1/c", Set: map[string]any{"other": 1}}}})
 		}},
 		{"a path that names no input", func() op.Op {
-			return define[described](op.Spec{Name: "d", Route: "POST /v1/d", Compat: []op.Compat{{Route: "POST /v1/e/{other}"}}})
+			return define[described](op.Spec{
+				Name:   "d",
+				Route:  "POST /v1/d",
+				Compat: []op.Compat{{Route: "POST /v1/e/{other}"}},
+			})
 		}},
 		{"an input both fixed and in the path", func() op.Op {
 			return define[described](op.Spec{Name: "f", Route: "POST /v1/f",

@@ -2,6 +2,7 @@ package op
 
 import (
 	"bytes"
+	"encoding/json"
 	"fmt"
 	"maps"
 	"net/http"
@@ -30,7 +31,7 @@ Who may call: *anyone* with a key whose scopes reach the toolset, *a human* with
 the scope admin*.
 `
 
-// Reference is the page about every operation, in Markdown.
+// Reference returns the tool reference: a page about every operation, in Markdown.
 func (c *Catalogue) Reference() []byte {
 	var b bytes.Buffer
 	b.WriteString(referenceIntro)
@@ -47,12 +48,12 @@ func (c *Catalogue) Reference() []byte {
 	return b.Bytes()
 }
 
-// String is the effect in words.
+// String returns the effect in words.
 func (e Effect) String() string {
 	return [...]string{Read: "reads", Consume: "reads and marks", Write: "writes", Destroy: "destroys"}[e]
 }
 
-// String is the audience in words.
+// String returns the audience in words.
 func (a Audience) String() string {
 	return [...]string{Anyone: "anyone", Humans: "a human", Admins: "a human or the scope admin"}[a]
 }
@@ -95,9 +96,16 @@ func (o *Op) section(b *bytes.Buffer) {
 	}
 	b.WriteString("| input | type | required | limits | description |\n|---|---|---|---|---|\n")
 	rows(b, o.schema.shape, "")
+	if sample := o.Sample(); len(sample) > 0 {
+		text, err := json.MarshalIndent(sample, "", "  ")
+		if err != nil {
+			panic("op " + o.Name + ": its example: " + err.Error())
+		}
+		fmt.Fprintf(b, "\nFor example:\n\n```json\n%s\n```\n", text)
+	}
 }
 
-// rows describes an object's fields, and below each those of the objects in it.
+// rows writes a row for each field of an object, each followed by those of the objects in it.
 func rows(b *bytes.Buffer, s *jsonschema.Schema, prefix string) {
 	for _, name := range s.PropertyOrder {
 		p := s.Properties[name]
@@ -123,7 +131,7 @@ func typeText(s *jsonschema.Schema) string {
 	return s.Type
 }
 
-// limits says what bounds a value, in words.
+// limits returns the bounds of a value in words.
 func limits(s *jsonschema.Schema) []string {
 	var out []string
 	say := func(format string, args ...any) { out = append(out, fmt.Sprintf(format, args...)) }
@@ -174,13 +182,12 @@ func codeList(values []any) string {
 	return strings.Join(out, ", ")
 }
 
-// cell keeps a text from ending a cell of a table, in code too.
+// cell escapes a text for a cell of a table, in code too.
 func cell(s string) string {
 	return strings.ReplaceAll(strings.ReplaceAll(s, "\n", " "), "|", `\|`)
 }
 
-// plainText is a text that a description may hold anything in, and that a page
-// shows as it stands: no tag, no emphasis by accident.
+// plainText escapes a description so that Markdown shows it literally, without tags or emphasis.
 func plainText(s string) string {
 	return strings.NewReplacer("<", `\<`, "*", `\*`).Replace(cell(s))
 }

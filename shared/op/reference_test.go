@@ -7,12 +7,20 @@ import (
 	"parley.internal/shared/op"
 )
 
-func TestTheReferenceSaysWhatAToolTakesAndWhoMayCallIt(t *testing.T) {
+func TestTheReferenceListsTheInputsAndCallersOfATool(t *testing.T) {
 	t.Parallel()
 	page := string(op.NewCatalogue([]op.Op{
-		define[described](op.Spec{Name: "change", Alias: "ch", Route: "POST /v1/things/{id}", Creates: true, Effect: op.Write,
-			Compat: []op.Compat{{Route: "PUT /v1/said/{id}", Set: map[string]any{"text": "hi"}}}}),
-		define[nested](op.Spec{Name: "erase", Route: "POST /v1/erase", Effect: op.Destroy, For: op.Admins, RESTOnly: true}),
+		define[described](
+			op.Spec{Name: "change", Alias: "ch", Route: "POST /v1/things/{id}", Creates: true, Effect: op.Write,
+				Compat: []op.Compat{{Route: "PUT /v1/said/{id}", Set: map[string]any{"text": "hi"}}}},
+		),
+		define[nested](op.Spec{
+			Name:     "erase",
+			Route:    "POST /v1/erase",
+			Effect:   op.Destroy,
+			For:      op.Admins,
+			RESTOnly: true,
+		}),
 		define[struct{}](op.Spec{Name: "tick", Route: "POST /v1/ticks", Effect: op.Consume, For: op.Humans}),
 	}).Reference())
 	for what, want := range map[string]string{

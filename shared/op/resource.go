@@ -9,57 +9,73 @@ import (
 	"parley.internal/shared/identity"
 )
 
-// Resource is a kind of document that MCP clients list and read by a URI. It stands on
-// the same methods as the operations, under the same rules of who may see what.
+// Resource is a kind of document that MCP clients list and read by URI. It uses the same service methods as the
+// operations, with the same authorisation.
 type Resource struct {
 	// Scheme is the URI up to the id, "parley://fires/".
 	Scheme string
-	// Name, Title and Doc tell clients of the kind.
+	// Name, Title and Doc describe the kind to clients.
 	Name, Title, Doc string
-	// Toolset is whose scopes reach it.
+	// Toolset is the set that a key must be allowed to use.
 	Toolset string
-	// List reads a page of what the caller may read.
+	// List returns a page of the documents that the caller may read.
 	List func(ctx context.Context, c identity.Caller, cursor string, limit int) (Listing, error)
-	// Read is one document, as what its reading operation answers. It changes nothing.
-	// A missing one is NotFound.
+	// Read returns one document, as the output of the operation that reads it, and changes nothing. A document that
+	// does not exist is NotFound.
 	Read func(ctx context.Context, c identity.Caller, id string) (any, error)
 }
 
 // Listing is a page of resources of one kind.
 type Listing struct {
 	Items []Item
-	// Next leads to what follows; empty where nothing does.
+	// Next is the cursor of the next page, empty on the last.
 	Next string
 }
 
 // Item is a resource in a list.
 type Item struct {
 	ID string
-	// Title is short; what agents wrote is cut to 100 characters.
+	// Title is a short title. Text by agents is cut to 100 characters.
 	Title string
 }
 
-// MayRead says why the caller may not see resources of the kind, or nil.
+// MayRead returns nil if the caller may read resources of the kind, and otherwise a Forbidden fault with the reason.
 func (r *Resource) MayRead(c identity.Caller) error {
 	if !c.InToolset(r.Toolset) {
-		return fault.New(fault.Forbidden, "this key may not use the toolset %s; its scopes are %s", r.Toolset, strings.Join(c.Scopes, ", "))
+		return fault.New(
+			fault.Forbidden,
+			"this key may not use the toolset %s; its scopes are %s",
+			r.Toolset,
+			strings.Join(c.Scopes, ", "),
+		)
 	}
 	return nil
 }
 
-// ListResources reads a page of a kind as [Catalogue.Call] runs an operation: with the
-// same checks, one line in the log, and one count in the meter under the kind's name.
-func (c *Catalogue) ListResources(ctx context.Context, r *Resource, call Call, cursor string, limit int) (out Listing, err error) {
-	err = c.see(ctx, r, "list", call, func(caller identity.Caller) error {
+// ListResources returns a page of the resources of a kind. Like [Catalogue.Call] it authorises the caller, logs one
+// line and calls the meter, under the name of the kind. Its errors are faults.
+func (c *Catalogue) ListResources(
+	ctx context.Context,
+	r *Resource,
+	call Call,
+	cursor string,
+	limit int,
+) (out Listing, err error) {
+	err = c.access(ctx, r, "list", call, func(caller identity.Caller) error {
 		out, err = r.List(ctx, caller, cursor, limit)
 		return err
 	})
 	return out, err
 }
 
-// ReadResource reads one document of a kind, as JSON.
-func (c *Catalogue) ReadResource(ctx context.Context, r *Resource, call Call, id string) (out json.RawMessage, err error) {
-	err = c.see(ctx, r, "read", call, func(caller identity.Caller) error {
+// ReadResource returns one document of a kind as JSON. It logs and meters like [Catalogue.ListResources].
+func (c *Catalogue) ReadResource(
+	ctx context.Context,
+	r *Resource,
+	call Call,
+	id string,
+) (out json.RawMessage, err error) {
+	err = c.access(ctx, r, "read", call, func(caller identity.Caller) error {
 		v, err := r.Read(ctx, caller, id)
 		if err == nil {
 			out, err = json.Marshal(v)
@@ -69,9 +85,11 @@ func (c *Catalogue) ReadResource(ctx context.Context, r *Resource, call Call, id
 	return out, err
 }
 
-// see runs fn, which reads resources for a caller who changes nothing, and tells of it.
-func (c *Catalogue) see(ctx context.Context, r *Resource, what string, call Call, fn func(identity.Caller) error) (err error) {
-	start, o := c.Now(), &Op{Spec: Spec{Name: "resources/" + what + " " + r.Name, Effect: Read}}
+// access runs fn, which reads resources, with a read-only caller; it logs and meters the call.
+func (c *Catalogue) access(
+	ctx context.Context, r *Resource, verb string, call Call, fn func(identity.Caller) error,
+) (err error) {
+	start, o := c.Now(), &Op{Spec: Spec{Name: "resources/" + verb + " " + r.Name, Effect: Read}}
 	defer func() {
 		took := c.Now().Sub(start)
 		c.log(ctx, o, call, took, err)

@@ -43,7 +43,14 @@ type sampleOut struct {
 	Got sample `json:"got"`
 }
 
-var sampleSpec = Spec{Name: "sample", Title: "Sample", Toolset: "set", Route: "POST /v1/samples/{id}", Doc: "A sample.", Effect: Write}
+var sampleSpec = Spec{
+	Name:    "sample",
+	Title:   "Sample",
+	Toolset: "set",
+	Route:   "POST /v1/samples/{id}",
+	Doc:     "A sample.",
+	Effect:  Write,
+}
 
 func echo(_ context.Context, _ identity.Caller, in sample) (sampleOut, error) {
 	return sampleOut{in}, nil
@@ -90,13 +97,23 @@ func problems(t testing.TB, err error) map[string]string {
 }
 
 // logged runs one call of fn with a log, and returns the log.
-func logged(t *testing.T, caller identity.Caller, args string, fn func(context.Context, identity.Caller, sample) (sampleOut, error)) (string, error) {
+func logged(
+	t *testing.T,
+	caller identity.Caller,
+	args string,
+	fn func(context.Context, identity.Caller, sample) (sampleOut, error),
+) (string, error) {
 	t.Helper()
 	var log bytes.Buffer
 	c := NewCatalogue([]Op{New(sampleSpec, fn)})
 	c.Log = slog.New(slog.NewJSONHandler(&log, nil))
 	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	c.Now = func() time.Time { now = now.Add(time.Second); return now }
-	_, err := c.Call(t.Context(), c.Op("sample"), Call{Caller: caller, Input: Parse([]byte(args)), Transport: "mcp", RequestID: "r1"})
+	_, err := c.Call(t.Context(), c.Op("sample"), Call{
+		Caller:    caller,
+		Input:     Parse([]byte(args)),
+		Transport: "mcp",
+		RequestID: "r1",
+	})
 	return log.String(), err
 }

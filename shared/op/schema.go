@@ -12,31 +12,31 @@ import (
 	"github.com/google/jsonschema-go/jsonschema"
 )
 
-// The tag "allow" bounds a field, its parts parted by commas:
+// The tag "allow" bounds a field. Its parts are separated by commas:
 //
-//	min=1 max=50       a number's range; max is a text's characters or a list's length
-//	over=0             a number's exclusive minimum
-//	each=100           the characters of a list's members
-//	enum=a|b           the values
-//	default=x          what a missing value means
+//	min=1 max=50       the range of a number; max also bounds the characters of a text and the length of a list
+//	over=0             the exclusive minimum of a number
+//	each=100           the maximum of characters of a list's members
+//	enum=a|b           the allowed values
+//	default=x          the value of a field that is left out
 //	pattern=id         one of the named patterns below
-//	nonempty           a text or list that may not be empty
-//	wait=x             how long the call may wait, x milliseconds by default, 55,000 at most
+//	nonempty           a text or list that must not be empty
+//	wait=x             the time that the call may wait in milliseconds: x by default, at most 55,000
 
-// MaxWait is how long a call may wait at most. Proxies and clients often end a request after 60 s.
+// MaxWait is the longest time for which a call may wait. Proxies and clients often end a request after 60 s.
 const MaxWait = 55 * time.Second
 
 var patterns = map[string]string{
-	// What can be the id of a document made here or given by a caller.
+	// The id of a document, generated or chosen by a caller.
 	"id": `^[A-Za-z0-9][A-Za-z0-9._:~-]*$`,
-	// What can name a user or program.
+	// The name of a user or a program.
 	"name": `^[A-Za-z0-9][A-Za-z0-9._-]*$`,
 	// A recipient: a program, "all" or "group:name".
 	"target": `^(group:)?[A-Za-z0-9][A-Za-z0-9._-]*$`,
 }
 
-// schemaFor is the published schema of a type: an object at the root, one type
-// everywhere, no references.
+// schemaFor returns the published schema of a type: an object at the root, a single type for every value, and no
+// references.
 func schemaFor(t reflect.Type, output bool) (*jsonschema.Schema, error) {
 	s, err := jsonschema.ForType(t, &jsonschema.ForOptions{TypeSchemas: map[reflect.Type]*jsonschema.Schema{
 		reflect.TypeFor[json.RawMessage](): {Type: "object"},
@@ -48,7 +48,7 @@ func schemaFor(t reflect.Type, output bool) (*jsonschema.Schema, error) {
 	return s, shape(s, t, output, "")
 }
 
-// waitOf is the field of an input that says how long the call may wait, empty where it has none.
+// waitOf returns the name of the input field with the bound wait, empty if there is none.
 func waitOf(in reflect.Type) string {
 	for _, f := range reflect.VisibleFields(in) {
 		for part := range strings.SplitSeq(f.Tag.Get("allow"), ",") {
@@ -61,9 +61,10 @@ func waitOf(in reflect.Type) string {
 	return ""
 }
 
-// inputSchema is the published schema of an input type.
+// inputSchema returns the published schema of an input type.
 func inputSchema[I any]() (*jsonschema.Schema, error) { return schemaFor(reflect.TypeFor[I](), false) }
 
+// shape reduces the schema of a type to the published subset and adds the bounds of its tags.
 func shape(s *jsonschema.Schema, t reflect.Type, output bool, at string) error {
 	for t.Kind() == reflect.Pointer {
 		t = t.Elem()
@@ -105,6 +106,7 @@ func shape(s *jsonschema.Schema, t reflect.Type, output bool, at string) error {
 	return nil
 }
 
+// bound adds the bounds of an "allow" tag to a schema.
 func bound(s *jsonschema.Schema, tag string) error {
 	if tag == "" {
 		return nil
@@ -118,7 +120,7 @@ func bound(s *jsonschema.Schema, tag string) error {
 	return nil
 }
 
-// each is what a bound of single values is about: the schema, or the items of an array.
+// each returns the schema that a bound of single values applies to: that of an array's items, otherwise s.
 func each(s *jsonschema.Schema) *jsonschema.Schema {
 	if s.Items != nil {
 		return s.Items
@@ -180,11 +182,11 @@ func boundBy(s *jsonschema.Schema, key, value string) error {
 	return numErr
 }
 
-// shortText is how long a name or an id may be, with what stands in front of it.
+// shortText is the length of the longest name or id with its prefix.
 const shortText = 110
 
-// abridge takes from a schema what a model does not need to fill it in: patterns, and
-// the bounds of names and ids, which are longer than any.
+// abridge removes from a schema the parts that a model does not need to fill it in: patterns, and the maximum lengths
+// of names and ids, which no real one reaches.
 func abridge(s *jsonschema.Schema) {
 	s.Pattern, s.MinLength = "", nil
 	if s.MaxLength != nil && *s.MaxLength <= shortText {

@@ -14,26 +14,27 @@ import (
 	"parley.internal/shared/identity"
 )
 
-// Effect is what an operation does to the data.
+// Effect is the effect of an operation on the data.
 type Effect int
 
 // The effects.
 const (
 	// Read changes nothing.
 	Read Effect = iota
-	// Consume reads and marks what was read. For a read-only caller it is a plain read.
+	// Consume reads documents and marks them as read. For a read-only caller it only reads.
 	Consume
-	// Write adds or changes.
+	// Write adds or changes documents.
 	Write
-	// Destroy takes something away for good.
+	// Destroy deletes documents; it cannot be undone.
 	Destroy
 )
 
-// Audience is whose keys an operation serves.
+// Audience is the set of keys that may call an operation.
 type Audience int
 
 // The audiences.
 const (
+	// Anyone is every key whose scopes include the toolset.
 	Anyone Audience = iota
 	// Humans are keys of the kind human.
 	Humans
@@ -41,8 +42,8 @@ const (
 	Admins
 )
 
-// Compat is a further REST route of an operation, kept for clients of the
-// reference. Set fixes inputs that the route implies.
+// Compat is a further REST route of an operation, kept for clients of the Grid service, with whose 18 tools Parley is
+// compatible. Set holds the inputs that the route implies.
 type Compat struct {
 	Route string
 	Set   map[string]any
@@ -56,43 +57,42 @@ type Spec struct {
 	Title string
 	// Toolset is the set that the operation belongs to.
 	Toolset string
-	// Alias is the tool's name on the endpoint of its toolset alone, where the
-	// reference knows it by another; unique in the toolset.
+	// Alias is the tool's name on the endpoint that serves its toolset alone, where that differs from Name. It is
+	// unique in the toolset.
 	Alias string
 	// Route is the method and path, "POST /v1/tasks/{taskId}/claim".
 	Route  string
 	Compat []Compat
-	// Doc says what it does and when to use it, in words that an agent searches for.
+	// Doc describes the operation and its use, in words that an agent searches for.
 	Doc    string
 	Effect Effect
 	For    Audience
-	// Creates makes REST answer 201.
+	// Creates makes REST answer a success with 201.
 	Creates bool
-	// RESTOnly keeps it from being an MCP tool.
+	// RESTOnly excludes the operation from the MCP tools.
 	RESTOnly bool
-	// Cases are its examples, refusals and budgets, which the suites over the catalogue run.
-	// It is a function so that a server which runs no suite makes none of them.
+	// Cases returns the examples, refusals and budgets that the suites over the catalogue run. It is a function so that
+	// a server, which runs no suite, does not build them.
 	Cases func() Cases
 }
 
 // Op is an operation that can be called. Make one with [New].
 type Op struct {
 	Spec
-	// Idempotent says that the input has an idempotencyKey.
+	// Idempotent is set where the input has an idempotencyKey.
 	Idempotent bool
-	// Wait is the input that says for how many milliseconds the call may wait, empty where it
-	// returns at once.
+	// Wait is the name of the input that gives the time which the call may wait, in milliseconds. It is empty where the
+	// call returns at once.
 	Wait string
-	// Input and Output are the published schemas, as JSON. Brief is Input without
-	// what only a check needs, for the list that a model reads: a pattern says no
-	// more to it than the refusal does.
+	// Input and Output are the published schemas, as JSON. Brief is Input without patterns and the lengths of names,
+	// for the tool list that a model reads; the message of a refusal names them.
 	Input, Output, Brief json.RawMessage
 	// In and Out are the Go types of the input and the output.
 	In, Out reflect.Type
 
 	schema *compiled
-	// call hands a checked input to the operation, typed, and notes the usage that it reports in said.
-	call func(ctx context.Context, caller identity.Caller, fields map[string]any, said *Usage) (any, error)
+	// call runs the operation with a checked input and sets the usage that the input reports.
+	call func(ctx context.Context, caller identity.Caller, fields map[string]any, reported *Usage) (any, error)
 }
 
 var (
@@ -101,8 +101,8 @@ var (
 	pathParam    = regexp.MustCompile(`\{([A-Za-z_]+)\}`)
 )
 
-// New defines an operation. It panics where the spec or the types break a rule,
-// which any start or test of the program shows.
+// New defines an operation. It panics if the spec or the types break a rule; as every program builds the catalogue at
+// its start, no such operation gets past a test.
 func New[I, O any](spec Spec, fn func(context.Context, identity.Caller, I) (O, error)) Op {
 	o := Op{Spec: spec, In: reflect.TypeFor[I](), Out: reflect.TypeFor[O]()}
 	if err := o.build(reflect.TypeFor[I](), reflect.TypeFor[O]()); err != nil {
@@ -111,7 +111,7 @@ func New[I, O any](spec Spec, fn func(context.Context, identity.Caller, I) (O, e
 	_, o.Idempotent = any(new(I)).(idempotent)
 	o.Wait = waitOf(reflect.TypeFor[I]())
 	reports := reportsOf(reflect.TypeFor[I]())
-	o.call = func(ctx context.Context, caller identity.Caller, fields map[string]any, said *Usage) (any, error) {
+	o.call = func(ctx context.Context, caller identity.Caller, fields map[string]any, reported *Usage) (any, error) {
 		var in I
 		if err := bind(fields, &in); err != nil {
 			return nil, fault.Wrap(fault.Invalid, err, "the input does not fit")
@@ -119,10 +119,10 @@ func New[I, O any](spec Spec, fn func(context.Context, identity.Caller, I) (O, e
 		if err := identify(&in, spec.Name, o.Wait, fields); err != nil {
 			return nil, fault.Wrap(fault.Internal, err, "idempotency")
 		}
-		reports.read(reflect.ValueOf(&in).Elem(), said)
+		reports.read(reflect.ValueOf(&in).Elem(), reported)
 		out, err := fn(ctx, caller, in)
 		if r, ok := any(out).(repetition); ok && r.Repeated() {
-			said.TokensIn, said.TokensOut, said.CostUSD = 0, 0, 0
+			reported.TokensIn, reported.TokensOut, reported.CostUSD = 0, 0, 0
 		}
 		return out, err
 	}
@@ -144,45 +144,30 @@ func (o *Op) build(in, out reflect.Type) error {
 	if in.Kind() != reflect.Struct || out.Kind() != reflect.Struct {
 		return fmt.Errorf("input and output are structs")
 	}
-	input, err := schemaFor(in, false)
+	s, err := schemasOf(in, out)
 	if err != nil {
-		return fmt.Errorf("input: %w", err)
+		return err
 	}
 	for _, r := range o.Routes() {
 		for _, name := range append(PathParams(r.Route), slices.Collect(maps.Keys(r.Set))...) {
-			if input.Properties[name] == nil {
+			if s.shape.Properties[name] == nil {
 				return fmt.Errorf("%s: %s is not a field of the input", r.Route, name)
 			}
 		}
 	}
-	output, err := schemaFor(out, true)
-	if err != nil {
-		return fmt.Errorf("output: %w", err)
-	}
-	if o.Input, err = json.Marshal(input); err != nil {
-		return err
-	}
-	if o.Output, err = json.Marshal(output); err != nil {
-		return err
-	}
-	if o.schema, err = compile(o.Name, o.Input, input); err != nil {
-		return err
-	}
-	brief := input.CloneSchemas()
-	abridge(brief)
-	o.Brief, err = json.Marshal(brief)
-	return err
+	o.Input, o.Output, o.Brief, o.schema = s.input, s.output, s.brief, s.compiled
+	return nil
 }
 
-// Routes are the operation's own route and those kept for compatibility.
+// Routes returns the route of the operation, followed by its compatibility routes.
 func (o *Op) Routes() []Compat {
 	return append([]Compat{{Route: o.Route}}, o.Compat...)
 }
 
-// PathParams are the inputs that stand in the path of its own route.
+// PathParams returns the names of the inputs in the path of the operation's own route.
 func (o *Op) PathParams() []string { return PathParams(o.Route) }
 
-// PathParams are the inputs that stand in a route's path.
+// PathParams returns the names of the inputs in the path of a route.
 func PathParams(route string) []string {
 	var out []string
 	for _, m := range pathParam.FindAllStringSubmatch(route, -1) {
@@ -191,17 +176,22 @@ func PathParams(route string) []string {
 	return out
 }
 
-// Method and Path split a route.
+// Method returns the HTTP method of a route.
 func Method(route string) string { m, _, _ := strings.Cut(route, " "); return m }
 
-// Path is the route's path, with {parameters}.
+// Path returns the path of a route, with its {parameters}.
 func Path(route string) string { _, p, _ := strings.Cut(route, " "); return p }
 
-// MayCall says why the caller may not call the operation, or nil.
+// MayCall returns nil if the caller may call the operation, and otherwise a Forbidden fault with the reason.
 func (o *Op) MayCall(c identity.Caller) error {
 	switch {
 	case !c.InToolset(o.Toolset):
-		return fault.New(fault.Forbidden, "this key may not use the toolset %s; its scopes are %s", o.Toolset, strings.Join(c.Scopes, ", "))
+		return fault.New(
+			fault.Forbidden,
+			"this key may not use the toolset %s; its scopes are %s",
+			o.Toolset,
+			strings.Join(c.Scopes, ", "),
+		)
 	case o.For == Humans && !c.IsHuman():
 		return fault.New(fault.Forbidden, "%s is for a human: use a key of the kind human", o.Name)
 	case o.For == Admins && !c.IsHuman() && !c.IsAdmin():

@@ -96,9 +96,11 @@ func TestABrokenSpecPanics(t *testing.T) {
 }
 
 // A path of a further route must be a field too: REST would have nowhere to put it.
-func TestAFurtherRoutesPathIsAField(t *testing.T) {
+func TestThePathOfACompatibilityRouteNamesFieldsOfTheInput(t *testing.T) {
 	t.Parallel()
-	if panics(define[withID, withID](spec(func(s *Spec) { s.Compat = []Compat{{Route: "GET /v1/old/{other}"}} }))) == "" {
+	if panics(
+		define[withID, withID](spec(func(s *Spec) { s.Compat = []Compat{{Route: "GET /v1/old/{other}"}} })),
+	) == "" {
 		t.Error("a further route with an unknown path parameter is taken")
 	}
 	if panics(define[withID, withID](spec(func(s *Spec) {
@@ -118,10 +120,16 @@ func TestNamesRoutesAndAliasesAreUnique(t *testing.T) {
 		second Op
 		shared string
 	}{
-		"a name":                                 {other(func(s *Spec) { s.Name = "sample" }), "the name sample"},
-		"a route":                                {other(func(s *Spec) { s.Route = "POST /v1/samples/{id}" }), "the route"},
-		"a route, as compat":                     {other(func(s *Spec) { s.Compat = []Compat{{Route: "POST /v1/samples/{id}"}} }), "the route"},
-		"a route but for the parameter's name":   {other(func(s *Spec) { s.Route = "POST /v1/samples/{text}" }), "the route"},
+		"a name": {other(func(s *Spec) { s.Name = "sample" }), "the name sample"},
+		"a route": {
+			other(func(s *Spec) { s.Route = "POST /v1/samples/{id}" }), "the route",
+		},
+		"a route, as compat": {
+			other(func(s *Spec) { s.Compat = []Compat{{Route: "POST /v1/samples/{id}"}} }), "the route",
+		},
+		"a route but for the parameter's name": {
+			other(func(s *Spec) { s.Route = "POST /v1/samples/{text}" }), "the route",
+		},
 		"an alias in a toolset":                  {other(func(s *Spec) { s.Alias = "short" }), "the alias set/short"},
 		"an alias that is a name of the toolset": {other(func(s *Spec) { s.Alias = "sample" }), "sample"},
 	} {
@@ -137,19 +145,24 @@ func TestNamesRoutesAndAliasesAreUnique(t *testing.T) {
 	}
 }
 
-func TestTheCatalogueListsWhatItHolds(t *testing.T) {
+func TestTheCatalogueListsItsOperations(t *testing.T) {
 	t.Parallel()
 	c := NewCatalogue([]Op{New(sampleSpec, echo)},
 		[]Op{New(spec(func(s *Spec) { s.Name, s.Route, s.Toolset = "b", "GET /v1/b", "two" }), echo),
 			New(spec(func(s *Spec) { s.Name, s.Route = "c", "GET /v1/c" }), echo)})
-	if !slices.Equal(c.Toolsets(), []string{"set", "two"}) || len(c.Ops()) != 3 || c.Op("b").Name != "b" || c.Op("nope") != nil {
+	if !slices.Equal(c.Toolsets(), []string{"set", "two"}) || len(c.Ops()) != 3 || c.Op("b").Name != "b" ||
+		c.Op("nope") != nil {
 		t.Errorf("%v, %d", c.Toolsets(), len(c.Ops()))
 	}
 	o := c.Op("sample")
-	if !o.Idempotent || !slices.Equal(o.PathParams(), []string{"id"}) || Method(o.Route) != "POST" || Path(o.Route) != "/v1/samples/{id}" {
+	if !o.Idempotent || !slices.Equal(o.PathParams(), []string{"id"}) || Method(o.Route) != "POST" ||
+		Path(o.Route) != "/v1/samples/{id}" {
 		t.Errorf("%+v", o.Spec)
 	}
-	if New(spec(func(s *Spec) {}), func(context.Context, identity.Caller, withID) (withID, error) { return withID{}, nil }).Idempotent {
+	if New(
+		spec(func(s *Spec) {}),
+		func(context.Context, identity.Caller, withID) (withID, error) { return withID{}, nil },
+	).Idempotent {
 		t.Error("an input without a key is idempotent")
 	}
 }
@@ -172,7 +185,10 @@ func TestBoundsArePublished(t *testing.T) {
 			t.Errorf("the input has no %s: %s", want, o.Input)
 		}
 	}
-	for _, want := range []string{`"at":{"type":"string","format":"date-time"}`, `"raw":{"type":"object"}`, `"next":{"type":"string","format":"date-time"}`} {
+	for _, want := range []string{
+		`"at":{"type":"string","format":"date-time"}`, `"raw":{"type":"object"}`,
+		`"next":{"type":"string","format":"date-time"}`,
+	} {
 		if !strings.Contains(string(o.Output), want) {
 			t.Errorf("the output has no %s: %s", want, o.Output)
 		}

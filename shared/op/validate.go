@@ -18,16 +18,15 @@ import (
 	"parley.internal/shared/fault"
 )
 
-// compiled checks and completes inputs of one schema.
+// compiled is a schema that checks inputs and adds their defaults.
 type compiled struct {
-	// schema is compiled when it is first needed, so that a server of a hundred
-	// operations starts sooner.
+	// schema is compiled on first use, so that a server with a hundred operations starts sooner.
 	schema   func() (*jsonschema.Schema, error)
 	shape    *published.Schema
 	defaults *defaults
 }
 
-func compile(name string, text []byte, shape *published.Schema) (*compiled, error) {
+func compile(text []byte, shape *published.Schema) (*compiled, error) {
 	d, err := defaultsOf(shape)
 	return &compiled{shape: shape, defaults: d, schema: sync.OnceValues(func() (*jsonschema.Schema, error) {
 		doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(text))
@@ -36,7 +35,7 @@ func compile(name string, text []byte, shape *published.Schema) (*compiled, erro
 		}
 		c := jsonschema.NewCompiler()
 		c.DefaultDraft(jsonschema.Draft2020)
-		url := "mem:///" + name
+		const url = "mem:///input"
 		if err := c.AddResource(url, doc); err != nil {
 			return nil, err
 		}
@@ -44,18 +43,17 @@ func compile(name string, text []byte, shape *published.Schema) (*compiled, erro
 	})}, err
 }
 
-// maxProblems is how many problems an answer names.
+// maxProblems is the number of problems that a fault lists.
 const maxProblems = 20
 
-// check makes of an input the fields that an operation is called with: mended, valid and with
-// the defaults of those left out. It names what was mended. Everything wrong with an input is
-// reported at once.
+// check returns the fields of an input, coerced, valid and with defaults, and a description of each coercion. An
+// invalid input is reported with all its problems.
 func (c *compiled) check(in Input) (map[string]any, []string, error) {
 	fields, err := in.fields()
 	if err != nil {
 		return nil, nil, err
 	}
-	m := &mender{}
+	m := &coercer{}
 	m.coerce(fields, c.shape, nil)
 	var wrong []fault.Problem
 	schema, err := c.schema()
@@ -69,8 +67,8 @@ func (c *compiled) check(in Input) (map[string]any, []string, error) {
 		}
 		wrong = c.problems(invalid)
 	}
-	for _, w := range m.wrong {
-		// The field's own bound says more than that no field can hold it.
+	for _, w := range m.problems {
+		// A violated bound of the field is more precise.
 		if !slices.ContainsFunc(wrong, func(p fault.Problem) bool { return p.Path == w.Path }) {
 			wrong = append(wrong, w)
 		}
@@ -79,8 +77,8 @@ func (c *compiled) check(in Input) (map[string]any, []string, error) {
 		return nil, nil, report(wrong)
 	}
 	c.defaults.fill(fields)
-	slices.Sort(m.mended)
-	return fields, m.mended, nil
+	slices.Sort(m.coerced)
+	return fields, m.coerced, nil
 }
 
 func (c *compiled) problems(root *jsonschema.ValidationError) []fault.Problem {
@@ -127,7 +125,7 @@ func pathTo(location []string, names ...string) string {
 	return b.String()
 }
 
-// explain says what is allowed where the input is wrong.
+// explain returns the problems of a validation error, each with the allowed values.
 func explain(e *jsonschema.ValidationError, shape *published.Schema) []fault.Problem {
 	at := e.InstanceLocation
 	say := func(format string, args ...any) []fault.Problem {
@@ -180,7 +178,7 @@ func explain(e *jsonschema.ValidationError, shape *published.Schema) []fault.Pro
 
 func plain(r *big.Rat) string { return strings.TrimSuffix(r.RatString(), "/1") }
 
-// fieldsAt are the names allowed in the object at a place of the input.
+// fieldsAt returns the names of the fields that the object at a location of the input may have.
 func fieldsAt(s *published.Schema, location []string) []string {
 	for _, part := range location {
 		switch {

@@ -9,43 +9,77 @@ import (
 	"parley.internal/shared/fault"
 )
 
-func TestBadInputIsInvalidAndNamesTheFieldAndWhatIsAllowed(t *testing.T) {
+func TestBadInputIsInvalidAndNamesTheFieldAndTheAllowedValues(t *testing.T) {
 	t.Parallel()
 	fields := "id, text, color, limit, token, ttl, cost, peek, fallback, numbers, part, stories, labels"
 	for name, c := range map[string]struct{ args, path, message string }{
-		"a required field is missing":         {`{}`, "id", "is required"},
-		"an unknown field":                    {`{"id":"a","lmit":3}`, "lmit", "is not a field here; the fields are idempotencyKey, " + fields},
-		"another case of a field":             {`{"id":"a","Limit":3}`, "Limit", "is not a field here"},
-		"an unknown field below":              {`{"id":"a","part":{"title":"x","wive":1}}`, "part.wive", "the fields are title, wave, share"},
-		"an unknown field in a list":          {`{"id":"a","stories":[{"title":"x"},{"title":"y","z":1}]}`, "stories[1].z", "the fields are title, wave, share"},
-		"a wrong type":                        {`{"id":"a","limit":{}}`, "limit", "must be of type integer, not object"},
-		"a text that is no number":            {`{"id":"a","limit":"many"}`, "limit", "must be of type integer, not string"},
-		"a part for a whole":                  {`{"id":"a","limit":4.5}`, "limit", "must be of type integer, not number"},
-		"a text for a list of objects":        {`{"id":"a","stories":"x"}`, "stories", "must be of type array, not string"},
-		"a list for a text":                   {`{"id":["a"]}`, "id", "must be of type string, not array"},
-		"an object for a text":                {`{"id":{"a":1}}`, "id", "must be of type string, not object"},
-		"too long":                            {`{"id":"a","text":"abcdef"}`, "text", "must be at most 5 characters, not 6"},
-		"too long in characters":              {`{"id":"a","text":"ééééééé"}`, "text", "must be at most 5 characters, not 7"},
-		"empty":                               {`{"id":""}`, "id", "must not be empty"},
-		"not of the values":                   {`{"id":"a","color":"blue"}`, "color", "must be one of red, green"},
-		"too small":                           {`{"id":"a","limit":0}`, "limit", "must be at least 1"},
-		"negative":                            {`{"id":"a","limit":-3}`, "limit", "must be at least 1"},
-		"too large":                           {`{"id":"a","limit":51}`, "limit", "must be at most 50"},
-		"not over the bound":                  {`{"id":"a","ttl":0}`, "ttl", "must be more than 0"},
-		"a negative cost":                     {`{"id":"a","cost":-0.01}`, "cost", "must be at least 0"},
-		"a pattern":                           {`{"id":"a/b"}`, "id", "must match"},
-		"a star for an id":                    {`{"id":"*"}`, "id", "must match"},
-		"too many members":                    {`{"id":"a","fallback":["a","b","c","d"]}`, "fallback", "must have at most 3 members, not 4"},
-		"a member is too long":                {`{"id":"a","fallback":["a","b","abcdefghijk"]}`, "fallback[2]", "must be at most 10 characters, not 11"},
-		"a member of another type":            {`{"id":"a","fallback":["a","b",{}]}`, "fallback[2]", "must be of type string, not object"},
-		"a member that is null":               {`{"id":"a","fallback":["a",null]}`, "fallback[1]", "must be of type string, not null"},
-		"a member that does not fit":          {`{"id":"a","fallback":["a","b c"]}`, "fallback[1]", "must match"},
-		"a required field below is missing":   {`{"id":"a","stories":[{"wave":1}]}`, "stories[0].title", "is required"},
-		"a number below is too large":         {`{"id":"a","part":{"title":"x","share":1.5}}`, "part.share", "must be at most 1"},
-		"a value of a map":                    {`{"id":"a","labels":{"x":{}}}`, "labels.x", "must be of type string, not object"},
-		"null for what is required":           {`{"id":null}`, "id", "must be of type string, not null"},
-		"an idempotency key that is too long": {`{"id":"a","idempotencyKey":"` + strings.Repeat("k", 101) + `"}`, "idempotencyKey", "must be at most 100 characters, not 101"},
-		"a whole number past every integer":   {`{"id":"a","token":1e30}`, "token", "must be"},
+		"a required field is missing": {`{}`, "id", "is required"},
+		"an unknown field": {
+			`{"id":"a","lmit":3}`, "lmit", "is not a field here; the fields are idempotencyKey, " + fields,
+		},
+		"another case of a field": {`{"id":"a","Limit":3}`, "Limit", "is not a field here"},
+		"an unknown field below": {
+			`{"id":"a","part":{"title":"x","wive":1}}`, "part.wive", "the fields are title, wave, share",
+		},
+		"an unknown field in a list": {
+			`{"id":"a","stories":[{"title":"x"},{"title":"y","z":1}]}`, "stories[1].z",
+			"the fields are title, wave, share",
+		},
+		"a wrong type": {
+			`{"id":"a","limit":{}}`, "limit", "must be of type integer, not object",
+		},
+		"a text that is no number": {
+			`{"id":"a","limit":"many"}`, "limit", "must be of type integer, not string",
+		},
+		"a part for a whole": {
+			`{"id":"a","limit":4.5}`, "limit", "must be of type integer, not number",
+		},
+		"a text for a list of objects": {
+			`{"id":"a","stories":"x"}`, "stories", "must be of type array, not string",
+		},
+		"a list for a text":    {`{"id":["a"]}`, "id", "must be of type string, not array"},
+		"an object for a text": {`{"id":{"a":1}}`, "id", "must be of type string, not object"},
+		"too long": {
+			`{"id":"a","text":"abcdef"}`, "text", "must be at most 5 characters, not 6",
+		},
+		"too long in characters": {
+			`{"id":"a","text":"ééééééé"}`, "text", "must be at most 5 characters, not 7",
+		},
+		"empty":              {`{"id":""}`, "id", "must not be empty"},
+		"not of the values":  {`{"id":"a","color":"blue"}`, "color", "must be one of red, green"},
+		"too small":          {`{"id":"a","limit":0}`, "limit", "must be at least 1"},
+		"negative":           {`{"id":"a","limit":-3}`, "limit", "must be at least 1"},
+		"too large":          {`{"id":"a","limit":51}`, "limit", "must be at most 50"},
+		"not over the bound": {`{"id":"a","ttl":0}`, "ttl", "must be more than 0"},
+		"a negative cost":    {`{"id":"a","cost":-0.01}`, "cost", "must be at least 0"},
+		"a pattern":          {`{"id":"a/b"}`, "id", "must match"},
+		"a star for an id":   {`{"id":"*"}`, "id", "must match"},
+		"too many members": {
+			`{"id":"a","fallback":["a","b","c","d"]}`, "fallback", "must have at most 3 members, not 4",
+		},
+		"a member is too long": {
+			`{"id":"a","fallback":["a","b","abcdefghijk"]}`, "fallback[2]", "must be at most 10 characters, not 11",
+		},
+		"a member of another type": {
+			`{"id":"a","fallback":["a","b",{}]}`, "fallback[2]", "must be of type string, not object",
+		},
+		"a member that is null": {
+			`{"id":"a","fallback":["a",null]}`, "fallback[1]", "must be of type string, not null",
+		},
+		"a member that does not fit":        {`{"id":"a","fallback":["a","b c"]}`, "fallback[1]", "must match"},
+		"a required field below is missing": {`{"id":"a","stories":[{"wave":1}]}`, "stories[0].title", "is required"},
+		"a number below is too large": {
+			`{"id":"a","part":{"title":"x","share":1.5}}`, "part.share", "must be at most 1",
+		},
+		"a value of a map": {
+			`{"id":"a","labels":{"x":{}}}`, "labels.x", "must be of type string, not object",
+		},
+		"null for what is required": {`{"id":null}`, "id", "must be of type string, not null"},
+		"an idempotency key that is too long": {
+			`{"id":"a","idempotencyKey":"` + strings.Repeat("k", 101) + `"}`, "idempotencyKey",
+			"must be at most 100 characters, not 101",
+		},
+		"a whole number past every integer": {`{"id":"a","token":1e30}`, "token", "must be"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -69,9 +103,14 @@ func TestLengthsAreInCharacters(t *testing.T) {
 
 func TestAllProblemsAreReportedAtOnce(t *testing.T) {
 	t.Parallel()
-	_, _, err := call(t, `{"limit":-1,"color":"blue","text":"too long","fallback":["ok","",""],"part":{"wave":-1},"other":1}`)
+	_, _, err := call(
+		t,
+		`{"limit":-1,"color":"blue","text":"too long","fallback":["ok","",""],"part":{"wave":-1},"other":1}`,
+	)
 	got := problems(t, err)
-	for _, path := range []string{"id", "limit", "color", "text", "fallback[1]", "fallback[2]", "part.title", "part.wave", "other"} {
+	for _, path := range []string{
+		"id", "limit", "color", "text", "fallback[1]", "fallback[2]", "part.title", "part.wave", "other",
+	} {
 		if got[path] == "" {
 			t.Errorf("nothing is said of %s: %q", path, got)
 		}
@@ -81,7 +120,7 @@ func TestAllProblemsAreReportedAtOnce(t *testing.T) {
 	}
 }
 
-func TestAFloodOfProblemsIsCutAndSaysSo(t *testing.T) {
+func TestALongListOfProblemsIsCutAndCounted(t *testing.T) {
 	t.Parallel()
 	unknown := make([]string, 50)
 	for i := range unknown {
@@ -89,7 +128,8 @@ func TestAFloodOfProblemsIsCutAndSaysSo(t *testing.T) {
 	}
 	_, _, err := call(t, `{"id":"a",`+strings.Join(unknown, ",")+`}`)
 	var f *fault.Error
-	if !errors.As(err, &f) || f.Kind != fault.Invalid || len(f.Problems) != 21 || f.Problems[20].Message != "and 30 more problems" {
+	if !errors.As(err, &f) || f.Kind != fault.Invalid || len(f.Problems) != 21 ||
+		f.Problems[20].Message != "and 30 more problems" {
 		t.Fatalf("got %v", err)
 	}
 	_, _, err = call(t, `{"id":"a","`+strings.Repeat("long", 100_000)+`":1}`)
@@ -98,7 +138,7 @@ func TestAFloodOfProblemsIsCutAndSaysSo(t *testing.T) {
 	}
 }
 
-func TestNothingAndNullAreAnEmptyObject(t *testing.T) {
+func TestAMissingInputAndNullAreAnEmptyObject(t *testing.T) {
 	t.Parallel()
 	for _, args := range []string{"", "  ", "null", " null\n", "{}"} {
 		if got := problems(t, second(call(t, args))); got["id"] != "is required" {
@@ -109,7 +149,7 @@ func TestNothingAndNullAreAnEmptyObject(t *testing.T) {
 
 func second(_ sample, _ []string, err error) error { return err }
 
-func TestWhatIsNotOneJSONObjectIsRefused(t *testing.T) {
+func TestAnInputThatIsNotOneJSONObjectIsRefused(t *testing.T) {
 	t.Parallel()
 	for _, args := range []string{
 		`[]`, `"x"`, `7`, `true`, `{`, `{"id":}`, `{"id":"a"`, `nonsense`,
@@ -165,7 +205,7 @@ func TestEscapesOfWholeCharactersAreText(t *testing.T) {
 }
 
 // A name that comes twice must not carry past the bounds what the check did not see.
-func TestWhatIsCheckedIsWhatIsDecoded(t *testing.T) {
+func TestTheCheckedValueIsTheDecodedValue(t *testing.T) {
 	t.Parallel()
 	for name, args := range map[string]string{
 		"twice, the first out of bounds":         `{"id":"a","part":{"title":"x","wave":-7},"part":{"title":"y"}}`,

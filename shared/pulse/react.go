@@ -19,8 +19,9 @@ type Bell interface {
 
 // Reactions returns the domain's reaction to changes of sessions: a push.
 func (s *Service) Reactions() []domain.Reaction {
+	concerns := func(kind store.EventKind, before, after store.Fields) bool { return halt(kind, before, after) != "" }
 	return []domain.Reaction{{Name: "OnSessionUpdate", Collection: sessions.Name, Kind: store.Updated, MaxAge: time.Hour,
-		Concerns: func(kind store.EventKind, before, after store.Fields) bool { return halt(kind, before, after) != "" }, Run: s.ringFor}}
+		Concerns: concerns, Run: s.ringFor}}
 }
 
 // halt returns "failed" or "blocked" if a change of a session sends a push, else "". A pinned

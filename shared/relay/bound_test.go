@@ -28,7 +28,7 @@ func (d *counted) Update(ctx context.Context, fn func(context.Context, store.Rea
 }
 
 // A small page must not mean a query for every message that expired before it.
-func TestPassingOverExpiredMessagesTakesFewCalls(t *testing.T) {
+func TestSkippingExpiredMessagesTakesFewCalls(t *testing.T) {
 	t.Parallel()
 	db, d := domaintest.SQLiteOver(t, schema(), func(inner store.Driver) *counted { return &counted{Driver: inner} })
 	m := over(t, db)
@@ -37,7 +37,10 @@ func TestPassingOverExpiredMessagesTakesFewCalls(t *testing.T) {
 	}
 	m.send(SendInput{Message: "live"})
 	m.Pass(time.Hour)
-	for name, in := range map[string]GetInput{"peek": {Limit: 1, MarkAsRead: new(false)}, "peek at ten": {Limit: 10, MarkAsRead: new(false)}} {
+	for name, in := range map[string]GetInput{
+		"peek":        {Limit: 1, MarkAsRead: new(false)},
+		"peek at ten": {Limit: 10, MarkAsRead: new(false)},
+	} {
 		d.calls.Store(0)
 		if got := m.get(beta, in); got != "live" || d.calls.Load() > 16 {
 			t.Errorf("%s: %q in %d calls", name, got, d.calls.Load())

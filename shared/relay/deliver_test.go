@@ -11,26 +11,62 @@ import (
 	"parley.internal/shared/task"
 )
 
-func TestAMessageComesBackAsItWasSentAndOnce(t *testing.T) {
+func TestAMessageIsDeliveredAsSentAndOnce(t *testing.T) {
 	each(t, func(t *testing.T, m *mail) {
-		in := SendInput{Message: "hello", Source: "alpha", Target: "beta", MessageType: "RESULT", Priority: task.High, Action: "interrupt", Context: "ctx",
-			SessionID: "alpha.1", ReplyTo: "r1", ThreadID: "th1", TTL: 60, Provenance: &task.Provenance{Model: "m", Confidence: 0.5}}
+		in := SendInput{
+			Message:     "hello",
+			Source:      "alpha",
+			Target:      "beta",
+			MessageType: "RESULT",
+			Priority:    task.High,
+			Action:      "interrupt",
+			Context:     "ctx",
+			SessionID:   "alpha.1",
+			ReplyTo:     "r1",
+			ThreadID:    "th1",
+			TTL:         60,
+			Provenance:  &task.Provenance{Model: "m", Confidence: 0.5},
+		}
 		out, err := m.Send(t.Context(), alpha, in)
-		want := SendOutput{MessageID: "id-000001", Source: "alpha", Verified: true, Target: "beta", CreatedAt: t0, ExpiresAt: t0.Add(time.Minute)}
+		want := SendOutput{
+			MessageID: "id-000001",
+			Source:    "alpha",
+			Verified:  true,
+			Target:    "beta",
+			CreatedAt: t0,
+			ExpiresAt: t0.Add(time.Minute),
+		}
 		if err != nil || !reflect.DeepEqual(out, want) {
 			t.Fatalf("%+v, %v", out, err)
 		}
 		got := m.views(beta, GetInput{})
-		view := View{ID: "id-000001", Source: "alpha", Verified: true, Target: "beta", Message: "hello", MessageType: "RESULT", Priority: task.High,
-			Action: "interrupt", Context: "ctx", SessionID: "alpha.1", ReplyTo: "r1", ThreadID: "th1", Provenance: in.Provenance,
-			Status: Delivered, CreatedAt: t0, ExpiresAt: t0.Add(time.Minute), Deliveries: 1}
+		view := View{
+			ID:          "id-000001",
+			Source:      "alpha",
+			Verified:    true,
+			Target:      "beta",
+			Message:     "hello",
+			MessageType: "RESULT",
+			Priority:    task.High,
+			Action:      "interrupt",
+			Context:     "ctx",
+			SessionID:   "alpha.1",
+			ReplyTo:     "r1",
+			ThreadID:    "th1",
+			Provenance:  in.Provenance,
+			Status:      Delivered,
+			CreatedAt:   t0,
+			ExpiresAt:   t0.Add(time.Minute),
+			Deliveries:  1,
+		}
 		if len(got) != 1 || !reflect.DeepEqual(got[0], view) {
 			t.Errorf("%+v", got)
 		}
 		if got := m.get(beta, GetInput{}); got != "" {
 			t.Errorf("again: %s", got)
 		}
-		if s := m.stored("id-000001"); s.State != Delivered || !s.DeliveredAt.Equal(t0) || !s.DueAt.IsZero() || s.Deliveries != 1 {
+		s := m.stored("id-000001")
+		if s.State != Delivered || !s.DeliveredAt.Equal(t0) || !s.DueAt.IsZero() || s.Deliveries != 1 {
 			t.Errorf("kept as %+v", s)
 		}
 	})
@@ -66,7 +102,7 @@ func TestPeekingMarksNothing(t *testing.T) {
 	})
 }
 
-func TestWhatWantsAnAckComesThreeTimesAndIsThenDead(t *testing.T) {
+func TestAnUnacknowledgedMessageIsDeliveredThreeTimesAndThenDead(t *testing.T) {
 	each(t, func(t *testing.T, m *mail) {
 		for _, typ := range []string{"DIRECTIVE", "QUERY"} {
 			id := m.send(SendInput{MessageType: typ, Message: typ})
@@ -84,7 +120,9 @@ func TestWhatWantsAnAckComesThreeTimesAndIsThenDead(t *testing.T) {
 			if got := m.get(beta, GetInput{}) + m.get(beta, GetInput{MarkAsRead: new(false)}); got != "" {
 				t.Errorf("a fourth time: %s", got)
 			}
-			if s := m.stored(id); s.State != Dead || !s.DueAt.IsZero() || !s.PurgeAt.Equal(m.Clock.Now().Add(DeadFor)) || s.Deliveries != 3 {
+			s := m.stored(id)
+			if s.State != Dead || !s.DueAt.IsZero() || !s.PurgeAt.Equal(m.Clock.Now().Add(DeadFor)) ||
+				s.Deliveries != 3 {
 				t.Errorf("kept as %+v", s)
 			}
 		}
@@ -93,11 +131,13 @@ func TestWhatWantsAnAckComesThreeTimesAndIsThenDead(t *testing.T) {
 
 func TestAnAckEndsTheDeliveries(t *testing.T) {
 	each(t, func(t *testing.T, m *mail) {
-		first, second := m.send(SendInput{MessageType: "QUERY", Message: "q1"}), m.send(SendInput{MessageType: "DIRECTIVE", Message: "d2"})
+		first := m.send(SendInput{MessageType: "QUERY", Message: "q1"})
+		second := m.send(SendInput{MessageType: "DIRECTIVE", Message: "d2"})
 		if got := m.get(beta, GetInput{}); got != "q1 d2" {
 			t.Fatal(got)
 		}
-		if got := m.ack(beta, first, "nope", first); !reflect.DeepEqual(got, AckOutput{[]string{first}, []string{"nope"}}) {
+		got := m.ack(beta, first, "nope", first)
+		if !reflect.DeepEqual(got, AckOutput{[]string{first}, []string{"nope"}}) {
 			t.Errorf("%+v", got)
 		}
 		if s := m.stored(first); s.State != Acked || !s.AckedAt.Equal(t0) || !s.DueAt.IsZero() {
@@ -155,7 +195,7 @@ func TestAnExpiredMessageIsNeverDelivered(t *testing.T) {
 	})
 }
 
-func TestAMessageThatWantsAnAckDiesWithItsTime(t *testing.T) {
+func TestAnUnacknowledgedMessageIsDeadOnceItExpires(t *testing.T) {
 	each(t, func(t *testing.T, m *mail) {
 		id := m.send(SendInput{MessageType: "DIRECTIVE", TTL: 150})
 		if got := m.get(beta, GetInput{}); got != "hello" {
@@ -180,7 +220,10 @@ func TestExpiredMessagesDoNotBlockLiveOnes(t *testing.T) {
 		}
 		m.send(SendInput{Message: "live", Priority: task.Low})
 		m.Pass(time.Hour)
-		for name, in := range map[string]GetInput{"peek": {Limit: 3, MarkAsRead: new(false)}, "filtered": {Limit: 3, MarkAsRead: new(false), MessageType: "STATUS"}} {
+		for name, in := range map[string]GetInput{
+			"peek":     {Limit: 3, MarkAsRead: new(false)},
+			"filtered": {Limit: 3, MarkAsRead: new(false), MessageType: "STATUS"},
+		} {
 			if got := m.get(beta, in); got != "live" {
 				t.Errorf("%s: %q", name, got)
 			}
@@ -214,7 +257,7 @@ func TestAnInboxIsByPriorityThenAge(t *testing.T) {
 
 // What is consumed is read by state: an instance whose clock is behind the
 // sender's must not miss what is there, least of all after a wake.
-func TestASendersClockThatIsAheadHidesNothing(t *testing.T) {
+func TestAMessageIsDeliveredThoughItsSendersClockIsAhead(t *testing.T) {
 	each(t, func(t *testing.T, m *mail) {
 		m.Pass(2 * time.Second)
 		m.send(SendInput{})
@@ -230,7 +273,10 @@ func TestASendersClockThatIsAheadHidesNothing(t *testing.T) {
 
 func TestADeliveredMessageIsKeptUntilItExpires(t *testing.T) {
 	each(t, func(t *testing.T, m *mail) {
-		ids := map[string]string{"STATUS": m.send(SendInput{TTL: 3600}), "QUERY": m.send(SendInput{TTL: 3600, MessageType: "QUERY"})}
+		ids := map[string]string{
+			"STATUS": m.send(SendInput{TTL: 3600}),
+			"QUERY":  m.send(SendInput{TTL: 3600, MessageType: "QUERY"}),
+		}
 		m.views(beta, GetInput{})
 		for typ, id := range ids {
 			if s := m.stored(id); s.PurgeAt.Before(s.ExpiresAt) {

@@ -1,17 +1,16 @@
-// Package relay is the mail between programs: a document a recipient, read by
-// state, so that nothing is missed and nothing is handed out twice.
+// Package relay is the mail between programs. Each recipient has a document of its own, and an inbox selects documents
+// by their state, so that no message is missed and none is delivered to two readers.
 //
-// A message waits (pending) until it is read, is then delivered, and a DIRECTIVE
-// or QUERY is delivered again until it is acknowledged. What is due for delivery
-// has dueAt; what is not has none. An inbox is one query over what is due, by
-// priority and age, and never a cursor: neither clocks nor ids follow the order of
-// commits, so a reader that remembers a place would lose mail.
+// A message is pending until it is read and delivered afterwards. A DIRECTIVE or QUERY is delivered again until it is
+// acknowledged. A message that is due for delivery has dueAt; any other has none. An inbox is one query over the
+// messages that are due, by priority and age. It has no cursor: neither clocks nor ids follow the order of commits, so
+// a reader that remembered a position would lose mail.
 //
-// A message to a group or to all is a copy for each recipient, written in one
-// transaction; nothing remembers the group. What must happen to a message if nobody
-// reads it has one time, sweepAt, kept by the rules of [Message] at every change: a
-// sweep asks one index over all users, and never passes over live mail.
+// A message to a group or to all is stored as one copy for each recipient, written in one transaction; the copies do
+// not refer to the group. Every message has one time, sweepAt, at which a sweep must expire or delete it unless it is
+// read before. The methods of [Message] keep that time current, so that a sweep reads one index over all users and
+// never scans live mail.
 //
-// The package may not make tasks, and imports no other domain: which programs
-// there are it asks of a [Directory], and which of them are there now of [Presence].
+// The package may not create tasks and may import no other domain: a [Directory] lists the programs of a user, and a
+// [Presence] those with a live session.
 package relay

@@ -27,7 +27,7 @@ func schema() *store.Schema {
 type mail struct {
 	*Service
 	domaintest.Clock
-	// Messages that are sent at one time stand in the order of their ids.
+	// Messages of the same time are ordered by their ids.
 	domaintest.IDs
 	t *testing.T
 }
@@ -49,7 +49,7 @@ var (
 	loose              = domaintest.Unbound("u")
 )
 
-// send sends from alpha what is left out, a STATUS to beta, and returns its id.
+// send sends a message from alpha, by default a STATUS to beta, and returns its id.
 func (m *mail) send(in SendInput) string {
 	m.t.Helper()
 	in.Message, in.Target = cmp.Or(in.Message, "hello"), cmp.Or(in.Target, "beta")
@@ -66,7 +66,7 @@ func (m *mail) views(c identity.Caller, in GetInput) []View {
 	return out.Messages
 }
 
-// get is the texts that a reading shows.
+// get returns the texts of the messages that a call reads.
 func (m *mail) get(c identity.Caller, in GetInput) string {
 	m.t.Helper()
 	return texts(m.views(c, in))
@@ -80,7 +80,7 @@ func texts(views []View) string {
 	return strings.Join(out, " ")
 }
 
-// stored is a message as it is kept.
+// stored returns a message as the store holds it, which must exist.
 func (m *mail) stored(id string) Message {
 	m.t.Helper()
 	return domaintest.Must(messages.Get(m.t.Context(), m.DB.User("u"), id))(m.t)
@@ -91,7 +91,7 @@ func (m *mail) ack(c identity.Caller, ids ...string) AckOutput {
 	return domaintest.Must(m.Ack(m.t.Context(), c, AckInput{MessageIDs: ids}))(m.t)
 }
 
-// kept is a message as it is kept, and whether it is.
+// kept returns a message as the store holds it, and whether it exists.
 func (m *mail) kept(id string) (v Message, there bool) {
 	m.t.Helper()
 	f := messages.Fetch(id, &v)
@@ -109,7 +109,7 @@ func (m *mail) letters(c identity.Caller, in DeadInput) DeadOutput {
 	return domaintest.Must(m.DeadLetters(m.t.Context(), c, in))(m.t)
 }
 
-// dead is the texts of the dead letters that a caller sees.
+// dead returns the texts of the dead letters that a caller sees.
 func (m *mail) dead(c identity.Caller) string {
 	m.t.Helper()
 	var views []View

@@ -17,13 +17,19 @@ import (
 	"parley.internal/shared/task"
 )
 
-func TestEveryMixOfFiltersIsServed(t *testing.T) {
+func TestEveryCombinationOfFiltersSelectsItsMessages(t *testing.T) {
 	each(t, func(t *testing.T, m *mail) {
-		types, priorities, threads := []string{"STATUS", "QUERY"}, []task.Priority{task.Normal, task.High}, []string{"", "th1", "th2"}
+		types, threads := []string{"STATUS", "QUERY"}, []string{"", "th1", "th2"}
+		priorities := []task.Priority{task.Normal, task.High}
 		for _, typ := range types {
 			for _, p := range priorities {
 				for _, th := range threads {
-					m.send(SendInput{Message: typ + "/" + string(p) + "/" + th, MessageType: typ, Priority: p, ThreadID: th})
+					m.send(SendInput{
+						Message:     typ + "/" + string(p) + "/" + th,
+						MessageType: typ,
+						Priority:    p,
+						ThreadID:    th,
+					})
 				}
 			}
 		}
@@ -48,7 +54,8 @@ func TestEveryMixOfFiltersIsServed(t *testing.T) {
 				}
 			}
 		}
-		if got := m.get(beta, GetInput{ThreadID: "th1", MessageType: "QUERY", Priority: task.High}); got != "QUERY/high/th1" {
+		got := m.get(beta, GetInput{ThreadID: "th1", MessageType: "QUERY", Priority: task.High})
+		if got != "QUERY/high/th1" {
 			t.Errorf("read: %s", got)
 		}
 		if got := m.views(beta, GetInput{}); len(got) != 11 {
@@ -96,8 +103,10 @@ func TestABadCursorIsNamed(t *testing.T) {
 			who identity.Caller
 			in  GetInput
 		}{
-			"nonsense":           {beta, GetInput{IncludeDelivered: true, Cursor: "nonsense"}},
-			"of another filter":  {beta, GetInput{IncludeDelivered: true, Cursor: page.NextCursor, Priority: task.High}},
+			"nonsense": {beta, GetInput{IncludeDelivered: true, Cursor: "nonsense"}},
+			"of another filter": {
+				beta, GetInput{IncludeDelivered: true, Cursor: page.NextCursor, Priority: task.High},
+			},
 			"of another program": {gamma, GetInput{IncludeDelivered: true, Cursor: page.NextCursor}},
 			"without a history":  {beta, GetInput{Cursor: page.NextCursor}},
 		} {
@@ -111,7 +120,9 @@ func TestABadCursorIsNamed(t *testing.T) {
 func TestABoundKeyReadsItsOwnInboxAlone(t *testing.T) {
 	each(t, func(t *testing.T, m *mail) {
 		id := m.send(SendInput{})
-		for _, in := range []GetInput{{Target: "beta"}, {Target: "beta", MarkAsRead: new(false)}, {Target: "beta", IncludeDelivered: true}} {
+		for _, in := range []GetInput{
+			{Target: "beta"}, {Target: "beta", MarkAsRead: new(false)}, {Target: "beta", IncludeDelivered: true},
+		} {
 			_, err := m.Get(t.Context(), gamma, in)
 			domaintest.Refused(t, "another's inbox", err, fault.Forbidden, `"beta"`, `"gamma"`)
 		}
@@ -133,7 +144,9 @@ func TestABoundKeyReadsItsOwnInboxAlone(t *testing.T) {
 func TestAnUnboundKeyNamesTheInbox(t *testing.T) {
 	each(t, func(t *testing.T, m *mail) {
 		for name, in := range map[string]GetInput{
-			"a target": {Target: "beta"}, "a session": {SessionID: "beta.7.x"}, "a session without a dot": {SessionID: "beta"},
+			"a target":                  {Target: "beta"},
+			"a session":                 {SessionID: "beta.7.x"},
+			"a session without a dot":   {SessionID: "beta"},
 			"a target before a session": {Target: "beta", SessionID: "gamma.1"},
 		} {
 			m.send(SendInput{Message: "for"})
@@ -141,7 +154,10 @@ func TestAnUnboundKeyNamesTheInbox(t *testing.T) {
 				t.Errorf("%s: %q", name, got)
 			}
 		}
-		for name, in := range map[string]GetInput{"nothing": {}, "a session that begins with a dot": {SessionID: ".1"}} {
+		for name, in := range map[string]GetInput{
+			"nothing":                          {},
+			"a session that begins with a dot": {SessionID: ".1"},
+		} {
 			if _, err := m.Get(t.Context(), loose, in); domaintest.Fields(err) != "target" {
 				t.Errorf("%s: %v", name, err)
 			}
@@ -167,7 +183,7 @@ func TestABoundKeySendsAsItsProgramAlone(t *testing.T) {
 	})
 }
 
-func TestAnUnknownRecipientIsWarnedOfAndServed(t *testing.T) {
+func TestAnUnknownRecipientIsAcceptedWithAWarning(t *testing.T) {
 	each(t, func(t *testing.T, m *mail) {
 		out, err := m.Send(t.Context(), alpha, SendInput{Message: "x", Target: "zeta", MessageType: "PING"})
 		want := `no program named "zeta" is known; the message waits until one reads it. Known: alpha, beta, gamma`
@@ -178,18 +194,25 @@ func TestAnUnknownRecipientIsWarnedOfAndServed(t *testing.T) {
 			t.Errorf("it got %q", got)
 		}
 		m.Directory = known{}
-		if out, err = m.Send(t.Context(), alpha, SendInput{Message: "x", Target: "zeta", MessageType: "PING"}); err != nil || strings.Contains(out.Warning, "Known") || out.Warning == "" {
+		out, err = m.Send(t.Context(), alpha, SendInput{Message: "x", Target: "zeta", MessageType: "PING"})
+		if err != nil || strings.Contains(out.Warning, "Known") || out.Warning == "" {
 			t.Errorf("with nobody known: %q, %v", out.Warning, err)
 		}
-		if out, err = m.Send(t.Context(), alpha, SendInput{Message: "x", Target: "group:ops", MessageType: "PING"}); !fault.Is(err, fault.NotFound) {
+		out, err = m.Send(t.Context(), alpha, SendInput{Message: "x", Target: "group:ops", MessageType: "PING"})
+		if !fault.Is(err, fault.NotFound) {
 			t.Errorf("a group that is not there: %+v, %v", out, err)
 		}
 	})
 }
 
-func TestAKeyMakesASendingHappenOnce(t *testing.T) {
+func TestAMessageWithAnIdempotencyKeyIsSentOnce(t *testing.T) {
 	each(t, func(t *testing.T, m *mail) {
-		in := SendInput{Idempotency: op.Idempotency{IdempotencyKey: "k"}, Message: "x", Target: "beta", MessageType: "PING"}
+		in := SendInput{
+			Idempotency: op.Idempotency{IdempotencyKey: "k"},
+			Message:     "x",
+			Target:      "beta",
+			MessageType: "PING",
+		}
 		first, err := m.Send(t.Context(), alpha, in)
 		if err != nil {
 			t.Fatal(err)

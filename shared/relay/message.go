@@ -9,10 +9,10 @@ import (
 	"parley.internal/shared/task"
 )
 
-// atOnce is before every reader's now.
-var atOnce = time.Unix(0, 0).UTC()
+// alwaysDue is a time before that of any reader's clock.
+var alwaysDue = time.Unix(0, 0).UTC()
 
-// State is where a message stands.
+// State is the state of a message.
 type State string
 
 // The states.
@@ -23,17 +23,17 @@ const (
 	Dead      State = "dead"
 )
 
-// The rules of delivery.
+// The limits of delivery.
 const (
-	// Redeliver is how long after a delivery an unacknowledged message comes again.
+	// Redeliver is the time between a delivery and the next one of a message that is not acknowledged.
 	Redeliver = 120 * time.Second
-	// MaxDeliveries is how often it comes in all.
+	// MaxDeliveries is the number of deliveries after which an unacknowledged message is a dead letter.
 	MaxDeliveries = 3
-	// DeadFor is how long a dead letter is kept.
+	// DeadFor is the time for which a dead letter is kept.
 	DeadFor = 7 * 24 * time.Hour
 )
 
-// Message is a document of the collection: one message to one recipient.
+// Message is a document: one message to one recipient.
 type Message struct {
 	Source     string           `json:"source"`
 	Verified   bool             `json:"verified"`
@@ -49,29 +49,29 @@ type Message struct {
 	ReplyTo    string           `json:"replyTo,omitempty"`
 	ThreadID   string           `json:"threadId,omitempty"`
 	Provenance *task.Provenance `json:"provenance,omitempty"`
-	// MulticastID is what the copies of one sending have in common.
+	// MulticastID is common to the copies of one multicast; a message to one program has none.
 	MulticastID string    `json:"multicastId,omitempty"`
 	State       State     `json:"state"`
 	CreatedAt   time.Time `json:"createdAt"`
 	ExpiresAt   time.Time `json:"expiresAt"`
-	// DueAt is when it is next to be delivered: at once for a new one, whatever the
-	// clocks of its sender and its reader say; none where no delivery is to come.
+	// DueAt is the time of the next delivery. A new message is due at once, even where the clock of its sender is
+	// ahead of its reader's. It is zero where no further delivery follows.
 	DueAt       time.Time `json:"dueAt,omitzero"`
 	DeliveredAt time.Time `json:"deliveredAt,omitzero"`
 	AckedAt     time.Time `json:"ackedAt,omitzero"`
 	Deliveries  int       `json:"deliveries"`
-	// Dead says who finds it among the dead letters, and DiedAt since when it is
-	// one. A live message has neither, and no row in their index.
+	// Dead lists the programs that see the message among the dead letters, and "*"; DiedAt is the time at which it
+	// became one. A live message has neither, and therefore no entry in their index.
 	Dead   []string  `json:"dead,omitempty"`
 	DiedAt time.Time `json:"diedAt,omitzero"`
-	// SweepAt is when a sweep has to look at it, unless a reader is there before.
+	// SweepAt is the time from which a sweep handles the message, unless a reader does so before.
 	SweepAt time.Time `json:"sweepAt"`
-	// PurgeAt is never before SweepAt: a store forgets by itself what no sweep came to.
+	// PurgeAt is the time from which the store may delete the message by itself. It is never before SweepAt.
 	PurgeAt time.Time `json:"purgeAt"`
 }
 
-// Messages is the collection. An inbox is what is due in a box, by priority and
-// then age; a history is a box by age; dead letters stand newest first.
+// messages is the collection of messages. An inbox is read by priority and then age, a history by age, and dead
+// letters newest first.
 var messages = store.Collection[Message]{Name: "relay", Indexes: []string{
 	"boxes[],rank desc,createdAt,dueAt", "boxes[],createdAt", "dead[],diedAt desc",
 }, AllUsers: []string{"sweepAt"}, Unindexed: []string{"message", "context"}}
@@ -79,14 +79,14 @@ var messages = store.Collection[Message]{Name: "relay", Indexes: []string{
 // Defs declares the collections of the mail.
 func (*Service) Defs() []*store.Def { return []*store.Def{messages.Def(), groups.Def()} }
 
-// box names the mail of a program under any mix of filters; empty ones are none.
+// box returns the name of a program's mail under a combination of filters. An empty filter matches every message.
 func box(target, typ, priority, thread string) string {
 	return strings.Join([]string{target, typ, priority, thread}, "\x1f")
 }
 
-// address fills in the boxes that the message lies in: one for every mix of
-// filters that an inbox can be read by, so that each is one query.
-func (m *Message) address() {
+// setBoxes lists the boxes of the message: one for every combination of filters that matches it, so that an inbox
+// is one query whatever its filters.
+func (m *Message) setBoxes() {
 	m.Rank = m.Priority.Rank()
 	m.Boxes = nil
 	threads := []string{""}
@@ -102,16 +102,16 @@ func (m *Message) address() {
 	}
 }
 
-// Post makes it wait in the inbox of the target.
+// Post addresses the message to a program, pending from now and expiring after ttl.
 func (m *Message) Post(target string, now time.Time, ttl time.Duration) {
-	m.Target, m.State, m.CreatedAt, m.DueAt = target, Pending, now, atOnce
+	m.Target, m.State, m.CreatedAt, m.DueAt = target, Pending, now, alwaysDue
 	m.ExpiresAt = now.Add(ttl)
 	m.PurgeAt = m.ExpiresAt.Add(DeadFor)
-	m.address()
+	m.setBoxes()
 	m.plan()
 }
 
-// plan sets SweepAt by where the message stands.
+// plan sets SweepAt from the state of the message.
 func (m *Message) plan() {
 	m.SweepAt = m.ExpiresAt
 	switch m.State {
@@ -124,25 +124,26 @@ func (m *Message) plan() {
 	}
 }
 
-// WantsAck says whether the message is delivered again until it is acknowledged.
+// WantsAck reports whether the message is delivered again until it is acknowledged.
 func (m *Message) WantsAck() bool { return m.Type == "DIRECTIVE" || m.Type == "QUERY" }
 
-// Lapsed says whether the message is a dead letter now: it expired unread, or
-// went unacknowledged after its last delivery.
+// Lapsed reports whether the message must become a dead letter: it expired unread, or its last delivery was not
+// acknowledged in time.
 func (m *Message) Lapsed(now time.Time) bool {
 	switch m.State {
 	case Pending:
 		return !now.Before(m.ExpiresAt)
 	case Delivered:
-		return m.WantsAck() && !m.DueAt.IsZero() && (m.Deliveries >= MaxDeliveries && !now.Before(m.DueAt) || !now.Before(m.ExpiresAt))
+		return m.WantsAck() && !m.DueAt.IsZero() &&
+			(m.Deliveries >= MaxDeliveries && !now.Before(m.DueAt) || !now.Before(m.ExpiresAt))
 	}
 	return false
 }
 
-// everyone is the word in [Message.Dead] by which a key that is bound to no program finds it.
+// everyone is the entry of [Message.Dead] under which a human, or a key bound to no program, finds a dead letter.
 const everyone = "*"
 
-// Bury makes a dead letter of it, for its sender and its recipient to see.
+// Bury makes the message a dead letter, which its sender and its recipient see for [DeadFor].
 func (m *Message) Bury(now time.Time) {
 	m.State, m.DueAt, m.DiedAt, m.PurgeAt = Dead, time.Time{}, now, now.Add(DeadFor)
 	m.Dead = []string{everyone}
@@ -154,7 +155,7 @@ func (m *Message) Bury(now time.Time) {
 	m.plan()
 }
 
-// Reason says why a dead letter is one.
+// Reason returns the reason of a dead letter: "unacknowledged" if it was ever delivered, otherwise "expired".
 func (m *Message) Reason() string {
 	if m.Deliveries > 0 {
 		return "unacknowledged"
@@ -162,7 +163,7 @@ func (m *Message) Reason() string {
 	return "expired"
 }
 
-// Deliver marks one delivery.
+// Deliver records one delivery.
 func (m *Message) Deliver(now time.Time) {
 	m.State, m.DeliveredAt, m.DueAt, m.PurgeAt = Delivered, now, time.Time{}, m.ExpiresAt
 	m.Deliveries++
@@ -173,8 +174,7 @@ func (m *Message) Deliver(now time.Time) {
 	m.plan()
 }
 
-// Ack acknowledges a message. A dead letter is none any more. It reports whether anything
-// changed.
+// Ack acknowledges the message and reports whether that changed it. A dead letter leaves the list of dead letters.
 func (m *Message) Ack(now time.Time) bool {
 	if m.State == Acked {
 		return false
@@ -188,8 +188,8 @@ func (m *Message) Ack(now time.Time) bool {
 	return true
 }
 
-// Sweep does what time has made due: it buries what lapsed, and says of the rest
-// whether it is spent, to be deleted.
+// Sweep handles a message whose SweepAt has come. It makes a lapsed message a dead letter and reports buried; any other
+// it leaves for the caller to delete and reports spent. Before SweepAt it does nothing.
 func (m *Message) Sweep(now time.Time) (buried, spent bool) {
 	switch {
 	case now.Before(m.SweepAt):

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-func TestWhatBecomesOfAMessageThatNobodyTouches(t *testing.T) {
+func TestEachStateOfAMessageIsSweptAtItsTime(t *testing.T) {
 	t.Parallel()
 	const bury, spend = "dead letter", "deleted"
 	read := func(at ...time.Duration) func(*Message) {
@@ -26,20 +26,44 @@ func TestWhatBecomesOfAMessageThatNobodyTouches(t *testing.T) {
 		// keeps is when the store may forget it by itself.
 		keeps time.Duration
 	}{
-		"unread":                            {"STATUS", nil, bury, time.Hour, time.Hour + DeadFor},
-		"read":                              {"STATUS", []func(*Message){read(0)}, spend, time.Hour, time.Hour},
-		"acknowledged unread":               {"STATUS", []func(*Message){ack(time.Minute)}, spend, time.Hour, time.Hour},
-		"a query, unread":                   {"QUERY", nil, bury, time.Hour, time.Hour + DeadFor},
-		"a query, read once":                {"QUERY", []func(*Message){read(0)}, bury, time.Hour, time.Hour + DeadFor},
-		"a query, read twice":               {"QUERY", []func(*Message){read(0, 2*time.Minute)}, bury, time.Hour, time.Hour + DeadFor},
-		"a query, read three times":         {"QUERY", []func(*Message){read(0, 2*time.Minute, 4*time.Minute)}, bury, 6 * time.Minute, 6*time.Minute + DeadFor},
-		"a directive, read three times":     {"DIRECTIVE", []func(*Message){read(0, 2*time.Minute, 4*time.Minute)}, bury, 6 * time.Minute, 6*time.Minute + DeadFor},
-		"a query, the third time at last":   {"QUERY", []func(*Message){read(0, 2*time.Minute, 59*time.Minute)}, bury, time.Hour, time.Hour + DeadFor},
-		"a query, acknowledged":             {"QUERY", []func(*Message){read(0), ack(time.Minute)}, spend, time.Hour, time.Hour},
-		"dead":                              {"STATUS", []func(*Message){die(2 * time.Hour)}, spend, 2*time.Hour + DeadFor, 2*time.Hour + DeadFor},
-		"dead, and acknowledged":            {"STATUS", []func(*Message){die(2 * time.Hour), ack(3 * time.Hour)}, spend, 3 * time.Hour, 3 * time.Hour},
-		"dead, and acknowledged in time":    {"QUERY", []func(*Message){read(0, 2*time.Minute, 4*time.Minute), die(6 * time.Minute), ack(7 * time.Minute)}, spend, time.Hour, time.Hour},
-		"acknowledged when it was too late": {"QUERY", []func(*Message){read(0), ack(2 * time.Hour)}, spend, 2 * time.Hour, 2 * time.Hour},
+		"unread": {"STATUS", nil, bury, time.Hour, time.Hour + DeadFor},
+		"read":   {"STATUS", []func(*Message){read(0)}, spend, time.Hour, time.Hour},
+		"acknowledged unread": {
+			"STATUS", []func(*Message){ack(time.Minute)}, spend, time.Hour, time.Hour,
+		},
+		"a query, unread":    {"QUERY", nil, bury, time.Hour, time.Hour + DeadFor},
+		"a query, read once": {"QUERY", []func(*Message){read(0)}, bury, time.Hour, time.Hour + DeadFor},
+		"a query, read twice": {
+			"QUERY", []func(*Message){read(0, 2*time.Minute)}, bury, time.Hour, time.Hour + DeadFor,
+		},
+		"a query, read three times": {
+			"QUERY", []func(*Message){read(0, 2*time.Minute, 4*time.Minute)}, bury, 6 * time.Minute,
+			6*time.Minute + DeadFor,
+		},
+		"a directive, read three times": {
+			"DIRECTIVE", []func(*Message){read(0, 2*time.Minute, 4*time.Minute)}, bury, 6 * time.Minute,
+			6*time.Minute + DeadFor,
+		},
+		"a query, the third time at last": {
+			"QUERY", []func(*Message){read(0, 2*time.Minute, 59*time.Minute)}, bury, time.Hour, time.Hour + DeadFor,
+		},
+		"a query, acknowledged": {
+			"QUERY", []func(*Message){read(0), ack(time.Minute)}, spend, time.Hour, time.Hour,
+		},
+		"dead": {
+			"STATUS", []func(*Message){die(2 * time.Hour)}, spend, 2*time.Hour + DeadFor, 2*time.Hour + DeadFor,
+		},
+		"dead, and acknowledged": {
+			"STATUS", []func(*Message){die(2 * time.Hour), ack(3 * time.Hour)}, spend, 3 * time.Hour, 3 * time.Hour,
+		},
+		"dead, and acknowledged in time": {
+			"QUERY",
+			[]func(*Message){read(0, 2*time.Minute, 4*time.Minute), die(6 * time.Minute), ack(7 * time.Minute)}, spend,
+			time.Hour, time.Hour,
+		},
+		"acknowledged when it was too late": {
+			"QUERY", []func(*Message){read(0), ack(2 * time.Hour)}, spend, 2 * time.Hour, 2 * time.Hour,
+		},
 	} {
 		m := Message{Type: c.typ, Source: "alpha"}
 		m.Post("beta", t0, time.Hour)
@@ -53,7 +77,8 @@ func TestWhatBecomesOfAMessageThatNobodyTouches(t *testing.T) {
 			t.Errorf("%s: swept before its time", name)
 		}
 		state := m.State
-		if buried, spent := m.Sweep(t0.Add(c.at)); buried != (c.then == bury) || spent != (c.then == spend) || (spent && m.State != state) {
+		buried, spent := m.Sweep(t0.Add(c.at))
+		if buried != (c.then == bury) || spent != (c.then == spend) || (spent && m.State != state) {
 			t.Errorf("%s: buried %v, spent %v", name, buried, spent)
 		}
 	}
@@ -95,7 +120,8 @@ func TestNoOrderOfEventsMakesASweepLoseAMessage(t *testing.T) {
 		switch {
 		case spent && (m.State == Pending || m.State == Delivered && m.WantsAck()):
 			t.Errorf("%s: deleted while %s", path, m.State)
-		case spent && m.State == Dead && now.Before(m.DiedAt.Add(DeadFor)), spent && m.State != Dead && now.Before(m.ExpiresAt):
+		case spent && m.State == Dead && now.Before(m.DiedAt.Add(DeadFor)),
+			spent && m.State != Dead && now.Before(m.ExpiresAt):
 			t.Errorf("%s: deleted too early", path)
 		case !spent && !now.Before(next.SweepAt):
 			t.Errorf("%s: swept, and due again at once", path)
@@ -110,7 +136,7 @@ func TestNoOrderOfEventsMakesASweepLoseAMessage(t *testing.T) {
 	}
 }
 
-func TestADeadLetterIsItsSendersItsRecipientsAndEveryones(t *testing.T) {
+func TestADeadLetterIsListedForItsSenderItsRecipientAndUnboundKeys(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		source, target string
@@ -128,7 +154,7 @@ func TestADeadLetterIsItsSendersItsRecipientsAndEveryones(t *testing.T) {
 	}
 }
 
-func TestACopysIdFollowsFromTheSendingAndTheRecipient(t *testing.T) {
+func TestTheIdOfACopyDependsOnTheMulticastAndTheRecipient(t *testing.T) {
 	t.Parallel()
 	seen := map[string]bool{}
 	for _, of := range []string{"m1", "m2"} {

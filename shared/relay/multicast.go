@@ -11,19 +11,25 @@ import (
 )
 
 const (
-	// maxRecipients is how many copies one sending has: as many as a transaction writes.
+	// maxRecipients is the number of copies that one transaction can write.
 	maxRecipients = store.MaxWrites
-	// maxSending is how large all copies may be together, and copyCost what one takes
-	// beside its texts, index entries included: Firestore commits no more than 10 MiB at once.
+	// maxSending bounds the size of all copies together, in bytes; copyCost is the size of a copy without its texts,
+	// index entries included. Firestore limits a commit to 10 MiB.
 	maxSending = 9 << 20
 	copyCost   = 10 << 10
-	// shownGroups is how many groups are named to who asks for another.
+	// shownGroups is the number of groups that the fault of a missing group lists.
 	shownGroups = 20
 )
 
-// multicast sends a copy of m to each of many programs, to all of them or to none.
-func (s *Service) multicast(ctx context.Context, c identity.Caller, in SendInput, id string, m Message) (SendOutput, error) {
-	known, err := s.named(ctx, c.User, in.Target)
+// multicast sends a copy of m to each recipient of the target, in one transaction.
+func (s *Service) multicast(
+	ctx context.Context,
+	c identity.Caller,
+	in SendInput,
+	id string,
+	m Message,
+) (SendOutput, error) {
+	known, err := s.candidates(ctx, c.User, in.Target)
 	if err != nil {
 		return SendOutput{}, err
 	}
@@ -32,32 +38,56 @@ func (s *Service) multicast(ctx context.Context, c identity.Caller, in SendInput
 		room-- // for the record of the key
 	}
 	m.MulticastID = id
-	return idempotency.Update(ctx, s.DB.User(c.User), in, m.CreatedAt, func(ctx context.Context, tx *store.Tx) (SendOutput, error) {
-		out := SendOutput{MessageID: id, MulticastID: id, Source: m.Source, Verified: m.Verified, Target: in.Target, CreatedAt: m.CreatedAt, ExpiresAt: m.ExpiresAt}
-		to, err := recipients(ctx, tx, in.Target, m.Source, known)
-		if err != nil {
-			return out, err
-		}
-		if len(to) > room {
-			return out, fault.New(fault.Precondition, "%s reaches %d programs, and one call at most %d; make groups of them with set_group", in.Target, len(to), room)
-		}
-		if len(to)*(len(m.Text)+len(m.Context)+copyCost) > maxSending {
-			return out, fault.New(fault.Precondition, "the message is too long for %d recipients at once; shorten it, or send it to smaller groups", len(to))
-		}
-		out.Recipients, out.Warning = len(to), unknown(known, to...)
-		for _, program := range to {
-			copied := m
-			copied.Post(program, m.CreatedAt, m.ExpiresAt.Sub(m.CreatedAt))
-			out.MessageIDs = append(out.MessageIDs, copyID(id, program))
-			messages.Create(tx, copyID(id, program), copied)
-		}
-		return out, nil
-	})
+	return idempotency.Update(
+		ctx,
+		s.DB.User(c.User),
+		in,
+		m.CreatedAt,
+		func(ctx context.Context, tx *store.Tx) (SendOutput, error) {
+			out := SendOutput{
+				MessageID:   id,
+				MulticastID: id,
+				Source:      m.Source,
+				Verified:    m.Verified,
+				Target:      in.Target,
+				CreatedAt:   m.CreatedAt,
+				ExpiresAt:   m.ExpiresAt,
+			}
+			to, err := recipients(ctx, tx, in.Target, m.Source, known)
+			if err != nil {
+				return out, err
+			}
+			if len(to) > room {
+				return out, fault.New(
+					fault.Precondition,
+					"%s reaches %d programs, and one call at most %d; make groups of them with set_group",
+					in.Target,
+					len(to),
+					room,
+				)
+			}
+			if len(to)*(len(m.Text)+len(m.Context)+copyCost) > maxSending {
+				return out, fault.New(
+					fault.Precondition,
+					"the message is too long for %d recipients at once; shorten it, or send it to smaller groups",
+					len(to),
+				)
+			}
+			out.Recipients, out.Warning = len(to), unknownRecipients(known, to...)
+			for _, program := range to {
+				copied := m
+				copied.Post(program, m.CreatedAt, m.ExpiresAt.Sub(m.CreatedAt))
+				out.MessageIDs = append(out.MessageIDs, copyID(id, program))
+				messages.Create(tx, copyID(id, program), copied)
+			}
+			return out, nil
+		},
+	)
 }
 
-// named is the programs that the target is held against: for all those with a live
-// session, for a group those that are known.
-func (s *Service) named(ctx context.Context, user, target string) ([]string, error) {
+// candidates returns the programs with a live session where the target is all, and the known programs where it is a
+// group.
+func (s *Service) candidates(ctx context.Context, user, target string) ([]string, error) {
 	switch {
 	case target != all:
 		return s.Directory.Programs(ctx, user)
@@ -67,14 +97,16 @@ func (s *Service) named(ctx context.Context, user, target string) ([]string, err
 	return s.Live.Programs(ctx, user)
 }
 
-// recipients are the programs behind a target, in order and without the sender. A
-// group is read in the sending's transaction, so that it gets a message whole: as it
-// was before a change, or after.
+// recipients returns the programs that a target stands for, sorted and without the sender. A group is read in the
+// transaction that sends, so that a message never goes to members from both before and after a change.
 func recipients(ctx context.Context, tx *store.Tx, target, sender string, live []string) ([]string, error) {
 	if target == all {
-		to := others(live, sender)
+		to := withoutSender(live, sender)
 		if len(to) == 0 {
-			return nil, fault.New(fault.Precondition, "all reaches the programs with a live session, and there is none but the sender's; name a program")
+			return nil, fault.New(
+				fault.Precondition,
+				"all reaches the programs with a live session, and there is none but the sender's; name a program",
+			)
 		}
 		return to, nil
 	}
@@ -87,21 +119,29 @@ func recipients(ctx context.Context, tx *store.Tx, target, sender string, live [
 	if !f.Found {
 		return nil, noGroup(ctx, tx, name)
 	}
-	to := others(g.Members, sender)
+	to := withoutSender(g.Members, sender)
 	if len(to) == 0 {
-		return nil, fault.New(fault.Precondition, "the group %s has no member but the sender; add others with set_group", name)
+		return nil, fault.New(
+			fault.Precondition,
+			"the group %s has no member but the sender; add others with set_group",
+			name,
+		)
 	}
 	return to, nil
 }
 
-// noGroup is the fault of a group that is not there; it names some that are.
+// noGroup returns the NotFound fault of a group that does not exist. Its message lists existing groups.
 func noGroup(ctx context.Context, tx *store.Tx, name string) error {
 	page, err := groups.Query(ctx, tx, store.Query{Limit: shownGroups})
 	if err != nil {
 		return err
 	}
 	if len(page.Docs) == 0 {
-		return fault.New(fault.NotFound, "no group named %q, nor any other; make it with set_group, or name a program", name)
+		return fault.New(
+			fault.NotFound,
+			"no group named %q, nor any other; make it with set_group, or name a program",
+			name,
+		)
 	}
 	names := make([]string, len(page.Docs))
 	for i, d := range page.Docs {
@@ -114,7 +154,8 @@ func noGroup(ctx context.Context, tx *store.Tx, name string) error {
 	return fault.New(fault.NotFound, "no group named %q; there are %s%s", name, strings.Join(names, ", "), more)
 }
 
-// SetGroup says who is in a group; nobody in it ends it.
+// SetGroup replaces the members of a group, which it creates where it does not exist. An empty list removes the group.
+// Members that no key speaks for are accepted, with a warning.
 func (s *Service) SetGroup(ctx context.Context, c identity.Caller, in SetGroupInput) (SetGroupOutput, error) {
 	out := SetGroupOutput{GroupView: GroupView{Name: in.Name, Members: distinct(in.Members), UpdatedAt: s.Now()}}
 	out.Removed = len(out.Members) == 0
@@ -122,7 +163,7 @@ func (s *Service) SetGroup(ctx context.Context, c identity.Caller, in SetGroupIn
 	if err != nil {
 		return out, err
 	}
-	out.Warning = stranger(programs, "", out.Members)
+	out.Warning = unknownPrograms(programs, "", out.Members)
 	err = s.DB.User(c.User).Update(ctx, func(_ context.Context, tx *store.Tx) error {
 		if out.Removed {
 			groups.Delete(tx, in.Name)
@@ -134,7 +175,7 @@ func (s *Service) SetGroup(ctx context.Context, c identity.Caller, in SetGroupIn
 	return out, err
 }
 
-// ListGroups reads a page of the groups, by name.
+// ListGroups returns a page of the groups, by name.
 func (s *Service) ListGroups(ctx context.Context, c identity.Caller, in ListGroupsInput) (ListGroupsOutput, error) {
 	out := ListGroupsOutput{Groups: []GroupView{}}
 	page, err := groups.Query(ctx, s.DB.User(c.User), store.Query{Limit: in.Limit, Cursor: in.Cursor})

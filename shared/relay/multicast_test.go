@@ -32,14 +32,19 @@ func TestAMessageToAGroupIsACopyForEachMemberButTheSender(t *testing.T) {
 	each(t, func(t *testing.T, m *mail) {
 		m.group("ops", "gamma", "alpha", "beta", "gamma")
 		out := m.multi(alpha, SendInput{Message: "hear", Target: "group:ops", MessageType: "QUERY", TTL: 3600})
-		want := SendOutput{MessageID: "id-000001", MulticastID: "id-000001", MessageIDs: []string{copyID("id-000001", "beta"), copyID("id-000001", "gamma")}, Recipients: 2,
+		want := SendOutput{MessageID: "id-000001", MulticastID: "id-000001", MessageIDs: []string{
+			copyID("id-000001", "beta"), copyID("id-000001", "gamma"),
+		}, Recipients: 2,
 			Source: "alpha", Verified: true, Target: "group:ops", CreatedAt: t0, ExpiresAt: t0.Add(3600e9)}
 		if !reflect.DeepEqual(out, want) {
 			t.Fatalf("%+v", out)
 		}
 		for i, c := range []identity.Caller{beta, gamma} {
 			got := m.views(c, GetInput{})
-			if len(got) != 1 || got[0].Message != "hear" || got[0].Target != c.Program || got[0].MulticastID != "id-000001" || got[0].ID != out.MessageIDs[i] || !got[0].ExpiresAt.Equal(out.ExpiresAt) {
+			if len(got) != 1 || got[0].Message != "hear" || got[0].Target != c.Program ||
+				got[0].MulticastID != "id-000001" ||
+				got[0].ID != out.MessageIDs[i] ||
+				!got[0].ExpiresAt.Equal(out.ExpiresAt) {
 				t.Errorf("%s got %+v", c.Program, got)
 			}
 		}
@@ -50,7 +55,13 @@ func TestAMessageToAGroupIsACopyForEachMemberButTheSender(t *testing.T) {
 		if a, b := m.stored(out.MessageIDs[0]), m.stored(out.MessageIDs[1]); a.State != Acked || b.State != Delivered {
 			t.Errorf("one's ack: %s, %s", a.State, b.State)
 		}
-		if got := m.multi(loose, SendInput{Message: "all of you", Source: "beta", Target: "group:ops", MessageType: "STATUS"}); got.Recipients != 2 {
+		got := m.multi(loose, SendInput{
+			Message:     "all of you",
+			Source:      "beta",
+			Target:      "group:ops",
+			MessageType: "STATUS",
+		})
+		if got.Recipients != 2 {
 			t.Errorf("of an unbound key: %+v", got)
 		}
 		if got := m.get(alpha, GetInput{}) + m.get(beta, GetInput{}); got != "all of you" {
@@ -70,7 +81,7 @@ func TestAMessageToOneIsNoMulticast(t *testing.T) {
 	})
 }
 
-func TestAGroupThatCannotBeSentToSaysWhatCan(t *testing.T) {
+func TestTheFaultOfAMissingGroupListsGroupsThatExist(t *testing.T) {
 	each(t, func(t *testing.T, m *mail) {
 		_, err := m.Send(t.Context(), alpha, to("group:ops"))
 		domaintest.Refused(t, "no groups", err, fault.NotFound, `"ops"`, "set_group")
@@ -97,11 +108,12 @@ func TestAGroupThatCannotBeSentToSaysWhatCan(t *testing.T) {
 	})
 }
 
-func TestMembersThatNobodyKnowsAreWarnedOfAndServed(t *testing.T) {
+func TestUnknownMembersAreAcceptedWithAWarning(t *testing.T) {
 	each(t, func(t *testing.T, m *mail) {
 		out, err := m.SetGroup(t.Context(), alpha, SetGroupInput{Name: "ops", Members: []string{"zeta", "beta", "eta"}})
 		want := `no program named "eta", "zeta" is known; the message waits until one reads it. Known: alpha, beta, gamma`
-		if err != nil || out.Warning != `no program named "eta", "zeta" is known. Known: alpha, beta, gamma` || out.Removed {
+		if err != nil || out.Warning != `no program named "eta", "zeta" is known. Known: alpha, beta, gamma` ||
+			out.Removed {
 			t.Errorf("%+v, %v", out, err)
 		}
 		if sent := m.multi(alpha, to("group:ops")); sent.Warning != want || sent.Recipients != 3 {
@@ -110,13 +122,14 @@ func TestMembersThatNobodyKnowsAreWarnedOfAndServed(t *testing.T) {
 		if got := m.get(domaintest.Bound("u", "zeta"), GetInput{}); got != "hear" {
 			t.Errorf("zeta got %q", got)
 		}
-		if out, err = m.SetGroup(t.Context(), alpha, SetGroupInput{Name: "ops", Members: []string{"beta"}}); err != nil || out.Warning != "" {
+		out, err = m.SetGroup(t.Context(), alpha, SetGroupInput{Name: "ops", Members: []string{"beta"}})
+		if err != nil || out.Warning != "" {
 			t.Errorf("%+v, %v", out, err)
 		}
 	})
 }
 
-func TestASetGroupReplacesTheMembersAndNoneRemovesIt(t *testing.T) {
+func TestSettingAGroupReplacesItsMembersAndAnEmptyListRemovesIt(t *testing.T) {
 	each(t, func(t *testing.T, m *mail) {
 		list := func(in ListGroupsInput) (names string, next string) {
 			out, err := m.ListGroups(t.Context(), beta, in)
@@ -154,7 +167,8 @@ func TestASetGroupReplacesTheMembersAndNoneRemovesIt(t *testing.T) {
 		if got, _ := list(ListGroupsInput{}); got != "dev[alpha] qa.1_x-y[alpha]" {
 			t.Errorf("then %s", got)
 		}
-		if _, err := m.ListGroups(t.Context(), beta, ListGroupsInput{Cursor: "nonsense"}); domaintest.Fields(err) != "cursor" {
+		_, err := m.ListGroups(t.Context(), beta, ListGroupsInput{Cursor: "nonsense"})
+		if domaintest.Fields(err) != "cursor" {
 			t.Error(err)
 		}
 		if _, err := m.Send(t.Context(), beta, to("group:ops")); !fault.Is(err, fault.NotFound) {
@@ -171,7 +185,11 @@ func (fails) Programs(context.Context, string) ([]string, error) {
 
 func TestAllIsEveryProgramWithALiveSessionButTheSender(t *testing.T) {
 	each(t, func(t *testing.T, m *mail) {
-		for name, live := range map[string]Presence{"no port": nil, "nobody": known{}, "the sender alone": known{"alpha", "alpha"}} {
+		for name, live := range map[string]Presence{
+			"no port":          nil,
+			"nobody":           known{},
+			"the sender alone": known{"alpha", "alpha"},
+		} {
 			m.Live = live
 			_, err := m.Send(t.Context(), alpha, to("all"))
 			domaintest.Refused(t, name, err, fault.Precondition, "live session")
@@ -181,10 +199,24 @@ func TestAllIsEveryProgramWithALiveSessionButTheSender(t *testing.T) {
 		domaintest.Refused(t, "a port that fails", err, fault.Unavailable)
 		m.Live = known{"zeta", "beta", "alpha", "", "beta"}
 		out := m.multi(alpha, to("all"))
-		if out.Recipients != 2 || out.MulticastID != out.MessageID || out.Target != "all" || out.Warning != "" || len(out.MessageIDs) != 2 {
+		if out.Recipients != 2 || out.MulticastID != out.MessageID || out.Target != "all" || out.Warning != "" ||
+			len(out.MessageIDs) != 2 {
 			t.Errorf("%+v", out)
 		}
-		if got := m.get(beta, GetInput{}) + " " + m.get(domaintest.Bound("u", "zeta"), GetInput{}) + m.get(alpha, GetInput{}) + m.get(gamma, GetInput{}); got != "hear hear" {
+		got := m.get(
+			beta,
+			GetInput{},
+		) + " " + m.get(
+			domaintest.Bound("u", "zeta"),
+			GetInput{},
+		) + m.get(
+			alpha,
+			GetInput{},
+		) + m.get(
+			gamma,
+			GetInput{},
+		)
+		if got != "hear hear" {
 			t.Errorf("got %q", got)
 		}
 	})
@@ -222,13 +254,20 @@ func TestOneCallReachesNoMoreThanATransactionWrites(t *testing.T) {
 		if out := m.multi(alpha, keyed); out.Recipients != 499 {
 			t.Errorf("%d recipients with a key", out.Recipients)
 		}
-		if got := m.get(domaintest.Bound("u", "p000"), GetInput{}) + ", " + m.get(domaintest.Bound("u", "p499"), GetInput{}); got != "hear hear, hear" {
+		got := m.get(
+			domaintest.Bound("u", "p000"),
+			GetInput{},
+		) + ", " + m.get(
+			domaintest.Bound("u", "p499"),
+			GetInput{},
+		)
+		if got != "hear hear, hear" {
 			t.Errorf("the first and the last got %s", got)
 		}
 	})
 }
 
-func TestAKeyMakesAMulticastHappenOnce(t *testing.T) {
+func TestAMulticastWithAnIdempotencyKeyIsSentOnce(t *testing.T) {
 	each(t, func(t *testing.T, m *mail) {
 		m.group("ops", "beta", "gamma")
 		m.Live = known{"beta", "gamma"}
@@ -254,7 +293,7 @@ func TestAKeyMakesAMulticastHappenOnce(t *testing.T) {
 	})
 }
 
-func TestEightMulticastsAtOnceAllArrive(t *testing.T) {
+func TestEightConcurrentMulticastsAllArrive(t *testing.T) {
 	each(t, func(t *testing.T, m *mail) {
 		members := many(8)
 		m.group("ops", members...)
@@ -275,7 +314,7 @@ func TestEightMulticastsAtOnceAllArrive(t *testing.T) {
 		for _, p := range members {
 			got := strings.Fields(m.get(domaintest.Bound("u", p), GetInput{}))
 			slices.Sort(got)
-			if want := others(members, p); !slices.Equal(got, want) {
+			if want := withoutSender(members, p); !slices.Equal(got, want) {
 				t.Errorf("%s got %q", p, got)
 			}
 		}
@@ -283,7 +322,7 @@ func TestEightMulticastsAtOnceAllArrive(t *testing.T) {
 }
 
 // A group that changes meanwhile gets a message as it was, or as it is: never half.
-func TestAGroupThatChangesGetsAMessageWhole(t *testing.T) {
+func TestAMessageGoesToTheMembersBeforeOrAfterAChangeOfAGroup(t *testing.T) {
 	each(t, func(t *testing.T, m *mail) {
 		old, fresh := []string{"a1", "a2", "a3"}, []string{"b1", "b2"}
 		m.group("ops", old...)

@@ -24,8 +24,8 @@ type SendInput struct {
 	Provenance  *task.Provenance `json:"provenance,omitempty"`
 }
 
-// SendOutput is what send_message answers. Where the target is many programs, the
-// id is the multicast's.
+// SendOutput is the output of send_message. Where the target stands for several programs, MessageID is the id of the
+// multicast.
 type SendOutput struct {
 	MessageID   string    `json:"messageId"`
 	MulticastID string    `json:"multicastId,omitempty"`
@@ -53,7 +53,7 @@ type GetInput struct {
 	WaitMs           int           `json:"waitMs,omitempty" allow:"wait=0" jsonschema:"wait this long for a first message"`
 }
 
-// GetOutput is what get_messages answers.
+// GetOutput is the output of get_messages.
 type GetOutput struct {
 	Messages   []View `json:"messages"`
 	NextCursor string `json:"nextCursor,omitempty"`
@@ -64,7 +64,7 @@ type AckInput struct {
 	MessageIDs []string `json:"messageIds" allow:"nonempty,max=100,each=100,pattern=id"`
 }
 
-// AckOutput is what ack_messages answers.
+// AckOutput is the output of ack_messages.
 type AckOutput struct {
 	Acked    []string `json:"acked"`
 	NotFound []string `json:"notFound"`
@@ -76,13 +76,13 @@ type DeadInput struct {
 	Cursor string `json:"cursor,omitempty" allow:"max=2000" jsonschema:"nextCursor of the page before"`
 }
 
-// DeadOutput is what get_dead_letters answers.
+// DeadOutput is the output of get_dead_letters.
 type DeadOutput struct {
 	Messages   []DeadLetter `json:"messages"`
 	NextCursor string       `json:"nextCursor,omitempty"`
 }
 
-// DeadLetter is a message that did not reach its recipient, or not for sure.
+// DeadLetter is a message that expired unread or was never acknowledged.
 type DeadLetter struct {
 	View
 	Reason string    `json:"reason" jsonschema:"expired (never read) or unacknowledged"`
@@ -95,7 +95,7 @@ type SetGroupInput struct {
 	Members []string `json:"members" allow:"max=100,each=100,pattern=name" jsonschema:"all programs of the group; none removes it"`
 }
 
-// SetGroupOutput is what set_group answers.
+// SetGroupOutput is the output of set_group.
 type SetGroupOutput struct {
 	GroupView
 	Removed bool   `json:"removed,omitempty"`
@@ -108,7 +108,7 @@ type ListGroupsInput struct {
 	Cursor string `json:"cursor,omitempty" allow:"max=2000" jsonschema:"nextCursor of the page before"`
 }
 
-// ListGroupsOutput is what list_groups answers.
+// ListGroupsOutput is the output of list_groups.
 type ListGroupsOutput struct {
 	Groups     []GroupView `json:"groups"`
 	NextCursor string      `json:"nextCursor,omitempty"`
@@ -145,31 +145,99 @@ type View struct {
 }
 
 func view(id string, m Message) View {
-	return View{ID: id, Source: m.Source, Verified: m.Verified, Target: m.Target, MulticastID: m.MulticastID, Message: m.Text, MessageType: m.Type,
-		Priority: m.Priority, Action: m.Action, Context: m.Context, SessionID: m.SessionID, ReplyTo: m.ReplyTo, ThreadID: m.ThreadID,
-		Provenance: m.Provenance, Status: m.State, CreatedAt: m.CreatedAt, ExpiresAt: m.ExpiresAt, Deliveries: m.Deliveries,
-		NeedsAck: m.WantsAck() && m.State != Acked}
+	return View{
+		ID:          id,
+		Source:      m.Source,
+		Verified:    m.Verified,
+		Target:      m.Target,
+		MulticastID: m.MulticastID,
+		Message:     m.Text,
+		MessageType: m.Type,
+		Priority:    m.Priority,
+		Action:      m.Action,
+		Context:     m.Context,
+		SessionID:   m.SessionID,
+		ReplyTo:     m.ReplyTo,
+		ThreadID:    m.ThreadID,
+		Provenance:  m.Provenance,
+		Status:      m.State,
+		CreatedAt:   m.CreatedAt,
+		ExpiresAt:   m.ExpiresAt,
+		Deliveries:  m.Deliveries,
+		NeedsAck:    m.WantsAck() && m.State != Acked,
+	}
 }
 
-// ServedByDefault makes its tools part of the default endpoint.
+// ServedByDefault returns true: the default endpoint serves the tools of the mail.
 func (*Service) ServedByDefault() bool { return true }
 
-// Operations lists what the mail offers.
+// Operations returns the operations of the mail.
 func (s *Service) Operations() []op.Op {
 	const set = "relay"
 	return []op.Op{
-		op.New(op.Spec{Name: "send_message", Title: "Send a message", Toolset: set, Route: "POST /v1/messages", Effect: op.Write, Creates: true, Cases: sendCases,
-			Doc: "Send a message to another agent or program, to a group, or broadcast it to all: tell, ask, direct or report. It waits in the recipient's inbox until it is read. An unknown recipient is answered with a warning that names the known ones."}, s.Send),
-		op.New(op.Spec{Name: "get_messages", Title: "Read messages", Toolset: set, Route: "GET /v1/messages", Effect: op.Consume, Cases: getCases,
-			Compat: []op.Compat{{Route: "GET /v1/interrupts/peek", Set: map[string]any{"markAsRead": false}}},
-			Doc:    "Check your inbox for messages from other agents, high priority first, then oldest. What is read is marked delivered; acknowledge a DIRECTIVE or QUERY with ack_messages or it comes again. With waitMs it waits for mail."}, s.Get),
-		op.New(op.Spec{Name: "ack_messages", Title: "Acknowledge messages", Toolset: set, Route: "POST /v1/messages/ack", Effect: op.Write, Cases: ackCases,
-			Doc: "Confirm that you received and took up messages, so that they are not delivered again. Ids of messages that are not yours come back in notFound."}, s.Ack),
-		op.New(op.Spec{Name: "get_dead_letters", Title: "List dead letters", Toolset: set, Route: "GET /v1/messages/dead", Effect: op.Read, Cases: deadCases,
-			Doc: "Find messages that failed: those you sent or were to get that expired unread, or were never acknowledged, newest first. One shows within 15 minutes of its death and for 7 days; acknowledging a message takes it off the list."}, s.DeadLetters),
-		op.New(op.Spec{Name: "set_group", Title: "Set a group", Toolset: set, Route: "PUT /v1/groups/{name}", Effect: op.Write, Cases: setGroupCases,
-			Doc: "Make, change or remove a group of programs that one message reaches as group:name. The members given replace those before; an empty list removes the group."}, s.SetGroup),
-		op.New(op.Spec{Name: "list_groups", Title: "List groups", Toolset: set, Route: "GET /v1/groups", Effect: op.Read, Cases: listGroupsCases,
-			Doc: "See which groups of programs there are to send to as group:name, and who is in them."}, s.ListGroups),
+		op.New(op.Spec{
+			Name:    "send_message",
+			Title:   "Send a message",
+			Toolset: set,
+			Route:   "POST /v1/messages",
+			Effect:  op.Write,
+			Creates: true,
+			Cases:   sendCases,
+			Doc: "Send a message to another agent or program, to a group, or broadcast it to all: tell, ask, " +
+				"direct or report. It waits in the recipient's inbox until it is read. An unknown recipient is " +
+				"answered with a warning that names the known ones.",
+		}, s.Send),
+		op.New(op.Spec{
+			Name:    "get_messages",
+			Title:   "Read messages",
+			Toolset: set,
+			Route:   "GET /v1/messages",
+			Effect:  op.Consume,
+			Cases:   getCases,
+			Compat:  []op.Compat{{Route: "GET /v1/interrupts/peek", Set: map[string]any{"markAsRead": false}}},
+			Doc: "Check your inbox for messages from other agents, high priority first, then oldest. What is " +
+				"read is marked delivered; acknowledge a DIRECTIVE or QUERY with ack_messages or it comes again. " +
+				"With waitMs it waits for mail.",
+		}, s.Get),
+		op.New(op.Spec{
+			Name:    "ack_messages",
+			Title:   "Acknowledge messages",
+			Toolset: set,
+			Route:   "POST /v1/messages/ack",
+			Effect:  op.Write,
+			Cases:   ackCases,
+			Doc: "Confirm that you received and took up messages, so that they are not delivered again. Ids " +
+				"of messages that are not yours come back in notFound.",
+		}, s.Ack),
+		op.New(op.Spec{
+			Name:    "get_dead_letters",
+			Title:   "List dead letters",
+			Toolset: set,
+			Route:   "GET /v1/messages/dead",
+			Effect:  op.Read,
+			Cases:   deadCases,
+			Doc: "Find messages that failed: those you sent or were to get that expired unread, or were " +
+				"never acknowledged, newest first. One shows within 15 minutes of its death and for 7 days; " +
+				"acknowledging a message takes it off the list.",
+		}, s.DeadLetters),
+		op.New(op.Spec{
+			Name:    "set_group",
+			Title:   "Set a group",
+			Toolset: set,
+			Route:   "PUT /v1/groups/{name}",
+			Effect:  op.Write,
+			Cases:   setGroupCases,
+			Doc: "Make, change or remove a group of programs that one message reaches as group:name. The " +
+				"members given replace those before; an empty list removes the group.",
+		}, s.SetGroup),
+		op.New(op.Spec{
+			Name:    "list_groups",
+			Title:   "List groups",
+			Toolset: set,
+			Route:   "GET /v1/groups",
+			Effect:  op.Read,
+			Cases:   listGroupsCases,
+			Doc:     "See which groups of programs there are to send to as group:name, and who is in them.",
+		}, s.ListGroups),
 	}
 }

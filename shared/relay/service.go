@@ -16,14 +16,13 @@ import (
 	"parley.internal/shared/task"
 )
 
-// Directory knows the programs of a user, for the warning about a recipient that
-// nobody is.
+// Directory lists the programs that the keys of a user speak for. A recipient that is not among them is accepted with
+// a warning.
 type Directory interface {
 	Programs(ctx context.Context, user string) ([]string, error)
 }
 
-// Presence knows the programs of a user with a live session, whom a message to
-// all reaches.
+// Presence lists the programs of a user that have a live session: the recipients of a message to all.
 type Presence interface {
 	Programs(ctx context.Context, user string) ([]string, error)
 }
@@ -32,22 +31,27 @@ type Presence interface {
 type Service struct {
 	DB        *store.DB
 	Directory Directory
-	// Live is who is there; nil means that nobody is.
+	// Live lists the recipients of a message to all; nil means that there are none.
 	Live  Presence
 	Now   func() time.Time
 	NewID func() string
 }
 
 const (
-	// defaultTTL is how many seconds an unread message is wanted.
+	// defaultTTL is the lifetime of an unread message of the system, in seconds.
 	defaultTTL = 86_400
-	// maxName is the longest name of a program.
+	// maxName is the length of the longest name of a program, in characters.
 	maxName = 100
-	// system is the source of what Parley itself says. No key sends as that.
+	// system is the source of Parley's own messages. No key may send as it.
 	system = "parley"
 )
 
-// Send puts a message into a program's inbox, or a copy into each of many.
+// Send puts a message into the inbox of a program, or a copy into that of each recipient of a group or of all.
+//
+// The source is Forbidden where the caller may not speak as it. A target that stands for several programs is NotFound
+// where the group does not exist, and fails with Precondition where it has no member but the sender or more recipients
+// than one transaction can write. A program that no key speaks for is accepted, with a warning. With an idempotency key
+// a repeated call returns the first result.
 func (s *Service) Send(ctx context.Context, c identity.Caller, in SendInput) (SendOutput, error) {
 	var out SendOutput
 	source, verified, err := c.SpeaksAs(in.Source)
@@ -55,12 +59,27 @@ func (s *Service) Send(ctx context.Context, c identity.Caller, in SendInput) (Se
 		return out, err
 	}
 	if strings.EqualFold(strings.TrimSpace(source), system) {
-		return out, fault.New(fault.Forbidden, "%q is the source of what the system itself says, and no key sends as that; name another source", source)
+		return out, fault.New(
+			fault.Forbidden,
+			"%q is the source of Parley's own messages and no key may send as it; name another source",
+			source,
+		)
 	}
 	now, id := s.Now(), s.NewID()
 	ttl := time.Duration(in.TTL) * time.Second
-	m := Message{Source: source, Verified: verified, Text: in.Message, Type: in.MessageType, Priority: in.Priority, Action: in.Action,
-		Context: in.Context, SessionID: in.SessionID, ReplyTo: in.ReplyTo, ThreadID: in.ThreadID, Provenance: in.Provenance}
+	m := Message{
+		Source:     source,
+		Verified:   verified,
+		Text:       in.Message,
+		Type:       in.MessageType,
+		Priority:   in.Priority,
+		Action:     in.Action,
+		Context:    in.Context,
+		SessionID:  in.SessionID,
+		ReplyTo:    in.ReplyTo,
+		ThreadID:   in.ThreadID,
+		Provenance: in.Provenance,
+	}
 	m.Post(in.Target, now, ttl)
 	if in.Target == all || strings.HasPrefix(in.Target, groupPrefix) {
 		return s.multicast(ctx, c, in, id, m)
@@ -72,15 +91,29 @@ func (s *Service) Send(ctx context.Context, c identity.Caller, in SendInput) (Se
 	if err != nil {
 		return out, err
 	}
-	warning := unknown(programs, in.Target)
-	return idempotency.Update(ctx, s.DB.User(c.User), in, now, func(_ context.Context, tx *store.Tx) (SendOutput, error) {
-		messages.Create(tx, id, m)
-		return SendOutput{MessageID: id, Source: source, Verified: verified, Target: m.Target, CreatedAt: now, ExpiresAt: m.ExpiresAt, Warning: warning}, nil
-	})
+	warning := unknownRecipients(programs, in.Target)
+	return idempotency.Update(
+		ctx,
+		s.DB.User(c.User),
+		in,
+		now,
+		func(_ context.Context, tx *store.Tx) (SendOutput, error) {
+			messages.Create(tx, id, m)
+			return SendOutput{
+				MessageID: id,
+				Source:    source,
+				Verified:  verified,
+				Target:    m.Target,
+				CreatedAt: now,
+				ExpiresAt: m.ExpiresAt,
+				Warning:   warning,
+			}, nil
+		},
+	)
 }
 
-// Tell sends a program a STATUS message from the system itself. The id is the
-// message's: telling it again is harmless.
+// Tell sends a program a STATUS message from the system itself, under the given id. Sending it again under the same id
+// has no effect and returns no error.
 func (s *Service) Tell(ctx context.Context, user, id, program, text string) error {
 	m := Message{Source: system, Verified: true, Text: text, Type: "STATUS", Priority: task.Normal}
 	m.Post(program, s.Now(), defaultTTL*time.Second)
@@ -94,45 +127,50 @@ func (s *Service) Tell(ctx context.Context, user, id, program, text string) erro
 	return err
 }
 
-// unknown is the warning about recipients that no key speaks for, empty where
-// there are none.
-func unknown(programs []string, targets ...string) string {
-	return stranger(programs, "; the message waits until one reads it", targets)
+// unknownRecipients returns the warning about recipients that are not among the programs, empty if all are.
+func unknownRecipients(programs []string, targets ...string) string {
+	return unknownPrograms(programs, "; the message waits until one reads it", targets)
 }
 
-// stranger is the warning with what follows from it.
-func stranger(programs []string, so string, targets []string) string {
-	var strange []string
-	for _, t := range targets {
-		if !slices.Contains(programs, t) {
-			strange = append(strange, strconv.Quote(t))
+// unknownPrograms returns the warning about names that are not among the programs, with its consequence; empty if all
+// are.
+func unknownPrograms(programs []string, consequence string, names []string) string {
+	var missing []string
+	for _, n := range names {
+		if !slices.Contains(programs, n) {
+			missing = append(missing, strconv.Quote(n))
 		}
 	}
-	if len(strange) == 0 {
+	if len(missing) == 0 {
 		return ""
 	}
-	warning := fmt.Sprintf("no program named %s is known", strings.Join(strange, ", ")) + so
+	warning := fmt.Sprintf("no program named %s is known", strings.Join(missing, ", ")) + consequence
 	if len(programs) > 0 {
 		warning += ". Known: " + strings.Join(programs, ", ")
 	}
 	return warning
 }
 
-// inbox is whose mail a caller reads: what it names, else its program, else its
-// session's. A key bound to a program reads that program's alone.
+// inbox returns the program whose mail a caller reads: the target, or the caller's program, or that of the session. A
+// key bound to a program may read the mail of that program only; another target is Forbidden.
 func inbox(c identity.Caller, target, sessionID string) (string, error) {
 	if target == "" && !c.Bound() {
 		target, _, _ = strings.Cut(sessionID, ".")
 		if target == "" {
-			return "", fault.Field("target", "is required: this key is bound to no program; name the program whose messages you read, or give a sessionId")
+			return "", fault.Field(
+				"target",
+				"is required: this key is bound to no program; name the program whose messages you read, or give "+
+					"a sessionId",
+			)
 		}
 	}
 	program, _, err := c.SpeaksAs(target)
 	return program, err
 }
 
-// Get reads an inbox, marks what it delivers unless told not to, and waits for a
-// first message where it is told to.
+// Get returns the messages of an inbox that are due, by priority and age, and marks them as delivered unless MarkAsRead
+// is false or the caller may not write. With WaitMs it waits for a first message. With IncludeDelivered it returns a
+// page of the history instead, oldest first, and marks nothing; a cursor is Invalid otherwise.
 func (s *Service) Get(ctx context.Context, c identity.Caller, in GetInput) (GetOutput, error) {
 	out := GetOutput{Messages: []View{}}
 	target, err := inbox(c, in.Target, in.SessionID)
@@ -144,36 +182,45 @@ func (s *Service) Get(ctx context.Context, c identity.Caller, in GetInput) (GetO
 		return s.history(ctx, c, from, in)
 	}
 	if in.Cursor != "" {
-		return out, fault.Field("cursor", "goes with includeDelivered alone: an inbox is read by what waits in it, so the next call brings the next messages")
+		return out, fault.Field(
+			"cursor",
+			"goes with includeDelivered alone: an inbox is read by what waits in it, so the next call brings the "+
+				"next messages",
+		)
 	}
 	mark := *in.MarkAsRead && c.CanWrite()
 	t := s.DB.User(c.User)
-	err = messages.Wait(ctx, t, []store.Cond{store.Contains("boxes", from), store.Eq("state", Pending)}, time.Duration(in.WaitMs)*time.Millisecond, func(ctx context.Context) (bool, error) {
-		if mark {
-			out.Messages, err = s.deliver(ctx, t, from, in.Limit)
-		} else {
-			out.Messages, err = s.peek(ctx, t, from, in.Limit)
-		}
-		return len(out.Messages) > 0, err
-	})
+	err = messages.Wait(
+		ctx,
+		t,
+		[]store.Cond{store.Contains("boxes", from), store.Eq("state", Pending)},
+		time.Duration(in.WaitMs)*time.Millisecond,
+		func(ctx context.Context) (bool, error) {
+			if mark {
+				out.Messages, err = s.deliver(ctx, t, from, in.Limit)
+			} else {
+				out.Messages, err = s.peek(ctx, t, from, in.Limit)
+			}
+			return len(out.Messages) > 0, err
+		},
+	)
 	return out, err
 }
 
+// due is the query for the messages of a box that are due.
 func due(from string, now time.Time, limit int) store.Query {
 	return store.Query{Where: []store.Cond{store.Contains("boxes", from), store.Le("dueAt", now)},
 		Order: []string{"rank desc", "createdAt", "dueAt"}, Limit: limit}
 }
 
-// Behind a page of nothing but dead letters, more is read at once, and only so
-// often: the rest is for the next call.
+// After a page that holds only dead letters, larger pages follow. Their number is bounded; the next call continues.
 const (
 	widePage = 100
 	maxPages = 8
 )
 
-// deliver hands out what is due and marks it, in one transaction: of two readers
-// at once each message goes to one. Dead letters on the way are buried, so that
-// they do not stand before live mail again.
+// deliver returns the messages that are due and marks them, in one transaction, so that of two concurrent readers each
+// message goes to one. It makes lapsed messages dead letters, so that they do not precede live mail again.
 func (s *Service) deliver(ctx context.Context, t *store.Tenant, from string, limit int) (views []View, err error) {
 	now, width := s.Now(), limit
 	for range maxPages {
@@ -213,6 +260,7 @@ func (s *Service) deliver(ctx context.Context, t *store.Tenant, from string, lim
 	return views, err
 }
 
+// peek returns the messages that are due and changes nothing.
 func (s *Service) peek(ctx context.Context, t *store.Tenant, from string, limit int) ([]View, error) {
 	now, q := s.Now(), due(from, s.Now(), limit)
 	views := []View{}
@@ -234,6 +282,7 @@ func (s *Service) peek(ctx context.Context, t *store.Tenant, from string, limit 
 	return views, nil
 }
 
+// history returns a page of a box by age, delivered messages included.
 func (s *Service) history(ctx context.Context, c identity.Caller, from string, in GetInput) (GetOutput, error) {
 	out := GetOutput{Messages: []View{}}
 	page, err := messages.Query(ctx, s.DB.User(c.User), store.Query{Where: []store.Cond{store.Contains("boxes", from)},
@@ -244,7 +293,7 @@ func (s *Service) history(ctx context.Context, c identity.Caller, from string, i
 	out.NextCursor = page.Next
 	now := s.Now()
 	for _, d := range page.Docs {
-		// What nobody read in time is a dead letter, and no history.
+		// A message that expired unread is among the dead letters only.
 		if m := d.Value; m.Deliveries > 0 || (m.State != Dead && !m.Lapsed(now)) {
 			out.Messages = append(out.Messages, view(d.ID, m))
 		}
@@ -252,8 +301,8 @@ func (s *Service) history(ctx context.Context, c identity.Caller, from string, i
 	return out, nil
 }
 
-// DeadLetters reads a page of what died, newest first: to a program's key what
-// that program sent or was to get, to others all.
+// DeadLetters returns a page of the dead letters, newest first. An agent's key that is bound to a program sees those
+// that the program sent or should have received; any other key sees all.
 func (s *Service) DeadLetters(ctx context.Context, c identity.Caller, in DeadInput) (DeadOutput, error) {
 	out := DeadOutput{Messages: []DeadLetter{}}
 	whose := everyone
@@ -267,12 +316,15 @@ func (s *Service) DeadLetters(ctx context.Context, c identity.Caller, in DeadInp
 	}
 	out.NextCursor = page.Next
 	for _, d := range page.Docs {
-		out.Messages = append(out.Messages, DeadLetter{View: view(d.ID, d.Value), Reason: d.Value.Reason(), DiedAt: d.Value.DiedAt})
+		out.Messages = append(
+			out.Messages,
+			DeadLetter{View: view(d.ID, d.Value), Reason: d.Value.Reason(), DiedAt: d.Value.DiedAt},
+		)
 	}
 	return out, nil
 }
 
-// load reads messages at once, nil for one that is missing.
+// load reads messages together. A missing one is nil.
 func load(ctx context.Context, r store.Reader, ids []string) ([]*Message, error) {
 	found := make([]*Message, len(ids))
 	fetches := make([]*store.Fetch, len(ids))
@@ -291,7 +343,7 @@ func load(ctx context.Context, r store.Reader, ids []string) ([]*Message, error)
 	return found, nil
 }
 
-// Ack acknowledges messages. Those that are not the caller's are told as not found.
+// Ack acknowledges messages. Ids of messages that do not exist or are not the caller's are returned in NotFound.
 func (s *Service) Ack(ctx context.Context, c identity.Caller, in AckInput) (AckOutput, error) {
 	var out AckOutput
 	now := s.Now()

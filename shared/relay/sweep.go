@@ -3,34 +3,38 @@ package relay
 import (
 	"context"
 	"errors"
-	"parley.internal/shared/domain"
 	"time"
 
+	"parley.internal/shared/domain"
 	"parley.internal/shared/store"
 )
 
-// Sweeps are the steps that the domain adds to the scheduled sweeps.
+// Sweeps returns the steps that the domain adds to the scheduled sweeps.
 func (s *Service) Sweeps() []domain.Sweep {
 	return []domain.Sweep{{Schedule: domain.Relay, Name: "messages", Run: s.SweepRelay}}
 }
 
-// sweepBatch is how many messages of a user one transaction sweeps: few enough
-// that a reader of theirs does not wait for long.
+// sweepBatch is the number of a user's messages that one transaction sweeps, small enough that the user's readers are
+// not held up for long.
 const sweepBatch = 100
 
-// SweepRelay sweeps at most limit messages whose time has come: it makes dead
-// letters of what expired unread or went unacknowledged, and deletes what was read
-// and expired, and dead letters past their time. It says how many it looked at: fewer
-// than limit means that none is left. It may be ended and run again at any point.
+// SweepRelay handles at most limit messages whose SweepAt has come: it makes dead letters of messages that expired
+// unread or were not acknowledged, and deletes expired messages that were read, and dead letters after [DeadFor]. It
+// returns the number of messages that it handled; fewer than limit without an error means that none is left. It may be
+// interrupted and run again at any point.
 func (s *Service) SweepRelay(ctx context.Context, a *store.Admin, limit int) (int, error) {
 	now, n := s.Now(), 0
 	for n < limit {
 		width := min(limit-n, store.MaxLimit)
-		due, _, err := messages.QueryAll(ctx, a, store.Query{Where: []store.Cond{store.Le("sweepAt", now)}, Order: []string{"sweepAt"}, Limit: width})
+		due, _, err := messages.QueryAll(
+			ctx,
+			a,
+			store.Query{Where: []store.Cond{store.Le("sweepAt", now)}, Order: []string{"sweepAt"}, Limit: width},
+		)
 		if err != nil {
 			return n, err
 		}
-		// What one user's mail meets does not hold up the others'.
+		// A failure for one user does not hold up the mail of the others.
 		var failed error
 		for _, b := range batches(due) {
 			if err := sweep(ctx, a.User(b.user), b.ids, now); err != nil {
@@ -51,7 +55,7 @@ type batch struct {
 	ids  []string
 }
 
-// batches are the messages by user, as many at once as a transaction sweeps.
+// batches groups messages by user, at most sweepBatch in each group.
 func batches(due []store.Located[Message]) []*batch {
 	var out []*batch
 	open := map[string]*batch{}
@@ -66,8 +70,8 @@ func batches(due []store.Located[Message]) []*batch {
 	return out
 }
 
-// sweep makes dead letters of, or deletes, messages of one user. What was read, acknowledged or swept since
-// they were listed is due later, and is left alone.
+// sweep makes dead letters of the messages of one user, or deletes them. Messages that were read, acknowledged or swept
+// since they were listed have a later SweepAt and are not changed.
 func sweep(ctx context.Context, t *store.Tenant, ids []string, now time.Time) error {
 	return t.Update(ctx, func(ctx context.Context, tx *store.Tx) error {
 		found, err := load(ctx, tx, ids)

@@ -17,12 +17,13 @@ import (
 	"parley.internal/shared/store"
 )
 
-func TestASweepBuriesWhatDiedAndDeletesWhatIsDone(t *testing.T) {
+func TestASweepMakesDeadLettersAndDeletesReadMessages(t *testing.T) {
 	each(t, func(t *testing.T, m *mail) {
 		unread := m.send(SendInput{TTL: 600, Target: "gamma"})
 		long := m.send(SendInput{TTL: 7200, Target: "gamma"})
 		read, acked := m.send(SendInput{TTL: 600}), m.send(SendInput{TTL: 600, MessageType: "QUERY"})
-		once, thrice := m.send(SendInput{TTL: 600, MessageType: "QUERY"}), m.send(SendInput{TTL: 86_400, MessageType: "DIRECTIVE"})
+		once := m.send(SendInput{TTL: 600, MessageType: "QUERY"})
+		thrice := m.send(SendInput{TTL: 86_400, MessageType: "DIRECTIVE"})
 		m.views(beta, GetInput{})
 		m.ack(beta, acked)
 		m.Pass(Redeliver)
@@ -41,7 +42,14 @@ func TestASweepBuriesWhatDiedAndDeletesWhatIsDone(t *testing.T) {
 		if n := m.sweep(10); n != 4 {
 			t.Errorf("handled %d", n)
 		}
-		for id, want := range map[string]State{unread: Dead, long: Pending, read: "", acked: "", once: Dead, thrice: Dead} {
+		for id, want := range map[string]State{
+			unread: Dead,
+			long:   Pending,
+			read:   "",
+			acked:  "",
+			once:   Dead,
+			thrice: Dead,
+		} {
 			if v, there := m.kept(id); there != (want != "") || v.State != want {
 				t.Errorf("%s is %q", id, v.State)
 			}
@@ -83,7 +91,8 @@ func TestASweepIsBoundedAndGoesOnWhereItEnded(t *testing.T) {
 			t.Errorf("beta gets %q", got)
 		}
 		other := identity.Caller{User: "v", Program: "beta"}
-		if a, b := len(m.letters(beta, DeadInput{}).Messages), len(m.letters(other, DeadInput{}).Messages); a != 5 || b != 2 {
+		a, b := len(m.letters(beta, DeadInput{}).Messages), len(m.letters(other, DeadInput{}).Messages)
+		if a != 5 || b != 2 {
 			t.Errorf("%d and %d dead letters", a, b)
 		}
 	})
@@ -110,7 +119,7 @@ func TestASweepOfManyTakesFewCalls(t *testing.T) {
 	})
 }
 
-func TestWhatIsReadWhileSweepingIsLeftAlone(t *testing.T) {
+func TestAMessageThatIsReadDuringASweepIsKept(t *testing.T) {
 	eachHooked(t, func(t *testing.T, m *mail, d *hooked) {
 		last := m.send(SendInput{MessageType: "DIRECTIVE", TTL: 86_400})
 		for range MaxDeliveries - 1 {
@@ -186,7 +195,7 @@ func (d *broken) Update(ctx context.Context, fn func(context.Context, store.Read
 	})
 }
 
-func TestOneUsersTroubleDoesNotHoldUpTheOthers(t *testing.T) {
+func TestAFailureForOneUserDoesNotStopTheSweepOfOthers(t *testing.T) {
 	eachHooked(t, func(t *testing.T, m *mail, d *hooked) {
 		m.fill("u", 3, time.Minute)
 		m.Pass(time.Second)
@@ -241,7 +250,8 @@ func TestSixteenReadersAndASweepLoseNothing(t *testing.T) {
 			wg.Go(func() {
 				for n := 7; n == 7; {
 					var err error
-					if n, err = m.SweepRelay(t.Context(), store.NewAdmin(m.DB), 7); err != nil && !fault.Is(err, fault.Conflict) {
+					n, err = m.SweepRelay(t.Context(), store.NewAdmin(m.DB), 7)
+					if err != nil && !fault.Is(err, fault.Conflict) {
 						t.Error(err)
 					}
 				}
@@ -265,7 +275,7 @@ func TestSixteenReadersAndASweepLoseNothing(t *testing.T) {
 	})
 }
 
-func TestDeadLettersAreSeenByWhomTheyConcern(t *testing.T) {
+func TestDeadLettersAreShownToTheirSenderAndRecipient(t *testing.T) {
 	each(t, func(t *testing.T, m *mail) {
 		person, itself := loose, beta
 		person.Kind, itself.Kind = identity.Human, identity.Human
@@ -287,8 +297,12 @@ func TestDeadLettersAreSeenByWhomTheyConcern(t *testing.T) {
 			want int
 			not  string
 		}{
-			"a sender": {alpha, 3, "live"}, "a recipient who sent too": {beta, 2, "to-gamma"}, "a recipient": {gamma, 1, "to-beta"},
-			"a third": {domaintest.Bound("u", "zeta"), 0, "to"}, "an unbound key": {loose, 3, "live"}, "a human": {person, 3, "live"},
+			"a sender":                   {alpha, 3, "live"},
+			"a recipient who sent too":   {beta, 2, "to-gamma"},
+			"a recipient":                {gamma, 1, "to-beta"},
+			"a third":                    {domaintest.Bound("u", "zeta"), 0, "to"},
+			"an unbound key":             {loose, 3, "live"},
+			"a human":                    {person, 3, "live"},
 			"a human's key of a program": {itself, 3, "live"}, "another user": {other, 0, "to"},
 		} {
 			if got := m.dead(c.who); len(strings.Fields(got)) != c.want || strings.Contains(got, c.not) {
@@ -298,9 +312,10 @@ func TestDeadLettersAreSeenByWhomTheyConcern(t *testing.T) {
 	})
 }
 
-func TestADeadLetterSaysWhyAndSinceWhen(t *testing.T) {
+func TestADeadLetterHasItsReasonAndTime(t *testing.T) {
 	each(t, func(t *testing.T, m *mail) {
-		query, unread := m.send(SendInput{Message: "q", MessageType: "QUERY", TTL: 60}), m.send(SendInput{Message: "s", Target: "gamma", TTL: 120})
+		query := m.send(SendInput{Message: "q", MessageType: "QUERY", TTL: 60})
+		unread := m.send(SendInput{Message: "s", Target: "gamma", TTL: 120})
 		m.get(beta, GetInput{})
 		m.Pass(2 * time.Minute)
 		m.get(beta, GetInput{}) // on whose way it is buried
@@ -311,7 +326,9 @@ func TestADeadLetterSaysWhyAndSinceWhen(t *testing.T) {
 		if len(got) != 2 || got[0].ID != unread || got[1].ID != query {
 			t.Fatalf("%+v", got)
 		}
-		if d := got[0]; d.Reason != "expired" || !d.DiedAt.Equal(m.Clock.Now()) || d.Status != Dead || d.Message != "s" || d.Target != "gamma" {
+		d := got[0]
+		if d.Reason != "expired" || !d.DiedAt.Equal(m.Clock.Now()) || d.Status != Dead || d.Message != "s" ||
+			d.Target != "gamma" {
 			t.Errorf("what nobody read: %+v", d)
 		}
 		if d := got[1]; d.Reason != "unacknowledged" || !d.DiedAt.Equal(died) || d.Deliveries != 1 {
@@ -352,7 +369,8 @@ func TestDeadLettersArePagedNewestFirst(t *testing.T) {
 		}
 		page := m.letters(alpha, DeadInput{Limit: 1})
 		for name, c := range map[string]identity.Caller{"another program": beta, "an unbound key": loose} {
-			if _, err := m.DeadLetters(t.Context(), c, DeadInput{Cursor: page.NextCursor}); domaintest.Fields(err) != "cursor" {
+			_, err := m.DeadLetters(t.Context(), c, DeadInput{Cursor: page.NextCursor})
+			if domaintest.Fields(err) != "cursor" {
 				t.Errorf("%s with alpha's cursor: %v", name, err)
 			}
 		}

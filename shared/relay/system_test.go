@@ -14,7 +14,7 @@ import (
 	"parley.internal/shared/task"
 )
 
-func TestTheSystemTellsAProgramOnce(t *testing.T) {
+func TestASystemMessageIsSentOnce(t *testing.T) {
 	each(t, func(t *testing.T, m *mail) {
 		for range 2 {
 			if err := m.Tell(t.Context(), "u", "told-1", "beta", "beta.1 is gone"); err != nil {
@@ -22,8 +22,19 @@ func TestTheSystemTellsAProgramOnce(t *testing.T) {
 			}
 			m.Pass(time.Second)
 		}
-		want := View{ID: "told-1", Source: "parley", Verified: true, Target: "beta", Message: "beta.1 is gone", MessageType: "STATUS",
-			Priority: task.Normal, Status: Delivered, CreatedAt: t0, ExpiresAt: t0.Add(24 * time.Hour), Deliveries: 1}
+		want := View{
+			ID:          "told-1",
+			Source:      "parley",
+			Verified:    true,
+			Target:      "beta",
+			Message:     "beta.1 is gone",
+			MessageType: "STATUS",
+			Priority:    task.Normal,
+			Status:      Delivered,
+			CreatedAt:   t0,
+			ExpiresAt:   t0.Add(24 * time.Hour),
+			Deliveries:  1,
+		}
 		if got := m.views(beta, GetInput{}); len(got) != 1 || !reflect.DeepEqual(got[0], want) {
 			t.Errorf("%+v", got)
 		}
@@ -54,7 +65,7 @@ func TestNoKeySpeaksAsTheSystem(t *testing.T) {
 				in := to(target)
 				in.Source = c.source
 				_, err := m.Send(t.Context(), c.who, in)
-				domaintest.Refused(t, name, err, fault.Forbidden, "what the system itself says")
+				domaintest.Refused(t, name, err, fault.Forbidden, "Parley's own messages")
 			}
 		}
 		if got := m.get(beta, GetInput{}); got != "" {
@@ -76,14 +87,17 @@ func TestTheInputsOfGroupsAreBounded(t *testing.T) {
 		}
 		long := strings.Repeat("n", 100)
 		for _, name := range []string{"", ".", "..", "__x__", "a/b", "a b", "-a", long + "n", "*"} {
-			if err := call("set_group", map[string]any{"name": name, "members": []string{"beta"}}); !fault.Is(err, fault.Invalid) {
+			err := call("set_group", map[string]any{"name": name, "members": []string{"beta"}})
+			if !fault.Is(err, fault.Invalid) {
 				t.Errorf("a group named %q: %v", name, err)
 			}
-			if err := call("set_group", map[string]any{"name": "ops", "members": []string{"beta", name}}); !fault.Is(err, fault.Invalid) {
+			err = call("set_group", map[string]any{"name": "ops", "members": []string{"beta", name}})
+			if !fault.Is(err, fault.Invalid) {
 				t.Errorf("a member named %q: %v", name, err)
 			}
 		}
-		if err := call("set_group", map[string]any{"name": "ops", "members": many(101)}); !fault.Is(err, fault.Invalid) {
+		err := call("set_group", map[string]any{"name": "ops", "members": many(101)})
+		if !fault.Is(err, fault.Invalid) {
 			t.Errorf("101 members: %v", err)
 		}
 		if err := call("set_group", map[string]any{"name": "ops"}); !fault.Is(err, fault.Invalid) {
@@ -93,7 +107,12 @@ func TestTheInputsOfGroupsAreBounded(t *testing.T) {
 			t.Error(err)
 		}
 		send := func(target string) error {
-			return call("send_message", map[string]any{"message": "hear", "source": "", "target": target, "message_type": "STATUS"})
+			return call("send_message", map[string]any{
+				"message":      "hear",
+				"source":       "",
+				"target":       target,
+				"message_type": "STATUS",
+			})
 		}
 		if err := send("group:" + long); err != nil {
 			t.Error(err)
@@ -127,13 +146,19 @@ func TestEveryCallKeepsItsBudget(t *testing.T) {
 				_, err := m.SetGroup(t.Context(), alpha, SetGroupInput{Name: "ops", Members: []string{"beta", "gamma"}})
 				return err
 			}},
-			{"list_groups", 1, func() error { _, err := m.ListGroups(t.Context(), alpha, ListGroupsInput{}); return err }},
+			{
+				"list_groups", 1,
+				func() error { _, err := m.ListGroups(t.Context(), alpha, ListGroupsInput{}); return err },
+			},
 			{"send_message", 1, send(to("beta"))},
 			{"send_message to a group", 2, send(to("group:ops"))},
 			{"send_message to a group, with a key", 3, send(keyed)},
 			{"send_message to all", 1, send(to("all"))},
 			{"get_messages", 2, func() error { _, err := m.Get(t.Context(), beta, GetInput{}); return err }},
-			{"get_dead_letters", 1, func() error { _, err := m.DeadLetters(t.Context(), beta, DeadInput{}); return err }},
+			{
+				"get_dead_letters", 1,
+				func() error { _, err := m.DeadLetters(t.Context(), beta, DeadInput{}); return err },
+			},
 			{"a word of the system", 1, func() error { return m.Tell(t.Context(), "u", "told", "beta", "x") }},
 		} {
 			d.calls.Store(0)

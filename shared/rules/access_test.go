@@ -15,26 +15,26 @@ import (
 	"parley.internal/shared/app"
 )
 
-// shown is why a person reads a collection and all that stands below it. Every other
-// collection is closed.
+// shown lists the collections that a person may read, with those below them, and the reason. Every other collection is
+// closed.
 var shown = map[string]string{
 	"tasks":           "the person's work, questions, alerts, dreams and sprints",
-	"leases":          "the part of a task that says until when it is claimed",
-	"sessions":        "who is at work",
-	"heartbeats":      "the part of a session that says when it was last heard of",
-	"relay":           "what agents tell each other",
+	"leases":          "the leases of claimed tasks, which are stored apart from the tasks",
+	"sessions":        "the sessions of agents",
+	"heartbeats":      "the heartbeats of sessions, which are stored apart from the sessions",
+	"relay":           "the messages between agents",
 	"fires":           "debates",
 	"councils":        "councils",
-	"councilRequests": "what a council is asked, which stands beside it",
+	"councilRequests": "the questions to councils, which are stored apart from the councils",
 	"teams":           "teams",
-	"teamBoards":      "the part of a team that says where its tasks stand",
-	"teamBeats":       "the part of a team that says when a member was last heard of",
+	"teamBoards":      "the states of a team's tasks, which are stored apart from the team",
+	"teamBeats":       "the heartbeats of a team's members, which are stored apart from the team",
 	"verifications":   "verifications",
-	"devices":         "what rings, to take a lost phone off the list",
-	"settings":        "what the person chose, to change it",
+	"devices":         "the devices that receive notifications, to remove a lost phone",
+	"settings":        "the person's settings, to change them",
 }
 
-// schema is every collection of a user, with a parent document where it stands below one.
+// schema returns the path of every collection of a user, with a parent document for a collection below one.
 func schema(t *testing.T) []string {
 	t.Helper()
 	var paths []string
@@ -49,7 +49,7 @@ func top(path string) string {
 	return name
 }
 
-// first is what a query finds first, and whether it may look.
+// first returns an error if a query is refused or finds no document.
 func first(t *testing.T, q firestore.Query) error {
 	it := q.Limit(1).Documents(t.Context())
 	defer it.Stop()
@@ -60,8 +60,8 @@ func first(t *testing.T, q firestore.Query) error {
 	return err
 }
 
-// access tries everything with the document d of a collection, as someone, and is what
-// succeeded. Deleting comes last.
+// access tries every method on the document d of a collection and returns the names of those that succeeded. It deletes
+// the document last.
 func access(t *testing.T, c *firestore.Client, coll string) string {
 	t.Helper()
 	ctx, d := t.Context(), c.Doc(coll+"/d")
@@ -119,7 +119,9 @@ func collections(t *testing.T, p *project) {
 		}
 	}
 	// A process names the runner that holds it, which only that runner may know.
-	for _, never := range []string{"apiKeys", "links", "ledger", "ledgerDaily", "idempotency", "pushes", "pushQuotas", "teamProcesses"} {
+	for _, never := range []string{
+		"apiKeys", "links", "ledger", "ledgerDaily", "idempotency", "pushes", "pushQuotas", "teamProcesses",
+	} {
 		if !seen[never] || shown[never] != "" {
 			t.Errorf("%s is not among the closed collections", never)
 		}
@@ -128,11 +130,14 @@ func collections(t *testing.T, p *project) {
 
 func outside(t *testing.T, p *project) {
 	server := p.as(t, admin)
-	for _, coll := range []string{"users", "tasks", "other/ann/tasks", "users/ann/unknown", "users/ann/unknown/parent/tasks", "users/ann/apiKeys/parent/tasks"} {
+	for _, coll := range []string{
+		"users", "tasks", "other/ann/tasks", "users/ann/unknown", "users/ann/unknown/parent/tasks",
+		"users/ann/apiKeys/parent/tasks",
+	} {
 		if _, err := server.Doc(coll+"/d").Set(t.Context(), fields{"x": 1}); err != nil {
 			t.Fatal(err)
 		}
-		for _, w := range []who{ann, nobody} {
+		for _, w := range []signIn{ann, nobody} {
 			if can := access(t, p.as(t, w), coll); can != "" {
 				t.Errorf("%q can %s in %s", w.uid, can, coll)
 			}
@@ -142,7 +147,7 @@ func outside(t *testing.T, p *project) {
 	refused(t, "the user's own document, which is none of Parley's", err)
 }
 
-// Who signs in anonymously reads not even what has the same user id.
+// An anonymous sign-in may not even read documents of the same user id.
 func anonymously(t *testing.T, p *project) {
 	for _, coll := range slices.Sorted(maps.Keys(shown)) {
 		if can := access(t, p.as(t, anonymous), "users/ann/"+coll); can != "" {
@@ -152,7 +157,7 @@ func anonymously(t *testing.T, p *project) {
 }
 
 // reads says whether a person reads the tasks of the user with that id.
-func reads(t *testing.T, p *project, w who) bool {
+func reads(t *testing.T, p *project, w signIn) bool {
 	t.Helper()
 	if _, err := p.as(t, admin).Doc("users/"+w.uid+"/tasks/d").Set(t.Context(), fields{"x": 1}); err != nil {
 		t.Fatal(err)
@@ -182,17 +187,17 @@ func admissions(t *testing.T, p *project) {
 		`{"email":"ben@CORP.example","email_verified":true}`:   true,
 		`{"email":"ben@a.corp.example","email_verified":true}`: false,
 	} {
-		if got := reads(t, p, who{"unlisted", "password", claims}); got != want {
+		if got := reads(t, p, signIn{"unlisted", "password", claims}); got != want {
 			t.Errorf("with %s a person is admitted: %t, want %t", claims, got, want)
 		}
 	}
-	if !reads(t, p, who{"listed", "password", `{}`}) {
+	if !reads(t, p, signIn{"listed", "password", `{}`}) {
 		t.Error("a listed user id is not admitted")
 	}
-	if reads(t, p, who{"Listed", "password", `{}`}) {
+	if reads(t, p, signIn{"Listed", "password", `{}`}) {
 		t.Error("a listed user id in other case is admitted")
 	}
-	if reads(t, p, who{"local", "password", `{"parley":true,"email":"ann@example.org","email_verified":true}`}) {
+	if reads(t, p, signIn{"local", "password", `{"parley":true,"email":"ann@example.org","email_verified":true}`}) {
 		t.Error("the hub's own user is signed in")
 	}
 }
@@ -201,7 +206,7 @@ func lookalikes(t *testing.T, p *project) {
 	for _, email := range []string{"boss@corp.example@evil.example", `\"boss@corp.example\"@evil.example`, "@corp.example",
 		"corp.example", "", "@", "boss@corp.example.evil.example", "ann@example.org ", "\u212Aate@corp.example"} {
 		claims := `{"email":"` + email + `","email_verified":true}`
-		if reads(t, p, who{"unlisted2", "password", claims}) {
+		if reads(t, p, signIn{"unlisted2", "password", claims}) {
 			t.Errorf("%s admits", claims)
 		}
 	}

@@ -18,8 +18,8 @@ import (
 	"parley.internal/shared/task"
 )
 
-// The same question is answered twice: through the hub, and by an app. What is kept may
-// differ in the times alone.
+// A question that is answered through the hub and one that is answered by an app are stored alike, except for the
+// times.
 func answers(t *testing.T, p *project) {
 	d := p.desk(t)
 	for name, c := range map[string]struct {
@@ -34,7 +34,8 @@ func answers(t *testing.T, p *project) {
 		"with what it is for": {"left", fields{"status": "done"}},
 	} {
 		byHub, byApp := d.ask("left", "right"), d.ask("left", "right")
-		if _, err := d.Answer(t.Context(), d.person, signal.AnswerInput{QuestionID: byHub, Response: c.text}); err != nil {
+		_, err := d.Answer(t.Context(), d.person, signal.AnswerInput{QuestionID: byHub, Response: c.text})
+		if err != nil {
 			t.Fatal(err)
 		}
 		before := clock()
@@ -45,10 +46,12 @@ func answers(t *testing.T, p *project) {
 				t.Errorf("%s: answered at %v, at %v", name, at, before)
 			}
 		}
-		if got.PurgeAt.Before(got.CompletedAt.Add(29*24*time.Hour)) || got.PurgeAt.After(got.ExpiresAt.Add(task.Retention)) {
+		if got.PurgeAt.Before(got.CompletedAt.Add(29*24*time.Hour)) ||
+			got.PurgeAt.After(got.ExpiresAt.Add(task.Retention)) {
 			t.Errorf("%s: answered at %v it is purged at %v", name, got.CompletedAt, got.PurgeAt)
 		}
-		got.CreatedAt, got.ExpiresAt, got.CompletedAt, got.PurgeAt = want.CreatedAt, want.ExpiresAt, want.CompletedAt, want.PurgeAt
+		got.CreatedAt, got.ExpiresAt = want.CreatedAt, want.ExpiresAt
+		got.CompletedAt, got.PurgeAt = want.CompletedAt, want.PurgeAt
 		got.Question.AnsweredAt = want.Question.AnsweredAt
 		if !reflect.DeepEqual(got, want) {
 			t.Errorf("%s: an app leaves %+v %+v\nthe hub leaves %+v %+v", name, got, got.Question, want, want.Question)
@@ -56,45 +59,51 @@ func answers(t *testing.T, p *project) {
 	}
 }
 
-// wrong is what an answer may not say, and what may not change beside it.
+// wrong returns the invalid answers, and the changes that may not be made with an answer.
 func wrong() map[string]fields {
 	days := func(n int) time.Time { return clock().Add(time.Duration(n) * 24 * time.Hour) }
 	return map[string]fields{
-		"an empty response":             {"question.response": ""},
-		"a response too long":           {"question.response": strings.Repeat("x", 4001)},
-		"a number":                      {"question.response": 7},
-		"a list":                        {"question.response": []string{"left"}},
-		"a map":                         {"question.response": fields{"text": "left"}},
-		"nothing":                       {"question.response": nil},
-		"by another name":               {"question.answeredBy": "key:0123456789ab"},
-		"the asker's name":              {"question.answeredBy": "alpha"},
-		"answered at the app's time":    {"question.answeredAt": clock()},
-		"completed at the app's time":   {"completedAt": clock()},
-		"changed at the app's time":     {"changedAt": clock()},
-		"changed long ago":              {"changedAt": days(-1)},
-		"active":                        {"status": "active"},
-		"failed":                        {"status": "failed"},
-		"derezzed":                      {"status": "derezzed"},
-		"still created":                 {"status": "created"},
-		"purged too soon":               {"purgeAt": days(28)},
-		"purged at once":                {"purgeAt": firestore.ServerTimestamp},
-		"purged too late":               {"purgeAt": days(40)},
-		"never purged":                  {"purgeAt": firestore.Delete},
-		"purged at no time":             {"purgeAt": "2099-01-01"},
-		"with another question":         {"question.content": "may I?"},
-		"with other options":            {"question.options": []string{"left", "mine"}},
-		"with more in the question":     {"question.by": "ann"},
-		"with less in the question":     {"question.options": firestore.Delete},
-		"with another title":            {"title": "x"},
-		"with other routes":             {"routes": []string{"*", "beta"}},
-		"with a result":                 {"result": "x"},
-		"with a new field":              {"mine": true},
-		"with less":                     {"context": firestore.Delete},
-		"of another type":               {"type": "task"},
-		"with a longer life":            {"expiresAt": days(2)},
-		"with an older birth":           {"createdAt": days(-2)},
-		"claimed":                       {"claimedBy": "key:firebase"},
-		"with the question made anew":   {"question": fields{"response": "left", "answeredAt": firestore.ServerTimestamp, "answeredBy": "key:firebase"}},
+		"an empty response":           {"question.response": ""},
+		"a response too long":         {"question.response": strings.Repeat("x", 4001)},
+		"a number":                    {"question.response": 7},
+		"a list":                      {"question.response": []string{"left"}},
+		"a map":                       {"question.response": fields{"text": "left"}},
+		"nothing":                     {"question.response": nil},
+		"by another name":             {"question.answeredBy": "key:0123456789ab"},
+		"the asker's name":            {"question.answeredBy": "alpha"},
+		"answered at the app's time":  {"question.answeredAt": clock()},
+		"completed at the app's time": {"completedAt": clock()},
+		"changed at the app's time":   {"changedAt": clock()},
+		"changed long ago":            {"changedAt": days(-1)},
+		"active":                      {"status": "active"},
+		"failed":                      {"status": "failed"},
+		"derezzed":                    {"status": "derezzed"},
+		"still created":               {"status": "created"},
+		"purged too soon":             {"purgeAt": days(28)},
+		"purged at once":              {"purgeAt": firestore.ServerTimestamp},
+		"purged too late":             {"purgeAt": days(40)},
+		"never purged":                {"purgeAt": firestore.Delete},
+		"purged at no time":           {"purgeAt": "2099-01-01"},
+		"with another question":       {"question.content": "may I?"},
+		"with other options":          {"question.options": []string{"left", "mine"}},
+		"with more in the question":   {"question.by": "ann"},
+		"with less in the question":   {"question.options": firestore.Delete},
+		"with another title":          {"title": "x"},
+		"with other routes":           {"routes": []string{"*", "beta"}},
+		"with a result":               {"result": "x"},
+		"with a new field":            {"mine": true},
+		"with less":                   {"context": firestore.Delete},
+		"of another type":             {"type": "task"},
+		"with a longer life":          {"expiresAt": days(2)},
+		"with an older birth":         {"createdAt": days(-2)},
+		"claimed":                     {"claimedBy": "key:firebase"},
+		"with the question made anew": {
+			"question": fields{
+				"response":   "left",
+				"answeredAt": firestore.ServerTimestamp,
+				"answeredBy": "key:firebase",
+			},
+		},
 		"with the question made a text": {"question": "left"},
 		"with the question taken away":  {"question": firestore.Delete},
 	}
@@ -110,15 +119,23 @@ func brokenAnswers(t *testing.T, p *project) {
 		id := d.ask("left", "right")
 		written := with(good, broken)
 		if _, whole := broken["question"]; whole {
-			written = with(written, fields{"question.response": drop, "question.answeredAt": drop, "question.answeredBy": drop})
+			written = with(written, fields{
+				"question.response":   drop,
+				"question.answeredAt": drop,
+				"question.answeredBy": drop,
+			})
 		}
 		refused(t, name, d.give(id, written))
 		if v := d.kept(id); v.Status != task.Created || v.Question == nil || v.Question.Response != "" {
 			t.Errorf("%s: it is kept as %+v", name, v)
 		}
 	}
-	// Whatever an app may write later, it cannot make work of its own.
-	_, err := d.doc("tasks/mine").Create(t.Context(), fields{"type": "question", "status": "done", "changedAt": firestore.ServerTimestamp})
+	// An app cannot create tasks.
+	_, err := d.doc("tasks/mine").Create(t.Context(), fields{
+		"type":      "question",
+		"status":    "done",
+		"changedAt": firestore.ServerTimestamp,
+	})
 	refused(t, "a question of one's own", err)
 	_, err = d.doc("tasks/" + d.ask()).Delete(t.Context())
 	refused(t, "deleting a question", err)
@@ -144,16 +161,21 @@ func unanswerable(t *testing.T, p *project) {
 	if err := d.give("missing", answer("left")); err == nil {
 		t.Error("a question that is not there was answered")
 	}
-	// The rules and the hub agree on when a question is over.
+	// The rules and the hub agree on the time at which a question expires.
 	id := d.past().ask()
-	if out, err := d.Response(t.Context(), d.agent, signal.ResponseInput{QuestionID: id}); err != nil || out.Status != signal.Expired {
+	out, err := d.Response(t.Context(), d.agent, signal.ResponseInput{QuestionID: id})
+	if err != nil || out.Status != signal.Expired {
 		t.Errorf("for the hub it is %+v, %v", out, err)
 	}
 }
 
 func othersAnswers(t *testing.T, p *project) {
 	d := p.desk(t)
-	for name, w := range map[string]who{"another user": bob, "nobody": nobody, "an anonymous user": {uid: d.user.uid, provider: "anonymous"}} {
+	for name, w := range map[string]signIn{
+		"another user":      bob,
+		"nobody":            nobody,
+		"an anonymous user": {uid: d.user.uid, provider: "anonymous"},
+	} {
 		id := d.ask("left")
 		_, err := p.as(t, w).Doc("users/"+d.user.uid+"/tasks/"+id).Update(t.Context(), update(answer("left")))
 		refused(t, name, err)
@@ -163,7 +185,7 @@ func othersAnswers(t *testing.T, p *project) {
 	}
 }
 
-// Apps and the hub answer one question at once, and after that once more.
+// Apps and the hub answer one question concurrently, and once more afterwards.
 func firstAnswer(t *testing.T, p *project) {
 	d := p.desk(t)
 	id := d.ask()
@@ -203,13 +225,13 @@ func firstAnswer(t *testing.T, p *project) {
 	}
 }
 
-// woken is what somebody who waited has in the end.
+// woken is the result of a wait for an answer.
 type woken struct {
 	signal.Answer
 	err error
 }
 
-// waits has another server wait for the answer, and returns once it listens.
+// waits starts a wait for the answer on another server and returns once that listens.
 func (d *desk) waits(id string) <-chan woken {
 	looks, got := make(chan struct{}, 100), make(chan woken, 1)
 	other := d.p.service(d.t, func() time.Time { looks <- struct{}{}; return clock() })
@@ -223,14 +245,34 @@ func (d *desk) waits(id string) <-chan woken {
 	return got
 }
 
-// The app hears of a question, answers it, and an agent that waits on another server
-// than it asked has the answer. Everything else then shows it as answered.
+// The app is notified of a question and answers it. An agent that waits on another server than the one it asked
+// receives the answer, and every view then shows the question as answered.
 func wakes(t *testing.T, p *project) {
 	d := p.desk(t)
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
-	pending := d.app.Collection("users/"+d.user.uid+"/tasks").Where("routes", "array-contains", "question:*").Where("status", "==", "created").
-		OrderBy("rank", firestore.Desc).OrderBy("createdAt", firestore.Asc).Limit(50).Snapshots(ctx)
+	pending := d.app.Collection(
+		"users/"+d.user.uid+"/tasks",
+	).Where(
+		"routes",
+		"array-contains",
+		"question:*",
+	).Where(
+		"status",
+		"==",
+		"created",
+	).
+		OrderBy(
+			"rank",
+			firestore.Desc,
+		).OrderBy(
+		"createdAt",
+		firestore.Asc,
+	).Limit(
+		50,
+	).Snapshots(
+		ctx,
+	)
 	defer pending.Stop()
 	if s, err := pending.Next(); err != nil || s.Size != 0 {
 		t.Fatalf("the app hears of %+v, %v", s, err)
@@ -241,8 +283,14 @@ func wakes(t *testing.T, p *project) {
 		t.Fatalf("the app hears of %+v, %v", heard, err)
 	}
 
-	// A server follows what changed of late. It was asked long before that.
-	if _, err := d.server.Doc("users/"+d.user.uid+"/tasks/"+id).Update(ctx, []firestore.Update{{Path: "changedAt", Value: clock().Add(-time.Hour)}}); err != nil {
+	// A server follows recent changes only. The question is much older.
+	_, err = d.server.Doc(
+		"users/"+d.user.uid+"/tasks/"+id,
+	).Update(
+		ctx,
+		[]firestore.Update{{Path: "changedAt", Value: clock().Add(-time.Hour)}},
+	)
+	if err != nil {
 		t.Fatal(err)
 	}
 	if heard, err := pending.Next(); err != nil || heard.Size != 1 {
@@ -253,14 +301,17 @@ func wakes(t *testing.T, p *project) {
 		t.Fatal(err)
 	}
 	has := <-got
-	if has.err != nil || has.Status != signal.Answered || has.Response != "left" || !has.AnsweredAt.Equal(d.kept(id).Question.AnsweredAt) {
-		t.Errorf("who waits has %+v", has)
+	if has.err != nil || has.Status != signal.Answered || has.Response != "left" ||
+		!has.AnsweredAt.Equal(d.kept(id).Question.AnsweredAt) {
+		t.Errorf("the agent that waits has %+v", has)
 	}
-	if out, err := d.Response(t.Context(), d.agent, signal.ResponseInput{QuestionID: id}); err != nil || out != has.Answer {
+	out, err := d.Response(t.Context(), d.agent, signal.ResponseInput{QuestionID: id})
+	if err != nil || out != has.Answer {
 		t.Errorf("get_response answers %+v, %v", out, err)
 	}
 	for status, want := range map[signal.Status]int{signal.Pending: 0, signal.Answered: 1, signal.Expired: 0} {
-		if out, err := d.List(t.Context(), d.person, op.Fill(signal.ListInput{Status: status})); err != nil || len(out.Questions) != want {
+		out, err := d.List(t.Context(), d.person, op.Fill(signal.ListInput{Status: status}))
+		if err != nil || len(out.Questions) != want {
 			t.Errorf("%s: %+v, %v", status, out, err)
 		}
 	}

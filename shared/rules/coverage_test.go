@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// node is an expression of the rules in the emulator's report, with the values that it
-// had. One that was passed over has values that say nothing.
+// node is an expression of the rules in the emulator's report, with its values. An expression that was skipped has
+// values without a kind.
 type node struct {
 	SourcePosition struct {
 		Line, Column             int
@@ -19,7 +19,7 @@ type node struct {
 	Children []*node
 }
 
-// missing is what the expression never was: evaluated, or true, or false.
+// missing returns the states that the expression never had: "evaluated", or "true" and "false" for a condition.
 func (n *node) missing() []string {
 	seen := map[string]bool{}
 	for _, v := range n.Values {
@@ -53,7 +53,7 @@ func (n *node) text(rules []byte) string {
 	return string(rules[from:to])
 }
 
-// coverage wants every condition of the rules to have been true, and to have been false.
+// coverage checks that every condition of the rules was true and was false in the requests so far.
 func (p *project) coverage(t *testing.T) {
 	var report struct{ Report []*node }
 	out := p.ask(t, http.MethodGet, "ruleCoverage", nil)
@@ -66,10 +66,16 @@ func (p *project) coverage(t *testing.T) {
 		expressions++
 		missing := n.missing()
 		for _, value := range missing {
-			t.Errorf("firestore.rules:%d:%d was never %s: %s", n.SourcePosition.Line, n.SourcePosition.Column, value, n.text(p.text))
+			t.Errorf(
+				"firestore.rules:%d:%d was never %s: %s",
+				n.SourcePosition.Line,
+				n.SourcePosition.Column,
+				value,
+				n.text(p.text),
+			)
 		}
 		if len(missing) > 0 && missing[0] == "evaluated" {
-			return // nor was what it consists of
+			return // its parts were not evaluated either
 		}
 		for _, c := range n.Children {
 			look(c)

@@ -18,19 +18,19 @@ import (
 	"parley.internal/shared/task"
 )
 
-// desk is a user of a test's own: with an app, and a server that agents of theirs ask.
+// desk is a user for one test, with an app and a server on which the user's agents ask questions.
 type desk struct {
 	t *testing.T
 	p *project
 	*signal.Service
-	user          who
+	user          signIn
 	agent, person identity.Caller
 	app, server   *firestore.Client
 }
 
 func (p *project) desk(t *testing.T) *desk {
 	t.Helper()
-	u := who{uid: strings.ToLower(rand.Text()[:12]), provider: "phone"}
+	u := signIn{uid: strings.ToLower(rand.Text()[:12]), provider: "phone"}
 	return &desk{t: t, p: p, Service: p.service(t, clock), user: u, app: p.as(t, u), server: p.as(t, admin),
 		agent:  identity.Caller{User: u.uid, Program: "alpha", KeyID: "key-of-alpha", Kind: identity.Agent},
 		person: identity.Caller{User: u.uid, KeyID: "firebase", Kind: identity.Human}}
@@ -38,7 +38,7 @@ func (p *project) desk(t *testing.T) *desk {
 
 func clock() time.Time { return time.Now().UTC().Truncate(time.Microsecond) }
 
-// service is what a server answers with, over the same database.
+// service returns the service of a server over the same database.
 func (p *project) service(t *testing.T, now func() time.Time) *signal.Service {
 	t.Helper()
 	d, err := driver.Open(t.Context(), driver.Options{EmulatorHost: p.addr, Project: p.id})
@@ -54,17 +54,21 @@ func (p *project) service(t *testing.T, now func() time.Time) *signal.Service {
 	return &signal.Service{DB: db, Now: now, NewID: rand.Text}
 }
 
-// ask is a question of the agent's.
+// ask asks a question as the agent and returns its id.
 func (d *desk) ask(options ...string) string {
 	d.t.Helper()
-	out, err := d.Ask(d.t.Context(), d.agent, op.Fill(signal.AskInput{Question: "which?", Options: options, Context: "of two"}))
+	out, err := d.Ask(d.t.Context(), d.agent, op.Fill(signal.AskInput{
+		Question: "which?",
+		Options:  options,
+		Context:  "of two",
+	}))
 	if err != nil {
 		d.t.Fatal(err)
 	}
 	return out.QuestionID
 }
 
-// past is the same desk an hour and a day ago.
+// past returns the same desk with a clock that is 25 hours behind.
 func (d *desk) past() *desk {
 	d.t.Helper()
 	then := *d
@@ -76,7 +80,7 @@ func (d *desk) doc(path string) *firestore.DocumentRef {
 	return d.app.Doc("users/" + d.user.uid + "/" + path)
 }
 
-// answer is what an app writes to answer a question: paths and values.
+// answer returns the paths and values that an app writes to answer a question.
 func answer(text any) fields {
 	return fields{
 		"status":              "done",
@@ -88,7 +92,7 @@ func answer(text any) fields {
 	}
 }
 
-// update is what changes the fields at the paths.
+// update returns the updates that set the fields at the paths.
 func update(at fields) []firestore.Update {
 	var out []firestore.Update
 	for path, v := range at {
@@ -103,7 +107,7 @@ func (d *desk) give(id string, written fields) error {
 	return err
 }
 
-// kept is the question as the domain reads it.
+// kept returns the question as the domain reads it.
 func (d *desk) kept(id string) task.Task {
 	d.t.Helper()
 	v, err := task.Tasks.Get(d.t.Context(), d.DB.User(d.user.uid), id)
@@ -113,7 +117,7 @@ func (d *desk) kept(id string) task.Task {
 	return v
 }
 
-// change changes a question past all rules.
+// change changes a question without regard to the rules.
 func (d *desk) change(id string, change func(*task.Task)) {
 	d.t.Helper()
 	v := d.kept(id)

@@ -21,7 +21,13 @@ const (
 )
 
 func device() fields {
-	return fields{"token": token, "platform": "android", "name": "my phone", "registeredAt": firestore.ServerTimestamp, "changedAt": firestore.ServerTimestamp}
+	return fields{
+		"token":        token,
+		"platform":     "android",
+		"name":         "my phone",
+		"registeredAt": firestore.ServerTimestamp,
+		"changedAt":    firestore.ServerTimestamp,
+	}
 }
 
 func (d *desk) devices() []signal.DeviceView {
@@ -33,7 +39,7 @@ func (d *desk) devices() []signal.DeviceView {
 	return out.Devices
 }
 
-// idOf is the id of a device with the token, so that only the token can be wrong.
+// idOf returns the id that belongs to the token of a device, so that only the token can be wrong.
 func idOf(token any) string {
 	sum := sha256.Sum256(fmt.Append(nil, token))
 	return hex.EncodeToString(sum[:16])
@@ -44,10 +50,13 @@ func registers(t *testing.T, p *project) {
 	mine := d.doc("devices/" + tokenID)
 	_, err := mine.Create(t.Context(), device())
 	allowed(t, "registering", err)
-	if all := d.devices(); len(all) != 1 || all[0].DeviceID != tokenID || all[0].Platform != "android" || all[0].Name != "my phone" || time.Since(all[0].RegisteredAt).Abs() > time.Minute {
+	all := d.devices()
+	if len(all) != 1 || all[0].DeviceID != tokenID || all[0].Platform != "android" || all[0].Name != "my phone" ||
+		time.Since(all[0].RegisteredAt).Abs() > time.Minute {
 		t.Errorf("the hub lists %+v", all)
 	}
-	for name, changes := range map[string]fields{"as it is": nil, "an iPhone": {"platform": "ios"}, "a browser": {"platform": "web"},
+	for name, changes := range map[string]fields{
+		"as it is": nil, "an iPhone": {"platform": "ios"}, "a browser": {"platform": "web"},
 		"without a name": {"name": drop}, "with the longest name": {"name": strings.Repeat("é", 100)}} {
 		_, err = mine.Set(t.Context(), with(device(), changes))
 		allowed(t, name, err)
@@ -57,11 +66,19 @@ func registers(t *testing.T, p *project) {
 	allowed(t, "with the longest token", err)
 	_, err = longest.Delete(t.Context())
 	allowed(t, "removing it", err)
-	out, err := d.Register(t.Context(), d.person, signal.DeviceInput{Token: token, Platform: "android", Name: "by the hub"})
+	out, err := d.Register(t.Context(), d.person, signal.DeviceInput{
+		Token:    token,
+		Platform: "android",
+		Name:     "by the hub",
+	})
 	if all := d.devices(); err != nil || out.DeviceID != tokenID || len(all) != 1 || all[0].Name != "by the hub" {
 		t.Errorf("registered by the hub too: %+v, %v; listed are %+v", out, err, all)
 	}
-	for name, w := range map[string]who{"another user": bob, "nobody": nobody, "an anonymous user": {uid: d.user.uid, provider: "anonymous"}} {
+	for name, w := range map[string]signIn{
+		"another user":      bob,
+		"nobody":            nobody,
+		"an anonymous user": {uid: d.user.uid, provider: "anonymous"},
+	} {
 		theirs := p.as(t, w).Doc(mine.Path[strings.Index(mine.Path, "users/"):])
 		_, err = theirs.Set(t.Context(), device())
 		refused(t, name+" registering", err)
@@ -78,7 +95,8 @@ func registers(t *testing.T, p *project) {
 func brokenDevices(t *testing.T, p *project) {
 	d := p.desk(t)
 	there := d.doc("devices/" + tokenID)
-	if _, err := d.Register(t.Context(), d.person, signal.DeviceInput{Token: token, Platform: "web", Name: "before"}); err != nil {
+	_, err := d.Register(t.Context(), d.person, signal.DeviceInput{Token: token, Platform: "web", Name: "before"})
+	if err != nil {
 		t.Fatal(err)
 	}
 	for name, broken := range map[string]fields{
@@ -103,7 +121,7 @@ func brokenDevices(t *testing.T, p *project) {
 		_, err = d.doc("devices/"+idOf(fresh["token"])).Create(t.Context(), fresh)
 		refused(t, name+", as a new one", err)
 	}
-	_, err := d.doc("devices/"+strings.ToUpper(tokenID)).Create(t.Context(), device())
+	_, err = d.doc("devices/"+strings.ToUpper(tokenID)).Create(t.Context(), device())
 	refused(t, "under an id that is not the token's", err)
 	_, err = there.Set(t.Context(), with(device(), fields{"token": "another"}))
 	refused(t, "with another's token", err)

@@ -25,8 +25,8 @@ import (
 
 const file = "../../firestore.rules"
 
-// The report on what was evaluated counts all that was asked of a project, so the
-// tests are one, in one project, and the report comes last.
+// The coverage report of the emulator covers all requests to a project. Therefore all tests are subtests of one, in one
+// project, and the report is read last.
 func TestRules(t *testing.T) {
 	t.Parallel()
 	p := open(t)
@@ -56,12 +56,12 @@ func TestRules(t *testing.T) {
 		}
 	})
 	if t.Failed() {
-		return // what failed may have left conditions out
+		return // a test that failed may not have reached every condition
 	}
 	t.Run("each condition was met and was not", p.coverage)
 }
 
-// project is a project of the emulator that the rules are in force in.
+// project is a project of the emulator in which the rules are in force.
 type project struct {
 	id, addr string
 	text     []byte
@@ -80,7 +80,9 @@ func open(t *testing.T) *project {
 	}
 	text = bytes.Replace(text, []byte(empty), []byte(some), 1)
 	p := &project{id: emulator.Project(t), addr: emulator.Shared(t), text: text}
-	body, err := json.Marshal(map[string]any{"rules": map[string]any{"files": []any{map[string]any{"name": "firestore.rules", "content": string(text)}}}})
+	body, err := json.Marshal(map[string]any{
+		"rules": map[string]any{"files": []any{map[string]any{"name": "firestore.rules", "content": string(text)}}},
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -88,10 +90,15 @@ func open(t *testing.T) *project {
 	return p
 }
 
-// ask asks the emulator something about the project.
+// ask sends a request about the project to the emulator and returns the response.
 func (p *project) ask(t *testing.T, method, what string, body []byte) []byte {
 	t.Helper()
-	req, err := http.NewRequestWithContext(t.Context(), method, "http://"+p.addr+"/emulator/v1/projects/"+p.id+":"+what, bytes.NewReader(body))
+	req, err := http.NewRequestWithContext(
+		t.Context(),
+		method,
+		"http://"+p.addr+"/emulator/v1/projects/"+p.id+":"+what,
+		bytes.NewReader(body),
+	)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -108,24 +115,24 @@ func (p *project) ask(t *testing.T, method, what string, body []byte) []byte {
 	return out
 }
 
-// who is the person that an app is signed in as: a user and a way to sign in.
-type who struct {
+// signIn is the sign-in of an app: a user and a provider.
+type signIn struct {
 	uid, provider string
 	// claims are further claims of the token, as JSON; empty is the claim that admits a person.
 	claims string
 }
 
 var (
-	ann       = who{uid: "ann", provider: "password"}
-	bob       = who{uid: "bob", provider: "google.com"}
-	anonymous = who{uid: "ann", provider: "anonymous"}
-	nobody    = who{}
-	// admin is past the rules, as the hub is.
-	admin = who{uid: "owner"}
+	ann       = signIn{uid: "ann", provider: "password"}
+	bob       = signIn{uid: "bob", provider: "google.com"}
+	anonymous = signIn{uid: "ann", provider: "anonymous"}
+	nobody    = signIn{}
+	// admin is not subject to the rules, like the hub.
+	admin = signIn{uid: "owner"}
 )
 
 // GetRequestMetadata implements credentials.PerRPCCredentials.
-func (w who) GetRequestMetadata(context.Context, ...string) (map[string]string, error) {
+func (w signIn) GetRequestMetadata(context.Context, ...string) (map[string]string, error) {
 	switch w {
 	case nobody:
 		return nil, nil
@@ -137,21 +144,29 @@ func (w who) GetRequestMetadata(context.Context, ...string) (map[string]string, 
 	if err := json.Unmarshal([]byte(cmp.Or(w.claims, `{"parley":true}`)), &all); err != nil {
 		return nil, err
 	}
-	maps.Copy(all, map[string]any{"iss": "https://securetoken.google.com/demo", "aud": "demo", "sub": w.uid, "user_id": w.uid,
-		"iat": now, "auth_time": now, "exp": now + 3600, "firebase": map[string]any{"sign_in_provider": w.provider}})
+	maps.Copy(all, map[string]any{
+		"iss": "https://securetoken.google.com/demo", "aud": "demo", "sub": w.uid, "user_id": w.uid,
+		"iat": now, "auth_time": now, "exp": now + 3600, "firebase": map[string]any{"sign_in_provider": w.provider},
+	})
 	claims, err := json.Marshal(all)
 	part := base64.RawURLEncoding.EncodeToString
-	return map[string]string{"authorization": "Bearer " + part([]byte(`{"alg":"none","typ":"JWT"}`)) + "." + part(claims) + "."}, err
+	return map[string]string{
+		"authorization": "Bearer " + part([]byte(`{"alg":"none","typ":"JWT"}`)) + "." + part(claims) + ".",
+	}, err
 }
 
 // RequireTransportSecurity implements credentials.PerRPCCredentials.
-func (who) RequireTransportSecurity() bool { return false }
+func (signIn) RequireTransportSecurity() bool { return false }
 
-// as is a client that is signed in. The library obeys the emulator's variable, as an
-// administrator, unless it is given a connection.
-func (p *project) as(t *testing.T, w who) *firestore.Client {
+// as returns a client that is signed in. Without a connection of its own, the library would use the emulator's
+// environment variable and act as an administrator.
+func (p *project) as(t *testing.T, w signIn) *firestore.Client {
 	t.Helper()
-	conn, err := grpc.NewClient("passthrough:///"+p.addr, grpc.WithTransportCredentials(insecure.NewCredentials()), grpc.WithPerRPCCredentials(w))
+	conn, err := grpc.NewClient(
+		"passthrough:///"+p.addr,
+		grpc.WithTransportCredentials(insecure.NewCredentials()),
+		grpc.WithPerRPCCredentials(w),
+	)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -170,7 +185,7 @@ func allowed(t *testing.T, what string, err error) {
 	}
 }
 
-// refused wants the refusal of the rules, and no other.
+// refused checks that the rules refused a call.
 func refused(t *testing.T, what string, err error) {
 	t.Helper()
 	if status.Code(err) != codes.PermissionDenied {
@@ -181,7 +196,7 @@ func refused(t *testing.T, what string, err error) {
 // fields is a document as an app writes it.
 type fields = map[string]any
 
-// with is a copy of a document with changes; drop leaves a field out.
+// with returns a copy of a document with changes; the value drop removes a field.
 func with(doc, changes fields) fields {
 	out := fields{}
 	for _, from := range []fields{doc, changes} {

@@ -12,7 +12,11 @@ import (
 )
 
 func settings() fields {
-	return fields{"off": []string{"dreams"}, "quietHours": fields{"from": "22:00", "to": "07:30", "timeZone": "Europe/Berlin"},
+	return fields{"off": []string{"dreams"}, "quietHours": fields{
+		"from":     "22:00",
+		"to":       "07:30",
+		"timeZone": "Europe/Berlin",
+	},
 		"perHour": 30, "changesPerHour": 5, "updatedAt": firestore.ServerTimestamp, "changedAt": firestore.ServerTimestamp}
 }
 
@@ -48,7 +52,7 @@ func sets(t *testing.T, p *project) {
 		if time.Since(got.UpdatedAt).Abs() > time.Minute {
 			t.Errorf("%s: they were set at %v", name, got.UpdatedAt)
 		}
-		// The hub takes the same, and reads it as the same.
+		// The hub accepts the same settings and reads them alike.
 		if _, err := d.Set(t.Context(), d.person, input(written)); err != nil {
 			t.Errorf("%s: the hub refuses it: %v", name, err)
 		}
@@ -57,7 +61,11 @@ func sets(t *testing.T, p *project) {
 			t.Errorf("%s: an app sets %+v\nthe hub sets %+v", name, got, want)
 		}
 	}
-	for name, w := range map[string]who{"another user": bob, "nobody": nobody, "an anonymous user": {uid: d.user.uid, provider: "anonymous"}} {
+	for name, w := range map[string]signIn{
+		"another user":      bob,
+		"nobody":            nobody,
+		"an anonymous user": {uid: d.user.uid, provider: "anonymous"},
+	} {
 		theirs := p.as(t, w).Doc(mine.Path[strings.Index(mine.Path, "users/"):])
 		_, err := theirs.Set(t.Context(), settings())
 		refused(t, name+" setting", err)
@@ -71,7 +79,7 @@ func sets(t *testing.T, p *project) {
 	}
 }
 
-// input is what an app wrote as the input of the hub's operation.
+// input returns the settings that an app wrote as the input of the hub's operation.
 func input(written fields) signal.SettingsInput {
 	var in signal.SettingsInput
 	for _, about := range written["off"].([]string) {
@@ -144,6 +152,10 @@ func brokenSettings(t *testing.T, p *project) {
 	if after := d.settings(); !reflect.DeepEqual(after, before) {
 		t.Errorf("what was refused made %+v of %+v", after, before)
 	}
-	_, err = there.Update(t.Context(), update(fields{"perHour": 1, "updatedAt": firestore.ServerTimestamp, "changedAt": firestore.ServerTimestamp}))
+	_, err = there.Update(t.Context(), update(fields{
+		"perHour":   1,
+		"updatedAt": firestore.ServerTimestamp,
+		"changedAt": firestore.ServerTimestamp,
+	}))
 	allowed(t, "one of them, with its times", err)
 }

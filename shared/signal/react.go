@@ -20,8 +20,22 @@ const (
 // Reactions returns the domain's reactions to changes of tasks: pushes.
 func (s *Service) Reactions() []domain.Reaction {
 	return []domain.Reaction{
-		{Name: "OnTaskCreate", Collection: task.Tasks.Name, Kind: store.Created, MaxAge: createdFor, Concerns: rings, Run: s.ringFor},
-		{Name: "OnTaskUpdate", Collection: task.Tasks.Name, Kind: store.Updated, MaxAge: changedFor, Concerns: rings, Run: s.ringFor},
+		{
+			Name:       "OnTaskCreate",
+			Collection: task.Tasks.Name,
+			Kind:       store.Created,
+			MaxAge:     createdFor,
+			Concerns:   rings,
+			Run:        s.ringFor,
+		},
+		{
+			Name:       "OnTaskUpdate",
+			Collection: task.Tasks.Name,
+			Kind:       store.Updated,
+			MaxAge:     changedFor,
+			Concerns:   rings,
+			Run:        s.ringFor,
+		},
 	}
 }
 

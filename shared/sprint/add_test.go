@@ -34,7 +34,10 @@ func TestAStoryIsAddedToTheWaveOfItsInsertionMode(t *testing.T) {
 				t.Fatalf("%+v, %v", out, err)
 			}
 		}
-		y.draws(id, "active ready:b,now | 1 a=complete | 2* b=queued now=queued | 3 c=queued next=queued left-out=queued | 4 last=queued")
+		y.draws(
+			id,
+			"active ready:b,now | 1 a=complete | 2* b=queued now=queued | 3 c=queued next=queued left-out=queued | 4 last=queued",
+		)
 		if k := y.kept(id); k.Sprint.Stories != 7 || k.Sprint.LastWave != 4 {
 			t.Errorf("%+v", k.Sprint)
 		}

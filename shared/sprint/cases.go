@@ -80,7 +80,8 @@ func refusedPlans() []op.Refusal {
 			Path:  "stories[0].dependencies[0]",
 			Words: `there is no story "b" in this plan`},
 		{Name: "a cycle", In: plan(`{"id":"a","title":"t","dependencies":["c"]},{"id":"b","title":"t","dependencies":["a"]},` +
-			`{"id":"c","title":"t","dependencies":["b"]}`), Path: "stories[0].dependencies[0]", Words: "cycle: a → c → b → a"},
+			`{"id":"c","title":"t","dependencies":["b"]}`),
+			Path: "stories[0].dependencies[0]", Words: "cycle: a → c → b → a"},
 		{Name: "a cycle beside other faults", In: plan(`{"id":"a","title":"a","dependencies":["b","nowhere"]},` +
 			`{"id":"b","title":"b","dependencies":["a","b"]},{"id":"a","title":"again"}`), Path: "stories[0].dependencies[1]",
 			Words: `there is no story "nowhere" in this plan`},

@@ -171,7 +171,8 @@ func TestTheAnswerToAFailureReportsTheRetry(t *testing.T) {
 		a := y.kept(out.AlertID)
 		if a.Type != task.Alert || a.Target != "user" || a.Priority != task.High || a.AlertType != "error" ||
 			a.Status != task.Created || a.Source != "beta" || !a.Verified ||
-			a.Instructions != "Story c of sprint "+id+" has failed 2 times, and its wave waits for it. Set it to queued to have it tried again, or to skipped to go on without it." ||
+			a.Instructions != "Story c of sprint "+id+" has failed 2 times, and its wave waits for it. Set it to queued to "+
+				"have it tried again, or to skipped to go on without it." ||
 			a.Context != "do c\nLast reported: the linker says no" || !slices.Contains(a.Routes, "alert:user") ||
 			!a.ExpiresAt.After(domaintest.Start) {
 			t.Errorf("%+v", a)

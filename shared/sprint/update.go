@@ -126,7 +126,8 @@ func alert(c identity.Caller, sprintID string, t *task.Task, now time.Time) task
 	a := task.Task{Type: task.Alert, Title: fmt.Sprintf("Story %s has %s and is blocked", p.StoryID,
 		failed(p.Retries+1)), Status: task.Created,
 		Instructions: fmt.Sprintf("Story %s of sprint %s has %s, and its wave waits for it. "+
-			"Set it to queued to have it tried again, or to skipped to go on without it.", p.StoryID, sprintID, failed(p.Retries+1)),
+			"Set it to queued to have it tried again, or to skipped to go on without it.",
+			p.StoryID, sprintID, failed(p.Retries+1)),
 		Priority: task.High, Source: c.Program, Verified: c.Bound(), Target: "user", AlertType: "error",
 		Context: t.Title, ReplyTo: docID(sprintID, p.StoryID), CreatedAt: now, ExpiresAt: now.Add(alertFor)}
 	if p.CurrentAction != "" {

@@ -6,24 +6,25 @@ import (
 	"parley.internal/shared/fault"
 )
 
-// Admin reaches every user's documents. It is for sweeps: handed to the
-// functions and the laptop's loop, and to nothing that serves a call.
+// Admin gives access to the documents of every user. It is for background work (sweeps, export and erasure) and must
+// not be handed to code that serves a call.
 type Admin struct{ db *DB }
 
-// NewAdmin is the administrator of a database.
+// NewAdmin returns the administrator of a database.
 func NewAdmin(db *DB) *Admin { return &Admin{db} }
 
-// User is one user's documents.
+// User returns access to the documents of one user.
 func (a *Admin) User(uid string) *Tenant { return a.db.User(uid) }
 
-// Located is a document with where it stands.
+// Located is a document with its reference.
 type Located[T any] struct {
 	Ref   Ref
 	Value T
 }
 
-// QueryAll reads one page over all users, by an index that the collection
-// declares in AllUsers.
+// QueryAll returns one page of the documents of all users. The query must match an index that the collection declares
+// in AllUsers; otherwise the fault is Internal. next is the cursor of the next page, empty at the end. A cursor of
+// another query is Invalid.
 func (c Collection[T]) QueryAll(ctx context.Context, a *Admin, q Query) (docs []Located[T], next string, err error) {
 	def := c.Def()
 	if a.db.schema.by[def.Name] == nil {

@@ -10,9 +10,8 @@ import (
 	"time"
 )
 
-// One codec by json tags serves both drivers. It differs from encoding/json in
-// three ways: times stay times (UTC, cut to the microsecond, which is what
-// Firestore keeps), a nil slice is an empty array, and json.RawMessage is kept
+// Both drivers share one codec, based on json tags. It differs from encoding/json in three ways: times stay times (in
+// UTC, truncated to the microsecond as in Firestore), a nil slice becomes an empty array, and json.RawMessage is kept
 // as text, because a document cannot hold every JSON value (an array in an array).
 
 type fieldPlan struct {
@@ -56,12 +55,12 @@ func planOf(t reflect.Type) *structPlan {
 func encode(v any) (Fields, error) {
 	rv := reflect.Indirect(reflect.ValueOf(v))
 	if rv.Kind() != reflect.Struct {
-		return nil, fmt.Errorf("store: a document is a struct, not %v", rv.Kind())
+		return nil, fmt.Errorf("store: a document must be a struct, not %v", rv.Kind())
 	}
 	return encodeStruct(rv)
 }
 
-// fewFields is how many fields a document has room for at first: most leave most out.
+// fewFields is the largest initial capacity of a document. Most documents omit most of their fields.
 const fewFields = 16
 
 func encodeStruct(rv reflect.Value) (Fields, error) {
@@ -121,7 +120,7 @@ func encodeValue(v reflect.Value) (any, error) {
 		if f := v.Float(); !math.IsNaN(f) && !math.IsInf(f, 0) {
 			return f, nil
 		}
-		return nil, fmt.Errorf("store: %v is not a number that can be kept", v.Float())
+		return nil, fmt.Errorf("store: a number must be finite, not %v", v.Float())
 	case reflect.String:
 		return v.String(), nil
 	case reflect.Struct:
@@ -131,7 +130,7 @@ func encodeValue(v reflect.Value) (any, error) {
 	case reflect.Map:
 		return encodeMap(v)
 	}
-	return nil, fmt.Errorf("store: cannot keep a %v", v.Type())
+	return nil, fmt.Errorf("store: cannot encode a %v", v.Type())
 }
 
 func encodeSlice(v reflect.Value) (any, error) {
@@ -142,7 +141,7 @@ func encodeSlice(v reflect.Value) (any, error) {
 			return nil, err
 		}
 		if _, nested := e.([]any); nested {
-			return nil, fmt.Errorf("store: an array cannot hold an array; keep it as json.RawMessage")
+			return nil, fmt.Errorf("store: an array must not hold an array; use json.RawMessage")
 		}
 		list[i] = e
 	}
@@ -151,7 +150,7 @@ func encodeSlice(v reflect.Value) (any, error) {
 
 func encodeMap(v reflect.Value) (any, error) {
 	if v.Type().Key().Kind() != reflect.String {
-		return nil, fmt.Errorf("store: the keys of a map are strings, not %v", v.Type().Key())
+		return nil, fmt.Errorf("store: the keys of a map must be strings, not %v", v.Type().Key())
 	}
 	d := make(Fields, v.Len())
 	for iter := v.MapRange(); iter.Next(); {
@@ -180,17 +179,18 @@ func encodeEdits(edits []Edit) ([]Edit, error) {
 	return out, nil
 }
 
-// Set is the edit that gives a field a value.
+// Set returns the edit that sets a field to a value.
 func Set(field string, v any) Edit { return Edit{Field: field, Value: v} }
 
-// Add is the edit that adds n to a number, counting a missing one as zero. What
-// it does to a field that holds anything else is the driver's.
+// Add returns the edit that adds n to a number. A missing field counts as zero. The effect on a field that is not a
+// number depends on the driver.
 func Add(field string, n int64) Edit { return Edit{Field: field, Add: n, IsAdd: true} }
 
-// Unset is the edit that removes a field.
+// Unset returns the edit that removes a field.
 func Unset(field string) Edit { return Edit{Field: field, Unset: true} }
 
-// Apply is the document after a patch. It changes d.
+// Apply applies a patch to d. It fails if Add meets a value that is not a number, and may then have applied earlier
+// edits.
 func Apply(d Fields, edits []Edit) error {
 	for _, e := range edits {
 		switch {

@@ -9,22 +9,20 @@ import (
 	"parley.internal/shared/fault"
 )
 
-// Collection declares documents of one type and how they are found. Declare it
-// as a package variable of the domain that owns it, and list it in the schema.
+// Collection declares the documents of type T and their indexes. It is declared as a package variable of the domain
+// that owns it and listed in the schema.
 type Collection[T any] struct {
-	// Name is the path under a user, "tasks", with a star for every parent
-	// document, "fires/*/messages". Its last segment is unique in a schema.
+	// Name is the path below a user, such as "tasks", with a star for each parent document, as in "fires/*/messages".
+	// Its last segment is unique in a schema.
 	Name string
-	// Indexes are what queries stand on, each "status,routes[],rank desc":
-	// equalities first, then the order. Arrays are marked [].
+	// Indexes are the indexes that queries may use, such as "status,routes[],rank desc": the equalities first, then the
+	// order. Arrays are marked with [].
 	Indexes []string
-	// Filters are indexes that only ever narrow a query on one of Indexes that ends
-	// in the same order; Firestore merges the two.
+	// Filters are indexes that only narrow a query on one of Indexes with the same order. Firestore merges the two.
 	Filters []string
-	// AllUsers are the indexes of queries over all users, by [Admin] alone.
+	// AllUsers are the indexes of queries over all users, which only [Admin] can make.
 	AllUsers []string
-	// Unindexed are large fields that no query names, which Firestore would
-	// otherwise index by themselves.
+	// Unindexed are large fields that no query uses, excluded from Firestore's automatic indexes.
 	Unindexed []string
 
 	parents []string
@@ -35,14 +33,14 @@ type Def struct {
 	Name      string
 	Indexes   []*Index
 	Unindexed []string
-	// TTL says that the documents have a purgeAt, after which the store deletes them.
+	// TTL reports that the documents have the field [PurgeField].
 	TTL bool
 }
 
-// ID is the last segment of the name.
+// ID returns the last segment of the name.
 func (d *Def) ID() string { return d.Name[strings.LastIndexByte(d.Name, '/')+1:] }
 
-// PurgeField is the time after which the store deletes a document by itself.
+// PurgeField is the time after which the store deletes a document.
 const PurgeField = "purgeAt"
 
 var defs sync.Map // by collection name and type, so that a query plans without parsing
@@ -52,8 +50,8 @@ type defKey struct {
 	t    reflect.Type
 }
 
-// Def is the declaration. It panics where an index cannot be parsed, which a
-// start of the program shows.
+// Def returns the declaration. It panics if an index cannot be parsed, so that the mistake shows when the program
+// starts.
 func (c Collection[T]) Def() *Def {
 	key := defKey{c.Name, reflect.TypeFor[T]()}
 	if d, ok := defs.Load(key); ok {
@@ -80,8 +78,7 @@ func (c Collection[T]) Def() *Def {
 	return actual.(*Def)
 }
 
-// Under is the collection below the given parent documents, one for each star
-// in its name.
+// Under returns the collection below the given parent documents, one id for each star in its name.
 func (c Collection[T]) Under(parents ...string) Collection[T] {
 	c.parents = parents
 	return c
@@ -93,8 +90,7 @@ type Doc[T any] struct {
 	Value T
 }
 
-// Page is what a query found. Next leads to what follows, and is empty where
-// nothing can follow.
+// Page is the result of a query. Next is the cursor of the next page, and is empty at the end.
 type Page[T any] struct {
 	Docs []Doc[T]
 	Next string
@@ -103,11 +99,10 @@ type Page[T any] struct {
 	raws []Raw
 }
 
-// After is the cursor of what follows the i-th document of the page, for a caller
-// that does not hand out all of it.
+// After returns the cursor that continues after document i of the page, for a caller that returns only part of it.
 func (p Page[T]) After(i int) string { return p.plan.cursor(p.raws[i]) }
 
-// Get reads one document. A missing one is NotFound.
+// Get returns one document. A missing one is NotFound, a malformed id Invalid.
 func (c Collection[T]) Get(ctx context.Context, r Reader, id string) (T, error) {
 	var v T
 	f := c.Fetch(id, &v)
@@ -120,7 +115,7 @@ func (c Collection[T]) Get(ctx context.Context, r Reader, id string) (T, error) 
 	return v, nil
 }
 
-// Fetch is one document of a [Load]; Found says afterwards whether it was there.
+// Fetch is one read of a [Load]. After the Load, Found reports whether the document exists.
 type Fetch struct {
 	Found bool
 	err   error
@@ -129,21 +124,21 @@ type Fetch struct {
 	into  func(Fields) error
 }
 
-// Fetch prepares to read one document into v.
+// Fetch prepares to read one document into v. A missing document leaves v unchanged.
 func (c Collection[T]) Fetch(id string, v *T) *Fetch {
 	f := &Fetch{def: c.Def(), into: func(d Fields) error { return decode(d, v) }}
 	f.ref, f.err = c.ref("", id)
 	return f
 }
 
-// Load reads documents of any collections at once.
+// Load reads documents of any collections in one call of the driver. A missing document is not an error.
 func Load(ctx context.Context, r Reader, fetches ...*Fetch) error {
 	refs := make([]Ref, len(fetches))
 	for i, f := range fetches {
 		if f.err != nil {
 			return f.err
 		}
-		if err := r.knows(f.def); err != nil {
+		if err := r.checkDef(f.def); err != nil {
 			return err
 		}
 		f.ref.User = r.user()
@@ -169,24 +164,24 @@ func Load(ctx context.Context, r Reader, fetches ...*Fetch) error {
 	return nil
 }
 
-// Decode reads the fields of an event or a change into the collection's type; nil is
-// the zero value. What does not fit is Invalid.
+// Decode decodes the fields of an event or a change. Nil fields give the zero value. Fields that do not fit the type
+// are Invalid.
 func (c Collection[T]) Decode(d Fields) (T, error) {
 	var v T
 	if err := decode(d, &v); err != nil {
-		return v, fault.Wrap(fault.Invalid, err, "this is no document of %s", c.Name)
+		return v, fault.Wrap(fault.Invalid, err, "the fields are not a document of %s", c.Name)
 	}
 	return v, nil
 }
 
-// Encode is the document as an event brings it.
+// Encode returns the fields of a document as an event carries them. It fails if the store cannot hold a value.
 func (c Collection[T]) Encode(v T) (Fields, error) { return encode(v) }
 
-// Query reads one page.
+// Query returns one page. A query that no declared index serves is Internal, a cursor of another query Invalid.
 func (c Collection[T]) Query(ctx context.Context, r Reader, q Query) (Page[T], error) {
 	var page Page[T]
 	def := c.Def()
-	if err := r.knows(def); err != nil {
+	if err := r.checkDef(def); err != nil {
 		return page, err
 	}
 	coll, err := c.path()
@@ -218,22 +213,20 @@ func (c Collection[T]) Query(ctx context.Context, r Reader, q Query) (Page[T], e
 	return page, nil
 }
 
-// Create adds a document that must not be there; the commit is refused with
-// Exists otherwise.
+// Create adds a document. If it exists already, the commit is refused with Exists.
 func (c Collection[T]) Create(tx *Tx, id string, v T) { c.write(tx, Create, id, &v, nil) }
 
-// Put sets a document whole, whether it is there or not.
+// Put adds a document or replaces it as a whole.
 func (c Collection[T]) Put(tx *Tx, id string, v T) { c.write(tx, Put, id, &v, nil) }
 
-// Patch changes single fields of a document; the commit is refused with
-// NotFound where it is not there.
+// Patch changes single fields of a document. If it does not exist, the commit is refused with NotFound.
 func (c Collection[T]) Patch(tx *Tx, id string, edits ...Edit) { c.write(tx, Patch, id, nil, edits) }
 
-// Delete removes a document, if it is there.
+// Delete removes a document, if it exists.
 func (c Collection[T]) Delete(tx *Tx, id string) { c.write(tx, Delete, id, nil, nil) }
 
-// DeleteWhere removes at most q.Limit documents that match and says how many
-// they were: fewer than q.Limit means that none is left.
+// DeleteWhere deletes at most q.Limit matching documents in a transaction of its own and returns their number. A number
+// below q.Limit means that none is left.
 func (c Collection[T]) DeleteWhere(ctx context.Context, t *Tenant, q Query) (int, error) {
 	n := 0
 	err := t.Update(ctx, func(ctx context.Context, tx *Tx) error {
@@ -256,7 +249,7 @@ func (c Collection[T]) DeleteWhere(ctx context.Context, t *Tenant, q Query) (int
 func (c Collection[T]) write(tx *Tx, action Action, id string, v *T, edits []Edit) {
 	def := c.Def()
 	w := Write{Action: action, Def: def}
-	err := tx.knows(def)
+	err := tx.checkDef(def)
 	if err == nil {
 		w.Ref, err = c.ref(tx.user(), id)
 	}
@@ -280,10 +273,11 @@ func (c Collection[T]) ref(user, id string) (Ref, error) {
 	return Ref{User: user, Coll: coll, ID: id}, nil
 }
 
-// path is the concrete path, the stars of the name filled by the parents.
+// path returns the concrete path: the name with its stars replaced by the parents.
 func (c Collection[T]) path() (string, error) {
 	if strings.Count(c.Name, "*") != len(c.parents) {
-		return "", fault.New(fault.Internal, "collection %s needs %d parents, not %d", c.Name, strings.Count(c.Name, "*"), len(c.parents))
+		return "", fault.New(fault.Internal, "store: collection %s must have %d parents, not %d",
+			c.Name, strings.Count(c.Name, "*"), len(c.parents))
 	}
 	path := c.Name
 	for _, p := range c.parents {

@@ -13,10 +13,9 @@ import (
 	"parley.internal/shared/fault"
 )
 
-// A cursor is the place where a page ended, and a mark of the query that it
-// belongs to: the user, the collection, the conditions but for ranges (which
-// move with the clock) and the order. It is no secret and grants nothing: what
-// it leads to is still read through the caller's own tenant.
+// A cursor holds the place where a page ended and a fingerprint of its query: the user, the collection, the conditions
+// except ranges (which move with the clock) and the order. It is not secret and grants no access: the next page is read
+// as the caller's user, whatever the cursor says.
 
 type cursorText struct {
 	Query  string   `json:"q"`
@@ -26,7 +25,7 @@ type cursorText struct {
 	Coll   string   `json:"c,omitempty"`
 }
 
-func (p *Plan) mark() string {
+func (p *Plan) fingerprint() string {
 	h := sha256.New()
 	fmt.Fprintf(h, "%q %q %q\n", p.User, p.Coll, p.Def.Name)
 	for _, c := range p.Where {
@@ -41,7 +40,7 @@ func (p *Plan) mark() string {
 }
 
 func (p *Plan) cursor(last Raw) string {
-	text := cursorText{Query: p.mark(), ID: last.Ref.ID}
+	text := cursorText{Query: p.fingerprint(), ID: last.Ref.ID}
 	if p.User == "" {
 		text.User, text.Coll = last.Ref.User, last.Ref.Coll
 	}
@@ -51,7 +50,7 @@ func (p *Plan) cursor(last Raw) string {
 	}
 	b, err := json.Marshal(text)
 	if err != nil {
-		panic(err) // strings alone
+		panic(err) // it has strings only
 	}
 	return base64.RawURLEncoding.EncodeToString(b)
 }
@@ -88,25 +87,26 @@ func parseCursorValue(s string) (any, error) {
 		if err != nil || kind == "i" {
 			return i, err
 		}
-		// The years 1 to 9999, which is what a store keeps.
+		// A store keeps the years 1 to 9999.
 		if t := time.UnixMicro(i).UTC(); t.Year() >= 1 && t.Year() <= 9999 {
 			return t, nil
 		}
-		return nil, fmt.Errorf("no time that can be kept")
+		return nil, fmt.Errorf("the time must be in the years 1 to 9999")
 	case "f":
 		f, err := strconv.ParseFloat(rest, 64)
 		if err != nil || f != f {
-			return nil, fmt.Errorf("not a number")
+			return nil, fmt.Errorf("the value must be a number")
 		}
 		return f, nil
 	}
-	return nil, fmt.Errorf("no such kind of value")
+	return nil, fmt.Errorf("the kind of the value is unknown")
 }
 
-// position reads a cursor. What is not one, or belongs to another query, is an
-// Invalid fault of the field cursor.
+// position parses a cursor. Text that is not a cursor, or one of another query, is an Invalid fault of the field
+// cursor.
 func (p *Plan) position(cursor string) (*Position, error) {
-	bad := fault.Field("cursor", "is not a cursor of this call; use the one that came with the page before, with the same filters, or leave it out to start again")
+	bad := fault.Field("cursor", "is not a cursor of this call; use the one that came with the page before, "+
+		"with the same filters, or leave it out to start again")
 	b, err := base64.RawURLEncoding.DecodeString(cursor)
 	if err != nil {
 		return nil, bad
@@ -114,7 +114,10 @@ func (p *Plan) position(cursor string) (*Position, error) {
 	var text cursorText
 	dec := json.NewDecoder(bytes.NewReader(b))
 	dec.DisallowUnknownFields()
-	if dec.Decode(&text) != nil || dec.More() || text.Query != p.mark() || len(text.Values) != len(p.Order) || checkID(text.ID) != nil {
+	if dec.Decode(&text) != nil || dec.More() || text.Query != p.fingerprint() {
+		return nil, bad
+	}
+	if len(text.Values) != len(p.Order) || checkID(text.ID) != nil {
 		return nil, bad
 	}
 	pos := &Position{Ref: Ref{User: p.User, Coll: p.Coll, ID: text.ID}}
@@ -134,7 +137,7 @@ func (p *Plan) position(cursor string) (*Position, error) {
 	return pos, nil
 }
 
-// pathOf says whether path is a concrete path of the collection's name.
+// pathOf reports whether path is a concrete path of the collection's name.
 func pathOf(name, path string) bool {
 	want, got := strings.Split(name, "/"), strings.Split(path, "/")
 	if len(want) != len(got) {

@@ -17,7 +17,9 @@ type paged struct {
 	At     time.Time `json:"at"`
 }
 
-var pagedItems = Collection[paged]{Name: "paged", Indexes: []string{"status,rank desc,at", "rank desc,at"}, AllUsers: []string{"at"}}
+var pagedItems = Collection[paged]{
+	Name: "paged", Indexes: []string{"status,rank desc,at", "rank desc,at"}, AllUsers: []string{"at"},
+}
 
 var pagedQuery = Query{Where: []Cond{Eq("status", "open")}, Order: []string{"rank desc", "at"}, Limit: 10}
 
@@ -38,7 +40,7 @@ func lastOf(user string, values Fields) Raw {
 	return Raw{Ref: Ref{User: user, Coll: "paged", ID: "last-1"}, Fields: values}
 }
 
-func TestACursorLeadsBackToWhereItWasMade(t *testing.T) {
+func TestACursorRestoresItsPosition(t *testing.T) {
 	t.Parallel()
 	at := time.Date(2026, 3, 1, 12, 0, 0, 123456000, time.UTC)
 	for name, values := range map[string]Fields{
@@ -98,7 +100,7 @@ func TestACursorBelongsToItsQuery(t *testing.T) {
 
 func second[T any](_ T, err error) error { return err }
 
-// refusedCursor checks for the Invalid fault that names the field cursor.
+// refusedCursor checks for an Invalid fault of the field cursor.
 func refusedCursor(t testing.TB, name string, err error) {
 	t.Helper()
 	var f *fault.Error
@@ -107,9 +109,9 @@ func refusedCursor(t testing.TB, name string, err error) {
 	}
 }
 
-// forge is a cursor of the plan with what somebody made up.
+// forge returns a cursor of the plan with forged contents.
 func forge(p *Plan, change func(*cursorText)) string {
-	text := cursorText{Query: p.mark(), ID: "x", Values: []string{"i1", "t5"}}
+	text := cursorText{Query: p.fingerprint(), ID: "x", Values: []string{"i1", "t5"}}
 	change(&text)
 	b, err := json.Marshal(text)
 	if err != nil {
@@ -153,7 +155,7 @@ func TestAForgedCursorIsRefused(t *testing.T) {
 	}
 }
 
-// Any text is a place in the order that drivers can take, or is refused.
+// Any text is a position that the drivers can use, or is refused.
 func FuzzCursor(f *testing.F) {
 	p := planned(f, pagedQuery, "u", false)
 	f.Add(p.cursor(lastOf("u", Fields{"rank": int64(1), "at": time.Unix(1, 0)})), false)

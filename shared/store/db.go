@@ -10,14 +10,14 @@ import (
 	"parley.internal/shared/fault"
 )
 
-// Schema is every collection of a program. Names are unique, in their last
-// segment too, because Firestore's indexes know a collection by that alone.
+// Schema is the set of all collections of a program. The last segments of their names are unique too, because
+// Firestore's indexes identify a collection by its last segment alone.
 type Schema struct {
 	defs []*Def
 	by   map[string]*Def
 }
 
-// NewSchema collects declarations. It panics where two share a name.
+// NewSchema returns the schema of the given declarations. It panics if two names have the same last segment.
 func NewSchema(defs ...*Def) *Schema {
 	s := &Schema{by: map[string]*Def{}}
 	last := map[string]string{}
@@ -32,10 +32,10 @@ func NewSchema(defs ...*Def) *Schema {
 	return s
 }
 
-// Defs lists the declarations.
+// Defs returns the declarations in the order given to NewSchema. The caller must not change the slice.
 func (s *Schema) Defs() []*Def { return s.defs }
 
-// DB is a database. Only [DB.User] reaches documents.
+// DB is a database. Documents are reached through [DB.User]. A DB may be used concurrently.
 type DB struct {
 	driver     Driver
 	schema     *Schema
@@ -43,20 +43,19 @@ type DB struct {
 	waits      *waits
 }
 
-// Option changes how a DB behaves.
+// Option changes the behaviour of a DB.
 type Option func(*DB)
 
-// AbortFirst makes every transaction's first attempt come to nothing, so that a
-// test finds side effects inside of transaction functions.
+// AbortFirst aborts the first attempt of every transaction, so that tests find side effects in transaction functions.
 func AbortFirst() Option { return func(db *DB) { db.abortFirst = true } }
 
-// WaitLimits sets how many listeners and waiters an instance serves at once;
-// past them a wait is Unavailable. The defaults are 80 and 4,096.
+// WaitLimits sets the maximum numbers of listeners and of waiters of an instance. A wait beyond either is Unavailable.
+// The defaults are 80 and 4,096.
 func WaitLimits(listeners, waiters int) Option {
 	return func(db *DB) { db.waits.maxListeners, db.waits.maxWaiters = listeners, waiters }
 }
 
-// New is a database over a driver that was opened with the same schema.
+// New returns a database on a driver that was opened with the same schema. The database owns the driver and closes it.
 func New(driver Driver, schema *Schema, opts ...Option) *DB {
 	db := &DB{driver: driver, schema: schema, waits: newWaits(driver)}
 	for _, o := range opts {
@@ -65,10 +64,11 @@ func New(driver Driver, schema *Schema, opts ...Option) *DB {
 	return db
 }
 
-// User is one user's documents.
+// User returns access to the documents of one user. A malformed uid is reported by the first read or write, as
+// Internal.
 func (db *DB) User(uid string) *Tenant { return &Tenant{db: db, uid: uid} }
 
-// Drain ends every wait with nothing found, now and from now on. Other calls go on.
+// Drain ends all waits, and all later ones at once, as if their time were over. Other calls are not affected.
 func (db *DB) Drain() { db.waits.drain() }
 
 // Close drains the database and closes the driver.
@@ -78,26 +78,25 @@ func (db *DB) Close() error {
 	return db.driver.Close()
 }
 
-// Reader reads a user's documents: a [Tenant], or a [Tx] for what must hold
-// until the commit.
+// Reader reads the documents of a user. It is a [Tenant], or a [Tx] for reads that must hold until the commit.
 type Reader interface {
 	user() string
-	knows(*Def) error
+	checkDef(*Def) error
 	reads(context.Context) (Reads, error)
 }
 
-// Tenant is one user's documents.
+// Tenant gives access to the documents of one user.
 type Tenant struct {
 	db  *DB
 	uid string
 }
 
-// ID is the user's.
+// ID returns the id of the user.
 func (t *Tenant) ID() string { return t.uid }
 
 func (t *Tenant) user() string { return t.uid }
 
-func (t *Tenant) knows(d *Def) error {
+func (t *Tenant) checkDef(d *Def) error {
 	if t.db.schema.by[d.Name] == nil {
 		return fault.New(fault.Internal, "store: collection %s is not in the schema", d.Name)
 	}
@@ -111,20 +110,20 @@ type inTx struct{}
 
 func (t *Tenant) reads(ctx context.Context) (Reads, error) {
 	if ctx.Value(inTx{}) != nil {
-		return nil, fault.New(fault.Internal, "store: read through the transaction, not beside it")
+		return nil, fault.New(fault.Internal, "store: a read inside a transaction must use the transaction")
 	}
 	return t.db.driver, nil
 }
 
 var errAborted = errors.New("store: first attempt aborted")
 
-// Update runs fn in a serializable transaction and commits what it wrote, all
-// or nothing. fn may run more than once: it has no side effects but assignments
-// that a later run overwrites. Reads come before writes. An error of fn ends the
-// transaction with nothing written. Contention past the driver's retries is Conflict.
+// Update runs fn in a serializable transaction and commits its writes, all or none. fn may run more than once, so it
+// must have no side effects except assignments that a later run overwrites. In fn, reads must come before writes and
+// must use tx; a violation is Internal. An error of fn is returned, and nothing is written. Contention that outlasts
+// the driver's retries is Conflict.
 func (t *Tenant) Update(ctx context.Context, fn func(ctx context.Context, tx *Tx) error) error {
 	if ctx.Value(inTx{}) != nil {
-		return fault.New(fault.Internal, "store: a transaction inside a transaction")
+		return fault.New(fault.Internal, "store: transactions must not be nested")
 	}
 	if err := ctx.Err(); err != nil {
 		return fault.From(err)
@@ -151,10 +150,10 @@ func (t *Tenant) Update(ctx context.Context, fn func(ctx context.Context, tx *Tx
 	return err
 }
 
-// Consume runs fn as [Tenant.Update] does, where waiting finds something for it. A driver whose
-// reads are local asks waiting before it begins a transaction, so that a look which finds nothing
-// keeps no writer from its turn. Another leaves that to fn, whose own first read costs no more; so
-// fn must find out for itself too.
+// Consume runs fn as [Tenant.Update] does, unless there is nothing to consume. A driver with local reads first calls
+// waiting outside of the transaction, and Consume returns nil if it reports false, so that an empty look does not hold
+// up writers. On other drivers, waiting would cost as much as the first read of fn and is not called. fn must therefore
+// handle the empty case too.
 func (t *Tenant) Consume(
 	ctx context.Context, waiting func(context.Context, Reader) (bool, error), fn func(context.Context, *Tx) error,
 ) error {
@@ -166,10 +165,10 @@ func (t *Tenant) Consume(
 	return t.Update(ctx, fn)
 }
 
-// MaxWrites is how many documents one transaction may write.
+// MaxWrites is the maximum number of documents that one transaction may write.
 const MaxWrites = 500
 
-// Tx is a running transaction.
+// Tx is a running transaction. Its reads may be concurrent. It must not be used after its function has returned.
 type Tx struct {
 	tenant *Tenant
 	driver Reads
@@ -178,19 +177,19 @@ type Tx struct {
 	err    error
 }
 
-func (tx *Tx) user() string       { return tx.tenant.uid }
-func (tx *Tx) knows(d *Def) error { return tx.tenant.knows(d) }
+func (tx *Tx) user() string          { return tx.tenant.uid }
+func (tx *Tx) checkDef(d *Def) error { return tx.tenant.checkDef(d) }
 
 func (tx *Tx) reads(context.Context) (Reads, error) {
 	tx.mu.Lock()
 	defer tx.mu.Unlock()
 	if len(tx.writes) > 0 {
-		return nil, fault.New(fault.Internal, "store: a transaction reads before it writes")
+		return nil, fault.New(fault.Internal, "store: reads must come before writes in a transaction")
 	}
 	return tx.driver, nil
 }
 
-// add keeps a write until the commit. The first error is the transaction's.
+// add keeps a write for the commit. The transaction fails with the first err that it is given or finds.
 func (tx *Tx) add(w Write, err error) {
 	tx.mu.Lock()
 	defer tx.mu.Unlock()
@@ -198,15 +197,15 @@ func (tx *Tx) add(w Write, err error) {
 		err = CheckSize(w.Ref, w.Fields)
 	}
 	if err == nil && reserved(w) {
-		err = fault.New(fault.Internal, "store: the field %s is the driver's", ChangedField)
+		err = fault.New(fault.Internal, "store: the field %s is reserved for the driver", ChangedField)
 	}
 	for _, other := range tx.writes {
 		if err == nil && other.Ref == w.Ref {
-			err = fault.New(fault.Internal, "store: two writes to %s/%s in a transaction", w.Ref.Coll, w.Ref.ID)
+			err = fault.New(fault.Internal, "store: %s/%s must be written only once in a transaction", w.Ref.Coll, w.Ref.ID)
 		}
 	}
 	if err == nil && len(tx.writes) == MaxWrites {
-		err = fault.New(fault.Internal, "store: more than %d writes in a transaction", MaxWrites)
+		err = fault.New(fault.Internal, "store: a transaction must have at most %d writes", MaxWrites)
 	}
 	if err != nil {
 		if tx.err == nil {
@@ -217,7 +216,7 @@ func (tx *Tx) add(w Write, err error) {
 	tx.writes = append(tx.writes, w)
 }
 
-// DefOf is the declaration of the collection at a concrete path, or nil.
+// DefOf returns the declaration of the collection at a concrete path, nil if there is none.
 func (s *Schema) DefOf(path string) *Def {
 	for _, d := range s.defs {
 		if pathOf(d.Name, path) {
@@ -227,8 +226,8 @@ func (s *Schema) DefOf(path string) *Def {
 	return nil
 }
 
-// ChangedField is a top-level field that a driver may keep in a document to find
-// what changed. No document has one of its own.
+// ChangedField is a top-level field that a driver may add to documents to find changes. Documents must not have a field
+// of this name.
 const ChangedField = "changedAt"
 
 func reserved(w Write) bool {

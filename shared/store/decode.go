@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// decode reads d into the struct that v points to. Fields that the struct does
-// not know are passed over, so that an older program reads a newer document.
+// decode decodes d into the struct that v points to. Fields that the struct lacks are ignored, so that an older program
+// can read a newer document.
 func decode(d Fields, v any) error {
 	return decodeStruct(d, reflect.ValueOf(v).Elem())
 }

@@ -1,15 +1,13 @@
-// Package store is the port to durable documents: typed collections, queries,
-// transactions and waiting, with the rules in this package and two thin drivers
-// behind it (sqlite, firestore).
+// Package store is the port to durable documents: typed collections, queries, transactions and waits. It has two
+// drivers, sqlite and firestore.
 //
-// The rules live here so that both drivers obey them alike: only [DB.User]
-// reaches a user's documents; reads come before writes in a transaction, and its
-// function may run more than once; every query is bounded and stands on an index
-// that its collection declares; a document fits in 1 MiB; times are kept to the
-// microsecond. One suite, storetest, holds both drivers to the same promises.
+// The rules are in this package, so that both drivers obey them alike. [DB.User] gives access to the documents of one
+// user; only [Admin], for background work, reaches those of all. In a transaction, reads come before writes, and its
+// function may run more than once. Every query is bounded and uses an index that its collection declares. A document
+// has at most 1 MiB. Times are kept to the microsecond. The suite in storetest checks these promises on both drivers.
 //
-// The shape follows what Firestore can do at scale, because a rule that only a
-// laptop's database can keep would be broken in the cloud: indexes are declared,
-// a query is one range of one index (or several of the same order, merged), and
-// nothing is followed by clock or by id. Nothing here knows a domain, HTTP or MCP.
+// The design follows what Firestore can do at scale, because a promise that only a local database can keep would be
+// broken in the cloud. Indexes are declared. A query reads one range of one index, or merges several indexes of the
+// same order. A reader that follows a collection follows a number assigned in the transaction, never a clock or an id,
+// because transactions do not commit in the order of either. The package knows no domain, no HTTP and no MCP.
 package store

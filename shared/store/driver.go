@@ -5,27 +5,27 @@ import (
 	"time"
 )
 
-// Fields is a document as a driver holds it. A value is nil, bool, int64,
-// float64, string, time.Time (UTC, microseconds), []any or Fields.
+// Fields is a document as a driver holds it. A value is nil, bool, int64, float64, string, time.Time (UTC,
+// microseconds), []any or Fields.
 type Fields map[string]any
 
-// Ref names one document of a user. Coll is the concrete path of its
-// collection, "tasks" or "fires/f1/messages".
+// Ref is the reference of one document of a user. Coll is the concrete path of its collection, such as "tasks" or
+// "fires/f1/messages".
 type Ref struct{ User, Coll, ID string }
 
-// Action is what a [Write] does.
+// Action is the kind of a [Write].
 type Action int
 
 // The actions.
 const (
-	Create Action = iota // refused with Exists where the document is there
-	Put                  // whole, whether it is there or not
-	Patch                // single fields; refused with NotFound where it is not there
-	Delete               // no error where it is not there
+	Create Action = iota // adds a document; Exists if there is one
+	Put                  // adds or replaces a document
+	Patch                // changes single fields; NotFound if there is no document
+	Delete               // removes a document, if there is one
 )
 
-// Write is one change of a transaction. A transaction holds at most one for a
-// document, and a driver applies all of them or none.
+// Write is one change of a transaction. A transaction holds at most one for each document, and a driver applies all of
+// them or none.
 type Write struct {
 	Action Action
 	Ref    Ref
@@ -37,7 +37,7 @@ type Write struct {
 // Edit changes one top-level field of a document in a [Patch].
 type Edit struct {
 	Field string
-	Value any // what to set; nil with Unset
+	Value any // the new value, unless Unset or IsAdd
 	Add   int64
 	Unset bool
 	IsAdd bool
@@ -54,61 +54,61 @@ type Plan struct {
 	// User is empty for a query over all users ([Admin]); then Coll is empty too.
 	User, Coll string
 	Def        *Def
-	// Index is the declared index that the query ranges over, nil for a listing
-	// by id. Merge are further indexes of the same order whose equalities must hold.
+	// Index is the declared index that the query reads, nil for a listing by id. Merge lists further indexes of the
+	// same order, whose equalities must hold too.
 	Index *Index
 	Merge []*Index
 	Where []Cond
 	Order []Field
 	Limit int
-	// After is where the page before ended: the values of Order, then the
-	// document.
+	// After is the end of the previous page, nil for the first page.
 	After *Position
 }
 
-// Position is a place in the order of a query.
+// Position is a place in the order of a query: the values of its Order, then the document.
 type Position struct {
 	Values []any
 	Ref    Ref
 }
 
-// Change is what a watcher is told: a document as it stands after a commit, nil
-// fields for one that was deleted.
+// Change is a change to a document, as a watcher receives it. Fields is the document after the commit, nil for a
+// deletion.
 type Change struct {
 	Ref    Ref
 	Fields Fields
-	// Lost says that the driver may have missed changes: everyone looks again.
+	// Lost reports that changes may have been missed. Ref and Fields are empty then, and the watch has ended.
 	Lost bool
 }
 
 // Reads is the reading half of a driver, inside and outside of transactions.
 type Reads interface {
-	// Get returns the documents in the order of refs, nil for one that is missing.
+	// Get returns the documents in the order of refs, nil for a missing one.
 	Get(ctx context.Context, refs []Ref) ([]*Raw, error)
-	// Query returns at most plan.Limit documents in order.
+	// Query returns at most plan.Limit documents, in the order of the plan.
 	Query(ctx context.Context, plan Plan) ([]Raw, error)
 }
 
-// Driver is a database. Its methods return faults; anything else is Internal.
+// Driver is a database. Its methods return faults; any other error counts as Internal. They may be called concurrently.
 type Driver interface {
 	Reads
-	// Update runs fn in a serializable transaction and applies the writes that
-	// it returns. fn runs again after contention. Where fn reads nothing, no
-	// transaction is begun.
+	// Update runs fn in a serializable transaction and applies the writes that it returns. fn runs again after
+	// contention. If fn reads nothing, the driver need not begin a transaction. r must not be used after fn has
+	// returned.
 	Update(ctx context.Context, fn func(ctx context.Context, r Reads) ([]Write, error)) error
-	// Watch calls tell for every document of the collection that is written after
-	// Watch has returned, until stop is called or it has told Lost; of deletions it
-	// tells what it hears. tell must not block.
-	Watch(ctx context.Context, user, coll string, tell func(Change)) (stop func(), err error)
-	// Walk gives page all documents of a user, of whatever collection, by pages.
+	// Watch calls notify for every document of the collection that is written after Watch has returned, until stop is
+	// called or a Change with Lost has been sent. Deletions are reported as far as the driver learns of them. notify
+	// must not block. The end of ctx does not end the watch.
+	Watch(ctx context.Context, user, coll string, notify func(Change)) (stop func(), err error)
+	// Walk calls page with all documents of a user, of every collection, page by page. An error of page ends it and is
+	// returned.
 	Walk(ctx context.Context, user string, page func([]Raw) error) error
-	// Erase deletes all documents of a user, with all else that is kept of them, and
-	// counts them.
+	// Erase deletes all documents of a user and all other records of them, and returns the number of documents.
 	Erase(ctx context.Context, user string) (int, error)
+	// Close releases the database. No change is reported after it has returned.
 	Close() error
 }
 
-// EventKind says what a change in a [Feed] did.
+// EventKind is the kind of a change in a [Feed].
 type EventKind string
 
 // The kinds of event.
@@ -118,11 +118,11 @@ const (
 	Deleted EventKind = "deleted"
 )
 
-// Event is one committed change. A [Feed] gives them in the order of commits.
+// Event is one committed change. A [Feed] returns events in the order of commits.
 type Event struct {
-	// ID is the same whenever the event is delivered, and no other event's.
+	// ID is unique to the event, and the same at every delivery.
 	ID string
-	// Seq is the event's place in its feed, zero for one that came another way.
+	// Seq is the event's place in its feed, zero for an event from another source.
 	Seq           int64
 	At            time.Time
 	Kind          EventKind
@@ -130,20 +130,19 @@ type Event struct {
 	Before, After Fields
 }
 
-// Follow is a collection that the reader of a feed follows.
+// Follow is a subscription of a feed's reader to a collection.
 type Follow struct {
-	// Collection is the name of one without parents.
+	// Collection is the name of a top-level collection.
 	Collection string
-	// Concerns reports whether the reader wants the change. Nil is every change. Other changes are not kept, so it is
-	// asked about each write before its commit, and must be quick.
+	// Concerns reports whether the reader wants the change; nil means every change. Other changes are not kept. It is
+	// called for each write before its commit, so it must be quick.
 	Concerns func(kind EventKind, before, after Fields) bool
 }
 
-// Feed is a durable change feed with one reader. Events that were not acknowledged come
-// again after a restart.
+// Feed is a durable change feed with one reader. Events that were not acknowledged are delivered again after a restart.
 type Feed interface {
-	// Next waits until there is an event past the reader's offset and past after, or ctx
-	// ends, and returns at most limit events.
+	// Next returns at most limit events past both the reader's offset and after. It waits until there is one, or ctx
+	// ends.
 	Next(ctx context.Context, after int64, limit int) ([]Event, error)
 	// Ack moves the reader's offset to seq.
 	Ack(ctx context.Context, seq int64) error

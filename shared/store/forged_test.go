@@ -21,9 +21,8 @@ type note struct {
 
 var notes = store.Collection[note]{Name: "notes", Indexes: []string{"rank desc,at"}}
 
-// A cursor is no secret, so anyone can write one: whatever values it holds, the
-// answer is a page or Invalid, on both stores.
-func TestWhateverACursorHoldsTheAnswerIsAPageOrInvalid(t *testing.T) {
+// A cursor is not secret, so anyone can write one. Its values must never cause any other fault than Invalid.
+func TestAForgedCursorGetsAPageOrInvalidOnBothStores(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, store.NewSchema(notes.Def()), func(t *testing.T, db *store.DB) {
 		u := db.User("u")
@@ -42,8 +41,10 @@ func TestWhateverACursorHoldsTheAnswerIsAPageOrInvalid(t *testing.T) {
 			t.Fatalf("%+v, %v", page, err)
 		}
 		for _, values := range [][]string{
-			{"n", "n"}, {"btrue", "s"}, {"sx", "i1"}, {"fInf", "f-Inf"}, {"i-9223372036854775808", "t0"}, {"i1", "t9223372036854775807"},
-			{"i1", "t-9223372036854775808"}, {"i1", "t-62135596800000001"}, {"i1", "t253402300800000000"}, {"s\x00\u00ff", "n"}, {"f0x1p-1074", "b"},
+			{"n", "n"}, {"btrue", "s"}, {"sx", "i1"}, {"fInf", "f-Inf"}, {"i-9223372036854775808", "t0"},
+			{"i1", "t9223372036854775807"},
+			{"i1", "t-9223372036854775808"}, {"i1", "t-62135596800000001"}, {"i1", "t253402300800000000"},
+			{"s\x00\u00ff", "n"}, {"f0x1p-1074", "b"},
 		} {
 			q.Cursor = edited(t, page.Next, values)
 			if _, err := notes.Query(t.Context(), u, q); err != nil && !fault.Is(err, fault.Invalid) {
@@ -53,7 +54,7 @@ func TestWhateverACursorHoldsTheAnswerIsAPageOrInvalid(t *testing.T) {
 	})
 }
 
-// edited is the cursor with other values.
+// edited returns the cursor with other values.
 func edited(t *testing.T, cursor string, values []string) string {
 	t.Helper()
 	b, err := base64.RawURLEncoding.DecodeString(cursor)

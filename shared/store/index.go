@@ -6,14 +6,14 @@ import (
 	"strings"
 )
 
-// Field is one member of an index or of a query's order.
+// Field is one field of an index or of a query's order.
 type Field struct {
 	Path  string
 	Desc  bool
-	Array bool // the members of an array, for Contains and ContainsAny
+	Array bool // indexes each element of an array, for Contains and ContainsAny
 }
 
-// String is the field as it is declared.
+// String returns the field as it is declared.
 func (f Field) String() string {
 	switch {
 	case f.Array:
@@ -27,14 +27,14 @@ func (f Field) String() string {
 // Index is a declared index.
 type Index struct {
 	Fields []Field
-	// Group says that it serves queries over all users.
+	// Group marks an index for queries over all users.
 	Group bool
-	// MergeOnly says that it only narrows queries that stand on another index. A
-	// driver that reads the documents anyway need not keep it.
+	// MergeOnly marks an index that only narrows queries on another index. A driver that reads the documents anyway
+	// need not keep it.
 	MergeOnly bool
 }
 
-// String is the index as it is declared.
+// String returns the index as it is declared.
 func (x *Index) String() string {
 	parts := make([]string, len(x.Fields))
 	for i, f := range x.Fields {
@@ -48,7 +48,7 @@ var fieldPattern = regexp.MustCompile(`^([A-Za-z_][A-Za-z0-9_]*(?:\.[A-Za-z_][A-
 func parseField(s string) (Field, error) {
 	m := fieldPattern.FindStringSubmatch(strings.TrimSpace(s))
 	if m == nil || (m[2] != "" && m[3] != "") {
-		return Field{}, fmt.Errorf("store: %q is not a field of an index", s)
+		return Field{}, fmt.Errorf("store: %q is not a valid index field", s)
 	}
 	return Field{Path: m[1], Array: m[2] != "", Desc: m[3] != ""}, nil
 }
@@ -65,7 +65,7 @@ func parseIndex(s string, group bool) (*Index, error) {
 	return x, nil
 }
 
-// at is the value of a dotted path.
+// at returns the value at a dotted path, and whether there is one.
 func (d Fields) at(path string) (any, bool) {
 	for {
 		head, rest, more := strings.Cut(path, ".")
@@ -80,5 +80,5 @@ func (d Fields) at(path string) (any, bool) {
 	}
 }
 
-// At is the value at a dotted path, and whether there is one.
+// At returns the value at a dotted path, and whether there is one.
 func (d Fields) At(path string) (any, bool) { return d.at(path) }

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// rankOf orders values of different types as Firestore does.
+// rankOf returns the place of a value's type in Firestore's order of types.
 func rankOf(v any) int {
 	switch v.(type) {
 	case nil:
@@ -30,7 +30,8 @@ func number(v any) float64 {
 	return v.(float64)
 }
 
-// Compare orders two plain values.
+// Compare orders two scalar values as Firestore does: by type, then by value. It returns -1, 0 or +1. Arrays and maps
+// compare as equal.
 func Compare(a, b any) int {
 	ra, rb := rankOf(a), rankOf(b)
 	if ra != rb {
@@ -56,7 +57,7 @@ func Compare(a, b any) int {
 	return 0
 }
 
-// Match says whether the document meets the condition.
+// Match reports whether the document meets the condition. A missing field meets none.
 func (c Cond) Match(d Fields) bool {
 	v, ok := d.at(c.Field)
 	if !ok {
@@ -69,7 +70,9 @@ func (c Cond) Match(d Fields) bool {
 			return slices.ContainsFunc(c.Any, func(w any) bool { return rankOf(e) == rankOf(w) && Compare(e, w) == 0 })
 		})
 	case IsIn:
-		return slices.ContainsFunc(c.Any, func(w any) bool { return rankOf(v) == rankOf(w) && rankOf(v) < 5 && Compare(v, w) == 0 })
+		return slices.ContainsFunc(c.Any, func(w any) bool {
+			return rankOf(v) == rankOf(w) && rankOf(v) < 5 && Compare(v, w) == 0
+		})
 	case IsEqual:
 		return rankOf(v) == rankOf(c.Value) && rankOf(v) < 5 && Compare(v, c.Value) == 0
 	}
@@ -88,7 +91,7 @@ func (c Cond) Match(d Fields) bool {
 	return n >= 0
 }
 
-// Match says whether the document meets every condition.
+// Match reports whether the document meets every condition.
 func Match(where []Cond, d Fields) bool {
 	for _, c := range where {
 		if !c.Match(d) {

@@ -3,37 +3,36 @@ package store
 import (
 	"reflect"
 	"slices"
+	"strconv"
 	"strings"
 
 	"parley.internal/shared/fault"
 )
 
-// MaxLimit is the largest page.
+// MaxLimit is the largest page, in documents.
 const MaxLimit = 500
 
-// maxAny is how many values ContainsAny and In take, and how many pairs the two
-// together, as in Firestore.
+// maxAny is Firestore's maximum number of values of a ContainsAny or an In, and of their combinations in one query.
 const maxAny = 30
 
-// Query asks for one page of a collection. It must match a declared index:
-// its equalities are the index's first fields, its order the rest. Where several
-// indexes end in the same order, their equalities add up.
+// Query asks for one page of a collection. It must match a declared index: its equalities are the first fields of the
+// index, its order the rest. Equalities may be spread over several indexes that end in the same order.
 type Query struct {
 	Where []Cond
-	// Order is fields as in an index, "rank desc"; between equals the id decides,
-	// in the direction of the last field.
+	// Order lists fields as in an index, such as "rank desc". Equal documents are ordered by id, in the direction of
+	// the last field.
 	Order []string
-	// Limit is 1 to [MaxLimit].
+	// Limit is the size of the page, 1 to [MaxLimit].
 	Limit int
-	// Cursor is the Next of the page before, of the same query.
+	// Cursor is the Next of the previous page of the same query, empty for the first page.
 	Cursor string
 }
 
-// Test is how a [Cond] compares.
+// Test is the comparison of a [Cond].
 type Test int
 
-// The tests. The ranges want their field in the query's order, and match
-// values of the same type alone.
+// The tests. A range (IsLess to IsAtLeast) requires its field in the query's order, and matches only values of the same
+// type.
 const (
 	IsEqual Test = iota
 	HasAny
@@ -44,7 +43,7 @@ const (
 	IsAtLeast
 )
 
-// Cond is one condition of a query; all must hold.
+// Cond is one condition of a query. A document must meet all of them.
 type Cond struct {
 	Field string
 	Test  Test
@@ -52,13 +51,13 @@ type Cond struct {
 	Any   []any // for HasAny and IsIn
 }
 
-// Eq wants a field to have the value.
+// Eq requires a field to equal the value.
 func Eq(field string, v any) Cond { return Cond{Field: field, Test: IsEqual, Value: v} }
 
-// Contains wants an array to have the value.
+// Contains requires an array to contain the value.
 func Contains(field string, v any) Cond { return Cond{Field: field, Test: HasAny, Any: []any{v}} }
 
-// ContainsAny wants an array to have one of at most 30 values.
+// ContainsAny requires an array to contain at least one of 1 to 30 values.
 func ContainsAny[T any](field string, vs ...T) Cond {
 	c := Cond{Field: field, Test: HasAny}
 	for _, v := range vs {
@@ -67,26 +66,26 @@ func ContainsAny[T any](field string, vs ...T) Cond {
 	return c
 }
 
-// In wants a field to have one of at most 30 values.
+// In requires a field to equal one of 1 to 30 values.
 func In[T any](field string, vs ...T) Cond {
 	c := ContainsAny(field, vs...)
 	c.Test = IsIn
 	return c
 }
 
-// Lt wants less than the value, Le at most, Gt more, Ge at least.
+// Lt requires a field to be less than the value.
 func Lt(field string, v any) Cond { return Cond{Field: field, Test: IsLess, Value: v} }
 
-// Le wants at most the value.
+// Le requires a field to be at most the value.
 func Le(field string, v any) Cond { return Cond{Field: field, Test: IsAtMost, Value: v} }
 
-// Gt wants more than the value.
+// Gt requires a field to be greater than the value.
 func Gt(field string, v any) Cond { return Cond{Field: field, Test: IsGreater, Value: v} }
 
-// Ge wants at least the value.
+// Ge requires a field to be at least the value.
 func Ge(field string, v any) Cond { return Cond{Field: field, Test: IsAtLeast, Value: v} }
 
-// Range says whether the condition bounds the order rather than naming values.
+// Range reports whether the condition is a range.
 func (c Cond) Range() bool { return c.Test >= IsLess }
 
 func (c Cond) encoded() (Cond, error) {
@@ -102,7 +101,7 @@ func (c Cond) encoded() (Cond, error) {
 			}
 		}
 		if len(seen) == 0 || len(seen) > maxAny {
-			return c, fault.New(fault.Internal, "store: ContainsAny and In take 1 to %d values, not %d", maxAny, len(seen))
+			return c, fault.New(fault.Internal, "store: ContainsAny and In must have 1 to %d values, not %d", maxAny, len(seen))
 		}
 		c.Any = seen
 		return c, nil
@@ -112,7 +111,7 @@ func (c Cond) encoded() (Cond, error) {
 	return c, err
 }
 
-// encodeAny is the stored form of a value that a condition compares with.
+// encodeAny returns the stored form of a condition's value.
 func encodeAny(v any) (any, error) {
 	if v == nil {
 		return nil, nil
@@ -123,7 +122,7 @@ func encodeAny(v any) (any, error) {
 	}
 	switch e.(type) {
 	case []any, Fields:
-		return nil, fault.New(fault.Internal, "store: a condition compares plain values, not %T", v)
+		return nil, fault.New(fault.Internal, "store: a condition must compare scalar values, not %T", v)
 	}
 	return e, nil
 }
@@ -131,7 +130,7 @@ func encodeAny(v any) (any, error) {
 func (q Query) plan(def *Def, user, coll string, group bool) (Plan, error) {
 	p := Plan{User: user, Coll: coll, Def: def, Limit: q.Limit}
 	if q.Limit < 1 || q.Limit > MaxLimit {
-		return p, fault.New(fault.Internal, "store: a query has a limit of 1 to %d, not %d", MaxLimit, q.Limit)
+		return p, fault.New(fault.Internal, "store: the limit of a query must be 1 to %d, not %d", MaxLimit, q.Limit)
 	}
 	for _, o := range q.Order {
 		f, err := parseField(o)
@@ -160,7 +159,7 @@ func (q Query) plan(def *Def, user, coll string, group bool) (Plan, error) {
 	return p, nil
 }
 
-// choose finds the indexes that serve the plan, or refuses it.
+// choose selects the indexes that serve the plan. It returns an Internal fault if there are none.
 func (p *Plan) choose(group bool) error {
 	var equal []Field
 	arrays, ways := 0, 1
@@ -169,7 +168,7 @@ func (p *Plan) choose(group bool) error {
 		switch {
 		case c.Range():
 			if !slices.ContainsFunc(p.Order, func(f Field) bool { return f.Path == c.Field }) {
-				return p.refuse("a range wants its field in the order")
+				return p.refuse("the field of a range must be in the order")
 			}
 		case c.Test == HasAny:
 			arrays++
@@ -179,10 +178,10 @@ func (p *Plan) choose(group bool) error {
 		}
 	}
 	if arrays > 1 {
-		return p.refuse("one query has one Contains")
+		return p.refuse("there must be at most one Contains")
 	}
 	if ways > maxAny {
-		return p.refuse("its values make too many pairs")
+		return p.refuse("the values must have at most " + strconv.Itoa(maxAny) + " combinations")
 	}
 	if len(equal) == 0 && len(p.Order) == 0 && !group {
 		return nil
@@ -191,17 +190,17 @@ func (p *Plan) choose(group bool) error {
 	for len(missing) > 0 || p.Index == nil {
 		x := p.best(equal, missing, group)
 		if x == nil {
-			return p.refuse("no declared index serves it")
+			return p.refuse("no declared index serves the query")
 		}
 		if p.Index == nil {
 			p.Index = x
 		} else {
 			p.Merge = append(p.Merge, x)
 		}
-		missing = slices.DeleteFunc(missing, func(f Field) bool { return slices.Contains(x.lead(len(p.Order)), f) })
+		missing = slices.DeleteFunc(missing, func(f Field) bool { return slices.Contains(x.leading(len(p.Order)), f) })
 	}
-	// The array's index leads, so that the driver ranges over each value and
-	// only looks up the others.
+	// The index of the array comes first, so that the driver ranges over it once for each value and only looks up
+	// the others.
 	for i, x := range p.Merge {
 		if !x.MergeOnly && slices.ContainsFunc(x.Fields, func(f Field) bool { return f.Array }) {
 			p.Index, p.Merge[i] = x, p.Index
@@ -210,11 +209,11 @@ func (p *Plan) choose(group bool) error {
 	return nil
 }
 
-// lead is the index's fields before an order of n fields.
-func (x *Index) lead(n int) []Field { return x.Fields[:len(x.Fields)-n] }
+// leading returns the fields of the index before an order of n fields.
+func (x *Index) leading(n int) []Field { return x.Fields[:len(x.Fields)-n] }
 
-// best is the index of the plan's order that covers most of what is missing
-// and wants nothing that the query does not name.
+// best returns the index of the plan's order that covers the most missing equalities and has no field that the query
+// lacks, nil if there is none.
 func (p *Plan) best(equal, missing []Field, group bool) *Index {
 	var best *Index
 	covers := 0
@@ -237,7 +236,7 @@ func (p *Plan) best(equal, missing []Field, group bool) *Index {
 	return best
 }
 
-func (p *Plan) refuse(why string) error {
+func (p *Plan) refuse(reason string) error {
 	var parts []string
 	for _, c := range p.Where {
 		if !c.Range() {
@@ -247,5 +246,5 @@ func (p *Plan) refuse(why string) error {
 	for _, f := range p.Order {
 		parts = append(parts, f.String())
 	}
-	return fault.New(fault.Internal, "store: a query of %s by %q: %s", p.Def.Name, strings.Join(parts, ","), why)
+	return fault.New(fault.Internal, "store: a query of %s by %q: %s", p.Def.Name, strings.Join(parts, ","), reason)
 }

@@ -7,12 +7,12 @@ import (
 	"parley.internal/shared/fault"
 )
 
-// MaxDocument is the largest document, in bytes as Firestore counts them
+// MaxDocument is the maximum size of a document, in bytes as Firestore counts them
 // (https://firebase.google.com/docs/firestore/storage-size).
 const MaxDocument = 1 << 20
 
-// bookkeeping is what a driver may add to a document, and the fixed cost of one.
-const bookkeeping = 32 + 32
+// overhead is the fixed size of a document, 32 bytes, and room for the field that a driver adds.
+const overhead = 32 + 32
 
 func sizeOf(v any) int {
 	switch x := v.(type) {
@@ -38,14 +38,14 @@ func sizeOf(v any) int {
 	return 0
 }
 
-// CheckSize refuses a document that is over [MaxDocument].
+// CheckSize returns an Invalid fault if the document is larger than [MaxDocument].
 func CheckSize(ref Ref, d Fields) error {
-	n := 16 + len("users") + 1 + len(ref.User) + 1 + len(ref.ID) + 1 + bookkeeping + sizeOf(d)
+	n := 16 + len("users") + 1 + len(ref.User) + 1 + len(ref.ID) + 1 + overhead + sizeOf(d)
 	for s := range strings.SplitSeq(ref.Coll, "/") {
 		n += len(s) + 1
 	}
 	if n > MaxDocument {
-		return fault.New(fault.Invalid, "the document would be %d bytes; at most %d", n, MaxDocument)
+		return fault.New(fault.Invalid, "the document would have %d bytes; it must have at most %d", n, MaxDocument)
 	}
 	return nil
 }

@@ -8,11 +8,11 @@ import (
 	"parley.internal/shared/fault"
 )
 
-// linger is how long a listener outlives its last waiter, so that an agent that
-// waits again at once costs no new one.
-const linger = 30 * time.Second
+// idleTimeout is the time that a listener outlives its last waiter, so that an agent that waits again soon does not
+// need a new one.
+const idleTimeout = 30 * time.Second
 
-// waits shares one driver listener a user's collection among all its waiters.
+// waits shares one driver watch of a user's collection among all its waiters.
 type waits struct {
 	driver                   Driver
 	maxListeners, maxWaiters int
@@ -28,7 +28,7 @@ type scope struct{ user, coll string }
 
 type listener struct {
 	scope   scope
-	ready   chan struct{} // closed when the driver listens, or failed to
+	ready   chan struct{} // closed when the driver's watch has started or failed
 	err     error
 	stop    func()
 	waiters map[*waiter]struct{}
@@ -41,7 +41,10 @@ type waiter struct {
 }
 
 func newWaits(d Driver) *waits {
-	return &waits{driver: d, maxListeners: 80, maxWaiters: 4096, listeners: map[scope]*listener{}, drained: make(chan struct{})}
+	return &waits{
+		driver: d, maxListeners: 80, maxWaiters: 4096,
+		listeners: map[scope]*listener{}, drained: make(chan struct{}),
+	}
 }
 
 func (w *waits) drain() {
@@ -71,28 +74,30 @@ func (w *waits) close() {
 	}
 }
 
-func busy(what string) error {
-	return fault.New(fault.Unavailable, "too many %s wait here; repeat the call later, or without waiting", what).After(time.Second)
+func errTooMany(noun string) error {
+	return fault.New(fault.Unavailable, "too many %s are waiting; repeat the call later, or without waiting", noun).
+		After(time.Second)
 }
 
-// join adds a waiter to the listener of its scope, which it starts where there is none.
+// join adds a waiter to the listener of its scope, and starts one if there is none. It returns when the listener is
+// ready, the database drains or ctx ends. Too many waiters or listeners are Unavailable.
 func (w *waits) join(ctx context.Context, s scope, wt *waiter) (*listener, error) {
 	w.mu.Lock()
 	if w.waiting >= w.maxWaiters {
 		w.mu.Unlock()
-		return nil, busy("calls")
+		return nil, errTooMany("calls")
 	}
 	l := w.listeners[s]
 	if l == nil {
 		if len(w.listeners) >= w.maxListeners && !w.evictIdle() {
 			w.mu.Unlock()
-			return nil, busy("users")
+			return nil, errTooMany("users")
 		}
 		l = &listener{scope: s, ready: make(chan struct{}), waiters: map[*waiter]struct{}{}}
 		w.listeners[s] = l
 		go w.start(l)
 	}
-	w.admit(l, wt)
+	w.addWaiter(l, wt)
 	w.mu.Unlock()
 
 	select {
@@ -103,8 +108,8 @@ func (w *waits) join(ctx context.Context, s scope, wt *waiter) (*listener, error
 	return l, nil
 }
 
-// joinStanding adds a waiter to the listener of its scope if one stands and there is room, and returns nil otherwise.
-func (w *waits) joinStanding(s scope, wt *waiter) *listener {
+// joinReady adds a waiter to the listener of its scope, and returns nil if there is no ready one or no room.
+func (w *waits) joinReady(s scope, wt *waiter) *listener {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	l := w.listeners[s]
@@ -116,12 +121,12 @@ func (w *waits) joinStanding(s scope, wt *waiter) *listener {
 	default:
 		return nil
 	}
-	w.admit(l, wt)
+	w.addWaiter(l, wt)
 	return l
 }
 
-// admit registers a waiter at a listener; the caller holds the lock.
-func (w *waits) admit(l *listener, wt *waiter) {
+// addWaiter adds a waiter to a listener. The caller must hold the lock.
+func (w *waits) addWaiter(l *listener, wt *waiter) {
 	if l.idle != nil {
 		l.idle.Stop()
 		l.idle = nil
@@ -130,9 +135,9 @@ func (w *waits) admit(l *listener, wt *waiter) {
 	w.waiting++
 }
 
-// start lives on no caller's context: the listener serves everyone.
+// start starts the driver's watch. It uses no caller's context, because all waiters share the listener.
 func (w *waits) start(l *listener) {
-	stop, err := w.driver.Watch(context.Background(), l.scope.user, l.scope.coll, func(c Change) { w.tell(l, c) })
+	stop, err := w.driver.Watch(context.Background(), l.scope.user, l.scope.coll, func(c Change) { w.notify(l, c) })
 	w.mu.Lock()
 	l.stop, l.err = stop, err
 	if err != nil && w.listeners[l.scope] == l {
@@ -142,7 +147,7 @@ func (w *waits) start(l *listener) {
 	close(l.ready)
 }
 
-func (w *waits) tell(l *listener, c Change) {
+func (w *waits) notify(l *listener, c Change) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if c.Lost && w.listeners[l.scope] == l {
@@ -164,11 +169,11 @@ func (w *waits) leave(l *listener, wt *waiter) {
 	delete(l.waiters, wt)
 	w.waiting--
 	if len(l.waiters) == 0 && w.listeners[l.scope] == l {
-		l.idle = time.AfterFunc(linger, func() { w.retire(l) })
+		l.idle = time.AfterFunc(idleTimeout, func() { w.closeIdle(l) })
 	}
 }
 
-func (w *waits) retire(l *listener) {
+func (w *waits) closeIdle(l *listener) {
 	w.mu.Lock()
 	if len(l.waiters) > 0 || w.listeners[l.scope] != l {
 		w.mu.Unlock()
@@ -182,7 +187,7 @@ func (w *waits) retire(l *listener) {
 	}
 }
 
-// evictIdle makes room by ending a listener that nobody waits on.
+// evictIdle ends a listener without waiters, and reports whether there was one. The caller must hold the lock.
 func (w *waits) evictIdle() bool {
 	for s, l := range w.listeners {
 		if len(l.waiters) == 0 {
@@ -199,23 +204,27 @@ func (w *waits) evictIdle() bool {
 	return false
 }
 
-// listening is the key of a context's value that Listening reads.
+// listening is the context key of Listening.
 type listening struct{}
 
-// Listening reports whether ctx is that of a look of Collection.Wait at which the listener stood: a change committed
-// after such a look wakes the wait, a change after another look need not.
+// Listening reports whether ctx is that of a check of Collection.Wait that runs while the listener is ready: a change
+// committed after such a check wakes the wait, a change after another check need not.
 func Listening(ctx context.Context) bool {
 	return ctx.Value(listening{}) != nil
 }
 
-// Wait calls check at once, and again after each change to the collection that
-// matches where, until check says that it is done, for at most d. It returns nil
-// when check was done, when d is over, and at once when the database drains; the
-// caller tells these apart by what check found. With too many waiters it is
-// Unavailable. where is a hint of what is worth another look: ranges are best
-// left out of it. Where no listener stands yet, check is called a second time as soon as one does; Listening
-// tells the two looks apart.
-func (c Collection[T]) Wait(ctx context.Context, t *Tenant, where []Cond, d time.Duration, check func(context.Context) (bool, error)) error {
+// Wait calls check at once, and again after each change to the collection that matches where, until check returns true
+// or an error, or d has passed. It returns nil when check returned true, when d has passed, and when the database
+// drains; the caller tells these apart by the result of check. Too many waiters are Unavailable. The end of ctx is a
+// fault too.
+//
+// where selects the changes that can make a difference. Ranges are best left out of it, because their bounds are fixed
+// while a wait goes on.
+//
+// If no listener is ready yet, check is called a second time as soon as one is; [Listening] tells the two calls apart.
+func (c Collection[T]) Wait(
+	ctx context.Context, t *Tenant, where []Cond, d time.Duration, check func(context.Context) (bool, error),
+) error {
 	if d <= 0 {
 		_, err := check(ctx)
 		return err
@@ -235,7 +244,7 @@ func (c Collection[T]) Wait(ctx context.Context, t *Tenant, where []Cond, d time
 	timer := time.NewTimer(d)
 	defer timer.Stop()
 	w, s := t.db.waits, scope{t.uid, coll}
-	l := w.joinStanding(s, wt)
+	l := w.joinReady(s, wt)
 	if l == nil {
 		if done, err := check(ctx); done || err != nil {
 			return err
@@ -256,9 +265,10 @@ func (c Collection[T]) Wait(ctx context.Context, t *Tenant, where []Cond, d time
 	}
 }
 
-// follow waits on one listener; again says that the listener ended and another
-// must take its place.
-func (w *waits) follow(ctx context.Context, l *listener, wt *waiter, over <-chan time.Time, check func(context.Context) (bool, error)) (again bool, err error) {
+// follow waits on one listener. again reports that the listener ended and another must take its place.
+func (w *waits) follow(
+	ctx context.Context, l *listener, wt *waiter, timeout <-chan time.Time, check func(context.Context) (bool, error),
+) (again bool, err error) {
 	select {
 	case <-l.ready:
 		if l.err != nil {
@@ -270,10 +280,10 @@ func (w *waits) follow(ctx context.Context, l *listener, wt *waiter, over <-chan
 		}
 		return false, nil // the database drains
 	}
-	look := context.WithValue(ctx, listening{}, true)
+	checking := context.WithValue(ctx, listening{}, true)
 	for {
-		// The listener stands, so a change from here on wakes: this look closes the gap.
-		if done, err := check(look); done || err != nil {
+		// From here on a change wakes the waiter. This check finds the changes before.
+		if done, err := check(checking); done || err != nil {
 			return false, err
 		}
 		select {
@@ -289,7 +299,7 @@ func (w *waits) follow(ctx context.Context, l *listener, wt *waiter, over <-chan
 			if ended {
 				return true, nil
 			}
-		case <-over:
+		case <-timeout:
 			return false, nil
 		case <-w.drained:
 			return false, nil

@@ -136,7 +136,12 @@ func TestAnInterruptedImportIsDeletedBySweep(t *testing.T) {
 			t.Fatal(err)
 		}
 		got, err := w.Export(t.Context(), alpha, "core")
-		if err != nil || len(got.Inboxes["ann"]) != 3*clearPage+2 || !slices.EqualFunc(got.Inboxes["ann"], a.Inboxes["ann"], func(x, y Message) bool { return x.Text == y.Text && x.Timestamp == y.Timestamp }) {
+		if err != nil || len(got.Inboxes["ann"]) != 3*clearPage+2 ||
+			!slices.EqualFunc(
+				got.Inboxes["ann"],
+				a.Inboxes["ann"],
+				func(x, y Message) bool { return x.Text == y.Text && x.Timestamp == y.Timestamp },
+			) {
 			t.Errorf("%d messages, %v", len(got.Inboxes["ann"]), err)
 		}
 	})

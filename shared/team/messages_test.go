@@ -196,7 +196,12 @@ func TestABoundKeySpeaksAndReadsAsItsProgramOnly(t *testing.T) {
 		says(t, err, fault.Forbidden, `this key speaks for "ann" and may not speak as "team-lead"`)
 		// The lead reads every inbox and marks nothing in it.
 		for _, mark := range []*bool{nil, new(true), new(false)} {
-			out, err := w.ReadInbox(t.Context(), alpha, ReadInput{TeamName: "core", AgentName: "bob", UnreadOnly: true, MarkAsRead: mark})
+			out, err := w.ReadInbox(t.Context(), alpha, ReadInput{
+				TeamName:   "core",
+				AgentName:  "bob",
+				UnreadOnly: true,
+				MarkAsRead: mark,
+			})
 			if err != nil || len(out.Messages) != 6 {
 				t.Errorf("%+v, %v", out, err)
 			}

@@ -115,8 +115,12 @@ func TestAProcessRunsFromRequestToEnd(t *testing.T) {
 		}
 		id := spawned.ProcessID
 		lead := w.config("core").LeadSessionID
-		want := fmt.Sprintf(`{"process_id":%q,"team_name":"core","name":"ann","agent_id":"ann@core","agent_type":"tester","model":"m","color":"blue","plan_mode_required":true,"cwd":"src","lead_session_id":%q,`+
-			`"state":"requested","wanted":"running","requested_at":"2026-03-01T12:00:00Z"}`, id, lead)
+		want := fmt.Sprintf(
+			`{"process_id":%q,"team_name":"core","name":"ann","agent_id":"ann@core","agent_type":"tester","model":"m","color":"blue","plan_mode_required":true,"cwd":"src","lead_session_id":%q,`+
+				`"state":"requested","wanted":"running","requested_at":"2026-03-01T12:00:00Z"}`,
+			id,
+			lead,
+		)
 		if got := w.processes(ProcessesInput{Runner: "r"}); len(got) != 1 || asJSON(t, got[0]) != want {
 			t.Errorf("%s", asJSON(t, got))
 		}
@@ -152,7 +156,8 @@ func TestAProcessRunsFromRequestToEnd(t *testing.T) {
 			t.Errorf("%+v", p)
 		}
 		if m := w.last("core", Lead); m.From != "parley" || m.Summary != "ann is inactive" ||
-			m.Text != "ann has no process any more: it exited with code 3 (so it said). Back to pending, without an owner: task 1." ||
+			m.Text != "ann has no process any more: it exited with code 3 (so it said). Back to pending, without an "+
+				"owner: task 1." ||
 			m.Timestamp != "2026-03-01T12:01:00.000Z" {
 			t.Errorf("%+v", m)
 		}
@@ -273,7 +278,8 @@ func TestASilentMemberLosesItsTasksAndTheLeadGetsAMessage(t *testing.T) {
 			}
 		}
 		if got := w.inbox("core", Lead); len(got) != 1 || got[0].From != "parley" ||
-			got[0].Text != "ann sent no heartbeat for 10 minutes and is inactive. Back to pending, without an owner: tasks 1, 2." {
+			got[0].Text != "ann sent no heartbeat for 10 minutes and is inactive. Back to pending, without an owner: "+
+				"tasks 1, 2." {
 			t.Errorf("%+v", got)
 		}
 		// The member comes back. Its next task begins a lease, with or without a heartbeat.

@@ -37,7 +37,10 @@ func TestATaskHasTheShapeOfTheFileFormat(t *testing.T) {
 		}
 		got = w.updated(UpdateTaskInput{TaskID: "1", Owner: new(""), Subject: new("s"), Description: new(""),
 			ActiveForm: new("f"), Metadata: json.RawMessage(`{"b":null,"big":null,"c":null}`)})
-		if asJSON(t, got) != `{"id":"1","subject":"s","description":"","activeForm":"f","status":"pending","blocks":["2"],"blockedBy":[]}` {
+		if asJSON(
+			t,
+			got,
+		) != `{"id":"1","subject":"s","description":"","activeForm":"f","status":"pending","blocks":["2"],"blockedBy":[]}` {
 			t.Errorf("%s", asJSON(t, got))
 		}
 	})
@@ -76,7 +79,8 @@ func TestOnlyANewOwnerGetsTheAssignment(t *testing.T) {
 			t.Errorf("%+v, %+v, %v", out, m, err)
 		}
 		out, err = w.update(UpdateTaskInput{TaskID: "1", Owner: new("eve")})
-		if err != nil || out.Warning != `no member of team core is named "eve"; the assignment waits in that inbox. Members: team-lead, ann, bob` ||
+		if err != nil ||
+			out.Warning != `no member of team core is named "eve"; the assignment waits in that inbox. Members: team-lead, ann, bob` ||
 			len(w.inbox("core", "eve")) != 1 {
 			t.Errorf("%+v, %v", out, err)
 		}
@@ -120,7 +124,8 @@ func TestARefusedUpdateChangesNothing(t *testing.T) {
 			if !fault.Is(err, tc.kind) || err.Error() != tc.words {
 				t.Errorf("%s: %v %q", name, fault.Of(err), err)
 			}
-			if got := asJSON(t, w.task("2")); got != `{"id":"2","subject":"task 2","description":"the whole of it","activeForm":"","status":"pending","blocks":[],"blockedBy":["1"]}` {
+			got := asJSON(t, w.task("2"))
+			if got != `{"id":"2","subject":"task 2","description":"the whole of it","activeForm":"","status":"pending","blocks":[],"blockedBy":["1"]}` {
 				t.Errorf("%s: %s", name, got)
 			}
 			if got := w.inbox("core", "ann"); len(got) != 1 {

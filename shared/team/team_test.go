@@ -93,8 +93,15 @@ func TestATeamWithTeammatesIsNotDeleted(t *testing.T) {
 		for n := 1; n <= 2; n++ {
 			s.spawn("core", fmt.Sprintf("mate-%d", n), External)
 			_, err := s.Delete(t.Context(), alpha, NameInput{"core"})
-			says(t, err, fault.Precondition,
-				fmt.Sprintf("Cannot delete team core: %d non-lead member(s) still present. Remove all teammates before deleting.", n))
+			says(
+				t,
+				err,
+				fault.Precondition,
+				fmt.Sprintf(
+					"Cannot delete team core: %d non-lead member(s) still present. Remove all teammates before deleting.",
+					n,
+				),
+			)
 		}
 		_, err := s.Create(t.Context(), alpha, CreateInput{TeamName: "next"})
 		says(t, err, fault.Precondition, "Session already has active team: core. One team per session.")

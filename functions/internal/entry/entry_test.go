@@ -95,14 +95,14 @@ func TestAFailedStartIsRepeatedByTheNextCall(t *testing.T) {
 	p := &Handlers{Env: func(name string) string { return env[name] }, Now: time.Now, Log: cloudlog.New(log)}
 	react, sweep := p.React("OnTaskUpdate"), p.Sweep("CleanupLedger")
 	if err := react(t.Context(), change(t)); err == nil {
-		t.Error("an event that nobody saw is handled")
+		t.Error("an event was handled without a configuration")
 	}
 	if got := post(t, sweep); got.status != http.StatusServiceUnavailable || got.Success ||
 		got.Error.Code != "UNAVAILABLE" || strings.Contains(got.body, "GOOGLE") {
 		t.Errorf("a sweep answers %d %s", got.status, got.body)
 	}
 	if n := strings.Count(log.String(), "GOOGLE_CLOUD_PROJECT"); n != 2 {
-		t.Errorf("the log tells %d times what to set:\n%s", n, log)
+		t.Errorf("the log names the missing variable %d times:\n%s", n, log)
 	}
 	env["GOOGLE_CLOUD_PROJECT"], env["FIRESTORE_EMULATOR_HOST"] = "demo-parley", "127.0.0.1:1"
 	if err := react(t.Context(), change(t)); err != nil { // for another reaction

@@ -158,7 +158,9 @@ func TestEachReactionIsRegisteredAsATrigger(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, want := range []string{
-		`POST /emulator/v1/projects/demo-p/eventarcTrigger?eventarcTriggerId=OnTaskUpdate application/json {"database":"(default)","document":{"matchType":"PATH_PATTERN","value":"users/{uid}/tasks/{id}"},"eventType":"google.cloud.firestore.document.v1.updated","namespace":"(default)"}`,
+		`POST /emulator/v1/projects/demo-p/eventarcTrigger?eventarcTriggerId=OnTaskUpdate application/json ` +
+			`{"database":"(default)","document":{"matchType":"PATH_PATTERN","value":"users/{uid}/tasks/{id}"},` +
+			`"eventType":"google.cloud.firestore.document.v1.updated","namespace":"(default)"}`,
 		"eventarcTriggerId=OnTaskCreate ", "eventarcTriggerId=OnSessionUpdate ", "users/{uid}/sessions/{id}",
 		"document.v1.created",
 	} {

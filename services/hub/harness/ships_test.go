@@ -30,7 +30,7 @@ var tools = []string{
 
 const harness = "parley.internal/services/hub/harness"
 
-// testOnly are the packages, with all below them, that serve tests and tools alone.
+// testOnly are the packages, with all below them, that only tests and tools may use.
 var testOnly = []string{
 	harness,
 	"parley.internal/shared/push/fcm/fcmtest",
@@ -45,10 +45,10 @@ var testOnly = []string{
 	"github.com/getkin/kin-openapi",
 	"go.uber.org/goleak",
 	"net/http/httptest",
-	"testing", // so that a new package of test support is found without a row here
+	"testing", // finds packages of test support that are not listed here
 }
 
-// within says whether a package is the other one or below it.
+// within reports whether a package is the other one or below it.
 func within(name, other string) bool {
 	return name == other || strings.HasPrefix(name, other+"/")
 }
@@ -74,7 +74,7 @@ func TestNothingThatShipsNeedsATestPackage(t *testing.T) {
 	for module, programs := range shipped {
 		deps := list(t, module, append([]string{"-deps"}, programs...)...)
 		if !slices.Contains(deps, "parley.internal/shared/app") {
-			t.Fatalf("%s: the list of %d packages is not whole", module, len(deps))
+			t.Fatalf("%s: the list of %d packages is incomplete", module, len(deps))
 		}
 		for _, dep := range deps {
 			for _, banned := range testOnly {
@@ -86,7 +86,7 @@ func TestNothingThatShipsNeedsATestPackage(t *testing.T) {
 	}
 }
 
-func TestNoOtherModuleKnowsTheHarness(t *testing.T) {
+func TestNoOtherModuleImportsTheHarness(t *testing.T) {
 	t.Parallel()
 	for _, module := range []string{"shared", "services/hub", "functions"} {
 		for _, m := range list(t, module, "-m", "all") {
@@ -112,17 +112,17 @@ func TestEveryProgramShipsOrIsATool(t *testing.T) {
 	for _, name := range found {
 		ships := slices.Contains(slices.Concat(shipped["services/hub"], shipped["functions"]), name)
 		if ships == slices.Contains(tools, name) {
-			t.Errorf("say whether %s ships or is a tool", name)
+			t.Errorf("%s must be listed either in shipped or in tools", name)
 		}
 	}
 	for _, name := range tools {
 		if !slices.Contains(found, name) {
-			t.Errorf("%s is no program", name)
+			t.Errorf("%s must be a program", name)
 		}
 	}
 }
 
-func TestEveryTestPackageIsThere(t *testing.T) {
+func TestEveryListedTestPackageExists(t *testing.T) {
 	t.Parallel()
 	for _, name := range testOnly {
 		dir, ours := strings.CutPrefix(name, "parley.internal/")

@@ -1,7 +1,7 @@
 // Command generate writes the typed methods of package client from the catalogue.
 //
-// With -check it writes nothing and fails where the file is not what it would write. Nothing may be written that is
-// not in the definition of an operation.
+// With -check it writes nothing and fails if the file differs from its output. It may write only parts of the
+// definitions of operations.
 package main
 
 import (
@@ -47,7 +47,7 @@ func run(file string, check bool) error {
 	return nil
 }
 
-// source is the text of the generated file.
+// source returns the text of the generated file.
 func source(ops []*op.Op) ([]byte, error) {
 	imports := map[string]bool{"parley.internal/shared/op": true}
 	var methods, table bytes.Buffer
@@ -93,27 +93,30 @@ var effects = map[op.Effect]string{
 }
 
 func tableRow(o *op.Op) (string, error) {
-	row := fmt.Sprintf("%q: {Name: %q, Effect: %s, Routes: []string{%q", o.Name, o.Name, effects[o.Effect], o.Route)
-	params := len(o.PathParams())
-	for _, r := range o.Compat {
-		// Others are for clients of other servers.
-		if len(r.Set) == 0 && len(op.PathParams(r.Route)) < params &&
-			!slices.Contains(required(o), o.PathParams()[0]) {
-			row += fmt.Sprintf(", %q", r.Route)
-		}
-	}
-	row += "}"
+	row := fmt.Sprintf("%q: {\nName: %q, Effect: %s", o.Name, o.Name, effects[o.Effect])
 	if o.Idempotent {
 		row += ", Idempotent: true"
 	}
 	name, byDefault, err := wait(o)
 	if name != "" {
-		row += fmt.Sprintf(", Wait: %q, DefaultWait: %d * time.Millisecond", name, byDefault)
+		row += fmt.Sprintf(", Wait: %q", name)
 	}
-	return strings.Replace(row, ", DefaultWait: 0 * time.Millisecond", "", 1) + "},\n", err
+	if byDefault != 0 {
+		row += fmt.Sprintf(", DefaultWait: %d * time.Millisecond", byDefault)
+	}
+	row += fmt.Sprintf(",\nRoutes: []string{%q", o.Route)
+	params := len(o.PathParams())
+	for _, r := range o.Compat {
+		// Any other compatibility route serves clients of other servers.
+		if len(r.Set) == 0 && len(op.PathParams(r.Route)) < params &&
+			!slices.Contains(required(o), o.PathParams()[0]) {
+			row += fmt.Sprintf(", %q", r.Route)
+		}
+	}
+	return row + "},\n},\n", err
 }
 
-// schema is as much of an input's published schema as is looked at.
+// schema is the part of an input's published schema that the generator reads.
 type schema struct {
 	Type                      string
 	Required                  []string
@@ -136,7 +139,7 @@ func inputOf(o *op.Op) schema {
 
 func required(o *op.Op) []string { return inputOf(o).Required }
 
-// wait is the input that says how long the server waits, and its default in milliseconds.
+// wait returns the name of the input that bounds the server's wait, and its default in milliseconds.
 func wait(o *op.Op) (name string, byDefault int64, err error) {
 	for _, name := range []string{"waitMs", "wait_ms", "timeout_ms"} {
 		if p := inputOf(o).Properties[name]; p != nil {
@@ -152,18 +155,14 @@ func wait(o *op.Op) (name string, byDefault int64, err error) {
 func method(out *bytes.Buffer, o *op.Op) {
 	name := methodName(o.Name)
 	fmt.Fprintf(out, "\n%s//\n%s", comment(fmt.Sprintf("%s calls %s (%s).", name, o.Name, o.Route)), comment(o.Doc))
-	fmt.Fprintf(
-		out,
-		"func (c *Client) %s(ctx context.Context, in %v) (%v, error) {\nreturn call[%v](ctx, c, %q, in)\n}\n",
-		name,
-		o.In,
-		o.Out,
-		o.Out,
-		o.Name,
-	)
+	signature := fmt.Sprintf("func (c *Client) %s(ctx context.Context, in %v) (%v, error) {", name, o.In, o.Out)
+	if len(signature) > width {
+		signature = strings.NewReplacer("(ctx ", "(\nctx ", ") (", ",\n) (").Replace(signature)
+	}
+	fmt.Fprintf(out, "%s\nreturn call[%v](ctx, c, %q, in)\n}\n", signature, o.Out, o.Name)
 }
 
-// methodName is the Go name of an operation: create_task is CreateTask.
+// methodName returns the Go name of an operation: CreateTask for create_task.
 func methodName(name string) string {
 	var b strings.Builder
 	for part := range strings.SplitSeq(name, "_") {
@@ -172,10 +171,10 @@ func methodName(name string) string {
 	return b.String()
 }
 
-// width is where comments are wrapped.
+// width is the column at which comments and signatures are wrapped.
 const width = 116
 
-// comment is a text as comment lines.
+// comment returns a text as comment lines.
 func comment(text string) string {
 	var b strings.Builder
 	line := "//"

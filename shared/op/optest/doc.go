@@ -1,7 +1,7 @@
-// Package optest runs the cases of operations for suites: it makes the calls that come before
-// an example, keeps what they save, and fills it into the inputs that follow.
+// Package optest runs the cases of operations for test suites. It makes the calls that prepare an example, saves values
+// of their outputs and inserts these into later inputs.
 //
-// A suite decides how a call is made, over a transport or in process, through [Caller]; which
-// operations there are and how they are called is said by their specs alone. Tests alone may
-// import it.
+// A suite supplies a [Caller], which makes the calls over a transport or in process; the operations and their inputs
+// come from the specs alone, so that a new operation needs no change of a suite. Only tests may import the package, and
+// it may name no operation.
 package optest

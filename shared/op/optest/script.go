@@ -16,13 +16,13 @@ import (
 
 // Caller makes the calls of a script, for one user.
 type Caller interface {
-	// Call calls an operation. The output is the JSON object of a success.
+	// Call calls an operation and returns its output, a JSON object.
 	Call(t testing.TB, o *op.Op, as op.Role, in op.In) (json.RawMessage, error)
-	// Pass lets time go by.
+	// Pass lets the time d pass.
 	Pass(d time.Duration)
 }
 
-// Script is a run of steps for one user, with the values that they saved.
+// Script runs steps for one user and holds the values that they saved.
 type Script struct {
 	Catalogue *op.Catalogue
 	Caller    Caller
@@ -30,7 +30,7 @@ type Script struct {
 	saved map[string]any
 }
 
-// Prepare makes the calls of the steps. It fails the test where one does not succeed.
+// Prepare makes the calls of the steps. It ends the test if one of them fails.
 func (s *Script) Prepare(t testing.TB, steps []op.Step) {
 	t.Helper()
 	for _, step := range steps {
@@ -51,7 +51,7 @@ func (s *Script) Prepare(t testing.TB, steps []op.Step) {
 	}
 }
 
-// Pass lets time go by, where there is any.
+// Pass lets the time d pass if it is positive.
 func (s *Script) Pass(d time.Duration) {
 	if d > 0 {
 		s.Caller.Pass(d)
@@ -83,7 +83,7 @@ func (s *Script) save(t testing.TB, step op.Step, out json.RawMessage) {
 
 var reference = regexp.MustCompile(`\$[a-z][A-Za-z0-9]*`)
 
-// Fill replaces the references to saved values in an input. An input that is nil is empty.
+// Fill returns a copy of an input with its references replaced by the saved values. A nil input is empty.
 func (s *Script) Fill(in op.In) op.In {
 	out, ok := s.fill(in).(op.In)
 	if !ok || out == nil {
@@ -123,7 +123,7 @@ func (s *Script) fill(v any) any {
 	return v
 }
 
-// FillText replaces the references to saved values in a text.
+// FillText returns a text with its references replaced by the saved values.
 func (s *Script) FillText(text string) string {
 	return reference.ReplaceAllStringFunc(text, func(ref string) string {
 		if v, ok := s.saved[ref[1:]]; ok {
@@ -133,8 +133,8 @@ func (s *Script) FillText(text string) string {
 	})
 }
 
-// Elsewhere is the input with the given inputs led elsewhere: to ids and names of the same
-// form that no document has.
+// Elsewhere returns a copy of an input in which the given fields hold ids and names of the same form that no document
+// has.
 func Elsewhere(in op.In, inputs ...string) op.In {
 	out := maps.Clone(in)
 	for name, v := range out {
@@ -164,5 +164,5 @@ func nowhere(v any) any {
 	return v
 }
 
-// Title names a case in the output of a test.
+// Title returns the name of a case for the output of a test.
 func Title(o *op.Op, name string) string { return strings.TrimSpace(o.Name + " " + name) }

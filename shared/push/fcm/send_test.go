@@ -106,9 +106,12 @@ func TestTheLogHasReasonsAndNoTokens(t *testing.T) {
 func TestATokenIsDeadOnlyIfFCMRefusesAnEmptyMessageToo(t *testing.T) {
 	t.Parallel()
 	violation := func(field string) string {
-		return fmt.Sprintf(`{"error":{"code":400,"message":"Request contains an invalid argument.","status":"INVALID_ARGUMENT","details":[
+		return fmt.Sprintf(
+			`{"error":{"code":400,"message":"Request contains an invalid argument.","status":"INVALID_ARGUMENT","details":[
 			{"@type":"type.googleapis.com/google.firebase.fcm.v1.FcmError","errorCode":"INVALID_ARGUMENT"},
-			{"@type":"type.googleapis.com/google.rpc.BadRequest","fieldViolations":[{"field":%q}]}]}}`, field)
+			{"@type":"type.googleapis.com/google.rpc.BadRequest","fieldViolations":[{"field":%q}]}]}}`,
+			field,
+		)
 	}
 	blamed := fcmtest.Reply{Status: 400, Code: "INVALID_ARGUMENT"}
 	named := fcmtest.Reply{Status: 400, Body: violation("message.token")}

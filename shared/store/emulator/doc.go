@@ -1,14 +1,10 @@
-// Package emulator brings up the official Firestore emulator for tests and for
-// development, from whatever the machine has: a running one that
-// FIRESTORE_EMULATOR_HOST names, the one that comes with gcloud, or the Firebase
-// CLI's.
+// Package emulator starts the official Firestore emulator for tests and development. It uses a running emulator that
+// FIRESTORE_EMULATOR_HOST names, the one that comes with gcloud, or that of the Firebase CLI.
 //
-// A run of tests has one emulator. [Shared] gives it to any test of a package;
-// cmd/withemulator starts one for many packages at once and names it in the
-// environment. Tests keep apart by a project of their own, [Project].
+// A test run has one emulator. [Shared] returns it to the tests of a package; cmd/withemulator starts one for many
+// packages and names it in the environment. Tests are isolated by projects of their own, from [Project].
 //
-// An emulator ends with the process that started it, even where that was killed;
-// see [parley.internal/shared/supervise].
+// An emulator ends with the process that started it, even if that is killed; see [parley.internal/shared/supervise].
 //
-// Nothing that ships may import this package.
+// Code that ships must not import this package.
 package emulator

@@ -12,10 +12,10 @@ import (
 	"parley.internal/shared/supervise"
 )
 
-// Variable names the emulator of the environment, host:port.
+// Variable is the environment variable with the host:port of a running emulator.
 const Variable = "FIRESTORE_EMULATOR_HOST"
 
-// ErrNone says that this machine has no emulator, and how to get one.
+// ErrNone reports that the machine has no emulator. Its text says how to install one.
 var ErrNone = errors.New("no Firestore emulator: set " + Variable + ", or install one with " +
 	"`gcloud components install cloud-firestore-emulator` and a Java runtime, or Node for the Firebase CLI")
 
@@ -24,13 +24,12 @@ type Emulator struct {
 	// Addr is its host:port.
 	Addr string
 
-	service *supervise.Service // nil where it is not ours
-	dir     string             // removed after its end; empty where it has none
+	service *supervise.Service // nil for an emulator of the environment
+	dir     string             // its working directory, removed after its end; may be empty
 }
 
-// Start brings up an emulator, or finds the one that the environment names. It
-// is ready when Start returns, and runs until Stop or the end of this process.
-// Where there is none to start, the error is ErrNone.
+// Start starts an emulator, or returns the one that the environment names. The emulator is ready when Start returns,
+// and runs until Stop or the end of this process. If the machine has none, the error matches ErrNone.
 func Start(ctx context.Context) (*Emulator, error) {
 	if addr := os.Getenv(Variable); addr != "" {
 		return &Emulator{Addr: addr}, nil
@@ -46,18 +45,17 @@ func Start(ctx context.Context) (*Emulator, error) {
 	return nil, errors.Join(errs...)
 }
 
-// Options are for an emulator that others do not share.
+// Options configure an emulator that is not shared.
 type Options struct {
-	// Functions is the host:port of a server that is told of changes, as
-	// POST /functions/projects/P/triggers/NAME for each trigger registered with the
-	// emulator; empty tells nobody.
+	// Functions is the host:port of a server that receives changes, as POST /functions/projects/P/triggers/NAME for
+	// each trigger registered with the emulator. Empty means none.
 	Functions string
-	// Rules is the path of a file of security rules; empty lets everyone do everything.
+	// Rules is the path of a file of security rules. Empty allows everything.
 	Rules string
 }
 
-// StartWith brings up an emulator of the caller's own, whatever the environment
-// names, as [Start] does. It takes gcloud's: the Firebase CLI cannot pass the options.
+// StartWith starts an emulator for the caller alone, even if the environment names one. It requires the emulator of
+// gcloud, because the Firebase CLI cannot pass the options; without it the error is ErrNone.
 func StartWith(ctx context.Context, o Options) (*Emulator, error) {
 	l, found := gcloud(ctx, o)
 	if !found {
@@ -66,7 +64,7 @@ func StartWith(ctx context.Context, o Options) (*Emulator, error) {
 	return l.start(ctx)
 }
 
-// Stop ends the emulator, if it was started here.
+// Stop ends the emulator, unless it is that of the environment.
 func (e *Emulator) Stop() {
 	if e.service == nil {
 		return
@@ -77,8 +75,8 @@ func (e *Emulator) Stop() {
 	}
 }
 
-// grace is the time that an emulator has to end: the Firebase CLI ends its children, which are in process groups of
-// their own.
+// grace is the time that an emulator has to end. The Firebase CLI needs it to end its children, which are in process
+// groups of their own.
 const grace = 5 * time.Second
 
 func (l launcher) start(ctx context.Context) (*Emulator, error) {

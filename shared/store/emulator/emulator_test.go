@@ -27,8 +27,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// starter is the process that a test kills: it starts an emulator, says where,
-// and does nothing until it is ended.
+// starter is the main function of the process that a test ends. It starts an emulator, prints its address and waits.
 func starter() {
 	e, err := Start(context.Background())
 	if err != nil {
@@ -42,7 +41,7 @@ func starter() {
 	}
 }
 
-// environment is ours without the emulator that it may name.
+// environment returns the environment of this process without an emulator.
 func environment(extra ...string) []string {
 	var env []string
 	for _, v := range os.Environ() {
@@ -56,14 +55,14 @@ func environment(extra ...string) []string {
 func mustHaveJar(t *testing.T) {
 	t.Helper()
 	if _, err := exec.LookPath("java"); err != nil || gcloudJar(t.Context()) == "" {
-		if Required() && os.Getenv(Variable) == "" {
+		if Required() {
 			t.Fatal(ErrNone)
 		}
 		t.Skip("gcloud's emulator is not on this machine")
 	}
 }
 
-func TestAnEmulatorEndsWithWhoStartedIt(t *testing.T) {
+func TestAnEmulatorEndsWithTheProcessThatStartedIt(t *testing.T) {
 	t.Parallel()
 	mustHaveJar(t)
 	for _, tc := range []struct {
@@ -111,7 +110,7 @@ func TestAnEmulatorEndsWithWhoStartedIt(t *testing.T) {
 	}
 }
 
-func TestTheEnvironmentsEmulatorIsUsedAsItIs(t *testing.T) {
+func TestStartUsesTheEmulatorOfTheEnvironment(t *testing.T) {
 	t.Setenv(Variable, "elsewhere:1234")
 	e, err := Start(t.Context())
 	if err != nil || e.Addr != "elsewhere:1234" {
@@ -120,7 +119,7 @@ func TestTheEnvironmentsEmulatorIsUsedAsItIs(t *testing.T) {
 	e.Stop()
 }
 
-func TestAMachineWithoutOneSaysHowToGetOne(t *testing.T) {
+func TestWithoutAnEmulatorTheErrorSaysHowToInstallOne(t *testing.T) {
 	t.Setenv(Variable, "")
 	t.Setenv("PATH", t.TempDir())
 	if _, err := Start(t.Context()); !errors.Is(err, ErrNone) || !strings.Contains(err.Error(), "gcloud components install") {
@@ -128,28 +127,29 @@ func TestAMachineWithoutOneSaysHowToGetOne(t *testing.T) {
 	}
 }
 
-func TestProjectsAreTheirTestsOwn(t *testing.T) {
+func TestEachProjectIsUnique(t *testing.T) {
 	a, b := Project(t), Project(t)
 	if a == b || !strings.HasPrefix(a, "demo-") {
 		t.Errorf("Project() = %s, then %s", a, b)
 	}
 }
 
-func TestWithemulatorRunsACommandBesideOne(t *testing.T) {
+func TestWithemulatorRunsACommandWithAnEmulator(t *testing.T) {
 	t.Parallel()
 	mustHaveJar(t)
 	bin := t.TempDir() + "/withemulator"
 	if out, err := exec.CommandContext(t.Context(), "go", "build", "-o", bin, "./cmd/withemulator").CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
-	cmd := exec.CommandContext(t.Context(), bin, "--", "sh", "-c", `echo "$`+Variable+`"; trap 'exit 7' TERM; kill -TERM $PPID; while :; do read -r _; done`)
+	cmd := exec.CommandContext(t.Context(), bin, "--", "sh", "-c",
+		`echo "$`+Variable+`"; trap 'exit 7' TERM; kill -TERM $PPID; while :; do read -r _; done`)
 	cmd.Env = environment()
 	in, _ := cmd.StdinPipe()
 	defer in.Close()
 	out, err := cmd.Output()
 	var exit *exec.ExitError
 	if !errors.As(err, &exit) || exit.ExitCode() != 7 {
-		t.Fatalf("the command was told to end with 7 on a signal: %v\n%s", err, out)
+		t.Fatalf("the command must end with 7 on a signal: %v\n%s", err, out)
 	}
 	if conn, err := net.Dial("tcp", strings.TrimSpace(string(out))); err == nil {
 		conn.Close()
@@ -157,7 +157,7 @@ func TestWithemulatorRunsACommandBesideOne(t *testing.T) {
 	}
 }
 
-// send sends JSON to the emulator and is the status that it answers.
+// send sends JSON to the emulator and returns the status of the response.
 func send(t *testing.T, method, url, body string, header ...string) int {
 	t.Helper()
 	req, err := http.NewRequestWithContext(t.Context(), method, url, strings.NewReader(body))
@@ -177,14 +177,15 @@ func send(t *testing.T, method, url, body string, header ...string) int {
 	return res.StatusCode
 }
 
-func TestAnEmulatorOfOnesOwnTellsOfChangesAndKeepsItsRules(t *testing.T) {
+func TestAPrivateEmulatorCallsFunctionsAndAppliesRules(t *testing.T) {
 	mustHaveJar(t)
 	t.Setenv(Variable, "elsewhere:1234")
 	told := make(chan string, 10)
 	functions := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { told <- r.URL.Path }))
 	defer functions.Close()
 	rules := filepath.Join(t.TempDir(), "firestore.rules")
-	if err := os.WriteFile(rules, []byte(`service cloud.firestore { match /databases/{d}/documents { match /open/{id} { allow read; } } }`), 0o600); err != nil {
+	const text = `service cloud.firestore { match /databases/{d}/documents { match /open/{id} { allow read; } } }`
+	if err := os.WriteFile(rules, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	e, err := StartWith(t.Context(), Options{Functions: strings.TrimPrefix(functions.URL, "http://"), Rules: rules})
@@ -193,13 +194,16 @@ func TestAnEmulatorOfOnesOwnTellsOfChangesAndKeepsItsRules(t *testing.T) {
 	}
 	defer e.Stop()
 	project := Project(t)
-	if status := send(t, http.MethodPost, "http://"+e.Addr+"/emulator/v1/projects/"+project+"/eventarcTrigger?eventarcTriggerId=OnOpen",
-		`{"eventType":"google.cloud.firestore.document.v1.created","database":"(default)","namespace":"(default)","document":{"value":"open/{id}","matchType":"PATH_PATTERN"}}`); status != http.StatusOK {
+	triggers := "http://" + e.Addr + "/emulator/v1/projects/" + project + "/eventarcTrigger"
+	if status := send(t, http.MethodPost, triggers+"?eventarcTriggerId=OnOpen",
+		`{"eventType":"google.cloud.firestore.document.v1.created","database":"(default)","namespace":"(default)",`+
+			`"document":{"value":"open/{id}","matchType":"PATH_PATTERN"}}`); status != http.StatusOK {
 		t.Fatalf("a trigger is answered %d", status)
 	}
 	documents := "http://" + e.Addr + "/v1/projects/" + project + "/databases/(default)/documents"
 	for path, want := range map[string]int{"/open/d": http.StatusOK, "/closed/d": http.StatusForbidden} {
-		if status := send(t, http.MethodPatch, documents+path, `{"fields":{}}`, "Authorization: Bearer owner"); status != http.StatusOK {
+		status := send(t, http.MethodPatch, documents+path, `{"fields":{}}`, "Authorization: Bearer owner")
+		if status != http.StatusOK {
 			t.Fatalf("writing %s is answered %d", path, status)
 		}
 		if status := send(t, http.MethodGet, documents+path, ""); status != want {
@@ -207,11 +211,11 @@ func TestAnEmulatorOfOnesOwnTellsOfChangesAndKeepsItsRules(t *testing.T) {
 		}
 	}
 	if path := <-told; path != "/functions/projects/"+project+"/triggers/OnOpen" {
-		t.Errorf("told %s", path)
+		t.Errorf("the function called is %s", path)
 	}
 }
 
-func TestOnesOwnNeedsGcloudsEmulator(t *testing.T) {
+func TestAPrivateEmulatorRequiresGcloud(t *testing.T) {
 	t.Setenv(Variable, "elsewhere:1234")
 	t.Setenv("PATH", t.TempDir())
 	if _, err := StartWith(t.Context(), Options{}); !errors.Is(err, ErrNone) {

@@ -10,22 +10,21 @@ import (
 	"time"
 )
 
-// launcher is one way to run an emulator.
+// launcher is one way to start an emulator.
 type launcher struct {
 	name     string
 	patience time.Duration
-	// bestEffort says that one which does not come up counts as none: it may
-	// have wanted a network that is not there.
+	// bestEffort marks a launcher whose failure counts as having no emulator, because it may need a network.
 	bestEffort bool
-	// temporary says that it wants a directory of its own, which is removed after its end.
+	// temporary requests a temporary working directory.
 	temporary bool
-	// args returns the command line for the directory, empty where none is wanted, and a port.
+	// args returns the command line for the directory, empty unless temporary, and a port.
 	args func(dir, port string) []string
 }
 
 const project = "demo-parley"
 
-// gcloud is the way to run the emulator that comes with gcloud, if there is one.
+// gcloud returns the launcher of gcloud's emulator, if it is installed.
 func gcloud(ctx context.Context, o Options) (l launcher, found bool) {
 	java, err := exec.LookPath("java")
 	if err != nil {
@@ -49,7 +48,7 @@ func gcloud(ctx context.Context, o Options) (l launcher, found bool) {
 	}}, true
 }
 
-// find is the ways of this machine, the best first.
+// find returns the launchers of this machine, the best first.
 func find(ctx context.Context) []launcher {
 	var found []launcher
 	if l, ok := gcloud(ctx, Options{}); ok {
@@ -66,8 +65,8 @@ func find(ctx context.Context) []launcher {
 
 const jarPath = "platform/cloud-firestore-emulator/cloud-firestore-emulator.jar"
 
-// gcloudJar is gcloud's emulator, empty where there is none. To ask gcloud costs
-// a second, so the place that its path tells is looked at first.
+// gcloudJar returns the path of gcloud's emulator, empty if it is not installed. Asking gcloud takes a second, so the
+// directory of its executable is tried first.
 func gcloudJar(ctx context.Context) string {
 	gcloud, err := exec.LookPath("gcloud")
 	if err != nil {
@@ -95,8 +94,8 @@ func jarUnder(root string) string {
 	return jar
 }
 
-// firebase returns the command line of the Firebase CLI, which keeps its settings and its logs in its working
-// directory. 15 and later want a newer Java.
+// firebase returns the command line of the Firebase CLI, which keeps its settings and logs in its working directory.
+// The version is pinned because 15 and later need a newer Java.
 func firebase(npx, dir, port string) []string {
 	settings := fmt.Sprintf(`{"emulators":{"singleProjectMode":false,"ui":{"enabled":false},"hub":{"port":0},`+
 		`"logging":{"port":0},"firestore":{"host":"127.0.0.1","port":%s}}}`, port)

@@ -10,18 +10,18 @@ import (
 	"testing"
 )
 
-// RequireVariable, set to 1, makes a missing emulator a failure.
+// RequireVariable is the environment variable that, set to 1, makes a missing emulator a failure.
 const RequireVariable = "REQUIRE_EMULATOR"
 
-// Required says whether a missing emulator is a failure here.
+// Required reports whether a missing emulator is a failure.
 func Required() bool { return os.Getenv(RequireVariable) == "1" }
 
-// It is never stopped: it ends with the process, and a test binary has no other
-// end that every package shares.
+// shared is never stopped. It ends with the process, because a test binary has no hook that runs after all tests of a
+// package.
 var shared = sync.OnceValues(func() (*Emulator, error) { return Start(context.Background()) })
 
-// Shared is the host:port of the emulator of this test process. Where the
-// machine has none the test is skipped, or fails where REQUIRE_EMULATOR is 1.
+// Shared returns the host:port of the emulator of this test process. If the machine has none, the test is skipped, or
+// fails if REQUIRE_EMULATOR is 1.
 func Shared(t testing.TB) string {
 	t.Helper()
 	e, err := shared()
@@ -36,8 +36,8 @@ func Shared(t testing.TB) string {
 	return ""
 }
 
-// Project is a project id that no other test has, so that tests share an
-// emulator and no document. The prefix keeps every client from the cloud.
+// Project returns a project id of the test's own, so that tests share an emulator but no document. Its prefix keeps
+// clients from connecting to the cloud.
 func Project(t testing.TB) string {
 	t.Helper()
 	return "demo-" + strings.ToLower(rand.Text()[:16])

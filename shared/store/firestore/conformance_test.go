@@ -16,7 +16,7 @@ func TestTheDriverKeepsEveryPromiseOfThePort(t *testing.T) {
 	})
 }
 
-// open opens a driver that ends with the test.
+// open returns a driver that is closed when the test ends.
 func open(t *testing.T, opts firestore.Options) *firestore.Driver {
 	t.Helper()
 	d, err := firestore.Open(t.Context(), opts)

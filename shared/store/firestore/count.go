@@ -9,9 +9,8 @@ import (
 	"google.golang.org/grpc"
 )
 
-// CountRPCs is dial options that count the RPCs of a driver's connections, by
-// the short name of the method, and what they have counted until now. It is for
-// tests that hold a call to its budget.
+// CountRPCs returns dial options that count the RPCs of a driver's connections, and a function that returns the counts
+// so far, by the short name of the method. Tests use it to check the number of RPCs of a call.
 func CountRPCs() (dial []grpc.DialOption, snapshot func() map[string]int) {
 	var mu sync.Mutex
 	counts := map[string]int{}
@@ -21,11 +20,17 @@ func CountRPCs() (dial []grpc.DialOption, snapshot func() map[string]int) {
 		counts[path.Base(method)]++
 	}
 	dial = []grpc.DialOption{
-		grpc.WithChainUnaryInterceptor(func(ctx context.Context, method string, req, reply any, cc *grpc.ClientConn, invoke grpc.UnaryInvoker, opts ...grpc.CallOption) error {
+		grpc.WithChainUnaryInterceptor(func(
+			ctx context.Context, method string, req, reply any, cc *grpc.ClientConn,
+			invoke grpc.UnaryInvoker, opts ...grpc.CallOption,
+		) error {
 			count(method)
 			return invoke(ctx, method, req, reply, cc, opts...)
 		}),
-		grpc.WithChainStreamInterceptor(func(ctx context.Context, desc *grpc.StreamDesc, cc *grpc.ClientConn, method string, stream grpc.Streamer, opts ...grpc.CallOption) (grpc.ClientStream, error) {
+		grpc.WithChainStreamInterceptor(func(
+			ctx context.Context, desc *grpc.StreamDesc, cc *grpc.ClientConn, method string,
+			stream grpc.Streamer, opts ...grpc.CallOption,
+		) (grpc.ClientStream, error) {
 			count(method)
 			return stream(ctx, desc, cc, method, opts...)
 		}),

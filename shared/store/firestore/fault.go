@@ -12,8 +12,8 @@ import (
 	"parley.internal/shared/fault"
 )
 
-// toFault is the fault in what an RPC returned. ctx is the caller's own: where
-// that has ended, the status tells nothing more.
+// toFault converts the error of an RPC to a fault. ctx is the caller's own: if it has ended, its error takes the place
+// of the status.
 func (d *Driver) toFault(ctx context.Context, err error) error {
 	if err == nil {
 		return nil
@@ -33,7 +33,8 @@ func (d *Driver) toFault(ctx context.Context, err error) error {
 	case codes.Aborted:
 		return contended(err)
 	case codes.PermissionDenied, codes.Unauthenticated, codes.NotFound:
-		return fault.Wrap(fault.Internal, err, "firestore: %s refuses: is this the right project and database, and may these credentials use it?", d.root)
+		return fault.Wrap(fault.Internal, err, "firestore: access to %s failed: "+
+			"check the project, the database and the permissions of the credentials", d.root)
 	case codes.FailedPrecondition:
 		return fault.Wrap(fault.Internal, err, "firestore: %s", status.Convert(err).Message())
 	default:
@@ -45,13 +46,13 @@ func contended(err error) error {
 	return fault.Wrap(fault.Conflict, err, "too many calls change this at once; repeat the call")
 }
 
-// failure is what an RPC's error means for trying again.
+// failure classifies the error of an RPC by whether the call can be repeated.
 type failure int
 
 const (
-	final     failure = iota
-	aborted           // the server gave the transaction up; nothing was applied
-	transient         // no answer: nothing is known
+	final     failure = iota // must not be repeated
+	aborted                  // the server aborted the transaction; nothing was applied
+	transient                // there was no answer; the outcome is unknown
 )
 
 func classify(err error) failure {
@@ -61,7 +62,7 @@ func classify(err error) failure {
 	case codes.Unavailable, codes.DeadlineExceeded, codes.Internal, codes.Canceled:
 		return transient
 	case codes.InvalidArgument:
-		// A transaction that the server ended while fn was thinking.
+		// The server ended the transaction while fn was running.
 		m := status.Convert(err).Message()
 		if strings.Contains(m, "transaction") && (strings.Contains(m, "expired") || strings.Contains(m, "no longer valid")) {
 			return aborted

@@ -163,9 +163,12 @@ func TestARefusedCommitNamesItsDocument(t *testing.T) {
 		kind   fault.Kind
 		want   string
 	}{
-		{"created twice", []store.Write{create("a", store.Fields{}), create("there-too", store.Fields{})}, fault.Exists, `things "there-too" exists already`},
-		{"one name begins another", []store.Write{create("there-", store.Fields{}), create("there-too", store.Fields{})}, fault.Exists, `things "there-too" exists already`},
-		{"patched where it is not", []store.Write{patch("there", store.Set("n", int64(1))), patch("none", store.Set("n", int64(1)))}, fault.NotFound, `no things with id "none"`},
+		{"created twice", []store.Write{create("a", store.Fields{}), create("there-too", store.Fields{})},
+			fault.Exists, `things "there-too" already exists`},
+		{"one name begins another", []store.Write{create("there-", store.Fields{}), create("there-too", store.Fields{})},
+			fault.Exists, `things "there-too" already exists`},
+		{"patched but missing", []store.Write{patch("there", store.Set("n", int64(1))), patch("none", store.Set("n", int64(1)))},
+			fault.NotFound, `no things with id "none"`},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			t.Parallel()
@@ -182,7 +185,8 @@ func TestEveryKindOfValueComesBack(t *testing.T) {
 	d := open(t, emulated(t))
 	want := store.Fields{
 		"nil": nil, "yes": true, "int": int64(-1 << 53), "float": 2.5, "whole": 3.0, "text": "ü\u2028", "empty": "",
-		"time": time.Date(2026, 1, 2, 3, 4, 5, 678901000, time.UTC), "list": []any{int64(1), "b", store.Fields{"c": nil}}, "none": []any{},
+		"time": time.Date(2026, 1, 2, 3, 4, 5, 678901000, time.UTC),
+		"list": []any{int64(1), "b", store.Fields{"c": nil}}, "none": []any{},
 		"map": store.Fields{"a.b": int64(1), "": "no", "`": store.Fields{}},
 	}
 	delete(want["map"].(store.Fields), "") // a field has a name
@@ -192,11 +196,12 @@ func TestEveryKindOfValueComesBack(t *testing.T) {
 	}
 }
 
-func TestAPatchIsWhatItsEditsAreInTheirOrder(t *testing.T) {
+func TestAPatchAppliesItsEditsInOrder(t *testing.T) {
 	t.Parallel()
 	d := open(t, emulated(t))
 	before := func() store.Fields {
-		return store.Fields{"n": int64(5), "text": "t", "a.b": "dot", "a": store.Fields{"b": "nested"}, "it`s\\odd": int64(1), "float": 1.5}
+		return store.Fields{"n": int64(5), "text": "t", "a.b": "dot", "a": store.Fields{"b": "nested"},
+			"it`s\\odd": int64(1), "float": 1.5}
 	}
 	for i, edits := range [][]store.Edit{
 		{},
@@ -227,7 +232,7 @@ func TestAPatchIsWhatItsEditsAreInTheirOrder(t *testing.T) {
 	}
 }
 
-func TestADocumentReadTwiceInOneCallIsThereTwice(t *testing.T) {
+func TestADocumentReadTwiceInOneCallIsReturnedTwice(t *testing.T) {
 	t.Parallel()
 	d := open(t, emulated(t))
 	write(t, d, put("a", store.Fields{"n": int64(1)}))
@@ -237,9 +242,10 @@ func TestADocumentReadTwiceInOneCallIsThereTwice(t *testing.T) {
 	}
 }
 
-func TestOpenRefusesWhatWouldReachTwoDatabases(t *testing.T) {
+func TestOpenRefusesOptionsThatWouldReachTwoDatabases(t *testing.T) {
 	t.Setenv(emulator.Variable, "127.0.0.1:1")
-	if _, err := firestore.Open(t.Context(), firestore.Options{Project: "p"}); err == nil || !strings.Contains(err.Error(), emulator.Variable) {
+	_, err := firestore.Open(t.Context(), firestore.Options{Project: "p"})
+	if err == nil || !strings.Contains(err.Error(), emulator.Variable) {
 		t.Errorf("got %v", err)
 	}
 }

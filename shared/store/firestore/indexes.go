@@ -45,7 +45,7 @@ const (
 	oneCollection, allUsers         = "COLLECTION", "COLLECTION_GROUP"
 )
 
-// automatic is what Firestore indexes of a field that nothing overrides.
+// automatic returns the indexes that Firestore keeps of a field without an override.
 func automatic() []singleIndex {
 	return []singleIndex{
 		{Order: ascending, QueryScope: oneCollection},
@@ -54,8 +54,8 @@ func automatic() []singleIndex {
 	}
 }
 
-// IndexesJSON is the text of firestore.indexes.json for a schema. The same
-// schema gives the same bytes, in whatever order it lists its collections.
+// IndexesJSON returns the contents of firestore.indexes.json for a schema. The result does not depend on the order of
+// the collections. It fails if a field is both indexed and unindexed.
 func IndexesJSON(schema *store.Schema) ([]byte, error) {
 	file := indexFile{Indexes: []compositeIndex{}, FieldOverrides: []fieldOverride{}}
 	for _, def := range schema.Defs() {
@@ -89,9 +89,9 @@ func orderName(desc bool) string {
 	return ascending
 }
 
-// compositeOf is the composite index of a declared one; needed is false where
-// Firestore indexes the field by itself. An index ends in the id, by default in
-// the direction of its last field: where ties go another way it must say so.
+// compositeOf returns the composite index of a declared index. needed is false if Firestore's automatic index of the
+// single field serves. The id, with which every index ends, is left out: its direction is that of the last field by
+// default.
 func compositeOf(def *store.Def, x *store.Index) (c compositeIndex, needed bool) {
 	c = compositeIndex{CollectionGroup: def.ID(), QueryScope: oneCollection}
 	if x.Group {
@@ -114,12 +114,13 @@ func (c compositeIndex) equal(o compositeIndex) bool {
 func (c compositeIndex) compare(o compositeIndex) int {
 	return cmp.Or(cmp.Compare(c.CollectionGroup, o.CollectionGroup), cmp.Compare(c.QueryScope, o.QueryScope),
 		slices.CompareFunc(c.Fields, o.Fields, func(a, b indexField) int {
-			return cmp.Or(cmp.Compare(a.FieldPath, b.FieldPath), cmp.Compare(a.Order, b.Order), cmp.Compare(a.ArrayConfig, b.ArrayConfig))
+			return cmp.Or(cmp.Compare(a.FieldPath, b.FieldPath), cmp.Compare(a.Order, b.Order),
+				cmp.Compare(a.ArrayConfig, b.ArrayConfig))
 		}))
 }
 
-// overridesOf is what a collection changes of the automatic indexes: fields that
-// no query names have none, and those of queries over all users have one more.
+// overridesOf returns the differences between a collection's declarations and the automatic indexes: unindexed fields
+// have none, and the fields of queries over all users have one more.
 func overridesOf(def *store.Def) ([]fieldOverride, error) {
 	var out []fieldOverride
 	named := func(path string) bool {
@@ -137,7 +138,7 @@ func overridesOf(def *store.Def) ([]fieldOverride, error) {
 	}
 	for _, path := range def.Unindexed {
 		if named(path) {
-			return nil, fmt.Errorf("firestore: %s: the field %s is in an index and cannot be unindexed", def.Name, path)
+			return nil, fmt.Errorf("firestore: %s: the field %s must not be both indexed and unindexed", def.Name, path)
 		}
 		at(path, []singleIndex{})
 	}

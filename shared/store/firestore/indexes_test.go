@@ -26,14 +26,14 @@ func indexes(t *testing.T, defs ...*store.Def) string {
 	return string(text)
 }
 
-func TestDeclarationsBecomeTheIndexFile(t *testing.T) {
+func TestTheIndexFileFollowsTheDeclarations(t *testing.T) {
 	t.Parallel()
 	for _, tc := range []struct {
 		name string
 		def  *store.Def
 		want string
 	}{
-		{"nothing for what Firestore indexes by itself",
+		{"nothing for fields that Firestore indexes by itself",
 			store.Collection[indexed]{Name: "plain", Indexes: []string{"status", "tags[]"}}.Def(),
 			"{\n  \"indexes\": [],\n  \"fieldOverrides\": []\n}\n"},
 		{"a composite for several fields, by the last segment of the name",
@@ -176,7 +176,7 @@ func TestTheIndexFileDoesNotDependOnTheOrderOfDeclaration(t *testing.T) {
 	}
 }
 
-func TestAFieldCannotBeIndexedAndUnindexed(t *testing.T) {
+func TestAFieldMustNotBeIndexedAndUnindexed(t *testing.T) {
 	t.Parallel()
 	def := store.Collection[indexed]{Name: "torn", Indexes: []string{"status"}, Unindexed: []string{"status"}}.Def()
 	if _, err := firestore.IndexesJSON(store.NewSchema(def)); err == nil {

@@ -27,7 +27,7 @@ type snapshot struct {
 	err     error
 }
 
-// listen starts a listener. Its snapshots must be taken until it is stopped.
+// listen starts a listener. Its snapshots must be received until it is stopped.
 func (d *Driver) listen(ctx context.Context, user, coll string) *listener {
 	l := &listener{
 		bound: d.now().Add(-margin), begun: time.Now(),
@@ -58,8 +58,8 @@ func (l *listener) stop() {
 	<-l.done
 }
 
-// next is the next snapshot. The library asserts by panic where it has lost
-// count; for a waiter that is a listener that failed.
+// next returns the next snapshot. The client library panics if its document count is wrong; next turns this into an
+// error.
 func (d *Driver) next(iter *hi.QuerySnapshotIterator) (s snapshot) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -86,8 +86,7 @@ func (d *Driver) next(iter *hi.QuerySnapshotIterator) (s snapshot) {
 	return s
 }
 
-// replace begins a new listener and hands it over, nil where it could not begin:
-// the old one goes on.
+// replace starts a new listener and sends it to moved, or nil if it could not be started; the old one then goes on.
 func (w *watcher) replace(moved chan<- *listener) {
 	select {
 	case w.d.moving <- struct{}{}:
@@ -108,13 +107,13 @@ func (w *watcher) replace(moved chan<- *listener) {
 	}
 }
 
-func (w *watcher) pass(changes []store.Change) {
+func (w *watcher) notifyAll(changes []store.Change) {
 	for _, c := range changes {
-		w.tell(c)
+		w.notify(c)
 	}
 }
 
-// plainFields is a document of the high-level client as the port holds it.
+// plainFields converts a document of the high-level client to the store's types.
 func plainFields(m map[string]any) store.Fields {
 	d := make(store.Fields, len(m))
 	for k, v := range m {

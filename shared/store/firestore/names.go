@@ -9,13 +9,12 @@ import (
 
 func (d *Driver) documents() string { return d.root + "/documents" }
 
-// name is the full name of a document.
+// name returns the full name of a document.
 func (d *Driver) name(r store.Ref) string {
 	return d.documents() + "/users/" + r.User + "/" + r.Coll + "/" + r.ID
 }
 
-// ref is where the document of a full name stands; ok is false for one that is
-// no user's.
+// ref parses the full name of a document. ok is false for a document that belongs to no user.
 func (d *Driver) ref(name string) (r store.Ref, ok bool) {
 	rest, ok := strings.CutPrefix(name, d.documents()+"/users/")
 	if !ok {
@@ -29,8 +28,7 @@ func (d *Driver) ref(name string) (r store.Ref, ok bool) {
 	return store.Ref{User: user, Coll: path[:end], ID: path[end+1:]}, true
 }
 
-// parent is the full name of the document that holds a collection, and the
-// collection's own id.
+// parent returns the full name of the document that holds a collection, and the collection's own id.
 func (d *Driver) parent(user, coll string) (name, id string) {
 	name = d.documents() + "/users/" + user
 	if end := strings.LastIndexByte(coll, '/'); end >= 0 {
@@ -43,7 +41,7 @@ var simpleField = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
 var quoteField = strings.NewReplacer(`\`, `\\`, "`", "\\`")
 
-// fieldPath is the path of one top-level field, whose name may hold a dot.
+// fieldPath returns the path of one top-level field, whose name may contain a dot.
 func fieldPath(name string) string {
 	if simpleField.MatchString(name) {
 		return name

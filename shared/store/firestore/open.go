@@ -22,38 +22,37 @@ import (
 	"parley.internal/shared/store"
 )
 
-// Options say which database to open, and how.
+// Options select the database and configure its clients.
 type Options struct {
 	Project string
-	// Database is "(default)" where it is empty.
+	// Database is the id of the database; empty means "(default)".
 	Database string
-	// EmulatorHost is the host:port of an emulator. Empty is the cloud, with the
-	// application default credentials.
+	// EmulatorHost is the host:port of an emulator. Empty means the cloud, with the application default credentials.
 	EmulatorHost string
-	// GRPC are further dial options, of every connection.
+	// GRPC are additional dial options of all connections.
 	GRPC []grpc.DialOption
-	// ClientOptions are further options of the clients of the cloud.
+	// ClientOptions are additional options of the clients, in the cloud only.
 	ClientOptions []option.ClientOption
 }
 
 const (
 	defaultDatabase = "(default)"
-	// connections is how many the calls share in the cloud: one carries about
-	// 100 streams, and a contended commit holds its stream for seconds.
+	// connections is the number of connections that calls share in the cloud. One carries about 100 streams, and a
+	// contended commit occupies its stream for seconds.
 	connections = 4
-	// rpcTimeout ends an RPC of a caller who set no deadline.
+	// rpcTimeout limits an RPC whose caller set no deadline.
 	rpcTimeout = 60 * time.Second
-	// rollbackTimeout bounds how long Close waits.
+	// rollbackTimeout limits a rollback, and so the wait of Close.
 	rollbackTimeout = 5 * time.Second
 )
 
-// Driver is an open database.
+// Driver is a Firestore database. It may be used concurrently.
 type Driver struct {
 	opts    Options
 	root    string // projects/P/databases/D
 	client  *vkit.Client
 	headers metadata.MD
-	later   sync.WaitGroup // rollbacks under way
+	pending sync.WaitGroup // rollbacks in the background
 	retries *retryQueues
 
 	mu       sync.Mutex
@@ -61,24 +60,26 @@ type Driver struct {
 	listens  *hi.Client
 	watchers map[*watcher]struct{}
 	renew    renewal
-	moving   chan struct{} // a place for each listener that is being replaced
-	skew     atomic.Int64  // the server's clock less ours, nanoseconds
+	moving   chan struct{} // limits the number of listeners that are being replaced
+	skew     atomic.Int64  // the server's clock minus the local one, in nanoseconds
 }
 
 var _ store.Driver = (*Driver)(nil)
 
-// Open connects to a database. It makes no call: a wrong project shows in the first.
+// Open returns a driver for a database. It makes no call, so a wrong project shows at the first read or write. A
+// missing project or missing credentials are Internal.
 func Open(ctx context.Context, opts Options) (*Driver, error) {
 	if opts.Project == "" {
-		return nil, fault.New(fault.Internal, "firestore: no project is named")
+		return nil, fault.New(fault.Internal, "firestore: a project is required")
 	}
 	if opts.Database == "" {
 		opts.Database = defaultDatabase
 	}
-	// The high-level client obeys the variable by itself: without this, calls
-	// would reach the cloud and listeners an emulator.
+	// The high-level client reads the variable by itself: without this check, calls would reach the cloud and
+	// listeners an emulator.
 	if opts.EmulatorHost == "" && os.Getenv(emulatorVariable) != "" {
-		return nil, fault.New(fault.Internal, "firestore: %s is set, but the options name no emulator; unset it to reach the cloud", emulatorVariable)
+		return nil, fault.New(fault.Internal,
+			"firestore: %s must be unset to reach the cloud, because the options name no emulator", emulatorVariable)
 	}
 	d := &Driver{
 		retries: newRetryQueues(),
@@ -96,17 +97,17 @@ func Open(ctx context.Context, opts Options) (*Driver, error) {
 		return nil, err
 	}
 	if d.client, err = vkit.NewClient(ctx, clientOpts...); err != nil {
-		return nil, fault.Wrap(fault.Internal, err, "firestore: cannot open %s; are there credentials for it?", d.root)
+		return nil, fault.Wrap(fault.Internal, err, "firestore: cannot open %s; check the credentials", d.root)
 	}
-	// The generated client would repeat a commit whose outcome is unknown, and
-	// a read until its context ends: what is repeated is decided in this package.
+	// By default the generated client repeats a commit whose outcome is unknown, and a read until its context ends.
+	// This package decides itself when to repeat a call.
 	d.client.CallOptions = &vkit.CallOptions{}
 	return d, nil
 }
 
 const emulatorVariable = "FIRESTORE_EMULATOR_HOST"
 
-// client is the options of a client with n connections of its own.
+// client returns the options of a client with n connections of its own.
 func (o Options) client(n int) ([]option.ClientOption, error) {
 	dial := append([]grpc.DialOption{grpc.WithDefaultCallOptions(
 		grpc.MaxCallRecvMsgSize(math.MaxInt32), grpc.MaxCallSendMsgSize(math.MaxInt32))}, o.GRPC...)
@@ -118,7 +119,8 @@ func (o Options) client(n int) ([]option.ClientOption, error) {
 		}
 		return []option.ClientOption{option.WithGRPCConn(conn)}, nil
 	}
-	dial = append(dial, grpc.WithKeepaliveParams(keepalive.ClientParameters{Time: 2 * time.Minute, Timeout: 20 * time.Second}))
+	dial = append(dial, grpc.WithKeepaliveParams(
+		keepalive.ClientParameters{Time: 2 * time.Minute, Timeout: 20 * time.Second}))
 	opts := []option.ClientOption{option.WithGRPCConnectionPool(n)}
 	for _, o := range dial {
 		opts = append(opts, option.WithGRPCDialOption(o))
@@ -126,7 +128,7 @@ func (o Options) client(n int) ([]option.ClientOption, error) {
 	return append(opts, o.ClientOptions...), nil
 }
 
-// owner is who an emulator takes for an administrator.
+// owner holds the credentials that an emulator accepts as an administrator's.
 type owner struct{}
 
 func (owner) GetRequestMetadata(context.Context, ...string) (map[string]string, error) {
@@ -135,7 +137,7 @@ func (owner) GetRequestMetadata(context.Context, ...string) (map[string]string, 
 
 func (owner) RequireTransportSecurity() bool { return false }
 
-// call is the context of one RPC.
+// call returns the context of one RPC.
 func (d *Driver) call(ctx context.Context) (context.Context, context.CancelFunc) {
 	md, _ := metadata.FromOutgoingContext(ctx)
 	ctx = metadata.NewOutgoingContext(ctx, metadata.Join(md, d.headers))
@@ -145,22 +147,21 @@ func (d *Driver) call(ctx context.Context) (context.Context, context.CancelFunc)
 	return context.WithTimeout(ctx, rpcTimeout)
 }
 
-// afterwards runs f beside the caller; Close waits for it. Once the driver is
-// closed it does not run.
-func (d *Driver) afterwards(f func(context.Context)) {
+// inBackground runs f without holding up the caller. Close waits for it. It does nothing once the driver is closed.
+func (d *Driver) inBackground(f func(context.Context)) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.closed {
 		return
 	}
-	d.later.Go(func() {
+	d.pending.Go(func() {
 		ctx, cancel := context.WithTimeout(context.Background(), rollbackTimeout)
 		defer cancel()
 		f(ctx)
 	})
 }
 
-// Close ends every listener, waits for rollbacks under way and disconnects.
+// Close ends every listener, waits for rollbacks in the background and disconnects. It may be called more than once.
 func (d *Driver) Close() error {
 	d.mu.Lock()
 	if d.closed {
@@ -177,7 +178,7 @@ func (d *Driver) Close() error {
 	for _, w := range watchers {
 		w.stop()
 	}
-	d.later.Wait()
+	d.pending.Wait()
 	err := d.client.Close()
 	if listens != nil {
 		err = errors.Join(err, listens.Close())

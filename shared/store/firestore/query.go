@@ -11,7 +11,8 @@ import (
 const nameField = "__name__"
 
 func (d *Driver) queryRequest(plan store.Plan) (*firestorepb.RunQueryRequest, error) {
-	parent, from := d.documents(), &firestorepb.StructuredQuery_CollectionSelector{CollectionId: plan.Def.ID(), AllDescendants: true}
+	parent := d.documents()
+	from := &firestorepb.StructuredQuery_CollectionSelector{CollectionId: plan.Def.ID(), AllDescendants: true}
 	if plan.User != "" {
 		name, id := d.parent(plan.User, plan.Coll)
 		parent, from = name, &firestorepb.StructuredQuery_CollectionSelector{CollectionId: id}
@@ -31,7 +32,14 @@ func (d *Driver) queryRequest(plan store.Plan) (*firestorepb.RunQueryRequest, er
 			return nil, err
 		}
 	}
-	return &firestorepb.RunQueryRequest{Parent: parent, QueryType: &firestorepb.RunQueryRequest_StructuredQuery{StructuredQuery: q}}, nil
+	return runQueryRequest(parent, q), nil
+}
+
+func runQueryRequest(parent string, q *firestorepb.StructuredQuery) *firestorepb.RunQueryRequest {
+	return &firestorepb.RunQueryRequest{
+		Parent:    parent,
+		QueryType: &firestorepb.RunQueryRequest_StructuredQuery{StructuredQuery: q},
+	}
 }
 
 func orders(order []store.Field) []*firestorepb.StructuredQuery_Order {
@@ -39,11 +47,13 @@ func orders(order []store.Field) []*firestorepb.StructuredQuery_Order {
 	for _, f := range order {
 		out = append(out, &firestorepb.StructuredQuery_Order{Field: field(f.Path), Direction: direction(f.Desc)})
 	}
-	return append(out, &firestorepb.StructuredQuery_Order{Field: field(nameField), Direction: direction(tiesDescend(order))})
+	return append(out, &firestorepb.StructuredQuery_Order{
+		Field: field(nameField), Direction: direction(tiesDescend(order)),
+	})
 }
 
-// tiesDescend says how documents that are equal in an order follow each other:
-// by id, in the direction of the last field, because that is how an index ends.
+// tiesDescend reports whether equal documents are ordered by descending id. The direction is that of the last field,
+// because an index ends so.
 func tiesDescend(order []store.Field) bool { return len(order) > 0 && order[len(order)-1].Desc }
 
 func direction(desc bool) firestorepb.StructuredQuery_Direction {
@@ -57,7 +67,7 @@ func field(path string) *firestorepb.StructuredQuery_FieldReference {
 	return &firestorepb.StructuredQuery_FieldReference{FieldPath: path}
 }
 
-// cursor is the place after a position in the order.
+// cursor returns the cursor just after a position in the order.
 func (d *Driver) cursor(after *store.Position) (*firestorepb.Cursor, error) {
 	c := &firestorepb.Cursor{}
 	for _, v := range after.Values {
@@ -67,8 +77,13 @@ func (d *Driver) cursor(after *store.Position) (*firestorepb.Cursor, error) {
 		}
 		c.Values = append(c.Values, e)
 	}
-	c.Values = append(c.Values, &firestorepb.Value{ValueType: &firestorepb.Value_ReferenceValue{ReferenceValue: d.name(after.Ref)}})
+	c.Values = append(c.Values, reference(d.name(after.Ref)))
 	return c, nil
+}
+
+// reference returns the value that refers to a document by its full name.
+func reference(name string) *firestorepb.Value {
+	return &firestorepb.Value{ValueType: &firestorepb.Value_ReferenceValue{ReferenceValue: name}}
 }
 
 func filters(where []store.Cond) (*firestorepb.StructuredQuery_Filter, error) {
@@ -87,7 +102,9 @@ func filters(where []store.Cond) (*firestorepb.StructuredQuery_Filter, error) {
 		return all[0], nil
 	}
 	return &firestorepb.StructuredQuery_Filter{FilterType: &firestorepb.StructuredQuery_Filter_CompositeFilter{
-		CompositeFilter: &firestorepb.StructuredQuery_CompositeFilter{Op: firestorepb.StructuredQuery_CompositeFilter_AND, Filters: all},
+		CompositeFilter: &firestorepb.StructuredQuery_CompositeFilter{
+			Op: firestorepb.StructuredQuery_CompositeFilter_AND, Filters: all,
+		},
 	}}, nil
 }
 
@@ -112,7 +129,7 @@ func filter(c store.Cond) (*firestorepb.StructuredQuery_Filter, error) {
 	}
 	op, known := operators[c.Test]
 	if !known {
-		return nil, fault.New(fault.Internal, "firestore: no such test: %d", c.Test)
+		return nil, fault.New(fault.Internal, "firestore: unknown test %d", c.Test)
 	}
 	value := c.Value
 	switch {

@@ -11,35 +11,35 @@ import (
 	"parley.internal/shared/store"
 )
 
-// view says what a read sees: the latest, or what a transaction does, which the
-// read itself may open.
+// view selects the data that a read sees: the latest, that of a transaction, or that of a transaction which the read
+// opens.
 type view struct {
 	tx   []byte
 	open *firestorepb.TransactionOptions
 }
 
-// Get returns the documents in the order of refs, nil for one that is missing.
+// Get implements store.Reads. A read without an answer is repeated.
 func (d *Driver) Get(ctx context.Context, refs []store.Ref) (raws []*store.Raw, err error) {
-	err = d.again(ctx, func() error {
+	err = d.retryRead(ctx, func() error {
 		raws, _, err = d.get(ctx, refs, view{})
 		return err
 	})
 	return raws, d.toFault(ctx, err)
 }
 
-// Query returns at most plan.Limit documents in order.
+// Query implements store.Reads. A read without an answer is repeated.
 func (d *Driver) Query(ctx context.Context, plan store.Plan) (raws []store.Raw, err error) {
-	err = d.again(ctx, func() error {
+	err = d.retryRead(ctx, func() error {
 		raws, _, err = d.query(ctx, plan, view{})
 		return err
 	})
 	return raws, d.toFault(ctx, err)
 }
 
-// readTries is how often a read beside transactions is sent.
+// readTries is the maximum number of times that a read outside of transactions is sent.
 const readTries = 3
 
-func (d *Driver) again(ctx context.Context, read func() error) error {
+func (d *Driver) retryRead(ctx context.Context, read func() error) error {
 	for try := 1; ; try++ {
 		err := read()
 		if err == nil || try == readTries || classify(err) == final || !pause(ctx, try) {
@@ -48,8 +48,8 @@ func (d *Driver) again(ctx context.Context, read func() error) error {
 	}
 }
 
-// get is one BatchGetDocuments, or nothing where refs is empty. It returns the
-// transaction that it opened, also with an error.
+// get sends one BatchGetDocuments, or nothing if refs is empty. It returns the transaction that the read opened, even
+// with an error.
 func (d *Driver) get(ctx context.Context, refs []store.Ref, v view) ([]*store.Raw, []byte, error) {
 	raws := make([]*store.Raw, len(refs))
 	if len(refs) == 0 {
@@ -91,8 +91,8 @@ func (d *Driver) get(ctx context.Context, refs []store.Ref, v view) ([]*store.Ra
 // answer is one message of a stream of documents.
 type answer interface{ GetTransaction() []byte }
 
-// receive reads a stream to its end and gives each its documents. It returns the transaction that the stream opened,
-// also with an error.
+// receive reads a stream to its end and calls each for its documents. It returns the transaction that the stream
+// opened, even with an error.
 func (d *Driver) receive(
 	next func() (answer, *firestorepb.Document, error), each func(store.Raw),
 ) (tx []byte, err error) {
@@ -118,8 +118,7 @@ func (d *Driver) receive(
 	}
 }
 
-// query is one RunQuery. It returns the transaction that it opened, also with
-// an error.
+// query sends one RunQuery. It returns the transaction that the query opened, even with an error.
 func (d *Driver) query(ctx context.Context, plan store.Plan, v view) ([]store.Raw, []byte, error) {
 	req, err := d.queryRequest(plan)
 	if err != nil {

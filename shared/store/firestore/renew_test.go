@@ -15,16 +15,16 @@ import (
 	"parley.internal/shared/store"
 )
 
-// listenServer is a Firestore that only listens: each stream that a client opens
-// comes to the test, which says what it hears. The emulator cannot be told to be
-// late, and fails of itself where listeners come and go while others write.
+// listenServer is a Firestore server with the Listen method only. Each stream of a client is sent to the test, which
+// decides on its responses. The emulator cannot delay its responses, and fails if listeners start and stop during
+// writes.
 type listenServer struct {
 	firestorepb.UnimplementedFirestoreServer
-	streams chan *heardStream
+	streams chan *clientStream
 }
 
-type heardStream struct {
-	bound  time.Time // what the client asked to be told after
+type clientStream struct {
+	bound  time.Time // the lower bound of the client's query
 	send   chan func(firestorepb.Firestore_ListenServer) error
 	closed chan struct{}
 }
@@ -35,7 +35,7 @@ func (s *listenServer) Listen(stream firestorepb.Firestore_ListenServer) error {
 		return err
 	}
 	where := req.GetAddTarget().GetQuery().GetStructuredQuery().GetWhere()
-	h := &heardStream{
+	h := &clientStream{
 		bound: where.GetFieldFilter().GetValue().GetTimestampValue().AsTime(),
 		send:  make(chan func(firestorepb.Firestore_ListenServer) error), closed: make(chan struct{}),
 	}
@@ -57,7 +57,7 @@ func (s *listenServer) Listen(stream firestorepb.Firestore_ListenServer) error {
 	}
 }
 
-func (h *heardStream) say(t *testing.T, do func(firestorepb.Firestore_ListenServer) error) {
+func (h *clientStream) say(t *testing.T, do func(firestorepb.Firestore_ListenServer) error) {
 	t.Helper()
 	select {
 	case h.send <- do:
@@ -70,8 +70,8 @@ func (h *heardStream) say(t *testing.T, do func(firestorepb.Firestore_ListenServ
 
 const target = int32('g' + 'o') // the one that the high-level client listens to
 
-// snapshot sends documents, and that this is all there was at a time.
-func (h *heardStream) snapshot(t *testing.T, at time.Time, ids ...string) {
+// snapshot sends documents and the end of a snapshot at the given time.
+func (h *clientStream) snapshot(t *testing.T, at time.Time, ids ...string) {
 	t.Helper()
 	h.say(t, func(s firestorepb.Firestore_ListenServer) error {
 		for _, id := range ids {
@@ -81,7 +81,8 @@ func (h *heardStream) snapshot(t *testing.T, at time.Time, ids ...string) {
 				Fields:     map[string]*firestorepb.Value{changedField: {ValueType: &firestorepb.Value_TimestampValue{TimestampValue: now}}},
 				CreateTime: now, UpdateTime: now,
 			}}
-			if err := s.Send(&firestorepb.ListenResponse{ResponseType: &firestorepb.ListenResponse_DocumentChange{DocumentChange: change}}); err != nil {
+			res := &firestorepb.ListenResponse_DocumentChange{DocumentChange: change}
+			if err := s.Send(&firestorepb.ListenResponse{ResponseType: res}); err != nil {
 				return err
 			}
 		}
@@ -89,7 +90,8 @@ func (h *heardStream) snapshot(t *testing.T, at time.Time, ids ...string) {
 			{TargetChangeType: firestorepb.TargetChange_CURRENT, TargetIds: []int32{target}},
 			{ReadTime: timestamppb.New(at), ResumeToken: []byte("token")},
 		} {
-			if err := s.Send(&firestorepb.ListenResponse{ResponseType: &firestorepb.ListenResponse_TargetChange{TargetChange: c}}); err != nil {
+			res := &firestorepb.ListenResponse_TargetChange{TargetChange: c}
+			if err := s.Send(&firestorepb.ListenResponse{ResponseType: res}); err != nil {
 				return err
 			}
 		}
@@ -97,12 +99,12 @@ func (h *heardStream) snapshot(t *testing.T, at time.Time, ids ...string) {
 	})
 }
 
-func (h *heardStream) fail(t *testing.T) {
+func (h *clientStream) fail(t *testing.T) {
 	t.Helper()
 	h.say(t, func(firestorepb.Firestore_ListenServer) error { return status.Error(codes.PermissionDenied, "no more") })
 }
 
-func (h *heardStream) ended(t *testing.T) {
+func (h *clientStream) ended(t *testing.T) {
 	t.Helper()
 	select {
 	case <-h.closed:
@@ -111,25 +113,25 @@ func (h *heardStream) ended(t *testing.T) {
 	}
 }
 
-func (s *listenServer) next(t *testing.T) *heardStream {
+func (s *listenServer) next(t *testing.T) *clientStream {
 	t.Helper()
 	select {
 	case h := <-s.streams:
 		return h
 	case <-time.After(10 * time.Second):
-		t.Fatal("nobody listens")
+		t.Fatal("no stream was opened")
 	}
 	return nil
 }
 
-// watched is a driver that watches a collection of such a server.
+// watched returns a server and the changes of a driver that watches a collection of it.
 func watched(t *testing.T, renew renewal, first func(*listenServer)) (*listenServer, chan store.Change) {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, g := &listenServer{streams: make(chan *heardStream)}, grpc.NewServer()
+	s, g := &listenServer{streams: make(chan *clientStream)}, grpc.NewServer()
 	firestorepb.RegisterFirestoreServer(g, s)
 	go func() { _ = g.Serve(l) }()
 	t.Cleanup(g.Stop)
@@ -156,47 +158,47 @@ func expect(t *testing.T, heard chan store.Change, want string) {
 	select {
 	case c := <-heard:
 		if got := fmt.Sprintf("%s %v", c.Ref.ID, c.Lost); got != want {
-			t.Fatalf("heard %s, want %s", got, want)
+			t.Fatalf("received %s, want %s", got, want)
 		}
 	case <-time.After(10 * time.Second):
-		t.Fatalf("never heard %s", want)
+		t.Fatalf("never received %s", want)
 	}
 }
 
 var (
-	often = renewal{heard: 1 << 30, maxAge: time.Millisecond, chance: 1}
-	never = renewal{heard: 1 << 30, maxAge: time.Hour, chance: 1}
-	full  = renewal{heard: 1, maxAge: time.Hour, chance: 1}
+	often = renewal{maxDocs: 1 << 30, maxAge: time.Millisecond, jitter: 1}
+	never = renewal{maxDocs: 1 << 30, maxAge: time.Hour, jitter: 1}
+	full  = renewal{maxDocs: 1, maxAge: time.Hour, jitter: 1}
 )
 
-func TestNoChangeIsLostWhereAListenerIsReplaced(t *testing.T) {
+func TestReplacingAListenerLosesNoChange(t *testing.T) {
 	t.Parallel()
-	var old *heardStream
+	var old *clientStream
 	s, heard := watched(t, often, func(s *listenServer) {
 		old = s.next(t)
 		old.snapshot(t, time.Now(), "initial")
 	})
 	fresh := s.next(t)
-	// While the new one begins the old one is heard.
-	old.snapshot(t, time.Now(), "told by the old")
-	expect(t, heard, "told by the old false")
-	// What the old one has not told yet is there when the new one begins.
-	fresh.snapshot(t, time.Now(), "told by the old", "late")
+	// The old listener reports changes while the new one starts.
+	old.snapshot(t, time.Now(), "from the old")
+	expect(t, heard, "from the old false")
+	// The first snapshot of the new listener has the changes that the old one did not report.
+	fresh.snapshot(t, time.Now(), "from the old", "late")
 	got := map[string]bool{}
 	for range 2 {
 		got[(<-heard).Ref.ID] = true
 	}
 	if !got["late"] {
-		t.Errorf("heard %v: a change between the two is lost", got)
+		t.Errorf("received %v: a change between the two is lost", got)
 	}
 	old.ended(t)
-	fresh.snapshot(t, time.Now(), "told by the new")
-	expect(t, heard, "told by the new false")
+	fresh.snapshot(t, time.Now(), "from the new")
+	expect(t, heard, "from the new false")
 }
 
-func TestAListenerThatHeldMuchIsReplacedWithANewerBound(t *testing.T) {
+func TestAListenerWithManyDocumentsIsReplacedByOneWithANewerBound(t *testing.T) {
 	t.Parallel()
-	var old *heardStream
+	var old *clientStream
 	s, heard := watched(t, full, func(s *listenServer) {
 		old = s.next(t)
 		old.snapshot(t, time.Now())
@@ -214,7 +216,7 @@ func TestAListenerThatHeldMuchIsReplacedWithANewerBound(t *testing.T) {
 
 func TestAListenerThatCannotBeReplacedGoesOn(t *testing.T) {
 	t.Parallel()
-	var old *heardStream
+	var old *clientStream
 	s, heard := watched(t, often, func(s *listenServer) {
 		old = s.next(t)
 		old.snapshot(t, time.Now())
@@ -226,9 +228,9 @@ func TestAListenerThatCannotBeReplacedGoesOn(t *testing.T) {
 	old.ended(t)
 }
 
-func TestAListenerThatFailsSaysSo(t *testing.T) {
+func TestAListenerReportsItsFailure(t *testing.T) {
 	t.Parallel()
-	var only *heardStream
+	var only *clientStream
 	_, heard := watched(t, never, func(s *listenServer) {
 		only = s.next(t)
 		only.snapshot(t, time.Now())
@@ -237,7 +239,7 @@ func TestAListenerThatFailsSaysSo(t *testing.T) {
 	expect(t, heard, " true")
 }
 
-func TestAClockThatIsAheadIsPutRight(t *testing.T) {
+func TestALocalClockThatIsAheadIsCorrected(t *testing.T) {
 	t.Parallel()
 	server := func() time.Time { return time.Now().Add(-time.Hour) }
 	_, heard := watched(t, never, func(s *listenServer) {

@@ -17,8 +17,7 @@ import (
 	"parley.internal/shared/store/firestore"
 )
 
-// faulty answers the first calls of a method with these codes, in place of the
-// server, and keeps what was sent.
+// faulty fails the first calls of a method with the given codes, in place of the server, and records the requests.
 type faulty struct {
 	mu    sync.Mutex
 	codes map[string][]codes.Code
@@ -39,7 +38,7 @@ func (f *faulty) meet(method string, req any) error {
 	return nil
 }
 
-// count is how often a method was sent.
+// count returns the number of calls of a method.
 func (f *faulty) count(method string) int {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -55,7 +54,7 @@ type faultyStream struct {
 
 func (s *faultyStream) SendMsg(m any) error {
 	if s.err = s.f.meet(s.method, m); s.err != nil {
-		return nil // streams tell of errors when they are read
+		return nil // streams report errors when they are read
 	}
 	return s.ClientStream.SendMsg(m)
 }
@@ -67,19 +66,25 @@ func (s *faultyStream) RecvMsg(m any) error {
 	return s.ClientStream.RecvMsg(m)
 }
 
-// failing is a driver whose calls meet these codes.
+// failing returns a driver whose calls fail with the given codes.
 func failing(t *testing.T, calls map[string][]codes.Code) (*firestore.Driver, *faulty) {
 	t.Helper()
 	f := &faulty{codes: calls, sent: map[string][]any{}}
 	opts := emulated(t)
 	opts.GRPC = []grpc.DialOption{
-		grpc.WithChainUnaryInterceptor(func(ctx context.Context, method string, req, reply any, cc *grpc.ClientConn, invoke grpc.UnaryInvoker, opts ...grpc.CallOption) error {
+		grpc.WithChainUnaryInterceptor(func(
+			ctx context.Context, method string, req, reply any, cc *grpc.ClientConn,
+			invoke grpc.UnaryInvoker, opts ...grpc.CallOption,
+		) error {
 			if err := f.meet(method, req); err != nil {
 				return err
 			}
 			return invoke(ctx, method, req, reply, cc, opts...)
 		}),
-		grpc.WithChainStreamInterceptor(func(ctx context.Context, desc *grpc.StreamDesc, cc *grpc.ClientConn, method string, stream grpc.Streamer, opts ...grpc.CallOption) (grpc.ClientStream, error) {
+		grpc.WithChainStreamInterceptor(func(
+			ctx context.Context, desc *grpc.StreamDesc, cc *grpc.ClientConn, method string,
+			stream grpc.Streamer, opts ...grpc.CallOption,
+		) (grpc.ClientStream, error) {
 			s, err := stream(ctx, desc, cc, method, opts...)
 			return &faultyStream{ClientStream: s, f: f, method: method}, err
 		}),
@@ -97,7 +102,7 @@ func repeat(c codes.Code, n int) []codes.Code {
 
 const none = fault.Kind(-1)
 
-func TestACommitIsSentAgainOnlyWhereThatIsSafe(t *testing.T) {
+func TestACommitIsRepeatedOnlyIfThatIsSafe(t *testing.T) {
 	t.Parallel()
 	f := store.Fields{}
 	for _, tc := range []struct {
@@ -113,7 +118,8 @@ func TestACommitIsSentAgainOnlyWhereThatIsSafe(t *testing.T) {
 		{"no answer without end", put("a", f), repeat(codes.Unavailable, 9), fault.Unavailable, 3},
 		{"no answer, for a delete", remove("a"), repeat(codes.DeadlineExceeded, 1), none, 2},
 		{"no answer, for a create: it may be there", create("a", f), repeat(codes.Unavailable, 1), fault.Unavailable, 1},
-		{"no answer, for an addition: it may be added", patch("a", store.Add("n", 1)), repeat(codes.Unavailable, 1), fault.Unavailable, 1},
+		{"no answer, for an addition: it may be added", patch("a", store.Add("n", 1)),
+			repeat(codes.Unavailable, 1), fault.Unavailable, 1},
 		{"over the quota", put("a", f), repeat(codes.ResourceExhausted, 1), fault.Unavailable, 1},
 		{"refused credentials", put("a", f), repeat(codes.PermissionDenied, 1), fault.Internal, 1},
 	} {
@@ -143,7 +149,8 @@ func TestATransactionRunsAgainAfterContention(t *testing.T) {
 		{"at a read", map[string][]codes.Code{"RunQuery": repeat(codes.Aborted, 2)}, none, 3},
 		{"at the first read", map[string][]codes.Code{"BatchGetDocuments": repeat(codes.Aborted, 2)}, none, 3},
 		{"a read without answer", map[string][]codes.Code{"RunQuery": repeat(codes.Unavailable, 1)}, none, 2},
-		{"a commit without answer is not repeated", map[string][]codes.Code{"Commit": repeat(codes.Unavailable, 1)}, fault.Unavailable, 1},
+		{"a commit without answer is not repeated",
+			map[string][]codes.Code{"Commit": repeat(codes.Unavailable, 1)}, fault.Unavailable, 1},
 		{"reads without answer, without end", map[string][]codes.Code{"RunQuery": repeat(codes.Unavailable, 9)}, fault.Unavailable, 3},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
@@ -152,7 +159,7 @@ func TestATransactionRunsAgainAfterContention(t *testing.T) {
 			runs := 0
 			err := d.Update(t.Context(), func(ctx context.Context, r store.Reads) ([]store.Write, error) {
 				runs++
-				// What fn makes of an error does not matter to the driver.
+				// The driver must notice the error even if fn ignores it.
 				_, _ = r.Get(ctx, []store.Ref{at("a")})
 				_, _ = r.Query(ctx, byName("x"))
 				return []store.Write{put("a", store.Fields{"n": int64(runs)})}, nil
@@ -168,13 +175,13 @@ func TestATransactionRunsAgainAfterContention(t *testing.T) {
 					t.Errorf("the last run's write is not there: %v", got)
 				}
 			}
-			met.namesTheOneBefore(t)
+			met.namesThePreviousOne(t)
 		})
 	}
 }
 
-// namesTheOneBefore checks that each transaction but the first names a failed one.
-func (f *faulty) namesTheOneBefore(t *testing.T) {
+// namesThePreviousOne checks that each transaction but the first names a failed one.
+func (f *faulty) namesThePreviousOne(t *testing.T) {
 	t.Helper()
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -186,7 +193,7 @@ func (f *faulty) namesTheOneBefore(t *testing.T) {
 		}
 		opened++
 		if named := len(tx.GetReadWrite().GetRetryTransaction()) > 0; opened > 1 && !named && f.answeredRead() {
-			t.Errorf("attempt %d does not say which it repeats", opened)
+			t.Errorf("attempt %d does not name the attempt that it repeats", opened)
 		}
 	}
 	if len(f.sent["BeginTransaction"]) > 0 {
@@ -194,14 +201,16 @@ func (f *faulty) namesTheOneBefore(t *testing.T) {
 	}
 }
 
-// answeredRead says that the first read was answered, so that there was an id.
+// answeredRead reports whether the first read was answered, so that the driver knew the transaction's id.
 func (f *faulty) answeredRead() bool {
 	return len(f.sent["RunQuery"]) == len(f.sent["BatchGetDocuments"])
 }
 
-func TestAReadIsSentAgainWhereThereWasNoAnswer(t *testing.T) {
+func TestAReadWithoutAnAnswerIsRepeated(t *testing.T) {
 	t.Parallel()
-	d, met := failing(t, map[string][]codes.Code{"BatchGetDocuments": repeat(codes.Unavailable, 2), "RunQuery": repeat(codes.Unavailable, 9)})
+	d, met := failing(t, map[string][]codes.Code{
+		"BatchGetDocuments": repeat(codes.Unavailable, 2), "RunQuery": repeat(codes.Unavailable, 9),
+	})
 	if _, err := d.Get(t.Context(), []store.Ref{at("a")}); err != nil {
 		t.Error(err)
 	}
@@ -213,7 +222,7 @@ func TestAReadIsSentAgainWhereThereWasNoAnswer(t *testing.T) {
 	}
 }
 
-func TestContentionEndsWithTheCaller(t *testing.T) {
+func TestRetriesEndWithTheCallersContext(t *testing.T) {
 	t.Parallel()
 	d, _ := failing(t, map[string][]codes.Code{"Commit": repeat(codes.Aborted, 99)})
 	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
@@ -226,7 +235,7 @@ func TestContentionEndsWithTheCaller(t *testing.T) {
 	}
 }
 
-func TestAQuotaSaysWhenToComeBack(t *testing.T) {
+func TestAnExhaustedQuotaSetsRetryAfter(t *testing.T) {
 	t.Parallel()
 	d, _ := failing(t, map[string][]codes.Code{"RunQuery": repeat(codes.ResourceExhausted, 1)})
 	_, err := d.Query(t.Context(), byName("x"))

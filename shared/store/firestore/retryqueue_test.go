@@ -31,8 +31,7 @@ func TestAbortedTransactionsOfAUserTakeTurns(t *testing.T) {
 	}
 }
 
-// A call that has ended waits for no turn, and takes none.
-func TestACallThatEndedWaitsForNoTurn(t *testing.T) {
+func TestACancelledCallDoesNotWaitForItsTurn(t *testing.T) {
 	t.Parallel()
 	q := newRetryQueues()
 	leave := q.wait(t.Context(), "u")

@@ -13,17 +13,17 @@ import (
 )
 
 const (
-	// maxAttempts is how often fn runs where others change what it read.
+	// maxAttempts is the maximum number of runs of fn.
 	maxAttempts = 12
-	// maxSilences is how many of these may have met no answer at all.
-	maxSilences = 3
+	// maxUnanswered is the maximum number of runs that end without an answer of the server.
+	maxUnanswered = 3
 
 	firstPause = 25 * time.Millisecond
 	longPause  = time.Second
 )
 
-// backoff is how long to wait before the next try: doubled each time, and half
-// of it by chance, so that those who met once do not meet again.
+// backoff returns the wait before the next try. It doubles each time, and half of it is random, so that transactions
+// that collided once do not collide again.
 func backoff(try int) time.Duration {
 	d := min(firstPause<<(try-1), longPause)
 	return d/2 + rand.N(d/2)
@@ -31,27 +31,28 @@ func backoff(try int) time.Duration {
 
 type work = func(ctx context.Context, r store.Reads) ([]store.Write, error)
 
-// Update runs fn in a transaction, which its first read opens, and commits what
-// it returns. An fn that reads nothing is one Commit, without a transaction.
+// Update implements store.Driver. The first read of fn opens the transaction. If fn reads nothing, Update sends one
+// Commit without a transaction. A Commit without an answer is repeated only if applying it twice is harmless; otherwise
+// the fault is Unavailable and the outcome unknown.
 func (d *Driver) Update(ctx context.Context, fn work) error {
 	var retry []byte
-	silences := 0
+	unanswered := 0
 	leave := func() {}
 	defer func() { leave() }()
 	for try := 1; ; try++ {
 		a := &attempt{d: d, retry: retry}
-		fate, err := a.run(ctx, fn)
-		if fate == transient {
-			silences++
+		outcome, err := a.run(ctx, fn)
+		if outcome == transient {
+			unanswered++
 		}
-		if fate == final || silences == maxSilences || try == maxAttempts {
+		if outcome == final || unanswered == maxUnanswered || try == maxAttempts {
 			return d.toFault(ctx, err)
 		}
-		if try == 1 && fate == aborted {
+		if try == 1 && outcome == aborted {
 			leave = d.retries.wait(ctx, a.user)
 		}
 		if !pause(ctx, try) {
-			if fate == aborted {
+			if outcome == aborted {
 				return contended(ctx.Err())
 			}
 			return fault.From(ctx.Err())
@@ -62,20 +63,20 @@ func (d *Driver) Update(ctx context.Context, fn work) error {
 	}
 }
 
-// attempt is one run of fn, and what it reads through.
+// attempt is one run of fn, and the reader that fn gets.
 type attempt struct {
 	d     *Driver
-	retry []byte // the attempt before, which the server then favours
+	retry []byte // the transaction of the previous attempt, which gives this one priority
 
-	mu     sync.Mutex
-	user   string // whose documents it read last
-	tx     []byte
-	fate   failure
-	broken error // what ended the transaction under fn
-	over   bool
+	mu      sync.Mutex
+	user    string // the user of the last read
+	tx      []byte
+	outcome failure
+	broken  error // the error of a read that ended the transaction
+	over    bool
 }
 
-// run runs fn once and commits. Where the fate is not final, fn may run again.
+// run runs fn once and commits. If the failure is not final, fn may run again.
 func (a *attempt) run(ctx context.Context, fn work) (failure, error) {
 	writes, err := fn(ctx, a)
 	a.mu.Lock()
@@ -83,9 +84,9 @@ func (a *attempt) run(ctx context.Context, fn work) (failure, error) {
 	a.mu.Unlock()
 	switch {
 	case a.broken != nil:
-		// Whatever fn made of it: this transaction cannot commit.
+		// The transaction cannot commit, even if fn ignored the error.
 		a.rollback()
-		return a.fate, a.broken
+		return a.outcome, a.broken
 	case err != nil || len(writes) == 0:
 		a.rollback()
 		return final, err
@@ -106,31 +107,32 @@ func (a *attempt) commit(ctx context.Context, writes []store.Write) (failure, er
 		return final, nil
 	}
 	a.rollback()
-	fate := classify(err)
-	if fate == aborted {
+	outcome := classify(err)
+	if outcome == aborted {
 		return aborted, err
 	}
 	if refused := refusal(err, writes); refused != nil {
 		return final, refused
 	}
-	if fate == transient {
+	if outcome == transient {
 		if a.tx == nil && repeatable(writes) {
 			return transient, err
 		}
-		return final, fault.Wrap(fault.Unavailable, err, "the store gave no answer: the change may have been made or not; look before repeating the call")
+		return final, fault.Wrap(fault.Unavailable, err, "the store did not answer: "+
+			"the change may or may not have been made; check before repeating the call")
 	}
 	return final, err
 }
 
-// rollback frees what the transaction holds, off the caller's path: the server
-// would do it later by itself, while others wait. It does no harm to one that the
-// server gave up, and the next attempt may still name it.
+// rollback releases the locks of the transaction, in the background. The server would release them later by itself,
+// while others wait. It is harmless for a transaction that the server has aborted, and the next attempt may still name
+// the transaction.
 func (a *attempt) rollback() {
 	if a.tx == nil {
 		return
 	}
 	req := &firestorepb.RollbackRequest{Database: a.d.root, Transaction: a.tx}
-	a.d.afterwards(func(ctx context.Context) {
+	a.d.inBackground(func(ctx context.Context) {
 		ctx, cancel := a.d.call(ctx)
 		defer cancel()
 		_ = a.d.client.Rollback(ctx, req)
@@ -158,13 +160,13 @@ func (a *attempt) Query(ctx context.Context, plan store.Plan) (raws []store.Raw,
 	return raws, err
 }
 
-// read does one read. The first opens the transaction, and others wait for it.
+// read runs one read. The first one opens the transaction; concurrent ones wait for it.
 func (a *attempt) read(ctx context.Context, user string, do func(view) ([]byte, error)) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.user = user
 	if a.over {
-		return fault.New(fault.Internal, "firestore: a read through a transaction that is over")
+		return fault.New(fault.Internal, "firestore: the transaction is over; reads must come before the function returns")
 	}
 	if a.broken != nil {
 		return a.d.toFault(ctx, a.broken)
@@ -185,7 +187,7 @@ func (a *attempt) read(ctx context.Context, user string, do func(view) ([]byte, 
 		a.mu.Lock()
 	}
 	if err != nil && classify(err) != final && ctx.Err() == nil {
-		a.fate, a.broken = classify(err), err
+		a.outcome, a.broken = classify(err), err
 	}
 	return a.d.toFault(ctx, err)
 }

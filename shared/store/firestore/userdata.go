@@ -9,26 +9,26 @@ import (
 	"parley.internal/shared/store"
 )
 
-// userDataPage is the number of documents that are read, or erased, at once.
+// userDataPage is the number of documents that one step reads or erases.
 const userDataPage = 300
 
-// descendants asks for what stands anywhere below a user, in the order of names: a query
-// of every collection, which no index but the one of names serves.
+// descendants returns the request for a page of all documents below a user, ordered by name. It covers every
+// collection, and Firestore serves it from its index of names.
 func (d *Driver) descendants(user, after string) *firestorepb.RunQueryRequest {
 	q := &firestorepb.StructuredQuery{
 		From:    []*firestorepb.StructuredQuery_CollectionSelector{{AllDescendants: true}},
-		OrderBy: []*firestorepb.StructuredQuery_Order{{Field: &firestorepb.StructuredQuery_FieldReference{FieldPath: "__name__"}, Direction: firestorepb.StructuredQuery_ASCENDING}},
+		OrderBy: orders(nil),
 		Limit:   wrapperspb.Int32(userDataPage),
 	}
 	if after != "" {
-		q.StartAt = &firestorepb.Cursor{Values: []*firestorepb.Value{{ValueType: &firestorepb.Value_ReferenceValue{ReferenceValue: after}}}}
+		q.StartAt = &firestorepb.Cursor{Values: []*firestorepb.Value{reference(after)}}
 	}
-	return &firestorepb.RunQueryRequest{Parent: d.documents() + "/users/" + user, QueryType: &firestorepb.RunQueryRequest_StructuredQuery{StructuredQuery: q}}
+	return runQueryRequest(d.documents()+"/users/"+user, q)
 }
 
-// below is a page of the documents below a user.
-func (d *Driver) below(ctx context.Context, user, after string) (raws []store.Raw, err error) {
-	err = d.again(ctx, func() error {
+// descendantsPage returns the page of documents below a user that follows the name after.
+func (d *Driver) descendantsPage(ctx context.Context, user, after string) (raws []store.Raw, err error) {
+	err = d.retryRead(ctx, func() error {
 		raws, _, err = d.runQuery(ctx, d.descendants(user, after))
 		return err
 	})
@@ -38,7 +38,7 @@ func (d *Driver) below(ctx context.Context, user, after string) (raws []store.Ra
 // Walk implements store.Driver.
 func (d *Driver) Walk(ctx context.Context, user string, page func([]store.Raw) error) error {
 	for after := ""; ; {
-		raws, err := d.below(ctx, user, after)
+		raws, err := d.descendantsPage(ctx, user, after)
 		if err != nil || len(raws) == 0 {
 			return err
 		}
@@ -52,7 +52,7 @@ func (d *Driver) Walk(ctx context.Context, user string, page func([]store.Raw) e
 // Erase implements store.Driver.
 func (d *Driver) Erase(ctx context.Context, user string) (total int, err error) {
 	for {
-		raws, err := d.below(ctx, user, "")
+		raws, err := d.descendantsPage(ctx, user, "")
 		if err != nil || len(raws) == 0 {
 			return total, err
 		}

@@ -43,7 +43,7 @@ func encodeValue(v any) (*firestorepb.Value, error) {
 		m, err := encodeFields(x)
 		return &firestorepb.Value{ValueType: &firestorepb.Value_MapValue{MapValue: &firestorepb.MapValue{Fields: m}}}, err
 	}
-	return nil, fault.New(fault.Internal, "firestore: cannot keep a %T", v)
+	return nil, fault.New(fault.Internal, "firestore: cannot encode a %T", v)
 }
 
 func encodeFields(d store.Fields) (map[string]*firestorepb.Value, error) {
@@ -58,8 +58,8 @@ func encodeFields(d store.Fields) (map[string]*firestorepb.Value, error) {
 	return m, nil
 }
 
-// decodeValue reads what other writers may have left too (a phone, the
-// console): kinds that the port does not know become the nearest that it does.
+// decodeValue converts a value, possibly written by another program (the app, the console). Types that the store lacks
+// become the nearest one that it has.
 func decodeValue(v *firestorepb.Value) any {
 	switch x := v.GetValueType().(type) {
 	case *firestorepb.Value_BooleanValue:
@@ -112,7 +112,8 @@ func decodeFields(m map[string]*firestorepb.Value) store.Fields {
 func (d *Driver) decode(doc *firestorepb.Document) (store.Raw, error) {
 	ref, ok := d.ref(doc.GetName())
 	if !ok {
-		return store.Raw{}, fault.Wrap(fault.Internal, fmt.Errorf("no user's document: %s", doc.GetName()), "firestore")
+		err := fmt.Errorf("the document %s belongs to no user", doc.GetName())
+		return store.Raw{}, fault.Wrap(fault.Internal, err, "firestore")
 	}
 	fields := decodeFields(doc.GetFields())
 	delete(fields, changedField)

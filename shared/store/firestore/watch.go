@@ -12,47 +12,45 @@ import (
 	"parley.internal/shared/store"
 )
 
-// A listener hears of documents changed after a lower bound. The bound is a
-// little in the past, because a write takes its time before it is seen; and as
-// it stays while time goes on, a listener that has heard much or lived long is
-// replaced by one with a newer bound.
+// A listener receives the documents changed after a lower bound. The bound is a little in the past, because a write
+// becomes visible some time after its changedAt. It is fixed for the life of a listener, and the documents after it
+// accumulate, so a listener with many documents or of a certain age is replaced by one with a newer bound.
 const (
 	margin    = 10 * time.Second
 	startTime = 20 * time.Second
-	// patience is how long one attempt may take: a stream was seen to stay silent
-	// where another, begun at once, was answered.
-	patience = startTime / 5
-	// maxSkew is how far our clock may be off before the bound heeds it.
+	// attemptTimeout limits one attempt to start: a stream was seen to stay silent while another, begun at once, was
+	// answered.
+	attemptTimeout = startTime / 5
+	// maxSkew is the largest error of the local clock that the bound tolerates.
 	maxSkew = margin / 2
 )
 
-// renewal says when a listener is replaced.
+// renewal is the policy for replacing listeners.
 type renewal struct {
-	heard          int           // it holds more documents than that,
-	minAge         time.Duration // and is older than this; or
-	maxAge, chance time.Duration // it has this age, less by chance, so that not all move at once
+	maxDocs        int           // a listener with more documents than this
+	minAge         time.Duration // and at least this age is replaced,
+	maxAge, jitter time.Duration // and any listener at maxAge, less a random part of jitter to spread the load
 }
 
-var renewals = renewal{heard: 500, minAge: 30 * time.Second, maxAge: 10 * time.Minute, chance: 2 * time.Minute}
+var renewals = renewal{maxDocs: 500, minAge: 30 * time.Second, maxAge: 10 * time.Minute, jitter: 2 * time.Minute}
 
-func (r renewal) lifetime() time.Duration { return r.maxAge - rand.N(r.chance) }
+func (r renewal) lifetime() time.Duration { return r.maxAge - rand.N(r.jitter) }
 
 type watcher struct {
 	d          *Driver
 	user, coll string
-	tell       func(store.Change)
+	notify     func(store.Change)
 	ctx        context.Context
 	cancel     context.CancelFunc
 	done       chan struct{}
 }
 
-// Watch tells of changes to a collection. A document that was last written
-// before the listener's bound and is then deleted is not told of: nothing of it
-// is left to match.
-func (d *Driver) Watch(ctx context.Context, user, coll string, tell func(store.Change)) (func(), error) {
-	w := &watcher{d: d, user: user, coll: coll, tell: tell, done: make(chan struct{})}
+// Watch implements store.Driver. The deletion of a document that was last written before the listener's bound is not
+// reported.
+func (d *Driver) Watch(ctx context.Context, user, coll string, notify func(store.Change)) (func(), error) {
+	w := &watcher{d: d, user: user, coll: coll, notify: notify, done: make(chan struct{})}
 	w.ctx, w.cancel = context.WithCancel(context.WithoutCancel(ctx))
-	if err := d.enlist(w); err != nil {
+	if err := d.register(w); err != nil {
 		w.cancel()
 		return nil, err
 	}
@@ -60,14 +58,14 @@ func (d *Driver) Watch(ctx context.Context, user, coll string, tell func(store.C
 	if err != nil {
 		w.cancel()
 		close(w.done)
-		d.dismiss(w)
+		d.unregister(w)
 		return nil, err
 	}
 	go w.follow(first)
 	return w.stop, nil
 }
 
-func (d *Driver) enlist(w *watcher) error {
+func (d *Driver) register(w *watcher) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.closed {
@@ -78,31 +76,31 @@ func (d *Driver) enlist(w *watcher) error {
 		if err != nil {
 			return err
 		}
-		// The client lives as long as the driver, not as long as this call.
+		// The client outlives this call.
 		d.listens, err = hi.NewClientWithDatabase(context.WithoutCancel(w.ctx), d.opts.Project, d.opts.Database, opts...)
 		if err != nil {
-			return fault.Wrap(fault.Internal, err, "firestore: cannot listen to %s", d.root)
+			return fault.Wrap(fault.Internal, err, "firestore: cannot create a client of %s", d.root)
 		}
 	}
 	d.watchers[w] = struct{}{}
 	return nil
 }
 
-func (d *Driver) dismiss(w *watcher) {
+func (d *Driver) unregister(w *watcher) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	delete(d.watchers, w)
 }
 
-// stop ends the watcher and waits until it tells nothing any more.
+// stop ends the watcher. After it has returned, notify is not called.
 func (w *watcher) stop() {
 	w.cancel()
 	<-w.done
 }
 
-// begin starts a listener and waits for what is there, from where on nothing is
-// missed. It begins again, once, where our clock proved wrong, and as long as a start may
-// take where a stream stays silent or fails in a way that passes.
+// begin starts a listener and returns it after its first snapshot; it reports all later changes. If a stream stays
+// silent or fails temporarily, begin tries again until startTime has passed. If the local clock turns out to be wrong,
+// it starts once more with a corrected bound.
 func (w *watcher) begin(ctx context.Context) (*listener, error) {
 	ctx, cancel := context.WithTimeout(ctx, startTime)
 	defer cancel()
@@ -114,21 +112,21 @@ func (w *watcher) begin(ctx context.Context) (*listener, error) {
 			if s.err != nil {
 				l.stop()
 				if classify(s.err) != final && pause(ctx, try) {
-					continue // it waited for a lock in vain, or the server was away
+					continue // a timeout on a lock, or the server is unavailable
 				}
 				return nil, w.d.toFault(ctx, s.err)
 			}
-			if late := w.d.heedClock(l.bound, s.at); !late || again {
+			if late := w.d.adjustClock(l.bound, s.at); !late || again {
 				l.first = s
 				return l, nil
 			}
 			l.stop()
 			again = true
-		case <-time.After(patience):
+		case <-time.After(attemptTimeout):
 			l.stop()
 		case <-ctx.Done():
 			l.stop()
-			return nil, fault.Wrap(fault.Unavailable, ctx.Err(), "the store does not tell of changes now").After(time.Second)
+			return nil, fault.Wrap(fault.Unavailable, ctx.Err(), "cannot wait for changes now").After(time.Second)
 		case <-w.ctx.Done():
 			l.stop()
 			return nil, fault.New(fault.Unavailable, "the store is closed")
@@ -136,9 +134,9 @@ func (w *watcher) begin(ctx context.Context) (*listener, error) {
 	}
 }
 
-// heedClock says whether a bound was too late by the server's clock, and learns
-// how far ours is off.
-func (d *Driver) heedClock(bound, server time.Time) (late bool) {
+// adjustClock corrects the estimate of the server's time and reports whether the bound was too late by the server's
+// clock.
+func (d *Driver) adjustClock(bound, server time.Time) (late bool) {
 	if server.IsZero() {
 		return false
 	}
@@ -148,10 +146,10 @@ func (d *Driver) heedClock(bound, server time.Time) (late bool) {
 	return server.Sub(bound) < margin-maxSkew
 }
 
-// now is the server's time, as far as is known.
+// now returns the server's time, as far as it is known.
 func (d *Driver) now() time.Time { return time.Now().Add(time.Duration(d.skew.Load())) }
 
-// follow tells what listeners hear until the watcher is stopped or one fails.
+// follow reports the changes of the current listener until the watcher is stopped or the listener fails.
 func (w *watcher) follow(l *listener) {
 	age := time.NewTimer(w.d.renew.lifetime())
 	moved := make(chan *listener)
@@ -160,7 +158,7 @@ func (w *watcher) follow(l *listener) {
 		age.Stop()
 		w.cancel()
 		moving.Wait()
-		w.d.dismiss(w)
+		w.d.unregister(w)
 		close(w.done)
 	}()
 	busy := false
@@ -181,11 +179,11 @@ func (w *watcher) follow(l *listener) {
 			}
 			if s.err != nil {
 				l.stop()
-				w.tell(store.Change{Lost: true})
+				w.notify(store.Change{Lost: true})
 				return
 			}
-			w.pass(s.changes)
-			if s.size > w.d.renew.heard && time.Since(l.begun) > w.d.renew.minAge {
+			w.notifyAll(s.changes)
+			if s.size > w.d.renew.maxDocs && time.Since(l.begun) > w.d.renew.minAge {
 				move()
 			}
 		case <-age.C:
@@ -194,9 +192,9 @@ func (w *watcher) follow(l *listener) {
 			busy = false
 			age.Reset(w.d.renew.lifetime())
 			if next != nil {
-				// What the old one had not told yet is among what the new one found.
+				// The first snapshot of the new listener has the changes that the old one did not report.
 				l.stop()
-				w.pass(next.first.changes)
+				w.notifyAll(next.first.changes)
 				l = next
 			}
 		}

@@ -11,10 +11,10 @@ import (
 	"parley.internal/shared/store/firestore"
 )
 
-// patience is how long a test waits for what must come.
-const patience = 20 * time.Second
+// timeout limits the wait for an expected change.
+const timeout = 20 * time.Second
 
-// watch collects what a driver tells of a collection.
+// watch returns the changes that a driver reports for a collection.
 func watch(t *testing.T, d *firestore.Driver, coll string) (heard chan store.Change, stop func()) {
 	t.Helper()
 	heard = make(chan store.Change, 100)
@@ -30,13 +30,13 @@ func next(t *testing.T, heard chan store.Change) store.Change {
 	select {
 	case c := <-heard:
 		return c
-	case <-time.After(patience):
-		t.Fatal("nothing was told")
+	case <-time.After(timeout):
+		t.Fatal("no change was reported")
 	}
 	return store.Change{}
 }
 
-func TestAWatcherHearsWhatAnotherClientWrites(t *testing.T) {
+func TestAWatcherReceivesTheWritesOfOtherClients(t *testing.T) {
 	t.Parallel()
 	opts := emulated(t)
 	here, there := open(t, opts), open(t, opts)
@@ -44,7 +44,8 @@ func TestAWatcherHearsWhatAnotherClientWrites(t *testing.T) {
 	heard, stop := watch(t, here, "things")
 	defer stop()
 	when := time.Date(2026, 1, 2, 3, 4, 5, 678901000, time.UTC)
-	full := store.Fields{"name": "a", "n": int64(1), "part": 1.5, "yes": true, "at": when, "list": []any{"x", int64(2)}, "map": store.Fields{"k": nil}}
+	full := store.Fields{"name": "a", "n": int64(1), "part": 1.5, "yes": true, "at": when,
+		"list": []any{"x", int64(2)}, "map": store.Fields{"k": nil}}
 	for _, tc := range []struct {
 		name  string
 		write store.Write
@@ -52,34 +53,37 @@ func TestAWatcherHearsWhatAnotherClientWrites(t *testing.T) {
 	}{
 		{"a create", create("a", full), store.Change{Ref: at("a"), Fields: full}},
 		{"a patch", patch("before", store.Set("name", "y")), store.Change{Ref: at("before"), Fields: store.Fields{"name": "y"}}},
-		{"an addition", patch("before", store.Add("n", 2)), store.Change{Ref: at("before"), Fields: store.Fields{"name": "y", "n": int64(2)}}},
-		{"a put that changes nothing", put("before", store.Fields{"name": "y", "n": int64(2)}), store.Change{Ref: at("before"), Fields: store.Fields{"name": "y", "n": int64(2)}}},
+		{"an addition", patch("before", store.Add("n", 2)),
+			store.Change{Ref: at("before"), Fields: store.Fields{"name": "y", "n": int64(2)}}},
+		{"a put that changes nothing", put("before", store.Fields{"name": "y", "n": int64(2)}),
+			store.Change{Ref: at("before"), Fields: store.Fields{"name": "y", "n": int64(2)}}},
 		{"a delete", remove("a"), store.Change{Ref: at("a")}},
 	} {
 		write(t, there, tc.write)
 		if got := next(t, heard); !reflect.DeepEqual(got, tc.want) {
-			t.Errorf("%s: heard %+v, want %+v", tc.name, got, tc.want)
+			t.Errorf("%s: received %+v, want %+v", tc.name, got, tc.want)
 		}
 	}
 }
 
-func TestAWatcherHearsItsOwnCollectionAlone(t *testing.T) {
+func TestAWatcherReceivesItsOwnCollectionOnly(t *testing.T) {
 	t.Parallel()
 	d := open(t, emulated(t))
 	heard, stop := watch(t, d, "things/a/parts")
 	defer stop()
 	part := func(parent string) store.Write {
-		return store.Write{Action: store.Put, Ref: store.Ref{User: "u", Coll: "things/" + parent + "/parts", ID: "p"}, Def: parts.Def(), Fields: store.Fields{}}
+		ref := store.Ref{User: "u", Coll: "things/" + parent + "/parts", ID: "p"}
+		return store.Write{Action: store.Put, Ref: ref, Def: parts.Def(), Fields: store.Fields{}}
 	}
 	write(t, d, put("p", store.Fields{}))
 	write(t, d, part("b"))
 	write(t, d, part("a"))
 	if got := next(t, heard); got.Ref.Coll != "things/a/parts" {
-		t.Errorf("heard %+v", got)
+		t.Errorf("received %+v", got)
 	}
 }
 
-func TestAStoppedWatcherHearsNothing(t *testing.T) {
+func TestAStoppedWatcherReceivesNothing(t *testing.T) {
 	t.Parallel()
 	d := open(t, emulated(t))
 	_, stop := watch(t, d, "things")
@@ -96,11 +100,11 @@ func TestAStoppedWatcherHearsNothing(t *testing.T) {
 	write(t, d, put("a", store.Fields{}))
 	next(t, heard)
 	if len(told) > 0 {
-		t.Errorf("heard %+v", <-told)
+		t.Errorf("received %+v", <-told)
 	}
 }
 
-func TestAWatcherOutlivesTheCallThatBeganIt(t *testing.T) {
+func TestAWatcherOutlivesTheCallThatStartedIt(t *testing.T) {
 	t.Parallel()
 	d := open(t, emulated(t))
 	ctx, cancel := context.WithCancel(t.Context())
@@ -113,11 +117,11 @@ func TestAWatcherOutlivesTheCallThatBeganIt(t *testing.T) {
 	cancel()
 	write(t, d, put("a", store.Fields{}))
 	if got := next(t, heard); got.Lost || got.Ref != at("a") {
-		t.Errorf("heard %+v", got)
+		t.Errorf("received %+v", got)
 	}
 }
 
-func TestAClosedDriverEndsItsWatchersAndTakesNoMore(t *testing.T) {
+func TestAClosedDriverEndsItsWatchersAndRefusesNewOnes(t *testing.T) {
 	t.Parallel()
 	d := open(t, emulated(t))
 	watch(t, d, "things")

@@ -56,12 +56,10 @@ func exists(yes bool) *firestorepb.Precondition {
 	return &firestorepb.Precondition{ConditionType: &firestorepb.Precondition_Exists{Exists: yes}}
 }
 
-// patch adds the edits to a write. The server takes what is set and unset first
-// and what is added after; so that the edits hold in their own order, a set
-// forgets what was added to the field before it.
+// patch adds edits to a write. The server applies sets and removals first and additions last, so a set discards the
+// earlier additions to its field to keep the order of the edits.
 func patch(out *firestorepb.Write, doc *firestorepb.Document, edits []store.Edit) error {
-	// A mask that is there and empty changes no field; one that is missing
-	// would replace the document.
+	// An empty mask changes no field; a missing one would replace the document.
 	out.UpdateMask = &firestorepb.DocumentMask{}
 	doc.Fields = map[string]*firestorepb.Value{}
 	added := map[string]int64{}
@@ -102,40 +100,39 @@ func patch(out *firestorepb.Write, doc *firestorepb.Document, edits []store.Edit
 	return nil
 }
 
-// repeatable says that writes may be applied twice and mean the same.
+// repeatable reports whether applying the writes twice has the same effect as once.
 func repeatable(writes []store.Write) bool {
 	return !slices.ContainsFunc(writes, func(w store.Write) bool {
 		return w.Action == store.Create || slices.ContainsFunc(w.Edits, func(e store.Edit) bool { return e.IsAdd })
 	})
 }
 
-// refusal is the fault of a commit that a precondition or the size of a document
-// refused, nil for any other error. The port cannot know how large a patch leaves
-// a document.
+// refusal returns the fault of a commit that failed on a precondition or on the size of a document, nil for any other
+// error. The port checks sizes too, but not that of a patched document.
 func refusal(err error, writes []store.Write) error {
 	message := status.Convert(err).Message()
 	switch status.Code(err) {
 	case codes.AlreadyExists:
-		if w := blamed(message, writes, store.Create); w != nil {
-			return fault.New(fault.Exists, "%s %q exists already", w.Def.ID(), w.Ref.ID)
+		if w := refusedWrite(message, writes, store.Create); w != nil {
+			return fault.New(fault.Exists, "%s %q already exists", w.Def.ID(), w.Ref.ID)
 		}
 	case codes.NotFound:
-		// A database that is missing is not found either.
-		if w := blamed(message, writes, store.Patch); w != nil && !strings.HasPrefix(message, "The database") {
+		// A missing database has the same status.
+		if w := refusedWrite(message, writes, store.Patch); w != nil && !strings.HasPrefix(message, "The database") {
 			return fault.New(fault.NotFound, "no %s with id %q", w.Def.ID(), w.Ref.ID)
 		}
 	case codes.InvalidArgument:
 		if strings.Contains(message, "maximum") && strings.Contains(message, "size") {
-			return fault.Wrap(fault.Invalid, err, "the document would be too large; at most %d bytes", store.MaxDocument)
+			return fault.Wrap(fault.Invalid, err,
+				"the document would be too large; it must have at most %d bytes", store.MaxDocument)
 		}
 	}
 	return nil
 }
 
-// blamed is the write of the action that the message names, the first of them
-// where it names none, and nil where there is no such write. One name may begin
-// another, so the longest counts.
-func blamed(message string, writes []store.Write, action store.Action) *store.Write {
+// refusedWrite returns the write of the action that the message names, the first one if it names none, and nil if there
+// is no such write. If the name of one document begins with that of another, the longer match counts.
+func refusedWrite(message string, writes []store.Write, action store.Action) *store.Write {
 	var first, named *store.Write
 	for i := range writes {
 		w := &writes[i]
@@ -155,8 +152,9 @@ func blamed(message string, writes []store.Write, action store.Action) *store.Wr
 	return first
 }
 
-// mentions says whether a message names a document: by its path, or, as the
-// emulator does at times, by a list of its segments.
+// mentions reports whether a message names a document: by its path or, as the emulator sometimes does, by a list of its
+// segments.
 func mentions(message string, r store.Ref) bool {
-	return strings.Contains(message, "/users/"+r.User+"/"+r.Coll+"/"+r.ID) || strings.Contains(message, fmt.Sprintf("name: %q", r.ID))
+	return strings.Contains(message, "/users/"+r.User+"/"+r.Coll+"/"+r.ID) ||
+		strings.Contains(message, fmt.Sprintf("name: %q", r.ID))
 }

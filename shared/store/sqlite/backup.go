@@ -12,13 +12,12 @@ import (
 	"parley.internal/shared/fault"
 )
 
-// Backup writes all of the store, as it stands at one moment, into a new file that its
-// owner alone can read. Others may read and write meanwhile, in any process. The file is
-// there whole or not at all, and after a power cut too. One that is there is not
-// overwritten: Exists.
+// Backup writes a consistent copy of the store into a new file with mode 0600. Any process may read and write the store
+// meanwhile. The file appears whole or not at all, even after a power cut. An existing file is not overwritten: Exists.
+// A file that cannot be written is Unavailable.
 func (d *Driver) Backup(ctx context.Context, file string) (err error) {
 	if _, err := os.Lstat(file); err == nil {
-		return fault.New(fault.Exists, "%s is there already; name another file", file)
+		return fault.New(fault.Exists, "%s already exists; name another file", file)
 	}
 	tmp, err := os.CreateTemp(filepath.Dir(file), ".parley-backup-*")
 	if err != nil {
@@ -39,7 +38,7 @@ func (d *Driver) Backup(ctx context.Context, file string) (err error) {
 	if err := syncFile(tmp.Name()); err != nil {
 		return err
 	}
-	// Not a rename: that would overwrite a file that came in the meantime.
+	// A rename would overwrite a file created in the meantime.
 	if err := os.Link(tmp.Name(), file); err != nil {
 		return fault.Wrap(fault.Unavailable, err, "cannot write %s", file)
 	}
@@ -53,7 +52,7 @@ func ignoreMissing(err error) error {
 	return err
 }
 
-// syncFile brings what was written to a file or directory to the disk.
+// syncFile flushes a file or directory to the disk.
 func syncFile(name string) error {
 	f, err := os.Open(name)
 	if err != nil {
@@ -62,33 +61,33 @@ func syncFile(name string) error {
 	return errors.Join(f.Sync(), f.Close())
 }
 
-// Documents counts all documents, of all users.
+// Documents returns the number of documents of all users.
 func (d *Driver) Documents(ctx context.Context) (n int, err error) {
 	err = d.read.QueryRowContext(ctx, `SELECT count(*) FROM docs`).Scan(&n)
 	return n, asFault(err)
 }
 
-// restoring begins the names of the copies that restores work on.
-const restoring = ".parley-restore-"
+// restorePrefix begins the names of the temporary copies of Restore.
+const restorePrefix = ".parley-restore-"
 
-// Restore puts a backup in the place of all that is in the store, in one transaction:
-// whoever has the store open sees all of it at once, and a restore that is killed has
-// changed nothing. Writers of other processes wait for it, or are told to come again. The
-// backup itself stays as it is; one of an earlier version is brought up to date on the
-// way. What is no backup, is damaged or was written by a later version is Invalid.
+// Restore replaces the contents of the store with those of a backup, in one transaction: every process that has the
+// store open sees the change at once, and an interrupted restore changes nothing. Writers of other processes wait, or
+// get Unavailable. The backup file is not changed; a backup of an earlier layout is migrated in a copy. A file that is
+// not a backup, is damaged or was written by a later version is Invalid, one that cannot be read Unavailable.
 func (d *Driver) Restore(ctx context.Context, file string) (err error) {
 	dir := filepath.Dir(d.file)
-	left, err := filepath.Glob(filepath.Join(dir, restoring+"*"))
+	left, err := filepath.Glob(filepath.Join(dir, restorePrefix+"*"))
 	if err != nil {
 		return err
 	}
-	for _, name := range left { // of restores that were killed
+	for _, name := range left { // by restores that were interrupted
 		if err := ignoreMissing(os.Remove(name)); err != nil {
 			return err
 		}
 	}
 	if info, err := os.Stat(file + "-wal"); err == nil && info.Size() > 0 {
-		return fault.New(fault.Invalid, "%s is a store that is or was in use, and part of it is in %s: make a backup of it first", file, file+"-wal")
+		return fault.New(fault.Invalid, "%s is a store in use, and part of its data is in %s: make a backup of it first",
+			file, file+"-wal")
 	}
 	copied, err := copyTo(dir, file)
 	if copied != "" {
@@ -101,10 +100,10 @@ func (d *Driver) Restore(ctx context.Context, file string) (err error) {
 	if err != nil {
 		return fault.Wrap(fault.Unavailable, err, "cannot read the backup")
 	}
-	if err := sound(ctx, copied, file); err != nil {
+	if err := validate(ctx, copied, file); err != nil {
 		return err
 	}
-	current, err := Open(ctx, copied, d.schema) // brings it up to date
+	current, err := Open(ctx, copied, d.schema) // migrates it
 	if err != nil {
 		return err
 	}
@@ -121,7 +120,7 @@ func copyTo(dir, file string) (name string, err error) {
 		return "", err
 	}
 	defer func() { err = errors.Join(err, from.Close()) }()
-	to, err := os.CreateTemp(dir, restoring+"*.db")
+	to, err := os.CreateTemp(dir, restorePrefix+"*.db")
 	if err != nil {
 		return "", err
 	}
@@ -129,8 +128,8 @@ func copyTo(dir, file string) (name string, err error) {
 	return to.Name(), errors.Join(err, to.Close())
 }
 
-// sound says what keeps a copy of a file from being taken for a backup.
-func sound(ctx context.Context, copied, file string) (err error) {
+// validate returns an Invalid fault unless the copy of a file is an intact backup of a known layout.
+func validate(ctx context.Context, copied, file string) (err error) {
 	db, err := sql.Open("sqlite", sourceName(copied, "query_only(1)"))
 	if err != nil {
 		return err
@@ -138,13 +137,14 @@ func sound(ctx context.Context, copied, file string) (err error) {
 	defer func() { err = errors.Join(err, db.Close()) }()
 	var version, tables int
 	if err := db.QueryRowContext(ctx, "PRAGMA user_version").Scan(&version); err != nil {
-		return fault.Wrap(fault.Invalid, err, "%s is no backup of Parley: %v", file, err)
+		return fault.Wrap(fault.Invalid, err, "%s is not a backup of Parley: %v", file, err)
 	}
-	if err := db.QueryRowContext(ctx, `SELECT count(*) FROM sqlite_schema WHERE name IN ('docs', 'entries', 'indexes', 'changes', 'readers')`).Scan(&tables); err != nil {
-		return fault.Wrap(fault.Invalid, err, "%s is no backup of Parley: %v", file, err)
+	const count = `SELECT count(*) FROM sqlite_schema WHERE name IN ('docs', 'entries', 'indexes', 'changes', 'readers')`
+	if err := db.QueryRowContext(ctx, count).Scan(&tables); err != nil {
+		return fault.Wrap(fault.Invalid, err, "%s is not a backup of Parley: %v", file, err)
 	}
 	if version == 0 || tables != 5 {
-		return fault.New(fault.Invalid, "%s is no backup of Parley", file)
+		return fault.New(fault.Invalid, "%s is not a backup of Parley", file)
 	}
 	if version > Layout() {
 		return fault.Wrap(fault.Invalid, errLater(version, Layout()), "%s", file)
@@ -156,8 +156,8 @@ func sound(ctx context.Context, copied, file string) (err error) {
 	return nil
 }
 
-// replace takes over what is in a file of the same layout, whose indexes have the given
-// numbers there.
+// replace replaces the contents of the store with those of a file of the same layout, in which the indexes have the
+// given numbers.
 func (d *Driver) replace(ctx context.Context, from string, numbers map[string]uint16) (err error) {
 	conn, err := d.write.Conn(ctx)
 	if err != nil {
@@ -167,7 +167,7 @@ func (d *Driver) replace(ctx context.Context, from string, numbers map[string]ui
 	if _, err := conn.ExecContext(ctx, `ATTACH ? AS b`, from); err != nil {
 		return err
 	}
-	// A connection that is given back must not hold the copy.
+	// The connection goes back to the pool and must not keep the copy attached.
 	defer func() {
 		_, detached := conn.ExecContext(context.WithoutCancel(ctx), `DETACH b`)
 		err = errors.Join(err, detached)
@@ -175,7 +175,7 @@ func (d *Driver) replace(ctx context.Context, from string, numbers map[string]ui
 	if _, err := conn.ExecContext(ctx, `BEGIN IMMEDIATE`); err != nil {
 		return err
 	}
-	err = d.takeOver(ctx, conn, numbers)
+	err = d.copyRows(ctx, conn, numbers)
 	end := "COMMIT"
 	if err != nil {
 		end = "ROLLBACK"
@@ -184,16 +184,19 @@ func (d *Driver) replace(ctx context.Context, from string, numbers map[string]ui
 	return errors.Join(err, ended)
 }
 
-func (d *Driver) takeOver(ctx context.Context, conn *sql.Conn, numbers map[string]uint16) error {
-	// Readers of the feed that run now go on behind the last change that they can have
-	// seen: what the backup had not told them yet comes under later numbers.
-	const shift = `(SELECT coalesce(max(seq), 0) FROM (SELECT seq FROM main.sqlite_sequence WHERE name = 'changes' UNION ALL SELECT seq FROM main.readers))`
+func (d *Driver) copyRows(ctx context.Context, conn *sql.Conn, numbers map[string]uint16) error {
+	// A running reader of the feed goes on after the last change that it can have seen, so the changes of the backup
+	// that it has not acknowledged get later numbers.
+	const shift = `(SELECT coalesce(max(seq), 0) FROM (
+		SELECT seq FROM main.sqlite_sequence WHERE name = 'changes' UNION ALL SELECT seq FROM main.readers))`
 	statements := []string{
 		`CREATE TEMP TABLE shift AS SELECT ` + shift + ` AS n`,
-		`DELETE FROM main.docs`, `INSERT INTO main.docs SELECT u, c, id, d, purge FROM b.docs`,
+		`DELETE FROM main.docs`,
+		`INSERT INTO main.docs SELECT u, c, id, d, purge FROM b.docs`,
 		`DELETE FROM main.changes`,
 		`INSERT INTO main.changes SELECT seq + (SELECT n FROM shift), at, kind, u, c, id, before, after FROM b.changes`,
-		`DELETE FROM main.readers`, `INSERT INTO main.readers SELECT name, c, seq + (SELECT n FROM shift) FROM b.readers`,
+		`DELETE FROM main.readers`,
+		`INSERT INTO main.readers SELECT name, c, seq + (SELECT n FROM shift) FROM b.readers`,
 		`DROP TABLE shift`,
 		`DELETE FROM main.entries`,
 	}
@@ -209,7 +212,8 @@ func (d *Driver) takeOver(ctx context.Context, conn *sql.Conn, numbers map[strin
 		}
 		from, to := keysOf(there)
 		here, _ := keysOf(n)
-		if _, err := conn.ExecContext(ctx, `INSERT INTO main.entries SELECT CAST(? || substr(k, 3) AS BLOB), name FROM b.entries WHERE k >= ? AND k < ?`, here, from, to); err != nil {
+		if _, err := conn.ExecContext(ctx, `INSERT INTO main.entries
+			SELECT CAST(? || substr(k, 3) AS BLOB), name FROM b.entries WHERE k >= ? AND k < ?`, here, from, to); err != nil {
 			return err
 		}
 	}

@@ -17,7 +17,7 @@ import (
 	"parley.internal/shared/store"
 )
 
-// kinds counts notes by kind as an index finds them.
+// kinds returns the number of notes of a kind that the index finds.
 func kinds(t *testing.T, db *store.DB, kind string) int {
 	t.Helper()
 	page, err := notes.Query(t.Context(), db.User("u"), store.Query{Where: []store.Cond{store.Eq("kind", kind)}, Limit: 500})
@@ -36,9 +36,8 @@ func writeKind(t *testing.T, db *store.DB, kind string, n int) {
 	}
 }
 
-// Every transaction writes two notes that are alike; a backup that catches one without
-// the other is none.
-func TestABackupIsOfOneMomentWhileOthersWrite(t *testing.T) {
+// Every transaction writes two equal notes, so a backup with different ones is inconsistent.
+func TestABackupIsConsistentWhileOthersWrite(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	db, d := noteDB(t, filepath.Join(dir, "p.db"))
@@ -96,10 +95,10 @@ func TestABackupIsOfOneMomentWhileOthersWrite(t *testing.T) {
 	}
 }
 
-func TestARestorePutsTheBackupInThePlaceOfAll(t *testing.T) {
+func TestARestoreReplacesTheWholeStore(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	// The backup's indexes have other numbers than those of the store that it goes to.
+	// The indexes of the backup have other numbers than those of the store.
 	more := store.Collection[note]{Name: "more", Indexes: []string{"kind", "kind desc"}}
 	first := store.NewSchema(more.Def(), notes.Def())
 	d1 := open(t, filepath.Join(dir, "first.db"), first)
@@ -143,7 +142,7 @@ func TestARestorePutsTheBackupInThePlaceOfAll(t *testing.T) {
 	}
 }
 
-func TestWhatIsNoBackupIsRefusedAndChangesNothing(t *testing.T) {
+func TestARestoreRefusesAFileThatIsNotABackupAndChangesNothing(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	db, d := noteDB(t, filepath.Join(dir, "p.db"))
@@ -180,14 +179,14 @@ func TestWhatIsNoBackupIsRefusedAndChangesNothing(t *testing.T) {
 		file, words string
 		kind        fault.Kind
 	}{
-		"a store in use":    {filepath.Join(dir, "p.db"), "make a backup of it first", fault.Invalid},
-		"no file":           {filepath.Join(dir, "none.db"), "cannot read the backup", fault.Unavailable},
-		"text":              {write("text.db", []byte("hello, this is no database at all")), "is no backup of Parley", fault.Invalid},
-		"an empty file":     {write("empty.db", nil), "is no backup of Parley", fault.Invalid},
-		"a later version":   {later, "was written by a later version of Parley (layout 99", fault.Invalid},
-		"half of it":        {write("half.db", whole[:len(whole)/2]), "half.db", fault.Invalid},
-		"flipped bits":      {write("broken.db", broken), "broken.db is damaged", fault.Invalid},
-		"another's in here": {write("other.db", otherDatabase(t)), "is no backup of Parley", fault.Invalid},
+		"a store in use":         {filepath.Join(dir, "p.db"), "make a backup of it first", fault.Invalid},
+		"no file":                {filepath.Join(dir, "none.db"), "cannot read the backup", fault.Unavailable},
+		"text":                   {write("text.db", []byte("hello, this is no database")), "is not a backup of Parley", fault.Invalid},
+		"an empty file":          {write("empty.db", nil), "is not a backup of Parley", fault.Invalid},
+		"a later version":        {later, "was written by a later version of Parley (layout 99", fault.Invalid},
+		"a truncated backup":     {write("half.db", whole[:len(whole)/2]), "half.db", fault.Invalid},
+		"a corrupt backup":       {write("broken.db", broken), "broken.db is damaged", fault.Invalid},
+		"another program's file": {write("other.db", otherDatabase(t)), "is not a backup of Parley", fault.Invalid},
 	} {
 		err := d.Restore(t.Context(), tc.file)
 		if !fault.Is(err, tc.kind) || !strings.Contains(err.Error(), tc.words) {
@@ -199,12 +198,14 @@ func TestWhatIsNoBackupIsRefusedAndChangesNothing(t *testing.T) {
 	}
 }
 
-// otherDatabase is a SQLite file of another program.
+// otherDatabase returns the contents of a SQLite file of another program.
 func otherDatabase(t *testing.T) []byte {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "other.db")
 	d := open(t, file, store.NewSchema())
-	for _, s := range []string{"DROP TABLE docs", "CREATE TABLE things (a)", "INSERT INTO things VALUES (1)", "PRAGMA wal_checkpoint(TRUNCATE)"} {
+	for _, s := range []string{
+		"DROP TABLE docs", "CREATE TABLE things (a)", "INSERT INTO things VALUES (1)", "PRAGMA wal_checkpoint(TRUNCATE)",
+	} {
 		if _, err := d.conn.ExecContext(t.Context(), s); err != nil {
 			t.Fatal(err)
 		}
@@ -219,9 +220,8 @@ func otherDatabase(t *testing.T) []byte {
 	return text
 }
 
-// A reader of the feed that runs on over a restore hears what the backup had not told it
-// yet, and what is written after, and nothing twice.
-func TestTheFeedGoesOnOverARestore(t *testing.T) {
+// A running reader of the feed receives the unacknowledged changes of the backup and the later ones, each once.
+func TestTheFeedContinuesAcrossARestore(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	db, d := noteDB(t, filepath.Join(dir, "p.db"))
@@ -278,14 +278,17 @@ func TestTheFeedGoesOnOverARestore(t *testing.T) {
 	}
 }
 
-func TestEveryLayoutIsBroughtForward(t *testing.T) {
+func TestEveryEarlierLayoutIsMigrated(t *testing.T) {
 	t.Parallel()
 	for from := 1; from <= len(layouts); from++ {
 		file := filepath.Join(t.TempDir(), "p.db")
 		d := &Driver{numbers: map[*store.Index]uint16{}, byName: map[string]uint16{}}
 		made := open(t, file, store.NewSchema())
-		// What a program of that layout left: its tables, and a document without an index.
-		for _, s := range []string{"DROP TABLE docs", "DROP TABLE entries", "DROP TABLE indexes", "DROP TABLE changes", "DROP TABLE readers", "PRAGMA user_version = 0"} {
+		// The file as a program of that layout left it: its tables, and a document without index rows.
+		for _, s := range []string{
+			"DROP TABLE docs", "DROP TABLE entries", "DROP TABLE indexes", "DROP TABLE changes", "DROP TABLE readers",
+			"PRAGMA user_version = 0",
+		} {
 			if _, err := made.conn.ExecContext(t.Context(), s); err != nil {
 				t.Fatal(err)
 			}
@@ -294,7 +297,8 @@ func TestEveryLayoutIsBroughtForward(t *testing.T) {
 		if err := d.migrate(t.Context(), store.NewSchema(), layouts[:from]); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := made.conn.ExecContext(t.Context(), `INSERT INTO docs (u, c, id, d) VALUES ('u', 'notes', 'a', '{"text":"kept","kind":"k"}')`); err != nil {
+		const insert = `INSERT INTO docs (u, c, id, d) VALUES ('u', 'notes', 'a', '{"text":"kept","kind":"k"}')`
+		if _, err := made.conn.ExecContext(t.Context(), insert); err != nil {
 			t.Fatal(err)
 		}
 		if err := made.Close(); err != nil {
@@ -317,26 +321,30 @@ func TestEveryLayoutIsBroughtForward(t *testing.T) {
 	}
 }
 
-func TestALayoutThatFailsLeavesTheFileAsItWas(t *testing.T) {
+func TestAFailedMigrationLeavesTheFileUnchanged(t *testing.T) {
 	t.Parallel()
 	db, d := noteDB(t, filepath.Join(t.TempDir(), "p.db"))
 	defer db.Close()
 	writeKind(t, db, "k", 2)
-	bad := append(slices.Clone(layouts), "CREATE TABLE extra (a);", "INSERT INTO extra VALUES (1); DELETE FROM docs; CREATE TABLE docs (a);")
-	if err := d.migrate(t.Context(), d.schema, bad); err == nil || !strings.Contains(err.Error(), fmt.Sprintf("layout %d: ", len(bad))) {
+	bad := append(slices.Clone(layouts),
+		"CREATE TABLE extra (a);", "INSERT INTO extra VALUES (1); DELETE FROM docs; CREATE TABLE docs (a);")
+	words := fmt.Sprintf("layout %d: ", len(bad))
+	if err := d.migrate(t.Context(), d.schema, bad); err == nil || !strings.Contains(err.Error(), words) {
 		t.Errorf("%v", err)
 	}
 	var version, extra int
 	if err := d.conn.QueryRowContext(t.Context(), "PRAGMA user_version").Scan(&version); err != nil || version != len(layouts) {
 		t.Errorf("layout %d, %v", version, err)
 	}
-	if err := d.conn.QueryRowContext(t.Context(), "SELECT count(*) FROM sqlite_schema WHERE name = 'extra'").Scan(&extra); err != nil || extra != 0 || kinds(t, db, "k") != 2 {
+	const count = "SELECT count(*) FROM sqlite_schema WHERE name = 'extra'"
+	err := d.conn.QueryRowContext(t.Context(), count).Scan(&extra)
+	if err != nil || extra != 0 || kinds(t, db, "k") != 2 {
 		t.Errorf("%d, %v", extra, err)
 	}
 }
 
-// An index that a program in between did not keep is not trusted: it is built anew.
-func TestAnIndexThatStoodStillIsBuiltAnew(t *testing.T) {
+// An index that another version of the program did not maintain must not be trusted.
+func TestAStaleIndexIsRebuilt(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "p.db")
 	plain := store.Collection[note]{Name: "notes"}
@@ -362,8 +370,8 @@ func TestAnIndexThatStoodStillIsBuiltAnew(t *testing.T) {
 	}
 }
 
-// What is erased is not in the file any more, as text or in the feed.
-func TestWhatIsErasedIsGoneFromTheFile(t *testing.T) {
+// Neither the documents nor the feed may leave an erased text in the file.
+func TestErasedDocumentsAreGoneFromTheFile(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "p.db")
 	db, d := noteDB(t, file)

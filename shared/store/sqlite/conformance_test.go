@@ -9,7 +9,7 @@ import (
 	"parley.internal/shared/store/storetest"
 )
 
-func TestConformance(t *testing.T) {
+func TestTheDriverKeepsEveryPromiseOfThePort(t *testing.T) {
 	t.Parallel()
 	storetest.Suite(t, func(t *testing.T, schema *store.Schema) store.Driver {
 		d, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "parley.db"), schema)

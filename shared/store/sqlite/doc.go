@@ -1,20 +1,16 @@
-// Package sqlite is the store's driver for one machine: a single file, pure Go,
-// nothing to install.
+// Package sqlite is the store's driver for one machine: a single file, written in pure Go, with nothing to install.
 //
-// A document is a row of JSON text. Every declared index is kept as rows of one
-// table, whose key names the index, the user and the collection, then holds the
-// values of the index's fields and the id, in an encoding whose bytes sort as the
-// values do. A query is then a range of keys that begin with its equalities, at a
-// cost that does not grow with the store, and answers just what Firestore's index
-// would. What only narrows a query (a filter) is looked at in the documents.
+// A document is a row of JSON text. The rows of all declared indexes are in one table. The key of a row is the number
+// of the index, the user, the collection, the values of the index's fields and the document's id, in an encoding whose
+// bytes sort as the values do. A query is thus a range of keys with a common prefix, at a cost that does not grow with
+// the store, and returns exactly what Firestore's index would return. Indexes that only narrow a query (Filters) are
+// not kept; the driver tests the documents instead.
 //
-// One goroutine writes. It takes all transactions that wait, runs them one after
-// the other on one connection and commits them together, with one fsync
-// (synchronous=FULL: what was acknowledged survives a power cut). A transaction's
-// conditions are checked before its first row is touched, so one that is refused
-// has changed nothing and the others go on; where a statement or the commit itself
-// fails, the group is rolled back and each transaction runs again by itself. No caller's
-// context reaches a statement of a group.
+// One goroutine writes. It takes all waiting transactions, runs them one after the other on one connection and commits
+// them together, with one fsync (synchronous=FULL: an acknowledged write survives a power cut). The conditions of a
+// transaction are checked before its first row is written, so a refused transaction has changed nothing and the others
+// go on. If a statement or the commit fails, the group is rolled back and each transaction runs again by itself. No
+// caller's context reaches a statement of a group, because its end would roll back the writes of others.
 //
-// The package may not hold rules that Firestore would not keep: those are the port's.
+// The package must not contain rules that Firestore could not keep; rules belong to the port, package store.
 package sqlite

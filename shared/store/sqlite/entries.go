@@ -9,8 +9,8 @@ import (
 	"parley.internal/shared/store"
 )
 
-// prefix is what every key of an index begins with: its number, and for an index
-// of one user's collection the user and the path.
+// prefix returns the beginning of every key of an index: its number and, unless it covers all users, the user and the
+// collection's path.
 func (d *Driver) prefix(x *store.Index, def *store.Def, user, coll string) []byte {
 	b := binary.BigEndian.AppendUint16(make([]byte, 0, 160), d.number(def, x))
 	if !x.Group {
@@ -20,8 +20,8 @@ func (d *Driver) prefix(x *store.Index, def *store.Def, user, coll string) []byt
 	return b
 }
 
-// appendRef ends a key with the document, so that it decides between equals: in
-// the direction of the index's last field, as in Firestore.
+// appendRef appends the document's reference, which orders rows of equal values: in the direction of the index's last
+// field, as in Firestore.
 func appendRef(b []byte, x *store.Index, ref store.Ref) []byte {
 	start := len(b)
 	if x.Group {
@@ -37,14 +37,14 @@ func appendRef(b []byte, x *store.Index, ref store.Ref) []byte {
 	return b
 }
 
-// rows are a document's rows in all indexes of its collection, sorted by key.
+// rows returns the document's rows in all indexes of its collection, sorted by key.
 func (d *Driver) rows(def *store.Def, ref store.Ref, doc store.Fields) []indexRow {
 	var out []indexRow
 	if doc == nil {
 		return nil
 	}
 	for _, x := range def.Indexes {
-		if x.MergeOnly { // what it would narrow is seen in the documents
+		if x.MergeOnly { // a query tests the documents instead
 			continue
 		}
 		name := ref.ID
@@ -59,8 +59,8 @@ func (d *Driver) rows(def *store.Def, ref store.Ref, doc store.Fields) []indexRo
 	return out
 }
 
-// indexKeys are a document's keys in one index: none where it lacks a field, one
-// for each different member of an array.
+// indexKeys returns the document's keys in one index: none if it lacks a field, and one for each distinct element of an
+// array.
 func (d *Driver) indexKeys(x *store.Index, def *store.Def, ref store.Ref, doc store.Fields) [][]byte {
 	keys := [][]byte{d.prefix(x, def, ref.User, ref.Coll)}
 	for _, f := range x.Fields {
@@ -96,11 +96,11 @@ func (d *Driver) indexKeys(x *store.Index, def *store.Def, ref store.Ref, doc st
 
 func compareRows(a, b indexRow) int { return bytes.Compare(a.key, b.key) }
 
-// groupName is how a row of an index over all users names its document: the user,
-// the path and the id. The rows of other indexes say the id alone.
+// groupName returns the name of a document in a row of an index over all users: the user, the path and the id. Rows of
+// other indexes have the id alone.
 func groupName(ref store.Ref) string { return ref.User + "\x00" + ref.Coll + "\x00" + ref.ID }
 
-// refOf is the document that a row of the plan's index names.
+// refOf returns the document that a row of the plan's index names.
 func refOf(p store.Plan, name string) store.Ref {
 	if !p.Index.Group {
 		return store.Ref{User: p.User, Coll: p.Coll, ID: name}
@@ -109,8 +109,7 @@ func refOf(p store.Plan, name string) store.Ref {
 	return store.Ref{User: parts[0], Coll: parts[1], ID: parts[2]}
 }
 
-// number is the index's own. That of a declaration that is not the schema's is
-// found by its name.
+// number returns the number of the index. A declaration other than the schema's is found by its name.
 func (d *Driver) number(def *store.Def, x *store.Index) uint16 {
 	if n, ok := d.numbers[x]; ok {
 		return n

@@ -14,12 +14,12 @@ import (
 
 type watchScope struct{ user, coll string }
 
-type watcher struct{ tell func(store.Change) }
+type watcher struct{ notify func(store.Change) }
 
-// Watch implements store.Driver. It sees the commits of this process; another
-// process that has the file open is not heard.
-func (d *Driver) Watch(_ context.Context, user, coll string, tell func(store.Change)) (func(), error) {
-	s, w := watchScope{user, coll}, &watcher{tell}
+// Watch implements store.Driver. It reports the commits of this process only, not those of other processes that have
+// the file open.
+func (d *Driver) Watch(_ context.Context, user, coll string, notify func(store.Change)) (func(), error) {
+	s, w := watchScope{user, coll}, &watcher{notify}
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.watchers[s] == nil {
@@ -36,19 +36,19 @@ func (d *Driver) Watch(_ context.Context, user, coll string, tell func(store.Cha
 	}, nil
 }
 
-// tell lets watchers and the reader of the feed know of a commit.
-func (d *Driver) tell(changes []store.Change) {
+// notify reports the changes of a commit to the watchers and wakes the reader of the feed.
+func (d *Driver) notify(changes []store.Change) {
 	d.mu.Lock()
 	var calls []func()
 	for _, c := range changes {
 		for w := range d.watchers[watchScope{c.Ref.User, c.Ref.Coll}] {
-			calls = append(calls, func() { w.tell(c) })
+			calls = append(calls, func() { w.notify(c) })
 		}
 	}
 	if d.recorded {
 		d.recorded = false
-		close(d.bell)
-		d.bell = make(chan struct{})
+		close(d.appended)
+		d.appended = make(chan struct{})
 	}
 	d.mu.Unlock()
 	for _, call := range calls {
@@ -56,7 +56,7 @@ func (d *Driver) tell(changes []store.Change) {
 	}
 }
 
-// record adds a change to the feed, where it concerns the feed's reader.
+// record adds a change to the feed if it concerns the feed's reader.
 func (d *Driver) record(ctx context.Context, c change, after any) error {
 	kind := store.Updated
 	switch {
@@ -73,7 +73,8 @@ func (d *Driver) record(ctx context.Context, c change, after any) error {
 		before = string(appendText(nil, c.before))
 	}
 	d.recorded = true
-	_, err := d.w.record.ExecContext(ctx, time.Now().UnixMicro(), string(kind), c.ref.User, c.ref.Coll, c.ref.ID, before, after)
+	_, err := d.w.record.ExecContext(ctx,
+		time.Now().UnixMicro(), string(kind), c.ref.User, c.ref.Coll, c.ref.ID, before, after)
 	return err
 }
 
@@ -85,15 +86,15 @@ func (d *Driver) concerns(kind store.EventKind, c change) bool {
 	return ok && (f.Concerns == nil || f.Concerns(kind, c.before, c.after))
 }
 
-// feedReader is the reader's name in the file, which has room for several.
+// feedReader is the reader's name in the file. The layout has room for several readers.
 const feedReader = "reactions"
 
 type feed struct{ d *Driver }
 
-// Feed returns the change feed of the collections that its one reader follows. The reader's place is kept in the file:
-// a collection that it followed before goes on behind the last Ack, one that is new begins with the next commit, and
-// one that it follows no longer is dropped. Between the opening of the file and the call, every change to the
-// collections followed before is kept.
+// Feed returns the change feed for its one reader, which follows the given collections. The reader's offset is kept in
+// the file. A collection that it followed before goes on after the last Ack, a new one begins with the next commit, and
+// one that it no longer follows is dropped. Between Open and the call of Feed, all changes of the collections followed
+// before are kept.
 func (d *Driver) Feed(ctx context.Context, follows ...store.Follow) (store.Feed, error) {
 	byName := map[string]store.Follow{}
 	for _, f := range follows {
@@ -131,14 +132,14 @@ func (d *Driver) exec(ctx context.Context, query string, args ...any) error {
 func (f *feed) Next(ctx context.Context, after int64, limit int) ([]store.Event, error) {
 	for {
 		f.d.mu.Lock()
-		bell := f.d.bell
+		appended := f.d.appended
 		f.d.mu.Unlock()
 		events, err := f.read(ctx, after, limit)
 		if err != nil || len(events) > 0 {
 			return events, err
 		}
 		select {
-		case <-bell:
+		case <-appended:
 		case <-ctx.Done():
 			return nil, ctx.Err()
 		case <-f.d.quit:
@@ -176,7 +177,7 @@ func (f *feed) read(ctx context.Context, after int64, limit int) ([]store.Event,
 	return events, asFault(rows.Err())
 }
 
-// Ack implements store.Feed. Changes that the reader is past are deleted.
+// Ack implements store.Feed. It deletes the changes up to the offset.
 func (f *feed) Ack(ctx context.Context, seq int64) error {
 	if err := f.d.exec(ctx, `UPDATE readers SET seq = max(seq, ?)`, seq); err != nil {
 		return err

@@ -10,9 +10,9 @@ import (
 	"parley.internal/shared/store"
 )
 
-// layouts are what makes each layout of the one before it, the first of an empty file.
-// The file's user_version says how many it has had. A layout that has been released is
-// not changed any more: another is added.
+// layouts are the steps from each layout to the next; the first creates the tables of an empty file. The number of
+// steps that a file has had is its user_version. A released step must not be changed; a change of the layout is another
+// step.
 var layouts = []string{`
 CREATE TABLE docs (u TEXT NOT NULL, c TEXT NOT NULL, id TEXT NOT NULL, d TEXT NOT NULL, purge INTEGER,
 	PRIMARY KEY (u, c, id)) WITHOUT ROWID;
@@ -26,11 +26,10 @@ CREATE TABLE readers (name TEXT NOT NULL, c TEXT NOT NULL, seq INTEGER NOT NULL,
 CREATE INDEX changes_user ON changes (u);
 `}
 
-// Layout is the layout that this program writes. A file of a later one is refused.
+// Layout returns the number of the layout that this program writes. A file of a later layout is refused.
 func Layout() int { return len(layouts) }
 
-// migrate brings the file to the last of the layouts and to this program's indexes, all
-// or nothing.
+// migrate brings the file to the last layout and to this program's indexes, in one transaction.
 func (d *Driver) migrate(ctx context.Context, schema *store.Schema, layouts []string) error {
 	if _, err := d.conn.ExecContext(ctx, "BEGIN IMMEDIATE"); err != nil {
 		return err
@@ -83,7 +82,7 @@ func (d *Driver) migrateLocked(ctx context.Context, schema *store.Schema, layout
 			fresh = append(fresh, def.Name)
 		}
 	}
-	if err := d.forget(ctx); err != nil {
+	if err := d.dropIndexes(ctx); err != nil {
 		return err
 	}
 	return d.rebuild(ctx, schema, fresh)
@@ -93,13 +92,13 @@ func errLater(version, known int) error {
 	return fmt.Errorf("the file was written by a later version of Parley (layout %d, this one knows %d)", version, known)
 }
 
-// dropped begins the name of an index that is no more. Its number is not used again: an
-// older program that still runs may write under it.
+// dropped is the prefix of the name of a dropped index. Its number is not used again, because an older program that is
+// still running may write rows under it.
 const dropped = "dropped "
 
-// forget drops the indexes that this program does not keep, so that one which does again
-// builds them anew and does not trust rows that have stood still.
-func (d *Driver) forget(ctx context.Context) error {
+// dropIndexes drops the indexes that this program does not maintain. A program that declares one again must build it
+// anew, because its rows are stale.
+func (d *Driver) dropIndexes(ctx context.Context) error {
 	rows, err := d.conn.QueryContext(ctx, `SELECT n, name FROM indexes`)
 	if err != nil {
 		return err
@@ -130,13 +129,12 @@ func (d *Driver) forget(ctx context.Context) error {
 	return nil
 }
 
-// keysOf is the range of an index's keys, the first in it and the first after it.
+// keysOf returns the range of an index's keys: its first key and the first after it.
 func keysOf(n uint16) (from, to []byte) {
 	return binary.BigEndian.AppendUint16(nil, n), binary.BigEndian.AppendUint16(nil, n+1)
 }
 
-// rebuild writes the index rows of collections whose declarations gained an
-// index. A new file has no documents and costs nothing.
+// rebuild writes the index rows of the named collections. A new file has no documents, so it costs nothing there.
 func (d *Driver) rebuild(ctx context.Context, schema *store.Schema, names []string) error {
 	for _, def := range schema.Defs() {
 		if !strings.Contains("\n"+strings.Join(names, "\n")+"\n", "\n"+def.Name+"\n") {
@@ -157,10 +155,11 @@ func (d *Driver) rebuild(ctx context.Context, schema *store.Schema, names []stri
 				return errors.Join(err, rows.Close())
 			}
 			if strings.Count(ref.Coll, "/") != strings.Count(def.Name, "/") {
-				continue // a star is one segment; GLOB's is any number
+				continue // a star of a name is one segment, a star of GLOB any number
 			}
 			for _, row := range d.rows(def, ref, doc) {
-				if _, err := d.conn.ExecContext(ctx, `INSERT OR REPLACE INTO entries (k, name) VALUES (?, ?)`, row.key, row.name); err != nil {
+				const insert = `INSERT OR REPLACE INTO entries (k, name) VALUES (?, ?)`
+				if _, err := d.conn.ExecContext(ctx, insert, row.key, row.name); err != nil {
 					return errors.Join(err, rows.Close())
 				}
 			}

@@ -11,15 +11,15 @@ import (
 	"parley.internal/shared/store"
 )
 
-// reader reads through one set of prepared statements: the pool's, or inside a
-// transaction the writer's.
+// reader reads through one set of prepared statements: those of the read pool, or those of the writer inside a
+// transaction.
 type reader struct {
 	d *Driver
 	s *statements
 }
 
-// Get implements store.Reads. A context that can end costs two goroutines for each
-// statement, more than the statement; so it is looked at once, before the first.
+// Get implements store.Reads. A cancellable context costs two goroutines for each statement, more than the statement
+// itself, so ctx is checked only once, before the first.
 func (d *Driver) Get(ctx context.Context, refs []store.Ref) ([]*store.Raw, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, fault.From(err)
@@ -27,7 +27,7 @@ func (d *Driver) Get(ctx context.Context, refs []store.Ref) ([]*store.Raw, error
 	return reader{d, d.r}.Get(context.WithoutCancel(ctx), refs)
 }
 
-// Query implements store.Reads, with its context as in Get.
+// Query implements store.Reads. It checks ctx as Get does.
 func (d *Driver) Query(ctx context.Context, p store.Plan) ([]store.Raw, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, fault.From(err)
@@ -70,7 +70,7 @@ func (r reader) Query(ctx context.Context, p store.Plan) ([]store.Raw, error) {
 			return nil, asFault(err)
 		}
 	}
-	// Documents that a range rules out are passed over, so there may be several rounds.
+	// The documents are tested after the index, so it may take several portions of rows to fill a page.
 	var out []store.Raw
 	scans := r.d.scans(p)
 	for len(out) < p.Limit {
@@ -90,7 +90,7 @@ func (r reader) Query(ctx context.Context, p store.Plan) ([]store.Raw, error) {
 		}
 		ref := refOf(p, row.name)
 		if slices.ContainsFunc(out, func(o store.Raw) bool { return o.Ref == ref }) {
-			continue // found by another member of its array
+			continue // found by another element of its array already
 		}
 		doc, err := r.doc(ctx, ref)
 		if err != nil {
@@ -103,11 +103,11 @@ func (r reader) Query(ctx context.Context, p store.Plan) ([]store.Raw, error) {
 	return out, nil
 }
 
-// scan is a range of one index prefix, read in portions.
+// scan is a range of keys with one prefix, read in portions.
 type scan struct {
 	prefix, from, to []byte
 	rows             []indexRow
-	dry              bool
+	exhausted        bool
 }
 
 type indexRow struct {
@@ -117,11 +117,11 @@ type indexRow struct {
 
 func (s *scan) tail(key []byte) []byte { return key[len(s.prefix):] }
 
-// next is the scan whose first row comes first in the query's order, nil at the end.
+// next returns the scan whose first row comes first in the query's order, nil at the end.
 func (r reader) next(ctx context.Context, scans []*scan, limit int) (*scan, error) {
 	var first *scan
 	for _, s := range scans {
-		if len(s.rows) == 0 && !s.dry {
+		if len(s.rows) == 0 && !s.exhausted {
 			if err := r.fill(ctx, s, limit); err != nil {
 				return nil, err
 			}
@@ -149,31 +149,31 @@ func (r reader) fill(ctx context.Context, s *scan, limit int) error {
 	if err := rows.Err(); err != nil {
 		return asFault(err)
 	}
-	s.dry = len(s.rows) < limit
+	s.exhausted = len(s.rows) < limit
 	if n := len(s.rows); n > 0 {
 		s.from = s.rows[n-1].key
 	}
 	return nil
 }
 
-// merged says whether the row stands in every further index of the plan.
+// merged reports whether every further index of the plan contains the row.
 func (r reader) merged(ctx context.Context, p store.Plan, s *scan, key []byte) (bool, error) {
 	for _, x := range p.Merge {
 		if x.MergeOnly {
 			continue
 		}
-		if ok, err := r.stands(ctx, r.d.leads(p, x), s.tail(key)); !ok || err != nil {
+		if ok, err := r.contains(ctx, r.d.prefixes(p, x), s.tail(key)); !ok || err != nil {
 			return false, err
 		}
 	}
 	return true, nil
 }
 
-// stands says whether an index has the row behind one of the leads.
-func (r reader) stands(ctx context.Context, leads [][]byte, tail []byte) (bool, error) {
-	for _, lead := range leads {
+// contains reports whether an index has the row with one of the prefixes.
+func (r reader) contains(ctx context.Context, prefixes [][]byte, tail []byte) (bool, error) {
+	for _, prefix := range prefixes {
 		var one int
-		err := r.s.has.QueryRowContext(ctx, append(lead, tail...)).Scan(&one)
+		err := r.s.has.QueryRowContext(ctx, append(prefix, tail...)).Scan(&one)
 		if err == nil {
 			return true, nil
 		}
@@ -184,9 +184,9 @@ func (r reader) stands(ctx context.Context, leads [][]byte, tail []byte) (bool, 
 	return false, nil
 }
 
-// leads are the prefixes of an index with the values of the plan's equalities,
-// one for each value of a ContainsAny or an In.
-func (d *Driver) leads(p store.Plan, x *store.Index) [][]byte {
+// prefixes returns the key prefixes of an index for the plan's equalities: one for each value of a ContainsAny or an
+// In.
+func (d *Driver) prefixes(p store.Plan, x *store.Index) [][]byte {
 	out := [][]byte{d.prefix(x, p.Def, p.User, p.Coll)}
 	for _, f := range x.Fields[:len(x.Fields)-len(p.Order)] {
 		for _, c := range p.Where {
@@ -198,9 +198,9 @@ func (d *Driver) leads(p store.Plan, x *store.Index) [][]byte {
 				values = []any{c.Value}
 			}
 			var grown [][]byte
-			for _, lead := range out {
+			for _, prefix := range out {
 				for _, v := range values {
-					next, _ := appendValue(slices.Clone(lead), v, f.Desc)
+					next, _ := appendValue(slices.Clone(prefix), v, f.Desc)
 					grown = append(grown, next)
 				}
 			}
@@ -213,8 +213,8 @@ func (d *Driver) leads(p store.Plan, x *store.Index) [][]byte {
 
 func (d *Driver) scans(p store.Plan) []*scan {
 	var out []*scan
-	for _, lead := range d.leads(p, p.Index) {
-		s := &scan{prefix: lead, from: slices.Clone(lead), to: append(slices.Clone(lead), 0xff)}
+	for _, prefix := range d.prefixes(p, p.Index) {
+		s := &scan{prefix: prefix, from: slices.Clone(prefix), to: append(slices.Clone(prefix), 0xff)}
 		if p.After != nil {
 			for i, f := range p.Order {
 				s.from, _ = appendValue(s.from, p.After.Values[i], f.Desc)
@@ -231,9 +231,8 @@ func (d *Driver) scans(p store.Plan) []*scan {
 	return out
 }
 
-// bound narrows the scan by a range on the first field of the order. Every key
-// goes on after the value, so the value alone is before all of its equals and the
-// value with 0xff behind all of them.
+// bound narrows the scan by a range on the first field of the order. A value is always followed by more of the key, so
+// the value alone sorts before all keys with this value, and the value followed by 0xff after them.
 func (s *scan) bound(c store.Cond, desc bool) {
 	before, ok := appendValue(slices.Clone(s.prefix), c.Value, desc)
 	if !ok {

@@ -18,23 +18,23 @@ import (
 	"parley.internal/shared/store"
 )
 
-// Driver is a store in one SQLite file.
+// Driver is a store in one SQLite file. It may be used concurrently.
 type Driver struct {
 	schema  *store.Schema
 	file    string
 	write   *sql.DB
-	conn    *sql.Conn // the writer's alone
+	conn    *sql.Conn // used by the writer alone
 	read    *sql.DB
 	w, r    *statements
 	numbers map[*store.Index]uint16
 	byName  map[string]uint16
 
-	// The writer's alone: index rows that wait for flush, and what the last group was.
+	// Used by the writer alone: the index rows that flush will write, and the measures of the last group.
 	fresh      []indexRow
-	flushed    error // why rows of the group could not be written
+	flushErr   error // the error that kept rows of the group from being written
 	lastGroup  int
 	lastCommit time.Duration
-	recorded   bool // a change was added to the feed since its reader was told
+	recorded   bool // a change was added to the feed since its reader was woken
 
 	queue chan *transaction
 	quit  chan struct{}
@@ -43,12 +43,12 @@ type Driver struct {
 
 	mu       sync.Mutex
 	watchers map[watchScope]map[*watcher]struct{}
-	follows  map[string]store.Follow // what the reader of the feed wants, by collection
-	bell     chan struct{}           // closed and replaced at every recorded change
+	follows  map[string]store.Follow // the subscriptions of the feed's reader, by collection
+	appended chan struct{}           // closed and replaced after every recorded change
 }
 
-// Open opens the store in the file, which it creates, readable by its owner
-// alone, where it is missing. Indexes that the schema gained are built first.
+// Open opens the store in the file. A missing file is created with mode 0600. Indexes that the schema gained since the
+// file was written are built before Open returns, and the layout is migrated; a file of a later layout is refused.
 // Several processes may have one file open.
 func Open(ctx context.Context, file string, schema *store.Schema) (*Driver, error) {
 	if f, err := os.OpenFile(file, os.O_CREATE|os.O_RDWR, 0o600); err != nil {
@@ -61,10 +61,15 @@ func Open(ctx context.Context, file string, schema *store.Schema) (*Driver, erro
 		return nil, err
 	}
 	dsn := func(pragmas ...string) string {
-		return sourceName(abs, append([]string{"busy_timeout(10000)", "journal_mode(WAL)", "synchronous(FULL)", "cache_size(-32768)"}, pragmas...)...)
+		always := []string{"busy_timeout(10000)", "journal_mode(WAL)", "synchronous(FULL)", "cache_size(-32768)"}
+		return sourceName(abs, append(always, pragmas...)...)
 	}
-	d := &Driver{schema: schema, file: abs, queue: make(chan *transaction, maxGroup), quit: make(chan struct{}), done: make(chan struct{}), numbers: map[*store.Index]uint16{}, byName: map[string]uint16{},
-		watchers: map[watchScope]map[*watcher]struct{}{}, follows: map[string]store.Follow{}, bell: make(chan struct{})}
+	d := &Driver{
+		schema: schema, file: abs, numbers: map[*store.Index]uint16{}, byName: map[string]uint16{},
+		queue: make(chan *transaction, maxGroup), quit: make(chan struct{}), done: make(chan struct{}),
+		watchers: map[watchScope]map[*watcher]struct{}{},
+		follows:  map[string]store.Follow{}, appended: make(chan struct{}),
+	}
 	if d.write, err = sql.Open("sqlite", dsn()); err != nil {
 		return nil, err
 	}
@@ -74,13 +79,14 @@ func Open(ctx context.Context, file string, schema *store.Schema) (*Driver, erro
 	d.read.SetMaxOpenConns(4)
 	d.read.SetMaxIdleConns(4)
 	if err := d.prepare(ctx, schema); err != nil {
-		return nil, errors.Join(fault.Wrap(fault.Unavailable, err, "cannot open the store %s", file), d.read.Close(), d.write.Close())
+		err = fault.Wrap(fault.Unavailable, err, "cannot open the store %s", file)
+		return nil, errors.Join(err, d.read.Close(), d.write.Close())
 	}
 	go d.writeLoop()
 	return d, nil
 }
 
-// sourceName is how database/sql is told of a file.
+// sourceName returns the data source name of a file for database/sql.
 func sourceName(file string, pragmas ...string) string {
 	return (&url.URL{Scheme: "file", Path: file, RawQuery: url.Values{"_pragma": pragmas}.Encode()}).String()
 }
@@ -108,7 +114,7 @@ func (d *Driver) prepare(ctx context.Context, schema *store.Schema) (err error) 
 		if err := rows.Scan(&c); err != nil {
 			return err
 		}
-		d.follows[c] = store.Follow{Collection: c} // every change, until the reader says which
+		d.follows[c] = store.Follow{Collection: c} // every change, until Feed is called
 	}
 	return rows.Err()
 }
@@ -129,11 +135,11 @@ type statements struct {
 	get, list, scan, has, put, add, del, addKey, addKeys, delKey, record, begin, commit *sql.Stmt
 }
 
-// manyKeys is how many index rows one statement takes.
+// manyKeys is the number of index rows that one statement inserts.
 const manyKeys = 8
 
-// prepareStatements prepares them once for all. (A bare LIMIT ? would be parsed
-// anew each time it is bound.)
+// prepareStatements prepares all statements. They say "LIMIT ?+0" because SQLite parses a statement with a bare "LIMIT
+// ?" again each time it is bound.
 func prepareStatements(ctx context.Context, p preparer) (*statements, error) {
 	s := &statements{}
 	for _, q := range []struct {
@@ -165,25 +171,27 @@ func prepareStatements(ctx context.Context, p preparer) (*statements, error) {
 }
 
 func (s *statements) close() (err error) {
-	for _, stmt := range []*sql.Stmt{s.get, s.list, s.scan, s.has, s.put, s.add, s.del, s.addKey, s.addKeys, s.delKey, s.record, s.begin, s.commit} {
+	for _, stmt := range []*sql.Stmt{
+		s.get, s.list, s.scan, s.has, s.put, s.add, s.del, s.addKey, s.addKeys, s.delKey, s.record, s.begin, s.commit,
+	} {
 		err = errors.Join(err, stmt.Close())
 	}
 	return err
 }
 
-// ReadsLocally says that a read costs no round trip: see [store.Tenant.Consume].
+// ReadsLocally reports that a read costs no round trip: see [store.Tenant.Consume].
 func (d *Driver) ReadsLocally() bool { return true }
 
-// Close ends the writer after the transactions that wait, and closes the file.
+// Close runs the waiting transactions, ends the writer and closes the file. Later writes are Unavailable.
 func (d *Driver) Close() error {
 	d.once.Do(func() { close(d.quit) })
 	<-d.done
-	// The last connection to close writes the log into the file: not one that may only
-	// read, and not one with a statement left open.
+	// The last connection to close writes the log into the file. A read-only connection cannot do this, nor one with
+	// an open statement.
 	return errors.Join(d.r.close(), d.read.Close(), d.w.close(), d.conn.Close(), d.write.Close())
 }
 
-// asFault gives SQLite's errors a kind.
+// asFault converts an error of SQLite to a fault.
 func asFault(err error) error {
 	var f *fault.Error
 	if err == nil || errors.As(err, &f) {

@@ -49,7 +49,7 @@ func put(t *testing.T, db *store.DB, id string, n note) error {
 	})
 }
 
-func TestAcknowledgedWritesAreThereAfterReopening(t *testing.T) {
+func TestAcknowledgedWritesSurviveReopening(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "p.db")
 	db, d := noteDB(t, file)
@@ -62,7 +62,7 @@ func TestAcknowledgedWritesAreThereAfterReopening(t *testing.T) {
 	if err := put(t, db, "a", note{Text: "kept"}); err != nil {
 		t.Fatal(err)
 	}
-	// No Close: the second opening finds what was acknowledged, as after a kill.
+	// The first driver is not closed, as after a kill.
 	db2, _ := noteDB(t, file)
 	if n, err := notes.Get(t.Context(), db2.User("u"), "a"); err != nil || n.Text != "kept" {
 		t.Fatalf("%+v, %v", n, err)
@@ -90,10 +90,12 @@ func TestTransactionsOfAGroupDoNotFailEachOther(t *testing.T) {
 	}
 	def := notes.Def()
 	write := func(action store.Action, id, text string) []store.Write {
-		return []store.Write{{Action: action, Def: def, Ref: store.Ref{User: "u", Coll: "notes", ID: id}, Fields: store.Fields{"text": text, "kind": "k"}}}
+		ref := store.Ref{User: "u", Coll: "notes", ID: id}
+		return []store.Write{{Action: action, Def: def, Ref: ref, Fields: store.Fields{"text": text, "kind": "k"}}}
 	}
 	make1 := func(fn func() []store.Write) *transaction {
-		return &transaction{ctx: t.Context(), result: make(chan error, 1), fn: func(context.Context, store.Reads) ([]store.Write, error) { return fn(), nil }}
+		run := func(context.Context, store.Reads) ([]store.Write, error) { return fn(), nil }
+		return &transaction{ctx: t.Context(), result: make(chan error, 1), fn: run}
 	}
 	group := []*transaction{
 		make1(func() []store.Write { return write(store.Create, "first", "x") }),
@@ -111,12 +113,13 @@ func TestTransactionsOfAGroupDoNotFailEachOther(t *testing.T) {
 		}
 	}
 	page, err := notes.Query(t.Context(), db.User("u"), store.Query{Where: []store.Cond{store.Eq("kind", "k")}, Limit: 9})
-	if err != nil || len(page.Docs) != 2 || page.Docs[0].ID != "first" || page.Docs[1].ID != "last" || page.Docs[0].Value.Text != "x" {
+	if err != nil || len(page.Docs) != 2 || page.Docs[0].ID != "first" || page.Docs[1].ID != "last" ||
+		page.Docs[0].Value.Text != "x" {
 		t.Fatalf("%+v, %v", page, err)
 	}
 }
 
-func TestACallersEndingContextLeavesTheGroupAlone(t *testing.T) {
+func TestACancelledCallerDoesNotAffectItsGroup(t *testing.T) {
 	t.Parallel()
 	db, _ := noteDB(t, filepath.Join(t.TempDir(), "p.db"))
 	defer db.Close()
@@ -132,7 +135,7 @@ func TestACallersEndingContextLeavesTheGroupAlone(t *testing.T) {
 			err := db.User("u").Update(ctx, func(_ context.Context, tx *store.Tx) error { notes.Create(tx, id, note{}); return nil })
 			_, found := notes.Get(t.Context(), db.User("u"), id)
 			if (err == nil) != (found == nil) {
-				t.Errorf("%d: told %v, found %v", i, err, found)
+				t.Errorf("%d: returned %v, found %v", i, err, found)
 			}
 			if i%2 == 0 && err != nil {
 				t.Errorf("%d: %v", i, err)
@@ -158,24 +161,27 @@ func TestTheFeedSurvivesAKill(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if err := db.User("u").Update(t.Context(), func(_ context.Context, tx *store.Tx) error { notes.Delete(tx, "a"); return nil }); err != nil {
+	err = db.User("u").Update(t.Context(), func(_ context.Context, tx *store.Tx) error { notes.Delete(tx, "a"); return nil })
+	if err != nil {
 		t.Fatal(err)
 	}
 	events, err := feed.Next(t.Context(), 0, 1)
-	if err != nil || len(events) != 1 || events[0].Kind != store.Created || events[0].After["text"] != "1" || events[0].Before != nil {
+	if err != nil || len(events) != 1 || events[0].Kind != store.Created || events[0].After["text"] != "1" ||
+		events[0].Before != nil {
 		t.Fatalf("%+v, %v", events, err)
 	}
 	if err := feed.Ack(t.Context(), events[0].Seq); err != nil {
 		t.Fatal(err)
 	}
-	// Another opening of the file, as after a kill, goes on behind the last Ack.
+	// A second driver on the file, as after a kill, goes on after the last Ack.
 	db2, d2 := noteDB(t, file)
 	feed2, err := d2.Feed(t.Context(), store.Follow{Collection: "notes"})
 	if err != nil {
 		t.Fatal(err)
 	}
 	events, err = feed2.Next(t.Context(), 0, 10)
-	if err != nil || len(events) != 2 || events[0].Kind != store.Updated || events[0].Before["text"] != "1" || events[1].Kind != store.Deleted || events[1].After != nil {
+	if err != nil || len(events) != 2 || events[0].Kind != store.Updated || events[0].Before["text"] != "1" ||
+		events[1].Kind != store.Deleted || events[1].After != nil {
 		t.Fatalf("%+v, %v", events, err)
 	}
 	if again, err := feed2.Next(t.Context(), events[0].Seq, 10); err != nil || len(again) != 1 || again[0].ID != events[1].ID {
@@ -200,8 +206,8 @@ func TestTheFeedSurvivesAKill(t *testing.T) {
 	}
 }
 
-// A reader that is away may come back wanting anything, so until then all is kept.
-func TestTheFeedKeepsWhatConcernsAReader(t *testing.T) {
+// A restarted reader may want any change, so until it calls Feed all of them are kept.
+func TestTheFeedKeepsTheChangesThatConcernItsReader(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "p.db")
 	db, d := noteDB(t, file)
@@ -236,7 +242,7 @@ func TestTheFeedKeepsWhatConcernsAReader(t *testing.T) {
 	}
 	write(db, "quiet", "loud", "loud", "quiet", "loud")
 	if got := heard(feed); got != "updated quiet>loud, updated quiet>loud, " {
-		t.Errorf("it heard %s", got)
+		t.Errorf("it received %s", got)
 	}
 	db2, d2 := noteDB(t, file) // as after a restart
 	write(db2, "quiet")
@@ -246,7 +252,7 @@ func TestTheFeedKeepsWhatConcernsAReader(t *testing.T) {
 	}
 	write(db2, "still", "loud")
 	if got := heard(feed2); got != "updated loud>quiet, updated still>loud, " {
-		t.Errorf("after a restart it heard %s", got)
+		t.Errorf("after a restart it received %s", got)
 	}
 	all, err := d2.Feed(t.Context(), store.Follow{Collection: "notes"})
 	if err != nil {
@@ -254,15 +260,15 @@ func TestTheFeedKeepsWhatConcernsAReader(t *testing.T) {
 	}
 	write(db2, "quiet")
 	if got := heard(all); got != "updated loud>quiet, " {
-		t.Errorf("once it wants everything it heard %s", got)
+		t.Errorf("once it wants everything it received %s", got)
 	}
 	if err := errors.Join(db.Close(), db2.Close()); err != nil {
 		t.Fatal(err)
 	}
 }
 
-// A collection that the reader gave up holds nothing back, and begins anew when it is followed again.
-func TestTheFeedDropsACollectionThatIsFollowedNoLonger(t *testing.T) {
+// A dropped collection keeps no changes, and starts anew when it is followed again.
+func TestTheFeedDropsACollectionThatIsNoLongerFollowed(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "p.db")
 	db, d := noteDB(t, file)
@@ -292,12 +298,14 @@ func TestTheFeedDropsACollectionThatIsFollowedNoLonger(t *testing.T) {
 	}
 }
 
-func TestPurgeDeletesWhatIsDueAndNothingElse(t *testing.T) {
+func TestPurgeDeletesExpiredDocumentsOnly(t *testing.T) {
 	t.Parallel()
 	db, d := noteDB(t, filepath.Join(t.TempDir(), "p.db"))
 	defer db.Close()
 	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
-	for id, n := range map[string]note{"1": {PurgeAt: now}, "2": {PurgeAt: now.Add(-time.Hour)}, "3": {PurgeAt: now.Add(time.Microsecond)}, "4": {}} {
+	for id, n := range map[string]note{
+		"1": {PurgeAt: now}, "2": {PurgeAt: now.Add(-time.Hour)}, "3": {PurgeAt: now.Add(time.Microsecond)}, "4": {},
+	} {
 		if err := put(t, db, id, n); err != nil {
 			t.Fatal(err)
 		}
@@ -314,7 +322,7 @@ func TestPurgeDeletesWhatIsDueAndNothingElse(t *testing.T) {
 	}
 }
 
-func TestAnIndexDeclaredLaterFindsWhatWasThere(t *testing.T) {
+func TestANewIndexCoversExistingDocuments(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "p.db")
 	db, _ := noteDB(t, file)
@@ -334,7 +342,8 @@ func TestAnIndexDeclaredLaterFindsWhatWasThere(t *testing.T) {
 	schema := store.NewSchema(more.Def())
 	db = store.New(open(t, file, schema), schema)
 	defer db.Close()
-	page, err := more.Query(t.Context(), db.User("u"), store.Query{Where: []store.Cond{store.Eq("kind", "k")}, Order: []string{"text"}, Limit: 9})
+	q := store.Query{Where: []store.Cond{store.Eq("kind", "k")}, Order: []string{"text"}, Limit: 9}
+	page, err := more.Query(t.Context(), db.User("u"), q)
 	if err != nil || len(page.Docs) != 3 || page.Docs[0].ID != "2" {
 		t.Fatalf("%+v, %v", page, err)
 	}
@@ -354,7 +363,7 @@ func FuzzKeysSortAsValuesDo(f *testing.F) {
 				for _, desc := range []bool{false, true} {
 					ka, _ := appendValue(nil, a, desc)
 					kb, _ := appendValue(nil, b, desc)
-					// What follows a key must not change how it sorts.
+					// The bytes after a key must not change its order.
 					got, want := bytes.Compare(append(ka, 0xfe), append(kb, 0x01)), store.Compare(a, b)
 					if desc {
 						want = -want

@@ -12,9 +12,8 @@ import (
 	"parley.internal/shared/store"
 )
 
-// Documents are JSON text, with what JSON lacks made explicit: a time is
-// {"$t":microseconds}, a whole float has a fraction ("3.0"), and a key of the
-// document's own that begins with $ is written with one more.
+// Documents are JSON text with three additions for types that JSON lacks: a time is {"$t":microseconds}, a float always
+// has a fraction or an exponent ("3.0"), and a key that begins with $ is written with a second $.
 
 const hexDigits = "0123456789abcdef"
 
@@ -64,7 +63,7 @@ func appendText(b []byte, v any) []byte {
 	case store.Fields:
 		b = append(b, '{')
 		first := true
-		for k, e := range x { // in any order: nothing reads the text but parseText
+		for k, e := range x { // in any order, because only parseText reads the text
 			if !first {
 				b = append(b, ',')
 			}
@@ -99,7 +98,7 @@ func parseText(s string) (store.Fields, error) {
 	return d, nil
 }
 
-// maxDepth is past what the port's codec can write from Parley's types.
+// maxDepth is the maximum nesting of a document, deeper than any that the codec produces from Parley's types.
 const maxDepth = 100
 
 func (r *textReader) value(depth int) (any, error) {

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// The tags order values of different types as the port does. None is 0x00 or
-// 0xff, nor is its inverse, so that a byte of 0xff ends any range.
+// The tags order values of different types as package store does. Neither a tag nor its inverse is 0x00 or 0xff, so that
+// a byte of 0xff sorts after any value.
 const (
 	tagNull   = 0x01
 	tagBool   = 0x02
@@ -16,8 +16,8 @@ const (
 	tagString = 0x05
 )
 
-// appendValue appends a plain value so that bytes compare as the values do;
-// desc inverts the order. ok is false for a value that no index holds.
+// appendValue appends the encoding of a scalar value, whose bytes sort as the values do; desc inverts the order. ok is
+// false for values that are not indexed (arrays and maps).
 func appendValue(b []byte, v any, desc bool) (out []byte, ok bool) {
 	start := len(b)
 	switch x := v.(type) {
@@ -50,7 +50,7 @@ func appendValue(b []byte, v any, desc bool) (out []byte, ok bool) {
 
 func appendNumber(b []byte, f float64) []byte {
 	if f == 0 {
-		f = 0 // one zero, whatever its sign
+		f = 0 // -0 and 0 are equal
 	}
 	bits := math.Float64bits(f)
 	if bits>>63 == 1 {

@@ -8,7 +8,7 @@ import (
 	"parley.internal/shared/store"
 )
 
-// userDataPage is the number of documents that are read, or erased, at once.
+// userDataPage is the number of documents that one step reads or erases.
 const userDataPage = 300
 
 // Walk implements store.Driver.
@@ -32,9 +32,10 @@ type querier interface {
 	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
 }
 
-// after is the next page of a user's documents behind one.
+// after returns the next page of a user's documents after last, ordered by collection and id.
 func (d *Driver) after(ctx context.Context, q querier, last store.Ref) (raws []store.Raw, err error) {
-	rows, err := q.QueryContext(ctx, `SELECT c, id, d FROM docs WHERE u = ? AND (c, id) > (?, ?) ORDER BY c, id LIMIT ?`, last.User, last.Coll, last.ID, userDataPage)
+	rows, err := q.QueryContext(ctx, `SELECT c, id, d FROM docs
+		WHERE u = ? AND (c, id) > (?, ?) ORDER BY c, id LIMIT ?`, last.User, last.Coll, last.ID, userDataPage)
 	if err != nil {
 		return nil, asFault(err)
 	}
@@ -53,15 +54,15 @@ func (d *Driver) after(ctx context.Context, q querier, last store.Ref) (raws []s
 	return raws, nil
 }
 
-// Erase implements store.Driver. What is deleted is overwritten in the file, and the
-// changes that the feed holds of the user go too.
+// Erase implements store.Driver. Erased rows are overwritten in the file, and the user's changes in the feed are
+// deleted too.
 func (d *Driver) Erase(ctx context.Context, user string) (total int, err error) {
 	run := func(do func(ctx context.Context, conn *sql.Conn) error) error {
 		return asFault(d.submit(&transaction{ctx: ctx, result: make(chan error, 1), raw: do}))
 	}
 	for n := userDataPage; n == userDataPage; total += n {
 		err := run(func(ctx context.Context, conn *sql.Conn) error {
-			n = 0 // a group that failed is run again
+			n = 0 // the function may run again
 			if err := d.flush(ctx); err != nil {
 				return err
 			}
@@ -91,14 +92,13 @@ func (d *Driver) Erase(ctx context.Context, user string) (total int, err error) 
 	if err != nil {
 		return total, err
 	}
-	// The log still has the pages as they were. Where somebody reads it just now, it is
-	// emptied later.
+	// The write-ahead log still holds the old pages. While a reader uses it, the checkpoint leaves it for a later one.
 	_, err = d.write.ExecContext(ctx, `PRAGMA wal_checkpoint(TRUNCATE)`)
 	return total, asFault(err)
 }
 
-// eraseDoc deletes a document and its index rows. One whose collection this program does
-// not know has none that it could name; they lead to nothing.
+// eraseDoc deletes a document and its index rows. The rows of a collection that the schema lacks are unknown and
+// remain; they lead to no document.
 func (d *Driver) eraseDoc(ctx context.Context, raw store.Raw) error {
 	if def := d.schema.DefOf(raw.Ref.Coll); def != nil {
 		for _, row := range d.rows(def, raw.Ref, raw.Fields) {

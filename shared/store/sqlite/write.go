@@ -13,27 +13,26 @@ import (
 	"parley.internal/shared/store"
 )
 
-// maxGroup is how many transactions one commit takes at most, maxPatience how long
-// one waits for others.
+// maxGroup is the maximum number of transactions in one commit, maxDelay the longest time that a commit waits for
+// further ones.
 const (
-	maxGroup    = 256
-	maxPatience = time.Millisecond
+	maxGroup = 256
+	maxDelay = time.Millisecond
 )
 
-// transaction waits for the writer, which runs it.
+// transaction is a unit of work for the writer.
 type transaction struct {
 	ctx     context.Context
 	fn      func(context.Context, store.Reads) ([]store.Write, error)
-	raw     func(context.Context, *sql.Conn) error // a statement of the driver's own, in place of fn
+	raw     func(context.Context, *sql.Conn) error // statements of the driver itself, in place of fn
 	result  chan error
 	err     error
 	wrote   bool
 	changes []store.Change
 }
 
-// Update implements store.Driver. Once a transaction is taken up, its caller
-// waits for the outcome whatever becomes of ctx, so that it is never told that
-// nothing happened when something did.
+// Update implements store.Driver. Once the writer has taken the transaction, its caller waits for the outcome even if
+// ctx ends, so that a change is never reported as not made.
 func (d *Driver) Update(ctx context.Context, fn func(context.Context, store.Reads) ([]store.Write, error)) error {
 	return d.submit(&transaction{ctx: ctx, fn: fn, result: make(chan error, 1)})
 }
@@ -80,12 +79,11 @@ func (d *Driver) writeLoop() {
 	}
 }
 
-// gather takes the transactions that wait. One commit costs about the same for many
-// as for one, so where there were many just now it gives their callers a moment to
-// come back: half as long as the last commit took, and none where it had one transaction.
+// gather returns t and the other waiting transactions. A commit of many costs about as much as a commit of one, so if
+// the last group had several transactions, gather waits up to half the duration of the last commit for as many again.
 func (d *Driver) gather(t *transaction) []*transaction {
 	group := []*transaction{t}
-	var patience <-chan time.Time
+	var timeout <-chan time.Time
 	for len(group) < maxGroup {
 		select {
 		case t := <-d.queue:
@@ -96,23 +94,23 @@ func (d *Driver) gather(t *transaction) []*transaction {
 		if len(group) >= d.lastGroup {
 			break
 		}
-		if patience == nil {
-			timer := time.NewTimer(min(d.lastCommit/2, maxPatience))
+		if timeout == nil {
+			timer := time.NewTimer(min(d.lastCommit/2, maxDelay))
 			defer timer.Stop()
-			patience = timer.C
+			timeout = timer.C
 		}
 		select {
 		case t := <-d.queue:
 			group = append(group, t)
-		case <-patience:
+		case <-timeout:
 			return group
 		}
 	}
 	return group
 }
 
-// commitGroup runs the transactions and commits them with one fsync. Where the group
-// as a whole fails, each is run again alone, so that none fails for another.
+// commitGroup runs the transactions and commits them with one fsync. If the group fails as a whole, each transaction
+// runs again alone, so that none fails because of another.
 func (d *Driver) commitGroup(group []*transaction) {
 	start := time.Now()
 	defer func() { d.lastGroup, d.lastCommit = len(group), time.Since(start) }()
@@ -130,16 +128,16 @@ func (d *Driver) commitGroup(group []*transaction) {
 	}
 }
 
-// finish tells the watchers of the changes of a transaction, and its caller of the outcome.
+// finish reports the changes of a transaction to the watchers and the outcome to its caller.
 func (d *Driver) finish(t *transaction) {
 	if t.err == nil {
-		d.tell(t.changes)
+		d.notify(t.changes)
 	}
 	t.result <- t.err
 }
 
-// errGroup is the failure of a statement that may have left rows behind, or of
-// the transaction itself: the group cannot be committed.
+// errGroup is the failure of a statement that may have left rows behind, or of the SQL transaction itself. The group
+// cannot be committed.
 type errGroup struct{ error }
 
 func (e errGroup) Unwrap() error { return e.error }
@@ -150,7 +148,7 @@ func (d *Driver) tryGroup(group []*transaction) error {
 		return err
 	}
 	wrote := false
-	d.fresh, d.flushed = d.fresh[:0], nil
+	d.fresh, d.flushErr = d.fresh[:0], nil
 	for _, t := range group {
 		t.changes, t.wrote = nil, false
 		t.err = d.run(ctx, t)
@@ -159,9 +157,9 @@ func (d *Driver) tryGroup(group []*transaction) error {
 			d.rollback(ctx)
 			return broken.error
 		}
-		if d.flushed != nil { // whatever the transaction made of it, rows of others are missing
+		if d.flushErr != nil { // rows of other transactions are missing, even if this one ignored the error
 			d.rollback(ctx)
-			return d.flushed
+			return d.flushErr
 		}
 		wrote = wrote || t.wrote
 	}
@@ -179,10 +177,9 @@ func (d *Driver) tryGroup(group []*transaction) error {
 	return err
 }
 
-// flush writes the index rows that the group has gathered, many in a statement:
-// what a statement costs by itself is most of what a row costs. It comes before
-// whatever could miss them, a query in the group or the removal of one of them,
-// and before the commit.
+// flush writes the gathered index rows of the group, many in one statement, because most of the cost of a row is that
+// of its statement. It is called before any statement that depends on the rows (a query in the group, the deletion of a
+// row) and before the commit.
 func (d *Driver) flush(ctx context.Context) error {
 	rows := d.fresh
 	d.fresh = d.fresh[:0]
@@ -197,7 +194,7 @@ func (d *Driver) flush(ctx context.Context) error {
 			args = append(args, r.key, r.name)
 		}
 		if _, err := stmt.ExecContext(ctx, args...); err != nil {
-			d.flushed = err
+			d.flushErr = err
 			return err
 		}
 		rows = rows[n:]
@@ -205,8 +202,8 @@ func (d *Driver) flush(ctx context.Context) error {
 	return nil
 }
 
-// rollback ends the transaction. Its error tells nothing: SQLite ends one by
-// itself where a disk is full, and then has none to roll back.
+// rollback ends the SQL transaction. Its error is ignored: SQLite may have ended the transaction by itself, for example
+// when the disk is full, and then has none to roll back.
 func (d *Driver) rollback(ctx context.Context) {
 	_, _ = d.conn.ExecContext(ctx, "ROLLBACK")
 }
@@ -251,8 +248,8 @@ func (d *Driver) run(ctx context.Context, t *transaction) (err error) {
 	return nil
 }
 
-// create is a transaction that creates one document and does nothing else: the row
-// itself tells whether there was one, so it is not looked for.
+// create runs a transaction that only creates one document. The insertion itself shows whether the document existed, so
+// there is no read before it.
 func (d *Driver) create(ctx context.Context, t *transaction, w store.Write) error {
 	c := change{ref: w.Ref, def: w.Def, after: w.Fields}
 	text := string(appendText(nil, c.after))
@@ -274,7 +271,7 @@ func (d *Driver) create(ctx context.Context, t *transaction, w store.Write) erro
 }
 
 func errExists(w store.Write) error {
-	return fault.New(fault.Exists, "%s %q exists already", w.Def.ID(), w.Ref.ID)
+	return fault.New(fault.Exists, "%s %q already exists", w.Def.ID(), w.Ref.ID)
 }
 
 func purgeOf(doc store.Fields) any {
@@ -284,14 +281,14 @@ func purgeOf(doc store.Fields) any {
 	return nil
 }
 
-// change is a write whose conditions hold.
+// change is a write whose conditions were checked.
 type change struct {
 	ref           store.Ref
 	def           *store.Def
 	before, after store.Fields
 }
 
-// check finds what a write will do, or refuses it; it changes nothing.
+// check computes the change of a write, or refuses it. It changes nothing.
 func (r reader) check(ctx context.Context, w store.Write) (change, error) {
 	c := change{ref: w.Ref, def: w.Def}
 	var err error
@@ -321,13 +318,13 @@ func (r reader) check(ctx context.Context, w store.Write) (change, error) {
 	return c, nil
 }
 
-// apply writes the rows of a change.
+// apply writes the document and the index rows of a change.
 func (d *Driver) apply(ctx context.Context, c change) error {
 	if c.before == nil && c.after == nil {
 		return nil
 	}
 	old, now := d.rows(c.def, c.ref, c.before), d.rows(c.def, c.ref, c.after)
-	if len(old) > 0 { // one of them may not be in the table yet
+	if len(old) > 0 { // some of them may still wait for flush
 		if err := d.flush(ctx); err != nil {
 			return err
 		}
@@ -356,46 +353,4 @@ func (d *Driver) apply(ctx context.Context, c change) error {
 		}
 	}
 	return d.record(ctx, c, text)
-}
-
-// Purge deletes at most limit documents whose purgeAt has passed, as Firestore
-// does by itself, and says how many they were.
-func (d *Driver) Purge(ctx context.Context, schema *store.Schema, now time.Time, limit int) (int, error) {
-	rows, err := d.read.QueryContext(ctx, `SELECT u, c, id FROM docs WHERE purge IS NOT NULL AND purge <= ? ORDER BY purge LIMIT ?`, now.UnixMicro(), limit)
-	if err != nil {
-		return 0, asFault(err)
-	}
-	var due []store.Write
-	for rows.Next() {
-		w := store.Write{Action: store.Delete}
-		if err := rows.Scan(&w.Ref.User, &w.Ref.Coll, &w.Ref.ID); err != nil {
-			return 0, errors.Join(asFault(err), rows.Close())
-		}
-		if w.Def = schema.DefOf(w.Ref.Coll); w.Def != nil {
-			due = append(due, w)
-		}
-	}
-	if err := errors.Join(rows.Err(), rows.Close()); err != nil {
-		return 0, asFault(err)
-	}
-	n := 0
-	err = d.Update(ctx, func(ctx context.Context, r store.Reads) ([]store.Write, error) {
-		var writes []store.Write
-		for _, w := range due {
-			raws, err := r.Get(ctx, []store.Ref{w.Ref})
-			if err != nil {
-				return nil, err
-			}
-			// One that was given more time since it was listed lives on.
-			if raws[0] == nil {
-				continue
-			}
-			if t, ok := raws[0].Fields[store.PurgeField].(time.Time); ok && !t.After(now) {
-				writes = append(writes, w)
-			}
-		}
-		n = len(writes)
-		return writes, nil
-	})
-	return n, err
 }

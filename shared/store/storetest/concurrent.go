@@ -37,7 +37,7 @@ func abortsFirst(t *testing.T, db *store.DB) {
 	}
 }
 
-func contenders(t *testing.T, db *store.DB) {
+func competing(t *testing.T, db *store.DB) {
 	u := db.User("u")
 	put(t, u, map[string]item{"prize": {Status: "open"}})
 	var won, lost atomic.Int32
@@ -95,9 +95,8 @@ func counters(t *testing.T, db *store.DB) {
 	}
 }
 
-// following holds a writer between making its id and time and its commit: one
-// that began earlier commits later. Its number comes from the parent, inside the
-// transaction, so a reader that follows numbers still meets it.
+// following commits two writers out of order: the one that made its id and time first commits last. Its number is
+// assigned from the parent inside the transaction, so a reader that follows the numbers does not miss it.
 func following(t *testing.T, db *store.DB) {
 	u := db.User("u")
 	put(t, u, map[string]item{"fire": {}})
@@ -120,7 +119,8 @@ func following(t *testing.T, db *store.DB) {
 	seen, at := []string{}, 0
 	follow := func() {
 		t.Helper()
-		page, err := messages.Under("fire").Query(t.Context(), u, store.Query{Where: []store.Cond{store.Gt("next", at)}, Order: []string{"next"}, Limit: 10})
+		q := store.Query{Where: []store.Cond{store.Gt("next", at)}, Order: []string{"next"}, Limit: 10}
+		page, err := messages.Under("fire").Query(t.Context(), u, q)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -140,8 +140,8 @@ func following(t *testing.T, db *store.DB) {
 	}
 }
 
-// waiting starts a wait for an open item. It tells of every look whether the listener stood, and when the wait is
-// over.
+// waiting starts a wait for an open item. For every check it sends whether the listener was ready; to over it sends the
+// result of the wait.
 func waiting(t *testing.T, db *store.DB, user string, d time.Duration) (looks chan bool, over chan error) {
 	looks, over = make(chan bool, 100), make(chan error, 1)
 	u := db.User(user)
@@ -156,7 +156,7 @@ func waiting(t *testing.T, db *store.DB, user string, d time.Duration) (looks ch
 	return looks, over
 }
 
-// listening waits until a wait has looked while its listener stood, and returns the number of looks until then.
+// listening waits for a check with a ready listener and returns the number of checks until then.
 func listening(t *testing.T, looks chan bool) int {
 	t.Helper()
 	for n := 1; ; n++ {
@@ -192,24 +192,24 @@ func waitWakes(t *testing.T, db *store.DB) {
 	put(t, db.User("u"), map[string]item{"y": {Status: "closed"}})
 	select {
 	case err := <-ended:
-		t.Fatalf("woken by what does not match: %v", err)
+		t.Fatalf("woken by a change that does not match: %v", err)
 	case <-time.After(50 * time.Millisecond):
 	}
 	put(t, db.User("u"), map[string]item{"x": {Status: "open"}})
 	over(t, ended)
 	over(t, ended2)
-	// A wait that joins a standing listener looks once, another a second time when the listener stands.
+	// A wait that joins a ready listener checks once; another checks a second time when its listener is ready.
 	put(t, db.User("u"), map[string]item{"x": {Status: "closed"}})
 	looks, ended = waiting(t, db, "u", time.Minute)
 	if n := listening(t, looks); n != 1 {
-		t.Fatalf("%d looks at a standing listener", n)
+		t.Fatalf("%d checks with a ready listener", n)
 	}
 	if looks, _ := waiting(t, db, "newcomer", time.Minute); listening(t, looks) != 2 {
-		t.Fatal("no look before the listener stood")
+		t.Fatal("no check before the listener was ready")
 	}
 	put(t, db.User("u"), map[string]item{"x": {Status: "open"}})
 	over(t, ended)
-	// What is there already needs no wait.
+	// A wait that is satisfied already ends at once.
 	_, ended = waiting(t, db, "u", time.Minute)
 	over(t, ended)
 }

@@ -1,8 +1,9 @@
-// Package storetest holds the drivers of the store to its promises, and gives
-// the tests of domains both of them.
+// Package storetest checks that a driver of the store keeps the store's promises, and provides both drivers to the
+// tests of domains.
 //
-// [Suite] is the list of promises; a driver's own tests run it. [Each] runs a
-// domain's test on SQLite and on the Firestore emulator, each transaction's first
-// attempt aborted, so that a side effect inside of one fails the test.
-// It is for tests only, and knows no domain.
+// [Suite] is the list of promises, which the tests of each driver run. [Each] runs a domain's test on SQLite and on the
+// Firestore emulator. It aborts the first attempt of every transaction, so that side effects in a transaction function
+// fail the test.
+//
+// The package is for tests only and must not know any domain.
 package storetest

@@ -81,7 +81,7 @@ func readsFirst(t *testing.T, db *store.DB) {
 		return err
 	})
 	if !fault.Is(err, fault.Internal) {
-		t.Errorf("a read beside the transaction: %v", err)
+		t.Errorf("a read outside of the transaction: %v", err)
 	}
 	err = u.Update(t.Context(), func(c ctx, tx *store.Tx) error {
 		return u.Update(c, func(ctx, *store.Tx) error { return nil })
@@ -123,14 +123,15 @@ func allOrNothing(t *testing.T, db *store.DB) {
 		return nil
 	})
 	if !fault.Is(err, fault.Exists) {
-		t.Fatalf("creating what is there: %v", err)
+		t.Fatalf("creating an existing document: %v", err)
 	}
 	if got := query(t, u, store.Query{}); !reflect.DeepEqual(got, []string{"there"}) {
 		t.Fatalf("left behind: %v", got)
 	}
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
-	if err := u.Update(ended, func(_ ctx, tx *store.Tx) error { items.Put(tx, "late", item{}); return nil }); !fault.Is(err, fault.Unavailable) {
+	err = u.Update(ended, func(_ ctx, tx *store.Tx) error { items.Put(tx, "late", item{}); return nil })
+	if !fault.Is(err, fault.Unavailable) {
 		t.Fatalf("with an ended context: %v", err)
 	}
 }
@@ -142,9 +143,9 @@ func preconditions(t *testing.T, db *store.DB) {
 		write func(*store.Tx)
 		want  fault.Kind
 	}{
-		"create what is there":     {func(tx *store.Tx) { items.Create(tx, "there", item{}) }, fault.Exists},
-		"patch what is not there":  {func(tx *store.Tx) { items.Patch(tx, "none", store.Set("status", "x")) }, fault.NotFound},
-		"add to what is not there": {func(tx *store.Tx) { items.Patch(tx, "none", store.Add("count", 1)) }, fault.NotFound},
+		"create an existing document": {func(tx *store.Tx) { items.Create(tx, "there", item{}) }, fault.Exists},
+		"patch a missing document":    {func(tx *store.Tx) { items.Patch(tx, "none", store.Set("status", "x")) }, fault.NotFound},
+		"add to a missing document":   {func(tx *store.Tx) { items.Patch(tx, "none", store.Add("count", 1)) }, fault.NotFound},
 	} {
 		err := u.Update(t.Context(), func(_ ctx, tx *store.Tx) error { c.write(tx); return nil })
 		if !fault.Is(err, c.want) {
@@ -152,7 +153,7 @@ func preconditions(t *testing.T, db *store.DB) {
 		}
 	}
 	if err := u.Update(t.Context(), func(_ ctx, tx *store.Tx) error { items.Delete(tx, "none"); return nil }); err != nil {
-		t.Errorf("delete what is not there: %v", err)
+		t.Errorf("delete a missing document: %v", err)
 	}
 	if v, err := items.Get(t.Context(), u, "there"); err != nil || v.Status != "old" {
 		t.Errorf("changed: %+v, %v", v, err)
@@ -163,14 +164,16 @@ func patches(t *testing.T, db *store.DB) {
 	u := db.User("u")
 	put(t, u, map[string]item{"a": {Status: "s", Body: "b", Kind: "k", Count: 1}})
 	err := u.Update(t.Context(), func(_ ctx, tx *store.Tx) error {
-		items.Patch(tx, "a", store.Set("status", "t"), store.Set("createdAt", t0), store.Add("count", 41), store.Add("next", 3), store.Unset("body"))
+		items.Patch(tx, "a", store.Set("status", "t"), store.Set("createdAt", t0),
+			store.Add("count", 41), store.Add("next", 3), store.Unset("body"))
 		return nil
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
 	got, err := items.Get(t.Context(), u, "a")
-	if want := (item{Status: "t", Kind: "k", Count: 42, Next: 3, CreatedAt: t0, Routes: []string{}}); err != nil || !reflect.DeepEqual(got, want) {
+	want := item{Status: "t", Kind: "k", Count: 42, Next: 3, CreatedAt: t0, Routes: []string{}}
+	if err != nil || !reflect.DeepEqual(got, want) {
 		t.Fatalf("got %+v, %v", got, err)
 	}
 	if got := query(t, u, store.Query{Where: []store.Cond{store.Eq("status", "s")}}); len(got) != 0 {
@@ -204,7 +207,7 @@ func tooLarge(t *testing.T, db *store.DB) {
 		return nil
 	})
 	if !fault.Is(err, fault.Invalid) {
-		t.Errorf("grown past it: %v", err)
+		t.Errorf("grown past the limit: %v", err)
 	}
 }
 
@@ -214,7 +217,8 @@ func badIDs(t *testing.T, db *store.DB) {
 		if _, err := items.Get(t.Context(), u, id); !fault.Is(err, fault.Invalid) {
 			t.Errorf("get %.20q: %v", id, err)
 		}
-		if err := u.Update(t.Context(), func(_ ctx, tx *store.Tx) error { items.Put(tx, id, item{}); return nil }); !fault.Is(err, fault.Invalid) {
+		err := u.Update(t.Context(), func(_ ctx, tx *store.Tx) error { items.Put(tx, id, item{}); return nil })
+		if !fault.Is(err, fault.Invalid) {
 			t.Errorf("put %.20q: %v", id, err)
 		}
 	}
@@ -249,7 +253,8 @@ func below(t *testing.T, db *store.DB) {
 
 func allUsers(t *testing.T, db *store.DB) {
 	for i, user := range []string{"a", "b", "c"} {
-		put(t, db.User(user), map[string]item{"x": {Due: t0.Add(time.Duration(i))}, "none": {}, "y": {Due: t0.Add(time.Hour)}})
+		docs := map[string]item{"x": {Due: t0.Add(time.Duration(i))}, "none": {}, "y": {Due: t0.Add(time.Hour)}}
+		put(t, db.User(user), docs)
 		err := db.User(user).Update(t.Context(), func(_ ctx, tx *store.Tx) error {
 			messages.Under("p").Put(tx, "m", item{Status: "open", CreatedAt: t0})
 			return nil
@@ -276,11 +281,13 @@ func allUsers(t *testing.T, db *store.DB) {
 	if want := []string{"a/items/x", "b/items/x", "c/items/x"}; !reflect.DeepEqual(got, want) {
 		t.Fatalf("got %v", got)
 	}
-	docs, _, err := messages.QueryAll(t.Context(), store.NewAdmin(db), store.Query{Where: []store.Cond{store.Eq("status", "open")}, Order: []string{"createdAt"}, Limit: 9})
+	open := store.Query{Where: []store.Cond{store.Eq("status", "open")}, Order: []string{"createdAt"}, Limit: 9}
+	docs, _, err := messages.QueryAll(t.Context(), store.NewAdmin(db), open)
 	if err != nil || len(docs) != 3 || docs[0].Ref != (store.Ref{User: "a", Coll: "items/p/messages", ID: "m"}) {
 		t.Fatalf("below documents: %+v, %v", docs, err)
 	}
-	if _, _, err := items.QueryAll(t.Context(), store.NewAdmin(db), store.Query{Where: []store.Cond{store.Eq("status", "x")}, Limit: 1}); !fault.Is(err, fault.Internal) {
+	single := store.Query{Where: []store.Cond{store.Eq("status", "x")}, Limit: 1}
+	if _, _, err := items.QueryAll(t.Context(), store.NewAdmin(db), single); !fault.Is(err, fault.Internal) {
 		t.Errorf("by an index of one user's: %v", err)
 	}
 }

@@ -10,8 +10,8 @@ import (
 	"parley.internal/shared/store/sqlite"
 )
 
-// Each runs a domain's test on both drivers, as subtests. The first attempt of
-// every transaction comes to nothing.
+// Each runs a test on both drivers, as parallel subtests. The first attempt of every transaction is aborted. Without an
+// emulator, the Firestore half is skipped.
 func Each(t *testing.T, schema *store.Schema, test func(t *testing.T, db *store.DB)) {
 	t.Helper()
 	t.Run("sqlite", func(t *testing.T) {
@@ -24,7 +24,7 @@ func Each(t *testing.T, schema *store.Schema, test func(t *testing.T, db *store.
 	})
 }
 
-// SQLite is an empty store in a file of the test's own.
+// SQLite returns an empty store in a file of the test's own. It is closed when the test ends.
 func SQLite(t *testing.T, schema *store.Schema, opts ...store.Option) *store.DB {
 	t.Helper()
 	d, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "parley.db"), schema)
@@ -34,10 +34,11 @@ func SQLite(t *testing.T, schema *store.Schema, opts ...store.Option) *store.DB 
 	return closing(t, store.New(d, schema, opts...))
 }
 
-// Firestore is an empty store in the emulator.
+// Firestore returns an empty store in the emulator. It is closed when the test ends.
 func Firestore(t *testing.T, schema *store.Schema, opts ...store.Option) *store.DB {
 	t.Helper()
-	d, err := firestore.Open(t.Context(), firestore.Options{EmulatorHost: emulator.Shared(t), Project: emulator.Project(t)})
+	database := firestore.Options{EmulatorHost: emulator.Shared(t), Project: emulator.Project(t)}
+	d, err := firestore.Open(t.Context(), database)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -9,7 +9,7 @@ import (
 	"parley.internal/shared/store"
 )
 
-// Open opens an empty store.
+// Open opens an empty store. It closes the driver when the test ends.
 type Open func(t *testing.T, schema *store.Schema) store.Driver
 
 type item struct {
@@ -49,10 +49,11 @@ var (
 		"routes[],rank desc,createdAt,due", "status", "createdAt", "createdAt desc", "status,rank"},
 		Filters: []string{"kind,rank desc,createdAt"}, AllUsers: []string{"due"}, Unindexed: []string{"body"}}
 	riches   = store.Collection[rich]{Name: "riches"}
-	messages = store.Collection[item]{Name: "items/*/messages", Indexes: []string{"next"}, AllUsers: []string{"status,createdAt"}}
+	messages = store.Collection[item]{Name: "items/*/messages", Indexes: []string{"next"},
+		AllUsers: []string{"status,createdAt"}}
 )
 
-// Schema is what the suite works on.
+// Schema returns the schema of the suite.
 func Schema() *store.Schema { return store.NewSchema(items.Def(), riches.Def(), messages.Def()) }
 
 var t0 = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
@@ -90,7 +91,7 @@ func query(t *testing.T, r store.Reader, q store.Query) []string {
 	return ids(page)
 }
 
-// Suite checks every promise of the port on a driver.
+// Suite checks every promise of the port on a driver, each as a subtest with a store of its own.
 func Suite(t *testing.T, open Open) {
 	promises := []struct {
 		name string
@@ -100,24 +101,24 @@ func Suite(t *testing.T, open Open) {
 		{"one user's documents are not another's", tenancy},
 		{"a transaction reads before it writes", readsFirst},
 		{"a transaction that fails changes nothing", allOrNothing},
-		{"what must not be there, or must, is checked at the commit", preconditions},
+		{"preconditions are checked at the commit", preconditions},
 		{"single fields are set, added to and removed", patches},
 		{"a query that no declared index serves is refused", undeclared},
 		{"the order is by value, then by id", ordered},
 		{"times are ordered with their fractions", fractions},
 		{"conditions hold", conditions},
-		{"pages cover everything once", paging},
+		{"pages cover every document once", paging},
 		{"a cursor of another query or user is refused", cursors},
 		{"following by a number of the parent leaves no gap", following},
 		{"documents are deleted in bulk", bulkDelete},
-		{"of 16 contenders one wins", contenders},
+		{"of 16 competing transactions one wins", competing},
 		{"counters lose nothing", counters},
 		{"a document over 1 MiB is refused", tooLarge},
-		{"an id that cannot be is refused", badIDs},
-		{"collections below a document are apart", below},
+		{"a malformed id is refused", badIDs},
+		{"collections below different documents are separate", below},
 		{"an administrator sees all users", allUsers},
-		{"all of a user is found", walks},
-		{"all of a user is erased, and nothing of another's", erases},
+		{"a walk finds all documents of a user", walks},
+		{"an erasure deletes all documents of a user and none of another", erases},
 		{"a wait is woken by a change that matches", waitWakes},
 		{"a wait ends by itself and when the store drains", waitEnds},
 		{"too many waiters are turned away", waitCap},
@@ -129,7 +130,7 @@ func Suite(t *testing.T, open Open) {
 			p.test(t, store.New(open(t, schema), schema, store.WaitLimits(2, 20)))
 		})
 	}
-	t.Run("the first attempt of a transaction can be made to come to nothing", func(t *testing.T) {
+	t.Run("the first attempt of a transaction can be aborted", func(t *testing.T) {
 		t.Parallel()
 		schema := Schema()
 		abortsFirst(t, store.New(open(t, schema), schema, store.AbortFirst()))

@@ -14,7 +14,7 @@ import (
 
 func TestMain(m *testing.M) { hubtest.Main(m) }
 
-func TestAKeyEndsAtItsExpiryAlthoughItIsCached(t *testing.T) {
+func TestACachedKeyEndsAtItsExpiry(t *testing.T) {
 	t.Parallel()
 	clock := hubtest.NewClock()
 	db := storetest.SQLite(t, app.Schema())
@@ -36,11 +36,12 @@ func TestAKeyEndsAtItsExpiryAlthoughItIsCached(t *testing.T) {
 	}
 }
 
-func TestARevocationIsAtOnceHereAndWithinAMinuteElsewhere(t *testing.T) {
+func TestARevocationTakesEffectAtOnceAndOnOtherServersWithinAMinute(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, app.Schema(), func(t *testing.T, db *store.DB) {
 		clock := hubtest.NewClock()
-		here, there := hubtest.New(t, db, hubtest.Options{Now: clock.Now}), hubtest.New(t, db, hubtest.Options{Now: clock.Now})
+		here := hubtest.New(t, db, hubtest.Options{Now: clock.Now})
+		there := hubtest.New(t, db, hubtest.Options{Now: clock.Now})
 		human := here.Human("u")
 		key := here.NewKey("u", keys.CreateInput{Program: "alpha"})
 		for _, hub := range []*hubtest.Hub{here, there} {
@@ -51,20 +52,21 @@ func TestARevocationIsAtOnceHereAndWithinAMinuteElsewhere(t *testing.T) {
 		if a := here.REST(human, "DELETE", "/v1/keys/"+key.ID, nil); a.Status != 200 {
 			t.Fatal(a)
 		}
-		if a := here.REST(key.Key, "GET", "/v1/tasks", nil); a.Status != 401 || a.Fault().Message != "this key was revoked" {
-			t.Errorf("where it was revoked: got %s, want 401", a)
+		if a := here.REST(key.Key, "GET", "/v1/tasks", nil); a.Status != 401 ||
+			a.Fault().Message != "this key was revoked" {
+			t.Errorf("on the server of the revocation: got %s, want 401", a)
 		}
 		if a := here.MCP(key.Key, "/mcp", hubtest.Message(1, "tools/list", nil)); a.Status != 401 {
-			t.Errorf("where it was revoked, over MCP: got %s, want 401", a.Answer)
+			t.Errorf("on the server of the revocation, over MCP: got %s, want 401", a.Answer)
 		}
 		clock.Add(time.Minute)
 		if a := there.REST(key.Key, "GET", "/v1/tasks", nil); a.Status != 401 {
-			t.Errorf("elsewhere, a minute later: got %s, want 401", a)
+			t.Errorf("on another server, a minute later: got %s, want 401", a)
 		}
 	})
 }
 
-func TestTheUseOfAKeyIsNotedOnceInTenMinutes(t *testing.T) {
+func TestTheUseOfAKeyIsRecordedAtMostEveryTenMinutes(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, app.Schema(), func(t *testing.T, db *store.DB) {
 		clock := hubtest.NewClock()
@@ -91,7 +93,7 @@ func TestTheUseOfAKeyIsNotedOnceInTenMinutes(t *testing.T) {
 			return time.Time{}
 		}
 		if at := used(); !at.IsZero() {
-			t.Errorf("before its first use it was used at %v", at)
+			t.Errorf("an unused key has the last use %v", at)
 		}
 		first := clock.Now()
 		for range 10 { // 9:10 minutes
@@ -99,7 +101,7 @@ func TestTheUseOfAKeyIsNotedOnceInTenMinutes(t *testing.T) {
 				t.Fatal(a)
 			}
 			if at := used(); !at.Equal(first) {
-				t.Errorf("at %v it was used at %v, want %v", clock.Now(), at, first)
+				t.Errorf("at %v the last use is %v, want %v", clock.Now(), at, first)
 			}
 			clock.Add(55 * time.Second)
 		}
@@ -108,24 +110,29 @@ func TestTheUseOfAKeyIsNotedOnceInTenMinutes(t *testing.T) {
 			t.Fatal(a)
 		}
 		if at := used(); !at.Equal(clock.Now()) {
-			t.Errorf("ten minutes later it was used at %v, want %v", at, clock.Now())
+			t.Errorf("ten minutes later the last use is %v, want %v", at, clock.Now())
 		}
 	})
 }
 
-func TestPastItsRateAKeyIsAnswered429AndToldWhen(t *testing.T) {
+func TestAKeyPastItsRateGets429AndATimeToRetry(t *testing.T) {
 	t.Parallel()
 	clock := hubtest.NewClock()
-	hub := hubtest.New(t, storetest.SQLite(t, app.Schema()), hubtest.Options{Now: clock.Now, Limits: auth.Limits{Rate: 0.25, Burst: 2}})
+	hub := hubtest.New(t, storetest.SQLite(t, app.Schema()),
+		hubtest.Options{Now: clock.Now, Limits: auth.Limits{Rate: 0.25, Burst: 2}})
 	key, other := hub.Agent("u", "alpha"), hub.Agent("u", "beta")
 	for range 2 {
 		if a := hub.REST(key, "GET", "/v1/tasks", nil); a.Status != 200 {
 			t.Errorf("within the burst: got %s", a)
 		}
 	}
-	for what, a := range map[string]hubtest.Answer{"REST": hub.REST(key, "GET", "/v1/tasks", nil), "MCP": hub.MCP(key, "/mcp", hubtest.Message(1, "tools/list", nil)).Answer} {
-		if f := a.Fault(); a.Status != 429 || a.Header.Get("Retry-After") != "4" || f.Code != "RESOURCE_EXHAUSTED" || f.Message == "" {
-			t.Errorf("over %s: got %s, Retry-After %q; want 429 and 4", what, a, a.Header.Get("Retry-After"))
+	for transport, a := range map[string]hubtest.Answer{
+		"REST": hub.REST(key, "GET", "/v1/tasks", nil),
+		"MCP":  hub.MCP(key, "/mcp", hubtest.Message(1, "tools/list", nil)).Answer,
+	} {
+		f, after := a.Fault(), a.Header.Get("Retry-After")
+		if a.Status != 429 || after != "4" || f.Code != "RESOURCE_EXHAUSTED" || f.Message == "" {
+			t.Errorf("over %s: got %s, Retry-After %q; want 429 and 4", transport, a, after)
 		}
 	}
 	if a := hub.REST(other, "GET", "/v1/tasks", nil); a.Status != 200 {
@@ -133,6 +140,6 @@ func TestPastItsRateAKeyIsAnswered429AndToldWhen(t *testing.T) {
 	}
 	clock.Add(4 * time.Second)
 	if a := hub.REST(key, "GET", "/v1/tasks", nil); a.Status != 200 {
-		t.Errorf("when it was told: got %s", a)
+		t.Errorf("at the time to retry: got %s", a)
 	}
 }

@@ -23,11 +23,11 @@ import (
 	"parley.internal/shared/store/emulator"
 )
 
-// patience is how long a test waits for what should be there at once.
+// patience limits the wait for a change that should be immediate.
 const patience = 30 * time.Second
 
-// One Chromium serves the package, and each tab has a context of its own there, which
-// shares nothing with the others.
+// chromium serves all tests of the package. Each tab has a browser context of its own, which shares no data with the
+// others.
 var chromium struct {
 	once    sync.Once
 	ctx     context.Context
@@ -46,7 +46,8 @@ func TestMain(m *testing.M) {
 	})
 }
 
-var errNoChromium = errors.New("there is no Chromium here: install Debian's package chromium, or name another with PARLEY_CHROMIUM")
+var errNoChromium = errors.New(
+	"the tests need Chromium: install Debian's package chromium, or name the program in PARLEY_CHROMIUM")
 
 func findChromium() (string, error) {
 	if path := os.Getenv("PARLEY_CHROMIUM"); path != "" {
@@ -81,29 +82,29 @@ func launch() {
 	chromium.ctx = ctx
 	chromium.close = func() {
 		if err := chromedp.Cancel(ctx); err != nil {
-			fmt.Fprintln(os.Stderr, "Chromium did not close:", err)
+			fmt.Fprintln(os.Stderr, "close Chromium:", err)
 		}
-		cancel() // waits until its processes have ended and its profile is gone
+		cancel() // waits until the processes have ended and the profile is removed
 		stop()
 		if err := os.RemoveAll(dir); err != nil {
-			fmt.Fprintln(os.Stderr, "its home stays:", err)
+			fmt.Fprintln(os.Stderr, "remove Chromium's home:", err)
 		}
 	}
 	chromium.problem = chromedp.Do(ctx)
 }
 
-// tab is a tab of a browser that nobody used before.
+// tab is a tab of the browser.
 type tab struct {
 	t   testing.TB
 	ctx context.Context
 
 	mu       sync.Mutex
-	trouble  []string // dialogs, exceptions, and what a policy forbade
+	problems []string // dialogs, exceptions, and breaches of a policy
 	statuses []string // "401 http://…" of each answer
 }
 
-// newTab opens a tab that fails the test where a dialog, an exception or a breach of
-// the policy shows up, unless the test took that trouble itself.
+// newTab opens a tab in a new browser context. It fails the test at its end if a dialog, an exception or a breach of a
+// policy occurred that the test did not take with takeProblems.
 func newTab(t testing.TB) *tab {
 	t.Helper()
 	return tabIn(t, chromedp.WithNewBrowserContext())
@@ -125,48 +126,49 @@ func tabIn(t testing.TB, where chromedp.ContextOption) *tab {
 			what, _ := run(b, chromedp.Evaluate[string]("location.href + '\\n' + document.body.innerText"))
 			t.Logf("the tab shows %s", what)
 		}
-		if trouble := b.takeTrouble(); len(trouble) > 0 {
-			t.Errorf("in the tab: %q", trouble)
+		if problems := b.takeProblems(); len(problems) > 0 {
+			t.Errorf("in the tab: %q", problems)
 		}
 		cancel()
 	})
-	if err := chromedp.Do(ctx); err != nil { // without a timeout: it would be the tab's
+	if err := chromedp.Do(ctx); err != nil { // without a timeout, which would end the tab
 		t.Fatal(err)
 	}
-	if err := chromedp.Listen(ctx, b.heard); err != nil {
+	if err := chromedp.Listen(ctx, b.onEvent); err != nil {
 		t.Fatal(err)
 	}
 	return b
 }
 
-func (b *tab) heard(event any) {
+func (b *tab) onEvent(event any) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	switch e := event.(type) {
 	case *page.EventJavascriptDialogOpening:
-		b.trouble = append(b.trouble, "dialog: "+e.Message)
+		b.problems = append(b.problems, "dialog: "+e.Message)
 		go func() { _, _ = chromedp.Call(b.ctx, page.HandleJavaScriptDialog, page.HandleJavaScriptDialogParams{}) }()
 	case *runtime.EventExceptionThrown:
-		b.trouble = append(b.trouble, fmt.Sprint("exception: ", (&chromedp.ExceptionError{ExceptionDetails: e.ExceptionDetails}).Error()))
+		b.problems = append(b.problems, fmt.Sprint("exception: ",
+			(&chromedp.ExceptionError{ExceptionDetails: e.ExceptionDetails}).Error()))
 	case *log.EventEntryAdded:
 		if e.Entry.Source == log.EntrySourceSecurity || strings.Contains(e.Entry.Text, "Content Security Policy") {
-			b.trouble = append(b.trouble, "policy: "+e.Entry.Text)
+			b.problems = append(b.problems, "policy: "+e.Entry.Text)
 		}
 	case *network.EventResponseReceived:
 		b.statuses = append(b.statuses, fmt.Sprint(e.Response.Status, " ", e.Response.URL))
 	}
 }
 
-// takeTrouble is what went wrong so far, which is forgotten.
-func (b *tab) takeTrouble() []string {
+// takeProblems returns the problems since the last call.
+func (b *tab) takeProblems() []string {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	trouble := b.trouble
-	b.trouble = nil
-	return trouble
+	problems := b.problems
+	b.problems = nil
+	return problems
 }
 
-// answers are the statuses of the answers from a URL so far.
+// answers returns the statuses of the responses from a URL so far.
 func (b *tab) answers(url string) (statuses []string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -203,7 +205,7 @@ func (b *tab) write(sel, text string) {
 	b.do("write into "+sel, chromedp.SendKeys(chromedp.CSS(sel), text, chromedp.NodeVisible))
 }
 
-// eval is the value of an expression, or of the promise that it is.
+// eval returns the value of an expression. A promise is awaited.
 func eval[T any](b *tab, expression string) T {
 	b.t.Helper()
 	v, err := run(b, chromedp.Evaluate[T](expression, chromedp.EvalAwaitPromise))
@@ -213,13 +215,13 @@ func eval[T any](b *tab, expression string) T {
 	return v
 }
 
-// text is the text of an element, seen or not.
+// text returns the text of an element, visible or not.
 func (b *tab) text(sel string) string {
 	b.t.Helper()
 	return eval[string](b, fmt.Sprintf("document.querySelector(%q).textContent", sel))
 }
 
-// until resolves once an expression is true; the document says when to look again.
+// until is a promise that resolves once an expression is true, which it tests after every change of the document.
 const until = `new Promise(done => {
 	const watch = new MutationObserver(look);
 	function look() { if (%s) { watch.disconnect(); done(true); } }
@@ -227,17 +229,18 @@ const until = `new Promise(done => {
 	look();
 })`
 
-// sees waits until an element can be seen that holds a text.
+// sees waits until an element that contains a text is visible.
 func (b *tab) sees(sel, text string) {
 	b.t.Helper()
 	is, err := json.Marshal([]string{sel, text})
 	if err != nil {
 		b.t.Fatal(err)
 	}
-	b.holds(fmt.Sprintf(`(([sel, text]) => [...document.querySelectorAll(sel)].some(e => e.checkVisibility() && e.textContent.includes(text)))(%s)`, is))
+	b.holds(fmt.Sprintf(`(([sel, text]) => [...document.querySelectorAll(sel)].
+		some(e => e.checkVisibility() && e.textContent.includes(text)))(%s)`, is))
 }
 
-// holds waits until an expression is true, over loads of the page.
+// holds waits until an expression is true, also across loads of the page.
 func (b *tab) holds(expression string) {
 	b.t.Helper()
 	ctx, cancel := context.WithTimeout(b.ctx, patience)

@@ -26,7 +26,7 @@ func authEmulator(t *testing.T) *firebase.Emulator {
 	if errors.Is(accounts.problem, firebase.ErrNone) && os.Getenv("PARLEY_NO_NODE") == "1" && !emulator.Required() {
 		t.Skip(accounts.problem)
 	}
-	must(t, accounts.problem)
+	hubtest.Must(t, accounts.problem)
 	return accounts.emulator
 }
 
@@ -36,23 +36,23 @@ func TestAPersonSignsInAtTheRealFirebaseAuth(t *testing.T) {
 	e, clock := authEmulator(t), hubtest.NewClock()
 	const email, password = "page@example.org", "right-password"
 	account, err := e.SignUp(t.Context(), email, password)
-	must(t, err)
+	hubtest.Must(t, err)
 	keys, err := e.Keys(t.Context(), email)
-	must(t, err)
-	w := newWorld(t, hubtest.Options{Firebase: e.Page(), Keys: keys, Now: clock.Now})
-	w.agent = w.hub.Agent(account.UID, "alpha")
-	id := w.ask(args{"question": "Real?"})
-	got := w.waiting(id)
+	hubtest.Must(t, err)
+	u := newUser(t, hubtest.Options{Firebase: e.Page(), Keys: keys, Now: clock.Now})
+	u.Agent = u.Hub.Agent(account.UID, "alpha")
+	id := u.Ask(args{"question": "Real?"})
+	got := u.waiting(id)
 
 	b := newTab(t)
-	b.open(w.hub.URL + "/q/" + id)
+	b.open(u.Hub.URL + "/q/" + id)
 	b.sees("#sign-in", "Password")
 	b.write("#email", email)
 	b.signIn("wrong")
 	b.sees("#why", "The e-mail or the password is wrong")
 	b.signIn(password)
 	b.sees("#fault", "verify it and sign in again")
-	must(t, e.Verify(t.Context(), account, email))
+	hubtest.Must(t, e.Verify(t.Context(), account, email))
 	b.click("#sign-out")
 	b.sees("#sign-in", "Password")
 	b.write("#email", email)
@@ -68,7 +68,7 @@ func TestAPersonSignsInAtTheRealFirebaseAuth(t *testing.T) {
 
 	b.reload() // with the refresh token
 	b.sees("#standing", "real words")
-	must(t, e.Admin.DeleteUser(t.Context(), account.UID))
+	hubtest.Must(t, e.Admin.DeleteUser(t.Context(), account.UID))
 	b.reload()
 	b.sees("#why", "The sign-in has ended")
 }

@@ -22,11 +22,11 @@ func readJSON(r *http.Request, v any) error {
 
 func writeJSON(w http.ResponseWriter, v any) {
 	w.Header().Set("Content-Type", "application/json")
-	_ = json.NewEncoder(w).Encode(v) // who went away needs no answer
+	_ = json.NewEncoder(w).Encode(v) // fails only if the client has gone
 }
 
-// beside is another tab of the same browser, which shares what it keeps.
-func (b *tab) beside() *tab {
+// sibling opens another tab in the browser context of this one, with the same storage.
+func (b *tab) sibling() *tab {
 	b.t.Helper()
 	own := chromedp.FromContext(b.ctx)
 	return tabIn(b.t, chromedp.WithExistingBrowserContext(own.BrowserContextID))
@@ -38,7 +38,7 @@ func TestAnAnswerThatDidNotArriveIsKeptAndCanBeSentAgain(t *testing.T) {
 		rule func(http.ResponseWriter, *http.Request) bool
 		says string
 	}{
-		"no connection": {cut, "There is no connection to the server. Your answer is still here"},
+		"no connection": {dropConnection, "There is no connection to the server. Your answer is still here"},
 		"too much at once": {func(w http.ResponseWriter, _ *http.Request) bool {
 			w.WriteHeader(429)
 			writeJSON(w, args{"success": false, "error": args{"message": "slow down"}})
@@ -51,12 +51,12 @@ func TestAnAnswerThatDidNotArriveIsKeptAndCanBeSentAgain(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			w := newWorld(t, hubtest.Options{})
-			id := w.ask(args{"question": "q", "options": []string{"Yes"}})
-			d := newDoor(t, w.hub, nil)
-			b := w.signedIn(d.URL, id)
+			u := newUser(t, hubtest.Options{})
+			id := u.Ask(args{"question": "q", "options": []string{"Yes"}})
+			p := newProxy(t, u.Hub, nil)
+			b := u.signedIn(p.URL, id)
 			b.write("#text", "my words")
-			d.obey(func(rw http.ResponseWriter, r *http.Request) bool {
+			p.setRule(func(rw http.ResponseWriter, r *http.Request) bool {
 				return r.Method == http.MethodPost && c.rule(rw, r)
 			})
 			b.click("#send")
@@ -64,10 +64,10 @@ func TestAnAnswerThatDidNotArriveIsKeptAndCanBeSentAgain(t *testing.T) {
 			if kept := eval[string](b, "document.querySelector('#text').value"); kept != "my words" {
 				t.Errorf("the text is %q", kept)
 			}
-			if s := w.answer(id); s.Status != "pending" {
+			if s := u.answer(id); s.Status != "pending" {
 				t.Fatalf("the answer arrived: %+v", s)
 			}
-			d.obey(nil)
+			p.setRule(nil)
 			b.click("#send")
 			b.sees("#standing", "my words")
 			if said := b.text("#refused"); said != "" {
@@ -77,73 +77,75 @@ func TestAnAnswerThatDidNotArriveIsKeptAndCanBeSentAgain(t *testing.T) {
 	}
 }
 
-func TestAnAnswerWhoseReplyWasLostCountsAsOnesOwn(t *testing.T) {
+func TestAnAnswerWhoseResponseWasLostCountsAsSent(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, hubtest.Options{})
-	id := w.ask(args{"question": "q"})
-	d := newDoor(t, w.hub, func(r *http.Response) error {
+	u := newUser(t, hubtest.Options{})
+	id := u.Ask(args{"question": "q"})
+	p := newProxy(t, u.Hub, func(r *http.Response) error {
 		if r.Request.Method == http.MethodPost && strings.HasSuffix(r.Request.URL.Path, "/answer") {
 			return io.ErrUnexpectedEOF
 		}
 		return nil
 	})
-	b := w.signedIn(d.URL, id)
+	b := u.signedIn(p.URL, id)
 	b.write("#text", "my words")
 	b.click("#send")
 	b.sees("#state", "This question is answered")
 	b.sees("#standing", "my words")
 }
 
-func TestThePageComesBackByItselfOnceTheServerDoes(t *testing.T) {
+func TestThePageRecoversWhenTheServerDoes(t *testing.T) {
 	t.Parallel()
 	for name, rule := range map[string]func(http.ResponseWriter, *http.Request) bool{
-		"no connection": cut,
+		"no connection": dropConnection,
 		"a server that drains": func(w http.ResponseWriter, _ *http.Request) bool {
 			w.Header().Set("Retry-After", "1")
 			w.WriteHeader(503)
 			return true
 		},
-		"a page of somebody else's": func(w http.ResponseWriter, _ *http.Request) bool {
+		"a page of another server": func(w http.ResponseWriter, _ *http.Request) bool {
 			_, _ = io.WriteString(w, "<h1>Welcome to the hotel</h1>")
 			return true
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			w := newWorld(t, hubtest.Options{})
-			id := w.ask(args{"question": "q"})
-			d := newDoor(t, w.hub, nil)
-			d.obey(func(rw http.ResponseWriter, r *http.Request) bool {
+			u := newUser(t, hubtest.Options{})
+			id := u.Ask(args{"question": "q"})
+			p := newProxy(t, u.Hub, nil)
+			p.setRule(func(rw http.ResponseWriter, r *http.Request) bool {
 				return strings.HasPrefix(r.URL.Path, "/v1/") && rule(rw, r)
 			})
-			b := w.signedIn(d.URL, id)
+			b := u.signedIn(p.URL, id)
 			b.sees("#note", "Trying again…")
-			d.obey(nil)
-			b.sees("#state", "Waiting for your answer") // the link was not lost either
+			p.setRule(nil)
+			b.sees("#state", "Waiting for your answer") // the link can still be redeemed
 			b.holds("document.querySelector('#note').textContent === ''")
-			w.elsewhere(id, "x")
+			u.elsewhere(id, "x")
 			b.sees("#state", "This question was answered elsewhere")
 		})
 	}
 }
 
-func TestAPageThatNobodySeesAsksForNothingAndCatchesUp(t *testing.T) {
+func TestAHiddenPageSendsNoRequestsAndUpdatesWhenShown(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, hubtest.Options{})
-	id := w.ask(args{"question": "q"})
-	d := newDoor(t, w.hub, nil)
-	b := w.signedIn(d.URL, id)
+	u := newUser(t, hubtest.Options{})
+	id := u.Ask(args{"question": "q"})
+	p := newProxy(t, u.Hub, nil)
+	b := u.signedIn(p.URL, id)
 	b.sees("#state", "Waiting for your answer")
 	b.write("#text", "half a")
-	eval[bool](b, "(own => { window.calls = 0; window.fetch = (...a) => { calls++; return own(...a); }; return true; })(fetch)")
+	eval[bool](b,
+		"(own => { window.calls = 0; window.fetch = (...a) => { calls++; return own(...a); }; return true; })(fetch)")
 	hide := func(hidden string) {
-		eval[bool](b, "Object.defineProperty(document, 'hidden', {value: "+hidden+", configurable: true}), document.dispatchEvent(new Event('visibilitychange'))")
+		eval[bool](b, "Object.defineProperty(document, 'hidden', {value: "+hidden+", configurable: true}), "+
+			"document.dispatchEvent(new Event('visibilitychange'))")
 	}
 	hide("true")
-	d.over(t, "/v1/questions/"+id+"/response")
-	w.elsewhere(id, "x")
+	p.awaitEnd(t, "/v1/questions/"+id+"/response")
+	u.elsewhere(id, "x")
 	if calls := eval[int](b, "new Promise(done => setTimeout(done)).then(() => calls)"); calls != 0 {
-		t.Errorf("%d calls were made in the dark", calls)
+		t.Errorf("the hidden page made %d calls", calls)
 	}
 	hide("false")
 	b.sees("#state", "This question was answered elsewhere")

@@ -10,14 +10,17 @@ import (
 	"parley.internal/services/hub/internal/page"
 )
 
-// fits checks the page on the narrowest phone: no sideways scrolling, and whatever is
-// to be hit can be hit with a thumb.
+// fits checks the page on a phone that is 320 pixels wide: it does not scroll sideways, and every control is at least
+// 44 pixels wide and high.
 func (b *tab) fits(when string) {
 	b.t.Helper()
-	if width := eval[[]int](b, "[document.documentElement.scrollWidth, innerWidth]"); width[0] > 320 || width[1] != 320 {
+	width := eval[[]int](b, "[document.documentElement.scrollWidth, innerWidth]")
+	if width[0] > 320 || width[1] != 320 {
 		b.t.Errorf("%s: the page is %d wide in a window of %d, want 320", when, width[0], width[1])
 	}
-	small := eval[[]string](b, `[...document.querySelectorAll('button, a, textarea, .choice, input:not([type=radio])')].filter(e => {
+	small := eval[[]string](b, `[...document.querySelectorAll(
+		'button, a, textarea, .choice, input:not([type=radio])'
+	)].filter(e => {
 		const r = e.getBoundingClientRect();
 		return e.checkVisibility() && (r.height < 44 || r.width < 44);
 	}).map(e => e.outerHTML)`)
@@ -28,15 +31,15 @@ func (b *tab) fits(when string) {
 
 func TestThePageFitsANarrowPhone(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, hubtest.Options{Firebase: page.Firebase{APIKey: "k"}})
+	u := newUser(t, hubtest.Options{Firebase: page.Firebase{APIKey: "k"}})
 	long, word := strings.Repeat("w", 2000), strings.Repeat("m", 100)
-	id := w.ask(args{"question": long, "context": long, "options": []string{word, word, word, word, word}})
+	id := u.Ask(args{"question": long, "context": long, "options": []string{word, word, word, word, word}})
 	b := newTab(t)
 	b.do("a phone", chromedp.EmulateViewport(320, 568))
-	b.open(w.hub.URL + "/q/" + id)
+	b.open(u.Hub.URL + "/q/" + id)
 	b.sees("#sign-in", "E-mail")
 	b.fits("at the sign-in")
-	b.open(w.hub.URL + "/q/" + id + "#link=" + w.code())
+	b.open(u.Hub.URL + "/q/" + id + "#link=" + u.LinkCode())
 	b.sees("#state", "Waiting for your answer")
 	b.fits("before the answer")
 	b.click(".choice:nth-child(3)")
@@ -45,27 +48,30 @@ func TestThePageFitsANarrowPhone(t *testing.T) {
 	b.click("#send")
 	b.sees("#state", "This question is answered")
 	b.fits("after the answer")
-	w.ask(args{"question": long})
-	b.open(w.hub.URL + "/q")
+	u.Ask(args{"question": long})
+	b.open(u.Hub.URL + "/q")
 	b.sees("#questions", "www")
 	b.fits("at the list")
 	var made struct{ AlertID string }
-	must(t, w.hub.REST(w.agent, "POST", "/v1/alerts", args{"message": long}).Into(&made))
-	b.open(w.hub.URL + "/q/" + made.AlertID)
+	hubtest.Must(t, u.Hub.REST(u.Agent, "POST", "/v1/alerts", args{"message": long}).Into(&made))
+	b.open(u.Hub.URL + "/q/" + made.AlertID)
 	b.sees("#kind", "Alert")
 	b.fits("at an alert")
 }
 
-func TestEverythingToFillInHasALabelAndNewsAreSpoken(t *testing.T) {
+func TestEveryFieldHasALabelAndChangesAreAnnounced(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, hubtest.Options{})
-	b := w.signedIn(w.hub.URL, w.ask(args{"question": "q", "options": []string{"Yes"}}))
+	u := newUser(t, hubtest.Options{})
+	b := u.signedIn(u.Hub.URL, u.Ask(args{"question": "q", "options": []string{"Yes"}}))
 	b.sees("#state", "Waiting for your answer")
-	if bare := eval[[]string](b, "[...document.querySelectorAll('input, textarea')].filter(e => !e.labels.length).map(e => e.id)"); len(bare) > 0 {
-		t.Errorf("without a label: %q", bare)
+	unlabelled := eval[[]string](b,
+		"[...document.querySelectorAll('input, textarea')].filter(e => !e.labels.length).map(e => e.id)")
+	if len(unlabelled) > 0 {
+		t.Errorf("without a label: %q", unlabelled)
 	}
 	for _, id := range []string{"note", "state", "fault", "refused", "why"} {
-		if role := eval[string](b, "document.querySelector('#"+id+"').getAttribute('role')"); role != "status" && role != "alert" {
+		role := eval[string](b, "document.querySelector('#"+id+"').getAttribute('role')")
+		if role != "status" && role != "alert" {
 			t.Errorf("#%s has the role %q", id, role)
 		}
 	}

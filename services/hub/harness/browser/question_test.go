@@ -6,7 +6,7 @@ import (
 	"parley.internal/services/hub/harness/hubtest"
 )
 
-// answered checks what an agent that waited got.
+// answered checks the answer that a waiting agent received.
 func answered(t *testing.T, got <-chan string, want string) {
 	t.Helper()
 	if s := <-got; s != "answered: "+want {
@@ -16,12 +16,14 @@ func answered(t *testing.T, got <-chan string, want string) {
 
 func TestALinkShowsAQuestionAndBringsTheAnswerToTheAgentThatWaits(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, hubtest.Options{})
-	id := w.ask(args{"question": "Deploy\nnow?", "options": []string{"Yes", "No, wait"}, "context": "line 1\n  line 2", "priority": "high"})
-	got := w.waiting(id)
-	b := w.signedIn(w.hub.URL, id)
+	u := newUser(t, hubtest.Options{})
+	id := u.Ask(args{"question": "Deploy\nnow?", "options": []string{"Yes", "No, wait"}, "context": "line 1\n  line 2",
+		"priority": "high"})
+	got := u.waiting(id)
+	b := u.signedIn(u.Hub.URL, id)
 	b.sees("#state", "Waiting for your answer")
-	for sel, want := range map[string]string{"#kind": "Question", "#title": "Deploy\nnow?", "#source": "alpha", "#verified": "(verified)", "#parts dd": "line 1\n  line 2"} {
+	for sel, want := range map[string]string{"#kind": "Question", "#title": "Deploy\nnow?", "#source": "alpha",
+		"#verified": "(verified)", "#parts dd": "line 1\n  line 2"} {
 		if got := b.text(sel); got != want {
 			t.Errorf("%s: got %q, want %q", sel, got, want)
 		}
@@ -31,7 +33,7 @@ func TestALinkShowsAQuestionAndBringsTheAnswerToTheAgentThatWaits(t *testing.T) 
 	if seen := eval[string](b, "document.querySelector('#title').innerText"); seen != "Deploy\nnow?" {
 		t.Errorf("the lines are seen as %q", seen)
 	}
-	if at := eval[string](b, "location.href"); at != w.hub.URL+"/q/"+id {
+	if at := eval[string](b, "location.href"); at != u.Hub.URL+"/q/"+id {
 		t.Errorf("the address keeps the code: %s", at)
 	}
 	if off := eval[bool](b, "document.querySelector('#send').disabled"); !off {
@@ -39,8 +41,8 @@ func TestALinkShowsAQuestionAndBringsTheAnswerToTheAgentThatWaits(t *testing.T) 
 	}
 	b.click("#choices label:nth-child(2)")
 	b.sees("#send", "Send: No, wait")
-	if s := w.answer(id); s.Status != "pending" {
-		t.Errorf("a tap alone answered: %+v", s)
+	if s := u.answer(id); s.Status != "pending" {
+		t.Errorf("choosing an option sent the answer: %+v", s)
 	}
 	b.click("#send")
 	b.sees("#state", "This question is answered")
@@ -56,15 +58,15 @@ func TestALinkShowsAQuestionAndBringsTheAnswerToTheAgentThatWaits(t *testing.T) 
 
 func TestAnAnswerCanBeInOnesOwnWords(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, hubtest.Options{})
-	id := w.ask(args{"question": "Which?", "options": []string{"A", "B"}})
-	got := w.waiting(id)
-	b := w.signedIn(w.hub.URL, id)
+	u := newUser(t, hubtest.Options{})
+	id := u.Ask(args{"question": "Which?", "options": []string{"A", "B"}})
+	got := u.waiting(id)
+	b := u.signedIn(u.Hub.URL, id)
 	b.sees("#answer label", "Or answer in your own words")
 	b.write("#text", "Neither: use C")
 	b.click("#choices label:nth-child(1)")
 	b.sees("#send", "Send: A")
-	b.write("#text", "++") // who goes back to the words means the words
+	b.write("#text", "++") // writing again deselects the option
 	b.holds("document.querySelector('#send').textContent === 'Send'")
 	b.click("#send")
 	b.sees("#standing", "Neither: use C++")
@@ -73,10 +75,10 @@ func TestAnAnswerCanBeInOnesOwnWords(t *testing.T) {
 
 func TestAQuestionWithoutOptionsTakesWords(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, hubtest.Options{})
-	id := w.ask(args{"question": "Why?"})
-	got := w.waiting(id)
-	b := w.signedIn(w.hub.URL, id)
+	u := newUser(t, hubtest.Options{})
+	id := u.Ask(args{"question": "Why?"})
+	got := u.waiting(id)
+	b := u.signedIn(u.Hub.URL, id)
 	b.sees("#answer label", "Your answer")
 	b.write("#text", "  ")
 	if off := eval[bool](b, "document.querySelector('#send').disabled"); !off {
@@ -88,69 +90,74 @@ func TestAQuestionWithoutOptionsTakesWords(t *testing.T) {
 	answered(t, got, "  because")
 }
 
-func TestAQuestionAnsweredElsewhereSaysSoWhileItIsOpen(t *testing.T) {
+func TestAnOpenQuestionShowsThatItWasAnsweredElsewhere(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, hubtest.Options{})
-	id := w.ask(args{"question": "Go?", "options": []string{"Yes", "No"}})
-	b := w.signedIn(w.hub.URL, id)
+	u := newUser(t, hubtest.Options{})
+	id := u.Ask(args{"question": "Go?", "options": []string{"Yes", "No"}})
+	b := u.signedIn(u.Hub.URL, id)
 	b.sees("#state", "Waiting for your answer")
 	b.write("#text", "I was about to")
-	w.elsewhere(id, "No")
+	u.elsewhere(id, "No")
 	b.sees("#state", "This question was answered elsewhere")
 	b.sees("#standing", "No")
 	b.sees("#text-label", "What you wrote, which was not sent")
-	if free := eval[bool](b, "document.querySelector('#send').checkVisibility() || !document.querySelector('#text').readOnly"); free {
-		t.Error("a question that is over can be answered")
+	if free := eval[bool](b,
+		"document.querySelector('#send').checkVisibility() || !document.querySelector('#text').readOnly"); free {
+		t.Error("an answered question can be answered")
 	}
 }
 
-func TestAnAnswerThatCameTooLateShowsTheOneThatStands(t *testing.T) {
+func TestALateAnswerShowsTheFirstOne(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, hubtest.Options{})
-	id := w.ask(args{"question": "Go?", "options": []string{"Yes", "No"}})
-	d := newDoor(t, w.hub, nil)
-	d.hush(t) // the page does not hear of the other answer before it sends its own
-	b := w.signedIn(d.URL, id)
+	u := newUser(t, hubtest.Options{})
+	id := u.Ask(args{"question": "Go?", "options": []string{"Yes", "No"}})
+	p := newProxy(t, u.Hub, nil)
+	p.holdWaits(t) // the page learns of the other answer only after it has sent its own
+	b := u.signedIn(p.URL, id)
 	b.click("#choices label:nth-child(1)")
-	w.elsewhere(id, "No")
+	u.elsewhere(id, "No")
 	b.click("#send")
 	b.sees("#state", "This question was answered elsewhere")
 	b.sees("#standing", "No")
-	if s := w.answer(id); s.Response != "No" {
-		t.Errorf("the first answer stands no more: %+v", s)
+	if s := u.answer(id); s.Response != "No" {
+		t.Errorf("the first answer was replaced: %+v", s)
 	}
 }
 
-func TestAQuestionExpiresBeforeTheEyesWithoutTheServer(t *testing.T) {
+func TestAQuestionExpiresOnThePageWithoutTheServer(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, hubtest.Options{})
-	d := newDoor(t, w.hub, nil)
-	release := d.hush(t)
-	id := w.ask(args{"question": "Quick?", "options": []string{"Yes"}, "ttl": 2})
-	b := w.signedIn(d.URL, id)
+	u := newUser(t, hubtest.Options{})
+	p := newProxy(t, u.Hub, nil)
+	release := p.holdWaits(t)
+	id := u.Ask(args{"question": "Quick?", "options": []string{"Yes"}, "ttl": 2})
+	b := u.signedIn(p.URL, id)
 	b.sees("#state", "This question expired without an answer")
 	if free := eval[bool](b, "document.querySelector('#answer').checkVisibility()"); free {
 		t.Error("an expired question can be answered")
 	}
 	release()
-	d.over(t, "/v1/questions/"+id+"/response")
+	p.awaitEnd(t, "/v1/questions/"+id+"/response")
 	b.sees("#state", "This question expired without an answer")
 	b.reload()
 	b.sees("#state", "This question expired without an answer")
 }
 
-func TestWhatIsNoQuestionIsShownToRead(t *testing.T) {
+func TestAlertsAndTasksAreShownWithoutAnAnswerForm(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, hubtest.Options{})
+	u := newUser(t, hubtest.Options{})
 	var made struct{ AlertID, TaskID string }
-	must(t, w.hub.REST(w.agent, "POST", "/v1/alerts", args{"message": "The disk is full", "alertType": "warning", "context": "on /var"}).Into(&made))
-	b := w.signedIn(w.hub.URL, made.AlertID)
-	for sel, want := range map[string]string{"#kind": "Alert", "#title": "The disk is full", "#about": "warning", "#source": "alpha", "#parts": "on /var", "#state": "Status: created"} {
+	hubtest.Must(t, u.Hub.REST(u.Agent, "POST", "/v1/alerts",
+		args{"message": "The disk is full", "alertType": "warning", "context": "on /var"}).Into(&made))
+	b := u.signedIn(u.Hub.URL, made.AlertID)
+	for sel, want := range map[string]string{"#kind": "Alert", "#title": "The disk is full", "#about": "warning",
+		"#source": "alpha", "#parts": "on /var", "#state": "Status: created"} {
 		b.sees(sel, want)
 	}
-	must(t, w.hub.REST(w.agent, "POST", "/v1/tasks", args{"title": "Review", "target": "user", "instructions": "Look at it"}).Into(&made))
-	b.open(w.hub.URL + "/q/" + made.TaskID)
-	for sel, want := range map[string]string{"#kind": "Task", "#title": "Review", "#parts": "Look at it", "#state": "Status: created"} {
+	hubtest.Must(t, u.Hub.REST(u.Agent, "POST", "/v1/tasks",
+		args{"title": "Review", "target": "user", "instructions": "Look at it"}).Into(&made))
+	b.open(u.Hub.URL + "/q/" + made.TaskID)
+	for sel, want := range map[string]string{"#kind": "Task", "#title": "Review", "#parts": "Look at it",
+		"#state": "Status: created"} {
 		b.sees(sel, want)
 	}
 	if asks := eval[bool](b, "document.querySelector('#answer').checkVisibility()"); asks {
@@ -158,13 +165,13 @@ func TestWhatIsNoQuestionIsShownToRead(t *testing.T) {
 	}
 }
 
-func TestTheListLeadsToEachQuestionThatWaits(t *testing.T) {
+func TestTheListLinksToEachPendingQuestion(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, hubtest.Options{})
-	first := w.ask(args{"question": "First?"})
-	second := w.ask(args{"question": "Second?", "priority": "high"})
-	w.elsewhere(w.ask(args{"question": "Third?"}), "done")
-	b := w.signedIn(w.hub.URL, "")
+	u := newUser(t, hubtest.Options{})
+	first := u.Ask(args{"question": "First?"})
+	second := u.Ask(args{"question": "Second?", "priority": "high"})
+	u.elsewhere(u.Ask(args{"question": "Third?"}), "done")
+	b := u.signedIn(u.Hub.URL, "")
 	b.sees("#questions", "First?")
 	links := eval[[]string](b, "[...document.querySelectorAll('#questions a')].map(a => a.getAttribute('href'))")
 	if len(links) != 2 || links[0] != "/q/"+second || links[1] != "/q/"+first {
@@ -172,20 +179,20 @@ func TestTheListLeadsToEachQuestionThatWaits(t *testing.T) {
 	}
 	b.click("#questions li:nth-child(2) a")
 	b.sees("#title", "First?")
-	w.elsewhere(first, "x")
-	w.elsewhere(second, "x")
+	u.elsewhere(first, "x")
+	u.elsewhere(second, "x")
 	b.sees("#state", "This question was answered elsewhere")
 	b.click("header a")
 	b.sees("#none", "No question waits for you")
 }
 
-func TestWhatIsNotThereSaysSo(t *testing.T) {
+func TestAnUnknownOrInvalidIDIsReported(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, hubtest.Options{})
-	b := w.signedIn(w.hub.URL, "0199-none")
+	u := newUser(t, hubtest.Options{})
+	b := u.signedIn(u.Hub.URL, "0199-none")
 	b.sees("#fault", "There is nothing here by this name")
-	b.open(w.hub.URL + "/q/a%20b")
+	b.open(u.Hub.URL + "/q/a%20b")
 	b.sees("#fault", "must match")
-	b.open(w.hub.URL + "/q/%ff")
+	b.open(u.Hub.URL + "/q/%ff")
 	b.sees("#fault", "must be valid UTF-8")
 }

@@ -16,10 +16,10 @@ import (
 
 func TestWithoutASignInThePageSaysHowToGetOne(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, hubtest.Options{})
-	id := w.ask(args{"question": "secret"})
+	u := newUser(t, hubtest.Options{})
+	id := u.Ask(args{"question": "secret"})
 	b := newTab(t)
-	b.open(w.hub.URL + "/q/" + id)
+	b.open(u.Hub.URL + "/q/" + id)
 	b.sees("#sign-in", "parley link")
 	if body := b.text("main"); strings.Contains(body, "secret") {
 		t.Errorf("the page shows %s", body)
@@ -31,25 +31,25 @@ func TestWithoutASignInThePageSaysHowToGetOne(t *testing.T) {
 	}
 }
 
-// A server that others can reach refuses pages of origins that it does not know, so
-// nothing of the page may be loaded in a way that names one.
-func TestThePageLoadsFromAServerThatOthersCanReach(t *testing.T) {
+// A public server refuses requests with an unknown Origin, so the page must not load its parts with requests that
+// carry one.
+func TestThePageLoadsFromAPublicServer(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, hubtest.Options{Public: true})
+	u := newUser(t, hubtest.Options{Public: true})
 	b := newTab(t)
-	b.open(w.hub.URL + "/q")
+	b.open(u.Hub.URL + "/q")
 	b.sees("#sign-in", "parley link")
-	eval[string](b, "localStorage.setItem('parley.signIn', '"+`{"key":"`+w.human+`"}`+"'), 'ok'")
-	w.ask(args{"question": "Here?"})
+	eval[string](b, "localStorage.setItem('parley.signIn', '"+`{"key":"`+u.Human+`"}`+"'), 'ok'")
+	u.Ask(args{"question": "Here?"})
 	b.reload()
 	b.sees("#questions", "Here?")
 }
 
 func TestALinkSignsInOneBrowserOnce(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, hubtest.Options{})
-	id := w.ask(args{"question": "q"})
-	link := w.hub.URL + "/q/" + id + "#link=" + w.code()
+	u := newUser(t, hubtest.Options{})
+	id := u.Ask(args{"question": "q"})
+	link := u.Hub.URL + "/q/" + id + "#link=" + u.LinkCode()
 	first, second := newTab(t), newTab(t)
 	first.open(link)
 	first.sees("#state", "Waiting for your answer")
@@ -59,60 +59,61 @@ func TestALinkSignsInOneBrowserOnce(t *testing.T) {
 	if at := eval[string](second, "location.hash"); at != "" {
 		t.Errorf("the address keeps %q", at)
 	}
-	// A link that is opened in the same tab is not loaded anew.
-	second.open(w.hub.URL + "/q/" + id + "#link=" + w.code())
+	// Opening a link to the page in the same tab does not load the page again.
+	second.open(u.Hub.URL + "/q/" + id + "#link=" + u.LinkCode())
 	second.sees("#state", "Waiting for your answer")
-	// Who is signed in already may open an old one.
-	first.open(w.hub.URL + "/q")
+	// A browser that is signed in may open a used link.
+	first.open(u.Hub.URL + "/q")
 	first.open(link)
 	first.sees("#state", "Waiting for your answer")
 }
 
-func TestAKeyThatIsGoodNoMoreAsksForANewLinkAndKeepsTheText(t *testing.T) {
+func TestARevokedKeyLeadsToTheSignInAndKeepsTheText(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, hubtest.Options{})
-	id := w.ask(args{"question": "q"})
-	d := newDoor(t, w.hub, nil)
-	d.hush(t)
-	b := w.signedIn(d.URL, id)
+	u := newUser(t, hubtest.Options{})
+	id := u.Ask(args{"question": "q"})
+	p := newProxy(t, u.Hub, nil)
+	p.holdWaits(t)
+	b := u.signedIn(p.URL, id)
 	b.write("#text", "my words")
 	key := eval[string](b, "JSON.parse(localStorage.getItem('parley.signIn')).key")
-	w.revoke(key)
+	u.revoke(key)
 	b.click("#send")
 	b.sees("#why", "This key was revoked")
 	b.sees("#by-link", "parley link")
 	if left := eval[int](b, "localStorage.length"); left != 0 {
 		t.Error("the key is kept")
 	}
-	b.open(d.URL + "/q/" + id + "#link=" + w.code())
+	b.open(p.URL + "/q/" + id + "#link=" + u.LinkCode())
 	b.sees("#state", "Waiting for your answer")
 	b.click("#send")
 	b.sees("#standing", "my words")
 }
 
-// revoke ends a key, which the browser does not know.
-func (w *world) revoke(key string) {
-	w.t.Helper()
-	caller, _, err := w.hub.App.Keys.Lookup(w.t.Context(), key)
-	must(w.t, err)
-	_, err = w.hub.App.Keys.Revoke(w.t.Context(), identity.Caller{User: caller.User, Kind: identity.Human}, keys.RevokeInput{KeyID: caller.KeyID})
-	must(w.t, err)
+// revoke revokes a key. The browser learns of it only from the next response.
+func (u *user) revoke(key string) {
+	u.t.Helper()
+	caller, _, err := u.Hub.App.Keys.Lookup(u.t.Context(), key)
+	hubtest.Must(u.t, err)
+	_, err = u.Hub.App.Keys.Revoke(u.t.Context(), identity.Caller{User: caller.User, Kind: identity.Human},
+		keys.RevokeInput{KeyID: caller.KeyID})
+	hubtest.Must(u.t, err)
 }
 
-func TestSigningOutForgetsInEveryTab(t *testing.T) {
+func TestSigningOutEndsTheSignInOfEveryTab(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, hubtest.Options{})
-	id := w.ask(args{"question": "secret"})
-	b := w.signedIn(w.hub.URL, id)
+	u := newUser(t, hubtest.Options{})
+	id := u.Ask(args{"question": "secret"})
+	b := u.signedIn(u.Hub.URL, id)
 	b.sees("#title", "secret")
-	other := b.beside()
-	other.open(w.hub.URL + "/q")
+	other := b.sibling()
+	other.open(u.Hub.URL + "/q")
 	other.sees("#questions", "secret")
 	b.click("#sign-out")
 	b.sees("#sign-in", "parley link")
 	other.sees("#sign-in", "parley link")
 	if left := eval[int](b, "localStorage.length + sessionStorage.length"); left != 0 {
-		t.Error("something is kept")
+		t.Error("the browser still stores data")
 	}
 	if body := b.text("main"); strings.Contains(body, "secret") {
 		t.Errorf("the page still shows %s", body)
@@ -121,14 +122,14 @@ func TestSigningOutForgetsInEveryTab(t *testing.T) {
 	b.sees("#sign-in", "parley link")
 }
 
-// service plays the two services of Firebase Auth for one person.
+// service imitates the two services of Firebase Auth for one person.
 type service struct {
 	page.Firebase
 
 	mu      sync.Mutex
-	ids     []string // the ID tokens to give, in turn
+	ids     []string // the ID tokens to issue, in order
 	refresh []string // the refresh tokens that were used
-	refused bool     // whether refresh tokens are good no more
+	refused bool     // refuse every refresh token
 }
 
 func newService(t *testing.T) *service {
@@ -149,11 +150,12 @@ func newService(t *testing.T) *service {
 		mux.ServeHTTP(w, r)
 	}))
 	t.Cleanup(server.Close)
-	s.Firebase = page.Firebase{APIKey: "public", AuthURL: server.URL + "/identitytoolkit.googleapis.com", TokenURL: server.URL + "/securetoken.googleapis.com"}
+	s.Firebase = page.Firebase{APIKey: "public", AuthURL: server.URL + "/identitytoolkit.googleapis.com",
+		TokenURL: server.URL + "/securetoken.googleapis.com"}
 	return s
 }
 
-// next is the next ID token; the last one stays. The lock is held.
+// next returns the next ID token, and the last one again and again. The caller must hold the lock.
 func (s *service) next() string {
 	id := s.ids[0]
 	if len(s.ids) > 1 {
@@ -169,7 +171,8 @@ func (s *service) password(w http.ResponseWriter, r *http.Request) {
 		Email, Password   string
 		ReturnSecureToken bool
 	}
-	if err := readJSON(r, &in); err != nil || in.Email != "me@example.org" || in.Password != "right" || !in.ReturnSecureToken {
+	if err := readJSON(r, &in); err != nil || in.Email != "me@example.org" || in.Password != "right" ||
+		!in.ReturnSecureToken {
 		http.Error(w, `{"error":{"code":400,"message":"INVALID_LOGIN_CREDENTIALS"}}`, 400)
 		return
 	}
@@ -188,7 +191,7 @@ func (s *service) token(w http.ResponseWriter, r *http.Request) {
 	writeJSON(w, args{"id_token": s.next(), "refresh_token": "r2", "expires_in": "3600"})
 }
 
-// used are the refresh tokens that came.
+// used returns the refresh tokens that clients sent.
 func (s *service) used() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -202,17 +205,17 @@ func (b *tab) signIn(password string) {
 	b.write("#password", password+"\r")
 }
 
-func TestFirebaseSignsInAndItsTokenIsRenewedOnce(t *testing.T) {
+func TestFirebaseSignsInAndRenewsItsTokenOnce(t *testing.T) {
 	t.Parallel()
 	s := newService(t)
-	w := newWorld(t, hubtest.Options{Firebase: s.Firebase})
-	id := w.ask(args{"question": "q"})
-	got := w.waiting(id)
-	stale := w.hub.Human("u")
-	s.ids = []string{stale, w.hub.Human("u")}
+	u := newUser(t, hubtest.Options{Firebase: s.Firebase})
+	id := u.Ask(args{"question": "q"})
+	got := u.waiting(id)
+	stale := u.Hub.Human("u")
+	s.ids = []string{stale, u.Hub.Human("u")}
 
 	b := newTab(t)
-	b.open(w.hub.URL + "/q/" + id)
+	b.open(u.Hub.URL + "/q/" + id)
 	b.sees("#sign-in", "Password")
 	b.write("#email", "me@example.org")
 	b.signIn("wrong")
@@ -224,7 +227,7 @@ func TestFirebaseSignsInAndItsTokenIsRenewedOnce(t *testing.T) {
 		t.Errorf("the browser keeps %s, want the refresh token alone", kept)
 	}
 	b.write("#text", "my words")
-	w.revoke(stale) // as if its hour were over
+	u.revoke(stale) // like a token that has expired
 	b.click("#send")
 	b.sees("#standing", "my words")
 	answered(t, got, "my words")
@@ -245,21 +248,21 @@ func TestFirebaseSignsInAndItsTokenIsRenewedOnce(t *testing.T) {
 	}
 }
 
-func TestFirebaseThatEndsASignInAsksForThePasswordAndKeepsTheText(t *testing.T) {
+func TestAnExpiredFirebaseSignInAsksForThePasswordAndKeepsTheText(t *testing.T) {
 	t.Parallel()
 	s := newService(t)
-	w := newWorld(t, hubtest.Options{Firebase: s.Firebase})
-	id := w.ask(args{"question": "q"})
-	stale := w.hub.Human("u")
-	s.ids = []string{stale, w.hub.Human("u")}
-	d := newDoor(t, w.hub, nil)
-	d.hush(t)
+	u := newUser(t, hubtest.Options{Firebase: s.Firebase})
+	id := u.Ask(args{"question": "q"})
+	stale := u.Hub.Human("u")
+	s.ids = []string{stale, u.Hub.Human("u")}
+	p := newProxy(t, u.Hub, nil)
+	p.holdWaits(t)
 	b := newTab(t)
-	b.open(d.URL + "/q/" + id)
+	b.open(p.URL + "/q/" + id)
 	b.write("#email", "me@example.org")
 	b.signIn("right")
 	b.write("#text", "my words")
-	w.revoke(stale)
+	u.revoke(stale)
 	s.mu.Lock()
 	s.refused = true
 	s.mu.Unlock()

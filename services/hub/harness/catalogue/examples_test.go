@@ -2,6 +2,7 @@ package catalogue
 
 import (
 	"bytes"
+	"encoding/json"
 	"strings"
 	"testing"
 
@@ -20,7 +21,7 @@ func TestEveryExampleEndsAsItsSpecSaysAndMeansTheSameOverBothTransports(t *testi
 		// Two hubs, so that each side has a clock of its own.
 		here, there := newCity(t, db, "here-"+set.name), newCity(t, db, "there-"+set.name)
 		for _, o := range set.ops {
-			fits := output(t, o)
+			fits := schema(t, o.Name, o.Output)
 			for _, e := range o.Cases().Examples {
 				title := optest.Title(o, e.Name)
 				a := example(t, here.newcomer(overREST), o, e, fits)
@@ -52,18 +53,32 @@ func example(t *testing.T, p *person, o *op.Op, e op.Example, fits *jsonschema.S
 	return names{}.plain(said(t, out, err))
 }
 
-// output is the published schema of an operation's output.
-func output(t *testing.T, o *op.Op) *jsonschema.Schema {
+// The documents show the sample of each operation.
+func TestTheSampleOfADocumentFitsThePublishedInput(t *testing.T) {
+	t.Parallel()
+	for _, o := range app.New(nil, app.Ports{}).Catalogue().Ops() {
+		text, err := json.Marshal(o.Sample())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := schema(t, o.Name, o.Input).Validate(decode(t, text)); err != nil {
+			t.Errorf("%s has the sample %s, which its schema refuses: %v", o.Name, text, err)
+		}
+	}
+}
+
+// schema compiles the published schema of an operation's input or output.
+func schema(t *testing.T, name string, text []byte) *jsonschema.Schema {
 	t.Helper()
-	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(o.Output))
+	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(text))
 	c := jsonschema.NewCompiler()
 	if err == nil {
-		err = c.AddResource("mem:///"+o.Name, doc)
+		err = c.AddResource("mem:///"+name, doc)
 	}
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := c.Compile("mem:///" + o.Name)
+	s, err := c.Compile("mem:///" + name)
 	if err != nil {
 		t.Fatal(err)
 	}

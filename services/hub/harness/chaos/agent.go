@@ -12,27 +12,27 @@ import (
 	"parley.internal/shared/fault"
 )
 
-// agent is one client with a program's key.
+// agent is a client with the key of a program.
 type agent struct {
 	run    *run
 	crew   *crew
 	book   *witness.Book
 	call   *caller.Caller
-	name   string // its program
+	name   string // of its program
 	circle *circle
 	seat   string // its name in the team
-	chance *rand.Rand
+	random *rand.Rand
 	serial int
-	cursor string // how far it followed the fire
+	cursor string // the position in the campfire
 }
 
 func newAgent(r *run, c *crew, i int, call *caller.Caller) *agent {
 	a := &agent{run: r, crew: c, book: c.book, call: call, name: fmt.Sprintf("p%d", i)}
-	a.chance = rand.New(rand.NewPCG(r.options.Seed, hash(c.user+a.name)))
+	a.random = rand.New(rand.NewPCG(r.options.Seed, hash(c.user+a.name)))
 	return a
 }
 
-// hash is FNV-1a, so that each agent has chances of its own, the same in every run.
+// hash is FNV-1a. It gives each agent a random sequence of its own that is the same in every run.
 func hash(s string) uint64 {
 	h := uint64(14695981039346656037)
 	for i := range len(s) {
@@ -41,7 +41,7 @@ func hash(s string) uint64 {
 	return h
 }
 
-// move is one thing that an agent does, of one or more calls. An error ends the agent.
+// move is a step of an agent, of one or more calls, with its weight in the random choice. An error ends the agent.
 type move struct {
 	weight int
 	do     func(*agent, context.Context) error
@@ -53,16 +53,16 @@ var moves = []move{
 	{4, (*agent).sendMail},
 	{4, (*agent).readMail},
 	{2, (*agent).teamTask},
-	{2, (*agent).teamTalk},
+	{2, (*agent).sendTeamMessage},
 	{2, (*agent).teamInbox},
-	{4, (*agent).speak},
-	{4, (*agent).listen},
+	{4, (*agent).postToFire},
+	{4, (*agent).readFire},
 	{3, (*agent).ask},
 }
 
-// act makes moves until more says that it is enough: first each of them once.
+// act makes moves while more returns true: first each move once, then random ones.
 func (a *agent) act(ctx context.Context, more func(done int) bool) error {
-	first := a.chance.Perm(len(moves))
+	first := a.random.Perm(len(moves))
 	for done := 0; more(done); done++ {
 		m := a.pick()
 		if done < len(first) {
@@ -71,7 +71,7 @@ func (a *agent) act(ctx context.Context, more func(done int) bool) error {
 		if err := m.do(a, ctx); err != nil {
 			return fmt.Errorf("%s of %s: %w", a.name, a.crew.user, err)
 		}
-		a.run.stepped()
+		a.run.pace.step()
 	}
 	return nil
 }
@@ -81,7 +81,7 @@ func (a *agent) pick() move {
 	for _, m := range moves {
 		all += m.weight
 	}
-	at := a.chance.IntN(all)
+	at := a.random.IntN(all)
 	for _, m := range moves {
 		if at -= m.weight; at < 0 {
 			return m
@@ -90,60 +90,61 @@ func (a *agent) pick() move {
 	return moves[0]
 }
 
-// drain reads all there is to read, once everybody has ended.
+// drain reads everything addressed to the agent. It is called when no agent acts any more.
 func (a *agent) drain(ctx context.Context) error {
 	for _, step := range []func(context.Context) error{a.drainMail, a.drainTeam, a.drainFire} {
 		if err := step(ctx); err != nil {
-			return fmt.Errorf("%s of %s, reading what is left: %w", a.name, a.crew.user, err)
+			return fmt.Errorf("%s of %s, reading the rest: %w", a.name, a.crew.user, err)
 		}
 	}
 	return nil
 }
 
-// label is a text that nothing else of the run says.
-func (a *agent) label(what string) string {
+// uniqueText returns a text that occurs once in the run.
+func (a *agent) uniqueText(what string) string {
 	a.serial++
 	return fmt.Sprintf("%s %d of %s.%s", what, a.serial, a.crew.user, a.name)
 }
 
-// peer is another agent of the crew, mate another of the circle; the agent itself
-// where there is none.
+// peer returns a random other agent of the crew, or the agent itself if it is the only one.
 func (a *agent) peer() *agent { return a.other(a.crew.agents) }
-func (a *agent) mate() *agent { return a.other(a.circle.agents) }
+
+// teammate returns a random other agent of the circle, or the agent itself if it is the only one.
+func (a *agent) teammate() *agent { return a.other(a.circle.agents) }
 
 func (a *agent) other(all []*agent) *agent {
-	at := a.chance.IntN(len(all))
+	at := a.random.IntN(len(all))
 	if all[at] == a {
 		at = (at + 1) % len(all)
 	}
 	return all[at]
 }
 
-func (a *agent) percent(n int) bool { return a.chance.IntN(100) < n }
+func (a *agent) percent(n int) bool { return a.random.IntN(100) < n }
 
-// wait is how long a reading call waits, at times not at all.
+// wait returns a random wait for a reading call, which may be zero.
 func (a *agent) wait() time.Duration {
-	return time.Duration(a.chance.IntN(3)) * 600 * time.Millisecond
+	return time.Duration(a.random.IntN(3)) * 600 * time.Millisecond
 }
 
-// do calls an operation. A refusal is a violation, and then nothing came of the call.
-func (a *agent) do(ctx context.Context, op string, wait time.Duration, args map[string]any, out any) (call caller.Call, ok bool, err error) {
+// do calls an operation and reports whether it succeeded. It records a refusal as a violation and returns no error
+// for it.
+func (a *agent) do(
+	ctx context.Context, op string, wait time.Duration, args map[string]any, out any,
+) (call caller.Call, ok bool, err error) {
 	call, err = a.call.Do(ctx, op, wait, args, out)
 	var refused *caller.Refusal
 	if errors.As(err, &refused) {
-		a.strange(refused)
+		a.noteRefusal(refused)
 		return call, false, nil
 	}
 	return call, err == nil, err
 }
 
-// strange notes a refusal that nothing explains.
-func (a *agent) strange(r *caller.Refusal) {
+// noteRefusal records an unexpected refusal as a violation.
+func (a *agent) noteRefusal(r *caller.Refusal) {
 	a.book.Violate(witness.Answers, r.RequestID, "%v", r)
 }
 
-// precondition says whether a refusal is one of the state of things.
+// precondition reports whether a refusal is a Precondition fault.
 func precondition(r *caller.Refusal) bool { return r.Code == fault.Precondition.Code() }
-
-// last is the id of the request that was answered.
-func last(c caller.Call) string { return c.Attempts[len(c.Attempts)-1].RequestID }

@@ -21,40 +21,38 @@ import (
 	"parley.internal/shared/store/firestore"
 )
 
-// Options are what a run is.
+// Options configure a run.
 type Options struct {
-	// Hub is the command that serves, with its arguments, and Env its environment. It is
-	// told of no address: it takes a free port and says which.
+	// Hub is the command that serves, with its arguments, and Env is its environment. Run adds the flag --addr, so that
+	// the hub takes a free port and prints it.
 	Hub []string
 	Env []string
-	// Dir is where the hubs' output is kept.
+	// Dir is the directory for the hubs' logs.
 	Dir string
-	// Project is a Firestore project without documents, at the emulator at Emulator, host:port.
+	// Project is a Firestore project without documents, in the emulator at Emulator, a host:port.
 	Project, Emulator string
 
 	Agents int
 	Seed   uint64
-	// Lost is how many of a hundred answers get lost between a hub and its client.
+	// Lost is the percentage of answers that are lost between a hub and its client.
 	Lost int
-	// For is how long agents begin new moves, and Every about how often a hub is
-	// killed meanwhile. Where For is zero each agent makes Moves moves, and Kills hubs
-	// are killed at even distances.
+	// For is the time in which agents begin new moves, and Every the average time between two kills. If For is zero,
+	// each agent makes Moves moves, and Kills hubs are killed at even distances.
 	For, Every   time.Duration
 	Moves, Kills int
-	// Grace is how long what was begun may take once no hub is killed any more, Slack
-	// how long one answer may beyond what its call waits for. Both are there to tell
-	// slow from never.
+	// Grace is the time in which moves in flight must end after the last kill, and Slack the time that an answer may
+	// take in addition to the wait that its call asks for. A run that exceeds either one reports a violation.
 	Grace, Slack time.Duration
-	// SweepEvery is how often all sweeps run.
+	// SweepEvery is the interval at which all sweeps run.
 	SweepEvery time.Duration
-	// Notes gets a line for each kill.
+	// Notes receives a line for each kill.
 	Notes io.Writer
 }
 
-// hubs is how many serve at once.
+// hubs is the number of hubs that serve at the same time.
 const hubs = 2
 
-// run is one under way.
+// run is the state of a run in progress.
 type run struct {
 	options  Options
 	app      *app.App
@@ -65,7 +63,7 @@ type run struct {
 	client   *http.Client
 	tally    *Tally
 	pace     *pace
-	turns    turns
+	limits   limits
 	crews    []*crew
 	report   *Report
 
@@ -73,8 +71,8 @@ type run struct {
 	live []*fleet.Hub
 }
 
-// Run lets agents loose on hubs and says what came of it. An error says that there was
-// no run to its end; what went wrong in one that there was is in the report.
+// Run runs agents on hubs that are killed and returns the report, which lists the violations that it found. An error
+// means that the run could not be completed.
 func Run(ctx context.Context, o Options) (_ *Report, err error) {
 	d, err := firestore.Open(ctx, firestore.Options{Project: o.Project, EmulatorHost: o.Emulator})
 	if err != nil {
@@ -87,28 +85,31 @@ func Run(ctx context.Context, o Options) (_ *Report, err error) {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, proxy.Close()) }()
-	r := &run{options: o, app: app.New(db, app.Ports{}), admin: store.NewAdmin(db), balancer: balancer.New(), client: connections(), tally: newTally(), pace: newPace(o), turns: newTurns()}
-	r.report = &Report{Tally: r.tally, Kills: map[string]int{}, Checked: map[string]int{}, Swept: map[string]int{}, Began: time.Now()}
+	r := &run{options: o, app: app.New(db, app.Ports{}), admin: store.NewAdmin(db), balancer: balancer.New(),
+		client: newHTTPClient(), tally: newTally(), pace: newPace(o), limits: newLimits()}
+	r.report = &Report{Tally: r.tally, Kills: map[string]int{}, Checked: map[string]int{}, Swept: map[string]int{},
+		Began: time.Now()}
 	r.fleet = &fleet.Fleet{Args: append(append([]string{}, o.Hub...), "--addr", "127.0.0.1:0"), Dir: o.Dir,
-		Env: append(append([]string{}, o.Env...), "PARLEY_STORE=firestore", "GOOGLE_CLOUD_PROJECT="+o.Project, "FIRESTORE_EMULATOR_HOST="+proxy.Addr)}
+		Env: append(append([]string{}, o.Env...), "PARLEY_STORE=firestore", "GOOGLE_CLOUD_PROJECT="+o.Project,
+			"FIRESTORE_EMULATOR_HOST="+proxy.Addr)}
 	stop, err := r.serve(ctx)
 	if err != nil {
 		return nil, err
 	}
 	defer stop()
-	if err := r.stage(ctx); err != nil {
+	if err := r.setUp(ctx); err != nil {
 		return nil, errors.Join(err, r.fleet.Close())
 	}
-	played := r.play(ctx)
+	err = r.simulate(ctx)
 	if err := r.fleet.Close(); err != nil {
-		r.report.wrong(witness.Clean, "%v", err)
+		r.report.violate(witness.Clean, "%v", err)
 	}
 	switch {
-	case errors.Is(played, errNever): // what was on its way is not known, so there is nothing to audit
-		r.report.wrong(witness.Waits, "%v", played)
+	case errors.Is(err, errNoProgress): // the calls in flight are unknown, so an audit would prove nothing
+		r.report.violate(witness.Waits, "%v", err)
 		return r.report, r.explain()
-	case played != nil:
-		return nil, played
+	case err != nil:
+		return nil, err
 	}
 	for _, h := range r.fleet.Hubs() {
 		if h.Late() {
@@ -118,83 +119,83 @@ func Run(ctx context.Context, o Options) (_ *Report, err error) {
 	return r.report, r.audit(ctx)
 }
 
-// serve puts the balancer on a free port of this machine.
+// serve starts the balancer on a free port of 127.0.0.1.
 func (r *run) serve(ctx context.Context) (stop func(), err error) {
 	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", "127.0.0.1:0")
 	if err != nil {
 		return nil, err
 	}
 	r.base = "http://" + listener.Addr().String()
-	var dice sync.Mutex
-	chance := rand.New(rand.NewPCG(r.options.Seed, 1))
+	var mu sync.Mutex
+	random := rand.New(rand.NewPCG(r.options.Seed, 1))
 	r.balancer.Lose = func() bool {
-		dice.Lock()
-		defer dice.Unlock()
-		return chance.IntN(100) < r.options.Lost
+		mu.Lock()
+		defer mu.Unlock()
+		return random.IntN(100) < r.options.Lost
 	}
 	srv := &http.Server{Handler: r.balancer, ReadHeaderTimeout: time.Minute, ErrorLog: log.New(io.Discard, "", 0)}
 	var served sync.WaitGroup
-	served.Go(func() { _ = srv.Serve(listener) }) // closed, always
+	served.Go(func() { _ = srv.Serve(listener) }) // always ends with ErrServerClosed
 	return func() {
 		r.client.CloseIdleConnections()
-		_ = srv.Close() // its listener alone could fail, at its end
+		_ = srv.Close() // could only fail to close the listener
 		served.Wait()
 		r.balancer.Close()
 	}, nil
 }
 
-// stage starts the hubs and makes the crews.
-func (r *run) stage(ctx context.Context) error {
+// setUp starts the hubs and creates the crews.
+func (r *run) setUp(ctx context.Context) error {
 	for range hubs {
 		if err := r.launch(ctx); err != nil {
 			return err
 		}
 	}
-	if err := r.rotation(ctx, hubs); err != nil {
+	if err := r.waitUp(ctx, hubs); err != nil {
 		return err
 	}
 	for left, n := r.options.Agents, 0; left > 0; left, n = left-crewSize, n+1 {
-		c, err := r.muster(ctx, n, min(left, crewSize))
+		c, err := r.newCrew(ctx, n, min(left, crewSize))
 		if err != nil {
-			return fmt.Errorf("cannot make a crew: %w", err)
+			return fmt.Errorf("cannot create a crew: %w", err)
 		}
 		r.crews = append(r.crews, c)
 	}
 	return nil
 }
 
-// rotation waits until so many hubs are up.
-func (r *run) rotation(ctx context.Context, n int) error {
+// waitUp waits until n hubs are up.
+func (r *run) waitUp(ctx context.Context, n int) error {
 	tick := time.NewTicker(20 * time.Millisecond)
 	defer tick.Stop()
 	for r.balancer.Up() < n {
 		select {
 		case <-tick.C:
 		case <-ctx.Done():
-			return fmt.Errorf("%d hubs are to be up, and %d are: %w", n, r.balancer.Up(), context.Cause(ctx))
+			return fmt.Errorf("%d hubs must be up, but %d are: %w", n, r.balancer.Up(), context.Cause(ctx))
 		}
 	}
 	return nil
 }
 
-// play is the run itself: all act while hubs are killed, then calm, then all read what
-// is left.
-func (r *run) play(ctx context.Context) error {
-	behind, cancel := context.WithCancel(ctx)
+// simulate lets all agents act while hubs are killed. Once they have ended and all hubs are up, each agent reads the
+// rest of its mail.
+func (r *run) simulate(ctx context.Context) error {
+	serving, cancel := context.WithCancel(ctx)
 	var background sync.WaitGroup
 	defer background.Wait()
 	defer cancel()
-	background.Go(func() { r.sweep(behind) })
+	background.Go(func() { r.sweep(serving) })
 	humans := make(chan error, len(r.crews))
 	for _, c := range r.crews {
-		background.Go(func() { humans <- c.attend(behind) })
+		background.Go(func() { humans <- c.answerQuestions(serving) })
 	}
-	// What began in the storm is to end in the calm after it, but not sooner.
-	acting, patience := r.pace.patient(ctx, r.options.Grace)
-	defer patience()
+	// A move that began while hubs were killed has the grace period to end.
+	acting, stopActing := r.pace.withGrace(ctx, r.options.Grace)
+	defer stopActing()
 	killed := make(chan error, 1)
 	go func() { killed <- r.kill(acting) }()
-	failed := r.everybody(func(a *agent) error { return a.act(acting, r.pace.more) })
+	failed := r.forAllAgents(func(a *agent) error { return a.act(acting, r.pace.more) })
 	r.pace.end()
 	if err := errors.Join(failed, <-killed, ctx.Err()); err != nil {
 		return err
@@ -205,19 +206,19 @@ func (r *run) play(ctx context.Context) error {
 			return err
 		}
 	}
-	calm, patience := context.WithTimeoutCause(ctx, r.options.Grace, errNever)
-	defer patience()
-	if err := r.rotation(calm, hubs); err != nil {
+	calm, stopCalm := context.WithTimeoutCause(ctx, r.options.Grace, errNoProgress)
+	defer stopCalm()
+	if err := r.waitUp(calm, hubs); err != nil {
 		return err
 	}
-	return r.everybody(func(a *agent) error { return a.drain(calm) })
+	return r.forAllAgents(func(a *agent) error { return a.drain(calm) })
 }
 
-// errNever is what ends a call that will not succeed.
-var errNever = errors.New("it does not succeed, although no hub is killed any more")
+// errNoProgress ends the calls that have not succeeded when the grace period is over.
+var errNoProgress = errors.New("it must succeed within the grace period after the last kill")
 
-// everybody has all agents do something at once.
-func (r *run) everybody(do func(*agent) error) error {
+// forAllAgents calls do for all agents at the same time and returns the joined errors.
+func (r *run) forAllAgents(do func(*agent) error) error {
 	var all sync.WaitGroup
 	var mu sync.Mutex
 	var failed error
@@ -235,6 +236,3 @@ func (r *run) everybody(do func(*agent) error) error {
 	all.Wait()
 	return failed
 }
-
-// stepped counts a move.
-func (r *run) stepped() { r.pace.step() }

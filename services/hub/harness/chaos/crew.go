@@ -19,69 +19,67 @@ import (
 	"parley.internal/shared/team"
 )
 
-// crewSize is how many agents share a user.
+// crewSize is the number of agents that share a user.
 const crewSize = 8
 
-// circleSize is how many of a crew share a team and a fire. A team's board and a fire
-// are one document each, which the emulator lets few write at once.
+// circleSize is the number of agents of a crew that share a team and a campfire. A team's board and a campfire are one
+// document each, for which few transactions may contend in the emulator.
 const circleSize = 3
 
 var toolsets = []string{"dispatch", "relay", "signal", "team", "campfire"}
 
-// crew is a user with its agents.
+// crew is a user with its human and its agents.
 type crew struct {
 	user   string
 	book   *witness.Book
 	agents []*agent
 	human  *caller.Caller
-	// done is closed when no agent asks any more.
+	// done is closed when no agent asks questions any more.
 	done chan struct{}
 
-	mu      sync.Mutex
-	rumours []string // tasks for anyone that agents have heard of, the newest last
+	mu    sync.Mutex
+	tasks []string // the announced tasks, the newest last
 }
 
-// manyRumours is how many tasks are talked about at once.
-const manyRumours = 6
+// maxAnnounced is the maximum number of announced tasks.
+const maxAnnounced = 6
 
-// rumour has the crew hear of a task.
-func (c *crew) rumour(task string) {
+// announce tells the crew of a task that any agent may claim.
+func (c *crew) announce(task string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.rumours = append(c.rumours, task)
-	c.rumours = c.rumours[max(0, len(c.rumours)-manyRumours):]
+	c.tasks = append(c.tasks, task)
+	c.tasks = c.tasks[max(0, len(c.tasks)-maxAnnounced):]
 }
 
-// heard is a task that is talked about, empty where none is. Others may have taken it
-// up since, or be about to.
-func (c *crew) heard(chance *rand.Rand) string {
+// announced returns a random announced task, empty if there is none. Other agents may have claimed it already.
+func (c *crew) announced(random *rand.Rand) string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if len(c.rumours) == 0 {
+	if len(c.tasks) == 0 {
 		return ""
 	}
-	return c.rumours[chance.IntN(len(c.rumours))]
+	return c.tasks[random.IntN(len(c.tasks))]
 }
 
-// circle is some agents of a crew with what they alone write to. The first of them
-// leads the team.
+// circle is a group of agents of a crew with a team and a campfire of its own. The first agent leads the team.
 type circle struct {
 	team, fire string
 	agents     []*agent
 }
 
-// muster makes a user, the keys of its agents and its human, its team and its fire.
-func (r *run) muster(ctx context.Context, n, size int) (*crew, error) {
+// newCrew creates a user, the keys of its human and agents, and the teams and campfires of its circles.
+func (r *run) newCrew(ctx context.Context, n, size int) (*crew, error) {
 	c := &crew{user: fmt.Sprintf("crew%d", n), book: witness.NewBook(), done: make(chan struct{})}
 	rest, err := client.New(r.base, "", client.WithHTTPClient(r.client), client.WithUserAgent("parley-chaos"))
 	if err != nil {
 		return nil, err
 	}
 	connect := func(name, key string, mcp bool) *caller.Caller {
-		out := &caller.Caller{Name: c.user + "." + name, Key: key, Base: r.base, REST: rest.With(client.WithKey(key)), Client: r.client,
-			Now: time.Now, Count: r.tally.count, Slack: r.options.Slack,
+		out := &caller.Caller{Name: c.user + "." + name, Key: key, Base: r.base, REST: rest.With(client.WithKey(key)),
+			Client: r.client, Now: time.Now, Count: r.tally.count, Slack: r.options.Slack,
 			Stuck: func(op, id string) {
-				c.book.Violate(witness.Waits, id, "%s got no answer within %v of its time", op, r.options.Slack)
+				c.book.Violate(witness.Waits, id, "%s got no answer within %v after its wait", op, r.options.Slack)
 			}}
 		if mcp {
 			out.Toolsets = toolsets
@@ -102,16 +100,18 @@ func (r *run) muster(ctx context.Context, n, size int) (*crew, error) {
 		c.agents = append(c.agents, newAgent(r, c, i, connect(name, made.Key, i%2 == 0)))
 	}
 	for first := 0; first < size; first += circleSize {
-		in := &circle{fmt.Sprintf("team%d", first/circleSize), fmt.Sprintf("fire%d", first/circleSize), c.agents[first:min(first+circleSize, size)]}
-		if err := c.found(ctx, r.app, in); err != nil {
+		n := first / circleSize
+		members := c.agents[first:min(first+circleSize, size)]
+		in := &circle{fmt.Sprintf("team%d", n), fmt.Sprintf("fire%d", n), members}
+		if err := c.createTeam(ctx, r.app, in); err != nil {
 			return nil, err
 		}
 	}
 	return c, nil
 }
 
-// found makes a circle's team and lights its fire.
-func (c *crew) found(ctx context.Context, a *app.App, in *circle) error {
+// createTeam creates the team and the campfire of a circle.
+func (c *crew) createTeam(ctx context.Context, a *app.App, in *circle) error {
 	lead := identity.Caller{User: c.user, Program: in.agents[0].name}
 	if _, err := a.Team.Create(ctx, lead, op.Fill(team.CreateInput{TeamName: in.team})); err != nil {
 		return err
@@ -126,7 +126,8 @@ func (c *crew) found(ctx context.Context, a *app.App, in *circle) error {
 			continue
 		}
 		m.seat = m.name
-		spawn := op.Fill(team.SpawnInput{TeamName: in.team, Name: m.name, Prompt: "prompt of " + m.name, BackendType: team.External})
+		spawn := op.Fill(team.SpawnInput{TeamName: in.team, Name: m.name, Prompt: "prompt of " + m.name,
+			BackendType: team.External})
 		if _, err := a.Team.Spawn(ctx, lead, spawn); err != nil {
 			return err
 		}
@@ -135,7 +136,7 @@ func (c *crew) found(ctx context.Context, a *app.App, in *circle) error {
 	return nil
 }
 
-// connections is a client for many agents at once.
-func connections() *http.Client {
+// newHTTPClient returns a client with enough idle connections for all agents.
+func newHTTPClient() *http.Client {
 	return &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 128, DisableCompression: true}}
 }

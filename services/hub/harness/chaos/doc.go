@@ -1,17 +1,16 @@
-// Package chaos lets many agents work together on hubs that are killed under them, and
-// says whether anything came of it that nobody was promised.
+// Package chaos runs many agents on hubs that are killed under load and checks that every promise made to a client is
+// kept.
 //
-// Hubs are processes of their own on one Firestore, behind a balancer; every few
-// seconds one is killed and another started, and some answers get lost on their way.
-// Agents come in crews of eight, each crew a user with its human, and circles of three
-// have a team and a fire: few contend for one document, so that the emulator, which is
-// slow at that, lets work go on. For the same reason a proxy before the emulator rolls
-// back the transactions of a killed hub, and agents take turns at what locks most. What the
-// functions do in the cloud is done here by sweeps in this process.
+// The hubs are separate processes on one Firestore emulator, behind a load balancer. Every few seconds one of them is
+// killed and another started, and a share of the answers is lost between the balancer and the client. Agents come in
+// crews of eight; each crew is one user with its human. Circles of three agents share a team and a campfire. The groups
+// are small because the emulator is slow where many clients contend for one document. For the same reason a proxy in
+// front of the emulator rolls back the transactions of a killed hub, and agents take turns at the calls that lock most.
+// Sweeps, which the functions run in the cloud, run in this process.
 //
-// A run ends in calm: what was begun is finished and every inbox is read to its end, so
-// that nothing is still on its way when the store is held against what the clients were
-// told. The seed decides what agents choose; what meets what is up to the machine.
+// A run ends with a calm phase: work in flight is finished and every inbox is read to its end, so that nothing is
+// pending when the store is compared with the answers that the clients got. The seed determines the choices of the
+// agents; the order in which their calls meet depends on the machine.
 //
 // Nothing that ships may import this package.
 package chaos

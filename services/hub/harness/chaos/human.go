@@ -10,12 +10,12 @@ import (
 	"parley.internal/services/hub/harness/chaos/witness"
 )
 
-// glance is how often a human looks whether there are questions.
-const glance = 250 * time.Millisecond
+// questionInterval is the interval at which a human looks for questions.
+const questionInterval = 250 * time.Millisecond
 
-// attend answers what agents ask, until nobody asks any more.
-func (c *crew) attend(ctx context.Context) error {
-	tick := time.NewTicker(glance)
+// answerQuestions answers the questions of the agents until c.done is closed.
+func (c *crew) answerQuestions(ctx context.Context) error {
+	tick := time.NewTicker(questionInterval)
 	defer tick.Stop()
 	for {
 		if err := c.answerAll(ctx); err != nil {
@@ -37,30 +37,31 @@ func (c *crew) answerAll(ctx context.Context) error {
 	}
 	_, err := c.human.Do(ctx, "list_questions", 0, map[string]any{"limit": 20}, &list)
 	if err != nil {
-		return c.told(err)
+		return c.noteRefusal(err)
 	}
 	for _, q := range list.Questions {
 		response := "the answer to " + q.Question
 		var out struct{ Response string }
-		call, err := c.human.Do(ctx, "answer_question", 0, map[string]any{"questionId": q.ID, "response": response}, &out)
+		args := map[string]any{"questionId": q.ID, "response": response}
+		call, err := c.human.Do(ctx, "answer_question", 0, args, &out)
 		var refused *caller.Refusal
-		// An answer that may have been given before is refused as given.
+		// If an earlier attempt may have stored the answer, the refusal of a second one is expected.
 		if errors.As(err, &refused) && precondition(refused) && len(call.Unsure()) > 0 {
 			err = nil
 		}
 		if err != nil {
-			if err := c.told(err); err != nil {
+			if err := c.noteRefusal(err); err != nil {
 				return err
 			}
 			continue
 		}
-		c.book.Answered(q.ID, response, last(call))
+		c.book.Answered(q.ID, response)
 	}
 	return nil
 }
 
-// told notes a refusal, and hands on what is none.
-func (c *crew) told(err error) error {
+// noteRefusal records a refusal as a violation and returns any other error.
+func (c *crew) noteRefusal(err error) error {
 	var refused *caller.Refusal
 	if !errors.As(err, &refused) {
 		return err

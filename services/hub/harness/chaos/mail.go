@@ -13,12 +13,13 @@ import (
 
 // sendMail sends a message to another agent.
 func (a *agent) sendMail(ctx context.Context) error {
-	body, to, kind := a.label("message"), a.peer().name, "STATUS"
+	body, to, kind := a.uniqueText("message"), a.peer().name, "STATUS"
 	if a.percent(40) {
 		kind = "QUERY"
 	}
 	var out struct{ MessageID string }
-	_, ok, err := a.do(ctx, "send_message", 0, map[string]any{"message": body, "source": a.name, "target": to, "message_type": kind, "idempotencyKey": body}, &out)
+	args := map[string]any{"message": body, "source": a.name, "target": to, "message_type": kind, "idempotencyKey": body}
+	_, ok, err := a.do(ctx, "send_message", 0, args, &out)
 	if ok {
 		a.book.Sent(out.MessageID, a.name, to, kind, body)
 	}
@@ -30,8 +31,8 @@ type message struct {
 	MessageType string `json:"message_type"`
 }
 
-// readMail waits for mail without taking it, then takes it, at times by two readers at
-// once, and acknowledges what wants it.
+// readMail waits for messages without taking them, then takes them, sometimes with two concurrent readers, and
+// acknowledges the messages that require it.
 func (a *agent) readMail(ctx context.Context) error {
 	wait := a.wait()
 	var peeked struct{ Messages []message }
@@ -65,27 +66,27 @@ func (a *agent) readMail(ctx context.Context) error {
 	return a.ack(ctx, ids)
 }
 
-// take takes messages out of the inbox.
+// take takes messages from the inbox.
 func (a *agent) take(ctx context.Context, limit int, wait time.Duration) ([]message, error) {
-	done, err := a.run.turns.take(ctx, relayMail)
+	release, err := a.run.limits.acquire(ctx, relayMail)
 	if err != nil {
 		return nil, err
 	}
-	defer done()
+	defer release()
 	var out struct{ Messages []message }
 	call, ok, err := a.do(ctx, "get_messages", wait, map[string]any{"limit": limit, "waitMs": wait.Milliseconds()}, &out)
-	a.lost(call)
+	a.noteLostReads(call)
 	if !ok {
 		return nil, err
 	}
 	for _, m := range out.Messages {
-		a.book.Read(m.ID, a.name, last(call), witness.Span{From: call.Began(), To: call.Ended()})
+		a.book.Read(m.ID, a.name, call.RequestID(), witness.Span{From: call.Began(), To: call.Ended()})
 	}
 	return out.Messages, nil
 }
 
-// lost notes the readings of a call that got no answer.
-func (a *agent) lost(call caller.Call) {
+// noteLostReads records the attempts of a reading call that got no answer.
+func (a *agent) noteLostReads(call caller.Call) {
 	for _, t := range call.Unsure() {
 		a.book.LostRead(a.name, witness.Span{From: t.Began, To: call.Ended()})
 	}
@@ -101,7 +102,9 @@ func (a *agent) ack(ctx context.Context, ids []string) error {
 		return err
 	}
 	if len(out.NotFound) > 0 || len(out.Acked) != len(ids) {
-		a.book.Violate(witness.Kept, last(call), "%s acknowledged %v, which it had read, and was told acked %v, not found %v", a.name, ids, out.Acked, out.NotFound)
+		a.book.Violate(witness.Kept, call.RequestID(),
+			"%s acknowledged the messages %v that it had read; the answer was acked %v, not found %v",
+			a.name, ids, out.Acked, out.NotFound)
 	}
 	for _, id := range out.Acked {
 		a.book.Acked(id)
@@ -109,7 +112,7 @@ func (a *agent) ack(ctx context.Context, ids []string) error {
 	return nil
 }
 
-// drainMail reads what waits in the inbox, and then the old mail.
+// drainMail takes the rest of the inbox and then reads the delivered messages.
 func (a *agent) drainMail(ctx context.Context) error {
 	for known := map[string]bool{}; ; {
 		found, err := a.take(ctx, 50, 0)
@@ -120,7 +123,7 @@ func (a *agent) drainMail(ctx context.Context) error {
 		for _, m := range found {
 			known[m.ID] = true
 		}
-		if len(known) == before { // nothing, or what came before: that is in the book
+		if len(known) == before { // nothing new; the book reports a repeated delivery
 			break
 		}
 	}

@@ -7,25 +7,26 @@ import (
 	"time"
 )
 
-// pace says how long agents go on, and when a hub is killed: by the clock, or by how
-// much they have done, which no load of the machine changes.
+// pace decides when agents stop and when a hub is killed: by the clock, or by the number of moves, which does not
+// depend on the load of the machine. It is safe for concurrent use, except that next has a single caller.
 type pace struct {
 	options Options
 	began   time.Time
-	chance  *rand.Rand // the killer's alone
+	random  *rand.Rand // used only by the goroutine that kills hubs
 
 	mu    sync.Mutex
 	steps int
 	ended bool
-	due   chan struct{} // a kill that is due, where moves are counted
+	due   chan struct{} // a value for each kill that is due by the number of moves
 	over  chan struct{} // closed when all agents have ended
 }
 
 func newPace(o Options) *pace {
-	return &pace{options: o, began: time.Now(), chance: rand.New(rand.NewPCG(o.Seed, 0)), due: make(chan struct{}, o.Kills), over: make(chan struct{})}
+	return &pace{options: o, began: time.Now(), random: rand.New(rand.NewPCG(o.Seed, 0)),
+		due: make(chan struct{}, o.Kills), over: make(chan struct{})}
 }
 
-// more says whether an agent that made so many moves makes another.
+// more reports whether an agent that has made the given number of moves makes another one.
 func (p *pace) more(done int) bool {
 	if p.options.For == 0 {
 		return done < p.options.Moves
@@ -43,11 +44,11 @@ func (p *pace) step() {
 	}
 	all, kills := p.options.Agents*p.options.Moves, p.options.Kills
 	if p.steps*(kills+1)/all > (p.steps-1)*(kills+1)/all && p.steps < all {
-		p.due <- struct{}{} // there is room for all of them
+		p.due <- struct{}{} // never blocks: the buffer holds all kills
 	}
 }
 
-// end says that no agent acts any more.
+// end records that no agent acts any more.
 func (p *pace) end() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -57,11 +58,11 @@ func (p *pace) end() {
 	}
 }
 
-// next waits for the next kill; false says that there is none.
+// next waits until the next kill is due. It returns false if there is no further one.
 func (p *pace) next(ctx context.Context) bool {
 	var clock <-chan time.Time
 	if p.options.For > 0 {
-		after := p.options.Every/2 + time.Duration(p.chance.Int64N(int64(p.options.Every)))
+		after := p.options.Every/2 + time.Duration(p.random.Int64N(int64(p.options.Every)))
 		if time.Since(p.began)+after > p.options.For {
 			return false
 		}
@@ -88,11 +89,11 @@ func (p *pace) next(ctx context.Context) bool {
 	}
 }
 
-// patient is a context that ends when what was begun has had its time: so long after
-// the last new move, where that is by the clock, else so long without any move.
-func (p *pace) patient(ctx context.Context, grace time.Duration) (context.Context, context.CancelFunc) {
+// withGrace returns a context that ends with errNoProgress when the grace period is over. By the clock, the period
+// begins with the last new move; otherwise it begins anew with each move.
+func (p *pace) withGrace(ctx context.Context, grace time.Duration) (context.Context, context.CancelFunc) {
 	if p.options.For > 0 {
-		return context.WithDeadlineCause(ctx, p.began.Add(p.options.For+grace), errNever)
+		return context.WithDeadlineCause(ctx, p.began.Add(p.options.For+grace), errNoProgress)
 	}
 	out, cancel := context.WithCancelCause(ctx)
 	done := make(chan struct{})
@@ -105,7 +106,7 @@ func (p *pace) patient(ctx context.Context, grace time.Duration) (context.Contex
 			now := p.steps
 			p.mu.Unlock()
 			if now == before {
-				cancel(errNever)
+				cancel(errNoProgress)
 				return
 			}
 			before = now

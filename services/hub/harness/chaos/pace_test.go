@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-func TestKillsAreAtEvenDistancesOfAllMoves(t *testing.T) {
+func TestKillsAreSpacedEvenlyOverTheMoves(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ agents, moves, kills int }{{8, 16, 3}, {2, 10, 1}, {1, 11, 10}, {3, 7, 0}, {4, 1, 2}} {
 		t.Run(fmt.Sprint(c), func(t *testing.T) {
@@ -32,38 +32,41 @@ func TestKillsAreAtEvenDistancesOfAllMoves(t *testing.T) {
 			p.end()
 			for range c.kills {
 				if !p.next(t.Context()) {
-					t.Fatal("a kill that is due is left out when the agents have ended")
+					t.Fatal("a due kill was dropped when the agents had ended")
 				}
 			}
 			if p.next(t.Context()) {
-				t.Error("there is one kill more")
+				t.Error("there is one kill too many")
 			}
 		})
 	}
 }
 
-func TestWhatDoesNotEndIsGivenUp(t *testing.T) {
+func TestCallsThatDoNotEndAreAbandoned(t *testing.T) {
 	t.Parallel()
-	for name, o := range map[string]Options{"where moves are counted": {Agents: 1, Moves: 100}, "by the clock": {For: time.Nanosecond}} {
+	for name, o := range map[string]Options{
+		"with counted moves": {Agents: 1, Moves: 100},
+		"by the clock":       {For: time.Nanosecond},
+	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			ctx, cancel := newPace(o).patient(t.Context(), time.Millisecond)
+			ctx, cancel := newPace(o).withGrace(t.Context(), time.Millisecond)
 			defer cancel()
 			<-ctx.Done()
-			if err := context.Cause(ctx); !errors.Is(err, errNever) {
+			if err := context.Cause(ctx); !errors.Is(err, errNoProgress) {
 				t.Error(err)
 			}
 		})
 	}
 }
 
-func TestByTheClockEachMoveIsStillMadeOnce(t *testing.T) {
+func TestEachMoveIsMadeOnceHoweverShortTheRun(t *testing.T) {
 	t.Parallel()
 	p := newPace(Options{For: time.Nanosecond, Every: time.Second})
 	if !p.more(len(moves)-1) || p.more(len(moves)) {
-		t.Error("an agent stops before it has made each move, or goes on after its time")
+		t.Error("an agent must make each move once and stop when the time is over")
 	}
 	if p.next(t.Context()) {
-		t.Error("a hub is killed after the time is over")
+		t.Error("no hub may be killed after the time is over")
 	}
 }

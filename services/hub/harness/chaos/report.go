@@ -16,36 +16,36 @@ import (
 	"parley.internal/shared/store"
 )
 
-// Report is what came of a run.
+// Report is the result of a run.
 type Report struct {
 	Tally *Tally
-	// Kills counts hubs that were ended, by the signal, and Restarts those that came
-	// in their place.
+	// Kills counts the hubs that were ended, by the signal, and Restarts their replacements.
 	Kills    map[string]int
 	Restarts int
-	// Late counts hubs that were told to end and gave up some of their last work.
+	// Late counts the hubs that abandoned calls in flight after SIGTERM.
 	Late int
-	// Swept counts the documents that sweeps handled, by their steps.
+	// Swept counts the documents that sweeps handled, by step.
 	Swept map[string]int
-	// Checked counts what was held against the store, by what it is.
+	// Checked counts the facts that were compared with the store, by kind.
 	Checked    map[string]int
 	Violations []witness.Violation
 	Began      time.Time
-	// Took is how long all of it was.
+	// Took is the duration of the run.
 	Took time.Duration
 
 	mu   sync.Mutex
-	logs []string // lines of the hubs about requests of violations
+	logs []string // the hubs' log lines about the requests of violations
 }
 
-// wrong notes something that no client was told.
-func (r *Report) wrong(promise, format string, args ...any) {
+// violate records a violation that no client saw.
+func (r *Report) violate(promise, format string, args ...any) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.Violations = append(r.Violations, witness.Violation{Promise: promise, Text: fmt.Sprintf(format, args...)})
 }
 
-func (r *Report) swept(handled map[string]int) {
+// countSwept adds the documents that a sweep handled.
+func (r *Report) countSwept(handled map[string]int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for step, n := range handled {
@@ -53,7 +53,7 @@ func (r *Report) swept(handled map[string]int) {
 	}
 }
 
-// audit holds the book of every crew against the store.
+// audit compares the book of every crew with the store.
 func (r *run) audit(ctx context.Context) error {
 	for _, c := range r.crews {
 		docs := witness.Documents{}
@@ -63,11 +63,11 @@ func (r *run) audit(ctx context.Context) error {
 			}
 			return nil
 		}); err != nil {
-			return fmt.Errorf("cannot read what %s has: %w", c.user, err)
+			return fmt.Errorf("cannot read the documents of %s: %w", c.user, err)
 		}
 		found := c.book.Audit(docs, time.Now())
-		for what, n := range found.Checked {
-			r.report.Checked[what] += n
+		for kind, n := range found.Checked {
+			r.report.Checked[kind] += n
 		}
 		r.report.Checked["documents"] += len(docs)
 		r.report.Violations = append(r.report.Violations, found.Violations...)
@@ -75,7 +75,7 @@ func (r *run) audit(ctx context.Context) error {
 	return r.explain()
 }
 
-// explain ends the report: it finds what the hubs wrote of the requests of violations.
+// explain completes the report with the hubs' log lines about the requests of violations.
 func (r *run) explain() error {
 	r.report.Took = time.Since(r.report.Began)
 	var ids []string
@@ -99,7 +99,7 @@ func (r *run) explain() error {
 				r.report.logs = append(r.report.logs, h.Name+": "+lines.Text())
 			}
 		}
-		_ = f.Close() // it was read
+		_ = f.Close() // opened for reading only
 		if err := lines.Err(); err != nil {
 			return err
 		}
@@ -107,20 +107,21 @@ func (r *run) explain() error {
 	return nil
 }
 
-// shown is how many violations are printed.
-const shown = 40
+// maxShown is the maximum number of violations that are printed.
+const maxShown = 40
 
 // Write prints the report.
 func (r *Report) Write(out io.Writer) error {
 	r.Tally.write(out)
 	all, repeated := r.Tally.Attempts()
-	fmt.Fprintf(out, "\n%d requests, %d of them to be repeated; hubs ended: %s, %d late; restarts: %d; %.0f s in all\n", all, repeated, counts(r.Kills), r.Late, r.Restarts, r.Took.Seconds())
+	fmt.Fprintf(out, "\n%d requests, %d of them repeated; hubs ended: %s, %d late; restarts: %d; %.0f s in all\n",
+		all, repeated, counts(r.Kills), r.Late, r.Restarts, r.Took.Seconds())
 	fmt.Fprintf(out, "swept: %s\n", counts(r.Swept))
-	fmt.Fprintf(out, "held against the store: %s\n", counts(r.Checked))
+	fmt.Fprintf(out, "compared with the store: %s\n", counts(r.Checked))
 	_, err := fmt.Fprintf(out, "violations: %d\n", len(r.Violations))
 	for i, v := range r.Violations {
-		if i == shown {
-			_, err = fmt.Fprintf(out, "  and %d more\n", len(r.Violations)-shown)
+		if i == maxShown {
+			_, err = fmt.Fprintf(out, "  and %d more\n", len(r.Violations)-maxShown)
 			break
 		}
 		_, err = fmt.Fprintf(out, "  %s\n", v)

@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// Tally counts calls.
+// Tally counts the requests of a run by operation and outcome. It is safe for concurrent use.
 type Tally struct {
 	mu       sync.Mutex
 	outcomes map[string]map[string]int // by operation, then outcome
@@ -22,7 +22,7 @@ func newTally() *Tally {
 	return &Tally{outcomes: map[string]map[string]int{}, took: map[string][]time.Duration{}}
 }
 
-// count notes an attempt.
+// count records an attempt.
 func (t *Tally) count(op, outcome string, took time.Duration) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -34,20 +34,20 @@ func (t *Tally) count(op, outcome string, took time.Duration) {
 	}
 }
 
-// Succeeded is how many calls of an operation did.
+// Succeeded returns the number of successful calls of an operation.
 func (t *Tally) Succeeded(op string) int {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.outcomes[op]["ok"]
 }
 
-// Attempts is how many requests were made, and how many of them had to be repeated.
+// Attempts returns the number of requests, and the number of those that had to be repeated.
 func (t *Tally) Attempts() (all, repeated int) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	for _, outcomes := range t.outcomes {
 		for outcome, n := range outcomes {
-			if all += n; isTrouble(outcome) {
+			if all += n; isTransient(outcome) {
 				repeated += n
 			}
 		}
@@ -55,11 +55,12 @@ func (t *Tally) Attempts() (all, repeated int) {
 	return all, repeated
 }
 
-func isTrouble(outcome string) bool {
-	return slices.Contains([]string{"no answer", "502 balancer", "503 balancer", "CONFLICT", "UNAVAILABLE", "RESOURCE_EXHAUSTED"}, outcome)
-}
+// transient are the outcomes after which a call is repeated.
+var transient = []string{"no answer", "502 balancer", "503 balancer", "CONFLICT", "UNAVAILABLE", "RESOURCE_EXHAUSTED"}
 
-// write prints a line an operation: its outcomes, and how long those that succeeded took.
+func isTransient(outcome string) bool { return slices.Contains(transient, outcome) }
+
+// write prints one line for each operation: its outcomes and the latency of its successful calls.
 func (t *Tally) write(out io.Writer) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -86,20 +87,20 @@ func (t *Tally) write(out io.Writer) {
 		slices.Sort(t.took[op])
 		fmt.Fprintf(w, "%.1f\t%.1f\t\n", quantile(t.took[op], 0.5), quantile(t.took[op], 0.95))
 	}
-	_ = w.Flush() // out's own error shows in what is written after
+	_ = w.Flush() // an error of out recurs in the next write, which is checked
 }
 
 func order(outcome string) int {
 	switch {
 	case outcome == "ok":
 		return 0
-	case isTrouble(outcome):
+	case isTransient(outcome):
 		return 1
 	}
 	return 2
 }
 
-// quantile is of sorted times, in milliseconds.
+// quantile returns the quantile q of sorted times in milliseconds, 0 for none.
 func quantile(sorted []time.Duration, q float64) float64 {
 	if len(sorted) == 0 {
 		return 0

@@ -11,14 +11,14 @@ import (
 
 const anyone = "any"
 
-// createTask puts a task into a queue, others' or everybody's.
+// createTask creates a task for another agent or for any agent.
 func (a *agent) createTask(ctx context.Context) error {
-	title, target := a.label("task"), a.peer().name
+	title, target := a.uniqueText("task"), a.peer().name
 	args := map[string]any{"title": title, "instructions": "Do " + title, "idempotencyKey": title}
 	switch {
 	case a.percent(30):
 		target = anyone
-	case a.call.Toolsets != nil || !a.percent(60): // a list is no matter for a query
+	case a.call.Toolsets != nil || !a.percent(60): // only callers over REST set a fallback
 	default:
 		args["fallback"] = []string{a.peer().name}
 	}
@@ -27,44 +27,45 @@ func (a *agent) createTask(ctx context.Context) error {
 	_, ok, err := a.do(ctx, "create_task", 0, args, &out)
 	if ok {
 		if a.book.Created(out.TaskID, title, target); target == anyone {
-			a.crew.rumour(out.TaskID)
+			a.crew.announce(out.TaskID)
 		}
 	}
 	return err
 }
 
-// find is a task to take up, empty where there is none: of the agent's queue, or one
-// that all talk about, so that agents meet at it.
-func (a *agent) find(ctx context.Context) (string, error) {
+// findTask returns the id of a task to claim, empty if there is none: one of the agent's queue, or an announced task
+// that several agents try to claim.
+func (a *agent) findTask(ctx context.Context) (string, error) {
 	if a.percent(30) {
-		return a.crew.heard(a.chance), nil
+		return a.crew.announced(a.random), nil
 	}
 	var queue struct{ Tasks []struct{ ID string } }
 	wait := a.wait()
-	args := map[string]any{"target": a.name, "type": "task", "limit": 10, "waitMs": wait.Milliseconds(), "includeInstructions": false}
+	args := map[string]any{"target": a.name, "type": "task", "limit": 10, "waitMs": wait.Milliseconds(),
+		"includeInstructions": false}
 	if _, ok, err := a.do(ctx, "get_tasks", wait, args, &queue); !ok || len(queue.Tasks) == 0 {
 		return "", err
 	}
-	return queue.Tasks[a.chance.IntN(len(queue.Tasks))].ID, nil
+	return queue.Tasks[a.random.IntN(len(queue.Tasks))].ID, nil
 }
 
-// work takes a task up, and mostly ends it.
+// work claims a task and in most cases completes it. Otherwise it releases the task or abandons the claim.
 func (a *agent) work(ctx context.Context) error {
-	id, err := a.find(ctx)
+	id, err := a.findTask(ctx)
 	if id == "" || err != nil {
 		return err
 	}
-	session := a.label("session")
-	leave := a.percent(8)
+	session := a.uniqueText("session")
+	abandon := a.percent(8)
 	lease := 900
-	if leave {
+	if abandon {
 		lease = 30
 	}
 	claim, got, err := a.claim(ctx, id, session, lease)
-	if !got || leave {
+	if !got || abandon {
 		return err
 	}
-	if err := think(ctx, time.Duration(a.chance.IntN(300))*time.Millisecond); err != nil {
+	if err := pause(ctx, time.Duration(a.random.IntN(300))*time.Millisecond); err != nil {
 		return err
 	}
 	if a.percent(25) {
@@ -78,8 +79,8 @@ func (a *agent) work(ctx context.Context) error {
 	return a.complete(ctx, claim)
 }
 
-// think is what an agent does between two calls.
-func think(ctx context.Context, d time.Duration) error {
+// pause waits for d, or fails with the cause of ctx if that ends first.
+func pause(ctx context.Context, d time.Duration) error {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
 	select {
@@ -90,28 +91,31 @@ func think(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// claim takes a task. got says that it is the agent's.
+// claim claims a task and reports whether the agent got it.
 func (a *agent) claim(ctx context.Context, id, session string, lease int) (c witness.Claim, got bool, err error) {
 	var out struct {
 		ClaimToken int64
 		ClaimedBy  string
 		LeaseUntil time.Time
 	}
-	call, err := a.call.Do(ctx, "claim_task", 0, map[string]any{"taskId": id, "sessionId": session, "leaseSeconds": lease}, &out)
+	args := map[string]any{"taskId": id, "sessionId": session, "leaseSeconds": lease}
+	call, err := a.call.Do(ctx, "claim_task", 0, args, &out)
 	var refused *caller.Refusal
 	switch {
 	case errors.As(err, &refused) && precondition(refused):
-		a.book.Outdone(id, a.name, session, refused.RequestID, refused.Message)
+		a.book.ClaimRefused(id, a.name, session, refused.RequestID, refused.Message)
 		return c, false, nil
 	case refused != nil:
-		a.strange(refused)
+		a.noteRefusal(refused)
 		return c, false, nil
 	case err != nil:
 		return c, false, err
 	}
-	c = witness.Claim{Task: id, Agent: a.name, Session: session, Token: out.ClaimToken, Told: call.Ended(), Until: out.LeaseUntil, RequestID: last(call)}
+	c = witness.Claim{Task: id, Agent: a.name, Session: session, Token: out.ClaimToken, Told: call.Ended(),
+		Until: out.LeaseUntil, RequestID: call.RequestID()}
 	if a.book.Claimed(c); out.ClaimedBy != a.name {
-		a.book.Violate(witness.Exclusive, last(call), "%s claimed task %s and was told that %s has it", a.name, id, out.ClaimedBy)
+		a.book.Violate(witness.Exclusive, call.RequestID(), "%s claimed task %s, but the answer names %s as its claimant",
+			a.name, id, out.ClaimedBy)
 		return c, false, nil
 	}
 	return c, true, nil
@@ -126,16 +130,17 @@ func (a *agent) renew(ctx context.Context, c witness.Claim) error {
 	return err
 }
 
-// release gives a task back. A repetition finds that it was given back already.
+// release releases a task. If an earlier attempt may have released it, a refusal of the next one is expected.
 func (a *agent) release(ctx context.Context, c witness.Claim) error {
 	a.book.Ending(c.Task, c.Session, time.Now())
 	var out struct{ Status string }
-	call, err := a.call.Do(ctx, "release_task", 0, map[string]any{"taskId": c.Task, "claimToken": c.Token, "reason": "not now"}, &out)
+	args := map[string]any{"taskId": c.Task, "claimToken": c.Token, "reason": "not now"}
+	call, err := a.call.Do(ctx, "release_task", 0, args, &out)
 	var refused *caller.Refusal
 	switch {
 	case errors.As(err, &refused) && precondition(refused) && len(call.Unsure()) > 0:
 	case refused != nil:
-		a.strange(refused)
+		a.noteRefusal(refused)
 		return nil
 	case err != nil:
 		return err
@@ -146,11 +151,13 @@ func (a *agent) release(ctx context.Context, c witness.Claim) error {
 
 func (a *agent) complete(ctx context.Context, c witness.Claim) error {
 	a.book.Ending(c.Task, c.Session, time.Now())
-	result := a.label("result")
+	result := a.uniqueText("result")
 	var out struct{ Status, Result string }
-	call, ok, err := a.do(ctx, "complete_task", 0, map[string]any{"taskId": c.Task, "claimToken": c.Token, "result": result, "tokens_in": 3}, &out)
+	args := map[string]any{"taskId": c.Task, "claimToken": c.Token, "result": result, "tokens_in": 3}
+	call, ok, err := a.do(ctx, "complete_task", 0, args, &out)
 	if ok {
-		a.book.Completed(witness.Completion{Task: c.Task, Agent: a.name, Result: result, Token: c.Token, RequestID: last(call)})
+		a.book.Completed(witness.Completion{Task: c.Task, Agent: a.name, Result: result, Token: c.Token,
+			RequestID: call.RequestID()})
 	}
 	return err
 }

@@ -1,9 +1,10 @@
-// Command conformance runs the official MCP conformance suite over the hub, in both eras:
+// Command conformance runs the official MCP conformance suite against the hub, in both protocol eras:
 //
-//	go run ./conformance [-v]   (from services/hub/harness, after `npm ci` in its conformance folder)
+//	go run ./conformance [-v]
 //
-// With PARLEY_CONFORMANCE_URL (http://host:port) and PARLEY_KEY it takes a server that is
-// already running, built with `-tags conformance`, instead of building and starting its own.
+// Run it in services/hub/harness, after `npm ci` in its directory conformance. With PARLEY_CONFORMANCE_URL
+// (http://host:port) and PARLEY_KEY it tests a running server, which must be built with `-tags conformance`, instead of
+// building and starting one.
 package main
 
 import (
@@ -45,13 +46,13 @@ var passes = []pass{
 		"--expected-failures", "conformance/expected-failures-2026-07-28.yml"}},
 	{"2025-11-25", []string{"--spec-version", "2025-11-25", "--suite", "all",
 		"--expected-failures", "conformance/expected-failures-2025-11-25.yml"}},
-	// The frozen requirements run these three without counting them.
+	// The requirements of 2026-07-28 include these three scenarios but do not count their results.
 	{"headers", []string{"--spec-version", "2026-07-28", "--scenario", "http-header-validation"}},
 	{"parameter headers", []string{"--spec-version", "2026-07-28", "--scenario", "http-custom-header-server-validation"}},
 	{"schemas", []string{"--spec-version", "2026-07-28", "--scenario", "json-schema-2020-12"}},
 }
 
-var verbose = flag.Bool("v", false, "show the report of a pass that succeeded, too")
+var verbose = flag.Bool("v", false, "also print the reports of successful passes")
 
 func main() {
 	flag.Parse()
@@ -98,7 +99,7 @@ func run(ctx context.Context) error {
 func runSuite(ctx context.Context, url string, p pass) error {
 	binary := node
 	if _, err := os.Stat(binary); err != nil {
-		binary = "node" // on another platform the one on the path has to do: 22 or newer
+		binary = "node" // on other platforms that of the path, which must be 22 or newer
 	}
 	began := time.Now()
 	cmd := exec.CommandContext(ctx, binary, append([]string{suite, "server", "--url", url}, p.args...)...)
@@ -112,8 +113,8 @@ func runSuite(ctx context.Context, url string, p pass) error {
 	return err
 }
 
-// startProxy serves the hub with the key added, because the suite sends no headers of its
-// own. Host and Origin pass as they came: the suite tests that the hub refuses foreign ones.
+// startProxy serves the hub with the key added, because the suite sends no key. It forwards Host and Origin unchanged,
+// because the suite tests that the hub refuses foreign ones. The proxy runs until the program ends.
 func startProxy(base, key string) (string, error) {
 	target, err := url.Parse(base)
 	if err != nil {
@@ -127,10 +128,10 @@ func startProxy(base, key string) (string, error) {
 		r.SetURL(target)
 		r.Out.Host = r.In.Host
 		r.Out.Header.Set("Authorization", "Bearer "+key)
-	}, ErrorLog: log.New(io.Discard, "", 0)} // the suite hangs up on streams; what matters fails there
+	}, ErrorLog: log.New(io.Discard, "", 0)} // the suite disconnects from streams
 	handler := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		// Read to its end first: when the hub answers before the transport has seen the end of
-		// the body, net/http closes the body under it, and the answer is cut off.
+		// Read the whole body first: if the hub answers before the transport has seen its end, net/http closes the body
+		// and the answer is cut off.
 		body, err := io.ReadAll(r.Body)
 		if err != nil {
 			http.Error(w, err.Error(), http.StatusBadRequest)
@@ -182,7 +183,7 @@ func (h *hub) ready(ctx context.Context, keys string) error {
 	for !healthy(ctx, h.url) {
 		select {
 		case <-h.exited:
-			return errors.New("the server ended before it was ready")
+			return errors.New("the server exited before it was ready")
 		case <-ctx.Done():
 			return fmt.Errorf("waiting for the server: %w", ctx.Err())
 		case <-time.After(50 * time.Millisecond):
@@ -198,7 +199,7 @@ func (h *hub) ready(ctx context.Context, keys string) error {
 			return nil
 		}
 	}
-	return fmt.Errorf("%s names no PARLEY_KEY", keys)
+	return fmt.Errorf("%s must contain PARLEY_KEY", keys)
 }
 
 func (h *hub) stop() {
@@ -224,7 +225,7 @@ func healthy(ctx context.Context, base string) bool {
 	return response.StatusCode == http.StatusOK
 }
 
-// freeAddr is an address that was free a moment ago.
+// freeAddr returns a free address of 127.0.0.1. Another process may take it before it is used.
 func freeAddr() (string, error) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

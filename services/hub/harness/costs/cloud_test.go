@@ -20,15 +20,14 @@ import (
 	"parley.internal/shared/store/firestore"
 )
 
-// Who there is. The quiet one has no documents that change, so that a listener of theirs
-// hears of nothing.
+// The users. The documents of the quiet user never change, so that a listener of theirs receives nothing.
 const (
 	user  = "ann"
 	quiet = "ben"
 )
 
-// cloud is Parley as it runs in a project: a server and functions, apart, over one
-// database. What neither of them does is done beside them and not counted.
+// cloud is Parley as it runs in a project: a server and the functions, each with a connection of its own to one
+// database. Calls through beside and plain are not counted.
 type cloud struct {
 	t     *testing.T
 	clock *hubtest.Clock
@@ -37,29 +36,30 @@ type cloud struct {
 	server, functions *meter
 	reactions         []app.Reaction
 	sweeps            []app.Sweep
-	admin             *store.Admin // the functions'
+	admin             *store.Admin // of the functions
 
 	plain  *firestore.Driver
 	beside *app.App
 
-	alpha, beta, human, other string // keys, the last of the quiet one
-	latest                    string // user who came last, and their key
-	latestKey                 string
-	question                  string // of theirs
+	alpha, beta, human, other string // keys; other is the quiet user's
+	latest                    string // the newest user
+	latestKey                 string // their key
+	question                  string // their question
 	made                      map[string][]string
 
-	triggers map[string]int // calls of functions by what changed
+	triggers map[string]int // calls of reactions, by name
 
-	mu     sync.Mutex                 // the server writes some things off the path of a call
-	docs   map[store.Ref]store.Fields // tasks and sessions, as they stand
+	mu     sync.Mutex                 // the server also writes in the background
+	docs   map[store.Ref]store.Fields // the current tasks and sessions
 	events []store.Event
-	seen   int            // events so far
+	seen   int            // the number of events so far
 	writes map[string]int // by collection
 }
 
 func newCloud(t *testing.T) *cloud {
 	t.Helper()
-	c := &cloud{t: t, clock: hubtest.NewClock(), made: map[string][]string{}, docs: map[store.Ref]store.Fields{}, triggers: map[string]int{}, writes: map[string]int{}}
+	c := &cloud{t: t, clock: hubtest.NewClock(), made: map[string][]string{}, docs: map[store.Ref]store.Fields{},
+		triggers: map[string]int{}, writes: map[string]int{}}
 	host, project := emulator.Shared(t), emulator.Project(t)
 	open := func(dial ...grpc.DialOption) *firestore.Driver {
 		d, err := firestore.Open(t.Context(), firestore.Options{EmulatorHost: host, Project: project, GRPC: dial})
@@ -79,9 +79,11 @@ func newCloud(t *testing.T) *cloud {
 	a := app.New(fdb, app.Ports{Now: c.clock.Now})
 	c.reactions, c.sweeps, c.admin = a.Reactions(), a.Sweeps(), store.NewAdmin(fdb)
 
-	c.alpha, c.beta, c.human, c.other = c.hub.Agent(user, "alpha"), c.hub.Agent(user, "beta"), c.hub.Human(user), c.hub.Agent(quiet, "gamma")
+	c.alpha, c.beta, c.human = c.hub.Agent(user, "alpha"), c.hub.Agent(user, "beta"), c.hub.Human(user)
+	c.other = c.hub.Agent(quiet, "gamma")
 	c.call(c.human, "register_device", args{"token": "t", "platform": "android"})
-	c.make(c.alpha, "send_message", "messageId", args{"message": "m", "source": "alpha", "target": "alpha", "message_type": "STATUS"})
+	c.make(c.alpha, "send_message", "messageId",
+		args{"message": "m", "source": "alpha", "target": "alpha", "message_type": "STATUS"})
 	c.warm(c.alpha, c.beta, c.other)
 	sent := []store.Write{{Action: store.Delete, Ref: store.Ref{User: user, Coll: "relay", ID: c.made["messageId"][0]}}}
 	must(t, c.plain.Update(t.Context(), func(context.Context, store.Reads) ([]store.Write, error) { return sent, nil }))
@@ -89,7 +91,7 @@ func newCloud(t *testing.T) *cloud {
 	return c
 }
 
-// warm fills the caches of who these keys are, and the human's.
+// warm fills the caches of these keys and of the human's key.
 func (c *cloud) warm(keys ...string) {
 	c.t.Helper()
 	for _, key := range keys {
@@ -109,7 +111,7 @@ func must(t testing.TB, err error) {
 
 type args = map[string]any
 
-// call makes a call as an agent does, over MCP, or over REST where there is no tool.
+// call calls an operation over MCP, or over REST if there is no tool for it.
 func (c *cloud) call(key, name string, in args) map[string]any {
 	c.t.Helper()
 	out, err := c.try(c.t.Context(), key, name, in)
@@ -136,17 +138,17 @@ func (c *cloud) try(ctx context.Context, key, name string, in args) (out map[str
 	return out, err
 }
 
-// make makes a call and keeps an id of what it made.
+// make calls an operation and keeps the id in that field of the answer.
 func (c *cloud) make(key, name, field string, in args) {
 	c.t.Helper()
 	id, ok := c.call(key, name, in)[field].(string)
 	if !ok {
-		c.t.Fatalf("%s gave no %s", name, field)
+		c.t.Fatalf("the answer of %s has no %s", name, field)
 	}
 	c.made[field] = append(c.made[field], id)
 }
 
-// wrote takes down what a commit changed, and the event that follows.
+// wrote records a write of a commit and the event that follows from it.
 func (c *cloud) wrote(w *firestorepb.Write) {
 	name := w.GetDelete()
 	if name == "" {
@@ -171,7 +173,7 @@ func (c *cloud) wrote(w *firestorepb.Write) {
 	switch {
 	case raws[0] == nil:
 		delete(c.docs, ref)
-		return // no function is called for what is deleted
+		return // no function is triggered by a deletion
 	case was:
 		e.Kind = store.Updated
 	}
@@ -181,9 +183,8 @@ func (c *cloud) wrote(w *firestorepb.Write) {
 	c.events = append(c.events, e)
 }
 
-// react calls the functions for what has changed. A trigger knows a collection and a
-// kind of change: the function is called, and paid for, also where the change is
-// nothing to it.
+// react calls the functions for all pending events. A trigger filters by collection and kind of change only, so a
+// function is called, and paid for, even if it has nothing to do.
 func (c *cloud) react() {
 	c.t.Helper()
 	for e, more := c.next(); more; e, more = c.next() {
@@ -209,14 +210,14 @@ func (c *cloud) next() (e store.Event, more bool) {
 	return e, true
 }
 
-// listened is how often something was written that waiters listen to.
+// listened returns the number of writes to the collections that waiting calls listen to.
 func (c *cloud) listened() int {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.writes["tasks"] + c.writes["relay"]
 }
 
-// sweep runs a sweep, and what follows from it.
+// sweep runs a sweep and the reactions to its changes.
 func (c *cloud) sweep(s app.Sweep) {
 	c.t.Helper()
 	report, err := s.Run(c.t.Context(), c.admin)
@@ -226,7 +227,7 @@ func (c *cloud) sweep(s app.Sweep) {
 	c.react()
 }
 
-// expire does what Firestore's TTL does, and says how many documents it deleted.
+// expire deletes the expired documents, as Firestore's TTL does, and returns their number.
 func (c *cloud) expire() (n int) {
 	c.t.Helper()
 	now := c.clock.Now()
@@ -240,12 +241,14 @@ func (c *cloud) expire() (n int) {
 		return nil
 	}))
 	if len(gone) > 0 {
-		must(c.t, c.plain.Update(c.t.Context(), func(context.Context, store.Reads) ([]store.Write, error) { return gone, nil }))
+		must(c.t, c.plain.Update(c.t.Context(), func(context.Context, store.Reads) ([]store.Write, error) {
+			return gone, nil
+		}))
 	}
 	return len(gone)
 }
 
-// left counts the documents of the user by their collections.
+// left counts the documents of the user by collection.
 func (c *cloud) left() map[string]int {
 	c.t.Helper()
 	n := map[string]int{}
@@ -260,7 +263,7 @@ func (c *cloud) left() map[string]int {
 
 func (c *cloud) admins() *store.Admin { return store.NewAdmin(c.beside.DB) }
 
-// size is how large the user's documents are, as JSON.
+// size returns the size of the user's documents as JSON, in bytes.
 func (c *cloud) size() (n int) {
 	c.t.Helper()
 	must(c.t, c.admins().Walk(c.t.Context(), user, func(page []store.Raw) error {

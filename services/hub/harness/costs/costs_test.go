@@ -15,7 +15,7 @@ import (
 	"parley.internal/shared/store/firestore"
 )
 
-var update = flag.Bool("update", false, "write the tables of the runbook anew")
+var update = flag.Bool("update", false, "rewrite the tables of the runbook")
 
 const (
 	runbook = "../../../../docs/operate.md"
@@ -23,7 +23,7 @@ const (
 	end     = "<!-- end of costs -->\n"
 )
 
-func TestTheRunbookHasTheCostsThatWereCounted(t *testing.T) {
+func TestTheRunbookHasTheCountedCosts(t *testing.T) {
 	t.Parallel()
 	n := count(t)
 	text, err := os.ReadFile(runbook)
@@ -31,19 +31,20 @@ func TestTheRunbookHasTheCostsThatWereCounted(t *testing.T) {
 	before, rest, ok := strings.Cut(string(text), begin)
 	had, after, ok2 := strings.Cut(rest, end)
 	if !ok || !ok2 {
-		t.Fatalf("%s has no place for the tables, between\n%sand\n%s", runbook, begin, end)
+		t.Fatalf("%s must have the marks\n%sand\n%s", runbook, begin, end)
 	}
 	got := n.tables(app.New(nil, app.Ports{}).Sweeps()) + "\n"
 	if got == had {
 		return
 	}
 	if !*update {
-		t.Fatalf("%s says something else than what was counted; where that is meant, write it with -update:\n%s", runbook, different(had, got))
+		t.Fatalf("%s differs from the counts; if the change is intended, run the test with -update:\n%s",
+			runbook, different(had, got))
 	}
 	must(t, os.WriteFile(runbook, []byte(before+begin+got+end+after), 0o644))
 }
 
-// different are the lines that only one of the texts has.
+// different returns the lines that only one of the texts has.
 func different(had, got string) string {
 	var b strings.Builder
 	for _, side := range []struct{ sign, text, other string }{{"- ", had, got}, {"+ ", got, had}} {
@@ -60,13 +61,13 @@ func different(had, got string) string {
 	return b.String()
 }
 
-func TestAHundredCallsAreAHundred(t *testing.T) {
+func TestTheMixHasAHundredCalls(t *testing.T) {
 	t.Parallel()
 	n, names := 0, map[string]bool{}
 	for _, s := range mix {
 		n += s.of
 		if names[s.name] || s.of < 1 {
-			t.Errorf("%q is there %d times, and perhaps twice in the list", s.name, s.of)
+			t.Errorf("%q is listed twice or has %d calls", s.name, s.of)
 		}
 		names[s.name] = true
 	}
@@ -79,10 +80,12 @@ type note struct {
 	Text string `json:"text"`
 }
 
-func TestTheMeterCountsAsGooglesListDoes(t *testing.T) {
+func TestTheMeterCountsAsGooglesPriceListDoes(t *testing.T) {
 	t.Parallel()
 	m := &meter{}
-	d, err := firestore.Open(t.Context(), firestore.Options{EmulatorHost: emulator.Shared(t), Project: emulator.Project(t), GRPC: m.dial()})
+	d, err := firestore.Open(t.Context(), firestore.Options{
+		EmulatorHost: emulator.Shared(t), Project: emulator.Project(t), GRPC: m.dial(),
+	})
 	must(t, err)
 	notes := store.Collection[note]{Name: "notes", Indexes: []string{"text"}}
 	db := store.New(d, store.NewSchema(notes.Def()))
@@ -90,6 +93,10 @@ func TestTheMeterCountsAsGooglesListDoes(t *testing.T) {
 	u := db.User("ann")
 	change := func(fn func(tx *store.Tx)) error {
 		return u.Update(t.Context(), func(_ context.Context, tx *store.Tx) error { fn(tx); return nil })
+	}
+	get := func(id string) error {
+		_, err := notes.Get(t.Context(), u, id)
+		return err
 	}
 	list := func(text string) error {
 		_, err := notes.Query(t.Context(), u, store.Query{Where: []store.Cond{store.Eq("text", text)}, Limit: 10})
@@ -102,17 +109,17 @@ func TestTheMeterCountsAsGooglesListDoes(t *testing.T) {
 		fault fault.Kind
 	}{
 		{"an empty query is a read", func() error { return list("a") }, ops{reads: 1}, -1},
-		{"each document that is made is a write", func() error {
+		{"each created document is a write", func() error {
 			return change(func(tx *store.Tx) {
 				for _, id := range []string{"1", "2", "3"} {
 					notes.Create(tx, id, note{"a"})
 				}
 			})
 		}, ops{writes: 3}, -1},
-		{"each document that a query finds is a read", func() error { return list("a") }, ops{reads: 3}, -1},
-		{"a document that is read is a read", func() error { _, err := notes.Get(t.Context(), u, "1"); return err }, ops{reads: 1}, -1},
-		{"a document that is missing is a read", func() error { _, err := notes.Get(t.Context(), u, "4"); return err }, ops{reads: 1}, fault.NotFound},
-		{"what is refused is not written", func() error {
+		{"each document found by a query is a read", func() error { return list("a") }, ops{reads: 3}, -1},
+		{"a document that is fetched is a read", func() error { return get("1") }, ops{reads: 1}, -1},
+		{"a missing document is a read", func() error { return get("4") }, ops{reads: 1}, fault.NotFound},
+		{"a refused transaction has no writes", func() error {
 			return change(func(tx *store.Tx) { notes.Create(tx, "1", note{"b"}); notes.Create(tx, "5", note{"b"}) })
 		}, ops{}, fault.Exists},
 		{"a transaction's reads and writes count", func() error {
@@ -135,18 +142,18 @@ func TestTheMeterCountsAsGooglesListDoes(t *testing.T) {
 	}
 }
 
-func TestAListenerPaysForWhatItHears(t *testing.T) {
+func TestADocumentSentToAListenerIsARead(t *testing.T) {
 	t.Parallel()
 	c := newCloud(t)
-	c.asker()
+	c.ask()
 	before := c.server.now()
-	c.answered()
+	c.awaitAnswer()
 	if o := c.server.now().minus(before); o.heard < 1 || o.reads != 4 {
-		t.Errorf("one who was woken by an answer cost %+v, want a document of the listener's beside four reads", o)
+		t.Errorf("a wait that an answer ended cost %+v, want a listener's document and four reads", o)
 	}
 }
 
-func TestWhatIsFreeIsTakenOff(t *testing.T) {
+func TestTheFreeQuotaIsSubtracted(t *testing.T) {
 	t.Parallel()
 	for _, tc := range []struct {
 		name             string
@@ -154,9 +161,9 @@ func TestWhatIsFreeIsTakenOff(t *testing.T) {
 		want             item
 	}{
 		{"nothing", 0, 2, 10, item{}},
-		{"within what is free", 10, 2, 10, item{listed: 20}},
-		{"past it", 11, 2, 10, item{listed: 22, paid: 2}},
-		{"nothing is free", 3, 2, 0, item{listed: 6, paid: 6}},
+		{"within the free quota", 10, 2, 10, item{listed: 20}},
+		{"beyond it", 11, 2, 10, item{listed: 22, paid: 2}},
+		{"no free quota", 3, 2, 0, item{listed: 6, paid: 6}},
 	} {
 		if got := over("", tc.got, tc.price, tc.free); got != tc.want {
 			t.Errorf("%s: %+v, want %+v", tc.name, got, tc.want)
@@ -164,18 +171,18 @@ func TestWhatIsFreeIsTakenOff(t *testing.T) {
 	}
 }
 
-func TestCachesAndFlushesAreSharedByWhatComesTogether(t *testing.T) {
+func TestCachesAndFlushesAreSharedUnderLoad(t *testing.T) {
 	t.Parallel()
 	near := func(what string, got, want float64) {
 		if math.Abs(got-want) > 0.01*want {
 			t.Errorf("%s: %g, want about %g", what, got, want)
 		}
 	}
-	near("a few look-ups are shared by none", refreshed(4, keyLookup), 4)
-	near("very many are one every 55 seconds", refreshed(1e9, keyLookup), workingHours*3600/keyLookup)
-	near("a few flushes are shared by none", together(4, flushEvery), 4)
-	near("very many are one every 2 seconds", together(1e9, flushEvery), workingHours*3600/flushEvery)
-	if refreshed(0, keyLookup) != 0 || together(0, flushEvery) != 0 {
-		t.Error("nothing costs something")
+	near("few look-ups share no cache entry", cacheMisses(4, keyLookup), 4)
+	near("many look-ups cost one every 55 seconds", cacheMisses(1e9, keyLookup), workingHours*3600/keyLookup)
+	near("few calls share no flush", batches(4, flushEvery), 4)
+	near("many calls cost a flush every 2 seconds", batches(1e9, flushEvery), workingHours*3600/flushEvery)
+	if cacheMisses(0, keyLookup) != 0 || batches(0, flushEvery) != 0 {
+		t.Error("no calls must cost nothing")
 	}
 }

@@ -9,8 +9,7 @@ import (
 
 func TestMain(m *testing.M) { hubtest.Main(m) }
 
-// bill is what something costs: the server's operations, the functions', and the
-// functions that were called.
+// bill is the cost of some calls: the operations of the server and of the functions, and the calls of functions.
 type bill struct {
 	ops
 	triggers int
@@ -20,12 +19,12 @@ func (b bill) plus(o bill) bill {
 	return bill{ops{b.reads + o.reads, b.writes + o.writes, b.deletes + o.deletes, 0}, b.triggers + o.triggers}
 }
 
-// minus is a bill without n times another.
+// minus subtracts another bill n times.
 func (b bill) minus(o bill, n int) bill {
 	return bill{ops{b.reads - n*o.reads, b.writes - n*o.writes, b.deletes - n*o.deletes, 0}, b.triggers - n*o.triggers}
 }
 
-// costs counts what fn comes to, with what the functions do about it.
+// costs returns the cost of fn, including that of the reactions to its changes.
 func (c *cloud) costs(fn func()) bill {
 	c.t.Helper()
 	called := func() (n int) {
@@ -41,26 +40,28 @@ func (c *cloud) costs(fn func()) bill {
 	return bill{ops{s.reads + f.reads, s.writes + f.writes, s.deletes + f.deletes, 0}, called() - before}
 }
 
-// counted is all that is counted.
+// counted is the result of the count.
 type counted struct {
-	calls, dear []bill // of mix and dear, each of them of all its calls
-	mix         bill   // of 100 calls
-	listened    int    // writes of 100 calls to collections that waiters listen to
+	calls, expensive []bill // of each share of mix and expensive, for all its calls
+	mix              bill   // of 100 calls
+	listened         int    // writes of 100 calls to collections that waiting calls listen to
 
 	lookup, touched, directory, flush, flushTwo bill
-	idle                                        map[string]bill // a run of a sweep with nothing to do
-	after                                       bill            // what 100 calls leave to be swept, until nothing is left
-	expired                                     int             // of it, deleted by TTL
-	batch                                       bill            // the end of a batch of the ledger
-	bytes                                       int             // that 100 calls leave
-	stays                                       map[string]int  // documents that stay for good
+	idle                                        map[string]bill // of a run with nothing to do, by sweep
+	after                                       bill            // of all sweeps after 100 calls
+	expired                                     int             // the documents of 100 calls that TTL deletes
+	batch                                       bill            // of the sweep of one batch of the ledger
+	bytes                                       int             // the size of the documents of 100 calls
+	stays                                       map[string]int  // the documents that are never deleted, by collection
 }
 
-// afterwards are the times at which what is left is looked at, from one to the next, so
-// that nothing that is due is found late by much.
-var afterwards = []time.Duration{70 * time.Minute, 24 * time.Hour, 7 * 24 * time.Hour, 31 * 24 * time.Hour, 31 * 24 * time.Hour}
+const oneDay = 24 * time.Hour
 
-// count makes the calls of the mix, once each 100 of them, and then lets time pass.
+// sweepSteps are the times from one run of the sweeps to the next, short enough that no document is swept much later
+// than it is due.
+var sweepSteps = []time.Duration{70 * time.Minute, oneDay, 7 * oneDay, 31 * oneDay, 31 * oneDay}
+
+// count makes the 100 calls of the mix, then lets time pass for the sweeps, and then makes the expensive calls.
 func count(t *testing.T) *counted {
 	c := newCloud(t)
 	n := &counted{idle: map[string]bill{}}
@@ -76,13 +77,13 @@ func count(t *testing.T) *counted {
 	c.hub.Settle()
 	n.bytes = c.size() - size
 	c.overheads(n)
-	c.afterwards(n)
+	c.sweepAll(n)
 	c.warm(c.alpha, c.beta)
-	n.dear = c.run(dear)
+	n.expensive = c.run(expensive)
 	return n
 }
 
-// run makes the calls of shares, round by round.
+// run makes the calls of the shares round by round and returns the cost of each share.
 func (c *cloud) run(shares []share) []bill {
 	c.t.Helper()
 	bills := make([]bill, len(shares))
@@ -105,13 +106,12 @@ func (c *cloud) run(shares []share) []bill {
 	return bills
 }
 
-// overheads counts what is no call's own.
+// overheads counts the costs that calls share: look-ups of keys and programs, and flushes of the ledger.
 func (c *cloud) overheads(n *counted) {
 	c.t.Helper()
 	look := func() { c.call(c.other, "get_tasks", args{"target": "gamma"}) }
-	send := func() {
-		c.call(c.other, "send_message", args{"message": "m", "source": "gamma", "target": "gamma", "message_type": "STATUS"})
-	}
+	message := args{"message": "m", "source": "gamma", "target": "gamma", "message_type": "STATUS"}
+	send := func() { c.call(c.other, "send_message", message) }
 	send()
 	warm, sent := c.costs(look), c.costs(send)
 	c.hub.Settle()
@@ -121,23 +121,22 @@ func (c *cloud) overheads(n *counted) {
 	c.call(c.beta, "get_tasks", args{"target": "beta"})
 	n.flushTwo = c.costs(c.hub.Settle)
 
-	c.clock.Add(56 * time.Second) // a key is known for 55 seconds
+	c.clock.Add(56 * time.Second) // a key is cached for 55 seconds
 	n.lookup = c.costs(look).minus(warm, 1)
-	c.clock.Add(5 * time.Second) // and programs for 60
+	c.clock.Add(5 * time.Second) // and the programs of a user for 60
 	n.directory = c.costs(send).minus(sent, 1)
 	c.hub.Settle()
-	c.clock.Add(11 * time.Minute) // the use of a key is noted every 10 minutes
+	c.clock.Add(11 * time.Minute) // the use of a key is recorded every 10 minutes
 	n.touched = c.costs(func() { look(); c.hub.Settle() }).minus(warm, 1).minus(n.lookup, 1).minus(n.flush, 1)
-	c.goAway()
+	c.eraseOthers()
 }
 
-// afterwards lets time pass, and the functions and Firestore's TTL take away what the
-// calls have left.
-func (c *cloud) afterwards(n *counted) {
+// sweepAll lets time pass and counts the sweeps and TTL deletions of the documents that the calls have created.
+func (c *cloud) sweepAll(n *counted) {
 	c.t.Helper()
 	batches := c.left()["ledger"]
 	var ledger bill
-	for _, d := range afterwards {
+	for _, d := range sweepSteps {
 		c.clock.Add(d)
 		for _, s := range c.sweeps {
 			b := c.costs(func() { c.sweep(s) }).minus(n.idle[s.Name], 1)
@@ -149,7 +148,7 @@ func (c *cloud) afterwards(n *counted) {
 		}
 		n.expired += c.expire()
 	}
-	// The one run that found them has the query of an idle one for its first.
+	// The query of the run that found the batches was subtracted as that of an idle run.
 	ledger.reads += n.idle["ledger"].reads
 	n.batch = bill{ops{reads: ledger.reads / batches, deletes: ledger.deletes / batches}, 0}
 	n.stays = c.left()

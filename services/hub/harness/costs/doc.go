@@ -1,14 +1,11 @@
-// Package costs counts what Parley costs in the cloud. A test has a hub answer a day's
-// mix of calls on the Firestore emulator, has the functions react to what that changed
-// and sweep up behind it until nothing is left, and counts the documents that were read,
-// written and deleted, and the functions that were called. The prices of Google's list
-// make dollars of it, and the tables stand in docs/operate.md, between two marks; a table
-// that says something else than what was counted fails the test. -update writes it anew.
+// Package costs counts the costs of Parley in the cloud. A test lets a hub answer a day's mix of calls on the Firestore
+// emulator, lets the functions react to the changes and sweep until nothing is left, and counts the documents read,
+// written and deleted and the calls of functions. Google's price list turns these counts into dollars. The tables are in
+// docs/operate.md between two marks; the test fails if they differ from the counts, and -update rewrites them.
 //
-// The package has no code that ships, and nothing may import it. The mix, the load and
-// the assumptions are data, in files of their own, so that an operator can put in theirs.
+// The package consists of tests, and nothing may import it. The mix, the load and the assumptions are data in files of
+// their own, so that operators can replace them with theirs.
 //
-// What is counted does not depend on the machine: calls are made one by one under a clock
-// that stands still. What would depend on it, listeners and caches, is counted once and
-// multiplied.
+// The counts do not depend on the machine: calls are made one by one under a clock that stands still. Costs that would
+// depend on it, those of listeners and caches, are counted once and multiplied.
 package costs

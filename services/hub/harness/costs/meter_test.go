@@ -13,11 +13,11 @@ import (
 	"google.golang.org/grpc"
 )
 
-// ops are the operations that Firestore is paid for, and the events that follow from them.
+// ops are the operations that Firestore charges for.
 type ops struct {
 	reads, writes, deletes int
-	// heard are documents that listeners were told of, each a read. They come when they
-	// come, so they are apart.
+	// heard are the documents sent to listeners, each charged as a read. They are counted apart because their time of
+	// arrival varies.
 	heard int
 }
 
@@ -25,11 +25,10 @@ func (o ops) minus(p ops) ops {
 	return ops{o.reads - p.reads, o.writes - p.writes, o.deletes - p.deletes, o.heard - p.heard}
 }
 
-// meter counts the operations of a driver's connections as Google's list does: each
-// document that is read, found or missing; an empty query as one; each write and delete
-// of a commit that went well.
+// meter counts the operations of a driver's connections as Google's price list does: each document that is read, found
+// or missing; an empty query as one read; each write and delete of a successful commit.
 type meter struct {
-	// wrote is told of every write of a commit, in order, before its caller is.
+	// wrote is called for each write of a commit, in order, before the commit returns. It may be nil.
 	wrote func(w *firestorepb.Write)
 
 	mu      sync.Mutex
@@ -37,7 +36,7 @@ type meter struct {
 	changed chan struct{} // closed at the next change
 }
 
-// dial is what makes a driver's connections count.
+// dial returns the options that make a driver's connections count.
 func (m *meter) dial() []grpc.DialOption {
 	return []grpc.DialOption{grpc.WithChainUnaryInterceptor(m.unary), grpc.WithChainStreamInterceptor(m.stream)}
 }
@@ -58,12 +57,12 @@ func (m *meter) add(o ops) {
 	}
 }
 
-// patience is how long something may take that has to come.
-const patience = 30 * time.Second
+// waitLimit bounds until.
+const waitLimit = 30 * time.Second
 
-// until waits for what is counted to be as it should.
+// until waits until the counts satisfy is. It returns an error after waitLimit or when ctx ends.
 func (m *meter) until(ctx context.Context, is func(ops) bool) error {
-	ctx, cancel := context.WithTimeout(ctx, patience)
+	ctx, cancel := context.WithTimeout(ctx, waitLimit)
 	defer cancel()
 	for {
 		m.mu.Lock()
@@ -79,12 +78,15 @@ func (m *meter) until(ctx context.Context, is func(ops) bool) error {
 		select {
 		case <-changed:
 		case <-ctx.Done():
-			return fmt.Errorf("%+v were counted: %w", m.now(), ctx.Err())
+			return fmt.Errorf("the counts are %+v: %w", m.now(), ctx.Err())
 		}
 	}
 }
 
-func (m *meter) unary(ctx context.Context, method string, req, reply any, cc *grpc.ClientConn, invoke grpc.UnaryInvoker, opts ...grpc.CallOption) error {
+func (m *meter) unary(
+	ctx context.Context, method string, req, reply any,
+	cc *grpc.ClientConn, invoke grpc.UnaryInvoker, opts ...grpc.CallOption,
+) error {
 	err := invoke(ctx, method, req, reply, cc, opts...)
 	commit, ok := req.(*firestorepb.CommitRequest)
 	if err != nil || !ok {
@@ -105,12 +107,15 @@ func (m *meter) unary(ctx context.Context, method string, req, reply any, cc *gr
 	return nil
 }
 
-func (m *meter) stream(ctx context.Context, desc *grpc.StreamDesc, cc *grpc.ClientConn, method string, open grpc.Streamer, opts ...grpc.CallOption) (grpc.ClientStream, error) {
+func (m *meter) stream(
+	ctx context.Context, desc *grpc.StreamDesc, cc *grpc.ClientConn, method string,
+	open grpc.Streamer, opts ...grpc.CallOption,
+) (grpc.ClientStream, error) {
 	s, err := open(ctx, desc, cc, method, opts...)
 	return &stream{ClientStream: s, m: m, query: path.Base(method) == "RunQuery"}, err
 }
 
-// stream counts what comes back on it.
+// stream counts the documents that it receives.
 type stream struct {
 	grpc.ClientStream
 	m     *meter

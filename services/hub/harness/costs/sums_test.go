@@ -6,7 +6,7 @@ import (
 	"parley.internal/shared/app"
 )
 
-// line is something that is counted in a day, by what it is for.
+// line is a count for a day, with its purpose.
 type line struct {
 	what string
 	n    float64
@@ -21,51 +21,50 @@ func (l lines) sum() (n float64) {
 	return n
 }
 
-// day is what a day of a load comes to.
+// day is the counts of a day under a load.
 type day struct {
 	load
 	reads, writes, deletes, functions lines
 	expired                           float64 // deleted by TTL
-	busy                              float64 // seconds in which some call is answered
-	flying                            float64 // calls at once, on average while agents work
-	bytes                             float64 // that are new
+	busy                              float64 // seconds in which at least one call is in flight
+	flying                            float64 // the average number of calls in flight while agents work
+	bytes                             float64 // of new documents
 }
 
-// refreshed is how often in a working day something is read again that is good for some
-// seconds, where it is asked for so often, at random times.
-func refreshed(asked, seconds float64) float64 {
-	if asked == 0 {
+// cacheMisses returns the expected number of misses of a cache in a working day, for requests at random times and
+// entries that are valid for that many seconds.
+func cacheMisses(requests, seconds float64) float64 {
+	if requests == 0 {
 		return 0
 	}
-	return asked / (1 + asked*seconds/(workingHours*3600))
+	return requests / (1 + requests*seconds/(workingHours*3600))
 }
 
-// together is into how many turns things fall that come at random times, where there is
-// a turn every so many seconds of a working day.
-func together(things, seconds float64) float64 {
-	turns := workingHours * 3600 / seconds
-	return turns * (1 - math.Exp(-things/turns))
+// batches returns the expected number of batches in a working day that contain at least one event, for events at random
+// times and a batch every that many seconds.
+func batches(events, seconds float64) float64 {
+	n := workingHours * 3600 / seconds
+	return n * (1 - math.Exp(-events/n))
 }
 
-// runs is how often a sweep runs in a day.
+// runs returns the number of runs of a sweep in a day.
 func runs(s app.Sweep) float64 { return 24 / s.Every.Hours() }
 
-// day sums up. What is found in a cache, and what is written together, is taken for
-// coming at random times, from one server.
+// day returns the counts for a load. It assumes that calls come at random times and that there is one server.
 func (n *counted) day(l load, sweeps []app.Sweep) day {
 	hundreds, agents := float64(l.calls)/100, float64(l.users*l.agents)
 	each := float64(l.calls) / float64(l.users) // calls of a user
-	lookups := agents * refreshed(float64(l.calls)/agents, keyLookup)
-	noted := agents * refreshed(float64(l.calls)/agents, keyNoted)
-	programs := float64(l.users) * refreshed(each*sent()/100, programsFor) * float64(l.agents+1)
-	flushes := float64(l.users) * together(each, flushEvery)
-	listening := float64(l.users*listeners) * refreshed(each*waits()/100, listenerLife)
-	idle, turns := 0.0, 0.0
+	lookups := agents * cacheMisses(float64(l.calls)/agents, keyLookup)
+	noted := agents * cacheMisses(float64(l.calls)/agents, keyNoted)
+	programs := float64(l.users) * cacheMisses(each*sent()/100, programsFor) * float64(l.agents+1)
+	flushes := float64(l.users) * batches(each, flushEvery)
+	listening := float64(l.users*listeners) * cacheMisses(each*waits()/100, listenerLife)
+	idle, sweepRuns := 0.0, 0.0
 	for _, s := range sweeps {
 		idle += runs(s) * float64(n.idle[s.Name].reads)
-		turns += runs(s)
+		sweepRuns += runs(s)
 	}
-	// In a flush each call may be another program's, with totals of its own.
+	// In the worst case each call of a flush is of another program, with totals of its own.
 	perCall := n.flushTwo.minus(n.flush, 1)
 	base := n.flush.minus(perCall, 1)
 	d := day{load: l, bytes: hundreds * float64(n.bytes), expired: hundreds * float64(n.expired)}
@@ -89,15 +88,14 @@ func (n *counted) day(l load, sweeps []app.Sweep) day {
 	}
 	d.functions = lines{
 		{"by what changed", hundreds * float64(n.mix.triggers+n.after.triggers)},
-		{"by the clock", turns},
+		{"by the clock", sweepRuns},
 	}
 	seconds := float64(l.calls) * (callSeconds + waiting()/100)
-	d.busy, d.flying = together(seconds, 1), seconds/(workingHours*3600)
+	d.busy, d.flying = batches(seconds, 1), seconds/(workingHours*3600)
 	return d
 }
 
-// sent, waits and waiting are of 100 calls: messages, calls that wait, and the seconds
-// for which they do.
+// sent returns the number of messages in 100 calls.
 func sent() (n float64) {
 	for _, s := range mix {
 		if len(s.name) >= 12 && s.name[:12] == "send_message" {
@@ -107,6 +105,7 @@ func sent() (n float64) {
 	return n
 }
 
+// waits returns the number of waiting calls in 100.
 func waits() (n float64) {
 	for _, s := range mix {
 		if s.wait > 0 {
@@ -116,6 +115,7 @@ func waits() (n float64) {
 	return n
 }
 
+// waiting returns the seconds that 100 calls wait.
 func waiting() (n float64) {
 	for _, s := range mix {
 		n += float64(s.of) * s.wait.Seconds()
@@ -123,24 +123,24 @@ func waiting() (n float64) {
 	return n
 }
 
-// item is what something costs in a month, as listed and after what is free.
+// item is a cost in dollars: listed by the price list, and paid after the free quota.
 type item struct {
 	what         string
 	listed, paid float64
 }
 
-// over is what n come to at a price, as listed and past what is free.
+// over returns the cost of n units at a price, of which some are free.
 func over(what string, n, price, free float64) item {
 	return item{what, n * price, max(0, n-free) * price}
 }
 
 func (i item) plus(o item) item { return item{i.what, i.listed + o.listed, i.paid + o.paid} }
 
-// times is the item of so many days.
+// times multiplies an item.
 func (i item) times(n float64) item { return item{i.what, i.listed * n, i.paid * n} }
 
-// month prices thirty such days, of the default deployment, or of the smallest: one that
-// pays for its server while it answers, and keeps no copies of the data.
+// month returns the cost of 30 such days, of the default deployment or of the smallest one, which pays for its server
+// only while it answers and keeps no copies of the data.
 func (d *day) month(smallest bool) []item {
 	firestore := over("Firestore: operations", d.reads.sum(), readPrice, freeReads).
 		plus(over("", d.writes.sum(), writePrice, freeWrites)).
@@ -167,7 +167,7 @@ func (d *day) month(smallest bool) []item {
 	}
 	run := item{"Cloud Run: the server", server, 0}
 	functions := item{"Cloud Run: the functions, and requests", cpu + mem - server + requests*requestPrice, 0}
-	// What is free of Cloud Run is free of both together: it is taken off the larger first.
+	// The free quota of Cloud Run applies to the server and the functions together; it is shared in proportion.
 	paid := max(0, cpu-freeCPU) + max(0, mem-freeGiB)
 	run.paid = paid * server / (cpu + mem)
 	functions.paid = paid - run.paid + max(0, requests-freeRequests)*requestPrice

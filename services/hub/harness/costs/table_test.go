@@ -10,7 +10,7 @@ import (
 	"parley.internal/shared/app"
 )
 
-// table is a table of Markdown, whose columns but the first are numbers.
+// table is a Markdown table. All columns but the first are numbers.
 type table struct {
 	b strings.Builder
 }
@@ -24,8 +24,7 @@ func (t *table) row(cells ...string) {
 	t.b.WriteString("| " + strings.Join(cells, " | ") + " |\n")
 }
 
-// whole is a number without its fraction, with commas; one that is smaller than that is
-// not told as none.
+// whole formats a number without its fraction and with commas. A number between 0 and 1 is "under 1".
 func whole(n float64) string {
 	if n > 0 && n < 1 {
 		return "under 1"
@@ -37,14 +36,14 @@ func whole(n float64) string {
 	return s
 }
 
-// each is a count of so many calls, for one.
+// each formats the average of n over so many calls, with one decimal.
 func each(n, of int) string {
 	return strconv.FormatFloat(math.Round(10*float64(n)/float64(of))/10, 'f', -1, 64)
 }
 
 func dollars(n float64) string { return fmt.Sprintf("%.2f", n) }
 
-// tables are all that the runbook has.
+// tables returns all tables of the runbook.
 func (n *counted) tables(sweeps []app.Sweep) string {
 	var days []day
 	for _, l := range loads {
@@ -60,11 +59,13 @@ func (n *counted) perCall() string {
 	t.head("call", "of 100", "reads", "writes", "deletes", "functions")
 	for i, s := range mix {
 		b := n.calls[i]
-		t.row(s.name, strconv.Itoa(s.of), each(b.reads, s.of), each(b.writes, s.of), each(b.deletes, s.of), each(b.triggers, s.of))
+		t.row(s.name, strconv.Itoa(s.of), each(b.reads, s.of), each(b.writes, s.of), each(b.deletes, s.of),
+			each(b.triggers, s.of))
 	}
-	t.row("**100 calls**", "100", whole(float64(n.mix.reads)), whole(float64(n.mix.writes)), whole(float64(n.mix.deletes)), whole(float64(n.mix.triggers)))
-	for i, s := range dear {
-		b := n.dear[i]
+	t.row("**100 calls**", "100", whole(float64(n.mix.reads)), whole(float64(n.mix.writes)),
+		whole(float64(n.mix.deletes)), whole(float64(n.mix.triggers)))
+	for i, s := range expensive {
+		b := n.expensive[i]
 		t.row(s.name, "not in it", each(b.reads, 1), each(b.writes, 1), each(b.deletes, 1), each(b.triggers, 1))
 	}
 	return t.b.String()
@@ -130,7 +131,9 @@ func perDay(days []day) string {
 	single("**deletes by TTL**", func(d *day) string { return "**" + whole(d.expired) + "**" })
 	group("calls of functions", func(d *day) lines { return d.functions })
 	single("seconds in which the server answers", func(d *day) string { return whole(d.busy) })
-	single("calls at once, while agents work", func(d *day) string { return strconv.FormatFloat(math.Ceil(d.flying), 'f', -1, 64) })
+	single("calls at once, while agents work", func(d *day) string {
+		return strconv.FormatFloat(math.Ceil(d.flying), 'f', -1, 64)
+	})
 	return t.b.String()
 }
 
@@ -142,12 +145,16 @@ func perMonth(days []day) string {
 		head = append(head, whole(float64(d.calls)), "after free")
 	}
 	t.head(head...)
+	deployments := map[bool]string{
+		false: "**the default deployment**",
+		true:  "**the smallest** (`smallest.tftest.hcl`)",
+	}
 	for _, smallest := range []bool{false, true} {
 		months := make([][]item, len(days))
 		for i := range days {
 			months[i] = days[i].month(smallest)
 			months[i] = slices.Insert(months[i], 0, total(months[i]))
-			months[i][0].what = map[bool]string{false: "**the default deployment**", true: "**the smallest** (`smallest.tftest.hcl`)"}[smallest]
+			months[i][0].what = deployments[smallest]
 		}
 		for k := range months[0] {
 			cells := []string{months[0][k].what}

@@ -10,9 +10,9 @@ import (
 	"parley.internal/shared/task"
 )
 
-// newcomer is a user who is new, with a key that is known. Whoever waits for them waits on
-// a listener that is new too, and hears of nothing that came before.
-func (c *cloud) newcomer() {
+// newUser creates a user with a cached key. A call of theirs that waits opens a new listener, which receives no earlier
+// changes.
+func (c *cloud) newUser() {
 	c.latest = fmt.Sprintf("new-%d", len(c.made["users"]))
 	c.made["users"] = append(c.made["users"], c.latest)
 	c.latestKey = c.hub.Agent(c.latest, "gamma")
@@ -20,19 +20,18 @@ func (c *cloud) newcomer() {
 	c.hub.Settle()
 }
 
-// latestAs is the newcomer as a program, or as a person where none is named.
+// latestAs returns the newest user as a caller: as a program, or as a human if the program is empty.
 func (c *cloud) latestAs(program string) identity.Caller {
-	who := identity.Caller{User: c.latest, Program: program, Kind: identity.Agent}
+	caller := identity.Caller{User: c.latest, Program: program, Kind: identity.Agent}
 	if program == "" {
-		who.Kind = identity.Human
+		caller.Kind = identity.Human
 	}
-	return who
+	return caller
 }
 
-// woken makes a call of the newcomer's that waits, and then, beside the server, what
-// wakes it. The call stands once it has made so many reads, the last of them when its
-// listener was there.
-func (c *cloud) woken(name string, in args, reads int, wake func(ctx context.Context, who identity.Caller) error) {
+// woken makes a call of the newest user that waits, and then ends its wait with wake, which is not counted. The call is
+// waiting when it has made the given number of reads, the last of them after its listener was opened.
+func (c *cloud) woken(name string, in args, reads int, wake func(context.Context, identity.Caller) error) {
 	c.t.Helper()
 	before := c.server.now()
 	in["waitMs"] = 50_000
@@ -46,29 +45,31 @@ func (c *cloud) woken(name string, in args, reads int, wake func(ctx context.Con
 	must(c.t, <-answer)
 }
 
-// asker is a newcomer who has asked something.
-func (c *cloud) asker() {
+// ask creates a user who has asked a question.
+func (c *cloud) ask() {
 	c.t.Helper()
-	c.newcomer()
-	out, err := c.beside.Signal.Ask(c.t.Context(), c.latestAs("gamma"), op.Fill(signal.AskInput{Question: "q", Priority: task.Normal, TTL: 86400}))
+	c.newUser()
+	in := op.Fill(signal.AskInput{Question: "q", Priority: task.Normal, TTL: 86400})
+	out, err := c.beside.Signal.Ask(c.t.Context(), c.latestAs("gamma"), in)
 	must(c.t, err)
 	c.question = out.QuestionID
 }
 
-// answered waits for the answer to the asker's question.
-func (c *cloud) answered() {
+// awaitAnswer waits for the answer to the newest user's question.
+func (c *cloud) awaitAnswer() {
 	c.t.Helper()
+	in := op.Fill(signal.AnswerInput{QuestionID: c.question, Response: "r"})
 	c.woken("get_response", args{"questionId": c.question}, 3, func(ctx context.Context, _ identity.Caller) error {
-		_, err := c.beside.Signal.Answer(ctx, c.latestAs(""), op.Fill(signal.AnswerInput{QuestionID: c.question, Response: "r"}))
+		_, err := c.beside.Signal.Answer(ctx, c.latestAs(""), in)
 		return err
 	})
 }
 
-// goAway takes all away that there is of others than the user.
-func (c *cloud) goAway() {
+// eraseOthers erases the data of all users but the first.
+func (c *cloud) eraseOthers() {
 	c.t.Helper()
-	for _, who := range append(c.made["users"], quiet) {
-		_, err := c.admins().Erase(c.t.Context(), who)
+	for _, name := range append(c.made["users"], quiet) {
+		_, err := c.admins().Erase(c.t.Context(), name)
 		must(c.t, err)
 	}
 }

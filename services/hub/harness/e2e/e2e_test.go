@@ -1,4 +1,4 @@
-// Package e2e_test lets the official TypeScript SDK talk to the binary that ships.
+// Package e2e_test tests the hub's program with the official TypeScript SDKs.
 package e2e_test
 
 import (
@@ -18,13 +18,13 @@ import (
 	"parley.internal/services/hub/harness/program"
 )
 
-func TestTypeScriptSDK(t *testing.T) {
+func TestTheTypeScriptSDKsWorkInBothEras(t *testing.T) {
 	if os.Getenv("PARLEY_NO_NODE") == "1" && os.Getenv("REQUIRE_EMULATOR") != "1" {
 		t.Skip("PARLEY_NO_NODE=1")
 	}
 	for _, sdk := range []string{"sdk", "client"} {
 		if _, err := os.Stat(filepath.Join("node_modules", "@modelcontextprotocol", sdk)); err != nil {
-			t.Fatalf("run make proof: %v", err)
+			t.Fatalf("the SDKs must be installed (run make proof): %v", err)
 		}
 	}
 	env := append(os.Environ(), startHub(t)...)
@@ -61,7 +61,7 @@ func runAgents(t *testing.T, env []string, era string) []byte {
 	return out
 }
 
-// startHub builds and starts the hub, and answers the environment that the agents need.
+// startHub builds and starts the hub and returns the environment variables that the agents need.
 func startHub(t *testing.T) []string {
 	t.Helper()
 	dir := t.TempDir()
@@ -83,7 +83,7 @@ func startHub(t *testing.T) []string {
 		select {
 		case <-exited:
 		case <-time.After(15 * time.Second):
-			t.Error("the server did not end within 15 s of SIGTERM")
+			t.Error("the server did not exit within 15 s of SIGTERM")
 			_ = hub.Process.Kill()
 			<-exited
 		}
@@ -96,7 +96,7 @@ func startHub(t *testing.T) []string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// The last of two values counts: the file's URL may be another than the one in use.
+	// The file may contain another URL; of two values the last one counts.
 	return append(strings.Fields(string(keys)), "PARLEY_URL=http://"+addr+"/mcp")
 }
 
@@ -105,7 +105,7 @@ func waitHealthy(t *testing.T, addr string, exited <-chan struct{}) {
 	for end := time.Now().Add(30 * time.Second); time.Now().Before(end); time.Sleep(50 * time.Millisecond) {
 		select {
 		case <-exited:
-			t.Fatal("the server ended before it was ready")
+			t.Fatal("the server exited before it was ready")
 		default:
 		}
 		response, err := http.Get("http://" + addr + "/v1/health")
@@ -120,7 +120,7 @@ func waitHealthy(t *testing.T, addr string, exited <-chan struct{}) {
 	t.Fatal("the server was not ready within 30 s")
 }
 
-// freeAddr is an address that was free a moment ago.
+// freeAddr returns a free address of 127.0.0.1. Another process may take it before it is used.
 func freeAddr(t *testing.T) string {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")

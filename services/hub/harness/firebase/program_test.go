@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"parley.internal/services/hub/harness/firebase"
+	"parley.internal/services/hub/harness/hubtest"
 	"parley.internal/services/hub/harness/program"
 	"parley.internal/shared/supervise"
 )
@@ -53,18 +54,18 @@ func TestTheServerThatShipsAdmitsThoseOfItsFlag(t *testing.T) {
 	t.Parallel()
 	e, dir, log := start(t), t.TempDir(), &output{}
 	binary := filepath.Join(dir, "parley")
-	must(t, program.Build(t.Context(), binary))
+	hubtest.Must(t, program.Build(t.Context(), binary))
 	hub, err := supervise.Server{Path: "/v1/health", Status: http.StatusOK, Output: log,
 		Env: []string{"PATH=" + os.Getenv("PATH"), "HOME=" + dir, firebase.Variable + "=" + e.Addr},
 		Args: func(addr string) []string {
 			return []string{binary, "serve", "--addr", addr, "--data", filepath.Join(dir, "data"),
 				"--firebase-project", firebase.Project, "--sign-in-allow", "nobody,@shipped.example"}
 		}}.Start(t.Context())
-	must(t, err)
+	hubtest.Must(t, err)
 	t.Cleanup(hub.Stop)
 	for email, want := range map[string]int{"me@shipped.example": 200, "me@other.example": 403} {
 		s := got[firebase.SignIn](t)(e.SignUp(t.Context(), email, password))
-		must(t, e.Verify(t.Context(), s, email))
+		hubtest.Must(t, e.Verify(t.Context(), s, email))
 		s = got[firebase.SignIn](t)(e.Refreshed(t.Context(), s))
 		status, body, err := get(t.Context(), hub.URL()+"/v1/tasks", s.Token)
 		if err != nil || status != want || strings.Contains(body, "is not admitted") != (want == 403) {

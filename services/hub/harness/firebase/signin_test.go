@@ -46,18 +46,11 @@ func start(t *testing.T) *firebase.Emulator {
 	return shared.emulator
 }
 
-func must(t *testing.T, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
-
 // got returns the first of two results, and fails the test for an error.
 func got[T any](t *testing.T) func(T, error) T {
 	return func(v T, err error) T {
 		t.Helper()
-		must(t, err)
+		hubtest.Must(t, err)
 		return v
 	}
 }
@@ -74,7 +67,7 @@ func newWorld(t *testing.T, db *store.DB, allow ...string) *world {
 	t.Helper()
 	w := &world{Emulator: start(t), t: t, clock: hubtest.NewClock()}
 	keys, err := w.Keys(t.Context(), allow...)
-	must(t, err)
+	hubtest.Must(t, err)
 	w.hub = hubtest.New(t, db, hubtest.Options{Keys: keys, Now: w.clock.Now})
 	return w
 }
@@ -122,7 +115,7 @@ func TestWhoeverSignsUpIsNobodyByDefault(t *testing.T) {
 	w := newWorld(t, sqlite(t))
 	s := w.signUp("default@example.org")
 	w.refused("a sign-up", s, 403, "is not admitted to this server")
-	must(t, w.Verify(t.Context(), s, "default@example.org"))
+	hubtest.Must(t, w.Verify(t.Context(), s, "default@example.org"))
 	w.refused("a verified address", w.fresh(s), 403, "--sign-in-allow")
 	anonymous := got[firebase.SignIn](t)(w.Anonymous(t.Context()))
 	w.refused("an anonymous sign-in", anonymous, 403, "anonymous")
@@ -137,12 +130,12 @@ func TestAnAddressCountsOnceItIsVerified(t *testing.T) {
 		for _, address := range []string{email, boss} {
 			s := w.signUp(address)
 			w.refused("before the verification", s, 403, "verify it and sign in again")
-			must(t, w.Verify(t.Context(), s, address))
+			hubtest.Must(t, w.Verify(t.Context(), s, address))
 			w.refused("a token from before the verification", s, 403, "verify it and sign in again")
 			w.admitted("after the verification", w.fresh(s))
 		}
 		stranger := w.signUp("stranger-" + email)
-		must(t, w.Verify(t.Context(), stranger, "stranger-"+email))
+		hubtest.Must(t, w.Verify(t.Context(), stranger, "stranger-"+email))
 		w.refused("another address of the domain", w.fresh(stranger), 403, "is not admitted")
 	})
 }
@@ -152,11 +145,11 @@ func TestAnAddressWhoseVerificationIsTakenBackCountsNoMore(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, sqlite(t), "before@example.org")
 	s := w.signUp("before@example.org")
-	must(t, w.Verify(t.Context(), s, "before@example.org"))
+	hubtest.Must(t, w.Verify(t.Context(), s, "before@example.org"))
 	s = w.fresh(s)
 	w.admitted("the verified address", s)
 	_, err := w.Admin.UpdateUser(t.Context(), s.UID, (&admin.UserToUpdate{}).EmailVerified(false))
-	must(t, err)
+	hubtest.Must(t, err)
 	w.clock.Add(time.Minute)
 	w.refused("the token from before", s, 403, "verify it")
 }
@@ -166,15 +159,15 @@ func TestTheClaimAdmitsUntilItIsTakenAway(t *testing.T) {
 	w := newWorld(t, sqlite(t))
 	s := w.signUp("claim@example.org")
 	for _, claims := range []map[string]any{{"parley": "true"}, {"parley": 1}, {"admin": true}} {
-		must(t, w.Admin.SetCustomUserClaims(t.Context(), s.UID, claims))
+		hubtest.Must(t, w.Admin.SetCustomUserClaims(t.Context(), s.UID, claims))
 		w.refused("a claim that is not true", w.fresh(s), 403, "is not admitted")
 		w.clock.Add(time.Minute)
 	}
-	must(t, w.Admin.SetCustomUserClaims(t.Context(), s.UID, map[string]any{"parley": true}))
+	hubtest.Must(t, w.Admin.SetCustomUserClaims(t.Context(), s.UID, map[string]any{"parley": true}))
 	w.refused("a token from before the claim", s, 403, "is not admitted")
 	s = w.fresh(s)
 	w.admitted("the claim", s)
-	must(t, w.Admin.SetCustomUserClaims(t.Context(), s.UID, nil))
+	hubtest.Must(t, w.Admin.SetCustomUserClaims(t.Context(), s.UID, nil))
 	w.clock.Add(time.Minute)
 	w.refused("a token from before the claim was taken away", s, 403, "is not admitted")
 }
@@ -183,11 +176,11 @@ func TestATokenFromBeforeARevocationEndsWithinAMinute(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, sqlite(t), "revoked@example.org")
 	s := w.signUp("revoked@example.org")
-	must(t, w.Verify(t.Context(), s, "revoked@example.org"))
+	hubtest.Must(t, w.Verify(t.Context(), s, "revoked@example.org"))
 	s = w.fresh(s)
 	w.admitted("before the revocation", s)
 	time.Sleep(1100 * time.Millisecond) // tokens and revocations have whole seconds
-	must(t, w.Admin.RevokeRefreshTokens(t.Context(), s.UID))
+	hubtest.Must(t, w.Admin.RevokeRefreshTokens(t.Context(), s.UID))
 	w.clock.Add(time.Minute)
 	w.refused("after the revocation", s, 401, "this sign-in was revoked")
 	w.admitted("a new sign-in", got[firebase.SignIn](t)(w.SignIn(t.Context(), "revoked@example.org", password)))
@@ -204,10 +197,10 @@ func TestADisabledAndADeletedAccountEndWithinAMinute(t *testing.T) {
 		"deleted@example.org": func(uid string) error { return w.Admin.DeleteUser(t.Context(), uid) },
 	} {
 		s := w.signUp(email)
-		must(t, w.Verify(t.Context(), s, email))
+		hubtest.Must(t, w.Verify(t.Context(), s, email))
 		s = w.fresh(s)
 		w.admitted(email, s)
-		must(t, end(s.UID))
+		hubtest.Must(t, end(s.UID))
 		w.clock.Add(time.Minute)
 		w.refused(email, s, 401, "this sign-in was revoked")
 	}
@@ -217,10 +210,10 @@ func TestAPersonOwnsTheDataOfTheUserID(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, sqlite(t), "owner@example.org")
 	s := w.signUp("owner@example.org")
-	must(t, w.Verify(t.Context(), s, "owner@example.org"))
+	hubtest.Must(t, w.Verify(t.Context(), s, "owner@example.org"))
 	s = w.fresh(s)
 	var asked struct{ QuestionID string }
-	must(t, w.hub.REST(w.hub.Agent(s.UID, "alpha"), "POST", "/v1/questions", map[string]any{"question": "Now?"}).Into(&asked))
+	hubtest.Must(t, w.hub.REST(w.hub.Agent(s.UID, "alpha"), "POST", "/v1/questions", map[string]any{"question": "Now?"}).Into(&asked))
 	path := "/v1/questions/" + asked.QuestionID
 	if a := w.hub.REST(s.Token, "POST", path+"/answer", map[string]any{"response": "yes"}); a.Status != 200 {
 		t.Errorf("the person's answer: got %s", a)
@@ -235,8 +228,8 @@ func TestAttackTheUserLocalCannotBeSignedIn(t *testing.T) {
 	w := newWorld(t, sqlite(t), "@local.example")
 	_, err := w.Admin.CreateUser(t.Context(), (&admin.UserToCreate{}).UID("local").Email("me@local.example").
 		EmailVerified(true).Password(password))
-	must(t, err)
-	must(t, w.Admin.SetCustomUserClaims(t.Context(), "local", map[string]any{"parley": true}))
+	hubtest.Must(t, err)
+	hubtest.Must(t, w.Admin.SetCustomUserClaims(t.Context(), "local", map[string]any{"parley": true}))
 	s := got[firebase.SignIn](t)(w.SignIn(t.Context(), "me@local.example", password))
 	w.refused("the user local", s, 403, "the server's own user")
 }
@@ -246,7 +239,7 @@ func TestAttackASignInOfAForeignProjectIsNone(t *testing.T) {
 	w := newWorld(t, sqlite(t), "twin", "twin@example.org")
 	_, err := w.Admin.CreateUser(t.Context(), (&admin.UserToCreate{}).UID("twin").Email("twin@example.org").
 		EmailVerified(true).Password(password))
-	must(t, err)
+	hubtest.Must(t, err)
 	foreign := got[firebase.SignIn](t)(w.Foreign(t.Context(), "demo-foreign", "twin", "twin@example.org"))
 	w.refused("a foreign project's sign-in with the same user id", foreign, 401, "not a sign-in of this server's project")
 	w.admitted("the own project's", got[firebase.SignIn](t)(w.SignIn(t.Context(), "twin@example.org", password)))

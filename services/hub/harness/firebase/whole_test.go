@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"parley.internal/services/hub/harness/firebase"
+	"parley.internal/services/hub/harness/hubtest"
 	"parley.internal/shared/store/emulator"
 	"parley.internal/shared/supervise"
 )
@@ -64,7 +65,7 @@ func TestMakeEmulatorAdmitsItsOwnAccountAlone(t *testing.T) {
 		t.Fatalf("%v\n%s", err, text)
 	}
 	at, err := filepath.Abs(functions)
-	must(t, err)
+	hubtest.Must(t, err)
 	whole, err := supervise.Server{Path: "/v1/health", Status: http.StatusOK, Output: out, Patience: 5 * time.Minute,
 		Attempts: 1, Env: append(os.Environ(), firebase.Variable+"="+e.Addr),
 		Args: func(addr string) []string {
@@ -73,7 +74,7 @@ func TestMakeEmulatorAdmitsItsOwnAccountAlone(t *testing.T) {
 	if err != nil && strings.Contains(out.String(), "no Firestore emulator") && !emulator.Required() {
 		t.Skip(err)
 	}
-	must(t, err)
+	hubtest.Must(t, err)
 	t.Cleanup(whole.Stop)
 	patience, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
@@ -98,19 +99,19 @@ func TestMakeEmulatorAdmitsItsOwnAccountAlone(t *testing.T) {
 	url := whole.URL() + "/v1"
 	var nothing struct{}
 	var asked struct{ QuestionID string }
-	must(t, call(t.Context(), url+"/devices", person.Token, map[string]any{"token": "my-phone", "platform": "android"}, &nothing))
-	must(t, call(t.Context(), url+"/questions", agent, map[string]any{"question": "All of it?"}, &asked))
+	hubtest.Must(t, call(t.Context(), url+"/devices", person.Token, map[string]any{"token": "my-phone", "platform": "android"}, &nothing))
+	hubtest.Must(t, call(t.Context(), url+"/questions", agent, map[string]any{"question": "All of it?"}, &asked))
 	printed(`push.* to=my-phone .*All of it\?`)
 	path := url + "/questions/" + asked.QuestionID
-	must(t, call(t.Context(), path+"/answer", person.Token, map[string]any{"response": "yes"}, &nothing))
+	hubtest.Must(t, call(t.Context(), path+"/answer", person.Token, map[string]any{"response": "yes"}, &nothing))
 	var answer struct{ Response string }
-	must(t, call(t.Context(), path+"/response", agent, nil, &answer))
+	hubtest.Must(t, call(t.Context(), path+"/response", agent, nil, &answer))
 	if answer.Response != "yes" {
 		t.Errorf("the agent reads %q, want the person's answer", answer.Response)
 	}
 
 	stranger := got[firebase.SignIn](t)(e.SignUp(t.Context(), "stranger@whole.example", password))
-	must(t, e.Verify(t.Context(), stranger, "stranger@whole.example"))
+	hubtest.Must(t, e.Verify(t.Context(), stranger, "stranger@whole.example"))
 	stranger = got[firebase.SignIn](t)(e.Refreshed(t.Context(), stranger))
 	if err := call(t.Context(), url+"/tasks", stranger.Token, nil, &nothing); err == nil || !strings.Contains(err.Error(), "is not admitted") {
 		t.Errorf("a stranger: got %v, want a refusal", err)

@@ -17,14 +17,14 @@ import (
 	"parley.internal/shared/op"
 )
 
-// Answer is an HTTP answer, read to its end.
+// Answer is an HTTP response, with its whole body.
 type Answer struct {
 	Status int
 	Header http.Header
 	Body   []byte
 }
 
-// String is the answer as a failed test shows it.
+// String returns the status and the body, for the message of a failed test.
 func (a Answer) String() string { return fmt.Sprintf("%d %s", a.Status, a.Body) }
 
 type envelope struct {
@@ -36,22 +36,22 @@ type envelope struct {
 
 func (a Answer) envelope() envelope {
 	var e envelope
-	_ = json.Unmarshal(a.Body, &e) // what is no envelope is an empty one
+	_ = json.Unmarshal(a.Body, &e) // any other body is an empty envelope
 	return e
 }
 
-// Data is what the call came to, nil for a fault.
+// Data returns the result of the call, or nil for a fault.
 func (a Answer) Data() json.RawMessage { return a.envelope().Data }
 
-// Into reads the data.
+// Into decodes the result of the call into v. It is an error if the call did not succeed.
 func (a Answer) Into(v any) error {
 	if e := a.envelope(); e.Success == nil || !*e.Success {
-		return fmt.Errorf("no success: %s", a)
+		return fmt.Errorf("the call failed: %s", a)
 	}
 	return json.Unmarshal(a.Data(), v)
 }
 
-// Fault is the error of the envelope, empty for a success.
+// Fault returns the error in the envelope, or the zero value for a success.
 func (a Answer) Fault() rest.Error {
 	if e := a.envelope().Error; e != nil {
 		return *e
@@ -59,7 +59,7 @@ func (a Answer) Fault() rest.Error {
 	return rest.Error{}
 }
 
-// Meta is the meta of the envelope.
+// Meta returns the meta of the envelope, or the zero value if there is none.
 func (a Answer) Meta() rest.Meta {
 	if m := a.envelope().Meta; m != nil {
 		return *m
@@ -67,8 +67,9 @@ func (a Answer) Meta() rest.Meta {
 	return rest.Meta{}
 }
 
-// Raw makes a request. A body that is a string or bytes goes as it is, another
-// goes as JSON. Headers are names and values in turn; a name given twice is sent twice.
+// Raw sends a request without a key. A body that is a string, a []byte or an io.Reader is sent as it is; any other is
+// encoded as JSON. Headers are alternating names and values; a name that is given twice is sent twice, and the name
+// Host sets the host.
 func (h *Hub) Raw(method, path string, body any, headers ...string) Answer {
 	h.t.Helper()
 	a, err := h.Try(h.t.Context(), method, path, body, headers...)
@@ -78,7 +79,7 @@ func (h *Hub) Raw(method, path string, body any, headers ...string) Answer {
 	return a
 }
 
-// Try is [Hub.Raw] for calls that may fail, and for goroutines.
+// Try is like [Hub.Raw], but returns an error if no response came. It may be called from any goroutine.
 func (h *Hub) Try(ctx context.Context, method, path string, body any, headers ...string) (Answer, error) {
 	var r io.Reader
 	switch b := body.(type) {
@@ -119,19 +120,20 @@ func (h *Hub) Try(ctx context.Context, method, path string, body any, headers ..
 	return Answer{res.StatusCode, res.Header, text}, err
 }
 
-// REST makes a call with a key.
+// REST sends a request with a key. Its other parameters are those of [Hub.Raw].
 func (h *Hub) REST(key, method, path string, body any, headers ...string) Answer {
 	h.t.Helper()
 	return h.Raw(method, path, body, append([]string{"Authorization", "Bearer " + key}, headers...)...)
 }
 
-// Op calls an operation over REST: its inputs go where its route puts them, or where
-// another of its routes does that wants none which are left out.
+// Op calls an operation over REST, with its inputs in the path, the query or the body. It takes the first route of the
+// operation for whose path the inputs suffice, or else the main one.
 func (h *Hub) Op(key string, o *op.Op, args map[string]any, headers ...string) Answer {
 	h.t.Helper()
 	route := o.Route
 	for _, r := range o.Routes() {
-		if len(r.Set) == 0 && !slices.ContainsFunc(op.PathParams(r.Route), func(name string) bool { return args[name] == nil }) {
+		missing := func(name string) bool { return args[name] == nil }
+		if len(r.Set) == 0 && !slices.ContainsFunc(op.PathParams(r.Route), missing) {
 			route = r.Route
 			break
 		}
@@ -140,21 +142,22 @@ func (h *Hub) Op(key string, o *op.Op, args map[string]any, headers ...string) A
 	return h.REST(key, method, path, body, headers...)
 }
 
+// place distributes the inputs of a call over the path, and the query or the body.
 func place(route string, args map[string]any) (method, path string, body any) {
 	method, path = op.Method(route), op.Path(route)
-	rest := map[string]any{}
+	others := map[string]any{}
 	for name, v := range args {
-		if hole := "{" + name + "}"; strings.Contains(path, hole) {
-			path = strings.ReplaceAll(path, hole, url.PathEscape(fmt.Sprint(v)))
+		if param := "{" + name + "}"; strings.Contains(path, param) {
+			path = strings.ReplaceAll(path, param, url.PathEscape(fmt.Sprint(v)))
 			continue
 		}
-		rest[name] = v
+		others[name] = v
 	}
 	if method != http.MethodGet && method != http.MethodDelete {
-		return method, path, rest
+		return method, path, others
 	}
 	q := url.Values{}
-	for name, v := range rest {
+	for name, v := range others {
 		switch x := v.(type) {
 		case []string:
 			q[name] = x
@@ -172,49 +175,48 @@ func place(route string, args map[string]any) (method, path string, body any) {
 	return method, path, nil
 }
 
-// RPCError is an error of the protocol.
+// RPCError is an error of JSON-RPC.
 type RPCError struct {
 	Code    int             `json:"code"`
 	Message string          `json:"message"`
 	Data    json.RawMessage `json:"data"`
 }
 
-// RPCAnswer is an answer of the MCP endpoint.
+// RPCAnswer is a response of the MCP endpoint. Both Result and Err are nil unless the body is a JSON-RPC message.
 type RPCAnswer struct {
 	Answer
 	Result json.RawMessage
 	Err    *RPCError
 }
 
-// ToolAnswer is what a tool came to.
+// ToolAnswer is a response to the call of a tool.
 type ToolAnswer struct {
 	RPCAnswer
-	// Texts are the texts of its content.
-	Texts      []string
-	Structured json.RawMessage
+	Texts      []string        // the texts of the content
+	Structured json.RawMessage // the structured content
 	IsError    bool
 }
 
-// Fault is the fault that a tool told, empty for a success.
+// Fault returns the fault in the result of the tool, or the zero value for a success.
 func (a ToolAnswer) Fault() rest.Error {
 	var e struct {
 		Error rest.Error `json:"error"`
 	}
 	if a.IsError {
-		_ = json.Unmarshal(a.Structured, &e) // what is no fault is an empty one
+		_ = json.Unmarshal(a.Structured, &e) // any other content is an empty fault
 	}
 	return e.Error
 }
 
-// Into reads what the tool came to.
+// Into decodes the structured result of the tool into v. It is an error if the call did not succeed.
 func (a ToolAnswer) Into(v any) error {
 	if a.IsError || a.Err != nil || a.Structured == nil {
-		return fmt.Errorf("no success: %s", a.Answer)
+		return fmt.Errorf("the call failed: %s", a.Answer)
 	}
 	return json.Unmarshal(a.Structured, v)
 }
 
-// Message is a JSON-RPC request in the form of the older eras.
+// Message returns a JSON-RPC request of a protocol before 2026-07-28, or a notification if id is nil.
 func Message(id any, method string, params any) map[string]any {
 	m := map[string]any{"jsonrpc": "2.0", "method": method}
 	if id != nil {
@@ -226,7 +228,7 @@ func Message(id any, method string, params any) map[string]any {
 	return m
 }
 
-// MCP sends a JSON-RPC message to an endpoint of the hub's, "/mcp".
+// MCP sends a JSON-RPC message to an endpoint such as "/mcp". The message and the headers are like those of [Hub.Raw].
 func (h *Hub) MCP(key, path string, message any, headers ...string) RPCAnswer {
 	h.t.Helper()
 	a, err := h.TryMCP(h.t.Context(), key, path, message, headers...)
@@ -236,7 +238,7 @@ func (h *Hub) MCP(key, path string, message any, headers ...string) RPCAnswer {
 	return a
 }
 
-// TryMCP is [Hub.MCP] for calls that may fail, and for goroutines.
+// TryMCP is like [Hub.MCP], but returns an error if no response came. It may be called from any goroutine.
 func (h *Hub) TryMCP(ctx context.Context, key, path string, message any, headers ...string) (RPCAnswer, error) {
 	a, err := h.Try(ctx, http.MethodPost, path, message, append([]string{"Authorization", "Bearer " + key,
 		"Accept", "application/json, text/event-stream"}, headers...)...)
@@ -248,26 +250,26 @@ func (h *Hub) TryMCP(ctx context.Context, key, path string, message any, headers
 		Error  *RPCError       `json:"error"`
 	}
 	if json.Unmarshal(a.Body, &m) != nil {
-		return RPCAnswer{Answer: a}, nil // an answer of HTTP alone
+		return RPCAnswer{Answer: a}, nil // no JSON, such as the empty body of 202
 	}
 	if m.Error != nil && m.Error.Code == 0 {
-		m.Error = nil // a fault in REST's envelope
+		m.Error = nil // a fault in the envelope of REST
 	}
 	return RPCAnswer{a, m.Result, m.Error}, nil
 }
 
-// RawTool calls a tool with arguments that go as they are, which encoding/json
-// would mend.
+// RawTool calls a tool with arguments that are sent as they are, for texts that encoding/json would correct.
 func (h *Hub) RawTool(key, path, name, args string, headers ...string) ToolAnswer {
 	h.t.Helper()
-	a, err := AsTool(h.MCP(key, path, fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":%q,"arguments":%s}}`, name, args), headers...))
+	const call = `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":%q,"arguments":%s}}`
+	a, err := AsTool(h.MCP(key, path, fmt.Sprintf(call, name, args), headers...))
 	if err != nil {
 		h.t.Fatalf("%s %s: %v", path, name, err)
 	}
 	return a
 }
 
-// Tool calls a tool on an endpoint.
+// Tool calls a tool on an endpoint such as "/mcp". Nil args are left out of the message.
 func (h *Hub) Tool(key, path, name string, args any, headers ...string) ToolAnswer {
 	h.t.Helper()
 	a, err := h.TryTool(h.t.Context(), key, path, name, args, headers...)
@@ -277,7 +279,8 @@ func (h *Hub) Tool(key, path, name string, args any, headers ...string) ToolAnsw
 	return a
 }
 
-// TryTool is [Hub.Tool] for calls that may fail, and for goroutines.
+// TryTool is like [Hub.Tool], but returns an error if no response came, or a result that is not a tool's. It may be
+// called from any goroutine.
 func (h *Hub) TryTool(ctx context.Context, key, path, name string, args any, headers ...string) (ToolAnswer, error) {
 	params := map[string]any{"name": name}
 	if args != nil {
@@ -290,7 +293,7 @@ func (h *Hub) TryTool(ctx context.Context, key, path, name string, args any, hea
 	return AsTool(a)
 }
 
-// AsTool reads an answer as that of a tool.
+// AsTool decodes a response to tools/call. It is an error if the result is not that of a tool.
 func AsTool(a RPCAnswer) (ToolAnswer, error) {
 	out := ToolAnswer{RPCAnswer: a}
 	if a.Result == nil {
@@ -313,8 +316,8 @@ func AsTool(a RPCAnswer) (ToolAnswer, error) {
 	return out, nil
 }
 
-// Modern sends a request of the era of 2026-07-28: the version and the client in
-// each request's _meta, the method and the name in headers.
+// Modern sends a request of protocol 2026-07-28, which names the version and the client in _meta, and the method and
+// the tool in headers. A header in headers replaces that of the same name.
 func (h *Hub) Modern(key, path, method string, params map[string]any, headers ...string) RPCAnswer {
 	h.t.Helper()
 	all := map[string]any{"_meta": map[string]any{
@@ -330,7 +333,7 @@ func (h *Hub) Modern(key, path, method string, params map[string]any, headers ..
 		own = append(own, mcp.HeaderName, name)
 	}
 	for i := 0; i < len(own); {
-		if slices.Contains(headers, own[i]) { // the test gives its own
+		if slices.Contains(headers, own[i]) {
 			own = slices.Delete(own, i, i+2)
 			continue
 		}
@@ -339,7 +342,7 @@ func (h *Hub) Modern(key, path, method string, params map[string]any, headers ..
 	return h.MCP(key, path, Message(1, method, all), append(own, headers...)...)
 }
 
-// Tools are the names that an endpoint lists.
+// Tools returns the names of the tools that an endpoint lists, sorted.
 func (h *Hub) Tools(key, path string, headers ...string) []string {
 	h.t.Helper()
 	a := h.MCP(key, path, Message(1, "tools/list", nil), headers...)

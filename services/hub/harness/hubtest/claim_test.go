@@ -18,23 +18,22 @@ import (
 const (
 	claimers = 16
 	tasks    = 200
-	// enough is how many tasks of others in a row make a claimer stop.
-	enough = 20
+	// maxLost is the number of claims lost in a row after which a claimer stops.
+	maxLost = 20
 )
 
-// Some tasks all claimers of a group want at the same time. For the others they
-// begin at places of their own, and go on into what their neighbours have.
-func TestOfManyClaimersEachTaskHasOne(t *testing.T) {
+// The claimers of a group race for some tasks. For the remaining tasks each starts at a place of its own and goes on
+// into those of the others.
+func TestEachTaskIsClaimedByOneOfManyClaimers(t *testing.T) {
 	t.Parallel()
 	for _, s := range []struct {
 		name string
 		open func(*testing.T, *store.Schema, ...store.Option) *store.DB
-		// group is how many claimers want the same tasks, and raced how many tasks.
+		// group is the number of claimers that race for the same tasks, and raced the number of these tasks.
 		group, raced int
 	}{
 		{"sqlite", storetest.SQLite, claimers, 50},
-		// For what several want at once the emulator takes seconds, and for what
-		// many want it takes minutes.
+		// The emulator takes seconds for a race of several claimers, and minutes for one of many.
 		{"firestore", storetest.Firestore, 4, 3},
 	} {
 		t.Run(s.name, func(t *testing.T) {
@@ -66,7 +65,7 @@ func TestOfManyClaimersEachTaskHasOne(t *testing.T) {
 						claim(id)
 					}
 					rest := ids[claimers/s.group*s.raced:]
-					for i, lost := c*len(rest)/claimers, 0; lost < enough && !t.Failed(); i++ {
+					for i, lost := c*len(rest)/claimers, 0; lost < maxLost && !t.Failed(); i++ {
 						if lost++; claim(rest[i%len(rest)]) {
 							lost = 0
 						}
@@ -78,10 +77,11 @@ func TestOfManyClaimersEachTaskHasOne(t *testing.T) {
 				t.Errorf("%d tasks were claimed, want %d", len(won), tasks)
 			}
 			for id, by := range won {
-				// What the store says is what the winner was told.
+				// The stored claimer is the one whose claim succeeded.
 				var got struct{ ClaimedBy, Status string }
-				if err := hub.REST(maker, "GET", "/v1/tasks/"+id, nil).Into(&got); err != nil || len(by) != 1 || got.ClaimedBy != by[0] || got.Status != "active" {
-					t.Errorf("%s was claimed by %v; the store says %+v, %v", id, by, got, err)
+				err := hub.REST(maker, "GET", "/v1/tasks/"+id, nil).Into(&got)
+				if err != nil || len(by) != 1 || got.ClaimedBy != by[0] || got.Status != "active" {
+					t.Errorf("%s was claimed by %v; stored %+v, %v", id, by, got, err)
 				}
 			}
 		})
@@ -111,7 +111,7 @@ func makeTasks(t *testing.T, hub *hubtest.Hub, key string) []string {
 	return ids
 }
 
-// tryClaim claims a task and says whether the caller got it.
+// tryClaim claims a task and reports whether the claim succeeded.
 func tryClaim(ctx context.Context, hub *hubtest.Hub, key, id string, overREST bool) (bool, error) {
 	for {
 		code := ""
@@ -133,20 +133,19 @@ func tryClaim(ctx context.Context, hub *hubtest.Hub, key, id string, overREST bo
 			return true, nil
 		case "FAILED_PRECONDITION":
 			return false, nil
-		case "CONFLICT": // contention, so the same call may succeed
+		case "CONFLICT": // contention; the same call may succeed
 		default:
-			return false, fmt.Errorf("a claim came to %s", code)
+			return false, fmt.Errorf("a claim failed with %s", code)
 		}
 	}
 }
 
-// Two servers share nothing but the database.
-func TestTwoServersServeOneUser(t *testing.T) {
+func TestTwoServersThatShareADatabaseServeOneUser(t *testing.T) {
 	t.Parallel()
 	host, project := emulator.Shared(t), emulator.Project(t)
 	server := func() *hubtest.Hub {
 		d, err := firestore.Open(t.Context(), firestore.Options{EmulatorHost: host, Project: project})
-		must(t, err)
+		hubtest.Must(t, err)
 		db := store.New(d, app.Schema())
 		t.Cleanup(func() {
 			if err := db.Close(); err != nil {
@@ -172,30 +171,33 @@ func TestTwoServersServeOneUser(t *testing.T) {
 	for i := range 3 {
 		mail, work := wait("/v1/messages?waitMs=55000", alpha), wait("/v1/tasks?target=alpha&waitMs=55000", alpha)
 		text := fmt.Sprintf("number %d", i)
-		if a := there.Tool(beta, "/mcp", "send_message", args{"message": text, "source": "beta", "target": "alpha", "message_type": "DIRECTIVE"}); a.IsError {
+		message := args{"message": text, "source": "beta", "target": "alpha", "message_type": "DIRECTIVE"}
+		if a := there.Tool(beta, "/mcp", "send_message", message); a.IsError {
 			t.Fatal(a.Answer)
 		}
 		var made struct{ TaskID string }
-		must(t, there.Tool(beta, "/mcp", "create_task", args{"title": text, "target": "alpha"}).Into(&made))
+		hubtest.Must(t, there.Tool(beta, "/mcp", "create_task", args{"title": text, "target": "alpha"}).Into(&made))
 		for what, done := range map[string]<-chan end{"mail": mail, "work": work} {
 			if e := <-done; e.err != nil || !strings.Contains(e.text, text) {
-				t.Errorf("%s: the wait came to %s, %v; want %q", what, e.text, e.err, text)
+				t.Errorf("%s: the wait returned %s, %v; want %q", what, e.text, e.err, text)
 			}
 		}
 		if a := here.Tool(alpha, "/mcp", "claim_task", args{"taskId": made.TaskID}); a.IsError {
 			t.Error(a.Answer)
 		}
-		if a := there.Tool(beta, "/mcp", "claim_task", args{"taskId": made.TaskID}); a.Fault().Code != "FORBIDDEN" && a.Fault().Code != "FAILED_PRECONDITION" {
-			t.Errorf("got %s, want that it is claimed", a.Answer)
+		a := there.Tool(beta, "/mcp", "claim_task", args{"taskId": made.TaskID})
+		if code := a.Fault().Code; code != "FORBIDDEN" && code != "FAILED_PRECONDITION" {
+			t.Errorf("got %s, want a refusal of the second claim", a.Answer)
 		}
 	}
 	var asked struct{ QuestionID string }
-	must(t, there.REST(beta, "POST", "/v1/questions", args{"question": "q"}).Into(&asked))
+	hubtest.Must(t, there.REST(beta, "POST", "/v1/questions", args{"question": "q"}).Into(&asked))
 	answer := wait("/v1/questions/"+asked.QuestionID+"/response?waitMs=55000", alpha)
-	if a := there.REST(human, "POST", "/v1/questions/"+asked.QuestionID+"/answer", args{"response": "yes"}); a.Status != 200 {
+	a := there.REST(human, "POST", "/v1/questions/"+asked.QuestionID+"/answer", args{"response": "yes"})
+	if a.Status != 200 {
 		t.Error(a)
 	}
 	if e := <-answer; e.err != nil || !strings.Contains(e.text, `"answered"`) {
-		t.Errorf("the wait for an answer came to %s, %v", e.text, e.err)
+		t.Errorf("the wait for an answer returned %s, %v", e.text, e.err)
 	}
 }

@@ -25,47 +25,47 @@ import (
 	"parley.internal/shared/store"
 )
 
-// Version is what a hub here says that it is.
+// Version is the version that the hub reports.
 const Version = "0.0.0-test"
 
-// Hub is a hub that runs, wired as the serve command wires it.
+// Hub is a running hub, wired like that of the serve command. Its methods fail the test in place of returning an
+// error, so they must be called from the goroutine of the test, unless they return an error.
 type Hub struct {
-	URL       string
+	URL       string // without a path
 	App       *app.App
 	Auth      *auth.Authenticator
 	Catalogue *op.Catalogue
 
-	t       testing.TB
-	client  *http.Client
-	handler http.Handler
-	off     sync.WaitGroup
+	t          testing.TB
+	client     *http.Client
+	background sync.WaitGroup // records of the uses of keys
 }
 
-// Options change how a hub is wired. The zero value is a laptop's.
+// Options configure a hub. The zero value is a server on a laptop without limits.
 type Options struct {
-	Now    func() time.Time
-	NewID  func() string
+	Now    func() time.Time // nil: time.Now
+	NewID  func() string    // nil: UUIDs of version 7
 	Limits auth.Limits
-	// Public says that others can reach the server, so that no name is this machine's.
+	// Public says that other machines can reach the server, so that it trusts neither loopback hosts nor origins.
 	Public  bool
-	Origins []string
-	// Catalogue serves other operations than the app's.
+	Origins []string // whose pages may call
+	// Catalogue, if not nil, returns the operations to serve in place of the app's.
 	Catalogue func(*app.App) *op.Catalogue
-	// Keys stands between the authenticator and the keys.
+	// Keys, if not nil, wraps the keys for the authenticator.
 	Keys func(auth.Keys) auth.Keys
-	// Firebase is how people sign in to the page beside links.
+	// Firebase configures the sign-in by password. The zero value allows sign-in by links alone.
 	Firebase page.Firebase
-	Log      *slog.Logger
+	Log      *slog.Logger // of calls; nil for none
 }
 
-// New runs a hub over a store until the test ends.
+// New runs a hub on a store until the test ends. The store is drained, but not closed.
 func New(t testing.TB, db *store.DB, o Options) *Hub {
 	t.Helper()
 	if o.Now == nil {
 		o.Now = time.Now
 	}
 	if o.NewID == nil {
-		o.NewID = func() string { return uuid.Must(uuid.NewV7()).String() }
+		o.NewID = newID
 	}
 	h := &Hub{t: t, App: app.New(db, app.Ports{Now: o.Now, NewID: o.NewID})}
 	h.Catalogue = h.App.Catalogue()
@@ -81,13 +81,13 @@ func New(t testing.TB, db *store.DB, o Options) *Hub {
 	h.Auth.Log = o.Log
 	h.App.Keys.Revoked = h.Auth.Forget
 	h.App.Keys.Used = func(c identity.Caller) {
-		h.off.Go(func() {
+		h.background.Go(func() {
 			if err := h.App.Keys.Touch(context.Background(), c); err != nil {
-				t.Errorf("a key's use was not noted: %v", err)
+				t.Errorf("record the use of a key: %v", err)
 			}
 		})
 	}
-	s := &rest.Server{Catalogue: h.Catalogue, Auth: h.Auth, Now: o.Now, NewID: func() string { return uuid.Must(uuid.NewV7()).String() },
+	s := &rest.Server{Catalogue: h.Catalogue, Auth: h.Auth, Now: o.Now, NewID: newID,
 		Version: Version, Origins: o.Origins, Loopback: !o.Public}
 	endpoint := &mcp.Endpoint{Catalogue: h.Catalogue, Version: Version, Log: slog.New(slog.DiscardHandler)}
 	handler, err := s.Echo(func(e *echo.Echo) {
@@ -99,7 +99,6 @@ func New(t testing.TB, db *store.DB, o Options) *Hub {
 	if err != nil {
 		t.Fatal(err)
 	}
-	h.handler = handler
 	server := httptest.NewServer(handler) // on 127.0.0.1, on a free port
 	transport := &http.Transport{MaxIdleConnsPerHost: 64}
 	h.URL, h.client = server.URL, &http.Client{Transport: transport, Timeout: time.Minute}
@@ -107,35 +106,38 @@ func New(t testing.TB, db *store.DB, o Options) *Hub {
 		db.Drain()
 		transport.CloseIdleConnections()
 		server.Close()
-		h.off.Wait()
+		h.background.Wait()
 	})
 	return h
 }
+
+func newID() string { return uuid.Must(uuid.NewV7()).String() }
 
 func (h *Hub) redeem(r *http.Request, code string) (string, time.Time, error) {
 	out, err := h.App.Keys.Redeem(r.Context(), code)
 	return out.Key, out.ExpiresAt, err
 }
 
-// Addr is the host:port of the hub.
+// Addr returns the host:port of the hub.
 func (h *Hub) Addr() string { return strings.TrimPrefix(h.URL, "http://") }
 
-// Settle waits for what the hub does off the path of its calls, and has them counted.
+// Settle waits until the hub has recorded the uses of keys, and writes its counts of calls to the store. It fails the
+// test if either cannot be stored.
 func (h *Hub) Settle() {
 	h.t.Helper()
-	h.off.Wait()
+	h.background.Wait()
 	if err := h.App.Ledger.Flush(h.t.Context()); err != nil {
-		h.t.Errorf("calls were not counted: %v", err)
+		h.t.Errorf("store the counts of calls: %v", err)
 	}
 }
 
-// Key makes a key for a user.
+// Key makes a key for a user and returns its secret.
 func (h *Hub) Key(user string, in keys.CreateInput) string {
 	h.t.Helper()
 	return h.NewKey(user, in).Key
 }
 
-// NewKey makes a key for a user, with all that is told of it.
+// NewKey makes a key for a user and returns it with its ID and its properties.
 func (h *Hub) NewKey(user string, in keys.CreateInput) keys.CreateOutput {
 	h.t.Helper()
 	out, err := h.App.Keys.Issue(h.t.Context(), user, in)
@@ -145,13 +147,13 @@ func (h *Hub) NewKey(user string, in keys.CreateInput) keys.CreateOutput {
 	return out
 }
 
-// Agent is a key of the user's that speaks for a program.
+// Agent makes a key of a user that is bound to a program, and returns its secret.
 func (h *Hub) Agent(user, program string) string {
 	h.t.Helper()
 	return h.Key(user, keys.CreateInput{Program: program})
 }
 
-// Client returns a typed client with a key, which may be empty.
+// Client returns a typed client of the hub. The key may be empty.
 func (h *Hub) Client(key string, options ...client.Option) *client.Client {
 	h.t.Helper()
 	c, err := client.New(h.URL, key, append([]client.Option{client.WithHTTPClient(h.client)}, options...)...)
@@ -161,29 +163,29 @@ func (h *Hub) Client(key string, options ...client.Option) *client.Client {
 	return c
 }
 
-// Human is a key of the user's own.
+// Human makes a key of the user's own, which may answer questions, and returns its secret.
 func (h *Hub) Human(user string) string {
 	h.t.Helper()
 	return h.Key(user, keys.CreateInput{Kind: identity.Human})
 }
 
-// Clock is a clock that a test moves. It starts at a whole minute of 2026.
+// Clock is a clock that only the test moves. It is safe for concurrent use.
 type Clock struct {
 	mu sync.Mutex
 	at time.Time
 }
 
-// NewClock is a clock that stands still.
+// NewClock returns a clock that shows noon of 2026-03-01 UTC.
 func NewClock() *Clock { return &Clock{at: time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)} }
 
-// Now is the time on the clock.
+// Now returns the time on the clock.
 func (c *Clock) Now() time.Time {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.at
 }
 
-// Add moves the clock.
+// Add moves the clock forward by d.
 func (c *Clock) Add(d time.Duration) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -15,16 +15,16 @@ import (
 	"parley.internal/services/hub/harness/hubtest"
 )
 
-// memory is the values that placeholders stand for: texts, numbers and truth values.
+// memory maps placeholders to their values: strings, numbers and booleans.
 type memory map[string]any
 
-// placeholder is a value that changes from run to run: <time> is any time, every
-// other name the value that it first stood for.
+// placeholder stands for a value that changes from run to run: <time> for any time, every other name for the value in
+// its first place.
 var placeholder = regexp.MustCompile(`<([a-zA-Z][a-zA-Z0-9-]*)>`)
 
 const anyTime = "time"
 
-// whole is the placeholder that a text is, empty where it is none or has more.
+// whole returns the name of the placeholder that is the whole text, or "".
 func whole(text string) string {
 	if m := placeholder.FindStringSubmatch(text); m != nil && m[0] == text {
 		return m[1]
@@ -32,7 +32,7 @@ func whole(text string) string {
 	return ""
 }
 
-// fill puts the values in the place of their placeholders.
+// fill returns a value with its placeholders replaced. It is an error if one has no value yet.
 func (m memory) fill(v any) (any, error) {
 	switch x := v.(type) {
 	case string:
@@ -87,13 +87,13 @@ func (m memory) fillText(text string, escape func(string) string) (string, error
 func (m memory) value(name string) (any, error) {
 	v, ok := m[name]
 	if !ok {
-		return nil, fmt.Errorf("no answer has told <%s> yet", name)
+		return nil, fmt.Errorf("no earlier response has <%s>", name)
 	}
 	return v, nil
 }
 
-// match says where an answer differs from what is told of it. Fields that are not
-// told may be anything; a list is told in full.
+// match returns the differences of a response from the expected one, and sets the placeholders that have no value yet.
+// Fields that are not expected may have any value; lists must have equal lengths.
 func (m memory) match(at string, want, got any) (wrong []string) {
 	switch w := want.(type) {
 	case map[string]any:
@@ -102,7 +102,8 @@ func (m memory) match(at string, want, got any) (wrong []string) {
 				if v, there := g[k]; there {
 					wrong = append(wrong, m.match(at+"."+k, w[k], v)...)
 				} else {
-					wrong = append(wrong, fmt.Sprintf("%s.%s: the page says %s, the server nothing", at, k, m.said(w[k])))
+					wrong = append(wrong,
+						fmt.Sprintf("%s.%s: the page has %s, the server no such field", at, k, m.show(w[k])))
 				}
 			}
 			return wrong
@@ -123,11 +124,10 @@ func (m memory) match(at string, want, got any) (wrong []string) {
 			return nil
 		}
 	}
-	return []string{fmt.Sprintf("%s: the page says %s, the server %s", at, m.said(want), asJSON(got))}
+	return []string{fmt.Sprintf("%s: the page has %s, the server returned %s", at, m.show(want), asJSON(got))}
 }
 
-// matchText compares what a text stands for with a value, and remembers what it
-// told for the first time.
+// matchText reports whether a value equals an expected text with placeholders.
 func (m memory) matchText(want string, got any) bool {
 	if name := whole(want); name != "" && name != anyTime {
 		return m.matchValue(name, got)
@@ -160,7 +160,7 @@ func (m memory) matchText(want string, got any) bool {
 	return true
 }
 
-// matchPart compares what a placeholder stands for with a part of a text.
+// matchPart reports whether a part of a text equals the value of a placeholder.
 func (m memory) matchPart(name, got string) bool {
 	if name != anyTime {
 		return m.matchValue(name, got)
@@ -169,8 +169,8 @@ func (m memory) matchPart(name, got string) bool {
 	return err == nil
 }
 
-// matchValue compares what a placeholder stands for with a value. What stands for
-// nothing yet stands for this one, unless it is empty, a list or an object.
+// matchValue reports whether a value equals that of a placeholder. A placeholder without a value takes this one, which
+// must not be empty, a list or an object.
 func (m memory) matchValue(name string, got any) bool {
 	if v, known := m[name]; known {
 		return v == got
@@ -188,9 +188,8 @@ func (m memory) matchValue(name string, got any) bool {
 	return true
 }
 
-// said is what is told of a value, with the values of its placeholders where they
-// are known.
-func (m memory) said(want any) string {
+// show returns an expected value as JSON, with its placeholders replaced if all have values.
+func (m memory) show(want any) string {
 	if filled, err := m.fill(want); err == nil {
 		want = filled
 	}
@@ -207,50 +206,52 @@ func asJSON(v any) string {
 	return strings.TrimSpace(text.String())
 }
 
-func TestATranscriptIsComparedByWhatItTells(t *testing.T) {
+func TestATranscriptIsComparedWithAResponseByItsFields(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		want, got string
 		same      bool
 	}{
-		"what is not told may be anything":        {`{"a": 1}`, `{"a": 1, "b": 2}`, true},
-		"what is told must be there":              {`{"a": 1, "b": null}`, `{"a": 1}`, false},
-		"what is told deep down is compared":      {`{"a": {"b": {"c": 1}}}`, `{"a": {"b": {"c": 2}}}`, false},
-		"another text differs":                    {`"a"`, `"b"`, false},
-		"another number differs":                  {`1`, `2`, false},
-		"large numbers are told apart":            {`9007199254740993`, `9007199254740992`, false},
-		"another truth differs":                   {`true`, `false`, false},
-		"null is null":                            {`null`, `null`, true},
-		"null is not nothing else":                {`null`, `0`, false},
-		"a text is no number":                     {`"1"`, `1`, false},
-		"an object is no list":                    {`{}`, `[]`, false},
-		"a list is no object":                     {`[]`, `{}`, false},
-		"a list is told in full":                  {`[1]`, `[1, 2]`, false},
-		"a list has no more than there is":        {`[1, 2]`, `[1]`, false},
-		"a list has an order":                     {`[1, 2]`, `[2, 1]`, false},
-		"an empty list is empty":                  {`[]`, `[1]`, false},
-		"objects in lists tell a part":            {`[{"a": 1}]`, `[{"a": 1, "b": 2}]`, true},
-		"a placeholder is any text":               {`"<id>"`, `"x"`, true},
-		"a placeholder is a number too":           {`"<id>"`, `7`, true},
-		"a placeholder is not empty":              {`"<id>"`, `""`, false},
-		"a placeholder is not null":               {`"<id>"`, `null`, false},
-		"a placeholder is no object":              {`["<id>", "<id>"]`, `[{}, {}]`, false},
-		"a placeholder stands for one value":      {`["<id>", "<id>"]`, `["x", "x"]`, true},
-		"a placeholder stands for no second":      {`["<id>", "<id>"]`, `["x", "y"]`, false},
-		"a placeholder keeps its type":            {`["<id>", "<id>"]`, `["1", 1]`, false},
-		"placeholders may stand for the same":     {`["<a>", "<b>"]`, `["x", "x"]`, true},
-		"a placeholder within a text":             {`["<id>", "<id>.parser"]`, `["x", "x.parser"]`, true},
-		"a placeholder within a text is one":      {`["<id>", "<id>.parser"]`, `["x", "y.parser"]`, false},
-		"a text tells a placeholder":              {`["it is <id>.", "<id>"]`, `["it is x.", "x"]`, true},
-		"a text tells a placeholder, and no more": {`["it is <id>.", "<id>"]`, `["it is x.", "x."]`, false},
-		"a placeholder twice in a text":           {`"<id> and <id>"`, `"x and y"`, false},
-		"the rest of a text is compared":          {`"by <id>!"`, `"by x?"`, false},
-		"the rest of a text is no pattern":        {`"a.c <id>"`, `"abc x"`, false},
-		"a time is any time":                      {`["<time>", "<time>"]`, `["2026-01-02T03:04:05Z", "2026-01-02T03:04:05.678901Z"]`, true},
-		"a time is no other text":                 {`"<time>"`, `"soon"`, false},
-		"a time is no number":                     {`"<time>"`, `1767323045`, false},
-		"a time within a text":                    {`"until <time>; wait"`, `"until 2026-01-02T03:04:05Z; wait"`, true},
-		"no time within a text":                   {`"until <time>; wait"`, `"until soon; wait"`, false},
+		"another field may have any value":          {`{"a": 1}`, `{"a": 1, "b": 2}`, true},
+		"an expected field must exist":              {`{"a": 1, "b": null}`, `{"a": 1}`, false},
+		"nested fields are compared":                {`{"a": {"b": {"c": 1}}}`, `{"a": {"b": {"c": 2}}}`, false},
+		"another text differs":                      {`"a"`, `"b"`, false},
+		"another number differs":                    {`1`, `2`, false},
+		"large numbers are told apart":              {`9007199254740993`, `9007199254740992`, false},
+		"another boolean differs":                   {`true`, `false`, false},
+		"null is null":                              {`null`, `null`, true},
+		"null equals nothing else":                  {`null`, `0`, false},
+		"a text is no number":                       {`"1"`, `1`, false},
+		"an object is no list":                      {`{}`, `[]`, false},
+		"a list is no object":                       {`[]`, `{}`, false},
+		"a list is compared in full":                {`[1]`, `[1, 2]`, false},
+		"a list has no more than there is":          {`[1, 2]`, `[1]`, false},
+		"a list has an order":                       {`[1, 2]`, `[2, 1]`, false},
+		"an empty list is empty":                    {`[]`, `[1]`, false},
+		"an object in a list may have other fields": {`[{"a": 1}]`, `[{"a": 1, "b": 2}]`, true},
+		"a placeholder is any text":                 {`"<id>"`, `"x"`, true},
+		"a placeholder is a number too":             {`"<id>"`, `7`, true},
+		"a placeholder is not empty":                {`"<id>"`, `""`, false},
+		"a placeholder is not null":                 {`"<id>"`, `null`, false},
+		"a placeholder is no object":                {`["<id>", "<id>"]`, `[{}, {}]`, false},
+		"a placeholder stands for one value":        {`["<id>", "<id>"]`, `["x", "x"]`, true},
+		"a placeholder has no second value":         {`["<id>", "<id>"]`, `["x", "y"]`, false},
+		"a placeholder keeps its type":              {`["<id>", "<id>"]`, `["1", 1]`, false},
+		"placeholders may stand for the same value": {`["<a>", "<b>"]`, `["x", "x"]`, true},
+		"a placeholder within a text":               {`["<id>", "<id>.parser"]`, `["x", "x.parser"]`, true},
+		"a placeholder in a text keeps its value":   {`["<id>", "<id>.parser"]`, `["x", "y.parser"]`, false},
+		"a placeholder is set within a text":        {`["it is <id>.", "<id>"]`, `["it is x.", "x"]`, true},
+		"a placeholder takes its part alone":        {`["it is <id>.", "<id>"]`, `["it is x.", "x."]`, false},
+		"a placeholder twice in a text":             {`"<id> and <id>"`, `"x and y"`, false},
+		"the rest of a text is compared":            {`"by <id>!"`, `"by x?"`, false},
+		"the rest of a text is no pattern":          {`"a.c <id>"`, `"abc x"`, false},
+		"a time is any time": {`["<time>", "<time>"]`,
+			`["2026-01-02T03:04:05Z", "2026-01-02T03:04:05.6Z"]`, true},
+		"a time is no other text": {`"<time>"`, `"soon"`, false},
+		"a time is no number":     {`"<time>"`, `1767323045`, false},
+		"a time within a text": {`"until <time>; wait"`, `"until 2026-01-02T03:04:05Z; wait"`,
+			true},
+		"no time within a text": {`"until <time>; wait"`, `"until soon; wait"`, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -262,17 +263,19 @@ func TestATranscriptIsComparedByWhatItTells(t *testing.T) {
 	}
 }
 
-func TestATranscriptTellsEveryDifferenceAtItsField(t *testing.T) {
+func TestEveryDifferenceFromATranscriptIsReportedAtItsField(t *testing.T) {
 	t.Parallel()
-	got := memory{"id": "x"}.match("$", mustParse(t, `{"a": [{"b": 1}], "c": 2, "d": "<id>", "e": "<time>"}`), mustParse(t, `{"a": [{"b": 3}], "d": "y", "e": "soon"}`))
-	want := []string{"$.a[0].b: the page says 1, the server 3", "$.c: the page says 2, the server nothing",
-		`$.d: the page says "x", the server "y"`, `$.e: the page says "<time>", the server "soon"`}
+	got := memory{"id": "x"}.match("$",
+		mustParse(t, `{"a": [{"b": 1}], "c": 2, "d": "<id>", "e": "<time>"}`),
+		mustParse(t, `{"a": [{"b": 3}], "d": "y", "e": "soon"}`))
+	want := []string{"$.a[0].b: the page has 1, the server returned 3", "$.c: the page has 2, the server no such field",
+		`$.d: the page has "x", the server returned "y"`, `$.e: the page has "<time>", the server returned "soon"`}
 	if !slices.Equal(got, want) {
 		t.Errorf("got %q, want %q", got, want)
 	}
 }
 
-func TestARequestOfATranscriptGetsTheValuesThatAnswersTold(t *testing.T) {
+func TestARequestOfATranscriptHasTheValuesOfEarlierResponses(t *testing.T) {
 	t.Parallel()
 	page := "```http\nalpha > POST /things\n{}\n< 201\n{\"id\": \"<id>\", \"n\": \"<token>\"}\n" +
 		"beta > PATCH /things/<id>?of=<id>\n{\"token\": \"<token>\", \"why\": [\"of <id>\"]}\n< 200\n```\n"
@@ -280,27 +283,29 @@ func TestARequestOfATranscriptGetsTheValuesThatAnswersTold(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var asked []string
-	err = play(transcript, func(who, method, path string, body any) hubtest.Answer {
-		asked = append(asked, strings.Join([]string{who, method, path, asJSON(body)}, " "))
-		return hubtest.Answer{Status: 201 - (len(asked) - 1), Body: []byte(`{"id": "a/b c", "n": 7}`)}
+	var requests []string
+	err = play(transcript, func(actor, method, path string, body any) hubtest.Answer {
+		requests = append(requests, strings.Join([]string{actor, method, path, asJSON(body)}, " "))
+		return hubtest.Answer{Status: 201 - (len(requests) - 1), Body: []byte(`{"id": "a/b c", "n": 7}`)}
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
 	want := []string{"alpha POST /things {}", `beta PATCH /things/a%2Fb%20c?of=a%2Fb+c {"token":7,"why":["of a/b c"]}`}
-	if !slices.Equal(asked, want) {
-		t.Errorf("asked %q, want %q", asked, want)
+	if !slices.Equal(requests, want) {
+		t.Errorf("sent %q, want %q", requests, want)
 	}
 }
 
-func TestATranscriptEndsWhereTheServerSaysOtherwise(t *testing.T) {
+func TestATranscriptStopsAtTheFirstDifference(t *testing.T) {
 	t.Parallel()
 	const block = "```http\nalpha > GET /a\n< 200\n{\"n\": 1}\nalpha > GET /b/<id>\n< 200\n```"
-	for name, c := range map[string]struct{ page, told string }{
-		"another status":           {strings.Replace(block, "< 200", "< 409", 1), "line 2, alpha > GET /a: the page says 409"},
-		"another value":            {strings.Replace(block, "1", "2", 1), "$.n: the page says 2, the server 1"},
-		"a value that nobody told": {block, "line 5, alpha > GET /b/<id>: no answer has told <id> yet"},
+	for name, c := range map[string]struct{ page, want string }{
+		"another status": {strings.Replace(block, "< 200", "< 409", 1),
+			"line 2, alpha > GET /a: the page has 409"},
+		"another value": {strings.Replace(block, "1", "2", 1),
+			"$.n: the page has 2, the server returned 1"},
+		"a placeholder without a value": {block, "line 5, alpha > GET /b/<id>: no earlier response has <id>"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -311,21 +316,21 @@ func TestATranscriptEndsWhereTheServerSaysOtherwise(t *testing.T) {
 			err = play(transcript, func(string, string, string, any) hubtest.Answer {
 				return hubtest.Answer{Status: 200, Body: []byte(`{"n": 1}`)}
 			})
-			if err == nil || !strings.Contains(err.Error(), c.told) {
-				t.Errorf("got %v, want %q in it", err, c.told)
+			if err == nil || !strings.Contains(err.Error(), c.want) {
+				t.Errorf("got %v, want %q in it", err, c.want)
 			}
 		})
 	}
 }
 
-func TestATranscriptThatCannotBeReplayedIsRefusedByLine(t *testing.T) {
+func TestAnInvalidTranscriptIsRefusedWithItsLine(t *testing.T) {
 	t.Parallel()
-	for name, c := range map[string]struct{ page, told string }{
+	for name, c := range map[string]struct{ page, want string }{
 		"no answer":            {"text\n```http\nalpha > GET /a\n```", "line 3"},
 		"an answer to nothing": {"```http\n< 200\n```", "line 2"},
 		"two answers":          {"```http\nalpha > GET /a\n< 200\n< 200\n```", "line 4"},
 		"two requests":         {"```http\nalpha > GET /a\nalpha > GET /a\n< 200\n```", "line 3"},
-		"nobody asks":          {"```http\n> GET /a\n< 200\n```", "line 2"},
+		"no actor":             {"```http\n> GET /a\n< 200\n```", "line 2"},
 		"an empty block":       {"```http\n```", "line 2"},
 		"no JSON":              {"```http\nalpha > GET /a\n< 200\n{\"a\": }\n```", "below line 3"},
 		"two values":           {"```http\nalpha > GET /a\n< 200\n{} {}\n```", "below line 3"},
@@ -333,13 +338,13 @@ func TestATranscriptThatCannotBeReplayedIsRefusedByLine(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			if got, err := parseTranscript(c.page); err == nil || !strings.Contains(err.Error(), c.told+":") {
-				t.Errorf("got %v and %v, want a fault at %s", got, err, c.told)
+			if got, err := parseTranscript(c.page); err == nil || !strings.Contains(err.Error(), c.want+":") {
+				t.Errorf("got %v and %v, want an error at %s", got, err, c.want)
 			}
 		})
 	}
 	if got, err := parseTranscript("text\n```sh\nalpha > GET /a\n```\n"); err != nil || len(got) != 0 {
-		t.Errorf("got %v and %v of a page without blocks of http", got, err)
+		t.Errorf("a page without blocks of http: got %v and %v", got, err)
 	}
 }
 

@@ -21,9 +21,9 @@ import (
 	"parley.internal/shared/store/storetest"
 )
 
-// TestTranscriptsSayWhatTheServerDoes replays every page of docs that has blocks
-// of http, each against a hub of its own.
-func TestTranscriptsSayWhatTheServerDoes(t *testing.T) {
+// TestTranscriptsAgreeWithTheServer replays every page of docs that has fenced blocks of http, each page
+// against a hub of its own.
+func TestTranscriptsAgreeWithTheServer(t *testing.T) {
 	t.Parallel()
 	pages, err := filepath.Glob("../../../../docs/*.md")
 	if err != nil {
@@ -56,36 +56,36 @@ func TestTranscriptsSayWhatTheServerDoes(t *testing.T) {
 	}
 	for _, page := range []string{"sprint.md", "council.md", "duel.md", "verification.md", "team.md"} {
 		if !slices.Contains(played, page) {
-			t.Errorf("played %v of %v, and no %s", played, pages, page)
+			t.Errorf("played %v of %v, without %s", played, pages, page)
 		}
 	}
 }
 
-// caller makes a request with the key of who, and reads the answer.
-type caller func(who, method, path string, body any) hubtest.Answer
+// caller sends a request with the key of an actor, and returns the response.
+type caller func(actor, method, path string, body any) hubtest.Answer
 
-// storedNow is a time as stores keep it, like that of the hub which ships: so an
-// answer and a later look at what it told of name the same.
+// storedNow returns the time in the precision of the stores, like the clock of the released hub. So the response to a
+// call and a later read return the same time.
 func storedNow() time.Time { return time.Now().UTC().Truncate(time.Microsecond) }
 
-// callers call a hub: "human" is its user, every other name a program of theirs.
+// callers returns a caller of a hub: the actor human is the user, every other actor is a program of the user.
 func callers(hub *hubtest.Hub) caller {
 	keys := map[string]string{"human": hub.Human("ada")}
-	return func(who, method, path string, body any) hubtest.Answer {
-		if keys[who] == "" {
-			keys[who] = hub.Agent("ada", who)
+	return func(actor, method, path string, body any) hubtest.Answer {
+		if keys[actor] == "" {
+			keys[actor] = hub.Agent("ada", actor)
 		}
-		return hub.REST(keys[who], method, path, body, "Accept", "application/json, text/event-stream")
+		return hub.REST(keys[actor], method, path, body, "Accept", "application/json, text/event-stream")
 	}
 }
 
-// exchange is a request of a transcript and what is told of its answer.
+// exchange is a request of a transcript with its expected response.
 type exchange struct {
-	line              int
-	who, method, path string
-	body              any // nil for none
-	status            int
-	answer            any // nil where only the status is told
+	line                int
+	actor, method, path string
+	body                any // nil for none
+	status              int
+	answer              any // nil if only the status is expected
 }
 
 var (
@@ -93,8 +93,8 @@ var (
 	answerLine  = regexp.MustCompile(`^< ([0-9]{3})$`)
 )
 
-// parseTranscript reads the exchanges of a page, in order. They stand in fenced
-// blocks of http, each a request and its answer, with JSON below either or nothing:
+// parseTranscript returns the exchanges of a page, in order. They are in fenced blocks of http: a request and its
+// response, each followed by a JSON value or by nothing.
 //
 //	alpha > POST /v1/tasks
 //	{"title": "Review", "target": "beta"}
@@ -123,15 +123,15 @@ func parseTranscript(page string) ([]exchange, error) {
 		}
 	}
 	if fence != "" {
-		return nil, fmt.Errorf("line %d: the block does not end", start)
+		return nil, fmt.Errorf("line %d: the block must end with ```", start)
 	}
 	return out, nil
 }
 
-// parseBlock reads one block, whose first line has that number.
+// parseBlock returns the exchanges of a block whose first line has the number first.
 func parseBlock(lines []string, first int) ([]exchange, error) {
 	var out []exchange
-	answered := true // the last exchange has its answer line
+	answered := true // the last exchange has its status line
 	for i := 0; i < len(lines); {
 		number, line := first+i, strings.TrimRight(lines[i], " \r")
 		end := i + 1
@@ -145,24 +145,26 @@ func parseBlock(lines []string, first int) ([]exchange, error) {
 		request, answer := requestLine.FindStringSubmatch(line), answerLine.FindStringSubmatch(line)
 		switch {
 		case request != nil && answered:
-			out = append(out, exchange{line: number, who: request[1], method: request[2], path: request[3], body: body})
+			out = append(out,
+				exchange{line: number, actor: request[1], method: request[2], path: request[3], body: body})
 			answered = false
 		case answer != nil && !answered:
 			e := &out[len(out)-1]
 			e.status, _ = strconv.Atoi(answer[1]) // three digits
 			e.answer, answered = body, true
 		default:
-			return nil, fmt.Errorf("line %d: %q is neither a request (alpha > GET /v1/tasks) nor the answer to one (< 200)", number, line)
+			return nil, fmt.Errorf("line %d: %q must be a request (alpha > GET /v1/tasks), or its status (< 200)",
+				number, line)
 		}
 		i = end
 	}
 	if len(out) == 0 || !answered {
-		return nil, fmt.Errorf("line %d: the block needs a request and its answer", first)
+		return nil, fmt.Errorf("line %d: the block must have a request and its response", first)
 	}
 	return out, nil
 }
 
-// parseJSON reads one value, nil where there is no text.
+// parseJSON decodes one value. A blank text is nil.
 func parseJSON(text string) (v any, err error) {
 	if strings.TrimSpace(text) == "" {
 		return nil, nil
@@ -170,41 +172,41 @@ func parseJSON(text string) (v any, err error) {
 	d := json.NewDecoder(bytes.NewBufferString(text))
 	d.UseNumber()
 	if err := d.Decode(&v); err != nil {
-		return nil, fmt.Errorf("no JSON: %w", err)
+		return nil, fmt.Errorf("must be a JSON value: %w", err)
 	}
 	if _, err := d.Token(); !errors.Is(err, io.EOF) {
-		return nil, errors.New("no JSON: more than one value")
+		return nil, errors.New("must be a single JSON value")
 	}
 	return v, nil
 }
 
-// play makes the requests of a transcript and compares the answers. It ends with
-// the first that differs, since what follows builds on it.
+// play sends the requests of a transcript and compares the responses. It stops at the first difference, because later
+// exchanges build on earlier ones.
 func play(transcript []exchange, call caller) error {
 	seen := memory{}
 	for _, e := range transcript {
-		told := fmt.Sprintf("line %d, %s > %s %s", e.line, e.who, e.method, e.path)
+		where := fmt.Sprintf("line %d, %s > %s %s", e.line, e.actor, e.method, e.path)
 		path, err := seen.fillPath(e.path)
 		if err != nil {
-			return fmt.Errorf("%s: %w", told, err)
+			return fmt.Errorf("%s: %w", where, err)
 		}
 		body, err := seen.fill(e.body)
 		if err != nil {
-			return fmt.Errorf("%s: %w", told, err)
+			return fmt.Errorf("%s: %w", where, err)
 		}
-		got := call(e.who, e.method, path, body)
+		got := call(e.actor, e.method, path, body)
 		if got.Status != e.status {
-			return fmt.Errorf("%s: the page says %d, the server\n%s", told, e.status, got)
+			return fmt.Errorf("%s: the page has %d, the server returned\n%s", where, e.status, got)
 		}
 		if e.answer == nil {
 			continue
 		}
 		answer, err := parseJSON(string(got.Body))
 		if err != nil {
-			return fmt.Errorf("%s: %w: %s", told, err, got)
+			return fmt.Errorf("%s: %w: %s", where, err, got)
 		}
 		if wrong := seen.match("$", e.answer, answer); len(wrong) > 0 {
-			return fmt.Errorf("%s:\n  %s\nthe server says\n%s", told, strings.Join(wrong, "\n  "), got)
+			return fmt.Errorf("%s:\n  %s\nthe server returned\n%s", where, strings.Join(wrong, "\n  "), got)
 		}
 	}
 	return nil

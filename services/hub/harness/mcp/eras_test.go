@@ -8,17 +8,16 @@ import (
 	"testing"
 	"time"
 
-	"parley.internal/shared/op/optest"
-
 	"github.com/mark3labs/mcp-go/client"
 	"github.com/mark3labs/mcp-go/client/transport"
 	"github.com/mark3labs/mcp-go/mcp"
 
 	"parley.internal/services/hub/harness/hubtest"
 	"parley.internal/shared/op"
+	"parley.internal/shared/op/optest"
 )
 
-// preparer makes the calls before an example over REST, with a key for each role.
+// preparer makes the calls that an example needs first. It makes them over REST, with a key for each role.
 type preparer struct {
 	hub  *hubtest.Hub
 	user string
@@ -44,10 +43,10 @@ func (p *preparer) Call(_ testing.TB, o *op.Op, as op.Role, in op.In) (json.RawM
 	return out, a.Into(&out)
 }
 
-// Pass implements optest.Caller. The hub goes by the time of the machine.
+// Pass implements optest.Caller. It does nothing, because the hub uses the time of the machine.
 func (p *preparer) Pass(time.Duration) {}
 
-// oneOfEachEffect is a tool for each effect, whose plainest example needs no time to go by.
+// oneOfEachEffect returns a tool for each effect, whose first example can be called after its preparation.
 func oneOfEachEffect(c *op.Catalogue) map[op.Effect]*op.Op {
 	out := map[op.Effect]*op.Op{}
 	for _, o := range c.Ops() {
@@ -58,13 +57,13 @@ func oneOfEachEffect(c *op.Catalogue) map[op.Effect]*op.Op {
 	return out
 }
 
-func TestMCPGosOwnClientWorksInEveryEra(t *testing.T) {
+func TestTheClientOfMCPGoWorksInEveryEra(t *testing.T) {
 	t.Parallel()
 	for name, era := range map[string]struct {
 		options []client.ClientOption
 		version string
 	}{
-		"by itself":  {nil, "2026-07-28"},
+		"default":    {nil, "2026-07-28"},
 		"2026-07-28": {[]client.ClientOption{client.WithProtocolVersion("2026-07-28")}, "2026-07-28"},
 		"2025-11-25": {[]client.ClientOption{client.WithProtocolVersion("2025-11-25")}, "2025-11-25"},
 		"2025-06-18": {[]client.ClientOption{client.WithProtocolVersion("2025-06-18")}, "2025-06-18"},
@@ -78,7 +77,8 @@ func TestMCPGosOwnClientWorksInEveryEra(t *testing.T) {
 			if got := c.ProtocolVersion(); got != era.version {
 				t.Errorf("got the version %s, want %s", got, era.version)
 			}
-			if i := c.GetServerCapabilities(); i.Tools == nil || i.Tools.ListChanged || i.Resources == nil || i.Resources.ListChanged || i.Resources.Subscribe ||
+			if i := c.GetServerCapabilities(); i.Tools == nil || i.Tools.ListChanged || i.Resources == nil ||
+				i.Resources.ListChanged || i.Resources.Subscribe ||
 				i.Prompts == nil || i.Prompts.ListChanged || i.Tasks != nil {
 				t.Errorf("got the capabilities %+v, want tools, resources and prompts that do not change", i)
 			}
@@ -108,7 +108,7 @@ func TestMCPGosOwnClientWorksInEveryEra(t *testing.T) {
 					t.Errorf("%s, which %s: got %+v, %v; want an answer", o.Name, effect, res, err)
 				}
 			}
-			// A fault is for the model, an unknown tool is for the client.
+			// A fault is a result for the model; an unknown tool is a protocol error for the client.
 			call := mcp.CallToolRequest{}
 			read := oneOfEachEffect(hub.Catalogue)[op.Read]
 			call.Params.Name, call.Params.Arguments = read.Name, args{}
@@ -123,13 +123,14 @@ func TestMCPGosOwnClientWorksInEveryEra(t *testing.T) {
 	}
 }
 
+// described checks that a listed tool has the description, the hints and the schema of its operation.
 func described(t *testing.T, o *op.Op, tool mcp.Tool) {
 	t.Helper()
 	a := tool.Annotations
 	if tool.Description != o.Doc || tool.Title != o.Title {
-		t.Errorf("%s: got the words %q, %q", o.Name, tool.Title, tool.Description)
+		t.Errorf("%s: got the title %q and the description %q", o.Name, tool.Title, tool.Description)
 	}
-	// What is not said is, by the protocol, not read-only and destructive.
+	// By the defaults of the protocol a tool is not read-only, and destructive.
 	reads, destroys := a.ReadOnlyHint != nil && *a.ReadOnlyHint, a.DestructiveHint == nil || *a.DestructiveHint
 	if reads != (o.Effect == op.Read) || (!reads && destroys != (o.Effect == op.Destroy)) {
 		t.Errorf("%s, which %s: got the annotations %+v", o.Name, o.Effect, a)
@@ -151,6 +152,7 @@ func properties(t *testing.T, o *op.Op) map[string]any {
 
 const everything = "/mcp?toolsets=all"
 
+// made calls an operation and returns a field of its result, such as the ID of the new object.
 func made(t *testing.T, hub *hubtest.Hub, key, name, field string, in args) string {
 	t.Helper()
 	var m map[string]any
@@ -161,9 +163,11 @@ func made(t *testing.T, hub *hubtest.Hub, key, name, field string, in args) stri
 	return id
 }
 
+// connect returns an initialized client, which is closed when the test ends.
 func connect(t *testing.T, url, key string, options ...client.ClientOption) *client.Client {
 	t.Helper()
-	tr, err := transport.NewStreamableHTTP(url, transport.WithHTTPHeaders(map[string]string{"Authorization": "Bearer " + key}))
+	tr, err := transport.NewStreamableHTTP(url,
+		transport.WithHTTPHeaders(map[string]string{"Authorization": "Bearer " + key}))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -200,13 +204,15 @@ func TestTheEraOf20260728NeedsNoHandshake(t *testing.T) {
 	if err := json.Unmarshal(a.Result, &found); err != nil || a.Status != 200 {
 		t.Fatalf("server/discover: got %s, %v", a.Answer, err)
 	}
-	if !slices.Contains(found.SupportedVersions, "2026-07-28") || !slices.Contains(found.SupportedVersions, "2025-11-25") ||
+	if !slices.Contains(found.SupportedVersions, "2026-07-28") ||
+		!slices.Contains(found.SupportedVersions, "2025-11-25") ||
 		!strings.Contains(found.Instructions, "get_tasks") || found.ResultType != "complete" ||
-		found.Meta[mcp.MetaKeyServerInfo].Name != "parley" || found.Meta[mcp.MetaKeyServerInfo].Version != hubtest.Version {
+		found.Meta[mcp.MetaKeyServerInfo].Name != "parley" ||
+		found.Meta[mcp.MetaKeyServerInfo].Version != hubtest.Version {
 		t.Errorf("server/discover: got %s", a.Answer)
 	}
 	if a.Header.Get("Mcp-Session-Id") != "" {
-		t.Errorf("server/discover gave a session out")
+		t.Errorf("server/discover issued a session")
 	}
 	if a := hub.Modern(key, "/mcp", "tools/list", nil); !strings.Contains(string(a.Result), `"create_task"`) {
 		t.Errorf("tools/list: got %.300s", a.Answer)
@@ -227,17 +233,19 @@ func TestTheEraOf20260728NeedsNoHandshake(t *testing.T) {
 			t.Errorf("%s: got %s, want 400 and an error of the protocol", name, a.Answer)
 		}
 	}
-	if a := hub.MCP(key, "/mcp", hubtest.Message(1, "tools/call", args{"name": "create_task", "arguments": args{"title": "another", "target": "any"},
-		"_meta": args{mcp.MetaKeyProtocolVersion: "2099-01-01", mcp.MetaKeyClientCapabilities: args{}}}),
-		"Mcp-Protocol-Version", "2099-01-01", "Mcp-Method", "tools/call", "Mcp-Name", "create_task"); a.Status != 400 || a.Err == nil || !strings.Contains(string(a.Err.Data), "2026-07-28") {
-		t.Errorf("a version to come: got %s, want 400 and the versions there are", a.Answer)
+	if a := hub.MCP(key, "/mcp", hubtest.Message(1, "tools/call",
+		args{"name": "create_task", "arguments": args{"title": "another", "target": "any"},
+			"_meta": args{mcp.MetaKeyProtocolVersion: "2099-01-01", mcp.MetaKeyClientCapabilities: args{}}}),
+		"Mcp-Protocol-Version", "2099-01-01", "Mcp-Method", "tools/call", "Mcp-Name", "create_task"); a.Status != 400 ||
+		a.Err == nil || !strings.Contains(string(a.Err.Data), "2026-07-28") {
+		t.Errorf("an unknown version: got %s, want 400 and the known versions", a.Answer)
 	}
 	if a := hub.Tool(key, "/mcp", "get_tasks", nil); strings.Contains(string(a.Structured), "another") {
-		t.Errorf("a refused call made a task: %s", a.Structured)
+		t.Errorf("a refused call created a task: %s", a.Structured)
 	}
 	for _, method := range []string{"initialize", "ping"} {
 		if a := hub.Modern(key, "/mcp", method, nil); a.Status != 404 || a.Err == nil || a.Err.Code != -32601 {
-			t.Errorf("%s: got %s, want that it is gone", method, a.Answer)
+			t.Errorf("%s: got %s, want method not found", method, a.Answer)
 		}
 	}
 }
@@ -246,20 +254,23 @@ func TestOlderErasNeedNoSession(t *testing.T) {
 	t.Parallel()
 	hub := newHub(t, hubtest.Options{})
 	key := hub.Agent("u", "alpha")
-	for asked, given := range map[string]string{"2025-11-25": "2025-11-25", "2025-06-18": "2025-06-18", "2025-03-26": "2025-03-26", "2024-11-05": "2024-11-05",
+	for asked, given := range map[string]string{"2025-11-25": "2025-11-25", "2025-06-18": "2025-06-18",
+		"2025-03-26": "2025-03-26", "2024-11-05": "2024-11-05",
 		"2026-07-28": "2025-11-25", "1999-01-01": "2025-11-25"} {
 		a := hub.MCP(key, "/mcp", initialize(asked))
 		var r struct {
 			ProtocolVersion, Instructions string
 			ServerInfo                    struct{ Name, Version, Title string }
 		}
-		if err := json.Unmarshal(a.Result, &r); err != nil || r.ProtocolVersion != given || r.ServerInfo.Name != "parley" || r.ServerInfo.Version != hubtest.Version ||
+		if err := json.Unmarshal(a.Result, &r); err != nil || r.ProtocolVersion != given ||
+			r.ServerInfo.Name != "parley" || r.ServerInfo.Version != hubtest.Version ||
 			!strings.Contains(r.Instructions, "get_messages") {
 			t.Errorf("initialize %s: got %s, want %s", asked, a.Answer, given)
 		}
 	}
-	// Any instance serves any call, whatever session a client believes it has.
-	for _, headers := range [][]string{nil, {"Mcp-Session-Id", "of-another-instance"}, {"Mcp-Protocol-Version", "2025-06-18"}, {"Mcp-Protocol-Version", "2025-11-25", "Mcp-Session-Id", "x"}} {
+	// Any instance serves any call, whatever session the client names.
+	for _, headers := range [][]string{nil, {"Mcp-Session-Id", "of-another-instance"},
+		{"Mcp-Protocol-Version", "2025-06-18"}, {"Mcp-Protocol-Version", "2025-11-25", "Mcp-Session-Id", "x"}} {
 		if a := hub.Tool(key, "/mcp", "get_tasks", nil, headers...); a.IsError || a.Structured == nil {
 			t.Errorf("%v: got %s, want an answer", headers, a.Answer)
 		}

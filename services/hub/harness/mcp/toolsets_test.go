@@ -12,7 +12,7 @@ import (
 	"parley.internal/shared/op"
 )
 
-// toolsOf are the names of what a caller may call of some toolsets.
+// toolsOf returns the sorted names of the tools of some toolsets that a caller may call.
 func toolsOf(hub *hubtest.Hub, c identity.Caller, readOnly bool, sets ...string) []string {
 	names := []string{}
 	c.ReadOnly = readOnly
@@ -25,7 +25,7 @@ func toolsOf(hub *hubtest.Hub, c identity.Caller, readOnly bool, sets ...string)
 	return names
 }
 
-func TestAnEndpointServesTheToolsetsThatItsCallerChose(t *testing.T) {
+func TestAnEndpointServesTheSelectedToolsets(t *testing.T) {
 	t.Parallel()
 	hub := newHub(t, hubtest.Options{})
 	agent, human := hub.Agent("u", "alpha"), hub.Human("u")
@@ -70,7 +70,9 @@ func TestAnEndpointServesTheToolsetsThatItsCallerChose(t *testing.T) {
 		{path: "/mcp/readonly", headers: []string{"X-MCP-Readonly", "false"}, sets: defaults, reads: true},
 	} {
 		for _, base := range []string{"", "/v1"} {
-			for who, kind := range map[string]identity.Caller{agent: {Kind: identity.Agent}, human: {Kind: identity.Human}} {
+			for who, kind := range map[string]identity.Caller{
+				agent: {Kind: identity.Agent}, human: {Kind: identity.Human},
+			} {
 				want := toolsOf(hub, kind, c.reads, c.sets...)
 				if got := hub.Tools(who, base+c.path, c.headers...); !slices.Equal(got, want) {
 					t.Errorf("%s%s %v as %s: got %v, want %v", base, c.path, c.headers, kind.Kind, got, want)
@@ -80,7 +82,7 @@ func TestAnEndpointServesTheToolsetsThatItsCallerChose(t *testing.T) {
 	}
 }
 
-func TestAnUnknownToolsetIsNotFoundAndTheKnownAreNamed(t *testing.T) {
+func TestAnUnknownToolsetIsNotFoundAndTheKnownOnesAreListed(t *testing.T) {
 	t.Parallel()
 	hub := newHub(t, hubtest.Options{})
 	key := hub.Agent("u", "alpha")
@@ -89,22 +91,25 @@ func TestAnUnknownToolsetIsNotFoundAndTheKnownAreNamed(t *testing.T) {
 		path    string
 		headers []string
 	}{
-		{"/mcp/x/nope", nil}, {"/mcp/x/nope/readonly", nil}, {"/mcp/x/Relay", nil}, {"/mcp?toolsets=nope", nil}, {"/mcp?toolsets=relay,nope", nil},
-		{"/mcp?toolsets=%ff", nil}, {"/mcp", []string{"X-MCP-Toolsets", "nope"}}, {"/mcp/x/conformance", nil}, {"/mcp?toolsets=conformance", nil},
+		{"/mcp/x/nope", nil}, {"/mcp/x/nope/readonly", nil}, {"/mcp/x/Relay", nil}, {"/mcp?toolsets=nope", nil},
+		{"/mcp?toolsets=relay,nope", nil}, {"/mcp?toolsets=%ff", nil}, {"/mcp", []string{"X-MCP-Toolsets", "nope"}},
+		{"/mcp/x/conformance", nil}, {"/mcp?toolsets=conformance", nil},
 	} {
 		a := hub.MCP(key, c.path, hubtest.Message(1, "tools/list", nil), c.headers...)
 		if f := a.Fault(); a.Status != 404 || f.Code != "NOT_FOUND" || !strings.HasSuffix(f.Message, known) {
-			t.Errorf("%s %v: got %s, want 404 and the toolsets there are", c.path, c.headers, a.Answer)
+			t.Errorf("%s %v: got %s, want 404 and the known toolsets", c.path, c.headers, a.Answer)
 		}
 	}
-	for _, path := range []string{"/mcp/nope", "/mcp/x", "/mcp/x/", "/mcp/readonly/x/relay", "/mcp/x/relay/nope", "/mcp//x/relay"} {
-		if a := hub.MCP(key, path, hubtest.Message(1, "tools/list", nil)); a.Status != 404 || a.Fault().Code != "NOT_FOUND" {
+	for _, path := range []string{"/mcp/nope", "/mcp/x", "/mcp/x/", "/mcp/readonly/x/relay", "/mcp/x/relay/nope",
+		"/mcp//x/relay"} {
+		if a := hub.MCP(key, path, hubtest.Message(1, "tools/list", nil)); a.Status != 404 ||
+			a.Fault().Code != "NOT_FOUND" {
 			t.Errorf("%s: got %s, want 404", path, a.Answer)
 		}
 	}
 }
 
-func TestAToolHasItsAliasOnTheEndpointOfItsToolsetAlone(t *testing.T) {
+func TestAToolHasItsAliasOnlyOnTheEndpointOfItsToolset(t *testing.T) {
 	t.Parallel()
 	hub := newHub(t, hubtest.Options{})
 	key := hub.Agent("u", "alpha")
@@ -121,10 +126,11 @@ func TestAToolHasItsAliasOnTheEndpointOfItsToolsetAlone(t *testing.T) {
 				t.Errorf("%s: got %v, want %s and not %s", path, names, o.Alias, o.Name)
 			}
 			if a := hub.Tool(key, path, o.Name, nil); a.Err == nil {
-				t.Errorf("%s answers to %s there: %s", path, o.Name, a.Answer)
+				t.Errorf("%s serves %s: %s", path, o.Name, a.Answer)
 			}
 		}
-		// Where others are served too, the name is another's or nobody's: relay has a send_message.
+		// On an endpoint of several toolsets the alias is unknown, or the name of another tool, such as send_message of
+		// relay.
 		for _, path := range []string{"/mcp?toolsets=" + o.Toolset, everything} {
 			other := hub.Catalogue.Op(o.Alias)
 			taken := path == everything && other != nil
@@ -134,18 +140,20 @@ func TestAToolHasItsAliasOnTheEndpointOfItsToolsetAlone(t *testing.T) {
 			}
 			a := hub.Tool(key, path, o.Alias, args{"team_name": "the-team"})
 			if !taken && a.Err == nil {
-				t.Errorf("%s answers to %s there: %s", path, o.Alias, a.Answer)
+				t.Errorf("%s serves %s: %s", path, o.Alias, a.Answer)
 			}
 			if taken && !strings.Contains(a.Fault().Message, "team_name: is not a field here") {
-				t.Errorf("%s on %s: got %s, want that it is the tool of %s", o.Alias, path, a.Answer, other.Toolset)
+				t.Errorf("%s on %s: got %s, want the tool of %s", o.Alias, path, a.Answer, other.Toolset)
 			}
 		}
 	}
 	if n == 0 {
 		t.Error("no operation has an alias")
 	}
-	for path, name := range map[string]string{"/mcp/x/team": "read_config", "/mcp/x/team/readonly": "read_config", everything: "team_read_config"} {
-		if a := hub.Tool(key, path, name, args{"team_name": "the-team"}); a.IsError || !strings.Contains(string(a.Structured), `"the-team"`) {
+	for path, name := range map[string]string{"/mcp/x/team": "read_config", "/mcp/x/team/readonly": "read_config",
+		everything: "team_read_config"} {
+		if a := hub.Tool(key, path, name, args{"team_name": "the-team"}); a.IsError ||
+			!strings.Contains(string(a.Structured), `"the-team"`) {
 			t.Errorf("%s on %s: got %s, want the team", name, path, a.Answer)
 		}
 	}
@@ -169,7 +177,7 @@ func TestAReadOnlyEndpointChangesNothing(t *testing.T) {
 			if o.RESTOnly || o.Effect < op.Write {
 				continue
 			}
-			// A tool that writes is not there at all.
+			// A tool that writes is unknown.
 			if a := hub.Tool(human, via.path, o.Name, args{}, via.headers...); a.Err == nil || a.Err.Code != -32602 {
 				t.Errorf("%s: %s: got %s, want an unknown tool", name, o.Name, a.Answer)
 			}
@@ -177,8 +185,10 @@ func TestAReadOnlyEndpointChangesNothing(t *testing.T) {
 		made(t, hub, human, "send_message", "messageId", send)
 		for range 2 {
 			var got struct{ Messages []struct{ Status string } }
-			if err := hub.Tool(human, via.path, "get_messages", args{"target": "alpha", "markAsRead": true}, via.headers...).Into(&got); err != nil || len(got.Messages) == 0 || got.Messages[0].Status != "pending" {
-				t.Errorf("%s: got %+v, %v; want the message, and that it stays unread", name, got, err)
+			if err := hub.Tool(human, via.path, "get_messages", args{"target": "alpha", "markAsRead": true},
+				via.headers...).Into(&got); err != nil || len(got.Messages) == 0 ||
+				got.Messages[0].Status != "pending" {
+				t.Errorf("%s: got %+v, %v; want the message, still pending", name, got, err)
 			}
 		}
 		list := hub.MCP(human, via.path, hubtest.Message(1, "tools/list", nil), via.headers...)
@@ -193,13 +203,13 @@ func TestAReadOnlyEndpointChangesNothing(t *testing.T) {
 		}
 		for _, tool := range tools.Tools {
 			if !tool.Annotations.ReadOnlyHint {
-				t.Errorf("%s: %s is not marked as reading only", name, tool.Name)
+				t.Errorf("%s: %s lacks the hint read-only", name, tool.Name)
 			}
 		}
 	}
 }
 
-func TestAKeysScopesBeatTheEndpoint(t *testing.T) {
+func TestTheScopesOfAKeyLimitEveryEndpoint(t *testing.T) {
 	t.Parallel()
 	hub := newHub(t, hubtest.Options{})
 	reader := hub.Key("u", keys.CreateInput{Program: "alpha", Scopes: []string{"read"}})
@@ -207,41 +217,57 @@ func TestAKeysScopesBeatTheEndpoint(t *testing.T) {
 	both := hub.Key("u", keys.CreateInput{Program: "alpha", Scopes: []string{"read", "relay"}})
 	admin := hub.Key("u", keys.CreateInput{Program: "alpha", Scopes: []string{"admin"}})
 	agent, human := hub.Agent("u", "alpha"), hub.Human("u")
-	made(t, hub, agent, "send_message", "messageId", args{"message": "m", "source": "alpha", "target": "alpha", "message_type": "PING"})
+	made(t, hub, agent, "send_message", "messageId",
+		args{"message": "m", "source": "alpha", "target": "alpha", "message_type": "PING"})
 	for _, c := range []struct {
 		name, key, path, tool string
 		in                    args
 		listed                bool
-		words                 string // of the FORBIDDEN fault; empty for success
+		words                 string // in the message of the FORBIDDEN fault; empty for success
 	}{
 		{"a reader reads", reader, "/mcp", "get_tasks", nil, true, ""},
-		{"a reader writes", reader, "/mcp", "create_task", args{"title": "t", "target": "any"}, false, "create_task changes data, and this key or endpoint is read-only"},
-		{"a reader writes on one toolset", reader, "/mcp/x/relay", "ack_messages", args{"messageIds": []string{"x"}}, false, "read-only"},
+		{"a reader writes", reader, "/mcp", "create_task", args{"title": "t", "target": "any"}, false,
+			"create_task changes data, and this key or endpoint is read-only"},
+		{"a reader writes on one toolset", reader, "/mcp/x/relay", "ack_messages", args{"messageIds": []string{"x"}},
+			false, "read-only"},
 		{"a reader writes badly", reader, "/mcp", "create_task", args{"nonsense": 1}, false, "read-only"},
 		{"a reader peeks", reader, "/mcp", "get_messages", nil, true, ""},
 		{"a key of one toolset, in it", relayer, "/mcp", "get_messages", args{"markAsRead": false}, true, ""},
-		{"a key of one toolset, writing in it", relayer, "/mcp/x/relay", "ack_messages", args{"messageIds": []string{"x"}}, true, ""},
-		{"a key of one toolset, outside", relayer, "/mcp", "get_tasks", nil, false, "this key may not use the toolset dispatch; its scopes are relay"},
-		{"a key of one toolset, on another's endpoint", relayer, "/mcp/x/dispatch", "get_tasks", nil, false, "may not use the toolset dispatch"},
+		{"a key of one toolset, writing in it", relayer, "/mcp/x/relay", "ack_messages",
+			args{"messageIds": []string{"x"}}, true, ""},
+		{"a key of one toolset, outside", relayer, "/mcp", "get_tasks", nil, false,
+			"this key may not use the toolset dispatch; its scopes are relay"},
+		{"a key of one toolset, on another's endpoint", relayer, "/mcp/x/dispatch", "get_tasks", nil, false,
+			"may not use the toolset dispatch"},
 		{"a reader of one toolset, in it", both, "/mcp", "get_messages", nil, true, ""},
 		{"a reader of one toolset, writing in it", both, "/mcp", "send_message", args{}, false, "read-only"},
 		{"a reader of one toolset, outside", both, "/mcp", "get_tasks", nil, false, "may not use the toolset dispatch"},
 		{"a reader looks for dreams", reader, "/mcp", "dream_peek", nil, true, ""},
-		{"a reader begins a dream", reader, "/mcp", "dream_activate", args{"dreamId": "x"}, false, "dream_activate changes data, and this key or endpoint is read-only"},
-		{"a reader says that it is there", reader, "/mcp/x/pulse", "update_session", args{"lastHeartbeat": true}, false, "read-only"},
+		{"a reader begins a dream", reader, "/mcp", "dream_activate", args{"dreamId": "x"}, false,
+			"dream_activate changes data, and this key or endpoint is read-only"},
+		{"a reader says that it is there", reader, "/mcp/x/pulse", "update_session", args{"lastHeartbeat": true}, false,
+			"read-only"},
 		{"a reader sees who is there", reader, "/mcp/x/pulse", "list_sessions", nil, true, ""},
 		{"a reader plans", reader, "/mcp/x/sprint", "create_sprint", args{"projectName": "p"}, false, "read-only"},
 		{"a reader sees what was spent", reader, "/mcp/x/ledger", "get_usage", nil, true, ""},
 		{"a reader alerts a human", reader, "/mcp", "send_alert", args{"message": "m"}, false, "read-only"},
-		{"a reader sets a group", reader, "/mcp", "set_group", args{"name": "g", "members": []string{}}, false, "read-only"},
-		{"a key of one toolset, planning", relayer, "/mcp", "create_sprint", args{"projectName": "p"}, false, "may not use the toolset sprint"},
-		{"a key of one toolset, seeing what was spent", relayer, everything, "get_usage", nil, false, "may not use the toolset ledger"},
-		{"an agent lists keys", agent, "/mcp/x/keys", "list_keys", nil, false, "list_keys is for a human's key or one with the scope admin"},
-		{"an agent makes a key", agent, "/mcp/x/keys", "create_key", args{"kind": "human"}, false, "create_key is for a human's key"},
-		{"an agent revokes a key", agent, everything, "revoke_key", args{"keyId": "x"}, false, "revoke_key is for a human's key"},
+		{"a reader sets a group", reader, "/mcp", "set_group", args{"name": "g", "members": []string{}}, false,
+			"read-only"},
+		{"a key of one toolset, planning", relayer, "/mcp", "create_sprint", args{"projectName": "p"}, false,
+			"may not use the toolset sprint"},
+		{"a key of one toolset, seeing what was spent", relayer, everything, "get_usage", nil, false,
+			"may not use the toolset ledger"},
+		{"an agent lists keys", agent, "/mcp/x/keys", "list_keys", nil, false,
+			"list_keys is for a human's key or one with the scope admin"},
+		{"an agent makes a key", agent, "/mcp/x/keys", "create_key", args{"kind": "human"}, false,
+			"create_key is for a human's key"},
+		{"an agent revokes a key", agent, everything, "revoke_key", args{"keyId": "x"}, false,
+			"revoke_key is for a human's key"},
 		{"an admin lists keys", admin, "/mcp/x/keys", "list_keys", nil, true, ""},
-		{"an admin makes a human's key", admin, "/mcp/x/keys", "create_key", args{"kind": "human"}, true, "only a human's key can make a key of the kind human"},
-		{"an admin makes an admin's key", admin, "/mcp/x/keys", "create_key", args{"scopes": []string{"admin"}}, true, "only a human's key can give the scope admin"},
+		{"an admin makes a human's key", admin, "/mcp/x/keys", "create_key", args{"kind": "human"}, true,
+			"only a human's key can make a key of the kind human"},
+		{"an admin makes an admin's key", admin, "/mcp/x/keys", "create_key", args{"scopes": []string{"admin"}}, true,
+			"only a human's key can give the scope admin"},
 		{"a human lists keys", human, "/mcp/x/keys", "list_keys", nil, true, ""},
 	} {
 		if got := slices.Contains(hub.Tools(c.key, c.path), c.tool); got != c.listed {
@@ -258,25 +284,30 @@ func TestAKeysScopesBeatTheEndpoint(t *testing.T) {
 			t.Errorf("%s: got %s, want FORBIDDEN and %q", c.name, a.Answer, c.words)
 		}
 		o := hub.Catalogue.Op(c.tool)
-		if a := hub.Op(c.key, o, map[string]any{"keyId": "x"}); o.Route == "DELETE /v1/keys/{keyId}" && a.Status != 403 {
+		if a := hub.Op(c.key, o, map[string]any{"keyId": "x"}); o.Route == "DELETE /v1/keys/{keyId}" &&
+			a.Status != 403 {
 			t.Errorf("%s over REST: got %s, want 403", c.name, a)
 		}
 	}
-	// Reading by a key that only reads marked nothing.
+	// Reads with a read-only key did not mark the message.
 	var got struct{ Messages []struct{ Deliveries int } }
-	if err := hub.Tool(agent, "/mcp", "get_messages", nil).Into(&got); err != nil || len(got.Messages) != 1 || got.Messages[0].Deliveries != 1 {
+	if err := hub.Tool(agent, "/mcp", "get_messages", nil).Into(&got); err != nil || len(got.Messages) != 1 ||
+		got.Messages[0].Deliveries != 1 {
 		t.Errorf("got %+v, %v; want the message, delivered for the first time", got, err)
 	}
 }
 
-// listBudget is what a client's model pays for the list, in bytes.
+// listBudget limits the size of the list, which every client's model reads, in bytes.
 const listBudget = 24_000
 
 func TestTheListOfTheDefaultEndpointIsSmall(t *testing.T) {
 	t.Parallel()
 	hub := newHub(t, hubtest.Options{})
 	for who, key := range map[string]string{"an agent": hub.Agent("u", "alpha"), "a human": hub.Human("u")} {
-		for era, a := range map[string]hubtest.RPCAnswer{"older": hub.MCP(key, "/mcp", hubtest.Message(1, "tools/list", nil)), "2026-07-28": hub.Modern(key, "/mcp", "tools/list", nil)} {
+		for era, a := range map[string]hubtest.RPCAnswer{
+			"older":      hub.MCP(key, "/mcp", hubtest.Message(1, "tools/list", nil)),
+			"2026-07-28": hub.Modern(key, "/mcp", "tools/list", nil),
+		} {
 			if len(a.Result) == 0 || len(a.Body) >= listBudget {
 				t.Errorf("the list for %s, %s, is %d bytes, want fewer than %d", who, era, len(a.Body), listBudget)
 			}

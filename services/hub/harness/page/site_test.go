@@ -7,63 +7,27 @@ import (
 
 	"parley.internal/services/hub/harness/hubtest"
 	"parley.internal/services/hub/internal/page"
-	"parley.internal/shared/app"
-	"parley.internal/shared/store/storetest"
 )
 
 func TestMain(m *testing.M) { hubtest.Main(m) }
 
 type args = map[string]any
 
-// world is a hub with an agent that asks.
-type world struct {
-	t            *testing.T
-	hub          *hubtest.Hub
-	agent, human string
-}
-
-func newWorld(t *testing.T, o hubtest.Options) *world {
-	t.Helper()
-	hub := hubtest.New(t, storetest.SQLite(t, app.Schema()), o)
-	return &world{t: t, hub: hub, agent: hub.Agent("u", "alpha"), human: hub.Human("u")}
-}
-
-func must(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
-
-// ask puts a question and returns its ID.
-func (w *world) ask(in args) string {
-	w.t.Helper()
-	var out struct{ QuestionID string }
-	must(w.t, w.hub.REST(w.agent, "POST", "/v1/questions", in).Into(&out))
-	return out.QuestionID
-}
-
-// code returns the code of a link that was not opened.
-func (w *world) code() string {
-	w.t.Helper()
-	link, err := w.hub.App.Keys.MakeLink(w.t.Context(), "u")
-	must(w.t, err)
-	return link.Code
-}
-
-func TestThePageIsTheSameForEverybodyAndGuarded(t *testing.T) {
+func TestThePageIsTheSameForEveryCallerAndHasSecurityHeaders(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, hubtest.Options{})
-	id := w.ask(args{"question": "secret question"})
-	list := w.hub.Raw("GET", "/q", nil)
-	for _, path := range []string{"/q", "/q/", "/q/" + id, "/q/nothing", "/assets/q.js", "/assets/q.css", "/assets/q.svg"} {
-		a := w.hub.REST(w.human, "GET", path, nil)
+	u := hubtest.NewUser(t, hubtest.Options{})
+	id := u.Ask(args{"question": "secret question"})
+	list := u.Hub.Raw("GET", "/q", nil)
+	for _, path := range []string{"/q", "/q/", "/q/" + id, "/q/nothing", "/assets/q.js", "/assets/q.css",
+		"/assets/q.svg"} {
+		a := u.Hub.REST(u.Human, "GET", path, nil)
 		if a.Status != 200 {
 			t.Fatalf("%s: got %s", path, a)
 		}
 		for name, want := range map[string]string{
-			"Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'none'; " +
-				"frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'",
+			"Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; " +
+				"connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; " +
+				"require-trusted-types-for 'script'; trusted-types 'none'",
 			"Referrer-Policy": "no-referrer", "X-Content-Type-Options": "nosniff", "X-Frame-Options": "DENY",
 			"Cross-Origin-Opener-Policy": "same-origin", "Cross-Origin-Resource-Policy": "same-origin",
 		} {
@@ -77,86 +41,107 @@ func TestThePageIsTheSameForEverybodyAndGuarded(t *testing.T) {
 		if !strings.HasPrefix(path, "/q") {
 			continue
 		}
-		if string(a.Body) != string(list.Body) || a.Header.Get("Cache-Control") != "no-store" || a.Header.Get("Content-Type") != "text/html; charset=UTF-8" {
-			t.Errorf("%s: got %v and %s, want the one page, never kept", path, a.Header, a)
+		if string(a.Body) != string(list.Body) || a.Header.Get("Cache-Control") != "no-store" ||
+			a.Header.Get("Content-Type") != "text/html; charset=UTF-8" {
+			t.Errorf("%s: got %v and %s, want the same page, with no-store", path, a.Header, a)
 		}
 	}
 }
 
-func TestAnAssetIsSentOnceAndThenOnlyConfirmed(t *testing.T) {
+func TestAnUnchangedAssetIsSentOnce(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, hubtest.Options{})
-	for path, kind := range map[string]string{"/assets/q.js": "text/javascript", "/assets/q.css": "text/css", "/assets/q.svg": "image/svg+xml"} {
-		a := w.hub.Raw("GET", path, nil)
+	u := hubtest.NewUser(t, hubtest.Options{})
+	for path, kind := range map[string]string{
+		"/assets/q.js": "text/javascript", "/assets/q.css": "text/css", "/assets/q.svg": "image/svg+xml",
+	} {
+		a := u.Hub.Raw("GET", path, nil)
 		tag := a.Header.Get("ETag")
-		if tag == "" || a.Header.Get("Cache-Control") != "no-cache" || a.Header.Get("Content-Type") != kind+"; charset=utf-8" {
+		if tag == "" || a.Header.Get("Cache-Control") != "no-cache" ||
+			a.Header.Get("Content-Type") != kind+"; charset=utf-8" {
 			t.Errorf("%s: got %v", path, a.Header)
 		}
-		if a := w.hub.Raw("GET", path, nil, "If-None-Match", tag); a.Status != 304 || len(a.Body) > 0 {
+		if a := u.Hub.Raw("GET", path, nil, "If-None-Match", tag); a.Status != 304 || len(a.Body) > 0 {
 			t.Errorf("%s again: got %s, want 304", path, a)
 		}
-		if a := w.hub.Raw("GET", path, nil, "If-None-Match", `"another"`); a.Status != 200 {
+		if a := u.Hub.Raw("GET", path, nil, "If-None-Match", `"another"`); a.Status != 200 {
 			t.Errorf("%s with another tag: got %s, want it", path, a)
 		}
 	}
-	if a := w.hub.Raw("GET", "/assets/q.html", nil); a.Status != 404 {
+	if a := u.Hub.Raw("GET", "/assets/q.html", nil); a.Status != 404 {
 		t.Errorf("the template is served: %s", a)
 	}
 }
 
 func TestThePageIsSmall(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, hubtest.Options{})
+	u := hubtest.NewUser(t, hubtest.Options{})
 	size := 0
 	for _, path := range []string{"/q", "/assets/q.js", "/assets/q.css", "/assets/q.svg"} {
-		size += len(w.hub.Raw("GET", path, nil).Body)
+		size += len(u.Hub.Raw("GET", path, nil).Body)
 	}
 	if size > 20<<10 {
 		t.Errorf("the page has %d bytes, want at most 20 KiB", size)
 	}
 }
 
-func TestOnlyTheHostsOfFirebaseThatAreConfiguredMayBeCalled(t *testing.T) {
+func TestThePageMayCallOnlyTheConfiguredHostsOfFirebase(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		firebase page.Firebase
 		connect  string
 		body     []string
 	}{
-		"none":             {page.Firebase{AuthURL: "https://a.example"}, "connect-src 'self';", []string{`data-key=""`, `data-auth=""`}},
-		"Google's":         {page.Firebase{APIKey: "k"}, "connect-src 'self' https://identitytoolkit.googleapis.com https://securetoken.googleapis.com;", []string{`data-key="k"`, `data-auth="https://identitytoolkit.googleapis.com"`}},
-		"an emulator":      {page.Firebase{APIKey: "k", AuthURL: "http://h:9/identitytoolkit.googleapis.com/", TokenURL: "http://h:9/securetoken.googleapis.com"}, "connect-src 'self' http://h:9 http://h:9;", []string{`data-token="http://h:9/securetoken.googleapis.com"`}},
-		"a key with marks": {page.Firebase{APIKey: `"><script>`}, "connect-src 'self' https:", []string{`data-key="&#34;&gt;&lt;script&gt;"`}},
+		"none": {
+			page.Firebase{AuthURL: "https://a.example"},
+			"connect-src 'self';",
+			[]string{`data-key=""`, `data-auth=""`},
+		},
+		"Google's": {
+			page.Firebase{APIKey: "k"},
+			"connect-src 'self' https://identitytoolkit.googleapis.com https://securetoken.googleapis.com;",
+			[]string{`data-key="k"`, `data-auth="https://identitytoolkit.googleapis.com"`},
+		},
+		"an emulator": {
+			page.Firebase{APIKey: "k", AuthURL: "http://h:9/identitytoolkit.googleapis.com/",
+				TokenURL: "http://h:9/securetoken.googleapis.com"},
+			"connect-src 'self' http://h:9 http://h:9;",
+			[]string{`data-token="http://h:9/securetoken.googleapis.com"`},
+		},
+		"a key with HTML": {
+			page.Firebase{APIKey: `"><script>`},
+			"connect-src 'self' https:",
+			[]string{`data-key="&#34;&gt;&lt;script&gt;"`},
+		},
 	} {
-		a := newWorld(t, hubtest.Options{Firebase: c.firebase}).hub.Raw("GET", "/q", nil)
+		a := hubtest.NewUser(t, hubtest.Options{Firebase: c.firebase}).Hub.Raw("GET", "/q", nil)
 		if got := a.Header.Get("Content-Security-Policy"); !strings.Contains(got, c.connect) {
 			t.Errorf("%s: the policy is %q, want %q", name, got, c.connect)
 		}
 		for _, part := range c.body {
 			if !strings.Contains(string(a.Body), part) {
-				t.Errorf("%s: the page is without %s:\n%s", name, part, a.Body)
+				t.Errorf("%s: the page must contain %s:\n%s", name, part, a.Body)
 			}
 		}
 	}
 }
 
-func TestALinkIsRedeemedOnceForAHumansKey(t *testing.T) {
+func TestALinkIsRedeemedOnceForAKeyOfTheHuman(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, hubtest.Options{})
-	id, code := w.ask(args{"question": "q"}), w.code()
-	a := w.hub.Raw("POST", "/v1/links/redeem", args{"code": code})
+	u := hubtest.NewUser(t, hubtest.Options{})
+	id, code := u.Ask(args{"question": "q"}), u.LinkCode()
+	a := u.Hub.Raw("POST", "/v1/links/redeem", args{"code": code})
 	var out struct {
 		Key       string
 		ExpiresAt time.Time
 	}
-	must(t, a.Into(&out))
+	hubtest.Must(t, a.Into(&out))
 	if m := a.Meta(); m.RequestID == "" || m.Timestamp.IsZero() || out.ExpiresAt.IsZero() {
-		t.Errorf("the envelope is not whole: %s", a)
+		t.Errorf("the envelope lacks a field: %s", a)
 	}
 	if a.Header.Get("Cache-Control") != "no-store" || len(a.Header.Values("Set-Cookie")) > 0 {
-		t.Errorf("got %v, want it neither kept nor in a cookie", a.Header)
+		t.Errorf("got %v, want no-store and no cookie", a.Header)
 	}
-	if a := w.hub.REST(out.Key, "POST", "/v1/questions/"+id+"/answer", args{"response": "r"}); a.Status != 200 {
+	if a := u.Hub.REST(out.Key, "POST", "/v1/questions/"+id+"/answer", args{"response": "r"}); a.Status != 200 {
 		t.Errorf("the key does not answer: %s", a)
 	}
 	for name, c := range map[string]struct {
@@ -174,7 +159,7 @@ func TestALinkIsRedeemedOnceForAHumansKey(t *testing.T) {
 		"no body":    {nil, 400, "INVALID_ARGUMENT"},
 		"null alone": {"null", 400, "INVALID_ARGUMENT"},
 	} {
-		a := w.hub.Raw("POST", "/v1/links/redeem", c.body)
+		a := u.Hub.Raw("POST", "/v1/links/redeem", c.body)
 		if f := a.Fault(); a.Status != c.status || f.Code != c.code || len(a.Header.Values("Set-Cookie")) > 0 {
 			t.Errorf("%s: got %s, want %d %s", name, a, c.status, c.code)
 		}

@@ -23,7 +23,7 @@ func TestTheProgramIsBuiltAndRuns(t *testing.T) {
 	}
 }
 
-func TestABuildThatFailsSaysWhy(t *testing.T) {
+func TestTheErrorOfAFailedBuildTellsWhy(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "file")
 	if err := os.WriteFile(file, nil, 0o600); err != nil {

@@ -11,11 +11,14 @@ import (
 	"parley.internal/shared/store/storetest"
 )
 
-func TestEveryCompatibilityRouteHasItsTest(t *testing.T) {
+func TestEveryCompatibilityRouteHasATest(t *testing.T) {
 	t.Parallel()
 	hub := newHub(t, hubtest.Options{})
-	tested := []string{"GET /v1/interrupts/peek", "GET /v1/dreams/peek", "POST /v1/dreams/activate", "PATCH /v1/sessions",
-		"GET /v1/councils/current", "POST /v1/councils/current/join", "POST /v1/councils/current/responses", "POST /v1/councils/current/ranking", "POST /v1/councils/current/close"} // here
+	tested := []string{
+		"GET /v1/interrupts/peek", "GET /v1/dreams/peek", "POST /v1/dreams/activate", "PATCH /v1/sessions",
+		"GET /v1/councils/current", "POST /v1/councils/current/join", "POST /v1/councils/current/responses",
+		"POST /v1/councils/current/ranking", "POST /v1/councils/current/close",
+	}
 	for _, o := range hub.Catalogue.Ops() {
 		for _, r := range o.Compat {
 			if !slices.Contains(tested, r.Route) {
@@ -25,18 +28,20 @@ func TestEveryCompatibilityRouteHasItsTest(t *testing.T) {
 	}
 }
 
-func TestCompatibilityRoutesMeanWhatTheirNamesSay(t *testing.T) {
+func TestPeekingAtInterruptsMarksNothing(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, app.Schema(), func(t *testing.T, db *store.DB) {
 		hub := hubtest.New(t, db, hubtest.Options{})
 		key := hub.Agent("u", "alpha")
 		for _, text := range []string{"one", "two"} {
-			if a := hub.REST(key, "POST", "/v1/messages", args{"message": text, "source": "alpha", "target": "alpha", "message_type": "DIRECTIVE"}); a.Status != 201 {
+			in := args{"message": text, "source": "alpha", "target": "alpha", "message_type": "DIRECTIVE"}
+			if a := hub.REST(key, "POST", "/v1/messages", in); a.Status != 201 {
 				t.Fatal(a)
 			}
 		}
 		for range 3 {
-			for _, path := range []string{"/v1/interrupts/peek", "/v1/interrupts/peek?target=alpha", "/v1/interrupts/peek?markAsRead=false"} {
+			for _, path := range []string{"/v1/interrupts/peek", "/v1/interrupts/peek?target=alpha",
+				"/v1/interrupts/peek?markAsRead=false"} {
 				var got struct {
 					Messages []struct {
 						Status     string
@@ -44,22 +49,24 @@ func TestCompatibilityRoutesMeanWhatTheirNamesSay(t *testing.T) {
 					}
 				}
 				a := hub.REST(key, "GET", path, nil)
-				if err := a.Into(&got); err != nil || a.Status != 200 || len(got.Messages) != 2 || got.Messages[0].Status != "pending" || got.Messages[0].Deliveries != 0 {
+				if err := a.Into(&got); err != nil || a.Status != 200 || len(got.Messages) != 2 ||
+					got.Messages[0].Status != "pending" || got.Messages[0].Deliveries != 0 {
 					t.Errorf("%s: got %s, %v; want both messages, unmarked", path, a, err)
 				}
 			}
 		}
-		if a := hub.REST(key, "GET", "/v1/interrupts/peek?limit=1", nil); strings.Count(string(a.Body), `"deliveries"`) != 1 {
-			t.Errorf("got %s, want that other inputs count as ever", a)
+		a := hub.REST(key, "GET", "/v1/interrupts/peek?limit=1", nil)
+		if strings.Count(string(a.Body), `"deliveries"`) != 1 {
+			t.Errorf("got %s, want the limit to apply", a)
 		}
 		if a := hub.REST(key, "GET", "/v1/messages", nil); strings.Count(string(a.Body), `"status":"delivered"`) != 2 {
-			t.Errorf("got %s, want that the peeks marked nothing", a)
+			t.Errorf("got %s, want both messages delivered for the first time", a)
 		}
 	})
 }
 
-// Without an id it is the council that the agent is in.
-func TestTheCurrentCouncilIsTheCallers(t *testing.T) {
+// The routes without an id act on the council that the agent takes part in.
+func TestTheCurrentCouncilIsThatOfTheCaller(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, app.Schema(), func(t *testing.T, db *store.DB) {
 		hub := hubtest.New(t, db, hubtest.Options{})
@@ -67,10 +74,12 @@ func TestTheCurrentCouncilIsTheCallers(t *testing.T) {
 		var mine, other struct {
 			ID string `json:"session_id"`
 		}
-		if err := hub.REST(beta, "POST", "/v1/councils", args{"agent_name": "beta", "request": "another"}).Into(&other); err != nil {
+		if err := hub.REST(beta, "POST", "/v1/councils",
+			args{"agent_name": "beta", "request": "another"}).Into(&other); err != nil {
 			t.Fatal(err)
 		}
-		if err := hub.REST(alpha, "POST", "/v1/councils", args{"agent_name": "alpha", "request": "which?"}).Into(&mine); err != nil {
+		if err := hub.REST(alpha, "POST", "/v1/councils",
+			args{"agent_name": "alpha", "request": "which?"}).Into(&mine); err != nil {
 			t.Fatal(err)
 		}
 		if a := hub.REST(beta, "POST", "/v1/councils/"+mine.ID+"/join", args{"agent_name": "beta"}); a.Status != 200 {
@@ -87,7 +96,8 @@ func TestTheCurrentCouncilIsTheCallers(t *testing.T) {
 			{alpha, "POST", "/v1/councils/current/ranking", args{"agent_name": "alpha", "ranking": []string{"A"}}, 200},
 			{alpha, "POST", "/v1/councils/current/close", args{"agent_name": "alpha", "conclusion": "so"}, 200},
 		} {
-			if a := hub.REST(c.key, c.method, c.path, c.in); a.Status != c.status || !strings.Contains(string(a.Body), mine.ID) || strings.Contains(string(a.Body), other.ID) {
+			if a := hub.REST(c.key, c.method, c.path, c.in); a.Status != c.status ||
+				!strings.Contains(string(a.Body), mine.ID) || strings.Contains(string(a.Body), other.ID) {
 				t.Errorf("%s %s: got %s, want the council %s", c.method, c.path, a, mine.ID)
 			}
 		}
@@ -100,13 +110,16 @@ func TestCompatibilityRoutesOfDreams(t *testing.T) {
 		hub := hubtest.New(t, db, hubtest.Options{})
 		key := hub.Agent("u", "alpha")
 		var dream struct{ TaskID string }
-		must(t, hub.REST(key, "POST", "/v1/tasks", args{"title": "t", "target": "alpha", "type": "dream"}).Into(&dream))
+		hubtest.Must(t, hub.REST(key, "POST", "/v1/tasks",
+			args{"title": "t", "target": "alpha", "type": "dream"}).Into(&dream))
 		var peeked struct{ Dreams []struct{ ID string } }
 		a := hub.REST(key, "GET", "/v1/dreams/peek?target=alpha&limit=1", nil)
-		if err := a.Into(&peeked); err != nil || a.Status != 200 || len(peeked.Dreams) != 1 || peeked.Dreams[0].ID != dream.TaskID {
+		if err := a.Into(&peeked); err != nil || a.Status != 200 || len(peeked.Dreams) != 1 ||
+			peeked.Dreams[0].ID != dream.TaskID {
 			t.Errorf("a peek: got %s, %v; want the dream", a, err)
 		}
-		if a := hub.REST(key, "POST", "/v1/dreams/activate", args{}); a.Status != 400 || !strings.Contains(a.Fault().Message, "dreamId: is required") {
+		if a := hub.REST(key, "POST", "/v1/dreams/activate", args{}); a.Status != 400 ||
+			!strings.Contains(a.Fault().Message, "dreamId: is required") {
 			t.Errorf("without an id: got %s, want 400 for the field", a)
 		}
 		var begun struct {
@@ -115,17 +128,21 @@ func TestCompatibilityRoutesOfDreams(t *testing.T) {
 			AlreadyActive bool
 		}
 		a = hub.REST(key, "POST", "/v1/dreams/activate", args{"dreamId": dream.TaskID, "sessionId": "s"})
-		if err := a.Into(&begun); err != nil || a.Status != 200 || begun.ID != dream.TaskID || begun.Status != "active" || begun.ClaimToken != 1 || begun.AlreadyActive {
-			t.Errorf("activate: got %s, %v; want the dream, begun", a, err)
+		if err := a.Into(&begun); err != nil || a.Status != 200 || begun.ID != dream.TaskID ||
+			begun.Status != "active" || begun.ClaimToken != 1 || begun.AlreadyActive {
+			t.Errorf("activate: got %s, %v; want the active dream", a, err)
 		}
-		if err := hub.REST(key, "POST", "/v1/dreams/"+dream.TaskID+"/activate", args{"sessionId": "s"}).Into(&begun); err != nil || !begun.AlreadyActive {
-			t.Errorf("activate by its own route: got %+v, %v; want that it is the same call", begun, err)
+		if err := hub.REST(key, "POST", "/v1/dreams/"+dream.TaskID+"/activate",
+			args{"sessionId": "s"}).Into(&begun); err != nil || !begun.AlreadyActive {
+			t.Errorf("activate by its own route: got %+v, %v; want the same claim", begun, err)
 		}
-		if a := hub.REST(key, "POST", "/v1/dreams/activate", args{"dreamId": dream.TaskID, "sessionId": "another"}); a.Status != 409 || a.Fault().Code != "FAILED_PRECONDITION" {
+		if a := hub.REST(key, "POST", "/v1/dreams/activate",
+			args{"dreamId": dream.TaskID, "sessionId": "another"}); a.Status != 409 ||
+			a.Fault().Code != "FAILED_PRECONDITION" {
 			t.Errorf("activate again: got %s, want 409", a)
 		}
 		if a := hub.REST(key, "GET", "/v1/dreams/peek", nil); !strings.Contains(string(a.Body), `"dreams":[]`) {
-			t.Errorf("a peek after it began: got %s, want none", a)
+			t.Errorf("a peek after the activation: got %s, want none", a)
 		}
 	})
 }
@@ -135,8 +152,9 @@ func TestCompatibilityRoutesOfSessions(t *testing.T) {
 	storetest.Each(t, app.Schema(), func(t *testing.T, db *store.DB) {
 		hub := hubtest.New(t, db, hubtest.Options{})
 		key, human := hub.Agent("u", "alpha"), hub.Human("u")
-		if a := hub.REST(key, "PATCH", "/v1/sessions", args{"progress": 1}); a.Status != 404 || !strings.Contains(a.Fault().Message, "create_session") {
-			t.Errorf("without a session: got %s, want 404 and what to do about it", a)
+		if a := hub.REST(key, "PATCH", "/v1/sessions", args{"progress": 1}); a.Status != 404 ||
+			!strings.Contains(a.Fault().Message, "create_session") {
+			t.Errorf("without a session: got %s, want 404 and the operation that creates one", a)
 		}
 		for _, id := range []string{"first", "second"} {
 			if a := hub.REST(key, "POST", "/v1/sessions", args{"name": "n", "sessionId": id}); a.Status != 201 {
@@ -147,18 +165,21 @@ func TestCompatibilityRoutesOfSessions(t *testing.T) {
 			SessionID, State string
 			Progress         int
 		}
-		// Without an id it is the newest; with one in the body, that one.
-		for id, in := range map[string]args{"second": {"progress": 7}, "first": {"sessionId": "first", "progress": 7, "state": "blocked"}} {
+		// Without an id the newest session is updated; with one in the body, that session.
+		for id, in := range map[string]args{"second": {"progress": 7},
+			"first": {"sessionId": "first", "progress": 7, "state": "blocked"}} {
 			a := hub.REST(key, "PATCH", "/v1/sessions", in)
 			if err := a.Into(&got); err != nil || a.Status != 200 || got.SessionID != id || got.Progress != 7 {
 				t.Errorf("%v: got %s, %v; want the session %s", in, a, err, id)
 			}
 		}
-		if err := hub.REST(key, "PATCH", "/v1/sessions/first", args{"lastHeartbeat": true}).Into(&got); err != nil || got.State != "blocked" || got.Progress != 7 {
-			t.Errorf("a heartbeat by its own route: got %+v, %v; want what was said before", got, err)
+		if err := hub.REST(key, "PATCH", "/v1/sessions/first", args{"lastHeartbeat": true}).Into(&got); err != nil ||
+			got.State != "blocked" || got.Progress != 7 {
+			t.Errorf("a heartbeat by its own route: got %+v, %v; want the state and the progress of before", got, err)
 		}
-		if a := hub.REST(human, "PATCH", "/v1/sessions", args{"progress": 1}); a.Status != 404 || !strings.Contains(a.Fault().Message, "sessionId is required") {
-			t.Errorf("by a key of no program: got %s, want 404 and the question which", a)
+		if a := hub.REST(human, "PATCH", "/v1/sessions", args{"progress": 1}); a.Status != 404 ||
+			!strings.Contains(a.Fault().Message, "sessionId is required") {
+			t.Errorf("by a key of no program: got %s, want 404 that asks for the sessionId", a)
 		}
 	})
 }

@@ -20,7 +20,7 @@ import (
 	"parley.internal/shared/op"
 )
 
-// every is an operation that fails with each kind of fault, or panics.
+// every is the input of an operation that fails with a kind of fault, or panics.
 type every struct {
 	Kind string `json:"kind" allow:"nonempty,max=40"`
 }
@@ -49,6 +49,7 @@ func failing(ctx context.Context, _ identity.Caller, in every) (struct{}, error)
 	return struct{}{}, nil
 }
 
+// failingHub runs a hub that serves only the operation failing.
 func failingHub(t *testing.T, log *slog.Logger, keys func(auth.Keys) auth.Keys) *hubtest.Hub {
 	t.Helper()
 	return newHub(t, hubtest.Options{Log: log, Keys: keys, Catalogue: func(*app.App) *op.Catalogue {
@@ -78,12 +79,14 @@ func TestEveryFaultHasItsStatusAndItsCode(t *testing.T) {
 		}
 		all = append(all, w)
 	}
-	all = append(all, want{"after", "UNAVAILABLE", "later", "2", 503}, want{"plain", "INTERNAL", "internal error", "", 500},
+	all = append(all, want{"after", "UNAVAILABLE", "later", "2", 503},
+		want{"plain", "INTERNAL", "internal error", "", 500},
 		want{"deadline", "UNAVAILABLE", "the call was ended before it was done; it may be repeated", "", 503})
 	for _, w := range all {
 		a := hub.REST(key, "POST", "/v1/fail", args{"kind": w.kind})
 		f := a.Fault()
-		if a.Status != w.status || f.Code != w.code || f.Message != w.message || f.Details == nil || a.Header.Get("Retry-After") != w.after {
+		if a.Status != w.status || f.Code != w.code || f.Message != w.message || f.Details == nil ||
+			a.Header.Get("Retry-After") != w.after {
 			t.Errorf("%s over REST: got %s, Retry-After %q; want %+v", w.kind, a, a.Header.Get("Retry-After"), w)
 		}
 		challenge := ""
@@ -98,7 +101,8 @@ func TestEveryFaultHasItsStatusAndItsCode(t *testing.T) {
 			text += " (try again after " + w.after + " s)"
 		}
 		m := hub.Tool(key, "/mcp", "fail", args{"kind": w.kind})
-		if f := m.Fault(); m.Status != 200 || !m.IsError || len(m.Texts) != 1 || m.Texts[0] != text || f.Code != w.code || f.Message != w.message {
+		if f := m.Fault(); m.Status != 200 || !m.IsError || len(m.Texts) != 1 || m.Texts[0] != text ||
+			f.Code != w.code || f.Message != w.message {
 			t.Errorf("%s over MCP: got %s, want %q", w.kind, m.Answer, text)
 		}
 		if strings.Contains(string(a.Body)+string(m.Body), hidden) {
@@ -107,45 +111,50 @@ func TestEveryFaultHasItsStatusAndItsCode(t *testing.T) {
 	}
 }
 
-func TestAPanicIsAFaultAndTheServerLives(t *testing.T) {
+func TestAPanicIsAnInternalFaultAndTheServerGoesOn(t *testing.T) {
 	t.Parallel()
 	var log safeBuffer
 	hub := failingHub(t, slog.New(slog.NewJSONHandler(&log, nil)), nil)
 	key := hub.Agent("u", "alpha")
 	for _, kind := range []string{"panic", "index"} {
 		a := hub.REST(key, "POST", "/v1/fail", args{"kind": kind})
-		if f := a.Fault(); a.Status != 500 || f.Code != "INTERNAL" || f.Message != "internal error" || len(f.Details) != 0 || a.Meta().RequestID == "" {
+		if f := a.Fault(); a.Status != 500 || f.Code != "INTERNAL" || f.Message != "internal error" ||
+			len(f.Details) != 0 || a.Meta().RequestID == "" {
 			t.Errorf("%s over REST: got %s, want 500 in the envelope", kind, a)
 		}
 		m := hub.Tool(key, "/mcp", "fail", args{"kind": kind})
-		if m.Status != 200 || m.Err != nil || !m.IsError || !slices.Equal(m.Texts, []string{"INTERNAL: internal error"}) {
+		if m.Status != 200 || m.Err != nil || !m.IsError ||
+			!slices.Equal(m.Texts, []string{"INTERNAL: internal error"}) {
 			t.Errorf("%s over MCP: got %s, want a result with isError", kind, m.Answer)
 		}
 		for _, text := range []string{string(a.Body), string(m.Body)} {
-			if strings.Contains(text, hidden) || strings.Contains(text, "goroutine") || strings.Contains(text, "index out of range") {
+			if strings.Contains(text, hidden) || strings.Contains(text, "goroutine") ||
+				strings.Contains(text, "index out of range") {
 				t.Errorf("%s: the panic is shown: %s", kind, text)
 			}
 		}
 		if a := hub.REST(key, "POST", "/v1/fail", args{"kind": "none"}); a.Status != 200 {
-			t.Errorf("after %s: got %s, want that the server lives", kind, a)
+			t.Errorf("after %s: got %s, want that the server goes on", kind, a)
 		}
 	}
-	// The operator finds it in the log, with the request's id, and no key anywhere.
-	if text := log.String(); strings.Count(text, `"level":"ERROR"`) != 4 || !strings.Contains(text, hidden) || strings.Contains(text, key) {
+	// The log has the causes, and no key.
+	if text := log.String(); strings.Count(text, `"level":"ERROR"`) != 4 || !strings.Contains(text, hidden) ||
+		strings.Contains(text, key) {
 		t.Errorf("got the log %s, want four errors with their causes", text)
 	}
 }
 
-func TestAPanicOutsideOfAnOperationIsAFaultToo(t *testing.T) {
+func TestAPanicOutsideAnOperationIsAnInternalFault(t *testing.T) {
 	t.Parallel()
 	hub := failingHub(t, nil, func(auth.Keys) auth.Keys { return panicking{} })
-	for _, a := range []hubtest.Answer{hub.REST("k", "POST", "/v1/fail", args{"kind": "none"}), hub.MCP("k", "/mcp", hubtest.Message(1, "tools/list", nil)).Answer} {
+	for _, a := range []hubtest.Answer{hub.REST("k", "POST", "/v1/fail", args{"kind": "none"}),
+		hub.MCP("k", "/mcp", hubtest.Message(1, "tools/list", nil)).Answer} {
 		if f := a.Fault(); a.Status != 500 || f.Code != "INTERNAL" || f.Message != "internal error" {
 			t.Errorf("got %s, want 500 in the envelope", a)
 		}
 	}
 	if a := hub.Raw("GET", "/v1/health", nil); a.Status != 200 {
-		t.Errorf("got %s, want that the server lives", a)
+		t.Errorf("got %s, want that the server goes on", a)
 	}
 }
 
@@ -161,32 +170,34 @@ func TestTheLogHasALineForEachCallAndNoSecrets(t *testing.T) {
 	a := hub.REST(key, "POST", "/v1/tasks", args{"title": "of nobody's concern", "target": "any"})
 	m := hub.Tool(key, "/mcp", "get_task", args{"taskId": "nobody-made-this"}, "X-Request-Id", "of-the-caller")
 	var made struct{ Key string }
-	must(t, hub.REST(human, "POST", "/v1/keys", args{"program": "beta"}).Into(&made))
+	hubtest.Must(t, hub.REST(human, "POST", "/v1/keys", args{"program": "beta"}).Into(&made))
 	lines := strings.Split(strings.TrimSpace(log.String()), "\n")
 	if len(lines) != 3 {
 		t.Fatalf("got %q, want a line for each of three calls", lines)
 	}
 	var first, second map[string]any
-	must(t, json.Unmarshal([]byte(lines[0]), &first))
-	must(t, json.Unmarshal([]byte(lines[1]), &second))
-	for field, want := range map[string]any{"op": "create_task", "transport": "rest", "requestId": a.Meta().RequestID, "user": "u", "program": "alpha"} {
+	hubtest.Must(t, json.Unmarshal([]byte(lines[0]), &first))
+	hubtest.Must(t, json.Unmarshal([]byte(lines[1]), &second))
+	for field, want := range map[string]any{"op": "create_task", "transport": "rest", "requestId": a.Meta().RequestID,
+		"user": "u", "program": "alpha"} {
 		if first[field] != want {
 			t.Errorf("the first line has %s %v, want %v", field, first[field], want)
 		}
 	}
-	for field, want := range map[string]any{"op": "get_task", "transport": "mcp", "requestId": "of-the-caller", "fault": "NOT_FOUND"} {
+	for field, want := range map[string]any{"op": "get_task", "transport": "mcp", "requestId": "of-the-caller",
+		"fault": "NOT_FOUND"} {
 		if second[field] != want {
 			t.Errorf("the second line has %s %v, want %v; the answer was %s", field, second[field], want, m.Answer)
 		}
 	}
 	for _, secret := range []string{key, human, made.Key, "of nobody's concern"} {
 		if strings.Contains(log.String(), secret) {
-			t.Errorf("the log tells %q", secret)
+			t.Errorf("the log has %q", secret)
 		}
 	}
 }
 
-// safeBuffer is a buffer that many may write to.
+// safeBuffer is a buffer that is safe for concurrent use.
 type safeBuffer struct {
 	mu  sync.Mutex
 	buf bytes.Buffer

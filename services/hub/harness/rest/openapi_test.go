@@ -12,6 +12,7 @@ import (
 	"parley.internal/shared/op"
 )
 
+// document returns the catalogue and its OpenAPI document.
 func document(t *testing.T) (*op.Catalogue, *openapi3.T) {
 	t.Helper()
 	catalogue := app.New(nil, app.Ports{}).Catalogue()
@@ -32,7 +33,8 @@ func TestTheDocumentIsValidOpenAPI31(t *testing.T) {
 	if !doc.IsOpenAPI31OrLater() || doc.Info.Version != "1.2.3" {
 		t.Errorf("it is OpenAPI %s of version %s", doc.OpenAPI, doc.Info.Version)
 	}
-	if err := doc.Validate(t.Context(), openapi3.EnableSchemaPatternValidation(), openapi3.EnableSchemaDefaultsValidation(),
+	if err := doc.Validate(t.Context(), openapi3.EnableSchemaPatternValidation(),
+		openapi3.EnableSchemaDefaultsValidation(),
 		openapi3.EnableMultiError()); err != nil {
 		t.Error(err)
 	}
@@ -66,7 +68,7 @@ func TestEveryRouteIsInTheDocumentOnce(t *testing.T) {
 	}
 }
 
-// checkOperation asks that the route's inputs are each in exactly one place.
+// checkOperation checks that each input of a route is described in exactly one place, and its responses.
 func checkOperation(t *testing.T, o *op.Op, r op.Compat, d *openapi3.Operation) {
 	t.Helper()
 	for _, name := range op.PathParams(r.Route) {
@@ -88,7 +90,7 @@ func checkOperation(t *testing.T, o *op.Op, r op.Compat, d *openapi3.Operation) 
 	}
 	for name, n := range placed {
 		if _, fixed := r.Set[name]; n != 1 || fixed {
-			t.Errorf("%s: %s is asked for %d times, and fixed: %v", r.Route, name, n, fixed)
+			t.Errorf("%s: %s is described %d times, and fixed: %v", r.Route, name, n, fixed)
 		}
 	}
 	if o.Idempotent && d.Parameters.GetByInAndName("header", "Idempotency-Key") == nil {
@@ -104,7 +106,7 @@ func checkOperation(t *testing.T, o *op.Op, r op.Compat, d *openapi3.Operation) 
 		return
 	}
 	envelope := answer.Value.Content["application/json"].Schema.Value
-	if !slices.Contains(envelope.Required, "data") || envelope.Properties["data"].Value.Type.Is("object") != true {
+	if !slices.Contains(envelope.Required, "data") || !envelope.Properties["data"].Value.Type.Is("object") {
 		t.Errorf("%s: the answer is %+v", r.Route, envelope.Properties)
 	}
 }
@@ -113,7 +115,7 @@ func TestOnlyHealthNeedsNoKey(t *testing.T) {
 	t.Parallel()
 	_, doc := document(t)
 	if len(doc.Security) != 1 || doc.Components.SecuritySchemes["bearerAuth"].Value.Scheme != "bearer" {
-		t.Errorf("the document asks for no bearer key: %+v", doc.Security)
+		t.Errorf("the document must ask for a bearer key: %+v", doc.Security)
 	}
 	for path, item := range doc.Paths.Map() {
 		for method, d := range item.Operations() {

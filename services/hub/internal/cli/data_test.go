@@ -189,7 +189,7 @@ func TestBackupAndRestoreBesideARunningServer(t *testing.T) {
 		args  []string
 		words string
 	}{
-		{[]string{"backup", backup, "--data", data}, "is there already"},
+		{[]string{"backup", backup, "--data", data}, "already exists; name another file"},
 		{[]string{"restore", filepath.Join(data, "none.db"), "--data", data}, "cannot read the backup"},
 		{[]string{"restore", filepath.Join(data, "parley.db"), "--data", t.TempDir()}, "make a backup of it first"},
 		{[]string{"backup", backup, "--store", "firestore", "--project", "demo-p"},

@@ -22,9 +22,9 @@ func TestTheRunnerCommandStartsAndEndsMembers(t *testing.T) {
 		t.Fatal(a)
 	}
 	config := filepath.Join(root, "runner.json")
-	if err := os.WriteFile(config,
-		[]byte(
-			`{"command": ["sh", "-c", "echo \"$0 in $PWD has ${{PARLEY_KEY:-no key}}\"; test \"$0\" = short && exit 3; while :; do sleep 1; done", "{name}"]}`), 0o600); err != nil {
+	command := `{"command": ["sh", "-c", "echo \"$0 in $PWD has ${{PARLEY_KEY:-no key}}\"; ` +
+		`test \"$0\" = short && exit 3; while :; do sleep 1; done", "{name}"]}`
+	if err := os.WriteFile(config, []byte(command), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	env := []string{"PARLEY_URL=" + p.URL + "/mcp", "PARLEY_KEY=" + key, "PATH=" + os.Getenv("PATH"),

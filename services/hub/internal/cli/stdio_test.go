@@ -38,7 +38,8 @@ func TestABridgeSendsFilesOfItsWorkspaceAlone(t *testing.T) {
 	env := map[string]string{"PARLEY_KEY": keysEnv(t, data)["PARLEY_KEY"], "PARLEY_URL": p.URL + "/mcp/x/elenchus",
 		"PARLEY_WORKSPACE_ROOT": dir}
 	line := fmt.Sprintf(
-		`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"elenchus_start_session","arguments":{"target":"a.ts","requirements":"r","workingDir":%q}}}`, dir)
+		`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"elenchus_start_session",`+
+			`"arguments":{"target":"a.ts","requirements":"r","workingDir":%q}}}`, dir)
 	for want, args := range map[string][]string{
 		`"filesCollected":1`: {"stdio", "--workspace-root", dir},
 		`"filesCollected":0`: {"stdio"}, // a server's variable opens no disk to another's server

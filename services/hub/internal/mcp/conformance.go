@@ -18,23 +18,22 @@ import (
 	"github.com/mark3labs/mcp-go/server"
 )
 
-// The official conformance suite calls tools, resources and prompts by name and
-// expects these exact answers. They are built in only under the tag, so that no
-// server that ships carries them.
+// The official conformance suite calls tools, resources and prompts by name and expects these exact answers. They are
+// built only with the tag conformance, so that no released server contains them.
 
 const (
+	// pixel is a PNG image and wave is a WAV sound, in base64.
 	pixel = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8BQDwAEhQGAhKmMIQAAAABJRU5ErkJggg=="
 	wave  = "UklGRiQAAABXQVZFZm10IBAAAAABAAEARKwAAIhYAQACABAAZGF0YQAAAAA="
 
-	// pause lets a notification leave on the stream by itself. It is also needed
-	// after the last one: mcp-go 1.2.1 can lose a notification that is sent just
-	// before the result.
+	// pause separates notifications on the stream. It is also needed after the last one: mcp-go 1.2.1 can lose a
+	// notification that is sent just before the result.
 	pause = 50 * time.Millisecond
 )
 
 func init() {
 	fixtures = addFixtures
-	// As on the server that ships, nothing here says that it tells of changes.
+	// Like the released server, this one announces no notifications of changes.
 	fixtureOptions = []server.ServerOption{
 		server.WithToolCapabilities(false),
 		server.WithPromptCapabilities(false),
@@ -49,8 +48,8 @@ func addFixtures(s *server.MCPServer) {
 	addStreamTools(s)
 	addSchemaTools(s)
 	addInputTools(s)
-	addResources(s)
-	addPrompts(s)
+	addFixtureResources(s)
+	addFixturePrompts(s)
 }
 
 func addTool(s *server.MCPServer, name, doc string, h server.ToolHandlerFunc) {
@@ -144,7 +143,7 @@ func addSchemaTools(s *server.MCPServer) {
 			"properties": {"region": {"type": "string", "x-mcp-header": "Region"}}}`)), ok)
 }
 
-// form asks for one required property.
+// form returns a request for one required property, whose JSON type is kind.
 func form(message, property, kind string) mcp.ElicitationParams {
 	return mcp.ElicitationParams{Message: message, RequestedSchema: map[string]any{
 		"type":       "object",
@@ -159,7 +158,7 @@ func question(text string, maxTokens int) mcp.CreateMessageParams {
 	}}
 }
 
-// accepted is the form that the user filled in under id, or nil.
+// accepted returns the contents of the form that the user accepted under id, or nil.
 func accepted(r mcp.MultiRoundTripParams, id string) map[string]any {
 	answer := server.ElicitationResponse(r.InputResponses, id)
 	if answer == nil || answer.Action != mcp.ElicitationResponseActionAccept {
@@ -169,9 +168,8 @@ func accepted(r mcp.MultiRoundTripParams, id string) map[string]any {
 	return content
 }
 
-// addInputTools adds the tools that answer "input_required". They are for 2026-07-28
-// alone: an older client is asked by a request of the server's own, and a stateless
-// server has nobody to send that to.
+// addInputTools adds the tools that answer "input_required". Only clients of 2026-07-28 can use them: an older client
+// expects a request from the server, and a stateless server has no connection to send it on.
 func addInputTools(s *server.MCPServer) {
 	addTool(s, "test_input_required_result_elicitation", "Asks for a name", greet)
 	addTool(s, "test_streaming_elicitation", "Asks for a name", greet)
@@ -179,7 +177,8 @@ func addInputTools(s *server.MCPServer) {
 		func(_ context.Context, r mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 			answer := server.SamplingResponse(r.Params.InputResponses, "capital_question")
 			if answer == nil {
-				return ask("").Sample("capital_question", question("What is the capital of France?", 100)).ToolResult(), nil
+				q := question("What is the capital of France?", 100)
+				return ask("").Sample("capital_question", q).ToolResult(), nil
 			}
 			return say("The model says: %v", answer.Content), nil
 		})
@@ -283,8 +282,8 @@ func clientCapabilities(ctx context.Context) mcp.ClientCapabilities {
 	return *info.ClientCapabilities
 }
 
-// The state goes through the client's hands, so it is signed. A key of the
-// process is enough for a fixture: the suite talks to one instance.
+// stateKey signs the state that passes through the client. A key per process is enough for a fixture, because the
+// suite talks to one instance.
 var stateKey = []byte(rand.Text())
 
 func seal(state string) string {
@@ -296,12 +295,12 @@ func seal(state string) string {
 func unseal(sealed string) (string, error) {
 	state, _, _ := strings.Cut(sealed, ".")
 	if !hmac.Equal([]byte(seal(state)), []byte(sealed)) {
-		return "", errors.New("requestState was changed on its way")
+		return "", errors.New("requestState must be one that this server issued")
 	}
 	return state, nil
 }
 
-func addResources(s *server.MCPServer) {
+func addFixtureResources(s *server.MCPServer) {
 	add := func(uri, name, mimeType string, contents mcp.ResourceContents) {
 		s.AddResource(mcp.NewResource(uri, name, mcp.WithResourceDescription(name), mcp.WithMIMEType(mimeType)),
 			func(context.Context, mcp.ReadResourceRequest) ([]mcp.ResourceContents, error) {
@@ -323,7 +322,7 @@ func addResources(s *server.MCPServer) {
 		})
 }
 
-func addPrompts(s *server.MCPServer) {
+func addFixturePrompts(s *server.MCPServer) {
 	user := func(content mcp.Content) mcp.PromptMessage { return mcp.NewPromptMessage(mcp.RoleUser, content) }
 	add := func(name string, messages func(map[string]string) []mcp.PromptMessage, args ...string) {
 		options := []mcp.PromptOption{mcp.WithPromptDescription(name)}

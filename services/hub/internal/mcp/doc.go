@@ -1,15 +1,14 @@
-// Package mcp serves the catalogue as MCP tools over streamable HTTP, stateless,
-// in both eras of the protocol on one endpoint.
+// Package mcp serves the catalogue as MCP tools, resources and prompts over streamable HTTP. The endpoint is stateless
+// and speaks both eras of the protocol: 2026-07-28, and the versions before it that begin with initialize.
 //
-// mcp-go does the protocol; what it leaves open for a server that many tenants
-// share is closed here, in front of it: a cancellation cannot reach another
-// caller's request, no stream is held open, bodies are bounded, and a handler
-// never returns a Go error, because that would be a protocol error to the client.
-// Whose call it is comes from the key and is checked before mcp-go sees a byte.
+// The library mcp-go implements the protocol. A front before it closes the gaps that matter on a server of many
+// tenants: it authenticates the caller before mcp-go reads the request, drops cancellations, which could reach another
+// caller's request, opens no streams and bounds bodies. A tool's handler never returns a Go error, because clients
+// would see a protocol error that no model is shown; it returns the fault as a result.
 //
-// Resources are read in front as well, for the caller at hand, and only handed over by
-// mcp-go: so its maps hold kinds and no documents, and a fault has the code of its era.
+// The front also reads resources, and mcp-go only returns them. So the maps of mcp-go hold kinds of resources and no
+// documents, and a fault has the error code of its era.
 //
-// Which tools, resources and prompts a URL serves is a [Selection]. No rule of an operation may live here,
-// and no tenant's data may be added to a server's global maps.
+// A [Selection] says which tools, resources and prompts a URL serves. Servers are built per selection and shared by
+// all callers: no tenant's data may be added to one. No rule of an operation may be in this package.
 package mcp

@@ -16,22 +16,24 @@ import (
 	"parley.internal/shared/op"
 )
 
-// Mount adds the endpoint at a path and below it.
+// Mount adds the endpoint to a router at path, such as "/mcp", and at every path below it. Requests must carry a key
+// that a accepts.
 func (e *Endpoint) Mount(r *echo.Echo, path string, a *auth.Authenticator) {
 	h := func(c echo.Context) error { return e.serve(c, strings.TrimPrefix(c.Request().URL.Path, path), a) }
 	r.Any(path, h)
 	r.Any(path+"/*", h)
 }
 
-// message is a JSON-RPC message, decoded once: the front and mcp-go go by the same fields, in the
-// same spelling.
+// message is a JSON-RPC message, decoded once. What mcp-go reads is written from it, so that the front and mcp-go
+// cannot understand a message differently, for example by a repeated field or by letter case.
 type message struct {
-	// fields are nil for a message that is no object; mcp-go refuses it.
+	// fields is nil if the message is not an object; mcp-go refuses it.
 	fields map[string]any
 	method string
 	params map[string]any
 }
 
+// readMessage decodes a message, as far as the body is one.
 func readMessage(body []byte) message {
 	var m message
 	v, err := op.Decode(body)
@@ -44,14 +46,15 @@ func readMessage(body []byte) message {
 	return m
 }
 
+// text returns a parameter, or "" unless it is a string.
 func (m *message) text(param string) string {
 	s, _ := m.params[param].(string)
 	return s
 }
 
-// rest is the message as mcp-go is to read it. Arguments that an operation gets are left out:
-// they were decoded here, with their numbers as they were written.
-func (m *message) rest(body []byte, forOperation bool) ([]byte, error) {
+// encode returns the message for mcp-go: the fields of JSON-RPC, or body unchanged unless the message is an object.
+// The arguments of an operation's call are left out, because the front decoded them, which keeps numbers as written.
+func (m *message) encode(body []byte, forOperation bool) ([]byte, error) {
 	if m.fields == nil {
 		return body, nil
 	}
@@ -67,11 +70,11 @@ func (m *message) rest(body []byte, forOperation bool) ([]byte, error) {
 	return json.Marshal(out)
 }
 
-// serve checks a request before mcp-go sees it.
+// serve authenticates and checks a request, and hands it to mcp-go.
 func (e *Endpoint) serve(c echo.Context, path string, a *auth.Authenticator) error {
 	r := c.Request()
 	if r.Method != http.MethodPost {
-		// There is no stream to open and no session to end.
+		// The endpoint has no streams (GET) and no sessions (DELETE).
 		c.Response().Header().Set(echo.HeaderAllow, http.MethodPost)
 		return echo.NewHTTPError(http.StatusMethodNotAllowed)
 	}
@@ -91,36 +94,40 @@ func (e *Endpoint) serve(c echo.Context, path string, a *auth.Authenticator) err
 	invalid := op.CheckText(body)
 	switch {
 	case m.method == "notifications/cancelled":
-		// Without sessions a cancellation would end whoever's request has the id.
+		// Without sessions a cancellation would end every caller's request that has this id.
 		return c.NoContent(http.StatusAccepted)
 	case m.method == string(mcp.MethodSubscriptionsListen):
-		// Nothing here changes while a client listens, so no stream is held open.
-		return answer(c, http.StatusNotFound, m.fields["id"], &rpcError{mcp.METHOD_NOT_FOUND, "this server sends no notifications; wait with a tool's waitMs instead"})
+		// The lists do not change while a client listens, so a stream would stay open without an event.
+		return answer(c, http.StatusNotFound, m.fields["id"], &rpcError{mcp.METHOD_NOT_FOUND,
+			"this server sends no notifications; wait with a tool's waitMs instead"})
 	case invalid != nil && m.method != string(mcp.MethodToolsCall):
-		return answer(c, http.StatusBadRequest, m.fields["id"], &rpcError{mcp.PARSE_ERROR, "the message must be valid UTF-8 text"})
+		return answer(c, http.StatusBadRequest, m.fields["id"],
+			&rpcError{mcp.PARSE_ERROR, "the message must be valid UTF-8 text"})
 	}
 	rid := c.Response().Header().Get(echo.HeaderXRequestID)
-	read, err := e.see(r.Context(), selection.resources(e.Catalogue), &m, op.Call{Caller: caller, Transport: "mcp", RequestID: rid})
 	refused := func(err error) { a.Refused(r, rid, caller, err) }
+	res, err := e.readResources(r.Context(), selection.resources(e.Catalogue), &m,
+		op.Call{Caller: caller, Transport: "mcp", RequestID: rid})
 	if err != nil {
 		refused(err)
 		status, e := resourceError(r, err)
 		return answer(c, status, m.fields["id"], e)
 	}
-	ctx := context.WithValue(r.Context(), callKey{}, &call{caller: caller, input: m.input(body, invalid), requestID: rid, seen: read, refused: refused})
-	built := extras != nil || fixtures != nil
-	if body, err = m.rest(body, !built || e.serves(selection, m.text("name"))); err != nil {
+	in := &call{caller: caller, input: m.input(body, invalid), requestID: rid, resources: res,
+		refused: refused}
+	hasExtras := extras != nil || fixtures != nil
+	if body, err = m.encode(body, !hasExtras || e.serves(selection, m.text("name"))); err != nil {
 		return err
 	}
-	r = r.WithContext(ctx)
+	r = r.WithContext(context.WithValue(r.Context(), callKey{}, in))
 	r.Body = io.NopCloser(bytes.NewReader(body))
 	r.ContentLength = int64(len(body))
 	e.server(selection).ServeHTTP(c.Response(), r)
 	return nil
 }
 
-// input is the input of a tool's call. A text that is not valid is a fault of the field that
-// holds it.
+// input returns the input of a tool's call. If the body is not valid text, invalid is the fault, and the input is
+// refused with a fault that names the field.
 func (m *message) input(body []byte, invalid error) op.Input {
 	if invalid == nil {
 		return op.Decoded(m.params["arguments"])
@@ -138,18 +145,18 @@ func (m *message) input(body []byte, invalid error) op.Input {
 	return op.Refused(invalid)
 }
 
-// serves says whether the name is that of an operation in the selection; what else there is,
-// the build has added.
+// serves reports whether the selection has an operation of this name. Every other tool was added by the build.
 func (e *Endpoint) serves(s Selection, name string) bool {
 	return slices.ContainsFunc(s.tools(e.Catalogue), func(o *op.Op) bool { return s.name(o) == name })
 }
 
+// rpcError is an error of JSON-RPC.
 type rpcError struct {
 	Code    int    `json:"code"`
 	Message string `json:"message"`
 }
 
-// answer writes a JSON-RPC error of the front's own.
+// answer writes a JSON-RPC error as the response.
 func answer(c echo.Context, status int, id any, e *rpcError) error {
 	return c.JSON(status, struct {
 		JSONRPC string    `json:"jsonrpc"`

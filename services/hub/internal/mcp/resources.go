@@ -18,19 +18,19 @@ import (
 	"parley.internal/shared/op"
 )
 
-// resourcePage is how many resources a list has at most.
+// resourcePage is the largest number of resources on a page of the list.
 const resourcePage = 50
 
 const resourceType = "application/json"
 
-// seen is what the front read for a caller, before mcp-go sees the request: a hook may
-// not fail, and a handler's error has one code alone.
-type seen struct {
+// resourceResult is the result of a request for resources. The front reads it before mcp-go handles the request,
+// because a hook of mcp-go cannot fail, and every error of a handler has the same code.
+type resourceResult struct {
 	list *mcp.ListResourcesResult
 	read []mcp.ResourceContents
 }
 
-// resources are the kinds that the selection serves.
+// resources returns the kinds of resources of the selected toolsets.
 func (s Selection) resources(c *op.Catalogue) []op.Resource {
 	var out []op.Resource
 	for _, r := range c.Resources {
@@ -41,16 +41,18 @@ func (s Selection) resources(c *op.Catalogue) []op.Resource {
 	return out
 }
 
-// see reads what a resources request asks for. A request of another method, and one for
-// what no kind has, is mcp-go's to answer.
-func (e *Endpoint) see(ctx context.Context, kinds []op.Resource, m *message, c op.Call) (*seen, error) {
+// readResources returns the result of a request for resources, or nil if mcp-go should answer: for any other method,
+// and for a URI of no kind.
+func (e *Endpoint) readResources(
+	ctx context.Context, kinds []op.Resource, m *message, c op.Call,
+) (*resourceResult, error) {
 	if len(kinds) == 0 {
 		return nil, nil
 	}
 	switch m.method {
 	case string(mcp.MethodResourcesList):
 		list, err := e.listResources(ctx, kinds, c, m.text("cursor"))
-		return &seen{list: list}, err
+		return &resourceResult{list: list}, err
 	case string(mcp.MethodResourcesRead):
 		uri := m.text("uri")
 		for _, r := range kinds {
@@ -65,23 +67,26 @@ func (e *Endpoint) see(ctx context.Context, kinds []op.Resource, m *message, c o
 			if err != nil {
 				return nil, err
 			}
-			return &seen{read: []mcp.ResourceContents{mcp.TextResourceContents{URI: uri, MIMEType: resourceType, Text: string(text)}}}, nil
+			contents := mcp.TextResourceContents{URI: uri, MIMEType: resourceType, Text: string(text)}
+			return &resourceResult{read: []mcp.ResourceContents{contents}}, nil
 		}
 	}
 	return nil, nil
 }
 
-// place is where a page of resources ended: in which kind, and where in that.
-type place struct {
+// position is the end of a page of resources: a kind, and the cursor of that kind's list, empty for its beginning.
+type position struct {
 	Kind   string `json:"k"`
 	Cursor string `json:"c"`
 }
 
-// listResources is a page over all kinds that the caller may see, one kind after the
-// other; what one kind cannot fill the next one does.
-func (e *Endpoint) listResources(ctx context.Context, kinds []op.Resource, c op.Call, cursor string) (*mcp.ListResourcesResult, error) {
+// listResources returns a page of the resources that the caller may read. The list has one kind after the other; a
+// page goes on with the next kind where one ends.
+func (e *Endpoint) listResources(
+	ctx context.Context, kinds []op.Resource, c op.Call, cursor string,
+) (*mcp.ListResourcesResult, error) {
 	kinds = slices.DeleteFunc(slices.Clone(kinds), func(r op.Resource) bool { return r.MayRead(c.Caller) != nil })
-	at, from := place{}, 0
+	at, from := position{}, 0
 	if cursor != "" {
 		text, err := base64.StdEncoding.DecodeString(cursor)
 		if err != nil || json.Unmarshal(text, &at) != nil {
@@ -98,12 +103,14 @@ func (e *Endpoint) listResources(ctx context.Context, kinds []op.Resource, c op.
 			return nil, err
 		}
 		for _, item := range page.Items {
-			out.Resources = append(out.Resources, mcp.Resource{URI: r.Scheme + item.ID, Name: item.ID, Title: item.Title, Description: r.Title, MIMEType: resourceType})
+			out.Resources = append(out.Resources, mcp.Resource{
+				URI: r.Scheme + item.ID, Name: item.ID, Title: item.Title, Description: r.Title, MIMEType: resourceType,
+			})
 		}
 		at.Cursor = page.Next
-		next := place{r.Name, page.Next}
+		next := position{r.Name, page.Next}
 		if page.Next == "" && len(out.Resources) >= resourcePage && from+i+1 < len(kinds) {
-			next = place{kinds[from+i+1].Name, ""}
+			next = position{kinds[from+i+1].Name, ""}
 		}
 		if next.Cursor != "" || next.Kind != r.Name {
 			text, err := json.Marshal(next)
@@ -117,36 +124,39 @@ func (e *Endpoint) listResources(ctx context.Context, kinds []op.Resource, c op.
 	return out, nil
 }
 
-var errCursor = fault.Field("cursor", "is none of this list's; use the one that came with the page before")
+var errCursor = fault.Field("cursor", "must be the nextCursor of the previous page of this list")
 
-// offerResources has mcp-go serve what the front has read.
-func offerResources(m *server.MCPServer, hooks *server.Hooks, kinds []op.Resource) {
-	hooks.AddAfterListResources(func(ctx context.Context, _ any, _ *mcp.ListResourcesRequest, res *mcp.ListResourcesResult) {
-		if c, ok := ctx.Value(callKey{}).(*call); ok && c.seen != nil && c.seen.list != nil {
-			res.Resources, res.NextCursor = c.seen.list.Resources, c.seen.list.NextCursor
-		}
-	})
-	hooks.AddAfterListResourceTemplates(func(ctx context.Context, _ any, _ *mcp.ListResourceTemplatesRequest, res *mcp.ListResourceTemplatesResult) {
-		c, ok := ctx.Value(callKey{}).(*call)
-		res.ResourceTemplates = slices.DeleteFunc(res.ResourceTemplates, func(t mcp.ResourceTemplate) bool {
-			i := slices.IndexFunc(kinds, func(r op.Resource) bool { return r.Name == t.Name })
-			return i >= 0 && (!ok || kinds[i].MayRead(c.caller) != nil)
-		})
-	})
-	for _, r := range kinds {
-		template := mcp.NewResourceTemplate(r.Scheme+"{id}", r.Name, mcp.WithTemplateDescription(r.Doc), mcp.WithTemplateMIMEType(resourceType))
-		m.AddResourceTemplate(template, func(ctx context.Context, req mcp.ReadResourceRequest) ([]mcp.ResourceContents, error) {
-			c, ok := ctx.Value(callKey{}).(*call)
-			if !ok || c.seen == nil || c.seen.read == nil {
-				return nil, fmt.Errorf("%s was not read", req.Params.URI)
+// addResources makes a server return the resources that the front read, and the templates that the caller may read.
+func addResources(m *server.MCPServer, hooks *server.Hooks, kinds []op.Resource) {
+	hooks.AddAfterListResources(
+		func(ctx context.Context, _ any, _ *mcp.ListResourcesRequest, res *mcp.ListResourcesResult) {
+			if c, ok := ctx.Value(callKey{}).(*call); ok && c.resources != nil && c.resources.list != nil {
+				res.Resources, res.NextCursor = c.resources.list.Resources, c.resources.list.NextCursor
 			}
-			return c.seen.read, nil
 		})
+	hooks.AddAfterListResourceTemplates(
+		func(ctx context.Context, _ any, _ *mcp.ListResourceTemplatesRequest, res *mcp.ListResourceTemplatesResult) {
+			c, ok := ctx.Value(callKey{}).(*call)
+			res.ResourceTemplates = slices.DeleteFunc(res.ResourceTemplates, func(t mcp.ResourceTemplate) bool {
+				i := slices.IndexFunc(kinds, func(r op.Resource) bool { return r.Name == t.Name })
+				return i >= 0 && (!ok || kinds[i].MayRead(c.caller) != nil)
+			})
+		})
+	for _, r := range kinds {
+		template := mcp.NewResourceTemplate(r.Scheme+"{id}", r.Name,
+			mcp.WithTemplateDescription(r.Doc), mcp.WithTemplateMIMEType(resourceType))
+		m.AddResourceTemplate(template,
+			func(ctx context.Context, req mcp.ReadResourceRequest) ([]mcp.ResourceContents, error) {
+				c, ok := ctx.Value(callKey{}).(*call)
+				if !ok || c.resources == nil || c.resources.read == nil {
+					return nil, fmt.Errorf("the front did not read the resource %s", req.Params.URI)
+				}
+				return c.resources.read, nil
+			})
 	}
 }
 
-// resourceError is a fault as the protocol's error, with the HTTP status that it has in
-// the caller's era.
+// resourceError returns a fault as an error of JSON-RPC, with the HTTP status that it has in the era of the request.
 func resourceError(r *http.Request, err error) (status int, e *rpcError) {
 	modern := mcp.IsModernProtocol(r.Header.Get(server.HeaderKeyProtocolVersion))
 	f := rest.ErrorOf(err)

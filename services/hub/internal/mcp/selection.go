@@ -9,25 +9,24 @@ import (
 	"parley.internal/shared/op"
 )
 
-// Selection is which tools an endpoint serves.
+// Selection says which tools, resources and prompts an endpoint serves.
 type Selection struct {
-	// Sets are the toolsets, in the catalogue's order.
+	// Sets are the names of the toolsets, in the order of the catalogue.
 	Sets []string
-	// Solo says that the URL named one toolset alone: its tools carry their aliases.
+	// Solo says that the path names a single toolset, whose tools are then listed by their aliases.
 	Solo bool
-	// ReadOnly leaves out what changes data.
+	// ReadOnly leaves out the tools that change data. A tool that marks the messages it reads stays, and marks nothing.
 	ReadOnly bool
 }
 
-// The headers that choose where the URL does not.
+// The headers that select if the URL does not.
 const (
 	headerToolsets = "X-MCP-Toolsets"
 	headerReadonly = "X-MCP-Readonly"
 )
 
-// selectionOf reads a request's: path is what follows the endpoint, "/x/team/readonly".
-// The URL beats the header. An unknown toolset is NotFound, and the message lists
-// those there are.
+// selectionOf returns the selection of a request. The path is relative to the endpoint, such as "/x/team/readonly".
+// The URL takes precedence over the header. An unknown toolset is fault.NotFound, and the message lists the known ones.
 func selectionOf(r *http.Request, path string, catalogue *op.Catalogue) (Selection, error) {
 	var s Selection
 	known := catalogue.Toolsets()
@@ -41,7 +40,8 @@ func selectionOf(r *http.Request, path string, catalogue *op.Catalogue) (Selecti
 	case named:
 		s.Solo, want = true, []string{set}
 	case path != "":
-		return s, fault.New(fault.NotFound, "there is no such endpoint; they are /mcp, /mcp/x/{toolset} and each with /readonly")
+		return s, fault.New(fault.NotFound,
+			"there is no such endpoint; the endpoints are /mcp and /mcp/x/{toolset}, each also with /readonly")
 	case r.URL.Query().Has("toolsets"):
 		want = split(r.URL.Query().Get("toolsets"))
 	case r.Header.Get(headerToolsets) != "":
@@ -52,7 +52,8 @@ func selectionOf(r *http.Request, path string, catalogue *op.Catalogue) (Selecti
 	}
 	for _, name := range want {
 		if !slices.Contains(known, name) && !slices.Contains(catalogue.Defaults, name) {
-			return s, fault.New(fault.NotFound, "there is no toolset %.60q; the toolsets are %s", name, strings.Join(known, ", "))
+			return s, fault.New(fault.NotFound, "there is no toolset %.60q; the toolsets are %s",
+				name, strings.Join(known, ", "))
 		}
 	}
 	for _, name := range known {
@@ -67,7 +68,7 @@ func split(list string) []string {
 	return strings.FieldsFunc(list, func(r rune) bool { return r == ',' || r == ' ' })
 }
 
-// key tells selections apart.
+// key returns a text that differs for different selections.
 func (s Selection) key() string {
 	k := strings.Join(s.Sets, ",")
 	if s.Solo {
@@ -79,7 +80,7 @@ func (s Selection) key() string {
 	return k
 }
 
-// name is a tool's name on the selection's endpoint.
+// name returns the name of an operation's tool on the endpoint: its alias, if it has one and the selection is solo.
 func (s Selection) name(o *op.Op) string {
 	if s.Solo && o.Alias != "" {
 		return o.Alias
@@ -87,7 +88,7 @@ func (s Selection) name(o *op.Op) string {
 	return o.Name
 }
 
-// tools are the operations that the selection serves.
+// tools returns the operations that the selection serves as tools.
 func (s Selection) tools(c *op.Catalogue) []*op.Op {
 	var out []*op.Op
 	for _, o := range c.Ops() {

@@ -15,19 +15,19 @@ import (
 	"parley.internal/shared/identity"
 )
 
-// Meta goes with every answer.
+// Meta is the part of the envelope that successes and faults share.
 type Meta struct {
 	Timestamp time.Time `json:"timestamp"`
 	RequestID string    `json:"requestId"`
-	// Coerced says what of the input was read as another type.
+	// Coerced has a sentence for each field of the input that was converted to the type of its schema.
 	Coerced []string `json:"coerced,omitempty"`
 }
 
-// Error is a fault on the wire.
+// Error is a fault as clients read it.
 type Error struct {
 	Code    string          `json:"code"`
 	Message string          `json:"message"`
-	Details []fault.Problem `json:"details"`
+	Details []fault.Problem `json:"details"` // by field; never null
 }
 
 type success struct {
@@ -42,7 +42,8 @@ type failure struct {
 	Meta    Meta  `json:"meta"`
 }
 
-// ErrorOf is the public form of a fault.
+// ErrorOf returns the public form of an error, which [fault.From] makes a fault. It never shows the cause, nor the
+// details of kind Internal.
 func ErrorOf(err error) Error {
 	f := fault.From(err)
 	e := Error{Code: f.Kind.Code(), Message: f.Public(), Details: f.Problems}
@@ -52,7 +53,8 @@ func ErrorOf(err error) Error {
 	return e
 }
 
-// RetryAfter is the header's value, whole seconds, empty where the fault has none.
+// RetryAfter returns the value of the header Retry-After for a fault, in whole seconds, at least 1. It is empty if the
+// fault gives no time, except that it is "1" for kind Exhausted.
 func RetryAfter(err error) string {
 	d := fault.From(err).RetryAfter
 	if d <= 0 {
@@ -72,7 +74,8 @@ func (s *Server) meta(c echo.Context) Meta {
 // callerKey is the key of the verified caller in the context of a request.
 const callerKey = "caller"
 
-// Fail answers with a fault, and records a refusal.
+// Fail writes a fault as the response, with its status, its envelope, and the headers WWW-Authenticate and Retry-After
+// if the fault calls for them. It records a refusal. The error that it returns is that of writing.
 func (s *Server) Fail(c echo.Context, err error) error {
 	f := fault.From(err)
 	caller, _ := c.Get(callerKey).(identity.Caller)
@@ -87,7 +90,7 @@ func (s *Server) Fail(c echo.Context, err error) error {
 	return c.JSON(f.Kind.HTTP(), failure{Error: ErrorOf(err), Meta: s.meta(c)})
 }
 
-// onError answers what Echo itself refuses, and faults that handlers return.
+// onError writes the response for a fault that a handler returned, and for a request that Echo refused.
 func (s *Server) onError(err error, c echo.Context) {
 	if c.Response().Committed {
 		return
@@ -104,7 +107,7 @@ func (s *Server) onError(err error, c echo.Context) {
 	case http.StatusMethodNotAllowed:
 		e.Code, e.Message = "METHOD_NOT_ALLOWED", "the route does not take this method; /openapi.json lists them"
 	case http.StatusRequestEntityTooLarge:
-		e.Code, e.Message = "PAYLOAD_TOO_LARGE", "a request's body is at most 1 MiB"
+		e.Code, e.Message = "PAYLOAD_TOO_LARGE", "the body must be at most 1 MiB"
 	default:
 		e.Code, e.Message = fault.Internal.Code(), "internal error"
 		if he.Code < http.StatusInternalServerError {

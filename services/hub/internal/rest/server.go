@@ -24,28 +24,32 @@ import (
 	"parley.internal/shared/op"
 )
 
-// MaxBody is the largest body of a request, in bytes.
+// MaxBody is the size of the largest body of a request, in bytes.
 const MaxBody = 1 << 20
 
-// Server answers REST and carries the MCP endpoint.
+// Server serves the operations of a catalogue over REST. Its functions must be safe for concurrent use.
 type Server struct {
 	Catalogue *op.Catalogue
 	Auth      *auth.Authenticator
 	Now       func() time.Time
-	NewID     func() string
+	NewID     func() string // makes request IDs
 	Version   string
-	// Origins may call from a web page; Loopback adds this machine's own, and
-	// refuses hosts that are not this machine.
-	Origins  []string
+	// Origins are the origins whose web pages may call, such as "https://app.example.org".
+	Origins []string
+	// Loopback also allows pages of loopback origins, and refuses requests whose host is neither a loopback name nor
+	// that of an allowed origin.
 	Loopback bool
 }
 
-// Echo builds the router. mount adds further endpoints behind the same limits.
+// Echo returns a router with the routes of all operations, GET /v1/health and GET /openapi.json. mount, which may be
+// nil, adds further endpoints behind the same middleware. The error is that of an OpenAPI document that cannot be
+// generated.
 func (s *Server) Echo(mount func(*echo.Echo)) (*echo.Echo, error) {
 	e := echo.New()
 	e.HideBanner, e.HidePort = true, true
 	e.HTTPErrorHandler = s.onError
-	e.Use(s.requestID, s.recovered, s.origin, middleware.BodyLimitWithConfig(middleware.BodyLimitConfig{Limit: fmt.Sprint(MaxBody)}))
+	limit := middleware.BodyLimitWithConfig(middleware.BodyLimitConfig{Limit: fmt.Sprint(MaxBody)})
+	e.Use(s.requestID, s.recovered, s.origin, limit)
 	e.GET("/v1/health", func(c echo.Context) error {
 		data, err := json.Marshal(map[string]string{"status": "ok", "version": s.Version})
 		if err != nil {
@@ -71,6 +75,7 @@ func (s *Server) Echo(mount func(*echo.Echo)) (*echo.Echo, error) {
 
 var param = regexp.MustCompile(`\{(\w+)\}`)
 
+// echoPath returns the path of a route in Echo's syntax.
 func echoPath(route string) string { return param.ReplaceAllString(op.Path(route), ":$1") }
 
 func (s *Server) handler(o *op.Op, route op.Compat) echo.HandlerFunc {
@@ -84,13 +89,14 @@ func (s *Server) handler(o *op.Op, route op.Compat) echo.HandlerFunc {
 			return err
 		}
 		c.Set(callerKey, caller)
-		res, err := s.Catalogue.Call(c.Request().Context(), o, op.Call{Caller: caller, Input: in, Transport: "rest", RequestID: s.meta(c).RequestID})
+		res, err := s.Catalogue.Call(c.Request().Context(), o,
+			op.Call{Caller: caller, Input: in, Transport: "rest", RequestID: s.meta(c).RequestID})
 		if err != nil {
 			return err
 		}
 		meta := s.meta(c)
 		if op.Method(route.Route) != http.MethodGet {
-			meta.Coerced = res.Coerced // a query is text, so what was coerced there is no news
+			meta.Coerced = res.Coerced // every value of a query is text, so conversions there are not reported
 		}
 		status := http.StatusOK
 		if o.Creates {
@@ -100,8 +106,8 @@ func (s *Server) handler(o *op.Op, route op.Compat) echo.HandlerFunc {
 	}
 }
 
-// fold makes the operation's input of the path, the query, the body and the
-// Idempotency-Key header. The same field in two places must have one value.
+// fold makes the operation's input from the path, the query, the body and the header Idempotency-Key. A field that is
+// given in two places must have the same value in both.
 func fold(c echo.Context, o *op.Op, route op.Compat) (op.Input, error) {
 	in, err := decodeBody(c.Request().Body)
 	if err != nil {
@@ -109,7 +115,7 @@ func fold(c echo.Context, o *op.Op, route op.Compat) (op.Input, error) {
 	}
 	query, err := url.ParseQuery(c.Request().URL.RawQuery)
 	if err != nil {
-		return op.Input{}, fault.New(fault.Invalid, "the query cannot be read: %v", err)
+		return op.Input{}, fault.New(fault.Invalid, "the query must be URL-encoded: %v", err)
 	}
 	for name, values := range query {
 		if len(values) > 1 {
@@ -123,9 +129,9 @@ func fold(c echo.Context, o *op.Op, route op.Compat) (op.Input, error) {
 	}
 	for _, name := range op.PathParams(route.Route) {
 		value := c.Param(name)
-		if c.Request().URL.RawPath != "" { // then the router went by the path as it was escaped
+		if c.Request().URL.RawPath != "" { // the router matched the escaped path
 			if value, err = url.PathUnescape(value); err != nil {
-				return op.Input{}, fault.Field(name, "is not escaped as a path is: %v", err)
+				return op.Input{}, fault.Field(name, "must be percent-encoded: %v", err)
 			}
 		}
 		if err := put(in, name, value); err != nil {
@@ -145,7 +151,7 @@ func fold(c echo.Context, o *op.Op, route op.Compat) (op.Input, error) {
 	return op.Decoded(in), nil
 }
 
-// decodeBody reads the fields of a body, none where there is no body.
+// decodeBody returns the fields of a body, which must be a JSON object or empty.
 func decodeBody(r io.Reader) (map[string]any, error) {
 	body, err := io.ReadAll(r)
 	if err != nil {
@@ -165,28 +171,27 @@ func decodeBody(r io.Reader) (map[string]any, error) {
 	return fields, nil
 }
 
-// put adds a field from another place than the body, where the input has it not yet or has the
-// same value.
+// put adds a field to an input. A field that the input already has must have the same value.
 func put(in map[string]any, name string, v any) error {
 	for _, text := range append(texts(v), name) {
 		if strings.ToValidUTF8(text, "") != text {
 			return fault.Field(strings.ToValidUTF8(name, "�"), "must be valid UTF-8 text")
 		}
 	}
-	if there, dup := in[name]; dup && !reflect.DeepEqual(flat(there), flat(v)) {
+	if given, dup := in[name]; dup && !reflect.DeepEqual(asText(given), asText(v)) {
 		return fault.Field(name, "is given twice, with different values")
 	}
 	in[name] = v
 	return nil
 }
 
-// flat is a value as a query would say it, so that 5 and "5" are the same.
-func flat(v any) any {
+// asText returns a value as a query would give it, so that 5 equals "5".
+func asText(v any) any {
 	switch x := v.(type) {
 	case []any:
 		out := make([]any, len(x))
 		for i, e := range x {
-			out[i] = flat(e)
+			out[i] = asText(e)
 		}
 		return out
 	case nil:
@@ -205,6 +210,7 @@ func anyOf(values []string) []any {
 	return out
 }
 
+// texts returns the strings in a value of a query or a path.
 func texts(v any) []string {
 	switch x := v.(type) {
 	case string:
@@ -221,6 +227,7 @@ func texts(v any) []string {
 
 var safeID = regexp.MustCompile(`^[A-Za-z0-9._-]{1,64}$`)
 
+// requestID sets the header X-Request-Id of the response: that of the request if it is safe to log, or a new ID.
 func (s *Server) requestID(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		id := c.Request().Header.Get(echo.HeaderXRequestID)
@@ -232,6 +239,7 @@ func (s *Server) requestID(next echo.HandlerFunc) echo.HandlerFunc {
 	}
 }
 
+// recovered makes a panic of a handler a fault of kind Internal.
 func (s *Server) recovered(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) (err error) {
 		defer func() {
@@ -246,9 +254,8 @@ func (s *Server) recovered(next echo.HandlerFunc) echo.HandlerFunc {
 	}
 }
 
-// origin refuses web pages that nobody allowed, so that a page in a browser
-// cannot use a server on the same machine; on loopback it also refuses names
-// that were pointed at this machine from outside (DNS rebinding).
+// origin refuses requests from web pages of origins that are not allowed, so that a page in a browser cannot use a
+// server on the same machine. With Loopback it also refuses other host names, which prevents DNS rebinding.
 func (s *Server) origin(next echo.HandlerFunc) echo.HandlerFunc {
 	allowed := maps.Collect(func(yield func(string, bool) bool) {
 		for _, o := range s.Origins {
@@ -263,19 +270,22 @@ func (s *Server) origin(next echo.HandlerFunc) echo.HandlerFunc {
 			u, err := url.Parse(strings.Join(o, ","))
 			local := err == nil && s.Loopback && config.IsLoopback(u.Hostname())
 			if !local && !allowed[strings.ToLower(strings.Join(o, ","))] {
-				return fault.New(fault.Forbidden, "pages of this origin may not call; the operator can allow it with --allow-origin")
+				return fault.New(fault.Forbidden,
+					"the Origin must be one that the operator allows with --allow-origin")
 			}
 		}
 		if s.Loopback {
 			host := (&url.URL{Host: r.Host}).Hostname()
 			if !config.IsLoopback(host) && !s.hostAllowed(r.Host) {
-				return fault.New(fault.Forbidden, "this server answers to loopback names; the operator can allow another with --allow-origin")
+				return fault.New(fault.Forbidden,
+					"the Host must be a loopback name, or one that the operator allows with --allow-origin")
 			}
 		}
 		return next(c)
 	}
 }
 
+// hostAllowed reports whether host, with its port, is that of an allowed origin.
 func (s *Server) hostAllowed(host string) bool {
 	return slices.ContainsFunc(s.Origins, func(o string) bool {
 		u, err := url.Parse(o)

@@ -78,7 +78,8 @@ func TestValuesFromTheServerAreArgumentsAndReachNoShell(t *testing.T) {
 	s, st := newServer(t), newStage(t)
 	p := newPlan(t, s, st)
 	p.Command = strings.Replace(p.Command, `"{agent_id}"`,
-		`"{agent_id}", "--model={model}", "{agent_type}", ["--color", "{color}"], "{cwd}", ["{plan_mode_required?}", "--plan-mode-required"]`, 1)
+		`"{agent_id}", "--model={model}", "{agent_type}", ["--color", "{color}"], "{cwd}", `+
+			`["{plan_mode_required?}", "--plan-mode-required"]`, 1)
 	evil := "$(touch x);`touch x`\n| touch x & {model} \"'\\ *"
 	dir := "a $(touch x);`touch x`"
 	if err := os.Mkdir(filepath.Join(p.Root, dir), 0o700); err != nil {

@@ -25,7 +25,8 @@ func (h hook) Result(ctx context.Context, c *stdio.Call, content json.RawMessage
 
 func TestAHookChangesOnlyTheResultsOfItsTool(t *testing.T) {
 	t.Parallel()
-	const result = `{"content":[{"type":"text","text":"{\"a\": 1}"},{"type":"text","text":"note"}],"structuredContent":{"a":1},"x":"<&>"}`
+	const result = `{"content":[{"type":"text","text":"{\"a\": 1}"},{"type":"text","text":"note"}],` +
+		`"structuredContent":{"a":1},"x":"<&>"}`
 	change := func(_ context.Context, c *stdio.Call, content json.RawMessage) (json.RawMessage, error) {
 		if c.Tool() != "look" || string(c.Arguments()) != `{"at":"<b>"}` || string(content) != `{"a":1}` {
 			t.Errorf("it got %s of %s with %s", content, c.Tool(), c.Arguments())
@@ -37,7 +38,8 @@ func TestAHookChangesOnlyTheResultsOfItsTool(t *testing.T) {
 		hook                       func(context.Context, *stdio.Call, json.RawMessage) (json.RawMessage, error)
 	}{
 		"a result is changed, and the text that repeats it": {"look", result,
-			`{"content":[{"text":"{\"a\":2}","type":"text"},{"text":"note","type":"text"}],"structuredContent":{"a":2},"x":"<&>"}`, "", change},
+			`{"content":[{"text":"{\"a\":2}","type":"text"},{"text":"note","type":"text"}],` +
+				`"structuredContent":{"a":2},"x":"<&>"}`, "", change},
 		"a result that the hook leaves stays": {"look", result, result, "",
 			func(context.Context, *stdio.Call, json.RawMessage) (json.RawMessage, error) { return nil, nil }},
 		"a result that the hook fails for stays": {"look", result, result, "passed on unchanged: no disk",

@@ -18,7 +18,8 @@ func wanting(files ...string) string {
 	text, _ := json.Marshal(map[string]any{"sessionId": "s", "filesWanted": files,
 		"context": map[string]any{"filesCollected": 0}})
 	quoted, _ := json.Marshal(string(text))
-	return fmt.Sprintf(`{"content":[{"type":"text","text":%s},{"type":"text","text":"Note: n"}],"structuredContent":%s}`, quoted, text)
+	return fmt.Sprintf(`{"content":[{"type":"text","text":%s},{"type":"text","text":"Note: n"}],`+
+		`"structuredContent":%s}`, quoted, text)
 }
 
 func tooled(p stdiotest.Post) string {
@@ -28,7 +29,8 @@ func tooled(p stdiotest.Post) string {
 }
 
 func begin(id int, dir string) string {
-	return fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":"elenchus_start_session","arguments":{"workingDir":%q}}}`, id, dir)
+	return fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"tools/call",`+
+		`"params":{"name":"elenchus_start_session","arguments":{"workingDir":%q}}}`, id, dir)
 }
 
 const added = `{"content":[],"structuredContent":{"added":1,"filesWanted":[]}}`
@@ -40,7 +42,8 @@ func TestAServerThatAsksForFilesOutsideGetsNone(t *testing.T) {
 	writeFiles(t, filepath.Dir(root), map[string]string{"pkg/p.go": outside})
 	h := stdiotest.Serve(t, func(_ int, p stdiotest.Post, w http.ResponseWriter, _ *http.Request) {
 		if tooled(p) == "elenchus_add_files" {
-			stdiotest.Reply(w, p, `{"content":[],"structuredContent":{"added":1,"filesWanted":["../../pkg/*.go","../beside.ts"]}}`)
+			stdiotest.Reply(w, p, `{"content":[],"structuredContent":`+
+				`{"added":1,"filesWanted":["../../pkg/*.go","../beside.ts"]}}`)
 			return
 		}
 		stdiotest.Reply(w, p, wanting("a.ts", "link.ts", "../beside.ts", "../../outside.ts",
@@ -175,7 +178,8 @@ func TestStreamedMessagesOfFollowUpCallsAreHiddenFromTheClient(t *testing.T) {
 			result = wanting("a.ts")
 		}
 		w.Header().Set("Content-Type", "text/event-stream")
-		_, _ = fmt.Fprintf(w, `data: {"jsonrpc":"2.0","method":"of/%s"}`+"\n\n"+`data: {"jsonrpc":"2.0","id":%s,"result":%s}`+"\n\n", tooled(p), p.ID, result)
+		_, _ = fmt.Fprintf(w, `data: {"jsonrpc":"2.0","method":"of/%s"}`+"\n\n"+
+			`data: {"jsonrpc":"2.0","id":%s,"result":%s}`+"\n\n", tooled(p), p.ID, result)
 	})
 	c := stdiotest.Dial(t, h.MCP(), func(b *stdio.Bridge, _ *stdiotest.Client) { b.Hook = allowed(t, root) })
 	c.Send(begin(1, root))
@@ -204,11 +208,13 @@ func TestFilesAreSentInMessagesWithinTheLimits(t *testing.T) {
 			}
 			switch tooled(p) {
 			case "elenchus_submit_round":
-				stdiotest.Reply(w, p, fmt.Sprintf(`{"content":[],"structuredContent":{"sessionId":"s","filesWanted":["%s"],"newFilesDiscovered":["own.ts"]}}`, strings.Join(wanted, `","`)))
+				stdiotest.Reply(w, p, fmt.Sprintf(`{"content":[],"structuredContent":{"sessionId":"s",`+
+					`"filesWanted":["%s"],"newFilesDiscovered":["own.ts"]}}`, strings.Join(wanted, `","`)))
 			case "elenchus_get_context":
 				stdiotest.Reply(w, p, `{"structuredContent":{}}`) // which means the root
 			default:
-				stdiotest.Reply(w, p, fmt.Sprintf(`{"structuredContent":{"added":1,"intervention":{"type":"CONTEXT_EXPAND","reason":"%d"}}}`, n))
+				stdiotest.Reply(w, p, fmt.Sprintf(`{"structuredContent":{"added":1,`+
+					`"intervention":{"type":"CONTEXT_EXPAND","reason":"%d"}}}`, n))
 			}
 		})
 		bridge := stdiotest.Dial(t, h.MCP(), func(b *stdio.Bridge, _ *stdiotest.Client) { b.Hook = allowed(t, root) })

@@ -29,7 +29,8 @@ func TestOtherFilesAndUnknownFieldsAreIgnored(t *testing.T) {
 	t.Parallel()
 	dir := copied(t,
 		map[string]string{"tasks/.lock": "", "tasks/notes.txt": "x", "inboxes/.x.json": "{",
-			"tasks/11.json": `{"id":"11","subject":"s","description":"","activeForm":"","status":"pending","blocks":[],"blockedBy":[],"createdAt":1,"metadata":{"anything":{"goes":1}}}`})
+			"tasks/11.json": `{"id":"11","subject":"s","description":"","activeForm":"","status":"pending",` +
+				`"blocks":[],"blockedBy":[],"createdAt":1,"metadata":{"anything":{"goes":1}}}`})
 	a, ignored, err := teamdir.Read(dir)
 	if err != nil || len(a.Tasks) != 4 || len(a.Inboxes) != 2 || len(a.Members) != 2 {
 		t.Errorf("%+v, %v", a, err)

@@ -14,21 +14,20 @@ import (
 )
 
 const (
-	// Header marks an answer of the balancer's own.
+	// Header marks an answer that the balancer gives in place of a server.
 	Header = "X-Balancer"
-	// ServedBy names the server that answered.
+	// ServedBy is the header with the name of the server that answered.
 	ServedBy = "X-Served-By"
 
-	// look is how often a server is asked for its health, and patience how long it may
-	// take to answer.
-	look     = 100 * time.Millisecond
-	patience = 5 * time.Second
+	// checkInterval is the interval of the health checks of a server, and checkTimeout bounds each of them.
+	checkInterval = 100 * time.Millisecond
+	checkTimeout  = 5 * time.Second
 )
 
-// Balancer is an http.Handler in front of servers. Make one with [New].
+// Balancer is an http.Handler in front of servers. Create it with [New]. It is safe for concurrent use.
 type Balancer struct {
-	// Lose says of an answer that it gets lost on its way, as in a network it may: the
-	// client gets 502 for it. Nil loses none. It is set before the first call.
+	// Lose is called for each answer of a server and decides whether it is lost, as in an unreliable network; the client
+	// gets a 502 instead. Nil loses none. It must be set before the first call and be safe for concurrent use.
 	Lose func() bool
 
 	transport *http.Transport
@@ -51,7 +50,7 @@ type chosenKey struct{}
 
 var errLost = errors.New("the answer was lost")
 
-// New is a balancer without servers.
+// New returns a balancer without servers.
 func New() *Balancer {
 	b := &Balancer{transport: &http.Transport{MaxIdleConnsPerHost: 64, DisableCompression: true}}
 	b.proxy = &httputil.ReverseProxy{Transport: b.transport, ErrorLog: log.New(io.Discard, "", 0),
@@ -67,8 +66,8 @@ func New() *Balancer {
 		},
 		ErrorHandler: func(w http.ResponseWriter, r *http.Request, err error) {
 			s := r.Context().Value(chosenKey{}).(*server)
-			if r.Context().Err() == nil && !errors.Is(err, errLost) { // else nothing is wrong with the server
-				b.set(s, false) // until it answers for its health again
+			if r.Context().Err() == nil && !errors.Is(err, errLost) { // otherwise the server is not to blame
+				b.set(s, false) // until its next health check succeeds
 			}
 			refuse(w, http.StatusBadGateway, s.name+" did not answer")
 		}}
@@ -80,8 +79,8 @@ func refuse(w http.ResponseWriter, status int, why string) {
 	w.WriteHeader(status)
 }
 
-// ServeHTTP hands the call to the next server that is up; 503 where none is, 502
-// where that one does not answer.
+// ServeHTTP forwards the call to the next healthy server. It answers 503 if there is none, and 502 if the server does
+// not answer.
 func (b *Balancer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s := b.choose()
 	if s == nil {
@@ -109,7 +108,7 @@ func (b *Balancer) set(s *server, up bool) {
 	s.up = up
 }
 
-// Up is how many servers are in rotation.
+// Up returns the number of servers in the rotation.
 func (b *Balancer) Up() (n int) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -121,7 +120,7 @@ func (b *Balancer) Up() (n int) {
 	return n
 }
 
-// Add begins to watch a server at a URL, as http://127.0.0.1:8080.
+// Add adds a server by its base URL, such as http://127.0.0.1:8080, and starts its health checks.
 func (b *Balancer) Add(name, base string) error {
 	u, err := url.Parse(base)
 	if err != nil {
@@ -134,7 +133,7 @@ func (b *Balancer) Add(name, base string) error {
 	b.mu.Unlock()
 	go func() {
 		defer close(s.done)
-		tick := time.NewTicker(look)
+		tick := time.NewTicker(checkInterval)
 		defer tick.Stop()
 		for {
 			if up := b.healthy(ctx, s); ctx.Err() == nil {
@@ -151,7 +150,7 @@ func (b *Balancer) Add(name, base string) error {
 }
 
 func (b *Balancer) healthy(ctx context.Context, s *server) bool {
-	ctx, cancel := context.WithTimeout(ctx, patience)
+	ctx, cancel := context.WithTimeout(ctx, checkTimeout)
 	defer cancel()
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, s.url.JoinPath("/v1/health").String(), nil)
 	if err != nil {
@@ -162,11 +161,11 @@ func (b *Balancer) healthy(ctx context.Context, s *server) bool {
 		return false
 	}
 	_, err = io.Copy(io.Discard, res.Body)
-	_ = res.Body.Close() // it was read to its end, or its error counts
+	_ = res.Body.Close() // the error of reading counts
 	return err == nil && res.StatusCode == http.StatusOK
 }
 
-// Remove forgets the server of that name. Calls that it has still go on.
+// Remove removes the server of that name, if there is one. Its calls in flight go on.
 func (b *Balancer) Remove(name string) {
 	b.mu.Lock()
 	i := slices.IndexFunc(b.servers, func(s *server) bool { return s.name == name })
@@ -182,7 +181,7 @@ func (b *Balancer) Remove(name string) {
 	}
 }
 
-// Close forgets every server and closes what is idle.
+// Close removes every server and closes the idle connections.
 func (b *Balancer) Close() {
 	b.mu.Lock()
 	names := make([]string, len(b.servers))

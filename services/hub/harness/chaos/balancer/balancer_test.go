@@ -11,13 +11,13 @@ import (
 	"time"
 )
 
-// backend is a server that can be ill, and says its name.
+// backend is a server that answers with its name and can be made unhealthy.
 type backend struct {
-	name  string
-	ill   atomic.Bool
-	posts atomic.Int64
-	url   string
-	stop  func()
+	name      string
+	unhealthy atomic.Bool
+	posts     atomic.Int64
+	url       string
+	stop      func()
 }
 
 func newBackend(t *testing.T, name string) *backend {
@@ -26,7 +26,7 @@ func newBackend(t *testing.T, name string) *backend {
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		_, _ = io.Copy(io.Discard, r.Body)
 		switch {
-		case b.ill.Load():
+		case b.unhealthy.Load():
 			w.WriteHeader(http.StatusInternalServerError)
 		case r.URL.Path == "/drop":
 			b.posts.Add(1)
@@ -50,12 +50,12 @@ func balanced(t *testing.T, backends ...*backend) (*Balancer, string) {
 			t.Fatal(err)
 		}
 	}
-	up(t, b, len(backends))
+	waitUp(t, b, len(backends))
 	return b, front.URL
 }
 
-// up waits until so many are in rotation.
-func up(t *testing.T, b *Balancer, n int) {
+// waitUp waits until n servers are in the rotation.
+func waitUp(t *testing.T, b *Balancer, n int) {
 	t.Helper()
 	tick := time.NewTicker(5 * time.Millisecond)
 	defer tick.Stop()
@@ -74,7 +74,7 @@ func call(t *testing.T, method, url string) (*http.Response, string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	req.Header.Set("Idempotency-Key", "k") // which net/http takes for leave to repeat
+	req.Header.Set("Idempotency-Key", "k") // with this header net/http may repeat a request
 	res, err := client.Do(req)
 	if err != nil {
 		t.Fatal(err)
@@ -87,14 +87,15 @@ func call(t *testing.T, method, url string) (*http.Response, string) {
 	return res, string(text)
 }
 
-func TestServersThatAnswerTakeTurns(t *testing.T) {
+func TestHealthyServersTakeTurns(t *testing.T) {
 	t.Parallel()
 	one, two := newBackend(t, "one"), newBackend(t, "two")
 	b, url := balanced(t, one, two)
 	turns := func() (out string) {
 		for range 4 {
 			res, text := call(t, "POST", url)
-			if name, host, _ := strings.Cut(text, " "); res.Header.Get(ServedBy) == name && strings.HasPrefix(host, "127.0.0.1") {
+			name, host, _ := strings.Cut(text, " ")
+			if res.Header.Get(ServedBy) == name && strings.HasPrefix(host, "127.0.0.1") {
 				out += name + " "
 			}
 		}
@@ -103,25 +104,25 @@ func TestServersThatAnswerTakeTurns(t *testing.T) {
 	if got := turns(); got != "one two one two " && got != "two one two one " {
 		t.Errorf("served by %s", got)
 	}
-	one.ill.Store(true)
-	up(t, b, 1)
+	one.unhealthy.Store(true)
+	waitUp(t, b, 1)
 	if got := turns(); got != "two two two two " {
-		t.Errorf("with one ill, served by %s", got)
+		t.Errorf("with one unhealthy, served by %s", got)
 	}
-	one.ill.Store(false)
-	up(t, b, 2)
+	one.unhealthy.Store(false)
+	waitUp(t, b, 2)
 	b.Remove("two")
 	if got := turns(); got != "one one one one " {
 		t.Errorf("with two removed, served by %s", got)
 	}
 }
 
-func TestNobodyUpIsAnsweredByTheBalancer(t *testing.T) {
+func TestWithoutAHealthyServerTheBalancerAnswers503(t *testing.T) {
 	t.Parallel()
 	one := newBackend(t, "one")
 	b, url := balanced(t, one)
-	one.ill.Store(true)
-	up(t, b, 0)
+	one.unhealthy.Store(true)
+	waitUp(t, b, 0)
 	if res, _ := call(t, "POST", url); res.StatusCode != http.StatusServiceUnavailable || res.Header.Get(Header) == "" {
 		t.Errorf("%d %v", res.StatusCode, res.Header)
 	}
@@ -132,17 +133,17 @@ func TestACallGoesToOneServerOnce(t *testing.T) {
 	one, two := newBackend(t, "one"), newBackend(t, "two")
 	_, url := balanced(t, one, two)
 	for range 3 {
-		call(t, "POST", url) // so that there are connections to use again
+		call(t, "POST", url) // so that there are idle connections
 	}
 	if res, _ := call(t, "POST", url+"/drop"); res.StatusCode != http.StatusBadGateway || res.Header.Get(Header) == "" {
 		t.Errorf("%d %v", res.StatusCode, res.Header)
 	}
 	if n := one.posts.Load() + two.posts.Load(); n != 1 {
-		t.Errorf("it came %d times", n)
+		t.Errorf("it arrived %d times", n)
 	}
 }
 
-func TestAServerThatIsGoneTakesNoMoreThanOneCallEach(t *testing.T) {
+func TestAServerThatIsGoneFailsOneCallAtMost(t *testing.T) {
 	t.Parallel()
 	one, two := newBackend(t, "one"), newBackend(t, "two")
 	_, url := balanced(t, one, two)
@@ -154,7 +155,7 @@ func TestAServerThatIsGoneTakesNoMoreThanOneCallEach(t *testing.T) {
 		}
 	}
 	if failed > 1 {
-		t.Errorf("%d of ten calls met the one that is gone", failed)
+		t.Errorf("%d of ten calls failed, want one at most", failed)
 	}
 }
 
@@ -169,7 +170,7 @@ func TestALostAnswerIsNoFaultOfTheServer(t *testing.T) {
 	if err := b.Add(one.name, one.url); err != nil {
 		t.Fatal(err)
 	}
-	up(t, b, 1)
+	waitUp(t, b, 1)
 	for _, want := range []int{502, 200, 502, 200} {
 		lose.Store(want == 502)
 		if res, _ := call(t, "POST", front.URL); res.StatusCode != want {

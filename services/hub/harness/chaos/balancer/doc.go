@@ -1,11 +1,8 @@
-// Package balancer is a load balancer as the cloud has one, small enough to see
-// through: servers in turn, those alone that answer.
+// Package balancer is a small load balancer like those of the cloud: it calls the healthy servers in turn.
 //
-// A server is taken into rotation once it answers for its health, and taken out when
-// it does not, or when a call finds nobody there. A call goes to one server once: a
-// repetition is the client's affair, because only the client knows what may be repeated.
-// What the balancer answers by itself, where no server does, carries [Header], so that
-// a client can tell it from what a server says.
+// A server enters the rotation when its health check succeeds, and leaves it when the check or a connection fails. A
+// call goes to one server once: repeating it is left to the client, because only the client knows which calls may be
+// repeated. Answers that the balancer gives in place of a server carry [Header], so that a client can tell them apart.
 //
 // Nothing that ships may import this package.
 package balancer

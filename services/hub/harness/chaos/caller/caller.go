@@ -15,23 +15,23 @@ import (
 	"parley.internal/shared/client"
 )
 
-// Caller calls operations with one key. It may be used by many at once.
+// Caller calls operations with one key. It is safe for concurrent use.
 type Caller struct {
-	// Name is the first part of the ids of its requests: letters, digits, dots and hyphens.
+	// Name is the first part of its request ids. It consists of letters, digits, dots and hyphens.
 	Name string
-	// REST calls over REST, for a caller without toolsets.
+	// REST is used by a caller without toolsets.
 	REST *client.Client
-	// Toolsets are what its MCP endpoint serves, and Base the http://host:port of it.
+	// Toolsets are the toolsets of its MCP endpoint; empty means REST. Base is the server's http://host:port.
 	Toolsets []string
 	Base     string
 	Key      string
 	Client   *http.Client
 	Now      func() time.Time
-	// Count is told of every attempt.
+	// Count is called after each attempt.
 	Count func(op, outcome string, took time.Duration)
-	// Stuck is told of an attempt that got no answer in its time, although nobody ended it.
+	// Stuck is called when an attempt exceeds its time limit although its context has not ended.
 	Stuck func(op, requestID string)
-	// Slack is how long an answer may take beyond what the call waits for.
+	// Slack is the time that an answer may take in addition to the wait that its call asks for.
 	Slack time.Duration
 
 	serial atomic.Int64
@@ -42,22 +42,25 @@ type Attempt struct {
 	RequestID string
 	Began     time.Time
 	Ended     time.Time
-	// Unknown says that it may have been done, although no answer says so.
+	// Unknown reports that the server may have executed the request, although no answer says so.
 	Unknown bool
 }
 
-// Call is a call that was answered, with what came before the answer.
+// Call is a call with all its attempts. There is at least one; the last one got the answer.
 type Call struct {
 	Attempts []Attempt
 }
 
-// Began is when it was first sent.
+// Began returns the time at which the first attempt was sent.
 func (c Call) Began() time.Time { return c.Attempts[0].Began }
 
-// Ended is when the answer was there.
+// Ended returns the time at which the answer was complete.
 func (c Call) Ended() time.Time { return c.Attempts[len(c.Attempts)-1].Ended }
 
-// Unsure are the attempts that may have been done without an answer.
+// RequestID returns the id of the last attempt.
+func (c Call) RequestID() string { return c.Attempts[len(c.Attempts)-1].RequestID }
+
+// Unsure returns the attempts that the server may have executed without an answer.
 func (c Call) Unsure() (out []Attempt) {
 	for _, a := range c.Attempts {
 		if a.Unknown {
@@ -73,9 +76,9 @@ const (
 	longPause  = time.Second
 )
 
-// Do calls an operation until it is answered, and decodes the answer into out. wait is
-// how long the call itself waits. A fault that may not be repeated is a *[Refusal]; any
-// other error says that ctx ended, and why.
+// Do calls an operation until it is answered and decodes the answer into out. wait is the wait that the arguments ask
+// for. A fault after which the call must not be repeated is a *[Refusal]; any other error means that ctx ended, and
+// wraps its cause.
 func (c *Caller) Do(ctx context.Context, name string, wait time.Duration, args map[string]any, out any) (Call, error) {
 	var call Call
 	id := fmt.Sprintf("%s-%d", c.Name, c.serial.Add(1))
@@ -91,7 +94,8 @@ func (c *Caller) Do(ctx context.Context, name string, wait time.Duration, args m
 		switch j.verdict {
 		case success:
 			if err := json.Unmarshal(j.data, out); err != nil {
-				return call, &Refusal{Op: name, Code: "garbled", Message: err.Error(), Status: http.StatusOK, RequestID: a.RequestID}
+				return call, &Refusal{Op: name, Code: "garbled", Message: err.Error(), Status: http.StatusOK,
+					RequestID: a.RequestID}
 			}
 			return call, nil
 		case refused:
@@ -104,12 +108,14 @@ func (c *Caller) Do(ctx context.Context, name string, wait time.Duration, args m
 	}
 }
 
-// unfinished is the error of a call that was given up.
+// unfinished returns the error of a call whose context ended.
 func unfinished(ctx context.Context, name string, call Call, outcome string) error {
-	n, took := len(call.Attempts), call.Ended().Sub(call.Began()).Round(time.Millisecond)
-	return fmt.Errorf("%s was given up after %d attempts in %v, the last %s with %q: %w", name, n, took, call.Attempts[n-1].RequestID, outcome, context.Cause(ctx))
+	took := call.Ended().Sub(call.Began()).Round(time.Millisecond)
+	return fmt.Errorf("%s was given up after %d attempts in %v, the last %s with %q: %w",
+		name, len(call.Attempts), took, call.RequestID(), outcome, context.Cause(ctx))
 }
 
+// pause waits before the next attempt and reports whether ctx still lasts.
 func pause(ctx context.Context, try int, atLeast time.Duration) bool {
 	d := longPause
 	if try < 6 {
@@ -126,7 +132,9 @@ func pause(ctx context.Context, try int, atLeast time.Duration) bool {
 }
 
 // attempt makes one request.
-func (c *Caller) attempt(ctx context.Context, name, id string, wait time.Duration, args map[string]any) judgement {
+func (c *Caller) attempt(
+	ctx context.Context, name, id string, wait time.Duration, args map[string]any,
+) judgement {
 	if len(c.Toolsets) == 0 {
 		return c.overREST(ctx, name, id, args)
 	}
@@ -148,11 +156,12 @@ func (c *Caller) attempt(ctx context.Context, name, id string, wait time.Duratio
 	return judge(res, body, err)
 }
 
-// overREST makes one request over REST. The client repeats nothing, because each attempt is judged here; how long the
-// call waits it reads from the arguments.
+// overREST makes one request over REST. The client repeats nothing, because each attempt is judged here. It takes the
+// wait from the arguments.
 func (c *Caller) overREST(ctx context.Context, name, id string, args map[string]any) judgement {
 	var header http.Header
-	once := c.REST.With(client.WithRetry(client.NoRetry), client.WithTimeout(c.Slack), client.WithRequestID(func() string { return id }),
+	once := c.REST.With(client.WithRetry(client.NoRetry), client.WithTimeout(c.Slack),
+		client.WithRequestID(func() string { return id }),
 		client.WithObserver(func(_ context.Context, a client.Attempt) { header = a.Header }))
 	var data json.RawMessage
 	err := once.Do(ctx, name, args, &data)
@@ -168,12 +177,12 @@ func (c *Caller) overREST(ctx context.Context, name, id string, args map[string]
 	return judgeREST(e, header)
 }
 
-// unsent is a request that could not be made.
+// unsent returns the judgement of a request that could not be sent.
 func unsent(err error) judgement {
 	return judgement{verdict: refused, outcome: "not sent", refusal: &Refusal{Code: "not sent", Message: err.Error()}}
 }
 
-// request is a tool's call over MCP.
+// request returns the request for a tool call over MCP.
 func (c *Caller) request(ctx context.Context, name string, args map[string]any) (*http.Request, error) {
 	params := map[string]any{"name": name, "arguments": args}
 	text, err := json.Marshal(map[string]any{"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params})

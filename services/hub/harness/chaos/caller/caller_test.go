@@ -32,7 +32,8 @@ func rest(code string) string {
 }
 
 func tool(code, text string) string {
-	return fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"result":{"isError":true,"content":[{"type":"text","text":%q}],"structuredContent":{"error":{"code":%q,"message":"m"}}}}`, text, code)
+	return fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"result":{"isError":true,"content":[{"type":"text","text":%q}],`+
+		`"structuredContent":{"error":{"code":%q,"message":"m"}}}}`, text, code)
 }
 
 const (
@@ -40,7 +41,7 @@ const (
 	toolOK = `{"jsonrpc":"2.0","id":1,"result":{"content":[],"structuredContent":{"a":1}}}`
 )
 
-func TestAnswersAreSuccessOrMayBeRepeatedOrAreRefusals(t *testing.T) {
+func TestEachAnswerIsSuccessTransientOrARefusal(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		mcp     bool
@@ -50,31 +51,60 @@ func TestAnswersAreSuccessOrMayBeRepeatedOrAreRefusals(t *testing.T) {
 		verdict verdict
 		outcome string
 	}{
-		"REST's success":                       {false, response(200), restOK, nil, success, "ok"},
-		"REST's creation":                      {false, response(201), restOK, nil, success, "ok"},
-		"a success with another status":        {false, response(500), restOK, nil, refused, "garbled"},
-		"a tool's success":                     {true, response(200), toolOK, nil, success, "ok"},
-		"a connection that was refused":        {false, nil, "", io.ErrUnexpectedEOF, unknown, "no answer"},
-		"an answer that was cut":               {true, response(200), toolOK[:20], io.ErrUnexpectedEOF, unknown, "no answer"},
-		"an answer that is half":               {true, response(200), toolOK[:20], nil, refused, "garbled"},
-		"no server behind the balancer":        {true, response(503, balancer.Header, "x"), "", nil, again, "503 balancer"},
-		"a server that did not answer":         {false, response(502, balancer.Header, "x"), "", nil, unknown, "502 balancer"},
-		"a 502 of somebody else's":             {false, response(502), "", nil, refused, "garbled"},
-		"contention over REST":                 {false, response(409), rest("CONFLICT"), nil, again, "CONFLICT"},
-		"contention over MCP":                  {true, response(200), tool("CONFLICT", "CONFLICT: m"), nil, again, "CONFLICT"},
-		"unavailable over REST":                {false, response(503), rest("UNAVAILABLE"), nil, unknown, "UNAVAILABLE"},
-		"unavailable over MCP":                 {true, response(200), tool("UNAVAILABLE", "UNAVAILABLE: m"), nil, unknown, "UNAVAILABLE"},
-		"exhausted with a time":                {false, response(429, "Retry-After", "2"), rest("RESOURCE_EXHAUSTED"), nil, again, "RESOURCE_EXHAUSTED"},
-		"exhausted with a time over MCP":       {true, response(200), tool("RESOURCE_EXHAUSTED", "RESOURCE_EXHAUSTED: m (try again after 2 s)"), nil, again, "RESOURCE_EXHAUSTED"},
-		"exhausted without a time":             {false, response(429), rest("RESOURCE_EXHAUSTED"), nil, refused, "RESOURCE_EXHAUSTED"},
-		"exhausted without a time over MCP":    {true, response(200), tool("RESOURCE_EXHAUSTED", "RESOURCE_EXHAUSTED: m"), nil, refused, "RESOURCE_EXHAUSTED"},
-		"an internal error":                    {false, response(500), rest("INTERNAL"), nil, refused, "INTERNAL"},
-		"an internal error over MCP":           {true, response(200), tool("INTERNAL", "INTERNAL: internal error"), nil, refused, "INTERNAL"},
-		"contention with a status of its own":  {false, response(500), rest("CONFLICT"), nil, refused, "garbled"},
-		"a key that is refused at MCP's door":  {true, response(401), rest("UNAUTHENTICATED"), nil, refused, "UNAUTHENTICATED"},
-		"unavailable at MCP's door":            {true, response(503), rest("UNAVAILABLE"), nil, unknown, "UNAVAILABLE"},
-		"an error of the protocol":             {true, response(200), `{"jsonrpc":"2.0","id":1,"error":{"code":-32602,"message":"m"}}`, nil, refused, "garbled"},
-		"a tool's result that nobody can read": {true, response(200), `{"jsonrpc":"2.0","id":1,"result":{"content":[]}}`, nil, refused, "garbled"},
+		"REST's success":                {false, response(200), restOK, nil, success, "ok"},
+		"REST's creation":               {false, response(201), restOK, nil, success, "ok"},
+		"a success with another status": {false, response(500), restOK, nil, refused, "garbled"},
+		"a tool's success":              {true, response(200), toolOK, nil, success, "ok"},
+		"a connection that was refused": {false, nil, "", io.ErrUnexpectedEOF, unknown, "no answer"},
+		"an answer that was cut": {
+			true, response(200), toolOK[:20], io.ErrUnexpectedEOF, unknown, "no answer",
+		},
+		"an answer that is half": {true, response(200), toolOK[:20], nil, refused, "garbled"},
+		"no server behind the balancer": {
+			true, response(503, balancer.Header, "x"), "", nil, again, "503 balancer",
+		},
+		"a server that did not answer": {
+			false, response(502, balancer.Header, "x"), "", nil, unknown, "502 balancer",
+		},
+		"a 502 of another proxy": {false, response(502), "", nil, refused, "garbled"},
+		"contention over REST":   {false, response(409), rest("CONFLICT"), nil, again, "CONFLICT"},
+		"contention over MCP": {
+			true, response(200), tool("CONFLICT", "CONFLICT: m"), nil, again, "CONFLICT",
+		},
+		"unavailable over REST": {false, response(503), rest("UNAVAILABLE"), nil, unknown, "UNAVAILABLE"},
+		"unavailable over MCP": {
+			true, response(200), tool("UNAVAILABLE", "UNAVAILABLE: m"), nil, unknown, "UNAVAILABLE",
+		},
+		"exhausted with a time": {
+			false, response(429, "Retry-After", "2"), rest("RESOURCE_EXHAUSTED"), nil, again, "RESOURCE_EXHAUSTED",
+		},
+		"exhausted with a time over MCP": {
+			true, response(200), tool("RESOURCE_EXHAUSTED", "RESOURCE_EXHAUSTED: m (try again after 2 s)"),
+			nil, again, "RESOURCE_EXHAUSTED",
+		},
+		"exhausted without a time": {
+			false, response(429), rest("RESOURCE_EXHAUSTED"), nil, refused, "RESOURCE_EXHAUSTED",
+		},
+		"exhausted without a time over MCP": {
+			true, response(200), tool("RESOURCE_EXHAUSTED", "RESOURCE_EXHAUSTED: m"),
+			nil, refused, "RESOURCE_EXHAUSTED",
+		},
+		"an internal error": {false, response(500), rest("INTERNAL"), nil, refused, "INTERNAL"},
+		"an internal error over MCP": {
+			true, response(200), tool("INTERNAL", "INTERNAL: internal error"), nil, refused, "INTERNAL",
+		},
+		"contention with a status of its own": {false, response(500), rest("CONFLICT"), nil, refused, "garbled"},
+		"a key that the MCP endpoint refuses": {
+			true, response(401), rest("UNAUTHENTICATED"), nil, refused, "UNAUTHENTICATED",
+		},
+		"an unavailable MCP endpoint": {true, response(503), rest("UNAVAILABLE"), nil, unknown, "UNAVAILABLE"},
+		"an error of the protocol": {
+			true, response(200), `{"jsonrpc":"2.0","id":1,"error":{"code":-32602,"message":"m"}}`,
+			nil, refused, "garbled",
+		},
+		"a tool's result without content": {
+			true, response(200), `{"jsonrpc":"2.0","id":1,"result":{"content":[]}}`, nil, refused, "garbled",
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -95,20 +125,20 @@ func TestAnswersAreSuccessOrMayBeRepeatedOrAreRefusals(t *testing.T) {
 	}
 }
 
-// judgedOverREST is what a call comes to that a server answers so; without a response it hangs up.
+// judgedOverREST returns the judgement of a call over REST with this answer; with nil the server hangs up.
 func judgedOverREST(t *testing.T, res *http.Response, body string) judgement {
 	t.Helper()
-	c, _ := calling(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+	c, _ := newCaller(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		if res == nil {
-			drops(w)
+			hangUp(w)
 		}
 		maps.Copy(w.Header(), res.Header)
-		says(res.StatusCode, body)(w)
+		answer(res.StatusCode, body)(w)
 	}))
 	return c.attempt(t.Context(), "get_tasks", "id", 0, nil)
 }
 
-// scripted answers with what it is given, in turn, and keeps what it was asked.
+// scripted is a server that gives the answers in turn and records the requests.
 type scripted struct {
 	mu      sync.Mutex
 	answers []func(http.ResponseWriter)
@@ -127,14 +157,14 @@ func (s *scripted) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	next(w)
 }
 
-func says(status int, body string) func(http.ResponseWriter) {
+func answer(status int, body string) func(http.ResponseWriter) {
 	return func(w http.ResponseWriter) {
 		w.WriteHeader(status)
 		_, _ = io.WriteString(w, body)
 	}
 }
 
-func drops(http.ResponseWriter) { panic(http.ErrAbortHandler) }
+func hangUp(http.ResponseWriter) { panic(http.ErrAbortHandler) }
 
 type counted struct {
 	mu       sync.Mutex
@@ -142,7 +172,7 @@ type counted struct {
 	stuck    int
 }
 
-func calling(t *testing.T, s http.Handler) (*Caller, *counted) {
+func newCaller(t *testing.T, s http.Handler) (*Caller, *counted) {
 	t.Helper()
 	server := httptest.NewServer(s)
 	n := &counted{}
@@ -167,8 +197,10 @@ func calling(t *testing.T, s http.Handler) (*Caller, *counted) {
 
 func TestACallIsRepeatedUntilItIsAnswered(t *testing.T) {
 	t.Parallel()
-	s := &scripted{answers: []func(http.ResponseWriter){drops, says(409, rest("CONFLICT")), says(503, rest("UNAVAILABLE")), says(200, restOK)}}
-	c, n := calling(t, s)
+	s := &scripted{answers: []func(http.ResponseWriter){
+		hangUp, answer(409, rest("CONFLICT")), answer(503, rest("UNAVAILABLE")), answer(200, restOK),
+	}}
+	c, n := newCaller(t, s)
 	var out struct{ A int }
 	call, err := c.Do(t.Context(), "claim_task", 0, map[string]any{"taskId": "a b", "sessionId": "s"}, &out)
 	if err != nil || out.A != 1 || len(call.Attempts) != 4 {
@@ -177,7 +209,8 @@ func TestACallIsRepeatedUntilItIsAnswered(t *testing.T) {
 	if want := `POST /v1/tasks/a%20b/claim {"sessionId":"s"}`; s.asked[0] != want || s.asked[3] != want {
 		t.Errorf("asked %q", s.asked)
 	}
-	if unsure := call.Unsure(); len(unsure) != 2 || unsure[0].RequestID != "c-1.1" || unsure[1].RequestID != "c-1.3" || s.ids[3] != "c-1.4" {
+	if unsure := call.Unsure(); len(unsure) != 2 || unsure[0].RequestID != "c-1.1" || unsure[1].RequestID != "c-1.3" ||
+		s.ids[3] != "c-1.4" {
 		t.Errorf("unsure of %+v; the server saw %q", call.Unsure(), s.ids)
 	}
 	if got := strings.Join(n.outcomes, ", "); got != "no answer, CONFLICT, UNAVAILABLE, ok" {
@@ -188,28 +221,31 @@ func TestACallIsRepeatedUntilItIsAnswered(t *testing.T) {
 func TestARefusalIsNotRepeated(t *testing.T) {
 	t.Parallel()
 	for _, code := range []fault.Kind{fault.Internal, fault.Precondition, fault.NotFound} {
-		s := &scripted{answers: []func(http.ResponseWriter){says(200, tool(code.Code(), "m"))}}
-		c, _ := calling(t, s)
+		s := &scripted{answers: []func(http.ResponseWriter){answer(200, tool(code.Code(), "m"))}}
+		c, _ := newCaller(t, s)
 		c.Toolsets = []string{"dispatch", "relay"}
 		_, err := c.Do(t.Context(), "get_tasks", 0, map[string]any{"limit": 3}, &struct{}{})
 		var r *Refusal
 		if !errors.As(err, &r) || r.Code != code.Code() || r.RequestID != "c-1.1" || r.Op != "get_tasks" {
 			t.Errorf("%v: %v", code, err)
 		}
-		if want := `POST /mcp?toolsets=dispatch,relay {"id":1,"jsonrpc":"2.0","method":"tools/call","params":{"arguments":{"limit":3},"name":"get_tasks"}}`; s.asked[0] != want {
+		want := `POST /mcp?toolsets=dispatch,relay ` +
+			`{"id":1,"jsonrpc":"2.0","method":"tools/call","params":{"arguments":{"limit":3},"name":"get_tasks"}}`
+		if s.asked[0] != want {
 			t.Errorf("asked %s", s.asked[0])
 		}
 	}
 }
 
-func TestAnAnswerThatDoesNotComeIsToldOf(t *testing.T) {
+func TestAMissingAnswerIsReported(t *testing.T) {
 	t.Parallel()
 	release := make(chan struct{})
-	s := &scripted{answers: []func(http.ResponseWriter){func(http.ResponseWriter) { <-release }, says(200, restOK)}}
-	c, n := calling(t, s)
+	s := &scripted{answers: []func(http.ResponseWriter){func(http.ResponseWriter) { <-release }, answer(200, restOK)}}
+	c, n := newCaller(t, s)
 	defer close(release)
 	c.Slack = 50 * time.Millisecond
-	if call, err := c.Do(t.Context(), "get_tasks", 0, nil, &struct{}{}); n.stuck == 0 || (err == nil && len(call.Unsure()) == 0) {
+	call, err := c.Do(t.Context(), "get_tasks", 0, nil, &struct{}{})
+	if n.stuck == 0 || (err == nil && len(call.Unsure()) == 0) {
 		t.Errorf("stuck %d times, %+v, %v", n.stuck, call, err)
 	}
 }
@@ -219,9 +255,9 @@ func TestACallEndsWithItsContext(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	s := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		cancel()
-		says(409, rest("CONFLICT"))(w)
+		answer(409, rest("CONFLICT"))(w)
 	})
-	c, n := calling(t, s)
+	c, n := newCaller(t, s)
 	if _, err := c.Do(ctx, "get_tasks", 0, nil, &struct{}{}); !errors.Is(err, context.Canceled) || n.stuck != 0 {
 		t.Errorf("%v, stuck %d times", err, n.stuck)
 	}

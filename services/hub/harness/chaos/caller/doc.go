@@ -1,10 +1,9 @@
-// Package caller is a client as an agent has one: it calls an operation over MCP or
-// REST, and calls again where the answer says that it may.
+// Package caller is the client of an agent: it calls an operation over MCP or REST and repeats the call if the answer
+// permits that.
 //
-// One function judges every answer, and it is strict: success, a refusal with its
-// reason, or one of the few things that a client should meet while servers come and go.
-// A call keeps what became of each of its attempts, because an attempt without an
-// answer may have been done all the same, which is what there is to check afterwards.
+// One function judges each answer, and it is strict: an answer is a success, a refusal with its fault, or one of the
+// few transient failures that a client must expect while servers come and go. A call records the outcome of each
+// attempt, because an attempt without an answer may have been executed, and an audit must allow for that.
 //
 // Nothing that ships may import this package.
 package caller

@@ -14,21 +14,21 @@ import (
 	"parley.internal/shared/fault"
 )
 
-// verdict is what an answer means for its caller.
+// verdict is the consequence of an answer for its caller.
 type verdict int
 
 const (
 	success verdict = iota
-	again           // not done; it may be repeated
-	unknown         // done or not; it may be repeated
-	refused         // it may not be repeated as it is
+	again           // not executed; the call may be repeated
+	unknown         // executed or not; the call may be repeated
+	refused         // the call must not be repeated
 )
 
-// Refusal is a fault that no repetition helps against.
+// Refusal is a fault after which repeating the call cannot help.
 type Refusal struct {
 	Op, Code, Message string
 	Status            int
-	// RequestID is the request's, ServedBy the hub that answered.
+	// RequestID is the id of the request, ServedBy the name of the hub that answered.
 	RequestID, ServedBy string
 }
 
@@ -36,14 +36,14 @@ func (r *Refusal) Error() string {
 	return fmt.Sprintf("%s was refused by %s: %d %s: %s", r.Op, r.ServedBy, r.Status, r.Code, r.Message)
 }
 
-// judgement is an answer that was understood.
+// judgement is the interpretation of an answer.
 type judgement struct {
 	verdict verdict
-	// outcome is the name under which it is counted.
+	// outcome is the name under which the attempt is counted.
 	outcome string
 	data    json.RawMessage
 	refusal *Refusal
-	after   time.Duration // how long the server wants to be left alone
+	after   time.Duration // the server's Retry-After, 0 for none
 }
 
 type wireError struct {
@@ -51,7 +51,7 @@ type wireError struct {
 	Message string `json:"message"`
 }
 
-// judgeREST reads what the client made of an answer over REST, with the answer's header.
+// judgeREST judges the client's error for an answer over REST with that header.
 func judgeREST(e *client.Error, header http.Header) judgement {
 	res := &http.Response{StatusCode: e.Status, Header: header}
 	if e.Status == 0 {
@@ -71,7 +71,7 @@ func judgeREST(e *client.Error, header http.Header) judgement {
 	return faulted(res, wireError{e.Code, e.Fault.Message}, after, after > 0)
 }
 
-// judgeBalancer reads an answer that the balancer gave in place of a server.
+// judgeBalancer judges an answer that the balancer gave in place of a server.
 func judgeBalancer(res *http.Response) (j judgement, ours bool) {
 	switch {
 	case res.Header.Get(balancer.Header) == "":
@@ -84,8 +84,8 @@ func judgeBalancer(res *http.Response) (j judgement, ours bool) {
 	return j, false
 }
 
-// judge reads an answer of the MCP endpoint, which refuses at its door as REST does. err is what ended the reading
-// of it.
+// judge judges an answer of the MCP endpoint. Before a request reaches the protocol, the endpoint refuses it in the form
+// of REST. err is the error of the request or of reading its answer.
 func judge(res *http.Response, body []byte, err error) judgement {
 	if err != nil || res == nil {
 		return judgement{verdict: unknown, outcome: "no answer"}
@@ -106,7 +106,7 @@ func judge(res *http.Response, body []byte, err error) judgement {
 	return faulted(res, *e.Error, after, hasAfter)
 }
 
-// judgeTool reads the answer to tools/call.
+// judgeTool judges the answer to tools/call.
 func judgeTool(res *http.Response, body []byte) judgement {
 	var m struct {
 		Result *struct {
@@ -132,7 +132,7 @@ func judgeTool(res *http.Response, body []byte) judgement {
 	return faulted(res, *e.Error, after, hasAfter)
 }
 
-// faulted sorts the faults of both transports.
+// faulted judges a fault of either transport.
 func faulted(res *http.Response, e wireError, after time.Duration, hasAfter bool) judgement {
 	switch {
 	case e.Code == fault.Conflict.Code():
@@ -145,17 +145,18 @@ func faulted(res *http.Response, e wireError, after time.Duration, hasAfter bool
 	return refusal(res, e.Code, e.Message)
 }
 
+// refusal judges an answer as a refusal.
 func refusal(res *http.Response, code, message string) judgement {
 	r := &Refusal{Code: code, Message: message, Status: res.StatusCode, ServedBy: res.Header.Get(balancer.ServedBy)}
 	return judgement{verdict: refused, outcome: code, refusal: r}
 }
 
-// garbled is an answer in no form that a server has: a refusal that nothing explains.
+// garbled judges an answer in a form that no server sends.
 func garbled(res *http.Response, body []byte) judgement {
 	return refusal(res, "garbled", fmt.Sprintf("%.300s", body))
 }
 
-// statusOf is the status that goes with a code, 0 for one that no kind has.
+// statusOf returns the HTTP status of a fault's code, 0 for an unknown code.
 func statusOf(code string) int {
 	if kind, known := fault.ParseCode(code); known {
 		return kind.HTTP()
@@ -168,12 +169,12 @@ func seconds(text string) (time.Duration, bool) {
 	return time.Duration(n) * time.Second, err == nil && n > 0
 }
 
-// maxBody is the longest answer that is read, in bytes.
+// maxBody is the maximum size of an answer, in bytes.
 const maxBody = 8 << 20
 
-// read takes an answer in to its end.
+// read reads the body of an answer and closes it.
 func read(res *http.Response) ([]byte, error) {
 	body, err := io.ReadAll(io.LimitReader(res.Body, maxBody))
-	_ = res.Body.Close() // it was read to its end, or the error is told
+	_ = res.Body.Close() // the error of reading is returned
 	return body, err
 }

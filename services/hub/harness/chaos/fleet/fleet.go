@@ -13,46 +13,45 @@ import (
 	"parley.internal/shared/supervise"
 )
 
-// Fleet starts hubs that are alike.
+// Fleet starts hubs with the same configuration. It is safe for concurrent use.
 type Fleet struct {
-	// Args is the whole command of a hub. It says where it serves as the serve command does.
+	// Args is the command of a hub with its arguments. It must print its address as the serve command does.
 	Args []string
 	// Env is its whole environment.
 	Env []string
-	// Dir is where the output of each hub is kept, in a file of its own.
+	// Dir is the directory for the output of the hubs, one file for each.
 	Dir string
 
 	mu   sync.Mutex
 	hubs []*Hub
 }
 
-// Hub is a hub that was started.
+// Hub is a running or exited hub. It is safe for concurrent use.
 type Hub struct {
 	// Name is hub-1 for the first of its fleet, and so on.
 	Name string
-	// URL is its http://host:port.
+	// URL is the hub's http://host:port.
 	URL string
-	// Log is the file with what it wrote.
+	// Log is the path of the file with its output.
 	Log string
 
-	process *supervise.Process
-	output  *output
-	mu      sync.Mutex
-	killed  bool // by Kill: any end is right then
-	told    bool // by Terminate
+	process    *supervise.Process
+	output     *output
+	mu         sync.Mutex
+	killed     bool // by Kill; any exit code is right then
+	terminated bool // by Terminate
 }
 
 const (
-	// patience is how long a hub may take to be there.
-	patience = time.Minute
-	// farewell is how long one may take to end when it is told to: more than it gives
-	// the calls that it still serves.
-	farewell = 30 * time.Second
+	// startTimeout bounds the start of a hub.
+	startTimeout = time.Minute
+	// stopTimeout bounds the end of a hub after SIGTERM. It is longer than the time that a hub gives its calls in flight.
+	stopTimeout = 30 * time.Second
 )
 
-// Start brings up a hub. It listens when Start returns.
+// Start starts a hub, which is listening when Start returns.
 func (f *Fleet) Start(ctx context.Context) (*Hub, error) {
-	ctx, cancel := context.WithTimeout(ctx, patience)
+	ctx, cancel := context.WithTimeout(ctx, startTimeout)
 	defer cancel()
 	h, err := f.launch()
 	if err != nil {
@@ -62,7 +61,7 @@ func (f *Fleet) Start(ctx context.Context) (*Hub, error) {
 	case h.URL = <-h.output.url:
 		return h, nil
 	case <-h.Exited():
-		return nil, fmt.Errorf("%s ended before it served:\n%s", h.Name, h.process.Output())
+		return nil, fmt.Errorf("%s exited before it served:\n%s", h.Name, h.process.Output())
 	case <-ctx.Done():
 		h.Kill()
 		return nil, fmt.Errorf("%s does not serve: %w\n%s", h.Name, context.Cause(ctx), h.process.Output())
@@ -79,7 +78,7 @@ func (f *Fleet) launch() (*Hub, error) {
 		return nil, err
 	}
 	h.output = newOutput(file)
-	// A run that was killed does not wait for the last work of its hubs.
+	// If the starter is killed, its hubs need not finish their calls.
 	h.process, err = supervise.Command{Args: f.Args, Env: f.Env, Output: h.output, Grace: time.Second}.Start()
 	if err != nil {
 		return nil, errors.Join(err, file.Close())
@@ -92,39 +91,36 @@ func (f *Fleet) launch() (*Hub, error) {
 	return h, nil
 }
 
-// Kill ends the hub as kill -9 does, at once.
+// Kill sends SIGKILL to the hub.
 func (h *Hub) Kill() {
 	h.mu.Lock()
 	h.killed = true
 	h.mu.Unlock()
-	_ = h.process.Signal(os.Kill) // one that has ended needs no kill
+	_ = h.process.Signal(os.Kill) // fails only if the hub has exited
 }
 
-// Terminate tells the hub to end, which it does when the calls that it serves are done.
+// Terminate sends SIGTERM to the hub, which then finishes its calls and exits.
 func (h *Hub) Terminate() {
 	h.mu.Lock()
-	h.told = true
+	h.terminated = true
 	h.mu.Unlock()
-	_ = h.process.Signal(syscall.SIGTERM) // one that has ended need not be told
+	_ = h.process.Signal(syscall.SIGTERM) // fails only if the hub has exited
 }
 
-// Exited is closed when the hub has ended, with all that it started.
+// Exited returns a channel that is closed when the hub and all processes that it started have exited.
 func (h *Hub) Exited() <-chan struct{} { return h.process.Exited() }
 
-// Output returns the last that the hub wrote.
-func (h *Hub) Output() string { return h.process.Output() }
-
-// Late says that a hub which was told to end gave up some of its last work, because
-// that took longer than it may.
+// Late reports whether the hub, after Terminate, exited before it had finished its calls because they took longer than
+// its time limit.
 func (h *Hub) Late() bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	code, known := h.process.ExitCode()
-	return h.told && !h.killed && known && code == 1 && h.output.cutOff()
+	return h.terminated && !h.killed && known && code == 1 && h.output.cutOff()
 }
 
-// Fault says what is wrong with how an exited hub ended, or nothing: that it did so
-// unasked, or not well when it was told to. To be late is no fault.
+// Fault returns an error if the hub, which must have exited, did so without a signal, or with a failure after Terminate.
+// A hub that was late is not at fault.
 func (h *Hub) Fault() error {
 	late := h.Late()
 	h.mu.Lock()
@@ -133,16 +129,16 @@ func (h *Hub) Fault() error {
 	switch {
 	case h.killed:
 		return nil
-	case !h.told:
-		return fmt.Errorf("%s ended by itself, with %d:\n%s", h.Name, code, h.process.Output())
+	case !h.terminated:
+		return fmt.Errorf("%s exited without a signal, with code %d:\n%s", h.Name, code, h.process.Output())
 	case !late && (!known || code != 0):
-		return fmt.Errorf("%s was told to end and did so with %d:\n%s", h.Name, code, h.process.Output())
+		return fmt.Errorf("%s exited on SIGTERM with code %d:\n%s", h.Name, code, h.process.Output())
 	}
 	return nil
 }
 
-// Close tells every hub to end and waits until it has. Its error says which ended
-// otherwise than they should have, whenever that was.
+// Close terminates every hub and waits until all have exited. It returns the joined faults of all hubs of the fleet,
+// also of those that had exited before.
 func (f *Fleet) Close() error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -154,12 +150,12 @@ func (f *Fleet) Close() error {
 		}
 	}
 	var wrong []error
-	over := time.After(farewell)
+	over := time.After(stopTimeout)
 	for _, h := range f.hubs {
 		select {
 		case <-h.Exited():
 		case <-over:
-			wrong = append(wrong, fmt.Errorf("%s does not end:\n%s", h.Name, h.process.Output()))
+			wrong = append(wrong, fmt.Errorf("%s did not exit on SIGTERM:\n%s", h.Name, h.process.Output()))
 			h.process.Stop()
 		}
 		wrong = append(wrong, h.Fault())
@@ -167,7 +163,7 @@ func (f *Fleet) Close() error {
 	return errors.Join(wrong...)
 }
 
-// Hubs are all that were started, those that ended among them.
+// Hubs returns all hubs that were started, including those that have exited.
 func (f *Fleet) Hubs() []*Hub {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -36,10 +36,10 @@ func helper(how string) []string {
 	return []string{helperVariable + "=" + how, "PATH=" + os.Getenv("PATH"), "TMPDIR=" + os.Getenv("TMPDIR")}
 }
 
-// serve is a hub that ends in a way of its own.
+// serve is a hub that ends in the given way.
 func serve(how string) {
-	told := make(chan os.Signal, 1)
-	signal.Notify(told, syscall.SIGTERM)
+	terminated := make(chan os.Signal, 1)
+	signal.Notify(terminated, syscall.SIGTERM)
 	if how == "mute" {
 		os.Exit(1)
 	}
@@ -51,12 +51,12 @@ func serve(how string) {
 	if how == "crash" {
 		os.Exit(2)
 	}
-	<-told
+	<-terminated
 	switch how {
 	case "late":
 		fmt.Println("parley: context deadline exceeded")
 		os.Exit(1)
-	case "badly":
+	case "failing":
 		os.Exit(1)
 	}
 	os.Exit(0)
@@ -82,16 +82,16 @@ func connect(t *testing.T, url string) net.Conn {
 	return conn
 }
 
-// ends waits for the other end to go away.
-func ends(t *testing.T, conn net.Conn) {
+// awaitClose waits until the server closes the connection.
+func awaitClose(t *testing.T, conn net.Conn) {
 	t.Helper()
 	_ = conn.SetReadDeadline(time.Now().Add(30 * time.Second))
 	if _, err := conn.Read(make([]byte, 1)); err == nil || os.IsTimeout(err) {
-		t.Errorf("the hub lives on: %v", err)
+		t.Errorf("the hub still runs: %v", err)
 	}
 }
 
-func TestAHubEndsAsItIsEnded(t *testing.T) {
+func TestTheFaultTellsHowAHubEnded(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		how   string
@@ -99,12 +99,12 @@ func TestAHubEndsAsItIsEnded(t *testing.T) {
 		late  bool
 		fault string
 	}{
-		"killed":                  {"serve", (*Hub).Kill, false, ""},
-		"told to end":             {"serve", (*Hub).Terminate, false, ""},
-		"told to end, badly":      {"badly", (*Hub).Terminate, false, "was told to end and did so with 1"},
-		"told to end, but late":   {"late", (*Hub).Terminate, true, ""},
-		"by itself":               {"crash", func(*Hub) {}, false, "ended by itself, with 2"},
-		"killed when it was told": {"serve", func(h *Hub) { h.Terminate(); h.Kill() }, false, ""},
+		"killed":                   {"serve", (*Hub).Kill, false, ""},
+		"terminated":               {"serve", (*Hub).Terminate, false, ""},
+		"terminated with an error": {"failing", (*Hub).Terminate, false, "exited on SIGTERM with code 1"},
+		"terminated, but late":     {"late", (*Hub).Terminate, true, ""},
+		"crashed":                  {"crash", func(*Hub) {}, false, "exited without a signal, with code 2"},
+		"terminated, then killed":  {"serve", func(h *Hub) { h.Terminate(); h.Kill() }, false, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -113,41 +113,42 @@ func TestAHubEndsAsItIsEnded(t *testing.T) {
 			select {
 			case <-h.Exited():
 			case <-time.After(30 * time.Second):
-				t.Fatal("it does not end")
+				t.Fatal("it does not exit")
 			}
 			err := h.Fault()
-			if (err == nil) != (c.fault == "") || (err != nil && !strings.Contains(err.Error(), c.fault)) || h.Late() != c.late {
+			matches := (err == nil) == (c.fault == "") && (err == nil || strings.Contains(err.Error(), c.fault))
+			if !matches || h.Late() != c.late {
 				t.Errorf("fault %v, late %v", err, h.Late())
 			}
 			if again := f.Close(); (again == nil) != (c.fault == "") {
-				t.Errorf("the fleet says %v", again)
+				t.Errorf("the fleet's error is %v", again)
 			}
 		})
 	}
 }
 
-func TestAFleetThatIsClosedLeavesNothing(t *testing.T) {
+func TestCloseEndsTheHubsAndKeepsTheirLogs(t *testing.T) {
 	t.Parallel()
 	f, h := start(t, "serve")
 	conn := connect(t, h.URL)
 	if err := f.Close(); err != nil {
 		t.Error(err)
 	}
-	ends(t, conn)
+	awaitClose(t, conn)
 	if text, err := os.ReadFile(h.Log); err != nil || !strings.Contains(string(text), "serves MCP at "+h.URL) {
 		t.Errorf("its log has %q, %v", text, err)
 	}
 }
 
-func TestAHubThatDoesNotServeSaysWhy(t *testing.T) {
+func TestTheErrorOfAHubThatDoesNotServeTellsWhy(t *testing.T) {
 	t.Parallel()
 	f := &Fleet{Args: []string{os.Args[0]}, Env: helper("mute"), Dir: t.TempDir()}
-	if _, err := f.Start(t.Context()); err == nil || !strings.Contains(err.Error(), "ended before it served") {
+	if _, err := f.Start(t.Context()); err == nil || !strings.Contains(err.Error(), "exited before it served") {
 		t.Error(err)
 	}
 }
 
-func TestAHubEndsWithWhoStartedIt(t *testing.T) {
+func TestAHubEndsWithItsStarter(t *testing.T) {
 	t.Parallel()
 	starter := exec.CommandContext(t.Context(), os.Args[0])
 	starter.Env = append(helper("start"), "TMPDIR="+t.TempDir())
@@ -164,14 +165,14 @@ func TestAHubEndsWithWhoStartedIt(t *testing.T) {
 		t.Fatal(err)
 	}
 	line, err := bufio.NewReader(out).ReadString('\n')
-	url, said, _ := strings.Cut(strings.TrimSpace(line), " ")
-	if err != nil || said != "<nil>" {
-		t.Fatalf("the starter said %q, %v", line, err)
+	url, problem, _ := strings.Cut(strings.TrimSpace(line), " ")
+	if err != nil || problem != "<nil>" {
+		t.Fatalf("the starter printed %q, %v", line, err)
 	}
 	conn := connect(t, url)
 	if err := starter.Process.Kill(); err != nil {
 		t.Fatal(err)
 	}
 	_ = starter.Wait()
-	ends(t, conn)
+	awaitClose(t, conn)
 }

@@ -7,14 +7,14 @@ import (
 	"sync"
 )
 
-// output passes on all that a hub writes, and picks out its URL and whether its last work was cut off.
+// output passes on the output of a hub. It extracts the hub's URL and whether its calls in flight were cut off.
 type output struct {
 	next io.Writer
-	url  chan string // gets the hub's, once
+	url  chan string // receives the hub's URL, once
 
 	mu    sync.Mutex
-	line  []byte // the last one, which has not ended
-	found bool   // the URL
+	line  []byte // the last line, which is incomplete
+	found bool   // the URL was found
 	late  bool
 }
 
@@ -25,7 +25,7 @@ var (
 
 func newOutput(next io.Writer) *output { return &output{next: next, url: make(chan string, 1)} }
 
-// Write is called by one goroutine at a time.
+// Write implements io.Writer.
 func (o *output) Write(b []byte) (int, error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -49,7 +49,7 @@ func (o *output) read(line []byte) {
 	o.late = o.late || late.Match(line)
 }
 
-// cutOff reports whether the hub ran out of the time that it gives its last work.
+// cutOff reports whether the hub exceeded the time limit for its calls in flight.
 func (o *output) cutOff() bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()

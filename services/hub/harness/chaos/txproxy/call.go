@@ -9,7 +9,7 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// call is one call on its way, with the transaction that it concerns.
+// call is a call in flight with the transaction that it concerns.
 type call struct {
 	proxy    *Proxy
 	client   *client
@@ -30,8 +30,8 @@ type ofTransaction interface {
 	GetTransaction() []byte
 }
 
-// asked reads a request, and notes the transaction that it ends.
-func (c *call) asked(m []byte) {
+// onRequest reads a request and records the transaction that it ends.
+func (c *call) onRequest(m []byte) {
 	var req ofDatabase
 	switch c.method {
 	case "BatchGetDocuments":
@@ -50,7 +50,7 @@ func (c *call) asked(m []byte) {
 		return
 	}
 	if proto.Unmarshal(m, req) != nil {
-		return // the emulator says what is wrong with it
+		return // the emulator reports the error
 	}
 	c.client.mu.Lock()
 	defer c.client.mu.Unlock()
@@ -78,8 +78,8 @@ func databaseOf(name string) string {
 	return name
 }
 
-// answered reads a response: the first one of a read may open a transaction.
-func (c *call) answered(m []byte) {
+// onResponse reads a response. The first response of a read may open a transaction.
+func (c *call) onResponse(m []byte) {
 	var res ofTransaction
 	switch c.method {
 	case "BatchGetDocuments":
@@ -102,9 +102,9 @@ func (c *call) answered(m []byte) {
 	c.client.open[string(res.GetTransaction())] = o
 }
 
-// ended notes how the call did. A transaction is over by a commit that was made and by
-// a rollback; one whose commit was refused may hold its locks still.
-func (c *call) ended(err error) {
+// onEnd records the outcome of the call. A successful commit or a rollback ends the transaction; after a refused commit
+// it may still hold its locks.
+func (c *call) onEnd(err error) {
 	if c.tx == "" {
 		return
 	}

@@ -29,14 +29,15 @@ type Proxy struct {
 	calls  sync.WaitGroup
 }
 
-// longest is how long a call goes on after the end of its hub.
-const longest = 30 * time.Second
+// callTimeout bounds a call after the end of its hub.
+const callTimeout = 30 * time.Second
 
 // New starts a proxy to an emulator at host:port, on a free port of 127.0.0.1. It runs until [Proxy.Close].
 func New(ctx context.Context, emulator string) (*Proxy, error) {
 	sizes := grpc.WithDefaultCallOptions(grpc.ForceCodecV2(raw{}), grpc.MaxCallRecvMsgSize(math.MaxInt32),
 		grpc.MaxCallSendMsgSize(math.MaxInt32))
-	conn, err := grpc.NewClient("passthrough:///"+emulator, grpc.WithTransportCredentials(insecure.NewCredentials()), sizes)
+	plain := grpc.WithTransportCredentials(insecure.NewCredentials())
+	conn, err := grpc.NewClient("passthrough:///"+emulator, plain, sizes)
 	if err != nil {
 		return nil, err
 	}
@@ -47,7 +48,7 @@ func New(ctx context.Context, emulator string) (*Proxy, error) {
 	p := &Proxy{Addr: listener.Addr().String(), conn: conn}
 	p.server = grpc.NewServer(grpc.ForceServerCodecV2(raw{}), grpc.UnknownServiceHandler(p.forward), grpc.StatsHandler(p),
 		grpc.MaxRecvMsgSize(math.MaxInt32))
-	p.calls.Go(func() { _ = p.server.Serve(listener) }) // stopped, always
+	p.calls.Go(func() { _ = p.server.Serve(listener) }) // ends when the server is stopped
 	return p, nil
 }
 
@@ -58,14 +59,14 @@ func (p *Proxy) Close() error {
 	return p.conn.Close()
 }
 
-// client is one connection of a hub, with its open transactions.
+// client is one connection of a hub with its open transactions.
 type client struct {
 	mu   sync.Mutex
 	open map[string]transaction // by their id
 	gone bool
 }
 
-// transaction is an open transaction, with what rolling it back takes.
+// transaction is an open transaction with the data for its rollback.
 type transaction struct {
 	database   string
 	headers    metadata.MD
@@ -79,7 +80,7 @@ func (p *Proxy) TagConn(ctx context.Context, _ *stats.ConnTagInfo) context.Conte
 	return context.WithValue(ctx, clientKey{}, &client{open: map[string]transaction{}})
 }
 
-// HandleConn implements stats.Handler: it is told of the end of a connection.
+// HandleConn implements stats.Handler. At the end of a connection it rolls back its open transactions.
 func (p *Proxy) HandleConn(ctx context.Context, s stats.ConnStats) {
 	if _, over := s.(*stats.ConnEnd); !over {
 		return
@@ -104,17 +105,18 @@ func (p *Proxy) HandleRPC(context.Context, stats.RPCStats) {}
 // rollBack rolls a transaction back, in the background.
 func (p *Proxy) rollBack(tx string, o transaction) {
 	p.calls.Go(func() {
-		ctx, cancel := context.WithTimeout(metadata.NewOutgoingContext(context.Background(), o.headers), longest)
+		ctx, cancel := context.WithTimeout(metadata.NewOutgoingContext(context.Background(), o.headers), callTimeout)
 		defer cancel()
 		req, err := proto.Marshal(&firestorepb.RollbackRequest{Database: o.database, Transaction: []byte(tx)})
 		var none []byte
 		if err == nil {
-			_ = p.conn.Invoke(ctx, "/google.firestore.v1.Firestore/Rollback", &req, &none) // after a failure it ends by itself, later
+			// After a failure the emulator itself ends the transaction, later.
+			_ = p.conn.Invoke(ctx, "/google.firestore.v1.Firestore/Rollback", &req, &none)
 		}
 	})
 }
 
-// forward carries one call through, whatever its method.
+// forward forwards a call of any method.
 func (p *Proxy) forward(_ any, in grpc.ServerStream) error {
 	p.calls.Add(1)
 	defer p.calls.Done()
@@ -124,7 +126,7 @@ func (p *Proxy) forward(_ any, in grpc.ServerStream) error {
 	ctx, cancel := context.WithCancel(in.Context())
 	if c.method != "Listen" {
 		cancel()
-		ctx, cancel = context.WithTimeout(context.WithoutCancel(in.Context()), longest+time.Minute)
+		ctx, cancel = context.WithTimeout(context.WithoutCancel(in.Context()), callTimeout+time.Minute)
 	}
 	defer cancel()
 	both := &grpc.StreamDesc{ServerStreams: true, ClientStreams: true}
@@ -136,10 +138,10 @@ func (p *Proxy) forward(_ any, in grpc.ServerStream) error {
 		for {
 			var m []byte
 			if in.RecvMsg(&m) != nil {
-				_ = out.CloseSend() // the answer tells the rest
+				_ = out.CloseSend() // an error shows in the response
 				return
 			}
-			c.asked(m)
+			c.onRequest(m)
 			if out.SendMsg(&m) != nil {
 				return
 			}
@@ -148,14 +150,14 @@ func (p *Proxy) forward(_ any, in grpc.ServerStream) error {
 	for {
 		var m []byte
 		if err := out.RecvMsg(&m); err != nil {
-			c.ended(err)
+			c.onEnd(err)
 			if in.SetTrailer(out.Trailer()); errors.Is(err, io.EOF) {
 				return nil
 			}
 			return err
 		}
-		c.answered(m)
-		_ = in.SendMsg(&m) // the call goes on where its hub is gone
+		c.onResponse(m)
+		_ = in.SendMsg(&m) // the call goes on even if its hub is gone
 	}
 }
 
@@ -164,7 +166,8 @@ func headers(ctx context.Context) metadata.MD {
 	in, _ := metadata.FromIncomingContext(ctx)
 	out := metadata.MD{}
 	for name, values := range in {
-		if !strings.HasPrefix(name, ":") && name != "content-type" && name != "user-agent" && !strings.HasPrefix(name, "grpc-") {
+		if !strings.HasPrefix(name, ":") && !strings.HasPrefix(name, "grpc-") &&
+			name != "content-type" && name != "user-agent" {
 			out[name] = values
 		}
 	}

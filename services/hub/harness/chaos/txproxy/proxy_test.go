@@ -24,20 +24,20 @@ type thing struct {
 
 var things = store.Collection[thing]{Name: "things", Indexes: []string{"n"}}
 
-// through is a store and the raw client of a hub, both behind one proxy.
-func through(t *testing.T) (*store.Tenant, *grpc.ClientConn, string) {
+// newProxy returns a store and the raw client of a hub, both behind one proxy, and the name of their database.
+func newProxy(t *testing.T) (*store.Tenant, *grpc.ClientConn, string) {
 	t.Helper()
 	project := emulator.Project(t)
-	g, err := New(t.Context(), emulator.Shared(t))
+	p, err := New(t.Context(), emulator.Shared(t))
 	if err != nil {
 		t.Fatal(err)
 	}
-	d, err := firestore.Open(t.Context(), firestore.Options{Project: project, EmulatorHost: g.Addr})
+	d, err := firestore.Open(t.Context(), firestore.Options{Project: project, EmulatorHost: p.Addr})
 	if err != nil {
 		t.Fatal(err)
 	}
 	db := store.New(d, store.NewSchema(things.Def()))
-	hub, err := grpc.NewClient("passthrough:///"+g.Addr, grpc.WithTransportCredentials(insecure.NewCredentials()))
+	hub, err := grpc.NewClient("passthrough:///"+p.Addr, grpc.WithTransportCredentials(insecure.NewCredentials()))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -46,7 +46,7 @@ func through(t *testing.T) (*store.Tenant, *grpc.ClientConn, string) {
 		if err := db.Close(); err != nil {
 			t.Error(err)
 		}
-		if err := g.Close(); err != nil {
+		if err := p.Close(); err != nil {
 			t.Error(err)
 		}
 	})
@@ -72,13 +72,17 @@ func owner(ctx context.Context) context.Context {
 func begin(t *testing.T, hub *grpc.ClientConn, database string, query bool) {
 	t.Helper()
 	c := firestorepb.NewFirestoreClient(hub)
-	options := &firestorepb.TransactionOptions{Mode: &firestorepb.TransactionOptions_ReadWrite_{ReadWrite: &firestorepb.TransactionOptions_ReadWrite{}}}
+	mode := &firestorepb.TransactionOptions_ReadWrite_{ReadWrite: &firestorepb.TransactionOptions_ReadWrite{}}
+	options := &firestorepb.TransactionOptions{Mode: mode}
 	user := database + "/documents/users/u"
 	var tx []byte
 	if query {
 		q := &firestorepb.StructuredQuery{From: []*firestorepb.StructuredQuery_CollectionSelector{{CollectionId: "things"}}}
-		s, err := c.RunQuery(owner(t.Context()), &firestorepb.RunQueryRequest{Parent: user, QueryType: &firestorepb.RunQueryRequest_StructuredQuery{StructuredQuery: q},
-			ConsistencySelector: &firestorepb.RunQueryRequest_NewTransaction{NewTransaction: options}})
+		s, err := c.RunQuery(owner(t.Context()), &firestorepb.RunQueryRequest{
+			Parent:              user,
+			QueryType:           &firestorepb.RunQueryRequest_StructuredQuery{StructuredQuery: q},
+			ConsistencySelector: &firestorepb.RunQueryRequest_NewTransaction{NewTransaction: options},
+		})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -86,8 +90,11 @@ func begin(t *testing.T, hub *grpc.ClientConn, database string, query bool) {
 			tx = append(tx, r.GetTransaction()...)
 		}
 	} else {
-		s, err := c.BatchGetDocuments(owner(t.Context()), &firestorepb.BatchGetDocumentsRequest{Database: database, Documents: []string{user + "/things/a"},
-			ConsistencySelector: &firestorepb.BatchGetDocumentsRequest_NewTransaction{NewTransaction: options}})
+		s, err := c.BatchGetDocuments(owner(t.Context()), &firestorepb.BatchGetDocumentsRequest{
+			Database:            database,
+			Documents:           []string{user + "/things/a"},
+			ConsistencySelector: &firestorepb.BatchGetDocumentsRequest_NewTransaction{NewTransaction: options},
+		})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -100,14 +107,13 @@ func begin(t *testing.T, hub *grpc.ClientConn, database string, query bool) {
 	}
 }
 
-// The emulator would keep the locks for a minute, which is longer than an update
-// tries to get at the document.
-func TestWhatAKilledHubHadLockedIsFree(t *testing.T) {
+// The emulator would keep the locks for a minute, longer than an update tries to lock the document.
+func TestTheLocksOfAKilledHubAreReleased(t *testing.T) {
 	t.Parallel()
 	for name, query := range map[string]bool{"by reading it": false, "by a query": true} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			u, hub, database := through(t)
+			u, hub, database := newProxy(t)
 			if err := put(t.Context(), u, 1); err != nil {
 				t.Fatal(err)
 			}
@@ -116,7 +122,7 @@ func TestWhatAKilledHubHadLockedIsFree(t *testing.T) {
 				t.Fatal(err)
 			}
 			if err := put(t.Context(), u, 2); err != nil {
-				t.Errorf("after the end of who had it locked: %v", err)
+				t.Errorf("after the end of the hub that held the lock: %v", err)
 			}
 			if v, err := things.Get(t.Context(), u, "a"); err != nil || v.N != 2 {
 				t.Errorf("%+v, %v", v, err)
@@ -125,10 +131,10 @@ func TestWhatAKilledHubHadLockedIsFree(t *testing.T) {
 	}
 }
 
-// Waiting uses streams in both directions, and a refused commit a status with details.
-func TestADriverNoticesNoProxy(t *testing.T) {
+// A wait uses streams in both directions, and a refused commit a status with details.
+func TestTheProxyIsTransparentToADriver(t *testing.T) {
 	t.Parallel()
-	u, _, _ := through(t)
+	u, _, _ := newProxy(t)
 	if err := put(t.Context(), u, 1); err != nil {
 		t.Fatal(err)
 	}
@@ -149,6 +155,6 @@ func TestADriverNoticesNoProxy(t *testing.T) {
 		return nil
 	})
 	if err == nil || err.Error() != `things "a" exists already` {
-		t.Errorf("made twice: %v", err)
+		t.Errorf("created twice: %v", err)
 	}
 }

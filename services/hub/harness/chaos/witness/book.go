@@ -11,21 +11,21 @@ import (
 	"parley.internal/shared/store"
 )
 
-// The promises that can be broken.
+// The promises that a violation can break.
 const (
-	Kept      = "what was acknowledged is kept"
-	Once      = "a repeated call happens once"
-	Exclusive = "a task has one holder, and one end"
-	Delivered = "a message reaches its recipient, and one reader"
-	Answers   = "clients see success or what may be repeated"
+	Kept      = "an acknowledged write is kept"
+	Once      = "a repeated call takes effect once"
+	Exclusive = "a task has one claimant and one completion"
+	Delivered = "a message is delivered once, to its recipient"
+	Answers   = "clients see success or a transient failure"
 	Waits     = "waits end"
-	Clean     = "nothing is left behind"
+	Clean     = "hubs and sweeps end without a fault"
 )
 
-// Violation is a promise that was broken.
+// Violation is a broken promise.
 type Violation struct {
 	Promise, Text string
-	// RequestID is the request that showed it, where one did.
+	// RequestID is the id of the request that revealed it, empty if none did.
 	RequestID string
 }
 
@@ -36,29 +36,29 @@ func (v Violation) String() string {
 	return v.Promise + ": " + v.Text + " (request " + v.RequestID + ")"
 }
 
-// Span is a time in which something may have happened.
+// Span is the interval in which an event happened.
 type Span struct{ From, To time.Time }
 
-// Book is what the clients of one user were told. It may be written by many at once.
+// Book records the answers to the clients of one user. It is safe for concurrent use. Create it with [NewBook].
 type Book struct {
 	mu         sync.Mutex
 	violations []Violation
 	tasks      map[string]*taskFacts
-	outdone    []outdone
-	mail       map[string]*letter
-	lostReads  map[string][]Span // of inboxes, by the program
+	refused    []refusedClaim
+	messages   map[string]*message
+	lostReads  map[string][]Span // by program
 	teams      map[string]*teamFacts
 	fires      map[string]*fireFacts
 	questions  map[string]*question
 }
 
-// NewBook is an empty book.
+// NewBook returns an empty book.
 func NewBook() *Book {
-	return &Book{tasks: map[string]*taskFacts{}, mail: map[string]*letter{}, lostReads: map[string][]Span{}, fires: map[string]*fireFacts{}, questions: map[string]*question{},
-		teams: map[string]*teamFacts{}}
+	return &Book{tasks: map[string]*taskFacts{}, messages: map[string]*message{}, lostReads: map[string][]Span{},
+		fires: map[string]*fireFacts{}, questions: map[string]*question{}, teams: map[string]*teamFacts{}}
 }
 
-// Violate takes down a promise that was seen to be broken.
+// Violate records a violation. requestID may be empty.
 func (b *Book) Violate(promise, requestID, format string, args ...any) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -69,17 +69,17 @@ func (b *Book) violate(promise, requestID, format string, args ...any) {
 	b.violations = append(b.violations, Violation{promise, fmt.Sprintf(format, args...), requestID})
 }
 
-// Documents is what a store has of one user.
+// Documents are the documents of one user in a store.
 type Documents map[store.Ref]store.Fields
 
-// Report is what an audit found.
+// Report is the result of an audit.
 type Report struct {
-	// Checked counts the facts that were held against the store, by what they are.
+	// Checked counts the facts that were compared with the store, by kind.
 	Checked    map[string]int
 	Violations []Violation
 }
 
-// audit is one under way.
+// audit is the state of an audit in progress.
 type audit struct {
 	*Book
 	docs    Documents
@@ -87,8 +87,8 @@ type audit struct {
 	checked map[string]int
 }
 
-// Audit holds the book against the documents of its user, as they stood at a time
-// after the last call.
+// Audit compares the book with the documents of its user as of now, which must be after the last call. The report
+// includes the violations that were recorded before. The book is unchanged, so Audit may be called again.
 func (b *Book) Audit(docs Documents, now time.Time) Report {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -100,15 +100,15 @@ func (b *Book) Audit(docs Documents, now time.Time) Report {
 	a.auditFires()
 	a.auditQuestions()
 	found := slices.Clone(b.violations)
-	// Maps have no order, a report has one.
+	// The order of maps is random; that of a report is not.
 	slices.SortFunc(found[known:], func(x, y Violation) int {
 		return cmp.Or(cmp.Compare(x.Promise, y.Promise), cmp.Compare(x.Text, y.Text))
 	})
-	b.violations = b.violations[:known] // another audit finds its own
+	b.violations = b.violations[:known] // another audit finds them again
 	return Report{a.checked, found}
 }
 
-// doc is a document of the user's, nil where there is none.
+// doc returns the document of a collection, nil if there is none.
 func (a *audit) doc(coll, id string) store.Fields {
 	for ref, f := range a.docs {
 		if ref.Coll == coll && ref.ID == id {
@@ -118,7 +118,7 @@ func (a *audit) doc(coll, id string) store.Fields {
 	return nil
 }
 
-// collection is the documents of a collection by their ids.
+// collection returns the documents of a collection by id.
 func (a *audit) collection(path string) map[string]store.Fields {
 	out := map[string]store.Fields{}
 	for ref, f := range a.docs {
@@ -129,7 +129,7 @@ func (a *audit) collection(path string) map[string]store.Fields {
 	return out
 }
 
-// by are the ids of documents by the value of a field.
+// by returns the ids of the documents by the value of a field.
 func by(docs map[string]store.Fields, field string) map[string][]string {
 	out := map[string][]string{}
 	for id, f := range docs {
@@ -138,20 +138,22 @@ func by(docs map[string]store.Fields, field string) map[string][]string {
 	return out
 }
 
-// single checks that a text, which one call wrote, stands in one document, that one.
-func (a *audit) single(what, said, id string, found []string) bool {
+// single checks that a text that one call wrote is in the document id and in no other one. It reports whether the
+// document has it.
+func (a *audit) single(what, content, id string, found []string) bool {
 	switch {
 	case !slices.Contains(found, id):
-		a.violate(Kept, "", "%s %q was acknowledged as %s, and is not in the store", what, said, id)
+		a.violate(Kept, "", "%s %q was acknowledged as %s, and is not in the store", what, content, id)
 		return false
 	case len(found) > 1:
 		slices.Sort(found)
-		a.violate(Once, "", "%s %q was made once and is there %d times: %s", what, said, len(found), strings.Join(found, ", "))
+		a.violate(Once, "", "%s %q was created once and is stored %d times: %s",
+			what, content, len(found), strings.Join(found, ", "))
 	}
 	return true
 }
 
-// expect checks a field.
+// expect checks the value of a field.
 func (a *audit) expect(what string, f store.Fields, field string, want any) {
 	if got := f[field]; got != want {
 		a.violate(Kept, "", "%s has the %s %v instead of %v", what, field, got, want)

@@ -1,11 +1,10 @@
-// Package witness keeps what clients were told and holds it against what a store has
-// in the end.
+// Package witness records the answers that clients got and compares them with the final state of a store.
 //
-// A [Book] takes down facts alone: what was answered, when it was asked and when the
-// answer came. Some contradict each other at once, as one message with two readers;
-// the rest is judged by [Book.Audit], over all documents of the users that took part.
-// Where an attempt got no answer, what it may have done is allowed, and nothing else is.
+// A [Book] records only facts: the answers, and the times at which each call was sent and answered. Some facts
+// contradict each other, such as two deliveries of one message, and are reported at once. The others are checked by
+// [Book.Audit] against all documents of the user. If an attempt got no answer, its possible effects are allowed, and
+// nothing else.
 //
-// The package calls nothing and knows no transport: its tests make up books and stores
-// that are wrong in one point each. Nothing that ships may import it.
+// The package makes no calls and knows no transport, so that its tests can construct books and stores with one defect
+// each. Nothing that ships may import it.
 package witness

@@ -7,15 +7,13 @@ import (
 	"parley.internal/shared/store"
 )
 
-// letter is a message that was sent, or seen.
-type letter struct {
+// message is a message that was sent or delivered.
+type message struct {
 	sent                 bool
 	from, to, body, kind string
-	// reads are who got it as mail, one for each answer that had it.
-	reads []reading
-	// shown says that its recipient saw it among its old mail.
-	shown bool
-	acked bool
+	reads                []reading // the deliveries
+	shown                bool      // its recipient saw it among the delivered messages
+	acked                bool
 }
 
 type reading struct {
@@ -23,117 +21,120 @@ type reading struct {
 	at               Span
 }
 
-// redelivery is how long after a delivery an unacknowledged message may come again.
+// redelivery is the time after a delivery at which an unacknowledged message may be delivered again.
 const redelivery = 120 * time.Second
 
-func (b *Book) letter(id string) *letter {
-	if b.mail[id] == nil {
-		b.mail[id] = &letter{}
+func (b *Book) message(id string) *message {
+	if b.messages[id] == nil {
+		b.messages[id] = &message{}
 	}
-	return b.mail[id]
+	return b.messages[id]
 }
 
-// Sent notes a message of a kind. No two of a run share a text.
+// Sent records an acknowledged message. Its body must be unique in the run.
 func (b *Book) Sent(id, from, to, kind, body string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	l := b.letter(id)
-	l.sent, l.from, l.to, l.kind, l.body = true, from, to, kind, body
+	m := b.message(id)
+	m.sent, m.from, m.to, m.kind, m.body = true, from, to, kind, body
 }
 
-// Read notes that a program got a message as mail, by a call of that time.
+// Read records the delivery of a message to a program by a call in the span at.
 func (b *Book) Read(id, agent, requestID string, at Span) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	l := b.letter(id)
-	l.reads = append(l.reads, reading{agent, requestID, at})
+	m := b.message(id)
+	m.reads = append(m.reads, reading{agent, requestID, at})
 }
 
-// Shown notes that a program saw a message among its old mail.
+// Shown records that a program saw a message among its delivered messages.
 func (b *Book) Shown(id string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.letter(id).shown = true
+	b.message(id).shown = true
 }
 
-// LostRead notes a reading of a program's mail whose answer did not come: what it took
-// out of the inbox nobody saw.
+// LostRead records a call that read a program's inbox and got no answer. The messages that it took were seen by no
+// client.
 func (b *Book) LostRead(agent string, at Span) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.lostReads[agent] = append(b.lostReads[agent], at)
 }
 
-// Acked notes that a message was acknowledged.
+// Acked records that the recipient acknowledged a message.
 func (b *Book) Acked(id string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.letter(id).acked = true
+	b.message(id).acked = true
 }
 
 func (a *audit) auditMail() {
 	docs := a.collection("relay")
 	texts := by(docs, "message")
-	for id, l := range a.mail {
-		if !l.sent {
-			a.violate(Delivered, l.reads[0].requestID, "%s got message %s, which nobody was told to have sent", l.reads[0].agent, id)
+	for id, m := range a.messages {
+		if !m.sent {
+			a.violate(Delivered, m.reads[0].requestID, "%s got message %s, which was never acknowledged to a sender",
+				m.reads[0].agent, id)
 			continue
 		}
 		a.checked["messages sent"]++
-		a.readers(id, l)
-		if !a.single("message", l.body, id, texts[l.body]) {
+		a.checkReads(id, m)
+		if !a.single("message", m.body, id, texts[m.body]) {
 			continue
 		}
 		what := "message " + id
-		a.expect(what, docs[id], "target", l.to)
-		a.expect(what, docs[id], "source", l.from)
-		if l.acked {
+		a.expect(what, docs[id], "target", m.to)
+		a.expect(what, docs[id], "source", m.from)
+		if m.acked {
 			a.checked["messages acknowledged"]++
 			a.expect(what, docs[id], "state", "acked")
 		}
-		a.arrived(id, l, docs[id])
+		a.checkDelivery(id, m, docs[id])
 	}
 }
 
-// redelivered says whether messages of the kind come again until they are acknowledged.
+// redelivered reports whether messages of the kind are delivered again until they are acknowledged.
 func redelivered(kind string) bool { return kind == "DIRECTIVE" || kind == "QUERY" }
 
-// readers checks who got a message.
-func (a *audit) readers(id string, l *letter) {
-	slices.SortStableFunc(l.reads, func(x, y reading) int { return x.at.From.Compare(y.at.From) })
-	for i, r := range l.reads {
+// checkReads checks that a message was delivered to its recipient alone, and again only when that is allowed.
+func (a *audit) checkReads(id string, m *message) {
+	slices.SortStableFunc(m.reads, func(x, y reading) int { return x.at.From.Compare(y.at.From) })
+	for i, r := range m.reads {
 		a.checked["messages read"]++
-		if r.agent != l.to {
-			a.violate(Delivered, r.requestID, "%s got message %s, which is for %s", r.agent, id, l.to)
+		if r.agent != m.to {
+			a.violate(Delivered, r.requestID, "%s got message %s, which is for %s", r.agent, id, m.to)
 		}
 		if i == 0 {
 			continue
 		}
-		before := l.reads[i-1]
-		if !redelivered(l.kind) || r.at.To.Sub(before.at.From) < redelivery {
-			a.violate(Delivered, r.requestID, "%s %s came to two readers, the first by request %s", l.kind, id, before.requestID)
+		before := m.reads[i-1]
+		if !redelivered(m.kind) || r.at.To.Sub(before.at.From) < redelivery {
+			a.violate(Delivered, r.requestID, "%s %s was delivered twice, first by request %s",
+				m.kind, id, before.requestID)
 		}
 	}
 }
 
-// arrived checks that a message is where its recipient has it. Every inbox was read to
-// its end before.
-func (a *audit) arrived(id string, l *letter, doc store.Fields) {
-	if len(l.reads) > 0 {
+// checkDelivery checks that a message that was never read was taken by a call without an answer. Every inbox must have
+// been read to its end.
+func (a *audit) checkDelivery(id string, m *message, doc store.Fields) {
+	if len(m.reads) > 0 {
 		return
 	}
 	if text(doc, "state") == "pending" {
-		a.violate(Delivered, "", "message %s waits, and %s, who read all of its mail, did not get it", id, l.to)
+		a.violate(Delivered, "", "message %s is pending although %s has read its whole inbox", id, m.to)
 		return
 	}
 	at := instant(doc, "deliveredAt")
-	for _, s := range a.lostReads[l.to] {
+	for _, s := range a.lostReads[m.to] {
 		if !at.Before(s.From.Truncate(time.Microsecond)) && !at.After(s.To) {
-			if a.checked["messages whose delivery was lost on its way"]++; !l.shown {
-				a.violate(Delivered, "", "message %s was taken out of the inbox of %s by a call that got no answer, and is not among its old mail", id, l.to)
+			if a.checked["messages taken by a lost answer"]++; !m.shown {
+				a.violate(Delivered, "", "message %s was taken from the inbox of %s by a call that got no answer, "+
+					"and is not among its delivered messages", id, m.to)
 			}
 			return
 		}
 	}
-	a.violate(Delivered, "", "message %s is %s since %s, and %s never got it", id, text(doc, "state"), at, l.to)
+	a.violate(Delivered, "", "message %s is %s since %s, and %s never got it", id, text(doc, "state"), at, m.to)
 }

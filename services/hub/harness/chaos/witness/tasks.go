@@ -8,26 +8,26 @@ import (
 	"parley.internal/shared/store"
 )
 
-// Claim is a claim as its claimant was told of it.
+// Claim is an acknowledged claim.
 type Claim struct {
 	Task, Agent string
-	// Session is what the claimant called itself by; no two claims of a run share one.
+	// Session is the claimant's session id, which is unique in the run.
 	Session string
 	Token   int64
-	// Told is when the answer came, Until how long the claim holds.
+	// Told is the time of the answer, Until the end of the lease.
 	Told, Until time.Time
 	RequestID   string
 }
 
-// held is a claim with what became of it.
+// held is a claim with its later changes.
 type held struct {
 	Claim
-	// ends is when its claimant first sent a release or a completion, zero for never.
+	// ends is the time at which its claimant first sent a release or a completion; zero means never.
 	ends     time.Time
 	released bool
 }
 
-// Completion is the end of a task as its claimant was told of it.
+// Completion is an acknowledged completion of a task.
 type Completion struct {
 	Task, Agent, Result string
 	Token               int64
@@ -41,7 +41,7 @@ type taskFacts struct {
 	completions   []Completion
 }
 
-type outdone struct{ task, agent, session, requestID, why string }
+type refusedClaim struct{ task, agent, session, requestID, reason string }
 
 func (b *Book) task(id string) *taskFacts {
 	if b.tasks[id] == nil {
@@ -50,7 +50,7 @@ func (b *Book) task(id string) *taskFacts {
 	return b.tasks[id]
 }
 
-// Created notes a task. No two of a run share a title.
+// Created records an acknowledged task. Its title must be unique in the run.
 func (b *Book) Created(id, title, target string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -58,7 +58,7 @@ func (b *Book) Created(id, title, target string) {
 	t.created, t.title, t.target = true, title, target
 }
 
-// Claimed notes a claim.
+// Claimed records an acknowledged claim.
 func (b *Book) Claimed(c Claim) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -66,14 +66,14 @@ func (b *Book) Claimed(c Claim) {
 	t.claims = append(t.claims, &held{Claim: c})
 }
 
-// Outdone notes that a claim was refused because another has the task.
-func (b *Book) Outdone(task, agent, session, requestID, why string) {
+// ClaimRefused records that a claim was refused because another agent has the task.
+func (b *Book) ClaimRefused(task, agent, session, requestID, reason string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.outdone = append(b.outdone, outdone{task, agent, session, requestID, why})
+	b.refused = append(b.refused, refusedClaim{task, agent, session, requestID, reason})
 }
 
-// claim is the one of a session, which was noted before.
+// claim returns the recorded claim of a session, and panics if there is none.
 func (b *Book) claim(task, session string) *held {
 	for _, c := range b.task(task).claims {
 		if c.Session == session {
@@ -83,14 +83,14 @@ func (b *Book) claim(task, session string) *held {
 	panic("witness: no claim of " + task + " by " + session)
 }
 
-// Renewed notes that a claim holds for longer.
+// Renewed records the new end of a claim's lease. The claim must be recorded, as for Ending and Released.
 func (b *Book) Renewed(task, session string, until time.Time) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.claim(task, session).Until = until
 }
 
-// Ending notes that a release or a completion is about to be sent.
+// Ending records that a release or a completion is about to be sent.
 func (b *Book) Ending(task, session string, at time.Time) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -99,14 +99,14 @@ func (b *Book) Ending(task, session string, at time.Time) {
 	}
 }
 
-// Released notes that a claim was given back.
+// Released records that a claim was released.
 func (b *Book) Released(task, session string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.claim(task, session).released = true
 }
 
-// Completed notes the end of a task.
+// Completed records an acknowledged completion.
 func (b *Book) Completed(c Completion) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -128,60 +128,69 @@ func (a *audit) auditTasks() {
 		for i, c := range t.claims {
 			a.checked["claims"]++
 			if i > 0 {
-				a.follows(t.claims[i-1], c)
+				a.checkSuccession(t.claims[i-1], c)
 			}
 		}
 		if n := len(t.claims); n > 0 {
-			a.stands(t.claims[n-1], t, docs[id])
+			a.checkLastClaim(t.claims[n-1], t, docs[id])
 		}
-		a.ended(t, docs[id])
+		a.checkCompletions(t, docs[id])
 	}
-	for _, o := range a.outdone {
-		a.checked["claims outdone"]++
-		if !slices.ContainsFunc(a.task(o.task).claims, func(c *held) bool { return c.Session != o.session }) {
-			a.violate(Answers, o.requestID, "%s was refused task %s (%s), and nobody else ever had it", o.agent, o.task, o.why)
+	for _, r := range a.refused {
+		a.checked["claims refused"]++
+		if !slices.ContainsFunc(a.task(r.task).claims, func(c *held) bool { return c.Session != r.session }) {
+			a.violate(Answers, r.requestID, "%s was refused task %s (%s) although no other agent claimed it",
+				r.agent, r.task, r.reason)
 		}
 	}
 }
 
-// follows checks that a claim came after the end of the one before it.
-func (a *audit) follows(before, c *held) {
+// checkSuccession checks that a claim began after the end of the one before it.
+func (a *audit) checkSuccession(before, c *held) {
 	switch {
 	case before.Token == c.Token:
-		a.violate(Exclusive, c.RequestID, "task %s was claimed by %s and by %s under the token %d", c.Task, before.Agent, c.Agent, c.Token)
+		a.violate(Exclusive, c.RequestID, "task %s was claimed by %s and by %s under the token %d",
+			c.Task, before.Agent, c.Agent, c.Token)
 	case (before.ends.IsZero() || before.ends.After(c.Told)) && c.Told.Before(before.Until):
-		a.violate(Exclusive, c.RequestID, "task %s was claimed by %s while %s held it until %s", c.Task, c.Agent, before.Agent, before.Until.Format(time.RFC3339Nano))
+		a.violate(Exclusive, c.RequestID, "task %s was claimed by %s while %s held it until %s",
+			c.Task, c.Agent, before.Agent, before.Until.Format(time.RFC3339Nano))
 	}
 }
 
-// stands checks the last claim that anyone was told of.
-func (a *audit) stands(c *held, t *taskFacts, doc store.Fields) {
-	token := number(doc, "claimToken")
+// checkLastClaim checks the last acknowledged claim of a task against its document.
+func (a *audit) checkLastClaim(c *held, t *taskFacts, doc store.Fields) {
+	token, status := number(doc, "claimToken"), text(doc, "status")
 	lease := a.doc("leases", c.Task)
+	until := instant(lease, "leaseUntil")
+	matches := status == "active" && text(doc, "claimedBy") == c.Agent && until.Equal(c.Until)
 	switch {
 	case doc == nil:
 		a.violate(Kept, c.RequestID, "task %s was claimed by %s, and is not in the store", c.Task, c.Agent)
 	case token < c.Token:
-		a.violate(Kept, c.RequestID, "task %s was claimed by %s under the token %d, and its last in the store is %d", c.Task, c.Agent, c.Token, token)
+		a.violate(Kept, c.RequestID, "task %s was claimed by %s under the token %d, and its last in the store is %d",
+			c.Task, c.Agent, c.Token, token)
 	case token > c.Token || len(t.completions) > 0:
-	case c.released && (text(doc, "status") != "created" || lease != nil):
-		a.violate(Kept, c.RequestID, "task %s was released by %s, and is %s", c.Task, c.Agent, text(doc, "status"))
-	case c.ends.IsZero() && a.now.Before(c.Until) && (text(doc, "status") != "active" || text(doc, "claimedBy") != c.Agent || !instant(lease, "leaseUntil").Equal(c.Until)):
-		a.violate(Kept, c.RequestID, "%s holds task %s until %s, which the store has as %s, of %q until %s", c.Agent, c.Task, c.Until.Format(time.RFC3339Nano),
-			text(doc, "status"), text(doc, "claimedBy"), instant(lease, "leaseUntil").Format(time.RFC3339Nano))
+	case c.released && (status != "created" || lease != nil):
+		a.violate(Kept, c.RequestID, "task %s was released by %s, and is %s", c.Task, c.Agent, status)
+	case c.ends.IsZero() && a.now.Before(c.Until) && !matches:
+		a.violate(Kept, c.RequestID, "%s holds task %s until %s, but in the store it is %s, claimed by %q until %s",
+			c.Agent, c.Task, c.Until.Format(time.RFC3339Nano),
+			status, text(doc, "claimedBy"), until.Format(time.RFC3339Nano))
 	}
 }
 
-// ended checks that a task ended once, as it was told.
-func (a *audit) ended(t *taskFacts, doc store.Fields) {
+// checkCompletions checks that a task was completed once, with the acknowledged result.
+func (a *audit) checkCompletions(t *taskFacts, doc store.Fields) {
 	for i, c := range t.completions {
 		a.checked["tasks completed"]++
 		if i > 0 {
-			a.violate(Exclusive, c.RequestID, "task %s was completed by %s, and before by %s", c.Task, c.Agent, t.completions[0].Agent)
+			a.violate(Exclusive, c.RequestID, "task %s was completed by %s, and before by %s",
+				c.Task, c.Agent, t.completions[0].Agent)
 			continue
 		}
 		if n := len(t.claims); n > 0 && t.claims[n-1].Token > c.Token {
-			a.violate(Exclusive, c.RequestID, "task %s was completed by %s under the token %d, and claimed by %s under %d", c.Task, c.Agent, c.Token, t.claims[n-1].Agent, t.claims[n-1].Token)
+			a.violate(Exclusive, c.RequestID, "task %s was completed by %s under the token %d, and claimed by %s under %d",
+				c.Task, c.Agent, c.Token, t.claims[n-1].Agent, t.claims[n-1].Token)
 		}
 		what := "the completed task " + c.Task
 		a.expect(what, doc, "status", "done")

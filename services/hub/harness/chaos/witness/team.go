@@ -8,47 +8,45 @@ import (
 	"parley.internal/shared/store"
 )
 
-// teamFacts is what was told of one team.
+// teamFacts are the recorded facts about a team.
 type teamFacts struct {
 	name      string
 	tasks     map[string]*teamTask
-	sent      map[string]note // by the text
-	read      map[string]seen // by inbox and message id
-	lostReads map[string]int  // of inboxes
+	sent      map[string]string // recipients by text
+	read      map[string]seen   // by member and message id
+	lostReads map[string]int    // by member
 }
 
 type teamTask struct{ subject, status, owner string }
 
-type note struct{ to string }
-
 type seen struct {
 	text, requestID string
-	unread          int // how often it came as new
+	unread          int // the number of times it was delivered as new
 }
 
 func (b *Book) team(name string) *teamFacts {
 	if b.teams[name] == nil {
-		b.teams[name] = &teamFacts{name, map[string]*teamTask{}, map[string]note{}, map[string]seen{}, map[string]int{}}
+		b.teams[name] = &teamFacts{name, map[string]*teamTask{}, map[string]string{}, map[string]seen{}, map[string]int{}}
 	}
 	return b.teams[name]
 }
 
-// TeamTask notes a task of the team as its one writer was last told of it. No two of a
-// run share a subject.
+// TeamTask records the acknowledged state of a task of the team, which has a single writer. Its subject must be unique
+// in the run.
 func (b *Book) TeamTask(team, id, subject, status, owner string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.team(team).tasks[id] = &teamTask{subject, status, owner}
 }
 
-// TeamSent notes a message to a member. No two of a run share a text.
+// TeamSent records an acknowledged message to a member. Its body must be unique in the run.
 func (b *Book) TeamSent(team, to, body string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.team(team).sent[body] = note{to}
+	b.team(team).sent[body] = to
 }
 
-// TeamRead notes that a member saw a message in its inbox, as new or as an old one.
+// TeamRead records that a member read a message in its inbox, as new or not.
 func (b *Book) TeamRead(team, member, id, body, requestID string, asNew bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -56,18 +54,20 @@ func (b *Book) TeamRead(team, member, id, body, requestID string, asNew bool) {
 	read := b.team(team).read
 	s, known := read[key]
 	if known && s.text != body {
-		b.violate(Kept, requestID, "message %s of the team's member %s said %q and now says %q", id, member, s.text, body)
+		b.violate(Kept, requestID, "message %s of the team's member %s said %q and now says %q",
+			id, member, s.text, body)
 	}
 	s.text, s.requestID = body, requestID
 	if asNew {
 		if s.unread++; s.unread > 1 {
-			b.violate(Delivered, requestID, "message %s came to the team's member %s as new %d times", id, member, s.unread)
+			b.violate(Delivered, requestID, "message %s came to the team's member %s as new %d times",
+				id, member, s.unread)
 		}
 	}
 	read[key] = s
 }
 
-// TeamLostRead notes a reading of a member's inbox whose answer did not come.
+// TeamLostRead records a call that read a member's inbox and got no answer.
 func (b *Book) TeamLostRead(team, member string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -89,7 +89,7 @@ func (a *audit) auditTeams() {
 	}
 }
 
-// teamTasks checks the tasks, where they stand and who was told of them.
+// teamTasks checks the tasks: their status, their owner and the notification of the owner.
 func (a *audit) teamTasks(t *teamFacts, docs, mail map[string]store.Fields) {
 	nodes := map[string]store.Fields{}
 	list, _ := a.doc("teamBoards", "team:"+t.name)["tasks"].([]any)
@@ -112,37 +112,40 @@ func (a *audit) teamTasks(t *teamFacts, docs, mail map[string]store.Fields) {
 	}
 }
 
-// teamMail checks that what was sent is there once.
+// teamMail checks that each sent message is stored once.
 func (a *audit) teamMail(t *teamFacts, mail map[string]store.Fields) {
 	texts := by(mail, "text")
-	for body, n := range t.sent {
+	for body, to := range t.sent {
 		a.checked["team messages"]++
 		switch found := texts[body]; len(found) {
 		case 0:
-			a.violate(Kept, "", "the message %q to %s of team %s was acknowledged, and is not in the store", body, n.to, t.name)
+			a.violate(Kept, "", "the message %q to %s of team %s was acknowledged, and is not in the store",
+				body, to, t.name)
 		case 1:
-			a.expect("team message "+found[0], mail[found[0]], "agent", n.to)
+			a.expect("team message "+found[0], mail[found[0]], "agent", to)
 		default:
-			a.violate(Once, "", "the message %q to %s of team %s is there %d times", body, n.to, t.name, len(found))
+			a.violate(Once, "", "the message %q to %s of team %s is stored %d times", body, to, t.name, len(found))
 		}
 	}
 }
 
-// assigned checks that the owner of a task was told of it, once.
+// assigned checks that the owner of a task was notified once.
 func (a *audit) assigned(id string, t *teamTask, mail map[string]store.Fields) {
 	n := 0
 	for _, m := range mail {
-		if s := text(m, "text"); text(m, "agent") == t.owner && strings.Contains(s, `"task_assignment"`) && strings.Contains(s, `"taskId":"`+id+`"`) {
+		s := text(m, "text")
+		if text(m, "agent") == t.owner && strings.Contains(s, `"task_assignment"`) &&
+			strings.Contains(s, `"taskId":"`+id+`"`) {
 			n++
 		}
 	}
 	if n != 1 {
-		a.violate(Once, "", "%s was told %d times that team task %s is its own", t.owner, n, id)
+		a.violate(Once, "", "%s was notified %d times that it owns team task %s", t.owner, n, id)
 	}
 }
 
-// inboxes checks that those of the team are numbered without a gap, and that each
-// message came to its member as new, unless the call that took it got no answer.
+// inboxes checks that the messages of each inbox are numbered without a gap, and that each message was delivered to its
+// member as new, unless a call that read the inbox got no answer.
 func (a *audit) inboxes(t *teamFacts, teamID string, mail map[string]store.Fields) {
 	numbers := map[string][]int64{}
 	for _, m := range mail {
@@ -151,11 +154,12 @@ func (a *audit) inboxes(t *teamFacts, teamID string, mail map[string]store.Field
 		s, known := t.read[member+" "+id]
 		switch {
 		case !known:
-			a.violate(Delivered, "", "%s of team %s read its whole inbox and did not see message %s", member, t.name, id)
+			a.violate(Delivered, "", "%s of team %s read its whole inbox and did not see message %s",
+				member, t.name, id)
 		case s.unread == 0 && t.lostReads[member] == 0:
 			a.violate(Delivered, s.requestID, "message %s never came to %s of team %s as new", id, member, t.name)
 		case s.text != text(m, "text"):
-			a.violate(Kept, s.requestID, "message %s to %s of team %s was %q to its reader", id, member, t.name, s.text)
+			a.violate(Kept, s.requestID, "message %s to %s of team %s was read as %q", id, member, t.name, s.text)
 		}
 	}
 	for member, ns := range numbers {
@@ -168,8 +172,9 @@ func (a *audit) inboxes(t *teamFacts, teamID string, mail map[string]store.Field
 		}
 	}
 	for _, box := range a.collection("teamInboxes") {
-		if member := text(box, "agent"); text(box, "teamId") == teamID && number(box, "last") != int64(len(numbers[member])) {
-			a.violate(Kept, "", "the inbox of %s of team %s counts %d messages and has %d", member, t.name, number(box, "last"), len(numbers[member]))
+		member, last := text(box, "agent"), number(box, "last")
+		if n := len(numbers[member]); text(box, "teamId") == teamID && last != int64(n) {
+			a.violate(Kept, "", "the inbox of %s of team %s counts %d messages and has %d", member, t.name, last, n)
 		}
 	}
 }

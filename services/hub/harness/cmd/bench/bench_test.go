@@ -42,17 +42,16 @@ func TestMedian(t *testing.T) {
 	}
 }
 
-func TestQuotientsGoByRound(t *testing.T) {
+func TestQuotientsArePairwise(t *testing.T) {
 	got := quotients([]time.Duration{20, 90, 7}, []time.Duration{10, 30})
 	if len(got) != 2 || got[0] != 2 || got[1] != 3 {
 		t.Errorf("got %v", got)
 	}
 }
 
-// A small run of everything, the server as a process of its own included.
-func TestAQuickRun(t *testing.T) {
+func TestAQuickRunMeasuresEverything(t *testing.T) {
 	var out bytes.Buffer
-	if err := run(t.Context(), quickly, &out, io.Discard); err != nil {
+	if err := run(t.Context(), quickOptions, &out, io.Discard); err != nil {
 		t.Fatal(err)
 	}
 	for _, o := range operations {
@@ -60,9 +59,11 @@ func TestAQuickRun(t *testing.T) {
 			t.Errorf("%s has %d lines, want one for each transport, number of clients and size", o.name, n)
 		}
 	}
-	for _, line := range []string{"woken by a message (3 times", "from a server's start to the answer to its first request"} {
+	for _, line := range []string{
+		"woken by a message (3 times", "from a server's start to the answer to its first request",
+	} {
 		if !strings.Contains(out.String(), line) {
-			t.Errorf("nothing is told of %q", line)
+			t.Errorf("the report lacks %q", line)
 		}
 	}
 	if t.Failed() {

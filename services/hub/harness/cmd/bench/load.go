@@ -19,8 +19,8 @@ const (
 	rest = "REST"
 )
 
-// slice is a run of calls of one operation, which is what is timed. It goes over plain HTTP: a client that decodes
-// answers would take the cores that the server is measured on.
+// slice is a timed run of calls of one operation. It uses plain HTTP: decoding the answers would take CPU time from the
+// server on the same machine.
 type slice struct {
 	target         *target
 	op             *operation
@@ -33,10 +33,10 @@ type slice struct {
 	bodies  [][]byte
 }
 
-// rate is calls a second.
+// rate returns the calls per second.
 func (s *slice) rate() float64 { return float64(len(s.took)) / s.elapsed.Seconds() }
 
-// run makes the calls. The first that fails ends it.
+// run makes the calls and stops at the first error.
 func (s *slice) run(ctx context.Context) error {
 	if s.op.prepare != nil {
 		if err := s.op.prepare(ctx, s.target, s.calls); err != nil {
@@ -69,7 +69,8 @@ func (s *slice) run(ctx context.Context) error {
 	wg.Wait()
 	s.elapsed = time.Since(begin)
 	if ctx.Err() != nil {
-		return fmt.Errorf("%s over %s at %d documents: %w", s.op.name, s.transport, s.target.documents, context.Cause(ctx))
+		return fmt.Errorf("%s over %s at %d documents: %w",
+			s.op.name, s.transport, s.target.documents, context.Cause(ctx))
 	}
 	return nil
 }
@@ -86,7 +87,7 @@ func (s *slice) call(ctx context.Context, i int, buf *bytes.Buffer) error {
 	}
 	buf.Reset()
 	_, err = io.Copy(buf, res.Body)
-	_ = res.Body.Close() // it was read to its end, or its error is told
+	_ = res.Body.Close() // the error of reading is returned
 	s.took[i] = time.Since(begin)
 	if err != nil {
 		return err
@@ -102,7 +103,8 @@ func (s *slice) request(ctx context.Context, i int) (*http.Request, error) {
 	args := s.op.args(s.target, i)
 	body := args
 	if s.transport == mcp {
-		body = `{"jsonrpc":"2.0","id":` + strconv.Itoa(i+1) + `,"method":"tools/call","params":{"name":"` + s.op.tool + `","arguments":` + args + `}}`
+		body = `{"jsonrpc":"2.0","id":` + strconv.Itoa(i+1) +
+			`,"method":"tools/call","params":{"name":"` + s.op.tool + `","arguments":` + args + `}}`
 	} else {
 		method, path = s.op.route(s.target, i)
 	}
@@ -131,14 +133,14 @@ func (s *slice) request(ctx context.Context, i int) (*http.Request, error) {
 
 var resultMark, errorMark = []byte(`"result":`), []byte(`"isError":true`)
 
-// check looks as little as it can: the client shares the cores with the server.
+// check does as little as possible, because the client shares the cores with the server.
 func (s *slice) check(status int, body []byte) error {
 	good := status == http.StatusOK || status == http.StatusCreated
 	if s.transport == mcp {
 		good = good && bytes.Contains(body, resultMark) && !bytes.Contains(body, errorMark)
 	}
 	if !good {
-		return fmt.Errorf("it was answered %d: %.500s", status, body)
+		return fmt.Errorf("the answer was %d: %.500s", status, body)
 	}
 	return nil
 }

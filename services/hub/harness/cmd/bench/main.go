@@ -1,15 +1,13 @@
-// Command bench measures what a call costs on the embedded store.
+// Command bench measures the cost of a call on the embedded store.
 //
-// It builds the server, starts it twice as processes of their own, on a store of
-// 100 and one of 100,000 documents, and loads both over MCP and REST with 1 and
-// with 16 clients. Every slice of an operation stands beside a slice of a tool
-// that does nothing (MCP) or of a bare Echo handler (REST), and the slices of one
-// round follow each other closely, so that what else the machine does hits all of
-// them alike: read the ratios, not the milliseconds.
+// It builds the server and starts it as two processes, on a store of 100 and on one of 100,000 documents, and calls both
+// over MCP and REST with 1 and with 16 clients. Each slice of an operation is measured beside a slice of the baseline: a
+// tool that does nothing (MCP) or a bare Echo handler (REST). The slices of one round follow each other closely, so that
+// other load on the machine affects all of them alike: read the ratios, not the milliseconds.
 //
-// Then a message wakes a member that polls for it, and servers are started to see how
-// soon they answer. Last, expired messages are swept on both stores, few and many, and what that takes
-// of time and memory is told. So is what the rounds of a verification take, early and late.
+// Further measurements are the latency from a message to the end of the poll that waits for it, the time from a server's
+// start to its first answer, the time and memory of a sweep of few and of many expired messages on both stores, and the
+// time of the early and late rounds of a verification.
 //
 // Client and server share the machine's cores, as on a laptop.
 package main
@@ -38,13 +36,14 @@ type options struct {
 }
 
 func main() {
-	calls := flag.Int("calls", 480, "calls in a slice at 16 clients; half of them at one")
-	quick := flag.Bool("quick", false, "a small run that shows that all of it works; its numbers tell nothing")
-	only := flag.String("only", "", "the operations to measure, parted by commas; all where left out")
+	calls := flag.Int("calls", 480, "calls in a slice with 16 clients; half as many with one")
+	quick := flag.Bool("quick", false, "run everything on a small scale; the numbers mean nothing")
+	only := flag.String("only", "", "the operations to measure, separated by commas (default all)")
 	flag.Parse()
-	o := options{calls: *calls, rounds: 7, sizes: [2]int{100, 100_000}, expired: expired{2_000, 10_000}, verifications: 120, wakes: 200, starts: 20}
+	o := options{calls: *calls, rounds: 7, sizes: [2]int{100, 100_000}, expired: expired{2_000, 10_000},
+		verifications: 120, wakes: 200, starts: 20}
 	if *quick {
-		o = quickly
+		o = quickOptions
 	}
 	if *only != "" {
 		o.only = strings.Split(*only, ",")
@@ -58,12 +57,13 @@ func main() {
 	}
 }
 
-// quickly is the run of -quick.
-var quickly = options{calls: 16, rounds: 2, sizes: [2]int{100, 500}, expired: expired{100, 300}, verifications: 3, wakes: 3, starts: 2}
+// quickOptions are the options of -quick.
+var quickOptions = options{calls: 16, rounds: 2, sizes: [2]int{100, 500}, expired: expired{100, 300},
+	verifications: 3, wakes: 3, starts: 2}
 
-// run measures and writes the report; progress goes to notes.
+// run measures and writes the report to out and its progress to notes.
 func run(ctx context.Context, o options, out, notes io.Writer) (err error) {
-	ops, err := chosen(o.only)
+	ops, err := selectOperations(o.only)
 	if err != nil {
 		return err
 	}
@@ -95,7 +95,7 @@ func run(ctx context.Context, o options, out, notes io.Writer) (err error) {
 		}
 	}
 	r := &recorder{options: o, targets: targets, cells: map[cellKey]*cell{}}
-	// What only reads comes first, while the stores have the size they are named by.
+	// Operations that only read are measured first, while the stores have their initial size.
 	for _, phase := range []struct {
 		name  string
 		grows bool

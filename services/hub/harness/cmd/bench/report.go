@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// What is required of the ratios.
+// The required ratios: of create_task to the baseline, and of the large store to the small one.
 const (
 	createAtLeast = 0.5
 	growthAtMost  = 1.3
@@ -17,10 +17,10 @@ const (
 
 func ms(d time.Duration) string { return fmt.Sprintf("%.2f", float64(d)/float64(time.Millisecond)) }
 
-// report writes the table, and below it what is required and whether it holds.
+// report writes the table of measurements and then the required ratios.
 func (r *recorder) report(out io.Writer) error {
 	t := tabwriter.NewWriter(out, 0, 4, 2, ' ', 0)
-	fmt.Fprintln(t, "OPERATION\tTRANSPORT\tCLIENTS\tDOCUMENTS\tP50 MS\tP99 MS\tCALLS/S\tOF NOTHING'S")
+	fmt.Fprintln(t, "OPERATION\tTRANSPORT\tCLIENTS\tDOCUMENTS\tP50 MS\tP99 MS\tCALLS/S\tOF BASELINE'S")
 	slices.SortStableFunc(r.order, func(a, b cellKey) int {
 		return cmp.Or(cmp.Compare(rank(a.op), rank(b.op)), cmp.Compare(a.transport, b.transport),
 			cmp.Compare(a.clients, b.clients), cmp.Compare(a.documents, b.documents))
@@ -38,17 +38,18 @@ func (r *recorder) report(out io.Writer) error {
 	if err := t.Flush(); err != nil {
 		return err
 	}
-	fmt.Fprintf(out, "\nNothing is a tool that does nothing (MCP) and a bare Echo handler (REST). All ratios are medians over %d rounds.\n"+
-		"Documents are those before the first write; the writing measures add theirs.\n\n", r.rounds)
+	fmt.Fprintf(out, "\nThe baseline is a tool that does nothing (MCP) and a bare Echo handler (REST). "+
+		"All ratios are medians over %d rounds.\n"+
+		"DOCUMENTS is the number before the first write; operations that write add to it.\n\n", r.rounds)
 	return r.required(out)
 }
 
-// rank is the place of an operation in the table.
+// rank returns the position of an operation in the table.
 func rank(name string) int {
 	return slices.IndexFunc(operations, func(o operation) bool { return o.name == name })
 }
 
-// required writes a line for every ratio that is required and was measured.
+// required writes a line for each required ratio that was measured.
 func (r *recorder) required(out io.Writer) error {
 	t := tabwriter.NewWriter(out, 0, 4, 2, ' ', 0)
 	fmt.Fprintln(t, "REQUIRED\tTRANSPORT\tCLIENTS\tLIMIT\tMEASURED\t")
@@ -56,7 +57,7 @@ func (r *recorder) required(out io.Writer) error {
 		k := cellKey{opCreate, mcp, 16, size}
 		if c := r.cells[k]; c != nil {
 			v := median(c.ratios)
-			fmt.Fprintf(t, "%s of nothing's calls/s at %d documents\t%s\t%d\t≥ %.1f\t%.2f\t%s\n",
+			fmt.Fprintf(t, "%s of the baseline's calls/s at %d documents\t%s\t%d\t≥ %.1f\t%.2f\t%s\n",
 				k.op, size, k.transport, k.clients, createAtLeast, v, verdict(v >= createAtLeast))
 		}
 	}

@@ -8,18 +8,18 @@ import (
 
 var clientCounts = []int{1, 16}
 
-// cellKey is a line of the table.
+// cellKey identifies a line of the table.
 type cellKey struct {
 	op, transport      string
 	clients, documents int
 }
 
-// cell is what the rounds measured for it.
+// cell is the measurements of a line.
 type cell struct {
-	took   []time.Duration // all rounds together
+	took   []time.Duration // of each call
 	p50    []time.Duration // of each round
 	rates  []float64       // of each round
-	ratios []float64       // of each round, to the rate of nothing
+	ratios []float64       // of each round, to the rate of the baseline
 }
 
 func (c *cell) add(s *slice) {
@@ -29,11 +29,11 @@ func (c *cell) add(s *slice) {
 	c.rates = append(c.rates, s.rate())
 }
 
-// recorder runs rounds of slices and keeps what they measured.
+// recorder runs rounds of slices and keeps their measurements.
 type recorder struct {
 	options
 	targets []*target
-	order   []cellKey // as they were first measured
+	order   []cellKey // in the order of the first measurement
 	cells   map[cellKey]*cell
 }
 
@@ -47,7 +47,7 @@ func (r *recorder) cell(k cellKey) *cell {
 	return c
 }
 
-// phase measures operations in rounds, after a short one that counts for nothing.
+// phase measures operations in rounds, after a short warm-up round that is not recorded.
 func (r *recorder) phase(ctx context.Context, ops []operation, begin func(round int)) error {
 	if len(ops) == 0 {
 		return nil
@@ -66,7 +66,7 @@ func (r *recorder) phase(ctx context.Context, ops []operation, begin func(round 
 	return nil
 }
 
-// round takes every operation once in every way, the sizes one after the other.
+// round measures each operation once with each transport, number of clients and size.
 func (r *recorder) round(ctx context.Context, ops []operation, n int) error {
 	for i := range ops {
 		for _, transport := range []string{mcp, rest} {
@@ -86,8 +86,10 @@ func (r *recorder) round(ctx context.Context, ops []operation, n int) error {
 	return nil
 }
 
-// pair times an operation and, before it or after it in turn, nothing.
-func (r *recorder) pair(ctx context.Context, t *target, op *operation, transport string, clients int, opFirst bool) error {
+// pair measures an operation and the baseline, in an order that alternates between rounds.
+func (r *recorder) pair(
+	ctx context.Context, t *target, op *operation, transport string, clients int, opFirst bool,
+) error {
 	calls := r.calls
 	if clients == 1 {
 		calls /= 2
@@ -95,7 +97,7 @@ func (r *recorder) pair(ctx context.Context, t *target, op *operation, transport
 	if op.long {
 		calls *= 3
 	}
-	base := &slice{target: t, op: &nothing, transport: transport, clients: clients, calls: calls}
+	base := &slice{target: t, op: &baseline, transport: transport, clients: clients, calls: calls}
 	if op.scarce {
 		calls = max(8, calls/4)
 	}
@@ -109,7 +111,7 @@ func (r *recorder) pair(ctx context.Context, t *target, op *operation, transport
 			return err
 		}
 	}
-	r.cell(cellKey{nothing.name, transport, clients, t.documents}).add(base)
+	r.cell(cellKey{baseline.name, transport, clients, t.documents}).add(base)
 	c := r.cell(cellKey{op.name, transport, clients, t.documents})
 	c.add(s)
 	c.ratios = append(c.ratios, s.rate()/base.rate())

@@ -21,16 +21,16 @@ import (
 	"parley.internal/shared/task"
 )
 
-// user is the one whom a first start makes keys for.
+// user is the user for whom the first start of a server creates keys.
 const user = "local"
 
-// What every store holds for program alpha, so that the same full page is read
-// at every size. The rest is other programs'.
+// The documents of program alpha are the same at every size, so that its calls read the same full page. The others belong
+// to other programs.
 const (
 	ownTasks    = 20
 	ownMessages = 30
 	programs    = 200
-	senders     = 256 // as many as one commit takes
+	senders     = 256 // concurrent senders, as many as share one commit
 )
 
 var (
@@ -38,7 +38,7 @@ var (
 	messageText  = strings.Repeat("The build is green again on the main branch. ", 4)
 )
 
-// seed writes a store of that many documents: half tasks, half messages.
+// seed creates a store with that number of documents: half tasks, half messages.
 func seed(ctx context.Context, dir string, documents int) (err error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return err
@@ -78,8 +78,8 @@ func seedTasks(ctx context.Context, t *store.Tenant, n int) error {
 }
 
 func seededTask(i int, at time.Time) task.Task {
-	v := task.Task{Type: task.Work, Title: fmt.Sprintf("Mend the test number %d", i), Instructions: instructions, Status: task.Created,
-		Priority: task.Normal, Action: "queue", Source: "seeder", Target: "alpha", CreatedAt: at}
+	v := task.Task{Type: task.Work, Title: fmt.Sprintf("Mend the test number %d", i), Instructions: instructions,
+		Status: task.Created, Priority: task.Normal, Action: "queue", Source: "seeder", Target: "alpha", CreatedAt: at}
 	if i >= ownTasks {
 		v.Target = programName(i)
 		v.Priority = []task.Priority{task.Low, task.Normal, task.High}[i%3]
@@ -98,7 +98,7 @@ func seededTask(i int, at time.Time) task.Task {
 
 func programName(i int) string { return fmt.Sprintf("program-%03d", i%programs) }
 
-// seedMessages sends them from many at once, which go into few commits.
+// seedMessages sends n messages concurrently, so that they share commits.
 func seedMessages(ctx context.Context, s *relay.Service, n int) error {
 	next := make(chan int)
 	failed := make(chan error, senders)

@@ -22,10 +22,10 @@ import (
 const (
 	startLimit = 30 * time.Second
 	stopLimit  = 15 * time.Second
-	logEnd     = 2000 // bytes of a log that an error shows
+	logEnd     = 2000 // bytes of the log in an error
 )
 
-// buildServer builds what ships, and the two things to compare with.
+// buildServer builds the hub with the two baselines and returns the path of the program.
 func buildServer(ctx context.Context, dir string) (string, error) {
 	binary := filepath.Join(dir, "parley")
 	return binary, program.Build(ctx, binary, "parleybench")
@@ -34,26 +34,27 @@ func buildServer(ctx context.Context, dir string) (string, error) {
 // target is a running server.
 type target struct {
 	documents         int
-	base, alpha, beta string // its URL, and the keys of two programs
+	base, alpha, beta string // the base URL, and the keys of two programs
 	client            *http.Client
-	setup             *client.Client // program alpha's, for calls that nothing measures
-	claimable         []string       // tasks for the next slice of claim_task
+	setup             *client.Client // program alpha's, for calls that are not timed
+	claimable         []string       // the tasks for the next slice of claim_task
 
 	cmd  *exec.Cmd
-	dead chan struct{} // closed when the process has ended, with exit
+	dead chan struct{} // closed when the process has exited and exit is set
 	exit error
 	log  string
 }
 
-// start seeds a store and serves it.
+// start creates a store and starts a server on it.
 func start(ctx context.Context, binary, dir string, documents int) (*target, error) {
 	data := filepath.Join(dir, fmt.Sprint(documents))
 	if err := seed(ctx, data, documents); err != nil {
 		return nil, fmt.Errorf("cannot seed %d documents: %w", documents, err)
 	}
+	transport := &http.Transport{MaxIdleConnsPerHost: 64, DisableCompression: true}
 	t := &target{documents: documents, dead: make(chan struct{}), log: data + ".log",
-		client: &http.Client{Timeout: time.Minute, Transport: &http.Transport{MaxIdleConnsPerHost: 64, DisableCompression: true}}}
-	// A file, as a user has it: a pipe that nobody reads would hold the server up.
+		client: &http.Client{Timeout: time.Minute, Transport: transport}}
+	// A file, because an unread pipe would block the server.
 	log, err := os.Create(t.log)
 	if err != nil {
 		return nil, err
@@ -74,7 +75,7 @@ func start(ctx context.Context, binary, dir string, documents int) (*target, err
 	return t, nil
 }
 
-// plainEnv is the environment without what would change the server's settings.
+// plainEnv returns the environment without the variables that configure the server.
 func plainEnv() []string {
 	var out []string
 	for _, v := range os.Environ() {
@@ -85,7 +86,7 @@ func plainEnv() []string {
 	return out
 }
 
-// ready waits for the first keys, which the server writes once it listens.
+// ready waits until the server has written its first keys, which it does once it listens, and reads them.
 func (t *target) ready(ctx context.Context, keys string) error {
 	over := time.After(startLimit)
 	for {
@@ -99,9 +100,9 @@ func (t *target) ready(ctx context.Context, keys string) error {
 		select {
 		case <-time.After(20 * time.Millisecond):
 		case <-t.dead:
-			return errors.New("the server ended before it served")
+			return errors.New("the server exited before it served")
 		case <-over:
-			return errors.New("the server did not start")
+			return fmt.Errorf("the server did not start within %v", startLimit)
 		case <-ctx.Done():
 			return ctx.Err()
 		}
@@ -120,20 +121,20 @@ func (t *target) read(keys []byte) error {
 		}
 	}
 	if t.base == "" || t.alpha == "" || t.beta == "" {
-		return errors.New("keys.env has no URL or lacks a key")
+		return errors.New("keys.env must have a URL and two keys")
 	}
-	// With repetition the store would fill with idempotency keys, beside the documents that are counted.
+	// A client that retries would add idempotency keys to the counted documents.
 	var err error
 	t.setup, err = client.New(t.base, t.alpha, client.WithHTTPClient(t.client), client.WithRetry(client.NoRetry))
 	return err
 }
 
-// stop ends the server as a supervisor would, and says where it did not end well.
+// stop ends the server with SIGTERM. It returns an error if the server had exited before or does not exit cleanly.
 func (t *target) stop() error {
 	t.client.CloseIdleConnections()
 	select {
 	case <-t.dead:
-		return t.failed("the server ended by itself")
+		return t.failed("the server exited without a signal")
 	default:
 	}
 	if err := t.cmd.Process.Signal(syscall.SIGTERM); err != nil && !errors.Is(err, os.ErrProcessDone) {
@@ -144,15 +145,15 @@ func (t *target) stop() error {
 	case <-time.After(stopLimit):
 		err := t.cmd.Process.Kill()
 		<-t.dead
-		return errors.Join(t.failed("the server did not end on SIGTERM"), err)
+		return errors.Join(t.failed("the server did not exit on SIGTERM"), err)
 	}
 	if t.exit != nil {
-		return t.failed("the server ended badly")
+		return t.failed("the server failed")
 	}
 	return nil
 }
 
-// failed is an error with the end of the server's log.
+// failed returns an error with the end of the server's log.
 func (t *target) failed(what string) error {
 	text, err := os.ReadFile(t.log)
 	if err != nil {

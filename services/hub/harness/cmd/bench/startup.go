@@ -14,12 +14,12 @@ import (
 	"time"
 )
 
-// firstRequestAtMost is how soon after its start a server is to serve, because an
-// instance in the cloud starts while somebody waits.
+// firstRequestAtMost is the required limit for the time from a server's start to its first answer. In the cloud a request
+// waits while an instance starts.
 const firstRequestAtMost = 300 * time.Millisecond
 
-// startups measures how long after its start a server answers its first request, on a
-// store that is new and on one that is there.
+// startups measures the time from a server's start to the answer to its first request, on a new store and on an existing
+// one.
 func startups(ctx context.Context, binary, dir string, n int, out io.Writer) error {
 	data := filepath.Join(dir, "startups")
 	fresh, err := startup(ctx, binary, data)
@@ -39,12 +39,13 @@ func startups(ctx context.Context, binary, dir string, n int, out io.Writer) err
 	if worst := max(fresh, quantile(again, 1)); worst > firstRequestAtMost {
 		verdict = "over"
 	}
-	_, err = fmt.Fprintf(out, "\nfrom a server's start to the answer to its first request: %s ms on a new store; on one that is there median %s ms, worst of %d %s ms (at most %d: %s)\n",
+	_, err = fmt.Fprintf(out, "\nfrom a server's start to the answer to its first request: %s ms on a new store; "+
+		"on an existing one median %s ms, worst of %d %s ms (limit %d: %s)\n",
 		ms(fresh), ms(quantile(again, 0.5)), n, ms(quantile(again, 1)), firstRequestAtMost.Milliseconds(), verdict)
 	return err
 }
 
-// startup is one start, up to the first answer, and the end of it.
+// startup starts a server, returns the time to its first answer and stops the server.
 func startup(ctx context.Context, binary, data string) (took time.Duration, err error) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -70,7 +71,7 @@ func startup(ctx context.Context, binary, data string) (took time.Duration, err 
 		}
 		res, err := http.DefaultClient.Do(r)
 		if err == nil {
-			_ = res.Body.Close() // its status alone is asked for
+			_ = res.Body.Close() // only the status matters
 			if res.StatusCode == http.StatusOK {
 				return time.Since(begin), nil
 			}

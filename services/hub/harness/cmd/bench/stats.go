@@ -6,8 +6,7 @@ import (
 	"slices"
 )
 
-// quantile is the value that a share q of the sorted values does not exceed, by
-// nearest rank; zero for no values.
+// quantile returns the quantile q of sorted values by nearest rank, zero for no values.
 func quantile[T cmp.Ordered](sorted []T, q float64) T {
 	var zero T
 	if len(sorted) == 0 {
@@ -17,8 +16,7 @@ func quantile[T cmp.Ordered](sorted []T, q float64) T {
 	return sorted[min(max(rank, 1), len(sorted))-1]
 }
 
-// median is the middle value, of an even number the mean of the middle two; NaN
-// for no values.
+// median returns the median of the values, which need not be sorted; NaN for no values.
 func median(values []float64) float64 {
 	if len(values) == 0 {
 		return math.NaN()
@@ -27,7 +25,7 @@ func median(values []float64) float64 {
 	return (s[(len(s)-1)/2] + s[len(s)/2]) / 2
 }
 
-// quotients divides the numbers of two series, round by round.
+// quotients divides the values of two series pairwise, up to the length of the shorter one.
 func quotients[T ~int64 | ~float64](over, under []T) []float64 {
 	out := make([]float64, min(len(over), len(under)))
 	for i := range out {

@@ -24,27 +24,27 @@ import (
 	"parley.internal/shared/store/sqlite"
 )
 
-// expired is how many messages are swept, at their fewest and at their most.
+// expired is the number of messages to sweep in the small and in the large measurement.
 type expired [2]int
 
-// A sweep's memory must not grow with what there is to sweep, beyond what a
-// collector's timing explains; of less than noise, in bytes, nothing is said.
+// The memory of a sweep must not grow with the number of documents, apart from variations due to garbage collection.
+// Differences below noise, in bytes, are ignored.
 const (
 	memoryAtMost = 1.5
 	noise        = 4 << 20
 )
 
-// swept is one measured sweep.
+// swept is a measured sweep.
 type swept struct {
 	store    string
 	messages int
 	handled  int
 	took     time.Duration
-	peak     uint64 // bytes of the heap beyond what there was before
+	peak     uint64 // growth of the heap at its largest, in bytes
 }
 
-// sweeps measures the sweep of expired messages on both stores, and writes what came
-// of it. Without an emulator Firestore's part is left out, which it says.
+// sweeps measures the sweep of expired messages on both stores and writes the results. On a machine without a Firestore
+// emulator it leaves out Firestore, unless the emulator is required.
 func sweeps(ctx context.Context, dir string, sizes expired, out io.Writer) error {
 	var all []swept
 	for _, n := range sizes {
@@ -60,7 +60,7 @@ func sweeps(ctx context.Context, dir string, sizes expired, out io.Writer) error
 	}
 	e, err := emulator.Start(ctx)
 	switch {
-	case errors.Is(err, emulator.ErrNone):
+	case errors.Is(err, emulator.ErrNone) && !emulator.Required():
 		fmt.Fprintln(out, "\nNo Firestore emulator was found: its sweeps are left out.")
 	case err != nil:
 		return err
@@ -81,7 +81,7 @@ func sweeps(ctx context.Context, dir string, sizes expired, out io.Writer) error
 	return reportSweeps(out, all)
 }
 
-// sweepOne makes that many expired messages and sweeps them.
+// sweepOne creates that number of expired messages and sweeps them. It closes db.
 func sweepOne(ctx context.Context, name string, db *store.DB, messages int) (s swept, err error) {
 	defer func() { err = errors.Join(err, db.Close()) }()
 	if err := expire(ctx, db, messages); err != nil {
@@ -101,36 +101,38 @@ func sweepOne(ctx context.Context, name string, db *store.DB, messages int) (s s
 	}
 	s.took, s.peak = time.Since(begin), stop()
 	if s.handled != messages {
-		return s, fmt.Errorf("of %d expired messages %d were swept", messages, s.handled)
+		return s, fmt.Errorf("all %d expired messages must be swept, but %d were", messages, s.handled)
 	}
 	return s, nil
 }
 
-// crowd is how many programs a group has, each with a copy of what is sent to it.
-const crowd = 100
+// groupSize is the number of members of the group that the messages are sent to. Each member gets a copy.
+const groupSize = 100
 
-// expire leaves messages that ran out an hour ago, unread.
+// expire creates unread messages that expired an hour ago.
 func expire(ctx context.Context, db *store.DB, messages int) error {
 	past := time.Now().Add(-time.Hour).UTC()
 	r := app.New(db, app.Ports{Now: func() time.Time { return past }}).Relay
-	who := identity.Caller{User: user, Program: "alpha", Kind: identity.Agent}
-	members := make([]string, min(crowd, messages))
+	caller := identity.Caller{User: user, Program: "alpha", Kind: identity.Agent}
+	members := make([]string, min(groupSize, messages))
 	for i := range members {
 		members[i] = fmt.Sprintf("program-%03d", i)
 	}
-	if _, err := r.SetGroup(ctx, who, relay.SetGroupInput{Name: "crowd", Members: members}); err != nil {
+	if _, err := r.SetGroup(ctx, caller, relay.SetGroupInput{Name: "crowd", Members: members}); err != nil {
 		return err
 	}
+	in := op.Fill(relay.SendInput{Message: messageText, Source: "alpha", Target: "group:crowd", MessageType: "STATUS",
+		TTL: 60})
 	for made := 0; made < messages; made += len(members) {
-		if _, err := r.Send(ctx, who, op.Fill(relay.SendInput{Message: messageText, Source: "alpha", Target: "group:crowd", MessageType: "STATUS", TTL: 60})); err != nil {
+		if _, err := r.Send(ctx, caller, in); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// watchHeap measures the heap until stop is called, which says by how much it grew at
-// its largest. Garbage is collected early meanwhile, so that it counts for little.
+// watchHeap samples the size of the heap until stop is called, which returns its largest growth in bytes. Meanwhile
+// garbage is collected early, so that it counts for little.
 func watchHeap() (stop func() uint64) {
 	percent := debug.SetGCPercent(10)
 	runtime.GC()
@@ -166,7 +168,9 @@ func reportSweeps(out io.Writer, all []swept) error {
 	t := tabwriter.NewWriter(out, 0, 4, 2, ' ', 0)
 	fmt.Fprintln(t, "\nSWEEP OF EXPIRED MESSAGES\tSTORE\tSECONDS\tMESSAGES/S\tPEAK MIB")
 	for _, s := range all {
-		fmt.Fprintf(t, "%d\t%s\t%.2f\t%.0f\t%.1f\n", s.handled, s.store, s.took.Seconds(), float64(s.handled)/s.took.Seconds(), float64(s.peak)/(1<<20))
+		rate := float64(s.handled) / s.took.Seconds()
+		fmt.Fprintf(t, "%d\t%s\t%.2f\t%.0f\t%.1f\n",
+			s.handled, s.store, s.took.Seconds(), rate, float64(s.peak)/(1<<20))
 	}
 	if err := t.Flush(); err != nil {
 		return err
@@ -174,7 +178,8 @@ func reportSweeps(out io.Writer, all []swept) error {
 	for i := 0; i+1 < len(all); i += 2 {
 		few, many := all[i], all[i+1]
 		ratio := float64(many.peak) / float64(max(few.peak, noise))
-		fmt.Fprintf(out, "memory on %s, %d messages ÷ %d: %.2f, limit %.1f  %s\n", few.store, many.messages, few.messages, ratio, memoryAtMost, verdict(ratio <= memoryAtMost))
+		fmt.Fprintf(out, "memory on %s, %d messages ÷ %d: %.2f, limit %.1f  %s\n",
+			few.store, many.messages, few.messages, ratio, memoryAtMost, verdict(ratio <= memoryAtMost))
 	}
 	return nil
 }

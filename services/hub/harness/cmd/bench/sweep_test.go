@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-func TestASweepThatWantsMoreMemoryForMoreIsTold(t *testing.T) {
+func TestASweepWhoseMemoryGrowsIsReported(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		few, many uint64
@@ -13,10 +13,13 @@ func TestASweepThatWantsMoreMemoryForMoreIsTold(t *testing.T) {
 	}{
 		{8 << 20, 10 << 20, "÷ 10: 1.25, limit 1.5  holds"},
 		{8 << 20, 16 << 20, "÷ 10: 2.00, limit 1.5  DOES NOT HOLD"},
-		{1 << 20, 4 << 20, "÷ 10: 1.00, limit 1.5  holds"}, // so little tells nothing
+		{1 << 20, 4 << 20, "÷ 10: 1.00, limit 1.5  holds"}, // below the noise
 	} {
 		var out strings.Builder
-		if err := reportSweeps(&out, []swept{{store: "s", messages: 10, handled: 10, took: 1, peak: c.few}, {store: "s", messages: 100, handled: 100, took: 1, peak: c.many}}); err != nil {
+		if err := reportSweeps(&out, []swept{
+			{store: "s", messages: 10, handled: 10, took: 1, peak: c.few},
+			{store: "s", messages: 100, handled: 100, took: 1, peak: c.many},
+		}); err != nil {
 			t.Fatal(err)
 		}
 		if !strings.Contains(out.String(), c.want) {

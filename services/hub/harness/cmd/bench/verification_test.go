@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-func TestARoundThatCostsMoreForThoseBeforeItIsTold(t *testing.T) {
+func TestALateRoundThatIsTooSlowIsReported(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		early, late []float64
@@ -13,10 +13,11 @@ func TestARoundThatCostsMoreForThoseBeforeItIsTold(t *testing.T) {
 	}{
 		{[]float64{2, 2, 9}, []float64{2.5, 1, 90}, "\nround 50 ÷ round 2: 1.25, limit 1.3  holds\n"},
 		{[]float64{2, 2, 9}, []float64{2.7, 1, 90}, "\nround 50 ÷ round 2: 1.35, limit 1.3  DOES NOT HOLD\n"},
-		{nil, nil, "\nround 50 ÷ round 2: NaN, limit 1.3  DOES NOT HOLD\n"}, // what was not measured is not kept
+		{nil, nil, "\nround 50 ÷ round 2: NaN, limit 1.3  DOES NOT HOLD\n"}, // not measured
 	} {
 		var out strings.Builder
-		a := argued{took: map[int][]float64{2: c.early, 3: {1000}, 49: {1}, 50: c.late}, bytes: map[int][]float64{2: {700}, 50: {900}}}
+		a := roundStats{took: map[int][]float64{2: c.early, 3: {1000}, 49: {1}, 50: c.late},
+			bytes: map[int][]float64{2: {700}, 50: {900}}}
 		if err := a.report(&out); err != nil {
 			t.Fatal(err)
 		}

@@ -16,9 +16,8 @@ import (
 // parkTime is the time between a poll and its wake-up, in which the poll surely begins to wait.
 const parkTime = 30 * time.Millisecond
 
-// wakes measures how long after a message was sent the member that polls for it has it:
-// from before the sender's request to the end of the reader's answer. What is timed goes over plain HTTP, so that no
-// client's work is measured.
+// wakes measures the latency of a message to a member that polls for it: from before the sender's request to the end of
+// the reader's answer. The timed requests use plain HTTP, so that the work of a client is not measured.
 func (t *target) wakes(ctx context.Context, n int, out io.Writer) error {
 	if _, err := t.setup.TeamCreate(ctx, team.CreateInput{TeamName: "bench"}); err != nil {
 		return err
@@ -44,24 +43,30 @@ func (t *target) wakes(ctx context.Context, n int, out io.Writer) error {
 		}()
 		time.Sleep(parkTime)
 		begin := time.Now()
-		if err := t.post(ctx, "/v1/teams/bench/messages", map[string]any{"type": "message", "recipient": "beta", "content": fmt.Sprint(i), "summary": "wake"}); err != nil {
+		message := map[string]any{"type": "message", "recipient": "beta", "content": fmt.Sprint(i), "summary": "wake"}
+		if err := t.post(ctx, "/v1/teams/bench/messages", message); err != nil {
 			return err
 		}
 		g := <-done
-		if g.err != nil || g.n != 1 {
-			return fmt.Errorf("a poll brought %d messages: %w", g.n, g.err)
+		if g.err != nil {
+			return g.err
+		}
+		if g.n != 1 {
+			return fmt.Errorf("a poll must return 1 message, not %d", g.n)
 		}
 		took = append(took, g.at.Sub(begin))
 	}
 	slices.Sort(took)
-	_, err := fmt.Fprintf(out, "\nteam_poll_inbox, woken by a message (%d times, over REST, on %d documents): median %s ms, p95 %s ms from the sending to the answer\n",
+	_, err := fmt.Fprintf(out, "\nteam_poll_inbox, woken by a message (%d times, over REST, on %d documents): "+
+		"median %s ms, p95 %s ms from the sending to the answer\n",
 		n, t.documents, ms(quantile(took, 0.5)), ms(quantile(took, 0.95)))
 	return err
 }
 
-// poll reads beta's inbox and says how many messages there were.
+// poll reads beta's inbox and returns the number of messages.
 func (t *target) poll(ctx context.Context, timeoutMs int) (int, error) {
-	r, err := http.NewRequestWithContext(ctx, http.MethodGet, fmt.Sprintf("%s/v1/teams/bench/inboxes/beta/poll?timeout_ms=%d", t.base, timeoutMs), nil)
+	url := fmt.Sprintf("%s/v1/teams/bench/inboxes/beta/poll?timeout_ms=%d", t.base, timeoutMs)
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
 	if err != nil {
 		return 0, err
 	}
@@ -91,7 +96,7 @@ func (t *target) post(ctx context.Context, path string, body any) error {
 	return err
 }
 
-// do makes a request, and takes every answer but a good one for an error.
+// do makes a request and returns the body of the answer. A status of 300 or more is an error.
 func (t *target) do(r *http.Request, key string) ([]byte, error) {
 	r.Header.Set("Authorization", "Bearer "+key)
 	res, err := t.client.Do(r)
@@ -99,9 +104,9 @@ func (t *target) do(r *http.Request, key string) ([]byte, error) {
 		return nil, err
 	}
 	text, err := io.ReadAll(res.Body)
-	_ = res.Body.Close() // it was read to its end, or its error is told
+	_ = res.Body.Close() // the error of reading is returned
 	if err == nil && res.StatusCode >= 300 {
-		err = fmt.Errorf("%s %s was answered %d: %.500s", r.Method, r.URL.Path, res.StatusCode, text)
+		err = fmt.Errorf("%s %s: status %d: %.500s", r.Method, r.URL.Path, res.StatusCode, text)
 	}
 	return text, err
 }

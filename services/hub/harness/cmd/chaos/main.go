@@ -1,14 +1,12 @@
-// Command chaos kills hubs under the agents that use them, and exits with 1 where
-// anything came of it that no client was promised.
+// Command chaos kills hubs while agents use them, and exits with status 1 if a promise to a client was broken.
 //
-// It builds the hub, brings up the Firestore emulator, unless FIRESTORE_EMULATOR_HOST
-// names one, and runs two hubs on it behind a balancer. Every few seconds one of them is
-// killed, and another started, while agents create, claim and complete tasks, write to
-// each other, ask their human, work in a team and talk at a fire. In the end the store
-// is held against all that they were told.
+// It builds the hub, starts the Firestore emulator unless FIRESTORE_EMULATOR_HOST names one, and runs two hubs on it
+// behind a load balancer. Every few seconds one of them is killed and another started, while agents create, claim and
+// complete tasks, write to each other, ask their human, work in teams and post to campfires. In the end the store is
+// compared with the answers that they got.
 //
-// The numbers are the emulator's, which is slow where calls contend, and the machine's:
-// they tell that work went on, and nothing of Firestore.
+// The latencies are those of the emulator, which is slow under contention, and of the machine. They show that work went
+// on, and tell nothing about Firestore.
 package main
 
 import (
@@ -32,16 +30,16 @@ import (
 
 func main() {
 	o := chaos.Options{Grace: 2 * time.Minute, Slack: time.Minute, SweepEvery: 2 * time.Second, Notes: os.Stderr}
-	flag.DurationVar(&o.For, "for", time.Minute, "how long agents begin new work")
-	flag.DurationVar(&o.Every, "every", 3*time.Second, "about how often a hub is killed")
-	flag.IntVar(&o.Agents, "agents", 32, "how many there are")
-	flag.Uint64Var(&o.Seed, "seed", uint64(time.Now().UnixNano()), "what agents choose by; a new one where left out")
-	flag.IntVar(&o.Lost, "lost", 2, "how many of a hundred answers get lost on their way")
-	hub := flag.String("hub", "", "a hub that was built already")
-	keep := flag.Bool("keep", false, "keep what the hubs wrote, also where nothing was found")
+	flag.DurationVar(&o.For, "for", time.Minute, "the time in which agents begin new work")
+	flag.DurationVar(&o.Every, "every", 3*time.Second, "the average time between two kills")
+	flag.IntVar(&o.Agents, "agents", 32, "the number of agents")
+	flag.Uint64Var(&o.Seed, "seed", uint64(time.Now().UnixNano()), "the seed of the agents' choices (default: the time)")
+	flag.IntVar(&o.Lost, "lost", 2, "the percentage of answers that are lost")
+	hub := flag.String("hub", "", "the path of a hub's program (default: build it)")
+	keep := flag.Bool("keep", false, "keep the hubs' logs even if there are no violations")
 	flag.Parse()
 	if o.For <= 0 || o.Every < 100*time.Millisecond || o.Agents < 2 {
-		fmt.Fprintln(os.Stderr, "chaos: -for is more than 0, -every at least 100ms, and there are at least 2 agents")
+		fmt.Fprintln(os.Stderr, "chaos: -for must be more than 0, -every at least 100ms, -agents at least 2")
 		os.Exit(2)
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
@@ -55,8 +53,8 @@ func main() {
 	}
 }
 
-// run is a run with all that it needs; it leaves nothing behind, but the logs of one
-// that found something.
+// run builds the hub, starts the emulator and makes the run. It reports whether there were no violations. It keeps the
+// hubs' logs if there were, if the run failed, or if keep is set.
 func run(ctx context.Context, o chaos.Options, hub string, keep bool, out io.Writer) (good bool, err error) {
 	fmt.Fprintf(out, "seed %d, %d agents, %v\n", o.Seed, o.Agents, o.For)
 	if o.Dir, err = os.MkdirTemp("", "parley-chaos-"); err != nil {
@@ -67,7 +65,7 @@ func run(ctx context.Context, o chaos.Options, hub string, keep bool, out io.Wri
 			err = errors.Join(err, os.RemoveAll(o.Dir))
 			return
 		}
-		fmt.Fprintf(out, "what the hubs wrote is in %s\n", o.Dir)
+		fmt.Fprintf(out, "the hubs' logs are in %s\n", o.Dir)
 	}()
 	if hub == "" {
 		hub = filepath.Join(o.Dir, "parley")

@@ -14,14 +14,14 @@ func TestGeneratedFilesAreUpToDate(t *testing.T) {
 	}
 }
 
-func TestCheckingNamesWhatDriftedAndWritesNothing(t *testing.T) {
+func TestCheckingNamesTheStaleFilesAndWritesNothing(t *testing.T) {
 	t.Parallel()
 	root := t.TempDir()
 	if err := run(root, false); err != nil {
 		t.Fatal(err)
 	}
 	if err := run(root, true); err != nil {
-		t.Fatalf("what was just written drifted: %v", err)
+		t.Fatalf("files just written are not up to date: %v", err)
 	}
 	page := filepath.Join(root, "docs", "tools.md")
 	if err := os.WriteFile(page, []byte("mine"), 0o600); err != nil {
@@ -32,7 +32,7 @@ func TestCheckingNamesWhatDriftedAndWritesNothing(t *testing.T) {
 	}
 	err := run(root, true)
 	if err == nil {
-		t.Fatal("the drift went unseen")
+		t.Fatal("stale files were not reported")
 	}
 	for _, want := range []string{"docs/tools.md", "firestore.indexes.json", "make generate"} {
 		if !strings.Contains(err.Error(), want) {

@@ -11,8 +11,7 @@ import (
 	"parley.internal/shared/op"
 )
 
-// deployment is what infra is told of the code: the functions that there are, and the
-// operations whose durations say nothing because they can wait.
+// deployment is the input of Terraform: the functions, and the operations that can wait, whose latency is not monitored.
 type deployment struct {
 	Reactions []reaction `json:"reactions"`
 	Sweeps    []sweep    `json:"sweeps"`
@@ -31,9 +30,9 @@ type sweep struct {
 	EverySeconds int    `json:"everySeconds"`
 }
 
-// infraFiles are those that Terraform reads. They are below its own directory, because a
-// module is checked and may be used without what is beside it. The rules are written by
-// hand in the root; where there are none, there is nothing to copy.
+// infraFiles returns the files that Terraform reads. They are inside its own directory, because its module can be used
+// without the rest of the repository. The rules are a copy of the hand-written file in the root; without that file there
+// is no copy.
 func infraFiles(root string, indexes []byte) ([]file, error) {
 	functions, err := functionsJSON(app.New(nil, app.Ports{}))
 	if err != nil {
@@ -50,7 +49,8 @@ func infraFiles(root string, indexes []byte) ([]file, error) {
 func functionsJSON(a *app.App) ([]byte, error) {
 	var d deployment
 	for _, r := range a.Reactions() {
-		d.Reactions = append(d.Reactions, reaction{r.Name, r.Collection, "google.cloud.firestore.document.v1." + string(r.Kind)})
+		eventType := "google.cloud.firestore.document.v1." + string(r.Kind)
+		d.Reactions = append(d.Reactions, reaction{r.Name, r.Collection, eventType})
 	}
 	for _, s := range a.Sweeps() {
 		d.Sweeps = append(d.Sweeps, sweep{s.Name, s.Function, int(s.Every.Seconds())})
@@ -68,6 +68,7 @@ func functionsJSON(a *app.App) ([]byte, error) {
 	return append(text, '\n'), err
 }
 
+// canWait reports whether an operation has a parameter for a wait.
 func canWait(o *op.Op) (bool, error) {
 	var input struct {
 		Properties map[string]json.RawMessage `json:"properties"`

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-func TestInfraIsToldTheFunctionsAndWhatCanWait(t *testing.T) {
+func TestTerraformGetsTheFunctionsAndTheWaitingOperations(t *testing.T) {
 	t.Parallel()
 	root := t.TempDir()
 	made, err := infraFiles(root, []byte("indexes"))
@@ -19,7 +19,8 @@ func TestInfraIsToldTheFunctionsAndWhatCanWait(t *testing.T) {
 	if err := json.Unmarshal(made[1].text, &d); err != nil {
 		t.Fatal(err)
 	}
-	if want := (reaction{"OnTaskCreate", "tasks", "google.cloud.firestore.document.v1.created"}); !slices.Contains(d.Reactions, want) {
+	want := reaction{"OnTaskCreate", "tasks", "google.cloud.firestore.document.v1.created"}
+	if !slices.Contains(d.Reactions, want) {
 		t.Errorf("the reactions are %v", d.Reactions)
 	}
 	if want := (sweep{"relay", "CleanupExpiredRelay", 900}); !slices.Contains(d.Sweeps, want) {
@@ -30,7 +31,7 @@ func TestInfraIsToldTheFunctionsAndWhatCanWait(t *testing.T) {
 	}
 	for _, name := range []string{"get_current_session_data", "team_poll_inbox", "team_list_processes"} {
 		if !slices.Contains(d.Waiting, name) {
-			t.Errorf("%s can wait, and is not among %v", name, d.Waiting)
+			t.Errorf("%s can wait, but is not among %v", name, d.Waiting)
 		}
 	}
 	if !slices.Contains(d.Waiting, "get_messages") || slices.Contains(d.Waiting, "send_message") {
@@ -38,14 +39,15 @@ func TestInfraIsToldTheFunctionsAndWhatCanWait(t *testing.T) {
 	}
 }
 
-func TestInfraReleasesTheRulesOfTheRoot(t *testing.T) {
+func TestTerraformGetsTheRulesOfTheRoot(t *testing.T) {
 	t.Parallel()
 	root := t.TempDir()
 	if err := os.WriteFile(filepath.Join(root, "firestore.rules"), []byte("rules"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	made, err := infraFiles(root, nil)
-	if err != nil || len(made) != 3 || made[2].name != "infra/generated/firestore.rules" || string(made[2].text) != "rules" {
+	if err != nil || len(made) != 3 || made[2].name != "infra/generated/firestore.rules" ||
+		string(made[2].text) != "rules" {
 		t.Errorf("%v, %v", made, err)
 	}
 }

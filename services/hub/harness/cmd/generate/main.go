@@ -1,10 +1,9 @@
-// Command generate writes what is made from the definitions in the code: the
-// reference of the tools, Firestore's indexes, and what Terraform reads of the code.
+// Command generate writes the files that are derived from the definitions in the code: the reference of the tools,
+// Firestore's indexes, and the inputs of Terraform.
 //
-// With -check it writes nothing and fails where a file is not what would be written,
-// which CI and a test ask. What is generated is committed, so that a changed surface
-// or index shows in the diff. Nothing that is not derived from the code alone may
-// be written here.
+// With -check it writes nothing and fails if a file is not up to date, as CI and a test require. The generated files are
+// committed, so that a change of an operation or of an index shows in the diff. This command must not write anything
+// that is not derived from the code, except for the copy of the rules that Terraform reads.
 package main
 
 import (
@@ -23,7 +22,7 @@ import (
 
 func main() {
 	root := flag.String("root", "../../..", "root of the repository")
-	check := flag.Bool("check", false, "write nothing; fail where a file is not up to date")
+	check := flag.Bool("check", false, "write nothing; fail if a file is not up to date")
 	flag.Parse()
 	if err := run(*root, *check); err != nil {
 		fmt.Fprintln(os.Stderr, "generate:", err)
@@ -31,7 +30,7 @@ func main() {
 	}
 }
 
-// file is one that is generated; its name is a path below the repository's root.
+// file is a generated file; its name is a path relative to the root of the repository.
 type file struct {
 	name string
 	text []byte
@@ -59,7 +58,7 @@ func run(root string, check bool) error {
 		return err
 	}
 	if check {
-		return complain(drifted)
+		return notUpToDate(drifted)
 	}
 	for _, f := range drifted {
 		at := filepath.Join(root, filepath.FromSlash(f.name))
@@ -73,7 +72,7 @@ func run(root string, check bool) error {
 	return nil
 }
 
-// stale are the files that are missing or not what was made.
+// stale returns the files that are missing or differ from the generated ones.
 func stale(root string, made []file) ([]file, error) {
 	var out []file
 	for _, f := range made {
@@ -90,7 +89,8 @@ func stale(root string, made []file) ([]file, error) {
 	return out, nil
 }
 
-func complain(drifted []file) error {
+// notUpToDate returns an error that names the files, nil for none.
+func notUpToDate(drifted []file) error {
 	if len(drifted) == 0 {
 		return nil
 	}

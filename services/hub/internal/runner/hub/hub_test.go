@@ -44,7 +44,9 @@ func TestCallsUseTheRoutesAndInputsOfTheServer(t *testing.T) {
 	tm := newTeam(t, func(w http.ResponseWriter, r *http.Request) {
 		body, _ := io.ReadAll(r.Body)
 		asked = strings.Join([]string{r.Header.Get("Authorization"), r.Method, r.URL.RequestURI(), string(body)}, " ")
-		_, _ = io.WriteString(w, `{"success":true,"data":{"processes":[{"process_id":"p","plan_mode_required":true,"cwd":"c"}],"process":{"process_id":"p","wanted":"ended"},"already_claimed":true}}`)
+		_, _ = io.WriteString(w, `{"success":true,"data":{`+
+			`"processes":[{"process_id":"p","plan_mode_required":true,"cwd":"c"}],`+
+			`"process":{"process_id":"p","wanted":"ended"},"already_claimed":true}}`)
 	})
 	code := 0
 	for want, call := range map[string]func() (team.Process, error){
@@ -99,7 +101,8 @@ func TestFaultsAreDistinguishedAndContainNoSecret(t *testing.T) {
 		wait                     time.Duration
 	}{
 		{404, says("NOT_FOUND"), "", true, false, true, "no: … …", 0},
-		{404, `{"success":false,"error":{"code":"NOT_FOUND","message":"there is no such route; /openapi.json lists them"}}`, "", false, false, true, "no such route", 0},
+		{404, `{"success":false,"error":{"code":"NOT_FOUND",` +
+			`"message":"there is no such route; /openapi.json lists them"}}`, "", false, false, true, "no such route", 0},
 		{404, "<html>", "", false, false, false, "with status 404 is no Parley server", 0},
 		{409, says("FAILED_PRECONDITION"), "", false, true, false, "no: … …", 0},
 		{409, says("CONFLICT"), "", false, false, false, "no: … …", 0},

@@ -53,7 +53,8 @@ func TestEveryPlaceholderIsReplacedByItsValue(t *testing.T) {
 	t.Parallel()
 	v := Values{ProcessID: "1", AgentID: "2", Name: "3", Team: "4", Color: "5", LeadSessionID: "6", AgentType: "7",
 		Model: "8", CWD: "9"}
-	got, err := parse(t, `["c","{process_id}{agent_id}{name}{team}{color}{lead_session_id}{agent_type}{model}{cwd}{plan_mode_required}"]`).Args(v)
+	got, err := parse(t, `["c","{process_id}{agent_id}{name}{team}{color}`+
+		`{lead_session_id}{agent_type}{model}{cwd}{plan_mode_required}"]`).Args(v)
 	if err != nil || !slices.Equal(got, []string{"123456789false"}) {
 		t.Errorf("got %q, %v", got, err)
 	}

@@ -2,9 +2,8 @@
 //
 //	withemulator -- go test ./...
 //
-// It names the emulator in FIRESTORE_EMULATOR_HOST, passes signals on, ends as
-// the command ended, and leaves no emulator behind. Where the machine has none
-// the command runs without, unless REQUIRE_EMULATOR is 1.
+// It sets FIRESTORE_EMULATOR_HOST, passes signals on, exits with the command's exit code and stops the emulator. If the
+// machine has no emulator, the command runs without one, unless REQUIRE_EMULATOR is 1.
 package main
 
 import (
@@ -63,12 +62,12 @@ func run(args []string) int {
 		fmt.Fprintln(os.Stderr, "withemulator:", err)
 		return 1
 	default:
-		fmt.Fprintln(os.Stderr, "withemulator: tests that want it are skipped:", err)
+		fmt.Fprintln(os.Stderr, "withemulator: tests that need an emulator are skipped:", err)
 	}
 	return child(args, env, signals)
 }
 
-// child runs the command to its end and is its exit code, as a shell tells it.
+// child runs the command to its end and returns its exit code as a shell would.
 func child(args, env []string, signals <-chan os.Signal) int {
 	cmd := exec.Command(args[0], args[1:]...)
 	cmd.Env, cmd.Stdin, cmd.Stdout, cmd.Stderr = env, os.Stdin, os.Stdout, os.Stderr

@@ -27,32 +27,37 @@ func newHub(t *testing.T, o hubtest.Options) *hubtest.Hub {
 	return hubtest.New(t, storetest.SQLite(t, app.Schema()), o)
 }
 
-// cancellations are ways to say that request 7 is cancelled.
+const cancelled = `"method":"notifications/cancelled","params":{"requestId":7`
+
+// cancellations are messages that cancel request 7.
 var cancellations = map[string]string{
-	"plain":                       `{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":7,"reason":"r"}}`,
-	"as a request":                `{"jsonrpc":"2.0","id":1,"method":"notifications/cancelled","params":{"requestId":7}}`,
-	"with a name of no text":      `{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":7,"name":5}}`,
-	"with a name twice":           `{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":7,"name":{}},"params":{"requestId":7}}`,
-	"in large letters":            `{"jsonrpc":"2.0","METHOD":"notifications/cancelled","params":{"requestId":7}}`,
-	"escaped":                     `{"jsonrpc":"2.0","method":"notifications\/cancell\u0065d","params":{"requestId":7}}`,
-	"after another method":        `{"jsonrpc":"2.0","method":"ping","method":"notifications/cancelled","params":{"requestId":7}}`,
-	"with bytes that are no text": "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/cancelled\",\"params\":{\"requestId\":7,\"reason\":\"\xff\"}}",
-	"of the era of 2026-07-28": `{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":7,"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28",` +
+	"plain":                         `{"jsonrpc":"2.0",` + cancelled + `,"reason":"r"}}`,
+	"as a request":                  `{"jsonrpc":"2.0","id":1,` + cancelled + `}}`,
+	"with a name that is no string": `{"jsonrpc":"2.0",` + cancelled + `,"name":5}}`,
+	"with a name twice":             `{"jsonrpc":"2.0",` + cancelled + `,"name":{}},"params":{"requestId":7}}`,
+	"in upper case":                 `{"jsonrpc":"2.0","METHOD":"notifications/cancelled","params":{"requestId":7}}`,
+	"escaped": `{"jsonrpc":"2.0","method":"notifications\/cancell\u0065d",` +
+		`"params":{"requestId":7}}`,
+	"after another method": `{"jsonrpc":"2.0","method":"ping",` + cancelled + `}}`,
+	"with invalid UTF-8":   `{"jsonrpc":"2.0",` + cancelled + ",\"reason\":\"\xff\"}}",
+	"of the era of 2026-07-28": `{"jsonrpc":"2.0",` + cancelled + `,` +
+		`"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28",` +
 		`"io.modelcontextprotocol/clientCapabilities":{}}}}`,
 }
 
-// Hole (a): without sessions, mcp-go knows requests by their ids alone.
+// Without sessions mcp-go identifies a request by its id alone.
 func TestACancellationCannotReachAnotherCallersRequest(t *testing.T) {
 	t.Parallel()
 	entered := make(chan struct{})
 	hub := newHub(t, hubtest.Options{Catalogue: func(a *app.App) *op.Catalogue {
-		// get_messages, that tells when a call is in it.
+		// A get_messages that reports each call.
 		get := a.Catalogue().Op("get_messages").Spec
 		get.Compat = nil
-		c := op.NewCatalogue([]op.Op{op.New(get, func(ctx context.Context, c identity.Caller, in relay.GetInput) (relay.GetOutput, error) {
-			entered <- struct{}{}
-			return a.Relay.Get(ctx, c, in)
-		})})
+		c := op.NewCatalogue([]op.Op{op.New(get,
+			func(ctx context.Context, c identity.Caller, in relay.GetInput) (relay.GetOutput, error) {
+				entered <- struct{}{}
+				return a.Relay.Get(ctx, c, in)
+			})})
 		c.Defaults = c.Toolsets()
 		return c
 	}})
@@ -65,7 +70,8 @@ func TestACancellationCannotReachAnotherCallersRequest(t *testing.T) {
 		}
 		done := make(chan end, 1)
 		go func() {
-			a, err := hub.TryMCP(t.Context(), waiter, "/mcp", hubtest.Message(7, "tools/call", args{"name": "get_messages", "arguments": args{"waitMs": 55000}}))
+			a, err := hub.TryMCP(t.Context(), waiter, "/mcp",
+				hubtest.Message(7, "tools/call", args{"name": "get_messages", "arguments": args{"waitMs": 55000}}))
 			done <- end{a, err}
 		}()
 		<-entered
@@ -73,38 +79,44 @@ func TestACancellationCannotReachAnotherCallersRequest(t *testing.T) {
 		if strings.Contains(name, "2026") {
 			headers = []string{"Mcp-Protocol-Version", "2026-07-28", "Mcp-Method", "notifications/cancelled"}
 		}
-		// From a stranger, and from the waiter's own key on another connection.
+		// The cancellation comes from another user, and from the key of the waiting call on another connection.
 		for _, key := range []string{other, waiter} {
 			if a := hub.MCP(key, "/mcp", body, headers...); a.Status != http.StatusAccepted || len(a.Body) != 0 {
 				t.Errorf("%s: got %s, want 202 and nothing", name, a.Answer)
 			}
 		}
-		if _, err := hub.App.Relay.Send(t.Context(), identity.Caller{User: user}, op.Fill(relay.SendInput{Message: "still here?", Target: "alpha", MessageType: "PING"})); err != nil {
+		if _, err := hub.App.Relay.Send(t.Context(), identity.Caller{User: user},
+			op.Fill(relay.SendInput{Message: "still here?", Target: "alpha", MessageType: "PING"})); err != nil {
 			t.Fatal(err)
 		}
 		e := <-done
-		if e.err != nil || !strings.Contains(string(e.a.Result), "still here?") || !strings.Contains(string(e.a.Body), `"id":7`) {
-			t.Errorf("%s: the waiting call came to %s, %v; want the message", name, e.a.Answer, e.err)
+		if e.err != nil || !strings.Contains(string(e.a.Result), "still here?") ||
+			!strings.Contains(string(e.a.Body), `"id":7`) {
+			t.Errorf("%s: the waiting call returned %s, %v; want the message", name, e.a.Answer, e.err)
 		}
 	}
 }
 
-// Hole (b): a stream would get what is meant for other callers.
-func TestThereIsNoStreamToOpenAndNoSessionToEnd(t *testing.T) {
+// A stream of mcp-go would carry events of all callers.
+func TestTheEndpointHasNoStreamsAndNoSessions(t *testing.T) {
 	t.Parallel()
 	hub := newHub(t, hubtest.Options{})
 	key := hub.Agent("u", "alpha")
-	for _, path := range []string{"/mcp", "/v1/mcp", "/mcp/readonly", "/mcp/x/relay", "/mcp/x/relay/readonly", "/mcp?toolsets=all"} {
+	for _, path := range []string{
+		"/mcp", "/v1/mcp", "/mcp/readonly", "/mcp/x/relay", "/mcp/x/relay/readonly", "/mcp?toolsets=all",
+	} {
 		for _, method := range []string{"GET", "DELETE", "PUT", "PATCH", "OPTIONS"} {
-			for _, headers := range [][]string{nil, {"Accept", "text/event-stream", "Mcp-Session-Id", "s"}, {"Mcp-Protocol-Version", "2026-07-28"}} {
+			for _, headers := range [][]string{nil, {"Accept", "text/event-stream", "Mcp-Session-Id", "s"},
+				{"Mcp-Protocol-Version", "2026-07-28"}} {
 				a := hub.REST(key, method, path, nil, headers...)
 				if a.Status != http.StatusMethodNotAllowed || a.Header.Get("Allow") != "POST" {
-					t.Errorf("%s %s %v: got %d and Allow: %q, want 405 and POST", method, path, headers, a.Status, a.Header.Get("Allow"))
+					t.Errorf("%s %s %v: got %d and Allow: %q, want 405 and POST", method, path, headers, a.Status,
+						a.Header.Get("Allow"))
 				}
 			}
 		}
 	}
-	// No session is given out, so none can be taken over.
+	// No session is issued, so none can be hijacked.
 	a := hub.MCP(key, "/mcp", initialize("2025-11-25"))
 	if a.Status != 200 || a.Header.Get("Mcp-Session-Id") != "" {
 		t.Errorf("got %s with the session %q, want none", a.Answer, a.Header.Get("Mcp-Session-Id"))
@@ -112,17 +124,18 @@ func TestThereIsNoStreamToOpenAndNoSessionToEnd(t *testing.T) {
 }
 
 func initialize(version string) map[string]any {
-	return hubtest.Message(1, "initialize", args{"protocolVersion": version, "capabilities": args{}, "clientInfo": args{"name": "test", "version": "1"}})
+	return hubtest.Message(1, "initialize", args{"protocolVersion": version, "capabilities": args{},
+		"clientInfo": args{"name": "test", "version": "1"}})
 }
 
-// Hole (c): mcp-go's tasks are everyone's. Nothing else that a list would tell to
-// all callers is on either.
-func TestNothingIsOfferedThatIsEveryones(t *testing.T) {
+// The tasks of mcp-go, and the lists that announce changes, are shared by all callers.
+func TestNoCapabilitySharedByAllCallersIsOffered(t *testing.T) {
 	t.Parallel()
 	hub := newHub(t, hubtest.Options{})
 	key := hub.Agent("u", "alpha")
 	const tools, more = `{"tools":{}}`, `{"prompts":{},"resources":{},"tools":{}}`
-	for path, want := range map[string]string{"/mcp": tools, "/v1/mcp": tools, "/mcp/readonly": tools, "/mcp/x/team": tools,
+	for path, want := range map[string]string{"/mcp": tools, "/v1/mcp": tools, "/mcp/readonly": tools,
+		"/mcp/x/team":       tools,
 		"/mcp?toolsets=all": more, "/mcp/x/council": more, "/mcp/x/elenchus/readonly": more} {
 		for era, a := range map[string]hubtest.RPCAnswer{
 			"initialize":      hub.MCP(key, path, initialize("2025-11-25")),
@@ -130,11 +143,13 @@ func TestNothingIsOfferedThatIsEveryones(t *testing.T) {
 		} {
 			var r struct{ Capabilities json.RawMessage }
 			if err := json.Unmarshal(a.Result, &r); err != nil || string(r.Capabilities) != want {
-				t.Errorf("%s on %s: got the capabilities %s, want %s, and no listChanged: %s", era, path, r.Capabilities, want, a.Answer)
+				t.Errorf("%s on %s: got the capabilities %s, want %s, and no listChanged: %s", era, path,
+					r.Capabilities, want, a.Answer)
 			}
 		}
 	}
-	for _, method := range []string{"tasks/list", "tasks/get", "tasks/result", "tasks/cancel", "resources/list", "resources/read", "resources/templates/list",
+	for _, method := range []string{"tasks/list", "tasks/get", "tasks/result", "tasks/cancel", "resources/list",
+		"resources/read", "resources/templates/list",
 		"resources/subscribe", "prompts/list", "prompts/get", "completion/complete", "logging/setLevel", "no/such"} {
 		params := args{"taskId": "t", "uri": "u", "name": "u"}
 		if a := hub.MCP(key, "/mcp", hubtest.Message(1, method, params)); a.Err == nil || a.Err.Code != -32601 {
@@ -146,34 +161,39 @@ func TestNothingIsOfferedThatIsEveryones(t *testing.T) {
 	}
 }
 
-// A stream of a subscription would be held open for changes that never come.
+// The stream of a subscription would stay open without an event.
 func TestASubscriptionIsRefused(t *testing.T) {
 	t.Parallel()
 	hub := newHub(t, hubtest.Options{})
 	key := hub.Agent("u", "alpha")
 	for name, a := range map[string]func(context.Context) (hubtest.RPCAnswer, error){
 		"modern": func(context.Context) (hubtest.RPCAnswer, error) {
-			return hub.Modern(key, "/mcp", "subscriptions/listen", args{"notifications": args{"toolsListChanged": true}}), nil
+			return hub.Modern(key, "/mcp", "subscriptions/listen",
+				args{"notifications": args{"toolsListChanged": true}}), nil
 		},
 		"legacy": func(ctx context.Context) (hubtest.RPCAnswer, error) {
 			return hub.TryMCP(ctx, key, "/mcp", hubtest.Message(1, "subscriptions/listen", args{}))
 		},
-		"with a name of no text": func(ctx context.Context) (hubtest.RPCAnswer, error) {
-			return hub.TryMCP(ctx, key, "/mcp", hubtest.Message(1, "subscriptions/listen", args{"name": 5, "notifications": args{"toolsListChanged": true}, "_meta": args{
-				"io.modelcontextprotocol/protocolVersion": "2026-07-28", "io.modelcontextprotocol/clientCapabilities": args{}}}),
+		"with a name that is no string": func(ctx context.Context) (hubtest.RPCAnswer, error) {
+			return hub.TryMCP(ctx, key, "/mcp",
+				hubtest.Message(1, "subscriptions/listen",
+					args{"name": 5, "notifications": args{"toolsListChanged": true}, "_meta": args{
+						"io.modelcontextprotocol/protocolVersion":    "2026-07-28",
+						"io.modelcontextprotocol/clientCapabilities": args{}}}),
 				"Mcp-Protocol-Version", "2026-07-28", "Mcp-Method", "subscriptions/listen")
 		},
 	} {
 		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 		got, err := a(ctx)
 		cancel()
-		if err != nil || got.Status != 404 || got.Err == nil || got.Err.Code != -32601 || !strings.Contains(string(got.Body), `"id":1`) {
+		if err != nil || got.Status != 404 || got.Err == nil || got.Err.Code != -32601 ||
+			!strings.Contains(string(got.Body), `"id":1`) {
 			t.Errorf("%s: got %s, %v; want 404 and method not found", name, got.Answer, err)
 		}
 	}
 }
 
-// Hole (d): mcp-go lets every page of a browser call.
+// By itself mcp-go accepts calls from every web page.
 func TestOnlyAllowedPagesMayCall(t *testing.T) {
 	t.Parallel()
 	laptop := newHub(t, hubtest.Options{Origins: []string{"https://app.example.org", "http://dev.example.org:8080"}})
@@ -215,9 +235,10 @@ func TestOnlyAllowedPagesMayCall(t *testing.T) {
 		}{"on a laptop": {laptop, c.onLaptop}, "in public": {public, c.whenPublic}} {
 			key := s.hub.Agent("u", "alpha")
 			for what, a := range map[string]hubtest.Answer{
-				"/mcp":         s.hub.MCP(key, "/mcp", hubtest.Message(1, "tools/list", nil), c.headers...).Answer,
-				"/mcp/x/relay": s.hub.MCP(key, "/mcp/x/relay", hubtest.Message(1, "tools/list", nil), c.headers...).Answer,
-				"/v1/tasks":    s.hub.REST(key, "GET", "/v1/tasks", nil, c.headers...),
+				"/mcp": s.hub.MCP(key, "/mcp", hubtest.Message(1, "tools/list", nil), c.headers...).Answer,
+				"/mcp/x/relay": s.hub.MCP(key, "/mcp/x/relay", hubtest.Message(1, "tools/list", nil),
+					c.headers...).Answer,
+				"/v1/tasks": s.hub.REST(key, "GET", "/v1/tasks", nil, c.headers...),
 			} {
 				if a.Status != s.want || (s.want == no && a.Fault().Code != "FORBIDDEN") {
 					t.Errorf("%s %v %s: got %.200s, want %d", what, c.headers, name, a, s.want)
@@ -227,9 +248,8 @@ func TestOnlyAllowedPagesMayCall(t *testing.T) {
 	}
 }
 
-// Hole (f): an error of a handler would become one of the protocol, which no
-// model is shown.
-func TestAFaultIsAResultAndAnUnknownToolIsNot(t *testing.T) {
+// An error of a handler would become a protocol error, which no model is shown.
+func TestAFaultIsAResultAndAnUnknownToolAProtocolError(t *testing.T) {
 	t.Parallel()
 	hub := newHub(t, hubtest.Options{})
 	key := hub.Agent("u", "alpha")
@@ -238,19 +258,23 @@ func TestAFaultIsAResultAndAnUnknownToolIsNot(t *testing.T) {
 		func(name string, in args) hubtest.ToolAnswer { return modernTool(t, hub, key, "/mcp", name, in) },
 	} {
 		a := call("get_task", args{"taskId": "nobody-made-this"})
-		if a.Status != 200 || a.Err != nil || !a.IsError || len(a.Texts) != 1 || a.Texts[0] != `NOT_FOUND: no task with id "nobody-made-this"` {
+		if a.Status != 200 || a.Err != nil || !a.IsError || len(a.Texts) != 1 ||
+			a.Texts[0] != `NOT_FOUND: no task with id "nobody-made-this"` {
 			t.Errorf("a fault: got %s, want a result with isError", a.Answer)
 		}
 		var structured map[string]rest.Error
-		if err := json.Unmarshal(a.Structured, &structured); err != nil || structured["error"].Code != "NOT_FOUND" || structured["error"].Details == nil {
+		if err := json.Unmarshal(a.Structured, &structured); err != nil || structured["error"].Code != "NOT_FOUND" ||
+			structured["error"].Details == nil {
 			t.Errorf("a fault: got the structured content %s, %v; want the error", a.Structured, err)
 		}
-		if a := call("no_such_tool", nil); a.Err == nil || a.Err.Code != -32602 || !strings.Contains(a.Err.Message, "no_such_tool") || a.Result != nil {
+		if a := call("no_such_tool", nil); a.Err == nil || a.Err.Code != -32602 ||
+			!strings.Contains(a.Err.Message, "no_such_tool") || a.Result != nil {
 			t.Errorf("an unknown tool: got %s, want an error of the protocol", a.Answer)
 		}
 	}
 }
 
+// modernTool calls a tool by protocol 2026-07-28.
 func modernTool(t *testing.T, hub *hubtest.Hub, key, path, name string, in args, headers ...string) hubtest.ToolAnswer {
 	t.Helper()
 	params := args{"name": name}
@@ -264,58 +288,63 @@ func modernTool(t *testing.T, hub *hubtest.Hub, key, path, name string, in args,
 	return a
 }
 
-func TestWithoutAGoodKeyNothingIsServed(t *testing.T) {
+func TestEveryRequestNeedsAValidKey(t *testing.T) {
 	t.Parallel()
 	clock := hubtest.NewClock()
 	hub := newHub(t, hubtest.Options{Now: clock.Now})
 	key := hub.Agent("u", "alpha")
 	user, secret, _ := strings.Cut(strings.TrimPrefix(key, "parley_"), "_")
 	for name, headers := range map[string][]string{
-		"none":                       nil,
-		"empty":                      {"Authorization", ""},
-		"no scheme":                  {"Authorization", key},
-		"another scheme":             {"Authorization", "Basic " + key},
-		"no key":                     {"Authorization", "Bearer "},
-		"not one of ours":            {"Authorization", "Bearer sk-123"},
-		"never made":                 {"Authorization", "Bearer parley_" + user + "_" + strings.Repeat("a", len(secret))},
+		"none":            nil,
+		"empty":           {"Authorization", ""},
+		"no scheme":       {"Authorization", key},
+		"another scheme":  {"Authorization", "Basic " + key},
+		"no key":          {"Authorization", "Bearer "},
+		"not one of ours": {"Authorization", "Bearer sk-123"},
+		"never made": {"Authorization",
+			"Bearer parley_" + user + "_" + strings.Repeat("a", len(secret))},
 		"of another user":            {"Authorization", "Bearer parley_" + user + "a_" + secret},
 		"cut off":                    {"Authorization", "Bearer " + key[:len(key)-1]},
 		"too long":                   {"Authorization", "Bearer " + key + "a"},
-		"in large letters":           {"Authorization", "Bearer " + strings.ToUpper(key)},
+		"in upper case":              {"Authorization", "Bearer " + strings.ToUpper(key)},
 		"with a slash for the user":  {"Authorization", "Bearer parley_mexq_" + secret},
 		"endless":                    {"Authorization", "Bearer parley_" + strings.Repeat("a", 10000) + "_" + secret},
 		"two keys":                   {"Authorization", "Bearer " + key + " " + key},
 		"in another header":          {"X-Api-Key", key},
 		"in a header of its own too": {"Authorization", "Bearer x", "Authorization", "Bearer " + key},
 	} {
-		for _, path := range []string{"/mcp", "/mcp/x/relay", "/mcp?key=" + key, "/mcp?access_token=" + key, "/mcp?Authorization=Bearer+" + key} {
+		for _, path := range []string{"/mcp", "/mcp/x/relay", "/mcp?key=" + key, "/mcp?access_token=" + key,
+			"/mcp?Authorization=Bearer+" + key} {
 			a := hub.Raw("POST", path, hubtest.Message(1, "tools/list", nil), headers...)
 			refused(t, name+" on "+path, a)
 		}
 		for _, path := range []string{"/v1/tasks", "/v1/tasks?access_token=" + key, "/v1/tasks?key=" + key} {
 			refused(t, name+" on "+path, hub.Raw("GET", path, nil, headers...))
 		}
-		clock.Add(time.Minute) // bad keys are limited, which is another test's affair
+		clock.Add(time.Minute) // past the limit of invalid keys
 	}
 	for _, scheme := range []string{"Bearer ", "bearer ", "BEARER  "} {
 		if a := hub.Raw("GET", "/v1/tasks", nil, "Authorization", scheme+key); a.Status != 200 {
-			t.Errorf("%q: got %s, want the key taken", scheme, a)
+			t.Errorf("%q: got %s, want the key accepted", scheme, a)
 		}
 	}
 }
 
+// refused checks that a response is 401 with its envelope and its header.
 func refused(t *testing.T, what string, a hubtest.Answer) {
 	t.Helper()
 	f := a.Fault()
-	if a.Status != 401 || !strings.HasPrefix(a.Header.Get("WWW-Authenticate"), `Bearer realm="parley"`) || f.Code != "UNAUTHENTICATED" || f.Message == "" || f.Details == nil {
+	if a.Status != 401 || !strings.HasPrefix(a.Header.Get("WWW-Authenticate"), `Bearer realm="parley"`) ||
+		f.Code != "UNAUTHENTICATED" || f.Message == "" || f.Details == nil {
 		t.Errorf("%s: got %s with WWW-Authenticate %q, want 401 and Bearer", what, a, a.Header.Get("WWW-Authenticate"))
 	}
 }
 
-func TestThereIsNoOAuthToDiscover(t *testing.T) {
+func TestNoOAuthMetadataIsServed(t *testing.T) {
 	t.Parallel()
 	hub := newHub(t, hubtest.Options{})
-	for _, path := range []string{"oauth-protected-resource", "oauth-protected-resource/mcp", "oauth-authorization-server", "oauth-authorization-server/mcp", "openid-configuration"} {
+	for _, path := range []string{"oauth-protected-resource", "oauth-protected-resource/mcp",
+		"oauth-authorization-server", "oauth-authorization-server/mcp", "openid-configuration"} {
 		a := hub.Raw("GET", "/.well-known/"+path, nil)
 		if a.Status != 404 || a.Header.Get("WWW-Authenticate") != "" {
 			t.Errorf("%s: got %s, want 404", path, a)
@@ -329,9 +358,12 @@ func TestAnAnswerIsOneJSONMessage(t *testing.T) {
 	key := hub.Agent("u", "alpha")
 	for _, accept := range []string{"application/json, text/event-stream", "text/event-stream", "*/*", ""} {
 		for id, want := range map[any]string{1: `"id":1`, "one": `"id":"one"`, 0: `"id":0`} {
-			a := hub.Raw("POST", "/mcp", hubtest.Message(id, "tools/list", nil), "Authorization", "Bearer "+key, "Accept", accept)
-			if a.Status != 200 || a.Header.Get("Content-Type") != "application/json" || !strings.Contains(string(a.Body), want) || !json.Valid(a.Body) {
-				t.Errorf("Accept %q, id %v: got %.300s as %s, want JSON with %s", accept, id, a, a.Header.Get("Content-Type"), want)
+			a := hub.Raw("POST", "/mcp", hubtest.Message(id, "tools/list", nil), "Authorization", "Bearer "+key,
+				"Accept", accept)
+			if a.Status != 200 || a.Header.Get("Content-Type") != "application/json" ||
+				!strings.Contains(string(a.Body), want) || !json.Valid(a.Body) {
+				t.Errorf("Accept %q, id %v: got %.300s as %s, want JSON with %s", accept, id, a,
+					a.Header.Get("Content-Type"), want)
 			}
 			if a.Header.Get("X-Request-Id") == "" {
 				t.Errorf("Accept %q: the answer has no X-Request-Id", accept)
@@ -345,8 +377,7 @@ func TestAnAnswerIsOneJSONMessage(t *testing.T) {
 	}
 }
 
-// What a caller may not know of, another caller's list does not show either: the
-// server of a selection is shared.
+// All callers share the server of a selection, so its list is filtered for each of them.
 func TestCallersOfOneEndpointSeeTheirOwnList(t *testing.T) {
 	t.Parallel()
 	hub := newHub(t, hubtest.Options{})

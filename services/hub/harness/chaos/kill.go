@@ -12,7 +12,7 @@ import (
 	"parley.internal/shared/fault"
 )
 
-// launch starts a hub and puts it behind the balancer.
+// launch starts a hub and adds it to the balancer.
 func (r *run) launch(ctx context.Context) error {
 	h, err := r.fleet.Start(ctx)
 	if err != nil {
@@ -24,16 +24,16 @@ func (r *run) launch(ctx context.Context) error {
 	return r.balancer.Add(h.Name, h.URL)
 }
 
-// terminateEvery is every how many hubs one is told to end instead of being killed.
+// terminateEvery is the number of ended hubs of which one gets SIGTERM instead of SIGKILL.
 const terminateEvery = 4
 
-// kill ends a hub whenever one is due, and starts another in its place.
+// kill ends a hub each time that a kill is due and starts a replacement.
 func (r *run) kill(ctx context.Context) error {
-	var dying sync.WaitGroup // those that are told to end take their time
+	var dying sync.WaitGroup // after SIGTERM a hub finishes its calls
 	defer dying.Wait()
 	for n := 0; r.pace.next(ctx); n++ {
 		r.mu.Lock()
-		i := r.pace.chance.IntN(len(r.live))
+		i := r.pace.random.IntN(len(r.live))
 		h := r.live[i]
 		r.live = append(r.live[:i:i], r.live[i+1:]...)
 		r.mu.Unlock()
@@ -46,7 +46,7 @@ func (r *run) kill(ctx context.Context) error {
 		select {
 		case <-h.Exited():
 			if err := h.Fault(); err != nil {
-				r.report.wrong(witness.Clean, "%v", err) // it ended before it was killed
+				r.report.violate(witness.Clean, "%v", err) // it exited before the signal
 			}
 		default:
 			end()
@@ -63,8 +63,7 @@ func (r *run) kill(ctx context.Context) error {
 	return nil
 }
 
-// awaitEnd waits for the end of a hub that was killed, and takes it from the balancer,
-// which found out by itself before.
+// awaitEnd waits for the end of a hub and then removes it from the balancer, which by then has found out by itself.
 func (r *run) awaitEnd(ctx context.Context, h *fleet.Hub) {
 	select {
 	case <-h.Exited():
@@ -73,17 +72,17 @@ func (r *run) awaitEnd(ctx context.Context, h *fleet.Hub) {
 	r.balancer.Remove(h.Name)
 }
 
-// sweep runs all sweeps again and again, as the functions do in the cloud, until ctx ends.
+// sweep runs all sweeps at the interval SweepEvery until ctx ends, as Cloud Scheduler and the functions do.
 func (r *run) sweep(ctx context.Context) {
 	tick := time.NewTicker(r.options.SweepEvery)
 	defer tick.Stop()
 	for {
 		for _, s := range r.app.Sweeps() {
 			report, err := s.Run(ctx, r.admin)
-			r.report.swept(report.Handled)
-			for _, e := range flat(err) {
+			r.report.countSwept(report.Handled)
+			for _, e := range unjoin(err) {
 				if ctx.Err() == nil && !fault.Is(e, fault.Conflict) && !fault.Is(e, fault.Unavailable) {
-					r.report.wrong(witness.Clean, "the sweep %s: %v", s.Name, e)
+					r.report.violate(witness.Clean, "the sweep %s: %v", s.Name, e)
 				}
 			}
 		}
@@ -95,8 +94,8 @@ func (r *run) sweep(ctx context.Context) {
 	}
 }
 
-// flat are the errors that were joined.
-func flat(err error) []error {
+// unjoin returns the errors that were joined into err.
+func unjoin(err error) []error {
 	if err == nil {
 		return nil
 	}
@@ -106,7 +105,7 @@ func flat(err error) []error {
 	}
 	var out []error
 	for _, e := range joined.Unwrap() {
-		out = append(out, flat(e)...)
+		out = append(out, unjoin(e)...)
 	}
 	return out
 }

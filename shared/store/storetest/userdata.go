@@ -9,7 +9,7 @@ import (
 	"parley.internal/shared/store"
 )
 
-// fill gives users documents of every collection, more than one page of them.
+// fill gives each user documents in every collection, more than one page of them, and returns their sorted paths.
 func fill(t *testing.T, db *store.DB, users ...string) (all []string) {
 	t.Helper()
 	for _, user := range users {
@@ -34,7 +34,7 @@ func fill(t *testing.T, db *store.DB, users ...string) (all []string) {
 	return all
 }
 
-// walked is what a walk finds of a user, as paths in order.
+// walked returns the sorted paths of the documents that a walk of a user finds.
 func walked(t *testing.T, a *store.Admin, user string) []string {
 	t.Helper()
 	found := []string{}
@@ -96,7 +96,8 @@ func erases(t *testing.T, db *store.DB) {
 	if page, err := items.Query(t.Context(), db.User("u"), q); err != nil || len(page.Docs) != 0 {
 		t.Errorf("an index still leads to %v, %v", ids(page), err)
 	}
-	docs, _, err := items.QueryAll(t.Context(), a, store.Query{Where: []store.Cond{store.Le("due", t0)}, Order: []string{"due"}, Limit: 500})
+	all := store.Query{Where: []store.Cond{store.Le("due", t0)}, Order: []string{"due"}, Limit: 500}
+	docs, _, err := items.QueryAll(t.Context(), a, all)
 	if err != nil || len(docs) != 320 {
 		t.Errorf("over all users there are %d, %v", len(docs), err)
 	}
