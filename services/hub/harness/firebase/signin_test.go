@@ -213,7 +213,8 @@ func TestAPersonOwnsTheDataOfTheUserID(t *testing.T) {
 	hubtest.Must(t, w.Verify(t.Context(), s, "owner@example.org"))
 	s = w.fresh(s)
 	var asked struct{ QuestionID string }
-	hubtest.Must(t, w.hub.REST(w.hub.Agent(s.UID, "alpha"), "POST", "/v1/questions", map[string]any{"question": "Now?"}).Into(&asked))
+	ask := w.hub.REST(w.hub.Agent(s.UID, "alpha"), "POST", "/v1/questions", map[string]any{"question": "Now?"})
+	hubtest.Must(t, ask.Into(&asked))
 	path := "/v1/questions/" + asked.QuestionID
 	if a := w.hub.REST(s.Token, "POST", path+"/answer", map[string]any{"response": "yes"}); a.Status != 200 {
 		t.Errorf("the person's answer: got %s", a)

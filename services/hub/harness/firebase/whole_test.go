@@ -99,7 +99,8 @@ func TestMakeEmulatorAdmitsItsOwnAccountAlone(t *testing.T) {
 	url := whole.URL() + "/v1"
 	var nothing struct{}
 	var asked struct{ QuestionID string }
-	hubtest.Must(t, call(t.Context(), url+"/devices", person.Token, map[string]any{"token": "my-phone", "platform": "android"}, &nothing))
+	phone := map[string]any{"token": "my-phone", "platform": "android"}
+	hubtest.Must(t, call(t.Context(), url+"/devices", person.Token, phone, &nothing))
 	hubtest.Must(t, call(t.Context(), url+"/questions", agent, map[string]any{"question": "All of it?"}, &asked))
 	printed(`push.* to=my-phone .*All of it\?`)
 	path := url + "/questions/" + asked.QuestionID
@@ -113,7 +114,8 @@ func TestMakeEmulatorAdmitsItsOwnAccountAlone(t *testing.T) {
 	stranger := got[firebase.SignIn](t)(e.SignUp(t.Context(), "stranger@whole.example", password))
 	hubtest.Must(t, e.Verify(t.Context(), stranger, "stranger@whole.example"))
 	stranger = got[firebase.SignIn](t)(e.Refreshed(t.Context(), stranger))
-	if err := call(t.Context(), url+"/tasks", stranger.Token, nil, &nothing); err == nil || !strings.Contains(err.Error(), "is not admitted") {
+	err = call(t.Context(), url+"/tasks", stranger.Token, nil, &nothing)
+	if err == nil || !strings.Contains(err.Error(), "is not admitted") {
 		t.Errorf("a stranger: got %v, want a refusal", err)
 	}
 }

@@ -93,7 +93,8 @@ func TestAttackAnAddressThatOnlyLooksListedAdmitsNobody(t *testing.T) {
 		"kate@example.org ", " kate@example.org", "kate@example.org\x00", "boss@corp.example.", "@corp.example@x.example",
 		"corp.example", "@corp.example", "@", "kate@example.org,boss@corp.example.evil",
 	} {
-		if err := list.Admit(admission.Person{UID: "u", Email: email, Verified: true}); !fault.Is(err, fault.Forbidden) {
+		err := list.Admit(admission.Person{UID: "u", Email: email, Verified: true})
+		if !fault.Is(err, fault.Forbidden) {
 			t.Errorf("%q: got %v, want Forbidden", email, err)
 		}
 	}
@@ -115,8 +116,8 @@ func TestAttackTheUserLocalIsNeverASignIn(t *testing.T) {
 
 func TestAnEntryThatAdmitsNobodyIsRefused(t *testing.T) {
 	t.Parallel()
-	for _, e := range []string{"", " ", "*", "@", "@*", "@*.example.org", "*@example.org", "*@example.org ann", "ann@", "ann@localhost",
-		"@localhost", "@.org", "@example.", "a b", "ann@example.org,ben@example.org", "ann@@example.org", "-ann",
+	for _, e := range []string{"", " ", "*", "@", "@*", "@*.example.org", "*@example.org", "*@example.org ann", "ann@",
+		"ann@localhost", "@localhost", "@.org", "@example.", "a b", "ann@example.org,ben@example.org", "ann@@example.org", "-ann",
 		"https://example.org", "@example.org/"} {
 		if _, err := admission.Parse([]string{"ann", e}); err == nil || !strings.Contains(err.Error(), "@example.org") {
 			t.Errorf("%q: got %v, want an error that says what an entry is", e, err)

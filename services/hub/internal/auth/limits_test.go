@@ -285,7 +285,8 @@ func TestAttackAForgedXForwardedForNeitherHidesNorBlamesAnybody(t *testing.T) {
 		_, err := a.Caller(request("bad", proxy, c.forwarded...))
 		is(t, name, err, c.want)
 	}
-	for _, name := range []string{"Forwarded", "X-Real-Ip", "True-Client-Ip", "Cf-Connecting-Ip", "X-Client-Ip", "X-Forwarded-For_"} {
+	for _, name := range []string{"Forwarded", "X-Real-Ip", "True-Client-Ip", "Cf-Connecting-Ip", "X-Client-Ip",
+		"X-Forwarded-For_"} {
 		r := request("bad", proxy, "192.0.2.1")
 		r.Header.Set(name, "198.51.100.7")
 		_, err := a.Caller(r)

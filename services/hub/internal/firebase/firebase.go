@@ -21,9 +21,9 @@ type Verifier struct {
 	allow  admission.List
 }
 
-// New returns a verifier of the tokens of a project, for the people whom the list admits. If the variable FIREBASE_AUTH_EMULATOR_HOST is set, the Firebase
-// library asks that emulator and checks no signature; package config refuses the variable beside a real Firestore and
-// on a server that listens on more than loopback.
+// New returns a verifier of the tokens of a project, for the people whom the list admits. If the variable
+// FIREBASE_AUTH_EMULATOR_HOST is set, the Firebase library asks that emulator and checks no signature; package config
+// refuses the variable beside a real Firestore and on a server that listens on more than loopback.
 func New(ctx context.Context, project string, allow admission.List, opts ...option.ClientOption) (*Verifier, error) {
 	app, err := sdk.NewApp(ctx, &sdk.Config{ProjectID: project}, opts...)
 	if err != nil {
