@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"log/slog"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -13,6 +14,7 @@ import (
 	"parley.internal/services/hub/internal/auth"
 	"parley.internal/shared/app"
 	"parley.internal/shared/keys"
+	"parley.internal/shared/op"
 	"parley.internal/shared/store/storetest"
 )
 
@@ -59,7 +61,9 @@ func TestEachRefusalLeavesOneLineOverBothTransports(t *testing.T) {
 		t.Fatal(a)
 	}
 	j.refusals(t)
-	create := map[string]any{"kind": "human"}
+	ops := hub.Catalogue.Ops()
+	create := ops[slices.IndexFunc(ops, func(o *op.Op) bool { return o.Route == "POST /v1/keys" })]
+	input := map[string]any{"kind": "human"}
 	list := hubtest.Message(1, "tools/list", nil)
 	for i, c := range []struct {
 		name   string
@@ -74,16 +78,16 @@ func TestEachRefusalLeavesOneLineOverBothTransports(t *testing.T) {
 			401, revoked.ID, "this key was revoked"},
 		{"a revoked key over MCP", func(h ...string) hubtest.Answer { return hub.MCP(revoked.Key, "/mcp", list, h...).Answer },
 			401, revoked.ID, "this key was revoked"},
-		{"a forbidden operation", func(h ...string) hubtest.Answer { return hub.REST(agent.Key, "POST", "/v1/keys", create, h...) },
-			403, agent.ID, "create_key is for a human's key"},
+		{"a forbidden operation", func(h ...string) hubtest.Answer { return hub.REST(agent.Key, "POST", "/v1/keys", input, h...) },
+			403, agent.ID, create.Name + " is for a human's key"},
 		{"a forbidden tool, which HTTP answers with 200", func(h ...string) hubtest.Answer {
-			return hub.Tool(agent.Key, "/mcp/x/keys", "create_key", create, h...).Answer
-		}, 403, agent.ID, "create_key is for a human's key"},
+			return hub.Tool(agent.Key, "/mcp/x/"+create.Toolset, create.Name, input, h...).Answer
+		}, 403, agent.ID, create.Name + " is for a human's key"},
 		{"a call past the rate", func(h ...string) hubtest.Answer { return hub.REST(agent.Key, "GET", "/v1/tasks", nil, h...) },
 			429, agent.ID, "calls a second"},
 		{"a page of another origin", func(h ...string) hubtest.Answer {
 			return hub.REST(human, "GET", "/v1/tasks", nil, append(h, "Origin", "https://evil.example")...)
-		}, 403, nil, "pages of this origin may not call"},
+		}, 403, nil, "the Origin must be one that the operator allows"},
 	} {
 		address, id := fmt.Sprintf("192.0.2.%d", i), fmt.Sprintf("request-%d", i)
 		a := c.call("X-Forwarded-For", address, "X-Request-Id", id)
