@@ -1,7 +1,8 @@
 # make run       builds and starts Parley on the embedded store
 # make test      runs lint and the tests, on both stores
 # make attack    runs the tests of attacks, whole
-# make proof     runs the tests with a browser, real clients, the MCP conformance suite, and servers under load
+# make proof     runs the tests with a browser, real clients, the Firebase Auth emulator, the MCP conformance suite, and
+#                servers under load
 # make emulator  runs all parts of Parley as in the cloud, on the Firestore emulator
 # make deploy    deploys Parley to a Google Cloud project
 # make security  checks the dependencies for known vulnerabilities, and their checksums and signatures
@@ -17,9 +18,9 @@ GOVULNCHECK := golang.org/x/vuln/cmd/govulncheck@v1.8.0
 # A test that contends in the emulator waits for its locks and uses no processor meanwhile, so more tests and packages
 # run at once than there are processors.
 PARALLEL    := -p 4 -parallel 8
-# Packages of the harness that make proof tests and make test leaves out: Chromium, the TypeScript SDKs, and servers
-# that are killed or measured under load.
-PROOF       := harness/(browser|chaos|cmd/bench|e2e)$$
+# Packages of the harness that make proof tests and make test leaves out: Chromium, the TypeScript SDKs, the Firebase Auth
+# emulator, and servers that are killed or measured under load.
+PROOF       := harness/(browser|chaos|cmd/bench|e2e|firebase)$$
 # Packages that build or start programs that ship, or read the graphs of the modules: they are tested without the
 # workspace, as what ships is built.
 SHIPS       := services/hub$$|hub/internal/cli$$|harness$$|harness/program$$|functions/internal/(archive|stack)$$
@@ -57,7 +58,7 @@ functions-zip:
 emulator:
 	cd functions && go run ./cmd/emulator --addr 127.0.0.1:3001
 
-setup: $(HARNESS)/e2e/node_modules/.installed chromium
+setup: $(HARNESS)/e2e/node_modules/.installed $(HARNESS)/firebase/node_modules/.installed chromium
 
 # The page is tested in Debian's Chromium, which is installed where that is possible.
 chromium:
@@ -73,7 +74,7 @@ ifneq ($(NPM),)
 	cd $* && npm ci --no-audit --no-fund --loglevel=error
 	touch $@
 else
-	@echo "npm is missing: the TypeScript end-to-end tests are skipped"
+	@echo "npm is missing: the tests in $* are skipped"
 endif
 
 # One emulator serves the whole run. Tests run under the race detector, each once; lint builds and vets everything both
@@ -150,4 +151,4 @@ conformance: $(HARNESS)/conformance/node_modules/.installed
 include infra/deploy.mk
 
 clean:
-	rm -rf bin $(HARNESS)/e2e/node_modules $(HARNESS)/conformance/node_modules
+	rm -rf bin $(foreach d,e2e firebase conformance,$(HARNESS)/$d/node_modules)

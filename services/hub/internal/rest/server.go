@@ -88,6 +88,7 @@ func (s *Server) handler(o *op.Op, route op.Compat) echo.HandlerFunc {
 		if err != nil {
 			return err
 		}
+		c.Set(callerKey, caller)
 		res, err := s.Catalogue.Call(c.Request().Context(), o,
 			op.Call{Caller: caller, Input: in, Transport: "rest", RequestID: s.meta(c).RequestID})
 		if err != nil {
