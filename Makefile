@@ -1,9 +1,12 @@
 # make run       builds and starts Parley on the embedded store
 # make test      runs lint and the tests, on both stores
-# make proof     runs the tests with a browser, real clients, the MCP conformance suite, and servers under load
+# make attack    runs the tests of attacks, whole
+# make proof     runs the tests with a browser, real clients, the Firebase Auth emulator, the MCP conformance suite, and
+#                servers under load
 # make emulator  runs all parts of Parley as in the cloud, on the Firestore emulator
 # make deploy    deploys Parley to a Google Cloud project
-# Other targets: build, functions-zip, generate, lint, bench, chaos, conformance, clean.
+# make security  checks the dependencies for known vulnerabilities, and their checksums and signatures
+# Other targets: build, sbom, lock, functions-zip, generate, lint, bench, chaos, conformance, clean.
 
 MODULES     := shared services/hub services/hub/harness functions
 HUB         := services/hub
@@ -11,12 +14,13 @@ HARNESS     := services/hub/harness
 VERSION     := $(shell git describe --tags --always --dirty 2>/dev/null || echo devel)
 LDFLAGS     := -s -w -X parley.internal/services/hub/internal/cli.Version=$(VERSION)
 STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
+GOVULNCHECK := golang.org/x/vuln/cmd/govulncheck@v1.8.0
 # A test that contends in the emulator waits for its locks and uses no processor meanwhile, so more tests and packages
 # run at once than there are processors.
 PARALLEL    := -p 4 -parallel 8
-# Packages of the harness that make proof tests and make test leaves out: Chromium, the TypeScript SDKs, and servers
-# that are killed or measured under load.
-PROOF       := harness/(browser|chaos|cmd/bench|e2e)$$
+# Packages of the harness that make proof tests and make test leaves out: Chromium, the TypeScript SDKs, the Firebase Auth
+# emulator, and servers that are killed or measured under load.
+PROOF       := harness/(browser|chaos|cmd/bench|e2e|firebase)$$
 # Packages that build or start programs that ship, or read the graphs of the modules: they are tested without the
 # workspace, as what ships is built.
 SHIPS       := services/hub$$|hub/internal/cli$$|harness$$|harness/program$$|functions/internal/(archive|stack)$$
@@ -30,7 +34,8 @@ SHELL       := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := build
 
-.PHONY: run build test proof setup chromium emulator functions-zip generate lint bench chaos conformance clean
+.PHONY: run build sbom test attack proof setup chromium security emulator functions-zip generate lint bench chaos \
+	conformance clean
 
 run: build
 	bin/parley serve --data .parley
@@ -38,6 +43,12 @@ run: build
 # The binary that ships is built without the workspace.
 build:
 	cd $(HUB) && GOWORK=off CGO_ENABLED=0 go build -trimpath -ldflags '$(LDFLAGS)' -o ../../bin/parley .
+
+# The bill of materials of the binary, the same bytes from the same binary: each module that the linker put into it.
+sbom: build
+	cd $(HARNESS) && export GOWORK=off && go build -o ../../../bin/sbom ./cmd/sbom && \
+		go tool -modfile=cmd/sbom/tool.mod cyclonedx-gomod bin -json -noserial -std -version '$(VERSION)' \
+			../../../bin/parley | ../../../bin/sbom -o ../../../bin/parley.cdx.json
 
 # One archive for all functions, the same bytes from the same sources.
 functions-zip:
@@ -47,7 +58,7 @@ functions-zip:
 emulator:
 	cd functions && go run ./cmd/emulator --addr 127.0.0.1:3001
 
-setup: $(HARNESS)/e2e/node_modules/.installed chromium
+setup: $(HARNESS)/e2e/node_modules/.installed $(HARNESS)/firebase/node_modules/.installed chromium
 
 # The page is tested in Debian's Chromium, which is installed where that is possible.
 chromium:
@@ -63,7 +74,7 @@ ifneq ($(NPM),)
 	cd $* && npm ci --no-audit --no-fund --loglevel=error
 	touch $@
 else
-	@echo "npm is missing: the TypeScript end-to-end tests are skipped"
+	@echo "npm is missing: the tests in $* are skipped"
 endif
 
 # One emulator serves the whole run. Tests run under the race detector, each once; lint builds and vets everything both
@@ -81,7 +92,17 @@ else
 	@echo "npm is missing: the MCP conformance suite is skipped"
 endif
 
-.PHONY: test-inside proof-inside
+# The tests of attacks are those whose names begin with TestAttack. They are in make test too, in a short form: a test
+# with a longer one reads PARLEY_ATTACK.
+attack: export PARLEY_ATTACK := long
+attack: setup
+	$(WITH_EMULATOR) attack-inside
+
+# CI runs this after make proof, which installs the npm packages. What cannot be checked is skipped, with the reason.
+security:
+	GOVULNCHECK=$(GOVULNCHECK) .ci/security $(MODULES)
+
+.PHONY: test-inside attack-inside proof-inside
 # The packages of all modules that are tested with the workspace, and those of the current module that are tested
 # without it.
 WORK  := go list $(foreach m,$(MODULES),./$(m)/...) | grep -vE '$(PROOF)' | grep -vE '$(SHIPS)'
@@ -93,6 +114,14 @@ test-inside:
 	cd $(HUB) && GOWORK=off go test -race $(PARALLEL) -timeout 8m $$($(ALONE) | grep -vE '$(NO_RACE)')
 	for m in $(HUB) $(HARNESS) functions; do (cd $$m && \
 		GOWORK=off go test $(PARALLEL) -timeout 8m $$($(ALONE) | grep -E '$(NO_RACE)')); done
+
+attack-inside:
+	found=; for m in $(MODULES); do cd $(CURDIR)/$$m; p=; dirs=$$(go list -f '{{.Dir}}' ./...); \
+		for d in $$dirs; do \
+			if grep -qs '^func TestAttack' "$$d"/*_test.go; then p="$$p $$d"; fi; \
+		done; \
+		if [ -n "$$p" ]; then found=1; go test $(PARALLEL) -count=1 -timeout 30m -run '^TestAttack' $$p; fi; \
+	done; [ -n "$$found" ] || { echo "no test has a name that begins with TestAttack"; exit 1; }
 
 proof-inside:
 	cd $(HARNESS) && GOWORK=off go test -timeout 15m $$(go list ./... | grep -E '$(PROOF)')
@@ -122,4 +151,4 @@ conformance: $(HARNESS)/conformance/node_modules/.installed
 include infra/deploy.mk
 
 clean:
-	rm -rf bin $(HARNESS)/e2e/node_modules $(HARNESS)/conformance/node_modules
+	rm -rf bin $(foreach d,e2e firebase conformance,$(HARNESS)/$d/node_modules)

@@ -1,7 +1,11 @@
+# make lock writes infra/images.lock and infra/.terraform.lock.hcl, which a deployment needs.
 # make deploy PROJECT=my-project REGION=europe-west1
 # DEPLOY_ARGS are further arguments of terraform apply, such as -auto-approve.
 
-.PHONY: deploy
+.PHONY: lock deploy
+
+lock:
+	infra/lock
 
 deploy: build
 	@test -n "$(PROJECT)" -a -n "$(REGION)" || { \

@@ -2,12 +2,16 @@ locals {
   hub_env = merge({
     PARLEY_STORE         = "firestore"
     PARLEY_PUBLIC_URL    = local.public_url
+    PARLEY_TRUST_PROXY   = tostring(local.trust_proxy)
     GOOGLE_CLOUD_PROJECT = var.project_id
     },
+    length(var.sign_in_allow) == 0 ? {} : { PARLEY_SIGN_IN_ALLOW = join(",", var.sign_in_allow) },
     length(var.allowed_origins) == 0 ? {} : { PARLEY_ALLOWED_ORIGINS = join(",", var.allowed_origins) },
     var.rate == null ? {} : { PARLEY_RATE = tostring(var.rate) },
     var.burst == null ? {} : { PARLEY_BURST = tostring(var.burst) },
   )
+  # Cloud Run appends the caller's address to X-Forwarded-For. A load balancer appends the caller's and its own.
+  trust_proxy = var.trust_proxy != null ? var.trust_proxy : var.ingress == "load-balancer" ? 2 : 1
   ingress = {
     all           = "INGRESS_TRAFFIC_ALL"
     internal      = "INGRESS_TRAFFIC_INTERNAL_ONLY"

@@ -37,6 +37,30 @@ variable "allowed_origins" {
   }
 }
 
+variable "trust_proxy" {
+  description = "Number of trusted proxies before the server: the caller's address is the entry of that number from the right in X-Forwarded-For. Default: 1, and 2 with ingress load-balancer."
+  type        = number
+  default     = null
+
+  validation {
+    condition     = var.trust_proxy == null || try(var.trust_proxy >= 0 && var.trust_proxy <= 20 && floor(var.trust_proxy) == var.trust_proxy, false)
+    error_message = "trust_proxy must be a whole number from 0 to 20."
+  }
+}
+
+variable "sign_in_allow" {
+  description = "People who may sign in with Firebase: user IDs, verified e-mail addresses, and domains written @example.org. Default: nobody but those with the custom claim parley: true."
+  type        = list(string)
+  default     = []
+  nullable    = false
+
+  validation {
+    condition = alltrue([for e in var.sign_in_allow :
+    can(regex("^([A-Za-z0-9][A-Za-z0-9._-]{0,99}|[^@*,; \t\"]*@[A-Za-z0-9-]+(\\.[A-Za-z0-9-]+)+)$", e)) && lower(e) != "local"])
+    error_message = "sign_in_allow must be user IDs, e-mail addresses, or domains written @example.org; nobody signs in as local."
+  }
+}
+
 variable "min_instances" {
   description = "Number of instances that always run. With 0 the first call after a pause waits for a start."
   type        = number

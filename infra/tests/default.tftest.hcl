@@ -50,6 +50,7 @@ run "service" {
       PARLEY_STORE         = "firestore"
       GOOGLE_CLOUD_PROJECT = "my-project"
       PARLEY_PUBLIC_URL    = "https://parley-123456789012.europe-west1.run.app"
+      PARLEY_TRUST_PROXY   = "1"
     }
     error_message = "The server is told ${jsonencode(google_cloud_run_v2_service.hub.template[0].containers[0].env)}."
   }

@@ -27,6 +27,7 @@ variables {
   memory                   = "1Gi"
   rate                     = 10
   burst                    = 20
+  sign_in_allow            = ["uid-1", "Ann@example.org", "@corp.example"]
   firebase_api_key         = "not a real key"
   firebase_api_key_version = 3
   weekly_backup_weeks      = 14
@@ -54,8 +55,14 @@ run "hardened" {
       PARLEY_ALLOWED_ORIGINS = "https://a.example.org,https://b.example.org"
       PARLEY_RATE            = "10"
       PARLEY_BURST           = "20"
+      PARLEY_TRUST_PROXY     = "2"
+      PARLEY_SIGN_IN_ALLOW   = "uid-1,Ann@example.org,@corp.example"
     })
     error_message = "The server is told something else."
+  }
+  assert {
+    condition     = strcontains(one(one(google_firebaserules_ruleset.firestore.source).files).content, "function allowed() { return [\"uid-1\",\"ann@example.org\",\"@corp.example\"]; }")
+    error_message = "The rules admit other people than the server."
   }
   assert {
     condition = [for e in google_cloud_run_v2_service.hub.template[0].containers[0].env : [e.name, e.value_source[0].secret_key_ref[0].secret, e.value_source[0].secret_key_ref[0].version] if length(e.value_source) > 0] == [

@@ -31,6 +31,8 @@ run "each_variable_is_validated" {
     request_timeout_seconds  = 55
     rate                     = -1
     burst                    = 0
+    trust_proxy              = -1
+    sign_in_allow            = ["*@example.org"]
     firebase_api_key_version = -1
     daily_backup_days        = 99
     weekly_backup_weeks      = 15
@@ -59,6 +61,8 @@ run "each_variable_is_validated" {
     var.request_timeout_seconds,
     var.rate,
     var.burst,
+    var.trust_proxy,
+    var.sign_in_allow,
     var.firebase_api_key_version,
     var.daily_backup_days,
     var.weekly_backup_weeks,
@@ -97,6 +101,8 @@ run "opposite_limits_are_validated" {
     request_timeout_seconds = 3601
     sweep_seconds           = 10
     max_instances           = 101
+    trust_proxy             = 1.5
+    sign_in_allow           = ["ann", "local"]
     error_ratio             = 0
     daily_backup_days       = 1.5
     monthly_budget          = 9.5
@@ -110,6 +116,8 @@ run "opposite_limits_are_validated" {
     var.request_timeout_seconds,
     var.sweep_seconds,
     var.max_instances,
+    var.trust_proxy,
+    var.sign_in_allow,
     var.error_ratio,
     var.daily_backup_days,
     var.monthly_budget,

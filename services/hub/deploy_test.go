@@ -15,9 +15,9 @@ import (
 	"parley.internal/shared/store/emulator"
 )
 
-// stub replaces each program that the script infra/deploy calls. It records the call in the file CALLS and prints the
-// answer that the script expects. A call that contains FAIL fails.
-const stub = `#!/bin/sh
+// stub replaces each program that the scripts infra/deploy and infra/lock call. It records the call in the file CALLS
+// and prints the answer that the scripts expect. A call that contains FAIL fails.
+var stub = `#!/bin/sh
 call="$(basename "$0") $*"
 echo "$call" >>"$CALLS"
 case "$call" in *"${FAIL:-nothing fails}"*) exit 1 ;; esac
@@ -29,11 +29,25 @@ case "$call" in
 "docker context inspect "*) echo unix:///docker.sock ;;
 "docker --config "*" login "*) read -r secret && [ "$secret" = token ] ;;
 "git describe "*) echo v1.2.3 ;;
+"go run "*" digest golang:"*) echo "${DIGEST:-` + goDigest + `}" ;;
+"go run "*" digest "*) echo ` + baseDigest + ` ;;
 esac
 `
 
-// deploy runs the script in a skeleton of the repository, and returns its output and the calls of programs.
-func deploy(t *testing.T, programs []string, fail string, args ...string) (said string, calls []string, err error) {
+var goDigest, baseDigest = "sha256:" + strings.Repeat("a", 64), "sha256:" + strings.Repeat("b", 64)
+
+// locks are the lock files of a deployment, by their paths.
+func locks() map[string]string {
+	return map[string]string{
+		"infra/images.lock":         "GO_DIGEST=" + goDigest + "\nBASE_DIGEST=" + baseDigest + "\n",
+		"infra/.terraform.lock.hcl": "provider {}\n",
+	}
+}
+
+// script runs a script in a directory with the files and with stubs of the programs. It returns the directory, the
+// script's output and the calls of programs.
+func script(t *testing.T, name string, files map[string]string, programs, env []string, args ...string) (root, said string,
+	calls []string, err error) {
 	t.Helper()
 	if runtime.GOOS == "windows" {
 		if emulator.Required() {
@@ -41,8 +55,8 @@ func deploy(t *testing.T, programs []string, fail string, args ...string) (said 
 		}
 		t.Skip("the script needs a shell")
 	}
-	root := t.TempDir()
-	script, err := os.ReadFile(filepath.Join(repository, "infra", "deploy"))
+	root = t.TempDir()
+	text, err := os.ReadFile(filepath.Join(repository, filepath.FromSlash(name)))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -55,12 +69,15 @@ func deploy(t *testing.T, programs []string, fail string, args ...string) (said 
 			t.Fatal(err)
 		}
 	}
-	write("infra/deploy", string(script))
-	write("functions/go.mod", "")
+	write(name, string(text))
+	for file, text := range files {
+		write(file, text)
+	}
 	for _, p := range programs {
 		write("stubs/"+p, stub)
 	}
-	for _, p := range []string{"bash", "sh", "basename", "dirname", "cat", "grep", "sed", "mktemp", "rm", "mkdir"} {
+	for _, p := range []string{"bash", "sh", "basename", "dirname", "cat", "grep", "sed", "mktemp", "rm", "mkdir", "mv",
+		"find", "sort", "head", "tail"} {
 		path, err := exec.LookPath(p)
 		if err == nil {
 			err = os.Symlink(path, filepath.Join(root, "stubs", p))
@@ -73,18 +90,29 @@ func deploy(t *testing.T, programs []string, fail string, args ...string) (said 
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, filepath.Join(root, "stubs", "bash"),
-		append([]string{filepath.Join(root, "infra", "deploy")}, args...)...)
-	cmd.Env = []string{"PATH=" + filepath.Join(root, "stubs"), "CALLS=" + log, "TMPDIR=" + root, "HOME=" + root}
-	if fail != "" {
-		cmd.Env = append(cmd.Env, "FAIL="+fail)
-	}
+		append([]string{filepath.Join(root, filepath.FromSlash(name))}, args...)...)
+	cmd.Env = append([]string{"PATH=" + filepath.Join(root, "stubs"), "CALLS=" + log, "TMPDIR=" + root, "HOME=" + root},
+		env...)
 	out, err := cmd.CombinedOutput()
-	text, _ := os.ReadFile(log) // there is no file without a call
+	made, _ := os.ReadFile(log) // there is no file without a call
 	if left, _ := filepath.Glob(filepath.Join(root, "tmp.*")); len(left) != 0 {
-		t.Errorf("the token's directory is left: %v", left)
+		t.Errorf("a temporary directory is left: %v", left)
 	}
 	said = strings.ReplaceAll(string(out), root, "ROOT")
-	return said, strings.Split(strings.TrimSpace(strings.ReplaceAll(string(text), root, "ROOT")), "\n"), err
+	return root, said, strings.Split(strings.TrimSpace(strings.ReplaceAll(string(made), root, "ROOT")), "\n"), err
+}
+
+// deploy runs infra/deploy with both lock files, and returns its output and the calls of programs.
+func deploy(t *testing.T, programs []string, fail string, args ...string) (said string, calls []string, err error) {
+	t.Helper()
+	files := locks()
+	files["functions/go.mod"] = ""
+	var env []string
+	if fail != "" {
+		env = append(env, "FAIL="+fail)
+	}
+	_, said, calls, err = script(t, "infra/deploy", files, programs, env, args...)
+	return said, calls, err
 }
 
 var tools = []string{"terraform", "gcloud", "docker", "go", "git"}
@@ -99,11 +127,12 @@ func TestADeploymentRunsItsStepsInOrder(t *testing.T) {
 	var at int
 	for _, want := range []string{
 		`gcloud services enable .*cloudresourcemanager\.googleapis\.com --project my-project --access-token-file \S+`,
-		`terraform -chdir=infra init -input=false`,
+		`terraform -chdir=infra init -input=false -lockfile=readonly`,
 		`terraform -chdir=infra workspace select -or-create=true my-project`,
 		`terraform -chdir=infra apply -input=false -auto-approve -target=google_artifact_registry_repository\.this ` +
 			where + ` -auto-approve`,
-		`docker build --platform linux/amd64 -f services/hub/Dockerfile --build-arg VERSION=v1\.2\.3 ` +
+		`docker build --platform linux/amd64 -f services/hub/Dockerfile --build-arg GO_DIGEST=` + goDigest +
+			` --build-arg BASE_DIGEST=` + baseDigest + ` --build-arg VERSION=v1\.2\.3 ` +
 			`-t r-docker\.pkg\.dev/my-project/parley-images/parley:v1\.2\.3 \.`,
 		`docker --config \S+ login -u oauth2accesstoken --password-stdin https://r-docker\.pkg\.dev`,
 		`docker --config \S+ push r-docker\.pkg\.dev/my-project/parley-images/parley:v1\.2\.3`,
@@ -153,6 +182,27 @@ func TestADeploymentWithoutItsRequirementsIsRefused(t *testing.T) {
 				if strings.HasPrefix(call, "terraform") {
 					t.Errorf("it continued with %s", call)
 				}
+			}
+		})
+	}
+}
+
+func TestADeploymentWithoutItsLockFilesIsRefused(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ name, file, text, want string }{
+		{"no images", "infra/images.lock", "", "infra/images.lock is missing: run make lock"},
+		{"no providers", "infra/.terraform.lock.hcl", "", "infra/.terraform.lock.hcl is missing: run make lock"},
+		{"one image", "infra/images.lock", "GO_DIGEST=" + goDigest + "\n", "no line BASE_DIGEST=sha256:"},
+		{"a tag", "infra/images.lock", "GO_DIGEST=latest\nBASE_DIGEST=" + baseDigest + "\n", "no line GO_DIGEST=sha256:"},
+		{"an argument after it", "infra/images.lock", "GO_DIGEST=" + goDigest + " --push\n", "no line GO_DIGEST=sha256:"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			files := locks()
+			files[c.file] = c.text
+			_, said, calls, err := script(t, "infra/deploy", files, tools, nil, "my-project", "europe-west1")
+			if err == nil || !strings.Contains(said, c.want) || calls[0] != "" {
+				t.Errorf("%v\n%s\n%v", err, said, calls)
 			}
 		})
 	}

@@ -50,12 +50,27 @@ func dockerfile(t *testing.T) []instruction {
 // stages returns the instructions of both stages.
 func stages(t *testing.T) (build, final []instruction) {
 	t.Helper()
+	from := func(in instruction) bool { return in.name == "FROM" }
 	all := dockerfile(t)
-	i := slices.IndexFunc(all[1:], func(in instruction) bool { return in.name == "FROM" }) + 1
+	all = all[max(slices.IndexFunc(all, from), 0):] // without the arguments of both
+	i := slices.IndexFunc(all[1:], from) + 1
 	if all[0].name != "FROM" || i < 1 {
 		t.Fatal("the Dockerfile must have two stages")
 	}
 	return all[:i], all[i:]
+}
+
+func TestBothImagesAreNamedByADigestWithoutADefault(t *testing.T) {
+	t.Parallel()
+	build, final := stages(t)
+	for base, name := range map[string]string{build[0].args: "GO_DIGEST", final[0].args: "BASE_DIGEST"} {
+		if !strings.Contains(base+" ", "@${"+name+"} ") {
+			t.Errorf("%s is not named by %s", base, name)
+		}
+		if !slices.Contains(dockerfile(t), instruction{"ARG", name}) {
+			t.Errorf("%s is no argument, or has a default", name)
+		}
+	}
 }
 
 // ignored is a line of an ignore file: a pattern of excluded files, or after a ! of files that are included again.
@@ -264,7 +279,7 @@ func TestTheImageRunsTheServerWithoutRoot(t *testing.T) {
 	t.Parallel()
 	_, final := stages(t)
 	has := func(name, args string) bool { return slices.Contains(final, instruction{name, args}) }
-	if !strings.Contains(final[0].args, "distroless/static") || !strings.HasSuffix(final[0].args, ":nonroot") {
+	if !strings.Contains(final[0].args, "distroless/static") || !strings.Contains(final[0].args, ":nonroot@") {
 		t.Errorf("its base is %s", final[0].args)
 	}
 	if !has("COPY", "--from=build /out/parley /parley") || !has("USER", "65532:65532") ||

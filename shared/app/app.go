@@ -27,6 +27,7 @@ import (
 	"parley.internal/shared/sprint"
 	"parley.internal/shared/store"
 	"parley.internal/shared/team"
+	"parley.internal/shared/whoami"
 )
 
 // App holds the domain services over one store. Make one with [New].
@@ -45,6 +46,7 @@ type App struct {
 	Elenchus *elenchus.Service
 	Team     *team.Service
 	Keys     *keys.Service
+	WhoAmI   *whoami.Service
 
 	// domains lists the services in the order in which documents list their tools.
 	domains   []any
@@ -63,8 +65,11 @@ type Ports struct {
 	Sender push.Sender
 	// PublicURL is the address of the hub for a person's browser, such as https://example.org; empty if unknown.
 	PublicURL string
-	// Workspace reads the files that verifications refer to; nil if the server has no access to them.
-	Workspace elenchus.Reader
+	// Workspace returns the reader of the files that a user's verifications refer to, nil if the server has no access to
+	// them; see [elenchus.Service].
+	Workspace func(user string) elenchus.Reader
+	// Limits are those of the server, which whoami tells.
+	Limits whoami.Limits
 }
 
 // New builds the services over a store and connects them. db may be nil where only definitions are needed, such as the
@@ -104,6 +109,7 @@ func New(db *store.DB, p Ports) *App {
 	a.Campfire = &campfire.Service{DB: db, Now: p.Now}
 	a.Elenchus = &elenchus.Service{DB: db, Now: p.Now, Workspace: p.Workspace}
 	a.Team = &team.Service{DB: db, Now: p.Now, NewID: p.NewID, Keys: a.Keys}
+	a.WhoAmI = &whoami.Service{Toolsets: a.Keys.Toolsets, Limits: p.Limits}
 	a.domains = []any{
 		a.Dispatch,
 		a.Relay,
@@ -118,6 +124,7 @@ func New(db *store.DB, p Ports) *App {
 		a.Elenchus,
 		a.Team,
 		a.Keys,
+		a.WhoAmI,
 	}
 	a.catalogue = sync.OnceValue(a.collect)
 	return a

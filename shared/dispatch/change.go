@@ -64,7 +64,7 @@ func mayChange(t *task.Task, c identity.Caller, in UpdateInput) error {
 	owner := t.Owner()
 	if in.Status == task.Derezzed {
 		if !owner.Is(c) {
-			return fault.New(fault.Forbidden, "only %s, which created the task, or a human may cancel it; %s", owner, c)
+			return fault.New(fault.Forbidden, "only %s may cancel it; %s", owner.Or("created the task"), c)
 		}
 		return nil
 	}

@@ -12,14 +12,14 @@ import (
 
 func TestALocalServerReadsTheTargetAndItsDirectDependencies(t *testing.T) {
 	each(t, func(t *testing.T, c *fixture) {
-		c.Workspace = disk{
+		c.Workspace = on(disk{
 			"src/auth.ts": "import './db'; import './gone'",
 			"src/db.ts":   "import './deep'",
 			"src/deep.ts": "",
 			"lib/log.ts":  "",
 			"lib/x.ts":    "",
 			"lib/y.ts":    "",
-		}
+		})
 		out, err := c.Start(t.Context(), alpha,
 			StartInput{Target: "src/auth.ts", Requirements: "r", WorkingDir: "/home/u/app"})
 		id := out.SessionID
@@ -49,9 +49,26 @@ func TestALocalServerReadsTheTargetAndItsDirectDependencies(t *testing.T) {
 	})
 }
 
+func TestAttackAServerReadsNoFilesForAnotherUser(t *testing.T) {
+	each(t, func(t *testing.T, c *fixture) {
+		c.Workspace = on(disk{"src/auth.ts": "import './db'", "src/db.ts": "", "lib/log.ts": ""})
+		stranger := domaintest.Bound("v", "alpha")
+		out, err := c.Start(t.Context(), stranger,
+			StartInput{Target: "src/auth.ts", Requirements: "r", WorkingDir: "/home/u/app"})
+		if err != nil || out.Context.FilesCollected != 0 || !slices.Equal(out.FilesWanted, []string{"src/auth.ts"}) {
+			t.Fatalf("%+v, %v", out, err)
+		}
+		one, err := c.SubmitRound(t.Context(), stranger,
+			RoundInput{SessionID: out.SessionID, Role: Verifier, Output: "lib/log.ts:1"})
+		if err != nil || len(one.NewFilesDiscovered) != 0 || !slices.Equal(one.FilesWanted, []string{"lib/log.ts"}) {
+			t.Errorf("%+v, %v", one, err)
+		}
+	})
+}
+
 func TestALocalServerReadsADirectoryAndGoPackages(t *testing.T) {
 	each(t, func(t *testing.T, c *fixture) {
-		c.Workspace = disk{
+		c.Workspace = on(disk{
 			"go.mod":         "module example.com/app\n",
 			"auth/a.go":      "package auth; import \"example.com/app/db\"",
 			"auth/b.go":      "package auth",
@@ -60,7 +77,7 @@ func TestALocalServerReadsADirectoryAndGoPackages(t *testing.T) {
 			"db/db.go":       "package db; import \"example.com/app/deep\"",
 			"db/q.go":        "package db",
 			"deep/d.go":      "package deep",
-		}
+		})
 		out, err := c.Start(t.Context(), alpha,
 			StartInput{Target: "/home/u/app/auth/", Requirements: "r", WorkingDir: "/home/u/app"})
 		if err != nil || len(out.FilesWanted) != 0 {
@@ -173,7 +190,7 @@ func TestASessionKeepsItsLimits(t *testing.T) {
 			t.Errorf("%+v, %v", out, err)
 		}
 		// A file that the server would read does not fit and is left out; the round is accepted.
-		c.Workspace = disk{"lib/d.ts": "1"}
+		c.Workspace = on(disk{"lib/d.ts": "1"})
 		if out := c.turn(id, RoundInput{Output: "lib/d.ts:1"}); len(out.NewFilesDiscovered) != 0 ||
 			out.RoundNumber != 1 {
 			t.Errorf("%+v", out)

@@ -140,6 +140,16 @@ func (c *fixture) texts(id string) map[string]string {
 	return out
 }
 
+// on returns the disks of a server on the machine of one user, that of alpha.
+func on(d disk) func(user string) Reader {
+	return func(user string) Reader {
+		if user != alpha.User {
+			return nil
+		}
+		return d
+	}
+}
+
 // disk is a working directory in memory.
 type disk map[string]string
 

@@ -98,7 +98,8 @@ func (s *Service) prepare(ctx context.Context, t *store.Tenant, r *submission) e
 		v.recordPackage(f.Path, f.text)
 	}
 	r.references = source.References(text, v.WorkingDir, v.Modules)
-	if s.Workspace == nil || v.Over() {
+	disk := s.disk(t.ID())
+	if disk == nil || v.Over() {
 		return nil
 	}
 	set := fileSetOf(r.id, append(pathsOf(r.references), pathsIn(r.files)...))
@@ -109,7 +110,7 @@ func (s *Service) prepare(ctx context.Context, t *store.Tenant, r *submission) e
 		set.files[r.files[i].Path] = &r.files[i].File
 	}
 	c := &collector{
-		from:       s.Workspace,
+		from:       disk,
 		workingDir: v.WorkingDir,
 		layer:      Discovered,
 		left:       maxPerCall - len(r.files),

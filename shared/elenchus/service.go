@@ -25,8 +25,17 @@ type Service struct {
 	Now func() time.Time
 	// Random is the source of the random characters of session ids. It is crypto/rand if nil.
 	Random io.Reader
-	// Workspace reads the working directories of agents. It is nil if the server cannot read them.
-	Workspace Reader
+	// Workspace returns the reader of the working directories of a user's agents, nil for a user whose agents work on
+	// other machines. It is nil if the server reads no disk.
+	Workspace func(user string) Reader
+}
+
+// disk returns the reader of the working directories of a user's agents, nil for none.
+func (s *Service) disk(user string) Reader {
+	if s.Workspace == nil {
+		return nil
+	}
+	return s.Workspace(user)
 }
 
 // fieldPath returns the path of a field in an element of a list, for a fault.
@@ -113,7 +122,7 @@ func (s *Service) Start(ctx context.Context, c identity.Caller, in StartInput) (
 		State:        State{Status: Initialized, Counts: newCounts()},
 	}
 	v.touch(now)
-	all, references := v.collectBase(ctx, s.Workspace, given)
+	all, references := v.collectBase(ctx, s.disk(c.User), given)
 	set := &fileSet{files: map[string]*File{}}
 	put, err := v.place(id, set, all)
 	if err != nil {

@@ -135,8 +135,8 @@ func (s *Session) mayEnd(c identity.Caller, id string) error {
 	if s.Owner().Is(c) {
 		return nil
 	}
-	return fault.New(fault.Forbidden, "only %s, which started verification %s, or a human may end it or roll it back; %s",
-		s.Owner(), id, c)
+	return fault.New(fault.Forbidden, "only %s may end verification %s or roll it back; %s",
+		s.Owner().Or("started it"), id, c)
 }
 
 // mayPlay returns [fault.Forbidden] if another caller has taken the role. The caller that started the verification may

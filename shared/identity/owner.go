@@ -47,6 +47,15 @@ func (o Owner) String() string {
 	return "key:" + short(o.KeyID)
 }
 
+// Or describes who may do what the owner may: `"alpha", which created the task, or a human`. What the owner did is given as
+// "created the task". For an owner that is a human it is "a human".
+func (o Owner) Or(did string) string {
+	if o.Program == "" && (o.Human || o.KeyID == "") {
+		return "a human"
+	}
+	return o.String() + ", which " + did + ", or a human"
+}
+
 // Actor returns the name of the caller in records of what it did: its program, "human:" with the short form of the
 // key of a person, or "key:" with that of an unbound key.
 func (c Caller) Actor() string {

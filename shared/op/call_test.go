@@ -196,7 +196,7 @@ func TestACallWritesOneLineWithoutItsInput(t *testing.T) {
 		}
 		var line map[string]any
 		if json.Unmarshal([]byte(log), &line) != nil || line["op"] != "sample" || line["user"] != "u1" ||
-			line["program"] != "alpha" ||
+			line["program"] != "alpha" || line["keyId"] != "keyid" ||
 			line["transport"] != "mcp" || line["requestId"] != "r1" || line["took"] != 1e9 ||
 			(c.fault != "") != (line["fault"] == c.fault) {
 			t.Errorf("%s: %s", name, log)

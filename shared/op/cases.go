@@ -77,6 +77,23 @@ type Refusal struct {
 	Path, Words string
 }
 
+// Right is the outcome of a call that another caller than its owner makes.
+type Right string
+
+// The rights.
+const (
+	// May means that the call succeeds for this caller too.
+	May Right = "may"
+	// MayNot means that the call is Forbidden and changes nothing.
+	MayNot Right = "may not"
+	// OwnOnly means that the call is about what the caller itself has: it shows and changes nothing of the owner's.
+	OwnOnly Right = "own only"
+)
+
+// Rights are the rights of the other callers of a user: of a key bound to another program, of a key that is bound to none
+// and did not make what the call is about, and of a person.
+type Rights struct{ Program, Unbound, Human Right }
+
 // Cases is the description of an operation for the test suites that run over the whole catalogue. They call it over
 // both transports and in both protocol eras, as its owner and as another user, and count its round trips.
 type Cases struct {
@@ -89,6 +106,8 @@ type Cases struct {
 	Owned []string
 	// Named are the inputs that hold a name chosen by the caller. Names of different users do not collide.
 	Named []string
+	// Rights tell what becomes of the first example that succeeds if another caller of the same user makes it.
+	Rights Rights
 	// RPCs is the budget of the examples; zero stands for [DefaultRPCs], [NoRPCs] for none.
 	RPCs int
 }
@@ -134,6 +153,12 @@ func (c Cases) Check(o *Op) error {
 	for _, name := range o.PathParams() {
 		if !slices.Contains(c.Owned, name) && !slices.Contains(c.Named, name) {
 			say("%s stands in the path and is neither owned nor named", name)
+		}
+	}
+	for _, r := range []Right{c.Rights.Program, c.Rights.Unbound, c.Rights.Human} {
+		if r != May && r != MayNot && r != OwnOnly {
+			say("Rights must say what another program, an unbound key and a human may do")
+			break
 		}
 	}
 	if len(missing) > 0 {

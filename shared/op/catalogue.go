@@ -92,6 +92,9 @@ type Call struct {
 	Input Input
 	// Transport is "mcp" or "rest", and RequestID the id of the request. Both are logged.
 	Transport, RequestID string
+	// Valid returns an error if the caller's key is not valid any more. Calls that wait ask it every few seconds and
+	// before they answer. It may be nil.
+	Valid func() error
 }
 
 // Result is the result of a call that succeeded.
@@ -126,7 +129,10 @@ func (c *Catalogue) Call(ctx context.Context, o *Op, call Call) (res Result, err
 			return res, err
 		}
 	}
-	out, err := protect(func() (any, error) { return o.call(ctx, call.Caller, fields, &reported) })
+	run := func(ctx context.Context) (any, error) {
+		return protect(func() (any, error) { return o.call(ctx, call.Caller, fields, &reported) })
+	}
+	out, err := call.guard(ctx, o.Wait != "" && fields[o.Wait] != nil, run)
 	if err != nil {
 		var f *fault.Error
 		if !errors.As(err, &f) {
@@ -158,8 +164,7 @@ func (c *Catalogue) log(ctx context.Context, o *Op, call Call, took time.Duratio
 	level, attrs := slog.LevelInfo, []slog.Attr{
 		slog.String("op", o.Name), slog.String("transport", call.Transport), slog.String("requestId", call.RequestID),
 		slog.String("user", call.Caller.User), slog.String("program", call.Caller.Program),
-		slog.String("keyId", call.Caller.KeyID),
-		slog.Duration("took", took),
+		slog.String("keyId", call.Caller.KeyID), slog.Duration("took", took),
 	}
 	if err != nil {
 		f := fault.From(err)

@@ -69,7 +69,7 @@ func (g *Group) mayChange(c identity.Caller, in SetGroupInput, members []string)
 	if g.Open {
 		rule = "a program may join or leave it"
 	}
-	return fault.New(fault.Forbidden, "only %s, which made the group %s, or a human may change its members; %s; %s", g.Maker,
+	return fault.New(fault.Forbidden, "only %s may change the members of %s; %s; %s", g.Maker.Or("made the group"),
 		in.Name, rule, c)
 }
 

@@ -156,6 +156,62 @@ func anonymously(t *testing.T, p *project) {
 	}
 }
 
+// reads says whether a person reads the tasks of the user with that id.
+func reads(t *testing.T, p *project, w signIn) bool {
+	t.Helper()
+	if _, err := p.as(t, admin).Doc("users/"+w.uid+"/tasks/d").Set(t.Context(), fields{"x": 1}); err != nil {
+		t.Fatal(err)
+	}
+	_, err := p.as(t, w).Doc("users/" + w.uid + "/tasks/d").Get(t.Context())
+	if err != nil {
+		refused(t, w.uid+" with "+w.claims, err)
+	}
+	return err == nil
+}
+
+func admissions(t *testing.T, p *project) {
+	for claims, want := range map[string]bool{
+		`{"parley":true}`:          true,
+		`{"parley":false}`:         false,
+		`{"parley":"true"}`:        false,
+		`{"parley":1}`:             false,
+		`{"admin":true}`:           false,
+		`{"email_verified":true}`:  false,
+		`{"email":"ann@corp.net"}`: false,
+		`{"email":"ann@example.org","email_verified":true}`:    true,
+		`{"email":"ANN@Example.Org","email_verified":true}`:    true,
+		`{"email":"ann@example.org","email_verified":false}`:   false,
+		`{"email":"ann@example.org","email_verified":"true"}`:  false,
+		`{"email":"ann@example.org"}`:                          false,
+		`{"email":"ben@example.org","email_verified":true}`:    false,
+		`{"email":"ben@CORP.example","email_verified":true}`:   true,
+		`{"email":"ben@a.corp.example","email_verified":true}`: false,
+	} {
+		if got := reads(t, p, signIn{"unlisted", "password", claims}); got != want {
+			t.Errorf("with %s a person is admitted: %t, want %t", claims, got, want)
+		}
+	}
+	if !reads(t, p, signIn{"listed", "password", `{}`}) {
+		t.Error("a listed user id is not admitted")
+	}
+	if reads(t, p, signIn{"Listed", "password", `{}`}) {
+		t.Error("a listed user id in other case is admitted")
+	}
+	if reads(t, p, signIn{"local", "password", `{"parley":true,"email":"ann@example.org","email_verified":true}`}) {
+		t.Error("the hub's own user is signed in")
+	}
+}
+
+func lookalikes(t *testing.T, p *project) {
+	for _, email := range []string{"boss@corp.example@evil.example", `\"boss@corp.example\"@evil.example`, "@corp.example",
+		"corp.example", "", "@", "boss@corp.example.evil.example", "ann@example.org ", "\u212Aate@corp.example"} {
+		claims := `{"email":"` + email + `","email_verified":true}`
+		if reads(t, p, signIn{"unlisted2", "password", claims}) {
+			t.Errorf("%s admits", claims)
+		}
+	}
+}
+
 func groups(t *testing.T, p *project) {
 	c := p.as(t, ann)
 	for _, path := range schema(t) {

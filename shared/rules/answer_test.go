@@ -174,7 +174,7 @@ func othersAnswers(t *testing.T, p *project) {
 	for name, w := range map[string]signIn{
 		"another user":      bob,
 		"nobody":            nobody,
-		"an anonymous user": {d.user.uid, "anonymous"},
+		"an anonymous user": {uid: d.user.uid, provider: "anonymous"},
 	} {
 		id := d.ask("left")
 		_, err := p.as(t, w).Doc("users/"+d.user.uid+"/tasks/"+id).Update(t.Context(), update(answer("left")))

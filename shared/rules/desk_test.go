@@ -30,7 +30,7 @@ type desk struct {
 
 func (p *project) desk(t *testing.T) *desk {
 	t.Helper()
-	u := signIn{strings.ToLower(rand.Text()[:12]), "phone"}
+	u := signIn{uid: strings.ToLower(rand.Text()[:12]), provider: "phone"}
 	return &desk{t: t, p: p, Service: p.service(t, clock), user: u, app: p.as(t, u), server: p.as(t, admin),
 		agent:  identity.Caller{User: u.uid, Program: "alpha", KeyID: "key-of-alpha", Kind: identity.Agent},
 		person: identity.Caller{User: u.uid, KeyID: "firebase", Kind: identity.Human}}

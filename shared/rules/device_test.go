@@ -77,7 +77,7 @@ func registers(t *testing.T, p *project) {
 	for name, w := range map[string]signIn{
 		"another user":      bob,
 		"nobody":            nobody,
-		"an anonymous user": {d.user.uid, "anonymous"},
+		"an anonymous user": {uid: d.user.uid, provider: "anonymous"},
 	} {
 		theirs := p.as(t, w).Doc(mine.Path[strings.Index(mine.Path, "users/"):])
 		_, err = theirs.Set(t.Context(), device())

@@ -2,10 +2,12 @@ package rules
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/base64"
 	"encoding/json"
 	"io"
+	"maps"
 	"net/http"
 	"os"
 	"testing"
@@ -32,6 +34,8 @@ func TestRules(t *testing.T) {
 		for name, test := range map[string]func(*testing.T, *project){
 			"reading is of one's own and of what is shown":         collections,
 			"an anonymous sign-in is nobody":                       anonymously,
+			"a person is admitted by the claim or by the list":     admissions,
+			"an address that only looks listed admits nobody":      lookalikes,
 			"documents outside of the collections are closed":      outside,
 			"a user's collections are never searched with others'": groups,
 			"a question is answered as the hub would answer it":    answers,
@@ -69,6 +73,12 @@ func open(t *testing.T) *project {
 	if err != nil {
 		t.Fatal(err)
 	}
+	// The list that Terraform writes into the rules.
+	const empty, some = "return []; }", `return ["listed", "ann@example.org", "@corp.example"]; }`
+	if bytes.Count(text, []byte(empty)) != 1 {
+		t.Fatalf("%s has not one place for the list", file)
+	}
+	text = bytes.Replace(text, []byte(empty), []byte(some), 1)
 	p := &project{id: emulator.Project(t), addr: emulator.Shared(t), text: text}
 	body, err := json.Marshal(map[string]any{
 		"rules": map[string]any{"files": []any{map[string]any{"name": "firestore.rules", "content": string(text)}}},
@@ -106,12 +116,16 @@ func (p *project) ask(t *testing.T, method, what string, body []byte) []byte {
 }
 
 // signIn is the sign-in of an app: a user and a provider.
-type signIn struct{ uid, provider string }
+type signIn struct {
+	uid, provider string
+	// claims are further claims of the token, as JSON; empty is the claim that admits a person.
+	claims string
+}
 
 var (
-	ann       = signIn{"ann", "password"}
-	bob       = signIn{"bob", "google.com"}
-	anonymous = signIn{"ann", "anonymous"}
+	ann       = signIn{uid: "ann", provider: "password"}
+	bob       = signIn{uid: "bob", provider: "google.com"}
+	anonymous = signIn{uid: "ann", provider: "anonymous"}
 	nobody    = signIn{}
 	// admin is not subject to the rules, like the hub.
 	admin = signIn{uid: "owner"}
@@ -126,10 +140,15 @@ func (w signIn) GetRequestMetadata(context.Context, ...string) (map[string]strin
 		return map[string]string{"authorization": "Bearer owner"}, nil
 	}
 	now := time.Now().Unix()
-	claims, err := json.Marshal(
-		map[string]any{"iss": "https://securetoken.google.com/demo", "aud": "demo", "sub": w.uid, "user_id": w.uid,
-			"iat": now, "auth_time": now, "exp": now + 3600, "firebase": map[string]any{"sign_in_provider": w.provider}},
-	)
+	all := map[string]any{}
+	if err := json.Unmarshal([]byte(cmp.Or(w.claims, `{"parley":true}`)), &all); err != nil {
+		return nil, err
+	}
+	maps.Copy(all, map[string]any{
+		"iss": "https://securetoken.google.com/demo", "aud": "demo", "sub": w.uid, "user_id": w.uid,
+		"iat": now, "auth_time": now, "exp": now + 3600, "firebase": map[string]any{"sign_in_provider": w.provider},
+	})
+	claims, err := json.Marshal(all)
 	part := base64.RawURLEncoding.EncodeToString
 	return map[string]string{
 		"authorization": "Bearer " + part([]byte(`{"alg":"none","typ":"JWT"}`)) + "." + part(claims) + ".",

@@ -99,8 +99,8 @@ func (s *Service) Response(ctx context.Context, c identity.Caller, in ResponseIn
 		return Answer{}, err
 	}
 	if !t.Owner().Is(c) {
-		return Answer{}, fault.New(fault.Forbidden, "only %s, which asked the question, or a human may read its answer; %s",
-			t.Owner(), c)
+		return Answer{}, fault.New(fault.Forbidden, "only %s may read the answer; %s",
+			t.Owner().Or("asked the question"), c)
 	}
 	now := s.Now()
 	if out := answer(t, now); out.Status != Pending || in.WaitMs == 0 {

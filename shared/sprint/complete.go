@@ -30,8 +30,8 @@ func (s *Service) Complete(ctx context.Context, c identity.Caller, in CompleteIn
 			return noSprint(in.SprintID)
 		}
 		if !oversees(&parent, c) {
-			return fault.New(fault.Forbidden, "only %s, which created the sprint, or a human may complete it; %s",
-				parent.Owner(), c)
+			return fault.New(fault.Forbidden, "only %s may complete it; %s",
+				parent.Owner().Or("created the sprint"), c)
 		}
 		if parent.Status == task.Done {
 			out.CompletedAt, out.AlreadyCompleted = parent.CompletedAt, true

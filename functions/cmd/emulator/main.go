@@ -4,7 +4,8 @@
 //
 // The Firestore emulator reports the hub's writes to the functions, sweeps run at the intervals of Cloud Scheduler, and
 // each push is printed instead of sent. Run it in the directory functions. It keeps no data: each start begins with an
-// empty store and new keys.
+// empty store and new keys. If FIREBASE_AUTH_EMULATOR_HOST names a Firebase Auth emulator, the command makes an account
+// there, the only one that the hub admits, and prints how to sign in on the page.
 package main
 
 import (
@@ -49,7 +50,7 @@ func (o *output) Write(b []byte) (int, error) {
 func run(ctx context.Context, addr string, verbose bool) error {
 	out := &output{to: os.Stdout}
 	log := slog.New(slog.NewTextHandler(out, nil))
-	o := stack.Options{HubAddr: addr, Log: log, OnPush: func(m fcmtest.Message) {
+	o := stack.Options{HubAddr: addr, AuthEmulator: os.Getenv(stack.AuthVariable), Log: log, OnPush: func(m fcmtest.Message) {
 		log.Info("push", "to", m.Token, "title", m.Title, "body", m.Body, "data", m.Data)
 	}}
 	if verbose {
@@ -66,6 +67,9 @@ func run(ctx context.Context, addr string, verbose bool) error {
 		return err
 	}
 	welcome(out, s, link)
+	if s.Email != "" {
+		fmt.Fprintf(out, "sign-in on the page  %s, password %s\n\n", s.Email, s.Password)
+	}
 	var sweeps sync.WaitGroup
 	defer sweeps.Wait()
 	ctx, end := context.WithCancel(ctx)

@@ -24,13 +24,16 @@ import (
 // Project is the project ID of a stack. With the prefix demo- the Firebase tools never call the cloud.
 const Project = "demo-parley"
 
-// user is the ID of the user who owns the keys of a stack.
-const user = "local"
+// user is the ID of the user who owns the keys of a stack, and of the account that its hub admits.
+const user = "person"
 
 // Options configure a stack.
 type Options struct {
 	// HubAddr is the host:port of the hub; empty means a free port of 127.0.0.1.
 	HubAddr string
+	// AuthEmulator is the host:port of a Firebase Auth emulator whose sign-ins the hub accepts; empty for none. The
+	// stack makes an account there, the only one that the hub admits.
+	AuthEmulator string
 	// OnPush is called with each push, one at a time; it may be nil.
 	OnPush func(fcmtest.Message)
 	// Output receives the output of the hub and of the functions; nil discards it. It must be safe for concurrent use.
@@ -45,6 +48,8 @@ type Stack struct {
 	Hub, Functions, FCM, Emulator string
 	// HumanKey and AgentKey are keys of the same user; the agent's program is alpha.
 	HumanKey, AgentKey string
+	// Email and Password sign in to the account at the Auth emulator; they are empty without one.
+	Email, Password string
 
 	hub, functions *supervise.Service
 	parley         string // the path of the hub's program
@@ -124,10 +129,16 @@ func (s *Stack) startPrograms(ctx context.Context, o Options) error {
 	if err := build(ctx, s.parley, local); err != nil {
 		return err
 	}
-	hub := supervise.Server{Addr: o.HubAddr, Env: s.env(), Path: "/v1/health", Status: http.StatusOK, Output: o.Output,
-		Args: func(addr string) []string {
-			return []string{s.parley, "serve", "--store", "firestore", "--project", Project, "--addr", addr}
-		}}
+	serve, hubEnv := []string{s.parley, "serve", "--store", "firestore", "--project", Project}, s.env()
+	if o.AuthEmulator != "" {
+		if err := s.signUp(ctx, o.AuthEmulator); err != nil {
+			return err
+		}
+		serve = append(serve, "--sign-in-allow", user)
+		hubEnv = append(hubEnv, AuthVariable+"="+o.AuthEmulator)
+	}
+	hub := supervise.Server{Addr: o.HubAddr, Env: hubEnv, Path: "/v1/health", Status: http.StatusOK, Output: o.Output,
+		Args: func(addr string) []string { return append(slices.Clone(serve), "--addr", addr) }}
 	if s.hub, err = hub.Start(ctx); err != nil {
 		return fmt.Errorf("cannot start the hub: %w", err)
 	}

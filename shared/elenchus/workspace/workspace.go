@@ -12,7 +12,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"syscall"
 	"unicode/utf8"
 )
 
@@ -29,9 +28,16 @@ const (
 type Root struct {
 	names []string // the absolute path as given, and the one without symbolic links
 	root  *os.Root
+
+	top *os.Root // the directory that the operator allowed: this one, or one above it
+	at  string   // the path of this directory below top, without symbolic links; "." for top
+	// above are the directories over top that belong to the same git repository, from its top, and under is the path of
+	// top there.
+	above, under []string
 }
 
-// Open returns the root of a directory, whose files may then be read. The caller must close it.
+// Open returns the root of a directory, whose files may then be read. It fails for a directory in a .git, .ssh or .aws.
+// The caller must close it.
 func Open(dir string) (*Root, error) {
 	abs, err := filepath.Abs(dir)
 	if err != nil {
@@ -41,11 +47,17 @@ func Open(dir string) (*Root, error) {
 	if err != nil {
 		return nil, fmt.Errorf("workspace root %q: %w", dir, err)
 	}
+	for part := range strings.SplitSeq(filepath.ToSlash(abs+"/"+real), "/") {
+		if slices.Contains(secretDirs, fold(part)) {
+			return nil, fmt.Errorf("workspace root %q is refused: %s is never read", dir, part)
+		}
+	}
 	root, err := os.OpenRoot(real)
 	if err != nil {
 		return nil, fmt.Errorf("workspace root %q: %w", dir, err)
 	}
-	return &Root{names: []string{abs, real}, root: root}, nil
+	above, under := repository(real)
+	return &Root{names: []string{abs, real}, root: root, top: root, at: ".", above: above, under: under}, nil
 }
 
 // Close releases the directory.
@@ -54,8 +66,8 @@ func (r *Root) Close() error { return r.root.Close() }
 // Dir returns the absolute path of the directory.
 func (r *Root) Dir() string { return r.names[0] }
 
-// Sub returns the root of a directory below r, given by its absolute path. It fails for a directory outside r. The
-// caller must close the result.
+// Sub returns the root of a directory below r, given by its absolute path. It fails for a directory outside r, and for
+// one whose files are never read. r must come from [Open]. The caller must close the result, and r after it.
 func (r *Root) Sub(dir string) (*Root, error) {
 	if !filepath.IsAbs(dir) {
 		return nil, fmt.Errorf("working directory %q is refused: it must be an absolute path", dir)
@@ -65,42 +77,37 @@ func (r *Root) Sub(dir string) (*Root, error) {
 		if err != nil || !filepath.IsLocal(rel) {
 			continue
 		}
-		sub, err := r.root.OpenRoot(rel)
+		at, err := r.locate("working directory", dir, filepath.ToSlash(rel), true)
+		if err != nil {
+			return nil, err
+		}
+		sub, err := enter(r.root, at)
 		if err != nil {
 			return nil, refusal("working directory", dir, err)
 		}
-		return &Root{names: []string{filepath.Join(name, rel)}, root: sub}, nil
+		return &Root{names: []string{filepath.Join(name, rel)}, root: sub, top: r.top, at: at, above: r.above,
+			under: r.under}, nil
 	}
 	return nil, fmt.Errorf("working directory %q is refused: it is not under the allowed root %s", dir, r.names[0])
 }
 
 // Read returns the text of a file below the root, given by a relative path with slashes. It fails if the path leaves
-// the root, by .. or by a symbolic link, and if the file is not regular, is larger than [MaxFile], or is not UTF-8
-// text. The error tells the reason. It wraps [fs.ErrNotExist] if there is no such file.
+// the root, by .. or by a symbolic link, if the file or a directory above it has a name of the list of secrets or is
+// named by a .gitignore, and if the file is not regular, is larger than [MaxFile], or is not UTF-8 text. The error tells
+// the reason. It wraps [fs.ErrNotExist] if there is no such file.
 func (r *Root) Read(name string) (string, error) {
 	if err := check(name); err != nil {
 		return "", err
 	}
-	// A device or a pipe must not be opened.
-	info, err := r.root.Stat(filepath.FromSlash(name))
+	at, err := r.locate("file", name, name, false)
 	if err != nil {
-		return "", refusal("file", name, err)
-	}
-	if err := readable(name, info); err != nil {
 		return "", err
 	}
-	f, err := r.root.OpenFile(filepath.FromSlash(name), os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	f, err := r.open("file", name, at, func(info fs.FileInfo) error { return readable(name, info) })
 	if err != nil {
-		return "", refusal("file", name, err)
+		return "", err
 	}
 	defer f.Close()
-	// The path may name another file by now.
-	if info, err = f.Stat(); err != nil {
-		return "", refusal("file", name, err)
-	}
-	if err := readable(name, info); err != nil {
-		return "", err
-	}
 	text, err := io.ReadAll(io.LimitReader(f, MaxFile+1))
 	switch {
 	case err != nil:
@@ -113,8 +120,9 @@ func (r *Root) Read(name string) (string, error) {
 	return string(text), nil
 }
 
-// Files returns the paths of the regular files in dir itself whose names end in ext, sorted. An empty dir, or ".", is
-// the root. It returns at most [MaxFiles] paths, from the first 5,000 entries of the directory.
+// Files returns the paths of the regular files in dir itself whose names end in ext and that [Root.Read] does not refuse
+// by their names, sorted. An empty dir, or ".", is the root. It returns at most [MaxFiles] paths, from the first 5,000
+// entries of the directory.
 func (r *Root) Files(dir, ext string) ([]string, error) {
 	if dir == "" {
 		dir = "."
@@ -124,26 +132,33 @@ func (r *Root) Files(dir, ext string) ([]string, error) {
 			return nil, err
 		}
 	}
-	info, err := r.root.Stat(filepath.FromSlash(dir))
+	at, err := r.locate("directory", dir, dir, true)
 	if err != nil {
-		return nil, refusal("directory", dir, err)
+		return nil, err
 	}
-	if !info.IsDir() {
-		return nil, fmt.Errorf("directory %q is refused: it is a file", dir)
-	}
-	f, err := r.root.Open(filepath.FromSlash(dir))
+	f, err := r.open("directory", dir, at, func(info fs.FileInfo) error {
+		if !info.IsDir() {
+			return fmt.Errorf("directory %q is refused: it is a file", dir)
+		}
+		return nil
+	})
 	if err != nil {
-		return nil, refusal("directory", dir, err)
+		return nil, err
 	}
 	defer f.Close()
 	entries, err := f.ReadDir(maxEntries)
 	if err != nil && !errors.Is(err, io.EOF) {
 		return nil, refusal("directory", dir, err)
 	}
+	m, err := r.rulesIn(path.Join(r.at, at))
+	if err != nil {
+		return nil, fmt.Errorf("directory %q is refused: %w", dir, err)
+	}
 	out := []string{}
 	for _, e := range entries {
-		if name := path.Join(dir, e.Name()); e.Type().IsRegular() && strings.HasSuffix(e.Name(), ext) &&
-			check(name) == nil {
+		name := path.Join(dir, e.Name())
+		if e.Type().IsRegular() && strings.HasSuffix(e.Name(), ext) && check(name) == nil && secret(e.Name()) == "" &&
+			!m.names(r, path.Join(r.at, at, e.Name()), false) {
 			out = append(out, name)
 		}
 	}

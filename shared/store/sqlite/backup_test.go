@@ -120,7 +120,7 @@ func TestARestoreReplacesTheWholeStore(t *testing.T) {
 	writeKind(t, db, "new", 50)
 	other, _ := noteDB(t, filepath.Join(dir, "second", "p.db")) // as a server has it open
 	defer other.Close()
-	if err := d.Restore(t.Context(), backup); err != nil {
+	if err := d.Restore(t.Context(), backup, ""); err != nil {
 		t.Fatal(err)
 	}
 	for _, db := range []*store.DB{db, other} {
@@ -188,7 +188,7 @@ func TestARestoreRefusesAFileThatIsNotABackupAndChangesNothing(t *testing.T) {
 		"a corrupt backup":       {write("broken.db", broken), "broken.db is damaged", fault.Invalid},
 		"another program's file": {write("other.db", otherDatabase(t)), "is not a backup of Parley", fault.Invalid},
 	} {
-		err := d.Restore(t.Context(), tc.file)
+		err := d.Restore(t.Context(), tc.file, filepath.Join(dir, "kept.db"))
 		if !fault.Is(err, tc.kind) || !strings.Contains(err.Error(), tc.words) {
 			t.Errorf("%s: %v %v", name, fault.Of(err), err)
 		}
@@ -263,7 +263,7 @@ func TestTheFeedContinuesAcrossARestore(t *testing.T) {
 	if err := feed.Ack(t.Context(), last); err != nil {
 		t.Fatal(err)
 	}
-	if err := d.Restore(t.Context(), backup); err != nil {
+	if err := d.Restore(t.Context(), backup, ""); err != nil {
 		t.Fatal(err)
 	}
 	if err := put(t, db, "after", note{Kind: "after"}); err != nil {

@@ -86,8 +86,10 @@ func Open(ctx context.Context, file string, schema *store.Schema) (*Driver, erro
 	return d, nil
 }
 
-// sourceName returns the data source name of a file for database/sql.
+// sourceName returns the data source name of a file for database/sql. SQLite calls no function in the schema of the
+// file, since someone else may have written it.
 func sourceName(file string, pragmas ...string) string {
+	pragmas = append([]string{"trusted_schema(0)"}, pragmas...)
 	return (&url.URL{Scheme: "file", Path: file, RawQuery: url.Values{"_pragma": pragmas}.Encode()}).String()
 }
 

@@ -40,6 +40,9 @@ func TestMain(m *testing.M) {
 		if chromium.close != nil {
 			chromium.close()
 		}
+		if accounts.emulator != nil {
+			accounts.emulator.Stop()
+		}
 	})
 }
 

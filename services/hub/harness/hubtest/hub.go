@@ -78,6 +78,7 @@ func New(t testing.TB, db *store.DB, o Options) *Hub {
 		lookup = o.Keys(lookup)
 	}
 	h.Auth = auth.New(lookup, o.Now, o.Limits)
+	h.Auth.Log = o.Log
 	h.App.Keys.Revoked = h.Auth.Forget
 	h.App.Keys.Used = func(c identity.Caller) {
 		h.background.Go(func() {

@@ -334,8 +334,8 @@ func TestEveryRequestNeedsAValidKey(t *testing.T) {
 func refused(t *testing.T, what string, a hubtest.Answer) {
 	t.Helper()
 	f := a.Fault()
-	if a.Status != 401 || a.Header.Get("WWW-Authenticate") != "Bearer" || f.Code != "UNAUTHENTICATED" ||
-		f.Message == "" || f.Details == nil {
+	if a.Status != 401 || !strings.HasPrefix(a.Header.Get("WWW-Authenticate"), `Bearer realm="parley"`) ||
+		f.Code != "UNAUTHENTICATED" || f.Message == "" || f.Details == nil {
 		t.Errorf("%s: got %s with WWW-Authenticate %q, want 401 and Bearer", what, a, a.Header.Get("WWW-Authenticate"))
 	}
 }

@@ -89,8 +89,12 @@ func TestEveryFaultHasItsStatusAndItsCode(t *testing.T) {
 			a.Header.Get("Retry-After") != w.after {
 			t.Errorf("%s over REST: got %s, Retry-After %q; want %+v", w.kind, a, a.Header.Get("Retry-After"), w)
 		}
-		if (a.Header.Get("WWW-Authenticate") == "Bearer") != (w.status == 401) {
-			t.Errorf("%s over REST: got WWW-Authenticate %q", w.kind, a.Header.Get("WWW-Authenticate"))
+		challenge := ""
+		if w.status == 401 {
+			challenge = `Bearer realm="parley", error="invalid_token", error_description="words about UNAUTHENTICATED"`
+		}
+		if got := a.Header.Get("WWW-Authenticate"); got != challenge {
+			t.Errorf("%s over REST: got WWW-Authenticate %q, want %q", w.kind, got, challenge)
 		}
 		text := w.code + ": " + w.message
 		if w.after != "" {

@@ -4,12 +4,14 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
-	"net"
+	"errors"
+	"log/slog"
 	"net/http"
 	"strings"
 	"time"
 
 	lru "github.com/hashicorp/golang-lru/v2"
+	"golang.org/x/sync/semaphore"
 	"golang.org/x/sync/singleflight"
 	"golang.org/x/time/rate"
 
@@ -18,13 +20,9 @@ import (
 	"parley.internal/shared/identity"
 )
 
-// Limits of the caches and of bad keys.
 const (
 	// cacheFor leaves five seconds of the minute within which a revocation takes effect everywhere.
 	cacheFor = 55 * time.Second
-	// failures is the number of bad keys that an address may send at once; failEvery is the wait for another one.
-	failures  = 30
-	failEvery = 2 * time.Second
 	// remembered bounds the entries of each cache. Beyond it the least recently used entry is evicted.
 	remembered = 10_000
 )
@@ -38,83 +36,129 @@ type Keys interface {
 
 // Authenticator finds callers by their keys, and caches them. Create it with [New]. It is safe for concurrent use.
 type Authenticator struct {
-	keys       Keys
-	now        func() time.Time
-	trustProxy bool
-	rate       rate.Limit
-	burst      int
+	// Log receives a line for each refused request, limited in rate; nil for none. Set it before the first request.
+	Log *slog.Logger
 
-	flight singleflight.Group
-	known  *cache.Cache[identity.Caller] // by the key's hash, which is its id
-	bad    *limiters                     // bad keys, by address
-	calls  *limiters                     // calls, by the key's hash
+	keys    Keys
+	now     func() time.Time
+	proxies int
+	rate    rate.Limit
+	burst   int
+
+	flight  singleflight.Group
+	known   *cache.Cache[identity.Caller]     // by the key's hash, which is its id
+	proven  *lru.Cache[string, struct{}]      // the hashes of keys that were good when they were last looked up
+	calls   *lru.Cache[string, *rate.Limiter] // calls, by the key's hash
+	origins *lru.Cache[string, *origin]       // where requests come from, by network
+	turns   *semaphore.Weighted               // of all origins that have spent their failures
+	omitted omissions
 }
 
-type limiters = lru.Cache[string, *rate.Limiter]
-
 // Limits are the limits of one server process. Rate is the number of calls a second for each key, and Burst the number
-// of calls at once; a Rate of 0 or less is no limit. With TrustProxy a caller's address is the last entry of
-// X-Forwarded-For, as one proxy before the server sets it.
+// of calls at once; a Rate of 0 or less is no limit. Proxies is the number of trusted proxies before the server, each of
+// which adds an entry to X-Forwarded-For: a caller's address is the entry of that number from the right, and with 0 that
+// of the connection.
 type Limits struct {
-	Rate       float64
-	Burst      int
-	TrustProxy bool
+	Rate    float64
+	Burst   int
+	Proxies int
 }
 
 // New returns an authenticator that looks up keys in k and reads the time from now.
 func New(k Keys, now func() time.Time, l Limits) *Authenticator {
-	a := &Authenticator{keys: k, now: now, trustProxy: l.TrustProxy, rate: rate.Limit(l.Rate), burst: l.Burst,
-		known: cache.New[identity.Caller](remembered, now), bad: newLimiters(), calls: newLimiters()}
+	a := &Authenticator{keys: k, now: now, proxies: l.Proxies, rate: rate.Limit(l.Rate), burst: l.Burst,
+		known: cache.New[identity.Caller](remembered, now), proven: newLRU[struct{}](), calls: newLRU[*rate.Limiter](),
+		origins: newLRU[*origin](), turns: semaphore.NewWeighted(turnsOfAll), omitted: newOmissions()}
 	if l.Rate <= 0 {
 		a.rate = rate.Inf
 	}
 	return a
 }
 
-func newLimiters() *limiters {
-	l, err := lru.New[string, *rate.Limiter](remembered)
+func newLRU[V any]() *lru.Cache[string, V] {
+	l, err := lru.New[string, V](remembered)
 	if err != nil {
 		panic("auth: " + err.Error()) // only a size below 1 is refused
 	}
 	return l
 }
 
-// Caller returns the caller of a request. It fails with Unauthenticated if the key is missing or bad, with Exhausted if
-// the key exceeds its rate or the address sent too many bad keys, and with the fault of [Keys] if a look-up fails.
+// entry returns the entry of a key, which it makes if there is none.
+func entry[V any](all *lru.Cache[string, V], key string, make func() V) V {
+	if v, ok := all.Get(key); ok {
+		return v
+	}
+	made := make()
+	if v, ok, _ := all.PeekOrAdd(key, made); ok {
+		return v // of a concurrent request
+	}
+	return made
+}
+
+// ErrNoKey is the cause of the fault of a request without a key.
+var ErrNoKey = errors.New("no key")
+
+// Caller returns the caller of a request. It fails with Unauthenticated if the key is missing (the cause is [ErrNoKey])
+// or bad; with Forbidden if a sign-in is good and its person is not admitted; with Exhausted if the key exceeds its rate,
+// or if the key is bad and the address sent too many bad ones; and with the fault of [Keys] if a look-up fails.
 func (a *Authenticator) Caller(r *http.Request) (identity.Caller, error) {
 	secret, err := bearer(r)
 	if err != nil {
 		return identity.Caller{}, err
 	}
-	sum := sha256.Sum256([]byte(secret))
-	id := hex.EncodeToString(sum[:])
+	id := hash(secret)
 	caller, ok := a.known.Get(id)
 	if !ok {
 		if caller, err = a.lookup(r, id, secret); err != nil {
-			return caller, err
+			return identity.Caller{}, err
 		}
 	}
 	return caller, a.spend(id)
 }
 
+// Recheck returns an error if the key of a request, which was good, is not valid any more, as [Authenticator.Caller]
+// would. It counts no call. A key in the cache is valid.
+func (a *Authenticator) Recheck(r *http.Request) error {
+	secret, err := bearer(r)
+	if err != nil {
+		return err
+	}
+	id := hash(secret)
+	if _, ok := a.known.Get(id); ok {
+		return nil
+	}
+	_, err = a.lookup(r, id, secret)
+	return err
+}
+
 func bearer(r *http.Request) (string, error) {
 	h := r.Header.Get("Authorization")
 	if h == "" {
-		return "", fault.New(fault.Unauthenticated,
+		return "", fault.Wrap(fault.Unauthenticated, ErrNoKey,
 			"a key is required: send the header Authorization: Bearer parley_…")
 	}
 	scheme, secret, ok := strings.Cut(h, " ")
 	if secret = strings.TrimSpace(secret); !ok || !strings.EqualFold(scheme, "bearer") || secret == "" {
-		return "", fault.New(fault.Unauthenticated, "the Authorization header must be: Bearer parley_…")
+		return "", fault.Wrap(fault.Unauthenticated, ErrNoKey, "the Authorization header must be: Bearer parley_…")
 	}
 	return secret, nil
 }
 
-// lookup reads a key that is not cached, and caches it. One read serves all requests that wait for the same key, so
-// the end of one request does not cancel it.
+// hash returns the id of a key.
+func hash(secret string) string {
+	sum := sha256.Sum256([]byte(secret))
+	return hex.EncodeToString(sum[:])
+}
+
+// lookup reads a key that is not cached, and caches it. A key that was good before does not wait for the bad keys of its
+// address. One read serves all requests that wait for the same key, so the end of one request does not cancel it.
 func (a *Authenticator) lookup(r *http.Request, id, secret string) (caller identity.Caller, err error) {
 	now := a.now()
-	err = a.Guard(r, func() error {
+	load := func() error {
+		if c, ok := a.known.Get(id); ok { // another request has read it meanwhile
+			caller = c
+			return nil
+		}
 		v, err, _ := a.flight.Do(id, func() (any, error) {
 			return a.known.Fill(id, func() (identity.Caller, time.Time, error) {
 				ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), 10*time.Second)
@@ -128,28 +172,25 @@ func (a *Authenticator) lookup(r *http.Request, id, secret string) (caller ident
 		})
 		caller = v.(identity.Caller)
 		return err
-	})
+	}
+	o := a.origin(r)
+	if a.proven.Contains(id) {
+		err = o.count(a.now(), load())
+	} else {
+		err = a.guard(r.Context(), o, load)
+	}
+	switch {
+	case err == nil:
+		a.proven.Add(id, struct{}{})
+	case !fault.Is(err, fault.Unavailable) && !fault.Is(err, fault.Internal): // the key is bad, and not the store
+		a.proven.Remove(id)
+	}
 	return caller, err
 }
 
-// Guard runs fn, which checks a secret of the request, and returns its error. Each Unauthenticated error counts against
-// the caller's address. Guard fails with Exhausted, without a call of fn, if the address has too many of them.
-func (a *Authenticator) Guard(r *http.Request, fn func() error) error {
-	bad := limiter(a.bad, a.address(r), rate.Every(failEvery), failures)
-	now := a.now()
-	if bad.TokensAt(now) < 1 {
-		return fault.New(fault.Exhausted,
-			"too many bad keys came from this address; wait before the next try").After(failEvery)
-	}
-	err := fn()
-	if fault.Is(err, fault.Unauthenticated) {
-		bad.AllowN(now, 1)
-	}
-	return err
-}
-
-// Forget removes a key from the cache by its id. A look-up in progress does not serve requests that arrive later.
+// Forget removes a key from the caches by its id. A look-up in progress does not serve requests that arrive later.
 func (a *Authenticator) Forget(id string) {
+	a.proven.Remove(id)
 	a.known.Forget(id)
 	a.flight.Forget(id)
 }
@@ -160,42 +201,11 @@ func (a *Authenticator) spend(id string) error {
 		return nil
 	}
 	now := a.now()
-	res := limiter(a.calls, id, a.rate, a.burst).ReserveN(now, 1)
+	res := entry(a.calls, id, func() *rate.Limiter { return rate.NewLimiter(a.rate, a.burst) }).ReserveN(now, 1)
 	if wait := res.DelayFrom(now); wait > 0 {
 		res.CancelAt(now)
 		return fault.New(fault.Exhausted,
 			"this key makes more than %g calls a second; slow down", float64(a.rate)).After(wait)
 	}
 	return nil
-}
-
-// limiter returns the limiter of a key. A new one begins with its whole burst.
-func limiter(all *limiters, key string, every rate.Limit, burst int) *rate.Limiter {
-	if l, ok := all.Get(key); ok {
-		return l
-	}
-	made := rate.NewLimiter(every, burst)
-	if l, ok, _ := all.PeekOrAdd(key, made); ok {
-		return l // of a concurrent request
-	}
-	return made
-}
-
-// address returns the caller's address: the one that the trusted proxy added to X-Forwarded-For, otherwise that of the
-// connection.
-func (a *Authenticator) address(r *http.Request) string {
-	if a.trustProxy {
-		hops := r.Header.Values("X-Forwarded-For")
-		if len(hops) > 0 {
-			list := strings.Split(hops[len(hops)-1], ",")
-			if ip := net.ParseIP(strings.TrimSpace(list[len(list)-1])); ip != nil {
-				return ip.String()
-			}
-		}
-	}
-	host, _, err := net.SplitHostPort(r.RemoteAddr)
-	if err != nil {
-		return r.RemoteAddr
-	}
-	return host
 }

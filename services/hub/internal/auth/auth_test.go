@@ -194,7 +194,7 @@ func TestALookUpInProgressDoesNotCacheARevokedKey(t *testing.T) {
 func TestConcurrentCallersAreNotMixedUp(t *testing.T) {
 	t.Parallel()
 	clock, r := newClock(), &keyring{}
-	a := auth.New(r, clock.Now, auth.Limits{Rate: 1e6, Burst: 1e6, TrustProxy: true})
+	a := auth.New(r, clock.Now, auth.Limits{Rate: 1e6, Burst: 1e6, Proxies: 1})
 	var all sync.WaitGroup
 	for w := range 16 {
 		all.Go(func() {

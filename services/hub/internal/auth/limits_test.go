@@ -3,7 +3,11 @@ package auth_test
 import (
 	"errors"
 	"fmt"
+	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"parley.internal/services/hub/internal/auth"
@@ -52,7 +56,7 @@ func TestARateOfZeroIsNoLimit(t *testing.T) {
 	}
 }
 
-// exhaust sends bad keys from an address until it is refused, and returns the number of keys that were looked up.
+// exhaust sends bad keys from an address until they are refused as too many, and returns the number of keys before that.
 func exhaust(t *testing.T, a *auth.Authenticator, addr string, forwarded ...string) int {
 	t.Helper()
 	for n := range 200 {
@@ -65,7 +69,7 @@ func exhaust(t *testing.T, a *auth.Authenticator, addr string, forwarded ...stri
 		}
 		is(t, "a bad key", err, fault.Unauthenticated)
 	}
-	t.Fatal("200 bad keys were all looked up")
+	t.Fatal("200 bad keys did not spend the limit")
 	return 0
 }
 
@@ -73,19 +77,14 @@ func TestBadKeysAreLimitedByAddress(t *testing.T) {
 	t.Parallel()
 	clock, r := newClock(), &keyring{}
 	a := auth.New(r, clock.Now, auth.Limits{})
-	_, err := a.Caller(request("good-known", here))
-	is(t, "a good key", err, fine)
-	exhaust(t, a, here)
-	looked := r.count.Load()
-	for range 10 {
-		_, err = a.Caller(request("bad", here))
-		is(t, "past the limit", err, fault.Exhausted)
+	if n := exhaust(t, a, here); n != 30 {
+		t.Errorf("%d bad keys were answered before the limit, want 30", n)
 	}
-	if r.count.Load() != looked {
-		t.Error("keys are looked up past the limit")
+	_, err := a.Caller(request("bad", here))
+	is(t, "past the limit", err, fault.Exhausted)
+	if !strings.Contains(err.Error(), "this key is not known") {
+		t.Errorf("past the limit: %v, want the reason too", err)
 	}
-	_, err = a.Caller(request("good-known", here))
-	is(t, "a known key, from the same address", err, fine)
 	_, err = a.Caller(request("", here))
 	is(t, "no key, from the same address", err, fault.Unauthenticated)
 	_, err = a.Caller(request("bad", "192.0.2.2:1000"))
@@ -93,12 +92,116 @@ func TestBadKeysAreLimitedByAddress(t *testing.T) {
 	_, err = a.Caller(request("bad", "192.0.2.1:2000"))
 	is(t, "another port of the address", err, fault.Exhausted)
 	clock.Add(2 * time.Second)
-	_, err = a.Caller(request("good-new", here))
-	is(t, "a good key after the wait", err, fine)
 	_, err = a.Caller(request("bad", here))
 	is(t, "one more bad key after the wait", err, fault.Unauthenticated)
 	_, err = a.Caller(request("bad", here))
 	is(t, "and another", err, fault.Exhausted)
+}
+
+func TestASignInThatIsNotAdmittedCountsAsABadKey(t *testing.T) {
+	t.Parallel()
+	r := &keyring{err: fault.New(fault.Forbidden, "the user ann is not admitted")}
+	a := auth.New(r, newClock().Now, auth.Limits{})
+	for range 30 {
+		_, err := a.Caller(request("a.b.c", here))
+		is(t, "within the limit", err, fault.Forbidden)
+	}
+	_, err := a.Caller(request("a.b.c", here))
+	is(t, "past the limit", err, fault.Exhausted)
+}
+
+func TestAttackAFloodOfBadKeysCostsNoGoodKeyOfItsAddress(t *testing.T) {
+	t.Parallel()
+	clock, r := newClock(), &keyring{}
+	a := auth.New(r, clock.Now, auth.Limits{})
+	call := func(key string) error {
+		_, err := a.Caller(request(key, here))
+		return err
+	}
+	is(t, "a key before the flood", call("good-known"), fine)
+	exhaust(t, a, here)
+	for i := range 100 {
+		is(t, "the flood", call(fmt.Sprintf("bad-more%d", i)), fault.Exhausted)
+		is(t, "a cached key", call("good-known"), fine)
+		is(t, "a key that was never seen", call(fmt.Sprintf("good-new%d", i)), fine)
+	}
+	clock.Add(time.Minute)
+	exhaust(t, a, here)
+	is(t, "a key whose cache entry expired", call("good-known"), fine)
+	r.revoke("good-known")
+	a.Forget(keyID("good-known"))
+	is(t, "a key that was revoked", call("good-known"), fault.Exhausted)
+}
+
+// The flood's look-ups are slow. A key that was good before passes them, and an unknown one waits for its turn.
+func TestAttackAFloodOfBadKeysIsLookedUpAFewAtATime(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		r := &keyring{}
+		a := auth.New(r, time.Now, auth.Limits{})
+		_, err := a.Caller(request("good-known", here))
+		is(t, "a key before the flood", err, fine)
+		time.Sleep(time.Minute) // its cached entry expires
+		exhaust(t, a, here)
+
+		var now, most atomic.Int64
+		r.mu.Lock()
+		r.before = func() {
+			most.Store(max(most.Load(), now.Add(1)))
+			time.Sleep(10 * time.Millisecond)
+			now.Add(-1)
+		}
+		r.mu.Unlock()
+		began := time.Now()
+		var all sync.WaitGroup
+		for i := range 200 {
+			all.Go(func() {
+				_, err := a.Caller(request(fmt.Sprintf("bad-more%d", i), here))
+				is(t, "the flood", err, fault.Exhausted)
+			})
+		}
+		synctest.Wait()
+		if n := most.Load(); n != 4 {
+			t.Errorf("%d bad keys are looked up at once, want 4", n)
+		}
+		_, err = a.Caller(request("good-known", here))
+		if is(t, "a key that was good before", err, fine); time.Since(began) > 10*time.Millisecond {
+			t.Errorf("a key that was good before waited %v", time.Since(began))
+		}
+		_, err = a.Caller(request("good-new", here))
+		if is(t, "an unknown good key", err, fine); time.Since(began) > time.Second {
+			t.Errorf("an unknown good key waited %v, want at most half a second for the 200 before it", time.Since(began))
+		}
+		_, err = a.Caller(request("good-new2", "192.0.2.2:1"))
+		is(t, "another address", err, fine)
+		all.Wait()
+	})
+}
+
+func TestAKeyWhoseTurnDoesNotComeIsToldToComeBack(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		r := &keyring{}
+		a := auth.New(r, time.Now, auth.Limits{})
+		exhaust(t, a, here)
+		hold := make(chan struct{})
+		r.mu.Lock()
+		r.before = func() { <-hold }
+		r.mu.Unlock()
+		var all sync.WaitGroup
+		for i := range 4 {
+			all.Go(func() { _, _ = a.Caller(request(fmt.Sprintf("bad-slow%d", i), here)) })
+		}
+		synctest.Wait()
+		began := time.Now()
+		_, err := a.Caller(request("good-new", here))
+		is(t, "behind look-ups that hang", err, fault.Exhausted)
+		if took := time.Since(began); took != 10*time.Second || fault.From(err).RetryAfter <= 0 {
+			t.Errorf("it was refused after %v with %v, want 10 s and a RetryAfter", took, err)
+		}
+		close(hold)
+		all.Wait()
+	})
 }
 
 func TestGoodKeysAndStoreFaultsDoNotCountAsBadKeys(t *testing.T) {
@@ -123,39 +226,81 @@ func TestGoodKeysAndStoreFaultsDoNotCountAsBadKeys(t *testing.T) {
 	is(t, "an available store again", err, fine)
 }
 
-func TestOnlyTheLastForwardedAddressIsTrusted(t *testing.T) {
+func TestTheAddressIsThatOfTheOutermostTrustedProxy(t *testing.T) {
 	t.Parallel()
 	proxy := "10.0.0.1:1000"
-	clock := newClock()
-	trusting := auth.New(&keyring{}, clock.Now, auth.Limits{TrustProxy: true})
-	exhaust(t, trusting, proxy, "192.0.2.1")
+	for name, c := range map[string]struct {
+		proxies   int
+		spent     []string // X-Forwarded-For of the origin that has spent its failures
+		forwarded []string
+		same      bool // the request is of that origin
+	}{
+		"one proxy, the same caller":              {1, []string{"192.0.2.1"}, []string{"192.0.2.1"}, true},
+		"one proxy, another caller":               {1, []string{"192.0.2.1"}, []string{"192.0.2.2"}, false},
+		"one proxy, written another way":          {1, []string{"192.0.2.1"}, []string{"::ffff:192.0.2.1"}, true},
+		"one proxy, with a port":                  {1, []string{"192.0.2.1"}, []string{"192.0.2.1:4711"}, true},
+		"one proxy, no header":                    {1, []string{"192.0.2.1"}, nil, false},
+		"one proxy, IPv6 of one network":          {1, []string{"2001:db8::1"}, []string{"2001:db8::ffff:2"}, true},
+		"one proxy, IPv6 with brackets":           {1, []string{"2001:db8::1"}, []string{"[2001:db8::2]:80"}, true},
+		"one proxy, IPv6 of another network":      {1, []string{"2001:db8::1"}, []string{"2001:db8:0:1::1"}, false},
+		"two proxies, the same caller":            {2, []string{"192.0.2.1, 35.0.0.1"}, []string{"192.0.2.1,35.0.0.2"}, true},
+		"two proxies, another caller":             {2, []string{"192.0.2.1, 35.0.0.1"}, []string{"192.0.2.2, 35.0.0.1"}, false},
+		"two proxies, in two headers":             {2, []string{"192.0.2.1, 35.0.0.1"}, []string{"192.0.2.1", "35.0.0.1"}, true},
+		"two proxies, past the outer one":         {2, nil, []string{"192.0.2.1"}, true}, // the connection's address
+		"two proxies, an entry that is a name":    {2, nil, []string{"caller, 35.0.0.1"}, true},
+		"three proxies, the same caller":          {3, []string{"192.0.2.1,b,c"}, []string{"x,192.0.2.1,d,e"}, true},
+		"no proxy, whatever the header":           {0, nil, []string{"192.0.2.1"}, true},
+		"no proxy, whatever the header, in a row": {0, []string{"192.0.2.1"}, []string{"192.0.2.2"}, true},
+	} {
+		a := auth.New(&keyring{}, newClock().Now, auth.Limits{Proxies: c.proxies})
+		exhaust(t, a, proxy, c.spent...)
+		want := fault.Unauthenticated
+		if c.same {
+			want = fault.Exhausted
+		}
+		_, err := a.Caller(request("bad", proxy, c.forwarded...))
+		is(t, name, err, want)
+	}
+}
+
+func TestAttackAForgedXForwardedForNeitherHidesNorBlamesAnybody(t *testing.T) {
+	t.Parallel()
+	proxy := "10.0.0.1:1000"
+	a := auth.New(&keyring{}, newClock().Now, auth.Limits{Proxies: 1})
+	exhaust(t, a, proxy, "192.0.2.1")
 	for name, c := range map[string]struct {
 		forwarded []string
 		want      fault.Kind
 	}{
-		"the same caller":                 {[]string{"192.0.2.1"}, fault.Exhausted},
-		"with a made-up hop before it":    {[]string{"198.51.100.7, 192.0.2.1"}, fault.Exhausted},
-		"with made-up hops":               {[]string{"198.51.100.8,203.0.113.9 , 192.0.2.1"}, fault.Exhausted},
-		"with a made-up header before it": {[]string{"198.51.100.9", "192.0.2.1"}, fault.Exhausted},
-		"written another way":             {[]string{"::ffff:192.0.2.1"}, fault.Exhausted},
-		"another caller":                  {[]string{"192.0.2.2"}, fault.Unauthenticated},
+		"a made-up hop before it":         {[]string{"198.51.100.7, 192.0.2.1"}, fault.Exhausted},
+		"made-up hops":                    {[]string{"198.51.100.8,203.0.113.9 , 192.0.2.1"}, fault.Exhausted},
+		"a made-up header before it":      {[]string{"198.51.100.9", "192.0.2.1"}, fault.Exhausted},
+		"a made-up empty header":          {[]string{"", "192.0.2.1"}, fault.Exhausted},
+		"commas before it":                {[]string{",,,,192.0.2.1"}, fault.Exhausted},
+		"a header of two lines":           {[]string{"198.51.100.7\r\nX: 1, 192.0.2.1"}, fault.Exhausted},
+		"a thousand hops before it":       {[]string{strings.Repeat("198.51.100.7,", 1000) + "192.0.2.1"}, fault.Exhausted},
 		"another caller naming the first": {[]string{"192.0.2.1, 192.0.2.3"}, fault.Unauthenticated},
-		"a caller without the header":     {nil, fault.Unauthenticated},
+		"another caller, in two headers":  {[]string{"192.0.2.1", "192.0.2.3"}, fault.Unauthenticated},
 	} {
-		_, err := trusting.Caller(request("bad", proxy, c.forwarded...))
+		_, err := a.Caller(request("bad", proxy, c.forwarded...))
 		is(t, name, err, c.want)
 	}
-	// Without a proxy X-Forwarded-For is ignored.
-	direct := auth.New(&keyring{}, clock.Now, auth.Limits{})
-	n := 0
-	for ; n < 200; n++ {
-		_, err := direct.Caller(request("bad", here, fmt.Sprintf("198.51.100.%d", n)))
-		if fault.Is(err, fault.Exhausted) {
-			break
-		}
+	for _, name := range []string{"Forwarded", "X-Real-Ip", "True-Client-Ip", "Cf-Connecting-Ip", "X-Client-Ip",
+		"X-Forwarded-For_"} {
+		r := request("bad", proxy, "192.0.2.1")
+		r.Header.Set(name, "198.51.100.7")
+		_, err := a.Caller(r)
+		is(t, name, err, fault.Exhausted)
 	}
-	if n == 200 {
-		t.Error("without a proxy, an X-Forwarded-For of the caller got past the limit")
+	// Without a proxy the header is the caller's own words.
+	direct := auth.New(&keyring{}, newClock().Now, auth.Limits{})
+	for i := range 31 {
+		_, err := direct.Caller(request("bad", here, fmt.Sprintf("198.51.100.%d", i)))
+		want := fault.Unauthenticated
+		if i == 30 {
+			want = fault.Exhausted
+		}
+		is(t, "without a proxy", err, want)
 	}
 }
 

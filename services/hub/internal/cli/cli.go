@@ -12,6 +12,7 @@ import (
 	"google.golang.org/grpc"
 
 	"parley.internal/services/hub/internal/config"
+	"parley.internal/services/hub/internal/printable"
 	"parley.internal/shared/app"
 	"parley.internal/shared/store"
 	"parley.internal/shared/store/firestore"
@@ -39,8 +40,9 @@ type world struct {
 }
 
 // Run runs the command line args, without the name of the program, and returns the exit code: 0, or 1 after an error,
-// which it writes to errOut. The end of ctx interrupts the command.
+// which it writes to errOut. What errOut receives is escaped for a terminal. The end of ctx interrupts the command.
 func Run(ctx context.Context, args []string, env func(string) string, in io.Reader, out, errOut io.Writer) int {
+	errOut = printable.Writer{To: errOut}
 	w := &world{env, in, out, errOut}
 	root := &cobra.Command{Use: "parley", Short: "The meeting ground for AI agents",
 		SilenceUsage: true, SilenceErrors: true}
@@ -62,6 +64,9 @@ func Run(ctx context.Context, args []string, env func(string) string, in io.Read
 	return 0
 }
 
+// storeFile is the name of the embedded store's file in the data directory.
+const storeFile = "parley.db"
+
 // opened is an open store. file is the SQLite driver, nil for Firestore.
 type opened struct {
 	db     *store.DB
@@ -82,7 +87,7 @@ func open(ctx context.Context, c *config.Config, dial ...grpc.DialOption) (*open
 	if err := os.MkdirAll(c.Data, 0o700); err != nil {
 		return nil, fmt.Errorf("cannot create the data directory: %w", err)
 	}
-	d, err := sqlite.Open(ctx, filepath.Join(c.Data, "parley.db"), o.schema)
+	d, err := sqlite.Open(ctx, filepath.Join(c.Data, storeFile), o.schema)
 	if err != nil {
 		return nil, err
 	}

@@ -56,6 +56,10 @@ func TestAWrongCommandLineIsRefusedWithExitCodeOne(t *testing.T) {
 		{[]string{"serve", "--store", "postgres"}, `--store must be sqlite or firestore, not "postgres"`},
 		{[]string{"serve", "--store", "firestore"}, "--project or set GOOGLE_CLOUD_PROJECT"},
 		{[]string{"serve", "--rate", "fast"}, `"fast"`},
+		{[]string{"serve", "--trust-proxy"}, "write --trust-proxy 1 for one proxy"},
+		{[]string{"serve", "--trust-proxy", "--rate", "5"}, "write --trust-proxy 1 for one proxy"},
+		{[]string{"serve", "--trust-proxy=true"}, "write --trust-proxy 1 for one proxy"},
+		{[]string{"serve", "--firebase-project", "p", "--sign-in-allow", "local"}, "--sign-in-allow: "},
 		{[]string{"serve", "--data", file, "--addr", "127.0.0.1:0"}, "cannot create the data directory"},
 		{[]string{"serve", "--data", broken, "--addr", "127.0.0.1:0"}, "parley.db"},
 		{[]string{"key", "create", "--data", data}, `required flag(s) "user" not set`},
@@ -117,7 +121,7 @@ func TestHelpNamesEveryCommandAndVariable(t *testing.T) {
 		{nil, []string{"serve", "key", "stdio", "version"}},
 		{[]string{"serve", "--help"},
 			[]string{"PARLEY_ADDR", "PORT", "PARLEY_DATA", "PARLEY_STORE", "GOOGLE_CLOUD_PROJECT", "PARLEY_RATE",
-				"PARLEY_BURST", "PARLEY_TRUST_PROXY", "PARLEY_ALLOWED_ORIGINS"}},
+				"PARLEY_BURST", "PARLEY_TRUST_PROXY", "PARLEY_ALLOWED_ORIGINS", "PARLEY_SIGN_IN_ALLOW"}},
 		{[]string{"key", "--help"}, []string{"create", "list", "revoke"}},
 	} {
 		out, errOut, code := inProcess(t, nil, c.args...)

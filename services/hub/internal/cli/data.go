@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"time"
@@ -14,8 +15,10 @@ import (
 	"github.com/spf13/cobra"
 
 	"parley.internal/services/hub/internal/config"
+	"parley.internal/services/hub/internal/printable"
 	"parley.internal/shared/identity"
 	"parley.internal/shared/store"
+	"parley.internal/shared/store/sqlite"
 )
 
 // withStore opens the store, calls fn and closes the store.
@@ -97,9 +100,11 @@ func exportFile(ctx context.Context, a *store.Admin, user, name string) (n int, 
 	return n, f.Sync()
 }
 
+// export writes the documents of a user. Characters that are not printable are escaped, in a file too: it may be shown
+// on a terminal.
 func export(ctx context.Context, a *store.Admin, user string, to io.Writer) (n int, err error) {
 	out := bufio.NewWriter(to)
-	enc := json.NewEncoder(out)
+	enc := json.NewEncoder(printable.Writer{To: out})
 	enc.SetEscapeHTML(false)
 	err = a.Walk(ctx, user, func(page []store.Raw) error {
 		for _, raw := range page {
@@ -180,35 +185,61 @@ func (w *world) backupCommand() *cobra.Command {
 	return cmd
 }
 
+// checkBeforeStore checks a backup before the command creates the store, if there is none yet: a file that is refused
+// must not leave an empty store.
+func checkBeforeStore(ctx context.Context, c *config.Config, file string) error {
+	if c.Store == "firestore" || c.Data == "" {
+		return nil // refused when the store is opened
+	}
+	if _, err := os.Stat(filepath.Join(c.Data, storeFile)); !errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	dir, err := filepath.Abs(c.Data)
+	for err == nil {
+		if info, statErr := os.Stat(dir); statErr == nil && info.IsDir() || dir == filepath.Dir(dir) {
+			return sqlite.CheckBackup(ctx, file, dir)
+		}
+		dir = filepath.Dir(dir)
+	}
+	return err
+}
+
+// restore restores a backup and keeps the previous content, if there is any.
+func (w *world) restore(ctx context.Context, c *config.Config, o *opened, file string) error {
+	before, err := o.file.Documents(ctx)
+	if err != nil {
+		return err
+	}
+	kept := ""
+	if before > 0 {
+		kept = filepath.Join(c.Data, "before-restore-"+time.Now().UTC().Format("20060102-150405.000")+".db")
+	}
+	if err := o.file.Restore(ctx, file, kept); err != nil {
+		return err
+	}
+	if kept != "" {
+		fmt.Fprintf(w.err, "the previous content is kept in %s\n", kept)
+	}
+	n, err := o.file.Documents(ctx)
+	if err == nil {
+		_, err = fmt.Fprintf(w.out, "restored %s: %d documents in the place of %d\n", file, n, before)
+	}
+	return err
+}
+
 func (w *world) restoreCommand() *cobra.Command {
 	var c config.Config
 	cmd := &cobra.Command{Use: "restore FILE", Args: cobra.ExactArgs(1),
 		Short: "Replace the content of the embedded store with a backup",
 		Long: "Replace the content of the embedded store, of all users, with a backup in one step. A running server\n" +
-			"continues with the restored content. The previous content is kept as a backup beside the store.",
+			"continues with the restored content. The previous content is kept as a backup beside the store.\n\n" +
+			"A file with anything but the tables, indexes and documents of Parley is refused, and so is one over\n" +
+			"32 GiB; the data directory is then as it was before.",
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return withFile(cmd.Context(), &c, func(o *opened) error {
-				before, err := o.file.Documents(cmd.Context())
-				if err != nil {
-					return err
-				}
-				if before > 0 {
-					kept := filepath.Join(c.Data,
-						"before-restore-"+time.Now().UTC().Format("20060102-150405.000")+".db")
-					if err := o.file.Backup(cmd.Context(), kept); err != nil {
-						return err
-					}
-					fmt.Fprintf(w.err, "the previous content is kept in %s\n", kept)
-				}
-				if err := o.file.Restore(cmd.Context(), args[0]); err != nil {
-					return err
-				}
-				n, err := o.file.Documents(cmd.Context())
-				if err == nil {
-					_, err = fmt.Fprintf(w.out, "restored %s: %d documents in the place of %d\n", args[0], n, before)
-				}
+			if err := checkBeforeStore(cmd.Context(), &c, args[0]); err != nil {
 				return err
-			})
+			}
+			return withFile(cmd.Context(), &c, func(o *opened) error { return w.restore(cmd.Context(), &c, o, args[0]) })
 		}}
 	c.StoreFlags(cmd.Flags(), w.env)
 	return cmd

@@ -240,7 +240,7 @@ func counted(t *testing.T, file string) int {
 	n, err := d.Documents(t.Context())
 	check := filepath.Join(t.TempDir(), "check.db")
 	// The backup reads every page.
-	if err := errors.Join(err, d.Backup(t.Context(), check), d.Restore(t.Context(), check), d.Close()); err != nil {
+	if err := errors.Join(err, d.Backup(t.Context(), check), d.Restore(t.Context(), check, ""), d.Close()); err != nil {
 		t.Fatal(err)
 	}
 	return n

@@ -12,6 +12,7 @@ import (
 
 	"parley.internal/services/hub/internal/config"
 	"parley.internal/services/hub/internal/doctor"
+	"parley.internal/services/hub/internal/printable"
 	"parley.internal/shared/app"
 	"parley.internal/shared/keys"
 	"parley.internal/shared/store/sqlite"
@@ -85,7 +86,7 @@ func (r reader) Read(ctx context.Context) error {
 func (r reader) Close() error { return r.db.Close() }
 
 func (t *doctorFlags) laptop() *doctor.Laptop {
-	l := &doctor.Laptop{File: filepath.Join(t.Data, "parley.db"), KeysFile: filepath.Join(t.Data, keysFile),
+	l := &doctor.Laptop{File: filepath.Join(t.Data, storeFile), KeysFile: filepath.Join(t.Data, keysFile),
 		Layout: sqlite.Layout(), Now: time.Now}
 	// The checks report a keys file that is missing or cannot be read.
 	if file, err := readKeysFile(l.KeysFile); err == nil && file.vars["PARLEY_URL"] != "" {
@@ -102,12 +103,12 @@ func (w *world) examine(ctx context.Context, checks []doctor.Check, asJSON bool)
 	failed := doctor.Run(ctx, checks, doctor.Patience, func(r doctor.Result) {
 		all = append(all, r)
 		if !asJSON {
-			_, err := fmt.Fprintln(w.out, r)
+			_, err := fmt.Fprintln(w.out, printable.EscapeLine(r.String()))
 			printed = errors.Join(printed, err)
 		}
 	})
 	if asJSON {
-		enc := json.NewEncoder(w.out)
+		enc := json.NewEncoder(printable.Writer{To: w.out})
 		enc.SetEscapeHTML(false)
 		enc.SetIndent("", "  ")
 		printed = enc.Encode(all)

@@ -1,64 +1,18 @@
 package cli
 
 import (
-	"bytes"
-	"encoding/json"
 	"fmt"
 	"strings"
 	"time"
-	"unicode"
 	"unicode/utf8"
 
 	"github.com/rivo/uniseg"
 
+	"parley.internal/services/hub/internal/printable"
 	"parley.internal/shared/overview"
 	"parley.internal/shared/signal"
 	"parley.internal/shared/task"
 )
-
-// clean returns a foreign text as one line that is safe to print on a terminal: a run of other white space becomes a
-// space, and each unprintable character becomes U+FFFD. Every text of the server passes through it before it is shown.
-func clean(s string) string {
-	var b strings.Builder
-	space := false // the last character was a space
-	for _, r := range s {
-		switch {
-		case r == ' ' || unicode.IsPrint(r):
-			b.WriteRune(r)
-			space = r == ' '
-		case unicode.IsSpace(r):
-			if !space {
-				b.WriteByte(' ')
-			}
-			space = true
-		default:
-			b.WriteRune(utf8.RuneError)
-			space = false
-		}
-	}
-	return b.String()
-}
-
-// cleanJSON returns a JSON value in one line with its unprintable characters escaped.
-func cleanJSON(raw json.RawMessage) (string, error) {
-	var one bytes.Buffer
-	if err := json.Compact(&one, raw); err != nil {
-		return "", err
-	}
-	var b strings.Builder
-	for _, r := range one.String() {
-		switch {
-		case unicode.IsPrint(r):
-			b.WriteRune(r)
-		case r > 0xffff:
-			r -= 0x10000
-			fmt.Fprintf(&b, `\u%04x\u%04x`, 0xd800+r>>10, 0xdc00+r&0x3ff)
-		default:
-			fmt.Fprintf(&b, `\u%04x`, r)
-		}
-	}
-	return b.String(), nil
-}
 
 // cut shortens a clean text to a width in columns, with an ellipsis in place of the rest. Width 0 is no limit.
 func cut(s string, width int) string {
@@ -128,7 +82,7 @@ func left(t, now time.Time) string {
 // describe returns a question in the form of `parley questions`. Long texts of the agent stand behind a bar, so that
 // they cannot imitate the output of the command.
 func describe(q signal.View, now time.Time, width int) string {
-	asker := clean(q.Source)
+	asker := printable.Line(q.Source)
 	if asker == "" {
 		asker = "unknown"
 	}
@@ -145,14 +99,14 @@ func describe(q signal.View, now time.Time, width int) string {
 		state += ", " + left(q.ExpiresAt, now)
 	}
 	if q.Priority != "" && q.Priority != task.Normal {
-		state += fmt.Sprintf(", %s priority", clean(string(q.Priority)))
+		state += fmt.Sprintf(", %s priority", printable.Line(string(q.Priority)))
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s\n  %s asks, %s:\n", clean(q.ID), asker, state)
+	fmt.Fprintf(&b, "%s\n  %s asks, %s:\n", printable.Line(q.ID), asker, state)
 	quote(&b, q.Question, width)
 	for i, o := range q.Options {
 		mark := fmt.Sprintf("  %d. ", i+1)
-		for _, line := range wrap(clean(o), width, len(mark)) {
+		for _, line := range wrap(printable.Line(o), width, len(mark)) {
 			b.WriteString(mark + line + "\n")
 			mark = "     "
 		}
@@ -172,7 +126,7 @@ func describe(q signal.View, now time.Time, width int) string {
 func quote(b *strings.Builder, text string, width int) {
 	const bar = "  | "
 	for line := range strings.SplitSeq(strings.TrimRight(text, "\r\n"), "\n") {
-		for _, part := range wrap(clean(strings.TrimRight(line, "\r")), width, len(bar)) {
+		for _, part := range wrap(printable.Line(strings.TrimRight(line, "\r")), width, len(bar)) {
 			b.WriteString(strings.TrimRight(bar+part, " ") + "\n")
 		}
 	}
@@ -226,7 +180,7 @@ func shortIDs(questions []overview.Question) []string {
 	for n := stamp; ; n++ {
 		seen, longer := map[string]bool{}, false
 		for i, q := range questions {
-			id := clean(q.ID)
+			id := printable.Line(q.ID)
 			ids[i] = id[:min(n, len(id))]
 			for !utf8.ValidString(ids[i]) {
 				ids[i] = ids[i][:len(ids[i])-1]
@@ -247,7 +201,7 @@ func table(cells [][]string) []string {
 	var widths []int
 	for _, row := range cells {
 		for i := range row {
-			row[i] = strings.TrimSpace(clean(row[i]))
+			row[i] = strings.TrimSpace(printable.Line(row[i]))
 			if i == len(row)-1 {
 				break
 			}

@@ -1,8 +1,6 @@
 package cli_test
 
 import (
-	"encoding/json"
-	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -13,6 +11,7 @@ import (
 	"github.com/rivo/uniseg"
 
 	"parley.internal/services/hub/internal/cli"
+	"parley.internal/services/hub/internal/printable"
 	"parley.internal/shared/overview"
 	"parley.internal/shared/signal"
 )
@@ -23,73 +22,24 @@ var noon = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 func before(d time.Duration) time.Time { return noon.Add(-d) }
 func after(d time.Duration) time.Time  { return noon.Add(d) }
 
-func TestControlCharactersAreRemoved(t *testing.T) {
-	t.Parallel()
-	for in, want := range map[string]string{
-		"plain text, ünïcödé, 漢字 🙂": "plain text, ünïcödé, 漢字 🙂",
-		"":                          "",
-		"two  spaces":               "two  spaces",
-		"\x1b[31mred\x1b[0m":        "�[31mred�[0m",
-		"\x1b]0;title\a":            "�]0;title�",
-		"\u009b31m":                 "�31m",
-		"a\bb\x7fc\x00":             "a�b�c�",
-		"one\ntwo":                  "one two",
-		"one\r\n\r\n\ttwo":          "one two",
-		"one \n two":                "one  two",
-		"over\rwrite":               "over write",
-		"next\u0085line":            "next line",
-		"sep\u2028ar\u2029ate":      "sep ar ate",
-		"no\u00a0break":             "no break",
-		"\u202egnp.exe":             "�gnp.exe",
-		"zero\u200bwidth\ufeff":     "zero�width�",
-		"bad \xff\xc3 bytes":        "bad �� bytes",
-		"private \ue000":            "private �",
-		"\U000e0041tag":             "�tag",
-	} {
-		if got := cli.Clean(in); got != want {
-			t.Errorf("%q: got %q, want %q", in, got, want)
-		}
-	}
-}
-
-// printable reports whether a text is one line of printable characters.
-func printable(s string) bool {
+// isPrintable reports whether a text is one line of printable characters.
+func isPrintable(s string) bool {
 	return utf8.ValidString(s) && !strings.ContainsFunc(s, func(r rune) bool { return !unicode.IsPrint(r) })
 }
 
-func FuzzClean(f *testing.F) {
-	for _, s := range []string{"", "plain", "\x1b[2J", "\u009b", "a\r\n\tb", "\xff\xfe", "\u202e", "漢 字\u3000",
-		"\x00\x7f\u0085\u2028", "🏳️‍🌈"} {
+func FuzzCutAndWrap(f *testing.F) {
+	for _, s := range []string{"", "plain", "\x1b[2J", "a\r\n\tb", "漢 字\u3000", "🏳️‍🌈"} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {
-		got := cli.Clean(s)
-		if !printable(got) {
-			t.Errorf("%q: got %q, which is not all printable", s, got)
-		}
-		if again := cli.Clean(got); again != got {
-			t.Errorf("%q: got %q, and %q of that", s, got, again)
-		}
-		if printable(s) && got != s {
-			t.Errorf("%q: got %q, want it as it is", s, got)
-		}
+		line := printable.Line(s)
 		for width := range 6 {
-			if c := cli.Cut(got, width); width > 0 && uniseg.StringWidth(c) > width {
-				t.Errorf("%q cut to %d: got %q", got, width, c)
+			if c := cli.Cut(line, width); width > 0 && uniseg.StringWidth(c) > width {
+				t.Errorf("%q cut to %d: got %q", line, width, c)
 			}
-			if lines := cli.Wrap(got, width, 0); strings.Join(lines, "") != got {
-				t.Errorf("%q wrapped at %d: got %q", got, width, lines)
+			if lines := cli.Wrap(line, width, 0); strings.Join(lines, "") != line {
+				t.Errorf("%q wrapped at %d: got %q", line, width, lines)
 			}
-		}
-		text, err := json.Marshal(map[string]string{"text": s})
-		if err != nil {
-			t.Fatal(err)
-		}
-		line, err := cli.CleanJSON(text)
-		var was, is any
-		if err != nil || !printable(line) || json.Unmarshal(text, &was) != nil ||
-			json.Unmarshal([]byte(line), &is) != nil || !reflect.DeepEqual(was, is) {
-			t.Errorf("%s: got %q, %v; want the same value", text, line, err)
 		}
 	})
 }
@@ -104,13 +54,13 @@ func FuzzDraw(f *testing.F) {
 			t.Errorf("%d lines, want at most %d:\n%s", len(lines), height, text)
 		}
 		for _, l := range lines {
-			if !printable(l) || (width > 0 && uniseg.StringWidth(l) > int(width)) {
+			if !isPrintable(l) || (width > 0 && uniseg.StringWidth(l) > int(width)) {
 				t.Errorf("the line %q is wider than %d or not printable", l, width)
 			}
 		}
 		q := signal.View{ID: b, Question: a, Options: []string{a, b}, Context: a, Source: b, Priority: "high"}
 		for l := range strings.SplitSeq(cli.Describe(q, noon, int(width)), "\n") {
-			if !printable(l) {
+			if !isPrintable(l) {
 				t.Errorf("the line %q is not printable", l)
 			}
 		}

@@ -9,8 +9,8 @@ import (
 
 // The functions that draw text.
 var (
-	Clean, CleanJSON, Cut, Wrap, Table, Span = clean, cleanJSON, cut, wrap, table, span
-	Draw, Describe                           = draw, describe
+	Cut, Wrap, Table, Span = cut, wrap, table, span
+	Draw, Describe         = draw, describe
 )
 
 // The escape sequences of a live view.

@@ -17,6 +17,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"parley.internal/services/hub/internal/config"
+	"parley.internal/services/hub/internal/printable"
 	"parley.internal/shared/client"
 )
 
@@ -168,12 +169,13 @@ func (h *human) explain(ctx context.Context, err error) error {
 	case !errors.As(err, &e):
 		return err
 	}
-	said, cause := clean(strings.ReplaceAll(e.Fault.Message, h.key, "…")), errors.Unwrap(e.Fault)
+	said, cause := printable.Line(strings.ReplaceAll(e.Fault.Message, h.key, "…")), errors.Unwrap(e.Fault)
 	switch {
 	case e.Status == 0:
-		said = fmt.Sprintf("%s (%v); start it with `parley serve`, or give its URL with --url", said, cause)
+		said = fmt.Sprintf("%s (%s); start it with `parley serve`, or give its URL with --url", said,
+			printable.Line(fmt.Sprint(cause)))
 	case e.Code == "" && cause != nil:
-		said = fmt.Sprintf("%s (%v)", said, cause)
+		said = fmt.Sprintf("%s (%s)", said, printable.Line(cause.Error()))
 	case e.Code == "":
 		said += "; give the URL of a server with --url"
 	case e.Status == http.StatusUnauthorized:

@@ -217,7 +217,7 @@ func TestErrorsSayHowToMendThem(t *testing.T) {
 				}
 			}
 			if strings.Contains(errOut, goodKey) || strings.Count(errOut, "\n") != 1 ||
-				!printable(strings.TrimSuffix(errOut, "\n")) {
+				!isPrintable(strings.TrimSuffix(errOut, "\n")) {
 				t.Errorf("%s, %s: got %q, want one clean line without the key", name, command, errOut)
 			}
 		}

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"parley.internal/services/hub/internal/config"
+	"parley.internal/services/hub/internal/printable"
 	"parley.internal/shared/app"
 	"parley.internal/shared/identity"
 	"parley.internal/shared/keys"
@@ -69,7 +70,9 @@ func (w *world) keyCreate() *cobra.Command {
 	f.StringVar(&in.Program, "program", "", "the one program that the key speaks for")
 	f.StringVar(&kind, "kind", "agent", "agent or human")
 	f.StringVar(&scopes, "scopes", "",
-		"read, write, admin and toolsets, separated by commas; by default read and write in all toolsets")
+		"read, write, admin, answer, console, runner and toolsets, separated by commas; by default read and write in all "+
+			"toolsets")
+	f.StringVar(&in.Team, "team", "", "with --scopes runner: the one team that the key serves; by default every team")
 	f.DurationVar(&expires, "expires", 0, "lifetime of the key, such as 720h; by default unlimited")
 	f.StringVar(&in.Name, "name", "", "your name for the key")
 	_ = cmd.MarkFlagRequired("user")
@@ -91,8 +94,12 @@ func (w *world) keyList() *cobra.Command {
 						return err
 					}
 					for _, k := range page.Keys {
-						fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\t%s\n", k.ID, k.Kind, dash(k.Program),
-							dash(strings.Join(k.Scopes, ",")), k.CreatedAt.Format(time.RFC3339), state(k, time.Now()))
+						row := []string{k.ID, string(k.Kind), dash(k.Program), dash(strings.Join(k.Scopes, ",")),
+							k.CreatedAt.Format(time.RFC3339), state(k, time.Now())}
+						for i := range row {
+							row[i] = printable.Line(row[i])
+						}
+						fmt.Fprintln(t, strings.Join(row, "\t"))
 					}
 					if in.Cursor = page.NextCursor; in.Cursor == "" {
 						return t.Flush()
@@ -135,7 +142,7 @@ func (w *world) keyRevoke() *cobra.Command {
 				if err != nil {
 					return err
 				}
-				_, err = fmt.Fprintln(w.out, "revoked", v.ID)
+				_, err = fmt.Fprintln(w.out, "revoked", printable.Line(v.ID))
 				return err
 			})
 		}}

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"parley.internal/services/hub/internal/config"
+	"parley.internal/services/hub/internal/printable"
 	"parley.internal/shared/app"
 	"parley.internal/shared/identity"
 )
@@ -16,10 +17,11 @@ import (
 func (w *world) linkCommand() *cobra.Command {
 	var c config.Config
 	var user, base string
+	var console bool
 	cmd := &cobra.Command{Use: "link [QUESTION_ID]", Args: cobra.MaximumNArgs(1),
 		Short: "Print a link that signs a browser in, once, to see and answer questions",
 		Long: "Print a link that signs a browser in. The link works once, within 10 minutes; the browser may then\n" +
-			"see tasks and answer questions for 7 days.\n\n" +
+			"list and answer questions for 7 days or, with --console, do what a person may but make keys.\n\n" +
 			"The command needs access to the store, which permits it to create a link for any user.",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			path := "/q"
@@ -34,15 +36,16 @@ func (w *world) linkCommand() *cobra.Command {
 				return err
 			}
 			return withApp(cmd.Context(), &c, func(a *app.App) error {
-				link, err := a.Keys.MakeLink(cmd.Context(), user)
+				link, err := a.Keys.MakeLink(cmd.Context(), user, console)
 				if err != nil {
 					return err
 				}
-				_, err = fmt.Fprintf(w.out, "%s%s#link=%s\n", server, path, link.Code)
+				_, err = fmt.Fprintf(w.out, "%s%s#link=%s\n", printable.Line(server), path, link.Code)
 				return err
 			})
 		}}
 	c.StoreFlags(cmd.Flags(), w.env)
+	cmd.Flags().BoolVar(&console, "console", false, "let the browser do whatever a person may, but make keys")
 	cmd.Flags().StringVar(&user, "user", localUser, "user that the link signs in")
 	cmd.Flags().StringVar(&base, "url", "",
 		"URL of the server for a browser; by default PARLEY_PUBLIC_URL, or the URL in keys.env")

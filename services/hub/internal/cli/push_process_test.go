@@ -231,7 +231,7 @@ func TestAPersonSignsInWithFirebase(t *testing.T) {
 			project = p
 		}
 	}
-	p := serve(t, env, "--addr", "127.0.0.1:0")
+	p := serve(t, append(env, "PARLEY_SIGN_IN_ALLOW=ann"), "--addr", "127.0.0.1:0")
 	out, errOut, code := command(t, env, "key", "create", "--user", "ann", "--program", "alpha")
 	if code != 0 {
 		t.Fatal(errOut)
@@ -240,6 +240,9 @@ func TestAPersonSignsInWithFirebase(t *testing.T) {
 	mine, theirs := idToken(t, project, "ann"), idToken(t, "another-project", "ann")
 	if a := p.call(theirs, "GET", "/v1/questions", nil); a.Status != 401 {
 		t.Errorf("another project's sign-in: %s", a)
+	}
+	if a := p.call(idToken(t, project, "ben"), "GET", "/v1/questions", nil); a.Status != 403 {
+		t.Errorf("a sign-in of a person who is not on the list: %s", a)
 	}
 	if a := p.call(mine, "POST", "/v1/questions/"+id+"/answer", map[string]string{"response": "yes"}); a.Status != 200 {
 		t.Errorf("a sign-in: %s", a)

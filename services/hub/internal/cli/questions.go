@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"parley.internal/services/hub/internal/printable"
 	"parley.internal/shared/client"
 	"parley.internal/shared/fault"
 	"parley.internal/shared/signal"
@@ -53,7 +54,7 @@ func (w *world) printQuestions(ctx context.Context, h *human, status signal.Stat
 	err := h.questions(ctx, status, func(q signal.View, raw json.RawMessage) error {
 		var text string
 		if asJSON {
-			line, err := cleanJSON(raw)
+			line, err := printable.JSON(raw)
 			if err != nil {
 				return err
 			}
@@ -150,7 +151,7 @@ func (w *world) answerCommand() *cobra.Command {
 		if err := h.answer(cmd.Context(), q.ID, text); err != nil {
 			return err
 		}
-		_, err = fmt.Fprintln(w.out, "answered", clean(q.ID))
+		_, err = fmt.Fprintln(w.out, "answered", printable.Line(q.ID))
 		return err
 	}
 	return cmd
@@ -196,7 +197,7 @@ func (h *human) find(ctx context.Context, id string, whole bool) (signal.View, e
 	case len(begin) > 1:
 		text := fmt.Sprintf("%d waiting questions have ids that begin with %q; give more characters:", len(begin), id)
 		for _, q := range begin {
-			text += fmt.Sprintf("\n  %s  %s", clean(q.ID), cut(clean(q.Question), 60))
+			text += fmt.Sprintf("\n  %s  %s", printable.Line(q.ID), cut(printable.Line(q.Question), 60))
 		}
 		return signal.View{}, errors.New(text)
 	case whole:
@@ -230,7 +231,7 @@ func choose(q signal.View, n int) (string, error) {
 	}
 	text := fmt.Sprintf("there is no option %d; the options are:", n)
 	for i, o := range q.Options {
-		text += fmt.Sprintf("\n  %d. %s", i+1, clean(o))
+		text += fmt.Sprintf("\n  %d. %s", i+1, printable.Line(o))
 	}
 	return "", errors.New(text)
 }

@@ -129,7 +129,7 @@ func TestJSONHasOneLineForEachQuestion(t *testing.T) {
 	for i, l := range lines {
 		var got object
 		if err := json.Unmarshal([]byte(l), &got); err != nil || got["question"] != all[i]["question"] ||
-			got["later"] != all[i]["later"] || !printable(l) {
+			got["later"] != all[i]["later"] || !isPrintable(l) {
 			t.Errorf("got %q, %v; want the question %v, printable", l, err, all[i])
 		}
 	}

@@ -37,7 +37,9 @@ func (w *world) runnerCommand() *cobra.Command {
 		Long: "Start the members of a team on this machine as they are spawned, and supervise them. The output of\n" +
 			"each member goes to a log file, and its exit status to the server. A forced end also ends the\n" +
 			"processes that the member started. A runner that is stopped ends its members; after a kill, the\n" +
-			"next runner with the same --state takes over.",
+			"next runner with the same --state takes over.\n\n" +
+			"Members do not inherit the runner's environment but PATH, HOME and a few other variables, and those\n" +
+			"that the configuration names.",
 		Example: "  parley runner --team core --root ~/work\n" +
 			"  parley runner --team core --root ~/work --config runner.json",
 		RunE: func(cmd *cobra.Command, _ []string) error { return w.runRunner(cmd.Context(), f) }}
@@ -64,6 +66,10 @@ func (w *world) runnerCommand() *cobra.Command {
 func (w *world) runRunner(ctx context.Context, f runnerFlags) (err error) {
 	if !launch.Supported {
 		return fmt.Errorf("parley runner is not supported on %s; run it on Linux or macOS", runtime.GOOS)
+	}
+	// The members run as the same user and could read the runner's keys.
+	if err := launch.Protect(); err != nil {
+		return fmt.Errorf("cannot hide the runner's memory from other processes: %w", err)
 	}
 	key := strings.TrimSpace(w.env(f.keyEnv))
 	if key == "" {

@@ -16,6 +16,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/labstack/echo/v4"
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"parley.internal/services/hub/internal/auth"
 	"parley.internal/services/hub/internal/config"
@@ -26,11 +27,13 @@ import (
 	"parley.internal/services/hub/internal/trace"
 	"parley.internal/shared/app"
 	"parley.internal/shared/cloudlog"
+	"parley.internal/shared/elenchus"
 	"parley.internal/shared/elenchus/workspace"
 	"parley.internal/shared/identity"
 	"parley.internal/shared/ledger"
 	"parley.internal/shared/push"
 	"parley.internal/shared/push/fcm"
+	"parley.internal/shared/whoami"
 )
 
 func (w *world) serveCommand() *cobra.Command {
@@ -38,7 +41,18 @@ func (w *world) serveCommand() *cobra.Command {
 	cmd := &cobra.Command{Use: "serve", Short: "Serve MCP and REST", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return w.serve(cmd.Context(), &c) }}
 	c.ServeFlags(cmd.Flags(), w.env)
+	cmd.SetFlagErrorFunc(flagError)
 	return cmd
+}
+
+// flagError adds to an error of the command line what to write instead. A --trust-proxy without a number at the end of
+// the line is from the time when it was true or false.
+func flagError(_ *cobra.Command, err error) error {
+	var missing *pflag.ValueRequiredError
+	if errors.As(err, &missing) && missing.GetFlag().Name == "trust-proxy" {
+		return fmt.Errorf("%w: it is a number now: write --trust-proxy 1 for one proxy", err)
+	}
+	return err
 }
 
 // The time limits of a connection. An answer may take the longest wait of a call, and some more.
@@ -134,16 +148,24 @@ func (w *world) assemble(ctx context.Context, c *config.Config, o *opened, log *
 		if err != nil {
 			return nil, nil, fmt.Errorf("--workspace-root: %w", err)
 		}
-		ports.Workspace = workspace.Reader{Root: root}
+		ports.Workspace = func(user string) elenchus.Reader {
+			if !slices.Contains(c.WorkspaceUsers, user) {
+				return nil
+			}
+			return workspace.Reader{Root: root}
+		}
 	}
+	ports.Limits = whoami.Limits{CallsPerSecond: max(c.Rate, 0), Burst: c.Burst, BodyBytes: rest.MaxBody}
 	a := app.New(o.db, ports)
 	a.Catalogue().Log = log
 	a.Ledger.Failed = func(err error) { log.Error("ledger", "cause", err.Error()) }
 	known := firebase.Beside{Keys: a.Keys}
 	if c.FirebaseProject != "" {
-		if known.Tokens, err = firebase.New(ctx, c.FirebaseProject); err != nil {
+		if known.Tokens, err = firebase.New(ctx, c.FirebaseProject, c.Allow); err != nil {
 			return nil, nil, err
 		}
+		// With no entry only people with the claim are admitted, and an operator should see that at the first start.
+		log.Info("sign-ins are accepted", "project", c.FirebaseProject, "signInAllow", c.Allow.Len())
 	}
 	handler, err := w.handler(c, a, known, log, background)
 	return a, handler, err
@@ -167,7 +189,8 @@ func sender(ctx context.Context, c *config.Config, log *slog.Logger) (push.Sende
 // handler returns the handler of both transports and the pages.
 func (w *world) handler(c *config.Config, a *app.App, known auth.Keys, log *slog.Logger,
 	background *sync.WaitGroup) (http.Handler, error) {
-	authenticator := auth.New(known, time.Now, auth.Limits{Rate: c.Rate, Burst: c.Burst, TrustProxy: c.TrustProxy})
+	authenticator := auth.New(known, time.Now, auth.Limits{Rate: c.Rate, Burst: c.Burst, Proxies: c.TrustProxy})
+	authenticator.Log = log
 	a.Keys.Revoked = authenticator.Forget
 	a.Keys.Used = func(caller identity.Caller) {
 		background.Go(func() {

@@ -37,7 +37,8 @@ func (w *world) stdioCommand() *cobra.Command {
 	cmd.Flags().StringVar(&keyEnv, "key-env", "PARLEY_KEY", "the variable that holds the key")
 	// No variable sets this flag: the variable of a server on this machine must not give files to a remote server.
 	cmd.Flags().StringVar(&root, "workspace-root", "",
-		"directory under which the files of verifications are read and sent to the server; by default none")
+		"directory under which the files of verifications are read and sent to the server, if they are below the "+
+			"working directory that the agent names; by default none")
 	return cmd
 }
 

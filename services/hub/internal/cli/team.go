@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"parley.internal/services/hub/internal/config"
+	"parley.internal/services/hub/internal/printable"
 	"parley.internal/services/hub/internal/teamdir"
 	"parley.internal/shared/app"
 	"parley.internal/shared/identity"
@@ -39,10 +40,10 @@ func (w *world) teamImport() *cobra.Command {
 					return err
 				}
 				if len(ignored) > 0 {
-					fmt.Fprintln(w.err, "ignored unknown fields: "+strings.Join(ignored, ", "))
+					fmt.Fprintln(w.err, "ignored unknown fields: "+printable.EscapeLine(strings.Join(ignored, ", ")))
 				}
-				_, err := fmt.Fprintf(w.out, "imported %s: %d members, %d inboxes, %d tasks\n", a.Name, len(a.Members),
-					len(a.Inboxes), len(a.Tasks))
+				_, err := fmt.Fprintf(w.out, "imported %s: %d members, %d inboxes, %d tasks\n", printable.Line(a.Name),
+					len(a.Members), len(a.Inboxes), len(a.Tasks))
 				return err
 			})
 		}}
@@ -67,8 +68,8 @@ func (w *world) teamExport() *cobra.Command {
 				if err := teamdir.Write(args[1], a); err != nil {
 					return err
 				}
-				_, err = fmt.Fprintf(w.out, "exported %s: %d members, %d inboxes, %d tasks\n", a.Name, len(a.Members),
-					len(a.Inboxes), len(a.Tasks))
+				_, err = fmt.Fprintf(w.out, "exported %s: %d members, %d inboxes, %d tasks\n", printable.Line(a.Name),
+					len(a.Members), len(a.Inboxes), len(a.Tasks))
 				return err
 			})
 		}}

@@ -14,6 +14,7 @@ import (
 	"github.com/googleapis/gax-go/v2"
 	"github.com/spf13/cobra"
 
+	"parley.internal/services/hub/internal/printable"
 	"parley.internal/shared/client"
 	"parley.internal/shared/overview"
 )
@@ -68,7 +69,7 @@ func (w *world) snapshot(h *human, v overview.View) error {
 func (w *world) follow(ctx context.Context, h *human, mark string) error {
 	return h.watch(ctx, mark, gax.Sleep, func(n update) error {
 		if n.trouble != "" {
-			_, err := fmt.Fprintln(w.err, "parley:", n.trouble)
+			_, err := fmt.Fprintln(w.err, "parley:", printable.Line(n.trouble))
 			return err
 		}
 		if n.view.Mark == mark {
@@ -220,7 +221,7 @@ func (w *world) redraw(v overview.View, now time.Time, note string) error {
 	for ; lines < height-1; lines++ {
 		b.WriteString("\x1b[K\n")
 	}
-	b.WriteString(cut(clean(note), width) + "\x1b[K")
+	b.WriteString(cut(printable.Line(note), width) + "\x1b[K")
 	_, err := io.WriteString(w.out, b.String())
 	return err
 }

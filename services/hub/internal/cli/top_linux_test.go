@@ -133,7 +133,7 @@ func TestTheLiveViewRestoresTheTerminal(t *testing.T) {
 					t.Errorf("the frame %q has %d lines and ends with %q", f, len(lines), last)
 				}
 				for _, l := range lines[:len(lines)-1] {
-					if !printable(l) || uniseg.StringWidth(l) > 40 {
+					if !isPrintable(l) || uniseg.StringWidth(l) > 40 {
 						t.Errorf("the line %q is not printable or wider than 40", l)
 					}
 				}

@@ -13,6 +13,9 @@ import (
 	"strings"
 
 	"github.com/spf13/pflag"
+
+	"parley.internal/services/hub/internal/admission"
+	"parley.internal/shared/identity"
 )
 
 // Config is the configuration of the hub. Declare its flags with [Config.StoreFlags] or [Config.ServeFlags], parse
@@ -28,8 +31,9 @@ type Config struct {
 	// default until CheckServe replaces it. Burst is the number of calls that a key may make at once.
 	Rate  float64
 	Burst int
-	// TrustProxy takes a caller's address from the last X-Forwarded-For entry.
-	TrustProxy bool
+	// TrustProxy is the number of trusted proxies before the server. A caller's address is the entry of that number
+	// from the right in X-Forwarded-For, and with 0 that of the connection.
+	TrustProxy int
 	// Origins are the origins of web pages that may call the server. Pages on loopback may call it as well where
 	// the server listens on loopback alone.
 	Origins []string
@@ -38,11 +42,18 @@ type Config struct {
 	// FirebaseProject is the project whose sign-ins are accepted, empty for none. FirebaseAPIKey is the web API key
 	// that the page signs people in with. AuthEmulatorHost is the Auth emulator that verifies sign-ins in development.
 	FirebaseProject, FirebaseAPIKey, AuthEmulatorHost string
+	// SignInAllow are the people whose sign-ins are admitted beside those with the custom claim: user ids, verified
+	// e-mail addresses, and domains written @example.org. CheckServe parses it into Allow.
+	SignInAllow []string
+	Allow       admission.List
 	// FCMProject is the project whose devices a server with the embedded store notifies, empty for none.
 	// FCMEndpoint replaces Firebase Cloud Messaging in development.
 	FCMProject, FCMEndpoint string
-	// WorkspaceRoot is the directory under which verifications may read files; empty for none.
-	WorkspaceRoot string
+	// WorkspaceRoot is the directory under which verifications of the WorkspaceUsers may read files; empty for none.
+	// WorkspaceAnyway allows it for a server that others can reach.
+	WorkspaceRoot   string
+	WorkspaceUsers  []string
+	WorkspaceAnyway bool
 
 	invalid []error // one for each variable that could not be parsed
 }
@@ -78,12 +89,19 @@ func (c *Config) ServeFlags(f *pflag.FlagSet, env func(string) string) {
 			"(PARLEY_RATE)")
 	f.IntVar(&c.Burst, "burst", parsed(c, env, "PARLEY_BURST", cloudBurst, strconv.Atoi),
 		"calls that a key may make at once (PARLEY_BURST)")
-	f.BoolVar(&c.TrustProxy, "trust-proxy", parsed(c, env, "PARLEY_TRUST_PROXY", port != "", strconv.ParseBool),
-		"take the caller's address from X-Forwarded-For, as one proxy before the server sets it (PARLEY_TRUST_PROXY)")
-	var origins []string
-	if o := env("PARLEY_ALLOWED_ORIGINS"); o != "" {
-		origins = strings.Split(o, ",")
+	c.TrustProxy = 0
+	if port != "" { // Cloud Run, which sets PORT, is one proxy
+		c.TrustProxy = 1
 	}
+	if text := env("PARLEY_TRUST_PROXY"); text != "" {
+		if err := (*proxies)(&c.TrustProxy).Set(text); err != nil {
+			c.invalid = append(c.invalid, fmt.Errorf("PARLEY_TRUST_PROXY cannot be %q: %w", text, err))
+		}
+	}
+	f.Var((*proxies)(&c.TrustProxy), "trust-proxy",
+		"`number` of trusted proxies before the server: the caller's address is the entry of that number from the right "+
+			"in X-Forwarded-For; 1 on Cloud Run, 2 behind a load balancer of Google Cloud (PARLEY_TRUST_PROXY)")
+	origins := list(env("PARLEY_ALLOWED_ORIGINS"))
 	f.StringVar(&c.PublicURL, "public-url", env("PARLEY_PUBLIC_URL"),
 		"URL of the server for a browser, such as https://parley.example.org (PARLEY_PUBLIC_URL)")
 	f.StringVar(&c.FirebaseProject, "firebase-project", env("PARLEY_FIREBASE_PROJECT"),
@@ -91,6 +109,9 @@ func (c *Config) ServeFlags(f *pflag.FlagSet, env func(string) string) {
 			"(PARLEY_FIREBASE_PROJECT)")
 	f.StringVar(&c.FirebaseAPIKey, "firebase-api-key", env("PARLEY_FIREBASE_API_KEY"),
 		"web API key with which the page signs people in (PARLEY_FIREBASE_API_KEY)")
+	f.StringSliceVar(&c.SignInAllow, "sign-in-allow", list(env("PARLEY_SIGN_IN_ALLOW")),
+		"who may sign in with Firebase: a user id, a verified e-mail address or a domain written @example.org, beside "+
+			"people with the custom claim parley: true; by default nobody (PARLEY_SIGN_IN_ALLOW)")
 	f.StringVar(&c.FCMProject, "fcm-project", env("PARLEY_FCM_PROJECT"),
 		"project whose devices a server with the embedded store notifies, with the application default credentials "+
 			"(PARLEY_FCM_PROJECT)")
@@ -99,6 +120,14 @@ func (c *Config) ServeFlags(f *pflag.FlagSet, env func(string) string) {
 			"(PARLEY_FCM_ENDPOINT)")
 	f.StringVar(&c.WorkspaceRoot, "workspace-root", env("PARLEY_WORKSPACE_ROOT"),
 		"directory under which verifications read the files of agents; by default none (PARLEY_WORKSPACE_ROOT)")
+	users := []string{"local"}
+	if u := env("PARLEY_WORKSPACE_USER"); u != "" {
+		users = strings.Split(u, ",")
+	}
+	f.StringSliceVar(&c.WorkspaceUsers, "workspace-user", users,
+		"user whose verifications read files under --workspace-root; repeat it for more (PARLEY_WORKSPACE_USER)")
+	f.BoolVar(&c.WorkspaceAnyway, "workspace-anyway", false,
+		"read files under --workspace-root although others can reach the server")
 	c.AuthEmulatorHost = env("FIREBASE_AUTH_EMULATOR_HOST")
 	f.StringSliceVar(&c.Origins, "allow-origin", origins,
 		"origin of a web page that may call, such as https://example.org (PARLEY_ALLOWED_ORIGINS)")
@@ -118,6 +147,43 @@ func parsed[T any](c *Config, env func(string) string, name string, def T, parse
 	}
 	return v
 }
+
+// list returns the parts of a variable that are separated by commas; none if it is empty.
+func list(text string) []string {
+	if text == "" {
+		return nil
+	}
+	return strings.Split(text, ",")
+}
+
+// maxProxies is far beyond every chain of proxies, so that a port or an address is not taken for a number of them.
+const maxProxies = 20
+
+// proxies is the value of --trust-proxy, which was once true or false.
+type proxies int
+
+// Set implements [pflag.Value].
+func (p *proxies) Set(text string) error {
+	n, err := strconv.Atoi(text)
+	if err == nil && n >= 0 && n <= maxProxies {
+		*p = proxies(n)
+		return nil
+	}
+	yes, err := strconv.ParseBool(text)
+	switch {
+	case err == nil && yes:
+		return errors.New("it is a number now: write --trust-proxy 1 for one proxy (PARLEY_TRUST_PROXY=1)")
+	case err == nil:
+		return errors.New("it is a number now: write --trust-proxy 0 for no proxy (PARLEY_TRUST_PROXY=0)")
+	}
+	return fmt.Errorf("it must be the number of trusted proxies, 0 to %d: write --trust-proxy 1 for one proxy", maxProxies)
+}
+
+// String implements [pflag.Value].
+func (p *proxies) String() string { return strconv.Itoa(int(*p)) }
+
+// Type implements [pflag.Value].
+func (p *proxies) Type() string { return "number" }
 
 func parseRate(s string) (float64, error) {
 	n, err := strconv.ParseFloat(s, 64)
@@ -169,6 +235,9 @@ func (c *Config) CheckServe() error {
 	if err := c.checkPages(); err != nil {
 		return err
 	}
+	if err := c.checkWorkspace(); err != nil {
+		return err
+	}
 	if c.Rate < 0 {
 		c.Rate = cloudRate
 		if c.Loopback() {
@@ -177,6 +246,33 @@ func (c *Config) CheckServe() error {
 	}
 	if c.Rate > 0 && c.Burst < 1 {
 		return fmt.Errorf("--burst must be at least 1 if there is a --rate")
+	}
+	return nil
+}
+
+// checkWorkspace returns an error if others can reach a server that reads the files of this machine: whoever holds a key
+// of a workspace user would read them from elsewhere.
+func (c *Config) checkWorkspace() error {
+	if c.WorkspaceRoot == "" {
+		return nil
+	}
+	if len(c.WorkspaceUsers) == 0 {
+		return errors.New("--workspace-user must name a user")
+	}
+	for _, user := range c.WorkspaceUsers {
+		if !identity.ValidName(user) {
+			return fmt.Errorf(
+				"--workspace-user must be 1 to 100 letters, digits, dots, underscores and hyphens, not %q", user)
+		}
+	}
+	const advice = "omit --workspace-root and let agents send their files, or give --workspace-anyway"
+	switch {
+	case c.WorkspaceAnyway:
+		return nil
+	case !c.Loopback():
+		return fmt.Errorf("--workspace-root is given and others can reach the server at %s: %s", c.Addr, advice)
+	case c.PublicURL != "":
+		return fmt.Errorf("--workspace-root is given and others can reach the server at %s: %s", c.PublicURL, advice)
 	}
 	return nil
 }
@@ -208,6 +304,13 @@ func (c *Config) checkPages() error {
 	}
 	if c.FirebaseProject == "" && c.Store == "firestore" && (c.EmulatorHost == "" || c.AuthEmulatorHost != "") {
 		c.FirebaseProject = c.Project
+	}
+	var err error
+	if c.Allow, err = admission.Parse(c.SignInAllow); err != nil {
+		return fmt.Errorf("--sign-in-allow: %w", err)
+	}
+	if len(c.SignInAllow) > 0 && c.FirebaseProject == "" {
+		return errors.New("--sign-in-allow needs a project whose sign-ins are accepted: give --firebase-project")
 	}
 	if c.PublicURL != "" { // the server's own page may call the server
 		p, _ := url.Parse(c.PublicURL)

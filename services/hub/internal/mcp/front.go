@@ -105,13 +105,16 @@ func (e *Endpoint) serve(c echo.Context, path string, a *auth.Authenticator) err
 			&rpcError{mcp.PARSE_ERROR, "the message must be valid UTF-8 text"})
 	}
 	rid := c.Response().Header().Get(echo.HeaderXRequestID)
+	refused := func(err error) { a.Refused(r, rid, caller, err) }
 	res, err := e.readResources(r.Context(), selection.resources(e.Catalogue), &m,
 		op.Call{Caller: caller, Transport: "mcp", RequestID: rid})
 	if err != nil {
+		refused(err)
 		status, e := resourceError(r, err)
 		return answer(c, status, m.fields["id"], e)
 	}
-	in := &call{caller: caller, input: m.input(body, invalid), requestID: rid, resources: res}
+	in := &call{caller: caller, input: m.input(body, invalid), requestID: rid, resources: res,
+		refused: refused}
 	hasExtras := extras != nil || fixtures != nil
 	if body, err = m.encode(body, !hasExtras || e.serves(selection, m.text("name"))); err != nil {
 		return err

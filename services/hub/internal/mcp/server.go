@@ -53,6 +53,7 @@ type call struct {
 	input     op.Input
 	requestID string
 	resources *resourceResult // nil unless the request is for resources
+	refused   func(error)     // records an error that is a refusal, which HTTP answers with 200
 }
 
 type callKey struct{}
@@ -163,6 +164,7 @@ func (e *Endpoint) handler(o *op.Op, readOnly bool) server.ToolHandlerFunc {
 		res, err := e.Catalogue.Call(ctx, o,
 			op.Call{Caller: caller, Input: c.input, Transport: "mcp", RequestID: c.requestID})
 		if err != nil {
+			c.refused(err)
 			return faultResult(err), nil
 		}
 		out := &mcp.CallToolResult{

@@ -10,7 +10,9 @@ import (
 
 	"github.com/labstack/echo/v4"
 
+	"parley.internal/services/hub/internal/auth"
 	"parley.internal/shared/fault"
+	"parley.internal/shared/identity"
 )
 
 // Meta is the part of the envelope that successes and faults share.
@@ -69,13 +71,18 @@ func (s *Server) meta(c echo.Context) Meta {
 	return Meta{Timestamp: s.Now().UTC(), RequestID: c.Response().Header().Get(echo.HeaderXRequestID)}
 }
 
+// callerKey is the key of the verified caller in the context of a request.
+const callerKey = "caller"
+
 // Fail writes a fault as the response, with its status, its envelope, and the headers WWW-Authenticate and Retry-After
-// if the fault calls for them. The error that it returns is that of writing.
+// if the fault calls for them. It records a refusal. The error that it returns is that of writing.
 func (s *Server) Fail(c echo.Context, err error) error {
 	f := fault.From(err)
+	caller, _ := c.Get(callerKey).(identity.Caller)
+	s.Auth.Refused(c.Request(), s.meta(c).RequestID, caller, err)
 	h := c.Response().Header()
 	if f.Kind == fault.Unauthenticated {
-		h.Set(echo.HeaderWWWAuthenticate, "Bearer")
+		h.Set(echo.HeaderWWWAuthenticate, auth.Challenge(err))
 	}
 	if after := RetryAfter(err); after != "" {
 		h.Set(echo.HeaderRetryAfter, after)

@@ -75,7 +75,8 @@ func (c *child) recordEnd(r *Runner, end team.ReportInput) {
 
 // begin claims a process, starts it, and reports it until its end.
 func (r *Runner) begin(ctx context.Context, c *child) {
-	p, err := r.claim(ctx, c)
+	claimed, err := r.claim(ctx, c)
+	p := claimed.Process
 	if err != nil {
 		r.Log.Info("a process was not claimed", "member", c.rec.Name, "error", err)
 		close(c.ended)
@@ -85,7 +86,7 @@ func (r *Runner) begin(ctx context.Context, c *child) {
 	if p.Wanted == team.WantEnded {
 		c.end(errUnwanted)
 	}
-	proc, err := r.start(c, p)
+	proc, err := r.start(c, p, claimed.Key)
 	if err == nil {
 		r.Log.Info("a process started", "member", c.rec.Name, "pid", proc.PID, "log", c.rec.LogFile)
 		close(c.started)
@@ -106,7 +107,7 @@ func (r *Runner) begin(ctx context.Context, c *child) {
 
 // claim claims the process on the server. It retries until the server answers or the runner stops. It waits for a call
 // in flight even then, because the outcome must be known.
-func (r *Runner) claim(ctx context.Context, c *child) (team.Process, error) {
+func (r *Runner) claim(ctx context.Context, c *child) (team.ClaimOutput, error) {
 	wait := hub.Backoff{Unit: r.Times.Unit}
 	for {
 		p, err := r.Server.Claim(r.reports, c.rec.ProcessID)
@@ -120,15 +121,19 @@ func (r *Runner) claim(ctx context.Context, c *child) (team.Process, error) {
 	}
 }
 
-// start starts a claimed process. If it fails, nothing of the process is running.
-func (r *Runner) start(c *child, p team.Process) (*launch.Process, error) {
+// start starts a claimed process with the member's key. If it fails, nothing of the process is running.
+func (r *Runner) start(c *child, p team.Process, key string) (*launch.Process, error) {
 	if err := context.Cause(c.wanted); err != nil {
 		return nil, err
+	}
+	// The ID and the name become parts of file names. They were checked before the claim.
+	if p.ProcessID != c.rec.ProcessID || p.Name != c.rec.Name {
+		return nil, errors.New("the server answered the claim with another process")
 	}
 	if err := r.Journal.Put(c.rec); err != nil {
 		return nil, err
 	}
-	env := r.Command.environment(r.Env, r.Key)
+	env := r.Command.environment(r.Env, r.Key, key)
 	path, err := r.Command.find(env)
 	if err != nil {
 		return nil, err

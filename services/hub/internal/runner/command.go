@@ -6,10 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"maps"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"parley.internal/services/hub/internal/runner/launch"
@@ -21,10 +19,12 @@ import (
 type Command struct {
 	// Args is the command line, with placeholders for values from the server.
 	Args template.Template `json:"command"`
-	// Env is added to the environment of the runner; null removes a variable.
+	// Env is added to the variables that the command inherits; null removes one.
 	Env map[string]*string `json:"env"`
-	// PassKey is the name of a variable that passes the runner's own key to the command. If it is empty, variables that
-	// contain the key are removed.
+	// PassEnv are the names of further variables that the command inherits from the runner. A name that ends in * stands
+	// for all that begin with the rest. Variables that contain a key of Parley are left out.
+	PassEnv []string `json:"pass_env"`
+	// PassKey is the name of the variable that passes the member's key to the command; by default PARLEY_KEY.
 	PassKey string `json:"pass_key"`
 }
 
@@ -76,6 +76,11 @@ func (c *Command) read(text []byte) error {
 			return err
 		}
 	}
+	for _, name := range c.PassEnv {
+		if err := checkVariable(strings.TrimSuffix(name, "*")); err != nil {
+			return err
+		}
+	}
 	if c.PassKey == "" {
 		return nil
 	}
@@ -87,34 +92,6 @@ func checkVariable(name string) error {
 		return fmt.Errorf("%q is not a valid name of a variable", name)
 	}
 	return nil
-}
-
-// environment returns the environment of the command: the runner's without the variables that contain the runner's key,
-// with the changes of Env and PassKey.
-func (c *Command) environment(own []string, key string) []string {
-	vars := map[string]string{}
-	for _, line := range own {
-		if name, value, ok := strings.Cut(line, "="); ok && (key == "" || !strings.Contains(value, key)) {
-			vars[name] = value
-		}
-	}
-	for name, value := range c.Env {
-		if value == nil {
-			delete(vars, name)
-			continue
-		}
-		vars[name] = *value
-	}
-	if c.PassKey != "" {
-		vars[c.PassKey] = key
-	}
-	out := make([]string, 0, len(vars)+1)
-	for _, name := range slices.Sorted(maps.Keys(vars)) {
-		if name != "PWD" {
-			out = append(out, name+"="+vars[name])
-		}
-	}
-	return out
 }
 
 // find returns the absolute path of the program. It is called for each start, because the program may come and go.

@@ -17,19 +17,20 @@ func TestTheRunnersKeyIsPassedOnOnlyIfConfigured(t *testing.T) {
 	t.Parallel()
 	s, st := newServer(t), newStage(t)
 	p := newPlan(t, s, st)
-	p.Env = []string{"PARLEY_KEY=" + theKey, "OTHER=Bearer " + theKey, "KEPT=1", "GONE=1", "REPLACED=1", "BYTES=\xff"}
-	p.Command = strings.Replace(p.Command, `"env": {`, `"env": {"GONE": null, "REPLACED": "2", "OWN": "{name}", `, 1)
+	p.Env = []string{"PARLEY_KEY=" + theKey, "LC_OTHER=Bearer " + theKey, "LC_KEPT=1", "LC_GONE=1", "LANG=1",
+		"TERM=\xff"}
+	p.Command = strings.Replace(p.Command, `"env": {`, `"env": {"LC_GONE": null, "LANG": "2", "OWN": "{name}", `, 1)
 	run := p.run(t)
 	s.spawn("p1")
 	m := st.next()
-	for _, want := range []string{"KEPT=1", "REPLACED=2", "OWN={name}", "BYTES=\ufffd", "CLAUDECODE=1",
+	for _, want := range []string{"LC_KEPT=1", "LANG=2", "OWN={name}", "TERM=\ufffd", "CLAUDECODE=1",
 		"CLAUDE_CODE_EXPERIMENTAL_AGENT_TEAMS=1", "PWD=" + p.Root} {
 		if !slices.Contains(m.Env, want) {
 			t.Errorf("%s is not in %q", want, m.Env)
 		}
 	}
 	for _, line := range m.Env {
-		if strings.Contains(line, theKey) || strings.HasPrefix(line, "GONE=") || line == "REPLACED=1" {
+		if strings.Contains(line, theKey) || strings.HasPrefix(line, "LC_GONE=") || line == "LANG=1" {
 			t.Errorf("%s is in the environment", line)
 		}
 	}
@@ -87,6 +88,8 @@ func TestTheErrorForAnInvalidConfigurationNamesTheMistake(t *testing.T) {
 		`{"env": {"": "c"}}`:          `"" is not a valid name of a variable`,
 		`{"env": {"A": "\u0000"}}`:    "NUL",
 		`{"env": {"A": 7}}`:           "cannot unmarshal number",
+		`{"pass_env": ["A", "*"]}`:    `"" is not a valid name of a variable`,
+		`{"pass_env": ["A=*"]}`:       `"A=" is not a valid name of a variable`,
 		`{"pass_key": "="}`:           `"=" is not a valid name of a variable`,
 		`{} {}`:                       "exactly one JSON object",
 		`nonsense`:                    "invalid character",

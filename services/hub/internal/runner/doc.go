@@ -8,6 +8,7 @@
 // acknowledged it, by this runner or by its successor.
 //
 // Values from the server fill in arguments of a command that the operator chose, and select a directory under a root
-// that the operator allowed. They never reach a shell, the program's name or the environment. No rule of a team may
-// live here.
+// that the operator allowed. They never reach a shell, the program's name or the environment. A process does not inherit
+// the runner's environment but a list of variables, because the runner's holds keys. Texts of the server are escaped
+// before they are logged. No rule of a team may live here.
 package runner

@@ -18,7 +18,7 @@ import (
 type Server interface {
 	Wanted(ctx context.Context, wait time.Duration) ([]team.Process, error)
 	Held(ctx context.Context) ([]team.Process, error)
-	Claim(ctx context.Context, processID string) (team.Process, error)
+	Claim(ctx context.Context, processID string) (team.ClaimOutput, error)
 	Report(ctx context.Context, processID string, r team.ReportInput) (team.Process, error)
 }
 
@@ -44,12 +44,13 @@ type Runner struct {
 	Server  Server
 	Journal *journal.Journal
 	Command *Command
-	// Team is the team's name and Key the runner's key. The key is hidden from the processes unless the command passes
+	// Team is the team's name and Key the runner's key. The processes do not receive the key unless the command passes
 	// it on.
 	Team, Key string
 	// Root is the directory for the processes' working directories, without symbolic links.
 	Root string
-	// Env is the runner's environment. Child is the command that calls [launch.Child].
+	// Env is the runner's environment, of which the processes inherit a part. Child is the command that calls
+	// [launch.Child].
 	Env, Child []string
 	Times      Times
 	Log        *slog.Logger
@@ -86,7 +87,7 @@ func (r *Runner) Run(ctx context.Context) error {
 		return errors.New("the runner needs process groups, which this system lacks; run it on Linux or macOS")
 	}
 	r.setDefaults()
-	if _, err := r.Command.find(r.Command.environment(r.Env, r.Key)); err != nil {
+	if _, err := r.Command.find(r.Command.environment(r.Env, r.Key, "")); err != nil {
 		return err
 	}
 	records, err := r.Journal.All()

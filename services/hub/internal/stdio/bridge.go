@@ -14,6 +14,7 @@ import (
 
 	"github.com/googleapis/gax-go/v2"
 
+	"parley.internal/services/hub/internal/printable"
 	"parley.internal/shared/client"
 )
 
@@ -41,7 +42,8 @@ type Bridge struct {
 	URL, Key, KeyEnv string
 	// HTTP is the client for calls; nil means one that follows no redirects.
 	HTTP *http.Client
-	// In and Out are the pipe. Err receives a line for each failure; nil discards them.
+	// In and Out are the pipe. Err receives a line for each failure and for each report of the hook, escaped for a
+	// terminal; nil discards them.
 	In       io.Reader
 	Out, Err io.Writer
 	// Hook may change the results of tools; it may be nil.
@@ -170,11 +172,11 @@ func (r *run) emit(ctx context.Context, text []byte) {
 	}
 }
 
-// report writes a line for the user of the client.
+// report writes a line for the user of the client. The line holds texts of the client and the server, and is escaped.
 func (r *run) report(format string, args ...any) {
 	r.writing.Lock()
 	defer r.writing.Unlock()
-	_, _ = fmt.Fprintf(r.Err, "parley stdio: "+format+"\n", args...)
+	_, _ = fmt.Fprintf(r.Err, "parley stdio: %s\n", printable.EscapeLine(fmt.Sprintf(format, args...)))
 }
 
 // until yields the lines until ctx ends or the channel is closed.

@@ -41,8 +41,13 @@ func (c *Call) Arguments() json.RawMessage {
 	return p.Arguments
 }
 
-// Report writes a line about the call for the user of the client.
-func (c *Call) Report(err error) { c.run.report("%s: %v", c.req.label(), err) }
+// Report writes a line about the call for the user of the client, escaped for a terminal.
+func (c *Call) Report(format string, args ...any) {
+	c.run.report("%s: %s", c.req.label(), fmt.Sprintf(format, args...))
+}
+
+// Server returns the URL of the server, without a password.
+func (c *Call) Server() string { return c.run.url }
 
 // Size returns the size of the message that [Call.Follow] sends for the same tool and arguments, in bytes.
 func (c *Call) Size(tool string, args any) int { return len(c.followUp(tool, args).text) }

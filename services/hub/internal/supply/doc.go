@@ -5,9 +5,11 @@
 // the result of a tool that starts a verification or submits a round until it has sent the wanted files, and updates
 // the result to include them. It also sends the files that those import, up to three steps deep.
 //
-// The server names the wanted files, and only the directory limits its choice. So every read goes through a
-// [workspace.Root] below the verification's working directory, and this package limits the number of files, their size
-// and the time. After a failure the server's answer is passed on unchanged.
+// The server names the wanted files, and it may be hostile or compromised. So every read goes through a
+// [workspace.Root], which keeps the list of files that are never read, below the working directory that this client's
+// agent named in the call that started the verification; the server names no directory. This package limits the number
+// of files, their size and the time, and reports every file that it gives. After a failure the server's answer is passed
+// on unchanged.
 //
 // The package knows the tools of verifications and nothing of the transport, which is
 // [parley.internal/services/hub/internal/stdio].

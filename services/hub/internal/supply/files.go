@@ -27,7 +27,8 @@ type supply struct {
 	call    *stdio.Call
 	ctx     context.Context
 	session string
-	root    *workspace.Root // the verification's working directory
+	dir     string          // the verification's working directory
+	root    *workspace.Root // the same
 	space   int             // for the files of one call, in bytes
 
 	seen    map[string]bool // wanted paths that were handled
@@ -145,7 +146,7 @@ func (v *supply) report(err error) {
 		return
 	}
 	v.full = v.full || errors.Is(err, errFull)
-	v.call.Report(err)
+	v.call.Report("%v", err)
 }
 
 // stillWanted returns the wanted paths that were not sent. It omits missing alternatives to a file that was sent.

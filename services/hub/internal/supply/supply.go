@@ -3,10 +3,14 @@ package supply
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"path/filepath"
 	"slices"
 	"sync"
 	"time"
+
+	lru "github.com/hashicorp/golang-lru/v2"
 
 	"parley.internal/services/hub/internal/stdio"
 	"parley.internal/shared/elenchus/workspace"
@@ -14,10 +18,9 @@ import (
 
 // The tools whose results may want files, and the tools that the supplier calls.
 const (
-	toolStart   = "elenchus_start_session"
-	toolRound   = "elenchus_submit_round"
-	toolAdd     = "elenchus_add_files"
-	toolContext = "elenchus_get_context"
+	toolStart = "elenchus_start_session"
+	toolRound = "elenchus_submit_round"
+	toolAdd   = "elenchus_add_files"
 )
 
 // The limits of the files sent for one result.
@@ -50,7 +53,7 @@ type Supplier struct {
 	Root *workspace.Root
 
 	mu   sync.Mutex
-	dirs map[string]string // the working directories by the ID of the verification
+	dirs *lru.Cache[string, string] // the working directories by the ID of the verification
 }
 
 var _ stdio.Hook = (*Supplier)(nil)
@@ -65,16 +68,16 @@ func (s *Supplier) Result(ctx context.Context, call *stdio.Call, content json.Ra
 	if !ok {
 		return nil, nil
 	}
-	if call.Tool() == toolStart {
-		s.remember(r.session, workingDir(call.Arguments()))
-	}
+	dir, err := s.workingDir(call, r.session)
 	if len(r.wanted) == 0 {
 		return nil, nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, maxTime)
 	defer cancel()
-	v := &supply{call: call, ctx: ctx, session: r.session, seen: map[string]bool{}, read: map[string]bool{}}
-	err := s.supply(v, r.wanted)
+	v := &supply{call: call, ctx: ctx, session: r.session, dir: dir, seen: map[string]bool{}, read: map[string]bool{}}
+	if err == nil {
+		err = s.supply(v, r.wanted)
+	}
 	if err == nil && len(v.sent) > 0 {
 		var changed json.RawMessage
 		if changed, err = r.with(v, call.Tool()); err == nil {
@@ -87,65 +90,44 @@ func (s *Supplier) Result(ctx context.Context, call *stdio.Call, content json.Ra
 	return nil, err
 }
 
-// workingDir returns the working directory in the arguments of a start, empty for none.
-func workingDir(arguments json.RawMessage) string {
+// workingDir returns the directory whose files may be given for the result of a call: the one that the agent named in
+// the call, or for a round in the call through this bridge that started the same verification. The server cannot choose
+// among the directories of several verifications: the ID of a round is that of the call, and an ID that the server
+// returns for a second start keeps the directory of the first.
+func (s *Supplier) workingDir(call *stdio.Call, session string) (string, error) {
 	var a struct {
+		SessionID  string `json:"sessionId"`
 		WorkingDir string `json:"workingDir"`
 	}
-	if json.Unmarshal(arguments, &a) != nil {
-		return ""
-	}
-	return a.WorkingDir
-}
-
-func (s *Supplier) remember(session, dir string) {
-	if dir == "" {
-		return
-	}
+	_ = json.Unmarshal(call.Arguments(), &a) // the server has accepted them
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.dirs == nil {
-		s.dirs = map[string]string{}
+		s.dirs, _ = lru.New[string, string](maxDirs) // fails only for a size that is not positive
 	}
-	if len(s.dirs) >= maxDirs {
-		clear(s.dirs) // the server returns them on request
+	if call.Tool() == toolStart {
+		if a.WorkingDir == "" {
+			return "", errors.New("the call names no working directory")
+		}
+		if was, ok := s.dirs.Get(session); ok && was != a.WorkingDir {
+			return "", errors.New("the server returned the ID of another verification")
+		}
+		s.dirs.Add(session, a.WorkingDir)
+		return a.WorkingDir, nil
 	}
-	s.dirs[session] = dir
-}
-
-// workingDir returns the verification's working directory. For a verification that was not started through this bridge
-// it asks the server once; if the server has none, it is the root.
-func (s *Supplier) workingDir(v *supply) (string, error) {
-	s.mu.Lock()
-	dir := s.dirs[v.session]
-	s.mu.Unlock()
-	if dir != "" {
-		return dir, nil
+	if a.SessionID != session {
+		return "", fmt.Errorf("the call is about verification %q", a.SessionID)
 	}
-	content, err := v.call.Follow(v.ctx, toolContext, map[string]any{"sessionId": v.session})
-	if err != nil {
-		return "", err
+	dir, ok := s.dirs.Get(session)
+	if !ok {
+		return "", fmt.Errorf("no call through this bridge named its working directory; send them with %s", toolAdd)
 	}
-	var out struct {
-		WorkingDir string `json:"workingDir"`
-	}
-	if err := json.Unmarshal(content, &out); err != nil {
-		return "", fmt.Errorf("the answer of %s cannot be read: %w", toolContext, err)
-	}
-	if out.WorkingDir == "" {
-		out.WorkingDir = s.Root.Dir()
-	}
-	s.remember(v.session, out.WorkingDir)
-	return out.WorkingDir, nil
+	return dir, nil
 }
 
 // supply reads and sends the wanted files, and then the files that those want.
-func (s *Supplier) supply(v *supply, wanted []string) error {
-	dir, err := s.workingDir(v)
-	if err != nil {
-		return err
-	}
-	if v.root, err = s.Root.Sub(dir); err != nil {
+func (s *Supplier) supply(v *supply, wanted []string) (err error) {
+	if v.root, err = s.Root.Sub(v.dir); err != nil {
 		return err
 	}
 	defer v.root.Close()
@@ -189,6 +171,10 @@ func (v *supply) batches(files []file) [][]file {
 
 // add sends files and returns the paths that they want.
 func (v *supply) add(files []file) (wanted []string, err error) {
+	for _, f := range files {
+		v.call.Report("gave %q, %d bytes, to %s", filepath.Join(v.dir, filepath.FromSlash(f.Path)), len(f.Content),
+			v.call.Server())
+	}
 	content, err := v.call.Follow(v.ctx, toolAdd, map[string]any{"sessionId": v.session, "files": files})
 	if err != nil {
 		return nil, err

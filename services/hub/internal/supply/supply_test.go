@@ -2,6 +2,7 @@ package supply_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -224,7 +225,7 @@ func TestAStartGetsItsTargetAndTheImportedFiles(t *testing.T) {
 		"Python": {"pkg/auth.py", map[string]string{
 			"pkg/auth.py": "from .db import x\nfrom .util import y\nfrom ...outside import z\n", "pkg/db.py": "",
 			"pkg/util/__init__.py": "", "pkg/big.py": ""},
-			[]string{"pkg/auth.py", "pkg/db.py", "pkg/util/__init__.py"}, nil, "", "pkg"},
+			[]string{"pkg/auth.py", "pkg/db.py", "pkg/util/__init__.py"}, nil, "", "refused"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -243,6 +244,9 @@ func TestAStartGetsItsTargetAndTheImportedFiles(t *testing.T) {
 				t.Errorf("it collected %d", out.Context.FilesCollected)
 			}
 			stdiotest.Contains(t, d.Reports(), c.refused)
+			for _, p := range c.stored {
+				stdiotest.Contains(t, d.Reports(), fmt.Sprintf("gave %q, ", filepath.Join(dir, p)))
+			}
 			if strings.Contains(d.Reports(), c.unspoken) {
 				t.Errorf("the bridge said %q", d.Reports())
 			}
@@ -270,7 +274,7 @@ func TestARoundGetsTheFilesThatItNames(t *testing.T) {
 	d := newFixture(t, nil, "", root)
 	var begun started
 	d.tool("elenchus_start_session", start("a.ts", root), &begun)
-	// The critic's bridge did not see the start.
+	// The critic's bridge did not see the start, so no agent of its own named a directory.
 	other := newFixture(t, d.hub, d.hub.agent("beta"), filepath.Join(root, "..", "root"))
 	round := func(d *fixture, role, output string) (out rounded) {
 		d.tool("elenchus_submit_round", map[string]any{"sessionId": begun.SessionID, "role": role, "output": output,
@@ -287,19 +291,18 @@ func TestARoundGetsTheFilesThatItNames(t *testing.T) {
 	}
 	stdiotest.Contains(t, d.Reports(), "over 256 KiB", `"lib/leak.ts" is refused`)
 	two := round(other, "critic", "z.ts:4")
-	if same(t, "new", two.NewFilesDiscovered, "z.ts"); two.Intervention != nil || !two.ContextExpanded ||
-		len(two.FilesWanted) != 0 {
+	if two.Intervention != nil || two.ContextExpanded || !slices.Equal(two.FilesWanted, []string{"z.ts"}) {
 		t.Errorf("%+v", two)
 	}
+	stdiotest.Contains(t, other.Reports(), "no call through this bridge named its working directory")
 	round(d, "verifier", "nothing/there.ts:1")
 	if three := round(other, "critic", "nothing/here.ts:1"); three.ContextExpanded ||
 		!slices.Equal(three.FilesWanted, []string{"nothing/here.ts"}) {
 		t.Errorf("%+v", three)
 	}
-	same(t, "the server has", d.stored(begun.SessionID), "a.ts", "lib/log.ts", "lib/x.ts", "lib/y.ts", "z.ts")
-	if d.count("elenchus_get_context") != 0 || other.count("elenchus_get_context") != 1 {
-		t.Errorf("the working directory was asked for %d and %d times", d.count("elenchus_get_context"),
-			other.count("elenchus_get_context"))
+	same(t, "the server has", d.stored(begun.SessionID), "a.ts", "lib/log.ts", "lib/x.ts", "lib/y.ts")
+	if d.count("elenchus_add_files") != 2 || other.count("elenchus_add_files") != 0 {
+		t.Errorf("files were sent %d and %d times", d.count("elenchus_add_files"), other.count("elenchus_add_files"))
 	}
 	d.Ends()
 	other.Ends()

@@ -33,9 +33,14 @@ func begin(id int, dir string) string {
 		`"params":{"name":"elenchus_start_session","arguments":{"workingDir":%q}}}`, id, dir)
 }
 
+func round(id int, session string) string {
+	return fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"tools/call",`+
+		`"params":{"name":"elenchus_submit_round","arguments":{"sessionId":%q}}}`, id, session)
+}
+
 const added = `{"content":[],"structuredContent":{"added":1,"filesWanted":[]}}`
 
-func TestAServerThatAsksForFilesOutsideGetsNone(t *testing.T) {
+func TestAttackAServerThatAsksForFilesOutsideGetsNone(t *testing.T) {
 	t.Parallel()
 	root := tree(t, map[string]string{"app/a.ts": "", "beside.ts": outside})
 	link(t, root, "app/link.ts")
@@ -210,15 +215,17 @@ func TestFilesAreSentInMessagesWithinTheLimits(t *testing.T) {
 			case "elenchus_submit_round":
 				stdiotest.Reply(w, p, fmt.Sprintf(`{"content":[],"structuredContent":{"sessionId":"s",`+
 					`"filesWanted":["%s"],"newFilesDiscovered":["own.ts"]}}`, strings.Join(wanted, `","`)))
-			case "elenchus_get_context":
-				stdiotest.Reply(w, p, `{"structuredContent":{}}`) // which means the root
+			case "elenchus_start_session":
+				stdiotest.Reply(w, p, wanting())
 			default:
 				stdiotest.Reply(w, p, fmt.Sprintf(`{"structuredContent":{"added":1,`+
 					`"intervention":{"type":"CONTEXT_EXPAND","reason":"%d"}}}`, n))
 			}
 		})
 		bridge := stdiotest.Dial(t, h.MCP(), func(b *stdio.Bridge, _ *stdiotest.Client) { b.Hook = allowed(t, root) })
-		bridge.Send(strings.Replace(begin(1, ""), "elenchus_start_session", "elenchus_submit_round", 1))
+		bridge.Send(begin(1, root))
+		_ = bridge.Next()
+		bridge.Send(round(2, "s"))
 		all := `["own.ts","` + strings.Join(wanted[1:], `","`) + `"]`
 		stdiotest.Contains(t, bridge.Next(), `"newFilesDiscovered":`+all, `"newContextFiles":`+all,
 			`"contextExpanded":true`, `"filesWanted":["worst.ts"]`)
@@ -289,7 +296,7 @@ func TestACancelledStartGetsNoFurtherFiles(t *testing.T) {
 		t.Fatal("the POST was held")
 	}
 	c.Ends()
-	if c.Reports() != "" {
-		t.Errorf("the bridge said %q", c.Reports())
+	if said := c.Reports(); strings.Count(said, "\n") != 1 || !strings.Contains(said, "gave ") {
+		t.Errorf("the bridge said %q", said)
 	}
 }

@@ -154,7 +154,7 @@ func TestTheProxyIsTransparentToADriver(t *testing.T) {
 		things.Create(tx, "a", thing{})
 		return nil
 	})
-	if err == nil || err.Error() != `things "a" exists already` {
+	if err == nil || err.Error() != `things "a" already exists` {
 		t.Errorf("created twice: %v", err)
 	}
 }

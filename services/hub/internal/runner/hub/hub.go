@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"parley.internal/services/hub/internal/printable"
 	"parley.internal/shared/client"
 	"parley.internal/shared/team"
 )
@@ -43,11 +44,11 @@ func (t *Team) list(ctx context.Context, in team.ProcessesInput) ([]team.Process
 }
 
 // Claim claims a process for the runner. [Refused] is true for the error if another runner has it or it is no longer
-// wanted.
-func (t *Team) Claim(ctx context.Context, processID string) (team.Process, error) {
+// wanted. The key in the result is that of the member, for its process alone.
+func (t *Team) Claim(ctx context.Context, processID string) (team.ClaimOutput, error) {
 	out, err := t.withoutRetry().TeamClaimProcess(ctx, team.ClaimInput{TeamName: t.Name, ProcessID: processID,
 		Runner: t.Runner})
-	return out.Process, t.explain(err)
+	return out, t.explain(err)
 }
 
 // Report reports the state of a process and returns the process as the server has it then. It sets the names of the
@@ -65,16 +66,17 @@ func (t *Team) Report(ctx context.Context, processID string, r team.ReportInput)
 // cut a pause short.
 func (t *Team) withoutRetry() *client.Client { return t.Client.With(client.WithRetry(client.NoRetry)) }
 
-// explain adds the remedy to the error of a call and removes the secrets from it.
+// explain adds the remedy to the error of a call, removes the secrets from it and escapes the server's words.
 func (t *Team) explain(err error) error {
 	var e *client.Error
 	if !errors.As(err, &e) {
 		return err
 	}
 	said, cause := strings.NewReplacer(t.Key, "…", t.Runner, "…").Replace(e.Fault.Message), errors.Unwrap(e.Fault)
+	said = printable.EscapeLine(said)
 	switch {
 	case cause != nil:
-		said = fmt.Sprintf("%s (%v)", said, cause)
+		said = fmt.Sprintf("%s (%s)", said, printable.EscapeLine(cause.Error()))
 	case e.Code == "":
 	case e.Status == http.StatusUnauthorized:
 		said = fmt.Sprintf("%s refuses the key of %s: %s; "+

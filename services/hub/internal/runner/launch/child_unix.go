@@ -28,6 +28,7 @@ const ready = "\n"
 // Child waits for a job and replaces this process with its command. It returns only if that fails; then the command did
 // not run.
 func Child() error {
+	_ = Protect()  // the job holds the environment; the command itself is not protected
 	signal.Reset() // SIGTERM must end this process
 	closeOnExec()
 	jobs, status := os.NewFile(jobFD, "job"), os.NewFile(statusFD, "status")

@@ -6,5 +6,7 @@
 // records the PID. If the runner dies before, the pipe is closed and the command never runs. The program checks the
 // working directory after it has entered it, so that no one can exchange the directory in between.
 //
+// The starter and the waiting program hold keys, so [Protect] hides their memory from other processes of the user.
+//
 // The package knows processes only: no server, no journal and no template may be used here.
 package launch

@@ -39,6 +39,11 @@ func TestMain(m *testing.M) {
 		_, _ = io.Copy(io.Discard, os.Stdin) // until it is killed
 		w.Drop()
 		os.Exit(0)
+	case os.Getenv(roleVariable) == "protect":
+		err := launch.Protect()
+		state, stateErr := dumpable()
+		fmt.Println(state, err, stateErr)
+		os.Exit(0)
 	}
 	goleak.VerifyTestMain(m)
 }

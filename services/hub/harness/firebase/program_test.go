@@ -1,0 +1,82 @@
+package firebase_test
+
+import (
+	"context"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	"parley.internal/services/hub/harness/firebase"
+	"parley.internal/services/hub/harness/hubtest"
+	"parley.internal/services/hub/harness/program"
+	"parley.internal/shared/supervise"
+)
+
+// output collects the output of a program.
+type output struct {
+	mu   sync.Mutex
+	text strings.Builder
+}
+
+func (o *output) Write(p []byte) (int, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.text.Write(p)
+}
+
+func (o *output) String() string {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.text.String()
+}
+
+// get makes a request with a token, and returns the status and the body.
+func get(ctx context.Context, url, token string) (status int, body string, err error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
+	if err != nil {
+		return 0, "", err
+	}
+	req.Header.Set("Authorization", "Bearer "+token)
+	res, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return 0, "", err
+	}
+	defer res.Body.Close()
+	text, err := io.ReadAll(res.Body)
+	return res.StatusCode, string(text), err
+}
+
+func TestTheServerThatShipsAdmitsThoseOfItsFlag(t *testing.T) {
+	t.Parallel()
+	e, dir, log := start(t), t.TempDir(), &output{}
+	binary := filepath.Join(dir, "parley")
+	hubtest.Must(t, program.Build(t.Context(), binary))
+	hub, err := supervise.Server{Path: "/v1/health", Status: http.StatusOK, Output: log,
+		Env: []string{"PATH=" + os.Getenv("PATH"), "HOME=" + dir, firebase.Variable + "=" + e.Addr},
+		Args: func(addr string) []string {
+			return []string{binary, "serve", "--addr", addr, "--data", filepath.Join(dir, "data"),
+				"--firebase-project", firebase.Project, "--sign-in-allow", "nobody,@shipped.example"}
+		}}.Start(t.Context())
+	hubtest.Must(t, err)
+	t.Cleanup(hub.Stop)
+	for email, want := range map[string]int{"me@shipped.example": 200, "me@other.example": 403} {
+		s := got[firebase.SignIn](t)(e.SignUp(t.Context(), email, password))
+		hubtest.Must(t, e.Verify(t.Context(), s, email))
+		s = got[firebase.SignIn](t)(e.Refreshed(t.Context(), s))
+		status, body, err := get(t.Context(), hub.URL()+"/v1/tasks", s.Token)
+		if err != nil || status != want || strings.Contains(body, "is not admitted") != (want == 403) {
+			t.Errorf("%s: got %d %s, %v; want %d", email, status, body, err, want)
+		}
+		if strings.Contains(log.String(), s.Token) {
+			t.Errorf("%s: the log tells the token", email)
+		}
+	}
+	hub.Stop() // the log is complete
+	if text := log.String(); strings.Count(text, `"message":"refused"`) != 1 || !strings.Contains(text, `"address":"127.0.0.1"`) {
+		t.Errorf("got the log %s, want one line about the refusal", text)
+	}
+}

@@ -1,0 +1,13 @@
+package whoami
+
+import "parley.internal/shared/op"
+
+func cases() op.Cases {
+	return op.Cases{RPCs: op.NoRPCs, Examples: []op.Example{
+		{},
+		{Name: "with a human's key", As: op.Human},
+		{Name: "with a key of no program", As: op.Unbound},
+	}, Refused: []op.Refusal{
+		{Name: "an unknown field", In: `{"name":"alpha"}`, Path: "name", Words: "is not a field"},
+	}}
+}
