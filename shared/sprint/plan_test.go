@@ -98,7 +98,7 @@ func TestWavesAreNumberedInTheirOrder(t *testing.T) {
 			t.Errorf("%s: %v", plan, got)
 		}
 	}
-	left := op.FillAs(c, "create_sprint", CreateInput{Stories: []Planned{{Draft: Draft{ID: "a"}}, story("b 1"),
+	left := op.Fill(CreateInput{Stories: []Planned{{Draft: Draft{ID: "a"}}, story("b 1"),
 		story("c 2")}})
 	if got := waves(left.Stories); !slices.Equal(got, []int{1, 1, 2}) {
 		t.Errorf("left out: %v", got)

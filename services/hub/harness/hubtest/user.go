@@ -34,7 +34,7 @@ func (u *User) Ask(in map[string]any) string {
 // LinkCode returns the code of a new link that signs the user in to the page.
 func (u *User) LinkCode() string {
 	u.t.Helper()
-	link, err := u.Hub.App.Keys.MakeLink(u.t.Context(), "u")
+	link, err := u.Hub.App.Keys.MakeLink(u.t.Context(), "u", false)
 	Must(u.t, err)
 	return link.Code
 }

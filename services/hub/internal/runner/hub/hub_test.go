@@ -59,7 +59,8 @@ func TestCallsUseTheRoutesAndInputsOfTheServer(t *testing.T) {
 			return got[0], err
 		},
 		"POST /v1/teams/co%2Fre/processes/p%2Fq/claim " + `{"runner":"` + runner + `"}`: func() (team.Process, error) {
-			return tm.Claim(t.Context(), "p/q")
+			got, err := tm.Claim(t.Context(), "p/q")
+			return got.Process, err
 		},
 		"POST /v1/teams/co%2Fre/processes/p/report " + `{"exit_code":0,"log_file":"/l","pid":7,"runner":"` + runner +
 			`","started_at":"then","state":"exited"}`: func() (team.Process, error) {
