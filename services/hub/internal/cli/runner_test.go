@@ -21,13 +21,14 @@ func TestTheRunnerCommandStartsAndEndsMembers(t *testing.T) {
 	if a := p.call(key, "POST", "/v1/teams", map[string]any{"team_name": "core"}); a.Status != 201 {
 		t.Fatal(a)
 	}
+	runnerKey := makeKey(t, data, "--scopes", "runner", "--team", "core")
 	config := filepath.Join(root, "runner.json")
-	command := `{"command": ["sh", "-c", "echo \"$0 in $PWD has ${{PARLEY_KEY:-no key}}\"; ` +
-		`test \"$0\" = short && exit 3; while :; do sleep 1; done", "{name}"]}`
+	command := `{"command": ["sh", "-c", "echo \"$0 in $PWD has ${{PARLEY_KEY:+a key}}\"; ` +
+		`umask 77; echo \"$PARLEY_KEY\" > $0.key; test \"$0\" = short && exit 3; while :; do sleep 1; done", "{name}"]}`
 	if err := os.WriteFile(config, []byte(command), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	env := []string{"PARLEY_URL=" + p.URL + "/mcp", "PARLEY_KEY=" + key, "PATH=" + os.Getenv("PATH"),
+	env := []string{"PARLEY_URL=" + p.URL + "/mcp", "PARLEY_KEY=" + runnerKey, "PATH=" + os.Getenv("PATH"),
 		"XDG_STATE_HOME=" + data}
 	r := run(t, env, "runner", "--team", "core", "--root", root, "--config", config, "--grace", "4s")
 	for _, name := range []string{"short", "long"} {
@@ -43,13 +44,32 @@ func TestTheRunnerCommandStartsAndEndsMembers(t *testing.T) {
 		t.Fatal(logs, err)
 	}
 	text, err := os.ReadFile(logs[1])
-	if err != nil || !strings.HasSuffix(string(text), "\nshort in "+root+" has no key\n") {
+	if err != nil || !strings.HasSuffix(string(text), "\nshort in "+root+" has a key\n") {
 		t.Errorf("the log has %q, %v", text, err)
+	}
+	member, status := p.member(filepath.Join(root, "long.key"))
+	if status != 200 || member != "core.long, long of core" {
+		t.Errorf("the member's key is that of %q, with the status %d", member, status)
+	}
+	over := time.Now().Add(patience) // the runner reports the end after it has logged it
+	for status = 0; status != 401 && time.Now().Before(over); time.Sleep(20 * time.Millisecond) {
+		_, status = p.member(filepath.Join(root, "short.key"))
+	}
+	if status != 401 {
+		t.Errorf("the key of the member that has ended is answered %d", status)
 	}
 	if code := r.stop(syscall.SIGTERM); code != 0 {
 		t.Errorf("exit %d: %s", code, r.err)
 	}
 	r.logged(`member=long pid=\d+ state=killed signal=SIGTERM`)
+	if _, status := p.member(filepath.Join(root, "long.key")); status != 401 {
+		t.Errorf("the key of the member that was ended is answered %d", status)
+	}
+	for _, path := range []string{"/v1/tasks", "/v1/teams/core", "/v1/teams/core/tasks", "/v1/keys"} {
+		if a := p.call(runnerKey, "GET", path, nil); a.Status != 403 {
+			t.Errorf("the runner's key reaches %s: %s", path, a)
+		}
+	}
 	if secret.MatchString(r.err.String()) || r.out.String() != "" {
 		t.Errorf("it wrote %s%s", r.out, r.err)
 	}
@@ -72,6 +92,23 @@ func TestTheRunnerCommandStartsAndEndsMembers(t *testing.T) {
 	if slices.Sort(states); !slices.Equal(states, []string{"long killed", "short exited"}) {
 		t.Errorf("got %v", states)
 	}
+}
+
+// member returns the program and the member of the key in a file, and the status of the call that tells.
+func (p *process) member(file string) (name string, status int) {
+	p.t.Helper()
+	key, err := os.ReadFile(file)
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	a := p.call(strings.TrimSpace(string(key)), "GET", "/v1/me", nil)
+	var me struct{ Program, Team, Member string }
+	if a.Status == 200 {
+		if err := a.Into(&me); err != nil {
+			p.t.Fatal(err)
+		}
+	}
+	return me.Program + ", " + me.Member + " of " + me.Team, a.Status
 }
 
 // logged waits until the log of a process matches a pattern.
