@@ -3,6 +3,7 @@
 package cli_test
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -47,24 +48,15 @@ func TestTheRunnerCommandStartsAndEndsMembers(t *testing.T) {
 	if err != nil || !strings.HasSuffix(string(text), "\nshort in "+root+" has a key\n") {
 		t.Errorf("the log has %q, %v", text, err)
 	}
-	member, status := p.member(filepath.Join(root, "long.key"))
-	if status != 200 || member != "core.long, long of core" {
-		t.Errorf("the member's key is that of %q, with the status %d", member, status)
+	if member := p.member(filepath.Join(root, "long.key"), 200); member != "core.long, long of core" {
+		t.Errorf("the member's key is that of %q", member)
 	}
-	over := time.Now().Add(patience) // the runner reports the end after it has logged it
-	for status = 0; status != 401 && time.Now().Before(over); time.Sleep(20 * time.Millisecond) {
-		_, status = p.member(filepath.Join(root, "short.key"))
-	}
-	if status != 401 {
-		t.Errorf("the key of the member that has ended is answered %d", status)
-	}
+	p.member(filepath.Join(root, "short.key"), 401)
 	if code := r.stop(syscall.SIGTERM); code != 0 {
 		t.Errorf("exit %d: %s", code, r.err)
 	}
 	r.logged(`member=long pid=\d+ state=killed signal=SIGTERM`)
-	if _, status := p.member(filepath.Join(root, "long.key")); status != 401 {
-		t.Errorf("the key of the member that was ended is answered %d", status)
-	}
+	p.member(filepath.Join(root, "long.key"), 401)
 	for _, path := range []string{"/v1/tasks", "/v1/teams/core", "/v1/teams/core/tasks", "/v1/keys"} {
 		if a := p.call(runnerKey, "GET", path, nil); a.Status != 403 {
 			t.Errorf("the runner's key reaches %s: %s", path, a)
@@ -94,21 +86,25 @@ func TestTheRunnerCommandStartsAndEndsMembers(t *testing.T) {
 	}
 }
 
-// member returns the program and the member of the key in a file, and the status of the call that tells.
-func (p *process) member(file string) (name string, status int) {
+// member waits until the key in a file is answered with a status, and returns the program and the member of the key. A
+// member writes the file after its start is logged, and the server learns of its end after that is logged.
+func (p *process) member(file string, status int) string {
 	p.t.Helper()
-	key, err := os.ReadFile(file)
-	if err != nil {
-		p.t.Fatal(err)
-	}
-	a := p.call(strings.TrimSpace(string(key)), "GET", "/v1/me", nil)
-	var me struct{ Program, Team, Member string }
-	if a.Status == 200 {
-		if err := a.Into(&me); err != nil {
-			p.t.Fatal(err)
+	for over := time.Now().Add(patience); ; time.Sleep(20 * time.Millisecond) {
+		key, err := os.ReadFile(file)
+		var me struct{ Program, Team, Member string }
+		if err == nil && strings.HasSuffix(string(key), "\n") {
+			a := p.call(strings.TrimSpace(string(key)), "GET", "/v1/me", nil)
+			if a.Status == status {
+				_ = a.Into(&me) // a refusal has no data
+				return me.Program + ", " + me.Member + " of " + me.Team
+			}
+			err = fmt.Errorf("its key is answered %s", a)
+		}
+		if time.Now().After(over) {
+			p.t.Fatalf("%s: %v, want %d", file, err, status)
 		}
 	}
-	return me.Program + ", " + me.Member + " of " + me.Team, a.Status
 }
 
 // logged waits until the log of a process matches a pattern.
