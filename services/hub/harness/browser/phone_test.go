@@ -54,7 +54,7 @@ func TestThePageFitsANarrowPhone(t *testing.T) {
 	b.fits("at the list")
 	var made struct{ AlertID string }
 	hubtest.Must(t, u.Hub.REST(u.Agent, "POST", "/v1/alerts", args{"message": long}).Into(&made))
-	b.open(u.Hub.URL + "/q/" + made.AlertID)
+	b.open(u.Hub.URL + "/q/" + made.AlertID + "#link=" + u.ConsoleCode())
 	b.sees("#kind", "Alert")
 	b.fits("at an alert")
 }

@@ -1,6 +1,7 @@
 package browser_test
 
 import (
+	"strings"
 	"testing"
 
 	"parley.internal/services/hub/harness/hubtest"
@@ -148,7 +149,8 @@ func TestAlertsAndTasksAreShownWithoutAnAnswerForm(t *testing.T) {
 	var made struct{ AlertID, TaskID string }
 	hubtest.Must(t, u.Hub.REST(u.Agent, "POST", "/v1/alerts",
 		args{"message": "The disk is full", "alertType": "warning", "context": "on /var"}).Into(&made))
-	b := u.signedIn(u.Hub.URL, made.AlertID)
+	b := newTab(t)
+	b.open(u.Hub.URL + "/q/" + made.AlertID + "#link=" + u.ConsoleCode())
 	for sel, want := range map[string]string{"#kind": "Alert", "#title": "The disk is full", "#about": "warning",
 		"#source": "alpha", "#parts": "on /var", "#state": "Status: created"} {
 		b.sees(sel, want)
@@ -163,6 +165,23 @@ func TestAlertsAndTasksAreShownWithoutAnAnswerForm(t *testing.T) {
 	if asks := eval[bool](b, "document.querySelector('#answer').checkVisibility()"); asks {
 		t.Error("a task takes an answer")
 	}
+}
+
+func TestALinkForQuestionsShowsNoOtherTask(t *testing.T) {
+	t.Parallel()
+	u := newUser(t, hubtest.Options{})
+	var made struct{ AlertID string }
+	hubtest.Must(t, u.Hub.REST(u.Agent, "POST", "/v1/alerts", args{"message": "The disk is full"}).Into(&made))
+	question := u.Ask(args{"question": "Clean up?"})
+	b := u.signedIn(u.Hub.URL, made.AlertID)
+	b.sees("#fault", "questions only")
+	if text := eval[string](b, "document.body.textContent"); strings.Contains(text, "The disk is full") {
+		t.Errorf("the page shows the alert: %s", text)
+	}
+	b.open(u.Hub.URL + "/q/" + question)
+	b.sees("#state", "Waiting for your answer")
+	b.open(u.Hub.URL + "/q")
+	b.sees("#questions", "Clean up?")
 }
 
 func TestTheListLinksToEachPendingQuestion(t *testing.T) {

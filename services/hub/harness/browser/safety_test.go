@@ -60,7 +60,7 @@ func TestTextsOfAgentsAreShownAsPlainText(t *testing.T) {
 	anyone := u.Hub.Key("u", keys.CreateInput{})
 	hubtest.Must(t, u.Hub.REST(anyone, "POST", "/v1/tasks",
 		args{"title": hostile[1], "target": "user", "source": hostile[0], "instructions": all}).Into(&task))
-	b.open(u.Hub.URL + "/q/" + task.TaskID)
+	b.open(u.Hub.URL + "/q/" + task.TaskID + "#link=" + u.ConsoleCode())
 	b.sees("#source", hostile[0])
 	b.sees("#verified", "(not verified)")
 	b.sees("#parts dd", all)

@@ -31,10 +31,21 @@ func (u *User) Ask(in map[string]any) string {
 	return out.QuestionID
 }
 
-// LinkCode returns the code of a new link that signs the user in to the page.
+// LinkCode returns the code of a new link that signs the user in to the page, to answer questions.
 func (u *User) LinkCode() string {
 	u.t.Helper()
-	link, err := u.Hub.App.Keys.MakeLink(u.t.Context(), "u", false)
+	return u.link(false)
+}
+
+// ConsoleCode returns the code of a new link that signs the user in to the page, to do what a person may but make keys.
+func (u *User) ConsoleCode() string {
+	u.t.Helper()
+	return u.link(true)
+}
+
+func (u *User) link(console bool) string {
+	u.t.Helper()
+	link, err := u.Hub.App.Keys.MakeLink(u.t.Context(), "u", console)
 	Must(u.t, err)
 	return link.Code
 }

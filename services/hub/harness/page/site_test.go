@@ -144,6 +144,12 @@ func TestALinkIsRedeemedOnceForAKeyOfTheHuman(t *testing.T) {
 	if a := u.Hub.REST(out.Key, "POST", "/v1/questions/"+id+"/answer", args{"response": "r"}); a.Status != 200 {
 		t.Errorf("the key does not answer: %s", a)
 	}
+	for path, status := range map[string]int{"/v1/questions": 200, "/v1/tasks/" + id: 200,
+		"/v1/questions/" + id + "/response": 200, "/v1/tasks": 403, "/v1/messages": 403, "/v1/keys": 403} {
+		if a := u.Hub.REST(out.Key, "GET", path, nil); a.Status != status {
+			t.Errorf("%s is answered %s, want %d", path, a, status)
+		}
+	}
 	for name, c := range map[string]struct {
 		body   any
 		status int
