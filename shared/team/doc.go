@@ -16,7 +16,12 @@
 // The documents below a team are stored under the team's id, not its name: a new team finds
 // nothing of an earlier one of the same name. The sweep deletes the documents of deleted teams.
 //
-// The server starts no process and knows no machine. It stores the desired state of a member's
-// process, gives the process to the one runner that claims it, and trusts that runner's reports.
-// The package imports no other domain.
+// A team belongs to the program that founded it, or to the key without a program that did; it alone and people lead the
+// team. The tasks and messages are its members' and the lead's. A member is the program of its name, which somebody
+// starts, or has a process: then the server makes a key for it when a runner claims the process, as a child of the
+// founder's key, and revokes the key when the process ends. The rules are the methods of a team's document.
+//
+// The server starts no process and knows no machine. It stores the desired state of a member's process, gives the process
+// to the one runner that claims it with a key of the scope runner, and trusts that runner's reports. The package imports no
+// other domain.
 package team
