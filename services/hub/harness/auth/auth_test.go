@@ -74,7 +74,7 @@ func TestTheUseOfAKeyIsRecordedAtMostEveryTenMinutes(t *testing.T) {
 		key, human := hub.NewKey("u", keys.CreateInput{Program: "alpha"}), hub.Human("u")
 		used := func() time.Time {
 			t.Helper()
-			hub.Settle()
+			hub.Flush()
 			var list struct {
 				Keys []struct {
 					ID         string

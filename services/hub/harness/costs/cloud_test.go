@@ -98,7 +98,7 @@ func (c *cloud) warm(keys ...string) {
 		c.call(key, "get_tasks", args{"target": "nobody"})
 	}
 	c.call(c.human, "list_questions", args{})
-	c.hub.Settle()
+	c.hub.Flush()
 	c.react()
 }
 

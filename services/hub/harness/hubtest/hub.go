@@ -121,9 +121,9 @@ func (h *Hub) redeem(r *http.Request, code string) (string, time.Time, error) {
 // Addr returns the host:port of the hub.
 func (h *Hub) Addr() string { return strings.TrimPrefix(h.URL, "http://") }
 
-// Settle waits until the hub has recorded the uses of keys, and writes its counts of calls to the store. It fails the
+// Flush waits until the hub has recorded the uses of keys, and writes its counts of calls to the store. It fails the
 // test if either cannot be stored.
-func (h *Hub) Settle() {
+func (h *Hub) Flush() {
 	h.t.Helper()
 	h.background.Wait()
 	if err := h.App.Ledger.Flush(h.t.Context()); err != nil {

@@ -118,7 +118,7 @@ func TestAReadOfAnInboxReadsOnlyThePendingMessagesOfItsProgram(t *testing.T) {
 		{"/v1/messages", 2},
 		{"/v1/messages", 0},
 	} {
-		m.hub.Settle()
+		m.hub.Flush()
 		m.reset()
 		a := m.hub.REST(beta, "GET", c.path, nil)
 		if a.Status != 200 || strings.Count(string(a.Body), `"new `) != c.want {
