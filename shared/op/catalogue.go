@@ -151,7 +151,7 @@ func (c *Catalogue) log(ctx context.Context, o *Op, call Call, took time.Duratio
 	level, attrs := slog.LevelInfo, []slog.Attr{
 		slog.String("op", o.Name), slog.String("transport", call.Transport), slog.String("requestId", call.RequestID),
 		slog.String("user", call.Caller.User), slog.String("program", call.Caller.Program),
-		slog.String("keyId", call.Caller.KeyID), slog.Duration("took", took),
+		slog.String("keyId", call.Caller.KeyID), slog.Float64("durationMs", float64(took)/float64(time.Millisecond)),
 	}
 	if err != nil {
 		f := fault.From(err)
