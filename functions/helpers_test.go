@@ -192,8 +192,8 @@ func (w *world) event(function string, before, after *firestoredata.Document) ch
 	return c
 }
 
-// rings registers a device of the human for each token.
-func (w *world) rings(tokens ...string) {
+// registerDevices registers a device of the human for each token.
+func (w *world) registerDevices(tokens ...string) {
 	w.t.Helper()
 	for _, token := range tokens {
 		d, err := w.Signal.Register(w.t.Context(), human,

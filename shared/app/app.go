@@ -95,7 +95,7 @@ func New(db *store.DB, p Ports) *App {
 		Sender:    p.Sender,
 		PublicURL: strings.TrimSuffix(p.PublicURL, "/"),
 	}
-	a.Pulse.Bell = a.Signal
+	a.Pulse.Notifier = a.Signal
 	a.Dream = &dream.Service{DB: db, Now: p.Now, Queue: a.Dispatch}
 	a.Ledger = &ledger.Service{DB: db, Now: p.Now, NewID: p.NewID, Shard: p.Shard}
 	a.Overview = &overview.Service{DB: db, Now: p.Now, Sessions: atWork{a.Pulse}, Mail: unread{a.Relay, known}}

@@ -26,10 +26,10 @@ import (
 
 // phone is a sender that records the notifications it was given.
 type phone struct {
-	mu   sync.Mutex
-	rung []string
-	came chan struct{}
-	err  error
+	mu     sync.Mutex
+	pushes []string
+	came   chan struct{}
+	err    error
 }
 
 func newPhone() *phone { return &phone{came: make(chan struct{}, 100)} }
@@ -42,7 +42,7 @@ func (p *phone) Send(_ context.Context, n push.Notice, tokens []string) ([]push.
 	if p.err != nil {
 		return nil, p.err
 	}
-	p.rung = append(p.rung, fmt.Sprintf("%s: %s %s (%d)", n.Title, n.Body, n.Key, len(tokens)))
+	p.pushes = append(p.pushes, fmt.Sprintf("%s: %s %s (%d)", n.Title, n.Body, n.Key, len(tokens)))
 	return make([]push.Result, len(tokens)), nil
 }
 
@@ -55,7 +55,7 @@ func (p *phone) fail(err error) {
 func (p *phone) heard() []string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return slices.Sorted(slices.Values(p.rung))
+	return slices.Sorted(slices.Values(p.pushes))
 }
 
 // laptop is an app over SQLite, as on a laptop.
@@ -105,7 +105,7 @@ func (p *phone) await(t *testing.T, n int) {
 		select {
 		case <-p.came:
 		case <-t.Context().Done():
-			t.Fatal("nothing rang")
+			t.Fatal("no push was sent")
 		}
 	}
 }
@@ -138,7 +138,7 @@ func scene(t *testing.T, a *App, clock *storetest.Clock) int {
 		ctx,
 		alpha,
 		op.Fill(dispatch.CreateInput{Title: "for beta", Target: "beta"}),
-	) // rings nobody
+	) // sends no push
 	ok(err)
 	claim, err := a.Dispatch.Claim(ctx, beta, op.Fill(dispatch.ClaimInput{TaskID: made.TaskID}))
 	ok(err)
@@ -157,7 +157,7 @@ func scene(t *testing.T, a *App, clock *storetest.Clock) int {
 		ctx,
 		beta,
 		op.Fill(pulse.UpdateInput{SessionID: "beta.1", LastHeartbeat: true}),
-	) // rings nobody
+	) // sends no push
 	ok(err)
 	return 5
 }
@@ -174,7 +174,7 @@ func TestTheFollowerSendsNotifications(t *testing.T) {
 		"for beta is blocked: no disk", "beta's is blocked",
 	} {
 		if strings.Count(heard, want) != 1 {
-			t.Errorf("%q rang %d times in\n%s", want, strings.Count(heard, want), heard)
+			t.Errorf("%q was sent %d times in\n%s", want, strings.Count(heard, want), heard)
 		}
 	}
 }
@@ -217,7 +217,7 @@ func TestTheFeedAndTriggersHaveTheSameEffects(t *testing.T) {
 	l.phone.await(t, n)
 	stop()
 	if here, there := l.phone.heard(), cloud.phone.heard(); !slices.Equal(here, there) || len(here) != n {
-		t.Errorf("the feed rang\n%s\nthe triggers\n%s", strings.Join(here, "\n"), strings.Join(there, "\n"))
+		t.Errorf("the feed sent\n%s\nthe triggers sent\n%s", strings.Join(here, "\n"), strings.Join(there, "\n"))
 	}
 	here, there := marks(t, l.App, events), marks(t, cloud.App, events)
 	if here != there || strings.Count(here, "true") != n {
@@ -263,7 +263,7 @@ func TestUnhandledEventsAreHandledAfterARestart(t *testing.T) {
 	stop()
 	heard := strings.Join(next.phone.heard(), "\n")
 	if !strings.Contains(heard, "Ship it?") || !strings.Contains(heard, "And now?") || len(next.phone.heard()) != 2 {
-		t.Errorf("it rang\n%s", heard)
+		t.Errorf("the pushes are\n%s", heard)
 	}
 	third := openLaptop(t, file, clock)
 	follower, err := third.Follow(t.Context(), third.file, slog.New(slog.DiscardHandler))
@@ -294,7 +294,7 @@ func TestAFailedEventDoesNotDelayOthers(t *testing.T) {
 	}
 	l.phone.await(t, 1)
 	if heard := l.phone.heard(); len(heard) != 1 || !strings.Contains(heard[0], "second?") {
-		t.Errorf("it rang %v", heard)
+		t.Errorf("the pushes are %v", heard)
 	}
 	l.Pass(time.Minute)
 	// A change wakes the follower.
@@ -303,7 +303,7 @@ func TestAFailedEventDoesNotDelayOthers(t *testing.T) {
 	}
 	l.phone.await(t, 2)
 	if heard := strings.Join(l.phone.heard(), "\n"); !strings.Contains(heard, "first?") {
-		t.Errorf("it rang\n%s", heard)
+		t.Errorf("the pushes are\n%s", heard)
 	}
 }
 

@@ -61,38 +61,38 @@ func (d *stepped) Update(ctx context.Context, fn func(context.Context, store.Rea
 	return d.Driver.Update(ctx, fn)
 }
 
-// plant is a store with many documents of two users that are due for a sweep, and as many that are not.
-type plant struct {
-	*office      // for the callers, directly on the driver
-	sweeper *App // on the stepped driver
-	driver  *stepped
+// filled is a store with many documents of two users that are due for a sweep, and as many that are not.
+type filled struct {
+	*fixture      // for the callers, directly on the driver
+	sweeper  *App // on the stepped driver
+	driver   *stepped
 	// Of user u: silent is a session that a sweep must end, lapsed a claim that has expired, deletedTeam a team that
 	// was deleted.
 	silent, lapsed, deletedTeam string
 }
 
-// sown is the directory of a closed store, with the time that has passed on its clock.
-type sown struct {
+// template is a closed store, of which each test opens a copy: its directory, and the time that has passed on its clock.
+type template struct {
 	dir                         string
 	passed                      time.Duration
 	silent, lapsed, deletedTeam string
 }
 
-func (s *sown) open(t *testing.T) *plant {
+func (s *template) open(t *testing.T) *filled {
 	t.Helper()
 	dir := t.TempDir()
 	if err := os.CopyFS(dir, os.DirFS(s.dir)); err != nil {
 		t.Fatal(err)
 	}
-	p := grow(t, dir, "new-")
+	p := openFilled(t, dir, "new-")
 	p.Pass(s.passed)
 	p.silent, p.lapsed, p.deletedTeam = s.silent, s.lapsed, s.deletedTeam
 	t.Cleanup(func() { _ = p.DB.Close() })
 	return p
 }
 
-// grow opens a store in which generated ids begin with the prefix.
-func grow(t *testing.T, dir, prefix string) *plant {
+// openFilled opens a store in which generated ids begin with the prefix.
+func openFilled(t *testing.T, dir, prefix string) *filled {
 	t.Helper()
 	d, err := sqlite.Open(t.Context(), filepath.Join(dir, "parley.db"), Schema())
 	if err != nil {
@@ -100,17 +100,17 @@ func grow(t *testing.T, dir, prefix string) *plant {
 	}
 	clock := &storetest.Clock{}
 	ports := Ports{Now: clock.Now, NewID: func() string { return prefix + clock.NewID() }}
-	p := &plant{driver: &stepped{Driver: d}}
-	p.office = &office{New(store.New(d, Schema()), ports), clock, t}
+	p := &filled{driver: &stepped{Driver: d}}
+	p.fixture = &fixture{New(store.New(d, Schema()), ports), clock, t}
 	p.sweeper = New(store.New(p.driver, Schema()), ports)
 	return p
 }
 
-// sow fills a store, of which every plant is a copy.
-func sow(t *testing.T) *sown {
+// newTemplate fills a store.
+func newTemplate(t *testing.T) *template {
 	t.Helper()
-	s := &sown{dir: t.TempDir(), passed: task.Retention + 2*time.Hour, silent: "b.u"}
-	p := grow(t, s.dir, "")
+	s := &template{dir: t.TempDir(), passed: task.Retention + 2*time.Hour, silent: "b.u"}
+	p := openFilled(t, s.dir, "")
 	users := []string{"u", "v"}
 	for _, user := range users {
 		id, token := p.claim(user, "ended", "", 0)
@@ -119,7 +119,7 @@ func sow(t *testing.T) *sown {
 			bound(user, "beta"),
 			op.Fill(dispatch.CompleteInput{TaskID: id, ClaimToken: token}),
 		)
-		must(p.office, v, err)
+		must(p.fixture, v, err)
 		p.record(user)
 	}
 	p.Pass(task.Retention)
@@ -128,7 +128,7 @@ func sow(t *testing.T) *sown {
 			Name:      "b",
 			SessionID: "b." + user,
 		}))
-		must(p.office, session, err)
+		must(p.fixture, session, err)
 		p.claim(user, "of a session", "b."+user, 86_400)
 		p.claim(user, "of the same session", "b."+user, 86_400)
 		if id, _ := p.claim(user, "lapsed", "", 0); user == "u" {
@@ -139,16 +139,16 @@ func sow(t *testing.T) *sown {
 			p.send(user, fmt.Sprint("late ", i), 60)
 		}
 	}
-	p.employ("quiet")
+	p.startTeam("quiet")
 	s.deletedTeam = p.deleteTeam("gone")
 	p.Pass(2 * time.Hour)
-	p.employ("busy")
+	p.startTeam("busy")
 	for _, user := range users {
 		session, err := p.Pulse.Create(t.Context(), bound(user, "beta"), op.Fill(pulse.CreateInput{
 			Name:      "live",
 			SessionID: "live." + user,
 		}))
-		must(p.office, session, err)
+		must(p.fixture, session, err)
 		p.claim(user, "live", "live."+user, 0)
 		p.create(user, "waiting", 3600)
 		p.send(user, "unread", 3600)
@@ -160,17 +160,17 @@ func sow(t *testing.T) *sown {
 	return s
 }
 
-func (p *plant) create(user, title string, ttl int64) string {
+func (p *filled) create(user, title string, ttl int64) string {
 	p.t.Helper()
 	made, err := p.Dispatch.Create(p.t.Context(), bound(user, "alpha"), op.Fill(dispatch.CreateInput{
 		Title:  title,
 		Target: "beta",
 		TTL:    ttl,
 	}))
-	return must(p.office, made, err).TaskID
+	return must(p.fixture, made, err).TaskID
 }
 
-func (p *plant) claim(user, title, session string, lease int) (id string, token int64) {
+func (p *filled) claim(user, title, session string, lease int) (id string, token int64) {
 	p.t.Helper()
 	id = p.create(user, title, 0)
 	c, err := p.Dispatch.Claim(p.t.Context(), bound(user, "beta"), op.Fill(dispatch.ClaimInput{
@@ -178,10 +178,10 @@ func (p *plant) claim(user, title, session string, lease int) (id string, token 
 		SessionID:    session,
 		LeaseSeconds: lease,
 	}))
-	return id, must(p.office, c, err).ClaimToken
+	return id, must(p.fixture, c, err).ClaimToken
 }
 
-func (p *plant) send(user, text string, ttl int64) {
+func (p *filled) send(user, text string, ttl int64) {
 	p.t.Helper()
 	m, err := p.Relay.Send(p.t.Context(), bound(user, "alpha"), op.Fill(relay.SendInput{
 		Message:     text,
@@ -189,50 +189,50 @@ func (p *plant) send(user, text string, ttl int64) {
 		MessageType: "STATUS",
 		TTL:         ttl,
 	}))
-	must(p.office, m, err)
+	must(p.fixture, m, err)
 }
 
-func (p *plant) record(user string) {
+func (p *filled) record(user string) {
 	p.t.Helper()
 	p.Ledger.Record(op.Usage{Op: "get_tasks", Transport: "mcp", Caller: bound(user, "alpha"), At: p.Now()})
-	must(p.office, 0, p.Ledger.Flush(p.t.Context()))
+	must(p.fixture, 0, p.Ledger.Flush(p.t.Context()))
 }
 
-// employ makes a teammate of a team of user u work on a task.
-func (p *plant) employ(name string) {
+// startTeam makes a teammate of a team of user u work on a task.
+func (p *filled) startTeam(name string) {
 	p.t.Helper()
 	ctx, lead, mate := p.t.Context(), bound("u", name), "mate"
 	made, err := p.Team.Create(ctx, lead, op.Fill(team.CreateInput{TeamName: name}))
-	must(p.office, made, err)
+	must(p.fixture, made, err)
 	spawned, err := p.Team.Spawn(ctx, lead, op.Fill(team.SpawnInput{
 		TeamName:    name,
 		Name:        mate,
 		Prompt:      "p",
 		BackendType: team.External,
 	}))
-	must(p.office, spawned, err)
+	must(p.fixture, spawned, err)
 	created, err := p.Team.CreateTask(ctx, lead, op.Fill(team.CreateTaskInput{TeamName: name, Subject: "s"}))
-	must(p.office, created, err)
+	must(p.fixture, created, err)
 	v, err := p.Team.UpdateTask(ctx, lead, op.Fill(team.UpdateTaskInput{
 		TeamName: name,
 		TaskID:   created.ID,
 		Status:   team.InProgress,
 		Owner:    &mate,
 	}))
-	must(p.office, v, err)
+	must(p.fixture, v, err)
 }
 
 // deleteTeam deletes a team that had tasks and mail, and returns its id.
-func (p *plant) deleteTeam(name string) string {
+func (p *filled) deleteTeam(name string) string {
 	p.t.Helper()
-	p.employ(name)
+	p.startTeam(name)
 	killed, err := p.Team.Kill(p.t.Context(), bound("u", name), op.Fill(team.MemberInput{
 		TeamName:  name,
 		AgentName: "mate",
 	}))
-	must(p.office, killed, err)
+	must(p.fixture, killed, err)
 	gone, err := p.Team.Delete(p.t.Context(), bound("u", name), op.Fill(team.NameInput{TeamName: name}))
-	must(p.office, gone, err)
+	must(p.fixture, gone, err)
 	for ref := range p.documents() {
 		if ref.Coll == "teamGraves" {
 			return ref.ID
@@ -243,12 +243,12 @@ func (p *plant) deleteTeam(name string) string {
 }
 
 // run sweeps once and reports whether documents are left.
-func (p *plant) run(ctx context.Context, name string) Report {
+func (p *filled) run(ctx context.Context, name string) Report {
 	p.t.Helper()
 	for _, s := range p.sweeper.Sweeps() {
 		if s.Name == name {
 			report, err := s.Run(ctx, store.NewAdmin(p.sweeper.DB))
-			return must(p.office, report, err)
+			return must(p.fixture, report, err)
 		}
 	}
 	p.t.Fatalf("no sweep %q", name)
@@ -256,7 +256,7 @@ func (p *plant) run(ctx context.Context, name string) Report {
 }
 
 // documents returns all documents of the store by path.
-func (p *plant) documents() map[store.Ref]store.Fields {
+func (p *filled) documents() map[store.Ref]store.Fields {
 	p.t.Helper()
 	all := map[store.Ref]store.Fields{}
 	for _, user := range []string{"u", "v"} {
@@ -299,15 +299,15 @@ func differences(got, want map[store.Ref]store.Fields) (out []string) {
 	return out
 }
 
-// handles is the number of documents of a plant that each sweep handles, and the least number of steps that it takes.
+// handles is the number of documents of a template that each sweep handles, and the least number of steps that it takes.
 var handles = map[string]struct{ documents, steps int }{
 	"sessions": {2 + 1 + 1, 30}, "tasks": {2 + 6 + 2, 13}, "relay": {6, 3}, "ledger": {2, 3},
 }
 
-func eachSweep(t *testing.T, test func(t *testing.T, name string, from *sown)) {
+func eachSweep(t *testing.T, test func(t *testing.T, name string, from *template)) {
 	t.Helper()
 	t.Parallel()
-	from := sow(t)
+	from := newTemplate(t)
 	for name := range handles {
 		t.Run(name, func(t *testing.T) {
 			test(t, name, from)
@@ -317,7 +317,7 @@ func eachSweep(t *testing.T, test func(t *testing.T, name string, from *sown)) {
 
 // A sweep that is killed after any of its steps and run again leaves the same documents as one that is not killed.
 func TestASweepMayBeKilledAtAnyStepAndRunAgain(t *testing.T) {
-	eachSweep(t, func(t *testing.T, name string, from *sown) {
+	eachSweep(t, func(t *testing.T, name string, from *template) {
 		whole := from.open(t)
 		before := whole.documents()
 		report, steps := whole.run(t.Context(), name), whole.driver.steps
@@ -351,7 +351,7 @@ func TestASweepMayBeKilledAtAnyStepAndRunAgain(t *testing.T) {
 
 // A document that is written at any step of a sweep is unchanged afterwards.
 func TestDocumentsWrittenDuringASweepSurviveIt(t *testing.T) {
-	eachSweep(t, func(t *testing.T, name string, from *sown) {
+	eachSweep(t, func(t *testing.T, name string, from *template) {
 		whole := from.open(t)
 		whole.run(t.Context(), name)
 		steps := whole.driver.steps
@@ -384,22 +384,22 @@ func TestDocumentsWrittenDuringASweepSurviveIt(t *testing.T) {
 // meanwhile makes the changes of others while a sweep runs: it creates documents, refreshes a session and a teammate
 // that were silent, and claims a task again whose claim had expired. It returns the documents that are new or that the
 // sweep might have removed.
-func (p *plant) meanwhile() map[store.Ref]store.Fields {
+func (p *filled) meanwhile() map[store.Ref]store.Fields {
 	p.t.Helper()
 	before := p.documents()
 	session, err := p.Pulse.Create(p.t.Context(), bound("u", "beta"), op.Fill(pulse.CreateInput{
 		Name:      "b",
 		SessionID: p.silent,
 	}))
-	must(p.office, session, err)
+	must(p.fixture, session, err)
 	again, err := p.Dispatch.Claim(p.t.Context(), bound("u", "beta"), op.Fill(dispatch.ClaimInput{TaskID: p.lapsed}))
-	must(p.office, again, err)
+	must(p.fixture, again, err)
 	beat, err := p.Team.Heartbeat(p.t.Context(), bound("u", "mate"), op.Fill(team.HeartbeatInput{
 		TeamName:  "quiet",
 		AgentName: "mate",
 	}))
-	must(p.office, beat, err)
-	p.employ("new")
+	must(p.fixture, beat, err)
+	p.startTeam("new")
 	p.claim("u", "new", p.silent, 0) // in the session that is back
 	p.create("u", "new and waiting", 3600)
 	p.send("u", "new", 3600)

@@ -17,7 +17,7 @@ import (
 	"parley.internal/shared/task"
 )
 
-func (o *office) sweep(name string) int {
+func (o *fixture) sweep(name string) int {
 	o.t.Helper()
 	for _, s := range o.Sweeps() {
 		if s.Name == name {
@@ -33,8 +33,8 @@ func (o *office) sweep(name string) int {
 }
 
 func TestTheTasksOfASilentSessionAreReleasedAndTheirSourceIsNotifiedOnce(t *testing.T) {
-	eachOffice(t, func(t *testing.T, o *office) {
-		id := o.begin()
+	eachStore(t, func(t *testing.T, o *fixture) {
+		id := o.startTask()
 		o.Pass(65*time.Minute - time.Second)
 		if n := o.sweep("sessions"); n != 0 {
 			t.Errorf("%d sessions ended too early", n)
@@ -56,14 +56,14 @@ func TestTheTasksOfASilentSessionAreReleasedAndTheirSourceIsNotifiedOnce(t *test
 			!strings.Contains(mail.Messages[0].Message, "build it") {
 			t.Errorf("alpha was told %+v", mail.Messages)
 		}
-		if v := o.see(overview.Input{}); len(v.Sessions)+len(v.Claims) != 0 {
+		if v := o.overview(overview.Input{}); len(v.Sessions)+len(v.Claims) != 0 {
 			t.Errorf("still shown: %+v", v)
 		}
 	})
 }
 
 func TestEverySweepHandlesItsDocuments(t *testing.T) {
-	eachOffice(t, func(t *testing.T, o *office) {
+	eachStore(t, func(t *testing.T, o *fixture) {
 		ctx := t.Context()
 		leased, err := o.Dispatch.Create(ctx, alpha, op.Fill(dispatch.CreateInput{Title: "leased", Target: "beta"}))
 		must(o, leased, err)

@@ -89,8 +89,8 @@ func (w *world) call(key, method, path string, in, out any) {
 	}
 }
 
-// rung returns the next push.
-func (w *world) rung() fcmtest.Message {
+// nextPush returns the next push.
+func (w *world) nextPush() fcmtest.Message {
 	w.t.Helper()
 	ctx, cancel := context.WithTimeout(w.t.Context(), patience)
 	defer cancel()
@@ -98,7 +98,7 @@ func (w *world) rung() fcmtest.Message {
 	case m := <-w.pushes:
 		return m
 	case <-ctx.Done():
-		w.t.Fatalf("nothing rings\n%s", w.logs)
+		w.t.Fatalf("no push was sent\n%s", w.logs)
 	}
 	return fcmtest.Message{}
 }
@@ -129,26 +129,26 @@ func TestWritesThroughTheHubCausePushesThroughTheEmulatorsTriggers(t *testing.T)
 
 	w.call(w.AgentKey, http.MethodPost, "/v1/questions",
 		map[string]any{"question": "Deploy now?", "options": []string{"yes", "no"}}, &q)
-	if m := w.rung(); m.Project != Project || m.Token != "phone" || m.Title != "alpha needs your answer" ||
+	if m := w.nextPush(); m.Project != Project || m.Token != "phone" || m.Title != "alpha needs your answer" ||
 		m.Body != "Deploy now?" ||
 		m.Data["taskId"] != q.QuestionID || q.QuestionID == "" || m.Data["url"] != w.Hub+"/q/"+q.QuestionID {
-		t.Errorf("for a question rings %+v", m)
+		t.Errorf("the push of a question is %+v", m)
 	}
 
 	w.call(w.AgentKey, http.MethodPost, "/v1/tasks", map[string]any{"title": "build it", "target": "alpha"}, &made)
 	w.call(w.AgentKey, http.MethodPost, "/v1/tasks/"+made.TaskID+"/claim", map[string]any{}, &document{})
 	w.call(w.AgentKey, http.MethodPatch, "/v1/tasks/"+made.TaskID,
 		map[string]any{"status": "blocked", "note": "no disk"}, &document{})
-	if m := w.rung(); m.Title != "build it is blocked" || m.Body != "no disk" || m.Data["taskId"] != made.TaskID {
-		t.Errorf("for a task rings %+v", m)
+	if m := w.nextPush(); m.Title != "build it is blocked" || m.Body != "no disk" || m.Data["taskId"] != made.TaskID {
+		t.Errorf("the push of a task is %+v", m)
 	}
 
 	w.call(w.AgentKey, http.MethodPost, "/v1/sessions", map[string]any{"name": "the build", "sessionId": "alpha.1"},
 		&session)
 	w.call(w.AgentKey, http.MethodPatch, "/v1/sessions/alpha.1", map[string]any{"state": "blocked", "status": "waits"},
 		&document{})
-	if m := w.rung(); m.Title != "the build is blocked" || m.Body != "waits" || m.Data["sessionId"] != "alpha.1" {
-		t.Errorf("for a session rings %+v", m)
+	if m := w.nextPush(); m.Title != "the build is blocked" || m.Body != "waits" || m.Data["sessionId"] != "alpha.1" {
+		t.Errorf("the push of a session is %+v", m)
 	}
 
 	answer, err := w.Sweep(t.Context(), "CleanupOrphanedTasks")
@@ -173,7 +173,7 @@ func TestWritesThroughTheHubCausePushesThroughTheEmulatorsTriggers(t *testing.T)
 		}
 	}
 	if len(w.pushes) != 0 {
-		t.Errorf("more rings: %+v", <-w.pushes)
+		t.Errorf("another push: %+v", <-w.pushes)
 	}
 }
 
