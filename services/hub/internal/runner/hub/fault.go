@@ -19,6 +19,7 @@ type Fault struct {
 	cause   *client.Error
 }
 
+// Error returns the message.
 func (f *Fault) Error() string { return f.Message }
 
 // Unwrap returns the client's error, which wraps the server's fault.
@@ -51,7 +52,7 @@ func Permanent(err error) bool {
 }
 
 const (
-	// maxUnits is the maxUnits pause between two tries, in units.
+	// maxUnits is the longest pause between two tries, in units.
 	maxUnits = 30
 	// maxRetryAfter is the longest pause that a server may ask for.
 	maxRetryAfter = 5 * time.Minute
