@@ -64,8 +64,9 @@ func TestAFloodOfUnknownFieldsCostsLittle(t *testing.T) {
 func TestADeepInputCostsLittle(t *testing.T) {
 	const levels = 5000
 	for name, args := range map[string]string{
-		"objects": `{"id":"a","unknown":` + strings.Repeat(`{"`+strings.Repeat("n", 90)+`":`, levels) + "1" + strings.Repeat("}", levels) + `}`,
-		"lists":   `{"id":"a","unknown":` + strings.Repeat(`[`, levels) + "1" + strings.Repeat("]", levels) + `}`,
+		"objects": `{"id":"a","unknown":` + strings.Repeat(`{"`+strings.Repeat("n", 90)+`":`, levels) + "1" +
+			strings.Repeat("}", levels) + `}`,
+		"lists": `{"id":"a","unknown":` + strings.Repeat(`[`, levels) + "1" + strings.Repeat("]", levels) + `}`,
 	} {
 		var err error
 		used := allocated(func() { _, _, err = call(t, args) })

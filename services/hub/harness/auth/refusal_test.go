@@ -78,7 +78,9 @@ func TestEachRefusalLeavesOneLineOverBothTransports(t *testing.T) {
 			401, revoked.ID, "this key was revoked"},
 		{"a revoked key over MCP", func(h ...string) hubtest.Answer { return hub.MCP(revoked.Key, "/mcp", list, h...).Answer },
 			401, revoked.ID, "this key was revoked"},
-		{"a forbidden operation", func(h ...string) hubtest.Answer { return hub.REST(agent.Key, "POST", "/v1/keys", input, h...) },
+		{"a forbidden operation", func(h ...string) hubtest.Answer {
+			return hub.REST(agent.Key, "POST", "/v1/keys", input, h...)
+		},
 			403, agent.ID, create.Name + " is for a human's key"},
 		{"a forbidden tool, which HTTP answers with 200", func(h ...string) hubtest.Answer {
 			return hub.Tool(agent.Key, "/mcp/x/"+create.Toolset, create.Name, input, h...).Answer

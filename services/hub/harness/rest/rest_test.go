@@ -54,7 +54,8 @@ func TestEveryRouteIsServedAndNeedsAKey(t *testing.T) {
 		for _, r := range o.Routes() {
 			path := params.ReplaceAllString(op.Path(r.Route), "nobody-made-this")
 			a := hub.Raw(op.Method(r.Route), path, nil)
-			if a.Status != 401 || a.Header.Get("WWW-Authenticate") != `Bearer realm="parley"` || a.Fault().Code != "UNAUTHENTICATED" {
+			if a.Status != 401 || a.Header.Get("WWW-Authenticate") != `Bearer realm="parley"` ||
+				a.Fault().Code != "UNAUTHENTICATED" {
 				t.Errorf("%s without a key: got %s, want 401", r.Route, a)
 			}
 			a = hub.REST(key, op.Method(r.Route), path, nil)

@@ -147,7 +147,8 @@ func TestAChallengeSaysWhyAsRFC6750HasIt(t *testing.T) {
 		"no key":         {"", `Bearer realm="parley"`},
 		"another scheme": {"Basic YTpi", `Bearer realm="parley"`},
 		"an empty key":   {"Bearer ", `Bearer realm="parley"`},
-		"a bad key":      {"Bearer bad", `Bearer realm="parley", error="invalid_token", error_description="this key is not known"`},
+		"a bad key": {"Bearer bad",
+			`Bearer realm="parley", error="invalid_token", error_description="this key is not known"`},
 	} {
 		r := request("", here)
 		r.Header.Set("Authorization", c.authorization)
@@ -157,7 +158,8 @@ func TestAChallengeSaysWhyAsRFC6750HasIt(t *testing.T) {
 		}
 	}
 	got := auth.Challenge(fault.New(fault.Unauthenticated, "a \"quote\", a \\ and\r\nSet-Cookie: ä"))
-	if want := `Bearer realm="parley", error="invalid_token", error_description="a 'quote', a ' and??Set-Cookie: ?"`; got != want {
+	want := `Bearer realm="parley", error="invalid_token", error_description="a 'quote', a ' and??Set-Cookie: ?"`
+	if got != want {
 		t.Errorf("got %s, want %s", got, want)
 	}
 }
