@@ -271,7 +271,7 @@ func (w *world) stale() {
 		w.Ledger.Record(op.Usage{Op: "get_tasks", Transport: "mcp", Caller: alpha, At: w.now()})
 		must(w, 0, w.Ledger.Flush(ctx))
 		name := "team-" + age.String()
-		w.employ(identity.Caller{User: "u", Program: name, Kind: identity.Agent}, name)
+		w.startTeam(identity.Caller{User: "u", Program: name, Kind: identity.Agent}, name)
 	}
 	w.now = today
 	gone, err := w.Team.Create(ctx, alpha, op.Fill(team.CreateInput{TeamName: "gone"}))
@@ -280,8 +280,8 @@ func (w *world) stale() {
 	must(w, deleted, err)
 }
 
-// employ creates a teammate with a task in progress.
-func (w *world) employ(lead identity.Caller, name string) {
+// startTeam creates a teammate with a task in progress.
+func (w *world) startTeam(lead identity.Caller, name string) {
 	w.t.Helper()
 	ctx, mate := w.t.Context(), "mate"
 	made, err := w.Team.Create(ctx, lead, op.Fill(team.CreateInput{TeamName: name}))

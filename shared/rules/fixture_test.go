@@ -68,7 +68,7 @@ func (d *fixture) ask(options ...string) string {
 	return out.QuestionID
 }
 
-// past returns the same desk with a clock that is 25 hours behind.
+// past returns the same fixture with a clock that is 25 hours behind.
 func (d *fixture) past() *fixture {
 	d.t.Helper()
 	then := *d
