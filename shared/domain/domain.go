@@ -36,6 +36,9 @@ type Resources interface{ Resources() []op.Resource }
 // Prompts is a domain that leads agents through its tools.
 type Prompts interface{ Prompts() []op.Prompt }
 
+// Guide is a domain with lines in the instructions that an MCP client gives its model.
+type Guide interface{ Guide() []op.Guide }
+
 // Sweep is one step of a scheduled sweep.
 type Sweep struct {
 	// Schedule is the name of the sweep that it is a step of: [Sessions], [Tasks], [Relay] or
