@@ -50,7 +50,7 @@ var elsewhere = []struct{ dir, files, reason string }{
 		"it supplies the files of verifications, by their tools' answers"},
 
 	{"services/hub/harness/hubtest", "badinput_test.go claim_test.go team_words_test.go tenancy_test.go",
-		"races, and words and inputs of one operation that no spec can say"},
+		"races, words, inputs and collisions of names that no spec can say"},
 	{"services/hub/harness/mcp", "eras_test.go front_test.go names_test.go resources_test.go toolsets_test.go",
 		"toolsets, aliases, holes of the protocol and resources are shown with certain tools"},
 	{"services/hub/harness/rest", "client_test.go compat_test.go faults_test.go rest_test.go",
