@@ -1,8 +1,9 @@
 # make run       builds and starts Parley on the embedded store
 # make test      runs lint and the tests, on both stores
+# make race      runs the tests under the race detector
 # make attack    runs the tests of attacks, whole
 # make proof     runs the tests with a browser, real clients, the Firebase Auth emulator, the MCP conformance suite, and
-#                servers under load
+#                servers under load, and those of make test under the race detector
 # make emulator  runs all parts of Parley as in the cloud, on the Firestore emulator
 # make deploy    deploys Parley to a Google Cloud project
 # make security  checks the dependencies for known vulnerabilities, and their checksums and signatures
@@ -77,14 +78,17 @@ else
 	@echo "npm is missing: the tests in $* are skipped"
 endif
 
-# One emulator serves the whole run. Tests run under the race detector, each once; lint builds and vets everything both
-# with the workspace and without it.
+# One emulator serves the whole run. Each test runs once; lint builds and vets everything both with the workspace and
+# without it.
 WITH_EMULATOR := cd shared && go run ./store/emulator/cmd/withemulator -- $(MAKE) -C .. --no-print-directory
 
 test: lint
 	$(WITH_EMULATOR) test-inside
 
-proof: setup
+race:
+	$(WITH_EMULATOR) race-inside
+
+proof: setup race
 	$(WITH_EMULATOR) proof-inside
 ifneq ($(NPM)$(REQUIRE_EMULATOR),)
 	$(MAKE) --no-print-directory conformance
@@ -102,18 +106,20 @@ attack: setup
 security:
 	GOVULNCHECK=$(GOVULNCHECK) .ci/security $(MODULES)
 
-.PHONY: test-inside attack-inside proof-inside
+.PHONY: test-inside race-inside attack-inside proof-inside
 # The packages of all modules that are tested with the workspace, and those of the current module that are tested
 # without it.
 WORK  := go list $(foreach m,$(MODULES),./$(m)/...) | grep -vE '$(PROOF)' | grep -vE '$(SHIPS)'
 ALONE := go list ./... | grep -E '$(SHIPS)'
 
 test-inside:
-	go test -race $(PARALLEL) -timeout 8m $$($(WORK) | grep -vE '$(NO_RACE)')
-	go test $(PARALLEL) -timeout 8m $$($(WORK) | grep -E '$(NO_RACE)')
-	cd $(HUB) && GOWORK=off go test -race $(PARALLEL) -timeout 8m $$($(ALONE) | grep -vE '$(NO_RACE)')
-	for m in $(HUB) $(HARNESS) functions; do (cd $$m && \
-		GOWORK=off go test $(PARALLEL) -timeout 8m $$($(ALONE) | grep -E '$(NO_RACE)')); done
+	go test $(PARALLEL) -timeout 8m $$($(WORK))
+	for m in $(HUB) $(HARNESS) functions; do (cd $$m && GOWORK=off go test $(PARALLEL) -timeout 8m $$($(ALONE))); done
+
+# The tests under the race detector, which make them several times slower.
+race-inside:
+	go test -race $(PARALLEL) -timeout 15m $$($(WORK) | grep -vE '$(NO_RACE)')
+	cd $(HUB) && GOWORK=off go test -race $(PARALLEL) -timeout 15m $$($(ALONE) | grep -vE '$(NO_RACE)')
 
 attack-inside:
 	found=; for m in $(MODULES); do cd $(CURDIR)/$$m; p=; dirs=$$(go list -f '{{.Dir}}' ./...); \
@@ -132,10 +138,11 @@ generate:
 	cd shared && go test ./app -run Golden -update
 	cd $(HARNESS) && go test ./mcp -run Golden -update
 
+# staticcheck compiles with the workspace, vet without it.
 lint:
 	@out=$$(gofmt -l $(MODULES)); if [ -n "$$out" ]; then echo "gofmt would change:"; echo "$$out"; exit 1; fi
-	for m in $(MODULES); do (cd $$m && go vet ./... && \
-		GOWORK=off go build ./... && GOWORK=off go vet ./... && go run $(STATICCHECK) ./...); done
+	go run $(STATICCHECK) $(foreach m,$(MODULES),./$(m)/...)
+	for m in $(MODULES); do (cd $$m && GOWORK=off go build ./... && GOWORK=off go vet ./...); done
 	cd $(HUB) && go vet -tags conformance,parleybench ./...
 
 bench: build
