@@ -1,10 +1,12 @@
 package app
 
 import (
+	"slices"
 	"testing"
 	"time"
 
 	"parley.internal/shared/dispatch"
+	"parley.internal/shared/domaintest"
 	"parley.internal/shared/keys"
 	"parley.internal/shared/op"
 	"parley.internal/shared/overview"
@@ -15,10 +17,18 @@ import (
 	"parley.internal/shared/store/storetest"
 )
 
+// clock is a clock that the test moves, and a source of ids.
+type clock struct {
+	domaintest.Clock
+	domaintest.IDs
+}
+
+func newClock() *clock { return &clock{} }
+
 // office holds all services on an empty store, with keys for two programs.
 type office struct {
 	*App
-	*storetest.Clock
+	*clock
 	t *testing.T
 }
 
@@ -26,10 +36,10 @@ func eachOffice(t *testing.T, test func(*testing.T, *office)) {
 	t.Helper()
 	t.Parallel()
 	storetest.Each(t, Schema(), func(t *testing.T, db *store.DB) {
-		clock := &storetest.Clock{}
+		clock := newClock()
 		o := &office{New(db, Ports{Now: clock.Now, NewID: clock.NewID}), clock, t}
 		for _, program := range []string{"alpha", "beta"} {
-			_, err := o.Keys.Create(t.Context(), human("u"), op.Fill(keys.CreateInput{Program: program}))
+			_, err := o.Keys.Create(t.Context(), domaintest.Human("u"), op.Fill(keys.CreateInput{Program: program}))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -38,20 +48,12 @@ func eachOffice(t *testing.T, test func(*testing.T, *office)) {
 	})
 }
 
-var alpha, beta = bound("u", "alpha"), bound("u", "beta")
-
-func must[T any](o *office, v T, err error) T {
-	o.t.Helper()
-	if err != nil {
-		o.t.Fatal(err)
-	}
-	return v
-}
+var alpha, beta = domaintest.Bound("u", "alpha"), domaintest.Bound("u", "beta")
 
 func (o *office) see(in overview.Input) overview.View {
 	o.t.Helper()
-	v, err := o.Overview.Get(o.t.Context(), human("u"), in)
-	return must(o, v, err)
+	v, err := o.Overview.Get(o.t.Context(), domaintest.Human("u"), in)
+	return domaintest.Must(v, err)(o.t)
 }
 
 // begin makes beta work on a task of alpha's in a session.
@@ -59,15 +61,15 @@ func (o *office) begin() (taskID string) {
 	o.t.Helper()
 	ctx := o.t.Context()
 	s, err := o.Pulse.Create(ctx, beta, op.Fill(pulse.CreateInput{Name: "b", SessionID: "beta.1"}))
-	must(o, s, err)
+	domaintest.Must(s, err)(o.t)
 	made, err := o.Dispatch.Create(ctx, alpha, op.Fill(dispatch.CreateInput{Title: "build it", Target: "beta"}))
-	must(o, made, err)
+	domaintest.Must(made, err)(o.t)
 	claim, err := o.Dispatch.Claim(ctx, beta, op.Fill(dispatch.ClaimInput{
 		TaskID:       made.TaskID,
 		SessionID:    "beta.1",
 		LeaseSeconds: 86_400,
 	}))
-	must(o, claim, err)
+	domaintest.Must(claim, err)(o.t)
 	return made.TaskID
 }
 
@@ -84,14 +86,14 @@ func TestAnOverviewShowsSessionsClaimsQuestionsAndUnreadMail(t *testing.T) {
 				Target:      "alpha",
 				MessageType: "STATUS",
 			}))
-			must(o, m, err)
+			domaintest.Must(m, err)(t)
 		}
 		q, err := o.Signal.Ask(t.Context(), beta, op.Fill(signal.AskInput{
 			Question: "which?",
 			Options:  []string{"a", "b"},
 			TTL:      60,
 		}))
-		must(o, q, err)
+		domaintest.Must(q, err)(t)
 		v = o.see(overview.Input{})
 		if len(v.Sessions) != 1 || v.Sessions[0].ID != "beta.1" || v.Sessions[0].Program != "beta" ||
 			!v.Sessions[0].LastHeartbeat.Equal(o.Now()) {
@@ -112,8 +114,9 @@ func TestAnOverviewShowsSessionsClaimsQuestionsAndUnreadMail(t *testing.T) {
 		if v := o.see(overview.Input{}); len(v.Questions) != 0 {
 			t.Errorf("a question that expired: %+v", v.Questions)
 		}
-		other, err := o.Overview.Get(t.Context(), human("v"), op.Fill(overview.Input{}))
-		if must(o, other, err); len(other.Sessions)+len(other.Claims)+len(other.Questions)+len(other.Unread) != 0 {
+		other, err := o.Overview.Get(t.Context(), domaintest.Human("v"), op.Fill(overview.Input{}))
+		domaintest.Must(other, err)(t)
+		if len(other.Sessions)+len(other.Claims)+len(other.Questions)+len(other.Unread) != 0 {
 			t.Errorf("another user sees %+v", other)
 		}
 	})
@@ -148,7 +151,7 @@ func TestAChangeEndsTheWaitOfAnOverview(t *testing.T) {
 			known := o.see(overview.Input{})
 			got := make(chan overview.View, 1)
 			go func() {
-				v, err := o.Overview.Get(ctx, human("u"), op.Fill(overview.Input{Since: known.Mark, WaitMs: 20_000}))
+				v, err := o.Overview.Get(ctx, domaintest.Human("u"), op.Fill(overview.Input{Since: known.Mark, WaitMs: 20_000}))
 				if err != nil {
 					t.Errorf("%s: %v", name, err)
 				}
@@ -173,13 +176,37 @@ func TestAHeartbeatDoesNotEndTheWaitOfAnOverview(t *testing.T) {
 			SessionID:     "beta.1",
 			LastHeartbeat: true,
 		}))
-		must(o, beat, err)
+		domaintest.Must(beat, err)(t)
 		renewed, err := o.Dispatch.Renew(t.Context(), beta, op.Fill(dispatch.RenewInput{TaskID: id, ClaimToken: 1}))
-		must(o, renewed, err)
+		domaintest.Must(renewed, err)(t)
 		v := o.see(overview.Input{Since: known.Mark, WaitMs: 1})
 		if v.Mark != known.Mark || !v.Sessions[0].LastHeartbeat.Equal(o.Now()) ||
 			!v.Claims[0].LeaseUntil.Equal(o.Now().Add(15*time.Minute)) {
 			t.Errorf("%+v after %+v", v, known)
+		}
+	})
+}
+
+// An overview shows live sessions, not past ones.
+func TestAnOverviewShowsTheSessionsThatAreLive(t *testing.T) {
+	eachOffice(t, func(t *testing.T, o *office) {
+		begin := func(id string, state pulse.State) {
+			v, err := o.Pulse.Create(t.Context(), alpha,
+				op.Fill(pulse.CreateInput{Name: id, SessionID: id, State: state}))
+			domaintest.Must(v, err)(t)
+		}
+		begin("silent", pulse.Working)
+		o.Pass(66 * time.Minute) // no sweep has come by since
+		begin("working", pulse.Working)
+		o.Pass(time.Second)
+		begin("pinned", pulse.Pinned)
+		begin("complete", pulse.Complete)
+		var shown []string
+		for _, s := range o.see(overview.Input{}).Sessions {
+			shown = append(shown, s.ID)
+		}
+		if !slices.Equal(shown, []string{"pinned", "working"}) {
+			t.Errorf("the overview shows the sessions %v, want pinned and working", shown)
 		}
 	})
 }

@@ -12,12 +12,12 @@ import (
 	"time"
 
 	"parley.internal/shared/dispatch"
+	"parley.internal/shared/domaintest"
 	"parley.internal/shared/op"
 	"parley.internal/shared/pulse"
 	"parley.internal/shared/relay"
 	"parley.internal/shared/store"
 	"parley.internal/shared/store/sqlite"
-	"parley.internal/shared/store/storetest"
 	"parley.internal/shared/task"
 	"parley.internal/shared/team"
 )
@@ -98,7 +98,7 @@ func grow(t *testing.T, dir, prefix string) *plant {
 	if err != nil {
 		t.Fatal(err)
 	}
-	clock := &storetest.Clock{}
+	clock := newClock()
 	ports := Ports{Now: clock.Now, NewID: func() string { return prefix + clock.NewID() }}
 	p := &plant{driver: &stepped{Driver: d}}
 	p.office = &office{New(store.New(d, Schema()), ports), clock, t}
@@ -116,19 +116,19 @@ func sow(t *testing.T) *sown {
 		id, token := p.claim(user, "ended", "", 0)
 		v, err := p.Dispatch.Complete(
 			t.Context(),
-			bound(user, "beta"),
+			domaintest.Bound(user, "beta"),
 			op.Fill(dispatch.CompleteInput{TaskID: id, ClaimToken: token}),
 		)
-		must(p.office, v, err)
+		domaintest.Must(v, err)(t)
 		p.record(user)
 	}
 	p.Pass(task.Retention)
 	for _, user := range users {
-		session, err := p.Pulse.Create(t.Context(), bound(user, "beta"), op.Fill(pulse.CreateInput{
+		session, err := p.Pulse.Create(t.Context(), domaintest.Bound(user, "beta"), op.Fill(pulse.CreateInput{
 			Name:      "b",
 			SessionID: "b." + user,
 		}))
-		must(p.office, session, err)
+		domaintest.Must(session, err)(t)
 		p.claim(user, "of a session", "b."+user, 86_400)
 		p.claim(user, "of the same session", "b."+user, 86_400)
 		if id, _ := p.claim(user, "lapsed", "", 0); user == "u" {
@@ -144,11 +144,11 @@ func sow(t *testing.T) *sown {
 	p.Pass(2 * time.Hour)
 	p.employ("busy")
 	for _, user := range users {
-		session, err := p.Pulse.Create(t.Context(), bound(user, "beta"), op.Fill(pulse.CreateInput{
+		session, err := p.Pulse.Create(t.Context(), domaintest.Bound(user, "beta"), op.Fill(pulse.CreateInput{
 			Name:      "live",
 			SessionID: "live." + user,
 		}))
-		must(p.office, session, err)
+		domaintest.Must(session, err)(t)
 		p.claim(user, "live", "live."+user, 0)
 		p.create(user, "waiting", 3600)
 		p.send(user, "unread", 3600)
@@ -162,77 +162,77 @@ func sow(t *testing.T) *sown {
 
 func (p *plant) create(user, title string, ttl int64) string {
 	p.t.Helper()
-	made, err := p.Dispatch.Create(p.t.Context(), bound(user, "alpha"), op.Fill(dispatch.CreateInput{
+	made, err := p.Dispatch.Create(p.t.Context(), domaintest.Bound(user, "alpha"), op.Fill(dispatch.CreateInput{
 		Title:  title,
 		Target: "beta",
 		TTL:    ttl,
 	}))
-	return must(p.office, made, err).TaskID
+	return domaintest.Must(made, err)(p.t).TaskID
 }
 
 func (p *plant) claim(user, title, session string, lease int) (id string, token int64) {
 	p.t.Helper()
 	id = p.create(user, title, 0)
-	c, err := p.Dispatch.Claim(p.t.Context(), bound(user, "beta"), op.Fill(dispatch.ClaimInput{
+	c, err := p.Dispatch.Claim(p.t.Context(), domaintest.Bound(user, "beta"), op.Fill(dispatch.ClaimInput{
 		TaskID:       id,
 		SessionID:    session,
 		LeaseSeconds: lease,
 	}))
-	return id, must(p.office, c, err).ClaimToken
+	return id, domaintest.Must(c, err)(p.t).ClaimToken
 }
 
 func (p *plant) send(user, text string, ttl int64) {
 	p.t.Helper()
-	m, err := p.Relay.Send(p.t.Context(), bound(user, "alpha"), op.Fill(relay.SendInput{
+	m, err := p.Relay.Send(p.t.Context(), domaintest.Bound(user, "alpha"), op.Fill(relay.SendInput{
 		Message:     text,
 		Target:      "beta",
 		MessageType: "STATUS",
 		TTL:         ttl,
 	}))
-	must(p.office, m, err)
+	domaintest.Must(m, err)(p.t)
 }
 
 func (p *plant) record(user string) {
 	p.t.Helper()
-	p.Ledger.Record(op.Usage{Op: "get_tasks", Transport: "mcp", Caller: bound(user, "alpha"), At: p.Now()})
-	must(p.office, 0, p.Ledger.Flush(p.t.Context()))
+	p.Ledger.Record(op.Usage{Op: "get_tasks", Transport: "mcp", Caller: domaintest.Bound(user, "alpha"), At: p.Now()})
+	domaintest.Check(p.t, p.Ledger.Flush(p.t.Context()))
 }
 
 // employ makes a teammate of a team of user u work on a task.
 func (p *plant) employ(name string) {
 	p.t.Helper()
-	ctx, lead, mate := p.t.Context(), bound("u", name), "mate"
+	ctx, lead, mate := p.t.Context(), domaintest.Bound("u", name), "mate"
 	made, err := p.Team.Create(ctx, lead, op.Fill(team.CreateInput{TeamName: name}))
-	must(p.office, made, err)
+	domaintest.Must(made, err)(p.t)
 	spawned, err := p.Team.Spawn(ctx, lead, op.Fill(team.SpawnInput{
 		TeamName:    name,
 		Name:        mate,
 		Prompt:      "p",
 		BackendType: team.External,
 	}))
-	must(p.office, spawned, err)
+	domaintest.Must(spawned, err)(p.t)
 	created, err := p.Team.CreateTask(ctx, lead, op.Fill(team.CreateTaskInput{TeamName: name, Subject: "s"}))
-	must(p.office, created, err)
+	domaintest.Must(created, err)(p.t)
 	v, err := p.Team.UpdateTask(ctx, lead, op.Fill(team.UpdateTaskInput{
 		TeamName: name,
 		TaskID:   created.ID,
 		Status:   team.InProgress,
 		Owner:    &mate,
 	}))
-	must(p.office, v, err)
+	domaintest.Must(v, err)(p.t)
 }
 
 // deleteTeam deletes a team that had tasks and mail, and returns its id.
 func (p *plant) deleteTeam(name string) string {
 	p.t.Helper()
 	p.employ(name)
-	killed, err := p.Team.Kill(p.t.Context(), bound("u", name), op.Fill(team.MemberInput{
+	killed, err := p.Team.Kill(p.t.Context(), domaintest.Bound("u", name), op.Fill(team.MemberInput{
 		TeamName:  name,
 		AgentName: "mate",
 	}))
-	must(p.office, killed, err)
-	gone, err := p.Team.Delete(p.t.Context(), bound("u", name), op.Fill(team.NameInput{TeamName: name}))
-	must(p.office, gone, err)
+	domaintest.Must(killed, err)(p.t)
+	gone, err := p.Team.Delete(p.t.Context(), domaintest.Bound("u", name), op.Fill(team.NameInput{TeamName: name}))
+	domaintest.Must(gone, err)(p.t)
 	for ref := range p.documents() {
 		if ref.Coll == "teamGraves" {
 			return ref.ID
@@ -248,7 +248,7 @@ func (p *plant) run(ctx context.Context, name string) Report {
 	for _, s := range p.sweeper.Sweeps() {
 		if s.Name == name {
 			report, err := s.Run(ctx, store.NewAdmin(p.sweeper.DB))
-			return must(p.office, report, err)
+			return domaintest.Must(report, err)(p.t)
 		}
 	}
 	p.t.Fatalf("no sweep %q", name)
@@ -387,18 +387,19 @@ func TestDocumentsWrittenDuringASweepSurviveIt(t *testing.T) {
 func (p *plant) meanwhile() map[store.Ref]store.Fields {
 	p.t.Helper()
 	before := p.documents()
-	session, err := p.Pulse.Create(p.t.Context(), bound("u", "beta"), op.Fill(pulse.CreateInput{
+	session, err := p.Pulse.Create(p.t.Context(), domaintest.Bound("u", "beta"), op.Fill(pulse.CreateInput{
 		Name:      "b",
 		SessionID: p.silent,
 	}))
-	must(p.office, session, err)
-	again, err := p.Dispatch.Claim(p.t.Context(), bound("u", "beta"), op.Fill(dispatch.ClaimInput{TaskID: p.lapsed}))
-	must(p.office, again, err)
-	beat, err := p.Team.Heartbeat(p.t.Context(), bound("u", "mate"), op.Fill(team.HeartbeatInput{
+	domaintest.Must(session, err)(p.t)
+	again, err := p.Dispatch.Claim(p.t.Context(), domaintest.Bound("u", "beta"),
+		op.Fill(dispatch.ClaimInput{TaskID: p.lapsed}))
+	domaintest.Must(again, err)(p.t)
+	beat, err := p.Team.Heartbeat(p.t.Context(), domaintest.Bound("u", "mate"), op.Fill(team.HeartbeatInput{
 		TeamName:  "quiet",
 		AgentName: "mate",
 	}))
-	must(p.office, beat, err)
+	domaintest.Must(beat, err)(p.t)
 	p.employ("new")
 	p.claim("u", "new", p.silent, 0) // in the session that is back
 	p.create("u", "new and waiting", 3600)

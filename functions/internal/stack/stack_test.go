@@ -8,7 +8,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -18,40 +17,24 @@ import (
 	"parley.internal/shared/push/fcm/fcmtest"
 	"parley.internal/shared/signal"
 	"parley.internal/shared/store/emulator"
+	"parley.internal/shared/supervise"
 	"parley.internal/shared/task"
 )
 
 // patience is the time that a test waits for an expected push.
 const patience = 40 * time.Second
 
-type lines struct {
-	mu   sync.Mutex
-	text bytes.Buffer
-}
-
-func (l *lines) Write(b []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.text.Write(b)
-}
-
-func (l *lines) String() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.text.String()
-}
-
 // world is a stack with the pushes that it sent.
 type world struct {
 	*Stack
 	t      *testing.T
 	pushes chan fcmtest.Message
-	logs   *lines
+	logs   *supervise.Output
 }
 
 func begin(t *testing.T) *world {
 	t.Helper()
-	w := &world{t: t, pushes: make(chan fcmtest.Message, 100), logs: &lines{}}
+	w := &world{t: t, pushes: make(chan fcmtest.Message, 100), logs: &supervise.Output{}}
 	var err error
 	w.Stack, err = Start(t.Context(), Options{OnPush: func(m fcmtest.Message) { w.pushes <- m }, Output: w.logs})
 	if errors.Is(err, emulator.ErrNone) && !emulator.Required() {

@@ -29,7 +29,7 @@ func TestEveryExampleEndsAsItsSpecSaysAndMeansTheSameOverBothTransports(t *testi
 				if a != b {
 					t.Errorf("%s:\nREST %s\nMCP  %s", title, a, b)
 				}
-				here.clock.Add(there.clock.Now().Sub(here.clock.Now()))
+				here.clock.Pass(there.clock.Now().Sub(here.clock.Now()))
 			}
 		}
 	})

@@ -12,6 +12,7 @@ import (
 	"parley.internal/services/hub/harness/hubtest"
 	"parley.internal/services/hub/internal/rest"
 	"parley.internal/shared/app"
+	"parley.internal/shared/domaintest"
 	"parley.internal/shared/fault"
 	"parley.internal/shared/identity"
 	"parley.internal/shared/keys"
@@ -37,7 +38,7 @@ const (
 // city is a hub with a clock, and a counter of the people who use it.
 type city struct {
 	hub   *hubtest.Hub
-	clock *hubtest.Clock
+	clock *domaintest.Clock
 	db    *store.DB
 	name  string
 	met   int
@@ -47,7 +48,7 @@ type city struct {
 // store.
 func newCity(t *testing.T, db *store.DB, name string) *city {
 	t.Helper()
-	c := &city{clock: hubtest.NewClock(), db: db, name: name}
+	c := &city{clock: &domaintest.Clock{}, db: db, name: name}
 	c.hub = hubtest.New(t, db, hubtest.Options{Now: c.clock.Now})
 	return c
 }
@@ -119,13 +120,13 @@ func (p *person) key(as op.Role) string {
 }
 
 // Pass implements optest.Caller.
-func (p *person) Pass(d time.Duration) { p.clock.Add(d) }
+func (p *person) Pass(d time.Duration) { p.clock.Pass(d) }
 
 // Call implements optest.Caller.
 func (p *person) Call(t testing.TB, o *op.Op, as op.Role, in op.In) (json.RawMessage, error) {
 	t.Helper()
 	key := p.key(as)
-	p.clock.Add(time.Second) // so that calls have an order
+	p.clock.Pass(time.Second) // so that calls have an order
 	if p.by == overMCP && !o.RESTOnly {
 		return toolOutcome(t, o, p.hub.Tool(key, everything, o.Name, in))
 	}

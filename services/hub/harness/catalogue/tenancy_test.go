@@ -54,7 +54,7 @@ func tryToReach(t *testing.T, o *op.Op, e op.Example, owner, stranger, alone *pe
 		reach[o.Wait] = 1 // nothing comes
 	}
 	documents := owner.documents(t, owner.user)
-	alone.clock.Add(stranger.clock.Now().Sub(alone.clock.Now()))
+	alone.clock.Pass(stranger.clock.Now().Sub(alone.clock.Now()))
 	call := func(p *person, in op.In) (string, error) {
 		out, err := p.Call(t, o, e.As, in)
 		p.hub.Settle()
