@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"parley.internal/shared/dispatch"
+	"parley.internal/shared/domaintest"
 	"parley.internal/shared/keys"
 	"parley.internal/shared/op"
 	"parley.internal/shared/overview"
@@ -12,10 +13,18 @@ import (
 	"parley.internal/shared/store/storetest"
 )
 
+// clock is a clock that the test moves, and a source of ids.
+type clock struct {
+	domaintest.Clock
+	domaintest.IDs
+}
+
+func newClock() *clock { return &clock{} }
+
 // fixture holds all services on an empty store, with keys for two programs.
 type fixture struct {
 	*App
-	*storetest.Clock
+	*clock
 	t *testing.T
 }
 
@@ -23,10 +32,10 @@ func eachStore(t *testing.T, test func(*testing.T, *fixture)) {
 	t.Helper()
 	t.Parallel()
 	storetest.Each(t, Schema(), func(t *testing.T, db *store.DB) {
-		clock := &storetest.Clock{}
+		clock := newClock()
 		o := &fixture{New(db, Ports{Now: clock.Now, NewID: clock.NewID}), clock, t}
 		for _, program := range []string{"alpha", "beta"} {
-			_, err := o.Keys.Create(t.Context(), human("u"), op.Fill(keys.CreateInput{Program: program}))
+			_, err := o.Keys.Create(t.Context(), domaintest.Human("u"), op.Fill(keys.CreateInput{Program: program}))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -35,20 +44,12 @@ func eachStore(t *testing.T, test func(*testing.T, *fixture)) {
 	})
 }
 
-var alpha, beta = bound("u", "alpha"), bound("u", "beta")
-
-func must[T any](o *fixture, v T, err error) T {
-	o.t.Helper()
-	if err != nil {
-		o.t.Fatal(err)
-	}
-	return v
-}
+var alpha, beta = domaintest.Bound("u", "alpha"), domaintest.Bound("u", "beta")
 
 func (o *fixture) overview(in overview.Input) overview.View {
 	o.t.Helper()
-	v, err := o.Overview.Get(o.t.Context(), human("u"), in)
-	return must(o, v, err)
+	v, err := o.Overview.Get(o.t.Context(), domaintest.Human("u"), in)
+	return domaintest.Must(v, err)(o.t)
 }
 
 // startTask makes beta claim a task of alpha's in a session.
@@ -56,14 +57,14 @@ func (o *fixture) startTask() (taskID string) {
 	o.t.Helper()
 	ctx := o.t.Context()
 	s, err := o.Pulse.Create(ctx, beta, op.Fill(pulse.CreateInput{Name: "b", SessionID: "beta.1"}))
-	must(o, s, err)
+	domaintest.Must(s, err)(o.t)
 	made, err := o.Dispatch.Create(ctx, alpha, op.Fill(dispatch.CreateInput{Title: "build it", Target: "beta"}))
-	must(o, made, err)
+	domaintest.Must(made, err)(o.t)
 	claim, err := o.Dispatch.Claim(ctx, beta, op.Fill(dispatch.ClaimInput{
 		TaskID:       made.TaskID,
 		SessionID:    "beta.1",
 		LeaseSeconds: 86_400,
 	}))
-	must(o, claim, err)
+	domaintest.Must(claim, err)(o.t)
 	return made.TaskID
 }

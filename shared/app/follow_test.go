@@ -13,6 +13,7 @@ import (
 
 	"parley.internal/shared/dispatch"
 	"parley.internal/shared/domain"
+	"parley.internal/shared/domaintest"
 	"parley.internal/shared/fault"
 	"parley.internal/shared/op"
 	"parley.internal/shared/pulse"
@@ -20,7 +21,6 @@ import (
 	"parley.internal/shared/signal"
 	"parley.internal/shared/store"
 	"parley.internal/shared/store/sqlite"
-	"parley.internal/shared/store/storetest"
 	"parley.internal/shared/task"
 )
 
@@ -61,20 +61,20 @@ func (p *phone) heard() []string {
 // laptop is an app over SQLite, as on a laptop.
 type laptop struct {
 	*App
-	*storetest.Clock
+	*clock
 	t     *testing.T
 	file  *sqlite.Driver
 	phone *phone
 }
 
-func openLaptop(t *testing.T, file string, clock *storetest.Clock) *laptop {
+func openLaptop(t *testing.T, file string, clock *clock) *laptop {
 	t.Helper()
 	d, err := sqlite.Open(t.Context(), file, Schema())
 	if err != nil {
 		t.Fatal(err)
 	}
 	p := newPhone()
-	l := &laptop{Clock: clock, t: t, file: d, phone: p}
+	l := &laptop{clock: clock, t: t, file: d, phone: p}
 	l.App = New(store.New(d, Schema()), Ports{Now: clock.Now, NewID: clock.NewID, Sender: p})
 	t.Cleanup(func() { _ = l.DB.Close() })
 	return l
@@ -112,7 +112,7 @@ func (p *phone) await(t *testing.T, n int) {
 
 // scene makes one change of each kind that sends a notification, and some that send none. It returns the number of
 // notifications.
-func scene(t *testing.T, a *App, clock *storetest.Clock) int {
+func scene(t *testing.T, a *App, clock *clock) int {
 	t.Helper()
 	ctx := t.Context()
 	ok := func(err error) {
@@ -122,7 +122,8 @@ func scene(t *testing.T, a *App, clock *storetest.Clock) int {
 		}
 		clock.Pass(time.Second)
 	}
-	_, err := a.Signal.Register(ctx, human("u"), op.Fill(signal.DeviceInput{Token: "phone", Platform: "android"}))
+	_, err := a.Signal.Register(ctx, domaintest.Human("u"),
+		op.Fill(signal.DeviceInput{Token: "phone", Platform: "android"}))
 	ok(err)
 	_, err = a.Signal.Ask(ctx, alpha, op.Fill(signal.AskInput{Question: "Ship it?"}))
 	ok(err)
@@ -164,9 +165,9 @@ func scene(t *testing.T, a *App, clock *storetest.Clock) int {
 
 func TestTheFollowerSendsNotifications(t *testing.T) {
 	t.Parallel()
-	l := openLaptop(t, filepath.Join(t.TempDir(), "p.db"), &storetest.Clock{})
+	l := openLaptop(t, filepath.Join(t.TempDir(), "p.db"), newClock())
 	stop := l.follow()
-	l.phone.await(t, scene(t, l.App, l.Clock))
+	l.phone.await(t, scene(t, l.App, l.clock))
 	stop()
 	heard := strings.Join(l.phone.heard(), "\n")
 	for _, want := range []string{
@@ -183,7 +184,7 @@ func TestTheFollowerSendsNotifications(t *testing.T) {
 // documents that result from them are the same.
 func TestTheFeedAndTriggersHaveTheSameEffects(t *testing.T) {
 	t.Parallel()
-	clock := &storetest.Clock{}
+	clock := newClock()
 	l := openLaptop(t, filepath.Join(t.TempDir(), "p.db"), clock)
 	// The feed keeps every change for the triggers; the follower reads them later.
 	all, err := l.file.Feed(t.Context(), store.Follow{Collection: "tasks"}, store.Follow{Collection: "sessions"})
@@ -197,8 +198,8 @@ func TestTheFeedAndTriggersHaveTheSameEffects(t *testing.T) {
 	}
 	// The same documents in another store, with events as triggers deliver them: to each function of their
 	// collection and kind, twice, and in random order.
-	cloud := openLaptop(t, filepath.Join(t.TempDir(), "p.db"), &storetest.Clock{})
-	scene(t, cloud.App, cloud.Clock)
+	cloud := openLaptop(t, filepath.Join(t.TempDir(), "p.db"), newClock())
+	scene(t, cloud.App, cloud.clock)
 	slices.Reverse(events)
 	for range 2 {
 		for _, e := range events {
@@ -241,7 +242,7 @@ func marks(t *testing.T, a *App, events []store.Event) string {
 
 func TestUnhandledEventsAreHandledAfterARestart(t *testing.T) {
 	t.Parallel()
-	clock, file := &storetest.Clock{}, filepath.Join(t.TempDir(), "p.db")
+	clock, file := newClock(), filepath.Join(t.TempDir(), "p.db")
 	l := openLaptop(t, file, clock)
 	stop := l.follow()
 	l.phone.fail(fault.New(fault.Unavailable, "down"))
@@ -280,7 +281,7 @@ func TestUnhandledEventsAreHandledAfterARestart(t *testing.T) {
 // An event that cannot be delivered does not delay the others, and is tried again.
 func TestAFailedEventDoesNotDelayOthers(t *testing.T) {
 	t.Parallel()
-	l := openLaptop(t, filepath.Join(t.TempDir(), "p.db"), &storetest.Clock{})
+	l := openLaptop(t, filepath.Join(t.TempDir(), "p.db"), newClock())
 	stop := l.follow()
 	defer stop()
 	l.phone.fail(fault.New(fault.Unavailable, "down"))
@@ -309,7 +310,7 @@ func TestAFailedEventDoesNotDelayOthers(t *testing.T) {
 
 func TestAnEventIsHandledDroppedOrRedelivered(t *testing.T) {
 	t.Parallel()
-	now := storetest.Start
+	now := domaintest.Start
 	e := store.Event{
 		ID:   "e",
 		At:   now.Add(-time.Hour),

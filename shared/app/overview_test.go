@@ -1,40 +1,18 @@
 package app
 
 import (
-	"fmt"
+	"slices"
 	"testing"
 	"time"
 
 	"parley.internal/shared/dispatch"
+	"parley.internal/shared/domaintest"
 	"parley.internal/shared/op"
 	"parley.internal/shared/overview"
 	"parley.internal/shared/pulse"
 	"parley.internal/shared/relay"
 	"parley.internal/shared/signal"
 )
-
-// An overview shows live sessions, not past ones.
-func TestAnOverviewShowsTheSessionsThatAreLive(t *testing.T) {
-	each(t, func(t *testing.T, w *world) {
-		agent := bound("u", "alpha")
-		begin := func(id, state string) {
-			w.must(agent, "create_session", map[string]any{"name": id, "sessionId": id, "state": state})
-		}
-		begin("silent", "working")
-		w.now = w.now.Add(66 * time.Minute) // no sweep has come by since
-		begin("working", "working")
-		w.now = w.now.Add(time.Second)
-		begin("pinned", "pinned")
-		begin("complete", "complete")
-		shown := []string{}
-		for _, s := range w.must(human("u"), "get_overview", map[string]any{})["sessions"].([]any) {
-			shown = append(shown, fmt.Sprint(s.(map[string]any)["id"]))
-		}
-		if fmt.Sprint(shown) != "[pinned working]" {
-			t.Errorf("the overview shows the sessions %v, want pinned and working", shown)
-		}
-	})
-}
 
 func TestAnOverviewShowsSessionsClaimsQuestionsAndUnreadMail(t *testing.T) {
 	eachStore(t, func(t *testing.T, o *fixture) {
@@ -49,14 +27,14 @@ func TestAnOverviewShowsSessionsClaimsQuestionsAndUnreadMail(t *testing.T) {
 				Target:      "alpha",
 				MessageType: "STATUS",
 			}))
-			must(o, m, err)
+			domaintest.Must(m, err)(t)
 		}
 		q, err := o.Signal.Ask(t.Context(), beta, op.Fill(signal.AskInput{
 			Question: "which?",
 			Options:  []string{"a", "b"},
 			TTL:      60,
 		}))
-		must(o, q, err)
+		domaintest.Must(q, err)(t)
 		v = o.overview(overview.Input{})
 		if len(v.Sessions) != 1 || v.Sessions[0].ID != "beta.1" || v.Sessions[0].Program != "beta" ||
 			!v.Sessions[0].LastHeartbeat.Equal(o.Now()) {
@@ -77,8 +55,9 @@ func TestAnOverviewShowsSessionsClaimsQuestionsAndUnreadMail(t *testing.T) {
 		if v := o.overview(overview.Input{}); len(v.Questions) != 0 {
 			t.Errorf("a question that expired: %+v", v.Questions)
 		}
-		other, err := o.Overview.Get(t.Context(), human("v"), op.Fill(overview.Input{}))
-		if must(o, other, err); len(other.Sessions)+len(other.Claims)+len(other.Questions)+len(other.Unread) != 0 {
+		other, err := o.Overview.Get(t.Context(), domaintest.Human("v"), op.Fill(overview.Input{}))
+		domaintest.Must(other, err)(t)
+		if len(other.Sessions)+len(other.Claims)+len(other.Questions)+len(other.Unread) != 0 {
 			t.Errorf("another user sees %+v", other)
 		}
 	})
@@ -113,7 +92,7 @@ func TestAChangeEndsTheWaitOfAnOverview(t *testing.T) {
 			known := o.overview(overview.Input{})
 			got := make(chan overview.View, 1)
 			go func() {
-				v, err := o.Overview.Get(ctx, human("u"), op.Fill(overview.Input{Since: known.Mark, WaitMs: 20_000}))
+				v, err := o.Overview.Get(ctx, domaintest.Human("u"), op.Fill(overview.Input{Since: known.Mark, WaitMs: 20_000}))
 				if err != nil {
 					t.Errorf("%s: %v", name, err)
 				}
@@ -138,13 +117,37 @@ func TestAHeartbeatDoesNotEndTheWaitOfAnOverview(t *testing.T) {
 			SessionID:     "beta.1",
 			LastHeartbeat: true,
 		}))
-		must(o, beat, err)
+		domaintest.Must(beat, err)(t)
 		renewed, err := o.Dispatch.Renew(t.Context(), beta, op.Fill(dispatch.RenewInput{TaskID: id, ClaimToken: 1}))
-		must(o, renewed, err)
+		domaintest.Must(renewed, err)(t)
 		v := o.overview(overview.Input{Since: known.Mark, WaitMs: 1})
 		if v.Mark != known.Mark || !v.Sessions[0].LastHeartbeat.Equal(o.Now()) ||
 			!v.Claims[0].LeaseUntil.Equal(o.Now().Add(15*time.Minute)) {
 			t.Errorf("%+v after %+v", v, known)
+		}
+	})
+}
+
+// An overview shows live sessions, not past ones.
+func TestAnOverviewShowsTheSessionsThatAreLive(t *testing.T) {
+	eachStore(t, func(t *testing.T, o *fixture) {
+		begin := func(id string, state pulse.State) {
+			v, err := o.Pulse.Create(t.Context(), alpha,
+				op.Fill(pulse.CreateInput{Name: id, SessionID: id, State: state}))
+			domaintest.Must(v, err)(t)
+		}
+		begin("silent", pulse.Working)
+		o.Pass(66 * time.Minute) // no sweep has run since
+		begin("working", pulse.Working)
+		o.Pass(time.Second)
+		begin("pinned", pulse.Pinned)
+		begin("complete", pulse.Complete)
+		var shown []string
+		for _, s := range o.overview(overview.Input{}).Sessions {
+			shown = append(shown, s.ID)
+		}
+		if !slices.Equal(shown, []string{"pinned", "working"}) {
+			t.Errorf("the overview shows the sessions %v, want pinned and working", shown)
 		}
 	})
 }

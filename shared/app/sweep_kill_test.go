@@ -11,12 +11,12 @@ import (
 	"time"
 
 	"parley.internal/shared/dispatch"
+	"parley.internal/shared/domaintest"
 	"parley.internal/shared/op"
 	"parley.internal/shared/pulse"
 	"parley.internal/shared/relay"
 	"parley.internal/shared/store"
 	"parley.internal/shared/store/sqlite"
-	"parley.internal/shared/store/storetest"
 	"parley.internal/shared/task"
 	"parley.internal/shared/team"
 )
@@ -58,7 +58,7 @@ func openFilled(t *testing.T, dir, prefix string) *filled {
 	if err != nil {
 		t.Fatal(err)
 	}
-	clock := &storetest.Clock{}
+	clock := newClock()
 	ports := Ports{Now: clock.Now, NewID: func() string { return prefix + clock.NewID() }}
 	p := &filled{driver: &stepped{Driver: d}}
 	p.fixture = &fixture{New(store.New(d, Schema()), ports), clock, t}
@@ -76,19 +76,19 @@ func newTemplate(t *testing.T) *template {
 		id, token := p.claim(user, "ended", "", 0)
 		v, err := p.Dispatch.Complete(
 			t.Context(),
-			bound(user, "beta"),
+			domaintest.Bound(user, "beta"),
 			op.Fill(dispatch.CompleteInput{TaskID: id, ClaimToken: token}),
 		)
-		must(p.fixture, v, err)
+		domaintest.Must(v, err)(t)
 		p.record(user)
 	}
 	p.Pass(task.Retention)
 	for _, user := range users {
-		session, err := p.Pulse.Create(t.Context(), bound(user, "beta"), op.Fill(pulse.CreateInput{
+		session, err := p.Pulse.Create(t.Context(), domaintest.Bound(user, "beta"), op.Fill(pulse.CreateInput{
 			Name:      "b",
 			SessionID: "b." + user,
 		}))
-		must(p.fixture, session, err)
+		domaintest.Must(session, err)(t)
 		p.claim(user, "of a session", "b."+user, 86_400)
 		p.claim(user, "of the same session", "b."+user, 86_400)
 		if id, _ := p.claim(user, "lapsed", "", 0); user == "u" {
@@ -104,11 +104,11 @@ func newTemplate(t *testing.T) *template {
 	p.Pass(2 * time.Hour)
 	p.startTeam("busy")
 	for _, user := range users {
-		session, err := p.Pulse.Create(t.Context(), bound(user, "beta"), op.Fill(pulse.CreateInput{
+		session, err := p.Pulse.Create(t.Context(), domaintest.Bound(user, "beta"), op.Fill(pulse.CreateInput{
 			Name:      "live",
 			SessionID: "live." + user,
 		}))
-		must(p.fixture, session, err)
+		domaintest.Must(session, err)(t)
 		p.claim(user, "live", "live."+user, 0)
 		p.create(user, "waiting", 3600)
 		p.send(user, "unread", 3600)
@@ -122,77 +122,77 @@ func newTemplate(t *testing.T) *template {
 
 func (p *filled) create(user, title string, ttl int64) string {
 	p.t.Helper()
-	made, err := p.Dispatch.Create(p.t.Context(), bound(user, "alpha"), op.Fill(dispatch.CreateInput{
+	made, err := p.Dispatch.Create(p.t.Context(), domaintest.Bound(user, "alpha"), op.Fill(dispatch.CreateInput{
 		Title:  title,
 		Target: "beta",
 		TTL:    ttl,
 	}))
-	return must(p.fixture, made, err).TaskID
+	return domaintest.Must(made, err)(p.t).TaskID
 }
 
 func (p *filled) claim(user, title, session string, lease int) (id string, token int64) {
 	p.t.Helper()
 	id = p.create(user, title, 0)
-	c, err := p.Dispatch.Claim(p.t.Context(), bound(user, "beta"), op.Fill(dispatch.ClaimInput{
+	c, err := p.Dispatch.Claim(p.t.Context(), domaintest.Bound(user, "beta"), op.Fill(dispatch.ClaimInput{
 		TaskID:       id,
 		SessionID:    session,
 		LeaseSeconds: lease,
 	}))
-	return id, must(p.fixture, c, err).ClaimToken
+	return id, domaintest.Must(c, err)(p.t).ClaimToken
 }
 
 func (p *filled) send(user, text string, ttl int64) {
 	p.t.Helper()
-	m, err := p.Relay.Send(p.t.Context(), bound(user, "alpha"), op.Fill(relay.SendInput{
+	m, err := p.Relay.Send(p.t.Context(), domaintest.Bound(user, "alpha"), op.Fill(relay.SendInput{
 		Message:     text,
 		Target:      "beta",
 		MessageType: "STATUS",
 		TTL:         ttl,
 	}))
-	must(p.fixture, m, err)
+	domaintest.Must(m, err)(p.t)
 }
 
 func (p *filled) record(user string) {
 	p.t.Helper()
-	p.Ledger.Record(op.Usage{Op: "get_tasks", Transport: "mcp", Caller: bound(user, "alpha"), At: p.Now()})
-	must(p.fixture, 0, p.Ledger.Flush(p.t.Context()))
+	p.Ledger.Record(op.Usage{Op: "get_tasks", Transport: "mcp", Caller: domaintest.Bound(user, "alpha"), At: p.Now()})
+	domaintest.Check(p.t, p.Ledger.Flush(p.t.Context()))
 }
 
 // startTeam makes a teammate of a team of user u work on a task.
 func (p *filled) startTeam(name string) {
 	p.t.Helper()
-	ctx, lead, mate := p.t.Context(), bound("u", name), "mate"
+	ctx, lead, mate := p.t.Context(), domaintest.Bound("u", name), "mate"
 	made, err := p.Team.Create(ctx, lead, op.Fill(team.CreateInput{TeamName: name}))
-	must(p.fixture, made, err)
+	domaintest.Must(made, err)(p.t)
 	spawned, err := p.Team.Spawn(ctx, lead, op.Fill(team.SpawnInput{
 		TeamName:    name,
 		Name:        mate,
 		Prompt:      "p",
 		BackendType: team.External,
 	}))
-	must(p.fixture, spawned, err)
+	domaintest.Must(spawned, err)(p.t)
 	created, err := p.Team.CreateTask(ctx, lead, op.Fill(team.CreateTaskInput{TeamName: name, Subject: "s"}))
-	must(p.fixture, created, err)
+	domaintest.Must(created, err)(p.t)
 	v, err := p.Team.UpdateTask(ctx, lead, op.Fill(team.UpdateTaskInput{
 		TeamName: name,
 		TaskID:   created.ID,
 		Status:   team.InProgress,
 		Owner:    &mate,
 	}))
-	must(p.fixture, v, err)
+	domaintest.Must(v, err)(p.t)
 }
 
 // deleteTeam deletes a team that had tasks and mail, and returns its id.
 func (p *filled) deleteTeam(name string) string {
 	p.t.Helper()
 	p.startTeam(name)
-	killed, err := p.Team.Kill(p.t.Context(), bound("u", name), op.Fill(team.MemberInput{
+	killed, err := p.Team.Kill(p.t.Context(), domaintest.Bound("u", name), op.Fill(team.MemberInput{
 		TeamName:  name,
 		AgentName: "mate",
 	}))
-	must(p.fixture, killed, err)
-	gone, err := p.Team.Delete(p.t.Context(), bound("u", name), op.Fill(team.NameInput{TeamName: name}))
-	must(p.fixture, gone, err)
+	domaintest.Must(killed, err)(p.t)
+	gone, err := p.Team.Delete(p.t.Context(), domaintest.Bound("u", name), op.Fill(team.NameInput{TeamName: name}))
+	domaintest.Must(gone, err)(p.t)
 	for ref := range p.documents() {
 		if ref.Coll == "teamGraves" {
 			return ref.ID
@@ -208,7 +208,7 @@ func (p *filled) run(ctx context.Context, name string) Report {
 	for _, s := range p.sweeper.Sweeps() {
 		if s.Name == name {
 			report, err := s.Run(ctx, store.NewAdmin(p.sweeper.DB))
-			return must(p.fixture, report, err)
+			return domaintest.Must(report, err)(p.t)
 		}
 	}
 	p.t.Fatalf("no sweep %q", name)
@@ -303,18 +303,19 @@ func TestDocumentsWrittenDuringASweepSurviveIt(t *testing.T) {
 func (p *filled) meanwhile() map[store.Ref]store.Fields {
 	p.t.Helper()
 	before := p.documents()
-	session, err := p.Pulse.Create(p.t.Context(), bound("u", "beta"), op.Fill(pulse.CreateInput{
+	session, err := p.Pulse.Create(p.t.Context(), domaintest.Bound("u", "beta"), op.Fill(pulse.CreateInput{
 		Name:      "b",
 		SessionID: p.silent,
 	}))
-	must(p.fixture, session, err)
-	again, err := p.Dispatch.Claim(p.t.Context(), bound("u", "beta"), op.Fill(dispatch.ClaimInput{TaskID: p.lapsed}))
-	must(p.fixture, again, err)
-	beat, err := p.Team.Heartbeat(p.t.Context(), bound("u", "mate"), op.Fill(team.HeartbeatInput{
+	domaintest.Must(session, err)(p.t)
+	again, err := p.Dispatch.Claim(p.t.Context(), domaintest.Bound("u", "beta"),
+		op.Fill(dispatch.ClaimInput{TaskID: p.lapsed}))
+	domaintest.Must(again, err)(p.t)
+	beat, err := p.Team.Heartbeat(p.t.Context(), domaintest.Bound("u", "mate"), op.Fill(team.HeartbeatInput{
 		TeamName:  "quiet",
 		AgentName: "mate",
 	}))
-	must(p.fixture, beat, err)
+	domaintest.Must(beat, err)(p.t)
 	p.startTeam("new")
 	p.claim("u", "new", p.silent, 0) // in the session that is back
 	p.create("u", "new and waiting", 3600)

@@ -37,6 +37,9 @@ type Resources interface{ Resources() []op.Resource }
 // Prompts is implemented by a domain with MCP prompts, which guide an agent through its tools.
 type Prompts interface{ Prompts() []op.Prompt }
 
+// Guide is a domain with lines in the instructions that an MCP client gives its model.
+type Guide interface{ Guide() []op.Guide }
+
 // Sweep is one step of a scheduled sweep.
 type Sweep struct {
 	// Schedule is the sweep that runs the step: [Sessions], [Tasks], [Relay] or [Ledger].

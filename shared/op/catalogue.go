@@ -24,6 +24,8 @@ type Catalogue struct {
 	Resources []Resource
 	// Prompts are the prompts that MCP clients offer to people.
 	Prompts []Prompt
+	// Guides are the lines of the instructions of MCP endpoints.
+	Guides []Guide
 	// Defaults are the toolsets of a caller that chooses none.
 	Defaults []string
 	// Log receives one line for each call; nil disables it. Now is the clock for durations; [NewCatalogue] sets it to

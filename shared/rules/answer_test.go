@@ -307,7 +307,7 @@ func wakes(t *testing.T, p *project) {
 	}
 	out, err := d.Response(t.Context(), d.agent, signal.ResponseInput{QuestionID: id})
 	if err != nil || out != has.Answer {
-		t.Errorf("get_response answers %+v, %v", out, err)
+		t.Errorf("the response is %+v, %v", out, err)
 	}
 	for status, want := range map[signal.Status]int{signal.Pending: 0, signal.Answered: 1, signal.Expired: 0} {
 		out, err := d.List(t.Context(), d.person, op.Fill(signal.ListInput{Status: status}))

@@ -13,6 +13,7 @@ import (
 	"parley.internal/services/hub/harness/hubtest"
 	"parley.internal/services/hub/internal/auth"
 	"parley.internal/shared/app"
+	"parley.internal/shared/domaintest"
 	"parley.internal/shared/keys"
 	"parley.internal/shared/op"
 	"parley.internal/shared/store/storetest"
@@ -52,7 +53,7 @@ func (j *journal) refusals(t *testing.T) (lines []map[string]any, text string) {
 func TestEachRefusalLeavesOneLineOverBothTransports(t *testing.T) {
 	t.Parallel()
 	j := &journal{}
-	clock := hubtest.NewClock()
+	clock := &domaintest.Clock{}
 	hub := hubtest.New(t, storetest.SQLite(t, app.Schema()), hubtest.Options{Now: clock.Now,
 		Limits: auth.Limits{Rate: 0.001, Burst: 2, Proxies: 1}, Log: slog.New(slog.NewJSONHandler(j, nil))})
 	agent, revoked := hub.NewKey("u", keys.CreateInput{Program: "alpha"}), hub.NewKey("u", keys.CreateInput{})

@@ -29,7 +29,7 @@ func TestEveryExampleHasTheOutcomeOfItsSpecOverBothTransports(t *testing.T) {
 				if a != b {
 					t.Errorf("%s:\nREST %s\nMCP  %s", title, a, b)
 				}
-				here.clock.Add(there.clock.Now().Sub(here.clock.Now()))
+				here.clock.Pass(there.clock.Now().Sub(here.clock.Now()))
 			}
 		}
 	})

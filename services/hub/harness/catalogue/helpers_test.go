@@ -12,6 +12,7 @@ import (
 	"parley.internal/services/hub/harness/hubtest"
 	"parley.internal/services/hub/internal/rest"
 	"parley.internal/shared/app"
+	"parley.internal/shared/domaintest"
 	"parley.internal/shared/fault"
 	"parley.internal/shared/identity"
 	"parley.internal/shared/keys"
@@ -37,7 +38,7 @@ const (
 // testHub is a hub with a clock of its own, and a counter of its users.
 type testHub struct {
 	hub   *hubtest.Hub
-	clock *hubtest.Clock
+	clock *domaintest.Clock
 	db    *store.DB
 	// prefix begins the names of the users.
 	prefix string
@@ -48,7 +49,7 @@ type testHub struct {
 // store.
 func newHub(t *testing.T, db *store.DB, prefix string) *testHub {
 	t.Helper()
-	c := &testHub{clock: hubtest.NewClock(), db: db, prefix: prefix}
+	c := &testHub{clock: &domaintest.Clock{}, db: db, prefix: prefix}
 	c.hub = hubtest.New(t, db, hubtest.Options{Now: c.clock.Now})
 	return c
 }
@@ -120,13 +121,13 @@ func (p *user) key(as op.Role) string {
 }
 
 // Pass implements optest.Caller.
-func (p *user) Pass(d time.Duration) { p.clock.Add(d) }
+func (p *user) Pass(d time.Duration) { p.clock.Pass(d) }
 
 // Call implements optest.Caller.
 func (p *user) Call(t testing.TB, o *op.Op, as op.Role, in op.In) (json.RawMessage, error) {
 	t.Helper()
 	key := p.key(as)
-	p.clock.Add(time.Second) // so that calls have an order
+	p.clock.Pass(time.Second) // so that calls have an order
 	if p.by == overMCP && !o.RESTOnly {
 		return toolOutcome(t, o, p.hub.Tool(key, everything, o.Name, in))
 	}

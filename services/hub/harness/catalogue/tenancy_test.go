@@ -55,7 +55,7 @@ func checkForeignIDs(t *testing.T, o *op.Op, e op.Example, owner, other, alone *
 		input[o.Wait] = 1 // in vain
 	}
 	documents := owner.documents(t, owner.name)
-	alone.clock.Add(other.clock.Now().Sub(alone.clock.Now()))
+	alone.clock.Pass(other.clock.Now().Sub(alone.clock.Now()))
 	call := func(p *user, in op.In) (string, error) {
 		out, err := p.Call(t, o, e.As, in)
 		p.hub.Flush()
