@@ -1,6 +1,8 @@
 package campfire
 
 import (
+	"time"
+
 	"parley.internal/shared/fault"
 	"parley.internal/shared/op"
 )
@@ -33,9 +35,9 @@ func echoCases() op.Cases {
 }
 
 func lightCases() op.Cases {
-	return op.Cases{Named: []string{"fireId"}, Examples: []op.Example{
+	return op.Cases{RPCs: 2, Named: []string{"fireId"}, Examples: []op.Example{
 		{In: op.In{"fireId": "the-store"}},
-		{Name: "that is lit", Given: drafted, In: op.In{"fireId": "f"}},
+		{Name: "that is lit", Given: drafted, In: op.In{"fireId": "f"}, RPCs: 1},
 	}, Refused: []op.Refusal{
 		{Name: "an id with a slash", In: `{"fireId":"a/b"}`, Path: "fireId", Words: "must match ^[A-Za-z0-9]"},
 	}}
@@ -43,9 +45,9 @@ func lightCases() op.Cases {
 
 func postCases() op.Cases {
 	once := op.In{"fireId": "f", "text": " I hold <this> ", "idempotencyKey": "k"}
-	return op.Cases{Owned: []string{"fireId"}, Examples: []op.Example{
+	return op.Cases{RPCs: 2, Owned: []string{"fireId"}, Examples: []op.Example{
 		{Given: lit, In: op.In{"fireId": "f", "text": "One file is enough."}},
-		{Name: "with an idempotency key", Given: lit, In: once},
+		{Name: "with an idempotency key", Given: lit, In: once, RPCs: 3, Over: "the key is read"},
 		{
 			Name:  "again with the same key",
 			Given: op.After(lit, op.Step{Op: "campfire_post_message", In: once}),
@@ -54,6 +56,7 @@ func postCases() op.Cases {
 		{Name: "as another program", Given: lit, In: op.In{"fireId": "f", "text": "x", "author": "beta"},
 			Fault: fault.Forbidden, RPCs: op.NoRPCs},
 		{Name: "during a duel", Given: thrown, In: op.In{"fireId": "f", "text": "psst"}, Fault: fault.Precondition},
+		{Name: "after an overdue duel", Given: thrown, Pass: time.Hour, In: op.In{"fireId": "f", "text": "at last"}},
 		{Name: "at an unknown fire", In: op.In{"fireId": "nowhere", "text": "x"}, Fault: fault.NotFound},
 	}, Refused: []op.Refusal{
 		{Name: "a blank text", In: `{"fireId":"f","text":" \t"}`, Path: "text", Words: "message cannot be empty."},
@@ -61,7 +64,7 @@ func postCases() op.Cases {
 }
 
 func speakCases() op.Cases {
-	return op.Cases{Owned: []string{"fireId"}, Examples: []op.Example{
+	return op.Cases{RPCs: 2, Owned: []string{"fireId"}, Examples: []op.Example{
 		{Given: lit, In: op.In{"fireId": "f", "text": "We decide tonight."}},
 		{Name: "for another, by the human", Given: lit, As: op.Human,
 			In: op.In{"fireId": "f", "text": "and I that", "author": "beta"}},
@@ -74,10 +77,10 @@ func speakCases() op.Cases {
 }
 
 func messagesCases() op.Cases {
-	return op.Cases{Owned: []string{"fireId"}, Examples: []op.Example{
-		{Given: spoken, In: op.In{"fireId": "f"}},
+	return op.Cases{RPCs: 2, Owned: []string{"fireId"}, Examples: []op.Example{
+		{Given: spoken, In: op.In{"fireId": "f"}, RPCs: 1},
 		{Name: "of a silent fire", Given: lit, In: op.In{"fireId": "f"}},
-		{Name: "one at a time", Given: spoken, In: op.In{"fireId": "f", "limit": 1}},
+		{Name: "one at a time", Given: spoken, In: op.In{"fireId": "f", "limit": 1}, RPCs: 1},
 		{Name: "the next page, with a wait", Given: spoken, In: op.In{"fireId": "f", "cursor": "$cursor", "waitMs": 1}},
 		{Name: "of an unknown fire", In: op.In{"fireId": "nowhere"}, Fault: fault.NotFound},
 	}, Refused: []op.Refusal{
@@ -88,7 +91,7 @@ func messagesCases() op.Cases {
 }
 
 func planCases() op.Cases {
-	return op.Cases{Owned: []string{"fireId"}, Examples: []op.Example{
+	return op.Cases{RPCs: 2, Owned: []string{"fireId"}, Examples: []op.Example{
 		{Given: lit, In: op.In{"fireId": "f", "content": "One file now, a server later."}},
 		{
 			Name:  "during a duel",
@@ -107,7 +110,7 @@ func planCases() op.Cases {
 }
 
 func getCases() op.Cases {
-	return op.Cases{Owned: []string{"fireId"}, Examples: []op.Example{
+	return op.Cases{RPCs: 2, Owned: []string{"fireId"}, Examples: []op.Example{
 		{Given: drafted, In: op.In{"fireId": "f"}},
 		{Name: "without a plan", Given: lit, In: op.In{"fireId": "f"}},
 		{Name: "during a duel", Given: struck, In: op.In{"fireId": "f"}},

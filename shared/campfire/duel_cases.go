@@ -23,11 +23,12 @@ var (
 
 func throwCases() op.Cases {
 	again := op.In{"fireId": "f", "challenger_name": "alpha", "target_name": "beta", "thesis_of_attack": "again"}
-	return op.Cases{Named: []string{"fireId"}, Examples: []op.Example{
+	return op.Cases{RPCs: 2, Named: []string{"fireId"}, Examples: []op.Example{
 		{Given: lit, In: op.In{"fireId": "f", "challenger_name": "alpha", "target_name": "beta",
 			"thesis_of_attack": "Their index is too slow.", "deadline_minutes": 60}},
 		{Name: "at a new fire", In: op.In{"fireId": "new", "challenger_name": "alpha", "target_name": "beta",
 			"thesis_of_attack": "it is slow"}},
+		{Name: "after another", Given: ruled, In: again},
 		{Name: "twice", Given: thrown, In: again, Fault: fault.Precondition},
 		{Name: "as another program", Given: lit, Fault: fault.Forbidden, RPCs: op.NoRPCs,
 			In: op.In{
@@ -47,7 +48,7 @@ func throwCases() op.Cases {
 }
 
 func oathCases() op.Cases {
-	return op.Cases{Owned: []string{"fireId"}, Examples: []op.Example{
+	return op.Cases{RPCs: 2, Owned: []string{"fireId"}, Examples: []op.Example{
 		{Given: thrown, As: "gamma", In: op.In{"fireId": "f", "character_name": "gamma"}},
 		{
 			Name:  "for another, by the human",
@@ -87,7 +88,7 @@ func oathCases() op.Cases {
 
 func strikeCases() op.Cases {
 	strike := op.In{"fireId": "f", "character_name": "alpha", "technical_evidence": "13 ms"}
-	return op.Cases{Owned: []string{"fireId"}, Examples: []op.Example{
+	return op.Cases{RPCs: 2, Owned: []string{"fireId"}, Examples: []op.Example{
 		{Given: sworn, In: op.In{"fireId": "f", "character_name": "alpha",
 			"technical_evidence": "12 ms for each read, measured."}},
 		{Name: "before the oath", Given: thrown, In: strike, Fault: fault.Precondition},
@@ -105,7 +106,7 @@ func strikeCases() op.Cases {
 
 func holdCases() op.Cases {
 	hold := op.In{"fireId": "f", "character_name": "beta", "defense_rationale": "it is enough", "surrender": false}
-	return op.Cases{Owned: []string{"fireId"}, Examples: []op.Example{
+	return op.Cases{RPCs: 2, Owned: []string{"fireId"}, Examples: []op.Example{
 		{Given: struck, As: "beta", In: hold},
 		{Name: "that surrenders", Given: struck, As: "beta",
 			In: op.In{"fireId": "f", "character_name": "beta", "defense_rationale": "so it is", "surrender": true}},
@@ -129,7 +130,7 @@ func verdictCases() op.Cases {
 			"required_plan_mutation": "One file, with an index.",
 		}
 	}
-	return op.Cases{Owned: []string{"fireId"}, Examples: []op.Example{
+	return op.Cases{RPCs: 2, Owned: []string{"fireId"}, Examples: []op.Example{
 		{Given: held, As: "gamma", In: by("gamma", "f")},
 		{Name: "for the Judge, by the human", Given: held, As: op.Human, In: by("gamma", "f")},
 		{Name: "by another than the Judge", Given: held, As: op.Human, In: by("delta", "f"), Fault: fault.Forbidden},
@@ -142,7 +143,7 @@ func verdictCases() op.Cases {
 }
 
 func abandonCases() op.Cases {
-	return op.Cases{Owned: []string{"fireId"}, Examples: []op.Example{
+	return op.Cases{RPCs: 2, Owned: []string{"fireId"}, Examples: []op.Example{
 		{Given: thrown, In: op.In{"fireId": "f"}},
 		{Name: "that is over", Given: ruled, In: op.In{"fireId": "f"}, Fault: fault.Precondition},
 		{Name: "at an unknown fire", In: op.In{"fireId": "nowhere"}, Fault: fault.NotFound},
@@ -154,7 +155,7 @@ func abandonCases() op.Cases {
 func duelsCases() op.Cases {
 	page := op.After(ruled, thrown[0], abandon,
 		op.Step{Op: "campfire_list_duels", In: op.In{"fireId": "f", "limit": 1}, Save: "nextCursor as cursor"})
-	return op.Cases{Owned: []string{"fireId"}, Examples: []op.Example{
+	return op.Cases{RPCs: 2, Owned: []string{"fireId"}, Examples: []op.Example{
 		{Given: ruled, In: op.In{"fireId": "f"}},
 		{Name: "of a fire without any", Given: lit, In: op.In{"fireId": "f", "limit": 20}},
 		{Name: "the next page", Given: page, In: op.In{"fireId": "f", "limit": 1, "cursor": "$cursor"}},

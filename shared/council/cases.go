@@ -26,9 +26,9 @@ const unknownID = "nobody-made-this"
 
 func startCases() op.Cases {
 	once := op.In{"agent_name": "alpha", "request": "which <store>?", "idempotencyKey": "k"}
-	return op.Cases{Examples: []op.Example{
+	return op.Cases{RPCs: 1, Examples: []op.Example{
 		{In: op.In{"agent_name": "alpha", "request": "Which store shall we use?"}},
-		{Name: "with an idempotency key", In: once},
+		{Name: "with an idempotency key", In: once, RPCs: 2, Over: "the key is read"},
 		{Name: "again with the same key", Given: []op.Step{{Op: "start_council", In: once}}, In: once},
 		{Name: "beside another", Given: opened, In: op.In{"agent_name": "alpha", "request": "and which port?"}},
 		{Name: "as another program", In: op.In{"agent_name": "beta", "request": "not mine"}, Fault: fault.Forbidden,
@@ -83,13 +83,22 @@ func followCases() op.Cases {
 			Name:  "with a cursor",
 			Given: read,
 			In:    op.In{"agent_name": "alpha", "session_id": "$council", "cursor": "$cursor"},
+			RPCs:  2,
 		},
 		{
 			Name:  "of the current council with a cursor",
 			Given: read,
 			In:    op.In{"agent_name": "alpha", "cursor": "$cursor"},
+			RPCs:  2,
 		},
 		{Name: "of a closed council", Given: closed, In: op.In{"agent_name": "alpha", "session_id": "$council"}},
+		{
+			Name: "of a closed council with a cursor",
+			Given: op.After(closed, op.Step{Op: "get_current_session_data",
+				In: op.In{"agent_name": "alpha", "session_id": "$council"}, Save: "next_cursor as cursor"}),
+			In:   op.In{"agent_name": "alpha", "session_id": "$council", "cursor": "$cursor"},
+			RPCs: 2,
+		},
 		{
 			Name:  "of an unknown council",
 			In:    op.In{"agent_name": "alpha", "session_id": unknownID},
@@ -106,11 +115,18 @@ func sendCases() op.Cases {
 	before := op.After(opened, op.Step{Op: "send_response", As: "beta", In: once})
 	return op.Cases{Owned: []string{"session_id"}, Examples: []op.Example{
 		{Given: opened, As: "beta", In: op.In{"agent_name": "beta", "session_id": "$council",
-			"content": "SQLite, for one machine."}},
+			"content": "SQLite, for one machine."}, RPCs: 2},
 		{Name: "of the opener", Given: opened, In: op.In{"agent_name": "alpha", "session_id": "$council",
 			"content": "I think so too."}},
 		{Name: "to the current council", Given: opened, In: op.In{"agent_name": "alpha", "content": "I think so too."}},
 		{Name: "with an idempotency key", Given: opened, As: "beta", In: once},
+		{
+			Name:  "to the current council with an idempotency key",
+			Given: opened,
+			In:    op.In{"agent_name": "alpha", "content": "I think so too.", "idempotencyKey": "k"},
+			RPCs:  4,
+			Over:  "the key is read",
+		},
 		{Name: "again with the same key", Given: before, As: "beta", In: once},
 		{
 			Name:  "without a council",
@@ -132,7 +148,8 @@ func sendCases() op.Cases {
 
 func rankCases() op.Cases {
 	return op.Cases{Owned: []string{"session_id"}, Examples: []op.Example{
-		{Given: answered, In: op.In{"agent_name": "alpha", "session_id": "$council", "ranking": []string{"A"}}},
+		{Given: answered, In: op.In{"agent_name": "alpha", "session_id": "$council", "ranking": []string{"A"}},
+			RPCs: 2},
 		{Name: "in the current council", Given: answered, In: op.In{"agent_name": "alpha", "ranking": []string{"A"}}},
 		{Name: "in a closed council", Given: closed, In: op.In{"agent_name": "alpha", "session_id": "$council",
 			"ranking": []string{"A"}}, Fault: fault.Precondition},
@@ -166,7 +183,7 @@ func rankCases() op.Cases {
 func closeCases() op.Cases {
 	return op.Cases{Owned: []string{"session_id"}, Examples: []op.Example{
 		{Given: answered, In: op.In{"agent_name": "alpha", "session_id": "$council",
-			"conclusion": "SQLite, until there are two machines."}},
+			"conclusion": "SQLite, until there are two machines."}, RPCs: 2},
 		{Name: "of the current council", Given: opened, In: op.In{"agent_name": "alpha", "conclusion": "both"}},
 		{Name: "without a council", In: op.In{"agent_name": "alpha", "conclusion": "both"}, Fault: fault.Precondition},
 		{Name: "twice", Given: closed, In: op.In{"agent_name": "alpha", "session_id": "$council", "conclusion": "both"},
@@ -186,7 +203,7 @@ func closeCases() op.Cases {
 func listCases() op.Cases {
 	page := op.After(opened, op.Step{Op: "start_council", In: op.In{"agent_name": "alpha", "request": "another"}},
 		op.Step{Op: "list_councils", In: op.In{"limit": 1}, Save: "next_cursor as cursor"})
-	return op.Cases{Examples: []op.Example{
+	return op.Cases{RPCs: 1, Examples: []op.Example{
 		{Given: opened, In: op.In{}},
 		{Name: "that are closed", Given: closed, In: op.In{"status": "closed", "limit": 1}},
 		{Name: "the next page", Given: page, In: op.In{"limit": 1, "cursor": "$cursor"}},

@@ -197,7 +197,7 @@ func TestACallWritesOneLineWithoutItsInput(t *testing.T) {
 		var line map[string]any
 		if json.Unmarshal([]byte(log), &line) != nil || line["op"] != "sample" || line["user"] != "u1" ||
 			line["program"] != "alpha" || line["keyId"] != "keyid" ||
-			line["transport"] != "mcp" || line["requestId"] != "r1" || line["took"] != 1e9 ||
+			line["transport"] != "mcp" || line["requestId"] != "r1" || line["durationMs"] != 1000.0 ||
 			(c.fault != "") != (line["fault"] == c.fault) {
 			t.Errorf("%s: %s", name, log)
 		}

@@ -24,6 +24,8 @@ type Catalogue struct {
 	Resources []Resource
 	// Prompts are the prompts that MCP clients offer to people.
 	Prompts []Prompt
+	// Guides are the lines of the instructions of MCP endpoints.
+	Guides []Guide
 	// Defaults are the toolsets of a caller that chooses none.
 	Defaults []string
 	// Reserved returns the programs of the user's bound keys, under whose names no other key may act. It may be nil.
@@ -164,7 +166,7 @@ func (c *Catalogue) log(ctx context.Context, o *Op, call Call, took time.Duratio
 	level, attrs := slog.LevelInfo, []slog.Attr{
 		slog.String("op", o.Name), slog.String("transport", call.Transport), slog.String("requestId", call.RequestID),
 		slog.String("user", call.Caller.User), slog.String("program", call.Caller.Program),
-		slog.String("keyId", call.Caller.KeyID), slog.Duration("took", took),
+		slog.String("keyId", call.Caller.KeyID), slog.Float64("durationMs", float64(took)/float64(time.Millisecond)),
 	}
 	if err != nil {
 		f := fault.From(err)

@@ -20,12 +20,13 @@ var (
 func createCases() op.Cases {
 	once := op.In{"name": "once", "idempotencyKey": "k"}
 	return op.Cases{Named: []string{"sessionId"}, Examples: []op.Example{
-		{In: op.In{"name": "Rewrite of the parser"}},
+		{In: op.In{"name": "Rewrite of the parser"}, RPCs: 1},
 		{Name: "with everything", In: op.In{"name": "a ✓ session", "sessionId": "alpha.1", "programId": "alpha",
-			"status": "at <work>", "state": "working", "progress": 10, "projectName": "p"}},
+			"status": "at <work>", "state": "working", "progress": 10, "projectName": "p"}, RPCs: 2},
 		{Name: "of a session that is there", Given: alphas,
 			In: op.In{"name": "renamed", "sessionId": "$session", "state": "pinned"}},
-		{Name: "with an idempotency key", In: once},
+		{Name: "with an idempotency key", In: once, RPCs: 2},
+		{Name: "with an id and an idempotency key", In: op.In{"name": "n", "sessionId": "alpha.1", "idempotencyKey": "k"}},
 		{Name: "again with the same key", Given: []op.Step{{Op: "create_session", In: once}}, In: once},
 		{Name: "another with the same key", Given: []op.Step{{Op: "create_session", In: once}},
 			In: op.In{"name": "another", "idempotencyKey": "k"}, Fault: fault.Precondition},
@@ -89,7 +90,8 @@ func listCases() op.Cases {
 	}
 	return op.Cases{RPCs: 2, Examples: []op.Example{
 		{Given: alphas},
-		{Name: "where there are none"},
+		{Name: "where there are none", RPCs: 1},
+		{Name: "of a program without any", Given: alphas, In: op.In{"programId": "nobody"}, RPCs: 1},
 		{Name: "of a program", Given: alphas,
 			In: op.In{"programId": "alpha", "state": "working", "includeArchived": true, "limit": 50}},
 		{Name: "of another program", Given: betas, In: op.In{"programId": "beta", "state": "blocked"}},

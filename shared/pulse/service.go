@@ -22,10 +22,10 @@ type Service struct {
 	// StaleAfter is the time without a heartbeat after which a sweep ends a session; zero means
 	// 65 minutes.
 	StaleAfter time.Duration
-	// Claims and Mail are used by sweeps only, Bell by reactions only.
-	Claims Claims
-	Mail   Mail
-	Bell   Bell
+	// Claims and Mail are used by sweeps only, Notifier by reactions only.
+	Claims   Claims
+	Mail     Mail
+	Notifier Notifier
 }
 
 const defaultStaleAfter = 65 * time.Minute

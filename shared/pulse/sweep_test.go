@@ -56,7 +56,9 @@ func TestANoticeNamesTheSessionAndTheTask(t *testing.T) {
 		w.holds("s", "t1", "beta")
 		w.Pass(2 * time.Hour)
 		w.sweep(10)
-		want := `The session "builder" (s), which holds your task "title of t1" (t1), was last heard of at 2026-03-01T12:00:00Z and has been ended. Unless it comes back at once, the task is released for another claim.`
+		want := `The session "builder" (s), which holds your task "title of t1" (t1), was last heard of at ` +
+			`2026-03-01T12:00:00Z and has been ended. Unless it comes back at once, the task is released for ` +
+			`another claim.`
 		if got := w.mail.got["u beta "+noticeID("s", 1, "t1")]; got != want {
 			t.Errorf("told %q", w.mail.got)
 		}

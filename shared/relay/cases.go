@@ -51,6 +51,8 @@ func sendCases() op.Cases {
 			"reply_to": "r", "threadId": "th", "ttl": 60, "provenance": op.In{"model": "m"}}},
 		{Name: "to an unknown program",
 			In: op.In{"message": "who is there", "source": "alpha", "target": "nobody", "message_type": "PING"}},
+		// To a user without such a key the program is unknown.
+		{Name: "to a program with a key", Given: []op.Step{{Op: "get_messages", As: "beta"}}, In: to("beta")},
 		{Name: "with an idempotency key", In: once("beta"), RPCs: 2, Over: theKey},
 		{Name: "again with the same key", Given: []op.Step{sent(once("beta"))}, In: once("beta"), RPCs: 2,
 			Over: theKey},

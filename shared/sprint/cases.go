@@ -116,7 +116,7 @@ func updateCases() op.Cases {
 	return op.Cases{Owned: []string{"sprintId", "storyId"}, Examples: []op.Example{
 		{Given: planned, In: to("a", "active")},
 		{Name: "with progress", Given: busy, In: op.In{"sprintId": "$sprint", "storyId": "a", "progress": 40,
-			"currentAction": "I <dig>", "model": "m"}},
+			"currentAction": "I <dig>", "model": "m"}, RPCs: 2},
 		{Name: "to complete, with others to come", Given: busy, In: to("a", "complete")},
 		{Name: "to queued", Given: busy, In: to("a", "queued")},
 		{Name: "to failed, with others to come", Given: busy, In: to("a", "failed")},
@@ -184,7 +184,7 @@ func addCases() op.Cases {
 
 func getCases() op.Cases {
 	task := []op.Step{{Op: "create_task", In: op.In{"title": "t", "target": "alpha"}, Save: "taskId as task"}}
-	return op.Cases{Owned: []string{"sprintId"}, Examples: []op.Example{
+	return op.Cases{RPCs: 2, Owned: []string{"sprintId"}, Examples: []op.Example{
 		{Given: planned, In: op.In{"sprintId": "$sprint"}},
 		{Name: "that is complete", Given: op.After(planned,
 			op.Step{Op: "complete_sprint", In: op.In{"sprintId": "$sprint"}}),

@@ -274,7 +274,7 @@ func TestTheDocumentIdsOfStoriesAreUniqueAndValid(t *testing.T) {
 		}
 		if seen[doc] = id; len(doc) > 100 || strings.Trim(doc,
 			"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._:~-") != "" {
-			t.Errorf("%s is not an id that get_task takes", doc)
+			t.Errorf("%s is not an id of a task", doc)
 		}
 	}
 }
