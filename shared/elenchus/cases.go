@@ -27,7 +27,8 @@ var (
 	// shared has a round of beta as the verifier and one of gamma as the critic.
 	shared = op.After(started,
 		op.Step{Op: "elenchus_submit_round", As: "beta",
-			In: op.In{"sessionId": "$session", "role": "verifier", "output": "it leaks"}},
+			In: op.In{"sessionId": "$session", "role": "verifier", "output": "it leaks",
+				"issuesRaised": []any{op.In{"id": "SEC-1", "severity": "CRITICAL", "summary": "s"}}}},
 		op.Step{Op: "elenchus_submit_round", As: "gamma",
 			In: op.In{"sessionId": "$session", "role": "critic", "output": "it does not"}})
 	ended = op.After(started,
