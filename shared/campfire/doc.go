@@ -6,6 +6,10 @@
 // steps one succeeds. Documents below the fire hold what grows: messages, versions of the plan, and duels that ended,
 // each with its transcript. The fire numbers them inside the transaction that adds one. None of them is ever deleted.
 //
+// The seats of a duel belong to the callers that took them: the Challenger's and the Judge's with the challenge and the
+// oath, the Defender's with the first call under the name that was challenged. Nobody else moves for a seat, whatever
+// name it gives, but a person; and where a person took a seat, the program in its name.
+//
 // A duel past its deadline has ended. Readers see it as ended, and the next call that changes the fire, or the sweep,
 // records the end; both produce the same record. The package does not send notifications, imports no other domain,
 // and judges no arguments itself.

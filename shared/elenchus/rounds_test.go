@@ -73,7 +73,7 @@ func TestAVerificationRunsToItsVerdict(t *testing.T) {
 			t.Errorf("%+v", i)
 		}
 		end, err := c.End(t.Context(), alpha, EndInput{id, "PASS"})
-		if err != nil || end.Status != Completed || end.Verdict != "PASS" || len(end.Rounds) != 3 ||
+		if err != nil || end.Status != Completed || end.Verdict != "PASS" || end.EndedBy != "alpha" || len(end.Rounds) != 3 ||
 			end.Rounds[0].By != "alpha" || !end.Rounds[0].Verified || end.IssuesSummary.ByStatus[Resolved] != 2 {
 			t.Errorf("%+v, %v", end, err)
 		}
@@ -287,7 +287,8 @@ func TestAKeyBoundToNoProgramIsNotVerified(t *testing.T) {
 		in := RoundInput{SessionID: id, Role: Verifier, Output: "x"}
 		domaintest.Must(c.SubmitRound(t.Context(), unbound, in))(t)
 		rec, err := c.Get(t.Context(), unbound, id)
-		if err != nil || rec.By != "alpha" || !rec.Verified || rec.Rounds[0].By != "" || rec.Rounds[0].Verified {
+		if err != nil || rec.By != "alpha" || !rec.Verified || rec.Rounds[0].By != "key:0123456789ab" ||
+			rec.Rounds[0].Verified {
 			t.Errorf("%+v, %v", rec, err)
 		}
 	})

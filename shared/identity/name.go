@@ -65,17 +65,21 @@ const maxCharacter = 60
 
 // Character returns the whole name of a character that the caller plays, as records show it. The characters of a bound
 // key are "alpha/Gandalf", verified as its program: a bare name gets the program in front, and an empty one is the
-// program itself. Other keys give whole names, which are not verified. A name that is not one line of at most 60
-// printable characters is Invalid for the field; a character of another program is Forbidden.
+// program itself. Other keys give whole names, which are not verified. A name that is not one line of printable
+// characters, at most 60 without the program, is Invalid for the field; a character of another program is Forbidden.
 func (c Caller) Character(field, name string) (whole string, verified bool, err error) {
+	name = strings.TrimRightFunc(name, func(r rune) bool { return r == '/' || unicode.IsSpace(r) })
 	name = norm.NFC.String(strings.TrimSpace(name))
 	if strings.ContainsFunc(name, func(r rune) bool { return !unicode.IsPrint(r) }) {
 		return "", false, fault.Field(field, "must be one line of printable characters")
 	}
-	if n := utf8.RuneCountInString(name); n > maxCharacter && !Same(name, c.Program) {
+	program, character, qualified := strings.Cut(name, "/")
+	if !qualified {
+		character = name
+	}
+	if n := utf8.RuneCountInString(character); n > maxCharacter && !Same(name, c.Program) {
 		return "", false, fault.Field(field, "must be at most %d characters, not %d", maxCharacter, n)
 	}
-	program, _, qualified := strings.Cut(name, "/")
 	switch {
 	case c.IsHuman():
 		return name, false, nil
