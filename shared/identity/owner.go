@@ -2,8 +2,8 @@ package identity
 
 import "strconv"
 
-// Owner is the caller that began something, kept with it. Ownership belongs to the program of a bound key, to
-// an unbound key itself, or to the people of the account. The zero value has no owner but people.
+// Owner is the caller that began something, kept with it. Ownership belongs to the program of a bound key, to an unbound
+// key itself, or to the people of the account. The zero value has no owner but people.
 type Owner struct {
 	Program string `json:"program,omitempty"`
 	KeyID   string `json:"keyId,omitempty"`
@@ -22,8 +22,8 @@ func (c Caller) Owner() Owner {
 	return Owner{KeyID: c.KeyID}
 }
 
-// Is reports whether the caller has the rights of the owner. A person has them always; a bound key, whose program
-// it is; an unbound key only those of the key itself.
+// Is reports whether the caller has the rights of the owner: a person always, a bound key if its program is the owner, and
+// an unbound key if it is itself.
 func (o Owner) Is(c Caller) bool {
 	switch {
 	case c.IsHuman():
@@ -54,6 +54,18 @@ func (o Owner) Or(did string) string {
 		return "a human"
 	}
 	return o.String() + ", which " + did + ", or a human"
+}
+
+// Began reports whether the owner is the actor that a record names, as [Caller.Actor] does. What a person began counts
+// as begun by all.
+func (o Owner) Began(actor string) bool {
+	switch {
+	case o.Human:
+		return true
+	case o.Program != "":
+		return Same(o.Program, actor)
+	}
+	return o.KeyID != "" && actor == "key:"+short(o.KeyID)
 }
 
 // Actor returns the name of the caller in records of what it did: its program, "human:" with the short form of the
