@@ -42,8 +42,9 @@ func change(t *task.Task, c identity.Caller, in UpdateInput, now time.Time) (fre
 		t.Unclaim()
 	case in.Status == task.Derezzed && t.Status.Ended(): // filed away
 		ended := t.CompletedAt
-		t.End(in.Status, now)
-		t.CompletedAt = ended
+		if t.End(in.Status, now); !ended.IsZero() {
+			t.CompletedAt = ended
+		}
 	case in.Status == task.Derezzed:
 		t.End(in.Status, now)
 		t.CancelledBy = c.Actor()

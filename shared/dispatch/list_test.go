@@ -7,6 +7,7 @@ import (
 
 	"parley.internal/shared/domaintest"
 	"parley.internal/shared/fault"
+	"parley.internal/shared/identity"
 	"parley.internal/shared/task"
 )
 
