@@ -19,7 +19,6 @@ type claims struct{ queue *dispatch.Service }
 func (c claims) ReleaseSession(
 	ctx context.Context,
 	user, sessionID string,
-	owner identity.Owner,
 	gone time.Time,
 	reason string,
 ) (out []pulse.Released, err error) {
@@ -29,10 +28,10 @@ func (c claims) ReleaseSession(
 			return out, err
 		}
 		for _, h := range held {
-			if !h.Task.StartedAt.Before(gone) || !owner.Began(h.Task.ClaimedBy) {
+			if !h.Task.StartedAt.Before(gone) {
 				continue
 			}
-			if err := c.queue.Reclaim(ctx, user, h.ID, sessionID, owner, gone, reason); err != nil {
+			if err := c.queue.Reclaim(ctx, user, h.ID, sessionID, gone, reason); err != nil {
 				return out, err
 			}
 			out = append(out, pulse.Released{TaskID: h.ID, Title: h.Task.Title, Source: h.Task.Source})

@@ -199,14 +199,14 @@ func TestTheClaimsOfASessionAreReclaimed(t *testing.T) {
 			t.Fatalf("%+v, %v", held, err)
 		}
 		for range 2 { // the second call changes nothing
-			if err := q.Reclaim(t.Context(), "u", mine, "s1", beta.Owner(), q.Clock.Now(), "it is gone"); err != nil {
+			if err := q.Reclaim(t.Context(), "u", mine, "s1", q.Clock.Now(), "it is gone"); err != nil {
 				t.Fatal(err)
 			}
 			if v := q.get(mine); v.Status != task.Created || v.Attempts != 1 || v.ClaimedBy != "" || v.Reason != "it is gone" {
 				t.Errorf("%+v", v)
 			}
 		}
-		if err := q.Reclaim(t.Context(), "u", other, "s1", beta.Owner(), q.Clock.Now(), ""); err != nil || q.get(other).Status != task.Active {
+		if err := q.Reclaim(t.Context(), "u", other, "s1", q.Clock.Now(), ""); err != nil || q.get(other).Status != task.Active {
 			t.Errorf("another session's: %+v, %v", q.get(other), err)
 		}
 		if held, _, err := q.Claims(t.Context(), "u", "s1", ""); err != nil || len(held) != 0 {
@@ -217,7 +217,7 @@ func TestTheClaimsOfASessionAreReclaimed(t *testing.T) {
 		if _, err := q.Claim(t.Context(), beta, ClaimInput{TaskID: mine, SessionID: "s1"}); err != nil {
 			t.Fatal(err)
 		}
-		if err := q.Reclaim(t.Context(), "u", mine, "s1", beta.Owner(), gone, "it is gone"); err != nil || q.get(mine).Status != task.Active {
+		if err := q.Reclaim(t.Context(), "u", mine, "s1", gone, "it is gone"); err != nil || q.get(mine).Status != task.Active {
 			t.Errorf("what it claimed since is %+v, %v", q.get(mine), err)
 		}
 	})

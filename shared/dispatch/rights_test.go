@@ -150,7 +150,9 @@ func TestAnUnboundKeyCreatesNothingUnderTheNameOfABoundOne(t *testing.T) {
 // notices are the messages of the system by their ids, as "program: text". A transaction that is retried sends them again.
 type notices map[string]string
 
-func (n notices) Notify(_ *store.Tx, id, program, text string, _ time.Time) { n[id] = program + ": " + text }
+func (n notices) Notify(_ *store.Tx, id, program, text string, _ time.Time) {
+	n[id] = program + ": " + text
+}
 
 func TestTheCreatorCancelsRunningWorkAndTheHolderLearnsIt(t *testing.T) {
 	each(t, func(t *testing.T, q *queue) {
@@ -315,21 +317,3 @@ func TestUnknownTargetsAreAnsweredWithAWarning(t *testing.T) {
 type programs []string
 
 func (p programs) Programs(context.Context, string) ([]string, error) { return p, nil }
-
-func TestAttackASessionUnderAnothersNameLosesItNoClaims(t *testing.T) {
-	each(t, func(t *testing.T, q *queue) {
-		id := q.create(alpha, CreateInput{Target: "beta"})
-		domaintest.Must(q.Claim(t.Context(), beta, ClaimInput{TaskID: id, SessionID: "beta.1"}))(t)
-		q.Pass(time.Minute)
-		for _, owner := range []identity.Owner{gamma.Owner(), loose.Owner(), {}} {
-			domaintest.Check(t, q.Reclaim(t.Context(), "u", id, "beta.1", owner, q.Clock.Now(), "it is gone"))
-			if v := q.get(id); v.Status != task.Active || v.ClaimedBy != "beta" {
-				t.Errorf("the session of %v took it: %+v", owner, v)
-			}
-		}
-		domaintest.Check(t, q.Reclaim(t.Context(), "u", id, "beta.1", person.Owner(), q.Clock.Now(), "it is gone"))
-		if v := q.get(id); v.Status != task.Created {
-			t.Errorf("a person's session ended: %+v", v)
-		}
-	})
-}

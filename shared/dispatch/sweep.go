@@ -7,7 +7,6 @@ import (
 
 	"parley.internal/shared/domain"
 	"parley.internal/shared/fault"
-	"parley.internal/shared/identity"
 	"parley.internal/shared/store"
 	"parley.internal/shared/task"
 )
@@ -188,13 +187,10 @@ func (s *Service) Claims(ctx context.Context, user, sessionID, cursor string) (h
 	return out, page.Next, store.Load(ctx, u, fetches...)
 }
 
-// Reclaim takes a task from a session of that owner that ended at the time gone, as if its lease had run out. It does
-// nothing if the session does not hold the task, claimed it after gone, or if another caller claimed it under the name of
-// the session.
-func (s *Service) Reclaim(
-	ctx context.Context, user, taskID, sessionID string, owner identity.Owner, gone time.Time, reason string,
-) error {
+// Reclaim takes a task from a session that ended at the time gone, as if its lease had run out. It
+// does nothing if the session does not hold the task, or claimed it after gone.
+func (s *Service) Reclaim(ctx context.Context, user, taskID, sessionID string, gone time.Time, reason string) error {
 	return s.reclaim(ctx, s.DB.User(user), taskID, s.Now(), reason, func(l task.Lease, t *task.Task) bool {
-		return l.SessionID == sessionID && t.StartedAt.Before(gone) && owner.Began(t.ClaimedBy)
+		return l.SessionID == sessionID && t.StartedAt.Before(gone)
 	})
 }

@@ -56,18 +56,6 @@ func (o Owner) Or(did string) string {
 	return o.String() + ", which " + did + ", or a human"
 }
 
-// Began reports whether the owner is the actor that a record names, as [Caller.Actor] does. What a person began counts
-// as begun by all.
-func (o Owner) Began(actor string) bool {
-	switch {
-	case o.Human:
-		return true
-	case o.Program != "":
-		return Same(o.Program, actor)
-	}
-	return o.KeyID != "" && actor == "key:"+short(o.KeyID)
-}
-
 // Actor returns the name of the caller in records of what it did: its program, "human:" with the short form of the
 // key of a person, or "key:" with that of an unbound key.
 func (c Caller) Actor() string {

@@ -42,23 +42,6 @@ func TestOwnershipBelongsToTheProgramTheKeyOrThePeople(t *testing.T) {
 	}
 }
 
-func TestAnOwnerBeganWhatItsActorIsRecordedWith(t *testing.T) {
-	t.Parallel()
-	for _, c := range []struct {
-		owner Owner
-		by    Caller
-		want  bool
-	}{
-		{alpha.Owner(), alpha, true}, {alpha.Owner(), shout, true}, {alpha.Owner(), beta, false},
-		{alpha.Owner(), loose, false}, {loose.Owner(), loose, true}, {loose.Owner(), alpha, false},
-		{loose.Owner(), person, false}, {person.Owner(), alpha, true}, {Owner{}, alpha, false}, {Owner{}, Caller{}, false},
-	} {
-		if got := c.owner.Began(c.by.Actor()); got != c.want {
-			t.Errorf("%v began what %s did: %v", c.owner, c.by.Actor(), got)
-		}
-	}
-}
-
 func TestMessagesNameOwnersAndCallers(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ got, want string }{

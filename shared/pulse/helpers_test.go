@@ -62,7 +62,7 @@ func (q *queue) fail() error {
 	return q.fails()
 }
 
-func (q *queue) ReleaseSession(ctx context.Context, user, sessionID string, _ identity.Owner, _ time.Time,
+func (q *queue) ReleaseSession(ctx context.Context, user, sessionID string, _ time.Time,
 	reason string) ([]Released, error) {
 	u := q.db.User(user)
 	page, err := task.Leases.Query(ctx, u, store.Query{Where: []store.Cond{store.Eq("sessionId", sessionID)},

@@ -8,7 +8,6 @@ import (
 
 	"parley.internal/shared/domain"
 	"parley.internal/shared/fault"
-	"parley.internal/shared/identity"
 	"parley.internal/shared/store"
 	"parley.internal/shared/task"
 )
@@ -23,11 +22,9 @@ type Released struct{ TaskID, Title, Source string }
 
 // Claims releases the claims of a session that has ended.
 type Claims interface {
-	// ReleaseSession releases the claims that the session made before the time gone and still holds, and returns their
-	// tasks. Claims made after gone stay, and so do those that another caller than the session's owner made under its
-	// name. It is idempotent.
-	ReleaseSession(ctx context.Context, user, sessionID string, owner identity.Owner, gone time.Time,
-		reason string) ([]Released, error)
+	// ReleaseSession releases the claims that the session made before the time gone and still
+	// holds, and returns their tasks. Claims made after gone stay. It is idempotent.
+	ReleaseSession(ctx context.Context, user, sessionID string, gone time.Time, reason string) ([]Released, error)
 }
 
 // Mail sends messages to programs.
@@ -131,7 +128,7 @@ func (s *Service) handBack(ctx context.Context, t *store.Tenant, at store.Ref, v
 	}
 	q := store.Query{Where: []store.Cond{store.Eq("sessionId", at.ID)}, Limit: heldPage}
 	for {
-		held, next, err := held(ctx, t, q, v)
+		held, next, err := held(ctx, t, q, v.UpdatedAt)
 		if err != nil {
 			return err
 		}
@@ -144,7 +141,7 @@ func (s *Service) handBack(ctx context.Context, t *store.Tenant, at store.Ref, v
 			break
 		}
 	}
-	released, err := s.Claims.ReleaseSession(ctx, at.User, at.ID, v.owner(), v.UpdatedAt,
+	released, err := s.Claims.ReleaseSession(ctx, at.User, at.ID, v.UpdatedAt,
 		fmt.Sprintf("session %s was last heard of at %s", at.ID, v.LastHeartbeat.Format(time.RFC3339)))
 	if err != nil {
 		return err
@@ -157,8 +154,9 @@ func (s *Service) handBack(ctx context.Context, t *store.Tenant, at store.Ref, v
 	return nil
 }
 
-// held returns a page of the tasks that a session's owner claimed for it before it ended, and holds.
-func held(ctx context.Context, t *store.Tenant, q store.Query, v *Session) (out []Released, next string, err error) {
+// held returns a page of the tasks that a session claimed before the time gone and holds.
+func held(ctx context.Context, t *store.Tenant, q store.Query,
+	gone time.Time) (out []Released, next string, err error) {
 	page, err := task.Leases.Query(ctx, t, q)
 	if err != nil || len(page.Docs) == 0 {
 		return nil, "", err
@@ -171,7 +169,7 @@ func held(ctx context.Context, t *store.Tenant, q store.Query, v *Session) (out 
 		return nil, "", err
 	}
 	for i, d := range page.Docs {
-		if tasks[i].StartedAt.Before(v.UpdatedAt) && v.owner().Began(tasks[i].ClaimedBy) {
+		if tasks[i].StartedAt.Before(gone) {
 			out = append(out, Released{TaskID: d.ID, Title: tasks[i].Title, Source: tasks[i].Source})
 		}
 	}
