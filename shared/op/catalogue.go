@@ -126,10 +126,8 @@ func (c *Catalogue) Call(ctx context.Context, o *Op, call Call) (res Result, err
 	if err != nil {
 		return res, err
 	}
-	if c.Reserved != nil && !call.Caller.IsHuman() {
-		if call.Caller.Reserved, err = c.Reserved(ctx, call.Caller.User); err != nil {
-			return res, err
-		}
+	if call.Caller, err = c.informed(ctx, call.Caller); err != nil {
+		return res, err
 	}
 	run := func(ctx context.Context) (any, error) {
 		return protect(func() (any, error) { return o.call(ctx, call.Caller, fields, &reported) })
@@ -147,6 +145,19 @@ func (c *Catalogue) Call(ctx context.Context, o *Op, call Call) (res Result, err
 		return res, fault.Wrap(fault.Internal, err, "output")
 	}
 	return Result{Data: data, Coerced: coerced}, nil
+}
+
+// informed returns the caller with the names that it may not act under.
+func (c *Catalogue) informed(ctx context.Context, caller identity.Caller) (identity.Caller, error) {
+	if c.Reserved == nil || caller.IsHuman() {
+		return caller, nil
+	}
+	programs, err := c.Reserved(ctx, caller.User)
+	if err != nil {
+		return caller, fault.From(err)
+	}
+	caller.Reserved = programs
+	return caller, nil
 }
 
 // protect runs fn and returns a panic as an Internal fault.
