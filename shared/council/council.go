@@ -218,6 +218,13 @@ func (s *Session) mayContinue(who speaker) error {
 		who.caller)
 }
 
+// hasRecord reports whether the participant of the speaker's name has a document under the speaker's id. A person who
+// speaks as another agent, and a participant from before ownership was kept, may have none.
+func (s *Session) hasRecord(who speaker) bool {
+	m := s.member(who.name)
+	return m != nil && m.Owner != (identity.Owner{}) && agentID(m.Name, m.Owner) == who.id()
+}
+
 func (s *Session) addMember(who speaker, now time.Time) {
 	s.Members = append(s.Members, Member{Name: who.name, Owner: who.owner, At: now})
 	s.touch(now)

@@ -195,8 +195,8 @@ func (s *Service) wait(ctx context.Context, c identity.Caller, l *snapshot, d ti
 	return changed, err
 }
 
-// admit joins the speaker of a response or a ranking, as [Session.Join]. The caller runs write after its last read and its last
-// change of v.
+// admit joins the speaker of a response or a ranking, as [Session.Join]. The caller runs write after its last read
+// and its last change of v.
 func admit(tx *store.Tx, v *Session, who *speaker, now time.Time) (write func(), err error) {
 	fresh, err := v.Join(who, now)
 	if err != nil {
@@ -204,12 +204,14 @@ func admit(tx *store.Tx, v *Session, who *speaker, now time.Time) (write func(),
 	}
 	return func() {
 		councils.Put(tx, v.ID, *v)
-		if !fresh {
+		if !fresh && v.hasRecord(*who) {
 			participants.Under(v.ID).
 				Patch(tx, who.id(), store.Set("last_seen", now), store.Set("verified", who.verified))
 			return
 		}
-		seats.Put(tx, who.id(), seat{v.ID})
+		if fresh {
+			seats.Put(tx, who.id(), seat{v.ID})
+		}
 		participants.Under(v.ID).
 			Put(tx, who.id(), Participant{AgentName: who.name, Verified: who.verified, LastSeen: now})
 	}, nil

@@ -134,6 +134,8 @@ func (m *mail) told() string {
 var (
 	alpha, beta = domaintest.Bound("u", "alpha"), domaintest.Bound("u", "beta")
 	loose       = domaintest.Unbound("u")
+	drift       = identity.Caller{User: "u", KeyID: "aaaabbbbccccdddd", Kind: identity.Agent} // unbound too
+	person      = domaintest.Human("u")
 	stranger    = domaintest.Bound("v", "alpha")
 )
 
