@@ -89,7 +89,8 @@ func purge(ctx context.Context, t *store.Tenant, id string, now time.Time) error
 		var agents []string
 		for _, m := range v.Members {
 			agents = append(agents, agentID(m.Name, m.Owner))
-			if m.Owner == (identity.Owner{}) { // its seat may be from before names were folded
+			// Its seat may be from before names were folded.
+			if m.Owner == (identity.Owner{}) && identity.ValidName(m.Name) {
 				agents = append(agents, m.Name)
 			}
 		}
