@@ -114,7 +114,7 @@ func (e *Endpoint) serve(c echo.Context, path string, a *auth.Authenticator) err
 		return answer(c, status, m.fields["id"], e)
 	}
 	in := &call{caller: caller, input: m.input(body, invalid), requestID: rid, resources: res,
-		refused: refused}
+		valid: func() error { return a.Recheck(r) }, refused: refused}
 	hasExtras := extras != nil || fixtures != nil
 	if body, err = m.encode(body, !hasExtras || e.serves(selection, m.text("name"))); err != nil {
 		return err

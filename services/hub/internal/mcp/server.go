@@ -53,6 +53,7 @@ type call struct {
 	input     op.Input
 	requestID string
 	resources *resourceResult // nil unless the request is for resources
+	valid     func() error    // is that of op.Call
 	refused   func(error)     // records an error that is a refusal, which HTTP answers with 200
 }
 
@@ -162,7 +163,8 @@ func (e *Endpoint) handler(o *op.Op, readOnly bool) server.ToolHandlerFunc {
 		caller := c.caller
 		caller.ReadOnly = caller.ReadOnly || readOnly
 		res, err := e.Catalogue.Call(ctx, o,
-			op.Call{Caller: caller, Input: c.input, Transport: "mcp", RequestID: c.requestID})
+			op.Call{Caller: caller, Input: c.input, Transport: "mcp", RequestID: c.requestID,
+				Valid: c.valid})
 		if err != nil {
 			c.refused(err)
 			return faultResult(err), nil
