@@ -93,7 +93,7 @@ func New(db *store.DB, p Ports) *App {
 	a.Keys.Changed = known.forget
 	a.Pulse = &pulse.Service{DB: db, Now: p.Now, NewID: p.NewID, Claims: claims{a.Dispatch}}
 	a.Relay = &relay.Service{DB: db, Now: p.Now, NewID: p.NewID, Directory: known, Live: a.Pulse}
-	a.Pulse.Mail, a.Dispatch.Mail = a.Relay, a.Relay
+	a.Pulse.Mail, a.Dispatch.Mail, a.Sprint.Mail = a.Relay, a.Relay, a.Relay
 	a.Signal = &signal.Service{
 		DB:        db,
 		Now:       p.Now,

@@ -18,8 +18,7 @@ import (
 func TestACouncilFromItsRequestToItsConclusion(t *testing.T) {
 	each(t, func(t *testing.T, h *fixture) {
 		started := domaintest.Must(
-			h.Start(t.Context(), domaintest.Bound("u", "alpha"),
-				StartInput{Request: "tabs or spaces?", AgentName: "alpha"}),
+			h.Start(t.Context(), alpha, StartInput{Request: "tabs or spaces?", AgentName: "alpha"}),
 		)(h.t)
 		id := started.SessionID
 		if started.AgentName != "alpha" || started.RequestID == "" || started.RequestID == id ||
@@ -57,7 +56,7 @@ func TestACouncilFromItsRequestToItsConclusion(t *testing.T) {
 			t.Errorf("%+v", sent)
 		}
 		h.join("gamma", id)
-		got := h.get("alpha", "", "")
+		got := domaintest.Must(h.Get(t.Context(), alpha, GetInput{}))(h.t)
 		if !slices.Equal(got.Feedback, []Feedback{f}) ||
 			!slices.Equal(got.State.Participants, []string{"alpha", "beta", "gamma"}) ||
 			!slices.Equal(got.State.PendingParticipants, []string{"gamma"}) ||
@@ -65,8 +64,8 @@ func TestACouncilFromItsRequestToItsConclusion(t *testing.T) {
 			got.State.RequestID != started.RequestID {
 			t.Errorf("%+v %+v", got, got.Participant)
 		}
-		closed := h.conclude("alpha", "")
-		c := Conclusion{Author: "alpha", Content: "so be it", CreatedAt: h.Clock.Now()}
+		closed := domaintest.Must(h.Close(t.Context(), alpha, CloseInput{Conclusion: "so be it"}))(h.t)
+		c := Conclusion{Author: "alpha", Verified: true, Content: "so be it", CreatedAt: h.Clock.Now()}
 		if closed.SessionID != id || closed.Conclusion != c || closed.State.Status != Closed ||
 			closed.State.Conclusion != nil {
 			t.Errorf("%+v", closed)
@@ -189,45 +188,87 @@ func TestRefusalsHaveTheirKindsAndMessages(t *testing.T) {
 	})
 }
 
-func TestAKeyBoundToAProgramSpeaksOnlyAsThatProgram(t *testing.T) {
+func TestAReaderJoinsNothingAndChangesNothing(t *testing.T) {
 	each(t, func(t *testing.T, h *fixture) {
-		id := h.start("beta")
-		h.send("beta", id, "x")
-		const words = `this key speaks for "alpha" and may not speak as "beta"`
-		for name, call := range h.calls(domaintest.Bound("u", "alpha"), "beta", id) {
-			domaintest.Says(t, name, call(t.Context()), fault.Forbidden, words)
+		if got := domaintest.Must(h.Get(t.Context(), reader, GetInput{AgentName: "eye"}))(h.t); got.SessionID != "" {
+			t.Errorf("%+v", got)
 		}
-		_, err := h.Start(t.Context(), domaintest.Bound("u", "alpha"), StartInput{Request: "x", AgentName: "beta"})
-		domaintest.Says(t, "start", err, fault.Forbidden, words)
-		if got := h.get("gamma", id, "").State.Participants; !slices.Equal(got, []string{"beta", "gamma"}) {
-			t.Errorf("%v take part", got)
+		id := h.start("alpha")
+		h.send("beta", id, "x")
+		before := h.get("alpha", id, "")
+		h.Clock.Pass(time.Minute)
+		cursor := ""
+		for _, in := range []GetInput{{}, {SessionID: id}, {Cursor: "?"}} {
+			in.AgentName = "eye"
+			got := domaintest.Must(h.Get(t.Context(), reader, in))(h.t)
+			if contents(got.Feedback) != "x" || got.Participant != nil || got.Request == nil || got.SessionID != id {
+				t.Errorf("%+v", got)
+			}
+			cursor = got.NextCursor
+		}
+		again := domaintest.Must(h.Get(t.Context(), reader, GetInput{AgentName: "eye", Cursor: cursor}))(h.t)
+		if len(again.Feedback) != 0 || again.State.Participants != nil {
+			t.Errorf("%+v", again)
+		}
+		// A reader under the name of a participant leaves the participant's record unchanged, which it sees with the
+		// participant's own key only.
+		silent := unbound
+		silent.ReadOnly = true
+		got := domaintest.Must(h.Join(t.Context(), silent, JoinInput{AgentName: "alpha"}))(h.t)
+		if *got.Participant != *before.Participant {
+			t.Errorf("%+v, was %+v", got.Participant, before.Participant)
+		}
+		if got := domaintest.Must(h.Join(t.Context(), reader, JoinInput{AgentName: "alpha"}))(h.t); got.Participant != nil {
+			t.Errorf("another key sees %+v", got.Participant)
+		}
+		if v := domaintest.Must(councils.Get(t.Context(), h.DB.User("u"), id))(h.t); len(v.Members) != 2 {
+			t.Errorf("%+v", v)
+		}
+		if page, err := seats.Query(t.Context(), h.DB.User("u"), store.Query{Limit: 10}); err != nil ||
+			len(page.Docs) != 2 {
+			t.Errorf("%+v, %v", page.Docs, err)
 		}
 	})
 }
 
-func TestTwoAgentsUnderOneNameAreOneParticipant(t *testing.T) {
+func TestAListingIsNewestFirstByPageAndStatus(t *testing.T) {
 	each(t, func(t *testing.T, h *fixture) {
-		id := h.start("alpha")
-		h.join("beta", id)
-		out := domaintest.Must(
-			h.Send(t.Context(), domaintest.Bound("u", "beta"), SendInput{AgentName: "beta", Content: "x"}))(h.t)
-		if !out.Feedback.Verified || !slices.Equal(out.State.Participants, []string{"alpha", "beta"}) {
+		if out := h.list(ListInput{}); out.Sessions == nil || len(out.Sessions) != 0 {
 			t.Errorf("%+v", out)
 		}
-		got := domaintest.Must(
-			h.Get(t.Context(), identity.Caller{User: "u", KeyID: "another"}, GetInput{AgentName: "beta"}))(h.t)
-		if got.SessionID != id || len(got.State.Participants) != 2 || got.Participant.Verified {
-			t.Errorf("%+v %+v", got, got.Participant)
+		var all []string
+		for range 3 {
+			all = append([]string{h.start("alpha")}, all...)
+			h.Clock.Pass(time.Second)
 		}
-		if h.send("beta", id, "y").Feedback.Verified {
-			t.Error("an unbound key's response is verified")
+		h.send("beta", all[1], "x")
+		h.conclude("alpha", all[1])
+		var got []string
+		for cursor := ""; ; {
+			out := h.list(ListInput{Limit: 2, Cursor: cursor})
+			for _, v := range out.Sessions {
+				got = append(got, v.ID)
+			}
+			if cursor = out.NextCursor; cursor == "" {
+				break
+			}
 		}
-		h.Clock.Pass(time.Minute)
-		domaintest.Must(
-			h.Send(t.Context(), domaintest.Bound("u", "beta"), SendInput{AgentName: "beta", Content: "z"}))(h.t)
-		p := domaintest.Must(h.Get(t.Context(), reader, GetInput{AgentName: "beta"}))(h.t).Participant
-		if !p.Verified || !p.LastSeen.Equal(h.Clock.Now()) {
-			t.Errorf("after a response the participant is %+v", p)
+		if !slices.Equal(got, all) {
+			t.Errorf("%v, want %v", got, all)
+		}
+		closed, open := h.list(ListInput{Status: Closed}).Sessions, h.list(ListInput{Status: Active}).Sessions
+		if len(closed) != 1 || closed[0].ID != all[1] || closed[0].Conclusion.Content != "so be it" ||
+			closed[0].Participants != 2 || closed[0].Responses != 1 ||
+			closed[0].Title != "what of alpha?" || closed[0].CreatedBy != "alpha" || closed[0].RequestID == "" ||
+			len(open) != 2 {
+			t.Errorf("closed %+v, open %+v", closed, open)
+		}
+		_, err := h.List(t.Context(), unbound, ListInput{Cursor: "nonsense"})
+		if domaintest.Fields(err) != "cursor" {
+			t.Error(err)
+		}
+		if out, err := h.List(t.Context(), stranger, ListInput{}); err != nil || len(out.Sessions) != 0 {
+			t.Errorf("a stranger sees %+v, %v", out, err)
 		}
 	})
 }
@@ -294,6 +335,38 @@ func TestACallRepeatedWithItsKeyTakesEffectOnce(t *testing.T) {
 		if _, err := h.Send(t.Context(), unbound, send); !fault.Is(err, fault.Precondition) ||
 			!strings.Contains(err.Error(), "another send_response") {
 			t.Error(err)
+		}
+	})
+}
+
+func TestAResourceIsReadWithoutJoining(t *testing.T) {
+	each(t, func(t *testing.T, h *fixture) {
+		id := h.start("alpha")
+		h.send("beta", id, "x")
+		kind := h.Resources()[0]
+		for _, c := range []identity.Caller{unbound, reader, domaintest.Bound("u", "gamma")} {
+			doc, err := kind.Read(t.Context(), c, id)
+			v, ok := doc.(ViewOutput)
+			if err != nil || !ok || v.SessionID != id || contents(v.Feedback) != "x" ||
+				v.Request.Content != "what of alpha?" || len(v.State.Participants) != 2 {
+				t.Errorf("%+v, %v", doc, err)
+			}
+		}
+		for _, id := range []string{"nope", ""} {
+			_, err := kind.Read(t.Context(), unbound, id)
+			domaintest.Says(t, "missing", err, fault.NotFound, fmt.Sprintf("no council with id %q", id))
+		}
+		_, err := kind.Read(t.Context(), stranger, id)
+		domaintest.Says(t, "a stranger", err, fault.NotFound, fmt.Sprintf("no council with id %q", id))
+		h.start("beta")
+		page, err := kind.List(t.Context(), reader, "", 1)
+		if err != nil || len(page.Items) != 1 || page.Next == "" {
+			t.Errorf("%+v, %v", page, err)
+		}
+		rest, err := kind.List(t.Context(), reader, page.Next, 2)
+		if err != nil || len(rest.Items) != 1 || rest.Next != "" || page.Items[0] == rest.Items[0] ||
+			!strings.HasPrefix(rest.Items[0].Title, "what of ") {
+			t.Errorf("%+v, %v", rest, err)
 		}
 	})
 }
