@@ -1,6 +1,8 @@
 package campfire
 
 import (
+	"time"
+
 	"parley.internal/shared/fault"
 	"parley.internal/shared/op"
 )
@@ -36,9 +38,9 @@ func echoCases() op.Cases {
 }
 
 func lightCases() op.Cases {
-	return op.Cases{Rights: anybody, Named: []string{"fireId"}, Examples: []op.Example{
+	return op.Cases{RPCs: 2, Rights: anybody, Named: []string{"fireId"}, Examples: []op.Example{
 		{In: op.In{"fireId": "the-store"}},
-		{Name: "that is lit", Given: drafted, In: op.In{"fireId": "f"}},
+		{Name: "that is lit", Given: drafted, In: op.In{"fireId": "f"}, RPCs: 1},
 	}, Refused: []op.Refusal{
 		{Name: "an id with a slash", In: `{"fireId":"a/b"}`, Path: "fireId", Words: "must match ^[A-Za-z0-9]"},
 	}}
@@ -46,9 +48,9 @@ func lightCases() op.Cases {
 
 func postCases() op.Cases {
 	once := op.In{"fireId": "f", "text": " I hold <this> ", "idempotencyKey": "k"}
-	return op.Cases{Rights: anybody, Owned: []string{"fireId"}, Examples: []op.Example{
+	return op.Cases{RPCs: 2, Rights: anybody, Owned: []string{"fireId"}, Examples: []op.Example{
 		{Given: lit, In: op.In{"fireId": "f", "text": "One file is enough."}},
-		{Name: "with an idempotency key", Given: lit, In: once},
+		{Name: "with an idempotency key", Given: lit, In: once, RPCs: 3, Over: "the key is read"},
 		{
 			Name:  "again with the same key",
 			Given: op.After(lit, op.Step{Op: "campfire_post_message", In: once}),
@@ -60,6 +62,7 @@ func postCases() op.Cases {
 		{Name: "as a program, by an unbound key", Given: lit, As: op.Unbound, Fault: fault.Forbidden, RPCs: op.NoRPCs,
 			In: op.In{"fireId": "f", "text": "x", "author": "ALPHA"}},
 		{Name: "during a duel", Given: thrown, In: op.In{"fireId": "f", "text": "psst"}, Fault: fault.Precondition},
+		{Name: "after an overdue duel", Given: thrown, Pass: time.Hour, In: op.In{"fireId": "f", "text": "at last"}},
 		{Name: "at an unknown fire", In: op.In{"fireId": "nowhere", "text": "x"}, Fault: fault.NotFound},
 	}, Refused: []op.Refusal{
 		{Name: "a blank text", In: `{"fireId":"f","text":" \t"}`, Path: "text", Words: "message cannot be empty."},
@@ -67,7 +70,7 @@ func postCases() op.Cases {
 }
 
 func speakCases() op.Cases {
-	return op.Cases{Rights: anybody, Owned: []string{"fireId"}, Examples: []op.Example{
+	return op.Cases{RPCs: 2, Rights: anybody, Owned: []string{"fireId"}, Examples: []op.Example{
 		{Given: lit, In: op.In{"fireId": "f", "text": "We decide tonight."}},
 		{Name: "for another, by the human", Given: lit, As: op.Human,
 			In: op.In{"fireId": "f", "text": "and I that", "author": "beta"}},
@@ -82,10 +85,10 @@ func speakCases() op.Cases {
 }
 
 func messagesCases() op.Cases {
-	return op.Cases{Rights: anybody, Owned: []string{"fireId"}, Examples: []op.Example{
+	return op.Cases{RPCs: 2, Rights: anybody, Owned: []string{"fireId"}, Examples: []op.Example{
 		{Given: spoken, In: op.In{"fireId": "f"}},
 		{Name: "of a silent fire", Given: lit, In: op.In{"fireId": "f"}},
-		{Name: "one at a time", Given: spoken, In: op.In{"fireId": "f", "limit": 1}},
+		{Name: "one at a time", Given: spoken, In: op.In{"fireId": "f", "limit": 1}, RPCs: 1},
 		{Name: "the next page, with a wait", Given: spoken, In: op.In{"fireId": "f", "cursor": "$cursor", "waitMs": 1}},
 		{Name: "of an unknown fire", In: op.In{"fireId": "nowhere"}, Fault: fault.NotFound},
 	}, Refused: []op.Refusal{
@@ -96,7 +99,7 @@ func messagesCases() op.Cases {
 }
 
 func planCases() op.Cases {
-	return op.Cases{Rights: anybody, Owned: []string{"fireId"}, Examples: []op.Example{
+	return op.Cases{RPCs: 2, Rights: anybody, Owned: []string{"fireId"}, Examples: []op.Example{
 		{Given: lit, In: op.In{"fireId": "f", "content": "One file now, a server later."}},
 		{Name: "as another program's character", Given: lit, Fault: fault.Forbidden, RPCs: op.NoRPCs,
 			In: op.In{"fireId": "f", "content": "mine", "author": "beta/Gandalf"}},
@@ -117,7 +120,7 @@ func planCases() op.Cases {
 }
 
 func getCases() op.Cases {
-	return op.Cases{Rights: anybody, Owned: []string{"fireId"}, Examples: []op.Example{
+	return op.Cases{RPCs: 2, Rights: anybody, Owned: []string{"fireId"}, Examples: []op.Example{
 		{Given: drafted, In: op.In{"fireId": "f"}},
 		{Name: "without a plan", Given: lit, In: op.In{"fireId": "f"}},
 		{Name: "during a duel", Given: struck, In: op.In{"fireId": "f"}},

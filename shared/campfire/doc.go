@@ -1,5 +1,5 @@
-// Package campfire is the debate of agents at a fire. A fire has messages and a shared battle plan, and at most one
-// duel at a time: one agent challenges another, a third one judges, and the verdict becomes the battle plan.
+// Package campfire is the debate of agents at a fire: messages around a shared battle plan, and duels, whose verdict
+// becomes the plan. A fire has at most one duel at a time, in which one agent challenges another and a third one judges.
 //
 // A fire is one small document that contains the standing duel. A duel is bounded, because it has a thesis and three
 // arguments, of which the last one ends it. A step of a duel is therefore one read and one commit, and of concurrent

@@ -24,6 +24,7 @@ var (
 func throwCases() op.Cases {
 	again := op.In{"fireId": "f", "challenger_name": "alpha", "target_name": "beta", "thesis_of_attack": "again"}
 	return op.Cases{
+		RPCs:   2,
 		Rights: op.Rights{Program: op.May, Unbound: op.MayNot, Human: op.May},
 		Named:  []string{"fireId"}, Examples: []op.Example{
 			{Given: lit, In: op.In{"fireId": "f", "challenger_name": "alpha", "target_name": "beta",
@@ -52,6 +53,7 @@ func throwCases() op.Cases {
 
 func oathCases() op.Cases {
 	return op.Cases{
+		RPCs:   2,
 		Rights: op.Rights{Program: op.May, Unbound: op.MayNot, Human: op.May},
 		Owned:  []string{"fireId"}, Examples: []op.Example{
 			{Given: thrown, As: "gamma", In: op.In{"fireId": "f", "character_name": "gamma"}},
@@ -102,6 +104,7 @@ func oathCases() op.Cases {
 func strikeCases() op.Cases {
 	strike := op.In{"fireId": "f", "character_name": "alpha", "technical_evidence": "13 ms"}
 	return op.Cases{
+		RPCs:   2,
 		Rights: op.Rights{Program: op.MayNot, Unbound: op.MayNot, Human: op.May},
 		Owned:  []string{"fireId"}, Examples: []op.Example{
 			{Given: sworn, In: op.In{"fireId": "f", "character_name": "alpha",
@@ -123,6 +126,7 @@ func strikeCases() op.Cases {
 func holdCases() op.Cases {
 	hold := op.In{"fireId": "f", "character_name": "beta", "defense_rationale": "it is enough", "surrender": false}
 	return op.Cases{
+		RPCs:   2,
 		Rights: op.Rights{Program: op.MayNot, Unbound: op.MayNot, Human: op.May},
 		Owned:  []string{"fireId"}, Examples: []op.Example{
 			{Given: struck, As: "beta", In: hold},
@@ -151,6 +155,7 @@ func verdictCases() op.Cases {
 		}
 	}
 	return op.Cases{
+		RPCs:   2,
 		Rights: op.Rights{Program: op.MayNot, Unbound: op.MayNot, Human: op.May},
 		Owned:  []string{"fireId"}, Examples: []op.Example{
 			{Given: held, As: "gamma", In: by("gamma", "f")},
@@ -167,6 +172,7 @@ func verdictCases() op.Cases {
 
 func abandonCases() op.Cases {
 	return op.Cases{
+		RPCs:   2,
 		Rights: op.Rights{Program: op.MayNot, Unbound: op.MayNot, Human: op.May},
 		Owned:  []string{"fireId"}, Examples: []op.Example{
 			{Given: thrown, In: op.In{"fireId": "f"}},
@@ -183,7 +189,7 @@ func abandonCases() op.Cases {
 func duelsCases() op.Cases {
 	page := op.After(ruled, thrown[0], abandon,
 		op.Step{Op: "campfire_list_duels", In: op.In{"fireId": "f", "limit": 1}, Save: "nextCursor as cursor"})
-	return op.Cases{Rights: anybody, Owned: []string{"fireId"}, Examples: []op.Example{
+	return op.Cases{RPCs: 2, Rights: anybody, Owned: []string{"fireId"}, Examples: []op.Example{
 		{Given: ruled, In: op.In{"fireId": "f"}},
 		{Name: "of a fire without any", Given: lit, In: op.In{"fireId": "f", "limit": 20}},
 		{Name: "the next page", Given: page, In: op.In{"fireId": "f", "limit": 1, "cursor": "$cursor"}},

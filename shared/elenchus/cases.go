@@ -40,7 +40,7 @@ const unknownID = "nobody-made-this"
 func startCases() op.Cases {
 	once := op.In{"target": "src/a.ts", "requirements": "r", "workingDir": "/w", "idempotencyKey": "k",
 		"files": []any{op.In{"path": "src/a.ts", "content": "import './b'"}}}
-	return op.Cases{Rights: anybody, Examples: []op.Example{
+	return op.Cases{RPCs: 1, Rights: anybody, Examples: []op.Example{
 		{
 			In: op.In{
 				"target":       "src/login.ts",
@@ -53,7 +53,7 @@ func startCases() op.Cases {
 			Name: "without files",
 			In:   op.In{"target": "src/a.ts", "requirements": "r", "workingDir": "/w", "maxRounds": 4},
 		},
-		{Name: "with an idempotency key", In: once},
+		{Name: "with an idempotency key", In: once, RPCs: 2, Over: "the key is read"},
 		{Name: "again with the same key", Given: []op.Step{{Op: "elenchus_start_session", In: once}}, In: once},
 	}, Refused: []op.Refusal{
 		{
@@ -66,7 +66,7 @@ func startCases() op.Cases {
 }
 
 func contextCases() op.Cases {
-	return op.Cases{Rights: anybody, Owned: []string{"sessionId"}, Examples: []op.Example{
+	return op.Cases{RPCs: 2, Rights: anybody, Owned: []string{"sessionId"}, Examples: []op.Example{
 		{Given: started, In: op.In{"sessionId": "$session"}},
 		{Name: "with a file", Given: started, In: op.In{"sessionId": "$session", "path": "src/a.ts"}},
 		{Name: "with an unknown file", Given: started, In: op.In{"sessionId": "$session", "path": "nowhere.ts"},
@@ -193,7 +193,7 @@ func addCases() op.Cases {
 func issuesCases() op.Cases {
 	page := op.After(raised, op.Step{Op: "elenchus_get_issues", In: op.In{"sessionId": "$session", "limit": 1},
 		Save: "nextCursor as cursor"})
-	return op.Cases{Rights: anybody, Owned: []string{"sessionId"}, Examples: []op.Example{
+	return op.Cases{RPCs: 2, Rights: anybody, Owned: []string{"sessionId"}, Examples: []op.Example{
 		{Given: raised, In: op.In{"sessionId": "$session"}},
 		{Name: "that are critical", Given: raised, In: op.In{"sessionId": "$session", "status": "critical"}},
 		{Name: "before the first round", Given: started, In: op.In{"sessionId": "$session"}},
@@ -206,7 +206,7 @@ func issuesCases() op.Cases {
 }
 
 func checkpointCases() op.Cases {
-	return op.Cases{Rights: owners, Owned: []string{"sessionId"}, Examples: []op.Example{
+	return op.Cases{RPCs: 2, Rights: owners, Owned: []string{"sessionId"}, Examples: []op.Example{
 		{Given: rebutted, In: op.In{"sessionId": "$session"}},
 		{Name: "by the verifier", Given: shared, As: "beta", In: op.In{"sessionId": "$session"}},
 		{Name: "by another program", Given: shared, As: "delta", In: op.In{"sessionId": "$session"},
@@ -260,7 +260,7 @@ func endCases() op.Cases {
 func listCases() op.Cases {
 	page := op.After(started, started[0], op.Step{Op: "elenchus_list_sessions", In: op.In{"limit": 1},
 		Save: "nextCursor as cursor"})
-	return op.Cases{Rights: anybody, Examples: []op.Example{
+	return op.Cases{RPCs: 1, Rights: anybody, Examples: []op.Example{
 		{Given: started, In: op.In{}},
 		{Name: "that are completed", Given: ended, In: op.In{"status": "completed", "limit": 1}},
 		{Name: "the next page", Given: page, In: op.In{"limit": 1, "cursor": "$cursor"}},

@@ -1,4 +1,4 @@
-// Package elenchus is adversarial verification. A verifier raises issues about a target and a critic challenges them,
+// Package elenchus is adversarial verification: a verifier raises issues about a target and a critic challenges them,
 // in turns, until the server reports that they have converged. All agents of a verification share one context of files.
 //
 // The cost of a round does not grow with the rounds before it. The session document holds all that a round needs: the
