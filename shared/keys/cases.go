@@ -8,13 +8,20 @@ import (
 // gammas creates a key of the program gamma.
 var gammas = []op.Step{{Op: "create_key", As: op.Human, In: op.In{"program": "gamma"}, Save: "id as key"}}
 
+// The rights of other callers: people make, list and revoke keys, and agents whose key has the scope admin.
+var forPeople = op.Rights{Program: op.MayNot, Unbound: op.MayNot, Human: op.May}
+
 func createCases() op.Cases {
-	return op.Cases{Examples: []op.Example{
+	return op.Cases{Rights: forPeople, Examples: []op.Example{
 		{As: op.Human, In: op.In{"name": "the reviewer", "program": "gamma"}},
 		{Name: "with everything", As: op.Human, In: op.In{"name": "n", "program": "gamma", "kind": "agent",
 			"scopes": []string{"write", "read", "relay"}, "expires": 3600}},
+		{Name: "of a team's runner", As: op.Human, In: op.In{"scopes": []string{"runner"}, "team": "crew"}},
 		{Name: "by an agent", In: op.In{"name": "n"}, Fault: fault.Forbidden, RPCs: op.NoRPCs},
+		{Name: "by a key of no program", As: op.Unbound, In: op.In{"name": "n"}, Fault: fault.Forbidden, RPCs: op.NoRPCs},
 	}, Refused: []op.Refusal{
+		{Name: "a team without the scope runner", As: op.Human, In: `{"team":"crew"}`, Path: "team",
+			Words: "is allowed with the scope runner only"},
 		{Name: "an unknown kind", As: op.Human, In: `{"kind":"robot"}`, Path: "kind",
 			Words: "must be one of agent, human"},
 		{Name: "an unknown scope", As: op.Human, In: `{"scopes":["everything"]}`, Path: "scopes",
@@ -25,7 +32,7 @@ func createCases() op.Cases {
 func listCases() op.Cases {
 	page := op.After(gammas, gammas[0], op.Step{Op: "list_keys", As: op.Human, In: op.In{"limit": 1},
 		Save: "nextCursor as cursor"})
-	return op.Cases{Examples: []op.Example{
+	return op.Cases{Rights: forPeople, Examples: []op.Example{
 		{Given: gammas, As: op.Human},
 		{Name: "with a limit", Given: gammas, As: op.Human, In: op.In{"limit": 100}},
 		{Name: "the next page", Given: page, As: op.Human, In: op.In{"limit": 1, "cursor": "$cursor"}},
@@ -37,7 +44,7 @@ func listCases() op.Cases {
 
 func revokeCases() op.Cases {
 	revoked := op.After(gammas, op.Step{Op: "revoke_key", As: op.Human, In: op.In{"keyId": "$key"}})
-	return op.Cases{Owned: []string{"keyId"}, Examples: []op.Example{
+	return op.Cases{Rights: forPeople, Owned: []string{"keyId"}, Examples: []op.Example{
 		{Given: gammas, As: op.Human, In: op.In{"keyId": "$key"}},
 		{Name: "twice", Given: revoked, As: op.Human, In: op.In{"keyId": "$key"}},
 		{Name: "of a key that is nowhere", As: op.Human, In: op.In{"keyId": "nobody-made-this"}, Fault: fault.NotFound},

@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 	"strings"
+	"time"
 
 	"parley.internal/shared/fault"
 	"parley.internal/shared/identity"
@@ -21,28 +22,40 @@ func (k Key) parent() string {
 	return k.Ancestors[len(k.Ancestors)-1]
 }
 
-// descend makes a new key a child of the key with the id parent. It does nothing if parent is empty or no stored key.
-func (s *Service) descend(ctx context.Context, tx *store.Tx, k *Key, parent string) error {
-	if parent == "" {
+// beneath reads the key with the id parent and puts a new key below it. It returns NotFound if no such key is stored,
+// Unauthenticated if that key was revoked or has expired, and Precondition if it has as many ancestors as one may have.
+func (k *Key) beneath(ctx context.Context, r store.Reader, parent string, now time.Time) (Key, error) {
+	p, err := apiKeys.Get(ctx, r, parent)
+	if err != nil {
+		return p, err
+	}
+	if err := p.valid(now); err != nil {
+		return p, err
+	}
+	if len(p.Ancestors) >= maxDepth {
+		return p, fault.New(fault.Precondition, "this key has %d keys above it, which is as many as one may have", maxDepth)
+	}
+	k.Ancestors = append(slices.Clone(p.Ancestors), parent)
+	return p, nil
+}
+
+// descend makes a new key a child of the caller's key. It does nothing for a human without a stored key: a person who
+// signed in, or the operator.
+func (s *Service) descend(ctx context.Context, tx *store.Tx, k *Key, c identity.Caller) error {
+	if c.KeyID == "" && c.IsHuman() {
 		return nil
 	}
-	p, err := apiKeys.Get(ctx, tx, parent)
+	p, err := k.beneath(ctx, tx, c.KeyID, s.Now())
 	if fault.Is(err, fault.NotFound) {
-		return nil
+		if c.IsHuman() {
+			return nil
+		}
+		return errUnknown
 	}
 	if err != nil {
 		return err
 	}
-	if err := p.valid(s.Now()); err != nil {
-		return err
-	}
-	if len(p.Ancestors) >= maxDepth {
-		return fault.New(fault.Precondition, "this key has %d keys above it, which is as many as one may have", maxDepth)
-	}
-	k.Ancestors = append(slices.Clone(p.Ancestors), parent)
-	if p.Member != "" {
-		k.Member = p.Member
-	}
+	k.Member = p.Member
 	return k.narrow(p)
 }
 
@@ -74,7 +87,7 @@ func (k *Key) narrow(p Key) error {
 		return fault.New(fault.Forbidden, "this key serves the team %q and cannot make a key for the team %q", p.Team, k.Team)
 	}
 	if len(k.Scopes) == 0 {
-		k.Scopes = slices.DeleteFunc(slices.Clone(p.Scopes), func(s string) bool { return s == identity.ScopeAdmin })
+		k.Scopes = without(p.Scopes, identity.ScopeAdmin)
 		return nil
 	}
 	if extra := beyond(k.Scopes, p); len(extra) > 0 {
@@ -84,27 +97,32 @@ func (k *Key) narrow(p Key) error {
 	return nil
 }
 
+// without returns the scopes but some.
+func without(scopes []string, some ...string) []string {
+	return slices.DeleteFunc(slices.Clone(scopes), func(s string) bool { return slices.Contains(some, s) })
+}
+
 // beyond returns the part of a child's scopes that its parent does not have. A child that names no toolset reaches all of
-// them, so the toolsets of its parent are missing then.
+// them, so the toolsets of its parent are missing then. The scopes admin and runner give rights that an agent's key
+// without scopes does not have.
 func beyond(scopes []string, p Key) []string {
 	var extra []string
 	parent := identity.Caller{Scopes: p.Scopes}
 	child := identity.Caller{Scopes: scopes}
 	for _, s := range scopes {
+		has := parent.InToolset(s)
 		switch s {
 		case identity.ScopeRead:
+			has = true
 		case identity.ScopeWrite:
-			if !parent.CanWrite() {
-				extra = append(extra, s)
-			}
+			has = parent.CanWrite()
 		case identity.ScopeAdmin:
-			if p.Kind != identity.Human && !parent.IsAdmin() {
-				extra = append(extra, s)
-			}
-		default:
-			if !parent.InToolset(s) {
-				extra = append(extra, s)
-			}
+			has = p.Kind == identity.Human || parent.IsAdmin()
+		case identity.ScopeRunner:
+			has = has && (p.Kind == identity.Human || slices.Contains(p.Scopes, s))
+		}
+		if !has {
+			extra = append(extra, s)
 		}
 	}
 	if len(extra) == 0 && child.InToolset("") && !parent.InToolset("") {

@@ -89,6 +89,6 @@ func (k Key) valid(now time.Time) error {
 }
 
 func (k Key) caller(user, id string) identity.Caller {
-	return identity.Caller{User: user, Program: k.Program, KeyID: id, Kind: k.Kind, Scopes: k.Scopes, Team: k.Team, Member: k.Member,
-		ExpiresAt: k.ExpiresAt}
+	return identity.Caller{User: user, Program: k.Program, KeyID: id, Kind: k.Kind, Scopes: k.Scopes, Team: k.Team,
+		Member: k.Member, ExpiresAt: k.ExpiresAt}
 }

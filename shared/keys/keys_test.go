@@ -168,7 +168,7 @@ func TestAMalformedKeyIsRefusedAtItsField(t *testing.T) {
 			field, says string
 		}{
 			"a scope that is none": {CreateInput{Scopes: []string{"read", "root"}}, "scopes",
-				`"root" is not a scope; the scopes are read, write, admin, dispatch, relay`},
+				`"root" is not a scope; the scopes are read, write, admin, answer, console, runner, dispatch, relay`},
 			"a kind that is none":    {CreateInput{Kind: "robot"}, "kind", "agent or human"},
 			"a human's program":      {CreateInput{Kind: identity.Human, Program: "beta"}, "program", "human"},
 			"a bad program":          {CreateInput{Program: "a b"}, "program", "letters"},

@@ -59,8 +59,8 @@ func (s *Service) MakeLink(ctx context.Context, user string, console bool) (Link
 
 var errLink = fault.New(fault.Unauthenticated, "this link was used or has expired; make another with: parley link")
 
-// Redeem exchanges the code of a link for a human's key with the link's scope, valid for 7 days. A code that is unknown, used or expired is Unauthenticated. Of several
-// concurrent calls with one code exactly one gets a key.
+// Redeem exchanges the code of a link for a human's key with the link's scope, valid for 7 days. A code that is unknown,
+// used or expired is Unauthenticated. Of several concurrent calls with one code exactly one gets a key.
 func (s *Service) Redeem(ctx context.Context, code string) (CreateOutput, error) {
 	user, id, ok := parse(linkPrefix, code)
 	if !ok {

@@ -1,6 +1,7 @@
 package keys
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -35,8 +36,8 @@ func TestALinkGivesAHumansKeyOnce(t *testing.T) {
 		if err != nil || c.User != "u" || !c.IsHuman() || c.IsAdmin() || !c.CanWrite() || !until.Equal(out.ExpiresAt) {
 			t.Errorf("its key is %+v until %v: %v", c, until, err)
 		}
-		if !c.InToolset("signal") || !c.InToolset("dispatch") || c.InToolset("keys") || c.InToolset("relay") {
-			t.Errorf("its key reaches %v", c.Scopes)
+		if !slices.Equal(c.Scopes, []string{identity.ScopeAnswer}) {
+			t.Errorf("its key has the scopes %v", c.Scopes)
 		}
 		if again, err := r.Redeem(t.Context(), l.Code); !fault.Is(err, fault.Unauthenticated) || again.Key != "" {
 			t.Errorf("a second time: %+v, %v", again, err)
@@ -85,6 +86,32 @@ func TestAnUnknownCodeAndAMalformedUserAreRefused(t *testing.T) {
 		for _, code := range []string{"", "link_", foreign, strings.Repeat("x", 600)} {
 			if _, err := r.Redeem(t.Context(), code); !fault.Is(err, fault.Unauthenticated) {
 				t.Errorf("%q: %v", code, err)
+			}
+		}
+	})
+}
+
+func TestTheScopeOfALinksKey(t *testing.T) {
+	each(t, func(t *testing.T, r *ring) {
+		for _, tc := range []struct {
+			console bool
+			scope   string
+		}{{false, identity.ScopeAnswer}, {true, identity.ScopeConsole}} {
+			l := domaintest.Must(r.MakeLink(t.Context(), "u", tc.console))(t)
+			out := domaintest.Must(r.Redeem(t.Context(), l.Code))(t)
+			c, _, err := r.Lookup(t.Context(), out.Key)
+			if err != nil || !slices.Equal(c.Scopes, []string{tc.scope}) || !c.IsHuman() {
+				t.Errorf("console %v: %+v, %v", tc.console, c, err)
+			}
+			for _, o := range r.Operations() {
+				want := tc.console && o.Name != "create_key"
+				if err := o.MayCall(c); (err == nil) != want {
+					t.Errorf("%s with the scope %s: %v", o.Name, tc.scope, err)
+				}
+			}
+			if c.Reaches(identity.Reach{Toolset: "relay"}) != tc.console ||
+				!c.Reaches(identity.Reach{Toolset: "signal", Scopes: []string{identity.ScopeAnswer}}) {
+				t.Errorf("the scope %s reaches other than it should", tc.scope)
 			}
 		}
 	})

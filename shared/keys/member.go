@@ -2,8 +2,8 @@ package keys
 
 import (
 	"context"
-	"slices"
-	"strings"
+	"crypto/sha256"
+	"encoding/hex"
 	"time"
 
 	"parley.internal/shared/fault"
@@ -12,21 +12,22 @@ import (
 )
 
 // MemberProgram returns the program that the key of a team's member is bound to: the names of the team and the member,
-// joined by a dot.
+// joined by a dot, or a hash of them where that is no name of a program.
 func MemberProgram(team, member string) string {
 	name := team + "." + member
-	if !identity.ValidName(name) {
-		name = "team." + strings.TrimLeft(name, "_-.")
+	if identity.ValidName(name) {
+		return name
 	}
-	return name
+	sum := sha256.Sum256([]byte(name))
+	return "team." + hex.EncodeToString(sum[:16])
 }
 
-// IssueMember creates the key of a team's member as part of a transaction, before its first write: a child of the
-// founder's key, which is bound to a program of the member's own and belongs to the member in its team. A program of that
-// name that has a key of another origin is Precondition. Once the transaction is committed, [Service.Committed] must be
-// called.
+// IssueMember creates the key of a team's member as part of a transaction, before its first write: a child of the key with
+// the id parent, bound to a program of the member's own, with the parent's scopes but admin and runner. A parent that is
+// empty or not stored is that of nobody. A program of that name that has a key of another origin, and a parent that was
+// revoked or has expired, are Precondition. Once the transaction is committed, [Service.Committed] must be called.
 func (s *Service) IssueMember(
-	ctx context.Context, tx *store.Tx, user, founder, team, member string,
+	ctx context.Context, tx *store.Tx, user, parent, team, member string,
 ) (secret, id string, err error) {
 	now := s.Now()
 	k := Key{Name: "member " + member + " of team " + team, Kind: identity.Agent, Program: MemberProgram(team, member),
@@ -34,8 +35,15 @@ func (s *Service) IssueMember(
 	if err := s.free(ctx, tx, k, now); err != nil {
 		return "", "", err
 	}
-	if err := s.adopt(ctx, tx, &k, founder); err != nil {
-		return "", "", err
+	if parent != "" {
+		p, err := k.beneath(ctx, tx, parent, now)
+		switch {
+		case fault.Is(err, fault.Unauthenticated):
+			return "", "", fault.New(fault.Precondition, "the key of the founder of the team %q was revoked or has expired", team)
+		case err != nil && !fault.Is(err, fault.NotFound):
+			return "", "", err
+		}
+		k.ExpiresAt, k.Scopes = p.ExpiresAt, without(p.Scopes, identity.ScopeAdmin, identity.ScopeRunner)
 	}
 	if !k.ExpiresAt.IsZero() {
 		k.PurgeAt = k.ExpiresAt.Add(keptRevoked)
@@ -45,42 +53,15 @@ func (s *Service) IssueMember(
 	return secret, id, nil
 }
 
-// free returns Precondition if the program of a member's key has a valid key that was not made for the member. It reads
-// the newest 200 keys.
+// free returns Precondition if the program of a member's key has a valid key that was not made for the member.
 func (s *Service) free(ctx context.Context, r store.Reader, k Key, now time.Time) error {
-	page, err := apiKeys.Query(ctx, r, store.Query{Order: []string{"createdAt desc"}, Limit: maxKnown})
-	if err != nil {
-		return err
-	}
-	for _, d := range page.Docs {
-		other := d.Value
+	return allKeys(ctx, r, func(other Key) error {
 		if identity.Same(other.Program, k.Program) && other.valid(now) == nil &&
 			(other.Team != k.Team || other.Member != k.Member) {
 			return fault.New(fault.Precondition, "the program %q has a key of its own; give the member another name", k.Program)
 		}
-	}
-	return nil
-}
-
-// adopt makes a member's key a child of the founder's key, if that is stored.
-func (s *Service) adopt(ctx context.Context, r store.Reader, k *Key, founder string) error {
-	if founder == "" {
 		return nil
-	}
-	p, err := apiKeys.Get(ctx, r, founder)
-	if fault.Is(err, fault.NotFound) {
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	if err := p.valid(s.Now()); err != nil {
-		return fault.New(fault.Precondition, "the key that founded the team %q was revoked or has expired", k.Team)
-	}
-	k.Ancestors = append(slices.Clone(p.Ancestors), founder)
-	k.ExpiresAt = p.ExpiresAt
-	k.Scopes = slices.DeleteFunc(slices.Clone(p.Scopes), func(s string) bool { return s == identity.ScopeAdmin })
-	return nil
+	})
 }
 
 // RevokeIn revokes a key as part of a transaction, before its first write. It does nothing if there is no such key. Once
@@ -102,14 +83,14 @@ func (s *Service) RevokeIn(ctx context.Context, tx *store.Tx, id string) (write 
 	}, nil
 }
 
-// Committed drops what caches hold of a user's keys after a transaction that issued or revoked some. The ids are those
-// of the revoked keys.
-func (s *Service) Committed(user string, revoked ...string) {
-	s.changed(user)
-	if s.Revoked == nil {
-		return
-	}
+// Committed drops what caches hold of a user's keys after a transaction that issued or revoked some, and records the end
+// of the keys below the revoked ones, which are not valid any more in any case. The ids are those of the revoked keys.
+func (s *Service) Committed(ctx context.Context, user string, revoked ...string) {
 	for _, id := range revoked {
-		s.Revoked(id)
+		if s.Revoked != nil {
+			s.Revoked(id)
+		}
+		_ = s.revokeDescendants(ctx, user, id, s.Now())
 	}
+	s.changed(user)
 }

@@ -16,7 +16,7 @@ import (
 type Service struct {
 	DB  *store.DB
 	Now func() time.Time
-	// Toolsets returns the scopes beside read, write and admin.
+	// Toolsets returns the scopes beside those of [identity.Scopes].
 	Toolsets func() []string
 	// Revoked is called with the id of a revoked key, so that caches can remove it. It may be
 	// nil.
@@ -105,20 +105,19 @@ func (s *Service) Create(ctx context.Context, c identity.Caller, in CreateInput)
 	if slices.Contains(in.Scopes, identity.ScopeAdmin) && !c.IsHuman() {
 		return CreateOutput{}, fault.New(fault.Forbidden, "only a human's key can give the scope admin")
 	}
-	return s.issue(ctx, c.User, in, c.KeyID)
+	return s.issue(ctx, c, in)
 }
 
 // Issue creates a key for a user. It checks no caller: it is for the operator at a terminal.
 // Malformed fields are Invalid.
 func (s *Service) Issue(ctx context.Context, user string, in CreateInput) (CreateOutput, error) {
-	return s.issue(ctx, user, in, "")
+	return s.issue(ctx, identity.Caller{User: user, Kind: identity.Human}, in)
 }
 
-// issue creates a key, as a child of the key with the id parent unless that is empty or no stored key, as that of a
-// person who signed in.
-func (s *Service) issue(ctx context.Context, user string, in CreateInput, parent string) (CreateOutput, error) {
+// issue creates a key, as a child of the caller's key if that is stored.
+func (s *Service) issue(ctx context.Context, c identity.Caller, in CreateInput) (CreateOutput, error) {
 	var out CreateOutput
-	if !identity.ValidName(user) {
+	if !identity.ValidName(c.User) {
 		return out, errUserName
 	}
 	if in.Program != "" && !identity.ValidName(in.Program) {
@@ -152,10 +151,10 @@ func (s *Service) issue(ctx context.Context, user string, in CreateInput, parent
 	if in.Expires > 0 {
 		k.ExpiresAt = now.Add(time.Duration(in.Expires) * time.Second)
 	}
-	secret, id := mint(keyPrefix, user)
-	err := s.DB.User(user).Update(ctx, func(ctx context.Context, tx *store.Tx) error {
+	secret, id := mint(keyPrefix, c.User)
+	err := s.DB.User(c.User).Update(ctx, func(ctx context.Context, tx *store.Tx) error {
 		made := k
-		if err := s.descend(ctx, tx, &made, parent); err != nil {
+		if err := s.descend(ctx, tx, &made, c); err != nil {
 			return err
 		}
 		if !made.ExpiresAt.IsZero() {
@@ -168,7 +167,7 @@ func (s *Service) issue(ctx context.Context, user string, in CreateInput, parent
 	if err != nil {
 		return out, err
 	}
-	s.changed(user)
+	s.changed(c.User)
 	return CreateOutput{Key: secret, View: view(id, k)}, nil
 }
 
@@ -188,7 +187,8 @@ func (s *Service) List(ctx context.Context, c identity.Caller, in ListInput) (Li
 }
 
 // Revoke revokes a key and all keys that it made, theirs included: in this process at once, in others within 60 seconds.
-// A repeated call changes nothing. A key that does not exist is NotFound.
+// A repeated call changes nothing. An agent's key may revoke itself, the keys of its program and those that it made;
+// others are Forbidden. A key that does not exist is NotFound.
 func (s *Service) Revoke(ctx context.Context, c identity.Caller, in RevokeInput) (View, error) {
 	var out View
 	now := s.Now()
@@ -198,6 +198,9 @@ func (s *Service) Revoke(ctx context.Context, c identity.Caller, in RevokeInput)
 			return fault.New(fault.NotFound, "no key with id %q", in.KeyID)
 		}
 		if err != nil {
+			return err
+		}
+		if err := k.mayRevoke(c, in.KeyID); err != nil {
 			return err
 		}
 		if k.RevokedAt.IsZero() {
@@ -218,12 +221,22 @@ func (s *Service) Revoke(ctx context.Context, c identity.Caller, in RevokeInput)
 	return out, err
 }
 
+// mayRevoke returns Forbidden if the caller may not revoke the key of that id.
+func (k Key) mayRevoke(c identity.Caller, id string) error {
+	own := c.Bound() && identity.Same(k.Program, c.Program)
+	if c.IsHuman() || id == c.KeyID || own || slices.Contains(k.Ancestors, c.KeyID) {
+		return nil
+	}
+	return fault.New(fault.Forbidden,
+		"only the key that made the key %.12s, a key of its program or a human may revoke it; %s", id, c)
+}
+
 // revokeDescendants records the revocation of the keys below a revoked one, which are not valid any more already.
 func (s *Service) revokeDescendants(ctx context.Context, user, id string, now time.Time) error {
 	q := store.Query{Where: []store.Cond{store.Contains("ancestors", id)}, Order: []string{"createdAt desc"}, Limit: 100}
 	for {
 		page, err := apiKeys.Query(ctx, s.DB.User(user), q)
-		if err != nil {
+		if err != nil || len(page.Docs) == 0 {
 			return err
 		}
 		err = s.DB.User(user).Update(ctx, func(_ context.Context, tx *store.Tx) error {
@@ -254,25 +267,38 @@ func (s *Service) changed(user string) {
 	}
 }
 
-// maxKnown is the largest number of keys that Programs reads.
-const maxKnown = 200
-
-// Programs returns the sorted names of the programs of a user's valid keys. It reads the newest
-// 200 keys.
+// Programs returns the sorted names of the programs of a user's valid keys. It reads all keys, because a program that it
+// leaves out is one that any key without a program may act for.
 func (s *Service) Programs(ctx context.Context, user string) ([]string, error) {
-	page, err := apiKeys.Query(ctx, s.DB.User(user), store.Query{Order: []string{"createdAt desc"}, Limit: maxKnown})
-	if err != nil {
-		return nil, err
-	}
 	now := s.Now()
 	var out []string
-	for _, d := range page.Docs {
-		if d.Value.Program != "" && d.Value.valid(now) == nil {
-			out = append(out, d.Value.Program)
+	err := allKeys(ctx, s.DB.User(user), func(k Key) error {
+		if k.Program != "" && k.valid(now) == nil {
+			out = append(out, k.Program)
+		}
+		return nil
+	})
+	slices.Sort(out)
+	return slices.Compact(out), err
+}
+
+// allKeys calls visit with each key of a user, newest first, until that returns an error.
+func allKeys(ctx context.Context, r store.Reader, visit func(Key) error) error {
+	q := store.Query{Order: []string{"createdAt desc"}, Limit: store.MaxLimit}
+	for {
+		page, err := apiKeys.Query(ctx, r, q)
+		if err != nil {
+			return err
+		}
+		for _, d := range page.Docs {
+			if err := visit(d.Value); err != nil {
+				return err
+			}
+		}
+		if q.Cursor = page.Next; q.Cursor == "" {
+			return nil
 		}
 	}
-	slices.Sort(out)
-	return slices.Compact(out), nil
 }
 
 // CreateInput is the input of create_key.
@@ -282,7 +308,7 @@ type CreateInput struct {
 	Kind    identity.KeyKind `json:"kind,omitempty" allow:"enum=agent|human,default=agent"`
 	Scopes  []string         `json:"scopes,omitempty" allow:"max=20,each=40" jsonschema:"read, write, admin, answer, console, runner and names of toolsets; where left out, those of the calling key but admin"`
 	Expires int64            `json:"expires,omitempty" allow:"over=0,max=315360000" jsonschema:"seconds until it expires; that of the calling key where left out"`
-	Team    string           `json:"team,omitempty" allow:"max=50,pattern=name" jsonschema:"with the scope runner: the one team that it serves"`
+	Team    string           `json:"team,omitempty" allow:"max=64" jsonschema:"with the scope runner: the one team that it serves"`
 }
 
 // CreateOutput is the output of create_key.
@@ -329,8 +355,9 @@ func view(id string, k Key) View {
 	if scopes == nil {
 		scopes = []string{}
 	}
-	return View{ID: id, Name: k.Name, Kind: k.Kind, Program: k.Program, Scopes: scopes, Team: k.Team, Member: k.Member, ParentID: k.parent(), CreatedAt: k.CreatedAt,
-		ExpiresAt: k.ExpiresAt, RevokedAt: k.RevokedAt, LastUsedAt: k.LastUsedAt}
+	return View{ID: id, Name: k.Name, Kind: k.Kind, Program: k.Program, Scopes: scopes, Team: k.Team, Member: k.Member,
+		ParentID: k.parent(), CreatedAt: k.CreatedAt, ExpiresAt: k.ExpiresAt, RevokedAt: k.RevokedAt,
+		LastUsedAt: k.LastUsedAt}
 }
 
 // Operations returns the operations of the toolset keys.
@@ -340,13 +367,14 @@ func (s *Service) Operations() []op.Op {
 		op.New(op.Spec{Name: "create_key", Title: "Create a key", Toolset: set, Route: "POST /v1/keys",
 			Effect: op.Write, Secret: true, For: op.Admins, Creates: true, Cases: createCases,
 			Doc: "Make a bearer key for an agent or a person, bound to a program where one is named. It is never more than " +
-				"the key that makes it, and ends with it. The secret is in the reply and nowhere else."}, s.Create),
+				"the key that makes it, and is revoked with it. The secret is in the reply and nowhere else."}, s.Create),
 		op.New(op.Spec{Name: "list_keys", Title: "List keys", Toolset: set, Route: "GET /v1/keys", Effect: op.Read,
 			For: op.Admins, Cases: listCases,
 			Doc: "List the keys, newest first: what each speaks for, its scopes, when it was last used and whether " +
 				"it was revoked. Secrets are not shown."}, s.List),
 		op.New(op.Spec{Name: "revoke_key", Title: "Revoke a key", Toolset: set, Route: "DELETE /v1/keys/{keyId}",
 			Effect: op.Destroy, For: op.Admins, Cases: revokeCases,
-			Doc: "End a key for good, with all keys that it made. They stop working within 60 seconds everywhere."}, s.Revoke),
+			Doc: "End a key for good, with all keys that it made. They stop working within 60 seconds everywhere."},
+			s.Revoke),
 	}
 }

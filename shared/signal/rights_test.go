@@ -19,7 +19,7 @@ var (
 )
 
 func TestAttackAnAnswerIsForItsAskerAndForPeople(t *testing.T) {
-	each(t, func(t *testing.T, d *desk) {
+	each(t, func(t *testing.T, d *fixture) {
 		older := func(id string, change func(*task.Task)) string {
 			v := task.Task{Type: task.Question, Status: task.Created, Target: human, CreatedAt: t0, Source: "alpha",
 				ExpiresAt: t0.AddDate(0, 0, 1), Question: &task.QuestionPart{Content: "?"}}
@@ -71,7 +71,7 @@ func TestAttackAnAnswerIsForItsAskerAndForPeople(t *testing.T) {
 }
 
 func TestTheRecordSaysWhichPersonAnswered(t *testing.T) {
-	each(t, func(t *testing.T, d *desk) {
+	each(t, func(t *testing.T, d *fixture) {
 		id := d.ask(AskInput{})
 		domaintest.Must(d.Answer(t.Context(), person, AnswerInput{QuestionID: id, Response: "yes"}))(t)
 		kept := domaintest.Must(task.Tasks.Get(t.Context(), d.DB.User("u"), id))(t)
@@ -82,7 +82,7 @@ func TestTheRecordSaysWhichPersonAnswered(t *testing.T) {
 }
 
 func TestTheSameIdempotencyKeyOfTwoCallersAsksTwice(t *testing.T) {
-	each(t, func(t *testing.T, d *desk) {
+	each(t, func(t *testing.T, d *fixture) {
 		seen := map[string]bool{}
 		for _, c := range []identity.Caller{alpha, beta, loose, drift, person} {
 			in := AskInput{Idempotency: op.Idempotency{IdempotencyKey: "k"}, Question: "?"}

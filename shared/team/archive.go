@@ -27,7 +27,7 @@ const maxInboxes = 400
 const importTimeout = 24 * time.Hour
 
 // Import creates a team from an archive. A caller whose key is bound to a program leads the
-// team; the import by an unbound key does not count as that key's active team. A malformed
+// team; one by an unbound key is led by people, and is not that key's active team. A malformed
 // archive is Invalid, a name in use Exists, and a caller that leads another team
 // Precondition. After a fault no call can see any part of the team.
 func (s *Service) Import(ctx context.Context, c identity.Caller, a Archive) error {
@@ -37,10 +37,10 @@ func (s *Service) Import(ctx context.Context, c identity.Caller, a Archive) erro
 	}
 	d := document{Config: a.Config, ID: s.NewID(), Owner: "import:" + a.Name}
 	if c.Bound() {
-		d.Owner = leader(c)
+		d.Owner, d.FounderKey = leader(c), c.KeyID
 	}
 	now, t := s.Now(), s.DB.User(c.User)
-	if err := mayCreate(ctx, t, d.Owner, d.Name); err != nil {
+	if err := d.mayCreate(ctx, t, c); err != nil {
 		return err
 	}
 	// The deletion is written first and removed last, so that the sweep deletes an interrupted import.
@@ -61,7 +61,7 @@ func (s *Service) Import(ctx context.Context, c identity.Caller, a Archive) erro
 		}
 	}
 	return t.Update(ctx, func(ctx context.Context, tx *store.Tx) error {
-		if err := mayCreate(ctx, tx, d.Owner, d.Name); err != nil {
+		if err := d.mayCreate(ctx, tx, c); err != nil {
 			return err
 		}
 		createTeam(tx, d, b)
@@ -142,15 +142,15 @@ func (a *Archive) validate() (b Board, err error) {
 			"a team has at most %d members, %d inboxes and %d tasks; this one has %d, %d and %d",
 			MaxMembers, maxInboxes, MaxTasks, len(a.Members), len(a.Inboxes), len(a.Tasks))
 	}
-	if a.Member(Lead) == nil {
+	if m := a.Member(Lead); m == nil || m.Name != Lead {
 		return b, fault.New(fault.Invalid, "the team has no member named %s", Lead)
 	}
 	seen := map[string]bool{}
 	for _, m := range a.Members {
-		if seen[m.Name] {
+		if seen[identity.Fold(m.Name)] {
 			return b, fault.New(fault.Invalid, "Member '%s' already exists in team '%s'", m.Name, a.Name)
 		}
-		seen[m.Name] = true
+		seen[identity.Fold(m.Name)] = true
 		if err := checkNameOf("agent", "Agent", m.Name); err != nil {
 			return b, err
 		}
@@ -227,7 +227,8 @@ func (b *Board) validate() error {
 }
 
 // Export reads a complete team. It is no snapshot: a write during the export may be in the
-// result or not. A team that does not exist is NotFound.
+// result or not. A team that does not exist is NotFound, a caller that does not lead it
+// Forbidden.
 func (s *Service) Export(ctx context.Context, c identity.Caller, name string) (Archive, error) {
 	a := Archive{Inboxes: map[string][]Message{}}
 	if err := checkName(name); err != nil {
@@ -235,6 +236,9 @@ func (s *Service) Export(ctx context.Context, c identity.Caller, name string) (A
 	}
 	t := s.DB.User(c.User)
 	d, b, err := withBoard(ctx, t, name)
+	if err == nil {
+		err = d.mayLead(c)
+	}
 	if err != nil {
 		return a, err
 	}

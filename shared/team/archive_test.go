@@ -36,7 +36,7 @@ func TestAnExportEqualsTheImport(t *testing.T) {
 		if err := w.Import(t.Context(), alpha, archive()); err != nil {
 			t.Fatal(err)
 		}
-		got, err := w.Export(t.Context(), beta, "core")
+		got, err := w.Export(t.Context(), human, "core")
 		if err != nil || asJSON(t, got) != asJSON(t, archive()) {
 			t.Errorf("%s\n%s\n%v", asJSON(t, got), asJSON(t, archive()), err)
 		}
@@ -54,6 +54,8 @@ func TestAnExportEqualsTheImport(t *testing.T) {
 			t.Error(err)
 		}
 		w.holds(map[string]int{"teamGraves": 0})
+		_, err = w.Export(t.Context(), beta, "core")
+		says(t, err, fault.Forbidden, `only the lead of team core or a human may do this; this key speaks for "beta"`)
 		_, err = w.Export(t.Context(), beta, "none")
 		says(t, err, fault.NotFound, "Team none does not exist")
 	})
@@ -71,6 +73,10 @@ func TestAMalformedArchiveIsRefusedAndLeavesNothing(t *testing.T) {
 				"the team has no member named team-lead"},
 			"a member twice": {func(a *Archive) { a.Members = append(a.Members, a.Members[1]) },
 				"Member 'ann' already exists in team 'core'"},
+			"a member in another case": {func(a *Archive) {
+				a.Members = append(a.Members, a.Members[1])
+				a.Members[2].Name = "ANN"
+			}, "Member 'ANN' already exists in team 'core'"},
 			"a bad member": {func(a *Archive) { a.Members[1].Name = ".." },
 				"Invalid agent name: '..'. Use only letters, numbers, hyphens, underscores."},
 			"a bad inbox": {func(a *Archive) { a.Inboxes["a b"] = nil },

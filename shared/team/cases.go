@@ -2,6 +2,7 @@ package team
 
 import (
 	"maps"
+	"slices"
 	"strings"
 
 	"parley.internal/shared/fault"
@@ -46,6 +47,17 @@ func wrongTeams(in op.In) []op.Example {
 	}
 }
 
+// The rights of other callers: only the lead and people lead the team, and only its members belong to it.
+var forInsiders = op.Rights{Program: op.MayNot, Unbound: op.MayNot, Human: op.May}
+
+// byOthers repeats a call by a program and by a key that do not belong to the team.
+func byOthers(given []op.Step, in op.In) []op.Example {
+	return []op.Example{
+		{Name: "by another program", Given: given, As: "other", In: in, Fault: fault.Forbidden},
+		{Name: "by a key of no program", Given: given, As: op.Unbound, In: in, Fault: fault.Forbidden},
+	}
+}
+
 // tooLong is a name above the limit of the schema.
 var tooLong = strings.Repeat("x", 1001)
 
@@ -53,7 +65,8 @@ const atMost1000 = "must be at most 1000 characters, not 1001"
 
 func createCases() op.Cases {
 	once := op.In{"team_name": "crew", "description": "d <e>", "idempotencyKey": "k"}
-	return op.Cases{Named: []string{"team_name"}, Examples: []op.Example{
+	anybody := op.Rights{Program: op.May, Unbound: op.May, Human: op.May}
+	return op.Cases{Rights: anybody, Named: []string{"team_name"}, Examples: []op.Example{
 		{In: op.In{"team_name": "parser-crew"}},
 		{Name: "with an idempotency key", In: once},
 		{Name: "again with the same key", Given: []op.Step{{Op: "team_create", In: once}}, In: once},
@@ -74,17 +87,20 @@ func createCases() op.Cases {
 }
 
 func deleteCases() op.Cases {
-	return op.Cases{Owned: []string{"team_name"}, Examples: append([]op.Example{
+	return op.Cases{Rights: forInsiders, Owned: []string{"team_name"}, Examples: slices.Concat([]op.Example{
 		{Given: founded, In: op.In{"team_name": "crew"}},
 		{Name: "that has teammates", Given: staffed, In: op.In{"team_name": "crew"}, Fault: fault.Precondition},
-	}, wrongTeams(op.In{})...), Refused: []op.Refusal{
+		{Name: "by a member", Given: staffed, As: "beta", In: op.In{"team_name": "crew"}, Fault: fault.Forbidden},
+	}, byOthers(founded, op.In{"team_name": "crew"}), wrongTeams(op.In{})), Refused: []op.Refusal{
 		{Name: "a name too long", In: `{"team_name":"` + tooLong + `"}`, Path: "team_name", Words: atMost1000},
 	}}
 }
 
 func readCases() op.Cases {
-	return op.Cases{RPCs: 2, Owned: []string{"team_name"}, Examples: append([]op.Example{
+	anybody := op.Rights{Program: op.May, Unbound: op.May, Human: op.May}
+	return op.Cases{Rights: anybody, RPCs: 2, Owned: []string{"team_name"}, Examples: append([]op.Example{
 		{Given: running, In: op.In{"team_name": "crew"}},
+		{Name: "by another program, without the prompts", Given: running, As: "other", In: op.In{"team_name": "crew"}},
 		{Name: "without teammates", Given: founded, In: op.In{"team_name": "crew"}},
 	}, wrongTeams(op.In{})...), Refused: []op.Refusal{
 		{Name: "a name too long", In: `{"team_name":"` + tooLong + `"}`, Path: "team_name", Words: atMost1000},
@@ -97,7 +113,7 @@ func spawnCases() op.Cases {
 		"cwd": "sub/dir", "idempotencyKey": "k"}
 	before := op.After(founded, op.Step{Op: "team_spawn_teammate", In: once})
 	named := func(name, prompt string) op.In { return op.In{"team_name": "crew", "name": name, "prompt": prompt} }
-	return op.Cases{RPCs: 2, Owned: []string{"team_name"}, Examples: append([]op.Example{
+	return op.Cases{Rights: forInsiders, RPCs: 2, Owned: []string{"team_name"}, Examples: slices.Concat([]op.Example{
 		{Given: founded, In: named("beta", "Review what gamma writes.")},
 		{Name: "that you start", Given: founded, In: op.In{"team_name": "crew", "name": "gamma", "prompt": "p",
 			"backend_type": "external"}},
@@ -113,7 +129,9 @@ func spawnCases() op.Cases {
 		{Name: "by a name too long", Given: founded, In: named(strings.Repeat("x", 65), "p"), Fault: fault.Invalid,
 			RPCs: op.NoRPCs},
 		{Name: "with a blank prompt", Given: founded, In: named("beta", " "), Fault: fault.Invalid, RPCs: op.NoRPCs},
-	}, wrongTeams(named("beta", "p"))...), Refused: []op.Refusal{
+		{Name: "by a member", Given: staffed, As: "beta", In: named("delta", "p"), Fault: fault.Forbidden},
+		{Name: "by a name that differs in case", Given: running, In: named("BETA", "again"), Fault: fault.Exists},
+	}, byOthers(founded, named("beta", "p")), wrongTeams(named("beta", "p"))), Refused: []op.Refusal{
 		{Name: "no prompt", In: `{"team_name":"crew","name":"x"}`, Path: "prompt", Words: "is required"},
 		{Name: "a prompt too long", In: `{"team_name":"crew","name":"x","prompt":"` + strings.Repeat("é", 32001) + `"}`,
 			Path:  "prompt",
@@ -132,52 +150,64 @@ func killCases() op.Cases {
 		"description": "d"}},
 		op.Step{Op: "team_task_update", In: op.In{"team_name": "crew", "task_id": "1", "status": "in_progress",
 			"owner": "beta"}})
-	return op.Cases{Owned: []string{"team_name", "agent_name"}, Examples: append([]op.Example{
-		{Given: staffed, In: kill},
-		{Name: "with a process and a task", Given: busy, In: kill},
-		{Name: "twice", Given: op.After(staffed, op.Step{Op: "team_force_kill_teammate", In: kill}), In: kill,
-			Fault: fault.NotFound},
-		{Name: "that is the lead", Given: staffed, In: op.In{"team_name": "crew", "agent_name": "team-lead"},
-			Fault: fault.NotFound},
-	}, wrongTeams(kill)...), Refused: []op.Refusal{
-		{Name: "a name too long", In: `{"team_name":"crew","agent_name":"` + tooLong + `"}`, Path: "agent_name",
-			Words: atMost1000},
-	}}
+	const keyRead = "the key of the process is read, and those below it"
+	return op.Cases{Rights: forInsiders, Owned: []string{"team_name", "agent_name"},
+		Examples: slices.Concat([]op.Example{
+			{Given: staffed, In: kill},
+			{Name: "with a process and a task", Given: busy, In: kill, RPCs: 5, Over: keyRead},
+			{Name: "by a member", Given: staffed, As: "gamma", In: kill, Fault: fault.Forbidden},
+			{Name: "twice", Given: op.After(staffed, op.Step{Op: "team_force_kill_teammate", In: kill}), In: kill,
+				Fault: fault.NotFound},
+			{Name: "that is the lead", Given: staffed, In: op.In{"team_name": "crew", "agent_name": "team-lead"},
+				Fault: fault.NotFound},
+		}, byOthers(staffed, kill), wrongTeams(kill)), Refused: []op.Refusal{
+			{Name: "a name too long", In: `{"team_name":"crew","agent_name":"` + tooLong + `"}`, Path: "agent_name",
+				Words: atMost1000},
+		}}
 }
 
 func shutdownCases() op.Cases {
 	end := op.In{"team_name": "crew", "agent_name": "gamma"}
-	return op.Cases{Owned: []string{"team_name", "agent_name"}, Examples: append([]op.Example{
-		{Given: staffed, In: end},
-		{Name: "with a process", Given: claimed, In: op.In{"team_name": "crew", "agent_name": "beta"}},
-		{Name: "twice", Given: op.After(staffed, op.Step{Op: "team_process_shutdown_approved", In: end}), In: end,
-			Fault: fault.NotFound},
-		{Name: "of the lead", Given: staffed, In: op.In{"team_name": "crew", "agent_name": "team-lead"},
-			Fault: fault.Invalid, RPCs: op.NoRPCs},
-	}, wrongTeams(end)...), Refused: []op.Refusal{
-		{Name: "a name too long", In: `{"team_name":"crew","agent_name":"` + tooLong + `"}`, Path: "agent_name",
-			Words: atMost1000},
-	}}
+	const keyRead = "the key of the process is read, and those below it"
+	return op.Cases{Rights: forInsiders, Owned: []string{"team_name", "agent_name"},
+		Examples: slices.Concat([]op.Example{
+			{Given: staffed, In: end},
+			{Name: "with a process", Given: claimed, In: op.In{"team_name": "crew", "agent_name": "beta"}, RPCs: 5,
+				Over: keyRead},
+			{Name: "by the member itself", Given: staffed, As: "gamma", In: end, Fault: fault.Forbidden},
+			{Name: "twice", Given: op.After(staffed, op.Step{Op: "team_process_shutdown_approved", In: end}), In: end,
+				Fault: fault.NotFound},
+			{Name: "of the lead", Given: staffed, In: op.In{"team_name": "crew", "agent_name": "team-lead"},
+				Fault: fault.Invalid, RPCs: op.NoRPCs},
+		}, byOthers(staffed, end), wrongTeams(end)), Refused: []op.Refusal{
+			{Name: "a name too long", In: `{"team_name":"crew","agent_name":"` + tooLong + `"}`, Path: "agent_name",
+				Words: atMost1000},
+		}}
 }
 
 func heartbeatCases() op.Cases {
 	const leadTold = "the board and the lead's inbox are read"
 	beat := op.In{"team_name": "crew", "agent_name": "beta"}
-	return op.Cases{RPCs: 2, Owned: []string{"team_name", "agent_name"}, Examples: append([]op.Example{
+	examples := slices.Concat([]op.Example{
 		{Given: staffed, As: "beta", In: beat},
 		{Name: "for another, by the human", Given: staffed, As: op.Human,
 			In: op.In{"team_name": "crew", "agent_name": "beta", "pid": 4711}},
 		{Name: "at the end", Given: staffed, As: "beta", In: op.In{"team_name": "crew", "agent_name": "beta",
 			"state": "exited"}, RPCs: 3, Over: leadTold},
 		{Name: "for another program", Given: staffed, In: beat, Fault: fault.Forbidden},
+		{Name: "by a program with the name of a member that has a process", Given: running, As: "beta", In: beat,
+			Fault: fault.Forbidden},
 		{Name: "of the lead", Given: staffed, As: op.Human, In: op.In{"team_name": "crew", "agent_name": "team-lead"},
 			Fault: fault.NotFound},
 		{Name: "of nobody", Given: staffed, In: op.In{"team_name": "crew", "agent_name": "nobody"},
 			Fault: fault.NotFound},
-	}, wrongTeams(beat)...), Refused: []op.Refusal{
-		{Name: "an unknown state", In: `{"team_name":"crew","agent_name":"beta","state":"asleep"}`, Path: "state",
-			Words: "must be one of starting, running, exited, failed, killed, lost"},
-		{Name: "process nought", In: `{"team_name":"crew","agent_name":"beta","pid":0}`, Path: "pid",
-			Words: "must be at least 1"},
-	}}
+	}, byOthers(staffed, beat), wrongTeams(beat))
+	return op.Cases{Rights: forInsiders, RPCs: 2, Owned: []string{"team_name", "agent_name"},
+		Examples: examples,
+		Refused: []op.Refusal{
+			{Name: "an unknown state", In: `{"team_name":"crew","agent_name":"beta","state":"asleep"}`, Path: "state",
+				Words: "must be one of starting, running, exited, failed, killed, lost"},
+			{Name: "process nought", In: `{"team_name":"crew","agent_name":"beta","pid":0}`, Path: "pid",
+				Words: "must be at least 1"},
+		}}
 }

@@ -32,7 +32,7 @@ func (s *Service) membership() []op.Op {
 		op.New(op.Spec{Name: "team_delete", Title: "Delete a team", Toolset: set, Route: "DELETE " + teamRoute,
 			Effect: op.Destroy, Cases: deleteCases,
 			Doc: "End a team that has no teammates left."}, s.Delete),
-		op.New(op.Spec{Name: "team_read_config", Scopes: forRunners, Alias: "read_config", Title: "Read a team", Toolset: set,
+		op.New(op.Spec{Name: "team_read_config", Alias: "read_config", Title: "Read a team", Toolset: set,
 			Route: "GET " + teamRoute, Effect: op.Read, Cases: readCases,
 			Doc: "Read a team: its lead and its members."}, s.ReadConfig),
 		op.New(op.Spec{Name: "team_spawn_teammate", Alias: "spawn_teammate", Title: "Spawn a teammate", Toolset: set,
@@ -48,7 +48,7 @@ func (s *Service) membership() []op.Op {
 			Cases: shutdownCases,
 			Doc: "Remove a teammate that approved your shutdown request; its process is ended and its unfinished " +
 				"tasks go back to pending."}, s.ShutdownApproved),
-		op.New(op.Spec{Name: "team_heartbeat", Scopes: forRunners, Title: "Send a heartbeat", Toolset: set,
+		op.New(op.Spec{Name: "team_heartbeat", Title: "Send a heartbeat", Toolset: set,
 			Route: "POST " + agentRoute + "/heartbeat", Effect: op.Write, Cases: heartbeatCases,
 			Doc: "Say that you, a teammate, are alive. With a task in progress do so within every 10 minutes, or " +
 				"the task goes back; a runner does it for those it started."}, s.Heartbeat),
@@ -84,14 +84,14 @@ func (s *Service) work() []op.Op {
 	}
 }
 
-// forRunners are the scopes beside the toolset that reach what a runner needs.
+// forRunners are the scopes beside the toolset that reach the operations of runners.
 var forRunners = []string{identity.ScopeRunner}
 
 // runnerOperations returns the operations for runners, which are served over REST alone.
 func (s *Service) runnerOperations() []op.Op {
 	return []op.Op{
-		op.New(op.Spec{Name: "team_list_processes", Scopes: forRunners, Title: "List processes", Toolset: set, Route: "GET " + procRoute,
-			Effect: op.Read, RESTOnly: true, Cases: listProcessesCases,
+		op.New(op.Spec{Name: "team_list_processes", Scopes: forRunners, Title: "List processes", Toolset: set,
+			Route: "GET " + procRoute, Effect: op.Read, RESTOnly: true, Cases: listProcessesCases,
 			Doc: "List the processes of a team's members; for a runner, those that it is to start or to end, with " +
 				"wait_ms as soon as there is one."}, s.ListProcesses),
 		op.New(op.Spec{Name: "team_claim_process", Scopes: forRunners, Title: "Claim a process", Toolset: set,

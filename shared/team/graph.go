@@ -5,6 +5,7 @@ import (
 	"strconv"
 
 	"parley.internal/shared/fault"
+	"parley.internal/shared/identity"
 	"parley.internal/shared/store"
 )
 
@@ -257,7 +258,7 @@ func (b *Board) Ready(n Node) bool {
 // their ids, nil for none.
 func (b *Board) Release(owner string) (ids []int64) {
 	for i := range b.Tasks {
-		if n := &b.Tasks[i]; n.Owner == owner && n.Status != Completed {
+		if n := &b.Tasks[i]; identity.Same(n.Owner, owner) && n.Status != Completed {
 			n.Status, n.Owner = Pending, ""
 			ids = append(ids, n.ID)
 		}
@@ -267,5 +268,7 @@ func (b *Board) Release(owner string) (ids []int64) {
 
 // Working reports whether a member has a task in progress.
 func (b *Board) Working(owner string) bool {
-	return slices.ContainsFunc(b.Tasks, func(n Node) bool { return n.Owner == owner && n.Status == InProgress })
+	return slices.ContainsFunc(b.Tasks, func(n Node) bool {
+		return n.Status == InProgress && identity.Same(n.Owner, owner)
+	})
 }

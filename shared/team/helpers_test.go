@@ -10,6 +10,8 @@ import (
 	"parley.internal/shared/domaintest"
 	"parley.internal/shared/fault"
 	"parley.internal/shared/idempotency"
+	"parley.internal/shared/identity"
+	"parley.internal/shared/keys"
 	"parley.internal/shared/store"
 )
 
@@ -17,6 +19,10 @@ var (
 	alpha = domaintest.Bound("u", "alpha")
 	beta  = domaintest.Bound("u", "beta")
 	loose = domaintest.Unbound("u")
+	human = domaintest.Human("u")
+	// runs is a key that runs the processes of the team core.
+	runs = identity.Caller{User: "u", KeyID: "key-of-runner", Kind: identity.Agent,
+		Scopes: []string{identity.ScopeRunner}, Team: "core"}
 )
 
 // world is a service with its clock and ids, and shorthands for its calls.
@@ -29,7 +35,8 @@ type world struct {
 
 func each(t *testing.T, test func(*testing.T, *world)) {
 	t.Helper()
-	domaintest.Each(t, store.NewSchema(append(new(Service).Defs(), idempotency.Def())...), func(t *testing.T, db *store.DB) {
+	domaintest.Each(t, store.NewSchema(slices.Concat(new(Service).Defs(), new(keys.Service).Defs(),
+		[]*store.Def{idempotency.Def()})...), func(t *testing.T, db *store.DB) {
 		w := &world{t: t}
 		w.Service = &Service{DB: db, Now: w.Clock.Now, NewID: w.IDs.NewID}
 		test(t, w)
@@ -76,7 +83,7 @@ func (w *world) active(team, name string) bool {
 func (w *world) inbox(team, name string) []Message {
 	w.t.Helper()
 	no := false
-	return domaintest.Must(w.ReadInbox(w.t.Context(), loose,
+	return domaintest.Must(w.ReadInbox(w.t.Context(), human,
 		ReadInput{TeamName: team, AgentName: name, MarkAsRead: &no, Limit: maxPage}))(w.t).Messages
 }
 

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"parley.internal/shared/fault"
+	"parley.internal/shared/identity"
 	"parley.internal/shared/store"
 )
 
@@ -14,6 +15,7 @@ import (
 type Message struct {
 	ID        string `json:"id" jsonschema:"orders the inbox"`
 	From      string `json:"from"`
+	By        string `json:"by,omitempty" jsonschema:"the person who sent it under that name"`
 	Text      string `json:"text" jsonschema:"plain text, or the JSON of an assignment, a shutdown or a plan approval, with its type"`
 	Timestamp string `json:"timestamp"`
 	Read      bool   `json:"read"`
@@ -54,6 +56,14 @@ type delivery struct {
 type head struct {
 	inbox
 	fetch *store.Fetch
+}
+
+// person returns the name of a human caller in records, and the empty string for agents.
+func person(c identity.Caller) string {
+	if c.IsHuman() {
+		return c.Actor()
+	}
+	return ""
 }
 
 // newDelivery prepares a delivery to members of the team of that name. The caller loads the
@@ -140,6 +150,22 @@ type shutdownApproved struct {
 type planApproval struct {
 	Type     string `json:"type"`
 	Approved bool   `json:"approved"`
+}
+
+// deliverTo prepares a delivery to one member. The names of a team are compared without case, and the inbox of the member
+// is under the name that the team has: if the caller spelled it in another way, that inbox is read now, before the
+// transaction's first write.
+func (d *document) deliverTo(ctx context.Context, tx *store.Tx, mail *delivery, given string) (*delivery, error) {
+	name := d.spelling(given)
+	if name != given {
+		var fetches []*store.Fetch
+		mail, fetches = newDelivery(d.Name, name)
+		if err := store.Load(ctx, tx, fetches...); err != nil {
+			return nil, err
+		}
+	}
+	mail.open(d)
+	return mail, nil
 }
 
 // load reads a team and the given fetches in one round trip. A team that does not exist is

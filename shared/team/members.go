@@ -1,6 +1,7 @@
 package team
 
 import (
+	"cmp"
 	"context"
 	"strings"
 
@@ -10,10 +11,10 @@ import (
 	"parley.internal/shared/store"
 )
 
-// Spawn adds a teammate in one transaction, for the lead and people; others are Forbidden: the member, its prompt as the first message of
+// Spawn adds a teammate in one transaction: the member, its prompt as the first message of
 // its inbox and, for the backend process, a process that waits for a runner. A team that does
-// not exist is NotFound, a name in use Exists, a full team Precondition, and a malformed or
-// reserved name Invalid.
+// not exist is NotFound, a caller that does not lead it Forbidden, a name in use Exists, a full
+// team Precondition, and a malformed or reserved name Invalid.
 func (s *Service) Spawn(ctx context.Context, c identity.Caller, in SpawnInput) (SpawnOutput, error) {
 	var out SpawnOutput
 	if err := in.check(); err != nil {
@@ -40,14 +41,14 @@ func (s *Service) Spawn(ctx context.Context, c identity.Caller, in SpawnInput) (
 		}
 		joined := d.Member(in.Name)
 		mail.open(d)
-		mail.send(tx, in.Name, Message{From: from, Text: in.Prompt, Timestamp: stamp(now)})
+		mail.send(tx, in.Name, Message{From: from, By: person(c), Text: in.Prompt, Timestamp: stamp(now)})
 		mail.close(tx)
 		prompts.Under(d.ID).Put(tx, promptID(in.Name), instruction{Prompt: in.Prompt})
 		out = SpawnOutput{AgentID: joined.AgentID, Name: in.Name, TeamName: in.TeamName, Color: joined.color(),
 			Message: "The agent is registered. Start it; it finds its prompt in its inbox."}
 		if in.BackendType == ByRunner {
-			p := storedProcess{TeamID: d.ID, Process: Process{ProcessID: processID, TeamName: d.Name, Name: in.Name,
-				AgentID: joined.AgentID, AgentType: joined.AgentType, Model: joined.Model, Color: joined.color(),
+			p := storedProcess{TeamID: d.ID, ParentKey: d.parentKey(c), Process: Process{ProcessID: processID,
+				TeamName: d.Name, Name: in.Name, AgentID: joined.AgentID, AgentType: joined.AgentType, Model: joined.Model, Color: joined.color(),
 				PlanModeRequired: in.PlanModeRequired, Cwd: in.Cwd, LeadSessionID: d.LeadSessionID, State: Requested,
 				Wanted: WantRunning, RequestedAt: now}}
 			p.index(now)
@@ -65,6 +66,15 @@ func (s *Service) Spawn(ctx context.Context, c identity.Caller, in SpawnInput) (
 	})
 }
 
+// parentKey returns the id of the key that the key of a member whom the caller spawns descends from: the founder's, which
+// may not be the one that founded the team any more.
+func (d *document) parentKey(c identity.Caller) string {
+	if d.founded(c) {
+		return c.KeyID
+	}
+	return cmp.Or(d.FounderKey, c.KeyID)
+}
+
 // check returns Invalid for a malformed or reserved name and for a blank prompt.
 func (in *SpawnInput) check() error {
 	if err := checkName(in.TeamName); err != nil {
@@ -79,8 +89,9 @@ func (in *SpawnInput) check() error {
 	return nil
 }
 
-// Kill removes a teammate, for the lead and people; others are Forbidden. It requests the end of its process and makes its unfinished tasks
-// pending. The lead and a name without a member are NotFound.
+// Kill removes a teammate: it revokes the key of its process, requests the end of the process and
+// makes its unfinished tasks pending. A caller that does not lead the team is Forbidden, the lead
+// and a name without a member are NotFound.
 func (s *Service) Kill(ctx context.Context, c identity.Caller, in MemberInput) (RemoveOutput, error) {
 	out, err := s.remove(ctx, c, in)
 	if err == nil {
@@ -95,7 +106,7 @@ func (s *Service) Kill(ctx context.Context, c identity.Caller, in MemberInput) (
 // ShutdownApproved removes a teammate that approved its shutdown. It does the same as
 // [Service.Kill], but the lead is Invalid.
 func (s *Service) ShutdownApproved(ctx context.Context, c identity.Caller, in MemberInput) (RemoveOutput, error) {
-	if in.AgentName == Lead {
+	if identity.Same(in.AgentName, Lead) {
 		return RemoveOutput{}, fault.New(fault.Invalid, "Cannot process shutdown for team-lead")
 	}
 	out, err := s.remove(ctx, c, in)
@@ -123,12 +134,14 @@ func (s *Service) remove(ctx context.Context, c identity.Caller, in MemberInput)
 		if err := d.mayLead(c); err != nil {
 			return err
 		}
-		if _, err := d.teammate(in.AgentName); err != nil {
+		m, err := d.teammate(in.AgentName)
+		if err != nil {
 			return err
 		}
+		name := m.Name
 		var p storedProcess
-		running := processes.Fetch(d.Processes[in.AgentName], &p)
-		if d.Processes[in.AgentName] != "" {
+		running := processes.Fetch(d.Processes[name], &p)
+		if d.Processes[name] != "" {
 			if err := store.Load(ctx, tx, running); err != nil {
 				return err
 			}
@@ -141,17 +154,17 @@ func (s *Service) remove(ctx context.Context, c identity.Caller, in MemberInput)
 			ended = p.KeyID
 		}
 		revoke()
-		d.Leave(in.AgentName)
-		delete(d.Processes, in.AgentName)
+		d.Leave(name)
+		delete(d.Processes, name)
 		teams.Put(tx, docID(d.Name), *d)
-		if released := b.Release(in.AgentName); len(released) > 0 {
+		if released := b.Release(name); len(released) > 0 {
 			boards.Put(tx, docID(d.Name), b)
 			for _, id := range released {
 				out.ReleasedTasks = append(out.ReleasedTasks, taskID(id))
 			}
 		}
-		prompts.Under(d.ID).Delete(tx, promptID(in.AgentName))
-		beats.Delete(tx, memberID(d.Name, in.AgentName))
+		prompts.Under(d.ID).Delete(tx, promptID(name))
+		beats.Delete(tx, memberID(d.Name, name))
 		if running.Found {
 			if p.State.Ended() && p.State != Lost {
 				out.ProcessState = p.State
@@ -164,7 +177,7 @@ func (s *Service) remove(ctx context.Context, c identity.Caller, in MemberInput)
 		return nil
 	})
 	if err == nil && ended != "" {
-		s.committed(c.User, ended)
+		s.committed(ctx, c.User, ended)
 	}
 	return out, err
 }
@@ -188,9 +201,10 @@ func (s *Service) Heartbeat(ctx context.Context, c identity.Caller, in Heartbeat
 		if err != nil {
 			return err
 		}
-		if err := d.mayActAs(c, in.AgentName); err != nil {
+		if err := d.mayActAs(c, m.Name); err != nil {
 			return err
 		}
+		out.AgentName = m.Name
 		if in.State.Ended() {
 			released, err := s.retireAndTellLead(ctx, tx, d, m, "says that it is "+string(in.State), stamp(now))
 			out.ReleasedTasks = released
@@ -199,7 +213,7 @@ func (s *Service) Heartbeat(ctx context.Context, c identity.Caller, in Heartbeat
 		if m.setActive(true) {
 			teams.Put(tx, docID(d.Name), *d)
 		}
-		renewLease(tx, d, in.AgentName, in.State, in.PID, now)
+		renewLease(tx, d, m.Name, in.State, in.PID, now)
 		out.Active, out.LeaseUntil = true, now.Add(Lease)
 		return nil
 	})

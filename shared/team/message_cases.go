@@ -1,6 +1,7 @@
 package team
 
 import (
+	"slices"
 	"strings"
 
 	"parley.internal/shared/fault"
@@ -52,6 +53,8 @@ func sendCases() op.Cases {
 			In: op.In{"team_name": "crew", "type": "shutdown_response", "request_id": "$request", "approve": true}},
 		{Name: "that refuses for another, by the human", Given: asked, As: op.Human,
 			In: sending("shutdown_response", "sender", "beta", "request_id", "$request")},
+		{Name: "to a name in another case", Given: staffed, In: sending("message", "recipient", "BETA", "content", "c",
+			"summary", "s"), RPCs: 3, Over: "the inbox of the name as the team spells it is read"},
 		{Name: "as another program", Given: staffed, In: sending("message", "recipient", "beta", "content", "c",
 			"summary", "s", "sender", "gamma"),
 			Fault: fault.Forbidden},
@@ -74,9 +77,9 @@ func sendCases() op.Cases {
 	lacking("on nobody's plan", op.In{"team_name": "crew", "type": "plan_approval_response", "approve": true})
 	lacking("of an unknown type", sending("shout", "recipient", "beta"))
 	lacking("of an empty type", sending(""))
-	return op.Cases{RPCs: 2, Owned: []string{"team_name"},
-		Examples: append(examples, wrongTeams(sending("message", "recipient", "beta", "content", "c", "summary",
-			"s"))...),
+	plain := sending("message", "recipient", "beta", "content", "c", "summary", "s")
+	return op.Cases{Rights: forInsiders, RPCs: 2, Owned: []string{"team_name"},
+		Examples: slices.Concat(examples, byOthers(staffed, plain), wrongTeams(plain)),
 		Refused: []op.Refusal{
 			{Name: "no type", In: `{"team_name":"crew","content":"c"}`, Path: "type", Words: "is required"},
 			{Name: "content too long", Path: "content", Words: "must be at most 32000 characters, not 32001",
@@ -95,40 +98,42 @@ func readInboxCases() op.Cases {
 		In: op.In{"team_name": "crew", "agent_name": "beta", "limit": 2}, Save: "nextCursor as cursor"})
 	tasks := op.After(founded, op.Step{Op: "create_task", In: op.In{"title": "t", "target": "alpha"}, Times: 2},
 		op.Step{Op: "get_tasks", In: op.In{"limit": 1}, Save: "nextCursor as cursor"})
-	return op.Cases{Owned: []string{"team_name", "agent_name"}, Examples: append([]op.Example{
-		{Given: told, As: "beta", In: inbox("beta")},
-		{Name: "of the lead", Given: staffed, In: inbox("team-lead")},
-		{Name: "of what is unread", Given: staffed, In: op.In{"team_name": "crew", "agent_name": "team-lead",
-			"unread_only": true}},
-		{Name: "without marking it", Given: told, As: "beta", In: marking(false)},
-		{Name: "of a teammate, by the lead", Given: told, In: marking(false)},
-		{Name: "the next page", Given: page, As: "beta", In: op.In{"team_name": "crew", "agent_name": "beta",
-			"limit": 2, "cursor": "$cursor"}},
-		{Name: "of nobody, by the human", Given: staffed, As: op.Human, In: inbox("nobody")},
-		{Name: "of a teammate, in which the lead marks nothing", Given: told, In: marking(true)},
-		{Name: "of another teammate", Given: told, As: "gamma", In: inbox("beta"), Fault: fault.Forbidden},
-	}, wrongTeams(inbox("team-lead"))...), Refused: []op.Refusal{
-		{Name: "too many", In: `{"team_name":"crew","agent_name":"beta","limit":101}`, Path: "limit",
-			Words: "must be at most 100"},
-		{Name: "a cursor of another call", Given: tasks,
-			In: `{"team_name":"crew","agent_name":"team-lead","cursor":"$cursor"}`, Path: "cursor",
-			Words: "use the one that came with the page before"},
-	}}
+	return op.Cases{Rights: forInsiders, Owned: []string{"team_name", "agent_name"},
+		Examples: slices.Concat([]op.Example{
+			{Given: told, As: "beta", In: inbox("beta")},
+			{Name: "of the lead", Given: staffed, In: inbox("team-lead")},
+			{Name: "of what is unread", Given: staffed, In: op.In{"team_name": "crew", "agent_name": "team-lead",
+				"unread_only": true}},
+			{Name: "without marking it", Given: told, As: "beta", In: marking(false)},
+			{Name: "of a teammate, by the lead", Given: told, In: marking(false)},
+			{Name: "the next page", Given: page, As: "beta", In: op.In{"team_name": "crew", "agent_name": "beta",
+				"limit": 2, "cursor": "$cursor"}},
+			{Name: "of nobody, by the human", Given: staffed, As: op.Human, In: inbox("nobody")},
+			{Name: "of a teammate, in which the lead marks nothing", Given: told, In: marking(true)},
+			{Name: "of another teammate", Given: told, As: "gamma", In: inbox("beta"), Fault: fault.Forbidden},
+		}, byOthers(told, inbox("beta")), wrongTeams(inbox("team-lead"))), Refused: []op.Refusal{
+			{Name: "too many", In: `{"team_name":"crew","agent_name":"beta","limit":101}`, Path: "limit",
+				Words: "must be at most 100"},
+			{Name: "a cursor of another call", Given: tasks,
+				In: `{"team_name":"crew","agent_name":"team-lead","cursor":"$cursor"}`, Path: "cursor",
+				Words: "use the one that came with the page before"},
+		}}
 }
 
 func pollInboxCases() op.Cases {
 	now := func(name string) op.In { return op.In{"team_name": "crew", "agent_name": name, "timeout_ms": 0} }
-	return op.Cases{Owned: []string{"team_name", "agent_name"}, Examples: append([]op.Example{
-		{Given: told, As: "beta", In: op.In{"team_name": "crew", "agent_name": "beta"}},
-		{Name: "for another, by the human", Given: staffed, As: op.Human,
-			In: op.In{"team_name": "crew", "agent_name": "gamma"}},
-		{Name: "of nothing", Given: staffed, In: now("team-lead")},
-		{Name: "of a teammate, by the lead", Given: told, In: now("beta")},
-		{Name: "of another teammate", Given: told, As: "gamma", In: now("beta"), Fault: fault.Forbidden},
-	}, wrongTeams(now("team-lead"))...), Refused: []op.Refusal{
-		{Name: "a wait too long", In: `{"team_name":"crew","agent_name":"team-lead","timeout_ms":55001}`,
-			Path: "timeout_ms", Words: "must be at most 55000"},
-		{Name: "a negative wait", In: `{"team_name":"crew","agent_name":"team-lead","timeout_ms":-1}`,
-			Path: "timeout_ms", Words: "must be at least 0"},
-	}}
+	return op.Cases{Rights: forInsiders, Owned: []string{"team_name", "agent_name"},
+		Examples: slices.Concat([]op.Example{
+			{Given: told, As: "beta", In: op.In{"team_name": "crew", "agent_name": "beta"}},
+			{Name: "for another, by the human", Given: staffed, As: op.Human,
+				In: op.In{"team_name": "crew", "agent_name": "gamma"}},
+			{Name: "of nothing", Given: staffed, In: now("team-lead")},
+			{Name: "of a teammate, by the lead", Given: told, In: now("beta")},
+			{Name: "of another teammate", Given: told, As: "gamma", In: now("beta"), Fault: fault.Forbidden},
+		}, byOthers(told, now("beta")), wrongTeams(now("team-lead"))), Refused: []op.Refusal{
+			{Name: "a wait too long", In: `{"team_name":"crew","agent_name":"team-lead","timeout_ms":55001}`,
+				Path: "timeout_ms", Words: "must be at most 55000"},
+			{Name: "a negative wait", In: `{"team_name":"crew","agent_name":"team-lead","timeout_ms":-1}`,
+				Path: "timeout_ms", Words: "must be at least 0"},
+		}}
 }

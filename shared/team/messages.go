@@ -50,7 +50,7 @@ func (in *SendInput) check() error {
 		if err := need(in.Recipient != "", "Shutdown request recipient must not be empty"); err != nil {
 			return err
 		}
-		return need(in.Recipient != Lead, "Cannot send shutdown request to team-lead")
+		return need(!identity.Same(in.Recipient, Lead), "Cannot send shutdown request to team-lead")
 	case answerShutdown:
 		in.Recipient = Lead
 		return nil
@@ -88,12 +88,15 @@ func (s *Service) Send(ctx context.Context, c identity.Caller, in SendInput) (Se
 			return SendOutput{}, fault.New(fault.NotFound, "Recipient %s is not a member of team %s", in.Recipient,
 				in.TeamName)
 		}
+		if mail, err = d.deliverTo(ctx, tx, mail, in.Recipient); err != nil {
+			return SendOutput{}, err
+		}
+		in.Recipient = d.spelling(in.Recipient)
 		m, out, err := in.compose(d, from, now)
 		if err != nil {
 			return SendOutput{}, err
 		}
-		m.From, m.Timestamp, m.Color = from, stamp(now), d.colorOf(from)
-		mail.open(d)
+		m.From, m.By, m.Timestamp, m.Color = from, person(c), stamp(now), d.colorOf(from)
 		mail.send(tx, in.Recipient, m)
 		mail.close(tx)
 		out.Success = true
@@ -174,8 +177,8 @@ func (s *Service) broadcast(ctx context.Context, tx *store.Tx, c identity.Caller
 	}
 	mail.open(d)
 	for _, name := range others {
-		mail.send(tx, name, Message{From: from, Text: in.Content, Timestamp: stamp(now), Summary: in.Summary,
-			Color: d.colorOf(from)})
+		mail.send(tx, name, Message{From: from, By: person(c), Text: in.Content, Timestamp: stamp(now),
+			Summary: in.Summary, Color: d.colorOf(from)})
 	}
 	mail.close(tx)
 	return out, nil
@@ -201,38 +204,41 @@ func (s *Service) PollInbox(ctx context.Context, c identity.Caller, in PollInput
 	}
 	wait := time.Duration(*in.TimeoutMs) * time.Millisecond
 	read := ReadInput{TeamName: in.TeamName, AgentName: in.AgentName, UnreadOnly: true, Limit: maxPage}
-	out, id, err := s.read(ctx, c, read, c.CanWrite())
+	out, of, err := s.read(ctx, c, read, c.CanWrite())
 	if err != nil || len(out.Messages) > 0 || wait <= 0 {
 		return out, err
 	}
-	unread := []store.Cond{store.Eq("agent", in.AgentName), store.Eq("read", false)}
-	err = messages.Under(id).Wait(ctx, s.DB.User(c.User), unread, wait, func(ctx context.Context) (bool, error) {
+	unread := []store.Cond{store.Eq("agent", of.agent), store.Eq("read", false)}
+	err = messages.Under(of.team).Wait(ctx, s.DB.User(c.User), unread, wait, func(ctx context.Context) (bool, error) {
 		out, _, err = s.read(ctx, c, read, c.CanWrite())
 		return len(out.Messages) > 0, err
 	})
 	return out, err
 }
 
-// read reads a page of an inbox once and returns it with the id of the team. With mark it
+// place names an inbox: the id of its team, and the member as the team spells it.
+type place struct{ team, agent string }
+
+// read reads a page of an inbox once and returns it with the inbox's place. With mark it
 // reads in a transaction, so that each message is unread to one of several concurrent readers.
 func (s *Service) read(ctx context.Context, c identity.Caller, in ReadInput,
-	mark bool) (out InboxOutput, id string, err error) {
+	mark bool) (out InboxOutput, of place, err error) {
 	look := func(ctx context.Context, r store.Reader) (page store.Page[storedMessage], own bool, err error) {
 		out = InboxOutput{Messages: []Message{}}
 		d, err := load(ctx, r, in.TeamName)
 		if err != nil {
 			return page, false, err
 		}
-		id = d.ID
-		if own, err = d.mayRead(c, in.AgentName); err != nil {
+		of = place{d.ID, d.spelling(in.AgentName)}
+		if own, err = d.mayRead(c, of.agent); err != nil {
 			return page, false, err
 		}
-		q := store.Query{Where: []store.Cond{store.Eq("agent", in.AgentName)}, Order: []string{"seq"}, Limit: in.Limit,
+		q := store.Query{Where: []store.Cond{store.Eq("agent", of.agent)}, Order: []string{"seq"}, Limit: in.Limit,
 			Cursor: in.Cursor}
 		if in.UnreadOnly {
 			q.Where = append(q.Where, store.Eq("read", false))
 		}
-		page, err = messages.Under(id).Query(ctx, r, q)
+		page, err = messages.Under(of.team).Query(ctx, r, q)
 		out.NextCursor = page.Next
 		for _, m := range page.Docs {
 			out.Messages = append(out.Messages, m.Value.Message)
@@ -241,7 +247,7 @@ func (s *Service) read(ctx context.Context, c identity.Caller, in ReadInput,
 	}
 	if !mark {
 		_, _, err = look(ctx, s.DB.User(c.User))
-		return out, id, err
+		return out, of, err
 	}
 	unread := func(ctx context.Context, r store.Reader) (bool, error) {
 		page, own, err := look(ctx, r)
@@ -251,12 +257,12 @@ func (s *Service) read(ctx context.Context, c identity.Caller, in ReadInput,
 		page, own, err := look(ctx, tx)
 		for _, m := range page.Docs {
 			if own && !m.Value.Read {
-				messages.Under(id).Patch(tx, m.ID, store.Set("read", true))
+				messages.Under(of.team).Patch(tx, m.ID, store.Set("read", true))
 			}
 		}
 		return err
 	})
-	return out, id, err
+	return out, of, err
 }
 
 // mayRead reports whether an inbox is the caller's own. An inbox that the caller may not read
@@ -264,7 +270,7 @@ func (s *Service) read(ctx context.Context, c identity.Caller, in ReadInput,
 // mark_as_read says.
 func (d *document) mayRead(c identity.Caller, agent string) (own bool, err error) {
 	err = d.mayActAs(c, agent)
-	if err != nil && d.nameOf(c) == Lead {
+	if err != nil && d.founded(c) {
 		return false, nil
 	}
 	return err == nil, err

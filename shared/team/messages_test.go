@@ -59,12 +59,12 @@ func TestAnIncompleteMessageIsRefusedWithItsMessage(t *testing.T) {
 				fault.Forbidden, `"parley" is reserved for messages of the system itself; name another sender`},
 		} {
 			tc.in.TeamName = "core"
-			_, err := w.Send(t.Context(), loose, tc.in)
+			_, err := w.Send(t.Context(), human, tc.in)
 			if !fault.Is(err, tc.kind) || err.Error() != tc.words {
 				t.Errorf("%s: %v %q", name, fault.Of(err), err)
 			}
 		}
-		_, err := w.Send(t.Context(), loose, SendInput{TeamName: "none", Type: "broadcast", Summary: "s"})
+		_, err := w.Send(t.Context(), human, SendInput{TeamName: "none", Type: "broadcast", Summary: "s"})
 		says(t, err, fault.NotFound, "Team none does not exist")
 		if got := append(w.inbox("core", "ann"), w.inbox("core", Lead)...); len(got) != 1 {
 			t.Errorf("%+v", got)
@@ -184,7 +184,7 @@ func TestABoundKeySpeaksAndReadsAsItsProgramOnly(t *testing.T) {
 				t.Errorf("%q: %+v", said, out.Routing)
 			}
 		}
-		if out := w.send(loose, SendInput{Type: "message", Sender: "bob", Recipient: "ann", Content: "c",
+		if out := w.send(human, SendInput{Type: "message", Sender: "bob", Recipient: "ann", Content: "c",
 			Summary: "s"}); out.Routing.Sender != "bob" {
 			t.Errorf("%+v", out.Routing)
 		}
@@ -269,11 +269,11 @@ func TestAnInboxIsReadOldestFirstAndMarkedAsRead(t *testing.T) {
 		if all := w.inbox("core", "ann"); len(all) != 12 || !all[0].Read || !all[11].Read {
 			t.Errorf("%+v", all)
 		}
-		if out, err = w.ReadInbox(t.Context(), loose, ReadInput{TeamName: "core", AgentName: "nobody"}); err != nil ||
+		if out, err = w.ReadInbox(t.Context(), human, ReadInput{TeamName: "core", AgentName: "nobody"}); err != nil ||
 			asJSON(t, out) != `{"messages":[]}` {
 			t.Errorf("%+v, %v", out, err)
 		}
-		_, err = w.ReadInbox(t.Context(), loose, ReadInput{TeamName: "none", AgentName: "ann"})
+		_, err = w.ReadInbox(t.Context(), human, ReadInput{TeamName: "none", AgentName: "ann"})
 		says(t, err, fault.NotFound, "Team none does not exist")
 	})
 }

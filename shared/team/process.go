@@ -73,8 +73,10 @@ type Process struct {
 
 // storedProcess is the document of a process.
 type storedProcess struct {
-	// KeyID is the id of the key that was made for the member when a runner claimed the process.
-	KeyID string `json:"keyId,omitempty"`
+	// ParentKey is the id of the key that the member's key descends from, and KeyID that of the member's key, which is made
+	// when a runner claims the process.
+	ParentKey string `json:"parentKey,omitempty"`
+	KeyID     string `json:"keyId,omitempty"`
 	Process
 	TeamID string `json:"teamId"`
 	// Runner is the id of the runner that holds the process. It is a secret of that runner
@@ -100,10 +102,11 @@ func keyHeld(runner string) string { return "held:" + runner }
 func keyEnd(runner string) string { return "end:" + runner }
 
 // index sets the query keys and the purge time from the state. A lost process keeps the key
-// of its runner, which may come back.
+// of its runner, which may come back; its record is kept as long as the member's key is valid,
+// because the key is revoked by it.
 func (p *storedProcess) index(now time.Time) {
 	p.Keys, p.PurgeAt = []string{}, time.Time{}
-	if p.State.Ended() || p.Wanted == WantEnded {
+	if p.State.Ended() && (p.State != Lost || p.KeyID == "") || p.Wanted == WantEnded {
 		p.PurgeAt = now.Add(ProcessRetention)
 	}
 	switch {

@@ -80,19 +80,19 @@ func TestEveryEventInEveryStateOfAProcess(t *testing.T) {
 }
 
 func (w *world) claim(team, id, runner string) (ClaimOutput, error) {
-	return w.ClaimProcess(w.t.Context(), loose, ClaimInput{team, id, runner})
+	return w.ClaimProcess(w.t.Context(), runs, ClaimInput{team, id, runner})
 }
 
 func (w *world) report(in ReportInput) Process {
 	w.t.Helper()
 	in.TeamName = "core"
-	return domaintest.Must(w.ReportProcess(w.t.Context(), loose, in))(w.t).Process
+	return domaintest.Must(w.ReportProcess(w.t.Context(), runs, in))(w.t).Process
 }
 
 func (w *world) processes(in ProcessesInput) []Process {
 	w.t.Helper()
 	in.TeamName = "core"
-	return domaintest.Must(w.ListProcesses(w.t.Context(), loose, in))(w.t).Processes
+	return domaintest.Must(w.ListProcesses(w.t.Context(), runs, in))(w.t).Processes
 }
 
 // running creates a team with a teammate whose process runner r reports as running.
@@ -170,7 +170,7 @@ func TestAProcessRunsFromRequestToEnd(t *testing.T) {
 		if got := w.inbox("core", Lead); len(got) != 1 {
 			t.Errorf("%+v", got)
 		}
-		_, err = w.ReportProcess(t.Context(), loose, ReportInput{TeamName: "core", ProcessID: id, Runner: "r",
+		_, err = w.ReportProcess(t.Context(), runs, ReportInput{TeamName: "core", ProcessID: id, Runner: "r",
 			State: Running})
 		says(t, err, fault.Precondition, "Cannot report running of a process that is exited")
 		_, err = w.claim("core", id, "r")
@@ -314,7 +314,7 @@ func TestAMemberThatReportsItsEndIsRetiredAtOnce(t *testing.T) {
 		_, err = w.Heartbeat(t.Context(), domaintest.Bound("u", "eve"),
 			HeartbeatInput{TeamName: "core", AgentName: "eve"})
 		says(t, err, fault.NotFound, "Teammate eve not found in team core")
-		_, err = w.Heartbeat(t.Context(), loose, HeartbeatInput{TeamName: "core", AgentName: Lead})
+		_, err = w.Heartbeat(t.Context(), human, HeartbeatInput{TeamName: "core", AgentName: Lead})
 		says(t, err, fault.NotFound, "Teammate team-lead not found in team core")
 	})
 }

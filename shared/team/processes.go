@@ -1,6 +1,7 @@
 package team
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"strconv"
@@ -14,7 +15,7 @@ import (
 // maxProcesses is the largest number of processes in one answer.
 const maxProcesses = 2 * MaxMembers
 
-// ListProcesses returns the processes of a team, newest first. With Runner it returns those
+// ListProcesses returns the processes of a team, newest first, to those who may run them. With Runner it returns those
 // that this runner must start or end, oldest first, and waits for the first for at most WaitMs
 // milliseconds; with Held as well, those that the runner holds.
 func (s *Service) ListProcesses(ctx context.Context, c identity.Caller, in ProcessesInput) (ProcessesOutput, error) {
@@ -54,7 +55,7 @@ func (s *Service) ListProcesses(ctx context.Context, c identity.Caller, in Proce
 
 // mayRun returns Forbidden unless the caller is a runner of the team, its lead or a human.
 func (d *document) mayRun(c identity.Caller) error {
-	runs := slices.Contains(c.Scopes, identity.ScopeRunner) && (c.Team == "" || identity.Same(c.Team, d.Name))
+	runs := slices.Contains(c.Scopes, identity.ScopeRunner) && c.Member == "" && (c.Team == "" || c.Team == d.Name)
 	if runs || d.leads(c) {
 		return nil
 	}
@@ -64,8 +65,8 @@ func (d *document) mayRun(c identity.Caller) error {
 
 // ClaimProcess gives a requested process to a runner, with a key for the member; of several concurrent claims one
 // succeeds. A repeated claim by the holder succeeds with AlreadyClaimed and a new key in place of the earlier one. A
-// caller that may not run processes is Forbidden, a process that has ended or that another runner holds Precondition, one
-// that does not exist NotFound.
+// member that was removed meanwhile gets no key. A caller that may not run processes is Forbidden, a process that has
+// ended or that another runner holds Precondition, one that does not exist NotFound.
 func (s *Service) ClaimProcess(ctx context.Context, c identity.Caller, in ClaimInput) (ClaimOutput, error) {
 	now := s.Now()
 	var out ClaimOutput
@@ -91,9 +92,9 @@ func (s *Service) ClaimProcess(ctx context.Context, c identity.Caller, in ClaimI
 		if err != nil {
 			return err
 		}
-		if s.Keys != nil {
-			out.Key, p.KeyID, err = s.Keys.IssueMember(ctx, tx, c.User, d.FounderKey, d.Name, p.Name)
-			if err != nil {
+		if s.Keys != nil && p.Wanted == WantRunning {
+			parent := cmp.Or(p.ParentKey, d.FounderKey)
+			if out.Key, p.KeyID, err = s.Keys.IssueMember(ctx, tx, c.User, parent, d.Name, p.Name); err != nil {
 				return err
 			}
 		}
@@ -107,7 +108,7 @@ func (s *Service) ClaimProcess(ctx context.Context, c identity.Caller, in ClaimI
 	if err != nil {
 		return ClaimOutput{}, err
 	}
-	s.committed(c.User, revoked...)
+	s.committed(ctx, c.User, revoked...)
 	return out, nil
 }
 
@@ -128,8 +129,9 @@ func loadProcess(ctx context.Context, r store.Reader, team, id string) (*documen
 }
 
 // ReportProcess applies a runner's report on a process that it holds. A report of Running
-// renews the member's lease; a change to any other state retires the member. A runner that
-// does not hold the process is Forbidden; a state that cannot follow the current one is
+// renews the member's lease; a change to any other state retires the member, and the end of
+// the process revokes the member's key. A caller that may not run processes and a runner that
+// does not hold the process are Forbidden; a state that cannot follow the current one is
 // Precondition.
 func (s *Service) ReportProcess(ctx context.Context, c identity.Caller, in ReportInput) (ReportOutput, error) {
 	now := s.Now()
@@ -180,7 +182,7 @@ func (s *Service) ReportProcess(ctx context.Context, c identity.Caller, in Repor
 		return nil
 	})
 	if err == nil && ended != "" {
-		s.committed(c.User, ended)
+		s.committed(ctx, c.User, ended)
 	}
 	return out, err
 }

@@ -1,6 +1,7 @@
 package team
 
 import (
+	"cmp"
 	"context"
 	"time"
 
@@ -21,12 +22,13 @@ type Service struct {
 
 // Keys makes and revokes the keys of members as part of transactions.
 type Keys interface {
-	// IssueMember creates the key of a member before the first write of a transaction, as a child of the founder's key.
-	IssueMember(ctx context.Context, tx *store.Tx, user, founder, team, member string) (secret, id string, err error)
+	// IssueMember creates the key of a member before the first write of a transaction, as a child of the key with the id
+	// parent.
+	IssueMember(ctx context.Context, tx *store.Tx, user, parent, team, member string) (secret, id string, err error)
 	// RevokeIn prepares to revoke a key in a transaction that has not written; write does it.
 	RevokeIn(ctx context.Context, tx *store.Tx, id string) (write func(), err error)
 	// Committed must be called after the commit, with the ids of the revoked keys.
-	Committed(user string, revoked ...string)
+	Committed(ctx context.Context, user string, revoked ...string)
 }
 
 // revocation prepares to revoke the key of a process that ends, in a transaction that has not written.
@@ -37,10 +39,10 @@ func (s *Service) revocation(ctx context.Context, tx *store.Tx, p *storedProcess
 	return s.Keys.RevokeIn(ctx, tx, p.KeyID)
 }
 
-// committed tells the keys' caches of a key that was revoked or issued.
-func (s *Service) committed(user string, keyIDs ...string) {
+// committed finishes the issue of a key, or the revocation of those with the given ids.
+func (s *Service) committed(ctx context.Context, user string, revoked ...string) {
 	if s.Keys != nil {
-		s.Keys.Committed(user, keyIDs...)
+		s.Keys.Committed(ctx, user, revoked...)
 	}
 }
 
@@ -53,29 +55,35 @@ func (s *Service) Create(ctx context.Context, c identity.Caller, in CreateInput)
 	}
 	now := s.Now()
 	cfg := newConfig(in.TeamName, in.Description, s.NewID(), now.UnixMilli())
-	owner, id := leader(c), s.NewID()
+	id := s.NewID()
 	return idempotency.Update(ctx, s.DB.User(c.User), in, now, func(ctx context.Context, tx *store.Tx) (CreateOutput, error) {
-		if err := mayCreate(ctx, tx, owner, in.TeamName); err != nil {
+		d := document{Config: cfg, ID: id, Owner: leader(c), FounderKey: c.KeyID}
+		if err := d.mayCreate(ctx, tx, c); err != nil {
 			return out, err
 		}
-		createTeam(tx, document{Config: cfg, ID: id, Owner: owner, FounderKey: c.KeyID}, Board{Tasks: []Node{}})
+		createTeam(tx, d, Board{Tasks: []Node{}})
 		return CreateOutput{TeamName: cfg.Name, LeadAgentID: cfg.LeadAgentID, LeadSessionID: cfg.LeadSessionID}, nil
 	})
 }
 
-// mayCreate returns Precondition if the identity leads a team, and Exists if the name is in use.
-func mayCreate(ctx context.Context, r store.Reader, owner, name string) error {
-	var leads leadership
+// mayCreate returns Precondition if the owner of a new team leads another, and Exists if its name is in use.
+func (d *document) mayCreate(ctx context.Context, r store.Reader, c identity.Caller) error {
+	var leads, led leadership
 	var existing document
-	leadsFetch, teamFetch := leaderships.Fetch(owner, &leads), teams.Fetch(docID(name), &existing)
-	if err := store.Load(ctx, r, leadsFetch, teamFetch); err != nil {
+	name := teams.Fetch(docID(d.Name), &existing)
+	fetches := []*store.Fetch{name, leaderships.Fetch(d.Owner, &leads)}
+	// Older documents have the program as it was spelled.
+	if spelled := "program:" + c.Program; c.Bound() && spelled != d.Owner {
+		fetches = append(fetches, leaderships.Fetch(spelled, &led))
+	}
+	if err := store.Load(ctx, r, fetches...); err != nil {
 		return err
 	}
-	if leadsFetch.Found {
-		return fault.New(fault.Precondition, "Session already has active team: %s. One team per session.", leads.Team)
+	if team := cmp.Or(leads.Team, led.Team); team != "" {
+		return fault.New(fault.Precondition, "Session already has active team: %s. One team per session.", team)
 	}
-	if teamFetch.Found {
-		return fault.New(fault.Exists, "Team '%s' already exists", name)
+	if name.Found {
+		return fault.New(fault.Exists, "Team '%s' already exists", d.Name)
 	}
 	return nil
 }
@@ -88,7 +96,8 @@ func createTeam(tx *store.Tx, d document, b Board) {
 }
 
 // Delete deletes a team; its lead may then create another. The sweep deletes the rest of the
-// team's documents. A team with teammates is Precondition.
+// team's documents. A caller that does not lead the team is Forbidden, a team with teammates
+// Precondition.
 func (s *Service) Delete(ctx context.Context, c identity.Caller, in NameInput) (DeleteOutput, error) {
 	if err := checkName(in.TeamName); err != nil {
 		return DeleteOutput{}, err
@@ -116,8 +125,8 @@ func (s *Service) Delete(ctx context.Context, c identity.Caller, in NameInput) (
 	return DeleteOutput{TeamName: in.TeamName, Deleted: err == nil}, err
 }
 
-// ReadConfig returns a team with the prompts of its members. A team that does not exist is
-// NotFound.
+// ReadConfig returns a team, for those who belong to it with the prompts of its members. A team
+// that does not exist is NotFound.
 func (s *Service) ReadConfig(ctx context.Context, c identity.Caller, in NameInput) (Config, error) {
 	if err := checkName(in.TeamName); err != nil {
 		return Config{}, err
@@ -129,6 +138,9 @@ func (s *Service) ReadConfig(ctx context.Context, c identity.Caller, in NameInpu
 	}
 	if err != nil {
 		return Config{}, err
+	}
+	if d.belongs(c) != nil {
+		return d.Config, nil
 	}
 	return d.Config, d.loadPrompts(ctx, t)
 }

@@ -1,6 +1,7 @@
 package team
 
 import (
+	"slices"
 	"strings"
 
 	"parley.internal/shared/fault"
@@ -28,15 +29,16 @@ func createTaskCases() op.Cases {
 	once := op.In{"team_name": "crew", "subject": "a ✓ subject", "description": "do <that>",
 		"active_form": "Doing that", "metadata": op.In{"<a>": 1, "b": op.In{"c": nil}}, "idempotencyKey": "k"}
 	before := op.After(founded, op.Step{Op: "team_task_create", In: once})
-	return op.Cases{RPCs: 2, Owned: []string{"team_name"}, Examples: append([]op.Example{
+	return op.Cases{Rights: forInsiders, RPCs: 2, Owned: []string{"team_name"}, Examples: slices.Concat([]op.Example{
 		{Given: founded, In: plain},
+		{Name: "by a member", Given: staffed, As: "beta", In: plain},
 		{Name: "with everything, and an idempotency key", Given: founded, In: once, RPCs: 3, Over: "the key is read"},
 		{Name: "again with the same key", Given: before, In: once},
 		{Name: "another with the same key", Given: before, Fault: fault.Precondition,
 			In: op.In{"team_name": "crew", "subject": "another", "description": "", "idempotencyKey": "k"}},
 		{Name: "with a blank subject", Given: founded, In: op.In{"team_name": "crew", "subject": " ",
 			"description": "d"}, Fault: fault.Invalid, RPCs: op.NoRPCs},
-	}, wrongTeams(plain)...), Refused: []op.Refusal{
+	}, byOthers(founded, plain), wrongTeams(plain)), Refused: []op.Refusal{
 		{Name: "no description", In: `{"team_name":"crew","subject":"s"}`, Path: "description", Words: "is required"},
 		{Name: "metadata that is a list", In: `{"team_name":"crew","subject":"s","description":"d","metadata":["k"]}`,
 			Path:  "metadata",
@@ -56,6 +58,8 @@ func updateTaskCases() op.Cases {
 		{Name: "that makes it wait", Given: graph, In: changing("1", op.In{"add_blocked_by": []string{"5"}})},
 		{Name: "with an owner who is no member", Given: graph, In: changing("1", op.In{"owner": "stranger"})},
 		{Name: "by the human", Given: graph, As: op.Human, In: changing("1", op.In{"owner": "beta"})},
+		{Name: "with an owner in another case", Given: graph, In: changing("1", op.In{"owner": "BETA"}), RPCs: 4,
+			Over: "the inbox of the name as the team spells it is read"},
 		{Name: "to deleted", Given: graph, In: changing("1", op.In{"status": "deleted"})},
 	}
 	faulty := func(kind fault.Kind, name, id string, in op.In) {
@@ -85,8 +89,9 @@ func updateTaskCases() op.Cases {
 	faulty(fault.Invalid, "that waits for itself", "1", op.In{"owner": "beta", "add_blocked_by": []string{"5", "1"}})
 	faulty(fault.Invalid, "to an unknown status", "1", op.In{"subject": "never", "status": "done"})
 	faulty(fault.NotFound, "of a task that is nowhere", "99", op.In{"status": "completed"})
-	return op.Cases{Owned: []string{"team_name", "task_id"},
-		Examples: append(examples, wrongTeams(changing("1", op.In{"subject": "s"}))...), Refused: []op.Refusal{
+	plain := changing("1", op.In{"subject": "s"})
+	return op.Cases{Rights: forInsiders, Owned: []string{"team_name", "task_id"},
+		Examples: slices.Concat(examples, byOthers(graph, plain), wrongTeams(plain)), Refused: []op.Refusal{
 			{Name: "metadata that is a text", In: `{"team_name":"crew","task_id":"1","subject":"mine","metadata":"k"}`,
 				Path:  "metadata",
 				Words: "must be of type object, not string"},
@@ -106,15 +111,16 @@ func updateTaskCases() op.Cases {
 func listTasksCases() op.Cases {
 	page := op.After(graph, op.Step{Op: "team_task_list", In: op.In{"team_name": "crew", "limit": 1},
 		Save: "nextCursor as cursor"})
-	return op.Cases{RPCs: 2, Owned: []string{"team_name"}, Examples: append([]op.Example{
+	return op.Cases{Rights: forInsiders, RPCs: 2, Owned: []string{"team_name"}, Examples: slices.Concat([]op.Example{
 		{Given: graph, In: op.In{"team_name": "crew"}},
+		{Name: "by a member", Given: graph, As: "beta", In: op.In{"team_name": "crew"}},
 		{Name: "that are ready", Given: graph, In: op.In{"team_name": "crew", "ready": true}},
 		{Name: "by status and owner", Given: graph, In: op.In{"team_name": "crew", "ready": true, "status": "pending",
 			"owner": "beta"}},
 		{Name: "the next page", Given: page, In: op.In{"team_name": "crew", "limit": 1, "cursor": "$cursor"}},
 		{Name: "of an unknown status", Given: graph, In: op.In{"team_name": "crew", "status": "done"},
 			Fault: fault.Invalid, RPCs: op.NoRPCs},
-	}, wrongTeams(op.In{})...), Refused: []op.Refusal{
+	}, byOthers(graph, op.In{"team_name": "crew"}), wrongTeams(op.In{})), Refused: []op.Refusal{
 		{Name: "too many", In: `{"team_name":"crew","limit":201}`, Path: "limit", Words: "must be at most 200"},
 		{Name: "a cursor that is no task", In: `{"team_name":"crew","cursor":"first"}`, Path: "cursor",
 			Words: "must be the nextCursor of the page before"},
@@ -122,15 +128,16 @@ func listTasksCases() op.Cases {
 }
 
 func getTaskCases() op.Cases {
-	return op.Cases{RPCs: 2, Owned: []string{"team_name", "task_id"}, Examples: append([]op.Example{
-		{Given: graph, In: op.In{"team_name": "crew", "task_id": "1"}},
-		{Name: "that is nowhere", Given: graph, In: op.In{"team_name": "crew", "task_id": "99"}, Fault: fault.NotFound},
-		{Name: "by another form of its id", Given: graph, In: op.In{"team_name": "crew", "task_id": "01"},
-			Fault: fault.NotFound},
-		{Name: "by an id that is no number", Given: graph, In: op.In{"team_name": "crew", "task_id": "no task"},
-			Fault: fault.NotFound},
-	}, wrongTeams(op.In{"task_id": "1"})...), Refused: []op.Refusal{
-		{Name: "an id too long", In: `{"team_name":"crew","task_id":"` + strings.Repeat("1", 101) + `"}`,
-			Path: "task_id", Words: "must be at most 100 characters, not 101"},
-	}}
+	return op.Cases{Rights: forInsiders, RPCs: 2, Owned: []string{"team_name", "task_id"},
+		Examples: slices.Concat([]op.Example{
+			{Given: graph, In: op.In{"team_name": "crew", "task_id": "1"}},
+			{Name: "that is nowhere", Given: graph, In: op.In{"team_name": "crew", "task_id": "99"}, Fault: fault.NotFound},
+			{Name: "by another form of its id", Given: graph, In: op.In{"team_name": "crew", "task_id": "01"},
+				Fault: fault.NotFound},
+			{Name: "by an id that is no number", Given: graph, In: op.In{"team_name": "crew", "task_id": "no task"},
+				Fault: fault.NotFound},
+		}, byOthers(graph, op.In{"team_name": "crew", "task_id": "1"}), wrongTeams(op.In{"task_id": "1"})), Refused: []op.Refusal{
+			{Name: "an id too long", In: `{"team_name":"crew","task_id":"` + strings.Repeat("1", 101) + `"}`,
+				Path: "task_id", Words: "must be at most 100 characters, not 101"},
+		}}
 }

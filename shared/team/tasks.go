@@ -149,6 +149,12 @@ func (s *Service) UpdateTask(ctx context.Context, c identity.Caller,
 		if err != nil {
 			return err
 		}
+		if in.Owner != nil && *in.Owner != "" {
+			if mail, err = d.deliverTo(ctx, tx, mail, *in.Owner); err != nil {
+				return err
+			}
+			in.Owner = new(d.spelling(*in.Owner))
+		}
 		before := b.findText(in.TaskID)
 		next, n, err := b.Update(in.TeamName, in.TaskID, Change{in.Status, in.Owner, in.AddBlocks, in.AddBlockedBy})
 		if err != nil {
@@ -172,15 +178,14 @@ func (s *Service) UpdateTask(ctx context.Context, c identity.Caller,
 		boards.Put(tx, docID(d.Name), next)
 		if n.Owner != "" && n.Status == InProgress && (before.Status != InProgress || before.Owner != n.Owner) &&
 			d.Member(n.Owner) != nil && n.Owner != Lead {
-			renewLease(tx, d, n.Owner, "", 0, now)
+			renewLease(tx, d, d.spelling(n.Owner), "", 0, now)
 		}
 		out.Task = taskOf(n, t)
 		if n.Owner == "" || n.Owner == before.Owner || n.Status == Deleted {
 			return nil
 		}
 		out.Warning = d.ownerWarning(n.Owner)
-		mail.open(d)
-		mail.send(tx, n.Owner, Message{From: by, Color: d.colorOf(by), Timestamp: stamp(now),
+		mail.send(tx, n.Owner, Message{From: by, By: person(c), Color: d.colorOf(by), Timestamp: stamp(now),
 			Text: payload(taskAssignment{"task_assignment", in.TaskID, t.Subject, t.Description, by, stamp(now)})})
 		mail.close(tx)
 		return nil
@@ -265,8 +270,8 @@ func (s *Service) ListTasks(ctx context.Context, c identity.Caller, in ListTasks
 	}
 	var nodes []Node
 	for _, n := range b.Tasks {
-		if n.ID <= after || (in.Status != "" && n.Status != in.Status) || (in.Owner != "" && n.Owner != in.Owner) ||
-			(in.Ready && !b.Ready(n)) {
+		if n.ID <= after || (in.Status != "" && n.Status != in.Status) ||
+			(in.Owner != "" && !identity.Same(n.Owner, in.Owner)) || (in.Ready && !b.Ready(n)) {
 			continue
 		}
 		if len(nodes) == in.Limit {

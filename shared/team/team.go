@@ -66,7 +66,7 @@ type document struct {
 	ID string `json:"id"`
 	// Owner is the identity that leads the team (see leader).
 	Owner string `json:"owner"`
-	// FounderKey is the id of the key that founded the team, the parent of its members' keys.
+	// FounderKey is the id of the key that founded the team. Older teams have none.
 	FounderKey string `json:"founderKey,omitempty"`
 	// Processes maps the names of members to the ids of their processes.
 	Processes map[string]string `json:"processes,omitempty"`
@@ -107,7 +107,7 @@ func checkName(name string) error { return checkNameOf("team", "Team", name) }
 
 // checkMember returns Invalid for a malformed or reserved name of a teammate.
 func checkMember(name string) error {
-	if name == Lead || name == system {
+	if identity.Same(name, Lead) || identity.Same(name, system) {
 		return fault.New(fault.Invalid, "Agent name '%s' is reserved", name)
 	}
 	return checkNameOf("agent", "Agent", name)
@@ -135,7 +135,7 @@ func memberID(team, member string) string { return docID(team) + ":" + member }
 // leader returns the identity that may lead one team: the program of a bound key, else the key.
 func leader(c identity.Caller) string {
 	if c.Bound() {
-		return "program:" + c.Program
+		return "program:" + identity.Fold(c.Program)
 	}
 	return "key:" + c.KeyID
 }
@@ -160,13 +160,21 @@ func (c *Config) nextColor() string {
 	return slices.MinFunc(colors, func(a, b string) int { return used[a] - used[b] })
 }
 
-// Member returns the member of that name, or nil. The pointer is into c.Members.
+// Member returns the member of that name in any case, or nil. The pointer is into c.Members.
 func (c *Config) Member(name string) *Member {
-	i := slices.IndexFunc(c.Members, func(m Member) bool { return m.Name == name })
+	i := slices.IndexFunc(c.Members, func(m Member) bool { return identity.Same(m.Name, name) })
 	if i < 0 {
 		return nil
 	}
 	return &c.Members[i]
+}
+
+// spelling returns the name of a member as the team has it, and any other name as it is given.
+func (c *Config) spelling(name string) string {
+	if m := c.Member(name); m != nil {
+		return m.Name
+	}
+	return name
 }
 
 // names returns the names of all members.
@@ -196,7 +204,7 @@ func (c *Config) Join(m Member) error {
 
 // teammate returns the teammate of that name. The lead and a name without a member are NotFound.
 func (c *Config) teammate(name string) (*Member, error) {
-	if m := c.Member(name); m != nil && name != Lead {
+	if m := c.Member(name); m != nil && m.Name != Lead {
 		return m, nil
 	}
 	return nil, fault.New(fault.NotFound, "Teammate %s not found in team %s", name, c.Name)
@@ -228,9 +236,14 @@ func deref[T any](p *T) (v T) {
 // leads reports whether the caller may do what only the lead may: it founded the team, or it is a human.
 func (d *document) leads(c identity.Caller) bool { return c.IsHuman() || d.founded(c) }
 
+// founded reports whether the team is the caller's: its program founded it, or its key without a program did. The key of
+// a member is none of the founder's, even where it has the founder's program.
 func (d *document) founded(c identity.Caller) bool {
-	return identity.Same(d.Owner, leader(c)) && (c.Member == "" || !identity.Same(c.Team, d.Name))
+	return identity.Same(d.Owner, leader(c)) && !d.owns(c)
 }
+
+// owns reports whether the key was made for a member of the team.
+func (d *document) owns(c identity.Caller) bool { return c.Member != "" && c.Team == d.Name }
 
 // mayLead returns Forbidden unless the caller leads the team.
 func (d *document) mayLead(c identity.Caller) error {
@@ -240,21 +253,30 @@ func (d *document) mayLead(c identity.Caller) error {
 	return fault.New(fault.Forbidden, "only the lead of team %s or a human may do this; %s", d.Name, c)
 }
 
-// nameOf returns the name of a bound key in the team: Lead if its program leads the team, the member that the key was
-// made for, else its program.
+// nameOf returns the name of a bound key in the team: Lead if its program founded the team, the member that the key was
+// made for, or the member with the name of its program. It is empty for a key that belongs to no member: the server makes
+// the key of a member whose process a runner starts, so that a program of the same name is another agent; and no program
+// is the lead by its name.
 func (d *document) nameOf(c identity.Caller) string {
+	name := c.Program
 	switch {
-	case c.Bound() && d.founded(c):
+	case !c.Bound():
+		return ""
+	case d.founded(c):
 		return Lead
-	case c.Member != "" && identity.Same(c.Team, d.Name):
-		return c.Member
+	case d.owns(c):
+		name = c.Member
 	}
-	return c.Program
+	m, err := d.teammate(name)
+	if err != nil || !d.owns(c) && deref(m.BackendType) == ByRunner {
+		return ""
+	}
+	return m.Name
 }
 
 // belongs returns Forbidden unless the caller is the lead, a member or a human.
 func (d *document) belongs(c identity.Caller) error {
-	if d.leads(c) || c.Bound() && d.Member(d.nameOf(c)) != nil {
+	if d.leads(c) || d.nameOf(c) != "" {
 		return nil
 	}
 	return fault.New(fault.Forbidden, "only the members of team %s, its lead or a human may do this; %s", d.Name, c)
@@ -267,24 +289,22 @@ func (d *document) speaker(c identity.Caller, claimed string) (string, error) {
 	if err := d.belongs(c); err != nil {
 		return "", err
 	}
-	if !c.Bound() {
-		switch claimed {
-		case "":
-			return Lead, nil
-		case system:
-			return "", fault.New(fault.Forbidden,
-				"%q is reserved for messages of the system itself; name another sender",
-				system)
-		case Lead:
-			return claimed, nil
-		}
-		return claimed, checkNameOf("agent", "Agent", claimed)
-	}
-	if own := d.nameOf(c); claimed == "" || claimed == own || identity.Same(claimed, c.Program) {
+	switch own := d.nameOf(c); {
+	case own != "" && (claimed == "" || identity.Same(claimed, own) || identity.Same(claimed, c.Program)):
 		return own, nil
+	case own != "":
+		return "", mayNotSpeak(own, claimed)
+	case claimed == "":
+		return Lead, nil
+	case identity.Same(claimed, system):
+		return "", fault.New(fault.Forbidden,
+			"%q is reserved for messages of the system itself; name another sender",
+			system)
 	}
-	_, _, err := c.SpeaksAs(claimed)
-	return "", err
+	if err := checkNameOf("agent", "Agent", claimed); err != nil {
+		return "", err
+	}
+	return d.spelling(claimed), c.MayName(claimed)
 }
 
 // mayActAs returns Forbidden if the caller may not act as the member of that name.
@@ -292,8 +312,12 @@ func (d *document) mayActAs(c identity.Caller, name string) error {
 	if err := d.belongs(c); err != nil {
 		return err
 	}
-	if !c.Bound() || d.nameOf(c) == name {
-		return nil
+	if own := d.nameOf(c); own != "" && !identity.Same(own, name) {
+		return mayNotSpeak(own, name)
 	}
-	return fault.New(fault.Forbidden, "this key is %q in team %s and may not act as %q", d.nameOf(c), d.Name, name)
+	return c.MayName(name)
+}
+
+func mayNotSpeak(own, as string) error {
+	return fault.New(fault.Forbidden, "this key speaks for %q and may not speak as %q", own, as)
 }

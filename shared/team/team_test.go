@@ -76,11 +76,13 @@ func TestATeamThatExistsIsNotOverwritten(t *testing.T) {
 func TestDeletingATeamFreesItsLead(t *testing.T) {
 	each(t, func(t *testing.T, s *world) {
 		create(t, s, alpha, "core")
-		if out, err := s.Delete(t.Context(), beta, NameInput{"core"}); err != nil ||
+		_, err := s.Delete(t.Context(), beta, NameInput{"core"})
+		says(t, err, fault.Forbidden, `only the lead of team core or a human may do this; this key speaks for "beta"`)
+		if out, err := s.Delete(t.Context(), alpha, NameInput{"core"}); err != nil ||
 			out != (DeleteOutput{"core", true}) {
 			t.Errorf("%+v, %v", out, err)
 		}
-		_, err := s.ReadConfig(t.Context(), alpha, NameInput{"core"})
+		_, err = s.ReadConfig(t.Context(), alpha, NameInput{"core"})
 		says(t, err, fault.NotFound, "Team core not found")
 		_, err = s.Delete(t.Context(), alpha, NameInput{"core"})
 		says(t, err, fault.NotFound, "Team core does not exist")

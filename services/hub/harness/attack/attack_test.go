@@ -9,6 +9,7 @@ import (
 
 	"parley.internal/services/hub/harness/hubtest"
 	"parley.internal/shared/app"
+	"parley.internal/shared/domaintest"
 	"parley.internal/shared/fault"
 	"parley.internal/shared/identity"
 	"parley.internal/shared/keys"
@@ -24,7 +25,7 @@ type args = map[string]any
 type scene struct {
 	*testing.T
 	hub   *hubtest.Hub
-	clock *hubtest.Clock
+	clock *domaintest.Clock
 	// over is the transport: "REST" or "MCP".
 	over                             string
 	alpha, beta, loose, drift, human string
@@ -35,7 +36,7 @@ func each(t *testing.T, attack func(*scene)) {
 	t.Helper()
 	t.Parallel()
 	storetest.Each(t, app.Schema(), func(t *testing.T, db *store.DB) {
-		clock := hubtest.NewClock()
+		clock := &domaintest.Clock{}
 		hub := hubtest.New(t, db, hubtest.Options{Now: clock.Now})
 		for _, over := range []string{"REST", "MCP"} {
 			t.Run(over, func(t *testing.T) {
@@ -55,7 +56,7 @@ func (s *scene) call(key, name string, in args) (args, *fault.Error) {
 	if o == nil {
 		s.Fatalf("no operation %s", name)
 	}
-	s.clock.Add(time.Second)
+	s.clock.Pass(time.Second)
 	var text json.RawMessage
 	var code, message string
 	if s.over == "MCP" && !o.RESTOnly {
@@ -214,7 +215,7 @@ func TestAttackACouncilClosesForItsStarter(t *testing.T) {
 		s.refused(fault.Forbidden, s.beta, "close_council", args{"session_id": id, "conclusion": "mine"})
 		s.ok(s.loose, "join_council", args{"session_id": id, "agent_name": "gimli"})
 		s.refused(fault.Forbidden, s.drift, "send_response", args{"session_id": id, "agent_name": "gimli", "content": "I am"})
-		s.clock.Add(11 * time.Minute)
+		s.clock.Pass(11 * time.Minute)
 		s.refused(fault.Forbidden, s.drift, "close_council", args{"session_id": id, "agent_name": "legolas",
 			"conclusion": "mine"})
 		s.ok(s.beta, "close_council", args{"session_id": id, "conclusion": "nobody is there"})
