@@ -86,7 +86,7 @@ func speakCases() op.Cases {
 
 func messagesCases() op.Cases {
 	return op.Cases{RPCs: 2, Rights: anybody, Owned: []string{"fireId"}, Examples: []op.Example{
-		{Given: spoken, In: op.In{"fireId": "f"}},
+		{Given: spoken, In: op.In{"fireId": "f"}, RPCs: 1},
 		{Name: "of a silent fire", Given: lit, In: op.In{"fireId": "f"}},
 		{Name: "one at a time", Given: spoken, In: op.In{"fireId": "f", "limit": 1}, RPCs: 1},
 		{Name: "the next page, with a wait", Given: spoken, In: op.In{"fireId": "f", "cursor": "$cursor", "waitMs": 1}},
