@@ -154,6 +154,7 @@ func TestOnlyAHumanCreatesKeysOfHumansAndAdmins(t *testing.T) {
 				t.Errorf("%s, by a human: %v", name, err)
 			}
 		}
+		admin, _ := r.made(Key{Scopes: []string{identity.ScopeAdmin}})
 		if out, err := r.Create(t.Context(), admin, CreateInput{Program: "beta"}); err != nil ||
 			out.Kind != identity.Agent {
 			t.Errorf("an agent's: %+v, %v", out, err)
@@ -169,9 +170,12 @@ func TestAMalformedKeyIsRefusedAtItsField(t *testing.T) {
 		}{
 			"a scope that is none": {CreateInput{Scopes: []string{"read", "root"}}, "scopes",
 				`"root" is not a scope; the scopes are read, write, admin, answer, console, runner, dispatch, relay`},
-			"a kind that is none":    {CreateInput{Kind: "robot"}, "kind", "agent or human"},
-			"a human's program":      {CreateInput{Kind: identity.Human, Program: "beta"}, "program", "human"},
-			"a bad program":          {CreateInput{Program: "a b"}, "program", "letters"},
+			"a kind that is none": {CreateInput{Kind: "robot"}, "kind", "agent or human"},
+			"a human's program":   {CreateInput{Kind: identity.Human, Program: "beta"}, "program", "human"},
+			"a bad program":       {CreateInput{Program: "a b"}, "program", "letters"},
+			"a team of no runner": {CreateInput{Team: "core"}, "team", "is allowed with the scope runner only"},
+			"no name of a team": {CreateInput{Scopes: []string{"runner"}, Team: "a b"}, "team",
+				"must be the name of a team"},
 			"the name of no program": {CreateInput{Program: "Any"}, "program", "another name"},
 			"the name of the system": {CreateInput{Program: "parley"}, "program", "another name"},
 		} {

@@ -2,6 +2,7 @@ package keys
 
 import (
 	"context"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -31,6 +32,8 @@ type Service struct {
 // reserved lists names with another meaning as a target or source: any program, everyone with a
 // session, the human, and the system.
 var reserved = []string{"any", "all", "user", "parley"}
+
+var teamName = regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`)
 
 // usedEvery is the shortest time between two recorded uses of a key.
 const usedEvery = 10 * time.Minute
@@ -143,8 +146,12 @@ func (s *Service) issue(ctx context.Context, c identity.Caller, in CreateInput) 
 		}
 	}
 	now := s.Now()
-	if in.Team != "" && !slices.Contains(in.Scopes, identity.ScopeRunner) {
+	switch {
+	case in.Team == "":
+	case !slices.Contains(in.Scopes, identity.ScopeRunner):
 		return out, fault.Field("team", "is allowed with the scope runner only")
+	case !teamName.MatchString(in.Team):
+		return out, fault.Field("team", "must be the name of a team: 1 to 64 letters, digits, hyphens and underscores")
 	}
 	k := Key{Name: in.Name, Kind: in.Kind, Program: in.Program, Team: in.Team,
 		Scopes: slices.Compact(slices.Sorted(slices.Values(in.Scopes))), CreatedAt: now}

@@ -60,7 +60,7 @@ func (d *document) mayRun(c identity.Caller) error {
 		return nil
 	}
 	return fault.New(fault.Forbidden, "only a key with the scope runner, the lead of team %s or a human may do this; make "+
-		"one with: parley key create --scopes runner --team %s; %s", d.Name, d.Name, c)
+		"one with: parley key create --user %s --scopes runner --team %s; %s", d.Name, c.User, d.Name, c)
 }
 
 // ClaimProcess gives a requested process to a runner, with a key for the member; of several concurrent claims one

@@ -297,6 +297,23 @@ func TestARequestOfATranscriptHasTheValuesOfEarlierResponses(t *testing.T) {
 	}
 }
 
+func TestAnActorOfATranscriptCallsWithTheKeyOfAnEarlierResponse(t *testing.T) {
+	t.Parallel()
+	page := "```http\nbeta > GET /a\n< 200\n{\"key\": \"<beta-key>\"}\nbeta > GET /b\n< 200\nalpha > GET /c\n< 200\n```\n"
+	transcript, err := parseTranscript(page)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var actors []string
+	err = play(transcript, func(actor, _, _ string, _ any) hubtest.Answer {
+		actors = append(actors, actor)
+		return hubtest.Answer{Status: 200, Body: []byte(`{"key": "parley_x"}`)}
+	})
+	if want := []string{"beta", "parley_x", "alpha"}; err != nil || !slices.Equal(actors, want) {
+		t.Errorf("called as %q, want %q, %v", actors, want, err)
+	}
+}
+
 func TestATranscriptStopsAtTheFirstDifference(t *testing.T) {
 	t.Parallel()
 	const block = "```http\nalpha > GET /a\n< 200\n{\"n\": 1}\nalpha > GET /b/<id>\n< 200\n```"

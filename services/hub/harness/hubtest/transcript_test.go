@@ -68,11 +68,15 @@ type caller func(actor, method, path string, body any) hubtest.Answer
 // call and a later read return the same time.
 func storedNow() time.Time { return time.Now().UTC().Truncate(time.Microsecond) }
 
-// callers returns a caller of a hub: the actor human is the user, every other actor is a program of the user.
+// callers returns a caller of a hub: the actor human is the user, a key is itself, and every other actor is a program of
+// the user.
 func callers(hub *hubtest.Hub) caller {
 	keys := map[string]string{"human": hub.Human("ada")}
 	return func(actor, method, path string, body any) hubtest.Answer {
-		if keys[actor] == "" {
+		switch {
+		case strings.HasPrefix(actor, "parley_"):
+			keys[actor] = actor
+		case keys[actor] == "":
 			keys[actor] = hub.Agent("ada", actor)
 		}
 		return hub.REST(keys[actor], method, path, body, "Accept", "application/json, text/event-stream")
@@ -180,8 +184,8 @@ func parseJSON(text string) (v any, err error) {
 	return v, nil
 }
 
-// play sends the requests of a transcript and compares the responses. It stops at the first difference, because later
-// exchanges build on earlier ones.
+// play sends the requests of a transcript and compares the responses. An actor for whom an earlier response has a key,
+// as <actor-key>, is that key. It stops at the first difference, because later exchanges build on earlier ones.
 func play(transcript []exchange, call caller) error {
 	seen := memory{}
 	for _, e := range transcript {
@@ -194,7 +198,11 @@ func play(transcript []exchange, call caller) error {
 		if err != nil {
 			return fmt.Errorf("%s: %w", where, err)
 		}
-		got := call(e.actor, e.method, path, body)
+		actor := e.actor
+		if key, ok := seen[actor+"-key"].(string); ok {
+			actor = key
+		}
+		got := call(actor, e.method, path, body)
 		if got.Status != e.status {
 			return fmt.Errorf("%s: the page has %d, the server returned\n%s", where, e.status, got)
 		}

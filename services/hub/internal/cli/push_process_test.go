@@ -160,8 +160,15 @@ func TestALinkSignsABrowserInOnce(t *testing.T) {
 	if _, again := redeem(); again != 401 {
 		t.Errorf("the link is answered %d a second time", again)
 	}
-	if a := p.call(key, "GET", "/v1/keys", nil); a.Status != 403 {
-		t.Errorf("its key lists keys: %s", a)
+	for _, path := range []string{"/v1/keys", "/v1/tasks", "/v1/messages", "/v1/sessions", "/v1/teams/core"} {
+		if a := p.call(key, "GET", path, nil); a.Status != 403 {
+			t.Errorf("its key reaches %s: %s", path, a)
+		}
+	}
+	for _, path := range []string{"/v1/questions", "/v1/tasks/" + id, "/v1/questions/" + id + "/response", "/v1/me"} {
+		if a := p.call(key, "GET", path, nil); a.Status != 200 {
+			t.Errorf("its key does not reach %s: %s", path, a)
+		}
 	}
 	if a := p.call(key, "POST", "/v1/questions/"+id+"/answer", map[string]string{"response": "yes"}); a.Status != 200 {
 		t.Errorf("its key answers: %s", a)
@@ -177,6 +184,31 @@ func TestALinkSignsABrowserInOnce(t *testing.T) {
 	}
 	if log := p.err.String(); strings.Contains(log, secret) || strings.Contains(log, key) {
 		t.Error("the log has a secret")
+	}
+}
+
+func TestALinkToTheConsoleGivesAKeyThatMakesNoKeys(t *testing.T) {
+	t.Parallel()
+	data := t.TempDir()
+	p := serve(t, nil, local(data)...)
+	out, errOut, code := command(t, []string{"PARLEY_DATA=" + data}, "link", "--console")
+	page, secret, ok := strings.Cut(strings.TrimSpace(out), "#link=")
+	if !ok || page != p.URL+"/q" || errOut != "" || code != 0 {
+		t.Fatalf("link: %q, %q, exit %d", out, errOut, code)
+	}
+	var got struct{ Key string }
+	if err := p.call("", "POST", "/v1/links/redeem", map[string]string{"code": secret}).Into(&got); err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range []string{"/v1/keys", "/v1/tasks", "/v1/questions"} {
+		if a := p.call(got.Key, "GET", path, nil); a.Status != 200 {
+			t.Errorf("its key does not reach %s: %s", path, a)
+		}
+	}
+	for _, body := range []map[string]any{{}, {"kind": "human"}, {"scopes": []string{"read"}}} {
+		if a := p.call(got.Key, "POST", "/v1/keys", body); a.Status != 403 {
+			t.Errorf("its key makes the key %v: %s", body, a)
+		}
 	}
 }
 

@@ -3,6 +3,7 @@
 package cli_test
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -24,13 +25,14 @@ func TestTheRunnerCommandStartsAndEndsMembers(t *testing.T) {
 	if _, err := hub.TeamCreate(t.Context(), team.CreateInput{TeamName: "core"}); err != nil {
 		t.Fatal(err)
 	}
+	runnerKey := makeKey(t, data, "--scopes", "runner", "--team", "core")
 	config := filepath.Join(root, "runner.json")
-	command := `{"command": ["sh", "-c", "echo \"$0 in $PWD has ${{PARLEY_KEY:-no key}}\"; ` +
-		`test \"$0\" = short && exit 3; while :; do sleep 1; done", "{name}"]}`
+	command := `{"command": ["sh", "-c", "echo \"$0 in $PWD has ${{PARLEY_KEY:+a key}}\"; ` +
+		`umask 77; echo \"$PARLEY_KEY\" > $0.key; test \"$0\" = short && exit 3; while :; do sleep 1; done", "{name}"]}`
 	if err := os.WriteFile(config, []byte(command), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	env := []string{"PARLEY_URL=" + p.URL + "/mcp", "PARLEY_KEY=" + key, "PATH=" + os.Getenv("PATH"),
+	env := []string{"PARLEY_URL=" + p.URL + "/mcp", "PARLEY_KEY=" + runnerKey, "PATH=" + os.Getenv("PATH"),
 		"XDG_STATE_HOME=" + data}
 	r := run(t, env, "runner", "--team", "core", "--root", root, "--config", config, "--grace", "4s")
 	for _, name := range []string{"short", "long"} {
@@ -46,13 +48,23 @@ func TestTheRunnerCommandStartsAndEndsMembers(t *testing.T) {
 		t.Fatal(logs, err)
 	}
 	text, err := os.ReadFile(logs[1])
-	if err != nil || !strings.HasSuffix(string(text), "\nshort in "+root+" has no key\n") {
+	if err != nil || !strings.HasSuffix(string(text), "\nshort in "+root+" has a key\n") {
 		t.Errorf("the log has %q, %v", text, err)
 	}
+	if member := p.member(filepath.Join(root, "long.key"), 200); member != "core.long, long of core" {
+		t.Errorf("the member's key is that of %q", member)
+	}
+	p.member(filepath.Join(root, "short.key"), 401)
 	if code := r.stop(syscall.SIGTERM); code != 0 {
 		t.Errorf("exit %d: %s", code, r.err)
 	}
 	r.logged(`member=long pid=\d+ state=killed signal=SIGTERM`)
+	p.member(filepath.Join(root, "long.key"), 401)
+	for _, path := range []string{"/v1/tasks", "/v1/teams/core", "/v1/teams/core/tasks", "/v1/keys"} {
+		if a := p.call(runnerKey, "GET", path, nil); a.Status != 403 {
+			t.Errorf("the runner's key reaches %s: %s", path, a)
+		}
+	}
 	if secret.MatchString(r.err.String()) || r.out.String() != "" {
 		t.Errorf("it wrote %s%s", r.out, r.err)
 	}
@@ -69,6 +81,27 @@ func TestTheRunnerCommandStartsAndEndsMembers(t *testing.T) {
 	}
 	if slices.Sort(states); !slices.Equal(states, []string{"long killed", "short exited"}) {
 		t.Errorf("got %v", states)
+	}
+}
+
+// member waits until the key in a file is answered with a status, and returns the program and the member of the key. A
+// member writes the file after its start is logged, and the server learns of its end after that is logged.
+func (p *process) member(file string, status int) string {
+	p.t.Helper()
+	for over := time.Now().Add(patience); ; time.Sleep(20 * time.Millisecond) {
+		key, err := os.ReadFile(file)
+		var me struct{ Program, Team, Member string }
+		if err == nil && strings.HasSuffix(string(key), "\n") {
+			a := p.call(strings.TrimSpace(string(key)), "GET", "/v1/me", nil)
+			if a.Status == status {
+				_ = a.Into(&me) // a refusal has no data
+				return me.Program + ", " + me.Member + " of " + me.Team
+			}
+			err = fmt.Errorf("its key is answered %s", a)
+		}
+		if time.Now().After(over) {
+			p.t.Fatalf("%s: %v, want %d", file, err, status)
+		}
 	}
 }
 

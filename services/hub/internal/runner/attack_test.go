@@ -55,7 +55,8 @@ func TestAttackAMemberInheritsAListOfVariables(t *testing.T) {
 			`", "CLAUDECODE": null, "CLAUDE_CODE_EXPERIMENTAL_AGENT_TEAMS": null}}`
 		run := p.run(t)
 		s.spawn(id)
-		want := slices.Concat(listed, c.want, []string{stageVariable + "=" + st.addr, "PWD=" + p.Root})
+		want := slices.Concat(listed, c.want, []string{stageVariable + "=" + st.addr, "PARLEY_KEY=" + memberKey(id),
+			"PWD=" + p.Root})
 		got := st.next().Env
 		if slices.Sort(want); !slices.Equal(slices.Sorted(slices.Values(got)), want) {
 			t.Errorf("%s: got %q, want %q", id, got, want)
@@ -121,6 +122,28 @@ func TestAttackAServerCannotExchangeTheProcessOfAClaim(t *testing.T) {
 	st.empty()
 	if found, err := filepath.Glob(filepath.Join(filepath.Dir(p.State), "*stolen*")); err != nil || len(found) > 0 {
 		t.Errorf("found %v, %v", found, err)
+	}
+}
+
+// A key becomes the value of a variable, and its form is that of a key.
+func TestAttackAServerCannotSetOtherThanAKey(t *testing.T) {
+	t.Parallel()
+	s, st := newServer(t), newStage(t)
+	p := newPlan(t, s, st)
+	run := p.run(t)
+	for id, key := range map[string]string{"nul": aKey + "\x00", "line": aKey + "\nLD_PRELOAD=x.so", "text": "x", "two": aKey + aKey,
+		"begin": " " + aKey} {
+		s.change(func() { s.key = key })
+		s.spawn(id)
+		if got := s.end(id); got.State != team.Failed || !strings.Contains(got.Last.Error, "a key that is none") ||
+			strings.Contains(got.Last.Error, key) {
+			t.Errorf("%s: got %+v", id, got)
+		}
+	}
+	st.empty()
+	run.end()
+	if strings.Contains(run.text(), aKey) {
+		t.Errorf("the log has a key: %s", run.text())
 	}
 }
 

@@ -130,6 +130,9 @@ func (r *Runner) start(c *child, p team.Process, key string) (*launch.Process, e
 	if p.ProcessID != c.rec.ProcessID || p.Name != c.rec.Name {
 		return nil, errors.New("the server answered the claim with another process")
 	}
+	if key != "" && parleyKey.FindString(key) != key {
+		return nil, errors.New("the server answered the claim with a key that is none")
+	}
 	if err := r.Journal.Put(c.rec); err != nil {
 		return nil, err
 	}

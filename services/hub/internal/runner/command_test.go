@@ -13,7 +13,7 @@ import (
 	"parley.internal/shared/team"
 )
 
-func TestTheRunnersKeyIsPassedOnOnlyIfConfigured(t *testing.T) {
+func TestAMemberGetsAKeyOfItsOwnAndNeverTheRunners(t *testing.T) {
 	t.Parallel()
 	s, st := newServer(t), newStage(t)
 	p := newPlan(t, s, st)
@@ -23,7 +23,7 @@ func TestTheRunnersKeyIsPassedOnOnlyIfConfigured(t *testing.T) {
 	run := p.run(t)
 	s.spawn("p1")
 	m := st.next()
-	for _, want := range []string{"LC_KEPT=1", "LANG=2", "OWN={name}", "TERM=\ufffd", "CLAUDECODE=1",
+	for _, want := range []string{"PARLEY_KEY=" + memberKey("p1"), "LC_KEPT=1", "LANG=2", "OWN={name}", "TERM=\ufffd", "CLAUDECODE=1",
 		"CLAUDE_CODE_EXPERIMENTAL_AGENT_TEAMS=1", "PWD=" + p.Root} {
 		if !slices.Contains(m.Env, want) {
 			t.Errorf("%s is not in %q", want, m.Env)
@@ -35,10 +35,41 @@ func TestTheRunnersKeyIsPassedOnOnlyIfConfigured(t *testing.T) {
 		}
 	}
 	run.end()
-	p.Command = strings.Replace(p.Command, `"env"`, `"pass_key": "ORCH_KEY", "env"`, 1)
-	p.run(t)
-	s.spawn("p2")
-	if m := st.next(); !slices.Contains(m.Env, "ORCH_KEY="+theKey) {
+	if text := run.text() + p.output(t, "w-p1"); strings.Contains(text, memberKey("p1")) {
+		t.Errorf("the member's key is logged: %s", text)
+	}
+	plain := p.Command
+	for id, c := range map[string]struct {
+		command string
+		want    []string // the variables with a key
+	}{
+		"named":   {strings.Replace(plain, `"env"`, `"pass_key": "ORCH_KEY", "env"`, 1), []string{"ORCH_KEY="}},
+		"set":     {strings.Replace(plain, `"env": {`, `"env": {"PARLEY_KEY": "x", `, 1), []string{"PARLEY_KEY="}},
+		"removed": {strings.Replace(plain, `"env": {`, `"env": {"PARLEY_KEY": null, `, 1), nil},
+	} {
+		p.Command = c.command
+		run := p.run(t)
+		s.spawn(id)
+		var got []string
+		for _, line := range st.next().Env {
+			if name, key, _ := strings.Cut(line, "="); key == memberKey(id) || strings.Contains(name, "KEY") {
+				got = append(got, strings.TrimSuffix(line, memberKey(id)))
+			}
+		}
+		if !slices.Equal(got, c.want) {
+			t.Errorf("%s: the variables with a key are %q, want %q", id, got, c.want)
+		}
+		run.end()
+	}
+}
+
+func TestAnOlderServerMakesNoKeyForAMember(t *testing.T) {
+	t.Parallel()
+	s, st := newServer(t), newStage(t)
+	s.keyless = true
+	newPlan(t, s, st).run(t)
+	s.spawn("p1")
+	if m := st.next(); slices.ContainsFunc(m.Env, func(line string) bool { return strings.HasPrefix(line, "PARLEY_KEY=") }) {
 		t.Errorf("got %q", m.Env)
 	}
 }
@@ -63,7 +94,8 @@ func TestTheDefaultCommandIsThatOfClaudeCodeTeams(t *testing.T) {
 	if !slices.Equal(m.Args, want) {
 		t.Errorf("got %q, want %q", m.Args, want)
 	}
-	if env := []string{"CLAUDECODE=1", "CLAUDE_CODE_EXPERIMENTAL_AGENT_TEAMS=1", "PATH=" + p.Root,
+	if env := []string{"CLAUDECODE=1", "CLAUDE_CODE_EXPERIMENTAL_AGENT_TEAMS=1", "PARLEY_KEY=" + memberKey("p1"),
+		"PATH=" + p.Root,
 		stageVariable + "=" + st.addr, "PWD=" + p.Root}; !slices.Equal(m.Env, env) {
 		t.Errorf("got %q, want %q", m.Env, env)
 	}

@@ -8,7 +8,8 @@
 // acknowledged it, by this runner or by its successor.
 //
 // Values from the server fill in arguments of a command that the operator chose, and select a directory under a root
-// that the operator allowed. They never reach a shell, the program's name or the environment. A process does not inherit
-// the runner's environment but a list of variables, because the runner's holds keys. Texts of the server are escaped
-// before they are logged. No rule of a team may live here.
+// that the operator allowed. They never reach a shell, the program's name or, but for a key of the member's own, the
+// environment. A process does not inherit the runner's environment but a list of variables, because the runner's holds
+// keys. The key that the server makes for the member with the claim is in no journal and no log. Texts of the server are
+// escaped before they are logged. No rule of a team may live here.
 package runner

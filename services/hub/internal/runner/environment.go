@@ -27,7 +27,8 @@ var parleyKey = regexp.MustCompile(`parley_[a-z2-7]+_[a-z2-7]{52}`)
 
 // environment returns the environment of the command: of the runner's variables those that it inherits, without any
 // that contain the runner's key or another key of Parley, then those of Env, and the member's key in the variable that
-// PassKey names. A member without a key gets no variable for it.
+// PassKey names. A member without a key gets no variable for it, nor one whose Env removes PARLEY_KEY while PassKey names
+// none.
 func (c *Command) environment(own []string, key, member string) []string {
 	pass := slices.Concat(inherited, c.PassEnv)
 	if names, ok := signIn[filepath.Base(c.Args.Name())]; ok {
@@ -47,7 +48,8 @@ func (c *Command) environment(own []string, key, member string) []string {
 		}
 		vars[name] = *value
 	}
-	if member != "" {
+	value, set := c.Env[keyVariable]
+	if removed := set && value == nil && c.PassKey == ""; member != "" && !removed {
 		vars[cmp.Or(c.PassKey, keyVariable)] = member
 	}
 	out := make([]string, 0, len(vars)+1)

@@ -44,8 +44,7 @@ type Runner struct {
 	Server  Server
 	Journal *journal.Journal
 	Command *Command
-	// Team is the team's name and Key the runner's key. The processes do not receive the key unless the command passes
-	// it on.
+	// Team is the team's name and Key the runner's key, which no process receives.
 	Team, Key string
 	// Root is the directory for the processes' working directories, without symbolic links.
 	Root string

@@ -3,6 +3,8 @@
 package runner_test
 
 import (
+	"cmp"
+	"encoding/base32"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -47,6 +49,15 @@ type server struct {
 	fault     func(w http.ResponseWriter, r *http.Request) bool
 	before    func(call string)
 	mute      bool
+	// key is the key that claims give, or else that of [memberKey]; keyless servers give none.
+	key     string
+	keyless bool
+}
+
+// memberKey returns the key of the member with a process.
+func memberKey(id string) string {
+	text := strings.ToLower(base32.StdEncoding.EncodeToString([]byte(fmt.Sprintf("%-32s", "member of "+id))))
+	return "parley_nrxwgylm_" + strings.TrimRight(text, "=")
 }
 
 func newServer(t *testing.T) *server {
@@ -281,12 +292,21 @@ func (s *server) claim(w http.ResponseWriter, r *http.Request) {
 	case p == nil:
 	case p.State == team.Requested:
 		p.State, p.Runner = team.Starting, in.Runner
-		reply(w, map[string]any{"process": p.view(), "already_claimed": false})
+		s.claimed(w, p, false)
 	case p.Runner == in.Runner && !ended(p.State):
-		reply(w, map[string]any{"process": p.view(), "already_claimed": true})
+		s.claimed(w, p, true)
 	default:
 		refuse(w, 409, "FAILED_PRECONDITION", "another runner has claimed it")
 	}
+}
+
+// claimed answers a claim that succeeded.
+func (s *server) claimed(w http.ResponseWriter, p *process, again bool) {
+	out := map[string]any{"process": p.view(), "already_claimed": again}
+	if !s.keyless {
+		out["key"] = cmp.Or(s.key, memberKey(p.ProcessID))
+	}
+	reply(w, out)
 }
 
 func (s *server) report(w http.ResponseWriter, r *http.Request) {

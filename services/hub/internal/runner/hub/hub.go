@@ -80,11 +80,11 @@ func (t *Team) explain(err error) error {
 	case e.Code == "":
 	case e.Status == http.StatusUnauthorized:
 		said = fmt.Sprintf("%s refuses the key of %s: %s; "+
-			"replace it with one that `parley key create --user YOU` makes",
-			t.Client.Base(), t.KeyFrom, said)
+			"replace it with one that `parley key create --user YOU --scopes runner --team %s` makes",
+			t.Client.Base(), t.KeyFrom, said, printable.EscapeLine(t.Name))
 	case e.Status == http.StatusForbidden:
-		said = fmt.Sprintf("the key of %s does not allow this: %s; use one that may read and write teams, "+
-			"which `parley key create --user YOU` makes", t.KeyFrom, said)
+		said = fmt.Sprintf("the key of %s does not allow this: %s; use one that "+
+			"`parley key create --user YOU --scopes runner --team %s` makes", t.KeyFrom, said, printable.EscapeLine(t.Name))
 	}
 	return &Fault{said, e}
 }
