@@ -92,7 +92,7 @@ func TestAnUnknownCodeAndAMalformedUserAreRefused(t *testing.T) {
 }
 
 func TestTheScopeOfALinksKey(t *testing.T) {
-	each(t, func(t *testing.T, r *ring) {
+	each(t, func(t *testing.T, r *fixture) {
 		for _, tc := range []struct {
 			console bool
 			scope   string
