@@ -86,7 +86,7 @@ func decoded(t *testing.T, c change, seq int) store.Event {
 func TestTheHubsLoopAndTheFunctionsSendTheSamePushes(t *testing.T) {
 	t.Parallel()
 	w := begin(t)
-	w.rings("phone", "tablet")
+	w.registerDevices("phone", "tablet")
 	ctx := t.Context()
 	_, asked := w.asked(signal.AskInput{Question: "Deploy now?", Options: []string{"yes", "no"}, TTL: 86_400})
 	alert, err := w.Signal.Alert(ctx, alpha,
@@ -133,7 +133,7 @@ func TestTheHubsLoopAndTheFunctionsSendTheSamePushes(t *testing.T) {
 	}
 	loop, functions := said(here.Messages()), said(w.fcm.Messages())
 	if !slices.Equal(loop, functions) || len(loop) != 8 {
-		t.Errorf("the loop rang\n%s\nthe functions\n%s\n%s", strings.Join(loop, "\n"), strings.Join(functions, "\n"),
+		t.Errorf("the loop sent\n%s\nthe functions\n%s\n%s", strings.Join(loop, "\n"), strings.Join(functions, "\n"),
 			log.String())
 	}
 	for i, e := range events {

@@ -69,7 +69,7 @@ func (w *world) stuck() (id string, updated change) {
 func TestEachReactionSendsItsPush(t *testing.T) {
 	t.Parallel()
 	w := begin(t)
-	w.rings("phone")
+	w.registerDevices("phone")
 	q, asked := w.asked(signal.AskInput{Question: "Deploy now?", Options: []string{"yes", "no"},
 		Context: "a secret context", Priority: task.High})
 	tid, blocked := w.blocked()
@@ -95,7 +95,7 @@ func TestEachReactionSendsItsPush(t *testing.T) {
 		}
 		m := all[i]
 		if m.Project != w.project || m.Token != "phone" || m.Title != tc.title || m.Body != tc.body {
-			t.Errorf("%s rang %+v", tc.event.function, m)
+			t.Errorf("%s sent %+v", tc.event.function, m)
 		}
 		for key, want := range tc.data {
 			if m.Data[key] != want {
@@ -111,14 +111,14 @@ func TestEachReactionSendsItsPush(t *testing.T) {
 func TestARedeliveredEventSendsNoSecondPush(t *testing.T) {
 	t.Parallel()
 	w := begin(t)
-	w.rings("phone", "tablet")
+	w.registerDevices("phone", "tablet")
 	_, asked := w.asked(signal.AskInput{Question: "Deploy now?"})
 	_, blocked := w.blocked()
 	_, stuck := w.stuck()
 	for i, e := range []change{asked, blocked, stuck} {
 		for n := range 2 {
 			if status := w.post(e); status != http.StatusOK || len(w.fcm.Messages()) != 2*(i+1) {
-				t.Fatalf("%s, time %d: %d, rung %s\n%s", e.function, n+1, status, w.tokens(), w.logs)
+				t.Fatalf("%s, time %d: %d, sent to %s\n%s", e.function, n+1, status, w.tokens(), w.logs)
 			}
 		}
 	}
@@ -127,7 +127,7 @@ func TestARedeliveredEventSendsNoSecondPush(t *testing.T) {
 func TestConcurrentDeliveriesOfAnEventSendOnePush(t *testing.T) {
 	t.Parallel()
 	w := begin(t)
-	w.rings("phone", "tablet")
+	w.registerDevices("phone", "tablet")
 	_, asked := w.asked(signal.AskInput{Question: "Deploy now?"})
 	_, blocked := w.blocked()
 	_, stuck := w.stuck()
@@ -146,7 +146,7 @@ func TestConcurrentDeliveriesOfAnEventSendOnePush(t *testing.T) {
 			t.Errorf("%s: the first answers %d", e.function, status)
 		}
 		if status := w.post(e); status != http.StatusOK || len(w.fcm.Messages()) != 2*(i+1) {
-			t.Errorf("%s: the second, again: %d, rung %s", e.function, status, w.tokens())
+			t.Errorf("%s: the second, again: %d, sent to %s", e.function, status, w.tokens())
 		}
 	}
 }
@@ -154,7 +154,7 @@ func TestConcurrentDeliveriesOfAnEventSendOnePush(t *testing.T) {
 func TestManyConcurrentDeliveriesSendOnePushEach(t *testing.T) {
 	t.Parallel()
 	w := begin(t)
-	w.rings("phone")
+	w.registerDevices("phone")
 	_, asked := w.asked(signal.AskInput{Question: "Deploy now?"})
 	const n = 8
 	answers := make(chan int, n)
@@ -167,14 +167,14 @@ func TestManyConcurrentDeliveriesSendOnePushEach(t *testing.T) {
 		}
 	}
 	if status := w.post(asked); status != http.StatusOK || w.tokens() != "phone" {
-		t.Errorf("%d, rung %q\n%s", status, w.tokens(), w.logs)
+		t.Errorf("%d, sent to %q\n%s", status, w.tokens(), w.logs)
 	}
 }
 
 func TestAnEventThatCanNeverBeHandledIsDropped(t *testing.T) {
 	t.Parallel()
 	w := begin(t)
-	w.rings("phone")
+	w.registerDevices("phone")
 	_, asked := w.asked(signal.AskInput{Question: "Deploy now?"})
 	_, blocked := w.blocked()
 	_, stuck := w.stuck()
@@ -190,17 +190,17 @@ func TestAnEventThatCanNeverBeHandledIsDropped(t *testing.T) {
 	for what, c := range useless {
 		c.id = what
 		if status := w.post(c); status != http.StatusOK || len(w.fcm.Messages()) != 0 {
-			t.Errorf("%s: %d, rung %q", what, status, w.tokens())
+			t.Errorf("%s: %d, sent to %q", what, status, w.tokens())
 		}
 	}
 	// An event that is not too old is handled. An event of another function is dropped.
 	if status := w.post(old(asked, 24*time.Hour-time.Minute)); status != http.StatusOK || w.tokens() != "phone" {
-		t.Errorf("of today: %d, rung %q", status, w.tokens())
+		t.Errorf("of today: %d, sent to %q", status, w.tokens())
 	}
 	other := blocked
 	other.function = "OnSessionUpdate"
 	if status := w.post(other); status != http.StatusOK || w.tokens() != "phone" {
-		t.Errorf("a task given to OnSessionUpdate: %d, rung %q", status, w.tokens())
+		t.Errorf("a task given to OnSessionUpdate: %d, sent to %q", status, w.tokens())
 	}
 	w.end()
 	if n := strings.Count(w.logs.String(), `"message":"event dropped"`); n != len(useless) {
@@ -217,7 +217,7 @@ func TestAnEventThatCanNeverBeHandledIsDropped(t *testing.T) {
 func TestAnEventIsRedeliveredWhenFCMIsUnavailable(t *testing.T) {
 	t.Parallel()
 	w := begin(t)
-	w.rings("phone")
+	w.registerDevices("phone")
 	_, asked := w.asked(signal.AskInput{Question: "Deploy now?"})
 	w.fcm.Answer("phone", http.StatusServiceUnavailable, "UNAVAILABLE")
 	if status := w.post(asked); status != http.StatusInternalServerError {
@@ -227,7 +227,7 @@ func TestAnEventIsRedeliveredWhenFCMIsUnavailable(t *testing.T) {
 	w.fcm.Answer("phone", http.StatusOK, "")
 	for range 2 {
 		if status := w.post(asked); status != http.StatusOK || tried == 0 || len(w.fcm.Messages()) != tried+1 {
-			t.Errorf("%d, rung %d times, %d of them in vain", status, len(w.fcm.Messages()), tried)
+			t.Errorf("%d, sent to %d times, %d of them in vain", status, len(w.fcm.Messages()), tried)
 		}
 	}
 }
@@ -235,11 +235,11 @@ func TestAnEventIsRedeliveredWhenFCMIsUnavailable(t *testing.T) {
 func TestADeadDeviceIsRemovedAndTheOthersGetThePush(t *testing.T) {
 	t.Parallel()
 	w := begin(t)
-	w.rings("phone", "old phone", "tablet")
+	w.registerDevices("phone", "old phone", "tablet")
 	w.fcm.Answer("old phone", http.StatusNotFound, "UNREGISTERED")
 	_, asked := w.asked(signal.AskInput{Question: "Deploy now?"})
 	if status := w.post(asked); status != http.StatusOK || len(w.fcm.Messages()) != 3 {
-		t.Errorf("%d, rung %q", status, w.tokens())
+		t.Errorf("%d, sent to %q", status, w.tokens())
 	}
 	left, err := w.Signal.Devices(t.Context(), human, op.Fill(signal.DevicesInput{}))
 	if must(w, left, err); len(left.Devices) != 2 {
@@ -247,7 +247,7 @@ func TestADeadDeviceIsRemovedAndTheOthersGetThePush(t *testing.T) {
 	}
 	_, stuck := w.stuck()
 	if status := w.post(stuck); status != http.StatusOK || len(w.fcm.Messages()) != 5 {
-		t.Errorf("%d, rung %q", status, w.tokens())
+		t.Errorf("%d, sent to %q", status, w.tokens())
 	}
 }
 
@@ -271,7 +271,7 @@ func (w *world) stale() {
 		w.Ledger.Record(op.Usage{Op: "get_tasks", Transport: "mcp", Caller: alpha, At: w.now()})
 		must(w, 0, w.Ledger.Flush(ctx))
 		name := "team-" + age.String()
-		w.employ(identity.Caller{User: "u", Program: name, Kind: identity.Agent}, name)
+		w.startTeam(identity.Caller{User: "u", Program: name, Kind: identity.Agent}, name)
 	}
 	w.now = today
 	gone, err := w.Team.Create(ctx, alpha, op.Fill(team.CreateInput{TeamName: "gone"}))
@@ -280,8 +280,8 @@ func (w *world) stale() {
 	must(w, deleted, err)
 }
 
-// employ creates a teammate with a task in progress.
-func (w *world) employ(lead identity.Caller, name string) {
+// startTeam creates a teammate with a task in progress.
+func (w *world) startTeam(lead identity.Caller, name string) {
 	w.t.Helper()
 	ctx, mate := w.t.Context(), "mate"
 	made, err := w.Team.Create(ctx, lead, op.Fill(team.CreateInput{TeamName: name}))

@@ -10,7 +10,6 @@ import (
 	"net/http"
 	"os"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -56,7 +55,7 @@ type world struct {
 	project string
 	url     string
 	now     func() time.Time
-	logs    *lines
+	logs    *supervise.Output
 	// end stops the functions; their output is complete then.
 	end func()
 }
@@ -69,7 +68,7 @@ var (
 
 func begin(t *testing.T, env ...string) *world {
 	t.Helper()
-	w := &world{t: t, fcm: fcmtest.New(t), project: emulator.Project(t), logs: &lines{}}
+	w := &world{t: t, fcm: fcmtest.New(t), project: emulator.Project(t), logs: &supervise.Output{}}
 	w.now = func() time.Time { return time.Now().UTC().Truncate(time.Microsecond) }
 	host := emulator.Shared(t)
 	d, err := firestore.Open(t.Context(), firestore.Options{EmulatorHost: host, Project: w.project})
@@ -97,24 +96,6 @@ func begin(t *testing.T, env ...string) *world {
 	t.Cleanup(p.Stop)
 	w.url, w.end = p.URL(), p.Stop
 	return w
-}
-
-// lines collects the output of the functions.
-type lines struct {
-	mu   sync.Mutex
-	text bytes.Buffer
-}
-
-func (l *lines) Write(b []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.text.Write(b)
-}
-
-func (l *lines) String() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.text.String()
 }
 
 // change is an event in the form of Eventarc.
@@ -192,8 +173,8 @@ func (w *world) event(function string, before, after *firestoredata.Document) ch
 	return c
 }
 
-// rings registers a device of the human for each token.
-func (w *world) rings(tokens ...string) {
+// registerDevices registers a device of the human for each token.
+func (w *world) registerDevices(tokens ...string) {
 	w.t.Helper()
 	for _, token := range tokens {
 		d, err := w.Signal.Register(w.t.Context(), human,

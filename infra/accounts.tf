@@ -4,9 +4,9 @@
 locals {
   accounts = merge({
     hub      = "The server"
-    triggers = "Functions that ring devices"
+    triggers = "Functions that send notifications"
     sweeps   = "Functions that tidy up"
-    eventarc = "Delivers changes of documents to the functions that ring"
+    eventarc = "Delivers changes of documents to the functions that send notifications"
     build    = "Builds the functions"
   }, { for name, s in local.sweeps : "clock-${name}" => "Starts the sweep of ${name} when it is due" })
 

@@ -90,9 +90,9 @@ resource "google_monitoring_alert_policy" "slow" {
     display_name = "p95 of operations that cannot wait"
 
     condition_threshold {
-      filter          = "${local.log_metric["operation_took"]} AND resource.type=\"cloud_run_revision\""
+      filter          = "${local.log_metric["operation_duration"]} AND resource.type=\"cloud_run_revision\""
       comparison      = "COMPARISON_GT"
-      threshold_value = var.p95_milliseconds * 1000000
+      threshold_value = var.p95_milliseconds
       duration        = "600s"
 
       aggregations {

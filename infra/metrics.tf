@@ -4,10 +4,10 @@
 locals {
   metrics = {
     # Calls may wait up to 55 seconds on purpose, so the latency of requests is no measure.
-    operation_took = {
+    operation_duration = {
       description = "Durations of operations that cannot wait"
       filter      = "${local.of_hub} AND jsonPayload.message=\"operation\" AND NOT jsonPayload.op=(${join(" OR ", [for o in local.function_file.waiting : "\"${o}\""])})"
-      value       = "EXTRACT(jsonPayload.took)"
+      value       = "EXTRACT(jsonPayload.durationMs)"
       labels      = ["op", "transport"]
     }
     operation_faults = {
@@ -59,7 +59,7 @@ resource "google_logging_metric" "this" {
   metric_descriptor {
     metric_kind = "DELTA"
     value_type  = each.value.value == null ? "INT64" : "DISTRIBUTION"
-    unit        = each.value.value == null ? "1" : "ns"
+    unit        = each.value.value == null ? "1" : "ms"
 
     dynamic "labels" {
       for_each = each.value.labels
@@ -76,7 +76,7 @@ resource "google_logging_metric" "this" {
 
     content {
       exponential_buckets {
-        scale              = 100000
+        scale              = 0.1
         growth_factor      = 1.2
         num_finite_buckets = 75
       }

@@ -216,11 +216,11 @@ run "watched" {
     error_message = "5 of 100 calls that fail are an alert."
   }
   assert {
-    condition     = google_monitoring_alert_policy.slow.conditions[0].condition_threshold[0].threshold_value == 1000000000
+    condition     = google_monitoring_alert_policy.slow.conditions[0].condition_threshold[0].threshold_value == 1000
     error_message = "A p95 of a second is an alert; durations are nanoseconds."
   }
   assert {
-    condition     = alltrue([for o in ["get_messages", "get_tasks", "ask_question"] : strcontains(google_logging_metric.this["operation_took"].filter, "\"${o}\"")])
+    condition     = alltrue([for o in ["get_messages", "get_tasks", "ask_question"] : strcontains(google_logging_metric.this["operation_duration"].filter, "\"${o}\"")])
     error_message = "What waits is not slow."
   }
   assert {

@@ -138,7 +138,8 @@ func TestADeploymentRunsItsStepsInOrder(t *testing.T) {
 		`docker --config \S+ push r-docker\.pkg\.dev/my-project/parley-images/parley:v1\.2\.3`,
 		`go run \./cmd/package -o \.\./bin/functions\.zip`,
 		`terraform -chdir=infra apply -input=false ` + where +
-			` -var image=r-docker\.pkg\.dev/my-project/parley-images/parley@sha256:2 -var functions_zip=ROOT/bin/functions\.zip -auto-approve`,
+			` -var image=r-docker\.pkg\.dev/my-project/parley-images/parley@sha256:2` +
+			` -var functions_zip=ROOT/bin/functions\.zip -auto-approve`,
 	} {
 		i := slices.IndexFunc(calls[at:], regexp.MustCompile("^"+want+"$").MatchString)
 		if i < 0 {

@@ -16,7 +16,9 @@ import (
 const checker = `#!/bin/sh
 case "$1" in
 install)
-	printf '#!/bin/sh\ncase "$*" in *query*) echo no such host; exit ${QUERY:-0} ;; esac\necho "scanned"; exit ${SCAN:-0}\n' >"$GOBIN/govulncheck"
+	printf '%s\n' '#!/bin/sh' \
+		'case "$*" in *query*) echo no such host; exit ${QUERY:-0} ;; esac' \
+		'echo "scanned"; exit ${SCAN:-0}' >"$GOBIN/govulncheck"
 	chmod +x "$GOBIN/govulncheck"; echo "403 Forbidden"; exit ${INSTALL:-0} ;;
 mod) echo "verified"; exit ${VERIFY:-0} ;;
 esac

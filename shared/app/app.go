@@ -93,7 +93,7 @@ func New(db *store.DB, p Ports) *App {
 	a.Keys.Changed = known.forget
 	a.Pulse = &pulse.Service{DB: db, Now: p.Now, NewID: p.NewID, Claims: claims{a.Dispatch}}
 	a.Relay = &relay.Service{DB: db, Now: p.Now, NewID: p.NewID, Directory: known, Live: a.Pulse}
-	a.Pulse.Mail, a.Dispatch.Mail = a.Relay, a.Relay
+	a.Pulse.Mail, a.Dispatch.Mail, a.Sprint.Mail = a.Relay, a.Relay, a.Relay
 	a.Signal = &signal.Service{
 		DB:        db,
 		Now:       p.Now,
@@ -101,7 +101,7 @@ func New(db *store.DB, p Ports) *App {
 		Sender:    p.Sender,
 		PublicURL: strings.TrimSuffix(p.PublicURL, "/"),
 	}
-	a.Pulse.Bell = a.Signal
+	a.Pulse.Notifier = a.Signal
 	a.Dream = &dream.Service{DB: db, Now: p.Now, Queue: a.Dispatch}
 	a.Ledger = &ledger.Service{DB: db, Now: p.Now, NewID: p.NewID, Shard: p.Shard}
 	a.Overview = &overview.Service{DB: db, Now: p.Now, Sessions: atWork{a.Pulse}, Mail: unread{a.Relay, known}}
@@ -133,7 +133,7 @@ func New(db *store.DB, p Ports) *App {
 // Catalogue returns every operation. It is built on first use and is the same in every call.
 func (a *App) Catalogue() *op.Catalogue { return a.catalogue() }
 
-// collect builds the catalogue of the domains' operations, resources and prompts.
+// collect builds the catalogue of the domains' operations, resources, prompts and guides.
 func (a *App) collect() *op.Catalogue {
 	var operations [][]op.Op
 	for _, d := range offering[domain.Operations](a) {
@@ -145,6 +145,9 @@ func (a *App) collect() *op.Catalogue {
 	}
 	for _, d := range offering[domain.Prompts](a) {
 		c.Prompts = append(c.Prompts, d.Prompts()...)
+	}
+	for _, d := range offering[domain.Guide](a) {
+		c.Guides = append(c.Guides, d.Guide()...)
 	}
 	for _, d := range a.domains {
 		offers, ok := d.(domain.Operations)

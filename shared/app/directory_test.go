@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"parley.internal/shared/store/storetest"
+	"parley.internal/shared/domaintest"
 )
 
 // source is a relay.Directory of one user, which counts its reads.
@@ -30,7 +30,7 @@ func (s *source) Programs(context.Context, string) ([]string, error) {
 
 func TestTheProgramsOfAUserAreReadOnceAMinuteOrWhenItsKeysChange(t *testing.T) {
 	t.Parallel()
-	clock, s := &storetest.Clock{}, &source{programs: []string{"alpha"}, err: errors.New("down")}
+	clock, s := &domaintest.Clock{}, &source{programs: []string{"alpha"}, err: errors.New("down")}
 	d := &directory{source: s, now: clock.Now}
 	knows := func(what string, reads int, programs ...string) {
 		t.Helper()

@@ -13,6 +13,7 @@ import (
 
 	"parley.internal/shared/dispatch"
 	"parley.internal/shared/domain"
+	"parley.internal/shared/domaintest"
 	"parley.internal/shared/fault"
 	"parley.internal/shared/op"
 	"parley.internal/shared/pulse"
@@ -20,16 +21,15 @@ import (
 	"parley.internal/shared/signal"
 	"parley.internal/shared/store"
 	"parley.internal/shared/store/sqlite"
-	"parley.internal/shared/store/storetest"
 	"parley.internal/shared/task"
 )
 
 // phone is a sender that records the notifications it was given.
 type phone struct {
-	mu   sync.Mutex
-	rung []string
-	came chan struct{}
-	err  error
+	mu     sync.Mutex
+	pushes []string
+	came   chan struct{}
+	err    error
 }
 
 func newPhone() *phone { return &phone{came: make(chan struct{}, 100)} }
@@ -42,7 +42,7 @@ func (p *phone) Send(_ context.Context, n push.Notice, tokens []string) ([]push.
 	if p.err != nil {
 		return nil, p.err
 	}
-	p.rung = append(p.rung, fmt.Sprintf("%s: %s %s (%d)", n.Title, n.Body, n.Key, len(tokens)))
+	p.pushes = append(p.pushes, fmt.Sprintf("%s: %s %s (%d)", n.Title, n.Body, n.Key, len(tokens)))
 	return make([]push.Result, len(tokens)), nil
 }
 
@@ -55,26 +55,26 @@ func (p *phone) fail(err error) {
 func (p *phone) heard() []string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return slices.Sorted(slices.Values(p.rung))
+	return slices.Sorted(slices.Values(p.pushes))
 }
 
 // laptop is an app over SQLite, as on a laptop.
 type laptop struct {
 	*App
-	*storetest.Clock
+	*clock
 	t     *testing.T
 	file  *sqlite.Driver
 	phone *phone
 }
 
-func openLaptop(t *testing.T, file string, clock *storetest.Clock) *laptop {
+func openLaptop(t *testing.T, file string, clock *clock) *laptop {
 	t.Helper()
 	d, err := sqlite.Open(t.Context(), file, Schema())
 	if err != nil {
 		t.Fatal(err)
 	}
 	p := newPhone()
-	l := &laptop{Clock: clock, t: t, file: d, phone: p}
+	l := &laptop{clock: clock, t: t, file: d, phone: p}
 	l.App = New(store.New(d, Schema()), Ports{Now: clock.Now, NewID: clock.NewID, Sender: p})
 	t.Cleanup(func() { _ = l.DB.Close() })
 	return l
@@ -105,14 +105,14 @@ func (p *phone) await(t *testing.T, n int) {
 		select {
 		case <-p.came:
 		case <-t.Context().Done():
-			t.Fatal("nothing rang")
+			t.Fatal("no push was sent")
 		}
 	}
 }
 
 // scene makes one change of each kind that sends a notification, and some that send none. It returns the number of
 // notifications.
-func scene(t *testing.T, a *App, clock *storetest.Clock) int {
+func scene(t *testing.T, a *App, clock *clock) int {
 	t.Helper()
 	ctx := t.Context()
 	ok := func(err error) {
@@ -122,7 +122,8 @@ func scene(t *testing.T, a *App, clock *storetest.Clock) int {
 		}
 		clock.Pass(time.Second)
 	}
-	_, err := a.Signal.Register(ctx, human("u"), op.Fill(signal.DeviceInput{Token: "phone", Platform: "android"}))
+	_, err := a.Signal.Register(ctx, domaintest.Human("u"),
+		op.Fill(signal.DeviceInput{Token: "phone", Platform: "android"}))
 	ok(err)
 	_, err = a.Signal.Ask(ctx, alpha, op.Fill(signal.AskInput{Question: "Ship it?"}))
 	ok(err)
@@ -138,7 +139,7 @@ func scene(t *testing.T, a *App, clock *storetest.Clock) int {
 		ctx,
 		alpha,
 		op.Fill(dispatch.CreateInput{Title: "for beta", Target: "beta"}),
-	) // rings nobody
+	) // sends no push
 	ok(err)
 	claim, err := a.Dispatch.Claim(ctx, beta, op.Fill(dispatch.ClaimInput{TaskID: made.TaskID}))
 	ok(err)
@@ -157,16 +158,16 @@ func scene(t *testing.T, a *App, clock *storetest.Clock) int {
 		ctx,
 		beta,
 		op.Fill(pulse.UpdateInput{SessionID: "beta.1", LastHeartbeat: true}),
-	) // rings nobody
+	) // sends no push
 	ok(err)
 	return 5
 }
 
 func TestTheFollowerSendsNotifications(t *testing.T) {
 	t.Parallel()
-	l := openLaptop(t, filepath.Join(t.TempDir(), "p.db"), &storetest.Clock{})
+	l := openLaptop(t, filepath.Join(t.TempDir(), "p.db"), newClock())
 	stop := l.follow()
-	l.phone.await(t, scene(t, l.App, l.Clock))
+	l.phone.await(t, scene(t, l.App, l.clock))
 	stop()
 	heard := strings.Join(l.phone.heard(), "\n")
 	for _, want := range []string{
@@ -174,7 +175,7 @@ func TestTheFollowerSendsNotifications(t *testing.T) {
 		"for beta is blocked: no disk", "beta's is blocked",
 	} {
 		if strings.Count(heard, want) != 1 {
-			t.Errorf("%q rang %d times in\n%s", want, strings.Count(heard, want), heard)
+			t.Errorf("%q was sent %d times in\n%s", want, strings.Count(heard, want), heard)
 		}
 	}
 }
@@ -183,7 +184,7 @@ func TestTheFollowerSendsNotifications(t *testing.T) {
 // documents that result from them are the same.
 func TestTheFeedAndTriggersHaveTheSameEffects(t *testing.T) {
 	t.Parallel()
-	clock := &storetest.Clock{}
+	clock := newClock()
 	l := openLaptop(t, filepath.Join(t.TempDir(), "p.db"), clock)
 	// The feed keeps every change for the triggers; the follower reads them later.
 	all, err := l.file.Feed(t.Context(), store.Follow{Collection: "tasks"}, store.Follow{Collection: "sessions"})
@@ -197,8 +198,8 @@ func TestTheFeedAndTriggersHaveTheSameEffects(t *testing.T) {
 	}
 	// The same documents in another store, with events as triggers deliver them: to each function of their
 	// collection and kind, twice, and in random order.
-	cloud := openLaptop(t, filepath.Join(t.TempDir(), "p.db"), &storetest.Clock{})
-	scene(t, cloud.App, cloud.Clock)
+	cloud := openLaptop(t, filepath.Join(t.TempDir(), "p.db"), newClock())
+	scene(t, cloud.App, cloud.clock)
 	slices.Reverse(events)
 	for range 2 {
 		for _, e := range events {
@@ -217,7 +218,7 @@ func TestTheFeedAndTriggersHaveTheSameEffects(t *testing.T) {
 	l.phone.await(t, n)
 	stop()
 	if here, there := l.phone.heard(), cloud.phone.heard(); !slices.Equal(here, there) || len(here) != n {
-		t.Errorf("the feed rang\n%s\nthe triggers\n%s", strings.Join(here, "\n"), strings.Join(there, "\n"))
+		t.Errorf("the feed sent\n%s\nthe triggers sent\n%s", strings.Join(here, "\n"), strings.Join(there, "\n"))
 	}
 	here, there := marks(t, l.App, events), marks(t, cloud.App, events)
 	if here != there || strings.Count(here, "true") != n {
@@ -241,7 +242,7 @@ func marks(t *testing.T, a *App, events []store.Event) string {
 
 func TestUnhandledEventsAreHandledAfterARestart(t *testing.T) {
 	t.Parallel()
-	clock, file := &storetest.Clock{}, filepath.Join(t.TempDir(), "p.db")
+	clock, file := newClock(), filepath.Join(t.TempDir(), "p.db")
 	l := openLaptop(t, file, clock)
 	stop := l.follow()
 	l.phone.fail(fault.New(fault.Unavailable, "down"))
@@ -263,7 +264,7 @@ func TestUnhandledEventsAreHandledAfterARestart(t *testing.T) {
 	stop()
 	heard := strings.Join(next.phone.heard(), "\n")
 	if !strings.Contains(heard, "Ship it?") || !strings.Contains(heard, "And now?") || len(next.phone.heard()) != 2 {
-		t.Errorf("it rang\n%s", heard)
+		t.Errorf("the pushes are\n%s", heard)
 	}
 	third := openLaptop(t, file, clock)
 	follower, err := third.Follow(t.Context(), third.file, slog.New(slog.DiscardHandler))
@@ -280,7 +281,7 @@ func TestUnhandledEventsAreHandledAfterARestart(t *testing.T) {
 // An event that cannot be delivered does not delay the others, and is tried again.
 func TestAFailedEventDoesNotDelayOthers(t *testing.T) {
 	t.Parallel()
-	l := openLaptop(t, filepath.Join(t.TempDir(), "p.db"), &storetest.Clock{})
+	l := openLaptop(t, filepath.Join(t.TempDir(), "p.db"), newClock())
 	stop := l.follow()
 	defer stop()
 	l.phone.fail(fault.New(fault.Unavailable, "down"))
@@ -294,7 +295,7 @@ func TestAFailedEventDoesNotDelayOthers(t *testing.T) {
 	}
 	l.phone.await(t, 1)
 	if heard := l.phone.heard(); len(heard) != 1 || !strings.Contains(heard[0], "second?") {
-		t.Errorf("it rang %v", heard)
+		t.Errorf("the pushes are %v", heard)
 	}
 	l.Pass(time.Minute)
 	// A change wakes the follower.
@@ -303,13 +304,13 @@ func TestAFailedEventDoesNotDelayOthers(t *testing.T) {
 	}
 	l.phone.await(t, 2)
 	if heard := strings.Join(l.phone.heard(), "\n"); !strings.Contains(heard, "first?") {
-		t.Errorf("it rang\n%s", heard)
+		t.Errorf("the pushes are\n%s", heard)
 	}
 }
 
 func TestAnEventIsHandledDroppedOrRedelivered(t *testing.T) {
 	t.Parallel()
-	now := storetest.Start
+	now := domaintest.Start
 	e := store.Event{
 		ID:   "e",
 		At:   now.Add(-time.Hour),

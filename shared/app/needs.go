@@ -19,6 +19,7 @@ type claims struct{ queue *dispatch.Service }
 func (c claims) ReleaseSession(
 	ctx context.Context,
 	user, sessionID string,
+	owns func(claimant string) bool,
 	gone time.Time,
 	reason string,
 ) (out []pulse.Released, err error) {
@@ -28,7 +29,7 @@ func (c claims) ReleaseSession(
 			return out, err
 		}
 		for _, h := range held {
-			if !h.Task.StartedAt.Before(gone) {
+			if !owns(h.Task.ClaimedBy) || !h.Task.StartedAt.Before(gone) {
 				continue
 			}
 			if err := c.queue.Reclaim(ctx, user, h.ID, sessionID, gone, reason); err != nil {

@@ -7,128 +7,88 @@ import (
 	"path/filepath"
 	"reflect"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
 	"parley.internal/shared/dispatch"
+	"parley.internal/shared/domaintest"
 	"parley.internal/shared/op"
 	"parley.internal/shared/pulse"
 	"parley.internal/shared/relay"
 	"parley.internal/shared/store"
 	"parley.internal/shared/store/sqlite"
-	"parley.internal/shared/store/storetest"
 	"parley.internal/shared/task"
 	"parley.internal/shared/team"
 )
 
-// stepped is a driver that counts its steps and calls before with the number of the next one. A step is a read outside
-// of a transaction, or a whole transaction.
-type stepped struct {
-	store.Driver
-	mu     sync.Mutex
-	steps  int
-	before func(step int)
-}
-
-func (d *stepped) step() {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	d.steps++
-	if d.before != nil {
-		d.before(d.steps)
-	}
-}
-
-func (d *stepped) Get(ctx context.Context, refs []store.Ref) ([]*store.Raw, error) {
-	if d.step(); ctx.Err() != nil {
-		return nil, ctx.Err()
-	}
-	return d.Driver.Get(ctx, refs)
-}
-
-func (d *stepped) Query(ctx context.Context, plan store.Plan) ([]store.Raw, error) {
-	if d.step(); ctx.Err() != nil {
-		return nil, ctx.Err()
-	}
-	return d.Driver.Query(ctx, plan)
-}
-
-func (d *stepped) Update(ctx context.Context, fn func(context.Context, store.Reads) ([]store.Write, error)) error {
-	if d.step(); ctx.Err() != nil {
-		return ctx.Err()
-	}
-	return d.Driver.Update(ctx, fn)
-}
-
-// plant is a store with many documents of two users that are due for a sweep, and as many that are not.
-type plant struct {
-	*office      // for the callers, directly on the driver
-	sweeper *App // on the stepped driver
-	driver  *stepped
+// filled is a store with many documents of two users that are due for a sweep, and as many that are not.
+type filled struct {
+	*fixture      // for the callers, directly on the driver
+	sweeper  *App // on the stepped driver
+	driver   *stepped
 	// Of user u: silent is a session that a sweep must end, lapsed a claim that has expired, deletedTeam a team that
 	// was deleted.
 	silent, lapsed, deletedTeam string
 }
 
-// sown is the directory of a closed store, with the time that has passed on its clock.
-type sown struct {
+// template is a closed store, of which each test opens a copy: its directory, and the time that has passed on its clock.
+type template struct {
 	dir                         string
 	passed                      time.Duration
 	silent, lapsed, deletedTeam string
 }
 
-func (s *sown) open(t *testing.T) *plant {
+func (s *template) open(t *testing.T) *filled {
 	t.Helper()
 	dir := t.TempDir()
 	if err := os.CopyFS(dir, os.DirFS(s.dir)); err != nil {
 		t.Fatal(err)
 	}
-	p := grow(t, dir, "new-")
+	p := openFilled(t, dir, "new-")
 	p.Pass(s.passed)
 	p.silent, p.lapsed, p.deletedTeam = s.silent, s.lapsed, s.deletedTeam
 	t.Cleanup(func() { _ = p.DB.Close() })
 	return p
 }
 
-// grow opens a store in which generated ids begin with the prefix.
-func grow(t *testing.T, dir, prefix string) *plant {
+// openFilled opens a store in which generated ids begin with the prefix.
+func openFilled(t *testing.T, dir, prefix string) *filled {
 	t.Helper()
 	d, err := sqlite.Open(t.Context(), filepath.Join(dir, "parley.db"), Schema())
 	if err != nil {
 		t.Fatal(err)
 	}
-	clock := &storetest.Clock{}
+	clock := newClock()
 	ports := Ports{Now: clock.Now, NewID: func() string { return prefix + clock.NewID() }}
-	p := &plant{driver: &stepped{Driver: d}}
-	p.office = &office{New(store.New(d, Schema()), ports), clock, t}
+	p := &filled{driver: &stepped{Driver: d}}
+	p.fixture = &fixture{New(store.New(d, Schema()), ports), clock, t}
 	p.sweeper = New(store.New(p.driver, Schema()), ports)
 	return p
 }
 
-// sow fills a store, of which every plant is a copy.
-func sow(t *testing.T) *sown {
+// newTemplate fills a store.
+func newTemplate(t *testing.T) *template {
 	t.Helper()
-	s := &sown{dir: t.TempDir(), passed: task.Retention + 2*time.Hour, silent: "b.u"}
-	p := grow(t, s.dir, "")
+	s := &template{dir: t.TempDir(), passed: task.Retention + 2*time.Hour, silent: "b.u"}
+	p := openFilled(t, s.dir, "")
 	users := []string{"u", "v"}
 	for _, user := range users {
 		id, token := p.claim(user, "ended", "", 0)
 		v, err := p.Dispatch.Complete(
 			t.Context(),
-			bound(user, "beta"),
+			domaintest.Bound(user, "beta"),
 			op.Fill(dispatch.CompleteInput{TaskID: id, ClaimToken: token}),
 		)
-		must(p.office, v, err)
+		domaintest.Must(v, err)(t)
 		p.record(user)
 	}
 	p.Pass(task.Retention)
 	for _, user := range users {
-		session, err := p.Pulse.Create(t.Context(), bound(user, "beta"), op.Fill(pulse.CreateInput{
+		session, err := p.Pulse.Create(t.Context(), domaintest.Bound(user, "beta"), op.Fill(pulse.CreateInput{
 			Name:      "b",
 			SessionID: "b." + user,
 		}))
-		must(p.office, session, err)
+		domaintest.Must(session, err)(t)
 		p.claim(user, "of a session", "b."+user, 86_400)
 		p.claim(user, "of the same session", "b."+user, 86_400)
 		if id, _ := p.claim(user, "lapsed", "", 0); user == "u" {
@@ -139,16 +99,16 @@ func sow(t *testing.T) *sown {
 			p.send(user, fmt.Sprint("late ", i), 60)
 		}
 	}
-	p.employ("quiet")
+	p.startTeam("quiet")
 	s.deletedTeam = p.deleteTeam("gone")
 	p.Pass(2 * time.Hour)
-	p.employ("busy")
+	p.startTeam("busy")
 	for _, user := range users {
-		session, err := p.Pulse.Create(t.Context(), bound(user, "beta"), op.Fill(pulse.CreateInput{
+		session, err := p.Pulse.Create(t.Context(), domaintest.Bound(user, "beta"), op.Fill(pulse.CreateInput{
 			Name:      "live",
 			SessionID: "live." + user,
 		}))
-		must(p.office, session, err)
+		domaintest.Must(session, err)(t)
 		p.claim(user, "live", "live."+user, 0)
 		p.create(user, "waiting", 3600)
 		p.send(user, "unread", 3600)
@@ -160,79 +120,79 @@ func sow(t *testing.T) *sown {
 	return s
 }
 
-func (p *plant) create(user, title string, ttl int64) string {
+func (p *filled) create(user, title string, ttl int64) string {
 	p.t.Helper()
-	made, err := p.Dispatch.Create(p.t.Context(), bound(user, "alpha"), op.Fill(dispatch.CreateInput{
+	made, err := p.Dispatch.Create(p.t.Context(), domaintest.Bound(user, "alpha"), op.Fill(dispatch.CreateInput{
 		Title:  title,
 		Target: "beta",
 		TTL:    ttl,
 	}))
-	return must(p.office, made, err).TaskID
+	return domaintest.Must(made, err)(p.t).TaskID
 }
 
-func (p *plant) claim(user, title, session string, lease int) (id string, token int64) {
+func (p *filled) claim(user, title, session string, lease int) (id string, token int64) {
 	p.t.Helper()
 	id = p.create(user, title, 0)
-	c, err := p.Dispatch.Claim(p.t.Context(), bound(user, "beta"), op.Fill(dispatch.ClaimInput{
+	c, err := p.Dispatch.Claim(p.t.Context(), domaintest.Bound(user, "beta"), op.Fill(dispatch.ClaimInput{
 		TaskID:       id,
 		SessionID:    session,
 		LeaseSeconds: lease,
 	}))
-	return id, must(p.office, c, err).ClaimToken
+	return id, domaintest.Must(c, err)(p.t).ClaimToken
 }
 
-func (p *plant) send(user, text string, ttl int64) {
+func (p *filled) send(user, text string, ttl int64) {
 	p.t.Helper()
-	m, err := p.Relay.Send(p.t.Context(), bound(user, "alpha"), op.Fill(relay.SendInput{
+	m, err := p.Relay.Send(p.t.Context(), domaintest.Bound(user, "alpha"), op.Fill(relay.SendInput{
 		Message:     text,
 		Target:      "beta",
 		MessageType: "STATUS",
 		TTL:         ttl,
 	}))
-	must(p.office, m, err)
+	domaintest.Must(m, err)(p.t)
 }
 
-func (p *plant) record(user string) {
+func (p *filled) record(user string) {
 	p.t.Helper()
-	p.Ledger.Record(op.Usage{Op: "get_tasks", Transport: "mcp", Caller: bound(user, "alpha"), At: p.Now()})
-	must(p.office, 0, p.Ledger.Flush(p.t.Context()))
+	p.Ledger.Record(op.Usage{Op: "get_tasks", Transport: "mcp", Caller: domaintest.Bound(user, "alpha"), At: p.Now()})
+	domaintest.Check(p.t, p.Ledger.Flush(p.t.Context()))
 }
 
-// employ makes a teammate of a team of user u work on a task.
-func (p *plant) employ(name string) {
+// startTeam makes a teammate of a team of user u work on a task.
+func (p *filled) startTeam(name string) {
 	p.t.Helper()
-	ctx, lead, mate := p.t.Context(), bound("u", name), "mate"
+	ctx, lead, mate := p.t.Context(), domaintest.Bound("u", name), "mate"
 	made, err := p.Team.Create(ctx, lead, op.Fill(team.CreateInput{TeamName: name}))
-	must(p.office, made, err)
+	domaintest.Must(made, err)(p.t)
 	spawned, err := p.Team.Spawn(ctx, lead, op.Fill(team.SpawnInput{
 		TeamName:    name,
 		Name:        mate,
 		Prompt:      "p",
 		BackendType: team.External,
 	}))
-	must(p.office, spawned, err)
+	domaintest.Must(spawned, err)(p.t)
 	created, err := p.Team.CreateTask(ctx, lead, op.Fill(team.CreateTaskInput{TeamName: name, Subject: "s"}))
-	must(p.office, created, err)
+	domaintest.Must(created, err)(p.t)
 	v, err := p.Team.UpdateTask(ctx, lead, op.Fill(team.UpdateTaskInput{
 		TeamName: name,
 		TaskID:   created.ID,
 		Status:   team.InProgress,
 		Owner:    &mate,
 	}))
-	must(p.office, v, err)
+	domaintest.Must(v, err)(p.t)
 }
 
 // deleteTeam deletes a team that had tasks and mail, and returns its id.
-func (p *plant) deleteTeam(name string) string {
+func (p *filled) deleteTeam(name string) string {
 	p.t.Helper()
-	p.employ(name)
-	killed, err := p.Team.Kill(p.t.Context(), bound("u", name), op.Fill(team.MemberInput{
+	p.startTeam(name)
+	killed, err := p.Team.Kill(p.t.Context(), domaintest.Bound("u", name), op.Fill(team.MemberInput{
 		TeamName:  name,
 		AgentName: "mate",
 	}))
-	must(p.office, killed, err)
-	gone, err := p.Team.Delete(p.t.Context(), bound("u", name), op.Fill(team.NameInput{TeamName: name}))
-	must(p.office, gone, err)
+	domaintest.Must(killed, err)(p.t)
+	gone, err := p.Team.Delete(p.t.Context(), domaintest.Bound("u", name), op.Fill(team.NameInput{TeamName: name}))
+	domaintest.Must(gone, err)(p.t)
 	for ref := range p.documents() {
 		if ref.Coll == "teamGraves" {
 			return ref.ID
@@ -243,71 +203,27 @@ func (p *plant) deleteTeam(name string) string {
 }
 
 // run sweeps once and reports whether documents are left.
-func (p *plant) run(ctx context.Context, name string) Report {
+func (p *filled) run(ctx context.Context, name string) Report {
 	p.t.Helper()
 	for _, s := range p.sweeper.Sweeps() {
 		if s.Name == name {
 			report, err := s.Run(ctx, store.NewAdmin(p.sweeper.DB))
-			return must(p.office, report, err)
+			return domaintest.Must(report, err)(p.t)
 		}
 	}
 	p.t.Fatalf("no sweep %q", name)
 	return Report{}
 }
 
-// documents returns all documents of the store by path.
-func (p *plant) documents() map[store.Ref]store.Fields {
-	p.t.Helper()
-	all := map[store.Ref]store.Fields{}
-	for _, user := range []string{"u", "v"} {
-		for _, def := range Schema().Defs() {
-			coll := strings.Replace(def.Name, "teams/*", "teams/"+p.deletedTeam, 1)
-			if strings.Contains(coll, "*") {
-				continue
-			}
-			raws, err := p.driver.Driver.Query(p.t.Context(), store.Plan{
-				User:  user,
-				Coll:  coll,
-				Def:   def,
-				Limit: store.MaxLimit,
-			})
-			if err != nil {
-				p.t.Fatal(err)
-			}
-			for _, raw := range raws {
-				all[raw.Ref] = raw.Fields
-			}
-		}
-	}
-	return all
-}
-
-// differences returns the documents that differ between two stores, as text.
-func differences(got, want map[store.Ref]store.Fields) (out []string) {
-	for ref, f := range want {
-		if other, there := got[ref]; !there {
-			out = append(out, fmt.Sprintf("%v is gone", ref))
-		} else if !reflect.DeepEqual(other, f) {
-			out = append(out, fmt.Sprintf("%v is %v instead of %v", ref, other, f))
-		}
-	}
-	for ref := range got {
-		if _, there := want[ref]; !there {
-			out = append(out, fmt.Sprintf("%v is left", ref))
-		}
-	}
-	return out
-}
-
-// handles is the number of documents of a plant that each sweep handles, and the least number of steps that it takes.
+// handles is the number of documents of a template that each sweep handles, and the least number of steps that it takes.
 var handles = map[string]struct{ documents, steps int }{
 	"sessions": {2 + 1 + 1, 30}, "tasks": {2 + 6 + 2, 13}, "relay": {6, 3}, "ledger": {2, 3},
 }
 
-func eachSweep(t *testing.T, test func(t *testing.T, name string, from *sown)) {
+func eachSweep(t *testing.T, test func(t *testing.T, name string, from *template)) {
 	t.Helper()
 	t.Parallel()
-	from := sow(t)
+	from := newTemplate(t)
 	for name := range handles {
 		t.Run(name, func(t *testing.T) {
 			test(t, name, from)
@@ -317,7 +233,7 @@ func eachSweep(t *testing.T, test func(t *testing.T, name string, from *sown)) {
 
 // A sweep that is killed after any of its steps and run again leaves the same documents as one that is not killed.
 func TestASweepMayBeKilledAtAnyStepAndRunAgain(t *testing.T) {
-	eachSweep(t, func(t *testing.T, name string, from *sown) {
+	eachSweep(t, func(t *testing.T, name string, from *template) {
 		whole := from.open(t)
 		before := whole.documents()
 		report, steps := whole.run(t.Context(), name), whole.driver.steps
@@ -351,7 +267,7 @@ func TestASweepMayBeKilledAtAnyStepAndRunAgain(t *testing.T) {
 
 // A document that is written at any step of a sweep is unchanged afterwards.
 func TestDocumentsWrittenDuringASweepSurviveIt(t *testing.T) {
-	eachSweep(t, func(t *testing.T, name string, from *sown) {
+	eachSweep(t, func(t *testing.T, name string, from *template) {
 		whole := from.open(t)
 		whole.run(t.Context(), name)
 		steps := whole.driver.steps
@@ -384,22 +300,23 @@ func TestDocumentsWrittenDuringASweepSurviveIt(t *testing.T) {
 // meanwhile makes the changes of others while a sweep runs: it creates documents, refreshes a session and a teammate
 // that were silent, and claims a task again whose claim had expired. It returns the documents that are new or that the
 // sweep might have removed.
-func (p *plant) meanwhile() map[store.Ref]store.Fields {
+func (p *filled) meanwhile() map[store.Ref]store.Fields {
 	p.t.Helper()
 	before := p.documents()
-	session, err := p.Pulse.Create(p.t.Context(), bound("u", "beta"), op.Fill(pulse.CreateInput{
+	session, err := p.Pulse.Create(p.t.Context(), domaintest.Bound("u", "beta"), op.Fill(pulse.CreateInput{
 		Name:      "b",
 		SessionID: p.silent,
 	}))
-	must(p.office, session, err)
-	again, err := p.Dispatch.Claim(p.t.Context(), bound("u", "beta"), op.Fill(dispatch.ClaimInput{TaskID: p.lapsed}))
-	must(p.office, again, err)
-	beat, err := p.Team.Heartbeat(p.t.Context(), bound("u", "mate"), op.Fill(team.HeartbeatInput{
+	domaintest.Must(session, err)(p.t)
+	again, err := p.Dispatch.Claim(p.t.Context(), domaintest.Bound("u", "beta"),
+		op.Fill(dispatch.ClaimInput{TaskID: p.lapsed}))
+	domaintest.Must(again, err)(p.t)
+	beat, err := p.Team.Heartbeat(p.t.Context(), domaintest.Bound("u", "mate"), op.Fill(team.HeartbeatInput{
 		TeamName:  "quiet",
 		AgentName: "mate",
 	}))
-	must(p.office, beat, err)
-	p.employ("new")
+	domaintest.Must(beat, err)(p.t)
+	p.startTeam("new")
 	p.claim("u", "new", p.silent, 0) // in the session that is back
 	p.create("u", "new and waiting", 3600)
 	p.send("u", "new", 3600)

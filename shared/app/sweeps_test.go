@@ -9,6 +9,7 @@ import (
 
 	"parley.internal/shared/dispatch"
 	"parley.internal/shared/domain"
+	"parley.internal/shared/domaintest"
 	"parley.internal/shared/ledger"
 	"parley.internal/shared/op"
 	"parley.internal/shared/overview"
@@ -17,12 +18,12 @@ import (
 	"parley.internal/shared/task"
 )
 
-func (o *office) sweep(name string) int {
+func (o *fixture) sweep(name string) int {
 	o.t.Helper()
 	for _, s := range o.Sweeps() {
 		if s.Name == name {
 			report, err := s.Run(o.t.Context(), store.NewAdmin(o.DB))
-			if must(o, report, err); report.More || report.Sweep != name {
+			if domaintest.Must(report, err)(o.t); report.More || report.Sweep != name {
 				o.t.Errorf("it reports %+v", report)
 			}
 			return report.Total()
@@ -33,8 +34,8 @@ func (o *office) sweep(name string) int {
 }
 
 func TestTheTasksOfASilentSessionAreReleasedAndTheirSourceIsNotifiedOnce(t *testing.T) {
-	eachOffice(t, func(t *testing.T, o *office) {
-		id := o.begin()
+	eachStore(t, func(t *testing.T, o *fixture) {
+		id := o.startTask()
 		o.Pass(65*time.Minute - time.Second)
 		if n := o.sweep("sessions"); n != 0 {
 			t.Errorf("%d sessions ended too early", n)
@@ -44,44 +45,45 @@ func TestTheTasksOfASilentSessionAreReleasedAndTheirSourceIsNotifiedOnce(t *test
 			t.Errorf("%d sessions ended", n)
 		}
 		v, err := o.Dispatch.Get(t.Context(), alpha, op.Fill(dispatch.TaskInput{TaskID: id}))
-		if must(o, v, err); v.Status != task.Created || v.ClaimedBy != "" || !strings.Contains(v.Reason, "beta.1") {
+		if domaintest.Must(v, err)(t); v.Status != task.Created || v.ClaimedBy != "" ||
+			!strings.Contains(v.Reason, "beta.1") {
 			t.Errorf("the task is %+v", v)
 		}
 		if n := o.sweep("sessions"); n != 0 {
 			t.Errorf("%d sessions ended again", n)
 		}
 		mail, err := o.Relay.Get(t.Context(), alpha, op.Fill(relay.GetInput{}))
-		must(o, mail, err)
+		domaintest.Must(mail, err)(t)
 		if len(mail.Messages) != 1 || mail.Messages[0].Source != "parley" || !mail.Messages[0].Verified ||
 			!strings.Contains(mail.Messages[0].Message, "build it") {
 			t.Errorf("alpha was told %+v", mail.Messages)
 		}
-		if v := o.see(overview.Input{}); len(v.Sessions)+len(v.Claims) != 0 {
+		if v := o.overview(overview.Input{}); len(v.Sessions)+len(v.Claims) != 0 {
 			t.Errorf("still shown: %+v", v)
 		}
 	})
 }
 
 func TestEverySweepHandlesItsDocuments(t *testing.T) {
-	eachOffice(t, func(t *testing.T, o *office) {
+	eachStore(t, func(t *testing.T, o *fixture) {
 		ctx := t.Context()
 		leased, err := o.Dispatch.Create(ctx, alpha, op.Fill(dispatch.CreateInput{Title: "leased", Target: "beta"}))
-		must(o, leased, err)
+		domaintest.Must(leased, err)(t)
 		claim, err := o.Dispatch.Claim(ctx, beta, op.Fill(dispatch.ClaimInput{TaskID: leased.TaskID}))
-		must(o, claim, err)
+		domaintest.Must(claim, err)(t)
 		late, err := o.Dispatch.Create(ctx, alpha, op.Fill(dispatch.CreateInput{
 			Title:  "late",
 			Target: "beta",
 			TTL:    60,
 		}))
-		must(o, late, err)
+		domaintest.Must(late, err)(t)
 		m, err := o.Relay.Send(ctx, alpha, op.Fill(relay.SendInput{
 			Message:     "hi",
 			Target:      "beta",
 			MessageType: "STATUS",
 			TTL:         60,
 		}))
-		must(o, m, err)
+		domaintest.Must(m, err)(t)
 		o.Ledger.Record(op.Usage{Op: "get_tasks", Transport: "mcp", Caller: alpha, At: o.Now()})
 		if err := o.Ledger.Flush(ctx); err != nil {
 			t.Fatal(err)
@@ -99,7 +101,7 @@ func TestEverySweepHandlesItsDocuments(t *testing.T) {
 			}
 		}
 		used, err := o.Ledger.Usage(ctx, alpha, ledger.UsageInput{From: "2026-03-01", To: "2026-03-01"})
-		if must(o, used, err); used.Total.Calls != 1 {
+		if domaintest.Must(used, err)(t); used.Total.Calls != 1 {
 			t.Errorf("the day's totals are %+v", used)
 		}
 	})

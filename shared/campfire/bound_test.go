@@ -3,39 +3,7 @@ package campfire
 import (
 	"encoding/json"
 	"testing"
-	"time"
-
-	"parley.internal/shared/domaintest"
-	"parley.internal/shared/op"
 )
-
-func TestCallsKeepToTheirBudgetOfRPCs(t *testing.T) {
-	t.Parallel()
-	db, rpcs := domaintest.RPCs(t, schema())
-	k := over(t, db)
-	read, write := domaintest.Sent{Get: 1}, domaintest.Sent{Get: 1, Commit: 1}
-	rpcs.Hold(t, "a new fire", write, k.light)
-	rpcs.Hold(t, "a fire that is there", read, k.light)
-	rpcs.Hold(t, "a post", write, func() { k.check(k.post("x")) })
-	rpcs.Hold(t, "a post with a key", domaintest.Sent{Get: 2, Commit: 1}, func() {
-		in := PostInput{Idempotency: op.Idempotency{IdempotencyKey: "k"}, FireID: here, Text: "x"}
-		k.check(domaintest.Err(k.Post(t.Context(), unbound, in)))
-	})
-	rpcs.Hold(t, "new messages", domaintest.Sent{Query: 1}, func() { k.read(MessagesInput{}) })
-	rpcs.Hold(t, "no new messages", domaintest.Sent{Query: 1, Get: 1}, func() { k.read(MessagesInput{Cursor: "2"}) })
-	rpcs.Hold(t, "a plan", write, func() { k.check(k.plan("x")) })
-	rpcs.Hold(t, "a gauntlet", write, func() { k.check(k.throw()) })
-	rpcs.Hold(t, "an oath", write, func() { k.check(k.oath()) })
-	rpcs.Hold(t, "a strike", write, func() { k.check(k.strike()) })
-	rpcs.Hold(t, "a hold", write, func() { k.check(k.hold()) })
-	rpcs.Hold(t, "a verdict", write, func() { k.check(k.rule()) })
-	rpcs.Hold(t, "a look", domaintest.Sent{Get: 2}, func() { k.get() })
-	rpcs.Hold(t, "the duels", domaintest.Sent{Get: 1, Query: 1}, func() { k.ended() })
-	rpcs.Hold(t, "a duel for the next", write, func() { k.check(k.throw()) })
-	rpcs.Hold(t, "an abandonment", write, func() { k.check(k.abandon()) })
-	rpcs.Hold(t, "one to be late", write, func() { k.check(k.throw()) })
-	rpcs.Hold(t, "a post after an overdue duel", write, func() { k.Pass(time.Hour); k.check(k.post("x")) })
-}
 
 // The document of a fire does not grow with its history.
 func TestAFireStaysSmall(t *testing.T) {

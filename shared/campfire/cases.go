@@ -1,9 +1,14 @@
 package campfire
 
 import (
+	"time"
+
 	"parley.internal/shared/fault"
 	"parley.internal/shared/op"
 )
+
+// anybody are the rights where all callers of a user may do the same.
+var anybody = op.Rights{Program: op.May, Unbound: op.May, Human: op.May}
 
 // The steps that set up the cases of fires.
 var (
@@ -17,7 +22,7 @@ var (
 )
 
 func pingCases() op.Cases {
-	return op.Cases{Examples: []op.Example{
+	return op.Cases{Rights: anybody, Examples: []op.Example{
 		{In: op.In{}, RPCs: op.NoRPCs},
 	}, Refused: []op.Refusal{
 		{Name: "a message", In: `{"message":"m"}`, Path: "message", Words: "is not a field here; there are none"},
@@ -25,7 +30,7 @@ func pingCases() op.Cases {
 }
 
 func echoCases() op.Cases {
-	return op.Cases{Examples: []op.Example{
+	return op.Cases{Rights: anybody, Examples: []op.Example{
 		{In: op.In{"message": "hi <b>"}, RPCs: op.NoRPCs},
 	}, Refused: []op.Refusal{
 		{Name: "a blank message", In: `{"message":" "}`, Path: "message", Words: "message cannot be empty."},
@@ -33,9 +38,9 @@ func echoCases() op.Cases {
 }
 
 func lightCases() op.Cases {
-	return op.Cases{Named: []string{"fireId"}, Examples: []op.Example{
+	return op.Cases{RPCs: 2, Rights: anybody, Named: []string{"fireId"}, Examples: []op.Example{
 		{In: op.In{"fireId": "the-store"}},
-		{Name: "that is lit", Given: drafted, In: op.In{"fireId": "f"}},
+		{Name: "that is lit", Given: drafted, In: op.In{"fireId": "f"}, RPCs: 1},
 	}, Refused: []op.Refusal{
 		{Name: "an id with a slash", In: `{"fireId":"a/b"}`, Path: "fireId", Words: "must match ^[A-Za-z0-9]"},
 	}}
@@ -43,17 +48,21 @@ func lightCases() op.Cases {
 
 func postCases() op.Cases {
 	once := op.In{"fireId": "f", "text": " I hold <this> ", "idempotencyKey": "k"}
-	return op.Cases{Owned: []string{"fireId"}, Examples: []op.Example{
+	return op.Cases{RPCs: 2, Rights: anybody, Owned: []string{"fireId"}, Examples: []op.Example{
 		{Given: lit, In: op.In{"fireId": "f", "text": "One file is enough."}},
-		{Name: "with an idempotency key", Given: lit, In: once},
+		{Name: "with an idempotency key", Given: lit, In: once, RPCs: 3, Over: "the key is read"},
 		{
 			Name:  "again with the same key",
 			Given: op.After(lit, op.Step{Op: "campfire_post_message", In: once}),
 			In:    once,
 		},
-		{Name: "as another program", Given: lit, In: op.In{"fireId": "f", "text": "x", "author": "beta"},
-			Fault: fault.Forbidden, RPCs: op.NoRPCs},
+		{Name: "as a character", Given: lit, In: op.In{"fireId": "f", "text": "You shall not pass.", "author": "Gandalf"}},
+		{Name: "as another program's character", Given: lit, Fault: fault.Forbidden, RPCs: op.NoRPCs,
+			In: op.In{"fireId": "f", "text": "x", "author": "beta/Gandalf"}},
+		{Name: "as a program, by an unbound key", Given: lit, As: op.Unbound, Fault: fault.Forbidden, RPCs: op.NoRPCs,
+			In: op.In{"fireId": "f", "text": "x", "author": "ALPHA"}},
 		{Name: "during a duel", Given: thrown, In: op.In{"fireId": "f", "text": "psst"}, Fault: fault.Precondition},
+		{Name: "after an overdue duel", Given: thrown, Pass: time.Hour, In: op.In{"fireId": "f", "text": "at last"}},
 		{Name: "at an unknown fire", In: op.In{"fireId": "nowhere", "text": "x"}, Fault: fault.NotFound},
 	}, Refused: []op.Refusal{
 		{Name: "a blank text", In: `{"fireId":"f","text":" \t"}`, Path: "text", Words: "message cannot be empty."},
@@ -61,10 +70,12 @@ func postCases() op.Cases {
 }
 
 func speakCases() op.Cases {
-	return op.Cases{Owned: []string{"fireId"}, Examples: []op.Example{
+	return op.Cases{RPCs: 2, Rights: anybody, Owned: []string{"fireId"}, Examples: []op.Example{
 		{Given: lit, In: op.In{"fireId": "f", "text": "We decide tonight."}},
 		{Name: "for another, by the human", Given: lit, As: op.Human,
 			In: op.In{"fireId": "f", "text": "and I that", "author": "beta"}},
+		{Name: "as another program's character", Given: lit, Fault: fault.Forbidden, RPCs: op.NoRPCs,
+			In: op.In{"fireId": "f", "text": "x", "author": "beta/Gandalf"}},
 		{Name: "during a duel", Given: thrown, In: op.In{"fireId": "f", "text": "psst"}, Fault: fault.Precondition},
 		{Name: "at an unknown fire", In: op.In{"fireId": "nowhere", "text": "x"}, Fault: fault.NotFound},
 	}, Refused: []op.Refusal{
@@ -74,10 +85,10 @@ func speakCases() op.Cases {
 }
 
 func messagesCases() op.Cases {
-	return op.Cases{Owned: []string{"fireId"}, Examples: []op.Example{
-		{Given: spoken, In: op.In{"fireId": "f"}},
+	return op.Cases{RPCs: 2, Rights: anybody, Owned: []string{"fireId"}, Examples: []op.Example{
+		{Given: spoken, In: op.In{"fireId": "f"}, RPCs: 1},
 		{Name: "of a silent fire", Given: lit, In: op.In{"fireId": "f"}},
-		{Name: "one at a time", Given: spoken, In: op.In{"fireId": "f", "limit": 1}},
+		{Name: "one at a time", Given: spoken, In: op.In{"fireId": "f", "limit": 1}, RPCs: 1},
 		{Name: "the next page, with a wait", Given: spoken, In: op.In{"fireId": "f", "cursor": "$cursor", "waitMs": 1}},
 		{Name: "of an unknown fire", In: op.In{"fireId": "nowhere"}, Fault: fault.NotFound},
 	}, Refused: []op.Refusal{
@@ -88,8 +99,10 @@ func messagesCases() op.Cases {
 }
 
 func planCases() op.Cases {
-	return op.Cases{Owned: []string{"fireId"}, Examples: []op.Example{
+	return op.Cases{RPCs: 2, Rights: anybody, Owned: []string{"fireId"}, Examples: []op.Example{
 		{Given: lit, In: op.In{"fireId": "f", "content": "One file now, a server later."}},
+		{Name: "as another program's character", Given: lit, Fault: fault.Forbidden, RPCs: op.NoRPCs,
+			In: op.In{"fireId": "f", "content": "mine", "author": "beta/Gandalf"}},
 		{
 			Name:  "during a duel",
 			Given: thrown,
@@ -107,7 +120,7 @@ func planCases() op.Cases {
 }
 
 func getCases() op.Cases {
-	return op.Cases{Owned: []string{"fireId"}, Examples: []op.Example{
+	return op.Cases{RPCs: 2, Rights: anybody, Owned: []string{"fireId"}, Examples: []op.Example{
 		{Given: drafted, In: op.In{"fireId": "f"}},
 		{Name: "without a plan", Given: lit, In: op.In{"fireId": "f"}},
 		{Name: "during a duel", Given: struck, In: op.In{"fireId": "f"}},

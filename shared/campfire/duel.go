@@ -2,7 +2,6 @@ package campfire
 
 import (
 	"cmp"
-	"maps"
 	"strings"
 	"time"
 
@@ -41,8 +40,8 @@ func (r Role) String() string {
 	return "Judge"
 }
 
-// Voice is the name of a speaker. It is verified if the key of the call is bound to the program of that name, or to that
-// of the character.
+// Voice is a speaker, by its whole name: a program, or a character of one such as alpha/Gandalf. It is verified if the
+// key of the call is bound to that program.
 type Voice struct {
 	Name     string
 	Verified bool
@@ -68,7 +67,8 @@ func (v Voice) plays(character string) bool {
 type Argument struct {
 	Role      Role      `json:"role"`
 	Name      string    `json:"name"`
-	Verified  bool      `json:"verified" jsonschema:"whether the name is the program of the key that spoke"`
+	Verified  bool      `json:"verified" jsonschema:"whether the key that spoke is bound to the program of the name"`
+	Human     bool      `json:"human,omitempty" jsonschema:"a person spoke"`
 	Text      string    `json:"text"`
 	Surrender bool      `json:"surrender,omitempty"`
 	At        time.Time `json:"at"`
@@ -112,6 +112,7 @@ type Outcome struct {
 	Reason   string    `json:"reason,omitempty"`
 	By       string    `json:"by,omitempty"`
 	Verified bool      `json:"verified"`
+	Human    bool      `json:"human,omitempty" jsonschema:"a person ended it"`
 	EndedAt  time.Time `json:"endedAt"`
 }
 
@@ -149,8 +150,15 @@ func (d *Duel) startTurn(next Role, now time.Time) {
 
 // addArgument extends a copy of the transcript, so that duels copied before do not change.
 func (d *Duel) addArgument(r Role, by Voice, text string, surrender bool, now time.Time) {
-	d.Transcript = append(d.Transcript[:len(d.Transcript):len(d.Transcript)],
-		Argument{Role: r, Name: by.Name, Verified: by.Verified, Text: text, Surrender: surrender, At: now})
+	d.Transcript = append(d.Transcript[:len(d.Transcript):len(d.Transcript)], Argument{
+		Role:      r,
+		Name:      by.Name,
+		Verified:  by.Verified,
+		Human:     by.caller.IsHuman(),
+		Text:      text,
+		Surrender: surrender,
+		At:        now,
+	})
 }
 
 // Throw declares a duel of by against target. Each phase of the duel has a deadline of the given minutes. It returns
@@ -160,7 +168,7 @@ func (f *Fire) Throw(by Voice, target, thesis string, minutes int, now time.Time
 		return fault.New(fault.Precondition,
 			"A duel is already in progress. Resolve it (verdict or abandon_duel) before starting another.")
 	}
-	if by.is(target) || by.plays(target) {
+	if by.plays(target) {
 		return errField("target_name", "Challenger and Defender must be distinct identities.")
 	}
 	f.Duels++
@@ -175,7 +183,7 @@ func (f *Fire) Throw(by Voice, target, thesis string, minutes int, now time.Time
 		DeadlineMinutes:    minutes,
 		Transcript:         []Argument{},
 	}
-	f.Owners = map[Role]identity.Owner{Challenger: by.caller.Owner()}
+	f.take(Challenger, by)
 	f.Duel.startTurn(Challenger, now)
 	return nil
 }
@@ -189,71 +197,86 @@ func (f *Fire) TakeOath(by Voice, now time.Time) error {
 	case Active:
 		return fault.New(fault.Precondition, "The tribunal is already complete. The duel is active.")
 	}
-	for _, r := range []Role{Challenger, Defender} {
-		if by.is(f.Duel.name(r)) || r == Defender && f.Owners[Defender] == (identity.Owner{}) && by.plays(f.Duel.name(r)) {
-			return fault.New(fault.Forbidden,
-				"character_name '%s' is already registered as %s. The Judge must be a third agent with a different "+
-					"name.",
-				by.Name, r)
-		}
+	seat := Challenger
+	if by.plays(f.Duel.DefenderName) {
+		seat = Defender
+	}
+	if seat == Defender || by.is(f.Duel.ChallengerName) {
+		return fault.New(fault.Forbidden,
+			"character_name '%s' is already registered as %s. The Judge must be a third agent with a different name.",
+			by.Name, seat)
 	}
 	f.Duel.JudgeName, f.Duel.JudgeVerified = by.Name, by.Verified
-	f.own(Judge, by)
+	f.take(Judge, by)
 	f.Duel.startTurn(Challenger, now)
 	return nil
 }
 
-// checkTurn returns nil if by may act in the role r now. It checks that the duel is active, then the turn, then the
-// name; the first two fail with [fault.Precondition], the last one with [fault.Forbidden]. The messages are inactive,
-// for a duel that is not active, and one with only, the name of the action.
-func (f *Fire) checkTurn(r Role, by Voice, inactive, only string) error {
+// turn gives the role r to by for one action, and returns by under the name of the seat. It checks that the duel is
+// active, then the turn, then the name and the caller; the first two fail with [fault.Precondition], the last one with
+// [fault.Forbidden]. The messages are inactive, for a duel that is not active, and one with only, the name of the
+// action.
+func (f *Fire) turn(r Role, by Voice, inactive, only string) (Voice, error) {
 	if f.State() != Active {
-		return fault.New(fault.Precondition, "%s", inactive)
+		return by, fault.New(fault.Precondition, "%s", inactive)
 	}
 	d := f.Duel
 	if d.CurrentTurn != r {
-		return fault.New(fault.Precondition,
+		return by, fault.New(fault.Precondition,
 			"Not your turn. Expected %s (%s). Your role does not match the current turn.", d.CurrentTurn,
 			d.name(d.CurrentTurn))
 	}
-	if !f.holdsSeat(r, by) {
-		return fault.New(fault.Forbidden, "Only the %s (%s) may use %s. You invoked as '%s'.", r, d.name(r), only,
+	owner, taken := f.Owners[r]
+	switch {
+	case !taken && !f.mayTake(r, by) || taken && !by.is(d.name(r)):
+		return by, fault.New(fault.Forbidden, "Only the %s (%s) may use %s. You invoked as '%s'.", r, d.name(r), only,
 			by.Name)
+	case !taken:
+		f.take(r, by)
+	case !f.owns(r, by.caller):
+		return by, fault.New(fault.Forbidden, "Only the %s (%s) may use %s: %s; %s", r, d.name(r), only,
+			owner.Or("took the seat"), by.caller)
 	}
-	return nil
+	by.Name = d.name(r)
+	return by, nil
 }
 
-// own records the owner of a seat that a voice takes.
-func (f *Fire) own(r Role, by Voice) {
-	owners := maps.Clone(f.Owners) // the caller may run again with the fire as it was
-	if owners == nil {
-		owners = map[Role]identity.Owner{}
-	}
-	owners[r] = by.caller.Owner()
-	f.Owners = owners
-}
-
-// holdsSeat reports whether a voice may act in a role: it has the name of the seat and is the caller that took it. The
-// Defender's seat is taken by the first call under the name that was challenged, which becomes its whole name.
-func (f *Fire) holdsSeat(r Role, by Voice) bool {
-	if owner, taken := f.Owners[r]; taken {
-		return by.is(f.Duel.name(r)) && owner.Is(by.caller)
-	}
+// mayTake reports whether a voice may take a seat that no caller has taken: the Defender's seat under the name that was
+// challenged, and another one under its name, in a duel from before the owners of seats were kept.
+func (f *Fire) mayTake(r Role, by Voice) bool {
 	if r != Defender {
-		return by.is(f.Duel.name(r)) // a duel from before owners were kept
+		return by.is(f.Duel.name(r))
 	}
-	if !by.plays(f.Duel.DefenderName) || by.is(f.Duel.ChallengerName) || by.is(f.Duel.JudgeName) {
-		return false
+	return by.plays(f.Duel.DefenderName) && !by.is(f.Duel.ChallengerName) && !by.is(f.Duel.JudgeName)
+}
+
+// take makes the caller of a voice the owner of a seat. A Defender that was challenged without its program gets its
+// whole name.
+func (f *Fire) take(r Role, by Voice) {
+	if f.Owners == nil {
+		f.Owners = map[Role]identity.Owner{}
 	}
-	f.Duel.DefenderName = by.Name
-	f.own(Defender, by)
-	return true
+	f.Owners[r] = by.caller.Owner()
+	if r == Defender && !by.is(f.Duel.DefenderName) {
+		f.Duel.DefenderName = by.Name
+	}
+}
+
+// owns reports whether a caller has a seat: it took the seat, or it is bound to the program in the name of one that
+// nobody or a person took. A person has every seat.
+func (f *Fire) owns(r Role, c identity.Caller) bool {
+	if owner, taken := f.Owners[r]; taken && !owner.Human {
+		return owner.Is(c)
+	}
+	program, _, _ := strings.Cut(f.Duel.name(r), "/")
+	return c.IsHuman() || c.Bound() && identity.Same(program, c.Program)
 }
 
 // Strike is the turn of the Challenger. It fails as [Fire.Rule] does.
 func (f *Fire) Strike(by Voice, evidence string, now time.Time) error {
 	const inactive = "Duel is not active. Waiting for the Judge to take the oath."
-	if err := f.checkTurn(Challenger, by, inactive, "strike_argument this turn"); err != nil {
+	by, err := f.turn(Challenger, by, inactive, "strike_argument this turn")
+	if err != nil {
 		return err
 	}
 	f.Duel.addArgument(Challenger, by, evidence, false, now)
@@ -263,7 +286,8 @@ func (f *Fire) Strike(by Voice, evidence string, now time.Time) error {
 
 // Hold is the turn of the Defender. A surrender is recorded, and the Judge still rules. It fails as [Fire.Rule] does.
 func (f *Fire) Hold(by Voice, rationale string, surrender bool, now time.Time) error {
-	if err := f.checkTurn(Defender, by, "Duel is not active.", "hold_the_line this turn"); err != nil {
+	by, err := f.turn(Defender, by, "Duel is not active.", "hold_the_line this turn")
+	if err != nil {
 		return err
 	}
 	f.Duel.addArgument(Defender, by, rationale, surrender, now)
@@ -273,9 +297,10 @@ func (f *Fire) Hold(by Voice, rationale string, surrender bool, now time.Time) e
 
 // Rule is the turn of the Judge. It ends the duel and returns it with the new version of the plan, whose whole text
 // is mutation. It returns [fault.Precondition] if the duel is not active or if it is another role's turn, and
-// [fault.Forbidden] if by is not the Judge.
+// [fault.Forbidden] if by is not the Judge, or if another caller took the Judge's seat.
 func (f *Fire) Rule(by Voice, winner Role, ruling, mutation string, now time.Time) (Ended, Plan, error) {
-	if err := f.checkTurn(Judge, by, "Duel is not active.", "deliver_verdict"); err != nil {
+	by, err := f.turn(Judge, by, "Duel is not active.", "deliver_verdict")
+	if err != nil {
 		return Ended{}, Plan{}, err
 	}
 	f.Duel.addArgument(Judge, by, ruling, false, now)
@@ -287,6 +312,7 @@ func (f *Fire) Rule(by Voice, winner Role, ruling, mutation string, now time.Tim
 		Mutation:    mutation,
 		By:          by.Name,
 		Verified:    by.Verified,
+		Human:       by.caller.IsHuman(),
 		EndedAt:     now,
 	}), plan, nil
 }
@@ -297,7 +323,7 @@ func (f *Fire) Abandon(by Voice, now time.Time) (Ended, error) {
 	if f.Duel == nil {
 		return Ended{}, fault.New(fault.Precondition, "No duel on fire '%s' to abandon.", f.ID)
 	}
-	if !f.seated(by.caller) {
+	if !f.owns(Challenger, by.caller) && !f.owns(Defender, by.caller) && !f.owns(Judge, by.caller) {
 		return Ended{}, fault.New(fault.Forbidden,
 			"only the Challenger (%s), the Defender (%s), the Judge (%s) or a human may abandon the duel; %s",
 			f.Duel.ChallengerName, f.Duel.DefenderName, cmp.Or(f.Duel.JudgeName, "none yet"), by.caller)
@@ -307,25 +333,9 @@ func (f *Fire) Abandon(by Voice, now time.Time) (Ended, error) {
 		Reason:   "abandon_duel was called",
 		By:       by.Name,
 		Verified: by.Verified,
+		Human:    by.caller.IsHuman(),
 		EndedAt:  now,
 	}), nil
-}
-
-// seated reports whether the caller has a seat in the duel, or is the program that was challenged, or a human.
-func (f *Fire) seated(c identity.Caller) bool {
-	for _, owner := range f.Owners {
-		if owner.Is(c) {
-			return true
-		}
-	}
-	d := f.Duel
-	for _, name := range []string{d.ChallengerName, d.DefenderName, d.JudgeName} {
-		program, _, _ := strings.Cut(name, "/")
-		if c.Bound() && identity.Same(program, c.Program) {
-			return true
-		}
-	}
-	return c.IsHuman()
 }
 
 // Lapse ends a duel past its deadline and returns it, or returns nil if no duel is overdue. The duel ends at its

@@ -12,7 +12,9 @@ import (
 
 var t0 = domaintest.Start
 
-func voice(name string) Voice { return Voice{Name: name, Verified: true} }
+func voice(name string) Voice {
+	return Voice{Name: name, Verified: true, caller: domaintest.Bound("u", name)}
+}
 
 // events are the events of the state machine, each by the role that may cause it.
 var events = map[string]func(*Fire, time.Time) error{
@@ -25,7 +27,7 @@ var events = map[string]func(*Fire, time.Time) error{
 		_, _, err := f.Rule(voice("judy"), Defender, "ruling", "mutation", now)
 		return err
 	},
-	"abandon": func(f *Fire, now time.Time) error { return domaintest.Err(f.Abandon(voice("zoe"), now)) },
+	"abandon": func(f *Fire, now time.Time) error { return domaintest.Err(f.Abandon(voice("bob"), now)) },
 	"in time": func(f *Fire, now time.Time) error { f.Lapse(now); return nil },
 	"overdue": func(f *Fire, now time.Time) error { f.Lapse(now.Add(10 * time.Minute)); return nil },
 	"post":    func(f *Fire, now time.Time) error { return domaintest.Err(f.Post(voice("zoe"), "text", now)) },
@@ -146,8 +148,12 @@ func TestARefusedActionNamesTheRoleThatMayAct(t *testing.T) {
 			"Only the Challenger (alice) may use strike_argument this turn. You invoked as 'bob'."},
 		{3, "judy", func(f *Fire, v Voice) error { return f.Hold(v, "x", false, now) }, fault.Forbidden,
 			"Only the Defender (bob) may use hold_the_line this turn. You invoked as 'judy'."},
-		{3, "Bob", func(f *Fire, v Voice) error { return f.Hold(v, "x", true, now) }, fault.Forbidden,
-			"Only the Defender (bob) may use hold_the_line this turn. You invoked as 'Bob'."},
+		{2, "zoe", func(f *Fire, v Voice) error { return domaintest.Err(f.Abandon(v, now)) }, fault.Forbidden,
+			"only the Challenger (alice), the Defender (bob), the Judge (judy) or a human may abandon the duel; " +
+				`this key speaks for "zoe"`},
+		{1, "zoe", func(f *Fire, v Voice) error { return domaintest.Err(f.Abandon(v, now)) }, fault.Forbidden,
+			"only the Challenger (alice), the Defender (bob), the Judge (none yet) or a human may abandon the duel; " +
+				`this key speaks for "zoe"`},
 		{4, "alice", func(f *Fire, v Voice) error { return lastError(f.Rule(v, Challenger, "x", "y", now)) },
 			fault.Forbidden, "Only the Judge (judy) may use deliver_verdict. You invoked as 'alice'."},
 		// The state and the turn are checked before the name.

@@ -15,7 +15,7 @@ type Fire struct {
 	CreatedAt time.Time `json:"createdAt"`
 	// Duel is the standing duel, or nil.
 	Duel *Duel `json:"duel,omitempty"`
-	// Owners are the callers that took the seats of the standing duel.
+	// Owners are the callers that took the seats of the standing duel. A duel from before they were kept has none.
 	Owners map[Role]identity.Owner `json:"owners,omitempty"`
 	// Plan is the newest version of the battle plan, 0 before the first one. Messages and Duels are the numbers of
 	// the newest message and the newest duel, which may be the standing one.
@@ -28,7 +28,8 @@ type Fire struct {
 type Message struct {
 	Seq       int64     `json:"seq"`
 	Author    string    `json:"author,omitempty"`
-	Verified  bool      `json:"verified" jsonschema:"whether the author is the program of the key that spoke"`
+	Verified  bool      `json:"verified" jsonschema:"whether the key that spoke is bound to the program of the author"`
+	Human     bool      `json:"human,omitempty" jsonschema:"a person spoke"`
 	Text      string    `json:"text"`
 	CreatedAt time.Time `json:"createdAt"`
 }
@@ -47,7 +48,8 @@ type Plan struct {
 	Version  int64  `json:"version" jsonschema:"0 for a plan that nobody has written yet"`
 	Content  string `json:"content"`
 	Author   string `json:"author,omitempty"`
-	Verified bool   `json:"verified" jsonschema:"whether the author is the program of the key that wrote it"`
+	Verified bool   `json:"verified" jsonschema:"whether the key that wrote it is bound to the program of the author"`
+	Human    bool   `json:"human,omitempty" jsonschema:"a person wrote it"`
 	Cause    Cause  `json:"cause,omitempty"`
 	// Duel is the number of the duel that ended with this version, or 0.
 	Duel      int64     `json:"duel,omitempty" jsonschema:"number of the duel whose verdict made it"`
@@ -101,7 +103,14 @@ func (f *Fire) Post(by Voice, text string, now time.Time) (Message, error) {
 		return Message{}, err
 	}
 	f.Messages++
-	return Message{Seq: f.Messages, Author: by.Name, Verified: by.Verified, Text: text, CreatedAt: now}, nil
+	return Message{
+		Seq:       f.Messages,
+		Author:    by.Name,
+		Verified:  by.Verified,
+		Human:     by.caller.IsHuman(),
+		Text:      text,
+		CreatedAt: now,
+	}, nil
 }
 
 // Replan returns a new version of the plan. It fails as [Fire.Write] does.
@@ -119,6 +128,7 @@ func (f *Fire) newPlan(by Voice, content string, why Cause, duel int64, now time
 		Content:   content,
 		Author:    by.Name,
 		Verified:  by.Verified,
+		Human:     by.caller.IsHuman(),
 		Cause:     why,
 		Duel:      duel,
 		CreatedAt: now,

@@ -298,7 +298,7 @@ func TestEmptyTextIsRefused(t *testing.T) {
 				{"content", "content cannot be empty.",
 					domaintest.Err(k.UpdatePlan(ctx, alice, PlanInput{FireID: here, Content: blank}))},
 				{"challenger_name", "challenger_name cannot be empty.",
-					domaintest.Err(k.Throw(ctx, alice,
+					domaintest.Err(k.Throw(ctx, unbound,
 						GauntletInput{FireID: here, Challenger: blank, Target: "b", Thesis: "x"}))},
 				{"target_name", "target_name cannot be empty.",
 					domaintest.Err(k.Throw(ctx, unbound,
@@ -307,19 +307,19 @@ func TestEmptyTextIsRefused(t *testing.T) {
 					domaintest.Err(k.Throw(ctx, unbound,
 						GauntletInput{FireID: here, Challenger: "a", Target: "b", Thesis: blank}))},
 				{"character_name", "character_name cannot be empty.",
-					domaintest.Err(k.TakeOath(ctx, judy, OathInput{FireID: here, Character: blank}))},
+					domaintest.Err(k.TakeOath(ctx, unbound, OathInput{FireID: here, Character: blank}))},
 				{"character_name", "character_name cannot be empty.",
-					domaintest.Err(k.Strike(ctx, alice, StrikeInput{FireID: here, Character: blank, Evidence: "x"}))},
+					domaintest.Err(k.Strike(ctx, unbound, StrikeInput{FireID: here, Character: blank, Evidence: "x"}))},
 				{"technical_evidence", "technical_evidence cannot be empty.",
 					domaintest.Err(k.Strike(ctx, alice,
 						StrikeInput{FireID: here, Character: "alice", Evidence: blank}))},
 				{"character_name", "character_name cannot be empty.",
-					domaintest.Err(k.Hold(ctx, bob, HoldInput{FireID: here, Character: blank, Rationale: "x"}))},
+					domaintest.Err(k.Hold(ctx, unbound, HoldInput{FireID: here, Character: blank, Rationale: "x"}))},
 				{"defense_rationale", "defense_rationale cannot be empty.",
 					domaintest.Err(k.Hold(ctx, bob,
 						HoldInput{FireID: here, Character: "bob", Rationale: blank, Surrender: true}))},
 				{"character_name", "character_name cannot be empty.",
-					domaintest.Err(k.Rule(ctx, judy,
+					domaintest.Err(k.Rule(ctx, unbound,
 						VerdictInput{FireID: here, Character: blank, Ruling: "x", Mutation: "x"}))},
 				{"ruling_rationale", "ruling_rationale cannot be empty.",
 					domaintest.Err(k.Rule(ctx, judy,
@@ -358,7 +358,7 @@ func TestTheLargestDuelIsKeptWhole(t *testing.T) {
 	each(t, func(t *testing.T, k *fixture) {
 		ctx := t.Context()
 		text, plan := strings.Repeat("𝄞", 8_000), strings.Repeat("𝄞", 32_000)
-		name := func(r string) string { return strings.Repeat(r, 100) }
+		name := func(r string) string { return strings.Repeat(r, 60) }
 		thrown := GauntletInput{FireID: here, Challenger: name("甲"), Target: name("乙"), Thesis: text}
 		k.check(domaintest.Err(k.Throw(ctx, unbound, thrown)))
 		k.check(domaintest.Err(k.TakeOath(ctx, unbound, OathInput{FireID: here, Character: name("丙")})))

@@ -36,6 +36,7 @@ var (
 	alice, bob, judy = domaintest.Bound("u", "alice"), domaintest.Bound("u", "bob"), domaintest.Bound("u", "judy")
 	unbound          = domaintest.Unbound("u")
 	stranger         = domaintest.Unbound("v")
+	mallory, human   = domaintest.Bound("u", "mallory"), domaintest.Human("u")
 )
 
 const here = "f"
@@ -86,7 +87,7 @@ func (k *fixture) rule() error {
 }
 
 func (k *fixture) abandon() error {
-	return domaintest.Err(k.Abandon(k.t.Context(), unbound, AbandonInput{FireID: here}))
+	return domaintest.Err(k.Abandon(k.t.Context(), alice, AbandonInput{FireID: here}))
 }
 
 func (k *fixture) post(text string) error {

@@ -1,6 +1,7 @@
 package campfire
 
 import (
+	"strings"
 	"testing"
 
 	"parley.internal/shared/domaintest"
@@ -43,24 +44,63 @@ var speaking = []struct {
 }
 
 // The refusal comes before any read, and reveals nothing about the fire.
-func TestABoundKeySpeaksOnlyAsItsProgram(t *testing.T) {
+func TestNobodySpeaksForAnotherProgram(t *testing.T) {
+	free := informed(unbound)
 	for _, s := range speaking {
 		t.Run(s.op, func(t *testing.T) {
 			each(t, func(t *testing.T, k *fixture) {
-				domaintest.Says(t, "before there is a fire", s.call(k, domaintest.Bound("u", "mallory"), s.own),
-					fault.Forbidden, `this key speaks for "mallory" and may not speak as "`+s.own+`"`)
-				k.stage(s.stage)
-				before := k.kept()
-				domaintest.Says(t, "another's name", s.call(k, domaintest.Bound("u", "mallory"), s.own),
-					fault.Forbidden, `this key speaks for "mallory" and may not speak as "`+s.own+`"`)
-				if after := k.kept(); after.Messages != before.Messages || after.Plan != before.Plan ||
-					where(&after) != where(&before) {
-					t.Errorf("%+v, before %+v", after, before)
+				taken := `has a key of its own; this key is bound to no program and may not act under that name`
+				for range 2 { // before there is a fire, and at the fire
+					for name, words := range map[string]string{
+						s.own:                         `"` + s.own + `" ` + taken,
+						strings.ToUpper(s.own):        `"` + s.own + `" ` + taken,
+						s.own + "/Gandalf":            `"` + s.own + `" ` + taken,
+						" " + s.own + "/Gandalf / / ": `"` + s.own + `" ` + taken,
+					} {
+						domaintest.Says(t, "unbound as "+name, s.call(k, free, name), fault.Forbidden, words)
+					}
+					domaintest.Says(t, "another's character", s.call(k, mallory, s.own+"/Gandalf"), fault.Forbidden,
+						`this key speaks for "mallory" and may not speak as "`+s.own+`/Gandalf"`)
+					k.light()
 				}
-				k.check(s.call(k, domaintest.Bound("u", s.own), " "+s.own+" "))
+				if f := k.kept(); f.Messages != 0 || f.Plan != 0 || f.Duels != 0 {
+					t.Errorf("%+v", f)
+				}
 			})
 		})
 	}
+}
+
+func TestABareNameIsACharacterOfTheProgram(t *testing.T) {
+	each(t, func(t *testing.T, k *fixture) {
+		k.light()
+		longest := strings.Repeat("甲", 60)
+		for name, want := range map[string]string{
+			"Gandalf":            "alice/Gandalf",
+			" alice/Gandalf ":    "alice/Gandalf",
+			"ALICE/Gandalf":      "alice/Gandalf",
+			"bob":                "alice/bob", // which nobody takes for bob
+			"Alice":              "alice",
+			"alice/":             "alice",
+			"":                   "alice",
+			"Jose\u0301":         "alice/José",
+			longest:              "alice/" + longest,
+			"alice/" + longest:   "alice/" + longest,
+			"O'Brien 3rd ⚔":      "alice/O'Brien 3rd ⚔",
+			"alice/in/the/tower": "alice/in/the/tower",
+		} {
+			out, err := k.Post(t.Context(), alice, PostInput{FireID: here, Text: "x", Author: name})
+			if err != nil || out.Author != want || !out.Verified {
+				t.Errorf("%q: %+v, %v", name, out, err)
+			}
+		}
+		for _, long := range []string{longest + "甲", "alice/" + longest + "甲"} {
+			_, err := k.Post(t.Context(), alice, PostInput{FireID: here, Text: "x", Author: long})
+			if domaintest.Fields(err) != "author" {
+				t.Errorf("%q: %v", long, err)
+			}
+		}
+	})
 }
 
 func TestTheRecordTellsWhetherANameIsVerified(t *testing.T) {

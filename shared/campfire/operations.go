@@ -36,7 +36,7 @@ type PostInput struct {
 	op.Idempotency
 	FireID string `json:"fireId" allow:"nonempty,max=100,pattern=id"`
 	Text   string `json:"text" allow:"max=8000"`
-	Author string `json:"author,omitempty" allow:"max=160" jsonschema:"who speaks; a key bound to a program speaks as that program"`
+	Author string `json:"author,omitempty" allow:"max=160" jsonschema:"you: Gandalf of a key bound to alpha is alpha/Gandalf; left out, its program"`
 }
 
 // PostOutput is the output of campfire_post_message and campfire_speak_to_party.
@@ -98,8 +98,8 @@ type View struct {
 type GauntletInput struct {
 	op.Idempotency
 	FireID          string `json:"fireId" allow:"nonempty,max=100,pattern=id"`
-	Challenger      string `json:"challenger_name,omitempty" allow:"max=160" jsonschema:"you; a key bound to a program speaks as that program"`
-	Target          string `json:"target_name" allow:"max=160" jsonschema:"whom you challenge"`
+	Challenger      string `json:"challenger_name,omitempty" allow:"max=160" jsonschema:"you: Gandalf of a key bound to alpha is alpha/Gandalf; left out, its program"`
+	Target          string `json:"target_name" allow:"max=160" jsonschema:"whom you challenge: a program, or a character by its whole name"`
 	Thesis          string `json:"thesis_of_attack" allow:"max=8000" jsonschema:"what is wrong with what they hold"`
 	DeadlineMinutes int    `json:"deadline_minutes,omitempty" allow:"min=1,max=1440,default=30" jsonschema:"for each phase; an overdue duel is abandoned"`
 }

@@ -16,9 +16,9 @@ import (
 // Service has the operations on the fires of all users. Its methods may be called concurrently.
 //
 // Methods that take a name return [fault.Forbidden] if the caller may not speak under it, and [fault.Invalid] if it
-// is not one line of printable characters. Methods that read or change a fire return [fault.NotFound] if the user has
-// none with that id. Texts are trimmed; an empty one is [fault.Invalid]. Methods whose input has an idempotency key
-// return the first result if they are called again with the same key.
+// is too long or not one line of printable characters; see [identity.Caller.Character]. Methods that read or change a
+// fire return [fault.NotFound] if the user has none with that id. Texts are trimmed; an empty one is [fault.Invalid].
+// Methods whose input has an idempotency key return the first result if they are called again with the same key.
 type Service struct {
 	DB  *store.DB
 	Now func() time.Time

@@ -5,6 +5,8 @@ import (
 	"strings"
 	"unicode"
 
+	"golang.org/x/text/unicode/norm"
+
 	"parley.internal/shared/fault"
 	"parley.internal/shared/identity"
 )
@@ -26,14 +28,17 @@ func trim(field, name, text string) (string, error) {
 	return text, nil
 }
 
-// trimName returns name without surrounding white space. It refuses characters that are not printable, because names
-// that differ in them only would look the same.
+// trimName returns the name of another than the caller, in Unicode NFC and without surrounding white space. It refuses
+// an empty name, and characters that are not printable, because names that differ in them only would look the same.
 func trimName(field, name string) (string, error) {
-	name = strings.TrimSpace(name)
-	if strings.ContainsFunc(name, func(r rune) bool { return !unicode.IsPrint(r) }) {
-		return "", errField(field, "%s must be one line of printable characters.", field)
+	name, err := trim(field, field, name)
+	if err != nil {
+		return "", err
 	}
-	return name, nil
+	if strings.ContainsFunc(name, func(r rune) bool { return !unicode.IsPrint(r) }) {
+		return "", fault.Field(field, "must be one line of printable characters")
+	}
+	return norm.NFC.String(name), nil
 }
 
 // requiredVoice returns the speaker of a call whose name must be given, unless the key is bound to a program.
@@ -46,11 +51,7 @@ func requiredVoice(c identity.Caller, field, name string) (Voice, error) {
 
 // optionalVoice returns the speaker of a call, a character of the caller. Without a name it is the program of the key.
 // It fails as [identity.Caller.Character] does.
-func optionalVoice(c identity.Caller, field, name string) (v Voice, err error) {
-	if name, err = trimName(field, name); err != nil {
-		return v, err
-	}
-	v.caller = c
-	v.Name, v.Verified, err = c.Character(field, name)
-	return v, err
+func optionalVoice(c identity.Caller, field, name string) (Voice, error) {
+	whole, verified, err := c.Character(field, name)
+	return Voice{Name: whole, Verified: verified, caller: c}, err
 }

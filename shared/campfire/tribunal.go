@@ -5,8 +5,6 @@ import (
 	"math"
 	"strconv"
 
-	"golang.org/x/text/unicode/norm"
-
 	"parley.internal/shared/identity"
 	"parley.internal/shared/store"
 )
@@ -18,14 +16,10 @@ func (s *Service) Throw(ctx context.Context, c identity.Caller, in GauntletInput
 	if err != nil {
 		return out, err
 	}
-	target, err := trim("target_name", "target_name", in.Target)
+	target, err := trimName("target_name", in.Target)
 	if err != nil {
 		return out, err
 	}
-	if target, err = trimName("target_name", target); err != nil {
-		return out, err
-	}
-	target = norm.NFC.String(target)
 	thesis, err := trim("thesis_of_attack", "thesis_of_attack", in.Thesis)
 	if err != nil {
 		return out, err
@@ -122,14 +116,10 @@ func (s *Service) Rule(ctx context.Context, c identity.Caller, in VerdictInput) 
 	})
 }
 
-// Abandon ends the standing duel without a verdict, for those with a seat in it and for people. It fails as [Fire.Abandon]
-// does.
+// Abandon ends the standing duel without a verdict, for those with a seat in it and for people. It fails as
+// [Fire.Abandon] does.
 func (s *Service) Abandon(ctx context.Context, c identity.Caller, in AbandonInput) (Said, error) {
-	by, err := optionalVoice(c, "", "")
-	if err != nil {
-		return Said{}, err
-	}
-	now := s.Now()
+	by, now := Voice{Name: c.Actor(), Verified: c.Bound(), caller: c}, s.Now()
 	return apply(ctx, s, c, change{fire: in.FireID, now: now}, func(tx *store.Tx, f *Fire) (Said, error) {
 		e, err := f.Abandon(by, now)
 		if err != nil {

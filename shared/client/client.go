@@ -83,7 +83,7 @@ func New(url, key string, options ...Option) (*Client, error) {
 		newID:   rand.Text,
 		newKey:  rand.Text,
 		now:     time.Now,
-		sleep:   sleep,
+		sleep:   Sleep,
 		jitter:  jitter,
 		observe: func(context.Context, Attempt) {},
 	}

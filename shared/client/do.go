@@ -94,6 +94,9 @@ func (c *Client) do(ctx context.Context, o Operation, in, out any) error {
 			return &final
 		}
 		if c.sleep(ctx, d) != nil {
+			final.Fault = ended(ctx, m)
+			final.Fault.Kind, final.Fault.RetryAfter = failed.Fault.Kind, failed.Fault.RetryAfter
+			final.Fault.Message += "; the last attempt failed: " + failed.Fault.Message
 			return &final
 		}
 	}
@@ -129,10 +132,33 @@ func (c *Client) attempt(ctx context.Context, m *message, id string, n int, out 
 	}
 	if a.Err != nil {
 		a.Err.RequestID = id
+		if a.Err.Status == 0 && over(ctx) {
+			a.Err.Fault = ended(ctx, m)
+		}
 	}
 	a.Ended = c.now()
 	c.observe(ctx, a)
 	return a.Err, nil
+}
+
+// over reports whether the caller's context ended. A deadline that has passed is noticed by the connection before the
+// context has its error.
+func over(ctx context.Context) bool {
+	deadline, bounded := ctx.Deadline()
+	return ctx.Err() != nil || (bounded && !time.Now().Before(deadline))
+}
+
+// ended is the fault of a call that the caller's context ended. It is Unavailable, as [fault.From] has it. It wraps the
+// context's error and its cause.
+func ended(ctx context.Context, m *message) *fault.Error {
+	err := ctx.Err()
+	if err == nil {
+		err = context.DeadlineExceeded
+	}
+	if why := context.Cause(ctx); why != nil && !errors.Is(why, err) {
+		err = fmt.Errorf("%w: %w", err, why)
+	}
+	return fault.Wrap(fault.Unavailable, err, "the call of %s ended before the answer came", m.operation.Name)
 }
 
 // cause is err, or the silence of the server where that ended the attempt.

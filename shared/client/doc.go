@@ -24,6 +24,7 @@
 //
 // # What may not be here
 //
-// No rule of an operation, no HTTP server, no MCP and no driver of a store: a program that imports this package
-// gets the domains' types and little else.
+// No rule of an operation, no HTTP server and no MCP. A program that imports this package links the domains, because
+// their packages hold both the types of an operation and its service, and with them the package store and the schema
+// library; no driver of a store is among its dependencies, and no code of a service runs.
 package client

@@ -19,7 +19,7 @@ import (
 type Error struct {
 	// Operation is the name of the operation.
 	Operation string
-	// Status is the HTTP status of the answer, 0 where no answer came.
+	// Status is the HTTP status of the last answer, 0 where none came.
 	Status int
 	// Code is the fault's name on the wire. It is empty where no answer came, and where the answer was not one of
 	// Parley's.
@@ -30,8 +30,8 @@ type Error struct {
 	Uncertain bool
 	// Body is the beginning of an answer that is not one of Parley's, at most 512 bytes.
 	Body []byte
-	// Fault has the kind, the message, the problems and the time to wait; its cause is that of a lost connection.
-	// Unavailable stands for no answer.
+	// Fault has the kind, the message, the problems and the time to wait; its cause is that of a lost connection, or the
+	// error of the caller's context where that ended the call. Unavailable stands for no answer.
 	Fault *fault.Error
 
 	unsent bool

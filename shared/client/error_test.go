@@ -157,9 +157,42 @@ func TestTheCallersContextIsFoundInTheError(t *testing.T) {
 	})
 	c, k := newClient(t, s.URL)
 	_, err := c.GetTask(ctx, dispatch.TaskInput{TaskID: "a"})
-	if !errors.Is(err, context.Canceled) || !fault.Is(err, fault.Unavailable) || len(k.slept) != 0 ||
+	if !endedEarly(err) || !errors.Is(err, context.Canceled) || !fault.Is(err, fault.Unavailable) || len(k.slept) != 0 ||
 		len(s.requests()) != 1 {
 		t.Errorf("got %v after %d requests and %d pauses", err, len(s.requests()), len(k.slept))
+	}
+}
+
+func endedEarly(err error) bool {
+	return err != nil && strings.HasPrefix(err.Error(), "the call of get_task ended before the answer came: ")
+}
+
+func TestTheCallersDeadlineIsNotBlamedOnTheServer(t *testing.T) {
+	t.Parallel()
+	held := func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }
+	why := errors.New("the user left")
+	for name, limit := range map[string]func(context.Context) (context.Context, func()){
+		"a deadline": func(ctx context.Context) (context.Context, func()) {
+			return context.WithTimeout(ctx, 50*time.Millisecond)
+		},
+		"a deadline with a cause": func(ctx context.Context) (context.Context, func()) {
+			return context.WithTimeoutCause(ctx, 50*time.Millisecond, why)
+		},
+		"a deadline that is over": func(ctx context.Context) (context.Context, func()) {
+			return context.WithTimeout(ctx, -time.Second)
+		},
+	} {
+		s := newServer(t, held)
+		c, _ := newClient(t, s.URL)
+		ctx, cancel := limit(t.Context())
+		_, err := c.GetTask(ctx, dispatch.TaskInput{TaskID: "a"})
+		cancel()
+		if !endedEarly(err) || !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("%s: got %v", name, err)
+		}
+		if strings.HasSuffix(name, "cause") && !errors.Is(err, why) {
+			t.Errorf("%s: got %v, want its cause", name, err)
+		}
 	}
 }
 

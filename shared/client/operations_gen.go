@@ -20,6 +20,7 @@ import (
 	"parley.internal/shared/signal"
 	"parley.internal/shared/sprint"
 	"parley.internal/shared/team"
+	"parley.internal/shared/whoami"
 )
 
 var operations = map[string]Operation{
@@ -371,12 +372,17 @@ var operations = map[string]Operation{
 		Name: "revoke_key", Effect: op.Destroy,
 		Routes: []string{"DELETE /v1/keys/{keyId}"},
 	},
+	"whoami": {
+		Name: "whoami", Effect: op.Read,
+		Routes: []string{"GET /v1/me"},
+	},
 }
 
 // GetTasks calls get_tasks (GET /v1/tasks).
 //
 // Look for work: tasks in the queue for a program, highest priority first, then oldest. Use it to poll for your
-// assignments; with waitMs it waits for the first one. Filter by status, type and source.
+// assignments; with waitMs it waits for the first one. Without a target it is the queue of your own program; what
+// is for people or for other programs shows when you name its target. Filter by status, type and source.
 func (c *Client) GetTasks(ctx context.Context, in dispatch.ListInput) (dispatch.ListOutput, error) {
 	return call[dispatch.ListOutput](ctx, c, "get_tasks", in)
 }
@@ -1021,8 +1027,8 @@ func (c *Client) TeamReportProcess(ctx context.Context, in team.ReportInput) (te
 
 // CreateKey calls create_key (POST /v1/keys).
 //
-// Make a bearer key for an agent or a person, bound to a program where one is named. The secret is in the reply and
-// nowhere else.
+// Make a bearer key for an agent or a person, bound to a program where one is named. It is never more than the key
+// that makes it, and is revoked with it. The secret is in the reply and nowhere else.
 func (c *Client) CreateKey(ctx context.Context, in keys.CreateInput) (keys.CreateOutput, error) {
 	return call[keys.CreateOutput](ctx, c, "create_key", in)
 }
@@ -1037,7 +1043,15 @@ func (c *Client) ListKeys(ctx context.Context, in keys.ListInput) (keys.ListOutp
 
 // RevokeKey calls revoke_key (DELETE /v1/keys/{keyId}).
 //
-// End a key for good. It stops working within 60 seconds everywhere.
+// End a key for good, with all keys that it made. They stop working within 60 seconds everywhere.
 func (c *Client) RevokeKey(ctx context.Context, in keys.RevokeInput) (keys.View, error) {
 	return call[keys.View](ctx, c, "revoke_key", in)
+}
+
+// Whoami calls whoami (GET /v1/me).
+//
+// Learn who you are here: the program that your key speaks for, its kind, scopes and expiry, the toolsets that you
+// reach, and the limits of a call.
+func (c *Client) Whoami(ctx context.Context, in whoami.Input) (whoami.Output, error) {
+	return call[whoami.Output](ctx, c, "whoami", in)
 }

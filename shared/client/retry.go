@@ -54,8 +54,9 @@ func repeatable(m *message, e *Error) bool {
 
 func jitter() float64 { return rand.Float64() }
 
-// sleep waits, or returns the context's error where that ends first.
-func sleep(ctx context.Context, d time.Duration) error {
+// Sleep waits for d, or returns the context's error if that ends first. It is exported for callers with pauses of their
+// own; gax.Sleep would add gRPC to the dependencies of every client.
+func Sleep(ctx context.Context, d time.Duration) error {
 	t := time.NewTimer(d)
 	defer t.Stop()
 	select {

@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -213,7 +214,10 @@ func TestACallThatIsEndedInAPauseTellsWhyItFailed(t *testing.T) {
 	c = c.With(
 		WithClock(k.now, func(ctx context.Context, d time.Duration) error { cancel(); return k.sleep(ctx, d) }),
 	)
-	if _, err := c.GetTask(ctx, dispatch.TaskInput{TaskID: "a"}); !fault.Is(err, fault.Unavailable) ||
+	_, err := c.GetTask(ctx, dispatch.TaskInput{TaskID: "a"})
+	var e *Error
+	if !errors.Is(err, context.Canceled) || !errors.As(err, &e) || e.Code != fault.Unavailable.Code() ||
+		!fault.Is(err, fault.Unavailable) || !strings.Contains(err.Error(), "the last attempt failed: ") ||
 		len(s.requests()) != 1 {
 		t.Errorf("%d requests, %v", len(s.requests()), err)
 	}
@@ -245,12 +249,12 @@ func TestWithoutRepetitionNoKeyIsMade(t *testing.T) {
 
 func TestASleepEndsWithItsContext(t *testing.T) {
 	t.Parallel()
-	if err := sleep(t.Context(), time.Nanosecond); err != nil {
+	if err := Sleep(t.Context(), time.Nanosecond); err != nil {
 		t.Error(err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if err := sleep(ctx, time.Hour); !errors.Is(err, context.Canceled) {
+	if err := Sleep(ctx, time.Hour); !errors.Is(err, context.Canceled) {
 		t.Error(err)
 	}
 }

@@ -24,14 +24,18 @@ var (
 
 const unknownID = "nobody-made-this"
 
+// anyone are the rights to take part in councils: each caller does so under a name of its own.
+var anyone = op.Rights{Program: op.May, Unbound: op.May, Human: op.May}
+
 func startCases() op.Cases {
 	once := op.In{"agent_name": "alpha", "request": "which <store>?", "idempotencyKey": "k"}
-	return op.Cases{Examples: []op.Example{
-		{In: op.In{"agent_name": "alpha", "request": "Which store shall we use?"}},
+	return op.Cases{RPCs: 1, Rights: anyone, Examples: []op.Example{
+		{In: op.In{"agent_name": "Gandalf", "request": "Which store shall we use?"}},
+		{Name: "under the program's name", In: op.In{"request": "Which store shall we use?"}},
 		{Name: "with an idempotency key", In: once},
 		{Name: "again with the same key", Given: []op.Step{{Op: "start_council", In: once}}, In: once},
 		{Name: "beside another", Given: opened, In: op.In{"agent_name": "alpha", "request": "and which port?"}},
-		{Name: "as another program", In: op.In{"agent_name": "beta", "request": "not mine"}, Fault: fault.Forbidden,
+		{Name: "as another program", In: op.In{"agent_name": "beta/Gandalf", "request": "not mine"}, Fault: fault.Forbidden,
 			RPCs: op.NoRPCs},
 	}, Refused: []op.Refusal{
 		{
@@ -40,12 +44,15 @@ func startCases() op.Cases {
 			Path:  "request",
 			Words: "must not be empty",
 		},
+		{Name: "no name, with a key that is bound to no program", As: op.Unbound, In: `{"request":"which <store>?"}`,
+			Path: "agent_name", Words: "is required with a key that is bound to no program"},
 	}}
 }
 
 func joinCases() op.Cases {
-	return op.Cases{Owned: []string{"session_id"}, Examples: []op.Example{
-		{Given: opened, As: "beta", In: op.In{"agent_name": "beta", "session_id": "$council"}},
+	return op.Cases{Owned: []string{"session_id"}, Rights: anyone, Examples: []op.Example{
+		{Given: opened, As: "beta", In: op.In{"agent_name": "Gimli", "session_id": "$council"}},
+		{Name: "under the program's name", Given: opened, As: "beta", In: op.In{"session_id": "$council"}},
 		{
 			Name:  "that is already joined",
 			Given: answered,
@@ -57,21 +64,29 @@ func joinCases() op.Cases {
 			In: op.In{"agent_name": "beta", "session_id": "$council"}},
 		{Name: "of none of several", Given: op.After(opened, opened...), As: "beta", In: op.In{"agent_name": "beta"},
 			Fault: fault.Precondition},
-		{Name: "as another program", Given: opened, In: op.In{"agent_name": "beta", "session_id": "$council"},
+		{Name: "as another program", Given: opened, In: op.In{"agent_name": "beta/Gimli", "session_id": "$council"},
 			Fault: fault.Forbidden, RPCs: op.NoRPCs},
+		{Name: "under a program's name, by an unbound key", Given: opened, As: op.Unbound,
+			In: op.In{"agent_name": "Alpha", "session_id": "$council"}, Fault: fault.Forbidden, RPCs: op.NoRPCs},
 		{
 			Name:  "of an unknown council",
 			In:    op.In{"agent_name": "alpha", "session_id": unknownID},
 			Fault: fault.NotFound,
 		},
 	}, Refused: []op.Refusal{
-		{Name: "an empty name", In: `{"agent_name":""}`, Path: "agent_name", Words: "must not be empty"},
+		{Name: "an empty name, with a key that is bound to no program", As: op.Unbound, In: `{"agent_name":""}`,
+			Path: "agent_name", Words: "is required with a key that is bound to no program"},
+		{Name: "a name too long", In: `{"agent_name":"` + strings.Repeat("é", 61) + `"}`, Path: "agent_name",
+			Words: "must be at most 60 characters, not 61"},
+		{Name: "a name of two lines", In: `{"agent_name":"Gimli\nsays"}`, Path: "agent_name",
+			Words: "must be one line of printable characters"},
 	}}
 }
 
 func followCases() op.Cases {
-	return op.Cases{Owned: []string{"session_id"}, Examples: []op.Example{
-		{Given: answered, In: op.In{"agent_name": "alpha", "session_id": "$council"}},
+	return op.Cases{Owned: []string{"session_id"}, Rights: anyone, Examples: []op.Example{
+		{Given: answered, In: op.In{"agent_name": "Gandalf", "session_id": "$council"}},
+		{Name: "of the opener", Given: answered, In: op.In{"agent_name": "alpha", "session_id": "$council"}},
 		{
 			Name:  "with a wait",
 			Given: answered,
@@ -83,13 +98,22 @@ func followCases() op.Cases {
 			Name:  "with a cursor",
 			Given: read,
 			In:    op.In{"agent_name": "alpha", "session_id": "$council", "cursor": "$cursor"},
+			RPCs:  2,
 		},
 		{
 			Name:  "of the current council with a cursor",
 			Given: read,
 			In:    op.In{"agent_name": "alpha", "cursor": "$cursor"},
+			RPCs:  2,
 		},
 		{Name: "of a closed council", Given: closed, In: op.In{"agent_name": "alpha", "session_id": "$council"}},
+		{
+			Name: "of a closed council with a cursor",
+			Given: op.After(closed, op.Step{Op: "get_current_session_data",
+				In: op.In{"agent_name": "alpha", "session_id": "$council"}, Save: "next_cursor as cursor"}),
+			In:   op.In{"agent_name": "alpha", "session_id": "$council", "cursor": "$cursor"},
+			RPCs: 2,
+		},
 		{
 			Name:  "of an unknown council",
 			In:    op.In{"agent_name": "alpha", "session_id": unknownID},
@@ -104,13 +128,20 @@ func followCases() op.Cases {
 func sendCases() op.Cases {
 	once := op.In{"agent_name": "beta", "session_id": "$council", "content": "SQLite ✓", "idempotencyKey": "k"}
 	before := op.After(opened, op.Step{Op: "send_response", As: "beta", In: once})
-	return op.Cases{Owned: []string{"session_id"}, Examples: []op.Example{
-		{Given: opened, As: "beta", In: op.In{"agent_name": "beta", "session_id": "$council",
+	return op.Cases{Owned: []string{"session_id"}, Rights: anyone, Examples: []op.Example{
+		{Given: opened, As: "beta", In: op.In{"agent_name": "Gimli", "session_id": "$council",
 			"content": "SQLite, for one machine."}},
 		{Name: "of the opener", Given: opened, In: op.In{"agent_name": "alpha", "session_id": "$council",
 			"content": "I think so too."}},
 		{Name: "to the current council", Given: opened, In: op.In{"agent_name": "alpha", "content": "I think so too."}},
 		{Name: "with an idempotency key", Given: opened, As: "beta", In: once},
+		{
+			Name:  "to the current council with an idempotency key",
+			Given: opened,
+			In:    op.In{"agent_name": "alpha", "content": "I think so too.", "idempotencyKey": "k"},
+			RPCs:  4,
+			Over:  "the key is read",
+		},
 		{Name: "again with the same key", Given: before, As: "beta", In: once},
 		{
 			Name:  "without a council",
@@ -119,7 +150,7 @@ func sendCases() op.Cases {
 		},
 		{Name: "to a closed council", Given: closed, In: op.In{"agent_name": "alpha", "session_id": "$council",
 			"content": "too late"}, Fault: fault.Precondition},
-		{Name: "as another program", Given: opened, In: op.In{"agent_name": "beta", "session_id": "$council",
+		{Name: "as another program", Given: opened, In: op.In{"agent_name": "beta/Gimli", "session_id": "$council",
 			"content": "not mine"},
 			Fault: fault.Forbidden, RPCs: op.NoRPCs},
 		{Name: "to an unknown council", In: op.In{"agent_name": "alpha", "session_id": unknownID, "content": "c"},
@@ -131,8 +162,10 @@ func sendCases() op.Cases {
 }
 
 func rankCases() op.Cases {
-	return op.Cases{Owned: []string{"session_id"}, Examples: []op.Example{
-		{Given: answered, In: op.In{"agent_name": "alpha", "session_id": "$council", "ranking": []string{"A"}}},
+	return op.Cases{Owned: []string{"session_id"}, Rights: anyone, Examples: []op.Example{
+		{Given: answered, In: op.In{"agent_name": "Gandalf", "session_id": "$council", "ranking": []string{"A"}}},
+		{Name: "of the opener", Given: answered,
+			In: op.In{"agent_name": "alpha", "session_id": "$council", "ranking": []string{"A"}}},
 		{Name: "in the current council", Given: answered, In: op.In{"agent_name": "alpha", "ranking": []string{"A"}}},
 		{Name: "in a closed council", Given: closed, In: op.In{"agent_name": "alpha", "session_id": "$council",
 			"ranking": []string{"A"}}, Fault: fault.Precondition},
@@ -164,10 +197,18 @@ func rankCases() op.Cases {
 }
 
 func closeCases() op.Cases {
-	return op.Cases{Owned: []string{"session_id"}, Examples: []op.Example{
+	ending := op.In{"session_id": "$council", "conclusion": "both"}
+	rights := op.Rights{Program: op.MayNot, Unbound: op.MayNot, Human: op.May}
+	return op.Cases{Owned: []string{"session_id"}, Rights: rights, Examples: []op.Example{
 		{Given: answered, In: op.In{"agent_name": "alpha", "session_id": "$council",
-			"conclusion": "SQLite, until there are two machines."}},
+			"conclusion": "SQLite, until there are two machines."}, RPCs: 2},
 		{Name: "of the current council", Given: opened, In: op.In{"agent_name": "alpha", "conclusion": "both"}},
+		{Name: "by a participant, once the starter is silent", Given: answered, As: "beta", Pass: Silence, In: ending},
+		{Name: "by a participant", Given: answered, As: "beta", In: ending, Fault: fault.Forbidden},
+		{Name: "by a caller that takes no part, once the starter is silent", Given: answered, As: "gamma", Pass: Silence,
+			In: ending, Fault: fault.Forbidden},
+		{Name: "by the human", Given: answered, As: op.Human, In: op.In{"agent_name": "Ann", "session_id": "$council",
+			"conclusion": "both"}},
 		{Name: "without a council", In: op.In{"agent_name": "alpha", "conclusion": "both"}, Fault: fault.Precondition},
 		{Name: "twice", Given: closed, In: op.In{"agent_name": "alpha", "session_id": "$council", "conclusion": "both"},
 			Fault: fault.Precondition},
@@ -186,7 +227,7 @@ func closeCases() op.Cases {
 func listCases() op.Cases {
 	page := op.After(opened, op.Step{Op: "start_council", In: op.In{"agent_name": "alpha", "request": "another"}},
 		op.Step{Op: "list_councils", In: op.In{"limit": 1}, Save: "next_cursor as cursor"})
-	return op.Cases{Examples: []op.Example{
+	return op.Cases{RPCs: 1, Rights: anyone, Examples: []op.Example{
 		{Given: opened, In: op.In{}},
 		{Name: "that are closed", Given: closed, In: op.In{"status": "closed", "limit": 1}},
 		{Name: "the next page", Given: page, In: op.In{"limit": 1, "cursor": "$cursor"}},

@@ -207,14 +207,22 @@ func (s *Session) starter() identity.Owner {
 	return identity.Owner{}
 }
 
-// mayContinue returns [fault.Forbidden] if another caller takes part under the speaker's name.
+// mayContinue returns [fault.Forbidden] if another caller takes part under the speaker's name. A verified name is that of
+// the speaker's program, whoever took part under it before.
 func (s *Session) mayContinue(who speaker) error {
 	m := s.member(who.name)
-	if m == nil || m.Owner == (identity.Owner{}) || m.Owner.Is(who.caller) {
+	if m == nil || who.verified || m.Owner == (identity.Owner{}) || m.Owner.Is(who.caller) {
 		return nil
 	}
 	return fault.New(fault.Forbidden, "%s takes part as %q already; choose another agent_name; %s", m.Owner, m.Name,
 		who.caller)
+}
+
+// hasRecord reports whether the participant of the speaker's name has a document under the speaker's id. A person who
+// speaks as another agent, and a participant from before ownership was kept, may have none.
+func (s *Session) hasRecord(who speaker) bool {
+	m := s.member(who.name)
+	return m != nil && m.Owner != (identity.Owner{}) && agentID(m.Name, m.Owner) == who.id()
 }
 
 func (s *Session) addMember(who speaker, now time.Time) {
@@ -222,21 +230,23 @@ func (s *Session) addMember(who speaker, now time.Time) {
 	s.touch(now)
 }
 
-// Join adds an agent to the participants and reports whether it was not one before. It returns
-// [fault.Precondition] if the council is closed, or full, and [fault.Forbidden] if another caller takes part under the
-// agent's name.
-func (s *Session) Join(who speaker, now time.Time) (bool, error) {
+// Join adds an agent to the participants and reports whether it was not one before. The name of one that was becomes
+// that which it joined under: names differ in case. It returns [fault.Precondition] if the council is closed, or full,
+// and [fault.Forbidden] if another caller takes part under the agent's name.
+func (s *Session) Join(who *speaker, now time.Time) (bool, error) {
+	m := s.member(who.name)
 	switch {
 	case s.Status != Active:
 		return false, errClosed()
-	case s.member(who.name) != nil:
-		return false, s.mayContinue(who)
+	case m != nil:
+		who.name = m.Name
+		return false, s.mayContinue(*who)
 	case len(s.Members) >= MaxMembers:
 		return false, fault.New(fault.Precondition,
 			"Council session is full: it has %d participants. A read-only key or endpoint reads it without joining.",
 			MaxMembers)
 	}
-	s.addMember(who, now)
+	s.addMember(*who, now)
 	return true, nil
 }
 
@@ -303,7 +313,7 @@ func (s *Session) Gone(now time.Time) bool { return s.Status == Closed && !now.B
 func (s *Session) Pending(asking string) []string {
 	out := []string{}
 	for _, m := range s.Members {
-		if m.Answers == 0 && m.Name != s.CreatedBy && m.Name != asking {
+		if m.Answers == 0 && m.Name != s.CreatedBy && !identity.Same(m.Name, asking) {
 			out = append(out, m.Name)
 		}
 	}

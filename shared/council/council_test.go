@@ -17,7 +17,7 @@ var t0 = domaintest.Start
 // session returns a council of an opener and one peer.
 func session(request string) *Session {
 	s, _ := Open("s", request, "what?", speaker{name: "opener", verified: true}, t0)
-	if _, err := s.Join(speaker{name: "peer"}, t0); err != nil {
+	if _, err := s.Join(&speaker{name: "peer"}, t0); err != nil {
 		panic(err)
 	}
 	return &s
@@ -43,8 +43,8 @@ func TestEveryEventInEveryStateOfASession(t *testing.T) {
 	}
 	later := t0.Add(time.Hour)
 	events := map[string]func(*Session) error{
-		"join":       func(s *Session) error { _, err := s.Join(speaker{name: "new"}, later); return err },
-		"join again": func(s *Session) error { _, err := s.Join(speaker{name: "peer"}, later); return err },
+		"join":       func(s *Session) error { _, err := s.Join(&speaker{name: "new"}, later); return err },
+		"join again": func(s *Session) error { _, err := s.Join(&speaker{name: "peer"}, later); return err },
 		"answer":     func(s *Session) error { _, err := s.Answer("peer", later); return err },
 		"rank":       func(s *Session) error { return s.Rank(Ballots{}, later) },
 		"close":      func(s *Session) error { return s.Close(Conclusion{Author: "peer"}, later) },
@@ -109,7 +109,7 @@ func TestPendingListsParticipantsWithoutAResponse(t *testing.T) {
 	t.Parallel()
 	s := session("r")
 	for _, name := range []string{"b", "c"} {
-		if _, err := s.Join(speaker{name: name}, t0); err != nil {
+		if _, err := s.Join(&speaker{name: name}, t0); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -140,14 +140,14 @@ func TestACouncilHasAHundredParticipants(t *testing.T) {
 	t.Parallel()
 	s := session("r")
 	for i := len(s.Members); i < MaxMembers; i++ {
-		if fresh, err := s.Join(speaker{name: fmt.Sprint("p", i)}, t0); err != nil || !fresh {
+		if fresh, err := s.Join(&speaker{name: fmt.Sprint("p", i)}, t0); err != nil || !fresh {
 			t.Fatal(err)
 		}
 	}
-	_, err := s.Join(speaker{name: "one-more"}, t0)
+	_, err := s.Join(&speaker{name: "one-more"}, t0)
 	domaintest.Says(t, "one more", err, fault.Precondition,
 		"Council session is full: it has 100 participants. A read-only key or endpoint reads it without joining.")
-	if fresh, err := s.Join(speaker{name: "peer"}, t0); fresh || err != nil {
+	if fresh, err := s.Join(&speaker{name: "peer"}, t0); fresh || err != nil {
 		t.Errorf("a participant of a full council: %v, %v", fresh, err)
 	}
 }

@@ -14,6 +14,7 @@ type cursor struct {
 	seq, revision int64
 }
 
+// String returns the text of the cursor, which readCursor parses.
 func (c cursor) String() string {
 	return base64.RawURLEncoding.EncodeToString(fmt.Appendf(nil, "%d.%d.%s", c.seq, c.revision, c.session))
 }

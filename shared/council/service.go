@@ -124,9 +124,11 @@ func (s *Service) read(ctx context.Context, c identity.Caller, who speaker, id s
 	if err := l.session.mayContinue(who); err != nil {
 		return nil, err
 	}
-	if l.session.member(who.name) == nil || !l.seen {
+	m := l.session.member(who.name)
+	if m == nil || !l.seen {
 		return s.enter(ctx, c, who, id, cur, false)
 	}
+	l.agent.name = m.Name
 	l.part.See(l.session, who.verified, l.upTo(), now)
 	return l, t.Update(ctx, func(_ context.Context, tx *store.Tx) error {
 		participants.Under(l.session.ID).Put(tx, who.id(), l.part)
@@ -151,7 +153,7 @@ func (s *Service) enter(
 		if v == nil || v.Status == Closed {
 			return nil
 		}
-		fresh, err := v.Join(who, now)
+		fresh, err := v.Join(&l.agent, now)
 		if err != nil {
 			return err
 		}
@@ -161,7 +163,7 @@ func (s *Service) enter(
 		if fresh || explicit {
 			seats.Put(tx, who.id(), seat{v.ID})
 		}
-		l.part.AgentName, l.seen = who.name, true
+		l.part.AgentName, l.seen = l.agent.name, true
 		l.part.See(v, who.verified, l.upTo(), now)
 		participants.Under(v.ID).Put(tx, who.id(), l.part)
 		return nil
@@ -193,21 +195,23 @@ func (s *Service) wait(ctx context.Context, c identity.Caller, l *snapshot, d ti
 	return changed, err
 }
 
-// admit joins the speaker of a response or a ranking. The caller runs write after its last read and its last
-// change of v.
-func admit(tx *store.Tx, v *Session, who speaker, now time.Time) (write func(), err error) {
+// admit joins the speaker of a response or a ranking, as [Session.Join]. The caller runs write after its last read
+// and its last change of v.
+func admit(tx *store.Tx, v *Session, who *speaker, now time.Time) (write func(), err error) {
 	fresh, err := v.Join(who, now)
 	if err != nil {
 		return nil, err
 	}
 	return func() {
 		councils.Put(tx, v.ID, *v)
-		if !fresh {
+		if !fresh && v.hasRecord(*who) {
 			participants.Under(v.ID).
 				Patch(tx, who.id(), store.Set("last_seen", now), store.Set("verified", who.verified))
 			return
 		}
-		seats.Put(tx, who.id(), seat{v.ID})
+		if fresh {
+			seats.Put(tx, who.id(), seat{v.ID})
+		}
 		participants.Under(v.ID).
 			Put(tx, who.id(), Participant{AgentName: who.name, Verified: who.verified, LastSeen: now})
 	}, nil
@@ -231,7 +235,7 @@ func (s *Service) Send(ctx context.Context, c identity.Caller, in SendInput) (Se
 			if v == nil {
 				return SendOutput{}, errNone()
 			}
-			write, err := admit(tx, v, who, now)
+			write, err := admit(tx, v, &who, now)
 			if err != nil {
 				return SendOutput{}, err
 			}
@@ -271,8 +275,13 @@ func (s *Service) Close(ctx context.Context, c identity.Caller, in CloseInput) (
 		if v == nil {
 			return errNone()
 		}
-		if err := mayClose(ctx, tx, v, who, now); err != nil {
-			return err
+		if m := v.member(who.name); m != nil {
+			who.name = m.Name
+		}
+		if v.Status == Active {
+			if err := mayClose(ctx, tx, v, who, now); err != nil {
+				return err
+			}
 		}
 		end := Conclusion{Author: who.name, Verified: who.verified, Content: in.Conclusion, CreatedAt: now}
 		if err := v.Close(end, now); err != nil {
@@ -340,7 +349,7 @@ func (s *Service) Rank(ctx context.Context, c identity.Caller, in RankInput) (ou
 		if v == nil {
 			return errNone()
 		}
-		write, err := admit(tx, v, who, now)
+		write, err := admit(tx, v, &who, now)
 		if err != nil {
 			return err
 		}
@@ -374,7 +383,7 @@ func checkRanked(found []Feedback, ranking []string, agent string) error {
 		switch {
 		case f.ID == "":
 			wrong = append(wrong, unknownResponse(i, ranking[i]))
-		case f.Author == agent:
+		case identity.Same(f.Author, agent):
 			const message = "is your own response; rank those of the others"
 			wrong = append(wrong, fault.Problem{Path: rankingPath(i), Message: message})
 		}

@@ -3,10 +3,12 @@ package council
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"parley.internal/shared/domain"
 	"parley.internal/shared/fault"
+	"parley.internal/shared/identity"
 	"parley.internal/shared/store"
 )
 
@@ -62,16 +64,18 @@ func abandon(ctx context.Context, t *store.Tenant, id string, now time.Time) err
 	})
 }
 
-// purge deletes a council that is gone. It deletes the responses in batches and the session last, so that the
+// purge deletes a council that is gone. It deletes the documents below it in batches and the session last, so that the
 // next sweep finds a council whose deletion was interrupted.
 func purge(ctx context.Context, t *store.Tenant, id string, now time.Time) error {
-	for {
-		n, err := responses.Under(id).DeleteWhere(ctx, t, store.Query{Limit: purgeBatch})
-		if err != nil {
-			return err
-		}
-		if n < purgeBatch {
-			break
+	below := []func(context.Context, *store.Tenant, store.Query) (int, error){
+		responses.Under(id).DeleteWhere, participants.Under(id).DeleteWhere,
+	}
+	for _, remove := range below {
+		for n := purgeBatch; n == purgeBatch; {
+			var err error
+			if n, err = remove(ctx, t, store.Query{Limit: purgeBatch}); err != nil {
+				return err
+			}
 		}
 	}
 	return t.Update(ctx, func(ctx context.Context, tx *store.Tx) error {
@@ -82,18 +86,27 @@ func purge(ctx context.Context, t *store.Tenant, id string, now time.Time) error
 		if err != nil {
 			return err
 		}
-		held := make([]seat, len(v.Members))
-		fetches := make([]*store.Fetch, len(v.Members))
-		for i, m := range v.Members {
-			fetches[i] = seats.Fetch(agentID(m.Name, m.Owner), &held[i])
+		var agents []string
+		for _, m := range v.Members {
+			agents = append(agents, agentID(m.Name, m.Owner))
+			// Its seat may be from before names were folded.
+			if m.Owner == (identity.Owner{}) && identity.ValidName(m.Name) {
+				agents = append(agents, m.Name)
+			}
+		}
+		slices.Sort(agents)
+		agents = slices.Compact(agents)
+		held := make([]seat, len(agents))
+		fetches := make([]*store.Fetch, len(agents))
+		for i, agent := range agents {
+			fetches[i] = seats.Fetch(agent, &held[i])
 		}
 		if err := store.Load(ctx, tx, fetches...); err != nil {
 			return err
 		}
-		for i, m := range v.Members {
-			participants.Under(id).Delete(tx, agentID(m.Name, m.Owner))
+		for i, agent := range agents {
 			if held[i].SessionID == id {
-				seats.Delete(tx, agentID(m.Name, m.Owner))
+				seats.Delete(tx, agent)
 			}
 		}
 		requests.Delete(tx, id)

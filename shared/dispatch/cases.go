@@ -8,6 +8,12 @@ import (
 	"parley.internal/shared/op"
 )
 
+// The rights of operations that belong to nobody, and of those on a task that has a claimant or a target.
+var (
+	anyones  = op.Rights{Program: op.May, Unbound: op.May, Human: op.May}
+	claimers = op.Rights{Program: op.MayNot, Unbound: op.MayNot, Human: op.May}
+)
+
 // The initial steps of the cases.
 var (
 	someTask = []op.Step{{Op: "create_task", In: op.In{"title": "t", "target": "alpha"}, Save: "taskId as task"}}
@@ -15,8 +21,18 @@ var (
 		someTask,
 		op.Step{Op: "claim_task", In: op.In{"taskId": "$task", "sessionId": "alpha.1"}, Save: "claimToken as token"},
 	)
-	// betas creates a task that only the program beta may claim.
-	betas = []op.Step{{Op: "create_task", In: op.In{"title": "t", "target": "beta"}, Save: "taskId as task"}}
+	// betas creates a task that only the program beta may claim, and underway one that beta works on.
+	betas    = []op.Step{{Op: "create_task", In: op.In{"title": "t", "target": "beta"}, Save: "taskId as task"}}
+	underway = op.After(betas, op.Step{Op: "claim_task", As: "beta", In: op.In{"taskId": "$task"}})
+	// cancelled is such a task after its cancellation, twice one that alpha claimed for the second time, and unbounds one
+	// that an unbound key claimed.
+	cancelled = op.After(underway, op.Step{Op: "update_task", In: op.In{"taskId": "$task", "status": "derezzed"}})
+	twice     = op.After(claimed, op.Step{Op: "release_task", In: op.In{"taskId": "$task"}},
+		op.Step{Op: "claim_task", In: op.In{"taskId": "$task", "sessionId": "alpha.2"}, Save: "claimToken as second"})
+	unbounds = []op.Step{
+		{Op: "create_task", In: op.In{"title": "t", "target": "any"}, Save: "taskId as task"},
+		{Op: "claim_task", As: op.Unbound, In: op.In{"taskId": "$task"}, Save: "claimToken as token"},
+	}
 	// alerted sends the human an alert, which is no work.
 	alerted = []op.Step{{Op: "send_alert", In: op.In{"message": "the build is red"}, Save: "alertId as task"}}
 	// page saves the cursor to the second of two tasks.
@@ -28,7 +44,7 @@ var (
 
 func createCases() op.Cases {
 	once := op.In{"title": "once", "target": "beta", "idempotencyKey": "k"}
-	return op.Cases{RPCs: 1, Examples: []op.Example{
+	return op.Cases{RPCs: 1, Rights: anyones, Examples: []op.Example{
 		{In: op.In{"title": "Review the parser", "target": "beta"}},
 		{
 			Name: "with everything",
@@ -51,6 +67,14 @@ func createCases() op.Cases {
 		{
 			Name:  "as another program",
 			In:    op.In{"title": "not mine", "target": "beta", "source": "beta"},
+			Fault: fault.Forbidden,
+			RPCs:  op.NoRPCs,
+		},
+		{
+			Name:  "under the name of a program, with a key that is bound to none",
+			Given: someTask, // so that the program has a key
+			As:    op.Unbound,
+			In:    op.In{"title": "not mine", "target": "beta", "source": "Alpha"},
 			Fault: fault.Forbidden,
 			RPCs:  op.NoRPCs,
 		},
@@ -118,8 +142,13 @@ func createCases() op.Cases {
 }
 
 func listCases() op.Cases {
-	return op.Cases{RPCs: 1, Examples: []op.Example{
-		{},
+	rights := op.Rights{Program: op.OwnOnly, Unbound: op.OwnOnly, Human: op.May}
+	return op.Cases{RPCs: 1, Rights: rights, Examples: []op.Example{
+		{Given: someTask},
+		{Name: "where there are none"},
+		{Name: "of everybody, by the human", Given: op.After(someTask, betas...), As: op.Human},
+		{Name: "of nobody in particular, with a key that is bound to no program", Given: someTask, As: op.Unbound},
+		{Name: "of a program in capitals", Given: betas, In: op.In{"target": "BETA", "source": "ALPHA"}},
 		{Name: "of a program", Given: someTask, In: op.In{"target": "alpha", "status": "all", "limit": 50}},
 		{Name: "without instructions", Given: betas,
 			In: op.In{"target": "beta", "includeInstructions": false, "status": "all", "type": "task", "source": "alpha"}},
@@ -143,7 +172,7 @@ func listCases() op.Cases {
 }
 
 func getCases() op.Cases {
-	return op.Cases{Owned: []string{"taskId"}, Examples: []op.Example{
+	return op.Cases{Rights: anyones, Owned: []string{"taskId"}, Examples: []op.Example{
 		{Given: someTask, In: op.In{"taskId": "$task"}},
 		{Name: "of a claimed task", Given: claimed, In: op.In{"taskId": "$task"}},
 		{Name: "of an alert", Given: alerted, In: op.In{"taskId": "$task"}},
@@ -156,7 +185,7 @@ func getCases() op.Cases {
 }
 
 func claimCases() op.Cases {
-	return op.Cases{Owned: []string{"taskId"}, Examples: []op.Example{
+	return op.Cases{Rights: claimers, Owned: []string{"taskId"}, Examples: []op.Example{
 		{Given: someTask, In: op.In{"taskId": "$task", "sessionId": "alpha.1", "leaseSeconds": 60}},
 		{Name: "again by the same session", Given: claimed, In: op.In{"taskId": "$task", "sessionId": "alpha.1"}},
 		{
@@ -166,6 +195,9 @@ func claimCases() op.Cases {
 			Fault: fault.Precondition,
 		},
 		{Name: "of another program's task", Given: betas, In: op.In{"taskId": "$task"}, Fault: fault.Forbidden},
+		{Name: "of a program's task, with a key that is bound to none", Given: someTask, As: op.Unbound,
+			In: op.In{"taskId": "$task"}, Fault: fault.Forbidden},
+		{Name: "of a cancelled task", Given: cancelled, As: "beta", In: op.In{"taskId": "$task"}, Fault: fault.Precondition},
 		{Name: "of an alert", Given: alerted, In: op.In{"taskId": "$task"}, Fault: fault.Precondition},
 		{Name: "of a task that is nowhere", In: op.In{"taskId": "nobody-made-this"}, Fault: fault.NotFound},
 	}, Refused: []op.Refusal{
@@ -186,9 +218,15 @@ func claimCases() op.Cases {
 }
 
 func renewCases() op.Cases {
-	return op.Cases{Owned: []string{"taskId"}, Examples: []op.Example{
+	return op.Cases{Rights: claimers, Owned: []string{"taskId"}, Examples: []op.Example{
 		{Given: claimed, In: op.In{"taskId": "$task", "claimToken": "$token", "leaseSeconds": 120}},
+		{Name: "without a token", Given: claimed, In: op.In{"taskId": "$task"}},
+		{Name: "by the session of the claim", Given: twice, In: op.In{"taskId": "$task", "sessionId": "alpha.2"}},
+		{Name: "without a token, of a second claim", Given: twice, In: op.In{"taskId": "$task"}, Fault: fault.Precondition},
 		{Name: "with another's token", Given: claimed, In: op.In{"taskId": "$task", "claimToken": 77}, Fault: fault.Precondition},
+		{Name: "of another program's claim", Given: claimed, As: "beta", In: op.In{"taskId": "$task", "claimToken": "$token"},
+			Fault: fault.Forbidden},
+		{Name: "of a cancelled task", Given: cancelled, As: "beta", In: op.In{"taskId": "$task"}, Fault: fault.Precondition},
 		{
 			Name:  "after the lease",
 			Given: claimed,
@@ -198,14 +236,21 @@ func renewCases() op.Cases {
 		},
 	}, Refused: []op.Refusal{
 		{Name: "an id with a space", In: `{"taskId":"a b","claimToken":1}`, Path: "taskId", Words: "must match ^[A-Za-z0-9]"},
-		{Name: "no token", Given: claimed, In: `{"taskId":"$task"}`, Path: "claimToken", Words: "is required"},
+		{Name: "no token, with a key that is bound to no program", Given: unbounds, As: op.Unbound, In: `{"taskId":"$task"}`,
+			Path: "claimToken", Words: "is required"},
 	}}
 }
 
 func releaseCases() op.Cases {
-	return op.Cases{Owned: []string{"taskId"}, Examples: []op.Example{
+	return op.Cases{Rights: claimers, Owned: []string{"taskId"}, Examples: []op.Example{
 		{Given: claimed, In: op.In{"taskId": "$task", "claimToken": "$token", "reason": "tired"}},
+		{Name: "without a token", Given: claimed, In: op.In{"taskId": "$task"}},
+		{Name: "by the session of the claim", Given: twice, In: op.In{"taskId": "$task", "sessionId": "alpha.2"}},
+		{Name: "by an earlier session", Given: twice, In: op.In{"taskId": "$task", "sessionId": "alpha.1"},
+			Fault: fault.Precondition},
 		{Name: "with another's token", Given: claimed, In: op.In{"taskId": "$task", "claimToken": 77}, Fault: fault.Precondition},
+		{Name: "of another program's claim", Given: claimed, As: "beta", In: op.In{"taskId": "$task", "claimToken": "$token"},
+			Fault: fault.Forbidden},
 		{
 			Name:  "twice",
 			Given: op.After(claimed, op.Step{Op: "release_task", In: op.In{"taskId": "$task", "claimToken": "$token"}}),
@@ -232,9 +277,18 @@ func completeCases() op.Cases {
 		"tokens_out": 20,
 		"cost_usd":   0.01,
 	}
-	return op.Cases{Owned: []string{"taskId"}, Examples: []op.Example{
+	return op.Cases{Rights: claimers, Owned: []string{"taskId"}, Examples: []op.Example{
 		{Given: claimed, In: report},
 		{Name: "without a token", Given: claimed, In: op.In{"taskId": "$task"}},
+		{Name: "without a token, of a second claim", Given: twice, In: op.In{"taskId": "$task"}, Fault: fault.Precondition},
+		{Name: "by the session of the claim", Given: twice, In: op.In{"taskId": "$task", "sessionId": "alpha.2"}},
+		{Name: "of a claim of a key that is bound to no program", Given: unbounds, As: op.Unbound,
+			In: op.In{"taskId": "$task", "claimToken": "$token"}},
+		{Name: "of another program's claim", Given: claimed, As: "beta", In: report, Fault: fault.Forbidden},
+		{Name: "of another's claim, with a key that is bound to no program", Given: claimed, As: op.Unbound, In: report,
+			Fault: fault.Forbidden},
+		{Name: "of another's claim, by the human", Given: claimed, As: op.Human, In: op.In{"taskId": "$task"}},
+		{Name: "of a cancelled task", Given: cancelled, As: "beta", In: op.In{"taskId": "$task"}, Fault: fault.Precondition},
 		{Name: "twice", Given: op.After(claimed, op.Step{Op: "complete_task", In: report}), In: report},
 		{
 			Name: "with the token of an earlier claim",
@@ -270,7 +324,7 @@ func completeCases() op.Cases {
 }
 
 func updateCases() op.Cases {
-	return op.Cases{Owned: []string{"taskId"}, Examples: []op.Example{
+	return op.Cases{Rights: claimers, Owned: []string{"taskId"}, Examples: []op.Example{
 		{Given: claimed, In: op.In{"taskId": "$task", "note": "I <saw> it"}},
 		{
 			Name:  "to blocked",
@@ -284,6 +338,15 @@ func updateCases() op.Cases {
 			In:    op.In{"taskId": "$task", "status": "created"},
 		},
 		{Name: "to derezzed", Given: someTask, In: op.In{"taskId": "$task", "status": "derezzed"}},
+		{Name: "to derezzed, while another works on it", Given: underway, In: op.In{"taskId": "$task", "status": "derezzed"}},
+		{Name: "to derezzed, by its claimant", Given: underway, As: "beta", In: op.In{"taskId": "$task", "status": "derezzed"},
+			Fault: fault.Forbidden},
+		{Name: "of another program's claim", Given: claimed, As: "beta",
+			In: op.In{"taskId": "$task", "note": "n", "claimToken": "$token"}, Fault: fault.Forbidden},
+		{Name: "of a task for another program", Given: someTask, As: "beta", In: op.In{"taskId": "$task", "status": "failed"},
+			Fault: fault.Forbidden},
+		{Name: "of a cancelled task", Given: cancelled, As: "beta", In: op.In{"taskId": "$task", "note": "n"},
+			Fault: fault.Precondition},
 		{
 			Name:  "past its lifecycle",
 			Given: someTask,

@@ -9,17 +9,14 @@ import (
 )
 
 // change applies an update_task; free reports whether the task has lost its holder by it. A claimed task may be changed
-// by its holder, and cancelled by its creator. A task without a holder may be changed by its creator, its target and its
-// fallbacks. A human may always.
+// by its holder, and cancelled by its creator. One that ended may be changed by its creator and its last holder, and one
+// that nobody claimed by its creator and by all that may claim it. A human may always.
 func change(t *task.Task, c identity.Caller, in UpdateInput, now time.Time) (free bool, err error) {
 	if t.Type == task.Story || t.Type == task.Sprint {
 		return false, fault.New(fault.Precondition, "a %s is changed with update_sprint_story and complete_sprint", t.Type)
 	}
 	if err := mayChange(t, c, in); err != nil {
 		return false, err
-	}
-	if in.Status == task.Derezzed && t.CancelledBy == "" {
-		t.CancelledBy = c.Actor()
 	}
 	if in.Note != "" {
 		t.Note, t.NotedAt = in.Note, now
@@ -43,11 +40,14 @@ func change(t *task.Task, c identity.Caller, in UpdateInput, now time.Time) (fre
 			t.EndedBy = ""
 		}
 		t.Unclaim()
-	case in.Status == task.Derezzed:
+	case in.Status == task.Derezzed && t.Status.Ended(): // filed away
 		ended := t.CompletedAt
 		if t.End(in.Status, now); !ended.IsZero() {
 			t.CompletedAt = ended
 		}
+	case in.Status == task.Derezzed:
+		t.End(in.Status, now)
+		t.CancelledBy = c.Actor()
 	case in.Status.Ended():
 		t.End(in.Status, now)
 		t.Outcome, t.EndedBy = in.Status, c.Actor()
@@ -68,11 +68,14 @@ func mayChange(t *task.Task, c identity.Caller, in UpdateInput) error {
 		}
 		return nil
 	}
-	if t.ClaimedBy != "" && !t.Status.Ended() {
+	claimed := t.ClaimedBy != ""
+	switch {
+	case claimed && !t.Status.Ended():
 		return t.Held(c, task.Fence{Token: in.ClaimToken, SessionID: in.SessionID})
-	}
-	if owner.Is(c) || t.ClaimedBy != "" && identity.Same(t.ClaimedBy, c.Actor()) || mayClaim(t, c) == nil {
+	case owner.Is(c), !claimed && mayClaim(t, c) == nil:
 		return nil
+	case claimed && identity.Same(t.ClaimedBy, c.Actor()):
+		return t.Cancelled()
 	}
 	return fault.New(fault.Forbidden, "the task is from %s for %q; %s", owner, t.Target, c)
 }

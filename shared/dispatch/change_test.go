@@ -12,115 +12,87 @@ import (
 
 func TestAnUpdateFollowsTheLifecycle(t *testing.T) {
 	t.Parallel()
-	person := identity.Caller{User: "u", KeyID: "human", Kind: identity.Human}
+	const no, unmet, derezzed = fault.Forbidden, fault.Precondition, task.Derezzed
 	held := func(s task.Status) task.Task {
-		return task.Task{
-			Type:       task.Work,
-			Source:     "alpha",
-			Target:     "beta",
-			Status:     s,
-			ClaimedBy:  "beta",
-			ClaimToken: 3,
-			Attempts:   2,
-		}
+		return task.Task{Type: task.Work, Source: "alpha", Maker: alpha.Owner(), Target: "beta", Status: s, ClaimedBy: "beta",
+			SessionID: "beta.1", ClaimToken: 3, Attempts: 2}
 	}
 	free := func(s task.Status) task.Task {
-		return task.Task{
-			Type:     task.Work,
-			Source:   "alpha",
-			Target:   "beta",
-			Status:   s,
-			Attempts: 5,
-			Reason:   "why",
-			Outcome:  task.Failed,
-		}
+		return task.Task{Type: task.Work, Source: "alpha", Maker: alpha.Owner(), Target: "beta", Status: s, Attempts: 5,
+			Reason: "why", Outcome: task.Failed}
 	}
+	ended := func(s task.Status) task.Task {
+		t := held(s)
+		t.End(s, t0)
+		return t
+	}
+	active, gone := held(task.Active), held(task.Derezzed)
+	gone.CancelledBy = "alpha"
 	of := func(typ task.Type) task.Task {
-		return task.Task{Type: typ, Source: "alpha", Target: "user", Status: task.Created}
+		return task.Task{Type: typ, Source: "alpha", Maker: alpha.Owner(), Target: "user", Status: task.Created}
 	}
+	older := task.Task{Type: task.Work, Source: "alpha", Verified: true, Target: "beta", Status: task.Created}
+	unknown := task.Task{Type: task.Work, Source: "alpha", Target: "beta", Status: task.Created}
 	for name, c := range map[string]struct {
-		task  task.Task
-		by    identity.Caller
-		to    task.Status
-		token int64
-		free  bool
-		fault fault.Kind
+		task    task.Task
+		by      identity.Caller
+		to      task.Status
+		token   int64
+		session string
+		free    bool
+		fault   fault.Kind
 	}{
-		"its holder blocks it":              {task: held(task.Active), by: beta, to: task.Blocked},
-		"its holder goes on":                {task: held(task.Blocked), by: beta, to: task.Active},
-		"its holder is about to end it":     {task: held(task.Active), by: beta, to: task.Completing},
-		"its holder ends it":                {task: held(task.Completing), by: beta, to: task.Done, free: true},
-		"its holder fails it":               {task: held(task.Active), by: beta, to: task.Failed, free: true},
-		"its holder gives it back":          {task: held(task.Active), by: beta, to: task.Created, free: true},
-		"a token is as good as its program": {task: held(task.Active), by: alpha, to: task.Blocked, token: 3},
-		"another's without one": {
-			task:  held(task.Active),
-			by:    alpha,
-			to:    task.Blocked,
-			fault: fault.Precondition,
-		},
-		"with a stale one": {
-			task:  held(task.Active),
-			by:    beta,
-			to:    task.Blocked,
-			token: 2,
-			fault: fault.Precondition,
-		},
-		"a loose key without one":            {task: held(task.Active), by: loose, to: task.Blocked, fault: fault.Invalid},
-		"a human takes back what is blocked": {task: held(task.Blocked), by: person, to: task.Derezzed, free: true},
-		"but not what is worked on":          {task: held(task.Active), by: person, to: task.Created, fault: fault.Invalid},
-		"who asked for it cancels it":        {task: free(task.Created), by: alpha, to: task.Derezzed, free: true},
-		"who it is for refuses it":           {task: free(task.Created), by: beta, to: task.Failed, free: true},
-		"a third keeps off": {
-			task:  free(task.Created),
-			by:    gamma,
-			to:    task.Derezzed,
-			fault: fault.Forbidden,
-		},
-		"a failed one is queued again": {task: free(task.Failed), by: alpha, to: task.Created, free: true},
-		"only a claim makes it active": {
-			task:  free(task.Created),
-			by:    beta,
-			to:    task.Active,
-			fault: fault.Precondition,
-		},
-		"nobody holds what is blocked": {
-			task:  free(task.Blocked),
-			by:    beta,
-			to:    task.Active,
-			fault: fault.Precondition,
-		},
-		"what is done stays done": {
-			task:  free(task.Done),
-			by:    alpha,
-			to:    task.Created,
-			fault: fault.Precondition,
-		},
-		"done is filed away":                      {task: free(task.Done), by: alpha, to: task.Derezzed, free: true},
-		"a question is withdrawn by who asked it": {task: of(task.Question), by: alpha, to: task.Derezzed, free: true},
-		"and not answered so": {
-			task:  of(task.Question),
-			by:    person,
-			to:    task.Done,
-			fault: fault.Precondition,
-		},
-		"an alert is seen":       {task: of(task.Alert), by: person, to: task.Done, free: true},
-		"another's alert is not": {task: of(task.Alert), by: beta, to: task.Done, fault: fault.Forbidden},
-		"a story has tools of its own": {
-			task:  of(task.Story),
-			by:    alpha,
-			to:    task.Derezzed,
-			fault: fault.Precondition,
-		},
-		"a sprint has too": {
-			task:  of(task.Sprint),
-			by:    alpha,
-			to:    task.Derezzed,
-			fault: fault.Precondition,
-		},
+		"its holder blocks it":            {task: active, by: beta, to: task.Blocked, token: 3},
+		"its holder goes on":              {task: held(task.Blocked), by: beta, to: task.Active, token: 3},
+		"its holder is about to end it":   {task: active, by: beta, to: task.Completing, token: 3},
+		"its holder ends it":              {task: held(task.Completing), by: beta, to: task.Done, token: 3, free: true},
+		"its holder fails it":             {task: active, by: beta, to: task.Failed, token: 3, free: true},
+		"its holder gives it back":        {task: active, by: beta, to: task.Created, token: 3, free: true},
+		"its holder is named by session":  {task: active, by: beta, to: task.Blocked, session: "beta.1"},
+		"a review asks for changes":       {task: held(task.Completing), by: person, to: task.Active},
+		"its holder must name its claim":  {task: active, by: beta, to: task.Blocked, fault: unmet},
+		"a token is no permission":        {task: active, by: alpha, to: task.Blocked, token: 3, fault: no},
+		"nor for an unbound key":          {task: active, by: loose, to: task.Blocked, token: 3, fault: no},
+		"another's without one":           {task: active, by: alpha, to: task.Blocked, fault: no},
+		"with a stale one":                {task: active, by: beta, to: task.Blocked, token: 2, fault: unmet},
+		"an earlier session's":            {task: active, by: beta, to: task.Blocked, session: "beta.0", fault: unmet},
+		"a human cancels what is blocked": {task: held(task.Blocked), by: person, to: derezzed, free: true},
+		"a human takes back what is held": {task: active, by: person, to: task.Created, free: true},
+
+		"its creator cancels it":                        {task: free(task.Created), by: alpha, to: derezzed, free: true},
+		"its creator cancels running work":              {task: active, by: alpha, to: derezzed, free: true},
+		"and what is about to end":                      {task: held(task.Completing), by: alpha, to: derezzed, free: true},
+		"its holder does not cancel it":                 {task: active, by: beta, to: derezzed, token: 3, fault: no},
+		"nor does its target":                           {task: free(task.Created), by: beta, to: derezzed, fault: no},
+		"nor does a third":                              {task: free(task.Created), by: gamma, to: derezzed, fault: no},
+		"nor does an unbound key":                       {task: free(task.Created), by: loose, to: derezzed, fault: no},
+		"its target refuses it":                         {task: free(task.Created), by: beta, to: task.Failed, free: true},
+		"a third does not":                              {task: free(task.Created), by: gamma, to: task.Failed, fault: no},
+		"an older one is its source's":                  {task: older, by: alpha, to: derezzed, free: true},
+		"an older one's source is verified":             {task: unknown, by: alpha, to: derezzed, fault: no},
+		"an unverified older one is a human's":          {task: unknown, by: person, to: derezzed, free: true},
+		"a failed one is queued again":                  {task: free(task.Failed), by: alpha, to: task.Created, free: true},
+		"by its holder too":                             {task: ended(task.Failed), by: beta, to: task.Created, free: true},
+		"not by a third":                                {task: ended(task.Failed), by: gamma, to: task.Created, fault: no},
+		"its holder does not revive what was cancelled": {task: gone, by: beta, to: task.Active, token: 3, fault: unmet},
+
+		"only a claim makes it active": {task: free(task.Created), by: beta, to: task.Active, fault: unmet},
+		"nobody holds what is blocked": {task: free(task.Blocked), by: beta, to: task.Active, fault: unmet},
+		"what is done stays done":      {task: free(task.Done), by: alpha, to: task.Created, fault: unmet},
+		"done is filed away":           {task: free(task.Done), by: alpha, to: derezzed, free: true},
+		"by its creator alone":         {task: ended(task.Done), by: beta, to: derezzed, fault: no},
+
+		"a question is withdrawn by its asker": {task: of(task.Question), by: alpha, to: derezzed, free: true},
+		"and not by another":                   {task: of(task.Question), by: beta, to: derezzed, fault: no},
+		"and not answered so":                  {task: of(task.Question), by: person, to: task.Done, fault: unmet},
+		"an alert is seen":                     {task: of(task.Alert), by: person, to: task.Done, free: true},
+		"another's alert is not":               {task: of(task.Alert), by: beta, to: task.Done, fault: no},
+		"a story has tools of its own":         {task: of(task.Story), by: alpha, to: derezzed, fault: unmet},
+		"a sprint has too":                     {task: of(task.Sprint), by: alpha, to: derezzed, fault: unmet},
 	} {
 		before := c.task
-		free, err := change(&c.task, c.by, UpdateInput{Status: c.to, ClaimToken: c.token, Note: "n"}, t0)
+		in := UpdateInput{Status: c.to, ClaimToken: c.token, SessionID: c.session, Note: "n"}
+		free, err := change(&c.task, c.by, in, t0)
 		if c.fault != fault.Internal {
 			if !fault.Is(err, c.fault) || c.task.Status != before.Status {
 				t.Errorf("%s: %v, now %s", name, err, c.task.Status)
@@ -129,6 +101,13 @@ func TestAnUpdateFollowsTheLifecycle(t *testing.T) {
 		}
 		if err != nil || c.task.Status != c.to || free != c.free || c.task.Note != "n" || !c.task.NotedAt.Equal(t0) {
 			t.Errorf("%s: free %v, %v; %+v", name, free, err, c.task)
+		}
+		cancelled, by := c.to == task.Derezzed && !before.Status.Ended(), ""
+		if cancelled {
+			by = c.by.Actor()
+		}
+		if c.task.CancelledBy != by {
+			t.Errorf("%s: cancelled by %q, want %q", name, c.task.CancelledBy, by)
 		}
 		if ended := c.to.Ended(); ended != !c.task.PurgeAt.IsZero() || ended == c.task.CompletedAt.IsZero() {
 			t.Errorf("%s: completed %v, purged %v", name, c.task.CompletedAt, c.task.PurgeAt)

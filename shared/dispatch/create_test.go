@@ -104,7 +104,7 @@ func TestABoundKeyCreatesTasksAsItsProgramOnly(t *testing.T) {
 		if v := q.get(q.create(loose, CreateInput{Target: "beta", Source: "gamma"})); v.Source != "gamma" || v.Verified {
 			t.Errorf("an unbound key: %+v", v)
 		}
-		if got := q.list(alpha, ListInput{}); got != "do it do it" {
+		if got := q.list(beta, ListInput{}); got != "do it do it" {
 			t.Errorf("what was refused is there: %s", got)
 		}
 	})
@@ -134,7 +134,7 @@ func TestAnIdempotencyKeyCreatesATaskOnce(t *testing.T) {
 		in.Title = "y"
 		_, err = q.Create(t.Context(), alpha, in)
 		domaintest.Refused(t, "another input", err, fault.Precondition, `"k"`, "create_task")
-		if got := q.list(alpha, ListInput{}); got != "x" {
+		if got := q.list(beta, ListInput{}); got != "x" {
 			t.Errorf("there is %s", got)
 		}
 	})

@@ -23,14 +23,19 @@ func (q *queue) acts(c identity.Caller, id string, token int64) map[string]error
 func TestAStaleTokenIsRefused(t *testing.T) {
 	each(t, func(t *testing.T, q *queue) {
 		id := q.create(alpha, CreateInput{Target: "any"})
+		first := q.claim(gamma, id).ClaimToken
+		q.Pass(time.Hour)
 		old := q.claim(beta, id).ClaimToken
 		q.Pass(time.Hour)
 		held := q.claim(gamma, id)
-		if held.ClaimToken <= old || held.Attempts != 1 || held.ClaimedBy != "gamma" {
-			t.Fatalf("the second claim is %+v", held)
+		if held.ClaimToken <= old || held.Attempts != 2 || held.ClaimedBy != "gamma" {
+			t.Fatalf("the third claim is %+v", held)
+		}
+		for name, err := range q.acts(gamma, id, first) {
+			domaintest.Refused(t, name, err, fault.Precondition, "stale")
 		}
 		for name, err := range q.acts(beta, id, old) {
-			domaintest.Refused(t, name, err, fault.Precondition, "stale")
+			domaintest.Refused(t, name+" by the claimant before", err, fault.Forbidden, `"gamma"`)
 		}
 		for name, err := range q.acts(gamma, id, held.ClaimToken+1) {
 			domaintest.Refused(t, name+" ahead", err, fault.Precondition)
@@ -42,15 +47,14 @@ func TestAStaleTokenIsRefused(t *testing.T) {
 	})
 }
 
-func TestWithoutATokenOnlyTheClaimingProgramMayAct(t *testing.T) {
+func TestNobodyButTheClaimantMayActWhateverTokenItShows(t *testing.T) {
 	each(t, func(t *testing.T, q *queue) {
 		id, token := q.claimed()
-		for name, err := range q.acts(gamma, id, 0) {
-			domaintest.Refused(t, name+" by another", err, fault.Precondition, `"beta"`, "claimToken")
-		}
-		for name, err := range q.acts(loose, id, 0) {
-			if domaintest.Fields(err) != "claimToken" {
-				t.Errorf("%s by an unbound key: %v", name, err)
+		for _, c := range []identity.Caller{alpha, gamma, loose, drift} {
+			for _, shown := range []int64{0, token, token + 1} {
+				for name, err := range q.acts(c, id, shown) {
+					domaintest.Refused(t, name+" by "+c.Actor(), err, fault.Forbidden, `"beta"`, "its claimant or a human")
+				}
 			}
 		}
 		if v := q.get(id); v.Status != task.Active || v.ClaimedBy != "beta" {
@@ -59,7 +63,6 @@ func TestWithoutATokenOnlyTheClaimingProgramMayAct(t *testing.T) {
 		if out, err := q.Complete(t.Context(), beta, CompleteInput{TaskID: id}); err != nil || out.Status != task.Done {
 			t.Errorf("by the claiming program: %+v, %v", out, err)
 		}
-		_ = token
 	})
 }
 
@@ -72,6 +75,9 @@ func TestAnUnboundKeyNeedsTheTokenForItsOwnClaim(t *testing.T) {
 		}
 		if _, err := q.Complete(t.Context(), loose, CompleteInput{TaskID: id}); domaintest.Fields(err) != "claimToken" {
 			t.Errorf("without: %v", err)
+		}
+		for name, err := range q.acts(drift, id, out.ClaimToken) {
+			domaintest.Refused(t, name+" by another unbound key", err, fault.Forbidden, "key:0123456789ab", "key:ffffffffffff")
 		}
 		done, err := q.Complete(t.Context(), loose, CompleteInput{TaskID: id, ClaimToken: out.ClaimToken})
 		if err != nil || done.Status != task.Done {

@@ -40,7 +40,9 @@ func each(t *testing.T, test func(*testing.T, *queue)) {
 
 var (
 	alpha, beta, gamma = domaintest.Bound("u", "alpha"), domaintest.Bound("u", "beta"), domaintest.Bound("u", "gamma")
-	loose              = domaintest.Unbound("u")
+	loose, person      = domaintest.Unbound("u"), domaintest.Human("u")
+	// drift is another key that is bound to no program.
+	drift = identity.Caller{User: "u", KeyID: "ffffffffffffffff", Kind: identity.Agent}
 )
 
 // create creates a task for the target and returns its id.

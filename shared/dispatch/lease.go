@@ -23,15 +23,18 @@ func mayClaim(t *task.Task, c identity.Caller) error {
 	default:
 		return fault.New(fault.Precondition, "a %s is not claimed", t.Type)
 	}
-	if c.IsHuman() || t.Target == task.Any || mayServe(t.Target, c) || slices.ContainsFunc(t.Fallback,
-		func(name string) bool { return mayServe(name, c) }) {
+	if mayServe(t.Target, c) || slices.ContainsFunc(t.Fallback, func(name string) bool { return mayServe(name, c) }) {
 		return nil
 	}
 	return fault.New(fault.Forbidden, "the task is for %q; %s", t.Target, c)
 }
 
-// mayServe reports whether the caller may take work for a name: its own, or one that no key is bound to.
+// mayServe reports whether the caller may take work for a name: its own, task.Any, or one that no key is bound to. A
+// person may take all.
 func mayServe(name string, c identity.Caller) bool {
+	if c.IsHuman() || identity.Same(name, task.Any) {
+		return true
+	}
 	if c.Bound() {
 		return identity.Same(name, c.Program)
 	}
@@ -48,7 +51,7 @@ func claim(t *task.Task, lease task.Lease, c identity.Caller, sessionID string, 
 		t.GiveUp(now)
 	}
 	if t.Status == task.Active {
-		if sessionID != "" && t.SessionID == sessionID && t.ClaimedBy == c.Actor() {
+		if sessionID != "" && t.SessionID == sessionID && identity.Same(t.ClaimedBy, c.Actor()) {
 			return true, nil
 		}
 		return false, fault.New(
@@ -57,6 +60,9 @@ func claim(t *task.Task, lease task.Lease, c identity.Caller, sessionID string, 
 			t.ClaimedBy,
 			lease.LeaseUntil.Format(time.RFC3339),
 		)
+	}
+	if err := t.Cancelled(); err != nil {
+		return false, err
 	}
 	if t.Status != task.Created {
 		return false, fault.New(fault.Precondition, "the task is %s; only a created one can be claimed", t.Status)

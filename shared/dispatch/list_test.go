@@ -7,6 +7,7 @@ import (
 
 	"parley.internal/shared/domaintest"
 	"parley.internal/shared/fault"
+	"parley.internal/shared/identity"
 	"parley.internal/shared/task"
 )
 
@@ -48,13 +49,14 @@ func TestEveryCombinationOfFiltersWorks(t *testing.T) {
 			in   ListInput
 			want string
 		}{
-			{ListInput{}, "a-work a-dream g-work"},
-			{ListInput{Status: "all"}, "a-work a-dream g-work g-done"},
+			{ListInput{}, "a-work a-dream"},
+			{ListInput{Status: "all"}, "a-work a-dream g-done"},
 			{ListInput{Status: task.Done}, "g-done"},
 			{ListInput{Status: task.Active}, ""},
 			{ListInput{Type: task.Dream}, "a-dream"},
-			{ListInput{Source: "gamma"}, "g-work"},
-			{ListInput{Source: "gamma", Status: "all"}, "g-work g-done"},
+			{ListInput{Source: "gamma"}, ""},
+			{ListInput{Source: "gamma", Status: "all"}, "g-done"},
+			{ListInput{Target: "delta", Source: "gamma"}, "g-work"},
 			{ListInput{Target: "beta", Source: "gamma", Status: "all"}, "g-done"},
 			{ListInput{Target: "beta", Type: task.Work}, "a-work"},
 			{ListInput{Target: "beta", Type: task.Work, Status: "all"}, "a-work g-done"},
@@ -82,10 +84,24 @@ func TestATaskAppearsToItsTargetAndItsFallbacks(t *testing.T) {
 		}
 		for target, want := range map[string]string{
 			"beta": "beta any fallback both any-too", "gamma": "any fallback any-too", "delta": "any fallback delta any-too",
-			"epsilon": "any any-too", "any": "any any-too", "": "beta any fallback both delta any-too",
+			"epsilon": "any any-too", "any": "any any-too", "BETA": "beta any fallback both any-too",
 		} {
 			if got := q.list(alpha, ListInput{Target: target}); got != want {
 				t.Errorf("target %q: %s", target, got)
+			}
+		}
+		for name, c := range map[string]struct {
+			by   identity.Caller
+			want string
+		}{
+			"a program's own":       {beta, "beta any fallback both any-too"},
+			"a fallback's own":      {gamma, "any fallback any-too"},
+			"a program in capitals": {domaintest.Bound("u", "BETA"), "beta any fallback both any-too"},
+			"an unbound key's":      {loose, "any any-too"},
+			"all, for a human":      {person, "beta any fallback both delta any-too"},
+		} {
+			if got := q.list(c.by, ListInput{}); got != c.want {
+				t.Errorf("without a target, %s: %s", name, got)
 			}
 		}
 	})
@@ -106,8 +122,8 @@ func TestAlertsAppearOnlyInQueriesForTheirType(t *testing.T) {
 			in   ListInput
 			want string
 		}{
-			{ListInput{}, "question"}, {ListInput{Target: "user"}, "question"},
-			{ListInput{Status: "all", Type: "all"}, "question"},
+			{ListInput{}, ""}, {ListInput{Target: "user"}, "question"},
+			{ListInput{Status: "all", Type: "all"}, ""},
 			{ListInput{Source: "alpha"}, ""}, {ListInput{Type: task.Alert}, "alert"},
 			{ListInput{Type: task.Alert, Target: "user"}, "alert"},
 			{ListInput{Type: task.Alert, Status: "all"}, "alert"}, {ListInput{Type: task.Alert, Target: "beta"}, ""},
@@ -188,7 +204,7 @@ func TestABadCursorIsRefusedAtItsField(t *testing.T) {
 		}
 		for name, in := range map[string]ListInput{
 			"nonsense":          {Cursor: "nonsense"},
-			"of another filter": {Cursor: page.NextCursor, Target: "beta"},
+			"of another filter": {Cursor: page.NextCursor, Target: "gamma"},
 			"not base64":        {Cursor: "%%%"},
 		} {
 			if _, err := q.List(t.Context(), beta, in); domaintest.Fields(err) != "cursor" {

@@ -210,6 +210,15 @@ const toolset = "dispatch"
 // ServedByDefault makes its tools part of the default endpoint.
 func (*Service) ServedByDefault() bool { return true }
 
+// Guide returns the lines that lead an agent to its work.
+func (*Service) Guide() []op.Guide {
+	return []op.Guide{
+		{Line: "Work for you: %s.", Tools: []string{"get_tasks"}},
+		{Line: "Before you begin a task, claim it with %s; %s keeps it while you work, and %s with the claimToken ends it.",
+			Tools: []string{"claim_task", "renew_claim", "complete_task"}},
+	}
+}
+
 // Operations returns the operations of the toolset dispatch.
 func (s *Service) Operations() []op.Op {
 	const set = toolset

@@ -44,19 +44,27 @@ type Mail interface {
 	Notify(tx *store.Tx, id, program, text string, now time.Time)
 }
 
+// programs returns the programs of a user, none without a directory.
+func (s *Service) programs(ctx context.Context, user string) ([]string, error) {
+	if s.Directory == nil {
+		return nil, nil
+	}
+	return s.Directory.Programs(ctx, user)
+}
+
+// spell returns the first spelling of a name: that of the program, or of task.Any and task.User.
+func spell(programs []string, name string) string {
+	name, _ = identity.Among(append([]string{task.Any, task.User}, programs...), name)
+	return name
+}
+
 // warning returns a warning about targets that no program has, or an empty text.
-func (s *Service) warning(ctx context.Context, user string, targets ...string) (string, error) {
-	targets = slices.DeleteFunc(targets, func(name string) bool {
-		return identity.Same(name, task.Any) || identity.Same(name, task.User)
-	})
-	if s.Directory == nil || len(targets) == 0 {
-		return "", nil
+func (s *Service) warning(programs []string, targets ...string) string {
+	if s.Directory == nil {
+		return ""
 	}
-	programs, err := s.Directory.Programs(ctx, user)
-	if err != nil {
-		return "", err
-	}
-	return identity.Unknown(programs, "; the task waits until one claims it", targets...), nil
+	targets = slices.DeleteFunc(targets, func(name string) bool { return name == task.Any || name == task.User })
+	return identity.Unknown(programs, "; the task waits until one claims it", targets...)
 }
 
 // Create adds a task to the queue. A bound key that names another program as the source is Forbidden.
@@ -69,13 +77,17 @@ func (s *Service) Create(ctx context.Context, c identity.Caller, in CreateInput)
 	if in.Dream != nil && in.Type != task.Dream {
 		return out, fault.Field("dream", "is allowed with the type dream only")
 	}
-	warning, err := s.warning(ctx, c.User, append([]string{in.Target}, in.Fallback...)...)
+	programs, err := s.programs(ctx, c.User)
 	if err != nil {
 		return out, err
 	}
+	source, in.Target, in.Fallback = spell(programs, source), spell(programs, in.Target), slices.Clone(in.Fallback)
+	for i, name := range in.Fallback {
+		in.Fallback[i] = spell(programs, name)
+	}
 	now, id := s.Now(), s.NewID()
-	t := task.Task{Maker: c.Owner(),
-		Type: in.Type, Title: in.Title, Instructions: in.Instructions, Status: task.Created,
+	t := task.Task{
+		Maker: c.Owner(), Type: in.Type, Title: in.Title, Instructions: in.Instructions, Status: task.Created,
 		Priority: in.Priority, Action: in.Action, Source: source, Verified: verified,
 		Target: in.Target, Fallback: in.Fallback, ProjectID: in.ProjectID, ReplyTo: in.ReplyTo, ThreadID: in.ThreadID,
 		Provenance: in.Provenance, CreatedAt: now, Dream: in.Dream,
@@ -94,7 +106,7 @@ func (s *Service) Create(ctx context.Context, c identity.Caller, in CreateInput)
 			Target:    t.Target,
 			CreatedAt: now,
 			ExpiresAt: t.ExpiresAt,
-			Warning:   warning,
+			Warning:   s.warning(programs, append([]string{in.Target}, in.Fallback...)...),
 		}, nil
 	})
 }
@@ -125,6 +137,11 @@ func (s *Service) List(ctx context.Context, c identity.Caller, in ListInput) (Li
 		q.Where = append(q.Where, store.Eq("type", in.Type))
 	}
 	if in.Source != "" {
+		programs, err := s.programs(ctx, c.User)
+		if err != nil {
+			return ListOutput{}, err
+		}
+		in.Source = spell(programs, in.Source)
 		q.Where = append(q.Where, store.Eq("source", in.Source))
 	}
 	var out ListOutput

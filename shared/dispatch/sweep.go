@@ -3,9 +3,9 @@ package dispatch
 import (
 	"context"
 	"errors"
-	"parley.internal/shared/domain"
 	"time"
 
+	"parley.internal/shared/domain"
 	"parley.internal/shared/fault"
 	"parley.internal/shared/store"
 	"parley.internal/shared/task"

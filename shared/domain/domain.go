@@ -1,8 +1,8 @@
-// Package domain has the contracts between a domain and the application that runs it.
+// Package domain defines the interfaces between a domain and the application that runs it.
 //
-// A domain is a package with a Service. The application registers the service once, and finds its
-// offers by the interfaces below: a domain without work for a schedule has no Sweeps. The package
-// holds these contracts and nothing that acts on them.
+// A domain is a package with a Service. The application registers the service once and finds out by these interfaces
+// what the service provides; each of them is optional. The package contains the interfaces and their types, and no code
+// that uses them.
 package domain
 
 import (
@@ -13,42 +13,45 @@ import (
 	"parley.internal/shared/store"
 )
 
-// Collections is a domain with documents of its own. Defs is called on a service without a
-// store.
+// Collections is implemented by a domain that stores documents. Defs returns the definitions of its collections. It must
+// work on a service without a store.
 type Collections interface{ Defs() []*store.Def }
 
-// Operations is a domain that agents and people call. Its operations stand in the catalogue in
-// the order of the registrations.
+// Operations is implemented by a domain that agents and people call. The catalogue has the operations in the order in
+// which the domains are registered.
 type Operations interface{ Operations() []op.Op }
 
-// Defaults is a domain whose toolset is served where the caller chooses none.
+// Defaults is implemented by a domain that may be served to callers that choose no toolset. ServedByDefault reports
+// whether it is.
 type Defaults interface{ ServedByDefault() bool }
 
-// Sweeps is a domain with work that time makes.
+// Sweeps is implemented by a domain with periodic work.
 type Sweeps interface{ Sweeps() []Sweep }
 
-// Reactions is a domain that acts on changes of documents.
+// Reactions is implemented by a domain that acts on changes of documents.
 type Reactions interface{ Reactions() []Reaction }
 
-// Resources is a domain whose documents MCP clients list and read.
+// Resources is implemented by a domain whose documents MCP clients can list and read.
 type Resources interface{ Resources() []op.Resource }
 
-// Prompts is a domain that leads agents through its tools.
+// Prompts is implemented by a domain with MCP prompts, which guide an agent through its tools.
 type Prompts interface{ Prompts() []op.Prompt }
+
+// Guide is a domain with lines in the instructions that an MCP client gives its model.
+type Guide interface{ Guide() []op.Guide }
 
 // Sweep is one step of a scheduled sweep.
 type Sweep struct {
-	// Schedule is the name of the sweep that it is a step of: [Sessions], [Tasks], [Relay] or
-	// [Ledger].
+	// Schedule is the sweep that runs the step: [Sessions], [Tasks], [Relay] or [Ledger].
 	Schedule string
-	// Name tells the step in reports.
+	// Name is the name of the step in reports.
 	Name string
-	// Run handles at most limit documents and returns their number: fewer mean that none is
-	// left. It may be ended at any point, and is then run again.
+	// Run handles at most limit documents and returns their number. A number below limit means that none is left. It
+	// may be interrupted at any point, and the next run must then complete its work.
 	Run func(ctx context.Context, a *store.Admin, limit int) (int, error)
 }
 
-// The schedules. Each is a Cloud Function, and a ticker on a laptop.
+// The schedules. Each is a Cloud Function, and a ticker in a server with the embedded store.
 const (
 	Sessions = "sessions"
 	Tasks    = "tasks"
@@ -56,19 +59,19 @@ const (
 	Ledger   = "ledger"
 )
 
-// Reaction is what follows from a change of a document. It may be given the same event more than
-// once, also at once: it acts on it once.
+// Reaction is the work of a domain after a change of a document.
 type Reaction struct {
-	// Name is the reaction's in logs and deployments.
+	// Name is the name of the reaction in logs and deployments.
 	Name string
-	// Collection and Kind are the changes that it is for.
+	// Collection and Kind select the changes.
 	Collection string
 	Kind       store.EventKind
 	// MaxAge is the greatest age of an event; an older one is dropped.
 	MaxAge time.Duration
-	// Concerns says whether the reaction acts on such a change. It must be quick: it is asked of
-	// every write to the collection, before the commit.
+	// Concerns reports whether the reaction needs the event of a change. It is called before the commit of every write
+	// to the collection, so it must return quickly.
 	Concerns func(kind store.EventKind, before, after store.Fields) bool
-	// Run acts on an event. A fault says whether the event should come again.
+	// Run acts on an event. An event may be delivered more than once, also concurrently, and must take effect once. The
+	// kind of the returned fault determines whether the event is delivered again.
 	Run func(context.Context, store.Event) error
 }

@@ -86,7 +86,9 @@ func TestAPeekShowsTheDreamsThatWait(t *testing.T) {
 		}{
 			"of the key's program":  {beta, dream.PeekInput{}, "mine anyone's fallback low"},
 			"of a program by name":  {loose, dream.PeekInput{Target: "gamma"}, "anyone's fallback another's"},
-			"of everyone":           {loose, dream.PeekInput{}, "mine anyone's fallback another's low"},
+			"of a name in capitals": {beta, dream.PeekInput{Target: "GAMMA"}, "anyone's fallback another's"},
+			"of nobody's key":       {loose, dream.PeekInput{}, "anyone's"},
+			"of everyone":           {domaintest.Human("u"), dream.PeekInput{}, "mine anyone's fallback another's low"},
 			"the first":             {beta, dream.PeekInput{Limit: 1}, "mine"},
 			"of another user: none": {domaintest.Bound("v", "beta"), dream.PeekInput{}, ""},
 		} {

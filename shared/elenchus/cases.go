@@ -5,6 +5,12 @@ import (
 	"parley.internal/shared/op"
 )
 
+// The rights where all callers of a user may do the same, and those to what is a program's.
+var (
+	anybody = op.Rights{Program: op.May, Unbound: op.May, Human: op.May}
+	owners  = op.Rights{Program: op.MayNot, Unbound: op.MayNot, Human: op.May}
+)
+
 // The steps that set up the cases of verifications.
 var (
 	// started has one file, which imports another that is missing.
@@ -18,6 +24,13 @@ var (
 				op.In{"id": "COR-1", "severity": "LOW", "summary": "s"}}}})
 	rebutted = op.After(raised, op.Step{Op: "elenchus_submit_round",
 		In: op.In{"sessionId": "$session", "role": "critic", "output": "it stands"}})
+	// shared has a round of beta as the verifier and one of gamma as the critic.
+	shared = op.After(started,
+		op.Step{Op: "elenchus_submit_round", As: "beta",
+			In: op.In{"sessionId": "$session", "role": "verifier", "output": "it leaks",
+				"issuesRaised": []any{op.In{"id": "SEC-1", "severity": "CRITICAL", "summary": "s"}}}},
+		op.Step{Op: "elenchus_submit_round", As: "gamma",
+			In: op.In{"sessionId": "$session", "role": "critic", "output": "it does not"}})
 	ended = op.After(started,
 		op.Step{Op: "elenchus_end_session", In: op.In{"sessionId": "$session", "verdict": "PASS"}})
 )
@@ -27,7 +40,7 @@ const unknownID = "nobody-made-this"
 func startCases() op.Cases {
 	once := op.In{"target": "src/a.ts", "requirements": "r", "workingDir": "/w", "idempotencyKey": "k",
 		"files": []any{op.In{"path": "src/a.ts", "content": "import './b'"}}}
-	return op.Cases{Examples: []op.Example{
+	return op.Cases{RPCs: 1, Rights: anybody, Examples: []op.Example{
 		{
 			In: op.In{
 				"target":       "src/login.ts",
@@ -40,7 +53,7 @@ func startCases() op.Cases {
 			Name: "without files",
 			In:   op.In{"target": "src/a.ts", "requirements": "r", "workingDir": "/w", "maxRounds": 4},
 		},
-		{Name: "with an idempotency key", In: once},
+		{Name: "with an idempotency key", In: once, RPCs: 2, Over: "the key is read"},
 		{Name: "again with the same key", Given: []op.Step{{Op: "elenchus_start_session", In: once}}, In: once},
 	}, Refused: []op.Refusal{
 		{
@@ -53,7 +66,7 @@ func startCases() op.Cases {
 }
 
 func contextCases() op.Cases {
-	return op.Cases{Owned: []string{"sessionId"}, Examples: []op.Example{
+	return op.Cases{RPCs: 2, Rights: anybody, Owned: []string{"sessionId"}, Examples: []op.Example{
 		{Given: started, In: op.In{"sessionId": "$session"}},
 		{Name: "with a file", Given: started, In: op.In{"sessionId": "$session", "path": "src/a.ts"}},
 		{Name: "with an unknown file", Given: started, In: op.In{"sessionId": "$session", "path": "nowhere.ts"},
@@ -67,9 +80,9 @@ func contextCases() op.Cases {
 func roundCases() op.Cases {
 	once := op.In{"sessionId": "$session", "role": "verifier", "output": "a.ts:1", "idempotencyKey": "k",
 		"issuesRaised": []any{op.In{"id": "SEC-1", "severity": "HIGH", "summary": "s"}}}
-	return op.Cases{Owned: []string{"sessionId"}, Examples: []op.Example{
+	return op.Cases{Rights: owners, Owned: []string{"sessionId"}, Examples: []op.Example{
 		{
-			Given: started,
+			Given: rebutted,
 			In: op.In{"sessionId": "$session", "role": "verifier", "output": "src/b.ts:1 logs the password.",
 				"issuesRaised": []any{op.In{"id": "SEC-1", "severity": "CRITICAL", "summary": "the password is logged",
 					"location": "src/b.ts:1"}}},
@@ -92,6 +105,32 @@ func roundCases() op.Cases {
 			Given: op.After(started, op.Step{Op: "elenchus_submit_round", In: once}),
 			In:    once,
 		},
+		{
+			Name:  "the first, by another program",
+			Given: started,
+			As:    "beta",
+			In:    op.In{"sessionId": "$session", "role": "verifier", "output": "it leaks"},
+		},
+		{
+			Name:  "by the role's program",
+			Given: shared,
+			As:    "beta",
+			In:    op.In{"sessionId": "$session", "role": "verifier", "output": "it does"},
+		},
+		{
+			Name:  "by the other role's program",
+			Given: shared,
+			As:    "gamma",
+			In:    op.In{"sessionId": "$session", "role": "verifier", "output": "it does not"},
+			Fault: fault.Forbidden,
+		},
+		{
+			Name:  "by an unbound key",
+			Given: rebutted,
+			As:    op.Unbound,
+			In:    op.In{"sessionId": "$session", "role": "verifier", "output": "it does not"},
+			Fault: fault.Forbidden,
+		},
 		{Name: "out of turn", Given: started, In: op.In{"sessionId": "$session", "role": "critic", "output": "o"},
 			Fault: fault.Precondition},
 		{Name: "after the end", Given: ended, In: op.In{"sessionId": "$session", "role": "verifier", "output": "o"},
@@ -109,8 +148,18 @@ func roundCases() op.Cases {
 
 func addCases() op.Cases {
 	files := []any{op.In{"path": "src/b.ts", "content": "export {}"}}
-	return op.Cases{Owned: []string{"sessionId"}, Examples: []op.Example{
-		{Given: started, In: op.In{"sessionId": "$session", "files": files}},
+	return op.Cases{Rights: owners, Owned: []string{"sessionId"}, Examples: []op.Example{
+		{Given: rebutted, In: op.In{"sessionId": "$session", "files": files}},
+		{Name: "before the first round, by another program", Given: started, As: "beta",
+			In: op.In{"sessionId": "$session", "files": files}},
+		{Name: "by the critic", Given: shared, As: "gamma", In: op.In{"sessionId": "$session", "files": files}},
+		{
+			Name:  "by another program",
+			Given: shared,
+			As:    "delta",
+			In:    op.In{"sessionId": "$session", "files": files},
+			Fault: fault.Forbidden,
+		},
 		{Name: "in place of one", Given: started, In: op.In{"sessionId": "$session",
 			"files": []any{op.In{"path": "src/a.ts", "content": "export {}"}}}},
 		{
@@ -144,7 +193,7 @@ func addCases() op.Cases {
 func issuesCases() op.Cases {
 	page := op.After(raised, op.Step{Op: "elenchus_get_issues", In: op.In{"sessionId": "$session", "limit": 1},
 		Save: "nextCursor as cursor"})
-	return op.Cases{Owned: []string{"sessionId"}, Examples: []op.Example{
+	return op.Cases{RPCs: 2, Rights: anybody, Owned: []string{"sessionId"}, Examples: []op.Example{
 		{Given: raised, In: op.In{"sessionId": "$session"}},
 		{Name: "that are critical", Given: raised, In: op.In{"sessionId": "$session", "status": "critical"}},
 		{Name: "before the first round", Given: started, In: op.In{"sessionId": "$session"}},
@@ -157,8 +206,11 @@ func issuesCases() op.Cases {
 }
 
 func checkpointCases() op.Cases {
-	return op.Cases{Owned: []string{"sessionId"}, Examples: []op.Example{
-		{Given: raised, In: op.In{"sessionId": "$session"}},
+	return op.Cases{RPCs: 2, Rights: owners, Owned: []string{"sessionId"}, Examples: []op.Example{
+		{Given: rebutted, In: op.In{"sessionId": "$session"}},
+		{Name: "by the verifier", Given: shared, As: "beta", In: op.In{"sessionId": "$session"}},
+		{Name: "by another program", Given: shared, As: "delta", In: op.In{"sessionId": "$session"},
+			Fault: fault.Forbidden},
 		{Name: "after the end", Given: ended, In: op.In{"sessionId": "$session"}, Fault: fault.Precondition},
 		{Name: "of an unknown verification", In: op.In{"sessionId": unknownID}, Fault: fault.NotFound},
 	}, Refused: []op.Refusal{
@@ -167,12 +219,14 @@ func checkpointCases() op.Cases {
 }
 
 func rollbackCases() op.Cases {
-	return op.Cases{Owned: []string{"sessionId"}, Examples: []op.Example{
+	return op.Cases{Rights: owners, Owned: []string{"sessionId"}, Examples: []op.Example{
 		{Given: rebutted, In: op.In{"sessionId": "$session", "toRound": 2}},
 		{Name: "past a round", In: op.In{"sessionId": "$session", "toRound": 2}, Given: op.After(rebutted, op.Step{
 			Op: "elenchus_submit_round",
 			In: op.In{"sessionId": "$session", "role": "verifier", "output": "it does"},
 		})},
+		{Name: "by the verifier", Given: shared, As: "beta", In: op.In{"sessionId": "$session", "toRound": 2},
+			Fault: fault.Forbidden},
 		{Name: "to a round without a checkpoint", Given: rebutted, In: op.In{"sessionId": "$session", "toRound": 1},
 			Fault: fault.Precondition},
 		{
@@ -186,9 +240,11 @@ func rollbackCases() op.Cases {
 }
 
 func endCases() op.Cases {
-	return op.Cases{Owned: []string{"sessionId"}, Examples: []op.Example{
+	return op.Cases{Rights: owners, Owned: []string{"sessionId"}, Examples: []op.Example{
 		{Given: rebutted, In: op.In{"sessionId": "$session", "verdict": "CONDITIONAL"}},
 		{Name: "before the first round", Given: started, In: op.In{"sessionId": "$session", "verdict": "FAIL"}},
+		{Name: "by the critic", Given: shared, As: "gamma", In: op.In{"sessionId": "$session", "verdict": "PASS"},
+			Fault: fault.Forbidden},
 		{Name: "twice", Given: ended, In: op.In{"sessionId": "$session", "verdict": "PASS"}, Fault: fault.Precondition},
 		{
 			Name:  "of an unknown verification",
@@ -204,7 +260,7 @@ func endCases() op.Cases {
 func listCases() op.Cases {
 	page := op.After(started, started[0], op.Step{Op: "elenchus_list_sessions", In: op.In{"limit": 1},
 		Save: "nextCursor as cursor"})
-	return op.Cases{Examples: []op.Example{
+	return op.Cases{RPCs: 1, Rights: anybody, Examples: []op.Example{
 		{Given: started, In: op.In{}},
 		{Name: "that are completed", Given: ended, In: op.In{"status": "completed", "limit": 1}},
 		{Name: "the next page", Given: page, In: op.In{"limit": 1, "cursor": "$cursor"}},

@@ -1,4 +1,4 @@
-// Package elenchus is adversarial verification. A verifier raises issues about a target and a critic challenges them,
+// Package elenchus is adversarial verification: a verifier raises issues about a target and a critic challenges them,
 // in turns, until the server reports that they have converged. All agents of a verification share one context of files.
 //
 // The cost of a round does not grow with the rounds before it. The session document holds all that a round needs: the
@@ -23,6 +23,9 @@
 //   - A round that names no new id is a round without new issues. After such a round, and with no critical issue open,
 //     the status is converging. The statuses converged and forced_stop accept no more rounds, only a rollback or an
 //     end. The last round of maxRounds sets forced_stop, even if the verification converges in it.
+//   - A role belongs to the caller that submits its first round; the caller that started the verification, and people,
+//     play both roles. Once both are taken, nobody else adds files or takes checkpoints. Only who started a verification
+//     and people end it or roll it back. The record names who did.
 //   - A sweep stops a verification without activity for a week. It deletes one 90 days after its end, with all
 //     documents below it, because a TTL of the store would leave some of them.
 //

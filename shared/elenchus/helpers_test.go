@@ -18,7 +18,11 @@ import (
 
 var (
 	alpha   = domaintest.Bound("u", "alpha")
+	beta    = domaintest.Bound("u", "beta")
+	gamma   = domaintest.Bound("u", "gamma")
+	mallory = domaintest.Bound("u", "mallory")
 	unbound = domaintest.Unbound("u")
+	human   = domaintest.Human("u")
 	other   = domaintest.Bound("v", "alpha")
 )
 

@@ -203,11 +203,12 @@ type SessionView struct {
 	CurrentRound int       `json:"currentRound"`
 	MaxRounds    int       `json:"maxRounds"`
 	NextRole     Role      `json:"nextRole"`
-	By           string    `json:"by,omitempty" jsonschema:"who started it"`
+	By           string    `json:"by,omitempty" jsonschema:"who started it: a program, human: or key: with a key's short id"`
 	Verified     bool      `json:"verified" jsonschema:"whether that is the program of the key that asked"`
 	CreatedAt    time.Time `json:"createdAt"`
 	UpdatedAt    time.Time `json:"updatedAt"`
 	EndedAt      time.Time `json:"endedAt,omitzero"`
+	EndedBy      string    `json:"endedBy,omitempty" jsonschema:"who gave the verdict"`
 }
 
 // Record is the output of elenchus_end_session: a verification without the texts of its files, outputs and issues.

@@ -103,7 +103,8 @@ func (s *Service) GetIssues(ctx context.Context, c identity.Caller, in IssuesInp
 }
 
 // End ends a verification with a verdict and returns its record. Open issues are unresolved from then on. Of concurrent
-// calls one succeeds; later ones return [fault.Precondition].
+// calls one succeeds; later ones return [fault.Precondition]. It returns [fault.Forbidden] unless the caller started the
+// verification or is a person.
 func (s *Service) End(ctx context.Context, c identity.Caller, in EndInput) (Record, error) {
 	now, t := s.Now(), s.DB.User(c.User)
 	var v Session
@@ -117,15 +118,16 @@ func (s *Service) End(ctx context.Context, c identity.Caller, in EndInput) (Reco
 			if err := mustExist(f, &v, in.SessionID); err != nil {
 				return err
 			}
-			if back = v.RollingBack; back != nil {
-				return errUnfinished(back.Round)
-			}
 			if err := v.mayEnd(c, in.SessionID); err != nil {
 				return err
+			}
+			if back = v.RollingBack; back != nil {
+				return errUnfinished(back.Round)
 			}
 			if err := v.End(in.SessionID, in.Verdict, now); err != nil {
 				return err
 			}
+			v.EndedBy = c.Actor()
 			sessions.Put(tx, in.SessionID, v)
 			return nil
 		})
@@ -231,6 +233,7 @@ func sessionView(id string, v *Session) SessionView {
 		CreatedAt:    v.CreatedAt,
 		UpdatedAt:    v.UpdatedAt,
 		EndedAt:      v.EndedAt,
+		EndedBy:      v.EndedBy,
 		By:           v.By,
 		Verified:     v.Verified,
 	}

@@ -30,7 +30,8 @@ func (s *Session) takeCheckpoint(tx *store.Tx, id string, now time.Time) {
 		Put(tx, roundID(s.CurrentRound), Checkpoint{Round: s.CurrentRound, Tick: s.Tick, At: now, State: s.State})
 }
 
-// Checkpoint takes a checkpoint. It returns [fault.Precondition] if the verification has ended.
+// Checkpoint takes a checkpoint, for those who may submit rounds. It returns [fault.Forbidden] to others once both roles
+// are taken, and [fault.Precondition] if the verification has ended.
 func (s *Service) Checkpoint(ctx context.Context, c identity.Caller, in CheckpointInput) (CheckpointOutput, error) {
 	var out CheckpointOutput
 	now, t := s.Now(), s.DB.User(c.User)
@@ -43,6 +44,9 @@ func (s *Service) Checkpoint(ctx context.Context, c identity.Caller, in Checkpoi
 					return out, err
 				}
 				if err := mustExist(f, &v, in.SessionID); err != nil {
+					return out, err
+				}
+				if err := v.mayHelp(c, in.SessionID); err != nil {
 					return out, err
 				}
 				if back = v.RollingBack; back != nil {
@@ -63,7 +67,8 @@ func (s *Service) Checkpoint(ctx context.Context, c identity.Caller, in Checkpoi
 
 // Rollback restores the round, the issues and the context of a checkpoint. It takes several transactions; if it is
 // interrupted, the next change of the verification finishes it. It returns [fault.Precondition] if there is no
-// checkpoint of that round, or if the verification has ended.
+// checkpoint of that round, or if the verification has ended, and [fault.Forbidden] unless the caller started the
+// verification or is a person.
 func (s *Service) Rollback(ctx context.Context, c identity.Caller, in RollbackInput) (RollbackOutput, error) {
 	now, t := s.Now(), s.DB.User(c.User)
 	var v Session

@@ -20,21 +20,18 @@ type submission struct {
 	files      []incoming
 	references []source.Reference
 	caller     identity.Caller
-	by         string
-	verified   bool
 	now        time.Time
 }
 
 // SubmitRound adds a round of the next role. It returns [fault.Invalid] with a problem for each malformed field, and
-// [fault.Precondition] if it is the turn of the other role, if the verification accepts no more rounds, or if it would
-// exceed its limits. Of concurrent rounds one succeeds.
+// [fault.Forbidden] if another caller has taken the role, and [fault.Precondition] if it is the turn of the other role,
+// if the verification accepts no more rounds, or if it would exceed its limits. Of concurrent rounds one succeeds.
 func (s *Service) SubmitRound(ctx context.Context, c identity.Caller, in RoundInput) (RoundOutput, error) {
 	var out RoundOutput
 	r := &submission{id: in.SessionID, in: in, caller: c, now: s.Now()}
 	if err := r.validate(); err != nil {
 		return out, err
 	}
-	r.by, r.verified, _ = c.SpeaksAs("")
 	t := s.DB.User(c.User)
 	if err := s.prepare(ctx, t, r); err != nil {
 		return out, err
@@ -146,16 +143,16 @@ func (r *submission) run(ctx context.Context, tx *store.Tx) (out RoundOutput, ba
 	if err := mustExist(sf, &v, r.id); err != nil {
 		return out, nil, err
 	}
-	if v.RollingBack != nil {
-		return out, v.RollingBack, errUnfinished(v.RollingBack.Round)
-	}
 	if err := v.mayPlay(r.caller, r.id, r.in.Role); err != nil {
 		return out, nil, err
+	}
+	if v.RollingBack != nil {
+		return out, v.RollingBack, errUnfinished(v.RollingBack.Round)
 	}
 	if err := v.MayTake(r.id, r.in.Role); err != nil {
 		return out, nil, err
 	}
-	v.play(r.caller, r.in.Role)
+	v.take(r.caller, r.in.Role)
 	out, err = r.write(tx, &v, set, l)
 	return out, nil, err
 }
@@ -199,8 +196,8 @@ func (r *submission) write(tx *store.Tx, v *Session, set *fileSet, l *roundIssue
 		Number:         round,
 		Tick:           tick,
 		Role:           r.in.Role,
-		By:             r.by,
-		Verified:       r.verified,
+		By:             r.caller.Actor(),
+		Verified:       r.caller.Bound(),
 		OutputBytes:    len(r.in.Output),
 		IssuesRaised:   raised,
 		IssuesResolved: resolved,

@@ -101,7 +101,6 @@ func (s *Service) Start(ctx context.Context, c identity.Caller, in StartInput) (
 	if err != nil {
 		return out, err
 	}
-	by, verified, _ := c.SpeaksAs("")
 	now, random := s.Now(), s.Random
 	if random == nil {
 		random = rand.Reader
@@ -115,8 +114,8 @@ func (s *Service) Start(ctx context.Context, c identity.Caller, in StartInput) (
 		Requirements: in.Requirements,
 		WorkingDir:   in.WorkingDir,
 		MaxRounds:    in.MaxRounds,
-		By:           by,
-		Verified:     verified,
+		By:           c.Actor(),
+		Verified:     c.Bound(),
 		Maker:        c.Owner(),
 		CreatedAt:    now,
 		State:        State{Status: Initialized, Counts: newCounts()},
@@ -145,8 +144,9 @@ func (s *Service) Start(ctx context.Context, c identity.Caller, in StartInput) (
 		})
 }
 
-// AddFiles adds files to the context of a verification, or replaces their texts. It returns [fault.Invalid] for
-// malformed files, and [fault.Precondition] if the verification has ended or if a file does not fit.
+// AddFiles adds files to the context of a verification, or replaces their texts, for those who may submit rounds. It
+// returns [fault.Invalid] for malformed files, [fault.Forbidden] to others once both roles are taken, and
+// [fault.Precondition] if the verification has ended or if a file does not fit.
 func (s *Service) AddFiles(ctx context.Context, c identity.Caller, in AddInput) (AddOutput, error) {
 	var out AddOutput
 	given, err := readFiles(in.Files, Discovered)
@@ -162,6 +162,9 @@ func (s *Service) AddFiles(ctx context.Context, c identity.Caller, in AddInput) 
 				return errMissing(in.SessionID)
 			}
 			if err != nil {
+				return err
+			}
+			if err := v.mayHelp(c, in.SessionID); err != nil {
 				return err
 			}
 			if back = v.RollingBack; back != nil {

@@ -3,7 +3,6 @@ package elenchus
 import (
 	"fmt"
 	"io"
-	"maps"
 	"strings"
 	"time"
 
@@ -81,15 +80,19 @@ type Session struct {
 	Requirements string `json:"requirements"`
 	WorkingDir   string `json:"workingDir"`
 	MaxRounds    int    `json:"maxRounds"`
-	By           string `json:"by"`
-	Verified     bool   `json:"verified"`
-	// Maker is the caller that started the verification, and Takers are those that took the roles with their first
-	// rounds. Verifications from before ownership was kept have none.
+	// By is the caller that started the verification, as [identity.Caller.Actor] names it, and Verified whether its key
+	// is bound to that program.
+	By       string `json:"by"`
+	Verified bool   `json:"verified"`
+	// Maker is the owner of the verification, and Takers are those of the roles, by their first rounds. Verifications
+	// from before ownership was kept have none; see [Session.Owner].
 	Maker  identity.Owner          `json:"maker,omitzero"`
 	Takers map[Role]identity.Owner `json:"takers,omitempty"`
 	State
 	Tick    int64   `json:"tick"`
 	Verdict Verdict `json:"verdict,omitempty"`
+	// EndedBy is the caller that gave the verdict, as [identity.Caller.Actor] names it.
+	EndedBy string `json:"endedBy,omitempty"`
 	// RollingBack is the rollback in progress, or nil.
 	RollingBack *Rollback `json:"rollingBack,omitempty"`
 	CreatedAt   time.Time `json:"createdAt"`
@@ -122,7 +125,8 @@ func (s *Session) NextRole() Role {
 	return Critic
 }
 
-// Owner returns the caller that started the verification.
+// Owner returns the owner of the verification: the caller that started it. A verification without a maker belongs to
+// its verified program, or else to people.
 func (s *Session) Owner() identity.Owner {
 	if s.Maker == (identity.Owner{}) && s.Verified {
 		return identity.Owner{Program: s.By}
@@ -130,7 +134,7 @@ func (s *Session) Owner() identity.Owner {
 	return s.Maker
 }
 
-// mayEnd returns [fault.Forbidden] unless the caller started the verification or is a human.
+// mayEnd returns [fault.Forbidden] unless the caller started the verification or is a person.
 func (s *Session) mayEnd(c identity.Caller, id string) error {
 	if s.Owner().Is(c) {
 		return nil
@@ -139,24 +143,43 @@ func (s *Session) mayEnd(c identity.Caller, id string) error {
 		s.Owner().Or("started it"), id, c)
 }
 
-// mayPlay returns [fault.Forbidden] if another caller has taken the role. The caller that started the verification may
-// submit in both roles.
-func (s *Session) mayPlay(c identity.Caller, id string, role Role) error {
+// plays reports whether the caller may submit rounds of the role: it took the role, nobody has taken it, or the caller
+// started the verification or is a person.
+func (s *Session) plays(c identity.Caller, role Role) bool {
 	taker, taken := s.Takers[role]
-	if !taken || taker.Is(c) || s.Owner().Is(c) {
-		return nil
-	}
-	return fault.New(fault.Forbidden, "%s has taken the role of the %s in verification %s; %s", taker, role, id, c)
+	return !taken || taker.Is(c) || s.Owner().Is(c)
 }
 
-// play records the caller that submits a role's first round.
-func (s *Session) play(c identity.Caller, role Role) {
+// mayPlay returns [fault.Forbidden] unless the caller may submit rounds of the role.
+func (s *Session) mayPlay(c identity.Caller, id string, role Role) error {
+	if s.plays(c, role) {
+		return nil
+	}
+	return fault.New(fault.Forbidden,
+		"%s has taken the role of the %s in verification %s; only it or %s may submit in that role; %s",
+		s.Takers[role], role, id, s.Owner().Or("started it"), c)
+}
+
+// mayHelp returns [fault.Forbidden] unless the caller may submit rounds of one of the roles. It may then also change the
+// shared context, and take checkpoints.
+func (s *Session) mayHelp(c identity.Caller, id string) error {
+	if s.plays(c, Verifier) || s.plays(c, Critic) {
+		return nil
+	}
+	return fault.New(fault.Forbidden,
+		"the roles of verification %s are taken by %s and %s; only they or %s may change it; %s", id,
+		s.Takers[Verifier], s.Takers[Critic], s.Owner().Or("started it"), c)
+}
+
+// take records the caller that submits a role's first round.
+func (s *Session) take(c identity.Caller, role Role) {
 	if _, taken := s.Takers[role]; taken {
 		return
 	}
-	takers := map[Role]identity.Owner{role: c.Owner()}
-	maps.Copy(takers, s.Takers)
-	s.Takers = takers
+	if s.Takers == nil {
+		s.Takers = map[Role]identity.Owner{}
+	}
+	s.Takers[role] = c.Owner()
 }
 
 // MayTake returns nil if the role may submit the next round, and [fault.Precondition] otherwise.

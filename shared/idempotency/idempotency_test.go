@@ -30,15 +30,17 @@ var (
 )
 
 // repeatable is a call as an operation makes it.
-type repeatable struct{ key, op, digest string }
+type repeatable struct{ caller, key, op, digest string }
 
 func (c repeatable) Key() string       { return c.key }
-func (c repeatable) Caller() string    { return "program:alpha" }
+func (c repeatable) Caller() string    { return c.caller }
 func (c repeatable) Operation() string { return c.op }
 func (c repeatable) Digest() string    { return c.digest }
 
-// as is a call of the operation with the key and the input.
-func as(op, key string, in input) repeatable { return repeatable{key, op, digest(fmt.Sprint(in))} }
+// as is a call of the operation by the program alpha, with the key and the input.
+func as(op, key string, in input) repeatable {
+	return repeatable{"program:alpha", key, op, digest(fmt.Sprint(in))}
+}
 
 // create makes a new thing under the key, as a creating operation does.
 func create(ctx context.Context, u *store.Tenant, op, key string, now time.Time, in input) (made, error) {
@@ -134,6 +136,31 @@ func TestKeysOfOtherUsersAndOperationsAreApart(t *testing.T) {
 	})
 }
 
+// Nothing of a call may be read as a part of another: neither of its caller nor of its key.
+func TestAttackKeysOfOtherCallersAreApart(t *testing.T) {
+	each(t, func(t *testing.T, db *store.DB) {
+		seen := map[string]bool{}
+		for _, c := range []repeatable{
+			{caller: "program:alpha", op: "make", key: "k"}, {caller: "program:beta", op: "make", key: "k"},
+			{caller: "key:alpha", op: "make", key: "k"}, {caller: "program:alpham", op: "ake", key: "k"},
+			{caller: "program:alpha\x00make", op: "k", key: "k"}, {caller: "program:alpha", op: "make", key: "k\x00"},
+		} {
+			c.digest = "d"
+			for _, again := range []bool{false, true} {
+				id := fmt.Sprintf("t%d", ids.Add(1))
+				m, err := Update(t.Context(), db.User("u"), c, t0, func(_ context.Context, tx *store.Tx) (made, error) {
+					things.Create(tx, id, made{ID: id})
+					return made{ID: id}, nil
+				})
+				if err != nil || seen[m.ID] != again {
+					t.Errorf("%q, again %v: %+v, %v", c, again, m, err)
+				}
+				seen[m.ID] = true
+			}
+		}
+	})
+}
+
 func TestWithoutAKeyEveryCallIsItsOwn(t *testing.T) {
 	each(t, func(t *testing.T, db *store.DB) {
 		for range 2 {
@@ -173,7 +200,10 @@ func TestAFailedCallIsNotRecorded(t *testing.T) {
 
 func TestAKeyWithoutAnOperationIsInternal(t *testing.T) {
 	each(t, func(t *testing.T, db *store.DB) {
-		for _, c := range []repeatable{{key: "k"}, {key: "k", op: "make"}, {key: "k", digest: "d"}} {
+		for _, c := range []repeatable{
+			{key: "k"}, {caller: "c", key: "k", op: "make"}, {caller: "c", key: "k", digest: "d"},
+			{key: "k", op: "make", digest: "d"},
+		} {
 			_, err := Update(
 				t.Context(),
 				db.User("u"),

@@ -3,6 +3,7 @@ package identity
 import (
 	"regexp"
 	"slices"
+	"strings"
 	"time"
 
 	"parley.internal/shared/fault"
@@ -129,12 +130,12 @@ func (c Caller) SpeaksAs(name string) (program string, verified bool, err error)
 }
 
 // MayName returns Forbidden if an agent's key without a program gives the name of a program that the user has a bound
-// key for, and nil in all other cases.
+// key for, with or without spaces around it, and nil in all other cases.
 func (c Caller) MayName(name string) error {
 	if c.IsHuman() || c.Bound() {
 		return nil
 	}
-	if program, taken := Among(c.Reserved, name); taken {
+	if program, taken := Among(c.Reserved, strings.TrimSpace(name)); taken {
 		return fault.New(fault.Forbidden,
 			"%q has a key of its own; this key is bound to no program and may not act under that name", program)
 	}

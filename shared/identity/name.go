@@ -66,30 +66,49 @@ const maxCharacter = 60
 // Character returns the whole name of a character that the caller plays, as records show it. The characters of a bound
 // key are "alpha/Gandalf", verified as its program: a bare name gets the program in front, and an empty one is the
 // program itself. Other keys give whole names, which are not verified. A name that is not one line of at most 60
-// printable characters is Invalid for the field; a character of another program is Forbidden.
+// printable characters, the key's own program not counted, is Invalid for the field; a character of another program is
+// Forbidden.
 func (c Caller) Character(field, name string) (whole string, verified bool, err error) {
+	name = strings.TrimRightFunc(name, func(r rune) bool { return r == '/' || unicode.IsSpace(r) })
 	name = norm.NFC.String(strings.TrimSpace(name))
 	if strings.ContainsFunc(name, func(r rune) bool { return !unicode.IsPrint(r) }) {
 		return "", false, fault.Field(field, "must be one line of printable characters")
 	}
-	if n := utf8.RuneCountInString(name); n > maxCharacter && !Same(name, c.Program) {
+	program, bare, qualified := strings.Cut(name, "/")
+	program = strings.TrimSpace(program)
+	own := c.Bound() && !c.IsHuman()
+	switch {
+	case !own:
+		bare = name
+		if err := c.MayName(program); err != nil {
+			return "", false, err
+		}
+	case !qualified && Same(name, c.Program):
+		bare = ""
+	case !qualified:
+		bare = name
+	case !Same(program, c.Program):
+		return "", false, fault.New(fault.Forbidden, "this key speaks for %q and may not speak as %q", c.Program, name)
+	}
+	bare = strings.TrimSpace(bare)
+	if n := utf8.RuneCountInString(bare); n > maxCharacter {
 		return "", false, fault.Field(field, "must be at most %d characters, not %d", maxCharacter, n)
 	}
-	program, _, qualified := strings.Cut(name, "/")
 	switch {
-	case c.IsHuman():
-		return name, false, nil
-	case !c.Bound():
-		return name, false, c.MayName(program)
-	case name == "" || Same(name, c.Program):
+	case !own:
+		return bare, false, nil
+	case bare == "":
 		return c.Program, true, nil
-	case !qualified:
-		return c.Program + "/" + name, true, nil
-	case Same(program, c.Program):
-		return c.Program + name[len(program):], true, nil
 	}
-	return "", false, fault.New(fault.Forbidden, "this key speaks for %q and may not speak as %q", c.Program, name)
+	return c.Program + "/" + bare, true, nil
 }
 
 // NameID returns the id of the document that belongs to a name: equal names have one id, whatever characters they have.
-func NameID(name string) string { return url.PathEscape(Fold(name)) }
+// It is an id that every store accepts, unless the name is empty.
+func NameID(name string) string {
+	id := url.PathEscape(Fold(name))
+	if id == "" || id[0] != '.' && id[0] != '_' {
+		return id
+	}
+	return fmt.Sprintf("%%%02X", id[0]) + id[1:] // Firestore takes no "..", and no "__x__"
+}

@@ -2,8 +2,8 @@ package identity
 
 import "strconv"
 
-// Owner is the caller that began something, kept with it. Ownership belongs to the program of a bound key, to
-// an unbound key itself, or to the people of the account. The zero value has no owner but people.
+// Owner is the caller that began something, kept with it. Ownership belongs to the program of a bound key, to an unbound
+// key itself, or to the people of the account. The zero value has no owner but people.
 type Owner struct {
 	Program string `json:"program,omitempty"`
 	KeyID   string `json:"keyId,omitempty"`
@@ -22,8 +22,8 @@ func (c Caller) Owner() Owner {
 	return Owner{KeyID: c.KeyID}
 }
 
-// Is reports whether the caller has the rights of the owner. A person has them always; a bound key, whose program
-// it is; an unbound key only those of the key itself.
+// Is reports whether the caller has the rights of the owner: a person always, a bound key if its program is the owner, and
+// an unbound key if it is itself.
 func (o Owner) Is(c Caller) bool {
 	switch {
 	case c.IsHuman():

@@ -9,10 +9,10 @@ import (
 
 // These methods apply the defaults of the schema first, as the operations do.
 
-func (r *ring) Create(ctx context.Context, c identity.Caller, in CreateInput) (CreateOutput, error) {
+func (r *fixture) Create(ctx context.Context, c identity.Caller, in CreateInput) (CreateOutput, error) {
 	return r.Service.Create(ctx, c, op.FillAs(c, "create_key", in))
 }
 
-func (r *ring) List(ctx context.Context, c identity.Caller, in ListInput) (ListOutput, error) {
+func (r *fixture) List(ctx context.Context, c identity.Caller, in ListInput) (ListOutput, error) {
 	return r.Service.List(ctx, c, op.FillAs(c, "list_keys", in))
 }

@@ -15,7 +15,7 @@ import (
 )
 
 // made stores a key and returns its caller and its secret.
-func (r *ring) made(k Key) (identity.Caller, string) {
+func (r *fixture) made(k Key) (identity.Caller, string) {
 	r.t.Helper()
 	secret, id := mint(keyPrefix, "u")
 	k.CreatedAt = r.Clock.Now()
@@ -30,7 +30,7 @@ func (r *ring) made(k Key) (identity.Caller, string) {
 }
 
 // child makes a key with a key.
-func (r *ring) child(parent identity.Caller, in CreateInput) (identity.Caller, CreateOutput) {
+func (r *fixture) child(parent identity.Caller, in CreateInput) (identity.Caller, CreateOutput) {
 	r.t.Helper()
 	out := domaintest.Must(r.Create(r.t.Context(), parent, in))(r.t)
 	c, _, err := r.Lookup(r.t.Context(), out.Key)
@@ -38,13 +38,13 @@ func (r *ring) child(parent identity.Caller, in CreateInput) (identity.Caller, C
 	return c, out
 }
 
-func (r *ring) valid(key string) bool {
+func (r *fixture) valid(key string) bool {
 	_, _, err := r.Lookup(r.t.Context(), key)
 	return err == nil
 }
 
 func TestAChildHasWhatItsParentHasAndNoMore(t *testing.T) {
-	each(t, func(t *testing.T, r *ring) {
+	each(t, func(t *testing.T, r *fixture) {
 		day := t0.Add(24 * time.Hour)
 		scopes := func(s ...string) []string { return s }
 		for name, tc := range map[string]struct {
@@ -130,7 +130,7 @@ func TestAChildHasWhatItsParentHasAndNoMore(t *testing.T) {
 }
 
 func TestARevocationEndsAllDescendants(t *testing.T) {
-	each(t, func(t *testing.T, r *ring) {
+	each(t, func(t *testing.T, r *fixture) {
 		root, rootKey := r.made(Key{Kind: identity.Human})
 		admin, adminKey := r.child(root, CreateInput{Scopes: []string{"admin"}})
 		_, other := r.child(root, CreateInput{})
@@ -162,7 +162,7 @@ func TestARevocationEndsAllDescendants(t *testing.T) {
 
 // The revocation of a parent is known before its descendants are recorded as revoked, and after its record is gone.
 func TestAKeyIsAsValidAsThoseAboveIt(t *testing.T) {
-	each(t, func(t *testing.T, r *ring) {
+	each(t, func(t *testing.T, r *fixture) {
 		for name, spoil := range map[string]func(tx *store.Tx, id string){
 			"revoked": func(tx *store.Tx, id string) { apiKeys.Patch(tx, id, store.Set("revokedAt", t0)) },
 			"expired": func(tx *store.Tx, id string) { apiKeys.Patch(tx, id, store.Set("expiresAt", t0)) },
@@ -185,7 +185,7 @@ func TestAKeyIsAsValidAsThoseAboveIt(t *testing.T) {
 }
 
 func TestKeysDescendToALimit(t *testing.T) {
-	each(t, func(t *testing.T, r *ring) {
+	each(t, func(t *testing.T, r *fixture) {
 		c, _ := r.made(Key{Kind: identity.Human})
 		for range maxDepth {
 			c, _ = r.child(c, CreateInput{Kind: identity.Human})
@@ -196,7 +196,7 @@ func TestKeysDescendToALimit(t *testing.T) {
 }
 
 func TestAnAgentRevokesItsOwnKeysOnly(t *testing.T) {
-	each(t, func(t *testing.T, r *ring) {
+	each(t, func(t *testing.T, r *fixture) {
 		ci, _ := r.made(Key{Program: "ci", Scopes: []string{"admin"}})
 		loose, _ := r.made(Key{Scopes: []string{"admin"}})
 		twin, _ := r.made(Key{Program: "CI"})
@@ -222,7 +222,7 @@ func TestAnAgentRevokesItsOwnKeysOnly(t *testing.T) {
 
 // Keys of members are many: a program must not be forgotten behind them.
 func TestProgramsAreThoseOfAllKeys(t *testing.T) {
-	each(t, func(t *testing.T, r *ring) {
+	each(t, func(t *testing.T, r *fixture) {
 		r.made(Key{Program: "alpha"})
 		domaintest.Check(t, r.DB.User("u").Update(t.Context(), func(_ context.Context, tx *store.Tx) error {
 			for i := range 200 {
@@ -244,7 +244,7 @@ func TestProgramsAreThoseOfAllKeys(t *testing.T) {
 }
 
 // issueMember makes the key of a member, as a team does.
-func (r *ring) issueMember(parent, team, member string) (secret, id string, err error) {
+func (r *fixture) issueMember(parent, team, member string) (secret, id string, err error) {
 	err = r.DB.User("u").Update(r.t.Context(), func(ctx context.Context, tx *store.Tx) (err error) {
 		secret, id, err = r.IssueMember(ctx, tx, "u", parent, team, member)
 		return err
@@ -254,7 +254,7 @@ func (r *ring) issueMember(parent, team, member string) (secret, id string, err 
 }
 
 func TestAMembersKeyIsAChildOfTheFounders(t *testing.T) {
-	each(t, func(t *testing.T, r *ring) {
+	each(t, func(t *testing.T, r *fixture) {
 		until := t0.Add(time.Hour)
 		founder, _ := r.made(Key{Program: "alpha", ExpiresAt: until,
 			Scopes: []string{"admin", "read", "runner", "team", "write"}})
@@ -293,7 +293,7 @@ func TestAMembersKeyIsAChildOfTheFounders(t *testing.T) {
 }
 
 func TestTheEndOfAMembersKeyEndsThoseBelowIt(t *testing.T) {
-	each(t, func(t *testing.T, r *ring) {
+	each(t, func(t *testing.T, r *fixture) {
 		founder, _ := r.made(Key{Program: "alpha"})
 		secret, id, err := r.issueMember(founder.KeyID, "core", "ann")
 		domaintest.Check(t, err)

@@ -20,29 +20,29 @@ var (
 	admin = domaintest.Admin("u")
 )
 
-// ring is a service on an empty store, with a clock that the test sets.
-type ring struct {
+// fixture is a service on an empty store, with a clock that the test sets.
+type fixture struct {
 	*Service
 	domaintest.Clock
 	t *testing.T
 }
 
-func each(t *testing.T, test func(*testing.T, *ring)) {
+func each(t *testing.T, test func(*testing.T, *fixture)) {
 	t.Helper()
 	domaintest.Each(t, store.NewSchema(new(Service).Defs()...), func(t *testing.T, db *store.DB) {
-		r := &ring{t: t}
+		r := &fixture{t: t}
 		r.Service = &Service{DB: db, Now: r.Clock.Now,
 			Toolsets: func() []string { return []string{"dispatch", "relay"} }}
 		test(t, r)
 	})
 }
 
-func (r *ring) create(in CreateInput) CreateOutput {
+func (r *fixture) create(in CreateInput) CreateOutput {
 	r.t.Helper()
 	return domaintest.Must(r.Create(r.t.Context(), human, in))(r.t)
 }
 
-func (r *ring) unknown(name, secret, says string) {
+func (r *fixture) unknown(name, secret, says string) {
 	r.t.Helper()
 	c, _, err := r.Lookup(r.t.Context(), secret)
 	if !fault.Is(err, fault.Unauthenticated) || err.Error() != says || c.User != "" || c.KeyID != "" {
@@ -51,7 +51,7 @@ func (r *ring) unknown(name, secret, says string) {
 }
 
 func TestALookupReturnsTheCallerOfAKey(t *testing.T) {
-	each(t, func(t *testing.T, r *ring) {
+	each(t, func(t *testing.T, r *fixture) {
 		for name, c := range map[string]struct {
 			in    CreateInput
 			want  identity.Caller
@@ -82,7 +82,7 @@ func TestALookupReturnsTheCallerOfAKey(t *testing.T) {
 }
 
 func TestAMalformedOrUnknownKeyIsUnauthenticated(t *testing.T) {
-	each(t, func(t *testing.T, r *ring) {
+	each(t, func(t *testing.T, r *fixture) {
 		good := r.create(CreateInput{}).Key
 		foreign, _ := mint(keyPrefix, "u")
 		stranger, _ := mint(keyPrefix, "nobody")
@@ -107,7 +107,7 @@ func TestAMalformedOrUnknownKeyIsUnauthenticated(t *testing.T) {
 }
 
 func TestAnExpiredKeyIsUnauthenticated(t *testing.T) {
-	each(t, func(t *testing.T, r *ring) {
+	each(t, func(t *testing.T, r *fixture) {
 		key := r.create(CreateInput{Expires: 60}).Key
 		r.Clock.Set(t0.Add(time.Minute - time.Millisecond))
 		if _, _, err := r.Lookup(t.Context(), key); err != nil {
@@ -119,7 +119,7 @@ func TestAnExpiredKeyIsUnauthenticated(t *testing.T) {
 }
 
 func TestARevokedKeyIsUnauthenticatedForGood(t *testing.T) {
-	each(t, func(t *testing.T, r *ring) {
+	each(t, func(t *testing.T, r *fixture) {
 		out := r.create(CreateInput{Expires: 600})
 		var told []string
 		r.Revoked = func(id string) { told = append(told, id) }
@@ -142,7 +142,7 @@ func TestARevokedKeyIsUnauthenticatedForGood(t *testing.T) {
 }
 
 func TestOnlyAHumanCreatesKeysOfHumansAndAdmins(t *testing.T) {
-	each(t, func(t *testing.T, r *ring) {
+	each(t, func(t *testing.T, r *fixture) {
 		for name, in := range map[string]CreateInput{
 			"a human's": {Kind: identity.Human}, "an admin's": {Scopes: []string{"admin"}},
 			"among others": {Scopes: []string{"read", "admin"}},
@@ -163,7 +163,7 @@ func TestOnlyAHumanCreatesKeysOfHumansAndAdmins(t *testing.T) {
 }
 
 func TestAMalformedKeyIsRefusedAtItsField(t *testing.T) {
-	each(t, func(t *testing.T, r *ring) {
+	each(t, func(t *testing.T, r *fixture) {
 		for name, c := range map[string]struct {
 			in          CreateInput
 			field, says string
@@ -192,7 +192,7 @@ func TestAMalformedKeyIsRefusedAtItsField(t *testing.T) {
 }
 
 func TestAListHasNoSecrets(t *testing.T) {
-	each(t, func(t *testing.T, r *ring) {
+	each(t, func(t *testing.T, r *fixture) {
 		var secrets []string
 		for i := range 5 {
 			r.Clock.Set(t0.Add(time.Duration(i) * time.Second))
@@ -224,7 +224,7 @@ func TestAListHasNoSecrets(t *testing.T) {
 }
 
 func TestAUseIsRecordedAtMostOnceInTenMinutes(t *testing.T) {
-	each(t, func(t *testing.T, r *ring) {
+	each(t, func(t *testing.T, r *fixture) {
 		out := r.create(CreateInput{Program: "beta"})
 		uses := 0
 		r.Used = func(c identity.Caller) {
@@ -252,7 +252,7 @@ func TestAUseIsRecordedAtMostOnceInTenMinutes(t *testing.T) {
 }
 
 func TestProgramsAreThoseOfValidKeys(t *testing.T) {
-	each(t, func(t *testing.T, r *ring) {
+	each(t, func(t *testing.T, r *fixture) {
 		if got, err := r.Programs(t.Context(), "u"); err != nil || len(got) != 0 {
 			t.Errorf("of no keys: %q, %v", got, err)
 		}

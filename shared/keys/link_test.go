@@ -11,13 +11,13 @@ import (
 	"parley.internal/shared/identity"
 )
 
-func (r *ring) link(user string) Link {
+func (r *fixture) link(user string) Link {
 	r.t.Helper()
 	return domaintest.Must(r.MakeLink(r.t.Context(), user, false))(r.t)
 }
 
 func TestALinkGivesAHumansKeyOnce(t *testing.T) {
-	each(t, func(t *testing.T, r *ring) {
+	each(t, func(t *testing.T, r *fixture) {
 		var changed []string
 		r.Changed = func(user string) { changed = append(changed, user) }
 		l := r.link("u")
@@ -50,7 +50,7 @@ func TestALinkGivesAHumansKeyOnce(t *testing.T) {
 }
 
 func TestOfConcurrentRedemptionsOneGetsAKey(t *testing.T) {
-	each(t, func(t *testing.T, r *ring) {
+	each(t, func(t *testing.T, r *fixture) {
 		l := r.link("u")
 		lost := domaintest.Together(8, func(int) error { return domaintest.Err(r.Redeem(t.Context(), l.Code)) })
 		if len(lost) != 7 {
@@ -63,7 +63,7 @@ func TestOfConcurrentRedemptionsOneGetsAKey(t *testing.T) {
 }
 
 func TestALinkExpiresAfterTenMinutes(t *testing.T) {
-	each(t, func(t *testing.T, r *ring) {
+	each(t, func(t *testing.T, r *fixture) {
 		late, just := r.link("u"), r.link("u")
 		r.Clock.Set(t0.Add(10*time.Minute - time.Microsecond))
 		if _, err := r.Redeem(t.Context(), just.Code); err != nil {
@@ -78,7 +78,7 @@ func TestALinkExpiresAfterTenMinutes(t *testing.T) {
 }
 
 func TestAnUnknownCodeAndAMalformedUserAreRefused(t *testing.T) {
-	each(t, func(t *testing.T, r *ring) {
+	each(t, func(t *testing.T, r *fixture) {
 		if _, err := r.MakeLink(t.Context(), "no user", false); !fault.Is(err, fault.Invalid) {
 			t.Errorf("for no user: %v", err)
 		}
@@ -92,7 +92,7 @@ func TestAnUnknownCodeAndAMalformedUserAreRefused(t *testing.T) {
 }
 
 func TestTheScopeOfALinksKey(t *testing.T) {
-	each(t, func(t *testing.T, r *ring) {
+	each(t, func(t *testing.T, r *fixture) {
 		for _, tc := range []struct {
 			console bool
 			scope   string

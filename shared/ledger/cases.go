@@ -3,7 +3,7 @@ package ledger
 import "parley.internal/shared/op"
 
 func usageCases() op.Cases {
-	return op.Cases{Examples: []op.Example{
+	return op.Cases{Rights: op.Rights{Program: op.May, Unbound: op.May, Human: op.May}, Examples: []op.Example{
 		{},
 		{Name: "by program", In: op.In{"groupBy": "program", "from": "2026-02-01", "to": "2026-03-01"}},
 		{Name: "by day, up to a time", As: op.Human, In: op.In{"groupBy": "day", "to": "2026-03-01T23:59:59Z"}},

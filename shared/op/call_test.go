@@ -68,7 +68,7 @@ func TestARefusalGivesItsReason(t *testing.T) {
 		caller identity.Caller
 		change func(*Spec)
 	}{
-		"this key may not use the toolset set; its scopes are relay": {
+		"this key may not use sample, of the toolset set; its scopes are relay": {
 			identity.Caller{Scopes: []string{"relay"}}, func(*Spec) {},
 		},
 		"sample changes data, and this key or endpoint is read-only": {identity.Caller{ReadOnly: true}, func(*Spec) {}},
@@ -197,7 +197,7 @@ func TestACallWritesOneLineWithoutItsInput(t *testing.T) {
 		var line map[string]any
 		if json.Unmarshal([]byte(log), &line) != nil || line["op"] != "sample" || line["user"] != "u1" ||
 			line["program"] != "alpha" || line["keyId"] != "keyid" ||
-			line["transport"] != "mcp" || line["requestId"] != "r1" || line["took"] != 1e9 ||
+			line["transport"] != "mcp" || line["requestId"] != "r1" || line["durationMs"] != 1000.0 ||
 			(c.fault != "") != (line["fault"] == c.fault) {
 			t.Errorf("%s: %s", name, log)
 		}

@@ -2,6 +2,7 @@ package op
 
 import (
 	"cmp"
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -71,7 +72,7 @@ type Refusal struct {
 	Given []Step
 	As    Role
 	// In is the input as text, which may be invalid JSON or UTF-8. In it, "$name" stands for the value that a step
-	// saved under that name.
+	// saved under that name. A field that ends the path must not be empty, because no route ends with an empty segment.
 	In string
 	// Path is the field that the fault names, and Words a part of its message.
 	Path, Words string
@@ -154,6 +155,11 @@ func (c Cases) Check(o *Op) error {
 		if !slices.Contains(c.Owned, name) && !slices.Contains(c.Named, name) {
 			say("%s stands in the path and is neither owned nor named", name)
 		}
+		for _, r := range c.Refused {
+			if strings.HasSuffix(o.Route, "/{"+name+"}") && empty(r.In, name) {
+				say("refused %q: %s is the end of the path and must not be empty: REST would answer 404", r.Name, name)
+			}
+		}
 	}
 	for _, r := range []Right{c.Rights.Program, c.Rights.Unbound, c.Rights.Human} {
 		if r != May && r != MayNot && r != OwnOnly {
@@ -165,4 +171,14 @@ func (c Cases) Check(o *Op) error {
 		return fmt.Errorf("op %s: its cases: %s", o.Name, strings.Join(missing, "; "))
 	}
 	return nil
+}
+
+// empty reports whether a field of an input, given as text, is missing, null or "". It is false if the text is invalid.
+func empty(in, field string) bool {
+	var fields map[string]any
+	if err := json.Unmarshal([]byte(in), &fields); err != nil {
+		return false
+	}
+	v := fields[field]
+	return v == nil || v == ""
 }

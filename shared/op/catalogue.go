@@ -24,6 +24,8 @@ type Catalogue struct {
 	Resources []Resource
 	// Prompts are the prompts that MCP clients offer to people.
 	Prompts []Prompt
+	// Guides are the lines of the instructions of MCP endpoints.
+	Guides []Guide
 	// Defaults are the toolsets of a caller that chooses none.
 	Defaults []string
 	// Reserved returns the programs of the user's bound keys, under whose names no other key may act. It may be nil.
@@ -124,10 +126,8 @@ func (c *Catalogue) Call(ctx context.Context, o *Op, call Call) (res Result, err
 	if err != nil {
 		return res, err
 	}
-	if c.Reserved != nil && !call.Caller.IsHuman() {
-		if call.Caller.Reserved, err = c.Reserved(ctx, call.Caller.User); err != nil {
-			return res, err
-		}
+	if call.Caller, err = c.informed(ctx, call.Caller); err != nil {
+		return res, err
 	}
 	run := func(ctx context.Context) (any, error) {
 		return protect(func() (any, error) { return o.call(ctx, call.Caller, fields, &reported) })
@@ -147,6 +147,19 @@ func (c *Catalogue) Call(ctx context.Context, o *Op, call Call) (res Result, err
 	return Result{Data: data, Coerced: coerced}, nil
 }
 
+// informed returns the caller with the names that it may not act under.
+func (c *Catalogue) informed(ctx context.Context, caller identity.Caller) (identity.Caller, error) {
+	if c.Reserved == nil || caller.IsHuman() {
+		return caller, nil
+	}
+	programs, err := c.Reserved(ctx, caller.User)
+	if err != nil {
+		return caller, fault.From(err)
+	}
+	caller.Reserved = programs
+	return caller, nil
+}
+
 // protect runs fn and returns a panic as an Internal fault.
 func protect(fn func() (any, error)) (out any, err error) {
 	defer func() {
@@ -164,7 +177,7 @@ func (c *Catalogue) log(ctx context.Context, o *Op, call Call, took time.Duratio
 	level, attrs := slog.LevelInfo, []slog.Attr{
 		slog.String("op", o.Name), slog.String("transport", call.Transport), slog.String("requestId", call.RequestID),
 		slog.String("user", call.Caller.User), slog.String("program", call.Caller.Program),
-		slog.String("keyId", call.Caller.KeyID), slog.Duration("took", took),
+		slog.String("keyId", call.Caller.KeyID), slog.Float64("durationMs", float64(took)/float64(time.Millisecond)),
 	}
 	if err != nil {
 		f := fault.From(err)

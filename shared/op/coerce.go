@@ -35,6 +35,7 @@ func (p *place) below(name string) *place { return &place{p, name} }
 
 func (p *place) member(i int) *place { return &place{p, "[" + strconv.Itoa(i) + "]"} }
 
+// String returns the path from the root of the input, empty for the root itself.
 func (p *place) String() string {
 	if p == nil {
 		return ""

@@ -103,8 +103,8 @@ func TestValidValuesAreNotReportedAsCoerced(t *testing.T) {
 	}
 }
 
-// A number that stands for a text is that text: 1.10 is another version than 1.1,
-// and an id may have more digits than a number keeps.
+// A number in the place of a text is taken digit by digit: the version 1.10 differs from 1.1, and an id may have more
+// digits than a float64 can represent.
 func TestANumberForATextKeepsItsDigits(t *testing.T) {
 	t.Parallel()
 	for _, digits := range []string{"1.10", "2.0", "1e2", "-0", "12345678901234567890"} {

@@ -8,8 +8,8 @@ import (
 	"parley.internal/shared/fault"
 )
 
-// allocated is how many bytes fn allocates. The caller's test is not parallel, so
-// that no other adds to it.
+// allocated returns the number of bytes that fn allocates. A test that calls it must not be parallel, because the
+// allocations of other tests would be counted too.
 func allocated(fn func()) uint64 {
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
@@ -18,8 +18,8 @@ func allocated(fn func()) uint64 {
 	return after.TotalAlloc - before.TotalAlloc
 }
 
-// Ten characters can name a number of a million digits; reading it exactly takes
-// 0.1 s, and a body of 1 MiB has room for 90,000 of them.
+// The ten characters of 1e1000000 denote a number with a million digits. Parsing it exactly takes 0.1 s, and a body of
+// 1 MiB can contain 90,000 of them.
 func TestANumberOfManyDigitsCostsLittle(t *testing.T) {
 	numbers := strings.TrimSuffix(strings.Repeat("1e1000000,", 40), ",")
 	for name, args := range map[string]string{
@@ -39,8 +39,8 @@ func TestANumberOfManyDigitsCostsLittle(t *testing.T) {
 	}
 }
 
-// One problem a field is told, and no more than 20 are: a flood must not be built
-// up in full before it is cut.
+// An error lists at most 20 problems, one for each field. The problems beyond them must not be collected first and cut
+// off afterwards.
 func TestAFloodOfUnknownFieldsCostsLittle(t *testing.T) {
 	var b strings.Builder
 	b.WriteString(`{"id":"a"`)
@@ -60,12 +60,13 @@ func TestAFloodOfUnknownFieldsCostsLittle(t *testing.T) {
 	}
 }
 
-// A path is as long as the input is deep, so naming every level is quadratic.
+// The length of a path grows with its depth, so the cost of naming every level would be quadratic.
 func TestADeepInputCostsLittle(t *testing.T) {
 	const levels = 5000
 	for name, args := range map[string]string{
-		"objects": `{"id":"a","unknown":` + strings.Repeat(`{"`+strings.Repeat("n", 90)+`":`, levels) + "1" + strings.Repeat("}", levels) + `}`,
-		"lists":   `{"id":"a","unknown":` + strings.Repeat(`[`, levels) + "1" + strings.Repeat("]", levels) + `}`,
+		"objects": `{"id":"a","unknown":` + strings.Repeat(`{"`+strings.Repeat("n", 90)+`":`, levels) + "1" +
+			strings.Repeat("}", levels) + `}`,
+		"lists": `{"id":"a","unknown":` + strings.Repeat(`[`, levels) + "1" + strings.Repeat("]", levels) + `}`,
 	} {
 		var err error
 		used := allocated(func() { _, _, err = call(t, args) })

@@ -99,7 +99,7 @@ func TestAKeyIsTiedToItsOperationAndInput(t *testing.T) {
 		t.Errorf("%q %q %q", first.Operation(), first.Key(), first.Digest())
 	}
 	for text, same := range map[string]bool{
-		`{"stories":[{"title":"a","wave":1}],"idempotencyKey":"k"}`:         true, // the same, by its defaults and in another order
+		`{"stories":[{"title":"a","wave":1}],"idempotencyKey":"k"}`:         true, // equal after defaults
 		`{"stories":[{"title":"a","wave":"1"}],"idempotencyKey":"another"}`: true,
 		`{"stories":[{"title":"b"}],"idempotencyKey":"k"}`:                  false,
 		`{"idempotencyKey":"k"}`:                                            false,

@@ -12,8 +12,7 @@ import (
 	"parley.internal/shared/identity"
 )
 
-// Whatever comes in, a call answers: an input that keeps every bound reaches the
-// operation, and anything else is Invalid.
+// Every input has an outcome: one that satisfies the schema reaches the operation, and any other is Invalid.
 func FuzzDecode(f *testing.F) {
 	for _, seed := range []string{
 		`{"id":"a"}`, `{"id":"a","limit":"5","fallback":"[\"b\"]","text":null}`,

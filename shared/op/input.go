@@ -103,8 +103,8 @@ type Idempotency struct {
 // Key returns the idempotency key, empty if there is none.
 func (i Idempotency) Key() string { return i.IdempotencyKey }
 
-// Caller names the caller that the key belongs to: the program of a bound key, or the calling key. It is empty without
-// a key.
+// Caller names the caller that the key belongs to: the program of an agent's bound key, or else the calling key. It is
+// empty without an idempotency key.
 func (i Idempotency) Caller() string { return i.caller }
 
 // Operation returns the name of the called operation, empty without a key.
@@ -122,8 +122,8 @@ type idempotent interface {
 	identify(caller, operation, digest string)
 }
 
-// identify sets the caller, the operation and the digest of an input that has an idempotency key. The wait is left out of the
-// digest, so that a repeated call may wait for a different time.
+// identify sets the caller, the operation and the digest of an input that has an idempotency key. The wait is left out of
+// the digest, so that a repeated call may wait for a different time.
 func identify(in any, c identity.Caller, operation, wait string, fields map[string]any) error {
 	repeatable, ok := in.(idempotent)
 	if !ok || repeatable.Key() == "" {
@@ -138,7 +138,7 @@ func identify(in any, c identity.Caller, operation, wait string, fields map[stri
 	}
 	sum := sha256.Sum256(text)
 	caller := "key:" + c.KeyID
-	if c.Bound() {
+	if c.Bound() && !c.IsHuman() {
 		caller = "program:" + identity.Fold(c.Program)
 	}
 	repeatable.identify(caller, operation, hex.EncodeToString(sum[:]))

@@ -37,7 +37,7 @@ var meteredSpec = Spec{
 	Effect:  Write,
 }
 
-// usages runs one call and returns what its meter was told.
+// usages runs one call and returns the usages that its meter received.
 func usages(
 	t *testing.T,
 	caller identity.Caller,

@@ -152,7 +152,7 @@ func TestARouteThatCannotBeDescribedFails(t *testing.T) {
 	}
 }
 
-// refusal is why an operation cannot be described: its definition may say so first.
+// refusal returns the error of describing an operation, or the panic of its definition.
 func refusal(define func() op.Op) (err error) {
 	defer func() {
 		if p := recover(); p != nil {

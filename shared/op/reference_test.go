@@ -24,16 +24,19 @@ func TestTheReferenceListsTheInputsAndCallersOfATool(t *testing.T) {
 		define[struct{}](op.Spec{Name: "tick", Route: "POST /v1/ticks", Effect: op.Consume, For: op.Humans}),
 	}).Reference())
 	for what, want := range map[string]string{
-		"both routes, the alias and what a route fixes": "| [`change`](#change), by itself `ch` | `POST /v1/things/{id}`, `PUT /v1/said/{id}` (with `text: hi`) | anyone | writes |",
-		"who may call what is REST only":                "| [`erase`](#erase) (REST only) | `POST /v1/erase` | a human or the scope admin | destroys |",
-		"reading that marks":                            "| a human | reads and marks |",
-		"that nothing is taken":                         "It takes no input.",
-		"a required input":                              "| `text` | string | yes | at most 10 characters | what to say |",
-		"the limits of a list and its members":          "| `tags` | list of string |  | at most 3; each at most 5 characters |  |",
-		"a range with a fraction":                       "| `level` | number |  | 0 to 0.5 |  |",
-		"a pattern":                                     "not empty; `^[A-Za-z0-9][A-Za-z0-9._:~-]*$`",
-		"the fields of a nested object":                 "| `part.text` | string | yes |",
-		"the doc":                                       "### erase\n\nDoc of erase.\n",
+		"both routes, the alias and what a route fixes": "| [`change`](#change), by itself `ch` | " +
+			"`POST /v1/things/{id}`, `PUT /v1/said/{id}` (with `text: hi`) | anyone | writes |",
+		"who may call what is REST only": "| [`erase`](#erase) (REST only) | `POST /v1/erase` | " +
+			"a human or the scope admin | destroys |",
+		"reading that marks":    "| a human | reads and marks |",
+		"that nothing is taken": "It takes no input.",
+		"a required input":      "| `text` | string | yes | at most 10 characters | what to say |",
+		"the limits of a list and its members": "| `tags` | list of string |  | " +
+			"at most 3; each at most 5 characters |  |",
+		"a range with a fraction":       "| `level` | number |  | 0 to 0.5 |  |",
+		"a pattern":                     "not empty; `^[A-Za-z0-9][A-Za-z0-9._:~-]*$`",
+		"the fields of a nested object": "| `part.text` | string | yes |",
+		"the doc":                       "### erase\n\nDoc of erase.\n",
 	} {
 		if !strings.Contains(page, want) {
 			t.Errorf("the page does not give %s: no %q in\n%s", what, want, page)

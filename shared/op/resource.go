@@ -98,7 +98,10 @@ func (c *Catalogue) access(
 	if err := r.MayRead(call.Caller); err != nil {
 		return err
 	}
-	caller := call.Caller
+	caller, err := c.informed(ctx, call.Caller)
+	if err != nil {
+		return err
+	}
 	caller.ReadOnly = true
 	if _, err := protect(func() (any, error) { return nil, fn(caller) }); err != nil {
 		return fault.From(err)

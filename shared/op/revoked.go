@@ -9,14 +9,15 @@ import (
 // its key in this process.
 const revocationCheck = 4 * time.Second
 
-// guard runs a call. While a call waits it checks the caller's key, and ends the call once the key is not valid any more;
-// a key that was revoked meanwhile gets no answer.
+// guard runs a call. If it waits, its key is checked every few seconds and before it is answered: the call ends with the
+// error of [Call.Valid] once the key is not valid any more, and what it found goes to nobody.
 func (c *Call) guard(ctx context.Context, waits bool, run func(context.Context) (any, error)) (any, error) {
 	if !waits || c.Valid == nil {
 		return run(ctx)
 	}
-	ctx, cancel := context.WithCancelCause(ctx)
-	stopped := make(chan struct{})
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	invalid, stopped := error(nil), make(chan struct{})
 	go func() {
 		defer close(stopped)
 		tick := time.NewTicker(revocationCheck)
@@ -26,17 +27,20 @@ func (c *Call) guard(ctx context.Context, waits bool, run func(context.Context) 
 			case <-ctx.Done():
 				return
 			case <-tick.C:
-				if err := c.Valid(); err != nil {
-					cancel(err)
+				if invalid = c.Valid(); invalid != nil {
+					cancel()
 					return
 				}
 			}
 		}
 	}()
 	out, err := run(ctx)
-	cancel(nil)
+	cancel()
 	<-stopped
-	if invalid := c.Valid(); invalid != nil {
+	if invalid == nil {
+		invalid = c.Valid()
+	}
+	if invalid != nil {
 		return nil, invalid
 	}
 	return out, err

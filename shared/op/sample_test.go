@@ -15,7 +15,7 @@ import (
 	"parley.internal/shared/identity"
 )
 
-// sample has a field of every kind that an input can have.
+// sample has a field of each kind that an input may have.
 type sample struct {
 	Idempotency
 	ID       string            `json:"id" allow:"nonempty,max=20,pattern=id"`
@@ -79,7 +79,7 @@ func call(t testing.TB, args string) (sample, []string, error) {
 	return out.Got, res.Coerced, nil
 }
 
-// problems are the paths of an Invalid fault, each with its message.
+// problems returns the messages of an Invalid fault by their paths.
 func problems(t testing.TB, err error) map[string]string {
 	t.Helper()
 	var f *fault.Error
@@ -96,7 +96,7 @@ func problems(t testing.TB, err error) map[string]string {
 	return out
 }
 
-// logged runs one call of fn with a log, and returns the log.
+// logged runs one call of fn and returns its log.
 func logged(
 	t *testing.T,
 	caller identity.Caller,

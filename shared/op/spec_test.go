@@ -12,7 +12,7 @@ import (
 	"parley.internal/shared/identity"
 )
 
-// panics is what fn panics with, as text; empty where it does not.
+// panics returns the value that fn panics with as text, or an empty text if it does not panic.
 func panics(fn func()) (said string) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -95,7 +95,7 @@ func TestABrokenSpecPanics(t *testing.T) {
 	}
 }
 
-// A path of a further route must be a field too: REST would have nowhere to put it.
+// A parameter in the path of a second route must be a field of the input too.
 func TestThePathOfACompatibilityRouteNamesFieldsOfTheInput(t *testing.T) {
 	t.Parallel()
 	if panics(

@@ -204,7 +204,7 @@ func TestEscapesOfWholeCharactersAreText(t *testing.T) {
 	}
 }
 
-// A name that comes twice must not carry past the bounds what the check did not see.
+// A field that is given twice must not bypass the check with its second value.
 func TestTheCheckedValueIsTheDecodedValue(t *testing.T) {
 	t.Parallel()
 	for name, args := range map[string]string{
@@ -232,8 +232,8 @@ func TestAWholeNumberMayBeWrittenWithAPoint(t *testing.T) {
 	}
 }
 
-// Each level costs another pass over what lies below, so what is looked at must end
-// far above the 10,000 levels that encoding/json reads.
+// Each level costs another pass over the levels below it, so the check must refuse an input long before the 10,000
+// levels that encoding/json accepts.
 func TestDeepNestingIsNotFollowedToItsEnd(t *testing.T) {
 	t.Parallel()
 	const levels = 500

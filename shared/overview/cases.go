@@ -24,7 +24,8 @@ func cases() op.Cases {
 	const why = "it reads sessions, heartbeats, claims, leases, questions, and the mail of each program"
 	// A wait has three listeners, and reads the view again when all are established.
 	const waited = view + 3 + view
-	return op.Cases{Examples: []op.Example{
+	rights := op.Rights{Program: op.MayNot, Unbound: op.MayNot, Human: op.May}
+	return op.Cases{Rights: rights, Examples: []op.Example{
 		{Given: busy, As: op.Human, RPCs: view, Over: why},
 		{Name: "where nothing goes on", As: op.Human},
 		{Name: "with a wait", Given: marked, As: op.Human, In: op.In{"since": "$mark", "waitMs": 1},

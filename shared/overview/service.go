@@ -109,6 +109,7 @@ func (s *Service) wait(ctx context.Context, user string, d time.Duration,
 
 type taskChanges struct{ db *store.DB }
 
+// Wait returns after d, or as soon as check reports true after a change of the user's tasks.
 func (t taskChanges) Wait(ctx context.Context, user string, d time.Duration,
 	check func(context.Context) (bool, error)) error {
 	return task.Tasks.Wait(ctx, t.db.User(user), nil, d, check)

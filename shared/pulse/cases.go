@@ -19,13 +19,15 @@ var (
 
 func createCases() op.Cases {
 	once := op.In{"name": "once", "idempotencyKey": "k"}
-	return op.Cases{Named: []string{"sessionId"}, Examples: []op.Example{
+	rights := op.Rights{Program: op.May, Unbound: op.May, Human: op.May} // each begins a session of its own
+	return op.Cases{Named: []string{"sessionId"}, Rights: rights, Examples: []op.Example{
 		{In: op.In{"name": "Rewrite of the parser"}},
 		{Name: "with everything", In: op.In{"name": "a ✓ session", "sessionId": "alpha.1", "programId": "alpha",
-			"status": "at <work>", "state": "working", "progress": 10, "projectName": "p"}},
+			"status": "at <work>", "state": "working", "progress": 10, "projectName": "p"}, RPCs: 2},
 		{Name: "of a session that is there", Given: alphas,
 			In: op.In{"name": "renamed", "sessionId": "$session", "state": "pinned"}},
-		{Name: "with an idempotency key", In: once},
+		{Name: "with an idempotency key", In: once, RPCs: 2},
+		{Name: "with an id and an idempotency key", In: op.In{"name": "n", "sessionId": "alpha.1", "idempotencyKey": "k"}},
 		{Name: "again with the same key", Given: []op.Step{{Op: "create_session", In: once}}, In: once},
 		{Name: "another with the same key", Given: []op.Step{{Op: "create_session", In: once}},
 			In: op.In{"name": "another", "idempotencyKey": "k"}, Fault: fault.Precondition},
@@ -33,6 +35,12 @@ func createCases() op.Cases {
 			In: op.In{"name": "n", "sessionId": "$session", "idempotencyKey": "k"}},
 		{Name: "for a program, by the human", As: op.Human,
 			In: op.In{"name": "beta's", "programId": "beta", "state": "blocked"}},
+		{Name: "of a session that the human made for the program", Given: betas, As: "beta",
+			In: op.In{"name": "resumed", "sessionId": "$session"}},
+		{Name: "of another program's session", Given: alphas, As: "beta",
+			In: op.In{"name": "taken over", "sessionId": "$session"}, Fault: fault.Forbidden},
+		{Name: "of a program's session, by an unbound key", Given: alphas, As: op.Unbound,
+			In: op.In{"name": "taken over", "sessionId": "$session"}, Fault: fault.Forbidden},
 		{Name: "as another program", In: op.In{"name": "not mine", "programId": "beta"},
 			Fault: fault.Forbidden, RPCs: op.NoRPCs},
 	}, Refused: []op.Refusal{
@@ -51,7 +59,8 @@ func createCases() op.Cases {
 }
 
 func updateCases() op.Cases {
-	return op.Cases{RPCs: 2, Owned: []string{"sessionId"}, Examples: []op.Example{
+	rights := op.Rights{Program: op.MayNot, Unbound: op.MayNot, Human: op.May}
+	return op.Cases{RPCs: 2, Owned: []string{"sessionId"}, Rights: rights, Examples: []op.Example{
 		{Given: alphas,
 			In: op.In{"sessionId": "$session", "status": "waiting for a review", "state": "blocked", "progress": 60}},
 		{Name: "with a heartbeat", Given: alphas, In: op.In{"sessionId": "$session", "lastHeartbeat": true}},
@@ -62,6 +71,12 @@ func updateCases() op.Cases {
 		{Name: "of the newest session, where there is none", In: op.In{"lastHeartbeat": true}, Fault: fault.NotFound},
 		{Name: "of another program's session", Given: betas, In: op.In{"sessionId": "$session", "progress": 1},
 			Fault: fault.Forbidden},
+		{Name: "of a program's session, by an unbound key", Given: alphas, As: op.Unbound,
+			In: op.In{"sessionId": "$session", "state": "complete"}, Fault: fault.Forbidden},
+		{Name: "of a session that the human made for the program", Given: betas, As: "beta",
+			In: op.In{"sessionId": "$session", "progress": 1}},
+		{Name: "of any session, by the human", Given: alphas, As: op.Human,
+			In: op.In{"sessionId": "$session", "state": "complete"}},
 		{Name: "of a session that is nowhere", In: op.In{"sessionId": "nobody-made-this", "progress": 1},
 			Fault: fault.NotFound},
 	}, Refused: []op.Refusal{
@@ -87,9 +102,10 @@ func listCases() op.Cases {
 		{Op: "create_task", In: op.In{"title": "t", "target": "alpha"}, Times: 2},
 		{Op: "get_tasks", In: op.In{"limit": 1}, Save: "nextCursor as cursor"},
 	}
-	return op.Cases{RPCs: 2, Examples: []op.Example{
+	return op.Cases{RPCs: 2, Rights: op.Rights{Program: op.May, Unbound: op.May, Human: op.May}, Examples: []op.Example{
 		{Given: alphas},
-		{Name: "where there are none"},
+		{Name: "where there are none", RPCs: 1},
+		{Name: "of a program without any", Given: alphas, In: op.In{"programId": "nobody"}, RPCs: 1},
 		{Name: "of a program", Given: alphas,
 			In: op.In{"programId": "alpha", "state": "working", "includeArchived": true, "limit": 50}},
 		{Name: "of another program", Given: betas, In: op.In{"programId": "beta", "state": "blocked"}},

@@ -107,7 +107,10 @@ func TestABoundKeyCreatesSessionsOfItsProgramOnly(t *testing.T) {
 		}
 		_, err = w.Create(t.Context(), beta, CreateInput{Name: "mine now", SessionID: "named"})
 		domaintest.Refused(t, "another's session", err, fault.Forbidden, "alpha", "beta")
-		w.create(loose, CreateInput{SessionID: "said", ProgramID: "alpha"})
+		if out := w.create(alpha, CreateInput{SessionID: "named", ProgramID: "ALPHA"}); out.ProgramID != "alpha" {
+			t.Errorf("as itself in capitals: %+v", out)
+		}
+		w.create(person, CreateInput{SessionID: "said", ProgramID: "alpha"})
 		_, err = w.Create(t.Context(), beta, CreateInput{Name: "mine now", SessionID: "said"})
 		domaintest.Refused(t, "a session said to be another's", err, fault.Forbidden)
 		if v := w.get("named"); v.Name != "a session" || v.ProgramID != "alpha" {
@@ -116,20 +119,21 @@ func TestABoundKeyCreatesSessionsOfItsProgramOnly(t *testing.T) {
 	})
 }
 
-func TestAnUnboundKeyReachesEverySession(t *testing.T) {
+func TestAPersonGivesASessionToAProgram(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		w.create(alpha, CreateInput{SessionID: "s"})
-		if out := w.create(loose, CreateInput{SessionID: "s", Name: "renamed"}); out.ProgramID != "alpha" ||
+		if out := w.create(person, CreateInput{SessionID: "s", Name: "renamed"}); out.ProgramID != "alpha" ||
 			!out.Verified || out.Name != "renamed" {
 			t.Errorf("renamed: %+v", out)
 		}
-		if out := w.create(loose, CreateInput{SessionID: "s", ProgramID: "beta"}); out.ProgramID != "beta" ||
+		w.update(alpha, UpdateInput{SessionID: "s", Progress: new(1)}) // it is alpha's still
+		if out := w.create(person, CreateInput{SessionID: "s", ProgramID: "beta"}); out.ProgramID != "beta" ||
 			out.Verified {
 			t.Errorf("given away: %+v", out)
 		}
-		w.create(loose, CreateInput{SessionID: "nobodys"})
-		if out := w.create(beta, CreateInput{SessionID: "nobodys"}); out.ProgramID != "beta" || !out.Verified ||
-			out.Created {
+		_, err := w.Update(t.Context(), alpha, UpdateInput{SessionID: "s", Progress: new(2)})
+		domaintest.Refused(t, "the former owner", err, fault.Forbidden, `of "beta"`, `"alpha"`)
+		if out := w.create(beta, CreateInput{SessionID: "s"}); out.Created || !out.Verified {
 			t.Errorf("taken up: %+v", out)
 		}
 	})

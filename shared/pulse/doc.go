@@ -7,5 +7,5 @@
 // last, so that the next sweep finds the work of an interrupted one.
 //
 // The package releases no claims, sends no messages and no pushes: sweeps call [Claims] and
-// [Mail], reactions [Bell]. It imports no other domain.
+// [Mail], reactions [Notifier]. It imports no other domain.
 package pulse

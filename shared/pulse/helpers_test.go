@@ -62,8 +62,8 @@ func (q *queue) fail() error {
 	return q.fails()
 }
 
-func (q *queue) ReleaseSession(ctx context.Context, user, sessionID string, _ time.Time,
-	reason string) ([]Released, error) {
+func (q *queue) ReleaseSession(ctx context.Context, user, sessionID string, owns func(string) bool,
+	_ time.Time, reason string) ([]Released, error) {
 	u := q.db.User(user)
 	page, err := task.Leases.Query(ctx, u, store.Query{Where: []store.Cond{store.Eq("sessionId", sessionID)},
 		Limit: 500})
@@ -74,6 +74,9 @@ func (q *queue) ReleaseSession(ctx context.Context, user, sessionID string, _ ti
 	for _, d := range page.Docs {
 		if err := q.fail(); err != nil {
 			return nil, err
+		}
+		if !owns(d.Value.ClaimedBy) {
+			continue
 		}
 		var v task.Task
 		err := u.Update(ctx, func(ctx context.Context, tx *store.Tx) (err error) {
@@ -131,6 +134,8 @@ func (m *mail) told() string {
 var (
 	alpha, beta = domaintest.Bound("u", "alpha"), domaintest.Bound("u", "beta")
 	loose       = domaintest.Unbound("u")
+	drift       = identity.Caller{User: "u", KeyID: "aaaabbbbccccdddd", Kind: identity.Agent} // unbound too
+	person      = domaintest.Human("u")
 	stranger    = domaintest.Bound("v", "alpha")
 )
 

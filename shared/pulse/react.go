@@ -10,18 +10,18 @@ import (
 	"parley.internal/shared/task"
 )
 
-// Bell sends pushes to a human's devices.
-type Bell interface {
-	// RingChange sends a push about work that is blocked or has failed. It sends one push for
+// Notifier sends pushes to a human's devices.
+type Notifier interface {
+	// NotifyChange sends a push about work that is blocked or has failed. It sends one push for
 	// each event id, however often it is called.
-	RingChange(ctx context.Context, user, eventID string, n push.Notice) error
+	NotifyChange(ctx context.Context, user, eventID string, n push.Notice) error
 }
 
 // Reactions returns the domain's reaction to changes of sessions: a push.
 func (s *Service) Reactions() []domain.Reaction {
 	concerns := func(kind store.EventKind, before, after store.Fields) bool { return halt(kind, before, after) != "" }
 	return []domain.Reaction{{Name: "OnSessionUpdate", Collection: sessions.Name, Kind: store.Updated, MaxAge: time.Hour,
-		Concerns: concerns, Run: s.ringFor}}
+		Concerns: concerns, Run: s.notifyOf}}
 }
 
 // halt returns "failed" or "blocked" if a change of a session sends a push, else "". A pinned
@@ -39,8 +39,8 @@ func halt(kind store.EventKind, before, after store.Fields) string {
 	return ""
 }
 
-// ringFor sends the push about a session that is blocked or has failed.
-func (s *Service) ringFor(ctx context.Context, e store.Event) error {
+// notifyOf sends the push about a session that is blocked or has failed.
+func (s *Service) notifyOf(ctx context.Context, e store.Event) error {
 	how := halt(e.Kind, e.Before, e.After)
 	if how == "" {
 		return nil
@@ -49,7 +49,7 @@ func (s *Service) ringFor(ctx context.Context, e store.Event) error {
 	if err != nil {
 		return err
 	}
-	return s.Bell.RingChange(ctx, e.Ref.User, e.ID, halted(e.Ref.ID, &v, how))
+	return s.Notifier.NotifyChange(ctx, e.Ref.User, e.ID, halted(e.Ref.ID, &v, how))
 }
 
 func halted(id string, v *Session, how string) push.Notice {

@@ -44,6 +44,6 @@ func TestASessionSendsAPushWhenItIsBlockedOrFails(t *testing.T) {
 	}
 	beat := fields(Session{State: Working, Lifecycle: task.Active})
 	if halt(store.Updated, beat, beat) != "" || halt(store.Created, nil, fields(Session{State: Blocked})) != "" {
-		t.Error("what rings nobody is kept")
+		t.Error("an event without a push is kept")
 	}
 }

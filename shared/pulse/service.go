@@ -22,10 +22,10 @@ type Service struct {
 	// StaleAfter is the time without a heartbeat after which a sweep ends a session; zero means
 	// 65 minutes.
 	StaleAfter time.Duration
-	// Claims and Mail are used by sweeps only, Bell by reactions only.
-	Claims Claims
-	Mail   Mail
-	Bell   Bell
+	// Claims and Mail are used by sweeps only, Notifier by reactions only.
+	Claims   Claims
+	Mail     Mail
+	Notifier Notifier
 }
 
 const defaultStaleAfter = 65 * time.Minute
@@ -45,7 +45,7 @@ func set[T any](to, from *T) {
 }
 
 // Create creates a session, or resumes or revives the one with the same id. A session of another
-// program than the key's is Forbidden.
+// caller is Forbidden, and so is another program than the key's.
 func (s *Service) Create(ctx context.Context, c identity.Caller, in CreateInput) (CreateOutput, error) {
 	program, verified, err := c.SpeaksAs(in.ProgramID)
 	if err != nil {
@@ -65,11 +65,14 @@ func (s *Service) Create(ctx context.Context, c identity.Caller, in CreateInput)
 			}
 			found = f.Found
 		}
-		if err := v.checkOwner(c, id); err != nil {
-			return CreateOutput{}, err
-		}
 		if !found {
 			v.Maker = c.Owner()
+		} else if err := v.checkOwner(c, id); err != nil {
+			return CreateOutput{}, err
+		}
+		v.adopt(c)
+		if found && c.IsHuman() && program != "" && !identity.Same(program, v.ProgramID) {
+			v.Maker = c.Owner() // a person gives the session to another program
 		}
 		v.Name, v.UpdatedAt = in.Name, now
 		if program != "" {
@@ -90,7 +93,7 @@ func (s *Service) Create(ctx context.Context, c identity.Caller, in CreateInput)
 
 // Update changes the given fields of a session and renews its heartbeat. A call that changes
 // nothing writes only the heartbeat. A session that does not exist is NotFound, one of another
-// program Forbidden, and an archived one Precondition.
+// caller Forbidden, and an archived one Precondition.
 func (s *Service) Update(ctx context.Context, c identity.Caller, in UpdateInput) (View, error) {
 	var out View
 	now := s.Now()
@@ -100,6 +103,7 @@ func (s *Service) Update(ctx context.Context, c identity.Caller, in UpdateInput)
 			return err
 		}
 		old := v
+		v.adopt(c)
 		set(&v.Status, in.Status)
 		set(&v.Progress, in.Progress)
 		set(&v.ProjectName, in.ProjectName)
@@ -178,11 +182,18 @@ func (s *Service) List(ctx context.Context, c identity.Caller, in ListInput) (Li
 		q.Where = append(q.Where, store.Eq("state", in.State))
 	}
 	if in.ProgramID != "" {
-		q.Where = append(q.Where, store.Eq("programId", in.ProgramID))
+		q.Where = append(q.Where, store.In("programId", spellings(c, in.ProgramID)...))
 	}
 	var err error
 	out.Sessions, out.NextCursor, err = s.page(ctx, c, q)
 	return out, err
+}
+
+// spellings returns the names under which the sessions of a program may be stored: as given, without case, and as the
+// program's key has it.
+func spellings(c identity.Caller, program string) []string {
+	known, _ := identity.Among(slices.Concat(c.Reserved, []string{c.Program}), program)
+	return slices.Compact(slices.Sorted(slices.Values([]string{program, identity.Fold(program), known})))
 }
 
 // Live returns the sessions that have not ended and have a recent heartbeat, newest first. It
@@ -220,7 +231,7 @@ const (
 
 // Programs returns the sorted names of the programs with a live session.
 func (s *Service) Programs(ctx context.Context, user string) ([]string, error) {
-	names := map[string]bool{}
+	names := map[string]string{} // by their folded form
 	q := live(programsPage)
 	for range programsPages {
 		page, err := sessions.Query(ctx, s.DB.User(user), q)
@@ -228,15 +239,15 @@ func (s *Service) Programs(ctx context.Context, user string) ([]string, error) {
 			return nil, err
 		}
 		for _, d := range page.Docs {
-			if d.Value.ProgramID != "" {
-				names[d.Value.ProgramID] = true
+			if p := d.Value.ProgramID; p != "" && names[identity.Fold(p)] == "" {
+				names[identity.Fold(p)] = p
 			}
 		}
 		if q.Cursor = page.Next; q.Cursor == "" {
 			break
 		}
 	}
-	programs := slices.AppendSeq([]string{}, maps.Keys(names))
+	programs := slices.AppendSeq([]string{}, maps.Values(names))
 	slices.Sort(programs)
 	return programs, nil
 }

@@ -129,18 +129,47 @@ func (s *Session) step(to task.Status, now time.Time) error {
 	return nil
 }
 
-// checkOwner returns Forbidden if the session is another caller's. A session without an owner is anyone's.
+// owner returns who may continue the session, the zero value if that is unknown. A session that a person made for a
+// program is the program's; one from before owners were kept is that of its verified program.
+func (s *Session) owner() identity.Owner {
+	if unknown := s.Maker == (identity.Owner{}); unknown && s.Verified || s.Maker.Human && s.ProgramID != "" {
+		return identity.Owner{Program: s.ProgramID}
+	}
+	return s.Maker
+}
+
+// checkOwner returns Forbidden if the session is another caller's. One without a known owner is anyone's who may speak
+// as the program that it was said to have.
 func (s *Session) checkOwner(c identity.Caller, id string) error {
-	owner := s.Maker
+	owner := s.owner()
 	if owner == (identity.Owner{}) {
-		if owner.Program = s.ProgramID; owner.Program == "" {
-			return nil
-		}
+		_, _, err := c.SpeaksAs(s.ProgramID)
+		return err
 	}
 	if owner.Is(c) {
 		return nil
 	}
 	return fault.New(fault.Forbidden, "session %q is of %s; %s: use a session of your own", id, owner, c)
+}
+
+// adopt makes a caller that continues a session without an owner its owner. A person owns only new sessions.
+func (s *Session) adopt(c identity.Caller) {
+	if s.Maker == (identity.Owner{}) && !c.IsHuman() {
+		s.Maker = c.Owner()
+	}
+}
+
+// owns reports whether a claim that names the session falls with it: its claimant is the session's owner. Under the
+// session of a person or of an unknown owner every claim falls.
+func (s *Session) owns(claimant string) bool {
+	switch owner := s.owner(); {
+	case owner.Program != "":
+		return identity.Same(owner.Program, claimant)
+	case owner.Human || owner.KeyID == "":
+		return true
+	default:
+		return owner.String() == claimant
+	}
 }
 
 // recordID returns the id of the archive record of one life of a session.

@@ -22,9 +22,11 @@ type Released struct{ TaskID, Title, Source string }
 
 // Claims releases the claims of a session that has ended.
 type Claims interface {
-	// ReleaseSession releases the claims that the session made before the time gone and still
-	// holds, and returns their tasks. Claims made after gone stay. It is idempotent.
-	ReleaseSession(ctx context.Context, user, sessionID string, gone time.Time, reason string) ([]Released, error)
+	// ReleaseSession releases the claims that name the session, were made before the time gone and
+	// are still held, and returns their tasks. Claims made after gone stay, and those whose claimant
+	// does not own the session: any claim may give its id. It is idempotent.
+	ReleaseSession(ctx context.Context, user, sessionID string, owns func(claimant string) bool, gone time.Time,
+		reason string) ([]Released, error)
 }
 
 // Mail sends messages to programs.
@@ -128,7 +130,7 @@ func (s *Service) handBack(ctx context.Context, t *store.Tenant, at store.Ref, v
 	}
 	q := store.Query{Where: []store.Cond{store.Eq("sessionId", at.ID)}, Limit: heldPage}
 	for {
-		held, next, err := held(ctx, t, q, v.UpdatedAt)
+		held, next, err := held(ctx, t, q, v)
 		if err != nil {
 			return err
 		}
@@ -141,7 +143,7 @@ func (s *Service) handBack(ctx context.Context, t *store.Tenant, at store.Ref, v
 			break
 		}
 	}
-	released, err := s.Claims.ReleaseSession(ctx, at.User, at.ID, v.UpdatedAt,
+	released, err := s.Claims.ReleaseSession(ctx, at.User, at.ID, v.owns, v.UpdatedAt,
 		fmt.Sprintf("session %s was last heard of at %s", at.ID, v.LastHeartbeat.Format(time.RFC3339)))
 	if err != nil {
 		return err
@@ -154,9 +156,8 @@ func (s *Service) handBack(ctx context.Context, t *store.Tenant, at store.Ref, v
 	return nil
 }
 
-// held returns a page of the tasks that a session claimed before the time gone and holds.
-func held(ctx context.Context, t *store.Tenant, q store.Query,
-	gone time.Time) (out []Released, next string, err error) {
+// held returns a page of the tasks that an ended session claimed before its end and holds.
+func held(ctx context.Context, t *store.Tenant, q store.Query, v *Session) (out []Released, next string, err error) {
 	page, err := task.Leases.Query(ctx, t, q)
 	if err != nil || len(page.Docs) == 0 {
 		return nil, "", err
@@ -169,7 +170,7 @@ func held(ctx context.Context, t *store.Tenant, q store.Query,
 		return nil, "", err
 	}
 	for i, d := range page.Docs {
-		if tasks[i].StartedAt.Before(gone) {
+		if v.owns(tasks[i].ClaimedBy) && tasks[i].StartedAt.Before(v.UpdatedAt) {
 			out = append(out, Released{TaskID: d.ID, Title: tasks[i].Title, Source: tasks[i].Source})
 		}
 	}

@@ -26,8 +26,8 @@ func TestASweepEndsASilentSession(t *testing.T) {
 			t.Fatalf("swept %d", n)
 		}
 		v, _ := fetch(w, sessions, "s")
-		want := Session{Name: "builder", ProgramID: "alpha", Verified: true, State: Pinned, Lifecycle: task.Derezzed,
-			Progress: 40, Life: 1, Archived: true, CreatedAt: domaintest.Start, UpdatedAt: w.Now(), EndedAt: w.Now(),
+		want := Session{Name: "builder", ProgramID: "alpha", Verified: true, Maker: alpha.Owner(), State: Pinned,
+			Lifecycle: task.Derezzed, Progress: 40, Life: 1, Archived: true, CreatedAt: domaintest.Start, UpdatedAt: w.Now(), EndedAt: w.Now(),
 			LastHeartbeat: domaintest.Start, PurgeAt: w.Now().Add(30 * 24 * time.Hour)}
 		if v != want {
 			t.Errorf("the session is %+v", v)
@@ -56,7 +56,9 @@ func TestANoticeNamesTheSessionAndTheTask(t *testing.T) {
 		w.holds("s", "t1", "beta")
 		w.Pass(2 * time.Hour)
 		w.sweep(10)
-		want := `The session "builder" (s), which holds your task "title of t1" (t1), was last heard of at 2026-03-01T12:00:00Z and has been ended. Unless it comes back at once, the task is released for another claim.`
+		want := `The session "builder" (s), which holds your task "title of t1" (t1), was last heard of at ` +
+			`2026-03-01T12:00:00Z and has been ended. Unless it comes back at once, the task is released for ` +
+			`another claim.`
 		if got := w.mail.got["u beta "+noticeID("s", 1, "t1")]; got != want {
 			t.Errorf("told %q", w.mail.got)
 		}
@@ -138,9 +140,9 @@ func TestAllMessagesAreSentBeforeTheFirstRelease(t *testing.T) {
 		w.write(func(tx *store.Tx) {
 			for i := range heldPage + 1 {
 				id := fmt.Sprintf("t%03d", i)
-				task.Tasks.Put(tx, id, task.Task{Status: task.Active, Source: "beta", SessionID: "s",
+				task.Tasks.Put(tx, id, task.Task{Status: task.Active, Source: "beta", SessionID: "s", ClaimedBy: "alpha",
 					Routes: []string{}})
-				task.Leases.Put(tx, id, task.Lease{SessionID: "s", LeaseUntil: w.Now()})
+				task.Leases.Put(tx, id, task.Lease{SessionID: "s", ClaimedBy: "alpha", LeaseUntil: w.Now()})
 			}
 		})
 		w.Pass(2 * time.Hour)

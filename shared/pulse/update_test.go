@@ -155,33 +155,6 @@ func TestWithoutAnIdTheNewestLiveSessionIsUpdated(t *testing.T) {
 	})
 }
 
-func TestABoundKeyDoesNotUpdateAnotherProgramsSession(t *testing.T) {
-	each(t, func(t *testing.T, w *world) {
-		w.create(alpha, CreateInput{SessionID: "s"})
-		w.create(loose, CreateInput{SessionID: "nobodys"})
-		w.Pass(time.Minute)
-		for name, in := range map[string]UpdateInput{"beat": {SessionID: "s", LastHeartbeat: true},
-			"update": {SessionID: "s", State: Complete}} {
-			_, err := w.Update(t.Context(), beta, in)
-			domaintest.Refused(t, name, err, fault.Forbidden, "alpha", "beta")
-		}
-		if v := w.get("s"); v.State != Working || !v.LastHeartbeat.Before(w.Now()) {
-			t.Errorf("the session is %+v", v)
-		}
-		for _, c := range []identity.Caller{alpha, loose} {
-			w.Pass(time.Minute)
-			if v := w.update(c, UpdateInput{SessionID: "s", LastHeartbeat: true}); !v.LastHeartbeat.Equal(w.Now()) ||
-				v.ProgramID != "alpha" {
-				t.Errorf("beat %+v", v)
-			}
-		}
-		if v := w.update(beta, UpdateInput{SessionID: "nobodys", Progress: new(3)}); v.Progress != 3 ||
-			v.ProgramID != "" {
-			t.Errorf("nobody's is %+v", v)
-		}
-	})
-}
-
 // spy is a driver that records writes, and calls then after a query over all users.
 type spy struct {
 	store.Driver

@@ -8,6 +8,12 @@ import (
 	"parley.internal/shared/op"
 )
 
+// The rights of operations that speak for a program or change what it has, and of those on the caller's own mail.
+var (
+	owners = op.Rights{Program: op.MayNot, Unbound: op.MayNot, Human: op.May}
+	mails  = op.Rights{Program: op.OwnOnly, Unbound: op.OwnOnly, Human: op.May}
+)
+
 // The steps that the cases of the mail begin with.
 var (
 	// query is a message to alpha that wants to be acknowledged.
@@ -44,13 +50,15 @@ func sendCases() op.Cases {
 		return in
 	}
 	sent := func(in op.In) op.Step { return op.Step{Op: "send_message", In: in} }
-	return op.Cases{RPCs: 1, Examples: []op.Example{
+	return op.Cases{RPCs: 1, Rights: owners, Examples: []op.Example{
 		{In: to("beta")},
 		{Name: "with everything", In: op.In{"message": "hello <b>", "source": "alpha", "target": "alpha",
 			"message_type": "DIRECTIVE", "priority": "high", "action": "queue", "context": "c", "sessionId": "s.1",
 			"reply_to": "r", "threadId": "th", "ttl": 60, "provenance": op.In{"model": "m"}}},
 		{Name: "to an unknown program",
 			In: op.In{"message": "who is there", "source": "alpha", "target": "nobody", "message_type": "PING"}},
+		// To a user without such a key the program is unknown.
+		{Name: "to a program with a key", Given: []op.Step{{Op: "get_messages", As: "beta"}}, In: to("beta")},
 		{Name: "with an idempotency key", In: once("beta"), RPCs: 2, Over: theKey},
 		{Name: "again with the same key", Given: []op.Step{sent(once("beta"))}, In: once("beta"), RPCs: 2,
 			Over: theKey},
@@ -59,6 +67,10 @@ func sendCases() op.Cases {
 		{Name: "as another program",
 			In:    op.In{"message": "m", "source": "beta", "target": "alpha", "message_type": "PING"},
 			Fault: fault.Forbidden, RPCs: op.NoRPCs},
+		{Name: "under the name of a program, with a key that is bound to none", Given: query, As: op.Unbound, In: to("beta"),
+			Fault: fault.Forbidden, RPCs: op.NoRPCs},
+		{Name: "under the name of a program, by the human", As: op.Human, In: to("beta")},
+		{Name: "to a group in capitals", Given: crew, In: to("group:CREW"), RPCs: 2, Over: theGroup},
 		{Name: "to a group", Given: crew, In: to("group:crew"), RPCs: 2, Over: theGroup},
 		{Name: "to a group, with an idempotency key", Given: crew, In: once("group:crew"), RPCs: 3, Over: both},
 		{Name: "to a group, again with the same key", Given: op.After(crew, sent(once("group:crew"))),
@@ -86,8 +98,11 @@ func sendCases() op.Cases {
 func getCases() op.Cases {
 	betas := []op.Step{{Op: "send_message",
 		In: op.In{"message": "m", "source": "alpha", "target": "beta", "message_type": "STATUS"}}}
-	return op.Cases{RPCs: 2, Examples: []op.Example{
+	// Without a target the inbox is the caller's own, and a human has none.
+	rights := op.Rights{Program: op.OwnOnly, Unbound: op.OwnOnly, Human: op.OwnOnly}
+	return op.Cases{RPCs: 2, Rights: rights, Examples: []op.Example{
 		{Given: query},
+		{Name: "of the own program in capitals", Given: query, In: op.In{"target": "ALPHA"}},
 		{Name: "where there are none"},
 		{Name: "without marking them", Given: directive, In: op.In{"markAsRead": false, "priority": "high"}},
 		{Name: "with a wait", Given: directive,
@@ -96,11 +111,15 @@ func getCases() op.Cases {
 			In: op.In{"includeDelivered": true, "limit": 1}},
 		{Name: "with those delivered before, the next page", Given: history,
 			In: op.In{"includeDelivered": true, "limit": 1, "cursor": "$cursor"}},
-		{Name: "of a session, with an unbound key", Given: query, As: op.Unbound,
-			In: op.In{"sessionId": "alpha.1", "markAsRead": false}},
+		{Name: "of a session, with an unbound key", As: op.Unbound,
+			In: op.In{"sessionId": "scout.1", "markAsRead": false}},
+		{Name: "of a program's session, with an unbound key", Given: query, As: op.Unbound,
+			In: op.In{"sessionId": "alpha.1", "markAsRead": false}, Fault: fault.Forbidden, RPCs: op.NoRPCs},
 		{Name: "of a program, by the human", Given: betas, As: op.Human, In: op.In{"target": "beta"}},
 		{Name: "of a program, by the human, without marking them", Given: query, As: op.Human,
 			In: op.In{"target": "alpha", "markAsRead": false}},
+		{Name: "of a program, with an unbound key", Given: query, As: op.Unbound, In: op.In{"target": "Alpha"},
+			Fault: fault.Forbidden, RPCs: op.NoRPCs},
 		{Name: "of another program", In: op.In{"target": "beta"}, Fault: fault.Forbidden, RPCs: op.NoRPCs},
 	}, Refused: []op.Refusal{
 		{Name: "a limit of 0", In: `{"limit":0}`, Path: "limit", Words: "must be at least 1"},
@@ -119,7 +138,7 @@ func getCases() op.Cases {
 
 func ackCases() op.Cases {
 	acked := op.After(query, op.Step{Op: "ack_messages", In: op.In{"messageIds": []string{"$message"}}})
-	return op.Cases{Owned: []string{"messageIds"}, Examples: []op.Example{
+	return op.Cases{Rights: mails, Owned: []string{"messageIds"}, Examples: []op.Example{
 		{Given: query, In: op.In{"messageIds": []string{"$message"}}},
 		{Name: "with one that is nowhere", Given: query,
 			In: op.In{"messageIds": []string{"$message", "nobody-made-this"}}},
@@ -144,13 +163,14 @@ func ackCases() op.Cases {
 
 func deadCases() op.Cases {
 	page := op.After(deadLetters, op.Step{Op: "get_dead_letters", In: op.In{"limit": 1}, Save: "nextCursor as cursor"})
-	return op.Cases{Examples: []op.Example{
+	return op.Cases{Rights: mails, Examples: []op.Example{
 		{Given: deadLetters},
 		{Name: "where there are none"},
 		{Name: "before the inbox of an expired one was read", Given: tooLate, Pass: 2 * time.Second},
 		{Name: "the first page", Given: deadLetters, In: op.In{"limit": 1}},
 		{Name: "the next page", Given: page, In: op.In{"limit": 1, "cursor": "$cursor"}},
 		{Name: "of all programs, by the human", As: op.Human, Given: deadLetters},
+		{Name: "with an unbound key", As: op.Unbound, Given: deadLetters},
 	}, Refused: []op.Refusal{
 		{Name: "a limit of 0", In: `{"limit":0}`, Path: "limit", Words: "must be at least 1"},
 		{Name: "a cursor of another call", Given: groupsPage, In: `{"cursor":"$cursor"}`, Path: "cursor",
@@ -161,8 +181,19 @@ func deadCases() op.Cases {
 }
 
 func setGroupCases() op.Cases {
-	return op.Cases{Named: []string{"name"}, Examples: []op.Example{
-		{In: op.In{"name": "crew", "members": []string{"alpha", "beta"}}},
+	members := func(names ...string) op.In {
+		return op.In{"name": "crew", "members": append([]string{}, names...)}
+	}
+	open := []op.Step{{Op: "set_group", In: op.In{"name": "crew", "members": []string{"alpha"}, "open": true}}}
+	return op.Cases{Named: []string{"name"}, Rights: owners, Examples: []op.Example{
+		{Given: crew, In: members("alpha", "beta")},
+		{Name: "of a new group", In: members("alpha", "beta")},
+		{Name: "of a group in capitals", Given: crew, In: op.In{"name": "CREW", "members": []string{"beta"}}},
+		{Name: "that a program leaves", Given: crew, As: "beta", In: members("alpha", "gamma")},
+		{Name: "that a program joins", Given: open, As: "beta", In: members("alpha", "beta")},
+		{Name: "that a program joins, though it is not open", Given: band, As: "beta",
+			In: op.In{"name": "band", "members": []string{"alpha", "beta"}}, Fault: fault.Forbidden},
+		{Name: "that a program empties", Given: crew, As: "beta", In: members(), Fault: fault.Forbidden},
 		{Name: "with a member twice",
 			In: op.In{"name": "crew", "members": []string{"gamma", "alpha", "gamma", "beta"}}},
 		{Name: "of a group that is there", Given: crew, In: op.In{"name": "crew", "members": []string{"beta"}}},
@@ -183,7 +214,7 @@ func setGroupCases() op.Cases {
 }
 
 func listGroupsCases() op.Cases {
-	return op.Cases{Examples: []op.Example{
+	return op.Cases{Rights: op.Rights{Program: op.May, Unbound: op.May, Human: op.May}, Examples: []op.Example{
 		{Given: crew},
 		{Name: "where there are none"},
 		{Name: "the first page", Given: op.After(crew, band...), In: op.In{"limit": 1}},

@@ -1,5 +1,8 @@
-// Package relay is the mail between programs. Each recipient has a document of its own, and an inbox selects documents
-// by their state, so that no message is missed and none is delivered to two readers.
+// Package relay is the mail between programs: messages to a program, a group or everybody, which are delivered again
+// until they are acknowledged, or else become dead letters.
+//
+// Each recipient has a document of its own, and an inbox selects documents by their state, so that no message is missed
+// and none is delivered to two readers.
 //
 // A message is pending until it is read and delivered afterwards. A DIRECTIVE or QUERY is delivered again until it is
 // acknowledged. A message that is due for delivery has dueAt; any other has none. An inbox is one query over the

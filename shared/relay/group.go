@@ -1,7 +1,7 @@
 package relay
 
 import (
-	"cmp"
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"slices"
@@ -19,8 +19,10 @@ const (
 	groupPrefix = "group:"
 )
 
-// Group is a document: a set of programs that one message can be sent to. Its name is the document's id.
+// Group is a document: a set of programs that one message can be sent to. Its id is made from its name.
 type Group struct {
+	// Name is the first spelling of the name, empty in groups from before it was kept, whose ids are their names.
+	Name    string   `json:"name,omitempty"`
 	Members []string `json:"members"`
 	// Maker is the caller that made the group, and Open means that any program may join it.
 	Maker     identity.Owner `json:"maker,omitzero"`
@@ -29,15 +31,42 @@ type Group struct {
 }
 
 // groups is the collection of groups. It is read by name alone.
-var groups = store.Collection[Group]{Name: "groups", Unindexed: []string{"members", "updatedAt", "maker"}}
+var groups = store.Collection[Group]{Name: "groups", Unindexed: []string{"name", "members", "updatedAt", "maker"}}
 
-// distinct returns the names sorted, without duplicates and empty names. It is never nil.
+// loadGroup returns a group by its name and the id of its document, found or not. A group from before names were folded
+// is found by its own spelling.
+func loadGroup(ctx context.Context, tx *store.Tx, name string) (g Group, id string, found bool, err error) {
+	id = identity.NameID(name)
+	f := groups.Fetch(id, &g)
+	if id == name {
+		err = store.Load(ctx, tx, f)
+		return g, id, f.Found, err
+	}
+	var older Group
+	o := groups.Fetch(name, &older)
+	if err := store.Load(ctx, tx, f, o); err != nil {
+		return g, id, false, err
+	}
+	if o.Found && !f.Found {
+		return older, name, true, nil
+	}
+	return g, id, f.Found, nil
+}
+
+// distinct returns the names sorted, without empty names and with the first spelling of each. It is never nil.
 func distinct(names []string) []string {
 	out := slices.DeleteFunc(slices.Clone(names), func(n string) bool { return n == "" })
-	slices.SortFunc(out, func(a, b string) int {
-		return cmp.Or(strings.Compare(identity.Fold(a), identity.Fold(b)), strings.Compare(a, b))
-	})
+	slices.SortStableFunc(out, func(a, b string) int { return strings.Compare(identity.Fold(a), identity.Fold(b)) })
 	return append([]string{}, slices.CompactFunc(out, identity.Same)...)
+}
+
+// replace gives the group other members. Those that stay keep their spelling.
+func (g *Group) replace(members []string) {
+	kept := g.Members
+	g.Members = make([]string, len(members))
+	for i, m := range members {
+		g.Members[i], _ = identity.Among(kept, m)
+	}
 }
 
 // withoutSender returns the distinct names without that of the sender.

@@ -36,8 +36,10 @@ const (
 
 // Message is a document: one message to one recipient.
 type Message struct {
-	Source     string           `json:"source"`
-	Verified   bool             `json:"verified"`
+	Source   string `json:"source"`
+	Verified bool   `json:"verified"`
+	// Sender is the caller that sent it, zero for the system and for messages from before it was kept.
+	Sender     identity.Owner   `json:"sender,omitzero"`
 	Target     string           `json:"target"`
 	Boxes      []string         `json:"boxes"`
 	Text       string           `json:"message"`
@@ -75,7 +77,7 @@ type Message struct {
 // letters newest first.
 var messages = store.Collection[Message]{Name: "relay", Indexes: []string{
 	"boxes[],rank desc,createdAt,dueAt", "boxes[],createdAt", "dead[],diedAt desc",
-}, AllUsers: []string{"sweepAt"}, Unindexed: []string{"message", "context"}}
+}, AllUsers: []string{"sweepAt"}, Unindexed: []string{"message", "context", "sender"}}
 
 // Defs declares the collections of the mail.
 func (*Service) Defs() []*store.Def { return []*store.Def{messages.Def(), groups.Def()} }
@@ -153,6 +155,12 @@ func (m *Message) Lapsed(now time.Time) bool {
 
 // everyone is the entry of [Message.Dead] under which a human, or a key bound to no program, finds a dead letter.
 const everyone = "*"
+
+// deadFor returns the condition that a program sees a message among the dead letters. The entries of messages that died
+// before names were folded have the program's own spelling.
+func deadFor(program string) store.Cond {
+	return store.ContainsAny("dead", identity.Fold(program), program)
+}
 
 // Bury makes the message a dead letter, which its sender and its recipient see for [DeadFor].
 func (m *Message) Bury(now time.Time) {

@@ -1,6 +1,7 @@
 package relay
 
 import (
+	"cmp"
 	"context"
 	"strings"
 
@@ -21,17 +22,21 @@ const (
 	shownGroups = 20
 )
 
-// multicast sends a copy of m to each recipient of the target, in one transaction.
+// multicast sends a copy of m to each recipient of the target, in one transaction. The known programs are those that
+// need no warning; where the target is all, they are those with a live session.
 func (s *Service) multicast(
 	ctx context.Context,
 	c identity.Caller,
 	in SendInput,
 	id string,
 	m Message,
+	known []string,
 ) (SendOutput, error) {
-	known, err := s.candidates(ctx, c.User, in.Target)
-	if err != nil {
-		return SendOutput{}, err
+	if in.Target == all {
+		var err error
+		if known, err = s.live(ctx, c.User); err != nil {
+			return SendOutput{}, err
+		}
 	}
 	room := maxRecipients
 	if in.Key() != "" {
@@ -85,13 +90,9 @@ func (s *Service) multicast(
 	)
 }
 
-// candidates returns the programs with a live session where the target is all, and the known programs where it is a
-// group.
-func (s *Service) candidates(ctx context.Context, user, target string) ([]string, error) {
-	switch {
-	case target != all:
-		return s.Directory.Programs(ctx, user)
-	case s.Live == nil:
+// live returns the programs with a live session.
+func (s *Service) live(ctx context.Context, user string) ([]string, error) {
+	if s.Live == nil {
 		return nil, nil
 	}
 	return s.Live.Programs(ctx, user)
@@ -111,12 +112,11 @@ func recipients(ctx context.Context, tx *store.Tx, target, sender string, live [
 		return to, nil
 	}
 	name := strings.TrimPrefix(target, groupPrefix)
-	var g Group
-	f := groups.Fetch(name, &g)
-	if err := store.Load(ctx, tx, f); err != nil {
+	g, _, found, err := loadGroup(ctx, tx, name)
+	if err != nil {
 		return nil, err
 	}
-	if !f.Found {
+	if !found {
 		return nil, noGroup(ctx, tx, name)
 	}
 	to := withoutSender(g.Members, sender)
@@ -145,7 +145,7 @@ func noGroup(ctx context.Context, tx *store.Tx, name string) error {
 	}
 	names := make([]string, len(page.Docs))
 	for i, d := range page.Docs {
-		names[i] = d.ID
+		names[i] = cmp.Or(d.Value.Name, d.ID)
 	}
 	more := ""
 	if page.Next != "" {
@@ -154,38 +154,41 @@ func noGroup(ctx context.Context, tx *store.Tx, name string) error {
 	return fault.New(fault.NotFound, "no group named %q; there are %s%s", name, strings.Join(names, ", "), more)
 }
 
-// SetGroup replaces the members of a group, which it creates where it does not exist. An empty list removes the group.
-// An existing group is changed by its maker or a human; a program may leave it, and join it if it is open; other changes
-// are Forbidden.
-// Members that no key speaks for are accepted, with a warning.
+// SetGroup replaces the members of a group, which it creates where it does not exist. An empty list from its maker or a
+// human removes the group. A program may also leave the group of another, and join it if it is open; other changes are
+// Forbidden. Members that no key speaks for are accepted, with a warning.
 func (s *Service) SetGroup(ctx context.Context, c identity.Caller, in SetGroupInput) (SetGroupOutput, error) {
-	out := SetGroupOutput{GroupView: GroupView{Name: in.Name, Members: distinct(in.Members), UpdatedAt: s.Now()}}
-	out.Removed = len(out.Members) == 0
+	var out SetGroupOutput
+	members, now := distinct(in.Members), s.Now()
 	programs, err := s.Directory.Programs(ctx, c.User)
 	if err != nil {
 		return out, err
 	}
-	out.Warning = identity.Unknown(programs, "", out.Members...)
 	err = s.DB.User(c.User).Update(ctx, func(ctx context.Context, tx *store.Tx) error {
-		g := Group{Maker: c.Owner()}
-		f := groups.Fetch(in.Name, &g)
-		if err := store.Load(ctx, tx, f); err != nil {
+		g, id, found, err := loadGroup(ctx, tx, in.Name)
+		if err != nil {
 			return err
 		}
-		if f.Found {
-			if err := g.mayChange(c, in, out.Members); err != nil {
-				return err
-			}
-		}
-		if out.Removed {
-			groups.Delete(tx, in.Name)
-			return nil
+		if !found {
+			g = Group{Name: in.Name, Maker: c.Owner()}
+		} else if err := g.mayChange(c, in, members); err != nil {
+			return err
 		}
 		if in.Open != nil {
 			g.Open = *in.Open
 		}
-		g.Members, g.UpdatedAt, out.Open = out.Members, out.UpdatedAt, g.Open
-		groups.Put(tx, in.Name, g)
+		g.replace(members)
+		g.UpdatedAt = now
+		out = SetGroupOutput{
+			GroupView: GroupView{Name: cmp.Or(g.Name, in.Name), Members: g.Members, Open: g.Open, UpdatedAt: now},
+			Removed:   len(members) == 0 && g.Maker.Is(c),
+			Warning:   identity.Unknown(programs, "", g.Members...),
+		}
+		if out.Removed {
+			groups.Delete(tx, id)
+			return nil
+		}
+		groups.Put(tx, id, g)
 		return nil
 	})
 	return out, err
@@ -200,7 +203,8 @@ func (s *Service) ListGroups(ctx context.Context, c identity.Caller, in ListGrou
 	}
 	out.NextCursor = page.Next
 	for _, d := range page.Docs {
-		out.Groups = append(out.Groups, GroupView{Name: d.ID, Members: d.Value.Members, Open: d.Value.Open, UpdatedAt: d.Value.UpdatedAt})
+		out.Groups = append(out.Groups, GroupView{Name: cmp.Or(d.Value.Name, d.ID), Members: d.Value.Members,
+			Open: d.Value.Open, UpdatedAt: d.Value.UpdatedAt})
 	}
 	return out, nil
 }

@@ -159,7 +159,7 @@ func TestSettingAGroupReplacesItsMembersAndAnEmptyListRemovesIt(t *testing.T) {
 			t.Errorf("the second page is %s, %s", got, next)
 		}
 		for range 2 {
-			out, err := m.SetGroup(t.Context(), gamma, SetGroupInput{Name: "ops", Members: []string{}})
+			out, err := m.SetGroup(t.Context(), alpha, SetGroupInput{Name: "ops", Members: []string{}})
 			if err != nil || !out.Removed || out.Members == nil || len(out.Members) != 0 || out.Name != "ops" {
 				t.Errorf("%+v, %v", out, err)
 			}

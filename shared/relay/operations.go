@@ -173,6 +173,14 @@ func view(id string, m Message) View {
 // ServedByDefault returns true: the default endpoint serves the tools of the mail.
 func (*Service) ServedByDefault() bool { return true }
 
+// Guide returns the lines that lead an agent to its mail.
+func (*Service) Guide() []op.Guide {
+	return []op.Guide{
+		{Line: "Mail for you: %s.", Tools: []string{"get_messages"}},
+		{Line: "Acknowledge a DIRECTIVE or QUERY with %s.", Tools: []string{"ack_messages"}},
+	}
+}
+
 // Operations returns the operations of the mail.
 func (s *Service) Operations() []op.Op {
 	const set = "relay"

@@ -56,18 +56,25 @@ func (s *Service) Send(ctx context.Context, c identity.Caller, in SendInput) (Se
 	if err != nil {
 		return out, err
 	}
-	if strings.EqualFold(strings.TrimSpace(source), system) {
+	if identity.Same(strings.TrimSpace(source), system) {
 		return out, fault.New(
 			fault.Forbidden,
 			"%q is the source of Parley's own messages and no key may send as it; name another source",
 			source,
 		)
 	}
+	programs, err := s.Directory.Programs(ctx, c.User)
+	if err != nil {
+		return out, err
+	}
+	source, _ = identity.Among(programs, source)
+	target, _ := identity.Among(programs, in.Target)
 	now, id := s.Now(), s.NewID()
 	ttl := time.Duration(in.TTL) * time.Second
 	m := Message{
 		Source:     source,
 		Verified:   verified,
+		Sender:     c.Owner(),
 		Text:       in.Message,
 		Type:       in.MessageType,
 		Priority:   in.Priority,
@@ -78,18 +85,14 @@ func (s *Service) Send(ctx context.Context, c identity.Caller, in SendInput) (Se
 		ThreadID:   in.ThreadID,
 		Provenance: in.Provenance,
 	}
-	m.Post(in.Target, now, ttl)
+	m.Post(target, now, ttl)
 	if in.Target == all || strings.HasPrefix(in.Target, groupPrefix) {
-		return s.multicast(ctx, c, in, id, m)
+		return s.multicast(ctx, c, in, id, m, programs)
 	}
 	if utf8.RuneCountInString(in.Target) > maxName {
 		return out, fault.Field("target", "the name of a program has at most %d characters", maxName)
 	}
-	programs, err := s.Directory.Programs(ctx, c.User)
-	if err != nil {
-		return out, err
-	}
-	warning := identity.Unknown(programs, waits, in.Target)
+	warning := identity.Unknown(programs, waits, target)
 	return idempotency.Update(
 		ctx,
 		s.DB.User(c.User),
@@ -285,23 +288,23 @@ func (s *Service) history(ctx context.Context, c identity.Caller, from store.Con
 	return out, nil
 }
 
-// DeadLetters returns a page of the dead letters, newest first. An agent's key that is bound to a program sees those
-// that the program sent or should have received, one that is bound to none those without a program that has a key of its
-// own on either side, and a person all.
+// DeadLetters returns a page of the dead letters, newest first. A person sees all, and a key that is bound to a program
+// those that the program sent or should have received. A key that is bound to none sees those that it sent itself, and
+// those for names that no key is bound to, so that a page of its may be short.
 func (s *Service) DeadLetters(ctx context.Context, c identity.Caller, in DeadInput) (DeadOutput, error) {
 	out := DeadOutput{Messages: []DeadLetter{}}
-	whose := everyone
-	if c.Bound() {
-		whose = identity.Fold(c.Program)
+	whose := store.Contains("dead", everyone)
+	if c.Bound() && !c.IsHuman() {
+		whose = deadFor(c.Program)
 	}
-	page, err := messages.Query(ctx, s.DB.User(c.User), store.Query{Where: []store.Cond{store.Contains("dead", whose)},
+	page, err := messages.Query(ctx, s.DB.User(c.User), store.Query{Where: []store.Cond{whose},
 		Order: []string{"diedAt desc"}, Limit: in.Limit, Cursor: in.Cursor})
 	if err != nil {
 		return out, err
 	}
 	out.NextCursor = page.Next
 	for _, d := range page.Docs {
-		if c.MayName(d.Value.Source) != nil && c.MayName(d.Value.Target) != nil {
+		if !d.Value.Sender.Is(c) && c.MayName(d.Value.Target) != nil {
 			continue
 		}
 		out.Messages = append(

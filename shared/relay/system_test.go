@@ -142,7 +142,7 @@ func TestEveryCallKeepsItsBudget(t *testing.T) {
 			max  int64
 			call func() error
 		}{
-			{"set_group", 1, func() error {
+			{"set_group", 2, func() error {
 				_, err := m.SetGroup(t.Context(), alpha, SetGroupInput{Name: "ops", Members: []string{"beta", "gamma"}})
 				return err
 			}},

@@ -21,7 +21,7 @@ import (
 // A question that is answered through the hub and one that is answered by an app are stored alike, except for the
 // times.
 func answers(t *testing.T, p *project) {
-	d := p.desk(t)
+	d := p.newFixture(t)
 	for name, c := range map[string]struct {
 		text string
 		more fields
@@ -110,7 +110,7 @@ func wrong() map[string]fields {
 }
 
 func brokenAnswers(t *testing.T, p *project) {
-	d := p.desk(t)
+	d := p.newFixture(t)
 	good, cases := answer("left"), wrong()
 	for field := range good {
 		cases["without "+field] = fields{field: drop}
@@ -142,7 +142,7 @@ func brokenAnswers(t *testing.T, p *project) {
 }
 
 func unanswerable(t *testing.T, p *project) {
-	d := p.desk(t)
+	d := p.newFixture(t)
 	alert, err := d.Alert(t.Context(), d.agent, op.Fill(signal.AlertInput{Message: "look"}))
 	if err != nil {
 		t.Fatal(err)
@@ -170,7 +170,7 @@ func unanswerable(t *testing.T, p *project) {
 }
 
 func othersAnswers(t *testing.T, p *project) {
-	d := p.desk(t)
+	d := p.newFixture(t)
 	for name, w := range map[string]signIn{
 		"another user":      bob,
 		"nobody":            nobody,
@@ -187,7 +187,7 @@ func othersAnswers(t *testing.T, p *project) {
 
 // Apps and the hub answer one question concurrently, and once more afterwards.
 func firstAnswer(t *testing.T, p *project) {
-	d := p.desk(t)
+	d := p.newFixture(t)
 	id := d.ask()
 	var given atomic.Int64
 	var won atomic.Value
@@ -232,7 +232,7 @@ type woken struct {
 }
 
 // waits starts a wait for the answer on another server and returns once that listens.
-func (d *desk) waits(id string) <-chan woken {
+func (d *fixture) waits(id string) <-chan woken {
 	looks, got := make(chan struct{}, 100), make(chan woken, 1)
 	other := d.p.service(d.t, func() time.Time { looks <- struct{}{}; return clock() })
 	go func() {
@@ -248,7 +248,7 @@ func (d *desk) waits(id string) <-chan woken {
 // The app is notified of a question and answers it. An agent that waits on another server than the one it asked
 // receives the answer, and every view then shows the question as answered.
 func wakes(t *testing.T, p *project) {
-	d := p.desk(t)
+	d := p.newFixture(t)
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	pending := d.app.Collection(
@@ -307,7 +307,7 @@ func wakes(t *testing.T, p *project) {
 	}
 	out, err := d.Response(t.Context(), d.agent, signal.ResponseInput{QuestionID: id})
 	if err != nil || out != has.Answer {
-		t.Errorf("get_response answers %+v, %v", out, err)
+		t.Errorf("the response is %+v, %v", out, err)
 	}
 	for status, want := range map[signal.Status]int{signal.Pending: 0, signal.Answered: 1, signal.Expired: 0} {
 		out, err := d.List(t.Context(), d.person, op.Fill(signal.ListInput{Status: status}))

@@ -30,7 +30,7 @@ func device() fields {
 	}
 }
 
-func (d *desk) devices() []signal.DeviceView {
+func (d *fixture) devices() []signal.DeviceView {
 	d.t.Helper()
 	out, err := d.Devices(d.t.Context(), d.person, op.Fill(signal.DevicesInput{}))
 	if err != nil {
@@ -46,7 +46,7 @@ func idOf(token any) string {
 }
 
 func registers(t *testing.T, p *project) {
-	d := p.desk(t)
+	d := p.newFixture(t)
 	mine := d.doc("devices/" + tokenID)
 	_, err := mine.Create(t.Context(), device())
 	allowed(t, "registering", err)
@@ -93,7 +93,7 @@ func registers(t *testing.T, p *project) {
 }
 
 func brokenDevices(t *testing.T, p *project) {
-	d := p.desk(t)
+	d := p.newFixture(t)
 	there := d.doc("devices/" + tokenID)
 	_, err := d.Register(t.Context(), d.person, signal.DeviceInput{Token: token, Platform: "web", Name: "before"})
 	if err != nil {

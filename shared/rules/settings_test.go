@@ -20,7 +20,7 @@ func settings() fields {
 		"perHour": 30, "changesPerHour": 5, "updatedAt": firestore.ServerTimestamp, "changedAt": firestore.ServerTimestamp}
 }
 
-func (d *desk) settings() signal.SettingsView {
+func (d *fixture) settings() signal.SettingsView {
 	d.t.Helper()
 	v, err := d.Settings(d.t.Context(), d.person, signal.SettingsQuery{})
 	if err != nil {
@@ -30,7 +30,7 @@ func (d *desk) settings() signal.SettingsView {
 }
 
 func sets(t *testing.T, p *project) {
-	d := p.desk(t)
+	d := p.newFixture(t)
 	mine := d.doc("settings/notifications")
 	hours := func(from, to, zone string) fields {
 		return fields{"quietHours": fields{"from": from, "to": to, "timeZone": zone}}
@@ -98,7 +98,7 @@ func input(written fields) signal.SettingsInput {
 }
 
 func brokenSettings(t *testing.T, p *project) {
-	d := p.desk(t)
+	d := p.newFixture(t)
 	there := d.doc("settings/notifications")
 	if _, err := there.Create(t.Context(), settings()); err != nil {
 		t.Fatal(err)

@@ -12,7 +12,7 @@ import (
 )
 
 func TestAnAlertIsStoredForItsHuman(t *testing.T) {
-	each(t, func(t *testing.T, d *desk) {
+	each(t, func(t *testing.T, d *fixture) {
 		out, err := d.Alert(t.Context(), alpha, AlertInput{Message: strings.Repeat("é", 300), AlertType: "error",
 			Priority: task.High, Context: "ctx", SessionID: "s1"})
 		if want := (AlertOutput{AlertID: "id-000001", AlertType: "error", CreatedAt: t0,
@@ -42,7 +42,7 @@ func TestAnAlertIsStoredForItsHuman(t *testing.T) {
 }
 
 func TestAnAlertHasTheTypeInfoByDefault(t *testing.T) {
-	each(t, func(t *testing.T, d *desk) {
+	each(t, func(t *testing.T, d *fixture) {
 		out, err := d.Alert(t.Context(), person, AlertInput{Message: "done", TTL: 60})
 		if want := (AlertOutput{AlertID: "id-000001", AlertType: "info", CreatedAt: t0,
 			ExpiresAt: t0.Add(time.Minute)}); err != nil || out != want {
@@ -56,7 +56,7 @@ func TestAnAlertHasTheTypeInfoByDefault(t *testing.T) {
 }
 
 func TestARepeatedAlertWithAKeyIsOneAlert(t *testing.T) {
-	each(t, func(t *testing.T, d *desk) {
+	each(t, func(t *testing.T, d *fixture) {
 		in := AlertInput{Message: "m"}
 		in.IdempotencyKey = "k"
 		first, err := d.Alert(t.Context(), alpha, in)
@@ -70,7 +70,7 @@ func TestARepeatedAlertWithAKeyIsOneAlert(t *testing.T) {
 }
 
 func TestAWaitEndsWhenItsQuestionExpires(t *testing.T) {
-	each(t, func(t *testing.T, d *desk) {
+	each(t, func(t *testing.T, d *fixture) {
 		id := d.ask(AskInput{TTL: 1})
 		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 		defer cancel()

@@ -9,26 +9,26 @@ import (
 
 // These methods apply the defaults of the schema first, as the operations do.
 
-func (d *desk) Ask(ctx context.Context, c identity.Caller, in AskInput) (AskOutput, error) {
+func (d *fixture) Ask(ctx context.Context, c identity.Caller, in AskInput) (AskOutput, error) {
 	return d.Service.Ask(ctx, c, op.FillAs(c, "ask_question", in))
 }
 
-func (d *desk) Response(ctx context.Context, c identity.Caller, in ResponseInput) (Answer, error) {
+func (d *fixture) Response(ctx context.Context, c identity.Caller, in ResponseInput) (Answer, error) {
 	return d.Service.Response(ctx, c, op.FillAs(c, "get_response", in))
 }
 
-func (d *desk) Alert(ctx context.Context, c identity.Caller, in AlertInput) (AlertOutput, error) {
+func (d *fixture) Alert(ctx context.Context, c identity.Caller, in AlertInput) (AlertOutput, error) {
 	return d.Service.Alert(ctx, c, op.FillAs(c, "send_alert", in))
 }
 
-func (d *desk) List(ctx context.Context, c identity.Caller, in ListInput) (ListOutput, error) {
+func (d *fixture) List(ctx context.Context, c identity.Caller, in ListInput) (ListOutput, error) {
 	return d.Service.List(ctx, c, op.FillAs(c, "list_questions", in))
 }
 
-func (d *desk) Register(ctx context.Context, c identity.Caller, in DeviceInput) (DeviceView, error) {
+func (d *fixture) Register(ctx context.Context, c identity.Caller, in DeviceInput) (DeviceView, error) {
 	return d.Service.Register(ctx, c, op.FillAs(c, "register_device", in))
 }
 
-func (d *desk) Devices(ctx context.Context, c identity.Caller, in DevicesInput) (DevicesOutput, error) {
+func (d *fixture) Devices(ctx context.Context, c identity.Caller, in DevicesInput) (DevicesOutput, error) {
 	return d.Service.Devices(ctx, c, op.FillAs(c, "list_devices", in))
 }

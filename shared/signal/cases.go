@@ -7,6 +7,14 @@ import (
 	"parley.internal/shared/op"
 )
 
+// The rights of operations that any caller may use for itself, of those on a question, which its asker has, and of those
+// of people.
+var (
+	anyones = op.Rights{Program: op.May, Unbound: op.May, Human: op.May}
+	askers  = op.Rights{Program: op.MayNot, Unbound: op.MayNot, Human: op.May}
+	peoples = op.Rights{Program: op.MayNot, Unbound: op.MayNot, Human: op.May}
+)
+
 // The initial steps of the cases.
 var (
 	asked    = []op.Step{{Op: "ask_question", In: op.In{"question": "Shall I?"}, Save: "questionId as question"}}
@@ -19,7 +27,7 @@ var (
 func askCases() op.Cases {
 	const theKey = "the key is read"
 	once := op.In{"question": "Shall I?", "idempotencyKey": "k"}
-	return op.Cases{RPCs: 1, Examples: []op.Example{
+	return op.Cases{RPCs: 1, Rights: anyones, Examples: []op.Example{
 		{In: op.In{"question": "May I delete the old parser?", "options": []string{"yes", "no"}}},
 		{Name: "with everything", In: op.In{"question": "shall I?", "options": []string{"yes", "no"}, "context": "c",
 			"priority": "high", "threadId": "th", "inReplyTo": "r", "projectId": "p", "ttl": 60}},
@@ -36,10 +44,15 @@ func askCases() op.Cases {
 }
 
 func responseCases() op.Cases {
-	return op.Cases{RPCs: 1, Owned: []string{"questionId"}, Examples: []op.Example{
+	return op.Cases{RPCs: 1, Rights: askers, Owned: []string{"questionId"}, Examples: []op.Example{
 		{Given: answered, In: op.In{"questionId": "$question"}},
 		{Name: "before the answer", Given: asked, In: op.In{"questionId": "$question"}},
 		{Name: "with a wait", Given: answered, In: op.In{"questionId": "$question", "waitMs": 55000}},
+		{Name: "to another program's question", Given: answered, As: "beta", In: op.In{"questionId": "$question"},
+			Fault: fault.Forbidden},
+		{Name: "to another's question, with an unbound key", Given: answered, As: op.Unbound,
+			In: op.In{"questionId": "$question"}, Fault: fault.Forbidden},
+		{Name: "to a question, by the human", Given: answered, As: op.Human, In: op.In{"questionId": "$question"}},
 		{Name: "to a question that is nowhere", In: op.In{"questionId": "nobody-made-this"}, Fault: fault.NotFound},
 		{Name: "to a task", Given: noQuestion, In: op.In{"questionId": "$task"}, Fault: fault.NotFound},
 	}, Refused: []op.Refusal{
@@ -50,7 +63,7 @@ func responseCases() op.Cases {
 
 func alertCases() op.Cases {
 	once := op.In{"message": "once", "idempotencyKey": "k"}
-	return op.Cases{Examples: []op.Example{
+	return op.Cases{Rights: anyones, Examples: []op.Example{
 		{In: op.In{"message": "The build is broken.", "alertType": "error"}},
 		{Name: "with everything",
 			In: op.In{"message": "it <burns>", "alertType": "error", "priority": "high", "context": "c",
@@ -68,7 +81,7 @@ func alertCases() op.Cases {
 }
 
 func answerCases() op.Cases {
-	return op.Cases{Owned: []string{"questionId"}, Examples: []op.Example{
+	return op.Cases{Rights: peoples, Owned: []string{"questionId"}, Examples: []op.Example{
 		{Given: asked, As: op.Human, In: op.In{"questionId": "$question", "response": "yes"}},
 		{Name: "twice", Given: answered, As: op.Human, In: op.In{"questionId": "$question", "response": "no"},
 			Fault: fault.Precondition},
@@ -87,7 +100,7 @@ func answerCases() op.Cases {
 func listCases() op.Cases {
 	page := op.After(asked, asked[0], op.Step{Op: "list_questions", As: op.Human, In: op.In{"limit": 1},
 		Save: "nextCursor as cursor"})
-	return op.Cases{Examples: []op.Example{
+	return op.Cases{Rights: peoples, Examples: []op.Example{
 		{Given: asked, As: op.Human},
 		{Name: "where there are none", As: op.Human},
 		{Name: "that wait, the first page", Given: op.After(asked, asked...), As: op.Human,

@@ -15,7 +15,7 @@ var (
 func registerCases() op.Cases {
 	once := op.In{"token": "a-token", "platform": "android", "name": "my ✓ phone", "idempotencyKey": "k"}
 	registered := []op.Step{{Op: "register_device", As: op.Human, In: once}}
-	return op.Cases{Examples: []op.Example{
+	return op.Cases{Rights: peoples, Examples: []op.Example{
 		{As: op.Human, In: op.In{"token": "the-token-of-the-app", "platform": "android", "name": "my phone"}},
 		{Name: "of a token that is there", Given: phone, As: op.Human,
 			In: op.In{"token": "a-token", "platform": "android", "name": "renamed"}},
@@ -35,7 +35,7 @@ func registerCases() op.Cases {
 func devicesCases() op.Cases {
 	page := op.After(phone, browser[0], op.Step{Op: "list_devices", As: op.Human, In: op.In{"limit": 1},
 		Save: "nextCursor as cursor"})
-	return op.Cases{Examples: []op.Example{
+	return op.Cases{Rights: peoples, Examples: []op.Example{
 		{Given: phone, As: op.Human},
 		{Name: "where there are none", As: op.Human},
 		{Name: "the first page", Given: op.After(phone, browser...), As: op.Human, In: op.In{"limit": 1}},
@@ -48,7 +48,7 @@ func devicesCases() op.Cases {
 
 func unregisterCases() op.Cases {
 	deleted := op.After(phone, op.Step{Op: "delete_device", As: op.Human, In: op.In{"deviceId": "$device"}})
-	return op.Cases{Owned: []string{"deviceId"}, Examples: []op.Example{
+	return op.Cases{Rights: peoples, Owned: []string{"deviceId"}, Examples: []op.Example{
 		{Given: phone, As: op.Human, In: op.In{"deviceId": "$device"}},
 		{Name: "twice", Given: deleted, As: op.Human, In: op.In{"deviceId": "$device"}, Fault: fault.NotFound},
 		{Name: "by an agent", Given: phone, In: op.In{"deviceId": "$device"}, Fault: fault.Forbidden,
@@ -62,7 +62,7 @@ func unregisterCases() op.Cases {
 func settingsCases() op.Cases {
 	set := []op.Step{{Op: "set_notification_settings", As: op.Human,
 		In: op.In{"off": []string{"dreams"}, "perHour": 10}}}
-	return op.Cases{Examples: []op.Example{
+	return op.Cases{Rights: peoples, Examples: []op.Example{
 		{Given: set, As: op.Human},
 		{Name: "before any was set", As: op.Human},
 		{Name: "by an agent", Fault: fault.Forbidden, RPCs: op.NoRPCs},
@@ -73,7 +73,7 @@ func settingsCases() op.Cases {
 
 func setCases() op.Cases {
 	fewer := []op.Step{{Op: "set_notification_settings", As: op.Human, In: op.In{"perHour": 7}}}
-	return op.Cases{Examples: []op.Example{
+	return op.Cases{Rights: peoples, Examples: []op.Example{
 		{As: op.Human, In: op.In{"off": []string{"dreams"}}},
 		{Name: "with everything", As: op.Human, In: op.In{"off": []string{"dreams"}, "perHour": 10, "changesPerHour": 5,
 			"quietHours": op.In{"from": "22:00", "to": "07:00", "timeZone": "Europe/Berlin"}}},

@@ -12,22 +12,22 @@ import (
 )
 
 func TestADeviceIsRegisteredOnceByItsToken(t *testing.T) {
-	each(t, func(t *testing.T, d *desk) {
+	each(t, func(t *testing.T, d *fixture) {
 		first := d.device("a-token", "android")
 		d.Pass(time.Hour)
 		again, err := d.Register(t.Context(), person, DeviceInput{Token: "a-token", Platform: "ios",
 			Name: "another name"})
 		if err != nil || again.DeviceID != first || again.Name != "another name" || again.Platform != "ios" ||
 			!again.RegisteredAt.Equal(t0.Add(time.Hour)) {
-			t.Errorf("again it is %+v, %v", again, err)
+			t.Errorf("registered again: %+v, %v", again, err)
 		}
-		if other := d.device("another", "web"); other == first ||
-			!slices.Equal(d.devices(), slices.Sorted(slices.Values([]string{first, other}))) {
+		if second := d.device("another", "web"); second == first ||
+			!slices.Equal(d.devices(), slices.Sorted(slices.Values([]string{first, second}))) {
 			t.Errorf("there are %v", d.devices())
 		}
-		stranger := identity.Caller{User: "v", KeyID: "k", Kind: identity.Human}
-		_, err = d.Unregister(t.Context(), stranger, DeviceIDInput{DeviceID: first})
-		domaintest.Refused(t, "a stranger", err, fault.NotFound, first)
+		other := identity.Caller{User: "v", KeyID: "k", Kind: identity.Human}
+		_, err = d.Unregister(t.Context(), other, DeviceIDInput{DeviceID: first})
+		domaintest.Refused(t, "another user", err, fault.NotFound, first)
 		gone, err := d.Unregister(t.Context(), person, DeviceIDInput{DeviceID: first})
 		if err != nil || gone.DeviceID != first || len(d.devices()) != 1 {
 			t.Errorf("%+v, %v, left %v", gone, err, d.devices())
@@ -38,7 +38,7 @@ func TestADeviceIsRegisteredOnceByItsToken(t *testing.T) {
 }
 
 func TestDevicesAreListedPageByPage(t *testing.T) {
-	each(t, func(t *testing.T, d *desk) {
+	each(t, func(t *testing.T, d *fixture) {
 		var all []string
 		for i := range 7 {
 			all = append(all, d.device(fmt.Sprint("token", i), "web"))
@@ -65,7 +65,7 @@ func TestDevicesAreListedPageByPage(t *testing.T) {
 }
 
 func TestSettingsAreReplacedAsAWhole(t *testing.T) {
-	each(t, func(t *testing.T, d *desk) {
+	each(t, func(t *testing.T, d *fixture) {
 		read := func() SettingsView {
 			t.Helper()
 			v, err := d.Settings(t.Context(), person, SettingsQuery{})
@@ -76,13 +76,13 @@ func TestSettingsAreReplacedAsAWhole(t *testing.T) {
 		}
 		if v := read(); v.Off == nil || len(v.Off) != 0 || v.Quiet != nil || v.PerHour != 100 ||
 			v.ChangesPerHour != 20 || !v.UpdatedAt.IsZero() {
-			t.Errorf("of nobody: %+v", v)
+			t.Errorf("before they were set: %+v", v)
 		}
 		d.set(SettingsInput{Off: []About{Dreams}, PerHour: new(7), ChangesPerHour: new(0),
 			Quiet: &QuietHours{From: "22:00", To: "07:00", TimeZone: "Europe/Berlin"}})
 		if v := read(); !slices.Equal(v.Off, []About{Dreams}) || v.PerHour != 7 || v.ChangesPerHour != 0 ||
 			v.Quiet == nil || v.Quiet.TimeZone != "Europe/Berlin" || !v.UpdatedAt.Equal(t0) {
-			t.Errorf("set: %+v", v)
+			t.Errorf("after they were set: %+v", v)
 		}
 		for _, bad := range []QuietHours{{From: "7:61", To: "08:00"}, {From: "07:00", To: "7"},
 			{From: "07:00", To: "07:00"}, {From: "07:00", To: "08:00", TimeZone: "Local"}} {
@@ -90,11 +90,11 @@ func TestSettingsAreReplacedAsAWhole(t *testing.T) {
 			domaintest.Refused(t, fmt.Sprint(bad), err, fault.Invalid)
 		}
 		if v := read(); v.PerHour != 7 {
-			t.Errorf("what was refused changed them: %+v", v)
+			t.Errorf("a refused call changed them: %+v", v)
 		}
 		d.set(SettingsInput{})
 		if v := read(); len(v.Off) != 0 || v.Quiet != nil || v.PerHour != 100 {
-			t.Errorf("set to nothing: %+v", v)
+			t.Errorf("after they were reset: %+v", v)
 		}
 	})
 }

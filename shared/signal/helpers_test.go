@@ -12,21 +12,21 @@ import (
 
 var t0 = domaintest.Start
 
-// desk is a service on an empty store, with a clock that the test sets.
-type desk struct {
+// fixture is a service on an empty store, with a clock that the test sets.
+type fixture struct {
 	*Service
 	domaintest.Clock
 	domaintest.IDs
-	t    *testing.T
-	bell *bell
+	t      *testing.T
+	sender *recorder
 }
 
-func each(t *testing.T, test func(*testing.T, *desk)) {
+func each(t *testing.T, test func(*testing.T, *fixture)) {
 	t.Helper()
 	schema := store.NewSchema(append(new(Service).Defs(), task.Tasks.Def(), idempotency.Def())...)
 	domaintest.Each(t, schema, func(t *testing.T, db *store.DB) {
-		d := &desk{t: t, bell: &bell{}}
-		d.Service = &Service{DB: db, Now: d.Clock.Now, NewID: d.IDs.NewID, Sender: d.bell,
+		d := &fixture{t: t, sender: &recorder{}}
+		d.Service = &Service{DB: db, Now: d.Clock.Now, NewID: d.IDs.NewID, Sender: d.sender,
 			PublicURL: "https://parley.example"}
 		test(t, d)
 	})
@@ -37,7 +37,7 @@ var (
 	person = domaintest.Human("u")
 )
 
-func (d *desk) ask(in AskInput) string {
+func (d *fixture) ask(in AskInput) string {
 	d.t.Helper()
 	if in.Question == "" {
 		in.Question = "which?"
@@ -45,12 +45,12 @@ func (d *desk) ask(in AskInput) string {
 	return domaintest.Must(d.Ask(d.t.Context(), alpha, in))(d.t).QuestionID
 }
 
-func (d *desk) response(id string) Answer {
+func (d *fixture) response(id string) Answer {
 	d.t.Helper()
 	return domaintest.Must(d.Response(d.t.Context(), alpha, ResponseInput{QuestionID: id}))(d.t)
 }
 
-func (d *desk) list(in ListInput) string {
+func (d *fixture) list(in ListInput) string {
 	d.t.Helper()
 	var names []string
 	for _, v := range domaintest.Must(d.List(d.t.Context(), person, in))(d.t).Questions {

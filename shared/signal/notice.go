@@ -53,10 +53,10 @@ func occasionOf(kind store.EventKind, before, after store.Fields) occasion {
 	return ""
 }
 
-// ring returns the push of an occasion, for the task after the change.
-func (o occasion) ring(id string, t *task.Task) ring {
+// notification returns the push of an occasion, for the task after the change.
+func (o occasion) notification(id string, t *task.Task) notification {
 	n := push.Notice{TaskID: id, Type: string(t.Type), Priority: push.Priority(t.Priority), Channel: push.Tasks}
-	r := ring{taskID: id, about: Tasks, until: t.ExpiresAt}
+	r := notification{taskID: id, about: Tasks, until: t.ExpiresAt}
 	switch o {
 	case questionAsked:
 		r.about, n.Channel, n.Body, n.Options = Questions, push.Questions, t.Question.Content, t.Question.Options
@@ -69,11 +69,11 @@ func (o occasion) ring(id string, t *task.Task) ring {
 	case taskForUser:
 		n.Title, n.Body = "New task from "+from(t, "an agent"), t.Title
 	case dreamEnded:
-		r = ring{about: Dreams}
+		r = notification{about: Dreams}
 		n.Channel, n.Body = push.Dreams, t.Title
 		n.Title = map[task.Status]string{task.Done: "Dream complete", task.Failed: "Dream failed"}[t.Status]
 	case taskHalted:
-		r = ring{about: Changes}
+		r = notification{about: Changes}
 		n.Title = push.Line(t.Title, push.NameLen) + " is " + string(t.Status)
 		n.Body = firstOf(t.Reason, t.Note, t.Result)
 	}
@@ -112,7 +112,7 @@ func firstOf(texts ...string) string {
 
 // ttl returns the time for which the push waits for a device that is off: until the document
 // expires, else a day.
-func (r *ring) ttl(now time.Time) time.Duration {
+func (r *notification) ttl(now time.Time) time.Duration {
 	if r.until.IsZero() {
 		return 24 * time.Hour
 	}

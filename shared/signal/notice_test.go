@@ -42,7 +42,7 @@ func TestPushesForCreatedTasks(t *testing.T) {
 		"a story":               {task.Task{Type: task.Story, Target: "any"}, ""},
 		"a question of nothing": {task.Task{Type: task.Question, Target: human}, ""},
 	} {
-		r, ok := ringOf(store.Created, nil, &c.t)
+		r, ok := notificationOf(store.Created, nil, &c.t)
 		got := r.notice.Title + " | " + string(r.notice.Channel) + " | " + r.notice.Body
 		if ok != (c.want != "") || (ok && (got != c.want || r.notice.TaskID != "id" || r.taskID != "id" ||
 			r.notice.Type != string(c.t.Type))) {
@@ -74,7 +74,7 @@ func TestPushesForChangedTasks(t *testing.T) {
 				case to == task.Failed || to == task.Blocked:
 					want = "build it is " + string(to) + " | tasks | no disk"
 				}
-				r, ok := ringOf(store.Updated, &before, &after)
+				r, ok := notificationOf(store.Updated, &before, &after)
 				got := r.notice.Title + " | " + string(r.notice.Channel) + " | " + r.notice.Body
 				if ok != (want != "") || (ok && got != want) {
 					t.Errorf("%s %s → %s: %q, want %q", kind, from, to, got, want)
@@ -100,12 +100,12 @@ func fields(t *task.Task) store.Fields {
 	return f
 }
 
-func ringOf(kind store.EventKind, before, after *task.Task) (ring, bool) {
+func notificationOf(kind store.EventKind, before, after *task.Task) (notification, bool) {
 	o := occasionOf(kind, fields(before), fields(after))
 	if o == "" {
-		return ring{}, false
+		return notification{}, false
 	}
-	return o.ring("id", after), true
+	return o.notification("id", after), true
 }
 
 // A store keeps events for the reactions only if they concern them.
@@ -114,12 +114,12 @@ func TestADeletionAndTheCreationOfAProgramsTaskConcernNoReaction(t *testing.T) {
 	for _, kind := range types {
 		for _, status := range task.Statuses() {
 			v := &task.Task{Type: kind, Status: status, Target: "alpha", Question: &task.QuestionPart{}}
-			if rings(store.Deleted, fields(v), nil) {
+			if concerns(store.Deleted, fields(v), nil) {
 				t.Errorf("a deleted %s %s is kept", status, kind)
 			}
 		}
 	}
-	if rings(store.Created, nil, fields(&task.Task{Type: task.Work, Target: "alpha"})) {
+	if concerns(store.Created, nil, fields(&task.Task{Type: task.Work, Target: "alpha"})) {
 		t.Error("the creation of a program's task is kept")
 	}
 }
@@ -170,35 +170,35 @@ func TestTheLimitsHoldInEveryHour(t *testing.T) {
 	five, none := 5, 0
 	for name, c := range map[string]struct {
 		s            Settings
-		r            ring
+		r            notification
 		all, changes int
 	}{
-		"the most":             {Settings{}, ring{about: Questions}, 100, 100},
-		"the most of changes":  {Settings{}, ring{about: Changes}, 20, 20},
-		"a cap of one's own":   {Settings{PerHour: &five}, ring{about: Questions}, 5, 5},
-		"no changes":           {Settings{ChangesPerHour: &none}, ring{about: Changes}, 0, 0},
-		"more than may be":     {Settings{PerHour: new(1_000)}, ring{about: Alerts}, 100, 100},
-		"less than none":       {Settings{PerHour: new(-1)}, ring{about: Alerts}, 0, 0},
-		"a cap on all changes": {Settings{PerHour: &five}, ring{about: Changes}, 5, 5},
+		"the most":             {Settings{}, notification{about: Questions}, 100, 100},
+		"the most of changes":  {Settings{}, notification{about: Changes}, 20, 20},
+		"a cap of one's own":   {Settings{PerHour: &five}, notification{about: Questions}, 5, 5},
+		"no changes":           {Settings{ChangesPerHour: &none}, notification{about: Changes}, 0, 0},
+		"more than may be":     {Settings{PerHour: new(1_000)}, notification{about: Alerts}, 100, 100},
+		"less than none":       {Settings{PerHour: new(-1)}, notification{about: Alerts}, 0, 0},
+		"a cap on all changes": {Settings{PerHour: &five}, notification{about: Changes}, 5, 5},
 	} {
 		var q quota
-		var rung []time.Time
+		var sent []time.Time
 		told, held := 0, 0
 		for i := range 600 { // 10 hours, one a minute, and twice as many in the fourth
 			now := t0.Add(time.Duration(i) * time.Minute)
 			for range 1 + i/60%2 {
 				more, ok := q.spend(&c.s, &c.r, now)
 				if ok {
-					rung = append(rung, now)
+					sent = append(sent, now)
 				} else {
 					held++
 				}
 				told += more
 			}
 		}
-		for i, first := range rung {
+		for i, first := range sent {
 			n := 0
-			for _, at := range rung[i:] {
+			for _, at := range sent[i:] {
 				if at.Before(first.Add(time.Hour)) {
 					n++
 				}
@@ -207,8 +207,8 @@ func TestTheLimitsHoldInEveryHour(t *testing.T) {
 				t.Fatalf("%s: %d in the hour from %v", name, n, first)
 			}
 		}
-		if told+q.Over != held || (c.all == 0) != (len(rung) == 0) || len(q.Rung) > 100 || len(q.Changes) > 20 {
-			t.Errorf("%s: %d rang, %d were held back, %d told of, %d to tell", name, len(rung), held, told, q.Over)
+		if told+q.Over != held || (c.all == 0) != (len(sent) == 0) || len(q.Sent) > 100 || len(q.Changes) > 20 {
+			t.Errorf("%s: %d were sent, %d were held back, %d told of, %d to tell", name, len(sent), held, told, q.Over)
 		}
 	}
 }

@@ -113,6 +113,12 @@ type AlertOutput struct {
 // ServedByDefault makes its tools part of the default endpoint.
 func (*Service) ServedByDefault() bool { return true }
 
+// Guide returns the line that leads an agent to its human.
+func (*Service) Guide() []op.Guide {
+	return []op.Guide{{Line: "Your human answers questions: %s asks one, and %s fetches the answer.",
+		Tools: []string{"ask_question", "get_response"}}}
+}
+
 // answering are the scopes beside the toolset that reach what the page of a question needs.
 var answering = []string{identity.ScopeAnswer}
 

@@ -25,26 +25,26 @@ func (s *Service) Reactions() []domain.Reaction {
 			Collection: task.Tasks.Name,
 			Kind:       store.Created,
 			MaxAge:     createdFor,
-			Concerns:   rings,
-			Run:        s.ringFor,
+			Concerns:   concerns,
+			Run:        s.notifyOf,
 		},
 		{
 			Name:       "OnTaskUpdate",
 			Collection: task.Tasks.Name,
 			Kind:       store.Updated,
 			MaxAge:     changedFor,
-			Concerns:   rings,
-			Run:        s.ringFor,
+			Concerns:   concerns,
+			Run:        s.notifyOf,
 		},
 	}
 }
 
-func rings(kind store.EventKind, before, after store.Fields) bool {
+func concerns(kind store.EventKind, before, after store.Fields) bool {
 	return occasionOf(kind, before, after) != ""
 }
 
-// ringFor sends the push for a change of a task, if it is an occasion for one.
-func (s *Service) ringFor(ctx context.Context, e store.Event) error {
+// notifyOf sends the push for a change of a task, if it is an occasion for one.
+func (s *Service) notifyOf(ctx context.Context, e store.Event) error {
 	o := occasionOf(e.Kind, e.Before, e.After)
 	if o == "" {
 		return nil
@@ -53,7 +53,7 @@ func (s *Service) ringFor(ctx context.Context, e store.Event) error {
 	if err != nil {
 		return err
 	}
-	return s.ring(ctx, e.Ref.User, e.ID, o.ring(e.Ref.ID, &t))
+	return s.notify(ctx, e.Ref.User, e.ID, o.notification(e.Ref.ID, &t))
 }
 
 // Told reports whether the push of an event was sent, or held back for good.

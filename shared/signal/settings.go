@@ -110,8 +110,8 @@ func (s *Settings) caps() (all, changes int) {
 
 // quota is the document with the times of the pushes in the last hour.
 type quota struct {
-	Rung    []time.Time `json:"rung"`
-	Changes []time.Time `json:"changes"` // the times in Rung of pushes about changes
+	Sent    []time.Time `json:"rung"`
+	Changes []time.Time `json:"changes"` // the times in Sent of pushes about changes
 	// Over is the number of pushes that were held back since the last one that was sent.
 	Over int `json:"over"`
 }
@@ -122,16 +122,16 @@ const hour = "hour"
 
 // spend counts a push. If the limits and quiet hours allow it, ok is true and more is the number of
 // pushes that were held back before it; else it is counted as held back.
-func (q *quota) spend(s *Settings, r *ring, now time.Time) (more int, ok bool) {
+func (q *quota) spend(s *Settings, r *notification, now time.Time) (more int, ok bool) {
 	old := func(t time.Time) bool { return !t.After(now.Add(-time.Hour)) }
-	q.Rung, q.Changes = slices.DeleteFunc(q.Rung, old), slices.DeleteFunc(q.Changes, old)
+	q.Sent, q.Changes = slices.DeleteFunc(q.Sent, old), slices.DeleteFunc(q.Changes, old)
 	all, changes := s.caps()
-	full := len(q.Rung) >= all || (r.about == Changes && len(q.Changes) >= changes)
+	full := len(q.Sent) >= all || (r.about == Changes && len(q.Changes) >= changes)
 	if full || (r.quiet && s.quiet(now)) {
 		q.Over++
 		return 0, false
 	}
-	q.Rung = append(q.Rung, now)
+	q.Sent = append(q.Sent, now)
 	if r.about == Changes {
 		q.Changes = append(q.Changes, now)
 	}

@@ -18,7 +18,7 @@ import (
 )
 
 func TestAQuestionIsPendingUntilItsHumanAnswers(t *testing.T) {
-	each(t, func(t *testing.T, d *desk) {
+	each(t, func(t *testing.T, d *fixture) {
 		out, err := d.Ask(t.Context(), alpha, AskInput{Question: "which?", Options: []string{"this", "that"},
 			Context: "ctx", Priority: task.High})
 		if want := (AskOutput{QuestionID: "id-000001", Answer: Answer{Status: Pending},
@@ -49,7 +49,7 @@ func TestAQuestionIsPendingUntilItsHumanAnswers(t *testing.T) {
 }
 
 func TestTheFirstAnswerIsFinal(t *testing.T) {
-	each(t, func(t *testing.T, d *desk) {
+	each(t, func(t *testing.T, d *fixture) {
 		id := d.ask(AskInput{})
 		if _, err := d.Answer(t.Context(), person, AnswerInput{QuestionID: id, Response: "yes"}); err != nil {
 			t.Fatal(err)
@@ -65,7 +65,7 @@ func TestTheFirstAnswerIsFinal(t *testing.T) {
 }
 
 func TestOfTwoConcurrentAnswersOneIsRecorded(t *testing.T) {
-	each(t, func(t *testing.T, d *desk) {
+	each(t, func(t *testing.T, d *fixture) {
 		id := d.ask(AskInput{})
 		var won [4]string
 		for _, err := range domaintest.Together(len(won), func(i int) error {
@@ -86,7 +86,7 @@ func TestOfTwoConcurrentAnswersOneIsRecorded(t *testing.T) {
 }
 
 func TestAnExpiredQuestionIsNotAnswered(t *testing.T) {
-	each(t, func(t *testing.T, d *desk) {
+	each(t, func(t *testing.T, d *fixture) {
 		id := d.ask(AskInput{TTL: 60})
 		d.Pass(time.Minute - time.Millisecond)
 		if got := d.response(id); got.Status != Pending {
@@ -106,7 +106,7 @@ func TestAnExpiredQuestionIsNotAnswered(t *testing.T) {
 }
 
 func TestAnAnswerEndsTheWaitOfTheAsker(t *testing.T) {
-	each(t, func(t *testing.T, d *desk) {
+	each(t, func(t *testing.T, d *fixture) {
 		id := d.ask(AskInput{})
 		reads := d.Reads()
 		got := make(chan Answer, 1)
@@ -129,7 +129,7 @@ func TestAnAnswerEndsTheWaitOfTheAsker(t *testing.T) {
 }
 
 func TestAskingCanWaitForTheAnswer(t *testing.T) {
-	each(t, func(t *testing.T, d *desk) {
+	each(t, func(t *testing.T, d *fixture) {
 		reads := d.Reads()
 		got := make(chan AskOutput, 1)
 		go func() {
@@ -157,7 +157,7 @@ func TestAskingCanWaitForTheAnswer(t *testing.T) {
 }
 
 func TestQuestionsAreListedByPriorityThenAgeAndStatus(t *testing.T) {
-	each(t, func(t *testing.T, d *desk) {
+	each(t, func(t *testing.T, d *fixture) {
 		d.ask(AskInput{Question: "low", Priority: task.Low})
 		d.Pass(time.Second)
 		d.ask(AskInput{Question: "short", TTL: 60})
@@ -181,7 +181,7 @@ func TestQuestionsAreListedByPriorityThenAgeAndStatus(t *testing.T) {
 
 // The sweep of tasks gives an expired question the status derezzed.
 func TestASweptQuestionIsStillListedAsExpired(t *testing.T) {
-	each(t, func(t *testing.T, d *desk) {
+	each(t, func(t *testing.T, d *fixture) {
 		id := d.ask(AskInput{Question: "short", TTL: 60})
 		d.Pass(time.Hour)
 		err := d.DB.User("u").Update(t.Context(), func(ctx context.Context, tx *store.Tx) error {
@@ -209,7 +209,7 @@ func TestASweptQuestionIsStillListedAsExpired(t *testing.T) {
 }
 
 func TestPagesShowEachQuestionOnceAndABadCursorIsRefused(t *testing.T) {
-	each(t, func(t *testing.T, d *desk) {
+	each(t, func(t *testing.T, d *fixture) {
 		want := ""
 		for i := range 5 {
 			d.ask(AskInput{Question: fmt.Sprint(i)})
@@ -240,7 +240,7 @@ func TestPagesShowEachQuestionOnceAndABadCursorIsRefused(t *testing.T) {
 }
 
 func TestAnotherTaskIsNoQuestion(t *testing.T) {
-	each(t, func(t *testing.T, d *desk) {
+	each(t, func(t *testing.T, d *fixture) {
 		err := d.DB.User("u").Update(t.Context(), func(_ context.Context, tx *store.Tx) error {
 			work := task.Task{Type: task.Work, Title: "x", Status: task.Created, Target: "beta"}
 			work.Route()
@@ -260,7 +260,7 @@ func TestAnotherTaskIsNoQuestion(t *testing.T) {
 }
 
 func TestAnIdempotencyKeyCreatesAQuestionOnce(t *testing.T) {
-	each(t, func(t *testing.T, d *desk) {
+	each(t, func(t *testing.T, d *fixture) {
 		in := AskInput{Idempotency: op.Idempotency{IdempotencyKey: "k"}, Question: "once?"}
 		first, err := d.Ask(t.Context(), alpha, in)
 		if err != nil {

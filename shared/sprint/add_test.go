@@ -43,7 +43,7 @@ func TestAStoryIsAddedToTheWaveOfItsInsertionMode(t *testing.T) {
 		}
 		// Only the program that added the story and the sprint's creator may skip it.
 		_, err := y.tell(beta, id, "now", "skipped")
-		domaintest.Refused(t, "another", err, fault.Precondition, "creator")
+		domaintest.Refused(t, "another", err, fault.Forbidden, "creator", "added")
 		y.do(gamma, id, "now", "skipped")
 		y.do(alpha, id, "next", "skipped")
 	})

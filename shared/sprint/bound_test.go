@@ -179,25 +179,3 @@ func TestChangesBetweenTheReadAndTheTransactionCount(t *testing.T) {
 		domaintest.Refused(t, "taken up by another", err, fault.Precondition, `held by "beta"`)
 	})
 }
-
-func TestCallsKeepToTheirBudgetOfRPCs(t *testing.T) {
-	t.Parallel()
-	db, rpcs := domaintest.RPCs(t, schema())
-	y := over(t, db)
-	ctx, id := t.Context(), ""
-	write := domaintest.Sent{Get: 1, Commit: 1}
-	all := domaintest.Sent{Get: 1, Query: 1, Commit: 1}
-	rpcs.Hold(t, "create", domaintest.Sent{Commit: 1}, func() { id = y.plan(stories("a 1,b 1 a,c 1 a,d 1,e 1")) })
-	rpcs.Hold(t, "create with a key", write, func() {
-		in := CreateInput{ProjectName: "p", Branch: "b", Stories: stories("a 1")}
-		in.IdempotencyKey = "k"
-		domaintest.Must(y.Create(ctx, alpha, in))(t)
-	})
-	rpcs.Hold(t, "read", domaintest.Sent{Get: 1, Query: 1}, func() { y.get(id) })
-	rpcs.Hold(t, "take up", all, func() { y.do(beta, id, "a", "active") })
-	rpcs.Hold(t, "beat", write, func() { domaintest.Must(y.tell(beta, id, "a", ""))(t) })
-	rpcs.Hold(t, "complete, with two dependents", all, func() { y.do(beta, id, "a", "complete") })
-	rpcs.Hold(t, "skip", all, func() { y.do(alpha, id, "e", "skipped") })
-	rpcs.Hold(t, "add", all, func() { domaintest.Must(y.add(alpha, id, "x", "", "b", "d"))(t) })
-	rpcs.Hold(t, "close", all, func() { domaintest.Must(y.Complete(ctx, alpha, CompleteInput{SprintID: id}))(t) })
-}

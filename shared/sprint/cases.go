@@ -22,6 +22,9 @@ var (
 		Save: "sprintId as sprint"}}
 	// busy takes up the first story.
 	busy = op.After(planned, setting("a", "active"))
+	// taken is a story that beta has taken up.
+	taken = op.After(planned, op.Step{Op: "update_sprint_story", As: "beta",
+		In: op.In{"sprintId": "$sprint", "storyId": "a", "status": "active", "sessionId": "beta.1"}})
 	// late completes the first story and takes up the second.
 	late = op.After(busy, setting("a", "complete"), setting("b", "active"))
 	// last takes up the last story; all others have ended.
@@ -49,7 +52,7 @@ func chain(n int) []any {
 func createCases() op.Cases {
 	once := op.In{"projectName": "p", "branch": "b", "stories": threeStories, "idempotencyKey": "k"}
 	before := []op.Step{{Op: "create_sprint", In: once}}
-	return op.Cases{RPCs: 1, Examples: []op.Example{
+	return op.Cases{RPCs: 1, Rights: op.Rights{Program: op.May, Unbound: op.May, Human: op.May}, Examples: []op.Example{
 		{In: op.In{"projectName": "parley", "branch": "main", "stories": threeStories}},
 		{Name: "with everything", In: op.In{"projectName": "p ✓", "branch": "b", "stories": threeStories,
 			"sessionId": "alpha.1", "config": op.In{"orchestratorModel": "m", "subagentModel": "n",
@@ -113,11 +116,30 @@ func refusedStories() []op.Refusal {
 
 func updateCases() op.Cases {
 	to := func(id, status string) op.In { return op.In{"sprintId": "$sprint", "storyId": id, "status": status} }
-	return op.Cases{Owned: []string{"sprintId", "storyId"}, Examples: []op.Example{
-		{Given: planned, In: to("a", "active")},
+	with := func(in op.In, name string, v any) op.In { in[name] = v; return in }
+	// A story that is taken up is its holder's; one that is not may be anyone's.
+	rights := op.Rights{Program: op.MayNot, Unbound: op.MayNot, Human: op.May}
+	return op.Cases{Owned: []string{"sprintId", "storyId"}, Rights: rights, Examples: []op.Example{
+		{Given: busy, In: to("a", "complete")},
+		{Name: "to active", Given: planned, In: to("a", "active")},
+		{Name: "to active, by another program", Given: planned, As: "beta", In: with(to("a", "active"), "sessionId", "beta.1")},
+		{Name: "to active, again for the same session", Given: taken, As: "beta",
+			In: with(to("a", "active"), "sessionId", "beta.1")},
+		{Name: "to active, for another agent of the program", Given: busy, In: to("a", "active"), Fault: fault.Precondition},
 		{Name: "with progress", Given: busy, In: op.In{"sprintId": "$sprint", "storyId": "a", "progress": 40,
 			"currentAction": "I <dig>", "model": "m"}},
-		{Name: "to complete, with others to come", Given: busy, In: to("a", "complete")},
+		{Name: "to complete, with the token of the claim", Given: taken, As: "beta",
+			In: with(to("a", "complete"), "claimToken", 1)},
+		{Name: "to complete, with a stale token", Given: op.After(busy, setting("a", "queued"), setting("a", "active")),
+			In: with(to("a", "complete"), "claimToken", 1), Fault: fault.Precondition},
+		{Name: "to complete, which another program holds", Given: busy, As: "beta",
+			In: with(to("a", "complete"), "claimToken", 1), Fault: fault.Forbidden},
+		{Name: "to complete, which a program holds, by an unbound key", Given: busy, As: op.Unbound,
+			In: with(to("a", "complete"), "claimToken", 1), Fault: fault.Forbidden},
+		{Name: "to complete, which nobody holds, by the sprint's creator", Given: planned, In: to("a", "complete")},
+		{Name: "to skipped, which another program holds, by the sprint's creator", Given: taken, In: to("a", "skipped")},
+		{Name: "to skipped, which nobody holds, by another program", Given: planned, As: "beta", In: to("a", "skipped"),
+			Fault: fault.Forbidden},
 		{Name: "to queued", Given: busy, In: to("a", "queued")},
 		{Name: "to failed, with others to come", Given: busy, In: to("a", "failed")},
 		{Name: "to failed, which alerts a human", Given: late, In: to("b", "failed")},
@@ -135,6 +157,13 @@ func updateCases() op.Cases {
 	}, Refused: []op.Refusal{
 		{Name: "a status of tasks", Given: planned, In: `{"sprintId":"$sprint","storyId":"a","status":"done"}`,
 			Path: "status", Words: "must be one of queued, active, complete, failed, skipped"},
+		{Name: "a token of 0", Given: planned, In: `{"sprintId":"$sprint","storyId":"a","claimToken":0}`,
+			Path: "claimToken", Words: "must be at least 1"},
+		{Name: "no token, with a key that is bound to no program", As: op.Unbound,
+			Given: op.After(planned, op.Step{Op: "update_sprint_story", As: op.Unbound,
+				In: op.In{"sprintId": "$sprint", "storyId": "a", "status": "active"}}),
+			In: `{"sprintId":"$sprint","storyId":"a","status":"complete"}`, Path: "claimToken",
+			Words: "is required with a key that is bound to no program"},
 		{Name: "too much progress", Given: planned, In: `{"sprintId":"$sprint","storyId":"a","progress":101}`,
 			Path: "progress", Words: "must be at most 100"},
 		{Name: "an id of dots", Given: planned, In: `{"sprintId":"$sprint","storyId":".."}`, Path: "storyId",
@@ -150,7 +179,8 @@ func addCases() op.Cases {
 	once := op.In{"sprintId": "$sprint", "story": op.In{"id": "d", "title": "d", "dependencies": []string{"a"}},
 		"insertionMode": "current_wave", "idempotencyKey": "k"}
 	before := op.After(planned, op.Step{Op: "add_story_to_sprint", In: once})
-	return op.Cases{Owned: []string{"sprintId"}, Examples: []op.Example{
+	rights := op.Rights{Program: op.May, Unbound: op.May, Human: op.May}
+	return op.Cases{Owned: []string{"sprintId"}, Rights: rights, Examples: []op.Example{
 		{Given: planned, In: adding(op.In{"id": "d", "title": "Review it"})},
 		{Name: "with dependencies", Given: busy, In: adding(op.In{"id": "d", "title": "d",
 			"dependencies": []string{"a", "b"}})},
@@ -184,7 +214,8 @@ func addCases() op.Cases {
 
 func getCases() op.Cases {
 	task := []op.Step{{Op: "create_task", In: op.In{"title": "t", "target": "alpha"}, Save: "taskId as task"}}
-	return op.Cases{Owned: []string{"sprintId"}, Examples: []op.Example{
+	rights := op.Rights{Program: op.May, Unbound: op.May, Human: op.May}
+	return op.Cases{RPCs: 2, Owned: []string{"sprintId"}, Rights: rights, Examples: []op.Example{
 		{Given: planned, In: op.In{"sprintId": "$sprint"}},
 		{Name: "that is complete", Given: op.After(planned,
 			op.Step{Op: "complete_sprint", In: op.In{"sprintId": "$sprint"}}),
@@ -200,7 +231,8 @@ func getCases() op.Cases {
 func completeCases() op.Cases {
 	all := []op.Step{{Op: "create_sprint", In: op.In{"projectName": "p", "branch": "b", "stories": chain(200)},
 		Save: "sprintId as sprint"}}
-	return op.Cases{Owned: []string{"sprintId"}, Examples: []op.Example{
+	rights := op.Rights{Program: op.MayNot, Unbound: op.MayNot, Human: op.May}
+	return op.Cases{Owned: []string{"sprintId"}, Rights: rights, Examples: []op.Example{
 		{Given: planned, In: op.In{"sprintId": "$sprint"}},
 		{Name: "with a summary", Given: op.After(last, setting("c", "complete")),
 			In: op.In{"sprintId": "$sprint", "summary": op.In{"completed": 2, "duration": 5}}},
@@ -209,6 +241,8 @@ func completeCases() op.Cases {
 			In: op.In{"sprintId": "$sprint"}},
 		{Name: "while a story is active", Given: busy, In: op.In{"sprintId": "$sprint"}, Fault: fault.Precondition},
 		{Name: "of another program's sprint", Given: planned, As: "beta", In: op.In{"sprintId": "$sprint"},
+			Fault: fault.Forbidden},
+		{Name: "of a program's sprint, by an unbound key", Given: planned, As: op.Unbound, In: op.In{"sprintId": "$sprint"},
 			Fault: fault.Forbidden},
 		{Name: "that is nowhere", In: op.In{"sprintId": "nobody-made-this"}, Fault: fault.NotFound},
 	}, Refused: []op.Refusal{

@@ -67,7 +67,7 @@ func closeAll(parent *task.Task, stories []task.Task, given Said, now time.Time)
 	}
 	if len(busy) > 0 {
 		return Summary{}, fault.New(fault.Precondition,
-			"stories are active: %s; wait for them, or set them to queued or skipped first", strings.Join(busy, ", "))
+			"stories are active: %s; wait for them, or set them to skipped first", strings.Join(busy, ", "))
 	}
 	if err := task.Move(parent.Type, parent.Status, task.Done); err != nil {
 		return Summary{}, err

@@ -8,7 +8,7 @@
 // sprint is counted from its stories when it is read. So no document is written by all agents,
 // and no count can be lost.
 //
-// The package contains the rules of plans and stories and their transactions. It sends no push
-// messages and runs no sweep: package dispatch takes back leases, and calls [Service.StoryEnded]
-// when that ends a story. It imports no other domain.
+// The package contains the rules of plans and stories and their transactions. It sends no pushes,
+// and messages through [Mail] only, and runs no sweep: package dispatch takes back leases, and calls
+// [Service.StoryEnded] when that ends a story. It imports no other domain.
 package sprint

@@ -4,7 +4,9 @@ import (
 	"context"
 	"fmt"
 	"strings"
+	"sync"
 	"testing"
+	"time"
 
 	"parley.internal/shared/domaintest"
 	"parley.internal/shared/idempotency"
@@ -19,6 +21,25 @@ type yard struct {
 	domaintest.Clock
 	domaintest.IDs
 	t *testing.T
+	// tokens are the tokens of the last claims, by claimant and story. Agents report with them.
+	tokens  sync.Map
+	notices notices
+}
+
+// notices are the messages of the system, by program.
+type notices struct {
+	mu   sync.Mutex
+	sent map[string][]string
+}
+
+// Notify keeps a message, also of a transaction that is tried again.
+func (n *notices) Notify(_ *store.Tx, _, program, text string, _ time.Time) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.sent == nil {
+		n.sent = map[string][]string{}
+	}
+	n.sent[program] = append(n.sent[program], text)
 }
 
 func schema() *store.Schema {
@@ -27,7 +48,7 @@ func schema() *store.Schema {
 
 func over(t *testing.T, db *store.DB) *yard {
 	y := &yard{t: t}
-	y.Service = &Service{DB: db, Now: y.Clock.Now, NewID: y.IDs.NewID}
+	y.Service = &Service{DB: db, Now: y.Clock.Now, NewID: y.IDs.NewID, Mail: &y.notices}
 	return y
 }
 
@@ -44,13 +65,21 @@ func (y *yard) plan(plan []Planned) string {
 	return domaintest.Must(y.Create(y.t.Context(), alpha, in))(y.t).SprintID
 }
 
-// tell reports a status and retries conflicts.
+// tell reports a status with the token of the caller's last claim, and retries conflicts.
 func (y *yard) tell(c identity.Caller, sprintID, storyID, status string) (UpdateOutput, error) {
 	var out UpdateOutput
+	in := UpdateInput{SprintID: sprintID, StoryID: storyID, Status: status}
+	claim := c.Actor() + " " + docID(sprintID, storyID)
+	if token, ok := y.tokens.Load(claim); ok {
+		in.ClaimToken = token.(int64)
+	}
 	err := domaintest.Retry(y.t.Context(), func() (err error) {
-		out, err = y.Update(y.t.Context(), c, UpdateInput{SprintID: sprintID, StoryID: storyID, Status: status})
+		out, err = y.Update(y.t.Context(), c, in)
 		return err
 	})
+	if err == nil && out.ClaimToken != 0 {
+		y.tokens.Store(claim, out.ClaimToken)
+	}
 	return out, err
 }
 

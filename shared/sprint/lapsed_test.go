@@ -18,7 +18,7 @@ func TestAStoryWithAnExpiredLeaseIsTakenOver(t *testing.T) {
 		domaintest.Refused(t, "before the lease is over", err, fault.Precondition, `held by "beta"`)
 		y.Pass(time.Second)
 		_, err = y.tell(gamma, id, "a", "complete")
-		domaintest.Refused(t, "not taken up", err, fault.Precondition, `held by "beta"`)
+		domaintest.Refused(t, "not taken up", err, fault.Forbidden, `claimed by "beta"`)
 		out := y.do(gamma, id, "a", "active")
 		if l, _ := y.lease(docID(id, "a")); out.Story.ClaimedBy != "gamma" || l.ClaimToken != 2 ||
 			!l.LeaseUntil.Equal(y.Clock.Now().Add(LeaseFor)) {
@@ -28,7 +28,7 @@ func TestAStoryWithAnExpiredLeaseIsTakenOver(t *testing.T) {
 			t.Errorf("%d attempts are counted", k.Attempts)
 		}
 		_, err = y.tell(beta, id, "a", "complete")
-		domaintest.Refused(t, "by the former holder", err, fault.Precondition, `held by "gamma"`)
+		domaintest.Refused(t, "by the former holder", err, fault.Forbidden, `claimed by "gamma"`)
 		// The last attempt is left to the sweep, which ends the story.
 		y.change(docID(id, "a"), func(s *task.Task) { s.Attempts = task.MaxAttempts - 1 })
 		y.Pass(LeaseFor)

@@ -66,7 +66,8 @@ func TestEveryProblemOfAPlanIsReportedAtItsField(t *testing.T) {
 		"two cycles": {"a 1 b,b 1 a,c 1 d,d 1 a c",
 			[]string{`stories[0].dependencies[0]: cycle: a → b → a`, `stories[2].dependencies[0]: cycle: c → d → c`}},
 		"a later wave": {"a 1 b,b 3",
-			[]string{`stories[0].dependencies[0]: "b" is in wave 3, which opens only when wave 1 with "a" has ended; move one of them`}},
+			[]string{`stories[0].dependencies[0]: "b" is in wave 3, which opens only when wave 1 with "a" has ` +
+				`ended; move one of them`}},
 		"several": {"a 1 a x,a 1",
 			[]string{`stories[1].id: "a" is the id of stories[0] already; ids are unique in a sprint`,
 				`stories[0].dependencies[0]: "a" cannot depend on itself`,

@@ -20,6 +20,14 @@ type Service struct {
 	DB    *store.DB
 	Now   func() time.Time
 	NewID func() string
+	// Mail sends messages of the system. Without one nobody is told of a cancellation.
+	Mail Mail
+}
+
+// Mail sends messages of the system.
+type Mail interface {
+	// Notify sends a program a message as part of the transaction. The id is the message's.
+	Notify(tx *store.Tx, id, program, text string, now time.Time)
 }
 
 // authorOf returns the caller as the author of a sprint or story.

@@ -104,7 +104,7 @@ func TestEveryReportOfTheHolderRenewsTheLease(t *testing.T) {
 			!out.Story.StartedAt.Equal(domaintest.Start) {
 			t.Errorf("%+v", out)
 		}
-		for name, in := range map[string]UpdateInput{"active again": {Status: "active"}, "progress": {Progress: &half},
+		for name, in := range map[string]UpdateInput{"active again": {Status: "active", ClaimToken: 1}, "progress": {Progress: &half},
 			"a beat": {}} {
 			y.Pass(time.Hour)
 			in.SprintID, in.StoryID = id, "a"
@@ -130,7 +130,7 @@ func TestEveryReportOfTheHolderRenewsTheLease(t *testing.T) {
 			t.Errorf("%+v", l)
 		}
 		_, err = y.tell(beta, id, "a", "complete")
-		domaintest.Refused(t, "by the former holder", err, fault.Precondition, `"gamma"`)
+		domaintest.Refused(t, "by the former holder", err, fault.Forbidden, `"gamma"`)
 		y.do(gamma, id, "a", "complete")
 		if _, found := y.lease(doc); found {
 			t.Error("a story that is complete has a lease")
@@ -162,9 +162,9 @@ func TestTheAnswerToAFailureReportsTheRetry(t *testing.T) {
 		if out := y.do(beta, id, "c", "active", "failed"); !out.Retried || out.AlertID != "" {
 			t.Errorf("escalate: %+v", out)
 		}
-		y.do(beta, id, "c", "active")
+		claimed := y.do(beta, id, "c", "active")
 		out, err := y.Update(t.Context(), beta, UpdateInput{SprintID: id, StoryID: "c", Status: "failed",
-			CurrentAction: "the linker says no"})
+			CurrentAction: "the linker says no", ClaimToken: claimed.ClaimToken})
 		if err != nil || out.Retried || !out.Escalated || out.Story.Status != "blocked" || out.Sprint != "" {
 			t.Fatalf("escalate again: %+v, %v", out, err)
 		}
@@ -179,7 +179,7 @@ func TestTheAnswerToAFailureReportsTheRetry(t *testing.T) {
 		}
 		y.draws(id, "active ready: | 1* a=failed b=failed c=blocked")
 		_, err = y.tell(beta, id, "c", "active")
-		domaintest.Refused(t, "what is blocked", err, fault.Precondition, "waits for a human")
+		domaintest.Refused(t, "what is blocked", err, fault.Forbidden, "waits for a human")
 		y.do(person, id, "c", "queued")
 		y.draws(id, "active ready:c | 1* a=failed b=failed c=queued")
 		if out := y.do(alpha, id, "c", "skipped"); out.Sprint != task.Completing {
@@ -196,7 +196,7 @@ func TestAFailedDependencyBlocksUntilItsCreatorDecides(t *testing.T) {
 		_, err := y.tell(beta, id, "b", "active")
 		domaintest.Refused(t, "b", err, fault.Precondition, "waits for a (failed)")
 		_, err = y.tell(beta, id, "a", "queued")
-		domaintest.Refused(t, "queued by the program that reported the failure", err, fault.Precondition, "creator")
+		domaintest.Refused(t, "queued by the program that reported the failure", err, fault.Forbidden, "creator")
 		y.do(alpha, id, "a", "queued")
 		y.draws(id, "active ready:a | 1* a=queued b=queued<a c=queued<a,b")
 		y.do(beta, id, "a", "active", "complete")
@@ -300,9 +300,13 @@ func TestTheSprintOfAnUnboundKeyIsForAnyProgram(t *testing.T) {
 			t.Errorf("held by %q", k.ClaimedBy)
 		}
 		_, err = y.tell(domaintest.Bound("u", task.Any), out.SprintID, "b", "skipped")
-		domaintest.Refused(t, "a program of that name", err, fault.Precondition, "creator")
+		domaintest.Refused(t, "a program of that name", err, fault.Forbidden, "creator")
+		_, err = y.tell(drift, out.SprintID, "b", "skipped")
+		domaintest.Refused(t, "another key without a program", err, fault.Forbidden, "creator")
 		y.do(loose, out.SprintID, "a", "complete")
 		y.do(loose, out.SprintID, "b", "skipped")
+		_, err = y.Complete(t.Context(), drift, CompleteInput{SprintID: out.SprintID})
+		domaintest.Refused(t, "another key without a program", err, fault.Forbidden, "only key:0123456789ab, which created")
 		if _, err := y.Complete(t.Context(), loose, CompleteInput{SprintID: out.SprintID}); err != nil {
 			t.Error(err)
 		}

@@ -116,6 +116,7 @@ type turn struct {
 	held      bool // the lease must be renewed; if unset and changed is set, it must be deleted
 	completed bool
 	ended     bool // this report ended the story
+	cancelled bool // this report took the story from its holder
 	retried   bool
 	escalated bool
 }
@@ -125,12 +126,16 @@ type turn struct {
 var errWaits = fault.New(fault.Precondition, "the story waits for its dependencies")
 
 // apply applies the caller's report to a story. A report that the state of the story does not allow is Precondition, and
-// one on a story that another caller holds Forbidden.
+// one that the caller may not make Forbidden: on a story that another holds, or, without a holder, of an end that only
+// the story's creator reports.
 func apply(t *task.Task, lease task.Lease, c identity.Caller, r report, now time.Time) (turn, error) {
 	if repeats(t, c, r) {
 		return turn{retried: t.Status == task.Created, escalated: t.Status == task.Blocked}, nil
 	}
-	if r.to == task.Active && t.Status == task.Active && lapsed(t, lease, now) {
+	if t.CancelledBy != "" && r.to != t.Status && isHolder(t, c) && !c.IsHuman() {
+		return turn{}, t.Held(c, r.fence) // says who cancelled it
+	}
+	if r.to == task.Active && t.Status == task.Active && lapsed(t, lease, now) && !names(t, c, r) {
 		t.GiveUp(now) // as the next sweep of leases would
 	}
 	if r.to == "" || r.to == t.Status {
@@ -140,7 +145,6 @@ func apply(t *task.Task, lease task.Lease, c identity.Caller, r report, now time
 		return turn{}, err
 	}
 	out := turn{changed: true}
-	held := t.Status == task.Active
 	switch r.to {
 	case task.Active:
 		if err := takeUp(t, c, r, now); err != nil {
@@ -148,26 +152,23 @@ func apply(t *task.Task, lease task.Lease, c identity.Caller, r report, now time
 		}
 		out.held = true
 	case task.Created:
-		if t.Status != task.Active {
-			t.Sprint.Retries, t.Attempts = 0, 0 // a story that is queued by hand has all its retries again
+		if t.Status != task.Active { // a story that is queued by hand has all its retries again
+			t.Sprint.Retries, t.Attempts, t.Sprint.FailedToken, t.Sprint.FailedBy = 0, 0, 0, ""
 		}
 		queue(t)
 	case task.Done:
+		sign(t, c, r)
 		t.Sprint.Progress = 100
 		end(t, task.Done, now)
 		out.completed, out.ended = true, true
 	case task.Failed:
+		sign(t, c, r)
 		t.Sprint.FailedToken, t.Sprint.FailedBy = t.ClaimToken, c.Actor()
 		failure(t, &out, now)
 	case task.Derezzed:
+		out.cancelled = sign(t, c, r)
 		out.ended = !t.Sprint.Ended
 		end(t, task.Derezzed, now)
-	}
-	if out.ended || out.completed {
-		t.EndedBy = c.Actor()
-		if !held {
-			t.Reason = "reported by " + c.Actor() + "; nobody held the story"
-		}
 	}
 	edit(t, r)
 	t.Route()
@@ -182,13 +183,38 @@ func repeats(t *task.Task, c identity.Caller, r report) bool {
 		(t.Status != task.Active || token != t.ClaimToken)
 }
 
+// isHolder reports whether the caller holds the story, or held it when it ended.
+func isHolder(t *task.Task, c identity.Caller) bool {
+	return t.ClaimedBy != "" && identity.Same(t.ClaimedBy, c.Actor())
+}
+
+// names reports whether the caller names the claim that it has on the story. Of several agents of one program one has
+// it: the others cannot name it.
+func names(t *task.Task, c identity.Caller, r report) bool { return isHolder(t, c) && r.fence.Names(t) }
+
+// sign records who reports the end of a story, and says so in the story's reason if that is not its holder. It reports
+// whether the report takes the story from a holder, which cancels it.
+func sign(t *task.Task, c identity.Caller, r report) (cancelled bool) {
+	t.EndedBy = c.Actor()
+	switch {
+	case t.Status != task.Active:
+		t.Reason = "reported by " + c.Actor() + "; nobody held the story"
+	case isHolder(t, c) && t.Held(c, r.fence) == nil:
+	case r.to == task.Derezzed:
+		t.CancelledBy, t.Reason = c.Actor(), "cancelled by "+c.Actor()
+		return true
+	default:
+		t.Reason = "reported by " + c.Actor() + "; " + t.ClaimedBy + " held the story"
+	}
+	return false
+}
+
 // stay applies a report that does not change the status: progress, or a repeated report.
 func stay(t *task.Task, lease task.Lease, c identity.Caller, r report) (turn, error) {
-	id, own := t.Sprint.StoryID, t.ClaimedBy != "" && identity.Same(t.ClaimedBy, c.Actor())
+	id, own := t.Sprint.StoryID, isHolder(t, c)
 	switch {
 	case t.Status == task.Active && r.to == task.Active:
-		// Of several agents of one program one has the story: the others cannot name its claim.
-		if !own || !r.fence.Names(t) {
+		if !names(t, c, r) {
 			return turn{}, heldBy(t, lease)
 		}
 		return turn{changed: edit(t, r), held: true}, nil
@@ -238,12 +264,13 @@ func mayMove(t *task.Task, c identity.Caller, r report) error {
 		return fault.New(fault.Precondition, "story %q is complete, and others may stand on it; it cannot be skipped",
 			id)
 	case t.Status == task.Blocked && !over:
-		return fault.New(fault.Precondition,
-			"story %q has failed too often and waits for a human or the sprint's creator to set it to queued or skipped", id)
+		return fault.New(fault.Forbidden,
+			"story %q has failed too often and waits for a human or the sprint's creator to set it to queued or skipped; %s",
+			id, c)
 	case r.to != task.Active && !over:
-		return fault.New(fault.Precondition,
-			"story %q is %s and nobody holds it; only a human or the sprint's creator may set it to %s", id,
-			word(t.Status), word(r.to))
+		return fault.New(fault.Forbidden,
+			"story %q is %s and nobody holds it; only a human, the sprint's creator or whoever added the story may set it "+
+				"to %s; %s", id, word(t.Status), word(r.to), c)
 	case t.Status == task.Failed && r.sprint.Ended():
 		return fault.New(fault.Precondition, "the sprint of story %q is complete; plan what is left as a new sprint",
 			id)
@@ -274,14 +301,15 @@ func takeUp(t *task.Task, c identity.Caller, r report, now time.Time) error {
 	if t.Waits > 0 {
 		return errWaits
 	}
-	t.Status, t.ClaimedBy, t.SessionID, t.StartedAt, t.Reason = task.Active, c.Actor(), r.fence.SessionID, now, ""
+	t.Status, t.ClaimedBy, t.SessionID, t.StartedAt = task.Active, c.Actor(), r.fence.SessionID, now
+	t.Reason, t.EndedBy = "", ""
 	t.ClaimToken++
 	return nil
 }
 
 // queue makes a story queued and removes its holder and progress.
 func queue(t *task.Task) {
-	t.Status, t.Outcome, t.Reason = task.Created, "", ""
+	t.Status, t.Outcome, t.Reason, t.EndedBy = task.Created, "", "", ""
 	t.ClaimedBy, t.SessionID, t.StartedAt, t.CompletedAt = "", "", time.Time{}, time.Time{}
 	t.Sprint.Ended, t.Sprint.Progress, t.Sprint.CurrentAction = false, 0, ""
 }
@@ -304,7 +332,7 @@ func failure(t *task.Task, out *turn, now time.Time) {
 		t.Reason = failed(p.Retries)
 		out.retried = true
 	case t.Status != task.Blocked && p.RetryPolicy == escalation:
-		t.Status, t.ClaimedBy, t.SessionID, t.StartedAt = task.Blocked, "", "", time.Time{}
+		t.Status, t.ClaimedBy, t.SessionID, t.StartedAt, t.EndedBy = task.Blocked, "", "", time.Time{}, ""
 		t.Reason = failed(p.Retries + 1)
 		out.escalated = true
 	default:

@@ -13,40 +13,49 @@ import (
 
 var (
 	alpha, beta, gamma = domaintest.Bound("u", "alpha"), domaintest.Bound("u", "beta"), domaintest.Bound("u", "gamma")
-	loose              = domaintest.Unbound("u")
-	person             = domaintest.Human("u")
+	loose, person      = domaintest.Unbound("u"), domaintest.Human("u")
+	// drift is another agent's key that is bound to no program.
+	drift = identity.Caller{User: "u", KeyID: "aaaabbbbccccdddd", Kind: identity.Agent}
 )
 
 // moves is the effect of every report by every caller in every state, for a story of alpha that
-// beta took up: the new status, = for a repeat without effect, or the reason of the refusal: T
-// for the lifecycle, H for another holder, X for a caller or state that does not allow it.
+// beta took up. All callers show the token of beta's claim. The effect is the new status, = for a
+// repeat without effect, or the reason of the refusal: T for the lifecycle, H for a story that is
+// taken, F for a caller that may not report it, X for a state that does not allow it.
 const moves = `
            queued  active  complete  failed  skipped
 beta
-queued     =       active  T         X       X
+queued     =       active  T         F       F
 active     queued  =       complete  failed  skipped
-blocked    X       X       T         X       X
+blocked    F       F       T         F       F
 complete   T       T       =         T       X
-failed     X       T       T         =       X
+failed     F       T       T         =       F
 skipped    T       T       T         T       =
-gamma
-queued     =       active  T         X       X
-active     H       H       H         H       H
-blocked    X       X       T         X       X
+gamma,unbound
+queued     =       active  T         F       F
+active     F       H       F         F       F
+blocked    F       F       T         F       F
 complete   T       T       X         T       X
-failed     X       T       T         X       X
+failed     F       T       T         X       F
 skipped    T       T       T         T       X
-alpha,human,unbound
-queued     =       active  T         failed  skipped
-active     queued  H       H         failed  skipped
-blocked    queued  active  T         failed  skipped
+alpha
+queued     =       active  complete  failed  skipped
+active     F       H       F         F       skipped
+blocked    queued  active  complete  failed  skipped
+complete   T       T       =         T       X
+failed     queued  T       T         =       skipped
+skipped    T       T       T         T       =
+human
+queued     =       active  complete  failed  skipped
+active     queued  H       complete  failed  skipped
+blocked    queued  active  complete  failed  skipped
 complete   T       T       =         T       X
 failed     queued  T       T         =       skipped
 skipped    T       T       T         T       =`
 
 func at(state string) task.Task {
-	t := newStory("s", author{source: "alpha", verified: true, owner: "alpha"}, draft(Draft{ID: "a"}), 1, 0,
-		domaintest.Start)
+	by := author{"alpha", true, "alpha", alpha.Owner(), alpha.Owner()}
+	t := newStory("s", by, draft(Draft{ID: "a"}), 1, 0, domaintest.Start)
 	if t.Status = status(state); t.Status != task.Created && t.Status != task.Blocked {
 		t.ClaimedBy, t.ClaimToken, t.StartedAt = "beta", 3, domaintest.Start
 	}
@@ -62,6 +71,8 @@ func outcome(t *task.Task, was string, done turn, err error) string {
 		return "="
 	case err == nil && done.changed:
 		return word(t.Status)
+	case fault.Is(err, fault.Forbidden):
+		return "F"
 	case err != nil && !fault.Is(err, fault.Precondition):
 		return err.Error()
 	case strings.HasPrefix(err.Error(), "Invalid transition for sprint-story: "):
@@ -89,8 +100,8 @@ func TestEveryReportInEveryStateOfAStory(t *testing.T) {
 			for i, to := range reports {
 				story := at(parts[0])
 				before := *story.Sprint
-				done, err := apply(&story, task.Lease{}, callers[name], report{to: status(to), sprint: task.Active},
-					domaintest.Start.Add(time.Hour))
+				r := report{to: status(to), sprint: task.Active, fence: task.Fence{Token: 3}}
+				done, err := apply(&story, task.Lease{}, callers[name], r, domaintest.Start.Add(time.Hour))
 				if got := outcome(&story, parts[0], done, err); got != parts[i+1] {
 					t.Errorf("%s: %s → %s is %s, want %s (%v)", name, parts[0], to, got, parts[i+1], err)
 				}
@@ -131,7 +142,8 @@ func TestAFailureFollowsTheRetryPolicy(t *testing.T) {
 			if _, err := apply(&story, task.Lease{}, beta, report{to: task.Active}, domaintest.Start); err != nil {
 				t.Fatal(err)
 			}
-			done, err := apply(&story, task.Lease{}, beta, report{to: task.Failed}, domaintest.Start)
+			r := report{to: task.Failed, fence: task.Fence{Token: story.ClaimToken}}
+			done, err := apply(&story, task.Lease{}, beta, r, domaintest.Start)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -156,7 +168,8 @@ func TestQueuingAFailedStoryResetsItsRetries(t *testing.T) {
 	story := newStory("s", author{source: "alpha", owner: "alpha"},
 		draft(Draft{ID: "a", RetryPolicy: escalation, MaxRetries: &one}), 1, 0, domaintest.Start)
 	step := func(c identity.Caller, to task.Status) turn {
-		done, err := apply(&story, task.Lease{}, c, report{to: to, sprint: task.Active}, domaintest.Start)
+		r := report{to: to, sprint: task.Active, fence: task.Fence{Token: story.ClaimToken}}
+		done, err := apply(&story, task.Lease{}, c, r, domaintest.Start)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -224,27 +237,29 @@ func TestAStoryInAClosedWaveOrWithOpenDependenciesIsNotTakenUp(t *testing.T) {
 
 func TestOnlyTheHolderReportsProgressAndOmittedFieldsStay(t *testing.T) {
 	t.Parallel()
-	half, story := 50, at("active")
-	done, err := apply(&story, task.Lease{}, beta, report{progress: &half, currentAction: "testing", model: "m"},
-		domaintest.Start)
+	half, story, fence := 50, at("active"), task.Fence{Token: 3}
+	done, err := apply(&story, task.Lease{}, beta, report{progress: &half, currentAction: "testing", model: "m",
+		fence: fence}, domaintest.Start)
 	if p := story.Sprint; err != nil || !done.changed || !done.held || p.Progress != 50 ||
 		p.CurrentAction != "testing" || p.Model != "m" {
 		t.Errorf("%+v, %+v, %v", story.Sprint, done, err)
 	}
-	done, err = apply(&story, task.Lease{}, beta, report{model: "n"}, domaintest.Start)
+	done, err = apply(&story, task.Lease{}, beta, report{model: "n", fence: fence}, domaintest.Start)
 	if p := story.Sprint; err != nil || !done.changed || p.Progress != 50 || p.CurrentAction != "testing" ||
 		p.Model != "n" {
 		t.Errorf("%+v, %+v, %v", story.Sprint, done, err)
 	}
-	if done, err := apply(&story, task.Lease{}, beta, report{}, domaintest.Start); err != nil || done.changed ||
+	if done, err := apply(&story, task.Lease{}, beta, report{fence: fence}, domaintest.Start); err != nil || done.changed ||
 		!done.held {
 		t.Errorf("a beat is %+v, %v", done, err)
 	}
-	for _, c := range []identity.Caller{alpha, gamma, person, loose} {
-		if _, err := apply(&story, task.Lease{}, c, report{progress: &half}, domaintest.Start); err == nil ||
-			!strings.Contains(err.Error(), `"beta"`) {
-			t.Errorf("%+v: %v", c, err)
-		}
+	for _, c := range []identity.Caller{alpha, gamma, loose} {
+		_, err := apply(&story, task.Lease{}, c, report{progress: &half, fence: fence}, domaintest.Start)
+		domaintest.Refused(t, c.String(), err, fault.Forbidden, `"beta"`)
+	}
+	if done, err := apply(&story, task.Lease{}, person, report{model: "o"}, domaintest.Start); err != nil ||
+		!done.held || story.Sprint.Model != "o" || story.ClaimedBy != "beta" {
+		t.Errorf("a human: %+v, %v", done, err)
 	}
 	for _, state := range []string{"complete", "failed", "skipped"} {
 		ended := at(state)
@@ -274,7 +289,7 @@ func TestTheDocumentIdsOfStoriesAreUniqueAndValid(t *testing.T) {
 		}
 		if seen[doc] = id; len(doc) > 100 || strings.Trim(doc,
 			"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._:~-") != "" {
-			t.Errorf("%s is not an id that get_task takes", doc)
+			t.Errorf("%s is not an id of a task", doc)
 		}
 	}
 }

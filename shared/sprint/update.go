@@ -15,10 +15,11 @@ import (
 
 // Update applies a report on a story: it takes the story up, renews its lease, records progress,
 // or ends it. Of several concurrent callers that take up a story one succeeds; for the others, as
-// for every report that the state of the story does not allow, it is Precondition. A story that
-// does not exist is NotFound.
+// for every report that the state of the story does not allow, it is Precondition. A report on a
+// story that another caller holds is Forbidden, but for its cancellation by the creator, of which the
+// holder is told. A story that does not exist is NotFound.
 func (s *Service) Update(ctx context.Context, c identity.Caller, in UpdateInput) (UpdateOutput, error) {
-	now, alertID, u := s.Now(), s.NewID(), s.DB.User(c.User)
+	now, newID, u := s.Now(), s.NewID(), s.DB.User(c.User)
 	r := report{to: status(in.Status), progress: in.Progress, currentAction: in.CurrentAction, model: in.Model,
 		fence: task.Fence{Token: in.ClaimToken, SessionID: in.SessionID}}
 	if r.to == task.Active {
@@ -33,7 +34,7 @@ func (s *Service) Update(ctx context.Context, c identity.Caller, in UpdateInput)
 	var out UpdateOutput
 	var done turn
 	err := u.Update(ctx, func(ctx context.Context, tx *store.Tx) (err error) {
-		out, done, err = s.report(ctx, tx, c, in, r, now, alertID)
+		out, done, err = s.report(ctx, tx, c, in, r, now, newID)
 		return err
 	})
 	if err != nil {
@@ -49,9 +50,9 @@ func (s *Service) Update(ctx context.Context, c identity.Caller, in UpdateInput)
 	return out, nil
 }
 
-// report is the transaction of an update.
+// report is the transaction of an update. The alert or the message that it creates gets the id newID.
 func (s *Service) report(ctx context.Context, tx *store.Tx, c identity.Caller, in UpdateInput, r report, now time.Time,
-	alertID string) (UpdateOutput, turn, error) {
+	newID string) (UpdateOutput, turn, error) {
 	var t, parent task.Task
 	var lease task.Lease
 	id := docID(in.SprintID, in.StoryID)
@@ -91,9 +92,14 @@ func (s *Service) report(ctx context.Context, tx *store.Tx, c identity.Caller, i
 			task.Tasks.Patch(tx, docID(in.SprintID, d), store.Add("waits", -1))
 		}
 	}
-	if done.escalated {
-		out.AlertID = alertID
-		task.Tasks.Create(tx, alertID, alert(c, in.SprintID, &t, now))
+	if done.escalated && done.changed { // a repeated report alerts nobody again
+		out.AlertID = newID
+		task.Tasks.Create(tx, newID, alert(c, in.SprintID, &t, now))
+	}
+	// A holder without a program has no inbox.
+	if done.cancelled && s.Mail != nil && identity.ValidName(t.ClaimedBy) && !isHolder(&t, c) {
+		s.Mail.Notify(tx, newID, t.ClaimedBy, fmt.Sprintf("The story %q (%s of sprint %s), which you hold, was cancelled by "+
+			"%s. Stop working on it.", t.Title, in.StoryID, in.SprintID, c.Actor()), now)
 	}
 	return out, done, nil
 }

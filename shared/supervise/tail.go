@@ -16,6 +16,7 @@ type tail struct {
 
 const tailSize = 8 << 10
 
+// Write implements io.Writer. It keeps the last tailSize bytes and passes all on to next, if there is one.
 func (t *tail) Write(b []byte) (int, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -27,6 +28,7 @@ func (t *tail) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
+// String returns the text that is kept, without surrounding white space.
 func (t *tail) String() string {
 	t.mu.Lock()
 	defer t.mu.Unlock()

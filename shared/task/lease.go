@@ -72,6 +72,15 @@ func (f Fence) Names(t *Task) bool {
 	return f.SessionID != "" && f.SessionID == t.SessionID
 }
 
+// Cancelled returns Precondition with the canceller of a task that was cancelled, else nil.
+func (t *Task) Cancelled() error {
+	if t.CancelledBy == "" {
+		return nil
+	}
+	return fault.New(fault.Precondition, "the task was cancelled by %q at %s; stop working on it", t.CancelledBy,
+		t.CompletedAt.Format(time.RFC3339))
+}
+
 // Held returns nil if the caller may report on a claimed task. The claimant may, if the fence names the claim; a bound key
 // may leave the fence out as long as the claim is the task's first. A person may always. Another caller is Forbidden
 // whatever token it shows. A fence that names another claim, a task that nobody holds and one that was cancelled are
@@ -87,9 +96,8 @@ func (t *Task) Held(c identity.Caller, f Fence) error {
 		return fault.New(fault.Forbidden, "the task is claimed by %q, and only its claimant or a human may do this; %s",
 			t.ClaimedBy, c)
 	}
-	if t.CancelledBy != "" {
-		return fault.New(fault.Precondition, "the task was cancelled by %q at %s; stop working on it", t.CancelledBy,
-			t.CompletedAt.Format(time.RFC3339))
+	if err := t.Cancelled(); err != nil {
+		return err
 	}
 	switch {
 	case f.Token == 0 && !c.Bound():

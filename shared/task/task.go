@@ -144,7 +144,8 @@ type Task struct {
 	Usage       *Usage    `json:"usage,omitempty"`
 	Note        string    `json:"note,omitempty"`
 	NotedAt     time.Time `json:"notedAt,omitzero"`
-	// EndedBy and CancelledBy are the callers that ended and cancelled the task, as identity.Caller.Actor names them.
+	// EndedBy and CancelledBy are the callers that ended the task and cancelled it before its end, as
+	// identity.Caller.Actor names them.
 	EndedBy     string `json:"endedBy,omitempty"`
 	CancelledBy string `json:"cancelledBy,omitempty"`
 
@@ -236,8 +237,8 @@ func (t *Task) End(s Status, now time.Time) {
 	t.Status, t.CompletedAt, t.PurgeAt = s, now, now.Add(Retention)
 }
 
-// Targets returns the condition that a queue holds the tasks for a name, for those that fall back to it and for any. Tasks
-// stored before names were folded are found by the spelling of the name.
+// Targets returns the condition that a task is in the queue of a name: it is for the name or for any, or falls back to it.
+// Tasks stored before names were folded are found by the spelling of the name.
 func Targets(name string) store.Cond {
 	routes := []any{identity.Fold(name), Any}
 	if routes[0] != name {

@@ -14,6 +14,11 @@ const (
 	procRoute  = teamRoute + "/processes"
 )
 
+// Guide returns the line that leads a teammate to its mail.
+func (*Service) Guide() []op.Guide {
+	return []op.Guide{{Line: "Mail of your team: %s.", Tools: []string{"team_poll_inbox"}}}
+}
+
 // Operations returns the operations of the toolset team.
 func (s *Service) Operations() []op.Op {
 	return append(s.membership(), append(s.work(), s.runnerOperations()...)...)

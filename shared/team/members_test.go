@@ -20,13 +20,15 @@ func TestATeammateHasTheShapeOfTheFileFormat(t *testing.T) {
 			t.Errorf("%+v, %v", out, err)
 		}
 		cfg := w.config("core")
-		want := `{"agentId":"ann@core","name":"ann","agentType":"general-purpose","model":"sonnet","prompt":"find it","color":"blue","planModeRequired":true,` +
+		want := `{"agentId":"ann@core","name":"ann","agentType":"general-purpose","model":"sonnet",` +
+			`"prompt":"find it","color":"blue","planModeRequired":true,` +
 			`"joinedAt":1772366400000,"tmuxPaneId":"","cwd":"src","subscriptions":[],"backendType":"process","isActive":false}`
 		if got := asJSON(t, cfg.Members[1]); got != want {
 			t.Errorf("%s", got)
 		}
 		if got := asJSON(t, w.inbox("core",
-			"ann")); got != `[{"id":"0000000001","from":"team-lead","text":"find it","timestamp":"2026-03-01T12:00:00.000Z","read":false}]` {
+			"ann")); got != `[{"id":"0000000001","from":"team-lead","text":"find it",`+
+			`"timestamp":"2026-03-01T12:00:00.000Z","read":false}]` {
 			t.Errorf("%s", got)
 		}
 	})

@@ -84,19 +84,27 @@ func TestEveryTypeOfMessageHasTheShapeOfTheFileFormat(t *testing.T) {
 		}{
 			"a message": {alpha, SendInput{Type: "message", Recipient: "ann", Content: "go <on>", Summary: "on"}, "ann",
 				`{"from":"team-lead","text":"go <on>","summary":"on"}`,
-				`{"success":true,"message":"Message sent to ann","routing":{"sender":"team-lead","target":"ann","targetColor":"blue","summary":"on","content":"go <on>"}}`},
+				`{"success":true,"message":"Message sent to ann","routing":{"sender":"team-lead","target":"ann",` +
+					`"targetColor":"blue","summary":"on","content":"go <on>"}}`},
 			"a message to the lead": {domaintest.Bound("u", "bob"),
 				SendInput{Type: "message", Recipient: Lead, Content: "c", Summary: "s"}, Lead,
 				`{"from":"bob","text":"c","summary":"s","color":"green"}`,
-				`{"success":true,"message":"Message sent to team-lead","routing":{"sender":"bob","target":"team-lead","targetColor":"","summary":"s","content":"c"}}`},
+				`{"success":true,"message":"Message sent to team-lead","routing":{"sender":"bob",` +
+					`"target":"team-lead","targetColor":"","summary":"s","content":"c"}}`},
 			"a shutdown request": {alpha, SendInput{Type: "shutdown_request", Recipient: "ann", Content: "all done"},
 				"ann",
-				`{"from":"team-lead","text":"{\"type\":\"shutdown_request\",\"requestId\":\"shutdown-1772366400000@ann\",\"from\":\"team-lead\",\"reason\":\"all done\",\"timestamp\":\"2026-03-01T12:00:00.000Z\"}"}`,
-				`{"success":true,"message":"Shutdown request sent to ann","request_id":"shutdown-1772366400000@ann","target":"ann"}`},
+				`{"from":"team-lead","text":"{\"type\":\"shutdown_request\",` +
+					`\"requestId\":\"shutdown-1772366400000@ann\",\"from\":\"team-lead\",\"reason\":\"all done\",` +
+					`\"timestamp\":\"2026-03-01T12:00:00.000Z\"}"}`,
+				`{"success":true,"message":"Shutdown request sent to ann",` +
+					`"request_id":"shutdown-1772366400000@ann","target":"ann"}`},
 			"a shutdown approved": {domaintest.Bound("u", "ann"),
 				SendInput{Type: "shutdown_response", RequestID: "r", Approve: true}, Lead,
-				`{"from":"ann","text":"{\"type\":\"shutdown_approved\",\"requestId\":\"r\",\"from\":\"ann\",\"timestamp\":\"2026-03-01T12:00:00.000Z\",\"paneId\":\"\",\"backendType\":\"external\"}","color":"blue"}`,
-				`{"success":true,"message":"Shutdown approved by ann. process_shutdown_approved ends its process.","request_id":"r","target":"team-lead"}`},
+				`{"from":"ann","text":"{\"type\":\"shutdown_approved\",\"requestId\":\"r\",\"from\":\"ann\",` +
+					`\"timestamp\":\"2026-03-01T12:00:00.000Z\",\"paneId\":\"\",\"backendType\":\"external\"}",` +
+					`"color":"blue"}`,
+				`{"success":true,"message":"Shutdown approved by ann. process_shutdown_approved ends its ` +
+					`process.","request_id":"r","target":"team-lead"}`},
 			"a shutdown refused": {domaintest.Bound("u", "ann"),
 				SendInput{Type: "shutdown_response", Content: "not yet"}, Lead,
 				`{"from":"ann","text":"not yet","summary":"shutdown_rejected","color":"blue"}`, ""},

@@ -116,7 +116,8 @@ func TestAProcessRunsFromRequestToEnd(t *testing.T) {
 		id := spawned.ProcessID
 		lead := w.config("core").LeadSessionID
 		want := fmt.Sprintf(
-			`{"process_id":%q,"team_name":"core","name":"ann","agent_id":"ann@core","agent_type":"tester","model":"m","color":"blue","plan_mode_required":true,"cwd":"src","lead_session_id":%q,`+
+			`{"process_id":%q,"team_name":"core","name":"ann","agent_id":"ann@core","agent_type":"tester",`+
+				`"model":"m","color":"blue","plan_mode_required":true,"cwd":"src","lead_session_id":%q,`+
 				`"state":"requested","wanted":"running","requested_at":"2026-03-01T12:00:00Z"}`,
 			id,
 			lead,

@@ -17,7 +17,9 @@ func TestATaskHasTheShapeOfTheFileFormat(t *testing.T) {
 		out, err := w.CreateTask(t.Context(), alpha, CreateTaskInput{TeamName: "core", Subject: "Write <it>",
 			Description: "all & more", ActiveForm: "Writing it",
 			Metadata: json.RawMessage(`{"b": [1, [2]], "a": "<&>", "n": null, "big": 12345678901234567890}`)})
-		want := `{"id":"1","subject":"Write <it>","description":"all & more","activeForm":"Writing it","status":"pending","blocks":[],"blockedBy":[],"metadata":{"a":"<&>","b":[1,[2]],"big":12345678901234567890}}`
+		want := `{"id":"1","subject":"Write <it>","description":"all & more","activeForm":"Writing it",` +
+			`"status":"pending","blocks":[],"blockedBy":[],"metadata":{"a":"<&>","b":[1,[2]],` +
+			`"big":12345678901234567890}}`
 		if err != nil || !sameJSON(t, asJSON(t, out), want) ||
 			!strings.Contains(string(out.Metadata), "12345678901234567890") {
 			t.Errorf("%s, %v", asJSON(t, out), err)
@@ -28,7 +30,9 @@ func TestATaskHasTheShapeOfTheFileFormat(t *testing.T) {
 		w.tasks("core", 1)
 		got := w.updated(UpdateTaskInput{TaskID: "1", Owner: new("ann"), AddBlocks: []string{"2", "2"},
 			Metadata: json.RawMessage(`{"a":null,"c":true}`)})
-		want = `{"id":"1","subject":"Write <it>","description":"all & more","activeForm":"Writing it","status":"pending","blocks":["2"],"blockedBy":[],"owner":"ann","metadata":{"b":[1,[2]],"big":12345678901234567890,"c":true}}`
+		want = `{"id":"1","subject":"Write <it>","description":"all & more","activeForm":"Writing it",` +
+			`"status":"pending","blocks":["2"],"blockedBy":[],"owner":"ann","metadata":{"b":[1,[2]],` +
+			`"big":12345678901234567890,"c":true}}`
 		if !sameJSON(t, asJSON(t, got), want) || asJSON(t, w.task("1")) != asJSON(t, got) {
 			t.Errorf("%s, %s", asJSON(t, got), asJSON(t, w.task("1")))
 		}
@@ -64,7 +68,8 @@ func TestOnlyANewOwnerGetsTheAssignment(t *testing.T) {
 		w.team("core", "ann", "bob")
 		w.tasks("core", 1)
 		w.updated(UpdateTaskInput{TaskID: "1", Owner: new("ann")})
-		want := `{"type":"task_assignment","taskId":"1","subject":"task 1","description":"the whole of it","assignedBy":"team-lead","timestamp":"2026-03-01T12:00:00.000Z"}`
+		want := `{"type":"task_assignment","taskId":"1","subject":"task 1","description":"the whole of it",` +
+			`"assignedBy":"team-lead","timestamp":"2026-03-01T12:00:00.000Z"}`
 		if m := w.last("core", "ann"); m.Text != want || m.From != Lead || m.Read {
 			t.Errorf("%+v", m)
 		}
@@ -80,7 +85,8 @@ func TestOnlyANewOwnerGetsTheAssignment(t *testing.T) {
 		}
 		out, err = w.update(UpdateTaskInput{TaskID: "1", Owner: new("eve")})
 		if err != nil ||
-			out.Warning != `no member of team core is named "eve"; the assignment waits in that inbox. Members: team-lead, ann, bob` ||
+			out.Warning != `no member of team core is named "eve"; the assignment waits in that inbox. Members: `+
+				`team-lead, ann, bob` ||
 			len(w.inbox("core", "eve")) != 1 {
 			t.Errorf("%+v, %v", out, err)
 		}
@@ -125,7 +131,8 @@ func TestARefusedUpdateChangesNothing(t *testing.T) {
 				t.Errorf("%s: %v %q", name, fault.Of(err), err)
 			}
 			got := asJSON(t, w.task("2"))
-			if got != `{"id":"2","subject":"task 2","description":"the whole of it","activeForm":"","status":"pending","blocks":[],"blockedBy":["1"]}` {
+			if got != `{"id":"2","subject":"task 2","description":"the whole of it","activeForm":"",`+
+				`"status":"pending","blocks":[],"blockedBy":["1"]}` {
 				t.Errorf("%s: %s", name, got)
 			}
 			if got := w.inbox("core", "ann"); len(got) != 1 {

@@ -29,8 +29,10 @@ func TestATeamHasTheShapeOfTheFileFormat(t *testing.T) {
 		}
 		cfg, err := s.ReadConfig(t.Context(), beta, NameInput{"core"})
 		text, jsonErr := json.Marshal(cfg)
-		want := `{"name":"core","description":"what for","createdAt":1772366400000,"leadAgentId":"team-lead@core","leadSessionId":"id-000001",` +
-			`"members":[{"agentId":"team-lead@core","name":"team-lead","agentType":"team-lead","model":"","joinedAt":1772366400000,` +
+		want := `{"name":"core","description":"what for","createdAt":1772366400000,` +
+			`"leadAgentId":"team-lead@core","leadSessionId":"id-000001",` +
+			`"members":[{"agentId":"team-lead@core","name":"team-lead","agentType":"team-lead","model":"",` +
+			`"joinedAt":1772366400000,` +
 			`"tmuxPaneId":"","cwd":"","subscriptions":[]}]}`
 		if err != nil || jsonErr != nil || string(text) != want {
 			t.Errorf("%s, %v", text, err)

@@ -3,7 +3,9 @@ package whoami
 import "parley.internal/shared/op"
 
 func cases() op.Cases {
-	return op.Cases{RPCs: op.NoRPCs, Examples: []op.Example{
+	// It tells every caller of itself alone.
+	rights := op.Rights{Program: op.OwnOnly, Unbound: op.OwnOnly, Human: op.OwnOnly}
+	return op.Cases{RPCs: op.NoRPCs, Rights: rights, Examples: []op.Example{
 		{},
 		{Name: "with a human's key", As: op.Human},
 		{Name: "with a key of no program", As: op.Unbound},

@@ -41,6 +41,7 @@ type output struct {
 	to io.Writer
 }
 
+// Write implements io.Writer. It may be called concurrently.
 func (o *output) Write(b []byte) (int, error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()

@@ -133,7 +133,8 @@ func TestASweepReportsMoreWorkAtItsTimeLimit(t *testing.T) {
 	if got := post(t, sweep); got.status != http.StatusOK || got.Data.More || got.Data.Handled["messages"] != 1 {
 		t.Errorf("with time: %d %s", got.status, got.body)
 	}
-	if !strings.Contains(log.String(), `"severity":"INFO","message":"sweep","sweep":"relay","settled":{"messages":1},"more":false`) {
+	if !strings.Contains(log.String(), `"severity":"INFO","message":"sweep","sweep":"relay",`+
+		`"handled":{"messages":1},"more":false`) {
 		t.Errorf("the log is\n%s", log)
 	}
 }

@@ -46,7 +46,7 @@ func (p *Handlers) Sweep(function string) http.HandlerFunc {
 		defer cancel()
 		begun := p.Now()
 		report, err := sweep.Run(ctx, r.admin)
-		about := []any{"sweep", sweep.Name, "settled", report.Handled, "more", report.More, "ms",
+		about := []any{"sweep", sweep.Name, "handled", report.Handled, "more", report.More, "durationMs",
 			p.Now().Sub(begun).Milliseconds()}
 		if err != nil {
 			p.Log.ErrorContext(ctx, "sweep", append(about, "fault", fault.Of(err).Code(), "cause", err.Error())...)

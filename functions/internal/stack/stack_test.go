@@ -1,55 +1,39 @@
 package stack
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
-	"io"
 	"net"
-	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
+	"parley.internal/shared/client"
+	"parley.internal/shared/dispatch"
+	"parley.internal/shared/pulse"
 	"parley.internal/shared/push/fcm/fcmtest"
+	"parley.internal/shared/signal"
 	"parley.internal/shared/store/emulator"
+	"parley.internal/shared/supervise"
+	"parley.internal/shared/task"
 )
 
 // patience is the time that a test waits for an expected push.
 const patience = 40 * time.Second
-
-type lines struct {
-	mu   sync.Mutex
-	text bytes.Buffer
-}
-
-func (l *lines) Write(b []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.text.Write(b)
-}
-
-func (l *lines) String() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.text.String()
-}
 
 // world is a stack with the pushes that it sent.
 type world struct {
 	*Stack
 	t      *testing.T
 	pushes chan fcmtest.Message
-	logs   *lines
+	logs   *supervise.Output
 }
 
 func begin(t *testing.T) *world {
 	t.Helper()
-	w := &world{t: t, pushes: make(chan fcmtest.Message, 100), logs: &lines{}}
+	w := &world{t: t, pushes: make(chan fcmtest.Message, 100), logs: &supervise.Output{}}
 	var err error
 	w.Stack, err = Start(t.Context(), Options{OnPush: func(m fcmtest.Message) { w.pushes <- m }, Output: w.logs})
 	if errors.Is(err, emulator.ErrNone) && !emulator.Required() {
@@ -62,35 +46,24 @@ func begin(t *testing.T) *world {
 	return w
 }
 
-// call calls the hub over REST and decodes the data of its answer.
-func (w *world) call(key, method, path string, in, out any) {
+// as returns a client of the hub with a key. It repeats nothing, because a repeated write would ring twice.
+func (w *world) as(key string) *client.Client {
 	w.t.Helper()
-	body, err := json.Marshal(in)
+	c, err := client.New(w.Hub, key, client.WithRetry(client.NoRetry))
+	w.must(err)
+	return c
+}
+
+// must ends the test where a call failed.
+func (w *world) must(err error) {
+	w.t.Helper()
 	if err != nil {
-		w.t.Fatal(err)
-	}
-	req, err := http.NewRequestWithContext(w.t.Context(), method, w.Hub+path, bytes.NewReader(body))
-	if err != nil {
-		w.t.Fatal(err)
-	}
-	req.Header.Set("Authorization", "Bearer "+key)
-	req.Header.Set("Content-Type", "application/json")
-	res, err := http.DefaultClient.Do(req)
-	if err != nil {
-		w.t.Fatal(err)
-	}
-	defer res.Body.Close()
-	said, err := io.ReadAll(res.Body)
-	if err != nil || res.StatusCode > 299 {
-		w.t.Fatalf("%s %s: %s %s %v\n%s", method, path, res.Status, said, err, w.logs)
-	}
-	if err := json.Unmarshal(said, &struct{ Data any }{out}); err != nil {
-		w.t.Fatal(err)
+		w.t.Fatalf("%v\n%s", err, w.logs)
 	}
 }
 
-// rung returns the next push.
-func (w *world) rung() fcmtest.Message {
+// nextPush returns the next push.
+func (w *world) nextPush() fcmtest.Message {
 	w.t.Helper()
 	ctx, cancel := context.WithTimeout(w.t.Context(), patience)
 	defer cancel()
@@ -98,7 +71,7 @@ func (w *world) rung() fcmtest.Message {
 	case m := <-w.pushes:
 		return m
 	case <-ctx.Done():
-		w.t.Fatalf("nothing rings\n%s", w.logs)
+		w.t.Fatalf("no push was sent\n%s", w.logs)
 	}
 	return fcmtest.Message{}
 }
@@ -113,42 +86,37 @@ func temps(t *testing.T) []string {
 	return dirs
 }
 
-type document struct {
-	QuestionID string `json:"questionId"`
-	TaskID     string `json:"taskId"`
-	ID         string `json:"id"`
-	SessionID  string `json:"sessionId"`
-}
-
 func TestWritesThroughTheHubCausePushesThroughTheEmulatorsTriggers(t *testing.T) {
 	t.Setenv("TMPDIR", t.TempDir())
 	w := begin(t)
-	var q, made, session document
-	w.call(w.HumanKey, http.MethodPost, "/v1/devices", map[string]any{"token": "phone", "platform": "android"},
-		&document{})
+	ctx, agent := t.Context(), w.as(w.AgentKey)
+	_, err := w.as(w.HumanKey).RegisterDevice(ctx, signal.DeviceInput{Token: "phone", Platform: "android"})
+	w.must(err)
 
-	w.call(w.AgentKey, http.MethodPost, "/v1/questions",
-		map[string]any{"question": "Deploy now?", "options": []string{"yes", "no"}}, &q)
-	if m := w.rung(); m.Project != Project || m.Token != "phone" || m.Title != "alpha needs your answer" ||
+	q, err := agent.AskQuestion(ctx, signal.AskInput{Question: "Deploy now?", Options: []string{"yes", "no"}})
+	w.must(err)
+	if m := w.nextPush(); m.Project != Project || m.Token != "phone" || m.Title != "alpha needs your answer" ||
 		m.Body != "Deploy now?" ||
 		m.Data["taskId"] != q.QuestionID || q.QuestionID == "" || m.Data["url"] != w.Hub+"/q/"+q.QuestionID {
-		t.Errorf("for a question rings %+v", m)
+		t.Errorf("the push of a question is %+v", m)
 	}
 
-	w.call(w.AgentKey, http.MethodPost, "/v1/tasks", map[string]any{"title": "build it", "target": "alpha"}, &made)
-	w.call(w.AgentKey, http.MethodPost, "/v1/tasks/"+made.TaskID+"/claim", map[string]any{}, &document{})
-	w.call(w.AgentKey, http.MethodPatch, "/v1/tasks/"+made.TaskID,
-		map[string]any{"status": "blocked", "note": "no disk"}, &document{})
-	if m := w.rung(); m.Title != "build it is blocked" || m.Body != "no disk" || m.Data["taskId"] != made.TaskID {
-		t.Errorf("for a task rings %+v", m)
+	made, err := agent.CreateTask(ctx, dispatch.CreateInput{Title: "build it", Target: "alpha"})
+	w.must(err)
+	_, err = agent.ClaimTask(ctx, dispatch.ClaimInput{TaskID: made.TaskID})
+	w.must(err)
+	_, err = agent.UpdateTask(ctx, dispatch.UpdateInput{TaskID: made.TaskID, Status: task.Blocked, Note: "no disk"})
+	w.must(err)
+	if m := w.nextPush(); m.Title != "build it is blocked" || m.Body != "no disk" || m.Data["taskId"] != made.TaskID {
+		t.Errorf("the push of a task is %+v", m)
 	}
 
-	w.call(w.AgentKey, http.MethodPost, "/v1/sessions", map[string]any{"name": "the build", "sessionId": "alpha.1"},
-		&session)
-	w.call(w.AgentKey, http.MethodPatch, "/v1/sessions/alpha.1", map[string]any{"state": "blocked", "status": "waits"},
-		&document{})
-	if m := w.rung(); m.Title != "the build is blocked" || m.Body != "waits" || m.Data["sessionId"] != "alpha.1" {
-		t.Errorf("for a session rings %+v", m)
+	_, err = agent.CreateSession(ctx, pulse.CreateInput{Name: "the build", SessionID: "alpha.1"})
+	w.must(err)
+	_, err = agent.UpdateSession(ctx, pulse.UpdateInput{SessionID: "alpha.1", State: pulse.Blocked, Status: new("waits")})
+	w.must(err)
+	if m := w.nextPush(); m.Title != "the build is blocked" || m.Body != "waits" || m.Data["sessionId"] != "alpha.1" {
+		t.Errorf("the push of a session is %+v", m)
 	}
 
 	answer, err := w.Sweep(t.Context(), "CleanupOrphanedTasks")
@@ -173,7 +141,7 @@ func TestWritesThroughTheHubCausePushesThroughTheEmulatorsTriggers(t *testing.T)
 		}
 	}
 	if len(w.pushes) != 0 {
-		t.Errorf("more rings: %+v", <-w.pushes)
+		t.Errorf("another push: %+v", <-w.pushes)
 	}
 }
 

@@ -33,6 +33,8 @@ const harness = "parley.internal/services/hub/harness"
 // testOnly are the packages, with all below them, that only tests and tools may use.
 var testOnly = []string{
 	harness,
+	"parley.internal/shared/domaintest",
+	"parley.internal/shared/op/optest",
 	"parley.internal/shared/push/fcm/fcmtest",
 	"parley.internal/shared/store/emulator",
 	"parley.internal/shared/store/storetest",
@@ -71,15 +73,18 @@ func list(t *testing.T, module string, args ...string) []string {
 
 func TestNothingThatShipsNeedsATestPackage(t *testing.T) {
 	t.Parallel()
-	for module, programs := range shipped {
-		deps := list(t, module, append([]string{"-deps"}, programs...)...)
-		if !slices.Contains(deps, "parley.internal/shared/app") {
-			t.Fatalf("%s: the list of %d packages is incomplete", module, len(deps))
-		}
-		for _, dep := range deps {
-			for _, banned := range testOnly {
-				if within(dep, banned) {
-					t.Errorf("%s ships with %s, which is for tests and tools", module, dep)
+	// The programs that run under the conformance suite and the benchmark are built with tags.
+	for _, tags := range []string{"", "conformance,parleybench"} {
+		for module, programs := range shipped {
+			deps := list(t, module, append([]string{"-deps", "-tags", tags}, programs...)...)
+			if !slices.Contains(deps, "parley.internal/shared/app") {
+				t.Fatalf("%s: the list of %d packages is incomplete", module, len(deps))
+			}
+			for _, dep := range deps {
+				for _, banned := range testOnly {
+					if within(dep, banned) {
+						t.Errorf("%s ships with %s, which is for tests and tools (tags %q)", module, dep, tags)
+					}
 				}
 			}
 		}

@@ -10,8 +10,8 @@ import (
 	"testing"
 )
 
-// plant writes files below a new directory, or symbolic links where the text begins with "-> ".
-func plant(t testing.TB, files map[string]string) string {
+// writeTree writes files below a new directory, or symbolic links where the text begins with "-> ".
+func writeTree(t testing.TB, files map[string]string) string {
 	t.Helper()
 	base := t.TempDir()
 	for name, text := range files {
@@ -44,7 +44,7 @@ func TestAttackSecretsBelowTheRootAreNotRead(t *testing.T) {
 	for _, name := range secrets {
 		files[name] = hidden
 	}
-	r := open(t, plant(t, files))
+	r := open(t, writeTree(t, files))
 	for _, name := range append(secrets, "link.txt", "dir/config", "far.txt", "one", "up/x", "./.env", "app/./.git/HEAD",
 		".env.example.txt", ".env/", ".ssh", ".git/none", ".env.none") {
 		got, err := r.Read(name)
@@ -73,7 +73,7 @@ func TestAttackSecretsBelowTheRootAreNotRead(t *testing.T) {
 
 func TestADirectoryOfSecretsIsNoRoot(t *testing.T) {
 	t.Parallel()
-	base := plant(t, map[string]string{".ssh/config": "", "repo/.git/hooks/x": "", "link": "-> .ssh"})
+	base := writeTree(t, map[string]string{".ssh/config": "", "repo/.git/hooks/x": "", "link": "-> .ssh"})
 	for _, dir := range []string{".ssh", "repo/.git", "repo/.git/hooks", "link"} {
 		if r, err := Open(filepath.Join(base, dir)); err == nil || !strings.Contains(err.Error(), "is never read") {
 			t.Errorf("%s is the root %v, %v", dir, r, err)
@@ -83,7 +83,7 @@ func TestADirectoryOfSecretsIsNoRoot(t *testing.T) {
 
 func TestAttackFilesThatAGitignoreNamesAreNotRead(t *testing.T) {
 	t.Parallel()
-	base := plant(t, map[string]string{
+	base := writeTree(t, map[string]string{
 		"repo/.git/HEAD":         "",
 		"repo/.gitignore":        "\ufeff*.log\r\n/tmp/\n!keep.log\nsub/*.local\n# *.go\n",
 		"repo/root/.gitignore":   "build/\nsecret?.txt\n!/build/public.txt\n**/cache/**\nDATA\n",
@@ -167,7 +167,7 @@ func TestAttackFilesThatAGitignoreNamesAreNotRead(t *testing.T) {
 // A link that is put in the place of a file or directory between the check and the opening is not followed.
 func TestAttackAPathThatChangesWhileItIsOpened(t *testing.T) {
 	t.Parallel()
-	r := open(t, plant(t, map[string]string{".env": hidden, "plain": "-> .env", "dir": "-> .git", ".git/config": hidden,
+	r := open(t, writeTree(t, map[string]string{".env": hidden, "plain": "-> .env", "dir": "-> .git", ".git/config": hidden,
 		"sub/plain": "-> ../.env"}))
 	for _, at := range []string{"plain", "dir/config", "sub/plain"} {
 		if f, err := r.open("file", at, at, func(os.FileInfo) error { return nil }); err == nil {

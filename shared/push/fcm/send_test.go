@@ -25,13 +25,13 @@ func TestOneCallNotifies500DevicesOnceEach(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var rung []string
+	var sent []string
 	for _, m := range server.Messages() {
-		rung = append(rung, m.Token)
+		sent = append(sent, m.Token)
 	}
-	slices.Sort(rung)
-	if !slices.Equal(rung, list) || !slices.Equal(results, make([]push.Result, len(list))) {
-		t.Errorf("%d rung, results %v", len(rung), results)
+	slices.Sort(sent)
+	if !slices.Equal(sent, list) || !slices.Equal(results, make([]push.Result, len(list))) {
+		t.Errorf("%d sent, results %v", len(sent), results)
 	}
 }
 
@@ -268,7 +268,7 @@ func TestNoAnswerIsUnavailable(t *testing.T) {
 func TestACancelledCallReturnsTheKnownResults(t *testing.T) {
 	t.Parallel()
 	server := fcmtest.New(t)
-	rung, waiting := tokens("rung", 10), tokens("waiting", 50)
+	sent, waiting := tokens("sent", 10), tokens("waiting", 50)
 	server.Hold(waiting...)
 	ctx, cancel := context.WithCancel(within(t))
 	defer cancel()
@@ -277,7 +277,7 @@ func TestACancelledCallReturnsTheKnownResults(t *testing.T) {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		results, err = sender(t, server.Endpoint()).Send(ctx, question(), slices.Concat(rung, waiting))
+		results, err = sender(t, server.Endpoint()).Send(ctx, question(), slices.Concat(sent, waiting))
 	}()
 	// The client has 50 requests under way: when 50 are held, it has read the answers to the others.
 	if _, err := server.Wait(within(t), 60); err != nil {

@@ -131,10 +131,12 @@ func (o Options) client(n int) ([]option.ClientOption, error) {
 // owner holds the credentials that an emulator accepts as an administrator's.
 type owner struct{}
 
+// GetRequestMetadata implements credentials.PerRPCCredentials.
 func (owner) GetRequestMetadata(context.Context, ...string) (map[string]string, error) {
 	return map[string]string{"authorization": "Bearer owner"}, nil
 }
 
+// RequireTransportSecurity returns false: an emulator serves without TLS.
 func (owner) RequireTransportSecurity() bool { return false }
 
 // call returns the context of one RPC.

@@ -77,8 +77,10 @@ func (h *clientStream) snapshot(t *testing.T, at time.Time, ids ...string) {
 		for _, id := range ids {
 			now := timestamppb.New(at)
 			change := &firestorepb.DocumentChange{TargetIds: []int32{target}, Document: &firestorepb.Document{
-				Name:       "projects/p/databases/(default)/documents/users/u/things/" + id,
-				Fields:     map[string]*firestorepb.Value{changedField: {ValueType: &firestorepb.Value_TimestampValue{TimestampValue: now}}},
+				Name: "projects/p/databases/(default)/documents/users/u/things/" + id,
+				Fields: map[string]*firestorepb.Value{
+					changedField: {ValueType: &firestorepb.Value_TimestampValue{TimestampValue: now}},
+				},
 				CreateTime: now, UpdateTime: now,
 			}}
 			res := &firestorepb.ListenResponse_DocumentChange{DocumentChange: change}

@@ -151,7 +151,8 @@ func TestATransactionRunsAgainAfterContention(t *testing.T) {
 		{"a read without answer", map[string][]codes.Code{"RunQuery": repeat(codes.Unavailable, 1)}, none, 2},
 		{"a commit without answer is not repeated",
 			map[string][]codes.Code{"Commit": repeat(codes.Unavailable, 1)}, fault.Unavailable, 1},
-		{"reads without answer, without end", map[string][]codes.Code{"RunQuery": repeat(codes.Unavailable, 9)}, fault.Unavailable, 3},
+		{"reads without answer, without end", map[string][]codes.Code{"RunQuery": repeat(codes.Unavailable, 9)},
+			fault.Unavailable, 3},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			t.Parallel()

@@ -179,9 +179,10 @@ func TestARestoreRefusesAFileThatIsNotABackupAndChangesNothing(t *testing.T) {
 		file, words string
 		kind        fault.Kind
 	}{
-		"a store in use":         {filepath.Join(dir, "p.db"), "make a backup of it first", fault.Invalid},
-		"no file":                {filepath.Join(dir, "none.db"), "cannot read the backup", fault.Unavailable},
-		"text":                   {write("text.db", []byte("hello, this is no database")), "is not a backup of Parley", fault.Invalid},
+		"a store in use": {filepath.Join(dir, "p.db"), "make a backup of it first", fault.Invalid},
+		"no file":        {filepath.Join(dir, "none.db"), "cannot read the backup", fault.Unavailable},
+		"text": {write("text.db", []byte("hello, this is no database")), "is not a backup of Parley",
+			fault.Invalid},
 		"an empty file":          {write("empty.db", nil), "is not a backup of Parley", fault.Invalid},
 		"a later version":        {later, "was written by a later version of Parley (layout 99", fault.Invalid},
 		"a truncated backup":     {write("half.db", whole[:len(whole)/2]), "half.db", fault.Invalid},
@@ -306,7 +307,8 @@ func TestEveryEarlierLayoutIsMigrated(t *testing.T) {
 		}
 		db, now := noteDB(t, file)
 		var version int
-		if err := now.conn.QueryRowContext(t.Context(), "PRAGMA user_version").Scan(&version); err != nil || version != len(layouts) {
+		err := now.conn.QueryRowContext(t.Context(), "PRAGMA user_version").Scan(&version)
+		if err != nil || version != len(layouts) {
 			t.Errorf("layout %d became %d, %v", from, version, err)
 		}
 		if n, err := notes.Get(t.Context(), db.User("u"), "a"); err != nil || n.Text != "kept" || kinds(t, db, "k") != 1 {

@@ -47,6 +47,7 @@ func (r reader) doc(ctx context.Context, ref store.Ref) (store.Fields, error) {
 	return parseText(text)
 }
 
+// Get implements store.Reads.
 func (r reader) Get(ctx context.Context, refs []store.Ref) ([]*store.Raw, error) {
 	out := make([]*store.Raw, len(refs))
 	for i, ref := range refs {
@@ -61,6 +62,7 @@ func (r reader) Get(ctx context.Context, refs []store.Ref) ([]*store.Raw, error)
 	return out, nil
 }
 
+// Query implements store.Reads.
 func (r reader) Query(ctx context.Context, p store.Plan) ([]store.Raw, error) {
 	if p.Index == nil {
 		return r.list(ctx, p)

@@ -129,6 +129,7 @@ func readerOf(ctx context.Context, r io.Reader) io.Reader {
 
 type readerFunc func([]byte) (int, error)
 
+// Read implements io.Reader.
 func (f readerFunc) Read(p []byte) (int, error) { return f(p) }
 
 // migrateCopy migrates the copy of a backup to the current layout, and rebuilds the rows of its indexes from its

@@ -132,7 +132,10 @@ func TestACancelledCallerDoesNotAffectItsGroup(t *testing.T) {
 			}
 			defer cancel()
 			id := fmt.Sprint(i)
-			err := db.User("u").Update(ctx, func(_ context.Context, tx *store.Tx) error { notes.Create(tx, id, note{}); return nil })
+			err := db.User("u").Update(ctx, func(_ context.Context, tx *store.Tx) error {
+				notes.Create(tx, id, note{})
+				return nil
+			})
 			_, found := notes.Get(t.Context(), db.User("u"), id)
 			if (err == nil) != (found == nil) {
 				t.Errorf("%d: returned %v, found %v", i, err, found)

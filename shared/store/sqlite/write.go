@@ -140,6 +140,7 @@ func (d *Driver) finish(t *transaction) {
 // cannot be committed.
 type errGroup struct{ error }
 
+// Unwrap returns the failure.
 func (e errGroup) Unwrap() error { return e.error }
 
 func (d *Driver) tryGroup(group []*transaction) error {

@@ -204,7 +204,7 @@ func waitWakes(t *testing.T, db *store.DB) {
 	if n := listening(t, looks); n != 1 {
 		t.Fatalf("%d checks with a ready listener", n)
 	}
-	if looks, _ := waiting(t, db, "newcomer", time.Minute); listening(t, looks) != 2 {
+	if looks, _ := waiting(t, db, "new", time.Minute); listening(t, looks) != 2 {
 		t.Fatal("no check before the listener was ready")
 	}
 	put(t, db.User("u"), map[string]item{"x": {Status: "open"}})

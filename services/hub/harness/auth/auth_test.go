@@ -7,6 +7,7 @@ import (
 	"parley.internal/services/hub/harness/hubtest"
 	"parley.internal/services/hub/internal/auth"
 	"parley.internal/shared/app"
+	"parley.internal/shared/domaintest"
 	"parley.internal/shared/keys"
 	"parley.internal/shared/store"
 	"parley.internal/shared/store/storetest"
@@ -16,7 +17,7 @@ func TestMain(m *testing.M) { hubtest.Main(m) }
 
 func TestACachedKeyEndsAtItsExpiry(t *testing.T) {
 	t.Parallel()
-	clock := hubtest.NewClock()
+	clock := &domaintest.Clock{}
 	db := storetest.SQLite(t, app.Schema())
 	hub := hubtest.New(t, db, hubtest.Options{Now: clock.Now})
 	key := hub.Key("u", keys.CreateInput{Expires: 30})
@@ -24,13 +25,13 @@ func TestACachedKeyEndsAtItsExpiry(t *testing.T) {
 		if a := hub.REST(key, "GET", "/v1/tasks", nil); a.Status != 200 {
 			t.Errorf("before its expiry: got %s", a)
 		}
-		clock.Add(9 * time.Second)
+		clock.Pass(9 * time.Second)
 	}
-	clock.Add(3*time.Second - time.Nanosecond)
+	clock.Pass(3*time.Second - time.Nanosecond)
 	if a := hub.REST(key, "GET", "/v1/tasks", nil); a.Status != 200 {
 		t.Errorf("just before its expiry: got %s", a)
 	}
-	clock.Add(time.Nanosecond)
+	clock.Pass(time.Nanosecond)
 	if a := hub.REST(key, "GET", "/v1/tasks", nil); a.Status != 401 || a.Fault().Message != "this key expired" {
 		t.Errorf("at its expiry: got %s, want 401", a)
 	}
@@ -39,7 +40,7 @@ func TestACachedKeyEndsAtItsExpiry(t *testing.T) {
 func TestARevocationTakesEffectAtOnceAndOnOtherServersWithinAMinute(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, app.Schema(), func(t *testing.T, db *store.DB) {
-		clock := hubtest.NewClock()
+		clock := &domaintest.Clock{}
 		here := hubtest.New(t, db, hubtest.Options{Now: clock.Now})
 		there := hubtest.New(t, db, hubtest.Options{Now: clock.Now})
 		human := here.Human("u")
@@ -59,7 +60,7 @@ func TestARevocationTakesEffectAtOnceAndOnOtherServersWithinAMinute(t *testing.T
 		if a := here.MCP(key.Key, "/mcp", hubtest.Message(1, "tools/list", nil)); a.Status != 401 {
 			t.Errorf("on the server of the revocation, over MCP: got %s, want 401", a.Answer)
 		}
-		clock.Add(time.Minute)
+		clock.Pass(time.Minute)
 		if a := there.REST(key.Key, "GET", "/v1/tasks", nil); a.Status != 401 {
 			t.Errorf("on another server, a minute later: got %s, want 401", a)
 		}
@@ -69,12 +70,12 @@ func TestARevocationTakesEffectAtOnceAndOnOtherServersWithinAMinute(t *testing.T
 func TestTheUseOfAKeyIsRecordedAtMostEveryTenMinutes(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, app.Schema(), func(t *testing.T, db *store.DB) {
-		clock := hubtest.NewClock()
+		clock := &domaintest.Clock{}
 		hub := hubtest.New(t, db, hubtest.Options{Now: clock.Now})
 		key, human := hub.NewKey("u", keys.CreateInput{Program: "alpha"}), hub.Human("u")
 		used := func() time.Time {
 			t.Helper()
-			hub.Settle()
+			hub.Flush()
 			var list struct {
 				Keys []struct {
 					ID         string
@@ -103,9 +104,9 @@ func TestTheUseOfAKeyIsRecordedAtMostEveryTenMinutes(t *testing.T) {
 			if at := used(); !at.Equal(first) {
 				t.Errorf("at %v the last use is %v, want %v", clock.Now(), at, first)
 			}
-			clock.Add(55 * time.Second)
+			clock.Pass(55 * time.Second)
 		}
-		clock.Add(50 * time.Second)
+		clock.Pass(50 * time.Second)
 		if a := hub.REST(key.Key, "GET", "/v1/tasks", nil); a.Status != 200 {
 			t.Fatal(a)
 		}
@@ -117,7 +118,7 @@ func TestTheUseOfAKeyIsRecordedAtMostEveryTenMinutes(t *testing.T) {
 
 func TestAKeyPastItsRateGets429AndATimeToRetry(t *testing.T) {
 	t.Parallel()
-	clock := hubtest.NewClock()
+	clock := &domaintest.Clock{}
 	hub := hubtest.New(t, storetest.SQLite(t, app.Schema()),
 		hubtest.Options{Now: clock.Now, Limits: auth.Limits{Rate: 0.25, Burst: 2}})
 	key, other := hub.Agent("u", "alpha"), hub.Agent("u", "beta")
@@ -138,7 +139,7 @@ func TestAKeyPastItsRateGets429AndATimeToRetry(t *testing.T) {
 	if a := hub.REST(other, "GET", "/v1/tasks", nil); a.Status != 200 {
 		t.Errorf("another key: got %s", a)
 	}
-	clock.Add(4 * time.Second)
+	clock.Pass(4 * time.Second)
 	if a := hub.REST(key, "GET", "/v1/tasks", nil); a.Status != 200 {
 		t.Errorf("at the time to retry: got %s", a)
 	}

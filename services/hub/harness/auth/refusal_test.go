@@ -13,6 +13,7 @@ import (
 	"parley.internal/services/hub/harness/hubtest"
 	"parley.internal/services/hub/internal/auth"
 	"parley.internal/shared/app"
+	"parley.internal/shared/domaintest"
 	"parley.internal/shared/keys"
 	"parley.internal/shared/op"
 	"parley.internal/shared/store/storetest"
@@ -52,7 +53,7 @@ func (j *journal) refusals(t *testing.T) (lines []map[string]any, text string) {
 func TestEachRefusalLeavesOneLineOverBothTransports(t *testing.T) {
 	t.Parallel()
 	j := &journal{}
-	clock := hubtest.NewClock()
+	clock := &domaintest.Clock{}
 	hub := hubtest.New(t, storetest.SQLite(t, app.Schema()), hubtest.Options{Now: clock.Now,
 		Limits: auth.Limits{Rate: 0.001, Burst: 2, Proxies: 1}, Log: slog.New(slog.NewJSONHandler(j, nil))})
 	agent, revoked := hub.NewKey("u", keys.CreateInput{Program: "alpha"}), hub.NewKey("u", keys.CreateInput{})
@@ -78,7 +79,9 @@ func TestEachRefusalLeavesOneLineOverBothTransports(t *testing.T) {
 			401, revoked.ID, "this key was revoked"},
 		{"a revoked key over MCP", func(h ...string) hubtest.Answer { return hub.MCP(revoked.Key, "/mcp", list, h...).Answer },
 			401, revoked.ID, "this key was revoked"},
-		{"a forbidden operation", func(h ...string) hubtest.Answer { return hub.REST(agent.Key, "POST", "/v1/keys", input, h...) },
+		{"a forbidden operation", func(h ...string) hubtest.Answer {
+			return hub.REST(agent.Key, "POST", "/v1/keys", input, h...)
+		},
 			403, agent.ID, create.Name + " is for a human's key"},
 		{"a forbidden tool, which HTTP answers with 200", func(h ...string) hubtest.Answer {
 			return hub.Tool(agent.Key, "/mcp/x/"+create.Toolset, create.Name, input, h...).Answer

@@ -10,6 +10,7 @@ import (
 
 	"parley.internal/services/hub/harness/firebase"
 	"parley.internal/services/hub/harness/hubtest"
+	"parley.internal/shared/domaintest"
 	"parley.internal/shared/store/emulator"
 )
 
@@ -33,7 +34,7 @@ func authEmulator(t *testing.T) *firebase.Emulator {
 // The person signs up, is refused, verifies the address, and answers; then the sign-in is revoked elsewhere.
 func TestAPersonSignsInAtTheRealFirebaseAuth(t *testing.T) {
 	t.Parallel()
-	e, clock := authEmulator(t), hubtest.NewClock()
+	e, clock := authEmulator(t), &domaintest.Clock{}
 	const email, password = "page@example.org", "right-password"
 	account, err := e.SignUp(t.Context(), email, password)
 	hubtest.Must(t, err)

@@ -14,11 +14,11 @@ import (
 func TestACallKeepsToItsBudgetOfRoundTrips(t *testing.T) {
 	t.Parallel()
 	db, sent := domaintest.RPCs(t, app.Schema())
-	c := newCity(t, db, "user")
+	c := newHub(t, db, "user")
 	for _, o := range c.hub.Catalogue.Ops() {
 		cases := o.Cases()
 		for _, e := range cases.Examples {
-			title, p := optest.Title(o, e.Name), c.newcomer(overMCP)
+			title, p := optest.Title(o, e.Name), c.newUser(overMCP)
 			s := p.script()
 			s.Prepare(t, e.Given)
 			s.Pass(e.Pass)
@@ -29,13 +29,13 @@ func TestACallKeepsToItsBudgetOfRoundTrips(t *testing.T) {
 			if got.Total() > budget || (got.Total() == 0) != (budget == 0) {
 				t.Errorf("%s sent %v, want at most %d", title, got, budget)
 			}
-			c.hub.Settle()
+			c.hub.Flush()
 		}
 	}
 }
 
 // warm fills the caches that a call uses: the key's, and the programs of the user.
-func (p *person) warm(t *testing.T, as op.Role) {
+func (p *user) warm(t *testing.T, as op.Role) {
 	t.Helper()
 	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, p.hub.URL, nil)
 	if err != nil {
@@ -45,8 +45,8 @@ func (p *person) warm(t *testing.T, as op.Role) {
 	if _, err := p.hub.Auth.Caller(r); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := p.hub.App.Relay.Directory.Programs(t.Context(), p.user); err != nil {
+	if _, err := p.hub.App.Relay.Directory.Programs(t.Context(), p.name); err != nil {
 		t.Fatal(err)
 	}
-	p.hub.Settle()
+	p.hub.Flush()
 }

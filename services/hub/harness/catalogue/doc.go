@@ -1,7 +1,6 @@
-// Package catalogue holds the suites over all operations: it runs the examples, refused inputs, owned
-// ids and budgets of their specs over both transports and on both stores. The suites name no operation, so that a new
-// one is held to them by its domain alone.
+// Package catalogue tests all operations of the catalogue. It runs the examples, refused inputs, owned ids and RPC
+// budgets of their specs over both transports and on both stores.
 //
-// It is tests alone. A promise about one operation belongs to its domain, and a promise about a
-// transport to the tests of that transport.
+// The package holds tests only. They name no operation, so that a new operation is tested without a change here. A test
+// of one operation belongs to its domain, and a test of a transport to the package of that transport.
 package catalogue

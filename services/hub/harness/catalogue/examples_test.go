@@ -16,27 +16,27 @@ import (
 	"parley.internal/shared/store/storetest"
 )
 
-func TestEveryExampleEndsAsItsSpecSaysAndMeansTheSameOverBothTransports(t *testing.T) {
+func TestEveryExampleHasTheOutcomeOfItsSpecOverBothTransports(t *testing.T) {
 	each(t, func(t *testing.T, db *store.DB, set set) {
-		// Two hubs, so that each side has a clock of its own.
-		here, there := newCity(t, db, "here-"+set.name), newCity(t, db, "there-"+set.name)
+		// Each transport has a hub, and with it a clock, of its own.
+		here, there := newHub(t, db, "here-"+set.name), newHub(t, db, "there-"+set.name)
 		for _, o := range set.ops {
 			fits := schema(t, o.Name, o.Output)
 			for _, e := range o.Cases().Examples {
 				title := optest.Title(o, e.Name)
-				a := example(t, here.newcomer(overREST), o, e, fits)
-				b := example(t, there.newcomer(overMCP), o, e, fits)
+				a := example(t, here.newUser(overREST), o, e, fits)
+				b := example(t, there.newUser(overMCP), o, e, fits)
 				if a != b {
 					t.Errorf("%s:\nREST %s\nMCP  %s", title, a, b)
 				}
-				here.clock.Add(there.clock.Now().Sub(here.clock.Now()))
+				here.clock.Pass(there.clock.Now().Sub(here.clock.Now()))
 			}
 		}
 	})
 }
 
-// example runs an example and returns its outcome, held to what its spec says.
-func example(t *testing.T, p *person, o *op.Op, e op.Example, fits *jsonschema.Schema) string {
+// example runs an example and returns its outcome as text. It fails the test if the spec has another outcome.
+func example(t *testing.T, p *user, o *op.Op, e op.Example, fits *jsonschema.Schema) string {
 	t.Helper()
 	s := p.script()
 	s.Prepare(t, e.Given)
@@ -50,10 +50,10 @@ func example(t *testing.T, p *person, o *op.Op, e op.Example, fits *jsonschema.S
 			t.Errorf("%s answers %s, which its schema refuses: %v", optest.Title(o, e.Name), out, err)
 		}
 	}
-	return names{}.plain(said(t, out, err))
+	return names{}.plain(outcomeText(t, out, err))
 }
 
-// The documents show the sample of each operation.
+// The generated documents show the sample of each operation.
 func TestTheSampleOfADocumentFitsThePublishedInput(t *testing.T) {
 	t.Parallel()
 	for _, o := range app.New(nil, app.Ports{}).Catalogue().Ops() {
@@ -85,10 +85,10 @@ func schema(t *testing.T, name string, text []byte) *jsonschema.Schema {
 	return s
 }
 
-func TestAnOperationForRESTAloneIsNoTool(t *testing.T) {
+func TestAnOperationThatIsRESTOnlyIsNoTool(t *testing.T) {
 	t.Parallel()
-	c := newCity(t, storetest.SQLite(t, app.Schema()), "user")
-	key, n := c.newcomer(overMCP).key(op.Human), 0
+	c := newHub(t, storetest.SQLite(t, app.Schema()), "user")
+	key, n := c.newUser(overMCP).key(op.Human), 0
 	for _, o := range c.hub.Catalogue.Ops() {
 		if !o.RESTOnly {
 			continue
@@ -102,6 +102,6 @@ func TestAnOperationForRESTAloneIsNoTool(t *testing.T) {
 		}
 	}
 	if n == 0 {
-		t.Error("no operation is for REST alone; is the mark gone?")
+		t.Error("no operation is REST only, so nothing was tested")
 	}
 }

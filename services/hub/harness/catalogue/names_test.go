@@ -5,7 +5,11 @@ import (
 	"go/parser"
 	"go/token"
 	"io/fs"
+	"maps"
+	"path"
 	"path/filepath"
+	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -13,39 +17,66 @@ import (
 	"parley.internal/shared/app"
 )
 
-// elsewhere are the hand-written files and directories that name operations of a domain they are
-// no part of, each with the reason.
-var elsewhere = map[string]string{
-	"shared/ledger":                     "the records of calls are of certain tools",
-	"shared/dream/dream_test.go":        "a dream is claimed as a task is",
-	"shared/team/catalogue.go":          "a short name on the team's own endpoint is the name of another tool elsewhere",
-	"shared/app/sweeps_test.go":         "the sweep of the ledger needs a record of some call",
-	"shared/app/sweep_kill_test.go":     "the sweep of the ledger needs a record of some call",
-	"functions/functions_test.go":       "the sweep of the ledger needs a record of some call",
-	"shared/app/schema_test.go":         "the routes of the Grid service are a promise of their own, apart from goldens that anyone can renew",
-	"shared/app/overview_test.go":       "the overview is a view over several domains",
-	"services/hub/internal/supply":      "it supplies the files of verifications, by their tools' answers",
-	"services/hub/internal/stdio":       "the bridge is tested with calls of a real catalogue",
-	"services/hub/internal/cli":         "the commands are tested with calls of a real catalogue",
-	"services/hub/harness/hubtest":      "races, clashes of names and words of one operation, which no spec can say",
-	"services/hub/harness/mcp":          "toolsets, aliases, holes of the protocol and resources are shown with certain tools",
-	"services/hub/harness/rest":         "compatible routes and errors of HTTP are shown with certain operations",
-	"services/hub/harness/costs":        "the mix of calls that a month's costs are counted for",
-	"services/hub/harness/chaos":        "the load that servers are killed under",
-	"services/hub/harness/cmd/bench":    "the load that is measured",
-	"services/hub/harness/cmd/generate": "a test that a generated page has a tool in it",
-	"shared/client":                     "the client is tested with calls of a real catalogue",
+// elsewhere are the hand-written files that name operations of a domain that they are not part of, by directory, each
+// with the reason.
+var elsewhere = []struct{ dir, files, reason string }{
+	{"shared/app", "schema_test.go",
+		"the routes of the Grid service are a promise of their own, apart from goldens that anyone can renew"},
+	{"shared/app", "sweeps_test.go sweep_kill_test.go", "the sweep of the ledger needs a record of some call"},
+	{"functions", "functions_test.go", "the sweep of the ledger needs a record of some call"},
+	{"functions/internal/stack", "stack_test.go", "changes by calls must reach the triggers"},
+	{"shared/ledger", "flush_test.go record_test.go usage_test.go", "the records of calls are of certain tools"},
+	{"shared/dispatch", "change.go lease.go", "the fault about a story names the tools that change it"},
+	{"shared/dream", "dream.go dream_test.go operations.go", "a dream is created, claimed and completed as a task is"},
+	{"shared/council", "prompts.go", "a prompt tells an agent to invite the others by message"},
+	{"shared/op", "openapi_components.go", "the description of the key says where keys are created"},
+	{"shared/team", "catalogue.go",
+		"a short name on the team's own endpoint is the name of another tool elsewhere"},
+	{"shared/client", "client_test.go error_test.go example_test.go operation_test.go retry_test.go",
+		"the client is tested with calls of a real catalogue"},
+	{"shared/client/generate", "generate_test.go", "an input for which the zero value differs from none"},
+
+	{"services/hub/internal/cli", "questions.go top.go", "the commands of the human call these"},
+	{"services/hub/internal/cli", "firestore_test.go grid_process_test.go process_test.go server_test.go stdio_test.go",
+		"the commands are tested with calls of a real catalogue"},
+	{"services/hub/internal/runner", "runner.go hub_test.go start_test.go",
+		"the fault about a missing team names the tool that creates it"},
+	{"services/hub/internal/runner/hub", "hub.go", "the runner takes its processes from the hub"},
+	{"services/hub/internal/stdio", "deliver.go message.go",
+		"a call that marks messages as read is not repeated"},
+	{"services/hub/internal/stdio", "bridge_test.go repeat_test.go trouble_test.go",
+		"the bridge is tested with calls of a real catalogue"},
+	{"services/hub/internal/supply", "supply.go attack_test.go supply_test.go trouble_test.go",
+		"it supplies the files of verifications, by their tools' answers"},
+
+	{"services/hub/harness/hubtest", "badinput_test.go claim_test.go team_words_test.go tenancy_test.go",
+		"races, words, inputs and collisions of names that no spec can say"},
+	{"services/hub/harness/mcp", "eras_test.go front_test.go instructions_test.go messages_test.go names_test.go resources_test.go toolsets_test.go",
+		"toolsets, aliases, holes of the protocol and resources are shown with certain tools"},
+	{"services/hub/harness/rest", "client_test.go compat_test.go faults_test.go rest_test.go",
+		"compatible routes, errors of HTTP and the client are shown with certain operations"},
+	{"services/hub/harness/costs", "cloud_test.go count_test.go mix_test.go sums_test.go wait_test.go",
+		"the mix of calls that a month's costs are counted for"},
+	{"services/hub/harness/chaos", "chaos_test.go human.go mail.go together.go work.go",
+		"the load that servers are killed under"},
+	{"services/hub/harness/chaos/caller", "caller_test.go", "the caller is tested with calls of a real catalogue"},
+	{"services/hub/harness/cmd/bench", "operations.go wake.go", "the load that is measured"},
+	{"services/hub/harness/cmd/generate", "infra_test.go", "the alerts leave out the calls that wait"},
 }
+
+const root = "../../../.."
 
 // A new operation changes its domain and generated files alone, so nothing else may know its name.
 func TestNoFileOutsideADomainNamesItsOperations(t *testing.T) {
 	t.Parallel()
-	const root = "../../../.."
-	toolsets := map[string]string{}
-	for _, o := range app.New(nil, app.Ports{}).Catalogue().Ops() {
-		toolsets[o.Name] = o.Toolset
+	n := operations(t)
+	unused := map[string]bool{} // the rows' files that named nothing so far
+	for _, r := range elsewhere {
+		for _, file := range strings.Fields(r.files) {
+			unused[path.Join(r.dir, file)] = true
+		}
 	}
-	used := map[string]bool{}
+	allowed := maps.Clone(unused)
 	walk := func(file string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() || !strings.HasSuffix(file, ".go") {
 			return err
@@ -59,11 +90,12 @@ func TestNoFileOutsideADomainNamesItsOperations(t *testing.T) {
 		if err != nil || ast.IsGenerated(parsed) {
 			return err
 		}
-		for _, name := range named(parsed, toolsets) {
-			if inDomain(rel, toolsets[name]) {
+		for _, name := range n.named(rel, parsed) {
+			if n.inDomain(rel, name) {
 				continue
 			}
-			if reason := allowed(rel, used); reason == "" {
+			delete(unused, rel)
+			if !allowed[rel] {
 				t.Errorf("%s names %s: let it read the specs, or give it a row with the reason", rel, name)
 			}
 		}
@@ -74,19 +106,92 @@ func TestNoFileOutsideADomainNamesItsOperations(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	for row := range elsewhere {
-		if !used[row] {
-			t.Errorf("%s names no operation any more; its row can go", row)
+	for file := range unused {
+		t.Errorf("%s names no operation of another domain; its row can go", file)
+	}
+}
+
+func TestNamesOfOperationsAreFoundInTextsAndCalls(t *testing.T) {
+	t.Parallel()
+	n := operationNames{toolsets: map[string]string{"get_thing": "x"}, methods: map[string]string{"GetThing": "get_thing"}}
+	const client = "import \"parley.internal/shared/client\"\n"
+	for source, found := range map[string]bool{
+		`var v = "get_thing"`:                       true,
+		`var v = "use get_thing, then wait"`:        true,
+		"var v = `{\"name\":\"get_thing\"}`":        true,
+		`var v = "get_things"`:                      false,
+		`var v = "my_get_thing"`:                    false,
+		"// get_thing\nvar v = 1":                   false,
+		client + `var v, _ = c.GetThing(ctx, in)`:   true,
+		client + `var v, _ = h.c.GetThing(ctx, in)`: true,
+		client + `var v, _ = c.GetThings(ctx, in)`:  false,
+		`var v, _ = c.GetThing(ctx, in)`:            false,
+	} {
+		f, err := parser.ParseFile(token.NewFileSet(), "f.go", "package p\n"+source, parser.ParseComments)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := n.named("services/p/f.go", f); (len(got) > 0) != found {
+			t.Errorf("%s: found %v", source, got)
 		}
 	}
 }
 
-// named are the operations whose names stand in a file as texts of their own.
-func named(f *ast.File, toolsets map[string]string) (out []string) {
-	ast.Inspect(f, func(n ast.Node) bool {
-		if lit, ok := n.(*ast.BasicLit); ok && lit.Kind == token.STRING {
-			if text, err := strconv.Unquote(lit.Value); err == nil && toolsets[text] != "" {
-				out = append(out, text)
+// operationNames are the ways in which a file can name an operation.
+type operationNames struct {
+	toolsets map[string]string // by operation
+	methods  map[string]string // the operations by the methods of the client that call them
+}
+
+func operations(t *testing.T) operationNames {
+	t.Helper()
+	n := operationNames{map[string]string{}, map[string]string{}}
+	for _, o := range app.New(nil, app.Ports{}).Catalogue().Ops() {
+		n.toolsets[o.Name] = o.Toolset
+	}
+	f, err := parser.ParseFile(token.NewFileSet(), filepath.Join(root, "shared/client/operations_gen.go"), nil, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, d := range f.Decls {
+		if fn, ok := d.(*ast.FuncDecl); ok && fn.Recv != nil {
+			for _, name := range n.inTexts(fn) {
+				n.methods[fn.Name.Name] = name
+			}
+		}
+	}
+	if len(n.methods) != len(n.toolsets) {
+		t.Fatalf("the client has methods for %d of %d operations", len(n.methods), len(n.toolsets))
+	}
+	return n
+}
+
+// word matches what may be the name of an operation within a text.
+var word = regexp.MustCompile(`[A-Za-z0-9_]+`)
+
+// named are the operations that the texts of a file name, or that it calls by the client.
+func (n operationNames) named(file string, f *ast.File) (out []string) {
+	const client = "parley.internal/shared/client"
+	calls := path.Dir(file) == "shared/client" ||
+		slices.ContainsFunc(f.Imports, func(i *ast.ImportSpec) bool { return i.Path.Value == strconv.Quote(client) })
+	ast.Inspect(f, func(node ast.Node) bool {
+		if x, ok := node.(*ast.SelectorExpr); ok && calls && n.methods[x.Sel.Name] != "" {
+			out = append(out, n.methods[x.Sel.Name])
+		}
+		return true
+	})
+	return append(out, n.inTexts(f)...)
+}
+
+// inTexts are the operations that the texts within a node name.
+func (n operationNames) inTexts(node ast.Node) (out []string) {
+	ast.Inspect(node, func(node ast.Node) bool {
+		if x, ok := node.(*ast.BasicLit); ok && x.Kind == token.STRING {
+			text, _ := strconv.Unquote(x.Value) // the parser has checked it
+			for _, w := range word.FindAllString(text, -1) {
+				if n.toolsets[w] != "" {
+					out = append(out, w)
+				}
 			}
 		}
 		return true
@@ -94,20 +199,16 @@ func named(f *ast.File, toolsets map[string]string) (out []string) {
 	return out
 }
 
-// inDomain says whether a file belongs to a domain with operations of a toolset. The overview
-// belongs to the toolset of the sessions that it shows, and the steps of a domain's cases may
-// prepare with another's operations.
-func inDomain(file, toolset string) bool {
-	dir, base := filepath.Base(filepath.Dir(file)), filepath.Base(file)
-	return strings.HasPrefix(file, "shared/"+toolset+"/") || dir == "overview" || strings.HasSuffix(base, "cases.go")
-}
-
-func allowed(file string, used map[string]bool) string {
-	for at := file; at != "."; at = filepath.ToSlash(filepath.Dir(at)) {
-		if reason := elsewhere[at]; reason != "" {
-			used[at] = true
-			return reason
-		}
+// inDomain says whether a file belongs to a domain with operations of the operation's toolset. The overview belongs to
+// the toolset of the sessions that it shows, and the cases of any domain may prepare with another's operations.
+func (n operationNames) inDomain(file, name string) bool {
+	parts := strings.Split(file, "/")
+	if len(parts) < 3 || parts[0] != "shared" {
+		return false
 	}
-	return ""
+	if parts[1] == n.toolsets[name] || parts[1] == "overview" {
+		return true
+	}
+	isDomain := slices.Contains(slices.Collect(maps.Values(n.toolsets)), parts[1])
+	return isDomain && len(parts) == 3 && strings.HasSuffix(parts[2], "cases.go")
 }

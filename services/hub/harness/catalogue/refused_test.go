@@ -17,15 +17,15 @@ import (
 
 func TestARefusedInputNamesTheFieldAndChangesNothing(t *testing.T) {
 	each(t, func(t *testing.T, db *store.DB, set set) {
-		c := newCity(t, db, set.name)
+		c := newHub(t, db, set.name)
 		for _, o := range set.ops {
 			for _, r := range o.Cases().Refused {
 				title := o.Name + ", refused for " + r.Name
-				p := c.newcomer(overREST)
+				p := c.newUser(overREST)
 				s := p.script()
 				s.Prepare(t, r.Given)
 				key, in := p.key(r.As), s.FillText(r.In)
-				before := c.documents(t, p.user)
+				before := c.documents(t, p.name)
 				a := raw(t, p.hub, key, o, in)
 				if a.Status != http.StatusBadRequest {
 					t.Errorf("%s over REST: got %s, want 400", title, a)
@@ -37,13 +37,13 @@ func TestARefusedInputNamesTheFieldAndChangesNothing(t *testing.T) {
 						t.Fatalf("%s over MCP: got %s, want a result with isError", title, m.Answer)
 					}
 					tells(t, title+" over MCP", m.Fault(), r)
-					// Words that a specification gives are the whole text, without the path.
+					// A message that must be word for word is the whole text, without the path.
 					whole := m.Texts[0] == "INVALID_ARGUMENT: "+r.Words
 					if !whole && !strings.Contains(m.Texts[0], r.Path) || !strings.Contains(m.Texts[0], r.Words) {
 						t.Errorf("%s over MCP: the text %q does not say what is wrong", title, m.Texts)
 					}
 				}
-				if after := c.documents(t, p.user); after != before {
+				if after := c.documents(t, p.name); after != before {
 					t.Errorf("%s changed something:\nbefore %s\nafter  %s", title, before, after)
 				}
 			}
@@ -51,18 +51,20 @@ func TestARefusedInputNamesTheFieldAndChangesNothing(t *testing.T) {
 	})
 }
 
+// tells checks that a fault names the refused path and has the words of the refusal.
 func tells(t *testing.T, title string, f rest.Error, r op.Refusal) {
 	t.Helper()
 	if f.Code != fault.Invalid.Code() || !strings.Contains(f.Message, r.Words) {
 		t.Errorf("%s: got %+v, want INVALID_ARGUMENT that says %q", title, f, r.Words)
 	}
-	if !slices.ContainsFunc(f.Details, func(p fault.Problem) bool { return p.Path == r.Path && strings.Contains(p.Message, r.Words) }) {
+	named := func(p fault.Problem) bool { return p.Path == r.Path && strings.Contains(p.Message, r.Words) }
+	if !slices.ContainsFunc(f.Details, named) {
 		t.Errorf("%s: got the details %+v, want the path %q and %q", title, f.Details, r.Path, r.Words)
 	}
 }
 
-// raw sends the text of an input over REST: the inputs of the path go there, those of a read go
-// into the query, and the rest is the body as it stands.
+// raw sends the text of an input over REST: fields of the path go into the path, those of a read into the query, and
+// the others form the body, unchanged.
 func raw(t *testing.T, hub *hubtest.Hub, key string, o *op.Op, in string) hubtest.Answer {
 	t.Helper()
 	var fields map[string]json.RawMessage

@@ -14,7 +14,7 @@ import (
 // of the suite of tenancy.
 func TestAttackOtherCallersOfAUserHaveTheRightsThatTheSpecGives(t *testing.T) {
 	each(t, func(t *testing.T, db *store.DB, set set) {
-		c := newCity(t, db, set.name)
+		c := newHub(t, db, set.name)
 		for n, o := range set.ops {
 			cases := o.Cases()
 			e, found := owned(cases)
@@ -27,7 +27,7 @@ func TestAttackOtherCallersOfAUserHaveTheRightsThatTheSpecGives(t *testing.T) {
 				"other": cases.Rights.Program, op.Unbound: cases.Rights.Unbound, op.Human: cases.Rights.Human,
 			} {
 				if as != e.As {
-					tryRight(t, c.newcomer(by), o, e, as, want)
+					tryRight(t, c.newUser(by), o, e, as, want)
 				}
 			}
 		}
@@ -45,7 +45,7 @@ func owned(c op.Cases) (op.Example, bool) {
 }
 
 // tryRight makes the call of an example as another caller than its owner.
-func tryRight(t *testing.T, p *person, o *op.Op, e op.Example, as op.Role, want op.Right) {
+func tryRight(t *testing.T, p *user, o *op.Op, e op.Example, as op.Role, want op.Right) {
 	t.Helper()
 	title := optest.Title(o, e.Name) + " by " + string(as) + " over " + string(p.by)
 	p.key(e.As) // its program is known
@@ -56,11 +56,10 @@ func tryRight(t *testing.T, p *person, o *op.Op, e op.Example, as op.Role, want 
 	if _, waits := in[o.Wait]; waits {
 		in[o.Wait] = 1
 	}
-	key := p.key(as)
-	_ = key
-	before := p.documents(t, p.user)
+	p.key(as)
+	before := p.documents(t, p.name)
 	out, err := p.Call(t, o, as, in)
-	after := p.documents(t, p.user)
+	after := p.documents(t, p.name)
 	switch want {
 	case op.May:
 		if err != nil {

@@ -14,25 +14,26 @@ import (
 	"parley.internal/shared/store/storetest"
 )
 
-// To another user, a document is as if it were nowhere: a call with its id, a name that its owner
-// took or a cursor that its owner got has the outcome that it has in a database without the owner.
-func TestWhatAUserHasIsNowhereToAnother(t *testing.T) {
+// A call with the ids, names or cursors of another user has the outcome that it has in a database without that user.
+func TestAUserCannotReachTheDocumentsOfAnother(t *testing.T) {
 	t.Parallel()
 	for name, open := range map[string]func(*testing.T, *store.Schema, ...store.Option) *store.DB{
 		"sqlite": storetest.SQLite, "firestore": storetest.Firestore,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			crowded, empty := open(t, app.Schema()), open(t, app.Schema())
+			filled, empty := open(t, app.Schema()), open(t, app.Schema())
 			t.Run("toolsets", func(t *testing.T) {
 				eachSet(t, func(t *testing.T, set set) {
-					shared, alone := newCity(t, crowded, set.name), newCity(t, empty, set.name)
+					shared, alone := newHub(t, filled, set.name), newHub(t, empty, set.name)
 					for n, o := range set.ops {
 						by := []transport{overREST, overMCP}[n%2]
 						for _, e := range o.Cases().Examples {
-							if e.Fault != fault.Invalid { // which is refused for its form
-								tryToReach(t, o, e, shared.newcomer(overREST), shared.newcomer(by), alone.newcomer(by))
+							if e.Fault == fault.Invalid {
+								continue // it is refused before any document is read
 							}
+							owner, other := shared.newUser(overREST), shared.newUser(by)
+							checkForeignIDs(t, o, e, owner, other, alone.newUser(by))
 						}
 					}
 				})
@@ -41,60 +42,61 @@ func TestWhatAUserHasIsNowhereToAnother(t *testing.T) {
 	}
 }
 
-// tryToReach has a stranger call with the input of an owner's example, and a user alone in a
-// database with ids of the same form that nothing has.
-func tryToReach(t *testing.T, o *op.Op, e op.Example, owner, stranger, alone *person) {
+// checkForeignIDs calls with the input of the owner's example as another user of the same database. The outcome must be
+// that of a user in a database without the owner, who calls with ids of the same form that no document has.
+func checkForeignIDs(t *testing.T, o *op.Op, e op.Example, owner, other, alone *user) {
 	t.Helper()
-	title, cases := optest.Title(o, e.Name)+" over "+string(stranger.by), o.Cases()
+	title, cases := optest.Title(o, e.Name)+" over "+string(other.by), o.Cases()
 	s := owner.script()
 	s.Prepare(t, e.Given)
 	s.Pass(e.Pass)
-	reach := s.Fill(e.In)
-	if _, waits := reach[o.Wait]; waits {
-		reach[o.Wait] = 1 // nothing comes
+	input := s.Fill(e.In)
+	if _, waits := input[o.Wait]; waits {
+		input[o.Wait] = 1 // in vain
 	}
-	documents := owner.documents(t, owner.user)
-	alone.clock.Add(stranger.clock.Now().Sub(alone.clock.Now()))
-	call := func(p *person, in op.In) (string, error) {
+	documents := owner.documents(t, owner.name)
+	alone.clock.Pass(other.clock.Now().Sub(alone.clock.Now()))
+	call := func(p *user, in op.In) (string, error) {
 		out, err := p.Call(t, o, e.As, in)
-		p.hub.Settle()
-		return blind(in, cases, names{}.plain(said(t, out, err))), err
+		p.hub.Flush()
+		return mask(in, cases, names{}.plain(outcomeText(t, out, err))), err
 	}
-	want, _ := call(alone, optest.Elsewhere(reach, slices.Concat(cases.Owned, cases.Named)...))
-	got, err := call(stranger, reach)
+	want, _ := call(alone, optest.Elsewhere(input, slices.Concat(cases.Owned, cases.Named)...))
+	got, err := call(other, input)
 	if got != want {
-		t.Errorf("%s %v:\nwith the owner's ids %s\nwithout an owner     %s", title, reach, got, want)
+		t.Errorf("%s %v:\nwith the owner's ids %s\nwithout an owner     %s", title, input, got, want)
 	}
-	if takes(reach, cases.Owned) && len(e.Given) > 0 && !hidden(e, got, err) {
-		t.Errorf("%s %v: a stranger gets %s, want that it is not found", title, reach, got)
+	if takes(input, cases.Owned) && len(e.Given) > 0 && !hidden(e, got, err) {
+		t.Errorf("%s %v: another user gets %s, want that it is not found", title, input, got)
 	}
-	if now := owner.documents(t, owner.user); now != documents {
-		t.Errorf("%s: a stranger changed the owner's documents:\nbefore %s\nafter  %s", title, documents, now)
+	if now := owner.documents(t, owner.name); now != documents {
+		t.Errorf("%s: another user changed the owner's documents:\nbefore %s\nafter  %s", title, documents, now)
 	}
-	// The ids would prove nothing if their owner did not reach anything with them.
-	if _, err := owner.Call(t, o, e.As, reach); (err == nil) != (e.Fault == fault.Internal) {
-		t.Errorf("%s %v: its owner gets %v", title, reach, err)
+	// The comparison means something only if the owner succeeds with the same input.
+	if _, err := owner.Call(t, o, e.As, input); (err == nil) != (e.Fault == fault.Internal) {
+		t.Errorf("%s %v: its owner gets %v", title, input, err)
 	}
 }
 
-// hidden says whether an outcome shows nothing of a document with an owned id.
+// hidden reports whether an outcome reveals nothing of a document with an owned id.
 func hidden(e op.Example, outcome string, err error) bool {
 	switch {
 	case fault.Is(err, fault.NotFound), strings.Contains(outcome, `"notFound":["`):
 		return true
 	case e.RPCs == op.NoRPCs:
-		return true // it is refused before anything is read
+		return true // it is refused before any document is read
 	}
-	return fault.Is(err, fault.Forbidden) && e.Fault == fault.Forbidden || fault.Is(err, fault.Invalid) && e.Fault == fault.Invalid
+	return fault.Is(err, fault.Forbidden) && e.Fault == fault.Forbidden ||
+		fault.Is(err, fault.Invalid) && e.Fault == fault.Invalid
 }
 
-// takes says whether an input has one of the fields.
+// takes reports whether an input has one of the fields.
 func takes(in op.In, fields []string) bool {
 	return slices.ContainsFunc(fields, func(f string) bool { _, has := in[f]; return has })
 }
 
-// blind hides times, and the ids and names of an input, in an outcome.
-func blind(in op.In, cases op.Cases, outcome string) string {
+// mask replaces the times, and the ids and names of an input, in an outcome.
+func mask(in op.In, cases op.Cases, outcome string) string {
 	outcome = stamp.ReplaceAllString(outcome, "TIME")
 	for _, name := range slices.Concat(cases.Owned, cases.Named) {
 		for _, id := range texts(in[name]) {

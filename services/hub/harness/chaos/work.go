@@ -7,6 +7,7 @@ import (
 
 	"parley.internal/services/hub/harness/chaos/caller"
 	"parley.internal/services/hub/harness/chaos/witness"
+	"parley.internal/shared/client"
 )
 
 const anyone = "any"
@@ -81,14 +82,10 @@ func (a *agent) work(ctx context.Context) error {
 
 // pause waits for d, or fails with the cause of ctx if that ends first.
 func pause(ctx context.Context, d time.Duration) error {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return nil
-	case <-ctx.Done():
+	if client.Sleep(ctx, d) != nil {
 		return context.Cause(ctx)
 	}
+	return nil
 }
 
 // claim claims a task and reports whether the agent got it.

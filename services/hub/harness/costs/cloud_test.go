@@ -15,6 +15,7 @@ import (
 
 	"parley.internal/services/hub/harness/hubtest"
 	"parley.internal/shared/app"
+	"parley.internal/shared/domaintest"
 	"parley.internal/shared/store"
 	"parley.internal/shared/store/emulator"
 	"parley.internal/shared/store/firestore"
@@ -30,7 +31,7 @@ const (
 // database. Calls through beside and plain are not counted.
 type cloud struct {
 	t     *testing.T
-	clock *hubtest.Clock
+	clock *domaintest.Clock
 	hub   *hubtest.Hub
 
 	server, functions *meter
@@ -58,7 +59,7 @@ type cloud struct {
 
 func newCloud(t *testing.T) *cloud {
 	t.Helper()
-	c := &cloud{t: t, clock: hubtest.NewClock(), made: map[string][]string{}, docs: map[store.Ref]store.Fields{},
+	c := &cloud{t: t, clock: &domaintest.Clock{}, made: map[string][]string{}, docs: map[store.Ref]store.Fields{},
 		triggers: map[string]int{}, writes: map[string]int{}}
 	host, project := emulator.Shared(t), emulator.Project(t)
 	open := func(dial ...grpc.DialOption) *firestore.Driver {
@@ -98,7 +99,7 @@ func (c *cloud) warm(keys ...string) {
 		c.call(key, "get_tasks", args{"target": "nobody"})
 	}
 	c.call(c.human, "list_questions", args{})
-	c.hub.Settle()
+	c.hub.Flush()
 	c.react()
 }
 

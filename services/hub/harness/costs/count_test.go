@@ -74,7 +74,7 @@ func count(t *testing.T) *counted {
 		n.mix = n.mix.plus(b)
 	}
 	n.listened = c.listened() - listened
-	c.hub.Settle()
+	c.hub.Flush()
 	n.bytes = c.size() - size
 	c.overheads(n)
 	c.sweepAll(n)
@@ -114,20 +114,20 @@ func (c *cloud) overheads(n *counted) {
 	send := func() { c.call(c.other, "send_message", message) }
 	send()
 	warm, sent := c.costs(look), c.costs(send)
-	c.hub.Settle()
+	c.hub.Flush()
 	look()
-	n.flush = c.costs(c.hub.Settle)
+	n.flush = c.costs(c.hub.Flush)
 	c.call(c.alpha, "get_tasks", args{"target": "alpha"})
 	c.call(c.beta, "get_tasks", args{"target": "beta"})
-	n.flushTwo = c.costs(c.hub.Settle)
+	n.flushTwo = c.costs(c.hub.Flush)
 
-	c.clock.Add(56 * time.Second) // a key is cached for 55 seconds
+	c.clock.Pass(56 * time.Second) // a key is cached for 55 seconds
 	n.lookup = c.costs(look).minus(warm, 1)
-	c.clock.Add(5 * time.Second) // and the programs of a user for 60
+	c.clock.Pass(5 * time.Second) // and the programs of a user for 60
 	n.directory = c.costs(send).minus(sent, 1)
-	c.hub.Settle()
-	c.clock.Add(11 * time.Minute) // the use of a key is recorded every 10 minutes
-	n.touched = c.costs(func() { look(); c.hub.Settle() }).minus(warm, 1).minus(n.lookup, 1).minus(n.flush, 1)
+	c.hub.Flush()
+	c.clock.Pass(11 * time.Minute) // the use of a key is recorded every 10 minutes
+	n.touched = c.costs(func() { look(); c.hub.Flush() }).minus(warm, 1).minus(n.lookup, 1).minus(n.flush, 1)
 	c.eraseOthers()
 }
 
@@ -137,7 +137,7 @@ func (c *cloud) sweepAll(n *counted) {
 	batches := c.left()["ledger"]
 	var ledger bill
 	for _, d := range sweepSteps {
-		c.clock.Add(d)
+		c.clock.Pass(d)
 		for _, s := range c.sweeps {
 			b := c.costs(func() { c.sweep(s) }).minus(n.idle[s.Name], 1)
 			if s.Name == "ledger" {

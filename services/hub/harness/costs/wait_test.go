@@ -17,7 +17,7 @@ func (c *cloud) newUser() {
 	c.made["users"] = append(c.made["users"], c.latest)
 	c.latestKey = c.hub.Agent(c.latest, "gamma")
 	c.call(c.latestKey, "get_tasks", args{"target": "gamma"})
-	c.hub.Settle()
+	c.hub.Flush()
 }
 
 // latestAs returns the newest user as a caller: as a program, or as a human if the program is empty.

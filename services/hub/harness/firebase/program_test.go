@@ -7,7 +7,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"sync"
 	"testing"
 
 	"parley.internal/services/hub/harness/firebase"
@@ -15,24 +14,6 @@ import (
 	"parley.internal/services/hub/harness/program"
 	"parley.internal/shared/supervise"
 )
-
-// output collects the output of a program.
-type output struct {
-	mu   sync.Mutex
-	text strings.Builder
-}
-
-func (o *output) Write(p []byte) (int, error) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	return o.text.Write(p)
-}
-
-func (o *output) String() string {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	return o.text.String()
-}
 
 // get makes a request with a token, and returns the status and the body.
 func get(ctx context.Context, url, token string) (status int, body string, err error) {
@@ -52,7 +33,7 @@ func get(ctx context.Context, url, token string) (status int, body string, err e
 
 func TestTheServerThatShipsAdmitsThoseOfItsFlag(t *testing.T) {
 	t.Parallel()
-	e, dir, log := start(t), t.TempDir(), &output{}
+	e, dir, log := start(t), t.TempDir(), &supervise.Output{}
 	binary := filepath.Join(dir, "parley")
 	hubtest.Must(t, program.Build(t.Context(), binary))
 	hub, err := supervise.Server{Path: "/v1/health", Status: http.StatusOK, Output: log,

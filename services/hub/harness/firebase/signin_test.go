@@ -14,6 +14,7 @@ import (
 	"parley.internal/services/hub/harness/firebase"
 	"parley.internal/services/hub/harness/hubtest"
 	"parley.internal/shared/app"
+	"parley.internal/shared/domaintest"
 	"parley.internal/shared/store"
 	"parley.internal/shared/store/emulator"
 	"parley.internal/shared/store/storetest"
@@ -60,12 +61,12 @@ type world struct {
 	*firebase.Emulator
 	t     *testing.T
 	hub   *hubtest.Hub
-	clock *hubtest.Clock
+	clock *domaintest.Clock
 }
 
 func newWorld(t *testing.T, db *store.DB, allow ...string) *world {
 	t.Helper()
-	w := &world{Emulator: start(t), t: t, clock: hubtest.NewClock()}
+	w := &world{Emulator: start(t), t: t, clock: &domaintest.Clock{}}
 	keys, err := w.Keys(t.Context(), allow...)
 	hubtest.Must(t, err)
 	w.hub = hubtest.New(t, db, hubtest.Options{Keys: keys, Now: w.clock.Now})
@@ -150,7 +151,7 @@ func TestAnAddressWhoseVerificationIsTakenBackCountsNoMore(t *testing.T) {
 	w.admitted("the verified address", s)
 	_, err := w.Admin.UpdateUser(t.Context(), s.UID, (&admin.UserToUpdate{}).EmailVerified(false))
 	hubtest.Must(t, err)
-	w.clock.Add(time.Minute)
+	w.clock.Pass(time.Minute)
 	w.refused("the token from before", s, 403, "verify it")
 }
 
@@ -161,14 +162,14 @@ func TestTheClaimAdmitsUntilItIsTakenAway(t *testing.T) {
 	for _, claims := range []map[string]any{{"parley": "true"}, {"parley": 1}, {"admin": true}} {
 		hubtest.Must(t, w.Admin.SetCustomUserClaims(t.Context(), s.UID, claims))
 		w.refused("a claim that is not true", w.fresh(s), 403, "is not admitted")
-		w.clock.Add(time.Minute)
+		w.clock.Pass(time.Minute)
 	}
 	hubtest.Must(t, w.Admin.SetCustomUserClaims(t.Context(), s.UID, map[string]any{"parley": true}))
 	w.refused("a token from before the claim", s, 403, "is not admitted")
 	s = w.fresh(s)
 	w.admitted("the claim", s)
 	hubtest.Must(t, w.Admin.SetCustomUserClaims(t.Context(), s.UID, nil))
-	w.clock.Add(time.Minute)
+	w.clock.Pass(time.Minute)
 	w.refused("a token from before the claim was taken away", s, 403, "is not admitted")
 }
 
@@ -181,7 +182,7 @@ func TestATokenFromBeforeARevocationEndsWithinAMinute(t *testing.T) {
 	w.admitted("before the revocation", s)
 	time.Sleep(1100 * time.Millisecond) // tokens and revocations have whole seconds
 	hubtest.Must(t, w.Admin.RevokeRefreshTokens(t.Context(), s.UID))
-	w.clock.Add(time.Minute)
+	w.clock.Pass(time.Minute)
 	w.refused("after the revocation", s, 401, "this sign-in was revoked")
 	w.admitted("a new sign-in", got[firebase.SignIn](t)(w.SignIn(t.Context(), "revoked@example.org", password)))
 }
@@ -201,7 +202,7 @@ func TestADisabledAndADeletedAccountEndWithinAMinute(t *testing.T) {
 		s = w.fresh(s)
 		w.admitted(email, s)
 		hubtest.Must(t, end(s.UID))
-		w.clock.Add(time.Minute)
+		w.clock.Pass(time.Minute)
 		w.refused(email, s, 401, "this sign-in was revoked")
 	}
 }

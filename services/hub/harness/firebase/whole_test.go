@@ -58,7 +58,7 @@ func call(ctx context.Context, url, key string, in, out any) error {
 // them: a person signs in, registers a phone, is notified, and answers.
 func TestMakeEmulatorAdmitsItsOwnAccountAlone(t *testing.T) {
 	t.Parallel()
-	e, dir, out := start(t), t.TempDir(), &output{}
+	e, dir, out := start(t), t.TempDir(), &supervise.Output{}
 	binary := filepath.Join(dir, "emulator")
 	build := exec.CommandContext(t.Context(), "go", "-C", functions, "build", "-o", binary, "./cmd/emulator")
 	if text, err := build.CombinedOutput(); err != nil {

@@ -16,6 +16,7 @@ import (
 	"parley.internal/services/hub/harness/hubtest"
 	"parley.internal/services/hub/internal/rest"
 	"parley.internal/shared/app"
+	"parley.internal/shared/domaintest"
 	"parley.internal/shared/fault"
 	"parley.internal/shared/store"
 	"parley.internal/shared/store/storetest"
@@ -30,7 +31,7 @@ type fixture struct {
 
 func newFixture(t *testing.T, db *store.DB) *fixture {
 	t.Helper()
-	clock := hubtest.NewClock()
+	clock := &domaintest.Clock{}
 	hub := hubtest.New(t, db, hubtest.Options{Now: clock.Now})
 	fx := &fixture{hub: hub, agent: hub.Agent("u", "alpha"), human: hub.Human("u")}
 	var made struct {
@@ -64,7 +65,7 @@ func newFixture(t *testing.T, db *store.DB) *fixture {
 	// A dead letter: the message expires before its recipient reads it.
 	call(fx.agent, "POST", "/v1/messages",
 		args{"message": "m", "source": "alpha", "target": "beta", "message_type": "PING", "ttl": 1})
-	clock.Add(2 * time.Second)
+	clock.Pass(2 * time.Second)
 	call(fx.human, "GET", "/v1/messages?target=beta", nil)
 	call(fx.agent, "GET", "/v1/tasks?limit=1", nil)
 	fx.cursor = made.NextCursor

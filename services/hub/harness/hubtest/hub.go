@@ -121,9 +121,9 @@ func (h *Hub) redeem(r *http.Request, code string) (string, time.Time, error) {
 // Addr returns the host:port of the hub.
 func (h *Hub) Addr() string { return strings.TrimPrefix(h.URL, "http://") }
 
-// Settle waits until the hub has recorded the uses of keys, and writes its counts of calls to the store. It fails the
+// Flush waits until the hub has recorded the uses of keys, and writes its counts of calls to the store. It fails the
 // test if either cannot be stored.
-func (h *Hub) Settle() {
+func (h *Hub) Flush() {
 	h.t.Helper()
 	h.background.Wait()
 	if err := h.App.Ledger.Flush(h.t.Context()); err != nil {
@@ -167,27 +167,4 @@ func (h *Hub) Client(key string, options ...client.Option) *client.Client {
 func (h *Hub) Human(user string) string {
 	h.t.Helper()
 	return h.Key(user, keys.CreateInput{Kind: identity.Human})
-}
-
-// Clock is a clock that only the test moves. It is safe for concurrent use.
-type Clock struct {
-	mu sync.Mutex
-	at time.Time
-}
-
-// NewClock returns a clock that shows noon of 2026-03-01 UTC.
-func NewClock() *Clock { return &Clock{at: time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)} }
-
-// Now returns the time on the clock.
-func (c *Clock) Now() time.Time {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.at
-}
-
-// Add moves the clock forward by d.
-func (c *Clock) Add(d time.Duration) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.at = c.at.Add(d)
 }

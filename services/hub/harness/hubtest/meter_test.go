@@ -13,6 +13,7 @@ import (
 
 	"parley.internal/services/hub/harness/hubtest"
 	"parley.internal/shared/app"
+	"parley.internal/shared/domaintest"
 	"parley.internal/shared/store"
 	"parley.internal/shared/store/emulator"
 	"parley.internal/shared/store/firestore"
@@ -39,7 +40,7 @@ func newMeter(t *testing.T) *meter {
 			t.Error(err)
 		}
 	})
-	m.hub = hubtest.New(t, db, hubtest.Options{Now: hubtest.NewClock().Now})
+	m.hub = hubtest.New(t, db, hubtest.Options{Now: new(domaintest.Clock).Now})
 	m.agent = m.hub.Agent("u", "alpha")
 	return m
 }
@@ -118,7 +119,7 @@ func TestAReadOfAnInboxReadsOnlyThePendingMessagesOfItsProgram(t *testing.T) {
 		{"/v1/messages", 2},
 		{"/v1/messages", 0},
 	} {
-		m.hub.Settle()
+		m.hub.Flush()
 		m.reset()
 		a := m.hub.REST(beta, "GET", c.path, nil)
 		if a.Status != 200 || strings.Count(string(a.Body), `"new `) != c.want {

@@ -8,6 +8,7 @@ import (
 
 	"parley.internal/services/hub/harness/hubtest"
 	"parley.internal/shared/app"
+	"parley.internal/shared/domaintest"
 	"parley.internal/shared/op"
 	"parley.internal/shared/store"
 	"parley.internal/shared/store/storetest"
@@ -183,7 +184,7 @@ func everyRefusal(t *testing.T, hub *hubtest.Hub) []refusal {
 func TestRefusalsOfATeamHaveTheMessagesOfAgentTeamsAndChangeNothing(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, app.Schema(), func(t *testing.T, db *store.DB) {
-		hub := hubtest.New(t, db, hubtest.Options{Now: hubtest.NewClock().Now})
+		hub := hubtest.New(t, db, hubtest.Options{Now: new(domaintest.Clock).Now})
 		alpha := hub.Agent("u", "alpha")
 		createCrew(t, hub, alpha)
 		before := readCrew(t, hub, alpha)

@@ -12,6 +12,7 @@ import (
 	"parley.internal/services/hub/harness/hubtest"
 	"parley.internal/services/hub/internal/rest"
 	"parley.internal/shared/app"
+	"parley.internal/shared/domaintest"
 	"parley.internal/shared/identity"
 	"parley.internal/shared/op"
 	"parley.internal/shared/relay"
@@ -290,7 +291,7 @@ func modernTool(t *testing.T, hub *hubtest.Hub, key, path, name string, in args,
 
 func TestEveryRequestNeedsAValidKey(t *testing.T) {
 	t.Parallel()
-	clock := hubtest.NewClock()
+	clock := &domaintest.Clock{}
 	hub := newHub(t, hubtest.Options{Now: clock.Now})
 	key := hub.Agent("u", "alpha")
 	user, secret, _ := strings.Cut(strings.TrimPrefix(key, "parley_"), "_")
@@ -321,7 +322,7 @@ func TestEveryRequestNeedsAValidKey(t *testing.T) {
 		for _, path := range []string{"/v1/tasks", "/v1/tasks?access_token=" + key, "/v1/tasks?key=" + key} {
 			refused(t, name+" on "+path, hub.Raw("GET", path, nil, headers...))
 		}
-		clock.Add(time.Minute) // past the limit of invalid keys
+		clock.Pass(time.Minute) // past the limit of invalid keys
 	}
 	for _, scheme := range []string{"Bearer ", "bearer ", "BEARER  "} {
 		if a := hub.Raw("GET", "/v1/tasks", nil, "Authorization", scheme+key); a.Status != 200 {

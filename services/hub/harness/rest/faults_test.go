@@ -1,14 +1,12 @@
 package rest_test
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"log/slog"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -18,6 +16,7 @@ import (
 	"parley.internal/shared/fault"
 	"parley.internal/shared/identity"
 	"parley.internal/shared/op"
+	"parley.internal/shared/supervise"
 )
 
 // every is the input of an operation that fails with a kind of fault, or panics.
@@ -113,7 +112,7 @@ func TestEveryFaultHasItsStatusAndItsCode(t *testing.T) {
 
 func TestAPanicIsAnInternalFaultAndTheServerGoesOn(t *testing.T) {
 	t.Parallel()
-	var log safeBuffer
+	var log supervise.Output
 	hub := failingHub(t, slog.New(slog.NewJSONHandler(&log, nil)), nil)
 	key := hub.Agent("u", "alpha")
 	for _, kind := range []string{"panic", "index"} {
@@ -164,7 +163,7 @@ func (panicking) Lookup(context.Context, string) (identity.Caller, time.Time, er
 
 func TestTheLogHasALineForEachCallAndNoSecrets(t *testing.T) {
 	t.Parallel()
-	var log safeBuffer
+	var log supervise.Output
 	hub := newHub(t, hubtest.Options{Log: slog.New(slog.NewJSONHandler(&log, nil))})
 	key, human := hub.Agent("u", "alpha"), hub.Human("u")
 	a := hub.REST(key, "POST", "/v1/tasks", args{"title": "of nobody's concern", "target": "any"})
@@ -195,22 +194,4 @@ func TestTheLogHasALineForEachCallAndNoSecrets(t *testing.T) {
 			t.Errorf("the log has %q", secret)
 		}
 	}
-}
-
-// safeBuffer is a buffer that is safe for concurrent use.
-type safeBuffer struct {
-	mu  sync.Mutex
-	buf bytes.Buffer
-}
-
-func (b *safeBuffer) Write(p []byte) (int, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.buf.Write(p)
-}
-
-func (b *safeBuffer) String() string {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.buf.String()
 }

@@ -12,6 +12,7 @@ import (
 
 	"parley.internal/services/hub/harness/hubtest"
 	"parley.internal/shared/app"
+	"parley.internal/shared/domaintest"
 	"parley.internal/shared/keys"
 	"parley.internal/shared/op"
 	"parley.internal/shared/store"
@@ -54,7 +55,8 @@ func TestEveryRouteIsServedAndNeedsAKey(t *testing.T) {
 		for _, r := range o.Routes() {
 			path := params.ReplaceAllString(op.Path(r.Route), "nobody-made-this")
 			a := hub.Raw(op.Method(r.Route), path, nil)
-			if a.Status != 401 || a.Header.Get("WWW-Authenticate") != `Bearer realm="parley"` || a.Fault().Code != "UNAUTHENTICATED" {
+			if a.Status != 401 || a.Header.Get("WWW-Authenticate") != `Bearer realm="parley"` ||
+				a.Fault().Code != "UNAUTHENTICATED" {
 				t.Errorf("%s without a key: got %s, want 401", r.Route, a)
 			}
 			a = hub.REST(key, op.Method(r.Route), path, nil)
@@ -179,7 +181,7 @@ func TestAnOperationThatCreatesAnswers201(t *testing.T) {
 func TestCallsWithOneIdempotencyKeyTakeEffectOnce(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, app.Schema(), func(t *testing.T, db *store.DB) {
-		clock := hubtest.NewClock()
+		clock := &domaintest.Clock{}
 		hub := hubtest.New(t, db, hubtest.Options{Now: clock.Now})
 		key := hub.Agent("u", "alpha")
 		for path, in := range map[string]args{
@@ -197,7 +199,7 @@ func TestCallsWithOneIdempotencyKeyTakeEffectOnce(t *testing.T) {
 				return out
 			}
 			first := hub.REST(key, "POST", path, in, "Idempotency-Key", "once")
-			clock.Add(23 * time.Hour)
+			clock.Pass(23 * time.Hour)
 			for name, again := range map[string]hubtest.Answer{
 				"by the header": hub.REST(key, "POST", path, in, "Idempotency-Key", "once"),
 				"by the field":  hub.REST(key, "POST", path, with(args{"idempotencyKey": "once"})),
@@ -224,7 +226,7 @@ func TestCallsWithOneIdempotencyKeyTakeEffectOnce(t *testing.T) {
 				!strings.Contains(a.Fault().Message, "idempotencyKey: must be at most 100") {
 				t.Errorf("%s with a long key: got %s, want 400", path, a)
 			}
-			clock.Add(time.Hour)
+			clock.Pass(time.Hour)
 			if a := hub.REST(key, "POST", path, in, "Idempotency-Key", "once"); a.Status != 201 ||
 				bytes.Equal(a.Data(), first.Data()) {
 				t.Errorf("%s a day later: got %s, want another", path, a)

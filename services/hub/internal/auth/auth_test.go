@@ -16,31 +16,12 @@ import (
 	"go.uber.org/goleak"
 
 	"parley.internal/services/hub/internal/auth"
+	"parley.internal/shared/domaintest"
 	"parley.internal/shared/fault"
 	"parley.internal/shared/identity"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
-
-// clock is a clock that a test moves.
-type clock struct {
-	mu sync.Mutex
-	at time.Time
-}
-
-func newClock() *clock { return &clock{at: time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)} }
-
-func (c *clock) Now() time.Time {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.at
-}
-
-func (c *clock) Add(d time.Duration) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.at = c.at.Add(d)
-}
 
 // keyring is an auth.Keys in memory. The key "good-x" belongs to the user x.
 type keyring struct {
@@ -113,19 +94,19 @@ const fine = fault.Kind(-1)
 
 func TestAKeyIsLookedUpOnceInFiftyFiveSeconds(t *testing.T) {
 	t.Parallel()
-	clock, r := newClock(), &keyring{}
+	clock, r := &domaintest.Clock{}, &keyring{}
 	a := auth.New(r, clock.Now, auth.Limits{})
 	for range 100 {
 		c, err := a.Caller(request("good-ann", here))
 		if err != nil || c.User != "ann" {
 			t.Fatalf("got %+v, %v", c, err)
 		}
-		clock.Add(540 * time.Millisecond)
+		clock.Pass(540 * time.Millisecond)
 	}
 	if n := r.count.Load(); n != 1 {
 		t.Errorf("100 calls in 54 s made %d look-ups, want 1", n)
 	}
-	clock.Add(time.Second)
+	clock.Pass(time.Second)
 	_, err := a.Caller(request("good-ann", here))
 	if is(t, "after 55 s", err, fine); r.count.Load() != 2 {
 		t.Errorf("after 55 s there were %d look-ups, want 2", r.count.Load())
@@ -173,7 +154,7 @@ func TestALookUpInProgressDoesNotCacheARevokedKey(t *testing.T) {
 		close(entered)
 		<-hold
 	}
-	a := auth.New(r, newClock().Now, auth.Limits{})
+	a := auth.New(r, new(domaintest.Clock).Now, auth.Limits{})
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
@@ -193,7 +174,7 @@ func TestALookUpInProgressDoesNotCacheARevokedKey(t *testing.T) {
 
 func TestConcurrentCallersAreNotMixedUp(t *testing.T) {
 	t.Parallel()
-	clock, r := newClock(), &keyring{}
+	clock, r := &domaintest.Clock{}, &keyring{}
 	a := auth.New(r, clock.Now, auth.Limits{Rate: 1e6, Burst: 1e6, Proxies: 1})
 	var all sync.WaitGroup
 	for w := range 16 {
@@ -207,7 +188,7 @@ func TestConcurrentCallersAreNotMixedUp(t *testing.T) {
 					_, err := a.Caller(request("bad-"+user, here, fmt.Sprintf("198.51.%d.%d", w, i)))
 					is(t, "a bad key", err, fault.Unauthenticated)
 				case 11:
-					clock.Add(time.Second)
+					clock.Pass(time.Second)
 				}
 				if c, err := a.Caller(request("good-"+user, here)); err != nil || c.User != user {
 					t.Errorf("got %+v, %v; want %s", c, err, user)

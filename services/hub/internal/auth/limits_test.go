@@ -11,12 +11,13 @@ import (
 	"time"
 
 	"parley.internal/services/hub/internal/auth"
+	"parley.internal/shared/domaintest"
 	"parley.internal/shared/fault"
 )
 
 func TestEachKeyHasItsOwnRate(t *testing.T) {
 	t.Parallel()
-	clock := newClock()
+	clock := &domaintest.Clock{}
 	a := auth.New(&keyring{}, clock.Now, auth.Limits{Rate: 2, Burst: 5})
 	call := func(key string) error {
 		_, err := a.Caller(request(key, here))
@@ -31,10 +32,10 @@ func TestEachKeyHasItsOwnRate(t *testing.T) {
 		t.Errorf("past the burst: retry after %v, want at most half a second", f.RetryAfter)
 	}
 	is(t, "another key of the same user", call("good-ann2"), fine)
-	clock.Add(500 * time.Millisecond)
+	clock.Pass(500 * time.Millisecond)
 	is(t, "half a second later", call("good-ann"), fine)
 	is(t, "and once more", call("good-ann"), fault.Exhausted)
-	clock.Add(time.Hour)
+	clock.Pass(time.Hour)
 	for range 5 {
 		is(t, "an hour later", call("good-ann"), fine)
 	}
@@ -43,13 +44,13 @@ func TestEachKeyHasItsOwnRate(t *testing.T) {
 	for range 50 {
 		is(t, "refused again", call("good-ann"), fault.Exhausted)
 	}
-	clock.Add(500 * time.Millisecond)
+	clock.Pass(500 * time.Millisecond)
 	is(t, "after the announced wait", call("good-ann"), fine)
 }
 
 func TestARateOfZeroIsNoLimit(t *testing.T) {
 	t.Parallel()
-	a := auth.New(&keyring{}, newClock().Now, auth.Limits{})
+	a := auth.New(&keyring{}, new(domaintest.Clock).Now, auth.Limits{})
 	for range 1000 {
 		_, err := a.Caller(request("good-ann", here))
 		is(t, "without a rate", err, fine)
@@ -75,7 +76,7 @@ func exhaust(t *testing.T, a *auth.Authenticator, addr string, forwarded ...stri
 
 func TestBadKeysAreLimitedByAddress(t *testing.T) {
 	t.Parallel()
-	clock, r := newClock(), &keyring{}
+	clock, r := &domaintest.Clock{}, &keyring{}
 	a := auth.New(r, clock.Now, auth.Limits{})
 	if n := exhaust(t, a, here); n != 30 {
 		t.Errorf("%d bad keys were answered before the limit, want 30", n)
@@ -91,7 +92,7 @@ func TestBadKeysAreLimitedByAddress(t *testing.T) {
 	is(t, "another address", err, fault.Unauthenticated)
 	_, err = a.Caller(request("bad", "192.0.2.1:2000"))
 	is(t, "another port of the address", err, fault.Exhausted)
-	clock.Add(2 * time.Second)
+	clock.Pass(2 * time.Second)
 	_, err = a.Caller(request("bad", here))
 	is(t, "one more bad key after the wait", err, fault.Unauthenticated)
 	_, err = a.Caller(request("bad", here))
@@ -101,7 +102,7 @@ func TestBadKeysAreLimitedByAddress(t *testing.T) {
 func TestASignInThatIsNotAdmittedCountsAsABadKey(t *testing.T) {
 	t.Parallel()
 	r := &keyring{err: fault.New(fault.Forbidden, "the user ann is not admitted")}
-	a := auth.New(r, newClock().Now, auth.Limits{})
+	a := auth.New(r, new(domaintest.Clock).Now, auth.Limits{})
 	for range 30 {
 		_, err := a.Caller(request("a.b.c", here))
 		is(t, "within the limit", err, fault.Forbidden)
@@ -112,7 +113,7 @@ func TestASignInThatIsNotAdmittedCountsAsABadKey(t *testing.T) {
 
 func TestAttackAFloodOfBadKeysCostsNoGoodKeyOfItsAddress(t *testing.T) {
 	t.Parallel()
-	clock, r := newClock(), &keyring{}
+	clock, r := &domaintest.Clock{}, &keyring{}
 	a := auth.New(r, clock.Now, auth.Limits{})
 	call := func(key string) error {
 		_, err := a.Caller(request(key, here))
@@ -125,7 +126,7 @@ func TestAttackAFloodOfBadKeysCostsNoGoodKeyOfItsAddress(t *testing.T) {
 		is(t, "a cached key", call("good-known"), fine)
 		is(t, "a key that was never seen", call(fmt.Sprintf("good-new%d", i)), fine)
 	}
-	clock.Add(time.Minute)
+	clock.Pass(time.Minute)
 	exhaust(t, a, here)
 	is(t, "a key whose cache entry expired", call("good-known"), fine)
 	r.revoke("good-known")
@@ -207,7 +208,7 @@ func TestAKeyWhoseTurnDoesNotComeIsToldToComeBack(t *testing.T) {
 func TestGoodKeysAndStoreFaultsDoNotCountAsBadKeys(t *testing.T) {
 	t.Parallel()
 	r := &keyring{}
-	a := auth.New(r, newClock().Now, auth.Limits{})
+	a := auth.New(r, new(domaintest.Clock).Now, auth.Limits{})
 	for i := range 100 {
 		_, err := a.Caller(request(fmt.Sprintf("good-%d", i), here))
 		is(t, "a good key", err, fine)
@@ -252,7 +253,7 @@ func TestTheAddressIsThatOfTheOutermostTrustedProxy(t *testing.T) {
 		"no proxy, whatever the header":           {0, nil, []string{"192.0.2.1"}, true},
 		"no proxy, whatever the header, in a row": {0, []string{"192.0.2.1"}, []string{"192.0.2.2"}, true},
 	} {
-		a := auth.New(&keyring{}, newClock().Now, auth.Limits{Proxies: c.proxies})
+		a := auth.New(&keyring{}, new(domaintest.Clock).Now, auth.Limits{Proxies: c.proxies})
 		exhaust(t, a, proxy, c.spent...)
 		want := fault.Unauthenticated
 		if c.same {
@@ -266,7 +267,7 @@ func TestTheAddressIsThatOfTheOutermostTrustedProxy(t *testing.T) {
 func TestAttackAForgedXForwardedForNeitherHidesNorBlamesAnybody(t *testing.T) {
 	t.Parallel()
 	proxy := "10.0.0.1:1000"
-	a := auth.New(&keyring{}, newClock().Now, auth.Limits{Proxies: 1})
+	a := auth.New(&keyring{}, new(domaintest.Clock).Now, auth.Limits{Proxies: 1})
 	exhaust(t, a, proxy, "192.0.2.1")
 	for name, c := range map[string]struct {
 		forwarded []string
@@ -293,7 +294,7 @@ func TestAttackAForgedXForwardedForNeitherHidesNorBlamesAnybody(t *testing.T) {
 		is(t, name, err, fault.Exhausted)
 	}
 	// Without a proxy the header is the caller's own words.
-	direct := auth.New(&keyring{}, newClock().Now, auth.Limits{})
+	direct := auth.New(&keyring{}, new(domaintest.Clock).Now, auth.Limits{})
 	for i := range 31 {
 		_, err := direct.Caller(request("bad", here, fmt.Sprintf("198.51.100.%d", i)))
 		want := fault.Unauthenticated
@@ -306,7 +307,7 @@ func TestAttackAForgedXForwardedForNeitherHidesNorBlamesAnybody(t *testing.T) {
 
 func TestTheCachesAreBounded(t *testing.T) {
 	t.Parallel()
-	a := auth.New(&keyring{}, newClock().Now, auth.Limits{Rate: 1, Burst: 1})
+	a := auth.New(&keyring{}, new(domaintest.Clock).Now, auth.Limits{Rate: 1, Burst: 1})
 	good, bad := request("good", here), request("bad", here)
 	for i := range auth.Remembered + 100 {
 		good.Header.Set("Authorization", fmt.Sprintf("Bearer good-%d", i))

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"parley.internal/services/hub/internal/auth"
+	"parley.internal/shared/domaintest"
 	"parley.internal/shared/fault"
 	"parley.internal/shared/identity"
 )
@@ -82,7 +83,7 @@ func TestARefusalLeavesALineWithAddressReasonAndKeyID(t *testing.T) {
 		"a long reason": {"", identity.Caller{}, fault.New(fault.Forbidden, "%s", strings.Repeat("ä", 1000)),
 			line{Status: 403, Reason: strings.Repeat("ä", 150) + "…"}},
 	} {
-		a, j := logged(newClock().Now, auth.Limits{Proxies: 1})
+		a, j := logged(new(domaintest.Clock).Now, auth.Limits{Proxies: 1})
 		a.Refused(request(c.key, here, "192.0.2.7"), "r1", c.caller, c.err)
 		got, text := j.take(t)
 		c.want.Msg, c.want.RequestID, c.want.Address = "refused", "r1", "192.0.2.7"
@@ -93,7 +94,7 @@ func TestARefusalLeavesALineWithAddressReasonAndKeyID(t *testing.T) {
 			t.Errorf("%s: the line tells a secret: %s", name, text)
 		}
 	}
-	a, j := logged(newClock().Now, auth.Limits{})
+	a, j := logged(new(domaintest.Clock).Now, auth.Limits{})
 	for _, err := range []error{nil, fault.New(fault.NotFound, "no"), fault.New(fault.Invalid, "no"), errors.New("no")} {
 		a.Refused(request("", here), "r1", identity.Caller{}, err)
 	}
@@ -147,7 +148,8 @@ func TestAChallengeSaysWhyAsRFC6750HasIt(t *testing.T) {
 		"no key":         {"", `Bearer realm="parley"`},
 		"another scheme": {"Basic YTpi", `Bearer realm="parley"`},
 		"an empty key":   {"Bearer ", `Bearer realm="parley"`},
-		"a bad key":      {"Bearer bad", `Bearer realm="parley", error="invalid_token", error_description="this key is not known"`},
+		"a bad key": {"Bearer bad",
+			`Bearer realm="parley", error="invalid_token", error_description="this key is not known"`},
 	} {
 		r := request("", here)
 		r.Header.Set("Authorization", c.authorization)
@@ -157,7 +159,8 @@ func TestAChallengeSaysWhyAsRFC6750HasIt(t *testing.T) {
 		}
 	}
 	got := auth.Challenge(fault.New(fault.Unauthenticated, "a \"quote\", a \\ and\r\nSet-Cookie: ä"))
-	if want := `Bearer realm="parley", error="invalid_token", error_description="a 'quote', a ' and??Set-Cookie: ?"`; got != want {
+	want := `Bearer realm="parley", error="invalid_token", error_description="a 'quote', a ' and??Set-Cookie: ?"`
+	if got != want {
 		t.Errorf("got %s, want %s", got, want)
 	}
 }

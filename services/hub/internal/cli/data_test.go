@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"parley.internal/shared/app"
+	"parley.internal/shared/dispatch"
 	"parley.internal/shared/store"
 	"parley.internal/shared/store/sqlite"
 )
@@ -130,9 +131,8 @@ func TestBackupAndRestoreBesideARunningServer(t *testing.T) {
 	p := serve(t, nil, local(data)...)
 	make := func(title string) string {
 		t.Helper()
-		var made struct{ TaskID string }
-		if err := p.call(key, "POST", "/v1/tasks",
-			map[string]any{"title": title, "target": "alpha"}).Into(&made); err != nil {
+		made, err := p.as(key).CreateTask(t.Context(), dispatch.CreateInput{Title: title, Target: "alpha"})
+		if err != nil {
 			t.Fatal(err)
 		}
 		return made.TaskID

@@ -83,6 +83,7 @@ func (r reader) Read(ctx context.Context) error {
 	return err
 }
 
+// Close closes the store.
 func (r reader) Close() error { return r.db.Close() }
 
 func (t *doctorFlags) laptop() *doctor.Laptop {

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"parley.internal/shared/keys"
 	"parley.internal/shared/store/emulator"
 )
 
@@ -39,8 +40,8 @@ func cloud(t *testing.T) []string {
 // newKey creates the key of a program over REST.
 func (p *process) newKey(human, program string) string {
 	p.t.Helper()
-	var made struct{ Key string }
-	if err := p.call(human, "POST", "/v1/keys", map[string]any{"program": program}).Into(&made); err != nil {
+	made, err := p.as(human).CreateKey(p.t.Context(), keys.CreateInput{Program: program})
+	if err != nil {
 		p.t.Fatal(err)
 	}
 	return made.Key

@@ -144,8 +144,10 @@ type failure struct {
 	cause   *client.Error
 }
 
+// Error returns the message for the terminal.
 func (f *failure) Error() string { return f.message }
 
+// Unwrap returns the client's error.
 func (f *failure) Unwrap() error { return f.cause }
 
 // temporary reports whether the same call may succeed later.

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+
+	"parley.internal/shared/dispatch"
 )
 
 func TestAHumanAnswersAWaitingAgent(t *testing.T) {
@@ -21,13 +23,13 @@ func TestAHumanAnswersAWaitingAgent(t *testing.T) {
 	view := run(t, []string{"PARLEY_DATA=" + data}, "top", "--follow")
 	view.until("Unread mail")
 
-	var made struct{ TaskID string }
-	if err := p.call(alpha, "POST", "/v1/tasks",
-		map[string]any{"title": "Build \x1b[2Jthe store", "target": "alpha"}).Into(&made); err != nil {
-		t.Fatal(err)
+	made, err := p.as(alpha).CreateTask(t.Context(),
+		dispatch.CreateInput{Title: "Build \x1b[2Jthe store", Target: "alpha"})
+	if err == nil {
+		_, err = p.as(alpha).ClaimTask(t.Context(), dispatch.ClaimInput{TaskID: made.TaskID})
 	}
-	if a := p.call(alpha, "POST", "/v1/tasks/"+made.TaskID+"/claim", nil); a.Status != 200 {
-		t.Fatal(a)
+	if err != nil {
+		t.Fatal(err)
 	}
 	type end struct {
 		a   reply

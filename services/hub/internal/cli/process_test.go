@@ -18,6 +18,8 @@ import (
 	"time"
 
 	"go.uber.org/goleak"
+
+	"parley.internal/shared/client"
 )
 
 // patience is the time limit for results that should arrive at once. It is less than the longest wait of a call, so
@@ -156,10 +158,22 @@ func (p *process) wait() int {
 	return p.cmd.ProcessState.ExitCode()
 }
 
-var client = &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 32, DisableKeepAlives: false},
+var plain = &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 32, DisableKeepAlives: false},
 	Timeout: patience}
 
-// try calls the server and returns its answer.
+// as returns a client of the server with a key, for calls whose result alone matters. It repeats nothing, because the
+// tests count calls and end servers.
+func (p *process) as(key string) *client.Client {
+	p.t.Helper()
+	c, err := client.New(p.URL, key, client.WithHTTPClient(plain), client.WithRetry(client.NoRetry))
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	return c
+}
+
+// try sends a raw request and returns the answer, for tests of statuses, headers, bytes, pages and MCP; [process.as] is
+// for the others.
 func (p *process) try(ctx context.Context, key, method, path string, body any) (reply, error) {
 	text, err := json.Marshal(body)
 	if err != nil {
@@ -176,7 +190,7 @@ func (p *process) try(ctx context.Context, key, method, path string, body any) (
 	if key != "" {
 		req.Header.Set("Authorization", "Bearer "+key)
 	}
-	res, err := client.Do(req)
+	res, err := plain.Do(req)
 	if err != nil {
 		return reply{}, err
 	}
@@ -235,20 +249,18 @@ var secret = regexp.MustCompile(`parley_[a-z2-7]+_[a-z2-7]{52}`)
 
 // write creates a task or a message, over REST or MCP, and returns its id.
 func (p *process) write(ctx context.Context, key string, c, i int) (string, error) {
-	name, path, field := "create_task", "/v1/tasks", "taskId"
+	name, field := "create_task", "taskId"
 	in := map[string]any{"title": fmt.Sprintf("%d of %d", i, c), "target": "alpha"}
 	if i%2 == 1 {
-		name, path, field = "send_message", "/v1/messages", "messageId"
+		name, field = "send_message", "messageId"
 		in = map[string]any{"message": fmt.Sprintf("%d of %d", i, c), "source": "alpha", "target": "alpha",
 			"message_type": "STATUS"}
 	}
 	var data json.RawMessage
 	if c%2 == 0 {
-		a, err := p.try(ctx, key, "POST", path, in)
-		if err != nil {
+		if err := p.as(key).Do(ctx, name, in, &data); err != nil {
 			return "", err
 		}
-		data = a.Data()
 	} else {
 		a, err := p.try(ctx, key, "POST", "/mcp",
 			message(i, "tools/call", map[string]any{"name": name, "arguments": in}))

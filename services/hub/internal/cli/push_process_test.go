@@ -13,13 +13,14 @@ import (
 	"time"
 
 	"parley.internal/shared/push/fcm/fcmtest"
+	"parley.internal/shared/signal"
 )
 
 // ask asks a question as an agent and returns its id.
 func (p *process) ask(key, question string) string {
 	p.t.Helper()
-	var made struct{ QuestionID string }
-	if err := p.call(key, "POST", "/v1/questions", map[string]any{"question": question}).Into(&made); err != nil {
+	made, err := p.as(key).AskQuestion(p.t.Context(), signal.AskInput{Question: question})
+	if err != nil {
 		p.t.Fatal(err)
 	}
 	return made.QuestionID

@@ -12,6 +12,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"parley.internal/shared/team"
 )
 
 func TestTheRunnerCommandStartsAndEndsMembers(t *testing.T) {
@@ -19,8 +21,9 @@ func TestTheRunnerCommandStartsAndEndsMembers(t *testing.T) {
 	data, root := t.TempDir(), t.TempDir()
 	p := serve(t, nil, local(data)...)
 	key := keysEnv(t, data)["PARLEY_KEY"]
-	if a := p.call(key, "POST", "/v1/teams", map[string]any{"team_name": "core"}); a.Status != 201 {
-		t.Fatal(a)
+	hub := p.as(key)
+	if _, err := hub.TeamCreate(t.Context(), team.CreateInput{TeamName: "core"}); err != nil {
+		t.Fatal(err)
 	}
 	runnerKey := makeKey(t, data, "--scopes", "runner", "--team", "core")
 	config := filepath.Join(root, "runner.json")
@@ -33,9 +36,9 @@ func TestTheRunnerCommandStartsAndEndsMembers(t *testing.T) {
 		"XDG_STATE_HOME=" + data}
 	r := run(t, env, "runner", "--team", "core", "--root", root, "--config", config, "--grace", "4s")
 	for _, name := range []string{"short", "long"} {
-		if a := p.call(key, "POST", "/v1/teams/core/members",
-			map[string]any{"name": name, "prompt": "begin"}); a.Status != 201 {
-			t.Fatal(a)
+		if _, err := hub.TeamSpawnTeammate(t.Context(),
+			team.SpawnInput{TeamName: "core", Name: name, Prompt: "begin"}); err != nil {
+			t.Fatal(err)
 		}
 	}
 	r.logged(`msg="a process ended" member=short pid=\d+ state=exited`)
@@ -65,18 +68,13 @@ func TestTheRunnerCommandStartsAndEndsMembers(t *testing.T) {
 	if secret.MatchString(r.err.String()) || r.out.String() != "" {
 		t.Errorf("it wrote %s%s", r.out, r.err)
 	}
-	var out struct {
-		Processes []struct {
-			Name, State string
-			ExitCode    *int `json:"exit_code"`
-		}
-	}
-	if err := p.call(key, "GET", "/v1/teams/core/processes", nil).Into(&out); err != nil {
+	out, err := hub.TeamListProcesses(t.Context(), team.ProcessesInput{TeamName: "core"})
+	if err != nil {
 		t.Fatal(err)
 	}
 	var states []string
 	for _, q := range out.Processes {
-		states = append(states, q.Name+" "+q.State)
+		states = append(states, q.Name+" "+string(q.State))
 		if q.Name == "short" && (q.ExitCode == nil || *q.ExitCode != 3) {
 			t.Errorf("got %+v", q)
 		}

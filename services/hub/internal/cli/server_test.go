@@ -11,6 +11,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"parley.internal/shared/dispatch"
 )
 
 func TestTheFirstStartCreatesKeysAndPrintsThemOnce(t *testing.T) {
@@ -35,9 +37,8 @@ func TestTheFirstStartCreatesKeysAndPrintsThemOnce(t *testing.T) {
 		}
 	}
 	// The three keys belong to one user: two to the programs alpha and beta, one to the human.
-	var made struct{ Source string }
-	if err := p.call(vars["PARLEY_KEY_BETA"], "POST", "/v1/tasks",
-		map[string]any{"title": "t", "target": "alpha"}).Into(&made); err != nil || made.Source != "beta" {
+	made, err := p.as(vars["PARLEY_KEY_BETA"]).CreateTask(t.Context(), dispatch.CreateInput{Title: "t", Target: "alpha"})
+	if err != nil || made.Source != "beta" {
 		t.Errorf("got %+v, %v; want a task of beta's", made, err)
 	}
 	if a := p.call(vars["PARLEY_KEY"], "GET", "/v1/tasks?target=alpha", nil); !strings.Contains(string(a.Body),

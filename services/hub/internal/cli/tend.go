@@ -31,9 +31,9 @@ func tend(ctx context.Context, o *opened, a *app.App, log *slog.Logger) {
 				case ctx.Err() != nil:
 					return
 				case err != nil:
-					log.Error("sweep", "sweep", name, "settled", n, "cause", err.Error())
+					log.Error("sweep", "sweep", name, "handled", n, "cause", err.Error())
 				case n > 0:
-					log.Info("sweep", "sweep", name, "settled", n)
+					log.Info("sweep", "sweep", name, "handled", n)
 				}
 				select {
 				case <-ctx.Done():

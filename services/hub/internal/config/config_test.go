@@ -233,7 +233,8 @@ func TestSignInsAdmitThoseWhoAreListed(t *testing.T) {
 		"a flag":                {nil, []string{"--firebase-project=p", "--sign-in-allow", "ann"}, 1, true},
 		"a flag that is a list": {nil, []string{"--firebase-project=p", "--sign-in-allow=ben,ann,@example.org"}, 3, true},
 		"a flag given twice":    {nil, []string{"--firebase-project=p", "--sign-in-allow=ben", "--sign-in-allow=ann"}, 2, true},
-		"the variable":          {env{"PARLEY_FIREBASE_PROJECT": "p", "PARLEY_SIGN_IN_ALLOW": "ann, ben@example.org"}, nil, 2, true},
+		"the variable": {env{"PARLEY_FIREBASE_PROJECT": "p",
+			"PARLEY_SIGN_IN_ALLOW": "ann, ben@example.org"}, nil, 2, true},
 		"a flag over the variable": {env{"PARLEY_FIREBASE_PROJECT": "p", "PARLEY_SIGN_IN_ALLOW": "ann"},
 			[]string{"--sign-in-allow=ben"}, 1, false},
 	} {

@@ -26,6 +26,7 @@ type session struct {
 	client  *http.Client
 }
 
+// String returns the name of the account, or a text that says that it is unknown.
 func (s *session) String() string { return cmp.Or(s.account, "an unknown account") }
 
 // scopes include the one that shows the name of the account.

@@ -31,6 +31,7 @@ type key struct {
 	CreatedAt, ExpiresAt, RevokedAt, LastUsedAt stamp
 }
 
+// String returns the name of the key for a report: its program or name, its user and the first 8 characters of its id.
 func (k key) String() string {
 	return fmt.Sprintf("%s of %s (%.8s)", cmp.Or(k.Program, k.Name, "a key"), k.user, k.id)
 }

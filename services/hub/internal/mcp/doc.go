@@ -6,6 +6,10 @@
 // caller's request, opens no streams and bounds bodies. A tool's handler never returns a Go error, because clients
 // would see a protocol error that no model is shown; it returns the fault as a result.
 //
+// The front keeps the id of a request as text: mcp-go sees a stand-in, and the response gets the id back byte for byte.
+// It knows the caller, so the instructions of initialize and server/discover are made for each request, from the
+// caller's key, the toolsets of the URL and the lines of the domains.
+//
 // The front also reads resources, and mcp-go only returns them. So the maps of mcp-go hold kinds of resources and no
 // documents, and a fault has the error code of its era.
 //

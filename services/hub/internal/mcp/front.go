@@ -11,6 +11,7 @@ import (
 
 	"github.com/labstack/echo/v4"
 	"github.com/mark3labs/mcp-go/mcp"
+	"github.com/mark3labs/mcp-go/server"
 
 	"parley.internal/services/hub/internal/auth"
 	"parley.internal/shared/op"
@@ -22,52 +23,6 @@ func (e *Endpoint) Mount(r *echo.Echo, path string, a *auth.Authenticator) {
 	h := func(c echo.Context) error { return e.serve(c, strings.TrimPrefix(c.Request().URL.Path, path), a) }
 	r.Any(path, h)
 	r.Any(path+"/*", h)
-}
-
-// message is a JSON-RPC message, decoded once. What mcp-go reads is written from it, so that the front and mcp-go
-// cannot understand a message differently, for example by a repeated field or by letter case.
-type message struct {
-	// fields is nil if the message is not an object; mcp-go refuses it.
-	fields map[string]any
-	method string
-	params map[string]any
-}
-
-// readMessage decodes a message, as far as the body is one.
-func readMessage(body []byte) message {
-	var m message
-	v, err := op.Decode(body)
-	if err != nil {
-		return m
-	}
-	m.fields, _ = v.(map[string]any)
-	m.method, _ = m.fields["method"].(string)
-	m.params, _ = m.fields["params"].(map[string]any)
-	return m
-}
-
-// text returns a parameter, or "" unless it is a string.
-func (m *message) text(param string) string {
-	s, _ := m.params[param].(string)
-	return s
-}
-
-// encode returns the message for mcp-go: the fields of JSON-RPC, or body unchanged unless the message is an object.
-// The arguments of an operation's call are left out, because the front decoded them, which keeps numbers as written.
-func (m *message) encode(body []byte, forOperation bool) ([]byte, error) {
-	if m.fields == nil {
-		return body, nil
-	}
-	if _, has := m.params["arguments"]; has && forOperation && m.method == string(mcp.MethodToolsCall) {
-		m.params["arguments"] = map[string]any{}
-	}
-	out := map[string]any{}
-	for _, name := range []string{"jsonrpc", "id", "method", "params", "result", "error"} {
-		if v, has := m.fields[name]; has {
-			out[name] = v
-		}
-	}
-	return json.Marshal(out)
 }
 
 // serve authenticates and checks a request, and hands it to mcp-go.
@@ -90,19 +45,20 @@ func (e *Endpoint) serve(c echo.Context, path string, a *auth.Authenticator) err
 	if err != nil {
 		return err
 	}
-	m := readMessage(body)
-	invalid := op.CheckText(body)
+	m, malformed := readMessage(body)
 	switch {
 	case m.method == "notifications/cancelled":
 		// Without sessions a cancellation would end every caller's request that has this id.
 		return c.NoContent(http.StatusAccepted)
+	case malformed != nil:
+		return answer(c, http.StatusBadRequest, m.id, malformed)
 	case m.method == string(mcp.MethodSubscriptionsListen):
 		// The lists do not change while a client listens, so a stream would stay open without an event.
-		return answer(c, http.StatusNotFound, m.fields["id"], &rpcError{mcp.METHOD_NOT_FOUND,
+		return answer(c, http.StatusNotFound, m.id, &rpcError{mcp.METHOD_NOT_FOUND,
 			"this server sends no notifications; wait with a tool's waitMs instead"})
-	case invalid != nil && m.method != string(mcp.MethodToolsCall):
-		return answer(c, http.StatusBadRequest, m.fields["id"],
-			&rpcError{mcp.PARSE_ERROR, "the message must be valid UTF-8 text"})
+	}
+	if e := m.checkCall(); e != nil {
+		return answer(c, status(r, e), m.id, e)
 	}
 	rid := c.Response().Header().Get(echo.HeaderXRequestID)
 	refused := func(err error) { a.Refused(r, rid, caller, err) }
@@ -110,39 +66,20 @@ func (e *Endpoint) serve(c echo.Context, path string, a *auth.Authenticator) err
 		op.Call{Caller: caller, Transport: "mcp", RequestID: rid})
 	if err != nil {
 		refused(err)
-		status, e := resourceError(r, err)
-		return answer(c, status, m.fields["id"], e)
+		e := resourceError(r, err)
+		return answer(c, status(r, e), m.id, e)
 	}
-	in := &call{caller: caller, input: m.input(body, invalid), requestID: rid, resources: res,
-		refused: refused}
+	in := &call{caller: caller, input: m.input(), requestID: rid, resources: res,
+		valid: func() error { return a.Recheck(r) }, refused: refused}
 	hasExtras := extras != nil || fixtures != nil
-	if body, err = m.encode(body, !hasExtras || e.serves(selection, m.text("name"))); err != nil {
+	if body, err = m.encode(!hasExtras || e.serves(selection, m.text("name"))); err != nil {
 		return err
 	}
 	r = r.WithContext(context.WithValue(r.Context(), callKey{}, in))
 	r.Body = io.NopCloser(bytes.NewReader(body))
 	r.ContentLength = int64(len(body))
-	e.server(selection).ServeHTTP(c.Response(), r)
+	e.server(selection).ServeHTTP(&writer{Response: c.Response(), id: m.id, call: in}, r)
 	return nil
-}
-
-// input returns the input of a tool's call. If the body is not valid text, invalid is the fault, and the input is
-// refused with a fault that names the field.
-func (m *message) input(body []byte, invalid error) op.Input {
-	if invalid == nil {
-		return op.Decoded(m.params["arguments"])
-	}
-	var raw struct {
-		Params struct {
-			Arguments json.RawMessage `json:"arguments"`
-		} `json:"params"`
-	}
-	if json.Unmarshal(body, &raw) == nil {
-		if err := op.CheckText(raw.Params.Arguments); err != nil {
-			return op.Refused(err)
-		}
-	}
-	return op.Refused(invalid)
 }
 
 // serves reports whether the selection has an operation of this name. Every other tool was added by the build.
@@ -156,11 +93,32 @@ type rpcError struct {
 	Message string `json:"message"`
 }
 
+// status returns the HTTP status of an error in the era of the request.
+func status(r *http.Request, e *rpcError) int {
+	if e.Code == mcp.INVALID_PARAMS && mcp.IsModernProtocol(r.Header.Get(server.HeaderKeyProtocolVersion)) {
+		return http.StatusBadRequest
+	}
+	return http.StatusOK
+}
+
 // answer writes a JSON-RPC error as the response.
-func answer(c echo.Context, status int, id any, e *rpcError) error {
-	return c.JSON(status, struct {
-		JSONRPC string    `json:"jsonrpc"`
-		ID      any       `json:"id"`
-		Error   *rpcError `json:"error"`
-	}{mcp.JSONRPC_VERSION, id, e})
+func answer(c echo.Context, status int, id json.RawMessage, e *rpcError) error {
+	text, err := e.response(id)
+	if err != nil {
+		return err
+	}
+	return c.Blob(status, echo.MIMEApplicationJSON, text)
+}
+
+// response returns the error as a JSON-RPC response to a request.
+func (e *rpcError) response(id json.RawMessage) ([]byte, error) {
+	text, err := json.Marshal(e)
+	if err != nil {
+		return nil, err
+	}
+	if id == nil {
+		id = json.RawMessage("null")
+	}
+	// Not marshalled as a whole, because encoding/json writes some characters of an id in another way.
+	return slices.Concat([]byte(`{"jsonrpc":"2.0","id":`), id, []byte(`,"error":`), text, []byte("}\n")), nil
 }

@@ -156,21 +156,17 @@ func addResources(m *server.MCPServer, hooks *server.Hooks, kinds []op.Resource)
 	}
 }
 
-// resourceError returns a fault as an error of JSON-RPC, with the HTTP status that it has in the era of the request.
-func resourceError(r *http.Request, err error) (status int, e *rpcError) {
-	modern := mcp.IsModernProtocol(r.Header.Get(server.HeaderKeyProtocolVersion))
+// resourceError returns a fault as an error of JSON-RPC, with the code that it has in the era of the request.
+func resourceError(r *http.Request, err error) *rpcError {
 	f := rest.ErrorOf(err)
-	e = &rpcError{mcp.INTERNAL_ERROR, f.Code + ": " + f.Message}
+	e := &rpcError{mcp.INTERNAL_ERROR, f.Code + ": " + f.Message}
 	switch fault.Of(err) {
 	case fault.NotFound:
-		if e.Code = mcp.RESOURCE_NOT_FOUND; modern {
+		if e.Code = mcp.RESOURCE_NOT_FOUND; mcp.IsModernProtocol(r.Header.Get(server.HeaderKeyProtocolVersion)) {
 			e.Code = mcp.INVALID_PARAMS
 		}
 	case fault.Invalid, fault.Forbidden:
 		e.Code = mcp.INVALID_PARAMS
 	}
-	if modern && e.Code == mcp.INVALID_PARAMS {
-		return http.StatusBadRequest, e
-	}
-	return http.StatusOK, e
+	return e
 }

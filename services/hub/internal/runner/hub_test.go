@@ -3,10 +3,7 @@
 package runner_test
 
 import (
-	"bytes"
-	"encoding/json"
 	"fmt"
-	"net/http"
 	"net/http/httptest"
 	"slices"
 	"strings"
@@ -19,23 +16,29 @@ import (
 	"parley.internal/services/hub/internal/auth"
 	"parley.internal/services/hub/internal/rest"
 	"parley.internal/shared/app"
+	"parley.internal/shared/client"
 	"parley.internal/shared/keys"
 	"parley.internal/shared/store/storetest"
+	"parley.internal/shared/team"
 )
 
 // deployment is a team on a hub that runs in this process.
 type deployment struct {
-	t        *testing.T
-	url, key string
+	t   *testing.T
+	hub *client.Client
 }
 
 func newDeployment(t *testing.T, st *stage) (*deployment, plan) {
 	t.Helper()
-	o := &deployment{t: t}
-	o.url, o.key = startHub(t)
-	var out any
-	o.must("POST", "/v1/teams", map[string]any{"team_name": theTeam}, &out)
-	return o, planFor(t, o.url, o.key, st)
+	url, key := startHub(t)
+	hub, err := client.New(url, key, client.WithRetry(client.NoRetry))
+	if err == nil {
+		_, err = hub.TeamCreate(t.Context(), team.CreateInput{TeamName: theTeam})
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &deployment{t, hub}, planFor(t, url, key, st)
 }
 
 // startHub serves the REST API over an empty store until the test ends. The key is that of the agent lead.
@@ -63,67 +66,23 @@ func startHub(t *testing.T) (url, key string) {
 	return server.URL, made.Key
 }
 
-// must calls the hub and decodes the data of its answer into out.
-func (o *deployment) must(method, path string, body, out any) {
-	o.t.Helper()
-	text, err := json.Marshal(body)
-	if err != nil {
-		o.t.Fatal(err)
-	}
-	req, err := http.NewRequestWithContext(o.t.Context(), method, o.url+path, bytes.NewReader(text))
-	if err != nil {
-		o.t.Fatal(err)
-	}
-	if body == nil {
-		req.Body, req.ContentLength = http.NoBody, 0
-	}
-	req.Header.Set("Authorization", "Bearer "+o.key)
-	req.Header.Set("Content-Type", "application/json")
-	res, err := http.DefaultClient.Do(req)
-	if err != nil {
-		o.t.Fatal(err)
-	}
-	defer res.Body.Close()
-	var answer struct {
-		Success bool
-		Data    json.RawMessage
-		Error   any
-	}
-	if err := json.NewDecoder(res.Body).Decode(&answer); err != nil || !answer.Success {
-		o.t.Fatalf("%s %s: %d, %v, %v", method, path, res.StatusCode, answer.Error, err)
-	}
-	if err := json.Unmarshal(answer.Data, out); err != nil {
-		o.t.Fatalf("%s %s: %v", method, path, err)
-	}
-}
-
 func (o *deployment) spawn(name string) (processID string) {
 	o.t.Helper()
-	var out struct {
-		ProcessID string `json:"process_id"`
+	out, err := o.hub.TeamSpawnTeammate(o.t.Context(),
+		team.SpawnInput{TeamName: theTeam, Name: name, Prompt: "begin, " + name})
+	if err != nil {
+		o.t.Fatal(err)
 	}
-	o.must("POST", "/v1/teams/core/members", map[string]any{"team_name": theTeam, "name": name,
-		"prompt": "begin, " + name}, &out)
 	return out.ProcessID
 }
 
-// seen is a process in the hub's answers.
-type seen struct {
-	ProcessID string `json:"process_id"`
-	Name      string `json:"name"`
-	State     string `json:"state"`
-	PID       int    `json:"pid"`
-	StartedAt string `json:"started_at"`
-	ExitCode  *int   `json:"exit_code"`
-	Signal    string `json:"signal"`
-	LogFile   string `json:"log_file"`
-}
-
-func (o *deployment) process(id string) seen {
+func (o *deployment) process(id string) team.Process {
 	o.t.Helper()
-	var out struct{ Processes []seen }
-	o.must("GET", "/v1/teams/core/processes", nil, &out)
-	i := slices.IndexFunc(out.Processes, func(p seen) bool { return p.ProcessID == id })
+	out, err := o.hub.TeamListProcesses(o.t.Context(), team.ProcessesInput{TeamName: theTeam})
+	if err != nil {
+		o.t.Fatal(err)
+	}
+	i := slices.IndexFunc(out.Processes, func(p team.Process) bool { return p.ProcessID == id })
 	if i < 0 {
 		o.t.Fatalf("%s is not in %+v", id, out)
 	}
@@ -131,7 +90,7 @@ func (o *deployment) process(id string) seen {
 }
 
 // until waits until the process is in a state.
-func (o *deployment) until(id, state string) seen {
+func (o *deployment) until(id string, state team.State) team.Process {
 	o.t.Helper()
 	tick := time.NewTicker(20 * time.Millisecond)
 	defer tick.Stop()
@@ -158,19 +117,16 @@ func TestAMemberIsStartedWatchedAndEndedThroughAHub(t *testing.T) {
 	id := o.spawn("w1")
 	m := st.next()
 	// The member and its prompt exist before the process starts.
-	var cfg struct {
-		Members []struct{ Name string }
+	cfg, err := o.hub.TeamReadConfig(t.Context(), team.NameInput{TeamName: theTeam})
+	if err != nil || len(cfg.Members) != 2 || cfg.Members[1].Name != "w1" {
+		t.Errorf("got %+v, %v", cfg, err)
 	}
-	o.must("GET", "/v1/teams/core", nil, &cfg)
-	if len(cfg.Members) != 2 || cfg.Members[1].Name != "w1" {
-		t.Errorf("got %+v", cfg)
+	inbox, err := o.hub.TeamReadInbox(t.Context(),
+		team.ReadInput{TeamName: theTeam, AgentName: "w1", MarkAsRead: new(false)})
+	if err != nil || len(inbox.Messages) != 1 || inbox.Messages[0].Text != "begin, w1" {
+		t.Errorf("got %+v, %v", inbox, err)
 	}
-	var inbox struct{ Messages []struct{ Text string } }
-	o.must("GET", "/v1/teams/core/inboxes/w1?mark_as_read=false", nil, &inbox)
-	if len(inbox.Messages) != 1 || inbox.Messages[0].Text != "begin, w1" {
-		t.Errorf("got %+v", inbox)
-	}
-	if got := o.until(id, "running"); got.PID != m.PID || got.StartedAt != p.records(t)[id].StartedAt ||
+	if got := o.until(id, "running"); got.PID != int64(m.PID) || got.StartedAt != p.records(t)[id].StartedAt ||
 		got.StartedAt == "" || m.Args[1] != "w1@core" {
 		t.Errorf("got %+v of %+v", got, m.hello)
 	}
@@ -186,8 +142,10 @@ func TestAMemberIsStartedWatchedAndEndedThroughAHub(t *testing.T) {
 	id = o.spawn("w2")
 	m, child := family(t, st, true)
 	o.until(id, "running")
-	var out json.RawMessage
-	o.must("DELETE", "/v1/teams/core/members/w2", nil, &out)
+	if _, err := o.hub.TeamForceKillTeammate(t.Context(),
+		team.MemberInput{TeamName: theTeam, AgentName: "w2"}); err != nil {
+		t.Fatal(err)
+	}
 	m.gone()
 	child.gone()
 	if got := o.until(id, "killed"); got.Signal != "SIGTERM" {

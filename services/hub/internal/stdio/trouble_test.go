@@ -21,11 +21,11 @@ func (refusing) RoundTrip(*http.Request) (*http.Response, error) {
 	return nil, errors.New("connection refused")
 }
 
-// gate is a transport that fails until it is open.
-type gate struct{ open atomic.Bool }
+// outage is a transport that fails until the outage is over.
+type outage struct{ over atomic.Bool }
 
-func (g *gate) RoundTrip(r *http.Request) (*http.Response, error) {
-	if !g.open.Load() {
+func (o *outage) RoundTrip(r *http.Request) (*http.Response, error) {
+	if !o.over.Load() {
 		return refusing{}.RoundTrip(r)
 	}
 	return http.DefaultTransport.RoundTrip(r)
@@ -60,10 +60,10 @@ func TestAnUnsentRequestIsSentWhenTheServerIsUp(t *testing.T) {
 	h := stdiotest.Serve(t, func(_ int, p stdiotest.Post, w http.ResponseWriter, _ *http.Request) {
 		stdiotest.Reply(w, p, "{}")
 	})
-	var g gate
+	var down outage
 	c := stdiotest.Dial(t, h.MCP(), func(b *stdio.Bridge, c *stdiotest.Client) {
-		b.HTTP = &http.Client{Transport: &g}
-		c.OnPause = func(n int) { g.open.Store(n == 2) }
+		b.HTTP = &http.Client{Transport: &down}
+		c.OnPause = func(n int) { down.over.Store(n == 2) }
 	})
 	c.Send(creates)
 	if a := c.Answer(); a.Error.Code != 0 {

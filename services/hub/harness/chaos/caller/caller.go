@@ -121,14 +121,7 @@ func pause(ctx context.Context, try int, atLeast time.Duration) bool {
 	if try < 6 {
 		d = firstPause << (try - 1)
 	}
-	timer := time.NewTimer(max(atLeast, d/2+rand.N(d/2)))
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return true
-	case <-ctx.Done():
-		return false
-	}
+	return client.Sleep(ctx, max(atLeast, d/2+rand.N(d/2))) == nil
 }
 
 // attempt makes one request.

@@ -32,6 +32,7 @@ type Refusal struct {
 	RequestID, ServedBy string
 }
 
+// Error names the operation, the hub that refused it, and the status, code and message of its answer.
 func (r *Refusal) Error() string {
 	return fmt.Sprintf("%s was refused by %s: %d %s: %s", r.Op, r.ServedBy, r.Status, r.Code, r.Message)
 }

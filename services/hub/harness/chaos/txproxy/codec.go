@@ -9,6 +9,7 @@ import (
 // raw is a codec that leaves messages as they are: each is a *[]byte.
 type raw struct{}
 
+// Marshal implements encoding.CodecV2. v must be a *[]byte.
 func (raw) Marshal(v any) (mem.BufferSlice, error) {
 	b, ok := v.(*[]byte)
 	if !ok {
@@ -17,6 +18,7 @@ func (raw) Marshal(v any) (mem.BufferSlice, error) {
 	return mem.BufferSlice{mem.SliceBuffer(*b)}, nil
 }
 
+// Unmarshal implements encoding.CodecV2. v must be a *[]byte.
 func (raw) Unmarshal(data mem.BufferSlice, v any) error {
 	b, ok := v.(*[]byte)
 	if !ok {

@@ -29,6 +29,7 @@ type Violation struct {
 	RequestID string
 }
 
+// String returns the broken promise and its text, with the id of the request if there is one.
 func (v Violation) String() string {
 	if v.RequestID == "" {
 		return v.Promise + ": " + v.Text

@@ -19,8 +19,9 @@ const (
 	rest = "REST"
 )
 
-// slice is a timed run of calls of one operation. It uses plain HTTP: decoding the answers would take CPU time from the
-// server on the same machine.
+// slice is a timed run of calls of one operation. It uses raw requests and not the client of package client: their bytes
+// are the same over both transports but for the framing, and decoding the answers would take CPU time from the server on
+// the same machine.
 type slice struct {
 	target         *target
 	op             *operation

@@ -1,15 +1,13 @@
 package main
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"fmt"
 	"io"
-	"net/http"
 	"slices"
 	"time"
 
+	"parley.internal/shared/client"
 	"parley.internal/shared/team"
 )
 
@@ -17,7 +15,7 @@ import (
 const parkTime = 30 * time.Millisecond
 
 // wakes measures the latency of a message to a member that polls for it: from before the sender's request to the end of
-// the reader's answer. The timed requests use plain HTTP, so that the work of a client is not measured.
+// the reader's answer. It includes the work of two clients, which repeat nothing.
 func (t *target) wakes(ctx context.Context, n int, out io.Writer) error {
 	if _, err := t.setup.TeamCreate(ctx, team.CreateInput{TeamName: "bench"}); err != nil {
 		return err
@@ -29,6 +27,7 @@ func (t *target) wakes(ctx context.Context, n int, out io.Writer) error {
 	if _, err := t.poll(ctx, 0); err != nil { // the prompt
 		return err
 	}
+	alpha := t.setup.With(client.WithRetry(client.NoRetry))
 	var took []time.Duration
 	for i := range n {
 		type got struct {
@@ -43,8 +42,9 @@ func (t *target) wakes(ctx context.Context, n int, out io.Writer) error {
 		}()
 		time.Sleep(parkTime)
 		begin := time.Now()
-		message := map[string]any{"type": "message", "recipient": "beta", "content": fmt.Sprint(i), "summary": "wake"}
-		if err := t.post(ctx, "/v1/teams/bench/messages", message); err != nil {
+		message := team.SendInput{TeamName: "bench", Type: "message", Recipient: "beta", Content: fmt.Sprint(i),
+			Summary: "wake"}
+		if _, err := alpha.TeamSendMessage(ctx, message); err != nil {
 			return err
 		}
 		g := <-done
@@ -65,48 +65,7 @@ func (t *target) wakes(ctx context.Context, n int, out io.Writer) error {
 
 // poll reads beta's inbox and returns the number of messages.
 func (t *target) poll(ctx context.Context, timeoutMs int) (int, error) {
-	url := fmt.Sprintf("%s/v1/teams/bench/inboxes/beta/poll?timeout_ms=%d", t.base, timeoutMs)
-	r, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
-	if err != nil {
-		return 0, err
-	}
-	var answer struct {
-		Data struct {
-			Messages []json.RawMessage `json:"messages"`
-		} `json:"data"`
-	}
-	text, err := t.do(r, t.beta)
-	if err == nil {
-		err = json.Unmarshal(text, &answer)
-	}
-	return len(answer.Data.Messages), err
-}
-
-func (t *target) post(ctx context.Context, path string, body any) error {
-	text, err := json.Marshal(body)
-	if err != nil {
-		return err
-	}
-	r, err := http.NewRequestWithContext(ctx, http.MethodPost, t.base+path, bytes.NewReader(text))
-	if err != nil {
-		return err
-	}
-	r.Header.Set("Content-Type", "application/json")
-	_, err = t.do(r, t.alpha)
-	return err
-}
-
-// do makes a request and returns the body of the answer. A status of 300 or more is an error.
-func (t *target) do(r *http.Request, key string) ([]byte, error) {
-	r.Header.Set("Authorization", "Bearer "+key)
-	res, err := t.client.Do(r)
-	if err != nil {
-		return nil, err
-	}
-	text, err := io.ReadAll(res.Body)
-	_ = res.Body.Close() // the error of reading is returned
-	if err == nil && res.StatusCode >= 300 {
-		err = fmt.Errorf("%s %s: status %d: %.500s", r.Method, r.URL.Path, res.StatusCode, text)
-	}
-	return text, err
+	beta := t.setup.With(client.WithKey(t.beta), client.WithRetry(client.NoRetry))
+	out, err := beta.TeamPollInbox(ctx, team.PollInput{TeamName: "bench", AgentName: "beta", TimeoutMs: &timeoutMs})
+	return len(out.Messages), err
 }

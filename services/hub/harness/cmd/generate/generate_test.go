@@ -9,7 +9,7 @@ import (
 
 func TestGeneratedFilesAreUpToDate(t *testing.T) {
 	t.Parallel()
-	if err := run(filepath.Join("..", "..", "..", "..", ".."), true); err != nil {
+	if err := run(root, true); err != nil {
 		t.Error(err)
 	}
 }

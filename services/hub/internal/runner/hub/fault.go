@@ -19,6 +19,7 @@ type Fault struct {
 	cause   *client.Error
 }
 
+// Error returns the message.
 func (f *Fault) Error() string { return f.Message }
 
 // Unwrap returns the client's error, which wraps the server's fault.
@@ -51,7 +52,7 @@ func Permanent(err error) bool {
 }
 
 const (
-	// maxUnits is the maxUnits pause between two tries, in units.
+	// maxUnits is the longest pause between two tries, in units.
 	maxUnits = 30
 	// maxRetryAfter is the longest pause that a server may ask for.
 	maxRetryAfter = 5 * time.Minute
@@ -84,7 +85,7 @@ func (b *Backoff) Next(err error) time.Duration {
 	return d
 }
 
-// Sleep pauses for d, or until ctx ends or wake is closed. wake may be nil.
+// Sleep pauses for d, or until ctx ends or, which [client.Sleep] does not offer, wake is closed. wake may be nil.
 func Sleep(ctx context.Context, d time.Duration, wake <-chan struct{}) {
 	timer := time.NewTimer(d)
 	defer timer.Stop()

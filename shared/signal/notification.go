@@ -15,8 +15,8 @@ import (
 	"parley.internal/shared/task"
 )
 
-// ring is a push with the conditions for sending it.
-type ring struct {
+// notification is a push with the conditions for sending it.
+type notification struct {
 	notice push.Notice
 	about  About
 	// taskID is the id of a task that must still be created and not expired; empty for none.
@@ -30,9 +30,10 @@ type ring struct {
 // pushed is the document that marks an event. Its id is made from the event's id.
 type pushed struct {
 	At time.Time `json:"at"`
-	// LeaseUntil is the end of the lease of the process that sends; zero once it is done.
+	// LeaseUntil is the end of the lease of the process that sends; zero after the attempt.
 	LeaseUntil time.Time `json:"leaseUntil,omitzero"`
-	Done       bool      `json:"settled"`
+	// Done means that the push was sent, or is held back for good.
+	Done bool `json:"settled"`
 	// More is the number of pushes that were held back before this one.
 	More int `json:"more,omitempty"`
 	// Left holds the ids of the devices to try again; empty means all devices.
@@ -65,16 +66,16 @@ func collapse(n push.Notice) string {
 	return base64.RawURLEncoding.EncodeToString(sum[:18])
 }
 
-// RingChange sends a push about work that is blocked or has failed, under the settings for changes.
+// NotifyChange sends a push about work that is blocked or has failed, under the settings for changes.
 // It sends one push for each event id. Unavailable means that the call should be repeated.
-func (s *Service) RingChange(ctx context.Context, user, eventID string, n push.Notice) error {
-	return s.ring(ctx, user, eventID, ring{notice: n, about: Changes})
+func (s *Service) NotifyChange(ctx context.Context, user, eventID string, n push.Notice) error {
+	return s.notify(ctx, user, eventID, notification{notice: n, about: Changes})
 }
 
-// ring sends a push to all devices of a user, once for each event. If it is interrupted, a device
+// notify sends a push to all devices of a user, once for each event. If it is interrupted, a device
 // may receive the push twice, and the later one replaces the earlier. Unavailable means that the
 // call should be repeated.
-func (s *Service) ring(ctx context.Context, user, eventID string, r ring) error {
+func (s *Service) notify(ctx context.Context, user, eventID string, r notification) error {
 	now := s.Now()
 	mark, open, err := s.begin(ctx, user, eventID, &r, now)
 	if err != nil || !open {
@@ -95,14 +96,14 @@ func (s *Service) ring(ctx context.Context, user, eventID string, r ring) error 
 		return err
 	}
 	if sendErr == nil && len(left) > 0 {
-		return fault.New(fault.Unavailable, "%d devices could not be rung yet", len(left))
+		return fault.New(fault.Unavailable, "the push must be sent to %d devices again", len(left))
 	}
 	return sendErr
 }
 
 // begin takes the lease of the event and returns its mark. open reports whether a push must be
 // sent. Unavailable means that another process holds the lease.
-func (s *Service) begin(ctx context.Context, user, eventID string, r *ring,
+func (s *Service) begin(ctx context.Context, user, eventID string, r *notification,
 	now time.Time) (mark pushed, open bool, err error) {
 	id := pushID(eventID)
 	err = s.DB.User(user).Update(ctx, func(ctx context.Context, tx *store.Tx) error {
@@ -163,7 +164,7 @@ func (s *Service) compose(n *push.Notice, more int, ttl time.Duration) {
 // is unknown.
 func (s *Service) send(ctx context.Context, user string, n push.Notice,
 	only []string) (left, dead []string, err error) {
-	q, rung := store.Query{Limit: push.MaxTokens}, false
+	q, tried := store.Query{Limit: push.MaxTokens}, false
 	for {
 		page, err := devices.Query(ctx, s.DB.User(user), q)
 		if err != nil {
@@ -173,8 +174,8 @@ func (s *Service) send(ctx context.Context, user string, n push.Notice,
 			page.Docs = slices.DeleteFunc(page.Docs,
 				func(d store.Doc[Device]) bool { return !slices.Contains(only, d.ID) })
 		}
-		if len(page.Docs) > 0 || (!rung && page.Next == "" && len(only) == 0) {
-			rung = true
+		if len(page.Docs) > 0 || (!tried && page.Next == "" && len(only) == 0) {
+			tried = true
 			l, d, err := s.sendPage(ctx, user, n, page.Docs)
 			left, dead = append(left, l...), append(dead, d...)
 			if err != nil {

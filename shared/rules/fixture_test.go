@@ -18,8 +18,8 @@ import (
 	"parley.internal/shared/task"
 )
 
-// desk is a user for one test, with an app and a server on which the user's agents ask questions.
-type desk struct {
+// fixture is a user for one test, with an app and a server on which the user's agents ask questions.
+type fixture struct {
 	t *testing.T
 	p *project
 	*signal.Service
@@ -28,10 +28,10 @@ type desk struct {
 	app, server   *firestore.Client
 }
 
-func (p *project) desk(t *testing.T) *desk {
+func (p *project) newFixture(t *testing.T) *fixture {
 	t.Helper()
 	u := signIn{uid: strings.ToLower(rand.Text()[:12]), provider: "phone"}
-	return &desk{t: t, p: p, Service: p.service(t, clock), user: u, app: p.as(t, u), server: p.as(t, admin),
+	return &fixture{t: t, p: p, Service: p.service(t, clock), user: u, app: p.as(t, u), server: p.as(t, admin),
 		agent:  identity.Caller{User: u.uid, Program: "alpha", KeyID: "key-of-alpha", Kind: identity.Agent},
 		person: identity.Caller{User: u.uid, KeyID: "firebase", Kind: identity.Human}}
 }
@@ -55,7 +55,7 @@ func (p *project) service(t *testing.T, now func() time.Time) *signal.Service {
 }
 
 // ask asks a question as the agent and returns its id.
-func (d *desk) ask(options ...string) string {
+func (d *fixture) ask(options ...string) string {
 	d.t.Helper()
 	out, err := d.Ask(d.t.Context(), d.agent, op.Fill(signal.AskInput{
 		Question: "which?",
@@ -68,15 +68,15 @@ func (d *desk) ask(options ...string) string {
 	return out.QuestionID
 }
 
-// past returns the same desk with a clock that is 25 hours behind.
-func (d *desk) past() *desk {
+// past returns the same fixture with a clock that is 25 hours behind.
+func (d *fixture) past() *fixture {
 	d.t.Helper()
 	then := *d
 	then.Service = d.p.service(d.t, func() time.Time { return clock().Add(-25 * time.Hour) })
 	return &then
 }
 
-func (d *desk) doc(path string) *firestore.DocumentRef {
+func (d *fixture) doc(path string) *firestore.DocumentRef {
 	return d.app.Doc("users/" + d.user.uid + "/" + path)
 }
 
@@ -102,13 +102,13 @@ func update(at fields) []firestore.Update {
 }
 
 // give writes an answer as the app does.
-func (d *desk) give(id string, written fields) error {
+func (d *fixture) give(id string, written fields) error {
 	_, err := d.doc("tasks/"+id).Update(d.t.Context(), update(written))
 	return err
 }
 
 // kept returns the question as the domain reads it.
-func (d *desk) kept(id string) task.Task {
+func (d *fixture) kept(id string) task.Task {
 	d.t.Helper()
 	v, err := task.Tasks.Get(d.t.Context(), d.DB.User(d.user.uid), id)
 	if err != nil {
@@ -118,7 +118,7 @@ func (d *desk) kept(id string) task.Task {
 }
 
 // change changes a question without regard to the rules.
-func (d *desk) change(id string, change func(*task.Task)) {
+func (d *fixture) change(id string, change func(*task.Task)) {
 	d.t.Helper()
 	v := d.kept(id)
 	change(&v)

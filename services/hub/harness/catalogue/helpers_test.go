@@ -12,6 +12,7 @@ import (
 	"parley.internal/services/hub/harness/hubtest"
 	"parley.internal/services/hub/internal/rest"
 	"parley.internal/shared/app"
+	"parley.internal/shared/domaintest"
 	"parley.internal/shared/fault"
 	"parley.internal/shared/identity"
 	"parley.internal/shared/keys"
@@ -26,7 +27,7 @@ func TestMain(m *testing.M) { hubtest.Main(m) }
 // everything is the endpoint that serves all toolsets.
 const everything = "/mcp?toolsets=all"
 
-// transport is how a person calls.
+// transport is the transport of a user's calls.
 type transport string
 
 const (
@@ -34,25 +35,26 @@ const (
 	overMCP  transport = "MCP"
 )
 
-// city is a hub with a clock, and a counter of the people who use it.
-type city struct {
+// testHub is a hub with a clock of its own, and a counter of its users.
+type testHub struct {
 	hub   *hubtest.Hub
-	clock *hubtest.Clock
+	clock *domaintest.Clock
 	db    *store.DB
-	name  string
-	met   int
+	// prefix begins the names of the users.
+	prefix string
+	users  int
 }
 
-// newCity is a hub over a store. Its name begins those of its users, so that cities can share a
+// newHub starts a hub over a store. The names of its users begin with the prefix, so that several hubs can share a
 // store.
-func newCity(t *testing.T, db *store.DB, name string) *city {
+func newHub(t *testing.T, db *store.DB, prefix string) *testHub {
 	t.Helper()
-	c := &city{clock: hubtest.NewClock(), db: db, name: name}
+	c := &testHub{clock: &domaintest.Clock{}, db: db, prefix: prefix}
 	c.hub = hubtest.New(t, db, hubtest.Options{Now: c.clock.Now})
 	return c
 }
 
-// each runs a suite on both stores, toolset by toolset at the same time.
+// each runs a suite on both stores, for all toolsets in parallel.
 func each(t *testing.T, suite func(*testing.T, *store.DB, set)) {
 	t.Helper()
 	t.Parallel()
@@ -61,7 +63,7 @@ func each(t *testing.T, suite func(*testing.T, *store.DB, set)) {
 	})
 }
 
-// set is the operations of a toolset.
+// set holds the operations of a toolset.
 type set struct {
 	name string
 	ops  []*op.Op
@@ -84,25 +86,25 @@ func eachSet(t *testing.T, suite func(*testing.T, set)) {
 	}
 }
 
-// person is a user who calls over one transport, with a key for each role.
-type person struct {
-	*city
-	user string
+// user is a user that calls over one transport, with a key for each role.
+type user struct {
+	*testHub
+	name string
 	by   transport
 	keys map[op.Role]string
 }
 
-// newcomer is a user without anything but the keys that it will use.
-func (c *city) newcomer(by transport) *person {
-	c.met++
-	return &person{city: c, user: fmt.Sprintf("%s-%d", c.name, c.met), by: by, keys: map[op.Role]string{}}
+// newUser returns a user that has no documents yet; its keys are made when they are first used.
+func (c *testHub) newUser(by transport) *user {
+	c.users++
+	return &user{testHub: c, name: fmt.Sprintf("%s-%d", c.prefix, c.users), by: by, keys: map[op.Role]string{}}
 }
 
-func (p *person) script() *optest.Script {
+func (p *user) script() *optest.Script {
 	return &optest.Script{Catalogue: p.hub.Catalogue, Caller: p}
 }
 
-func (p *person) key(as op.Role) string {
+func (p *user) key(as op.Role) string {
 	if p.keys[as] == "" {
 		in := keys.CreateInput{Program: string(as)}
 		switch as {
@@ -113,26 +115,26 @@ func (p *person) key(as op.Role) string {
 		case op.Unbound:
 			in.Program = ""
 		}
-		p.keys[as] = p.hub.Key(p.user, in)
+		p.keys[as] = p.hub.Key(p.name, in)
 	}
 	return p.keys[as]
 }
 
 // Pass implements optest.Caller.
-func (p *person) Pass(d time.Duration) { p.clock.Add(d) }
+func (p *user) Pass(d time.Duration) { p.clock.Pass(d) }
 
 // Call implements optest.Caller.
-func (p *person) Call(t testing.TB, o *op.Op, as op.Role, in op.In) (json.RawMessage, error) {
+func (p *user) Call(t testing.TB, o *op.Op, as op.Role, in op.In) (json.RawMessage, error) {
 	t.Helper()
 	key := p.key(as)
-	p.clock.Add(time.Second) // so that calls have an order
+	p.clock.Pass(time.Second) // so that calls have an order
 	if p.by == overMCP && !o.RESTOnly {
 		return toolOutcome(t, o, p.hub.Tool(key, everything, o.Name, in))
 	}
 	return outcome(t, o, p.hub.Op(key, o, in))
 }
 
-// outcome is the output or fault of a call over REST. It fails the test where the status is another.
+// outcome returns the output or fault of a call over REST. It fails the test if the status is not the one of the outcome.
 func outcome(t testing.TB, o *op.Op, a hubtest.Answer) (json.RawMessage, error) {
 	t.Helper()
 	if f := a.Fault(); f.Code != "" {
@@ -152,7 +154,8 @@ func outcome(t testing.TB, o *op.Op, a hubtest.Answer) (json.RawMessage, error) 
 	return a.Data(), nil
 }
 
-// toolOutcome is the output or fault of a tool. Its text must say the same as its structured content.
+// toolOutcome returns the output or fault of a tool call. It fails the test if the text differs from the structured
+// content.
 func toolOutcome(t testing.TB, o *op.Op, a hubtest.ToolAnswer) (json.RawMessage, error) {
 	t.Helper()
 	if a.Status != 200 || a.Err != nil || len(a.Texts) == 0 {
@@ -190,8 +193,8 @@ func decode(t testing.TB, text []byte) any {
 	return v
 }
 
-// said is an outcome as text in which equal outcomes are equal.
-func said(t testing.TB, out json.RawMessage, err error) string {
+// outcomeText returns an outcome as text; equal outcomes have equal texts.
+func outcomeText(t testing.TB, out json.RawMessage, err error) string {
 	t.Helper()
 	if err != nil {
 		f := fault.From(err)
@@ -204,20 +207,21 @@ func said(t testing.TB, out json.RawMessage, err error) string {
 	return string(text)
 }
 
-// secret matches texts that no two calls share: keys, ids, hashes and cursors.
-var secret = regexp.MustCompile(`parley_[a-z2-7]+_[a-z2-7]{52}|[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}|[0-9a-f]{64}|[0-9a-f]{32}|` +
+// secret matches texts that differ from call to call: keys, ids, hashes and cursors.
+var secret = regexp.MustCompile(`parley_[a-z2-7]+_[a-z2-7]{52}|` +
+	`[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}|[0-9a-f]{64}|[0-9a-f]{32}|` +
 	`key:[0-9a-f]{12}|eyJ[A-Za-z0-9_-]{20,}|\d{4}-\d\d-\d\d_[A-Za-z0-9-]+_[a-z0-9]{6}`)
 
-// cursor matches a field that leads on from an answer, whose text no two users share.
+// cursor matches a field with a cursor, whose text differs from user to user.
 var cursor = regexp.MustCompile(`"(nextCursor|next_cursor|cursor|mark)":"[^"]+"`)
 
-// used matches when a key was last used, which is written behind the call at no promised time.
+// used matches the time of a key's last use, which is stored at any time after the call.
 var used = regexp.MustCompile(`,?"lastUsedAt":"[^"]+"`)
 
 // stamp matches a time.
 var stamp = regexp.MustCompile(`\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z`)
 
-// names gives secrets names in the order in which they come.
+// names replaces secrets with numbers in the order of their appearance.
 type names map[string]string
 
 func (n names) plain(text string) string {
@@ -231,10 +235,10 @@ func (n names) plain(text string) string {
 	})
 }
 
-// documents are all that is stored of a user, but for the use of keys and the records of calls.
-func (c *city) documents(t testing.TB, user string) string {
+// documents returns all documents of a user as text, without the last use of keys and the records of calls.
+func (c *testHub) documents(t testing.TB, user string) string {
 	t.Helper()
-	c.hub.Settle()
+	c.hub.Flush()
 	var b strings.Builder
 	err := store.NewAdmin(c.db).Walk(t.Context(), user, func(page []store.Raw) error {
 		for _, r := range page {
