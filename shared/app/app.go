@@ -27,7 +27,7 @@ import (
 	"parley.internal/shared/sprint"
 	"parley.internal/shared/store"
 	"parley.internal/shared/team"
-	"parley.internal/shared/whoami"
+	"parley.internal/shared/me"
 )
 
 // App holds the domain services over one store. Make one with [New].
@@ -46,7 +46,7 @@ type App struct {
 	Elenchus *elenchus.Service
 	Team     *team.Service
 	Keys     *keys.Service
-	WhoAmI   *whoami.Service
+	WhoAmI   *me.Service
 
 	// domains lists the services in the order in which documents list their tools.
 	domains   []any
@@ -69,7 +69,7 @@ type Ports struct {
 	// them; see [elenchus.Service].
 	Workspace func(user string) elenchus.Reader
 	// Limits are those of the server, which whoami tells.
-	Limits whoami.Limits
+	Limits me.Limits
 }
 
 // New builds the services over a store and connects them. db may be nil where only definitions are needed, such as the
@@ -109,7 +109,7 @@ func New(db *store.DB, p Ports) *App {
 	a.Campfire = &campfire.Service{DB: db, Now: p.Now}
 	a.Elenchus = &elenchus.Service{DB: db, Now: p.Now, Workspace: p.Workspace}
 	a.Team = &team.Service{DB: db, Now: p.Now, NewID: p.NewID, Keys: a.Keys}
-	a.WhoAmI = &whoami.Service{Toolsets: a.Keys.Toolsets, Limits: p.Limits}
+	a.WhoAmI = &me.Service{Toolsets: a.Keys.Toolsets, Limits: p.Limits}
 	a.domains = []any{
 		a.Dispatch,
 		a.Relay,

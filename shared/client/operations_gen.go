@@ -13,6 +13,7 @@ import (
 	"parley.internal/shared/elenchus"
 	"parley.internal/shared/keys"
 	"parley.internal/shared/ledger"
+	"parley.internal/shared/me"
 	"parley.internal/shared/op"
 	"parley.internal/shared/overview"
 	"parley.internal/shared/pulse"
@@ -20,7 +21,6 @@ import (
 	"parley.internal/shared/signal"
 	"parley.internal/shared/sprint"
 	"parley.internal/shared/team"
-	"parley.internal/shared/whoami"
 )
 
 var operations = map[string]Operation{
@@ -381,8 +381,8 @@ var operations = map[string]Operation{
 // GetTasks calls get_tasks (GET /v1/tasks).
 //
 // Look for work: tasks in the queue for a program, highest priority first, then oldest. Use it to poll for your
-// assignments; with waitMs it waits for the first one. Without a target it is the queue of your own program; what
-// is for people or for other programs shows when you name its target. Filter by status, type and source.
+// assignments; with waitMs it waits for the first one. Without a target it is your own queue. Filter by status,
+// type and source.
 func (c *Client) GetTasks(ctx context.Context, in dispatch.ListInput) (dispatch.ListOutput, error) {
 	return call[dispatch.ListOutput](ctx, c, "get_tasks", in)
 }
@@ -1050,8 +1050,8 @@ func (c *Client) RevokeKey(ctx context.Context, in keys.RevokeInput) (keys.View,
 
 // Whoami calls whoami (GET /v1/me).
 //
-// Learn who you are here: the program that your key speaks for, its kind, scopes and expiry, the toolsets that you
-// reach, and the limits of a call.
-func (c *Client) Whoami(ctx context.Context, in whoami.Input) (whoami.Output, error) {
-	return call[whoami.Output](ctx, c, "whoami", in)
+// Learn who you are here: your program, the kind, scopes and expiry of your key, the toolsets that it reaches, and
+// the limits of a call.
+func (c *Client) Whoami(ctx context.Context, in me.Input) (me.Output, error) {
+	return call[me.Output](ctx, c, "whoami", in)
 }

@@ -43,7 +43,7 @@ type CreateOutput struct {
 type ListInput struct {
 	Status              task.Status `json:"status,omitempty" allow:"enum=created|active|blocked|completing|done|failed|derezzed|all,default=created"`
 	Type                task.Type   `json:"type,omitempty" allow:"enum=task|question|alert|dream|sprint|sprint-story|all,default=all" jsonschema:"alerts, sprints and stories show only when asked for"`
-	Target              string      `json:"target,omitempty" allow:"max=100" jsonschema:"tasks for this program, for any, and those that fall back to it; the key's own program unless given"`
+	Target              string      `json:"target,omitempty" allow:"max=100" jsonschema:"tasks for this program, for any, and those that fall back to it; your own by default"`
 	Source              string      `json:"source,omitempty" allow:"max=100"`
 	Limit               int         `json:"limit,omitempty" allow:"min=1,max=50,default=10"`
 	Cursor              string      `json:"cursor,omitempty" allow:"max=2000" jsonschema:"nextCursor of the page before"`
@@ -80,7 +80,7 @@ type ClaimOutput struct {
 type RenewInput struct {
 	TaskID       string `json:"taskId" allow:"nonempty,max=100,pattern=id"`
 	ClaimToken   int64  `json:"claimToken,omitempty" allow:"min=1" jsonschema:"what claim_task returned"`
-	SessionID    string `json:"sessionId,omitempty" allow:"max=100" jsonschema:"the session of the claim, in place of the token"`
+	SessionID    string `json:"sessionId,omitempty" allow:"max=100" jsonschema:"of the claim, for the token"`
 	LeaseSeconds int    `json:"leaseSeconds,omitempty" allow:"min=30,max=86400,default=900"`
 }
 
@@ -95,7 +95,7 @@ type RenewOutput struct {
 type ReleaseInput struct {
 	TaskID     string `json:"taskId" allow:"nonempty,max=100,pattern=id"`
 	ClaimToken int64  `json:"claimToken,omitempty" allow:"min=1" jsonschema:"what claim_task returned"`
-	SessionID  string `json:"sessionId,omitempty" allow:"max=100" jsonschema:"the session of the claim, in place of the token"`
+	SessionID  string `json:"sessionId,omitempty" allow:"max=100" jsonschema:"of the claim, for the token"`
 	Reason     string `json:"reason,omitempty" allow:"max=500"`
 }
 
@@ -103,7 +103,7 @@ type ReleaseInput struct {
 type CompleteInput struct {
 	TaskID     string      `json:"taskId" allow:"nonempty,max=100,pattern=id"`
 	ClaimToken int64       `json:"claimToken,omitempty" allow:"min=1" jsonschema:"what claim_task returned"`
-	SessionID  string      `json:"sessionId,omitempty" allow:"max=100" jsonschema:"the session of the claim, in place of the token"`
+	SessionID  string      `json:"sessionId,omitempty" allow:"max=100" jsonschema:"of the claim, for the token"`
 	Outcome    task.Status `json:"outcome,omitempty" allow:"enum=done|failed,default=done"`
 	Result     string      `json:"result,omitempty" allow:"max=4000"`
 	TokensIn   int64       `json:"tokens_in,omitempty" allow:"min=0"`
@@ -126,7 +126,7 @@ type UpdateInput struct {
 	Status     task.Status `json:"status,omitempty" allow:"enum=created|active|blocked|completing|done|failed|derezzed"`
 	Note       string      `json:"note,omitempty" allow:"max=2000" jsonschema:"replaces the note before"`
 	ClaimToken int64       `json:"claimToken,omitempty" allow:"min=1" jsonschema:"what claim_task returned"`
-	SessionID  string      `json:"sessionId,omitempty" allow:"max=100" jsonschema:"the session of the claim, in place of the token"`
+	SessionID  string      `json:"sessionId,omitempty" allow:"max=100" jsonschema:"of the claim, for the token"`
 }
 
 // View is the representation of a task in answers.
@@ -231,9 +231,8 @@ func (s *Service) Operations() []op.Op {
 			Effect:  op.Read,
 			Cases:   listCases,
 			Doc: "Look for work: tasks in the queue for a program, highest priority first, then oldest. Use it to poll " +
-				"for your assignments; with waitMs it waits for the first one. Without a target it is the queue of your own " +
-				"program; what is for people or for other programs shows when you name its target. Filter by status, " +
-				"type and source.",
+				"for your assignments; with waitMs it waits for the first one. Without a target it is your own " +
+				"queue. Filter by status, type and source.",
 		}, s.List),
 		op.New(op.Spec{
 			Name:    "get_task",

@@ -68,7 +68,7 @@ func TestARefusalGivesItsReason(t *testing.T) {
 		caller identity.Caller
 		change func(*Spec)
 	}{
-		"this key may not use sample, of the toolset set; its scopes are relay": {
+		"this key may not use the toolset set; its scopes are relay": {
 			identity.Caller{Scopes: []string{"relay"}}, func(*Spec) {},
 		},
 		"sample changes data, and this key or endpoint is read-only": {identity.Caller{ReadOnly: true}, func(*Spec) {}},

@@ -190,7 +190,7 @@ func Path(route string) string { _, p, _ := strings.Cut(route, " "); return p }
 func (o *Op) MayCall(c identity.Caller) error {
 	switch {
 	case !c.Reaches(identity.Reach{Toolset: o.Toolset, Scopes: o.Scopes, Secret: o.Secret}):
-		return fault.New(fault.Forbidden, "this key may not use %s, of the toolset %s; its scopes are %s", o.Name, o.Toolset,
+		return fault.New(fault.Forbidden, "this key may not use the toolset %s; its scopes are %s", o.Toolset,
 			strings.Join(c.Scopes, ", "))
 	case o.For == Humans && !c.IsHuman():
 		return fault.New(fault.Forbidden, "%s is for a human: use a key of the kind human", o.Name)

@@ -43,8 +43,8 @@ type UpdateInput struct {
 	Progress      *int   `json:"progress,omitempty" allow:"min=0,max=100"`
 	CurrentAction string `json:"currentAction,omitempty" allow:"max=200"`
 	Model         string `json:"model,omitempty" allow:"max=100"`
-	SessionID     string `json:"sessionId,omitempty" allow:"max=100" jsonschema:"your session: taking up a story again with the same one is a repetition"`
-	ClaimToken    int64  `json:"claimToken,omitempty" allow:"min=1" jsonschema:"what taking it up returned; names the claim in place of sessionId"`
+	SessionID     string `json:"sessionId,omitempty" allow:"max=100" jsonschema:"of the claim"`
+	ClaimToken    int64  `json:"claimToken,omitempty" allow:"min=1" jsonschema:"of the claim, for sessionId"`
 }
 
 // UpdateOutput is the output of update_sprint_story.

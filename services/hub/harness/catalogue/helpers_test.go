@@ -2,6 +2,7 @@ package catalogue
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"reflect"
 	"regexp"
@@ -129,9 +130,17 @@ func (p *user) Call(t testing.TB, o *op.Op, as op.Role, in op.In) (json.RawMessa
 	key := p.key(as)
 	p.clock.Pass(time.Second) // so that calls have an order
 	if p.by == overMCP && !o.RESTOnly {
-		return toolOutcome(t, o, p.hub.Tool(key, everything, o.Name, in))
+		return p.anonymous(toolOutcome(t, o, p.hub.Tool(key, everything, o.Name, in)))
 	}
-	return outcome(t, o, p.hub.Op(key, o, in))
+	return p.anonymous(outcome(t, o, p.hub.Op(key, o, in)))
+}
+
+// anonymous hides the user's name in an outcome, so that the outcomes of two users can be compared.
+func (p *user) anonymous(out json.RawMessage, err error) (json.RawMessage, error) {
+	if f := (*fault.Error)(nil); errors.As(err, &f) {
+		f.Message = strings.ReplaceAll(f.Message, p.name, "USER")
+	}
+	return json.RawMessage(strings.ReplaceAll(string(out), p.name, "USER")), err
 }
 
 // outcome returns the output or fault of a call over REST. It fails the test if the status is not the one of the outcome.
@@ -210,7 +219,7 @@ func outcomeText(t testing.TB, out json.RawMessage, err error) string {
 // secret matches texts that differ from call to call: keys, ids, hashes and cursors.
 var secret = regexp.MustCompile(`parley_[a-z2-7]+_[a-z2-7]{52}|` +
 	`[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}|[0-9a-f]{64}|[0-9a-f]{32}|` +
-	`key:[0-9a-f]{12}|eyJ[A-Za-z0-9_-]{20,}|\d{4}-\d\d-\d\d_[A-Za-z0-9-]+_[a-z0-9]{6}`)
+	`(?:key|human):[0-9a-f]{12}|eyJ[A-Za-z0-9_-]{20,}|\d{4}-\d\d-\d\d_[A-Za-z0-9-]+_[a-z0-9]{6}`)
 
 // cursor matches a field with a cursor, whose text differs from user to user.
 var cursor = regexp.MustCompile(`"(nextCursor|next_cursor|cursor|mark)":"[^"]+"`)

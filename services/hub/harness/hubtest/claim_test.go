@@ -192,7 +192,7 @@ func TestTwoServersThatShareADatabaseServeOneUser(t *testing.T) {
 	}
 	var asked struct{ QuestionID string }
 	hubtest.Must(t, there.REST(beta, "POST", "/v1/questions", args{"question": "q"}).Into(&asked))
-	answer := wait("/v1/questions/"+asked.QuestionID+"/response?waitMs=55000", alpha)
+	answer := wait("/v1/questions/"+asked.QuestionID+"/response?waitMs=55000", beta)
 	a := there.REST(human, "POST", "/v1/questions/"+asked.QuestionID+"/answer", args{"response": "yes"})
 	if a.Status != 200 {
 		t.Error(a)

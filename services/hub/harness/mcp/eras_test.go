@@ -111,7 +111,7 @@ func TestTheClientOfMCPGoWorksInEveryEra(t *testing.T) {
 			// A fault is a result for the model; an unknown tool is a protocol error for the client.
 			call := mcp.CallToolRequest{}
 			read := oneOfEachEffect(hub.Catalogue)[op.Read]
-			call.Params.Name, call.Params.Arguments = read.Name, args{}
+			call.Params.Name, call.Params.Arguments = read.Name, args{"no_such_field": 1}
 			if res, err := c.CallTool(t.Context(), call); err != nil || !res.IsError {
 				t.Errorf("a fault: got %+v, %v; want a result with isError", res, err)
 			}

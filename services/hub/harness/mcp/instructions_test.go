@@ -70,7 +70,7 @@ func TestTheInstructionsAreThoseOfTheCallerAndTheURL(t *testing.T) {
 			[]string{"claim_task", "ack_messages", "ask_question"}},
 		"a read-only key": {reader, "/mcp", "You are beta", []string{"Your key is read-only", "get_tasks"},
 			[]string{"claim_task", "ack_messages"}},
-		"a key of one toolset": {narrow, "/mcp", "You are gamma", []string{"the toolset relay.", "get_messages"},
+		"a key of one toolset": {narrow, "/mcp", "You are gamma", []string{"the toolsets relay and me.", "get_messages"},
 			[]string{"get_tasks", "dispatch"}},
 		"a key of another toolset": {narrow, "/mcp/x/dispatch", "You are gamma",
 			[]string{"serves no tool that your key may call"}, []string{"get_tasks", wait}},

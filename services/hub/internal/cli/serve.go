@@ -33,7 +33,7 @@ import (
 	"parley.internal/shared/ledger"
 	"parley.internal/shared/push"
 	"parley.internal/shared/push/fcm"
-	"parley.internal/shared/whoami"
+	"parley.internal/shared/me"
 )
 
 func (w *world) serveCommand() *cobra.Command {
@@ -155,7 +155,7 @@ func (w *world) assemble(ctx context.Context, c *config.Config, o *opened, log *
 			return workspace.Reader{Root: root}
 		}
 	}
-	ports.Limits = whoami.Limits{CallsPerSecond: max(c.Rate, 0), Burst: c.Burst, BodyBytes: rest.MaxBody}
+	ports.Limits = me.Limits{CallsPerSecond: max(c.Rate, 0), Burst: c.Burst, BodyBytes: rest.MaxBody}
 	a := app.New(o.db, ports)
 	a.Catalogue().Log = log
 	a.Ledger.Failed = func(err error) { log.Error("ledger", "cause", err.Error()) }

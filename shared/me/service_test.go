@@ -1,4 +1,4 @@
-package whoami
+package me
 
 import (
 	"encoding/json"

@@ -1,4 +1,4 @@
-package whoami
+package me
 
 import (
 	"context"
@@ -60,19 +60,19 @@ func (s *Service) WhoAmI(_ context.Context, c identity.Caller, _ Input) (Output,
 // ServedByDefault makes its tool part of the default endpoint.
 func (*Service) ServedByDefault() bool { return true }
 
-// Operations returns the operation of the toolset identity.
+// Operations returns the operation of the toolset me.
 func (s *Service) Operations() []op.Op {
 	return []op.Op{
 		op.New(op.Spec{
 			Name:    "whoami",
 			Title:   "Who am I?",
-			Toolset: "identity",
+			Toolset: "me",
 			Route:   "GET /v1/me",
 			Effect:  op.Read,
 			Scopes:  []string{"*"},
 			Cases:   cases,
-			Doc: "Learn who you are here: the program that your key speaks for, its kind, scopes and expiry, the " +
-				"toolsets that you reach, and the limits of a call.",
+			Doc: "Learn who you are here: your program, the kind, scopes and expiry of your key, the toolsets that it " +
+				"reaches, and the limits of a call.",
 		}, s.WhoAmI),
 	}
 }
