@@ -168,7 +168,9 @@ const (
 
 // page returns one page of tasks that have not expired. It passes over expired tasks that are not
 // swept yet.
-func (s *Service) page(ctx context.Context, c identity.Caller, t *store.Tenant, q store.Query, in ListInput) (ListOutput, error) {
+func (s *Service) page(
+	ctx context.Context, c identity.Caller, t *store.Tenant, q store.Query, in ListInput,
+) (ListOutput, error) {
 	out, now, limit := ListOutput{Tasks: []View{}}, s.Now(), q.Limit
 	for range maxPages {
 		found, err := task.Tasks.Query(ctx, t, q)

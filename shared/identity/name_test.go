@@ -16,7 +16,8 @@ func TestNamesAreComparedWithoutCaseAndAfterNFC(t *testing.T) {
 		same bool
 	}{
 		{"alpha", "alpha", true}, {"alpha", "ALPHA", true}, {composed, decomposed, true}, {"straße", "STRASSE", true},
-		{"Σίσυφος", "ΣΊΣΥΦΟΣ", true}, {"alpha", "alpha ", false}, {"alpha", "аlpha", false}, {"zoe", composed, false},
+		{"Σίσυφος", "ΣΊΣΥΦΟΣ", true},
+		{"alpha", "alpha ", false}, {"alpha", "аlpha", false}, {"zoe", composed, false},
 		{"", "a", false},
 	} {
 		if Same(c.a, c.b) != c.same || Same(c.b, c.a) != c.same || (NameID(c.a) == NameID(c.b)) != c.same {

@@ -180,7 +180,7 @@ func TestAttackAGroupIsItsMakers(t *testing.T) {
 			t.Helper()
 			domaintest.Must(m.SetGroup(t.Context(), alpha, opened(&open, "beta", "gamma")))(t)
 		}
-		zeta := domaintest.Bound("u", "zeta")
+		zeta, loud := domaintest.Bound("u", "zeta"), SetGroupInput{Name: "CREW", Members: []string{"zeta"}}
 		for name, c := range map[string]struct {
 			by   identity.Caller
 			open bool
@@ -209,8 +209,8 @@ func TestAttackAGroupIsItsMakers(t *testing.T) {
 			"a program changes nothing":                 {zeta, false, members("gamma", "BETA"), true},
 			"an unbound key changes it":                 {scout, true, members("beta", "gamma", "scout"), false},
 			"an unbound key removes it":                 {scout, false, members(), false},
-			"another program, by the name in capitals":  {zeta, false, SetGroupInput{Name: "CREW", Members: []string{"zeta"}}, false},
-			"the maker, by the name in capitals":        {alpha, false, SetGroupInput{Name: "CREW", Members: []string{"zeta"}}, true},
+			"another program, by the name in capitals":  {zeta, false, loud, false},
+			"the maker, by the name in capitals":        {alpha, false, loud, true},
 			"an unbound key of the maker's, by no name": {unbound("key-of-alpha"), false, members("zeta"), false},
 		} {
 			reset(c.open)

@@ -142,8 +142,8 @@ func (s *Service) Operations() []op.Op {
 			Route: "POST /v1/questions/{questionId}/answer", Effect: op.Write, For: op.Humans, RESTOnly: true,
 			Cases: answerCases,
 			Doc:   "A human's answer to an agent's question, given once."}, s.Answer),
-		op.New(op.Spec{Name: "list_questions", Title: "List questions", Toolset: set, Scopes: answering, Route: "GET /v1/questions",
-			Effect: op.Read, For: op.Humans, RESTOnly: true, Cases: listCases,
+		op.New(op.Spec{Name: "list_questions", Title: "List questions", Toolset: set, Scopes: answering,
+			Route: "GET /v1/questions", Effect: op.Read, For: op.Humans, RESTOnly: true, Cases: listCases,
 			Doc: "The questions that agents ask their human, high priority first, then oldest."}, s.List),
 	}, s.deviceOperations()...)
 }
