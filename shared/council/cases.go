@@ -32,7 +32,7 @@ func startCases() op.Cases {
 	return op.Cases{RPCs: 1, Rights: anyone, Examples: []op.Example{
 		{In: op.In{"agent_name": "Gandalf", "request": "Which store shall we use?"}},
 		{Name: "under the program's name", In: op.In{"request": "Which store shall we use?"}},
-		{Name: "with an idempotency key", In: once},
+		{Name: "with an idempotency key", In: once, RPCs: 2, Over: "the key is read"},
 		{Name: "again with the same key", Given: []op.Step{{Op: "start_council", In: once}}, In: once},
 		{Name: "beside another", Given: opened, In: op.In{"agent_name": "alpha", "request": "and which port?"}},
 		{Name: "as another program", In: op.In{"agent_name": "beta/Gandalf", "request": "not mine"}, Fault: fault.Forbidden,
@@ -74,11 +74,12 @@ func joinCases() op.Cases {
 			Fault: fault.NotFound,
 		},
 	}, Refused: []op.Refusal{
-		{Name: "an empty name, with a key that is bound to no program", As: op.Unbound, In: `{"agent_name":""}`,
+		{Name: "an empty name, with a key that is bound to no program", As: op.Unbound, In: `{"agent_name":"","session_id":"x"}`,
 			Path: "agent_name", Words: "is required with a key that is bound to no program"},
-		{Name: "a name too long", In: `{"agent_name":"` + strings.Repeat("é", 61) + `"}`, Path: "agent_name",
+		{Name: "a name too long", In: `{"agent_name":"` + strings.Repeat("é", 61) + `","session_id":"x"}`,
+			Path:  "agent_name",
 			Words: "must be at most 60 characters, not 61"},
-		{Name: "a name of two lines", In: `{"agent_name":"Gimli\nsays"}`, Path: "agent_name",
+		{Name: "a name of two lines", In: `{"agent_name":"Gimli\nsays","session_id":"x"}`, Path: "agent_name",
 			Words: "must be one line of printable characters"},
 	}}
 }
