@@ -74,7 +74,7 @@ func TestAnAgentsCallsKnowTheNamesOfOthers(t *testing.T) {
 func TestCasesSayTheRightsOfOthers(t *testing.T) {
 	t.Parallel()
 	o := New(sampleSpec, echo)
-	whole := Cases{Named: []string{"id"}, Examples: []Example{{In: In{"id": "a"}}}, Refused: []Refusal{{In: `{}`}},
+	whole := Cases{Named: []string{"id"}, Examples: []Example{{In: In{"id": "a"}}}, Refused: []Refusal{{In: `{"id":"x y"}`}},
 		Rights: Rights{Program: MayNot, Unbound: OwnOnly, Human: May}}
 	if err := whole.Check(&o); err != nil {
 		t.Error(err)

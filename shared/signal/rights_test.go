@@ -75,7 +75,7 @@ func TestTheRecordSaysWhichPersonAnswered(t *testing.T) {
 		id := d.ask(AskInput{})
 		domaintest.Must(d.Answer(t.Context(), person, AnswerInput{QuestionID: id, Response: "yes"}))(t)
 		kept := domaintest.Must(task.Tasks.Get(t.Context(), d.DB.User("u"), id))(t)
-		if kept.Question.AnsweredBy != "human:fedcba987654" || kept.Maker != alpha.Owner() {
+		if kept.Question.AnsweredBy != "key:fedcba987654" || kept.Maker != alpha.Owner() {
 			t.Errorf("answered by %q, asked by %v", kept.Question.AnsweredBy, kept.Maker)
 		}
 	})

@@ -2,6 +2,7 @@ package signal
 
 import (
 	"context"
+	"strings"
 	"time"
 	"unicode/utf8"
 
@@ -138,7 +139,8 @@ func (s *Service) Answer(ctx context.Context, c identity.Caller, in AnswerInput)
 		if err := task.Move(t.Type, t.Status, task.Done); err != nil {
 			return err
 		}
-		t.Question.Response, t.Question.AnsweredAt, t.Question.AnsweredBy = in.Response, now, c.Actor()
+		t.Question.Response, t.Question.AnsweredAt, t.Question.AnsweredBy = in.Response, now,
+			"key:"+strings.TrimPrefix(c.Actor(), "human:") // as firestore.rules demand of an app
 		t.End(task.Done, now)
 		t.Route()
 		task.Tasks.Put(tx, in.QuestionID, t)

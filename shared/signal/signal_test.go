@@ -41,7 +41,7 @@ func TestAQuestionIsPendingUntilItsHumanAnswers(t *testing.T) {
 			t.Errorf("after: %+v", got)
 		}
 		kept, err := task.Tasks.Get(t.Context(), d.DB.User("u"), "id-000001")
-		if err != nil || kept.Question.AnsweredBy != "human:"+domaintest.HumanKey[:12] || kept.Status != task.Done ||
+		if err != nil || kept.Question.AnsweredBy != "key:"+domaintest.HumanKey[:12] || kept.Status != task.Done ||
 			kept.Type != task.Question || kept.PurgeAt.IsZero() {
 			t.Errorf("kept as %+v, %v", kept, err)
 		}

@@ -92,7 +92,7 @@ func (s *Service) report(ctx context.Context, tx *store.Tx, c identity.Caller, i
 			task.Tasks.Patch(tx, docID(in.SprintID, d), store.Add("waits", -1))
 		}
 	}
-	if done.escalated {
+	if done.escalated && done.changed { // a repeated report alerts nobody again
 		out.AlertID = newID
 		task.Tasks.Create(tx, newID, alert(c, in.SprintID, &t, now))
 	}
