@@ -74,7 +74,8 @@ func joinCases() op.Cases {
 			Fault: fault.NotFound,
 		},
 	}, Refused: []op.Refusal{
-		{Name: "an empty name, with a key that is bound to no program", As: op.Unbound, In: `{"agent_name":"","session_id":"x"}`,
+		{Name: "an empty name, with a key that is bound to no program", As: op.Unbound,
+			In:   `{"agent_name":"","session_id":"x"}`,
 			Path: "agent_name", Words: "is required with a key that is bound to no program"},
 		{Name: "a name too long", In: `{"agent_name":"` + strings.Repeat("é", 61) + `","session_id":"x"}`,
 			Path:  "agent_name",
