@@ -18,6 +18,7 @@ import (
 	"parley.internal/shared/idempotency"
 	"parley.internal/shared/keys"
 	"parley.internal/shared/ledger"
+	"parley.internal/shared/me"
 	"parley.internal/shared/op"
 	"parley.internal/shared/overview"
 	"parley.internal/shared/pulse"
@@ -27,7 +28,6 @@ import (
 	"parley.internal/shared/sprint"
 	"parley.internal/shared/store"
 	"parley.internal/shared/team"
-	"parley.internal/shared/me"
 )
 
 // App holds the domain services over one store. Make one with [New].

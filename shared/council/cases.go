@@ -74,11 +74,13 @@ func joinCases() op.Cases {
 			Fault: fault.NotFound,
 		},
 	}, Refused: []op.Refusal{
-		{Name: "an empty name, with a key that is bound to no program", As: op.Unbound, In: `{"session_id":"x","agent_name":""}`,
+		{Name: "an empty name, with a key that is bound to no program", As: op.Unbound,
+			In:   `{"agent_name":"","session_id":"x"}`,
 			Path: "agent_name", Words: "is required with a key that is bound to no program"},
-		{Name: "a name too long", In: `{"session_id":"x","agent_name":"` + strings.Repeat("é", 61) + `"}`, Path: "agent_name",
+		{Name: "a name too long", In: `{"agent_name":"` + strings.Repeat("é", 61) + `","session_id":"x"}`,
+			Path:  "agent_name",
 			Words: "must be at most 60 characters, not 61"},
-		{Name: "a name of two lines", In: `{"session_id":"x","agent_name":"Gimli\nsays"}`, Path: "agent_name",
+		{Name: "a name of two lines", In: `{"agent_name":"Gimli\nsays","session_id":"x"}`, Path: "agent_name",
 			Words: "must be one line of printable characters"},
 	}}
 }

@@ -26,9 +26,10 @@ func TestASweepEndsASilentSession(t *testing.T) {
 			t.Fatalf("swept %d", n)
 		}
 		v, _ := fetch(w, sessions, "s")
-		want := Session{Name: "builder", ProgramID: "alpha", Verified: true, Maker: alpha.Owner(), State: Pinned,
-			Lifecycle: task.Derezzed, Progress: 40, Life: 1, Archived: true, CreatedAt: domaintest.Start, UpdatedAt: w.Now(), EndedAt: w.Now(),
-			LastHeartbeat: domaintest.Start, PurgeAt: w.Now().Add(30 * 24 * time.Hour)}
+		want := Session{Name: "builder", ProgramID: "alpha", Verified: true, Maker: alpha.Owner(),
+			State: Pinned, Lifecycle: task.Derezzed, Progress: 40, Life: 1, Archived: true,
+			CreatedAt: domaintest.Start, UpdatedAt: w.Now(), EndedAt: w.Now(), LastHeartbeat: domaintest.Start,
+			PurgeAt: w.Now().Add(30 * 24 * time.Hour)}
 		if v != want {
 			t.Errorf("the session is %+v", v)
 		}

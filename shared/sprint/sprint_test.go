@@ -104,7 +104,8 @@ func TestEveryReportOfTheHolderRenewsTheLease(t *testing.T) {
 			!out.Story.StartedAt.Equal(domaintest.Start) {
 			t.Errorf("%+v", out)
 		}
-		for name, in := range map[string]UpdateInput{"active again": {Status: "active", ClaimToken: 1}, "progress": {Progress: &half},
+		for name, in := range map[string]UpdateInput{
+			"active again": {Status: "active", ClaimToken: 1}, "progress": {Progress: &half},
 			"a beat": {}} {
 			y.Pass(time.Hour)
 			in.SprintID, in.StoryID = id, "a"

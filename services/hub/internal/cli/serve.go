@@ -31,9 +31,9 @@ import (
 	"parley.internal/shared/elenchus/workspace"
 	"parley.internal/shared/identity"
 	"parley.internal/shared/ledger"
+	"parley.internal/shared/me"
 	"parley.internal/shared/push"
 	"parley.internal/shared/push/fcm"
-	"parley.internal/shared/me"
 )
 
 func (w *world) serveCommand() *cobra.Command {

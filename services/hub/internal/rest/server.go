@@ -91,7 +91,7 @@ func (s *Server) handler(o *op.Op, route op.Compat) echo.HandlerFunc {
 		c.Set(callerKey, caller)
 		res, err := s.Catalogue.Call(c.Request().Context(), o,
 			op.Call{Caller: caller, Input: in, Transport: "rest", RequestID: s.meta(c).RequestID,
-			Valid: func() error { return s.Auth.Recheck(c.Request()) }})
+				Valid: func() error { return s.Auth.Recheck(c.Request()) }})
 		if err != nil {
 			return err
 		}
