@@ -237,21 +237,21 @@ func TestAttackAGroupTakesNobodyIn(t *testing.T) {
 func TestAttackAnAnswerIsForItsAsker(t *testing.T) {
 	each(t, func(s *scene) {
 		id := s.ok(s.alpha, "ask_question", args{"question": "the code?"})["questionId"]
-		s.ok(s.human, "answer_question", args{"questionId": id, "response": "42"})
+		s.ok(s.human, "answer_question", args{"questionId": id, "response": "open sesame"})
 		for _, other := range []string{s.beta, s.loose} {
 			s.refused(fault.Forbidden, other, "get_response", args{"questionId": id})
 			for _, list := range []args{{"target": "user", "status": "all"}, {"type": "question", "status": "all"}} {
 				text, _ := json.Marshal(s.ok(other, "get_tasks", list))
-				if strings.Contains(string(text), "42") {
+				if strings.Contains(string(text), "open sesame") {
 					s.Errorf("get_tasks %v shows the answer: %s", list, text)
 				}
 			}
 			text, _ := json.Marshal(s.ok(other, "get_task", args{"taskId": id}))
-			if strings.Contains(string(text), "42") {
+			if strings.Contains(string(text), "open sesame") {
 				s.Errorf("get_task shows the answer: %s", text)
 			}
 		}
-		if got := s.ok(s.alpha, "get_response", args{"questionId": id}); got["response"] != "42" {
+		if got := s.ok(s.alpha, "get_response", args{"questionId": id}); got["response"] != "open sesame" {
 			s.Errorf("the asker gets %v", got)
 		}
 	})

@@ -58,7 +58,7 @@ var databaseCases = []struct {
 
 	{"a missing index is named", func(p *project) {
 		p.indexes = p.indexes[1:]
-	}, map[string]string{"indexes": "fail councils(status, created_at desc) is missing & deploy again"}},
+	}, map[string]string{"indexes": "fail apiKeys(ancestors[], createdAt desc) is missing & deploy again"}},
 	{"an index that is being built is a failure", func(p *project) {
 		p.indexes[2].State = "CREATING"
 	}, map[string]string{"indexes": "fail is being built & wait"}},
@@ -68,7 +68,7 @@ var databaseCases = []struct {
 	{"an index with another order at its end is another index", func(p *project) {
 		f := p.indexes[0].Fields
 		f[len(f)-1].Order = "ASCENDING"
-	}, map[string]string{"indexes": "fail councils(status, created_at desc) is missing"}},
+	}, map[string]string{"indexes": "fail apiKeys(ancestors[], createdAt desc) is missing"}},
 	{"an index of another scope is another index", func(p *project) {
 		p.indexes[0].QueryScope = "COLLECTION_GROUP"
 	}, map[string]string{"indexes": "fail is missing"}},
