@@ -32,7 +32,7 @@ func TestEveryExampleHasTheOutcomeOfItsSpecOverBothTransports(t *testing.T) {
 				here.clock.Pass(there.clock.Now().Sub(here.clock.Now()))
 			}
 		}
-	}, store.AbortFirst())
+	})
 }
 
 // example runs an example and returns its outcome as text. It fails the test if the spec has another outcome.

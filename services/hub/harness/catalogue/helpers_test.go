@@ -56,11 +56,11 @@ func newHub(t *testing.T, db *store.DB, prefix string) *testHub {
 }
 
 // each runs a suite on both stores, for all toolsets in parallel.
-func each(t *testing.T, suite func(*testing.T, *store.DB, set), opts ...store.Option) {
+func each(t *testing.T, suite func(*testing.T, *store.DB, set)) {
 	t.Helper()
 	t.Parallel()
 	storetest.EachDriver(t, app.Schema(), func(t *testing.T, open func() store.Driver) {
-		db := mirrored(t, open, opts...)
+		db := mirrored(t, open)
 		t.Run("toolsets", func(t *testing.T) { eachSet(t, func(t *testing.T, s set) { suite(t, db, s) }) })
 	})
 }

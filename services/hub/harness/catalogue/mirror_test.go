@@ -23,17 +23,18 @@ type mirror struct {
 	users map[string]map[store.Ref]store.Fields
 }
 
-// mirrored opens an empty database behind a mirror. It is closed when the test ends.
-func mirrored(t *testing.T, open func() store.Driver, opts ...store.Option) *store.DB {
+// mirrored opens an empty database behind a mirror. It is closed when the test ends. Transactions are not aborted, as
+// the tests of the domains abort each.
+func mirrored(t *testing.T, open func() store.Driver) *store.DB {
 	t.Helper()
-	db, _ := openMirror(t, open, opts...)
+	db, _ := openMirror(t, open)
 	return db
 }
 
-func openMirror(t *testing.T, open func() store.Driver, opts ...store.Option) (*store.DB, *mirror) {
+func openMirror(t *testing.T, open func() store.Driver) (*store.DB, *mirror) {
 	t.Helper()
 	m := &mirror{Driver: open(), users: map[string]map[store.Ref]store.Fields{}}
-	db := store.New(m, app.Schema(), opts...)
+	db := store.New(m, app.Schema())
 	t.Cleanup(func() {
 		if err := db.Close(); err != nil {
 			t.Error(err)
