@@ -51,7 +51,8 @@ func claim(t *task.Task, lease task.Lease, c identity.Caller, sessionID string, 
 		t.GiveUp(now)
 	}
 	if t.Status == task.Active {
-		if sessionID != "" && t.SessionID == sessionID && identity.Same(t.ClaimedBy, c.Actor()) {
+		if sessionID != "" && identity.SameSession(t.ClaimedBy, t.SessionID, sessionID) &&
+			identity.Same(t.ClaimedBy, c.Actor()) {
 			return true, nil
 		}
 		return false, fault.New(

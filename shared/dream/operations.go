@@ -21,7 +21,7 @@ type PeekOutput struct {
 // ActivateInput is the input of dream_activate.
 type ActivateInput struct {
 	DreamID   string `json:"dreamId" allow:"nonempty,max=100,pattern=id"`
-	SessionID string `json:"sessionId,omitempty" allow:"max=100" jsonschema:"activating again with the same one returns the same dream"`
+	SessionID string `json:"sessionId,omitempty" allow:"max=100,session" jsonschema:"activating again with the same one returns the same dream"`
 }
 
 // ActivateOutput is the output of dream_activate.

@@ -129,6 +129,9 @@ func (c *Catalogue) Call(ctx context.Context, o *Op, call Call) (res Result, err
 	if call.Caller, err = c.informed(ctx, call.Caller); err != nil {
 		return res, err
 	}
+	if call.Caller, err = o.inSession(call.Caller, fields); err != nil {
+		return res, err
+	}
 	run := func(ctx context.Context) (any, error) {
 		return protect(func() (any, error) { return o.call(ctx, call.Caller, fields, &reported) })
 	}
@@ -158,6 +161,21 @@ func (c *Catalogue) informed(ctx context.Context, caller identity.Caller) (ident
 	}
 	caller.Reserved = programs
 	return caller, nil
+}
+
+// inSession returns the caller with the session of the input. An input without one gets that of the caller.
+func (o *Op) inSession(c identity.Caller, fields map[string]any) (identity.Caller, error) {
+	if o.session == "" {
+		return c, nil
+	}
+	if id, given := fields[o.session].(string); given && id != "" {
+		c.Session = id
+		return c, c.MayUse(id)
+	}
+	if c.Session != "" {
+		fields[o.session] = c.Session
+	}
+	return c, nil
 }
 
 // protect runs fn and returns a panic as an Internal fault.

@@ -95,6 +95,8 @@ type Op struct {
 	In, Out reflect.Type
 
 	schema *compiled
+	// session is the name of the input that gives the session which the call belongs to, empty if there is none.
+	session string
 	// call runs the operation with a checked input and sets the usage that the input reports.
 	call func(ctx context.Context, caller identity.Caller, fields map[string]any, reported *Usage) (any, error)
 }
@@ -113,7 +115,8 @@ func New[I, O any](spec Spec, fn func(context.Context, identity.Caller, I) (O, e
 		panic(fmt.Sprintf("op %s: %v", spec.Name, err))
 	}
 	_, o.Idempotent = any(new(I)).(idempotent)
-	o.Wait = waitOf(reflect.TypeFor[I]())
+	o.Wait = fieldWith(reflect.TypeFor[I](), "wait")
+	o.session = fieldWith(reflect.TypeFor[I](), "session")
 	reports := reportsOf(reflect.TypeFor[I]())
 	o.call = func(ctx context.Context, caller identity.Caller, fields map[string]any, reported *Usage) (any, error) {
 		var in I

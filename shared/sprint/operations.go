@@ -43,7 +43,7 @@ type UpdateInput struct {
 	Progress      *int   `json:"progress,omitempty" allow:"min=0,max=100"`
 	CurrentAction string `json:"currentAction,omitempty" allow:"max=200"`
 	Model         string `json:"model,omitempty" allow:"max=100"`
-	SessionID     string `json:"sessionId,omitempty" allow:"max=100" jsonschema:"of the claim"`
+	SessionID     string `json:"sessionId,omitempty" allow:"max=100,session" jsonschema:"of the claim"`
 	ClaimToken    int64  `json:"claimToken,omitempty" allow:"min=1" jsonschema:"of the claim, for sessionId"`
 }
 
