@@ -104,7 +104,9 @@ func TestAnAddressIsOfTheSessionsOwnProgram(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		w.create(beta, CreateInput{SessionID: "beta/1"})
 		_, err := w.Create(t.Context(), alpha, CreateInput{Name: "n", SessionID: "beta/1", State: Working})
-		domaintest.Refused(t, "another program's address", err, fault.Invalid, `"beta"`, `"alpha"`)
+		domaintest.Refused(t, "another program's address", err, fault.Forbidden, `"beta"`, `"alpha"`)
+		_, err = w.Create(t.Context(), person, CreateInput{Name: "n", SessionID: "beta/1", ProgramID: "alpha", State: Working})
+		domaintest.Refused(t, "an address and another program", err, fault.Invalid, `"beta"`, `"alpha"`)
 		_, err = w.Update(t.Context(), alpha, UpdateInput{SessionID: "beta/1"})
 		domaintest.Refused(t, "an update of it", err, fault.Forbidden, `"alpha"`)
 		_, err = w.call(alpha, "update_session", `{"sessionId":"beta/1"}`)

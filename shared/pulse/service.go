@@ -49,6 +49,9 @@ func set[T any](to, from *T) {
 // the lowest free address, such as "claude/2". A session of another caller is Forbidden, and so is another program than
 // the key's.
 func (s *Service) Create(ctx context.Context, c identity.Caller, in CreateInput) (CreateOutput, error) {
+	if owner, _, qualified := strings.Cut(in.SessionID, "/"); qualified && in.ProgramID == "" {
+		in.ProgramID = owner
+	}
 	program, verified, err := c.SpeaksAs(in.ProgramID)
 	if err != nil {
 		return CreateOutput{}, err
