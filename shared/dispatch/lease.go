@@ -47,6 +47,9 @@ func claim(t *task.Task, lease task.Lease, c identity.Caller, sessionID string, 
 	if err := mayClaim(t, c); err != nil {
 		return false, err
 	}
+	if err := c.Paused("", t.ProjectID); err != nil {
+		return false, err
+	}
 	if t.ClaimedBy != "" && !t.Status.Ended() && !now.Before(lease.LeaseUntil) {
 		t.GiveUp(now)
 	}

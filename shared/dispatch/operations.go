@@ -247,6 +247,7 @@ func (s *Service) Operations() []op.Op {
 		}, s.Get),
 		op.New(op.Spec{
 			Name:    "create_task",
+			Starts:  op.Always,
 			Title:   "Create a task",
 			Toolset: set,
 			Route:   "POST /v1/tasks",
@@ -258,6 +259,7 @@ func (s *Service) Operations() []op.Op {
 		}, s.Create),
 		op.New(op.Spec{
 			Name:    "claim_task",
+			Starts:  op.Always,
 			Title:   "Claim a task",
 			Toolset: set,
 			Route:   "POST /v1/tasks/{taskId}/claim",

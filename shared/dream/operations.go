@@ -66,7 +66,7 @@ func (s *Service) Operations() []op.Op {
 			Doc: "See which dreams wait to be begun: autonomous background work, overnight runs, with their budget, " +
 				"branch and time. Create one with create_task, type dream."},
 			s.Peek),
-		op.New(op.Spec{Name: "dream_activate", Title: "Begin a dream", Toolset: set,
+		op.New(op.Spec{Name: "dream_activate", Starts: op.Always, Title: "Begin a dream", Toolset: set,
 			Route: "POST /v1/dreams/{dreamId}/activate", Effect: op.Write, Cases: activateCases,
 			Compat: []op.Compat{{Route: "POST /v1/dreams/activate"}},
 			Doc: "Take a waiting dream up and begin its autonomous run. One agent gets it, for the hours of its " +

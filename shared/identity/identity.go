@@ -61,6 +61,8 @@ type Caller struct {
 	// Reserved are the programs of the user's bound keys, known for an agent's calls. A key that is bound to none may not
 	// act under their names.
 	Reserved []string
+	// Pauses are those in force for the user, known for an agent's calls that a pause may halt.
+	Pauses []Pause
 }
 
 // Bound reports whether the key speaks for one program only.

@@ -73,12 +73,18 @@ type Spec struct {
 	Scopes []string
 	// Secret means that its output holds a new secret. A key with the scope console cannot call it.
 	Secret bool
+	// Starts reports whether a call with this input begins work or sends a message to agents. A caller who is paused may
+	// not make such a call. Nil means that no call does.
+	Starts func(in map[string]any) bool
 	// RESTOnly excludes the operation from the MCP tools.
 	RESTOnly bool
 	// Cases returns the examples, refusals and budgets that the suites over the catalogue run. It is a function so that
 	// a server, which runs no suite, does not build them.
 	Cases func() Cases
 }
+
+// Always is the Starts of an operation of which every call begins work or sends a message.
+func Always(map[string]any) bool { return true }
 
 // Op is an operation that can be called. Make one with [New].
 type Op struct {

@@ -206,6 +206,7 @@ func (s *Service) Operations() []op.Op {
 	return []op.Op{
 		op.New(op.Spec{
 			Name:    "send_message",
+			Starts:  op.Always,
 			Title:   "Send a message",
 			Toolset: set,
 			Route:   "POST /v1/messages",

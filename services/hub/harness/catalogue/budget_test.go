@@ -36,7 +36,7 @@ func TestACallKeepsToItsBudgetOfRoundTrips(t *testing.T) {
 	})
 }
 
-// warm fills the caches that a call uses: the key's, and the programs of the user.
+// warm fills the caches that a call uses: the key's, the programs of the user, and the pauses.
 func (p *user) warm(t *testing.T, as op.Role) {
 	t.Helper()
 	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, p.hub.URL, nil)
@@ -48,6 +48,9 @@ func (p *user) warm(t *testing.T, as op.Role) {
 		t.Fatal(err)
 	}
 	if _, err := p.hub.App.Relay.Directory.Programs(t.Context(), p.name); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := p.hub.Catalogue.Pauses(t.Context(), p.name); err != nil {
 		t.Fatal(err)
 	}
 	p.hub.Flush()
