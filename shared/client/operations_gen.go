@@ -41,6 +41,10 @@ var operations = map[string]Operation{
 		Name: "claim_task", Effect: op.Write,
 		Routes: []string{"POST /v1/tasks/{taskId}/claim"},
 	},
+	"claim_next_task": {
+		Name: "claim_next_task", Effect: op.Write, Wait: "waitMs",
+		Routes: []string{"POST /v1/tasks/claim"},
+	},
 	"renew_claim": {
 		Name: "renew_claim", Effect: op.Write,
 		Routes: []string{"POST /v1/tasks/{taskId}/renew"},
@@ -422,6 +426,14 @@ func (c *Client) CreateTask(ctx context.Context, in dispatch.CreateInput) (dispa
 // holds for a lease: renew it with renew_claim, and keep the claimToken to complete the task.
 func (c *Client) ClaimTask(ctx context.Context, in dispatch.ClaimInput) (dispatch.ClaimOutput, error) {
 	return call[dispatch.ClaimOutput](ctx, c, "claim_task", in)
+}
+
+// ClaimNextTask calls claim_next_task (POST /v1/tasks/claim).
+//
+// Get work in one call: the first task of your queue that is ready, claimed for you, or nothing. With waitMs it
+// waits for one; those who wait are served in the order in which they came.
+func (c *Client) ClaimNextTask(ctx context.Context, in dispatch.NextInput) (dispatch.NextOutput, error) {
+	return call[dispatch.NextOutput](ctx, c, "claim_next_task", in)
 }
 
 // RenewClaim calls renew_claim (POST /v1/tasks/{taskId}/renew).
