@@ -109,6 +109,9 @@ func (p *user) key(as op.Role) string {
 	if p.keys[as] == "" {
 		in := keys.CreateInput{Program: string(as)}
 		switch as {
+		case op.Device:
+			p.keys[as] = p.hub.Device(p.name)
+			return p.keys[as]
 		case op.Alpha:
 			in.Program = "alpha"
 		case op.Human:

@@ -163,6 +163,20 @@ func (h *Hub) Client(key string, options ...client.Option) *client.Client {
 	return c
 }
 
+// Device pairs the first device of a user, as the browser does that opens a link for the console, and returns the secret
+// of its key.
+func (h *Hub) Device(user string) string {
+	h.t.Helper()
+	link, err := h.App.Keys.MakeLink(h.t.Context(), user, true)
+	Must(h.t, err)
+	made, err := h.App.Keys.Redeem(h.t.Context(), link.Code)
+	Must(h.t, err)
+	if made.Assurance != identity.Device {
+		h.t.Fatalf("%s has a paired device already", user)
+	}
+	return made.Key
+}
+
 // Human makes a key of the user's own, which may answer questions, and returns its secret.
 func (h *Hub) Human(user string) string {
 	h.t.Helper()
