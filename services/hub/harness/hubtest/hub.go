@@ -113,9 +113,9 @@ func New(t testing.TB, db *store.DB, o Options) *Hub {
 
 func newID() string { return uuid.Must(uuid.NewV7()).String() }
 
-func (h *Hub) redeem(r *http.Request, code string) (string, time.Time, error) {
+func (h *Hub) redeem(r *http.Request, code string) (page.SignIn, error) {
 	out, err := h.App.Keys.Redeem(r.Context(), code)
-	return out.Key, out.ExpiresAt, err
+	return page.SignIn{Key: out.Key, ExpiresAt: out.ExpiresAt, Assurance: out.Assurance}, err
 }
 
 // Addr returns the host:port of the hub.

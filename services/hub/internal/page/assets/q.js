@@ -66,7 +66,7 @@ async function api(path, body, signal) {
 // ---- Sign-in
 
 const slot = 'parley.signIn';
-let user = remembered(); // {key, until} from a link, {refresh} from Firebase, or null
+let user = remembered(); // {key, until, assurance} from a link, {refresh} from Firebase, or null
 let token = ''; // Firebase's ID token
 let code = ''; // of a link that has not been redeemed
 let redeeming = null, refreshing = null; // the calls in flight
@@ -81,11 +81,15 @@ function remembered() {
 function remember(w) {
   user = w;
   $('sign-out').hidden = !w;
+  $('pair').hidden = !isDevice();
   try {
     if (w) localStorage.setItem(slot, JSON.stringify(w));
     else localStorage.removeItem(slot);
   } catch { /* without storage the sign-in lasts until the tab is closed */ }
 }
+
+// isDevice: the sign-in is as good as a paired device.
+const isDevice = () => !!user?.refresh || user?.assurance === 'device';
 
 async function bearer() {
   if (!user) throw new Fault(401, '');
@@ -118,17 +122,24 @@ function takeCode() {
 }
 
 // redeem signs in with a link's code. A code is valid once, so the call is never aborted. An invalid code leaves the
-// present sign-in in place.
+// present sign-in in place, and so does one for less than the paired device that this browser is.
 async function redeem() {
   try {
     const { data } = await request('/v1/links/redeem', json({ code }));
-    remember({ key: data.key, until: data.expiresAt });
+    if (data.assurance === 'device' || user?.assurance !== 'device' || !await stillGood())
+      remember({ key: data.key, until: data.expiresAt, assurance: data.assurance });
   } catch (e) {
     if (e.temporary) throw e;
     code = '';
     if (!user) throw new Fault(401, e.message);
   }
   code = '';
+}
+
+// stillGood: the server accepts the present key.
+async function stillGood() {
+  try { await api('/v1/me'); } catch (e) { return e.status !== 401; }
+  return true;
 }
 
 async function signIn(event) {
@@ -148,6 +159,21 @@ async function signIn(event) {
     set('why', wrong ? 'The e-mail or the password is wrong.' : `Signing in failed: ${e.message}`);
   }
   event.submitter.disabled = false;
+}
+
+// pair shows a link that pairs another browser, which the person opens there.
+async function pair() {
+  $('pair').disabled = true;
+  try {
+    const made = await api('/v1/links', {});
+    set('pairing', 'Open this in the other browser, once, within 10 minutes:');
+    set('pairing-link', location.origin + made.path);
+  } catch (e) {
+    set('pairing', e.message);
+    set('pairing-link', '');
+  }
+  $('pairing').hidden = $('pairing-link').hidden = false;
+  $('pair').disabled = false;
 }
 
 // ---- View
@@ -194,6 +220,9 @@ function show(t) {
   document.title = `${$('kind').textContent} · Parley`;
   set('source', t.source || 'an agent without a name');
   set('verified', t.verified ? '(verified)' : '(not verified)');
+  $('guarded').hidden = q?.assurance !== 'device' || t.status !== 'created';
+  set('guarded', isDevice() ? 'Only a paired device may answer this. This browser is one.' :
+    'Only a paired device may answer this, and this browser is none. Open it on a paired one.');
   set('about', `· ${t.alertType ? t.alertType + ' · ' : ''}${t.priority} priority · ${at(t.createdAt)}`);
   set('title', q ? q.content : t.title);
   const parts = ['instructions', 'context', 'note', 'result', 'reason'].filter(p => t[p] && t[p] !== t.title);
@@ -214,7 +243,7 @@ function showQuestion(q) {
   set('text-label', options.length ? 'Or answer in your own words' : 'Your answer');
   set('state', 'Waiting for your answer');
   ended = false;
-  if (task.status === 'done') showEnd({ status: 'answered', response: q.response, answeredAt: q.answeredAt });
+  if (task.status === 'done') showEnd({ ...q, status: 'answered' });
   else if (task.status === 'derezzed') showEnd({ status: 'expired' });
   else waited = true;
   tick();
@@ -249,7 +278,9 @@ function showEnd(r) {
   if (r.status === 'expired') return finish('This question expired without an answer');
   const mine = r.response === sent;
   finish(waited && !mine ? 'This question was answered elsewhere' : 'This question is answered', mine);
-  set('left', at(r.answeredAt));
+  const how = { device: ' · from a paired device', local: ' · from the machine of the agents' }[r.answeredWith] || '';
+  set('left', `${at(r.answeredAt)}${r.answeredBy ? ` · by ${r.answeredBy}` : ''}${how}`);
+  $('guarded').hidden = true;
   set('standing', r.response);
   $('standing').hidden = false;
 }
@@ -365,7 +396,7 @@ async function list(signal) {
       const item = make('li', ''), link = make('a', '', { href: `/q/${encodeURIComponent(q.id)}` });
       link.append(make('span', q.question), make('small', q.source || 'an agent without a name'),
         make('small', `${q.verified ? 'verified' : 'not verified'} · ${q.priority} priority · ` +
-          `expires ${at(q.expiresAt)}`));
+          `expires ${at(q.expiresAt)}${q.assurance === 'device' ? ' · for a paired device' : ''}`));
       item.append(link);
       return item;
     }));
@@ -382,6 +413,7 @@ $('choices').addEventListener('change', redraw);
 $('text').addEventListener('input', typed);
 $('text').addEventListener('focus', typed);
 $('by-password').addEventListener('submit', signIn);
+$('pair').addEventListener('click', pair);
 $('sign-out').addEventListener('click', () => {
   remember(null);
   location.reload(); // removes all displayed data
