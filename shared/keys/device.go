@@ -5,9 +5,57 @@ import (
 	"slices"
 	"time"
 
+	"parley.internal/shared/fault"
 	"parley.internal/shared/identity"
 	"parley.internal/shared/store"
 )
+
+// pair returns the key that a link gives, as part of a transaction, before its first write.
+func (s *Service) pair(ctx context.Context, tx *store.Tx, l link, now time.Time) (Key, error) {
+	k := Key{Name: "browser, by link", Kind: identity.Human, Assurance: identity.Local, Scopes: l.scopes(), CreatedAt: now,
+		ExpiresAt: now.Add(linkKeyFor)}
+	devices, err := s.devices(ctx, tx, now)
+	if err != nil {
+		return k, err
+	}
+	if l.Approved || len(devices) == 0 {
+		k.Name, k.Assurance, k.ExpiresAt = "paired device", identity.Device, now.Add(deviceFor)
+	}
+	if l.MadeBy != "" {
+		p, err := k.beneath(ctx, tx, l.MadeBy, now)
+		if fault.Is(err, fault.NotFound) || fault.Is(err, fault.Unauthenticated) {
+			return k, errLink
+		}
+		if err != nil {
+			return k, err
+		}
+		if !p.ExpiresAt.IsZero() && p.ExpiresAt.Before(k.ExpiresAt) {
+			k.ExpiresAt = p.ExpiresAt
+		}
+	}
+	k.PurgeAt = k.ExpiresAt.Add(keptRevoked)
+	return k, nil
+}
+
+// renewed returns the key of a device that uses a link itself, as part of a transaction, before its first write. A key
+// below another one expires as before.
+func renewed(ctx context.Context, tx *store.Tx, id string, l link, now time.Time) (Key, error) {
+	k, err := apiKeys.Get(ctx, tx, id)
+	if err == nil {
+		err = k.valid(now)
+	}
+	if err != nil {
+		return k, err
+	}
+	if l.Console {
+		k.Scopes = consoleScopes
+	}
+	if len(k.Ancestors) == 0 {
+		k.ExpiresAt = now.Add(deviceFor)
+		k.PurgeAt = k.ExpiresAt.Add(keptRevoked)
+	}
+	return k, nil
+}
 
 // device reports whether the key is that of a paired device, and valid.
 func (k Key) device(now time.Time) bool {

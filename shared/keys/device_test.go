@@ -133,6 +133,48 @@ func TestADevicePairsAnotherThatIsNeverMoreThanItself(t *testing.T) {
 	})
 }
 
+func TestADeviceThatUsesALinkItselfStaysTheSameDevice(t *testing.T) {
+	each(t, func(t *testing.T, r *fixture) {
+		first := r.redeem(r.link("u").Code)
+		child := r.approved(r.caller(first.Key), LinkInput{})
+		var dropped []string
+		r.Revoked = func(id string) { dropped = append(dropped, id) }
+		r.Clock.Pass(24 * time.Hour)
+		console := domaintest.Must(r.MakeLink(t.Context(), "u", true))(t)
+		got := domaintest.Must(r.RedeemOn(t.Context(), console.Code, first.Key))(t)
+		if got.Key != first.Key || got.ID != first.ID || got.Assurance != identity.Device ||
+			!slices.Equal(got.Scopes, []string{identity.ScopeConsole}) || !got.ExpiresAt.Equal(r.Clock.Now().Add(deviceFor)) ||
+			!slices.Equal(dropped, []string{first.ID}) {
+			t.Errorf("the console's link: %+v, dropped %q", got, dropped)
+		}
+		_, err := r.RedeemOn(t.Context(), console.Code, first.Key)
+		domaintest.Refused(t, "a second time", err, fault.Unauthenticated, "was used or has expired")
+		if got = domaintest.Must(r.RedeemOn(t.Context(), r.link("u").Code, first.Key))(t); got.ID != first.ID ||
+			!slices.Equal(got.Scopes, []string{identity.ScopeConsole}) {
+			t.Errorf("a link for answers takes from it: %+v", got)
+		}
+		if got = domaintest.Must(r.RedeemOn(t.Context(), r.link("u").Code, child.Key))(t); got.ID != child.ID ||
+			!got.ExpiresAt.Equal(child.ExpiresAt) {
+			t.Errorf("a device below it: %+v", got)
+		}
+		local := r.redeem(r.link("u").Code)
+		for name, present := range map[string]string{
+			"a local browser": local.Key, "the human's key": r.create(CreateInput{Kind: identity.Human}).Key,
+			"an agent's key": r.create(CreateInput{}).Key, "no key": "", "a text": "parley_x",
+		} {
+			got, err := r.RedeemOn(t.Context(), r.link("u").Code, present)
+			if err != nil || got.Key == present || got.Assurance != identity.Local {
+				t.Errorf("with %s: %+v, %v", name, got, err)
+			}
+		}
+		foreign := domaintest.Must(r.RedeemOn(t.Context(), r.link("v").Code, first.Key))(t)
+		if again := domaintest.Must(r.RedeemOn(t.Context(), r.link("u").Code, foreign.Key))(t); foreign.ID == first.ID ||
+			again.Assurance != identity.Local {
+			t.Errorf("with a device of another user: %+v, then %+v", foreign, again)
+		}
+	})
+}
+
 func TestAPersonWhoSignedInPairsADevice(t *testing.T) {
 	each(t, func(t *testing.T, r *fixture) {
 		r.redeem(r.link("u").Code)

@@ -112,6 +112,12 @@ var errLink = fault.New(fault.Unauthenticated, "this link was used or has expire
 // unknown, used or expired is Unauthenticated, as is one whose maker was revoked. Of several concurrent calls with one
 // code exactly one gets a key, and of several first ones exactly one a device's.
 func (s *Service) Redeem(ctx context.Context, code string) (CreateOutput, error) {
+	return s.RedeemOn(ctx, code, "")
+}
+
+// RedeemOn is [Service.Redeem] for a browser that shows its present key. If that is a device of the same user, it stays
+// the browser's key: it is valid for another 90 days, and has the scope console if the link gives it.
+func (s *Service) RedeemOn(ctx context.Context, code, present string) (CreateOutput, error) {
 	user, id, ok := parse(linkPrefix, code)
 	if !ok {
 		return CreateOutput{}, errLink
@@ -119,7 +125,15 @@ func (s *Service) Redeem(ctx context.Context, code string) (CreateOutput, error)
 	now := s.Now()
 	var k Key
 	secret, keyID := mint(keyPrefix, user)
-	err := s.DB.User(user).Update(ctx, func(ctx context.Context, tx *store.Tx) error {
+	c, _, err := s.Lookup(ctx, present)
+	known := err == nil && c.User == user && c.Assurance == identity.Device
+	if err != nil && !fault.Is(err, fault.Unauthenticated) {
+		return CreateOutput{}, err
+	}
+	if known {
+		secret, keyID = present, c.KeyID
+	}
+	err = s.DB.User(user).Update(ctx, func(ctx context.Context, tx *store.Tx) error {
 		l, err := links.Get(ctx, tx, id)
 		if fault.Is(err, fault.NotFound) || (err == nil && !now.Before(l.ExpiresAt)) {
 			return errLink
@@ -127,45 +141,26 @@ func (s *Service) Redeem(ctx context.Context, code string) (CreateOutput, error)
 		if err != nil {
 			return err
 		}
-		if k, err = s.pair(ctx, tx, l, now); err != nil {
+		if known {
+			k, err = renewed(ctx, tx, keyID, l, now)
+		} else {
+			k, err = s.pair(ctx, tx, l, now)
+		}
+		if err != nil {
 			return err
 		}
 		links.Delete(tx, id)
-		apiKeys.Create(tx, keyID, k)
+		apiKeys.Put(tx, keyID, k)
 		return nil
 	})
 	if err != nil {
 		return CreateOutput{}, err
 	}
+	if known && s.Revoked != nil {
+		s.Revoked(keyID) // what caches know of it is out of date
+	}
 	s.changed(user)
 	return CreateOutput{Key: secret, View: view(keyID, k)}, nil
-}
-
-// pair returns the key that a link gives, as part of a transaction, before its first write.
-func (s *Service) pair(ctx context.Context, tx *store.Tx, l link, now time.Time) (Key, error) {
-	k := Key{Name: "browser, by link", Kind: identity.Human, Assurance: identity.Local, Scopes: l.scopes(), CreatedAt: now,
-		ExpiresAt: now.Add(linkKeyFor)}
-	devices, err := s.devices(ctx, tx, now)
-	if err != nil {
-		return k, err
-	}
-	if l.Approved || len(devices) == 0 {
-		k.Name, k.Assurance, k.ExpiresAt = "paired device", identity.Device, now.Add(deviceFor)
-	}
-	if l.MadeBy != "" {
-		p, err := k.beneath(ctx, tx, l.MadeBy, now)
-		if fault.Is(err, fault.NotFound) || fault.Is(err, fault.Unauthenticated) {
-			return k, errLink
-		}
-		if err != nil {
-			return k, err
-		}
-		if !p.ExpiresAt.IsZero() && p.ExpiresAt.Before(k.ExpiresAt) {
-			k.ExpiresAt = p.ExpiresAt
-		}
-	}
-	k.PurgeAt = k.ExpiresAt.Add(keptRevoked)
-	return k, nil
 }
 
 // LinkInput is the input of create_link.

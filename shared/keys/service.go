@@ -19,8 +19,7 @@ type Service struct {
 	Now func() time.Time
 	// Toolsets returns the scopes beside those of [identity.Scopes].
 	Toolsets func() []string
-	// Revoked is called with the id of a revoked key, so that caches can remove it. It may be
-	// nil.
+	// Revoked is called with the id of a key that was revoked or changed, so that caches can remove it. It may be nil.
 	Revoked func(id string)
 	// Changed is called with a user whose keys have changed. It may be nil.
 	Changed func(user string)

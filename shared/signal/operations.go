@@ -35,7 +35,7 @@ type AskInput struct {
 	Options   []string           `json:"options,omitempty" allow:"max=5,each=100" jsonschema:"answers to choose from; free text is always possible"`
 	Context   string             `json:"context,omitempty" allow:"max=2000" jsonschema:"what the human should know to answer"`
 	Priority  task.Priority      `json:"priority,omitempty" allow:"enum=low|normal|high,default=normal"`
-	Assurance identity.Assurance `json:"assurance,omitempty" allow:"enum=local|device,default=local" jsonschema:"device: only a paired browser or a sign-in answers, never a key on the machine, which agents can read"`
+	Assurance identity.Assurance `json:"assurance,omitempty" allow:"enum=local|device,default=local" jsonschema:"device: only a paired device answers"`
 	ThreadID  string             `json:"threadId,omitempty" allow:"max=100"`
 	InReplyTo string             `json:"inReplyTo,omitempty" allow:"max=100"`
 	ProjectID string             `json:"projectId,omitempty" allow:"max=100"`

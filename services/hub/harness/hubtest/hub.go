@@ -113,8 +113,8 @@ func New(t testing.TB, db *store.DB, o Options) *Hub {
 
 func newID() string { return uuid.Must(uuid.NewV7()).String() }
 
-func (h *Hub) redeem(r *http.Request, code string) (page.SignIn, error) {
-	out, err := h.App.Keys.Redeem(r.Context(), code)
+func (h *Hub) redeem(r *http.Request, code, present string) (page.SignIn, error) {
+	out, err := h.App.Keys.RedeemOn(r.Context(), code, present)
 	return page.SignIn{Key: out.Key, ExpiresAt: out.ExpiresAt, Assurance: out.Assurance}, err
 }
 

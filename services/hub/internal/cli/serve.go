@@ -207,9 +207,9 @@ func (w *world) handler(c *config.Config, a *app.App, known auth.Keys, log *slog
 	endpoint := &mcp.Endpoint{Catalogue: a.Catalogue(), Version: version(),
 		Log: slog.New(slog.DiscardHandler)}
 	site := page.Site{Firebase: signIn(c),
-		Redeem: func(r *http.Request, code string) (out page.SignIn, err error) {
+		Redeem: func(r *http.Request, code, present string) (out page.SignIn, err error) {
 			err = authenticator.Guard(r, func() error {
-				made, err := a.Keys.Redeem(r.Context(), code)
+				made, err := a.Keys.RedeemOn(r.Context(), code, present)
 				out = page.SignIn{Key: made.Key, ExpiresAt: made.ExpiresAt, Assurance: made.Assurance}
 				return err
 			})

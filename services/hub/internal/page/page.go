@@ -22,9 +22,10 @@ import (
 
 // Site serves the page, its assets and the route that redeems a link.
 type Site struct {
-	// Redeem exchanges the code of a one-time link for a human's key. It returns a fault for an invalid code. If it is
-	// nil, there is no route for links.
-	Redeem func(r *http.Request, code string) (SignIn, error)
+	// Redeem exchanges the code of a one-time link for a human's key. The browser shows its present key if it has one,
+	// which stays its key if it is a paired device's. Redeem returns a fault for an invalid code. If it is nil, there is no
+	// route for links.
+	Redeem func(r *http.Request, code, present string) (SignIn, error)
 	// Firebase configures the sign-in with Firebase Auth, which is offered if its APIKey is set.
 	Firebase Firebase
 	// Now is the clock for the metadata of answers; nil means [time.Now].
@@ -156,7 +157,8 @@ func (s Site) redeem(c echo.Context) error {
 	if in.Code == "" {
 		return fault.Field("code", "is required: it follows #link= in what parley link prints")
 	}
-	made, err := s.Redeem(c.Request(), in.Code)
+	present, _ := strings.CutPrefix(c.Request().Header.Get(echo.HeaderAuthorization), "Bearer ")
+	made, err := s.Redeem(c.Request(), in.Code, present)
 	if err != nil {
 		return err
 	}
