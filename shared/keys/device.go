@@ -83,8 +83,7 @@ func (s *Service) devices(ctx context.Context, r store.Reader, now time.Time) ([
 	return out, err
 }
 
-// Paired reports whether a user has a paired device. It reads all keys.
-func (s *Service) Paired(ctx context.Context, user string) (bool, error) {
-	devices, err := s.devices(ctx, s.DB.User(user), s.Now())
-	return len(devices) > 0, err
+// Devices returns the paired devices of a user. It reads all keys.
+func (s *Service) Devices(ctx context.Context, user string) ([]View, error) {
+	return s.devices(ctx, s.DB.User(user), s.Now())
 }

@@ -63,8 +63,8 @@ func TestTheFirstLinkPairsADeviceAndAFurtherOneDoesNot(t *testing.T) {
 		if first.Assurance != identity.Device || first.Name != "paired device" || !first.ExpiresAt.Equal(t0.Add(deviceFor)) {
 			t.Errorf("the first: %+v", first)
 		}
-		if paired, err := r.Paired(t.Context(), "u"); err != nil || !paired {
-			t.Errorf("paired: %v, %v", paired, err)
+		if got, err := r.Devices(t.Context(), "u"); err != nil || len(got) != 1 || got[0].ID != first.ID {
+			t.Errorf("the devices: %+v, %v", got, err)
 		}
 		later := r.link("u")
 		if len(later.Devices) != 1 || later.Devices[0].ID != first.ID {
