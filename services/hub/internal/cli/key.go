@@ -37,7 +37,7 @@ func withApp(ctx context.Context, c *config.Config, fn func(*app.App) error) (er
 
 func (w *world) keyCommand() *cobra.Command {
 	cmd := &cobra.Command{Use: "key", Short: "Create, list and revoke keys, with or without a running server"}
-	cmd.AddCommand(w.keyCreate(), w.keyList(), w.keyRevoke())
+	cmd.AddCommand(w.keyCreate(), w.keyList(), w.keyRevoke(), w.keyHuman())
 	return cmd
 }
 

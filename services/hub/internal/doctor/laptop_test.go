@@ -251,6 +251,20 @@ var laptopCases = []struct {
 	}, map[string]string{
 		"keys": "warn 3 valid keys & phone of zoe & within a week beta of ann & expires on & !expires on " +
 			time.Now().Add(9*24*time.Hour).UTC().Format(time.DateOnly)}},
+	{"a person's key in a file of its own is local", func(d *dataDir) {
+		d.write("human.env", []byte("export PARLEY_HUMAN_KEY=secret\n"), 0o600)
+		d.HumanKey.File = d.file("human.env")
+	}, map[string]string{"human": "ok human.env & which every process of your account can read & assurance local & !secret"}},
+	{"a person's key that others can read is a failure", func(d *dataDir) {
+		d.write("human.env", nil, 0o644)
+		d.HumanKey.File = d.file("human.env")
+	}, map[string]string{"permissions": "fail other users can read & human.env (0644)", "human": "ok"}},
+	{"a person's key in the keyring is local", func(d *dataDir) {
+		d.HumanKey.Account = "human-0123"
+	}, map[string]string{"human": "ok in the keyring (parley, human-0123) & while it is unlocked & assurance local"}},
+	{"a person's key beside those of the agents is a warning", func(d *dataDir) {
+		d.HumanKey = doctor.HumanKey{File: d.KeysFile, Old: true}
+	}, map[string]string{"human": "warn keys.env & beside those of the agents & parley serve"}},
 	{"used keys are not listed", func(d *dataDir) {
 		d.served(func(ctx context.Context, s *keys.Service) error {
 			id := d.issue("ann", keys.CreateInput{Program: "beta"})
@@ -283,7 +297,7 @@ func TestChecksOfAnEmbeddedStore(t *testing.T) {
 			t.Parallel()
 			d := newDataDir(t)
 			c.change(d)
-			want := map[string]string{"server": "skip"}
+			want := map[string]string{"server": "skip", "human": "skip"}
 			for check, w := range c.want {
 				want[check] = w
 			}
@@ -384,7 +398,7 @@ func TestChecksOfAServer(t *testing.T) {
 				defer server.Close()
 				d.Server = server.URL
 			}
-			wanted(t, examine(t, d.Checks(), ample), map[string]string{"server": c.want})
+			wanted(t, examine(t, d.Checks(), ample), map[string]string{"server": c.want, "human": "skip"})
 		})
 	}
 }
