@@ -52,7 +52,7 @@ func linkCases() op.Cases {
 		{Name: "by an agent", Fault: fault.Forbidden, RPCs: op.NoRPCs},
 	}, Refused: []op.Refusal{
 		{Name: "a text in place of a boolean", As: op.Device, In: `{"console":"yes"}`, Path: "console",
-			Words: "must be a boolean"},
+			Words: "must be of type boolean"},
 	}}
 }
 
