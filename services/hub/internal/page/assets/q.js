@@ -82,6 +82,7 @@ function remember(w) {
   user = w;
   $('sign-out').hidden = !w;
   $('pair').hidden = !isDevice();
+  showGuard();
   try {
     if (w) localStorage.setItem(slot, JSON.stringify(w));
     else localStorage.removeItem(slot);
@@ -215,9 +216,7 @@ function show(t) {
   document.title = `${$('kind').textContent} · Parley`;
   set('source', t.source || 'an agent without a name');
   set('verified', t.verified ? '(verified)' : '(not verified)');
-  $('guarded').hidden = q?.assurance !== 'device' || t.status !== 'created';
-  set('guarded', isDevice() ? 'Only a paired device may answer this. This browser is one.' :
-    'Only a paired device may answer this, and this browser is none. Open it on a paired one.');
+  showGuard();
   set('about', `· ${t.alertType ? t.alertType + ' · ' : ''}${t.priority} priority · ${at(t.createdAt)}`);
   set('title', q ? q.content : t.title);
   const parts = ['instructions', 'context', 'note', 'result', 'reason'].filter(p => t[p] && t[p] !== t.title);
@@ -225,6 +224,13 @@ function show(t) {
   $('answer').hidden = !q;
   if (q) showQuestion(q);
   else set('state', `Status: ${t.status}`);
+}
+
+// showGuard says whether this browser may answer, where not every one may.
+function showGuard() {
+  $('guarded').hidden = task?.question?.assurance !== 'device' || task.status !== 'created' || ended;
+  set('guarded', isDevice() ? 'Only a paired device may answer this. This browser is one.' :
+    'Only a paired device may answer this, and this browser is none. Open it on a paired one.');
 }
 
 function showQuestion(q) {
@@ -275,7 +281,7 @@ function showEnd(r) {
   finish(waited && !mine ? 'This question was answered elsewhere' : 'This question is answered', mine);
   const how = { device: ' · from a paired device', local: ' · from the machine of the agents' }[r.answeredWith] || '';
   set('left', `${at(r.answeredAt)}${r.answeredBy ? ` · by ${r.answeredBy}` : ''}${how}`);
-  $('guarded').hidden = true;
+  showGuard();
   set('standing', r.response);
   $('standing').hidden = false;
 }
