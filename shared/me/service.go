@@ -39,6 +39,7 @@ type Output struct {
 	ReadOnly  bool               `json:"readOnly"`
 	Team      string             `json:"team,omitempty"`
 	Member    string             `json:"member,omitempty" jsonschema:"your name in the team"`
+	Session   string             `json:"session,omitempty" jsonschema:"the address of the session that your connection belongs to"`
 	ExpiresAt time.Time          `json:"expiresAt,omitzero" jsonschema:"of the key; never where left out"`
 	Toolsets  []string           `json:"toolsets" jsonschema:"those that the key reaches as a whole"`
 	Limits    Limits             `json:"limits"`
@@ -48,6 +49,7 @@ type Output struct {
 func (s *Service) WhoAmI(_ context.Context, c identity.Caller, _ Input) (Output, error) {
 	out := Output{User: c.User, Program: c.Program, Actor: c.Actor(), KeyID: c.KeyID, Kind: c.Kind,
 		Assurance: c.Assurance, Scopes: append([]string{}, c.Scopes...), ReadOnly: !c.CanWrite(), Team: c.Team, Member: c.Member,
+		Session:   identity.Address(c.Program, c.Session),
 		ExpiresAt: c.ExpiresAt, Toolsets: []string{}, Limits: s.Limits}
 	for _, set := range s.Toolsets() {
 		if c.InToolset(set) {
