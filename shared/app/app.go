@@ -15,6 +15,7 @@ import (
 	"parley.internal/shared/domain"
 	"parley.internal/shared/dream"
 	"parley.internal/shared/elenchus"
+	"parley.internal/shared/files"
 	"parley.internal/shared/idempotency"
 	"parley.internal/shared/keys"
 	"parley.internal/shared/ledger"
@@ -45,6 +46,7 @@ type App struct {
 	Campfire *campfire.Service
 	Elenchus *elenchus.Service
 	Team     *team.Service
+	Files    *files.Service
 	Keys     *keys.Service
 	WhoAmI   *me.Service
 
@@ -109,6 +111,7 @@ func New(db *store.DB, p Ports) *App {
 	a.Campfire = &campfire.Service{DB: db, Now: p.Now}
 	a.Elenchus = &elenchus.Service{DB: db, Now: p.Now, Workspace: p.Workspace}
 	a.Team = &team.Service{DB: db, Now: p.Now, NewID: p.NewID, Keys: a.Keys}
+	a.Files = &files.Service{DB: db, Now: p.Now, NewID: p.NewID, Mail: a.Relay, Sessions: a.Pulse}
 	a.WhoAmI = &me.Service{Toolsets: a.Keys.Toolsets, Limits: p.Limits}
 	a.domains = []any{
 		a.Dispatch,
@@ -123,6 +126,7 @@ func New(db *store.DB, p Ports) *App {
 		a.Campfire,
 		a.Elenchus,
 		a.Team,
+		a.Files,
 		a.Keys,
 		a.WhoAmI,
 	}

@@ -181,3 +181,18 @@ func noticeID(id string, life int, taskID string) string {
 	sum := sha256.Sum256(fmt.Appendf(nil, "%s\x00%d\x00%s", id, life, taskID))
 	return "ended-" + hex.EncodeToString(sum[:16])
 }
+
+// Life prepares to read a session for another domain. After the fetches are loaded, read tells whether the session is
+// known and has ended, and when it was last heard of, zero if that is unknown.
+func (*Service) Life(id string) (fetches []*store.Fetch, read func() (ended bool, heard time.Time)) {
+	var v Session
+	var beat Heartbeat
+	session := sessions.Fetch(id, &v)
+	return []*store.Fetch{session, heartbeats.Fetch(id, &beat)}, func() (bool, time.Time) {
+		heard := beat.At
+		if v.LastHeartbeat.After(heard) {
+			heard = v.LastHeartbeat
+		}
+		return session.Found && !v.Live(), heard
+	}
+}
