@@ -2,6 +2,7 @@ package files
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"time"
 
@@ -21,20 +22,28 @@ const soonest = 10 * time.Millisecond
 func (s *Service) wait(
 	ctx context.Context, c identity.Caller, in ReserveInput, project string, q *request,
 ) (ReserveOutput, error) {
-	t, id, d := s.DB.User(c.User), boardID(project), time.Duration(in.WaitMs)*time.Millisecond
+	out, err := s.inTurn(ctx, c, in, project, q)
+	if err == nil || ctx.Err() == nil {
+		return out, err
+	}
+	gone, end := context.WithTimeout(context.WithoutCancel(ctx), leaving)
+	defer end()
+	return out, errors.Join(err, s.leave(gone, s.DB.User(c.User), boardID(project), q))
+}
+
+// inTurn is wait for a call that is not given up.
+func (s *Service) inTurn(
+	ctx context.Context, c identity.Caller, in ReserveInput, project string, q *request,
+) (ReserveOutput, error) {
+	t, d := s.DB.User(c.User), time.Duration(in.WaitMs)*time.Millisecond
 	if err := s.enqueue(ctx, t, project, q, d); err != nil {
 		return ReserveOutput{}, err
 	}
 	timed, stop := context.WithTimeout(ctx, d)
 	defer stop()
 	for {
-		ready, err := s.turn(timed, t, project, id, q)
-		switch {
-		case ctx.Err() != nil:
-			gone, end := context.WithTimeout(context.WithoutCancel(ctx), leaving)
-			defer end()
-			return ReserveOutput{}, s.leave(gone, t, id, q, err)
-		case err != nil && timed.Err() == nil:
+		ready, err := s.turn(timed, t, project, q)
+		if err != nil && timed.Err() == nil || ctx.Err() != nil {
 			return ReserveOutput{}, err
 		}
 		// Without a turn the time is over, or the server stops.
@@ -64,10 +73,10 @@ func (s *Service) enqueue(ctx context.Context, t *store.Tenant, project string, 
 	})
 }
 
-// leave removes a request from the waiters and returns the cause.
-func (s *Service) leave(ctx context.Context, t *store.Tenant, id string, q *request, cause error) error {
+// leave removes a request from the waiters.
+func (s *Service) leave(ctx context.Context, t *store.Tenant, id string, q *request) error {
 	now := s.Now()
-	err := t.Update(ctx, func(ctx context.Context, tx *store.Tx) error {
+	return t.Update(ctx, func(ctx context.Context, tx *store.Tx) error {
 		b, err := s.read(ctx, tx, id, now)
 		if err != nil {
 			return err
@@ -80,55 +89,56 @@ func (s *Service) leave(ctx context.Context, t *store.Tenant, id string, q *requ
 		write(tx, b)
 		return nil
 	})
-	if err != nil {
-		return err
-	}
-	return cause
 }
 
 // turn waits until nothing seems to stand in the way of a request. It returns false without an error when the database
 // drains.
-func (s *Service) turn(ctx context.Context, t *store.Tenant, project, id string, q *request) (bool, error) {
+func (s *Service) turn(ctx context.Context, t *store.Tenant, project string, q *request) (bool, error) {
 	for {
-		var against []conflict
-		end := time.Time{}
-		look := func(ctx context.Context) (bool, error) {
-			b, err := s.read(ctx, t, id, s.Now())
+		seen, ready, err := s.look(ctx, t, project, q)
+		if ready || err != nil {
+			return ready, err
+		}
+		slice := max(seen.nextEnd().Sub(s.Now()), soonest)
+		begin, changed := time.Now(), false
+		watched, unwatch := context.WithTimeout(ctx, slice)
+		s.watch(watched, t, seen.inTheWay, slice, unwatch)
+		err = boards.Wait(watched, t, []store.Cond{store.Eq("project", project)}, slice, func(ctx context.Context) (bool, error) {
+			now, free, err := s.look(ctx, t, project, q)
 			if err != nil {
 				return false, err
 			}
-			if against, _, err = s.decide(ctx, t, b, q, b.turn(q)); err != nil {
-				return false, err
-			}
-			end = b.nextEnd()
-			return len(against) == 0, nil
-		}
-		if ready, err := look(ctx); ready || err != nil {
-			return ready, err
-		}
-		slice := max(end.Sub(s.Now()), soonest)
-		begin, ready := time.Now(), false
-		first := heldBy(against)
-		watched, unwatch := context.WithTimeout(ctx, slice)
-		s.watch(watched, t, first, slice, unwatch)
-		err := boards.Wait(watched, t, []store.Cond{store.Eq("project", project)}, slice, func(ctx context.Context) (bool, error) {
-			var err error
-			ready, err = look(ctx)
-			return ready, err
+			ready, changed = free, now.UpdatedAt != seen.UpdatedAt
+			return ready || changed, nil
 		})
-		over := watched.Err() != nil || time.Since(begin) >= slice
+		over := changed || watched.Err() != nil || time.Since(begin) >= slice
 		unwatch()
 		switch {
 		case ready:
 			return true, nil
 		case ctx.Err() != nil:
 			return false, err
-		case over:
-			continue // a lease, a session or a task has ended
-		default:
+		case !over:
 			return false, err
 		}
 	}
+}
+
+// seen is a board that a waiting request has looked at.
+type seen struct {
+	*stand
+	// inTheWay are the reservations in the request's way that end with a session or a task.
+	inTheWay []Reservation
+}
+
+// look reads a board and reports whether nothing stands in the way of a request.
+func (s *Service) look(ctx context.Context, t *store.Tenant, project string, q *request) (seen, bool, error) {
+	b, err := s.read(ctx, t, boardID(project), s.Now())
+	if err != nil {
+		return seen{}, false, err
+	}
+	against, _, err := s.decide(ctx, t, b, q, b.turn(q))
+	return seen{b, heldBy(against)}, len(against) == 0, err
 }
 
 // watch calls found once the session or task of one of the reservations has ended, unless ctx ends before.
