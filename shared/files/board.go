@@ -20,7 +20,7 @@ type stand struct {
 	now      time.Time
 	// renewed means that there are renewals to merge into the document.
 	renewed  bool
-	patterns map[string]*glob.Pattern
+	compiled *compiled
 	steps    glob.Steps
 }
 
@@ -44,9 +44,12 @@ type conflict struct {
 }
 
 // open makes a stand of the documents of a project: later ends are merged, and what has ended is left out.
-func open(b Board, later []Renewal, settings Settings, id string, now time.Time) *stand {
+func open(b Board, later []Renewal, settings Settings, id string, now time.Time) (*stand, error) {
+	if err := b.unpack(); err != nil {
+		return nil, err
+	}
 	s := &stand{Board: b, id: id, settings: settings, now: now, renewed: len(later) > 0,
-		patterns: map[string]*glob.Pattern{}, steps: maxSteps}
+		compiled: &compiled{}, steps: maxSteps}
 	ends := make(map[int64]time.Time, len(later))
 	for _, l := range later {
 		ends[l.Token] = l.Until
@@ -58,20 +61,12 @@ func open(b Board, later []Renewal, settings Settings, id string, now time.Time)
 	}
 	s.Reservations = slices.DeleteFunc(s.Reservations, func(r Reservation) bool { return !now.Before(r.Until) })
 	s.Waiters = slices.DeleteFunc(s.Waiters, func(w Waiter) bool { return !now.Before(w.Until) })
-	return s
+	return s, nil
 }
 
-// pattern returns a pattern of the board or of a request, compiled once.
+// pattern returns a pattern of the board or of a request.
 func (s *stand) pattern(text string) (*glob.Pattern, error) {
-	if p := s.patterns[text]; p != nil {
-		return p, nil
-	}
-	p, err := glob.Parse(text, s.settings.IgnoreCase)
-	if err != nil {
-		return nil, fault.Wrap(fault.Internal, err, "the pattern %q", text)
-	}
-	s.patterns[text] = p
-	return p, nil
+	return s.compiled.pattern(text, s.settings.IgnoreCase)
 }
 
 // meet reports whether two patterns overlap. Patterns too complex to compare are Invalid.
@@ -272,6 +267,7 @@ func (s *stand) find(token int64) *Reservation {
 func (s *stand) close() Board {
 	b := s.Board
 	b.UpdatedAt, b.DueAt, b.PurgeAt = s.now, s.nextEnd(), s.now.Add(Retention)
+	b.pack()
 	return b
 }
 

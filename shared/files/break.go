@@ -35,7 +35,7 @@ func (s *Service) Break(ctx context.Context, c identity.Caller, in BreakInput) (
 		}
 		broken := *h
 		b.remove(func(r *Reservation) bool { return r.Token == token })
-		if box := broken.Holder.box(); s.Mail != nil && identity.ValidName(box) && !broken.Holder.same(me) {
+		if box := broken.Holder.Program; s.Mail != nil && identity.ValidName(box) && !broken.Holder.same(me) {
 			s.Mail.Notify(tx, noticeID, box, brokenText(&broken, b.Project, c, in.Reason), now)
 			out.Told = box
 		}

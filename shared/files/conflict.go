@@ -39,7 +39,7 @@ func refusal(b *stand, q *request, against []conflict, waited time.Duration) err
 		if i < maxNamed {
 			named = append(named, fmt.Sprintf("%s: %s", q.patterns[c.path], text))
 		}
-		if box := c.holder().box(); box != "" && len(boxes) < maxNamed && !strings.Contains(strings.Join(boxes, " "), box) {
+		if box := c.holder().Program; box != "" && len(boxes) < maxNamed && !strings.Contains(strings.Join(boxes, " "), box) {
 			boxes = append(boxes, fmt.Sprintf("%q", box))
 		}
 	}
@@ -68,7 +68,7 @@ func (c *conflict) text() string {
 	if c.held != nil {
 		return c.held.text()
 	}
-	return fmt.Sprintf("%s has waited for %s (%s) since %s and is before you", c.turn.Holder,
+	return fmt.Sprintf("%s has waited for %s (%s) since %s and is before you", c.turn.who(),
 		strings.Join(c.turn.Patterns[:min(maxNamed, len(c.turn.Patterns))], ", "), c.turn.Mode,
 		c.turn.Since.Format(time.RFC3339))
 }

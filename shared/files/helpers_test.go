@@ -142,7 +142,9 @@ func (d *desk) refuses(who string, paths ...string) error {
 // board returns the stored board.
 func (d *desk) board() Board {
 	d.t.Helper()
-	return domaintest.Must(boards.Get(d.t.Context(), d.DB.User("u"), boardID(app)))(d.t)
+	b := domaintest.Must(boards.Get(d.t.Context(), d.DB.User("u"), boardID(app)))(d.t)
+	domaintest.Check(d.t, b.unpack())
+	return b
 }
 
 // held returns what is held as "alpha src/ | beta x".

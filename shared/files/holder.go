@@ -6,31 +6,41 @@ import (
 	"parley.internal/shared/identity"
 )
 
-// Holder is who holds a reservation or waits for one: a session of a program, or else a program or a key.
+// Holder is who holds a reservation or waits for one: a session of a program, or else a program or a key. Its fields are
+// those of the documents that embed it.
 type Holder struct {
-	Owner identity.Owner `json:"owner"`
-	// Name is the program, or the short form of the key.
-	Name string `json:"name"`
+	Program string `json:"program,omitempty"`
+	KeyID   string `json:"keyId,omitempty"`
+	Human   bool   `json:"human,omitempty"`
 	// Session is the session's id, empty for a caller without one.
 	Session string `json:"session,omitempty"`
 }
 
 // holderOf returns the holder that a call is made by. The session is the one that the call names.
 func holderOf(c identity.Caller, session string) Holder {
-	return Holder{Owner: c.Owner(), Name: c.Actor(), Session: session}
+	o := c.Owner()
+	return Holder{Program: o.Program, KeyID: o.KeyID, Human: o.Human, Session: session}
 }
 
 // same reports whether two holders are one.
 func (h Holder) same(o Holder) bool {
-	return h.Session == o.Session && h.Owner.Human == o.Owner.Human && h.Owner.KeyID == o.Owner.KeyID &&
-		identity.Same(h.Owner.Program, o.Owner.Program)
+	return h.Session == o.Session && h.Human == o.Human && h.KeyID == o.KeyID && identity.Same(h.Program, o.Program)
 }
 
-// String describes the holder in a message: "alpha" (session alpha.1).
-func (h Holder) String() string {
-	name := h.Owner.String()
-	if h.Owner.Human {
-		name = h.Name
+// name returns the program, or the short form of the key.
+func (h Holder) name() string {
+	c := identity.Caller{Program: h.Program, KeyID: h.KeyID, Kind: identity.Agent}
+	if h.Human {
+		c.Kind = identity.Human
+	}
+	return c.Actor()
+}
+
+// who describes the holder in a message: "alpha" (session alpha.1).
+func (h Holder) who() string {
+	name := h.name()
+	if h.Program != "" {
+		name = fmt.Sprintf("%q", h.Program)
 	}
 	if h.Session == "" {
 		return name
@@ -38,5 +48,5 @@ func (h Holder) String() string {
 	return fmt.Sprintf("%s (session %s)", name, h.Session)
 }
 
-// box returns the program whose inbox reaches the holder, empty if none does.
-func (h Holder) box() string { return h.Owner.Program }
+// bytes is the size of the holder's texts in a document.
+func (h Holder) bytes() int { return len(h.Program) + len(h.KeyID) + len(h.Session) }

@@ -59,7 +59,7 @@ func TestAtMost100CallsWaitForOneProject(t *testing.T) {
 		d.takes("alpha", "src/")
 		b := d.board()
 		for i := range maxWaiters {
-			b.Waiters = append(b.Waiters, Waiter{Holder: Holder{Name: fmt.Sprint(i), Session: fmt.Sprint(i)},
+			b.Waiters = append(b.Waiters, Waiter{Holder: Holder{KeyID: fmt.Sprint(i)},
 				Mode: Exclusive, Patterns: []string{"src/"}, Until: d.Clock.Now().Add(time.Minute)})
 		}
 		d.put(func(tx *store.Tx) { boards.Put(tx, boardID(app), b) })

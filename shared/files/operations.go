@@ -43,7 +43,7 @@ func view(board string, r Reservation) View {
 		Token:         r.Token,
 		Pattern:       r.Pattern,
 		Mode:          r.Mode,
-		Holder:        r.Holder.Name,
+		Holder:        r.Holder.name(),
 		SessionID:     r.Holder.Session,
 		Reason:        r.Reason,
 		TaskID:        r.TaskID,

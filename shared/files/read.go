@@ -107,7 +107,10 @@ func (s *Service) stands(ctx context.Context, r store.Reader, found store.Page[B
 	}
 	out := make([]*stand, len(found.Docs))
 	for i, d := range found.Docs {
-		out[i] = open(d.Value, later[i].Later, Settings{}, d.ID, now)
+		var err error
+		if out[i], err = open(d.Value, later[i].Later, Settings{}, d.ID, now); err != nil {
+			return nil, err
+		}
 	}
 	return out, nil
 }
@@ -127,7 +130,7 @@ func (s *Service) page(ctx context.Context, r store.Reader, boards []*stand, in 
 		for i := range b.Reservations {
 			h := &b.Reservations[i]
 			if b.Project == from.project && h.Token <= from.token ||
-				in.Program != "" && !identity.Same(in.Program, h.Holder.Name) {
+				in.Program != "" && !identity.Same(in.Program, h.Holder.name()) {
 				continue
 			}
 			if in.Path != "" {

@@ -46,7 +46,7 @@ func mayEnd(c identity.Caller, me Holder, r *Reservation, id string) error {
 		return nil
 	}
 	return fault.New(fault.Forbidden, "the reservation %s of %s is held by %s; %s: only its holder may renew or release it, "+
-		"with the sessionId that it was reserved with, or a human", id, r.Pattern, r.Holder, c)
+		"with the sessionId that it was reserved with, or a human", id, r.Pattern, r.who(), c)
 }
 
 // choose returns which of the ids are reservations that the caller may end, and adds the others to missing.
@@ -154,11 +154,14 @@ func (s *Service) Renew(ctx context.Context, c identity.Caller, in RenewInput) (
 		if err := store.Load(ctx, tx, boards.Fetch(id, &b), renewals.Fetch(id, &l)); err != nil {
 			return err
 		}
-		ends := make(map[int64]time.Time, len(b.Reservations))
-		for _, r := range b.Reservations {
-			ends[r.Token] = r.Until
+		stored, err := open(b, nil, Settings{}, id, now)
+		if err != nil {
+			return err
 		}
-		st := open(b, l.Later, Settings{}, id, now)
+		st, err := open(b, l.Later, Settings{}, id, now)
+		if err != nil {
+			return err
+		}
 		chosen, lost, err := st.choose(c, me, tokens, slices.Clone(missing))
 		if err != nil {
 			return err
@@ -175,7 +178,7 @@ func (s *Service) Renew(ctx context.Context, c identity.Caller, in RenewInput) (
 			out.Renewed = append(out.Renewed, Renewed{reservationID(id, r.Token), r.Pattern, r.Until})
 		}
 		if later {
-			renewals.Put(tx, id, st.later(ends))
+			renewals.Put(tx, id, st.later(stored))
 		}
 		return nil
 	})
@@ -193,10 +196,10 @@ func (r *Reservation) renew(now time.Time) bool {
 }
 
 // later returns the renewals to store: the ends that differ from those of the board's document.
-func (s *stand) later(ends map[int64]time.Time) Renewals {
+func (s *stand) later(stored *stand) Renewals {
 	out := Renewals{PurgeAt: s.now.Add(Retention)}
 	for _, r := range s.Reservations {
-		if !r.Until.Equal(ends[r.Token]) {
+		if before := stored.find(r.Token); before == nil || before.Until.Before(r.Until) {
 			out.Later = append(out.Later, Renewal{r.Token, r.Until})
 		}
 	}

@@ -172,7 +172,7 @@ func TestASweepRemovesWhatHasEnded(t *testing.T) {
 		sweep(0)
 		d.Pass(10 * time.Minute)
 		sweep(1)
-		if b := d.board(); len(b.Reservations) != 1 || b.Reservations[0].Holder.Name != "beta" || b.Token != 2 ||
+		if b := d.board(); len(b.Reservations) != 1 || b.Reservations[0].Program != "beta" || b.Token != 2 ||
 			b.DueAt != b.Reservations[0].Until {
 			t.Errorf("%+v", b)
 		}

@@ -47,17 +47,14 @@ const (
 // Reservation is one reserved pattern.
 type Reservation struct {
 	// Token is unique in the project, and higher than that of all reservations before.
-	Token    int64  `json:"token"`
-	Pattern  string `json:"pattern"`
-	Mode     Mode   `json:"mode"`
-	Holder   Holder `json:"holder"`
-	Reason   string `json:"reason,omitempty"`
-	TaskID   string `json:"taskId,omitempty"`
-	Worktree string `json:"worktree,omitempty"`
+	Token   int64
+	Pattern string
+	Mode    Mode
+	Holder
+	Reason, TaskID, Worktree string
 	// Lease is the time in seconds that a renewal adds.
-	Lease int       `json:"lease"`
-	Since time.Time `json:"since"`
-	Until time.Time `json:"until"`
+	Lease        int
+	Since, Until time.Time
 }
 
 // heard returns the time of the last call that took or renewed the reservation.
@@ -67,13 +64,12 @@ func (r *Reservation) heard() time.Time { return r.Until.Add(-time.Duration(r.Le
 func (r *Reservation) bound() bool { return r.TaskID != "" || r.Holder.Session != "" }
 
 func (r *Reservation) bytes() int {
-	return perEntry + len(r.Pattern) + len(r.Reason) + len(r.TaskID) + len(r.Worktree) + len(r.Holder.Session) +
-		2*len(r.Holder.Name)
+	return perEntry + len(r.Pattern) + len(r.Reason) + len(r.TaskID) + len(r.Worktree) + r.Holder.bytes()
 }
 
 // Waiter is a call that waits for its turn. The waiters of a board are in the order of their turns.
 type Waiter struct {
-	Holder   Holder    `json:"holder"`
+	Holder
 	Mode     Mode      `json:"mode"`
 	Patterns []string  `json:"patterns"`
 	Worktree string    `json:"worktree,omitempty"`
@@ -83,7 +79,7 @@ type Waiter struct {
 }
 
 func (w *Waiter) bytes() int {
-	n := perEntry + len(w.Worktree) + len(w.Holder.Session) + 2*len(w.Holder.Name)
+	n := perEntry + len(w.Worktree) + w.Holder.bytes()
 	for _, p := range w.Patterns {
 		n += len(p) + 1
 	}
@@ -94,8 +90,10 @@ func (w *Waiter) bytes() int {
 type Board struct {
 	Project string `json:"project"`
 	// Token is the last token given.
-	Token        int64         `json:"token"`
-	Reservations []Reservation `json:"reservations"`
+	Token int64 `json:"token"`
+	// Lines are the reservations as they are stored.
+	Lines        []string      `json:"reservations"`
+	Reservations []Reservation `json:"-"`
 	Waiters      []Waiter      `json:"waiters"`
 	UpdatedAt    time.Time     `json:"updatedAt"`
 	// DueAt is the first time at which a reservation or a turn ends, zero if there are none.
@@ -170,7 +168,7 @@ func errMissing(id string) error {
 
 // text returns what a message says of a reservation: the holder, the pattern, the end and the reason.
 func (r *Reservation) text() string {
-	out := fmt.Sprintf("%s holds %s (%s) until %s", r.Holder, r.Pattern, r.Mode, r.Until.Format(time.RFC3339))
+	out := fmt.Sprintf("%s holds %s (%s) until %s", r.who(), r.Pattern, r.Mode, r.Until.Format(time.RFC3339))
 	if r.Reason != "" {
 		out += fmt.Sprintf(": %q", r.Reason)
 	}

@@ -27,6 +27,8 @@ type Service struct {
 	Mail Mail
 	// Sessions tells which sessions have ended. Without it reservations do not end with sessions.
 	Sessions Sessions
+
+	compiled compiled
 }
 
 // Mail sends messages of the system.
@@ -95,7 +97,12 @@ func (s *Service) read(ctx context.Context, r store.Reader, id string, now time.
 	if err := store.Load(ctx, r, more...); err != nil {
 		return nil, err
 	}
-	return open(b, l.Later, p, id, now), nil
+	st, err := open(b, l.Later, p, id, now)
+	if err != nil {
+		return nil, err
+	}
+	st.compiled = &s.compiled
+	return st, nil
 }
 
 // write stores a board. Renewals are merged already.
@@ -258,9 +265,9 @@ const maxTold = 10
 
 // tellBeside tells the programs that hold the same paths in other worktrees.
 func (s *Service) tellBeside(tx *store.Tx, b *stand, q *request, beside []conflict) {
-	told := []string{q.holder.box()}
+	told := []string{q.holder.Program}
 	for _, c := range beside {
-		box := c.held.Holder.box()
+		box := c.held.Holder.Program
 		if s.Mail == nil || len(told) > maxTold || !identity.ValidName(box) || slices.ContainsFunc(told, func(name string) bool {
 			return identity.Same(name, box)
 		}) {
@@ -269,7 +276,7 @@ func (s *Service) tellBeside(tx *store.Tx, b *stand, q *request, beside []confli
 		told = append(told, box)
 		s.Mail.Notify(tx, fmt.Sprintf("files-%s-%d-%d", b.id, b.Token, len(told)), box, fmt.Sprintf(
 			"%s has reserved %s of %s in the worktree %q. You hold %s in the worktree %q: the two will meet when they are merged.",
-			q.holder, q.patterns[c.path], b.Project, q.worktree, c.held.Pattern, c.held.Worktree), b.now)
+			q.holder.who(), q.patterns[c.path], b.Project, q.worktree, c.held.Pattern, c.held.Worktree), b.now)
 	}
 }
 

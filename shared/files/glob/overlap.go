@@ -1,9 +1,6 @@
 package glob
 
-import (
-	"errors"
-	"strings"
-)
+import "errors"
 
 // Steps is a number of states that decisions may visit. Decisions subtract from it what they take.
 type Steps int
@@ -40,21 +37,12 @@ func (a *alternative) meets(b *alternative, steps *Steps) (bool, error) {
 		return false, nil
 	case a.literal && b.literal:
 		return len(a.prefix) == len(b.prefix), nil
+	case a.literal:
+		return b.matches(a.path, steps)
+	case b.literal:
+		return a.matches(b.path, steps)
 	}
-	return meetSegments(a.list(), b.list(), steps)
-}
-
-// list returns the segments of an alternative.
-func (a *alternative) list() []segment {
-	if !a.literal {
-		return a.segments
-	}
-	parts := strings.Split(a.prefix, "/")
-	list := make([]segment, len(parts))
-	for i, part := range parts {
-		list[i].text = part
-	}
-	return list
+	return meetSegments(a.segments, b.segments, steps)
 }
 
 // meetSegments decides whether two lists of segments match a path in common. row[j] reports whether a path leads to the

@@ -28,7 +28,8 @@ type alternative struct {
 	// prefix is the text that every path of the alternative begins with. It is the only path where literal is set.
 	prefix  string
 	literal bool
-	// segments are nil where literal is set.
+	// path holds the segments of the only path, or segments those of the pattern.
+	path     []string
 	segments []segment
 }
 
@@ -92,7 +93,7 @@ func Path(text string, withoutCase bool) (*Pattern, error) {
 		return nil, errors.New("must name a file, not a directory")
 	}
 	path := strings.Join(parts, "/")
-	return &Pattern{path, []alternative{{prefix: fold(path, withoutCase), literal: true}}}, nil
+	return &Pattern{path, []alternative{exactly(fold(path, withoutCase))}}, nil
 }
 
 // Quote returns the pattern that matches one path.
@@ -188,9 +189,14 @@ func compile(parts []string, below, withoutCase bool) (alternative, error) {
 	}
 	a.prefix = prefixOf(a.segments)
 	if a.literal {
-		a.segments = nil
+		return exactly(a.prefix), nil
 	}
 	return a, nil
+}
+
+// exactly returns the alternative of one path.
+func exactly(path string) alternative {
+	return alternative{prefix: path, literal: true, path: strings.Split(path, "/")}
 }
 
 // prefixOf returns the text that all paths of the segments begin with. It has no slash before a segment that may match
