@@ -61,7 +61,7 @@ func TestAllPathsAreReservedOrNone(t *testing.T) {
 		d.takes("beta", "docs/", "lib/x.go")
 		err := d.refuses("alpha", "src/", "docs/a.md", "lib/", "web/")
 		for _, words := range []string{`others hold 2 of the 4 paths`, `docs/a.md: "beta" holds docs/ (exclusive) until 2026`,
-			`send_message to "beta"`, "waitMs"} {
+			` to "beta", or give waitMs`} {
 			if !strings.Contains(err.Error(), words) {
 				t.Errorf("%q does not say %q", err, words)
 			}
