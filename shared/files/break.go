@@ -51,7 +51,7 @@ func (s *Service) Break(ctx context.Context, c identity.Caller, in BreakInput) (
 func (s *Service) silent(ctx context.Context, r store.Reader, c identity.Caller, h *Reservation, now time.Time) error {
 	heard := h.heard()
 	if h.Holder.Session != "" && s.Sessions != nil {
-		fetches, read := s.Sessions.Life(h.Holder.Session)
+		fetches, read := s.Sessions.Life(h.Program, h.Session)
 		if err := store.Load(ctx, r, fetches...); err != nil {
 			return err
 		}

@@ -22,8 +22,8 @@ func reserving(more op.In, paths ...string) op.In {
 	return in
 }
 
-// reserves returns a step that reserves paths.
-func reserves(as op.Role, more op.In, paths ...string) op.Step {
+// taking returns a step that reserves paths.
+func taking(as op.Role, more op.In, paths ...string) op.Step {
 	return op.Step{Op: "reserve_files", As: as, In: reserving(more, paths...)}
 }
 
@@ -31,16 +31,16 @@ var (
 	anyone = op.Rights{Program: op.May, Unbound: op.May, Human: op.May}
 	holder = op.Rights{Program: op.MayNot, Unbound: op.MayNot, Human: op.May}
 	// alphas are the reservations of alpha, and betas one of beta.
-	alphas = []op.Step{reserves("", op.In{"reason": "the parser ✓"}, "src/parse/", "docs/*.md")}
-	betas  = []op.Step{reserves("beta", op.In{"reason": "the parser"}, "src/**/*.go")}
+	alphas = []op.Step{taking("", op.In{"reason": "the parser ✓"}, "src/parse/", "docs/*.md")}
+	betas  = []op.Step{taking("beta", op.In{"reason": "the parser"}, "src/**/*.go")}
 	// forTask is a reservation for a task, and inSession one in a session.
 	forTask = []op.Step{
 		{Op: "create_task", In: op.In{"title": "t", "target": "beta"}, Save: "taskId as task"},
-		reserves("beta", op.In{"taskId": "$task"}, "src/"),
+		taking("beta", op.In{"taskId": "$task"}, "src/"),
 	}
 	inSession = []op.Step{
 		{Op: "create_session", As: "beta", In: op.In{"name": "n", "sessionId": "beta.1"}},
-		reserves("beta", op.In{"sessionId": "beta.1"}, "src/"),
+		taking("beta", op.In{"sessionId": "beta.1"}, "src/"),
 	}
 )
 
@@ -58,9 +58,9 @@ func reserveCases() op.Cases {
 			{Name: "with an idempotency key", In: once, RPCs: 3},
 			{Name: "again with the same key", Given: before, In: once, RPCs: 3},
 			{Name: "that it holds", Given: alphas, In: reserving(nil, "docs/*.md", "src/")},
-			{Name: "shared", Given: []op.Step{reserves("beta", op.In{"mode": "shared"}, "src/")},
+			{Name: "shared", Given: []op.Step{taking("beta", op.In{"mode": "shared"}, "src/")},
 				In: reserving(op.In{"mode": "shared"}, "src/")},
-			{Name: "in another worktree", Given: []op.Step{reserves("beta", op.In{"worktree": "main"}, "src/")},
+			{Name: "in another worktree", Given: []op.Step{taking("beta", op.In{"worktree": "main"}, "src/")},
 				In: reserving(op.In{"worktree": "fix"}, "src/")},
 			{Name: "as a dry run", Given: betas, In: reserving(op.In{"dryRun": true}, "src/")},
 			{Name: "whose holder's task has ended", Given: ended, In: reserving(nil, "src/"), RPCs: 3},
@@ -158,8 +158,8 @@ func listCases() op.Cases {
 		many[i] = strings.Repeat("x", i+1)
 	}
 	page := []op.Step{
-		reserves("", nil, many...), reserves("beta", op.In{"worktree": "w"}, many[0]+"/", "y"),
-		reserves("", nil, "a/", "b/", "c/"), {Op: "reserve_files", In: op.In{"project": "b.org/p", "paths": many}},
+		taking("", nil, many...), taking("beta", op.In{"worktree": "w"}, many[0]+"/", "y"),
+		taking("", nil, "a/", "b/", "c/"), {Op: "reserve_files", In: op.In{"project": "b.org/p", "paths": many}},
 		{Op: "list_reservations", Save: "nextCursor as cursor"},
 	}
 	return op.Cases{RPCs: 2, Named: []string{"project"}, Rights: anyone, Examples: []op.Example{
@@ -186,7 +186,7 @@ func checkCases() op.Cases {
 		{Given: alphas, In: some},
 		{Name: "that another holds", Given: betas, In: some},
 		{Name: "that another held for a task", Given: forTask, In: some, RPCs: 2},
-		{Name: "in another worktree", Given: []op.Step{reserves("beta", op.In{"worktree": "main"}, "src/")},
+		{Name: "in another worktree", Given: []op.Step{taking("beta", op.In{"worktree": "main"}, "src/")},
 			In: op.In{"project": app, "paths": []string{"src/a.go"}, "worktree": "fix", "sessionId": "alpha.1"}},
 		{Name: "of a project without reservations", In: some},
 	}, Refused: []op.Refusal{

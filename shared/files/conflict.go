@@ -39,7 +39,7 @@ func refusal(b *stand, q *request, against []conflict, waited time.Duration) err
 		if i < maxNamed {
 			named = append(named, fmt.Sprintf("%s: %s", q.patterns[c.path], text))
 		}
-		if box := c.holder().Program; box != "" && len(boxes) < maxNamed && !strings.Contains(strings.Join(boxes, " "), box) {
+		if box := c.holder().address(); box != "" && len(boxes) < maxNamed && !strings.Contains(strings.Join(boxes, " "), box) {
 			boxes = append(boxes, fmt.Sprintf("%q", box))
 		}
 	}

@@ -37,7 +37,7 @@ var lives = store.Collection[life]{Name: "lives"}
 // sessions are the sessions of a test, as the domain sees them.
 type sessions struct{ db *store.DB }
 
-func (sessions) Life(id string) ([]*store.Fetch, func() (bool, time.Time)) {
+func (sessions) Life(_, id string) ([]*store.Fetch, func() (bool, time.Time)) {
 	var l life
 	return []*store.Fetch{lives.Fetch(id, &l)}, func() (bool, time.Time) { return l.Ended, l.Heard }
 }

@@ -24,7 +24,8 @@ func holderOf(c identity.Caller, session string) Holder {
 
 // same reports whether two holders are one.
 func (h Holder) same(o Holder) bool {
-	return h.Session == o.Session && h.Human == o.Human && h.KeyID == o.KeyID && identity.Same(h.Program, o.Program)
+	return h.Human == o.Human && h.KeyID == o.KeyID && identity.Same(h.Program, o.Program) &&
+		identity.SameSession(h.Program, h.Session, o.Session)
 }
 
 // name returns the program, or the short form of the key.
@@ -36,16 +37,23 @@ func (h Holder) name() string {
 	return c.Actor()
 }
 
-// who describes the holder in a message: "alpha" (session alpha.1).
+// address returns where messages reach the holder, empty if they do not.
+func (h Holder) address() string {
+	if h.Program == "" || h.Session == "" {
+		return h.Program
+	}
+	return identity.Address(h.Program, h.Session)
+}
+
+// who describes the holder in a message: "alpha/1", or the short form of a key.
 func (h Holder) who() string {
-	name := h.name()
-	if h.Program != "" {
-		name = fmt.Sprintf("%q", h.Program)
+	switch {
+	case h.Program != "":
+		return fmt.Sprintf("%q", h.address())
+	case h.Session != "":
+		return fmt.Sprintf("%s (session %s)", h.name(), h.Session)
 	}
-	if h.Session == "" {
-		return name
-	}
-	return fmt.Sprintf("%s (session %s)", name, h.Session)
+	return h.name()
 }
 
 // bytes is the size of the holder's texts in a document.

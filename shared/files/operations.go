@@ -16,7 +16,7 @@ type ReserveInput struct {
 	Reason       string   `json:"reason,omitempty" allow:"max=200" jsonschema:"what you do there, for those who meet it"`
 	TaskID       string   `json:"taskId,omitempty" allow:"max=100,pattern=id" jsonschema:"a task whose end ends the reservations"`
 	Worktree     string   `json:"worktree,omitempty" allow:"max=200" jsonschema:"names the worktree, where the repository has several"`
-	SessionID    string   `json:"sessionId,omitempty" allow:"max=100,pattern=id" jsonschema:"your session, which holds the reservations and whose end ends them"`
+	SessionID    string   `json:"sessionId,omitempty" allow:"max=100,pattern=session,session" jsonschema:"your session, which holds the reservations and whose end ends them"`
 	WaitMs       int      `json:"waitMs,omitempty" allow:"wait=0" jsonschema:"wait this long for your turn"`
 	DryRun       bool     `json:"dryRun,omitempty" jsonschema:"only tell what stands in the way"`
 }
@@ -89,7 +89,7 @@ type ReleaseInput struct {
 	ReservationIDs []string `json:"reservationIds,omitempty" allow:"max=500,each=100"`
 	Paths          []string `json:"paths,omitempty" allow:"max=100,each=300" jsonschema:"as they were reserved"`
 	TaskID         string   `json:"taskId,omitempty" allow:"max=100,pattern=id" jsonschema:"those that were reserved for the task"`
-	SessionID      string   `json:"sessionId,omitempty" allow:"max=100,pattern=id" jsonschema:"the session that they were reserved with"`
+	SessionID      string   `json:"sessionId,omitempty" allow:"max=100,pattern=session,session" jsonschema:"the session that they were reserved with"`
 }
 
 // ReleaseOutput is the output of release_files.
@@ -102,7 +102,7 @@ type ReleaseOutput struct {
 type RenewInput struct {
 	Project        string   `json:"project,omitempty" allow:"max=300"`
 	ReservationIDs []string `json:"reservationIds,omitempty" allow:"max=500,each=100" jsonschema:"where left out: all of yours in the project"`
-	SessionID      string   `json:"sessionId,omitempty" allow:"max=100,pattern=id" jsonschema:"the session that they were reserved with"`
+	SessionID      string   `json:"sessionId,omitempty" allow:"max=100,pattern=session,session" jsonschema:"the session that they were reserved with"`
 }
 
 // Renewed is a reservation in the output of renew_files.
@@ -137,7 +137,7 @@ type CheckInput struct {
 	Paths     []string `json:"paths" allow:"nonempty,max=500,each=300" jsonschema:"files, relative to the repository's root"`
 	Project   string   `json:"project" allow:"nonempty,max=300"`
 	Worktree  string   `json:"worktree,omitempty" allow:"max=200"`
-	SessionID string   `json:"sessionId,omitempty" allow:"max=100,pattern=id" jsonschema:"your session, if you reserve with one"`
+	SessionID string   `json:"sessionId,omitempty" allow:"max=100,pattern=session,session" jsonschema:"your session, if you reserve with one"`
 }
 
 // The states of a path in a check.
@@ -166,7 +166,7 @@ type CheckOutput struct {
 type BreakInput struct {
 	ReservationID string `json:"reservationId" allow:"nonempty,max=100,pattern=id"`
 	Reason        string `json:"reason,omitempty" allow:"max=200" jsonschema:"why, for its holder"`
-	SessionID     string `json:"sessionId,omitempty" allow:"max=100,pattern=id"`
+	SessionID     string `json:"sessionId,omitempty" allow:"max=100,pattern=session,session"`
 }
 
 // BreakOutput is the output of break_reservation.
@@ -189,12 +189,15 @@ type SettingsInput struct {
 	RefuseWorktrees bool   `json:"refuseWorktrees,omitempty" jsonschema:"reservations conflict across worktrees too"`
 }
 
+// reserves reports whether a call of reserve_files is more than a dry run.
+func reserves(in map[string]any) bool { return in["dryRun"] != true }
+
 // Operations returns the operations on reservations.
 func (s *Service) Operations() []op.Op {
 	const set = "files"
 	return []op.Op{
 		op.New(op.Spec{Name: "reserve_files", Title: "Reserve files", Toolset: set, Route: "POST /v1/files/reservations",
-			Effect: op.Write, Creates: true, Cases: reserveCases,
+			Effect: op.Write, Creates: true, Starts: reserves, Cases: reserveCases,
 			Doc: "Say which files you are about to edit, so that no other agent edits them meanwhile: all paths or none. " +
 				"If others hold one, the answer names them, and waitMs waits for your turn. Release them when you are done.",
 		}, s.Reserve),

@@ -67,7 +67,7 @@ func TestOnlyTheHolderOrAHumanRenewsAndReleases(t *testing.T) {
 				domaintest.Check(t, err)
 				continue
 			}
-			domaintest.Refused(t, name+" renews", err, fault.Forbidden, `is held by "alpha" (session alpha.1)`)
+			domaintest.Refused(t, name+" renews", err, fault.Forbidden, `is held by "alpha/alpha.1"`)
 			_, err = d.Release(t.Context(), c.by, ReleaseInput{ReservationIDs: ids, SessionID: c.session})
 			domaintest.Refused(t, name+" releases", err, fault.Forbidden, "or a human")
 		}
@@ -123,7 +123,7 @@ func TestAReservationIsBrokenByAHumanOrOnceItsHolderIsSilent(t *testing.T) {
 		}
 		v := d.takes("alpha.1", "src/")[0]
 		d.setLife("alpha.1", life{Heard: d.Clock.Now()})
-		domaintest.Refused(t, "at once", brk(beta, v), fault.Forbidden, "alpha.1) holds src/", "last heard of at 2026-03-01T12:00:00Z")
+		domaintest.Refused(t, "at once", brk(beta, v), fault.Forbidden, `"alpha/alpha.1" holds src/`, "last heard of at 2026-03-01T12:00:00Z")
 		d.Pass(9 * time.Minute)
 		d.setLife("alpha.1", life{Heard: d.Clock.Now()})
 		d.Pass(9 * time.Minute)

@@ -39,9 +39,9 @@ type Mail interface {
 
 // Sessions tells about sessions.
 type Sessions interface {
-	// Life prepares to read a session. After the fetches are loaded, read tells whether the session is known to have
-	// ended, and when it was last heard of, zero if that is unknown.
-	Life(id string) (fetches []*store.Fetch, read func() (ended bool, heard time.Time))
+	// Life prepares to read a program's session. After the fetches are loaded, read tells whether the session is known
+	// to have ended, and when it was last heard of, zero if that is unknown.
+	Life(program, session string) (fetches []*store.Fetch, read func() (ended bool, heard time.Time))
 	// Wait calls check at once and after changes of the user's sessions, until it returns true or d is over.
 	Wait(ctx context.Context, user string, d time.Duration, check func(context.Context) (bool, error)) error
 }
@@ -116,16 +116,16 @@ func write(tx *store.Tx, b *stand) {
 // prune removes from a board those of the given reservations whose session or task has ended, and reports whether there
 // was one.
 func (s *Service) prune(ctx context.Context, r store.Reader, b *stand, held []Reservation) (bool, error) {
-	tasks, sessions := map[string]*task.Task{}, map[string]func() (bool, time.Time){}
+	tasks, sessions := map[string]*task.Task{}, map[Holder]func() (bool, time.Time){}
 	var fetches []*store.Fetch
 	for _, h := range held {
 		if h.TaskID != "" && tasks[h.TaskID] == nil {
 			tasks[h.TaskID] = &task.Task{Status: task.Derezzed} // unless it exists
 			fetches = append(fetches, task.Tasks.Fetch(h.TaskID, tasks[h.TaskID]))
 		}
-		if id := h.Holder.Session; id != "" && s.Sessions != nil && sessions[id] == nil {
-			more, read := s.Sessions.Life(id)
-			sessions[id], fetches = read, append(fetches, more...)
+		if h.Session != "" && s.Sessions != nil && sessions[h.Holder] == nil {
+			more, read := s.Sessions.Life(h.Program, h.Session)
+			sessions[h.Holder], fetches = read, append(fetches, more...)
 		}
 	}
 	if len(fetches) == 0 {
@@ -138,7 +138,7 @@ func (s *Service) prune(ctx context.Context, r store.Reader, b *stand, held []Re
 		if t := tasks[h.TaskID]; t != nil && t.Status.Ended() {
 			return true
 		}
-		read := sessions[h.Holder.Session]
+		read := sessions[h.Holder]
 		if read == nil {
 			return false
 		}
@@ -190,6 +190,9 @@ func requestOf(c identity.Caller, in ReserveInput) (project string, q *request, 
 func (s *Service) Reserve(ctx context.Context, c identity.Caller, in ReserveInput) (ReserveOutput, error) {
 	project, q, err := requestOf(c, in)
 	if err != nil {
+		return ReserveOutput{}, err
+	}
+	if err := c.Paused("", project); err != nil {
 		return ReserveOutput{}, err
 	}
 	if in.DryRun {

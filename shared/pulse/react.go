@@ -49,7 +49,7 @@ func (s *Service) notifyOf(ctx context.Context, e store.Event) error {
 	if err != nil {
 		return err
 	}
-	return s.Notifier.NotifyChange(ctx, e.Ref.User, e.ID, halted(e.Ref.ID, &v, how))
+	return s.Notifier.NotifyChange(ctx, e.Ref.User, e.ID, halted(v.id(e.Ref.ID), &v, how))
 }
 
 func halted(id string, v *Session, how string) push.Notice {

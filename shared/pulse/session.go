@@ -29,6 +29,9 @@ const Retention = 30 * 24 * time.Hour
 
 // Session is the document of a session.
 type Session struct {
+	// Address is the session's id as its callers give it, where that is an address: the id of the document is made from
+	// it. It is empty in other sessions, whose documents have their ids.
+	Address   string `json:"address,omitempty"`
 	Name      string `json:"name"`
 	ProgramID string `json:"programId,omitempty"`
 	Verified  bool   `json:"verified"`
@@ -64,11 +67,11 @@ type Record struct {
 
 // Sessions are queried by lifecycle, newest first, and filtered by state and program.
 var sessions = store.Collection[Session]{Name: "sessions", Indexes: []string{"lifecycle,createdAt desc"},
-	Filters: []string{"state,createdAt desc", "programId,createdAt desc"}, Unindexed: []string{"name", "status"}}
+	Filters: []string{"state,createdAt desc", "programId,createdAt desc"}, Unindexed: []string{"name", "status", "address"}}
 
 var heartbeats = store.Collection[Heartbeat]{Name: "heartbeats", AllUsers: []string{"at"}}
 
-var archive = store.Collection[Record]{Name: "archive", Unindexed: []string{"name", "status"}}
+var archive = store.Collection[Record]{Name: "archive", Unindexed: []string{"name", "status", "address"}}
 
 // Defs declares the collections of presence.
 func (*Service) Defs() []*store.Def {
@@ -180,19 +183,4 @@ func recordID(id string, life int) string { return id + "." + strconv.Itoa(life)
 func noticeID(id string, life int, taskID string) string {
 	sum := sha256.Sum256(fmt.Appendf(nil, "%s\x00%d\x00%s", id, life, taskID))
 	return "ended-" + hex.EncodeToString(sum[:16])
-}
-
-// Life prepares to read a session for another domain. After the fetches are loaded, read tells whether the session is
-// known and has ended, and when it was last heard of, zero if that is unknown.
-func (*Service) Life(id string) (fetches []*store.Fetch, read func() (ended bool, heard time.Time)) {
-	var v Session
-	var beat Heartbeat
-	session := sessions.Fetch(id, &v)
-	return []*store.Fetch{session, heartbeats.Fetch(id, &beat)}, func() (bool, time.Time) {
-		heard := beat.At
-		if v.LastHeartbeat.After(heard) {
-			heard = v.LastHeartbeat
-		}
-		return session.Found && !v.Live(), heard
-	}
 }
