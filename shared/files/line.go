@@ -9,16 +9,21 @@ import (
 	"parley.internal/shared/fault"
 )
 
-// A board's document holds each reservation as a line of text with a tab between its fields. Every call reads the whole
-// board, and 500 lines are read in a fraction of the time that 500 maps take, and take a third of their room.
+// A board's document holds each reservation as a line of text. Every call reads the whole board, and 500 lines are read in
+// a fraction of the time that 500 maps take, and take a third of their room.
 
-// lineFields is the number of fields of a line. A line may have more, which are not read.
-const lineFields = 13
+// A line has lineFields fields with a separator between them, a character that stores need not escape. The pattern is the
+// last one and may contain it.
+const (
+	lineFields    = 13
+	separator     = "␟"
+	separatorRune = '␟'
+)
 
-// oneLine returns a text with spaces in place of control characters.
+// oneLine returns a text with spaces in place of control characters and separators.
 func oneLine(text string) string {
 	return strings.Map(func(r rune) rune {
-		if unicode.IsControl(r) {
+		if unicode.IsControl(r) || r == separatorRune {
 			return ' '
 		}
 		return r
@@ -37,12 +42,12 @@ func (r *Reservation) line() string {
 	number := func(n int64) string { return strconv.FormatInt(n, 10) }
 	return strings.Join([]string{number(r.Token), mode, number(int64(r.Lease)), number(r.Since.UnixMicro()),
 		number(r.Until.UnixMicro()), oneLine(r.Program), oneLine(r.KeyID), human, oneLine(r.Session), oneLine(r.TaskID),
-		oneLine(r.Worktree), oneLine(r.Reason), oneLine(r.Pattern)}, "\t")
+		oneLine(r.Worktree), oneLine(r.Reason), r.Pattern}, separator)
 }
 
 // readLine returns the reservation of a line.
 func readLine(line string) (Reservation, error) {
-	f := strings.SplitN(line, "\t", lineFields+1)
+	f := strings.SplitN(line, separator, lineFields)
 	if len(f) < lineFields {
 		return Reservation{}, fault.New(fault.Internal, "a reservation has %d fields", len(f))
 	}

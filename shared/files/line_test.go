@@ -1,6 +1,7 @@
 package files
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -14,19 +15,16 @@ func TestALineHoldsAllOfAReservation(t *testing.T) {
 	for _, r := range []Reservation{
 		{Token: 7, Pattern: "src/**/*.go", Mode: Shared, Holder: Holder{Program: "alpha", Session: "alpha.1"}, Reason: "r ✓",
 			TaskID: "t", Worktree: "w", Lease: 60, Since: at, Until: at.Add(time.Minute)},
-		{Token: 1 << 40, Pattern: "a b", Mode: Exclusive, Holder: Holder{KeyID: "0123", Human: true}, Since: at, Until: at},
+		{Token: 1 << 40, Pattern: "a ␟ \"b", Mode: Exclusive, Holder: Holder{KeyID: "0123", Human: true}, Since: at, Until: at},
 	} {
-		for _, more := range []string{"", "\tadded later"} {
-			got, err := readLine(r.line() + more)
-			if err != nil || got != r {
-				t.Errorf("%+v is read as %+v, %v", r, got, err)
-			}
+		if got, err := readLine(r.line()); err != nil || got != r {
+			t.Errorf("%+v is read as %+v, %v", r, got, err)
 		}
 	}
-	if got, err := readLine((&Reservation{Reason: "a\tb\nc", Since: at, Until: at}).line()); got.Reason != "a b c" || err != nil {
+	if got, err := readLine((&Reservation{Reason: "a␟b\nc", Since: at, Until: at}).line()); got.Reason != "a b c" || err != nil {
 		t.Errorf("%+v, %v", got, err)
 	}
-	for _, line := range []string{"", "x", "x\t\t\t\t\t\t\t\t\t\t\t\t"} {
+	for _, line := range []string{"", "x", strings.Repeat(separator, lineFields-1)} {
 		_, err := readLine(line)
 		domaintest.Refused(t, line, err, fault.Internal)
 	}
