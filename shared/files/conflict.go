@@ -3,6 +3,7 @@ package files
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -39,8 +40,9 @@ func refusal(b *stand, q *request, against []conflict, waited time.Duration) err
 		if i < maxNamed {
 			named = append(named, fmt.Sprintf("%s: %s", q.patterns[c.path], text))
 		}
-		if box := c.holder().address(); box != "" && len(boxes) < maxNamed && !strings.Contains(strings.Join(boxes, " "), box) {
-			boxes = append(boxes, fmt.Sprintf("%q", box))
+		box := fmt.Sprintf("%q", c.holder().address())
+		if c.holder().address() != "" && len(boxes) < maxNamed && !slices.Contains(boxes, box) {
+			boxes = append(boxes, box)
 		}
 	}
 	if n := len(against) - maxNamed; n > 0 {

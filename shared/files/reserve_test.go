@@ -75,6 +75,16 @@ func TestAllPathsAreReservedOrNone(t *testing.T) {
 	})
 }
 
+func TestARefusalNamesEveryHolderOnce(t *testing.T) {
+	each(t, func(t *testing.T, d *desk) {
+		d.takes("alphabet", "a/", "b/")
+		d.takes("alpha.1", "c/")
+		if err := d.refuses("beta", "**"); !strings.Contains(err.Error(), ` to "alphabet", "alpha/alpha.1", or`) {
+			t.Errorf("%v", err)
+		}
+	})
+}
+
 func TestAHoldersOwnOverlapExtends(t *testing.T) {
 	each(t, func(t *testing.T, d *desk) {
 		first := d.takes("alpha", "src/", "docs/")
