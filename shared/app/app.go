@@ -15,6 +15,7 @@ import (
 	"parley.internal/shared/domain"
 	"parley.internal/shared/dream"
 	"parley.internal/shared/elenchus"
+	"parley.internal/shared/files"
 	"parley.internal/shared/idempotency"
 	"parley.internal/shared/keys"
 	"parley.internal/shared/ledger"
@@ -46,6 +47,7 @@ type App struct {
 	Campfire *campfire.Service
 	Elenchus *elenchus.Service
 	Team     *team.Service
+	Files    *files.Service
 	Keys     *keys.Service
 	WhoAmI   *me.Service
 	Pause    *pauses.Service
@@ -112,6 +114,7 @@ func New(db *store.DB, p Ports) *App {
 	a.Campfire = &campfire.Service{DB: db, Now: p.Now}
 	a.Elenchus = &elenchus.Service{DB: db, Now: p.Now, Workspace: p.Workspace}
 	a.Team = &team.Service{DB: db, Now: p.Now, NewID: p.NewID, Keys: a.Keys}
+	a.Files = &files.Service{DB: db, Now: p.Now, NewID: p.NewID, Mail: a.Relay, Sessions: a.Pulse}
 	a.Pause = &pauses.Service{DB: db, Now: p.Now}
 	a.WhoAmI = &me.Service{Toolsets: a.Keys.Toolsets, Limits: p.Limits}
 	a.halted = &halted{source: a.Pause, now: p.Now}
@@ -129,6 +132,7 @@ func New(db *store.DB, p Ports) *App {
 		a.Campfire,
 		a.Elenchus,
 		a.Team,
+		a.Files,
 		a.Keys,
 		a.WhoAmI,
 		a.Pause,

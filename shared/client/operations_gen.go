@@ -11,6 +11,7 @@ import (
 	"parley.internal/shared/dispatch"
 	"parley.internal/shared/dream"
 	"parley.internal/shared/elenchus"
+	"parley.internal/shared/files"
 	"parley.internal/shared/keys"
 	"parley.internal/shared/ledger"
 	"parley.internal/shared/me"
@@ -364,6 +365,38 @@ var operations = map[string]Operation{
 	"team_report_process": {
 		Name: "team_report_process", Effect: op.Write,
 		Routes: []string{"POST /v1/teams/{team_name}/processes/{process_id}/report"},
+	},
+	"reserve_files": {
+		Name: "reserve_files", Effect: op.Write, Idempotent: true, Wait: "waitMs",
+		Routes: []string{"POST /v1/files/reservations"},
+	},
+	"release_files": {
+		Name: "release_files", Effect: op.Write,
+		Routes: []string{"POST /v1/files/release"},
+	},
+	"renew_files": {
+		Name: "renew_files", Effect: op.Write,
+		Routes: []string{"POST /v1/files/renew"},
+	},
+	"list_reservations": {
+		Name: "list_reservations", Effect: op.Read,
+		Routes: []string{"GET /v1/files/reservations"},
+	},
+	"check_files": {
+		Name: "check_files", Effect: op.Read,
+		Routes: []string{"POST /v1/files/check"},
+	},
+	"break_reservation": {
+		Name: "break_reservation", Effect: op.Write,
+		Routes: []string{"POST /v1/files/reservations/{reservationId}/break"},
+	},
+	"get_file_settings": {
+		Name: "get_file_settings", Effect: op.Read,
+		Routes: []string{"GET /v1/files/projects/{project}"},
+	},
+	"set_file_settings": {
+		Name: "set_file_settings", Effect: op.Write,
+		Routes: []string{"PUT /v1/files/projects/{project}"},
 	},
 	"create_key": {
 		Name: "create_key", Effect: op.Write,
@@ -1052,6 +1085,67 @@ func (c *Client) TeamClaimProcess(ctx context.Context, in team.ClaimInput) (team
 // Report what became of a process that the runner holds. Running again is the member's heartbeat.
 func (c *Client) TeamReportProcess(ctx context.Context, in team.ReportInput) (team.ReportOutput, error) {
 	return call[team.ReportOutput](ctx, c, "team_report_process", in)
+}
+
+// ReserveFiles calls reserve_files (POST /v1/files/reservations).
+//
+// Say which files you are about to edit, so that no other agent edits them meanwhile: all paths or none. If others
+// hold one, the answer names them, and waitMs waits for your turn. Release them when you are done.
+func (c *Client) ReserveFiles(ctx context.Context, in files.ReserveInput) (files.ReserveOutput, error) {
+	return call[files.ReserveOutput](ctx, c, "reserve_files", in)
+}
+
+// ReleaseFiles calls release_files (POST /v1/files/release).
+//
+// Give up reservations: by id, by path, by task, or all of yours in the project.
+func (c *Client) ReleaseFiles(ctx context.Context, in files.ReleaseInput) (files.ReleaseOutput, error) {
+	return call[files.ReleaseOutput](ctx, c, "release_files", in)
+}
+
+// RenewFiles calls renew_files (POST /v1/files/renew).
+//
+// Extend the leases of your reservations while you work, each by the time that it was reserved for.
+func (c *Client) RenewFiles(ctx context.Context, in files.RenewInput) (files.RenewOutput, error) {
+	return call[files.RenewOutput](ctx, c, "renew_files", in)
+}
+
+// ListReservations calls list_reservations (GET /v1/files/reservations).
+//
+// See who edits what: the reservations of a project, of a program, or those on a path.
+func (c *Client) ListReservations(ctx context.Context, in files.ListInput) (files.ListOutput, error) {
+	return call[files.ListOutput](ctx, c, "list_reservations", in)
+}
+
+// CheckFiles calls check_files (POST /v1/files/check).
+//
+// Before you edit files: is each free, yours, or held, by whom, until when and why. Also returns the settings of
+// the project.
+func (c *Client) CheckFiles(ctx context.Context, in files.CheckInput) (files.CheckOutput, error) {
+	return call[files.CheckOutput](ctx, c, "check_files", in)
+}
+
+// BreakReservation calls break_reservation (POST /v1/files/reservations/{reservationId}/break).
+//
+// End another's reservation: a human may always, an agent once its holder has been silent for 10 minutes. The
+// holder gets a message.
+func (c *Client) BreakReservation(ctx context.Context, in files.BreakInput) (files.BreakOutput, error) {
+	return call[files.BreakOutput](ctx, c, "break_reservation", in)
+}
+
+// GetFileSettings calls get_file_settings (GET /v1/files/projects/{project}).
+//
+// What hooks do about the files of a project. The id is one segment of the path: write its slashes as %2F.
+func (c *Client) GetFileSettings(ctx context.Context, in files.ProjectInput) (files.Settings, error) {
+	return call[files.Settings](ctx, c, "get_file_settings", in)
+}
+
+// SetFileSettings calls set_file_settings (PUT /v1/files/projects/{project}).
+//
+// Put settings in place of those that a project has: whether hooks reserve by themselves, whether they refuse edits
+// without the server, and what counts as the same file. The id is one segment of the path: write its slashes as
+// %2F.
+func (c *Client) SetFileSettings(ctx context.Context, in files.SettingsInput) (files.Settings, error) {
+	return call[files.Settings](ctx, c, "set_file_settings", in)
 }
 
 // CreateKey calls create_key (POST /v1/keys).

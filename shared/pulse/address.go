@@ -5,6 +5,7 @@ import (
 	"context"
 	"strconv"
 	"strings"
+	"time"
 
 	"parley.internal/shared/fault"
 	"parley.internal/shared/identity"
@@ -59,6 +60,33 @@ func lookup(ctx context.Context, r store.Reader, program, session string) (doc s
 		return docID(other), alias, true, nil
 	}
 	return docID(session), v, f.Found, nil
+}
+
+// Life prepares to read a program's session, given by its id or its address, for another domain. After the fetches are
+// loaded, read tells whether the session is known and has ended, and when it was last heard of, zero if that is unknown.
+func (*Service) Life(program, session string) (fetches []*store.Fetch, read func() (ended bool, heard time.Time)) {
+	other := identity.Address(program, session)
+	if owner, name, qualified := strings.Cut(session, "/"); qualified {
+		program, other = owner, name
+	}
+	var v, alias Session
+	var beat, aliasBeat Heartbeat
+	f := sessions.Fetch(docID(session), &v)
+	fetches = []*store.Fetch{f, heartbeats.Fetch(docID(session), &beat)}
+	if docID(other) != docID(session) {
+		fetches = append(fetches, sessions.Fetch(docID(other), &alias), heartbeats.Fetch(docID(other), &aliasBeat))
+	}
+	return fetches, func() (bool, time.Time) {
+		found := f.Found
+		if !found && len(fetches) > 2 && fetches[2].Found && identity.Same(alias.ProgramID, program) {
+			v, beat, found = alias, aliasBeat, true
+		}
+		heard := beat.At
+		if v.LastHeartbeat.After(heard) {
+			heard = v.LastHeartbeat
+		}
+		return found && !v.Live(), heard
+	}
 }
 
 // maxNumbered is the largest number of sessions of a program that are not archived at once, among which a free number is

@@ -3,6 +3,7 @@ package catalogue
 import (
 	"net/http"
 	"testing"
+	"time"
 
 	"parley.internal/shared/app"
 	"parley.internal/shared/domaintest"
@@ -50,6 +51,7 @@ func (p *user) warm(t *testing.T, as op.Role) {
 	if _, err := p.hub.App.Relay.Directory.Programs(t.Context(), p.name); err != nil {
 		t.Fatal(err)
 	}
+	p.Pass(2 * time.Second) // pauses that a step has read would expire before the call
 	if _, err := p.hub.Catalogue.Pauses(t.Context(), p.name); err != nil {
 		t.Fatal(err)
 	}

@@ -30,6 +30,7 @@ var elsewhere = []struct{ dir, files, reason string }{
 	{"shared/dream", "dream.go dream_test.go operations.go", "a dream is created, claimed and completed as a task is"},
 	{"shared/council", "prompts.go", "a prompt tells an agent to invite the others by message"},
 	{"shared/op", "openapi_components.go", "the description of the key says where keys are created"},
+	{"shared/files", "conflict.go", "a conflict says how to reach the holder"},
 	{"shared/team", "catalogue.go",
 		"a short name on the team's own endpoint is the name of another tool elsewhere"},
 	{"shared/client", "client_test.go error_test.go example_test.go operation_test.go retry_test.go",

@@ -54,7 +54,7 @@ func TestTranscriptsAgreeWithTheServer(t *testing.T) {
 			})
 		})
 	}
-	for _, page := range []string{"sprint.md", "council.md", "duel.md", "verification.md", "team.md"} {
+	for _, page := range []string{"sprint.md", "council.md", "duel.md", "verification.md", "team.md", "files.md"} {
 		if !slices.Contains(played, page) {
 			t.Errorf("played %v of %v, without %s", played, pages, page)
 		}

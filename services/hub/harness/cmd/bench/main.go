@@ -7,7 +7,7 @@
 //
 // Further measurements are the latency from a message to the end of the poll that waits for it, the time from a server's
 // start to its first answer, the time and memory of a sweep of few and of many expired messages on both stores, and the
-// time of the early and late rounds of a verification.
+// time of the early and late rounds of a verification, and that of a check of files against a full board.
 //
 // Client and server share the machine's cores, as on a laptop.
 package main
@@ -33,6 +33,7 @@ type options struct {
 	expired       expired
 	verifications int
 	wakes, starts int
+	checks        int
 }
 
 func main() {
@@ -41,7 +42,7 @@ func main() {
 	only := flag.String("only", "", "the operations to measure, separated by commas (default all)")
 	flag.Parse()
 	o := options{calls: *calls, rounds: 7, sizes: [2]int{100, 100_000}, expired: expired{2_000, 10_000},
-		verifications: 120, wakes: 200, starts: 20}
+		verifications: 120, wakes: 200, starts: 20, checks: 1000}
 	if *quick {
 		o = quickOptions
 	}
@@ -59,7 +60,7 @@ func main() {
 
 // quickOptions are the options of -quick.
 var quickOptions = options{calls: 16, rounds: 2, sizes: [2]int{100, 500}, expired: expired{100, 300},
-	verifications: 3, wakes: 3, starts: 2}
+	verifications: 3, wakes: 3, starts: 2, checks: 20}
 
 // run measures and writes the report to out and its progress to notes.
 func run(ctx context.Context, o options, out, notes io.Writer) (err error) {
@@ -120,5 +121,8 @@ func run(ctx context.Context, o options, out, notes io.Writer) (err error) {
 	if err := sweeps(ctx, dir, o.expired, out); err != nil {
 		return err
 	}
-	return verifications(ctx, dir, o.verifications, out)
+	if err := verifications(ctx, dir, o.verifications, out); err != nil {
+		return err
+	}
+	return reservationChecks(ctx, dir, o.checks, out)
 }

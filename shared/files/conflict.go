@@ -1,0 +1,103 @@
+package files
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"parley.internal/shared/fault"
+)
+
+// The numbers of conflicts in a message and in the details of a fault.
+const (
+	maxNamed = 3
+	maxTells = 20
+)
+
+// errBlocked is the cause of the faults that a wait can mend.
+var errBlocked = errors.New("the paths are held")
+
+// blocked reports whether an attempt failed because of others' reservations.
+func blocked(err error) bool { return errors.Is(err, errBlocked) }
+
+// refusal returns the fault about paths that others hold. Its details have a line for each conflict; its message has the
+// first ones, and says how to reach the holders.
+func refusal(b *stand, q *request, against []conflict, waited time.Duration) error {
+	f := fault.Wrap(fault.Precondition, errBlocked, "")
+	var named, boxes []string
+	paths := map[int]bool{}
+	for _, c := range against {
+		paths[c.path] = true
+	}
+	for i, c := range against {
+		text := c.text()
+		if i < maxTells {
+			f.Problems = append(f.Problems, fault.Problem{Path: fmt.Sprintf("paths[%d]", c.path),
+				Message: fmt.Sprintf("%s: %s%s", q.patterns[c.path], text, c.id(b))})
+		}
+		if i < maxNamed {
+			named = append(named, fmt.Sprintf("%s: %s", q.patterns[c.path], text))
+		}
+		box := fmt.Sprintf("%q", c.holder().address())
+		if c.holder().address() != "" && len(boxes) < maxNamed && !slices.Contains(boxes, box) {
+			boxes = append(boxes, box)
+		}
+	}
+	if n := len(against) - maxNamed; n > 0 {
+		named = append(named, fmt.Sprintf("and %d more", n))
+	}
+	f.Message = fmt.Sprintf("nothing is reserved, because others hold %d of the %d paths: %s. %s",
+		len(paths), len(q.patterns), strings.Join(named, "; "), advice(boxes, waited))
+	return f
+}
+
+// advice says how to go on after a refusal.
+func advice(boxes []string, waited time.Duration) string {
+	out := "Work on something else"
+	if len(boxes) > 0 {
+		out = "Reach the holder with send_message to " + strings.Join(boxes, ", ")
+	}
+	if keep := int(kept(waited) / time.Second); keep > 0 {
+		return out + fmt.Sprintf(", or repeat the call within %d s to keep your place", keep)
+	}
+	return out + ", or give waitMs to wait for your turn"
+}
+
+// text says who stands in the way, with what and until when.
+func (c *conflict) text() string {
+	if c.held != nil {
+		return c.held.text()
+	}
+	return fmt.Sprintf("%s has waited for %s (%s) since %s and is before you", c.turn.who(),
+		strings.Join(c.turn.Patterns[:min(maxNamed, len(c.turn.Patterns))], ", "), c.turn.Mode,
+		c.turn.Since.Format(time.RFC3339))
+}
+
+func (c *conflict) id(b *stand) string {
+	if c.held == nil {
+		return ""
+	}
+	return ", reservation " + reservationID(b.id, c.held.Token)
+}
+
+func (c *conflict) holder() Holder {
+	if c.held != nil {
+		return c.held.Holder
+	}
+	return c.turn.Holder
+}
+
+// warnings returns a line for each reservation that a request meets in another worktree.
+func warnings(q *request, beside []conflict) []string {
+	var out []string
+	for i, c := range beside {
+		if i == maxTells {
+			return append(out, fmt.Sprintf("and %d more", len(beside)-i))
+		}
+		out = append(out, fmt.Sprintf("%s: in the worktree %q %s; the two will meet when they are merged",
+			q.patterns[c.path], c.held.Worktree, c.held.text()))
+	}
+	return out
+}
