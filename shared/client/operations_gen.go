@@ -434,9 +434,8 @@ var operations = map[string]Operation{
 
 // GetTasks calls get_tasks (GET /v1/tasks).
 //
-// Look for work: tasks in the queue for a program, highest priority first, then oldest. Use it to poll for your
-// assignments; with waitMs it waits for the first one. Without a target it is your own queue. Filter by status,
-// type and source.
+// Take a created task up before you work on it: one agent gets it. The claim holds for a lease: renew it with
+// renew_claim, and keep the claimToken to complete the task.
 func (c *Client) GetTasks(ctx context.Context, in dispatch.ListInput) (dispatch.ListOutput, error) {
 	return call[dispatch.ListOutput](ctx, c, "get_tasks", in)
 }
@@ -467,8 +466,8 @@ func (c *Client) ClaimTask(ctx context.Context, in dispatch.ClaimInput) (dispatc
 
 // ClaimNextTask calls claim_next_task (POST /v1/tasks/claim).
 //
-// Get work in one call: the first task of your queue that is ready, claimed for you, or nothing. With waitMs it
-// waits for one; those who wait are served in the order in which they came.
+// Get work in one call: the first ready task of your queue, claimed for you, or nothing. With waitMs it waits for
+// one, in the order of arrival.
 func (c *Client) ClaimNextTask(ctx context.Context, in dispatch.NextInput) (dispatch.NextOutput, error) {
 	return call[dispatch.NextOutput](ctx, c, "claim_next_task", in)
 }
@@ -530,8 +529,8 @@ func (c *Client) AckMessages(ctx context.Context, in relay.AckInput) (relay.AckO
 
 // GetDeadLetters calls get_dead_letters (GET /v1/messages/dead).
 //
-// Find messages that failed: those you sent or were to get that expired unread, or were never acknowledged, newest
-// first. One shows within 15 minutes of its death and for 7 days; acknowledging a message takes it off the list.
+// Find messages that failed: those you sent or were to get that expired unread or were never acknowledged, newest
+// first. One shows within 15 minutes, for 7 days.
 func (c *Client) GetDeadLetters(ctx context.Context, in relay.DeadInput) (relay.DeadOutput, error) {
 	return call[relay.DeadOutput](ctx, c, "get_dead_letters", in)
 }

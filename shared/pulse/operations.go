@@ -12,7 +12,7 @@ import (
 type CreateInput struct {
 	op.Idempotency
 	Name        string  `json:"name" allow:"nonempty,max=200"`
-	SessionID   string  `json:"sessionId,omitempty" allow:"max=100,pattern=session,session" jsonschema:"by default the lowest free program/N; one that is there is updated or revived"`
+	SessionID   string  `json:"sessionId,omitempty" allow:"max=100,pattern=session,session" jsonschema:"by default the lowest free program/N"`
 	ProgramID   string  `json:"programId,omitempty" allow:"max=50,pattern=name" jsonschema:"by default your key's"`
 	Status      *string `json:"status,omitempty" allow:"max=200" jsonschema:"what you are doing, in your words"`
 	State       State   `json:"state,omitempty" allow:"enum=working|blocked|complete|pinned,default=working"`
@@ -28,7 +28,7 @@ type CreateOutput struct {
 
 // UpdateInput is the input of update_session. Fields that are left out stay unchanged.
 type UpdateInput struct {
-	SessionID     string  `json:"sessionId,omitempty" allow:"max=100,pattern=session,session" jsonschema:"left out: your program's newest live session"`
+	SessionID     string  `json:"sessionId,omitempty" allow:"max=100,pattern=session,session" jsonschema:"by default your newest live one"`
 	Status        *string `json:"status,omitempty" allow:"max=200" jsonschema:"what you are doing; empty clears it"`
 	State         State   `json:"state,omitempty" allow:"enum=working|blocked|complete|pinned"`
 	Progress      *int    `json:"progress,omitempty" allow:"min=0,max=100"`
