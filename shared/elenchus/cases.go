@@ -57,6 +57,12 @@ func startCases() op.Cases {
 		{Name: "again with the same key", Given: []op.Step{{Op: "elenchus_start_session", In: once}}, In: once},
 	}, Refused: []op.Refusal{
 		{
+			Name:  "a working directory that is not absolute",
+			In:    `{"target":"a","requirements":"r","workingDir":"./app"}`,
+			Path:  "workingDir",
+			Words: "must be an absolute path",
+		},
+		{
 			Name:  "a file outside",
 			In:    `{"target":"a","requirements":"r","workingDir":"/w","files":[{"path":"../a","content":""}]}`,
 			Path:  "files[0].path",
@@ -92,6 +98,12 @@ func roundCases() op.Cases {
 			Given: raised,
 			In: op.In{"sessionId": "$session", "role": "critic", "output": "it stands",
 				"issuesRaised": []any{op.In{"id": "SEC-1"}}, "issuesResolved": []string{"COR-1", "SEC-9"}},
+		},
+		{
+			Name:  "in lower case",
+			Given: started,
+			In: op.In{"sessionId": "$session", "role": "verifier", "output": "it leaks", "issuesRaised": []any{
+				op.In{"id": "X-1", "severity": "critical", "category": "security", "summary": "it leaks"}}},
 		},
 		{
 			Name:  "with files",
@@ -140,6 +152,14 @@ func roundCases() op.Cases {
 	}, Refused: []op.Refusal{
 		{Name: "the judge's role", In: `{"sessionId":"x","role":"judge","output":"o"}`, Path: "role",
 			Words: "must be one of verifier, critic"},
+		{Name: "an unknown severity", Given: started, Path: "issuesRaised[0].severity",
+			Words: "must be one of CRITICAL, HIGH, MEDIUM, LOW",
+			In: `{"sessionId":"$session","role":"verifier","output":"o","issuesRaised":[{"id":"SEC-1","severity":"URGENT",` +
+				`"summary":"s"}]}`},
+		{Name: "an unknown category", Given: started, Path: "issuesRaised[0].category",
+			Words: "must be one of SECURITY, CORRECTNESS",
+			In: `{"sessionId":"$session","role":"verifier","output":"o","issuesRaised":[{"id":"X-1","severity":"HIGH",` +
+				`"category":"STYLE","summary":"s"}]}`},
 		{Name: "a new issue without a summary", Given: started, Path: "issuesRaised[0].summary",
 			Words: "is required: the issue is new",
 			In:    `{"sessionId":"$session","role":"verifier","output":"o","issuesRaised":[{"id":"SEC-1","severity":"HIGH"}]}`},

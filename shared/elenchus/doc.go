@@ -22,7 +22,7 @@
 //     writes one document.
 //   - A round that names no new id is a round without new issues. After such a round, and with no critical issue open,
 //     the status is converging. The statuses converged and forced_stop accept no more rounds, only a rollback or an
-//     end. The last round of maxRounds sets forced_stop, even if the verification converges in it.
+//     end. The last round of maxRounds sets forced_stop, unless the verification converges in it.
 //   - A role belongs to the caller that submits its first round; the caller that started the verification, and people,
 //     play both roles. Once both are taken, nobody else adds files or takes checkpoints. Only who started a verification
 //     and people end it or roll it back. The record names who did.

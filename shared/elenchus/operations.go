@@ -65,8 +65,8 @@ type ContextOutput struct {
 // IssueInput is an issue that a round raises. A known issue needs its id only.
 type IssueInput struct {
 	ID          string   `json:"id" allow:"nonempty,max=100,pattern=id" jsonschema:"SEC-001, COR-…, REL-…, MNT-…, PRF-…; one raised again is the same issue"`
-	Category    string   `json:"category,omitempty" allow:"enum=SECURITY|CORRECTNESS|RELIABILITY|MAINTAINABILITY|PERFORMANCE" jsonschema:"where the id does not say"`
-	Severity    Severity `json:"severity,omitempty" allow:"enum=CRITICAL|HIGH|MEDIUM|LOW" jsonschema:"required for a new issue"`
+	Category    string   `json:"category,omitempty" allow:"max=20" jsonschema:"where the id does not say: SECURITY, CORRECTNESS, RELIABILITY, MAINTAINABILITY or PERFORMANCE"`
+	Severity    Severity `json:"severity,omitempty" allow:"max=20" jsonschema:"CRITICAL, HIGH, MEDIUM or LOW; required for a new issue"`
 	Summary     string   `json:"summary,omitempty" allow:"max=500" jsonschema:"required for a new issue"`
 	Location    string   `json:"location,omitempty" allow:"max=500" jsonschema:"file:line"`
 	Description string   `json:"description,omitempty" allow:"max=4000"`

@@ -53,8 +53,10 @@ func (r *submission) validate() error {
 	if len(r.in.Output) > maxOutput {
 		wrong = append(wrong, fault.Problem{Path: "output", Message: "must be at most 512 KiB"})
 	}
+	r.in.IssuesRaised = slices.Clone(r.in.IssuesRaised)
 	seen := map[string]bool{}
 	for i, issue := range r.in.IssuesRaised {
+		wrong = append(wrong, r.in.IssuesRaised[i].normalize(i)...)
 		if seen[issue.ID] {
 			wrong = append(wrong, fault.Problem{Path: fieldPath("issuesRaised", i, "id"), Message: "is listed twice"})
 		}
@@ -203,7 +205,7 @@ func (r *submission) write(tx *store.Tx, v *Session, set *fileSet, l *roundIssue
 		IssuesResolved: resolved,
 		NewFiles:       put.added,
 		Convergence:    v.Convergence(),
-		Intervention:   Arbitrate(put.added, v.Recent, v.Files),
+		Intervention:   v.arbitrate(put.added),
 		At:             r.now,
 	}
 	if round%2 == 0 {

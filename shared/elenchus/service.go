@@ -94,12 +94,16 @@ func (s *Service) change(
 }
 
 // Start opens a verification. It reads the files of the target and their direct imports as far as the server can, and
-// returns those that the context lacks in FilesWanted. Malformed files in the input are [fault.Invalid].
+// returns those that the context lacks in FilesWanted. Malformed files in the input are [fault.Invalid], as is a working
+// directory whose path is not absolute.
 func (s *Service) Start(ctx context.Context, c identity.Caller, in StartInput) (StartOutput, error) {
 	var out StartOutput
 	given, err := readFiles(in.Files, Base)
 	if err != nil {
 		return out, err
+	}
+	if !source.IsAbs(in.WorkingDir) {
+		return out, fault.Field("workingDir", "must be an absolute path, such as /home/me/project, not %q", in.WorkingDir)
 	}
 	now, random := s.Now(), s.Random
 	if random == nil {
@@ -216,7 +220,7 @@ func (s *Session) accept(
 		Bytes:       s.Bytes,
 		FilesWanted: set.wanted(references, s.Packages),
 	}
-	if before < manyNewFiles && s.Discovered >= manyNewFiles {
+	if before < manyNewFiles && s.Discovered >= manyNewFiles && !s.Over() {
 		out.Intervention = expand(s.Discovered, put.added)
 	}
 	for _, w := range put.writes {

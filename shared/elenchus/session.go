@@ -236,10 +236,10 @@ func (s *Session) Take(ids []string, fresh int, now time.Time) {
 	s.Discovered = 0
 	s.touch(now)
 	switch c := s.Convergence(); {
-	case s.CurrentRound >= s.MaxRounds:
-		s.Status = ForcedStop
 	case c.IsConverged:
 		s.Status = Converged
+	case s.CurrentRound >= s.MaxRounds:
+		s.Status = ForcedStop
 	case c.CriticalUnresolved == 0 && c.RoundsWithoutNewIssues > 0:
 		s.Status = Converging
 	default:

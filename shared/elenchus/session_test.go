@@ -50,8 +50,8 @@ func TestEveryEventInEveryStatus(t *testing.T) {
 		},
 		Converging: {
 			"quiet round": Converged, "new issue": Verifying, "new critical": Verifying, "wrong role": fails,
-			"last round": ForcedStop,
-			"end":        Completed, "change": Converging, "a week": ForcedStop, "a day": Converging,
+			"last round": Converged, "last round with an issue": ForcedStop,
+			"end": Completed, "change": Converging, "a week": ForcedStop, "a day": Converging,
 		},
 		Converged: {
 			"quiet round": fails, "new issue": fails, "new critical": fails, "wrong role": fails, "last round": fails,
@@ -101,8 +101,11 @@ func apply(v *Session, event string) error {
 		return nil
 	case "wrong role":
 		role = map[Role]Role{Verifier: Critic, Critic: Verifier}[role]
-	case "last round":
+	case "last round", "last round with an issue":
 		v.MaxRounds = v.CurrentRound + 1
+		if event != "last round" {
+			fresh = 1
+		}
 	case "new issue":
 		fresh = 1
 	case "new critical":

@@ -47,6 +47,13 @@ func Within(workingDir, p string) string {
 	return clean
 }
 
+// IsAbs reports whether p is an absolute path of any system: the machine of an agent may have another one than the
+// server's.
+func IsAbs(p string) bool {
+	drive := len(p) > 2 && p[1] == ':' && unicode.IsLetter(rune(p[0])) && (p[2] == '/' || p[2] == '\\')
+	return drive || strings.HasPrefix(p, "/") || strings.HasPrefix(p, `\\`)
+}
+
 // Dir returns the directory of a path, or "" for the working directory.
 func Dir(p string) string {
 	if d := path.Dir(p); d != "." {
