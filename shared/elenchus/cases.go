@@ -72,13 +72,20 @@ func startCases() op.Cases {
 }
 
 func contextCases() op.Cases {
-	return op.Cases{RPCs: 2, Rights: anybody, Owned: []string{"sessionId"}, Examples: []op.Example{
-		{Given: started, In: op.In{"sessionId": "$session"}},
+	earlier := op.After(rebutted, op.Step{Op: "elenchus_get_context", In: op.In{"sessionId": "$session", "rounds": 1},
+		Save: "nextCursor as cursor"})
+	return op.Cases{Rights: anybody, Owned: []string{"sessionId"}, Examples: []op.Example{
+		{Given: rebutted, In: op.In{"sessionId": "$session"}},
+		{Name: "before the first round", Given: started, In: op.In{"sessionId": "$session"}},
+		{Name: "without outputs", Given: rebutted, In: op.In{"sessionId": "$session", "rounds": 0}, RPCs: 2},
+		{Name: "of the rounds before", Given: earlier, In: op.In{"sessionId": "$session", "cursor": "$cursor"}},
 		{Name: "with a file", Given: started, In: op.In{"sessionId": "$session", "path": "src/a.ts"}},
 		{Name: "with an unknown file", Given: started, In: op.In{"sessionId": "$session", "path": "nowhere.ts"},
 			Fault: fault.NotFound},
 		{Name: "of an unknown verification", In: op.In{"sessionId": unknownID}, Fault: fault.NotFound},
 	}, Refused: []op.Refusal{
+		{Name: "an unknown cursor", Given: rebutted, In: `{"sessionId":"$session","cursor":"xyz"}`, Path: "cursor",
+			Words: "use the one that came with the page before"},
 		{Name: "an id with a slash", In: `{"sessionId":"a/b"}`, Path: "sessionId", Words: "must match ^[A-Za-z0-9]"},
 	}}
 }

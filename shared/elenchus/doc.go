@@ -3,8 +3,9 @@
 //
 // The cost of a round does not grow with the rounds before it. The session document holds all that a round needs: the
 // counts, the issues named in the last four rounds, and the next role. Issues are fetched by the ids that a round
-// names, files by their paths. The output of a round is stored whole, beside the record of the round. A round takes
-// three RPCs, four with an idempotency key; any other call takes at most three.
+// names, files by their paths. The output of a round is stored whole, beside the record of the round, and read back in
+// parts of at most 64 KiB, the latest first. A round takes three RPCs, four with an idempotency
+// key; any other call takes at most three.
 //
 // A checkpoint copies the state of the session only. Every change stores the values that it replaced in a step. A
 // rollback reverts the steps since the checkpoint, the latest first, as many in a transaction as it holds. The session

@@ -189,6 +189,7 @@ func (r *submission) write(tx *store.Tx, v *Session, set *fileSet, l *roundIssue
 	resolved, refused := l.resolve(v, r.in.Role, r.resolved, round, r.now)
 	raised := r.named()[:len(r.in.IssuesRaised)]
 	v.Take(raised, fresh, r.now)
+	v.Recent[len(v.Recent)-1].Bytes = len(r.in.Output)
 	put, err := v.place(r.id, set, r.files)
 	if err != nil {
 		return RoundOutput{}, err
