@@ -30,6 +30,9 @@
 //   - A sweep stops a verification without activity for a week. It deletes one 90 days after its end, with all
 //     documents below it, because a TTL of the store would leave some of them.
 //
+// A target that is a directory stands for the text files in it and below it, the nearest first. Where the server cannot
+// read it, filesWanted has dir/** for it, unless the call brings files of it.
+//
 // The server reads files through a [Reader] where it runs on the machine of the agent, for the users that its operator
 // names; package workspace has one. Elsewhere it reports the files that it wants. It follows the direct imports of the
 // target's files and no others, and names no path outside the working directory; package source finds them. The package

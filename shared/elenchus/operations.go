@@ -32,7 +32,8 @@ type StartOutput struct {
 	Status      Status       `json:"status"`
 	NextRole    Role         `json:"nextRole"`
 	Context     StartContext `json:"context"`
-	FilesWanted []string     `json:"filesWanted" jsonschema:"what the context lacks; give what there is of it with elenchus_add_files"`
+	FilesWanted []string     `json:"filesWanted" jsonschema:"what the context lacks, dir/** for all below dir; give what there is of it with elenchus_add_files"`
+	Note        string       `json:"note,omitempty" jsonschema:"why the server reads no files of workingDir itself"`
 }
 
 // ContextInput is the input of elenchus_get_context.

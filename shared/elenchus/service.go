@@ -125,7 +125,14 @@ func (s *Service) Start(ctx context.Context, c identity.Caller, in StartInput) (
 		State:        State{Status: Initialized, Counts: newCounts()},
 	}
 	v.touch(now)
-	all, references := v.collectBase(ctx, s.disk(c.User), given)
+	disk, note := s.disk(c.User), ""
+	if disk != nil {
+		if err := disk.Check(ctx, in.WorkingDir); err != nil {
+			disk, note = nil, fmt.Sprintf("the server reads no files for this verification: %v. Give them with "+
+				"elenchus_add_files", err)
+		}
+	}
+	all, references := v.collectBase(ctx, disk, given)
 	set := &fileSet{files: map[string]*File{}}
 	put, err := v.place(id, set, all)
 	if err != nil {
@@ -136,6 +143,7 @@ func (s *Service) Start(ctx context.Context, c identity.Caller, in StartInput) (
 		Status:      v.Status,
 		NextRole:    v.NextRole(),
 		FilesWanted: set.wanted(references, v.Packages),
+		Note:        note,
 		Context:     StartContext{Target: v.Target, FilesCollected: len(put.added), Requirements: v.Requirements},
 	}
 	return idempotency.Update(ctx, s.DB.User(c.User), in, now,

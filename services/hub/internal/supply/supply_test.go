@@ -181,6 +181,7 @@ func (d *fixture) stored(id string) []string {
 type started struct {
 	SessionID   string
 	FilesWanted []string
+	Note        string
 	Context     struct{ FilesCollected int }
 }
 
@@ -341,7 +342,6 @@ func TestNoFileOutsideTheRootIsSent(t *testing.T) {
 			"is not under the allowed root"},
 		"a working directory that a link leads to": {filepath.Join(root, "inner"), filepath.Join(root, "inner", "up"),
 			"a symbolic link"},
-		"a working directory that is relative": {root, "root", "must be an absolute path"},
 		"one that is not there": {root, filepath.Join(root, "none"),
 			"there is no working directory"},
 		"nothing that is there": {root, filepath.Join(root, "inner"), ""},
@@ -357,16 +357,48 @@ func TestNoFileOutsideTheRootIsSent(t *testing.T) {
 		d.Send(string(text))
 		got := d.Next()
 		// The server answers a repeat as it did the first time.
-		if want := strings.TrimSpace(d.hub.tool(d.key, "elenchus_start_session", args)); got != want {
+		want := strings.TrimSpace(d.hub.tool(d.key, "elenchus_start_session", args))
+		if c.said == "" && got != want {
 			t.Errorf("%s: got\n%s, want\n%s", name, got, want)
 		}
 		var out started
 		d.read(got, &out)
+		if !strings.Contains(out.Note, c.said) || (out.Note == "") != (c.said == "") {
+			t.Errorf("%s: the note is %q", name, out.Note)
+		}
 		same(t, name, d.stored(out.SessionID))
 		same(t, name, out.FilesWanted, "a.ts")
 		stdiotest.Contains(t, d.Reports(), c.said)
 		if c.said == "" && d.Reports() != "" {
 			t.Errorf("%s: the bridge said %q", name, d.Reports())
+		}
+		d.Ends()
+	}
+}
+
+func TestADirectoryAsTargetIsListedAndSent(t *testing.T) {
+	t.Parallel()
+	root := tree(t, map[string]string{"src/a.ts": "import '../lib/c'", "src/deep/er/b.ts": "", "src/.env": outside,
+		"src/logo.png": "\x89", "src/built/x.ts": outside, "src/.gitignore": "built/\n", "lib/c.ts": "", "main.py": "", "Makefile": "all:"})
+	link(t, root, "src/leak.ts")
+	hub := startHub(t)
+	key := hub.agent("alpha")
+	for target, want := range map[string][]string{
+		"src":              {"src/a.ts", "src/deep/er/b.ts", "lib/c.ts"},
+		"./src/deep/":      {"src/deep/er/b.ts"},
+		".":                {"src/a.ts", "src/deep/er/b.ts", "lib/c.ts", "main.py"},
+		root:               {"src/a.ts", "src/deep/er/b.ts", "lib/c.ts", "main.py"},
+		root + "/src/deep": {"src/deep/er/b.ts"},
+		"Makefile":         {"Makefile"},
+		"none":             {},
+		"the login":        {},
+	} {
+		d := newFixture(t, hub, key, root)
+		var out started
+		d.tool("elenchus_start_session", start(target, root), &out)
+		same(t, target, d.stored(out.SessionID), want...)
+		if out.Context.FilesCollected != len(want) || (len(out.FilesWanted) > 0) != (target == "none") || out.Note != "" {
+			t.Errorf("%s: %+v", target, out)
 		}
 		d.Ends()
 	}
