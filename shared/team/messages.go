@@ -225,16 +225,26 @@ func (s *Service) read(ctx context.Context, c identity.Caller, in ReadInput,
 	mark bool) (out InboxOutput, of place, err error) {
 	look := func(ctx context.Context, r store.Reader) (page store.Page[storedMessage], own bool, err error) {
 		out = InboxOutput{Messages: []Message{}}
-		d, err := load(ctx, r, in.TeamName)
+		var head inbox
+		d, err := load(ctx, r, in.TeamName, inboxes.Fetch(memberID(in.TeamName, in.AgentName), &head))
 		if err != nil {
 			return page, false, err
 		}
 		of = place{d.ID, d.spelling(in.AgentName)}
+		if of.agent != in.AgentName {
+			head = inbox{}
+			if err := store.Load(ctx, r, inboxes.Fetch(memberID(d.Name, of.agent), &head)); err != nil {
+				return page, false, err
+			}
+		}
 		if own, err = d.mayRead(c, of.agent); err != nil {
 			return page, false, err
 		}
 		q := store.Query{Where: []store.Cond{store.Eq("agent", of.agent)}, Order: []string{"seq"}, Limit: in.Limit,
 			Cursor: in.Cursor}
+		if head.TeamID == d.ID && head.Before > 0 {
+			q.Where = append(q.Where, store.Gt("seq", head.Before))
+		}
 		if in.UnreadOnly {
 			q.Where = append(q.Where, store.Eq("read", false))
 		}
