@@ -14,7 +14,7 @@ import (
 // Sweeps returns the steps of the domain in the scheduled sweeps.
 func (s *Service) Sweeps() []domain.Sweep {
 	return []domain.Sweep{
-		{Schedule: domain.Tasks, Name: "leases", Run: s.SweepLeases},
+		{Schedule: domain.Tasks, Name: "leases", Takes: true, Run: s.SweepLeases},
 		{Schedule: domain.Tasks, Name: "expired", Run: s.SweepExpired},
 		{Schedule: domain.Tasks, Name: "ended", Run: s.SweepEnded},
 	}

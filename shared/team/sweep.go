@@ -13,7 +13,7 @@ import (
 // Sweeps returns the steps of the domain in the scheduled sweeps.
 func (s *Service) Sweeps() []domain.Sweep {
 	return []domain.Sweep{
-		{Schedule: domain.Sessions, Name: "teammates", Run: s.SweepMembers},
+		{Schedule: domain.Sessions, Name: "teammates", Takes: true, Run: s.SweepMembers},
 		{Schedule: domain.Sessions, Name: "teams", Run: s.SweepTeams},
 	}
 }
