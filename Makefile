@@ -19,6 +19,8 @@ GOVULNCHECK := golang.org/x/vuln/cmd/govulncheck@v1.8.0
 # A test that contends in the emulator waits for its locks and uses no processor meanwhile, so more tests and packages
 # run at once than there are processors.
 PARALLEL    := -p 4 -parallel 8
+# make lint vets all packages, and no test reads the debug information of its binary.
+QUICK       := -vet=off '-ldflags=-s -w'
 # Packages of the harness that make proof tests and make test leaves out: Chromium, the TypeScript SDKs, the Firebase Auth
 # emulator, and servers that are killed or measured under load.
 PROOF       := harness/(browser|chaos|cmd/bench|e2e|firebase)$$
@@ -109,12 +111,14 @@ security:
 .PHONY: test-inside race-inside attack-inside proof-inside
 # The packages of all modules that are tested with the workspace, and those of the current module that are tested
 # without it.
-WORK  := go list $(foreach m,$(MODULES),./$(m)/...) | grep -vE '$(PROOF)' | grep -vE '$(SHIPS)'
+# The module with the longest tests comes first.
+WORK  := go list $(foreach m,$(HARNESS) $(filter-out $(HARNESS),$(MODULES)),./$(m)/...) | grep -vE '$(PROOF)' | grep -vE '$(SHIPS)'
 ALONE := go list ./... | grep -E '$(SHIPS)'
 
 test-inside:
-	go test $(PARALLEL) -timeout 8m $$($(WORK))
-	for m in $(HUB) $(HARNESS) functions; do (cd $$m && GOWORK=off go test $(PARALLEL) -timeout 8m $$($(ALONE))); done
+	go test $(PARALLEL) $(QUICK) -timeout 8m $$($(WORK))
+	for m in $(HUB) $(HARNESS) functions; do \
+		(cd $$m && GOWORK=off go test $(PARALLEL) $(QUICK) -timeout 8m $$($(ALONE))); done
 
 # The tests under the race detector, which make them several times slower.
 race-inside:

@@ -21,6 +21,7 @@ import (
 	"parley.internal/shared/me"
 	"parley.internal/shared/op"
 	"parley.internal/shared/overview"
+	"parley.internal/shared/pause"
 	"parley.internal/shared/pulse"
 	"parley.internal/shared/push"
 	"parley.internal/shared/relay"
@@ -47,11 +48,13 @@ type App struct {
 	Team     *team.Service
 	Keys     *keys.Service
 	WhoAmI   *me.Service
+	Pause    *pause.Service
 
 	// domains lists the services in the order in which documents list their tools.
 	domains   []any
 	catalogue func() *op.Catalogue
 	known     *directory
+	halted    *halted
 	now       func() time.Time
 }
 
@@ -109,7 +112,10 @@ func New(db *store.DB, p Ports) *App {
 	a.Campfire = &campfire.Service{DB: db, Now: p.Now}
 	a.Elenchus = &elenchus.Service{DB: db, Now: p.Now, Workspace: p.Workspace}
 	a.Team = &team.Service{DB: db, Now: p.Now, NewID: p.NewID, Keys: a.Keys}
+	a.Pause = &pause.Service{DB: db, Now: p.Now}
 	a.WhoAmI = &me.Service{Toolsets: a.Keys.Toolsets, Limits: p.Limits}
+	a.halted = &halted{source: a.Pause, now: p.Now}
+	a.Pause.Changed = a.halted.forget
 	a.domains = []any{
 		a.Dispatch,
 		a.Relay,
@@ -125,6 +131,7 @@ func New(db *store.DB, p Ports) *App {
 		a.Team,
 		a.Keys,
 		a.WhoAmI,
+		a.Pause,
 	}
 	a.catalogue = sync.OnceValue(a.collect)
 	return a
@@ -156,6 +163,7 @@ func (a *App) collect() *op.Catalogue {
 		}
 	}
 	c.Reserved = a.known.Programs
+	c.Pauses = a.halted.InForce
 	c.Meter = func(_ context.Context, u op.Usage) { a.Ledger.Record(u) }
 	return c
 }

@@ -72,7 +72,7 @@ var rules = map[string]rule{
 		"it opens both stores for the tests of any domain",
 	},
 	"client": {
-		append([]string{"op", "fault"}, domains...),
+		append([]string{"op", "fault", "identity"}, domains...),
 		"programs outside get the types of the domains without servers and stores",
 	},
 	"client/generate": {[]string{"app", "op"}, "it writes the methods of the client from the catalogue"},

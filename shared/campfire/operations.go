@@ -207,6 +207,7 @@ func (s *Service) Operations() []op.Op {
 		}, s.GetOrCreate),
 		op.New(op.Spec{
 			Name:    "campfire_post_message",
+			Starts:  op.Always,
 			Title:   "Post to a fire",
 			Toolset: set,
 			Route:   "POST " + fire + "/messages",
@@ -227,6 +228,7 @@ func (s *Service) Operations() []op.Op {
 		}, s.Messages),
 		op.New(op.Spec{
 			Name:    "campfire_throw_gauntlet",
+			Starts:  op.Always,
 			Title:   "Declare a duel",
 			Toolset: set,
 			Route:   "POST " + fire + "/duel",
@@ -247,6 +249,7 @@ func (s *Service) Operations() []op.Op {
 		}, s.TakeOath),
 		op.New(op.Spec{
 			Name:    "campfire_strike_argument",
+			Starts:  op.Always,
 			Title:   "Strike",
 			Toolset: set,
 			Route:   "POST " + fire + "/duel/strike",
@@ -256,6 +259,7 @@ func (s *Service) Operations() []op.Op {
 		}, s.Strike),
 		op.New(op.Spec{
 			Name:    "campfire_hold_the_line",
+			Starts:  op.Always,
 			Title:   "Hold the line",
 			Toolset: set,
 			Route:   "POST " + fire + "/duel/hold",
@@ -283,6 +287,7 @@ func (s *Service) Operations() []op.Op {
 		}, s.Abandon),
 		op.New(op.Spec{
 			Name:    "campfire_speak_to_party",
+			Starts:  op.Always,
 			Title:   "Speak to the party",
 			Toolset: set,
 			Route:   "POST " + fire + "/speech",

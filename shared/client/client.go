@@ -18,6 +18,7 @@ const DefaultTimeout = 30 * time.Second
 // Client calls one server with one key. It is safe for concurrent use. Make one with [New].
 type Client struct {
 	base, key string
+	session   string
 	http      *http.Client
 	agent     string
 	timeout   time.Duration
@@ -35,6 +36,9 @@ type Option func(*Client)
 
 // WithKey sets the key, for a further client of the same server.
 func WithKey(key string) Option { return func(c *Client) { c.key = key } }
+
+// WithSession sets the session that the calls belong to, by its id or address.
+func WithSession(session string) Option { return func(c *Client) { c.session = session } }
 
 // WithHTTPClient sets the HTTP client to call with. Its Timeout, where it has one, also bounds waits. A client
 // without CheckRedirect follows no redirect: Parley sends none, and a key must not follow one.

@@ -157,7 +157,8 @@ func TestTheBaseIsFoundInEveryURLOfAServer(t *testing.T) {
 func TestARequestCarriesItsHeaders(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, faults(fault.Conflict), succeeds)
-	c, _ := newClient(t, s.URL, WithUserAgent("bench/1"), WithRequestID(func() string { return "call" }))
+	c, _ := newClient(t, s.URL, WithUserAgent("bench/1"), WithSession("alpha/2"),
+		WithRequestID(func() string { return "call" }))
 	if _, err := c.CreateTask(t.Context(), dispatch.CreateInput{Title: "t", Target: "any"}); err != nil {
 		t.Fatal(err)
 	}
@@ -165,7 +166,8 @@ func TestARequestCarriesItsHeaders(t *testing.T) {
 	for n, r := range got {
 		for name, want := range map[string]string{
 			"Authorization": "Bearer " + testKey, "Content-Type": "application/json",
-			"Accept": "application/json", "User-Agent": "bench/1", "X-Request-Id": []string{"call", "call.2"}[n]} {
+			"Accept": "application/json", "User-Agent": "bench/1", "X-Parley-Session": "alpha/2",
+			"X-Request-Id": []string{"call", "call.2"}[n]} {
 			if r.header.Get(name) != want {
 				t.Errorf("attempt %d: %s is %q, want %q", n+1, name, r.header.Get(name), want)
 			}

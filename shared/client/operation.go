@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"parley.internal/shared/fault"
+	"parley.internal/shared/identity"
 	"parley.internal/shared/op"
 )
 
@@ -203,6 +204,9 @@ func (c *Client) request(ctx context.Context, m *message, id string) (*http.Requ
 	h.Set("X-Request-Id", id)
 	if c.key != "" {
 		h.Set("Authorization", "Bearer "+c.key)
+	}
+	if c.session != "" {
+		h.Set(identity.SessionHeader, c.session)
 	}
 	if m.body != nil {
 		h.Set("Content-Type", "application/json")

@@ -16,6 +16,7 @@ import (
 	"parley.internal/shared/me"
 	"parley.internal/shared/op"
 	"parley.internal/shared/overview"
+	"parley.internal/shared/pause"
 	"parley.internal/shared/pulse"
 	"parley.internal/shared/relay"
 	"parley.internal/shared/signal"
@@ -375,6 +376,18 @@ var operations = map[string]Operation{
 	"whoami": {
 		Name: "whoami", Effect: op.Read,
 		Routes: []string{"GET /v1/me"},
+	},
+	"pause": {
+		Name: "pause", Effect: op.Write,
+		Routes: []string{"POST /v1/pauses"},
+	},
+	"resume": {
+		Name: "resume", Effect: op.Write,
+		Routes: []string{"POST /v1/pauses/resume"},
+	},
+	"list_pauses": {
+		Name: "list_pauses", Effect: op.Read,
+		Routes: []string{"GET /v1/pauses"},
 	},
 }
 
@@ -1054,4 +1067,26 @@ func (c *Client) RevokeKey(ctx context.Context, in keys.RevokeInput) (keys.View,
 // the limits of a call.
 func (c *Client) Whoami(ctx context.Context, in me.Input) (me.Output, error) {
 	return call[me.Output](ctx, c, "whoami", in)
+}
+
+// Pause calls pause (POST /v1/pauses).
+//
+// Halt agents: one agent, a program, a team, a project or everything. Their claims and messages are refused with
+// your words until you resume; reports on work in progress and waits go on.
+func (c *Client) Pause(ctx context.Context, in pause.Input) (pause.View, error) {
+	return call[pause.View](ctx, c, "pause", in)
+}
+
+// Resume calls resume (POST /v1/pauses/resume).
+//
+// End a pause: the agents that it halted may claim and send again, unless another pause halts them too.
+func (c *Client) Resume(ctx context.Context, in pause.ResumeInput) (pause.ResumeOutput, error) {
+	return call[pause.ResumeOutput](ctx, c, "resume", in)
+}
+
+// ListPauses calls list_pauses (GET /v1/pauses).
+//
+// See what a person has paused, since when, and their words. An agent that is refused with PAUSED asks here.
+func (c *Client) ListPauses(ctx context.Context, in pause.ListInput) (pause.ListOutput, error) {
+	return call[pause.ListOutput](ctx, c, "list_pauses", in)
 }

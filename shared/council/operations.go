@@ -148,6 +148,7 @@ func (s *Service) Operations() []op.Op {
 	return []op.Op{
 		op.New(op.Spec{
 			Name:    "start_council",
+			Starts:  op.Always,
 			Title:   "Start a council",
 			Toolset: set,
 			Route:   "POST /v1/councils",
@@ -191,6 +192,7 @@ func (s *Service) Operations() []op.Op {
 		}, s.Close),
 		op.New(op.Spec{
 			Name:    "send_response",
+			Starts:  op.Always,
 			Title:   "Answer a council",
 			Toolset: set,
 			Route:   "POST /v1/councils/{session_id}/responses",

@@ -47,11 +47,15 @@ func claim(t *task.Task, lease task.Lease, c identity.Caller, sessionID string, 
 	if err := mayClaim(t, c); err != nil {
 		return false, err
 	}
+	if err := c.Paused("", t.ProjectID); err != nil {
+		return false, err
+	}
 	if t.ClaimedBy != "" && !t.Status.Ended() && !now.Before(lease.LeaseUntil) {
 		t.GiveUp(now)
 	}
 	if t.Status == task.Active {
-		if sessionID != "" && t.SessionID == sessionID && identity.Same(t.ClaimedBy, c.Actor()) {
+		if sessionID != "" && identity.SameSession(t.ClaimedBy, t.SessionID, sessionID) &&
+			identity.Same(t.ClaimedBy, c.Actor()) {
 			return true, nil
 		}
 		return false, fault.New(

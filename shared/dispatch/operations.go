@@ -65,7 +65,7 @@ type TaskInput struct {
 // ClaimInput is the input of claim_task.
 type ClaimInput struct {
 	TaskID       string `json:"taskId" allow:"nonempty,max=100,pattern=id"`
-	SessionID    string `json:"sessionId,omitempty" allow:"max=100" jsonschema:"claiming again with the same one returns the same claim"`
+	SessionID    string `json:"sessionId,omitempty" allow:"max=100,session" jsonschema:"claiming again with the same one returns the same claim"`
 	LeaseSeconds int    `json:"leaseSeconds,omitempty" allow:"min=30,max=86400,default=900" jsonschema:"how long the claim holds unless renewed"`
 }
 
@@ -80,7 +80,7 @@ type ClaimOutput struct {
 type RenewInput struct {
 	TaskID       string `json:"taskId" allow:"nonempty,max=100,pattern=id"`
 	ClaimToken   int64  `json:"claimToken,omitempty" allow:"min=1" jsonschema:"what claim_task returned"`
-	SessionID    string `json:"sessionId,omitempty" allow:"max=100" jsonschema:"of the claim, for the token"`
+	SessionID    string `json:"sessionId,omitempty" allow:"max=100,session" jsonschema:"of the claim, for the token"`
 	LeaseSeconds int    `json:"leaseSeconds,omitempty" allow:"min=30,max=86400,default=900"`
 }
 
@@ -95,7 +95,7 @@ type RenewOutput struct {
 type ReleaseInput struct {
 	TaskID     string `json:"taskId" allow:"nonempty,max=100,pattern=id"`
 	ClaimToken int64  `json:"claimToken,omitempty" allow:"min=1" jsonschema:"what claim_task returned"`
-	SessionID  string `json:"sessionId,omitempty" allow:"max=100" jsonschema:"of the claim, for the token"`
+	SessionID  string `json:"sessionId,omitempty" allow:"max=100,session" jsonschema:"of the claim, for the token"`
 	Reason     string `json:"reason,omitempty" allow:"max=500"`
 }
 
@@ -103,7 +103,7 @@ type ReleaseInput struct {
 type CompleteInput struct {
 	TaskID     string      `json:"taskId" allow:"nonempty,max=100,pattern=id"`
 	ClaimToken int64       `json:"claimToken,omitempty" allow:"min=1" jsonschema:"what claim_task returned"`
-	SessionID  string      `json:"sessionId,omitempty" allow:"max=100" jsonschema:"of the claim, for the token"`
+	SessionID  string      `json:"sessionId,omitempty" allow:"max=100,session" jsonschema:"of the claim, for the token"`
 	Outcome    task.Status `json:"outcome,omitempty" allow:"enum=done|failed,default=done"`
 	Result     string      `json:"result,omitempty" allow:"max=4000"`
 	TokensIn   int64       `json:"tokens_in,omitempty" allow:"min=0"`
@@ -126,7 +126,7 @@ type UpdateInput struct {
 	Status     task.Status `json:"status,omitempty" allow:"enum=created|active|blocked|completing|done|failed|derezzed"`
 	Note       string      `json:"note,omitempty" allow:"max=2000" jsonschema:"replaces the note before"`
 	ClaimToken int64       `json:"claimToken,omitempty" allow:"min=1" jsonschema:"what claim_task returned"`
-	SessionID  string      `json:"sessionId,omitempty" allow:"max=100" jsonschema:"of the claim, for the token"`
+	SessionID  string      `json:"sessionId,omitempty" allow:"max=100,session" jsonschema:"of the claim, for the token"`
 }
 
 // View is the representation of a task in answers.
@@ -255,6 +255,7 @@ func (s *Service) Operations() []op.Op {
 		}, s.Get),
 		op.New(op.Spec{
 			Name:    "create_task",
+			Starts:  op.Always,
 			Title:   "Create a task",
 			Toolset: set,
 			Route:   "POST /v1/tasks",
@@ -266,6 +267,7 @@ func (s *Service) Operations() []op.Op {
 		}, s.Create),
 		op.New(op.Spec{
 			Name:    "claim_task",
+			Starts:  op.Always,
 			Title:   "Claim a task",
 			Toolset: set,
 			Route:   "POST /v1/tasks/{taskId}/claim",

@@ -21,7 +21,7 @@ type PeekOutput struct {
 // ActivateInput is the input of dream_activate.
 type ActivateInput struct {
 	DreamID   string `json:"dreamId" allow:"nonempty,max=100,pattern=id"`
-	SessionID string `json:"sessionId,omitempty" allow:"max=100" jsonschema:"activating again with the same one returns the same dream"`
+	SessionID string `json:"sessionId,omitempty" allow:"max=100,session" jsonschema:"activating again with the same one returns the same dream"`
 }
 
 // ActivateOutput is the output of dream_activate.
@@ -66,7 +66,7 @@ func (s *Service) Operations() []op.Op {
 			Doc: "See which dreams wait to be begun: autonomous background work, overnight runs, with their budget, " +
 				"branch and time. Create one with create_task, type dream."},
 			s.Peek),
-		op.New(op.Spec{Name: "dream_activate", Title: "Begin a dream", Toolset: set,
+		op.New(op.Spec{Name: "dream_activate", Starts: op.Always, Title: "Begin a dream", Toolset: set,
 			Route: "POST /v1/dreams/{dreamId}/activate", Effect: op.Write, Cases: activateCases,
 			Compat: []op.Compat{{Route: "POST /v1/dreams/activate"}},
 			Doc: "Take a waiting dream up and begin its autonomous run. One agent gets it, for the hours of its " +

@@ -23,6 +23,7 @@ const (
 	Conflict             // contention; the same call may succeed when repeated
 	Exhausted            // a rate or size limit of the caller is reached
 	Unavailable          // the service cannot answer now
+	Paused               // a person has paused the caller
 )
 
 type row struct {
@@ -42,6 +43,7 @@ var table = [...]row{
 	Conflict:        {"CONFLICT", http.StatusConflict, true},
 	Exhausted:       {"RESOURCE_EXHAUSTED", http.StatusTooManyRequests, false},
 	Unavailable:     {"UNAVAILABLE", http.StatusServiceUnavailable, true},
+	Paused:          {"PAUSED", http.StatusLocked, false},
 }
 
 // Kinds returns every kind, in the order of declaration.

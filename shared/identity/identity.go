@@ -50,6 +50,8 @@ type Caller struct {
 	Scopes []string
 	// Team is the only team that a key with the scope runner serves, or the team of the member that the key was made for.
 	Team string
+	// Session is the session that the call belongs to, by its id or address; empty if it belongs to none.
+	Session string
 	// Member is the member of the team that the key was made for, empty for other keys.
 	Member string
 	// ExpiresAt is when the key expires, zero for never.
@@ -59,6 +61,8 @@ type Caller struct {
 	// Reserved are the programs of the user's bound keys, known for an agent's calls. A key that is bound to none may not
 	// act under their names.
 	Reserved []string
+	// Pauses are those in force for the user, known for an agent's calls that a pause may halt.
+	Pauses []Pause
 }
 
 // Bound reports whether the key speaks for one program only.

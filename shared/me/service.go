@@ -38,6 +38,7 @@ type Output struct {
 	ReadOnly  bool             `json:"readOnly"`
 	Team      string           `json:"team,omitempty"`
 	Member    string           `json:"member,omitempty" jsonschema:"your name in the team"`
+	Session   string           `json:"session,omitempty" jsonschema:"the address of the session that your connection belongs to"`
 	ExpiresAt time.Time        `json:"expiresAt,omitzero" jsonschema:"of the key; never where left out"`
 	Toolsets  []string         `json:"toolsets" jsonschema:"those that the key reaches as a whole"`
 	Limits    Limits           `json:"limits"`
@@ -46,7 +47,7 @@ type Output struct {
 // WhoAmI returns what the server knows of the caller. Any key may call it.
 func (s *Service) WhoAmI(_ context.Context, c identity.Caller, _ Input) (Output, error) {
 	out := Output{User: c.User, Program: c.Program, Actor: c.Actor(), KeyID: c.KeyID, Kind: c.Kind,
-		Scopes: append([]string{}, c.Scopes...), ReadOnly: !c.CanWrite(), Team: c.Team, Member: c.Member,
+		Scopes: append([]string{}, c.Scopes...), ReadOnly: !c.CanWrite(), Team: c.Team, Member: c.Member, Session: identity.Address(c.Program, c.Session),
 		ExpiresAt: c.ExpiresAt, Toolsets: []string{}, Limits: s.Limits}
 	for _, set := range s.Toolsets() {
 		if c.InToolset(set) {

@@ -30,6 +30,8 @@ type Catalogue struct {
 	Defaults []string
 	// Reserved returns the programs of the user's bound keys, under whose names no other key may act. It may be nil.
 	Reserved func(ctx context.Context, user string) ([]string, error)
+	// Pauses returns the pauses in force for a user. It may be nil.
+	Pauses func(ctx context.Context, user string) ([]identity.Pause, error)
 	// Log receives one line for each call; nil disables it. Now is the clock for durations; [NewCatalogue] sets it to
 	// time.Now.
 	Log *slog.Logger
@@ -110,7 +112,7 @@ type Result struct {
 // Call authorises the caller, checks the input, runs the operation, logs one line and calls the meter.
 //
 // Its error is always a fault: Forbidden where the caller may not call the operation, Invalid where the input breaks
-// its schema, Internal where the operation panics, and otherwise the fault of the operation.
+// its schema, Paused where a person has paused the caller, Internal where the operation panics, and otherwise the fault of the operation.
 func (c *Catalogue) Call(ctx context.Context, o *Op, call Call) (res Result, err error) {
 	start := c.Now()
 	var reported Usage
@@ -127,6 +129,12 @@ func (c *Catalogue) Call(ctx context.Context, o *Op, call Call) (res Result, err
 		return res, err
 	}
 	if call.Caller, err = c.informed(ctx, call.Caller); err != nil {
+		return res, err
+	}
+	if call.Caller, err = o.inSession(call.Caller, fields); err != nil {
+		return res, err
+	}
+	if call.Caller, err = c.halt(ctx, o, call.Caller, fields); err != nil {
 		return res, err
 	}
 	run := func(ctx context.Context) (any, error) {
@@ -158,6 +166,43 @@ func (c *Catalogue) informed(ctx context.Context, caller identity.Caller) (ident
 	}
 	caller.Reserved = programs
 	return caller, nil
+}
+
+// inSession returns the caller with the session of the input. An input without one gets that of the caller.
+func (o *Op) inSession(c identity.Caller, fields map[string]any) (identity.Caller, error) {
+	if o.session == "" {
+		return c, nil
+	}
+	if id, given := fields[o.session].(string); given && id != "" {
+		c.Session = id
+		return c, c.MayUse(id)
+	}
+	if c.Session != "" {
+		fields[o.session] = c.Session
+	}
+	return c, nil
+}
+
+// halt returns Paused if a pause forbids the call, and otherwise the caller with the pauses in force.
+func (c *Catalogue) halt(
+	ctx context.Context, o *Op, caller identity.Caller, fields map[string]any,
+) (identity.Caller, error) {
+	if c.Pauses == nil || o.Starts == nil || caller.IsHuman() || !o.Starts(fields) {
+		return caller, nil
+	}
+	var err error
+	if caller.Pauses, err = c.Pauses(ctx, caller.User); err != nil {
+		return caller, fault.From(err)
+	}
+	text := func(names ...string) string {
+		for _, name := range names {
+			if s, ok := fields[name].(string); ok && s != "" {
+				return s
+			}
+		}
+		return ""
+	}
+	return caller, caller.Paused(text("team_name"), text("projectId", "projectName"))
 }
 
 // protect runs fn and returns a panic as an Internal fault.

@@ -111,7 +111,7 @@ func FillAs[I any](c identity.Caller, operation string, in I) I {
 		err = bind(fields, &out)
 	}
 	if err == nil {
-		err = identify(&out, c, operation, waitOf(reflect.TypeFor[I]()), fields)
+		err = identify(&out, c, operation, fieldWith(reflect.TypeFor[I](), "wait"), fields)
 	}
 	if err != nil {
 		panic(fmt.Sprintf("op: %T: %v", in, err))

@@ -21,6 +21,7 @@ import (
 //	default=x          the value of a field that is left out
 //	pattern=id         one of the named patterns below
 //	nonempty           a text or list that must not be empty
+//	session            the session that the call belongs to: that of the header X-Parley-Session if it is left out
 //	wait=x             the time that the call may wait in milliseconds: x by default, at most 55,000
 
 // MaxWait is the longest time for which a call may wait. Proxies and clients often end a request after 60 s.
@@ -31,8 +32,10 @@ var patterns = map[string]string{
 	"id": `^[A-Za-z0-9][A-Za-z0-9._:~-]*$`,
 	// The name of a user or a program.
 	"name": `^[A-Za-z0-9][A-Za-z0-9._-]*$`,
-	// A recipient: a program, "all" or "group:name".
-	"target": `^(group:)?[A-Za-z0-9][A-Za-z0-9._-]*$`,
+	// A recipient: a program, a session's address, "all" or "group:name".
+	"target": `^(group:[A-Za-z0-9][A-Za-z0-9._-]*|[A-Za-z0-9][A-Za-z0-9._-]*(/[A-Za-z0-9][A-Za-z0-9._:~-]*)?)$`,
+	// The id or the address of a session, "build" or "claude/2".
+	"session": `^([A-Za-z0-9][A-Za-z0-9._-]*/)?[A-Za-z0-9][A-Za-z0-9._:~-]*$`,
 }
 
 // schemaFor returns the published schema of a type: an object at the root, a single type for every value, and no
@@ -48,11 +51,11 @@ func schemaFor(t reflect.Type, output bool) (*jsonschema.Schema, error) {
 	return s, shape(s, t, output, "")
 }
 
-// waitOf returns the name of the input field with the bound wait, empty if there is none.
-func waitOf(in reflect.Type) string {
+// fieldWith returns the name of the input field with a bound, empty if there is none.
+func fieldWith(in reflect.Type, bound string) string {
 	for _, f := range reflect.VisibleFields(in) {
 		for part := range strings.SplitSeq(f.Tag.Get("allow"), ",") {
-			if strings.HasPrefix(part, "wait=") {
+			if key, _, _ := strings.Cut(part, "="); key == bound {
 				name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
 				return name
 			}
@@ -168,6 +171,8 @@ func boundBy(s *jsonschema.Schema, key, value string) error {
 	case "wait":
 		least, most := 0.0, float64(MaxWait.Milliseconds())
 		s.Minimum, s.Maximum, s.Default = &least, &most, json.RawMessage(value)
+	case "session":
+		numErr = nil // no bound of the value
 	case "nonempty":
 		numErr = nil
 		one := 1

@@ -73,12 +73,18 @@ type Spec struct {
 	Scopes []string
 	// Secret means that its output holds a new secret. A key with the scope console cannot call it.
 	Secret bool
+	// Starts reports whether a call with this input begins work or sends a message to agents. A caller who is paused may
+	// not make such a call. Nil means that no call does.
+	Starts func(in map[string]any) bool
 	// RESTOnly excludes the operation from the MCP tools.
 	RESTOnly bool
 	// Cases returns the examples, refusals and budgets that the suites over the catalogue run. It is a function so that
 	// a server, which runs no suite, does not build them.
 	Cases func() Cases
 }
+
+// Always is the Starts of an operation of which every call begins work or sends a message.
+func Always(map[string]any) bool { return true }
 
 // Op is an operation that can be called. Make one with [New].
 type Op struct {
@@ -95,6 +101,8 @@ type Op struct {
 	In, Out reflect.Type
 
 	schema *compiled
+	// session is the name of the input that gives the session which the call belongs to, empty if there is none.
+	session string
 	// call runs the operation with a checked input and sets the usage that the input reports.
 	call func(ctx context.Context, caller identity.Caller, fields map[string]any, reported *Usage) (any, error)
 }
@@ -113,7 +121,8 @@ func New[I, O any](spec Spec, fn func(context.Context, identity.Caller, I) (O, e
 		panic(fmt.Sprintf("op %s: %v", spec.Name, err))
 	}
 	_, o.Idempotent = any(new(I)).(idempotent)
-	o.Wait = waitOf(reflect.TypeFor[I]())
+	o.Wait = fieldWith(reflect.TypeFor[I](), "wait")
+	o.session = fieldWith(reflect.TypeFor[I](), "session")
 	reports := reportsOf(reflect.TypeFor[I]())
 	o.call = func(ctx context.Context, caller identity.Caller, fields map[string]any, reported *Usage) (any, error) {
 		var in I

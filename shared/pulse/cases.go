@@ -12,6 +12,8 @@ var (
 	alphas = []op.Step{{Op: "create_session", In: op.In{"name": "the parser"}, Save: "sessionId as session"}}
 	betas  = []op.Step{{Op: "create_session", As: op.Human, Save: "sessionId as session",
 		In: op.In{"name": "beta's", "programId": "beta", "state": "blocked"}}}
+	// plain has an id that is no address.
+	plain = []op.Step{{Op: "create_session", In: op.In{"name": "plain", "sessionId": "plain"}}}
 	// page saves the cursor to the second of two sessions.
 	page = op.After(alphas, alphas[0], op.Step{Op: "list_sessions", In: op.In{"limit": 1},
 		Save: "nextCursor as cursor"})
@@ -21,12 +23,13 @@ func createCases() op.Cases {
 	once := op.In{"name": "once", "idempotencyKey": "k"}
 	rights := op.Rights{Program: op.May, Unbound: op.May, Human: op.May} // each begins a session of its own
 	return op.Cases{Named: []string{"sessionId"}, Rights: rights, Examples: []op.Example{
-		{In: op.In{"name": "Rewrite of the parser"}},
+		{In: op.In{"name": "Rewrite of the parser"}, RPCs: 4, Over: "a free address is looked for"},
 		{Name: "with everything", In: op.In{"name": "a ✓ session", "sessionId": "alpha.1", "programId": "alpha",
 			"status": "at <work>", "state": "working", "progress": 10, "projectName": "p"}, RPCs: 2},
+		{Name: "with an address", In: op.In{"name": "the second", "sessionId": "alpha/2"}, RPCs: 2},
 		{Name: "of a session that is there", Given: alphas,
 			In: op.In{"name": "renamed", "sessionId": "$session", "state": "pinned"}},
-		{Name: "with an idempotency key", In: once, RPCs: 2},
+		{Name: "with an idempotency key", In: once, RPCs: 4, Over: "a free address is looked for"},
 		{Name: "with an id and an idempotency key", In: op.In{"name": "n", "sessionId": "alpha.1", "idempotencyKey": "k"}},
 		{Name: "again with the same key", Given: []op.Step{{Op: "create_session", In: once}}, In: once},
 		{Name: "another with the same key", Given: []op.Step{{Op: "create_session", In: once}},
@@ -38,17 +41,19 @@ func createCases() op.Cases {
 		{Name: "of a session that the human made for the program", Given: betas, As: "beta",
 			In: op.In{"name": "resumed", "sessionId": "$session"}},
 		{Name: "of another program's session", Given: alphas, As: "beta",
-			In: op.In{"name": "taken over", "sessionId": "$session"}, Fault: fault.Forbidden},
+			In: op.In{"name": "taken over", "sessionId": "$session"}, Fault: fault.Forbidden, RPCs: op.NoRPCs},
+		{Name: "of another program's session without an address", Given: plain, As: "beta",
+			In: op.In{"name": "taken over", "sessionId": "plain"}, Fault: fault.Forbidden},
 		{Name: "of a program's session, by an unbound key", Given: alphas, As: op.Unbound,
-			In: op.In{"name": "taken over", "sessionId": "$session"}, Fault: fault.Forbidden},
+			In: op.In{"name": "taken over", "sessionId": "$session"}, Fault: fault.Forbidden, RPCs: op.NoRPCs},
 		{Name: "as another program", In: op.In{"name": "not mine", "programId": "beta"},
 			Fault: fault.Forbidden, RPCs: op.NoRPCs},
 	}, Refused: []op.Refusal{
 		{Name: "no name", In: `{"status":"s"}`, Path: "name", Words: "is required"},
 		{Name: "an empty name", In: `{"name":""}`, Path: "name", Words: "must not be empty"},
 		{Name: "an unknown field", In: `{"name":"n","surprise":1}`, Path: "surprise", Words: "the fields are"},
-		{Name: "an id with a slash", In: `{"name":"n","sessionId":"a/b"}`, Path: "sessionId",
-			Words: "must match ^[A-Za-z0-9]"},
+		{Name: "an id with two slashes", In: `{"name":"n","sessionId":"a/b/c"}`, Path: "sessionId",
+			Words: "must match ^"},
 		{Name: "a program too long", In: `{"name":"n","programId":"` + strings.Repeat("x", 51) + `"}`,
 			Path: "programId", Words: "must be at most 50 characters, not 51"},
 		{Name: "an unknown state", In: `{"name":"n","state":"asleep"}`, Path: "state",
@@ -66,17 +71,20 @@ func updateCases() op.Cases {
 		{Name: "with a heartbeat", Given: alphas, In: op.In{"sessionId": "$session", "lastHeartbeat": true}},
 		{Name: "with an empty status", Given: alphas,
 			In: op.In{"sessionId": "$session", "state": "working", "status": "", "progress": 0, "projectName": "q"}},
-		{Name: "to complete", Given: alphas, In: op.In{"sessionId": "$session", "state": "complete"}},
+		{Name: "to complete", Given: alphas, In: op.In{"sessionId": "$session", "state": "complete"}, RPCs: 3,
+			Over: "its mail goes to its program"},
 		{Name: "of the newest session", Given: alphas, In: op.In{"lastHeartbeat": true}},
 		{Name: "of the newest session, where there is none", In: op.In{"lastHeartbeat": true}, Fault: fault.NotFound},
 		{Name: "of another program's session", Given: betas, In: op.In{"sessionId": "$session", "progress": 1},
-			Fault: fault.Forbidden},
+			Fault: fault.Forbidden, RPCs: op.NoRPCs},
+		{Name: "of another program's session without an address", Given: plain, As: "beta",
+			In: op.In{"sessionId": "plain", "progress": 1}, Fault: fault.Forbidden},
 		{Name: "of a program's session, by an unbound key", Given: alphas, As: op.Unbound,
-			In: op.In{"sessionId": "$session", "state": "complete"}, Fault: fault.Forbidden},
+			In: op.In{"sessionId": "$session", "state": "complete"}, Fault: fault.Forbidden, RPCs: op.NoRPCs},
 		{Name: "of a session that the human made for the program", Given: betas, As: "beta",
 			In: op.In{"sessionId": "$session", "progress": 1}},
 		{Name: "of any session, by the human", Given: alphas, As: op.Human,
-			In: op.In{"sessionId": "$session", "state": "complete"}},
+			In: op.In{"sessionId": "$session", "progress": 90}},
 		{Name: "of a session that is nowhere", In: op.In{"sessionId": "nobody-made-this", "progress": 1},
 			Fault: fault.NotFound},
 	}, Refused: []op.Refusal{

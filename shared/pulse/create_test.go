@@ -14,7 +14,7 @@ func TestANewSessionHasTheFieldsOfItsCreation(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		out := w.create(alpha, CreateInput{Name: "builder", SessionID: "s", Status: new("compiling"), State: Pinned,
 			Progress: new(40), ProjectName: new("parley")})
-		want := View{SessionID: "s", Name: "builder", ProgramID: "alpha", Verified: true, Status: "compiling",
+		want := View{SessionID: "s", Address: "alpha/s", Name: "builder", ProgramID: "alpha", Verified: true, Status: "compiling",
 			State: Pinned, Lifecycle: task.Blocked, Progress: 40, ProjectName: "parley", CreatedAt: domaintest.Start,
 			UpdatedAt: domaintest.Start, LastHeartbeat: domaintest.Start, Live: true}
 		if !out.Created || out.View != want {
@@ -52,7 +52,7 @@ func TestCreatingAgainUpdatesTheGivenFields(t *testing.T) {
 			ProjectName: new("p")})
 		w.Pass(time.Minute)
 		out := w.create(alpha, CreateInput{SessionID: "s", Name: "two", Progress: new(0)})
-		want := View{SessionID: "s", Name: "two", ProgramID: "alpha", Verified: true, Status: "busy", State: Working,
+		want := View{SessionID: "s", Address: "alpha/s", Name: "two", ProgramID: "alpha", Verified: true, Status: "busy", State: Working,
 			Lifecycle: task.Active, ProjectName: "p", CreatedAt: domaintest.Start, UpdatedAt: w.Now(),
 			LastHeartbeat: w.Now(), Live: true}
 		if out.Created || out.View != want {

@@ -100,6 +100,8 @@ func (q *queue) ReleaseSession(ctx context.Context, user, sessionID string, owns
 type mail struct {
 	mu  sync.Mutex
 	got map[string]string // by user, program and id
+	// forwarded has the users and addresses whose mail was forwarded.
+	forwarded []string
 	// fails is called before and after a message is stored; its fault is returned.
 	fails func() error
 }
@@ -115,6 +117,20 @@ func (m *mail) Tell(_ context.Context, user, id, program, text string) error {
 	m.got[user+" "+program+" "+id] = text
 	if m.fails != nil {
 		return m.fails()
+	}
+	return nil
+}
+
+func (m *mail) Forward(_ context.Context, user, address string) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.fails != nil {
+		if err := m.fails(); err != nil {
+			return err
+		}
+	}
+	if entry := user + " " + address; !slices.Contains(m.forwarded, entry) {
+		m.forwarded = append(m.forwarded, entry)
 	}
 	return nil
 }

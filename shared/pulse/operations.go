@@ -3,6 +3,7 @@ package pulse
 import (
 	"time"
 
+	"parley.internal/shared/identity"
 	"parley.internal/shared/op"
 	"parley.internal/shared/task"
 )
@@ -11,7 +12,7 @@ import (
 type CreateInput struct {
 	op.Idempotency
 	Name        string  `json:"name" allow:"nonempty,max=200"`
-	SessionID   string  `json:"sessionId,omitempty" allow:"max=100,pattern=id" jsonschema:"given by the server when left out; one that is there is updated or revived"`
+	SessionID   string  `json:"sessionId,omitempty" allow:"max=100,pattern=session,session" jsonschema:"left out: the lowest free of program/1, program/2, …; one that is there is updated or revived"`
 	ProgramID   string  `json:"programId,omitempty" allow:"max=50,pattern=name" jsonschema:"a key bound to a program has that one"`
 	Status      *string `json:"status,omitempty" allow:"max=200" jsonschema:"what you are doing, in your words"`
 	State       State   `json:"state,omitempty" allow:"enum=working|blocked|complete|pinned,default=working"`
@@ -27,7 +28,7 @@ type CreateOutput struct {
 
 // UpdateInput is the input of update_session. Fields that are left out stay unchanged.
 type UpdateInput struct {
-	SessionID     string  `json:"sessionId,omitempty" allow:"max=100,pattern=id" jsonschema:"left out: your program's newest live session"`
+	SessionID     string  `json:"sessionId,omitempty" allow:"max=100,pattern=session,session" jsonschema:"left out: your program's newest live session"`
 	Status        *string `json:"status,omitempty" allow:"max=200" jsonschema:"what you are doing; empty clears it"`
 	State         State   `json:"state,omitempty" allow:"enum=working|blocked|complete|pinned"`
 	Progress      *int    `json:"progress,omitempty" allow:"min=0,max=100"`
@@ -53,6 +54,7 @@ type ListOutput struct {
 // View is the representation of a session in answers.
 type View struct {
 	SessionID     string      `json:"sessionId"`
+	Address       string      `json:"address,omitempty" jsonschema:"the target of messages to this session alone"`
 	Name          string      `json:"name"`
 	ProgramID     string      `json:"programId,omitempty"`
 	Verified      bool        `json:"verified" jsonschema:"whether the program is that of the key that created it"`
@@ -74,7 +76,12 @@ func (s *Service) view(id string, v Session, beat Heartbeat, now time.Time) View
 	if v.Archived {
 		last = v.LastHeartbeat
 	}
-	return View{SessionID: id, Name: v.Name, ProgramID: v.ProgramID, Verified: v.Verified, Status: v.Status,
+	id = v.id(id)
+	address := ""
+	if v.ProgramID != "" {
+		address = identity.Address(v.ProgramID, id)
+	}
+	return View{SessionID: id, Address: address, Name: v.Name, ProgramID: v.ProgramID, Verified: v.Verified, Status: v.Status,
 		State: v.State, Lifecycle: v.Lifecycle, Progress: v.Progress, ProjectName: v.ProjectName,
 		CreatedAt: v.CreatedAt, UpdatedAt: v.UpdatedAt, LastHeartbeat: last,
 		Live: v.Live() && now.Sub(last) < s.staleAfter(), EndedAt: v.EndedAt, Archived: v.Archived}

@@ -56,10 +56,11 @@ func (s *Service) notifyOf(ctx context.Context, e store.Event) error {
 	if err != nil {
 		return err
 	}
+	n := halted(v.id(e.Ref.ID), &v, how)
 	if how == complete {
-		return s.Notifier.NotifyDone(ctx, e.Ref.User, e.ID, halted(e.Ref.ID, &v, how))
+		return s.Notifier.NotifyDone(ctx, e.Ref.User, e.ID, n)
 	}
-	return s.Notifier.NotifyChange(ctx, e.Ref.User, e.ID, halted(e.Ref.ID, &v, how))
+	return s.Notifier.NotifyChange(ctx, e.Ref.User, e.ID, n)
 }
 
 func halted(id string, v *Session, how string) push.Notice {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"parley.internal/shared/fault"
@@ -44,31 +45,32 @@ func set[T any](to, from *T) {
 	}
 }
 
-// Create creates a session, or resumes or revives the one with the same id. A session of another
-// caller is Forbidden, and so is another program than the key's.
+// Create creates a session, or resumes or revives the one with the same id. Without an id, a session of a program gets
+// the lowest free address, such as "claude/2". A session of another caller is Forbidden, and so is another program than
+// the key's.
 func (s *Service) Create(ctx context.Context, c identity.Caller, in CreateInput) (CreateOutput, error) {
+	if owner, _, qualified := strings.Cut(in.SessionID, "/"); qualified && in.ProgramID == "" {
+		in.ProgramID = owner
+	}
 	program, verified, err := c.SpeaksAs(in.ProgramID)
 	if err != nil {
 		return CreateOutput{}, err
 	}
-	now, id := s.Now(), in.SessionID
-	if id == "" {
-		id = s.NewID()
-	}
+	now, given := s.Now(), in.SessionID
 	return idempotency.Update(ctx, s.DB.User(c.User), in, now, func(ctx context.Context, tx *store.Tx) (CreateOutput, error) {
-		v := Session{Lifecycle: task.Created, CreatedAt: now, Life: 1}
-		found := false
-		if in.SessionID != "" { // an id from NewID is new
-			f := sessions.Fetch(id, &v)
-			if err := store.Load(ctx, tx, f); err != nil {
+		id, v, found, err := s.begin(ctx, tx, c, program, given)
+		if err != nil {
+			return CreateOutput{}, err
+		}
+		switch {
+		case !found:
+			v.Lifecycle, v.CreatedAt, v.Life, v.Maker = task.Created, now, 1, c.Owner()
+		case given == "": // the number of an archived session, which is another session to its callers
+			v.Status, v.Progress, v.ProjectName, v.CreatedAt, v.Maker = "", 0, "", now, c.Owner()
+		default:
+			if err := v.checkOwner(c, v.id(id)); err != nil {
 				return CreateOutput{}, err
 			}
-			found = f.Found
-		}
-		if !found {
-			v.Maker = c.Owner()
-		} else if err := v.checkOwner(c, id); err != nil {
-			return CreateOutput{}, err
 		}
 		v.adopt(c)
 		if found && c.IsHuman() && program != "" && !identity.Same(program, v.ProgramID) {
@@ -87,16 +89,38 @@ func (s *Service) Create(ctx context.Context, c identity.Caller, in CreateInput)
 		beat := Heartbeat{At: now, ProgramID: v.ProgramID}
 		sessions.Put(tx, id, v)
 		heartbeats.Put(tx, id, beat)
-		return CreateOutput{View: s.view(id, v, beat, now), Created: !found}, nil
+		return CreateOutput{View: s.view(id, v, beat, now), Created: !found || given == ""}, nil
 	})
 }
 
-// Update changes the given fields of a session and renews its heartbeat. A call that changes
-// nothing writes only the heartbeat. A session that does not exist is NotFound, one of another
-// caller Forbidden, and an archived one Precondition.
+// begin finds the session that a call of Create means, and the id of its document. Without an id it is the one with the
+// program's lowest free number, or, for a caller without a program, a new one.
+func (s *Service) begin(ctx context.Context, tx *store.Tx, c identity.Caller, program, given string) (
+	doc string, v Session, found bool, err error) {
+	switch {
+	case given == "" && program == "":
+		return s.NewID(), v, false, nil
+	case given == "":
+		if given, err = nextAddress(ctx, tx, c, program); err != nil {
+			return "", v, false, err
+		}
+	}
+	owner, _, qualified := strings.Cut(given, "/")
+	if qualified && !identity.Same(owner, program) {
+		return "", v, false, fault.Field("sessionId", "is an address of %q; the session's program is %q", owner, program)
+	}
+	if doc, v, found, err = lookup(ctx, tx, program, given); err == nil && !found && qualified {
+		v.Address = identity.Address(program, given)
+	}
+	return doc, v, found, err
+}
+
+// Update changes the given fields of a session and renews its heartbeat. A call that changes nothing writes only the
+// heartbeat. The end of a session gives its unread mail to its program. A session that does not exist is NotFound, one
+// of another caller Forbidden, and an archived one Precondition.
 func (s *Service) Update(ctx context.Context, c identity.Caller, in UpdateInput) (View, error) {
 	var out View
-	now := s.Now()
+	ended, now := false, s.Now()
 	err := s.DB.User(c.User).Update(ctx, func(ctx context.Context, tx *store.Tx) error {
 		id, v, err := s.find(ctx, tx, c, in.SessionID)
 		if err != nil {
@@ -119,10 +143,21 @@ func (s *Service) Update(ctx context.Context, c identity.Caller, in UpdateInput)
 		}
 		beat := Heartbeat{At: now, ProgramID: v.ProgramID}
 		heartbeats.Put(tx, id, beat)
-		out = s.view(id, v, beat, now)
+		out, ended = s.view(id, v, beat, now), old.Live() && !v.Live()
 		return nil
 	})
+	if err == nil && ended && out.ProgramID != "" {
+		err = s.forward(ctx, c.User, out.ProgramID, out.SessionID)
+	}
 	return out, err
+}
+
+// forward gives the unread mail of a session that has ended to its program.
+func (s *Service) forward(ctx context.Context, user, program, session string) error {
+	if s.Mail == nil {
+		return nil
+	}
+	return s.Mail.Forward(ctx, user, identity.Address(program, session))
 }
 
 // find returns the session that a call means: the one with that id, or without an id the newest
@@ -131,18 +166,21 @@ func (s *Service) find(ctx context.Context, tx *store.Tx, c identity.Caller, id 
 	if id == "" {
 		return newest(ctx, tx, c)
 	}
-	v, err := sessions.Get(ctx, tx, id)
-	if fault.Is(err, fault.NotFound) {
-		return id, v, fault.New(fault.NotFound,
+	doc, v, found, err := lookup(ctx, tx, c.Program, id)
+	switch {
+	case err != nil:
+		return doc, v, err
+	case !found:
+		return doc, v, fault.New(fault.NotFound,
 			"no session with id %q; create_session with the same id starts or revives it", id)
 	}
-	if err == nil {
-		err = v.checkOwner(c, id)
+	if err := v.checkOwner(c, id); err != nil {
+		return doc, v, err
 	}
-	if err == nil && v.Archived {
+	if v.Archived {
 		err = fault.New(fault.Precondition, "session %q has ended: create_session with the same id revives it", id)
 	}
-	return id, v, err
+	return doc, v, err
 }
 
 func newest(ctx context.Context, tx *store.Tx, c identity.Caller) (string, Session, error) {
@@ -169,15 +207,20 @@ func live(limit int) store.Query {
 		Order: []string{"createdAt desc"}, Limit: limit}
 }
 
+// listed returns the query for sessions that are not archived, newest first.
+func listed(limit int) store.Query {
+	return store.Query{Where: []store.Cond{store.In("lifecycle", task.Active, task.Blocked, task.Done, task.Failed)},
+		Order: []string{"createdAt desc"}, Limit: limit}
+}
+
 // List returns a page of sessions, newest first, with the times of their heartbeats.
 func (s *Service) List(ctx context.Context, c identity.Caller, in ListInput) (ListOutput, error) {
 	out := ListOutput{Sessions: []View{}}
-	lifecycles := []task.Status{task.Active, task.Blocked, task.Done, task.Failed}
+	q := listed(in.Limit)
+	q.Cursor = in.Cursor
 	if in.IncludeArchived {
-		lifecycles = append(lifecycles, task.Derezzed)
+		q.Where = []store.Cond{store.In("lifecycle", task.Active, task.Blocked, task.Done, task.Failed, task.Derezzed)}
 	}
-	q := store.Query{Where: []store.Cond{store.In("lifecycle", lifecycles...)}, Order: []string{"createdAt desc"},
-		Limit: in.Limit, Cursor: in.Cursor}
 	if in.State != "all" {
 		q.Where = append(q.Where, store.Eq("state", in.State))
 	}

@@ -29,6 +29,9 @@ const Retention = 30 * 24 * time.Hour
 
 // Session is the document of a session.
 type Session struct {
+	// Address is the session's id as its callers give it, where that is an address: the id of the document is made from
+	// it. It is empty in other sessions, whose documents have their ids.
+	Address   string `json:"address,omitempty"`
 	Name      string `json:"name"`
 	ProgramID string `json:"programId,omitempty"`
 	Verified  bool   `json:"verified"`
@@ -64,11 +67,11 @@ type Record struct {
 
 // Sessions are queried by lifecycle, newest first, and filtered by state and program.
 var sessions = store.Collection[Session]{Name: "sessions", Indexes: []string{"lifecycle,createdAt desc"},
-	Filters: []string{"state,createdAt desc", "programId,createdAt desc"}, Unindexed: []string{"name", "status"}}
+	Filters: []string{"state,createdAt desc", "programId,createdAt desc"}, Unindexed: []string{"name", "status", "address"}}
 
 var heartbeats = store.Collection[Heartbeat]{Name: "heartbeats", AllUsers: []string{"at"}}
 
-var archive = store.Collection[Record]{Name: "archive", Unindexed: []string{"name", "status"}}
+var archive = store.Collection[Record]{Name: "archive", Unindexed: []string{"name", "status", "address"}}
 
 // Defs declares the collections of presence.
 func (*Service) Defs() []*store.Def {

@@ -34,6 +34,8 @@ type Mail interface {
 	// Tell adds a text to a program's inbox. A repeated call with the same id adds no second
 	// message.
 	Tell(ctx context.Context, user, id, program, text string) error
+	// Forward moves the unread messages of a session's address to the inbox of its program. It is idempotent.
+	Forward(ctx context.Context, user, address string) error
 }
 
 // SweepSessions ends at most limit silent sessions: it archives each, releases its claims and
@@ -57,7 +59,7 @@ func (s *Service) SweepSessions(ctx context.Context, a *store.Admin, limit int) 
 	return len(due) - len(failed), errors.Join(failed...)
 }
 
-// expire ends one session. It deletes the heartbeat last: until then another run finds the session
+// expire ends one session, gives back its claims and forwards its mail. It deletes the heartbeat last: until then another run finds the session
 // and repeats the steps, each of which is idempotent. A session that is revived meanwhile has a new
 // heartbeat, and keeps the claims that are not released yet.
 func (s *Service) expire(ctx context.Context, t *store.Tenant, at store.Ref, silent, now time.Time) error {
@@ -67,6 +69,11 @@ func (s *Service) expire(ctx context.Context, t *store.Tenant, at store.Ref, sil
 	}
 	if err := s.handBack(ctx, t, at, v); err != nil {
 		return err
+	}
+	if v.ProgramID != "" {
+		if err := s.forward(ctx, at.User, v.ProgramID, v.id(at.ID)); err != nil {
+			return err
+		}
 	}
 	return t.Update(ctx, func(ctx context.Context, tx *store.Tx) error {
 		beat, err := heartbeats.Get(ctx, tx, at.ID)
@@ -108,7 +115,7 @@ func end(ctx context.Context, t *store.Tenant, id string, silent, now time.Time)
 		}
 		v.UpdatedAt, v.LastHeartbeat = now, beat.At
 		sessions.Put(tx, id, v)
-		archive.Put(tx, recordID(id, v.Life), Record{Session: v, SessionID: id})
+		archive.Put(tx, recordID(id, v.Life), Record{Session: v, SessionID: v.id(id)})
 		return nil
 	})
 	return ended, err
@@ -126,9 +133,9 @@ func (s *Service) handBack(ctx context.Context, t *store.Tenant, at store.Ref, v
 			return nil
 		}
 		told[r.TaskID] = true
-		return s.Mail.Tell(ctx, at.User, noticeID(at.ID, v.Life, r.TaskID), r.Source, notice(at.ID, v, r))
+		return s.Mail.Tell(ctx, at.User, noticeID(at.ID, v.Life, r.TaskID), r.Source, notice(v.id(at.ID), v, r))
 	}
-	q := store.Query{Where: []store.Cond{store.Eq("sessionId", at.ID)}, Limit: heldPage}
+	q := store.Query{Where: []store.Cond{store.In("sessionId", v.names(at.ID)...)}, Limit: heldPage}
 	for {
 		held, next, err := held(ctx, t, q, v)
 		if err != nil {
@@ -143,14 +150,16 @@ func (s *Service) handBack(ctx context.Context, t *store.Tenant, at store.Ref, v
 			break
 		}
 	}
-	released, err := s.Claims.ReleaseSession(ctx, at.User, at.ID, v.owns, v.UpdatedAt,
-		fmt.Sprintf("session %s was last heard of at %s", at.ID, v.LastHeartbeat.Format(time.RFC3339)))
-	if err != nil {
-		return err
-	}
-	for _, r := range released { // includes claims made after the listing
-		if err := tell(r); err != nil {
+	reason := fmt.Sprintf("session %s was last heard of at %s", v.id(at.ID), v.LastHeartbeat.Format(time.RFC3339))
+	for _, name := range v.names(at.ID) {
+		released, err := s.Claims.ReleaseSession(ctx, at.User, name, v.owns, v.UpdatedAt, reason)
+		if err != nil {
 			return err
+		}
+		for _, r := range released { // includes claims made after the listing
+			if err := tell(r); err != nil {
+				return err
+			}
 		}
 	}
 	return nil

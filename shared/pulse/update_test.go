@@ -72,7 +72,7 @@ func TestInputsAreBounded(t *testing.T) {
 			`{"sessionId":"s","status":"` + long + `"}`: "update_session", `{"name":"` + long + `"}`: "create_session",
 			`{}`: "create_session", `{"name":""}`: "create_session",
 			`{"name":"n","programId":"` + long[:51] + `"}`:  "create_session",
-			`{"name":"n","sessionId":"a/b"}`:                "create_session",
+			`{"name":"n","sessionId":"a/b/c"}`:              "create_session",
 			`{"name":"n","sessionId":"` + long[:101] + `"}`: "create_session",
 			`{"limit":51}`: "list_sessions", `{"limit":0}`: "list_sessions", `{"state":"derezzed"}`: "list_sessions",
 		} {

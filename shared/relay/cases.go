@@ -16,6 +16,11 @@ var (
 
 // The steps that the cases of the mail begin with.
 var (
+	// session is a live session of alpha.
+	session = []op.Step{{Op: "create_session", In: op.In{"name": "the first"}}}
+	// toSession is a message to that session alone.
+	toSession = op.After(session, op.Step{Op: "send_message",
+		In: op.In{"message": "for you alone", "target": "alpha/1", "message_type": "STATUS"}})
 	// query is a message to alpha that wants to be acknowledged.
 	query = []op.Step{{Op: "send_message", Save: "messageId as message",
 		In: op.In{"message": "which parser?", "source": "alpha", "target": "alpha", "message_type": "QUERY"}}}
@@ -49,6 +54,8 @@ func sendCases() op.Cases {
 		in["idempotencyKey"] = "k"
 		return in
 	}
+	each := to("alpha")
+	each["delivery"] = "each"
 	sent := func(in op.In) op.Step { return op.Step{Op: "send_message", In: in} }
 	return op.Cases{RPCs: 1, Rights: owners, Examples: []op.Example{
 		{In: to("beta")},
@@ -57,6 +64,12 @@ func sendCases() op.Cases {
 			"reply_to": "r", "threadId": "th", "ttl": 60, "provenance": op.In{"model": "m"}}},
 		{Name: "to an unknown program",
 			In: op.In{"message": "who is there", "source": "alpha", "target": "nobody", "message_type": "PING"}},
+		{Name: "to a session", Given: session, In: to("alpha/1"), RPCs: 2},
+		{Name: "to a session that is not live", In: to("alpha/9"), RPCs: 2},
+		{Name: "to each session of a program", Given: session, In: each, RPCs: 2},
+		{Name: "to each session of a program that has none", In: each, RPCs: 2},
+		{Name: "from a session", In: op.In{"message": "done", "target": "beta", "message_type": "STATUS",
+			"sessionId": "alpha/1"}},
 		// To a user without such a key the program is unknown.
 		{Name: "to a program with a key", Given: []op.Step{{Op: "get_messages", As: "beta"}}, In: to("beta")},
 		{Name: "with an idempotency key", In: once("beta"), RPCs: 2, Over: theKey},

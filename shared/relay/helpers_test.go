@@ -3,6 +3,7 @@ package relay
 import (
 	"cmp"
 	"context"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -18,6 +19,18 @@ var t0 = domaintest.Start
 type known []string
 
 func (k known) Programs(context.Context, string) ([]string, error) { return k, nil }
+
+// Sessions returns the addresses of a program among the names.
+func (k known) Sessions(_ context.Context, _, program string) ([]string, error) {
+	return slices.DeleteFunc(slices.Clone(k), func(name string) bool {
+		return !strings.HasPrefix(name, program+"/")
+	}), nil
+}
+
+func (k known) SessionLive(_ context.Context, _ store.Reader, address string) (bool, error) {
+	_, found := identity.Among(k, address)
+	return found, nil
+}
 
 func schema() *store.Schema {
 	return store.NewSchema(append(new(Service).Defs(), idempotency.Def())...)

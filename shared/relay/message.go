@@ -45,15 +45,18 @@ type Message struct {
 	Text   string         `json:"message"`
 	Type   string         `json:"messageType"`
 	// TypeName repeats Type under the name that the input and the answers have, for those who read the documents.
-	TypeName   string           `json:"message_type"`
-	Priority   task.Priority    `json:"priority"`
-	Rank       int              `json:"rank"`
-	Action     string           `json:"action,omitempty"`
-	Context    string           `json:"context,omitempty"`
-	SessionID  string           `json:"sessionId,omitempty"`
-	ReplyTo    string           `json:"replyTo,omitempty"`
-	ThreadID   string           `json:"threadId,omitempty"`
-	Provenance *task.Provenance `json:"provenance,omitempty"`
+	TypeName  string        `json:"message_type"`
+	Priority  task.Priority `json:"priority"`
+	Rank      int           `json:"rank"`
+	Action    string        `json:"action,omitempty"`
+	Context   string        `json:"context,omitempty"`
+	SessionID string        `json:"sessionId,omitempty"`
+	// AddressedTo is the address of the session that the message was for, where it went to the program's inbox because
+	// the session had ended.
+	AddressedTo string           `json:"addressedTo,omitempty"`
+	ReplyTo     string           `json:"replyTo,omitempty"`
+	ThreadID    string           `json:"threadId,omitempty"`
+	Provenance  *task.Provenance `json:"provenance,omitempty"`
 	// MulticastID is common to the copies of one multicast; a message to one program has none.
 	MulticastID string    `json:"multicastId,omitempty"`
 	State       State     `json:"state"`
@@ -89,14 +92,21 @@ func box(target, typ, priority, thread string) string {
 	return strings.Join([]string{identity.Fold(target), typ, priority, thread}, "\x1f")
 }
 
-// boxesOf returns the condition that a message lies in the box of a program. Messages that were stored before names were
-// folded lie in a box with the program's own spelling.
-func boxesOf(target, typ, priority, thread string) store.Cond {
-	folded := box(target, typ, priority, thread)
-	if exact := strings.Join([]string{target, typ, priority, thread}, "\x1f"); exact != folded {
-		return store.ContainsAny("boxes", folded, exact)
+// boxesOf returns the condition that a message lies in the box of one of the targets. Messages that were stored before
+// names were folded lie in a box with the program's own spelling.
+func boxesOf(targets []string, typ, priority, thread string) store.Cond {
+	var names []any
+	for _, target := range targets {
+		folded := box(target, typ, priority, thread)
+		names = append(names, folded)
+		if exact := strings.Join([]string{target, typ, priority, thread}, "\x1f"); exact != folded {
+			names = append(names, exact)
+		}
 	}
-	return store.Contains("boxes", folded)
+	if len(names) == 1 {
+		return store.Contains("boxes", names[0])
+	}
+	return store.ContainsAny("boxes", names...)
 }
 
 // setBoxes lists the boxes of the message: one for every combination of filters that matches it, so that an inbox
@@ -104,17 +114,32 @@ func boxesOf(target, typ, priority, thread string) store.Cond {
 func (m *Message) setBoxes() {
 	m.Rank, m.TypeName = m.Priority.Rank(), m.Type
 	m.Boxes = nil
-	threads := []string{""}
+	threads, targets := []string{""}, []string{m.Target}
 	if m.ThreadID != "" {
 		threads = append(threads, m.ThreadID)
 	}
-	for _, typ := range []string{"", m.Type} {
-		for _, prio := range []string{"", string(m.Priority)} {
-			for _, thread := range threads {
-				m.Boxes = append(m.Boxes, box(m.Target, typ, prio, thread))
+	if program, session := identity.SplitAddress(m.Target); session != "" {
+		targets = append(targets, program+everySession)
+	}
+	for _, target := range targets {
+		for _, typ := range []string{"", m.Type} {
+			for _, prio := range []string{"", string(m.Priority)} {
+				for _, thread := range threads {
+					m.Boxes = append(m.Boxes, box(target, typ, prio, thread))
+				}
 			}
 		}
 	}
+}
+
+// everySession follows the name of a program in the boxes that hold the mail of all its sessions.
+const everySession = "/*"
+
+// forward moves an unread message for a session to the inbox of its program.
+func (m *Message) forward() {
+	m.AddressedTo = m.Target
+	m.Target, _ = identity.SplitAddress(m.Target)
+	m.setBoxes()
 }
 
 // Post addresses the message to a program, pending from now and expiring after ttl.
@@ -169,6 +194,7 @@ func (m *Message) Bury(now time.Time) {
 	m.State, m.DueAt, m.DiedAt, m.PurgeAt = Dead, time.Time{}, now, now.Add(DeadFor)
 	m.Dead = []string{everyone}
 	for _, program := range []string{m.Source, m.Target} {
+		program, _ = identity.SplitAddress(program)
 		if program = identity.Fold(program); program != "" && !slices.Contains(m.Dead, program) {
 			m.Dead = append(m.Dead, program)
 		}

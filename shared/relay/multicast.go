@@ -23,7 +23,8 @@ const (
 )
 
 // multicast sends a copy of m to each recipient of the target, in one transaction. The known programs are those that
-// need no warning; where the target is all, they are those with a live session.
+// need no warning; where the target is all, they are those with a live session. With the delivery "each" known are the
+// recipients themselves.
 func (s *Service) multicast(
 	ctx context.Context,
 	c identity.Caller,
@@ -58,9 +59,13 @@ func (s *Service) multicast(
 				CreatedAt:   m.CreatedAt,
 				ExpiresAt:   m.ExpiresAt,
 			}
-			to, err := recipients(ctx, tx, in.Target, m.Source, known)
-			if err != nil {
-				return out, err
+			to, warning := known, ""
+			if in.Delivery != deliveryEach {
+				var err error
+				if to, err = recipients(ctx, tx, in.Target, m.Source, known); err != nil {
+					return out, err
+				}
+				warning = identity.Unknown(known, waits, to...)
 			}
 			if len(to) > room {
 				return out, fault.New(
@@ -78,7 +83,7 @@ func (s *Service) multicast(
 					len(to),
 				)
 			}
-			out.Recipients, out.Warning = len(to), identity.Unknown(known, waits, to...)
+			out.Recipients, out.Warning = len(to), warning
 			for _, program := range to {
 				copied := m
 				copied.Post(program, m.CreatedAt, m.ExpiresAt.Sub(m.CreatedAt))

@@ -177,7 +177,7 @@ func TestSettingAGroupReplacesItsMembersAndAnEmptyListRemovesIt(t *testing.T) {
 	})
 }
 
-type fails struct{}
+type fails struct{ known }
 
 func (fails) Programs(context.Context, string) ([]string, error) {
 	return nil, fault.New(fault.Unavailable, "not now")

@@ -1,8 +1,10 @@
 package relay
 
 import (
+	"strings"
 	"time"
 
+	"parley.internal/shared/identity"
 	"parley.internal/shared/op"
 	"parley.internal/shared/task"
 )
@@ -12,12 +14,13 @@ type SendInput struct {
 	op.Idempotency
 	Message     string           `json:"message" allow:"nonempty,max=4000"`
 	Source      string           `json:"source,omitempty" allow:"max=100" jsonschema:"who sends; a key bound to a program sends as that program and may leave it out"`
-	Target      string           `json:"target" allow:"nonempty,max=106,pattern=target" jsonschema:"a program, group:name, or all (every program with a live session)"`
+	Target      string           `json:"target" allow:"nonempty,max=201,pattern=target" jsonschema:"a program, a session's address (claude/2), group:name, or all (every program with a live session)"`
 	MessageType string           `json:"message_type" allow:"enum=PING|PONG|HANDSHAKE|DIRECTIVE|STATUS|ACK|QUERY|RESULT" jsonschema:"DIRECTIVE and QUERY come again until they are acknowledged"`
 	Priority    task.Priority    `json:"priority,omitempty" allow:"enum=low|normal|high,default=normal"`
 	Action      string           `json:"action,omitempty" allow:"enum=interrupt|sprint|parallel|queue|backlog,default=queue"`
 	Context     string           `json:"context,omitempty" allow:"max=2000"`
-	SessionID   string           `json:"sessionId,omitempty" allow:"max=100"`
+	Delivery    string           `json:"delivery,omitempty" allow:"enum=one|each,default=one" jsonschema:"to a program: whichever of its sessions reads first, or each live one"`
+	SessionID   string           `json:"sessionId,omitempty" allow:"max=100,session" jsonschema:"yours"`
 	ReplyTo     string           `json:"reply_to,omitempty" allow:"max=100"`
 	ThreadID    string           `json:"threadId,omitempty" allow:"max=100"`
 	TTL         int64            `json:"ttl,omitempty" allow:"over=0,max=31536000,default=86400" jsonschema:"seconds until it expires unread"`
@@ -41,8 +44,8 @@ type SendOutput struct {
 
 // GetInput is the input of get_messages.
 type GetInput struct {
-	Target           string        `json:"target,omitempty" allow:"max=100" jsonschema:"whose inbox; your key's program where left out"`
-	SessionID        string        `json:"sessionId,omitempty" allow:"max=100" jsonschema:"names the inbox, up to its first dot, for a key bound to no program"`
+	Target           string        `json:"target,omitempty" allow:"max=201" jsonschema:"whose inbox; your key's program where left out; an address is that session's alone"`
+	SessionID        string        `json:"sessionId,omitempty" allow:"max=100,session" jsonschema:"yours; its own mail comes beside the program's"`
 	MarkAsRead       *bool         `json:"markAsRead,omitempty" allow:"default=true" jsonschema:"false to peek"`
 	MessageType      string        `json:"message_type,omitempty" allow:"enum=PING|PONG|HANDSHAKE|DIRECTIVE|STATUS|ACK|QUERY|RESULT"`
 	Priority         task.Priority `json:"priority,omitempty" allow:"enum=low|normal|high"`
@@ -125,50 +128,66 @@ type GroupView struct {
 
 // View is a message as its reader sees it.
 type View struct {
-	ID          string           `json:"id"`
-	Source      string           `json:"source"`
-	Verified    bool             `json:"verified" jsonschema:"whether the source is the program of the key that sent it"`
-	Target      string           `json:"target"`
-	MulticastID string           `json:"multicastId,omitempty" jsonschema:"others got a copy with the same one"`
-	Message     string           `json:"message"`
-	MessageType string           `json:"message_type"`
-	Priority    task.Priority    `json:"priority"`
-	Action      string           `json:"action,omitempty"`
-	Context     string           `json:"context,omitempty"`
-	SessionID   string           `json:"sessionId,omitempty"`
-	ReplyTo     string           `json:"reply_to,omitempty"`
-	ThreadID    string           `json:"threadId,omitempty"`
-	Provenance  *task.Provenance `json:"provenance,omitempty"`
-	Status      State            `json:"status"`
-	CreatedAt   time.Time        `json:"createdAt"`
-	ExpiresAt   time.Time        `json:"expiresAt"`
-	Deliveries  int              `json:"deliveries"`
-	NeedsAck    bool             `json:"needsAck,omitempty"`
+	ID            string           `json:"id"`
+	Source        string           `json:"source"`
+	Verified      bool             `json:"verified" jsonschema:"whether the source is the program of the key that sent it"`
+	SourceSession string           `json:"sourceSession,omitempty" jsonschema:"the address of the session that sent it"`
+	Target        string           `json:"target"`
+	AddressedTo   string           `json:"addressedTo,omitempty" jsonschema:"the session that it was for, which has ended"`
+	MulticastID   string           `json:"multicastId,omitempty" jsonschema:"others got a copy with the same one"`
+	Message       string           `json:"message"`
+	MessageType   string           `json:"message_type"`
+	Priority      task.Priority    `json:"priority"`
+	Action        string           `json:"action,omitempty"`
+	Context       string           `json:"context,omitempty"`
+	SessionID     string           `json:"sessionId,omitempty"`
+	ReplyTo       string           `json:"reply_to,omitempty"`
+	ThreadID      string           `json:"threadId,omitempty"`
+	Provenance    *task.Provenance `json:"provenance,omitempty"`
+	Status        State            `json:"status"`
+	CreatedAt     time.Time        `json:"createdAt"`
+	ExpiresAt     time.Time        `json:"expiresAt"`
+	Deliveries    int              `json:"deliveries"`
+	NeedsAck      bool             `json:"needsAck,omitempty"`
 }
 
 func view(id string, m Message) View {
 	return View{
-		ID:          id,
-		Source:      m.Source,
-		Verified:    m.Verified,
-		Target:      m.Target,
-		MulticastID: m.MulticastID,
-		Message:     m.Text,
-		MessageType: m.Type,
-		Priority:    m.Priority,
-		Action:      m.Action,
-		Context:     m.Context,
-		SessionID:   m.SessionID,
-		ReplyTo:     m.ReplyTo,
-		ThreadID:    m.ThreadID,
-		Provenance:  m.Provenance,
-		Status:      m.State,
-		CreatedAt:   m.CreatedAt,
-		ExpiresAt:   m.ExpiresAt,
-		Deliveries:  m.Deliveries,
-		NeedsAck:    m.WantsAck() && m.State != Acked,
+		ID:            id,
+		Source:        m.Source,
+		Verified:      m.Verified,
+		SourceSession: sourceSession(m),
+		Target:        m.Target,
+		AddressedTo:   m.AddressedTo,
+		MulticastID:   m.MulticastID,
+		Message:       m.Text,
+		MessageType:   m.Type,
+		Priority:      m.Priority,
+		Action:        m.Action,
+		Context:       m.Context,
+		SessionID:     m.SessionID,
+		ReplyTo:       m.ReplyTo,
+		ThreadID:      m.ThreadID,
+		Provenance:    m.Provenance,
+		Status:        m.State,
+		CreatedAt:     m.CreatedAt,
+		ExpiresAt:     m.ExpiresAt,
+		Deliveries:    m.Deliveries,
+		NeedsAck:      m.WantsAck() && m.State != Acked,
 	}
 }
+
+// sourceSession returns the address of the session that sent a message, empty if it is unknown or not of the source.
+func sourceSession(m Message) string {
+	if address := identity.Address(m.Source, m.SessionID); m.Verified && address != m.SessionID ||
+		strings.HasPrefix(address, m.Source+"/") {
+		return address
+	}
+	return ""
+}
+
+// The ways of delivery to a program with several sessions.
+const deliveryEach = "each"
 
 // ServedByDefault returns true: the default endpoint serves the tools of the mail.
 func (*Service) ServedByDefault() bool { return true }
@@ -187,6 +206,7 @@ func (s *Service) Operations() []op.Op {
 	return []op.Op{
 		op.New(op.Spec{
 			Name:    "send_message",
+			Starts:  op.Always,
 			Title:   "Send a message",
 			Toolset: set,
 			Route:   "POST /v1/messages",

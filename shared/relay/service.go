@@ -1,7 +1,9 @@
 package relay
 
 import (
+	"cmp"
 	"context"
+	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -20,16 +22,21 @@ type Directory interface {
 	Programs(ctx context.Context, user string) ([]string, error)
 }
 
-// Presence lists the programs of a user that have a live session: the recipients of a message to all.
+// Presence knows the live sessions of a user.
 type Presence interface {
+	// Programs lists the programs that have one: the recipients of a message to all.
 	Programs(ctx context.Context, user string) ([]string, error)
+	// Sessions lists the addresses of those of a program: the recipients of a message to each.
+	Sessions(ctx context.Context, user, program string) ([]string, error)
+	// SessionLive reports whether the session of an address is live. Its reads are part of a transaction.
+	SessionLive(ctx context.Context, r store.Reader, address string) (bool, error)
 }
 
 // Service is the mail of all users.
 type Service struct {
 	DB        *store.DB
 	Directory Directory
-	// Live lists the recipients of a message to all; nil means that there are none.
+	// Live knows the live sessions; nil means that there are none.
 	Live  Presence
 	Now   func() time.Time
 	NewID func() string
@@ -48,8 +55,8 @@ const (
 //
 // The source is Forbidden where the caller may not speak as it. A target that stands for several programs is NotFound
 // where the group does not exist, and fails with Precondition where it has no member but the sender or more recipients
-// than one transaction can write. A program that no key speaks for is accepted, with a warning. With an idempotency key
-// a repeated call returns the first result.
+// than one transaction can write. A program that no key speaks for is accepted, with a warning. A message to a session
+// that is not live goes to the inbox of its program. With an idempotency key a repeated call returns the first result.
 func (s *Service) Send(ctx context.Context, c identity.Caller, in SendInput) (SendOutput, error) {
 	var out SendOutput
 	source, verified, err := c.SpeaksAs(in.Source)
@@ -68,7 +75,12 @@ func (s *Service) Send(ctx context.Context, c identity.Caller, in SendInput) (Se
 		return out, err
 	}
 	source, _ = identity.Among(programs, source)
-	target, _ := identity.Among(programs, in.Target)
+	program, session := identity.SplitAddress(in.Target)
+	program, _ = identity.Among(programs, program)
+	target := identity.Address(program, session)
+	if session == "" {
+		target = program
+	}
 	now, id := s.Now(), s.NewID()
 	ttl := time.Duration(in.TTL) * time.Second
 	m := Message{
@@ -86,19 +98,47 @@ func (s *Service) Send(ctx context.Context, c identity.Caller, in SendInput) (Se
 		Provenance: in.Provenance,
 	}
 	m.Post(target, now, ttl)
-	if in.Target == all || strings.HasPrefix(in.Target, groupPrefix) {
+	several := in.Target == all || strings.HasPrefix(in.Target, groupPrefix)
+	each := in.Delivery == deliveryEach
+	switch {
+	case each && (several || session != ""):
+		return out, fault.Field("delivery", "each goes with a program as the target: it reaches every live session of it")
+	case len(in.Target) > len(groupPrefix)+maxName && several:
+		return out, fault.Field("target", "the name of a group has at most %d characters", maxName)
+	case several:
 		return s.multicast(ctx, c, in, id, m, programs)
-	}
-	if utf8.RuneCountInString(in.Target) > maxName {
+	case utf8.RuneCountInString(program) > maxName:
 		return out, fault.Field("target", "the name of a program has at most %d characters", maxName)
+	case each:
+		sessions, err := s.sessions(ctx, c, program, in.SessionID)
+		if err != nil {
+			return out, err
+		}
+		if len(sessions) > 0 {
+			return s.multicast(ctx, c, in, id, m, sessions)
+		}
 	}
-	warning := identity.Unknown(programs, waits, target)
+	warning := identity.Unknown(programs, waits, program)
+	if each && warning == "" {
+		warning = fmt.Sprintf("%q has no live session but the sender's; the message is in its own inbox", program)
+	}
 	return idempotency.Update(
 		ctx,
 		s.DB.User(c.User),
 		in,
 		now,
-		func(_ context.Context, tx *store.Tx) (SendOutput, error) {
+		func(ctx context.Context, tx *store.Tx) (SendOutput, error) {
+			m, warning := m, warning
+			if session != "" {
+				live, err := s.sessionLive(ctx, tx, target)
+				if err != nil {
+					return SendOutput{}, err
+				}
+				if !live {
+					m.forward()
+					warning = cmp.Or(warning, fmt.Sprintf("%s is no live session; the message is in the inbox of %q", target, program))
+				}
+			}
 			messages.Create(tx, id, m)
 			return SendOutput{
 				MessageID: id,
@@ -111,6 +151,27 @@ func (s *Service) Send(ctx context.Context, c identity.Caller, in SendInput) (Se
 			}, nil
 		},
 	)
+}
+
+func (s *Service) sessionLive(ctx context.Context, r store.Reader, address string) (bool, error) {
+	if s.Live == nil {
+		return false, nil
+	}
+	return s.Live.SessionLive(ctx, r, address)
+}
+
+// sessions returns the addresses of the live sessions of a program, without that of the sender.
+func (s *Service) sessions(ctx context.Context, c identity.Caller, program, sender string) ([]string, error) {
+	if s.Live == nil {
+		return nil, nil
+	}
+	all, err := s.Live.Sessions(ctx, c.User, program)
+	if c.Bound() && !identity.Same(c.Program, program) {
+		return all, err
+	}
+	return slices.DeleteFunc(all, func(address string) bool {
+		return identity.SameSession(program, address, sender)
+	}), err
 }
 
 // Tell sends a program a STATUS message from the system itself, under the given id. Sending it again under the same id
@@ -138,21 +199,37 @@ func (*Service) Notify(tx *store.Tx, id, program, text string, now time.Time) {
 // waits is the consequence of an unknown recipient, for a warning.
 const waits = "; the message waits until one reads it"
 
-// inbox returns the program whose mail a caller reads: the target, or the caller's program, or that of the session. A
-// key bound to a program may read the mail of that program only; another target is Forbidden.
-func inbox(c identity.Caller, target, sessionID string) (string, error) {
+// inboxes returns the targets whose mail a caller reads. A target that is a session's address is that session's inbox
+// alone. Otherwise it is the inbox of a program: the target, or the caller's program, or that of the session; and that of
+// the session beside it. A key bound to a program may read the mail of that program only; another target is Forbidden.
+func inboxes(c identity.Caller, target, sessionID string) ([]string, error) {
 	if target == "" && !c.Bound() {
-		target, _, _ = strings.Cut(sessionID, ".")
+		if target, _, _ = strings.Cut(sessionID, "/"); target == sessionID {
+			target, _, _ = strings.Cut(sessionID, ".")
+		}
 		if target == "" {
-			return "", fault.Field(
+			return nil, fault.Field(
 				"target",
 				"is required: this key is bound to no program; name the program whose messages you read, or give "+
 					"a sessionId",
 			)
 		}
 	}
-	program, _, err := c.SpeaksAs(target)
-	return program, err
+	program, session := identity.SplitAddress(target)
+	program, _, err := c.SpeaksAs(program)
+	address := identity.Address(program, sessionID)
+	switch {
+	case err != nil:
+		return nil, err
+	case session == "" && sessionID == "":
+		return []string{program}, nil
+	case session == "":
+		return []string{program, address}, nil
+	case c.IsHuman() || sessionID == "" && session != "*" || identity.Same(address, program+"/"+session):
+		return []string{program + "/" + session}, nil
+	}
+	return nil, fault.New(fault.Forbidden, "a session reads its own mail and that of its program, not that of %s; this call "+
+		"belongs to %s", target, cmp.Or(address, "no session"))
 }
 
 // Get returns the messages of an inbox that are due, by priority and age, and marks them as delivered unless MarkAsRead
@@ -160,11 +237,11 @@ func inbox(c identity.Caller, target, sessionID string) (string, error) {
 // page of the history instead, oldest first, and marks nothing; a cursor is Invalid otherwise.
 func (s *Service) Get(ctx context.Context, c identity.Caller, in GetInput) (GetOutput, error) {
 	out := GetOutput{Messages: []View{}}
-	target, err := inbox(c, in.Target, in.SessionID)
+	targets, err := inboxes(c, in.Target, in.SessionID)
 	if err != nil {
 		return out, err
 	}
-	from := boxesOf(target, in.MessageType, string(in.Priority), in.ThreadID)
+	from := boxesOf(targets, in.MessageType, string(in.Priority), in.ThreadID)
 	if in.IncludeDelivered {
 		return s.history(ctx, c, from, in)
 	}
@@ -304,7 +381,7 @@ func (s *Service) DeadLetters(ctx context.Context, c identity.Caller, in DeadInp
 	}
 	out.NextCursor = page.Next
 	for _, d := range page.Docs {
-		if !d.Value.Sender.Is(c) && c.MayName(d.Value.Target) != nil {
+		if program, _ := identity.SplitAddress(d.Value.Target); !d.Value.Sender.Is(c) && c.MayName(program) != nil {
 			continue
 		}
 		out.Messages = append(
@@ -334,8 +411,9 @@ func load(ctx context.Context, r store.Reader, ids []string) ([]*Message, error)
 	return found, nil
 }
 
-// mayRead reports whether the caller may read the mail of a program.
-func mayRead(c identity.Caller, program string) bool {
+// mayRead reports whether the caller may read the mail of a program or a session.
+func mayRead(c identity.Caller, target string) bool {
+	program, _ := identity.SplitAddress(target)
 	_, _, err := c.SpeaksAs(program)
 	return err == nil
 }

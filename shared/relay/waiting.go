@@ -16,11 +16,11 @@ func (s *Service) Wait(
 	return messages.Wait(ctx, s.DB.User(user), nil, d, check)
 }
 
-// Waiting returns the number of unread messages of a program, at most limit. A message that was delivered and only
+// Waiting returns the number of unread messages of a program and its sessions, at most limit. A message that was delivered and only
 // lacks its acknowledgement does not count.
 func (s *Service) Waiting(ctx context.Context, user, program string, limit int) (int, error) {
 	now, n := s.Now(), 0
-	page, err := messages.Query(ctx, s.DB.User(user), due(boxesOf(program, "", "", ""), now, limit))
+	page, err := messages.Query(ctx, s.DB.User(user), due(boxesOf([]string{program, program + everySession}, "", "", ""), now, limit))
 	for _, d := range page.Docs {
 		if d.Value.State == Pending && !d.Value.Lapsed(now) {
 			n++

@@ -98,7 +98,7 @@ type AlertInput struct {
 	AlertType string        `json:"alertType,omitempty" allow:"enum=error|warning|success|info,default=info"`
 	Priority  task.Priority `json:"priority,omitempty" allow:"enum=low|normal|high,default=normal"`
 	Context   string        `json:"context,omitempty" allow:"max=2000"`
-	SessionID string        `json:"sessionId,omitempty" allow:"max=100"`
+	SessionID string        `json:"sessionId,omitempty" allow:"max=100,session"`
 	TTL       int64         `json:"ttl,omitempty" allow:"over=0,max=31536000,default=3600" jsonschema:"seconds after which it is no longer news"`
 }
 

@@ -43,7 +43,7 @@ type UpdateInput struct {
 	Progress      *int   `json:"progress,omitempty" allow:"min=0,max=100"`
 	CurrentAction string `json:"currentAction,omitempty" allow:"max=200"`
 	Model         string `json:"model,omitempty" allow:"max=100"`
-	SessionID     string `json:"sessionId,omitempty" allow:"max=100" jsonschema:"of the claim"`
+	SessionID     string `json:"sessionId,omitempty" allow:"max=100,session" jsonschema:"of the claim"`
 	ClaimToken    int64  `json:"claimToken,omitempty" allow:"min=1" jsonschema:"of the claim, for sessionId"`
 }
 
@@ -155,6 +155,9 @@ type CompleteOutput struct {
 	AlreadyCompleted bool        `json:"alreadyCompleted,omitempty"`
 }
 
+// claims reports whether an update takes a story up.
+func claims(in map[string]any) bool { return in["status"] == "active" }
+
 // ServedByDefault makes its tools part of the default endpoint.
 func (*Service) ServedByDefault() bool { return true }
 
@@ -162,16 +165,16 @@ func (*Service) ServedByDefault() bool { return true }
 func (s *Service) Operations() []op.Op {
 	const set = "sprint"
 	return []op.Op{
-		op.New(op.Spec{Name: "create_sprint", Title: "Plan a sprint", Toolset: set, Route: "POST /v1/sprints",
+		op.New(op.Spec{Name: "create_sprint", Starts: op.Always, Title: "Plan a sprint", Toolset: set, Route: "POST /v1/sprints",
 			Effect: op.Write, Creates: true, Cases: createCases,
 			Doc: "Plan a project for several agents: stories in waves, with dependencies and a retry policy. " +
 				"Unknown and cyclic dependencies are refused by name. Take stories up with update_sprint_story; " +
 				"get_sprint says what is ready."}, s.Create),
-		op.New(op.Spec{Name: "update_sprint_story", Title: "Update a story", Toolset: set,
+		op.New(op.Spec{Name: "update_sprint_story", Starts: claims, Title: "Update a story", Toolset: set,
 			Route: "PATCH /v1/sprints/{sprintId}/stories/{storyId}", Effect: op.Write, Cases: updateCases,
 			Doc: "Take up a story of a sprint (status active; of many agents one gets it), report progress, and end " +
 				"it: complete, failed or skipped. Report at least once an hour, or it goes back to the queue."}, s.Update),
-		op.New(op.Spec{Name: "add_story_to_sprint", Title: "Add a story", Toolset: set,
+		op.New(op.Spec{Name: "add_story_to_sprint", Starts: op.Always, Title: "Add a story", Toolset: set,
 			Route: "POST /v1/sprints/{sprintId}/stories", Effect: op.Write, Creates: true, Cases: addCases,
 			Doc: "Add work that turned up to a running sprint: a story in the open wave, the next one, or the " +
 				"backlog after all others."}, s.Add),

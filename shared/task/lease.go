@@ -69,7 +69,7 @@ func (f Fence) Names(t *Task) bool {
 	if f.Token != 0 {
 		return f.Token == t.ClaimToken
 	}
-	return f.SessionID != "" && f.SessionID == t.SessionID
+	return f.SessionID != "" && identity.SameSession(t.ClaimedBy, f.SessionID, t.SessionID)
 }
 
 // Cancelled returns Precondition with the canceller of a task that was cancelled, else nil.
@@ -106,7 +106,7 @@ func (t *Task) Held(c identity.Caller, f Fence) error {
 		return fault.New(fault.Precondition, "claimToken %d is stale: the task was claimed again since", f.Token)
 	case f.Token != 0:
 		return nil
-	case f.SessionID != "" && f.SessionID != t.SessionID:
+	case f.SessionID != "" && !identity.SameSession(t.ClaimedBy, f.SessionID, t.SessionID):
 		return fault.New(fault.Precondition, "the task is claimed by session %q, not by %q; give the claimToken or the "+
 			"sessionId of the claim", t.SessionID, f.SessionID)
 	case f.SessionID == "" && t.ClaimToken != 1:

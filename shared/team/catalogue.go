@@ -26,7 +26,7 @@ func (s *Service) Operations() []op.Op {
 
 func (s *Service) membership() []op.Op {
 	return []op.Op{
-		op.New(op.Spec{Name: "team_create", Title: "Create a team", Toolset: set, Route: "POST /v1/teams",
+		op.New(op.Spec{Name: "team_create", Starts: op.Always, Title: "Create a team", Toolset: set, Route: "POST /v1/teams",
 			Effect: op.Write, Creates: true, Cases: createCases,
 			Doc: "Found a team of agents that you lead. You lead one team at a time."}, s.Create),
 		op.New(op.Spec{Name: "team_delete", Title: "Delete a team", Toolset: set, Route: "DELETE " + teamRoute,
@@ -35,7 +35,7 @@ func (s *Service) membership() []op.Op {
 		op.New(op.Spec{Name: "team_read_config", Alias: "read_config", Title: "Read a team", Toolset: set,
 			Route: "GET " + teamRoute, Effect: op.Read, Cases: readCases,
 			Doc: "Read a team: its lead and its members."}, s.ReadConfig),
-		op.New(op.Spec{Name: "team_spawn_teammate", Alias: "spawn_teammate", Title: "Spawn a teammate", Toolset: set,
+		op.New(op.Spec{Name: "team_spawn_teammate", Starts: op.Always, Alias: "spawn_teammate", Title: "Spawn a teammate", Toolset: set,
 			Route: "POST " + teamRoute + "/members", Effect: op.Write, Creates: true, Cases: spawnCases,
 			Doc: "Add an agent to your team and have its process started by the team's runner. Its prompt is the " +
 				"first message in its inbox."}, s.Spawn),
@@ -57,7 +57,7 @@ func (s *Service) membership() []op.Op {
 
 func (s *Service) work() []op.Op {
 	return []op.Op{
-		op.New(op.Spec{Name: "team_send_message", Alias: "send_message", Title: "Message a teammate", Toolset: set,
+		op.New(op.Spec{Name: "team_send_message", Starts: op.Always, Alias: "send_message", Title: "Message a teammate", Toolset: set,
 			Route: "POST " + teamRoute + "/messages", Effect: op.Write, Creates: true, Cases: sendCases,
 			Doc: "Send a message to one member of your team or broadcast to all, ask a teammate to shut down, or " +
 				"answer a shutdown request or a plan."}, s.Send),
@@ -67,10 +67,10 @@ func (s *Service) work() []op.Op {
 		op.New(op.Spec{Name: "team_poll_inbox", Alias: "poll_inbox", Title: "Wait for messages", Toolset: set,
 			Route: "GET " + inboxRoute + "/poll", Effect: op.Consume, Cases: pollInboxCases,
 			Doc: "Wait for unread messages of a team member, and mark them as read."}, s.PollInbox),
-		op.New(op.Spec{Name: "team_task_create", Alias: "task_create", Title: "Create a team task", Toolset: set,
+		op.New(op.Spec{Name: "team_task_create", Starts: op.Always, Alias: "task_create", Title: "Create a team task", Toolset: set,
 			Route: "POST " + taskRoute, Effect: op.Write, Creates: true, Cases: createTaskCases,
 			Doc: "Add a task to your team's list. Give it an owner and dependencies with task_update."}, s.CreateTask),
-		op.New(op.Spec{Name: "team_task_update", Alias: "task_update", Title: "Update a team task", Toolset: set,
+		op.New(op.Spec{Name: "team_task_update", Starts: takes, Alias: "task_update", Title: "Update a team task", Toolset: set,
 			Route: "PATCH " + taskRoute + "/{task_id}", Effect: op.Write, Cases: updateTaskCases,
 			Doc: "Take up, assign, complete or delete a task of your team, change its text, or say which tasks it " +
 				"waits for. All of it is done or nothing."}, s.UpdateTask),
@@ -94,7 +94,7 @@ func (s *Service) runnerOperations() []op.Op {
 			Route: "GET " + procRoute, Effect: op.Read, RESTOnly: true, Cases: listProcessesCases,
 			Doc: "List the processes of a team's members; for a runner, those that it is to start or to end, with " +
 				"wait_ms as soon as there is one."}, s.ListProcesses),
-		op.New(op.Spec{Name: "team_claim_process", Scopes: forRunners, Title: "Claim a process", Toolset: set,
+		op.New(op.Spec{Name: "team_claim_process", Starts: op.Always, Scopes: forRunners, Title: "Claim a process", Toolset: set,
 			Route: "POST " + procRoute + "/{process_id}/claim", Effect: op.Write, Secret: true, RESTOnly: true,
 			Cases: claimProcessCases,
 			Doc:   "Take a process that waits to be started; of many runners one gets it."}, s.ClaimProcess),
@@ -104,4 +104,10 @@ func (s *Service) runnerOperations() []op.Op {
 			Doc:   "Report what became of a process that the runner holds. Running again is the member's heartbeat."},
 			s.ReportProcess),
 	}
+}
+
+// takes reports whether an update begins a task or gives it to somebody.
+func takes(in map[string]any) bool {
+	owner, _ := in["owner"].(string)
+	return owner != "" || in["status"] == string(InProgress)
 }

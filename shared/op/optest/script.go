@@ -148,12 +148,19 @@ func Elsewhere(in op.In, inputs ...string) op.In {
 func nowhere(v any) any {
 	switch x := v.(type) {
 	case string:
-		return strings.Map(func(r rune) rune {
+		// The program of an address is a name that both callers have.
+		program, id, qualified := strings.Cut(x, "/")
+		if !qualified {
+			program, id = "", x
+		} else {
+			program += "/"
+		}
+		return program + strings.Map(func(r rune) rune {
 			if r >= '0' && r <= '9' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' {
 				return '0'
 			}
 			return r
-		}, x)
+		}, id)
 	case []any:
 		out := make([]any, len(x))
 		for i, e := range x {

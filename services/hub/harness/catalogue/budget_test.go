@@ -13,28 +13,30 @@ import (
 // A budget is for warm caches and no contention.
 func TestACallKeepsToItsBudgetOfRoundTrips(t *testing.T) {
 	t.Parallel()
-	db, sent := domaintest.RPCs(t, app.Schema())
-	c := newHub(t, db, "user")
-	for _, o := range c.hub.Catalogue.Ops() {
-		cases := o.Cases()
-		for _, e := range cases.Examples {
-			title, p := optest.Title(o, e.Name), c.newUser(overMCP)
-			s := p.script()
-			s.Prepare(t, e.Given)
-			s.Pass(e.Pass)
-			in := s.Fill(e.In)
-			p.warm(t, e.As)
-			got := sent.Count(func() { _, _ = p.Call(t, o, e.As, in) }) // its outcome is another suite's
-			budget := cases.Budget(e)
-			if got.Total() > budget || (got.Total() == 0) != (budget == 0) {
-				t.Errorf("%s sent %v, want at most %d", title, got, budget)
+	eachSet(t, func(t *testing.T, set set) {
+		db, sent := domaintest.RPCs(t, app.Schema())
+		c := newHub(t, db, set.name)
+		for _, o := range set.ops {
+			cases := o.Cases()
+			for _, e := range cases.Examples {
+				title, p := optest.Title(o, e.Name), c.newUser(overMCP)
+				s := p.script()
+				s.Prepare(t, e.Given)
+				s.Pass(e.Pass)
+				in := s.Fill(e.In)
+				p.warm(t, e.As)
+				got := sent.Count(func() { _, _ = p.Call(t, o, e.As, in) }) // its outcome is another suite's
+				budget := cases.Budget(e)
+				if got.Total() > budget || (got.Total() == 0) != (budget == 0) {
+					t.Errorf("%s sent %v, want at most %d", title, got, budget)
+				}
+				c.hub.Flush()
 			}
-			c.hub.Flush()
 		}
-	}
+	})
 }
 
-// warm fills the caches that a call uses: the key's, and the programs of the user.
+// warm fills the caches that a call uses: the key's, the programs of the user, and the pauses.
 func (p *user) warm(t *testing.T, as op.Role) {
 	t.Helper()
 	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, p.hub.URL, nil)
@@ -46,6 +48,9 @@ func (p *user) warm(t *testing.T, as op.Role) {
 		t.Fatal(err)
 	}
 	if _, err := p.hub.App.Relay.Directory.Programs(t.Context(), p.name); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := p.hub.Catalogue.Pauses(t.Context(), p.name); err != nil {
 		t.Fatal(err)
 	}
 	p.hub.Flush()

@@ -59,7 +59,8 @@ func newHub(t *testing.T, db *store.DB, prefix string) *testHub {
 func each(t *testing.T, suite func(*testing.T, *store.DB, set)) {
 	t.Helper()
 	t.Parallel()
-	storetest.Each(t, app.Schema(), func(t *testing.T, db *store.DB) {
+	storetest.EachDriver(t, app.Schema(), func(t *testing.T, open func() store.Driver) {
+		db := mirrored(t, open)
 		t.Run("toolsets", func(t *testing.T) { eachSet(t, func(t *testing.T, s set) { suite(t, db, s) }) })
 	})
 }

@@ -17,29 +17,24 @@ import (
 // A call with the ids, names or cursors of another user has the outcome that it has in a database without that user.
 func TestAUserCannotReachTheDocumentsOfAnother(t *testing.T) {
 	t.Parallel()
-	for name, open := range map[string]func(*testing.T, *store.Schema, ...store.Option) *store.DB{
-		"sqlite": storetest.SQLite, "firestore": storetest.Firestore,
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			filled, empty := open(t, app.Schema()), open(t, app.Schema())
-			t.Run("toolsets", func(t *testing.T) {
-				eachSet(t, func(t *testing.T, set set) {
-					shared, alone := newHub(t, filled, set.name), newHub(t, empty, set.name)
-					for n, o := range set.ops {
-						by := []transport{overREST, overMCP}[n%2]
-						for _, e := range o.Cases().Examples {
-							if e.Fault == fault.Invalid {
-								continue // it is refused before any document is read
-							}
-							owner, other := shared.newUser(overREST), shared.newUser(by)
-							checkForeignIDs(t, o, e, owner, other, alone.newUser(by))
+	storetest.EachDriver(t, app.Schema(), func(t *testing.T, open func() store.Driver) {
+		filled, empty := mirrored(t, open), mirrored(t, open)
+		t.Run("toolsets", func(t *testing.T) {
+			eachSet(t, func(t *testing.T, set set) {
+				shared, alone := newHub(t, filled, set.name), newHub(t, empty, set.name)
+				for n, o := range set.ops {
+					by := []transport{overREST, overMCP}[n%2]
+					for _, e := range o.Cases().Examples {
+						if e.Fault == fault.Invalid {
+							continue // it is refused before any document is read
 						}
+						owner, other := shared.newUser(overREST), shared.newUser(by)
+						checkForeignIDs(t, o, e, owner, other, alone.newUser(by))
 					}
-				})
+				}
 			})
 		})
-	}
+	})
 }
 
 // checkForeignIDs calls with the input of the owner's example as another user of the same database. The outcome must be

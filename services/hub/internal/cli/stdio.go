@@ -11,14 +11,14 @@ import (
 )
 
 func (w *world) stdioCommand() *cobra.Command {
-	var url, keyEnv, root string
+	var url, keyEnv, session, root string
 	cmd := &cobra.Command{Use: "stdio", Short: "Bridge a stdio-only MCP client to a server", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			key := w.env(keyEnv)
 			if key == "" {
 				return fmt.Errorf("the variable %s holds no key; set it, or name another with --key-env", keyEnv)
 			}
-			b := &stdio.Bridge{URL: url, Key: key, KeyEnv: keyEnv, In: w.in, Out: w.out, Err: w.err}
+			b := &stdio.Bridge{URL: url, Key: key, KeyEnv: keyEnv, Session: session, In: w.in, Out: w.out, Err: w.err}
 			if cmd.Flags().Changed("workspace-root") {
 				allowed, err := openRoot(root)
 				if err != nil {
@@ -35,6 +35,8 @@ func (w *world) stdioCommand() *cobra.Command {
 	}
 	cmd.Flags().StringVar(&url, "url", def, "the server's MCP URL (PARLEY_URL)")
 	cmd.Flags().StringVar(&keyEnv, "key-env", "PARLEY_KEY", "the variable that holds the key")
+	cmd.Flags().StringVar(&session, "session", w.env("PARLEY_SESSION"),
+		"the session that the client's calls belong to, an id or an address such as claude/2 (PARLEY_SESSION)")
 	// No variable sets this flag: the variable of a server on this machine must not give files to a remote server.
 	cmd.Flags().StringVar(&root, "workspace-root", "",
 		"directory under which the files of verifications are read and sent to the server, if they are below the "+

@@ -58,3 +58,29 @@ func TestABridgeSendsFilesOfItsWorkspaceAlone(t *testing.T) {
 		}
 	}
 }
+
+func TestABridgeTellsTheServerItsSession(t *testing.T) {
+	t.Parallel()
+	data := t.TempDir()
+	p := serve(t, nil, local(data)...)
+	env := map[string]string{"PARLEY_KEY": keysEnv(t, data)["PARLEY_KEY"], "PARLEY_URL": p.URL + "/mcp"}
+	line := `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"whoami","arguments":{}}}` + "\n"
+	ask := func(env map[string]string, args ...string) string {
+		var out, errOut bytes.Buffer
+		if code := cli.Run(t.Context(), append([]string{"stdio"}, args...), func(name string) string { return env[name] },
+			strings.NewReader(line), &out, &errOut); code != 0 {
+			t.Errorf("exit %d: %s", code, &errOut)
+		}
+		return out.String()
+	}
+	if got := ask(env); strings.Contains(got, `"session"`) {
+		t.Errorf("without a session the server says %s", got)
+	}
+	if got := ask(env, "--session", "2"); !strings.Contains(got, `"session":"alpha/2"`) {
+		t.Errorf("with a flag the server says %s", got)
+	}
+	env["PARLEY_SESSION"] = "alpha/build"
+	if got := ask(env); !strings.Contains(got, `"session":"alpha/build"`) {
+		t.Errorf("with the variable the server says %s", got)
+	}
+}

@@ -55,7 +55,7 @@ func (e *Endpoint) instructions(s Selection, c identity.Caller) string {
 			waiting[o.Wait] = append(waiting[o.Wait], s.name(o))
 		}
 	}
-	lines := []string{introduce(c), served(s, c, sets)}
+	lines := []string{introduce(c) + inSession(c), served(s, c, sets)}
 	for _, g := range e.Catalogue.Guides {
 		if line, ok := fill(g, names); ok {
 			lines = append(lines, line)
@@ -83,6 +83,15 @@ func introduce(c identity.Caller) string {
 	}
 	return fmt.Sprintf("You have no name of your own: your key is of the kind %s and bound to no program. %s",
 		c.Kind, giveName)
+}
+
+// inSession says which session the caller's connection belongs to.
+func inSession(c identity.Caller) string {
+	if c.Session == "" {
+		return ""
+	}
+	return fmt.Sprintf(" Your session is %s: messages to that address reach you alone.",
+		identity.Address(c.Program, c.Session))
 }
 
 // giveName says how a caller without a name gets one.

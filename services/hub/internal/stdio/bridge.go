@@ -40,6 +40,8 @@ type Bridge struct {
 	// URL is the server's MCP endpoint and Key the key for it, which may be empty. KeyEnv is the name of the
 	// environment variable that holds the key, for messages; empty means PARLEY_KEY.
 	URL, Key, KeyEnv string
+	// Session is the session that all calls belong to, by its id or address; empty for none.
+	Session string
 	// HTTP is the client for calls; nil means one that follows no redirects.
 	HTTP *http.Client
 	// In and Out are the pipe. Err receives a line for each failure and for each report of the hook, escaped for a

@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"github.com/mark3labs/mcp-go/mcp"
+
+	"parley.internal/shared/identity"
 )
 
 // pauses precede each further try of a request that may be repeated.
@@ -113,6 +115,9 @@ func (r *run) setHeaders(h http.Header, req *request) {
 	h.Set("Accept", "application/json, text/event-stream")
 	if r.Key != "" {
 		h.Set("Authorization", "Bearer "+r.Key)
+	}
+	if r.Session != "" {
+		h.Set(identity.SessionHeader, r.Session)
 	}
 	r.mu.Lock()
 	version, session := r.version, r.session

@@ -1,0 +1,94 @@
+package hubtest_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"parley.internal/services/hub/harness/hubtest"
+	"parley.internal/shared/app"
+	"parley.internal/shared/store"
+	"parley.internal/shared/store/storetest"
+)
+
+func TestThePausedNeitherClaimNorSend(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, app.Schema(), func(t *testing.T, db *store.DB) {
+		hub := hubtest.New(t, db, hubtest.Options{})
+		for i, c := range []struct {
+			scope, name string
+			halts       bool
+		}{
+			{"everything", "", true}, {"program", "beta", true}, {"agent", "beta/1", true}, {"project", "parley", true},
+			{"program", "gamma", false}, {"agent", "beta/2", false}, {"project", "other", false}, {"team", "crew", false},
+		} {
+			for _, overMCP := range []bool{false, true} {
+				user := fmt.Sprintf("u-%d-%v", i, overMCP)
+				person := member{t, hub, hub.Human(user), "", overMCP}
+				alpha := member{t, hub, hub.Agent(user, "alpha"), "", overMCP}
+				beta := member{t, hub, hub.Agent(user, "beta"), "beta/1", overMCP}
+				held := alpha.must("create_task", map[string]any{"title": "held", "target": "beta", "projectId": "parley"})["taskId"]
+				free := alpha.must("create_task", map[string]any{"title": "free", "target": "beta", "projectId": "parley"})["taskId"]
+				beta.must("claim_task", map[string]any{"taskId": held})
+				order := map[string]any{"scope": c.scope, "words": "the plan changes"}
+				if c.name != "" {
+					order["name"] = c.name
+				}
+				person.must("pause", order)
+				starts := map[string]map[string]any{
+					"claim_task":  {"taskId": free},
+					"create_task": {"title": "more", "target": "alpha", "projectId": "parley"},
+				}
+				if c.scope != "project" {
+					starts["send_message"] = map[string]any{"message": "m", "target": "alpha", "message_type": "STATUS"}
+				}
+				for name, in := range starts {
+					if _, code := beta.call(name, in); (code == "PAUSED") != c.halts {
+						t.Errorf("%s by beta with a pause of %s %s: %q", name, c.scope, c.name, code)
+					}
+				}
+				// Reports, waits and what a person does go on.
+				beta.must("renew_claim", map[string]any{"taskId": held})
+				beta.must("get_messages", map[string]any{"waitMs": 1})
+				beta.must("complete_task", map[string]any{"taskId": held})
+				person.must("send_message", map[string]any{"message": "m", "source": "me", "target": "beta", "message_type": "STATUS"})
+				delete(order, "words")
+				person.must("resume", order)
+				if c.halts {
+					beta.must("claim_task", map[string]any{"taskId": free})
+				}
+			}
+		}
+	})
+}
+
+func TestAPausedCallIsLockedAndSaysWhy(t *testing.T) {
+	t.Parallel()
+	hub := hubtest.New(t, storetest.SQLite(t, app.Schema()), hubtest.Options{})
+	hub.Op(hub.Human("u"), hub.Catalogue.Op("pause"), map[string]any{"scope": "everything", "words": "lunch"})
+	a := hub.Op(hub.Agent("u", "alpha"), hub.Catalogue.Op("send_message"),
+		map[string]any{"message": "m", "target": "beta", "message_type": "STATUS"})
+	if f := a.Fault(); a.Status != 423 || f.Code != "PAUSED" || !strings.Contains(f.Message, "lunch") {
+		t.Errorf("answered %s", a)
+	}
+}
+
+// A pause in another process of the same store holds after a short time.
+func TestAPauseReachesOtherServersOfTheStore(t *testing.T) {
+	t.Parallel()
+	db := storetest.SQLite(t, app.Schema())
+	here, there := hubtest.New(t, db, hubtest.Options{}), hubtest.New(t, db, hubtest.Options{})
+	person, beta := member{t, there, there.Human("u"), "", false}, member{t, here, here.Agent("u", "beta"), "", false}
+	send := map[string]any{"message": "m", "target": "alpha", "message_type": "STATUS"}
+	beta.must("send_message", send)
+	person.must("pause", map[string]any{"scope": "program", "name": "beta"})
+	for end := time.Now().Add(20 * time.Second); ; time.Sleep(100 * time.Millisecond) {
+		if _, code := beta.call("send_message", send); code == "PAUSED" {
+			return
+		}
+		if time.Now().After(end) {
+			t.Fatal("the other server never refuses")
+		}
+	}
+}
