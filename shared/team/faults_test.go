@@ -1,12 +1,14 @@
 package team
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"parley.internal/shared/domaintest"
+	"parley.internal/shared/fault"
 	"parley.internal/shared/identity"
 )
 
@@ -200,6 +202,35 @@ func TestAnExportKeepsExplicitNulls(t *testing.T) {
 		got = domaintest.Must(w.Export(t.Context(), human, "core"))(t)
 		if got.Nulls["members/ann"] != nil || got.Nulls["tasks/2"] == nil {
 			t.Errorf("%+v", got.Nulls)
+		}
+	})
+}
+
+func TestABroadcastIsBoundedInBytesBeforeItIsSent(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		const mates = 60
+		w.team("core")
+		for i := range mates {
+			w.spawn("core", fmt.Sprintf("m%02d", i), External)
+		}
+		room := maxBatch/mates - copyCost - len("s")
+		send := func(content string) error {
+			_, err := w.Send(t.Context(), alpha, SendInput{TeamName: "core", Type: "broadcast", Summary: "s", Content: content})
+			return err
+		}
+		says(t, send(strings.Repeat("x", room+1)), fault.Precondition, fmt.Sprintf("the broadcast is too long for %d members: "+
+			"with the content and the summary it may have at most %d bytes, not %d; shorten it, or send it to each member that "+
+			"needs it", mates, room+1, room+2))
+		// What counts is bytes: this text has as many characters as the schema lets through.
+		domaintest.Refused(t, "wide", send(strings.Repeat("\u4e16", 32000)), fault.Precondition, "is too long")
+		if got := w.inbox("core", "m00"); len(got) != 1 {
+			t.Errorf("a refused broadcast left %d messages", len(got))
+		}
+		domaintest.Check(t, send(strings.Repeat("x", room)))
+		for _, name := range []string{"m00", "m59"} {
+			if got := w.inbox("core", name); len(got) != 2 || len(got[1].Text) != room {
+				t.Errorf("%s has %d messages", name, len(got))
+			}
 		}
 	})
 }

@@ -154,7 +154,11 @@ func (d *document) colorOf(name string) string {
 	return ""
 }
 
-// broadcast sends a message to every member but its sender.
+// copyCost is the approximate number of bytes of a copy of a broadcast without its texts, with its index entries.
+const copyCost = 2 << 10
+
+// broadcast sends a message to every member but its sender. A message whose copies are together over maxBatch bytes, more
+// than one transaction should write, is Precondition.
 func (s *Service) broadcast(ctx context.Context, tx *store.Tx, c identity.Caller, in SendInput,
 	now time.Time) (SendOutput, error) {
 	d, err := load(ctx, tx, in.TeamName)
@@ -170,6 +174,11 @@ func (s *Service) broadcast(ctx context.Context, tx *store.Tx, c identity.Caller
 		Recipients: others}
 	if len(others) == 0 {
 		return out, nil
+	}
+	if size := len(others) * (len(in.Content) + len(in.Summary) + copyCost); size > maxBatch {
+		return SendOutput{}, fault.New(fault.Precondition, "the broadcast is too long for %d members: with the content and "+
+			"the summary it may have at most %d bytes, not %d; shorten it, or send it to each member that needs it",
+			len(others), maxBatch/len(others)-copyCost, len(in.Content)+len(in.Summary))
 	}
 	mail, fetches := newDelivery(in.TeamName, others...)
 	if err := store.Load(ctx, tx, fetches...); err != nil {
