@@ -165,7 +165,7 @@ type View struct {
 	Usage        *task.Usage        `json:"usage,omitempty"`
 	Question     *task.QuestionPart `json:"question,omitempty"`
 	Dream        *task.DreamSpec    `json:"dream,omitempty"`
-	SprintID     string             `json:"sprintId,omitempty" jsonschema:"of a story: report on it with update_sprint_story"`
+	SprintID     string             `json:"sprintId,omitempty" jsonschema:"of a story"`
 	StoryID      string             `json:"storyId,omitempty"`
 	Wave         int                `json:"wave,omitempty"`
 	Progress     int                `json:"progress,omitempty" jsonschema:"percent"`

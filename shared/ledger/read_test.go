@@ -32,13 +32,13 @@ func TestSingleRecordsAreReadNewestFirst(t *testing.T) {
 		i := 0
 		for _, batch := range []int{1, 3, 2, 5} {
 			for range batch {
-				b.Record(use(alpha, "send_message", inSession(i), at(fmt.Sprintf("2026-03-01T10:%02d:00Z", i))))
+				b.Record(use(alpha, "tool", inSession(i), at(fmt.Sprintf("2026-03-01T10:%02d:00Z", i))))
 				want = append([]string{fmt.Sprintf("s%d", i)}, want...)
 				i++
 			}
 			b.flush()
 		}
-		b.Record(use(by("v", "alpha"), "send_message", inSession(99)))
+		b.Record(use(by("v", "alpha"), "tool", inSession(99)))
 		b.flush()
 		for _, limit := range []int{1, 2, 3, 4, 10, 11, 12, 200} {
 			got, pages := b.sessions(UsageInput{Limit: limit})
@@ -47,7 +47,7 @@ func TestSingleRecordsAreReadNewestFirst(t *testing.T) {
 			}
 		}
 		one := b.usage(alpha, UsageInput{Records: true, Limit: 1}).Records[0]
-		if one.Tool != "send_message" || one.Transport != "mcp" || one.ProgramID != "alpha" || !one.Success || one.DurationMs != 2 ||
+		if one.Tool != "tool" || one.Transport != "mcp" || one.ProgramID != "alpha" || !one.Success || one.DurationMs != 2 ||
 			!one.At.Equal(time.Date(2026, 3, 1, 10, 10, 0, 0, time.UTC)) {
 			t.Errorf("%+v", one)
 		}
@@ -57,7 +57,7 @@ func TestSingleRecordsAreReadNewestFirst(t *testing.T) {
 func TestRecordsAreThoseOfTheDays(t *testing.T) {
 	each(t, func(t *testing.T, b *book) {
 		for i, day := range []string{"2026-02-27T23:59:59Z", "2026-02-28T00:00:00Z", "2026-02-28T23:59:59Z", "2026-03-01T00:00:00Z"} {
-			b.Record(use(alpha, "send_message", inSession(i), at(day)))
+			b.Record(use(alpha, "tool", inSession(i), at(day)))
 		}
 		b.flush() // one batch of three days
 		for _, c := range []struct {

@@ -234,3 +234,28 @@ func TestABroadcastIsBoundedInBytesBeforeItIsSent(t *testing.T) {
 		}
 	})
 }
+
+func TestAReadMessageIsDeletedAfterALongTime(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		const keep = 90 * 24 * time.Hour
+		w.Keep = keep
+		w.team("core", "ann")
+		w.Pass(time.Hour)
+		stored := func() storedMessage {
+			t.Helper()
+			d := domaintest.Must(teams.Get(t.Context(), w.DB.User("u"), docID("core")))(t)
+			return domaintest.Must(messages.Under(d.ID).Get(t.Context(), w.DB.User("u"), messageDocID(1, "ann")))(t)
+		}
+		if m := stored(); m.Read || !m.PurgeAt.IsZero() {
+			t.Errorf("unread: %+v", m)
+		}
+		read := ReadInput{TeamName: "core", AgentName: "ann", MarkAsRead: new(true), Limit: maxPage}
+		for range 2 { // reading it again keeps it no longer
+			domaintest.Must(w.ReadInbox(t.Context(), domaintest.Bound("u", "ann"), read))(t)
+			if m := stored(); !m.Read || !m.PurgeAt.Equal(domaintest.Start.Add(time.Hour+keep)) {
+				t.Errorf("read: %+v", m)
+			}
+			w.Pass(time.Hour)
+		}
+	})
+}

@@ -28,6 +28,8 @@ type storedMessage struct {
 	Message
 	Agent string `json:"agent"`
 	Seq   int64  `json:"seq"`
+	// PurgeAt is the time at which the store deletes the message. One that is not read has none.
+	PurgeAt time.Time `json:"purgeAt,omitzero"`
 	// Nulls lists the fields that are null in the archive that the message comes from.
 	Nulls []string `json:"nulls,omitempty"`
 }

@@ -276,7 +276,11 @@ func (s *Service) read(ctx context.Context, c identity.Caller, in ReadInput,
 		page, own, err := look(ctx, tx)
 		for _, m := range page.Docs {
 			if own && !m.Value.Read {
-				messages.Under(of.team).Patch(tx, m.ID, store.Set("read", true))
+				changes := []store.Edit{store.Set("read", true)}
+				if s.Keep > 0 {
+					changes = append(changes, store.Set(store.PurgeField, s.Now().Add(s.Keep)))
+				}
+				messages.Under(of.team).Patch(tx, m.ID, changes...)
 			}
 		}
 		return err

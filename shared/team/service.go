@@ -18,6 +18,8 @@ type Service struct {
 	DB    *store.DB
 	Now   func() time.Time
 	NewID func() string
+	// Keep is the time for which a message is kept once it is read, 0 for as long as its team.
+	Keep time.Duration
 	// Keys makes the keys of members with a process. Without it they get none.
 	Keys Keys
 }
