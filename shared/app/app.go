@@ -21,7 +21,7 @@ import (
 	"parley.internal/shared/me"
 	"parley.internal/shared/op"
 	"parley.internal/shared/overview"
-	"parley.internal/shared/pause"
+	"parley.internal/shared/pauses"
 	"parley.internal/shared/pulse"
 	"parley.internal/shared/push"
 	"parley.internal/shared/relay"
@@ -48,7 +48,7 @@ type App struct {
 	Team     *team.Service
 	Keys     *keys.Service
 	WhoAmI   *me.Service
-	Pause    *pause.Service
+	Pause    *pauses.Service
 
 	// domains lists the services in the order in which documents list their tools.
 	domains   []any
@@ -121,7 +121,7 @@ func New(db *store.DB, p Ports) *App {
 	a.Campfire = &campfire.Service{DB: db, Now: p.Now, Keep: p.KeepIdle}
 	a.Elenchus = &elenchus.Service{DB: db, Now: p.Now, Workspace: p.Workspace}
 	a.Team = &team.Service{DB: db, Now: p.Now, NewID: p.NewID, Keys: a.Keys, Keep: p.KeepIdle}
-	a.Pause = &pause.Service{DB: db, Now: p.Now}
+	a.Pause = &pauses.Service{DB: db, Now: p.Now}
 	a.WhoAmI = &me.Service{Toolsets: a.Keys.Toolsets, Limits: p.Limits}
 	a.halted = &halted{source: a.Pause, now: p.Now}
 	a.Pause.Changed = a.halted.forget

@@ -7,12 +7,12 @@ import (
 
 	"parley.internal/shared/cache"
 	"parley.internal/shared/identity"
-	"parley.internal/shared/pause"
+	"parley.internal/shared/pauses"
 )
 
 // halted caches the pauses of users. A change in this process takes effect at once, one in another within a short time.
 type halted struct {
-	source *pause.Service
+	source *pauses.Service
 	now    func() time.Time
 
 	made  sync.Once

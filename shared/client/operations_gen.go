@@ -16,7 +16,7 @@ import (
 	"parley.internal/shared/me"
 	"parley.internal/shared/op"
 	"parley.internal/shared/overview"
-	"parley.internal/shared/pause"
+	"parley.internal/shared/pauses"
 	"parley.internal/shared/pulse"
 	"parley.internal/shared/relay"
 	"parley.internal/shared/signal"
@@ -63,7 +63,7 @@ var operations = map[string]Operation{
 	},
 	"get_messages": {
 		Name: "get_messages", Effect: op.Consume, Wait: "waitMs",
-		Routes: []string{"GET /v1/messages"},
+		Routes: []string{"POST /v1/messages/read"},
 	},
 	"ack_messages": {
 		Name: "ack_messages", Effect: op.Write,
@@ -462,13 +462,12 @@ func (c *Client) UpdateTask(ctx context.Context, in dispatch.UpdateInput) (dispa
 // SendMessage calls send_message (POST /v1/messages).
 //
 // Send a message to another agent or program, to a group, or broadcast it to all: tell, ask, direct or report. It
-// waits in the recipient's inbox until it is read. An unknown recipient is answered with a warning that names the
-// known ones.
+// waits in the recipient's inbox until it is read. An unknown recipient brings a warning.
 func (c *Client) SendMessage(ctx context.Context, in relay.SendInput) (relay.SendOutput, error) {
 	return call[relay.SendOutput](ctx, c, "send_message", in)
 }
 
-// GetMessages calls get_messages (GET /v1/messages).
+// GetMessages calls get_messages (POST /v1/messages/read).
 //
 // Check your inbox for messages from other agents, high priority first, then oldest. What is read is marked
 // delivered; acknowledge a DIRECTIVE or QUERY with ack_messages or it comes again. With waitMs it waits for mail.
@@ -1085,20 +1084,20 @@ func (c *Client) Whoami(ctx context.Context, in me.Input) (me.Output, error) {
 //
 // Halt agents: one agent, a program, a team, a project or everything. Their claims and messages are refused with
 // your words until you resume; reports on work in progress and waits go on.
-func (c *Client) Pause(ctx context.Context, in pause.Input) (pause.View, error) {
-	return call[pause.View](ctx, c, "pause", in)
+func (c *Client) Pause(ctx context.Context, in pauses.Input) (pauses.View, error) {
+	return call[pauses.View](ctx, c, "pause", in)
 }
 
 // Resume calls resume (POST /v1/pauses/resume).
 //
 // End a pause: the agents that it halted may claim and send again, unless another pause halts them too.
-func (c *Client) Resume(ctx context.Context, in pause.ResumeInput) (pause.ResumeOutput, error) {
-	return call[pause.ResumeOutput](ctx, c, "resume", in)
+func (c *Client) Resume(ctx context.Context, in pauses.ResumeInput) (pauses.ResumeOutput, error) {
+	return call[pauses.ResumeOutput](ctx, c, "resume", in)
 }
 
 // ListPauses calls list_pauses (GET /v1/pauses).
 //
 // See what a person has paused, since when, and their words. An agent that is refused with PAUSED asks here.
-func (c *Client) ListPauses(ctx context.Context, in pause.ListInput) (pause.ListOutput, error) {
-	return call[pause.ListOutput](ctx, c, "list_pauses", in)
+func (c *Client) ListPauses(ctx context.Context, in pauses.ListInput) (pauses.ListOutput, error) {
+	return call[pauses.ListOutput](ctx, c, "list_pauses", in)
 }

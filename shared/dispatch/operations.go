@@ -17,7 +17,7 @@ type CreateInput struct {
 	Type         task.Type        `json:"type,omitempty" allow:"enum=task|dream,default=task"`
 	Priority     task.Priority    `json:"priority,omitempty" allow:"enum=low|normal|high,default=normal"`
 	Action       string           `json:"action,omitempty" allow:"enum=interrupt|sprint|parallel|queue|backlog,default=queue"`
-	Source       string           `json:"source,omitempty" allow:"max=100" jsonschema:"who asks; a key bound to a program asks as that program"`
+	Source       string           `json:"source,omitempty" allow:"max=100" jsonschema:"who asks; by default your program"`
 	ProjectID    string           `json:"projectId,omitempty" allow:"max=100"`
 	TTL          int64            `json:"ttl,omitempty" allow:"over=0,max=31536000" jsonschema:"seconds after which it is no longer wanted"`
 	ReplyTo      string           `json:"replyTo,omitempty" allow:"max=100"`

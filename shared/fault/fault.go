@@ -22,8 +22,9 @@ const (
 	Precondition         // the state of the document does not allow the call
 	Conflict             // contention; the same call may succeed when repeated
 	Exhausted            // a rate or size limit of the caller is reached
-	Unavailable          // the service cannot answer now
+	Unavailable          // nothing was done, because the service cannot answer now; the call may be repeated
 	Paused               // a person has paused the caller
+	OutcomeUnknown       // a write may have been made or not; its caller must look
 )
 
 type row struct {
@@ -44,6 +45,7 @@ var table = [...]row{
 	Exhausted:       {"RESOURCE_EXHAUSTED", http.StatusTooManyRequests, false},
 	Unavailable:     {"UNAVAILABLE", http.StatusServiceUnavailable, true},
 	Paused:          {"PAUSED", http.StatusLocked, false},
+	OutcomeUnknown:  {"OUTCOME_UNKNOWN", http.StatusServiceUnavailable, true},
 }
 
 // Kinds returns every kind, in the order of declaration.

@@ -12,6 +12,8 @@ import (
 	"encoding/json"
 	"time"
 
+	"github.com/googleapis/gax-go/v2"
+
 	"parley.internal/shared/fault"
 	"parley.internal/shared/store"
 )
@@ -46,7 +48,8 @@ func Def() *store.Def { return records.Def() }
 
 // Update runs fn in a transaction and returns its result. For a call with a key, fn takes effect once in 24 hours for
 // the same caller, operation and key, and repeated calls return the first result. The same key with another input is a
-// Precondition fault. A key without a caller, an operation or a digest is Internal: the input did not come through op.
+// Precondition fault. A run whose outcome is unknown is looked up and repeated, so that a call with a key is never
+// OutcomeUnknown. A key without a caller, an operation or a digest is Internal: the input did not come through op.
 func Update[O any](
 	ctx context.Context,
 	t *store.Tenant,
@@ -66,7 +69,7 @@ func Update[O any](
 		return out, fault.New(fault.Internal, "idempotency: a key without an operation")
 	}
 	id := digest(call.Caller() + "\x00" + call.Operation() + "\x00" + call.Key())
-	err := t.Update(ctx, func(ctx context.Context, tx *store.Tx) (err error) {
+	run := func(ctx context.Context, tx *store.Tx) (err error) {
 		var rec record
 		f := records.Fetch(id, &rec)
 		if err := store.Load(ctx, tx, f); err != nil {
@@ -89,9 +92,27 @@ func Update[O any](
 			record{Op: call.Operation(), Input: call.Digest(), Result: result, CreatedAt: now, PurgeAt: now.Add(Kept)},
 		)
 		return nil
-	})
+	}
+	err := t.Update(ctx, run)
+	// The next run finds the record of one that took effect without an answer.
+	for range lookups {
+		if !fault.Is(err, fault.OutcomeUnknown) || gax.Sleep(ctx, lookupPause) != nil {
+			break
+		}
+		err = t.Update(ctx, run)
+	}
+	if fault.Is(err, fault.OutcomeUnknown) {
+		err = fault.Wrap(fault.Unavailable, err, "the store does not answer; repeat the call with the same idempotencyKey, "+
+			"which has effect once")
+	}
 	return out, err
 }
+
+// After a run whose outcome is unknown, further ones follow, each after a pause.
+const (
+	lookups     = 5
+	lookupPause = 500 * time.Millisecond
+)
 
 // repeat returns the recorded result of the first call with a key. It fails with Precondition if the inputs differ.
 func repeat[O any](first record, call Call) (out O, err error) {

@@ -107,6 +107,8 @@ type Result struct {
 	Data json.RawMessage
 	// Coerced describes the values of the input that were converted to another type.
 	Coerced []string
+
+	undos *undos
 }
 
 // Call authorises the caller, checks the input, runs the operation, logs one line and calls the meter.
@@ -137,11 +139,15 @@ func (c *Catalogue) Call(ctx context.Context, o *Op, call Call) (res Result, err
 	if call.Caller, err = c.halt(ctx, o, call.Caller, fields); err != nil {
 		return res, err
 	}
+	effects := &undos{}
+	ctx = context.WithValue(ctx, undosKey{}, effects)
 	run := func(ctx context.Context) (any, error) {
 		return protect(func() (any, error) { return o.call(ctx, call.Caller, fields, &reported) })
 	}
 	out, err := call.guard(ctx, o.Wait != "" && fields[o.Wait] != nil, run)
 	if err != nil {
+		// The key may have been revoked after the operation had taken what it answers.
+		err = errors.Join(err, Result{undos: effects}.Undelivered(ctx))
 		var f *fault.Error
 		if !errors.As(err, &f) {
 			err = fault.From(err)
@@ -152,7 +158,7 @@ func (c *Catalogue) Call(ctx context.Context, o *Op, call Call) (res Result, err
 	if err != nil {
 		return res, fault.Wrap(fault.Internal, err, "output")
 	}
-	return Result{Data: data, Coerced: coerced}, nil
+	return Result{Data: data, Coerced: coerced, undos: effects}, nil
 }
 
 // informed returns the caller with the names that it may not act under.

@@ -43,10 +43,13 @@ const (
 )
 
 // Compat is a further REST route of an operation, kept for clients of the Grid service, with whose 18 tools Parley is
-// compatible. Set holds the inputs that the route implies.
+// compatible, and for those of earlier versions. Set holds the inputs that the route implies.
 type Compat struct {
 	Route string
 	Set   map[string]any
+	// Peek holds the inputs of a request that carries the header "Prefer: peek", for routes of a consuming operation that
+	// a client may repeat by itself. Nil means that the header has no effect.
+	Peek map[string]any
 }
 
 // Spec describes an operation.

@@ -12,8 +12,8 @@ import (
 type CreateInput struct {
 	op.Idempotency
 	Name        string  `json:"name" allow:"nonempty,max=200"`
-	SessionID   string  `json:"sessionId,omitempty" allow:"max=100,pattern=session,session" jsonschema:"left out: the lowest free of program/1, program/2, …; one that is there is updated or revived"`
-	ProgramID   string  `json:"programId,omitempty" allow:"max=50,pattern=name" jsonschema:"a key bound to a program has that one"`
+	SessionID   string  `json:"sessionId,omitempty" allow:"max=100,pattern=session,session" jsonschema:"by default the lowest free program/N; one that is there is updated or revived"`
+	ProgramID   string  `json:"programId,omitempty" allow:"max=50,pattern=name" jsonschema:"by default your key's"`
 	Status      *string `json:"status,omitempty" allow:"max=200" jsonschema:"what you are doing, in your words"`
 	State       State   `json:"state,omitempty" allow:"enum=working|blocked|complete|pinned,default=working"`
 	Progress    *int    `json:"progress,omitempty" allow:"min=0,max=100"`

@@ -68,6 +68,10 @@ type Message struct {
 	DeliveredAt time.Time `json:"deliveredAt,omitzero"`
 	AckedAt     time.Time `json:"ackedAt,omitzero"`
 	Deliveries  int       `json:"deliveries"`
+	// Receipt names the read that asked for a confirmation which has not come. Until DueAt the message waits for it.
+	Receipt string `json:"receipt,omitempty"`
+	// Again means that a reader may have seen the message before: that read was not confirmed, or its answer was lost.
+	Again bool `json:"again,omitempty"`
 	// Dead lists the programs that see the message among the dead letters, and "*"; DiedAt is the time at which it
 	// became one. A live message has neither, and therefore no entry in their index.
 	Dead   []string  `json:"dead,omitempty"`
@@ -81,7 +85,7 @@ type Message struct {
 // messages is the collection of messages. An inbox is read by priority and then age, a history by age, and dead
 // letters newest first.
 var messages = store.Collection[Message]{Name: "relay", Indexes: []string{
-	"boxes[],rank desc,createdAt,dueAt", "boxes[],createdAt", "dead[],diedAt desc",
+	"boxes[],rank desc,createdAt,dueAt", "boxes[],createdAt", "dead[],diedAt desc", "receipt",
 }, AllUsers: []string{"sweepAt"}, Unindexed: []string{"message", "context", "sender", "message_type"}}
 
 // Defs declares the collections of the mail.
@@ -191,7 +195,7 @@ func deadFor(program string) store.Cond {
 
 // Bury makes the message a dead letter, which its sender and its recipient see for [DeadFor].
 func (m *Message) Bury(now time.Time) {
-	m.State, m.DueAt, m.DiedAt, m.PurgeAt = Dead, time.Time{}, now, now.Add(DeadFor)
+	m.State, m.DueAt, m.DiedAt, m.PurgeAt, m.Receipt = Dead, time.Time{}, now, now.Add(DeadFor), ""
 	m.Dead = []string{everyone}
 	for _, program := range []string{m.Source, m.Target} {
 		program, _ = identity.SplitAddress(program)
@@ -210,8 +214,9 @@ func (m *Message) Reason() string {
 	return "expired"
 }
 
-// Deliver records one delivery.
+// Deliver records one delivery, which its reader confirms by its answer or has confirmed.
 func (m *Message) Deliver(now time.Time) {
+	m.again()
 	m.State, m.DeliveredAt, m.DueAt, m.PurgeAt = Delivered, now, time.Time{}, m.ExpiresAt
 	m.Deliveries++
 	if m.WantsAck() {
@@ -221,12 +226,44 @@ func (m *Message) Deliver(now time.Time) {
 	m.plan()
 }
 
+// Hold records a read that its reader confirms later with the receipt. Without that the message is due again after
+// [Redeliver]. It is no delivery, so it does not count among those of a message that wants to be acknowledged.
+func (m *Message) Hold(receipt string, now time.Time) {
+	m.again()
+	m.Receipt, m.DueAt = receipt, now.Add(Redeliver)
+}
+
+// again marks a message whose last read was never confirmed.
+func (m *Message) again() {
+	m.Again = m.Again || m.Receipt != ""
+	m.Receipt = ""
+}
+
+// Confirm makes the read of a held message a delivery.
+func (m *Message) Confirm(now time.Time) {
+	m.Receipt = ""
+	m.Deliver(now)
+}
+
+// Undeliver takes back the read that made read of before, because its reader got no answer: the message is as it was, but
+// marked as one that may have been seen. It reports false, and changes nothing, if the message was changed since.
+func (m *Message) Undeliver(before, read Message) bool {
+	if m.State != read.State || m.Receipt != read.Receipt || m.Deliveries != read.Deliveries ||
+		!m.DueAt.Equal(read.DueAt) || !m.DeliveredAt.Equal(read.DeliveredAt) {
+		return false
+	}
+	m.State, m.Deliveries, m.DeliveredAt = before.State, before.Deliveries, before.DeliveredAt
+	m.DueAt, m.PurgeAt, m.Receipt, m.Again = before.DueAt, before.PurgeAt, "", true
+	m.plan()
+	return true
+}
+
 // Ack acknowledges the message and reports whether that changed it. A dead letter leaves the list of dead letters.
 func (m *Message) Ack(now time.Time) bool {
 	if m.State == Acked {
 		return false
 	}
-	m.State, m.AckedAt, m.DueAt, m.PurgeAt = Acked, now, time.Time{}, m.ExpiresAt
+	m.State, m.AckedAt, m.DueAt, m.PurgeAt, m.Receipt = Acked, now, time.Time{}, m.ExpiresAt, ""
 	m.Dead, m.DiedAt = nil, time.Time{}
 	if m.PurgeAt.Before(now) {
 		m.PurgeAt = now

@@ -13,13 +13,13 @@ import (
 type SendInput struct {
 	op.Idempotency
 	Message     string           `json:"message" allow:"nonempty,max=4000"`
-	Source      string           `json:"source,omitempty" allow:"max=100" jsonschema:"who sends; a key bound to a program sends as that program and may leave it out"`
-	Target      string           `json:"target" allow:"nonempty,max=201,pattern=target" jsonschema:"a program, a session's address (claude/2), group:name, or all (every program with a live session)"`
+	Source      string           `json:"source,omitempty" allow:"max=100" jsonschema:"who sends; by default your program"`
+	Target      string           `json:"target" allow:"nonempty,max=201,pattern=target" jsonschema:"a program, a session (claude/2), group:name, or all (every program with a live session)"`
 	MessageType string           `json:"message_type" allow:"enum=PING|PONG|HANDSHAKE|DIRECTIVE|STATUS|ACK|QUERY|RESULT" jsonschema:"DIRECTIVE and QUERY come again until they are acknowledged"`
 	Priority    task.Priority    `json:"priority,omitempty" allow:"enum=low|normal|high,default=normal"`
 	Action      string           `json:"action,omitempty" allow:"enum=interrupt|sprint|parallel|queue|backlog,default=queue"`
 	Context     string           `json:"context,omitempty" allow:"max=2000"`
-	Delivery    string           `json:"delivery,omitempty" allow:"enum=one|each,default=one" jsonschema:"to a program: whichever of its sessions reads first, or each live one"`
+	Delivery    string           `json:"delivery,omitempty" allow:"enum=one|each,default=one" jsonschema:"each: a copy for every live session of the program"`
 	SessionID   string           `json:"sessionId,omitempty" allow:"max=100,session" jsonschema:"yours"`
 	ReplyTo     string           `json:"reply_to,omitempty" allow:"max=100"`
 	ThreadID    string           `json:"threadId,omitempty" allow:"max=100"`
@@ -44,14 +44,16 @@ type SendOutput struct {
 
 // GetInput is the input of get_messages.
 type GetInput struct {
-	Target           string        `json:"target,omitempty" allow:"max=201" jsonschema:"whose inbox; your key's program where left out; an address is that session's alone"`
-	SessionID        string        `json:"sessionId,omitempty" allow:"max=100,session" jsonschema:"yours; its own mail comes beside the program's"`
+	Target           string        `json:"target,omitempty" allow:"max=201" jsonschema:"whose inbox; by default your program's"`
+	SessionID        string        `json:"sessionId,omitempty" allow:"max=100,session" jsonschema:"yours"`
 	MarkAsRead       *bool         `json:"markAsRead,omitempty" allow:"default=true" jsonschema:"false to peek"`
 	MessageType      string        `json:"message_type,omitempty" allow:"enum=PING|PONG|HANDSHAKE|DIRECTIVE|STATUS|ACK|QUERY|RESULT"`
 	Priority         task.Priority `json:"priority,omitempty" allow:"enum=low|normal|high"`
 	ThreadID         string        `json:"threadId,omitempty" allow:"max=100"`
 	IncludeDelivered bool          `json:"includeDelivered,omitempty" allow:"default=false" jsonschema:"the history too, oldest first, by page; marks nothing"`
 	Limit            int           `json:"limit,omitempty" allow:"min=1,max=100,default=20"`
+	Confirm          bool          `json:"confirm,omitempty" jsonschema:"ask for a receipt; unconfirmed messages come again"`
+	Receipt          string        `json:"receipt,omitempty" allow:"max=100" jsonschema:"of your last read, which arrived"`
 	Cursor           string        `json:"cursor,omitempty" allow:"max=2000" jsonschema:"nextCursor of the page before, with includeDelivered"`
 	WaitMs           int           `json:"waitMs,omitempty" allow:"wait=0" jsonschema:"wait this long for a first message"`
 }
@@ -59,6 +61,7 @@ type GetInput struct {
 // GetOutput is the output of get_messages.
 type GetOutput struct {
 	Messages   []View `json:"messages"`
+	Receipt    string `json:"receipt,omitempty" jsonschema:"pass it to your next read"`
 	NextCursor string `json:"nextCursor,omitempty"`
 }
 
@@ -149,6 +152,7 @@ type View struct {
 	ExpiresAt     time.Time        `json:"expiresAt"`
 	Deliveries    int              `json:"deliveries"`
 	NeedsAck      bool             `json:"needsAck,omitempty"`
+	Again         bool             `json:"again,omitempty" jsonschema:"you may have read it before"`
 }
 
 func view(id string, m Message) View {
@@ -174,6 +178,7 @@ func view(id string, m Message) View {
 		ExpiresAt:     m.ExpiresAt,
 		Deliveries:    m.Deliveries,
 		NeedsAck:      m.WantsAck() && m.State != Acked,
+		Again:         m.Again,
 	}
 }
 
@@ -188,6 +193,9 @@ func sourceSession(m Message) string {
 
 // The ways of delivery to a program with several sessions.
 const deliveryEach = "each"
+
+// peek is the input of a read that marks nothing.
+var peek = map[string]any{"markAsRead": false}
 
 // ServedByDefault returns true: the default endpoint serves the tools of the mail.
 func (*Service) ServedByDefault() bool { return true }
@@ -214,17 +222,17 @@ func (s *Service) Operations() []op.Op {
 			Creates: true,
 			Cases:   sendCases,
 			Doc: "Send a message to another agent or program, to a group, or broadcast it to all: tell, ask, " +
-				"direct or report. It waits in the recipient's inbox until it is read. An unknown recipient is " +
-				"answered with a warning that names the known ones.",
+				"direct or report. It waits in the recipient's inbox until it is read. An unknown recipient " +
+				"brings a warning.",
 		}, s.Send),
 		op.New(op.Spec{
 			Name:    "get_messages",
 			Title:   "Read messages",
 			Toolset: set,
-			Route:   "GET /v1/messages",
+			Route:   "POST /v1/messages/read",
 			Effect:  op.Consume,
 			Cases:   getCases,
-			Compat:  []op.Compat{{Route: "GET /v1/interrupts/peek", Set: map[string]any{"markAsRead": false}}},
+			Compat:  []op.Compat{{Route: "GET /v1/messages", Peek: peek}, {Route: "GET /v1/interrupts/peek", Set: peek}},
 			Doc: "Check your inbox for messages from other agents, high priority first, then oldest. What is " +
 				"read is marked delivered; acknowledge a DIRECTIVE or QUERY with ack_messages or it comes again. " +
 				"With waitMs it waits for mail.",

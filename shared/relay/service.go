@@ -235,6 +235,9 @@ func inboxes(c identity.Caller, target, sessionID string) ([]string, error) {
 // Get returns the messages of an inbox that are due, by priority and age, and marks them as delivered unless MarkAsRead
 // is false or the caller may not write. With WaitMs it waits for a first message. With IncludeDelivered it returns a
 // page of the history instead, oldest first, and marks nothing; a cursor is Invalid otherwise.
+//
+// What it marks becomes unread again if its answer does not reach the caller. With Confirm the caller gets a receipt, and
+// the messages count as delivered once a later call passes it; without that they come again after [Redeliver].
 func (s *Service) Get(ctx context.Context, c identity.Caller, in GetInput) (GetOutput, error) {
 	out := GetOutput{Messages: []View{}}
 	targets, err := inboxes(c, in.Target, in.SessionID)
@@ -252,98 +255,7 @@ func (s *Service) Get(ctx context.Context, c identity.Caller, in GetInput) (GetO
 				"next messages",
 		)
 	}
-	mark := *in.MarkAsRead && c.CanWrite()
-	t := s.DB.User(c.User)
-	err = messages.Wait(
-		ctx,
-		t,
-		[]store.Cond{from, store.Eq("state", Pending)},
-		time.Duration(in.WaitMs)*time.Millisecond,
-		func(ctx context.Context) (bool, error) {
-			if mark {
-				out.Messages, err = s.deliver(ctx, t, from, in.Limit)
-			} else {
-				out.Messages, err = s.peek(ctx, t, from, in.Limit)
-			}
-			return len(out.Messages) > 0, err
-		},
-	)
-	return out, err
-}
-
-// due is the query for the messages of a box that are due.
-func due(from store.Cond, now time.Time, limit int) store.Query {
-	return store.Query{Where: []store.Cond{from, store.Le("dueAt", now)},
-		Order: []string{"rank desc", "createdAt", "dueAt"}, Limit: limit}
-}
-
-// After a page that holds only dead letters, larger pages follow. Their number is bounded; the next call continues.
-const (
-	widePage = 100
-	maxPages = 8
-)
-
-// deliver returns the messages that are due and marks them, in one transaction, so that of two concurrent readers each
-// message goes to one. It makes lapsed messages dead letters, so that they do not precede live mail again.
-func (s *Service) deliver(ctx context.Context, t *store.Tenant, from store.Cond, limit int) (views []View, err error) {
-	now, width := s.Now(), limit
-	for range maxPages {
-		full := false
-		views = []View{}
-		waiting := func(ctx context.Context, r store.Reader) (bool, error) {
-			page, err := messages.Query(ctx, r, due(from, now, 1))
-			return len(page.Docs) > 0, err
-		}
-		err = t.Consume(ctx, waiting, func(ctx context.Context, tx *store.Tx) error {
-			views = []View{}
-			page, err := messages.Query(ctx, tx, due(from, now, width))
-			if err != nil {
-				return err
-			}
-			full = len(page.Docs) == width
-			for _, d := range page.Docs {
-				m := d.Value
-				switch {
-				case m.Lapsed(now):
-					m.Bury(now)
-				case len(views) < limit:
-					m.Deliver(now)
-					views = append(views, view(d.ID, m))
-				default:
-					continue
-				}
-				messages.Put(tx, d.ID, m)
-			}
-			return nil
-		})
-		if err != nil || len(views) > 0 || !full {
-			break
-		}
-		width = max(limit, widePage)
-	}
-	return views, err
-}
-
-// peek returns the messages that are due and changes nothing.
-func (s *Service) peek(ctx context.Context, t *store.Tenant, from store.Cond, limit int) ([]View, error) {
-	now, q := s.Now(), due(from, s.Now(), limit)
-	views := []View{}
-	for range maxPages {
-		page, err := messages.Query(ctx, t, q)
-		if err != nil {
-			return nil, err
-		}
-		for _, d := range page.Docs {
-			if !d.Value.Lapsed(now) && len(views) < limit {
-				views = append(views, view(d.ID, d.Value))
-			}
-		}
-		if len(views) > 0 || page.Next == "" {
-			break
-		}
-		q.Cursor, q.Limit = page.Next, max(limit, widePage)
-	}
-	return views, nil
+	return s.consume(ctx, c, from, in)
 }
 
 // history returns a page of a box by age, delivered messages included.

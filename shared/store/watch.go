@@ -103,6 +103,7 @@ func (w *waits) join(ctx context.Context, s scope, wt *waiter) (*listener, error
 	select {
 	case <-l.ready:
 	case <-w.drained:
+	case <-endOf(ctx):
 	case <-ctx.Done():
 	}
 	return l, nil
@@ -213,9 +214,34 @@ func Listening(ctx context.Context) bool {
 	return ctx.Value(listening{}) != nil
 }
 
+// ending is the context key of WithEnd.
+type ending struct{}
+
+// WithEnd returns a context whose waits end when end is closed, as if their time were over. Unlike the end of the
+// context it interrupts no read or write.
+func WithEnd(ctx context.Context, end <-chan struct{}) context.Context {
+	return context.WithValue(ctx, ending{}, end)
+}
+
+// Ended reports whether the waits of a context were ended by [WithEnd].
+func Ended(ctx context.Context) bool {
+	select {
+	case <-endOf(ctx):
+		return true
+	default:
+		return false
+	}
+}
+
+// endOf returns the channel of WithEnd, nil if there is none.
+func endOf(ctx context.Context) <-chan struct{} {
+	end, _ := ctx.Value(ending{}).(<-chan struct{})
+	return end
+}
+
 // Wait calls check at once, and again after each change to the collection that matches where, until check returns true
-// or an error, or d has passed. It returns nil when check returned true, when d has passed, and when the database
-// drains; the caller tells these apart by the result of check. Too many waiters are Unavailable. The end of ctx is a
+// or an error, or d has passed. It returns nil when check returned true, when d has passed, when the database drains, and
+// when the context's waits are ended ([WithEnd]); the caller tells these apart by the result of check. Too many waiters are Unavailable. The end of ctx is a
 // fault too.
 //
 // where selects the changes that can make a difference. Ranges are best left out of it, because their bounds are fixed
@@ -278,7 +304,7 @@ func (w *waits) follow(
 		if err := ctx.Err(); err != nil {
 			return false, fault.From(err)
 		}
-		return false, nil // the database drains
+		return false, nil // the database drains, or the wait was ended
 	}
 	checking := context.WithValue(ctx, listening{}, true)
 	for {
@@ -300,6 +326,8 @@ func (w *waits) follow(
 				return true, nil
 			}
 		case <-timeout:
+			return false, nil
+		case <-endOf(ctx):
 			return false, nil
 		case <-w.drained:
 			return false, nil

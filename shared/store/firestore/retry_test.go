@@ -115,11 +115,11 @@ func TestACommitIsRepeatedOnlyIfThatIsSafe(t *testing.T) {
 		{"contention, for a create", create("a", f), repeat(codes.Aborted, 3), none, 4},
 		{"contention without end", create("a", f), repeat(codes.Aborted, 99), fault.Conflict, 12},
 		{"no answer, for a put", put("a", f), repeat(codes.Unavailable, 2), none, 3},
-		{"no answer without end", put("a", f), repeat(codes.Unavailable, 9), fault.Unavailable, 3},
+		{"no answer without end", put("a", f), repeat(codes.Unavailable, 9), fault.OutcomeUnknown, 3},
 		{"no answer, for a delete", remove("a"), repeat(codes.DeadlineExceeded, 1), none, 2},
-		{"no answer, for a create: it may be there", create("a", f), repeat(codes.Unavailable, 1), fault.Unavailable, 1},
+		{"no answer, for a create: it may be there", create("a", f), repeat(codes.Unavailable, 1), fault.OutcomeUnknown, 1},
 		{"no answer, for an addition: it may be added", patch("a", store.Add("n", 1)),
-			repeat(codes.Unavailable, 1), fault.Unavailable, 1},
+			repeat(codes.Unavailable, 1), fault.OutcomeUnknown, 1},
 		{"over the quota", put("a", f), repeat(codes.ResourceExhausted, 1), fault.Unavailable, 1},
 		{"refused credentials", put("a", f), repeat(codes.PermissionDenied, 1), fault.Internal, 1},
 	} {
@@ -150,7 +150,7 @@ func TestATransactionRunsAgainAfterContention(t *testing.T) {
 		{"at the first read", map[string][]codes.Code{"BatchGetDocuments": repeat(codes.Aborted, 2)}, none, 3},
 		{"a read without answer", map[string][]codes.Code{"RunQuery": repeat(codes.Unavailable, 1)}, none, 2},
 		{"a commit without answer is not repeated",
-			map[string][]codes.Code{"Commit": repeat(codes.Unavailable, 1)}, fault.Unavailable, 1},
+			map[string][]codes.Code{"Commit": repeat(codes.Unavailable, 1)}, fault.OutcomeUnknown, 1},
 		{"reads without answer, without end", map[string][]codes.Code{"RunQuery": repeat(codes.Unavailable, 9)},
 			fault.Unavailable, 3},
 	} {

@@ -115,14 +115,18 @@ func (a *attempt) commit(ctx context.Context, writes []store.Write) (failure, er
 		return final, refused
 	}
 	if outcome == transient {
+		err = fault.Wrap(fault.OutcomeUnknown, err, "the store did not answer: "+
+			"the change may or may not have been made; read what it would change before you repeat the call").
+			After(unknownFor)
 		if a.tx == nil && repeatable(writes) {
 			return transient, err
 		}
-		return final, fault.Wrap(fault.Unavailable, err, "the store did not answer: "+
-			"the change may or may not have been made; check before repeating the call")
 	}
 	return final, err
 }
+
+// unknownFor is the time after which a change whose outcome is unknown has been made or never will be.
+const unknownFor = 5 * time.Second
 
 // rollback releases the locks of the transaction, in the background. The server would release them later by itself,
 // while others wait. It is harmless for a transaction that the server has aborted, and the next attempt may still name

@@ -99,7 +99,9 @@ func New(t testing.TB, db *store.DB, o Options) *Hub {
 	if err != nil {
 		t.Fatal(err)
 	}
-	server := httptest.NewServer(handler) // on 127.0.0.1, on a free port
+	server := httptest.NewUnstartedServer(handler) // on 127.0.0.1, on a free port
+	server.Config.ConnContext = rest.WithConn
+	server.Start()
 	transport := &http.Transport{MaxIdleConnsPerHost: 64}
 	h.URL, h.client = server.URL, &http.Client{Transport: transport, Timeout: time.Minute}
 	t.Cleanup(func() {

@@ -46,8 +46,8 @@ var cancellations = map[string]string{
 		`"io.modelcontextprotocol/clientCapabilities":{}}}}`,
 }
 
-// Without sessions mcp-go identifies a request by its id alone.
-func TestACancellationCannotReachAnotherCallersRequest(t *testing.T) {
+// Without sessions mcp-go identifies a request by its id alone, so the front ends the waits.
+func TestACancellationEndsTheWaitsOfItsOwnKeyAlone(t *testing.T) {
 	t.Parallel()
 	entered := make(chan struct{})
 	hub := newHub(t, hubtest.Options{Catalogue: func(a *app.App) *op.Catalogue {
@@ -65,36 +65,63 @@ func TestACancellationCannotReachAnotherCallersRequest(t *testing.T) {
 	for name, body := range cancellations {
 		user := strings.ReplaceAll(name, " ", "-")
 		waiter, other := hub.Agent(user, "alpha"), hub.Agent("other", "alpha")
-		type end struct {
-			a   hubtest.RPCAnswer
-			err error
-		}
-		done := make(chan end, 1)
-		go func() {
-			a, err := hub.TryMCP(t.Context(), waiter, "/mcp",
-				hubtest.Message(7, "tools/call", args{"name": "get_messages", "arguments": args{"waitMs": 55000}}))
-			done <- end{a, err}
-		}()
-		<-entered
 		headers := []string{}
 		if strings.Contains(name, "2026") {
 			headers = []string{"Mcp-Protocol-Version", "2026-07-28", "Mcp-Method", "notifications/cancelled"}
 		}
-		// The cancellation comes from another user, and from the key of the waiting call on another connection.
-		for _, key := range []string{other, waiter} {
-			if a := hub.MCP(key, "/mcp", body, headers...); a.Status != http.StatusAccepted || len(a.Body) != 0 {
+		for _, by := range []struct {
+			key string
+			// early sends the message before the end of the wait is awaited.
+			early bool
+			want  string
+		}{{other, true, "still here?"}, {waiter, false, `"messages":[]`}} {
+			done := wait(t, hub, waiter)
+			<-entered
+			if a := hub.MCP(by.key, "/mcp", body, headers...); a.Status != http.StatusAccepted || len(a.Body) != 0 {
 				t.Errorf("%s: got %s, want 202 and nothing", name, a.Answer)
 			}
+			if by.early {
+				send(t, hub, user)
+			}
+			e := <-done
+			if e.err != nil || !strings.Contains(string(e.a.Result), by.want) ||
+				!strings.Contains(string(e.a.Body), `"id":7`) {
+				t.Errorf("%s: the waiting call returned %s, %v; want %s", name, e.a.Answer, e.err, by.want)
+			}
 		}
-		if _, err := hub.App.Relay.Send(t.Context(), identity.Caller{User: user},
-			op.Fill(relay.SendInput{Message: "still here?", Target: "alpha", MessageType: "PING"})); err != nil {
-			t.Fatal(err)
+		// What comes after the cancelled wait is for the next one.
+		send(t, hub, user)
+		done := wait(t, hub, waiter)
+		<-entered
+		if e := <-done; e.err != nil || !strings.Contains(string(e.a.Result), "still here?") {
+			t.Errorf("%s: after the cancelled wait the next returned %s, %v", name, e.a.Answer, e.err)
 		}
-		e := <-done
-		if e.err != nil || !strings.Contains(string(e.a.Result), "still here?") ||
-			!strings.Contains(string(e.a.Body), `"id":7`) {
-			t.Errorf("%s: the waiting call returned %s, %v; want the message", name, e.a.Answer, e.err)
-		}
+	}
+}
+
+// waited is the end of a waiting call.
+type waited struct {
+	a   hubtest.RPCAnswer
+	err error
+}
+
+// wait calls get_messages with a wait, under the id 7.
+func wait(t *testing.T, hub *hubtest.Hub, key string) <-chan waited {
+	t.Helper()
+	done := make(chan waited, 1)
+	go func() {
+		a, err := hub.TryMCP(t.Context(), key, "/mcp",
+			hubtest.Message(7, "tools/call", args{"name": "get_messages", "arguments": args{"waitMs": 55000}}))
+		done <- waited{a, err}
+	}()
+	return done
+}
+
+func send(t *testing.T, hub *hubtest.Hub, user string) {
+	t.Helper()
+	if _, err := hub.App.Relay.Send(t.Context(), identity.Caller{User: user},
+		op.Fill(relay.SendInput{Message: "still here?", Target: "alpha", MessageType: "PING"})); err != nil {
+		t.Fatal(err)
 	}
 }
 

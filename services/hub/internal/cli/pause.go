@@ -9,7 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"parley.internal/shared/identity"
-	"parley.internal/shared/pause"
+	"parley.internal/shared/pauses"
 )
 
 // scopes are the words of the command line for the scopes of a pause.
@@ -31,7 +31,7 @@ func (w *world) pauseCommand() *cobra.Command {
 			return err
 		}
 		scope, name := scopeOf(args)
-		p, err := h.Pause(cmd.Context(), pause.Input{Scope: scope, Name: name, Words: words})
+		p, err := h.Pause(cmd.Context(), pauses.Input{Scope: scope, Name: name, Words: words})
 		if err != nil {
 			return h.explain(cmd.Context(), err)
 		}
@@ -51,7 +51,7 @@ func (w *world) resumeCommand() *cobra.Command {
 			return err
 		}
 		scope, name := scopeOf(args)
-		out, err := h.Resume(cmd.Context(), pause.ResumeInput{Scope: scope, Name: name})
+		out, err := h.Resume(cmd.Context(), pauses.ResumeInput{Scope: scope, Name: name})
 		if err != nil {
 			return h.explain(cmd.Context(), err)
 		}
@@ -80,7 +80,7 @@ func (w *world) pausesCommand() *cobra.Command {
 }
 
 func (w *world) printPauses(ctx context.Context, h *human) error {
-	out, err := h.ListPauses(ctx, pause.ListInput{})
+	out, err := h.ListPauses(ctx, pauses.ListInput{})
 	if err != nil {
 		return h.explain(ctx, err)
 	}
@@ -101,7 +101,7 @@ func scopeOf(args []string) (identity.PauseScope, string) {
 }
 
 // describePause returns a line about a pause, such as: the program "claude" for 5m0s, by human:0123 ("lunch").
-func describePause(p pause.View, now time.Time) string {
+func describePause(p pauses.View, now time.Time) string {
 	what := identity.Pause{Scope: p.Scope, Name: p.Name}.String()
 	text := fmt.Sprintf("%s for %s, by %s", what, max(0, now.Sub(p.At)).Round(time.Second), p.By)
 	if p.Words != "" {

@@ -98,7 +98,7 @@ func (w *world) serve(ctx context.Context, c *config.Config) (err error) {
 		return errors.Join(err, listener.Close())
 	}
 	srv := &http.Server{Handler: tracer.Handler(handler), ReadHeaderTimeout: headerTimeout, ReadTimeout: readTimeout,
-		WriteTimeout: writeTimeout, IdleTimeout: idleTimeout,
+		WriteTimeout: writeTimeout, IdleTimeout: idleTimeout, ConnContext: rest.WithConn,
 		ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelWarn)}
 	loop, stop := context.WithCancel(context.WithoutCancel(ctx))
 	defer stop()

@@ -22,8 +22,8 @@ import (
 // longestWait is the time that one call waits for a change.
 const longestWait = 30 * time.Second
 
-// pauses are the pauses before each retry of a server that answered before. The last one repeats.
-var pauses = []time.Duration{time.Second, 2 * time.Second, 4 * time.Second}
+// retryPauses are the retryPauses before each retry of a server that answered before. The last one repeats.
+var retryPauses = []time.Duration{time.Second, 2 * time.Second, 4 * time.Second}
 
 func (w *world) topCommand() *cobra.Command {
 	var follow bool
@@ -107,7 +107,7 @@ func (h *human) watch(ctx context.Context, mark string, pause func(context.Conte
 			return err
 		}
 		if err != nil {
-			rest := pauses[min(failed, len(pauses)-1)]
+			rest := retryPauses[min(failed, len(retryPauses)-1)]
 			failed++
 			if err := tell(update{trouble: fmt.Sprintf("%s; trying again in %v", h.trouble(err), rest)}); err != nil {
 				return ended(ctx, err)

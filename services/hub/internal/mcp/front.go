@@ -14,7 +14,9 @@ import (
 	"github.com/mark3labs/mcp-go/server"
 
 	"parley.internal/services/hub/internal/auth"
+	"parley.internal/services/hub/internal/rest"
 	"parley.internal/shared/op"
+	"parley.internal/shared/store"
 )
 
 // Mount adds the endpoint to a router at path, such as "/mcp", and at every path below it. Requests must carry a key
@@ -48,7 +50,8 @@ func (e *Endpoint) serve(c echo.Context, path string, a *auth.Authenticator) err
 	m, malformed := readMessage(body)
 	switch {
 	case m.method == "notifications/cancelled":
-		// Without sessions a cancellation would end every caller's request that has this id.
+		// It does not reach mcp-go, which would end the requests of every caller that have this id.
+		e.waiting.end(caller, requestID(m.params["requestId"]))
 		return c.NoContent(http.StatusAccepted)
 	case malformed != nil:
 		return answer(c, http.StatusBadRequest, m.id, malformed)
@@ -75,10 +78,19 @@ func (e *Endpoint) serve(c echo.Context, path string, a *auth.Authenticator) err
 	if body, err = m.encode(!hasExtras || e.serves(selection, m.text("name"))); err != nil {
 		return err
 	}
-	r = r.WithContext(context.WithValue(r.Context(), callKey{}, in))
+	end, done := e.waiting.add(caller, m.id)
+	defer done()
+	r = r.WithContext(context.WithValue(store.WithEnd(r.Context(), end), callKey{}, in))
 	r.Body = io.NopCloser(bytes.NewReader(body))
 	r.ContentLength = int64(len(body))
-	e.server(selection).ServeHTTP(&writer{Response: c.Response(), id: m.id, call: in}, r)
+	w := &writer{Response: c.Response(), id: m.id, call: in}
+	e.server(selection).ServeHTTP(w, r)
+	if !in.result.Consumed() || w.failed == nil && rest.Delivered(c) {
+		return nil
+	}
+	if err := in.result.Undelivered(r.Context()); err != nil {
+		e.Log.ErrorContext(r.Context(), "the messages of an answer that was not delivered are lost", "cause", err)
+	}
 	return nil
 }
 

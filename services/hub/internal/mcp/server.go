@@ -39,6 +39,8 @@ type Endpoint struct {
 	Version   string
 	Log       *slog.Logger
 
+	waiting waiting
+
 	mu      sync.Mutex
 	servers *simplelru.LRU[string, http.Handler] // by the selection's key
 }
@@ -52,6 +54,7 @@ type call struct {
 	valid     func() error    // is that of op.Call
 	refused   func(error)     // records an error that is a refusal, which HTTP answers with 200
 	instead   *rpcError       // replaces the response of mcp-go, with its status; nil for none
+	result    op.Result       // of the tool's call
 }
 
 type callKey struct{}
@@ -178,6 +181,7 @@ func (e *Endpoint) handler(o *op.Op, readOnly bool) server.ToolHandlerFunc {
 			c.refused(err)
 			return faultResult(err), nil
 		}
+		c.result = res
 		out := &mcp.CallToolResult{
 			Content: []mcp.Content{mcp.NewTextContent(string(res.Data))}, RawStructuredContent: res.Data,
 		}

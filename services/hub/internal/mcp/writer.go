@@ -19,6 +19,8 @@ type writer struct {
 	*echo.Response
 	id   json.RawMessage
 	call *call
+	// failed is the first error of writing.
+	failed error
 }
 
 // Write implements [http.ResponseWriter].
@@ -35,6 +37,7 @@ func (w *writer) Write(p []byte) (int, error) {
 	}
 	for _, part := range parts {
 		if _, err := w.Response.Write(part); err != nil {
+			w.failed = err
 			return 0, err
 		}
 	}

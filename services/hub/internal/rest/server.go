@@ -103,8 +103,17 @@ func (s *Server) handler(o *op.Op, route op.Compat) echo.HandlerFunc {
 		if o.Creates {
 			status = http.StatusCreated
 		}
-		return c.JSON(status, success{true, res.Data, meta})
+		return s.answer(c, status, success{true, res.Data, meta}, res)
 	}
+}
+
+// answer writes the response of a call, and takes back what the call consumed if the response does not reach the caller.
+func (s *Server) answer(c echo.Context, status int, body success, res op.Result) error {
+	err := c.JSON(status, body)
+	if !res.Consumed() || err == nil && Delivered(c) {
+		return err
+	}
+	return errors.Join(err, res.Undelivered(c.Request().Context()))
 }
 
 // fold makes the operation's input from the path, the query, the body and the header Idempotency-Key. A field that is
@@ -144,12 +153,33 @@ func fold(c echo.Context, o *op.Op, route op.Compat) (op.Input, error) {
 			return op.Input{}, err
 		}
 	}
+	if len(route.Peek) > 0 && prefers(c.Request(), "peek") {
+		for name, v := range route.Peek {
+			if err := put(in, name, v); err != nil {
+				return op.Input{}, err
+			}
+		}
+	}
 	if key := c.Request().Header.Get("Idempotency-Key"); key != "" && o.Idempotent {
 		if err := put(in, "idempotencyKey", key); err != nil {
 			return op.Input{}, err
 		}
 	}
 	return op.Decoded(in), nil
+}
+
+// prefers reports whether a request has a preference (RFC 7240), whatever its parameters.
+func prefers(r *http.Request, name string) bool {
+	for _, line := range r.Header.Values("Prefer") {
+		for token := range strings.SplitSeq(line, ",") {
+			token, _, _ = strings.Cut(token, ";")
+			token, _, _ = strings.Cut(token, "=")
+			if strings.EqualFold(strings.TrimSpace(token), name) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // decodeBody returns the fields of a body, which must be a JSON object or empty.

@@ -1,4 +1,4 @@
-package pause
+package pauses
 
 import (
 	"time"
@@ -43,9 +43,9 @@ type View struct {
 	At    time.Time           `json:"at"`
 }
 
-// Operations returns the operations of the toolset pause.
+// Operations returns the operations of the toolset pauses.
 func (s *Service) Operations() []op.Op {
-	const set = "pause"
+	const set = "pauses"
 	return []op.Op{
 		op.New(op.Spec{
 			Name: "pause", Title: "Pause agents", Toolset: set, Route: "POST /v1/pauses", Effect: op.Write,

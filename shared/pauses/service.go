@@ -1,4 +1,4 @@
-package pause
+package pauses
 
 import (
 	"context"
@@ -27,11 +27,11 @@ type Doc struct {
 	At    time.Time           `json:"at"`
 }
 
-// pauses is the collection of pauses in force.
-var pauses = store.Collection[Doc]{Name: "pauses", Unindexed: []string{"scope", "name", "words", "by", "at"}}
+// inForce is the collection of pauses in force.
+var inForce = store.Collection[Doc]{Name: "pauses", Unindexed: []string{"scope", "name", "words", "by", "at"}}
 
 // Defs declares the collection of pauses.
-func (*Service) Defs() []*store.Def { return []*store.Def{pauses.Def()} }
+func (*Service) Defs() []*store.Def { return []*store.Def{inForce.Def()} }
 
 // maxPauses is the number of pauses that a user may have at once.
 const maxPauses = 100
@@ -68,7 +68,7 @@ func (s *Service) Pause(ctx context.Context, c identity.Caller, in Input) (View,
 	}
 	p := Doc{Scope: in.Scope, Name: in.Name, Words: in.Words, By: c.Actor(), At: s.Now()}
 	err := s.DB.User(c.User).Update(ctx, func(ctx context.Context, tx *store.Tx) error {
-		page, err := pauses.Query(ctx, tx, store.Query{Limit: maxPauses + 1})
+		page, err := inForce.Query(ctx, tx, store.Query{Limit: maxPauses + 1})
 		if err != nil {
 			return err
 		}
@@ -82,7 +82,7 @@ func (s *Service) Pause(ctx context.Context, c identity.Caller, in Input) (View,
 		if others >= maxPauses {
 			return fault.New(fault.Precondition, "%d pauses are in force; resume some, or pause everything", others)
 		}
-		pauses.Put(tx, id, p)
+		inForce.Put(tx, id, p)
 		return nil
 	})
 	s.changed(c.User, err)
@@ -96,12 +96,12 @@ func (s *Service) Resume(ctx context.Context, c identity.Caller, in ResumeInput)
 	}
 	var out ResumeOutput
 	err := s.DB.User(c.User).Update(ctx, func(ctx context.Context, tx *store.Tx) error {
-		page, err := pauses.Query(ctx, tx, store.Query{Limit: maxPauses})
+		page, err := inForce.Query(ctx, tx, store.Query{Limit: maxPauses})
 		if err != nil {
 			return err
 		}
 		id, found := docID(in.Scope, in.Name), false
-		var inForce []string
+		var others []string
 		out = ResumeOutput{Remaining: []View{}}
 		for _, d := range page.Docs {
 			if d.ID == id {
@@ -109,22 +109,22 @@ func (s *Service) Resume(ctx context.Context, c identity.Caller, in ResumeInput)
 				continue
 			}
 			out.Remaining = append(out.Remaining, view(d.Value))
-			inForce = append(inForce, d.Value.pause().String())
+			others = append(others, d.Value.pause().String())
 		}
 		if !found {
-			return notPaused(in, inForce)
+			return notPaused(in, others)
 		}
-		pauses.Delete(tx, id)
+		inForce.Delete(tx, id)
 		return nil
 	})
 	s.changed(c.User, err)
 	return out, err
 }
 
-func notPaused(in ResumeInput, inForce []string) error {
+func notPaused(in ResumeInput, others []string) error {
 	paused := "nothing is paused"
-	if len(inForce) > 0 {
-		paused = "paused are " + strings.Join(inForce, ", ")
+	if len(others) > 0 {
+		paused = "paused are " + strings.Join(others, ", ")
 	}
 	return fault.New(fault.NotFound, "%s is not paused; %s", identity.Pause{Scope: in.Scope, Name: in.Name}, paused)
 }
@@ -138,7 +138,7 @@ func (s *Service) changed(user string, err error) {
 // List returns all pauses in force.
 func (s *Service) List(ctx context.Context, c identity.Caller, _ ListInput) (ListOutput, error) {
 	out := ListOutput{Pauses: []View{}}
-	page, err := pauses.Query(ctx, s.DB.User(c.User), store.Query{Limit: maxPauses})
+	page, err := inForce.Query(ctx, s.DB.User(c.User), store.Query{Limit: maxPauses})
 	for _, d := range page.Docs {
 		out.Pauses = append(out.Pauses, view(d.Value))
 	}
@@ -148,7 +148,7 @@ func (s *Service) List(ctx context.Context, c identity.Caller, _ ListInput) (Lis
 // InForce returns the pauses of a user.
 func (s *Service) InForce(ctx context.Context, user string) ([]identity.Pause, error) {
 	var out []identity.Pause
-	page, err := pauses.Query(ctx, s.DB.User(user), store.Query{Limit: maxPauses})
+	page, err := inForce.Query(ctx, s.DB.User(user), store.Query{Limit: maxPauses})
 	for _, d := range page.Docs {
 		out = append(out, d.Value.pause())
 	}

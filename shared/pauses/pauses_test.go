@@ -1,4 +1,4 @@
-package pause
+package pauses
 
 import (
 	"context"
@@ -87,7 +87,7 @@ func TestPausesAreBoundedInNumber(t *testing.T) {
 		domaintest.Check(t, w.DB.User("u").Update(t.Context(), func(_ context.Context, tx *store.Tx) error {
 			for i := range maxPauses {
 				name := fmt.Sprintf("p%d", i)
-				pauses.Put(tx, docID(identity.PausedProgram, name), Doc{Scope: identity.PausedProgram, Name: name})
+				inForce.Put(tx, docID(identity.PausedProgram, name), Doc{Scope: identity.PausedProgram, Name: name})
 			}
 			return nil
 		}))

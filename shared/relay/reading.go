@@ -1,0 +1,215 @@
+package relay
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"time"
+
+	"parley.internal/shared/fault"
+	"parley.internal/shared/identity"
+	"parley.internal/shared/op"
+	"parley.internal/shared/store"
+)
+
+// After a page that holds only dead letters, larger pages follow. Their number is bounded; the next call continues.
+const (
+	widePage = 100
+	maxPages = 8
+)
+
+// reading is one call that reads an inbox and marks what it reads.
+type reading struct {
+	*Service
+	tenant *store.Tenant
+	from   store.Cond
+	limit  int
+	// receipt confirms an earlier reading, and next is the receipt of this one; both may be empty.
+	receipt, next string
+	// mine reports whether the caller may confirm a message.
+	mine func(*Message) bool
+
+	// taken are the messages that the last transaction marked.
+	taken map[string]taken
+}
+
+// taken is a message before and after a transaction marked it.
+type taken struct{ before, after Message }
+
+// consume reads the messages that are due, and waits for a first one.
+func (s *Service) consume(ctx context.Context, c identity.Caller, from store.Cond, in GetInput) (GetOutput, error) {
+	out := GetOutput{Messages: []View{}}
+	mark := *in.MarkAsRead && c.CanWrite()
+	if !mark && (in.Confirm || in.Receipt != "") {
+		return out, fault.Field("confirm", "and receipt belong to reads that mark what they read; leave markAsRead out")
+	}
+	t := s.DB.User(c.User)
+	r := &reading{Service: s, tenant: t, from: from, limit: in.Limit, receipt: in.Receipt,
+		mine: func(m *Message) bool { return mayRead(c, m.Target) }}
+	if in.Confirm {
+		r.next = s.NewID()
+	}
+	where, wait := []store.Cond{from, store.Eq("state", Pending)}, time.Duration(in.WaitMs)*time.Millisecond
+	err := messages.Wait(ctx, t, where, wait, func(ctx context.Context) (_ bool, err error) {
+		if mark {
+			out.Messages, err = r.deliver(ctx)
+		} else {
+			out.Messages, err = s.peek(ctx, t, from, in.Limit)
+		}
+		return len(out.Messages) > 0, err
+	})
+	if err != nil || !mark || len(out.Messages) == 0 {
+		return out, err
+	}
+	if store.Ended(ctx) || ctx.Err() != nil { // the reader has gone
+		return GetOutput{Messages: []View{}}, r.undo(context.WithoutCancel(ctx))
+	}
+	op.OnUndelivered(ctx, r.undo)
+	out.Receipt = r.next
+	return out, nil
+}
+
+// deliver returns the messages that are due and marks them, in one transaction, so that of two concurrent readers each
+// message goes to one. It confirms the messages of the receipt first, and makes lapsed messages dead letters, so that
+// they do not precede live mail again.
+//
+// Once it has begun, the end of the call does not interrupt it: the caller of an interrupted commit would not know what
+// was marked.
+func (r *reading) deliver(ctx context.Context) (views []View, err error) {
+	if err := ctx.Err(); err != nil {
+		return nil, fault.From(err)
+	}
+	whole := context.WithoutCancel(ctx)
+	width := r.limit
+	for range maxPages {
+		var full bool
+		views, full, err = r.page(whole, width)
+		if err != nil || len(views) > 0 || !full {
+			break
+		}
+		width = max(r.limit, widePage)
+	}
+	return views, err
+}
+
+// page delivers the messages among the first width that are due; full reports that there are more.
+func (r *reading) page(ctx context.Context, width int) (views []View, full bool, err error) {
+	now := r.Now()
+	views = []View{}
+	run := func(ctx context.Context, tx *store.Tx) error {
+		views, full, r.taken = []View{}, false, map[string]taken{}
+		confirmed, err := r.confirmed(ctx, tx)
+		if err != nil {
+			return err
+		}
+		page, err := messages.Query(ctx, tx, due(r.from, now, width))
+		if err != nil {
+			return err
+		}
+		full = len(page.Docs) == width
+		for id, m := range confirmed {
+			m.Confirm(now)
+			messages.Put(tx, id, m)
+		}
+		for _, d := range page.Docs {
+			m := d.Value
+			_, done := confirmed[d.ID]
+			switch {
+			case done:
+				continue
+			case m.Lapsed(now):
+				m.Bury(now)
+			case len(views) == r.limit:
+				continue
+			default:
+				r.take(&m, d, now)
+				views = append(views, view(d.ID, m))
+			}
+			messages.Put(tx, d.ID, m)
+		}
+		return nil
+	}
+	if r.receipt != "" {
+		err = r.tenant.Update(ctx, run)
+	} else {
+		err = r.tenant.Consume(ctx, func(ctx context.Context, reader store.Reader) (bool, error) {
+			page, err := messages.Query(ctx, reader, due(r.from, now, 1))
+			return len(page.Docs) > 0, err
+		}, run)
+	}
+	if err == nil {
+		r.receipt = "" // it is confirmed
+	}
+	return views, full, err
+}
+
+// take marks a message as read.
+func (r *reading) take(m *Message, d store.Doc[Message], now time.Time) {
+	if r.next != "" {
+		m.Hold(r.next, now)
+	} else {
+		m.Deliver(now)
+	}
+	r.taken[d.ID] = taken{before: d.Value, after: *m}
+}
+
+// confirmed returns the messages of the receipt, by id. An unknown receipt has none.
+func (r *reading) confirmed(ctx context.Context, tx *store.Tx) (map[string]Message, error) {
+	found := map[string]Message{}
+	if r.receipt == "" {
+		return found, nil
+	}
+	page, err := messages.Query(ctx, tx, store.Query{Where: []store.Cond{store.Eq("receipt", r.receipt)}, Limit: widePage})
+	for _, d := range page.Docs {
+		if r.mine(&d.Value) {
+			found[d.ID] = d.Value
+		}
+	}
+	return found, err
+}
+
+// undo takes back what the reading marked, because its answer reached nobody. A message that was changed since stays as
+// it is.
+func (r *reading) undo(ctx context.Context) error {
+	ids := slices.Sorted(maps.Keys(r.taken))
+	return r.tenant.Update(ctx, func(ctx context.Context, tx *store.Tx) error {
+		found, err := load(ctx, tx, ids)
+		if err != nil {
+			return err
+		}
+		for i, m := range found {
+			if was := r.taken[ids[i]]; m != nil && m.Undeliver(was.before, was.after) {
+				messages.Put(tx, ids[i], *m)
+			}
+		}
+		return nil
+	})
+}
+
+// due is the query for the messages of a box that are due.
+func due(from store.Cond, now time.Time, limit int) store.Query {
+	return store.Query{Where: []store.Cond{from, store.Le("dueAt", now)},
+		Order: []string{"rank desc", "createdAt", "dueAt"}, Limit: limit}
+}
+
+// peek returns the messages that are due and changes nothing.
+func (s *Service) peek(ctx context.Context, t *store.Tenant, from store.Cond, limit int) ([]View, error) {
+	now, q := s.Now(), due(from, s.Now(), limit)
+	views := []View{}
+	for range maxPages {
+		page, err := messages.Query(ctx, t, q)
+		if err != nil {
+			return nil, err
+		}
+		for _, d := range page.Docs {
+			if !d.Value.Lapsed(now) && len(views) < limit {
+				views = append(views, view(d.ID, d.Value))
+			}
+		}
+		if len(views) > 0 || page.Next == "" {
+			break
+		}
+		q.Cursor, q.Limit = page.Next, max(limit, widePage)
+	}
+	return views, nil
+}
