@@ -657,8 +657,7 @@ func (c *Client) GetSprint(ctx context.Context, in sprint.GetInput) (sprint.View
 
 // ListSprints calls list_sprints (GET /v1/sprints).
 //
-// Find sprints, oldest first: all, or those that run, wait for their summary, or are done. get_sprint has the
-// stories of one.
+// Find sprints, oldest first; get_sprint has their stories.
 func (c *Client) ListSprints(ctx context.Context, in sprint.ListInput) (sprint.ListOutput, error) {
 	return call[sprint.ListOutput](ctx, c, "list_sprints", in)
 }
