@@ -41,6 +41,10 @@ var operations = map[string]Operation{
 		Name: "claim_task", Effect: op.Write,
 		Routes: []string{"POST /v1/tasks/{taskId}/claim"},
 	},
+	"claim_next_task": {
+		Name: "claim_next_task", Effect: op.Write, Wait: "waitMs",
+		Routes: []string{"POST /v1/tasks/claim"},
+	},
 	"renew_claim": {
 		Name: "renew_claim", Effect: op.Write,
 		Routes: []string{"POST /v1/tasks/{taskId}/renew"},
@@ -373,6 +377,10 @@ var operations = map[string]Operation{
 		Name: "list_keys", Effect: op.Read,
 		Routes: []string{"GET /v1/keys"},
 	},
+	"create_link": {
+		Name: "create_link", Effect: op.Write,
+		Routes: []string{"POST /v1/links"},
+	},
 	"revoke_key": {
 		Name: "revoke_key", Effect: op.Destroy,
 		Routes: []string{"DELETE /v1/keys/{keyId}"},
@@ -426,6 +434,14 @@ func (c *Client) CreateTask(ctx context.Context, in dispatch.CreateInput) (dispa
 // holds for a lease: renew it with renew_claim, and keep the claimToken to complete the task.
 func (c *Client) ClaimTask(ctx context.Context, in dispatch.ClaimInput) (dispatch.ClaimOutput, error) {
 	return call[dispatch.ClaimOutput](ctx, c, "claim_task", in)
+}
+
+// ClaimNextTask calls claim_next_task (POST /v1/tasks/claim).
+//
+// Get work in one call: the first task of your queue that is ready, claimed for you, or nothing. With waitMs it
+// waits for one; those who wait are served in the order in which they came.
+func (c *Client) ClaimNextTask(ctx context.Context, in dispatch.NextInput) (dispatch.NextOutput, error) {
+	return call[dispatch.NextOutput](ctx, c, "claim_next_task", in)
 }
 
 // RenewClaim calls renew_claim (POST /v1/tasks/{taskId}/renew).
@@ -555,7 +571,8 @@ func (c *Client) SendAlert(ctx context.Context, in signal.AlertInput) (signal.Al
 
 // AnswerQuestion calls answer_question (POST /v1/questions/{questionId}/answer).
 //
-// A human's answer to an agent's question, given once.
+// A human's answer to an agent's question, given once. A question that demands the assurance device is answered by
+// a paired device, or a person who signed in.
 func (c *Client) AnswerQuestion(ctx context.Context, in signal.AnswerInput) (signal.View, error) {
 	return call[signal.View](ctx, c, "answer_question", in)
 }
@@ -1062,6 +1079,14 @@ func (c *Client) CreateKey(ctx context.Context, in keys.CreateInput) (keys.Creat
 // Secrets are not shown.
 func (c *Client) ListKeys(ctx context.Context, in keys.ListInput) (keys.ListOutput, error) {
 	return call[keys.ListOutput](ctx, c, "list_keys", in)
+}
+
+// CreateLink calls create_link (POST /v1/links).
+//
+// Make a link that pairs another browser or phone as a device of this person, once, within 10 minutes. Only a
+// paired device, or a person who signed in, makes one.
+func (c *Client) CreateLink(ctx context.Context, in keys.LinkInput) (keys.LinkOutput, error) {
+	return call[keys.LinkOutput](ctx, c, "create_link", in)
 }
 
 // RevokeKey calls revoke_key (DELETE /v1/keys/{keyId}).

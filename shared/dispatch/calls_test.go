@@ -28,3 +28,7 @@ func (q *queue) Renew(ctx context.Context, c identity.Caller, in RenewInput) (Re
 func (q *queue) Complete(ctx context.Context, c identity.Caller, in CompleteInput) (CompleteOutput, error) {
 	return q.Service.Complete(ctx, c, op.FillAs(c, "complete_task", in))
 }
+
+func (q *queue) ClaimNext(ctx context.Context, c identity.Caller, in NextInput) (NextOutput, error) {
+	return q.Service.ClaimNext(ctx, c, op.FillAs(c, "claim_next_task", in))
+}

@@ -217,6 +217,24 @@ func claimCases() op.Cases {
 	}}
 }
 
+func nextCases() op.Cases {
+	// It takes the caller's own queue alone.
+	rights := op.Rights{Program: op.OwnOnly, Unbound: op.OwnOnly, Human: op.OwnOnly}
+	return op.Cases{Rights: rights, Examples: []op.Example{
+		{Given: someTask, In: op.In{"leaseSeconds": 60}},
+		{Name: "with everything", Given: someTask, In: op.In{"types": []any{"dream", "task"}, "waitMs": 55000,
+			"sessionId": "alpha/1", "leaseSeconds": 60}},
+		{Name: "where there is none", In: op.In{}, RPCs: 1},
+		{Name: "of a project that has none", Given: someTask, In: op.In{"projectId": "elsewhere"}, RPCs: 1},
+		{Name: "where all are claimed", Given: claimed, In: op.In{}, RPCs: 1},
+		{Name: "with a key that is bound to none", Given: someTask, As: op.Unbound, In: op.In{}, RPCs: 1},
+	}, Refused: []op.Refusal{
+		{Name: "an unknown type", In: `{"types":["alert"]}`, Path: "types[0]", Words: "must be one of task, dream"},
+		{Name: "a lease too short", In: `{"leaseSeconds":29}`, Path: "leaseSeconds", Words: "must be at least 30"},
+		{Name: "a wait too long", In: `{"waitMs":55001}`, Path: "waitMs", Words: "must be at most 55000"},
+	}}
+}
+
 func renewCases() op.Cases {
 	return op.Cases{Rights: claimers, Owned: []string{"taskId"}, Examples: []op.Example{
 		{Given: claimed, In: op.In{"taskId": "$task", "claimToken": "$token", "leaseSeconds": 120}},

@@ -76,6 +76,22 @@ type ClaimOutput struct {
 	AlreadyClaimed bool  `json:"alreadyClaimed,omitempty"`
 }
 
+// NextInput is the input of claim_next_task.
+type NextInput struct {
+	Types        []task.Type `json:"types,omitempty" allow:"max=2,enum=task|dream" jsonschema:"task by default"`
+	WaitMs       int         `json:"waitMs,omitempty" allow:"wait=0" jsonschema:"wait this long for a first task"`
+	LeaseSeconds int         `json:"leaseSeconds,omitempty" allow:"min=30,max=86400,default=900"`
+	SessionID    string      `json:"sessionId,omitempty" allow:"max=100,session" jsonschema:"yours"`
+	ProjectID    string      `json:"projectId,omitempty" allow:"max=100" jsonschema:"tasks of this project only"`
+}
+
+// NextOutput is the output of claim_next_task.
+type NextOutput struct {
+	Claimed    bool  `json:"claimed" jsonschema:"false where no task was ready"`
+	Task       *View `json:"task,omitempty"`
+	ClaimToken int64 `json:"claimToken,omitempty"`
+}
+
 // RenewInput is the input of renew_claim.
 type RenewInput struct {
 	TaskID       string `json:"taskId" allow:"nonempty,max=100,pattern=id"`
@@ -276,6 +292,17 @@ func (s *Service) Operations() []op.Op {
 			Doc: "Take a created task up before you work on it. Exactly one agent gets it; the others are told who " +
 				"did. The claim holds for a lease: renew it with renew_claim, and keep the claimToken to complete the task.",
 		}, s.Claim),
+		op.New(op.Spec{
+			Name:    "claim_next_task",
+			Title:   "Claim the next task",
+			Toolset: set,
+			Route:   "POST /v1/tasks/claim",
+			Effect:  op.Write,
+			Starts:  op.Always,
+			Cases:   nextCases,
+			Doc: "Get work in one call: the first task of your queue that is ready, claimed for you, or nothing. With " +
+				"waitMs it waits for one; those who wait are served in the order in which they came.",
+		}, s.ClaimNext),
 		op.New(op.Spec{
 			Name:    "renew_claim",
 			Title:   "Renew a claim",

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"parley.internal/shared/dispatch/line"
 	"parley.internal/shared/fault"
 	"parley.internal/shared/idempotency"
 	"parley.internal/shared/identity"
@@ -27,6 +28,8 @@ type Service struct {
 	Mail Mail
 	// Stories is called when a sweep ends a story. It may be nil.
 	Stories Stories
+
+	lines line.Lines // of the calls that wait for a task
 }
 
 // Stories keeps sprints in step with their stories.

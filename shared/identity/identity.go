@@ -46,6 +46,8 @@ type Caller struct {
 	// KeyID names the key in lists and records. It is not secret.
 	KeyID string
 	Kind  KeyKind
+	// Assurance says how surely a person acts, empty for agents.
+	Assurance Assurance
 	// Scopes restrict the key. Without scopes it may read and write in every toolset.
 	Scopes []string
 	// Team is the only team that a key with the scope runner serves, or the team of the member that the key was made for.

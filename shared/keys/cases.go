@@ -42,6 +42,20 @@ func listCases() op.Cases {
 	}}
 }
 
+// Pairing another device is for devices: a person's key on the machine may not.
+func linkCases() op.Cases {
+	rights := op.Rights{Program: op.MayNot, Unbound: op.MayNot, Human: op.MayNot}
+	return op.Cases{Rights: rights, Examples: []op.Example{
+		{As: op.Device},
+		{Name: "for the console", As: op.Device, In: op.In{"console": true}},
+		{Name: "with a key on the machine", As: op.Human, Fault: fault.Forbidden, RPCs: op.NoRPCs},
+		{Name: "by an agent", Fault: fault.Forbidden, RPCs: op.NoRPCs},
+	}, Refused: []op.Refusal{
+		{Name: "a text in place of a boolean", As: op.Device, In: `{"console":"yes"}`, Path: "console",
+			Words: "must be of type boolean"},
+	}}
+}
+
 func revokeCases() op.Cases {
 	revoked := op.After(gammas, op.Step{Op: "revoke_key", As: op.Human, In: op.In{"keyId": "$key"}})
 	return op.Cases{Rights: forPeople, Owned: []string{"keyId"}, Examples: []op.Example{

@@ -1,6 +1,7 @@
 package keys
 
 import (
+	"cmp"
 	"crypto/rand"
 	"crypto/sha256"
 	"encoding/base32"
@@ -15,15 +16,17 @@ import (
 
 // Key is the document of a key. Its id is the hash of the key.
 type Key struct {
-	Name       string           `json:"name,omitempty"`
-	Kind       identity.KeyKind `json:"kind"`
-	Program    string           `json:"program,omitempty"`
-	Scopes     []string         `json:"scopes"`
-	CreatedAt  time.Time        `json:"createdAt"`
-	ExpiresAt  time.Time        `json:"expiresAt,omitzero"`
-	RevokedAt  time.Time        `json:"revokedAt,omitzero"`
-	LastUsedAt time.Time        `json:"lastUsedAt,omitzero"`
-	PurgeAt    time.Time        `json:"purgeAt,omitzero"`
+	Name string           `json:"name,omitempty"`
+	Kind identity.KeyKind `json:"kind"`
+	// Assurance is that of a person's key; one from before has none, which is Local.
+	Assurance  identity.Assurance `json:"assurance,omitempty"`
+	Program    string             `json:"program,omitempty"`
+	Scopes     []string           `json:"scopes"`
+	CreatedAt  time.Time          `json:"createdAt"`
+	ExpiresAt  time.Time          `json:"expiresAt,omitzero"`
+	RevokedAt  time.Time          `json:"revokedAt,omitzero"`
+	LastUsedAt time.Time          `json:"lastUsedAt,omitzero"`
+	PurgeAt    time.Time          `json:"purgeAt,omitzero"`
 	// Team is the only team that a key with the scope runner serves, or that of the member that the key was made for.
 	Team string `json:"team,omitempty"`
 	// Member is the member of the team that the key was made for.
@@ -88,7 +91,15 @@ func (k Key) valid(now time.Time) error {
 	return nil
 }
 
+// assured returns the assurance of a person's key, and none for an agent's.
+func (k Key) assured() identity.Assurance {
+	if k.Kind != identity.Human {
+		return ""
+	}
+	return cmp.Or(k.Assurance, identity.Local)
+}
+
 func (k Key) caller(user, id string) identity.Caller {
-	return identity.Caller{User: user, Program: k.Program, KeyID: id, Kind: k.Kind, Scopes: k.Scopes, Team: k.Team,
-		Member: k.Member, ExpiresAt: k.ExpiresAt}
+	return identity.Caller{User: user, Program: k.Program, KeyID: id, Kind: k.Kind, Assurance: k.assured(),
+		Scopes: k.Scopes, Team: k.Team, Member: k.Member, ExpiresAt: k.ExpiresAt}
 }

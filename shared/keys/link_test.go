@@ -28,7 +28,7 @@ func TestALinkGivesAHumansKeyOnce(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if !out.ExpiresAt.Equal(t0.Add(7*24*time.Hour)) || out.Kind != identity.Human || len(changed) != 1 ||
+		if !out.ExpiresAt.Equal(t0.Add(90*24*time.Hour)) || out.Kind != identity.Human || len(changed) != 1 ||
 			changed[0] != "u" {
 			t.Errorf("it gave %+v, and told of %v", out, changed)
 		}
@@ -104,7 +104,7 @@ func TestTheScopeOfALinksKey(t *testing.T) {
 				t.Errorf("console %v: %+v, %v", tc.console, c, err)
 			}
 			for _, o := range r.Operations() {
-				want := tc.console && o.Name != "create_key"
+				want := o.Name == "create_link" || (tc.console && o.Name != "create_key")
 				if err := o.MayCall(c); (err == nil) != want {
 					t.Errorf("%s with the scope %s: %v", o.Name, tc.scope, err)
 				}

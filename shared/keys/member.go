@@ -55,7 +55,7 @@ func (s *Service) IssueMember(
 
 // free returns Precondition if the program of a member's key has a valid key that was not made for the member.
 func (s *Service) free(ctx context.Context, r store.Reader, k Key, now time.Time) error {
-	return allKeys(ctx, r, func(other Key) error {
+	return allKeys(ctx, r, func(_ string, other Key) error {
 		if identity.Same(other.Program, k.Program) && other.valid(now) == nil &&
 			(other.Team != k.Team || other.Member != k.Member) {
 			return fault.New(fault.Precondition, "the program %q has a key of its own; give the member another name", k.Program)

@@ -19,8 +19,7 @@ type Service struct {
 	Now func() time.Time
 	// Toolsets returns the scopes beside those of [identity.Scopes].
 	Toolsets func() []string
-	// Revoked is called with the id of a revoked key, so that caches can remove it. It may be
-	// nil.
+	// Revoked is called with the id of a key that was revoked or changed, so that caches can remove it. It may be nil.
 	Revoked func(id string)
 	// Changed is called with a user whose keys have changed. It may be nil.
 	Changed func(user string)
@@ -207,7 +206,7 @@ func (s *Service) Revoke(ctx context.Context, c identity.Caller, in RevokeInput)
 		if err != nil {
 			return err
 		}
-		if err := k.mayRevoke(c, in.KeyID); err != nil {
+		if err := k.mayRevoke(c, in.KeyID, now); err != nil {
 			return err
 		}
 		if k.RevokedAt.IsZero() {
@@ -228,8 +227,13 @@ func (s *Service) Revoke(ctx context.Context, c identity.Caller, in RevokeInput)
 	return out, err
 }
 
-// mayRevoke returns Forbidden if the caller may not revoke the key of that id.
-func (k Key) mayRevoke(c identity.Caller, id string) error {
+// mayRevoke returns Forbidden if the caller may not revoke the key of that id. A paired device is revoked by a device, or
+// by the operator, who has no key: whoever else revoked the last one could then pair as the first.
+func (k Key) mayRevoke(c identity.Caller, id string, now time.Time) error {
+	if k.device(now) && c.IsHuman() && c.KeyID != "" && !c.Assurance.Meets(identity.Device) {
+		return fault.New(fault.Forbidden, "the key %.12s is a paired device: revoke it from a device, or run "+
+			"`parley key revoke` at a terminal of the server's machine", id)
+	}
 	own := c.Bound() && identity.Same(k.Program, c.Program)
 	if c.IsHuman() || id == c.KeyID || own || slices.Contains(k.Ancestors, c.KeyID) {
 		return nil
@@ -279,7 +283,7 @@ func (s *Service) changed(user string) {
 func (s *Service) Programs(ctx context.Context, user string) ([]string, error) {
 	now := s.Now()
 	var out []string
-	err := allKeys(ctx, s.DB.User(user), func(k Key) error {
+	err := allKeys(ctx, s.DB.User(user), func(_ string, k Key) error {
 		if k.Program != "" && k.valid(now) == nil {
 			out = append(out, k.Program)
 		}
@@ -290,7 +294,7 @@ func (s *Service) Programs(ctx context.Context, user string) ([]string, error) {
 }
 
 // allKeys calls visit with each key of a user, newest first, until that returns an error.
-func allKeys(ctx context.Context, r store.Reader, visit func(Key) error) error {
+func allKeys(ctx context.Context, r store.Reader, visit func(id string, k Key) error) error {
 	q := store.Query{Order: []string{"createdAt desc"}, Limit: store.MaxLimit}
 	for {
 		page, err := apiKeys.Query(ctx, r, q)
@@ -298,7 +302,7 @@ func allKeys(ctx context.Context, r store.Reader, visit func(Key) error) error {
 			return err
 		}
 		for _, d := range page.Docs {
-			if err := visit(d.Value); err != nil {
+			if err := visit(d.ID, d.Value); err != nil {
 				return err
 			}
 		}
@@ -343,18 +347,19 @@ type RevokeInput struct {
 
 // View is a key without its secret.
 type View struct {
-	ID         string           `json:"id"`
-	Name       string           `json:"name,omitempty"`
-	Kind       identity.KeyKind `json:"kind"`
-	Program    string           `json:"program,omitempty"`
-	Scopes     []string         `json:"scopes"`
-	Team       string           `json:"team,omitempty"`
-	Member     string           `json:"member,omitempty" jsonschema:"the member of the team that it was made for"`
-	ParentID   string           `json:"parentId,omitempty" jsonschema:"the key that made it, which is revoked with it"`
-	CreatedAt  time.Time        `json:"createdAt"`
-	ExpiresAt  time.Time        `json:"expiresAt,omitzero"`
-	RevokedAt  time.Time        `json:"revokedAt,omitzero"`
-	LastUsedAt time.Time        `json:"lastUsedAt,omitzero"`
+	ID         string             `json:"id"`
+	Name       string             `json:"name,omitempty"`
+	Kind       identity.KeyKind   `json:"kind"`
+	Assurance  identity.Assurance `json:"assurance,omitempty" jsonschema:"of a person's key: local for one on the machine, device for a paired browser"`
+	Program    string             `json:"program,omitempty"`
+	Scopes     []string           `json:"scopes"`
+	Team       string             `json:"team,omitempty"`
+	Member     string             `json:"member,omitempty" jsonschema:"the member of the team that it was made for"`
+	ParentID   string             `json:"parentId,omitempty" jsonschema:"the key that made it, which is revoked with it"`
+	CreatedAt  time.Time          `json:"createdAt"`
+	ExpiresAt  time.Time          `json:"expiresAt,omitzero"`
+	RevokedAt  time.Time          `json:"revokedAt,omitzero"`
+	LastUsedAt time.Time          `json:"lastUsedAt,omitzero"`
 }
 
 func view(id string, k Key) View {
@@ -362,7 +367,7 @@ func view(id string, k Key) View {
 	if scopes == nil {
 		scopes = []string{}
 	}
-	return View{ID: id, Name: k.Name, Kind: k.Kind, Program: k.Program, Scopes: scopes, Team: k.Team, Member: k.Member,
+	return View{ID: id, Name: k.Name, Kind: k.Kind, Assurance: k.assured(), Program: k.Program, Scopes: scopes, Team: k.Team, Member: k.Member,
 		ParentID: k.parent(), CreatedAt: k.CreatedAt, ExpiresAt: k.ExpiresAt, RevokedAt: k.RevokedAt,
 		LastUsedAt: k.LastUsedAt}
 }
@@ -379,6 +384,11 @@ func (s *Service) Operations() []op.Op {
 			For: op.Admins, Cases: listCases,
 			Doc: "List the keys, newest first: what each speaks for, its scopes, when it was last used and whether " +
 				"it was revoked. Secrets are not shown."}, s.List),
+		op.New(op.Spec{Name: "create_link", Title: "Pair another device", Toolset: set, Route: "POST /v1/links",
+			Effect: op.Write, Secret: true, For: op.Humans, RESTOnly: true, Cases: linkCases,
+			Scopes: []string{identity.ScopeAnswer, identity.ScopeConsole},
+			Doc: "Make a link that pairs another browser or phone as a device of this person, once, within 10 minutes. " +
+				"Only a paired device, or a person who signed in, makes one."}, s.CreateLink),
 		op.New(op.Spec{Name: "revoke_key", Title: "Revoke a key", Toolset: set, Route: "DELETE /v1/keys/{keyId}",
 			Effect: op.Destroy, For: op.Admins, Cases: revokeCases,
 			Doc: "End a key for good, with all keys that it made. They stop working within 60 seconds everywhere."},

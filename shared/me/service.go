@@ -29,25 +29,27 @@ type Input struct{}
 
 // Output is the output of whoami.
 type Output struct {
-	User      string           `json:"user" jsonschema:"the account"`
-	Program   string           `json:"program,omitempty" jsonschema:"the name that you act under; without one you are known by keyId"`
-	Actor     string           `json:"actor" jsonschema:"your name in records of what you did"`
-	KeyID     string           `json:"keyId"`
-	Kind      identity.KeyKind `json:"kind"`
-	Scopes    []string         `json:"scopes" jsonschema:"none means reading and writing in every toolset"`
-	ReadOnly  bool             `json:"readOnly"`
-	Team      string           `json:"team,omitempty"`
-	Member    string           `json:"member,omitempty" jsonschema:"your name in the team"`
-	Session   string           `json:"session,omitempty" jsonschema:"the address of the session that your connection belongs to"`
-	ExpiresAt time.Time        `json:"expiresAt,omitzero" jsonschema:"of the key; never where left out"`
-	Toolsets  []string         `json:"toolsets" jsonschema:"those that the key reaches as a whole"`
-	Limits    Limits           `json:"limits"`
+	User      string             `json:"user" jsonschema:"the account"`
+	Program   string             `json:"program,omitempty" jsonschema:"the name that you act under; without one you are known by keyId"`
+	Actor     string             `json:"actor" jsonschema:"your name in records of what you did"`
+	KeyID     string             `json:"keyId"`
+	Kind      identity.KeyKind   `json:"kind"`
+	Assurance identity.Assurance `json:"assurance,omitempty" jsonschema:"of a person: local for a key on the machine, device for a paired browser or a sign-in"`
+	Scopes    []string           `json:"scopes" jsonschema:"none means reading and writing in every toolset"`
+	ReadOnly  bool               `json:"readOnly"`
+	Team      string             `json:"team,omitempty"`
+	Member    string             `json:"member,omitempty" jsonschema:"your name in the team"`
+	Session   string             `json:"session,omitempty" jsonschema:"the address of the session that your connection belongs to"`
+	ExpiresAt time.Time          `json:"expiresAt,omitzero" jsonschema:"of the key; never where left out"`
+	Toolsets  []string           `json:"toolsets" jsonschema:"those that the key reaches as a whole"`
+	Limits    Limits             `json:"limits"`
 }
 
 // WhoAmI returns what the server knows of the caller. Any key may call it.
 func (s *Service) WhoAmI(_ context.Context, c identity.Caller, _ Input) (Output, error) {
 	out := Output{User: c.User, Program: c.Program, Actor: c.Actor(), KeyID: c.KeyID, Kind: c.Kind,
-		Scopes: append([]string{}, c.Scopes...), ReadOnly: !c.CanWrite(), Team: c.Team, Member: c.Member, Session: identity.Address(c.Program, c.Session),
+		Assurance: c.Assurance, Scopes: append([]string{}, c.Scopes...), ReadOnly: !c.CanWrite(), Team: c.Team, Member: c.Member,
+		Session:   identity.Address(c.Program, c.Session),
 		ExpiresAt: c.ExpiresAt, Toolsets: []string{}, Limits: s.Limits}
 	for _, set := range s.Toolsets() {
 		if c.InToolset(set) {

@@ -20,11 +20,12 @@ type In = map[string]any
 type Role string
 
 // Alpha is the default role, a key bound to the program alpha. Human is a key of the kind
-// human, Unbound an agent's key without a program. Any other role is a key bound to the
-// program of that name.
+// human, Device that of a paired device for the console, Unbound an agent's key without a program. Any other role is a
+// key bound to the program of that name.
 const (
 	Alpha   Role = ""
 	Human   Role = "human"
+	Device  Role = "device"
 	Unbound Role = "unbound"
 )
 

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"time"
 
+	"parley.internal/shared/identity"
 	"parley.internal/shared/task"
 )
 
@@ -33,13 +34,14 @@ type Claim struct {
 
 // Question is a question without an answer.
 type Question struct {
-	ID        string        `json:"id"`
-	Question  string        `json:"question"`
-	Options   []string      `json:"options"`
-	Source    string        `json:"source,omitempty"`
-	Priority  task.Priority `json:"priority"`
-	CreatedAt time.Time     `json:"createdAt"`
-	ExpiresAt time.Time     `json:"expiresAt"`
+	ID        string             `json:"id"`
+	Question  string             `json:"question"`
+	Options   []string           `json:"options"`
+	Source    string             `json:"source,omitempty"`
+	Priority  task.Priority      `json:"priority"`
+	Assurance identity.Assurance `json:"assurance" jsonschema:"which an answer needs"`
+	CreatedAt time.Time          `json:"createdAt"`
+	ExpiresAt time.Time          `json:"expiresAt"`
 }
 
 // Unread is the number of unread messages of a program.

@@ -1,6 +1,7 @@
 package overview
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"sync"
@@ -170,7 +171,8 @@ func (s *Service) questions(ctx context.Context, c identity.Caller) ([]Question,
 	for _, d := range docs {
 		if t := d.Value; t.Question != nil && !t.Expired(now) {
 			out = append(out, Question{ID: d.ID, Question: t.Question.Content, Options: t.Question.Options,
-				Source: t.Source, Priority: t.Priority, CreatedAt: t.CreatedAt, ExpiresAt: t.ExpiresAt})
+				Source: t.Source, Priority: t.Priority, Assurance: cmp.Or(t.Question.Assurance, identity.Local),
+				CreatedAt: t.CreatedAt, ExpiresAt: t.ExpiresAt})
 		}
 	}
 	return out, err

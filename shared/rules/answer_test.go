@@ -13,6 +13,7 @@ import (
 	"cloud.google.com/go/firestore"
 
 	"parley.internal/shared/fault"
+	"parley.internal/shared/identity"
 	"parley.internal/shared/op"
 	"parley.internal/shared/signal"
 	"parley.internal/shared/task"
@@ -23,17 +24,23 @@ import (
 func answers(t *testing.T, p *project) {
 	d := p.newFixture(t)
 	for name, c := range map[string]struct {
-		text string
-		more fields
+		text     string
+		more     fields
+		demanded identity.Assurance
 	}{
-		"an option":           {"left", nil},
-		"free text":           {"neither of them", nil},
-		"one character":       {"1", nil},
-		"the longest":         {strings.Repeat("é", 4000), nil},
-		"kept for 30 days":    {"left", fields{"purgeAt": clock().Add(task.Retention)}},
-		"with what it is for": {"left", fields{"status": "done"}},
+		"an option":           {"left", nil, ""},
+		"free text":           {"neither of them", nil, ""},
+		"one character":       {"1", nil, ""},
+		"the longest":         {strings.Repeat("é", 4000), nil, ""},
+		"kept for 30 days":    {"left", fields{"purgeAt": clock().Add(task.Retention)}, ""},
+		"with what it is for": {"left", fields{"status": "done"}, ""},
+		"one for the machine": {"left", nil, identity.Local},
+		"one for a device":    {"left", nil, identity.Device},
 	} {
 		byHub, byApp := d.ask("left", "right"), d.ask("left", "right")
+		for _, id := range []string{byHub, byApp} {
+			d.change(id, func(v *task.Task) { v.Question.Assurance = c.demanded })
+		}
 		_, err := d.Answer(t.Context(), d.person, signal.AnswerInput{QuestionID: byHub, Response: c.text})
 		if err != nil {
 			t.Fatal(err)
@@ -71,6 +78,8 @@ func wrong() map[string]fields {
 		"nothing":                     {"question.response": nil},
 		"by another name":             {"question.answeredBy": "key:0123456789ab"},
 		"the asker's name":            {"question.answeredBy": "alpha"},
+		"with another assurance":      {"question.answeredWith": "local"},
+		"with an assurance demanded":  {"question.assurance": "device"},
 		"answered at the app's time":  {"question.answeredAt": clock()},
 		"completed at the app's time": {"completedAt": clock()},
 		"changed at the app's time":   {"changedAt": clock()},
@@ -99,9 +108,10 @@ func wrong() map[string]fields {
 		"claimed":                     {"claimedBy": "key:firebase"},
 		"with the question made anew": {
 			"question": fields{
-				"response":   "left",
-				"answeredAt": firestore.ServerTimestamp,
-				"answeredBy": "key:firebase",
+				"response":     "left",
+				"answeredAt":   firestore.ServerTimestamp,
+				"answeredBy":   "key:firebase",
+				"answeredWith": "device",
 			},
 		},
 		"with the question made a text": {"question": "left"},
@@ -120,9 +130,10 @@ func brokenAnswers(t *testing.T, p *project) {
 		written := with(good, broken)
 		if _, whole := broken["question"]; whole {
 			written = with(written, fields{
-				"question.response":   drop,
-				"question.answeredAt": drop,
-				"question.answeredBy": drop,
+				"question.response":     drop,
+				"question.answeredAt":   drop,
+				"question.answeredBy":   drop,
+				"question.answeredWith": drop,
 			})
 		}
 		refused(t, name, d.give(id, written))
@@ -147,13 +158,15 @@ func unanswerable(t *testing.T, p *project) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	work, ended := d.ask(), d.ask()
+	work, ended, sure := d.ask(), d.ask(), d.ask()
+	d.change(sure, func(v *task.Task) { v.Question.Assurance = "passkey" })
 	d.change(work, func(v *task.Task) { v.Type = task.Work })
 	d.change(ended, func(v *task.Task) { v.End(task.Derezzed, clock()) })
 	for name, id := range map[string]string{
 		"an alert":                               alert.AlertID,
 		"a task":                                 work,
 		"a question that was ended":              ended,
+		"a question that demands more":           sure,
 		"a question that no sweep has ended yet": d.past().ask(),
 	} {
 		refused(t, name, d.give(id, answer("left")))

@@ -33,7 +33,7 @@ func (p *project) newFixture(t *testing.T) *fixture {
 	u := signIn{uid: strings.ToLower(rand.Text()[:12]), provider: "phone"}
 	return &fixture{t: t, p: p, Service: p.service(t, clock), user: u, app: p.as(t, u), server: p.as(t, admin),
 		agent:  identity.Caller{User: u.uid, Program: "alpha", KeyID: "key-of-alpha", Kind: identity.Agent},
-		person: identity.Caller{User: u.uid, KeyID: "firebase", Kind: identity.Human}}
+		person: identity.Caller{User: u.uid, KeyID: "firebase", Kind: identity.Human, Assurance: identity.Device}}
 }
 
 func clock() time.Time { return time.Now().UTC().Truncate(time.Microsecond) }
@@ -83,12 +83,13 @@ func (d *fixture) doc(path string) *firestore.DocumentRef {
 // answer returns the paths and values that an app writes to answer a question.
 func answer(text any) fields {
 	return fields{
-		"status":              "done",
-		"completedAt":         firestore.ServerTimestamp,
-		"changedAt":           firestore.ServerTimestamp,
-		"question.response":   text,
-		"question.answeredAt": firestore.ServerTimestamp,
-		"question.answeredBy": "key:firebase",
+		"status":                "done",
+		"completedAt":           firestore.ServerTimestamp,
+		"changedAt":             firestore.ServerTimestamp,
+		"question.response":     text,
+		"question.answeredAt":   firestore.ServerTimestamp,
+		"question.answeredBy":   "key:firebase",
+		"question.answeredWith": "device",
 	}
 }
 

@@ -17,7 +17,9 @@ var (
 
 // The initial steps of the cases.
 var (
-	asked    = []op.Step{{Op: "ask_question", In: op.In{"question": "Shall I?"}, Save: "questionId as question"}}
+	asked   = []op.Step{{Op: "ask_question", In: op.In{"question": "Shall I?"}, Save: "questionId as question"}}
+	guarded = []op.Step{{Op: "ask_question", In: op.In{"question": "Shall I?", "assurance": "device"},
+		Save: "questionId as question"}}
 	answered = op.After(asked, op.Step{Op: "answer_question", As: op.Human,
 		In: op.In{"questionId": "$question", "response": "yes"}})
 	// noQuestion is a task of another type.
@@ -30,7 +32,8 @@ func askCases() op.Cases {
 	return op.Cases{RPCs: 1, Rights: anyones, Examples: []op.Example{
 		{In: op.In{"question": "May I delete the old parser?", "options": []string{"yes", "no"}}},
 		{Name: "with everything", In: op.In{"question": "shall I?", "options": []string{"yes", "no"}, "context": "c",
-			"priority": "high", "threadId": "th", "inReplyTo": "r", "projectId": "p", "ttl": 60}},
+			"priority": "high", "threadId": "th", "inReplyTo": "r", "projectId": "p", "ttl": 60,
+			"assurance": "device"}},
 		{Name: "with an idempotency key", In: once, RPCs: 2, Over: theKey},
 		{Name: "again with the same key", Given: []op.Step{{Op: "ask_question", In: once}}, In: once, RPCs: 2,
 			Over: theKey},
@@ -40,6 +43,8 @@ func askCases() op.Cases {
 		{Name: "an empty question", In: `{"question":""}`, Path: "question", Words: "must not be empty"},
 		{Name: "six options", In: `{"question":"q","options":["1","2","3","4","5","6"]}`, Path: "options",
 			Words: "must have at most 5 members, not 6"},
+		{Name: "an unknown assurance", In: `{"question":"q","assurance":"sure"}`, Path: "assurance",
+			Words: "must be one of local, device"},
 	}}
 }
 
@@ -83,6 +88,10 @@ func alertCases() op.Cases {
 func answerCases() op.Cases {
 	return op.Cases{Rights: peoples, Owned: []string{"questionId"}, Examples: []op.Example{
 		{Given: asked, As: op.Human, In: op.In{"questionId": "$question", "response": "yes"}},
+		{Name: "from a device that is demanded", Given: guarded, As: op.Device,
+			In: op.In{"questionId": "$question", "response": "yes"}},
+		{Name: "from the machine where a device is demanded", Given: guarded, As: op.Human,
+			In: op.In{"questionId": "$question", "response": "yes"}, Fault: fault.Forbidden},
 		{Name: "twice", Given: answered, As: op.Human, In: op.In{"questionId": "$question", "response": "no"},
 			Fault: fault.Precondition},
 		{Name: "after its expiry", Given: asked, Pass: 25 * time.Hour, As: op.Human,

@@ -1,6 +1,7 @@
 package signal
 
 import (
+	"cmp"
 	"time"
 
 	"parley.internal/shared/identity"
@@ -20,23 +21,26 @@ const (
 
 // Answer is the status of a question, with the answer if there is one.
 type Answer struct {
-	Status     Status    `json:"status"`
-	Response   string    `json:"response,omitempty"`
-	AnsweredAt time.Time `json:"answeredAt,omitzero"`
+	Status       Status             `json:"status"`
+	Response     string             `json:"response,omitempty"`
+	AnsweredAt   time.Time          `json:"answeredAt,omitzero"`
+	AnsweredBy   string             `json:"answeredBy,omitempty"`
+	AnsweredWith identity.Assurance `json:"answeredWith,omitempty" jsonschema:"local: a key on the machine, which its agents can read; device: a paired browser or a sign-in"`
 }
 
 // AskInput is the input of ask_question.
 type AskInput struct {
 	op.Idempotency
-	Question  string        `json:"question" allow:"nonempty,max=2000"`
-	Options   []string      `json:"options,omitempty" allow:"max=5,each=100" jsonschema:"answers to choose from; free text is always possible"`
-	Context   string        `json:"context,omitempty" allow:"max=2000" jsonschema:"what the human should know to answer"`
-	Priority  task.Priority `json:"priority,omitempty" allow:"enum=low|normal|high,default=normal"`
-	ThreadID  string        `json:"threadId,omitempty" allow:"max=100"`
-	InReplyTo string        `json:"inReplyTo,omitempty" allow:"max=100"`
-	ProjectID string        `json:"projectId,omitempty" allow:"max=100"`
-	TTL       int64         `json:"ttl,omitempty" allow:"over=0,max=31536000,default=86400" jsonschema:"seconds until it expires unanswered"`
-	WaitMs    int           `json:"waitMs,omitempty" allow:"wait=0" jsonschema:"wait this long for the answer"`
+	Question  string             `json:"question" allow:"nonempty,max=2000"`
+	Options   []string           `json:"options,omitempty" allow:"max=5,each=100" jsonschema:"answers to choose from; free text is always possible"`
+	Context   string             `json:"context,omitempty" allow:"max=2000" jsonschema:"what the human should know to answer"`
+	Priority  task.Priority      `json:"priority,omitempty" allow:"enum=low|normal|high,default=normal"`
+	Assurance identity.Assurance `json:"assurance,omitempty" allow:"enum=local|device,default=local" jsonschema:"device: only a paired device answers"`
+	ThreadID  string             `json:"threadId,omitempty" allow:"max=100"`
+	InReplyTo string             `json:"inReplyTo,omitempty" allow:"max=100"`
+	ProjectID string             `json:"projectId,omitempty" allow:"max=100"`
+	TTL       int64              `json:"ttl,omitempty" allow:"over=0,max=31536000,default=86400" jsonschema:"seconds until it expires unanswered"`
+	WaitMs    int                `json:"waitMs,omitempty" allow:"wait=0" jsonschema:"wait this long for the answer"`
 }
 
 // AskOutput is the output of ask_question.
@@ -73,13 +77,14 @@ type ListOutput struct {
 
 // View is the representation of a question in the human's lists.
 type View struct {
-	ID       string        `json:"id"`
-	Question string        `json:"question"`
-	Options  []string      `json:"options"`
-	Context  string        `json:"context,omitempty"`
-	Source   string        `json:"source,omitempty"`
-	Verified bool          `json:"verified"`
-	Priority task.Priority `json:"priority"`
+	ID        string             `json:"id"`
+	Question  string             `json:"question"`
+	Options   []string           `json:"options"`
+	Context   string             `json:"context,omitempty"`
+	Source    string             `json:"source,omitempty"`
+	Verified  bool               `json:"verified"`
+	Priority  task.Priority      `json:"priority"`
+	Assurance identity.Assurance `json:"assurance" jsonschema:"which an answer needs"`
 	Answer
 	CreatedAt time.Time `json:"createdAt"`
 	ExpiresAt time.Time `json:"expiresAt"`
@@ -87,7 +92,7 @@ type View struct {
 
 func view(id string, t task.Task, now time.Time) View {
 	return View{ID: id, Question: t.Question.Content, Options: t.Question.Options, Context: t.Context, Source: t.Source,
-		Verified: t.Verified, Priority: t.Priority, Answer: answer(t, now), CreatedAt: t.CreatedAt,
+		Verified: t.Verified, Priority: t.Priority, Assurance: cmp.Or(t.Question.Assurance, identity.Local), Answer: answer(t, now), CreatedAt: t.CreatedAt,
 		ExpiresAt: t.ExpiresAt}
 }
 
@@ -141,7 +146,8 @@ func (s *Service) Operations() []op.Op {
 		op.New(op.Spec{Name: "answer_question", Title: "Answer a question", Toolset: set, Scopes: answering,
 			Route: "POST /v1/questions/{questionId}/answer", Effect: op.Write, For: op.Humans, RESTOnly: true,
 			Cases: answerCases,
-			Doc:   "A human's answer to an agent's question, given once."}, s.Answer),
+			Doc: "A human's answer to an agent's question, given once. A question that demands the assurance device is " +
+				"answered by a paired device, or a person who signed in."}, s.Answer),
 		op.New(op.Spec{Name: "list_questions", Title: "List questions", Toolset: set, Scopes: answering,
 			Route: "GET /v1/questions", Effect: op.Read, For: op.Humans, RESTOnly: true, Cases: listCases,
 			Doc: "The questions that agents ask their human, high priority first, then oldest."}, s.List),

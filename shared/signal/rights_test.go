@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 	"testing"
+	"time"
 
 	"parley.internal/shared/domaintest"
 	"parley.internal/shared/fault"
@@ -78,6 +79,36 @@ func TestTheRecordSaysWhichPersonAnswered(t *testing.T) {
 		if kept.Question.AnsweredBy != "key:fedcba987654" || kept.Maker != alpha.Owner() {
 			t.Errorf("answered by %q, asked by %v", kept.Question.AnsweredBy, kept.Maker)
 		}
+	})
+}
+
+func TestAttackAQuestionThatDemandsADeviceIsAnsweredByNothingLess(t *testing.T) {
+	each(t, func(t *testing.T, d *fixture) {
+		phone := person
+		phone.KeyID, phone.Assurance = "phone", identity.Device
+		id := d.ask(AskInput{Assurance: identity.Device})
+		local := person
+		local.Assurance = identity.Local
+		for _, by := range []identity.Caller{person, local} {
+			_, err := d.Answer(t.Context(), by, AnswerInput{QuestionID: id, Response: "yes"})
+			domaintest.Refused(t, "from the machine", err, fault.Forbidden, "paired device", "`parley link`")
+		}
+		if got := d.response(id); got != (Answer{Status: Pending}) {
+			t.Errorf("after the refusals: %+v", got)
+		}
+		listed := domaintest.Must(d.List(t.Context(), person, ListInput{Status: Pending}))(t).Questions
+		if len(listed) != 1 || listed[0].Assurance != identity.Device {
+			t.Errorf("listed as %+v", listed)
+		}
+		d.Pass(time.Minute)
+		domaintest.Must(d.Answer(t.Context(), phone, AnswerInput{QuestionID: id, Response: "no"}))(t)
+		want := Answer{Status: Answered, Response: "no", AnsweredAt: t0.Add(time.Minute), AnsweredBy: "key:phone",
+			AnsweredWith: identity.Device}
+		if got := d.response(id); got != want {
+			t.Errorf("answered as %+v, want %+v", got, want)
+		}
+		_, err := d.Answer(t.Context(), local, AnswerInput{QuestionID: id, Response: "yes"})
+		domaintest.Refused(t, "after the answer", err, fault.Precondition, "answered at")
 	})
 }
 

@@ -2,7 +2,6 @@ package signal
 
 import (
 	"context"
-	"strings"
 	"time"
 	"unicode/utf8"
 
@@ -56,7 +55,7 @@ func (s *Service) Ask(ctx context.Context, c identity.Caller, in AskInput) (AskO
 		Source: c.Program, Verified: c.Bound(), Maker: c.Owner(), Target: human, ProjectID: in.ProjectID, ReplyTo: in.InReplyTo,
 		ThreadID: in.ThreadID, Context: in.Context, CreatedAt: now,
 		ExpiresAt: now.Add(time.Duration(in.TTL) * time.Second),
-		Question:  &task.QuestionPart{Content: in.Question, Options: in.Options}}
+		Question:  &task.QuestionPart{Content: in.Question, Options: in.Options, Assurance: in.Assurance}}
 	if t.Priority == "" {
 		t.Priority = task.Normal
 	}
@@ -75,7 +74,8 @@ func (s *Service) Ask(ctx context.Context, c identity.Caller, in AskInput) (AskO
 func answer(t task.Task, now time.Time) Answer {
 	switch {
 	case t.Status == task.Done:
-		return Answer{Status: Answered, Response: t.Question.Response, AnsweredAt: t.Question.AnsweredAt}
+		return Answer{Status: Answered, Response: t.Question.Response, AnsweredAt: t.Question.AnsweredAt,
+			AnsweredBy: t.Question.AnsweredBy, AnsweredWith: t.Question.AnsweredWith}
 	case t.Status == task.Derezzed || t.Expired(now):
 		return Answer{Status: Expired}
 	}
@@ -120,7 +120,7 @@ func (s *Service) Response(ctx context.Context, c identity.Caller, in ResponseIn
 }
 
 // Answer records a human's answer to a question. A question that was answered or has expired is
-// Precondition.
+// Precondition, and one that demands more assurance than the caller has is Forbidden.
 func (s *Service) Answer(ctx context.Context, c identity.Caller, in AnswerInput) (View, error) {
 	var out View
 	now := s.Now()
@@ -139,8 +139,9 @@ func (s *Service) Answer(ctx context.Context, c identity.Caller, in AnswerInput)
 		if err := task.Move(t.Type, t.Status, task.Done); err != nil {
 			return err
 		}
-		t.Question.Response, t.Question.AnsweredAt, t.Question.AnsweredBy = in.Response, now,
-			"key:"+strings.TrimPrefix(c.Actor(), "human:") // as firestore.rules demand of an app
+		if err := t.Question.Answer(c, in.Response, now); err != nil {
+			return err
+		}
 		t.End(task.Done, now)
 		t.Route()
 		task.Tasks.Put(tx, in.QuestionID, t)

@@ -12,6 +12,7 @@ import (
 
 	"parley.internal/shared/domaintest"
 	"parley.internal/shared/fault"
+	"parley.internal/shared/identity"
 	"parley.internal/shared/op"
 	"parley.internal/shared/store"
 	"parley.internal/shared/task"
@@ -30,9 +31,10 @@ func TestAQuestionIsPendingUntilItsHumanAnswers(t *testing.T) {
 		}
 		d.Pass(time.Minute)
 		view, err := d.Answer(t.Context(), person, AnswerInput{QuestionID: "id-000001", Response: "neither"})
-		answer := Answer{Status: Answered, Response: "neither", AnsweredAt: t0.Add(time.Minute)}
+		answer := Answer{Status: Answered, Response: "neither", AnsweredAt: t0.Add(time.Minute),
+			AnsweredBy: "key:" + domaintest.HumanKey[:12], AnsweredWith: identity.Local}
 		want := View{ID: "id-000001", Question: "which?", Options: []string{"this", "that"}, Context: "ctx",
-			Source: "alpha", Verified: true, Priority: task.High, Answer: answer, CreatedAt: t0,
+			Source: "alpha", Verified: true, Priority: task.High, Assurance: identity.Local, Answer: answer, CreatedAt: t0,
 			ExpiresAt: t0.Add(24 * time.Hour)}
 		if err != nil || !reflect.DeepEqual(view, want) {
 			t.Errorf("%+v, %v", view, err)

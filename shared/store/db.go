@@ -71,6 +71,9 @@ func (db *DB) User(uid string) *Tenant { return &Tenant{db: db, uid: uid} }
 // Drain ends all waits, and all later ones at once, as if their time were over. Other calls are not affected.
 func (db *DB) Drain() { db.waits.drain() }
 
+// Drained returns a channel that is closed by [DB.Drain].
+func (db *DB) Drained() <-chan struct{} { return db.waits.drained }
+
 // Close drains the database and closes the driver.
 func (db *DB) Close() error {
 	db.Drain()

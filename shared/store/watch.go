@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"slices"
 	"sync"
 	"time"
 
@@ -100,10 +101,12 @@ func (w *waits) join(ctx context.Context, s scope, wt *waiter) (*listener, error
 	w.addWaiter(l, wt)
 	w.mu.Unlock()
 
+	over, also := endsOf(ctx)
 	select {
 	case <-l.ready:
 	case <-w.drained:
-	case <-endOf(ctx):
+	case <-over:
+	case <-also:
 	case <-ctx.Done():
 	}
 	return l, nil
@@ -217,32 +220,41 @@ func Listening(ctx context.Context) bool {
 // ending is the context key of WithEnd.
 type ending struct{}
 
-// WithEnd returns a context whose waits end when end is closed, as if their time were over. Unlike the end of the
-// context it interrupts no read or write.
-func WithEnd(ctx context.Context, end <-chan struct{}) context.Context {
-	return context.WithValue(ctx, ending{}, end)
+// WithEnd returns a context whose waits end when one of at most two channels is closed, as if their time were over. Unlike
+// the end of the context it interrupts no read or write. A channel may be nil.
+func WithEnd(ctx context.Context, end ...<-chan struct{}) context.Context {
+	return context.WithValue(ctx, ending{}, append(slices.Clone(end), nil, nil)[:2])
 }
 
 // Ended reports whether the waits of a context were ended by [WithEnd].
 func Ended(ctx context.Context) bool {
+	a, b := endsOf(ctx)
 	select {
-	case <-endOf(ctx):
-		return true
+	case <-a:
+	case <-b:
 	default:
 		return false
 	}
+	return true
 }
 
-// endOf returns the channel of WithEnd, nil if there is none.
-func endOf(ctx context.Context) <-chan struct{} {
-	end, _ := ctx.Value(ending{}).(<-chan struct{})
-	return end
+// EndOf returns the first channel of [WithEnd], nil if there is none.
+func EndOf(ctx context.Context) <-chan struct{} {
+	a, _ := endsOf(ctx)
+	return a
+}
+
+func endsOf(ctx context.Context) (a, b <-chan struct{}) {
+	if ends, ok := ctx.Value(ending{}).([]<-chan struct{}); ok {
+		return ends[0], ends[1]
+	}
+	return nil, nil
 }
 
 // Wait calls check at once, and again after each change to the collection that matches where, until check returns true
 // or an error, or d has passed. It returns nil when check returned true, when d has passed, when the database drains, and
-// when the context's waits are ended ([WithEnd]); the caller tells these apart by the result of check. Too many waiters are Unavailable. The end of ctx is a
-// fault too.
+// when the context's waits are ended ([WithEnd]); the caller tells these apart by the result of check. Too many waiters
+// are Unavailable. The end of ctx is a fault too.
 //
 // where selects the changes that can make a difference. Ranges are best left out of it, because their bounds are fixed
 // while a wait goes on.
@@ -307,6 +319,7 @@ func (w *waits) follow(
 		return false, nil // the database drains, or the wait was ended
 	}
 	checking := context.WithValue(ctx, listening{}, true)
+	over, also := endsOf(ctx)
 	for {
 		// From here on a change wakes the waiter. This check finds the changes before.
 		if done, err := check(checking); done || err != nil {
@@ -327,7 +340,9 @@ func (w *waits) follow(
 			}
 		case <-timeout:
 			return false, nil
-		case <-endOf(ctx):
+		case <-over:
+			return false, nil
+		case <-also:
 			return false, nil
 		case <-w.drained:
 			return false, nil

@@ -60,11 +60,15 @@ type DreamSpec struct {
 
 // QuestionPart holds the fields of a question and its answer.
 type QuestionPart struct {
-	Content    string    `json:"content"`
-	Options    []string  `json:"options"`
-	Response   string    `json:"response,omitempty"`
-	AnsweredAt time.Time `json:"answeredAt,omitzero"`
-	AnsweredBy string    `json:"answeredBy,omitempty"`
+	Content string   `json:"content"`
+	Options []string `json:"options"`
+	// Assurance is that which an answer needs; a question from before has none, which is local.
+	Assurance  identity.Assurance `json:"assurance,omitempty"`
+	Response   string             `json:"response,omitempty"`
+	AnsweredAt time.Time          `json:"answeredAt,omitzero"`
+	AnsweredBy string             `json:"answeredBy,omitempty"`
+	// AnsweredWith is the assurance of the person who answered.
+	AnsweredWith identity.Assurance `json:"answeredWith,omitempty"`
 }
 
 // SprintPart holds the fields of a sprint or of a story.

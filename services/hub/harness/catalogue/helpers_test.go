@@ -110,6 +110,9 @@ func (p *user) key(as op.Role) string {
 	if p.keys[as] == "" {
 		in := keys.CreateInput{Program: string(as)}
 		switch as {
+		case op.Device:
+			p.keys[as] = p.hub.Device(p.name)
+			return p.keys[as]
 		case op.Alpha:
 			in.Program = "alpha"
 		case op.Human:
@@ -217,8 +220,8 @@ func outcomeText(t testing.TB, out json.RawMessage, err error) string {
 	return string(text)
 }
 
-// secret matches texts that differ from call to call: keys, ids, hashes and cursors.
-var secret = regexp.MustCompile(`parley_[a-z2-7]+_[a-z2-7]{52}|` +
+// secret matches texts that differ from call to call: keys, links, ids, hashes and cursors.
+var secret = regexp.MustCompile(`(?:parley|link)_[a-z2-7]+_[a-z2-7]{52}|` +
 	`[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}|[0-9a-f]{64}|[0-9a-f]{32}|` +
 	`(?:key|human):[0-9a-f]{12}|eyJ[A-Za-z0-9_-]{20,}|\d{4}-\d\d-\d\d_[A-Za-z0-9-]+_[a-z0-9]{6}`)
 

@@ -165,7 +165,7 @@ func startHub(ctx context.Context, dir string) (*hub, error) {
 	}
 	h := &hub{url: "http://" + addr, exited: make(chan struct{})}
 	h.cmd = exec.Command(binary, "serve", "--addr", addr, "--data", data)
-	h.cmd.Stdout, h.cmd.Stderr = &h.log, &h.log
+	h.cmd.Stdout, h.cmd.Stderr, h.cmd.Env = &h.log, &h.log, append(os.Environ(), "PARLEY_KEYRING=off")
 	if err := h.cmd.Start(); err != nil {
 		return nil, err
 	}

@@ -72,7 +72,7 @@ func startHub(t *testing.T) []string {
 	addr, data := freeAddr(t), t.TempDir()
 	var log bytes.Buffer
 	hub := exec.Command(binary, "serve", "--addr", addr, "--data", data)
-	hub.Stdout, hub.Stderr = &log, &log
+	hub.Stdout, hub.Stderr, hub.Env = &log, &log, append(os.Environ(), "PARLEY_KEYRING=off")
 	if err := hub.Start(); err != nil {
 		t.Fatal(err)
 	}

@@ -115,9 +115,9 @@ func New(t testing.TB, db *store.DB, o Options) *Hub {
 
 func newID() string { return uuid.Must(uuid.NewV7()).String() }
 
-func (h *Hub) redeem(r *http.Request, code string) (string, time.Time, error) {
-	out, err := h.App.Keys.Redeem(r.Context(), code)
-	return out.Key, out.ExpiresAt, err
+func (h *Hub) redeem(r *http.Request, code, present string) (page.SignIn, error) {
+	out, err := h.App.Keys.RedeemOn(r.Context(), code, present)
+	return page.SignIn{Key: out.Key, ExpiresAt: out.ExpiresAt, Assurance: out.Assurance}, err
 }
 
 // Addr returns the host:port of the hub.
@@ -163,6 +163,20 @@ func (h *Hub) Client(key string, options ...client.Option) *client.Client {
 		h.t.Fatal(err)
 	}
 	return c
+}
+
+// Device pairs the first device of a user, as the browser does that opens a link for the console, and returns the secret
+// of its key.
+func (h *Hub) Device(user string) string {
+	h.t.Helper()
+	link, err := h.App.Keys.MakeLink(h.t.Context(), user, true)
+	Must(h.t, err)
+	made, err := h.App.Keys.Redeem(h.t.Context(), link.Code)
+	Must(h.t, err)
+	if made.Assurance != identity.Device {
+		h.t.Fatalf("%s has a paired device already", user)
+	}
+	return made.Key
 }
 
 // Human makes a key of the user's own, which may answer questions, and returns its secret.

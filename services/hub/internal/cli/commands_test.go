@@ -11,11 +11,21 @@ import (
 	"parley.internal/services/hub/internal/cli"
 )
 
+// environment returns the variables of a command in this process, which reaches no keyring of the machine.
+func environment(env map[string]string) func(string) string {
+	return func(name string) string {
+		if v, ok := env[name]; ok || name != "PARLEY_KEYRING" {
+			return v
+		}
+		return "off"
+	}
+}
+
 // inProcess runs a command line in this process.
 func inProcess(t *testing.T, env map[string]string, args ...string) (out, errOut string, code int) {
 	t.Helper()
 	var o, e bytes.Buffer
-	code = cli.Run(t.Context(), args, func(name string) string { return env[name] }, strings.NewReader(""), &o, &e)
+	code = cli.Run(t.Context(), args, environment(env), strings.NewReader(""), &o, &e)
 	return o.String(), e.String(), code
 }
 

@@ -88,7 +88,7 @@ func (r reader) Close() error { return r.db.Close() }
 
 func (t *doctorFlags) laptop() *doctor.Laptop {
 	l := &doctor.Laptop{File: filepath.Join(t.Data, storeFile), KeysFile: filepath.Join(t.Data, keysFile),
-		Layout: sqlite.Layout(), Now: time.Now}
+		HumanKey: humanAt(t.Data), Layout: sqlite.Layout(), Now: time.Now}
 	// The checks report a keys file that is missing or cannot be read.
 	if file, err := readKeysFile(l.KeysFile); err == nil && file.vars["PARLEY_URL"] != "" {
 		l.Server, _ = baseURL(file.vars["PARLEY_URL"])

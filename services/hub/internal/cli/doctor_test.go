@@ -39,7 +39,7 @@ func begin(t *testing.T, seen map[string]string, want map[string]string) {
 }
 
 var laptop = map[string]string{"store": "ok ", "whole": "ok ", "permissions": "ok ", "disk": "", "server": "ok ",
-	"keys": "ok ", "clock": "ok "}
+	"keys": "ok ", "human": "", "clock": "ok "}
 
 func TestTheDoctorPassesTheStoreOfAServer(t *testing.T) {
 	t.Parallel()
@@ -47,7 +47,8 @@ func TestTheDoctorPassesTheStoreOfAServer(t *testing.T) {
 	p := serve(t, nil, local(data)...)
 	out, errOut, _ := command(t, nil, "doctor", "--data", data)
 	begin(t, lines(t, out), laptop)
-	if !strings.Contains(out, "serves at "+p.URL) || !strings.Contains(out, "3 valid keys") {
+	if !strings.Contains(out, "serves at "+p.URL) || !strings.Contains(out, "3 valid keys") ||
+		!strings.Contains(out, filepath.Join(data, "human.env")+", which every process of your account can read") {
 		t.Errorf("got %s%s", out, errOut)
 	}
 	for _, key := range keysEnv(t, data) {

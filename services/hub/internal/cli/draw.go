@@ -9,6 +9,7 @@ import (
 	"github.com/rivo/uniseg"
 
 	"parley.internal/services/hub/internal/printable"
+	"parley.internal/shared/identity"
 	"parley.internal/shared/overview"
 	"parley.internal/shared/signal"
 	"parley.internal/shared/task"
@@ -93,6 +94,12 @@ func describe(q signal.View, now time.Time, width int) string {
 	switch q.Status {
 	case signal.Answered:
 		state += ", answered " + ago(q.AnsweredAt, now)
+		if q.AnsweredBy != "" {
+			state += " by " + printable.Line(q.AnsweredBy)
+		}
+		if q.AnsweredWith != "" {
+			state += fmt.Sprintf(" (%s)", printable.Line(string(q.AnsweredWith)))
+		}
 	case signal.Expired:
 		state += ", expired " + ago(q.ExpiresAt, now)
 	default:
@@ -100,6 +107,9 @@ func describe(q signal.View, now time.Time, width int) string {
 	}
 	if q.Priority != "" && q.Priority != task.Normal {
 		state += fmt.Sprintf(", %s priority", printable.Line(string(q.Priority)))
+	}
+	if q.Assurance == identity.Device && q.Status == signal.Pending {
+		state += ", answered from a paired device only"
 	}
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s\n  %s asks, %s:\n", printable.Line(q.ID), asker, state)
@@ -154,7 +164,11 @@ func sections(v overview.View, now time.Time) []section {
 	}
 	ids := shortIDs(v.Questions)
 	for i, q := range v.Questions {
-		questions = append(questions, []string{ids[i], dash(q.Source), string(q.Priority), ago(q.CreatedAt, now),
+		priority := string(q.Priority)
+		if q.Assurance == identity.Device {
+			priority += ", from a device"
+		}
+		questions = append(questions, []string{ids[i], dash(q.Source), priority, ago(q.CreatedAt, now),
 			left(q.ExpiresAt, now), q.Question})
 	}
 	for _, u := range v.Unread {

@@ -9,6 +9,7 @@ import (
 	"github.com/rivo/uniseg"
 
 	"parley.internal/services/hub/internal/cli"
+	"parley.internal/shared/identity"
 	"parley.internal/shared/overview"
 	"parley.internal/shared/signal"
 )
@@ -111,6 +112,19 @@ Waiting questions: 1
 Unread mail: 2
   alpha  100+
   beta   2`},
+		"a question for a device": {overview.View{Questions: []overview.Question{{ID: "0198c0de", Question: "Ship it?",
+			Source: "alpha", Priority: "low", Assurance: identity.Device, CreatedAt: noon, ExpiresAt: after(time.Hour)}}},
+			noon, 0, 0, `
+Parley at 12:00:00
+
+Sessions: none
+
+Claimed tasks: none
+
+Waiting questions: 1
+  0198c0de  alpha  low, from a device  0s ago  1h00m left  Ship it?
+
+Unread mail: none`},
 		"at a later time": {overview.View{Claims: full().Claims[:1]}, after(4*time.Minute + 58*time.Second), 80, 0, `
 Parley at 12:04:58
 
@@ -269,6 +283,21 @@ func TestAQuestionIsDescribed(t *testing.T) {
   | Which store?
   Answer:
   | SQLite�
+`},
+		"answered from a device": {with(func(q *signal.View) {
+			q.Assurance, q.Answer = identity.Device, signal.Answer{Status: signal.Answered, Response: "SQLite",
+				AnsweredAt: before(time.Minute), AnsweredBy: "key:0123\x1b", AnsweredWith: identity.Device}
+		}), 0, `
+0198c0de
+  alpha asks, 3m00s ago, answered 1m00s ago by key:0123� (device):
+  | Which store?
+  Answer:
+  | SQLite
+`},
+		"for a device": {with(func(q *signal.View) { q.Assurance = identity.Device }), 0, `
+0198c0de
+  alpha asks, 3m00s ago, 1h00m left, answered from a paired device only:
+  | Which store?
 `},
 		"expired": {with(func(q *signal.View) { q.Status, q.ExpiresAt = signal.Expired, before(2*time.Minute) }), 0, `
 0198c0de

@@ -21,7 +21,7 @@ import (
 	"parley.internal/shared/client"
 )
 
-// humanKey is the name of the variable with a human's key, in the environment and in keys.env.
+// humanKey is the name of the variable with a human's key, in the environment and in human.env.
 const humanKey = "PARLEY_HUMAN_KEY"
 
 // human is a client of a running server for the person at the terminal.
@@ -54,12 +54,12 @@ func (w *world) humanFlags(cmd *cobra.Command) func() (*human, error) {
 	store := pflag.NewFlagSet("", pflag.ContinueOnError)
 	c.StoreFlags(store, w.env)
 	data := store.Lookup("data")
-	data.Usage = "directory of the server's keys.env (PARLEY_DATA)"
+	data.Usage = "directory of the server's keys.env and human.env (PARLEY_DATA)"
 	f := cmd.Flags()
 	f.AddFlag(data)
 	f.StringVar(&url, "url", w.env("PARLEY_URL"), "the server's URL (PARLEY_URL; by default that in keys.env)")
 	f.StringVar(&keyEnv, "key-env", humanKey,
-		"the variable that holds a human's key; by default also "+humanKey+" in keys.env")
+		"the variable that holds a human's key; by default "+humanKey+", else the key in human.env or the keyring")
 	return func() (*human, error) {
 		file, err := readKeysFile(filepath.Join(c.Data, keysFile))
 		if err != nil {
@@ -67,7 +67,9 @@ func (w *world) humanFlags(cmd *cobra.Command) func() (*human, error) {
 		}
 		h := &human{variable: keyEnv, from: "the variable " + keyEnv, key: strings.TrimSpace(w.env(keyEnv))}
 		if h.key == "" && !f.Changed("key-env") {
-			h.from, h.key = humanKey+" in "+file.path, file.vars[humanKey]
+			if h.key, h.from, err = w.findHuman(cmd.Context(), file); err != nil {
+				return nil, err
+			}
 		}
 		if url == "" {
 			url = file.vars["PARLEY_URL"]
@@ -83,8 +85,8 @@ func (w *world) humanFlags(cmd *cobra.Command) func() (*human, error) {
 		}
 		if h.from != "the variable "+keyEnv && h.key != "" && !sameHost(url, file.vars["PARLEY_URL"]) {
 			return nil, fmt.Errorf(
-				"the key in %s belongs to the server named there, not to %s; "+
-					"set the variable %s to a human's key of that server", file.path, base, humanKey)
+				"the key of %s belongs to the server named in %s, not to %s; "+
+					"set the variable %s to a human's key of that server", h.from, file.path, base, humanKey)
 		}
 		if h.key == "" && f.Changed("key-env") {
 			return nil, fmt.Errorf("the variable %s holds no key; set it to a human's key, or omit --key-env",
@@ -92,21 +94,21 @@ func (w *world) humanFlags(cmd *cobra.Command) func() (*human, error) {
 		}
 		if h.key == "" {
 			return nil, fmt.Errorf(
-				"no key: neither the variable %s nor %s holds one; "+
+				"no key: neither the variable %s nor human.env or keys.env in %s holds one; "+
 					"create one with `parley key create --user YOU --kind human` and set the variable to it", humanKey,
-				file.path)
+				c.Data)
 		}
 		return h, h.dial(base)
 	}
 }
 
-// keysEnvFile holds the variables of a keys.env.
+// keysEnvFile holds the variables of a keys.env or a human.env.
 type keysEnvFile struct {
 	path string
 	vars map[string]string
 }
 
-// readKeysFile reads the keys.env that the first start wrote. A missing file counts as an empty one.
+// readKeysFile reads the keys.env or the human.env that the first start wrote. A missing file counts as an empty one.
 func readKeysFile(path string) (keysEnvFile, error) {
 	file := keysEnvFile{path, map[string]string{}}
 	text, err := os.ReadFile(path)
@@ -114,8 +116,8 @@ func readKeysFile(path string) (keysEnvFile, error) {
 		return file, fmt.Errorf("cannot read the keys: %w", err)
 	}
 	for line := range strings.Lines(string(text)) {
-		if name, value, ok := strings.Cut(line, "="); ok {
-			file.vars[strings.TrimSpace(name)] = strings.TrimSpace(value)
+		if name, value, ok := variable(line); ok {
+			file.vars[name] = value
 		}
 	}
 	return file, nil

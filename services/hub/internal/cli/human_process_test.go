@@ -58,7 +58,7 @@ func TestAHumanAnswersAWaitingAgent(t *testing.T) {
 		code != 0 {
 		t.Errorf("questions: got %q, %q, exit %d", out, errOut, code)
 	}
-	if out, errOut, code := human("answer", id[:13], "--option", "2"); out != "answered "+id+"\n" || errOut != "" ||
+	if out, errOut, code := human("answer", id[:13], "--option", "2"); out != "answered "+id+", with the assurance local\n" || errOut != "" ||
 		code != 0 {
 		t.Errorf("answer: got %q, %q, exit %d", out, errOut, code)
 	}

@@ -126,7 +126,7 @@ func TestTheServerAndTheKeyAreFound(t *testing.T) {
 	_, errOut, code := inProcess(t, map[string]string{"PARLEY_DATA": data}, "questions", "--url",
 		"http://localhost.example:1")
 	if code != 1 || strings.Contains(errOut, goodKey) ||
-		!strings.Contains(errOut, "belongs to the server named there, not to http://localhost.example:1") {
+		!strings.Contains(errOut, "keys.env, not to http://localhost.example:1") {
 		t.Errorf("got %q, exit %d; want the key not to be used", errOut, code)
 	}
 	// No other key replaces that of a named variable.

@@ -37,7 +37,7 @@ func withApp(ctx context.Context, c *config.Config, fn func(*app.App) error) (er
 
 func (w *world) keyCommand() *cobra.Command {
 	cmd := &cobra.Command{Use: "key", Short: "Create, list and revoke keys, with or without a running server"}
-	cmd.AddCommand(w.keyCreate(), w.keyList(), w.keyRevoke())
+	cmd.AddCommand(w.keyCreate(), w.keyList(), w.keyRevoke(), w.keyHuman())
 	return cmd
 }
 
@@ -86,7 +86,7 @@ func (w *world) keyList() *cobra.Command {
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return withApp(cmd.Context(), &c, func(a *app.App) error {
 				t := tabwriter.NewWriter(w.out, 0, 4, 2, ' ', 0)
-				fmt.Fprintln(t, "ID\tKIND\tPROGRAM\tSCOPES\tCREATED\tSTATE")
+				fmt.Fprintln(t, "ID\tKIND\tPROGRAM\tASSURANCE\tSCOPES\tCREATED\tSTATE")
 				in := keys.ListInput{Limit: 100}
 				for {
 					page, err := a.Keys.List(cmd.Context(), operator(user), in)
@@ -94,7 +94,7 @@ func (w *world) keyList() *cobra.Command {
 						return err
 					}
 					for _, k := range page.Keys {
-						row := []string{k.ID, string(k.Kind), dash(k.Program), dash(strings.Join(k.Scopes, ",")),
+						row := []string{k.ID, string(k.Kind), dash(k.Program), dash(string(k.Assurance)), dash(strings.Join(k.Scopes, ",")),
 							k.CreatedAt.Format(time.RFC3339), state(k, time.Now())}
 						for i := range row {
 							row[i] = printable.Line(row[i])
@@ -135,9 +135,14 @@ func (w *world) keyRevoke() *cobra.Command {
 	var c config.Config
 	var user string
 	cmd := &cobra.Command{Use: "revoke ID", Short: "Revoke a key; running servers follow within 60 seconds",
+		Long: "Revoke a key, and all keys that it made; running servers follow within 60 seconds. The key of a paired\n" +
+			"device is revoked at a terminal, after a question: after the last one, the next link pairs as the first.",
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return withApp(cmd.Context(), &c, func(a *app.App) error {
+				if err := w.confirmDevice(cmd.Context(), a, user, args[0]); err != nil {
+					return err
+				}
 				v, err := a.Keys.Revoke(cmd.Context(), operator(user), keys.RevokeInput{KeyID: args[0]})
 				if err != nil {
 					return err

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"net/http"
 	"os"
 	"os/exec"
@@ -17,6 +18,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/zalando/go-keyring"
 	"go.uber.org/goleak"
 
 	"parley.internal/shared/client"
@@ -32,6 +34,7 @@ var binary string
 const stamped = "v0.0.0-test"
 
 func TestMain(m *testing.M) {
+	keyring.MockInit() // no command in this process reaches a keyring of the machine
 	dir, err := os.MkdirTemp("", "parley-")
 	if err == nil {
 		binary = filepath.Join(dir, "parley")
@@ -89,7 +92,7 @@ func run(t *testing.T, env []string, args ...string) *process {
 	t.Helper()
 	p := &process{t: t, cmd: exec.Command(binary, args...), out: &output{more: make(chan struct{}, 1)},
 		err: &output{more: make(chan struct{}, 1)}, ended: make(chan struct{})}
-	p.cmd.Env, p.cmd.Stdout, p.cmd.Stderr = append([]string{"HOME=" + t.TempDir()}, env...), p.out, p.err
+	p.cmd.Env, p.cmd.Stdout, p.cmd.Stderr = append([]string{"HOME=" + t.TempDir(), "PARLEY_KEYRING=off"}, env...), p.out, p.err
 	if err := p.cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
@@ -227,18 +230,22 @@ func makeKey(t *testing.T, data string, args ...string) string {
 	return strings.TrimSuffix(out, "\n")
 }
 
-// keysEnv returns the variables of keys.env.
+// keysEnv returns the variables of keys.env, and of human.env if there is one.
 func keysEnv(t *testing.T, data string) map[string]string {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join(data, "keys.env"))
 	if err != nil {
 		t.Fatal(err)
 	}
+	own, err := os.ReadFile(filepath.Join(data, "human.env"))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		t.Fatal(err)
+	}
 	vars := map[string]string{}
-	for line := range strings.Lines(string(text)) {
+	for line := range strings.Lines(string(text) + strings.TrimPrefix(string(own), "export ")) {
 		name, value, ok := strings.Cut(strings.TrimSuffix(line, "\n"), "=")
 		if !ok || strings.ContainsAny(value, " \t\"'") {
-			t.Errorf("keys.env has the line %q", line)
+			t.Errorf("keys.env and human.env have the line %q", line)
 		}
 		vars[name] = value
 	}

@@ -14,6 +14,7 @@ import (
 	"parley.internal/services/hub/internal/printable"
 	"parley.internal/shared/client"
 	"parley.internal/shared/fault"
+	"parley.internal/shared/identity"
 	"parley.internal/shared/signal"
 )
 
@@ -148,10 +149,15 @@ func (w *world) answerCommand() *cobra.Command {
 				return err
 			}
 		}
-		if err := h.answer(cmd.Context(), q.ID, text); err != nil {
+		done, err := h.answer(cmd.Context(), q, text)
+		if err != nil {
 			return err
 		}
-		_, err = fmt.Fprintln(w.out, "answered", printable.Line(q.ID))
+		text = "answered " + q.ID
+		if done.AnsweredWith != "" {
+			text += ", with the assurance " + string(done.AnsweredWith)
+		}
+		_, err = fmt.Fprintln(w.out, printable.Line(text))
 		return err
 	}
 	return cmd
@@ -236,12 +242,16 @@ func choose(q signal.View, n int) (string, error) {
 	return "", errors.New(text)
 }
 
-func (h *human) answer(ctx context.Context, id, text string) error {
-	_, err := h.AnswerQuestion(ctx, signal.AnswerInput{QuestionID: id, Response: text})
-	err = h.explain(ctx, err)
+func (h *human) answer(ctx context.Context, q signal.View, text string) (signal.View, error) {
+	out, err := h.AnswerQuestion(ctx, signal.AnswerInput{QuestionID: q.ID, Response: text})
 	var e *client.Error
-	if errors.As(err, &e) && e.Code == fault.NotFound.Code() {
-		return fmt.Errorf("%w; `parley questions` lists the waiting ones", err)
+	if errors.As(err, &e) && e.Code == fault.Forbidden.Code() && q.Assurance == identity.Device {
+		return out, fmt.Errorf("this question is answered from a paired device only: open %s/q/%s there; the browser that "+
+			"first opens a link of `parley link` is paired, and a paired one pairs others", h.Base(), printable.Line(q.ID))
 	}
-	return err
+	err = h.explain(ctx, err)
+	if errors.As(err, &e) && e.Code == fault.NotFound.Code() {
+		return out, fmt.Errorf("%w; `parley questions` lists the waiting ones", err)
+	}
+	return out, err
 }

@@ -29,6 +29,9 @@ func asking(t *testing.T, all ...object) *fake {
 		if id, ok := strings.CutSuffix(strings.TrimPrefix(r.URL.Path, "/v1/questions/"), "/answer"); ok &&
 			r.Method == "POST" {
 			for _, q := range all {
+				if q["id"] == id && q["assurance"] == "device" {
+					return 403, fault("FORBIDDEN", "this question demands the assurance device")
+				}
 				if q["id"] == id && q["status"] == "pending" {
 					return 200, q
 				}
@@ -231,7 +234,8 @@ func TestAnInvalidAnswerIsNotSent(t *testing.T) {
 
 func TestTheServersRefusalOfAnAnswerIsShown(t *testing.T) {
 	t.Parallel()
-	f := asking(t, question("0198aaaa-1", "c", object{"status": "answered", "options": []string{"x"}}))
+	f := asking(t, question("0198aaaa-1", "c", object{"status": "answered", "options": []string{"x"}}),
+		question("0198dddd-1", "d", object{"assurance": "device"}))
 	for name, c := range map[string]struct {
 		args  []string
 		words string
@@ -239,6 +243,9 @@ func TestTheServersRefusalOfAnAnswerIsShown(t *testing.T) {
 		"a second answer": {[]string{"0198aaaa-1", "yes"}, "parley: the question was answered at noon\n"},
 		"a second answer by an option": {[]string{"0198aaaa-1", "--option", "1"},
 			"parley: the question was answered at noon\n"},
+		"a question for a device": {[]string{"0198dddd", "yes"}, "parley: this question is answered from a paired device " +
+			"only: open " + f.URL + "/q/0198dddd-1 there; the browser that first opens a link of `parley link` is paired, " +
+			"and a paired one pairs others\n"},
 		"no such question": {[]string{"0198/../bbbb", "yes"},
 			"; `parley questions` lists the waiting ones\n"},
 	} {

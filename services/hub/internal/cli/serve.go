@@ -207,13 +207,13 @@ func (w *world) handler(c *config.Config, a *app.App, known auth.Keys, log *slog
 	endpoint := &mcp.Endpoint{Catalogue: a.Catalogue(), Version: version(),
 		Log: slog.New(slog.DiscardHandler)}
 	site := page.Site{Firebase: signIn(c),
-		Redeem: func(r *http.Request, code string) (out string, until time.Time, err error) {
+		Redeem: func(r *http.Request, code, present string) (out page.SignIn, err error) {
 			err = authenticator.Guard(r, func() error {
-				made, err := a.Keys.Redeem(r.Context(), code)
-				out, until = made.Key, made.ExpiresAt
+				made, err := a.Keys.RedeemOn(r.Context(), code, present)
+				out = page.SignIn{Key: made.Key, ExpiresAt: made.ExpiresAt, Assurance: made.Assurance}
 				return err
 			})
-			return out, until, err
+			return out, err
 		}}
 	return s.Echo(func(e *echo.Echo) {
 		site.Mount(e)

@@ -23,6 +23,10 @@ func TestTheFirstStartCreatesKeysAndPrintsThemOnce(t *testing.T) {
 	if len(vars) != 4 || vars["PARLEY_URL"] != p.URL+"/mcp" {
 		t.Errorf("keys.env has %v, want four variables and the URL %s/mcp", vars, p.URL)
 	}
+	if agents, err := os.ReadFile(filepath.Join(data, "keys.env")); err != nil ||
+		strings.Contains(string(agents), vars["PARLEY_HUMAN_KEY"]) {
+		t.Errorf("keys.env has the human's key: %s, %v", agents, err)
+	}
 	for _, name := range []string{"PARLEY_KEY", "PARLEY_KEY_BETA", "PARLEY_HUMAN_KEY"} {
 		if !secret.MatchString(vars[name]) || strings.Count(p.out.String(), vars[name]) != 1 {
 			t.Errorf("%s is %q, want a key that is printed once:\n%s", name, vars[name], p.out)
@@ -31,7 +35,7 @@ func TestTheFirstStartCreatesKeysAndPrintsThemOnce(t *testing.T) {
 			t.Errorf("%s: got %s", name, a)
 		}
 	}
-	for name, mode := range map[string]os.FileMode{"keys.env": 0o600, ".": 0o700} {
+	for name, mode := range map[string]os.FileMode{"keys.env": 0o600, "human.env": 0o600, ".": 0o700} {
 		if info, err := os.Stat(filepath.Join(data, name)); err != nil || info.Mode().Perm() != mode {
 			t.Errorf("%s: got %v, %v; want the mode %v", name, info.Mode(), err, mode)
 		}

@@ -61,7 +61,7 @@ func onTerminal(t *testing.T, columns, lines uint16, env []string, args ...strin
 	ioctl(t, tty, syscall.TCSETS, unsafe.Pointer(&modes))
 	p := &process{t: t, cmd: exec.Command(binary, args...), out: &output{more: make(chan struct{}, 1)},
 		err: &output{more: make(chan struct{}, 1)}, ended: make(chan struct{})}
-	p.cmd.Env, p.cmd.Stdin, p.cmd.Stdout, p.cmd.Stderr = append([]string{"HOME=" + t.TempDir()}, env...), tty, tty,
+	p.cmd.Env, p.cmd.Stdin, p.cmd.Stdout, p.cmd.Stderr = append([]string{"HOME=" + t.TempDir(), "PARLEY_KEYRING=off"}, env...), tty, tty,
 		p.err
 	p.cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
 	if err := p.cmd.Start(); err != nil {

@@ -19,27 +19,27 @@ import (
 // localUser is the user of the keys from the first start.
 const localUser = "local"
 
-// firstKeys are the keys that the first start creates, in the order of keys.env.
+// firstKeys are the keys that the first start creates, in the order in which they are printed.
 var firstKeys = []struct {
 	variable, label string
 	in              keys.CreateInput
 }{
 	{"PARLEY_KEY", "key of program alpha", keys.CreateInput{Name: "first start", Program: "alpha"}},
 	{"PARLEY_KEY_BETA", "key of program beta", keys.CreateInput{Name: "first start", Program: "beta"}},
-	{"PARLEY_HUMAN_KEY", "key of the human", keys.CreateInput{Name: "first start", Kind: identity.Human}},
+	{humanKey, "key of the human", keys.CreateInput{Name: "first start", Kind: identity.Human}},
 }
 
 const keysFile = "keys.env"
 
 // welcome prints the URLs of the server. On the first start with an empty data directory it creates the first keys,
-// writes them to keys.env and prints them once.
+// writes those of the agents to keys.env and that of the human to a place of its own, and prints them once.
 func (w *world) welcome(ctx context.Context, c *config.Config, a *app.App, addr net.Addr) error {
 	base := url(c, addr)
 	text := &bytes.Buffer{} // written at once: a program that waits for the URL reads the keys with it
 	fmt.Fprintf(text, "Parley %s serves MCP at %s/mcp and REST at %s/v1 (%s)\n", version(), base, base, c.Store)
 	var err error
 	if c.Store == "sqlite" {
-		err = localKeys(ctx, text, c, a, base)
+		err = w.localKeys(ctx, text, c, a, base)
 	} else {
 		fmt.Fprintf(text, "Create a key: parley key create --store firestore --project %s --user YOU --program NAME\n",
 			c.Project)
@@ -52,7 +52,7 @@ func (w *world) welcome(ctx context.Context, c *config.Config, a *app.App, addr 
 }
 
 // localKeys creates the keys of the first start, or tells where they are.
-func localKeys(ctx context.Context, text *bytes.Buffer, c *config.Config, a *app.App, base string) error {
+func (w *world) localKeys(ctx context.Context, text *bytes.Buffer, c *config.Config, a *app.App, base string) error {
 	path := filepath.Join(c.Data, keysFile)
 	page, err := a.Keys.List(ctx, operator(localUser), keys.ListInput{Limit: 1})
 	if err != nil {
@@ -60,7 +60,14 @@ func localKeys(ctx context.Context, text *bytes.Buffer, c *config.Config, a *app
 	}
 	if len(page.Keys) > 0 {
 		more := fmt.Sprintf("parley key create --data %s --user %s --program NAME", c.Data, localUser)
+		note, err := w.moveHuman(ctx, c.Data)
+		if err != nil {
+			return err
+		}
 		exists, err := updateURL(path, base)
+		if note != "" {
+			fmt.Fprintln(text, note)
+		}
 		if exists {
 			fmt.Fprintf(text, "The keys of the first start are in %s; create more with: %s\n", path, more)
 		} else {
@@ -68,16 +75,24 @@ func localKeys(ctx context.Context, text *bytes.Buffer, c *config.Config, a *app
 		}
 		return err
 	}
-	env := bytes.NewBufferString("PARLEY_URL=" + base + "/mcp\n")
+	env, account := bytes.NewBufferString("PARLEY_URL="+base+"/mcp\n"), ""
 	for _, k := range firstKeys {
 		out, err := a.Keys.Issue(ctx, localUser, k.in)
 		if err != nil {
 			return err
 		}
-		fmt.Fprintf(env, "%s=%s\n", k.variable, out.Key)
+		if k.variable != humanKey {
+			fmt.Fprintf(env, "%s=%s\n", k.variable, out.Key)
+		} else if account, err = w.keepHuman(ctx, c.Data, out.Key); err != nil {
+			return err
+		}
 		fmt.Fprintf(text, "%-21s %s\n", k.label+":", out.Key)
 	}
-	fmt.Fprintf(text, "They are in %s; this is the only time they are shown.\n", path)
+	if account != "" {
+		fmt.Fprintf(env, "%s=%s\n", accountKey, account)
+	}
+	fmt.Fprintf(text, "The agents' keys are in %s, and yours is in %s; this is the only time they are shown.\n", path,
+		humanPlace(c.Data, account))
 	return writePrivate(path, env.Bytes())
 }
 
@@ -99,7 +114,7 @@ func updateURL(path, base string) (exists bool, err error) {
 	return true, writePrivate(path, bytes.Join([][]byte{line, rest}, []byte("\n")))
 }
 
-// writePrivate replaces a file atomically with one that only its owner can read.
+// writePrivate replaces a file atomically and durably with one that only its owner can read.
 func writePrivate(path string, text []byte) error {
 	f, err := os.CreateTemp(filepath.Dir(path), ".keys-*") // created with mode 0600
 	if err != nil {
@@ -112,5 +127,5 @@ func writePrivate(path string, text []byte) error {
 	if err != nil {
 		return errors.Join(err, os.Remove(f.Name()))
 	}
-	return nil
+	return syncDir(filepath.Dir(path))
 }

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"slices"
 	"time"
 )
@@ -148,4 +149,29 @@ func (l *Laptop) clock(ctx context.Context) Result {
 			Fix:  setClock + "; if it is right now, it was ahead before, and this passes by itself"}
 	}
 	return ok("no time in the store is in the future")
+}
+
+// HumanKey is where a person's own key is; the zero value is nowhere that is known.
+type HumanKey struct {
+	// File is the path of its file. Old means that it is in the file with the agents' keys.
+	File string
+	Old  bool
+	// Account is its name in the keyring.
+	Account string
+}
+
+// humanKey says what the place of the person's key is: no wall between the processes of an account.
+func (l *Laptop) humanKey(context.Context) Result {
+	const local = "so an answer that is given with it has the assurance local"
+	switch h := l.HumanKey; {
+	case h.File != "" && h.Old:
+		return warn("your own key is in "+h.File+", beside those of the agents",
+			"start parley serve once, which moves it to a place of its own")
+	case h.File != "":
+		return ok("your own key is in %s, which every process of your account can read, %s", h.File, local)
+	case h.Account != "":
+		return ok("your own key is in the keyring (parley, %s), which every process of your account can ask while it is "+
+			"unlocked, %s", h.Account, local)
+	}
+	return skip("not checked: neither a file of %s nor the keyring has a key of yours", filepath.Dir(l.File))
 }

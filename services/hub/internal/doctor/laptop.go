@@ -23,6 +23,8 @@ import (
 type Laptop struct {
 	// File is the path of the store, and KeysFile that of the keys from the first start.
 	File, KeysFile string
+	// HumanKey is where the person's own key is.
+	HumanKey HumanKey
 	// Layout is the latest layout that this program knows.
 	Layout int
 	// Server is the base URL of the server that the keys are for; empty if unknown.
@@ -45,6 +47,7 @@ func (l *Laptop) Checks() []Check {
 		{Name: "disk", Look: l.disk},
 		{Name: "server", Look: l.server},
 		{Name: "keys", Look: l.there(l.keys)},
+		{Name: "human", Look: l.there(l.humanKey)},
 		{Name: clockName, Look: l.there(l.clock)},
 	}
 	for i := range checks {
@@ -162,9 +165,9 @@ func (l *Laptop) permissions(context.Context) Result {
 		return skip("not checked: Windows has other permissions")
 	}
 	var found []Result
-	for _, file := range []string{l.File, l.File + "-wal", l.File + "-shm", l.KeysFile} {
+	for _, file := range []string{l.File, l.File + "-wal", l.File + "-shm", l.KeysFile, l.HumanKey.File} {
 		info, err := os.Stat(file)
-		if errors.Is(err, fs.ErrNotExist) {
+		if file == "" || errors.Is(err, fs.ErrNotExist) {
 			continue
 		}
 		if err != nil {

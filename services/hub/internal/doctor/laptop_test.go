@@ -6,8 +6,6 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-	"net/http"
-	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
@@ -251,6 +249,20 @@ var laptopCases = []struct {
 	}, map[string]string{
 		"keys": "warn 3 valid keys & phone of zoe & within a week beta of ann & expires on & !expires on " +
 			time.Now().Add(9*24*time.Hour).UTC().Format(time.DateOnly)}},
+	{"a person's key in a file of its own is local", func(d *dataDir) {
+		d.write("human.env", []byte("export PARLEY_HUMAN_KEY=secret\n"), 0o600)
+		d.HumanKey.File = d.file("human.env")
+	}, map[string]string{"human": "ok human.env & which every process of your account can read & assurance local & !secret"}},
+	{"a person's key that others can read is a failure", func(d *dataDir) {
+		d.write("human.env", nil, 0o644)
+		d.HumanKey.File = d.file("human.env")
+	}, map[string]string{"permissions": "fail other users can read & human.env (0644)", "human": "ok"}},
+	{"a person's key in the keyring is local", func(d *dataDir) {
+		d.HumanKey.Account = "human-0123"
+	}, map[string]string{"human": "ok in the keyring (parley, human-0123) & while it is unlocked & assurance local"}},
+	{"a person's key beside those of the agents is a warning", func(d *dataDir) {
+		d.HumanKey = doctor.HumanKey{File: d.KeysFile, Old: true}
+	}, map[string]string{"human": "warn keys.env & beside those of the agents & parley serve"}},
 	{"used keys are not listed", func(d *dataDir) {
 		d.served(func(ctx context.Context, s *keys.Service) error {
 			id := d.issue("ann", keys.CreateInput{Program: "beta"})
@@ -283,7 +295,7 @@ func TestChecksOfAnEmbeddedStore(t *testing.T) {
 			t.Parallel()
 			d := newDataDir(t)
 			c.change(d)
-			want := map[string]string{"server": "skip"}
+			want := map[string]string{"server": "skip", "human": "skip"}
 			for check, w := range c.want {
 				want[check] = w
 			}
@@ -350,41 +362,4 @@ func contents(t *testing.T, dir string) map[string][]byte {
 		}
 	}
 	return out
-}
-
-func TestChecksOfAServer(t *testing.T) {
-	t.Parallel()
-	gone := httptest.NewServer(http.NotFoundHandler())
-	gone.Close()
-	for _, c := range []struct {
-		name string
-		code int
-		body string
-		want string
-	}{
-		{"a healthy server", 200, `{"success":true,"data":{"status":"ok","version":"v1.2.3"}}`,
-			"ok Parley v1.2.3 serves at http://127.0.0.1:"},
-		{"an unhealthy server", 503, `{"success":true}`, "warn not a healthy Parley (503)"},
-		{"a refused call", 200, `{"success":false}`, "warn not a healthy Parley (200)"},
-		{"another program", 200, `<html>`, "warn another program"},
-		{"no server", 0, "", "skip no server answers at " + gone.URL},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			t.Parallel()
-			d := newDataDir(t)
-			d.Server = gone.URL
-			if c.code != 0 {
-				server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-					if r.URL.Path != "/v1/health" || r.Header.Get("Authorization") != "" {
-						t.Errorf("called at %s with %v", r.URL, r.Header)
-					}
-					w.WriteHeader(c.code)
-					_, _ = w.Write([]byte(c.body))
-				}))
-				defer server.Close()
-				d.Server = server.URL
-			}
-			wanted(t, examine(t, d.Checks(), ample), map[string]string{"server": c.want})
-		})
-	}
 }

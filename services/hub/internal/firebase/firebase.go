@@ -96,7 +96,8 @@ func (v *Verifier) Lookup(ctx context.Context, token string) (caller identity.Ca
 		Claims: u.CustomClaims}); err != nil {
 		return caller, until, err
 	}
-	return identity.Caller{User: t.UID, KeyID: keyID, Kind: identity.Human}, time.Unix(t.Expires, 0), nil
+	caller = identity.Caller{User: t.UID, KeyID: keyID, Kind: identity.Human, Assurance: identity.Device}
+	return caller, time.Unix(t.Expires, 0), nil
 }
 
 var errRevoked = fault.New(fault.Unauthenticated, "this sign-in was revoked; sign in again")

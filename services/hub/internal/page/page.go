@@ -17,13 +17,15 @@ import (
 
 	"parley.internal/services/hub/internal/rest"
 	"parley.internal/shared/fault"
+	"parley.internal/shared/identity"
 )
 
 // Site serves the page, its assets and the route that redeems a link.
 type Site struct {
-	// Redeem exchanges the code of a one-time link for a human's key and its expiry. It returns a fault for an invalid
-	// code. If it is nil, there is no route for links.
-	Redeem func(r *http.Request, code string) (key string, until time.Time, err error)
+	// Redeem exchanges the code of a one-time link for a human's key. The browser shows its present key if it has one,
+	// which stays its key if it is a paired device's. Redeem returns a fault for an invalid code. If it is nil, there is no
+	// route for links.
+	Redeem func(r *http.Request, code, present string) (SignIn, error)
 	// Firebase configures the sign-in with Firebase Auth, which is offered if its APIKey is set.
 	Firebase Firebase
 	// Now is the clock for the metadata of answers; nil means [time.Now].
@@ -133,13 +135,15 @@ func asset(name, kind string) echo.HandlerFunc {
 // redeemed is the answer to a valid code, in the envelope of all REST answers.
 type redeemed struct {
 	Success bool      `json:"success"`
-	Data    signedIn  `json:"data"`
+	Data    SignIn    `json:"data"`
 	Meta    rest.Meta `json:"meta"`
 }
 
-type signedIn struct {
-	Key       string    `json:"key"`
-	ExpiresAt time.Time `json:"expiresAt"`
+// SignIn is what a link is exchanged for: a key, its expiry, and whether the browser is a paired device.
+type SignIn struct {
+	Key       string             `json:"key"`
+	ExpiresAt time.Time          `json:"expiresAt"`
+	Assurance identity.Assurance `json:"assurance"`
 }
 
 func (s Site) redeem(c echo.Context) error {
@@ -153,7 +157,8 @@ func (s Site) redeem(c echo.Context) error {
 	if in.Code == "" {
 		return fault.Field("code", "is required: it follows #link= in what parley link prints")
 	}
-	key, until, err := s.Redeem(c.Request(), in.Code)
+	present, _ := strings.CutPrefix(c.Request().Header.Get(echo.HeaderAuthorization), "Bearer ")
+	made, err := s.Redeem(c.Request(), in.Code, present)
 	if err != nil {
 		return err
 	}
@@ -162,5 +167,5 @@ func (s Site) redeem(c echo.Context) error {
 		now = s.Now
 	}
 	meta := rest.Meta{Timestamp: now().UTC(), RequestID: c.Response().Header().Get(echo.HeaderXRequestID)}
-	return c.JSON(http.StatusOK, redeemed{true, signedIn{key, until}, meta})
+	return c.JSON(http.StatusOK, redeemed{true, made, meta})
 }

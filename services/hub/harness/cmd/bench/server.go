@@ -83,7 +83,7 @@ func plainEnv() []string {
 			out = append(out, v)
 		}
 	}
-	return out
+	return append(out, "PARLEY_KEYRING=off")
 }
 
 // ready waits until the server has written its first keys, which it does once it listens, and reads them.

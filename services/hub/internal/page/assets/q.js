@@ -66,7 +66,7 @@ async function api(path, body, signal) {
 // ---- Sign-in
 
 const slot = 'parley.signIn';
-let user = remembered(); // {key, until} from a link, {refresh} from Firebase, or null
+let user = remembered(); // {key, until, assurance} from a link, {refresh} from Firebase, or null
 let token = ''; // Firebase's ID token
 let code = ''; // of a link that has not been redeemed
 let redeeming = null, refreshing = null; // the calls in flight
@@ -81,11 +81,16 @@ function remembered() {
 function remember(w) {
   user = w;
   $('sign-out').hidden = !w;
+  $('pair').hidden = !isDevice();
+  showGuard();
   try {
     if (w) localStorage.setItem(slot, JSON.stringify(w));
     else localStorage.removeItem(slot);
   } catch { /* without storage the sign-in lasts until the tab is closed */ }
 }
+
+// isDevice: the sign-in is as good as a paired device.
+const isDevice = () => !!user?.refresh || user?.assurance === 'device';
 
 async function bearer() {
   if (!user) throw new Fault(401, '');
@@ -118,11 +123,13 @@ function takeCode() {
 }
 
 // redeem signs in with a link's code. A code is valid once, so the call is never aborted. An invalid code leaves the
-// present sign-in in place.
+// present sign-in in place. A paired device shows its key, which stays its key.
 async function redeem() {
   try {
-    const { data } = await request('/v1/links/redeem', json({ code }));
-    remember({ key: data.key, until: data.expiresAt });
+    const init = json({ code });
+    if (user?.assurance === 'device') init.headers.Authorization = `Bearer ${user.key}`;
+    const { data } = await request('/v1/links/redeem', init);
+    remember({ key: data.key, until: data.expiresAt, assurance: data.assurance });
   } catch (e) {
     if (e.temporary) throw e;
     code = '';
@@ -148,6 +155,21 @@ async function signIn(event) {
     set('why', wrong ? 'The e-mail or the password is wrong.' : `Signing in failed: ${e.message}`);
   }
   event.submitter.disabled = false;
+}
+
+// pair shows a link that pairs another browser, which the person opens there.
+async function pair() {
+  $('pair').disabled = true;
+  try {
+    const made = await api('/v1/links', {});
+    set('pairing', 'Open this in the other browser, once, within 10 minutes:');
+    set('pairing-link', location.origin + made.path);
+  } catch (e) {
+    set('pairing', e.message);
+    set('pairing-link', '');
+  }
+  $('pairing').hidden = $('pairing-link').hidden = false;
+  $('pair').disabled = false;
 }
 
 // ---- View
@@ -194,6 +216,7 @@ function show(t) {
   document.title = `${$('kind').textContent} · Parley`;
   set('source', t.source || 'an agent without a name');
   set('verified', t.verified ? '(verified)' : '(not verified)');
+  showGuard();
   set('about', `· ${t.alertType ? t.alertType + ' · ' : ''}${t.priority} priority · ${at(t.createdAt)}`);
   set('title', q ? q.content : t.title);
   const parts = ['instructions', 'context', 'note', 'result', 'reason'].filter(p => t[p] && t[p] !== t.title);
@@ -201,6 +224,13 @@ function show(t) {
   $('answer').hidden = !q;
   if (q) showQuestion(q);
   else set('state', `Status: ${t.status}`);
+}
+
+// showGuard says whether this browser may answer, where not every one may.
+function showGuard() {
+  $('guarded').hidden = task?.question?.assurance !== 'device' || task.status !== 'created' || ended;
+  set('guarded', isDevice() ? 'Only a paired device may answer this. This browser is one.' :
+    'Only a paired device may answer this, and this browser is none. Open it on a paired one.');
 }
 
 function showQuestion(q) {
@@ -214,7 +244,7 @@ function showQuestion(q) {
   set('text-label', options.length ? 'Or answer in your own words' : 'Your answer');
   set('state', 'Waiting for your answer');
   ended = false;
-  if (task.status === 'done') showEnd({ status: 'answered', response: q.response, answeredAt: q.answeredAt });
+  if (task.status === 'done') showEnd({ ...q, status: 'answered' });
   else if (task.status === 'derezzed') showEnd({ status: 'expired' });
   else waited = true;
   tick();
@@ -249,7 +279,9 @@ function showEnd(r) {
   if (r.status === 'expired') return finish('This question expired without an answer');
   const mine = r.response === sent;
   finish(waited && !mine ? 'This question was answered elsewhere' : 'This question is answered', mine);
-  set('left', at(r.answeredAt));
+  const how = { device: ' · from a paired device', local: ' · from the machine of the agents' }[r.answeredWith] || '';
+  set('left', `${at(r.answeredAt)}${r.answeredBy ? ` · by ${r.answeredBy}` : ''}${how}`);
+  showGuard();
   set('standing', r.response);
   $('standing').hidden = false;
 }
@@ -365,7 +397,7 @@ async function list(signal) {
       const item = make('li', ''), link = make('a', '', { href: `/q/${encodeURIComponent(q.id)}` });
       link.append(make('span', q.question), make('small', q.source || 'an agent without a name'),
         make('small', `${q.verified ? 'verified' : 'not verified'} · ${q.priority} priority · ` +
-          `expires ${at(q.expiresAt)}`));
+          `expires ${at(q.expiresAt)}${q.assurance === 'device' ? ' · for a paired device' : ''}`));
       item.append(link);
       return item;
     }));
@@ -382,6 +414,7 @@ $('choices').addEventListener('change', redraw);
 $('text').addEventListener('input', typed);
 $('text').addEventListener('focus', typed);
 $('by-password').addEventListener('submit', signIn);
+$('pair').addEventListener('click', pair);
 $('sign-out').addEventListener('click', () => {
   remember(null);
   location.reload(); // removes all displayed data

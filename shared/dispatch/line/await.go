@@ -1,0 +1,43 @@
+package line
+
+import (
+	"context"
+	"time"
+)
+
+// AwaitPlaces waits until n calls are in lines. It is for tests that need an order of arrival.
+func (l *Lines) AwaitPlaces(ctx context.Context, n int) {
+	l.await(ctx, func() bool {
+		in := 0
+		for _, ln := range l.lines {
+			in += len(ln.waiting)
+		}
+		return in >= n
+	})
+}
+
+// AwaitIdle waits until the first call of every line has found nothing. It is for tests.
+func (l *Lines) AwaitIdle(ctx context.Context) {
+	l.await(ctx, func() bool {
+		for _, ln := range l.lines {
+			select {
+			case <-ln.idle:
+			default:
+				return false
+			}
+		}
+		return true
+	})
+}
+
+func (l *Lines) await(ctx context.Context, done func() bool) {
+	for ctx.Err() == nil {
+		l.mu.Lock()
+		ok := done()
+		l.mu.Unlock()
+		if ok {
+			return
+		}
+		time.Sleep(time.Millisecond)
+	}
+}

@@ -1,0 +1,71 @@
+package identity
+
+import "parley.internal/shared/fault"
+
+// Assurance says how surely a person acted. A process of an account can read whatever the account can, a human's key
+// too, so an act with such a key may be that of an agent.
+type Assurance string
+
+// The assurances of people, in rising order. An agent has none.
+const (
+	// Local is a key or a command on the machine: anything that runs on the person's account may have used it.
+	Local Assurance = "local"
+	// Device is a paired browser or phone, or a person who signed in.
+	Device Assurance = "device"
+)
+
+// rank returns the order of an assurance, 0 for one that is not known.
+func (a Assurance) rank() int {
+	switch a {
+	case Local:
+		return 1
+	case Device:
+		return 2
+	}
+	return 0
+}
+
+// Meets reports whether an act with the assurance is enough where another one is demanded. Nothing meets a demand that is
+// not known.
+func (a Assurance) Meets(demanded Assurance) bool {
+	return demanded.rank() > 0 && a.rank() >= demanded.rank()
+}
+
+// Assured returns Forbidden if the caller's assurance is less than the demanded one, for the act of a person named by
+// what, such as "this question". Where nothing is demanded, Local is.
+func (c Caller) Assured(demanded Assurance, what string) error {
+	if demanded == "" {
+		demanded = Local
+	}
+	switch {
+	case c.IsHuman() && c.assurance().Meets(demanded):
+		return nil
+	case c.IsHuman() && demanded == Device:
+		return fault.New(fault.Forbidden, "%s demands the assurance device, and this key has local: %s", what, pairing)
+	}
+	return fault.New(fault.Forbidden, "%s demands a person with the assurance %s; %s", what, demanded, c)
+}
+
+// assurance returns the assurance of a person. A key that does not say is on the machine.
+func (c Caller) assurance() Assurance {
+	if c.Assurance == "" {
+		return Local
+	}
+	return c.Assurance
+}
+
+// pairing tells what to do where a device is demanded.
+const pairing = "use a paired device, on its page /q; the browser that first opens a link of `parley link` pairs " +
+	"as one, and a further one by a link that a paired device makes"
+
+// Demand returns the assurance that a permission or an approval demands: the one that was named, else device for a person
+// who has paired one, and local for others.
+func Demand(named Assurance, paired bool) Assurance {
+	switch {
+	case named != "":
+		return named
+	case paired:
+		return Device
+	}
+	return Local
+}
