@@ -22,6 +22,8 @@ import (
 type Service struct {
 	DB  *store.DB
 	Now func() time.Time
+	// Keep is the time for which a fire is kept after its last word or change, 0 for ever.
+	Keep time.Duration
 }
 
 // Ping returns a message with the current time.
@@ -83,6 +85,7 @@ func apply[O any](
 				refused = err
 			}
 			if made || lapsed != nil || !ch.readOnly {
+				f.touch(ch.now, s.Keep)
 				fires.Put(tx, f.ID, f)
 			}
 			if lapsed != nil {

@@ -162,6 +162,10 @@ var operations = map[string]Operation{
 		Name: "get_sprint", Effect: op.Read,
 		Routes: []string{"GET /v1/sprints/{sprintId}"},
 	},
+	"list_sprints": {
+		Name: "list_sprints", Effect: op.Read,
+		Routes: []string{"GET /v1/sprints"},
+	},
 	"complete_sprint": {
 		Name: "complete_sprint", Effect: op.Write,
 		Routes: []string{"POST /v1/sprints/{sprintId}/complete"},
@@ -700,6 +704,13 @@ func (c *Client) GetSprint(ctx context.Context, in sprint.GetInput) (sprint.View
 	return call[sprint.View](ctx, c, "get_sprint", in)
 }
 
+// ListSprints calls list_sprints (GET /v1/sprints).
+//
+// Find sprints, oldest first; get_sprint has their stories.
+func (c *Client) ListSprints(ctx context.Context, in sprint.ListInput) (sprint.ListOutput, error) {
+	return call[sprint.ListOutput](ctx, c, "list_sprints", in)
+}
+
 // CompleteSprint calls complete_sprint (POST /v1/sprints/{sprintId}/complete).
 //
 // Close a sprint with a summary. Stories that nobody took up are skipped; while one is active it is refused.
@@ -710,7 +721,7 @@ func (c *Client) CompleteSprint(ctx context.Context, in sprint.CompleteInput) (s
 // GetUsage calls get_usage (GET /v1/usage).
 //
 // See usage and spending: how many calls, errors, milliseconds, tokens and dollars, by tool, program, day (UTC) or
-// transport. The latest calls show after a few seconds.
+// transport; with records, single calls. The latest calls show after a few seconds.
 func (c *Client) GetUsage(ctx context.Context, in ledger.UsageInput) (ledger.UsageOutput, error) {
 	return call[ledger.UsageOutput](ctx, c, "get_usage", in)
 }
@@ -900,8 +911,8 @@ func (c *Client) ElenchusStartSession(ctx context.Context, in elenchus.StartInpu
 
 // ElenchusGetContext calls elenchus_get_context (GET /v1/verifications/{sessionId}).
 //
-// Read what the agents of a verification share: requirements, files, round and issue counts; with path, a file's
-// content.
+// Read what the agents of a verification share: requirements, files, what the last two rounds wrote, issue counts;
+// with path, a file's content.
 func (c *Client) ElenchusGetContext(ctx context.Context, in elenchus.ContextInput) (elenchus.ContextOutput, error) {
 	return call[elenchus.ContextOutput](ctx, c, "elenchus_get_context", in)
 }
@@ -977,8 +988,8 @@ func (c *Client) TeamDelete(ctx context.Context, in team.NameInput) (team.Delete
 // TeamReadConfig calls team_read_config (GET /v1/teams/{team_name}).
 //
 // Read a team: its lead and its members.
-func (c *Client) TeamReadConfig(ctx context.Context, in team.NameInput) (team.Config, error) {
-	return call[team.Config](ctx, c, "team_read_config", in)
+func (c *Client) TeamReadConfig(ctx context.Context, in team.NameInput) (team.ConfigOutput, error) {
+	return call[team.ConfigOutput](ctx, c, "team_read_config", in)
 }
 
 // TeamSpawnTeammate calls team_spawn_teammate (POST /v1/teams/{team_name}/members).

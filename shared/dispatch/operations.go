@@ -181,10 +181,14 @@ type View struct {
 	Usage        *task.Usage        `json:"usage,omitempty"`
 	Question     *task.QuestionPart `json:"question,omitempty"`
 	Dream        *task.DreamSpec    `json:"dream,omitempty"`
+	SprintID     string             `json:"sprintId,omitempty" jsonschema:"of a story"`
+	StoryID      string             `json:"storyId,omitempty"`
+	Wave         int                `json:"wave,omitempty"`
+	Progress     int                `json:"progress,omitempty" jsonschema:"percent"`
 }
 
 func view(id string, t task.Task) View {
-	return View{
+	v := View{
 		ID:           id,
 		Type:         t.Type,
 		Title:        t.Title,
@@ -219,6 +223,10 @@ func view(id string, t task.Task) View {
 		AlertType:    t.AlertType,
 		Context:      t.Context,
 	}
+	if p := t.Sprint; t.Type == task.Story && p != nil {
+		v.SprintID, v.StoryID, v.Wave, v.Progress = p.ParentID, p.StoryID, p.Wave, p.Progress
+	}
+	return v
 }
 
 const toolset = "dispatch"

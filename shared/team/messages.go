@@ -154,7 +154,11 @@ func (d *document) colorOf(name string) string {
 	return ""
 }
 
-// broadcast sends a message to every member but its sender.
+// copyCost is the approximate number of bytes of a copy of a broadcast without its texts, with its index entries.
+const copyCost = 2 << 10
+
+// broadcast sends a message to every member but its sender. A message whose copies are together over maxBatch bytes, more
+// than one transaction should write, is Precondition.
 func (s *Service) broadcast(ctx context.Context, tx *store.Tx, c identity.Caller, in SendInput,
 	now time.Time) (SendOutput, error) {
 	d, err := load(ctx, tx, in.TeamName)
@@ -170,6 +174,11 @@ func (s *Service) broadcast(ctx context.Context, tx *store.Tx, c identity.Caller
 		Recipients: others}
 	if len(others) == 0 {
 		return out, nil
+	}
+	if size := len(others) * (len(in.Content) + len(in.Summary) + copyCost); size > maxBatch {
+		return SendOutput{}, fault.New(fault.Precondition, "the broadcast is too long for %d members: with the content and "+
+			"the summary it may have at most %d bytes, not %d; shorten it, or send it to each member that needs it",
+			len(others), maxBatch/len(others)-copyCost, len(in.Content)+len(in.Summary))
 	}
 	mail, fetches := newDelivery(in.TeamName, others...)
 	if err := store.Load(ctx, tx, fetches...); err != nil {
@@ -225,16 +234,26 @@ func (s *Service) read(ctx context.Context, c identity.Caller, in ReadInput,
 	mark bool) (out InboxOutput, of place, err error) {
 	look := func(ctx context.Context, r store.Reader) (page store.Page[storedMessage], own bool, err error) {
 		out = InboxOutput{Messages: []Message{}}
-		d, err := load(ctx, r, in.TeamName)
+		var head inbox
+		d, err := load(ctx, r, in.TeamName, inboxes.Fetch(memberID(in.TeamName, in.AgentName), &head))
 		if err != nil {
 			return page, false, err
 		}
 		of = place{d.ID, d.spelling(in.AgentName)}
+		if of.agent != in.AgentName {
+			head = inbox{}
+			if err := store.Load(ctx, r, inboxes.Fetch(memberID(d.Name, of.agent), &head)); err != nil {
+				return page, false, err
+			}
+		}
 		if own, err = d.mayRead(c, of.agent); err != nil {
 			return page, false, err
 		}
 		q := store.Query{Where: []store.Cond{store.Eq("agent", of.agent)}, Order: []string{"seq"}, Limit: in.Limit,
 			Cursor: in.Cursor}
+		if head.TeamID == d.ID && head.Before > 0 {
+			q.Where = append(q.Where, store.Gt("seq", head.Before))
+		}
 		if in.UnreadOnly {
 			q.Where = append(q.Where, store.Eq("read", false))
 		}
@@ -257,7 +276,11 @@ func (s *Service) read(ctx context.Context, c identity.Caller, in ReadInput,
 		page, own, err := look(ctx, tx)
 		for _, m := range page.Docs {
 			if own && !m.Value.Read {
-				messages.Under(of.team).Patch(tx, m.ID, store.Set("read", true))
+				changes := []store.Edit{store.Set("read", true)}
+				if s.Keep > 0 {
+					changes = append(changes, store.Set(store.PurgeField, s.Now().Add(s.Keep)))
+				}
+				messages.Under(of.team).Patch(tx, m.ID, changes...)
 			}
 		}
 		return err

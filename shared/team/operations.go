@@ -19,6 +19,8 @@ type CreateInput struct {
 	op.Idempotency
 	TeamName    string `json:"team_name" allow:"max=1000" jsonschema:"letters, digits, hyphens and underscores, at most 64"`
 	Description string `json:"description,omitempty" allow:"max=2000"`
+	Model       string `json:"model,omitempty" allow:"max=100" jsonschema:"the model that the lead, you, runs on"`
+	Cwd         string `json:"cwd,omitempty" allow:"max=1000" jsonschema:"the lead's working directory"`
 }
 
 // CreateOutput is the output of team_create.
@@ -61,6 +63,7 @@ type SpawnOutput struct {
 	ProcessID string `json:"process_id,omitempty"`
 	State     State  `json:"state,omitempty"`
 	Message   string `json:"message"`
+	Warning   string `json:"warning,omitempty" jsonschema:"why nothing starts the process now"`
 }
 
 // SendInput is the input of team_send_message.
