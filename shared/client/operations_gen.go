@@ -336,7 +336,7 @@ var operations = map[string]Operation{
 	},
 	"team_read_inbox": {
 		Name: "team_read_inbox", Effect: op.Consume,
-		Routes: []string{"GET /v1/teams/{team_name}/inboxes/{agent_name}"},
+		Routes: []string{"POST /v1/teams/{team_name}/inboxes/{agent_name}/read"},
 	},
 	"team_poll_inbox": {
 		Name: "team_poll_inbox", Effect: op.Consume, Wait: "timeout_ms", DefaultWait: 30000 * time.Millisecond,
@@ -1032,7 +1032,7 @@ func (c *Client) TeamSendMessage(ctx context.Context, in team.SendInput) (team.S
 	return call[team.SendOutput](ctx, c, "team_send_message", in)
 }
 
-// TeamReadInbox calls team_read_inbox (GET /v1/teams/{team_name}/inboxes/{agent_name}).
+// TeamReadInbox calls team_read_inbox (POST /v1/teams/{team_name}/inboxes/{agent_name}/read).
 //
 // Read the messages of a team member, oldest first, and mark them as read.
 func (c *Client) TeamReadInbox(ctx context.Context, in team.ReadInput) (team.InboxOutput, error) {

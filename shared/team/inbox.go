@@ -21,6 +21,7 @@ type Message struct {
 	Read      bool   `json:"read"`
 	Summary   string `json:"summary,omitempty"`
 	Color     string `json:"color,omitempty"`
+	Again     bool   `json:"again,omitempty" jsonschema:"you may have read it before"`
 }
 
 // storedMessage is the document of a message.
@@ -28,6 +29,9 @@ type storedMessage struct {
 	Message
 	Agent string `json:"agent"`
 	Seq   int64  `json:"seq"`
+	// Receipt names the read that asked for a confirmation which has not come. Until HeldUntil the message waits for it.
+	Receipt   string    `json:"receipt,omitempty"`
+	HeldUntil time.Time `json:"heldUntil,omitzero"`
 	// PurgeAt is the time at which the store deletes the message. One that is not read has none.
 	PurgeAt time.Time `json:"purgeAt,omitzero"`
 	// Nulls lists the fields that are null in the archive that the message comes from.
@@ -49,7 +53,7 @@ type inbox struct {
 var (
 	inboxes  = store.Collection[inbox]{Name: "teamInboxes", Indexes: []string{"teamId,agent"}}
 	messages = store.Collection[storedMessage]{Name: "teams/*/teamMessages",
-		Indexes: []string{"agent,seq", "agent,read,seq"}, Unindexed: []string{"text", "summary", "nulls"}}
+		Indexes: []string{"agent,seq", "agent,read,seq", "receipt"}, Unindexed: []string{"text", "summary", "nulls"}}
 )
 
 // stamp formats a time as messages have it: UTC, with milliseconds.
