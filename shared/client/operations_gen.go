@@ -422,12 +422,12 @@ var operations = map[string]Operation{
 		Name: "whoami", Effect: op.Read,
 		Routes: []string{"GET /v1/me"},
 	},
-	"pause": {
-		Name: "pause", Effect: op.Write,
+	"pause_agents": {
+		Name: "pause_agents", Effect: op.Write,
 		Routes: []string{"POST /v1/pauses"},
 	},
-	"resume": {
-		Name: "resume", Effect: op.Write,
+	"resume_agents": {
+		Name: "resume_agents", Effect: op.Write,
 		Routes: []string{"POST /v1/pauses/resume"},
 	},
 	"list_pauses": {
@@ -1197,19 +1197,19 @@ func (c *Client) Whoami(ctx context.Context, in me.Input) (me.Output, error) {
 	return call[me.Output](ctx, c, "whoami", in)
 }
 
-// Pause calls pause (POST /v1/pauses).
+// PauseAgents calls pause_agents (POST /v1/pauses).
 //
 // Halt agents: one agent, a program, a team, a project or everything. Their claims and messages are refused with
 // your words until you resume; reports on work in progress and waits go on.
-func (c *Client) Pause(ctx context.Context, in pauses.Input) (pauses.View, error) {
-	return call[pauses.View](ctx, c, "pause", in)
+func (c *Client) PauseAgents(ctx context.Context, in pauses.Input) (pauses.View, error) {
+	return call[pauses.View](ctx, c, "pause_agents", in)
 }
 
-// Resume calls resume (POST /v1/pauses/resume).
+// ResumeAgents calls resume_agents (POST /v1/pauses/resume).
 //
 // End a pause: the agents that it halted may claim and send again, unless another pause halts them too.
-func (c *Client) Resume(ctx context.Context, in pauses.ResumeInput) (pauses.ResumeOutput, error) {
-	return call[pauses.ResumeOutput](ctx, c, "resume", in)
+func (c *Client) ResumeAgents(ctx context.Context, in pauses.ResumeInput) (pauses.ResumeOutput, error) {
+	return call[pauses.ResumeOutput](ctx, c, "resume_agents", in)
 }
 
 // ListPauses calls list_pauses (GET /v1/pauses).
