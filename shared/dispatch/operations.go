@@ -46,7 +46,7 @@ type ListInput struct {
 	Target              string      `json:"target,omitempty" allow:"max=100" jsonschema:"by default your own queue"`
 	Source              string      `json:"source,omitempty" allow:"max=100"`
 	Limit               int         `json:"limit,omitempty" allow:"min=1,max=50,default=10"`
-	Cursor              string      `json:"cursor,omitempty" allow:"max=2000" jsonschema:"the last nextCursor"`
+	Cursor              string      `json:"cursor,omitempty" allow:"max=2000" jsonschema:"a nextCursor"`
 	WaitMs              int         `json:"waitMs,omitempty" allow:"wait=0" jsonschema:"wait this long for a first task"`
 	IncludeInstructions *bool       `json:"includeInstructions,omitempty" allow:"default=true"`
 }

@@ -149,7 +149,7 @@ type IssuesInput struct {
 	SessionID string `json:"sessionId" allow:"nonempty,max=100,pattern=id"`
 	Status    string `json:"status,omitempty" allow:"enum=all|unresolved|critical,default=all" jsonschema:"critical: unresolved ones of that severity"`
 	Limit     int    `json:"limit,omitempty" allow:"min=1,max=100,default=20"`
-	Cursor    string `json:"cursor,omitempty" allow:"max=2000" jsonschema:"the last nextCursor"`
+	Cursor    string `json:"cursor,omitempty" allow:"max=2000" jsonschema:"a nextCursor"`
 }
 
 // IssueView is an issue in the output of elenchus_get_issues.
@@ -245,7 +245,7 @@ type Record struct {
 // ListInput is the input of elenchus_list_sessions.
 type ListInput struct {
 	Status Status `json:"status,omitempty" allow:"enum=initialized|verifying|converging|converged|forced_stop|completed"`
-	Cursor string `json:"cursor,omitempty" allow:"max=2000" jsonschema:"the last nextCursor"`
+	Cursor string `json:"cursor,omitempty" allow:"max=2000" jsonschema:"a nextCursor"`
 	Limit  int    `json:"limit,omitempty" allow:"min=1,max=100,default=20"`
 }
 

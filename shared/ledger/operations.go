@@ -22,7 +22,7 @@ type UsageInput struct {
 	To      string  `json:"to,omitempty" allow:"max=40" jsonschema:"last day, counted too; today where left out"`
 	GroupBy GroupBy `json:"groupBy,omitempty" allow:"enum=tool|program|day|transport,default=tool"`
 	Records bool    `json:"records,omitempty" jsonschema:"the single calls of the last 30 days, newest first, in place of totals"`
-	Cursor  string  `json:"cursor,omitempty" allow:"max=2000" jsonschema:"the last nextCursor"`
+	Cursor  string  `json:"cursor,omitempty" allow:"max=2000" jsonschema:"a nextCursor"`
 	Limit   int     `json:"limit,omitempty" allow:"min=1,max=200,default=50" jsonschema:"of records"`
 }
 

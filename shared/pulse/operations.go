@@ -41,7 +41,7 @@ type ListInput struct {
 	State           State  `json:"state,omitempty" allow:"enum=working|blocked|complete|pinned|all,default=all"`
 	ProgramID       string `json:"programId,omitempty" allow:"max=100"`
 	Limit           int    `json:"limit,omitempty" allow:"min=1,max=50,default=10"`
-	Cursor          string `json:"cursor,omitempty" allow:"max=2000" jsonschema:"the last nextCursor"`
+	Cursor          string `json:"cursor,omitempty" allow:"max=2000" jsonschema:"a nextCursor"`
 	IncludeArchived bool   `json:"includeArchived,omitempty" allow:"default=false" jsonschema:"those too that went silent and were ended"`
 }
 

@@ -54,7 +54,7 @@ type GetInput struct {
 	Limit            int           `json:"limit,omitempty" allow:"min=1,max=100,default=20"`
 	Confirm          bool          `json:"confirm,omitempty" jsonschema:"ask for a receipt"`
 	Receipt          string        `json:"receipt,omitempty" allow:"max=100" jsonschema:"of your last read, which arrived"`
-	Cursor           string        `json:"cursor,omitempty" allow:"max=2000" jsonschema:"the last nextCursor, with includeDelivered"`
+	Cursor           string        `json:"cursor,omitempty" allow:"max=2000" jsonschema:"a nextCursor, with includeDelivered"`
 	WaitMs           int           `json:"waitMs,omitempty" allow:"wait=0" jsonschema:"wait this long for a first message"`
 }
 
@@ -79,7 +79,7 @@ type AckOutput struct {
 // DeadInput is the input of get_dead_letters.
 type DeadInput struct {
 	Limit  int    `json:"limit,omitempty" allow:"min=1,max=100,default=20"`
-	Cursor string `json:"cursor,omitempty" allow:"max=2000" jsonschema:"the last nextCursor"`
+	Cursor string `json:"cursor,omitempty" allow:"max=2000" jsonschema:"a nextCursor"`
 }
 
 // DeadOutput is the output of get_dead_letters.
@@ -112,7 +112,7 @@ type SetGroupOutput struct {
 // ListGroupsInput is the input of list_groups.
 type ListGroupsInput struct {
 	Limit  int    `json:"limit,omitempty" allow:"min=1,max=100,default=20"`
-	Cursor string `json:"cursor,omitempty" allow:"max=2000" jsonschema:"the last nextCursor"`
+	Cursor string `json:"cursor,omitempty" allow:"max=2000" jsonschema:"a nextCursor"`
 }
 
 // ListGroupsOutput is the output of list_groups.

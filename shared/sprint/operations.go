@@ -83,7 +83,7 @@ type GetInput struct {
 // ListInput is the input of list_sprints.
 type ListInput struct {
 	Status task.Status `json:"status,omitempty" allow:"enum=active|completing|done|all,default=all"`
-	Cursor string      `json:"cursor,omitempty" allow:"max=2000" jsonschema:"the last nextCursor"`
+	Cursor string      `json:"cursor,omitempty" allow:"max=2000" jsonschema:"a nextCursor"`
 	Limit  int         `json:"limit,omitempty" allow:"min=1,max=50,default=20"`
 }
 

@@ -106,7 +106,7 @@ type ReadInput struct {
 	MarkAsRead *bool  `json:"mark_as_read,omitempty" allow:"default=true"`
 	Confirm    bool   `json:"confirm,omitempty" jsonschema:"ask for a receipt"`
 	Receipt    string `json:"receipt,omitempty" allow:"max=100" jsonschema:"of your last read, which arrived"`
-	Cursor     string `json:"cursor,omitempty" allow:"max=2000" jsonschema:"the last nextCursor"`
+	Cursor     string `json:"cursor,omitempty" allow:"max=2000" jsonschema:"a nextCursor"`
 	Limit      int    `json:"limit,omitempty" allow:"min=1,max=100,default=50"`
 }
 
@@ -162,7 +162,7 @@ type ListTasksInput struct {
 	Status   Status `json:"status,omitempty" allow:"max=100" jsonschema:"pending, in_progress or completed"`
 	Owner    string `json:"owner,omitempty" allow:"max=1000"`
 	Ready    bool   `json:"ready,omitempty" jsonschema:"only pending tasks that wait for no other"`
-	Cursor   string `json:"cursor,omitempty" allow:"max=100" jsonschema:"the last nextCursor"`
+	Cursor   string `json:"cursor,omitempty" allow:"max=100" jsonschema:"a nextCursor"`
 	Limit    int    `json:"limit,omitempty" allow:"min=1,max=200,default=100"`
 }
 

@@ -259,7 +259,7 @@ func (s *Service) ListTasks(ctx context.Context, c identity.Caller, in ListTasks
 	if in.Cursor != "" {
 		var err error
 		if after, err = strconv.ParseInt(in.Cursor, 10, 64); err != nil {
-			return out, fault.Field("cursor", "must be the the last nextCursor")
+			return out, fault.Field("cursor", "must be the a nextCursor")
 		}
 	}
 	t := s.DB.User(c.User)
