@@ -43,7 +43,7 @@ func TestInputsGoWhereTheRouteHasThem(t *testing.T) {
 		{"team_poll_inbox", team.PollInput{TeamName: "core", AgentName: "w", TimeoutMs: &zero},
 			"GET /v1/teams/core/inboxes/w/poll?timeout_ms=0"},
 		{"team_read_inbox", team.ReadInput{TeamName: "core", AgentName: "w", MarkAsRead: &yes},
-			"GET /v1/teams/core/inboxes/w?mark_as_read=true"},
+			`POST /v1/teams/core/inboxes/w/read {"mark_as_read":true}`},
 		{"set_group", relay.SetGroupInput{Name: "g"}, `PUT /v1/groups/g {"members":[]}`},
 		{"close_council", council.CloseInput{SessionID: "c", AgentName: "a", Conclusion: "so"},
 			`POST /v1/councils/c/close {"agent_name":"a","conclusion":"so"}`},

@@ -40,7 +40,7 @@ type StartOutput struct {
 type ContextInput struct {
 	SessionID string `json:"sessionId" allow:"nonempty,max=100,pattern=id"`
 	Path      string `json:"path,omitempty" allow:"max=300" jsonschema:"a file whose content to read; without outputs"`
-	Rounds    int    `json:"rounds,omitempty" allow:"min=0,max=50,default=2" jsonschema:"of so many of the latest rounds, the output"`
+	Rounds    *int   `json:"rounds,omitempty" allow:"min=0,max=50,default=2" jsonschema:"of so many of the latest rounds, the output"`
 	Cursor    string `json:"cursor,omitempty" allow:"max=100" jsonschema:"nextCursor of the call before: the outputs before those, without files"`
 }
 
