@@ -120,3 +120,31 @@ func TestAConsumingReadByGETPeeksIfItPrefersTo(t *testing.T) {
 		t.Errorf("the last one did not mark the message: %s", a)
 	}
 }
+
+func TestTheRoutesOfATeamsInboxReadIt(t *testing.T) {
+	t.Parallel()
+	hub := hubtest.New(t, storetest.SQLite(t, app.Schema()), hubtest.Options{})
+	alpha, ann := hub.Agent("u", "alpha"), hub.Agent("u", "ann")
+	hub.REST(alpha, http.MethodPost, "/v1/teams", map[string]any{"team_name": "core"})
+	hub.REST(alpha, http.MethodPost, "/v1/teams/core/members", map[string]any{"name": "ann", "prompt": "the prompt",
+		"backend_type": "external"})
+	const inbox = "/v1/teams/core/inboxes/ann"
+	for i, c := range []struct {
+		method, path string
+		body         any
+		headers      []string
+		unread       bool
+	}{
+		{http.MethodGet, inbox + "?unread_only=true&mark_as_read=false", nil, nil, true},
+		{http.MethodGet, inbox + "?unread_only=true", nil, []string{"Prefer", "peek"}, true},
+		{http.MethodGet, inbox + "?unread_only=true", nil, nil, true},
+		{http.MethodPost, inbox + "/read", map[string]any{"unread_only": true}, nil, false},
+		{http.MethodGet, inbox + "/poll?timeout_ms=0", nil, nil, false},
+		{http.MethodPost, inbox + "/poll", map[string]any{"timeout_ms": 0}, nil, false},
+	} {
+		a := hub.REST(ann, c.method, c.path, c.body, c.headers...)
+		if a.Status != http.StatusOK || strings.Contains(string(a.Body), "the prompt") != c.unread {
+			t.Errorf("%d: %s %s: %s", i, c.method, c.path, a)
+		}
+	}
+}
