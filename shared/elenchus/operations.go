@@ -295,6 +295,7 @@ func (s *Service) Operations() []op.Op {
 		}, s.SubmitRound),
 		op.New(op.Spec{
 			Name:    "elenchus_add_files",
+			Starts:  op.Never,
 			Title:   "Add files",
 			Toolset: toolset,
 			Route:   "POST /v1/verifications/{sessionId}/files",
@@ -335,6 +336,7 @@ func (s *Service) Operations() []op.Op {
 		}, s.Rollback),
 		op.New(op.Spec{
 			Name:    "elenchus_end_session",
+			Starts:  op.Never,
 			Title:   "End a verification",
 			Toolset: toolset,
 			Route:   "POST /v1/verifications/{sessionId}/end",
