@@ -1,11 +1,9 @@
 package rest
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"maps"
 	"net/http"
 	"net/url"
@@ -119,9 +117,14 @@ func (s *Server) answer(c echo.Context, status int, body success, res op.Result)
 // fold makes the operation's input from the path, the query, the body and the header Idempotency-Key. A field that is
 // given in two places must have the same value in both.
 func fold(c echo.Context, o *op.Op, route op.Compat) (op.Input, error) {
-	in, err := decodeBody(c.Request().Body)
+	body, err := Body(c.Request())
 	if err != nil {
 		return op.Input{}, err
+	}
+	out := op.Parse(body)
+	in, err := out.Fields(o)
+	if err != nil {
+		return op.Input{}, bodyFault(err)
 	}
 	query, err := url.ParseQuery(c.Request().URL.RawQuery)
 	if err != nil {
@@ -165,7 +168,7 @@ func fold(c echo.Context, o *op.Op, route op.Compat) (op.Input, error) {
 			return op.Input{}, err
 		}
 	}
-	return op.Decoded(in), nil
+	return out, nil
 }
 
 // prefers reports whether a request has a preference (RFC 7240), whatever its parameters.
@@ -182,24 +185,12 @@ func prefers(r *http.Request, name string) bool {
 	return false
 }
 
-// decodeBody returns the fields of a body, which must be a JSON object or empty.
-func decodeBody(r io.Reader) (map[string]any, error) {
-	body, err := io.ReadAll(r)
-	if err != nil {
-		return nil, err
+// bodyFault returns the fault of a body that cannot be an input. One that names a field is as it was.
+func bodyFault(err error) error {
+	if f := fault.From(err); f.Kind != fault.Invalid || len(f.Problems) > 0 {
+		return err
 	}
-	if len(bytes.TrimSpace(body)) == 0 {
-		return map[string]any{}, nil
-	}
-	if err := op.CheckText(body); err != nil {
-		return nil, err
-	}
-	v, err := op.Decode(body)
-	fields, ok := v.(map[string]any)
-	if err != nil || !ok {
-		return nil, fault.New(fault.Invalid, "the body must be a JSON object")
-	}
-	return fields, nil
+	return fault.New(fault.Invalid, "the body must be a JSON object")
 }
 
 // put adds a field to an input. A field that the input already has must have the same value.
