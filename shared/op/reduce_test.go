@@ -55,7 +55,7 @@ func TestAnObjectHasABoundedNumberOfFieldsAndLevels(t *testing.T) {
 	}
 	many := "{" + strings.TrimSuffix(names.String(), ",") + "}"
 	for in, want := range map[string]string{
-		many:                               "must have at most 113 fields, not 1001",
+		many:                               "must have at most 114 fields, not 1001",
 		`{"id":"a","labels":` + many + `}`: "labels: must have at most 1000 fields, not 1001",
 		`{"id":"a","numbers":[` + strings.Repeat("1,", 20_000) + `1]}`: "numbers: must have at most 20000 members, not 20001",
 		`{"id":"a","numbers":[` + strings.Repeat("1,", 19_999) + `1]}`: "must have at most 20000 values",

@@ -8,6 +8,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"html/template"
+	"io"
 	"net/http"
 	"net/url"
 	"strings"
@@ -146,12 +147,16 @@ type SignIn struct {
 	Assurance identity.Assurance `json:"assurance"`
 }
 
+// maxRedeem is the number of bytes that are read of a request to redeem a link.
+const maxRedeem = 4 << 10
+
 func (s Site) redeem(c echo.Context) error {
 	c.Response().Header().Set(echo.HeaderCacheControl, "no-store")
 	var in struct {
 		Code string `json:"code"`
 	}
-	if err := json.NewDecoder(c.Request().Body).Decode(&in); err != nil {
+	// Nobody has signed in yet, so little is read.
+	if err := json.NewDecoder(io.LimitReader(c.Request().Body, maxRedeem)).Decode(&in); err != nil {
 		return fault.New(fault.Invalid, "the body must be a JSON object with the code of a link")
 	}
 	if in.Code == "" {

@@ -1,6 +1,7 @@
 package rest
 
 import (
+	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -17,6 +18,7 @@ import (
 	"github.com/labstack/echo/v4/middleware"
 
 	"parley.internal/services/hub/internal/auth"
+	"parley.internal/services/hub/internal/bodies"
 	"parley.internal/services/hub/internal/config"
 	"parley.internal/shared/fault"
 	"parley.internal/shared/op"
@@ -37,6 +39,8 @@ type Server struct {
 	// Loopback also allows pages of loopback origins, and refuses requests whose host is neither a loopback name nor
 	// that of an allowed origin.
 	Loopback bool
+	// Bodies is the memory for large bodies; nil for no bound.
+	Bodies *bodies.Room
 }
 
 // Echo returns a router with the routes of all operations, GET /v1/health and GET /openapi.json. mount, which may be
@@ -47,7 +51,7 @@ func (s *Server) Echo(mount func(*echo.Echo)) (*echo.Echo, error) {
 	e.HideBanner, e.HidePort = true, true
 	e.HTTPErrorHandler = s.onError
 	limit := middleware.BodyLimitWithConfig(middleware.BodyLimitConfig{Limit: fmt.Sprint(MaxBody)})
-	e.Use(s.requestID, s.recovered, s.origin, limit)
+	e.Use(s.requestID, s.recovered, s.origin, limit, s.bounded)
 	e.GET("/v1/health", func(c echo.Context) error {
 		data, err := json.Marshal(map[string]string{"status": "ok", "version": s.Version})
 		if err != nil {
@@ -272,6 +276,24 @@ func (s *Server) recovered(next echo.HandlerFunc) echo.HandlerFunc {
 				err = fault.Wrap(fault.Internal, fmt.Errorf("panic: %v", p), "internal error")
 			}
 		}()
+		return next(c)
+	}
+}
+
+// bounded counts the body of a request against the memory for large ones.
+func (s *Server) bounded(next echo.HandlerFunc) echo.HandlerFunc {
+	if s.Bodies == nil {
+		return next
+	}
+	return func(c echo.Context) error {
+		r := c.Request()
+		if r.Body == nil || r.Body == http.NoBody {
+			return next(c)
+		}
+		key := sha256.Sum256([]byte(r.Header.Get(echo.HeaderAuthorization)))
+		b := s.Bodies.Body(r.Body, r.ContentLength, string(key[:]))
+		defer func() { _ = b.Close() }()
+		r.Body = b
 		return next(c)
 	}
 }
