@@ -46,6 +46,9 @@ func (r Retry) pause(n int, asked time.Duration, jitter float64) (time.Duration,
 
 // repeatable says whether the same request may fare better, and does no harm.
 func repeatable(m *message, e *Error) bool {
+	if e.Code == fault.Quota.Code() {
+		return false // there is no room until something is deleted
+	}
 	if e.Code == fault.Conflict.Code() || e.Status == http.StatusTooManyRequests || e.unsent {
 		return true // nothing was done
 	}
