@@ -25,6 +25,7 @@ import (
 	"parley.internal/shared/pauses"
 	"parley.internal/shared/pulse"
 	"parley.internal/shared/push"
+	"parley.internal/shared/quota"
 	"parley.internal/shared/relay"
 	"parley.internal/shared/signal"
 	"parley.internal/shared/sprint"
@@ -57,6 +58,7 @@ type App struct {
 	catalogue func() *op.Catalogue
 	known     *directory
 	halted    *halted
+	quota     *quota.Gate
 	now       func() time.Time
 }
 
@@ -75,6 +77,8 @@ type Ports struct {
 	Workspace func(user string) elenchus.Reader
 	// Limits are those of the server, which whoami tells.
 	Limits me.Limits
+	// Quota is what a user may keep in the store; a zero field is no limit.
+	Quota store.Usage
 }
 
 // New builds the services over a store and connects them. db may be nil where only definitions are needed, such as the
@@ -117,6 +121,9 @@ func New(db *store.DB, p Ports) *App {
 	a.Files = &files.Service{DB: db, Now: p.Now, NewID: p.NewID, Mail: a.Relay, Sessions: a.Pulse}
 	a.Pause = &pauses.Service{DB: db, Now: p.Now}
 	a.WhoAmI = &me.Service{Toolsets: a.Keys.Toolsets, Limits: p.Limits}
+	a.quota = quota.New(p.Quota, p.Now, func(ctx context.Context, user string) (store.Usage, error) {
+		return db.User(user).Usage(ctx)
+	})
 	a.halted = &halted{source: a.Pause, now: p.Now}
 	a.Pause.Changed = a.halted.forget
 	a.domains = []any{
@@ -168,6 +175,7 @@ func (a *App) collect() *op.Catalogue {
 	}
 	c.Reserved = a.known.Programs
 	c.Pauses = a.halted.InForce
+	c.Room = a.quota.Admit
 	c.Meter = func(_ context.Context, u op.Usage) { a.Ledger.Record(u) }
 	return c
 }

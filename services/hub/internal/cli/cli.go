@@ -82,7 +82,7 @@ func open(ctx context.Context, c *config.Config, dial ...grpc.DialOption) (*open
 		if err != nil {
 			return nil, fmt.Errorf("cannot open Firestore in project %s: %w", c.Project, err)
 		}
-		o.db = store.New(d, o.schema)
+		o.db = store.New(d, o.schema, waits(c))
 		return o, nil
 	}
 	if err := os.MkdirAll(c.Data, 0o700); err != nil {
@@ -92,6 +92,6 @@ func open(ctx context.Context, c *config.Config, dial ...grpc.DialOption) (*open
 	if err != nil {
 		return nil, err
 	}
-	o.file, o.db = d, store.New(d, o.schema)
+	o.file, o.db = d, store.New(d, o.schema, waits(c))
 	return o, nil
 }

@@ -20,6 +20,7 @@ import (
 	"parley.internal/services/hub/internal/auth"
 	"parley.internal/services/hub/internal/bodies"
 	"parley.internal/services/hub/internal/config"
+	"parley.internal/services/hub/internal/static"
 	"parley.internal/shared/fault"
 	"parley.internal/shared/op"
 )
@@ -63,7 +64,14 @@ func (s *Server) Echo(mount func(*echo.Echo)) (*echo.Echo, error) {
 	if err != nil {
 		return nil, err
 	}
-	e.GET("/openapi.json", func(c echo.Context) error { return c.Blob(http.StatusOK, echo.MIMEApplicationJSON, doc) })
+	document := static.New(echo.MIMEApplicationJSON, doc)
+	e.GET("/openapi.json", func(c echo.Context) error {
+		if err := s.Auth.Anonymous(c.Request()); err != nil {
+			return err
+		}
+		document.ServeHTTP(c.Response(), c.Request())
+		return nil
+	})
 	for _, o := range s.Catalogue.Ops() {
 		for _, r := range o.Routes() {
 			e.Add(op.Method(r.Route), echoPath(r.Route), s.handler(o, r))
