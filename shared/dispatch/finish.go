@@ -27,6 +27,7 @@ func (s *Service) Release(ctx context.Context, c identity.Caller, in ReleaseInpu
 		}
 		t.Unclaim()
 		t.Reason = in.Reason
+		s.keep(&t, s.Now())
 		out = view(in.TaskID, t)
 		task.Tasks.Put(tx, in.TaskID, t)
 		task.Leases.Delete(tx, in.TaskID)
@@ -96,6 +97,7 @@ func (s *Service) Update(ctx context.Context, c identity.Caller, in UpdateInput)
 		if err != nil {
 			return err
 		}
+		s.keep(&t, s.Now())
 		out = view(in.TaskID, t)
 		task.Tasks.Put(tx, in.TaskID, t)
 		if free {

@@ -17,6 +17,8 @@ import (
 
 // Service implements the operations and sweeps of the queue. All methods are safe for concurrent use.
 type Service struct {
+	// Keep is the time for which a task that nobody claims is kept after its last change, unless it expires; 0 for ever.
+	Keep  time.Duration
 	DB    *store.DB
 	Now   func() time.Time
 	NewID func() string
@@ -100,6 +102,7 @@ func (s *Service) Create(ctx context.Context, c identity.Caller, in CreateInput)
 	}
 	t.Route()
 	return idempotency.Update(ctx, s.DB.User(c.User), in, now, func(_ context.Context, tx *store.Tx) (CreateOutput, error) {
+		s.keep(&t, now)
 		task.Tasks.Create(tx, id, t)
 		return CreateOutput{
 			TaskID:    id,

@@ -123,7 +123,7 @@ type ListInput struct {
 	Project string `json:"project,omitempty" allow:"max=300" jsonschema:"where left out: all projects"`
 	Path    string `json:"path,omitempty" allow:"max=300" jsonschema:"those that overlap this path or pattern of the project"`
 	Program string `json:"program,omitempty" allow:"max=100"`
-	Cursor  string `json:"cursor,omitempty" allow:"max=2000" jsonschema:"nextCursor of the page before"`
+	Cursor  string `json:"cursor,omitempty" allow:"max=2000" jsonschema:"a nextCursor"`
 }
 
 // ListOutput is the output of list_reservations.

@@ -141,6 +141,35 @@ func (s *Service) Get(ctx context.Context, c identity.Caller, in GetInput) (View
 	return v, read(p.Summary, &v.Summary)
 }
 
+// List returns a page of sprints, oldest first. An unknown cursor is Invalid.
+func (s *Service) List(ctx context.Context, c identity.Caller, in ListInput) (ListOutput, error) {
+	out := ListOutput{Sprints: []Entry{}}
+	status := store.Eq("status", in.Status)
+	if in.Status == "all" {
+		status = store.In("status", task.Statuses()...)
+	}
+	page, err := task.Tasks.Query(ctx, s.DB.User(c.User), store.Query{Where: []store.Cond{status,
+		store.Contains("routes", task.TypeRoute(task.Sprint, task.Everywhere))}, Order: []string{"rank desc", "createdAt"},
+		Limit: in.Limit, Cursor: in.Cursor})
+	if err != nil {
+		return out, err
+	}
+	out.NextCursor = page.Next
+	for _, d := range page.Docs {
+		t, p := &d.Value, d.Value.Sprint
+		if !isSprint(true, t) {
+			continue
+		}
+		e := Entry{SprintID: d.ID, ProjectName: p.ProjectName, Branch: p.Branch, Status: t.Status, Stories: p.Stories,
+			Waves: p.LastWave, Source: t.Source, Verified: t.Verified, CreatedAt: t.CreatedAt, CompletedAt: t.CompletedAt}
+		if err := read(p.Summary, &e.Summary); err != nil {
+			return out, err
+		}
+		out.Sprints = append(out.Sprints, e)
+	}
+	return out, nil
+}
+
 // read decodes a JSON field of a sprint. An empty field leaves v as it is.
 func read(text json.RawMessage, v any) error {
 	if len(text) == 0 {

@@ -62,8 +62,9 @@ func (s *Service) work() []op.Op {
 			Doc: "Send a message to one member of your team or broadcast to all, ask a teammate to shut down, or " +
 				"answer a shutdown request or a plan."}, s.Send),
 		op.New(op.Spec{Name: "team_read_inbox", Alias: "read_inbox", Title: "Read an inbox", Toolset: set,
-			Route: "GET " + inboxRoute, Effect: op.Consume, Cases: readInboxCases,
-			Doc: "Read the messages of a team member, oldest first, and mark them as read."}, s.ReadInbox),
+			Route: "POST " + inboxRoute + "/read", Effect: op.Consume, Cases: readInboxCases,
+			Compat: []op.Compat{{Route: "GET " + inboxRoute, Peek: map[string]any{"mark_as_read": false}}},
+			Doc:    "Read the messages of a team member, oldest first, and mark them as read."}, s.ReadInbox),
 		op.New(op.Spec{Name: "team_poll_inbox", Alias: "poll_inbox", Title: "Wait for messages", Toolset: set,
 			Route: "GET " + inboxRoute + "/poll", Effect: op.Consume, Cases: pollInboxCases,
 			Doc: "Wait for unread messages of a team member, and mark them as read."}, s.PollInbox),

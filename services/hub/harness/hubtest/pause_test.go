@@ -35,7 +35,7 @@ func TestThePausedNeitherClaimNorSend(t *testing.T) {
 				if c.name != "" {
 					order["name"] = c.name
 				}
-				person.must("pause", order)
+				person.must("pause_agents", order)
 				starts := map[string]map[string]any{
 					"claim_task":  {"taskId": free},
 					"create_task": {"title": "more", "target": "alpha", "projectId": "parley"},
@@ -54,7 +54,7 @@ func TestThePausedNeitherClaimNorSend(t *testing.T) {
 				beta.must("complete_task", map[string]any{"taskId": held})
 				person.must("send_message", map[string]any{"message": "m", "source": "me", "target": "beta", "message_type": "STATUS"})
 				delete(order, "words")
-				person.must("resume", order)
+				person.must("resume_agents", order)
 				if c.halts {
 					beta.must("claim_task", map[string]any{"taskId": free})
 				}
@@ -66,7 +66,7 @@ func TestThePausedNeitherClaimNorSend(t *testing.T) {
 func TestAPausedCallIsLockedAndSaysWhy(t *testing.T) {
 	t.Parallel()
 	hub := hubtest.New(t, storetest.SQLite(t, app.Schema()), hubtest.Options{})
-	hub.Op(hub.Human("u"), hub.Catalogue.Op("pause"), map[string]any{"scope": "everything", "words": "lunch"})
+	hub.Op(hub.Human("u"), hub.Catalogue.Op("pause_agents"), map[string]any{"scope": "everything", "words": "lunch"})
 	a := hub.Op(hub.Agent("u", "alpha"), hub.Catalogue.Op("send_message"),
 		map[string]any{"message": "m", "target": "beta", "message_type": "STATUS"})
 	if f := a.Fault(); a.Status != 423 || f.Code != "PAUSED" || !strings.Contains(f.Message, "lunch") {
@@ -82,7 +82,7 @@ func TestAPauseReachesOtherServersOfTheStore(t *testing.T) {
 	person, beta := member{t, there, there.Human("u"), "", false}, member{t, here, here.Agent("u", "beta"), "", false}
 	send := map[string]any{"message": "m", "target": "alpha", "message_type": "STATUS"}
 	beta.must("send_message", send)
-	person.must("pause", map[string]any{"scope": "program", "name": "beta"})
+	person.must("pause_agents", map[string]any{"scope": "program", "name": "beta"})
 	for end := time.Now().Add(20 * time.Second); ; time.Sleep(100 * time.Millisecond) {
 		if _, code := beta.call("send_message", send); code == "PAUSED" {
 			return

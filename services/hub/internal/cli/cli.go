@@ -75,6 +75,12 @@ type opened struct {
 	file   *sqlite.Driver
 }
 
+// waits lets the store hold as many waits as the server admits. Several of a call's waits may overlap for a moment.
+func waits(c *config.Config) store.Option {
+	const listeners, waiters = 80, 4096
+	return store.WaitLimits(listeners, max(waiters, 2*c.Waits))
+}
+
 func open(ctx context.Context, c *config.Config, dial ...grpc.DialOption) (*opened, error) {
 	o := &opened{schema: app.Schema()}
 	if c.Store == "firestore" {
