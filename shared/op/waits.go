@@ -61,6 +61,13 @@ func (w *Waits) enter(c identity.Caller) (leave func(), err error) {
 	}, nil
 }
 
+// Now returns the number of calls that wait now.
+func (w *Waits) Now() int {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.all
+}
+
 // waits reports whether a call with these checked fields waits.
 func (o *Op) waits(fields map[string]any) bool {
 	switch ms := fields[o.Wait].(type) {
