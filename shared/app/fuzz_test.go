@@ -3,6 +3,7 @@ package app_test
 import (
 	"encoding/json"
 	"errors"
+	"path/filepath"
 	"runtime"
 	"testing"
 	"time"
@@ -13,13 +14,23 @@ import (
 	"parley.internal/shared/identity"
 	"parley.internal/shared/op"
 	"parley.internal/shared/store"
-	"parley.internal/shared/store/storetest"
+	"parley.internal/shared/store/sqlite"
 )
 
 // Whatever an agent or a person sends to whatever operation, it gets a result or a fault that says what is wrong, never an
 // internal one, and at a cost in proportion to what it sent.
 func FuzzEveryInputHasAnOutcome(f *testing.F) {
-	hub := app.New(storetest.SQLite(f, app.Schema()), app.Ports{Now: func() time.Time {
+	driver, err := sqlite.Open(f.Context(), filepath.Join(f.TempDir(), "parley.db"), app.Schema())
+	if err != nil {
+		f.Fatal(err)
+	}
+	db := store.New(driver, app.Schema())
+	f.Cleanup(func() {
+		if err := db.Close(); err != nil {
+			f.Error(err)
+		}
+	})
+	hub := app.New(db, app.Ports{Now: func() time.Time {
 		return time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	}})
 	ops := hub.Catalogue().Ops()

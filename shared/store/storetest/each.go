@@ -34,7 +34,7 @@ func EachDriver(t *testing.T, schema *store.Schema, test func(t *testing.T, open
 }
 
 // SQLite returns an empty store in a file of the test's own. It is closed when the test ends.
-func SQLite(t testing.TB, schema *store.Schema, opts ...store.Option) *store.DB {
+func SQLite(t *testing.T, schema *store.Schema, opts ...store.Option) *store.DB {
 	t.Helper()
 	return closing(t, store.New(openSQLite(t, schema), schema, opts...))
 }
@@ -45,7 +45,7 @@ func Firestore(t *testing.T, schema *store.Schema, opts ...store.Option) *store.
 	return closing(t, store.New(openFirestore(t), schema, opts...))
 }
 
-func openSQLite(t testing.TB, schema *store.Schema) store.Driver {
+func openSQLite(t *testing.T, schema *store.Schema) store.Driver {
 	t.Helper()
 	d, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "parley.db"), schema)
 	if err != nil {
@@ -63,7 +63,7 @@ func openFirestore(t *testing.T) store.Driver {
 	return d
 }
 
-func closing(t testing.TB, db *store.DB) *store.DB {
+func closing(t *testing.T, db *store.DB) *store.DB {
 	t.Cleanup(func() {
 		if err := db.Close(); err != nil {
 			t.Error(err)
