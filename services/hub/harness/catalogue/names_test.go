@@ -65,6 +65,7 @@ var elsewhere = []struct{ dir, files, reason string }{
 		"the mix of calls that a month's costs are counted for"},
 	{"services/hub/harness/chaos", "chaos_test.go human.go mail.go together.go work.go",
 		"the load that servers are killed under"},
+	{"services/hub/harness/chaos/claims", "claimer.go", "the claims that servers are killed under"},
 	{"services/hub/harness/chaos/caller", "caller_test.go", "the caller is tested with calls of a real catalogue"},
 	{"services/hub/harness/cmd/bench", "operations.go wake.go", "the load that is measured"},
 	{"services/hub/harness/cmd/generate", "infra_test.go", "the alerts leave out the calls that wait"},
