@@ -12,13 +12,13 @@ import (
 	"parley.internal/shared/files"
 )
 
-const filesHelp = "Paths are relative to the working directory, in the git repository that it is in. The key is that of an agent\n" +
-	"(PARLEY_KEY), whose reservations belong to PARLEY_SESSION if that is set, or else your own.\n\n" +
+const filesHelp = "Paths are relative to the working directory, in the git repository that it is in. The key is that of an\n" +
+	"agent (PARLEY_KEY), whose reservations belong to PARLEY_SESSION if that is set, or else your own.\n\n" +
 	"The exit code is 0 if the files are free or yours, 3 if another holds one, and 1 after any other trouble."
 
 func (w *world) filesCommand() *cobra.Command {
-	cmd := &cobra.Command{Use: "files", Short: "See and say who edits which files of a repository", Long: "See and say who edits " +
-		"which files of a repository. " + filesHelp}
+	cmd := &cobra.Command{Use: "files", Short: "See and say who edits which files of a repository",
+		Long: "See and say who edits which files of a repository. " + filesHelp}
 	cmd.AddCommand(w.filesCheckCommand(), w.filesReserveCommand(), w.filesReleaseCommand(), w.filesListCommand())
 	return cmd
 }
@@ -201,7 +201,7 @@ func (w *world) printReserved(out files.ReserveOutput, asJSON bool) error {
 
 func (w *world) filesReleaseCommand() *cobra.Command {
 	var in files.ReleaseInput
-	cmd := &cobra.Command{Use: "release [PATTERN...]", Short: "Release your reservations in this repository: all, or those named",
+	cmd := &cobra.Command{Use: "release [PATTERN...]", Short: "Release your reservations in this repository",
 		Long: "Release your reservations in this repository: all, or those with the patterns that they were reserved by. " +
 			filesHelp}
 	f, asJSON := w.repoFlags(cmd), jsonFlag(cmd)
@@ -242,7 +242,8 @@ func (w *world) filesListCommand() *cobra.Command {
 	var in files.ListInput
 	var all bool
 	cmd := &cobra.Command{Use: "list [PATTERN]", Short: "List who edits what in this repository, or who edits certain files",
-		Long: "List who edits what in this repository, or who edits the files of a pattern. " + filesHelp, Args: cobra.MaximumNArgs(1)}
+		Long: "List who edits what in this repository, or who edits the files of a pattern. " + filesHelp,
+		Args: cobra.MaximumNArgs(1)}
 	f, asJSON := w.repoFlags(cmd), jsonFlag(cmd)
 	cmd.Flags().StringVar(&in.Program, "program", "", "only reservations of this program")
 	cmd.Flags().BoolVar(&all, "all", false, "of all repositories")

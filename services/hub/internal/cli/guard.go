@@ -15,8 +15,8 @@ import (
 	"parley.internal/services/hub/internal/printable"
 )
 
-const guardHelp = "The hooks pre-commit and pre-push of git ask the server, for at most 2 seconds, and refuse files that another\n" +
-	"holds. They ask with the environment of git: PARLEY_URL, PARLEY_KEY and PARLEY_SESSION of an agent, or else with your\n" +
+const guardHelp = "The hooks pre-commit and pre-push of git ask the server, for at most 2 seconds, and refuse files that\n" +
+	"another holds. They ask with the environment of git: PARLEY_URL, PARLEY_KEY and PARLEY_SESSION of an agent, or else with your\n" +
 	"own key. Without an answer they let pass with a warning, or refuse if the project's setting is strict. Hooks that\n" +
 	"are there run after the guard. No file of a hook holds a key."
 
@@ -62,8 +62,8 @@ func (w *world) guardInstallCommand() *cobra.Command {
 		Long: "Add the guard to the hooks of git, before those that are there.\n\n" + guardHelp, Args: cobra.NoArgs}
 	f := cmd.Flags()
 	f.StringVar(&folder, "repo", folder, "a directory in the repository")
-	f.StringVar(&url, "url", "", "the server's URL where PARLEY_URL is not set, remembered in the repository's .git")
-	f.StringVar(&data, "data", "", "directory of the server's keys.env and human.env where PARLEY_DATA is not set, remembered too")
+	f.StringVar(&url, "url", "", "the server's URL where PARLEY_URL is not set, remembered in .git")
+	f.StringVar(&data, "data", "", "directory of keys.env and human.env where PARLEY_DATA is not set, remembered too")
 	f.BoolVar(&shared, "shared", false, "also in a directory of hooks that other repositories share")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		c, dir, err := hooksOf(cmd.Context(), folder, shared)
@@ -117,7 +117,8 @@ func (w *world) printGuard(dir string) error {
 		return err
 	}
 	for _, name := range githook.Hooks {
-		if _, err := fmt.Fprintf(w.out, "%s: %s\n", printable.Line(filepath.Join(dir, name)), stateWords[states[name]]); err != nil {
+		_, err := fmt.Fprintf(w.out, "%s: %s\n", printable.Line(filepath.Join(dir, name)), stateWords[states[name]])
+		if err != nil {
 			return err
 		}
 	}
@@ -213,13 +214,16 @@ func (w *world) guardRunCommand() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		return w.tell(f.guard(c).Decide(cmd.Context(), c, paths), what, len(paths))
+		ctx, cancel := context.WithTimeoutCause(cmd.Context(), guard.Budget, fmt.Errorf("no answer within %s", guard.Budget))
+		defer cancel()
+		return w.tell(f.guard(ctx, c).Decide(ctx, c, paths), what, len(paths))
 	}
 	return cmd
 }
 
-// guard returns the guard that asks with the environment's key, or with what the installation remembers.
-func (f *repoFlags) guard(c *checkout.Checkout) *guard.Guard {
+// guard returns the guard that asks with the environment's key, or with what the installation remembers. A keyring must
+// give a key before ctx ends.
+func (f *repoFlags) guard(ctx context.Context, c *checkout.Checkout) *guard.Guard {
 	m := guard.Recall(c)
 	if f.url == "" {
 		f.url = m.URL
@@ -227,7 +231,7 @@ func (f *repoFlags) guard(c *checkout.Checkout) *guard.Guard {
 	if f.w.env("PARLEY_DATA") == "" && !f.cmd.Flags().Changed("data") && m.Data != "" {
 		f.data.Data = m.Data
 	}
-	r, err := f.connect(c)
+	r, err := f.connect(ctx, c)
 	if err != nil {
 		return &guard.Guard{Trouble: err}
 	}

@@ -168,7 +168,8 @@ func TestTheGuardLeavesNoKeyInTheRepository(t *testing.T) {
 	t.Parallel()
 	r := newRepository(t)
 	data := t.TempDir()
-	r.parley(append(r.alpha, "PARLEY_HUMAN_KEY="+r.human), r.a, 0, "guarded", "guard", "install", "--url", r.server.URL, "--data", data)
+	r.parley(append(r.alpha, "PARLEY_HUMAN_KEY="+r.human), r.a, 0, "guarded", "guard", "install", "--url", r.server.URL,
+		"--data", data)
 	r.set(files.SettingsInput{Strict: true})
 	r.edit(r.a, "a.txt", "1")
 	r.passes(r.alpha, r.a, nil, "commit", "-m", "one")

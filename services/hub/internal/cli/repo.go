@@ -81,11 +81,11 @@ func (f *repoFlags) open() (*repo, error) {
 	if err != nil {
 		return nil, err
 	}
-	return f.connect(c)
+	return f.connect(f.cmd.Context(), c)
 }
 
 // connect makes a client with the key of the agent, or else of the person.
-func (f *repoFlags) connect(c *checkout.Checkout) (*repo, error) {
+func (f *repoFlags) connect(ctx context.Context, c *checkout.Checkout) (*repo, error) {
 	w := f.w
 	file, err := readKeysFile(filepath.Join(f.data.Data, keysFile))
 	if err != nil {
@@ -100,11 +100,12 @@ func (f *repoFlags) connect(c *checkout.Checkout) (*repo, error) {
 	if r.key == "" {
 		r.agent, r.variable, r.from, r.session = false, humanKey, "the variable "+humanKey, ""
 		if r.key = strings.TrimSpace(w.env(humanKey)); r.key == "" {
-			if r.key, r.from, err = w.findHuman(f.cmd.Context(), file); err != nil {
+			if r.key, r.from, err = w.findHuman(ctx, file); err != nil {
 				return nil, err
 			}
 			if r.key != "" && !sameHost(url, file.vars["PARLEY_URL"]) {
-				return nil, fmt.Errorf("the key of %s belongs to the server named in %s, not to %s; set %s to a key of that server",
+				return nil, fmt.Errorf(
+					"the key of %s belongs to the server named in %s, not to %s; set %s to a key of that server",
 					r.from, file.path, url, agentKey)
 			}
 		}

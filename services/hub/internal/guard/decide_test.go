@@ -68,7 +68,8 @@ func TestADecisionNamesHolderReasonEndAndHowToReachThem(t *testing.T) {
 		{"no files pass without a call", alpha, guard.Guard{}, nil, guard.Pass, nil},
 		{"held by a program", alpha, guard.Guard{Agent: true}, []string{"a b.go", "main.go"}, guard.Deny, []string{
 			`a b.go: "alpha" holds src/ until 2030-01-02T12:00:00Z: "a new grammar"`,
-			`Reach the holder with send_message to "alpha", or wait until the files are released: parley files reserve --wait 10m 'a b.go'`}},
+			`Reach the holder with send_message to "alpha", or wait until the files are released: ` +
+				`parley files reserve --wait 10m 'a b.go'`}},
 		{"held by a session", session, guard.Guard{Agent: true}, []string{"a b.go"}, guard.Deny, []string{
 			`a b.go: "alpha/2" holds src/`, `send_message to "alpha/2"`, "If that is you, set PARLEY_SESSION"}},
 		{"held by a key", key, guard.Guard{Agent: true}, []string{"a b.go"}, guard.Deny, []string{
@@ -78,7 +79,7 @@ func TestADecisionNamesHolderReasonEndAndHowToReachThem(t *testing.T) {
 		{"shared", reader, guard.Guard{Agent: true}, []string{"a b.go"}, guard.Deny, []string{"holds src/ (shared)", "alpha"}},
 		{"in another worktree", beside, guard.Guard{Agent: true}, []string{"a b.go"}, guard.Warn, []string{
 			`a b.go: in the worktree "redesign" "alpha" holds src/`}},
-		{"a path that no reservation can name", alpha, guard.Guard{Agent: true}, []string{"main.go", "a\x01"}, guard.Warn, []string{
+		{"an odd path", alpha, guard.Guard{Agent: true}, []string{"main.go", "a\x01"}, guard.Warn, []string{
 			`"a\x01" is not checked: a path must have no control characters`}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -108,7 +109,8 @@ func TestManyFilesAreAskedInPartsAndNamedInPart(t *testing.T) {
 	}
 	s := holding(held, files.Settings{})
 	d := (&guard.Guard{Server: s, Agent: true}).Decide(t.Context(), repository(t), paths)
-	if !slices.Equal(s.asked, []int{500, 500, 201}) || len(d.Held) != 13 || len(d.Reason) != 12 || d.Reason[10] != "and 3 more files" {
+	if !slices.Equal(s.asked, []int{500, 500, 201}) || len(d.Held) != 13 || len(d.Reason) != 12 ||
+		d.Reason[10] != "and 3 more files" {
 		t.Errorf("asked %v, held %d, reason %q", s.asked, len(d.Held), d.Reason)
 	}
 }
@@ -119,7 +121,9 @@ func TestWithoutAnAnswerAChangePassesWithAWarningUnlessTheProjectIsStrict(t *tes
 		<-ctx.Done()
 		return files.CheckOutput{}, ctx.Err()
 	}}
-	short := &server{answer: func(context.Context, files.CheckInput) (files.CheckOutput, error) { return files.CheckOutput{}, nil }}
+	short := &server{answer: func(context.Context, files.CheckInput) (files.CheckOutput, error) {
+		return files.CheckOutput{}, nil
+	}}
 	for name, c := range map[string]struct {
 		guard guard.Guard
 		want  string

@@ -59,8 +59,8 @@ func (c *claimer) once(ctx context.Context, ps []pattern) error {
 	if c.random.IntN(4) == 0 {
 		in.Mode = reservations.Shared
 	}
-	if c.Project == "" && c.random.IntN(2) == 0 { // over the emulator a wait would keep others from their turns
-		in.WaitMs = 1 + c.random.IntN(300)
+	if c.Project == "" && c.random.IntN(8) == 0 { // over the emulator a wait would keep others from their turns
+		in.WaitMs = 1 + c.random.IntN(100)
 	}
 	var out reservations.ReserveOutput
 	err := c.turn(func() (err error) {

@@ -47,8 +47,8 @@ func (w *witness) begins(h *hold) {
 	for _, f := range h.files() {
 		for o := range w.holds[f] {
 			if o.claimer != h.claimer && (!o.shared || !h.shared) {
-				w.wrong = append(w.wrong, fmt.Sprintf("%s is held by %s with %s and by %s with %s", f, o.claimer, line(o.patterns),
-					h.claimer, line(h.patterns)))
+				w.wrong = append(w.wrong, fmt.Sprintf("%s is held by %s with %s and by %s with %s", f, o.claimer,
+					line(o.patterns), h.claimer, line(h.patterns)))
 			}
 		}
 		before := w.all[f]

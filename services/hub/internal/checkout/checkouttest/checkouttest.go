@@ -1,4 +1,3 @@
-// Package checkouttest makes repositories of git for tests, which see no settings of the machine.
 package checkouttest
 
 import (

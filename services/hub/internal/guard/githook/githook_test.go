@@ -57,7 +57,8 @@ func write(t *testing.T, path, text string, mode fs.FileMode) {
 func stub(t *testing.T, code string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "it's parley")
-	write(t, path, "#!/bin/sh\necho \"guard: $*\"\nif [ \"$3\" = pre-push ]; then sed 's/^/guard read: /'; fi\nexit "+code+"\n", 0o755)
+	write(t, path, "#!/bin/sh\necho \"guard: $*\"\n"+
+		"if [ \"$3\" = pre-push ]; then sed 's/^/guard read: /'; fi\nexit "+code+"\n", 0o755)
 	return path
 }
 
@@ -88,22 +89,28 @@ func TestHooksAreChainedAndRestoredByteForByte(t *testing.T) {
 		want  string // of the hook that was there
 		code  int    // of the hook where the guard passes
 	}{
-		"no hook":        {func(*testing.T, string) {}, githook.Alone, "", 0},
-		"a shell script": {func(t *testing.T, dir string) { write(t, filepath.Join(dir, "pre-push"), shellHook, 0o750) }, githook.Chained, "pre-push got origin url\nit read: a b c d\nit read: e f g h\n", 5},
+		"no hook": {func(*testing.T, string) {}, githook.Alone, "", 0},
+		"a shell script": {func(t *testing.T, dir string) {
+			write(t, filepath.Join(dir, "pre-push"), shellHook, 0o750)
+		}, githook.Chained, "pre-push got origin url\nit read: a b c d\nit read: e f g h\n", 5},
 		"env bash": {func(t *testing.T, dir string) {
 			write(t, filepath.Join(dir, "pre-push"), "#!/usr/bin/env bash\nset -euo pipefail\ncat\nexit 5", 0o755)
 		}, githook.Chained, "a b c d\ne f g h\n", 5},
 		"another language": {func(t *testing.T, dir string) {
 			write(t, filepath.Join(dir, "pre-push"), "#!/bin/cat\nit was run\n", 0o755)
 		}, githook.Chained, "it was run\n", 1}, // there are no files with the names of its arguments
-		"no first line": {func(t *testing.T, dir string) { write(t, filepath.Join(dir, "pre-push"), "#!/bin/sh", 0o755) }, githook.Chained, "", 0},
+		"no second line": {func(t *testing.T, dir string) {
+			write(t, filepath.Join(dir, "pre-push"), "#!/bin/sh", 0o755)
+		}, githook.Chained, "", 0},
 		"a link": {func(t *testing.T, dir string) {
 			write(t, filepath.Join(dir, "real"), shellHook, 0o755)
 			if err := os.Symlink("real", filepath.Join(dir, "pre-push")); err != nil {
 				t.Fatal(err)
 			}
 		}, githook.Chained, "it read: a b c d\nit read: e f g h\n", 5},
-		"a script that git does not run": {func(t *testing.T, dir string) { write(t, filepath.Join(dir, "pre-push"), shellHook, 0o644) }, githook.Chained, "", 0},
+		"a script that git does not run": {func(t *testing.T, dir string) {
+			write(t, filepath.Join(dir, "pre-push"), shellHook, 0o644)
+		}, githook.Chained, "", 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -115,13 +122,14 @@ func TestHooksAreChainedAndRestoredByteForByte(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			if states, err := githook.Status(dir); err != nil || states["pre-push"] != c.state || states["pre-commit"] != githook.Alone {
+			states, err := githook.Status(dir)
+			if err != nil || states["pre-push"] != c.state || states["pre-commit"] != githook.Alone {
 				t.Errorf("states are %v, %v", states, err)
 			}
 			const input = "a b c d\ne f g h\n"
 			out, code := run(t, dir, "pre-push", input, "origin", "url")
-			if code != c.code || !strings.HasPrefix(out, "guard: guard run pre-push origin url\nguard read: a b c d\nguard read: e f g h\n") ||
-				!strings.Contains(out, c.want) {
+			const asked = "guard: guard run pre-push origin url\nguard read: a b c d\nguard read: e f g h\n"
+			if code != c.code || !strings.HasPrefix(out, asked) || !strings.Contains(out, c.want) {
 				t.Errorf("exit %d, printed\n%s", code, out)
 			}
 			if err := githook.Install(dir, stub(t, "3")); err != nil {

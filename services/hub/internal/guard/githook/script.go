@@ -35,7 +35,8 @@ func lines(hook, program string) string {
 		"case $parley_code in\n" +
 		"0) ;;\n" +
 		"3) exit 1 ;;\n" +
-		"*) echo 'parley guard: nothing was checked, because parley does not run; install it, or remove the guard from this hook' >&2\n" +
+		"*) echo 'parley guard: nothing was checked, because parley failed or is not installed;" +
+		" `parley guard uninstall` removes this' >&2\n" +
 		`	if grep -q '"strict": *true' "$(git rev-parse --git-common-dir)/parley-guard.json" 2>/dev/null; then` + "\n" +
 		"		echo 'parley guard: refused, because the project is strict' >&2; exit 1\n" +
 		"	fi ;;\n" +
