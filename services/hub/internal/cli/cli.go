@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -40,7 +41,8 @@ type world struct {
 }
 
 // Run runs the command line args, without the name of the program, and returns the exit code: 0, or 1 after an error,
-// which it writes to errOut. What errOut receives is escaped for a terminal. The end of ctx interrupts the command.
+// which it writes to errOut, or the code that a command documents. What errOut receives is escaped for a terminal. The
+// end of ctx interrupts the command.
 func Run(ctx context.Context, args []string, env func(string) string, in io.Reader, out, errOut io.Writer) int {
 	errOut = printable.Writer{To: errOut}
 	w := &world{env, in, out, errOut}
@@ -53,12 +55,19 @@ func Run(ctx context.Context, args []string, env func(string) string, in io.Read
 	root.CompletionOptions.DisableDefaultCmd = true
 	root.AddCommand(w.serveCommand(), w.keyCommand(), w.stdioCommand(), w.questionsCommand(), w.answerCommand(),
 		w.topCommand(), w.linkCommand(), w.teamCommand(), w.runnerCommand(), w.runnerChildCommand(), w.doctorCommand(),
-		w.pauseCommand(), w.resumeCommand(), w.pausesCommand(),
+		w.pauseCommand(), w.resumeCommand(), w.pausesCommand(), w.filesCommand(), w.guardCommand(),
 		w.exportCommand(), w.deleteCommand(), w.backupCommand(), w.restoreCommand(), &cobra.Command{
 			Use: "version", Short: "Print the version", Args: cobra.NoArgs,
 			RunE: func(*cobra.Command, []string) error { _, err := fmt.Fprintln(out, version()); return err },
 		})
 	if err := root.ExecuteContext(ctx); err != nil {
+		var own exit
+		if errors.As(err, &own) {
+			if own.err != nil {
+				fmt.Fprintln(errOut, "parley:", own.err)
+			}
+			return own.code
+		}
 		fmt.Fprintln(errOut, "parley:", err)
 		return 1
 	}
