@@ -107,6 +107,9 @@ func (h *Hub) Terminate() {
 	_ = h.process.Signal(syscall.SIGTERM) // fails only if the hub has exited
 }
 
+// PID returns the ID of the hub's own process.
+func (h *Hub) PID() int { return h.process.PID() }
+
 // Exited returns a channel that is closed when the hub and all processes that it started have exited.
 func (h *Hub) Exited() <-chan struct{} { return h.process.Exited() }
 
