@@ -5,6 +5,8 @@ import (
 	"sync"
 	"time"
 
+	"golang.org/x/sync/singleflight"
+
 	"parley.internal/shared/cache"
 	"parley.internal/shared/relay"
 )
@@ -15,6 +17,7 @@ type directory struct {
 	now    func() time.Time
 
 	made  sync.Once
+	loads singleflight.Group     // one for a user at a time, for all who wait for it
 	cache *cache.Cache[[]string] // programs by user; see known
 }
 
@@ -35,12 +38,19 @@ func (d *directory) Programs(ctx context.Context, user string) ([]string, error)
 	if programs, ok := d.known().Get(user); ok {
 		return programs, nil
 	}
-	return d.known().Fill(user, func() (programs []string, until time.Time, err error) {
-		until = d.now().Add(fresh)
-		programs, err = d.source.Programs(ctx, user)
-		return programs, until, err
+	v, err, _ := d.loads.Do(user, func() (any, error) {
+		return d.known().Fill(user, func() (programs []string, until time.Time, err error) {
+			until = d.now().Add(fresh)
+			programs, err = d.source.Programs(context.WithoutCancel(ctx), user) // others wait for it too
+			return programs, until, err
+		})
 	})
+	programs, _ := v.([]string)
+	return programs, err
 }
 
 // forget drops the programs of a user whose keys changed.
-func (d *directory) forget(user string) { d.known().Forget(user) }
+func (d *directory) forget(user string) {
+	d.known().Forget(user)
+	d.loads.Forget(user)
+}
