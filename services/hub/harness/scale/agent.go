@@ -78,13 +78,17 @@ func (r *run) formTeams(ctx context.Context) error {
 	return nil
 }
 
-// act opens a session and makes an action now and then, until sending ends. A call in flight then is finished.
-func (a *agent) act(ctx, sending context.Context) {
-	if a.rest(sending, time.Duration(a.random.Int64N(int64(a.run.options.Pace)))) != nil { // so that not all begin at once
+// act opens a session when the agent comes, and after another pause makes an action now and then, until sending ends. A
+// call in flight then is finished.
+func (a *agent) act(ctx, sending context.Context, comes, pause time.Duration) {
+	if a.rest(sending, comes) != nil {
 		return
 	}
 	made, err := a.client.CreateSession(ctx, pulse.CreateInput{Name: "session of " + a.name})
 	a.run.calls.failed(ctx, "create_session", err)
+	if a.rest(sending, pause) != nil {
+		return
+	}
 	beaten := time.Now()
 	for {
 		if a.rest(sending, time.Duration(a.random.ExpFloat64()*float64(a.run.options.Pace))) != nil {

@@ -29,6 +29,8 @@ type Report struct {
 	Calls    map[string]Calls
 	// Peak is the largest resident set of the server, in bytes.
 	Peak int64
+	// Processor is the time of the processors that the server used.
+	Processor time.Duration
 }
 
 // Channel is the result of a channel.
@@ -98,7 +100,12 @@ func (r *Report) Write(out io.Writer) error {
 	if err := t.Flush(); err != nil {
 		return err
 	}
-	fmt.Fprintf(out, "\nmemory of the server: at most %.0f MiB\n", float64(r.Peak)/(1<<20))
+	requests := 0
+	for _, c := range r.Calls {
+		requests += c.Requests
+	}
+	fmt.Fprintf(out, "\nthe server used %.0f MiB, and %.1f s of the processors, %s ms for each of %d requests\n",
+		float64(r.Peak)/(1<<20), r.Processor.Seconds(), ms(r.Processor/time.Duration(max(requests, 1))), requests)
 	for _, b := range r.Bars() {
 		verdict := "holds"
 		if !b.Holds {

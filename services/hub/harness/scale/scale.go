@@ -76,21 +76,30 @@ func Run(ctx context.Context, o Options) (_ *Report, err error) {
 	return r.work(ctx)
 }
 
-// work lets all agents act, then lets them read the rest.
+// arrival is the time between the arrivals of two agents.
+const arrival = 10 * time.Millisecond
+
+// work lets the agents arrive one after another and then act, and at the end lets them read the rest.
 func (r *run) work(ctx context.Context) (*Report, error) {
 	began := time.Now()
+	arrived := time.Duration(len(r.agents)) * arrival
 	reading, stopReading := context.WithCancel(ctx)
-	sending, stopSending := context.WithTimeout(reading, r.options.For)
+	sending, stopSending := context.WithTimeout(reading, arrived+r.options.For)
 	defer stopSending()
 	var readers, senders sync.WaitGroup
 	defer readers.Wait()
 	defer stopReading()
-	memory := watchMemory(reading, r.server.pid())
+	usage := watch(reading, r.server.pid())
 	readers.Go(func() { r.human.answer(reading) })
-	for _, a := range r.agents {
-		senders.Go(func() { a.act(reading, sending) })
+	for i, a := range r.agents {
+		comes := time.Duration(i) * arrival
+		senders.Go(func() { a.act(reading, sending, comes, arrived-comes) })
 		for _, read := range a.waits() {
-			readers.Go(func() { read(reading) })
+			readers.Go(func() {
+				if client.Sleep(reading, comes) == nil {
+					read(reading)
+				}
+			})
 		}
 	}
 	senders.Wait()
@@ -107,11 +116,12 @@ func (r *run) work(ctx context.Context) (*Report, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	peak, err := memory()
+	peak, processor, err := usage()
 	if err != nil {
 		return nil, err
 	}
-	out := &Report{Agents: r.options.Agents, Quick: r.options.Quick, For: r.options.For, Rest: time.Since(sent), Peak: peak, Calls: r.calls.all()}
+	out := &Report{Agents: r.options.Agents, Quick: r.options.Quick, For: r.options.For, Rest: time.Since(sent), Peak: peak, Processor: processor,
+		Calls: r.calls.all()}
 	for _, c := range channels {
 		out.Channels = append(out.Channels, Channel{c, r.tally.Sum(c)})
 	}

@@ -9,7 +9,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strconv"
-	"time"
 
 	"parley.internal/services/hub/harness/chaos/fleet"
 	"parley.internal/shared/app"
@@ -101,51 +100,3 @@ func (s *server) pid() int { return s.hub.PID() }
 
 // stop ends the server and returns an error if it had failed.
 func (s *server) stop() error { return s.fleet.Close() }
-
-// memoryInterval is the interval between two readings of the server's memory.
-const memoryInterval = 250 * time.Millisecond
-
-// watchMemory reads the memory of a process until ctx ends. The function that it returns waits for that end, and returns
-// the largest resident set in bytes.
-func watchMemory(ctx context.Context, pid int) func() (int64, error) {
-	var peak int64
-	var failed error
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		tick := time.NewTicker(memoryInterval)
-		defer tick.Stop()
-		for {
-			now, err := residentSet(pid)
-			if err != nil {
-				failed = fmt.Errorf("cannot read the server's memory, which needs Linux: %w", err)
-				return
-			}
-			peak = max(peak, now)
-			select {
-			case <-tick.C:
-			case <-ctx.Done():
-				return
-			}
-		}
-	}()
-	return func() (int64, error) {
-		<-done
-		return peak, failed
-	}
-}
-
-// residentSet returns the largest resident set of a process so far, in bytes.
-func residentSet(pid int) (int64, error) {
-	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
-	if err != nil {
-		return 0, err
-	}
-	for line := range bytes.Lines(text) {
-		var kib int64
-		if n, _ := fmt.Sscanf(string(line), "VmHWM: %d kB", &kib); n == 1 {
-			return kib << 10, nil
-		}
-	}
-	return 0, fmt.Errorf("process %d tells no VmHWM", pid)
-}
