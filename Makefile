@@ -142,6 +142,7 @@ generate:
 	cd shared && go run ./client/generate
 	cd shared && go test ./app -run Golden -update
 	cd $(HARNESS) && go test ./mcp -run Golden -update
+	cd $(HARNESS) && go test ./catalogue -run TestTheTableOfScale -update
 
 # staticcheck compiles with the workspace, vet without it.
 lint:
