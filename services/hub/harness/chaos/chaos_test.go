@@ -61,7 +61,8 @@ func TestPromisesToClientsHoldWhileHubsAreKilled(t *testing.T) {
 		}
 	}
 	for _, kind := range []string{"tasks created", "claims", "tasks completed", "messages sent", "messages read",
-		"team tasks", "team messages", "fire messages", "questions asked", "questions answered", "documents"} {
+		"team tasks", "team messages", "fire messages", "questions asked", "questions answered", "documents",
+		"calls in an order"} {
 		if report.Checked[kind] == 0 {
 			t.Errorf("no %s were compared with the store", kind)
 		}

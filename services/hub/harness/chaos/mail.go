@@ -19,8 +19,9 @@ func (a *agent) sendMail(ctx context.Context) error {
 	}
 	var out struct{ MessageID string }
 	args := map[string]any{"message": body, "source": a.name, "target": to, "message_type": kind, "idempotencyKey": body}
-	_, ok, err := a.do(ctx, "send_message", 0, args, &out)
+	call, ok, err := a.do(ctx, "send_message", 0, args, &out)
 	if ok {
+		a.crew.calls.Sent(a.number, span(call), out.MessageID, kind == "QUERY")
 		a.book.Sent(out.MessageID, a.name, to, kind, body)
 	}
 	return err
@@ -80,6 +81,7 @@ func (a *agent) take(ctx context.Context, limit int, wait time.Duration) ([]mess
 		return nil, err
 	}
 	for _, m := range out.Messages {
+		a.crew.calls.Read(a.number, span(call), m.ID)
 		a.book.Read(m.ID, a.name, call.RequestID(), witness.Span{From: call.Began(), To: call.Ended()})
 	}
 	return out.Messages, nil

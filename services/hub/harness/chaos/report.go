@@ -71,6 +71,11 @@ func (r *run) audit(ctx context.Context) error {
 		}
 		r.report.Checked["documents"] += len(docs)
 		r.report.Violations = append(r.report.Violations, found.Violations...)
+		wrong, checked := c.calls.Check()
+		r.report.Checked["calls in an order"] += checked
+		for _, text := range wrong {
+			r.report.violate(witness.Ordered, "%s of %s", text, c.user)
+		}
 	}
 	return r.explain()
 }
