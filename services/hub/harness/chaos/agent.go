@@ -54,6 +54,7 @@ var moves = []move{
 	{18, (*agent).work},
 	{4, (*agent).sendMail},
 	{4, (*agent).readMail},
+	{3, (*agent).giveUp},
 	{2, (*agent).teamTask},
 	{2, (*agent).sendTeamMessage},
 	{2, (*agent).teamInbox},

@@ -87,6 +87,20 @@ func (a *agent) take(ctx context.Context, limit int, wait time.Duration) ([]mess
 	return out.Messages, nil
 }
 
+// giveUp waits for messages and closes the connection before the wait is over. What came in between is kept.
+func (a *agent) giveUp(ctx context.Context) error {
+	own, cancel := context.WithTimeoutCause(ctx, time.Duration(50+a.random.IntN(400))*time.Millisecond, errGivenUp)
+	defer cancel()
+	_, err := a.take(own, 1, 5*time.Second)
+	if errors.Is(err, errGivenUp) {
+		a.run.report.gaveUp()
+		return nil
+	}
+	return err
+}
+
+var errGivenUp = errors.New("the agent has given up its wait")
+
 // noteLostReads records the attempts of a reading call that got no answer.
 func (a *agent) noteLostReads(call caller.Call) {
 	for _, t := range call.Unsure() {
