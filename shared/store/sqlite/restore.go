@@ -169,7 +169,9 @@ func (d *Driver) replace(ctx context.Context, from string, numbers map[string]ui
 	if _, err := conn.ExecContext(ctx, `BEGIN IMMEDIATE`); err != nil {
 		return err
 	}
-	err = d.copyRows(ctx, conn, numbers)
+	if err = d.sameSet(conn.QueryRowContext(ctx, setVersion)); err == nil {
+		err = d.copyRows(ctx, conn, numbers)
+	}
 	end := "COMMIT"
 	if err != nil {
 		end = "ROLLBACK"
