@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"os"
 	"path/filepath"
 	"runtime/debug"
 
@@ -58,6 +57,7 @@ func Run(ctx context.Context, args []string, env func(string) string, in io.Read
 			Use: "version", Short: "Print the version", Args: cobra.NoArgs,
 			RunE: func(*cobra.Command, []string) error { _, err := fmt.Fprintln(out, version()); return err },
 		})
+	root.PersistentPreRunE = func(cmd *cobra.Command, _ []string) error { return w.chooseData(cmd) }
 	if err := root.ExecuteContext(ctx); err != nil {
 		fmt.Fprintln(errOut, "parley:", err)
 		return 1
@@ -75,6 +75,7 @@ type opened struct {
 	file   *sqlite.Driver
 }
 
+// open opens the store. The caller has the data directory of an embedded one.
 func open(ctx context.Context, c *config.Config, dial ...grpc.DialOption) (*opened, error) {
 	o := &opened{schema: app.Schema()}
 	if c.Store == "firestore" {
@@ -84,9 +85,6 @@ func open(ctx context.Context, c *config.Config, dial ...grpc.DialOption) (*open
 		}
 		o.db = store.New(d, o.schema)
 		return o, nil
-	}
-	if err := os.MkdirAll(c.Data, 0o700); err != nil {
-		return nil, fmt.Errorf("cannot create the data directory: %w", err)
 	}
 	d, err := sqlite.Open(ctx, filepath.Join(c.Data, storeFile), o.schema)
 	if err != nil {
