@@ -17,6 +17,7 @@ import (
 	"parley.internal/shared/elenchus"
 	"parley.internal/shared/files"
 	"parley.internal/shared/idempotency"
+	"parley.internal/shared/identity"
 	"parley.internal/shared/keys"
 	"parley.internal/shared/ledger"
 	"parley.internal/shared/me"
@@ -56,7 +57,7 @@ type App struct {
 	domains   []any
 	catalogue func() *op.Catalogue
 	known     *directory
-	halted    *halted
+	halted    *perUser[[]identity.Pause]
 	now       func() time.Time
 }
 
@@ -73,9 +74,15 @@ type Ports struct {
 	// Workspace returns the reader of the files that a user's verifications refer to, nil if the server has no access to
 	// them; see [elenchus.Service].
 	Workspace func(user string) elenchus.Reader
+	// KeepIdle is the time for which fires, read messages of teams, and tasks that nobody claims and that do not expire are
+	// kept after their last word or change; [KeepIdle] by default.
+	KeepIdle time.Duration
 	// Limits are those of the server, which whoami tells.
 	Limits me.Limits
 }
+
+// KeepIdle is the default time for which what nobody uses is kept.
+const KeepIdle = 90 * 24 * time.Hour
 
 // New builds the services over a store and connects them. db may be nil where only definitions are needed, such as the
 // catalogue.
@@ -86,15 +93,18 @@ func New(db *store.DB, p Ports) *App {
 	if p.NewID == nil {
 		p.NewID = func() string { return uuid.Must(uuid.NewV7()).String() }
 	}
+	if p.KeepIdle == 0 {
+		p.KeepIdle = KeepIdle
+	}
 	if p.Sender == nil {
 		p.Sender = push.Log{To: slog.New(slog.DiscardHandler)}
 	}
 	a := &App{DB: db, now: p.Now}
 	a.Keys = &keys.Service{DB: db, Now: p.Now, Toolsets: func() []string { return a.catalogue().Toolsets() }}
 	a.Sprint = &sprint.Service{DB: db, Now: p.Now, NewID: p.NewID}
-	known := &directory{source: a.Keys, now: p.Now}
+	known := &directory{perUser[[]string]{load: a.Keys.Programs, fresh: freshPrograms, now: p.Now}}
 	a.known = known
-	a.Dispatch = &dispatch.Service{DB: db, Now: p.Now, NewID: p.NewID, Stories: a.Sprint, Directory: known}
+	a.Dispatch = &dispatch.Service{Keep: p.KeepIdle, DB: db, Now: p.Now, NewID: p.NewID, Stories: a.Sprint, Directory: known}
 	a.Keys.Changed = known.forget
 	a.Pulse = &pulse.Service{DB: db, Now: p.Now, NewID: p.NewID, Claims: claims{a.Dispatch}}
 	a.Relay = &relay.Service{DB: db, Now: p.Now, NewID: p.NewID, Directory: known, Live: a.Pulse}
@@ -111,13 +121,13 @@ func New(db *store.DB, p Ports) *App {
 	a.Ledger = &ledger.Service{DB: db, Now: p.Now, NewID: p.NewID, Shard: p.Shard}
 	a.Overview = &overview.Service{DB: db, Now: p.Now, Sessions: atWork{a.Pulse}, Mail: unread{a.Relay, known}}
 	a.Council = &council.Service{DB: db, Now: p.Now, NewID: p.NewID}
-	a.Campfire = &campfire.Service{DB: db, Now: p.Now}
+	a.Campfire = &campfire.Service{DB: db, Now: p.Now, Keep: p.KeepIdle}
 	a.Elenchus = &elenchus.Service{DB: db, Now: p.Now, Workspace: p.Workspace}
-	a.Team = &team.Service{DB: db, Now: p.Now, NewID: p.NewID, Keys: a.Keys}
+	a.Team = &team.Service{DB: db, Now: p.Now, NewID: p.NewID, Keys: a.Keys, Keep: p.KeepIdle}
 	a.Files = &files.Service{DB: db, Now: p.Now, NewID: p.NewID, Mail: a.Relay, Sessions: a.Pulse}
 	a.Pause = &pauses.Service{DB: db, Now: p.Now}
 	a.WhoAmI = &me.Service{Toolsets: a.Keys.Toolsets, Limits: p.Limits}
-	a.halted = &halted{source: a.Pause, now: p.Now}
+	a.halted = &perUser[[]identity.Pause]{load: a.Pause.InForce, fresh: freshPauses, now: p.Now}
 	a.Pause.Changed = a.halted.forget
 	a.domains = []any{
 		a.Dispatch,
@@ -167,7 +177,7 @@ func (a *App) collect() *op.Catalogue {
 		}
 	}
 	c.Reserved = a.known.Programs
-	c.Pauses = a.halted.InForce
+	c.Pauses = a.halted.get
 	c.Meter = func(_ context.Context, u op.Usage) { a.Ledger.Record(u) }
 	return c
 }

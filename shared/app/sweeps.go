@@ -45,6 +45,12 @@ func (a *App) Sweeps() []Sweep {
 	return sweeps
 }
 
+// Sparing returns the sweep without the steps that take work from agents.
+func (s Sweep) Sparing() Sweep {
+	s.steps = slices.DeleteFunc(slices.Clone(s.steps), func(step domain.Sweep) bool { return step.Takes })
+	return s
+}
+
 // Report is the result of a sweep.
 type Report struct {
 	Sweep string `json:"sweep"`

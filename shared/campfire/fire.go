@@ -22,6 +22,9 @@ type Fire struct {
 	Plan     int64 `json:"plan"`
 	Messages int64 `json:"messages"`
 	Duels    int64 `json:"duels"`
+	// SweepAt is the time at which a sweep deletes the fire, unless it changes before. Fires from before it was kept have
+	// none until they change.
+	SweepAt time.Time `json:"sweepAt,omitzero"`
 }
 
 // Message is a message at a fire. Seq is its number, starting at 1.
@@ -60,7 +63,7 @@ var (
 	fires = store.Collection[Fire]{
 		Name:      "fires",
 		Indexes:   []string{"createdAt desc"},
-		AllUsers:  []string{"duel.turnDeadline"},
+		AllUsers:  []string{"duel.turnDeadline", "sweepAt"},
 		Unindexed: []string{"duel.thesisOfAttack", "duel.transcript"},
 	}
 	messages = store.Collection[Message]{

@@ -161,7 +161,7 @@ type AbandonInput struct {
 // DuelsInput is the input of campfire_list_duels.
 type DuelsInput struct {
 	FireID string `json:"fireId" allow:"nonempty,max=100,pattern=id"`
-	Cursor string `json:"cursor,omitempty" allow:"max=100" jsonschema:"nextCursor of the page before"`
+	Cursor string `json:"cursor,omitempty" allow:"max=100" jsonschema:"a nextCursor"`
 	Limit  int    `json:"limit,omitempty" allow:"min=1,max=20,default=5"`
 }
 
@@ -278,6 +278,7 @@ func (s *Service) Operations() []op.Op {
 		}, s.Rule),
 		op.New(op.Spec{
 			Name:    "campfire_abandon_duel",
+			Starts:  op.Never,
 			Title:   "Abandon a duel",
 			Toolset: set,
 			Route:   "POST " + fire + "/duel/abandon",

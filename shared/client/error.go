@@ -91,7 +91,9 @@ func (c *Client) read(m *message, res *http.Response) (envelope, *Error) {
 	}
 	out.Code = e.Error.Code
 	out.Fault = &fault.Error{Kind: kind, Message: e.Error.Message, Problems: e.Error.Details, RetryAfter: after}
-	out.Uncertain = m.operation.Effect != op.Read && res.StatusCode >= http.StatusInternalServerError
+	// A server that answers UNAVAILABLE has done nothing.
+	out.Uncertain = m.operation.Effect != op.Read && res.StatusCode >= http.StatusInternalServerError &&
+		e.Error.Code != fault.Unavailable.Code()
 	return e, out
 }
 

@@ -8,6 +8,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -70,8 +71,10 @@ func TestAnswersThatAreNotParleysAreToldApart(t *testing.T) {
 		"a success that failed": {500, `{"success":true,"data":{}}`, fault.Internal, "", "is no Parley server"},
 		"a code of no kind": {413, `{"success":false,"error":{"code":"PAYLOAD_TOO_LARGE","message":"too large"}}`,
 			fault.Invalid, "PAYLOAD_TOO_LARGE", "too large"},
-		"a kind of a later server": {503, `{"success":false,"error":{"code":"OUTCOME_UNKNOWN","message":"look"}}`,
-			fault.Unavailable, "OUTCOME_UNKNOWN", "look"},
+		"a kind of a later server": {503, `{"success":false,"error":{"code":"ELSEWHERE","message":"look"}}`,
+			fault.Unavailable, "ELSEWHERE", "look"},
+		"an unknown outcome": {503, `{"success":false,"error":{"code":"OUTCOME_UNKNOWN","message":"look"}}`,
+			fault.OutcomeUnknown, "OUTCOME_UNKNOWN", "look"},
 		"data of another version": {200, `{"success":true,"data":{"id":7}}`,
 			fault.Internal, "", "cannot be read; is it of the same version?"},
 	} {
@@ -101,7 +104,8 @@ func TestAWriteWhoseOutcomeIsUnknownSaysSo(t *testing.T) {
 		want    bool
 	}{
 		"no answer":                      {[]http.HandlerFunc{drops}, true},
-		"unavailable":                    {[]http.HandlerFunc{faults(fault.Unavailable)}, true},
+		"an unknown outcome":             {[]http.HandlerFunc{faults(fault.OutcomeUnknown)}, true},
+		"unavailable":                    {slices.Repeat([]http.HandlerFunc{faults(fault.Unavailable)}, 5), false},
 		"an internal error":              {[]http.HandlerFunc{faults(fault.Internal)}, true},
 		"a proxy's page":                 {[]http.HandlerFunc{says(502, "")}, true},
 		"a success that nobody can read": {[]http.HandlerFunc{says(200, "<html>")}, true},

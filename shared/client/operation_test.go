@@ -41,9 +41,9 @@ func TestInputsGoWhereTheRouteHasThem(t *testing.T) {
 		{"team_force_kill_teammate", team.MemberInput{TeamName: "core", AgentName: "w-1"},
 			"DELETE /v1/teams/core/members/w-1"},
 		{"team_poll_inbox", team.PollInput{TeamName: "core", AgentName: "w", TimeoutMs: &zero},
-			"GET /v1/teams/core/inboxes/w/poll?timeout_ms=0"},
+			`POST /v1/teams/core/inboxes/w/poll {"timeout_ms":0}`},
 		{"team_read_inbox", team.ReadInput{TeamName: "core", AgentName: "w", MarkAsRead: &yes},
-			"GET /v1/teams/core/inboxes/w?mark_as_read=true"},
+			`POST /v1/teams/core/inboxes/w/read {"mark_as_read":true}`},
 		{"set_group", relay.SetGroupInput{Name: "g"}, `PUT /v1/groups/g {"members":[]}`},
 		{"close_council", council.CloseInput{SessionID: "c", AgentName: "a", Conclusion: "so"},
 			`POST /v1/councils/c/close {"agent_name":"a","conclusion":"so"}`},
@@ -149,7 +149,9 @@ func TestAReadThatMarksIsNotRepeatedByTheTransport(t *testing.T) {
 	for _, k := range []struct {
 		name string
 		want int // requests after the first, which makes the connection
-	}{{"get_messages", 1}, {"list_groups", 2}} {
+		// method is one that the transport does not repeat by itself where the read marks what it reads.
+		method string
+	}{{"get_messages", 1, http.MethodPost}, {"list_groups", 2, http.MethodGet}} {
 		s := newServer(
 			t,
 			says(200, `{"success":true,"data":{},"meta":{}}`),
@@ -165,7 +167,7 @@ func TestAReadThatMarksIsNotRepeatedByTheTransport(t *testing.T) {
 			t.Errorf("%s: %d requests, %v; want %d", k.name, got, err, k.want)
 		}
 		for _, r := range s.requests() {
-			if r.header.Get("Transfer-Encoding") != "" || !strings.HasPrefix(r.line, http.MethodGet) {
+			if r.header.Get("Transfer-Encoding") != "" || !strings.HasPrefix(r.line, k.method) {
 				t.Errorf("%s: asked %+v", k.name, r)
 			}
 		}

@@ -162,6 +162,10 @@ var operations = map[string]Operation{
 		Name: "get_sprint", Effect: op.Read,
 		Routes: []string{"GET /v1/sprints/{sprintId}"},
 	},
+	"list_sprints": {
+		Name: "list_sprints", Effect: op.Read,
+		Routes: []string{"GET /v1/sprints"},
+	},
 	"complete_sprint": {
 		Name: "complete_sprint", Effect: op.Write,
 		Routes: []string{"POST /v1/sprints/{sprintId}/complete"},
@@ -332,11 +336,11 @@ var operations = map[string]Operation{
 	},
 	"team_read_inbox": {
 		Name: "team_read_inbox", Effect: op.Consume,
-		Routes: []string{"GET /v1/teams/{team_name}/inboxes/{agent_name}"},
+		Routes: []string{"POST /v1/teams/{team_name}/inboxes/{agent_name}/read"},
 	},
 	"team_poll_inbox": {
 		Name: "team_poll_inbox", Effect: op.Consume, Wait: "timeout_ms", DefaultWait: 30000 * time.Millisecond,
-		Routes: []string{"GET /v1/teams/{team_name}/inboxes/{agent_name}/poll"},
+		Routes: []string{"POST /v1/teams/{team_name}/inboxes/{agent_name}/poll"},
 	},
 	"team_task_create": {
 		Name: "team_task_create", Effect: op.Write, Idempotent: true,
@@ -418,12 +422,12 @@ var operations = map[string]Operation{
 		Name: "whoami", Effect: op.Read,
 		Routes: []string{"GET /v1/me"},
 	},
-	"pause": {
-		Name: "pause", Effect: op.Write,
+	"pause_agents": {
+		Name: "pause_agents", Effect: op.Write,
 		Routes: []string{"POST /v1/pauses"},
 	},
-	"resume": {
-		Name: "resume", Effect: op.Write,
+	"resume_agents": {
+		Name: "resume_agents", Effect: op.Write,
 		Routes: []string{"POST /v1/pauses/resume"},
 	},
 	"list_pauses": {
@@ -434,9 +438,8 @@ var operations = map[string]Operation{
 
 // GetTasks calls get_tasks (GET /v1/tasks).
 //
-// Look for work: tasks in the queue for a program, highest priority first, then oldest. Use it to poll for your
-// assignments; with waitMs it waits for the first one. Without a target it is your own queue. Filter by status,
-// type and source.
+// Take a created task up before you work on it: one agent gets it. The claim holds for a lease: renew it with
+// renew_claim, and keep the claimToken to complete the task.
 func (c *Client) GetTasks(ctx context.Context, in dispatch.ListInput) (dispatch.ListOutput, error) {
 	return call[dispatch.ListOutput](ctx, c, "get_tasks", in)
 }
@@ -467,8 +470,8 @@ func (c *Client) ClaimTask(ctx context.Context, in dispatch.ClaimInput) (dispatc
 
 // ClaimNextTask calls claim_next_task (POST /v1/tasks/claim).
 //
-// Get work in one call: the first task of your queue that is ready, claimed for you, or nothing. With waitMs it
-// waits for one; those who wait are served in the order in which they came.
+// Get work in one call: the first ready task of your queue, claimed for you, or nothing. With waitMs it waits for
+// one, in the order of arrival.
 func (c *Client) ClaimNextTask(ctx context.Context, in dispatch.NextInput) (dispatch.NextOutput, error) {
 	return call[dispatch.NextOutput](ctx, c, "claim_next_task", in)
 }
@@ -530,8 +533,8 @@ func (c *Client) AckMessages(ctx context.Context, in relay.AckInput) (relay.AckO
 
 // GetDeadLetters calls get_dead_letters (GET /v1/messages/dead).
 //
-// Find messages that failed: those you sent or were to get that expired unread, or were never acknowledged, newest
-// first. One shows within 15 minutes of its death and for 7 days; acknowledging a message takes it off the list.
+// Find messages that failed: those you sent or were to get that expired unread or were never acknowledged, newest
+// first. One shows within 15 minutes, for 7 days.
 func (c *Client) GetDeadLetters(ctx context.Context, in relay.DeadInput) (relay.DeadOutput, error) {
 	return call[relay.DeadOutput](ctx, c, "get_dead_letters", in)
 }
@@ -701,6 +704,13 @@ func (c *Client) GetSprint(ctx context.Context, in sprint.GetInput) (sprint.View
 	return call[sprint.View](ctx, c, "get_sprint", in)
 }
 
+// ListSprints calls list_sprints (GET /v1/sprints).
+//
+// Find sprints, oldest first; get_sprint has their stories.
+func (c *Client) ListSprints(ctx context.Context, in sprint.ListInput) (sprint.ListOutput, error) {
+	return call[sprint.ListOutput](ctx, c, "list_sprints", in)
+}
+
 // CompleteSprint calls complete_sprint (POST /v1/sprints/{sprintId}/complete).
 //
 // Close a sprint with a summary. Stories that nobody took up are skipped; while one is active it is refused.
@@ -711,7 +721,7 @@ func (c *Client) CompleteSprint(ctx context.Context, in sprint.CompleteInput) (s
 // GetUsage calls get_usage (GET /v1/usage).
 //
 // See usage and spending: how many calls, errors, milliseconds, tokens and dollars, by tool, program, day (UTC) or
-// transport. The latest calls show after a few seconds.
+// transport; with records, single calls. The latest calls show after a few seconds.
 func (c *Client) GetUsage(ctx context.Context, in ledger.UsageInput) (ledger.UsageOutput, error) {
 	return call[ledger.UsageOutput](ctx, c, "get_usage", in)
 }
@@ -901,8 +911,8 @@ func (c *Client) ElenchusStartSession(ctx context.Context, in elenchus.StartInpu
 
 // ElenchusGetContext calls elenchus_get_context (GET /v1/verifications/{sessionId}).
 //
-// Read what the agents of a verification share: requirements, files, round and issue counts; with path, a file's
-// content.
+// Read what the agents of a verification share: requirements, files, what the last two rounds wrote, issue counts;
+// with path, a file's content.
 func (c *Client) ElenchusGetContext(ctx context.Context, in elenchus.ContextInput) (elenchus.ContextOutput, error) {
 	return call[elenchus.ContextOutput](ctx, c, "elenchus_get_context", in)
 }
@@ -978,8 +988,8 @@ func (c *Client) TeamDelete(ctx context.Context, in team.NameInput) (team.Delete
 // TeamReadConfig calls team_read_config (GET /v1/teams/{team_name}).
 //
 // Read a team: its lead and its members.
-func (c *Client) TeamReadConfig(ctx context.Context, in team.NameInput) (team.Config, error) {
-	return call[team.Config](ctx, c, "team_read_config", in)
+func (c *Client) TeamReadConfig(ctx context.Context, in team.NameInput) (team.ConfigOutput, error) {
+	return call[team.ConfigOutput](ctx, c, "team_read_config", in)
 }
 
 // TeamSpawnTeammate calls team_spawn_teammate (POST /v1/teams/{team_name}/members).
@@ -1022,14 +1032,14 @@ func (c *Client) TeamSendMessage(ctx context.Context, in team.SendInput) (team.S
 	return call[team.SendOutput](ctx, c, "team_send_message", in)
 }
 
-// TeamReadInbox calls team_read_inbox (GET /v1/teams/{team_name}/inboxes/{agent_name}).
+// TeamReadInbox calls team_read_inbox (POST /v1/teams/{team_name}/inboxes/{agent_name}/read).
 //
 // Read the messages of a team member, oldest first, and mark them as read.
 func (c *Client) TeamReadInbox(ctx context.Context, in team.ReadInput) (team.InboxOutput, error) {
 	return call[team.InboxOutput](ctx, c, "team_read_inbox", in)
 }
 
-// TeamPollInbox calls team_poll_inbox (GET /v1/teams/{team_name}/inboxes/{agent_name}/poll).
+// TeamPollInbox calls team_poll_inbox (POST /v1/teams/{team_name}/inboxes/{agent_name}/poll).
 //
 // Wait for unread messages of a team member, and mark them as read.
 func (c *Client) TeamPollInbox(ctx context.Context, in team.PollInput) (team.InboxOutput, error) {
@@ -1187,19 +1197,19 @@ func (c *Client) Whoami(ctx context.Context, in me.Input) (me.Output, error) {
 	return call[me.Output](ctx, c, "whoami", in)
 }
 
-// Pause calls pause (POST /v1/pauses).
+// PauseAgents calls pause_agents (POST /v1/pauses).
 //
 // Halt agents: one agent, a program, a team, a project or everything. Their claims and messages are refused with
 // your words until you resume; reports on work in progress and waits go on.
-func (c *Client) Pause(ctx context.Context, in pauses.Input) (pauses.View, error) {
-	return call[pauses.View](ctx, c, "pause", in)
+func (c *Client) PauseAgents(ctx context.Context, in pauses.Input) (pauses.View, error) {
+	return call[pauses.View](ctx, c, "pause_agents", in)
 }
 
-// Resume calls resume (POST /v1/pauses/resume).
+// ResumeAgents calls resume_agents (POST /v1/pauses/resume).
 //
 // End a pause: the agents that it halted may claim and send again, unless another pause halts them too.
-func (c *Client) Resume(ctx context.Context, in pauses.ResumeInput) (pauses.ResumeOutput, error) {
-	return call[pauses.ResumeOutput](ctx, c, "resume", in)
+func (c *Client) ResumeAgents(ctx context.Context, in pauses.ResumeInput) (pauses.ResumeOutput, error) {
+	return call[pauses.ResumeOutput](ctx, c, "resume_agents", in)
 }
 
 // ListPauses calls list_pauses (GET /v1/pauses).

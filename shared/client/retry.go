@@ -46,10 +46,12 @@ func (r Retry) pause(n int, asked time.Duration, jitter float64) (time.Duration,
 
 // repeatable says whether the same request may fare better, and does no harm.
 func repeatable(m *message, e *Error) bool {
-	if e.Code == fault.Conflict.Code() || e.Status == http.StatusTooManyRequests || e.unsent {
+	switch {
+	case e.unsent, e.Code == fault.Conflict.Code(), e.Code == fault.Unavailable.Code(),
+		e.Status == http.StatusTooManyRequests:
 		return true // nothing was done
 	}
-	return m.harmless() && e.Fault.Kind == fault.Unavailable
+	return m.harmless() && (e.Fault.Kind == fault.Unavailable || e.Fault.Kind == fault.OutcomeUnknown)
 }
 
 func jitter() float64 { return rand.Float64() }

@@ -20,6 +20,8 @@ var (
 		Save: "next_cursor as cursor"})
 	closed = op.After(answered, op.Step{Op: "close_council", In: op.In{"agent_name": "alpha", "session_id": "$council",
 		"conclusion": "both"}})
+	// next starts another council, whose request beta has not seen.
+	next = op.After(closed, opened...)
 )
 
 const unknownID = "nobody-made-this"
@@ -62,8 +64,7 @@ func joinCases() op.Cases {
 		{Name: "of the only one", Given: opened, As: "beta", In: op.In{"agent_name": "beta"}},
 		{Name: "for another, by the human", Given: opened, As: op.Human,
 			In: op.In{"agent_name": "beta", "session_id": "$council"}},
-		{Name: "of none of several", Given: op.After(opened, opened...), As: "beta", In: op.In{"agent_name": "beta"},
-			Fault: fault.Precondition},
+		{Name: "of the newest of several", Given: op.After(opened, opened...), As: "beta", In: op.In{"agent_name": "beta"}},
 		{Name: "as another program", Given: opened, In: op.In{"agent_name": "beta/Gimli", "session_id": "$council"},
 			Fault: fault.Forbidden, RPCs: op.NoRPCs},
 		{Name: "under a program's name, by an unbound key", Given: opened, As: op.Unbound,
@@ -152,6 +153,10 @@ func sendCases() op.Cases {
 		},
 		{Name: "to a closed council", Given: closed, In: op.In{"agent_name": "alpha", "session_id": "$council",
 			"content": "too late"}, Fault: fault.Precondition},
+		{Name: "to the next council, after the first", Given: next, As: "beta",
+			In: op.In{"agent_name": "beta", "content": "to the next"}, RPCs: 4, Over: "its last council is over"},
+		{Name: "after the last council", Given: closed, As: "beta", In: op.In{"agent_name": "beta", "content": "too late"},
+			RPCs: 4, Over: "no council is active", Fault: fault.Precondition},
 		{Name: "as another program", Given: opened, In: op.In{"agent_name": "beta/Gimli", "session_id": "$council",
 			"content": "not mine"},
 			Fault: fault.Forbidden, RPCs: op.NoRPCs},

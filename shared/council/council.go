@@ -87,6 +87,8 @@ type Session struct {
 	Reason     string      `json:"reason,omitempty"`
 	// DueAt is the time of the next sweep: it abandons an active council and deletes a closed one.
 	DueAt time.Time `json:"due_at"`
+	// others are active councils beside this one, for the reply to a call that named none. They are not stored.
+	others []Other
 }
 
 // Request is the question or task of a council.

@@ -10,6 +10,10 @@
 // A cursor also holds the revision of the session. While that is unchanged, a reply has only the status and the
 // counts instead of the whole summary.
 //
+// A call that names no council means the one that its agent started or joined last, if it is active, else the newest
+// active one, else the newest closed one. A closed council is never the agent's own while another is active, so that the
+// agents of one that ended are in the next one without a word.
+//
 // Councils are deleted by the sweep and not by a TTL of the store, because a TTL would delete the session and
 // leave the documents below it. The package imports no other domain.
 package council

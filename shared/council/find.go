@@ -2,21 +2,24 @@ package council
 
 import (
 	"context"
-	"fmt"
-	"strings"
 	"time"
 
-	"parley.internal/shared/fault"
 	"parley.internal/shared/store"
 )
 
-// maxActive limits the active councils that are read, and listed in a fault, if a call names none.
-const maxActive = 20
+const (
+	// maxActive limits the active councils that a read without a council looks through for that of its agent.
+	maxActive = 20
+	// maxOthers limits the other active councils in the reply to a call that was given the newest one.
+	maxOthers = 5
+	// maxEnded limits the newest closed councils among which a call looks for one that is not gone.
+	maxEnded = 5
+)
 
-// active returns the active councils, newest first.
-func active(ctx context.Context, r store.Reader, limit int) ([]Session, error) {
+// newest returns the newest councils of a status.
+func newest(ctx context.Context, r store.Reader, status Status, limit int) ([]Session, error) {
 	page, err := councils.Query(ctx, r,
-		store.Query{Where: []store.Cond{store.Eq("status", Active)}, Order: []string{"created_at desc"}, Limit: limit})
+		store.Query{Where: []store.Cond{store.Eq("status", status)}, Order: []string{"created_at desc"}, Limit: limit})
 	if err != nil {
 		return nil, err
 	}
@@ -27,32 +30,29 @@ func active(ctx context.Context, r store.Reader, limit int) ([]Session, error) {
 	return out, nil
 }
 
-// soleActive returns the only active council, or nil if there is none. It does not choose between several: it
-// returns [fault.Precondition] with a message that lists them.
-func soleActive(found []Session) (*Session, error) {
-	switch len(found) {
-	case 0:
-		return nil, nil
-	case 1:
-		return &found[0], nil
+// newestClosed returns the newest closed council that can still be read, or nil if there is none.
+func newestClosed(ctx context.Context, r store.Reader, now time.Time) (*Session, error) {
+	found, err := newest(ctx, r, Closed, maxEnded)
+	for i := range found {
+		if !found[i].Gone(now) {
+			return &found[i], err
+		}
 	}
-	names := make([]string, len(found))
-	for i, s := range found {
-		names[i] = fmt.Sprintf("%s (started by %s at %s)", s.ID, s.CreatedBy, s.CreatedAt.Format(time.RFC3339))
-	}
-	more := ""
-	if len(found) == maxActive {
-		more = "; list_councils shows all"
-	}
-	return nil, fault.New(fault.Precondition,
-		"Several councils are active, and you have joined none: give session_id, one of %s%s",
-		strings.Join(names, ", "), more)
+	return nil, err
 }
 
-// find returns the council of a call: the one named by id, else the one that the agent started or joined last,
-// else the only active one. It returns nil if there is none, [fault.NotFound] if id names none, and
-// [fault.Precondition] if several are active. The fetches that with returns for the id are loaded together with
-// the session.
+// first returns the newest of the active councils, which lists the next ones as the others.
+func first(found []Session) *Session {
+	s := &found[0]
+	for _, other := range found[1:min(len(found), 1+maxOthers)] {
+		s.others = append(s.others, Other{SessionID: other.ID, CreatedBy: other.CreatedBy, Title: other.Title})
+	}
+	return s
+}
+
+// find returns the council of a call: the one named by id, else the one that the agent started or joined last if
+// it is active, else the newest active one, else the newest closed one. It returns nil if there is none, and
+// [fault.NotFound] if id names none. The fetches that with returns for the id are loaded together with the session.
 func find(
 	ctx context.Context, r store.Reader, agent speaker, id string, now time.Time, with func(id string) []*store.Fetch,
 ) (*Session, error) {
@@ -70,21 +70,21 @@ func find(
 		if err := store.Load(ctx, r, append(with(id), f)...); err != nil {
 			return nil, err
 		}
-		if f.Found && !s.Gone(now) {
+		if there := f.Found && !s.Gone(now); there && (named || s.Status == Active) {
 			return &s, nil
 		}
 		if named {
 			return nil, errMissing(id)
 		}
 	}
-	found, err := active(ctx, r, maxActive)
+	found, err := newest(ctx, r, Active, 1+maxOthers)
 	if err != nil {
 		return nil, err
 	}
-	s, err := soleActive(found)
-	if err != nil || s == nil {
-		return nil, err
+	if len(found) == 0 {
+		return newestClosed(ctx, r, now)
 	}
+	s := first(found)
 	return s, store.Load(ctx, r, with(s.ID)...)
 }
 

@@ -24,7 +24,7 @@ type StartOutput struct {
 // JoinInput is the input of join_council.
 type JoinInput struct {
 	AgentName string `json:"agent_name,omitempty" allow:"max=160"`
-	SessionID string `json:"session_id,omitempty" allow:"max=100,pattern=id" jsonschema:"where left out: the council you last started or joined, else the only active one"`
+	SessionID string `json:"session_id,omitempty" allow:"max=100,pattern=id" jsonschema:"where left out: the council you last started or joined if it is active, else the newest active one, else the newest closed one"`
 }
 
 // GetInput is the input of get_current_session_data.
@@ -160,6 +160,7 @@ func (s *Service) Operations() []op.Op {
 		}, s.Start),
 		op.New(op.Spec{
 			Name:    "join_council",
+			Starts:  op.Always,
 			Title:   "Join a council",
 			Toolset: set,
 			Route:   "POST /v1/councils/{session_id}/join",

@@ -86,6 +86,7 @@ func TestAnUnknownOrStaleCursorBringsEverything(t *testing.T) {
 		other := h.start("alpha")
 		h.send("alpha", other, "elsewhere")
 		h.send("alpha", other, "elsewhere")
+		h.Clock.Pass(time.Second)
 		id := h.start("alpha")
 		h.send("alpha", id, "1")
 		h.send("alpha", id, "2")
@@ -107,8 +108,9 @@ func TestAnUnknownOrStaleCursorBringsEverything(t *testing.T) {
 				}
 			}
 		}
-		// A closed council stays the current one of an agent while another is active.
+		// The newest closed council is read where none is active.
 		h.conclude("alpha", id)
+		h.conclude("alpha", other)
 		for _, cursor := range []string{
 			"", "nonsense", cursor{id, 3, 1}.String(), h.get("gamma", other, "").NextCursor,
 		} {

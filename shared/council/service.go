@@ -15,8 +15,8 @@ import (
 //
 // A method returns [fault.Forbidden] if the caller may not speak under the agent name of its input, and
 // [fault.NotFound] if the input names a council that the user does not have. Without a council in the input it
-// works on the current council of the agent, else on the only active one, and returns [fault.Precondition] if
-// several are active.
+// works on the current council of the agent if that is active, else on the newest active one, and names other active
+// ones in its output, else on the newest closed one, which refuses what would change it.
 type Service struct {
 	DB    *store.DB
 	Now   func() time.Time
@@ -102,6 +102,9 @@ func (s *Service) Get(ctx context.Context, c identity.Caller, in GetInput) (View
 	}
 	changed, err := s.wait(ctx, c, l, time.Duration(in.WaitMs)*time.Millisecond)
 	if err == nil && changed {
+		if l.session != nil {
+			in.SessionID = l.session.ID // The reader is told of the end of this council before it is given another.
+		}
 		l, err = s.read(ctx, c, who, in.SessionID, cur)
 	}
 	if err != nil {
@@ -181,7 +184,7 @@ func (s *Service) wait(ctx context.Context, c identity.Caller, l *snapshot, d ti
 	if v == nil {
 		err = councils.Wait(ctx, t, []store.Cond{store.Eq("status", Active)}, d,
 			func(ctx context.Context) (bool, error) {
-				found, err := active(ctx, t, 1)
+				found, err := newest(ctx, t, Active, 1)
 				changed = len(found) > 0
 				return changed, err
 			})
@@ -317,81 +320,6 @@ func mayClose(ctx context.Context, tx *store.Tx, v *Session, who speaker, now ti
 	}
 	return fault.New(fault.Forbidden, "only %s, who started the council, or a human may close it, and any participant from "+
 		"%s on if %s stays silent; %s", v.CreatedBy, heard.Add(Silence).Format(time.RFC3339), v.CreatedBy, who.caller)
-}
-
-// Rank stores the agent's ranking of the responses in place of its earlier one, and joins an agent that has not
-// joined. It returns [fault.Invalid] with a problem for each entry that is unknown, repeated or the agent's own
-// response, and [fault.Precondition] if there is no council, or if it is closed or full.
-func (s *Service) Rank(ctx context.Context, c identity.Caller, in RankInput) (out RankOutput, err error) {
-	who, err := speaking(c, in.AgentName)
-	if err != nil {
-		return out, err
-	}
-	ranked, err := parseRanking(in.Ranking)
-	if err != nil {
-		return out, err
-	}
-	now := s.Now()
-	err = s.DB.User(c.User).Update(ctx, func(ctx context.Context, tx *store.Tx) error {
-		var all Ballots
-		var found []Feedback
-		v, err := find(ctx, tx, who, in.SessionID, now, func(id string) []*store.Fetch {
-			all, found = Ballots{}, make([]Feedback, len(ranked)) // Drop what an earlier council of this call left.
-			fetches := []*store.Fetch{ballots.Fetch(id, &all)}
-			for i, n := range ranked {
-				fetches = append(fetches, responses.Under(id).Fetch(number(n), &found[i]))
-			}
-			return fetches
-		})
-		if err != nil {
-			return err
-		}
-		if v == nil {
-			return errNone()
-		}
-		write, err := admit(tx, v, &who, now)
-		if err != nil {
-			return err
-		}
-		if err := checkRanked(found, in.Ranking, who.name); err != nil {
-			return err
-		}
-		all.cast(who.name, ranked)
-		if err := v.Rank(all, now); err != nil {
-			return err
-		}
-		write()
-		ballots.Put(tx, v.ID, all)
-		out = RankOutput{
-			AgentName: who.name,
-			SessionID: v.ID,
-			Ranking:   make([]string, len(ranked)),
-			State:     v.state(who.name),
-		}
-		for i, n := range ranked {
-			out.Ranking[i] = label(n)
-		}
-		return nil
-	})
-	return out, err
-}
-
-// checkRanked returns [fault.Invalid] if a ranking has an unknown response, or one of the agent's own.
-func checkRanked(found []Feedback, ranking []string, agent string) error {
-	var wrong []fault.Problem
-	for i, f := range found {
-		switch {
-		case f.ID == "":
-			wrong = append(wrong, unknownResponse(i, ranking[i]))
-		case identity.Same(f.Author, agent):
-			const message = "is your own response; rank those of the others"
-			wrong = append(wrong, fault.Problem{Path: rankingPath(i), Message: message})
-		}
-	}
-	if len(wrong) > 0 {
-		return fault.Problems(wrong...)
-	}
-	return nil
 }
 
 // List returns a page of the councils, newest first.

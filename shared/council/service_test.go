@@ -104,54 +104,6 @@ func TestAStartClosesNothingAndDeletesNothing(t *testing.T) {
 	})
 }
 
-func TestACallWithoutAnIDUsesTheCurrentCouncilOfItsAgent(t *testing.T) {
-	each(t, func(t *testing.T, h *fixture) {
-		said := func(agent, want string) {
-			t.Helper()
-			for i, cursor := range []string{"", h.get(agent, "", "").NextCursor} {
-				if got := h.get(agent, "", cursor).SessionID; got != want {
-					t.Errorf("%s reads %q, want %q (%d)", agent, got, want, i)
-				}
-			}
-			if want != "" {
-				if got := h.send(agent, "", "x").State.SessionID; got != want {
-					t.Errorf("%s answers %q, want %q", agent, got, want)
-				}
-			}
-		}
-		if got := h.get("beta", "", ""); got.SessionID != "" || got.Request != nil || got.Participant != nil ||
-			got.State.Status != "" || got.State.Participants == nil {
-			t.Errorf("with no council: %+v", got)
-		}
-		one := h.start("alpha")
-		said("beta", one)
-		h.Clock.Pass(time.Second)
-		two := h.start("alpha")
-		said("alpha", two)
-		said("beta", one)
-		several := fmt.Sprintf(
-			"Several councils are active, and you have joined none: give session_id, one of %s (started by alpha at "+
-				"2026-03-01T12:00:01Z), %s (started by alpha at 2026-03-01T12:00:00Z)",
-			two, one)
-		for name, call := range h.calls(unbound, "gamma", "") {
-			domaintest.Says(t, name, call(t.Context()), fault.Precondition, several)
-		}
-		h.join("beta", two)
-		said("beta", two)
-		h.join("beta", one) // Joining again makes it the current council again.
-		said("beta", one)
-		h.send("gamma", two, "x") // Responding joins.
-		said("gamma", two)
-		h.conclude("alpha", one)
-		if got := h.get("beta", "", ""); got.SessionID != one || got.State.Status != Closed {
-			t.Errorf("beta sits in %s, %s", got.SessionID, got.State.Status)
-		}
-		if got := h.get("delta", "", ""); got.SessionID != two { // It is the only active one again.
-			t.Errorf("delta joined %s", got.SessionID)
-		}
-	})
-}
-
 func TestRefusalsHaveTheirKindsAndMessages(t *testing.T) {
 	each(t, func(t *testing.T, h *fixture) {
 		for _, name := range []string{"send", "rank", "close"} {

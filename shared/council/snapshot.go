@@ -2,6 +2,7 @@ package council
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"parley.internal/shared/store"
@@ -47,7 +48,7 @@ func lookAt(ctx context.Context, r store.Reader, agent speaker, id string, cur c
 	}
 	done()
 	switch there := f.Found && !s.Gone(now); {
-	case there && (named || held.SessionID == guess):
+	case there && (named || held.SessionID == guess && s.Status == Active):
 		l.session = &s
 		return l, l.fill(ctx, r)
 	case named:
@@ -99,68 +100,83 @@ func (l *snapshot) fill(ctx context.Context, r store.Reader) error {
 	return err
 }
 
-// search reads the council of a call that names none: the one in the agent's seat, else the only active one. It
-// loads the likely council together with the seat, so that a first call takes no more round trips than a later
-// one.
+// search reads the council of a call that names none: the one in the agent's seat if it is active, else the newest
+// active one, else the newest closed one. It loads the likely council together with the seat, so that a first call
+// takes no more round trips than a later one.
 func search(ctx context.Context, r store.Reader, agent speaker, cur cursor, now time.Time) (*snapshot, error) {
-	found, err := active(ctx, r, maxActive)
+	found, err := newest(ctx, r, Active, maxActive)
 	if err != nil {
 		return nil, err
 	}
 	l := &snapshot{agent: agent, cursor: cur, feedback: []Feedback{}}
+	if len(found) == 0 {
+		if l.session, err = newestClosed(ctx, r, now); err != nil || l.session == nil {
+			return l, err
+		}
+		return l, l.fillWith(ctx, r)
+	}
+	l.session = likely(found, agent.name)
 	var held seat
-	fetches, done := []*store.Fetch{seats.Fetch(agent.id(), &held)}, func() {}
-	guess := likely(found, agent.name)
-	if guess != nil {
-		own, noteOwn := l.ownRecord(guess.ID)
-		rest, noteRest := l.unread(guess)
-		fetches, done = append(append(fetches, own...), rest...), func() { noteOwn(); noteRest() }
+	if err := l.fillWith(ctx, r, seats.Fetch(agent.id(), &held)); err != nil || held.SessionID == l.session.ID {
+		return l, err
 	}
-	if err := store.Load(ctx, r, fetches...); err != nil {
-		return nil, err
-	}
-	done()
-	if held.SessionID != "" && (guess == nil || held.SessionID != guess.ID) {
-		last, err := readSeat(ctx, r, agent, held.SessionID, now)
+	if held.SessionID != "" && mayBeActive(found, held.SessionID) {
+		last, err := readSeat(ctx, r, agent, held.SessionID)
 		if last != nil || err != nil {
 			return last, err
 		}
-		held.SessionID = "" // The council is gone.
 	}
-	if held.SessionID == "" {
-		if _, err := soleActive(found); err != nil {
-			return nil, err
-		}
+	guess := l.session.ID
+	l.session = first(found)
+	if l.session.ID == guess {
+		return l, nil
 	}
-	l.session = guess
-	return l, nil
+	l.part, l.seen, l.request = Participant{}, false, Request{}
+	return l, l.fillWith(ctx, r)
+}
+
+// fillWith loads the agent's own record, what the reader lacks of the session, and more.
+func (l *snapshot) fillWith(ctx context.Context, r store.Reader, more ...*store.Fetch) error {
+	own, noteOwn := l.ownRecord(l.session.ID)
+	rest, noteRest := l.unread(l.session)
+	err := store.Load(ctx, r, append(append(more, own...), rest...)...)
+	noteOwn()
+	noteRest()
+	return err
+}
+
+// mayBeActive reports whether a council is one of the active ones that were found, or may be one that the limit
+// left out.
+func mayBeActive(found []Session, id string) bool {
+	return len(found) == maxActive || slices.ContainsFunc(found, func(s Session) bool { return s.ID == id })
 }
 
 // likely returns the active council that is probably in the agent's seat: the one that it joined last, else the
-// only one. It returns nil if there is no such council.
-func likely(found []Session, agent string) (guess *Session) {
+// newest one.
+func likely(found []Session, agent string) *Session {
+	var guess *Session
 	var at time.Time
 	for i := range found {
 		if m := found[i].member(agent); m != nil && (guess == nil || m.At.After(at)) {
 			guess, at = &found[i], m.At
 		}
 	}
-	if guess == nil && len(found) == 1 {
+	if guess == nil {
 		guess = &found[0]
 	}
 	return guess
 }
 
-// readSeat reads the council in the agent's seat where that is not the likely one. It is usually closed and has
-// responses, so a page of them is loaded with the session, before their number is known. They start at the first
-// response, because lookAt has already handled a cursor of this council. The result is nil if the council is gone.
-func readSeat(ctx context.Context, r store.Reader, agent speaker, id string, now time.Time) (*snapshot, error) {
+// readSeat reads the council in the agent's seat where that is not the likely one. A page of responses is loaded
+// with the session, before their number is known. They start at the first response, because lookAt has already
+// handled a cursor of this council. The result is nil if the council is not active.
+func readSeat(ctx context.Context, r store.Reader, agent speaker, id string) (*snapshot, error) {
 	l := &snapshot{agent: agent}
 	var s Session
 	f := councils.Fetch(id, &s)
 	own, noteOwn := l.ownRecord(id)
 	fetches, noteRest := l.after(append(own, f, requests.Fetch(id, &l.request)), id, 0, page)
-	if err := store.Load(ctx, r, fetches...); err != nil || !f.Found || s.Gone(now) {
+	if err := store.Load(ctx, r, fetches...); err != nil || !f.Found || s.Status != Active {
 		return nil, err
 	}
 	noteOwn()

@@ -20,6 +20,14 @@ type State struct {
 	Ranking             []Standing  `json:"ranking,omitempty" jsonschema:"the responses that peers rank best"`
 	Conclusion          *Conclusion `json:"conclusion,omitempty"`
 	Reason              string      `json:"reason,omitempty" jsonschema:"why it was closed without a conclusion"`
+	Others              []Other     `json:"others,omitempty" jsonschema:"other active councils: you gave no session_id and got the newest"`
+}
+
+// Other is an active council beside the one that a call was given because it named none.
+type Other struct {
+	SessionID string `json:"session_id"`
+	CreatedBy string `json:"created_by"`
+	Title     string `json:"title" jsonschema:"how its request begins"`
 }
 
 // brief returns the status and the counts, for a caller that has the rest.
@@ -43,7 +51,7 @@ func (s *Session) state(asking string) State {
 	for i, m := range s.Members {
 		out.Participants[i] = m.Name
 	}
-	out.Ranking, out.Conclusion, out.Reason = s.Ranking, s.Conclusion, s.Reason
+	out.Ranking, out.Conclusion, out.Reason, out.Others = s.Ranking, s.Conclusion, s.Reason, s.others
 	return out
 }
 

@@ -47,7 +47,7 @@ func TestAnAbandonedCouncilIsClosedWithAReason(t *testing.T) {
 		if n := h.sweep(10); n != 1 {
 			t.Errorf("%d handled", n)
 		}
-		got := h.get("alpha", "", "")
+		got := h.get("alpha", quiet, "")
 		if got.State.Status != Closed || got.State.Reason != "abandoned: nothing happened here for 7 days" ||
 			got.State.Conclusion != nil || got.Request.Status != RequestClosed {
 			t.Errorf("%+v", got)
@@ -115,7 +115,8 @@ func TestAPurgeLeavesOtherCouncilsAlone(t *testing.T) {
 		if n := h.sweep(10); n != 1 {
 			t.Errorf("%d handled", n)
 		}
-		h.start("omega") // Now the current council of an agent cannot be the only active one.
+		h.Clock.Pass(time.Second)
+		h.start("omega") // Now the current council of an agent is not the newest one.
 		for _, agent := range []string{"alpha", "beta", "gamma"} {
 			if got := h.get(agent, "", ""); got.SessionID != id || contents(got.Feedback) != "y" ||
 				len(got.State.Participants) != 4 {

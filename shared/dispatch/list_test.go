@@ -1,6 +1,7 @@
 package dispatch
 
 import (
+	"context"
 	"strconv"
 	"testing"
 	"time"
@@ -8,6 +9,8 @@ import (
 	"parley.internal/shared/domaintest"
 	"parley.internal/shared/fault"
 	"parley.internal/shared/identity"
+	"parley.internal/shared/op"
+	"parley.internal/shared/store"
 	"parley.internal/shared/task"
 )
 
@@ -269,6 +272,32 @@ func TestAMissingTaskIsNotFound(t *testing.T) {
 			"complete": domaintest.Err(q.Complete(t.Context(), alpha, CompleteInput{TaskID: "nope"})),
 		} {
 			domaintest.Refused(t, name, err, fault.NotFound, `no task with id "nope"`)
+		}
+	})
+}
+
+func TestAStoryShowsItsSprint(t *testing.T) {
+	each(t, func(t *testing.T, q *queue) {
+		work := q.create(alpha, CreateInput{Title: "work", Target: "beta"})
+		story := task.Task{Type: task.Story, Title: "story", Status: task.Created, Priority: task.Normal, Target: "beta",
+			Sprint: &task.SprintPart{ParentID: "sprint-1", StoryID: "parse", Wave: 2, Progress: 40}}
+		story.Route()
+		domaintest.Check(t, q.DB.User("u").Update(t.Context(), func(_ context.Context, tx *store.Tx) error {
+			task.Tasks.Create(tx, "sprint-1.parse", story)
+			return nil
+		}))
+		out := domaintest.Must(q.Service.List(t.Context(), beta, op.FillAs(beta, "get_tasks", ListInput{Type: task.Story})))(t)
+		one := domaintest.Must(q.Get(t.Context(), beta, TaskInput{TaskID: "sprint-1.parse"}))(t)
+		if len(out.Tasks) != 1 {
+			t.Fatalf("%+v", out)
+		}
+		for _, v := range []View{out.Tasks[0], one} {
+			if v.SprintID != "sprint-1" || v.StoryID != "parse" || v.Wave != 2 || v.Progress != 40 {
+				t.Errorf("%+v", v)
+			}
+		}
+		if v := domaintest.Must(q.Get(t.Context(), beta, TaskInput{TaskID: work}))(t); v.SprintID != "" || v.StoryID != "" {
+			t.Errorf("%+v", v)
 		}
 	})
 }

@@ -19,7 +19,7 @@ type CreateInput struct {
 	Action       string           `json:"action,omitempty" allow:"enum=interrupt|sprint|parallel|queue|backlog,default=queue"`
 	Source       string           `json:"source,omitempty" allow:"max=100" jsonschema:"who asks; by default your program"`
 	ProjectID    string           `json:"projectId,omitempty" allow:"max=100"`
-	TTL          int64            `json:"ttl,omitempty" allow:"over=0,max=31536000" jsonschema:"seconds after which it is no longer wanted"`
+	TTL          int64            `json:"ttl,omitempty" allow:"over=0,max=31536000" jsonschema:"seconds for which it is wanted"`
 	ReplyTo      string           `json:"replyTo,omitempty" allow:"max=100"`
 	ThreadID     string           `json:"threadId,omitempty" allow:"max=100"`
 	Provenance   *task.Provenance `json:"provenance,omitempty"`
@@ -43,10 +43,10 @@ type CreateOutput struct {
 type ListInput struct {
 	Status              task.Status `json:"status,omitempty" allow:"enum=created|active|blocked|completing|done|failed|derezzed|all,default=created"`
 	Type                task.Type   `json:"type,omitempty" allow:"enum=task|question|alert|dream|sprint|sprint-story|all,default=all" jsonschema:"alerts, sprints and stories show only when asked for"`
-	Target              string      `json:"target,omitempty" allow:"max=100" jsonschema:"tasks for this program, for any, and those that fall back to it; your own by default"`
+	Target              string      `json:"target,omitempty" allow:"max=100" jsonschema:"by default your own queue"`
 	Source              string      `json:"source,omitempty" allow:"max=100"`
 	Limit               int         `json:"limit,omitempty" allow:"min=1,max=50,default=10"`
-	Cursor              string      `json:"cursor,omitempty" allow:"max=2000" jsonschema:"nextCursor of the page before"`
+	Cursor              string      `json:"cursor,omitempty" allow:"max=2000" jsonschema:"a nextCursor"`
 	WaitMs              int         `json:"waitMs,omitempty" allow:"wait=0" jsonschema:"wait this long for a first task"`
 	IncludeInstructions *bool       `json:"includeInstructions,omitempty" allow:"default=true"`
 }
@@ -65,7 +65,7 @@ type TaskInput struct {
 // ClaimInput is the input of claim_task.
 type ClaimInput struct {
 	TaskID       string `json:"taskId" allow:"nonempty,max=100,pattern=id"`
-	SessionID    string `json:"sessionId,omitempty" allow:"max=100,session" jsonschema:"claiming again with the same one returns the same claim"`
+	SessionID    string `json:"sessionId,omitempty" allow:"max=100,session" jsonschema:"yours"`
 	LeaseSeconds int    `json:"leaseSeconds,omitempty" allow:"min=30,max=86400,default=900" jsonschema:"how long the claim holds unless renewed"`
 }
 
@@ -181,10 +181,14 @@ type View struct {
 	Usage        *task.Usage        `json:"usage,omitempty"`
 	Question     *task.QuestionPart `json:"question,omitempty"`
 	Dream        *task.DreamSpec    `json:"dream,omitempty"`
+	SprintID     string             `json:"sprintId,omitempty" jsonschema:"of a story"`
+	StoryID      string             `json:"storyId,omitempty"`
+	Wave         int                `json:"wave,omitempty"`
+	Progress     int                `json:"progress,omitempty" jsonschema:"percent"`
 }
 
 func view(id string, t task.Task) View {
-	return View{
+	v := View{
 		ID:           id,
 		Type:         t.Type,
 		Title:        t.Title,
@@ -219,9 +223,16 @@ func view(id string, t task.Task) View {
 		AlertType:    t.AlertType,
 		Context:      t.Context,
 	}
+	if p := t.Sprint; t.Type == task.Story && p != nil {
+		v.SprintID, v.StoryID, v.Wave, v.Progress = p.ParentID, p.StoryID, p.Wave, p.Progress
+	}
+	return v
 }
 
 const toolset = "dispatch"
+
+// requeues reports whether an update puts a task into the queue again.
+func requeues(in map[string]any) bool { return in["status"] == string(task.Created) }
 
 // ServedByDefault makes its tools part of the default endpoint.
 func (*Service) ServedByDefault() bool { return true }
@@ -246,9 +257,8 @@ func (s *Service) Operations() []op.Op {
 			Route:   "GET /v1/tasks",
 			Effect:  op.Read,
 			Cases:   listCases,
-			Doc: "Look for work: tasks in the queue for a program, highest priority first, then oldest. Use it to poll " +
-				"for your assignments; with waitMs it waits for the first one. Without a target it is your own " +
-				"queue. Filter by status, type and source.",
+			Doc: "Take a created task up before you work on it: one agent gets it. The claim holds for a lease: renew it with " +
+				"renew_claim, and keep the claimToken to complete the task.",
 		}, s.List),
 		op.New(op.Spec{
 			Name:    "get_task",
@@ -292,11 +302,12 @@ func (s *Service) Operations() []op.Op {
 			Effect:  op.Write,
 			Starts:  op.Always,
 			Cases:   nextCases,
-			Doc: "Get work in one call: the first task of your queue that is ready, claimed for you, or nothing. With " +
-				"waitMs it waits for one; those who wait are served in the order in which they came.",
+			Doc: "Get work in one call: the first ready task of your queue, claimed for you, or nothing. With waitMs it waits for " +
+				"one, in the order of arrival.",
 		}, s.ClaimNext),
 		op.New(op.Spec{
 			Name:    "renew_claim",
+			Starts:  op.Never,
 			Title:   "Renew a claim",
 			Toolset: set,
 			Route:   "POST /v1/tasks/{taskId}/renew",
@@ -307,6 +318,7 @@ func (s *Service) Operations() []op.Op {
 		}, s.Renew),
 		op.New(op.Spec{
 			Name:    "release_task",
+			Starts:  op.Never,
 			Title:   "Release a task",
 			Toolset: set,
 			Route:   "POST /v1/tasks/{taskId}/release",
@@ -317,6 +329,7 @@ func (s *Service) Operations() []op.Op {
 		}, s.Release),
 		op.New(op.Spec{
 			Name:    "complete_task",
+			Starts:  op.Never,
 			Title:   "Complete a task",
 			Toolset: set,
 			Route:   "POST /v1/tasks/{taskId}/complete",
@@ -327,6 +340,7 @@ func (s *Service) Operations() []op.Op {
 		}, s.Complete),
 		op.New(op.Spec{
 			Name:    "update_task",
+			Starts:  requeues,
 			Title:   "Update a task",
 			Toolset: set,
 			Route:   "PATCH /v1/tasks/{taskId}",

@@ -17,6 +17,8 @@ import (
 
 // Service implements the operations and sweeps of the queue. All methods are safe for concurrent use.
 type Service struct {
+	// Keep is the time for which a task that nobody claims is kept after its last change, unless it expires; 0 for ever.
+	Keep  time.Duration
 	DB    *store.DB
 	Now   func() time.Time
 	NewID func() string
@@ -43,8 +45,11 @@ type Directory interface {
 
 // Mail sends messages of the system.
 type Mail interface {
-	// Notify sends a program a message as part of the transaction. The id is the message's.
-	Notify(tx *store.Tx, id, program, text string, now time.Time)
+	// Notify sends to an inbox a message as part of the transaction. The id is the message's.
+	Notify(tx *store.Tx, id, inbox, text string, now time.Time)
+	// Inbox returns the inbox of a program's session: its address if the session is live, and otherwise the program. Its
+	// reads are part of a transaction.
+	Inbox(ctx context.Context, r store.Reader, program, session string) (string, error)
 }
 
 // programs returns the programs of a user, none without a directory.
@@ -100,6 +105,7 @@ func (s *Service) Create(ctx context.Context, c identity.Caller, in CreateInput)
 	}
 	t.Route()
 	return idempotency.Update(ctx, s.DB.User(c.User), in, now, func(_ context.Context, tx *store.Tx) (CreateOutput, error) {
+		s.keep(&t, now)
 		task.Tasks.Create(tx, id, t)
 		return CreateOutput{
 			TaskID:    id,

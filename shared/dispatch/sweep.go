@@ -14,7 +14,7 @@ import (
 // Sweeps returns the steps of the domain in the scheduled sweeps.
 func (s *Service) Sweeps() []domain.Sweep {
 	return []domain.Sweep{
-		{Schedule: domain.Tasks, Name: "leases", Run: s.SweepLeases},
+		{Schedule: domain.Tasks, Name: "leases", Takes: true, Run: s.SweepLeases},
 		{Schedule: domain.Tasks, Name: "expired", Run: s.SweepExpired},
 		{Schedule: domain.Tasks, Name: "ended", Run: s.SweepEnded},
 	}
@@ -75,6 +75,7 @@ func (s *Service) reclaim(
 			if t.Reason == "" {
 				t.Reason = reason
 			}
+			s.keep(&t, now)
 			if t.Sprint != nil && t.Sprint.Ended {
 				sprint = t.Sprint.ParentID
 			}
@@ -150,6 +151,14 @@ func (s *Service) SweepEnded(ctx context.Context, a *store.Admin, limit int) (in
 			return nil
 		})
 	})
+}
+
+// keep sets the time at which a task that nobody claims and that does not expire is deleted. It must be called after
+// [task.Task.Route] for every change of such a task.
+func (s *Service) keep(t *task.Task, now time.Time) {
+	if s.Keep > 0 && t.Status == task.Created && t.ExpiresAt.IsZero() && (t.Type == task.Work || t.Type == task.Dream) {
+		t.PurgeAt = now.Add(s.Keep)
+	}
 }
 
 // forEach handles documents one by one and returns how many it could; its error joins the failures.

@@ -46,6 +46,8 @@ type Sweep struct {
 	Schedule string
 	// Name is the name of the step in reports.
 	Name string
+	// Takes means that the step takes work from agents that were not heard of in time. It waits where they could not be.
+	Takes bool
 	// Run handles at most limit documents and returns their number. A number below limit means that none is left. It
 	// may be interrupted at any point, and the next run must then complete its work.
 	Run func(ctx context.Context, a *store.Admin, limit int) (int, error)

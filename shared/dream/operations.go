@@ -9,7 +9,7 @@ import (
 
 // PeekInput is the input of dream_peek.
 type PeekInput struct {
-	Target string `json:"target,omitempty" allow:"max=100" jsonschema:"whose dreams; your key's program where left out"`
+	Target string `json:"target,omitempty" allow:"max=100" jsonschema:"by default yours"`
 	Limit  int    `json:"limit,omitempty" allow:"min=1,max=50,default=10"`
 }
 
@@ -21,7 +21,7 @@ type PeekOutput struct {
 // ActivateInput is the input of dream_activate.
 type ActivateInput struct {
 	DreamID   string `json:"dreamId" allow:"nonempty,max=100,pattern=id"`
-	SessionID string `json:"sessionId,omitempty" allow:"max=100,session" jsonschema:"activating again with the same one returns the same dream"`
+	SessionID string `json:"sessionId,omitempty" allow:"max=100,session" jsonschema:"yours"`
 }
 
 // ActivateOutput is the output of dream_activate.

@@ -3,6 +3,7 @@ package elenchus
 import (
 	"context"
 
+	"parley.internal/shared/domaintest"
 	"parley.internal/shared/identity"
 	"parley.internal/shared/op"
 )
@@ -21,8 +22,18 @@ func (h *fixture) AddFiles(ctx context.Context, c identity.Caller, in AddInput) 
 	return h.Service.AddFiles(ctx, c, op.FillAs(c, "elenchus_add_files", in))
 }
 
+func (h *fixture) GetContext(ctx context.Context, c identity.Caller, in ContextInput) (ContextOutput, error) {
+	return h.Service.GetContext(ctx, c, op.FillAs(c, "elenchus_get_context", in))
+}
+
 func (h *fixture) GetIssues(ctx context.Context, c identity.Caller, in IssuesInput) (IssuesOutput, error) {
 	return h.Service.GetIssues(ctx, c, op.FillAs(c, "elenchus_get_issues", in))
+}
+
+// outputs reads the outputs of a verification from a cursor on.
+func (h *fixture) outputs(who identity.Caller, in ContextInput) ContextOutput {
+	h.t.Helper()
+	return domaintest.Must(h.GetContext(h.t.Context(), who, op.FillAs(who, "elenchus_get_context", in)))(h.t)
 }
 
 func (h *fixture) Checkpoint(ctx context.Context, c identity.Caller, in CheckpointInput) (CheckpointOutput, error) {

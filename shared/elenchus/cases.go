@@ -57,6 +57,12 @@ func startCases() op.Cases {
 		{Name: "again with the same key", Given: []op.Step{{Op: "elenchus_start_session", In: once}}, In: once},
 	}, Refused: []op.Refusal{
 		{
+			Name:  "a working directory that is not absolute",
+			In:    `{"target":"a","requirements":"r","workingDir":"./app"}`,
+			Path:  "workingDir",
+			Words: "must be an absolute path",
+		},
+		{
 			Name:  "a file outside",
 			In:    `{"target":"a","requirements":"r","workingDir":"/w","files":[{"path":"../a","content":""}]}`,
 			Path:  "files[0].path",
@@ -66,13 +72,20 @@ func startCases() op.Cases {
 }
 
 func contextCases() op.Cases {
-	return op.Cases{RPCs: 2, Rights: anybody, Owned: []string{"sessionId"}, Examples: []op.Example{
-		{Given: started, In: op.In{"sessionId": "$session"}},
+	earlier := op.After(rebutted, op.Step{Op: "elenchus_get_context", In: op.In{"sessionId": "$session", "rounds": 1},
+		Save: "nextCursor as cursor"})
+	return op.Cases{Rights: anybody, Owned: []string{"sessionId"}, Examples: []op.Example{
+		{Given: rebutted, In: op.In{"sessionId": "$session"}},
+		{Name: "before the first round", Given: started, In: op.In{"sessionId": "$session"}},
+		{Name: "without outputs", Given: rebutted, In: op.In{"sessionId": "$session", "rounds": 0}, RPCs: 2},
+		{Name: "of the rounds before", Given: earlier, In: op.In{"sessionId": "$session", "cursor": "$cursor"}},
 		{Name: "with a file", Given: started, In: op.In{"sessionId": "$session", "path": "src/a.ts"}},
 		{Name: "with an unknown file", Given: started, In: op.In{"sessionId": "$session", "path": "nowhere.ts"},
 			Fault: fault.NotFound},
 		{Name: "of an unknown verification", In: op.In{"sessionId": unknownID}, Fault: fault.NotFound},
 	}, Refused: []op.Refusal{
+		{Name: "an unknown cursor", Given: rebutted, In: `{"sessionId":"$session","cursor":"xyz"}`, Path: "cursor",
+			Words: "use the one that came with the page before"},
 		{Name: "an id with a slash", In: `{"sessionId":"a/b"}`, Path: "sessionId", Words: "must match ^[A-Za-z0-9]"},
 	}}
 }
@@ -92,6 +105,12 @@ func roundCases() op.Cases {
 			Given: raised,
 			In: op.In{"sessionId": "$session", "role": "critic", "output": "it stands",
 				"issuesRaised": []any{op.In{"id": "SEC-1"}}, "issuesResolved": []string{"COR-1", "SEC-9"}},
+		},
+		{
+			Name:  "in lower case",
+			Given: started,
+			In: op.In{"sessionId": "$session", "role": "verifier", "output": "it leaks", "issuesRaised": []any{
+				op.In{"id": "X-1", "severity": "critical", "category": "security", "summary": "it leaks"}}},
 		},
 		{
 			Name:  "with files",
@@ -140,6 +159,14 @@ func roundCases() op.Cases {
 	}, Refused: []op.Refusal{
 		{Name: "the judge's role", In: `{"sessionId":"x","role":"judge","output":"o"}`, Path: "role",
 			Words: "must be one of verifier, critic"},
+		{Name: "an unknown severity", Given: started, Path: "issuesRaised[0].severity",
+			Words: "must be one of CRITICAL, HIGH, MEDIUM, LOW",
+			In: `{"sessionId":"$session","role":"verifier","output":"o","issuesRaised":[{"id":"SEC-1","severity":"URGENT",` +
+				`"summary":"s"}]}`},
+		{Name: "an unknown category", Given: started, Path: "issuesRaised[0].category",
+			Words: "must be one of SECURITY, CORRECTNESS",
+			In: `{"sessionId":"$session","role":"verifier","output":"o","issuesRaised":[{"id":"X-1","severity":"HIGH",` +
+				`"category":"STYLE","summary":"s"}]}`},
 		{Name: "a new issue without a summary", Given: started, Path: "issuesRaised[0].summary",
 			Words: "is required: the issue is new",
 			In:    `{"sessionId":"$session","role":"verifier","output":"o","issuesRaised":[{"id":"SEC-1","severity":"HIGH"}]}`},

@@ -14,6 +14,11 @@ import (
 type Reader interface {
 	// Read returns the text of a file. Its error says why the file cannot be read.
 	Read(ctx context.Context, workingDir, path string) (string, error)
+	// Check returns nil if the files of a working directory can be read at all. Its error says why they cannot.
+	Check(ctx context.Context, workingDir string) error
+	// Tree returns the paths of the files in dir, empty for the working directory, and in the directories below it, for
+	// which keep returns true, the nearest first, at most 200.
+	Tree(ctx context.Context, workingDir, dir string, keep func(path string) bool) ([]string, error)
 	// Files returns the paths of the files in dir itself, empty for the working directory, that end in ext, at most 50.
 	Files(ctx context.Context, workingDir, dir, ext string) ([]string, error)
 }
@@ -32,9 +37,12 @@ type collector struct {
 	known      *fileSet
 }
 
+// full reports whether the call takes no more files.
+func (c *collector) full() bool { return c.left <= 0 || c.bytes >= maxRead }
+
 // read reads a file, unless it is known, and reports whether there is one.
 func (c *collector) read(ctx context.Context, p string) bool {
-	if c.from == nil || c.left <= 0 || c.bytes >= maxRead || ctx.Err() != nil {
+	if c.from == nil || c.full() || ctx.Err() != nil {
 		return false
 	}
 	if c.known.files[p] != nil {
@@ -68,6 +76,21 @@ func (c *collector) dir(ctx context.Context, dir, ext string) {
 	}
 }
 
+// tree reads the files of a directory and of those below it, and returns those that the bounds of a call left out. ok is
+// false if there is no such directory.
+func (c *collector) tree(ctx context.Context, dir string) (left []string, ok bool) {
+	if c.from == nil {
+		return nil, false
+	}
+	list, err := c.from.Tree(ctx, c.workingDir, dir, source.OfTarget)
+	for _, p := range list {
+		if !c.read(ctx, p) && c.full() {
+			left = append(left, p)
+		}
+	}
+	return left, err == nil
+}
+
 // collect reads the files of references.
 func (c *collector) collect(ctx context.Context, references []source.Reference, packages []string) {
 	for _, w := range references {
@@ -85,16 +108,11 @@ func (c *collector) collect(ctx context.Context, references []source.Reference, 
 	}
 }
 
-// targetPath returns the target as a path relative to the working directory, or "" if it is not inside.
-func (s *Session) targetPath() string {
-	return source.Within(s.WorkingDir, strings.TrimRight(s.Target, "/"))
-}
-
 // ofTarget returns the files of a call that are the target, or in it.
 func (s *Session) ofTarget(in []incoming) []incoming {
-	t := s.targetPath()
+	t, ok := source.Target(s.WorkingDir, s.Target)
 	return slices.DeleteFunc(slices.Clone(in), func(f incoming) bool {
-		return t == "" || (f.Path != t && !strings.HasPrefix(f.Path, t+"/"))
+		return !ok || (t != "" && f.Path != t && !strings.HasPrefix(f.Path, t+"/"))
 	})
 }
 
@@ -124,6 +142,28 @@ func (s *Session) dependencies(targets, in []incoming) []source.Reference {
 	return source.Limit(out)
 }
 
+// collectTarget reads the target, a file or a directory, and returns references to what it lacks of it. Without a disk
+// that is the file, or all files of what may be a directory unless some were given.
+func (s *Session) collectTarget(ctx context.Context, c *collector, given bool) []source.Reference {
+	t, ok := source.Target(s.WorkingDir, s.Target)
+	if !ok || t != "" && c.read(ctx, t) {
+		return nil
+	}
+	left, found := c.tree(ctx, t)
+	switch {
+	case found || given && !source.IsText(t):
+	case source.IsText(t):
+		left = []string{t}
+	case !strings.ContainsAny(t, " \t"): // A name of several words is no directory.
+		left = []string{source.Below(t)}
+	}
+	var out []source.Reference
+	for _, p := range left {
+		out = append(out, source.Reference{Paths: []string{p}, Local: true})
+	}
+	return out
+}
+
 // collectBase returns the base files of a new session: the given ones, and from the disk, if it can be read, the target
 // and its direct dependencies. It also returns the references to those.
 func (s *Session) collectBase(ctx context.Context, from Reader, given []incoming) (
@@ -134,13 +174,7 @@ func (s *Session) collectBase(ctx context.Context, from Reader, given []incoming
 		set.files[given[i].Path] = &given[i].File
 	}
 	c := &collector{from: from, workingDir: s.WorkingDir, layer: Base, left: maxPerCall - len(given), known: set}
-	t := s.targetPath()
-	if t != "" && !c.read(ctx, t) {
-		c.dir(ctx, t, "")
-		if source.IsText(t) {
-			references = append(references, source.Reference{Paths: []string{t}, Local: true})
-		}
-	}
+	references = s.collectTarget(ctx, c, len(s.ofTarget(given)) > 0)
 	in = slices.Concat(given, c.got)
 	targets := s.ofTarget(in)
 	if len(targets) == 0 {

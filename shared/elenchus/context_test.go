@@ -93,8 +93,69 @@ func TestALocalServerReadsADirectoryAndGoPackages(t *testing.T) {
 		// The server does not read another working directory.
 		out, err = c.Start(t.Context(), alpha,
 			StartInput{Target: "auth/a.go", Requirements: "r", WorkingDir: "/home/u/other"})
-		if err != nil || out.Context.FilesCollected != 0 || !slices.Equal(out.FilesWanted, []string{"auth/a.go"}) {
+		if err != nil || out.Context.FilesCollected != 0 || !slices.Equal(out.FilesWanted, []string{"auth/a.go"}) ||
+			out.Note != `the server reads no files for this verification: working directory "/home/u/other" is refused: `+
+				`it is not under the allowed root /home/u/app. Give them with elenchus_add_files` {
 			t.Errorf("%+v, %v", out, err)
+		}
+	})
+}
+
+func TestADirectoryIsCollectedWithAllBelowIt(t *testing.T) {
+	each(t, func(t *testing.T, c *fixture) {
+		c.Workspace = on(disk{
+			"src/a.ts": "import '../lib/c'", "src/deep/er/b.ts": "", "src/logo.png": "\x89", "lib/c.ts": "", "main.py": "",
+		})
+		for target, want := range map[string]string{
+			"src": "lib/c.ts src/a.ts src/deep/er/b.ts", "./src/": "lib/c.ts src/a.ts src/deep/er/b.ts",
+			"src/deep": "src/deep/er/b.ts", ".": "lib/c.ts main.py src/a.ts src/deep/er/b.ts",
+			"/home/u/app": "lib/c.ts main.py src/a.ts src/deep/er/b.ts", "/home/u/app/": "lib/c.ts main.py src/a.ts src/deep/er/b.ts",
+			"/home/u": "", "..": "", "nowhere": "", "the login": "",
+		} {
+			out, err := c.Start(t.Context(), alpha, StartInput{Target: target, Requirements: "r", WorkingDir: "/home/u/app"})
+			var got []string
+			for p := range c.texts(out.SessionID) {
+				got = append(got, p)
+			}
+			slices.Sort(got)
+			if wanted := strings.Join(out.FilesWanted, " "); err != nil || strings.Join(got, " ") != want || out.Note != "" ||
+				wanted != map[string]string{"nowhere": "nowhere/**"}[target] {
+				t.Errorf("%q: %q, wanted %q, %v", target, got, wanted, err)
+			}
+		}
+	})
+}
+
+func TestADirectoryThatIsTooLargeIsWantedInParts(t *testing.T) {
+	each(t, func(t *testing.T, c *fixture) {
+		files := disk{}
+		for i := range 70 {
+			files[fmt.Sprintf("src/f%02d.ts", i)] = ""
+		}
+		c.Workspace = on(files)
+		out, err := c.Start(t.Context(), alpha, StartInput{Target: "src", Requirements: "r", WorkingDir: "/home/u/app"})
+		if err != nil || out.Context.FilesCollected != maxPerCall || len(out.FilesWanted) != 20 || out.FilesWanted[0] != "src/f50.ts" {
+			t.Errorf("%+v, %v", out, err)
+		}
+	})
+}
+
+func TestARemoteServerWantsWhatIsBelowADirectory(t *testing.T) {
+	each(t, func(t *testing.T, c *fixture) {
+		for target, want := range map[string]string{
+			"src": "src/**", "src/": "src/**", ".": "**", "/home/u/app": "**", "/home/u/app/src": "src/**", "src/a.ts": "src/a.ts",
+			"/elsewhere": "", "the login": "",
+		} {
+			in := StartInput{Target: target, Requirements: "r", WorkingDir: "/home/u/app"}
+			out, err := c.Start(t.Context(), alpha, in)
+			if err != nil || strings.Join(out.FilesWanted, " ") != want {
+				t.Errorf("%q: %+v, %v", target, out, err)
+			}
+			in.Files = pairs([]string{"src/a.ts", "import './b'"})
+			out, err = c.Start(t.Context(), alpha, in)
+			if err != nil || !slices.Contains(out.FilesWanted, "src/b.ts") || slices.Contains(out.FilesWanted, want) {
+				t.Errorf("%q with a file: %+v, %v", target, out, err)
+			}
 		}
 	})
 }

@@ -65,6 +65,15 @@ func Arbitrate(newFiles []string, recent []Raised, files int) *Intervention {
 	return nil
 }
 
+// arbitrate returns the intervention in a round that added files. Nobody is told to read them before the next round if
+// none follows.
+func (s *Session) arbitrate(newFiles []string) *Intervention {
+	if s.Over() {
+		newFiles = nil
+	}
+	return Arbitrate(newFiles, s.Recent, s.Files)
+}
+
 func expand(n int, newFiles []string) *Intervention {
 	return &Intervention{Type: ContextExpand, Reason: fmt.Sprintf("the round discovered %d new files", n),
 		Action: "read the new files before the next round", NewContextFiles: newFiles}

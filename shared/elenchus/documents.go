@@ -96,7 +96,7 @@ var (
 	}
 	files    = store.Collection[File]{Name: "verifications/*/vFiles", Indexes: []string{"path"}}
 	contents = store.Collection[content]{Name: "verifications/*/vContents", Unindexed: []string{"text"}}
-	rounds   = store.Collection[Round]{Name: "verifications/*/vRounds", Indexes: []string{"tick desc"},
+	rounds   = store.Collection[Round]{Name: "verifications/*/vRounds", Indexes: []string{"tick desc", "rolledBack,tick desc"},
 		Unindexed: []string{"issuesRaised", "issuesResolved", "newFiles", "intervention", "convergence"}}
 	outputs = store.Collection[output]{Name: "verifications/*/vOutputs", Unindexed: []string{"text"}}
 	issues  = store.Collection[Issue]{

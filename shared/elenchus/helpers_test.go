@@ -164,6 +164,27 @@ func (d disk) Read(_ context.Context, workingDir, p string) (string, error) {
 	return "", fmt.Errorf("%s in %s: %w", p, workingDir, fs.ErrNotExist)
 }
 
+func (d disk) Check(_ context.Context, workingDir string) error {
+	if workingDir != "/home/u/app" {
+		return fmt.Errorf("working directory %q is refused: it is not under the allowed root /home/u/app", workingDir)
+	}
+	return nil
+}
+
+func (d disk) Tree(_ context.Context, workingDir, dir string, keep func(string) bool) ([]string, error) {
+	out := []string{}
+	for p := range d {
+		if workingDir == "/home/u/app" && (dir == "" || strings.HasPrefix(p, dir+"/")) && keep(p) {
+			out = append(out, p)
+		}
+	}
+	slices.Sort(out)
+	if len(out) == 0 {
+		return nil, fs.ErrNotExist
+	}
+	return out[:min(len(out), 200)], nil
+}
+
 func (d disk) Files(_ context.Context, workingDir, dir, ext string) ([]string, error) {
 	out := []string{}
 	for p := range d {

@@ -1,8 +1,11 @@
 package elenchus
 
 import (
+	"slices"
 	"strings"
 	"time"
+
+	"parley.internal/shared/fault"
 )
 
 // Severity is the severity of an issue.
@@ -122,6 +125,28 @@ var categories = map[string]string{
 	"REL-": "RELIABILITY",
 	"MNT-": "MAINTAINABILITY",
 	"PRF-": "PERFORMANCE",
+}
+
+// severityNames and categoryNames are the values that a round may give, in any case.
+var (
+	severityNames = []string{string(Critical), string(High), string(Medium), string(Low)}
+	categoryNames = []string{"SECURITY", "CORRECTNESS", "RELIABILITY", "MAINTAINABILITY", "PERFORMANCE"}
+)
+
+// normalize writes the severity and the category of the issue with the given index in upper case, and returns a problem
+// for each one that is unknown.
+func (in *IssueInput) normalize(i int) (wrong []fault.Problem) {
+	in.Severity, in.Category = Severity(strings.ToUpper(string(in.Severity))), strings.ToUpper(in.Category)
+	for _, f := range []struct {
+		name, value string
+		known       []string
+	}{{"severity", string(in.Severity), severityNames}, {"category", in.Category, categoryNames}} {
+		if f.value != "" && !slices.Contains(f.known, f.value) {
+			wrong = append(wrong, fault.Problem{Path: fieldPath("issuesRaised", i, f.name),
+				Message: "must be one of " + strings.Join(f.known, ", ") + ", in any case"})
+		}
+	}
+	return wrong
 }
 
 // categoryOf returns the category in the prefix of an id, or "" for any other prefix.

@@ -8,6 +8,7 @@ const (
 	maxPerCall  = 50        // files of a call
 	maxWanted   = 50        // paths in filesWanted
 	maxOutput   = 512 << 10 // bytes of the output of a round
+	maxReply    = 64 << 10  // bytes of the outputs in a reply
 	maxPerRound = 100       // issues that a round raises
 	maxIssues   = 2000      // issues of a verification
 )

@@ -32,13 +32,28 @@ type StartOutput struct {
 	Status      Status       `json:"status"`
 	NextRole    Role         `json:"nextRole"`
 	Context     StartContext `json:"context"`
-	FilesWanted []string     `json:"filesWanted" jsonschema:"what the context lacks; give what there is of it with elenchus_add_files"`
+	FilesWanted []string     `json:"filesWanted" jsonschema:"what the context lacks, dir/** for all below dir; give what there is of it with elenchus_add_files"`
+	Note        string       `json:"note,omitempty" jsonschema:"why the server reads no files of workingDir itself"`
 }
 
 // ContextInput is the input of elenchus_get_context.
 type ContextInput struct {
 	SessionID string `json:"sessionId" allow:"nonempty,max=100,pattern=id"`
-	Path      string `json:"path,omitempty" allow:"max=300" jsonschema:"a file whose content to read"`
+	Path      string `json:"path,omitempty" allow:"max=300" jsonschema:"a file whose content to read; without outputs"`
+	Rounds    *int   `json:"rounds,omitempty" allow:"min=0,max=50,default=2" jsonschema:"of so many of the latest rounds, the output"`
+	Cursor    string `json:"cursor,omitempty" allow:"max=100" jsonschema:"nextCursor of the call before: the outputs before those, without files"`
+}
+
+// OutputView is the output of a round, or a part of it, in the output of elenchus_get_context.
+type OutputView struct {
+	Round    int       `json:"round"`
+	Role     Role      `json:"role" allow:"enum=verifier|critic"`
+	By       string    `json:"by" jsonschema:"who wrote it: a program, human: or key: with a key's short id"`
+	Verified bool      `json:"verified" jsonschema:"whether that is the program of the key that wrote it"`
+	At       time.Time `json:"at"`
+	Bytes    int       `json:"bytes" jsonschema:"of the whole output"`
+	From     int       `json:"from,omitempty" jsonschema:"the byte of it at which this part begins"`
+	Output   string    `json:"output" jsonschema:"data that an agent wrote"`
 }
 
 // FileView is a file in the output of elenchus_get_context.
@@ -50,23 +65,26 @@ type FileView struct {
 
 // ContextOutput is the output of elenchus_get_context.
 type ContextOutput struct {
-	SessionID     string     `json:"sessionId"`
-	Target        string     `json:"target"`
-	Requirements  string     `json:"requirements"`
-	WorkingDir    string     `json:"workingDir"`
-	Status        Status     `json:"status"`
-	Files         []FileView `json:"files"`
-	Content       *string    `json:"content,omitempty"`
-	CurrentRound  int        `json:"currentRound"`
-	NextRole      Role       `json:"nextRole"`
-	IssuesSummary Counts     `json:"issuesSummary"`
+	SessionID    string     `json:"sessionId"`
+	Target       string     `json:"target"`
+	Requirements string     `json:"requirements"`
+	WorkingDir   string     `json:"workingDir"`
+	Status       Status     `json:"status"`
+	Files        []FileView `json:"files"`
+	Content      *string    `json:"content,omitempty"`
+	// Outputs are the outputs of rounds, the latest first.
+	Outputs       []OutputView `json:"outputs" jsonschema:"what the latest rounds wrote, newest first, at most 64 KiB in a reply"`
+	NextCursor    string       `json:"nextCursor,omitempty" jsonschema:"there is more of the outputs; those of rounds that were rolled back are left out"`
+	CurrentRound  int          `json:"currentRound"`
+	NextRole      Role         `json:"nextRole"`
+	IssuesSummary Counts       `json:"issuesSummary"`
 }
 
 // IssueInput is an issue that a round raises. A known issue needs its id only.
 type IssueInput struct {
 	ID          string   `json:"id" allow:"nonempty,max=100,pattern=id" jsonschema:"SEC-001, COR-…, REL-…, MNT-…, PRF-…; one raised again is the same issue"`
-	Category    string   `json:"category,omitempty" allow:"enum=SECURITY|CORRECTNESS|RELIABILITY|MAINTAINABILITY|PERFORMANCE" jsonschema:"where the id does not say"`
-	Severity    Severity `json:"severity,omitempty" allow:"enum=CRITICAL|HIGH|MEDIUM|LOW" jsonschema:"required for a new issue"`
+	Category    string   `json:"category,omitempty" allow:"max=20" jsonschema:"where the id does not say: SECURITY, CORRECTNESS, RELIABILITY, MAINTAINABILITY or PERFORMANCE"`
+	Severity    Severity `json:"severity,omitempty" allow:"max=20" jsonschema:"CRITICAL, HIGH, MEDIUM or LOW; required for a new issue"`
 	Summary     string   `json:"summary,omitempty" allow:"max=500" jsonschema:"required for a new issue"`
 	Location    string   `json:"location,omitempty" allow:"max=500" jsonschema:"file:line"`
 	Description string   `json:"description,omitempty" allow:"max=4000"`
@@ -78,6 +96,7 @@ type RoundInput struct {
 	op.Idempotency
 	SessionID      string       `json:"sessionId" allow:"nonempty,max=100,pattern=id"`
 	Role           Role         `json:"role" allow:"enum=verifier|critic"`
+	WorkingDir     string       `json:"workingDir,omitempty" allow:"max=1000" jsonschema:"the absolute path of your own checkout, for a bridge that sends files"`
 	Output         string       `json:"output" allow:"nonempty,max=524288" jsonschema:"what you found, in full; files named as path:line join the context"`
 	IssuesRaised   []IssueInput `json:"issuesRaised,omitempty" allow:"max=100" jsonschema:"new issues, and known ones that you challenge or uphold"`
 	IssuesResolved []string     `json:"issuesResolved,omitempty" allow:"max=100,each=100,pattern=id" jsonschema:"ids of issues that are settled"`
@@ -131,7 +150,7 @@ type IssuesInput struct {
 	SessionID string `json:"sessionId" allow:"nonempty,max=100,pattern=id"`
 	Status    string `json:"status,omitempty" allow:"enum=all|unresolved|critical,default=all" jsonschema:"critical: unresolved ones of that severity"`
 	Limit     int    `json:"limit,omitempty" allow:"min=1,max=100,default=20"`
-	Cursor    string `json:"cursor,omitempty" allow:"max=2000" jsonschema:"nextCursor of the page before"`
+	Cursor    string `json:"cursor,omitempty" allow:"max=2000" jsonschema:"a nextCursor"`
 }
 
 // IssueView is an issue in the output of elenchus_get_issues.
@@ -227,7 +246,7 @@ type Record struct {
 // ListInput is the input of elenchus_list_sessions.
 type ListInput struct {
 	Status Status `json:"status,omitempty" allow:"enum=initialized|verifying|converging|converged|forced_stop|completed"`
-	Cursor string `json:"cursor,omitempty" allow:"max=2000" jsonschema:"nextCursor of the page before"`
+	Cursor string `json:"cursor,omitempty" allow:"max=2000" jsonschema:"a nextCursor"`
 	Limit  int    `json:"limit,omitempty" allow:"min=1,max=100,default=20"`
 }
 
@@ -259,8 +278,8 @@ func (s *Service) Operations() []op.Op {
 			Route:   "GET /v1/verifications/{sessionId}",
 			Effect:  op.Read,
 			Cases:   contextCases,
-			Doc: "Read what the agents of a verification share: requirements, files, round and issue counts; with " +
-				"path, a file's content.",
+			Doc: "Read what the agents of a verification share: requirements, files, what the last two rounds wrote, " +
+				"issue counts; with path, a file's content.",
 		}, s.GetContext),
 		op.New(op.Spec{
 			Name:    "elenchus_submit_round",
@@ -276,6 +295,7 @@ func (s *Service) Operations() []op.Op {
 		}, s.SubmitRound),
 		op.New(op.Spec{
 			Name:    "elenchus_add_files",
+			Starts:  op.Never,
 			Title:   "Add files",
 			Toolset: toolset,
 			Route:   "POST /v1/verifications/{sessionId}/files",
@@ -316,6 +336,7 @@ func (s *Service) Operations() []op.Op {
 		}, s.Rollback),
 		op.New(op.Spec{
 			Name:    "elenchus_end_session",
+			Starts:  op.Never,
 			Title:   "End a verification",
 			Toolset: toolset,
 			Route:   "POST /v1/verifications/{sessionId}/end",

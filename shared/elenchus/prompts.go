@@ -18,7 +18,7 @@ func (*Service) Prompts() []op.Prompt {
 1. The verifier calls elenchus_start_session with the target, the requirements{{if .working_dir}}, the working ` +
 			`directory {{quote .working_dir}}{{end}} and the files that the server cannot read itself; what it ` +
 			`still lacks is in filesWanted, and elenchus_add_files brings it. A critic finds the session with ` +
-			`elenchus_list_sessions and reads elenchus_get_context.
+			`elenchus_list_sessions and reads elenchus_get_context, which has the outputs of the last rounds.
 2. Rounds alternate from the verifier: elenchus_submit_round with your role, the whole output of your round, the ` +
 			`issues raised with file and line and evidence, and the ids of those resolved.
 3. The verifier looks for what breaks the requirements: security, correctness, reliability, performance, ` +

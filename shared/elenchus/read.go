@@ -11,18 +11,26 @@ import (
 	"parley.internal/shared/store"
 )
 
-// GetContext returns the shared context of a verification with a list of its files, or with one file and its content if
-// the input has a path. It returns [fault.NotFound] if the context does not have that file.
+// GetContext returns the shared context of a verification with a list of its files and the outputs of its latest rounds,
+// or with one file and its content if the input has a path, or with more of the outputs if it has a cursor. It returns
+// [fault.NotFound] if the context does not have that file.
 func (s *Service) GetContext(ctx context.Context, c identity.Caller, in ContextInput) (ContextOutput, error) {
 	t := s.DB.User(c.User)
 	if in.Path != "" {
 		return s.getFile(ctx, t, in)
+	}
+	from, err := parsePosition(in.Cursor)
+	if err != nil {
+		return ContextOutput{}, err
 	}
 	v, err := readSession(ctx, t, in.SessionID)
 	if err != nil {
 		return ContextOutput{}, err
 	}
 	out := contextOf(in.SessionID, &v)
+	if out.Outputs, out.NextCursor, err = readOutputs(ctx, t, in.SessionID, &v, *in.Rounds, from); err != nil || from.tick > 0 {
+		return out, err
+	}
 	page, err := files.Under(in.SessionID).Query(ctx, t, store.Query{Order: []string{"path"}, Limit: maxFiles})
 	if err != nil {
 		return out, err
@@ -43,6 +51,7 @@ func contextOf(id string, v *Session) ContextOutput {
 		CurrentRound:  v.CurrentRound,
 		NextRole:      v.NextRole(),
 		Files:         []FileView{},
+		Outputs:       []OutputView{},
 		IssuesSummary: v.Summary(),
 	}
 }
@@ -198,7 +207,8 @@ func (s *Service) List(ctx context.Context, c identity.Caller, in ListInput) (Li
 func (s *Service) Resources() []op.Resource {
 	return []op.Resource{{
 		Scheme: "elenchus://sessions/", Name: "verification", Title: "Verification", Toolset: toolset,
-		Doc: "The record of an adversarial verification: its rounds, issues in numbers, convergence and verdict.",
+		Doc: "The record of an adversarial verification: its rounds, what the last two wrote, issues in numbers, " +
+			"convergence and verdict.",
 		List: func(ctx context.Context, c identity.Caller, cursor string, limit int) (op.Listing, error) {
 			page, err := s.List(ctx, c, ListInput{Cursor: cursor, Limit: limit})
 			out := op.Listing{Items: []op.Item{}, Next: page.NextCursor}
@@ -207,7 +217,7 @@ func (s *Service) Resources() []op.Resource {
 			}
 			return out, err
 		},
-		Read: func(ctx context.Context, c identity.Caller, id string) (any, error) { return s.Get(ctx, c, id) },
+		Read: func(ctx context.Context, c identity.Caller, id string) (any, error) { return s.document(ctx, c, id) },
 	}}
 }
 

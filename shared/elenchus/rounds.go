@@ -50,11 +50,16 @@ func (s *Service) SubmitRound(ctx context.Context, c identity.Caller, in RoundIn
 // validate checks the input and returns one fault for all problems.
 func (r *submission) validate() error {
 	var wrong []fault.Problem
+	if dir := r.in.WorkingDir; dir != "" && !source.IsAbs(dir) {
+		wrong = append(wrong, fault.Problem{Path: "workingDir", Message: "must be an absolute path"})
+	}
 	if len(r.in.Output) > maxOutput {
 		wrong = append(wrong, fault.Problem{Path: "output", Message: "must be at most 512 KiB"})
 	}
+	r.in.IssuesRaised = slices.Clone(r.in.IssuesRaised)
 	seen := map[string]bool{}
 	for i, issue := range r.in.IssuesRaised {
+		wrong = append(wrong, r.in.IssuesRaised[i].normalize(i)...)
 		if seen[issue.ID] {
 			wrong = append(wrong, fault.Problem{Path: fieldPath("issuesRaised", i, "id"), Message: "is listed twice"})
 		}
@@ -187,6 +192,7 @@ func (r *submission) write(tx *store.Tx, v *Session, set *fileSet, l *roundIssue
 	resolved, refused := l.resolve(v, r.in.Role, r.resolved, round, r.now)
 	raised := r.named()[:len(r.in.IssuesRaised)]
 	v.Take(raised, fresh, r.now)
+	v.Recent[len(v.Recent)-1].Bytes = len(r.in.Output)
 	put, err := v.place(r.id, set, r.files)
 	if err != nil {
 		return RoundOutput{}, err
@@ -203,7 +209,7 @@ func (r *submission) write(tx *store.Tx, v *Session, set *fileSet, l *roundIssue
 		IssuesResolved: resolved,
 		NewFiles:       put.added,
 		Convergence:    v.Convergence(),
-		Intervention:   Arbitrate(put.added, v.Recent, v.Files),
+		Intervention:   v.arbitrate(put.added),
 		At:             r.now,
 	}
 	if round%2 == 0 {

@@ -274,7 +274,7 @@ func TestVerificationsAreListedNewestFirst(t *testing.T) {
 			t.Errorf("%+v, %v", list, err)
 		}
 		v, err := r.Read(t.Context(), unbound, ids[3])
-		if rec, ok := v.(Record); err != nil || !ok || rec.SessionID != ids[3] || len(rec.Rounds) != 1 ||
+		if rec, ok := v.(Document); err != nil || !ok || rec.SessionID != ids[3] || len(rec.Rounds) != 1 ||
 			rec.IssuesSummary.Total != 1 {
 			t.Errorf("%+v, %v", v, err)
 		}

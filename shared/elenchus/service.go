@@ -94,12 +94,16 @@ func (s *Service) change(
 }
 
 // Start opens a verification. It reads the files of the target and their direct imports as far as the server can, and
-// returns those that the context lacks in FilesWanted. Malformed files in the input are [fault.Invalid].
+// returns those that the context lacks in FilesWanted. Malformed files in the input are [fault.Invalid], as is a working
+// directory whose path is not absolute.
 func (s *Service) Start(ctx context.Context, c identity.Caller, in StartInput) (StartOutput, error) {
 	var out StartOutput
 	given, err := readFiles(in.Files, Base)
 	if err != nil {
 		return out, err
+	}
+	if !source.IsAbs(in.WorkingDir) {
+		return out, fault.Field("workingDir", "must be an absolute path, such as /home/me/project, not %q", in.WorkingDir)
 	}
 	now, random := s.Now(), s.Random
 	if random == nil {
@@ -121,7 +125,14 @@ func (s *Service) Start(ctx context.Context, c identity.Caller, in StartInput) (
 		State:        State{Status: Initialized, Counts: newCounts()},
 	}
 	v.touch(now)
-	all, references := v.collectBase(ctx, s.disk(c.User), given)
+	disk, note := s.disk(c.User), ""
+	if disk != nil {
+		if err := disk.Check(ctx, in.WorkingDir); err != nil {
+			disk, note = nil, fmt.Sprintf("the server reads no files for this verification: %v. Give them with "+
+				"elenchus_add_files", err)
+		}
+	}
+	all, references := v.collectBase(ctx, disk, given)
 	set := &fileSet{files: map[string]*File{}}
 	put, err := v.place(id, set, all)
 	if err != nil {
@@ -132,6 +143,7 @@ func (s *Service) Start(ctx context.Context, c identity.Caller, in StartInput) (
 		Status:      v.Status,
 		NextRole:    v.NextRole(),
 		FilesWanted: set.wanted(references, v.Packages),
+		Note:        note,
 		Context:     StartContext{Target: v.Target, FilesCollected: len(put.added), Requirements: v.Requirements},
 	}
 	return idempotency.Update(ctx, s.DB.User(c.User), in, now,
@@ -216,7 +228,7 @@ func (s *Session) accept(
 		Bytes:       s.Bytes,
 		FilesWanted: set.wanted(references, s.Packages),
 	}
-	if before < manyNewFiles && s.Discovered >= manyNewFiles {
+	if before < manyNewFiles && s.Discovered >= manyNewFiles && !s.Over() {
 		out.Intervention = expand(s.Discovered, put.added)
 	}
 	for _, w := range put.writes {

@@ -46,10 +46,12 @@ const (
 	recentRounds = 4
 )
 
-// Raised lists the issues that a round named.
+// Raised lists the issues that a round named, with the tick under which the round is stored and the size of its output.
 type Raised struct {
 	Round int      `json:"round"`
 	IDs   []string `json:"ids"`
+	Tick  int64    `json:"tick,omitempty"`
+	Bytes int      `json:"bytes,omitempty"`
 }
 
 // State is the part of a session that a checkpoint stores and a rollback restores. It is small, and only its list of
@@ -229,17 +231,17 @@ func (s *Session) Take(ids []string, fresh int, now time.Time) {
 	if fresh > 0 {
 		s.QuietRounds = 0
 	}
-	s.Recent = append(s.Recent, Raised{s.CurrentRound, ids})
+	s.Recent = append(s.Recent, Raised{Round: s.CurrentRound, IDs: ids, Tick: s.Tick + 1})
 	if n := len(s.Recent); n > recentRounds {
 		s.Recent = s.Recent[n-recentRounds:]
 	}
 	s.Discovered = 0
 	s.touch(now)
 	switch c := s.Convergence(); {
-	case s.CurrentRound >= s.MaxRounds:
-		s.Status = ForcedStop
 	case c.IsConverged:
 		s.Status = Converged
+	case s.CurrentRound >= s.MaxRounds:
+		s.Status = ForcedStop
 	case c.CriticalUnresolved == 0 && c.RoundsWithoutNewIssues > 0:
 		s.Status = Converging
 	default:

@@ -50,8 +50,8 @@ func TestEveryEventInEveryStatus(t *testing.T) {
 		},
 		Converging: {
 			"quiet round": Converged, "new issue": Verifying, "new critical": Verifying, "wrong role": fails,
-			"last round": ForcedStop,
-			"end":        Completed, "change": Converging, "a week": ForcedStop, "a day": Converging,
+			"last round": Converged, "last round with an issue": ForcedStop,
+			"end": Completed, "change": Converging, "a week": ForcedStop, "a day": Converging,
 		},
 		Converged: {
 			"quiet round": fails, "new issue": fails, "new critical": fails, "wrong role": fails, "last round": fails,
@@ -101,8 +101,11 @@ func apply(v *Session, event string) error {
 		return nil
 	case "wrong role":
 		role = map[Role]Role{Verifier: Critic, Critic: Verifier}[role]
-	case "last round":
+	case "last round", "last round with an issue":
 		v.MaxRounds = v.CurrentRound + 1
+		if event != "last round" {
+			fresh = 1
+		}
 	case "new issue":
 		fresh = 1
 	case "new critical":
@@ -169,8 +172,8 @@ func TestConvergenceDependsOnThreeFigures(t *testing.T) {
 
 func TestTheArbiterReturnsTheFirstInterventionThatApplies(t *testing.T) {
 	t.Parallel()
-	loop := []Raised{{1, []string{"A", "B"}}, {2, []string{"A"}}, {3, []string{"B"}}, {4, []string{"A", "C"}}}
-	short := []Raised{{1, []string{"A"}}, {2, []string{"A"}}, {3, []string{"A"}}}
+	loop := raisedIn([]string{"A", "B"}, []string{"A"}, []string{"B"}, []string{"A", "C"})
+	short := raisedIn([]string{"A"}, []string{"A"}, []string{"A"})
 	for name, c := range map[string]struct {
 		files  []string
 		recent []Raised
@@ -183,7 +186,7 @@ func TestTheArbiterReturnsTheFirstInterventionThatApplies(t *testing.T) {
 		"three files in a loop":  {[]string{"a", "b", "c"}, loop, 51, ContextExpand},
 		"a loop":                 {[]string{"a", "b"}, loop, 51, LoopBreak},
 		"a loop in three rounds": {nil, short, 0, LoopBreak},
-		"two of four":            {nil, []Raised{{1, []string{"A"}}, {2, nil}, {3, []string{"A"}}, {4, nil}}, 0, ""},
+		"two of four":            {nil, raisedIn([]string{"A"}, nil, []string{"A"}, nil), 0, ""},
 		"51 files":               {nil, loop[:3], 51, SoftCorrect},
 	} {
 		got := Arbitrate(c.files, c.recent, c.total)
@@ -239,4 +242,13 @@ func TestAnIDHasTheDayTheTargetAndSixCharacters(t *testing.T) {
 	if _, err := newID("x", day, bytes.NewReader(nil)); !errors.Is(err, io.EOF) {
 		t.Error(err)
 	}
+}
+
+// raisedIn returns the issues that rounds from the first on name.
+func raisedIn(ids ...[]string) []Raised {
+	var out []Raised
+	for i, list := range ids {
+		out = append(out, Raised{Round: i + 1, IDs: list})
+	}
+	return out
 }

@@ -123,7 +123,7 @@ type ListInput struct {
 	Project string `json:"project,omitempty" allow:"max=300" jsonschema:"where left out: all projects"`
 	Path    string `json:"path,omitempty" allow:"max=300" jsonschema:"those that overlap this path or pattern of the project"`
 	Program string `json:"program,omitempty" allow:"max=100"`
-	Cursor  string `json:"cursor,omitempty" allow:"max=2000" jsonschema:"nextCursor of the page before"`
+	Cursor  string `json:"cursor,omitempty" allow:"max=2000" jsonschema:"a nextCursor"`
 }
 
 // ListOutput is the output of list_reservations.
@@ -201,11 +201,11 @@ func (s *Service) Operations() []op.Op {
 			Doc: "Say which files you are about to edit, so that no other agent edits them meanwhile: all paths or none. " +
 				"If others hold one, the answer names them, and waitMs waits for your turn. Release them when you are done.",
 		}, s.Reserve),
-		op.New(op.Spec{Name: "release_files", Title: "Release files", Toolset: set, Route: "POST /v1/files/release",
+		op.New(op.Spec{Name: "release_files", Starts: op.Never, Title: "Release files", Toolset: set, Route: "POST /v1/files/release",
 			Effect: op.Write, Cases: releaseCases,
 			Doc: "Give up reservations: by id, by path, by task, or all of yours in the project.",
 		}, s.Release),
-		op.New(op.Spec{Name: "renew_files", Title: "Renew reservations", Toolset: set, Route: "POST /v1/files/renew",
+		op.New(op.Spec{Name: "renew_files", Starts: op.Never, Title: "Renew reservations", Toolset: set, Route: "POST /v1/files/renew",
 			Effect: op.Write, Cases: renewCases,
 			Doc: "Extend the leases of your reservations while you work, each by the time that it was reserved for.",
 		}, s.Renew),

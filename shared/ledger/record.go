@@ -60,7 +60,7 @@ type Daily struct {
 }
 
 var (
-	batches = store.Collection[Batch]{Name: "ledger", AllUsers: []string{store.PurgeField},
+	batches = store.Collection[Batch]{Name: "ledger", Indexes: []string{"at desc"}, AllUsers: []string{store.PurgeField},
 		Unindexed: []string{"records"}}
 	dailies = store.Collection[Daily]{Name: "ledgerDaily", Indexes: []string{"day"}, Unindexed: []string{"totals"}}
 )

@@ -64,24 +64,31 @@ func (s *Service) write(ctx context.Context, user string, b *attempt) error {
 const (
 	defaultDays = 30
 	maxDays     = 366
-	// maxPages is the largest number of pages that one call of Usage reads.
+	// maxPages is the largest number of pages of totals that one call of Usage reads.
 	maxPages = 6
+	// maxBatches is the largest number of batches that one call reads records of.
+	maxBatches = 20
 )
 
 const oneDay = 24 * time.Hour
 
 // Usage returns the totals of the user's calls from one day to another, both included, grouped by
-// GroupBy. Groups are sorted by calls, days by date. A malformed date, a span of 366 days or more,
-// and a span with too many totals are Invalid.
+// GroupBy, or their records. Groups are sorted by calls, days by date. If there are more totals than one
+// call reads, the output has the sums of a part and a cursor. A malformed date, a span of 366 days or more
+// and an unknown cursor are Invalid.
 func (s *Service) Usage(ctx context.Context, c identity.Caller, in UsageInput) (UsageOutput, error) {
 	from, to, err := span(in.From, in.To, s.Now())
 	if err != nil {
 		return UsageOutput{}, err
 	}
 	out := UsageOutput{From: from.Format(time.DateOnly), To: to.Format(time.DateOnly), GroupBy: in.GroupBy}
+	if in.Records {
+		out.Groups = []Group{}
+		return out, s.readRecords(ctx, s.DB.User(c.User), &out, in, from, to.Add(oneDay))
+	}
 	groups := map[string]Totals{}
 	q := store.Query{Where: []store.Cond{store.Ge("day", out.From), store.Le("day", out.To)}, Order: []string{"day"},
-		Limit: store.MaxLimit}
+		Limit: store.MaxLimit, Cursor: in.Cursor}
 	for range maxPages {
 		page, err := dailies.Query(ctx, s.DB.User(c.User), q)
 		if err != nil {
@@ -90,14 +97,13 @@ func (s *Service) Usage(ctx context.Context, c identity.Caller, in UsageInput) (
 		for _, d := range page.Docs {
 			d.Value.groupInto(groups, out.GroupBy)
 		}
-		if page.Next == "" {
-			out.sum(groups)
-			return out, nil
+		if q.Cursor = page.Next; q.Cursor == "" {
+			break
 		}
-		q.Cursor = page.Next
 	}
-	return UsageOutput{}, fault.Field("from",
-		"must be later: these days have too many totals for one answer; narrow from and to")
+	out.NextCursor = q.Cursor
+	out.sum(groups)
+	return out, nil
 }
 
 // span returns the first and the last day of a call.

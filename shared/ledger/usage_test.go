@@ -188,26 +188,33 @@ func (b *book) put(from, to int) {
 	}
 }
 
-func TestAnAnswerReadsABoundedNumberOfDocuments(t *testing.T) {
+// However many programs there are, they are all answered for, in pages that each read a bounded number of documents.
+func TestUsageAnswersForAnyNumberOfPrograms(t *testing.T) {
 	eachFrail(t, func(t *testing.T, b *book, d *frail) {
 		had := 0
 		for _, c := range []struct {
 			docs    int
 			queries int64
-			ok      bool
-		}{{499, 1, true}, {1501, 4, true}, {3001, 6, false}} {
+			pages   int
+		}{{499, 1, 1}, {1501, 4, 1}, {3001, 7, 2}, {6500, 14, 3}} {
 			b.put(had, c.docs)
 			had = c.docs
 			d.queries.Store(0)
-			out, err := b.Usage(t.Context(), alpha, UsageInput{})
-			if n := d.queries.Load(); n != c.queries {
-				t.Errorf("%d documents took %d queries", c.docs, n)
+			in, pages, calls, programs := UsageInput{GroupBy: ByProgram}, 0, int64(0), map[string]bool{}
+			for ; pages == 0 || in.Cursor != ""; pages++ {
+				before := d.queries.Load()
+				out := b.usage(alpha, in)
+				if n := d.queries.Load() - before; n > maxPages {
+					t.Errorf("a page of %d documents took %d queries", c.docs, n)
+				}
+				for _, g := range out.Groups {
+					programs[g.Key] = true
+				}
+				calls, in.Cursor = calls+out.Total.Calls, out.NextCursor
 			}
-			if c.ok && (err != nil || out.Total.Calls != int64(c.docs)) {
-				t.Errorf("%d documents: %+v, %v", c.docs, out.Total, err)
-			}
-			if !c.ok && (domaintest.Fields(err) != "from" || !strings.Contains(err.Error(), "narrow from and to")) {
-				t.Errorf("%d documents: %v", c.docs, err)
+			if pages != c.pages || calls != int64(c.docs) || len(programs) != c.docs || d.queries.Load() != c.queries {
+				t.Errorf("%d documents in %d pages and %d queries have %d calls of %d programs", c.docs, pages,
+					d.queries.Load(), calls, len(programs))
 			}
 		}
 	})

@@ -187,11 +187,11 @@ func boundBy(s *jsonschema.Schema, key, value string) error {
 	return numErr
 }
 
-// shortText is the length of the longest name or id with its prefix.
-const shortText = 110
+// shortText is the length of the longest name, id or title.
+const shortText = 210
 
 // abridge removes from a schema the parts that a model does not need to fill it in: patterns, and the maximum lengths
-// of names and ids, which no real one reaches.
+// of names, ids and titles, which few reach; the fault of a longer one tells the length.
 func abridge(s *jsonschema.Schema) {
 	s.Pattern, s.MinLength = "", nil
 	if s.MaxLength != nil && *s.MaxLength <= shortText {

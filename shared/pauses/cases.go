@@ -12,8 +12,8 @@ var rights = op.Rights{Program: op.MayNot, Unbound: op.MayNot, Human: op.May}
 
 // paused are two pauses, of a program and of a team.
 var paused = []op.Step{
-	{Op: "pause", As: op.Human, In: op.In{"scope": "program", "name": "beta", "words": "the plan changes"}},
-	{Op: "pause", As: op.Human, In: op.In{"scope": "team", "name": "crew"}},
+	{Op: "pause_agents", As: op.Human, In: op.In{"scope": "program", "name": "beta", "words": "the plan changes"}},
+	{Op: "pause_agents", As: op.Human, In: op.In{"scope": "team", "name": "crew"}},
 }
 
 func pauseCases() op.Cases {

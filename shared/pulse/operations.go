@@ -12,7 +12,7 @@ import (
 type CreateInput struct {
 	op.Idempotency
 	Name        string  `json:"name" allow:"nonempty,max=200"`
-	SessionID   string  `json:"sessionId,omitempty" allow:"max=100,pattern=session,session" jsonschema:"by default the lowest free program/N; one that is there is updated or revived"`
+	SessionID   string  `json:"sessionId,omitempty" allow:"max=100,pattern=session,session" jsonschema:"by default the lowest free program/N"`
 	ProgramID   string  `json:"programId,omitempty" allow:"max=50,pattern=name" jsonschema:"by default your key's"`
 	Status      *string `json:"status,omitempty" allow:"max=200" jsonschema:"what you are doing, in your words"`
 	State       State   `json:"state,omitempty" allow:"enum=working|blocked|complete|pinned,default=working"`
@@ -28,7 +28,7 @@ type CreateOutput struct {
 
 // UpdateInput is the input of update_session. Fields that are left out stay unchanged.
 type UpdateInput struct {
-	SessionID     string  `json:"sessionId,omitempty" allow:"max=100,pattern=session,session" jsonschema:"left out: your program's newest live session"`
+	SessionID     string  `json:"sessionId,omitempty" allow:"max=100,pattern=session,session" jsonschema:"by default your newest live one"`
 	Status        *string `json:"status,omitempty" allow:"max=200" jsonschema:"what you are doing; empty clears it"`
 	State         State   `json:"state,omitempty" allow:"enum=working|blocked|complete|pinned"`
 	Progress      *int    `json:"progress,omitempty" allow:"min=0,max=100"`
@@ -41,7 +41,7 @@ type ListInput struct {
 	State           State  `json:"state,omitempty" allow:"enum=working|blocked|complete|pinned|all,default=all"`
 	ProgramID       string `json:"programId,omitempty" allow:"max=100"`
 	Limit           int    `json:"limit,omitempty" allow:"min=1,max=50,default=10"`
-	Cursor          string `json:"cursor,omitempty" allow:"max=2000" jsonschema:"nextCursor of the page before"`
+	Cursor          string `json:"cursor,omitempty" allow:"max=2000" jsonschema:"a nextCursor"`
 	IncludeArchived bool   `json:"includeArchived,omitempty" allow:"default=false" jsonschema:"those too that went silent and were ended"`
 }
 
@@ -94,11 +94,11 @@ func (*Service) ServedByDefault() bool { return true }
 func (s *Service) Operations() []op.Op {
 	const set = "pulse"
 	return []op.Op{
-		op.New(op.Spec{Name: "create_session", Title: "Begin a session", Toolset: set, Route: "POST /v1/sessions",
+		op.New(op.Spec{Name: "create_session", Starts: op.Never, Title: "Begin a session", Toolset: set, Route: "POST /v1/sessions",
 			Effect: op.Write, Creates: true, Cases: createCases,
 			Doc: "Announce your presence when you start: register a session, so that others see you and what you " +
 				"are working on. With a sessionId that is there it is updated, resumed or revived."}, s.Create),
-		op.New(op.Spec{Name: "update_session", Title: "Update a session", Toolset: set,
+		op.New(op.Spec{Name: "update_session", Starts: op.Never, Title: "Update a session", Toolset: set,
 			Route: "PATCH /v1/sessions/{sessionId}", Effect: op.Write, Cases: updateCases,
 			Compat: []op.Compat{{Route: "PATCH /v1/sessions"}},
 			Doc: "Report your progress, status or state, or send a heartbeat (lastHeartbeat true). Call it at least " +

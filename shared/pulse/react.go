@@ -15,6 +15,8 @@ type Notifier interface {
 	// NotifyChange sends a push about work that is blocked or has failed. It sends one push for
 	// each event id, however often it is called.
 	NotifyChange(ctx context.Context, user, eventID string, n push.Notice) error
+	// NotifyDone does the same for work that is complete, where the person wants such pushes.
+	NotifyDone(ctx context.Context, user, eventID string, n push.Notice) error
 }
 
 // Reactions returns the domain's reaction to changes of sessions: a push.
@@ -24,7 +26,10 @@ func (s *Service) Reactions() []domain.Reaction {
 		Concerns: concerns, Run: s.notifyOf}}
 }
 
-// halt returns "failed" or "blocked" if a change of a session sends a push, else "". A pinned
+// complete is the end of a session that sends a push only to those who want it.
+const complete = "complete"
+
+// halt returns "failed", "blocked" or complete if a change of a session sends a push, else "". A pinned
 // session waits because its agent chose to, and sends none. halt reads the stored fields of the
 // document, because a change feed calls it for every write.
 func halt(kind store.EventKind, before, after store.Fields) string {
@@ -33,13 +38,15 @@ func halt(kind store.EventKind, before, after store.Fields) string {
 	case kind != store.Updated:
 	case became("lifecycle", string(task.Failed)):
 		return "failed"
+	case became("state", string(Complete)):
+		return complete
 	case became("state", string(Blocked)) && live:
 		return "blocked"
 	}
 	return ""
 }
 
-// notifyOf sends the push about a session that is blocked or has failed.
+// notifyOf sends the push about a session that is blocked, has failed or is complete.
 func (s *Service) notifyOf(ctx context.Context, e store.Event) error {
 	how := halt(e.Kind, e.Before, e.After)
 	if how == "" {
@@ -49,7 +56,11 @@ func (s *Service) notifyOf(ctx context.Context, e store.Event) error {
 	if err != nil {
 		return err
 	}
-	return s.Notifier.NotifyChange(ctx, e.Ref.User, e.ID, halted(v.id(e.Ref.ID), &v, how))
+	n := halted(v.id(e.Ref.ID), &v, how)
+	if how == complete {
+		return s.Notifier.NotifyDone(ctx, e.Ref.User, e.ID, n)
+	}
+	return s.Notifier.NotifyChange(ctx, e.Ref.User, e.ID, n)
 }
 
 func halted(id string, v *Session, how string) push.Notice {

@@ -9,7 +9,7 @@ import (
 )
 
 // The test covers every pair of states, live and ended.
-func TestASessionSendsAPushWhenItIsBlockedOrFails(t *testing.T) {
+func TestASessionSendsAPushWhenItIsBlockedFailsOrIsComplete(t *testing.T) {
 	t.Parallel()
 	states := []State{Working, Blocked, Complete, Pinned}
 	lives := []task.Status{task.Created, task.Active, task.Blocked, task.Done, task.Failed, task.Derezzed}
@@ -26,6 +26,8 @@ func TestASessionSendsAPushWhenItIsBlockedOrFails(t *testing.T) {
 					switch {
 					case to == task.Failed && from != task.Failed:
 						want = "my session is failed"
+					case b == Complete && a != Complete:
+						want = "my session is complete"
 					case b == Blocked && a != Blocked && (to == task.Active || to == task.Blocked):
 						want = "my session is blocked"
 					}

@@ -77,6 +77,9 @@ func (s *Service) Create(ctx context.Context, c identity.Caller, in CreateInput)
 			v.Maker = c.Owner() // a person gives the session to another program
 		}
 		v.Name, v.UpdatedAt = in.Name, now
+		if !c.IsHuman() {
+			v.KeyID = c.KeyID
+		}
 		if program != "" {
 			v.ProgramID, v.Verified = program, verified
 		}
@@ -101,9 +104,14 @@ func (s *Service) begin(ctx context.Context, tx *store.Tx, c identity.Caller, pr
 	case given == "" && program == "":
 		return s.NewID(), v, false, nil
 	case given == "":
-		if given, err = nextAddress(ctx, tx, c, program); err != nil {
+		address, err := nextAddress(ctx, tx, c, program)
+		if err != nil {
 			return "", v, false, err
 		}
+		f := sessions.Fetch(docID(address), &v)
+		err = store.Load(ctx, tx, f)
+		v.Address = address
+		return docID(address), v, f.Found, err
 	}
 	owner, _, qualified := strings.Cut(given, "/")
 	if qualified && !identity.Same(owner, program) {
@@ -115,14 +123,16 @@ func (s *Service) begin(ctx context.Context, tx *store.Tx, c identity.Caller, pr
 	return doc, v, found, err
 }
 
-// Update changes the given fields of a session and renews its heartbeat. A call that changes nothing writes only the
+// Update changes the given fields of a session and renews its heartbeat. Without an id it is the caller's current session,
+// and the heartbeats of the program's other sessions that hold claims are renewed too: any of them may be the one that
+// works. A call that changes nothing writes only the
 // heartbeat. The end of a session gives its unread mail to its program. A session that does not exist is NotFound, one
 // of another caller Forbidden, and an archived one Precondition.
 func (s *Service) Update(ctx context.Context, c identity.Caller, in UpdateInput) (View, error) {
 	var out View
 	ended, now := false, s.Now()
 	err := s.DB.User(c.User).Update(ctx, func(ctx context.Context, tx *store.Tx) error {
-		id, v, err := s.find(ctx, tx, c, in.SessionID)
+		id, v, others, err := s.find(ctx, tx, c, in.SessionID)
 		if err != nil {
 			return err
 		}
@@ -143,6 +153,9 @@ func (s *Service) Update(ctx context.Context, c identity.Caller, in UpdateInput)
 		}
 		beat := Heartbeat{At: now, ProgramID: v.ProgramID}
 		heartbeats.Put(tx, id, beat)
+		for other, beat := range others {
+			heartbeats.Put(tx, other, beat)
+		}
 		out, ended = s.view(id, v, beat, now), old.Live() && !v.Live()
 		return nil
 	})
@@ -160,12 +173,20 @@ func (s *Service) forward(ctx context.Context, user, program, session string) er
 	return s.Mail.Forward(ctx, user, identity.Address(program, session))
 }
 
-// find returns the session that a call means: the one with that id, or without an id the newest
-// live session of the caller's program.
-func (s *Service) find(ctx context.Context, tx *store.Tx, c identity.Caller, id string) (string, Session, error) {
+// find returns the session that a call means: the one with that id, or without an id the caller's current one, with the
+// heartbeats of others that are renewed with it.
+func (s *Service) find(
+	ctx context.Context, tx *store.Tx, c identity.Caller, id string,
+) (doc string, v Session, others map[string]Heartbeat, err error) {
 	if id == "" {
-		return newest(ctx, tx, c)
+		return s.current(ctx, tx, c)
 	}
+	doc, v, err = s.named(ctx, tx, c, id)
+	return doc, v, nil, err
+}
+
+// named returns the session with that id.
+func (s *Service) named(ctx context.Context, tx *store.Tx, c identity.Caller, id string) (string, Session, error) {
 	doc, v, found, err := lookup(ctx, tx, c.Program, id)
 	switch {
 	case err != nil:
@@ -181,24 +202,6 @@ func (s *Service) find(ctx context.Context, tx *store.Tx, c identity.Caller, id 
 		err = fault.New(fault.Precondition, "session %q has ended: create_session with the same id revives it", id)
 	}
 	return doc, v, err
-}
-
-func newest(ctx context.Context, tx *store.Tx, c identity.Caller) (string, Session, error) {
-	if !c.Bound() {
-		return "", Session{}, fault.New(fault.NotFound,
-			"sessionId is required with a key that is bound to no program; create_session returned it")
-	}
-	q := live(1)
-	q.Where = append(q.Where, store.Eq("programId", c.Program))
-	page, err := sessions.Query(ctx, tx, q)
-	if err != nil {
-		return "", Session{}, err
-	}
-	if len(page.Docs) == 0 {
-		return "", Session{}, fault.New(fault.NotFound, "%q has no live session: begin one with create_session",
-			c.Program)
-	}
-	return page.Docs[0].ID, page.Docs[0].Value, nil
 }
 
 // live returns the query for sessions that have not ended, newest first.

@@ -36,16 +36,18 @@ type Session struct {
 	ProgramID string `json:"programId,omitempty"`
 	Verified  bool   `json:"verified"`
 	// Maker is the caller that created the session. Sessions from before ownership was kept have none.
-	Maker       identity.Owner `json:"maker,omitzero"`
-	Status      string         `json:"status,omitempty"`
-	State       State          `json:"state"`
-	Lifecycle   task.Status    `json:"lifecycle"`
-	Progress    int            `json:"progress"`
-	ProjectName string         `json:"projectName,omitempty"`
-	CreatedAt   time.Time      `json:"createdAt"`
-	UpdatedAt   time.Time      `json:"updatedAt"`
-	EndedAt     time.Time      `json:"endedAt,omitzero"`
-	Archived    bool           `json:"archived"`
+	Maker identity.Owner `json:"maker,omitzero"`
+	// KeyID is the key that began the session or revived it. Older sessions have none.
+	KeyID       string      `json:"keyId,omitempty"`
+	Status      string      `json:"status,omitempty"`
+	State       State       `json:"state"`
+	Lifecycle   task.Status `json:"lifecycle"`
+	Progress    int         `json:"progress"`
+	ProjectName string      `json:"projectName,omitempty"`
+	CreatedAt   time.Time   `json:"createdAt"`
+	UpdatedAt   time.Time   `json:"updatedAt"`
+	EndedAt     time.Time   `json:"endedAt,omitzero"`
+	Archived    bool        `json:"archived"`
 	// Life is 1 for a new session and counts up with each revival.
 	Life int `json:"life"`
 	// LastHeartbeat is set when the session is archived and its heartbeat deleted.
@@ -67,11 +69,11 @@ type Record struct {
 
 // Sessions are queried by lifecycle, newest first, and filtered by state and program.
 var sessions = store.Collection[Session]{Name: "sessions", Indexes: []string{"lifecycle,createdAt desc"},
-	Filters: []string{"state,createdAt desc", "programId,createdAt desc"}, Unindexed: []string{"name", "status", "address"}}
+	Filters: []string{"state,createdAt desc", "programId,createdAt desc"}, Unindexed: []string{"name", "status", "address", "keyId"}}
 
 var heartbeats = store.Collection[Heartbeat]{Name: "heartbeats", AllUsers: []string{"at"}}
 
-var archive = store.Collection[Record]{Name: "archive", Unindexed: []string{"name", "status", "address"}}
+var archive = store.Collection[Record]{Name: "archive", Unindexed: []string{"name", "status", "address", "keyId"}}
 
 // Defs declares the collections of presence.
 func (*Service) Defs() []*store.Def {

@@ -14,7 +14,7 @@ import (
 
 // Sweeps returns the steps of the domain in the scheduled sweeps.
 func (s *Service) Sweeps() []domain.Sweep {
-	return []domain.Sweep{{Schedule: domain.Sessions, Name: "sessions", Run: s.SweepSessions}}
+	return []domain.Sweep{{Schedule: domain.Sessions, Name: "sessions", Takes: true, Run: s.SweepSessions}}
 }
 
 // Released is a claimed task that went back to the queue.

@@ -26,7 +26,7 @@ func TestASweepEndsASilentSession(t *testing.T) {
 			t.Fatalf("swept %d", n)
 		}
 		v, _ := fetch(w, sessions, "s")
-		want := Session{Name: "builder", ProgramID: "alpha", Verified: true, Maker: alpha.Owner(),
+		want := Session{Name: "builder", ProgramID: "alpha", Verified: true, Maker: alpha.Owner(), KeyID: alpha.KeyID,
 			State: Pinned, Lifecycle: task.Derezzed, Progress: 40, Life: 1, Archived: true,
 			CreatedAt: domaintest.Start, UpdatedAt: w.Now(), EndedAt: w.Now(), LastHeartbeat: domaintest.Start,
 			PurgeAt: w.Now().Add(30 * 24 * time.Hour)}

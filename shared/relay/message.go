@@ -39,16 +39,18 @@ type Message struct {
 	Source   string `json:"source"`
 	Verified bool   `json:"verified"`
 	// Sender is the caller that sent it, zero for the system and for messages from before it was kept.
-	Sender    identity.Owner `json:"sender,omitzero"`
-	Target    string         `json:"target"`
-	Boxes     []string       `json:"boxes"`
-	Text      string         `json:"message"`
-	Type      string         `json:"messageType"`
-	Priority  task.Priority  `json:"priority"`
-	Rank      int            `json:"rank"`
-	Action    string         `json:"action,omitempty"`
-	Context   string         `json:"context,omitempty"`
-	SessionID string         `json:"sessionId,omitempty"`
+	Sender identity.Owner `json:"sender,omitzero"`
+	Target string         `json:"target"`
+	Boxes  []string       `json:"boxes"`
+	Text   string         `json:"message"`
+	Type   string         `json:"messageType"`
+	// TypeName repeats Type under the name that the input and the answers have, for those who read the documents.
+	TypeName  string        `json:"message_type"`
+	Priority  task.Priority `json:"priority"`
+	Rank      int           `json:"rank"`
+	Action    string        `json:"action,omitempty"`
+	Context   string        `json:"context,omitempty"`
+	SessionID string        `json:"sessionId,omitempty"`
 	// AddressedTo is the address of the session that the message was for, where it went to the program's inbox because
 	// the session had ended.
 	AddressedTo string           `json:"addressedTo,omitempty"`
@@ -84,7 +86,7 @@ type Message struct {
 // letters newest first.
 var messages = store.Collection[Message]{Name: "relay", Indexes: []string{
 	"boxes[],rank desc,createdAt,dueAt", "boxes[],createdAt", "dead[],diedAt desc", "receipt",
-}, AllUsers: []string{"sweepAt"}, Unindexed: []string{"message", "context", "sender"}}
+}, AllUsers: []string{"sweepAt"}, Unindexed: []string{"message", "context", "sender", "message_type"}}
 
 // Defs declares the collections of the mail.
 func (*Service) Defs() []*store.Def { return []*store.Def{messages.Def(), groups.Def()} }
@@ -114,7 +116,7 @@ func boxesOf(targets []string, typ, priority, thread string) store.Cond {
 // setBoxes lists the boxes of the message: one for every combination of filters that matches it, so that an inbox
 // is one query whatever its filters.
 func (m *Message) setBoxes() {
-	m.Rank = m.Priority.Rank()
+	m.Rank, m.TypeName = m.Priority.Rank(), m.Type
 	m.Boxes = nil
 	threads, targets := []string{""}, []string{m.Target}
 	if m.ThreadID != "" {

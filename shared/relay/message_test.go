@@ -1,6 +1,8 @@
 package relay
 
 import (
+	"parley.internal/shared/domaintest"
+	"parley.internal/shared/store"
 	"slices"
 	"testing"
 	"time"
@@ -166,4 +168,18 @@ func TestTheIdOfACopyDependsOnTheMulticastAndTheRecipient(t *testing.T) {
 			seen[id] = true
 		}
 	}
+}
+
+func TestADocumentHasTheTypeUnderBothNames(t *testing.T) {
+	each(t, func(t *testing.T, m *mail) {
+		m.send(SendInput{MessageType: "QUERY"})
+		page := domaintest.Must(messages.Query(t.Context(), m.DB.User("u"), store.Query{Limit: 10}))(t)
+		if len(page.Docs) != 1 {
+			t.Fatalf("%+v", page.Docs)
+		}
+		fields := domaintest.Must(messages.Encode(page.Docs[0].Value))(t)
+		if fields["message_type"] != "QUERY" || fields["messageType"] != "QUERY" {
+			t.Errorf("%v", fields)
+		}
+	})
 }

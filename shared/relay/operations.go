@@ -14,12 +14,12 @@ type SendInput struct {
 	op.Idempotency
 	Message     string           `json:"message" allow:"nonempty,max=4000"`
 	Source      string           `json:"source,omitempty" allow:"max=100" jsonschema:"who sends; by default your program"`
-	Target      string           `json:"target" allow:"nonempty,max=201,pattern=target" jsonschema:"a program, a session (claude/2), group:name, or all (every program with a live session)"`
-	MessageType string           `json:"message_type" allow:"enum=PING|PONG|HANDSHAKE|DIRECTIVE|STATUS|ACK|QUERY|RESULT" jsonschema:"DIRECTIVE and QUERY come again until they are acknowledged"`
+	Target      string           `json:"target" allow:"nonempty,max=201,pattern=target" jsonschema:"a program, a session (claude/2), group:name, or all"`
+	MessageType string           `json:"message_type" allow:"enum=PING|PONG|HANDSHAKE|DIRECTIVE|STATUS|ACK|QUERY|RESULT" jsonschema:"DIRECTIVE and QUERY come until acknowledged"`
 	Priority    task.Priority    `json:"priority,omitempty" allow:"enum=low|normal|high,default=normal"`
 	Action      string           `json:"action,omitempty" allow:"enum=interrupt|sprint|parallel|queue|backlog,default=queue"`
 	Context     string           `json:"context,omitempty" allow:"max=2000"`
-	Delivery    string           `json:"delivery,omitempty" allow:"enum=one|each,default=one" jsonschema:"each: a copy for every live session of the program"`
+	Delivery    string           `json:"delivery,omitempty" allow:"enum=one|each,default=one" jsonschema:"each: every live session of it"`
 	SessionID   string           `json:"sessionId,omitempty" allow:"max=100,session" jsonschema:"yours"`
 	ReplyTo     string           `json:"reply_to,omitempty" allow:"max=100"`
 	ThreadID    string           `json:"threadId,omitempty" allow:"max=100"`
@@ -50,11 +50,11 @@ type GetInput struct {
 	MessageType      string        `json:"message_type,omitempty" allow:"enum=PING|PONG|HANDSHAKE|DIRECTIVE|STATUS|ACK|QUERY|RESULT"`
 	Priority         task.Priority `json:"priority,omitempty" allow:"enum=low|normal|high"`
 	ThreadID         string        `json:"threadId,omitempty" allow:"max=100"`
-	IncludeDelivered bool          `json:"includeDelivered,omitempty" allow:"default=false" jsonschema:"the history too, oldest first, by page; marks nothing"`
+	IncludeDelivered bool          `json:"includeDelivered,omitempty" allow:"default=false" jsonschema:"the history, by page; marks nothing"`
 	Limit            int           `json:"limit,omitempty" allow:"min=1,max=100,default=20"`
-	Confirm          bool          `json:"confirm,omitempty" jsonschema:"ask for a receipt; unconfirmed messages come again"`
+	Confirm          bool          `json:"confirm,omitempty" jsonschema:"ask for a receipt"`
 	Receipt          string        `json:"receipt,omitempty" allow:"max=100" jsonschema:"of your last read, which arrived"`
-	Cursor           string        `json:"cursor,omitempty" allow:"max=2000" jsonschema:"nextCursor of the page before, with includeDelivered"`
+	Cursor           string        `json:"cursor,omitempty" allow:"max=2000" jsonschema:"a nextCursor, with includeDelivered"`
 	WaitMs           int           `json:"waitMs,omitempty" allow:"wait=0" jsonschema:"wait this long for a first message"`
 }
 
@@ -79,7 +79,7 @@ type AckOutput struct {
 // DeadInput is the input of get_dead_letters.
 type DeadInput struct {
 	Limit  int    `json:"limit,omitempty" allow:"min=1,max=100,default=20"`
-	Cursor string `json:"cursor,omitempty" allow:"max=2000" jsonschema:"nextCursor of the page before"`
+	Cursor string `json:"cursor,omitempty" allow:"max=2000" jsonschema:"a nextCursor"`
 }
 
 // DeadOutput is the output of get_dead_letters.
@@ -99,7 +99,7 @@ type DeadLetter struct {
 type SetGroupInput struct {
 	Name    string   `json:"name" allow:"nonempty,max=100,pattern=name"`
 	Members []string `json:"members" allow:"max=100,each=100,pattern=name" jsonschema:"all programs of the group; none removes it"`
-	Open    *bool    `json:"open,omitempty" jsonschema:"whether any program may join; kept where left out"`
+	Open    *bool    `json:"open,omitempty" jsonschema:"whether any program may join"`
 }
 
 // SetGroupOutput is the output of set_group.
@@ -112,7 +112,7 @@ type SetGroupOutput struct {
 // ListGroupsInput is the input of list_groups.
 type ListGroupsInput struct {
 	Limit  int    `json:"limit,omitempty" allow:"min=1,max=100,default=20"`
-	Cursor string `json:"cursor,omitempty" allow:"max=2000" jsonschema:"nextCursor of the page before"`
+	Cursor string `json:"cursor,omitempty" allow:"max=2000" jsonschema:"a nextCursor"`
 }
 
 // ListGroupsOutput is the output of list_groups.
@@ -239,6 +239,7 @@ func (s *Service) Operations() []op.Op {
 		}, s.Get),
 		op.New(op.Spec{
 			Name:    "ack_messages",
+			Starts:  op.Never,
 			Title:   "Acknowledge messages",
 			Toolset: set,
 			Route:   "POST /v1/messages/ack",
@@ -254,9 +255,8 @@ func (s *Service) Operations() []op.Op {
 			Route:   "GET /v1/messages/dead",
 			Effect:  op.Read,
 			Cases:   deadCases,
-			Doc: "Find messages that failed: those you sent or were to get that expired unread, or were " +
-				"never acknowledged, newest first. One shows within 15 minutes of its death and for 7 days; " +
-				"acknowledging a message takes it off the list.",
+			Doc: "Find messages that failed: those you sent or were to get that expired unread or were never acknowledged, newest " +
+				"first. One shows within 15 minutes, for 7 days.",
 		}, s.DeadLetters),
 		op.New(op.Spec{
 			Name:    "set_group",

@@ -40,6 +40,7 @@ func sets(t *testing.T, p *project) {
 		"the fewest":         {"off": []string{}, "quietHours": drop, "perHour": drop, "changesPerHour": drop},
 		"everything off":     {"off": []string{"questions", "alerts", "tasks", "dreams", "changes"}},
 		"no pushes":          {"perHour": 0, "changesPerHour": 0},
+		"what is done":       {"on": []string{"completions"}},
 		"the most pushes":    {"perHour": 100, "changesPerHour": 20},
 		"hours in UTC":       {"quietHours": fields{"from": "00:00", "to": "23:59"}},
 		"hours of one digit": hours("7:00", "9:05", "UTC"),
@@ -85,6 +86,11 @@ func input(written fields) signal.SettingsInput {
 	for _, about := range written["off"].([]string) {
 		in.Off = append(in.Off, signal.About(about))
 	}
+	if on, ok := written["on"].([]string); ok {
+		for _, about := range on {
+			in.On = append(in.On, signal.About(about))
+		}
+	}
 	if q, ok := written["quietHours"].(fields); ok {
 		zone, _ := q["timeZone"].(string)
 		in.Quiet = &signal.QuietHours{From: q["from"].(string), To: q["to"].(string), TimeZone: zone}
@@ -115,6 +121,9 @@ func brokenSettings(t *testing.T, p *project) {
 		"with a text for pushes":         {"perHour": "7"},
 		"with no number of pushes":       {"perHour": nil},
 		"with too many changes":          {"changesPerHour": 21},
+		"with a thing on twice":          {"on": []string{"completions", "completions"}},
+		"with another thing on":          {"on": []string{"questions"}},
+		"with on that is no list":        {"on": "completions"},
 		"with too few changes":           {"changesPerHour": -1},
 		"with no hours":                  {"quietHours": nil},
 		"with a text for hours":          {"quietHours": "22:00-07:00"},

@@ -91,7 +91,7 @@ func (s *Service) Set(ctx context.Context, c identity.Caller, in SettingsInput) 
 			return SettingsView{}, err
 		}
 	}
-	v := Settings{Off: in.Off, Quiet: in.Quiet, PerHour: in.PerHour, ChangesPerHour: in.ChangesPerHour,
+	v := Settings{Off: in.Off, On: in.On, Quiet: in.Quiet, PerHour: in.PerHour, ChangesPerHour: in.ChangesPerHour,
 		UpdatedAt: s.Now()}
 	if v.Off == nil {
 		v.Off = []About{}

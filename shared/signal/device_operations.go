@@ -49,6 +49,7 @@ type SettingsQuery struct{}
 // SettingsInput is the input of set_notification_settings.
 type SettingsInput struct {
 	Off            []About     `json:"off,omitempty" allow:"max=5,enum=questions|alerts|tasks|dreams|changes" jsonschema:"what is not to ring"`
+	On             []About     `json:"on,omitempty" allow:"max=1,enum=completions" jsonschema:"what rings only on request: completions are tasks that are done and sessions that are complete"`
 	Quiet          *QuietHours `json:"quietHours,omitempty" jsonschema:"when alerts of the kinds info and success do not ring"`
 	PerHour        *int        `json:"perHour,omitempty" allow:"min=0,max=100" jsonschema:"how many pushes an hour may have; 100 where left out"`
 	ChangesPerHour *int        `json:"changesPerHour,omitempty" allow:"min=0,max=20" jsonschema:"how many of them may be about what is blocked or failed; 20 where left out"`
@@ -57,6 +58,7 @@ type SettingsInput struct {
 // SettingsView is the representation of the notification settings in answers.
 type SettingsView struct {
 	Off            []About     `json:"off"`
+	On             []About     `json:"on"`
 	Quiet          *QuietHours `json:"quietHours,omitempty"`
 	PerHour        int         `json:"perHour"`
 	ChangesPerHour int         `json:"changesPerHour"`
@@ -64,9 +66,12 @@ type SettingsView struct {
 }
 
 func settingsView(s Settings) SettingsView {
-	v := SettingsView{Off: s.Off, Quiet: s.Quiet, UpdatedAt: s.UpdatedAt}
+	v := SettingsView{Off: s.Off, On: s.On, Quiet: s.Quiet, UpdatedAt: s.UpdatedAt}
 	if v.Off == nil {
 		v.Off = []About{}
+	}
+	if v.On == nil {
+		v.On = []About{}
 	}
 	v.PerHour, v.ChangesPerHour = s.caps()
 	return v

@@ -22,6 +22,8 @@ const (
 	taskForUser   occasion = "a task was created for the user"
 	dreamEnded    occasion = "a dream is done or has failed"
 	taskHalted    occasion = "a task is blocked or has failed"
+	dreamBegun    occasion = "a dream was activated"
+	taskDone      occasion = "a task is done"
 )
 
 // occasionOf returns the occasion of a change. It reads the stored fields of the document, because
@@ -46,6 +48,10 @@ func occasionOf(kind store.EventKind, before, after store.Fields) occasion {
 		case task.Status(text(before, "status")) == status:
 		case typ == task.Dream && (status == task.Done || status == task.Failed):
 			return dreamEnded
+		case typ == task.Dream && status == task.Active && task.Status(text(before, "status")) == task.Created:
+			return dreamBegun
+		case typ == task.Work && status == task.Done:
+			return taskDone
 		case status == task.Failed || status == task.Blocked:
 			return taskHalted
 		}
@@ -72,6 +78,12 @@ func (o occasion) notification(id string, t *task.Task) notification {
 		r = notification{about: Dreams}
 		n.Channel, n.Body = push.Dreams, t.Title
 		n.Title = map[task.Status]string{task.Done: "Dream complete", task.Failed: "Dream failed"}[t.Status]
+	case dreamBegun:
+		r = notification{about: Dreams}
+		n.Channel, n.Title, n.Body = push.Dreams, "Dream activated", t.Title
+	case taskDone:
+		r = notification{about: Completions}
+		n.Title, n.Body = push.Line(t.Title, push.NameLen)+" is done", firstOf(t.Result, t.Note)
 	case taskHalted:
 		r = notification{about: Changes}
 		n.Title = push.Line(t.Title, push.NameLen) + " is " + string(t.Status)

@@ -71,6 +71,10 @@ func TestPushesForChangedTasks(t *testing.T) {
 					want = "Dream complete | dreams | build\nit"
 				case kind == task.Dream && to == task.Failed:
 					want = "Dream failed | dreams | build\nit"
+				case kind == task.Dream && from == task.Created && to == task.Active:
+					want = "Dream activated | dreams | build\nit"
+				case kind == task.Work && to == task.Done:
+					want = "build it is done | tasks | a note"
 				case to == task.Failed || to == task.Blocked:
 					want = "build it is " + string(to) + " | tasks | no disk"
 				}
@@ -79,7 +83,7 @@ func TestPushesForChangedTasks(t *testing.T) {
 				if ok != (want != "") || (ok && got != want) {
 					t.Errorf("%s %s → %s: %q, want %q", kind, from, to, got, want)
 				}
-				if limited := r.about == Changes; ok && limited != (r.notice.Channel == push.Tasks) {
+				if limited := r.about == Changes || r.about == Completions; ok && limited != (r.notice.Channel == push.Tasks) {
 					t.Errorf("%s %s → %s is about %s", kind, from, to, r.about)
 				}
 			}

@@ -72,6 +72,11 @@ func (s *Service) NotifyChange(ctx context.Context, user, eventID string, n push
 	return s.notify(ctx, user, eventID, notification{notice: n, about: Changes})
 }
 
+// NotifyDone sends a push about work that is complete, as NotifyChange does, where the settings want such pushes.
+func (s *Service) NotifyDone(ctx context.Context, user, eventID string, n push.Notice) error {
+	return s.notify(ctx, user, eventID, notification{notice: n, about: Completions})
+}
+
 // notify sends a push to all devices of a user, once for each event. If it is interrupted, a device
 // may receive the push twice, and the later one replaces the earlier. Unavailable means that the
 // call should be repeated.

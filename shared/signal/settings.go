@@ -18,6 +18,8 @@ const (
 	Tasks     About = "tasks"
 	Dreams    About = "dreams"
 	Changes   About = "changes" // a task or a session that is blocked or has failed
+	// Completions are tasks that are done and sessions that are complete. They send pushes only where On says so.
+	Completions About = "completions"
 )
 
 // The upper limits of pushes in any hour, of all and of changes.
@@ -30,6 +32,8 @@ const (
 type Settings struct {
 	// Off holds the categories without pushes.
 	Off []About `json:"off"`
+	// On holds the categories with pushes of those that have none by default.
+	On []About `json:"on,omitempty"`
 	// Quiet holds back alerts of the kinds info and success.
 	Quiet *QuietHours `json:"quietHours,omitempty"`
 	// PerHour and ChangesPerHour are the limits of pushes in any hour; nil means the upper limit.
@@ -46,7 +50,7 @@ type QuietHours struct {
 }
 
 var settings = store.Collection[Settings]{Name: "settings",
-	Unindexed: []string{"off", "quietHours", "perHour", "changesPerHour", "updatedAt"}}
+	Unindexed: []string{"off", "on", "quietHours", "perHour", "changesPerHour", "updatedAt"}}
 
 const notifications = "notifications"
 
@@ -94,7 +98,9 @@ func (s *Settings) quiet(now time.Time) bool {
 	return from <= at || at < to
 }
 
-func (s *Settings) off(about About) bool { return slices.Contains(s.Off, about) }
+func (s *Settings) off(about About) bool {
+	return slices.Contains(s.Off, about) || about == Completions && !slices.Contains(s.On, about)
+}
 
 // caps returns the limits of pushes in any hour, of all and of changes.
 func (s *Settings) caps() (all, changes int) {

@@ -228,6 +228,20 @@ func getCases() op.Cases {
 	}}
 }
 
+func listCases() op.Cases {
+	page := op.After(planned, op.After(planned, op.Step{Op: "list_sprints", In: op.In{"limit": 1},
+		Save: "nextCursor as cursor"})...)
+	return op.Cases{RPCs: 1, Rights: op.Rights{Program: op.May, Unbound: op.May, Human: op.May}, Examples: []op.Example{
+		{Given: planned, In: op.In{}},
+		{Name: "that run", Given: planned, In: op.In{"status": "active", "limit": 1}},
+		{Name: "the next page", Given: page, In: op.In{"limit": 1, "cursor": "$cursor"}},
+	}, Refused: []op.Refusal{
+		{Name: "an unknown status", In: `{"status":"open"}`, Path: "status",
+			Words: "must be one of active, completing, done, all"},
+		{Name: "an unknown cursor", In: `{"cursor":"xyz"}`, Path: "cursor", Words: "use the one that came with the page before"},
+	}}
+}
+
 func completeCases() op.Cases {
 	all := []op.Step{{Op: "create_sprint", In: op.In{"projectName": "p", "branch": "b", "stories": chain(200)},
 		Save: "sprintId as sprint"}}

@@ -80,6 +80,34 @@ type GetInput struct {
 	SprintID string `json:"sprintId" allow:"nonempty,max=100,pattern=id"`
 }
 
+// ListInput is the input of list_sprints.
+type ListInput struct {
+	Status task.Status `json:"status,omitempty" allow:"enum=active|completing|done|all,default=all"`
+	Cursor string      `json:"cursor,omitempty" allow:"max=2000" jsonschema:"a nextCursor"`
+	Limit  int         `json:"limit,omitempty" allow:"min=1,max=50,default=20"`
+}
+
+// ListOutput is the output of list_sprints.
+type ListOutput struct {
+	Sprints    []Entry `json:"sprints"`
+	NextCursor string  `json:"nextCursor,omitempty"`
+}
+
+// Entry is a sprint in a list, without its stories.
+type Entry struct {
+	SprintID    string      `json:"sprintId"`
+	ProjectName string      `json:"projectName"`
+	Branch      string      `json:"branch"`
+	Status      task.Status `json:"status"`
+	Stories     int         `json:"stories"`
+	Waves       int         `json:"waves"`
+	Source      string      `json:"source,omitempty"`
+	Verified    bool        `json:"verified"`
+	CreatedAt   time.Time   `json:"createdAt"`
+	CompletedAt time.Time   `json:"completedAt,omitzero"`
+	Summary     *Summary    `json:"summary,omitempty"`
+}
+
 // View is the representation of a sprint in answers.
 type View struct {
 	SprintID    string      `json:"sprintId"`
@@ -154,7 +182,10 @@ func (s *Service) Operations() []op.Op {
 			Effect: op.Read, Cases: getCases,
 			Doc: "See how a sprint stands: its waves and stories, which are ready to take up, what each waits for, " +
 				"and progress."}, s.Get),
-		op.New(op.Spec{Name: "complete_sprint", Title: "Complete a sprint", Toolset: set,
+		op.New(op.Spec{Name: "list_sprints", Title: "List sprints", Toolset: set, Route: "GET /v1/sprints",
+			Effect: op.Read, Cases: listCases,
+			Doc: "Find sprints, oldest first; get_sprint has their stories."}, s.List),
+		op.New(op.Spec{Name: "complete_sprint", Starts: op.Never, Title: "Complete a sprint", Toolset: set,
 			Route: "POST /v1/sprints/{sprintId}/complete", Effect: op.Write, Cases: completeCases,
 			Doc: "Close a sprint with a summary. Stories that nobody took up are skipped; while one is active it is " +
 				"refused."}, s.Complete),

@@ -17,6 +17,7 @@ func TestTheInputsOfOperationsRequireTheirFields(t *testing.T) {
 		"update_sprint_story": {"sprintId storyId", false},
 		"add_story_to_sprint": {"sprintId story", true},
 		"get_sprint":          {"sprintId", false},
+		"list_sprints":        {"", false},
 		"complete_sprint":     {"sprintId", false},
 	}
 	for _, o := range (&Service{}).Operations() {

@@ -26,8 +26,11 @@ type Service struct {
 
 // Mail sends messages of the system.
 type Mail interface {
-	// Notify sends a program a message as part of the transaction. The id is the message's.
-	Notify(tx *store.Tx, id, program, text string, now time.Time)
+	// Notify sends to an inbox a message as part of the transaction. The id is the message's.
+	Notify(tx *store.Tx, id, inbox, text string, now time.Time)
+	// Inbox returns the inbox of a program's session: its address if the session is live, and otherwise the program. Its
+	// reads are part of a transaction.
+	Inbox(ctx context.Context, r store.Reader, program, session string) (string, error)
 }
 
 // authorOf returns the caller as the author of a sprint or story.
@@ -141,6 +144,35 @@ func (s *Service) Get(ctx context.Context, c identity.Caller, in GetInput) (View
 	return v, read(p.Summary, &v.Summary)
 }
 
+// List returns a page of sprints, oldest first. An unknown cursor is Invalid.
+func (s *Service) List(ctx context.Context, c identity.Caller, in ListInput) (ListOutput, error) {
+	out := ListOutput{Sprints: []Entry{}}
+	status := store.Eq("status", in.Status)
+	if in.Status == "all" {
+		status = store.In("status", task.Statuses()...)
+	}
+	page, err := task.Tasks.Query(ctx, s.DB.User(c.User), store.Query{Where: []store.Cond{status,
+		store.Contains("routes", task.TypeRoute(task.Sprint, task.Everywhere))}, Order: []string{"rank desc", "createdAt"},
+		Limit: in.Limit, Cursor: in.Cursor})
+	if err != nil {
+		return out, err
+	}
+	out.NextCursor = page.Next
+	for _, d := range page.Docs {
+		t, p := &d.Value, d.Value.Sprint
+		if !isSprint(true, t) {
+			continue
+		}
+		e := Entry{SprintID: d.ID, ProjectName: p.ProjectName, Branch: p.Branch, Status: t.Status, Stories: p.Stories,
+			Waves: p.LastWave, Source: t.Source, Verified: t.Verified, CreatedAt: t.CreatedAt, CompletedAt: t.CompletedAt}
+		if err := read(p.Summary, &e.Summary); err != nil {
+			return out, err
+		}
+		out.Sprints = append(out.Sprints, e)
+	}
+	return out, nil
+}
+
 // read decodes a JSON field of a sprint. An empty field leaves v as it is.
 func read(text json.RawMessage, v any) error {
 	if len(text) == 0 {
@@ -173,6 +205,9 @@ func (s *Service) Add(ctx context.Context, c identity.Caller, in AddInput) (AddO
 	return idempotency.Update(ctx, u, in, now, func(ctx context.Context, tx *store.Tx) (AddOutput, error) {
 		parent, on, err := s.neighbours(ctx, tx, in)
 		if err != nil {
+			return AddOutput{}, err
+		}
+		if err := c.Paused("", parent.Sprint.ProjectName); err != nil {
 			return AddOutput{}, err
 		}
 		if parent.Status != task.Active || open == 0 {

@@ -18,7 +18,37 @@ type Archive struct {
 	// messages new ids and ignores those of the archive.
 	Inboxes map[string][]Message
 	Tasks   []Task
+	// Nulls lists the fields that are explicitly null. A field that got a
+	// value since is not null any more.
+	Nulls Nulls
 }
+
+// Nulls lists the names of null fields by their object: "config", "members/NAME", "tasks/ID" and "inboxes/NAME/N", where
+// N counts the messages from 0.
+type Nulls map[string][]string
+
+// set records the null fields of an object, if there are any.
+func (n *Nulls) set(object string, fields []string) {
+	if len(fields) == 0 {
+		return
+	}
+	if *n == nil {
+		*n = Nulls{}
+	}
+	(*n)[object] = fields
+}
+
+// ofConfig names the team itself.
+const ofConfig = "config"
+
+// ofMember names a member.
+func ofMember(name string) string { return "members/" + name }
+
+// ofTask names a task.
+func ofTask(id string) string { return "tasks/" + id }
+
+// ofMessage names the message of an inbox with an index.
+func ofMessage(agent string, i int) string { return "inboxes/" + agent + "/" + strconv.Itoa(i) }
 
 // maxInboxes is the largest number of inboxes in an import: those of members and of former members.
 const maxInboxes = 400
@@ -38,6 +68,10 @@ func (s *Service) Import(ctx context.Context, c identity.Caller, a Archive) erro
 	d := document{Config: a.Config, ID: s.NewID(), Owner: "import:" + a.Name}
 	if c.Bound() {
 		d.Owner, d.FounderKey = leader(c), c.KeyID
+	}
+	d.Nulls.set(ofConfig, a.Nulls[ofConfig])
+	for _, m := range d.Members {
+		d.Nulls.set(ofMember(m.Name), a.Nulls[ofMember(m.Name)])
 	}
 	now, t := s.Now(), s.DB.User(c.User)
 	if err := d.mayCreate(ctx, t, c); err != nil {
@@ -94,8 +128,8 @@ func (a *Archive) writes(d *document) (out []write, err error) {
 			len(prompt.Prompt)})
 	}
 	for _, task := range a.Tasks {
-		content := text{task.Subject, task.Description, task.ActiveForm, nil}
-		if content.Metadata, err = merge(nil, task.Metadata); err != nil {
+		content := text{task.Subject, task.Description, task.ActiveForm, task.Metadata, a.Nulls[ofTask(task.ID)]}
+		if _, err = merge(nil, task.Metadata); err != nil {
 			return nil, fault.Wrap(fault.Invalid, err, "task %s", task.ID)
 		}
 		out = append(out, write{func(tx *store.Tx) { texts.Under(d.ID).Put(tx, task.ID, content) },
@@ -107,7 +141,7 @@ func (a *Archive) writes(d *document) (out []write, err error) {
 			m.ID = messageID(seq)
 			out = append(out, write{func(tx *store.Tx) {
 				messages.Under(d.ID).Put(tx, messageDocID(seq, agent),
-					storedMessage{Message: m, Agent: agent, Seq: seq})
+					storedMessage{Message: m, Agent: agent, Seq: seq, Nulls: a.Nulls[ofMessage(agent, i)]})
 			}, len(m.Text) + len(m.Summary)})
 		}
 	}
@@ -246,6 +280,10 @@ func (s *Service) Export(ctx context.Context, c identity.Caller, name string) (A
 		return a, err
 	}
 	a.Config = d.Config
+	a.Nulls.set(ofConfig, d.Nulls[ofConfig])
+	for _, m := range d.Members {
+		a.Nulls.set(ofMember(m.Name), d.Nulls[ofMember(m.Name)])
+	}
 	contents := make([]text, len(b.Tasks))
 	for i, n := range b.Tasks {
 		f := texts.Under(d.ID).Fetch(taskID(n.ID), &contents[i])
@@ -254,6 +292,7 @@ func (s *Service) Export(ctx context.Context, c identity.Caller, name string) (A
 		}
 		if f.Found {
 			a.Tasks = append(a.Tasks, taskOf(n, contents[i]))
+			a.Nulls.set(ofTask(taskID(n.ID)), contents[i].Nulls)
 		}
 	}
 	of := store.Query{Where: []store.Cond{store.Eq("teamId", d.ID)}, Order: []string{"agent"}, Limit: store.MaxLimit}
@@ -263,7 +302,7 @@ func (s *Service) Export(ctx context.Context, c identity.Caller, name string) (A
 			return a, err
 		}
 		for _, head := range page.Docs {
-			if a.Inboxes[head.Value.Agent], err = allMessages(ctx, t, d.ID, head.Value.Agent); err != nil {
+			if err := a.readInbox(ctx, t, d.ID, head.Value); err != nil {
 				return a, err
 			}
 		}
@@ -272,18 +311,23 @@ func (s *Service) Export(ctx context.Context, c identity.Caller, name string) (A
 	return a, nil
 }
 
-// allMessages returns all messages of a member, oldest first.
-func allMessages(ctx context.Context, t *store.Tenant, id, agent string) (out []Message, err error) {
-	q := store.Query{Where: []store.Cond{store.Eq("agent", agent)}, Order: []string{"seq"}, Limit: store.MaxLimit}
+// readInbox reads the messages of a member, oldest first.
+func (a *Archive) readInbox(ctx context.Context, t *store.Tenant, id string, head inbox) error {
+	a.Inboxes[head.Agent] = nil
+	q := store.Query{Where: []store.Cond{store.Eq("agent", head.Agent)}, Order: []string{"seq"}, Limit: store.MaxLimit}
+	if head.Before > 0 {
+		q.Where = append(q.Where, store.Gt("seq", head.Before))
+	}
 	for more := true; more; more = q.Cursor != "" {
 		page, err := messages.Under(id).Query(ctx, t, q)
 		if err != nil {
-			return nil, err
+			return err
 		}
 		for _, m := range page.Docs {
-			out = append(out, m.Value.Message)
+			a.Nulls.set(ofMessage(head.Agent, len(a.Inboxes[head.Agent])), m.Value.Nulls)
+			a.Inboxes[head.Agent] = append(a.Inboxes[head.Agent], m.Value.Message)
 		}
 		q.Cursor = page.Next
 	}
-	return out, nil
+	return nil
 }

@@ -15,7 +15,7 @@ import (
 
 // archive is a team as another program wrote it.
 func archive() Archive {
-	a := Archive{Config: newConfig("core", "what for", "session", 1700000000123)}
+	a := Archive{Config: newConfig("core", "what for", "", "", "session", 1700000000123)}
 	a.Members[0].Cwd, a.Members[0].Model = "/w", "opus"
 	a.Members = append(a.Members, Member{AgentID: "ann@core", Name: "ann", AgentType: "tester", Model: "sonnet",
 		Prompt: new("go"), Color: new("cyan"), PlanModeRequired: new(true), JoinedAt: 1700000000456, TmuxPaneID: "%3",

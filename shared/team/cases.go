@@ -68,6 +68,7 @@ func createCases() op.Cases {
 	anybody := op.Rights{Program: op.May, Unbound: op.May, Human: op.May}
 	return op.Cases{Rights: anybody, Named: []string{"team_name"}, Examples: []op.Example{
 		{In: op.In{"team_name": "parser-crew"}},
+		{Name: "with the lead's model and directory", In: op.In{"team_name": "crew", "model": "opus", "cwd": "/work"}},
 		{Name: "with an idempotency key", In: once},
 		{Name: "again with the same key", Given: []op.Step{{Op: "team_create", In: once}}, In: once},
 		{Name: "after the one before was deleted", Given: op.After(founded,

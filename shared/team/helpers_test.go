@@ -66,7 +66,7 @@ func (w *world) spawn(team, name, backend string) SpawnOutput {
 
 func (w *world) config(team string) Config {
 	w.t.Helper()
-	return domaintest.Must(w.ReadConfig(w.t.Context(), alpha, NameInput{team}))(w.t)
+	return domaintest.Must(w.ReadConfig(w.t.Context(), alpha, NameInput{team}))(w.t).Config
 }
 
 func (w *world) active(team, name string) bool {

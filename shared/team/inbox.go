@@ -21,6 +21,7 @@ type Message struct {
 	Read      bool   `json:"read"`
 	Summary   string `json:"summary,omitempty"`
 	Color     string `json:"color,omitempty"`
+	Again     bool   `json:"again,omitempty" jsonschema:"you may have read it before"`
 }
 
 // storedMessage is the document of a message.
@@ -28,6 +29,13 @@ type storedMessage struct {
 	Message
 	Agent string `json:"agent"`
 	Seq   int64  `json:"seq"`
+	// Receipt names the read that asked for a confirmation which has not come. Until HeldUntil the message waits for it.
+	Receipt   string    `json:"receipt,omitempty"`
+	HeldUntil time.Time `json:"heldUntil,omitzero"`
+	// PurgeAt is the time at which the store deletes the message. One that is not read has none.
+	PurgeAt time.Time `json:"purgeAt,omitzero"`
+	// Nulls lists the fields that are null in the archive that the message comes from.
+	Nulls []string `json:"nulls,omitempty"`
 }
 
 // inbox counts the messages of a member.
@@ -36,12 +44,16 @@ type inbox struct {
 	TeamID string `json:"teamId"`
 	Agent  string `json:"agent"`
 	Last   int64  `json:"last"`
+	// Left is the last message at the time when a member of the name left, and Before the same once another has joined:
+	// its inbox begins after that.
+	Left   int64 `json:"left,omitempty"`
+	Before int64 `json:"before,omitempty"`
 }
 
 var (
 	inboxes  = store.Collection[inbox]{Name: "teamInboxes", Indexes: []string{"teamId,agent"}}
 	messages = store.Collection[storedMessage]{Name: "teams/*/teamMessages",
-		Indexes: []string{"agent,seq", "agent,read,seq"}, Unindexed: []string{"text", "summary"}}
+		Indexes: []string{"agent,seq", "agent,read,seq", "receipt"}, Unindexed: []string{"text", "summary", "nulls"}}
 )
 
 // stamp formats a time as messages have it: UTC, with milliseconds.
@@ -92,6 +104,13 @@ func (p *delivery) open(d *document) {
 		}
 	}
 }
+
+// begin begins an inbox anew for a member that joins: it has nothing that an earlier member of the same name got, but
+// what came since, such as a task that is assigned already.
+func (p *delivery) begin(name string) { p.heads[name].Before = p.heads[name].Left }
+
+// leave records that the member of an inbox leaves.
+func (p *delivery) leave(name string) { p.heads[name].Left = p.heads[name].Last }
 
 // send adds a message to an inbox named in newDelivery, under the next id of that inbox.
 func (p *delivery) send(tx *store.Tx, to string, m Message) {

@@ -25,7 +25,8 @@ func (s *Service) Spawn(ctx context.Context, c identity.Caller, in SpawnInput) (
 		JoinedAt: now.UnixMilli(), Cwd: in.Cwd, Subscriptions: []string{}, BackendType: &in.BackendType}
 	return idempotency.Update(ctx, s.DB.User(c.User), in, now, func(ctx context.Context, tx *store.Tx) (SpawnOutput, error) {
 		mail, fetches := newDelivery(in.TeamName, in.Name)
-		d, err := load(ctx, tx, in.TeamName, fetches...)
+		var runner hearing
+		d, err := load(ctx, tx, in.TeamName, append(fetches, hearings.Fetch(docID(in.TeamName), &runner))...)
 		if err != nil {
 			return out, err
 		}
@@ -41,7 +42,9 @@ func (s *Service) Spawn(ctx context.Context, c identity.Caller, in SpawnInput) (
 		}
 		joined := d.Member(in.Name)
 		mail.open(d)
-		mail.send(tx, in.Name, Message{From: from, By: person(c), Text: in.Prompt, Timestamp: stamp(now)})
+		mail.begin(in.Name)
+		mail.send(tx, in.Name, Message{From: from, By: person(c), Text: in.Prompt, Timestamp: stamp(now),
+			Color: d.colorOf(from)})
 		mail.close(tx)
 		prompts.Under(d.ID).Put(tx, promptID(in.Name), instruction{Prompt: in.Prompt})
 		out = SpawnOutput{AgentID: joined.AgentID, Name: in.Name, TeamName: in.TeamName, Color: joined.color(),
@@ -60,6 +63,9 @@ func (s *Service) Spawn(ctx context.Context, c identity.Caller, in SpawnInput) (
 			out.ProcessID, out.State = processID, Requested
 			out.Message = "The agent is registered, and its prompt is in its inbox. " +
 				"A runner of this team starts its process."
+			if out.Warning = runner.present(d, now); out.Warning != "" {
+				out.Message = "The agent is registered, and its prompt is in its inbox. " + out.Warning
+			}
 		}
 		teams.Put(tx, docID(d.Name), *d)
 		return out, nil
@@ -127,7 +133,8 @@ func (s *Service) remove(ctx context.Context, c identity.Caller, in MemberInput)
 		ended = ""
 		out = RemoveOutput{Success: true, ReleasedTasks: []string{}}
 		var b Board
-		d, err := load(ctx, tx, in.TeamName, boards.Fetch(docID(in.TeamName), &b))
+		mail, fetches := newDelivery(in.TeamName, in.AgentName)
+		d, err := load(ctx, tx, in.TeamName, append(fetches, boards.Fetch(docID(in.TeamName), &b))...)
 		if err != nil {
 			return err
 		}
@@ -139,6 +146,9 @@ func (s *Service) remove(ctx context.Context, c identity.Caller, in MemberInput)
 			return err
 		}
 		name := m.Name
+		if mail, err = d.deliverTo(ctx, tx, mail, in.AgentName); err != nil {
+			return err
+		}
 		var p storedProcess
 		running := processes.Fetch(d.Processes[name], &p)
 		if d.Processes[name] != "" {
@@ -154,7 +164,10 @@ func (s *Service) remove(ctx context.Context, c identity.Caller, in MemberInput)
 			ended = p.KeyID
 		}
 		revoke()
+		mail.leave(name)
+		mail.close(tx)
 		d.Leave(name)
+		delete(d.Nulls, ofMember(name))
 		delete(d.Processes, name)
 		teams.Put(tx, docID(d.Name), *d)
 		if released := b.Release(name); len(released) > 0 {
@@ -206,7 +219,7 @@ func (s *Service) Heartbeat(ctx context.Context, c identity.Caller, in Heartbeat
 		}
 		out.AgentName = m.Name
 		if in.State.Ended() {
-			released, err := s.retireAndTellLead(ctx, tx, d, m, "says that it is "+string(in.State), stamp(now))
+			released, err := s.retireAndTellLead(ctx, tx, d, m, "says that it is "+string(in.State), stamp(now), false)
 			out.ReleasedTasks = released
 			return err
 		}
@@ -221,9 +234,10 @@ func (s *Service) Heartbeat(ctx context.Context, c identity.Caller, in Heartbeat
 }
 
 // retireAndTellLead retires a member and sends the lead a message. The transaction must have
-// read the team. A member that is inactive and owns no unfinished task is left as it is.
+// read the team. A member that is inactive and owns no unfinished task is left as it is, and the
+// lead is told of it only with always.
 func (s *Service) retireAndTellLead(ctx context.Context, tx *store.Tx, d *document, m *Member, why,
-	at string) ([]string, error) {
+	at string, always bool) ([]string, error) {
 	var b Board
 	mail, fetches := newDelivery(d.Name, Lead)
 	if err := store.Load(ctx, tx, append(fetches, boards.Fetch(docID(d.Name), &b))...); err != nil {
@@ -233,7 +247,7 @@ func (s *Service) retireAndTellLead(ctx context.Context, tx *store.Tx, d *docume
 	was := deref(m.IsActive)
 	note, released := retire(&b, m, why)
 	beats.Delete(tx, memberID(d.Name, m.Name))
-	if !was && len(released) == 0 {
+	if !was && len(released) == 0 && !always {
 		return ids, nil
 	}
 	for _, id := range released {

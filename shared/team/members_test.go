@@ -28,7 +28,7 @@ func TestATeammateHasTheShapeOfTheFileFormat(t *testing.T) {
 		}
 		if got := asJSON(t, w.inbox("core",
 			"ann")); got != `[{"id":"0000000001","from":"team-lead","text":"find it",`+
-			`"timestamp":"2026-03-01T12:00:00.000Z","read":false}]` {
+			`"timestamp":"2026-03-01T12:00:00.000Z","read":false,"color":"white"}]` {
 			t.Errorf("%s", got)
 		}
 	})
@@ -83,7 +83,7 @@ func TestAMalformedSpawnIsRefusedAndLeavesNothing(t *testing.T) {
 
 func TestTheLeastUsedColorIsAssignedNext(t *testing.T) {
 	t.Parallel()
-	cfg := newConfig("core", "", "s", 0)
+	cfg := newConfig("core", "", "", "", "s", 0)
 	var got []string
 	join := func(name string) {
 		if err := cfg.Join(Member{Name: name}); err != nil {
@@ -178,7 +178,7 @@ func TestATeammateMayBeSpawnedAgainUnderItsName(t *testing.T) {
 				t.Errorf("%+v", p)
 			}
 		}
-		if got := w.inbox("core", "ann"); len(got) != 2 || got[1].ID != "0000000002" {
+		if got := w.inbox("core", "ann"); len(got) != 1 || got[0].ID != "0000000002" {
 			t.Errorf("%+v", got)
 		}
 	})

@@ -154,7 +154,11 @@ func (d *document) colorOf(name string) string {
 	return ""
 }
 
-// broadcast sends a message to every member but its sender.
+// copyCost is the approximate number of bytes of a copy of a broadcast without its texts, with its index entries.
+const copyCost = 2 << 10
+
+// broadcast sends a message to every member but its sender. A message whose copies are together over maxBatch bytes, more
+// than one transaction should write, is Precondition.
 func (s *Service) broadcast(ctx context.Context, tx *store.Tx, c identity.Caller, in SendInput,
 	now time.Time) (SendOutput, error) {
 	d, err := load(ctx, tx, in.TeamName)
@@ -171,6 +175,11 @@ func (s *Service) broadcast(ctx context.Context, tx *store.Tx, c identity.Caller
 	if len(others) == 0 {
 		return out, nil
 	}
+	if size := len(others) * (len(in.Content) + len(in.Summary) + copyCost); size > maxBatch {
+		return SendOutput{}, fault.New(fault.Precondition, "the broadcast is too long for %d members: with the content and "+
+			"the summary it may have at most %d bytes, not %d; shorten it, or send it to each member that needs it",
+			len(others), maxBatch/len(others)-copyCost, len(in.Content)+len(in.Summary))
+	}
 	mail, fetches := newDelivery(in.TeamName, others...)
 	if err := store.Load(ctx, tx, fetches...); err != nil {
 		return SendOutput{}, err
@@ -182,87 +191,6 @@ func (s *Service) broadcast(ctx context.Context, tx *store.Tx, c identity.Caller
 	}
 	mail.close(tx)
 	return out, nil
-}
-
-// ReadInbox returns a page of a member's inbox, oldest first, and marks its messages as read
-// unless MarkAsRead is false or the key is read-only. A key that may not read the inbox is
-// Forbidden.
-func (s *Service) ReadInbox(ctx context.Context, c identity.Caller, in ReadInput) (InboxOutput, error) {
-	if err := checkName(in.TeamName); err != nil {
-		return InboxOutput{}, err
-	}
-	mark := *in.MarkAsRead && c.CanWrite()
-	out, _, err := s.read(ctx, c, in, mark)
-	return out, err
-}
-
-// PollInbox returns the unread messages of a member and marks them as read. If there are
-// none, it waits for the first for at most TimeoutMs milliseconds.
-func (s *Service) PollInbox(ctx context.Context, c identity.Caller, in PollInput) (InboxOutput, error) {
-	if err := checkName(in.TeamName); err != nil {
-		return InboxOutput{}, err
-	}
-	wait := time.Duration(*in.TimeoutMs) * time.Millisecond
-	read := ReadInput{TeamName: in.TeamName, AgentName: in.AgentName, UnreadOnly: true, Limit: maxPage}
-	out, of, err := s.read(ctx, c, read, c.CanWrite())
-	if err != nil || len(out.Messages) > 0 || wait <= 0 {
-		return out, err
-	}
-	unread := []store.Cond{store.Eq("agent", of.agent), store.Eq("read", false)}
-	err = messages.Under(of.team).Wait(ctx, s.DB.User(c.User), unread, wait, func(ctx context.Context) (bool, error) {
-		out, _, err = s.read(ctx, c, read, c.CanWrite())
-		return len(out.Messages) > 0, err
-	})
-	return out, err
-}
-
-// place names an inbox: the id of its team, and the member as the team spells it.
-type place struct{ team, agent string }
-
-// read reads a page of an inbox once and returns it with the inbox's place. With mark it
-// reads in a transaction, so that each message is unread to one of several concurrent readers.
-func (s *Service) read(ctx context.Context, c identity.Caller, in ReadInput,
-	mark bool) (out InboxOutput, of place, err error) {
-	look := func(ctx context.Context, r store.Reader) (page store.Page[storedMessage], own bool, err error) {
-		out = InboxOutput{Messages: []Message{}}
-		d, err := load(ctx, r, in.TeamName)
-		if err != nil {
-			return page, false, err
-		}
-		of = place{d.ID, d.spelling(in.AgentName)}
-		if own, err = d.mayRead(c, of.agent); err != nil {
-			return page, false, err
-		}
-		q := store.Query{Where: []store.Cond{store.Eq("agent", of.agent)}, Order: []string{"seq"}, Limit: in.Limit,
-			Cursor: in.Cursor}
-		if in.UnreadOnly {
-			q.Where = append(q.Where, store.Eq("read", false))
-		}
-		page, err = messages.Under(of.team).Query(ctx, r, q)
-		out.NextCursor = page.Next
-		for _, m := range page.Docs {
-			out.Messages = append(out.Messages, m.Value.Message)
-		}
-		return page, own, err
-	}
-	if !mark {
-		_, _, err = look(ctx, s.DB.User(c.User))
-		return out, of, err
-	}
-	unread := func(ctx context.Context, r store.Reader) (bool, error) {
-		page, own, err := look(ctx, r)
-		return own && slices.ContainsFunc(page.Docs, func(m store.Doc[storedMessage]) bool { return !m.Value.Read }), err
-	}
-	err = s.DB.User(c.User).Consume(ctx, unread, func(ctx context.Context, tx *store.Tx) error {
-		page, own, err := look(ctx, tx)
-		for _, m := range page.Docs {
-			if own && !m.Value.Read {
-				messages.Under(of.team).Patch(tx, m.ID, store.Set("read", true))
-			}
-		}
-		return err
-	})
-	return out, of, err
 }
 
 // mayRead reports whether an inbox is the caller's own. An inbox that the caller may not read

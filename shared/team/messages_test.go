@@ -90,7 +90,7 @@ func TestEveryTypeOfMessageHasTheShapeOfTheFileFormat(t *testing.T) {
 				SendInput{Type: "message", Recipient: Lead, Content: "c", Summary: "s"}, Lead,
 				`{"from":"bob","text":"c","summary":"s","color":"green"}`,
 				`{"success":true,"message":"Message sent to team-lead","routing":{"sender":"bob",` +
-					`"target":"team-lead","targetColor":"","summary":"s","content":"c"}}`},
+					`"target":"team-lead","targetColor":"white","summary":"s","content":"c"}}`},
 			"a shutdown request": {alpha, SendInput{Type: "shutdown_request", Recipient: "ann", Content: "all done"},
 				"ann",
 				`{"from":"team-lead","text":"{\"type\":\"shutdown_request\",` +
@@ -127,7 +127,11 @@ func TestEveryTypeOfMessageHasTheShapeOfTheFileFormat(t *testing.T) {
 			want := tc.message
 			for _, f := range []string{"summary", "color"} {
 				if !strings.Contains(want, `"`+f+`"`) {
-					want = strings.TrimSuffix(want, "}") + `,"` + f + `":""}`
+					value := ""
+					if f == "color" { // the messages of teammates name theirs
+						value = leadColor
+					}
+					want = strings.TrimSuffix(want, "}") + `,"` + f + `":"` + value + `"}`
 				}
 			}
 			if !sameJSON(t, got, want) {

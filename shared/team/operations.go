@@ -19,6 +19,8 @@ type CreateInput struct {
 	op.Idempotency
 	TeamName    string `json:"team_name" allow:"max=1000" jsonschema:"letters, digits, hyphens and underscores, at most 64"`
 	Description string `json:"description,omitempty" allow:"max=2000"`
+	Model       string `json:"model,omitempty" allow:"max=100" jsonschema:"the model that the lead, you, runs on"`
+	Cwd         string `json:"cwd,omitempty" allow:"max=1000" jsonschema:"the lead's working directory"`
 }
 
 // CreateOutput is the output of team_create.
@@ -61,6 +63,7 @@ type SpawnOutput struct {
 	ProcessID string `json:"process_id,omitempty"`
 	State     State  `json:"state,omitempty"`
 	Message   string `json:"message"`
+	Warning   string `json:"warning,omitempty" jsonschema:"why nothing starts the process now"`
 }
 
 // SendInput is the input of team_send_message.
@@ -101,7 +104,9 @@ type ReadInput struct {
 	AgentName  string `json:"agent_name" allow:"max=1000" jsonschema:"whose inbox; yours"`
 	UnreadOnly bool   `json:"unread_only,omitempty"`
 	MarkAsRead *bool  `json:"mark_as_read,omitempty" allow:"default=true"`
-	Cursor     string `json:"cursor,omitempty" allow:"max=2000" jsonschema:"nextCursor of the page before"`
+	Confirm    bool   `json:"confirm,omitempty" jsonschema:"ask for a receipt"`
+	Receipt    string `json:"receipt,omitempty" allow:"max=100" jsonschema:"of your last read, which arrived"`
+	Cursor     string `json:"cursor,omitempty" allow:"max=2000" jsonschema:"a nextCursor"`
 	Limit      int    `json:"limit,omitempty" allow:"min=1,max=100,default=50"`
 }
 
@@ -110,11 +115,14 @@ type PollInput struct {
 	TeamName  string `json:"team_name" allow:"max=1000"`
 	AgentName string `json:"agent_name" allow:"max=1000" jsonschema:"whose inbox; yours"`
 	TimeoutMs *int   `json:"timeout_ms,omitempty" allow:"wait=30000" jsonschema:"wait this long for a first message"`
+	Confirm   bool   `json:"confirm,omitempty" jsonschema:"ask for a receipt"`
+	Receipt   string `json:"receipt,omitempty" allow:"max=100" jsonschema:"of your last read, which arrived"`
 }
 
 // InboxOutput is the output of team_read_inbox and team_poll_inbox.
 type InboxOutput struct {
 	Messages   []Message `json:"messages"`
+	Receipt    string    `json:"receipt,omitempty" jsonschema:"pass it to your next read"`
 	NextCursor string    `json:"nextCursor,omitempty"`
 }
 
@@ -154,7 +162,7 @@ type ListTasksInput struct {
 	Status   Status `json:"status,omitempty" allow:"max=100" jsonschema:"pending, in_progress or completed"`
 	Owner    string `json:"owner,omitempty" allow:"max=1000"`
 	Ready    bool   `json:"ready,omitempty" jsonschema:"only pending tasks that wait for no other"`
-	Cursor   string `json:"cursor,omitempty" allow:"max=100" jsonschema:"nextCursor of the page before"`
+	Cursor   string `json:"cursor,omitempty" allow:"max=100" jsonschema:"a nextCursor"`
 	Limit    int    `json:"limit,omitempty" allow:"min=1,max=200,default=100"`
 }
 

@@ -26,12 +26,17 @@ func reporting(runner, state string) op.In {
 func listProcessesCases() op.Cases {
 	doomed := op.After(claimed, op.Step{Op: "team_force_kill_teammate",
 		In: op.In{"team_name": "crew", "agent_name": "beta"}})
+	const heard = "it is recorded that the team has a runner"
 	return op.Cases{Rights: forInsiders, RPCs: 2, Owned: []string{"team_name"}, Examples: slices.Concat([]op.Example{
 		{Given: running, In: op.In{"team_name": "crew"}},
-		{Name: "to start", Given: running, In: op.In{"team_name": "crew", "runner": "r", "wait_ms": 1}},
-		{Name: "to end", Given: doomed, In: op.In{"team_name": "crew", "runner": "r"}},
-		{Name: "that the runner holds", Given: claimed, In: op.In{"team_name": "crew", "runner": "r", "held": true}},
-		{Name: "for a runner without any", Given: claimed, In: op.In{"team_name": "crew", "runner": "another"}},
+		{Name: "to start", Given: running, In: op.In{"team_name": "crew", "runner": "r", "wait_ms": 1}, RPCs: 3, Over: heard},
+		{Name: "to end", Given: doomed, In: op.In{"team_name": "crew", "runner": "r"}, RPCs: 3, Over: heard},
+		{Name: "that the runner holds", Given: claimed, In: op.In{"team_name": "crew", "runner": "r", "held": true}, RPCs: 3,
+			Over: heard},
+		{Name: "for a runner without any", Given: claimed, In: op.In{"team_name": "crew", "runner": "another"}, RPCs: 3,
+			Over: heard},
+		{Name: "soon again", Given: op.After(claimed, op.Step{Op: "team_list_processes",
+			In: op.In{"team_name": "crew", "runner": "r"}}), In: op.In{"team_name": "crew", "runner": "r"}},
 		{Name: "by a member", Given: staffed, As: "beta", In: op.In{"team_name": "crew"}, Fault: fault.Forbidden},
 	}, byOthers(running, op.In{"team_name": "crew"}), wrongTeams(op.In{})), Refused: []op.Refusal{
 		{Name: "a runner with a slash", In: `{"team_name":"crew","runner":"a/b"}`, Path: "runner",

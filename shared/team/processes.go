@@ -17,19 +17,29 @@ const maxProcesses = 2 * MaxMembers
 
 // ListProcesses returns the processes of a team, newest first, to those who may run them. With Runner it returns those
 // that this runner must start or end, oldest first, and waits for the first for at most WaitMs
-// milliseconds; with Held as well, those that the runner holds.
+// milliseconds; with Held as well, those that the runner holds. The team then knows that it has a runner.
 func (s *Service) ListProcesses(ctx context.Context, c identity.Caller, in ProcessesInput) (ProcessesOutput, error) {
 	out := ProcessesOutput{Processes: []Process{}}
 	if err := checkName(in.TeamName); err != nil {
 		return out, err
 	}
 	t := s.DB.User(c.User)
-	d, err := load(ctx, t, in.TeamName)
+	var heard hearing
+	d, err := load(ctx, t, in.TeamName, hearings.Fetch(docID(in.TeamName), &heard))
 	if err != nil {
 		return out, err
 	}
 	if err := d.mayRun(c); err != nil {
 		return out, err
+	}
+	wait := time.Duration(in.WaitMs) * time.Millisecond
+	if in.Runner == "" || in.Held {
+		wait = 0
+	}
+	if in.Runner != "" && c.CanWrite() {
+		if err := s.hear(ctx, t, d, heard, wait); err != nil {
+			return out, err
+		}
 	}
 	q := store.Query{Where: []store.Cond{store.Eq("teamId", d.ID)}, Order: []string{"requested_at desc"},
 		Limit: maxProcesses}
@@ -40,10 +50,7 @@ func (s *Service) ListProcesses(ctx context.Context, c identity.Caller, in Proce
 		}
 		q.Where, q.Order = append(q.Where, keys), []string{"requested_at"}
 	}
-	if in.Runner == "" || in.Held {
-		in.WaitMs = 0
-	}
-	err = processes.Wait(ctx, t, q.Where, time.Duration(in.WaitMs)*time.Millisecond, func(ctx context.Context) (bool, error) {
+	err = processes.Wait(ctx, t, q.Where, wait, func(ctx context.Context) (bool, error) {
 		page, err := processes.Query(ctx, t, q)
 		for _, p := range page.Docs {
 			out.Processes = append(out.Processes, p.Value.Process)
@@ -171,7 +178,7 @@ func (s *Service) ReportProcess(ctx context.Context, c identity.Caller, in Repor
 			}
 			renewLease(tx, d, p.Name, p.State, p.PID, now)
 		case m != nil && changed:
-			if _, err := s.retireAndTellLead(ctx, tx, d, m, p.endReason(), stamp(now)); err != nil {
+			if _, err := s.retireAndTellLead(ctx, tx, d, m, p.endReason(), stamp(now), true); err != nil {
 				return err
 			}
 		}

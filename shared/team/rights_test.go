@@ -261,7 +261,7 @@ func TestAProgramLeadsOneTeamHoweverItIsSpelled(t *testing.T) {
 func TestAnOlderTeamIsItsProgramsStill(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		domaintest.Check(t, w.DB.User("u").Update(t.Context(), func(_ context.Context, tx *store.Tx) error {
-			createTeam(tx, document{Config: newConfig("core", "", "s", 1), ID: "t1", Owner: "program:Alpha"},
+			createTeam(tx, document{Config: newConfig("core", "", "", "", "s", 1), ID: "t1", Owner: "program:Alpha"},
 				Board{Tasks: []Node{}})
 			return nil
 		}))

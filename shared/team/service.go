@@ -3,6 +3,8 @@ package team
 import (
 	"cmp"
 	"context"
+	"maps"
+	"slices"
 	"time"
 
 	"parley.internal/shared/fault"
@@ -16,6 +18,8 @@ type Service struct {
 	DB    *store.DB
 	Now   func() time.Time
 	NewID func() string
+	// Keep is the time for which a message is kept once it is read, 0 for as long as its team.
+	Keep time.Duration
 	// Keys makes the keys of members with a process. Without it they get none.
 	Keys Keys
 }
@@ -54,7 +58,7 @@ func (s *Service) Create(ctx context.Context, c identity.Caller, in CreateInput)
 		return out, err
 	}
 	now := s.Now()
-	cfg := newConfig(in.TeamName, in.Description, s.NewID(), now.UnixMilli())
+	cfg := newConfig(in.TeamName, in.Description, in.Model, in.Cwd, s.NewID(), now.UnixMilli())
 	id := s.NewID()
 	return idempotency.Update(ctx, s.DB.User(c.User), in, now, func(ctx context.Context, tx *store.Tx) (CreateOutput, error) {
 		d := document{Config: cfg, ID: id, Owner: leader(c), FounderKey: c.KeyID}
@@ -118,6 +122,7 @@ func (s *Service) Delete(ctx context.Context, c identity.Caller, in NameInput) (
 		}
 		teams.Delete(tx, docID(in.TeamName))
 		boards.Delete(tx, docID(in.TeamName))
+		hearings.Delete(tx, docID(in.TeamName))
 		leaderships.Delete(tx, d.Owner)
 		deletions.Put(tx, d.ID, deletion{DueAt: now})
 		return nil
@@ -125,30 +130,33 @@ func (s *Service) Delete(ctx context.Context, c identity.Caller, in NameInput) (
 	return DeleteOutput{TeamName: in.TeamName, Deleted: err == nil}, err
 }
 
-// ReadConfig returns a team, for those who belong to it with the prompts of its members. A team
-// that does not exist is NotFound.
-func (s *Service) ReadConfig(ctx context.Context, c identity.Caller, in NameInput) (Config, error) {
+// ReadConfig returns a team, for those who belong to it with the prompts and the processes of its members. A team that
+// does not exist is NotFound.
+func (s *Service) ReadConfig(ctx context.Context, c identity.Caller, in NameInput) (ConfigOutput, error) {
 	if err := checkName(in.TeamName); err != nil {
-		return Config{}, err
+		return ConfigOutput{}, err
 	}
 	t := s.DB.User(c.User)
 	d, err := load(ctx, t, in.TeamName)
 	if fault.Is(err, fault.NotFound) {
-		return Config{}, fault.New(fault.NotFound, "Team %s not found", in.TeamName)
+		return ConfigOutput{}, errUnknownTeam(in.TeamName)
 	}
 	if err != nil {
-		return Config{}, err
+		return ConfigOutput{}, err
 	}
 	if d.belongs(c) != nil {
-		return d.Config, nil
+		return d.withProcesses(nil, nil), nil
 	}
-	return d.Config, d.loadPrompts(ctx, t)
+	found, fetched := d.processFetches()
+	if err := d.loadPrompts(ctx, t, slices.Collect(maps.Values(fetched))...); err != nil {
+		return ConfigOutput{}, err
+	}
+	return d.withProcesses(found, fetched), nil
 }
 
-// loadPrompts reads the prompts of the teammates into their members.
-func (d *document) loadPrompts(ctx context.Context, r store.Reader) error {
+// loadPrompts reads the prompts of the teammates into their members, together with other fetches.
+func (d *document) loadPrompts(ctx context.Context, r store.Reader, fetches ...*store.Fetch) error {
 	found := make([]instruction, len(d.Members))
-	var fetches []*store.Fetch
 	for i, m := range d.Members {
 		if m.Name != Lead {
 			fetches = append(fetches, prompts.Under(d.ID).Fetch(promptID(m.Name), &found[i]))

@@ -3,9 +3,9 @@ package team
 import (
 	"context"
 	"errors"
-	"parley.internal/shared/domain"
 	"time"
 
+	"parley.internal/shared/domain"
 	"parley.internal/shared/fault"
 	"parley.internal/shared/store"
 )
@@ -13,7 +13,7 @@ import (
 // Sweeps returns the steps of the domain in the scheduled sweeps.
 func (s *Service) Sweeps() []domain.Sweep {
 	return []domain.Sweep{
-		{Schedule: domain.Sessions, Name: "teammates", Run: s.SweepMembers},
+		{Schedule: domain.Sessions, Name: "teammates", Takes: true, Run: s.SweepMembers},
 		{Schedule: domain.Sessions, Name: "teams", Run: s.SweepTeams},
 	}
 }
@@ -72,7 +72,7 @@ func (s *Service) expireLease(ctx context.Context, t *store.Tenant, id string, l
 			return nil
 		}
 		if _, err := s.retireAndTellLead(ctx, tx, d, m, "sent no heartbeat for 10 minutes and is inactive",
-			stamp(now)); err != nil {
+			stamp(now), lost); err != nil {
 			return err
 		}
 		if lost {

@@ -123,7 +123,7 @@ func listTasksCases() op.Cases {
 	}, byOthers(graph, op.In{"team_name": "crew"}), wrongTeams(op.In{})), Refused: []op.Refusal{
 		{Name: "too many", In: `{"team_name":"crew","limit":201}`, Path: "limit", Words: "must be at most 200"},
 		{Name: "a cursor that is no task", In: `{"team_name":"crew","cursor":"first"}`, Path: "cursor",
-			Words: "must be the nextCursor of the page before"},
+			Words: "must be the a nextCursor"},
 	}}
 }
 

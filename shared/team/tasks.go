@@ -33,10 +33,12 @@ type text struct {
 	Description string          `json:"description"`
 	ActiveForm  string          `json:"activeForm"`
 	Metadata    json.RawMessage `json:"metadata,omitempty"`
+	// Nulls lists the fields that are null in the archive that the task comes from.
+	Nulls []string `json:"nulls,omitempty"`
 }
 
 var texts = store.Collection[text]{Name: "teams/*/teamTasks",
-	Unindexed: []string{"subject", "description", "activeForm", "metadata"}}
+	Unindexed: []string{"subject", "description", "activeForm", "metadata", "nulls"}}
 
 // maxMetadata is the largest size of a task's metadata in bytes.
 const maxMetadata = 16_000
@@ -123,7 +125,7 @@ func (s *Service) CreateTask(ctx context.Context, c identity.Caller, in CreateTa
 		if err != nil {
 			return Task{}, err
 		}
-		t := text{in.Subject, in.Description, in.ActiveForm, metadata}
+		t := text{Subject: in.Subject, Description: in.Description, ActiveForm: in.ActiveForm, Metadata: metadata}
 		boards.Put(tx, docID(d.Name), b)
 		texts.Under(d.ID).Create(tx, taskID(n.ID), t)
 		return taskOf(n, t), nil
@@ -257,7 +259,7 @@ func (s *Service) ListTasks(ctx context.Context, c identity.Caller, in ListTasks
 	if in.Cursor != "" {
 		var err error
 		if after, err = strconv.ParseInt(in.Cursor, 10, 64); err != nil {
-			return out, fault.Field("cursor", "must be the nextCursor of the page before")
+			return out, fault.Field("cursor", "must be the a nextCursor")
 		}
 	}
 	t := s.DB.User(c.User)

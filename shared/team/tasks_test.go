@@ -200,7 +200,7 @@ func TestAListIsSortedByIDAndPaged(t *testing.T) {
 		w.updated(UpdateTaskInput{TaskID: "3", Status: Completed})
 		same(t, "ready then", w.list(ListTasksInput{Ready: true}), []string{"1", "4", "7", "8", "9", "10", "11", "12"})
 		_, err := w.ListTasks(t.Context(), alpha, ListTasksInput{TeamName: "core", Cursor: "x"})
-		says(t, err, fault.Invalid, "cursor: must be the nextCursor of the page before")
+		says(t, err, fault.Invalid, "cursor: must be the a nextCursor")
 	})
 }
 

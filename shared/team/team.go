@@ -70,6 +70,8 @@ type document struct {
 	FounderKey string `json:"founderKey,omitempty"`
 	// Processes maps the names of members to the ids of their processes.
 	Processes map[string]string `json:"processes,omitempty"`
+	// Nulls lists the fields of the team and of its members that are null in the archive that it comes from.
+	Nulls Nulls `json:"nulls,omitempty"`
 }
 
 // leadership names the team that an identity leads.
@@ -88,7 +90,7 @@ type instruction struct {
 }
 
 var (
-	teams       = store.Collection[document]{Name: "teams", Unindexed: []string{"members", "processes", "description"}}
+	teams       = store.Collection[document]{Name: "teams", Unindexed: []string{"members", "processes", "description", "nulls"}}
 	leaderships = store.Collection[leadership]{Name: "teamSeats"}
 	deletions   = store.Collection[deletion]{Name: "teamGraves", AllUsers: []string{"dueAt"}}
 	prompts     = store.Collection[instruction]{Name: "teams/*/teamPrompts", Unindexed: []string{"prompt"}}
@@ -97,7 +99,7 @@ var (
 // Defs declares the collections of teams.
 func (*Service) Defs() []*store.Def {
 	return []*store.Def{teams.Def(), leaderships.Def(), deletions.Def(), prompts.Def(), inboxes.Def(), messages.Def(),
-		boards.Def(), texts.Def(), beats.Def(), processes.Def()}
+		boards.Def(), texts.Def(), beats.Def(), processes.Def(), hearings.Def()}
 }
 
 var namePattern = regexp.MustCompile(`^[A-Za-z0-9_-]+$`)
@@ -140,14 +142,19 @@ func leader(c identity.Caller) string {
 	return "key:" + c.KeyID
 }
 
-func newConfig(name, description, session string, ms int64) Config {
+// newConfig returns a new team, with the model and the working directory of its lead.
+func newConfig(name, description, model, cwd, session string, ms int64) Config {
 	id := Lead + "@" + name
 	return Config{Name: name, Description: description, CreatedAt: ms, LeadAgentID: id, LeadSessionID: session,
-		Members: []Member{{AgentID: id, Name: Lead, AgentType: Lead, JoinedAt: ms, Subscriptions: []string{}}}}
+		Members: []Member{{AgentID: id, Name: Lead, AgentType: Lead, Model: model, Cwd: cwd,
+			JoinedAt: ms, Subscriptions: []string{}}}}
 }
 
 // colors lists the colors of teammates in the order of assignment.
 var colors = []string{"blue", "green", "yellow", "purple", "orange", "pink", "cyan", "red"}
+
+// leadColor is the color of the lead, which no teammate has.
+const leadColor = "white"
 
 // nextColor returns the color with the fewest members, the first of equals.
 func (c *Config) nextColor() string {
@@ -224,7 +231,13 @@ func (m *Member) setActive(active bool) bool {
 	return true
 }
 
-func (m *Member) color() string { return deref(m.Color) }
+// color returns the member's color. The lead has one of its own, whether it has the field or not.
+func (m *Member) color() string {
+	if m.Color == nil && m.Name == Lead {
+		return leadColor
+	}
+	return deref(m.Color)
+}
 
 func deref[T any](p *T) (v T) {
 	if p != nil {

@@ -33,7 +33,7 @@ func TestATeamHasTheShapeOfTheFileFormat(t *testing.T) {
 			`"leadAgentId":"team-lead@core","leadSessionId":"id-000001",` +
 			`"members":[{"agentId":"team-lead@core","name":"team-lead","agentType":"team-lead","model":"",` +
 			`"joinedAt":1772366400000,` +
-			`"tmuxPaneId":"","cwd":"","subscriptions":[]}]}`
+			`"tmuxPaneId":"","cwd":"","subscriptions":[]}],"processes":[]}`
 		if err != nil || jsonErr != nil || string(text) != want {
 			t.Errorf("%s, %v", text, err)
 		}

@@ -22,6 +22,8 @@ type Config struct {
 	FCMProject, FCMEndpoint string
 	// PublicURL is the base URL of the hub for browsers; empty if it is not known.
 	PublicURL string
+	// KeepIdle is the time for which what nobody uses is kept; zero for the default.
+	KeepIdle time.Duration
 	// Sweep is the time limit for one run of a sweep; the default is 150 seconds.
 	Sweep time.Duration
 }
@@ -50,6 +52,12 @@ func Read(ctx context.Context, env func(string) string) (Config, error) {
 		if c.Sweep = time.Duration(n) * time.Second; err != nil || n < 1 || n > int(maxSweep/time.Second) {
 			wrong = append(wrong, fmt.Errorf("PARLEY_SWEEP_SECONDS must be a number from 1 to %d, not %q",
 				maxSweep/time.Second, v))
+		}
+	}
+	if v := env("PARLEY_KEEP_IDLE"); v != "" {
+		var err error
+		if c.KeepIdle, err = time.ParseDuration(v); err != nil || c.KeepIdle < time.Hour {
+			wrong = append(wrong, fmt.Errorf("PARLEY_KEEP_IDLE must be a duration of at least 1h, such as 2160h, not %q", v))
 		}
 	}
 	if c.Project == "" && env("K_SERVICE") != "" {

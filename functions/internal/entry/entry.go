@@ -79,7 +79,7 @@ func (p *Handlers) start(ctx context.Context) (*services, error) {
 		return nil, err
 	}
 	db := store.New(d, app.Schema())
-	return &services{App: app.New(db, app.Ports{Sender: sender, PublicURL: c.PublicURL}), admin: store.NewAdmin(db),
+	return &services{App: app.New(db, app.Ports{Sender: sender, PublicURL: c.PublicURL, KeepIdle: c.KeepIdle}), admin: store.NewAdmin(db),
 		sweepFor: c.Sweep}, nil
 }
 

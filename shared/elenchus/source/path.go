@@ -47,6 +47,35 @@ func Within(workingDir, p string) string {
 	return clean
 }
 
+// Target returns the target of a verification relative to the working directory, "" for the directory itself. ok is false
+// for a target that is outside, and for one that is a name rather than a path.
+func Target(workingDir, target string) (p string, ok bool) {
+	dir := strings.TrimRight(workingDir, "/")
+	switch p = strings.TrimRight(target, "/"); {
+	case target != "" && path.Clean(target) == ".", p == dir && strings.HasPrefix(target, "/"):
+		return "", true
+	}
+	p = Within(workingDir, p)
+	return p, p != ""
+}
+
+// Below returns the wanted path that stands for all files of a directory and of those below it, "" being the working
+// directory.
+func Below(dir string) string { return path.Join(dir, "**") }
+
+// OfTarget reports whether a file below a target that is a directory belongs to it: text, and no test of Go.
+func OfTarget(p string) bool {
+	clean, _ := Clean(p)
+	return clean == p && IsText(p) && !strings.HasSuffix(p, "_test.go")
+}
+
+// IsAbs reports whether p is an absolute path of any system: the machine of an agent may have another one than the
+// server's.
+func IsAbs(p string) bool {
+	drive := len(p) > 2 && p[1] == ':' && unicode.IsLetter(rune(p[0])) && (p[2] == '/' || p[2] == '\\')
+	return drive || strings.HasPrefix(p, "/") || strings.HasPrefix(p, `\\`)
+}
+
 // Dir returns the directory of a path, or "" for the working directory.
 func Dir(p string) string {
 	if d := path.Dir(p); d != "." {

@@ -20,8 +20,11 @@ const (
 	MaxFile = 256 << 10
 	// MaxFiles is the limit of the files listed of a directory.
 	MaxFiles = 50
-	// maxEntries is the limit of the entries read of a directory.
+	// MaxTree is the limit of the files listed of a directory and those below it.
+	MaxTree = 200
+	// maxEntries is the limit of the entries read of a directory, and maxDirs that of the directories of a tree.
 	maxEntries = 5000
+	maxDirs    = 500
 )
 
 // Root is a directory whose files may be read. It is safe for concurrent use.
@@ -120,52 +123,6 @@ func (r *Root) Read(name string) (string, error) {
 	return string(text), nil
 }
 
-// Files returns the paths of the regular files in dir itself whose names end in ext and that [Root.Read] does not refuse
-// by their names, sorted. An empty dir, or ".", is the root. It returns at most [MaxFiles] paths, from the first 5,000
-// entries of the directory.
-func (r *Root) Files(dir, ext string) ([]string, error) {
-	if dir == "" {
-		dir = "."
-	}
-	if dir != "." {
-		if err := check(dir); err != nil {
-			return nil, err
-		}
-	}
-	at, err := r.locate("directory", dir, dir, true)
-	if err != nil {
-		return nil, err
-	}
-	f, err := r.open("directory", dir, at, func(info fs.FileInfo) error {
-		if !info.IsDir() {
-			return fmt.Errorf("directory %q is refused: it is a file", dir)
-		}
-		return nil
-	})
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	entries, err := f.ReadDir(maxEntries)
-	if err != nil && !errors.Is(err, io.EOF) {
-		return nil, refusal("directory", dir, err)
-	}
-	m, err := r.rulesIn(path.Join(r.at, at))
-	if err != nil {
-		return nil, fmt.Errorf("directory %q is refused: %w", dir, err)
-	}
-	out := []string{}
-	for _, e := range entries {
-		name := path.Join(dir, e.Name())
-		if e.Type().IsRegular() && strings.HasSuffix(e.Name(), ext) && check(name) == nil && secret(e.Name()) == "" &&
-			!m.names(r, path.Join(r.at, at, e.Name()), false) {
-			out = append(out, name)
-		}
-	}
-	slices.Sort(out)
-	return out[:min(len(out), MaxFiles)], nil
-}
-
 // check returns an error unless name is a relative path that stays below its directory.
 func check(name string) error {
 	switch {
@@ -228,6 +185,25 @@ func (r Reader) Read(_ context.Context, workingDir, name string) (string, error)
 	}
 	defer sub.Close()
 	return sub.Read(name)
+}
+
+// Check returns an error that says why a working directory cannot be read, as [Root.Sub] does.
+func (r Reader) Check(_ context.Context, workingDir string) error {
+	sub, err := r.Root.Sub(workingDir)
+	if err != nil {
+		return err
+	}
+	return sub.Close()
+}
+
+// Tree returns the files of a directory in a working directory and of those below it, as [Root.Tree] does.
+func (r Reader) Tree(_ context.Context, workingDir, dir string, keep func(string) bool) ([]string, error) {
+	sub, err := r.Root.Sub(workingDir)
+	if err != nil {
+		return nil, err
+	}
+	defer sub.Close()
+	return sub.Tree(dir, keep)
 }
 
 // Files returns the files of a directory in a working directory, as [Root.Files] does.

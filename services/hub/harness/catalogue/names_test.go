@@ -47,7 +47,7 @@ var elsewhere = []struct{ dir, files, reason string }{
 		"a call that marks messages as read is not repeated"},
 	{"services/hub/internal/stdio", "bridge_test.go repeat_test.go trouble_test.go",
 		"the bridge is tested with calls of a real catalogue"},
-	{"services/hub/internal/supply", "supply.go attack_test.go supply_test.go trouble_test.go",
+	{"services/hub/internal/supply", "supply.go attack_test.go supply_test.go target_test.go trouble_test.go",
 		"it supplies the files of verifications, by their tools' answers"},
 
 	{"services/hub/harness/hubtest", "badinput_test.go claim_test.go pause_test.go session_test.go team_words_test.go tenancy_test.go",
@@ -57,7 +57,7 @@ var elsewhere = []struct{ dir, files, reason string }{
 		"the protocol is shown with certain tools"},
 	{"services/hub/harness/mcp", "names_test.go resources_test.go toolsets_test.go",
 		"toolsets, aliases, holes of the protocol and resources are shown with certain tools"},
-	{"services/hub/harness/rest", "client_test.go compat_test.go faults_test.go rest_test.go",
+	{"services/hub/harness/rest", "client_test.go compat_test.go delivery_test.go faults_test.go rest_test.go",
 		"compatible routes, errors of HTTP and the client are shown with certain operations"},
 	{"services/hub/harness/costs", "cloud_test.go count_test.go mix_test.go sums_test.go wait_test.go",
 		"the mix of calls that a month's costs are counted for"},

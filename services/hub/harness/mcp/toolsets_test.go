@@ -298,7 +298,7 @@ func TestTheScopesOfAKeyLimitEveryEndpoint(t *testing.T) {
 }
 
 // listBudget limits the size of the list, which every client's model reads, in bytes.
-const listBudget = 24_000
+const listBudget = 24 << 10
 
 func TestTheListOfTheDefaultEndpointIsSmall(t *testing.T) {
 	t.Parallel()

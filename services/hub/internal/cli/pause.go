@@ -31,7 +31,7 @@ func (w *world) pauseCommand() *cobra.Command {
 			return err
 		}
 		scope, name := scopeOf(args)
-		p, err := h.Pause(cmd.Context(), pauses.Input{Scope: scope, Name: name, Words: words})
+		p, err := h.PauseAgents(cmd.Context(), pauses.Input{Scope: scope, Name: name, Words: words})
 		if err != nil {
 			return h.explain(cmd.Context(), err)
 		}
@@ -51,7 +51,7 @@ func (w *world) resumeCommand() *cobra.Command {
 			return err
 		}
 		scope, name := scopeOf(args)
-		out, err := h.Resume(cmd.Context(), pauses.ResumeInput{Scope: scope, Name: name})
+		out, err := h.ResumeAgents(cmd.Context(), pauses.ResumeInput{Scope: scope, Name: name})
 		if err != nil {
 			return h.explain(cmd.Context(), err)
 		}

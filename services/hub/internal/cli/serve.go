@@ -151,7 +151,7 @@ func (w *world) assemble(ctx context.Context, c *config.Config, o *opened, log *
 	if err != nil {
 		return nil, nil, err
 	}
-	ports := app.Ports{Sender: sender, PublicURL: c.PublicURL}
+	ports := app.Ports{Sender: sender, PublicURL: c.PublicURL, KeepIdle: c.KeepIdle}
 	if c.Store == "firestore" { // several servers may share the store
 		ports.Shard = rand.IntN(ledger.Shards)
 	}

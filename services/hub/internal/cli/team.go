@@ -23,13 +23,13 @@ func (w *world) teamImport() *cobra.Command {
 	var c config.Config
 	var user, program string
 	cmd := &cobra.Command{Use: "import DIR", Args: cobra.ExactArgs(1),
-		Short: "Create a team from a directory: config.json, inboxes/*.json and tasks/*.json",
+		Short: "Create a team from a directory: config.json, inboxes/*.json and tasks/*.json; of teams/T also tasks/T beside it",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if program != "" && !identity.ValidName(program) {
 				return fmt.Errorf("--program must be 1 to 100 letters, digits, dots, underscores and hyphens, not %q",
 					program)
 			}
-			a, ignored, err := teamdir.Read(args[0])
+			a, from, err := teamdir.Read(args[0])
 			if err != nil {
 				return err
 			}
@@ -37,8 +37,11 @@ func (w *world) teamImport() *cobra.Command {
 				if err := o.ImportTeam(cmd.Context(), user, program, a); err != nil {
 					return err
 				}
-				if len(ignored) > 0 {
-					fmt.Fprintln(w.err, "ignored unknown fields: "+printable.EscapeLine(strings.Join(ignored, ", ")))
+				if len(from.Ignored) > 0 {
+					fmt.Fprintln(w.err, "ignored unknown fields: "+printable.EscapeLine(strings.Join(from.Ignored, ", ")))
+				}
+				for _, dir := range from.Tasks {
+					fmt.Fprintln(w.err, "tasks from "+printable.Line(dir))
 				}
 				_, err := fmt.Fprintf(w.out, "imported %s: %d members, %d inboxes, %d tasks\n", printable.Line(a.Name),
 					len(a.Members), len(a.Inboxes), len(a.Tasks))

@@ -47,7 +47,7 @@ func TestAnImportedTeamIsExportedUnchanged(t *testing.T) {
 		return out, errOut
 	}
 	if out, errOut := run(0, "team", "import", from, "--program",
-		"alpha"); out != "imported core: 2 members, 2 inboxes, 3 tasks\n" || errOut != "" {
+		"alpha"); out != "imported core: 2 members, 2 inboxes, 3 tasks\n" || errOut != "tasks from "+filepath.Join(from, "tasks")+"\n" {
 		t.Errorf("%q, %q", out, errOut)
 	}
 	if out, _ := run(0, "team", "export", "core", to); out != "exported core: 2 members, 2 inboxes, 3 tasks\n" {

@@ -17,7 +17,8 @@ const (
 )
 
 // tend maintains the embedded store until ctx ends: it deletes expired documents, and runs every sweep at once and then
-// at its interval. With Firestore the Cloud Functions do this.
+// at its interval. With Firestore the Cloud Functions do this. After the machine slept, no work is taken from agents
+// until they have had the time to be heard of again.
 func tend(ctx context.Context, o *opened, a *app.App, log *slog.Logger) {
 	var all sync.WaitGroup
 	defer all.Wait()
@@ -45,9 +46,11 @@ func tend(ctx context.Context, o *opened, a *app.App, log *slog.Logger) {
 	}
 	repeat("purge", purgeEvery, func() (int, error) { return purge(ctx, o) })
 	admin := store.NewAdmin(o.db)
+	w := &wake{Now: time.Now}
+	all.Go(func() { w.watch(ctx, watchEvery) })
 	for _, s := range a.Sweeps() {
 		repeat(s.Name, s.Every, func() (int, error) {
-			report, err := s.Run(ctx, admin)
+			report, err := w.spare(s).Run(ctx, admin)
 			return report.Total(), err
 		})
 	}

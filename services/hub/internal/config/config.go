@@ -9,11 +9,18 @@ import (
 	"net/url"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/spf13/pflag"
 
 	"parley.internal/services/hub/internal/admission"
 	"parley.internal/shared/identity"
+)
+
+// The default time for which what nobody uses is kept, and the shortest.
+const (
+	keepIdle    = 90 * 24 * time.Hour
+	minKeepIdle = time.Hour
 )
 
 // Config is the configuration of the hub. Declare its flags with [Config.StoreFlags] or [Config.ServeFlags], parse
@@ -36,6 +43,8 @@ type Config struct {
 	// Origins are the origins of web pages that may call the server. Pages on loopback may call it as well where
 	// the server listens on loopback alone.
 	Origins []string
+	// KeepIdle is the time for which fires, read messages of teams and unclaimed tasks are kept; see [app.Ports].
+	KeepIdle time.Duration
 	// PublicURL is the URL of the server for a browser, without a trailing slash.
 	PublicURL string
 	// FirebaseProject is the project whose sign-ins are accepted, empty for none. FirebaseAPIKey is the web API key
@@ -88,6 +97,9 @@ func (c *Config) ServeFlags(f *pflag.FlagSet, env func(string) string) {
 			"(PARLEY_RATE)")
 	f.IntVar(&c.Burst, "burst", parsed(c, env, "PARLEY_BURST", cloudBurst, strconv.Atoi),
 		"calls that a key may make at once (PARLEY_BURST)")
+	f.DurationVar(&c.KeepIdle, "keep-idle", parsed(c, env, "PARLEY_KEEP_IDLE", keepIdle, time.ParseDuration),
+		"time for which fires, read messages of teams, and tasks that nobody claims and that do not expire are kept after "+
+			"their last word or change, such as 2160h (PARLEY_KEEP_IDLE)")
 	c.TrustProxy = 0
 	if port != "" { // Cloud Run, which sets PORT, is one proxy
 		c.TrustProxy = 1
@@ -212,6 +224,9 @@ func (c *Config) CheckServe() error {
 	}
 	if math.IsNaN(c.Rate) || math.IsInf(c.Rate, 0) {
 		return fmt.Errorf("--rate must be a number of calls a second, not %v", c.Rate)
+	}
+	if c.KeepIdle < minKeepIdle {
+		return fmt.Errorf("--keep-idle must be at least %s, such as 2160h for 90 days, not %s", minKeepIdle, c.KeepIdle)
 	}
 	if _, port, err := net.SplitHostPort(c.Addr); err != nil || port == "" {
 		return fmt.Errorf("--addr must be host:port, not %q", c.Addr)

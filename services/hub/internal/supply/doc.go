@@ -5,6 +5,9 @@
 // the result of a tool that starts a verification or submits a round until it has sent the wanted files, and updates
 // the result to include them. It also sends the files that those import, up to three steps deep.
 //
+// A target that is a directory is listed, and its files are sent with those of the directories below it; no other
+// directory is listed for the server.
+//
 // The server names the wanted files, and it may be hostile or compromised. So every read goes through a
 // [workspace.Root], which keeps the list of files that are never read, below the working directory that this client's
 // agent named in the call that started the verification; the server names no directory. This package limits the number

@@ -13,6 +13,7 @@ import (
 	"unicode/utf8"
 
 	"parley.internal/services/hub/internal/stdio"
+	"parley.internal/shared/elenchus/source"
 	"parley.internal/shared/elenchus/workspace"
 )
 
@@ -29,6 +30,7 @@ type supply struct {
 	session string
 	dir     string          // the verification's working directory
 	root    *workspace.Root // the same
+	target  string          // the wanted path of all files of the target that the call names, empty for a round
 	space   int             // for the files of one call, in bytes
 
 	seen    map[string]bool // wanted paths that were handled
@@ -58,6 +60,10 @@ func (v *supply) gather(wanted []string) []file {
 		}
 		v.seen[w] = true
 		dir, base := path.Split(w)
+		if base == "**" {
+			out = append(out, v.readTarget(w, strings.TrimSuffix(dir, "/"))...)
+			continue
+		}
 		if base != "*.go" {
 			if f, err := v.readFile(w); err == nil {
 				out = append(out, f...)
@@ -76,6 +82,37 @@ func (v *supply) gather(wanted []string) []file {
 		if !some {
 			v.lack(w, true)
 		}
+	}
+	return out
+}
+
+// readTarget reads the files of a target and of the directories below it, or the target itself if it is a file. It reads
+// no other directory than the target that the client's agent named in its call.
+func (v *supply) readTarget(wanted, dir string) (out []file) {
+	if wanted != v.target {
+		v.refuse(wanted, fmt.Errorf("directory %q is refused: it is not the target that the call names", wanted))
+		return nil
+	}
+	if dir != "" {
+		if f, err := v.readFile(dir); err == nil {
+			return f
+		}
+	}
+	names, err := v.root.Tree(dir, source.OfTarget)
+	if err != nil {
+		v.refuse(wanted, err)
+		return nil
+	}
+	for _, name := range names {
+		f, err := v.readFile(name)
+		if err != nil {
+			v.report(err)
+			continue
+		}
+		out = append(out, f...)
+	}
+	if len(out) == 0 {
+		v.lack(wanted, true)
 	}
 	return out
 }

@@ -32,6 +32,12 @@ func readResult(content json.RawMessage) (r result, ok bool) {
 	return r, r.session != ""
 }
 
+// noted returns the content with a note for the agent.
+func (r *result) noted(note string) json.RawMessage {
+	r.parts["note"] = stdio.Encode(note)
+	return stdio.Encode(r.parts)
+}
+
 // with returns the content with the sent files included.
 func (r *result) with(v *supply, tool string) (json.RawMessage, error) {
 	r.parts["filesWanted"] = stdio.Encode(v.stillWanted())

@@ -13,6 +13,7 @@ import (
 	lru "github.com/hashicorp/golang-lru/v2"
 
 	"parley.internal/services/hub/internal/stdio"
+	"parley.internal/shared/elenchus/source"
 	"parley.internal/shared/elenchus/workspace"
 )
 
@@ -62,20 +63,28 @@ var _ stdio.Hook = (*Supplier)(nil)
 func (s *Supplier) Wants(tool string) bool { return tool == toolStart || tool == toolRound }
 
 // Result sends the files that the result of a tool wants, and returns the result with those files included. It returns
-// nil if no file was sent.
+// nil if no file was sent. If the agent's working directory cannot be read, the result of a start says so.
 func (s *Supplier) Result(ctx context.Context, call *stdio.Call, content json.RawMessage) (json.RawMessage, error) {
 	r, ok := readResult(content)
 	if !ok {
 		return nil, nil
 	}
-	dir, err := s.workingDir(call, r.session)
+	dir, target, err := s.workingDir(call, r.session)
 	if len(r.wanted) == 0 {
 		return nil, nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, maxTime)
 	defer cancel()
-	v := &supply{call: call, ctx: ctx, session: r.session, dir: dir, seen: map[string]bool{}, read: map[string]bool{}}
+	v := &supply{call: call, ctx: ctx, session: r.session, dir: dir, target: target, seen: map[string]bool{}, read: map[string]bool{}}
 	if err == nil {
+		v.root, err = s.Root.Sub(v.dir)
+	}
+	if err != nil && target != "" {
+		call.Report("no files are sent for verification %q: %v", r.session, err)
+		return r.noted(fmt.Sprintf("the bridge sends no files for this verification: %v. Give them with %s", err, toolAdd)), nil
+	}
+	if err == nil {
+		defer v.root.Close()
 		err = s.supply(v, r.wanted)
 	}
 	if err == nil && len(v.sent) > 0 {
@@ -91,13 +100,15 @@ func (s *Supplier) Result(ctx context.Context, call *stdio.Call, content json.Ra
 }
 
 // workingDir returns the directory whose files may be given for the result of a call: the one that the agent named in
-// the call, or for a round in the call through this bridge that started the same verification. The server cannot choose
-// among the directories of several verifications: the ID of a round is that of the call, and an ID that the server
-// returns for a second start keeps the directory of the first.
-func (s *Supplier) workingDir(call *stdio.Call, session string) (string, error) {
+// the call, or for a round that names none in an earlier call through this bridge about the same verification. The server
+// cannot choose among the directories of several verifications: the ID of a round is that of the call, and an ID that
+// the server returns for a second start keeps the directory of the first.
+// target is the wanted path of all files of the target that the agent named in a start, empty for a round.
+func (s *Supplier) workingDir(call *stdio.Call, session string) (dir, target string, err error) {
 	var a struct {
 		SessionID  string `json:"sessionId"`
 		WorkingDir string `json:"workingDir"`
+		Target     string `json:"target"`
 	}
 	_ = json.Unmarshal(call.Arguments(), &a) // the server has accepted them
 	s.mu.Lock()
@@ -107,30 +118,32 @@ func (s *Supplier) workingDir(call *stdio.Call, session string) (string, error) 
 	}
 	if call.Tool() == toolStart {
 		if a.WorkingDir == "" {
-			return "", errors.New("the call names no working directory")
+			return "", "", errors.New("the call names no working directory")
 		}
 		if was, ok := s.dirs.Get(session); ok && was != a.WorkingDir {
-			return "", errors.New("the server returned the ID of another verification")
+			return "", "", errors.New("the server returned the ID of another verification")
 		}
 		s.dirs.Add(session, a.WorkingDir)
-		return a.WorkingDir, nil
+		if t, ok := source.Target(a.WorkingDir, a.Target); ok {
+			target = source.Below(t)
+		}
+		return a.WorkingDir, target, nil
 	}
 	if a.SessionID != session {
-		return "", fmt.Errorf("the call is about verification %q", a.SessionID)
+		return "", "", fmt.Errorf("the call is about verification %q", a.SessionID)
+	}
+	if a.WorkingDir != "" {
+		s.dirs.Add(session, a.WorkingDir)
 	}
 	dir, ok := s.dirs.Get(session)
 	if !ok {
-		return "", fmt.Errorf("no call through this bridge named its working directory; send them with %s", toolAdd)
+		return "", "", fmt.Errorf("no call through this bridge named its working directory; name it in workingDir, or send them with %s", toolAdd)
 	}
-	return dir, nil
+	return dir, "", nil
 }
 
 // supply reads and sends the wanted files, and then the files that those want.
-func (s *Supplier) supply(v *supply, wanted []string) (err error) {
-	if v.root, err = s.Root.Sub(v.dir); err != nil {
-		return err
-	}
-	defer v.root.Close()
+func (s *Supplier) supply(v *supply, wanted []string) error {
 	v.space = maxMessage - v.call.Size(toolAdd, map[string]any{"sessionId": v.session, "files": []file{}})
 	for range maxPasses {
 		var next []string

@@ -181,6 +181,7 @@ func (d *fixture) stored(id string) []string {
 type started struct {
 	SessionID   string
 	FilesWanted []string
+	Note        string
 	Context     struct{ FilesCollected int }
 }
 
@@ -295,12 +296,18 @@ func TestARoundGetsTheFilesThatItNames(t *testing.T) {
 		t.Errorf("%+v", two)
 	}
 	stdiotest.Contains(t, other.Reports(), "no call through this bridge named its working directory")
+	theirs := newFixture(t, d.hub, d.hub.agent("beta"), filepath.Join(root, "..", "root"))
+	var named rounded
+	round(d, "verifier", "nothing/new.ts:1")
+	theirs.tool("elenchus_submit_round", map[string]any{"sessionId": begun.SessionID, "role": "critic", "output": "z.ts:5",
+		"workingDir": root, "issuesRaised": []any{map[string]any{"id": "COR-x", "severity": "LOW", "summary": "s"}}}, &named)
+	same(t, "new, with a directory of the critic's own", named.NewFilesDiscovered, "z.ts")
 	round(d, "verifier", "nothing/there.ts:1")
 	if three := round(other, "critic", "nothing/here.ts:1"); three.ContextExpanded ||
 		!slices.Equal(three.FilesWanted, []string{"nothing/here.ts"}) {
 		t.Errorf("%+v", three)
 	}
-	same(t, "the server has", d.stored(begun.SessionID), "a.ts", "lib/log.ts", "lib/x.ts", "lib/y.ts")
+	same(t, "the server has", d.stored(begun.SessionID), "a.ts", "lib/log.ts", "lib/x.ts", "lib/y.ts", "z.ts")
 	if d.count("elenchus_add_files") != 2 || other.count("elenchus_add_files") != 0 {
 		t.Errorf("files were sent %d and %d times", d.count("elenchus_add_files"), other.count("elenchus_add_files"))
 	}
@@ -341,7 +348,6 @@ func TestNoFileOutsideTheRootIsSent(t *testing.T) {
 			"is not under the allowed root"},
 		"a working directory that a link leads to": {filepath.Join(root, "inner"), filepath.Join(root, "inner", "up"),
 			"a symbolic link"},
-		"a working directory that is relative": {root, "root", "must be an absolute path"},
 		"one that is not there": {root, filepath.Join(root, "none"),
 			"there is no working directory"},
 		"nothing that is there": {root, filepath.Join(root, "inner"), ""},
@@ -357,11 +363,15 @@ func TestNoFileOutsideTheRootIsSent(t *testing.T) {
 		d.Send(string(text))
 		got := d.Next()
 		// The server answers a repeat as it did the first time.
-		if want := strings.TrimSpace(d.hub.tool(d.key, "elenchus_start_session", args)); got != want {
+		want := strings.TrimSpace(d.hub.tool(d.key, "elenchus_start_session", args))
+		if c.said == "" && got != want {
 			t.Errorf("%s: got\n%s, want\n%s", name, got, want)
 		}
 		var out started
 		d.read(got, &out)
+		if !strings.Contains(out.Note, c.said) || (out.Note == "") != (c.said == "") {
+			t.Errorf("%s: the note is %q", name, out.Note)
+		}
 		same(t, name, d.stored(out.SessionID))
 		same(t, name, out.FilesWanted, "a.ts")
 		stdiotest.Contains(t, d.Reports(), c.said)
