@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"path/filepath"
 	"runtime/debug"
 
@@ -60,6 +59,7 @@ func Run(ctx context.Context, args []string, env func(string) string, in io.Read
 			Use: "version", Short: "Print the version", Args: cobra.NoArgs,
 			RunE: func(*cobra.Command, []string) error { _, err := fmt.Fprintln(out, version()); return err },
 		})
+	root.PersistentPreRunE = func(cmd *cobra.Command, _ []string) error { return w.chooseData(cmd) }
 	if err := root.ExecuteContext(ctx); err != nil {
 		var own exit
 		if errors.As(err, &own) {
@@ -90,6 +90,7 @@ func waits(c *config.Config) store.Option {
 	return store.WaitLimits(listeners, max(waiters, 2*c.Waits))
 }
 
+// open opens the store. The caller has the data directory of an embedded one.
 func open(ctx context.Context, c *config.Config, dial ...grpc.DialOption) (*opened, error) {
 	o := &opened{schema: app.Schema()}
 	if c.Store == "firestore" {
@@ -99,9 +100,6 @@ func open(ctx context.Context, c *config.Config, dial ...grpc.DialOption) (*open
 		}
 		o.db = store.New(d, o.schema, waits(c))
 		return o, nil
-	}
-	if err := os.MkdirAll(c.Data, 0o700); err != nil {
-		return nil, fmt.Errorf("cannot create the data directory: %w", err)
 	}
 	d, err := sqlite.Open(ctx, filepath.Join(c.Data, storeFile), o.schema)
 	if err != nil {
