@@ -295,10 +295,12 @@ func (s *Service) Operations() []op.Op {
 		}, s.SubmitRound),
 		op.New(op.Spec{
 			Name:    "elenchus_add_files",
+			Starts:  op.Never,
 			Title:   "Add files",
 			Toolset: toolset,
 			Route:   "POST /v1/verifications/{sessionId}/files",
 			Effect:  op.Write,
+			Grows:   true,
 			Cases:   addCases,
 			Doc: "Give a verification files that it wants, or newer texts of those that it has; several calls " +
 				"where they are over 1 MiB.",
@@ -335,6 +337,7 @@ func (s *Service) Operations() []op.Op {
 		}, s.Rollback),
 		op.New(op.Spec{
 			Name:    "elenchus_end_session",
+			Starts:  op.Never,
 			Title:   "End a verification",
 			Toolset: toolset,
 			Route:   "POST /v1/verifications/{sessionId}/end",

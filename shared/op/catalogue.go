@@ -32,6 +32,11 @@ type Catalogue struct {
 	Reserved func(ctx context.Context, user string) ([]string, error)
 	// Pauses returns the pauses in force for a user. It may be nil.
 	Pauses func(ctx context.Context, user string) ([]identity.Pause, error)
+	// Waits bounds the calls that wait. It may be nil.
+	Waits *Waits
+	// Room returns an error if the user may not keep more. It is asked before calls that add something that stays, with the
+	// size of their input in bytes. It may be nil.
+	Room func(ctx context.Context, user string, bytes int64) error
 	// Log receives one line for each call; nil disables it. Now is the clock for durations; [NewCatalogue] sets it to
 	// time.Now.
 	Log *slog.Logger
@@ -114,7 +119,8 @@ type Result struct {
 // Call authorises the caller, checks the input, runs the operation, logs one line and calls the meter.
 //
 // Its error is always a fault: Forbidden where the caller may not call the operation, Invalid where the input breaks
-// its schema, Paused where a person has paused the caller, Internal where the operation panics, and otherwise the fault of the operation.
+// its schema, Exhausted where too many calls wait, Quota where the user's storage is full, Paused where a person has
+// paused the caller, Internal where the operation panics, and otherwise the fault of the operation.
 func (c *Catalogue) Call(ctx context.Context, o *Op, call Call) (res Result, err error) {
 	start := c.Now()
 	var reported Usage
@@ -130,13 +136,22 @@ func (c *Catalogue) Call(ctx context.Context, o *Op, call Call) (res Result, err
 	if err != nil {
 		return res, err
 	}
+	leave, err := c.admit(ctx, o, call, fields)
+	if err != nil {
+		return res, err
+	}
+	defer leave()
 	if call.Caller, err = c.informed(ctx, call.Caller); err != nil {
 		return res, err
 	}
+	if err := call.Caller.MayUse(call.Caller.Session); err != nil {
+		return res, err
+	}
+	before := call.Caller
 	if call.Caller, err = o.inSession(call.Caller, fields); err != nil {
 		return res, err
 	}
-	if call.Caller, err = c.halt(ctx, o, call.Caller, fields); err != nil {
+	if ctx, call.Caller, err = c.halt(ctx, o, before, call.Caller, fields); err != nil {
 		return res, err
 	}
 	effects := &undos{}
@@ -159,6 +174,20 @@ func (c *Catalogue) Call(ctx context.Context, o *Op, call Call) (res Result, err
 		return res, fault.Wrap(fault.Internal, err, "output")
 	}
 	return Result{Data: data, Coerced: coerced, undos: effects}, nil
+}
+
+// admit counts a call against the limits of waits and of storage, before anything else asks the store. leave must be
+// called at its end.
+func (c *Catalogue) admit(ctx context.Context, o *Op, call Call, fields map[string]any) (leave func(), err error) {
+	if c.Room != nil && o.adds() {
+		if err := c.Room(ctx, call.Caller.User, int64(call.Input.size)); err != nil {
+			return nil, fault.From(err)
+		}
+	}
+	if c.Waits == nil || !o.waits(fields) {
+		return func() {}, nil
+	}
+	return c.Waits.enter(call.Caller)
 }
 
 // informed returns the caller with the names that it may not act under.
@@ -187,28 +216,6 @@ func (o *Op) inSession(c identity.Caller, fields map[string]any) (identity.Calle
 		fields[o.session] = c.Session
 	}
 	return c, nil
-}
-
-// halt returns Paused if a pause forbids the call, and otherwise the caller with the pauses in force.
-func (c *Catalogue) halt(
-	ctx context.Context, o *Op, caller identity.Caller, fields map[string]any,
-) (identity.Caller, error) {
-	if c.Pauses == nil || o.Starts == nil || caller.IsHuman() || !o.Starts(fields) {
-		return caller, nil
-	}
-	var err error
-	if caller.Pauses, err = c.Pauses(ctx, caller.User); err != nil {
-		return caller, fault.From(err)
-	}
-	text := func(names ...string) string {
-		for _, name := range names {
-			if s, ok := fields[name].(string); ok && s != "" {
-				return s
-			}
-		}
-		return ""
-	}
-	return caller, caller.Paused(text("team_name"), text("projectId", "projectName"))
 }
 
 // protect runs fn and returns a panic as an Internal fault.

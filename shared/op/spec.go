@@ -72,12 +72,15 @@ type Spec struct {
 	For    Audience
 	// Creates makes REST answer a success with 201.
 	Creates bool
+	// Grows means that a call may add something that stays although it does not create it as its result, so that it is
+	// refused to a user whose storage is full, as every call is that Creates.
+	Grows bool
 	// Scopes are the scopes beside the toolset's name that reach it, such as identity.ScopeAnswer; "*" is any.
 	Scopes []string
 	// Secret means that its output holds a new secret. A key with the scope console cannot call it.
 	Secret bool
 	// Starts reports whether a call with this input begins work or sends a message to agents. A caller who is paused may
-	// not make such a call. Nil means that no call does.
+	// not make such a call. Nil stands for [Always] if the operation writes, and for [Never] if it does not.
 	Starts func(in map[string]any) bool
 	// RESTOnly excludes the operation from the MCP tools.
 	RESTOnly bool
@@ -85,9 +88,6 @@ type Spec struct {
 	// a server, which runs no suite, does not build them.
 	Cases func() Cases
 }
-
-// Always is the Starts of an operation of which every call begins work or sends a message.
-func Always(map[string]any) bool { return true }
 
 // Op is an operation that can be called. Make one with [New].
 type Op struct {
@@ -174,6 +174,10 @@ func (o *Op) build(in, out reflect.Type) error {
 	o.Input, o.Output, o.Brief, o.schema = s.input, s.output, s.brief, s.compiled
 	return nil
 }
+
+// adds reports whether a call may add something that stays. What is for people and administrators alone is little, and
+// must work when agents have filled the storage.
+func (o *Op) adds() bool { return (o.Creates || o.Grows) && o.For == Anyone }
 
 // Routes returns the route of the operation, followed by its compatibility routes.
 func (o *Op) Routes() []Compat {

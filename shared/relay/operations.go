@@ -239,6 +239,7 @@ func (s *Service) Operations() []op.Op {
 		}, s.Get),
 		op.New(op.Spec{
 			Name:    "ack_messages",
+			Starts:  op.Never,
 			Title:   "Acknowledge messages",
 			Toolset: set,
 			Route:   "POST /v1/messages/ack",
@@ -263,6 +264,7 @@ func (s *Service) Operations() []op.Op {
 			Toolset: set,
 			Route:   "PUT /v1/groups/{name}",
 			Effect:  op.Write,
+			Grows:   true,
 			Cases:   setGroupCases,
 			Doc: "Make, change or remove a group of programs that one message reaches as group:name. The " +
 				"members given replace those before; an empty list removes the group.",

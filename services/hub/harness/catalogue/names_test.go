@@ -68,6 +68,7 @@ var elsewhere = []struct{ dir, files, reason string }{
 	{"services/hub/harness/chaos/claims", "claimer.go", "the claims that servers are killed under"},
 	{"services/hub/harness/chaos/caller", "caller_test.go", "the caller is tested with calls of a real catalogue"},
 	{"services/hub/harness/cmd/bench", "operations.go wake.go", "the load that is measured"},
+	{"services/hub/harness/scale", "agent.go reader.go", "the load of many agents"},
 	{"services/hub/harness/cmd/generate", "infra_test.go", "the alerts leave out the calls that wait"},
 }
 

@@ -84,6 +84,12 @@ type opened struct {
 	file   *sqlite.Driver
 }
 
+// waits lets the store hold as many waits as the server admits. Several of a call's waits may overlap for a moment.
+func waits(c *config.Config) store.Option {
+	const listeners, waiters = 80, 4096
+	return store.WaitLimits(listeners, max(waiters, 2*c.Waits))
+}
+
 func open(ctx context.Context, c *config.Config, dial ...grpc.DialOption) (*opened, error) {
 	o := &opened{schema: app.Schema()}
 	if c.Store == "firestore" {
@@ -91,7 +97,7 @@ func open(ctx context.Context, c *config.Config, dial ...grpc.DialOption) (*open
 		if err != nil {
 			return nil, fmt.Errorf("cannot open Firestore in project %s: %w", c.Project, err)
 		}
-		o.db = store.New(d, o.schema)
+		o.db = store.New(d, o.schema, waits(c))
 		return o, nil
 	}
 	if err := os.MkdirAll(c.Data, 0o700); err != nil {
@@ -101,6 +107,6 @@ func open(ctx context.Context, c *config.Config, dial ...grpc.DialOption) (*open
 	if err != nil {
 		return nil, err
 	}
-	o.file, o.db = d, store.New(d, o.schema)
+	o.file, o.db = d, store.New(d, o.schema, waits(c))
 	return o, nil
 }

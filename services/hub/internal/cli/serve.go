@@ -19,9 +19,11 @@ import (
 	"github.com/spf13/pflag"
 
 	"parley.internal/services/hub/internal/auth"
+	"parley.internal/services/hub/internal/bodies"
 	"parley.internal/services/hub/internal/config"
 	"parley.internal/services/hub/internal/firebase"
 	"parley.internal/services/hub/internal/mcp"
+	"parley.internal/services/hub/internal/memory"
 	"parley.internal/services/hub/internal/page"
 	"parley.internal/services/hub/internal/rest"
 	"parley.internal/services/hub/internal/trace"
@@ -32,8 +34,10 @@ import (
 	"parley.internal/shared/identity"
 	"parley.internal/shared/ledger"
 	"parley.internal/shared/me"
+	"parley.internal/shared/op"
 	"parley.internal/shared/push"
 	"parley.internal/shared/push/fcm"
+	"parley.internal/shared/store"
 )
 
 func (w *world) serveCommand() *cobra.Command {
@@ -55,11 +59,12 @@ func flagError(_ *cobra.Command, err error) error {
 	return err
 }
 
-// The time limits of a connection. An answer may take the longest wait of a call, and some more.
+// The limits of a connection. An answer may take the longest wait of a call, and some more.
 const (
 	headerTimeout = 10 * time.Second
 	readTimeout   = 30 * time.Second
 	writeTimeout  = 75 * time.Second
+	maxHeader     = 64 << 10 // bytes, the URL included
 	idleTimeout   = 2 * time.Minute
 	drainTimeout  = 10 * time.Second
 )
@@ -68,6 +73,11 @@ func (w *world) serve(ctx context.Context, c *config.Config) (err error) {
 	if err := c.CheckServe(); err != nil {
 		return err
 	}
+	room, err := memory.Limit()
+	if err != nil {
+		return err
+	}
+	c.FitTo(room)
 	tracer, err := trace.Start(ctx, w.env, version())
 	if err != nil {
 		return fmt.Errorf("cannot trace: %w", err)
@@ -90,7 +100,7 @@ func (w *world) serve(ctx context.Context, c *config.Config) (err error) {
 
 	var background sync.WaitGroup
 	defer background.Wait()
-	a, handler, err := w.assemble(ctx, c, o, log, &background)
+	a, handler, err := w.assemble(ctx, c, o, log, &background, room)
 	if err == nil {
 		err = w.welcome(ctx, c, a, listener.Addr())
 	}
@@ -98,7 +108,7 @@ func (w *world) serve(ctx context.Context, c *config.Config) (err error) {
 		return errors.Join(err, listener.Close())
 	}
 	srv := &http.Server{Handler: tracer.Handler(handler), ReadHeaderTimeout: headerTimeout, ReadTimeout: readTimeout,
-		WriteTimeout: writeTimeout, IdleTimeout: idleTimeout, ConnContext: rest.WithConn,
+		WriteTimeout: writeTimeout, IdleTimeout: idleTimeout, MaxHeaderBytes: maxHeader, ConnContext: rest.WithConn,
 		ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelWarn)}
 	loop, stop := context.WithCancel(context.WithoutCancel(ctx))
 	defer stop()
@@ -134,7 +144,7 @@ var benchRoutes func(*echo.Echo)
 
 // assemble creates the services and their HTTP handler. Work that outlives a call runs in background.
 func (w *world) assemble(ctx context.Context, c *config.Config, o *opened, log *slog.Logger,
-	background *sync.WaitGroup) (*app.App, http.Handler, error) {
+	background *sync.WaitGroup, room int64) (*app.App, http.Handler, error) {
 	sender, err := sender(ctx, c, log)
 	if err != nil {
 		return nil, nil, err
@@ -155,9 +165,12 @@ func (w *world) assemble(ctx context.Context, c *config.Config, o *opened, log *
 			return workspace.Reader{Root: root}
 		}
 	}
-	ports.Limits = me.Limits{CallsPerSecond: max(c.Rate, 0), Burst: c.Burst, BodyBytes: rest.MaxBody}
+	ports.Limits = me.Limits{CallsPerSecond: max(c.Rate, 0), Burst: c.Burst, BodyBytes: rest.MaxBody, Waits: c.WaitsKey,
+		Documents: c.QuotaDocuments, Bytes: c.QuotaBytes}
+	ports.Quota = store.Usage{Documents: c.QuotaDocuments, Bytes: c.QuotaBytes}
 	a := app.New(o.db, ports)
 	a.Catalogue().Log = log
+	a.Catalogue().Waits = &op.Waits{Key: c.WaitsKey, User: c.WaitsUser, All: c.Waits}
 	a.Ledger.Failed = func(err error) { log.Error("ledger", "cause", err.Error()) }
 	known := firebase.Beside{Keys: a.Keys}
 	if c.FirebaseProject != "" {
@@ -167,7 +180,7 @@ func (w *world) assemble(ctx context.Context, c *config.Config, o *opened, log *
 		// With no entry only people with the claim are admitted, and an operator should see that at the first start.
 		log.Info("sign-ins are accepted", "project", c.FirebaseProject, "signInAllow", c.Allow.Len())
 	}
-	handler, err := w.handler(c, a, known, log, background)
+	handler, err := w.handler(c, a, known, log, background, room)
 	return a, handler, err
 }
 
@@ -188,8 +201,9 @@ func sender(ctx context.Context, c *config.Config, log *slog.Logger) (push.Sende
 
 // handler returns the handler of both transports and the pages.
 func (w *world) handler(c *config.Config, a *app.App, known auth.Keys, log *slog.Logger,
-	background *sync.WaitGroup) (http.Handler, error) {
-	authenticator := auth.New(known, time.Now, auth.Limits{Rate: c.Rate, Burst: c.Burst, Proxies: c.TrustProxy})
+	background *sync.WaitGroup, room int64) (http.Handler, error) {
+	authenticator := auth.New(known, time.Now, auth.Limits{Rate: c.Rate, Burst: c.Burst, UserRate: c.UserRate,
+		UserBurst: c.UserBurst, Proxies: c.TrustProxy})
 	authenticator.Log = log
 	a.Keys.Revoked = authenticator.Forget
 	a.Keys.Used = func(caller identity.Caller) {
@@ -202,11 +216,11 @@ func (w *world) handler(c *config.Config, a *app.App, known auth.Keys, log *slog
 		})
 	}
 	s := &rest.Server{Catalogue: a.Catalogue(), Auth: authenticator, Now: time.Now, Version: version(),
-		Origins: c.Origins, Loopback: c.Loopback(),
+		Origins: c.Origins, Loopback: c.Loopback(), Bodies: bodies.New(room / 4),
 		NewID: func() string { return uuid.Must(uuid.NewV7()).String() }}
 	endpoint := &mcp.Endpoint{Catalogue: a.Catalogue(), Version: version(),
 		Log: slog.New(slog.DiscardHandler)}
-	site := page.Site{Firebase: signIn(c),
+	site := page.Site{Firebase: signIn(c), Limit: authenticator.Anonymous,
 		Redeem: func(r *http.Request, code, present string) (out page.SignIn, err error) {
 			err = authenticator.Guard(r, func() error {
 				made, err := a.Keys.RedeemOn(r.Context(), code, present)

@@ -85,7 +85,7 @@ func run(ctx context.Context, o chaos.Options, c claimOptions, hub string, keep 
 		return false, err
 	}
 	defer e.Stop()
-	o.Hub, o.Env = []string{hub, "serve"}, []string{"PATH=" + os.Getenv("PATH"), "HOME=" + o.Dir}
+	o.Hub, o.Env = []string{hub, "serve", "--waits-key", "0", "--waits-user", "0"}, []string{"PATH=" + os.Getenv("PATH"), "HOME=" + o.Dir}
 	o.Project, o.Emulator = "demo-chaos-"+strings.ToLower(rand.Text()[:12]), e.Addr
 	report, err := chaos.Run(ctx, o)
 	if err != nil {
