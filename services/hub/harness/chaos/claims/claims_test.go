@@ -21,22 +21,23 @@ func short(t *testing.T, store string) Options {
 	o := Options{Env: []string{"PATH=" + os.Getenv("PATH"), "HOME=" + t.TempDir(), "PARLEY_KEYRING=off"}, Dir: t.TempDir(),
 		Claimers: 16, Globs: 30, Kills: 3, Seed: 1, Notes: t.Output()}
 	if store == "firestore" {
-		o.Project, o.Emulator = emulator.Project(t), emulator.Shared(t) // or skips the test, before the long build
+		o.Project, o.Emulator = emulator.Project(t), emulator.Shared(t) // or skips the test
 	}
-	binary := filepath.Join(t.TempDir(), "parley")
-	if err := program.Build(t.Context(), binary); err != nil {
-		t.Fatal(err)
-	}
-	o.Hub = []string{binary, "serve"}
 	return o
 }
 
 func TestNoFileHasTwoHoldersWhileHubsAreKilled(t *testing.T) {
 	t.Parallel()
+	binary := filepath.Join(t.TempDir(), "parley")
+	if err := program.Build(t.Context(), binary); err != nil {
+		t.Fatal(err)
+	}
 	for _, store := range []string{"sqlite", "firestore"} {
 		t.Run(store, func(t *testing.T) {
 			t.Parallel()
-			report, err := Run(t.Context(), short(t, store))
+			o := short(t, store)
+			o.Hub = []string{binary, "serve"}
+			report, err := Run(t.Context(), o)
 			if err != nil {
 				t.Fatal(err)
 			}
