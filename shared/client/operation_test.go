@@ -41,7 +41,7 @@ func TestInputsGoWhereTheRouteHasThem(t *testing.T) {
 		{"team_force_kill_teammate", team.MemberInput{TeamName: "core", AgentName: "w-1"},
 			"DELETE /v1/teams/core/members/w-1"},
 		{"team_poll_inbox", team.PollInput{TeamName: "core", AgentName: "w", TimeoutMs: &zero},
-			"GET /v1/teams/core/inboxes/w/poll?timeout_ms=0"},
+			`POST /v1/teams/core/inboxes/w/poll {"timeout_ms":0}`},
 		{"team_read_inbox", team.ReadInput{TeamName: "core", AgentName: "w", MarkAsRead: &yes},
 			`POST /v1/teams/core/inboxes/w/read {"mark_as_read":true}`},
 		{"set_group", relay.SetGroupInput{Name: "g"}, `PUT /v1/groups/g {"members":[]}`},
