@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"iter"
+	"unicode/utf8"
 )
 
 // nothing takes any JSON value and keeps none of it.
@@ -110,10 +111,10 @@ func Size(text []byte, at Span) (values, levels int) {
 	return values, levels
 }
 
-// Name returns the name of a field, whose span includes the quotes.
+// Name returns the name of a field, whose span includes the quotes, as encoding/json reads it.
 func Name(text []byte, at Span) string {
 	raw := at.Of(text)
-	if bytes.IndexByte(raw, '\\') < 0 {
+	if bytes.IndexByte(raw, '\\') < 0 && utf8.Valid(raw) {
 		return string(raw[1 : len(raw)-1])
 	}
 	var name string

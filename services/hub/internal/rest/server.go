@@ -1,6 +1,7 @@
 package rest
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"encoding/json"
 	"errors"
@@ -135,7 +136,7 @@ func fold(c echo.Context, o *op.Op, route op.Compat) (op.Input, error) {
 	}
 	out := op.Parse(body)
 	in, err := out.Fields(o)
-	if err != nil {
+	if err != nil || string(bytes.TrimSpace(body)) == "null" {
 		return op.Input{}, bodyFault(err)
 	}
 	query, err := url.ParseQuery(c.Request().URL.RawQuery)
@@ -199,7 +200,7 @@ func prefers(r *http.Request, name string) bool {
 
 // bodyFault returns the fault of a body that cannot be an input. One that names a field is as it was.
 func bodyFault(err error) error {
-	if f := fault.From(err); f.Kind != fault.Invalid || len(f.Problems) > 0 {
+	if f := fault.From(err); f != nil && (f.Kind != fault.Invalid || len(f.Problems) > 0) {
 		return err
 	}
 	return fault.New(fault.Invalid, "the body must be a JSON object")
