@@ -17,6 +17,7 @@ import (
 	"parley.internal/shared/elenchus"
 	"parley.internal/shared/files"
 	"parley.internal/shared/idempotency"
+	"parley.internal/shared/identity"
 	"parley.internal/shared/keys"
 	"parley.internal/shared/ledger"
 	"parley.internal/shared/me"
@@ -56,7 +57,7 @@ type App struct {
 	domains   []any
 	catalogue func() *op.Catalogue
 	known     *directory
-	halted    *halted
+	halted    *perUser[[]identity.Pause]
 	now       func() time.Time
 }
 
@@ -101,7 +102,7 @@ func New(db *store.DB, p Ports) *App {
 	a := &App{DB: db, now: p.Now}
 	a.Keys = &keys.Service{DB: db, Now: p.Now, Toolsets: func() []string { return a.catalogue().Toolsets() }}
 	a.Sprint = &sprint.Service{DB: db, Now: p.Now, NewID: p.NewID}
-	known := &directory{source: a.Keys, now: p.Now}
+	known := &directory{perUser[[]string]{load: a.Keys.Programs, fresh: freshPrograms, now: p.Now}}
 	a.known = known
 	a.Dispatch = &dispatch.Service{Keep: p.KeepIdle, DB: db, Now: p.Now, NewID: p.NewID, Stories: a.Sprint, Directory: known}
 	a.Keys.Changed = known.forget
@@ -126,7 +127,7 @@ func New(db *store.DB, p Ports) *App {
 	a.Files = &files.Service{DB: db, Now: p.Now, NewID: p.NewID, Mail: a.Relay, Sessions: a.Pulse}
 	a.Pause = &pauses.Service{DB: db, Now: p.Now}
 	a.WhoAmI = &me.Service{Toolsets: a.Keys.Toolsets, Limits: p.Limits}
-	a.halted = &halted{source: a.Pause, now: p.Now}
+	a.halted = &perUser[[]identity.Pause]{load: a.Pause.InForce, fresh: freshPauses, now: p.Now}
 	a.Pause.Changed = a.halted.forget
 	a.domains = []any{
 		a.Dispatch,
@@ -176,7 +177,7 @@ func (a *App) collect() *op.Catalogue {
 		}
 	}
 	c.Reserved = a.known.Programs
-	c.Pauses = a.halted.InForce
+	c.Pauses = a.halted.get
 	c.Meter = func(_ context.Context, u op.Usage) { a.Ledger.Record(u) }
 	return c
 }

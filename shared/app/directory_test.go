@@ -32,7 +32,7 @@ func (s *source) Programs(context.Context, string) ([]string, error) {
 func TestTheProgramsOfAUserAreReadOnceAMinuteOrWhenItsKeysChange(t *testing.T) {
 	t.Parallel()
 	clock, s := &domaintest.Clock{}, &source{programs: []string{"alpha"}, err: errors.New("down")}
-	d := &directory{source: s, now: clock.Now}
+	d := &directory{perUser[[]string]{load: s.Programs, fresh: freshPrograms, now: clock.Now}}
 	knows := func(what string, reads int, programs ...string) {
 		t.Helper()
 		if got, err := d.Programs(t.Context(), "u"); err != nil || !slices.Equal(got, programs) || s.reads != reads {
@@ -64,7 +64,7 @@ func TestManyWhoAskAtOnceCostOneRead(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		release := make(chan struct{})
 		s := &source{programs: []string{"alpha"}, then: func() { <-release }}
-		d := &directory{source: s, now: time.Now}
+		d := &directory{perUser[[]string]{load: s.Programs, fresh: freshPrograms, now: time.Now}}
 		first, cancel := context.WithCancel(t.Context())
 		for i := range 100 {
 			ctx := t.Context()

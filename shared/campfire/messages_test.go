@@ -123,7 +123,7 @@ func TestAWaitingReaderIsWokenByTheFirstNewMessage(t *testing.T) {
 			}
 			got <- out
 		}()
-		if coll := <-d.began; coll != "fires/f/fireMessages" {
+		if coll := <-d.began; coll != "fires" {
 			t.Errorf("it watches %s", coll)
 		}
 		k.check(domaintest.Err(k.GetOrCreate(t.Context(), unbound, FireInput{FireID: "another"})))

@@ -278,6 +278,7 @@ func (s *Service) Operations() []op.Op {
 		}, s.Rule),
 		op.New(op.Spec{
 			Name:    "campfire_abandon_duel",
+			Starts:  op.Never,
 			Title:   "Abandon a duel",
 			Toolset: set,
 			Route:   "POST " + fire + "/duel/abandon",

@@ -166,7 +166,9 @@ func (s *Service) Messages(ctx context.Context, c identity.Caller, in MessagesIn
 	}
 	t, coll, known := s.DB.User(c.User), messages.Under(in.FireID), false
 	q := store.Query{Where: []store.Cond{store.Gt("seq", after)}, Order: []string{"seq"}, Limit: in.Limit}
-	err = coll.Wait(ctx, t, nil, time.Duration(in.WaitMs)*time.Millisecond, func(ctx context.Context) (bool, error) {
+	// The fire has the number of its messages, so it changes with each.
+	here := []store.Cond{store.Eq("id", in.FireID)}
+	err = fires.Wait(ctx, t, here, time.Duration(in.WaitMs)*time.Millisecond, func(ctx context.Context) (bool, error) {
 		page, err := coll.Query(ctx, t, q)
 		if err != nil {
 			return false, err

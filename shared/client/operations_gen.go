@@ -340,7 +340,7 @@ var operations = map[string]Operation{
 	},
 	"team_poll_inbox": {
 		Name: "team_poll_inbox", Effect: op.Consume, Wait: "timeout_ms", DefaultWait: 30000 * time.Millisecond,
-		Routes: []string{"GET /v1/teams/{team_name}/inboxes/{agent_name}/poll"},
+		Routes: []string{"POST /v1/teams/{team_name}/inboxes/{agent_name}/poll"},
 	},
 	"team_task_create": {
 		Name: "team_task_create", Effect: op.Write, Idempotent: true,
@@ -1039,7 +1039,7 @@ func (c *Client) TeamReadInbox(ctx context.Context, in team.ReadInput) (team.Inb
 	return call[team.InboxOutput](ctx, c, "team_read_inbox", in)
 }
 
-// TeamPollInbox calls team_poll_inbox (GET /v1/teams/{team_name}/inboxes/{agent_name}/poll).
+// TeamPollInbox calls team_poll_inbox (POST /v1/teams/{team_name}/inboxes/{agent_name}/poll).
 //
 // Wait for unread messages of a team member, and mark them as read.
 func (c *Client) TeamPollInbox(ctx context.Context, in team.PollInput) (team.InboxOutput, error) {

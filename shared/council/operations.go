@@ -160,6 +160,7 @@ func (s *Service) Operations() []op.Op {
 		}, s.Start),
 		op.New(op.Spec{
 			Name:    "join_council",
+			Starts:  op.Always,
 			Title:   "Join a council",
 			Toolset: set,
 			Route:   "POST /v1/councils/{session_id}/join",

@@ -97,27 +97,38 @@ func (s *Service) Update(ctx context.Context, c identity.Caller, in UpdateInput)
 		if err != nil {
 			return err
 		}
+		tell := func() {}
+		if before.Status != t.Status && t.Status == task.Derezzed {
+			if tell, err = s.tellHolder(ctx, tx, noticeID, in.TaskID, &before, c, now); err != nil {
+				return err
+			}
+		}
 		s.keep(&t, s.Now())
 		out = view(in.TaskID, t)
 		task.Tasks.Put(tx, in.TaskID, t)
 		if free {
 			task.Leases.Delete(tx, in.TaskID)
 		}
-		if before.Status != t.Status && t.Status == task.Derezzed {
-			s.tellHolder(tx, noticeID, in.TaskID, &before, c, now)
-		}
+		tell()
 		return nil
 	})
 	return out, err
 }
 
-// tellHolder sends the holder of running work that was cancelled a message with the canceller. A holder without a
-// program, and a holder that cancels its own work, get none.
-func (s *Service) tellHolder(tx *store.Tx, id, taskID string, t *task.Task, c identity.Caller, now time.Time) {
+// tellHolder returns what sends the holder of running work that was cancelled a message with the canceller: the session
+// that claimed it, or else its program. A holder without a program, and one that cancels its own work, get none.
+func (s *Service) tellHolder(
+	ctx context.Context, tx *store.Tx, id, taskID string, t *task.Task, c identity.Caller, now time.Time,
+) (tell func(), err error) {
 	running := t.ClaimedBy != "" && !t.Status.Ended()
-	if !running || s.Mail == nil || !identity.ValidName(t.ClaimedBy) || identity.Same(t.ClaimedBy, c.Actor()) {
-		return
+	own := identity.Same(t.ClaimedBy, c.Actor()) && (t.SessionID == "" || c.Session == "" ||
+		identity.SameSession(t.ClaimedBy, t.SessionID, c.Session))
+	if !running || s.Mail == nil || !identity.ValidName(t.ClaimedBy) || own {
+		return func() {}, nil
 	}
-	s.Mail.Notify(tx, id, t.ClaimedBy, fmt.Sprintf("The task %q (%s), which you hold, was cancelled by %s. Stop working "+
-		"on it.", t.Title, taskID, c.Actor()), now)
+	inbox, err := s.Mail.Inbox(ctx, tx, t.ClaimedBy, t.SessionID)
+	return func() {
+		s.Mail.Notify(tx, id, inbox, fmt.Sprintf("The task %q (%s), which you hold, was cancelled by %s. Stop working "+
+			"on it.", t.Title, taskID, c.Actor()), now)
+	}, err
 }

@@ -47,6 +47,9 @@ func claim(t *task.Task, lease task.Lease, c identity.Caller, sessionID string, 
 	if err := mayClaim(t, c); err != nil {
 		return false, err
 	}
+	if !c.Bound() {
+		c.ActsAs = append(slices.Clone(c.ActsAs), t.Target)
+	}
 	if err := c.Paused("", t.ProjectID); err != nil {
 		return false, err
 	}

@@ -51,7 +51,7 @@ func (s *Service) ClaimNext(ctx context.Context, c identity.Caller, in NextInput
 		if err != nil || id == "" {
 			return NextOutput{}, err
 		}
-		got, err := s.Take(ctx, c, id, in.SessionID, func(*task.Task) (time.Duration, error) {
+		got, err := s.Take(ctx, k.caller, id, in.SessionID, func(*task.Task) (time.Duration, error) {
 			return seconds(in.LeaseSeconds), nil
 		})
 		switch {
@@ -60,7 +60,8 @@ func (s *Service) ClaimNext(ctx context.Context, c identity.Caller, in NextInput
 			return k.answer(ctx, got)
 		case fault.Is(err, fault.Conflict):
 			k.place.Lost(id, true)
-		case fault.Is(err, fault.Precondition), fault.Is(err, fault.NotFound), fault.Is(err, fault.Forbidden):
+		case fault.Is(err, fault.Precondition), fault.Is(err, fault.NotFound), fault.Is(err, fault.Forbidden),
+			fault.Is(err, fault.Paused):
 			k.place.Lost(id, false)
 		default:
 			taken = id // it is no longer tried
@@ -93,12 +94,16 @@ func (k *seeker) seek(ctx context.Context, deadline time.Time) (string, error) {
 		return "", nil
 	}
 	for {
+		var err error
+		if k.caller, err = op.Halt(ctx, k.caller); err != nil {
+			return "", err
+		}
 		if id, ok := k.place.Take(); ok {
 			return id, nil
 		}
 		found := false
 		poked := k.place.Poked()
-		err := task.Tasks.Wait(store.WithEnd(ctx, poked, store.EndOf(ctx)), k.DB.User(k.caller.User), k.where(),
+		err = task.Tasks.Wait(store.WithEnd(ctx, poked, store.EndOf(ctx)), k.DB.User(k.caller.User), k.where(),
 			time.Until(deadline), func(ctx context.Context) (_ bool, err error) {
 				k.place.Looking()
 				if found, err = k.look(ctx); err == nil && !found {

@@ -231,6 +231,9 @@ func view(id string, t task.Task) View {
 
 const toolset = "dispatch"
 
+// requeues reports whether an update puts a task into the queue again.
+func requeues(in map[string]any) bool { return in["status"] == string(task.Created) }
+
 // ServedByDefault makes its tools part of the default endpoint.
 func (*Service) ServedByDefault() bool { return true }
 
@@ -304,6 +307,7 @@ func (s *Service) Operations() []op.Op {
 		}, s.ClaimNext),
 		op.New(op.Spec{
 			Name:    "renew_claim",
+			Starts:  op.Never,
 			Title:   "Renew a claim",
 			Toolset: set,
 			Route:   "POST /v1/tasks/{taskId}/renew",
@@ -314,6 +318,7 @@ func (s *Service) Operations() []op.Op {
 		}, s.Renew),
 		op.New(op.Spec{
 			Name:    "release_task",
+			Starts:  op.Never,
 			Title:   "Release a task",
 			Toolset: set,
 			Route:   "POST /v1/tasks/{taskId}/release",
@@ -324,6 +329,7 @@ func (s *Service) Operations() []op.Op {
 		}, s.Release),
 		op.New(op.Spec{
 			Name:    "complete_task",
+			Starts:  op.Never,
 			Title:   "Complete a task",
 			Toolset: set,
 			Route:   "POST /v1/tasks/{taskId}/complete",
@@ -334,6 +340,7 @@ func (s *Service) Operations() []op.Op {
 		}, s.Complete),
 		op.New(op.Spec{
 			Name:    "update_task",
+			Starts:  requeues,
 			Title:   "Update a task",
 			Toolset: set,
 			Route:   "PATCH /v1/tasks/{taskId}",

@@ -2,9 +2,11 @@ package dispatch
 
 import (
 	"context"
+	"fmt"
 	"maps"
 	"reflect"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -317,3 +319,27 @@ func TestUnknownTargetsAreAnsweredWithAWarning(t *testing.T) {
 type programs []string
 
 func (p programs) Programs(context.Context, string) ([]string, error) { return p, nil }
+
+func (notices) Inbox(_ context.Context, _ store.Reader, program, session string) (string, error) {
+	if session == "live" {
+		return program + "/" + session, nil
+	}
+	return program, nil
+}
+
+func TestTheSessionThatHoldsACancelledTaskIsTold(t *testing.T) {
+	each(t, func(t *testing.T, q *queue) {
+		mail := notices{}
+		q.Mail = mail
+		for session, want := range map[string]string{"live": "beta/live", "over": "beta", "": "beta"} {
+			id := q.create(alpha, CreateInput{Target: "beta"})
+			domaintest.Must(q.Claim(t.Context(), beta, ClaimInput{TaskID: id, SessionID: session}))(t)
+			clear(mail)
+			domaintest.Must(q.Update(t.Context(), alpha, UpdateInput{TaskID: id, Status: task.Derezzed}))(t)
+			told := fmt.Sprint(mail)
+			if len(mail) != 1 || !strings.Contains(told, ":"+want+": ") {
+				t.Errorf("held by the session %q: told %s, want %s", session, told, want)
+			}
+		}
+	})
+}

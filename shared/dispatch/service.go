@@ -45,8 +45,11 @@ type Directory interface {
 
 // Mail sends messages of the system.
 type Mail interface {
-	// Notify sends a program a message as part of the transaction. The id is the message's.
-	Notify(tx *store.Tx, id, program, text string, now time.Time)
+	// Notify sends to an inbox a message as part of the transaction. The id is the message's.
+	Notify(tx *store.Tx, id, inbox, text string, now time.Time)
+	// Inbox returns the inbox of a program's session: its address if the session is live, and otherwise the program. Its
+	// reads are part of a transaction.
+	Inbox(ctx context.Context, r store.Reader, program, session string) (string, error)
 }
 
 // programs returns the programs of a user, none without a directory.

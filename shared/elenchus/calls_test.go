@@ -22,6 +22,10 @@ func (h *fixture) AddFiles(ctx context.Context, c identity.Caller, in AddInput) 
 	return h.Service.AddFiles(ctx, c, op.FillAs(c, "elenchus_add_files", in))
 }
 
+func (h *fixture) GetContext(ctx context.Context, c identity.Caller, in ContextInput) (ContextOutput, error) {
+	return h.Service.GetContext(ctx, c, op.FillAs(c, "elenchus_get_context", in))
+}
+
 func (h *fixture) GetIssues(ctx context.Context, c identity.Caller, in IssuesInput) (IssuesOutput, error) {
 	return h.Service.GetIssues(ctx, c, op.FillAs(c, "elenchus_get_issues", in))
 }

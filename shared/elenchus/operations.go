@@ -40,7 +40,7 @@ type StartOutput struct {
 type ContextInput struct {
 	SessionID string `json:"sessionId" allow:"nonempty,max=100,pattern=id"`
 	Path      string `json:"path,omitempty" allow:"max=300" jsonschema:"a file whose content to read; without outputs"`
-	Rounds    int    `json:"rounds,omitempty" allow:"min=0,max=50,default=2" jsonschema:"of so many of the latest rounds, the output"`
+	Rounds    *int   `json:"rounds,omitempty" allow:"min=0,max=50,default=2" jsonschema:"of so many of the latest rounds, the output"`
 	Cursor    string `json:"cursor,omitempty" allow:"max=100" jsonschema:"nextCursor of the call before: the outputs before those, without files"`
 }
 
@@ -96,6 +96,7 @@ type RoundInput struct {
 	op.Idempotency
 	SessionID      string       `json:"sessionId" allow:"nonempty,max=100,pattern=id"`
 	Role           Role         `json:"role" allow:"enum=verifier|critic"`
+	WorkingDir     string       `json:"workingDir,omitempty" allow:"max=1000" jsonschema:"the absolute path of your own checkout, for a bridge that sends files"`
 	Output         string       `json:"output" allow:"nonempty,max=524288" jsonschema:"what you found, in full; files named as path:line join the context"`
 	IssuesRaised   []IssueInput `json:"issuesRaised,omitempty" allow:"max=100" jsonschema:"new issues, and known ones that you challenge or uphold"`
 	IssuesResolved []string     `json:"issuesResolved,omitempty" allow:"max=100,each=100,pattern=id" jsonschema:"ids of issues that are settled"`
@@ -294,6 +295,7 @@ func (s *Service) Operations() []op.Op {
 		}, s.SubmitRound),
 		op.New(op.Spec{
 			Name:    "elenchus_add_files",
+			Starts:  op.Never,
 			Title:   "Add files",
 			Toolset: toolset,
 			Route:   "POST /v1/verifications/{sessionId}/files",
@@ -334,6 +336,7 @@ func (s *Service) Operations() []op.Op {
 		}, s.Rollback),
 		op.New(op.Spec{
 			Name:    "elenchus_end_session",
+			Starts:  op.Never,
 			Title:   "End a verification",
 			Toolset: toolset,
 			Route:   "POST /v1/verifications/{sessionId}/end",

@@ -65,7 +65,7 @@ func TestAllOutputsAreReadByPages(t *testing.T) {
 		// A session from before the ticks of rounds were remembered is read alike.
 		for range 2 {
 			for _, rounds := range []int{1, 2, 4, 7, 50} {
-				in, got := ContextInput{SessionID: id, Rounds: rounds}, []string{}
+				in, got := ContextInput{SessionID: id, Rounds: &rounds}, []string{}
 				for pages := 0; pages == 0 || in.Cursor != ""; pages++ {
 					page := c.outputs(beta, in)
 					if len(page.Outputs) == 0 || len(page.Outputs) > rounds || pages > 0 && len(page.Files) != 0 {
@@ -123,12 +123,12 @@ func TestOutputsOfRoundsThatWereRolledBackAreLeftOut(t *testing.T) {
 		domaintest.Must(c.Rollback(t.Context(), alpha, RollbackInput{id, 2}))(t)
 		c.turn(id, RoundInput{Output: "second 3"})
 		want := []string{"3:verifier:second 3", "2:critic:first 2", "1:verifier:first 1"}
-		got := c.outputs(beta, ContextInput{SessionID: id, Rounds: 10})
+		got := c.outputs(beta, ContextInput{SessionID: id, Rounds: new(10)})
 		if !slices.Equal(shown(got.Outputs), want) || got.NextCursor != "" {
 			t.Errorf("%+v", got)
 		}
-		one := c.outputs(beta, ContextInput{SessionID: id, Rounds: 1})
-		if rest := c.outputs(beta, ContextInput{SessionID: id, Rounds: 9, Cursor: one.NextCursor}); !slices.Equal(
+		one := c.outputs(beta, ContextInput{SessionID: id, Rounds: new(1)})
+		if rest := c.outputs(beta, ContextInput{SessionID: id, Rounds: new(9), Cursor: one.NextCursor}); !slices.Equal(
 			shown(append(one.Outputs, rest.Outputs...)), want) {
 			t.Errorf("%+v", rest.Outputs)
 		}

@@ -28,7 +28,7 @@ func (s *Service) GetContext(ctx context.Context, c identity.Caller, in ContextI
 		return ContextOutput{}, err
 	}
 	out := contextOf(in.SessionID, &v)
-	if out.Outputs, out.NextCursor, err = readOutputs(ctx, t, in.SessionID, &v, in.Rounds, from); err != nil || from.tick > 0 {
+	if out.Outputs, out.NextCursor, err = readOutputs(ctx, t, in.SessionID, &v, *in.Rounds, from); err != nil || from.tick > 0 {
 		return out, err
 	}
 	page, err := files.Under(in.SessionID).Query(ctx, t, store.Query{Order: []string{"path"}, Limit: maxFiles})

@@ -50,6 +50,9 @@ func (s *Service) SubmitRound(ctx context.Context, c identity.Caller, in RoundIn
 // validate checks the input and returns one fault for all problems.
 func (r *submission) validate() error {
 	var wrong []fault.Problem
+	if dir := r.in.WorkingDir; dir != "" && !source.IsAbs(dir) {
+		wrong = append(wrong, fault.Problem{Path: "workingDir", Message: "must be an absolute path"})
+	}
 	if len(r.in.Output) > maxOutput {
 		wrong = append(wrong, fault.Problem{Path: "output", Message: "must be at most 512 KiB"})
 	}

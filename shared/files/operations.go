@@ -201,11 +201,11 @@ func (s *Service) Operations() []op.Op {
 			Doc: "Say which files you are about to edit, so that no other agent edits them meanwhile: all paths or none. " +
 				"If others hold one, the answer names them, and waitMs waits for your turn. Release them when you are done.",
 		}, s.Reserve),
-		op.New(op.Spec{Name: "release_files", Title: "Release files", Toolset: set, Route: "POST /v1/files/release",
+		op.New(op.Spec{Name: "release_files", Starts: op.Never, Title: "Release files", Toolset: set, Route: "POST /v1/files/release",
 			Effect: op.Write, Cases: releaseCases,
 			Doc: "Give up reservations: by id, by path, by task, or all of yours in the project.",
 		}, s.Release),
-		op.New(op.Spec{Name: "renew_files", Title: "Renew reservations", Toolset: set, Route: "POST /v1/files/renew",
+		op.New(op.Spec{Name: "renew_files", Starts: op.Never, Title: "Renew reservations", Toolset: set, Route: "POST /v1/files/renew",
 			Effect: op.Write, Cases: renewCases,
 			Doc: "Extend the leases of your reservations while you work, each by the time that it was reserved for.",
 		}, s.Renew),

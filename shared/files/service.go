@@ -14,6 +14,7 @@ import (
 	"parley.internal/shared/files/glob"
 	"parley.internal/shared/idempotency"
 	"parley.internal/shared/identity"
+	"parley.internal/shared/op"
 	"parley.internal/shared/store"
 	"parley.internal/shared/task"
 )
@@ -192,7 +193,7 @@ func (s *Service) Reserve(ctx context.Context, c identity.Caller, in ReserveInpu
 	if err != nil {
 		return ReserveOutput{}, err
 	}
-	if err := c.Paused("", project); err != nil {
+	if err := c.Paused("", project); err != nil { // under the name that it was normalized to
 		return ReserveOutput{}, err
 	}
 	if in.DryRun {
@@ -229,6 +230,9 @@ func (s *Service) try(ctx context.Context, c identity.Caller, project string, q 
 func (s *Service) attempt(
 	ctx context.Context, c identity.Caller, in ReserveInput, project string, q *request,
 ) (ReserveOutput, error) {
+	if _, err := op.Halt(ctx, c); err != nil { // the caller may have been paused while it waited
+		return ReserveOutput{}, err
+	}
 	now, id := s.Now(), boardID(project)
 	return idempotency.Update(ctx, s.DB.User(c.User), in, now, func(ctx context.Context, tx *store.Tx) (ReserveOutput, error) {
 		out, check := ReserveOutput{Project: project}, newTaskCheck(q.taskID)

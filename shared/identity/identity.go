@@ -63,6 +63,8 @@ type Caller struct {
 	// Reserved are the programs of the user's bound keys, known for an agent's calls. A key that is bound to none may not
 	// act under their names.
 	Reserved []string
+	// ActsAs are the programs under whose names a key that is bound to none acts in the call, known where Pauses are.
+	ActsAs []string
 	// Pauses are those in force for the user, known for an agent's calls that a pause may halt.
 	Pauses []Pause
 }

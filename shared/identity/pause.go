@@ -35,7 +35,9 @@ func (p Pause) Halts(c Caller, team, project string) bool {
 	case Everything:
 		return true
 	case PausedProgram:
-		return c.Bound() && Same(p.Name, c.Program)
+		program, _ := SplitAddress(Address(c.Program, c.Session))
+		_, acts := Among(c.ActsAs, p.Name)
+		return acts || c.Bound() && Same(p.Name, c.Program) || c.Session != "" && Same(p.Name, program)
 	case PausedAgent:
 		return Same(p.Name, c.Actor()) || c.Session != "" && Same(p.Name, Address(c.Program, c.Session))
 	case PausedTeam:

@@ -70,6 +70,8 @@ func (k *Key) narrow(p Key) error {
 		k.Program = p.Program
 	case !identity.Same(k.Program, p.Program):
 		return fault.New(fault.Forbidden, "this key speaks for %q and cannot make a key for %q", p.Program, k.Program)
+	default:
+		k.Program = p.Program // the first spelling stands
 	}
 	switch {
 	case p.ExpiresAt.IsZero():

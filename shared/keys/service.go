@@ -389,7 +389,7 @@ func (s *Service) Operations() []op.Op {
 			Scopes: []string{identity.ScopeAnswer, identity.ScopeConsole},
 			Doc: "Make a link that pairs another browser or phone as a device of this person, once, within 10 minutes. " +
 				"Only a paired device, or a person who signed in, makes one."}, s.CreateLink),
-		op.New(op.Spec{Name: "revoke_key", Title: "Revoke a key", Toolset: set, Route: "DELETE /v1/keys/{keyId}",
+		op.New(op.Spec{Name: "revoke_key", Starts: op.Never, Title: "Revoke a key", Toolset: set, Route: "DELETE /v1/keys/{keyId}",
 			Effect: op.Destroy, For: op.Admins, Cases: revokeCases,
 			Doc: "End a key for good, with all keys that it made. They stop working within 60 seconds everywhere."},
 			s.Revoke),

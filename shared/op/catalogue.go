@@ -114,7 +114,8 @@ type Result struct {
 // Call authorises the caller, checks the input, runs the operation, logs one line and calls the meter.
 //
 // Its error is always a fault: Forbidden where the caller may not call the operation, Invalid where the input breaks
-// its schema, Paused where a person has paused the caller, Internal where the operation panics, and otherwise the fault of the operation.
+// its schema, Paused where a person has paused the caller, Internal where the operation panics, and otherwise the fault
+// of the operation.
 func (c *Catalogue) Call(ctx context.Context, o *Op, call Call) (res Result, err error) {
 	start := c.Now()
 	var reported Usage
@@ -133,10 +134,14 @@ func (c *Catalogue) Call(ctx context.Context, o *Op, call Call) (res Result, err
 	if call.Caller, err = c.informed(ctx, call.Caller); err != nil {
 		return res, err
 	}
+	if err := call.Caller.MayUse(call.Caller.Session); err != nil {
+		return res, err
+	}
+	before := call.Caller
 	if call.Caller, err = o.inSession(call.Caller, fields); err != nil {
 		return res, err
 	}
-	if call.Caller, err = c.halt(ctx, o, call.Caller, fields); err != nil {
+	if ctx, call.Caller, err = c.halt(ctx, o, before, call.Caller, fields); err != nil {
 		return res, err
 	}
 	effects := &undos{}
@@ -187,28 +192,6 @@ func (o *Op) inSession(c identity.Caller, fields map[string]any) (identity.Calle
 		fields[o.session] = c.Session
 	}
 	return c, nil
-}
-
-// halt returns Paused if a pause forbids the call, and otherwise the caller with the pauses in force.
-func (c *Catalogue) halt(
-	ctx context.Context, o *Op, caller identity.Caller, fields map[string]any,
-) (identity.Caller, error) {
-	if c.Pauses == nil || o.Starts == nil || caller.IsHuman() || !o.Starts(fields) {
-		return caller, nil
-	}
-	var err error
-	if caller.Pauses, err = c.Pauses(ctx, caller.User); err != nil {
-		return caller, fault.From(err)
-	}
-	text := func(names ...string) string {
-		for _, name := range names {
-			if s, ok := fields[name].(string); ok && s != "" {
-				return s
-			}
-		}
-		return ""
-	}
-	return caller, caller.Paused(text("team_name"), text("projectId", "projectName"))
 }
 
 // protect runs fn and returns a panic as an Internal fault.

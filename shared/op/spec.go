@@ -77,7 +77,7 @@ type Spec struct {
 	// Secret means that its output holds a new secret. A key with the scope console cannot call it.
 	Secret bool
 	// Starts reports whether a call with this input begins work or sends a message to agents. A caller who is paused may
-	// not make such a call. Nil means that no call does.
+	// not make such a call. Nil stands for [Always] if the operation writes, and for [Never] if it does not.
 	Starts func(in map[string]any) bool
 	// RESTOnly excludes the operation from the MCP tools.
 	RESTOnly bool
@@ -85,9 +85,6 @@ type Spec struct {
 	// a server, which runs no suite, does not build them.
 	Cases func() Cases
 }
-
-// Always is the Starts of an operation of which every call begins work or sends a message.
-func Always(map[string]any) bool { return true }
 
 // Op is an operation that can be called. Make one with [New].
 type Op struct {

@@ -47,19 +47,19 @@ func lookup(ctx context.Context, r store.Reader, program, session string) (doc s
 	if qualified {
 		program, other = owner, name
 	}
-	var alias Session
-	f, a := sessions.Fetch(docID(session), &v), sessions.Fetch(docID(other), &alias)
-	if docID(other) == docID(session) {
-		err = store.Load(ctx, r, f)
+	f := sessions.Fetch(docID(session), &v)
+	if err := store.Load(ctx, r, f); err != nil || f.Found || docID(other) == docID(session) {
 		return docID(session), v, f.Found, err
 	}
-	if err := store.Load(ctx, r, f, a); err != nil {
+	var alias Session
+	a := sessions.Fetch(docID(other), &alias)
+	if err := store.Load(ctx, r, a); err != nil {
 		return "", v, false, err
 	}
-	if !f.Found && a.Found && identity.Same(alias.ProgramID, program) {
+	if a.Found && identity.Same(alias.ProgramID, program) {
 		return docID(other), alias, true, nil
 	}
-	return docID(session), v, f.Found, nil
+	return docID(session), v, false, nil
 }
 
 // Life prepares to read a program's session, given by its id or its address, for another domain. After the fetches are

@@ -23,14 +23,15 @@ func createCases() op.Cases {
 	once := op.In{"name": "once", "idempotencyKey": "k"}
 	rights := op.Rights{Program: op.May, Unbound: op.May, Human: op.May} // each begins a session of its own
 	return op.Cases{Named: []string{"sessionId"}, Rights: rights, Examples: []op.Example{
-		{In: op.In{"name": "Rewrite of the parser"}, RPCs: 4, Over: "a free address is looked for"},
+		{In: op.In{"name": "Rewrite of the parser"}},
 		{Name: "with everything", In: op.In{"name": "a ✓ session", "sessionId": "alpha.1", "programId": "alpha",
-			"status": "at <work>", "state": "working", "progress": 10, "projectName": "p"}, RPCs: 2},
-		{Name: "with an address", In: op.In{"name": "the second", "sessionId": "alpha/2"}, RPCs: 2},
+			"status": "at <work>", "state": "working", "progress": 10, "projectName": "p"}},
+		{Name: "with an address", In: op.In{"name": "the second", "sessionId": "alpha/2"}},
 		{Name: "of a session that is there", Given: alphas,
 			In: op.In{"name": "renamed", "sessionId": "$session", "state": "pinned"}},
 		{Name: "with an idempotency key", In: once, RPCs: 4, Over: "a free address is looked for"},
-		{Name: "with an id and an idempotency key", In: op.In{"name": "n", "sessionId": "alpha.1", "idempotencyKey": "k"}},
+		{Name: "with an id and an idempotency key", In: op.In{"name": "n", "sessionId": "alpha.1", "idempotencyKey": "k"}, RPCs: 4,
+			Over: "the session is looked for under both its names"},
 		{Name: "again with the same key", Given: []op.Step{{Op: "create_session", In: once}}, In: once},
 		{Name: "another with the same key", Given: []op.Step{{Op: "create_session", In: once}},
 			In: op.In{"name": "another", "idempotencyKey": "k"}, Fault: fault.Precondition},

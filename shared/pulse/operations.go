@@ -94,11 +94,11 @@ func (*Service) ServedByDefault() bool { return true }
 func (s *Service) Operations() []op.Op {
 	const set = "pulse"
 	return []op.Op{
-		op.New(op.Spec{Name: "create_session", Title: "Begin a session", Toolset: set, Route: "POST /v1/sessions",
+		op.New(op.Spec{Name: "create_session", Starts: op.Never, Title: "Begin a session", Toolset: set, Route: "POST /v1/sessions",
 			Effect: op.Write, Creates: true, Cases: createCases,
 			Doc: "Announce your presence when you start: register a session, so that others see you and what you " +
 				"are working on. With a sessionId that is there it is updated, resumed or revived."}, s.Create),
-		op.New(op.Spec{Name: "update_session", Title: "Update a session", Toolset: set,
+		op.New(op.Spec{Name: "update_session", Starts: op.Never, Title: "Update a session", Toolset: set,
 			Route: "PATCH /v1/sessions/{sessionId}", Effect: op.Write, Cases: updateCases,
 			Compat: []op.Compat{{Route: "PATCH /v1/sessions"}},
 			Doc: "Report your progress, status or state, or send a heartbeat (lastHeartbeat true). Call it at least " +

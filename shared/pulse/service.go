@@ -104,9 +104,14 @@ func (s *Service) begin(ctx context.Context, tx *store.Tx, c identity.Caller, pr
 	case given == "" && program == "":
 		return s.NewID(), v, false, nil
 	case given == "":
-		if given, err = nextAddress(ctx, tx, c, program); err != nil {
+		address, err := nextAddress(ctx, tx, c, program)
+		if err != nil {
 			return "", v, false, err
 		}
+		f := sessions.Fetch(docID(address), &v)
+		err = store.Load(ctx, tx, f)
+		v.Address = address
+		return docID(address), v, f.Found, err
 	}
 	owner, _, qualified := strings.Cut(given, "/")
 	if qualified && !identity.Same(owner, program) {

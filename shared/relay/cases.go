@@ -65,7 +65,7 @@ func sendCases() op.Cases {
 		{Name: "to an unknown program",
 			In: op.In{"message": "who is there", "source": "alpha", "target": "nobody", "message_type": "PING"}},
 		{Name: "to a session", Given: session, In: to("alpha/1"), RPCs: 2},
-		{Name: "to a session that is not live", In: to("alpha/9"), RPCs: 2},
+		{Name: "to a session that is not live", In: to("alpha/9"), RPCs: 3},
 		{Name: "to each session of a program", Given: session, In: each, RPCs: 2},
 		{Name: "to each session of a program that has none", In: each, RPCs: 2},
 		{Name: "from a session", In: op.In{"message": "done", "target": "beta", "message_type": "STATUS",

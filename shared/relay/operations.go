@@ -239,6 +239,7 @@ func (s *Service) Operations() []op.Op {
 		}, s.Get),
 		op.New(op.Spec{
 			Name:    "ack_messages",
+			Starts:  op.Never,
 			Title:   "Acknowledge messages",
 			Toolset: set,
 			Route:   "POST /v1/messages/ack",

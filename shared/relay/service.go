@@ -217,15 +217,19 @@ func inboxes(c identity.Caller, target, sessionID string) ([]string, error) {
 	}
 	program, session := identity.SplitAddress(target)
 	program, _, err := c.SpeaksAs(program)
-	address := identity.Address(program, sessionID)
-	switch {
-	case err != nil:
+	if err != nil {
 		return nil, err
+	}
+	address := identity.Address(program, sessionID)
+	if owner, _ := identity.SplitAddress(address); sessionID != "" && !identity.Same(owner, program) {
+		return nil, fault.New(fault.Forbidden, "the session %s is not of %q, whose mail you want to read", sessionID, program)
+	}
+	switch {
 	case session == "" && sessionID == "":
 		return []string{program}, nil
 	case session == "":
 		return []string{program, address}, nil
-	case c.IsHuman() || sessionID == "" && session != "*" || identity.Same(address, program+"/"+session):
+	case c.IsHuman() || identity.Same(address, program+"/"+session):
 		return []string{program + "/" + session}, nil
 	}
 	return nil, fault.New(fault.Forbidden, "a session reads its own mail and that of its program, not that of %s; this call "+
@@ -323,11 +327,13 @@ func load(ctx context.Context, r store.Reader, ids []string) ([]*Message, error)
 	return found, nil
 }
 
-// mayRead reports whether the caller may read the mail of a program or a session.
+// mayRead reports whether the caller may read the mail of a program or a session. A call that belongs to a session may
+// not read that of another.
 func mayRead(c identity.Caller, target string) bool {
-	program, _ := identity.SplitAddress(target)
+	program, session := identity.SplitAddress(target)
 	_, _, err := c.SpeaksAs(program)
-	return err == nil
+	own := session == "" || c.IsHuman() || c.Session == "" || identity.SameSession(program, c.Session, target)
+	return err == nil && own
 }
 
 // Ack acknowledges messages. Ids of messages that do not exist or are not the caller's are returned in NotFound.

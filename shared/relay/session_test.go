@@ -30,7 +30,7 @@ func TestMailForASessionReachesThatSessionAlone(t *testing.T) {
 		if got := m.get(beta, GetInput{SessionID: "2"}); got != "for-two for-all" {
 			t.Errorf("the session reads %q", got)
 		}
-		if got := m.get(beta, GetInput{Target: "beta/2", IncludeDelivered: true}); got != "for-two" {
+		if got := m.get(beta, GetInput{Target: "beta/2", SessionID: "2", IncludeDelivered: true}); got != "for-two" {
 			t.Errorf("the inbox of the session alone has %q", got)
 		}
 	})
@@ -39,9 +39,18 @@ func TestMailForASessionReachesThatSessionAlone(t *testing.T) {
 func TestASessionReadsNoMailOfAnother(t *testing.T) {
 	each(t, func(t *testing.T, m *mail) {
 		m.withSessions()
-		m.send(SendInput{Message: "for-two", Target: "beta/2"})
+		id := m.send(SendInput{Message: "for-two", Target: "beta/2"})
 		_, err := m.Get(t.Context(), beta, GetInput{Target: "beta/2", SessionID: "beta/1", MarkAsRead: new(true)})
 		domaintest.Refused(t, "another session", err, fault.Forbidden, "beta/2", "beta/1")
+		_, err = m.Get(t.Context(), beta, GetInput{Target: "beta/2", MarkAsRead: new(true)})
+		domaintest.Refused(t, "a call of no session", err, fault.Forbidden, "beta/2", "no session")
+		_, err = m.Get(t.Context(), loose, GetInput{Target: "zz", SessionID: "beta/2", MarkAsRead: new(true)})
+		domaintest.Refused(t, "a session of another program than the target", err, fault.Forbidden, "beta/2", `"zz"`)
+		other := beta
+		other.Session = "beta/1"
+		if out := m.ack(other, id); len(out.NotFound) != 1 {
+			t.Errorf("another session acknowledged it: %+v", out)
+		}
 		_, err = m.Get(t.Context(), beta, GetInput{Target: "beta/*", MarkAsRead: new(true)})
 		domaintest.Refused(t, "all sessions at once", err, fault.Forbidden, "beta/*")
 		_, err = m.Get(t.Context(), gamma, GetInput{Target: "beta/2", MarkAsRead: new(true)})

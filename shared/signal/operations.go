@@ -131,7 +131,7 @@ var answering = []string{identity.ScopeAnswer}
 func (s *Service) Operations() []op.Op {
 	const set = "signal"
 	return append([]op.Op{
-		op.New(op.Spec{Name: "ask_question", Title: "Ask the human", Toolset: set, Route: "POST /v1/questions",
+		op.New(op.Spec{Name: "ask_question", Starts: op.Never, Title: "Ask the human", Toolset: set, Route: "POST /v1/questions",
 			Effect: op.Write, Creates: true, Cases: askCases,
 			Doc: "Ask your human for a decision, an approval or a fact that you lack. Offer options where you can. " +
 				"With waitMs the call waits for the answer; otherwise fetch it with get_response."}, s.Ask),
@@ -139,7 +139,7 @@ func (s *Service) Operations() []op.Op {
 			Route: "GET /v1/questions/{questionId}/response", Effect: op.Read, Cases: responseCases,
 			Doc: "Fetch the human's answer to a question you asked: pending, answered or expired. With waitMs it " +
 				"waits for the answer."}, s.Response),
-		op.New(op.Spec{Name: "send_alert", Title: "Alert the human", Toolset: set, Route: "POST /v1/alerts",
+		op.New(op.Spec{Name: "send_alert", Starts: op.Never, Title: "Alert the human", Toolset: set, Route: "POST /v1/alerts",
 			Effect: op.Write, Creates: true, Cases: alertCases,
 			Doc: "Notify your human of something that needs no answer: an error, a warning, a success, or news. To " +
 				"ask for a decision use ask_question."}, s.Alert),

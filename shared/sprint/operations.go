@@ -185,7 +185,7 @@ func (s *Service) Operations() []op.Op {
 		op.New(op.Spec{Name: "list_sprints", Title: "List sprints", Toolset: set, Route: "GET /v1/sprints",
 			Effect: op.Read, Cases: listCases,
 			Doc: "Find sprints, oldest first; get_sprint has their stories."}, s.List),
-		op.New(op.Spec{Name: "complete_sprint", Title: "Complete a sprint", Toolset: set,
+		op.New(op.Spec{Name: "complete_sprint", Starts: op.Never, Title: "Complete a sprint", Toolset: set,
 			Route: "POST /v1/sprints/{sprintId}/complete", Effect: op.Write, Cases: completeCases,
 			Doc: "Close a sprint with a summary. Stories that nobody took up are skipped; while one is active it is " +
 				"refused."}, s.Complete),

@@ -26,8 +26,11 @@ type Service struct {
 
 // Mail sends messages of the system.
 type Mail interface {
-	// Notify sends a program a message as part of the transaction. The id is the message's.
-	Notify(tx *store.Tx, id, program, text string, now time.Time)
+	// Notify sends to an inbox a message as part of the transaction. The id is the message's.
+	Notify(tx *store.Tx, id, inbox, text string, now time.Time)
+	// Inbox returns the inbox of a program's session: its address if the session is live, and otherwise the program. Its
+	// reads are part of a transaction.
+	Inbox(ctx context.Context, r store.Reader, program, session string) (string, error)
 }
 
 // authorOf returns the caller as the author of a sprint or story.
@@ -202,6 +205,9 @@ func (s *Service) Add(ctx context.Context, c identity.Caller, in AddInput) (AddO
 	return idempotency.Update(ctx, u, in, now, func(ctx context.Context, tx *store.Tx) (AddOutput, error) {
 		parent, on, err := s.neighbours(ctx, tx, in)
 		if err != nil {
+			return AddOutput{}, err
+		}
+		if err := c.Paused("", parent.Sprint.ProjectName); err != nil {
 			return AddOutput{}, err
 		}
 		if parent.Status != task.Active || open == 0 {

@@ -57,7 +57,8 @@ func (s *Service) report(ctx context.Context, tx *store.Tx, c identity.Caller, i
 	var lease task.Lease
 	id := docID(in.SprintID, in.StoryID)
 	fetches := []*store.Fetch{task.Tasks.Fetch(id, &t), task.Leases.Fetch(id, &lease)}
-	if r.to == task.Created || r.to == task.Derezzed {
+	pausable := r.to == task.Active && len(c.Pauses) > 0
+	if r.to == task.Created || r.to == task.Derezzed || pausable {
 		fetches = append(fetches, task.Tasks.Fetch(in.SprintID, &parent))
 	}
 	if err := store.Load(ctx, tx, fetches...); err != nil {
@@ -67,6 +68,11 @@ func (s *Service) report(ctx context.Context, tx *store.Tx, c identity.Caller, i
 		return UpdateOutput{}, turn{}, fault.New(fault.NotFound, "no story %q in a sprint with id %q", in.StoryID,
 			in.SprintID)
 	}
+	if pausable && parent.Sprint != nil {
+		if err := c.Paused("", parent.Sprint.ProjectName); err != nil {
+			return UpdateOutput{}, turn{}, err
+		}
+	}
 	r.sprint = parent.Status
 	done, err := apply(&t, lease, c, r, now)
 	if errors.Is(err, errWaits) {
@@ -74,6 +80,13 @@ func (s *Service) report(ctx context.Context, tx *store.Tx, c identity.Caller, i
 	}
 	if err != nil {
 		return UpdateOutput{}, turn{}, err
+	}
+	// A holder without a program has no inbox.
+	holder := ""
+	if done.cancelled && s.Mail != nil && identity.ValidName(t.ClaimedBy) && !isHolder(&t, c) {
+		if holder, err = s.Mail.Inbox(ctx, tx, t.ClaimedBy, t.SessionID); err != nil {
+			return UpdateOutput{}, turn{}, err
+		}
 	}
 	out := UpdateOutput{SprintID: in.SprintID, Story: view(t), Retried: done.retried, Escalated: done.escalated}
 	if done.changed {
@@ -96,9 +109,8 @@ func (s *Service) report(ctx context.Context, tx *store.Tx, c identity.Caller, i
 		out.AlertID = newID
 		task.Tasks.Create(tx, newID, alert(c, in.SprintID, &t, now))
 	}
-	// A holder without a program has no inbox.
-	if done.cancelled && s.Mail != nil && identity.ValidName(t.ClaimedBy) && !isHolder(&t, c) {
-		s.Mail.Notify(tx, newID, t.ClaimedBy, fmt.Sprintf("The story %q (%s of sprint %s), which you hold, was cancelled by "+
+	if holder != "" {
+		s.Mail.Notify(tx, newID, holder, fmt.Sprintf("The story %q (%s of sprint %s), which you hold, was cancelled by "+
 			"%s. Stop working on it.", t.Title, in.StoryID, in.SprintID, c.Actor()), now)
 	}
 	return out, done, nil

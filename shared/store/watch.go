@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -259,10 +260,17 @@ func endsOf(ctx context.Context) (a, b <-chan struct{}) {
 // where selects the changes that can make a difference. Ranges are best left out of it, because their bounds are fixed
 // while a wait goes on.
 //
+// A user has at most one listener for a collection, and none below its documents: a wait for documents below others
+// follows the parents, one of which must change with them, such as the number of its messages. A wait on a collection
+// below documents is Internal.
+//
 // If no listener is ready yet, check is called a second time as soon as one is; [Listening] tells the two calls apart.
 func (c Collection[T]) Wait(
 	ctx context.Context, t *Tenant, where []Cond, d time.Duration, check func(context.Context) (bool, error),
 ) error {
+	if strings.Contains(c.Name, "*") {
+		return fault.New(fault.Internal, "store: %s is below documents, and a wait follows the collection of those", c.Name)
+	}
 	if d <= 0 {
 		_, err := check(ctx)
 		return err

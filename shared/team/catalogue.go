@@ -29,7 +29,7 @@ func (s *Service) membership() []op.Op {
 		op.New(op.Spec{Name: "team_create", Starts: op.Always, Title: "Create a team", Toolset: set, Route: "POST /v1/teams",
 			Effect: op.Write, Creates: true, Cases: createCases,
 			Doc: "Found a team of agents that you lead. You lead one team at a time."}, s.Create),
-		op.New(op.Spec{Name: "team_delete", Title: "Delete a team", Toolset: set, Route: "DELETE " + teamRoute,
+		op.New(op.Spec{Name: "team_delete", Starts: op.Never, Title: "Delete a team", Toolset: set, Route: "DELETE " + teamRoute,
 			Effect: op.Destroy, Cases: deleteCases,
 			Doc: "End a team that has no teammates left."}, s.Delete),
 		op.New(op.Spec{Name: "team_read_config", Alias: "read_config", Title: "Read a team", Toolset: set,
@@ -39,16 +39,16 @@ func (s *Service) membership() []op.Op {
 			Route: "POST " + teamRoute + "/members", Effect: op.Write, Creates: true, Cases: spawnCases,
 			Doc: "Add an agent to your team and have its process started by the team's runner. Its prompt is the " +
 				"first message in its inbox."}, s.Spawn),
-		op.New(op.Spec{Name: "team_force_kill_teammate", Alias: "force_kill_teammate", Title: "Kill a teammate",
+		op.New(op.Spec{Name: "team_force_kill_teammate", Starts: op.Never, Alias: "force_kill_teammate", Title: "Kill a teammate",
 			Toolset: set, Route: "DELETE " + agentRoute, Effect: op.Destroy, Cases: killCases,
 			Doc: "Remove a teammate that does not answer and end its process. Its unfinished tasks go back to " +
 				"pending."}, s.Kill),
-		op.New(op.Spec{Name: "team_process_shutdown_approved", Alias: "process_shutdown_approved",
+		op.New(op.Spec{Name: "team_process_shutdown_approved", Starts: op.Never, Alias: "process_shutdown_approved",
 			Title: "Complete a shutdown", Toolset: set, Route: "POST " + agentRoute + "/shutdown", Effect: op.Destroy,
 			Cases: shutdownCases,
 			Doc: "Remove a teammate that approved your shutdown request; its process is ended and its unfinished " +
 				"tasks go back to pending."}, s.ShutdownApproved),
-		op.New(op.Spec{Name: "team_heartbeat", Title: "Send a heartbeat", Toolset: set,
+		op.New(op.Spec{Name: "team_heartbeat", Starts: op.Never, Title: "Send a heartbeat", Toolset: set,
 			Route: "POST " + agentRoute + "/heartbeat", Effect: op.Write, Cases: heartbeatCases,
 			Doc: "Say that you, a teammate, are alive. With a task in progress do so within every 10 minutes, or " +
 				"the task goes back; a runner does it for those it started."}, s.Heartbeat),
@@ -66,12 +66,13 @@ func (s *Service) work() []op.Op {
 			Compat: []op.Compat{{Route: "GET " + inboxRoute, Peek: map[string]any{"mark_as_read": false}}},
 			Doc:    "Read the messages of a team member, oldest first, and mark them as read."}, s.ReadInbox),
 		op.New(op.Spec{Name: "team_poll_inbox", Alias: "poll_inbox", Title: "Wait for messages", Toolset: set,
-			Route: "GET " + inboxRoute + "/poll", Effect: op.Consume, Cases: pollInboxCases,
-			Doc: "Wait for unread messages of a team member, and mark them as read."}, s.PollInbox),
+			Route: "POST " + inboxRoute + "/poll", Effect: op.Consume, Cases: pollInboxCases,
+			Compat: []op.Compat{{Route: "GET " + inboxRoute + "/poll"}},
+			Doc:    "Wait for unread messages of a team member, and mark them as read."}, s.PollInbox),
 		op.New(op.Spec{Name: "team_task_create", Starts: op.Always, Alias: "task_create", Title: "Create a team task", Toolset: set,
 			Route: "POST " + taskRoute, Effect: op.Write, Creates: true, Cases: createTaskCases,
 			Doc: "Add a task to your team's list. Give it an owner and dependencies with task_update."}, s.CreateTask),
-		op.New(op.Spec{Name: "team_task_update", Starts: takes, Alias: "task_update", Title: "Update a team task", Toolset: set,
+		op.New(op.Spec{Name: "team_task_update", Starts: works, Alias: "task_update", Title: "Update a team task", Toolset: set,
 			Route: "PATCH " + taskRoute + "/{task_id}", Effect: op.Write, Cases: updateTaskCases,
 			Doc: "Take up, assign, complete or delete a task of your team, change its text, or say which tasks it " +
 				"waits for. All of it is done or nothing."}, s.UpdateTask),
@@ -99,7 +100,7 @@ func (s *Service) runnerOperations() []op.Op {
 			Route: "POST " + procRoute + "/{process_id}/claim", Effect: op.Write, Secret: true, RESTOnly: true,
 			Cases: claimProcessCases,
 			Doc:   "Take a process that waits to be started; of many runners one gets it."}, s.ClaimProcess),
-		op.New(op.Spec{Name: "team_report_process", Scopes: forRunners, Title: "Report a process", Toolset: set,
+		op.New(op.Spec{Name: "team_report_process", Starts: op.Never, Scopes: forRunners, Title: "Report a process", Toolset: set,
 			Route: "POST " + procRoute + "/{process_id}/report", Effect: op.Write, RESTOnly: true,
 			Cases: reportProcessCases,
 			Doc:   "Report what became of a process that the runner holds. Running again is the member's heartbeat."},
@@ -107,8 +108,15 @@ func (s *Service) runnerOperations() []op.Op {
 	}
 }
 
-// takes reports whether an update begins a task or gives it to somebody.
-func takes(in map[string]any) bool {
-	owner, _ := in["owner"].(string)
-	return owner != "" || in["status"] == string(InProgress)
+// works reports whether an update does more than to end or give back a task.
+func works(in map[string]any) bool {
+	for name, v := range in {
+		switch owner, _ := v.(string); {
+		case name == "team_name", name == "task_id", name == "owner" && owner == "":
+		case name == "status" && v != string(InProgress):
+		default:
+			return true
+		}
+	}
+	return false
 }

@@ -51,8 +51,9 @@ func (s *Service) PollInbox(ctx context.Context, c identity.Caller, in PollInput
 		Confirm: in.Confirm, Receipt: in.Receipt}, c.CanWrite())
 	out, err := r.read(ctx)
 	if err == nil && len(out.Messages) == 0 && wait > 0 {
-		unread := []store.Cond{store.Eq("agent", r.agent), store.Eq("read", false)}
-		err = messages.Under(r.team).Wait(ctx, r.tenant, unread, wait, func(ctx context.Context) (bool, error) {
+		// The inbox has the number of its last message, so it changes with each.
+		here := []store.Cond{store.Eq("teamId", r.team), store.Eq("agent", r.agent)}
+		err = inboxes.Wait(ctx, r.tenant, here, wait, func(ctx context.Context) (bool, error) {
 			out, err = r.read(ctx)
 			return len(out.Messages) > 0, err
 		})

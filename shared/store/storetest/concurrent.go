@@ -237,3 +237,29 @@ func waitCap(t *testing.T, db *store.DB) {
 	}
 	db.Drain()
 }
+
+func waitBelow(t *testing.T, db *store.DB) {
+	err := messages.Under("a").Wait(t.Context(), db.User("u"), nil, 0, func(context.Context) (bool, error) { return true, nil })
+	if !fault.Is(err, fault.Internal) {
+		t.Errorf("got %v, want a fault of the program", err)
+	}
+}
+
+func waitIsEnded(t *testing.T, db *store.DB) {
+	for name, ends := range map[string]func(chan struct{}) context.Context{
+		"the first channel":  func(end chan struct{}) context.Context { return store.WithEnd(t.Context(), end) },
+		"the second channel": func(end chan struct{}) context.Context { return store.WithEnd(t.Context(), nil, end) },
+	} {
+		end := make(chan struct{})
+		ctx, looks := ends(end), 0
+		err := items.Wait(ctx, db.User("u"), nil, time.Minute, func(ctx context.Context) (bool, error) {
+			if looks++; store.Listening(ctx) {
+				close(end)
+			}
+			return false, nil
+		})
+		if err != nil || looks == 0 || !store.Ended(ctx) || store.Ended(t.Context()) {
+			t.Errorf("%s: got %v after %d looks, ended %v", name, err, looks, store.Ended(ctx))
+		}
+	}
+}

@@ -122,6 +122,8 @@ func Suite(t *testing.T, open Open) {
 		{"a wait is woken by a change that matches", waitWakes},
 		{"a wait ends by itself and when the store drains", waitEnds},
 		{"too many waiters are turned away", waitCap},
+		{"a wait follows no collection below documents", waitBelow},
+		{"a wait is ended by its caller, without a fault", waitIsEnded},
 	}
 	for _, p := range promises {
 		t.Run(p.name, func(t *testing.T) {

@@ -8,6 +8,7 @@ import (
 
 	"parley.internal/services/hub/harness/hubtest"
 	"parley.internal/shared/app"
+	"parley.internal/shared/keys"
 	"parley.internal/shared/store"
 	"parley.internal/shared/store/storetest"
 )
@@ -89,6 +90,73 @@ func TestAPauseReachesOtherServersOfTheStore(t *testing.T) {
 		}
 		if time.Now().After(end) {
 			t.Fatal("the other server never refuses")
+		}
+	}
+}
+
+func TestACallThatWaitsClaimsNothingOnceItIsPaused(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, app.Schema(), func(t *testing.T, db *store.DB) {
+		hub := hubtest.New(t, db, hubtest.Options{})
+		person, alpha := member{t, hub, hub.Human("u"), "", false}, member{t, hub, hub.Agent("u", "alpha"), "", false}
+		beta := member{t, hub, hub.Agent("u", "beta"), "", false}
+		ended := make(chan string, 1)
+		go func() {
+			_, code := beta.call("claim_next_task", map[string]any{"waitMs": 30_000})
+			ended <- code
+		}()
+		time.Sleep(200 * time.Millisecond) // most likely it waits now; it is refused either way
+		person.must("pause_agents", map[string]any{"scope": "program", "name": "beta"})
+		id := alpha.must("create_task", map[string]any{"title": "t", "target": "beta"})["taskId"]
+		if code := <-ended; code != "PAUSED" {
+			t.Errorf("the waiting call ends with %q", code)
+		}
+		person.must("resume_agents", map[string]any{"scope": "program", "name": "beta"})
+		if out := beta.must("claim_next_task", map[string]any{}); out["claimed"] != true ||
+			out["task"].(map[string]any)["id"] != id {
+			t.Errorf("after it the next claim has %v", out)
+		}
+	})
+}
+
+func TestAPauseHoldsWhateverNameTheCallerGives(t *testing.T) {
+	t.Parallel()
+	hub := hubtest.New(t, storetest.SQLite(t, app.Schema()), hubtest.Options{})
+	person := member{t, hub, hub.Human("u"), "", false}
+	loose := member{t, hub, hub.Key("u", keys.CreateInput{}), "", false}
+	alpha := member{t, hub, hub.Agent("u", "alpha"), "", false}
+	id := person.must("create_task", map[string]any{"title": "t", "target": "delta"})["taskId"]
+	sprint := alpha.must("create_sprint", map[string]any{"projectName": "proj", "branch": "b",
+		"stories": []any{map[string]any{"id": "s", "title": "t"}}})["sprintId"]
+	for _, c := range []struct {
+		scope, name string
+		by          member
+		op          string
+		in          map[string]any
+	}{
+		{"program", "delta", loose, "send_message", map[string]any{"message": "m", "source": "Delta", "target": "alpha",
+			"message_type": "STATUS"}},
+		{"program", "delta", loose, "create_task", map[string]any{"title": "t", "source": "delta", "target": "alpha"}},
+		{"program", "delta", loose, "claim_task", map[string]any{"taskId": id}},
+		{"project", "proj", alpha, "update_sprint_story", map[string]any{"sprintId": sprint, "storyId": "s", "status": "active"}},
+		{"project", "proj", alpha, "add_story_to_sprint", map[string]any{"sprintId": sprint,
+			"story": map[string]any{"id": "new", "title": "t"}}},
+		{"agent", "alpha/2", member{t, hub, alpha.key, "alpha/2", false}, "send_message", map[string]any{"message": "m",
+			"target": "beta", "message_type": "STATUS", "sessionId": "alpha/3"}},
+		{"everything", "", alpha, "elenchus_start_session", map[string]any{"target": "a", "requirements": "r", "workingDir": "/w"}},
+		{"everything", "", alpha, "campfire_get_or_create_fire", map[string]any{"fireId": "f"}},
+	} {
+		order := map[string]any{"scope": c.scope}
+		if c.name != "" {
+			order["name"] = c.name
+		}
+		person.must("pause_agents", order)
+		if out, code := c.by.call(c.op, c.in); code != "PAUSED" {
+			t.Errorf("%s with a pause of %s %s: %v, %q", c.op, c.scope, c.name, out, code)
+		}
+		person.must("resume_agents", order)
+		if _, code := c.by.call(c.op, c.in); code == "PAUSED" {
+			t.Errorf("%s after the pause: %q", c.op, code)
 		}
 	}
 }

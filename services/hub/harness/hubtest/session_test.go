@@ -11,6 +11,7 @@ import (
 	"parley.internal/shared/app"
 	"parley.internal/shared/fault"
 	"parley.internal/shared/identity"
+	"parley.internal/shared/keys"
 	"parley.internal/shared/store"
 	"parley.internal/shared/store/storetest"
 )
@@ -171,4 +172,31 @@ func TestAnAddressIsPartOfAPathWhenItIsEncoded(t *testing.T) {
 	if out := object(t, a.Data()); a.Status != http.StatusOK || fmt.Sprint(out["progress"]) != "7" {
 		t.Errorf("answered %s", a)
 	}
+}
+
+func TestAnUnboundKeyHasNoSessionOfAProgramWithAKey(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, app.Schema(), func(t *testing.T, db *store.DB) {
+		hub := hubtest.New(t, db, hubtest.Options{})
+		alpha, beta := hub.Agent("u", "alpha"), hub.Agent("u", "beta")
+		loose := hub.Key("u", keys.CreateInput{})
+		for _, overMCP := range []bool{false, true} {
+			owner := member{t, hub, beta, "beta/5", overMCP}
+			owner.must("create_session", map[string]any{"name": "n", "sessionId": "beta/5"})
+			member{t, hub, alpha, "", overMCP}.must("send_message",
+				map[string]any{"message": "secret", "target": "beta/5", "message_type": "STATUS"})
+			thief := member{t, hub, loose, "beta/5", overMCP}
+			for name, in := range map[string]map[string]any{
+				"get_messages": {"target": "zz"}, "whoami": {}, "send_message": {"message": "m", "source": "zz",
+					"target": "alpha", "message_type": "STATUS"}, "list_sessions": {},
+			} {
+				if out, code := thief.call(name, in); code != "FORBIDDEN" {
+					t.Errorf("%s in the session of another: %v, %q", name, out, code)
+				}
+			}
+			if got := owner.mail(); got != "secret" {
+				t.Errorf("its own session reads %q", got)
+			}
+		}
+	})
 }

@@ -18,6 +18,7 @@ func TestEveryCompatibilityRouteHasATest(t *testing.T) {
 		"GET /v1/interrupts/peek", "GET /v1/dreams/peek", "POST /v1/dreams/activate", "PATCH /v1/sessions",
 		"GET /v1/councils/current", "POST /v1/councils/current/join", "POST /v1/councils/current/responses",
 		"POST /v1/councils/current/ranking", "POST /v1/councils/current/close", "GET /v1/messages",
+		"GET /v1/teams/{team_name}/inboxes/{agent_name}", "GET /v1/teams/{team_name}/inboxes/{agent_name}/poll",
 	}
 	for _, o := range hub.Catalogue.Ops() {
 		for _, r := range o.Compat {

@@ -31,7 +31,8 @@ func request(key, host string, overMCP bool, confirm bool) string {
 // A reader begins to wait, and its connection is closed in different ways; then a message is sent, and read again.
 func TestAMessageIsNotLostWithTheConnectionOfItsReader(t *testing.T) {
 	t.Parallel()
-	const rounds = 5
+	// The emulator serves one of two readers that contend, and the other only after many seconds.
+	rounds := map[string]int{"sqlite": 5, "firestore": 2}
 	ends := map[string]func(*testing.T, net.Conn){
 		"FIN": func(t *testing.T, c net.Conn) { domaintest.Check(t, c.Close()) },
 		"RST": func(t *testing.T, c net.Conn) {
@@ -40,15 +41,19 @@ func TestAMessageIsNotLostWithTheConnectionOfItsReader(t *testing.T) {
 		},
 	}
 	storetest.Each(t, app.Schema(), func(t *testing.T, db *store.DB) {
+		_, driver, _ := strings.Cut(t.Name(), "/")
 		hub := hubtest.New(t, db, hubtest.Options{})
 		for how, end := range ends {
 			for _, overMCP := range []bool{false, true} {
 				for _, atOnce := range []bool{false, true} {
+					if driver == "firestore" && atOnce != overMCP {
+						continue
+					}
 					name := fmt.Sprintf("%s-%v-%v", how, overMCP, atOnce)
 					t.Run(name, func(t *testing.T) {
 						t.Parallel()
 						alpha, beta := hub.Agent(name, "alpha"), hub.Agent(name, "beta")
-						for i := range rounds {
+						for i := range rounds[driver] {
 							conn, err := (&net.Dialer{}).DialContext(t.Context(), "tcp", hub.Addr())
 							domaintest.Check(t, err)
 							_, err = conn.Write([]byte(request(beta, hub.Addr(), overMCP, false)))
@@ -118,5 +123,33 @@ func TestAConsumingReadByGETPeeksIfItPrefersTo(t *testing.T) {
 	}
 	if a := hub.REST(alpha, http.MethodGet, "/v1/messages", nil); strings.Contains(string(a.Body), "hello") {
 		t.Errorf("the last one did not mark the message: %s", a)
+	}
+}
+
+func TestTheRoutesOfATeamsInboxReadIt(t *testing.T) {
+	t.Parallel()
+	hub := hubtest.New(t, storetest.SQLite(t, app.Schema()), hubtest.Options{})
+	alpha, ann := hub.Agent("u", "alpha"), hub.Agent("u", "ann")
+	hub.REST(alpha, http.MethodPost, "/v1/teams", map[string]any{"team_name": "core"})
+	hub.REST(alpha, http.MethodPost, "/v1/teams/core/members", map[string]any{"name": "ann", "prompt": "the prompt",
+		"backend_type": "external"})
+	const inbox = "/v1/teams/core/inboxes/ann"
+	for i, c := range []struct {
+		method, path string
+		body         any
+		headers      []string
+		unread       bool
+	}{
+		{http.MethodGet, inbox + "?unread_only=true&mark_as_read=false", nil, nil, true},
+		{http.MethodGet, inbox + "?unread_only=true", nil, []string{"Prefer", "peek"}, true},
+		{http.MethodGet, inbox + "?unread_only=true", nil, nil, true},
+		{http.MethodPost, inbox + "/read", map[string]any{"unread_only": true}, nil, false},
+		{http.MethodGet, inbox + "/poll?timeout_ms=0", nil, nil, false},
+		{http.MethodPost, inbox + "/poll", map[string]any{"timeout_ms": 0}, nil, false},
+	} {
+		a := hub.REST(ann, c.method, c.path, c.body, c.headers...)
+		if a.Status != http.StatusOK || strings.Contains(string(a.Body), "the prompt") != c.unread {
+			t.Errorf("%d: %s %s: %s", i, c.method, c.path, a)
+		}
 	}
 }

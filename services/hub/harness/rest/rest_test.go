@@ -151,6 +151,7 @@ func TestAnOperationThatCreatesAnswers201(t *testing.T) {
 			"content": "c"},
 		"team_task_create": {"team_name": "the-team", "subject": "s", "description": "d"},
 		"create_key":       {"program": "alpha"},
+		"reserve_files":    {"paths": []string{"a/"}, "project": "p"},
 	}
 	for _, o := range hub.Catalogue.Ops() {
 		if in, named := creating[o.Name]; named != o.Creates {

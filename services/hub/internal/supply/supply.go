@@ -100,9 +100,9 @@ func (s *Supplier) Result(ctx context.Context, call *stdio.Call, content json.Ra
 }
 
 // workingDir returns the directory whose files may be given for the result of a call: the one that the agent named in
-// the call, or for a round in the call through this bridge that started the same verification. The server cannot choose
-// among the directories of several verifications: the ID of a round is that of the call, and an ID that the server
-// returns for a second start keeps the directory of the first.
+// the call, or for a round that names none in an earlier call through this bridge about the same verification. The server
+// cannot choose among the directories of several verifications: the ID of a round is that of the call, and an ID that
+// the server returns for a second start keeps the directory of the first.
 // target is the wanted path of all files of the target that the agent named in a start, empty for a round.
 func (s *Supplier) workingDir(call *stdio.Call, session string) (dir, target string, err error) {
 	var a struct {
@@ -132,9 +132,12 @@ func (s *Supplier) workingDir(call *stdio.Call, session string) (dir, target str
 	if a.SessionID != session {
 		return "", "", fmt.Errorf("the call is about verification %q", a.SessionID)
 	}
+	if a.WorkingDir != "" {
+		s.dirs.Add(session, a.WorkingDir)
+	}
 	dir, ok := s.dirs.Get(session)
 	if !ok {
-		return "", "", fmt.Errorf("no call through this bridge named its working directory; send them with %s", toolAdd)
+		return "", "", fmt.Errorf("no call through this bridge named its working directory; name it in workingDir, or send them with %s", toolAdd)
 	}
 	return dir, "", nil
 }

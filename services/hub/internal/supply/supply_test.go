@@ -296,12 +296,18 @@ func TestARoundGetsTheFilesThatItNames(t *testing.T) {
 		t.Errorf("%+v", two)
 	}
 	stdiotest.Contains(t, other.Reports(), "no call through this bridge named its working directory")
+	theirs := newFixture(t, d.hub, d.hub.agent("beta"), filepath.Join(root, "..", "root"))
+	var named rounded
+	round(d, "verifier", "nothing/new.ts:1")
+	theirs.tool("elenchus_submit_round", map[string]any{"sessionId": begun.SessionID, "role": "critic", "output": "z.ts:5",
+		"workingDir": root, "issuesRaised": []any{map[string]any{"id": "COR-x", "severity": "LOW", "summary": "s"}}}, &named)
+	same(t, "new, with a directory of the critic's own", named.NewFilesDiscovered, "z.ts")
 	round(d, "verifier", "nothing/there.ts:1")
 	if three := round(other, "critic", "nothing/here.ts:1"); three.ContextExpanded ||
 		!slices.Equal(three.FilesWanted, []string{"nothing/here.ts"}) {
 		t.Errorf("%+v", three)
 	}
-	same(t, "the server has", d.stored(begun.SessionID), "a.ts", "lib/log.ts", "lib/x.ts", "lib/y.ts")
+	same(t, "the server has", d.stored(begun.SessionID), "a.ts", "lib/log.ts", "lib/x.ts", "lib/y.ts", "z.ts")
 	if d.count("elenchus_add_files") != 2 || other.count("elenchus_add_files") != 0 {
 		t.Errorf("files were sent %d and %d times", d.count("elenchus_add_files"), other.count("elenchus_add_files"))
 	}
