@@ -22,6 +22,7 @@ import (
 var elsewhere = []struct{ dir, files, reason string }{
 	{"shared/app", "schema_test.go",
 		"the routes of the Grid service are a promise of their own, apart from goldens that anyone can renew"},
+	{"shared/app", "limits_test.go", "the limits of waits and of storage need calls that wait and that write"},
 	{"shared/app", "sweeps_test.go sweep_kill_test.go", "the sweep of the ledger needs a record of some call"},
 	{"functions", "functions_test.go", "the sweep of the ledger needs a record of some call"},
 	{"functions/internal/stack", "stack_test.go", "changes by calls must reach the triggers"},
@@ -54,7 +55,8 @@ var elsewhere = []struct{ dir, files, reason string }{
 
 	{"services/hub/harness/hubtest", "badinput_test.go claim_test.go pause_test.go session_test.go team_words_test.go tenancy_test.go",
 		"races, pauses, sessions, words, inputs and collisions of names that no spec can say"},
-	{"services/hub/harness/attack", "assurance_test.go attack_test.go", "attacks of several steps"},
+	{"services/hub/harness/attack", "assurance_test.go attack_test.go limits_test.go memory_linux_test.go",
+		"attacks of several steps"},
 	{"services/hub/harness/mcp", "eras_test.go front_test.go instructions_test.go messages_test.go",
 		"the protocol is shown with certain tools"},
 	{"services/hub/harness/mcp", "names_test.go resources_test.go toolsets_test.go",

@@ -5,6 +5,7 @@
 // A line is printed when all rounds are over. After another line of input the agents read the rest, and what was sent
 // and received is printed as JSON: {gaveUp, sent: [text], got: [{text, again}]}.
 import { createInterface } from 'node:readline/promises'
+import { setTimeout as sleep } from 'node:timers/promises'
 
 const eras = {
   async legacy() {
@@ -45,9 +46,14 @@ async function connect(name, key) {
     // Resolves when the server has answered the next cancellation.
     cancellation: () => new Promise((resolve) => { cancelled = resolve }),
     async ask(tool, args, timeout) {
-      const result = await sdk.call(client, { name: tool, arguments: args }, { timeout })
-      if (result.isError) throw new Error(`${tool}: ${result.content?.[0]?.text}`)
-      return result.structuredContent
+      for (;;) {
+        const result = await sdk.call(client, { name: tool, arguments: args }, { timeout })
+        if (!result.isError) return result.structuredContent
+        const text = result.content?.[0]?.text ?? ''
+        // After these nothing was done. In the emulator they are frequent where many call at once.
+        if (!/^(CONFLICT|UNAVAILABLE)\b/.test(text)) throw new Error(`${tool}: ${text}`)
+        await sleep(200 + 300 * Math.random())
+      }
     },
     close: () => client.close(),
   }
