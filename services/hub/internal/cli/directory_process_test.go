@@ -157,6 +157,9 @@ func TestCommandsTalkToTheServerThatHasTheDirectory(t *testing.T) {
 				}
 			}
 			logged(t, p)
+			if code := p.stop(syscall.SIGTERM); code != 0 { // which removes the socket
+				t.Errorf("exit %d: %s", code, p.err)
+			}
 		})
 	}
 }
