@@ -157,6 +157,9 @@ func TestCommandsTalkToTheServerThatHasTheDirectory(t *testing.T) {
 				}
 			}
 			logged(t, p)
+			if code := p.stop(syscall.SIGTERM); code != 0 { // which removes the socket
+				t.Errorf("exit %d: %s", code, p.err)
+			}
 		})
 	}
 }
@@ -302,7 +305,7 @@ func TestAClientThatStallsAnUploadAtTheEndCostsNobodyElsesRecords(t *testing.T) 
 	}
 	again := serve(t, nil, local(data)...)
 	a := again.call(vars["PARLEY_KEY"], "GET", "/v1/usage?groupBy=tool", nil)
-	if text := a.String(); !strings.Contains(text, `"calls":20`) || !strings.Contains(text, "get_messages") {
+	if text := a.String(); !strings.Contains(text, `"calls":20`) || !strings.Contains(text, "messages") {
 		t.Errorf("the ledger has %s, want %d calls and the wait", text, calls)
 	}
 }
