@@ -7,6 +7,7 @@
 # make emulator  runs all parts of Parley as in the cloud, on the Firestore emulator
 # make deploy    deploys Parley to a Google Cloud project
 # make security  checks the dependencies for known vulnerabilities, and their checksums and signatures
+# make scale     lets 1,000 agents work with one server on the embedded store for ten minutes
 # Other targets: build, sbom, lock, functions-zip, generate, lint, bench, chaos, conformance, clean.
 
 MODULES     := shared services/hub services/hub/harness functions
@@ -23,7 +24,7 @@ PARALLEL    := -p 4 -parallel 8
 QUICK       := -vet=off '-ldflags=-s -w'
 # Packages of the harness that make proof tests and make test leaves out: Chromium, the TypeScript SDKs, the Firebase Auth
 # emulator, and servers that are killed or measured under load.
-PROOF       := harness/(browser|chaos|cmd/bench|e2e|firebase)$$
+PROOF       := harness/(browser|chaos|cmd/bench|cmd/scale|e2e|firebase)$$
 # Packages that build or start programs that ship, or read the graphs of the modules: they are tested without the
 # workspace, as what ships is built.
 SHIPS       := services/hub$$|hub/internal/cli$$|harness$$|harness/program$$|functions/internal/(archive|stack)$$
@@ -38,7 +39,7 @@ SHELL       := /bin/bash
 .DEFAULT_GOAL := build
 
 .PHONY: run build sbom test attack proof setup chromium security emulator functions-zip generate lint bench chaos \
-	conformance clean
+	scale conformance clean
 
 run: build
 	bin/parley serve --data .parley
@@ -141,6 +142,7 @@ generate:
 	cd shared && go run ./client/generate
 	cd shared && go test ./app -run Golden -update
 	cd $(HARNESS) && go test ./mcp -run Golden -update
+	cd $(HARNESS) && go test ./catalogue -run TestTheTableOfScale -update
 
 # staticcheck compiles with the workspace, vet without it.
 lint:
@@ -155,6 +157,10 @@ bench: build
 # Runs two servers over the emulator, and kills one every few seconds.
 chaos:
 	cd $(HARNESS) && go run ./cmd/chaos -for 60s -agents 32
+
+# Exits with status 1 if something is lost or comes twice, or past the limits of the wakes and of the server's memory.
+scale:
+	cd $(HARNESS) && go run ./cmd/scale
 
 conformance: $(HARNESS)/conformance/node_modules/.installed
 	cd $(HARNESS) && go run ./conformance

@@ -5,6 +5,8 @@ import (
 	"sync"
 	"time"
 
+	"golang.org/x/sync/singleflight"
+
 	"parley.internal/shared/cache"
 )
 
@@ -24,6 +26,7 @@ type perUser[V any] struct {
 	now   func() time.Time
 
 	made  sync.Once
+	loads singleflight.Group // one for a user at a time, for all who wait for it
 	cache *cache.Cache[V]
 }
 
@@ -38,15 +41,22 @@ func (p *perUser[V]) get(ctx context.Context, user string) (V, error) {
 	if v, ok := p.values().Get(user); ok {
 		return v, nil
 	}
-	return p.values().Fill(user, func() (v V, until time.Time, err error) {
-		until = p.now().Add(p.fresh)
-		v, err = p.load(ctx, user)
-		return v, until, err
+	found, err, _ := p.loads.Do(user, func() (any, error) {
+		return p.values().Fill(user, func() (v V, until time.Time, err error) {
+			until = p.now().Add(p.fresh)
+			v, err = p.load(context.WithoutCancel(ctx), user) // others wait for it too
+			return v, until, err
+		})
 	})
+	v, _ := found.(V)
+	return v, err
 }
 
 // forget drops the value of a user, which has changed.
-func (p *perUser[V]) forget(user string) { p.values().Forget(user) }
+func (p *perUser[V]) forget(user string) {
+	p.values().Forget(user)
+	p.loads.Forget(user)
+}
 
 // directory lists the programs of users, so that sending a message costs no read.
 type directory struct{ perUser[[]string] }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"slices"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"parley.internal/shared/domaintest"
@@ -55,4 +56,33 @@ func TestTheProgramsOfAUserAreReadOnceAMinuteOrWhenItsKeysChange(t *testing.T) {
 	s.then = nil
 	knows("after a change during the read", 5, "beta")
 	knows("and then", 5, "beta")
+}
+
+// Without this each of a thousand agents that write at once would read the thousand keys of their user.
+func TestManyWhoAskAtOnceCostOneRead(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		release := make(chan struct{})
+		s := &source{programs: []string{"alpha"}, then: func() { <-release }}
+		d := &directory{perUser[[]string]{load: s.Programs, fresh: freshPrograms, now: time.Now}}
+		first, cancel := context.WithCancel(t.Context())
+		for i := range 100 {
+			ctx := t.Context()
+			if i == 0 {
+				ctx = first
+			}
+			go func() {
+				if got, err := d.Programs(ctx, "u"); err != nil || !slices.Equal(got, []string{"alpha"}) {
+					t.Errorf("got %v, %v", got, err)
+				}
+			}()
+			synctest.Wait()
+		}
+		cancel() // the caller whose read it is gives up, and the others get the programs
+		close(release)
+		synctest.Wait()
+		if s.reads != 1 {
+			t.Errorf("the programs were read %d times, want once", s.reads)
+		}
+	})
 }

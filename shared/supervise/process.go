@@ -119,6 +119,9 @@ func readNumber(status *bufio.Scanner) (int, error) {
 // ended.
 func (p *Process) Signal(s os.Signal) error { return p.child.Signal(s) }
 
+// PID returns the process ID of the program. After the program has ended, another one may have it.
+func (p *Process) PID() int { return p.child.Pid }
+
 // Stop ends the program and its process group, with SIGTERM first and SIGKILL after the grace period, and returns when
 // both have ended. Further calls, and calls for a program that has ended, only wait. It is safe for concurrent use.
 func (p *Process) Stop() {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"parley.internal/services/hub/harness/chaos/caller"
+	"parley.internal/services/hub/harness/chaos/history"
 	"parley.internal/services/hub/harness/chaos/witness"
 	"parley.internal/shared/fault"
 )
@@ -19,6 +20,7 @@ type agent struct {
 	book   *witness.Book
 	call   *caller.Caller
 	name   string // of its program
+	number int
 	circle *circle
 	seat   string // its name in the team
 	random *rand.Rand
@@ -27,7 +29,7 @@ type agent struct {
 }
 
 func newAgent(r *run, c *crew, i int, call *caller.Caller) *agent {
-	a := &agent{run: r, crew: c, book: c.book, call: call, name: fmt.Sprintf("p%d", i)}
+	a := &agent{run: r, crew: c, book: c.book, call: call, name: fmt.Sprintf("p%d", i), number: i}
 	a.random = rand.New(rand.NewPCG(r.options.Seed, hash(c.user+a.name)))
 	return a
 }
@@ -52,6 +54,7 @@ var moves = []move{
 	{18, (*agent).work},
 	{4, (*agent).sendMail},
 	{4, (*agent).readMail},
+	{3, (*agent).giveUp},
 	{2, (*agent).teamTask},
 	{2, (*agent).sendTeamMessage},
 	{2, (*agent).teamInbox},
@@ -140,6 +143,9 @@ func (a *agent) do(
 	}
 	return call, err == nil, err
 }
+
+// span returns the time of a call, for the history.
+func span(c caller.Call) history.Span { return history.Span{From: c.Began(), To: c.Ended()} }
 
 // noteRefusal records an unexpected refusal as a violation.
 func (a *agent) noteRefusal(r *caller.Refusal) {

@@ -30,7 +30,7 @@ func shortRun(t *testing.T, hub string) Options {
 	t.Helper()
 	return Options{Hub: []string{hub, "serve"}, Env: []string{"PATH=" + os.Getenv("PATH"), "HOME=" + t.TempDir()},
 		Dir:     t.TempDir(),
-		Project: emulator.Project(t), Emulator: emulator.Shared(t), Agents: 8, Seed: 1, Lost: 3, Moves: 16, Kills: 3,
+		Project: emulator.Project(t), Emulator: emulator.Shared(t), Agents: 8, Seed: 1, Lost: 3, Moves: 16, Kills: 4,
 		Grace: 3 * time.Minute, Slack: 2 * time.Minute, SweepEvery: time.Second, Notes: t.Output()}
 }
 
@@ -49,7 +49,8 @@ func TestPromisesToClientsHoldWhileHubsAreKilled(t *testing.T) {
 	if len(report.Violations) > 0 {
 		t.Errorf("%d violations", len(report.Violations))
 	}
-	if report.Kills["SIGKILL"] != 2 || report.Kills["SIGTERM"] != 1 || report.Restarts != 3 {
+	if report.Kills["SIGKILL"] != 2 || report.Kills["SIGTERM"] != 1 || report.Kills["SIGSTOP"] != 1 ||
+		report.Restarts != 3 {
 		t.Errorf("killed %v, restarted %d", report.Kills, report.Restarts)
 	}
 	// A run without successful calls would have no violations either.
@@ -61,7 +62,8 @@ func TestPromisesToClientsHoldWhileHubsAreKilled(t *testing.T) {
 		}
 	}
 	for _, kind := range []string{"tasks created", "claims", "tasks completed", "messages sent", "messages read",
-		"team tasks", "team messages", "fire messages", "questions asked", "questions answered", "documents"} {
+		"team tasks", "team messages", "fire messages", "questions asked", "questions answered", "documents",
+		"calls in an order", "waits given up"} {
 		if report.Checked[kind] == 0 {
 			t.Errorf("no %s were compared with the store", kind)
 		}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"parley.internal/services/hub/harness/chaos/caller"
+	"parley.internal/services/hub/harness/chaos/history"
 	"parley.internal/services/hub/harness/chaos/witness"
 	"parley.internal/shared/app"
 	"parley.internal/shared/campfire"
@@ -32,6 +33,7 @@ var toolsets = []string{"dispatch", "relay", "signal", "team", "campfire"}
 type crew struct {
 	user   string
 	book   *witness.Book
+	calls  history.History
 	agents []*agent
 	human  *caller.Caller
 	// done is closed when no agent asks questions any more.

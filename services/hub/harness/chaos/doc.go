@@ -9,7 +9,8 @@
 // Sweeps, which the functions run in the cloud, run in this process.
 //
 // A run ends with a calm phase: work in flight is finished and every inbox is read to its end, so that nothing is
-// pending when the store is compared with the answers that the clients got. The seed determines the choices of the
+// pending when the store is compared with the answers that the clients got. Beside that, the times of all claims and
+// messages are checked for an order that explains the answers (package history). The seed determines the choices of the
 // agents; the order in which their calls meet depends on the machine.
 //
 // Nothing that ships may import this package.

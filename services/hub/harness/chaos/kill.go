@@ -24,14 +24,33 @@ func (r *run) launch(ctx context.Context) error {
 	return r.balancer.Add(h.Name, h.URL)
 }
 
-// terminateEvery is the number of ended hubs of which one gets SIGTERM instead of SIGKILL.
+// terminateEvery is the number of hubs of which one gets SIGTERM instead of SIGKILL, and one sleeps instead of ending.
 const terminateEvery = 4
 
-// kill ends a hub each time that a kill is due and starts a replacement.
+// sleep is the time for which a hub sleeps. The client has its connections, and no answer on them.
+const sleep = 3 * time.Second
+
+// suspend lets a hub sleep and wakes it, also if the run ends meanwhile.
+func (r *run) suspend(ctx context.Context) {
+	r.mu.Lock()
+	h := r.live[r.pace.random.IntN(len(r.live))]
+	r.mu.Unlock()
+	r.report.Kills["SIGSTOP"]++
+	fmt.Fprintf(r.options.Notes, "%6.1fs  %s sleeps\n", time.Since(r.report.Began).Seconds(), h.Name)
+	h.Suspend()
+	defer h.Resume()
+	_ = pause(ctx, sleep) // the caller sees the end of ctx
+}
+
+// kill ends a hub each time that a kill is due and starts a replacement. Some hubs sleep for a while instead.
 func (r *run) kill(ctx context.Context) error {
 	var dying sync.WaitGroup // after SIGTERM a hub finishes its calls
 	defer dying.Wait()
 	for n := 0; r.pace.next(ctx); n++ {
+		if n%terminateEvery == 3 {
+			r.suspend(ctx)
+			continue
+		}
 		r.mu.Lock()
 		i := r.pace.random.IntN(len(r.live))
 		h := r.live[i]

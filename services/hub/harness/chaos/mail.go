@@ -19,8 +19,9 @@ func (a *agent) sendMail(ctx context.Context) error {
 	}
 	var out struct{ MessageID string }
 	args := map[string]any{"message": body, "source": a.name, "target": to, "message_type": kind, "idempotencyKey": body}
-	_, ok, err := a.do(ctx, "send_message", 0, args, &out)
+	call, ok, err := a.do(ctx, "send_message", 0, args, &out)
 	if ok {
+		a.crew.calls.Sent(a.number, span(call), out.MessageID, kind == "QUERY")
 		a.book.Sent(out.MessageID, a.name, to, kind, body)
 	}
 	return err
@@ -80,10 +81,25 @@ func (a *agent) take(ctx context.Context, limit int, wait time.Duration) ([]mess
 		return nil, err
 	}
 	for _, m := range out.Messages {
+		a.crew.calls.Read(a.number, span(call), m.ID)
 		a.book.Read(m.ID, a.name, call.RequestID(), witness.Span{From: call.Began(), To: call.Ended()})
 	}
 	return out.Messages, nil
 }
+
+// giveUp waits for messages and closes the connection before the wait is over. What came in between is kept.
+func (a *agent) giveUp(ctx context.Context) error {
+	own, cancel := context.WithTimeoutCause(ctx, time.Duration(50+a.random.IntN(400))*time.Millisecond, errGivenUp)
+	defer cancel()
+	_, err := a.take(own, 1, 5*time.Second)
+	if errors.Is(err, errGivenUp) {
+		a.run.report.gaveUp()
+		return nil
+	}
+	return err
+}
+
+var errGivenUp = errors.New("the agent has given up its wait")
 
 // noteLostReads records the attempts of a reading call that got no answer.
 func (a *agent) noteLostReads(call caller.Call) {

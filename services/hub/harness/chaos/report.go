@@ -19,7 +19,7 @@ import (
 // Report is the result of a run.
 type Report struct {
 	Tally *Tally
-	// Kills counts the hubs that were ended, by the signal, and Restarts their replacements.
+	// Kills counts the hubs that were ended or suspended, by the signal, and Restarts their replacements.
 	Kills    map[string]int
 	Restarts int
 	// Late counts the hubs that abandoned calls in flight after SIGTERM.
@@ -42,6 +42,13 @@ func (r *Report) violate(promise, format string, args ...any) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.Violations = append(r.Violations, witness.Violation{Promise: promise, Text: fmt.Sprintf(format, args...)})
+}
+
+// gaveUp counts a wait that an agent has given up.
+func (r *Report) gaveUp() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.Checked["waits given up"]++
 }
 
 // countSwept adds the documents that a sweep handled.
@@ -71,6 +78,11 @@ func (r *run) audit(ctx context.Context) error {
 		}
 		r.report.Checked["documents"] += len(docs)
 		r.report.Violations = append(r.report.Violations, found.Violations...)
+		wrong, checked := c.calls.Check()
+		r.report.Checked["calls in an order"] += checked
+		for _, text := range wrong {
+			r.report.violate(witness.Ordered, "%s of %s", text, c.user)
+		}
 	}
 	return r.explain()
 }
@@ -114,7 +126,7 @@ const maxShown = 40
 func (r *Report) Write(out io.Writer) error {
 	r.Tally.write(out)
 	all, repeated := r.Tally.Attempts()
-	fmt.Fprintf(out, "\n%d requests, %d of them repeated; hubs ended: %s, %d late; restarts: %d; %.0f s in all\n",
+	fmt.Fprintf(out, "\n%d requests, %d of them repeated; hubs ended or put to sleep: %s, %d late; restarts: %d; %.0f s in all\n",
 		all, repeated, counts(r.Kills), r.Late, r.Restarts, r.Took.Seconds())
 	fmt.Fprintf(out, "swept: %s\n", counts(r.Swept))
 	fmt.Fprintf(out, "compared with the store: %s\n", counts(r.Checked))

@@ -12,6 +12,9 @@ import (
 
 const anyone = "any"
 
+// longLease is a lease in seconds that does not end before the run does.
+const longLease = 900
+
 // createTask creates a task for another agent or for any agent.
 func (a *agent) createTask(ctx context.Context) error {
 	title, target := a.uniqueText("task"), a.peer().name
@@ -58,7 +61,7 @@ func (a *agent) work(ctx context.Context) error {
 	}
 	session := a.uniqueText("session")
 	abandon := a.percent(8)
-	lease := 900
+	lease := longLease
 	if abandon {
 		lease = 30
 	}
@@ -100,6 +103,7 @@ func (a *agent) claim(ctx context.Context, id, session string, lease int) (c wit
 	var refused *caller.Refusal
 	switch {
 	case errors.As(err, &refused) && precondition(refused):
+		a.crew.calls.Refused(a.number, span(call), id)
 		a.book.ClaimRefused(id, a.name, session, refused.RequestID, refused.Message)
 		return c, false, nil
 	case refused != nil:
@@ -110,6 +114,7 @@ func (a *agent) claim(ctx context.Context, id, session string, lease int) (c wit
 	}
 	c = witness.Claim{Task: id, Agent: a.name, Session: session, Token: out.ClaimToken, Told: call.Ended(),
 		Until: out.LeaseUntil, RequestID: call.RequestID()}
+	a.crew.calls.Claimed(a.number, span(call), id, out.ClaimToken, lease < longLease)
 	if a.book.Claimed(c); out.ClaimedBy != a.name {
 		a.book.Violate(witness.Exclusive, call.RequestID(), "%s claimed task %s, but the answer names %s as its claimant",
 			a.name, id, out.ClaimedBy)
@@ -142,6 +147,7 @@ func (a *agent) release(ctx context.Context, c witness.Claim) error {
 	case err != nil:
 		return err
 	}
+	a.crew.calls.Released(a.number, span(call), c.Task, c.Token)
 	a.book.Released(c.Task, c.Session)
 	return nil
 }
@@ -153,6 +159,7 @@ func (a *agent) complete(ctx context.Context, c witness.Claim) error {
 	args := map[string]any{"taskId": c.Task, "claimToken": c.Token, "result": result, "tokens_in": 3}
 	call, ok, err := a.do(ctx, "complete_task", 0, args, &out)
 	if ok {
+		a.crew.calls.Completed(a.number, span(call), c.Task, c.Token)
 		a.book.Completed(witness.Completion{Task: c.Task, Agent: a.name, Result: result, Token: c.Token,
 			RequestID: call.RequestID()})
 	}

@@ -18,7 +18,9 @@ import (
 	"parley.internal/services/hub/harness/program"
 )
 
-func TestTheTypeScriptSDKsWorkInBothEras(t *testing.T) {
+// needSDKs skips the test where Node is not to be used, and fails it where the SDKs are missing.
+func needSDKs(t *testing.T) {
+	t.Helper()
 	if os.Getenv("PARLEY_NO_NODE") == "1" && os.Getenv("REQUIRE_EMULATOR") != "1" {
 		t.Skip("PARLEY_NO_NODE=1")
 	}
@@ -27,6 +29,10 @@ func TestTheTypeScriptSDKsWorkInBothEras(t *testing.T) {
 			t.Fatalf("the SDKs must be installed (run make proof): %v", err)
 		}
 	}
+}
+
+func TestTheTypeScriptSDKsWorkInBothEras(t *testing.T) {
+	needSDKs(t)
 	env := append(os.Environ(), startHub(t)...)
 	for era, version := range map[string]string{"legacy": "2025-11-25", "modern": "2026-07-28"} {
 		t.Run(era, func(t *testing.T) {
@@ -97,7 +103,7 @@ func startHub(t *testing.T) []string {
 		t.Fatal(err)
 	}
 	// The file may contain another URL; of two values the last one counts.
-	return append(strings.Fields(string(keys)), "PARLEY_URL=http://"+addr+"/mcp")
+	return append(strings.Fields(strings.ReplaceAll(string(keys), "export ", "")), "PARLEY_URL=http://"+addr+"/mcp")
 }
 
 func waitHealthy(t *testing.T, addr string, exited <-chan struct{}) {

@@ -21,6 +21,7 @@ import (
 	"parley.internal/services/hub/internal/auth"
 	"parley.internal/services/hub/internal/bodies"
 	"parley.internal/services/hub/internal/config"
+	"parley.internal/services/hub/internal/datadir"
 	"parley.internal/services/hub/internal/firebase"
 	"parley.internal/services/hub/internal/mcp"
 	"parley.internal/services/hub/internal/memory"
@@ -66,7 +67,6 @@ const (
 	writeTimeout  = 75 * time.Second
 	maxHeader     = 64 << 10 // bytes, the URL included
 	idleTimeout   = 2 * time.Minute
-	drainTimeout  = 10 * time.Second
 )
 
 func (w *world) serve(ctx context.Context, c *config.Config) (err error) {
@@ -81,6 +81,18 @@ func (w *world) serve(ctx context.Context, c *config.Config) (err error) {
 	tracer, err := trace.Start(ctx, w.env, version())
 	if err != nil {
 		return fmt.Errorf("cannot trace: %w", err)
+	}
+	defer func() {
+		end, cancel := context.WithTimeout(context.WithoutCancel(ctx), flushTimeout)
+		defer cancel()
+		err = errors.Join(err, tracer.Close(end))
+	}()
+	var lock *datadir.Lock
+	if c.Store == "sqlite" {
+		if lock, err = datadir.Take(ctx, c.Data, "serve", servePatience); err != nil {
+			return err
+		}
+		defer func() { err = errors.Join(err, lock.Release()) }()
 	}
 	o, err := open(ctx, c, tracer.GRPC()...)
 	if err != nil {
@@ -98,45 +110,45 @@ func (w *world) serve(ctx context.Context, c *config.Config) (err error) {
 		c.PublicURL = url(c, listener.Addr())
 	}
 
+	return w.run(ctx, c, o, lock, listener, tracer, log, room)
+}
+
+// run serves the open store on a listener, which it closes, until ctx ends, and then drains.
+func (w *world) run(ctx context.Context, c *config.Config, o *opened, lock *datadir.Lock, listener net.Listener,
+	tracer *trace.Tracer, log *slog.Logger, room int64) error {
 	var background sync.WaitGroup
 	defer background.Wait()
+	loop, stop := context.WithCancel(context.WithoutCancel(ctx))
+	defer stop()
+	recording, stopRecording := context.WithCancel(context.WithoutCancel(ctx))
+	defer stopRecording()
 	a, handler, err := w.assemble(ctx, c, o, log, &background, room)
 	if err == nil {
 		err = w.welcome(ctx, c, a, listener.Addr())
 	}
-	if err != nil {
-		return errors.Join(err, listener.Close())
+	s := server{store: o, app: a, log: log}
+	if err == nil && lock != nil {
+		s.desk, err = openDesk(lock, localOperator(o, a), url(c, listener.Addr()), log)
 	}
-	srv := &http.Server{Handler: tracer.Handler(handler), ReadHeaderTimeout: headerTimeout, ReadTimeout: readTimeout,
+	if err == nil && o.file != nil {
+		err = s.react(ctx, loop, &background)
+	}
+	if err != nil {
+		return errors.Join(err, listener.Close(), s.desk.close(ctx))
+	}
+	background.Go(func() { a.Ledger.Run(recording) })
+	s.http = &http.Server{Handler: tracer.Handler(handler), ReadHeaderTimeout: headerTimeout, ReadTimeout: readTimeout,
 		WriteTimeout: writeTimeout, IdleTimeout: idleTimeout, MaxHeaderBytes: maxHeader, ConnContext: rest.WithConn,
 		ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelWarn)}
-	loop, stop := context.WithCancel(context.WithoutCancel(ctx))
-	defer stop()
-	background.Go(func() { a.Ledger.Run(loop) })
-	if o.file != nil {
-		follower, err := a.Follow(ctx, o.file, log)
-		if err != nil {
-			return errors.Join(err, listener.Close())
-		}
-		background.Go(func() { follower.Run(loop) })
-		background.Go(func() { tend(loop, o, a, log) })
-	}
-
 	failed := make(chan error, 1)
-	go func() { failed <- srv.Serve(listener) }()
+	go func() { failed <- s.http.Serve(listener) }()
 	select {
 	case err := <-failed:
-		return err
+		return errors.Join(err, s.desk.close(ctx))
 	case <-ctx.Done():
 	}
-	// Waiting calls return without a result, so that the server can drain.
-	log.Info("draining")
-	o.db.Drain()
-	end, cancel := context.WithTimeout(context.WithoutCancel(ctx), drainTimeout)
-	defer cancel()
 	stop()
-	// The ledger records all calls before the store is closed.
-	return errors.Join(srv.Shutdown(end), a.Ledger.Flush(end), tracer.Close(end))
+	return s.drain(context.WithoutCancel(ctx))
 }
 
 // benchRoutes adds the routes of the benchmark. The build tag parleybench sets it.

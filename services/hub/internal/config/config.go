@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"net"
 	"net/url"
-	"os"
-	"path/filepath"
 	"strconv"
 	"strings"
 	"time"
@@ -29,7 +27,8 @@ const (
 type Config struct {
 	// Addr is the host:port that the server listens on.
 	Addr string
-	// Data is the directory of the embedded store.
+	// Data is the directory of the embedded store. It is empty until the command has found one, where neither the flag
+	// nor the variable names it.
 	Data string
 	// Store is sqlite or firestore. Project and EmulatorHost apply to Firestore only.
 	Store, Project, EmulatorHost string
@@ -93,8 +92,8 @@ const (
 
 // StoreFlags declares the flags of commands that open the store, with the variables of env as their defaults.
 func (c *Config) StoreFlags(f *pflag.FlagSet, env func(string) string) {
-	f.StringVar(&c.Data, "data", cmp.Or(env("PARLEY_DATA"), defaultData()),
-		"directory of the embedded store (PARLEY_DATA)")
+	f.StringVar(&c.Data, "data", env("PARLEY_DATA"), "directory of the embedded store; by default .parley in the working "+
+		"directory or above it, if it is yours alone, else ~/.parley (PARLEY_DATA)")
 	f.StringVar(&c.Store, "store", cmp.Or(env("PARLEY_STORE"), "sqlite"), "sqlite or firestore (PARLEY_STORE)")
 	f.StringVar(&c.Project, "project", env("GOOGLE_CLOUD_PROJECT"),
 		"Google Cloud project of the Firestore store (GOOGLE_CLOUD_PROJECT)")
@@ -224,14 +223,6 @@ func parseRate(s string) (float64, error) {
 	return n, err
 }
 
-func defaultData() string {
-	home, err := os.UserHomeDir()
-	if err != nil {
-		return ".parley"
-	}
-	return filepath.Join(home, ".parley")
-}
-
 // CheckStore returns an error that names the flag if a setting of the store is missing or invalid.
 func (c *Config) CheckStore() error {
 	switch {
@@ -239,8 +230,6 @@ func (c *Config) CheckStore() error {
 		return fmt.Errorf("--store must be sqlite or firestore, not %q", c.Store)
 	case c.Store == "firestore" && c.Project == "":
 		return fmt.Errorf("the Firestore store needs a project: give --project or set GOOGLE_CLOUD_PROJECT")
-	case c.Store == "sqlite" && c.Data == "":
-		return fmt.Errorf("the embedded store needs a directory: give --data or set PARLEY_DATA")
 	}
 	return nil
 }

@@ -107,6 +107,16 @@ func (h *Hub) Terminate() {
 	_ = h.process.Signal(syscall.SIGTERM) // fails only if the hub has exited
 }
 
+// Suspend stops the hub as a laptop does that sleeps, until [Hub.Resume]: its clock has jumped then. A hub that is to be
+// terminated must run.
+func (h *Hub) Suspend() { _ = h.process.Signal(syscall.SIGSTOP) } // fails only if the hub has exited
+
+// Resume lets a suspended hub go on.
+func (h *Hub) Resume() { _ = h.process.Signal(syscall.SIGCONT) } // fails only if the hub has exited
+
+// PID returns the ID of the hub's own process.
+func (h *Hub) PID() int { return h.process.PID() }
+
 // Exited returns a channel that is closed when the hub and all processes that it started have exited.
 func (h *Hub) Exited() <-chan struct{} { return h.process.Exited() }
 

@@ -19,6 +19,7 @@ const (
 	Delivered = "a message is delivered once, to its recipient"
 	Answers   = "clients see success or a transient failure"
 	Waits     = "waits end"
+	Ordered   = "one order of all calls explains their answers"
 	Clean     = "hubs and sweeps end without a fault"
 )
 

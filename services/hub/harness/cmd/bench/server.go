@@ -112,7 +112,7 @@ func (t *target) ready(ctx context.Context, keys string) error {
 
 func (t *target) read(keys []byte) error {
 	for lines := bufio.NewScanner(bytes.NewReader(keys)); lines.Scan(); {
-		switch name, value, _ := strings.Cut(lines.Text(), "="); name {
+		switch name, value, _ := strings.Cut(strings.TrimPrefix(lines.Text(), "export "), "="); name {
 		case "PARLEY_URL":
 			t.base = strings.TrimSuffix(value, "/mcp")
 		case "PARLEY_KEY":

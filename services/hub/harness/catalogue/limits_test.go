@@ -1,0 +1,251 @@
+package catalogue
+
+import (
+	"bytes"
+	"context"
+	"flag"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"parley.internal/shared/app"
+	"parley.internal/shared/fault"
+	"parley.internal/shared/op"
+	"parley.internal/shared/op/optest"
+	"parley.internal/shared/store"
+	"parley.internal/shared/store/sqlite"
+)
+
+var update = flag.Bool("update", false, "rewrite the table of docs/scale.md")
+
+// recorder is a driver that keeps what each transaction has written, and whether the document was there before.
+type recorder struct {
+	*mirror
+	mu      sync.Mutex
+	written []written
+}
+
+// written is a document that a transaction wrote.
+type written struct {
+	def *store.Def
+	// there says that the document existed, so that the call contends with whoever else writes it.
+	there bool
+	// rising are the indexed fields with a time, of which later calls write larger values.
+	rising []*store.Index
+}
+
+// Update implements store.Driver.
+func (r *recorder) Update(ctx context.Context, fn func(context.Context, store.Reads) ([]store.Write, error)) error {
+	var writes []store.Write
+	before := map[store.Ref]bool{}
+	r.mirror.mu.Lock()
+	for _, docs := range r.users {
+		for ref := range docs {
+			before[ref] = true
+		}
+	}
+	r.mirror.mu.Unlock()
+	err := r.mirror.Update(ctx, func(ctx context.Context, reads store.Reads) (_ []store.Write, err error) {
+		writes, err = fn(ctx, reads)
+		return writes, err
+	})
+	if err == nil {
+		r.note(writes, before)
+	}
+	return err
+}
+
+func (r *recorder) note(writes []store.Write, before map[store.Ref]bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, w := range writes {
+		if aside(w) || w.Action == store.Delete && !before[w.Ref] {
+			continue
+		}
+		n := written{def: w.Def, there: before[w.Ref]}
+		values := maps.Clone(w.Fields)
+		for _, e := range w.Edits {
+			if values == nil {
+				values = store.Fields{}
+			}
+			values[e.Field] = e.Value
+		}
+		for _, x := range w.Def.Indexes {
+			if rises(x, values) {
+				n.rising = append(n.rising, x)
+			}
+		}
+		r.written = append(r.written, n)
+	}
+}
+
+// rises reports whether an entry of the index begins with a time that the write sets.
+func rises(x *store.Index, values store.Fields) bool {
+	at, isTime := values[x.Fields[0].Path].(time.Time)
+	return isTime && !at.IsZero()
+}
+
+// standsFor says what one document of a collection belongs to. Calls about different ones of these do not contend.
+var standsFor = map[string]string{
+	"tasks": "a task", "leases": "a task", "relay": "a message", "groups": "a group", "sessions": "a session",
+	"heartbeats": "a session", "devices": "a device", "settings": "a user", "pauses": "a pause", "apiKeys": "a key",
+	"councils": "a council", "councilParticipants": "a member of a council", "councilRequests": "a council's request",
+	"councilSeats": "a program in councils", "fires": "a fire", "verifications": "a verification",
+	"vCheckpoints": "a checkpoint", "vContents": "a file of a verification", "vFiles": "a file of a verification",
+	"vIssues": "an issue", "vRounds": "a round", "vSteps": "a round", "teams": "a team", "teamBoards": "a team",
+	"teamSeats": "a team", "teamTasks": "a task of a team", "teamInboxes": "an inbox of a team",
+	"teamMessages": "a message", "teamProcesses": "a process", "teamPrompts": "a process", "teamBeats": "a process",
+	"fileBoards": "a project",
+}
+
+const (
+	scaleDoc = "docs/scale.md"
+	tableTop = "<!-- what each operation writes: a test of services/hub/harness/catalogue saw it; -update writes it -->\n"
+	tableEnd = "<!-- end -->\n"
+)
+
+// The table of what each operation contends on follows from what its examples write.
+func TestTheTableOfScaleSaysWhatEachOperationWrites(t *testing.T) {
+	t.Parallel()
+	d, err := os.ReadFile(filepath.Join(root, scaleDoc))
+	if err != nil {
+		t.Fatal(err)
+	}
+	head, rest, begun := bytes.Cut(d, []byte(tableTop))
+	_, tail, ended := bytes.Cut(rest, []byte(tableEnd))
+	if !begun || !ended {
+		t.Fatalf("%s must have the marks\n%sand\n%s", scaleDoc, tableTop, tableEnd)
+	}
+	want := slices.Concat(head, []byte(tableTop), []byte(contention(t)), []byte(tableEnd), tail)
+	if bytes.Equal(d, want) {
+		return
+	}
+	if !*update {
+		t.Fatalf("%s differs from what the operations write; if that is intended, run this test with -update", scaleDoc)
+	}
+	if err := os.WriteFile(filepath.Join(root, scaleDoc), want, 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// contention returns the table.
+func contention(t *testing.T) string {
+	t.Helper()
+	var b strings.Builder
+	b.WriteString("\n| operation | makes | changes | sustained on Firestore |\n|---|---|---|---|\n")
+	d, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "parley.db"), app.Schema())
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := &recorder{mirror: &mirror{Driver: d, users: map[string]map[store.Ref]store.Fields{}}}
+	db := store.New(r, app.Schema())
+	t.Cleanup(func() {
+		if err := db.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	c := newHub(t, db, "user")
+	quiet := []string{}
+	for _, o := range c.hub.Catalogue.Ops() {
+		seen := r.during(t, c, o)
+		if len(seen) == 0 {
+			quiet = append(quiet, "`"+o.Name+"`")
+			continue
+		}
+		fmt.Fprintf(&b, "| `%s` | %s | %s | %s |\n", o.Name, list(t, seen, false), list(t, seen, true), rate(t, seen))
+	}
+	fmt.Fprintf(&b, "\nThese write nothing: %s.\n\n", strings.Join(quiet, ", "))
+	return b.String()
+}
+
+// during returns what the examples of an operation that succeed write, each document of a collection once.
+func (r *recorder) during(t *testing.T, c *testHub, o *op.Op) (out []written) {
+	t.Helper()
+	for _, e := range o.Cases().Examples {
+		if e.Fault != fault.Internal || strings.Contains(e.Name, "idempotency key") {
+			continue
+		}
+		p := c.newUser(overREST)
+		s := p.script()
+		s.Prepare(t, e.Given)
+		s.Pass(e.Pass)
+		in := s.Fill(e.In)
+		p.key(e.As)
+		c.hub.Flush()
+		r.mu.Lock()
+		r.written = nil
+		r.mu.Unlock()
+		if _, err := p.Call(t, o, e.As, in); err != nil {
+			t.Fatalf("%s: %v", optest.Title(o, e.Name), err)
+		}
+		r.mu.Lock()
+		out = append(out, r.written...)
+		r.mu.Unlock()
+		c.hub.Flush()
+	}
+	return out
+}
+
+// aside reports whether a write is not the call's own: the last use of the key, which is recorded once a minute, and the
+// counts of calls, which a server adds up and writes now and then.
+func aside(w store.Write) bool {
+	touched := w.Def.ID() == "apiKeys" && w.Action == store.Patch && len(w.Edits) == 1 && w.Edits[0].Field == "lastUsedAt"
+	return touched || strings.HasPrefix(w.Def.ID(), "ledger")
+}
+
+// list returns the collections of the documents that were there before, or of those that were not.
+func list(t *testing.T, all []written, there bool) string {
+	t.Helper()
+	names := map[string]bool{}
+	for _, w := range all {
+		if w.there == there {
+			names[w.def.ID()] = true
+		}
+	}
+	var out []string
+	for _, name := range slices.Sorted(maps.Keys(names)) {
+		if !there {
+			out = append(out, "`"+name+"`")
+			continue
+		}
+		if standsFor[name] == "" {
+			t.Errorf("standsFor must say what a document of %s belongs to", name)
+		}
+		out = append(out, "`"+name+"` ("+standsFor[name]+")")
+	}
+	return strings.Join(out, ", ")
+}
+
+// rate returns what Firestore promises for a call that writes this.
+func rate(t *testing.T, all []written) string {
+	t.Helper()
+	var limits []string
+	add := func(text string) {
+		if !slices.Contains(limits, text) {
+			limits = append(limits, text)
+		}
+	}
+	for _, w := range all {
+		if w.there {
+			add("1/s for " + standsFor[w.def.ID()])
+		}
+	}
+	for _, w := range all {
+		for _, x := range w.rising {
+			if x.Group {
+				add(fmt.Sprintf("500/s for the database (`%s.%s`)", w.def.ID(), x.Fields[0].Path))
+			}
+		}
+	}
+	slices.Sort(limits)
+	if len(limits) == 0 {
+		return "as new documents"
+	}
+	return strings.Join(limits, "; ")
+}

@@ -1,0 +1,181 @@
+package e2e_test
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http/httptest"
+	"os/exec"
+	"strings"
+	"testing"
+	"time"
+
+	"parley.internal/services/hub/harness/chaos/balancer"
+	"parley.internal/services/hub/harness/hubtest"
+	"parley.internal/shared/app"
+	"parley.internal/shared/domaintest"
+	"parley.internal/shared/store"
+	"parley.internal/shared/store/emulator"
+	"parley.internal/shared/store/firestore"
+	"parley.internal/shared/store/storetest"
+)
+
+// plan is what the agents are told to do.
+type plan struct {
+	URL     string      `json:"url"`
+	Confirm bool        `json:"confirm"`
+	Rounds  int         `json:"rounds"`
+	WaitMs  int         `json:"waitMs"`
+	Agents  []agentKeys `json:"agents"`
+}
+
+type agentKeys struct {
+	Name   string `json:"name"`
+	Reader string `json:"reader"`
+	Sender string `json:"sender"`
+}
+
+// told is what the agents sent and received.
+type told struct {
+	GaveUp int      `json:"gaveUp"`
+	Sent   []string `json:"sent"`
+	Got    []struct {
+		Text  string `json:"text"`
+		Again bool   `json:"again"`
+	} `json:"got"`
+}
+
+// A thousand times an agent gives up a wait after 1 s, gets a RESULT, and asks again.
+func TestNothingIsLostWhenAnAgentOfAnSDKGivesUpItsWait(t *testing.T) {
+	needSDKs(t)
+	for name, c := range map[string]struct {
+		era     string
+		confirm bool
+		reached bool // the cancellation reaches the server that waits
+		serve   func(*testing.T, *domaintest.Clock) (string, *hubtest.Hub)
+	}{
+		"legacy, with receipts":                 {"legacy", true, true, oneServer},
+		"modern, with receipts":                 {"modern", true, true, oneServer},
+		"legacy, without receipts":              {"legacy", false, true, oneServer},
+		"legacy, with receipts, on two servers": {"legacy", true, false, twoServers},
+		"modern, with receipts, on two servers": {"modern", true, false, twoServers},
+	} {
+		t.Run(name, func(t *testing.T) {
+			const messages, agents, users = 1000, 100, 10
+			clock := &domaintest.Clock{}
+			url, hub := c.serve(t, clock)
+			p := plan{URL: url + "/mcp", Confirm: c.confirm, Rounds: messages / agents, WaitMs: 1000}
+			for i := range agents {
+				user, name := fmt.Sprintf("user-%d", i%users), fmt.Sprintf("beta-%d", i)
+				p.Agents = append(p.Agents, agentKeys{name, hub.Agent(user, name), hub.Agent(user, "alpha")})
+			}
+			began := time.Now()
+			got := giveUp(t, c.era, p, func() {
+				if !c.reached {
+					time.Sleep(lastWait)
+				}
+				clock.Pass(2 * time.Minute)
+			})
+			lost, doubled, again := got.compare(t)
+			t.Logf("%d of %d waits were given up, %d lost, %d doubled, %d came again, in %v",
+				got.GaveUp, messages, lost, doubled, again, time.Since(began).Round(time.Second))
+			if len(got.Sent) != messages || got.GaveUp == 0 {
+				t.Errorf("%d messages were sent and %d waits given up", len(got.Sent), got.GaveUp)
+			}
+			if lost > 0 || doubled > 1 {
+				t.Errorf("%d messages are lost and %d came twice without a mark, want 0 and at most 1", lost, doubled)
+			}
+		})
+	}
+}
+
+// compare counts the messages that never came, those that came more than once without a mark, and the marks.
+func (r told) compare(t *testing.T) (lost, doubled, again int) {
+	t.Helper()
+	plain, came := map[string]int{}, map[string]bool{}
+	for _, m := range r.Got {
+		if came[m.Text] = true; m.Again {
+			again++
+			continue
+		}
+		plain[m.Text]++
+	}
+	for _, text := range r.Sent {
+		if !came[text] {
+			lost++
+			t.Logf("lost: %s", text)
+		}
+		if plain[text] > 1 {
+			doubled++
+		}
+	}
+	return lost, doubled, again
+}
+
+// giveUp runs the agents, and calls then between their rounds and the reading of the rest.
+func giveUp(t *testing.T, era string, p plan, then func()) (out told) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 4*time.Minute)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, "node", "giving_up.mjs", era)
+	var stderr strings.Builder
+	cmd.Stderr = &stderr
+	in, err := cmd.StdinPipe()
+	domaintest.Check(t, err)
+	stdout, err := cmd.StdoutPipe()
+	domaintest.Check(t, err)
+	domaintest.Check(t, cmd.Start())
+	text, err := json.Marshal(p)
+	domaintest.Check(t, err)
+	lines := bufio.NewReader(stdout)
+	_, err = in.Write(append(text, '\n'))
+	domaintest.Check(t, err)
+	line, err := lines.ReadString('\n')
+	if err == nil && line == "read\n" {
+		then()
+		_, err = io.WriteString(in, "rest\n")
+		domaintest.Check(t, err)
+		line, err = lines.ReadString('\n')
+	}
+	if err != nil || json.Unmarshal([]byte(line), &out) != nil {
+		_ = in.Close()
+		_ = cmd.Wait() // the reason is in its output
+		t.Fatalf("giving_up.mjs %s: %v %.200s\n%s", era, err, line, stderr.String())
+	}
+	domaintest.Check(t, cmd.Wait())
+	return out
+}
+
+// lastWait is somewhat more than the wait that the agents ask for. A wait that no cancellation reaches ends by itself, and
+// may take a message until then.
+const lastWait = 21 * time.Second
+
+func oneServer(t *testing.T, clock *domaintest.Clock) (string, *hubtest.Hub) {
+	hub := hubtest.New(t, storetest.SQLite(t, app.Schema()), hubtest.Options{Now: clock.Now})
+	return hub.URL, hub
+}
+
+// twoServers runs two servers over one database of the emulator, behind a balancer that gives them the calls in turn.
+func twoServers(t *testing.T, clock *domaintest.Clock) (string, *hubtest.Hub) {
+	b := balancer.New()
+	front := httptest.NewServer(b)
+	t.Cleanup(func() { front.Close(); b.Close() })
+	addr, project := emulator.Shared(t), emulator.Project(t)
+	var hub *hubtest.Hub
+	for i := range 2 {
+		d, err := firestore.Open(t.Context(), firestore.Options{EmulatorHost: addr, Project: project})
+		domaintest.Check(t, err)
+		db := store.New(d, app.Schema())
+		t.Cleanup(func() { domaintest.Check(t, db.Close()) })
+		hub = hubtest.New(t, db, hubtest.Options{Now: clock.Now})
+		domaintest.Check(t, b.Add(fmt.Sprint(i), hub.URL))
+	}
+	for end := time.Now().Add(30 * time.Second); b.Up() < 2; time.Sleep(10 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatal("the servers are not up")
+		}
+	}
+	return front.URL, hub
+}

@@ -1,0 +1,13 @@
+// Package scale lets many agents of one user work with one server on the embedded store, and finds what was lost, what
+// came twice, how long a message takes to one who waits for it, and how much memory the server needs.
+//
+// The server is a process of its own, with the flags of a laptop but for the limits on waits, which an agent for each key
+// and a thousand agents for one user exceed by design. The agents are goroutines of this process. Each has a key and a
+// session, waits for its mail with receipts, and now and then sends a message, creates a task or asks its human. Some of
+// them wait for tasks too, and some are members of teams. Server and agents share the machine, as on a laptop.
+//
+// At the end the agents stop sending, and read until nothing is missing or until everything that was read without a
+// receipt must have come again.
+//
+// Nothing that ships may import this package.
+package scale
