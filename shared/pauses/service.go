@@ -160,5 +160,5 @@ func (d Doc) pause() identity.Pause {
 }
 
 func view(d Doc) View {
-	return View{Scope: d.Scope, Name: d.Name, Words: d.Words, By: d.By, At: d.At}
+	return View(d)
 }

@@ -18,9 +18,6 @@ var (
 var (
 	// session is a live session of alpha.
 	session = []op.Step{{Op: "create_session", In: op.In{"name": "the first"}}}
-	// toSession is a message to that session alone.
-	toSession = op.After(session, op.Step{Op: "send_message",
-		In: op.In{"message": "for you alone", "target": "alpha/1", "message_type": "STATUS"}})
 	// query is a message to alpha that wants to be acknowledged.
 	query = []op.Step{{Op: "send_message", Save: "messageId as message",
 		In: op.In{"message": "which parser?", "source": "alpha", "target": "alpha", "message_type": "QUERY"}}}

@@ -22,7 +22,6 @@ import (
 var elsewhere = []struct{ dir, files, reason string }{
 	{"shared/app", "schema_test.go",
 		"the routes of the Grid service are a promise of their own, apart from goldens that anyone can renew"},
-	{"shared/app", "limits_test.go", "the limits of waits and of storage need calls that wait and that write"},
 	{"shared/app", "sweeps_test.go sweep_kill_test.go", "the sweep of the ledger needs a record of some call"},
 	{"functions", "functions_test.go", "the sweep of the ledger needs a record of some call"},
 	{"functions/internal/stack", "stack_test.go", "changes by calls must reach the triggers"},
@@ -41,7 +40,7 @@ var elsewhere = []struct{ dir, files, reason string }{
 	{"services/hub/internal/cli", "questions.go top.go", "the commands of the human call these"},
 	{"services/hub/internal/cli", "files.go guard_hooks_test.go guard_process_test.go", "the commands about files call these"},
 	{"services/hub/internal/guard", "decide.go decide_test.go", "a guard checks files, and says how to reach their holders"},
-	{"services/hub/internal/cli", "directory_process_test.go firestore_test.go grid_process_test.go process_test.go server_test.go stdio_test.go",
+	{"services/hub/internal/cli", "firestore_test.go grid_process_test.go process_test.go server_test.go stdio_test.go",
 		"the commands are tested with calls of a real catalogue"},
 	{"services/hub/internal/runner", "runner.go hub_test.go start_test.go",
 		"the fault about a missing team names the tool that creates it"},
