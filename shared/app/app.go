@@ -26,6 +26,7 @@ import (
 	"parley.internal/shared/pauses"
 	"parley.internal/shared/pulse"
 	"parley.internal/shared/push"
+	"parley.internal/shared/quota"
 	"parley.internal/shared/relay"
 	"parley.internal/shared/signal"
 	"parley.internal/shared/sprint"
@@ -58,6 +59,7 @@ type App struct {
 	catalogue func() *op.Catalogue
 	known     *directory
 	halted    *perUser[[]identity.Pause]
+	quota     *quota.Gate
 	now       func() time.Time
 }
 
@@ -79,6 +81,8 @@ type Ports struct {
 	KeepIdle time.Duration
 	// Limits are those of the server, which whoami tells.
 	Limits me.Limits
+	// Quota is what a user may keep in the store; a zero field is no limit.
+	Quota store.Usage
 }
 
 // KeepIdle is the default time for which what nobody uses is kept.
@@ -127,6 +131,9 @@ func New(db *store.DB, p Ports) *App {
 	a.Files = &files.Service{DB: db, Now: p.Now, NewID: p.NewID, Mail: a.Relay, Sessions: a.Pulse}
 	a.Pause = &pauses.Service{DB: db, Now: p.Now}
 	a.WhoAmI = &me.Service{Toolsets: a.Keys.Toolsets, Limits: p.Limits}
+	a.quota = quota.New(p.Quota, p.Now, func(ctx context.Context, user string) (store.Usage, error) {
+		return db.User(user).Usage(ctx)
+	})
 	a.halted = &perUser[[]identity.Pause]{load: a.Pause.InForce, fresh: freshPauses, now: p.Now}
 	a.Pause.Changed = a.halted.forget
 	a.domains = []any{
@@ -178,6 +185,7 @@ func (a *App) collect() *op.Catalogue {
 	}
 	c.Reserved = a.known.Programs
 	c.Pauses = a.halted.get
+	c.Room = a.quota.Admit
 	c.Meter = func(_ context.Context, u op.Usage) { a.Ledger.Record(u) }
 	return c
 }

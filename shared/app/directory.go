@@ -41,14 +41,14 @@ func (p *perUser[V]) get(ctx context.Context, user string) (V, error) {
 	if v, ok := p.values().Get(user); ok {
 		return v, nil
 	}
-	out, err, _ := p.loads.Do(user, func() (any, error) {
+	found, err, _ := p.loads.Do(user, func() (any, error) {
 		return p.values().Fill(user, func() (v V, until time.Time, err error) {
 			until = p.now().Add(p.fresh)
 			v, err = p.load(context.WithoutCancel(ctx), user) // others wait for it too
 			return v, until, err
 		})
 	})
-	v, _ := out.(V)
+	v, _ := found.(V)
 	return v, err
 }
 

@@ -39,19 +39,21 @@ var rules = map[string]rule{
 	"identity": {[]string{"fault"}, "the caller is known before any data is read"},
 	"domain":   {[]string{"op", "store"}, "its interfaces depend on no domain"},
 	"op": {
-		[]string{"fault", "identity"}, "the definition of operations depends on no domain and no store",
+		[]string{"fault", "identity", "jsonscan"}, "the definition of operations depends on no domain and no store",
 	},
 	"op/optest":   {[]string{"op"}, "it runs the cases of any operation, over any transport"},
 	"store":       {[]string{"fault"}, "the interface depends on neither drivers nor callers"},
 	"idempotency": {[]string{"store", "fault"}, "it works for documents of any domain"},
 	"cache":       {nil, "it holds values of any type"},
+	"jsonscan":    {nil, "it measures texts"},
+	"quota":       {[]string{"store", "fault"}, "it counts the documents of any domain"},
 	"cloudlog":    {nil, "it writes records of any program"},
 	"push":        {nil, "the interface depends on neither drivers nor recipients"},
 	"task": {
 		[]string{"store", "identity", "fault"}, "it holds the document that domains share, with its pure rules",
 	},
 	"app": {
-		slices.Concat(domains, domainMay, []string{"cache"}), "it connects all domains, over any store",
+		slices.Concat(domains, domainMay, []string{"cache", "quota"}), "it connects all domains, over any store",
 	},
 	"elenchus/source":    {nil, "it parses texts"},
 	"dispatch/line":      {nil, "it orders calls that wait, and knows no work"},

@@ -9,8 +9,8 @@
 //
 // # Repetition
 //
-// A call makes up to [Retry.Attempts] requests. It repeats a request that met CONFLICT, UNAVAILABLE, 429 or a connection
-// that could not be opened, because then nothing was done. After OUTCOME_UNKNOWN, an answer of a proxy or a lost
+// A call makes up to [Retry.Attempts] requests. It repeats a request that met CONFLICT, UNAVAILABLE, 429 (but not QUOTA) or
+// a connection that could not be opened, because then nothing was done. After OUTCOME_UNKNOWN, an answer of a proxy or a lost
 // connection the outcome is unknown, so the call repeats a request only where that is harmless: the operation reads, or
 // its input has an idempotency key. An operation that takes a key gets one for each call, the same in every attempt, unless the
 // caller gave one; with [NoRetry] no key is made. A read that marks what it read, such as get_messages, counts as a

@@ -47,6 +47,8 @@ func (r Retry) pause(n int, asked time.Duration, jitter float64) (time.Duration,
 // repeatable says whether the same request may fare better, and does no harm.
 func repeatable(m *message, e *Error) bool {
 	switch {
+	case e.Code == fault.Quota.Code():
+		return false // there is no room until something is deleted
 	case e.unsent, e.Code == fault.Conflict.Code(), e.Code == fault.Unavailable.Code(),
 		e.Status == http.StatusTooManyRequests:
 		return true // nothing was done

@@ -42,6 +42,7 @@ func TestWhatIsRepeated(t *testing.T) {
 		"an answer that is cut":   {says(200, `{"success":true`, "Content-Length", "100"), true, true, false, false},
 		"contention":              {faults(fault.Conflict), true, true, true, true},
 		"a limit of the rate":     {faults(fault.Exhausted, "Retry-After", "1"), true, true, true, true},
+		"a full storage":          {faults(fault.Quota, "Retry-After", "1"), false, false, false, false},
 		"a proxy's limit":         {says(429, ""), true, true, true, true},
 		"unavailable":             {faults(fault.Unavailable), true, true, true, true},
 		"an unknown outcome":      {faults(fault.OutcomeUnknown), true, true, false, false},

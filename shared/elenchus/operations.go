@@ -300,6 +300,7 @@ func (s *Service) Operations() []op.Op {
 			Toolset: toolset,
 			Route:   "POST /v1/verifications/{sessionId}/files",
 			Effect:  op.Write,
+			Grows:   true,
 			Cases:   addCases,
 			Doc: "Give a verification files that it wants, or newer texts of those that it has; several calls " +
 				"where they are over 1 MiB.",

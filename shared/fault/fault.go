@@ -25,6 +25,7 @@ const (
 	Unavailable          // nothing was done, because the service cannot answer now; the call may be repeated
 	Paused               // a person has paused the caller
 	OutcomeUnknown       // a write may have been made or not; its caller must look
+	Quota                // the user's storage is full; reading, deleting and reporting on what is held still work
 )
 
 type row struct {
@@ -46,6 +47,7 @@ var table = [...]row{
 	Unavailable:     {"UNAVAILABLE", http.StatusServiceUnavailable, true},
 	Paused:          {"PAUSED", http.StatusLocked, false},
 	OutcomeUnknown:  {"OUTCOME_UNKNOWN", http.StatusServiceUnavailable, true},
+	Quota:           {"QUOTA", http.StatusTooManyRequests, false},
 }
 
 // Kinds returns every kind, in the order of declaration.

@@ -17,7 +17,7 @@ func TestTheTableAnswersEveryKind(t *testing.T) {
 		Internal: {500, true}, Invalid: {400, false}, Unauthenticated: {401, false}, Forbidden: {403, false},
 		NotFound: {404, false}, Exists: {409, false}, Precondition: {409, false}, Conflict: {409, true},
 		Exhausted: {429, false}, Unavailable: {503, true}, Paused: {423, false},
-		OutcomeUnknown: {503, true},
+		OutcomeUnknown: {503, true}, Quota: {429, false},
 	}
 	if len(want) != len(Kinds()) {
 		t.Fatalf("%d kinds, %d in this table", len(Kinds()), len(want))

@@ -56,7 +56,7 @@ func TestAChildHasWhatItsParentHasAndNoMore(t *testing.T) {
 			"of a bound key, which is left out": {Key{Program: "ci", Scopes: scopes("admin")}, CreateInput{},
 				Key{Program: "ci"}, ""},
 			"of a bound key, in capitals": {Key{Program: "ci", Scopes: scopes("admin")}, CreateInput{Program: "CI"},
-				Key{Program: "CI"}, ""},
+				Key{Program: "ci"}, ""},
 			"of a bound key, for another program": {Key{Program: "ci", Scopes: scopes("admin")},
 				CreateInput{Program: "beta"}, Key{}, `this key speaks for "ci" and cannot make a key for "beta"`},
 			"of an unbound key, for any program": {Key{Scopes: scopes("admin")}, CreateInput{Program: "beta"},

@@ -21,6 +21,9 @@ type Limits struct {
 	CallsPerSecond float64 `json:"callsPerSecond,omitempty"`
 	Burst          int     `json:"burst,omitempty" jsonschema:"calls at once"`
 	BodyBytes      int     `json:"bodyBytes,omitempty" jsonschema:"of a request"`
+	Waits          int     `json:"waits,omitempty" jsonschema:"calls of your key that may wait at once"`
+	Documents      int64   `json:"documents,omitempty" jsonschema:"that the user may keep"`
+	Bytes          int64   `json:"bytes,omitempty" jsonschema:"that the user may keep"`
 	WaitMs         int64   `json:"waitMs" jsonschema:"the longest wait of a call"`
 }
 

@@ -32,6 +32,11 @@ type Catalogue struct {
 	Reserved func(ctx context.Context, user string) ([]string, error)
 	// Pauses returns the pauses in force for a user. It may be nil.
 	Pauses func(ctx context.Context, user string) ([]identity.Pause, error)
+	// Waits bounds the calls that wait. It may be nil.
+	Waits *Waits
+	// Room returns an error if the user may not keep more. It is asked before calls that add something that stays, with the
+	// size of their input in bytes. It may be nil.
+	Room func(ctx context.Context, user string, bytes int64) error
 	// Log receives one line for each call; nil disables it. Now is the clock for durations; [NewCatalogue] sets it to
 	// time.Now.
 	Log *slog.Logger
@@ -114,8 +119,8 @@ type Result struct {
 // Call authorises the caller, checks the input, runs the operation, logs one line and calls the meter.
 //
 // Its error is always a fault: Forbidden where the caller may not call the operation, Invalid where the input breaks
-// its schema, Paused where a person has paused the caller, Internal where the operation panics, and otherwise the fault
-// of the operation.
+// its schema, Exhausted where too many calls wait, Quota where the user's storage is full, Paused where a person has
+// paused the caller, Internal where the operation panics, and otherwise the fault of the operation.
 func (c *Catalogue) Call(ctx context.Context, o *Op, call Call) (res Result, err error) {
 	start := c.Now()
 	var reported Usage
@@ -131,6 +136,11 @@ func (c *Catalogue) Call(ctx context.Context, o *Op, call Call) (res Result, err
 	if err != nil {
 		return res, err
 	}
+	leave, err := c.admit(ctx, o, call, fields)
+	if err != nil {
+		return res, err
+	}
+	defer leave()
 	if call.Caller, err = c.informed(ctx, call.Caller); err != nil {
 		return res, err
 	}
@@ -164,6 +174,20 @@ func (c *Catalogue) Call(ctx context.Context, o *Op, call Call) (res Result, err
 		return res, fault.Wrap(fault.Internal, err, "output")
 	}
 	return Result{Data: data, Coerced: coerced, undos: effects}, nil
+}
+
+// admit counts a call against the limits of waits and of storage, before anything else asks the store. leave must be
+// called at its end.
+func (c *Catalogue) admit(ctx context.Context, o *Op, call Call, fields map[string]any) (leave func(), err error) {
+	if c.Room != nil && o.adds() {
+		if err := c.Room(ctx, call.Caller.User, int64(call.Input.size)); err != nil {
+			return nil, fault.From(err)
+		}
+	}
+	if c.Waits == nil || !o.waits(fields) {
+		return func() {}, nil
+	}
+	return c.Waits.enter(call.Caller)
 }
 
 // informed returns the caller with the names that it may not act under.

@@ -1,7 +1,6 @@
 package op
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"math"
@@ -13,6 +12,7 @@ import (
 	published "github.com/google/jsonschema-go/jsonschema"
 
 	"parley.internal/shared/fault"
+	"parley.internal/shared/jsonscan"
 )
 
 // coercer converts the values of an input to the types of its schema. It records the conversions, and the numbers that
@@ -20,6 +20,8 @@ import (
 type coercer struct {
 	coerced  []string
 	problems []fault.Problem
+	// cut are the problems of the values that were too long to be decoded.
+	cut []fault.Problem
 }
 
 // maxWhole is the largest whole number that every JSON client represents exactly.
@@ -54,8 +56,19 @@ func join(at, name string) string {
 	return strings.TrimPrefix(at+"."+name, ".")
 }
 
+// maxNote bounds the value that a description of a conversion repeats, in bytes.
+const maxNote = 200
+
 func (m *coercer) note(at *place, as any, what string) any {
-	m.coerced = append(m.coerced, fmt.Sprintf("%s was read as the %s %v", at, what, as))
+	if list, ok := as.([]any); ok && len(list) > maxProblems {
+		m.coerced = append(m.coerced, fmt.Sprintf("%s was read as a list of %d members", at, len(list)))
+		return as
+	}
+	shown := fmt.Sprint(as)
+	if len(shown) > maxNote {
+		shown = strings.ToValidUTF8(shown[:maxNote], "") + "…"
+	}
+	m.coerced = append(m.coerced, fmt.Sprintf("%s was read as the %s %s", at, what, shown))
 	return as
 }
 
@@ -173,7 +186,7 @@ func (m *coercer) coerceObject(v any, s *published.Schema, at *place) any {
 
 func (m *coercer) coerceList(v any, s *published.Schema, at *place) any {
 	if text, ok := v.(string); ok {
-		if list, err := Decode([]byte(text)); err == nil && isList(list) {
+		if list, ok := m.listIn(text, s, at); ok {
 			v = m.note(at, list, "list")
 		} else if s.Items != nil && s.Items.Type == "string" && text != "" &&
 			!strings.HasPrefix(strings.TrimSpace(text), "[") {
@@ -181,6 +194,10 @@ func (m *coercer) coerceList(v any, s *published.Schema, at *place) any {
 		}
 	}
 	list, ok := v.([]any)
+	if most := longest(s); len(list) > most {
+		m.cut = append(m.cut, tooLong(at, most, len(list)))
+		return []any{}
+	}
 	for i := range list {
 		list[i] = m.coerce(list[i], s.Items, at.member(i))
 	}
@@ -190,16 +207,26 @@ func (m *coercer) coerceList(v any, s *published.Schema, at *place) any {
 	return list
 }
 
+// listIn returns the list that a text holds as JSON, reduced as an input is.
+func (m *coercer) listIn(text string, s *published.Schema, at *place) (any, bool) {
+	if !strings.HasPrefix(strings.TrimSpace(text), "[") || jsonscan.Check([]byte(text)) != nil {
+		return nil, false
+	}
+	reduced, problems := reduceAt([]byte(text), s, at)
+	m.cut = append(m.cut, problems...)
+	list, err := Decode(reduced)
+	return list, err == nil && isList(list)
+}
+
 func isList(v any) bool { _, ok := v.([]any); return ok }
 
 // CheckText returns an Invalid fault, which names the field, for JSON that is not UTF-8 or that escapes an unpaired
 // surrogate. encoding/json would replace such text without an error.
 func CheckText(args json.RawMessage) error {
-	if utf8.Valid(args) && !halfEscape(args) {
+	if !bad(args) {
 		return nil
 	}
-	at := badField(args, "", 0)
-	return fault.Field(at, "must be valid UTF-8 text")
+	return fault.Field(badField(args), "must be valid UTF-8 text")
 }
 
 // halfEscape reports whether b has a \ud800–\udfff escape that is not part of a pair.
@@ -237,27 +264,39 @@ func surrogate(b []byte) (uint64, bool) {
 // maxNamed is the depth to which a path is followed. No input of an operation is deeper.
 const maxNamed = 16
 
-// badField returns the path of a field whose text is not valid.
-func badField(raw json.RawMessage, at string, depth int) string {
-	if depth > maxNamed {
-		return at // the path of an enclosing field is precise enough
+// badField returns the path of the field whose text is not valid. It is empty where the text is no JSON.
+func badField(text []byte) string {
+	if jsonscan.Check(text) != nil {
+		return ""
 	}
-	var object map[string]json.RawMessage
-	if json.Unmarshal(raw, &object) == nil {
-		for name, v := range object {
-			if !utf8.Valid(v) || halfEscape(v) {
-				return badField(v, join(at, strings.ToValidUTF8(name, "�")), depth+1)
-			}
+	var at *place
+	v := jsonscan.Whole(text)
+	for range maxNamed { // beyond it, the path of an enclosing field is precise enough
+		next, inside := badInside(text, v)
+		if inside == nil {
+			break
 		}
-		return at
+		inside.in = at
+		at, v = inside, next
 	}
-	var list []json.RawMessage
-	if bytes.HasPrefix(bytes.TrimSpace(raw), []byte("[")) && json.Unmarshal(raw, &list) == nil {
-		for i, v := range list {
-			if !utf8.Valid(v) || halfEscape(v) {
-				return badField(v, fmt.Sprintf("%s[%d]", at, i), depth+1)
-			}
-		}
-	}
-	return at
+	return at.String()
 }
+
+// badInside returns the first field or member of a value whose text is not valid, and its place, nil if there is none.
+func badInside(text []byte, at jsonscan.Span) (jsonscan.Span, *place) {
+	for name, v := range jsonscan.Fields(text, at) {
+		if bad(v.Of(text)) {
+			return v, &place{name: strings.ToValidUTF8(jsonscan.Name(text, name), "�")}
+		}
+	}
+	i := 0
+	for v := range jsonscan.Items(text, at) {
+		if bad(v.Of(text)) {
+			return v, (*place)(nil).member(i)
+		}
+		i++
+	}
+	return at, nil
+}
+
+func bad(text []byte) bool { return !utf8.Valid(text) || halfEscape(text) }

@@ -2,6 +2,7 @@ package op
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"reflect"
@@ -96,7 +97,11 @@ func FillAs[I any](c identity.Caller, operation string, in I) I {
 	if err != nil {
 		panic(fmt.Sprintf("op: %T: %v", in, err))
 	}
-	fields, err := Parse(text).fields()
+	v, err := Decode(text)
+	fields, ok := v.(map[string]any)
+	if err == nil && !ok {
+		err = errors.New("is no struct")
+	}
 	if err == nil {
 		var schema *jsonschema.Schema
 		if schema, err = inputSchema[I](); err == nil {

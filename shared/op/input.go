@@ -11,20 +11,27 @@ import (
 	"reflect"
 
 	"github.com/go-viper/mapstructure/v2"
+	published "github.com/google/jsonschema-go/jsonschema"
 
 	"parley.internal/shared/fault"
 	"parley.internal/shared/identity"
+	"parley.internal/shared/jsonscan"
 )
 
-// Input is the decoded input of one call. The call coerces it and adds defaults in place, so it cannot be used again.
-// The zero Input is an empty object.
+// Input is the input of one call. The call coerces it and adds defaults in place, so it cannot be used again. The zero
+// Input is an empty object.
 type Input struct {
+	// text is the JSON of the input until it is read. It is valid.
+	text  []byte
 	value any
 	err   error
+	// problems are those of the parts that were too long to be decoded.
+	problems []fault.Problem
+	size     int
 }
 
-// Parse decodes the text of an input. An error is kept in the Input and returned by the call, so that authorisation is
-// checked before the input.
+// Parse checks the text of an input, which is decoded only when the operation is known whose schema bounds it. An error
+// is kept in the Input and returned by the call, so that authorisation is checked before the input.
 func Parse(text []byte) Input {
 	if len(bytes.TrimSpace(text)) == 0 {
 		return Input{}
@@ -32,26 +39,34 @@ func Parse(text []byte) Input {
 	if err := CheckText(text); err != nil {
 		return Input{err: err}
 	}
-	v, err := Decode(text)
-	if err != nil {
-		err = fault.Wrap(fault.Invalid, err, "the input is not one JSON value: %v", err)
+	if err := jsonscan.Check(text); err != nil {
+		return Input{err: fault.Wrap(fault.Invalid, err, "the input is not one JSON value: %v", err)}
 	}
-	return Input{v, err}
+	return Input{text: text, size: len(text)}
 }
-
-// Decoded returns an input of a value that [Decode] has read as part of a message. Nil is an empty object.
-func Decoded(value any) Input { return Input{value: value} }
 
 // Refused returns an input whose call fails with err.
 func Refused(err error) Input { return Input{err: err} }
 
-// fields returns the input as an object. It is Invalid where it is another value or could not be parsed.
-func (in Input) fields() (map[string]any, error) {
+// Fields decodes the input for an operation and returns its fields, to which a transport may add others. It is Invalid
+// where the input is no object or could not be parsed. Of a list that is longer than its schema allows no member is
+// decoded; the call reports it.
+func (in *Input) Fields(o *Op) (map[string]any, error) { return in.fields(o.schema.shape) }
+
+func (in *Input) fields(shape *published.Schema) (map[string]any, error) {
+	if in.text != nil && in.err == nil {
+		var text []byte
+		text, in.problems = reduce(in.text, shape)
+		if in.value, in.err = Decode(text); in.err != nil {
+			in.err = fault.Wrap(fault.Invalid, in.err, "the input is not one JSON value: %v", in.err)
+		}
+		in.text = nil
+	}
 	if in.err != nil {
 		return nil, in.err
 	}
 	if in.value == nil {
-		return map[string]any{}, nil
+		in.value = map[string]any{}
 	}
 	fields, ok := in.value.(map[string]any)
 	if !ok {

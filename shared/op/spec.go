@@ -72,6 +72,9 @@ type Spec struct {
 	For    Audience
 	// Creates makes REST answer a success with 201.
 	Creates bool
+	// Grows means that a call may add something that stays although it does not create it as its result, so that it is
+	// refused to a user whose storage is full, as every call is that Creates.
+	Grows bool
 	// Scopes are the scopes beside the toolset's name that reach it, such as identity.ScopeAnswer; "*" is any.
 	Scopes []string
 	// Secret means that its output holds a new secret. A key with the scope console cannot call it.
@@ -171,6 +174,10 @@ func (o *Op) build(in, out reflect.Type) error {
 	o.Input, o.Output, o.Brief, o.schema = s.input, s.output, s.brief, s.compiled
 	return nil
 }
+
+// adds reports whether a call may add something that stays. What is for people and administrators alone is little, and
+// must work when agents have filled the storage.
+func (o *Op) adds() bool { return (o.Creates || o.Grows) && o.For == Anyone }
 
 // Routes returns the route of the operation, followed by its compatibility routes.
 func (o *Op) Routes() []Compat {

@@ -49,13 +49,14 @@ const maxProblems = 20
 // check returns the fields of an input, coerced, valid and with defaults, and a description of each coercion. An
 // invalid input is reported with all its problems.
 func (c *compiled) check(in Input) (map[string]any, []string, error) {
-	fields, err := in.fields()
+	fields, err := in.fields(c.shape)
 	if err != nil {
 		return nil, nil, err
 	}
-	m := &coercer{}
+	m := &coercer{cut: in.problems}
 	m.coerce(fields, c.shape, nil)
 	var wrong []fault.Problem
+	more := 0
 	schema, err := c.schema()
 	if err != nil {
 		return nil, nil, fault.Wrap(fault.Internal, err, "the schema")
@@ -65,8 +66,11 @@ func (c *compiled) check(in Input) (map[string]any, []string, error) {
 		if !errors.As(err, &invalid) {
 			return nil, nil, fault.Wrap(fault.Internal, err, "validation")
 		}
-		wrong = c.problems(invalid)
+		wrong, more = c.problems(invalid)
 	}
+	// What was replaced by an empty value breaks other bounds too.
+	wrong = slices.DeleteFunc(wrong, func(p fault.Problem) bool { return within(p.Path, m.cut) })
+	wrong = append(wrong, m.cut...)
 	for _, w := range m.problems {
 		// A violated bound of the field is more precise.
 		if !slices.ContainsFunc(wrong, func(p fault.Problem) bool { return p.Path == w.Path }) {
@@ -74,35 +78,50 @@ func (c *compiled) check(in Input) (map[string]any, []string, error) {
 		}
 	}
 	if len(wrong) > 0 {
-		return nil, nil, report(wrong)
+		return nil, nil, report(wrong, more)
 	}
 	c.defaults.fill(fields)
 	slices.Sort(m.coerced)
+	if more := len(m.coerced) - maxProblems; more > 0 {
+		m.coerced = append(m.coerced[:maxProblems], fmt.Sprintf("and %d more values were converted", more))
+	}
 	return fields, m.coerced, nil
 }
 
-func (c *compiled) problems(root *jsonschema.ValidationError) []fault.Problem {
-	var out []fault.Problem
+// maxExplained is the number of problems that are put into words. Those to report are chosen among them.
+const maxExplained = 10 * maxProblems
+
+// problems returns the first problems of a validation error, and the number of the others.
+func (c *compiled) problems(root *jsonschema.ValidationError) (out []fault.Problem, more int) {
 	var walk func(*jsonschema.ValidationError)
 	walk = func(e *jsonschema.ValidationError) {
-		if len(e.Causes) == 0 {
+		switch {
+		case len(e.Causes) > 0:
+		case len(out) < maxExplained:
 			out = append(out, explain(e, c.shape)...)
+		default:
+			more++
 		}
 		for _, cause := range e.Causes {
 			walk(cause)
 		}
 	}
 	walk(root)
-	return out
+	return out, more
 }
 
-func report(out []fault.Problem) error {
+// report returns the fault of the problems, at most [maxProblems] of them, and the number of the others.
+func report(out []fault.Problem, more int) error {
 	slices.SortFunc(out, func(a, b fault.Problem) int {
 		return cmp.Or(cmp.Compare(a.Path, b.Path), cmp.Compare(a.Message, b.Message))
 	})
 	out = slices.Compact(out)
-	if more := len(out) - maxProblems; more > 0 {
-		out = append(out[:maxProblems], fault.Problem{Message: fmt.Sprintf("and %d more problems", more)})
+	if len(out) > maxProblems {
+		more += len(out) - maxProblems
+		out = out[:maxProblems]
+	}
+	if more > 0 {
+		out = append(out, fault.Problem{Message: fmt.Sprintf("and %d more problems", more)})
 	}
 	return fault.Problems(out...)
 }
@@ -140,11 +159,11 @@ func explain(e *jsonschema.ValidationError, shape *published.Schema) []fault.Pro
 		return out
 	case *kind.AdditionalProperties:
 		var out []fault.Problem
+		known := "there are none"
+		if fields := fieldsAt(shape, at); len(fields) > 0 {
+			known = "the fields are " + strings.Join(fields, ", ")
+		}
 		for _, name := range k.Properties {
-			known := "there are none"
-			if fields := fieldsAt(shape, at); len(fields) > 0 {
-				known = "the fields are " + strings.Join(fields, ", ")
-			}
 			out = append(out, fault.Problem{Path: pathTo(at, name), Message: "is not a field here; " + known})
 		}
 		return out

@@ -264,6 +264,7 @@ func (s *Service) Operations() []op.Op {
 			Toolset: set,
 			Route:   "PUT /v1/groups/{name}",
 			Effect:  op.Write,
+			Grows:   true,
 			Cases:   setGroupCases,
 			Doc: "Make, change or remove a group of programs that one message reaches as group:name. The " +
 				"members given replace those before; an empty list removes the group.",

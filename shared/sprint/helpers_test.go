@@ -157,4 +157,6 @@ func (y *yard) change(id string, edit func(*task.Task)) {
 	}))
 }
 
-func (*notices) Inbox(_ context.Context, _ store.Reader, program, _ string) (string, error) { return program, nil }
+func (*notices) Inbox(_ context.Context, _ store.Reader, program, _ string) (string, error) {
+	return program, nil
+}

@@ -104,6 +104,8 @@ type Driver interface {
 	Walk(ctx context.Context, user string, page func([]Raw) error) error
 	// Erase deletes all documents of a user and all other records of them, and returns the number of documents.
 	Erase(ctx context.Context, user string) (int, error)
+	// Usage counts the documents of a user and their bytes.
+	Usage(ctx context.Context, user string) (Usage, error)
 	// Close releases the database. No change is reported after it has returned.
 	Close() error
 }

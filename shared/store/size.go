@@ -38,6 +38,9 @@ func sizeOf(v any) int {
 	return 0
 }
 
+// Size returns the size of the fields of a document as Firestore counts them, with the overhead of a document.
+func Size(d Fields) int { return overhead + sizeOf(d) }
+
 // CheckSize returns an Invalid fault if the document is larger than [MaxDocument].
 func CheckSize(ref Ref, d Fields) error {
 	n := 16 + len("users") + 1 + len(ref.User) + 1 + len(ref.ID) + 1 + overhead + sizeOf(d)

@@ -83,6 +83,11 @@ type scriptLexer struct {
 	at     int
 	tokens []scriptToken
 	depths []int // open braces in each of the enclosing ${}
+	// plain is the end of a line on which a slash did not begin a regular expression. The others on it are not tried, so
+	// that a line is read twice at most.
+	plain int
+	// tried is the number of bytes that were read for expressions that have no end.
+	tried int
 }
 
 func scriptTokens(code string) []scriptToken {
@@ -111,7 +116,7 @@ func (l *scriptLexer) next() {
 	case c == '`':
 		l.at++
 		l.template(true)
-	case c == '/' && l.mayBeRegexp():
+	case c == '/' && l.at >= l.plain && l.mayBeRegexp():
 		l.regexp()
 	case wordByte(c):
 		n := 1
@@ -225,7 +230,8 @@ func (l *scriptLexer) mayBeRegexp() bool {
 // regexp skips a regular expression, or only the slash if the expression does not end on its line.
 func (l *scriptLexer) regexp() {
 	class := false
-	for i := l.at + 1; i < len(l.code) && l.code[i] != '\n'; i++ {
+	i := l.at + 1
+	for ; i < len(l.code) && l.code[i] != '\n'; i++ {
 		switch c := l.code[i]; {
 		case c == '\\':
 			i++
@@ -239,6 +245,7 @@ func (l *scriptLexer) regexp() {
 			return
 		}
 	}
+	l.plain, l.tried = i, l.tried+i-l.at
 	l.add(tokenMark, "/")
 	l.at++
 }

@@ -17,6 +17,9 @@ var textFiles = func() map[string]bool {
 	return m
 }()
 
+// longestToken is beyond the longest path, in bytes, with its line number and brackets around it.
+const longestToken = 4 << 10
+
 // maxNamed limits the files that are found in a text.
 const maxNamed = 50
 
@@ -59,7 +62,7 @@ func Named(text, workingDir string) []string {
 	var out []string
 	seen := map[string]bool{}
 	for _, token := range pathToken.FindAllString(text, -1) {
-		if strings.Contains(token, "://") {
+		if len(token) > longestToken || strings.Contains(token, "://") {
 			continue
 		}
 		p, line, _ := strings.Cut(strings.TrimRight(token, "."), ":")

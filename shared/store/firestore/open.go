@@ -54,6 +54,7 @@ type Driver struct {
 	headers metadata.MD
 	pending sync.WaitGroup // rollbacks in the background
 	retries *retryQueues
+	samples *samples
 
 	mu       sync.Mutex
 	closed   bool
@@ -83,6 +84,7 @@ func Open(ctx context.Context, opts Options) (*Driver, error) {
 	}
 	d := &Driver{
 		retries: newRetryQueues(),
+		samples: newSamples(),
 		opts:    opts,
 		root:    "projects/" + opts.Project + "/databases/" + opts.Database,
 		headers: metadata.Pairs(

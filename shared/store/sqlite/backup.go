@@ -2,6 +2,7 @@ package sqlite
 
 import (
 	"context"
+	"database/sql"
 	"errors"
 	"os"
 	"path/filepath"
@@ -67,4 +68,12 @@ func syncFile(name string) error {
 func (d *Driver) Documents(ctx context.Context) (n int, err error) {
 	err = d.read.QueryRowContext(ctx, `SELECT count(*) FROM docs`).Scan(&n)
 	return n, asFault(err)
+}
+
+// File returns the absolute path of the store.
+func (d *Driver) File() string { return d.file }
+
+// Inspect calls look with connections to the store that cannot write.
+func (d *Driver) Inspect(ctx context.Context, look func(context.Context, *sql.DB) error) error {
+	return look(ctx, d.read)
 }

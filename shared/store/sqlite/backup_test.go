@@ -294,8 +294,7 @@ func TestEveryEarlierLayoutIsMigrated(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		d.conn = made.conn
-		if err := d.migrate(t.Context(), store.NewSchema(), layouts[:from]); err != nil {
+		if err := d.migrate(t.Context(), made.conn, store.NewSchema(), layouts[:from]); err != nil {
 			t.Fatal(err)
 		}
 		const insert = `INSERT INTO docs (u, c, id, d) VALUES ('u', 'notes', 'a', '{"text":"kept","kind":"k"}')`
@@ -331,7 +330,7 @@ func TestAFailedMigrationLeavesTheFileUnchanged(t *testing.T) {
 	bad := append(slices.Clone(layouts),
 		"CREATE TABLE extra (a);", "INSERT INTO extra VALUES (1); DELETE FROM docs; CREATE TABLE docs (a);")
 	words := fmt.Sprintf("layout %d: ", len(bad))
-	if err := d.migrate(t.Context(), d.schema, bad); err == nil || !strings.Contains(err.Error(), words) {
+	if err := d.migrate(t.Context(), d.conn, d.schema, bad); err == nil || !strings.Contains(err.Error(), words) {
 		t.Errorf("%v", err)
 	}
 	var version, extra int

@@ -12,5 +12,9 @@
 // go on. If a statement or the commit fails, the group is rolled back and each transaction runs again by itself. No
 // caller's context reaches a statement of a group, because its end would roll back the writes of others.
 //
+// Several processes may have the file open, if they keep the same indexes. The set of indexes is changed by a process that
+// has the file alone, when it opens it, because one that goes on with the indexes that it knows would leave the others
+// wrong for good. Every commit checks the version of the set as well, for file systems without working locks.
+//
 // The package must not contain rules that Firestore could not keep; rules belong to the port, package store.
 package sqlite

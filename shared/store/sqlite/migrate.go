@@ -2,6 +2,7 @@ package sqlite
 
 import (
 	"context"
+	"database/sql"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -24,38 +25,44 @@ CREATE TABLE changes (seq INTEGER PRIMARY KEY AUTOINCREMENT, at INTEGER NOT NULL
 CREATE TABLE readers (name TEXT NOT NULL, c TEXT NOT NULL, seq INTEGER NOT NULL, PRIMARY KEY (name, c)) WITHOUT ROWID;
 `, `
 CREATE INDEX changes_user ON changes (u);
-`}
+`,
+	// The same tables: programs of the earlier layouts change the set of indexes while others have the file open, so they
+	// must not open it any more.
+	``,
+}
 
 // Layout returns the number of the layout that this program writes. A file of a later layout is refused.
 func Layout() int { return len(layouts) }
 
-// migrate brings the file to the last layout and to this program's indexes, in one transaction.
-func (d *Driver) migrate(ctx context.Context, schema *store.Schema, layouts []string) error {
-	if _, err := d.conn.ExecContext(ctx, "BEGIN IMMEDIATE"); err != nil {
+// migrate brings the file to the last layout and to this program's indexes, in one transaction on the connection.
+func (d *Driver) migrate(ctx context.Context, conn *sql.Conn, schema *store.Schema, layouts []string) error {
+	if _, err := conn.ExecContext(ctx, "BEGIN IMMEDIATE"); err != nil {
 		return err
 	}
-	err := d.migrateLocked(ctx, schema, layouts)
+	err := d.migrateLocked(ctx, conn, schema, layouts)
 	end := "COMMIT"
 	if err != nil {
 		end = "ROLLBACK"
 	}
-	_, endErr := d.conn.ExecContext(ctx, end)
+	_, endErr := conn.ExecContext(ctx, end)
 	return errors.Join(err, endErr)
 }
 
-func (d *Driver) migrateLocked(ctx context.Context, schema *store.Schema, layouts []string) error {
+func (d *Driver) migrateLocked(ctx context.Context, conn *sql.Conn, schema *store.Schema, layouts []string) error {
 	var version int
-	if err := d.conn.QueryRowContext(ctx, "PRAGMA user_version").Scan(&version); err != nil {
+	if err := conn.QueryRowContext(ctx, "PRAGMA user_version").Scan(&version); err != nil {
 		return err
 	}
 	if version > len(layouts) {
 		return errLater(version, len(layouts))
 	}
 	for i, step := range layouts[version:] {
-		if _, err := d.conn.ExecContext(ctx, step+fmt.Sprintf("PRAGMA user_version = %d", version+i+1)); err != nil {
+		if _, err := conn.ExecContext(ctx, step+fmt.Sprintf("PRAGMA user_version = %d", version+i+1)); err != nil {
 			return fmt.Errorf("layout %d: %w", version+i+1, err)
 		}
 	}
+	clear(d.numbers)
+	clear(d.byName)
 	var fresh []string
 	for _, def := range schema.Defs() {
 		added := false
@@ -64,7 +71,7 @@ func (d *Driver) migrateLocked(ctx context.Context, schema *store.Schema, layout
 				continue
 			}
 			name := indexName(def, x)
-			res, err := d.conn.ExecContext(ctx, `INSERT INTO indexes (name) VALUES (?) ON CONFLICT DO NOTHING`, name)
+			res, err := conn.ExecContext(ctx, `INSERT INTO indexes (name) VALUES (?) ON CONFLICT DO NOTHING`, name)
 			if err != nil {
 				return err
 			}
@@ -73,7 +80,7 @@ func (d *Driver) migrateLocked(ctx context.Context, schema *store.Schema, layout
 				return err
 			}
 			added = added || n > 0
-			if err := d.conn.QueryRowContext(ctx, `SELECT n FROM indexes WHERE name = ?`, name).Scan(&n); err != nil {
+			if err := conn.QueryRowContext(ctx, `SELECT n FROM indexes WHERE name = ?`, name).Scan(&n); err != nil {
 				return err
 			}
 			d.numbers[x], d.byName[name] = uint16(n), uint16(n)
@@ -82,10 +89,10 @@ func (d *Driver) migrateLocked(ctx context.Context, schema *store.Schema, layout
 			fresh = append(fresh, def.Name)
 		}
 	}
-	if err := d.dropIndexes(ctx); err != nil {
+	if err := d.dropIndexes(ctx, conn); err != nil {
 		return err
 	}
-	return d.rebuild(ctx, schema, fresh)
+	return d.rebuild(ctx, conn, schema, fresh)
 }
 
 func errLater(version, known int) error {
@@ -93,40 +100,37 @@ func errLater(version, known int) error {
 }
 
 // dropped is the prefix of the name of a dropped index. Its number is not used again, because an older program that is
-// still running may write rows under it.
+// still running may have written rows under it.
 const dropped = "dropped "
 
 // dropIndexes drops the indexes that this program does not maintain. A program that declares one again must build it
 // anew, because its rows are stale.
-func (d *Driver) dropIndexes(ctx context.Context) error {
-	rows, err := d.conn.QueryContext(ctx, `SELECT n, name FROM indexes`)
+func (d *Driver) dropIndexes(ctx context.Context, conn *sql.Conn) error {
+	gone := map[string]uint16{}
+	kept, err := indexesOf(ctx, conn)
 	if err != nil {
 		return err
 	}
-	var gone []uint16
-	for rows.Next() {
-		var n uint16
-		var name string
-		if err := rows.Scan(&n, &name); err != nil {
-			return errors.Join(err, rows.Close())
+	for name, n := range kept {
+		if _, known := d.byName[name]; !known {
+			gone[name] = n
 		}
-		if _, kept := d.byName[name]; !kept && !strings.HasPrefix(name, dropped) {
-			gone = append(gone, n)
-		}
-	}
-	if err := errors.Join(rows.Err(), rows.Close()); err != nil {
-		return err
 	}
 	for _, n := range gone {
 		from, to := keysOf(n)
-		if _, err := d.conn.ExecContext(ctx, `DELETE FROM entries WHERE k >= ? AND k < ?`, from, to); err != nil {
+		if _, err := conn.ExecContext(ctx, `DELETE FROM entries WHERE k >= ? AND k < ?`, from, to); err != nil {
 			return err
 		}
-		if _, err := d.conn.ExecContext(ctx, `UPDATE indexes SET name = ? || n WHERE n = ?`, dropped, n); err != nil {
+		if _, err := conn.ExecContext(ctx, `UPDATE indexes SET name = ? || n WHERE n = ?`, dropped, n); err != nil {
 			return err
 		}
 	}
-	return nil
+	if len(gone) == 0 {
+		return nil
+	}
+	// A change of the set takes a new number, even where it only drops: see setVersion.
+	_, err = conn.ExecContext(ctx, `INSERT INTO indexes (n, name) SELECT max(n) + 1, ? || (max(n) + 1) FROM indexes`, dropped)
+	return err
 }
 
 // keysOf returns the range of an index's keys: its first key and the first after it.
@@ -135,12 +139,12 @@ func keysOf(n uint16) (from, to []byte) {
 }
 
 // rebuild writes the index rows of the named collections. A new file has no documents, so it costs nothing there.
-func (d *Driver) rebuild(ctx context.Context, schema *store.Schema, names []string) error {
+func (d *Driver) rebuild(ctx context.Context, conn *sql.Conn, schema *store.Schema, names []string) error {
 	for _, def := range schema.Defs() {
 		if !strings.Contains("\n"+strings.Join(names, "\n")+"\n", "\n"+def.Name+"\n") {
 			continue
 		}
-		rows, err := d.conn.QueryContext(ctx, `SELECT u, c, id, d FROM docs WHERE c GLOB ?`, def.Name)
+		rows, err := conn.QueryContext(ctx, `SELECT u, c, id, d FROM docs WHERE c GLOB ?`, def.Name)
 		if err != nil {
 			return err
 		}
@@ -159,7 +163,7 @@ func (d *Driver) rebuild(ctx context.Context, schema *store.Schema, names []stri
 			}
 			for _, row := range d.rows(def, ref, doc) {
 				const insert = `INSERT OR REPLACE INTO entries (k, name) VALUES (?, ?)`
-				if _, err := d.conn.ExecContext(ctx, insert, row.key, row.name); err != nil {
+				if _, err := conn.ExecContext(ctx, insert, row.key, row.name); err != nil {
 					return errors.Join(err, rows.Close())
 				}
 			}

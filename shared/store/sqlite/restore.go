@@ -63,11 +63,26 @@ func CheckBackup(ctx context.Context, file, dir string) error {
 	return checked(ctx, file, dir, func(string) error { return nil })
 }
 
-// checked calls use with a copy of a backup that was found good, in a directory. Then it removes the copy.
-func checked(ctx context.Context, file, dir string, use func(copied string) error) (err error) {
+// CheckWhole returns an error if a file is not one that can be read, or is a store of which another file has a part.
+func CheckWhole(file string) error {
 	if info, err := os.Stat(file + "-wal"); err == nil && info.Size() > 0 {
 		return fault.New(fault.Invalid,
 			"%s is a store in use, and part of its data is in %s: make a backup of it first", file, file+"-wal")
+	}
+	info, err := os.Stat(file) // a pipe must not be opened
+	if err != nil {
+		return fault.Wrap(fault.Unavailable, err, "cannot read the backup")
+	}
+	if !info.Mode().IsRegular() {
+		return fault.New(fault.Invalid, "%s is not a backup of Parley: it is not a file", file)
+	}
+	return nil
+}
+
+// checked calls use with a copy of a backup that was found good, in a directory. Then it removes the copy.
+func checked(ctx context.Context, file, dir string, use func(copied string) error) (err error) {
+	if err := CheckWhole(file); err != nil {
+		return err
 	}
 	copied, err := copyTo(ctx, dir, file)
 	if copied != "" {
@@ -88,19 +103,12 @@ func checked(ctx context.Context, file, dir string, use func(copied string) erro
 
 // copyTo copies a backup into a directory. It returns the name of the copy, also of one that is not complete.
 func copyTo(ctx context.Context, dir, file string) (name string, err error) {
-	info, err := os.Stat(file) // a pipe must not be opened
-	if err != nil {
-		return "", fault.Wrap(fault.Unavailable, err, "cannot read the backup")
-	}
-	if !info.Mode().IsRegular() {
-		return "", fault.New(fault.Invalid, "%s is not a backup of Parley: it is not a file", file)
-	}
 	from, err := os.Open(file)
 	if err != nil {
 		return "", fault.Wrap(fault.Unavailable, err, "cannot read the backup")
 	}
 	defer func() { err = errors.Join(err, from.Close()) }()
-	if info, err = from.Stat(); err == nil && info.Size() > MaxBackup {
+	if info, err := from.Stat(); err == nil && info.Size() > MaxBackup {
 		return "", fault.New(fault.Invalid, "%s is too large: a backup has at most %d GiB", file, MaxBackup>>30)
 	}
 	to, err := os.CreateTemp(dir, restorePrefix+"*.db")
@@ -169,7 +177,9 @@ func (d *Driver) replace(ctx context.Context, from string, numbers map[string]ui
 	if _, err := conn.ExecContext(ctx, `BEGIN IMMEDIATE`); err != nil {
 		return err
 	}
-	err = d.copyRows(ctx, conn, numbers)
+	if err = d.sameSet(conn.QueryRowContext(ctx, setVersion)); err == nil {
+		err = d.copyRows(ctx, conn, numbers)
+	}
 	end := "COMMIT"
 	if err != nil {
 		end = "ROLLBACK"

@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"fmt"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -28,6 +29,7 @@ type Driver struct {
 	w, r    *statements
 	numbers map[*store.Index]uint16
 	byName  map[string]uint16
+	set     int // the version of the set of indexes
 
 	// Used by the writer alone: the index rows that flush will write, and the measures of the last group.
 	fresh      []indexRow
@@ -47,22 +49,25 @@ type Driver struct {
 	appended chan struct{}           // closed and replaced after every recorded change
 }
 
-// Open opens the store in the file. A missing file is created with mode 0600. Indexes that the schema gained since the
-// file was written are built before Open returns, and the layout is migrated; a file of a later layout is refused.
-// Several processes may have one file open.
+// busyPatience is the time for which a statement waits for the lock of another process.
+const busyPatience = 10 * time.Second
+
+// Open opens the store in the file. A missing file is created with mode 0600. Several processes may have one file open
+// if they keep the same indexes. Where the schema has others than the file, or the file has an earlier layout, Open
+// migrates the file before it returns; if another process has it open meanwhile, the result is Unavailable, and the file
+// is as it was. A file of a later layout is refused.
 func Open(ctx context.Context, file string, schema *store.Schema) (*Driver, error) {
-	if f, err := os.OpenFile(file, os.O_CREATE|os.O_RDWR, 0o600); err != nil {
+	if err := create(file); err != nil {
 		return nil, fault.Wrap(fault.Unavailable, err, "cannot open the store %s", file)
-	} else if err := f.Close(); err != nil {
-		return nil, err
 	}
 	abs, err := filepath.Abs(file)
 	if err != nil {
 		return nil, err
 	}
-	dsn := func(pragmas ...string) string {
-		always := []string{"busy_timeout(10000)", "journal_mode(WAL)", "synchronous(FULL)", "cache_size(-32768)"}
-		return sourceName(abs, append(always, pragmas...)...)
+	dsn := func(busy time.Duration, pragmas ...string) string {
+		pragmas = append([]string{fmt.Sprintf("busy_timeout(%d)", busy.Milliseconds())}, pragmas...)
+		return sourceName(abs, append(pragmas, "journal_mode(WAL)", "synchronous(FULL)", "fullfsync(ON)",
+			"cache_size(-32768)")...)
 	}
 	d := &Driver{
 		schema: schema, file: abs, numbers: map[*store.Index]uint16{}, byName: map[string]uint16{},
@@ -70,20 +75,33 @@ func Open(ctx context.Context, file string, schema *store.Schema) (*Driver, erro
 		watchers: map[watchScope]map[*watcher]struct{}{},
 		follows:  map[string]store.Follow{}, appended: make(chan struct{}),
 	}
-	if d.write, err = sql.Open("sqlite", dsn()); err != nil {
-		return nil, err
+	if err := d.settle(ctx, dsn); err != nil {
+		return nil, fault.Wrap(fault.Unavailable, err, "cannot open the store %s", file)
 	}
-	if d.read, err = sql.Open("sqlite", dsn("query_only(1)")); err != nil {
-		return nil, errors.Join(err, d.write.Close())
+	if d.read, err = sql.Open("sqlite", dsn(busyPatience, "query_only(1)")); err != nil {
+		return nil, errors.Join(err, d.conn.Close(), d.write.Close())
 	}
 	d.read.SetMaxOpenConns(4)
 	d.read.SetMaxIdleConns(4)
-	if err := d.prepare(ctx, schema); err != nil {
+	if err := d.prepare(ctx); err != nil {
 		err = fault.Wrap(fault.Unavailable, err, "cannot open the store %s", file)
-		return nil, errors.Join(err, d.read.Close(), d.write.Close())
+		return nil, errors.Join(err, d.read.Close(), d.conn.Close(), d.write.Close())
 	}
 	go d.writeLoop()
 	return d, nil
+}
+
+// create creates a missing file. It does not open one that exists: closing it again would release the locks that other
+// connections of this process have on it.
+func create(file string) error {
+	f, err := os.OpenFile(file, os.O_CREATE|os.O_EXCL|os.O_RDWR, 0o600)
+	if errors.Is(err, os.ErrExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	return f.Close()
 }
 
 // sourceName returns the data source name of a file for database/sql. SQLite calls no function in the schema of the
@@ -93,13 +111,7 @@ func sourceName(file string, pragmas ...string) string {
 	return (&url.URL{Scheme: "file", Path: file, RawQuery: url.Values{"_pragma": pragmas}.Encode()}).String()
 }
 
-func (d *Driver) prepare(ctx context.Context, schema *store.Schema) (err error) {
-	if d.conn, err = d.write.Conn(ctx); err != nil {
-		return err
-	}
-	if err := d.migrate(ctx, schema, layouts); err != nil {
-		return err
-	}
+func (d *Driver) prepare(ctx context.Context) (err error) {
 	if d.w, err = prepareStatements(ctx, d.conn); err != nil {
 		return err
 	}
@@ -134,7 +146,7 @@ type preparer interface {
 }
 
 type statements struct {
-	get, list, scan, has, put, add, del, addKey, addKeys, delKey, record, begin, commit *sql.Stmt
+	get, list, scan, has, put, add, del, addKey, addKeys, delKey, record, set, begin, commit *sql.Stmt
 }
 
 // manyKeys is the number of index rows that one statement inserts.
@@ -155,6 +167,7 @@ func prepareStatements(ctx context.Context, p preparer) (*statements, error) {
 		{&s.put, `INSERT INTO docs (u, c, id, d, purge) VALUES (?, ?, ?, ?, ?)
 			ON CONFLICT (u, c, id) DO UPDATE SET d = excluded.d, purge = excluded.purge`},
 		{&s.add, `INSERT INTO docs (u, c, id, d, purge) VALUES (?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`},
+		{&s.set, setVersion},
 		{&s.begin, `BEGIN IMMEDIATE`},
 		{&s.commit, `COMMIT`},
 		{&s.del, `DELETE FROM docs WHERE u = ? AND c = ? AND id = ?`},
@@ -174,7 +187,8 @@ func prepareStatements(ctx context.Context, p preparer) (*statements, error) {
 
 func (s *statements) close() (err error) {
 	for _, stmt := range []*sql.Stmt{
-		s.get, s.list, s.scan, s.has, s.put, s.add, s.del, s.addKey, s.addKeys, s.delKey, s.record, s.begin, s.commit,
+		s.get, s.list, s.scan, s.has, s.put, s.add, s.del, s.addKey, s.addKeys, s.delKey, s.record, s.set, s.begin,
+		s.commit,
 	} {
 		err = errors.Join(err, stmt.Close())
 	}

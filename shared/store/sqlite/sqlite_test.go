@@ -53,7 +53,7 @@ func TestAcknowledgedWritesSurviveReopening(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "p.db")
 	db, d := noteDB(t, file)
-	for pragma, want := range map[string]string{"synchronous": "2", "journal_mode": "wal"} {
+	for pragma, want := range map[string]string{"synchronous": "2", "journal_mode": "wal", "fullfsync": "1"} {
 		var got string
 		if err := d.conn.QueryRowContext(t.Context(), "PRAGMA "+pragma).Scan(&got); err != nil || got != want {
 			t.Errorf("%s is %s, want %s (%v)", pragma, got, want, err)

@@ -148,6 +148,10 @@ func (d *Driver) tryGroup(group []*transaction) error {
 	if _, err := d.w.begin.ExecContext(ctx); err != nil {
 		return err
 	}
+	if err := d.sameSet(d.w.set.QueryRowContext(ctx)); err != nil {
+		d.rollback(ctx)
+		return err
+	}
 	wrote := false
 	d.fresh, d.flushErr = d.fresh[:0], nil
 	for _, t := range group {

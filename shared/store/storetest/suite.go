@@ -118,6 +118,7 @@ func Suite(t *testing.T, open Open) {
 		{"collections below different documents are separate", below},
 		{"an administrator sees all users", allUsers},
 		{"a walk finds all documents of a user", walks},
+		{"what a user keeps is counted", usage},
 		{"an erasure deletes all documents of a user and none of another", erases},
 		{"a wait is woken by a change that matches", waitWakes},
 		{"a wait ends by itself and when the store drains", waitEnds},

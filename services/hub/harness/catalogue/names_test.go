@@ -38,6 +38,8 @@ var elsewhere = []struct{ dir, files, reason string }{
 	{"shared/client/generate", "generate_test.go", "an input for which the zero value differs from none"},
 
 	{"services/hub/internal/cli", "questions.go top.go", "the commands of the human call these"},
+	{"services/hub/internal/cli", "files.go guard_hooks_test.go guard_process_test.go", "the commands about files call these"},
+	{"services/hub/internal/guard", "decide.go decide_test.go", "a guard checks files, and says how to reach their holders"},
 	{"services/hub/internal/cli", "firestore_test.go grid_process_test.go process_test.go server_test.go stdio_test.go",
 		"the commands are tested with calls of a real catalogue"},
 	{"services/hub/internal/runner", "runner.go hub_test.go start_test.go",
@@ -63,6 +65,7 @@ var elsewhere = []struct{ dir, files, reason string }{
 		"the mix of calls that a month's costs are counted for"},
 	{"services/hub/harness/chaos", "chaos_test.go human.go mail.go together.go work.go",
 		"the load that servers are killed under"},
+	{"services/hub/harness/chaos/claims", "claimer.go", "the claims that servers are killed under"},
 	{"services/hub/harness/chaos/caller", "caller_test.go", "the caller is tested with calls of a real catalogue"},
 	{"services/hub/harness/cmd/bench", "operations.go wake.go", "the load that is measured"},
 	{"services/hub/harness/scale", "agent.go reader.go", "the load of many agents"},

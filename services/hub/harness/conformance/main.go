@@ -194,7 +194,7 @@ func (h *hub) ready(ctx context.Context, keys string) error {
 		return err
 	}
 	for line := range strings.Lines(string(text)) {
-		if value, ok := strings.CutPrefix(line, "PARLEY_KEY="); ok {
+		if value, ok := strings.CutPrefix(line, "export PARLEY_KEY="); ok {
 			h.key = strings.TrimSpace(value)
 			return nil
 		}

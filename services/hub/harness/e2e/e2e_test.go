@@ -103,7 +103,7 @@ func startHub(t *testing.T) []string {
 		t.Fatal(err)
 	}
 	// The file may contain another URL; of two values the last one counts.
-	return append(strings.Fields(string(keys)), "PARLEY_URL=http://"+addr+"/mcp")
+	return append(strings.Fields(strings.ReplaceAll(string(keys), "export ", "")), "PARLEY_URL=http://"+addr+"/mcp")
 }
 
 func waitHealthy(t *testing.T, addr string, exited <-chan struct{}) {

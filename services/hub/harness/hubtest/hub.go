@@ -14,6 +14,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"parley.internal/services/hub/internal/auth"
+	"parley.internal/services/hub/internal/bodies"
 	"parley.internal/services/hub/internal/mcp"
 	"parley.internal/services/hub/internal/page"
 	"parley.internal/services/hub/internal/rest"
@@ -46,6 +47,9 @@ type Options struct {
 	Now    func() time.Time // nil: time.Now
 	NewID  func() string    // nil: UUIDs of version 7
 	Limits auth.Limits
+	Waits  *op.Waits    // nil: no limit
+	Quota  store.Usage  // of a user; a zero field is no limit
+	Bodies *bodies.Room // nil: no limit
 	// Public says that other machines can reach the server, so that it trusts neither loopback hosts nor origins.
 	Public  bool
 	Origins []string // whose pages may call
@@ -67,12 +71,12 @@ func New(t testing.TB, db *store.DB, o Options) *Hub {
 	if o.NewID == nil {
 		o.NewID = newID
 	}
-	h := &Hub{t: t, App: app.New(db, app.Ports{Now: o.Now, NewID: o.NewID})}
+	h := &Hub{t: t, App: app.New(db, app.Ports{Now: o.Now, NewID: o.NewID, Quota: o.Quota})}
 	h.Catalogue = h.App.Catalogue()
 	if o.Catalogue != nil {
 		h.Catalogue = o.Catalogue(h.App)
 	}
-	h.Catalogue.Log, h.Catalogue.Now = o.Log, o.Now
+	h.Catalogue.Log, h.Catalogue.Now, h.Catalogue.Waits = o.Log, o.Now, o.Waits
 	var lookup auth.Keys = h.App.Keys
 	if o.Keys != nil {
 		lookup = o.Keys(lookup)
@@ -88,13 +92,13 @@ func New(t testing.TB, db *store.DB, o Options) *Hub {
 		})
 	}
 	s := &rest.Server{Catalogue: h.Catalogue, Auth: h.Auth, Now: o.Now, NewID: newID,
-		Version: Version, Origins: o.Origins, Loopback: !o.Public}
+		Version: Version, Origins: o.Origins, Loopback: !o.Public, Bodies: o.Bodies}
 	endpoint := &mcp.Endpoint{Catalogue: h.Catalogue, Version: Version, Log: slog.New(slog.DiscardHandler)}
 	handler, err := s.Echo(func(e *echo.Echo) {
 		for _, path := range []string{"/mcp", "/v1/mcp"} {
 			endpoint.Mount(e, path, h.Auth)
 		}
-		page.Site{Redeem: h.redeem, Firebase: o.Firebase, Now: o.Now}.Mount(e)
+		page.Site{Redeem: h.redeem, Firebase: o.Firebase, Limit: h.Auth.Anonymous, Now: o.Now}.Mount(e)
 	})
 	if err != nil {
 		t.Fatal(err)

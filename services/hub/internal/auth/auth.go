@@ -42,36 +42,51 @@ type Authenticator struct {
 	keys    Keys
 	now     func() time.Time
 	proxies int
-	rate    rate.Limit
-	burst   int
+	ofKey   pace
+	ofUser  pace
 
 	flight  singleflight.Group
 	known   *cache.Cache[identity.Caller]     // by the key's hash, which is its id
 	proven  *lru.Cache[string, struct{}]      // the hashes of keys that were good when they were last looked up
-	calls   *lru.Cache[string, *rate.Limiter] // calls, by the key's hash
+	calls   *lru.Cache[string, *rate.Limiter] // calls, by the key's hash, the user's name or the address's network
 	origins *lru.Cache[string, *origin]       // where requests come from, by network
 	turns   *semaphore.Weighted               // of all origins that have spent their failures
 	omitted omissions
 }
 
 // Limits are the limits of one server process. Rate is the number of calls a second for each key, and Burst the number
-// of calls at once; a Rate of 0 or less is no limit. Proxies is the number of trusted proxies before the server, each of
+// of calls at once; UserRate and UserBurst are those for each user over all its keys. A rate of 0 or less is no limit. What
+// is served without a key has the limits of a key, for each address. Proxies is the number of trusted proxies before the server, each of
 // which adds an entry to X-Forwarded-For: a caller's address is the entry of that number from the right, and with 0 that
 // of the connection.
 type Limits struct {
-	Rate    float64
-	Burst   int
-	Proxies int
+	Rate      float64
+	Burst     int
+	UserRate  float64
+	UserBurst int
+	Proxies   int
+}
+
+// pace is a limit of calls.
+type pace struct {
+	rate  rate.Limit
+	burst int
+	whose string
+}
+
+func newPace(perSecond float64, burst int, whose string) pace {
+	if perSecond <= 0 {
+		return pace{rate: rate.Inf}
+	}
+	return pace{rate.Limit(perSecond), burst, whose}
 }
 
 // New returns an authenticator that looks up keys in k and reads the time from now.
 func New(k Keys, now func() time.Time, l Limits) *Authenticator {
-	a := &Authenticator{keys: k, now: now, proxies: l.Proxies, rate: rate.Limit(l.Rate), burst: l.Burst,
-		known: cache.New[identity.Caller](remembered, now), proven: newLRU[struct{}](), calls: newLRU[*rate.Limiter](),
+	a := &Authenticator{keys: k, now: now, proxies: l.Proxies, ofKey: newPace(l.Rate, l.Burst, "this key makes"),
+		ofUser: newPace(l.UserRate, l.UserBurst, "this user makes, over all keys,"),
+		known:  cache.New[identity.Caller](remembered, now), proven: newLRU[struct{}](), calls: newLRU[*rate.Limiter](),
 		origins: newLRU[*origin](), turns: semaphore.NewWeighted(turnsOfAll), omitted: newOmissions()}
-	if l.Rate <= 0 {
-		a.rate = rate.Inf
-	}
 	return a
 }
 
@@ -101,7 +116,7 @@ var ErrNoKey = errors.New("no key")
 // Caller returns the caller of a request, with the session that the header [identity.SessionHeader] names. It fails with
 // Unauthenticated if the key is missing (the cause is [ErrNoKey]) or bad; with Forbidden if a sign-in is good and its
 // person is not admitted, or if the session is another program's; with Invalid if the session is malformed; with
-// Exhausted if the key exceeds its rate, or if the key is bad and the address sent too many bad ones; and with the fault
+// Exhausted if the key or its user exceeds its rate, or if the key is bad and the address sent too many bad ones; and with the fault
 // of [Keys] if a look-up fails.
 func (a *Authenticator) Caller(r *http.Request) (identity.Caller, error) {
 	secret, err := bearer(r)
@@ -115,7 +130,7 @@ func (a *Authenticator) Caller(r *http.Request) (identity.Caller, error) {
 			return identity.Caller{}, err
 		}
 	}
-	if err := a.spend(id); err != nil {
+	if err := a.spend(id, caller.User); err != nil {
 		return caller, err
 	}
 	return caller.InSession(r.Header.Get(identity.SessionHeader))
@@ -200,17 +215,38 @@ func (a *Authenticator) Forget(id string) {
 	a.flight.Forget(id)
 }
 
-// spend counts a call of the key with this id. A refused call counts for nothing.
-func (a *Authenticator) spend(id string) error {
-	if a.rate == rate.Inf {
-		return nil
+// spend counts a call of the key with this id, and of its user. A refused call counts for neither.
+func (a *Authenticator) spend(id, user string) error {
+	taken, err := a.take(a.ofKey, id)
+	if err != nil {
+		return err
 	}
-	now := a.now()
-	res := entry(a.calls, id, func() *rate.Limiter { return rate.NewLimiter(a.rate, a.burst) }).ReserveN(now, 1)
-	if wait := res.DelayFrom(now); wait > 0 {
-		res.CancelAt(now)
-		return fault.New(fault.Exhausted,
-			"this key makes more than %g calls a second; slow down", float64(a.rate)).After(wait)
+	if _, err := a.take(a.ofUser, "user "+user); err != nil {
+		taken()
+		return err
 	}
 	return nil
+}
+
+// Anonymous counts a request that needs no key, by its address, against the rate of a key. It fails with Exhausted.
+func (a *Authenticator) Anonymous(r *http.Request) error {
+	of := a.ofKey
+	of.whose = "this address makes"
+	_, err := a.take(of, "address "+network(a.address(r)))
+	return err
+}
+
+// take counts a call against the limit that has the name. undo takes that back.
+func (a *Authenticator) take(p pace, name string) (undo func(), err error) {
+	if p.rate == rate.Inf {
+		return func() {}, nil
+	}
+	now := a.now()
+	res := entry(a.calls, name, func() *rate.Limiter { return rate.NewLimiter(p.rate, p.burst) }).ReserveN(now, 1)
+	if wait := res.DelayFrom(now); wait > 0 {
+		res.CancelAt(now)
+		return nil, fault.New(fault.Exhausted,
+			"%s more than %g calls a second; slow down", p.whose, float64(p.rate)).After(wait)
+	}
+	return func() { res.CancelAt(now) }, nil
 }

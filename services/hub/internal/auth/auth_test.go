@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -52,7 +53,8 @@ func (r *keyring) Lookup(ctx context.Context, secret string) (identity.Caller, t
 	if len(secret) < 6 || secret[:5] != "good-" || revoked {
 		return identity.Caller{}, time.Time{}, fault.New(fault.Unauthenticated, "this key is not known")
 	}
-	return identity.Caller{User: secret[5:], KeyID: keyID(secret), Kind: identity.Agent}, until, nil
+	user, _, _ := strings.Cut(secret[5:], "/") // a user may have several keys
+	return identity.Caller{User: user, KeyID: keyID(secret), Kind: identity.Agent}, until, nil
 }
 
 func (r *keyring) revoke(secret string) {

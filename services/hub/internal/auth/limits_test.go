@@ -48,6 +48,57 @@ func TestEachKeyHasItsOwnRate(t *testing.T) {
 	is(t, "after the announced wait", call("good-ann"), fine)
 }
 
+func TestAUserHasARateOverAllItsKeys(t *testing.T) {
+	t.Parallel()
+	clock := &domaintest.Clock{}
+	a := auth.New(&keyring{}, clock.Now, auth.Limits{Rate: 2, Burst: 5, UserRate: 4, UserBurst: 8})
+	call := func(key string) error {
+		_, err := a.Caller(request(key, here))
+		return err
+	}
+	for i := range 8 {
+		is(t, "within the burst", call([]string{"good-ann/1", "good-ann/2"}[i%2]), fine)
+	}
+	err := call("good-ann/1")
+	if is(t, "past the user's burst", err, fault.Exhausted); !strings.Contains(err.Error(), "this user makes, over all keys,") {
+		t.Errorf("past the user's burst: %v, want the limit", err)
+	}
+	clock.Pass(250 * time.Millisecond)
+	is(t, "a quarter of a second later", call("good-ann/1"), fine)
+	is(t, "and once more", call("good-ann/2"), fault.Exhausted)
+	clock.Pass(time.Hour)
+	for range 5 {
+		is(t, "an hour later", call("good-ann/1"), fine)
+	}
+	err = call("good-ann/1")
+	if is(t, "past the key's burst", err, fault.Exhausted); !strings.Contains(err.Error(), "this key makes") {
+		t.Errorf("past the key's burst: %v, want the limit", err)
+	}
+	for range 3 {
+		is(t, "another key, of what is left to the user", call("good-ann/2"), fine)
+	}
+	is(t, "and past that", call("good-ann/2"), fault.Exhausted)
+}
+
+func TestWhatNeedsNoKeyIsLimitedByAddress(t *testing.T) {
+	t.Parallel()
+	clock := &domaintest.Clock{}
+	a := auth.New(&keyring{}, clock.Now, auth.Limits{Rate: 2, Burst: 5})
+	for range 5 {
+		is(t, "within the burst", a.Anonymous(request("", here)), fine)
+	}
+	is(t, "past the burst", a.Anonymous(request("", here)), fault.Exhausted)
+	is(t, "another address", a.Anonymous(request("", "192.0.2.2:1000")), fine)
+	_, err := a.Caller(request("good-ann", here))
+	is(t, "a key from that address", err, fine)
+	clock.Pass(500 * time.Millisecond)
+	is(t, "half a second later", a.Anonymous(request("", here)), fine)
+	free := auth.New(&keyring{}, clock.Now, auth.Limits{})
+	for range 1000 {
+		is(t, "without a rate", free.Anonymous(request("", here)), fine)
+	}
+}
+
 func TestARateOfZeroIsNoLimit(t *testing.T) {
 	t.Parallel()
 	a := auth.New(&keyring{}, new(domaintest.Clock).Now, auth.Limits{})

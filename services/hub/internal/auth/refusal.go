@@ -55,7 +55,7 @@ func (o *omissions) take() int {
 func (a *Authenticator) Refused(r *http.Request, requestID string, caller identity.Caller, err error) {
 	f := fault.From(err)
 	if a.Log == nil || f == nil ||
-		(f.Kind != fault.Unauthenticated && f.Kind != fault.Forbidden && f.Kind != fault.Exhausted) {
+		(f.Kind != fault.Unauthenticated && f.Kind != fault.Forbidden && f.Kind.HTTP() != http.StatusTooManyRequests) {
 		return
 	}
 	address := a.address(r)

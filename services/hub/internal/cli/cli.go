@@ -2,9 +2,9 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
-	"os"
 	"path/filepath"
 	"runtime/debug"
 
@@ -40,7 +40,8 @@ type world struct {
 }
 
 // Run runs the command line args, without the name of the program, and returns the exit code: 0, or 1 after an error,
-// which it writes to errOut. What errOut receives is escaped for a terminal. The end of ctx interrupts the command.
+// which it writes to errOut, or the code that a command documents. What errOut receives is escaped for a terminal. The
+// end of ctx interrupts the command.
 func Run(ctx context.Context, args []string, env func(string) string, in io.Reader, out, errOut io.Writer) int {
 	errOut = printable.Writer{To: errOut}
 	w := &world{env, in, out, errOut}
@@ -53,12 +54,20 @@ func Run(ctx context.Context, args []string, env func(string) string, in io.Read
 	root.CompletionOptions.DisableDefaultCmd = true
 	root.AddCommand(w.serveCommand(), w.keyCommand(), w.stdioCommand(), w.questionsCommand(), w.answerCommand(),
 		w.topCommand(), w.linkCommand(), w.teamCommand(), w.runnerCommand(), w.runnerChildCommand(), w.doctorCommand(),
-		w.pauseCommand(), w.resumeCommand(), w.pausesCommand(),
+		w.pauseCommand(), w.resumeCommand(), w.pausesCommand(), w.filesCommand(), w.guardCommand(),
 		w.exportCommand(), w.deleteCommand(), w.backupCommand(), w.restoreCommand(), &cobra.Command{
 			Use: "version", Short: "Print the version", Args: cobra.NoArgs,
 			RunE: func(*cobra.Command, []string) error { _, err := fmt.Fprintln(out, version()); return err },
 		})
+	root.PersistentPreRunE = func(cmd *cobra.Command, _ []string) error { return w.chooseData(cmd) }
 	if err := root.ExecuteContext(ctx); err != nil {
+		var own exit
+		if errors.As(err, &own) {
+			if own.err != nil {
+				fmt.Fprintln(errOut, "parley:", own.err)
+			}
+			return own.code
+		}
 		fmt.Fprintln(errOut, "parley:", err)
 		return 1
 	}
@@ -75,6 +84,13 @@ type opened struct {
 	file   *sqlite.Driver
 }
 
+// waits lets the store hold as many waits as the server admits. Several of a call's waits may overlap for a moment.
+func waits(c *config.Config) store.Option {
+	const listeners, waiters = 80, 4096
+	return store.WaitLimits(listeners, max(waiters, 2*c.Waits))
+}
+
+// open opens the store. The caller has the data directory of an embedded one.
 func open(ctx context.Context, c *config.Config, dial ...grpc.DialOption) (*opened, error) {
 	o := &opened{schema: app.Schema()}
 	if c.Store == "firestore" {
@@ -82,16 +98,13 @@ func open(ctx context.Context, c *config.Config, dial ...grpc.DialOption) (*open
 		if err != nil {
 			return nil, fmt.Errorf("cannot open Firestore in project %s: %w", c.Project, err)
 		}
-		o.db = store.New(d, o.schema)
+		o.db = store.New(d, o.schema, waits(c))
 		return o, nil
-	}
-	if err := os.MkdirAll(c.Data, 0o700); err != nil {
-		return nil, fmt.Errorf("cannot create the data directory: %w", err)
 	}
 	d, err := sqlite.Open(ctx, filepath.Join(c.Data, storeFile), o.schema)
 	if err != nil {
 		return nil, err
 	}
-	o.file, o.db = d, store.New(d, o.schema)
+	o.file, o.db = d, store.New(d, o.schema, waits(c))
 	return o, nil
 }

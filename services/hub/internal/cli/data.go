@@ -1,12 +1,9 @@
 package cli
 
 import (
-	"bufio"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -15,32 +12,18 @@ import (
 	"github.com/spf13/cobra"
 
 	"parley.internal/services/hub/internal/config"
-	"parley.internal/services/hub/internal/printable"
+	"parley.internal/services/hub/internal/operator"
 	"parley.internal/shared/identity"
-	"parley.internal/shared/store"
 	"parley.internal/shared/store/sqlite"
 )
 
-// withStore opens the store, calls fn and closes the store.
-func withStore(ctx context.Context, c *config.Config, fn func(*opened) error) (err error) {
-	if err := c.CheckStore(); err != nil {
-		return err
-	}
-	o, err := open(ctx, c)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, o.db.Close()) }()
-	return fn(o)
-}
-
-// withFile is withStore for commands that work with the embedded store only.
-func withFile(ctx context.Context, c *config.Config, fn func(*opened) error) error {
+// operateFile is operate for commands that work with the embedded store only.
+func operateFile(cmd *cobra.Command, c *config.Config, fn func(operator.Operator) error) error {
 	if c.Store == "firestore" {
 		return errors.New(
 			"this command needs the embedded store; for backups of Firestore see docs/operate.md")
 	}
-	return withStore(ctx, c, fn)
+	return operate(cmd, c, fn)
 }
 
 func checkUser(user string) error {
@@ -48,12 +31,6 @@ func checkUser(user string) error {
 		return fmt.Errorf("--user must be 1 to 100 letters, digits, dots, underscores and hyphens, not %q", user)
 	}
 	return nil
-}
-
-// exported is a line of an export.
-type exported struct {
-	Path   string       `json:"path"`
-	Fields store.Fields `json:"fields"`
 }
 
 func (w *world) exportCommand() *cobra.Command {
@@ -65,12 +42,12 @@ func (w *world) exportCommand() *cobra.Command {
 			if err := checkUser(user); err != nil {
 				return err
 			}
-			return withStore(cmd.Context(), &c, func(o *opened) error {
+			return operate(cmd, &c, func(o operator.Operator) error {
 				if len(args) == 0 || args[0] == "-" {
-					_, err := export(cmd.Context(), store.NewAdmin(o.db), user, w.out)
+					_, err := o.Export(cmd.Context(), user, w.out)
 					return err
 				}
-				n, err := exportFile(cmd.Context(), store.NewAdmin(o.db), user, args[0])
+				n, err := exportFile(cmd.Context(), o, user, args[0])
 				if err == nil {
 					fmt.Fprintf(w.err, "wrote %d documents to %s\n", n, args[0])
 				}
@@ -84,7 +61,7 @@ func (w *world) exportCommand() *cobra.Command {
 }
 
 // exportFile writes an export to a new file. After an error there is no file.
-func exportFile(ctx context.Context, a *store.Admin, user, name string) (n int, err error) {
+func exportFile(ctx context.Context, o operator.Operator, user, name string) (n int, err error) {
 	f, err := os.OpenFile(name, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
 	if err != nil {
 		return 0, err
@@ -94,28 +71,10 @@ func exportFile(ctx context.Context, a *store.Admin, user, name string) (n int, 
 			err = errors.Join(err, os.Remove(name))
 		}
 	}()
-	if n, err = export(ctx, a, user, f); err != nil {
+	if n, err = o.Export(ctx, user, f); err != nil {
 		return 0, err
 	}
 	return n, f.Sync()
-}
-
-// export writes the documents of a user. Characters that are not printable are escaped, in a file too: it may be shown
-// on a terminal.
-func export(ctx context.Context, a *store.Admin, user string, to io.Writer) (n int, err error) {
-	out := bufio.NewWriter(to)
-	enc := json.NewEncoder(printable.Writer{To: out})
-	enc.SetEscapeHTML(false)
-	err = a.Walk(ctx, user, func(page []store.Raw) error {
-		for _, raw := range page {
-			if err := enc.Encode(exported{raw.Ref.Coll + "/" + raw.Ref.ID, raw.Fields}); err != nil {
-				return err
-			}
-		}
-		n += len(page)
-		return nil
-	})
-	return n, errors.Join(err, out.Flush())
 }
 
 // keysLast is the time for which running servers may still accept a deleted key.
@@ -136,8 +95,11 @@ func (w *world) deleteCommand() *cobra.Command {
 			if confirm != user {
 				return fmt.Errorf("nothing was deleted: repeat the user's name with --confirm %s", user)
 			}
-			return withStore(cmd.Context(), &c, func(o *opened) error {
-				n, err := w.erase(cmd.Context(), store.NewAdmin(o.db), user, wait)
+			return operate(cmd, &c, func(o operator.Operator) error {
+				if !o.Served() {
+					wait = 0
+				}
+				n, err := w.erase(cmd.Context(), o, user, wait)
 				fmt.Fprintf(w.out, "deleted %d documents of %s\n", n, user)
 				return err
 			})
@@ -145,13 +107,13 @@ func (w *world) deleteCommand() *cobra.Command {
 	c.StoreFlags(cmd.Flags(), w.env)
 	cmd.Flags().StringVar(&user, "user", "", "user whose documents are deleted (required)")
 	cmd.Flags().StringVar(&confirm, "confirm", "", "the name of the user again")
-	cmd.Flags().DurationVar(&wait, "wait", keysLast, "time to wait for running servers; 0 if none runs")
+	cmd.Flags().DurationVar(&wait, "wait", keysLast, "time to wait for running servers")
 	_ = cmd.MarkFlagRequired("user")
 	return cmd
 }
 
-func (w *world) erase(ctx context.Context, a *store.Admin, user string, wait time.Duration) (total int, err error) {
-	if total, err = a.Erase(ctx, user); err != nil || total == 0 || wait <= 0 {
+func (w *world) erase(ctx context.Context, o operator.Operator, user string, wait time.Duration) (total int, err error) {
+	if total, err = o.Erase(ctx, user); err != nil || total == 0 || wait <= 0 {
 		return total, err
 	}
 	fmt.Fprintf(w.err, "deleted %d documents; waiting %v until servers refuse the keys\n", total, wait)
@@ -161,7 +123,7 @@ func (w *world) erase(ctx context.Context, a *store.Admin, user string, wait tim
 		return total, fmt.Errorf(
 			"the wait was interrupted; repeat the command to delete documents written meanwhile: %w", ctx.Err())
 	}
-	n, err := a.Erase(ctx, user)
+	n, err := o.Erase(ctx, user)
 	return total + n, err
 }
 
@@ -170,11 +132,12 @@ func (w *world) backupCommand() *cobra.Command {
 	cmd := &cobra.Command{Use: "backup FILE", Args: cobra.ExactArgs(1),
 		Short: "Copy the embedded store to a new file, with or without a running server",
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return withFile(cmd.Context(), &c, func(o *opened) error {
-				n, err := o.file.Documents(cmd.Context())
-				if err == nil {
-					err = o.file.Backup(cmd.Context(), args[0])
+			return operateFile(cmd, &c, func(o operator.Operator) error {
+				file, err := filepath.Abs(args[0])
+				if err != nil {
+					return err
 				}
+				n, err := o.Backup(cmd.Context(), file)
 				if err == nil {
 					_, err = fmt.Fprintf(w.out, "wrote %s: about %d documents\n", args[0], n)
 				}
@@ -205,25 +168,19 @@ func checkBeforeStore(ctx context.Context, c *config.Config, file string) error 
 }
 
 // restore restores a backup and keeps the previous content, if there is any.
-func (w *world) restore(ctx context.Context, c *config.Config, o *opened, file string) error {
-	before, err := o.file.Documents(ctx)
+func (w *world) restore(ctx context.Context, o operator.Operator, file string) error {
+	at, err := filepath.Abs(file)
 	if err != nil {
 		return err
 	}
-	kept := ""
-	if before > 0 {
-		kept = filepath.Join(c.Data, "before-restore-"+time.Now().UTC().Format("20060102-150405.000")+".db")
-	}
-	if err := o.file.Restore(ctx, file, kept); err != nil {
+	done, err := o.Restore(ctx, at)
+	if err != nil {
 		return err
 	}
-	if kept != "" {
-		fmt.Fprintf(w.err, "the previous content is kept in %s\n", kept)
+	if done.Kept != "" {
+		fmt.Fprintf(w.err, "the previous content is kept in %s\n", done.Kept)
 	}
-	n, err := o.file.Documents(ctx)
-	if err == nil {
-		_, err = fmt.Fprintf(w.out, "restored %s: %d documents in the place of %d\n", file, n, before)
-	}
+	_, err = fmt.Fprintf(w.out, "restored %s: %d documents in the place of %d\n", file, done.After, done.Before)
 	return err
 }
 
@@ -239,7 +196,7 @@ func (w *world) restoreCommand() *cobra.Command {
 			if err := checkBeforeStore(cmd.Context(), &c, args[0]); err != nil {
 				return err
 			}
-			return withFile(cmd.Context(), &c, func(o *opened) error { return w.restore(cmd.Context(), &c, o, args[0]) })
+			return operateFile(cmd, &c, func(o operator.Operator) error { return w.restore(cmd.Context(), o, args[0]) })
 		}}
 	c.StoreFlags(cmd.Flags(), w.env)
 	return cmd

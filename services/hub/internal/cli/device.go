@@ -8,8 +8,8 @@ import (
 	"slices"
 	"strings"
 
+	"parley.internal/services/hub/internal/operator"
 	"parley.internal/services/hub/internal/printable"
-	"parley.internal/shared/app"
 	"parley.internal/shared/keys"
 )
 
@@ -34,8 +34,8 @@ func pairs(devices []keys.View) string {
 
 // confirmDevice asks whether the key of a paired device shall be revoked, and returns an error if it shall not. It asks
 // at a terminal alone: a command that an agent runs usually has none.
-func (w *world) confirmDevice(ctx context.Context, a *app.App, user, id string) error {
-	devices, err := a.Keys.Devices(ctx, user)
+func (w *world) confirmDevice(ctx context.Context, o operator.Operator, user, id string) error {
+	devices, err := o.Devices(ctx, user)
 	if err != nil {
 		return err
 	}

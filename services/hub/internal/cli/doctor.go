@@ -11,9 +11,12 @@ import (
 	"github.com/spf13/cobra"
 
 	"parley.internal/services/hub/internal/config"
+	"parley.internal/services/hub/internal/datadir"
 	"parley.internal/services/hub/internal/doctor"
+	"parley.internal/services/hub/internal/operator"
 	"parley.internal/services/hub/internal/printable"
 	"parley.internal/shared/app"
+	"parley.internal/shared/identity"
 	"parley.internal/shared/keys"
 	"parley.internal/shared/store/sqlite"
 )
@@ -38,6 +41,9 @@ func (w *world) doctorCommand() *cobra.Command {
 			if err := t.CheckStore(); err != nil {
 				return err
 			}
+			if t.Store == "sqlite" {
+				return w.examineLaptop(cmd, &t)
+			}
 			return w.examine(cmd.Context(), t.checks(), t.json)
 		}}
 	f := cmd.Flags()
@@ -48,12 +54,9 @@ func (w *world) doctorCommand() *cobra.Command {
 	return cmd
 }
 
-// checks returns the checks of the selected store.
+// checks returns the checks of Firestore.
 func (t *doctorFlags) checks() []doctor.Check {
-	switch {
-	case t.Store == "sqlite":
-		return t.laptop().Checks()
-	case t.EmulatorHost != "":
+	if t.EmulatorHost != "" {
 		return doctor.Emulator(t.EmulatorHost, t.reader, time.Now)
 	}
 	a := app.New(nil, app.Ports{})
@@ -79,21 +82,57 @@ type reader struct {
 
 // Read lists one key of the user local. In the cloud that user usually has none.
 func (r reader) Read(ctx context.Context) error {
-	_, err := r.keys.List(ctx, operator(localUser), keys.ListInput{Limit: 1})
+	_, err := r.keys.List(ctx, identity.Caller{User: localUser, Kind: identity.Human}, keys.ListInput{Limit: 1})
 	return err
 }
 
 // Close closes the store.
 func (r reader) Close() error { return r.db.Close() }
 
-func (t *doctorFlags) laptop() *doctor.Laptop {
-	l := &doctor.Laptop{File: filepath.Join(t.Data, storeFile), KeysFile: filepath.Join(t.Data, keysFile),
-		HumanKey: humanAt(t.Data), Layout: sqlite.Layout(), Now: time.Now}
+// laptopAt returns the checks of the embedded store in a directory.
+func laptopAt(dir string) *doctor.Laptop {
+	l := &doctor.Laptop{File: filepath.Join(dir, storeFile), KeysFile: filepath.Join(dir, keysFile),
+		HumanKey: humanAt(dir), Layout: sqlite.Layout(), Now: time.Now}
 	// The checks report a keys file that is missing or cannot be read.
 	if file, err := readKeysFile(l.KeysFile); err == nil && file.vars["PARLEY_URL"] != "" {
 		l.Server, _ = baseURL(file.vars["PARLEY_URL"])
 	}
 	return l
+}
+
+// examineLaptop checks the embedded store: by way of the server that has the data directory or, where there is none, the
+// file itself, which no server opens meanwhile.
+func (w *world) examineLaptop(cmd *cobra.Command, t *doctorFlags) (err error) {
+	ctx := cmd.Context()
+	checks := laptopAt(t.Data).Checks()
+	lock, err := datadir.TakeExisting(ctx, t.Data, nameOfCommand(cmd), commandPatience)
+	var taken *datadir.Taken
+	switch {
+	case errors.As(err, &taken) && taken.Socket != "":
+		askServer(operator.NewRemote(taken.Dial, taken.Token), checks)
+	case err != nil:
+		return err
+	case lock != nil:
+		defer func() { err = errors.Join(err, lock.Release()) }()
+	}
+	return w.examine(ctx, checks, t.json)
+}
+
+// askServer lets a server make the checks, but for the one whether it can be reached.
+func askServer(o operator.Operator, checks []doctor.Check) {
+	for i, c := range checks {
+		if c.Name == doctor.ServerCheck {
+			continue
+		}
+		checks[i].Look = func(ctx context.Context) doctor.Result {
+			r, err := o.Examine(ctx, c.Name)
+			if err != nil {
+				return doctor.Result{State: doctor.Fail, Said: "the server did not check it: " + err.Error(),
+					Fix: "see its log, or stop it and repeat the command"}
+			}
+			return r
+		}
+	}
 }
 
 // examine runs the checks and prints their results: each as soon as it is known, or all together as JSON. It returns an

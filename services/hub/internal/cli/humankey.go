@@ -95,7 +95,7 @@ func editKeysFile(path string, remove func(name, value string) bool, account str
 		if out.Len() > 0 && !bytes.HasSuffix(out.Bytes(), []byte("\n")) {
 			out.WriteByte('\n')
 		}
-		fmt.Fprintf(&out, "%s=%s\n", accountKey, account)
+		fmt.Fprintf(&out, "export %s=%s\n", accountKey, account)
 	}
 	return writePrivate(path, out.Bytes())
 }

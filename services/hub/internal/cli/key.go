@@ -1,8 +1,6 @@
 package cli
 
 import (
-	"context"
-	"errors"
 	"fmt"
 	"strings"
 	"text/tabwriter"
@@ -11,29 +9,11 @@ import (
 	"github.com/spf13/cobra"
 
 	"parley.internal/services/hub/internal/config"
+	"parley.internal/services/hub/internal/operator"
 	"parley.internal/services/hub/internal/printable"
-	"parley.internal/shared/app"
 	"parley.internal/shared/identity"
 	"parley.internal/shared/keys"
 )
-
-// operator returns the caller for commands on the store itself: access to the store is permission to act as any user.
-func operator(user string) identity.Caller {
-	return identity.Caller{User: user, Kind: identity.Human}
-}
-
-// withApp opens the store, calls fn with its services and closes the store.
-func withApp(ctx context.Context, c *config.Config, fn func(*app.App) error) (err error) {
-	if err := c.CheckStore(); err != nil {
-		return err
-	}
-	o, err := open(ctx, c)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, o.db.Close()) }()
-	return fn(app.New(o.db, app.Ports{}))
-}
 
 func (w *world) keyCommand() *cobra.Command {
 	cmd := &cobra.Command{Use: "key", Short: "Create, list and revoke keys, with or without a running server"}
@@ -55,8 +35,8 @@ func (w *world) keyCreate() *cobra.Command {
 			if scopes != "" {
 				in.Scopes = strings.Split(scopes, ",")
 			}
-			return withApp(cmd.Context(), &c, func(a *app.App) error {
-				out, err := a.Keys.Issue(cmd.Context(), user, in)
+			return operate(cmd, &c, func(o operator.Operator) error {
+				out, err := o.Issue(cmd.Context(), user, in)
 				if err != nil {
 					return err
 				}
@@ -84,12 +64,12 @@ func (w *world) keyList() *cobra.Command {
 	var user string
 	cmd := &cobra.Command{Use: "list", Short: "List keys, newest first, without their secrets", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return withApp(cmd.Context(), &c, func(a *app.App) error {
+			return operate(cmd, &c, func(o operator.Operator) error {
 				t := tabwriter.NewWriter(w.out, 0, 4, 2, ' ', 0)
 				fmt.Fprintln(t, "ID\tKIND\tPROGRAM\tASSURANCE\tSCOPES\tCREATED\tSTATE")
 				in := keys.ListInput{Limit: 100}
 				for {
-					page, err := a.Keys.List(cmd.Context(), operator(user), in)
+					page, err := o.Keys(cmd.Context(), user, in)
 					if err != nil {
 						return err
 					}
@@ -134,16 +114,16 @@ func state(k keys.View, now time.Time) string {
 func (w *world) keyRevoke() *cobra.Command {
 	var c config.Config
 	var user string
-	cmd := &cobra.Command{Use: "revoke ID", Short: "Revoke a key; running servers follow within 60 seconds",
-		Long: "Revoke a key, and all keys that it made; running servers follow within 60 seconds. The key of a paired\n" +
+	cmd := &cobra.Command{Use: "revoke ID", Short: "Revoke a key; servers over Firestore follow within 60 seconds",
+		Long: "Revoke a key, and all keys that it made; servers over Firestore follow within 60 seconds. The key of a paired\n" +
 			"device is revoked at a terminal, after a question: after the last one, the next link pairs as the first.",
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return withApp(cmd.Context(), &c, func(a *app.App) error {
-				if err := w.confirmDevice(cmd.Context(), a, user, args[0]); err != nil {
+			return operate(cmd, &c, func(o operator.Operator) error {
+				if err := w.confirmDevice(cmd.Context(), o, user, args[0]); err != nil {
 					return err
 				}
-				v, err := a.Keys.Revoke(cmd.Context(), operator(user), keys.RevokeInput{KeyID: args[0]})
+				v, err := o.Revoke(cmd.Context(), user, args[0])
 				if err != nil {
 					return err
 				}

@@ -9,8 +9,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"parley.internal/services/hub/internal/config"
+	"parley.internal/services/hub/internal/operator"
 	"parley.internal/services/hub/internal/printable"
-	"parley.internal/shared/app"
 	"parley.internal/shared/identity"
 )
 
@@ -38,8 +38,8 @@ func (w *world) linkCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return withApp(cmd.Context(), &c, func(a *app.App) error {
-				link, err := a.Keys.MakeLink(cmd.Context(), user, console)
+			return operate(cmd, &c, func(o operator.Operator) error {
+				link, err := o.Link(cmd.Context(), user, console)
 				if err != nil {
 					return err
 				}

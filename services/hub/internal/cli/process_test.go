@@ -87,12 +87,20 @@ func (o *output) String() string {
 	return o.buf.String()
 }
 
-// run starts the command with the given environment alone.
+// run starts the command with the given environment alone, in a directory of its own.
 func run(t *testing.T, env []string, args ...string) *process {
+	t.Helper()
+	home := t.TempDir()
+	return start(t, home, append([]string{"HOME=" + home}, env...), args...)
+}
+
+// start starts the command in a directory.
+func start(t *testing.T, dir string, env []string, args ...string) *process {
 	t.Helper()
 	p := &process{t: t, cmd: exec.Command(binary, args...), out: &output{more: make(chan struct{}, 1)},
 		err: &output{more: make(chan struct{}, 1)}, ended: make(chan struct{})}
-	p.cmd.Env, p.cmd.Stdout, p.cmd.Stderr = append([]string{"HOME=" + t.TempDir(), "PARLEY_KEYRING=off"}, env...), p.out, p.err
+	p.cmd.Env = append([]string{"PARLEY_KEYRING=off", "PATH=" + os.Getenv("PATH")}, env...)
+	p.cmd.Dir, p.cmd.Stdout, p.cmd.Stderr = dir, p.out, p.err
 	if err := p.cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
@@ -242,9 +250,10 @@ func keysEnv(t *testing.T, data string) map[string]string {
 		t.Fatal(err)
 	}
 	vars := map[string]string{}
-	for line := range strings.Lines(string(text) + strings.TrimPrefix(string(own), "export ")) {
-		name, value, ok := strings.Cut(strings.TrimSuffix(line, "\n"), "=")
-		if !ok || strings.ContainsAny(value, " \t\"'") {
+	for line := range strings.Lines(string(text) + string(own)) {
+		line, exported := strings.CutPrefix(strings.TrimSuffix(line, "\n"), "export ")
+		name, value, ok := strings.Cut(line, "=")
+		if !ok || !exported || strings.ContainsAny(value, " \t\"'") {
 			t.Errorf("keys.env and human.env have the line %q", line)
 		}
 		vars[name] = value

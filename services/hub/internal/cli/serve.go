@@ -19,9 +19,12 @@ import (
 	"github.com/spf13/pflag"
 
 	"parley.internal/services/hub/internal/auth"
+	"parley.internal/services/hub/internal/bodies"
 	"parley.internal/services/hub/internal/config"
+	"parley.internal/services/hub/internal/datadir"
 	"parley.internal/services/hub/internal/firebase"
 	"parley.internal/services/hub/internal/mcp"
+	"parley.internal/services/hub/internal/memory"
 	"parley.internal/services/hub/internal/page"
 	"parley.internal/services/hub/internal/rest"
 	"parley.internal/services/hub/internal/trace"
@@ -32,8 +35,10 @@ import (
 	"parley.internal/shared/identity"
 	"parley.internal/shared/ledger"
 	"parley.internal/shared/me"
+	"parley.internal/shared/op"
 	"parley.internal/shared/push"
 	"parley.internal/shared/push/fcm"
+	"parley.internal/shared/store"
 )
 
 func (w *world) serveCommand() *cobra.Command {
@@ -55,22 +60,39 @@ func flagError(_ *cobra.Command, err error) error {
 	return err
 }
 
-// The time limits of a connection. An answer may take the longest wait of a call, and some more.
+// The limits of a connection. An answer may take the longest wait of a call, and some more.
 const (
 	headerTimeout = 10 * time.Second
 	readTimeout   = 30 * time.Second
 	writeTimeout  = 75 * time.Second
+	maxHeader     = 64 << 10 // bytes, the URL included
 	idleTimeout   = 2 * time.Minute
-	drainTimeout  = 10 * time.Second
 )
 
 func (w *world) serve(ctx context.Context, c *config.Config) (err error) {
 	if err := c.CheckServe(); err != nil {
 		return err
 	}
+	room, err := memory.Limit()
+	if err != nil {
+		return err
+	}
+	c.FitTo(room)
 	tracer, err := trace.Start(ctx, w.env, version())
 	if err != nil {
 		return fmt.Errorf("cannot trace: %w", err)
+	}
+	defer func() {
+		end, cancel := context.WithTimeout(context.WithoutCancel(ctx), flushTimeout)
+		defer cancel()
+		err = errors.Join(err, tracer.Close(end))
+	}()
+	var lock *datadir.Lock
+	if c.Store == "sqlite" {
+		if lock, err = datadir.Take(ctx, c.Data, "serve", servePatience); err != nil {
+			return err
+		}
+		defer func() { err = errors.Join(err, lock.Release()) }()
 	}
 	o, err := open(ctx, c, tracer.GRPC()...)
 	if err != nil {
@@ -88,45 +110,45 @@ func (w *world) serve(ctx context.Context, c *config.Config) (err error) {
 		c.PublicURL = url(c, listener.Addr())
 	}
 
+	return w.run(ctx, c, o, lock, listener, tracer, log, room)
+}
+
+// run serves the open store on a listener, which it closes, until ctx ends, and then drains.
+func (w *world) run(ctx context.Context, c *config.Config, o *opened, lock *datadir.Lock, listener net.Listener,
+	tracer *trace.Tracer, log *slog.Logger, room int64) error {
 	var background sync.WaitGroup
 	defer background.Wait()
-	a, handler, err := w.assemble(ctx, c, o, log, &background)
+	loop, stop := context.WithCancel(context.WithoutCancel(ctx))
+	defer stop()
+	recording, stopRecording := context.WithCancel(context.WithoutCancel(ctx))
+	defer stopRecording()
+	a, handler, err := w.assemble(ctx, c, o, log, &background, room)
 	if err == nil {
 		err = w.welcome(ctx, c, a, listener.Addr())
 	}
+	s := server{store: o, app: a, log: log}
+	if err == nil && lock != nil {
+		s.desk, err = openDesk(lock, localOperator(o, a), url(c, listener.Addr()), log)
+	}
+	if err == nil && o.file != nil {
+		err = s.react(ctx, loop, &background)
+	}
 	if err != nil {
-		return errors.Join(err, listener.Close())
+		return errors.Join(err, listener.Close(), s.desk.close(ctx))
 	}
-	srv := &http.Server{Handler: tracer.Handler(handler), ReadHeaderTimeout: headerTimeout, ReadTimeout: readTimeout,
-		WriteTimeout: writeTimeout, IdleTimeout: idleTimeout, ConnContext: rest.WithConn,
+	background.Go(func() { a.Ledger.Run(recording) })
+	s.http = &http.Server{Handler: tracer.Handler(handler), ReadHeaderTimeout: headerTimeout, ReadTimeout: readTimeout,
+		WriteTimeout: writeTimeout, IdleTimeout: idleTimeout, MaxHeaderBytes: maxHeader, ConnContext: rest.WithConn,
 		ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelWarn)}
-	loop, stop := context.WithCancel(context.WithoutCancel(ctx))
-	defer stop()
-	background.Go(func() { a.Ledger.Run(loop) })
-	if o.file != nil {
-		follower, err := a.Follow(ctx, o.file, log)
-		if err != nil {
-			return errors.Join(err, listener.Close())
-		}
-		background.Go(func() { follower.Run(loop) })
-		background.Go(func() { tend(loop, o, a, log) })
-	}
-
 	failed := make(chan error, 1)
-	go func() { failed <- srv.Serve(listener) }()
+	go func() { failed <- s.http.Serve(listener) }()
 	select {
 	case err := <-failed:
-		return err
+		return errors.Join(err, s.desk.close(ctx))
 	case <-ctx.Done():
 	}
-	// Waiting calls return without a result, so that the server can drain.
-	log.Info("draining")
-	o.db.Drain()
-	end, cancel := context.WithTimeout(context.WithoutCancel(ctx), drainTimeout)
-	defer cancel()
 	stop()
-	// The ledger records all calls before the store is closed.
-	return errors.Join(srv.Shutdown(end), a.Ledger.Flush(end), tracer.Close(end))
+	return s.drain(context.WithoutCancel(ctx))
 }
 
 // benchRoutes adds the routes of the benchmark. The build tag parleybench sets it.
@@ -134,7 +156,7 @@ var benchRoutes func(*echo.Echo)
 
 // assemble creates the services and their HTTP handler. Work that outlives a call runs in background.
 func (w *world) assemble(ctx context.Context, c *config.Config, o *opened, log *slog.Logger,
-	background *sync.WaitGroup) (*app.App, http.Handler, error) {
+	background *sync.WaitGroup, room int64) (*app.App, http.Handler, error) {
 	sender, err := sender(ctx, c, log)
 	if err != nil {
 		return nil, nil, err
@@ -155,9 +177,12 @@ func (w *world) assemble(ctx context.Context, c *config.Config, o *opened, log *
 			return workspace.Reader{Root: root}
 		}
 	}
-	ports.Limits = me.Limits{CallsPerSecond: max(c.Rate, 0), Burst: c.Burst, BodyBytes: rest.MaxBody}
+	ports.Limits = me.Limits{CallsPerSecond: max(c.Rate, 0), Burst: c.Burst, BodyBytes: rest.MaxBody, Waits: c.WaitsKey,
+		Documents: c.QuotaDocuments, Bytes: c.QuotaBytes}
+	ports.Quota = store.Usage{Documents: c.QuotaDocuments, Bytes: c.QuotaBytes}
 	a := app.New(o.db, ports)
 	a.Catalogue().Log = log
+	a.Catalogue().Waits = &op.Waits{Key: c.WaitsKey, User: c.WaitsUser, All: c.Waits}
 	a.Ledger.Failed = func(err error) { log.Error("ledger", "cause", err.Error()) }
 	known := firebase.Beside{Keys: a.Keys}
 	if c.FirebaseProject != "" {
@@ -167,7 +192,7 @@ func (w *world) assemble(ctx context.Context, c *config.Config, o *opened, log *
 		// With no entry only people with the claim are admitted, and an operator should see that at the first start.
 		log.Info("sign-ins are accepted", "project", c.FirebaseProject, "signInAllow", c.Allow.Len())
 	}
-	handler, err := w.handler(c, a, known, log, background)
+	handler, err := w.handler(c, a, known, log, background, room)
 	return a, handler, err
 }
 
@@ -188,8 +213,9 @@ func sender(ctx context.Context, c *config.Config, log *slog.Logger) (push.Sende
 
 // handler returns the handler of both transports and the pages.
 func (w *world) handler(c *config.Config, a *app.App, known auth.Keys, log *slog.Logger,
-	background *sync.WaitGroup) (http.Handler, error) {
-	authenticator := auth.New(known, time.Now, auth.Limits{Rate: c.Rate, Burst: c.Burst, Proxies: c.TrustProxy})
+	background *sync.WaitGroup, room int64) (http.Handler, error) {
+	authenticator := auth.New(known, time.Now, auth.Limits{Rate: c.Rate, Burst: c.Burst, UserRate: c.UserRate,
+		UserBurst: c.UserBurst, Proxies: c.TrustProxy})
 	authenticator.Log = log
 	a.Keys.Revoked = authenticator.Forget
 	a.Keys.Used = func(caller identity.Caller) {
@@ -202,11 +228,11 @@ func (w *world) handler(c *config.Config, a *app.App, known auth.Keys, log *slog
 		})
 	}
 	s := &rest.Server{Catalogue: a.Catalogue(), Auth: authenticator, Now: time.Now, Version: version(),
-		Origins: c.Origins, Loopback: c.Loopback(),
+		Origins: c.Origins, Loopback: c.Loopback(), Bodies: bodies.New(room / 4),
 		NewID: func() string { return uuid.Must(uuid.NewV7()).String() }}
 	endpoint := &mcp.Endpoint{Catalogue: a.Catalogue(), Version: version(),
 		Log: slog.New(slog.DiscardHandler)}
-	site := page.Site{Firebase: signIn(c),
+	site := page.Site{Firebase: signIn(c), Limit: authenticator.Anonymous,
 		Redeem: func(r *http.Request, code, present string) (out page.SignIn, err error) {
 			err = authenticator.Guard(r, func() error {
 				made, err := a.Keys.RedeemOn(r.Context(), code, present)

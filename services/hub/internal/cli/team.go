@@ -7,9 +7,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"parley.internal/services/hub/internal/config"
+	"parley.internal/services/hub/internal/operator"
 	"parley.internal/services/hub/internal/printable"
 	"parley.internal/services/hub/internal/teamdir"
-	"parley.internal/shared/app"
 	"parley.internal/shared/identity"
 )
 
@@ -33,10 +33,8 @@ func (w *world) teamImport() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return withApp(cmd.Context(), &c, func(p *app.App) error {
-				caller := operator(user)
-				caller.Program = program
-				if err := p.Team.Import(cmd.Context(), caller, a); err != nil {
+			return operate(cmd, &c, func(o operator.Operator) error {
+				if err := o.ImportTeam(cmd.Context(), user, program, a); err != nil {
 					return err
 				}
 				if len(from.Ignored) > 0 {
@@ -63,8 +61,8 @@ func (w *world) teamExport() *cobra.Command {
 		Short: "Write a team to a new directory, in the form that import reads",
 		Args:  cobra.ExactArgs(2),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return withApp(cmd.Context(), &c, func(p *app.App) error {
-				a, err := p.Team.Export(cmd.Context(), operator(user), args[0])
+			return operate(cmd, &c, func(o operator.Operator) error {
+				a, err := o.ExportTeam(cmd.Context(), user, args[0])
 				if err != nil {
 					return err
 				}

@@ -9,6 +9,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"parley.internal/services/hub/internal/config"
 	"parley.internal/shared/app"
@@ -54,7 +55,7 @@ func (w *world) welcome(ctx context.Context, c *config.Config, a *app.App, addr 
 // localKeys creates the keys of the first start, or tells where they are.
 func (w *world) localKeys(ctx context.Context, text *bytes.Buffer, c *config.Config, a *app.App, base string) error {
 	path := filepath.Join(c.Data, keysFile)
-	page, err := a.Keys.List(ctx, operator(localUser), keys.ListInput{Limit: 1})
+	page, err := a.Keys.List(ctx, identity.Caller{User: localUser, Kind: identity.Human}, keys.ListInput{Limit: 1})
 	if err != nil {
 		return err
 	}
@@ -75,29 +76,29 @@ func (w *world) localKeys(ctx context.Context, text *bytes.Buffer, c *config.Con
 		}
 		return err
 	}
-	env, account := bytes.NewBufferString("PARLEY_URL="+base+"/mcp\n"), ""
+	env, account := bytes.NewBufferString("export PARLEY_URL="+base+"/mcp\n"), ""
 	for _, k := range firstKeys {
 		out, err := a.Keys.Issue(ctx, localUser, k.in)
 		if err != nil {
 			return err
 		}
 		if k.variable != humanKey {
-			fmt.Fprintf(env, "%s=%s\n", k.variable, out.Key)
+			fmt.Fprintf(env, "export %s=%s\n", k.variable, out.Key)
 		} else if account, err = w.keepHuman(ctx, c.Data, out.Key); err != nil {
 			return err
 		}
 		fmt.Fprintf(text, "%-21s %s\n", k.label+":", out.Key)
 	}
 	if account != "" {
-		fmt.Fprintf(env, "%s=%s\n", accountKey, account)
+		fmt.Fprintf(env, "export %s=%s\n", accountKey, account)
 	}
 	fmt.Fprintf(text, "The agents' keys are in %s, and yours is in %s; this is the only time they are shown.\n", path,
 		humanPlace(c.Data, account))
 	return writePrivate(path, env.Bytes())
 }
 
-// updateURL writes the current URL of the server to keys.env, and reports whether the file exists: its owner may have
-// moved it.
+// updateURL writes the current URL of the server to keys.env, whose variables it exports, and reports whether the file
+// exists: its owner may have moved it. A file whose first line is not the URL is the owner's own, and is left as it is.
 func updateURL(path, base string) (exists bool, err error) {
 	text, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -106,12 +107,25 @@ func updateURL(path, base string) (exists bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	first, rest, ok := bytes.Cut(text, []byte("\n"))
-	line := []byte("PARLEY_URL=" + base + "/mcp")
-	if !ok || !bytes.HasPrefix(first, []byte("PARLEY_URL=")) || bytes.Equal(first, line) {
+	var out bytes.Buffer
+	for line := range strings.Lines(string(text)) {
+		name, _, ok := variable(line)
+		ours := ok && strings.HasPrefix(name, "PARLEY_")
+		switch {
+		case out.Len() == 0 && name != "PARLEY_URL":
+			return true, nil
+		case out.Len() == 0:
+			fmt.Fprintf(&out, "export PARLEY_URL=%s/mcp\n", base)
+		case ours && strings.HasPrefix(strings.TrimSpace(line), name):
+			out.WriteString("export " + strings.TrimSpace(line) + "\n")
+		default:
+			out.WriteString(line)
+		}
+	}
+	if bytes.Equal(text, out.Bytes()) {
 		return true, nil
 	}
-	return true, writePrivate(path, bytes.Join([][]byte{line, rest}, []byte("\n")))
+	return true, writePrivate(path, out.Bytes())
 }
 
 // writePrivate replaces a file atomically and durably with one that only its owner can read.

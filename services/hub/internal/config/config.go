@@ -4,11 +4,8 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"math"
 	"net"
 	"net/url"
-	"os"
-	"path/filepath"
 	"strconv"
 	"strings"
 	"time"
@@ -30,7 +27,8 @@ const (
 type Config struct {
 	// Addr is the host:port that the server listens on.
 	Addr string
-	// Data is the directory of the embedded store.
+	// Data is the directory of the embedded store. It is empty until the command has found one, where neither the flag
+	// nor the variable names it.
 	Data string
 	// Store is sqlite or firestore. Project and EmulatorHost apply to Firestore only.
 	Store, Project, EmulatorHost string
@@ -38,6 +36,15 @@ type Config struct {
 	// default until CheckServe replaces it. Burst is the number of calls that a key may make at once.
 	Rate  float64
 	Burst int
+	// UserRate and UserBurst are the same for a user over all its keys.
+	UserRate  float64
+	UserBurst int
+	// WaitsKey, WaitsUser and Waits are the numbers of calls that may wait at once, of a key, of a user and in all; 0 is no
+	// limit, except that Waits is then chosen by the memory.
+	WaitsKey, WaitsUser, Waits int
+	// QuotaDocuments and QuotaBytes are what a user may keep in the store, 0 for no limit. A negative number stands for
+	// the default until CheckServe replaces it.
+	QuotaDocuments, QuotaBytes int64
 	// TrustProxy is the number of trusted proxies before the server. A caller's address is the entry of that number
 	// from the right in X-Forwarded-For, and with 0 that of the connection.
 	TrustProxy int
@@ -69,14 +76,24 @@ type Config struct {
 
 // The default limits of a server that listens on more than loopback. On loopback the default is no limit.
 const (
-	cloudRate  = 50
-	cloudBurst = 200
+	cloudRate      = 50
+	cloudBurst     = 200
+	cloudUserRate  = 4 * cloudRate
+	cloudUserBurst = 4 * cloudBurst
+	cloudDocuments = 1_000_000
+	cloudBytes     = 10 << 30
+)
+
+// The default limits of the calls that wait.
+const (
+	waitsKey  = 64
+	waitsUser = 256
 )
 
 // StoreFlags declares the flags of commands that open the store, with the variables of env as their defaults.
 func (c *Config) StoreFlags(f *pflag.FlagSet, env func(string) string) {
-	f.StringVar(&c.Data, "data", cmp.Or(env("PARLEY_DATA"), defaultData()),
-		"directory of the embedded store (PARLEY_DATA)")
+	f.StringVar(&c.Data, "data", env("PARLEY_DATA"), "directory of the embedded store; by default .parley in the working "+
+		"directory or above it, if it is yours alone, else ~/.parley (PARLEY_DATA)")
 	f.StringVar(&c.Store, "store", cmp.Or(env("PARLEY_STORE"), "sqlite"), "sqlite or firestore (PARLEY_STORE)")
 	f.StringVar(&c.Project, "project", env("GOOGLE_CLOUD_PROJECT"),
 		"Google Cloud project of the Firestore store (GOOGLE_CLOUD_PROJECT)")
@@ -98,6 +115,7 @@ func (c *Config) ServeFlags(f *pflag.FlagSet, env func(string) string) {
 			"(PARLEY_RATE)")
 	f.IntVar(&c.Burst, "burst", parsed(c, env, "PARLEY_BURST", cloudBurst, strconv.Atoi),
 		"calls that a key may make at once (PARLEY_BURST)")
+	c.limitFlags(f, env)
 	f.DurationVar(&c.KeepIdle, "keep-idle", parsed(c, env, "PARLEY_KEEP_IDLE", keepIdle, time.ParseDuration),
 		"time for which fires, read messages of teams, and tasks that nobody claims and that do not expire are kept after "+
 			"their last word or change, such as 2160h (PARLEY_KEEP_IDLE)")
@@ -205,14 +223,6 @@ func parseRate(s string) (float64, error) {
 	return n, err
 }
 
-func defaultData() string {
-	home, err := os.UserHomeDir()
-	if err != nil {
-		return ".parley"
-	}
-	return filepath.Join(home, ".parley")
-}
-
 // CheckStore returns an error that names the flag if a setting of the store is missing or invalid.
 func (c *Config) CheckStore() error {
 	switch {
@@ -220,8 +230,6 @@ func (c *Config) CheckStore() error {
 		return fmt.Errorf("--store must be sqlite or firestore, not %q", c.Store)
 	case c.Store == "firestore" && c.Project == "":
 		return fmt.Errorf("the Firestore store needs a project: give --project or set GOOGLE_CLOUD_PROJECT")
-	case c.Store == "sqlite" && c.Data == "":
-		return fmt.Errorf("the embedded store needs a directory: give --data or set PARLEY_DATA")
 	}
 	return nil
 }
@@ -232,9 +240,6 @@ func (c *Config) CheckStore() error {
 func (c *Config) CheckServe() error {
 	if err := errors.Join(append(c.invalid, c.CheckStore())...); err != nil {
 		return err
-	}
-	if math.IsNaN(c.Rate) || math.IsInf(c.Rate, 0) {
-		return fmt.Errorf("--rate must be a number of calls a second, not %v", c.Rate)
 	}
 	if c.KeepIdle < minKeepIdle {
 		return fmt.Errorf("--keep-idle must be at least %s, such as 2160h for 90 days, not %s", minKeepIdle, c.KeepIdle)
@@ -253,16 +258,7 @@ func (c *Config) CheckServe() error {
 	if err := c.checkWorkspace(); err != nil {
 		return err
 	}
-	if c.Rate < 0 {
-		c.Rate = cloudRate
-		if c.Loopback() {
-			c.Rate = 0
-		}
-	}
-	if c.Rate > 0 && c.Burst < 1 {
-		return fmt.Errorf("--burst must be at least 1 if there is a --rate")
-	}
-	return nil
+	return c.checkLimits()
 }
 
 // checkWorkspace returns an error if others can reach a server that reads the files of this machine: whoever holds a key

@@ -1,7 +1,6 @@
 package config_test
 
 import (
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -32,7 +31,7 @@ func TestDefaultsServeOnLoopback(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if c.Addr != "127.0.0.1:3001" || c.Data != filepath.Join("/home/ann", ".parley") || c.Store != "sqlite" ||
+	if c.Addr != "127.0.0.1:3001" || c.Data != "" || c.Store != "sqlite" ||
 		c.Rate != 0 || c.TrustProxy != 0 || len(c.Origins) != 0 || !c.Loopback() {
 		t.Errorf("got %+v", c)
 	}
@@ -113,7 +112,6 @@ func TestAnInvalidSettingIsRefusedByName(t *testing.T) {
 		{nil, []string{"--store=postgres"}, `--store must be sqlite or firestore, not "postgres"`},
 		{env{"PARLEY_STORE": "SQLite"}, nil, `not "SQLite"`},
 		{nil, []string{"--store=firestore"}, "give --project or set GOOGLE_CLOUD_PROJECT"},
-		{nil, []string{"--data="}, "give --data or set PARLEY_DATA"},
 		{nil, []string{"--addr=3001"}, `--addr must be host:port, not "3001"`},
 		{nil, []string{"--addr=127.0.0.1"}, "--addr must be host:port"},
 		{nil, []string{"--addr=127.0.0.1:"}, "--addr must be host:port"},

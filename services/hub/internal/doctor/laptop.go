@@ -29,11 +29,17 @@ type Laptop struct {
 	Layout int
 	// Server is the base URL of the server that the keys are for; empty if unknown.
 	Server string
+	// Inspect calls look with the open store of the server that has the file; nil opens the file. A process that has the
+	// store open must not open its file by another way, because closing that would release the store's locks.
+	Inspect func(ctx context.Context, look func(context.Context, *sql.DB) error) error
 	// Now is the clock of this machine.
 	Now func() time.Time
 	// Free returns the number of free bytes in a directory; nil asks the system.
 	Free func(dir string) (uint64, error)
 }
+
+// ServerCheck is the name of the check whether the server can be reached.
+const ServerCheck = "server"
 
 // whole is the time limit of the check that reads the whole store.
 const whole = 2 * time.Minute
@@ -45,7 +51,7 @@ func (l *Laptop) Checks() []Check {
 		{Name: "whole", Look: l.there(l.whole), Patience: whole},
 		{Name: "permissions", Look: l.there(l.permissions)},
 		{Name: "disk", Look: l.disk},
-		{Name: "server", Look: l.server},
+		{Name: ServerCheck, Look: l.server},
 		{Name: "keys", Look: l.there(l.keys)},
 		{Name: "human", Look: l.there(l.humanKey)},
 		{Name: clockName, Look: l.there(l.clock)},
@@ -69,6 +75,9 @@ func (l *Laptop) there(look func(context.Context) Result) func(context.Context) 
 // read opens the file without a change to it or its directory. Without a write-ahead log no process has the file open,
 // and the file is complete.
 func (l *Laptop) read(ctx context.Context, look func(context.Context, *sql.DB) error) (err error) {
+	if l.Inspect != nil {
+		return l.Inspect(ctx, look)
+	}
 	file, err := filepath.Abs(l.File)
 	if err != nil {
 		return err
@@ -102,10 +111,12 @@ func (l *Laptop) store(ctx context.Context) Result {
 		return fail(l.File+" is not a regular file", "name the store's directory with --data")
 	}
 	// SQLite reports a file without permission in the same way as a damaged one.
-	if f, err := os.Open(l.File); err != nil {
-		return fail(err.Error(), "run it as the user who runs the server")
-	} else if err := f.Close(); err != nil {
-		return fail(err.Error(), "")
+	if l.Inspect == nil {
+		if f, err := os.Open(l.File); err != nil {
+			return fail(err.Error(), "run it as the user who runs the server")
+		} else if err := f.Close(); err != nil {
+			return fail(err.Error(), "")
+		}
 	}
 	layout, tables := 0, 0
 	err = l.read(ctx, func(ctx context.Context, db *sql.DB) error {

@@ -43,7 +43,7 @@ func (e *Endpoint) serve(c echo.Context, path string, a *auth.Authenticator) err
 	if err != nil {
 		return err
 	}
-	body, err := io.ReadAll(r.Body)
+	body, err := rest.Body(r)
 	if err != nil {
 		return err
 	}

@@ -5,12 +5,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"strings"
 
 	"github.com/mark3labs/mcp-go/mcp"
 
 	"parley.internal/shared/fault"
+	"parley.internal/shared/jsonscan"
 	"parley.internal/shared/op"
 )
 
@@ -23,28 +23,33 @@ type message struct {
 	id     json.RawMessage
 	method string
 	params map[string]any
+	// arguments is the text of those of a tool's call.
+	arguments json.RawMessage
 	// invalid is the fault of a tool's call whose text is not valid; it names the field in the message.
 	invalid error
 }
 
-// maxDepth is the number of levels that encoding/json reads.
-const maxDepth = 10_000
+// The bounds of a message. What it says beside the arguments of an operation's call, which the operation's schema bounds,
+// is little.
+const (
+	// maxDepth is the number of levels that encoding/json reads.
+	maxDepth = 10_000
+	// maxFields is the number of fields of a message and of its parameters.
+	maxFields = 64
+	// maxValues is the number of values in one of them.
+	maxValues = 2000
+	// maxLevels is the number of levels to which one of them nests.
+	maxLevels = 64
+)
 
-// readMessage decodes a message. If the body is not one, the error is the answer, and the message has what was read
-// before it.
+// readMessage decodes a message. If the body is not one, the error is the answer.
 func readMessage(body []byte) (message, *rpcError) {
 	m := message{fields: map[string]any{}}
-	err := m.decode(body)
-	m.method, _ = m.fields["method"].(string)
-	m.params, _ = m.fields["params"].(map[string]any)
+	if e := m.decode(body); e != nil {
+		return m, e
+	}
 	method, hasMethod := m.fields["method"]
 	switch _, isText := method.(string); {
-	case errors.Is(err, errNoObject):
-		return m, &rpcError{mcp.INVALID_REQUEST, err.Error()}
-	case err != nil && strings.Contains(err.Error(), "exceeded max depth"): // encoding/json has no type for it
-		return m, &rpcError{mcp.PARSE_ERROR, fmt.Sprintf("the message must nest at most %d levels deep", maxDepth)}
-	case err != nil:
-		return m, &rpcError{mcp.PARSE_ERROR, "the message is not valid JSON"}
 	case !validID(m.id):
 		m.id = nil
 		return m, &rpcError{mcp.INVALID_REQUEST, "id must be a string or a number"}
@@ -64,40 +69,114 @@ func readMessage(body []byte) (message, *rpcError) {
 	return m, nil
 }
 
-var errNoObject = errors.New("the message must be one JSON object")
-
-// decode reads the fields. Of several fields with one name the last counts.
-func (m *message) decode(body []byte) error {
-	dec := json.NewDecoder(bytes.NewReader(body))
-	dec.UseNumber()
-	switch start, err := dec.Token(); {
-	case err != nil:
-		return err
-	case start != json.Delim('{'):
-		return errNoObject
+// decode reads the fields and the parameters, except for the arguments of a tool's call. Of several fields with one name
+// the last counts.
+func (m *message) decode(body []byte) *rpcError {
+	err := jsonscan.Check(body)
+	if err != nil {
+		m.id = idBefore(body)
 	}
-	for dec.More() {
+	switch {
+	case err != nil && strings.Contains(err.Error(), "exceeded max depth"): // encoding/json has no type for it
+		return &rpcError{mcp.PARSE_ERROR, fmt.Sprintf("the message must nest at most %d levels deep", maxDepth)}
+	case err != nil:
+		return &rpcError{mcp.PARSE_ERROR, "the message is not valid JSON"}
+	}
+	whole := jsonscan.Whole(body)
+	if body[whole.Start] != '{' {
+		return &rpcError{mcp.INVALID_REQUEST, "the message must be one JSON object"}
+	}
+	if n := jsonscan.Count(body, whole); n > maxFields {
+		return &rpcError{mcp.INVALID_REQUEST, fmt.Sprintf("the message must have at most %d fields, not %d", maxFields, n)}
+	}
+	var params jsonscan.Span
+	for name, v := range jsonscan.Fields(body, whole) {
+		switch name := jsonscan.Name(body, name); name {
+		case "id":
+			m.id = v.Of(body)
+		case "params":
+			params = v
+		default:
+			if e := decodeInto(m.fields, name, name, body, v); e != nil {
+				return e
+			}
+		}
+	}
+	m.method, _ = m.fields["method"].(string)
+	if params.End == 0 {
+		return nil
+	}
+	if body[params.Start] != '{' {
+		return decodeInto(m.fields, "params", "params", body, params)
+	}
+	return m.decodeParams(body, params)
+}
+
+// idBefore returns the id that a text has before the place at which it stops being a message, nil if there is none.
+func idBefore(text []byte) (id json.RawMessage) {
+	dec := json.NewDecoder(bytes.NewReader(text))
+	if start, err := dec.Token(); err != nil || start != json.Delim('{') {
+		return nil
+	}
+	for range maxFields {
 		name, err := dec.Token()
 		if err != nil {
-			return err
+			return id
 		}
+		var v json.RawMessage
 		if name == "id" {
-			err = dec.Decode(&m.id)
-		} else {
-			var v any
 			err = dec.Decode(&v)
-			m.fields[name.(string)] = v
+		} else {
+			err = dec.Decode(&skipped{})
 		}
 		if err != nil {
-			return err
+			return id
+		}
+		if name == "id" && validID(v) {
+			id = v
 		}
 	}
-	if _, err := dec.Token(); err != nil {
-		return err
+	return id
+}
+
+// skipped takes any JSON value and keeps none of it.
+type skipped struct{}
+
+// UnmarshalJSON implements [json.Unmarshaler].
+func (skipped) UnmarshalJSON([]byte) error { return nil }
+
+// decodeParams reads the parameters. The arguments of a tool's call are kept as text.
+func (m *message) decodeParams(body []byte, at jsonscan.Span) *rpcError {
+	if n := jsonscan.Count(body, at); n > maxFields {
+		return &rpcError{mcp.INVALID_PARAMS, fmt.Sprintf("params must have at most %d fields, not %d", maxFields, n)}
 	}
-	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
-		return errors.New("text follows the message")
+	m.params = map[string]any{}
+	m.fields["params"] = m.params
+	for name, v := range jsonscan.Fields(body, at) {
+		name := jsonscan.Name(body, name)
+		if name == "arguments" && m.method == string(mcp.MethodToolsCall) {
+			m.arguments = v.Of(body)
+			continue
+		}
+		if e := decodeInto(m.params, name, "params."+name, body, v); e != nil {
+			return e
+		}
 	}
+	return nil
+}
+
+// decodeInto sets a field of a map to the value at a place, or returns the error of a value that is too large.
+func decodeInto(fields map[string]any, name, path string, body []byte, at jsonscan.Span) *rpcError {
+	values, levels := jsonscan.Size(body, at)
+	if values > maxValues || levels > maxLevels {
+		return &rpcError{mcp.INVALID_PARAMS, fmt.Sprintf("%.100s must have at most %d values and nest at most %d levels deep, "+
+			"not %d and %d", strings.ToValidUTF8(path, "�"), maxValues, maxLevels, values, levels)}
+	}
+	v, err := op.Decode(at.Of(body))
+	if err != nil {
+		return &rpcError{mcp.PARSE_ERROR, "the message is not valid JSON"}
+	}
+	fields[name] = v
 	return nil
 }
 
@@ -135,7 +214,7 @@ func (m *message) checkCall() *rpcError {
 // input returns the input of a tool's call. Text that is not valid is refused with a fault that names the field.
 func (m *message) input() op.Input {
 	if m.invalid == nil {
-		return op.Decoded(m.params["arguments"])
+		return op.Parse(m.arguments)
 	}
 	var f *fault.Error
 	if errors.As(m.invalid, &f) && len(f.Problems) == 1 {
@@ -147,10 +226,13 @@ func (m *message) input() op.Input {
 }
 
 // encode returns the message for mcp-go: the fields of JSON-RPC, with [standIn] for the id. The arguments of an
-// operation's call are left out, because the front decoded them, which keeps numbers as written.
+// operation's call are left out, because the operation decodes them, which keeps numbers as written.
 func (m *message) encode(forOperation bool) ([]byte, error) {
-	if _, has := m.params["arguments"]; has && forOperation && m.method == string(mcp.MethodToolsCall) {
-		m.params["arguments"] = map[string]any{}
+	if m.arguments != nil {
+		m.params["arguments"] = m.arguments
+		if forOperation {
+			m.params["arguments"] = map[string]any{}
+		}
 	}
 	out := map[string]any{}
 	for _, name := range []string{"jsonrpc", "method", "params", "result", "error"} {

@@ -3,11 +3,10 @@ package page
 import (
 	"bytes"
 	"cmp"
-	"crypto/sha256"
 	"embed"
-	"encoding/hex"
 	"encoding/json"
 	"html/template"
+	"io"
 	"net/http"
 	"net/url"
 	"strings"
@@ -16,6 +15,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"parley.internal/services/hub/internal/rest"
+	"parley.internal/services/hub/internal/static"
 	"parley.internal/shared/fault"
 	"parley.internal/shared/identity"
 )
@@ -26,6 +26,8 @@ type Site struct {
 	// which stays its key if it is a paired device's. Redeem returns a fault for an invalid code. If it is nil, there is no
 	// route for links.
 	Redeem func(r *http.Request, code, present string) (SignIn, error)
+	// Limit returns an error if the address of a request may not read the page's files now. It may be nil.
+	Limit func(*http.Request) error
 	// Firebase configures the sign-in with Firebase Auth, which is offered if its APIKey is set.
 	Firebase Firebase
 	// Now is the clock for the metadata of answers; nil means [time.Now].
@@ -61,16 +63,21 @@ func (s Site) Mount(e *echo.Echo) {
 		panic(err) // cannot happen: the template and its data are part of the program
 	}
 	policy := f.policy()
+	page := s.serve(static.New(echo.MIMETextHTMLCharsetUTF8, text.Bytes()))
 	document := func(c echo.Context) error {
 		c.Response().Header().Set(echo.HeaderCacheControl, "no-store")
-		return c.HTMLBlob(http.StatusOK, text.Bytes())
+		return page(c)
 	}
 	for _, path := range []string{"/q", "/q/", "/q/:id"} {
 		e.GET(path, document, securityHeaders(policy))
 	}
 	for name, kind := range map[string]string{"q.js": "text/javascript", "q.css": "text/css",
 		"q.svg": "image/svg+xml"} {
-		e.GET("/assets/"+name, asset(name, kind), securityHeaders(policy))
+		text, err := assets.ReadFile("assets/" + name)
+		if err != nil {
+			panic(err) // cannot happen: the file is part of the program
+		}
+		e.GET("/assets/"+name, s.serve(static.New(kind+"; charset=utf-8", text)), securityHeaders(policy))
 	}
 	if s.Redeem != nil {
 		e.POST("/v1/links/redeem", s.redeem)
@@ -114,20 +121,15 @@ func securityHeaders(policy string) echo.MiddlewareFunc {
 	}
 }
 
-// asset serves a file that browsers may cache but must revalidate on each use.
-func asset(name, kind string) echo.HandlerFunc {
-	text, err := assets.ReadFile("assets/" + name)
-	if err != nil {
-		panic(err) // cannot happen: the file is part of the program
-	}
-	sum := sha256.Sum256(text)
-	tag := `"` + hex.EncodeToString(sum[:16]) + `"`
+// serve returns a handler of a text that everybody may read.
+func (s Site) serve(text *static.Text) echo.HandlerFunc {
 	return func(c echo.Context) error {
-		h := c.Response().Header()
-		h.Set(echo.HeaderCacheControl, "no-cache")
-		h.Set(echo.HeaderContentType, kind+"; charset=utf-8")
-		h.Set("ETag", tag)
-		http.ServeContent(c.Response(), c.Request(), name, time.Time{}, bytes.NewReader(text))
+		if s.Limit != nil {
+			if err := s.Limit(c.Request()); err != nil {
+				return err
+			}
+		}
+		text.ServeHTTP(c.Response(), c.Request())
 		return nil
 	}
 }
@@ -146,12 +148,16 @@ type SignIn struct {
 	Assurance identity.Assurance `json:"assurance"`
 }
 
+// maxRedeem is the number of bytes that are read of a request to redeem a link.
+const maxRedeem = 4 << 10
+
 func (s Site) redeem(c echo.Context) error {
 	c.Response().Header().Set(echo.HeaderCacheControl, "no-store")
 	var in struct {
 		Code string `json:"code"`
 	}
-	if err := json.NewDecoder(c.Request().Body).Decode(&in); err != nil {
+	// Nobody has signed in yet, so little is read.
+	if err := json.NewDecoder(io.LimitReader(c.Request().Body, maxRedeem)).Decode(&in); err != nil {
 		return fault.New(fault.Invalid, "the body must be a JSON object with the code of a link")
 	}
 	if in.Code == "" {

@@ -2,10 +2,10 @@ package rest
 
 import (
 	"bytes"
+	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"maps"
 	"net/http"
 	"net/url"
@@ -19,7 +19,9 @@ import (
 	"github.com/labstack/echo/v4/middleware"
 
 	"parley.internal/services/hub/internal/auth"
+	"parley.internal/services/hub/internal/bodies"
 	"parley.internal/services/hub/internal/config"
+	"parley.internal/services/hub/internal/static"
 	"parley.internal/shared/fault"
 	"parley.internal/shared/op"
 )
@@ -39,6 +41,8 @@ type Server struct {
 	// Loopback also allows pages of loopback origins, and refuses requests whose host is neither a loopback name nor
 	// that of an allowed origin.
 	Loopback bool
+	// Bodies is the memory for large bodies; nil for no bound.
+	Bodies *bodies.Room
 }
 
 // Echo returns a router with the routes of all operations, GET /v1/health and GET /openapi.json. mount, which may be
@@ -49,7 +53,7 @@ func (s *Server) Echo(mount func(*echo.Echo)) (*echo.Echo, error) {
 	e.HideBanner, e.HidePort = true, true
 	e.HTTPErrorHandler = s.onError
 	limit := middleware.BodyLimitWithConfig(middleware.BodyLimitConfig{Limit: fmt.Sprint(MaxBody)})
-	e.Use(s.requestID, s.recovered, s.origin, limit)
+	e.Use(s.requestID, s.recovered, s.origin, limit, s.bounded)
 	e.GET("/v1/health", func(c echo.Context) error {
 		data, err := json.Marshal(map[string]string{"status": "ok", "version": s.Version})
 		if err != nil {
@@ -61,7 +65,14 @@ func (s *Server) Echo(mount func(*echo.Echo)) (*echo.Echo, error) {
 	if err != nil {
 		return nil, err
 	}
-	e.GET("/openapi.json", func(c echo.Context) error { return c.Blob(http.StatusOK, echo.MIMEApplicationJSON, doc) })
+	document := static.New(echo.MIMEApplicationJSON, doc)
+	e.GET("/openapi.json", func(c echo.Context) error {
+		if err := s.Auth.Anonymous(c.Request()); err != nil {
+			return err
+		}
+		document.ServeHTTP(c.Response(), c.Request())
+		return nil
+	})
 	for _, o := range s.Catalogue.Ops() {
 		for _, r := range o.Routes() {
 			e.Add(op.Method(r.Route), echoPath(r.Route), s.handler(o, r))
@@ -119,9 +130,14 @@ func (s *Server) answer(c echo.Context, status int, body success, res op.Result)
 // fold makes the operation's input from the path, the query, the body and the header Idempotency-Key. A field that is
 // given in two places must have the same value in both.
 func fold(c echo.Context, o *op.Op, route op.Compat) (op.Input, error) {
-	in, err := decodeBody(c.Request().Body)
+	body, err := Body(c.Request())
 	if err != nil {
 		return op.Input{}, err
+	}
+	out := op.Parse(body)
+	in, err := out.Fields(o)
+	if err != nil || string(bytes.TrimSpace(body)) == "null" {
+		return op.Input{}, bodyFault(err)
 	}
 	query, err := url.ParseQuery(c.Request().URL.RawQuery)
 	if err != nil {
@@ -165,7 +181,7 @@ func fold(c echo.Context, o *op.Op, route op.Compat) (op.Input, error) {
 			return op.Input{}, err
 		}
 	}
-	return op.Decoded(in), nil
+	return out, nil
 }
 
 // prefers reports whether a request has a preference (RFC 7240), whatever its parameters.
@@ -182,24 +198,12 @@ func prefers(r *http.Request, name string) bool {
 	return false
 }
 
-// decodeBody returns the fields of a body, which must be a JSON object or empty.
-func decodeBody(r io.Reader) (map[string]any, error) {
-	body, err := io.ReadAll(r)
-	if err != nil {
-		return nil, err
+// bodyFault returns the fault of a body that cannot be an input. One that names a field is as it was.
+func bodyFault(err error) error {
+	if f := fault.From(err); f != nil && (f.Kind != fault.Invalid || len(f.Problems) > 0) {
+		return err
 	}
-	if len(bytes.TrimSpace(body)) == 0 {
-		return map[string]any{}, nil
-	}
-	if err := op.CheckText(body); err != nil {
-		return nil, err
-	}
-	v, err := op.Decode(body)
-	fields, ok := v.(map[string]any)
-	if err != nil || !ok {
-		return nil, fault.New(fault.Invalid, "the body must be a JSON object")
-	}
-	return fields, nil
+	return fault.New(fault.Invalid, "the body must be a JSON object")
 }
 
 // put adds a field to an input. A field that the input already has must have the same value.
@@ -281,6 +285,24 @@ func (s *Server) recovered(next echo.HandlerFunc) echo.HandlerFunc {
 				err = fault.Wrap(fault.Internal, fmt.Errorf("panic: %v", p), "internal error")
 			}
 		}()
+		return next(c)
+	}
+}
+
+// bounded counts the body of a request against the memory for large ones.
+func (s *Server) bounded(next echo.HandlerFunc) echo.HandlerFunc {
+	if s.Bodies == nil {
+		return next
+	}
+	return func(c echo.Context) error {
+		r := c.Request()
+		if r.Body == nil || r.Body == http.NoBody {
+			return next(c)
+		}
+		key := sha256.Sum256([]byte(r.Header.Get(echo.HeaderAuthorization)))
+		b := s.Bodies.Body(r.Body, r.ContentLength, string(key[:]))
+		defer func() { _ = b.Close() }()
+		r.Body = b
 		return next(c)
 	}
 }

@@ -59,7 +59,8 @@ func start(ctx context.Context, binary, dir string, documents int) (*target, err
 	if err != nil {
 		return nil, err
 	}
-	t.cmd = exec.Command(binary, "serve", "--addr", "127.0.0.1:0", "--data", data)
+	t.cmd = exec.Command(binary, "serve", "--addr", "127.0.0.1:0", "--data", data,
+		"--waits-key", "0", "--waits-user", "0", "--waits", "10000")
 	t.cmd.Stdout, t.cmd.Stderr, t.cmd.Env = log, log, plainEnv()
 	err = errors.Join(t.cmd.Start(), log.Close())
 	if err != nil {
@@ -111,7 +112,7 @@ func (t *target) ready(ctx context.Context, keys string) error {
 
 func (t *target) read(keys []byte) error {
 	for lines := bufio.NewScanner(bytes.NewReader(keys)); lines.Scan(); {
-		switch name, value, _ := strings.Cut(lines.Text(), "="); name {
+		switch name, value, _ := strings.Cut(strings.TrimPrefix(lines.Text(), "export "), "="); name {
 		case "PARLEY_URL":
 			t.base = strings.TrimSuffix(value, "/mcp")
 		case "PARLEY_KEY":

@@ -1,0 +1,2 @@
+// Package checkouttest makes repositories of git for tests, which see no settings of the machine.
+package checkouttest

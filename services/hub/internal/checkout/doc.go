@@ -1,0 +1,7 @@
+// Package checkout tells what a directory is to the server's reservations of files: the repository's project, its
+// worktree, and paths relative to its root; and which files a commit or a push would change.
+//
+// It asks git, in the environment of this process, because a hook of git finds there which index and which worktree it
+// is called for. It changes nothing, and it calls no server. Every checkout of a repository has the same project, on
+// every machine where `origin` has the same address; the worktrees of one clone differ by name.
+package checkout

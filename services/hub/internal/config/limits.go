@@ -1,0 +1,101 @@
+package config
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+
+	"github.com/spf13/pflag"
+)
+
+// limitFlags declares the flags of the limits of users, beside those of a key's rate.
+func (c *Config) limitFlags(f *pflag.FlagSet, env func(string) string) {
+	f.Float64Var(&c.UserRate, "user-rate", parsed(c, env, "PARLEY_USER_RATE", -1, parseRate),
+		"calls a second for a user over all keys, 0 for no limit; by default 200 unless the server listens on loopback alone "+
+			"(PARLEY_USER_RATE)")
+	f.IntVar(&c.UserBurst, "user-burst", parsed(c, env, "PARLEY_USER_BURST", cloudUserBurst, strconv.Atoi),
+		"calls that a user may make at once (PARLEY_USER_BURST)")
+	f.IntVar(&c.WaitsKey, "waits-key", parsed(c, env, "PARLEY_WAITS_KEY", waitsKey, strconv.Atoi),
+		"calls of a key that may wait at once, 0 for no limit (PARLEY_WAITS_KEY)")
+	f.IntVar(&c.WaitsUser, "waits-user", parsed(c, env, "PARLEY_WAITS_USER", waitsUser, strconv.Atoi),
+		"calls of a user that may wait at once, 0 for no limit (PARLEY_WAITS_USER)")
+	f.IntVar(&c.Waits, "waits", parsed(c, env, "PARLEY_WAITS", 0, strconv.Atoi),
+		"calls that may wait at once in all; by default as many as fit into a quarter of the memory, at most 4096 (PARLEY_WAITS)")
+	f.Int64Var(&c.QuotaDocuments, "quota-documents", parsed(c, env, "PARLEY_QUOTA_DOCUMENTS", -1, parseCount),
+		"documents that a user may keep, 0 for no limit; by default 1000000 unless the server listens on loopback alone "+
+			"(PARLEY_QUOTA_DOCUMENTS)")
+	f.Int64Var(&c.QuotaBytes, "quota-bytes", parsed(c, env, "PARLEY_QUOTA_BYTES", -1, parseCount),
+		"bytes that a user may keep, 0 for no limit; by default 10 GiB unless the server listens on loopback alone "+
+			"(PARLEY_QUOTA_BYTES)")
+}
+
+func parseCount(s string) (int64, error) {
+	n, err := strconv.ParseInt(s, 10, 64)
+	if err == nil && n < 0 {
+		err = strconv.ErrRange
+	}
+	return n, err
+}
+
+// checkLimits returns an error that names the flag of a limit that cannot be, and sets the defaults that depend on the
+// address.
+func (c *Config) checkLimits() error {
+	for _, r := range []struct {
+		flag      string
+		rate      *float64
+		burst     int
+		burstFlag string
+		cloud     float64
+	}{
+		{"--rate", &c.Rate, c.Burst, "--burst", cloudRate},
+		{"--user-rate", &c.UserRate, c.UserBurst, "--user-burst", cloudUserRate},
+	} {
+		if math.IsNaN(*r.rate) || math.IsInf(*r.rate, 0) {
+			return fmt.Errorf("%s must be a number of calls a second, not %v", r.flag, *r.rate)
+		}
+		if *r.rate < 0 {
+			*r.rate = unlessLoopback(c, r.cloud)
+		}
+		if *r.rate > 0 && r.burst < 1 {
+			return fmt.Errorf("%s must be at least 1 if there is a %s", r.burstFlag, r.flag)
+		}
+	}
+	for _, w := range []struct {
+		flag string
+		n    int
+	}{{"--waits-key", c.WaitsKey}, {"--waits-user", c.WaitsUser}, {"--waits", c.Waits}} {
+		if w.n < 0 {
+			return fmt.Errorf("%s must be a number of calls, or 0, not %d", w.flag, w.n)
+		}
+	}
+	if c.QuotaDocuments < 0 {
+		c.QuotaDocuments = unlessLoopback[int64](c, cloudDocuments)
+	}
+	if c.QuotaBytes < 0 {
+		c.QuotaBytes = unlessLoopback[int64](c, cloudBytes)
+	}
+	return nil
+}
+
+// unlessLoopback returns a default that is no limit for a server that listens on loopback alone.
+func unlessLoopback[N int64 | float64](c *Config, n N) N {
+	if c.Loopback() {
+		return 0
+	}
+	return n
+}
+
+// The memory for calls that wait.
+const (
+	// waitBytes is what a call that waits takes: its connection's buffers, its request and its stacks.
+	waitBytes = 64 << 10
+	// mostWaits and fewestWaits bound the number that follows from the memory.
+	mostWaits, fewestWaits = 4096, 256
+)
+
+// FitTo sets the number of waits that the operator left open to what a quarter of a memory holds, in bytes.
+func (c *Config) FitTo(memory int64) {
+	if c.Waits == 0 {
+		c.Waits = int(min(max(memory/4/waitBytes, fewestWaits), mostWaits))
+	}
+}

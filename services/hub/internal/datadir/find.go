@@ -1,0 +1,116 @@
+package datadir
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"time"
+)
+
+// name is the name of a data directory that nobody names.
+const name = ".parley"
+
+// Choice is the directory of a command that names none.
+type Choice struct {
+	Dir string
+	// Note says which one was taken and why, where more than one could be meant; else it is empty.
+	Note string
+}
+
+// Find returns the nearest .parley in the working directory or above it that can be trusted, or else that of the home
+// directory. It trusts a directory that is the user's own, has the mode 0700 and is not tracked by git, so that no cloned
+// repository and no other user chooses a server.
+func Find(ctx context.Context, work, home string) Choice {
+	atHome := filepath.Join(home, name) // in the working directory, if the home directory is unknown
+	var refused, others []string
+	taken := ""
+	for dir := work; ; dir = filepath.Dir(dir) {
+		candidate := filepath.Join(dir, name)
+		if info, err := os.Lstat(candidate); err == nil && candidate != atHome {
+			switch why := trusted(ctx, candidate, info); {
+			case why != nil:
+				refused = append(refused, fmt.Sprintf("%s is not used: %v", candidate, why))
+			case taken == "":
+				taken = candidate
+			default:
+				others = append(others, candidate)
+			}
+		}
+		if dir == filepath.Dir(dir) {
+			break
+		}
+	}
+	if taken == "" {
+		taken = atHome
+	} else if _, err := os.Lstat(atHome); !errors.Is(err, fs.ErrNotExist) {
+		others = append(others, atHome)
+	}
+	c := Choice{Dir: taken}
+	if len(refused)+len(others) > 0 {
+		said := append(refused, "the data directory is "+taken)
+		if len(others) > 0 {
+			said = append(said, "there is "+strings.Join(others, " and ")+" as well")
+		}
+		c.Note = strings.Join(said, "; ") + " (name one with --data or PARLEY_DATA)"
+	}
+	return c
+}
+
+// trusted returns why a directory is not trusted, or nil.
+func trusted(ctx context.Context, dir string, info fs.FileInfo) error {
+	if !info.IsDir() {
+		return errors.New("it is not a directory")
+	}
+	if err := private(info); err != nil {
+		return err
+	}
+	return untracked(ctx, dir)
+}
+
+// gitPatience is the time limit of git's answer.
+const gitPatience = 10 * time.Second
+
+// untracked returns an error if a repository tracks a directory or files in it, or if that cannot be known. Git runs no
+// program that the configuration of the repository names.
+func untracked(ctx context.Context, dir string) error {
+	parent := filepath.Dir(dir)
+	if !inRepository(parent) {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, gitPatience)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, "git", "-c", "core.fsmonitor=false", "-c", "core.hooksPath="+os.DevNull,
+		"-c", "protocol.allow=never", "ls-files", "--cached", "-z", "--", ":(icase)"+filepath.Base(dir))
+	cmd.Dir = parent
+	for _, v := range os.Environ() {
+		if !strings.HasPrefix(v, "GIT_") { // they may name another repository
+			cmd.Env = append(cmd.Env, v)
+		}
+	}
+	cmd.Env = append(cmd.Env, "GIT_NO_LAZY_FETCH=1", "GIT_OPTIONAL_LOCKS=0")
+	files, err := cmd.Output()
+	switch {
+	case err != nil:
+		return fmt.Errorf("git does not tell whether it is tracked (%w)", err)
+	case len(files) > 0:
+		return errors.New("git tracks it")
+	}
+	return nil
+}
+
+func inRepository(dir string) bool {
+	for {
+		if _, err := os.Lstat(filepath.Join(dir, ".git")); err == nil {
+			return true
+		}
+		if dir == filepath.Dir(dir) {
+			return false
+		}
+		dir = filepath.Dir(dir)
+	}
+}
