@@ -1,8 +1,8 @@
 // Package scale lets many agents of one user work with one server on the embedded store, and finds what was lost, what
 // came twice, how long a message takes to one who waits for it, and how much memory the server needs.
 //
-// The server is a process of its own, with the flags of a laptop but for the limits on waits, which an agent for each key
-// and a thousand agents for one user exceed by design. The agents are goroutines of this process. Each has a key and a
+// The server is a process of its own, with the flags of a laptop but for the limits on waits, which a thousand agents of
+// one user exceed by design. The agents are goroutines of this process. Each has a key and a
 // session, waits for its mail with receipts, and now and then sends a message, creates a task or asks its human. Some of
 // them wait for tasks too, and some are members of teams. Server and agents share the machine, as on a laptop.
 //

@@ -1,12 +1,10 @@
 package scale
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strconv"
 
@@ -64,36 +62,22 @@ type server struct {
 	url   string
 }
 
-// start starts a server on the data directory.
+// waitsEach is more than the number of waits of an agent: its mail, its tasks, its team and an answer.
+const waitsEach = 5
+
+// start starts a server on the data directory, which lets one user wait as often as all agents do.
 func start(ctx context.Context, o Options) (*server, error) {
 	env := []string{"PATH=" + os.Getenv("PATH"), "HOME=" + o.Dir, "PARLEY_KEYRING=off"}
-	raised, err := raisedLimits(ctx, o.Hub, env, 4*o.Agents)
-	if err != nil {
-		return nil, err
-	}
-	args := append([]string{o.Hub, "serve", "--addr", "127.0.0.1:0", "--data", filepath.Join(o.Dir, "data")}, raised...)
+	waits := strconv.Itoa(waitsEach * o.Agents)
+	args := []string{o.Hub, "serve", "--addr", "127.0.0.1:0", "--data", filepath.Join(o.Dir, "data"),
+		"--waits-user", waits, "--waits", waits}
 	s := &server{fleet: &fleet.Fleet{Args: args, Dir: o.Dir, Env: env}}
+	var err error
 	if s.hub, err = s.fleet.Start(ctx); err != nil {
 		return nil, err
 	}
 	s.url = s.hub.URL
 	return s, nil
-}
-
-// raisedLimits returns the flags that let one user wait in so many calls, as far as the program has them.
-func raisedLimits(ctx context.Context, hub string, env []string, waits int) (out []string, err error) {
-	cmd := exec.CommandContext(ctx, hub, "serve", "--help")
-	cmd.Env = env
-	help, err := cmd.CombinedOutput()
-	if err != nil {
-		return nil, fmt.Errorf("%s serve --help: %w\n%s", hub, err, help)
-	}
-	for _, flag := range []string{"--waits-per-key", "--waits-per-user", "--waits"} {
-		if bytes.Contains(help, []byte(flag+" ")) {
-			out = append(out, flag, strconv.Itoa(waits))
-		}
-	}
-	return out, nil
 }
 
 func (s *server) pid() int { return s.hub.PID() }
