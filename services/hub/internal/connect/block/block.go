@@ -122,7 +122,11 @@ func (s Style) Remove(text []byte, id string) ([]byte, error) {
 	between := text[parts[last-1].end:parts[mark].start]
 	if len(between) == 0 && mark == len(parts)-1 && !bytes.HasSuffix(text, []byte("\n")) && start > 0 {
 		// The text had no line end before the lines came.
-		start = len(bytes.TrimSuffix(bytes.TrimSuffix(text[:start], []byte("\n")), []byte("\r")))
+		nl := "\n"
+		if bytes.HasSuffix(text[:parts[first].end], []byte("\r\n")) {
+			nl = "\r\n"
+		}
+		start = len(bytes.TrimSuffix(text[:start], []byte(nl)))
 	}
 	return slices.Concat(text[:start], between, text[end:]), nil
 }
