@@ -174,18 +174,28 @@ func (j *connector) keep(ctx context.Context, c *connection.Connection, key stri
 	return "in a file of mode 0600 below " + j.dir, nil
 }
 
-// revoke revokes the key of a connection with that key itself. A key that the server does not take any more is revoked.
-func (j *connector) revoke(ctx context.Context, c connection.Connection) error {
-	key, err := j.w.keyOf(ctx, c)
-	if err == nil {
-		var a *client.Client
-		if a, err = agent(c.URL, key); err == nil {
-			_, err = a.RevokeKey(ctx, keys.RevokeInput{KeyID: c.KeyID})
-		}
+// humanAtURL returns the person's client of the server at a URL.
+func (j *connector) humanAtURL(url string) (*human, error) {
+	flag := j.cmd.Flags().Lookup("url").Value
+	before := flag.String()
+	if err := flag.Set(url); err != nil {
+		return nil, err
 	}
-	var e *client.Error
-	if errors.As(err, &e) && e.Status == http.StatusUnauthorized {
-		err = nil
+	h, err := j.f.human()
+	return h, errors.Join(err, flag.Set(before))
+}
+
+// revoke revokes the key of a connection with that of the person, and removes it from the keyring. A key that the server
+// does not know any more is revoked.
+func (j *connector) revoke(ctx context.Context, c connection.Connection) error {
+	h, err := j.humanAtURL(c.URL)
+	if err == nil {
+		_, err = h.RevokeKey(ctx, keys.RevokeInput{KeyID: c.KeyID})
+		var e *client.Error
+		if errors.As(err, &e) && e.Status == http.StatusNotFound {
+			err = nil
+		}
+		err = h.explain(ctx, err)
 	}
 	if c.Account != "" {
 		if ring, e := keyring.Open(j.w.env); e == nil {

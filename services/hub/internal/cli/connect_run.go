@@ -52,6 +52,9 @@ func (j *connector) connect(ctx context.Context, c connect.Client, r *connectRep
 	if err := j.apply(ctx, c, place, setup, r); err != nil {
 		return err
 	}
+	if j.f.rules && c.UserOnly {
+		r.todo("rules", "add those of docs/agents.md by hand, or with another client in the repository")
+	}
 	r.Program, r.Endpoint = now.Program, now.Endpoint
 	j.verify(ctx, c, place, key, setup, r)
 	return nil
@@ -71,7 +74,7 @@ func (j *connector) setup(ctx context.Context, c connect.Client, p connect.Place
 	if err != nil {
 		return connect.Setup{}, err
 	}
-	s := connect.Setup{ID: j.id(c), Parley: parley, Hook: hook, Rules: j.f.rules}
+	s := connect.Setup{ID: j.id(c), Parley: parley, Hook: hook, Rules: j.f.rules && !c.UserOnly}
 	if j.f.noHooks || !c.Hooks {
 		s.Hook = ""
 	}
@@ -220,26 +223,18 @@ func (j *connector) trust(ctx context.Context, c connect.Client, p connect.Place
 		r.todo("trust", say+"when it is installed, run this again, or trust them where it asks")
 		return nil
 	}
-	dir := p.Root
-	if p.User() {
-		dir = p.Home
-	}
-	project := ""
-	if j.f.trust && !p.User() {
-		project = connect.CodexProject(p.Main)
-	}
 	for range 3 { // trust in the repository, then in its hooks, then nothing more
-		t, err := connect.CodexTrust(ctx, j.home, dir, s.ID)
+		t, err := connect.CodexTrust(ctx, j.home, p, s.ID, j.f.trust)
 		if err != nil {
 			r.todo("trust", say+printable.Line(err.Error())+"; trust them where it asks (/hooks)")
 			return nil
 		}
-		if t.Listed == 0 && project == "" {
+		if t.Listed == 0 && t.Lines == "" {
 			r.todo("trust", say+"it does not trust this repository yet, and ignores its settings; start `codex` here and trust it, "+
 				"and run this again, or run it with --trust")
 			return nil
 		}
-		s.Trust = project + t.Lines
+		s.Trust = t.Lines
 		plan, err := connect.NewPlan(ctx, j.home, c, p, s)
 		if err != nil {
 			return err

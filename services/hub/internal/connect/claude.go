@@ -14,9 +14,9 @@ const windows = runtime.GOOS == "windows"
 // has it; the key comes from a command, which Claude Code runs in directories that the person trusts. The hooks of a
 // project are in settings.local.json, which is for one machine.
 var claude = Client{Name: "claude", Title: "Claude Code", Program: "claude", Check: []string{"mcp", "list"}, Hooks: true,
-	Rules: "CLAUDE.md",
-	Next:  "start `claude` here, and trust the directory where it asks; it then knows its name and its mail",
-	files: claudeFiles}
+	Rules:       "CLAUDE.md",
+	Next:        "start `claude` here, and trust the directory where it asks; it then knows its name and its mail",
+	oneWorktree: true, files: claudeFiles}
 
 // claudeServer is the entry of the server.
 type claudeServer struct {

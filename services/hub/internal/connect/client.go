@@ -29,7 +29,9 @@ type Client struct {
 	// Next says what to do after connecting.
 	Next string
 
-	files func(Place, Setup) ([]file, error)
+	// oneWorktree is set for a client that reads the settings of a repository's first worktree in all of them.
+	oneWorktree bool
+	files       func(Place, Setup) ([]file, error)
 }
 
 // Clients are the clients, in the order in which they are shown.

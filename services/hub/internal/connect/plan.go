@@ -65,6 +65,9 @@ func NewPlan(ctx context.Context, home string, c Client, p Place, s Setup) (*Pla
 	if err != nil {
 		return nil, err
 	}
+	if c.oneWorktree {
+		p.Root = p.Main
+	}
 	plan := &Plan{home: home, id: s.ID, place: p, old: old}
 	if s.Trust == "" {
 		s.Trust = old.body(s.ID + "-trust")
@@ -144,7 +147,7 @@ func (p *Plan) leave(files []file) error {
 		if slices.ContainsFunc(files, func(f file) bool { return f.path == t.Path }) || t.Path == p.excludeFile() {
 			continue
 		}
-		if t.Root != "" && t.Root != p.place.Root && t.Root != p.place.Main {
+		if t.Root != "" && t.Root != p.place.Root {
 			p.new.Files = append(p.new.Files, t) // another worktree's
 			continue
 		}
@@ -177,7 +180,7 @@ func (p *Plan) exclude(files []file) error {
 		}
 	}
 	for _, t := range p.new.Files { // those of other worktrees
-		if rel, err := filepath.Rel(t.Root, t.Path); err == nil && t.Root != "" && t.Root != p.place.Root && t.Root != p.place.Main {
+		if rel, err := filepath.Rel(t.Root, t.Path); err == nil && t.Root != "" && t.Root != p.place.Root {
 			names = append(names, "/"+filepath.ToSlash(rel))
 		}
 	}
@@ -202,18 +205,13 @@ func (p *Plan) exclude(files []file) error {
 	return nil
 }
 
-// inside returns a path relative to the worktree it is in, of the two that a connection writes to.
+// inside returns a path relative to the worktree.
 func (p *Plan) inside(path string) (rel string, ok bool) {
-	for _, root := range []string{p.place.Root, p.place.Main} {
-		if root == "" {
-			continue
-		}
-		rel, err := filepath.Rel(root, path)
-		if err == nil && rel != ".." && !strings.HasPrefix(rel, ".."+string(filepath.Separator)) {
-			return rel, true
-		}
+	if p.place.User() {
+		return "", false
 	}
-	return "", false
+	rel, err := filepath.Rel(p.place.Root, path)
+	return rel, err == nil && rel != ".." && !strings.HasPrefix(rel, ".."+string(filepath.Separator))
 }
 
 // add plans the change of a file to what it is to have.

@@ -6,10 +6,14 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"os"
 	"os/exec"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/pelletier/go-toml/v2"
 )
 
 // trustPatience is the time limit of Codex's answer.
@@ -21,13 +25,16 @@ type Trusted struct {
 	Lines string
 	// Listed is the number of hooks that Codex knows of; it knows none in a directory that is not trusted.
 	Listed int
-	// Pending is the number of those that need the lines.
-	Pending int
 }
 
-// CodexTrust asks an installed Codex for the hooks of a connection in a directory. Those that a person trusted already
-// need no lines.
-func CodexTrust(ctx context.Context, home, dir, id string) (Trusted, error) {
+// CodexTrust asks an installed Codex for the hooks of a connection in a place. Hooks that a person trusted already need no
+// lines. With project set, or where it was before, the lines also make Codex trust the repository, unless its settings
+// say something about that already.
+func CodexTrust(ctx context.Context, home string, p Place, id string, project bool) (Trusted, error) {
+	dir := p.Root
+	if p.User() {
+		dir = p.Home
+	}
 	hooks, err := codexHooks(ctx, dir)
 	if err != nil {
 		return Trusted{}, fmt.Errorf("codex does not list its hooks: %w", err)
@@ -38,6 +45,9 @@ func CodexTrust(ctx context.Context, home, dir, id string) (Trusted, error) {
 	}
 	earlier := r.body(id + "-trust")
 	var out Trusted
+	if lines := codexProject(p.Main); !p.User() && (project && !decided(p, id) || strings.Contains(earlier, lines)) {
+		out.Lines = lines
+	}
 	for _, h := range hooks {
 		table := "[hooks.state." + tomlText(h.Key) + "]\n"
 		if !names(map[string]any{"command": h.Command}, id) {
@@ -47,17 +57,26 @@ func CodexTrust(ctx context.Context, home, dir, id string) (Trusted, error) {
 		if h.TrustStatus == "trusted" && !strings.Contains(earlier, table) {
 			continue
 		}
-		if h.TrustStatus != "trusted" {
-			out.Pending++
-		}
 		out.Lines += table + "trusted_hash = " + tomlText(h.CurrentHash) + "\n"
 	}
 	return out, nil
 }
 
-// CodexProject returns the lines that make Codex trust a directory.
-func CodexProject(dir string) string {
+// codexProject returns the lines that make Codex trust a directory.
+func codexProject(dir string) string {
 	return "[projects." + tomlText(dir) + "]\ntrust_level = \"trusted\"\n"
+}
+
+// decided reports whether the user's settings say by themselves whether the repository is trusted.
+func decided(p Place, id string) bool {
+	text, err := os.ReadFile(filepath.Join(CodexHome(p), "config.toml"))
+	if err == nil {
+		text, err = hash.style().Remove(text, id+"-trust")
+	}
+	var c struct {
+		Projects map[string]any `toml:"projects"`
+	}
+	return err == nil && toml.Unmarshal(text, &c) == nil && c.Projects[p.Main] != nil
 }
 
 type codexHook struct {
