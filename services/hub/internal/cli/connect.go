@@ -17,6 +17,7 @@ import (
 	"parley.internal/services/hub/internal/connect"
 	"parley.internal/services/hub/internal/connect/connection"
 	"parley.internal/services/hub/internal/printable"
+	"parley.internal/shared/identity"
 )
 
 const connectHelp = "Give a client of agents the server, a key of its own, and hooks by which mail arrives by itself.\n\n" +
@@ -99,6 +100,9 @@ func (j *connector) run(ctx context.Context, args []string) (err error) {
 	}
 	if err := j.locate(ctx); err != nil {
 		return err
+	}
+	if j.f.program != "" && !identity.ValidName(j.f.program) {
+		return errors.New("--program must be 1 to 100 letters, digits, dots, underscores and hyphens, and begin with a letter or digit")
 	}
 	clients, err := j.clients(args[0])
 	if err != nil {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"os"
 	"os/exec"
 	"reflect"
 	"strings"
@@ -210,6 +211,12 @@ func (j *connector) apply(ctx context.Context, c connect.Client, p connect.Place
 	case c.Hooks && !j.f.noHooks:
 		r.todo("hooks", "parley-hook is not beside parley, so there are no hooks; install it there, and run this again")
 	}
+	if other := connection.ID(c.Name, ""); s.Hook != "" && !p.User() {
+		if o, err := connection.Read(j.dir, other); err == nil && o.Hook != "" {
+			r.todo("scope", c.Title+" is connected for every directory too, so two hooks run here; take one back, that one with "+
+				"`parley connect "+c.Name+" --user --remove`")
+		}
+	}
 	if c.UserOnly && !j.place.User() {
 		r.done("scope", c.Title+" has the same servers in every directory, so this holds for your account")
 	}
@@ -273,6 +280,7 @@ func (j *connector) verify(ctx context.Context, c connect.Client, p connect.Plac
 	defer cancel()
 	cmd := exec.CommandContext(ctx, c.Program, c.Check...)
 	cmd.Dir, cmd.WaitDelay = cmp.Or(p.Root, p.Home), time.Second
+	cmd.Env = append(os.Environ(), "HOME="+p.Home)
 	text, err := cmd.CombinedOutput()
 	what := c.Program + " " + strings.Join(c.Check, " ")
 	for line := range strings.Lines(string(text)) {

@@ -35,7 +35,7 @@ func CodexTrust(ctx context.Context, home string, p Place, id string, project bo
 	if p.User() {
 		dir = p.Home
 	}
-	hooks, err := codexHooks(ctx, dir)
+	hooks, err := codexHooks(ctx, dir, p.Home)
 	if err != nil {
 		return Trusted{}, fmt.Errorf("codex does not list its hooks: %w", err)
 	}
@@ -87,11 +87,11 @@ type codexHook struct {
 }
 
 // codexHooks speaks with Codex's server over its standard input and output.
-func codexHooks(ctx context.Context, dir string) ([]codexHook, error) {
+func codexHooks(ctx context.Context, dir, home string) ([]codexHook, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, trustPatience, fmt.Errorf("no answer within %s", trustPatience))
 	defer cancel()
 	cmd := exec.CommandContext(ctx, codex.Program, "app-server")
-	cmd.Dir, cmd.WaitDelay = dir, time.Second
+	cmd.Dir, cmd.WaitDelay, cmd.Env = dir, time.Second, append(os.Environ(), "HOME="+home)
 	in, err := cmd.StdinPipe()
 	if err != nil {
 		return nil, err
