@@ -28,7 +28,7 @@ type Collection[T any] struct {
 	// logged.
 	Log string
 	// Note describes a document that was created or replaced, for the log.
-	Note func(id string, v *T) Note
+	Note func(v *T, id string) Note
 
 	parents []string
 }

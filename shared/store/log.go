@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"encoding/base64"
 	"encoding/json"
@@ -28,6 +29,8 @@ const (
 
 // Note describes a document in the log.
 type Note struct {
+	// Kind is the noun of the document. Where it is empty, it is that of the collection.
+	Kind string `json:"-"`
 	// ID is the name that callers know the object by. Where it is empty, it is the document's id.
 	ID string `json:"id"`
 	// Line describes the object to a person; it is cut to 300 characters.
@@ -139,7 +142,7 @@ func (c Collection[T]) entry(tx *Tx, action Action, id string, v *T) *Entry {
 	if c.Log == "" || tx.tenant.db.schema.by[LogName] == nil {
 		return nil
 	}
-	e := &Entry{Kind: c.Log, Change: Updated}
+	e := &Entry{Change: Updated}
 	switch action {
 	case Create:
 		e.Change = Created
@@ -147,11 +150,10 @@ func (c Collection[T]) entry(tx *Tx, action Action, id string, v *T) *Entry {
 		e.Change = Deleted
 	}
 	if v != nil && c.Note != nil {
-		e.Note = c.Note(id, v)
+		e.Note = c.Note(v, id)
 	}
-	if e.ID == "" {
-		e.ID = id
-	}
+	e.Kind, e.Note.Kind = cmp.Or(e.Note.Kind, c.Log), ""
+	e.ID = cmp.Or(e.ID, id)
 	if utf8.RuneCountInString(e.Line) > maxLine {
 		e.Line = string([]rune(e.Line)[:maxLine-1]) + "…"
 	}

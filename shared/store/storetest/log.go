@@ -15,7 +15,7 @@ import (
 	"parley.internal/shared/store"
 )
 
-var noted = store.Collection[item]{Name: "noted", Log: "note", Note: func(id string, v *item) store.Note {
+var noted = store.Collection[item]{Name: "noted", Log: "note", Note: func(v *item, id string) store.Note {
 	return store.Note{ID: "n-" + id, Line: v.Body, State: v.Status, Program: v.Kind}
 }}
 
