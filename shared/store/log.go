@@ -160,6 +160,12 @@ func (c Collection[T]) entry(tx *Tx, action Action, id string, v *T) *Entry {
 	return e
 }
 
+// Unlogged returns the collection without its log, for writes that tell a reader of the log nothing.
+func (c Collection[T]) Unlogged() Collection[T] {
+	c.Log = ""
+	return c
+}
+
 // EntriesOf returns the entries of the writes of a commit.
 func EntriesOf(writes []Write) []Entry {
 	var out []Entry
