@@ -15,6 +15,7 @@ import (
 	"parley.internal/shared/domain"
 	"parley.internal/shared/dream"
 	"parley.internal/shared/elenchus"
+	"parley.internal/shared/feed"
 	"parley.internal/shared/files"
 	"parley.internal/shared/idempotency"
 	"parley.internal/shared/identity"
@@ -147,6 +148,7 @@ func New(db *store.DB, p Ports) *App {
 		a.Sprint,
 		a.Ledger,
 		a.Overview,
+		&feed.Service{DB: db},
 		a.Council,
 		a.Campfire,
 		a.Elenchus,
@@ -205,7 +207,7 @@ func offering[Kind any](a *App) []Kind {
 
 // Schema returns the schema of all collections.
 func Schema() *store.Schema {
-	defs := []*store.Def{idempotency.Def()}
+	defs := []*store.Def{idempotency.Def(), store.LogDef()}
 	for _, d := range offering[domain.Collections](New(nil, Ports{})) {
 		defs = append(defs, d.Defs()...)
 	}
