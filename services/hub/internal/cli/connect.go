@@ -46,7 +46,7 @@ func (w *world) connectCommand() *cobra.Command {
 	p.BoolVar(&f.project, "project", false, "connect this repository alone (the default)")
 	p.BoolVar(&f.user, "user", false, "connect every directory of your account")
 	p.StringVar(&f.program, "program", "", "the name of the agent; by default the client's, or claude-2 where that is taken")
-	p.StringVar(&f.toolsets, "toolsets", "", "the tools that the client sees: all, or toolsets separated by commas; by default agent")
+	p.StringVar(&f.toolsets, "toolsets", "", "the tools that the client sees: all, default, or toolsets separated by commas; by default agent")
 	p.BoolVar(&f.noHooks, "no-hooks", false, "give the client the server alone")
 	p.BoolVar(&f.rules, "rules", false, "add a section on working with others to AGENTS.md or CLAUDE.md")
 	p.BoolVar(&f.permissions, "permissions", false, "ring you for the client's permission requests")

@@ -216,9 +216,9 @@ func (j *connector) endpoint(base string, old connection.Connection) string {
 		return old.Endpoint
 	case sets == "":
 		return base + "/mcp/x/agent"
-	case sets == "all":
+	case sets == "default":
 		return base + "/mcp"
-	case strings.Contains(sets, ","):
+	case sets == "all", strings.Contains(sets, ","):
 		return base + "/mcp?toolsets=" + sets
 	default:
 		return base + "/mcp/x/" + sets

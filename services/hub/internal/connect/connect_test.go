@@ -347,3 +347,11 @@ func TestGoldenFiles(t *testing.T) {
 		}
 	}
 }
+
+func TestThePageToPasteIsTheSectionOfRules(t *testing.T) {
+	t.Parallel()
+	page, err := os.ReadFile(filepath.Join("..", "..", "..", "..", "docs", "agents.md"))
+	if err != nil || !strings.Contains(string(page), "```markdown\n"+connect.Rules+"```\n") {
+		t.Errorf("docs/agents.md has another section than --rules writes: %v", err)
+	}
+}
