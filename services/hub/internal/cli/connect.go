@@ -43,6 +43,8 @@ func (w *world) connectCommand() *cobra.Command {
 		Example: "  parley connect claude\n  parley connect codex --dry-run\n  parley connect all --user\n  parley connect claude --remove"}
 	f.human = w.humanFlags(cmd)
 	p := cmd.Flags()
+	p.Lookup("key-env").Usage = "the variable that holds your key, or an agent's, which is then taken as it is; by default " + humanKey +
+		", else your key in human.env or the keyring"
 	p.BoolVar(&f.project, "project", false, "connect this repository alone (the default)")
 	p.BoolVar(&f.user, "user", false, "connect every directory of your account")
 	p.StringVar(&f.program, "program", "", "the name of the agent; by default the client's, or claude-2 where that is taken")

@@ -100,7 +100,6 @@ func (j *connector) program(ctx context.Context, h *human, c connect.Client, old
 	if name := cmp.Or(j.f.program, old.Program); name != "" {
 		return name, nil
 	}
-	taken := func(string) bool { return false }
 	var all []keys.View
 	in := keys.ListInput{Limit: 100}
 	for {
@@ -113,7 +112,7 @@ func (j *connector) program(ctx context.Context, h *human, c connect.Client, old
 			break
 		}
 	}
-	taken = func(name string) bool {
+	taken := func(name string) bool {
 		for _, k := range all {
 			if k.RevokedAt.IsZero() && (k.ExpiresAt.IsZero() || h.now().Before(k.ExpiresAt)) && identity.Same(k.Program, name) {
 				return true
@@ -132,11 +131,32 @@ func (j *connector) program(ctx context.Context, h *human, c connect.Client, old
 	}
 }
 
+// givenKey returns the key of the variable that --key-env names if it is an agent's: then no key is made.
+func (j *connector) givenKey(ctx context.Context, h *human) (out keys.CreateOutput, ok bool, err error) {
+	who, err := h.Whoami(ctx, me.Input{})
+	switch {
+	case err != nil:
+		return out, false, h.explain(ctx, err)
+	case who.Kind != identity.Agent:
+		return out, false, nil
+	case who.Program == "":
+		return out, false, fmt.Errorf("the key of %s is an agent's that is bound to no program; give one made with `parley key create "+
+			"--program NAME`, or your own", h.from)
+	case j.f.program != "" && !identity.Same(j.f.program, who.Program):
+		return out, false, fmt.Errorf("the key of %s is that of the program %s; omit --program", h.from, who.Program)
+	}
+	return keys.CreateOutput{Key: h.key, View: keys.View{ID: who.KeyID, Kind: who.Kind, Program: who.Program,
+		CreatedAt: h.now()}}, true, nil
+}
+
 // makeKey makes a key of the agent's own with that of the person, and returns it and the server's URL.
 func (j *connector) makeKey(ctx context.Context, c connect.Client, old connection.Connection) (keys.CreateOutput, string, error) {
 	h, err := j.f.human()
 	if err != nil {
 		return keys.CreateOutput{}, "", err
+	}
+	if given, ok, err := j.givenKey(ctx, h); ok || err != nil {
+		return given, h.Base(), err
 	}
 	program, err := j.program(ctx, h, c, old)
 	if err != nil {
@@ -197,13 +217,23 @@ func (j *connector) revoke(ctx context.Context, c connection.Connection) error {
 		}
 		err = h.explain(ctx, err)
 	}
-	if c.Account != "" {
-		if ring, e := keyring.Open(j.w.env); e == nil {
-			err = errors.Join(err, ring.Forget(ctx, c.Account))
-		}
+	if err != nil {
+		err = fmt.Errorf("the key %.12s is not revoked: %w; revoke it with `parley key revoke %s`", c.KeyID, err, c.KeyID)
+	}
+	return errors.Join(err, j.forget(ctx, c))
+}
+
+// forget removes the key of a connection from the keyring, if it is there.
+func (j *connector) forget(ctx context.Context, c connection.Connection) error {
+	if c.Account == "" {
+		return nil
+	}
+	ring, err := keyring.Open(j.w.env)
+	if err == nil {
+		err = ring.Forget(ctx, c.Account)
 	}
 	if err != nil {
-		return fmt.Errorf("the key %.12s is not revoked: %w; revoke it with `parley key revoke %s`", c.KeyID, err, c.KeyID)
+		return fmt.Errorf("the key is still in the keyring (parley, %s): %w; remove it there", c.Account, err)
 	}
 	return nil
 }

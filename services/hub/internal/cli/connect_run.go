@@ -45,7 +45,7 @@ func (j *connector) connect(ctx context.Context, c connect.Client, r *connectRep
 	if _, err := now.Write(j.dir); err != nil {
 		return fmt.Errorf("the connection cannot be stored: %w", err)
 	}
-	if old.KeyID != "" && old.KeyID != now.KeyID {
+	if old.KeyID != "" && old.KeyID != now.KeyID && !old.Given {
 		if err := j.revoke(ctx, withoutAccount(old, now)); err != nil {
 			r.todo("key", "the earlier one: "+printable.Line(err.Error()))
 		}
@@ -134,7 +134,7 @@ func (j *connector) secure(ctx context.Context, c connect.Client, old connection
 		}
 		r.done("server", base)
 		now = connection.Connection{ID: j.id(c), Client: c.Name, Program: made.Program, URL: base, Project: j.placeOf(c).Main,
-			KeyID: made.ID, ConnectedAt: made.CreatedAt, Permissions: old.Permissions, Wake: old.Wake}
+			KeyID: made.ID, Given: made.Name == "", ConnectedAt: made.CreatedAt, Permissions: old.Permissions, Wake: old.Wake}
 		key = made.Key
 		where, err := j.keep(ctx, &now, key)
 		if err != nil {
@@ -144,7 +144,11 @@ func (j *connector) secure(ctx context.Context, c connect.Client, old connection
 		if _, err := now.Write(j.dir); err != nil {
 			return now, "", fmt.Errorf("the connection cannot be stored: %w", err)
 		}
-		r.done("key", "made for the program "+now.Program+", "+where)
+		verb := "made for"
+		if now.Given {
+			verb = "the given one of"
+		}
+		r.done("key", verb+" the program "+now.Program+", "+where)
 	}
 	now.Endpoint = j.endpoint(now.URL, old)
 	status, err := serves(ctx, now.Endpoint, key)
@@ -328,7 +332,12 @@ func (j *connector) remove(ctx context.Context, c connect.Client, r *connectRepo
 	for _, f := range r.Files {
 		r.done("files", f.Change+" "+f.Path)
 	}
-	if old.KeyID != "" {
+	if old.Given {
+		if err := j.forget(ctx, old); err != nil {
+			r.fail("key", printable.Line(err.Error()))
+		}
+		r.todo("key", "connecting did not make it, so it stays valid; revoke it with `parley key revoke "+old.KeyID+"`")
+	} else if old.KeyID != "" {
 		if err := j.revoke(ctx, old); err != nil {
 			r.fail("key", printable.Line(err.Error()))
 		} else {

@@ -218,6 +218,32 @@ func TestAConnectionKeepsWhatThePersonChose(t *testing.T) {
 	}
 }
 
+func TestAKeyThatThePersonGivesIsTakenAndNotRevoked(t *testing.T) {
+	t.Parallel()
+	d := newConnectDesk(t)
+	d.env = append(d.env, "MINE="+d.vars["PARLEY_KEY"], "UNBOUND="+makeKey(t, d.data))
+	remote := []string{"claude", "--data", filepath.Join(d.home, "none"), "--url", d.server.URL}
+	if out := d.ok(append(remote, "--key-env", "MINE")...); !strings.Contains(out, "the given one of the program alpha") {
+		t.Errorf("connect said\n%s", out)
+	}
+	if again := d.ok(remote...); !strings.Contains(again, "that of the program alpha, as before") {
+		t.Errorf("connecting again, without the variable, said\n%s", again)
+	}
+	if out := d.ok("claude", "--remove"); !strings.Contains(out, "so it stays valid") || len(d.keys("alpha")) != 1 {
+		t.Errorf("removing said\n%s", out)
+	}
+	for words, args := range map[string][]string{
+		"bound to no program":           append(remote, "--key-env", "UNBOUND"),
+		"omit --program":                append(remote, "--key-env", "MINE", "--program", "other"),
+		"NONE holds no key":             append(remote, "--key-env", "NONE"),
+		"no key: neither the variable ": remote,
+	} {
+		if out, errOut, code := d.run(args...); code != 1 || !strings.Contains(errOut, words) {
+			t.Errorf("%v: %q, %q, %d; want %q", args, out, errOut, code, words)
+		}
+	}
+}
+
 func TestTheBridgeTakesItsKeyFromAConnection(t *testing.T) {
 	t.Parallel()
 	d := newConnectDesk(t)

@@ -69,8 +69,9 @@ func claudeFiles(p Place, s Setup) ([]file, error) {
 		entries = append(entries, s.hooksFor("claude", "", []event{{"PermissionRequest", s.PermissionSeconds}})...)
 	}
 	for _, e := range []string{"SessionStart", "Stop"} {
-		entries = append(entries, entry{[]string{"hooks", e}, group{[]hook{{Type: "command", Command: s.command("claude", "wait"),
-			Timeout: aDay, AsyncRewake: true, RewakeMessage: "Parley:", RewakeSummary: "mail from Parley"}}}})
+		waits := hook{Type: "command", Command: s.command("claude", "wait"), Timeout: aDay, AsyncRewake: true,
+			RewakeMessage: "Parley:", RewakeSummary: "mail from Parley"}
+		entries = append(entries, entry{[]string{"hooks", e}, group{[]hook{waits}}})
 	}
 	return append(files, file{path: settings, add: entries}), nil
 }

@@ -63,8 +63,8 @@ func codexFiles(p Place, s Setup) ([]file, error) {
 		}
 		if inConfig {
 			for _, e := range events {
-				body += fmt.Sprintf("\n[[hooks.%s]]\n[[hooks.%[1]s.hooks]]\ntype = \"command\"\ncommand = %s\ntimeout = %d\n", e.name,
-					tomlText(s.command("codex", e.name)), e.limit)
+				body += fmt.Sprintf("\n[[hooks.%s]]\n[[hooks.%[1]s.hooks]]\ntype = \"command\"\ncommand = %s\ntimeout = %d\n",
+					e.name, tomlText(s.command("codex", e.name)), e.limit)
 			}
 		} else {
 			files = append(files, file{path: filepath.Join(filepath.Dir(config), "hooks.json"), add: s.hooksFor("codex", "", events)})
@@ -72,7 +72,8 @@ func codexFiles(p Place, s Setup) ([]file, error) {
 	}
 	files[0].blocks = []lines{{style: hash, id: s.ID, body: body}}
 	if s.Trust != "" {
-		files = append(files, file{path: filepath.Join(CodexHome(p), "config.toml"), blocks: []lines{{hash, s.ID + "-trust", s.Trust}}})
+		files = append(files, file{path: filepath.Join(CodexHome(p), "config.toml"),
+			blocks: []lines{{hash, s.ID + "-trust", s.Trust}}})
 	}
 	return files, nil
 }

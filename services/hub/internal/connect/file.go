@@ -163,7 +163,9 @@ func (f file) current(text []byte, id string, t touched) bool {
 		}
 		return false
 	}
-	for _, pattern := range [][]string{{"mcpServers", "*"}, {"servers", "*"}, {"projects", "*", "mcpServers", "*"}, {"hooks", "*", "*"}} {
+	const each = jsonedit.Any
+	for _, pattern := range [][]string{{"mcpServers", each}, {"servers", each}, {"projects", each, "mcpServers", each},
+		{"hooks", each, each}} {
 		if _, err := jsonedit.Remove(text, counts, pattern...); err != nil {
 			return false
 		}
@@ -224,9 +226,10 @@ func (f file) addLines(text []byte, b lines) ([]byte, error) {
 	if err := toml.Unmarshal(text, &before); err != nil {
 		return nil, tomlError(err)
 	}
-	if servers, ok := before["mcp_servers"].(map[string]any); ok && servers[Server] != nil && !strings.HasSuffix(b.id, "-trust") {
-		return nil, fmt.Errorf("mcp_servers.%s is there already, and `parley connect` did not write it; remove it, and run this again",
-			Server)
+	servers, _ := before["mcp_servers"].(map[string]any)
+	if servers[Server] != nil && !strings.HasSuffix(b.id, "-trust") {
+		return nil, fmt.Errorf("mcp_servers.%s is there already, and `parley connect` did not write it; remove it, and run this "+
+			"again", Server)
 	}
 	if err := toml.Unmarshal(out, &after); err != nil {
 		return nil, fmt.Errorf("the lines of Parley do not fit: %w", tomlError(err))

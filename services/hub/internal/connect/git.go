@@ -43,8 +43,8 @@ func ignored(ctx context.Context, root, path string) error {
 	case err == nil:
 		return nil
 	case exited(err, 1):
-		return fmt.Errorf("git would commit %s, which would hold a key: a .gitignore of the repository takes it in again; nothing "+
-			"was written there, connect with --user instead", path)
+		return fmt.Errorf("git would commit %s, which would hold a key: a .gitignore of the repository takes it in again; "+
+			"nothing was written there, connect with --user instead", path)
 	}
 	return fmt.Errorf("git does not tell whether it ignores %s: %w", path, err)
 }

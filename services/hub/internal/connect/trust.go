@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -121,6 +122,15 @@ func codexHooks(ctx context.Context, dir, home string) ([]codexHook, error) {
 	if _, err := in.Write([]byte(strings.Join(ask, "\n") + "\n")); err != nil {
 		return nil, err
 	}
+	hooks, err := readHooks(out)
+	if ctx.Err() != nil {
+		return nil, context.Cause(ctx)
+	}
+	return hooks, err
+}
+
+// readHooks reads the answer with the hooks among those of Codex's server.
+func readHooks(out io.Reader) ([]codexHook, error) {
 	lines := bufio.NewScanner(out)
 	lines.Buffer(nil, 16<<20)
 	for lines.Scan() {
@@ -146,9 +156,6 @@ func codexHooks(ctx context.Context, dir, home string) ([]codexHook, error) {
 			hooks = slices.Concat(hooks, d.Hooks)
 		}
 		return hooks, nil
-	}
-	if ctx.Err() != nil {
-		return nil, context.Cause(ctx)
 	}
 	return nil, errors.Join(errors.New("it ended without an answer"), lines.Err())
 }

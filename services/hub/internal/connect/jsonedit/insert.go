@@ -86,7 +86,7 @@ func insert(text []byte, into *hujson.Value, name string, value any) ([]byte, []
 	} else if separate {
 		lead = "," + lead
 	}
-	if keep > 0 && !lines && bytes.IndexAny(text[from+keep:from+keep+1], "\r\n") >= 0 {
+	if keep > 0 && !lines && bytes.ContainsAny(text[from+keep:from+keep+1], "\r\n") {
 		lead = nl + lead // after a comment that ends with its line
 	}
 	put(from+keep, lead+piece+after)
