@@ -56,6 +56,8 @@ type Driver struct {
 	retries *retryQueues
 	samples *samples
 
+	haveShards map[string]bool // the collections whose documents all have a shard, by id
+
 	mu       sync.Mutex
 	closed   bool
 	listens  *hi.Client
@@ -85,6 +87,8 @@ func Open(ctx context.Context, opts Options) (*Driver, error) {
 	d := &Driver{
 		retries: newRetryQueues(),
 		samples: newSamples(),
+
+		haveShards: map[string]bool{},
 		opts:    opts,
 		root:    "projects/" + opts.Project + "/databases/" + opts.Database,
 		headers: metadata.Pairs(

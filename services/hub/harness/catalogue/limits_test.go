@@ -12,7 +12,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"parley.internal/shared/app"
 	"parley.internal/shared/fault"
@@ -36,8 +35,6 @@ type written struct {
 	def *store.Def
 	// there says that the document existed, so that the call contends with whoever else writes it.
 	there bool
-	// rising are the indexed fields with a time, of which later calls write larger values.
-	rising []*store.Index
 }
 
 // Update implements store.Driver.
@@ -68,27 +65,8 @@ func (r *recorder) note(writes []store.Write, before map[store.Ref]bool) {
 		if aside(w) || w.Action == store.Delete && !before[w.Ref] {
 			continue
 		}
-		n := written{def: w.Def, there: before[w.Ref]}
-		values := maps.Clone(w.Fields)
-		for _, e := range w.Edits {
-			if values == nil {
-				values = store.Fields{}
-			}
-			values[e.Field] = e.Value
-		}
-		for _, x := range w.Def.Indexes {
-			if rises(x, values) {
-				n.rising = append(n.rising, x)
-			}
-		}
-		r.written = append(r.written, n)
+		r.written = append(r.written, written{def: w.Def, there: before[w.Ref]})
 	}
-}
-
-// rises reports whether an entry of the index begins with a time that the write sets.
-func rises(x *store.Index, values store.Fields) bool {
-	at, isTime := values[x.Fields[0].Path].(time.Time)
-	return isTime && !at.IsZero()
 }
 
 // standsFor says what one document of a collection belongs to. Calls about different ones of these do not contend.
@@ -234,13 +212,6 @@ func rate(t *testing.T, all []written) string {
 	for _, w := range all {
 		if w.there {
 			add("1/s for " + standsFor[w.def.ID()])
-		}
-	}
-	for _, w := range all {
-		for _, x := range w.rising {
-			if x.Group {
-				add(fmt.Sprintf("500/s for the database (`%s.%s`)", w.def.ID(), x.Fields[0].Path))
-			}
 		}
 	}
 	slices.Sort(limits)
