@@ -160,7 +160,7 @@ func contention(t *testing.T) string {
 		}
 		fmt.Fprintf(&b, "| `%s` | %s | %s | %s |\n", o.Name, list(t, seen, false), list(t, seen, true), rate(t, seen))
 	}
-	fmt.Fprintf(&b, "\nThese write nothing: %s.\n\n", strings.Join(quiet, ", "))
+	fmt.Fprintf(&b, "\n%s\n\n", op.Wrap("These write nothing: "+strings.Join(quiet, ", ")+".", 120))
 	return b.String()
 }
 
