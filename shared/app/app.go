@@ -81,7 +81,7 @@ type Ports struct {
 	KeepIdle time.Duration
 	// Limits are those of the server, which whoami tells.
 	Limits me.Limits
-	// Quota is what a user may keep in the store; a zero field is no limit.
+	// Quota bounds the data of a user in the store; a zero field is no limit.
 	Quota store.Usage
 }
 

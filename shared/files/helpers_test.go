@@ -147,7 +147,7 @@ func (d *desk) board() Board {
 	return b
 }
 
-// held returns what is held as "alpha src/ | beta x".
+// held returns the reservations as "alpha src/ | beta x".
 func (d *desk) held() string {
 	d.t.Helper()
 	out := domaintest.Must(d.List(d.t.Context(), ann, ListInput{Project: app}))(d.t)

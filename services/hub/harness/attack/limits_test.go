@@ -69,7 +69,7 @@ type reply struct {
 	err           error
 }
 
-// The test is not parallel, because it counts what the process allocates.
+// The test is not parallel, because it counts the allocations of the process.
 func TestAttackAHostileBodyIsRefusedWithin20MiBOverBothTransports(t *testing.T) {
 	u := hubtest.NewUser(t, hubtest.Options{})
 	room := mebibyte - 200

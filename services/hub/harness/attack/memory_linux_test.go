@@ -34,7 +34,7 @@ var (
 	urlPattern = regexp.MustCompile(`http://[0-9.:]+`)
 )
 
-// startServer builds and starts the program. GOMEMLIMIT is what it sets itself to in a cgroup of 512 MiB.
+// startServer builds and starts the program. GOMEMLIMIT has the value that the program chooses in a cgroup of 512 MiB.
 func startServer(t *testing.T) *server {
 	t.Helper()
 	dir := t.TempDir()

@@ -22,7 +22,7 @@ import (
 	"parley.internal/shared/store/storetest"
 )
 
-// plan is what the agents are told to do.
+// plan is the instruction to the agents.
 type plan struct {
 	URL     string      `json:"url"`
 	Confirm bool        `json:"confirm"`
@@ -37,7 +37,7 @@ type agentKeys struct {
 	Sender string `json:"sender"`
 }
 
-// told is what the agents sent and received.
+// told is the agents' report of the messages that they sent and received.
 type told struct {
 	GaveUp int      `json:"gaveUp"`
 	Sent   []string `json:"sent"`

@@ -49,7 +49,7 @@ func TestThePausedNeitherClaimNorSend(t *testing.T) {
 						t.Errorf("%s by beta with a pause of %s %s: %q", name, c.scope, c.name, code)
 					}
 				}
-				// Reports, waits and what a person does go on.
+				// Reports, waits and a person's calls go on.
 				beta.must("renew_claim", map[string]any{"taskId": held})
 				beta.must("get_messages", map[string]any{"waitMs": 1})
 				beta.must("complete_task", map[string]any{"taskId": held})
