@@ -186,15 +186,3 @@ func (d *desk) setLife(id string, l life) {
 	d.t.Helper()
 	d.put(func(tx *store.Tx) { lives.Put(tx, id, l) })
 }
-
-// eventually waits until a condition holds; it ends the test if that takes half a minute.
-func eventually(t *testing.T, what string, holds func() bool) {
-	t.Helper()
-	for range 3000 {
-		if holds() {
-			return
-		}
-		time.Sleep(10 * time.Millisecond)
-	}
-	t.Fatalf("%s does not become true", what)
-}

@@ -13,6 +13,7 @@ import (
 	"parley.internal/shared/fault"
 	"parley.internal/shared/identity"
 	"parley.internal/shared/keys"
+	"parley.internal/shared/op"
 	"parley.internal/shared/store"
 	"parley.internal/shared/store/storetest"
 )
@@ -37,7 +38,7 @@ func each(t *testing.T, attack func(*scene)) {
 	t.Parallel()
 	storetest.Each(t, app.Schema(), func(t *testing.T, db *store.DB) {
 		clock := &domaintest.Clock{}
-		hub := hubtest.New(t, db, hubtest.Options{Now: clock.Now})
+		hub := hubtest.New(t, db, hubtest.Options{Now: clock.Now, Waits: &op.Waits{}})
 		for _, over := range []string{"REST", "MCP"} {
 			t.Run(over, func(t *testing.T) {
 				user := "victim-" + strings.ToLower(over)
@@ -404,7 +405,7 @@ func TestAttackARevokedKeyGetsNothingFromAWait(t *testing.T) {
 			out, f := s.call(made["key"].(string), "get_messages", args{"waitMs": 50000})
 			ended <- result{out, f}
 		}()
-		time.Sleep(500 * time.Millisecond) // the wait need not have begun: a call that begins later is refused
+		domaintest.Eventually(s, "the call waits", func() bool { return s.hub.Catalogue.Waits.Now() == 1 })
 		s.ok(s.human, "revoke_key", args{"keyId": made["id"]})
 		begun := time.Now()
 		select {
