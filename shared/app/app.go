@@ -91,18 +91,7 @@ const KeepIdle = 90 * 24 * time.Hour
 // New builds the services over a store and connects them. db may be nil where only definitions are needed, such as the
 // catalogue.
 func New(db *store.DB, p Ports) *App {
-	if p.Now == nil {
-		p.Now = func() time.Time { return time.Now().UTC().Truncate(time.Microsecond) }
-	}
-	if p.NewID == nil {
-		p.NewID = func() string { return uuid.Must(uuid.NewV7()).String() }
-	}
-	if p.KeepIdle == 0 {
-		p.KeepIdle = KeepIdle
-	}
-	if p.Sender == nil {
-		p.Sender = push.Log{To: slog.New(slog.DiscardHandler)}
-	}
+	p.complete()
 	a := &App{DB: db, now: p.Now}
 	a.Keys = &keys.Service{DB: db, Now: p.Now, Toolsets: func() []string { return a.catalogue().Toolsets() }}
 	a.Sprint = &sprint.Service{DB: db, Now: p.Now, NewID: p.NewID}
@@ -156,6 +145,22 @@ func New(db *store.DB, p Ports) *App {
 	}
 	a.catalogue = sync.OnceValue(a.collect)
 	return a
+}
+
+// complete sets the defaults of the ports that are not given.
+func (p *Ports) complete() {
+	if p.Now == nil {
+		p.Now = func() time.Time { return time.Now().UTC().Truncate(time.Microsecond) }
+	}
+	if p.NewID == nil {
+		p.NewID = func() string { return uuid.Must(uuid.NewV7()).String() }
+	}
+	if p.KeepIdle == 0 {
+		p.KeepIdle = KeepIdle
+	}
+	if p.Sender == nil {
+		p.Sender = push.Log{To: slog.New(slog.DiscardHandler)}
+	}
 }
 
 // Catalogue returns every operation. It is built on first use and is the same in every call.
