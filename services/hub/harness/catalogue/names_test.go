@@ -56,7 +56,7 @@ var elsewhere = []struct{ dir, files, reason string }{
 		"races, pauses, sessions, words, inputs and collisions of names that no spec can say"},
 	{"services/hub/harness/attack", "assurance_test.go attack_test.go limits_test.go memory_linux_test.go",
 		"attacks of several steps"},
-	{"services/hub/harness/mcp", "eras_test.go front_test.go instructions_test.go messages_test.go",
+	{"services/hub/harness/mcp", "cancel_test.go eras_test.go front_test.go instructions_test.go messages_test.go",
 		"the protocol is shown with certain tools"},
 	{"services/hub/harness/mcp", "names_test.go resources_test.go toolsets_test.go",
 		"toolsets, aliases, holes of the protocol and resources are shown with certain tools"},
