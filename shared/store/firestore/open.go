@@ -89,8 +89,8 @@ func Open(ctx context.Context, opts Options) (*Driver, error) {
 		samples: newSamples(),
 
 		haveShards: map[string]bool{},
-		opts:    opts,
-		root:    "projects/" + opts.Project + "/databases/" + opts.Database,
+		opts:       opts,
+		root:       "projects/" + opts.Project + "/databases/" + opts.Database,
 		headers: metadata.Pairs(
 			"google-cloud-resource-prefix", "projects/"+opts.Project+"/databases/"+opts.Database,
 			"x-goog-request-params", "project_id="+url.QueryEscape(opts.Project)+"&database_id="+url.QueryEscape(opts.Database)),
