@@ -1,10 +1,8 @@
 package agents_test
 
 import (
-	"bytes"
 	"context"
 	"fmt"
-	"net"
 	"net/http"
 	"os"
 	"os/exec"
@@ -15,6 +13,8 @@ import (
 
 	"parley.internal/services/hub/harness/fakemodel"
 	"parley.internal/services/hub/harness/program"
+	"parley.internal/shared/store/emulator"
+	"parley.internal/shared/supervise"
 )
 
 // clientsIn names a directory with the programs of real clients, where they are not installed beside this test.
@@ -33,10 +33,7 @@ func needClient(t *testing.T, name string) string {
 			return dir
 		}
 	}
-	if os.Getenv("REQUIRE_EMULATOR") == "1" {
-		t.Fatalf("%s is not installed; put the directory of its program into %s", name, clientsIn)
-	}
-	t.Skipf("%s is not installed; put the directory of its program into %s", name, clientsIn)
+	emulator.Skip(t, name+" is not installed; put the directory of its program into "+clientsIn)
 	return ""
 }
 
@@ -80,42 +77,17 @@ func newPlace(t *testing.T, client string) *place {
 	return p
 }
 
-// serve starts a server on a free port.
+// serve starts the server of the place.
 func (p *place) serve() {
 	p.t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+	log := &supervise.Output{}
+	server := supervise.Server{Path: "/v1/health", Status: http.StatusOK, Output: log, Grace: 20 * time.Second, Env: p.env,
+		Args: func(addr string) []string { return []string{p.parley, "serve", "--addr", addr} }}
+	s, err := server.Start(p.t.Context())
 	if err != nil {
-		p.t.Fatal(err)
+		p.t.Fatalf("%v\n%s", err, log)
 	}
-	addr := l.Addr().String()
-	l.Close()
-	var log bytes.Buffer
-	hub := exec.Command(p.parley, "serve", "--addr", addr)
-	hub.Env, hub.Stderr, hub.Stdout = p.env, &log, &log
-	if err := hub.Start(); err != nil {
-		p.t.Fatal(err)
-	}
-	p.t.Cleanup(func() {
-		_ = hub.Process.Kill()
-		_ = hub.Wait()
-	})
-	ctx, cancel := context.WithTimeout(p.t.Context(), 30*time.Second)
-	defer cancel()
-	for {
-		r, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+addr+"/v1/health", nil)
-		if err != nil {
-			p.t.Fatal(err)
-		}
-		if res, err := http.DefaultClient.Do(r); err == nil {
-			res.Body.Close()
-			return
-		}
-		select {
-		case <-ctx.Done():
-			p.t.Fatalf("the server did not start:\n%s", log.String())
-		case <-time.After(50 * time.Millisecond):
-		}
-	}
+	p.t.Cleanup(s.Stop)
 }
 
 func (p *place) write(name, text string) {
@@ -206,7 +178,7 @@ func TestARealCodexIsConnected(t *testing.T) {
 		t.Errorf("connecting again changes\n%s", again)
 	}
 	p.run("codex", "exec", "go")
-	p.holds("the first request", fmt.Sprintf("%+v", p.model.Requests()[0]), "You are the program codex.", "get_messages")
+	p.holds("the first request", fmt.Sprintf("%+v", p.model.Requests()[0]), "You are the program codex.", "mcp__parley")
 	p.holds("the events", p.read("hooks.log"), "codex SessionStart\n", "codex UserPromptSubmit\n", "codex Stop\n")
 	p.run("codex", "mcp", "add", "other", "--url", "http://127.0.0.1:9/")
 	p.run(p.parley, "connect", "codex", "--remove")

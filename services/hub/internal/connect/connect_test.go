@@ -14,6 +14,7 @@ import (
 	"testing"
 
 	"parley.internal/services/hub/internal/connect"
+	"parley.internal/shared/store/emulator"
 )
 
 var update = flag.Bool("update", false, "rewrite the golden files")
@@ -292,7 +293,7 @@ func TestWhatOthersChangeMeanwhileStays(t *testing.T) {
 func TestGoldenFiles(t *testing.T) {
 	t.Parallel()
 	if runtime.GOOS == "windows" {
-		t.Skip("the commands are quoted otherwise")
+		emulator.Skip(t, "the commands are quoted otherwise")
 	}
 	type golden struct {
 		client string

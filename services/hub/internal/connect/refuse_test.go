@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"parley.internal/services/hub/internal/connect"
+	"parley.internal/shared/store/emulator"
 )
 
 func TestSettingsThatCannotBeEditedAreRefusedAndNothingIsWritten(t *testing.T) {
@@ -46,7 +47,7 @@ func TestSettingsThatCannotBeEditedAreRefusedAndNothingIsWritten(t *testing.T) {
 func TestSettingsBehindALinkAreWrittenThroughIt(t *testing.T) {
 	t.Parallel()
 	if runtime.GOOS == "windows" {
-		t.Skip("links need rights on Windows")
+		emulator.Skip(t, "links need rights on Windows")
 	}
 	s := newSite(t, true, map[string]string{"home/dotfiles/mcp.json": "{\n\t\"mcpServers\": {}\n}\n"})
 	if err := os.Mkdir(s.path("project/.cursor"), 0o755); err != nil {
