@@ -6,19 +6,12 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"os"
-	"os/exec"
 	"reflect"
-	"strings"
-	"time"
 
 	"parley.internal/services/hub/internal/connect"
 	"parley.internal/services/hub/internal/connect/connection"
 	"parley.internal/services/hub/internal/printable"
 )
-
-// checkPatience is the time limit of a client's own check.
-const checkPatience = 60 * time.Second
 
 // connect connects one client.
 func (j *connector) connect(ctx context.Context, c connect.Client, r *connectReport) error {
@@ -260,50 +253,6 @@ func (j *connector) trust(ctx context.Context, c connect.Client, p connect.Place
 	}
 	r.done("trust", "the hashes of the hooks are in the user's settings of Codex")
 	return nil
-}
-
-// verify starts the client's own check.
-func (j *connector) verify(ctx context.Context, c connect.Client, p connect.Place, key string, s connect.Setup, r *connectReport) {
-	r.Next = c.Next
-	if c.Lacks != "" {
-		r.todo("limits", c.Lacks)
-	}
-	if !c.Installed() {
-		r.todo("check", c.Title+" is not installed in PATH; its settings are written all the same")
-		return
-	}
-	if c.Name == "claude" && !p.User() && !connect.ClaudeTrusts(p) {
-		r.todo("trust", "start `claude` here once and trust the directory: until then it asks for no key, so the tools of Parley are "+
-			"missing, while the hooks of `claude -p` work")
-		return
-	}
-	if len(c.Check) == 0 {
-		return
-	}
-	ctx, cancel := context.WithTimeout(ctx, checkPatience)
-	defer cancel()
-	cmd := exec.CommandContext(ctx, c.Program, c.Check...)
-	cmd.Dir, cmd.WaitDelay = cmp.Or(p.Root, p.Home), time.Second
-	cmd.Env = append(os.Environ(), "HOME="+p.Home)
-	text, err := cmd.CombinedOutput()
-	what := c.Program + " " + strings.Join(c.Check, " ")
-	for line := range strings.Lines(string(text)) {
-		line = printable.Line(strings.TrimSpace(strings.ReplaceAll(line, key, "…")))
-		if !strings.HasPrefix(line, connect.Server) {
-			continue
-		}
-		if strings.Contains(line, "✘") || strings.Contains(strings.ToLower(line), "failed") {
-			r.todo("check", what+" says: "+line+"; trust the directory where the client asks, and run this again")
-			return
-		}
-		r.done("check", what+" says: "+line)
-		return
-	}
-	if err != nil {
-		r.todo("check", what+" failed: "+printable.Line(err.Error()))
-		return
-	}
-	r.todo("check", what+" does not list the server yet; trust the directory where the client asks")
 }
 
 // remove takes a connection back.

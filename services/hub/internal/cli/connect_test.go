@@ -38,7 +38,8 @@ func newConnectDesk(t *testing.T) *connectDesk {
 	if out, err := exec.CommandContext(t.Context(), "git", "init", "-q", d.project).CombinedOutput(); err != nil {
 		t.Fatalf("git: %v\n%s", err, out)
 	}
-	if err := os.WriteFile(filepath.Join(root, "parley-hook"), []byte("#!/bin/sh\n"), 0o755); err != nil {
+	if err := os.WriteFile(filepath.Join(root, "parley-hook"), []byte("#!/bin/sh\n[ $2 != SessionStart ] ||"+
+		" echo '{\"hookSpecificOutput\":{\"additionalContext\":\"You are the hook of '$4'.\"}}'\n"), 0o755); err != nil {
 		t.Fatal(err)
 	}
 	d.server = serve(t, nil, local(d.data)...)
@@ -122,6 +123,7 @@ func TestConnectGivesAClientAKeyOfItsOwnOnce(t *testing.T) {
 	out := d.ok("claude")
 	made := d.keys("claude")
 	if len(made) != 1 || !strings.Contains(strings.Join(made[0].Scopes, " "), "write") || !strings.HasPrefix(made[0].Name, "claude on ") ||
+		!strings.Contains(out, "done   hook     a session's start tells the agent: You are the hook of claude-") ||
 		!strings.Contains(out, "todo   check    Claude Code is not installed in PATH") && !strings.Contains(out, "todo   trust") {
 		t.Errorf("the keys are %+v, and connect said\n%s", made, out)
 	}

@@ -1,0 +1,114 @@
+package cli
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"os"
+	"os/exec"
+	"strings"
+	"time"
+
+	"parley.internal/services/hub/internal/connect"
+	"parley.internal/services/hub/internal/printable"
+)
+
+// checkPatience is the time limit of a client's own check.
+const checkPatience = 60 * time.Second
+
+// verify starts the client's own check.
+func (j *connector) verify(ctx context.Context, c connect.Client, p connect.Place, key string, s connect.Setup, r *connectReport) {
+	r.Next = c.Next
+	if c.Lacks != "" {
+		r.todo("limits", c.Lacks)
+	}
+	if s.Hook != "" {
+		j.tryHook(ctx, c, p, s, r)
+	}
+	if !c.Installed() {
+		r.todo("check", c.Title+" is not installed in PATH; its settings are written all the same")
+		return
+	}
+	if c.Name == "claude" && !p.User() && !connect.ClaudeTrusts(p) {
+		r.todo("trust", "start `claude` here once and trust the directory: until then it asks for no key, so the tools of Parley are "+
+			"missing, while the hooks of `claude -p` work")
+		return
+	}
+	if len(c.Check) == 0 {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, checkPatience)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, c.Program, c.Check...)
+	cmd.Dir, cmd.WaitDelay = cmp.Or(p.Root, p.Home), time.Second
+	cmd.Env = append(os.Environ(), "HOME="+p.Home)
+	text, err := cmd.CombinedOutput()
+	what := c.Program + " " + strings.Join(c.Check, " ")
+	for line := range strings.Lines(string(text)) {
+		line = printable.Line(strings.TrimSpace(strings.ReplaceAll(line, key, "…")))
+		if !strings.HasPrefix(line, connect.Server) {
+			continue
+		}
+		if strings.Contains(line, "✘") || strings.Contains(strings.ToLower(line), "failed") {
+			r.todo("check", what+" says: "+line+"; trust the directory where the client asks, and run this again")
+			return
+		}
+		r.done("check", what+" says: "+line)
+		return
+	}
+	if err != nil {
+		r.todo("check", what+" failed: "+printable.Line(err.Error()))
+		return
+	}
+	r.todo("check", what+" does not list the server yet; trust the directory where the client asks")
+}
+
+// tryHook runs the hook as the client does, for a session that begins and ends: it tells the agent who it is if key,
+// server and hook work together.
+func (j *connector) tryHook(ctx context.Context, c connect.Client, p connect.Place, s connect.Setup, r *connectReport) {
+	session, said := "parley-connect-"+strings.ToLower(rand.Text()[:8]), ""
+	for _, event := range []string{"SessionStart", "SessionEnd"} {
+		in, err := json.Marshal(map[string]string{"session_id": session, "cwd": cmp.Or(p.Root, p.Home), "hook_event_name": event,
+			"source": "startup", "reason": "other"})
+		if err != nil {
+			return
+		}
+		one, cancel := context.WithTimeout(ctx, 10*time.Second)
+		cmd := exec.CommandContext(one, s.Hook, c.Name, event, "--connection", s.ID)
+		cmd.Dir, cmd.WaitDelay, cmd.Stdin = cmp.Or(p.Root, p.Home), time.Second, bytes.NewReader(in)
+		cmd.Env = append(os.Environ(), "HOME="+p.Home)
+		out, err := cmd.Output()
+		cancel()
+		if err != nil {
+			r.todo("hook", event+" failed: "+printable.Line(err.Error())+"; the client goes on without it")
+			return
+		}
+		if event == "SessionStart" {
+			said = contextOf(out)
+		}
+	}
+	if said == "" {
+		r.todo("hook", "it says nothing at a session's start; is the server one that answers hooks (POST /v1/hook)?")
+		return
+	}
+	line, _, _ := strings.Cut(said, "\n")
+	if text := []rune(line); len(text) > 100 {
+		line = string(text[:99]) + "…"
+	}
+	r.done("hook", "a session's start tells the agent: "+printable.Line(line))
+}
+
+// contextOf returns what an answer of a hook gives to the model.
+func contextOf(out []byte) string {
+	var answer struct {
+		HookSpecificOutput struct {
+			AdditionalContext string `json:"additionalContext"`
+		} `json:"hookSpecificOutput"`
+	}
+	if json.Unmarshal(out, &answer) != nil {
+		return strings.TrimSpace(string(out)) // plain text at a session's start is context too
+	}
+	return strings.TrimSpace(answer.HookSpecificOutput.AdditionalContext)
+}
