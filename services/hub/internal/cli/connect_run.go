@@ -72,9 +72,9 @@ func (j *connector) setup(ctx context.Context, c connect.Client, p connect.Place
 	if j.f.noHooks || !c.Hooks {
 		s.Hook = ""
 	}
-	if c.Name == "codex" && !p.User() && p.Common != "" {
-		// A file that git has gets no key.
-		if s.Bridge, err = connect.Tracked(ctx, p.Root, connect.CodexConfig(p)); err != nil {
+	if c.Name == "codex" {
+		// A file that git would commit gets no key.
+		if s.Bridge, err = connect.Exposed(ctx, p, connect.CodexConfig(p)); err != nil {
 			return s, err
 		}
 	}

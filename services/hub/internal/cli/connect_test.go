@@ -297,3 +297,24 @@ func TestConnectSaysWhatToDo(t *testing.T) {
 		}
 	}
 }
+
+func TestAKeyringKeepsTheKeyOfAConnection(t *testing.T) {
+	t.Parallel()
+	d := newConnectDesk(t)
+	env := map[string]string{"HOME": d.home, "PARLEY_DATA": d.data, "PARLEY_KEYRING": "on", "DBUS_SESSION_BUS_ADDRESS": "unix:path=/x"}
+	out, errOut, code := inProcess(t, env, "connect", "cursor", "--repo", d.project)
+	if code != 0 || !strings.Contains(out, "in the keyring (parley, agent-cursor-") || strings.Contains(d.files(), `"key": "parley_`) {
+		t.Fatalf("got %q, %q, exit %d\n%s", out, errOut, code, d.files())
+	}
+	id := regexp.MustCompile(`cursor-[0-9a-f]+`).FindString(out)
+	text, errOut, code := inProcess(t, env, "connect", "--print-headers", id)
+	if code != 0 || !strings.HasPrefix(text, `{"Authorization":"Bearer parley_`) {
+		t.Errorf("print-headers: %q, %q, exit %d", text, errOut, code)
+	}
+	if out, errOut, code := inProcess(t, env, "connect", "cursor", "--repo", d.project, "--remove"); code != 0 {
+		t.Errorf("removing: %q, %q, exit %d", out, errOut, code)
+	}
+	if _, errOut, code := inProcess(t, env, "connect", "--print-headers", id); code != 1 || !strings.Contains(errOut, "no such connection") {
+		t.Errorf("after the removal: %q, exit %d", errOut, code)
+	}
+}

@@ -58,8 +58,8 @@ func (p *Plan) Apply(ctx context.Context) error {
 		return err
 	}
 	for _, e := range p.Edits {
-		if e.Secret && p.place.Common != "" && !p.place.User() {
-			if err := ignored(ctx, p.place.Root, e.Path); err != nil {
+		if e.Secret {
+			if err := ignored(ctx, e.Real); err != nil {
 				return err
 			}
 		}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
@@ -23,28 +24,52 @@ func exited(err error, code int) bool {
 	return errors.As(err, &e) && e.ExitCode() == code
 }
 
-// Tracked reports whether git has a file of a worktree.
-func Tracked(ctx context.Context, root, path string) (bool, error) {
-	rel, err := filepath.Rel(root, path)
-	if err != nil {
-		return false, err
+// Exposed reports whether a file that holds a key would be committed whatever connect does: git has it, or it is, perhaps
+// behind a link, in another repository than that of the place, which does not ignore it.
+func Exposed(ctx context.Context, p Place, path string) (bool, error) {
+	real := path
+	if _, err := os.Lstat(path); err == nil {
+		if real, err = filepath.EvalSymlinks(path); err != nil {
+			return false, fmt.Errorf("%s leads nowhere: %w", path, err)
+		}
 	}
-	out, err := git(ctx, root, "ls-files", "--", ":(top,literal)"+filepath.ToSlash(rel))
-	if err != nil {
-		return false, fmt.Errorf("git does not tell whether it has %s: %w", path, err)
-	}
-	return out != "", nil
+	root, has, takes, err := committed(ctx, real)
+	own := root != "" && root == p.Root
+	return has || takes && !own, err
 }
 
-// ignored returns an error unless git ignores a file of a worktree, which it does not if it has the file.
-func ignored(ctx context.Context, root, path string) error {
-	_, err := git(ctx, root, "check-ignore", "-q", "--", path)
-	switch {
-	case err == nil:
-		return nil
-	case exited(err, 1):
-		return fmt.Errorf("git would commit %s, which would hold a key: a .gitignore of the repository takes it in again; "+
+// committed returns the root of the repository that a file is in, empty for none, whether git has the file, and whether it
+// would take it with the next files that are added.
+func committed(ctx context.Context, path string) (root string, has, takes bool, err error) {
+	dir := filepath.Dir(path)
+	for _, err := os.Stat(dir); err != nil && dir != filepath.Dir(dir); _, err = os.Stat(dir) {
+		dir = filepath.Dir(dir)
+	}
+	root, err = git(ctx, dir, "rev-parse", "--show-toplevel")
+	if errors.Is(err, exec.ErrNotFound) || exited(err, 128) {
+		return "", false, false, nil // no git, or no repository
+	}
+	rel, e := filepath.Rel(root, path)
+	if err = errors.Join(err, e); err != nil {
+		return "", false, false, fmt.Errorf("git does not tell where %s is: %w", path, err)
+	}
+	out, err := git(ctx, root, "ls-files", "--", ":(top,literal)"+filepath.ToSlash(rel))
+	if err == nil {
+		_, err = git(ctx, root, "check-ignore", "-q", "--", path)
+		takes = exited(err, 1)
+	}
+	if err != nil && !takes {
+		return "", false, false, fmt.Errorf("git does not tell whether it ignores %s: %w", path, err)
+	}
+	return root, out != "", takes, nil
+}
+
+// ignored returns an error if git would commit a file.
+func ignored(ctx context.Context, path string) error {
+	_, has, takes, err := committed(ctx, path)
+	if err == nil && (has || takes) {
+		err = fmt.Errorf("git would commit %s, which would hold a key: a .gitignore of the repository takes it in again; "+
 			"nothing was written there, connect with --user instead", path)
 	}
-	return fmt.Errorf("git does not tell whether it ignores %s: %w", path, err)
+	return err
 }

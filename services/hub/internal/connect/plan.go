@@ -84,17 +84,16 @@ func NewPlan(ctx context.Context, home string, c Client, p Place, s Setup) (*Pla
 		files = append(files, file{path: path, shared: true, blocks: []lines{{markdown, rulesID, Rules}}})
 	}
 	files = merged(files)
-	if !p.User() && p.Common != "" {
-		for _, f := range files {
-			if f.secret {
-				has, err := Tracked(ctx, p.Root, f.path)
-				if err == nil && has {
-					err = fmt.Errorf("git has %s, which would hold a key", f.path)
-				}
-				if err != nil {
-					return nil, err
-				}
-			}
+	for _, f := range files {
+		if !f.secret {
+			continue
+		}
+		exposed, err := Exposed(ctx, p, f.path)
+		if err == nil && exposed {
+			err = fmt.Errorf("git has %s or would commit it, and it would hold a key", f.path)
+		}
+		if err != nil {
+			return nil, err
 		}
 	}
 	for _, f := range files {

@@ -148,12 +148,46 @@ func TestAFileThatGitHasGetsNoKey(t *testing.T) {
 		t.Errorf("a tracked file: %v", err)
 	}
 	differs(t, "tracked", s.tree(), before)
-	if has, err := connect.Tracked(t.Context(), s.place.Root, connect.CodexConfig(s.place)); !has || err != nil {
-		t.Errorf("tracked: %t, %v", has, err)
+	if is, err := connect.Exposed(t.Context(), s.place, connect.CodexConfig(s.place)); !is || err != nil {
+		t.Errorf("tracked: %t, %v", is, err)
 	}
 	s.connect("codex", func(set *connect.Setup) { set.Bridge = true })
 	if text := s.read(config); strings.Contains(text, key) || !strings.Contains(text, `args = ["stdio", "--connection", "codex-0000000001"]`) {
 		t.Errorf("with the bridge:\n%s", text)
+	}
+}
+
+func TestAFileBehindALinkThatGitHasGetsNoKey(t *testing.T) {
+	t.Parallel()
+	if runtime.GOOS == "windows" {
+		emulator.Skip(t, "links need rights on Windows")
+	}
+	for name, c := range map[string]struct{ link, to, file string }{
+		"a tracked file of the repository":       {"project/.codex/config.toml", "../team.toml", "project/team.toml"},
+		"a tracked file of another":              {"project/.codex/config.toml", "../../home/dots/codex.toml", "home/dots/codex.toml"},
+		"a file that another repository ignores": {"project/.codex/config.toml", "../../home/dots/local.toml", ""},
+	} {
+		s := newSite(t, true, map[string]string{"project/team.toml": "a = 1\n", "home/dots/codex.toml": "b = 1\n",
+			"home/dots/local.toml": "c = 1\n", "home/dots/.gitignore": "local.toml\n"})
+		s.git("add", "-A")
+		s.git("-C", s.path("home/dots"), "init", "-q")
+		s.git("-C", s.path("home/dots"), "add", "-A")
+		if err := os.Mkdir(s.path("project/.codex"), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Symlink(c.to, s.path(c.link)); err != nil {
+			t.Fatal(err)
+		}
+		before := s.tree()
+		_, err := s.plan("codex", nil)
+		if refused := err != nil && strings.Contains(err.Error(), "it would hold a key"); refused != (c.file != "") {
+			t.Errorf("%s: %v", name, err)
+		}
+		differs(t, name, s.tree(), before)
+		if c.file == "" {
+			s.connect("codex", nil)
+			s.remove("codex")
+		}
 	}
 }
 
