@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"os"
 	"os/exec"
+	"regexp"
 	"strings"
 	"time"
 
@@ -17,6 +18,12 @@ import (
 
 // checkPatience is the time limit of a client's own check.
 const checkPatience = 60 * time.Second
+
+// The lines of a list of servers: the one with that of Parley, and one that is not reached.
+var (
+	listed = regexp.MustCompile(`^[^\pL\pN]*` + connect.Server + `\b`)
+	down   = regexp.MustCompile(`(?i)[✘✗]|failed|disconnected`)
+)
 
 // verify starts the client's own check.
 func (j *connector) verify(ctx context.Context, c connect.Client, p connect.Place, key string, s connect.Setup, r *connectReport) {
@@ -48,10 +55,10 @@ func (j *connector) verify(ctx context.Context, c connect.Client, p connect.Plac
 	what := c.Program + " " + strings.Join(c.Check, " ")
 	for line := range strings.Lines(string(text)) {
 		line = printable.Line(strings.TrimSpace(strings.ReplaceAll(line, key, "…")))
-		if !strings.HasPrefix(line, connect.Server) {
+		if !listed.MatchString(line) {
 			continue
 		}
-		if strings.Contains(line, "✘") || strings.Contains(strings.ToLower(line), "failed") {
+		if down.MatchString(line) {
 			r.todo("check", what+" says: "+line+"; trust the directory where the client asks, and run this again")
 			return
 		}

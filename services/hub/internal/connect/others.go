@@ -12,8 +12,8 @@ const noHooks = "this client runs no hooks of Parley: nothing tells the agent of
 // gemini is Gemini CLI. Its hooks have limits in milliseconds.
 var gemini = Client{Name: "gemini", Title: "Gemini CLI", Program: "gemini", Check: []string{"mcp", "list"}, Hooks: true,
 	Rules: "GEMINI.md",
-	Lacks: "nothing wakes an idle Gemini CLI, and its hooks cannot answer permission requests: mail comes with the next " +
-		"prompt; the hooks were written by its documentation and were not run",
+	Lacks: "nothing wakes an idle Gemini CLI, so mail comes with the next prompt or tool; its hooks cannot answer permission " +
+		"requests",
 	Next: "start `gemini` here, and trust the directory where it asks; folders that are not trusted load no servers",
 	files: func(p Place, s Setup) ([]file, error) {
 		dir := p.Root
