@@ -33,7 +33,7 @@ type listener struct {
 	ready   chan struct{} // closed when the driver's watch has started or failed
 	err     error
 	stop    func()
-	waiters map[*waiter]struct{}
+	waiters waiters
 	idle    *time.Timer
 }
 
@@ -95,7 +95,7 @@ func (w *waits) join(ctx context.Context, s scope, wt *waiter) (*listener, error
 			w.mu.Unlock()
 			return nil, errTooMany("users")
 		}
-		l = &listener{scope: s, ready: make(chan struct{}), waiters: map[*waiter]struct{}{}}
+		l = &listener{scope: s, ready: make(chan struct{}), waiters: newWaiters()}
 		w.listeners[s] = l
 		go w.start(l)
 	}
@@ -136,7 +136,7 @@ func (w *waits) addWaiter(l *listener, wt *waiter) {
 		l.idle.Stop()
 		l.idle = nil
 	}
-	l.waiters[wt] = struct{}{}
+	l.waiters.add(wt)
 	w.waiting++
 }
 
@@ -158,29 +158,37 @@ func (w *waits) notify(l *listener, c Change) {
 	if c.Lost && w.listeners[l.scope] == l {
 		delete(w.listeners, l.scope)
 	}
-	for wt := range l.waiters {
-		if c.Lost || (c.Fields != nil && Match(wt.where, c.Fields)) {
-			select {
-			case wt.wake <- struct{}{}:
-			default:
-			}
+	switch {
+	case c.Lost:
+		for wt := range l.waiters.all {
+			wt.awake()
 		}
+	case c.Fields != nil:
+		l.waiters.matching(c.Fields, (*waiter).awake)
+	}
+}
+
+// awake makes the waiter look, now or when it has looked.
+func (wt *waiter) awake() {
+	select {
+	case wt.wake <- struct{}{}:
+	default:
 	}
 }
 
 func (w *waits) leave(l *listener, wt *waiter) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	delete(l.waiters, wt)
+	l.waiters.remove(wt)
 	w.waiting--
-	if len(l.waiters) == 0 && w.listeners[l.scope] == l {
+	if len(l.waiters.all) == 0 && w.listeners[l.scope] == l {
 		l.idle = time.AfterFunc(idleTimeout, func() { w.closeIdle(l) })
 	}
 }
 
 func (w *waits) closeIdle(l *listener) {
 	w.mu.Lock()
-	if len(l.waiters) > 0 || w.listeners[l.scope] != l {
+	if len(l.waiters.all) > 0 || w.listeners[l.scope] != l {
 		w.mu.Unlock()
 		return
 	}
@@ -195,7 +203,7 @@ func (w *waits) closeIdle(l *listener) {
 // evictIdle ends a listener without waiters, and reports whether there was one. The caller must hold the lock.
 func (w *waits) evictIdle() bool {
 	for s, l := range w.listeners {
-		if len(l.waiters) == 0 {
+		if len(l.waiters.all) == 0 {
 			delete(w.listeners, s)
 			go func() {
 				<-l.ready
