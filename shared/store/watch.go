@@ -40,6 +40,7 @@ type listener struct {
 type waiter struct {
 	where []Cond
 	wake  chan struct{}
+	desk  *desk // that is given the changes in place of a wake, nil for none
 }
 
 func newWaits(d Driver) *waits {
@@ -153,19 +154,42 @@ func (w *waits) start(l *listener) {
 }
 
 func (w *waits) notify(l *listener, c Change) {
+	for _, d := range w.wake(l, c) {
+		if d.give(c) {
+			continue
+		}
+		w.mu.Lock()
+		l.waiters.matching(c.Fields, func(wt *waiter) {
+			if wt.desk == d {
+				wt.awake()
+			}
+		})
+		w.mu.Unlock()
+	}
+}
+
+// wake wakes the waiters that a change concerns, and returns the desks of those that have one.
+func (w *waits) wake(l *listener, c Change) (desks []*desk) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if c.Lost && w.listeners[l.scope] == l {
-		delete(w.listeners, l.scope)
-	}
 	switch {
 	case c.Lost:
+		if w.listeners[l.scope] == l {
+			delete(w.listeners, l.scope)
+		}
 		for wt := range l.waiters.all {
 			wt.awake()
 		}
 	case c.Fields != nil:
-		l.waiters.matching(c.Fields, (*waiter).awake)
+		l.waiters.matching(c.Fields, func(wt *waiter) {
+			if wt.desk == nil {
+				wt.awake()
+			} else if !slices.Contains(desks, wt.desk) {
+				desks = append(desks, wt.desk)
+			}
+		})
 	}
+	return desks
 }
 
 // awake makes the waiter look, now or when it has looked.
@@ -226,40 +250,6 @@ func Listening(ctx context.Context) bool {
 	return ctx.Value(listening{}) != nil
 }
 
-// ending is the context key of WithEnd.
-type ending struct{}
-
-// WithEnd returns a context whose waits end when one of at most two channels is closed, as if their time were over. Unlike
-// the end of the context it interrupts no read or write. A channel may be nil.
-func WithEnd(ctx context.Context, end ...<-chan struct{}) context.Context {
-	return context.WithValue(ctx, ending{}, append(slices.Clone(end), nil, nil)[:2])
-}
-
-// Ended reports whether the waits of a context were ended by [WithEnd].
-func Ended(ctx context.Context) bool {
-	a, b := endsOf(ctx)
-	select {
-	case <-a:
-	case <-b:
-	default:
-		return false
-	}
-	return true
-}
-
-// EndOf returns the first channel of [WithEnd], nil if there is none.
-func EndOf(ctx context.Context) <-chan struct{} {
-	a, _ := endsOf(ctx)
-	return a
-}
-
-func endsOf(ctx context.Context) (a, b <-chan struct{}) {
-	if ends, ok := ctx.Value(ending{}).([]<-chan struct{}); ok {
-		return ends[0], ends[1]
-	}
-	return nil, nil
-}
-
 // Wait calls check at once, and again after each change to the collection that matches where, until check returns true
 // or an error, or d has passed. It returns nil when check returned true, when d has passed, when the database drains, and
 // when the context's waits are ended ([WithEnd]); the caller tells these apart by the result of check. Too many waiters
@@ -276,6 +266,12 @@ func endsOf(ctx context.Context) (a, b <-chan struct{}) {
 func (c Collection[T]) Wait(
 	ctx context.Context, t *Tenant, where []Cond, d time.Duration, check func(context.Context) (bool, error),
 ) error {
+	return c.wait(ctx, t, where, d, nil, check)
+}
+
+func (c Collection[T]) wait(
+	ctx context.Context, t *Tenant, where []Cond, d time.Duration, to *desk, check func(context.Context) (bool, error),
+) error {
 	if strings.Contains(c.Name, "*") {
 		return fault.New(fault.Internal, "store: %s is below documents, and a wait follows the collection of those", c.Name)
 	}
@@ -287,7 +283,7 @@ func (c Collection[T]) Wait(
 	if err != nil {
 		return err
 	}
-	wt := &waiter{wake: make(chan struct{}, 1)}
+	wt := &waiter{wake: make(chan struct{}, 1), desk: to}
 	for _, cond := range where {
 		cond, err := cond.encoded()
 		if err != nil {
