@@ -215,6 +215,33 @@ func waitWakes(t *testing.T, db *store.DB) {
 	over(t, ended)
 }
 
+func takeTurns(t *testing.T, db *store.DB) {
+	const n = 12
+	u := db.User("u")
+	put(t, u, map[string]item{"x": {}})
+	in := store.InTurn(t.Context(), "x")
+	var runs atomic.Int64
+	var wg sync.WaitGroup
+	for range n {
+		wg.Go(func() {
+			err := u.Update(in, func(c ctx, tx *store.Tx) error {
+				runs.Add(1)
+				x, err := items.Get(c, tx, "x")
+				x.Count++
+				items.Put(tx, "x", x)
+				return err
+			})
+			if err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	wg.Wait()
+	if x, err := items.Get(t.Context(), u, "x"); err != nil || x.Count != n || runs.Load() != n {
+		t.Errorf("%d transactions ran %d times and counted %d, %v", n, runs.Load(), x.Count, err)
+	}
+}
+
 func waitAtDesk(t *testing.T, db *store.DB) {
 	const many = 5
 	u, given := db.User("u"), make(chan store.Doc[item], 10*many)

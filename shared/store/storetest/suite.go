@@ -113,6 +113,7 @@ func Suite(t *testing.T, open Open) {
 		{"documents are deleted in bulk", bulkDelete},
 		{"of 16 competing transactions one wins", competing},
 		{"counters lose nothing", counters},
+		{"transactions in turn do not abort each other", takeTurns},
 		{"a document over 1 MiB is refused", tooLarge},
 		{"a malformed id is refused", badIDs},
 		{"collections below different documents are separate", below},
