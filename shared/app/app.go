@@ -15,6 +15,7 @@ import (
 	"parley.internal/shared/domain"
 	"parley.internal/shared/dream"
 	"parley.internal/shared/elenchus"
+	"parley.internal/shared/feed"
 	"parley.internal/shared/files"
 	"parley.internal/shared/idempotency"
 	"parley.internal/shared/identity"
@@ -65,7 +66,7 @@ type App struct {
 
 // Ports are the external dependencies of the services. A zero field has a default.
 type Ports struct {
-	Now   func() time.Time // by default time.Now in UTC, truncated to microseconds, the precision of the stores
+	Now   func() time.Time // by default time.Now; its times are truncated to microseconds, the precision of the stores
 	NewID func() string    // by default UUIDv7
 	// Shard is the number of the ledger's totals that this process adds to, 0 to ledger.Shards-1.
 	Shard int
@@ -91,9 +92,11 @@ const KeepIdle = 90 * 24 * time.Hour
 // New builds the services over a store and connects them. db may be nil where only definitions are needed, such as the
 // catalogue.
 func New(db *store.DB, p Ports) *App {
-	if p.Now == nil {
-		p.Now = func() time.Time { return time.Now().UTC().Truncate(time.Microsecond) }
+	clock := p.Now
+	if clock == nil {
+		clock = time.Now
 	}
+	p.Now = func() time.Time { return clock().UTC().Truncate(time.Microsecond) }
 	if p.NewID == nil {
 		p.NewID = func() string { return uuid.Must(uuid.NewV7()).String() }
 	}
@@ -145,6 +148,7 @@ func New(db *store.DB, p Ports) *App {
 		a.Sprint,
 		a.Ledger,
 		a.Overview,
+		&feed.Service{DB: db},
 		a.Council,
 		a.Campfire,
 		a.Elenchus,
@@ -203,7 +207,7 @@ func offering[Kind any](a *App) []Kind {
 
 // Schema returns the schema of all collections.
 func Schema() *store.Schema {
-	defs := []*store.Def{idempotency.Def()}
+	defs := []*store.Def{idempotency.Def(), store.LogDef()}
 	for _, d := range offering[domain.Collections](New(nil, Ports{})) {
 		defs = append(defs, d.Defs()...)
 	}

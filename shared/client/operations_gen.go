@@ -11,6 +11,7 @@ import (
 	"parley.internal/shared/dispatch"
 	"parley.internal/shared/dream"
 	"parley.internal/shared/elenchus"
+	"parley.internal/shared/feed"
 	"parley.internal/shared/files"
 	"parley.internal/shared/keys"
 	"parley.internal/shared/ledger"
@@ -177,6 +178,10 @@ var operations = map[string]Operation{
 	"get_overview": {
 		Name: "get_overview", Effect: op.Read, Wait: "waitMs",
 		Routes: []string{"GET /v1/overview"},
+	},
+	"get_feed": {
+		Name: "get_feed", Effect: op.Read, Wait: "waitMs",
+		Routes: []string{"GET /v1/feed"},
 	},
 	"start_council": {
 		Name: "start_council", Effect: op.Write, Idempotent: true,
@@ -732,6 +737,14 @@ func (c *Client) GetUsage(ctx context.Context, in ledger.UsageInput) (ledger.Usa
 // mail, at most 50 of each. With since and waitMs it waits for a change.
 func (c *Client) GetOverview(ctx context.Context, in overview.Input) (overview.View, error) {
 	return call[overview.View](ctx, c, "get_overview", in)
+}
+
+// GetFeed calls get_feed (GET /v1/feed).
+//
+// What has changed since a cursor, over all kinds of objects, for a human's view that keeps itself up to date.
+// Changes are kept for 7 days. With waitMs it waits for a first change.
+func (c *Client) GetFeed(ctx context.Context, in feed.Input) (feed.Output, error) {
+	return call[feed.Output](ctx, c, "get_feed", in)
 }
 
 // StartCouncil calls start_council (POST /v1/councils).

@@ -28,7 +28,10 @@ type Doc struct {
 }
 
 // inForce is the collection of pauses in force.
-var inForce = store.Collection[Doc]{Name: "pauses", Unindexed: []string{"scope", "name", "words", "by", "at"}}
+var inForce = store.Collection[Doc]{Name: "pauses", Unindexed: []string{"scope", "name", "words", "by", "at"},
+	Log: "pause", Note: func(p *Doc, _ string) store.Note {
+		return store.Note{Line: p.Words, State: string(p.Scope), Program: p.Name}
+	}}
 
 // Defs declares the collection of pauses.
 func (*Service) Defs() []*store.Def { return []*store.Def{inForce.Def()} }

@@ -12,6 +12,7 @@ import (
 	"parley.internal/services/hub/harness/hubtest"
 	"parley.internal/shared/app"
 	"parley.internal/shared/domaintest"
+	"parley.internal/shared/relay"
 	"parley.internal/shared/store"
 	"parley.internal/shared/store/storetest"
 )
@@ -25,6 +26,57 @@ func request(key, host string, overMCP bool, confirm bool) string {
 	}
 	return fmt.Sprintf("POST %s HTTP/1.1\r\nHost: %s\r\nAuthorization: Bearer %s\r\nContent-Type: application/json\r\n"+
 		"Accept: application/json, text/event-stream\r\nContent-Length: %d\r\n\r\n%s", path, host, key, len(body), body)
+}
+
+// A reader begins to wait, and its connection is closed in different ways; then a message is sent, and read again.
+func TestAMessageIsNotLostWithTheConnectionOfItsReader(t *testing.T) {
+	t.Parallel()
+	// The emulator serves one of two readers that contend, and the other only after many seconds.
+	rounds := map[string]int{"sqlite": 5, "firestore": 2}
+	ends := map[string]func(*testing.T, net.Conn){
+		"FIN": func(t *testing.T, c net.Conn) { domaintest.Check(t, c.Close()) },
+		"RST": func(t *testing.T, c net.Conn) {
+			domaintest.Check(t, c.(*net.TCPConn).SetLinger(0))
+			domaintest.Check(t, c.Close())
+		},
+	}
+	storetest.Each(t, app.Schema(), func(t *testing.T, db *store.DB) {
+		_, driver, _ := strings.Cut(t.Name(), "/")
+		hub := hubtest.New(t, db, hubtest.Options{})
+		for how, end := range ends {
+			for _, overMCP := range []bool{false, true} {
+				for _, atOnce := range []bool{false, true} {
+					if driver == "firestore" && atOnce != overMCP {
+						continue
+					}
+					name := fmt.Sprintf("%s-%v-%v", how, overMCP, atOnce)
+					t.Run(name, func(t *testing.T) {
+						t.Parallel()
+						alpha, beta := hub.Agent(name, "alpha"), hub.Agent(name, "beta")
+						for i := range rounds[driver] {
+							conn, err := (&net.Dialer{}).DialContext(t.Context(), "tcp", hub.Addr())
+							domaintest.Check(t, err)
+							_, err = conn.Write([]byte(request(beta, hub.Addr(), overMCP, false)))
+							domaintest.Check(t, err)
+							if !atOnce {
+								time.Sleep(50 * time.Millisecond) // most likely it waits now; nothing depends on it
+							}
+							end(t, conn)
+							text := fmt.Sprintf("message %d", i)
+							if _, err := hub.Client(alpha).SendMessage(t.Context(), relay.SendInput{Message: text, Target: "beta",
+								MessageType: "RESULT"}); err != nil {
+								t.Fatal(err)
+							}
+							got, err := hub.Client(beta).GetMessages(t.Context(), relay.GetInput{WaitMs: 20_000})
+							if err != nil || len(got.Messages) != 1 || got.Messages[0].Message != text {
+								t.Errorf("round %d: the next read has %+v, %v", i, got.Messages, err)
+							}
+						}
+					})
+				}
+			}
+		}
+	})
 }
 
 // A dead connection that neither end has closed: with a receipt the message comes again.
