@@ -38,7 +38,7 @@ var elsewhere = []struct{ dir, files, reason string }{
 	{"shared/client/generate", "generate_test.go", "an input for which the zero value differs from none"},
 
 	{"services/hub/internal/cli", "questions.go top.go", "the commands of the human call these"},
-	{"services/hub/internal/cli", "connect_key.go connect_test.go", "connecting a client makes and revokes its key, and tries it"},
+	{"services/hub/internal/cli", "connect_check.go connect_key.go connect_test.go", "connecting a client makes and revokes its key, and tries it"},
 	{"services/hub/internal/connect", "others.go rules.go", "rules and advice for agents name the tools that they need"},
 	{"services/hub/internal/cli", "files.go guard_hooks_test.go guard_process_test.go", "the commands about files call these"},
 	{"services/hub/internal/guard", "decide.go decide_test.go", "a guard checks files, and says how to reach their holders"},

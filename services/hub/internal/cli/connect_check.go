@@ -6,6 +6,7 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/json"
+	"errors"
 	"os"
 	"os/exec"
 	"regexp"
@@ -32,7 +33,7 @@ func (j *connector) verify(ctx context.Context, c connect.Client, p connect.Plac
 		r.todo("limits", c.Lacks)
 	}
 	if s.Hook != "" {
-		j.tryHook(ctx, c, p, s, r)
+		j.tryHook(ctx, c, p, key, s, r)
 	}
 	if !c.Installed() {
 		r.todo("check", c.Title+" is not installed in PATH; its settings are written all the same")
@@ -73,8 +74,12 @@ func (j *connector) verify(ctx context.Context, c connect.Client, p connect.Plac
 }
 
 // tryHook runs the hook as the client does, for a session that begins and ends: it tells the agent who it is if key,
-// server and hook work together.
-func (j *connector) tryHook(ctx context.Context, c connect.Client, p connect.Place, s connect.Setup, r *connectReport) {
+// server and hook work together. It would also take the mail that waits, so it is not run where there is some.
+func (j *connector) tryHook(ctx context.Context, c connect.Client, p connect.Place, key string, s connect.Setup, r *connectReport) {
+	if none, err := noMail(ctx, s.Endpoint, key); err != nil || !none {
+		r.done("hook", "not tried, because it would take the mail that waits for the agent")
+		return
+	}
 	session, said := "parley-connect-"+strings.ToLower(rand.Text()[:8]), ""
 	for _, event := range []string{"SessionStart", "SessionEnd"} {
 		in, err := json.Marshal(map[string]string{"session_id": session, "cwd": cmp.Or(p.Root, p.Home), "hook_event_name": event,
@@ -105,6 +110,33 @@ func (j *connector) tryHook(ctx context.Context, c connect.Client, p connect.Pla
 		line = string(text[:99]) + "…"
 	}
 	r.done("hook", "a session's start tells the agent: "+printable.Line(line))
+}
+
+// noMail reports whether no mail waits for the program of a key. A read-only endpoint marks nothing as read.
+func noMail(ctx context.Context, endpoint, key string) (bool, error) {
+	base, err := baseURL(endpoint)
+	if err != nil {
+		return false, err
+	}
+	_, answer, err := post(ctx, base+"/mcp/x/relay/readonly", key,
+		`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"get_messages","arguments":{}}}`)
+	if err != nil {
+		return false, err
+	}
+	var got struct {
+		Result struct {
+			StructuredContent struct {
+				Messages []json.RawMessage `json:"messages"`
+			} `json:"structuredContent"`
+			IsError bool `json:"isError"`
+		} `json:"result"`
+		Error json.RawMessage `json:"error"`
+	}
+	if err := json.Unmarshal(answer, &got); err != nil || got.Error != nil || got.Result.IsError ||
+		got.Result.StructuredContent.Messages == nil {
+		return false, errors.New("the server does not tell whether mail waits")
+	}
+	return len(got.Result.StructuredContent.Messages) == 0, nil
 }
 
 // contextOf returns what an answer of a hook gives to the model.

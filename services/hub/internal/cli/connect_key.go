@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"os"
 	"strings"
@@ -259,18 +260,25 @@ func (j *connector) endpoint(base string, old connection.Connection) string {
 func serves(ctx context.Context, endpoint, key string) (int, error) {
 	const hello = `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},` +
 		`"clientInfo":{"name":"parley-connect","version":"1"}}}`
+	status, _, err := post(ctx, endpoint, key, hello)
+	return status, err
+}
+
+// post sends a request of MCP, and returns the status and the body of the answer.
+func post(ctx context.Context, endpoint, key, body string) (status int, answer []byte, err error) {
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
-	r, err := http.NewRequestWithContext(ctx, http.MethodPost, endpoint, strings.NewReader(hello))
+	r, err := http.NewRequestWithContext(ctx, http.MethodPost, endpoint, strings.NewReader(body))
 	if err != nil {
-		return 0, err
+		return 0, nil, err
 	}
 	r.Header.Set("Authorization", "Bearer "+key)
 	r.Header.Set("Content-Type", "application/json")
 	r.Header.Set("Accept", "application/json, text/event-stream")
 	res, err := http.DefaultClient.Do(r)
 	if err != nil {
-		return 0, errors.New(strings.ReplaceAll(err.Error(), key, "…"))
+		return 0, nil, errors.New(strings.ReplaceAll(err.Error(), key, "…"))
 	}
-	return res.StatusCode, res.Body.Close()
+	answer, err = io.ReadAll(io.LimitReader(res.Body, 1<<20))
+	return res.StatusCode, answer, errors.Join(err, res.Body.Close())
 }

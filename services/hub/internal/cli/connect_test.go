@@ -145,6 +145,22 @@ func TestConnectGivesAClientAKeyOfItsOwnOnce(t *testing.T) {
 	}
 }
 
+func TestTheTrialOfTheHookTakesNoMail(t *testing.T) {
+	t.Parallel()
+	d := newConnectDesk(t)
+	d.ok("claude")
+	sent := d.server.call(d.vars["PARLEY_KEY"], "POST", "/v1/messages",
+		map[string]any{"target": "claude", "message_type": "STATUS", "message": "hello"})
+	if sent.Status != 201 {
+		t.Fatalf("got %s", sent)
+	}
+	for range 2 {
+		if out := d.ok("claude"); !strings.Contains(out, "not tried, because it would take the mail") {
+			t.Errorf("connect said\n%s", out)
+		}
+	}
+}
+
 func TestAConnectedClientReachesTheServerWithItsKey(t *testing.T) {
 	t.Parallel()
 	d := newConnectDesk(t)
