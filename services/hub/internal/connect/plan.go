@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -264,7 +265,10 @@ func missing(dir string) (out []string) {
 	}
 }
 
-// Diff returns the changes as a unified diff, in which the secrets are left out.
+// bearer is a key in a header, also one of another server.
+var bearer = regexp.MustCompile(`Bearer [^"'\s$]+`)
+
+// Diff returns the changes as a unified diff, in which the secrets and all bearer keys are left out.
 func (p *Plan) Diff(secrets ...string) string {
 	var b strings.Builder
 	for _, e := range p.Edits {
@@ -288,7 +292,7 @@ func (p *Plan) Diff(secrets ...string) string {
 			fmt.Fprintf(&b, "%s: the mode becomes %v\n", e.Path, e.want)
 		}
 	}
-	out := b.String()
+	out := bearer.ReplaceAllString(b.String(), "Bearer …")
 	for _, s := range secrets {
 		if s != "" {
 			out = strings.ReplaceAll(out, s, "…")

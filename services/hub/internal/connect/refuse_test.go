@@ -219,6 +219,9 @@ func TestADiffShowsNoKey(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	if diff := p.Diff(); strings.Contains(diff, key) {
+		t.Errorf("without being told of the key, the diff is\n%s", diff)
+	}
 	diff := p.Diff(key)
 	if strings.Contains(diff, key) || !strings.Contains(diff, "+http_headers = { Authorization = \"Bearer …\" }") ||
 		!strings.Contains(diff, "--- "+s.path("project/.codex/hooks.json")) {
