@@ -86,7 +86,7 @@ type Message struct {
 // letters newest first.
 var messages = store.Collection[Message]{Name: "relay", Indexes: []string{
 	"boxes[],rank desc,createdAt,dueAt", "boxes[],createdAt", "dead[],diedAt desc", "receipt",
-}, AllUsers: []string{"sweepAt"}, Unindexed: []string{"message", "context", "sender", "message_type"}}
+}, Filters: []string{"source,createdAt"}, AllUsers: []string{"sweepAt"}, Unindexed: []string{"message", "context", "sender", "message_type"}}
 
 // Defs declares the collections of the mail.
 func (*Service) Defs() []*store.Def { return []*store.Def{messages.Def(), groups.Def()} }
