@@ -15,7 +15,9 @@ import (
 	"parley.internal/shared/domain"
 	"parley.internal/shared/dream"
 	"parley.internal/shared/elenchus"
+	"parley.internal/shared/feed"
 	"parley.internal/shared/files"
+	"parley.internal/shared/hook"
 	"parley.internal/shared/idempotency"
 	"parley.internal/shared/identity"
 	"parley.internal/shared/keys"
@@ -147,6 +149,7 @@ func New(db *store.DB, p Ports) *App {
 		a.Sprint,
 		a.Ledger,
 		a.Overview,
+		&feed.Service{DB: db},
 		a.Council,
 		a.Campfire,
 		a.Elenchus,
@@ -155,6 +158,9 @@ func New(db *store.DB, p Ports) *App {
 		a.Keys,
 		a.WhoAmI,
 		a.Pause,
+		&hook.Service{DB: db, Now: p.Now, NewID: p.NewID, Sessions: seats{a.Pulse}, Mail: letters{a.Relay},
+			Claims: givenBack{a.Dispatch}, Files: edits{a.Files}, Ledger: spending{a.Ledger}, Teams: a.Team,
+			Pauses: halts{a.Pause, a.halted}},
 	}
 	a.catalogue = sync.OnceValue(a.collect)
 	return a
@@ -205,7 +211,7 @@ func offering[Kind any](a *App) []Kind {
 
 // Schema returns the schema of all collections.
 func Schema() *store.Schema {
-	defs := []*store.Def{idempotency.Def()}
+	defs := []*store.Def{idempotency.Def(), store.LogDef()}
 	for _, d := range offering[domain.Collections](New(nil, Ports{})) {
 		defs = append(defs, d.Defs()...)
 	}

@@ -11,7 +11,9 @@ import (
 	"parley.internal/shared/dispatch"
 	"parley.internal/shared/dream"
 	"parley.internal/shared/elenchus"
+	"parley.internal/shared/feed"
 	"parley.internal/shared/files"
+	"parley.internal/shared/hook/wire"
 	"parley.internal/shared/keys"
 	"parley.internal/shared/ledger"
 	"parley.internal/shared/me"
@@ -177,6 +179,10 @@ var operations = map[string]Operation{
 	"get_overview": {
 		Name: "get_overview", Effect: op.Read, Wait: "waitMs",
 		Routes: []string{"GET /v1/overview"},
+	},
+	"get_feed": {
+		Name: "get_feed", Effect: op.Read, Wait: "waitMs",
+		Routes: []string{"GET /v1/feed"},
 	},
 	"start_council": {
 		Name: "start_council", Effect: op.Write, Idempotent: true,
@@ -433,6 +439,14 @@ var operations = map[string]Operation{
 	"list_pauses": {
 		Name: "list_pauses", Effect: op.Read,
 		Routes: []string{"GET /v1/pauses"},
+	},
+	"hook": {
+		Name: "hook", Effect: op.Write,
+		Routes: []string{"POST /v1/hook"},
+	},
+	"wait_hook": {
+		Name: "wait_hook", Effect: op.Read, Wait: "waitMs",
+		Routes: []string{"POST /v1/hook/wait"},
 	},
 }
 
@@ -732,6 +746,14 @@ func (c *Client) GetUsage(ctx context.Context, in ledger.UsageInput) (ledger.Usa
 // mail, at most 50 of each. With since and waitMs it waits for a change.
 func (c *Client) GetOverview(ctx context.Context, in overview.Input) (overview.View, error) {
 	return call[overview.View](ctx, c, "get_overview", in)
+}
+
+// GetFeed calls get_feed (GET /v1/feed).
+//
+// What has changed since a cursor, over all kinds of objects, for a human's view that keeps itself up to date.
+// Changes are kept for 7 days. With waitMs it waits for a first change.
+func (c *Client) GetFeed(ctx context.Context, in feed.Input) (feed.Output, error) {
+	return call[feed.Output](ctx, c, "get_feed", in)
 }
 
 // StartCouncil calls start_council (POST /v1/councils).
@@ -1217,4 +1239,20 @@ func (c *Client) ResumeAgents(ctx context.Context, in pauses.ResumeInput) (pause
 // See what a person has paused, since when, and their words. An agent that is refused with PAUSED asks here.
 func (c *Client) ListPauses(ctx context.Context, in pauses.ListInput) (pauses.ListOutput, error) {
 	return call[pauses.ListOutput](ctx, c, "list_pauses", in)
+}
+
+// Hook calls hook (POST /v1/hook).
+//
+// For the hooks of an agent's client: one call for each event of its session. It keeps the session alive, brings
+// unread mail and answers under a receipt, changes of claims, a pause, and the decision about an edit.
+func (c *Client) Hook(ctx context.Context, in wire.HookInput) (wire.HookOutput, error) {
+	return call[wire.HookOutput](ctx, c, "hook", in)
+}
+
+// WaitHook calls wait_hook (POST /v1/hook/wait).
+//
+// For the process that waits for all sessions of a client on a machine: which of them have news since the last
+// answer, and who may wake their agents for it. It marks nothing as read.
+func (c *Client) WaitHook(ctx context.Context, in wire.WaitInput) (wire.WaitOutput, error) {
+	return call[wire.WaitOutput](ctx, c, "wait_hook", in)
 }

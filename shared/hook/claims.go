@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"parley.internal/shared/fault"
 	"parley.internal/shared/hook/wire"
 	"parley.internal/shared/identity"
 	"parley.internal/shared/store"
@@ -121,12 +122,17 @@ func loadTasks(ctx context.Context, r store.Reader, ids []string) (map[string]*t
 	return out, nil
 }
 
-// release gives back all claims of a session that ends.
+// release gives back all claims of a session that ends. One that cannot go back to the queue, such as a story's, keeps its
+// lease.
 func (s *Service) release(ctx context.Context, c identity.Caller, address string) error {
 	held, err := s.leases(ctx, s.DB.User(c.User), c, address)
 	for _, d := range held {
-		if err == nil {
-			err = s.Claims.Release(ctx, c, d.ID, d.Value.ClaimToken, "the session "+address+" has ended")
+		if err != nil {
+			return err
+		}
+		err = s.Claims.Release(ctx, c, d.ID, d.Value.ClaimToken, "the session "+address+" has ended")
+		if fault.Is(err, fault.Precondition) || fault.Is(err, fault.NotFound) {
+			err = nil
 		}
 	}
 	return err

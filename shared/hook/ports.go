@@ -98,8 +98,9 @@ type Claims interface {
 
 // Edit is a change of files.
 type Edit struct {
-	Project, Worktree, Branch, SessionID string
-	Paths                                []string
+	Project, Worktree, Branch string
+	Paths                     []string
+	SessionID                 string
 }
 
 // Files knows who edits what.

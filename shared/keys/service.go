@@ -91,7 +91,7 @@ func (s *Service) validUntil(ctx context.Context, user string, k Key) (time.Time
 // Touch records the current time as the last use of the caller's key.
 func (s *Service) Touch(ctx context.Context, c identity.Caller) error {
 	return s.DB.User(c.User).Update(ctx, func(_ context.Context, tx *store.Tx) error {
-		apiKeys.Patch(tx, c.KeyID, store.Set("lastUsedAt", s.Now()))
+		apiKeys.Unlogged().Patch(tx, c.KeyID, store.Set("lastUsedAt", s.Now()))
 		return nil
 	})
 }

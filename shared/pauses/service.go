@@ -28,7 +28,10 @@ type Doc struct {
 }
 
 // inForce is the collection of pauses in force.
-var inForce = store.Collection[Doc]{Name: "pauses", Unindexed: []string{"scope", "name", "words", "by", "at"}}
+var inForce = store.Collection[Doc]{Name: "pauses", Unindexed: []string{"scope", "name", "words", "by", "at"},
+	Log: "pause", Note: func(p *Doc, _ string) store.Note {
+		return store.Note{Line: p.Words, State: string(p.Scope), Program: p.Name}
+	}}
 
 // Defs declares the collection of pauses.
 func (*Service) Defs() []*store.Def { return []*store.Def{inForce.Def()} }
@@ -153,6 +156,11 @@ func (s *Service) InForce(ctx context.Context, user string) ([]identity.Pause, e
 		out = append(out, d.Value.pause())
 	}
 	return out, err
+}
+
+// Follow calls check at once and after changes of the user's pauses, until it returns true or d is over.
+func (s *Service) Follow(ctx context.Context, user string, d time.Duration, check func(context.Context) (bool, error)) error {
+	return inForce.Wait(ctx, s.DB.User(user), nil, d, check)
 }
 
 func (d Doc) pause() identity.Pause {

