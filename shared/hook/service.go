@@ -34,6 +34,7 @@ func (s *Service) Hook(ctx context.Context, c identity.Caller, in wire.HookInput
 		return out, err
 	}
 	out.SessionID, c.Session = address, address
+	v.link.confirm(in.Receipt)
 	if address == "" || in.Event == wire.End {
 		return out, s.leave(ctx, c, in, &v, address)
 	}
@@ -185,7 +186,7 @@ func (s *Service) settle(
 	ctx context.Context, c identity.Caller, in wire.HookInput, v *sight, mine holdings, out *wire.HookOutput,
 ) error {
 	h := handover{Service: s, caller: c, in: in, seat: v.seat, budget: in.MaxBytes, next: s.NewID(), claims: mine.now,
-		telling: len(mine.told) > 0, out: out}
+		telling: len(mine.told) > 0 && !v.link.tells(mine.now), out: out}
 	if out.Pause != nil {
 		h.budget = 0
 	}
