@@ -933,7 +933,7 @@ func (c *Client) ElenchusStartSession(ctx context.Context, in elenchus.StartInpu
 
 // ElenchusGetContext calls elenchus_get_context (GET /v1/verifications/{sessionId}).
 //
-// Read what the agents of a verification share: requirements, files, what the last two rounds wrote, issue counts;
+// Read the shared context of a verification: requirements, files, the outputs of the last two rounds, issue counts;
 // with path, a file's content.
 func (c *Client) ElenchusGetContext(ctx context.Context, in elenchus.ContextInput) (elenchus.ContextOutput, error) {
 	return call[elenchus.ContextOutput](ctx, c, "elenchus_get_context", in)
@@ -1236,7 +1236,8 @@ func (c *Client) ResumeAgents(ctx context.Context, in pauses.ResumeInput) (pause
 
 // ListPauses calls list_pauses (GET /v1/pauses).
 //
-// See what a person has paused, since when, and their words. An agent that is refused with PAUSED asks here.
+// List the pauses in force, with their start and the person's words. An agent that is refused with PAUSED asks
+// here.
 func (c *Client) ListPauses(ctx context.Context, in pauses.ListInput) (pauses.ListOutput, error) {
 	return call[pauses.ListOutput](ctx, c, "list_pauses", in)
 }

@@ -1,4 +1,4 @@
-// Package feed tells a person what has changed since a cursor, so that a view of the account need not be read again as a
+// Package feed lists the changes since a cursor for a person, so that a view of the account need not be read again as a
 // whole.
 //
 // It stands on the log of the store, which a change and its entry enter in one commit. The package adds nothing to an

@@ -167,7 +167,7 @@ func errMissing(id string) error {
 		id)
 }
 
-// text returns what a message says of a reservation: the holder, the pattern, the end and the reason.
+// text describes a reservation in a message: the holder, the pattern, the end and the reason.
 func (r *Reservation) text() string {
 	out := fmt.Sprintf("%s holds %s (%s) until %s", r.who(), r.Pattern, r.Mode, r.Until.Format(time.RFC3339))
 	if r.Reason != "" {

@@ -63,8 +63,8 @@ func check(scope identity.PauseScope, name string) error {
 	return nil
 }
 
-// Pause halts what the input names, from now until [Service.Resume]. A pause of the same is replaced, with its words. More
-// than 100 pauses at once are Precondition.
+// Pause halts the agents that the input names, from now until [Service.Resume]. A pause of the same is replaced, with
+// its words. More than 100 pauses at once are Precondition.
 func (s *Service) Pause(ctx context.Context, c identity.Caller, in Input) (View, error) {
 	if err := check(in.Scope, in.Name); err != nil {
 		return View{}, err

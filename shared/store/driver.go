@@ -33,7 +33,7 @@ type Write struct {
 	Def    *Def
 	Fields Fields // Create, Put
 	Edits  []Edit // Patch
-	// Entry is what the commit adds to the log of the user, nil for nothing.
+	// Entry is the addition of the commit to the log of the user, nil for nothing.
 	Entry *Entry
 }
 

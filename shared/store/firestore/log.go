@@ -22,8 +22,8 @@ import (
 // maxSeen is the maximum number of commits that a place remembers.
 const maxSeen = 256
 
-// logPlace is a place in the log. A commit becomes visible up to some seconds after its time, so a reader reads again
-// what is not older than From, and skips the commits that it has Seen. If more commits than maxSeen follow From, From is
+// logPlace is a place in the log. A commit becomes visible up to some seconds after its time, so a reader reads the
+// commits since From again, and skips the commits that it has Seen. If more commits than maxSeen follow From, From is
 // moved.
 type logPlace struct {
 	From int64    `json:"t"` // microseconds

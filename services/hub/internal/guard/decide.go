@@ -17,7 +17,7 @@ const Budget = 2 * time.Second
 
 const perCall = 500 // paths in one call, the most that the server takes
 
-// Verdict is what becomes of a change.
+// Verdict is the outcome of a decision about a change.
 type Verdict = files.Verdict
 
 // The verdicts. A change with a warning passes.
