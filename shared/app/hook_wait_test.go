@@ -3,6 +3,7 @@ package app
 import (
 	"fmt"
 	"math/rand/v2"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -267,7 +268,11 @@ func TestConcurrentHooksHandEachMessageOverOnce(t *testing.T) {
 
 func TestAHundredSessionsEachGetTheirOwnMailOnce(t *testing.T) {
 	eachStore(t, func(t *testing.T, o *fixture) {
-		const sessions, workers = 100, 8
+		const workers = 8
+		sessions := 100
+		if strings.HasSuffix(t.Name(), "firestore") {
+			sessions = 16 // each takes a second on a busy emulator
+		}
 		addresses := make([]string, sessions)
 		for i := range addresses {
 			addresses[i] = o.start(alpha, fmt.Sprint(i))
@@ -275,7 +280,7 @@ func TestAHundredSessionsEachGetTheirOwnMailOnce(t *testing.T) {
 		}
 		failed := domaintest.Together(workers, func(worker int) error {
 			receipt := ""
-			for i := range 2 * sessions / workers {
+			for i := range 2 * (sessions/workers + 1) {
 				session := (i/2)*workers + worker // twice in a row, the second time with the receipt
 				if session >= sessions {
 					continue

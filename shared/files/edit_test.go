@@ -31,7 +31,7 @@ func TestAWarningNamesTheBranchOfTheOtherWorktree(t *testing.T) {
 		if len(out.Warnings) != 1 || !strings.Contains(out.Warnings[0], `the worktree "main" (branch "trunk")`) {
 			t.Errorf("the warnings are %q", out.Warnings)
 		}
-		if told := strings.Join(d.all(), "\n"); !strings.Contains(told, `the worktree "fix" (branch "mend")`) {
+		if told := strings.Join(d.notices.all(), "\n"); !strings.Contains(told, `the worktree "fix" (branch "mend")`) {
 			t.Errorf("the other holder is told %q", told)
 		}
 	})
