@@ -65,7 +65,7 @@ type Guard struct {
 func (g *Guard) Decide(ctx context.Context, c *checkout.Checkout, paths []string) Decision {
 	m := Recall(c)
 	if len(paths) == 0 {
-		return Decision{Verdict: Pass, Settings: m.settings()}
+		return Decision{Verdict: Pass, Settings: settings(m)}
 	}
 	asked, strange := askable(paths)
 	checked, settings, err := g.ask(ctx, c, asked)
@@ -73,7 +73,7 @@ func (g *Guard) Decide(ctx context.Context, c *checkout.Checkout, paths []string
 		return g.unanswered(err, m)
 	}
 	d := Decision{Verdict: Pass, Settings: settings}
-	if err := m.learn(c, settings); err != nil {
+	if err := m.Learn(c.Common, c.Project, settings.Strict, settings.Auto); err != nil {
 		d.warn(fmt.Sprintf("the project's settings cannot be remembered: %v", err))
 	}
 	for _, s := range strange {
@@ -157,7 +157,7 @@ func (g *Guard) unanswered(err error, m Memory) Decision {
 		err = errors.New("no server is known")
 	}
 	why, _, _ := strings.Cut(err.Error(), "\n")
-	d := Decision{Verdict: Warn, Settings: m.settings(),
+	d := Decision{Verdict: Warn, Settings: settings(m),
 		Reason: []string{"nobody knows whether others hold these files: " + why}}
 	if m.Strict {
 		d.Verdict = Deny
