@@ -263,3 +263,27 @@ func lines(s string) string {
 		return utf8.RuneError
 	}, s)
 }
+
+// Unanswered is the reason of a strict project while the server cannot be asked.
+const Unanswered = "Parley: nobody knows whether others hold this file, because the server did not answer, and this project is " +
+	"strict: its files change only while the server can be asked. Try again, or tell your user."
+
+// Reason returns lines about files as a text for a model.
+func Reason(reason []string) string {
+	var out []string
+	for _, line := range reason {
+		out = append(out, short(clean(line), 300))
+	}
+	return short(strings.Join(out, "\n"), MaxStart)
+}
+
+// HeldBack tells how many messages did not wake the agent.
+func HeldBack(n int) string {
+	return fmt.Sprintf("Parley: %d messages or tasks did not wake you, because of the limits on wakes.", n)
+}
+
+// OpenTask reminds of a task that is still held at the end of a turn.
+func OpenTask(c wire.Claim) string {
+	return fmt.Sprintf("Parley: you still hold task %s %q: complete it, fail it with the reason, or release it.",
+		clean(c.TaskID), short(clean(c.Title), 100))
+}

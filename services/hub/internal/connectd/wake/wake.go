@@ -141,6 +141,15 @@ func (s *State) take(w wire.Wake, now time.Time) {
 	s.Answered = false
 }
 
+// Failed takes back a wake that could not be delivered.
+func (s *State) Failed(id string) {
+	s.Used = slices.DeleteFunc(s.Used, func(u string) bool { return u == id })
+	s.Outstanding = time.Time{}
+	if n := len(s.Recent); n > 0 {
+		s.Recent = s.Recent[:n-1]
+	}
+}
+
 // Use marks an id, so that it wakes no more.
 func (s *State) Use(id string) {
 	if slices.Contains(s.Used, id) {
