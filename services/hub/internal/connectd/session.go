@@ -101,6 +101,9 @@ func (s *session) own(ctx context.Context) {
 
 // save writes the state, so that a kill after it loses nothing of it.
 func (s *session) save() {
+	if s.dead {
+		return
+	}
 	if err := s.daemon.place.Save(s.id, &s.st); err != nil {
 		s.daemon.log("the state of %s cannot be written: %v", s.st.SessionID, err)
 	}
@@ -252,26 +255,25 @@ func isTimeout(err error) bool {
 func (s *session) call(ctx context.Context, event wire.Event, in wire.HookInput) (wire.HookOutput, error) {
 	s.calls++
 	n, h := s.calls, s.hub
+	if in.Doing != "" {
+		s.said, s.beat = in.Doing, time.Now()
+	}
 	s.mu.Unlock()
 	out, err := h.Hook(ctx, in)
 	s.mu.Lock()
 	if err != nil {
-		s.problem = err.Error()
+		s.problem, s.said = err.Error(), ""
 		return out, err
 	}
 	s.slow, s.contact, s.problem = time.Time{}, s.daemon.Now(), ""
 	s.confirmed(in.Receipt)
-	if in.Doing != "" {
-		s.said, s.beat = in.Doing, time.Now()
-	}
-	if fresh := s.st.SessionID != out.SessionID; n > s.applied || fresh {
-		s.applied = n
-		s.st.Heard(event, out)
-		if fresh {
-			s.daemon.mu.Lock()
-			s.daemon.changed(s.hub)
-			s.daemon.mu.Unlock()
-		}
+	fresh := s.st.SessionID != out.SessionID
+	s.st.Heard(event, out, n > s.applied || fresh)
+	s.applied = max(n, s.applied)
+	if fresh {
+		s.daemon.mu.Lock()
+		s.daemon.changed(s.hub)
+		s.daemon.mu.Unlock()
 	}
 	return out, nil
 }

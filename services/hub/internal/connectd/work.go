@@ -205,9 +205,7 @@ func (s *session) told(c wire.Changed) {
 		s.st.Waiting.Tasks = 1
 	}
 	s.st.Pause = c.Pause
-	if !s.dead {
-		s.save()
-	}
+	s.save()
 	s.mu.Unlock()
 	s.stir()
 	s.offer()

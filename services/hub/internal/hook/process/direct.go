@@ -129,7 +129,7 @@ func (p *Process) ask(ctx context.Context, s *session.State, call hook.Call, eve
 	s.Usage = read
 	s.Confirmed(in.Receipt)
 	p.place.Unmark(p.session(call), local.Shown, in.Receipt)
-	s.Heard(event, out)
+	s.Heard(event, out, true)
 	if f := out.Files; f != nil && event == wire.Edit {
 		_ = s.Repo.Learn(f.Strict, f.Auto) // what is not remembered is asked again
 	}
@@ -137,7 +137,7 @@ func (p *Process) ask(ctx context.Context, s *session.State, call hook.Call, eve
 		in = wire.HookInput{Version: wire.Version, Client: s.Client, Event: wire.Read, Thread: s.Thread, SessionID: s.SessionID,
 			MaxBytes: session.AskTurn}
 		if more, err := hub.Hook(ctx, in); err == nil {
-			s.Heard(wire.Read, more)
+			s.Heard(wire.Read, more, true)
 			out = more
 		}
 	}

@@ -121,18 +121,18 @@ func (s *State) Begin(c hook.Call, now time.Time) {
 	}
 }
 
-// Heard takes in what the server said.
-func (s *State) Heard(e wire.Event, out wire.HookOutput) {
+// Heard takes in what the server said. What it says of a pause and of what waits counts where nothing later is known.
+func (s *State) Heard(e wire.Event, out wire.HookOutput, latest bool) {
 	s.SessionID, s.Program, s.Verified = out.SessionID, out.Program, out.Verified
-	s.Pause = out.Pause
-	switch e {
-	case wire.Tool, wire.Edit, wire.End:
+	if latest {
+		s.Pause = out.Pause
 		w := out.Waiting
-		w.Tasks, w.Questions = s.Waiting.Tasks, s.Waiting.Questions // not counted at these events
+		if e == wire.Tool || e == wire.Edit || e == wire.End { // these do not count everything
+			w.Tasks, w.Questions = s.Waiting.Tasks, s.Waiting.Questions
+		}
 		s.Waiting = w
-	default:
-		s.Waiting = out.Waiting
 	}
+	s.Waiting.Held = out.Waiting.Held
 	if s.Claims == nil || e == wire.Start || e == wire.Resume || e == wire.Compact {
 		s.Claims = map[string]wire.Claim{}
 	}
