@@ -200,7 +200,7 @@ func (tx *Tx) add(w Write, err error) {
 		err = CheckSize(w.Ref, w.Fields)
 	}
 	if err == nil && reserved(w) {
-		err = fault.New(fault.Internal, "store: the field %s is reserved for the driver", ChangedField)
+		err = fault.New(fault.Internal, "store: the fields %s and %s are reserved for the driver", ChangedField, ShardField)
 	}
 	for _, other := range tx.writes {
 		if err == nil && other.Ref == w.Ref {
@@ -233,7 +233,14 @@ func (s *Schema) DefOf(path string) *Def {
 // of this name.
 const ChangedField = "changedAt"
 
+// ShardField is a top-level field that a driver may add to documents that queries over all users find. Documents must not
+// have a field of this name.
+const ShardField = "sweepShard"
+
 func reserved(w Write) bool {
 	_, has := w.Fields[ChangedField]
-	return has || slices.ContainsFunc(w.Edits, func(e Edit) bool { return e.Field == ChangedField })
+	_, sharded := w.Fields[ShardField]
+	return has || sharded || slices.ContainsFunc(w.Edits, func(e Edit) bool {
+		return e.Field == ChangedField || e.Field == ShardField
+	})
 }

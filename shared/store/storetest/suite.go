@@ -133,6 +133,19 @@ func Suite(t *testing.T, open Open) {
 			p.test(t, store.New(open(t, schema), schema, store.WaitLimits(2, 20)))
 		})
 	}
+	for name, test := range map[string]func(*testing.T, *store.DB){
+		"the log has every change once":          logs,
+		"a reader of the log misses nothing":     logMissesNothing,
+		"the log takes the largest commit":       logTakesTheLargestCommit,
+		"a wait on the log is woken by a change": logWakes,
+		"an erasure leaves no log":               logIsErased,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			schema := LogSchema()
+			test(t, store.New(open(t, schema), schema))
+		})
+	}
 	t.Run("the first attempt of a transaction can be aborted", func(t *testing.T) {
 		t.Parallel()
 		schema := Schema()

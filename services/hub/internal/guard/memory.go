@@ -6,16 +6,16 @@ import (
 	"parley.internal/shared/files"
 )
 
-// Memory is what a guard knows of a repository without the server. It holds no key.
+// Memory is a guard's knowledge of a repository without the server. It holds no key.
 type Memory = memory.Memory
 
-// Recall returns what is remembered about a checkout's repository.
+// Recall returns the memory of a checkout's repository.
 func Recall(c *checkout.Checkout) Memory { return memory.Recall(c.Common, c.Project) }
 
-// Remember replaces what is remembered about a checkout's repository.
+// Remember replaces the memory of a checkout's repository.
 func Remember(c *checkout.Checkout, m Memory) error { return memory.Remember(c.Common, m) }
 
-// Forget removes what is remembered about a checkout's repository.
+// Forget removes the memory of a checkout's repository.
 func Forget(c *checkout.Checkout) error { return memory.Forget(c.Common) }
 
 func settings(m Memory) files.Settings {

@@ -1,4 +1,4 @@
-// Package memory keeps what a guard knows of a repository without the server: where the server is, and the project's
+// Package memory keeps a guard's knowledge of a repository without the server: the place of the server, and the project's
 // settings as the server told them last. It is a file in the repository's common directory, where git commits nothing, and
 // holds no key.
 //

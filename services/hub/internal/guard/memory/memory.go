@@ -14,7 +14,7 @@ import (
 // strict where the program is missing.
 const name = "parley-guard.json"
 
-// Memory is what a guard knows of a repository without the server.
+// Memory is a guard's knowledge of a repository without the server.
 type Memory struct {
 	// URL and Data are where installed hooks find the server and a person's key, where the environment does not say.
 	URL  string `json:"url,omitempty"`
@@ -25,7 +25,7 @@ type Memory struct {
 	Auto    bool   `json:"auto"`
 }
 
-// Recall returns what is remembered about the repository with a common directory. The settings of another project, which
+// Recall returns the memory of the repository with a common directory. The settings of another project, which
 // the repository had before its origin changed, are left out. A file that cannot be read counts as none.
 func Recall(common, project string) Memory {
 	var m Memory
@@ -39,7 +39,7 @@ func Recall(common, project string) Memory {
 	return m
 }
 
-// Remember replaces what is remembered about the repository with a common directory.
+// Remember replaces the memory of the repository with a common directory.
 func Remember(common string, m Memory) error {
 	text, err := json.MarshalIndent(m, "", "  ")
 	if err != nil {
@@ -64,7 +64,7 @@ func Remember(common string, m Memory) error {
 	return nil
 }
 
-// Forget removes what is remembered about the repository with a common directory.
+// Forget removes the memory of the repository with a common directory.
 func Forget(common string) error {
 	if err := os.Remove(filepath.Join(common, name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("what the guard remembers cannot be removed: %w", err)
