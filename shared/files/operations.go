@@ -16,6 +16,7 @@ type ReserveInput struct {
 	Reason       string   `json:"reason,omitempty" allow:"max=200" jsonschema:"what you do there, for those who meet it"`
 	TaskID       string   `json:"taskId,omitempty" allow:"max=100,pattern=id" jsonschema:"a task whose end ends the reservations"`
 	Worktree     string   `json:"worktree,omitempty" allow:"max=200" jsonschema:"names the worktree, where the repository has several"`
+	Branch       string   `json:"branch,omitempty" allow:"max=200" jsonschema:"what is checked out there, for those who meet it"`
 	SessionID    string   `json:"sessionId,omitempty" allow:"max=100,pattern=session,session" jsonschema:"your session, which holds the reservations and whose end ends them"`
 	WaitMs       int      `json:"waitMs,omitempty" allow:"wait=0" jsonschema:"wait this long for your turn"`
 	DryRun       bool     `json:"dryRun,omitempty" jsonschema:"only tell what stands in the way"`
@@ -33,6 +34,7 @@ type View struct {
 	Reason        string    `json:"reason,omitempty"`
 	TaskID        string    `json:"taskId,omitempty"`
 	Worktree      string    `json:"worktree,omitempty"`
+	Branch        string    `json:"branch,omitempty"`
 	Since         time.Time `json:"since"`
 	Until         time.Time `json:"until"`
 }
@@ -48,6 +50,7 @@ func view(board string, r Reservation) View {
 		Reason:        r.Reason,
 		TaskID:        r.TaskID,
 		Worktree:      r.Worktree,
+		Branch:        r.Branch,
 		Since:         r.Since,
 		Until:         r.Until,
 	}

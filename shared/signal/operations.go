@@ -40,6 +40,8 @@ type AskInput struct {
 	InReplyTo string             `json:"inReplyTo,omitempty" allow:"max=100"`
 	ProjectID string             `json:"projectId,omitempty" allow:"max=100"`
 	TTL       int64              `json:"ttl,omitempty" allow:"over=0,max=31536000,default=86400" jsonschema:"seconds until it expires unanswered"`
+	SessionID string             `json:"sessionId,omitempty" allow:"max=100,session" jsonschema:"yours"`
+	Tell      *bool              `json:"tell,omitempty" jsonschema:"false: no hook tells you the answer, you fetch it"`
 	WaitMs    int                `json:"waitMs,omitempty" allow:"wait=0" jsonschema:"wait this long for the answer"`
 }
 

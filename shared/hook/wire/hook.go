@@ -155,7 +155,7 @@ type Claim struct {
 	Lost       string    `json:"lost,omitempty" jsonschema:"why it is not held any more"`
 }
 
-// Waiting counts what waits for the session, each at most 50. Tasks and Questions are counted at start, resume, prompt,
+// Waiting counts what waits for the session, each at most 50, with what this output brings. Tasks and Questions are counted at start, resume, prompt,
 // turn, compact and read, and left out at other events.
 type Waiting struct {
 	Mail      int `json:"mail" jsonschema:"unread messages"`
