@@ -264,3 +264,55 @@ func TestConcurrentHooksHandEachMessageOverOnce(t *testing.T) {
 		}
 	})
 }
+
+func TestAHundredSessionsEachGetTheirOwnMailOnce(t *testing.T) {
+	eachStore(t, func(t *testing.T, o *fixture) {
+		const sessions, workers = 100, 8
+		addresses := make([]string, sessions)
+		for i := range addresses {
+			addresses[i] = o.start(alpha, fmt.Sprint(i))
+			o.send(addresses[i], "for "+addresses[i], "")
+		}
+		failed := domaintest.Together(workers, func(worker int) error {
+			receipt := ""
+			for i := range 2 * sessions / workers {
+				session := (i/2)*workers + worker // twice in a row, the second time with the receipt
+				if session >= sessions {
+					continue
+				}
+				var out wire.HookOutput
+				err := domaintest.Retry(t.Context(), func() (err error) {
+					out, err = o.tryHook(alpha, wire.HookInput{Thread: fmt.Sprint(session), SessionID: addresses[session],
+						MaxBytes: 1024, Receipt: receipt})
+					return err
+				})
+				if err != nil {
+					return err
+				}
+				want := ""
+				if i%2 == 0 {
+					want = "for " + addresses[session]
+				}
+				if receipt = out.Receipt; texts(out.Mail) != want || (want != "") != (receipt != "") {
+					return fmt.Errorf("%s has %q, want %q", addresses[session], texts(out.Mail), want)
+				}
+			}
+			return nil
+		})
+		if len(failed) > 0 {
+			t.Error(failed)
+		}
+		o.Pass(relay.Redeliver)
+		for i, v := range o.look(func() map[string]string {
+			all := map[string]string{}
+			for _, address := range addresses {
+				all[address] = ""
+			}
+			return all
+		}()) {
+			if v.Mail != 0 {
+				t.Errorf("%s has %d messages again", i, v.Mail)
+			}
+		}
+	})
+}

@@ -440,8 +440,8 @@ var operations = map[string]Operation{
 		Name: "list_pauses", Effect: op.Read,
 		Routes: []string{"GET /v1/pauses"},
 	},
-	"hook": {
-		Name: "hook", Effect: op.Write,
+	"hook_event": {
+		Name: "hook_event", Effect: op.Write,
 		Routes: []string{"POST /v1/hook"},
 	},
 	"wait_hook": {
@@ -1242,12 +1242,12 @@ func (c *Client) ListPauses(ctx context.Context, in pauses.ListInput) (pauses.Li
 	return call[pauses.ListOutput](ctx, c, "list_pauses", in)
 }
 
-// Hook calls hook (POST /v1/hook).
+// HookEvent calls hook_event (POST /v1/hook).
 //
 // For the hooks of an agent's client: one call for each event of its session. It keeps the session alive, brings
 // unread mail and answers under a receipt, changes of claims, a pause, and the decision about an edit.
-func (c *Client) Hook(ctx context.Context, in wire.HookInput) (wire.HookOutput, error) {
-	return call[wire.HookOutput](ctx, c, "hook", in)
+func (c *Client) HookEvent(ctx context.Context, in wire.HookInput) (wire.HookOutput, error) {
+	return call[wire.HookOutput](ctx, c, "hook_event", in)
 }
 
 // WaitHook calls wait_hook (POST /v1/hook/wait).

@@ -26,7 +26,7 @@ func later(name string, more op.In) op.In {
 }
 
 // started is a session of alpha.
-var started = []op.Step{{Op: "hook", In: event("start", op.In{"directory": "/src/app", "project": app, "branch": "main"}),
+var started = []op.Step{{Op: "hook_event", In: event("start", op.In{"directory": "/src/app", "project": app, "branch": "main"}),
 	Save: "sessionId as session"}}
 
 // mailed are a session of alpha and what waits for it: a message, an answer, a claim and a task.
@@ -67,7 +67,7 @@ func hookCases() op.Cases {
 		{Name: "with mail", Given: mailed, In: later("tool", op.In{"maxBytes": 1024}), RPCs: look + hand + 1},
 		{Name: "with counts alone", Given: mailed, In: later("prompt", nil)},
 		{Name: "with the receipt of what came", Given: op.After(mailed,
-			op.Step{Op: "hook", In: later("tool", op.In{"maxBytes": 4096}), Save: "receipt as receipt"}),
+			op.Step{Op: "hook_event", In: later("tool", op.In{"maxBytes": 4096}), Save: "receipt as receipt"}),
 			In: later("tool", op.In{"maxBytes": 1024, "receipt": "$receipt"})},
 		{Name: "at the end of a turn", Given: mailed, In: later("turn", op.In{"usage": used, "headless": true}), RPCs: look + hand + 5,
 			Over: "it counts the queue and records usage"},
@@ -119,7 +119,7 @@ func waitCases() op.Cases {
 	return op.Cases{RPCs: state, Rights: op.Rights{Program: op.MayNot, Unbound: op.MayNot, Human: op.MayNot},
 		Examples: []op.Example{
 			{Given: mailed, In: waiting(nil)},
-			{Name: "of a session that has ended", Given: op.After(started, op.Step{Op: "hook", In: later("end", nil)}),
+			{Name: "of a session that has ended", Given: op.After(started, op.Step{Op: "hook_event", In: later("end", nil)}),
 				In: waiting(nil)},
 			{Name: "of a session that was never there",
 				In: op.In{"version": 1, "sessions": []any{op.In{"sessionId": "alpha/9"}}}},

@@ -162,10 +162,14 @@ func (h *handover) read(ctx context.Context, tx *store.Tx) error {
 	return err
 }
 
+// maxName is the length of the longest name or id that a sender gives, in characters.
+const maxName = 201
+
 // mail returns a message, cut so that it fits, false if it does not.
 func (h *handover) mail(l Letter) (wire.Mail, bool) {
-	m := wire.Mail{MessageID: l.ID, From: l.From, Verified: l.Verified, Human: l.Human, To: l.Target, Type: l.Type,
-		Priority: l.Priority, Truncated: true, At: l.At, Again: true, ThreadID: l.ThreadID, ReplyTo: l.ReplyTo}
+	m := wire.Mail{MessageID: l.ID, From: line(l.From, maxName), Verified: l.Verified, Human: l.Human, To: l.Target,
+		Type: l.Type, Priority: l.Priority, Truncated: true, At: l.At, Again: true, ThreadID: line(l.ThreadID, maxName),
+		ReplyTo: line(l.ReplyTo, maxName)}
 	var ok bool
 	m.Text, m.Truncated, ok = cut(clean(l.Text), h.left-size(m)-len(`,`)+len(`""`))
 	return m, ok

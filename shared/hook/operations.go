@@ -6,7 +6,7 @@ import "parley.internal/shared/op"
 func (s *Service) Operations() []op.Op {
 	const set = "hook"
 	return []op.Op{
-		op.New(op.Spec{Name: "hook", Title: "Tell an event of a client", Toolset: set, Route: "POST /v1/hook",
+		op.New(op.Spec{Name: "hook_event", Title: "Tell an event of a client", Toolset: set, Route: "POST /v1/hook",
 			Effect: op.Write, Grows: true, Starts: op.Never, Cases: hookCases,
 			Doc: "For the hooks of an agent's client: one call for each event of its session. It keeps the session alive, " +
 				"brings unread mail and answers under a receipt, changes of claims, a pause, and the decision about an edit."},

@@ -30,7 +30,8 @@ var elsewhere = []struct{ dir, files, reason string }{
 	{"shared/dream", "dream.go dream_test.go operations.go", "a dream is created, claimed and completed as a task is"},
 	{"shared/council", "prompts.go", "a prompt tells an agent to invite the others by message"},
 	{"shared/op", "openapi_components.go", "the description of the key says where keys are created"},
-	{"shared/files", "conflict.go", "a conflict says how to reach the holder"},
+	{"shared/files", "conflict.go verdict.go", "a conflict says how to reach the holder"},
+	{"shared/hook/wire", "hook.go", "what was cut is fetched whole by these"},
 	{"shared/team", "catalogue.go",
 		"a short name on the team's own endpoint is the name of another tool elsewhere"},
 	{"shared/client", "client_test.go error_test.go example_test.go operation_test.go retry_test.go",
@@ -39,7 +40,7 @@ var elsewhere = []struct{ dir, files, reason string }{
 
 	{"services/hub/internal/cli", "questions.go top.go", "the commands of the human call these"},
 	{"services/hub/internal/cli", "files.go guard_hooks_test.go guard_process_test.go", "the commands about files call these"},
-	{"services/hub/internal/guard", "decide.go decide_test.go", "a guard checks files, and says how to reach their holders"},
+	{"services/hub/internal/guard", "decide_test.go", "a guard checks files, and says how to reach their holders"},
 	{"services/hub/internal/cli", "firestore_test.go grid_process_test.go process_test.go server_test.go stdio_test.go",
 		"the commands are tested with calls of a real catalogue"},
 	{"services/hub/internal/runner", "runner.go hub_test.go start_test.go",
