@@ -85,6 +85,18 @@ func TestTextsOfOthersAreFencedCleanAndCapped(t *testing.T) {
 	}
 }
 
+func TestMailThatWantsToBeAcknowledgedSaysSo(t *testing.T) {
+	t.Parallel()
+	for kind, want := range map[string]bool{"QUERY": true, "DIRECTIVE": true, "STATUS": false, "RESULT": false} {
+		m := mail("m", "x")
+		m.Type = kind
+		got := hook.News(wire.HookOutput{Mail: []wire.Mail{m}}, hook.MaxCall)
+		if strings.Contains(got, "acknowledge it with ack_messages") != want {
+			t.Errorf("%s: %s", kind, got)
+		}
+	}
+}
+
 func TestASenderWithoutProofIsCalledSo(t *testing.T) {
 	t.Parallel()
 	m := mail("m", "x")
