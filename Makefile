@@ -44,9 +44,10 @@ SHELL       := /bin/bash
 run: build
 	bin/parley serve --data .parley
 
-# The binary that ships is built without the workspace.
+# The binaries that ship are built without the workspace.
 build:
-	cd $(HUB) && GOWORK=off CGO_ENABLED=0 go build -trimpath -ldflags '$(LDFLAGS)' -o ../../bin/parley .
+	cd $(HUB) && export GOWORK=off CGO_ENABLED=0 && go build -trimpath -ldflags '$(LDFLAGS)' -o ../../bin/parley . && \
+		go build -trimpath -ldflags '-s -w' -o ../../bin/parley-hook ./cmd/parley-hook
 
 # The bill of materials of the binary, the same bytes from the same binary: each module that the linker put into it.
 sbom: build

@@ -45,6 +45,8 @@ var elsewhere = []struct{ dir, files, reason string }{
 	{"services/hub/internal/guard", "decide_test.go", "a guard checks files, and says how to reach their holders"},
 	{"services/hub/internal/cli", "firestore_test.go grid_process_test.go process_test.go server_test.go stdio_test.go",
 		"the commands are tested with calls of a real catalogue"},
+	{"services/hub/internal/hook", "say.go say_test.go tool.go",
+		"an agent is told how to read the rest, and reading or sending mail by itself counts"},
 	{"services/hub/internal/runner", "runner.go hub_test.go start_test.go",
 		"the fault about a missing team names the tool that creates it"},
 	{"services/hub/internal/runner/hub", "hub.go", "the runner takes its processes from the hub"},

@@ -56,14 +56,14 @@ type Guard struct {
 func (g *Guard) Decide(ctx context.Context, c *checkout.Checkout, paths []string) Decision {
 	m := Recall(c)
 	if len(paths) == 0 {
-		return Decision{files.Judgement{Verdict: Pass}, m.settings()}
+		return Decision{files.Judgement{Verdict: Pass}, settings(m)}
 	}
 	asked, strange := files.Checkable(paths)
 	checked, settings, err := g.ask(ctx, c, asked)
 	if err != nil {
 		return g.unanswered(err, m)
 	}
-	if err := m.learn(c, settings); err != nil {
+	if err := m.Learn(c.Common, c.Project, settings.Strict, settings.Auto); err != nil {
 		strange = append([]string{fmt.Sprintf("the project's settings cannot be remembered: %v", err)}, strange...)
 	}
 	d := Decision{files.Judge(checked, strange), settings}
@@ -110,7 +110,7 @@ func (g *Guard) unanswered(err error, m Memory) Decision {
 	}
 	why, _, _ := strings.Cut(err.Error(), "\n")
 	d := Decision{files.Judgement{Verdict: Warn,
-		Reason: []string{"nobody knows whether others hold these files: " + why}}, m.settings()}
+		Reason: []string{"nobody knows whether others hold these files: " + why}}, settings(m)}
 	if m.Strict {
 		d.Verdict = Deny
 		d.Reason = append(d.Reason, "This project is strict: its files change only while the server can be asked. "+
