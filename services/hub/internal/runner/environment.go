@@ -3,21 +3,19 @@ package runner
 import (
 	"cmp"
 	"maps"
-	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
+
+	"parley.internal/services/hub/internal/runner/launcher"
 )
 
 // inherited are the variables that every command inherits from the runner. A name that ends in * stands for all that
 // begin with the rest.
 var inherited = []string{"PATH", "HOME", "LANG", "LC_*", "TERM", "TMPDIR", "USER", "SHELL"}
 
-// signIn are the variables with which known clients sign in to their models. Each inherits its own, and the proxies.
-var (
-	signIn  = map[string][]string{"claude": {"ANTHROPIC_*"}, "codex": {"OPENAI_*"}}
-	proxies = []string{"HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "http_proxy", "https_proxy", "no_proxy"}
-)
+// proxies are the variables through which a client that signs in to its model finds it.
+var proxies = []string{"HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "http_proxy", "https_proxy", "no_proxy"}
 
 // keyVariable is the variable that holds the member's key unless PassKey names another.
 const keyVariable = "PARLEY_KEY"
@@ -31,7 +29,7 @@ var parleyKey = regexp.MustCompile(`parley_[a-z2-7]+_[a-z2-7]{52}`)
 // none.
 func (c *Command) environment(own []string, key, member string) []string {
 	pass := slices.Concat(inherited, c.PassEnv)
-	if names, ok := signIn[filepath.Base(c.Args.Name())]; ok {
+	if names := launcher.SignIn(c.program()); names != nil {
 		pass = slices.Concat(pass, names, proxies)
 	}
 	vars := map[string]string{}
@@ -41,6 +39,11 @@ func (c *Command) environment(own []string, key, member string) []string {
 			vars[name] = value
 		}
 	}
+	if c.client == nil {
+		for _, name := range teamVariables {
+			vars[name] = "1"
+		}
+	}
 	for name, value := range c.Env {
 		if value == nil {
 			delete(vars, name)
@@ -48,9 +51,8 @@ func (c *Command) environment(own []string, key, member string) []string {
 		}
 		vars[name] = *value
 	}
-	value, set := c.Env[keyVariable]
-	if removed := set && value == nil && c.PassKey == ""; member != "" && !removed {
-		vars[cmp.Or(c.PassKey, keyVariable)] = member
+	if member != "" && !c.keyless() {
+		vars[c.keyVariable()] = member
 	}
 	out := make([]string, 0, len(vars)+1)
 	for _, name := range slices.Sorted(maps.Keys(vars)) {
@@ -59,6 +61,15 @@ func (c *Command) environment(own []string, key, member string) []string {
 		}
 	}
 	return out
+}
+
+// keyVariable returns the name of the variable that holds the member's key.
+func (c *Command) keyVariable() string { return cmp.Or(c.PassKey, keyVariable) }
+
+// keyless reports whether the operator keeps the member's key from the command.
+func (c *Command) keyless() bool {
+	value, set := c.Env[keyVariable]
+	return set && value == nil && c.PassKey == ""
 }
 
 // passes reports whether a list of variables has a name.
