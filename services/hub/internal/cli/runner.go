@@ -111,7 +111,7 @@ func (w *world) runRunner(ctx context.Context, f runnerFlags) (err error) {
 	if f.grace <= 0 {
 		return fmt.Errorf("--grace must be more than 0, not %v", f.grace)
 	}
-	root, err := runnerRoot(f.root)
+	root, err := existingDir("--root", f.root)
 	if err != nil {
 		return err
 	}
@@ -180,21 +180,21 @@ func (f *clientFlags) apply(command *runner.Command) error {
 	return nil
 }
 
-// runnerRoot returns the absolute path of the directory, with symbolic links resolved.
-func runnerRoot(dir string) (string, error) {
+// existingDir returns the absolute path of the directory that a flag names, with symbolic links resolved.
+func existingDir(flag, dir string) (string, error) {
 	const advice = "give a directory that exists"
 	if dir == "" {
-		return "", errors.New("--root must not be empty; " + advice)
+		return "", errors.New(flag + " must not be empty; " + advice)
 	}
 	abs, err := filepath.Abs(dir)
 	if err == nil {
 		abs, err = filepath.EvalSymlinks(abs)
 	}
 	if err != nil {
-		return "", fmt.Errorf("--root: %w; %s", err, advice)
+		return "", fmt.Errorf("%s: %w; %s", flag, err, advice)
 	}
 	if info, err := os.Stat(abs); err != nil || !info.IsDir() {
-		return "", fmt.Errorf("--root: %s is not a directory; %s", dir, advice)
+		return "", fmt.Errorf("%s: %s is not a directory; %s", flag, dir, advice)
 	}
 	return abs, nil
 }
@@ -208,17 +208,24 @@ func (w *world) runnerState(f runnerFlags, base string) (string, error) {
 	if !journal.ValidName(f.team) {
 		return "", fmt.Errorf("%q is not the name of a team; use only letters, numbers, hyphens, underscores", f.team)
 	}
-	dir := w.env("XDG_STATE_HOME")
-	if !filepath.IsAbs(dir) {
-		home := w.env("HOME")
-		if !filepath.IsAbs(home) {
-			return "", errors.New(
-				"HOME must be an absolute path; set it, or give a directory for the runner's state with --state")
-		}
-		dir = filepath.Join(home, ".local", "state")
+	dir, err := w.stateHome()
+	if err != nil {
+		return "", err
 	}
 	return filepath.Join(dir, "parley", "runner",
 		fmt.Sprintf("%s-%x", f.team, sha256.Sum256([]byte(base)))[:len(f.team)+13]), nil
+}
+
+// stateHome returns the user's state directory.
+func (w *world) stateHome() (string, error) {
+	if dir := w.env("XDG_STATE_HOME"); filepath.IsAbs(dir) {
+		return dir, nil
+	}
+	home := w.env("HOME")
+	if !filepath.IsAbs(home) {
+		return "", errors.New("HOME must be an absolute path; set it, or give a directory for its state with --state")
+	}
+	return filepath.Join(home, ".local", "state"), nil
 }
 
 // executable returns the path of this program. On Linux the path stays valid after an upgrade replaced the file.

@@ -104,6 +104,12 @@ func (c *Command) Choose(env []string) error {
 	return err
 }
 
+// Chosen returns the client that was chosen; nil for a command line.
+func (c *Command) Chosen() *launcher.Client { return c.client }
+
+// Find returns the absolute path of the program to start.
+func (c *Command) Find(env []string) (string, error) { return c.find(env) }
+
 // program returns the name of the program to start.
 func (c *Command) program() string {
 	if c.client != nil {

@@ -23,6 +23,14 @@ const keyVariable = "PARLEY_KEY"
 // parleyKey matches a key of Parley.
 var parleyKey = regexp.MustCompile(`parley_[a-z2-7]+_[a-z2-7]{52}`)
 
+// Environment returns the environment of the command for an agent with a key, from one's own environment and key.
+func (c *Command) Environment(own []string, key, agent string) []string {
+	return c.environment(own, key, agent)
+}
+
+// KeyVariable returns the name of the variable that holds the agent's key.
+func (c *Command) KeyVariable() string { return c.keyVariable() }
+
 // environment returns the environment of the command: of the runner's variables those that it inherits, without any
 // that contain the runner's key or another key of Parley, then those of Env, and the member's key in the variable that
 // PassKey names. A member without a key gets no variable for it, nor one whose Env removes PARLEY_KEY while PassKey names

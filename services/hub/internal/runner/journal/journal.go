@@ -110,7 +110,7 @@ func (j *Journal) claim() error {
 		return fmt.Errorf("cannot read the runner's ID: %w", err)
 	}
 	j.id = uuid.NewString()
-	if err := write(file, []byte(j.id+"\n")); err != nil {
+	if err := Write(file, []byte(j.id+"\n")); err != nil {
 		return fmt.Errorf("cannot write the runner's ID: %w", err)
 	}
 	return nil
@@ -121,6 +121,9 @@ func (j *Journal) ID() string { return j.id }
 
 // Log returns the path of a member's log.
 func (j *Journal) Log(name string) string { return filepath.Join(j.dir, logs, name+".log") }
+
+// File returns the path of a further file in the state directory, which its caller writes with [Write].
+func (j *Journal) File(name string) string { return filepath.Join(j.dir, name) }
 
 // validName matches names that are valid file names on every system.
 var validName = regexp.MustCompile(`^[A-Za-z0-9_-][A-Za-z0-9._-]{0,99}$`)
@@ -139,7 +142,7 @@ func (j *Journal) Put(r Record) error {
 	}
 	text, err := json.Marshal(r)
 	if err == nil {
-		err = write(j.file(r.ProcessID), text)
+		err = Write(j.file(r.ProcessID), text)
 	}
 	if err != nil {
 		return fmt.Errorf("cannot write the journal: %w", err)
@@ -224,8 +227,8 @@ func (j *Journal) Close() error {
 	return errors.Join(unlock(j.lock), j.lock.Close())
 }
 
-// write replaces a file atomically.
-func write(file string, text []byte) (err error) {
+// Write replaces a file atomically.
+func Write(file string, text []byte) (err error) {
 	next := file + unfinished
 	f, err := os.OpenFile(next, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
 	if err != nil {
