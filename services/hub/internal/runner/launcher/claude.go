@@ -3,6 +3,7 @@ package launcher
 import (
 	"bytes"
 	"encoding/json"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -56,8 +57,16 @@ func claudeHeadless(w Work) ([]string, error) {
 	return append(args, w.Options...), err
 }
 
+// claudeInteractive asks for each permission unless the operator chose a mode: in a terminal Claude Code otherwise decides
+// by itself what it may do.
 func claudeInteractive(w Work) ([]string, error) {
 	common, err := claudeCommon(w)
+	chosen := w.Plan || slices.ContainsFunc(w.Options, func(o string) bool {
+		return strings.HasPrefix(o, "--permission-mode") || strings.HasPrefix(o, "--dangerously-skip-permissions")
+	})
+	if !chosen {
+		common = append(common, "--permission-mode", "default")
+	}
 	return append(append(common, w.Options...), "--", w.Prompt), err
 }
 

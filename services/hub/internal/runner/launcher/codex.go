@@ -15,10 +15,10 @@ var codex = Client{
 }
 
 // codexEntry returns the options that name the MCP server, which take the place of the person's own entry of that name.
-// Codex adds the person's other servers.
+// Codex adds the person's other servers. It otherwise keeps a copy of its environment, and the key with it, in a file.
 func codexEntry(w Work) []string {
 	args := []string{"-c", fmt.Sprintf("mcp_servers.%s={url=%s,bearer_token_env_var=%s,enabled=true}", ServerName,
-		quoteTOML(w.URL), quoteTOML(w.KeyVariable))}
+		quoteTOML(w.URL), quoteTOML(w.KeyVariable)), "-c", "features.shell_snapshot=false"}
 	if w.Model != "" {
 		args = append(args, "-m", w.Model)
 	}

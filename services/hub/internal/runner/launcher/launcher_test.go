@@ -23,6 +23,7 @@ func TestAHeadlessStartHoldsThePromptInAFileAndTheKeyNowhere(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	mcp := filepath.Join(dir, "mcp.json")
+	const noCopy = "features.shell_snapshot=false"
 	entry := `mcp_servers.parley={url="http://h/mcp",bearer_token_env_var="K",enabled=true}`
 	w := launcher.Work{Prompt: "--go", Private: dir, URL: launcher.Endpoint("http://h", ""), KeyVariable: "K", Session: "s-1",
 		Record: true, Options: []string{"--own"}}
@@ -35,7 +36,7 @@ func TestAHeadlessStartHoldsThePromptInAFileAndTheKeyNowhere(t *testing.T) {
 	}{
 		{"claude", limited, []string{"claude", "-p", "--mcp-config", mcp, "--strict-mcp-config", "--allowedTools", "mcp__parley",
 			"--output-format", "json", "--resume", "s-1", "--max-turns", "7", "--max-budget-usd", "0.25", "--own"}},
-		{"codex", w, []string{"codex", "exec", "--skip-git-repo-check", "-c", entry, "--json", "--own", "resume", "s-1", "-"}},
+		{"codex", w, []string{"codex", "exec", "--skip-git-repo-check", "-c", entry, "-c", noCopy, "--json", "--own", "resume", "s-1", "-"}},
 	} {
 		start, err := named(t, c.name).Headless(c.work)
 		if err != nil || !slices.Equal(start.Args, c.want) {
@@ -64,6 +65,17 @@ func TestAnInteractiveStartHasThePromptAfterAllOptions(t *testing.T) {
 			t.Errorf("%s: a prompt that is no argument: %v", name, err)
 		}
 		w.Prompt = "--go"
+	}
+}
+
+func TestClaudeCodeInATerminalAsksUnlessTheOperatorChoseAMode(t *testing.T) {
+	t.Parallel()
+	for options, want := range map[string]bool{"": true, "--model x": true, "--permission-mode auto": false,
+		"--permission-mode=plan": false, "--dangerously-skip-permissions": false} {
+		start, err := named(t, "claude").Interactive(launcher.Work{Private: t.TempDir(), Options: strings.Fields(options)})
+		if at := slices.Index(start.Args, "default"); err != nil || (at > 0 && start.Args[at-1] == "--permission-mode") != want {
+			t.Errorf("%s: got %q, %v", options, start.Args, err)
+		}
 	}
 }
 
