@@ -60,7 +60,8 @@ func TestTheAgentCommandServesAQueueAndLosesNoTaskByAKill(t *testing.T) {
 		}
 		return made.TaskID
 	}
-	env := []string{"PARLEY_URL=" + p.URL + "/mcp", "PARLEY_HUMAN_KEY=" + human, "PATH=" + os.Getenv("PATH"), "XDG_STATE_HOME=" + data}
+	env := []string{"PARLEY_URL=" + p.URL + "/mcp", "PARLEY_HUMAN_KEY=" + human, "PATH=" + os.Getenv("PATH"),
+		"XDG_STATE_HOME=" + data}
 	// The first word of a task says what becomes of it; a task that waits ends when the file go is there.
 	line := `read word rest; echo $PARLEY_KEY > $word.key; case $word in wait) until test -e go; do sleep 0.05; done;; ` +
 		`stop) sleep 1000;; fail) exit 3;; esac; echo did $rest`
@@ -126,8 +127,8 @@ func TestTheAgentCommandServesWithTheProgramsOwnKey(t *testing.T) {
 		t.Fatal(err)
 	}
 	env := []string{"PARLEY_URL=" + p.URL, "PARLEY_KEY=" + alpha, "PATH=" + os.Getenv("PATH"), "XDG_STATE_HOME=" + data}
-	r := run(t, env, "agent", "--program", "alpha", "--dir", dir, "--command", `["sh", "-c", "cat {prompt_file}; echo $PARLEY_KEY > key"]`,
-		"--max-tasks", "1")
+	r := run(t, env, "agent", "--program", "alpha", "--dir", dir, "--max-tasks", "1",
+		"--command", `["sh", "-c", "cat {prompt_file}; echo $PARLEY_KEY > key"]`)
 	if code := r.wait(); code != 0 {
 		t.Fatalf("exit %d: %s", code, r.err)
 	}

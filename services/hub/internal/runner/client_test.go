@@ -87,8 +87,8 @@ func TestCodexIsStartedWhereClaudeCodeIsMissing(t *testing.T) {
 	const noCopy = "features.shell_snapshot=false"
 	entry := `mcp_servers.parley={url="` + s.URL + `/mcp?toolsets=dispatch,relay,pulse,signal,team,me",` +
 		`bearer_token_env_var="PARLEY_KEY",enabled=true}`
-	if want := []string{"exec", "--skip-git-repo-check", "-c", entry, "-c", noCopy, "-m", "gpt", "-s", "workspace-write", "-"}; !slices.Equal(
-		m.Args, want) {
+	want := []string{"exec", "--skip-git-repo-check", "-c", entry, "-c", noCopy, "-m", "gpt", "-s", "workspace-write", "-"}
+	if !slices.Equal(m.Args, want) {
 		t.Errorf("got %q, want %q", m.Args, want)
 	}
 	if !strings.Contains(m.Input, own) || !slices.Contains(m.Env, "OPENAI_API_KEY=o") ||
@@ -125,8 +125,8 @@ func TestACommandGetsThePromptWhereItsLineAsksForIt(t *testing.T) {
 	s.spawn("p1")
 	m := st.next()
 	file := filepath.Join(p.State, "private", "p1", "prompt")
-	if want := []string{"mate", "--task=x-- build it, w-p1", file, s.URL + "/mcp?toolsets=dispatch,relay,pulse,signal,team,me"}; !slices.
-		Equal(m.Args, want) {
+	want := []string{"mate", "--task=x-- build it, w-p1", file, s.URL + "/mcp?toolsets=dispatch,relay,pulse,signal,team,me"}
+	if !slices.Equal(m.Args, want) {
 		t.Errorf("got %q, want %q", m.Args, want)
 	}
 	if text, err := os.ReadFile(file); err != nil || string(text) != "-- build it, w-p1" {

@@ -36,7 +36,8 @@ func TestAHeadlessStartHoldsThePromptInAFileAndTheKeyNowhere(t *testing.T) {
 	}{
 		{"claude", limited, []string{"claude", "-p", "--mcp-config", mcp, "--strict-mcp-config", "--allowedTools", "mcp__parley",
 			"--output-format", "json", "--resume", "s-1", "--max-turns", "7", "--max-budget-usd", "0.25", "--own"}},
-		{"codex", w, []string{"codex", "exec", "--skip-git-repo-check", "-c", entry, "-c", noCopy, "--json", "--own", "resume", "s-1", "-"}},
+		{"codex", w, []string{"codex", "exec", "--skip-git-repo-check", "-c", entry, "-c", noCopy, "--json", "--own", "resume",
+			"s-1", "-"}},
 	} {
 		start, err := named(t, c.name).Headless(c.work)
 		if err != nil || !slices.Equal(start.Args, c.want) {

@@ -82,7 +82,8 @@ func TestATerminalThatIsLeftIsEndedByItsPrivateDirectory(t *testing.T) {
 		t.Fatal(err)
 	}
 	socket := filepath.Join(dir, "tmux")
-	if out, err := exec.Command("tmux", "-S", socket, "-f", "/dev/null", "new-session", "-d", "sleep", "1000").CombinedOutput(); err != nil {
+	start := exec.Command("tmux", "-S", socket, "-f", "/dev/null", "new-session", "-d", "sleep", "1000")
+	if out, err := start.CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
 	for _, text := range []string{"", "tmux", "/etc/tmux", socket} { // the first three are no terminal's

@@ -47,7 +47,8 @@ func TestATaskIsWorkedOnWithAKeyOfItsOwnAndCompletedOnceWithItsUsage(t *testing.
 		"prompt": "Build it\n\nAll of it.\n\n---\nThis is the task \"t1\" in Parley, which \"alpha\" gave to \"worker\"",
 		"env":    "key of task t1 http://h " + s.dir + "\n",
 		"args":   "-p --mcp-config " + filepath.Join(s.state, "private", "t1", "mcp.json") + " --strict-mcp-config ",
-		"entry":  `{"mcpServers":{"parley":{"headers":{"Authorization":"Bearer ${PARLEY_KEY}"},"type":"http","url":"http://h/mcp"}}}`,
+		"entry": `{"mcpServers":{"parley":{"headers":{"Authorization":"Bearer ${PARLEY_KEY}"},"type":"http",` +
+			`"url":"http://h/mcp"}}}`,
 	} {
 		if text, err := os.ReadFile(filepath.Join(s.dir, file)); err != nil || !strings.HasPrefix(string(text), want) {
 			t.Errorf("%s is %s, %v; want %s", file, text, err, want)

@@ -56,9 +56,10 @@ func TestASuccessorEndsWhatAKilledWorkerLeft(t *testing.T) {
 		rec          journal.Record
 		output, want string
 	}{
-		"before its start":      {journal.Record{}, "", "release t1 7 its worker ended before the client began\nrevoke old"},
-		"after its answer":      {gone, answer, "complete t1 7 done built\nrevoke old"},
-		"without an answer":     {gone, "thinking", "release t1 7 the client ended after its worker, and its outcome is not known\nrevoke old"},
+		"before its start": {journal.Record{}, "", "release t1 7 its worker ended before the client began\nrevoke old"},
+		"after its answer": {gone, answer, "complete t1 7 done built\nrevoke old"},
+		"without an answer": {gone, "thinking",
+			"release t1 7 the client ended after its worker, and its outcome is not known\nrevoke old"},
 		"with an end to report": {ended, "", "complete t1 7 done built\nrevoke old"},
 		"without a key": {journal.Record{Work: json.RawMessage(`{"taskId":"t1","claimToken":7}`)}, "",
 			"release t1 7 its worker ended before the client began"},
