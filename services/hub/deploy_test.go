@@ -50,10 +50,7 @@ func script(t *testing.T, name string, files map[string]string, programs, env []
 	calls []string, err error) {
 	t.Helper()
 	if runtime.GOOS == "windows" {
-		if emulator.Required() {
-			t.Fatal("the script needs a shell")
-		}
-		t.Skip("the script needs a shell")
+		emulator.Skip(t, "the script needs a shell")
 	}
 	root = t.TempDir()
 	text, err := os.ReadFile(filepath.Join(repository, filepath.FromSlash(name)))

@@ -15,6 +15,7 @@ import (
 	"parley.internal/shared/domain"
 	"parley.internal/shared/dream"
 	"parley.internal/shared/elenchus"
+	"parley.internal/shared/feed"
 	"parley.internal/shared/files"
 	"parley.internal/shared/idempotency"
 	"parley.internal/shared/identity"
@@ -81,7 +82,7 @@ type Ports struct {
 	KeepIdle time.Duration
 	// Limits are those of the server, which whoami tells.
 	Limits me.Limits
-	// Quota is what a user may keep in the store; a zero field is no limit.
+	// Quota bounds the data of a user in the store; a zero field is no limit.
 	Quota store.Usage
 }
 
@@ -91,20 +92,7 @@ const KeepIdle = 90 * 24 * time.Hour
 // New builds the services over a store and connects them. db may be nil where only definitions are needed, such as the
 // catalogue.
 func New(db *store.DB, p Ports) *App {
-	clock := p.Now
-	if clock == nil {
-		clock = time.Now
-	}
-	p.Now = func() time.Time { return clock().UTC().Truncate(time.Microsecond) }
-	if p.NewID == nil {
-		p.NewID = func() string { return uuid.Must(uuid.NewV7()).String() }
-	}
-	if p.KeepIdle == 0 {
-		p.KeepIdle = KeepIdle
-	}
-	if p.Sender == nil {
-		p.Sender = push.Log{To: slog.New(slog.DiscardHandler)}
-	}
+	p.complete()
 	a := &App{DB: db, now: p.Now}
 	a.Keys = &keys.Service{DB: db, Now: p.Now, Toolsets: func() []string { return a.catalogue().Toolsets() }}
 	a.Sprint = &sprint.Service{DB: db, Now: p.Now, NewID: p.NewID}
@@ -147,6 +135,7 @@ func New(db *store.DB, p Ports) *App {
 		a.Sprint,
 		a.Ledger,
 		a.Overview,
+		&feed.Service{DB: db},
 		a.Council,
 		a.Campfire,
 		a.Elenchus,
@@ -158,6 +147,24 @@ func New(db *store.DB, p Ports) *App {
 	}
 	a.catalogue = sync.OnceValue(a.collect)
 	return a
+}
+
+// complete sets the defaults of the ports that are not given, and gives the clock the precision of the stores.
+func (p *Ports) complete() {
+	clock := p.Now
+	if clock == nil {
+		clock = time.Now
+	}
+	p.Now = func() time.Time { return clock().UTC().Truncate(time.Microsecond) }
+	if p.NewID == nil {
+		p.NewID = func() string { return uuid.Must(uuid.NewV7()).String() }
+	}
+	if p.KeepIdle == 0 {
+		p.KeepIdle = KeepIdle
+	}
+	if p.Sender == nil {
+		p.Sender = push.Log{To: slog.New(slog.DiscardHandler)}
+	}
 }
 
 // Catalogue returns every operation. It is built on first use and is the same in every call.
@@ -205,7 +212,7 @@ func offering[Kind any](a *App) []Kind {
 
 // Schema returns the schema of all collections.
 func Schema() *store.Schema {
-	defs := []*store.Def{idempotency.Def()}
+	defs := []*store.Def{idempotency.Def(), store.LogDef()}
 	for _, d := range offering[domain.Collections](New(nil, Ports{})) {
 		defs = append(defs, d.Defs()...)
 	}

@@ -17,8 +17,8 @@ import (
 	"parley.internal/shared/store/sqlite"
 )
 
-// Whatever an agent or a person sends to whatever operation, it gets a result or a fault that says what is wrong, never an
-// internal one, and at a cost in proportion to what it sent.
+// Every input of every operation gets a result, or a fault that names the mistake and is never internal, at a cost in
+// proportion to its length.
 func FuzzEveryInputHasAnOutcome(f *testing.F) {
 	driver, err := sqlite.Open(f.Context(), filepath.Join(f.TempDir(), "parley.db"), app.Schema())
 	if err != nil {

@@ -57,6 +57,7 @@ var rules = map[string]rule{
 	},
 	"elenchus/source":    {nil, "it parses texts"},
 	"dispatch/line":      {nil, "it orders calls that wait, and knows no work"},
+	"hook/wire":          {nil, "the small program of the hooks imports it"},
 	"files/glob":         {nil, "it compares texts"},
 	"elenchus/workspace": {[]string{"fault"}, "it reads the files under a root, for any program"},
 	"store/sqlite":       {[]string{"store", "fault"}, "a driver stores documents of any domain"},
@@ -76,7 +77,7 @@ var rules = map[string]rule{
 		"it opens both stores for the tests of any domain",
 	},
 	"client": {
-		append([]string{"op", "fault", "identity"}, domains...),
+		append([]string{"op", "fault", "identity", "hook/wire"}, domains...),
 		"programs outside get the types of the domains without servers and stores",
 	},
 	"client/generate": {[]string{"app", "op"}, "it writes the methods of the client from the catalogue"},
@@ -87,7 +88,8 @@ var rules = map[string]rule{
 }
 
 // parts are packages below a domain that belong to it: the domain may import them too.
-var parts = map[string][]string{"elenchus": {"elenchus/source"}, "files": {"files/glob"}, "dispatch": {"dispatch/line"}}
+var parts = map[string][]string{"elenchus": {"elenchus/source"}, "files": {"files/glob"}, "dispatch": {"dispatch/line"},
+	"hook": {"hook/wire"}}
 
 // nowhere are modules that no file of shared may import, tests included.
 var nowhere = map[string]string{

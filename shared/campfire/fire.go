@@ -27,6 +27,16 @@ type Fire struct {
 	SweepAt time.Time `json:"sweepAt,omitzero"`
 }
 
+// logged describes the fire in the log: by its duel, if it has one, or else by the number of its messages.
+func (f *Fire) logged(string) store.Note {
+	n := store.Note{Line: fmt.Sprintf("%s, %d messages, plan %d", f.ID, f.Messages, f.Plan)}
+	if d := f.Duel; d != nil {
+		n.Line = fmt.Sprintf("%s: duel %d of %s and %s", f.ID, d.Number, d.ChallengerName, d.DefenderName)
+		n.State = string(d.CurrentTurn)
+	}
+	return n
+}
+
 // Message is a message at a fire. Seq is its number, starting at 1.
 type Message struct {
 	Seq       int64     `json:"seq"`
@@ -65,6 +75,8 @@ var (
 		Indexes:   []string{"createdAt desc"},
 		AllUsers:  []string{"duel.turnDeadline", "sweepAt"},
 		Unindexed: []string{"duel.thesisOfAttack", "duel.transcript"},
+		Log:       "fire",
+		Note:      (*Fire).logged,
 	}
 	messages = store.Collection[Message]{
 		Name:      "fires/*/fireMessages",

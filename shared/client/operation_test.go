@@ -149,7 +149,7 @@ func TestAReadThatMarksIsNotRepeatedByTheTransport(t *testing.T) {
 	for _, k := range []struct {
 		name string
 		want int // requests after the first, which makes the connection
-		// method is one that the transport does not repeat by itself where the read marks what it reads.
+		// method is one that the transport does not repeat by itself, where the read marks messages as read.
 		method string
 	}{{"get_messages", 1, http.MethodPost}, {"list_groups", 2, http.MethodGet}} {
 		s := newServer(

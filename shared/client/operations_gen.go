@@ -11,6 +11,7 @@ import (
 	"parley.internal/shared/dispatch"
 	"parley.internal/shared/dream"
 	"parley.internal/shared/elenchus"
+	"parley.internal/shared/feed"
 	"parley.internal/shared/files"
 	"parley.internal/shared/keys"
 	"parley.internal/shared/ledger"
@@ -177,6 +178,10 @@ var operations = map[string]Operation{
 	"get_overview": {
 		Name: "get_overview", Effect: op.Read, Wait: "waitMs",
 		Routes: []string{"GET /v1/overview"},
+	},
+	"get_feed": {
+		Name: "get_feed", Effect: op.Read, Wait: "waitMs",
+		Routes: []string{"GET /v1/feed"},
 	},
 	"start_council": {
 		Name: "start_council", Effect: op.Write, Idempotent: true,
@@ -734,6 +739,14 @@ func (c *Client) GetOverview(ctx context.Context, in overview.Input) (overview.V
 	return call[overview.View](ctx, c, "get_overview", in)
 }
 
+// GetFeed calls get_feed (GET /v1/feed).
+//
+// What has changed since a cursor, over all kinds of objects, for a human's view that keeps itself up to date.
+// Changes are kept for 7 days. With waitMs it waits for a first change.
+func (c *Client) GetFeed(ctx context.Context, in feed.Input) (feed.Output, error) {
+	return call[feed.Output](ctx, c, "get_feed", in)
+}
+
 // StartCouncil calls start_council (POST /v1/councils).
 //
 // Ask other agents for their opinion: open a council with a question or request, gather their answers, then
@@ -911,7 +924,7 @@ func (c *Client) ElenchusStartSession(ctx context.Context, in elenchus.StartInpu
 
 // ElenchusGetContext calls elenchus_get_context (GET /v1/verifications/{sessionId}).
 //
-// Read what the agents of a verification share: requirements, files, what the last two rounds wrote, issue counts;
+// Read the shared context of a verification: requirements, files, the outputs of the last two rounds, issue counts;
 // with path, a file's content.
 func (c *Client) ElenchusGetContext(ctx context.Context, in elenchus.ContextInput) (elenchus.ContextOutput, error) {
 	return call[elenchus.ContextOutput](ctx, c, "elenchus_get_context", in)
@@ -1214,7 +1227,8 @@ func (c *Client) ResumeAgents(ctx context.Context, in pauses.ResumeInput) (pause
 
 // ListPauses calls list_pauses (GET /v1/pauses).
 //
-// See what a person has paused, since when, and their words. An agent that is refused with PAUSED asks here.
+// List the pauses in force, with their start and the person's words. An agent that is refused with PAUSED asks
+// here.
 func (c *Client) ListPauses(ctx context.Context, in pauses.ListInput) (pauses.ListOutput, error) {
 	return call[pauses.ListOutput](ctx, c, "list_pauses", in)
 }

@@ -130,7 +130,10 @@ type seat struct {
 var (
 	councils = store.Collection[Session]{Name: "councils",
 		Indexes: []string{"created_at desc", "status,created_at desc"}, AllUsers: []string{"due_at"},
-		Unindexed: []string{"members", "ranking", "conclusion", "title", "reason"}}
+		Unindexed: []string{"members", "ranking", "conclusion", "title", "reason"},
+		Log:       "council", Note: func(s *Session, _ string) store.Note {
+			return store.Note{Line: s.Title, State: string(s.Status), Program: s.CreatedBy}
+		}}
 	// A session has one request and one document of ballots, each under the id of the session.
 	requests     = store.Collection[Request]{Name: "councilRequests", Unindexed: []string{"content"}}
 	ballots      = store.Collection[Ballots]{Name: "councilBallots", Unindexed: []string{"votes"}}

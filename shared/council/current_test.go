@@ -156,20 +156,7 @@ func TestAWaitIsToldOfTheEndOfItsCouncilFirst(t *testing.T) {
 		cursor := h.get("beta", "", "").NextCursor
 		h.Clock.Pass(time.Second)
 		second := h.start("omega")
-		for len(looks) > 0 {
-			<-looks
-		}
-		got := make(chan ViewOutput, 1)
-		go func() {
-			out, err := h.Get(t.Context(), unbound, GetInput{AgentName: "beta", Cursor: cursor, WaitMs: 50_000})
-			if err != nil {
-				t.Error(err)
-			}
-			got <- out
-		}()
-		for range 3 { // The read, the first look of the wait, and the look after its listener is set up.
-			<-looks
-		}
+		got := h.waiting(GetInput{AgentName: "beta", Cursor: cursor}, looks)
 		h.conclude("alpha", first)
 		out := <-got
 		if out.SessionID != first || out.State.Status != Closed || out.State.Conclusion == nil {

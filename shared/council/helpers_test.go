@@ -72,6 +72,32 @@ func eachWatched(t *testing.T, test func(t *testing.T, h *fixture, looks <-chan 
 	})
 }
 
+// waiting starts a call that waits, and returns when it listens for changes. The channel gets the output of the call.
+// looks are those of [eachWatched].
+func (h *fixture) waiting(in GetInput, looks <-chan struct{}) <-chan ViewOutput {
+	h.t.Helper()
+	for len(looks) > 0 {
+		<-looks
+	}
+	in.WaitMs = 50_000
+	got := make(chan ViewOutput, 1)
+	go func() {
+		out, err := h.Get(h.t.Context(), unbound, in)
+		if err != nil {
+			h.t.Error(err)
+		}
+		got <- out
+	}()
+	reads := 2 // the first look of the wait, and the look after its listener is set up
+	if in.Cursor != "" {
+		reads++ // a council is read before the wait
+	}
+	for range reads {
+		<-looks
+	}
+	return got
+}
+
 var (
 	unbound  = domaintest.Unbound("u")
 	reader   = domaintest.Reader("u")

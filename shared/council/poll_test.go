@@ -308,20 +308,7 @@ func TestAWaitingCallIsWoken(t *testing.T) {
 			eachWatched(t, func(t *testing.T, h *fixture, looks <-chan struct{}) {
 				id, other := h.start("alpha"), h.start("omega")
 				cursor := h.join("beta", id).NextCursor
-				for len(looks) > 0 {
-					<-looks
-				}
-				got := make(chan ViewOutput, 1)
-				go func() {
-					out, err := h.Get(t.Context(), unbound, GetInput{AgentName: "beta", Cursor: cursor, WaitMs: 50_000})
-					if err != nil {
-						t.Error(err)
-					}
-					got <- out
-				}()
-				for range 3 { // The read, the first look of the wait, and the look after its listener is set up.
-					<-looks
-				}
+				got := h.waiting(GetInput{AgentName: "beta", Cursor: cursor}, looks)
 				h.send("omega", other, "elsewhere")
 				c.wake(h, id)
 				if out := <-got; !c.got(out) || out.SessionID != id {
@@ -334,17 +321,7 @@ func TestAWaitingCallIsWoken(t *testing.T) {
 
 func TestAWaitForACouncilEndsWhenOneStarts(t *testing.T) {
 	eachWatched(t, func(t *testing.T, h *fixture, looks <-chan struct{}) {
-		got := make(chan ViewOutput, 1)
-		go func() {
-			out, err := h.Get(t.Context(), unbound, GetInput{AgentName: "beta", WaitMs: 50_000})
-			if err != nil {
-				t.Error(err)
-			}
-			got <- out
-		}()
-		for range 2 { // The first look of the wait, and the look after its listener is set up.
-			<-looks
-		}
+		got := h.waiting(GetInput{AgentName: "beta"}, looks)
 		id := h.start("alpha")
 		if out := <-got; out.SessionID != id || out.Request == nil ||
 			!slices.Equal(out.State.Participants, []string{"alpha", "beta"}) {

@@ -14,9 +14,9 @@ import (
 // concurrently.
 //
 // A method returns [fault.Forbidden] if the caller may not speak under the agent name of its input, and
-// [fault.NotFound] if the input names a council that the user does not have. Without a council in the input it
-// works on the current council of the agent if that is active, else on the newest active one, and names other active
-// ones in its output, else on the newest closed one, which refuses what would change it.
+// [fault.NotFound] if the input names a council that the user does not have. Without a council in the input it works on
+// the current council of the agent if that is active, else on the newest active one, and names other active ones in its
+// output, else on the newest closed one, which refuses every change.
 type Service struct {
 	DB    *store.DB
 	Now   func() time.Time

@@ -135,7 +135,7 @@ func search(ctx context.Context, r store.Reader, agent speaker, cur cursor, now 
 	return l, l.fillWith(ctx, r)
 }
 
-// fillWith loads the agent's own record, what the reader lacks of the session, and more.
+// fillWith loads the agent's own record, the parts of the session that the reader lacks, and more.
 func (l *snapshot) fillWith(ctx context.Context, r store.Reader, more ...*store.Fetch) error {
 	own, noteOwn := l.ownRecord(l.session.ID)
 	rest, noteRest := l.unread(l.session)

@@ -115,8 +115,9 @@ func (s *Service) Update(ctx context.Context, c identity.Caller, in UpdateInput)
 	return out, err
 }
 
-// tellHolder returns what sends the holder of running work that was cancelled a message with the canceller: the session
-// that claimed it, or else its program. A holder without a program, and one that cancels its own work, get none.
+// tellHolder returns the function that sends a message, which names the canceller, to the holder of running work that
+// was cancelled: the session that claimed it, or else its program. A holder without a program, and one that cancels its
+// own work, get none.
 func (s *Service) tellHolder(
 	ctx context.Context, tx *store.Tx, id, taskID string, t *task.Task, c identity.Caller, now time.Time,
 ) (tell func(), err error) {

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"parley.internal/shared/fault"
 )
@@ -25,6 +26,18 @@ func Check(t testing.TB, err error) {
 	t.Helper()
 	if err != nil {
 		t.Fatal(err)
+	}
+}
+
+// Eventually waits until a condition holds that no event announces. It ends the test if that takes a minute.
+func Eventually(t testing.TB, what string, holds func() bool) {
+	t.Helper()
+	tick := time.NewTicker(5 * time.Millisecond)
+	defer tick.Stop()
+	for end := time.Now().Add(time.Minute); !holds(); <-tick.C {
+		if time.Now().After(end) {
+			t.Fatalf("%s does not become true", what)
+		}
 	}
 }
 

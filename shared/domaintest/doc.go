@@ -5,6 +5,6 @@
 // parts. Code that two domains would otherwise duplicate belongs here. The package may import no domain, and only tests
 // may import the package.
 //
-// A check that fails reports the name of its case and lets the test continue. Only [Must], [Check] and the functions
-// that open a store end the test.
+// A check that fails reports the name of its case and lets the test continue. Only [Must], [Check],
+// [Eventually] and the functions that open a store end the test.
 package domaintest

@@ -142,8 +142,8 @@ func (s *Session) dependencies(targets, in []incoming) []source.Reference {
 	return source.Limit(out)
 }
 
-// collectTarget reads the target, a file or a directory, and returns references to what it lacks of it. Without a disk
-// that is the file, or all files of what may be a directory unless some were given.
+// collectTarget reads the target, a file or a directory, and returns references to the missing files. Without a disk
+// those are the file, or all files of a path that may be a directory, unless some were given.
 func (s *Session) collectTarget(ctx context.Context, c *collector, given bool) []source.Reference {
 	t, ok := source.Target(s.WorkingDir, s.Target)
 	if !ok || t != "" && c.read(ctx, t) {

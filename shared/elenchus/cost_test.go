@@ -34,7 +34,9 @@ func TestFiftyRoundsAddNoRPCsToACall(t *testing.T) {
 	rpcs.Hold(t, "earlier outputs", domaintest.Sent{Get: 2, Query: 1}, func() {
 		domaintest.Must(c.GetContext(ctx, alpha, ContextInput{SessionID: id, Rounds: new(50), Cursor: "40.0"}))(t)
 	})
-	rpcs.Hold(t, "context without outputs", look, func() { domaintest.Must(c.GetContext(ctx, alpha, ContextInput{SessionID: id, Rounds: new(0)}))(t) })
+	rpcs.Hold(t, "context without outputs", look, func() {
+		domaintest.Must(c.GetContext(ctx, alpha, ContextInput{SessionID: id, Rounds: new(0)}))(t)
+	})
 	rpcs.Hold(t, "issues", look, func() { domaintest.Must(c.GetIssues(ctx, alpha, IssuesInput{SessionID: id}))(t) })
 	rpcs.Hold(t, "rollback", all, func() { domaintest.Must(c.Rollback(ctx, alpha, RollbackInput{id, 46}))(t) })
 	rpcs.Hold(t, "end", all, func() { domaintest.Must(c.End(ctx, alpha, EndInput{id, "PASS"}))(t) })

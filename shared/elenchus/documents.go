@@ -93,6 +93,8 @@ var (
 			"unplaced",
 			"checkpoints",
 		},
+		Log:  "verification",
+		Note: (*Session).logged,
 	}
 	files    = store.Collection[File]{Name: "verifications/*/vFiles", Indexes: []string{"path"}}
 	contents = store.Collection[content]{Name: "verifications/*/vContents", Unindexed: []string{"text"}}
@@ -139,3 +141,8 @@ func roundID(round int) string { return fmt.Sprintf("r%06d", round) }
 
 // contentID returns the id of the content of a file as of its tick.
 func contentID(f File) string { return fmt.Sprintf("%s-%09d", fileID(f.Path), f.Tick) }
+
+// logged describes the verification in the log.
+func (s *Session) logged(string) store.Note {
+	return store.Note{Line: s.Target, State: string(s.Status)}
+}

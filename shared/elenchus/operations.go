@@ -278,7 +278,7 @@ func (s *Service) Operations() []op.Op {
 			Route:   "GET /v1/verifications/{sessionId}",
 			Effect:  op.Read,
 			Cases:   contextCases,
-			Doc: "Read what the agents of a verification share: requirements, files, what the last two rounds wrote, " +
+			Doc: "Read the shared context of a verification: requirements, files, the outputs of the last two rounds, " +
 				"issue counts; with path, a file's content.",
 		}, s.GetContext),
 		op.New(op.Spec{

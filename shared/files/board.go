@@ -24,7 +24,7 @@ type stand struct {
 	steps    glob.Steps
 }
 
-// request is what a call wants to reserve.
+// request is the reservation that a call asks for.
 type request struct {
 	holder   Holder
 	mode     Mode
@@ -35,7 +35,7 @@ type request struct {
 	lease    int
 }
 
-// conflict is a path of a request and what stands in its way.
+// conflict is a path of a request, with the reservation or the waiter that it overlaps.
 type conflict struct {
 	path int
 	// held is the reservation, or else turn the waiter, that the path overlaps.
@@ -43,7 +43,8 @@ type conflict struct {
 	turn *Waiter
 }
 
-// open makes a stand of the documents of a project: later ends are merged, and what has ended is left out.
+// open makes a stand of the documents of a project: later ends are merged, and ended reservations and turns are left
+// out.
 func open(b Board, later []Renewal, settings Settings, id string, now time.Time) (*stand, error) {
 	if err := b.unpack(); err != nil {
 		return nil, err
@@ -97,8 +98,8 @@ func (s *stand) own(r *request, pattern string) *Reservation {
 // covers reports whether a reservation is as strong as the mode.
 func (r *Reservation) covers(m Mode) bool { return r.Mode == Exclusive || m == Shared }
 
-// conflicts returns what stands in the way of a request, and what it meets in other worktrees. turn is the request's own
-// place among the waiters, -1 without one: those before it go first.
+// conflicts returns the reservations and waiters that conflict with a request, and those that it overlaps in other
+// worktrees. turn is the request's own place among the waiters, -1 without one: those before it go first.
 func (s *stand) conflicts(r *request, turn int) (against, beside []conflict, err error) {
 	held := make([]*glob.Pattern, len(s.Reservations))
 	for i := range s.Reservations {

@@ -65,7 +65,7 @@ func advice(boxes []string, waited time.Duration) string {
 	return out + ", or give waitMs to wait for your turn"
 }
 
-// text says who stands in the way, with what and until when.
+// text describes the reservation or the waiter that the path overlaps.
 func (c *conflict) text() string {
 	if c.held != nil {
 		return c.held.text()

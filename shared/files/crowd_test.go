@@ -12,7 +12,7 @@ import (
 	"parley.internal/shared/files/glob"
 )
 
-// holders is a record of who holds what that is kept beside the store: a claimer enters a pattern after it was granted,
+// holders is a record of the granted patterns, kept beside the store: a claimer enters a pattern after it was granted,
 // and takes it out before it is released.
 type holders struct {
 	mu   sync.Mutex

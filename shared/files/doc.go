@@ -5,9 +5,9 @@
 // decided by the patterns alone, see [glob]; whether a caller's path exists, this package does not know. A path that is
 // taken is told with its holder, and waits are served in their order.
 //
-// All reservations of a project and all that wait for one are one document, the board, so that a reservation is one read
-// and one commit whatever it overlaps, and two that overlap cannot both commit. Its size is bounded. What changes often,
-// the renewals of leases, is a document of its own, merged into the board by the next change of it. That a session or a
-// task has ended is read when it makes a difference, in the transaction that would otherwise refuse, so that no event has
-// to arrive for a reservation to end.
+// All reservations of a project and all that wait for one are one document, the board, so that a reservation is one
+// read and one commit whatever it overlaps, and two that overlap cannot both commit. Its size is bounded. The renewals
+// of leases change often, so they are a document of their own, merged into the board by the next change of it. That a
+// session or a task has ended is read when it makes a difference, in the transaction that would otherwise refuse, so
+// that no event has to arrive for a reservation to end.
 package files

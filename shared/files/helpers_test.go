@@ -147,7 +147,7 @@ func (d *desk) board() Board {
 	return b
 }
 
-// held returns what is held as "alpha src/ | beta x".
+// held returns the reservations as "alpha src/ | beta x".
 func (d *desk) held() string {
 	d.t.Helper()
 	out := domaintest.Must(d.List(d.t.Context(), ann, ListInput{Project: app}))(d.t)
@@ -185,16 +185,4 @@ func (d *desk) setTask(id string, status task.Status) {
 func (d *desk) setLife(id string, l life) {
 	d.t.Helper()
 	d.put(func(tx *store.Tx) { lives.Put(tx, id, l) })
-}
-
-// eventually waits until a condition holds; it ends the test if that takes half a minute.
-func eventually(t *testing.T, what string, holds func() bool) {
-	t.Helper()
-	for range 3000 {
-		if holds() {
-			return
-		}
-		time.Sleep(10 * time.Millisecond)
-	}
-	t.Fatalf("%s does not become true", what)
 }

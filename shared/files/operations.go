@@ -53,7 +53,7 @@ func view(board string, r Reservation) View {
 	}
 }
 
-// ConflictView is what stands in the way of a path in the output of a dry run.
+// ConflictView is a conflict of a path, in the output of a dry run.
 type ConflictView struct {
 	Path        string `json:"path"`
 	Why         string `json:"why"`

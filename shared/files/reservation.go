@@ -127,7 +127,8 @@ type Settings struct {
 
 var (
 	boards = store.Collection[Board]{Name: "fileBoards", Indexes: []string{"project"}, AllUsers: []string{"dueAt"},
-		Unindexed: []string{"reservations", "waiters"}}
+		Unindexed: []string{"reservations", "waiters"},
+		Log:       "files", Note: func(b *Board, _ string) store.Note { return store.Note{ID: b.Project, Line: b.Project} }}
 	renewals = store.Collection[Renewals]{Name: "fileRenewals", Unindexed: []string{"later"}}
 	projects = store.Collection[Settings]{Name: "fileProjects"}
 )
@@ -166,7 +167,7 @@ func errMissing(id string) error {
 		id)
 }
 
-// text returns what a message says of a reservation: the holder, the pattern, the end and the reason.
+// text describes a reservation in a message: the holder, the pattern, the end and the reason.
 func (r *Reservation) text() string {
 	out := fmt.Sprintf("%s holds %s (%s) until %s", r.who(), r.Pattern, r.Mode, r.Until.Format(time.RFC3339))
 	if r.Reason != "" {

@@ -24,7 +24,7 @@ type Service struct {
 	DB    *store.DB
 	Now   func() time.Time
 	NewID func() string
-	// Mail tells holders what others did. Without it nobody is told.
+	// Mail tells holders about the calls of others. Without it nobody is told.
 	Mail Mail
 	// Sessions tells which sessions have ended. Without it reservations do not end with sessions.
 	Sessions Sessions
@@ -149,7 +149,7 @@ func (s *Service) prune(ctx context.Context, r store.Reader, b *stand, held []Re
 	return len(ended) > 0, nil
 }
 
-// decide returns what stands in the way of a request. What has ended with its session or task does not.
+// decide returns the conflicts of a request. A reservation that ended with its session or task is none.
 func (s *Service) decide(ctx context.Context, r store.Reader, b *stand, q *request, turn int) (
 	against, beside []conflict, err error,
 ) {
@@ -206,7 +206,7 @@ func (s *Service) Reserve(ctx context.Context, c identity.Caller, in ReserveInpu
 	return s.wait(ctx, c, in, project, q)
 }
 
-// try returns what a reservation would meet, and changes nothing.
+// try returns the conflicts that a reservation would have, and changes nothing.
 func (s *Service) try(ctx context.Context, c identity.Caller, project string, q *request) (ReserveOutput, error) {
 	out, t := ReserveOutput{Project: project, DryRun: true, Reservations: []View{}}, s.DB.User(c.User)
 	check := newTaskCheck(q.taskID)

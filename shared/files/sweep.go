@@ -15,9 +15,9 @@ func (s *Service) Sweeps() []domain.Sweep {
 	return []domain.Sweep{{Schedule: domain.Sessions, Name: "reservations", Run: s.SweepBoards}}
 }
 
-// SweepBoards removes from at most limit boards what has ended by its time. It returns the number of boards that it
-// handled; fewer than limit means that none is left. It may be interrupted and run again at any point. A board that fails
-// does not stop the others; the error joins all failures.
+// SweepBoards removes expired reservations and turns from at most limit boards. It returns the number of boards that it
+// handled; fewer than limit means that none is left. It may be interrupted and run again at any point. A board that
+// fails does not stop the others; the error joins all failures.
 func (s *Service) SweepBoards(ctx context.Context, a *store.Admin, limit int) (int, error) {
 	now := s.Now()
 	due, _, err := boards.QueryAll(ctx, a, store.Query{Where: []store.Cond{store.Le("dueAt", now)}, Order: []string{"dueAt"},
@@ -34,7 +34,8 @@ func (s *Service) SweepBoards(ctx context.Context, a *store.Admin, limit int) (i
 	return len(due) - len(failed), errors.Join(failed...)
 }
 
-// sweep stores a board without what has ended, unless that has happened since the sweep listed it.
+// sweep stores a board without its expired reservations and turns, unless another call did so since the sweep listed
+// it.
 func (s *Service) sweep(ctx context.Context, t *store.Tenant, id string, now time.Time) error {
 	return t.Update(ctx, func(ctx context.Context, tx *store.Tx) error {
 		b, err := boards.Get(ctx, tx, id)

@@ -26,7 +26,7 @@ func (d *desk) wait(who string, mode Mode, waiters int, paths ...string) <-chan 
 			SessionID: session(who)})
 		done <- err
 	}()
-	eventually(d.t, who+" waits", func() bool { return len(d.board().Waiters) == waiters })
+	domaintest.Eventually(d.t, who+" waits", func() bool { return len(d.board().Waiters) == waiters })
 	return done
 }
 
@@ -140,7 +140,7 @@ func TestACallThatIsGivenUpLeavesItsPlace(t *testing.T) {
 				ReserveInput{Project: app, Paths: []string{"src/"}, Mode: Exclusive, LeaseSeconds: 60, WaitMs: 50_000})
 			done <- err
 		}()
-		eventually(t, "it waits", func() bool { return len(d.board().Waiters) == 1 })
+		domaintest.Eventually(t, "it waits", func() bool { return len(d.board().Waiters) == 1 })
 		giveUp()
 		if err := <-done; err == nil {
 			t.Error("it succeeds")

@@ -54,12 +54,12 @@ func (c Caller) assurance() Assurance {
 	return c.Assurance
 }
 
-// pairing tells what to do where a device is demanded.
+// pairing is the advice where a device is demanded.
 const pairing = "use a paired device, on its page /q; the browser that first opens a link of `parley link` pairs " +
 	"as one, and a further one by a link that a paired device makes"
 
-// Demand returns the assurance that a permission or an approval demands: the one that was named, else device for a person
-// who has paired one, and local for others.
+// Demand returns the assurance that a permission or an approval demands: the one that was named, else device for a
+// person with a paired device, and local for others.
 func Demand(named Assurance, paired bool) Assurance {
 	switch {
 	case named != "":

@@ -37,7 +37,10 @@ type Key struct {
 }
 
 // The descendants of a key are found by its id.
-var apiKeys = store.Collection[Key]{Name: "apiKeys", Indexes: []string{"createdAt desc", "ancestors[],createdAt desc"}}
+var apiKeys = store.Collection[Key]{Name: "apiKeys", Indexes: []string{"createdAt desc", "ancestors[],createdAt desc"},
+	Log: "key", Note: func(k *Key, _ string) store.Note {
+		return store.Note{Line: k.Name, State: string(k.Kind), Program: k.Program}
+	}}
 
 // Defs declares the collections of keys and of links.
 func (*Service) Defs() []*store.Def { return []*store.Def{apiKeys.Def(), links.Def()} }

@@ -91,7 +91,7 @@ func (s *Service) validUntil(ctx context.Context, user string, k Key) (time.Time
 // Touch records the current time as the last use of the caller's key.
 func (s *Service) Touch(ctx context.Context, c identity.Caller) error {
 	return s.DB.User(c.User).Update(ctx, func(_ context.Context, tx *store.Tx) error {
-		apiKeys.Patch(tx, c.KeyID, store.Set("lastUsedAt", s.Now()))
+		apiKeys.Unlogged().Patch(tx, c.KeyID, store.Set("lastUsedAt", s.Now()))
 		return nil
 	})
 }
@@ -227,8 +227,8 @@ func (s *Service) Revoke(ctx context.Context, c identity.Caller, in RevokeInput)
 	return out, err
 }
 
-// mayRevoke returns Forbidden if the caller may not revoke the key of that id. A paired device is revoked by a device, or
-// by the operator, who has no key: whoever else revoked the last one could then pair as the first.
+// mayRevoke returns Forbidden if the caller may not revoke the key of that id. A paired device is revoked by a device,
+// or by the operator, whose caller is without a key: anyone else who revoked the last one could then pair as the first.
 func (k Key) mayRevoke(c identity.Caller, id string, now time.Time) error {
 	if k.device(now) && c.IsHuman() && c.KeyID != "" && !c.Assurance.Meets(identity.Device) {
 		return fault.New(fault.Forbidden, "the key %.12s is a paired device: revoke it from a device, or run "+

@@ -48,7 +48,7 @@ type Output struct {
 	Limits    Limits             `json:"limits"`
 }
 
-// WhoAmI returns what the server knows of the caller. Any key may call it.
+// WhoAmI returns the server's record of the caller. Any key may call it.
 func (s *Service) WhoAmI(_ context.Context, c identity.Caller, _ Input) (Output, error) {
 	out := Output{User: c.User, Program: c.Program, Actor: c.Actor(), KeyID: c.KeyID, Kind: c.Kind,
 		Assurance: c.Assurance, Scopes: append([]string{}, c.Scopes...), ReadOnly: !c.CanWrite(), Team: c.Team, Member: c.Member,

@@ -161,7 +161,7 @@ func (c *Catalogue) Call(ctx context.Context, o *Op, call Call) (res Result, err
 	}
 	out, err := call.guard(ctx, o.Wait != "" && fields[o.Wait] != nil, run)
 	if err != nil {
-		// The key may have been revoked after the operation had taken what it answers.
+		// The key may have been revoked after the operation took the content of its answer.
 		err = errors.Join(err, Result{undos: effects}.Undelivered(ctx))
 		var f *fault.Error
 		if !errors.As(err, &f) {

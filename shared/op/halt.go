@@ -11,8 +11,8 @@ import (
 // Always is the Starts of an operation of which every call begins work or sends a message.
 func Always(map[string]any) bool { return true }
 
-// Never is the Starts of a writing operation that a paused caller may use: a report on what it holds, a sign of life, a
-// word to its human, an end.
+// Never is the Starts of a writing operation that a paused caller may use: a report on work in progress, a sign of
+// life, a word to its human, an end.
 func Never(map[string]any) bool { return false }
 
 // starts reports whether a call begins work or sends a message to agents.
@@ -23,7 +23,7 @@ func (o *Op) starts(fields map[string]any) bool {
 	return o.Effect >= Write
 }
 
-// halting is what a call asks for the pauses of its caller.
+// halting finds the pauses that concern a call's caller.
 type halting struct {
 	pauses        func(ctx context.Context, user string) ([]identity.Pause, error)
 	team, project string
@@ -69,8 +69,8 @@ func (c *Catalogue) halt(
 	return ctx, caller, err
 }
 
-// Halt returns the caller with the pauses that are in force now, or Paused if one of them halts it. A call that waits asks
-// before it takes what it has waited for. It must not be called within a transaction. In a call that starts nothing it
+// Halt returns the caller with the pauses that are in force now, or Paused if one of them halts it. A call that waits
+// asks again before it takes its result. It must not be called within a transaction. In a call that starts nothing it
 // returns the caller as it is.
 func Halt(ctx context.Context, c identity.Caller) (identity.Caller, error) {
 	h, ok := ctx.Value(haltingKey{}).(halting)

@@ -24,7 +24,8 @@ const (
 )
 
 // reducer measures the text of an input before anything is made of it. A value that is too long, too deep or not of its
-// schema's type is replaced by an empty one, so that no element of it is decoded; the problems say what was too long.
+// schema's type is replaced by an empty one, so that no element of it is decoded; the problems name the values that
+// were too long.
 type reducer struct {
 	text   []byte
 	cuts   []replacement
@@ -38,7 +39,7 @@ type replacement struct {
 	by string
 }
 
-// reduce returns the text with the replacements, and the problems of what was replaced. The text must be valid JSON.
+// reduce returns the text with the replacements, and the problems of the replaced values. The text must be valid JSON.
 func reduce(text []byte, s *published.Schema) ([]byte, []fault.Problem) {
 	return reduceAt(text, s, nil)
 }

@@ -31,6 +31,29 @@ Who may call: *anyone* with a key whose scopes reach the toolset, *a human* with
 the scope admin*.
 `
 
+// lineWidth is the width of the page's paragraphs; rows of tables cannot be broken.
+const lineWidth = 120
+
+// Wrap breaks a text at its spaces into lines of at most width bytes. A longer word has a line of its own.
+func Wrap(text string, width int) string {
+	var b strings.Builder
+	column := 0
+	for word := range strings.FieldsSeq(text) {
+		switch {
+		case column == 0:
+		case column+1+len(word) > width:
+			b.WriteByte('\n')
+			column = 0
+		default:
+			b.WriteByte(' ')
+			column++
+		}
+		b.WriteString(word)
+		column += len(word)
+	}
+	return b.String()
+}
+
 // Reference returns the tool reference: a page about every operation, in Markdown.
 func (c *Catalogue) Reference() []byte {
 	var b bytes.Buffer
@@ -86,7 +109,7 @@ func (o *Op) routeTexts() []string {
 }
 
 func (o *Op) section(b *bytes.Buffer) {
-	fmt.Fprintf(b, "\n### %s\n\n%s\n\n", o.Name, plainText(o.Doc))
+	fmt.Fprintf(b, "\n### %s\n\n%s\n\n", o.Name, Wrap(plainText(o.Doc), lineWidth))
 	if o.Creates {
 		fmt.Fprintf(b, "Over REST it answers %d.\n\n", http.StatusCreated)
 	}

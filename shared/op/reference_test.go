@@ -46,3 +46,19 @@ func TestTheReferenceListsTheInputsAndCallersOfATool(t *testing.T) {
 		t.Error("the page has HTML")
 	}
 }
+
+func TestWrapBreaksATextAtItsSpacesOnly(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct{ text, want string }{
+		"an empty text":        {"", ""},
+		"a line that fits":     {"one two", "one two"},
+		"a line that does not": {"one two three", "one two\nthree"},
+		"a line to its end":    {"one three four", "one three\nfour"},
+		"a word without room":  {"a incomprehensible b", "a\nincomprehensible\nb"},
+		"spaces in a row":      {" one   two ", "one two"},
+	} {
+		if got := op.Wrap(c.text, 9); got != c.want {
+			t.Errorf("%s: got %q, want %q", name, got, c.want)
+		}
+	}
+}

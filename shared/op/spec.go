@@ -79,8 +79,8 @@ type Spec struct {
 	Scopes []string
 	// Secret means that its output holds a new secret. A key with the scope console cannot call it.
 	Secret bool
-	// Starts reports whether a call with this input begins work or sends a message to agents. A caller who is paused may
-	// not make such a call. Nil stands for [Always] if the operation writes, and for [Never] if it does not.
+	// Starts reports whether a call with this input begins work or sends a message to agents. A paused caller may not
+	// make such a call. Nil stands for [Always] if the operation writes, and for [Never] if it does not.
 	Starts func(in map[string]any) bool
 	// RESTOnly excludes the operation from the MCP tools.
 	RESTOnly bool

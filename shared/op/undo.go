@@ -14,9 +14,9 @@ type undos struct{ all []func(context.Context) error }
 
 type undosKey struct{}
 
-// OnUndelivered registers a function that takes back what a call has done for the sake of its answer, such as marking
-// messages as read. The transport calls it if the answer could not be given to the caller. Outside of a call that
-// [Catalogue.Call] makes, it does nothing.
+// OnUndelivered registers a function that undoes the effects that a call had for the sake of its answer, such as
+// marking messages as read. The transport calls it if the answer could not be given to the caller. Outside of a call
+// that [Catalogue.Call] makes, it does nothing.
 func OnUndelivered(ctx context.Context, undo func(context.Context) error) {
 	if u, ok := ctx.Value(undosKey{}).(*undos); ok {
 		u.all = append(u.all, undo)

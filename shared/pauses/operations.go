@@ -61,7 +61,8 @@ func (s *Service) Operations() []op.Op {
 		op.New(op.Spec{
 			Name: "list_pauses", Title: "List pauses", Toolset: set, Route: "GET /v1/pauses", Effect: op.Read,
 			Cases: listCases,
-			Doc:   "See what a person has paused, since when, and their words. An agent that is refused with PAUSED asks here.",
+			Doc: "List the pauses in force, with their start and the person's words. An agent that is refused with PAUSED " +
+				"asks here.",
 		}, s.List),
 	}
 }

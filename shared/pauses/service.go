@@ -28,7 +28,10 @@ type Doc struct {
 }
 
 // inForce is the collection of pauses in force.
-var inForce = store.Collection[Doc]{Name: "pauses", Unindexed: []string{"scope", "name", "words", "by", "at"}}
+var inForce = store.Collection[Doc]{Name: "pauses", Unindexed: []string{"scope", "name", "words", "by", "at"},
+	Log: "pause", Note: func(p *Doc, _ string) store.Note {
+		return store.Note{Line: p.Words, State: string(p.Scope), Program: p.Name}
+	}}
 
 // Defs declares the collection of pauses.
 func (*Service) Defs() []*store.Def { return []*store.Def{inForce.Def()} }
@@ -60,8 +63,8 @@ func check(scope identity.PauseScope, name string) error {
 	return nil
 }
 
-// Pause halts what the input names, from now until [Service.Resume]. A pause of the same is replaced, with its words. More
-// than 100 pauses at once are Precondition.
+// Pause halts the agents that the input names, from now until [Service.Resume]. A pause of the same is replaced, with
+// its words. More than 100 pauses at once are Precondition.
 func (s *Service) Pause(ctx context.Context, c identity.Caller, in Input) (View, error) {
 	if err := check(in.Scope, in.Name); err != nil {
 		return View{}, err

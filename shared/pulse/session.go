@@ -69,7 +69,17 @@ type Record struct {
 
 // Sessions are queried by lifecycle, newest first, and filtered by state and program.
 var sessions = store.Collection[Session]{Name: "sessions", Indexes: []string{"lifecycle,createdAt desc"},
-	Filters: []string{"state,createdAt desc", "programId,createdAt desc"}, Unindexed: []string{"name", "status", "address", "keyId"}}
+	Filters: []string{"state,createdAt desc", "programId,createdAt desc"}, Unindexed: []string{"name", "status", "address", "keyId"},
+	Log: "session", Note: (*Session).logged}
+
+// logged describes the session in the log.
+func (s *Session) logged(doc string) store.Note {
+	line := s.Name
+	if s.Status != "" {
+		line += ": " + s.Status
+	}
+	return store.Note{ID: s.id(doc), Line: line, State: string(s.State), Program: s.ProgramID}
+}
 
 var heartbeats = store.Collection[Heartbeat]{Name: "heartbeats", AllUsers: []string{"at"}}
 

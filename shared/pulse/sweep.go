@@ -59,9 +59,9 @@ func (s *Service) SweepSessions(ctx context.Context, a *store.Admin, limit int) 
 	return len(due) - len(failed), errors.Join(failed...)
 }
 
-// expire ends one session, gives back its claims and forwards its mail. It deletes the heartbeat last: until then another run finds the session
-// and repeats the steps, each of which is idempotent. A session that is revived meanwhile has a new
-// heartbeat, and keeps the claims that are not released yet.
+// expire ends one session, gives back its claims and forwards its mail. It deletes the heartbeat last: until then another
+// run finds the session and repeats the steps, each of which is idempotent. A session that is revived meanwhile has a
+// new heartbeat, and keeps the claims that are not released yet.
 func (s *Service) expire(ctx context.Context, t *store.Tenant, at store.Ref, silent, now time.Time) error {
 	v, err := end(ctx, t, at.ID, silent, now)
 	if err != nil || v == nil {

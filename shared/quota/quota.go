@@ -21,7 +21,7 @@ const (
 	remembered = 10_000
 )
 
-// Gate admits calls that add to what a user keeps. Make one with [New]. It is safe for concurrent use.
+// Gate admits calls that add to the storage of a user. Make one with [New]. It is safe for concurrent use.
 type Gate struct {
 	limits store.Usage
 	count  func(ctx context.Context, user string) (store.Usage, error)
@@ -31,7 +31,7 @@ type Gate struct {
 	users *simplelru.LRU[string, *kept]
 }
 
-// kept is what a user keeps, as far as it is known.
+// kept is the known usage of a user.
 type kept struct {
 	used     store.Usage
 	until    time.Time
@@ -79,8 +79,8 @@ func (g *Gate) of(user string) *kept {
 	return k
 }
 
-// refresh counts what the user keeps if the last count is too old. One call counts, and the others go by the last count;
-// at the first count they wait. Its error is that of a context that ended.
+// refresh counts the user's documents if the last count is too old. One call counts, and the others go by the last
+// count; at the first count they wait. Its error is that of a context that ended.
 func (g *Gate) refresh(ctx context.Context, user string) error {
 	g.mu.Lock()
 	k := g.of(user)
@@ -115,7 +115,7 @@ func (g *Gate) refresh(ctx context.Context, user string) error {
 	return nil
 }
 
-// over returns a Quota fault if no more may be added to what is used.
+// over returns a Quota fault if the usage has reached a limit.
 func (g *Gate) over(used store.Usage) error {
 	what := ""
 	switch {

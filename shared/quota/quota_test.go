@@ -15,7 +15,7 @@ import (
 	"parley.internal/shared/store"
 )
 
-// shelf is a store that counts what it is told to have.
+// shelf is a store with a usage that the test sets.
 type shelf struct {
 	mu    sync.Mutex
 	has   store.Usage

@@ -1,6 +1,7 @@
 package relay
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -31,7 +32,10 @@ type Group struct {
 }
 
 // groups is the collection of groups. It is read by name alone.
-var groups = store.Collection[Group]{Name: "groups", Unindexed: []string{"name", "members", "updatedAt", "maker"}}
+var groups = store.Collection[Group]{Name: "groups", Unindexed: []string{"name", "members", "updatedAt", "maker"},
+	Log: "group", Note: func(g *Group, id string) store.Note {
+		return store.Note{ID: cmp.Or(g.Name, id), Line: cmp.Or(g.Name, id)}
+	}}
 
 // loadGroup returns a group by its name and the id of its document, found or not. A group from before names were folded
 // is found by its own spelling.

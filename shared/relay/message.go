@@ -86,7 +86,14 @@ type Message struct {
 // letters newest first.
 var messages = store.Collection[Message]{Name: "relay", Indexes: []string{
 	"boxes[],rank desc,createdAt,dueAt", "boxes[],createdAt", "dead[],diedAt desc", "receipt",
-}, AllUsers: []string{"sweepAt"}, Unindexed: []string{"message", "context", "sender", "message_type"}}
+}, AllUsers: []string{"sweepAt"}, Unindexed: []string{"message", "context", "sender", "message_type"},
+	Log: "message", Note: (*Message).logged}
+
+// logged describes the message in the log.
+func (m *Message) logged(string) store.Note {
+	return store.Note{Line: m.Source + " to " + m.Target + ", " + m.Type + ": " + m.Text, State: string(m.State),
+		Program: m.Target}
+}
 
 // Defs declares the collections of the mail.
 func (*Service) Defs() []*store.Def { return []*store.Def{messages.Def(), groups.Def()} }

@@ -44,55 +44,58 @@ func (s *Service) multicast(
 		room-- // for the record of the key
 	}
 	m.MulticastID = id
-	return idempotency.Update(
-		ctx,
-		s.DB.User(c.User),
-		in,
-		m.CreatedAt,
-		func(ctx context.Context, tx *store.Tx) (SendOutput, error) {
-			out := SendOutput{
-				MessageID:   id,
-				MulticastID: id,
-				Source:      m.Source,
-				Verified:    m.Verified,
-				Target:      in.Target,
-				CreatedAt:   m.CreatedAt,
-				ExpiresAt:   m.ExpiresAt,
+	copies := func(ctx context.Context, tx *store.Tx) (SendOutput, error) {
+		out := SendOutput{
+			MessageID:   id,
+			MulticastID: id,
+			Source:      m.Source,
+			Verified:    m.Verified,
+			Target:      in.Target,
+			CreatedAt:   m.CreatedAt,
+			ExpiresAt:   m.ExpiresAt,
+		}
+		to := known
+		if in.Delivery != deliveryEach {
+			var err error
+			if to, err = recipients(ctx, tx, in.Target, m.Source, known); err != nil {
+				return out, err
 			}
-			to, warning := known, ""
-			if in.Delivery != deliveryEach {
-				var err error
-				if to, err = recipients(ctx, tx, in.Target, m.Source, known); err != nil {
-					return out, err
-				}
-				warning = identity.Unknown(known, waits, to...)
-			}
-			if len(to) > room {
-				return out, fault.New(
-					fault.Precondition,
-					"%s reaches %d programs, and one call at most %d; make groups of them with set_group",
-					in.Target,
-					len(to),
-					room,
-				)
-			}
-			if len(to)*(len(m.Text)+len(m.Context)+copyCost) > maxSending {
-				return out, fault.New(
-					fault.Precondition,
-					"the message is too long for %d recipients at once; shorten it, or send it to smaller groups",
-					len(to),
-				)
-			}
-			out.Recipients, out.Warning = len(to), warning
-			for _, program := range to {
-				copied := m
-				copied.Post(program, m.CreatedAt, m.ExpiresAt.Sub(m.CreatedAt))
-				out.MessageIDs = append(out.MessageIDs, copyID(id, program))
-				messages.Create(tx, copyID(id, program), copied)
-			}
-			return out, nil
-		},
-	)
+			out.Warning = identity.Unknown(known, waits, to...)
+		}
+		if err := fits(m, in.Target, len(to), room); err != nil {
+			return out, err
+		}
+		out.Recipients = len(to)
+		for _, program := range to {
+			copied := m
+			copied.Post(program, m.CreatedAt, m.ExpiresAt.Sub(m.CreatedAt))
+			out.MessageIDs = append(out.MessageIDs, copyID(id, program))
+			messages.Create(tx, copyID(id, program), copied)
+		}
+		return out, nil
+	}
+	return idempotency.Update(ctx, s.DB.User(c.User), in, m.CreatedAt, copies)
+}
+
+// fits returns Precondition if n copies of a message are too many for one transaction, with room for so many, or too long.
+func fits(m Message, target string, n, room int) error {
+	if n > room {
+		return fault.New(
+			fault.Precondition,
+			"%s reaches %d programs, and one call at most %d; make groups of them with set_group",
+			target,
+			n,
+			room,
+		)
+	}
+	if n*(len(m.Text)+len(m.Context)+copyCost) > maxSending {
+		return fault.New(
+			fault.Precondition,
+			"the message is too long for %d recipients at once; shorten it, or send it to smaller groups",
+			n,
+		)
+	}
+	return nil
 }
 
 // live returns the programs with a live session.

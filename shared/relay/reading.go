@@ -18,7 +18,7 @@ const (
 	maxPages = 8
 )
 
-// reading is one call that reads an inbox and marks what it reads.
+// reading is one call that reads an inbox and marks its messages.
 type reading struct {
 	*Service
 	tenant *store.Tenant
@@ -168,7 +168,7 @@ func (r *reading) confirmed(ctx context.Context, tx *store.Tx) (map[string]Messa
 	return found, err
 }
 
-// undo takes back what the reading marked, because its answer reached nobody. A message that was changed since stays as
+// undo removes the marks of the reading, because its answer reached nobody. A message that was changed since stays as
 // it is.
 func (r *reading) undo(ctx context.Context) error {
 	ids := slices.Sorted(maps.Keys(r.taken))

@@ -82,22 +82,8 @@ func (s *Service) Send(ctx context.Context, c identity.Caller, in SendInput) (Se
 		target = program
 	}
 	now, id := s.Now(), s.NewID()
-	ttl := time.Duration(in.TTL) * time.Second
-	m := Message{
-		Source:     source,
-		Verified:   verified,
-		Sender:     c.Owner(),
-		Text:       in.Message,
-		Type:       in.MessageType,
-		Priority:   in.Priority,
-		Action:     in.Action,
-		Context:    in.Context,
-		SessionID:  in.SessionID,
-		ReplyTo:    in.ReplyTo,
-		ThreadID:   in.ThreadID,
-		Provenance: in.Provenance,
-	}
-	m.Post(target, now, ttl)
+	m := in.message(c, source, verified)
+	m.Post(target, now, time.Duration(in.TTL)*time.Second)
 	several := in.Target == all || strings.HasPrefix(in.Target, groupPrefix)
 	each := in.Delivery == deliveryEach
 	switch {
@@ -122,35 +108,57 @@ func (s *Service) Send(ctx context.Context, c identity.Caller, in SendInput) (Se
 	if each && warning == "" {
 		warning = fmt.Sprintf("%q has no live session but the sender's; the message is in its own inbox", program)
 	}
-	return idempotency.Update(
-		ctx,
-		s.DB.User(c.User),
-		in,
-		now,
-		func(ctx context.Context, tx *store.Tx) (SendOutput, error) {
-			m, warning := m, warning
-			if session != "" {
-				live, err := s.sessionLive(ctx, tx, target)
-				if err != nil {
-					return SendOutput{}, err
-				}
-				if !live {
-					m.forward()
-					warning = cmp.Or(warning, fmt.Sprintf("%s is no live session; the message is in the inbox of %q", target, program))
-				}
+	return s.sendOne(ctx, c, in, id, m, warning)
+}
+
+// message returns the message of the input, which is not posted yet.
+func (in *SendInput) message(c identity.Caller, source string, verified bool) Message {
+	return Message{
+		Source:     source,
+		Verified:   verified,
+		Sender:     c.Owner(),
+		Text:       in.Message,
+		Type:       in.MessageType,
+		Priority:   in.Priority,
+		Action:     in.Action,
+		Context:    in.Context,
+		SessionID:  in.SessionID,
+		ReplyTo:    in.ReplyTo,
+		ThreadID:   in.ThreadID,
+		Provenance: in.Provenance,
+	}
+}
+
+// sendOne stores a message for one program, or for one of its sessions. If that session is not live, the message goes to
+// the inbox of the program, with a warning.
+func (s *Service) sendOne(ctx context.Context, c identity.Caller, in SendInput, id string, m Message, warning string) (
+	SendOutput, error,
+) {
+	write := func(ctx context.Context, tx *store.Tx) (SendOutput, error) {
+		m, warning := m, warning
+		if program, session := identity.SplitAddress(m.Target); session != "" {
+			live, err := s.sessionLive(ctx, tx, m.Target)
+			if err != nil {
+				return SendOutput{}, err
 			}
-			messages.Create(tx, id, m)
-			return SendOutput{
-				MessageID: id,
-				Source:    source,
-				Verified:  verified,
-				Target:    m.Target,
-				CreatedAt: now,
-				ExpiresAt: m.ExpiresAt,
-				Warning:   warning,
-			}, nil
-		},
-	)
+			if !live {
+				warning = cmp.Or(warning, fmt.Sprintf("%s is no live session; the message is in the inbox of %q", m.Target,
+					program))
+				m.forward()
+			}
+		}
+		messages.Create(tx, id, m)
+		return SendOutput{
+			MessageID: id,
+			Source:    m.Source,
+			Verified:  m.Verified,
+			Target:    m.Target,
+			CreatedAt: m.CreatedAt,
+			ExpiresAt: m.ExpiresAt,
+			Warning:   warning,
+		}, nil
+	}
+	return idempotency.Update(ctx, s.DB.User(c.User), in, m.CreatedAt, write)
 }
 
 func (s *Service) sessionLive(ctx context.Context, r store.Reader, address string) (bool, error) {

@@ -9,11 +9,13 @@ import (
 	"io"
 	"maps"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"testing"
 	"time"
 
 	"cloud.google.com/go/firestore"
+	"github.com/googleapis/gax-go/v2"
 	"google.golang.org/api/option"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
@@ -90,29 +92,66 @@ func open(t *testing.T) *project {
 	return p
 }
 
-// ask sends a request about the project to the emulator and returns the response.
+// ask sends a request about the project to the emulator and returns the response. Like a client of the cloud it repeats a
+// request that fails inside the server, which a busy emulator answers with 500 now and then: both requests can be made
+// twice.
 func (p *project) ask(t *testing.T, method, what string, body []byte) []byte {
 	t.Helper()
-	req, err := http.NewRequestWithContext(
-		t.Context(),
-		method,
-		"http://"+p.addr+"/emulator/v1/projects/"+p.id+":"+what,
-		bytes.NewReader(body),
-	)
+	const attempts = 6
+	for attempt, wait := 1, 100*time.Millisecond; ; attempt, wait = attempt+1, 2*wait {
+		status, out, err := p.try(t.Context(), method, what, body)
+		switch {
+		case err != nil:
+			t.Fatalf("%s: %v", what, err)
+		case status == http.StatusOK:
+			return out
+		case status < http.StatusInternalServerError || attempt == attempts:
+			t.Fatalf("%s: %d after %d attempts\n%s", what, status, attempt, out)
+		}
+		t.Logf("%s: %d\n%s", what, status, out)
+		if err := gax.Sleep(t.Context(), wait); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// try sends the request once.
+func (p *project) try(ctx context.Context, method, what string, body []byte) (status int, out []byte, err error) {
+	url := "http://" + p.addr + "/emulator/v1/projects/" + p.id + ":" + what
+	req, err := http.NewRequestWithContext(ctx, method, url, bytes.NewReader(body))
 	if err != nil {
-		t.Fatal(err)
+		return 0, nil, err
 	}
 	req.Header.Set("Content-Type", "application/json")
 	res, err := http.DefaultClient.Do(req)
 	if err != nil {
-		t.Fatal(err)
+		return 0, nil, err
 	}
 	defer res.Body.Close()
-	out, err := io.ReadAll(res.Body)
-	if err != nil || res.StatusCode != http.StatusOK {
-		t.Fatalf("%s: %d, %v\n%s", what, res.StatusCode, err, out)
+	out, err = io.ReadAll(res.Body)
+	return res.StatusCode, out, err
+}
+
+func TestARequestToTheEmulatorIsRepeatedWhileTheServerFails(t *testing.T) {
+	t.Parallel()
+	calls := 0
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if calls++; calls < 3 {
+			w.WriteHeader(http.StatusInternalServerError)
+			return
+		}
+		body, err := io.ReadAll(r.Body)
+		if err != nil || string(body) != "rules" || r.Method != http.MethodPut {
+			t.Errorf("got %s %q, %v", r.Method, body, err)
+		}
+		_, _ = io.WriteString(w, r.URL.Path)
+	}))
+	defer s.Close()
+	p := &project{id: "demo-p", addr: s.Listener.Addr().String()}
+	got := p.ask(t, http.MethodPut, "securityRules", []byte("rules"))
+	if string(got) != "/emulator/v1/projects/demo-p:securityRules" || calls != 3 {
+		t.Errorf("got %q after %d calls", got, calls)
 	}
-	return out
 }
 
 // signIn is the sign-in of an app: a user and a provider.

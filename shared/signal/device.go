@@ -23,7 +23,8 @@ type Device struct {
 const apple = "ios"
 
 var devices = store.Collection[Device]{Name: "devices",
-	Unindexed: []string{"token", "platform", "name", "registeredAt"}}
+	Unindexed: []string{"token", "platform", "name", "registeredAt"},
+	Log:       "device", Note: func(d *Device, _ string) store.Note { return store.Note{Line: d.Name, State: d.Platform} }}
 
 // deviceID returns the id of a device. It depends on the token only, so that a device that
 // registers again receives each push once.

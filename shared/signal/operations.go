@@ -92,8 +92,8 @@ type View struct {
 
 func view(id string, t task.Task, now time.Time) View {
 	return View{ID: id, Question: t.Question.Content, Options: t.Question.Options, Context: t.Context, Source: t.Source,
-		Verified: t.Verified, Priority: t.Priority, Assurance: cmp.Or(t.Question.Assurance, identity.Local), Answer: answer(t, now), CreatedAt: t.CreatedAt,
-		ExpiresAt: t.ExpiresAt}
+		Verified: t.Verified, Priority: t.Priority, Assurance: cmp.Or(t.Question.Assurance, identity.Local),
+		Answer: answer(t, now), CreatedAt: t.CreatedAt, ExpiresAt: t.ExpiresAt}
 }
 
 // AlertInput is the input of send_alert.

@@ -89,22 +89,10 @@ func (s *Service) report(ctx context.Context, tx *store.Tx, c identity.Caller, i
 		}
 	}
 	out := UpdateOutput{SprintID: in.SprintID, Story: view(t), Retried: done.retried, Escalated: done.escalated}
-	if done.changed {
-		task.Tasks.Put(tx, id, t)
-	}
-	switch {
-	case done.held:
+	if done.held {
 		out.LeaseUntil, out.ClaimToken, out.SessionID = now.Add(LeaseFor), t.ClaimToken, t.SessionID
-		task.Leases.Put(tx, id, task.Lease{ClaimToken: t.ClaimToken, ClaimedBy: t.ClaimedBy, SessionID: t.SessionID,
-			LeaseUntil: out.LeaseUntil})
-	case done.changed && fetches[1].Found:
-		task.Leases.Delete(tx, id)
 	}
-	if done.completed {
-		for _, d := range t.Sprint.Dependents {
-			task.Tasks.Patch(tx, docID(in.SprintID, d), store.Add("waits", -1))
-		}
-	}
+	done.write(tx, in.SprintID, id, t, fetches[1].Found, out.LeaseUntil)
 	if done.escalated && done.changed { // a repeated report alerts nobody again
 		out.AlertID = newID
 		task.Tasks.Create(tx, newID, alert(c, in.SprintID, &t, now))
@@ -114,6 +102,25 @@ func (s *Service) report(ctx context.Context, tx *store.Tx, c identity.Caller, i
 			"%s. Stop working on it.", t.Title, in.StoryID, in.SprintID, c.Actor()), now)
 	}
 	return out, done, nil
+}
+
+// write stores a story after a turn, with its lease until the given time, and reports its completion to its dependents.
+func (done *turn) write(tx *store.Tx, sprint, id string, t task.Task, leased bool, until time.Time) {
+	if done.changed {
+		task.Tasks.Put(tx, id, t)
+	}
+	switch {
+	case done.held:
+		task.Leases.Put(tx, id, task.Lease{ClaimToken: t.ClaimToken, ClaimedBy: t.ClaimedBy, SessionID: t.SessionID,
+			LeaseUntil: until})
+	case done.changed && leased:
+		task.Leases.Delete(tx, id)
+	}
+	if done.completed {
+		for _, d := range t.Sprint.Dependents {
+			task.Tasks.Patch(tx, docID(sprint, d), store.Add("waits", -1))
+		}
+	}
 }
 
 // waiting returns Precondition with the names of the open dependencies of a story.

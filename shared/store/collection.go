@@ -24,6 +24,11 @@ type Collection[T any] struct {
 	AllUsers []string
 	// Unindexed are large fields that no query uses, excluded from Firestore's automatic indexes.
 	Unindexed []string
+	// Log is the noun of a document in the log of the user, such as "task". The writes of a collection without one are not
+	// logged.
+	Log string
+	// Note describes a document that was created or replaced, for the log.
+	Note func(v *T, id string) Note
 
 	parents []string
 }
@@ -258,6 +263,9 @@ func (c Collection[T]) write(tx *Tx, action Action, id string, v *T, edits []Edi
 	}
 	if err == nil && edits != nil {
 		w.Edits, err = encodeEdits(edits)
+	}
+	if err == nil {
+		w.Entry = c.entry(tx, action, id, v)
 	}
 	tx.add(w, err)
 }

@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"encoding/json"
 	"time"
 )
 
@@ -32,6 +33,8 @@ type Write struct {
 	Def    *Def
 	Fields Fields // Create, Put
 	Edits  []Edit // Patch
+	// Entry is the addition of the commit to the log of the user, nil for nothing.
+	Entry *Entry
 }
 
 // Edit changes one top-level field of a document in a [Patch].
@@ -99,6 +102,9 @@ type Driver interface {
 	// called or a Change with Lost has been sent. Deletions are reported as far as the driver learns of them. notify
 	// must not block. The end of ctx does not end the watch.
 	Watch(ctx context.Context, user, coll string, notify func(Change)) (stop func(), err error)
+	// Log returns the commits of a user's log that follow a place, at most [MaxLogPage], and the place after them. Without
+	// a place it returns the present one and no commits. A place that is not the driver's own is Invalid.
+	Log(ctx context.Context, user string, place json.RawMessage) (DriverPage, error)
 	// Walk calls page with all documents of a user, of every collection, page by page. An error of page ends it and is
 	// returned.
 	Walk(ctx context.Context, user string, page func([]Raw) error) error

@@ -2,7 +2,7 @@ package store
 
 import "context"
 
-// Usage is what a user keeps in the store.
+// Usage is the amount of data of a user in the store.
 type Usage struct {
 	Documents int64
 	// Bytes is the size of the documents. Over Firestore it is the number of documents times the mean size of a sample,

@@ -1,6 +1,7 @@
 package task
 
 import (
+	"cmp"
 	"encoding/json"
 	"slices"
 	"time"
@@ -177,7 +178,12 @@ var Tasks = store.Collection[Task]{Name: "tasks", Indexes: []string{
 	"sprint.parentId,sprint.wave,sprint.order", "sprint.parentId,sprint.ended,sprint.wave",
 }, Filters: []string{"type,rank desc,createdAt", "source,rank desc,createdAt"},
 	AllUsers: []string{"status,expiresAt", "purgeAt"}, Unindexed: []string{"instructions", "result", "context", "title",
-		"question", "note"}}
+		"question", "note"}, Log: "task", Note: (*Task).logged}
+
+// logged describes the task in the log. Its kind is its type: task, question, story.
+func (t *Task) logged(string) store.Note {
+	return store.Note{Kind: string(t.Type), Line: t.Title, State: string(t.Status), Program: cmp.Or(t.ClaimedBy, t.Target)}
+}
 
 // Owner returns the caller that created the task. A task without a maker is its verified source's, or else a human's.
 func (t *Task) Owner() identity.Owner {

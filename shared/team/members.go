@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"strings"
+	"time"
 
 	"parley.internal/shared/fault"
 	"parley.internal/shared/idempotency"
@@ -131,7 +132,7 @@ func (s *Service) remove(ctx context.Context, c identity.Caller, in MemberInput)
 	var ended string
 	err := s.DB.User(c.User).Update(ctx, func(ctx context.Context, tx *store.Tx) error {
 		ended = ""
-		out = RemoveOutput{Success: true, ReleasedTasks: []string{}}
+		out = RemoveOutput{Success: true}
 		var b Board
 		mail, fetches := newDelivery(in.TeamName, in.AgentName)
 		d, err := load(ctx, tx, in.TeamName, append(fetches, boards.Fetch(docID(in.TeamName), &b))...)
@@ -170,21 +171,11 @@ func (s *Service) remove(ctx context.Context, c identity.Caller, in MemberInput)
 		delete(d.Nulls, ofMember(name))
 		delete(d.Processes, name)
 		teams.Put(tx, docID(d.Name), *d)
-		if released := b.Release(name); len(released) > 0 {
-			boards.Put(tx, docID(d.Name), b)
-			for _, id := range released {
-				out.ReleasedTasks = append(out.ReleasedTasks, taskID(id))
-			}
-		}
+		out.ReleasedTasks = release(tx, d.Name, &b, name)
 		prompts.Under(d.ID).Delete(tx, promptID(name))
 		beats.Delete(tx, memberID(d.Name, name))
 		if running.Found {
-			if p.State.Ended() && p.State != Lost {
-				out.ProcessState = p.State
-				return nil
-			}
-			p.End(now)
-			processes.Put(tx, p.ProcessID, p)
+			p.stop(tx, now)
 			out.ProcessState = p.State
 		}
 		return nil
@@ -193,6 +184,27 @@ func (s *Service) remove(ctx context.Context, c identity.Caller, in MemberInput)
 		s.committed(ctx, c.User, ended)
 	}
 	return out, err
+}
+
+// release returns the tasks of a member to a team's board, and their ids.
+func release(tx *store.Tx, team string, b *Board, member string) []string {
+	ids := []string{}
+	for _, id := range b.Release(member) {
+		ids = append(ids, taskID(id))
+	}
+	if len(ids) > 0 {
+		boards.Put(tx, docID(team), *b)
+	}
+	return ids
+}
+
+// stop ends the process, unless it has ended already.
+func (p *storedProcess) stop(tx *store.Tx, now time.Time) {
+	if p.State.Ended() && p.State != Lost {
+		return
+	}
+	p.End(now)
+	processes.Put(tx, p.ProcessID, *p)
 }
 
 // Heartbeat renews a teammate's lease, or retires the teammate if the reported state is an

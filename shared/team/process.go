@@ -90,7 +90,10 @@ type storedProcess struct {
 
 var processes = store.Collection[storedProcess]{Name: "teamProcesses",
 	Indexes:   []string{"teamId,calls[],requested_at", "teamId,requested_at desc"},
-	Unindexed: []string{"error", "cwd", "log_file"}}
+	Unindexed: []string{"error", "cwd", "log_file"},
+	Log:       "process", Note: func(p *storedProcess, _ string) store.Note {
+		return store.Note{ID: p.ProcessID, Line: p.TeamName + "/" + p.Name, State: string(p.State), Program: p.Name}
+	}}
 
 // keyStart is the query key of a process that waits for any runner.
 const keyStart = "start"

@@ -94,7 +94,7 @@ func (s *Service) newReading(c identity.Caller, in ReadInput, mark bool) *readin
 	return r
 }
 
-// answer completes the output of a reading. If the reader has gone, what was marked is unread again.
+// answer completes the output of a reading. If the reader has gone, the messages that it marked are unread again.
 func (r *reading) answer(ctx context.Context, out InboxOutput) (InboxOutput, error) {
 	if len(r.taken) == 0 {
 		return out, nil

@@ -12,7 +12,7 @@ import (
 
 var ann = domaintest.Bound("u", "ann")
 
-// mailed returns a team with the member ann, who has two unread messages from alpha beside her prompt, which she has read.
+// mailed returns a team with the member ann, with two unread messages from alpha beside her prompt, which is read.
 func (w *world) mailed() {
 	w.t.Helper()
 	w.team("core", "ann")

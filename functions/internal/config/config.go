@@ -22,7 +22,7 @@ type Config struct {
 	FCMProject, FCMEndpoint string
 	// PublicURL is the base URL of the hub for browsers; empty if it is not known.
 	PublicURL string
-	// KeepIdle is the time for which what nobody uses is kept; zero for the default.
+	// KeepIdle is the retention of unused data; zero for the default.
 	KeepIdle time.Duration
 	// Sweep is the time limit for one run of a sweep; the default is 150 seconds.
 	Sweep time.Duration

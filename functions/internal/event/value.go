@@ -17,6 +17,7 @@ func document(d *firestoredata.Document) (store.Fields, error) {
 	}
 	f, err := fields(d.GetFields())
 	delete(f, store.ChangedField)
+	delete(f, store.ShardField)
 	return f, err
 }
 

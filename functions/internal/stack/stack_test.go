@@ -36,8 +36,8 @@ func begin(t *testing.T) *world {
 	w := &world{t: t, pushes: make(chan fcmtest.Message, 100), logs: &supervise.Output{}}
 	var err error
 	w.Stack, err = Start(t.Context(), Options{OnPush: func(m fcmtest.Message) { w.pushes <- m }, Output: w.logs})
-	if errors.Is(err, emulator.ErrNone) && !emulator.Required() {
-		t.Skip("gcloud's emulator is not on this machine: ", err)
+	if errors.Is(err, emulator.ErrNone) {
+		emulator.Skip(t, "gcloud's emulator is not on this machine: ", err)
 	}
 	if err != nil {
 		t.Fatal(err)

@@ -176,14 +176,6 @@ const width = 116
 
 // comment returns a text as comment lines.
 func comment(text string) string {
-	var b strings.Builder
-	line := "//"
-	for word := range strings.FieldsSeq(text) {
-		if len(line)+1+len(word) > width {
-			b.WriteString(line + "\n")
-			line = "//"
-		}
-		line += " " + word
-	}
-	return b.String() + line + "\n"
+	const slashes = "// "
+	return slashes + strings.ReplaceAll(op.Wrap(text, width-len(slashes)), "\n", "\n"+slashes) + "\n"
 }

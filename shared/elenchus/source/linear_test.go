@@ -43,7 +43,7 @@ func readAll(text string) uint64 {
 	return after.TotalAlloc - before.TotalAlloc
 }
 
-// The tests are not parallel, because they count what the process allocates.
+// The tests are not parallel, because they count the allocations of the process.
 
 func TestAttackTheCostOfATextIsInProportionToItsLength(t *testing.T) {
 	for name, text := range hostile {

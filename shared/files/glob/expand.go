@@ -36,8 +36,8 @@ func expand(text string) ([]string, error) {
 	return texts, nil
 }
 
-// next returns what the first part of a text stands for, which is either a pair of braces or the text before one, and
-// the rest of the text.
+// next returns the alternatives of the first part of a text, which is either a pair of braces or the text before one,
+// and the rest of the text.
 func next(text string) (options []string, rest string, err error) {
 	if text[0] != '{' {
 		end, err := plain(text)

@@ -2,8 +2,8 @@ package glob
 
 import "unicode/utf8"
 
-// matches decides whether an alternative matches one path, given as its segments. It does what the product of the two
-// would, without its memory: where a ** or a * could match more or less, only the last one has to be tried again.
+// matches decides whether an alternative matches one path, given as its segments. It gives the result of the product of
+// the two, without its memory: where a ** or a * could match more or less, only the last one has to be tried again.
 func (a *alternative) matches(path []string, steps *Steps) (bool, error) {
 	i, j := 0, 0
 	again, mark := -1, 0

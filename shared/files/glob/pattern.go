@@ -43,7 +43,7 @@ type segment struct {
 // String returns the pattern in its normal form, by which equal texts are recognized.
 func (p *Pattern) String() string { return p.text }
 
-// Parse returns the pattern of a text. Without case it matches paths in any case. An error says what is wrong with the
+// Parse returns the pattern of a text. Without case it matches paths in any case. An error names the mistake in the
 // text.
 func Parse(text string, withoutCase bool) (*Pattern, error) {
 	text, err := check(text)
@@ -78,8 +78,8 @@ func Parse(text string, withoutCase bool) (*Pattern, error) {
 	return p, nil
 }
 
-// Path returns the pattern that matches one path, in which no character is special. An error says what is wrong with
-// the path.
+// Path returns the pattern that matches one path, in which no character is special. An error names the mistake in the
+// path.
 func Path(text string, withoutCase bool) (*Pattern, error) {
 	text, err := check(text)
 	if err != nil {

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"net"
 	"net/http"
@@ -11,6 +12,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"syscall"
 	"testing"
@@ -52,13 +54,38 @@ func environment(extra ...string) []string {
 	return append(env, extra...)
 }
 
+// verdict is a test that notes how it was ended.
+type verdict struct {
+	testing.TB
+	how, why string
+}
+
+func (v *verdict) Helper()         {}
+func (v *verdict) Skip(why ...any) { v.how, v.why = v.how+"skipped", fmt.Sprint(why...) }
+func (v *verdict) Fatal(why ...any) {
+	v.how, v.why = v.how+"failed", fmt.Sprint(why...)
+	runtime.Goexit()
+}
+
+func TestASkippedTestFailsWhereEverythingIsRequired(t *testing.T) {
+	for value, want := range map[string]string{"": "skipped", "0": "skipped", "1": "failed"} {
+		t.Setenv(RequireVariable, value)
+		v, ended := &verdict{}, make(chan struct{})
+		go func() {
+			defer close(ended)
+			Skip(v, "no ", "program")
+		}()
+		<-ended
+		if v.how != want || v.why != "no program" {
+			t.Errorf("with %q it is %s because of %q, want %s", value, v.how, v.why, want)
+		}
+	}
+}
+
 func mustHaveJar(t *testing.T) {
 	t.Helper()
 	if _, err := exec.LookPath("java"); err != nil || gcloudJar(t.Context()) == "" {
-		if Required() {
-			t.Fatal(ErrNone)
-		}
-		t.Skip("gcloud's emulator is not on this machine")
+		Skip(t, "gcloud's emulator is not on this machine")
 	}
 }
 

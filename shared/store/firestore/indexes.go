@@ -96,6 +96,7 @@ func compositeOf(def *store.Def, x *store.Index) (c compositeIndex, needed bool)
 	c = compositeIndex{CollectionGroup: def.ID(), QueryScope: oneCollection}
 	if x.Group {
 		c.QueryScope = allUsers
+		c.Fields = []indexField{{FieldPath: shardField, Order: ascending}}
 	}
 	for _, f := range x.Fields {
 		if f.Array {
@@ -120,7 +121,7 @@ func (c compositeIndex) compare(o compositeIndex) int {
 }
 
 // overridesOf returns the differences between a collection's declarations and the automatic indexes: unindexed fields
-// have none, and the fields of queries over all users have one more.
+// have none.
 func overridesOf(def *store.Def) ([]fieldOverride, error) {
 	var out []fieldOverride
 	named := func(path string) bool {
@@ -142,22 +143,14 @@ func overridesOf(def *store.Def) ([]fieldOverride, error) {
 		}
 		at(path, []singleIndex{})
 	}
-	for _, x := range def.Indexes {
-		if !x.Group || len(x.Fields) > 1 {
-			continue
-		}
-		f := x.Fields[0]
-		single := singleIndex{Order: orderName(f.Desc), QueryScope: allUsers}
-		if f.Array {
-			single = singleIndex{ArrayConfig: contains, QueryScope: allUsers}
-		}
-		if o := at(f.Path, automatic()); !slices.Contains(o.Indexes, single) {
-			o.Indexes = append(o.Indexes, single)
-		}
+	if sharded(def) {
+		at(shardField, []singleIndex{})
 	}
 	if def.TTL {
 		indexes := []singleIndex{}
-		if named(store.PurgeField) {
+		if slices.ContainsFunc(def.Indexes, func(x *store.Index) bool {
+			return !x.Group && slices.ContainsFunc(x.Fields, func(f store.Field) bool { return f.Path == store.PurgeField })
+		}) {
 			indexes = automatic()
 		}
 		at(store.PurgeField, indexes).TTL = true

@@ -66,7 +66,7 @@ func TestTheIndexFileFollowsTheDeclarations(t *testing.T) {
   "fieldOverrides": []
 }
 `},
-		{"the group's scope for queries over all users, as an override for a single field",
+		{"the group's scope for queries over all users, behind the shard",
 			store.Collection[indexed]{Name: "wide", AllUsers: []string{"status,dueAt", "expiresAt"}}.Def(),
 			`{
   "indexes": [
@@ -74,6 +74,24 @@ func TestTheIndexFileFollowsTheDeclarations(t *testing.T) {
       "collectionGroup": "wide",
       "queryScope": "COLLECTION_GROUP",
       "fields": [
+        {
+          "fieldPath": "sweepShard",
+          "order": "ASCENDING"
+        },
+        {
+          "fieldPath": "expiresAt",
+          "order": "ASCENDING"
+        }
+      ]
+    },
+    {
+      "collectionGroup": "wide",
+      "queryScope": "COLLECTION_GROUP",
+      "fields": [
+        {
+          "fieldPath": "sweepShard",
+          "order": "ASCENDING"
+        },
         {
           "fieldPath": "status",
           "order": "ASCENDING"
@@ -88,25 +106,8 @@ func TestTheIndexFileFollowsTheDeclarations(t *testing.T) {
   "fieldOverrides": [
     {
       "collectionGroup": "wide",
-      "fieldPath": "expiresAt",
-      "indexes": [
-        {
-          "order": "ASCENDING",
-          "queryScope": "COLLECTION"
-        },
-        {
-          "order": "DESCENDING",
-          "queryScope": "COLLECTION"
-        },
-        {
-          "arrayConfig": "CONTAINS",
-          "queryScope": "COLLECTION"
-        },
-        {
-          "order": "ASCENDING",
-          "queryScope": "COLLECTION_GROUP"
-        }
-      ]
+      "fieldPath": "sweepShard",
+      "indexes": []
     }
   ]
 }

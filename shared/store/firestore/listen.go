@@ -80,6 +80,7 @@ func (d *Driver) next(iter *hi.QuerySnapshotIterator) (s snapshot) {
 		if c.Kind != hi.DocumentRemoved {
 			change.Fields = plainFields(c.Doc.Data())
 			delete(change.Fields, changedField)
+			delete(change.Fields, shardField)
 		}
 		s.changes = append(s.changes, change)
 	}

@@ -56,6 +56,8 @@ type Driver struct {
 	retries *retryQueues
 	samples *samples
 
+	haveShards map[string]bool // the collections whose documents all have a shard, by id
+
 	mu       sync.Mutex
 	closed   bool
 	listens  *hi.Client
@@ -85,8 +87,10 @@ func Open(ctx context.Context, opts Options) (*Driver, error) {
 	d := &Driver{
 		retries: newRetryQueues(),
 		samples: newSamples(),
-		opts:    opts,
-		root:    "projects/" + opts.Project + "/databases/" + opts.Database,
+
+		haveShards: map[string]bool{},
+		opts:       opts,
+		root:       "projects/" + opts.Project + "/databases/" + opts.Database,
 		headers: metadata.Pairs(
 			"google-cloud-resource-prefix", "projects/"+opts.Project+"/databases/"+opts.Database,
 			"x-goog-request-params", "project_id="+url.QueryEscape(opts.Project)+"&database_id="+url.QueryEscape(opts.Database)),

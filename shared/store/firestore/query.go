@@ -1,6 +1,8 @@
 package firestore
 
 import (
+	"slices"
+
 	"cloud.google.com/go/firestore/apiv1/firestorepb"
 	"google.golang.org/protobuf/types/known/wrapperspb"
 
@@ -17,7 +19,11 @@ func (d *Driver) queryRequest(plan store.Plan) (*firestorepb.RunQueryRequest, er
 		name, id := d.parent(plan.User, plan.Coll)
 		parent, from = name, &firestorepb.StructuredQuery_CollectionSelector{CollectionId: id}
 	}
-	where, err := filters(plan.Where)
+	conds := plan.Where
+	if plan.User == "" {
+		conds = append(slices.Clip(conds), inAnyShard())
+	}
+	where, err := filters(conds)
 	if err != nil {
 		return nil, err
 	}

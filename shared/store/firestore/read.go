@@ -29,6 +29,11 @@ func (d *Driver) Get(ctx context.Context, refs []store.Ref) (raws []*store.Raw, 
 
 // Query implements store.Reads. A read without an answer is repeated.
 func (d *Driver) Query(ctx context.Context, plan store.Plan) (raws []store.Raw, err error) {
+	if plan.User == "" {
+		if err := d.giveShards(ctx, plan.Def); err != nil {
+			return nil, d.toFault(ctx, err)
+		}
+	}
 	err = d.retryRead(ctx, func() error {
 		raws, _, err = d.query(ctx, plan, view{})
 		return err
@@ -39,6 +44,7 @@ func (d *Driver) Query(ctx context.Context, plan store.Plan) (raws []store.Raw, 
 // readTries is the maximum number of times that a read outside of transactions is sent.
 const readTries = 3
 
+// retryRead sends a read, or a write that may be applied twice, until it is answered.
 func (d *Driver) retryRead(ctx context.Context, read func() error) error {
 	for try := 1; ; try++ {
 		err := read()

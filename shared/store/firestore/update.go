@@ -3,6 +3,7 @@ package firestore
 import (
 	"context"
 	"math/rand/v2"
+	"slices"
 	"sync"
 	"time"
 
@@ -36,11 +37,11 @@ type work = func(ctx context.Context, r store.Reads) ([]store.Write, error)
 // the fault is Unavailable and the outcome unknown.
 func (d *Driver) Update(ctx context.Context, fn work) error {
 	var retry []byte
-	unanswered := 0
+	unanswered, logID := 0, newLogID()
 	leave := func() {}
 	defer func() { leave() }()
 	for try := 1; ; try++ {
-		a := &attempt{d: d, retry: retry}
+		a := &attempt{d: d, retry: retry, logID: logID}
 		outcome, err := a.run(ctx, fn)
 		if outcome == transient {
 			unanswered++
@@ -67,6 +68,7 @@ func (d *Driver) Update(ctx context.Context, fn work) error {
 type attempt struct {
 	d     *Driver
 	retry []byte // the transaction of the previous attempt, which gives this one priority
+	logID string // the document of the commit in the log
 
 	mu      sync.Mutex
 	user    string // the user of the last read
@@ -95,7 +97,14 @@ func (a *attempt) run(ctx context.Context, fn work) (failure, error) {
 }
 
 func (a *attempt) commit(ctx context.Context, writes []store.Write) (failure, error) {
-	req, err := a.d.commitRequest(writes, a.tx)
+	logs, ok, err := a.d.logWrite(a.logID, writes)
+	if ok {
+		writes = append(slices.Clip(writes), logs)
+	}
+	var req *firestorepb.CommitRequest
+	if err == nil {
+		req, err = a.d.commitRequest(writes, a.tx)
+	}
 	if err != nil {
 		a.rollback()
 		return final, err

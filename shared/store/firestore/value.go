@@ -117,5 +117,6 @@ func (d *Driver) decode(doc *firestorepb.Document) (store.Raw, error) {
 	}
 	fields := decodeFields(doc.GetFields())
 	delete(fields, changedField)
+	delete(fields, shardField)
 	return store.Raw{Ref: ref, Fields: fields}, nil
 }

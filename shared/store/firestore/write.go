@@ -43,6 +43,12 @@ func (d *Driver) write(w store.Write) (*firestorepb.Write, error) {
 	default:
 		err = fault.New(fault.Internal, "firestore: no such action: %d", w.Action)
 	}
+	if err == nil && sharded(w.Def) {
+		doc.Fields[shardField] = shardValue(doc.GetName())
+		if out.UpdateMask != nil {
+			out.UpdateMask.FieldPaths = append(out.UpdateMask.FieldPaths, shardField)
+		}
+	}
 	out.UpdateTransforms = append(out.UpdateTransforms, &firestorepb.DocumentTransform_FieldTransform{
 		FieldPath: changedField,
 		TransformType: &firestorepb.DocumentTransform_FieldTransform_SetToServerValue{

@@ -172,7 +172,8 @@ func TestARestoreRefusesAFileThatIsNotABackupAndChangesNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	broken := slices.Clone(whole)
-	for i := len(broken) / 2; i < len(broken)/2+600; i++ {
+	const page = 4096
+	for i := len(broken) / 2 / page * page; i < (len(broken)/2/page+1)*page; i++ {
 		broken[i] ^= 0xff
 	}
 	for name, tc := range map[string]struct {
@@ -288,6 +289,7 @@ func TestEveryEarlierLayoutIsMigrated(t *testing.T) {
 		// The file as a program of that layout left it: its tables, and a document without index rows.
 		for _, s := range []string{
 			"DROP TABLE docs", "DROP TABLE entries", "DROP TABLE indexes", "DROP TABLE changes", "DROP TABLE readers",
+			"DROP TABLE log", "DROP TABLE log_state",
 			"PRAGMA user_version = 0",
 		} {
 			if _, err := made.conn.ExecContext(t.Context(), s); err != nil {

@@ -29,6 +29,12 @@ CREATE INDEX changes_user ON changes (u);
 	// The same tables: programs of the earlier layouts change the set of indexes while others have the file open, so they
 	// must not open it any more.
 	``,
+	`
+CREATE TABLE log (seq INTEGER PRIMARY KEY AUTOINCREMENT, at INTEGER NOT NULL, u TEXT NOT NULL, entries TEXT NOT NULL);
+CREATE INDEX log_user ON log (u);
+CREATE TABLE log_state (purged INTEGER NOT NULL);
+INSERT INTO log_state VALUES (0);
+`,
 }
 
 // Layout returns the number of the layout that this program writes. A file of a later layout is refused.

@@ -8,8 +8,9 @@ import (
 	"parley.internal/shared/store"
 )
 
-// Purge deletes at most limit documents whose purgeAt has passed, as Firestore does by itself, and returns their
-// number. Documents of collections that the schema lacks are kept.
+// Purge deletes at most limit documents whose purgeAt has passed, as Firestore does by itself, and as many commits of
+// the log that are older than [store.LogKept]. It returns the larger of the two numbers. Documents of collections that
+// the schema lacks are kept.
 func (d *Driver) Purge(ctx context.Context, schema *store.Schema, now time.Time, limit int) (int, error) {
 	rows, err := d.read.QueryContext(ctx, `SELECT u, c, id FROM docs
 		WHERE purge IS NOT NULL AND purge <= ? ORDER BY purge LIMIT ?`, now.UnixMicro(), limit)
@@ -48,5 +49,9 @@ func (d *Driver) Purge(ctx context.Context, schema *store.Schema, now time.Time,
 		n = len(writes)
 		return writes, nil
 	})
-	return n, err
+	if err != nil {
+		return n, err
+	}
+	logs, err := d.purgeLog(ctx, now, limit)
+	return max(n, logs), err
 }

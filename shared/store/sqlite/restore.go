@@ -202,6 +202,11 @@ func (d *Driver) copyRows(ctx context.Context, conn *sql.Conn, numbers map[strin
 		`DELETE FROM main.readers`,
 		`INSERT INTO main.readers SELECT name, c, seq + (SELECT n FROM shift) FROM b.readers`,
 		`DROP TABLE shift`,
+		// Every document may have changed, so readers of the log are told that they have missed something.
+		`DELETE FROM main.log`,
+		`INSERT INTO main.log (at, u, entries) VALUES (0, '', '[]')`,
+		`UPDATE main.log_state SET purged = (SELECT max(seq) FROM main.log)`,
+		`DELETE FROM main.log`,
 		`DELETE FROM main.entries`,
 	}
 	for _, s := range statements {

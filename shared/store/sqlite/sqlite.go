@@ -146,7 +146,7 @@ type preparer interface {
 }
 
 type statements struct {
-	get, list, scan, has, put, add, del, addKey, addKeys, delKey, record, set, begin, commit *sql.Stmt
+	get, list, scan, has, put, add, del, addKey, addKeys, delKey, record, log, set, begin, commit *sql.Stmt
 }
 
 // manyKeys is the number of index rows that one statement inserts.
@@ -174,6 +174,7 @@ func prepareStatements(ctx context.Context, p preparer) (*statements, error) {
 		{&s.addKey, `INSERT INTO entries (k, name) VALUES (?, ?)`},
 		{&s.addKeys, `INSERT INTO entries (k, name) VALUES (?, ?)` + strings.Repeat(`, (?, ?)`, manyKeys-1)},
 		{&s.delKey, `DELETE FROM entries WHERE k = ?`},
+		{&s.log, `INSERT INTO log (at, u, entries) VALUES (?, ?, ?)`},
 		{&s.record, `INSERT INTO changes (at, kind, u, c, id, before, after) VALUES (?, ?, ?, ?, ?, ?, ?)`},
 	} {
 		stmt, err := p.PrepareContext(ctx, q.text)
@@ -187,7 +188,7 @@ func prepareStatements(ctx context.Context, p preparer) (*statements, error) {
 
 func (s *statements) close() (err error) {
 	for _, stmt := range []*sql.Stmt{
-		s.get, s.list, s.scan, s.has, s.put, s.add, s.del, s.addKey, s.addKeys, s.delKey, s.record, s.set, s.begin,
+		s.get, s.list, s.scan, s.has, s.put, s.add, s.del, s.addKey, s.addKeys, s.delKey, s.record, s.log, s.set, s.begin,
 		s.commit,
 	} {
 		err = errors.Join(err, stmt.Close())

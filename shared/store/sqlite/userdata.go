@@ -54,8 +54,8 @@ func (d *Driver) after(ctx context.Context, q querier, last store.Ref) (raws []s
 	return raws, nil
 }
 
-// Erase implements store.Driver. Erased rows are overwritten in the file, and the user's changes in the feed are
-// deleted too.
+// Erase implements store.Driver. Erased rows are overwritten in the file, and the user's changes in the feed and
+// in the log are deleted too.
 func (d *Driver) Erase(ctx context.Context, user string) (total int, err error) {
 	run := func(do func(ctx context.Context, conn *sql.Conn) error) error {
 		return asFault(d.submit(&transaction{ctx: ctx, result: make(chan error, 1), raw: do}))
@@ -86,8 +86,12 @@ func (d *Driver) Erase(ctx context.Context, user string) (total int, err error) 
 		}
 	}
 	err = run(func(ctx context.Context, conn *sql.Conn) error {
-		_, err := conn.ExecContext(ctx, `DELETE FROM changes WHERE u = ?`, user)
-		return err
+		for _, query := range []string{`DELETE FROM changes WHERE u = ?`, `DELETE FROM log WHERE u = ?`} {
+			if _, err := conn.ExecContext(ctx, query, user); err != nil {
+				return err
+			}
+		}
+		return nil
 	})
 	if err != nil {
 		return total, err

@@ -250,6 +250,9 @@ func (d *Driver) run(ctx context.Context, t *transaction) (err error) {
 		t.wrote = true
 		t.changes = append(t.changes, store.Change{Ref: c.ref, Fields: c.after})
 	}
+	if err := d.keep(ctx, t, writes); err != nil {
+		return errGroup{err}
+	}
 	return nil
 }
 
@@ -272,6 +275,9 @@ func (d *Driver) create(ctx context.Context, t *transaction, w store.Write) erro
 		return errGroup{err}
 	}
 	t.wrote, t.changes = true, []store.Change{{Ref: c.ref, Fields: c.after}}
+	if err := d.keep(ctx, t, []store.Write{w}); err != nil {
+		return errGroup{err}
+	}
 	return nil
 }
 

@@ -113,6 +113,7 @@ func Suite(t *testing.T, open Open) {
 		{"documents are deleted in bulk", bulkDelete},
 		{"of 16 competing transactions one wins", competing},
 		{"counters lose nothing", counters},
+		{"transactions in turn do not abort each other", takeTurns},
 		{"a document over 1 MiB is refused", tooLarge},
 		{"a malformed id is refused", badIDs},
 		{"collections below different documents are separate", below},
@@ -121,6 +122,7 @@ func Suite(t *testing.T, open Open) {
 		{"what a user keeps is counted", usage},
 		{"an erasure deletes all documents of a user and none of another", erases},
 		{"a wait is woken by a change that matches", waitWakes},
+		{"a desk is given a change once, in place of the waits at it", waitAtDesk},
 		{"a wait ends by itself and when the store drains", waitEnds},
 		{"too many waiters are turned away", waitCap},
 		{"a wait follows no collection below documents", waitBelow},
@@ -131,6 +133,19 @@ func Suite(t *testing.T, open Open) {
 			t.Parallel()
 			schema := Schema()
 			p.test(t, store.New(open(t, schema), schema, store.WaitLimits(2, 20)))
+		})
+	}
+	for name, test := range map[string]func(*testing.T, *store.DB){
+		"the log has every change once":          logs,
+		"a reader of the log misses nothing":     logMissesNothing,
+		"the log takes the largest commit":       logTakesTheLargestCommit,
+		"a wait on the log is woken by a change": logWakes,
+		"an erasure leaves no log":               logIsErased,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			schema := LogSchema()
+			test(t, store.New(open(t, schema), schema))
 		})
 	}
 	t.Run("the first attempt of a transaction can be aborted", func(t *testing.T) {

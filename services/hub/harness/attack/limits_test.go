@@ -69,7 +69,7 @@ type reply struct {
 	err           error
 }
 
-// The test is not parallel, because it counts what the process allocates.
+// The test is not parallel, because it counts the allocations of the process.
 func TestAttackAHostileBodyIsRefusedWithin20MiBOverBothTransports(t *testing.T) {
 	u := hubtest.NewUser(t, hubtest.Options{})
 	room := mebibyte - 200
@@ -145,11 +145,7 @@ func TestWaitsAreLimitedOverBothTransportsTogether(t *testing.T) {
 				t.Helper()
 				before := waits.Now()
 				all.Go(func() { _ = send(ctx, key, name, wait) })
-				for deadline := time.Now().Add(20 * time.Second); waits.Now() == before; time.Sleep(time.Millisecond) {
-					if time.Now().After(deadline) {
-						t.Fatalf("%s does not wait", name)
-					}
-				}
+				domaintest.Eventually(t, name+" waits", func() bool { return waits.Now() > before })
 			}
 			if strings.HasSuffix(t.Name(), "REST") {
 				hold(a1, "get_messages")
@@ -258,13 +254,10 @@ func TestAttackStalledUploadsLeaveTheServerToTheOthers(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	for deadline := time.Now().Add(20 * time.Second); ; time.Sleep(time.Millisecond) {
-		if taken, _ := room.Taken(); taken >= 15*mebibyte {
-			break
-		} else if time.Now().After(deadline) {
-			t.Fatalf("only %d bytes are taken", taken)
-		}
-	}
+	domaintest.Eventually(t, "the room is taken", func() bool {
+		taken, _ := room.Taken()
+		return taken >= 15*mebibyte
+	})
 	over(t, hub, func(t *testing.T, send func(context.Context, string, string, string) reply) {
 		r := send(t.Context(), third, "create_task", large[:300<<10]+`"}`)
 		if r.err != nil || r.status != 503 || r.after == "" || r.code != "UNAVAILABLE" {

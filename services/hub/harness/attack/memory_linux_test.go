@@ -6,79 +6,42 @@ import (
 	"io"
 	"net/http"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strconv"
 	"strings"
 	"sync"
-	"syscall"
 	"testing"
 	"time"
 
 	"parley.internal/services/hub/harness/hubtest"
-	"parley.internal/services/hub/harness/program"
 )
 
 // server is the program that ships, as its own process with the memory of a small instance.
 type server struct {
 	*testing.T
-	cmd    *exec.Cmd
-	url    string
-	keys   []string
-	client *http.Client
+	program *hubtest.Program
+	keys    []string
+	client  *http.Client
 }
 
-var (
-	keyPattern = regexp.MustCompile(`parley_[A-Za-z0-9_-]+`)
-	urlPattern = regexp.MustCompile(`http://[0-9.:]+`)
-)
+var keyPattern = regexp.MustCompile(`parley_[A-Za-z0-9_-]+`)
 
-// startServer builds and starts the program. GOMEMLIMIT is what it sets itself to in a cgroup of 512 MiB.
+// startServer builds and starts the program. GOMEMLIMIT has the value that the program chooses in a cgroup of 512 MiB.
 func startServer(t *testing.T) *server {
 	t.Helper()
-	dir := t.TempDir()
-	binary, data := filepath.Join(dir, "parley"), filepath.Join(dir, "data")
-	hubtest.Must(t, program.Build(t.Context(), binary))
-	log, err := os.Create(filepath.Join(dir, "log"))
-	hubtest.Must(t, err)
-	t.Cleanup(func() { _ = log.Close() })
 	s := &server{T: t, client: &http.Client{Timeout: time.Minute, Transport: &http.Transport{MaxIdleConnsPerHost: 8}}}
-	s.cmd = exec.Command(binary, "serve", "--addr", "127.0.0.1:0", "--data", data)
-	s.cmd.Stdout, s.cmd.Stderr = log, log
-	s.cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + dir, "PARLEY_KEYRING=off", "GOMEMLIMIT=460MiB"}
-	hubtest.Must(t, s.cmd.Start())
-	exited := make(chan struct{})
-	go func() {
-		_ = s.cmd.Wait()
-		close(exited)
-	}()
-	t.Cleanup(func() {
-		s.client.CloseIdleConnections()
-		_ = s.cmd.Process.Signal(syscall.SIGTERM)
-		select {
-		case <-exited:
-		case <-time.After(20 * time.Second):
-			_ = s.cmd.Process.Kill()
-			t.Error("the server did not end")
-		}
-	})
-	for deadline := time.Now().Add(30 * time.Second); ; time.Sleep(20 * time.Millisecond) {
-		text, err := os.ReadFile(filepath.Join(data, "keys.env"))
-		if err == nil {
-			s.keys, s.url = keyPattern.FindAllString(string(text), -1), urlPattern.FindString(string(text))
-			return s
-		}
-		if time.Now().After(deadline) {
-			said, _ := os.ReadFile(log.Name())
-			t.Fatalf("the server did not start: %s", said)
-		}
-	}
+	s.program = hubtest.Start(t, []string{"GOMEMLIMIT=460MiB"})
+	t.Cleanup(s.client.CloseIdleConnections)
+	text, err := os.ReadFile(filepath.Join(s.program.Data, "keys.env"))
+	hubtest.Must(t, err)
+	s.keys = keyPattern.FindAllString(string(text), -1)
+	return s
 }
 
 // post sends a body with one of the keys and returns the status of the answer, 0 if there was none.
 func (s *server) post(i int, path string, body []byte) int {
-	r, err := http.NewRequestWithContext(s.Context(), "POST", s.url+path, bytes.NewReader(body))
+	r, err := http.NewRequestWithContext(s.Context(), "POST", s.program.URL()+path, bytes.NewReader(body))
 	if err != nil {
 		return 0
 	}
@@ -96,7 +59,7 @@ func (s *server) post(i int, path string, body []byte) int {
 // peak returns the most memory that the process had at once, in MiB.
 func (s *server) peak() int {
 	s.Helper()
-	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", s.cmd.Process.Pid))
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", s.program.PID()))
 	hubtest.Must(s, err)
 	for line := range strings.Lines(string(text)) {
 		if rest, ok := strings.CutPrefix(line, "VmHWM:"); ok {

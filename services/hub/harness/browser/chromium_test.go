@@ -113,8 +113,8 @@ func newTab(t testing.TB) *tab {
 func tabIn(t testing.TB, where chromedp.ContextOption) *tab {
 	t.Helper()
 	chromium.once.Do(launch)
-	if errors.Is(chromium.problem, errNoChromium) && !emulator.Required() {
-		t.Skip(chromium.problem)
+	if errors.Is(chromium.problem, errNoChromium) {
+		emulator.Skip(t, chromium.problem)
 	}
 	if chromium.problem != nil {
 		t.Fatal(chromium.problem)

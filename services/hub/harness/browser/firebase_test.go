@@ -24,8 +24,8 @@ var accounts struct {
 func authEmulator(t *testing.T) *firebase.Emulator {
 	t.Helper()
 	accounts.once.Do(func() { accounts.emulator, accounts.problem = firebase.Start(context.Background(), "../firebase") })
-	if errors.Is(accounts.problem, firebase.ErrNone) && os.Getenv("PARLEY_NO_NODE") == "1" && !emulator.Required() {
-		t.Skip(accounts.problem)
+	if errors.Is(accounts.problem, firebase.ErrNone) && os.Getenv("PARLEY_NO_NODE") == "1" {
+		emulator.Skip(t, accounts.problem)
 	}
 	hubtest.Must(t, accounts.problem)
 	return accounts.emulator

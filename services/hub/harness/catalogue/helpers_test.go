@@ -226,10 +226,13 @@ var secret = regexp.MustCompile(`(?:parley|link)_[a-z2-7]+_[a-z2-7]{52}|` +
 	`(?:key|human):[0-9a-f]{12}|eyJ[A-Za-z0-9_-]{20,}|\d{4}-\d\d-\d\d_[A-Za-z0-9-]+_[a-z0-9]{6}`)
 
 // cursor matches a field with a cursor, whose text differs from user to user.
-var cursor = regexp.MustCompile(`"(nextCursor|next_cursor|cursor|mark)":"[^"]+"`)
+var cursor = regexp.MustCompile(`"(nextCursor|next_cursor|cursor|mark|eventId)":"[^"]+"`)
 
 // used matches the time of a key's last use, which is stored at any time after the call.
 var used = regexp.MustCompile(`,?"lastUsedAt":"[^"]+"`)
+
+// logged matches the time of an event, which is that of its store.
+var logged = regexp.MustCompile(`"at":"[^"]+","change"`)
 
 // stamp matches a time.
 var stamp = regexp.MustCompile(`\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z`)
@@ -240,6 +243,7 @@ type names map[string]string
 func (n names) plain(text string) string {
 	text = used.ReplaceAllString(text, "")
 	text = cursor.ReplaceAllString(text, `"$1":"<cursor>"`)
+	text = logged.ReplaceAllString(text, `"at":"TIME","change"`)
 	return secret.ReplaceAllStringFunc(text, func(s string) string {
 		if n[s] == "" {
 			n[s] = fmt.Sprintf("<%d>", len(n))

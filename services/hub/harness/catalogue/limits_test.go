@@ -12,7 +12,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"parley.internal/shared/app"
 	"parley.internal/shared/fault"
@@ -24,7 +23,7 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the table of docs/scale.md")
 
-// recorder is a driver that keeps what each transaction has written, and whether the document was there before.
+// recorder is a driver that records the writes of each transaction, and whether their documents existed before.
 type recorder struct {
 	*mirror
 	mu      sync.Mutex
@@ -34,10 +33,8 @@ type recorder struct {
 // written is a document that a transaction wrote.
 type written struct {
 	def *store.Def
-	// there says that the document existed, so that the call contends with whoever else writes it.
+	// there says that the document existed, so that the call contends with other writers of it.
 	there bool
-	// rising are the indexed fields with a time, of which later calls write larger values.
-	rising []*store.Index
 }
 
 // Update implements store.Driver.
@@ -68,30 +65,11 @@ func (r *recorder) note(writes []store.Write, before map[store.Ref]bool) {
 		if aside(w) || w.Action == store.Delete && !before[w.Ref] {
 			continue
 		}
-		n := written{def: w.Def, there: before[w.Ref]}
-		values := maps.Clone(w.Fields)
-		for _, e := range w.Edits {
-			if values == nil {
-				values = store.Fields{}
-			}
-			values[e.Field] = e.Value
-		}
-		for _, x := range w.Def.Indexes {
-			if rises(x, values) {
-				n.rising = append(n.rising, x)
-			}
-		}
-		r.written = append(r.written, n)
+		r.written = append(r.written, written{def: w.Def, there: before[w.Ref]})
 	}
 }
 
-// rises reports whether an entry of the index begins with a time that the write sets.
-func rises(x *store.Index, values store.Fields) bool {
-	at, isTime := values[x.Fields[0].Path].(time.Time)
-	return isTime && !at.IsZero()
-}
-
-// standsFor says what one document of a collection belongs to. Calls about different ones of these do not contend.
+// standsFor names the owner of a document, by its collection. Calls about different owners do not contend.
 var standsFor = map[string]string{
 	"tasks": "a task", "leases": "a task", "relay": "a message", "groups": "a group", "sessions": "a session",
 	"heartbeats": "a session", "devices": "a device", "settings": "a user", "pauses": "a pause", "apiKeys": "a key",
@@ -110,7 +88,7 @@ const (
 	tableEnd = "<!-- end -->\n"
 )
 
-// The table of what each operation contends on follows from what its examples write.
+// The table of contention follows from the writes of each operation's examples.
 func TestTheTableOfScaleSaysWhatEachOperationWrites(t *testing.T) {
 	t.Parallel()
 	d, err := os.ReadFile(filepath.Join(root, scaleDoc))
@@ -160,11 +138,11 @@ func contention(t *testing.T) string {
 		}
 		fmt.Fprintf(&b, "| `%s` | %s | %s | %s |\n", o.Name, list(t, seen, false), list(t, seen, true), rate(t, seen))
 	}
-	fmt.Fprintf(&b, "\nThese write nothing: %s.\n\n", strings.Join(quiet, ", "))
+	fmt.Fprintf(&b, "\n%s\n\n", op.Wrap("These write nothing: "+strings.Join(quiet, ", ")+".", 120))
 	return b.String()
 }
 
-// during returns what the examples of an operation that succeed write, each document of a collection once.
+// during returns the writes of the successful examples of an operation, each document of a collection once.
 func (r *recorder) during(t *testing.T, c *testHub, o *op.Op) (out []written) {
 	t.Helper()
 	for _, e := range o.Cases().Examples {
@@ -222,7 +200,7 @@ func list(t *testing.T, all []written, there bool) string {
 	return strings.Join(out, ", ")
 }
 
-// rate returns what Firestore promises for a call that writes this.
+// rate returns the rates that Firestore sustains for a call with these writes.
 func rate(t *testing.T, all []written) string {
 	t.Helper()
 	var limits []string
@@ -234,13 +212,6 @@ func rate(t *testing.T, all []written) string {
 	for _, w := range all {
 		if w.there {
 			add("1/s for " + standsFor[w.def.ID()])
-		}
-	}
-	for _, w := range all {
-		for _, x := range w.rising {
-			if x.Group {
-				add(fmt.Sprintf("500/s for the database (`%s.%s`)", w.def.ID(), x.Fields[0].Path))
-			}
 		}
 	}
 	slices.Sort(limits)

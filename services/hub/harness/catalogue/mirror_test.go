@@ -43,7 +43,7 @@ func openMirror(t *testing.T, open func() store.Driver) (*store.DB, *mirror) {
 	return db, m
 }
 
-// ReadsLocally reports what the driver behind it does.
+// ReadsLocally forwards to the driver behind the mirror.
 func (m *mirror) ReadsLocally() bool {
 	d, ok := m.Driver.(interface{ ReadsLocally() bool })
 	return ok && d.ReadsLocally()

@@ -56,7 +56,7 @@ var elsewhere = []struct{ dir, files, reason string }{
 		"races, pauses, sessions, words, inputs and collisions of names that no spec can say"},
 	{"services/hub/harness/attack", "assurance_test.go attack_test.go limits_test.go memory_linux_test.go",
 		"attacks of several steps"},
-	{"services/hub/harness/mcp", "eras_test.go front_test.go instructions_test.go messages_test.go",
+	{"services/hub/harness/mcp", "cancel_test.go eras_test.go front_test.go instructions_test.go messages_test.go",
 		"the protocol is shown with certain tools"},
 	{"services/hub/harness/mcp", "names_test.go resources_test.go toolsets_test.go",
 		"toolsets, aliases, holes of the protocol and resources are shown with certain tools"},
@@ -208,14 +208,14 @@ func (n operationNames) inTexts(node ast.Node) (out []string) {
 	return out
 }
 
-// inDomain says whether a file belongs to a domain with operations of the operation's toolset. The overview belongs to
-// the toolset of the sessions that it shows, and the cases of any domain may prepare with another's operations.
+// inDomain says whether a file belongs to a domain with operations of the operation's toolset. The overview and the feed
+// belong to the toolset of sessions, and the cases of any domain may prepare with another's operations.
 func (n operationNames) inDomain(file, name string) bool {
 	parts := strings.Split(file, "/")
 	if len(parts) < 3 || parts[0] != "shared" {
 		return false
 	}
-	if parts[1] == n.toolsets[name] || parts[1] == "overview" {
+	if parts[1] == n.toolsets[name] || parts[1] == "overview" || parts[1] == "feed" {
 		return true
 	}
 	isDomain := slices.Contains(slices.Collect(maps.Values(n.toolsets)), parts[1])

@@ -5,9 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"log"
 	"math/rand/v2"
-	"net"
 	"net/http"
 	"sync"
 	"time"
@@ -92,11 +90,13 @@ func Run(ctx context.Context, o Options) (_ *Report, err error) {
 	r.fleet = &fleet.Fleet{Args: append(append([]string{}, o.Hub...), "--addr", "127.0.0.1:0"), Dir: o.Dir,
 		Env: append(append([]string{}, o.Env...), "PARLEY_STORE=firestore", "GOOGLE_CLOUD_PROJECT="+o.Project,
 			"FIRESTORE_EMULATOR_HOST="+proxy.Addr)}
-	stop, err := r.serve(ctx)
-	if err != nil {
+	r.balancer.Lose = r.lose()
+	var stop func()
+	if r.base, stop, err = r.balancer.Listen(ctx); err != nil {
 		return nil, err
 	}
 	defer stop()
+	defer r.client.CloseIdleConnections()
 	if err := r.setUp(ctx); err != nil {
 		return nil, errors.Join(err, r.fleet.Close())
 	}
@@ -119,29 +119,15 @@ func Run(ctx context.Context, o Options) (_ *Report, err error) {
 	return r.report, r.audit(ctx)
 }
 
-// serve starts the balancer on a free port of 127.0.0.1.
-func (r *run) serve(ctx context.Context) (stop func(), err error) {
-	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", "127.0.0.1:0")
-	if err != nil {
-		return nil, err
-	}
-	r.base = "http://" + listener.Addr().String()
+// lose returns a function that chooses the answers that are lost, at random from the seed.
+func (r *run) lose() func() bool {
 	var mu sync.Mutex
 	random := rand.New(rand.NewPCG(r.options.Seed, 1))
-	r.balancer.Lose = func() bool {
+	return func() bool {
 		mu.Lock()
 		defer mu.Unlock()
 		return random.IntN(100) < r.options.Lost
 	}
-	srv := &http.Server{Handler: r.balancer, ReadHeaderTimeout: time.Minute, ErrorLog: log.New(io.Discard, "", 0)}
-	var served sync.WaitGroup
-	served.Go(func() { _ = srv.Serve(listener) }) // always ends with ErrServerClosed
-	return func() {
-		r.client.CloseIdleConnections()
-		_ = srv.Close() // could only fail to close the listener
-		served.Wait()
-		r.balancer.Close()
-	}, nil
 }
 
 // setUp starts the hubs and creates the crews.
@@ -151,7 +137,7 @@ func (r *run) setUp(ctx context.Context) error {
 			return err
 		}
 	}
-	if err := r.waitUp(ctx, hubs); err != nil {
+	if err := r.balancer.Await(ctx, hubs); err != nil {
 		return err
 	}
 	for left, n := r.options.Agents, 0; left > 0; left, n = left-crewSize, n+1 {
@@ -160,20 +146,6 @@ func (r *run) setUp(ctx context.Context) error {
 			return fmt.Errorf("cannot create a crew: %w", err)
 		}
 		r.crews = append(r.crews, c)
-	}
-	return nil
-}
-
-// waitUp waits until n hubs are up.
-func (r *run) waitUp(ctx context.Context, n int) error {
-	tick := time.NewTicker(20 * time.Millisecond)
-	defer tick.Stop()
-	for r.balancer.Up() < n {
-		select {
-		case <-tick.C:
-		case <-ctx.Done():
-			return fmt.Errorf("%d hubs must be up, but %d are: %w", n, r.balancer.Up(), context.Cause(ctx))
-		}
 	}
 	return nil
 }
@@ -208,7 +180,7 @@ func (r *run) simulate(ctx context.Context) error {
 	}
 	calm, stopCalm := context.WithTimeoutCause(ctx, r.options.Grace, errNoProgress)
 	defer stopCalm()
-	if err := r.waitUp(calm, hubs); err != nil {
+	if err := r.balancer.Await(calm, hubs); err != nil {
 		return err
 	}
 	return r.forAllAgents(func(a *agent) error { return a.drain(calm) })

@@ -1,29 +1,16 @@
 package chaos
 
 import (
-	"bytes"
 	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
 	"parley.internal/services/hub/harness/hubtest"
-	"parley.internal/services/hub/harness/program"
 	"parley.internal/shared/store/emulator"
 )
 
 func TestMain(m *testing.M) { hubtest.Main(m) }
-
-// build builds the hub's program and returns its path.
-func build(t *testing.T) string {
-	t.Helper()
-	binary := filepath.Join(t.TempDir(), "parley")
-	if err := program.Build(t.Context(), binary); err != nil {
-		t.Fatal(err)
-	}
-	return binary
-}
 
 // shortRun returns the options of a run with a fixed number of moves and kills, however fast the machine is.
 func shortRun(t *testing.T, hub string) Options {
@@ -37,15 +24,11 @@ func shortRun(t *testing.T, hub string) Options {
 func TestPromisesToClientsHoldWhileHubsAreKilled(t *testing.T) {
 	t.Parallel()
 	emulator.Shared(t) // starts the emulator, or skips the test, before the long build
-	report, err := Run(t.Context(), shortRun(t, build(t)))
+	report, err := Run(t.Context(), shortRun(t, hubtest.Build(t)))
 	if err != nil {
 		t.Fatal(err)
 	}
-	var text bytes.Buffer
-	if err := report.Write(&text); err != nil {
-		t.Error(err)
-	}
-	t.Log(text.String())
+	hubtest.Must(t, report.Write(t.Output()))
 	if len(report.Violations) > 0 {
 		t.Errorf("%d violations", len(report.Violations))
 	}

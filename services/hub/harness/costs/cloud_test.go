@@ -155,7 +155,10 @@ func (c *cloud) wrote(w *firestorepb.Write) {
 	if name == "" {
 		name = w.GetUpdate().GetName()
 	}
-	_, path, _ := strings.Cut(name, "/documents/users/")
+	_, path, ofUser := strings.Cut(name, "/documents/users/")
+	if !ofUser {
+		return // the driver's own, written once in the life of a database
+	}
 	parts := strings.Split(path, "/")
 	ref := store.Ref{User: parts[0], Coll: strings.Join(parts[1:len(parts)-1], "/"), ID: parts[len(parts)-1]}
 	c.mu.Lock()

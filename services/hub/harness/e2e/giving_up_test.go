@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"net/http/httptest"
 	"os/exec"
 	"strings"
 	"testing"
@@ -16,13 +15,14 @@ import (
 	"parley.internal/services/hub/harness/hubtest"
 	"parley.internal/shared/app"
 	"parley.internal/shared/domaintest"
+	"parley.internal/shared/op"
 	"parley.internal/shared/store"
 	"parley.internal/shared/store/emulator"
 	"parley.internal/shared/store/firestore"
 	"parley.internal/shared/store/storetest"
 )
 
-// plan is what the agents are told to do.
+// plan is the instruction to the agents.
 type plan struct {
 	URL     string      `json:"url"`
 	Confirm bool        `json:"confirm"`
@@ -37,7 +37,7 @@ type agentKeys struct {
 	Sender string `json:"sender"`
 }
 
-// told is what the agents sent and received.
+// told is the agents' report of the messages that they sent and received.
 type told struct {
 	GaveUp int      `json:"gaveUp"`
 	Sent   []string `json:"sent"`
@@ -76,8 +76,8 @@ func TestNothingIsLostWhenAnAgentOfAnSDKGivesUpItsWait(t *testing.T) {
 			}
 			began := time.Now()
 			got := giveUp(t, c.era, p, func() {
-				if !c.reached {
-					time.Sleep(lastWait)
+				if !c.reached { // each wait ends by itself, and may take a message until then
+					domaintest.Eventually(t, "no call waits", func() bool { return hub.Catalogue.Waits.Now() == 0 })
 				}
 				clock.Pass(2 * time.Minute)
 			})
@@ -151,10 +151,6 @@ func giveUp(t *testing.T, era string, p plan, then func()) (out told) {
 	return out
 }
 
-// lastWait is somewhat more than the wait that the agents ask for. A wait that no cancellation reaches ends by itself, and
-// may take a message until then.
-const lastWait = 21 * time.Second
-
 func oneServer(t *testing.T, clock *domaintest.Clock) (string, *hubtest.Hub) {
 	hub := hubtest.New(t, storetest.SQLite(t, app.Schema()), hubtest.Options{Now: clock.Now})
 	return hub.URL, hub
@@ -163,22 +159,21 @@ func oneServer(t *testing.T, clock *domaintest.Clock) (string, *hubtest.Hub) {
 // twoServers runs two servers over one database of the emulator, behind a balancer that gives them the calls in turn.
 func twoServers(t *testing.T, clock *domaintest.Clock) (string, *hubtest.Hub) {
 	b := balancer.New()
-	front := httptest.NewServer(b)
-	t.Cleanup(func() { front.Close(); b.Close() })
-	addr, project := emulator.Shared(t), emulator.Project(t)
+	front, stop, err := b.Listen(t.Context())
+	domaintest.Check(t, err)
+	t.Cleanup(stop)
+	addr, project, waits := emulator.Shared(t), emulator.Project(t), &op.Waits{} // of both servers
 	var hub *hubtest.Hub
 	for i := range 2 {
 		d, err := firestore.Open(t.Context(), firestore.Options{EmulatorHost: addr, Project: project})
 		domaintest.Check(t, err)
 		db := store.New(d, app.Schema())
 		t.Cleanup(func() { domaintest.Check(t, db.Close()) })
-		hub = hubtest.New(t, db, hubtest.Options{Now: clock.Now})
+		hub = hubtest.New(t, db, hubtest.Options{Now: clock.Now, Waits: waits})
 		domaintest.Check(t, b.Add(fmt.Sprint(i), hub.URL))
 	}
-	for end := time.Now().Add(30 * time.Second); b.Up() < 2; time.Sleep(10 * time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatal("the servers are not up")
-		}
-	}
-	return front.URL, hub
+	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	defer cancel()
+	domaintest.Check(t, b.Await(ctx, 2))
+	return front, hub
 }

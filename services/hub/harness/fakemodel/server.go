@@ -132,7 +132,7 @@ func (s *Server) take(r Request) (int, Step) {
 	return r.Number, step
 }
 
-// answer is what an API writes: the step's answer to the nth request.
+// answer is the response of an API: the step's answer to the nth request.
 type answer struct {
 	step   Step
 	number int

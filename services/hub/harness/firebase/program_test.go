@@ -4,15 +4,11 @@ import (
 	"context"
 	"io"
 	"net/http"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
 	"parley.internal/services/hub/harness/firebase"
 	"parley.internal/services/hub/harness/hubtest"
-	"parley.internal/services/hub/harness/program"
-	"parley.internal/shared/supervise"
 )
 
 // get makes a request with a token, and returns the status and the body.
@@ -33,17 +29,9 @@ func get(ctx context.Context, url, token string) (status int, body string, err e
 
 func TestTheServerThatShipsAdmitsThoseOfItsFlag(t *testing.T) {
 	t.Parallel()
-	e, dir, log := start(t), t.TempDir(), &supervise.Output{}
-	binary := filepath.Join(dir, "parley")
-	hubtest.Must(t, program.Build(t.Context(), binary))
-	hub, err := supervise.Server{Path: "/v1/health", Status: http.StatusOK, Output: log,
-		Env: []string{"PATH=" + os.Getenv("PATH"), "HOME=" + dir, firebase.Variable + "=" + e.Addr},
-		Args: func(addr string) []string {
-			return []string{binary, "serve", "--addr", addr, "--data", filepath.Join(dir, "data"),
-				"--firebase-project", firebase.Project, "--sign-in-allow", "nobody,@shipped.example"}
-		}}.Start(t.Context())
-	hubtest.Must(t, err)
-	t.Cleanup(hub.Stop)
+	e := start(t)
+	hub := hubtest.Start(t, []string{firebase.Variable + "=" + e.Addr}, "--firebase-project", firebase.Project,
+		"--sign-in-allow", "nobody,@shipped.example")
 	for email, want := range map[string]int{"me@shipped.example": 200, "me@other.example": 403} {
 		s := got[firebase.SignIn](t)(e.SignUp(t.Context(), email, password))
 		hubtest.Must(t, e.Verify(t.Context(), s, email))
@@ -52,12 +40,12 @@ func TestTheServerThatShipsAdmitsThoseOfItsFlag(t *testing.T) {
 		if err != nil || status != want || strings.Contains(body, "is not admitted") != (want == 403) {
 			t.Errorf("%s: got %d %s, %v; want %d", email, status, body, err, want)
 		}
-		if strings.Contains(log.String(), s.Token) {
+		if strings.Contains(hub.Log.String(), s.Token) {
 			t.Errorf("%s: the log tells the token", email)
 		}
 	}
 	hub.Stop() // the log is complete
-	if text := log.String(); strings.Count(text, `"message":"refused"`) != 1 || !strings.Contains(text, `"address":"127.0.0.1"`) {
+	if text := hub.Log.String(); strings.Count(text, `"message":"refused"`) != 1 || !strings.Contains(text, `"address":"127.0.0.1"`) {
 		t.Errorf("got the log %s, want one line about the refusal", text)
 	}
 }

@@ -38,8 +38,8 @@ func TestMain(m *testing.M) {
 func start(t *testing.T) *firebase.Emulator {
 	t.Helper()
 	shared.once.Do(func() { shared.emulator, shared.problem = firebase.Start(context.Background(), ".") })
-	if errors.Is(shared.problem, firebase.ErrNone) && os.Getenv("PARLEY_NO_NODE") == "1" && !emulator.Required() {
-		t.Skip(shared.problem)
+	if errors.Is(shared.problem, firebase.ErrNone) && os.Getenv("PARLEY_NO_NODE") == "1" {
+		emulator.Skip(t, shared.problem)
 	}
 	if shared.problem != nil {
 		t.Fatal(shared.problem)

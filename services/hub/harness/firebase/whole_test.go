@@ -71,8 +71,8 @@ func TestMakeEmulatorAdmitsItsOwnAccountAlone(t *testing.T) {
 		Args: func(addr string) []string {
 			return []string{"sh", "-c", `cd "$0" && exec "$@"`, at, binary, "--addr", addr}
 		}}.Start(t.Context())
-	if err != nil && strings.Contains(out.String(), "no Firestore emulator") && !emulator.Required() {
-		t.Skip(err)
+	if err != nil && strings.Contains(out.String(), "no Firestore emulator") {
+		emulator.Skip(t, err)
 	}
 	hubtest.Must(t, err)
 	t.Cleanup(whole.Stop)

@@ -4,11 +4,12 @@ import (
 	"fmt"
 	"strings"
 	"testing"
-	"time"
 
 	"parley.internal/services/hub/harness/hubtest"
 	"parley.internal/shared/app"
+	"parley.internal/shared/domaintest"
 	"parley.internal/shared/keys"
+	"parley.internal/shared/op"
 	"parley.internal/shared/store"
 	"parley.internal/shared/store/storetest"
 )
@@ -49,7 +50,7 @@ func TestThePausedNeitherClaimNorSend(t *testing.T) {
 						t.Errorf("%s by beta with a pause of %s %s: %q", name, c.scope, c.name, code)
 					}
 				}
-				// Reports, waits and what a person does go on.
+				// Reports, waits and a person's calls go on.
 				beta.must("renew_claim", map[string]any{"taskId": held})
 				beta.must("get_messages", map[string]any{"waitMs": 1})
 				beta.must("complete_task", map[string]any{"taskId": held})
@@ -84,20 +85,16 @@ func TestAPauseReachesOtherServersOfTheStore(t *testing.T) {
 	send := map[string]any{"message": "m", "target": "alpha", "message_type": "STATUS"}
 	beta.must("send_message", send)
 	person.must("pause_agents", map[string]any{"scope": "program", "name": "beta"})
-	for end := time.Now().Add(20 * time.Second); ; time.Sleep(100 * time.Millisecond) {
-		if _, code := beta.call("send_message", send); code == "PAUSED" {
-			return
-		}
-		if time.Now().After(end) {
-			t.Fatal("the other server never refuses")
-		}
-	}
+	domaintest.Eventually(t, "the other server refuses", func() bool {
+		_, code := beta.call("send_message", send)
+		return code == "PAUSED"
+	})
 }
 
 func TestACallThatWaitsClaimsNothingOnceItIsPaused(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, app.Schema(), func(t *testing.T, db *store.DB) {
-		hub := hubtest.New(t, db, hubtest.Options{})
+		hub := hubtest.New(t, db, hubtest.Options{Waits: &op.Waits{}})
 		person, alpha := member{t, hub, hub.Human("u"), "", false}, member{t, hub, hub.Agent("u", "alpha"), "", false}
 		beta := member{t, hub, hub.Agent("u", "beta"), "", false}
 		ended := make(chan string, 1)
@@ -105,7 +102,7 @@ func TestACallThatWaitsClaimsNothingOnceItIsPaused(t *testing.T) {
 			_, code := beta.call("claim_next_task", map[string]any{"waitMs": 30_000})
 			ended <- code
 		}()
-		time.Sleep(200 * time.Millisecond) // most likely it waits now; it is refused either way
+		domaintest.Eventually(t, "the call waits", func() bool { return hub.Catalogue.Waits.Now() == 1 })
 		person.must("pause_agents", map[string]any{"scope": "program", "name": "beta"})
 		id := alpha.must("create_task", map[string]any{"title": "t", "target": "beta"})["taskId"]
 		if code := <-ended; code != "PAUSED" {

@@ -83,65 +83,82 @@ func TestClientsUnderOneKeyTakeNeitherMailNorClaimsOfEachOther(t *testing.T) {
 				t.Parallel()
 				user := fmt.Sprintf("u-%v", overMCP)
 				hub := hubtest.New(t, db, hubtest.Options{})
-				claude, beta := hub.Agent(user, "claude"), member{t, hub, hub.Agent(user, "beta"), "", overMCP}
+				plain := member{t, hub, hub.Agent(user, "claude"), "", overMCP}
+				beta := member{t, hub, hub.Agent(user, "beta"), "", overMCP}
 				var clients []member
 				for i := range 3 {
-					c := member{t, hub, claude, "", overMCP}
+					c := plain
 					c.session = fmt.Sprint(c.must("create_session", map[string]any{"name": "a client"})["address"])
 					if want := fmt.Sprintf("claude/%d", i+1); c.session != want {
 						t.Fatalf("client %d has the address %s, want %s", i+1, c.session, want)
 					}
 					clients = append(clients, c)
 				}
-				send := func(target, delivery string) {
-					beta.must("send_message", map[string]any{"message": "to-" + target + "-" + delivery, "target": target,
-						"message_type": "STATUS", "delivery": delivery})
-				}
-				send("claude/2", "one")
-				send("claude", "each")
-				plain := member{t, hub, claude, "", overMCP}
-				if got := plain.mail(); got != "" {
-					t.Errorf("a call of no session reads %q", got)
-				}
-				for i, want := range []string{"to-claude-each", "to-claude/2-one to-claude-each", "to-claude-each"} {
-					if got := clients[i].mail(); got != want {
-						t.Errorf("client %d reads %q, want %q", i+1, got, want)
-					}
-				}
-				id := beta.must("create_task", map[string]any{"title": "t", "target": "claude"})["taskId"]
-				clients[0].must("claim_task", map[string]any{"taskId": id})
-				for name, c := range map[string]member{"another client": clients[1], "a client of another name": {t, hub, claude,
-					"claude/build", overMCP}} {
-					if _, code := c.call("complete_task", map[string]any{"taskId": id}); code != "FAILED_PRECONDITION" {
-						t.Errorf("%s completes the task: %q", name, code)
-					}
-					if _, code := c.call("claim_task", map[string]any{"taskId": id}); code != "FAILED_PRECONDITION" {
-						t.Errorf("%s claims the task: %q", name, code)
-					}
-				}
-				if out := clients[0].must("claim_task", map[string]any{"taskId": id}); out["alreadyClaimed"] != true {
-					t.Errorf("its own claim is %v", out)
-				}
-				clients[0].must("complete_task", map[string]any{"taskId": id})
-				clients[2].must("update_session", map[string]any{"status": "mine"})
-				for _, v := range plain.must("list_sessions", map[string]any{})["sessions"].([]any) {
-					s := v.(map[string]any)
-					if status, _ := s["status"].(string); (status == "mine") != (s["address"] == "claude/3") {
-						t.Errorf("%v has the status %q", s["address"], status)
-					}
-				}
-				if got := clients[1].must("whoami", map[string]any{})["session"]; got != "claude/2" {
-					t.Errorf("whoami says %v", got)
-				}
-				send("claude/3", "one")
-				clients[2].must("update_session", map[string]any{"state": "complete"})
-				got := plain.must("get_messages", map[string]any{})["messages"].([]any)
-				if len(got) != 1 || got[0].(map[string]any)["addressedTo"] != "claude/3" {
-					t.Errorf("the mail of an ended session is %v", got)
-				}
+				readTheirOwnMail(t, beta, plain, clients)
+				keepTheirClaims(t, beta, plain, clients)
+				describeThemselves(t, beta, plain, clients)
 			})
 		}
 	})
+}
+
+// send sends a message whose text is its target and its delivery.
+func (m member) send(target, delivery string) {
+	m.must("send_message", map[string]any{"message": "to-" + target + "-" + delivery, "target": target,
+		"message_type": "STATUS", "delivery": delivery})
+}
+
+func readTheirOwnMail(t *testing.T, beta, plain member, clients []member) {
+	t.Helper()
+	beta.send("claude/2", "one")
+	beta.send("claude", "each")
+	if got := plain.mail(); got != "" {
+		t.Errorf("a call of no session reads %q", got)
+	}
+	for i, want := range []string{"to-claude-each", "to-claude/2-one to-claude-each", "to-claude-each"} {
+		if got := clients[i].mail(); got != want {
+			t.Errorf("client %d reads %q, want %q", i+1, got, want)
+		}
+	}
+}
+
+func keepTheirClaims(t *testing.T, beta, plain member, clients []member) {
+	t.Helper()
+	id := beta.must("create_task", map[string]any{"title": "t", "target": "claude"})["taskId"]
+	clients[0].must("claim_task", map[string]any{"taskId": id})
+	named := plain
+	named.session = "claude/build"
+	for name, c := range map[string]member{"another client": clients[1], "a client of another name": named} {
+		for _, op := range []string{"complete_task", "claim_task"} {
+			if _, code := c.call(op, map[string]any{"taskId": id}); code != "FAILED_PRECONDITION" {
+				t.Errorf("%s: %s of %s is answered %q", name, op, id, code)
+			}
+		}
+	}
+	if out := clients[0].must("claim_task", map[string]any{"taskId": id}); out["alreadyClaimed"] != true {
+		t.Errorf("its own claim is %v", out)
+	}
+	clients[0].must("complete_task", map[string]any{"taskId": id})
+}
+
+func describeThemselves(t *testing.T, beta, plain member, clients []member) {
+	t.Helper()
+	clients[2].must("update_session", map[string]any{"status": "mine"})
+	for _, v := range plain.must("list_sessions", map[string]any{})["sessions"].([]any) {
+		s := v.(map[string]any)
+		if status, _ := s["status"].(string); (status == "mine") != (s["address"] == "claude/3") {
+			t.Errorf("%v has the status %q", s["address"], status)
+		}
+	}
+	if got := clients[1].must("whoami", map[string]any{})["session"]; got != "claude/2" {
+		t.Errorf("whoami says %v", got)
+	}
+	beta.send("claude/3", "one")
+	clients[2].must("update_session", map[string]any{"state": "complete"})
+	got := plain.must("get_messages", map[string]any{})["messages"].([]any)
+	if len(got) != 1 || got[0].(map[string]any)["addressedTo"] != "claude/3" {
+		t.Errorf("the mail of an ended session is %v", got)
+	}
 }
 
 func TestTheSessionHeaderIsCheckedBeforeTheCall(t *testing.T) {

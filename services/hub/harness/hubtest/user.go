@@ -37,7 +37,8 @@ func (u *User) LinkCode() string {
 	return u.link(false)
 }
 
-// ConsoleCode returns the code of a new link that signs the user in to the page, to do what a person may but make keys.
+// ConsoleCode returns the code of a new link that signs the user in to the page, with all rights of a person except
+// making keys.
 func (u *User) ConsoleCode() string {
 	u.t.Helper()
 	return u.link(true)

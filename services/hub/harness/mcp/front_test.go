@@ -13,9 +13,6 @@ import (
 	"parley.internal/services/hub/internal/rest"
 	"parley.internal/shared/app"
 	"parley.internal/shared/domaintest"
-	"parley.internal/shared/identity"
-	"parley.internal/shared/op"
-	"parley.internal/shared/relay"
 	"parley.internal/shared/store/storetest"
 )
 
@@ -26,103 +23,6 @@ type args = map[string]any
 func newHub(t *testing.T, o hubtest.Options) *hubtest.Hub {
 	t.Helper()
 	return hubtest.New(t, storetest.SQLite(t, app.Schema()), o)
-}
-
-const cancelled = `"method":"notifications/cancelled","params":{"requestId":7`
-
-// cancellations are messages that cancel request 7.
-var cancellations = map[string]string{
-	"plain":                         `{"jsonrpc":"2.0",` + cancelled + `,"reason":"r"}}`,
-	"as a request":                  `{"jsonrpc":"2.0","id":1,` + cancelled + `}}`,
-	"with a name that is no string": `{"jsonrpc":"2.0",` + cancelled + `,"name":5}}`,
-	"with a name twice":             `{"jsonrpc":"2.0",` + cancelled + `,"name":{}},"params":{"requestId":7}}`,
-	"in upper case":                 `{"jsonrpc":"2.0","METHOD":"notifications/cancelled","params":{"requestId":7}}`,
-	"escaped": `{"jsonrpc":"2.0","method":"notifications\/cancell\u0065d",` +
-		`"params":{"requestId":7}}`,
-	"after another method": `{"jsonrpc":"2.0","method":"ping",` + cancelled + `}}`,
-	"with invalid UTF-8":   `{"jsonrpc":"2.0",` + cancelled + ",\"reason\":\"\xff\"}}",
-	"of the era of 2026-07-28": `{"jsonrpc":"2.0",` + cancelled + `,` +
-		`"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28",` +
-		`"io.modelcontextprotocol/clientCapabilities":{}}}}`,
-}
-
-// Without sessions mcp-go identifies a request by its id alone, so the front ends the waits.
-func TestACancellationEndsTheWaitsOfItsOwnKeyAlone(t *testing.T) {
-	t.Parallel()
-	entered := make(chan struct{})
-	hub := newHub(t, hubtest.Options{Catalogue: func(a *app.App) *op.Catalogue {
-		// A get_messages that reports each call.
-		get := a.Catalogue().Op("get_messages").Spec
-		get.Compat = nil
-		c := op.NewCatalogue([]op.Op{op.New(get,
-			func(ctx context.Context, c identity.Caller, in relay.GetInput) (relay.GetOutput, error) {
-				entered <- struct{}{}
-				return a.Relay.Get(ctx, c, in)
-			})})
-		c.Defaults = c.Toolsets()
-		return c
-	}})
-	for name, body := range cancellations {
-		user := strings.ReplaceAll(name, " ", "-")
-		waiter, other := hub.Agent(user, "alpha"), hub.Agent("other", "alpha")
-		headers := []string{}
-		if strings.Contains(name, "2026") {
-			headers = []string{"Mcp-Protocol-Version", "2026-07-28", "Mcp-Method", "notifications/cancelled"}
-		}
-		for _, by := range []struct {
-			key string
-			// early sends the message before the end of the wait is awaited.
-			early bool
-			want  string
-		}{{other, true, "still here?"}, {waiter, false, `"messages":[]`}} {
-			done := wait(t, hub, waiter)
-			<-entered
-			if a := hub.MCP(by.key, "/mcp", body, headers...); a.Status != http.StatusAccepted || len(a.Body) != 0 {
-				t.Errorf("%s: got %s, want 202 and nothing", name, a.Answer)
-			}
-			if by.early {
-				send(t, hub, user)
-			}
-			e := <-done
-			if e.err != nil || !strings.Contains(string(e.a.Result), by.want) ||
-				!strings.Contains(string(e.a.Body), `"id":7`) {
-				t.Errorf("%s: the waiting call returned %s, %v; want %s", name, e.a.Answer, e.err, by.want)
-			}
-		}
-		// What comes after the cancelled wait is for the next one.
-		send(t, hub, user)
-		done := wait(t, hub, waiter)
-		<-entered
-		if e := <-done; e.err != nil || !strings.Contains(string(e.a.Result), "still here?") {
-			t.Errorf("%s: after the cancelled wait the next returned %s, %v", name, e.a.Answer, e.err)
-		}
-	}
-}
-
-// waited is the end of a waiting call.
-type waited struct {
-	a   hubtest.RPCAnswer
-	err error
-}
-
-// wait calls get_messages with a wait, under the id 7.
-func wait(t *testing.T, hub *hubtest.Hub, key string) <-chan waited {
-	t.Helper()
-	done := make(chan waited, 1)
-	go func() {
-		a, err := hub.TryMCP(t.Context(), key, "/mcp",
-			hubtest.Message(7, "tools/call", args{"name": "get_messages", "arguments": args{"waitMs": 55000}}))
-		done <- waited{a, err}
-	}()
-	return done
-}
-
-func send(t *testing.T, hub *hubtest.Hub, user string) {
-	t.Helper()
-	if _, err := hub.App.Relay.Send(t.Context(), identity.Caller{User: user},
-		op.Fill(relay.SendInput{Message: "still here?", Target: "alpha", MessageType: "PING"})); err != nil {
-		t.Fatal(err)
-	}
 }
 
 // A stream of mcp-go would carry events of all callers.

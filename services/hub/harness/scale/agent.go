@@ -133,7 +133,7 @@ func (a *agent) sendMail(ctx context.Context) {
 	})
 }
 
-// send announces a text, sends it, and records what became of the call.
+// send announces a text, sends it, and records the outcome of the call.
 func (a *agent) send(ctx context.Context, channel, text, op string, call func() error) {
 	a.run.tally.Sending(channel, text, time.Now())
 	if err := call(); err != nil {

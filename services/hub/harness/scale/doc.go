@@ -1,5 +1,5 @@
-// Package scale lets many agents of one user work with one server on the embedded store, and finds what was lost, what
-// came twice, how long a message takes to one who waits for it, and how much memory the server needs.
+// Package scale lets many agents of one user work with one server on the embedded store, and measures lost messages,
+// duplicates, the latency of a message to a waiting agent, and the memory of the server.
 //
 // The server is a process of its own, with the flags of a laptop but for the limits on waits, which a thousand agents of
 // one user exceed by design. The agents are goroutines of this process. Each has a key and a

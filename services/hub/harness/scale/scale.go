@@ -120,8 +120,8 @@ func (r *run) work(ctx context.Context) (*Report, error) {
 	if err != nil {
 		return nil, err
 	}
-	out := &Report{Agents: r.options.Agents, Quick: r.options.Quick, For: r.options.For, Rest: time.Since(sent), Peak: peak, Processor: processor,
-		Calls: r.calls.all()}
+	out := &Report{Agents: r.options.Agents, Quick: r.options.Quick, For: r.options.For, Rest: time.Since(sent),
+		Peak: peak, Processor: processor, Calls: r.calls.all()}
 	for _, c := range channels {
 		out.Channels = append(out.Channels, Channel{c, r.tally.Sum(c)})
 	}

@@ -8,11 +8,11 @@ import (
 	"time"
 )
 
-// watchEvery is the interval between two readings of what the server uses.
+// watchEvery is the interval between two readings of the server's usage.
 const watchEvery = 250 * time.Millisecond
 
-// watch reads what a process uses until ctx ends. The function that it returns waits for that end, and returns the largest
-// resident set in bytes, and the time of the processors.
+// watch reads a process's memory and processor time until ctx ends. The returned function waits for that end, and
+// returns the largest resident set in bytes and the processor time.
 func watch(ctx context.Context, pid int) func() (peak int64, processor time.Duration, err error) {
 	var peak int64
 	var processor time.Duration

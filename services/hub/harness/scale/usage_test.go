@@ -5,12 +5,14 @@ import (
 	"os"
 	"runtime"
 	"testing"
+
+	"parley.internal/shared/store/emulator"
 )
 
 func TestWhatAProcessUsesIsRead(t *testing.T) {
 	t.Parallel()
 	if runtime.GOOS != "linux" {
-		t.Skip("only Linux has /proc")
+		emulator.Skip(t, "only Linux has /proc")
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	big := make([]byte, 32<<20)

@@ -1,5 +1,5 @@
-// Package checkout tells what a directory is to the server's reservations of files: the repository's project, its
-// worktree, and paths relative to its root; and which files a commit or a push would change.
+// Package checkout describes a directory in the terms of file reservations: the repository's project, its worktree,
+// paths relative to its root, and the files that a commit or a push would change.
 //
 // It asks git, in the environment of this process, because a hook of git finds there which index and which worktree it
 // is called for. It changes nothing, and it calls no server. Every checkout of a repository has the same project, on

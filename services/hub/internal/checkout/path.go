@@ -22,8 +22,8 @@ func (c *Checkout) File(name string) (string, error) {
 	return rel, nil
 }
 
-// Pattern returns a pattern, relative to where the caller is or absolute, as one relative to the root. The name of a file
-// that exists stands for that file, whatever its characters, and that of a directory for all below it.
+// Pattern returns a pattern, relative to where the caller is or absolute, as one relative to the root. The name of a
+// file that exists stands for that file, even if it has special characters, and that of a directory for all below it.
 func (c *Checkout) Pattern(text string) (string, error) {
 	name := text
 	if !filepath.IsAbs(name) {
@@ -98,7 +98,7 @@ func (c *Checkout) outside(name string) error {
 }
 
 // real returns a path with the symbolic links of its directories resolved, as far as they exist. The last name is kept:
-// git stores a link, and not what it points to.
+// git stores a link, not its target.
 func real(full string) string {
 	dir, last := filepath.Split(full)
 	dir = filepath.Clean(dir)

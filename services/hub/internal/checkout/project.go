@@ -75,7 +75,7 @@ func directory(origin string) (string, bool) {
 	return filepath.FromSlash(origin), true
 }
 
-// machine returns what distinguishes this machine from others: its id, or else its name.
+// machine returns an identifier of this machine: its id, or else its name.
 func machine() string {
 	if id, err := os.ReadFile("/etc/machine-id"); err == nil && len(strings.TrimSpace(string(id))) > 0 {
 		return strings.TrimSpace(string(id))

@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-// exchange is a command of a page with what it prints: the rest of the line, or all lines, in place of an ellipsis.
+// exchange is a command of a page with its output: the rest of the line, or all lines, in place of an ellipsis.
 type exchange struct {
 	line           int
 	actor, command string
@@ -38,7 +38,7 @@ func consoleOf(page string) (out []exchange) {
 	return out
 }
 
-// column is what stands between the columns of a table, whose widths depend on texts that a page leaves out.
+// column matches the space between the columns of a table, whose widths depend on texts that a page leaves out.
 var column = regexp.MustCompile(` {2,}`)
 
 // matches reports whether a text is as a page says.

@@ -18,7 +18,7 @@ const named = 12
 
 func nameOf(k keys.View) string { return printable.Line(k.ID[:min(named, len(k.ID))]) }
 
-// pairs tells what the browser becomes that opens a link, where a person has these devices.
+// pairs describes the pairing of the browser that opens a link, for a person with these devices.
 func pairs(devices []keys.View) string {
 	if len(devices) == 0 {
 		return "The browser that opens it is paired as your device. If it was not you who opened it: parley key revoke"

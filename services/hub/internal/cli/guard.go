@@ -221,8 +221,8 @@ func (w *world) guardRunCommand() *cobra.Command {
 	return cmd
 }
 
-// guard returns the guard that asks with the environment's key, or with what the installation remembers. A keyring must
-// give a key before ctx ends.
+// guard returns the guard that asks with the environment's key, or with the key of the remembered installation. A
+// keyring must give a key before ctx ends.
 func (f *repoFlags) guard(ctx context.Context, c *checkout.Checkout) *guard.Guard {
 	m := guard.Recall(c)
 	if f.url == "" {

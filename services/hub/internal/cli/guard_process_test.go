@@ -41,7 +41,7 @@ func newRepository(t *testing.T) *repository {
 	return r
 }
 
-// parley runs a command in a directory and checks its exit code and what it printed.
+// parley runs a command in a directory and checks its exit code and its output.
 func (r *repository) parley(env []string, dir string, code int, want string, args ...string) {
 	r.t.Helper()
 	out, errOut, got := command(r.t, env, append(args, "--repo", dir)...)

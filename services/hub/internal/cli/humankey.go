@@ -27,7 +27,7 @@ const (
 	accountKey = "PARLEY_KEYRING_ACCOUNT"
 )
 
-// readable says what the file of the person's key is.
+// readable is the warning about the file of the person's key.
 const readable = "which every process of your account can read"
 
 // keepHuman stores the person's key in the keyring, or else in human.env, and returns its account in the keyring.

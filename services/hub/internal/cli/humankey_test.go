@@ -20,7 +20,7 @@ import (
 // inKeyring is the environment of a command in this process whose keyring is the mock.
 var inKeyring = map[string]string{"PARLEY_KEYRING": "on", "DBUS_SESSION_BUS_ADDRESS": "unix:path=/nowhere"}
 
-// started starts a server in this process, ends it once it has printed its URL, and returns what it printed.
+// started starts a server in this process, ends it once it has printed its URL, and returns its output.
 func started(t *testing.T, data string, env map[string]string) string {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
@@ -51,7 +51,7 @@ func started(t *testing.T, data string, env map[string]string) string {
 	return out.String()
 }
 
-// printed returns what `parley key human` prints.
+// printed returns the output of `parley key human`.
 func printed(t *testing.T, data string, env map[string]string) string {
 	t.Helper()
 	out, errOut, code := inProcess(t, env, "key", "human", "--data", data)

@@ -95,7 +95,8 @@ func (w *world) printPauses(ctx context.Context, h *human) error {
 	return err
 }
 
-// scopeOf returns the scope and the name that the arguments give. The server refuses what does not fit together.
+// scopeOf returns the scope and the name that the arguments give. The server refuses a scope and a name that do not fit
+// together.
 func scopeOf(args []string) (identity.PauseScope, string) {
 	return identity.PauseScope(args[0]), strings.Join(args[1:], "")
 }

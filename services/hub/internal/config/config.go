@@ -16,7 +16,7 @@ import (
 	"parley.internal/shared/identity"
 )
 
-// The default time for which what nobody uses is kept, and the shortest.
+// The default and the shortest retention of unused data.
 const (
 	keepIdle    = 90 * 24 * time.Hour
 	minKeepIdle = time.Hour
@@ -42,7 +42,7 @@ type Config struct {
 	// WaitsKey, WaitsUser and Waits are the numbers of calls that may wait at once, of a key, of a user and in all; 0 is no
 	// limit, except that Waits is then chosen by the memory.
 	WaitsKey, WaitsUser, Waits int
-	// QuotaDocuments and QuotaBytes are what a user may keep in the store, 0 for no limit. A negative number stands for
+	// QuotaDocuments and QuotaBytes bound the data of a user in the store; 0 is no limit. A negative number stands for
 	// the default until CheckServe replaces it.
 	QuotaDocuments, QuotaBytes int64
 	// TrustProxy is the number of trusted proxies before the server. A caller's address is the entry of that number

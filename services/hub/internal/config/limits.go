@@ -87,13 +87,14 @@ func unlessLoopback[N int64 | float64](c *Config, n N) N {
 
 // The memory for calls that wait.
 const (
-	// waitBytes is what a call that waits takes: its connection's buffers, its request and its stacks.
+	// waitBytes is the memory of a call that waits: its connection's buffers, its request and its stacks.
 	waitBytes = 64 << 10
 	// mostWaits and fewestWaits bound the number that follows from the memory.
 	mostWaits, fewestWaits = 4096, 256
 )
 
-// FitTo sets the number of waits that the operator left open to what a quarter of a memory holds, in bytes.
+// FitTo sets the number of waits, unless the operator chose one, to as many as a quarter of the memory, in bytes, can
+// hold.
 func (c *Config) FitTo(memory int64) {
 	if c.Waits == 0 {
 		c.Waits = int(min(max(memory/4/waitBytes, fewestWaits), mostWaits))

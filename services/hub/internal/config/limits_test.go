@@ -19,11 +19,17 @@ func TestTheLimitsOfUsersFollowTheAddressUnlessTheyAreGiven(t *testing.T) {
 		flags []string
 		want  limits
 	}{
-		"on loopback":         {nil, nil, limits{0, 800, 64, 256, 0, 0}},
-		"on every interface":  {env{"PORT": "8080"}, nil, limits{200, 800, 64, 256, 1_000_000, 10 << 30}},
-		"off, by flags":       {env{"PORT": "8080"}, []string{"--user-rate=0", "--waits-key=0", "--waits-user=0", "--quota-documents=0", "--quota-bytes=0"}, limits{0, 800, 0, 0, 0, 0}},
-		"set on loopback":     {nil, []string{"--user-rate=7", "--user-burst=9", "--quota-documents=5", "--quota-bytes=6"}, limits{7, 9, 64, 256, 5, 6}},
-		"set by variables":    {env{"PARLEY_USER_RATE": "1.5", "PARLEY_USER_BURST": "2", "PARLEY_WAITS_KEY": "3", "PARLEY_WAITS_USER": "4", "PARLEY_QUOTA_DOCUMENTS": "5", "PARLEY_QUOTA_BYTES": "6"}, nil, limits{1.5, 2, 3, 4, 5, 6}},
+		"on loopback":        {nil, nil, limits{0, 800, 64, 256, 0, 0}},
+		"on every interface": {env{"PORT": "8080"}, nil, limits{200, 800, 64, 256, 1_000_000, 10 << 30}},
+		"off, by flags": {env{"PORT": "8080"},
+			[]string{"--user-rate=0", "--waits-key=0", "--waits-user=0", "--quota-documents=0", "--quota-bytes=0"},
+			limits{0, 800, 0, 0, 0, 0}},
+		"set on loopback": {nil,
+			[]string{"--user-rate=7", "--user-burst=9", "--quota-documents=5", "--quota-bytes=6"},
+			limits{7, 9, 64, 256, 5, 6}},
+		"set by variables": {env{"PARLEY_USER_RATE": "1.5", "PARLEY_USER_BURST": "2", "PARLEY_WAITS_KEY": "3",
+			"PARLEY_WAITS_USER": "4", "PARLEY_QUOTA_DOCUMENTS": "5", "PARLEY_QUOTA_BYTES": "6"}, nil,
+			limits{1.5, 2, 3, 4, 5, 6}},
 		"a flag over its own": {env{"PARLEY_WAITS_KEY": "3"}, []string{"--waits-key=5"}, limits{0, 800, 5, 256, 0, 0}},
 	} {
 		got, err := parse(t, c.env, c.flags...)

@@ -20,11 +20,11 @@ const (
 // Holder is the process that has a data directory.
 type Holder struct {
 	PID int `json:"pid"`
-	// Command is what it runs, such as serve.
+	// Command is its command, such as serve.
 	Command string `json:"command"`
 	// URL is the address of a server that has started and does not end, empty for others.
 	URL string `json:"url,omitempty"`
-	// Socket is the path of its socket, and Token what a connection must know.
+	// Socket is the path of its socket, and Token the secret that a connection must present.
 	Socket string `json:"socket,omitempty"`
 	Token  string `json:"token,omitempty"`
 }
@@ -124,7 +124,7 @@ func (l *Lock) take(ctx context.Context, patience time.Duration) error {
 	}
 }
 
-// read returns what a lock file says. It is not ok while its holder writes it.
+// read returns the content of a lock file. It is not ok while its holder writes it.
 func read(f io.ReaderAt) (h Holder, ok bool) {
 	text, err := io.ReadAll(io.NewSectionReader(f, 0, 1<<16))
 	if err != nil || json.Unmarshal(text, &h) != nil {

@@ -12,17 +12,41 @@ import (
 // aStranger names the socket that a process of another user dials.
 const aStranger = "PARLEY_TEST_STRANGER"
 
+// stranger dials a socket, which must be closed without a byte, and returns the exit code of the process.
+func stranger(path string) int {
+	conn, err := net.Dial("unix", path)
+	if err != nil {
+		return 2
+	}
+	if n, err := conn.Read(make([]byte, 9)); n > 0 || err != io.EOF {
+		return 3
+	}
+	return 0
+}
+
+// dialAsAStranger runs this test as another user, whose process dials the socket s in the directory.
+func dialAsAStranger(t *testing.T, dir string) {
+	t.Helper()
+	exe := dir + "/test"
+	text, err := os.ReadFile(os.Args[0])
+	if err == nil {
+		err = os.WriteFile(exe, text, 0o755)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command(exe, "-test.run=^TestAttackAProcessOfAnotherUserIsNotServed$")
+	cmd.Dir, cmd.Env = dir, append(os.Environ(), aStranger+"="+dir+"/s")
+	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: 65534, Gid: 65534}}
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Errorf("the stranger: %v, %s", err, out)
+	}
+}
+
 // Only root can start a process of another user; for others the rule alone is tested.
 func TestAttackAProcessOfAnotherUserIsNotServed(t *testing.T) {
 	if path := os.Getenv(aStranger); path != "" {
-		conn, err := net.Dial("unix", path)
-		if err != nil {
-			os.Exit(2)
-		}
-		if n, err := conn.Read(make([]byte, 9)); n > 0 || err != io.EOF {
-			os.Exit(3)
-		}
-		os.Exit(0)
+		os.Exit(stranger(path))
 	}
 	t.Parallel()
 	dir, err := os.MkdirTemp("", "parley-stranger-")
@@ -58,20 +82,7 @@ func TestAttackAProcessOfAnotherUserIsNotServed(t *testing.T) {
 	want := 1
 	if os.Getuid() == 0 {
 		want = 0
-		exe := dir + "/test"
-		text, err := os.ReadFile(os.Args[0])
-		if err == nil {
-			err = os.WriteFile(exe, text, 0o755)
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-		cmd := exec.Command(exe, "-test.run=^TestAttackAProcessOfAnotherUserIsNotServed$")
-		cmd.Dir, cmd.Env = dir, append(os.Environ(), aStranger+"="+dir+"/s")
-		cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: 65534, Gid: 65534}}
-		if out, err := cmd.CombinedOutput(); err != nil {
-			t.Errorf("the stranger: %v, %s", err, out)
-		}
+		dialAsAStranger(t, dir)
 	} else if conn, err := net.Dial("unix", dir+"/s"); err != nil {
 		t.Error(err)
 	} else if _, err := io.ReadAll(conn); err != nil {

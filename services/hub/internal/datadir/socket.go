@@ -17,7 +17,7 @@ const longestPath = 100
 type Socket struct {
 	*net.UnixListener
 	path, private string
-	// Token is what a connection must know.
+	// Token is the secret that a connection must present.
 	Token string
 }
 

@@ -160,7 +160,7 @@ type HumanKey struct {
 	Account string
 }
 
-// humanKey says what the place of the person's key is: no wall between the processes of an account.
+// humanKey reports the place of the person's key, which is no wall between the processes of an account.
 func (l *Laptop) humanKey(context.Context) Result {
 	const local = "so an answer that is given with it has the assurance local"
 	switch h := l.HumanKey; {

@@ -22,7 +22,7 @@ const (
 	maxLines = 10  // files that a reason names
 )
 
-// Verdict is what becomes of a change.
+// Verdict is the outcome of a decision about a change.
 type Verdict string
 
 // The verdicts. A change with a warning passes.
@@ -35,7 +35,7 @@ const (
 // Decision is a verdict with its reason. The reason has texts of others, so a terminal gets it through package printable.
 type Decision struct {
 	Verdict Verdict
-	// Reason has lines without an end of line each: first what matters most, at last what to do. It is empty for Pass.
+	// Reason has lines without their ends: the most important first, the advice last. It is empty for Pass.
 	Reason []string
 	// Held are the files that others hold.
 	Held []files.Checked
@@ -167,7 +167,7 @@ func (g *Guard) unanswered(err error, m Memory) Decision {
 	return d
 }
 
-// Tell says who holds what, until when and why.
+// Tell describes a reservation: its holder, its pattern, its end and its reason.
 func Tell(v files.View) string {
 	text := fmt.Sprintf("%s holds %s", who(v), v.Pattern)
 	if v.Mode == files.Shared {
@@ -191,7 +191,7 @@ func who(v files.View) string {
 	return fmt.Sprintf("%q", v.Holder)
 }
 
-// refusal returns a line for each of the first files, and what to do.
+// refusal returns a line for each of the first files, and the advice.
 func (g *Guard) refusal(held []files.Checked) []string {
 	var out, reach []string
 	session := false

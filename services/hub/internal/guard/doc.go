@@ -6,5 +6,5 @@
 // repository, where git commits nothing, so that it holds while the server is away. No key is written anywhere.
 //
 // Hooks of git and of agents' clients make the same decision here and differ in how they tell it. A file that an agent
-// holds with a session counts as another's for a call without that session, so the reason says what to set.
+// holds with a session counts as another's for a call without that session, so the reason names the variable to set.
 package guard

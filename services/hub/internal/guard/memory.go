@@ -17,7 +17,7 @@ import (
 // strict where the program is missing.
 const memoryFile = "parley-guard.json"
 
-// Memory is what a guard knows of a repository without the server. It holds no key.
+// Memory is a guard's knowledge of a repository without the server. It holds no key.
 type Memory struct {
 	// URL and Data are where installed hooks find the server and a person's key, where the environment does not say.
 	URL  string `json:"url,omitempty"`
@@ -28,8 +28,8 @@ type Memory struct {
 	Auto    bool   `json:"auto"`
 }
 
-// Recall returns what is remembered about a checkout's repository. The settings of another project, which the repository
-// had before its origin changed, are left out. A file that cannot be read counts as none.
+// Recall returns the memory of a checkout's repository. The settings of another project, which the repository had
+// before its origin changed, are left out. A file that cannot be read counts as none.
 func Recall(c *checkout.Checkout) Memory {
 	var m Memory
 	text, err := os.ReadFile(filepath.Join(c.Common, memoryFile))
@@ -42,7 +42,7 @@ func Recall(c *checkout.Checkout) Memory {
 	return m
 }
 
-// Remember replaces what is remembered about a checkout's repository.
+// Remember replaces the memory of a checkout's repository.
 func Remember(c *checkout.Checkout, m Memory) error {
 	text, err := json.MarshalIndent(m, "", "  ")
 	if err != nil {
@@ -67,7 +67,7 @@ func Remember(c *checkout.Checkout, m Memory) error {
 	return nil
 }
 
-// Forget removes what is remembered about a checkout's repository.
+// Forget removes the memory of a checkout's repository.
 func Forget(c *checkout.Checkout) error {
 	if err := os.Remove(filepath.Join(c.Common, memoryFile)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("what the guard remembers cannot be removed: %w", err)

@@ -78,13 +78,19 @@ func (e *Endpoint) serve(c echo.Context, path string, a *auth.Authenticator) err
 	if body, err = m.encode(!hasExtras || e.serves(selection, m.text("name"))); err != nil {
 		return err
 	}
-	end, done := e.waiting.add(caller, m.id)
+	return e.forward(c, selection, &m, in, body)
+}
+
+// forward hands a message to mcp-go, and undoes the effects of a consuming call if its answer does not reach the caller.
+func (e *Endpoint) forward(c echo.Context, s Selection, m *message, in *call, body []byte) error {
+	r := c.Request()
+	end, done := e.waiting.add(in.caller, m.id)
 	defer done()
 	r = r.WithContext(context.WithValue(store.WithEnd(r.Context(), end), callKey{}, in))
 	r.Body = io.NopCloser(bytes.NewReader(body))
 	r.ContentLength = int64(len(body))
 	w := &writer{Response: c.Response(), id: m.id, call: in}
-	e.server(selection).ServeHTTP(w, r)
+	e.server(s).ServeHTTP(w, r)
 	if !in.result.Consumed() || w.failed == nil && rest.Delivered(c) {
 		return nil
 	}

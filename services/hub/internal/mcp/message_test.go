@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// Every body is a message or is answered with an error of JSON-RPC, at a cost in proportion to its length; and what
-// mcp-go reads is written from what the front understood.
+// Every body is a message or is answered with an error of JSON-RPC, at a cost in proportion to its length; and the
+// message that mcp-go reads is written from the front's own reading of it.
 func FuzzMessage(f *testing.F) {
 	for _, seed := range []string{
 		`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"a","arguments":{"b":[1]}}}`,

@@ -1,5 +1,5 @@
-// Package operator does what the commands of operators ask of a store: on the store itself ([Local]), or by way of the
-// server that has its data directory ([Remote], which [Handler] answers).
+// Package operator performs the commands of operators: on a store itself ([Local]), or by way of the server that has
+// its data directory ([Remote], which [Handler] answers).
 //
 // Whoever may open the store's file, or connect to the socket of its server, may act as any user, so no call is checked
 // for a caller's rights. The package is never reached by way of a network.

@@ -18,7 +18,7 @@ import (
 // passing is the pattern of the directories for files on their way through the socket.
 const passing = ".parley-passing-*"
 
-// CleanUp removes from a directory what a server left there that was killed while files passed.
+// CleanUp removes from a directory the files that a server left there when it was killed during a transfer.
 func CleanUp(dir string) error {
 	left, err := filepath.Glob(filepath.Join(dir, passing))
 	for _, name := range left {

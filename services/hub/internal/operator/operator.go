@@ -19,7 +19,7 @@ import (
 	"parley.internal/shared/team"
 )
 
-// Operator is what the commands of operators need. Keys, links and teams are those of a user.
+// Operator performs the commands of operators. Keys, links and teams are those of a user.
 type Operator interface {
 	Issue(ctx context.Context, user string, in keys.CreateInput) (keys.CreateOutput, error)
 	Keys(ctx context.Context, user string, in keys.ListInput) (keys.ListOutput, error)
@@ -63,7 +63,7 @@ type Local struct {
 
 var errEmbedded = errors.New("this command needs the embedded store; for backups of Firestore see docs/operate.md")
 
-// person is the caller who may do what the user may.
+// person is a caller with all rights of the user.
 func person(user string) identity.Caller { return identity.Caller{User: user, Kind: identity.Human} }
 
 // Issue implements [Operator].

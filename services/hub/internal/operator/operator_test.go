@@ -103,6 +103,22 @@ func TestTheServerAnswersAsTheStoreItself(t *testing.T) {
 			t.Errorf("%s: got the error %v, want %v", name, err, wantErr)
 		}
 	}
+	if _, err := remote.Revoke(ctx, "ann", made.ID); err != nil {
+		t.Error(err)
+	}
+	if local.Served() || !remote.Served() {
+		t.Error("a store that is locked is served, or one that a server has is not")
+	}
+}
+
+func TestTheServerBacksUpAndRestoresTheStore(t *testing.T) {
+	t.Parallel()
+	local, remote := ends(t)
+	ctx := t.Context()
+	made, err := remote.Issue(ctx, "ann", keys.CreateInput{Program: "alpha"})
+	if err != nil {
+		t.Fatal(err)
+	}
 	file := filepath.Join(t.TempDir(), "b.db")
 	n, err := remote.Backup(ctx, file)
 	if err != nil || n == 0 {
@@ -119,10 +135,7 @@ func TestTheServerAnswersAsTheStoreItself(t *testing.T) {
 		t.Errorf("restored %+v, %v", again, err)
 	}
 	if _, err := remote.Revoke(ctx, "ann", made.ID); err != nil {
-		t.Error(err)
-	}
-	if local.Served() || !remote.Served() {
-		t.Error("a store that is locked is served, or one that a server has is not")
+		t.Errorf("the restored key: %v", err)
 	}
 }
 

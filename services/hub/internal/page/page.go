@@ -141,7 +141,7 @@ type redeemed struct {
 	Meta    rest.Meta `json:"meta"`
 }
 
-// SignIn is what a link is exchanged for: a key, its expiry, and whether the browser is a paired device.
+// SignIn is the result of opening a link: a key, its expiry, and whether the browser is a paired device.
 type SignIn struct {
 	Key       string             `json:"key"`
 	ExpiresAt time.Time          `json:"expiresAt"`

@@ -3,8 +3,10 @@ package balancer
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"log"
+	"net"
 	"net/http"
 	"net/http/httputil"
 	"net/url"
@@ -36,6 +38,7 @@ type Balancer struct {
 	mu      sync.Mutex
 	servers []*server
 	next    int
+	changed chan struct{} // closed and replaced when a server enters or leaves the rotation
 }
 
 type server struct {
@@ -52,7 +55,8 @@ var errLost = errors.New("the answer was lost")
 
 // New returns a balancer without servers.
 func New() *Balancer {
-	b := &Balancer{transport: &http.Transport{MaxIdleConnsPerHost: 64, DisableCompression: true}}
+	b := &Balancer{transport: &http.Transport{MaxIdleConnsPerHost: 64, DisableCompression: true},
+		changed: make(chan struct{})}
 	b.proxy = &httputil.ReverseProxy{Transport: b.transport, ErrorLog: log.New(io.Discard, "", 0),
 		Rewrite: func(r *httputil.ProxyRequest) {
 			r.SetURL(r.In.Context().Value(chosenKey{}).(*server).url)
@@ -105,19 +109,52 @@ func (b *Balancer) choose() *server {
 func (b *Balancer) set(s *server, up bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	s.up = up
+	if s.up != up {
+		s.up = up
+		b.changeLocked()
+	}
+}
+
+func (b *Balancer) changeLocked() {
+	close(b.changed)
+	b.changed = make(chan struct{})
 }
 
 // Up returns the number of servers in the rotation.
-func (b *Balancer) Up() (n int) {
+func (b *Balancer) Up() int {
+	n, _ := b.rotation()
+	return n
+}
+
+// rotation returns the number of servers in the rotation, and a channel that is closed at its next change.
+func (b *Balancer) rotation() (up int, changed <-chan struct{}) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	for _, s := range b.servers {
 		if s.up {
-			n++
+			up++
 		}
 	}
-	return n
+	return up, b.changed
+}
+
+// Await waits until at least n servers are in the rotation.
+func (b *Balancer) Await(ctx context.Context, n int) error {
+	return b.await(ctx, func(up int) bool { return up >= n })
+}
+
+func (b *Balancer) await(ctx context.Context, enough func(up int) bool) error {
+	for {
+		up, changed := b.rotation()
+		if enough(up) {
+			return nil
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return fmt.Errorf("only %d servers are up: %w", up, context.Cause(ctx))
+		}
+	}
 }
 
 // Add adds a server by its base URL, such as http://127.0.0.1:8080, and starts its health checks.
@@ -165,6 +202,22 @@ func (b *Balancer) healthy(ctx context.Context, s *server) bool {
 	return err == nil && res.StatusCode == http.StatusOK
 }
 
+// Listen serves on a free port of 127.0.0.1 and returns the base URL. stop ends that, and closes the balancer.
+func (b *Balancer) Listen(ctx context.Context) (base string, stop func(), err error) {
+	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", "127.0.0.1:0")
+	if err != nil {
+		return "", nil, err
+	}
+	srv := &http.Server{Handler: b, ReadHeaderTimeout: time.Minute, ErrorLog: log.New(io.Discard, "", 0)}
+	var served sync.WaitGroup
+	served.Go(func() { _ = srv.Serve(listener) }) // always ends with ErrServerClosed
+	return "http://" + listener.Addr().String(), func() {
+		_ = srv.Close() // could only fail to close the listener
+		served.Wait()
+		b.Close()
+	}, nil
+}
+
 // Remove removes the server of that name, if there is one. Its calls in flight go on.
 func (b *Balancer) Remove(name string) {
 	b.mu.Lock()
@@ -173,6 +226,7 @@ func (b *Balancer) Remove(name string) {
 	if i >= 0 {
 		gone = b.servers[i]
 		b.servers = slices.Delete(b.servers, i, i+1)
+		b.changeLocked()
 	}
 	b.mu.Unlock()
 	if gone != nil {

@@ -1,6 +1,7 @@
 package balancer
 
 import (
+	"context"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -43,26 +44,27 @@ func newBackend(t *testing.T, name string) *backend {
 func balanced(t *testing.T, backends ...*backend) (*Balancer, string) {
 	t.Helper()
 	b := New()
-	front := httptest.NewServer(b)
-	t.Cleanup(func() { front.Close(); b.Close() })
+	front, stop, err := b.Listen(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(stop)
 	for _, s := range backends {
 		if err := b.Add(s.name, s.url); err != nil {
 			t.Fatal(err)
 		}
 	}
 	waitUp(t, b, len(backends))
-	return b, front.URL
+	return b, front
 }
 
 // waitUp waits until n servers are in the rotation.
 func waitUp(t *testing.T, b *Balancer, n int) {
 	t.Helper()
-	tick := time.NewTicker(5 * time.Millisecond)
-	defer tick.Stop()
-	for end := time.Now().Add(30 * time.Second); b.Up() != n; <-tick.C {
-		if time.Now().After(end) {
-			t.Fatalf("%d are up, want %d", b.Up(), n)
-		}
+	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	defer cancel()
+	if err := b.await(ctx, func(up int) bool { return up == n }); err != nil {
+		t.Fatalf("want %d servers: %v", n, err)
 	}
 }
 

@@ -4,12 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
-	"log"
 	"math/rand/v2"
-	"net"
-	"net/http"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -143,22 +138,4 @@ func (r *run) left(ctx context.Context, key string) error {
 		r.report.Violations = append(r.report.Violations, fmt.Sprintf("%s still holds %s after its release", v.Holder, v.Pattern))
 	}
 	return err
-}
-
-// listen starts the balancer on a free port of 127.0.0.1.
-func (r *run) listen(ctx context.Context) (stop func(), err error) {
-	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", "127.0.0.1:0")
-	if err != nil {
-		return nil, err
-	}
-	r.base = "http://" + listener.Addr().String()
-	srv := &http.Server{Handler: r.balancer, ReadHeaderTimeout: time.Minute, ErrorLog: log.New(io.Discard, "", 0)}
-	var served sync.WaitGroup
-	served.Go(func() { _ = srv.Serve(listener) }) // always ends with ErrServerClosed
-	return func() {
-		r.http.CloseIdleConnections()
-		_ = srv.Close() // could only fail to close the listener
-		served.Wait()
-		r.balancer.Close()
-	}, nil
 }

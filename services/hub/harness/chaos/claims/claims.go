@@ -95,11 +95,13 @@ func Run(ctx context.Context, o Options) (_ *Report, err error) {
 	if err != nil {
 		return nil, err
 	}
-	stop, err := r.listen(ctx)
+	base, stop, err := r.balancer.Listen(ctx)
 	if err != nil {
 		return nil, err
 	}
+	r.base = base
 	defer stop()
+	defer r.http.CloseIdleConnections()
 	defer func() { err = errors.Join(err, r.fleet.Close()) }()
 	if err := r.claim(ctx, secrets); err != nil {
 		return nil, err

@@ -1,15 +1,12 @@
 package claims
 
 import (
-	"bytes"
 	"math/rand/v2"
 	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
 	"parley.internal/services/hub/harness/hubtest"
-	"parley.internal/services/hub/harness/program"
 	"parley.internal/shared/store/emulator"
 )
 
@@ -28,10 +25,7 @@ func short(t *testing.T, store string) Options {
 
 func TestNoFileHasTwoHoldersWhileHubsAreKilled(t *testing.T) {
 	t.Parallel()
-	binary := filepath.Join(t.TempDir(), "parley")
-	if err := program.Build(t.Context(), binary); err != nil {
-		t.Fatal(err)
-	}
+	binary := hubtest.Build(t)
 	for _, store := range []string{"sqlite", "firestore"} {
 		t.Run(store, func(t *testing.T) {
 			t.Parallel()
@@ -41,11 +35,7 @@ func TestNoFileHasTwoHoldersWhileHubsAreKilled(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			var text bytes.Buffer
-			if err := report.Write(&text); err != nil {
-				t.Error(err)
-			}
-			t.Log(text.String())
+			hubtest.Must(t, report.Write(t.Output()))
 			if len(report.Violations) > 0 {
 				t.Errorf("%d violations", len(report.Violations))
 			}

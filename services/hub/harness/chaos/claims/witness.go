@@ -16,7 +16,7 @@ type hold struct {
 	highest  int64
 }
 
-// witness keeps who holds which file. It is safe for concurrent use.
+// witness records the holders of each file. It is safe for concurrent use.
 type witness struct {
 	mu    sync.Mutex
 	holds map[string]map[*hold]bool // by file
@@ -79,7 +79,7 @@ func (w *witness) ends(h *hold) {
 	}
 }
 
-// violations returns what was found so far.
+// violations returns the violations so far.
 func (w *witness) violations() []string {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -9,7 +9,7 @@ import (
 	"github.com/anishathalye/porcupine"
 )
 
-// act is what a call does.
+// act is the kind of a call.
 type act int
 
 const (

@@ -110,6 +110,11 @@ func run(ctx context.Context, o options, out, notes io.Writer) (err error) {
 	if err := r.report(out); err != nil || len(o.only) > 0 {
 		return err
 	}
+	return measureOthers(ctx, o, binary, dir, targets, out)
+}
+
+// measureOthers measures everything but the operations, one after the other.
+func measureOthers(ctx context.Context, o options, binary, dir string, targets []*target, out io.Writer) error {
 	for _, t := range targets {
 		if err := t.wakes(ctx, o.wakes, out); err != nil {
 			return err

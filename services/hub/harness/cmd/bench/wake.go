@@ -40,7 +40,9 @@ func (t *target) wakes(ctx context.Context, n int, out io.Writer) error {
 			n, err := t.poll(ctx, 20_000)
 			done <- got{time.Now(), n, err}
 		}()
-		time.Sleep(parkTime)
+		if err := client.Sleep(ctx, parkTime); err != nil {
+			return err
+		}
 		begin := time.Now()
 		message := team.SendInput{TeamName: "bench", Type: "message", Recipient: "beta", Content: fmt.Sprint(i),
 			Summary: "wake"}

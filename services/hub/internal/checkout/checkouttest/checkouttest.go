@@ -19,7 +19,7 @@ func Env(t testing.TB) []string {
 		"GIT_CONFIG_COUNT=1", "GIT_CONFIG_KEY_0=init.defaultBranch", "GIT_CONFIG_VALUE_0=main", "PARLEY_KEYRING=off"}
 }
 
-// Try runs git in a directory and returns what it printed.
+// Try runs git in a directory and returns its output.
 func Try(t testing.TB, env []string, dir string, args ...string) (string, error) {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), "git", args...)
@@ -28,7 +28,7 @@ func Try(t testing.TB, env []string, dir string, args ...string) (string, error)
 	return string(out), err
 }
 
-// Git runs git in a directory, which must succeed, and returns what it printed.
+// Git runs git in a directory, which must succeed, and returns its output.
 func Git(t testing.TB, env []string, dir string, args ...string) string {
 	t.Helper()
 	out, err := Try(t, env, dir, args...)

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"parley.internal/services/hub/internal/connect/connection"
+	"parley.internal/shared/store/emulator"
 )
 
 func full(id string) connection.Connection {
@@ -55,7 +56,7 @@ func TestAWrittenConnectionIsReadAndWrittenOnce(t *testing.T) {
 func TestAFileThatOthersReachIsRefused(t *testing.T) {
 	t.Parallel()
 	if runtime.GOOS == "windows" {
-		t.Skip("modes say nothing on Windows")
+		emulator.Skip(t, "modes say nothing on Windows")
 	}
 	for _, mode := range []os.FileMode{0o644, 0o640, 0o604, 0o660, 0o602, 0o620} {
 		dir := t.TempDir()
@@ -82,7 +83,7 @@ func TestAFileThatOthersReachIsRefused(t *testing.T) {
 func TestAFileOfAnotherUserIsRefused(t *testing.T) {
 	t.Parallel()
 	if os.Geteuid() != 0 {
-		t.Skip("only root can give a file to another user")
+		emulator.Skip(t, "only root can give a file to another user")
 	}
 	dir := t.TempDir()
 	if _, err := full("c").Write(dir); err != nil {
@@ -165,7 +166,7 @@ func TestEachClientAndDirectoryHasAnIDOfItsOwn(t *testing.T) {
 func TestTheDirectoryIsInTheUsersConfiguration(t *testing.T) {
 	t.Parallel()
 	if runtime.GOOS != "linux" {
-		t.Skip("the places differ by system")
+		emulator.Skip(t, "the places differ by system")
 	}
 	for want, env := range map[string]map[string]string{
 		"/h/.config/parley/connections": {"HOME": "/h"},

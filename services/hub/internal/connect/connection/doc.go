@@ -1,5 +1,5 @@
-// Package connection keeps what the hooks of one client in one directory need to reach the server: the URL, the key or
-// where the keyring has it, and what the person switched on.
+// Package connection keeps the connection of the hooks of one client in one directory to the server: the URL, the key
+// or its place in the keyring, and the features that the person switched on.
 //
 // A connection is a file ID.json of mode 0600 in the user's configuration directory. `parley connect` writes it, and each
 // hook names it by its id. A hook starts for every tool call, so this package imports no more than the standard library,

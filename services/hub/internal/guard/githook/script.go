@@ -15,11 +15,11 @@ const (
 	own   = "# Made by `parley guard install`.\n"
 )
 
-// saved is what the name of a hook ends with that a new one calls.
+// saved is the suffix of the name of an earlier hook, which the new one calls.
 const saved = ".before-parley"
 
-// lines returns the guard's lines of a hook, which call a program by its path or, where that is empty, by PATH. They work
-// in any POSIX shell and whatever options it has set.
+// lines returns the guard's lines of a hook, which call a program by its path or, where that is empty, by PATH. They
+// work in any POSIX shell, with any options set.
 func lines(hook, program string) string {
 	run, before, after := `"$parley_guard" guard run `+hook+` "$@"`, "", ""
 	if hook == "pre-push" { // its input is for the guard and for the hook
@@ -77,7 +77,7 @@ func cut(script []byte) (rest []byte, found, whole bool) {
 // ours reports whether a script without the guard's lines is a hook of the guard's own.
 func ours(rest []byte) bool { return bytes.HasPrefix(rest, []byte(shell+own)) }
 
-// tail returns what an own hook without the guard's lines must have after its head.
+// tail returns the text that follows the head of a hook of the guard's own, without the guard's lines.
 func tail(hook string, calls bool) []byte {
 	var script []byte
 	if calls {
