@@ -31,7 +31,7 @@ func TestATaskIsWorkedOnWithAKeyOfItsOwnAndCompletedOnceWithItsUsage(t *testing.
 	s := newSetup(t).plays("claude", `cat > prompt; echo "$PARLEY_KEY $PARLEY_URL $PWD" > env; echo "$@" > args; `+
 		`cat "$3" > entry; `+answers("built", "s-1", 40, 0.5))
 	s.with = func(w *worker.Worker) { w.Limits, w.Model = worker.Limits{Turns: 3, Dollars: 2}, "opus" }
-	if err, log := s.work(t.Context(), q, 1); err != nil {
+	if log, err := s.work(t.Context(), q, 1); err != nil {
 		t.Fatal(err, log)
 	}
 	if want := "claim t1\nkey\ncomplete t1 1 done built\nrevoke id"; q.said() != want {
@@ -71,7 +71,7 @@ func TestAClientGetsTheWorkersKeyWhereTheWorkerMayMakeNone(t *testing.T) {
 	q := newQueue(one)
 	s := newSetup(t).plays("claude", `echo "$PARLEY_KEY" > env; `+answers("built", "s", 1, 0))
 	s.with = func(w *worker.Worker) { w.Keys = nil }
-	if err, log := s.work(t.Context(), q, 1); err != nil {
+	if log, err := s.work(t.Context(), q, 1); err != nil {
 		t.Fatal(err, log)
 	}
 	if text, err := os.ReadFile(filepath.Join(s.dir, "env")); err != nil || string(text) != "own\n" {
@@ -103,7 +103,7 @@ func TestWhatAClientSaysAtItsEndIsTheOutcome(t *testing.T) {
 			if s.runs(c.script); c.client != "" {
 				s.plays(c.client, c.script)
 			}
-			if err, log := s.work(t.Context(), q, 1); err != nil {
+			if log, err := s.work(t.Context(), q, 1); err != nil {
 				t.Fatal(err, log)
 			}
 			if !strings.Contains(q.said(), c.want+"\nrevoke") {
@@ -117,7 +117,7 @@ func TestAClientThatCannotBeginCostsNoTask(t *testing.T) {
 	t.Parallel()
 	q := newQueue(one, one, one, one)
 	s := newSetup(t).plays("claude", `echo '{"type":"result","is_error":true,"result":"Please run /login"}'; exit 1`)
-	err, _ := s.work(t.Context(), q, 0)
+	_, err := s.work(t.Context(), q, 0)
 	if err == nil || !strings.Contains(err.Error(), "could not begin 3 times in a row") ||
 		!strings.Contains(err.Error(), "Please run /login") {
 		t.Errorf("got %v", err)
@@ -145,7 +145,7 @@ func TestAStopEndsTheClientAndGivesTheTaskBack(t *testing.T) {
 		}
 		stop()
 	}()
-	if err, log := s.work(ctx, q, 0); err != nil {
+	if log, err := s.work(ctx, q, 0); err != nil {
 		t.Fatal(err, log)
 	}
 	if want := "claim t1\nkey\nrelease t1 1 its worker was stopped\nrevoke id"; q.said() != want {
@@ -170,7 +170,7 @@ func TestTheClaimIsRenewedAndItsLossEndsTheClient(t *testing.T) {
 				q.refuse["renew"] = err
 				q.mu.Unlock()
 			}()
-			if err, log := s.work(t.Context(), q, 1); err != nil {
+			if log, err := s.work(t.Context(), q, 1); err != nil {
 				t.Fatal(err, log)
 			}
 			if got := q.said(); strings.Contains(got, "complete") || strings.Contains(got, "release") ||
@@ -188,7 +188,7 @@ func TestACallThatTheServerDoesNotAnswerIsRepeated(t *testing.T) {
 		q.refuse[call] = refused(fault.Unavailable)
 	}
 	s := newSetup(t).plays("claude", answers("built", "s", 1, 0))
-	if err, log := s.work(t.Context(), q, 1); err != nil {
+	if log, err := s.work(t.Context(), q, 1); err != nil {
 		t.Fatal(err, log)
 	}
 	if want := "claim t1\nclaim t1\nkey\nkey\ncomplete t1 1 done built\ncomplete t1 1 done built\nrevoke id\nrevoke id"; q.
@@ -202,7 +202,7 @@ func TestATaskThatItsAgentEndedIsLeftAsItIs(t *testing.T) {
 	q := newQueue(one, dispatch.View{ID: "t2"})
 	q.refuse["complete"] = refused(fault.Precondition)
 	s := newSetup(t).plays("claude", answers("built", "s", 1, 0))
-	err, log := s.work(t.Context(), q, 2)
+	log, err := s.work(t.Context(), q, 2)
 	if err != nil || !strings.Contains(log, "the task had ended otherwise") || !strings.Contains(q.said(), "complete t2 2 done") {
 		t.Errorf("got %v, %s, %s", err, q.said(), log)
 	}
@@ -213,7 +213,7 @@ func TestARefusedKeyEndsTheWorker(t *testing.T) {
 	q := newQueue(one)
 	e := refused(fault.Unauthenticated)
 	q.refuse["claim"] = e
-	if err, _ := newSetup(t).runs("true").work(t.Context(), q, 0); err != e {
+	if _, err := newSetup(t).runs("true").work(t.Context(), q, 0); err != e {
 		t.Errorf("got %v", err)
 	}
 }
@@ -228,7 +228,7 @@ n=$(grep -c -x -e "$s" order); echo '{"type":"result","result":"ok","session_id"
 		`',"modelUsage":{"m":{"inputTokens":'$n'0}}}'`)
 	s.with = func(w *worker.Worker) { w.Resume = true }
 	for range 2 { // the second worker knows the sessions of the first
-		if err, log := s.work(t.Context(), q, 2); err != nil {
+		if log, err := s.work(t.Context(), q, 2); err != nil {
 			t.Fatal(err, log)
 		}
 	}
@@ -250,7 +250,7 @@ func TestASessionThatIsGoneIsForgotten(t *testing.T) {
 	s := newSetup(t).plays("claude", `case "$*" in *--resume*) echo "No conversation found" >&2; exit 1;; esac; `+
 		answers("ok", "s-1", 5, 0))
 	s.with = func(w *worker.Worker) { w.Resume = true }
-	if err, log := s.work(t.Context(), q, 2); err != nil {
+	if log, err := s.work(t.Context(), q, 2); err != nil {
 		t.Fatal(err, log)
 	}
 	if !strings.Contains(q.said(), "release b 2 the client could not begin: the client exited with code 1: No conversation found") ||

@@ -69,7 +69,7 @@ func TestASuccessorEndsWhatAKilledWorkerLeft(t *testing.T) {
 			q, s := newQueue(one), newSetup(t).plays("claude", answers("next", "s-2", 1, 0))
 			s.says(c.output)
 			s.leave(c.rec)
-			if err, log := s.work(t.Context(), q, 1); err != nil {
+			if log, err := s.work(t.Context(), q, 1); err != nil {
 				t.Fatal(err, log)
 			}
 			if want := c.want + "\nclaim t1\n"; !strings.HasPrefix(q.said(), want) {
@@ -120,7 +120,7 @@ func TestASuccessorWaitsForAClientThatStillWorks(t *testing.T) {
 			t.Error(err)
 		}
 	}()
-	if err, log := s.work(t.Context(), q, 1); err != nil {
+	if log, err := s.work(t.Context(), q, 1); err != nil {
 		t.Fatal(err, log)
 	}
 	if want := "complete t1 7 done built\nrevoke old\nclaim t1\n"; !strings.HasPrefix(q.said(), want) {
@@ -132,7 +132,7 @@ func TestAJournalOfARunnerIsRefused(t *testing.T) {
 	t.Parallel()
 	s := newSetup(t).runs("true")
 	s.leave(journal.Record{Work: json.RawMessage(`{}`)})
-	if err, _ := s.work(t.Context(), newQueue(), 1); err == nil || !strings.Contains(err.Error(), "a record \"t1\" that is no task") {
+	if _, err := s.work(t.Context(), newQueue(), 1); err == nil || !strings.Contains(err.Error(), "a record \"t1\" that is no task") {
 		t.Errorf("got %v", err)
 	}
 }

@@ -192,8 +192,8 @@ func (s *setup) runs(script string) *setup {
 	return s
 }
 
-// work runs a worker on a queue until ctx ends or it does, and returns its error and its log.
-func (s *setup) work(ctx context.Context, q *queue, tasks int) (error, string) {
+// work runs a worker on a queue until ctx ends or it does, and returns its log and its error.
+func (s *setup) work(ctx context.Context, q *queue, tasks int) (string, error) {
 	s.t.Helper()
 	self, err := os.Executable()
 	if err != nil {
@@ -217,7 +217,7 @@ func (s *setup) work(ctx context.Context, q *queue, tasks int) (error, string) {
 		Log:   slog.New(slog.NewTextHandler(&log, nil)), Now: time.Now}
 	s.with(w)
 	err = w.Run(ctx)
-	return err, log.String()
+	return log.String(), err
 }
 
 // left returns the records that a worker left in its journal.
