@@ -22,9 +22,9 @@ GOVULNCHECK := golang.org/x/vuln/cmd/govulncheck@v1.8.0
 PARALLEL    := -p 4 -parallel 8
 # make lint vets all packages, and no test reads the debug information of its binary.
 QUICK       := -vet=off '-ldflags=-s -w'
-# Packages of the harness that make proof tests and make test leaves out: Chromium, the TypeScript SDKs, the Firebase Auth
-# emulator, and servers that are killed or measured under load.
-PROOF       := harness/(browser|chaos|cmd/bench|cmd/scale|e2e|firebase)$$
+# Packages of the harness that make proof tests and make test leaves out: the real clients of agents, Chromium, the
+# TypeScript SDKs, the Firebase Auth emulator, and servers that are killed or measured under load.
+PROOF       := harness/(agents|browser|chaos|cmd/bench|cmd/scale|e2e|firebase)$$
 # Packages that build or start programs that ship, or read the graphs of the modules: they are tested without the
 # workspace, as what ships is built.
 SHIPS       := services/hub$$|hub/internal/cli$$|harness$$|harness/program$$|functions/internal/(archive|stack)$$
@@ -63,7 +63,8 @@ functions-zip:
 emulator:
 	cd functions && go run ./cmd/emulator --addr 127.0.0.1:3001
 
-setup: $(HARNESS)/e2e/node_modules/.installed $(HARNESS)/firebase/node_modules/.installed chromium
+setup: $(HARNESS)/agents/node_modules/.installed $(HARNESS)/e2e/node_modules/.installed \
+	$(HARNESS)/firebase/node_modules/.installed chromium
 
 # The page is tested in Debian's Chromium, which is installed where that is possible.
 chromium:
@@ -169,4 +170,4 @@ conformance: $(HARNESS)/conformance/node_modules/.installed
 include infra/deploy.mk
 
 clean:
-	rm -rf bin $(foreach d,e2e firebase conformance,$(HARNESS)/$d/node_modules)
+	rm -rf bin $(foreach d,agents e2e firebase conformance,$(HARNESS)/$d/node_modules)

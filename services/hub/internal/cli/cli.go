@@ -53,7 +53,8 @@ func Run(ctx context.Context, args []string, env func(string) string, in io.Read
 	root.SetErr(errOut)
 	root.CompletionOptions.DisableDefaultCmd = true
 	root.AddCommand(w.serveCommand(), w.keyCommand(), w.stdioCommand(), w.questionsCommand(), w.answerCommand(),
-		w.topCommand(), w.linkCommand(), w.teamCommand(), w.runnerCommand(), w.runnerChildCommand(), w.doctorCommand(),
+		w.topCommand(), w.linkCommand(), w.teamCommand(), w.runnerCommand(), w.runnerChildCommand(),
+		w.runnerPaneCommand(), w.agentCommand(), w.doctorCommand(),
 		w.pauseCommand(), w.resumeCommand(), w.pausesCommand(), w.filesCommand(), w.guardCommand(),
 		w.hookCommand(), w.connectdCommand(), w.exportCommand(), w.deleteCommand(), w.backupCommand(), w.restoreCommand(), &cobra.Command{
 			Use: "version", Short: "Print the version", Args: cobra.NoArgs,
