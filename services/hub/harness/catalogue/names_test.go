@@ -50,6 +50,9 @@ var elsewhere = []struct{ dir, files, reason string }{
 	{"services/hub/internal/runner", "runner.go hub_test.go start_test.go",
 		"the fault about a missing team names the tool that creates it"},
 	{"services/hub/internal/runner/hub", "hub.go", "the runner takes its processes from the hub"},
+	{"services/hub/internal/cli", "agentkey.go", "an agent checks its key, and makes and revokes those of its tasks"},
+	{"services/hub/internal/runner", "prepare.go", "a member is told the tools by which it reaches its team"},
+	{"services/hub/internal/runner/worker", "task.go worker.go", "a worker claims and ends tasks, and tells its client so"},
 	{"services/hub/internal/stdio", "deliver.go message.go",
 		"a call that marks messages as read is not repeated"},
 	{"services/hub/internal/stdio", "bridge_test.go repeat_test.go trouble_test.go",
@@ -59,6 +62,8 @@ var elsewhere = []struct{ dir, files, reason string }{
 
 	{"services/hub/harness/hubtest", "badinput_test.go claim_test.go pause_test.go session_test.go team_words_test.go tenancy_test.go",
 		"races, pauses, sessions, words, inputs and collisions of names that no spec can say"},
+	{"services/hub/harness/agents", "agent_test.go attach_test.go runner_test.go",
+		"the scripts of the models call tools"},
 	{"services/hub/harness/attack", "assurance_test.go attack_test.go limits_test.go memory_linux_test.go",
 		"attacks of several steps"},
 	{"services/hub/harness/mcp", "cancel_test.go eras_test.go front_test.go instructions_test.go messages_test.go",

@@ -231,8 +231,8 @@ func (r *Runner) resume(rec journal.Record) {
 	} else {
 		r.tasks.Go(func() {
 			r.endLeftovers(rec)
-			c.recordEnd(r, team.ReportInput{State: team.Lost,
-				Error: "it ended while no runner was running; its exit status is unknown"})
+			c.recordEnd(r, team.ReportInput{State: team.Lost, Error: withLastLines(
+				"it ended while no runner was running; its exit status is unknown", rec.LogFile, rec.LogFrom)})
 			close(c.ended)
 		})
 	}
