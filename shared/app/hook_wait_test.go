@@ -91,28 +91,9 @@ func TestAWaitEndsWithWhatHappensToItsSessionsAlone(t *testing.T) {
 			}, func(v wire.Changed) bool { return v.Ended }, false},
 		} {
 			o.look(beside)
-			got := make(chan map[string]wire.Changed, 1)
-			go func() {
-				v, err := o.waited(known, 30_000)
-				if err != nil {
-					t.Errorf("%s: %v", c.name, err)
-				}
-				got <- v
-			}()
-			domaintest.Check(t, c.change())
-			v, ok := (<-got)[one]
-			for ok && !c.shows(v) { // a change in several steps shows in parts
-				known[one] = v.Since
-				next, err := o.waited(known, 2_000)
-				domaintest.Check(t, err)
-				if v, ok = next[one]; !ok {
-					break
-				}
-			}
-			if !ok {
+			if !o.ends(known, one, c.change, c.shows) {
 				t.Fatalf("%s does not show", c.name)
 			}
-			known[one] = v.Since
 			if other, err := o.waited(beside, 1); err != nil || c.alone && len(other) > 0 {
 				t.Errorf("%s shows in the other session: %+v, %v", c.name, other, err)
 			}
@@ -120,6 +101,31 @@ func TestAWaitEndsWithWhatHappensToItsSessionsAlone(t *testing.T) {
 		_, err = o.Hook.Wait(ctx, beta, wire.WaitInput{Version: 1, Sessions: []wire.WaitedFor{{SessionID: one}}})
 		domaintest.Refused(t, "another program", err, fault.Forbidden)
 	})
+}
+
+// ends makes a change while a wait for what is known goes on, and reports whether it shows in the session.
+func (o *fixture) ends(
+	known map[string]string, session string, change func() error, shows func(wire.Changed) bool,
+) bool {
+	o.t.Helper()
+	got := make(chan map[string]wire.Changed, 1)
+	go func() {
+		v, err := o.waited(known, 30_000)
+		if err != nil {
+			o.t.Error(err)
+		}
+		got <- v
+	}()
+	domaintest.Check(o.t, change())
+	v, ok := (<-got)[session]
+	for ok && !shows(v) { // a change in several steps shows in parts
+		known[session] = v.Since
+		next, err := o.waited(known, 2_000)
+		domaintest.Check(o.t, err)
+		v, ok = next[session]
+	}
+	known[session] = v.Since
+	return ok
 }
 
 func TestAWaitReadsNothingForAnybody(t *testing.T) {
@@ -185,6 +191,46 @@ func TestWhoMayWakeASession(t *testing.T) {
 	})
 }
 
+// arrivals are what reached the clients of two sessions.
+type arrivals struct {
+	mu       sync.Mutex
+	arrived  map[string]int   // messages that reached a client
+	firsts   map[string]int   // those that were handed over without the mark again
+	receipts map[int][]string // to confirm, by session
+}
+
+// take returns a receipt of a session that is to be confirmed, an empty text if there is none.
+func (a *arrivals) take(session int) string {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	all := a.receipts[session]
+	if len(all) == 0 {
+		return ""
+	}
+	a.receipts[session] = all[:len(all)-1]
+	return all[len(all)-1]
+}
+
+// note notes an answer, which reached the client unless it was lost.
+func (a *arrivals) note(t *testing.T, session int, out wire.HookOutput, lost bool) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	for _, m := range out.Mail {
+		if m.To != "alpha" && m.To != out.SessionID {
+			t.Errorf("%s got the mail of %s", out.SessionID, m.To)
+		}
+		if !m.Again {
+			a.firsts[m.MessageID]++
+		}
+		if !lost {
+			a.arrived[m.MessageID]++
+		}
+	}
+	if !lost && out.Receipt != "" {
+		a.receipts[session] = append(a.receipts[session], out.Receipt)
+	}
+}
+
 // Hooks of two sessions run concurrently, and half of their answers are lost before they reach the client. What reached it
 // is confirmed.
 func TestConcurrentHooksHandEachMessageOverOnce(t *testing.T) {
@@ -194,73 +240,42 @@ func TestConcurrentHooksHandEachMessageOverOnce(t *testing.T) {
 		for i := range messages {
 			o.send([]string{sessions[0], sessions[1], "alpha"}[i%3], fmt.Sprint("message ", i), "")
 		}
-		var mu sync.Mutex
-		arrived := map[string]int{}    // messages that reached a client
-		firsts := map[string]int{}     // those that were not marked as again
-		receipts := map[int][]string{} // to confirm, by session
+		a := &arrivals{arrived: map[string]int{}, firsts: map[string]int{}, receipts: map[int][]string{}}
 		round := func(i int) error {
 			r, session := rand.New(rand.NewPCG(uint64(i), 1)), i%2
 			for range 6 {
-				mu.Lock()
-				receipt := ""
-				if n := len(receipts[session]); n > 0 {
-					receipt, receipts[session] = receipts[session][n-1], receipts[session][:n-1]
-				}
-				mu.Unlock()
+				in := wire.HookInput{Thread: fmt.Sprint(session), MaxBytes: 900, Receipt: a.take(session)}
 				var out wire.HookOutput
 				err := domaintest.Retry(t.Context(), func() (err error) {
-					out, err = o.tryHook(alpha, wire.HookInput{Thread: fmt.Sprint(session), MaxBytes: 900, Receipt: receipt})
+					out, err = o.tryHook(alpha, in)
 					return err
 				})
 				if err != nil {
 					return err
 				}
-				lost := r.IntN(2) == 0
-				mu.Lock()
-				for _, m := range out.Mail {
-					if m.To != "alpha" && m.To != sessions[session] {
-						t.Errorf("%s got the mail of %s", sessions[session], m.To)
-					}
-					if !m.Again {
-						firsts[m.MessageID]++
-					}
-					if !lost {
-						arrived[m.MessageID]++
-					}
-				}
-				if !lost && out.Receipt != "" {
-					receipts[session] = append(receipts[session], out.Receipt)
-				}
-				mu.Unlock()
+				a.note(t, session, out, r.IntN(2) == 0)
 			}
 			return nil
 		}
-		for range 20 {
+		for tries := 0; tries < 20 && len(a.arrived) < messages; tries++ {
 			if failed := domaintest.Together(hooks, round); len(failed) > 0 {
 				t.Fatal(failed)
 			}
-			for session, all := range receipts { // what arrived is confirmed before it comes again
-				for _, receipt := range all {
+			for session := range sessions { // what arrived is confirmed before it comes again
+				for receipt := a.take(session); receipt != ""; receipt = a.take(session) {
 					o.hook(alpha, wire.HookInput{Thread: fmt.Sprint(session), Receipt: receipt})
 				}
 			}
-			clear(receipts)
-			if len(arrived) == messages {
-				break
-			}
 			o.Pass(relay.Redeliver + time.Second)
 		}
-		if len(arrived) != messages || len(firsts) != messages {
-			t.Errorf("%d of %d messages arrived", len(arrived), messages)
-		}
-		for id, n := range firsts {
-			if n != 1 {
-				t.Errorf("%s came %d times without being marked as again", id, n)
+		for name, all := range map[string]map[string]int{"arrived, and was confirmed": a.arrived, "came without again": a.firsts} {
+			if len(all) != messages {
+				t.Errorf("%d of %d messages %s", len(all), messages, name)
 			}
-		}
-		for id, n := range arrived {
-			if n != 1 {
-				t.Errorf("%s arrived %d times, though each arrival was confirmed", id, n)
+			for id, n := range all {
+				if n != 1 {
+					t.Errorf("%s %s %d times", id, name, n)
+				}
 			}
 		}
 	})
