@@ -40,9 +40,8 @@ type Times struct {
 // longPoll is the time for which the server is asked to wait for changes.
 const longPoll = 55 * time.Second
 
-// toolsets are those that a member's MCP entry names: its work, its mail, its presence, its
-// questions, its team and who it is.
-const toolsets = "dispatch,relay,pulse,signal,team,me"
+// toolsets are those that a member's MCP entry names: what an agent needs all day, and its team.
+const toolsets = "agent,team"
 
 // Runner runs the processes of one team. All fields are required but Times and Pane.
 type Runner struct {

@@ -48,7 +48,7 @@ func TestATaskIsWorkedOnWithAKeyOfItsOwnAndCompletedOnceWithItsUsage(t *testing.
 		"env":    "key of task t1 http://h " + s.dir + "\n",
 		"args":   "-p --mcp-config " + filepath.Join(s.state, "private", "t1", "mcp.json") + " --strict-mcp-config ",
 		"entry": `{"mcpServers":{"parley":{"headers":{"Authorization":"Bearer ${PARLEY_KEY}"},"type":"http",` +
-			`"url":"http://h/mcp"}}}`,
+			`"url":"http://h/mcp?toolsets=agent"}}}`,
 	} {
 		if text, err := os.ReadFile(filepath.Join(s.dir, file)); err != nil || !strings.HasPrefix(string(text), want) {
 			t.Errorf("%s is %s, %v; want %s", file, text, err, want)

@@ -142,7 +142,7 @@ func (j *job) prepare(t dispatch.View, key string) (launch.Job, error) {
 		return launch.Job{}, err
 	}
 	out := launch.Job{Path: path, Dir: j.Dir, Root: j.Dir, Env: append(env, "PARLEY_URL="+j.URL, "PWD="+j.Dir)}
-	endpoint := launcher.Endpoint(j.URL, "")
+	endpoint := launcher.Endpoint(j.URL, "agent")
 	if c := j.Command.Chosen(); c != nil {
 		start, err := c.Headless(launcher.Work{Prompt: prompt(j.Program, t, j.held.ClaimToken), Private: private, URL: endpoint,
 			KeyVariable: j.Command.KeyVariable(), Model: j.Model, Session: j.held.Session, Turns: j.Limits.Turns,
