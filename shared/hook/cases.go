@@ -25,9 +25,10 @@ func later(name string, more op.In) op.In {
 	return in
 }
 
-// started is a session of alpha.
-var started = []op.Step{{Op: "hook_event", In: event("start", op.In{"directory": "/src/app", "project": app, "branch": "main"}),
-	Save: "sessionId as session"}}
+// started is the second session of alpha, alpha/2: another user who names it begins a session, alpha/1.
+var started = []op.Step{{Op: "create_session", In: op.In{"name": "first"}},
+	{Op: "hook_event", In: event("start", op.In{"directory": "/src/app", "project": app, "branch": "main"}),
+		Save: "sessionId as session"}}
 
 // mailed are a session of alpha and what waits for it: a message, an answer, a claim and a task.
 var mailed = op.After(started,

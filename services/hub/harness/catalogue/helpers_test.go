@@ -226,7 +226,7 @@ var secret = regexp.MustCompile(`(?:parley|link)_[a-z2-7]+_[a-z2-7]{52}|` +
 	`(?:key|human):[0-9a-f]{12}|eyJ[A-Za-z0-9_-]{20,}|\d{4}-\d\d-\d\d_[A-Za-z0-9-]+_[a-z0-9]{6}`)
 
 // cursor matches a field with a cursor, whose text differs from user to user.
-var cursor = regexp.MustCompile(`"(nextCursor|next_cursor|cursor|mark|eventId)":"[^"]+"`)
+var cursor = regexp.MustCompile(`"(nextCursor|next_cursor|cursor|mark|eventId|since)":"[^"]+"`)
 
 // used matches the time of a key's last use, which is stored at any time after the call.
 var used = regexp.MustCompile(`,?"lastUsedAt":"[^"]+"`)
