@@ -72,7 +72,6 @@ var elsewhere = []struct{ dir, files, reason string }{
 		"toolsets, aliases, holes of the protocol and resources are shown with certain tools"},
 	{"services/hub/harness/rest", "client_test.go compat_test.go delivery_test.go faults_test.go rest_test.go",
 		"compatible routes, errors of HTTP and the client are shown with certain operations"},
-	{"services/hub/harness/fakemodel", "fakemodel_test.go", "a model that is imitated calls a tool"},
 	{"services/hub/harness/costs", "cloud_test.go count_test.go mix_test.go sums_test.go wait_test.go",
 		"the mix of calls that a month's costs are counted for"},
 	{"services/hub/harness/chaos", "chaos_test.go human.go mail.go together.go work.go",
