@@ -69,7 +69,7 @@ func letter(d store.Doc[relay.Message]) hook.Letter {
 		Verified: m.Verified,
 		Human:    m.Sender.Human,
 		System:   m.Sender == (identity.Owner{}) && m.Verified,
-		Again:    m.Again,
+		Again:    m.Again || m.Deliveries > 0, // one that wants an acknowledgement comes until it has one
 		Target:   m.Target,
 		Type:     m.Type,
 		Priority: string(m.Priority),

@@ -44,6 +44,7 @@ type place struct {
 	parley           string
 	env              []string
 	model            *fakemodel.Server
+	server           *supervise.Service
 }
 
 func newPlace(t *testing.T, client string) *place {
@@ -88,6 +89,7 @@ func (p *place) serve() {
 		p.t.Fatalf("%v\n%s", err, log)
 	}
 	p.t.Cleanup(s.Stop)
+	p.server = s
 }
 
 func (p *place) write(name, text string) {

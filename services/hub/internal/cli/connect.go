@@ -28,12 +28,12 @@ const connectHelp = "Give a client of agents the server, a key of its own, and h
 
 // connectFlags are the flags of connect.
 type connectFlags struct {
-	project, user, noHooks, rules, dryRun, remove, list, permissions, trust bool
-	program, toolsets, folder, hookProgram, printHeaders                    string
-	timeout                                                                 int
-	allow, deny, wakeOn                                                     []string
-	json                                                                    *bool
-	human                                                                   func() (*human, error)
+	project, user, noHooks, rules, dryRun, remove, list, status, stop, permissions, trust bool
+	program, toolsets, folder, hookProgram, printHeaders                                  string
+	timeout                                                                               int
+	allow, deny, wakeOn                                                                   []string
+	json                                                                                  *bool
+	human                                                                                 func() (*human, error)
 }
 
 func (w *world) connectCommand() *cobra.Command {
@@ -60,14 +60,16 @@ func (w *world) connectCommand() *cobra.Command {
 	p.BoolVar(&f.dryRun, "dry-run", false, "show the changes of files as a diff, and make none")
 	p.BoolVar(&f.remove, "remove", false, "take the connection back: files as they were, key revoked")
 	p.BoolVar(&f.list, "list", false, "list the connections of this account")
+	p.BoolVar(&f.status, "status", false, "show the daemon of the hooks and the sessions that it serves")
+	p.BoolVar(&f.stop, "stop", false, "end that daemon; the next hook starts it again")
 	p.StringVar(&f.folder, "repo", ".", "a directory in the repository")
 	p.StringVar(&f.hookProgram, "hook-program", "", "the hooks' program; by default parley-hook beside this one")
 	p.StringVar(&f.printHeaders, "print-headers", "", "print the headers of a connection, for clients that ask for them")
 	_, _ = p.MarkHidden("hook-program"), p.MarkHidden("print-headers")
 	f.json = jsonFlag(cmd)
 	cmd.MarkFlagsMutuallyExclusive("project", "user")
-	cmd.MarkFlagsMutuallyExclusive("dry-run", "list", "print-headers")
-	cmd.MarkFlagsMutuallyExclusive("remove", "list", "print-headers")
+	cmd.MarkFlagsMutuallyExclusive("dry-run", "list", "status", "stop", "print-headers")
+	cmd.MarkFlagsMutuallyExclusive("remove", "list", "status", "stop", "print-headers")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		j := &connector{w: w, cmd: cmd, f: f}
 		return j.run(cmd.Context(), args)
@@ -97,6 +99,8 @@ func (j *connector) run(ctx context.Context, args []string) (err error) {
 		return j.headers(ctx, j.f.printHeaders)
 	case j.f.list:
 		return j.list(ctx)
+	case j.f.status || j.f.stop:
+		return j.ofDaemon(ctx, args)
 	case len(args) == 0:
 		return errors.New("name a client: claude, codex, gemini, cursor, vscode, copilot, windsurf, or all; --list shows what is connected")
 	}
