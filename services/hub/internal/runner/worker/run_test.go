@@ -134,7 +134,8 @@ func TestAClientThatCannotBeginCostsNoTask(t *testing.T) {
 func TestAStopEndsTheClientAndGivesTheTaskBack(t *testing.T) {
 	t.Parallel()
 	q := newQueue(one)
-	s := newSetup(t).plays("claude", `trap 'echo told > ended; exit 143' TERM; touch began; while :; do sleep 0.05; done`)
+	// A start that is interrupted ends the client at once, so it begins to play some time after its start.
+	s := newSetup(t).plays("claude", `trap 'echo told > ended; exit 143' TERM; sleep 1; touch began; while :; do sleep 0.05; done`)
 	ctx, stop := context.WithCancel(t.Context())
 	go func() {
 		for t.Context().Err() == nil {
