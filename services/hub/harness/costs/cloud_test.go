@@ -272,6 +272,9 @@ func (c *cloud) size() (n int) {
 	c.t.Helper()
 	must(c.t, c.admins().Walk(c.t.Context(), user, func(page []store.Raw) error {
 		for _, raw := range page {
+			if t, ok := raw.Fields[store.PurgeField].(time.Time); ok {
+				raw.Fields[store.PurgeField] = t.Truncate(time.Second) // as text, a fraction has no fixed length
+			}
 			text, err := json.Marshal(raw.Fields)
 			if err != nil {
 				return err
