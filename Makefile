@@ -24,7 +24,7 @@ PARALLEL    := -p 4 -parallel 8
 QUICK       := -vet=off '-ldflags=-s -w'
 # Packages of the harness that make proof tests and make test leaves out: the real clients of agents, Chromium, the
 # TypeScript SDKs, the Firebase Auth emulator, and servers that are killed or measured under load.
-PROOF       := harness/(agents|browser|chaos|chaos/claims|cmd/bench|cmd/scale|e2e|firebase|hook)$$
+PROOF       := harness/(agents|browser|chaos|chaos/claims|cmd/bench|cmd/scale|e2e|firebase|hook|scale)$$
 # Packages that build or start programs that ship, or read the graphs of the modules: they are tested without the
 # workspace, as what ships is built.
 SHIPS       := services/hub$$|hub/internal/cli$$|harness$$|harness/program$$|functions/internal/(archive|stack)$$
