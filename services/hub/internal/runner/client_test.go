@@ -62,7 +62,7 @@ func TestTheInstalledClientIsStartedWithThePromptAndAnEntryOfTheMembersOwn(t *te
 	}
 	text, err := os.ReadFile(entry)
 	if want := `{"mcpServers":{"parley":{"headers":{"Authorization":"Bearer ${PARLEY_KEY}"},"type":"http","url":"` + s.URL +
-		`/mcp?toolsets=agent,team"}}}` + "\n"; err != nil || string(text) != want {
+		`/mcp?toolsets=agent,dispatch,team"}}}` + "\n"; err != nil || string(text) != want {
 		t.Errorf("the entry is %s, %v; want %s", text, err, want)
 	}
 	for file, mode := range map[string]os.FileMode{entry: 0o600, filepath.Join(private, "prompt"): 0o600, private: 0o700} {
@@ -85,7 +85,7 @@ func TestCodexIsStartedWhereClaudeCodeIsMissing(t *testing.T) {
 	s.spawn("p1", func(p *team.Process) { p.Model = "gpt" })
 	m := st.next()
 	const noCopy = "features.shell_snapshot=false"
-	entry := `mcp_servers.parley={url="` + s.URL + `/mcp?toolsets=agent,team",` +
+	entry := `mcp_servers.parley={url="` + s.URL + `/mcp?toolsets=agent,dispatch,team",` +
 		`bearer_token_env_var="PARLEY_KEY",enabled=true}`
 	want := []string{"exec", "--skip-git-repo-check", "-c", entry, "-c", noCopy, "-m", "gpt", "-s", "workspace-write", "-"}
 	if !slices.Equal(m.Args, want) {
@@ -125,7 +125,7 @@ func TestACommandGetsThePromptWhereItsLineAsksForIt(t *testing.T) {
 	s.spawn("p1")
 	m := st.next()
 	file := filepath.Join(p.State, "private", "p1", "prompt")
-	want := []string{"mate", "--task=x-- build it, w-p1", file, s.URL + "/mcp?toolsets=agent,team"}
+	want := []string{"mate", "--task=x-- build it, w-p1", file, s.URL + "/mcp?toolsets=agent,dispatch,team"}
 	if !slices.Equal(m.Args, want) {
 		t.Errorf("got %q, want %q", m.Args, want)
 	}

@@ -40,8 +40,8 @@ type Times struct {
 // longPoll is the time for which the server is asked to wait for changes.
 const longPoll = 55 * time.Second
 
-// toolsets are those that a member's MCP entry names: what an agent needs all day, and its team.
-const toolsets = "agent,team"
+// toolsets are those that a member's MCP entry names: what an agent needs all day, all of the queue, and its team.
+const toolsets = "agent,dispatch,team"
 
 // Runner runs the processes of one team. All fields are required but Times and Pane.
 type Runner struct {
