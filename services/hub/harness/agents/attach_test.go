@@ -7,12 +7,13 @@ import (
 	"testing"
 
 	"parley.internal/services/hub/harness/fakemodel"
+	"parley.internal/shared/store/emulator"
 	"parley.internal/shared/team"
 )
 
 func TestAPersonCanAttachToAMember(t *testing.T) {
 	if _, err := exec.LookPath("tmux"); err != nil {
-		t.Skip("tmux is missing")
+		emulator.Skip(t, "tmux is missing")
 	}
 	for _, client := range clients {
 		t.Run(client, func(t *testing.T) {

@@ -14,13 +14,14 @@ import (
 	"time"
 
 	"parley.internal/services/hub/internal/runner/launcher"
+	"parley.internal/shared/store/emulator"
 )
 
 // needTmux skips the test where there is no tmux.
 func needTmux(t *testing.T) {
 	t.Helper()
 	if err := launcher.CheckTerminal(); err != nil {
-		t.Skip(err)
+		emulator.Skip(t, err)
 	}
 }
 
