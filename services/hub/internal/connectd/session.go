@@ -327,7 +327,7 @@ func (s *session) shown(receipt string, written bool) bool {
 		}
 		return false
 	}
-	s.st.Shown(receipt)
+	s.st.Printed(out)
 	s.save()
 	s.stir()
 	return true

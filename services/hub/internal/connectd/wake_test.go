@@ -96,6 +96,26 @@ func TestAWakeWaitsForTheEndOfTheTurn(t *testing.T) {
 	}
 }
 
+// What was shown in a turn stays a reason to wake at the server until its receipt arrives.
+func TestMailThatATurnWasToldOfDoesNotWake(t *testing.T) {
+	t.Parallel()
+	hub, m, o := idle(t)
+	daemon(t, m, o)
+	m.Hook("t1", "SessionStart", nil)
+	woken := waiter(t, m, "t1")
+	m.Hook("t1", "UserPromptSubmit", nil)
+	hub.KeepReasons()
+	hub.Mail("claude/1", "m1", "QUERY", "which parser?")
+	hooktest.Eventually(t, "the mail does not come", func() bool {
+		return m.Hook("t1", "PostToolUse", bash).Context() != ""
+	})
+	m.Hook("t1", "Stop", nil)
+	hub.Mail("claude/1", "m2", "QUERY", "after the turn")
+	if got := <-woken; got.Code != 2 || !strings.Contains(got.Err, "after the turn") {
+		t.Errorf("got %+v", got)
+	}
+}
+
 func TestANewWaiterReplacesTheOldOneAndEndsWithTheSession(t *testing.T) {
 	t.Parallel()
 	_, m, o := idle(t)

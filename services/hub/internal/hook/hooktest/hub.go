@@ -35,6 +35,8 @@ type Hub struct {
 	delay  time.Duration
 	mode   string
 	files  wire.Files
+	// keeps leaves mail a reason to wake when its receipt has come, as if the receipt were on its way.
+	keeps bool
 }
 
 type session struct {
@@ -69,6 +71,13 @@ func New(t testing.TB) *Hub {
 		h.Close()
 	})
 	return h
+}
+
+// KeepReasons leaves mail a reason to wake however its receipt comes, as it is while the receipt is on its way.
+func (h *Hub) KeepReasons() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.keeps = true
 }
 
 // Set changes the server: after a delay, or in a mode: "", "silent" (it never answers), "garbage" or "down" (500).
@@ -308,6 +317,9 @@ func (h *Hub) hook(in wire.HookInput) wire.HookOutput {
 	s.ended = in.Event == wire.End
 	for _, m := range h.receipts[in.Receipt] {
 		m.done = true
+		if h.keeps {
+			continue
+		}
 		h.wakes[s.address] = slices.DeleteFunc(h.wakes[s.address], func(w wire.Wake) bool { return w.ID == m.MessageID })
 	}
 	if len(h.receipts[in.Receipt]) > 0 {

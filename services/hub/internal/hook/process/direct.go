@@ -98,8 +98,8 @@ func (p *Process) direct(ctx context.Context, call hook.Call) int {
 		p.place.Remove(id)
 		return reply.Code
 	}
-	if p.print(reply) {
-		s.Shown(receipt)
+	if p.print(reply) && receipt != "" {
+		s.Printed(*out)
 	}
 	_ = p.place.Save(id, &s) // without it the next hook asks again, and what was shown says that it comes again
 	return reply.Code

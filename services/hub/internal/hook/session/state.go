@@ -152,6 +152,17 @@ func (s *State) Heard(e wire.Event, out wire.HookOutput, latest bool) {
 // marked as such.
 const maxReceipts = 50
 
+// Printed takes in that the client has an output of the server: its receipt is due, and what was shown wakes no more.
+func (s *State) Printed(out wire.HookOutput) {
+	s.Shown(out.Receipt)
+	for _, m := range out.Mail {
+		s.Wake.Use(m.MessageID)
+	}
+	for _, a := range out.Answers {
+		s.Wake.Use(a.QuestionID)
+	}
+}
+
 // Shown takes in that the client has what a receipt stands for.
 func (s *State) Shown(receipt string) {
 	for _, r := range s.Receipts {
