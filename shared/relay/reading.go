@@ -109,7 +109,7 @@ func (r *reading) page(ctx context.Context, width int) (views []View, full bool,
 		full = len(page.Docs) == width
 		for id, m := range confirmed {
 			m.Confirm(now)
-			messages.Put(tx, id, m)
+			messages.SameText().Put(tx, id, m)
 		}
 		for _, d := range page.Docs {
 			m := d.Value
@@ -125,7 +125,7 @@ func (r *reading) page(ctx context.Context, width int) (views []View, full bool,
 				r.take(&m, d, now)
 				views = append(views, view(d.ID, m))
 			}
-			messages.Put(tx, d.ID, m)
+			messages.SameText().Put(tx, d.ID, m)
 		}
 		return nil
 	}
@@ -179,7 +179,7 @@ func (r *reading) undo(ctx context.Context) error {
 		}
 		for i, m := range found {
 			if was := r.taken[ids[i]]; m != nil && m.Undeliver(was.before, was.after) {
-				messages.Put(tx, ids[i], *m)
+				messages.SameText().Put(tx, ids[i], *m)
 			}
 		}
 		return nil

@@ -286,3 +286,8 @@ func (r Ref) ParentOf() string {
 	}
 	return parts[len(parts)-2]
 }
+
+// Paragraphs returns texts as the paragraphs of one, without empty ones.
+func Paragraphs(parts ...string) string {
+	return strings.Join(slices.DeleteFunc(parts, func(s string) bool { return s == "" }), "\n\n")
+}
