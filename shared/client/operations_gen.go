@@ -21,6 +21,7 @@ import (
 	"parley.internal/shared/pauses"
 	"parley.internal/shared/pulse"
 	"parley.internal/shared/relay"
+	"parley.internal/shared/search"
 	"parley.internal/shared/signal"
 	"parley.internal/shared/sprint"
 	"parley.internal/shared/team"
@@ -182,6 +183,10 @@ var operations = map[string]Operation{
 	"get_feed": {
 		Name: "get_feed", Effect: op.Read, Wait: "waitMs",
 		Routes: []string{"GET /v1/feed"},
+	},
+	"search": {
+		Name: "search", Effect: op.Read,
+		Routes: []string{"GET /v1/search"},
 	},
 	"start_council": {
 		Name: "start_council", Effect: op.Write, Idempotent: true,
@@ -745,6 +750,15 @@ func (c *Client) GetOverview(ctx context.Context, in overview.Input) (overview.V
 // Changes are kept for 7 days. With waitMs it waits for a first change.
 func (c *Client) GetFeed(ctx context.Context, in feed.Input) (feed.Output, error) {
 	return call[feed.Output](ctx, c, "get_feed", in)
+}
+
+// Search calls search (GET /v1/search).
+//
+// Full text search over the tasks, questions, messages, councils, fires and verifications that you may read: your
+// own mail, the tasks that you created, hold or have in your queue, and all debates. Every word must occur; "two
+// words" is a phrase, and pars* finds what begins so. Read the rest of a result with the tool of its kind.
+func (c *Client) Search(ctx context.Context, in search.Input) (search.Output, error) {
+	return call[search.Output](ctx, c, "search", in)
 }
 
 // StartCouncil calls start_council (POST /v1/councils).

@@ -266,8 +266,8 @@ func (t *Tenant) found(ctx context.Context, hits []TextHit) ([]*Hit, error) {
 	return out, nil
 }
 
-// IndexTexts adds documents of all users to the index that were written before it was kept, at most about limit, and
-// returns the number of documents that it looked at. A number below limit means that none is left.
+// IndexTexts adds documents of all users to the index that were written before it was kept, about limit at most, and
+// returns their number. A number below limit means that none is left.
 func (a *Admin) IndexTexts(ctx context.Context, limit int) (int, error) {
 	d, ok := a.db.driver.(interface {
 		IndexTexts(ctx context.Context, defs []*Def, limit int) (int, error)

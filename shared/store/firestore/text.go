@@ -12,7 +12,6 @@ import (
 	"unicode/utf8"
 
 	"cloud.google.com/go/firestore/apiv1/firestorepb"
-	"google.golang.org/genproto/googleapis/rpc/status"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/protobuf/types/known/timestamppb"
 	"google.golang.org/protobuf/types/known/wrapperspb"
@@ -259,7 +258,7 @@ func (d *Driver) textDocs(ctx context.Context, p store.TextPlan, element string,
 const textsName = "/system/texts"
 
 // IndexTexts adds the texts of documents to the index that were written before it was kept, at most about limit, and
-// returns the number of documents that it looked at. It goes on where the last call ended.
+// returns their number. It goes on where the last call ended.
 func (d *Driver) IndexTexts(ctx context.Context, defs []*store.Def, limit int) (n int, err error) {
 	d.mu.Lock()
 	known := d.haveTexts
@@ -278,13 +277,13 @@ func (d *Driver) IndexTexts(ctx context.Context, defs []*store.Def, limit int) (
 				return n, nil
 			}
 			raws, err := d.groupPage(ctx, def.ID(), last)
+			added := 0
 			if err == nil {
-				err = d.addTexts(ctx, def, raws)
+				added, err = d.addTexts(ctx, def, raws)
 			}
-			if err != nil {
+			if n += added; err != nil {
 				return n, d.toFault(ctx, err)
 			}
-			n += len(raws)
 			last = allSharded
 			if len(raws) == userDataPage {
 				last = d.name(raws[len(raws)-1].Ref)
@@ -297,7 +296,7 @@ func (d *Driver) IndexTexts(ctx context.Context, defs []*store.Def, limit int) (
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.haveTexts = true
-	return min(n, limit-1), nil
+	return n, nil
 }
 
 // groupPage returns the next documents of a collection, of all users.
@@ -316,8 +315,8 @@ func (d *Driver) groupPage(ctx context.Context, id, after string) (raws []store.
 	return raws, err
 }
 
-// addTexts adds the texts of documents to the index, except those that it has.
-func (d *Driver) addTexts(ctx context.Context, def *store.Def, raws []store.Raw) error {
+// addTexts adds the texts of documents to the index, except those that it has, and returns their number.
+func (d *Driver) addTexts(ctx context.Context, def *store.Def, raws []store.Raw) (added int, err error) {
 	req := &firestorepb.BatchWriteRequest{Database: d.root}
 	for _, raw := range raws {
 		t, ok, err := def.TextOf(raw)
@@ -326,27 +325,28 @@ func (d *Driver) addTexts(ctx context.Context, def *store.Def, raws []store.Raw)
 		}
 		w, err := d.write(store.Write{Action: store.Create, Ref: textRef(raw.Ref), Fields: textFields(raw.Ref, raw.Fields, &t)})
 		if err != nil {
-			return err
+			return 0, err
 		}
 		req.Writes = append(req.Writes, w)
 	}
 	if len(req.Writes) == 0 {
-		return nil
+		return 0, nil
 	}
 	call, cancel := d.call(ctx)
 	defer cancel()
 	res, err := d.client.BatchWrite(call, req)
 	if err != nil {
-		return err
+		return 0, err
 	}
 	for _, s := range res.GetStatus() {
-		if refused(s) && codes.Code(s.GetCode()) != codes.AlreadyExists {
-			return unindexed(s)
+		switch codes.Code(s.GetCode()) {
+		case codes.OK:
+			added++
+		case codes.AlreadyExists, codes.FailedPrecondition:
+		default:
+			return added, fault.New(fault.Unavailable, "firestore: a document could not be added to the index of texts: %s",
+				s.GetMessage())
 		}
 	}
-	return nil
-}
-
-func unindexed(s *status.Status) error {
-	return fault.New(fault.Unavailable, "firestore: a document could not be added to the index of texts: %s", s.GetMessage())
+	return added, nil
 }
