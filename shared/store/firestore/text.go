@@ -279,7 +279,11 @@ func (d *Driver) IndexTexts(ctx context.Context, defs []*store.Def, limit int) (
 			raws, err := d.groupPage(ctx, def.ID(), last)
 			added := 0
 			if err == nil {
-				added, err = d.addTexts(ctx, def, raws)
+				err = d.retryRead(ctx, func() error {
+					more, err := d.addTexts(ctx, def, raws) // repeated, it adds what it has not
+					added += more
+					return err
+				})
 			}
 			if n += added; err != nil {
 				return n, d.toFault(ctx, err)
@@ -288,7 +292,7 @@ func (d *Driver) IndexTexts(ctx context.Context, defs []*store.Def, limit int) (
 			if len(raws) == userDataPage {
 				last = d.name(raws[len(raws)-1].Ref)
 			}
-			if err := d.setProgress(ctx, textsName, key, last); err != nil {
+			if err := d.retryRead(ctx, func() error { return d.setProgress(ctx, textsName, key, last) }); err != nil {
 				return n, d.toFault(ctx, err)
 			}
 		}
