@@ -116,7 +116,7 @@ func searches(t *testing.T, db *store.DB) {
 		`"the parser it"`:      "",
 		`"quoted words"`:       "page a",
 		`"words quoted"`:       "",
-		`"parser wor*`[1:]:     "page b, page a",
+		"parser wor*":          "page b, page a",
 		"follow-up":            "page a",
 		"grosse":               "",
 		"große":                "page b",
@@ -124,7 +124,7 @@ func searches(t *testing.T, db *store.DB) {
 		`"日本" parser`:          "page b",
 		"refused":              "",
 		"page":                 "",
-		"* *"[:0] + "agree":    "line a",
+		"agree":                "line a",
 		"parser -fails OR see": "",
 	})
 	expect(t, db.User("other"), store.Search{}, map[string]string{"parser": "page c", "words": ""})
