@@ -30,6 +30,7 @@ import (
 	"parley.internal/shared/push"
 	"parley.internal/shared/quota"
 	"parley.internal/shared/relay"
+	"parley.internal/shared/search"
 	"parley.internal/shared/signal"
 	"parley.internal/shared/sprint"
 	"parley.internal/shared/store"
@@ -141,6 +142,7 @@ func New(db *store.DB, p Ports) *App {
 		a.Ledger,
 		a.Overview,
 		&feed.Service{DB: db},
+		&search.Service{DB: db, Searches: a.searches},
 		a.Council,
 		a.Campfire,
 		a.Elenchus,
@@ -214,6 +216,14 @@ func offering[Kind any](a *App) []Kind {
 		}
 	}
 	return out
+}
+
+// searches returns the collections that a search finds documents of.
+func (a *App) searches() (all []domain.Search) {
+	for _, d := range offering[domain.Searches](a) {
+		all = append(all, d.Searches()...)
+	}
+	return all
 }
 
 // Schema returns the schema of all collections.

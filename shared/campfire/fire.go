@@ -77,15 +77,17 @@ var (
 		Unindexed: []string{"duel.thesisOfAttack", "duel.transcript"},
 		Log:       "fire",
 		Note:      (*Fire).logged,
+		Text:      (*Fire).text,
 	}
 	messages = store.Collection[Message]{
 		Name:      "fires/*/fireMessages",
 		Indexes:   []string{"seq"},
 		Unindexed: []string{"text"},
+		Text:      (*Message).text,
 	}
-	plans = store.Collection[Plan]{Name: "fires/*/battlePlans", Unindexed: []string{"content"}}
+	plans = store.Collection[Plan]{Name: "fires/*/battlePlans", Unindexed: []string{"content"}, Text: (*Plan).text}
 	duels = store.Collection[Ended]{Name: "fires/*/duels", Indexes: []string{"number desc"},
-		Unindexed: []string{"thesisOfAttack", "transcript", "outcome"}}
+		Unindexed: []string{"thesisOfAttack", "transcript", "outcome"}, Text: (*Ended).text}
 )
 
 // Defs returns the definitions of the collections that hold fires.

@@ -22,6 +22,7 @@ import (
 	"parley.internal/shared/pauses"
 	"parley.internal/shared/pulse"
 	"parley.internal/shared/relay"
+	"parley.internal/shared/search"
 	"parley.internal/shared/signal"
 	"parley.internal/shared/sprint"
 	"parley.internal/shared/team"
@@ -183,6 +184,10 @@ var operations = map[string]Operation{
 	"get_feed": {
 		Name: "get_feed", Effect: op.Read, Wait: "waitMs",
 		Routes: []string{"GET /v1/feed"},
+	},
+	"search": {
+		Name: "search", Effect: op.Read,
+		Routes: []string{"GET /v1/search"},
 	},
 	"start_council": {
 		Name: "start_council", Effect: op.Write, Idempotent: true,
@@ -452,8 +457,8 @@ var operations = map[string]Operation{
 
 // GetTasks calls get_tasks (GET /v1/tasks).
 //
-// Take a created task up before you work on it: one agent gets it. The claim holds for a lease: renew it with
-// renew_claim, and keep the claimToken to complete the task.
+// Look for work: the tasks in your queue, highest priority first, then oldest. With waitMs it waits for one. Claim
+// a task before you work on it.
 func (c *Client) GetTasks(ctx context.Context, in dispatch.ListInput) (dispatch.ListOutput, error) {
 	return call[dispatch.ListOutput](ctx, c, "get_tasks", in)
 }
@@ -476,8 +481,8 @@ func (c *Client) CreateTask(ctx context.Context, in dispatch.CreateInput) (dispa
 
 // ClaimTask calls claim_task (POST /v1/tasks/{taskId}/claim).
 //
-// Take a created task up before you work on it. Exactly one agent gets it; the others are told who did. The claim
-// holds for a lease: renew it with renew_claim, and keep the claimToken to complete the task.
+// Take a created task up before you work on it: one agent gets it. The claim holds for a lease: renew it with
+// renew_claim, and keep the claimToken to complete the task.
 func (c *Client) ClaimTask(ctx context.Context, in dispatch.ClaimInput) (dispatch.ClaimOutput, error) {
 	return call[dispatch.ClaimOutput](ctx, c, "claim_task", in)
 }
@@ -754,6 +759,14 @@ func (c *Client) GetOverview(ctx context.Context, in overview.Input) (overview.V
 // Changes are kept for 7 days. With waitMs it waits for a first change.
 func (c *Client) GetFeed(ctx context.Context, in feed.Input) (feed.Output, error) {
 	return call[feed.Output](ctx, c, "get_feed", in)
+}
+
+// Search calls search (GET /v1/search).
+//
+// Full text search over the tasks, questions, messages and debates that you may read. Read the rest of a result
+// with the tool of its kind.
+func (c *Client) Search(ctx context.Context, in search.Input) (search.Output, error) {
+	return call[search.Output](ctx, c, "search", in)
 }
 
 // StartCouncil calls start_council (POST /v1/councils).

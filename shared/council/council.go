@@ -133,13 +133,15 @@ var (
 		Unindexed: []string{"members", "ranking", "conclusion", "title", "reason"},
 		Log:       "council", Note: func(s *Session, _ string) store.Note {
 			return store.Note{Line: s.Title, State: string(s.Status), Program: s.CreatedBy}
-		}}
+		}, Text: (*Session).text}
 	// A session has one request and one document of ballots, each under the id of the session.
-	requests     = store.Collection[Request]{Name: "councilRequests", Unindexed: []string{"content"}}
+	requests = store.Collection[Request]{Name: "councilRequests", Unindexed: []string{"content"},
+		Text: (*Request).text}
 	ballots      = store.Collection[Ballots]{Name: "councilBallots", Unindexed: []string{"votes"}}
 	participants = store.Collection[Participant]{Name: "councils/*/councilParticipants"}
-	responses    = store.Collection[Feedback]{Name: "councils/*/councilResponses", Unindexed: []string{"content"}}
-	seats        = store.Collection[seat]{Name: "councilSeats"}
+	responses    = store.Collection[Feedback]{Name: "councils/*/councilResponses", Unindexed: []string{"content"},
+		Text: (*Feedback).text}
+	seats = store.Collection[seat]{Name: "councilSeats"}
 )
 
 // Defs returns the definitions of the collections that hold councils.

@@ -258,8 +258,8 @@ func (s *Service) Operations() []op.Op {
 			Route:   "GET /v1/tasks",
 			Effect:  op.Read,
 			Cases:   listCases,
-			Doc: "Take a created task up before you work on it: one agent gets it. The claim holds for a lease: renew it with " +
-				"renew_claim, and keep the claimToken to complete the task.",
+			Doc: "Look for work: the tasks in your queue, highest priority first, then oldest. With waitMs it waits for one. " +
+				"Claim a task before you work on it.",
 		}, s.List),
 		op.New(op.Spec{
 			Name:    "get_task",
@@ -294,8 +294,8 @@ func (s *Service) Operations() []op.Op {
 			Route:   "POST /v1/tasks/{taskId}/claim",
 			Effect:  op.Write,
 			Cases:   claimCases,
-			Doc: "Take a created task up before you work on it. Exactly one agent gets it; the others are told who " +
-				"did. The claim holds for a lease: renew it with renew_claim, and keep the claimToken to complete the task.",
+			Doc: "Take a created task up before you work on it: one agent gets it. The claim holds for a lease: renew it with " +
+				"renew_claim, and keep the claimToken to complete the task.",
 		}, s.Claim),
 		op.New(op.Spec{
 			Name:    "claim_next_task",

@@ -9,6 +9,7 @@ import (
 	"context"
 	"time"
 
+	"parley.internal/shared/identity"
 	"parley.internal/shared/op"
 	"parley.internal/shared/store"
 )
@@ -39,6 +40,25 @@ type Prompts interface{ Prompts() []op.Prompt }
 
 // Guide is a domain with lines in the instructions that an MCP client gives its model.
 type Guide interface{ Guide() []op.Guide }
+
+// Searches is implemented by a domain whose documents a search finds.
+type Searches interface{ Searches() []Search }
+
+// Search is a collection that is searched.
+type Search struct {
+	// Collection is the name of the collection.
+	Collection string
+	// MayRead reports whether the caller may read a document that was found.
+	MayRead func(identity.Caller, store.Hit) (bool, error)
+}
+
+// Searching returns the search of a collection, whose documents may be read as the function says.
+func Searching[T any](coll store.Collection[T], mayRead func(identity.Caller, *T, store.Ref) bool) Search {
+	return Search{Collection: coll.Name, MayRead: func(c identity.Caller, h store.Hit) (bool, error) {
+		v, err := coll.Decode(h.Fields)
+		return err == nil && mayRead(c, &v, h.Ref), err
+	}}
+}
 
 // Sweep is one step of a scheduled sweep.
 type Sweep struct {

@@ -95,6 +95,7 @@ var (
 		},
 		Log:  "verification",
 		Note: (*Session).logged,
+		Text: (*Session).text,
 	}
 	files    = store.Collection[File]{Name: "verifications/*/vFiles", Indexes: []string{"path"}}
 	contents = store.Collection[content]{Name: "verifications/*/vContents", Unindexed: []string{"text"}}
@@ -105,6 +106,7 @@ var (
 		Name:      "verifications/*/vIssues",
 		Indexes:   []string{"number", "open,number", "severity,open,number"},
 		Unindexed: []string{"summary", "location", "description", "evidence", "transitions"},
+		Text:      (*Issue).text,
 	}
 	checkpoints = store.Collection[Checkpoint]{
 		Name:      "verifications/*/vCheckpoints",

@@ -69,6 +69,8 @@ type Issue struct {
 	Number        int    `json:"number"`
 	RaisedBy      Role   `json:"raisedBy"`
 	RaisedInRound int    `json:"raisedInRound"`
+	// RaisedAt is the time at which the issue was raised first, zero for an issue from before it was kept.
+	RaisedAt time.Time `json:"raisedAt,omitzero"`
 	Track
 }
 

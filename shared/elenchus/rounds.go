@@ -259,6 +259,7 @@ func (l *roundIssues) raise(v *Session, role Role, in []IssueInput, round int, n
 				Number:        v.Counts.Total + 1,
 				RaisedBy:      role,
 				RaisedInRound: round,
+				RaisedAt:      now,
 			}
 			if have.Category == "" {
 				have.Category = categoryOf(given.ID)

@@ -9,15 +9,15 @@ import (
 // ReserveInput is the input of reserve_files.
 type ReserveInput struct {
 	op.Idempotency
-	Paths        []string `json:"paths" allow:"nonempty,max=100,each=300" jsonschema:"patterns relative to the repository's root: * ? [a-z] {a,b}, ** for any directories, a directory ends in /"`
+	Paths        []string `json:"paths" allow:"nonempty,max=100,each=300" jsonschema:"patterns from the repository's root: * ? [a-z] {a,b} **; a directory ends in /"`
 	Project      string   `json:"project" allow:"nonempty,max=300" jsonschema:"the repository as host/owner/name"`
 	Mode         Mode     `json:"mode,omitempty" allow:"enum=exclusive|shared,default=exclusive,rare" jsonschema:"shared keeps out exclusive ones only"`
 	LeaseSeconds int      `json:"leaseSeconds,omitempty" allow:"min=60,max=86400,default=1800"`
 	Reason       string   `json:"reason,omitempty" allow:"max=200" jsonschema:"what you do there, for those who meet it"`
 	TaskID       string   `json:"taskId,omitempty" allow:"max=100,pattern=id" jsonschema:"a task whose end ends the reservations"`
-	Worktree     string   `json:"worktree,omitempty" allow:"max=200" jsonschema:"names the worktree, where the repository has several"`
-	Branch       string   `json:"branch,omitempty" allow:"max=200" jsonschema:"what is checked out there, for those who meet it"`
-	SessionID    string   `json:"sessionId,omitempty" allow:"max=100,pattern=session,session" jsonschema:"your session, which holds the reservations and whose end ends them"`
+	Worktree     string   `json:"worktree,omitempty" allow:"max=200,rare" jsonschema:"names the worktree, where the repository has several"`
+	Branch       string   `json:"branch,omitempty" allow:"max=200,rare" jsonschema:"what is checked out there, for those who meet it"`
+	SessionID    string   `json:"sessionId,omitempty" allow:"max=100,pattern=session,session" jsonschema:"yours; its end ends them"`
 	WaitMs       int      `json:"waitMs,omitempty" allow:"wait=0" jsonschema:"wait this long for your turn"`
 	DryRun       bool     `json:"dryRun,omitempty" allow:"rare" jsonschema:"only tell what stands in the way"`
 }
@@ -91,8 +91,8 @@ type ReleaseInput struct {
 	Project        string   `json:"project,omitempty" allow:"max=300"`
 	ReservationIDs []string `json:"reservationIds,omitempty" allow:"max=500,each=100,rare"`
 	Paths          []string `json:"paths,omitempty" allow:"max=100,each=300" jsonschema:"as they were reserved"`
-	TaskID         string   `json:"taskId,omitempty" allow:"max=100,pattern=id" jsonschema:"those that were reserved for the task"`
-	SessionID      string   `json:"sessionId,omitempty" allow:"max=100,pattern=session,session" jsonschema:"the session that they were reserved with"`
+	TaskID         string   `json:"taskId,omitempty" allow:"max=100,pattern=id" jsonschema:"those reserved for it"`
+	SessionID      string   `json:"sessionId,omitempty" allow:"max=100,pattern=session,session" jsonschema:"that they were reserved with"`
 }
 
 // ReleaseOutput is the output of release_files.
@@ -105,7 +105,7 @@ type ReleaseOutput struct {
 type RenewInput struct {
 	Project        string   `json:"project,omitempty" allow:"max=300"`
 	ReservationIDs []string `json:"reservationIds,omitempty" allow:"max=500,each=100" jsonschema:"where left out: all of yours in the project"`
-	SessionID      string   `json:"sessionId,omitempty" allow:"max=100,pattern=session,session" jsonschema:"the session that they were reserved with"`
+	SessionID      string   `json:"sessionId,omitempty" allow:"max=100,pattern=session,session" jsonschema:"that they were reserved with"`
 }
 
 // Renewed is a reservation in the output of renew_files.

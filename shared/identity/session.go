@@ -62,3 +62,15 @@ func (c Caller) MayUse(id string) error {
 	_, _, err := c.SpeaksAs(program)
 	return err
 }
+
+// Names returns the programs of names and addresses, each once, without empty ones.
+func Names(names ...string) []string {
+	var out []string
+	for _, name := range names {
+		program, _ := SplitAddress(name)
+		if _, has := Among(out, program); program != "" && !has {
+			out = append(out, program)
+		}
+	}
+	return out
+}

@@ -87,7 +87,7 @@ type Message struct {
 var messages = store.Collection[Message]{Name: "relay", Indexes: []string{
 	"boxes[],rank desc,createdAt,dueAt", "boxes[],createdAt", "dead[],diedAt desc", "receipt",
 }, Filters: []string{"source,createdAt"}, AllUsers: []string{"sweepAt"},
-	Unindexed: []string{"message", "context", "sender", "message_type"}, Log: "message", Note: (*Message).logged}
+	Unindexed: []string{"message", "context", "sender", "message_type"}, Log: "message", Note: (*Message).logged, Text: (*Message).text}
 
 // logged describes the message in the log.
 func (m *Message) logged(string) store.Note {

@@ -127,7 +127,7 @@ type picked struct {
 
 func (p picked) put(tx *store.Tx) {
 	for _, d := range p.changed {
-		messages.Put(tx, d.ID, d.Value)
+		messages.SameText().Put(tx, d.ID, d.Value)
 	}
 }
 
@@ -206,7 +206,7 @@ func (r *reading) undo(ctx context.Context) error {
 		}
 		for i, m := range found {
 			if was := r.taken[ids[i]]; m != nil && m.Undeliver(was.before, was.after) {
-				messages.Put(tx, ids[i], *m)
+				messages.SameText().Put(tx, ids[i], *m)
 			}
 		}
 		return nil

@@ -364,7 +364,7 @@ func (s *Service) Ack(ctx context.Context, c identity.Caller, in AckInput) (AckO
 			}
 			out.Acked = append(out.Acked, id)
 			if m.Ack(now) {
-				messages.Put(tx, id, *m)
+				messages.SameText().Put(tx, id, *m)
 			}
 		}
 		return nil

@@ -29,8 +29,12 @@ type Collection[T any] struct {
 	Log string
 	// Note describes a document that was created or replaced, for the log.
 	Note func(v *T, id string) Note
+	// Text is what a search finds a document by; documents of a collection without it are not found. A patch must not
+	// change the text.
+	Text func(v *T, ref Ref) Text
 
-	parents []string
+	parents  []string
+	sameText bool
 }
 
 // Def is a declaration without its type, as schemas and drivers hold it.
@@ -40,6 +44,8 @@ type Def struct {
 	Unindexed []string
 	// TTL reports that the documents have the field [PurgeField].
 	TTL bool
+	// Searched declares the texts of the documents, nil if they have none.
+	Searched *Searched
 }
 
 // ID returns the last segment of the name.
@@ -62,7 +68,7 @@ func (c Collection[T]) Def() *Def {
 	if d, ok := defs.Load(key); ok {
 		return d.(*Def)
 	}
-	d := &Def{Name: c.Name, Unindexed: c.Unindexed}
+	d := &Def{Name: c.Name, Unindexed: c.Unindexed, Searched: c.searched()}
 	for _, list := range []struct {
 		specs         []string
 		group, filter bool
@@ -266,6 +272,7 @@ func (c Collection[T]) write(tx *Tx, action Action, id string, v *T, edits []Edi
 	}
 	if err == nil {
 		w.Entry = c.entry(tx, action, id, v)
+		c.text(tx, &w, v)
 	}
 	tx.add(w, err)
 }

@@ -35,6 +35,9 @@ type Write struct {
 	Edits  []Edit // Patch
 	// Entry is the addition of the commit to the log of the user, nil for nothing.
 	Entry *Entry
+	// NewText means that the document is found by Text after the write, and by nothing if that is nil.
+	NewText bool
+	Text    *Text
 }
 
 // Edit changes one top-level field of a document in a [Patch].
@@ -105,6 +108,9 @@ type Driver interface {
 	// Log returns the commits of a user's log that follow a place, at most [MaxLogPage], and the place after them. Without
 	// a place it returns the present one and no commits. A place that is not the driver's own is Invalid.
 	Log(ctx context.Context, user string, place json.RawMessage) (DriverPage, error)
+	// Search returns a page of the index of texts, with the documents of a user that match, newest first. A place that is
+	// not the driver's own is Invalid.
+	Search(ctx context.Context, plan TextPlan) (TextPage, error)
 	// Walk calls page with all documents of a user, of every collection, page by page. An error of page ends it and is
 	// returned.
 	Walk(ctx context.Context, user string, page func([]Raw) error) error

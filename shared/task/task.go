@@ -185,7 +185,7 @@ var Tasks = store.Collection[Task]{Name: "tasks", Indexes: []string{
 	"answerBox,createdAt desc",
 }, Filters: []string{"type,rank desc,createdAt", "source,rank desc,createdAt"},
 	AllUsers: []string{"status,expiresAt", "purgeAt"}, Unindexed: []string{"instructions", "result", "context", "title",
-		"question", "note"}, Log: "task", Note: (*Task).logged}
+		"question", "note"}, Log: "task", Note: (*Task).logged, Text: (*Task).text}
 
 // logged describes the task in the log. Its kind is its type: task, question, story.
 func (t *Task) logged(string) store.Note {

@@ -57,6 +57,7 @@ type Driver struct {
 	samples *samples
 
 	haveShards map[string]bool // the collections whose documents all have a shard, by id
+	haveTexts  bool            // all documents are in the index of texts
 
 	mu       sync.Mutex
 	closed   bool

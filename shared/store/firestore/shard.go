@@ -77,7 +77,7 @@ func (d *Driver) giveShards(ctx context.Context, def *store.Def) error {
 	if known {
 		return nil
 	}
-	after, err := d.sharding(ctx)
+	after, err := d.progress(ctx, shardsName)
 	if err != nil {
 		return err
 	}
@@ -95,7 +95,7 @@ func (d *Driver) giveShards(ctx context.Context, def *store.Def) error {
 		if len(names) == userDataPage {
 			last = names[len(names)-1]
 		}
-		if err := d.retryRead(ctx, func() error { return d.setSharding(ctx, def.ID(), last) }); err != nil {
+		if err := d.retryRead(ctx, func() error { return d.setProgress(ctx, shardsName, def.ID(), last) }); err != nil {
 			return err
 		}
 		after[def.ID()] = last
@@ -108,13 +108,13 @@ func (d *Driver) giveShards(ctx context.Context, def *store.Def) error {
 	return nil
 }
 
-// sharding returns the state of all collections, by their ids.
-func (d *Driver) sharding(ctx context.Context) (after map[string]string, err error) {
+// progress returns the state of all collections in a document of the system, by their ids.
+func (d *Driver) progress(ctx context.Context, name string) (after map[string]string, err error) {
 	err = d.retryRead(ctx, func() error {
 		after = map[string]string{}
 		call, cancel := d.call(ctx)
 		defer cancel()
-		doc, err := d.client.GetDocument(call, &firestorepb.GetDocumentRequest{Name: d.documents() + shardsName})
+		doc, err := d.client.GetDocument(call, &firestorepb.GetDocumentRequest{Name: d.documents() + name})
 		if grpcstatus.Code(err) == codes.NotFound && !strings.HasPrefix(grpcstatus.Convert(err).Message(), "The database") {
 			return nil
 		}
@@ -126,11 +126,11 @@ func (d *Driver) sharding(ctx context.Context) (after map[string]string, err err
 	return after, err
 }
 
-func (d *Driver) setSharding(ctx context.Context, id, last string) error {
+func (d *Driver) setProgress(ctx context.Context, name, id, last string) error {
 	call, cancel := d.call(ctx)
 	defer cancel()
 	_, err := d.client.Commit(call, &firestorepb.CommitRequest{Database: d.root, Writes: []*firestorepb.Write{{
-		Operation: &firestorepb.Write_Update{Update: &firestorepb.Document{Name: d.documents() + shardsName,
+		Operation: &firestorepb.Write_Update{Update: &firestorepb.Document{Name: d.documents() + name,
 			Fields: map[string]*firestorepb.Value{id: {ValueType: &firestorepb.Value_StringValue{StringValue: last}}}}},
 		UpdateMask: &firestorepb.DocumentMask{FieldPaths: []string{fieldPath(id)}},
 	}}})

@@ -101,6 +101,7 @@ func (a *attempt) commit(ctx context.Context, writes []store.Write) (failure, er
 	if ok {
 		writes = append(slices.Clip(writes), logs)
 	}
+	writes = append(slices.Clip(writes), textWrites(writes)...)
 	var req *firestorepb.CommitRequest
 	if err == nil {
 		req, err = a.d.commitRequest(writes, a.tx)

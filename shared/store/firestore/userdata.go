@@ -2,6 +2,7 @@ package firestore
 
 import (
 	"context"
+	"slices"
 
 	"cloud.google.com/go/firestore/apiv1/firestorepb"
 	"google.golang.org/protobuf/types/known/wrapperspb"
@@ -42,10 +43,12 @@ func (d *Driver) Walk(ctx context.Context, user string, page func([]store.Raw) e
 		if err != nil || len(raws) == 0 {
 			return err
 		}
+		after = d.name(raws[len(raws)-1].Ref)
+		// The index of texts repeats what the documents say.
+		raws = slices.DeleteFunc(raws, func(r store.Raw) bool { return r.Ref.Coll == store.TextName })
 		if err := page(raws); err != nil {
 			return err
 		}
-		after = d.name(raws[len(raws)-1].Ref)
 	}
 }
 

@@ -289,7 +289,7 @@ func TestEveryEarlierLayoutIsMigrated(t *testing.T) {
 		// The file as a program of that layout left it: its tables, and a document without index rows.
 		for _, s := range []string{
 			"DROP TABLE docs", "DROP TABLE entries", "DROP TABLE indexes", "DROP TABLE changes", "DROP TABLE readers",
-			"DROP TABLE log", "DROP TABLE log_state",
+			"DROP TABLE log", "DROP TABLE log_state", "DROP TABLE texts", "DROP TABLE words",
 			"PRAGMA user_version = 0",
 		} {
 			if _, err := made.conn.ExecContext(t.Context(), s); err != nil {

@@ -6,7 +6,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"strings"
+	"slices"
 
 	"parley.internal/shared/store"
 )
@@ -34,6 +34,11 @@ CREATE TABLE log (seq INTEGER PRIMARY KEY AUTOINCREMENT, at INTEGER NOT NULL, u 
 CREATE INDEX log_user ON log (u);
 CREATE TABLE log_state (purged INTEGER NOT NULL);
 INSERT INTO log_state VALUES (0);
+`, `
+CREATE TABLE texts (n INTEGER PRIMARY KEY, u TEXT NOT NULL, c TEXT NOT NULL, id TEXT NOT NULL, digest BLOB NOT NULL);
+CREATE UNIQUE INDEX texts_doc ON texts (u, c, id);
+CREATE VIRTUAL TABLE words USING fts5(scope, title, body, content='', contentless_delete=1, tokenize='ascii',
+	prefix='2 3');
 `,
 }
 
@@ -69,36 +74,67 @@ func (d *Driver) migrateLocked(ctx context.Context, conn *sql.Conn, schema *stor
 	}
 	clear(d.numbers)
 	clear(d.byName)
-	var fresh []string
+	var fresh []*store.Def
 	for _, def := range schema.Defs() {
-		added := false
-		for _, x := range def.Indexes {
-			if x.MergeOnly {
-				continue
-			}
-			name := indexName(def, x)
-			res, err := conn.ExecContext(ctx, `INSERT INTO indexes (name) VALUES (?) ON CONFLICT DO NOTHING`, name)
+		anew := false
+		for _, x := range kept(def) {
+			added, err := d.nameIndex(ctx, conn, indexName(def, x), x)
 			if err != nil {
 				return err
 			}
-			n, err := res.RowsAffected()
-			if err != nil {
-				return err
-			}
-			added = added || n > 0
-			if err := conn.QueryRowContext(ctx, `SELECT n FROM indexes WHERE name = ?`, name).Scan(&n); err != nil {
-				return err
-			}
-			d.numbers[x], d.byName[name] = uint16(n), uint16(n)
+			anew = anew || added
+		}
+		if anew {
+			fresh = append(fresh, def)
+		}
+	}
+	var said []*store.Def
+	for _, def := range schema.Texts() {
+		added, err := d.nameIndex(ctx, conn, textName(def), nil)
+		if err != nil {
+			return err
 		}
 		if added {
-			fresh = append(fresh, def.Name)
+			said = append(said, def)
 		}
 	}
 	if err := d.dropIndexes(ctx, conn); err != nil {
 		return err
 	}
-	return d.rebuild(ctx, conn, schema, fresh)
+	for _, def := range fresh {
+		if err := d.rebuild(ctx, conn, def); err != nil {
+			return err
+		}
+	}
+	return indexTexts(ctx, conn, said)
+}
+
+// kept returns the indexes of a collection that the driver keeps.
+func kept(def *store.Def) []*store.Index {
+	if def.Name == store.TextName { // its documents are the rows of another table
+		return nil
+	}
+	return slices.DeleteFunc(slices.Clone(def.Indexes), func(x *store.Index) bool { return x.MergeOnly })
+}
+
+// nameIndex gives an index, or the texts of a collection, a number, unless it has one. It reports whether it had none.
+func (d *Driver) nameIndex(ctx context.Context, conn *sql.Conn, name string, x *store.Index) (added bool, err error) {
+	res, err := conn.ExecContext(ctx, `INSERT INTO indexes (name) VALUES (?) ON CONFLICT DO NOTHING`, name)
+	if err != nil {
+		return false, err
+	}
+	rows, err := res.RowsAffected()
+	if err != nil {
+		return false, err
+	}
+	var n uint16
+	if err := conn.QueryRowContext(ctx, `SELECT n FROM indexes WHERE name = ?`, name).Scan(&n); err != nil {
+		return false, err
+	}
+	if d.byName[name] = n; x != nil {
+		d.numbers[x] = n
+	}
+	return rows > 0, nil
 }
 
 func errLater(version, known int) error {
@@ -122,7 +158,10 @@ func (d *Driver) dropIndexes(ctx context.Context, conn *sql.Conn) error {
 			gone[name] = n
 		}
 	}
-	for _, n := range gone {
+	for name, n := range gone {
+		if err := dropTexts(ctx, conn, name); err != nil {
+			return err
+		}
 		from, to := keysOf(n)
 		if _, err := conn.ExecContext(ctx, `DELETE FROM entries WHERE k >= ? AND k < ?`, from, to); err != nil {
 			return err
@@ -144,39 +183,15 @@ func keysOf(n uint16) (from, to []byte) {
 	return binary.BigEndian.AppendUint16(nil, n), binary.BigEndian.AppendUint16(nil, n+1)
 }
 
-// rebuild writes the index rows of the named collections. A new file has no documents, so it costs nothing there.
-func (d *Driver) rebuild(ctx context.Context, conn *sql.Conn, schema *store.Schema, names []string) error {
-	for _, def := range schema.Defs() {
-		if !strings.Contains("\n"+strings.Join(names, "\n")+"\n", "\n"+def.Name+"\n") {
-			continue
-		}
-		rows, err := conn.QueryContext(ctx, `SELECT u, c, id, d FROM docs WHERE c GLOB ?`, def.Name)
-		if err != nil {
-			return err
-		}
-		for rows.Next() {
-			var ref store.Ref
-			var text string
-			if err := rows.Scan(&ref.User, &ref.Coll, &ref.ID, &text); err != nil {
-				return errors.Join(err, rows.Close())
-			}
-			doc, err := parseText(text)
-			if err != nil {
-				return errors.Join(err, rows.Close())
-			}
-			if strings.Count(ref.Coll, "/") != strings.Count(def.Name, "/") {
-				continue // a star of a name is one segment, a star of GLOB any number
-			}
-			for _, row := range d.rows(def, ref, doc) {
-				const insert = `INSERT OR REPLACE INTO entries (k, name) VALUES (?, ?)`
-				if _, err := conn.ExecContext(ctx, insert, row.key, row.name); err != nil {
-					return errors.Join(err, rows.Close())
-				}
+// rebuild writes the index rows of a collection. A new file has no documents, so it costs nothing there.
+func (d *Driver) rebuild(ctx context.Context, conn *sql.Conn, def *store.Def) error {
+	return eachDoc(ctx, conn, def, func(raw store.Raw) error {
+		for _, row := range d.rows(def, raw.Ref, raw.Fields) {
+			const insert = `INSERT OR REPLACE INTO entries (k, name) VALUES (?, ?)`
+			if _, err := conn.ExecContext(ctx, insert, row.key, row.name); err != nil {
+				return err
 			}
 		}
-		if err := errors.Join(rows.Err(), rows.Close()); err != nil {
-			return err
-		}
-	}
-	return nil
+		return nil
+	})
 }

@@ -9,6 +9,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 
 	"parley.internal/shared/fault"
 	"parley.internal/shared/store"
@@ -151,7 +153,9 @@ func migrateCopy(ctx context.Context, copied string, schema *store.Schema) (numb
 	if err := errors.Join(err, db.Close()); err != nil {
 		return nil, asFault(err)
 	}
-	d, err := Open(ctx, copied, schema)
+	// Its texts are not used: those of the store are made from the documents.
+	plain := slices.DeleteFunc(slices.Clone(schema.Defs()), func(d *store.Def) bool { return d.Name == store.TextName })
+	d, err := Open(ctx, copied, store.NewSchema(plain...))
 	if err != nil {
 		return nil, err
 	}
@@ -208,6 +212,8 @@ func (d *Driver) copyRows(ctx context.Context, conn *sql.Conn, numbers map[strin
 		`UPDATE main.log_state SET purged = (SELECT max(seq) FROM main.log)`,
 		`DELETE FROM main.log`,
 		`DELETE FROM main.entries`,
+		`DELETE FROM main.texts`,
+		`INSERT INTO main.words (words) VALUES ('delete-all')`,
 	}
 	for _, s := range statements {
 		if _, err := conn.ExecContext(ctx, s); err != nil {
@@ -215,6 +221,9 @@ func (d *Driver) copyRows(ctx context.Context, conn *sql.Conn, numbers map[strin
 		}
 	}
 	for name, n := range d.byName {
+		if strings.HasPrefix(name, textPrefix) {
+			continue
+		}
 		there, ok := numbers[name]
 		if !ok {
 			return fmt.Errorf("the copy lacks the index %s", name)
@@ -226,5 +235,5 @@ func (d *Driver) copyRows(ctx context.Context, conn *sql.Conn, numbers map[strin
 			return err
 		}
 	}
-	return nil
+	return indexTexts(ctx, conn, d.schema.Texts())
 }

@@ -94,26 +94,29 @@ func (d *Driver) settled(ctx context.Context) (bool, error) {
 		return false, nil
 	}
 	clear(d.numbers)
-	for x, name := range names {
+	for name, x := range names {
 		n, ok := kept[name]
 		if !ok {
 			return false, nil
 		}
-		d.numbers[x] = n
+		if x != nil {
+			d.numbers[x] = n
+		}
 	}
 	d.byName = kept
 	return true, d.conn.QueryRowContext(ctx, setVersion).Scan(&d.set)
 }
 
-// indexNames returns the names of the indexes that this program keeps.
-func (d *Driver) indexNames() map[*store.Index]string {
-	names := map[*store.Index]string{}
+// indexNames returns the indexes that this program keeps, and nil for the texts of a collection, by their names.
+func (d *Driver) indexNames() map[string]*store.Index {
+	names := map[string]*store.Index{}
 	for _, def := range d.schema.Defs() {
-		for _, x := range def.Indexes {
-			if !x.MergeOnly {
-				names[x] = indexName(def, x)
-			}
+		for _, x := range kept(def) {
+			names[indexName(def, x)] = x
 		}
+	}
+	for _, def := range d.schema.Texts() {
+		names[textName(def)] = nil
 	}
 	return names
 }

@@ -27,6 +27,7 @@ type Driver struct {
 	conn    *sql.Conn // used by the writer alone
 	read    *sql.DB
 	w, r    *statements
+	texts   bool // the schema has texts
 	numbers map[*store.Index]uint16
 	byName  map[string]uint16
 	set     int // the version of the set of indexes
@@ -70,7 +71,7 @@ func Open(ctx context.Context, file string, schema *store.Schema) (*Driver, erro
 			"cache_size(-32768)")...)
 	}
 	d := &Driver{
-		schema: schema, file: abs, numbers: map[*store.Index]uint16{}, byName: map[string]uint16{},
+		schema: schema, file: abs, texts: len(schema.Texts()) > 0, numbers: map[*store.Index]uint16{}, byName: map[string]uint16{},
 		queue: make(chan *transaction, maxGroup), quit: make(chan struct{}), done: make(chan struct{}),
 		watchers: map[watchScope]map[*watcher]struct{}{},
 		follows:  map[string]store.Follow{}, appended: make(chan struct{}),
@@ -147,6 +148,8 @@ type preparer interface {
 
 type statements struct {
 	get, list, scan, has, put, add, del, addKey, addKeys, delKey, record, log, set, begin, commit *sql.Stmt
+
+	texts *textStatements
 }
 
 // manyKeys is the number of index rows that one statement inserts.
@@ -183,7 +186,9 @@ func prepareStatements(ctx context.Context, p preparer) (*statements, error) {
 		}
 		*q.to = stmt
 	}
-	return s, nil
+	var err error
+	s.texts, err = prepareTexts(ctx, p)
+	return s, err
 }
 
 func (s *statements) close() (err error) {
@@ -193,7 +198,7 @@ func (s *statements) close() (err error) {
 	} {
 		err = errors.Join(err, stmt.Close())
 	}
-	return err
+	return errors.Join(err, s.texts.close())
 }
 
 // ReadsLocally reports that a read costs no round trip: see [store.Tenant.Consume].

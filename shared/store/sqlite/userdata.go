@@ -91,7 +91,9 @@ func (d *Driver) Erase(ctx context.Context, user string) (total int, err error) 
 				return err
 			}
 		}
-		return nil
+		// The words of a text that is gone remain in its segment of the index until that is merged with others.
+		_, err := conn.ExecContext(ctx, `INSERT INTO words (words) VALUES ('optimize')`)
+		return err
 	})
 	if err != nil {
 		return total, err
@@ -110,6 +112,9 @@ func (d *Driver) eraseDoc(ctx context.Context, raw store.Raw) error {
 				return err
 			}
 		}
+	}
+	if err := d.w.texts.set(ctx, raw.Ref, nil); err != nil {
+		return err
 	}
 	_, err := d.w.del.ExecContext(ctx, raw.Ref.User, raw.Ref.Coll, raw.Ref.ID)
 	return err

@@ -259,7 +259,7 @@ func (d *Driver) run(ctx context.Context, t *transaction) (err error) {
 // create runs a transaction that only creates one document. The insertion itself shows whether the document existed, so
 // there is no read before it.
 func (d *Driver) create(ctx context.Context, t *transaction, w store.Write) error {
-	c := change{ref: w.Ref, def: w.Def, after: w.Fields}
+	c := change{ref: w.Ref, def: w.Def, after: w.Fields, newText: w.NewText, text: w.Text}
 	text := string(appendText(nil, c.after))
 	res, err := d.w.add.ExecContext(ctx, c.ref.User, c.ref.Coll, c.ref.ID, text, purgeOf(c.after))
 	if err != nil {
@@ -271,7 +271,7 @@ func (d *Driver) create(ctx context.Context, t *transaction, w store.Write) erro
 		return errExists(w)
 	}
 	d.fresh = append(d.fresh, d.rows(c.def, c.ref, c.after)...)
-	if err := d.record(ctx, c, text); err != nil {
+	if err := errors.Join(d.setText(ctx, c), d.record(ctx, c, text)); err != nil {
 		return errGroup{err}
 	}
 	t.wrote, t.changes = true, []store.Change{{Ref: c.ref, Fields: c.after}}
@@ -297,11 +297,14 @@ type change struct {
 	ref           store.Ref
 	def           *store.Def
 	before, after store.Fields
+
+	newText bool
+	text    *store.Text
 }
 
 // check computes the change of a write, or refuses it. It changes nothing.
 func (r reader) check(ctx context.Context, w store.Write) (change, error) {
-	c := change{ref: w.Ref, def: w.Def}
+	c := change{ref: w.Ref, def: w.Def, newText: w.NewText, text: w.Text}
 	var err error
 	if c.before, err = r.doc(ctx, w.Ref); err != nil {
 		return c, err
@@ -362,6 +365,9 @@ func (d *Driver) apply(ctx context.Context, c change) error {
 		if _, err := d.w.put.ExecContext(ctx, c.ref.User, c.ref.Coll, c.ref.ID, text, purgeOf(c.after)); err != nil {
 			return err
 		}
+	}
+	if err := d.setText(ctx, c); err != nil {
+		return err
 	}
 	return d.record(ctx, c, text)
 }

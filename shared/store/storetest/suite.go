@@ -148,6 +148,20 @@ func Suite(t *testing.T, open Open) {
 			test(t, store.New(open(t, schema), schema))
 		})
 	}
+	for name, test := range map[string]func(*testing.T, *store.DB){
+		"a search finds what is written, and nothing else": searches,
+		"a search is narrowed":                             searchNarrows,
+		"the pages of a search have every document once":   searchPages,
+		"a search follows the changes of a document":       searchFollows,
+		"a search finds the first words of a long text":    searchLong,
+		"an erasure leaves nothing to be found":            searchErased,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			schema := TextSchema()
+			test(t, store.New(open(t, schema), schema))
+		})
+	}
 	t.Run("the first attempt of a transaction can be aborted", func(t *testing.T) {
 		t.Parallel()
 		schema := Schema()

@@ -304,8 +304,8 @@ func TestTheSelectionOfAnAgentIsWhatItNeedsAllDay(t *testing.T) {
 	t.Parallel()
 	hub := newHub(t, hubtest.Options{})
 	all := []string{"ack_messages", "ask_question", "claim_next_task", "complete_task", "create_task", "get_messages",
-		"get_response", "get_task", "get_tasks", "list_sessions", "release_files", "reserve_files", "send_message",
-		"update_task", "whoami"}
+		"get_response", "get_task", "get_tasks", "list_sessions", "release_files", "reserve_files", "search",
+		"send_message", "update_task", "whoami"}
 	key := hub.Agent("u", "alpha")
 	for _, path := range []string{"/mcp/x/agent", "/v1/mcp/x/agent", "/mcp?toolsets=agent"} {
 		a := hub.MCP(key, path, hubtest.Message(1, "tools/list", nil))

@@ -7,8 +7,8 @@
 //
 // Further measurements are the latency from a message to the end of the poll that waits for it, the time from a server's
 // start to its first answer, the time and memory of a sweep of few and of many expired messages on both stores, and the
-// time of the early and late rounds of a verification, that of a check of files against a full board, and that of a hook of a
-// client.
+// time of the early and late rounds of a verification, that of a check of files against a full board, that of a hook of a
+// client, and that of searches over the larger number of documents.
 //
 // Client and server share the machine's cores, as on a laptop.
 package main
@@ -36,6 +36,7 @@ type options struct {
 	wakes, starts int
 	checks        int
 	hooks         int
+	searches      int
 }
 
 func main() {
@@ -44,7 +45,7 @@ func main() {
 	only := flag.String("only", "", "the operations to measure, separated by commas (default all)")
 	flag.Parse()
 	o := options{calls: *calls, rounds: 7, sizes: [2]int{100, 100_000}, expired: expired{2_000, 10_000},
-		verifications: 120, wakes: 200, starts: 20, checks: 1000, hooks: 300}
+		verifications: 120, wakes: 200, starts: 20, checks: 1000, hooks: 300, searches: 200}
 	if *quick {
 		o = quickOptions
 	}
@@ -62,7 +63,7 @@ func main() {
 
 // quickOptions are the options of -quick.
 var quickOptions = options{calls: 16, rounds: 2, sizes: [2]int{100, 500}, expired: expired{100, 300},
-	verifications: 3, wakes: 3, starts: 2, checks: 20, hooks: 6}
+	verifications: 3, wakes: 3, starts: 2, checks: 20, hooks: 6, searches: 2}
 
 // run measures and writes the report to out and its progress to notes.
 func run(ctx context.Context, o options, out, notes io.Writer) (err error) {
@@ -134,5 +135,8 @@ func measureOthers(ctx context.Context, o options, binary, dir string, targets [
 	if err := verifications(ctx, dir, o.verifications, out); err != nil {
 		return err
 	}
-	return reservationChecks(ctx, dir, o.checks, out)
+	if err := reservationChecks(ctx, dir, o.checks, out); err != nil {
+		return err
+	}
+	return searches(ctx, dir, o.sizes[1], o.searches, out)
 }
