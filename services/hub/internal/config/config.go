@@ -65,6 +65,10 @@ type Config struct {
 	// FCMProject is the project whose devices a server with the embedded store notifies, empty for none.
 	// FCMEndpoint replaces Firebase Cloud Messaging in development.
 	FCMProject, FCMEndpoint string
+	// VAPIDKey is the private key with which Web Push is sent. If it is empty, a server with the embedded store makes one
+	// at its first start, and one over Firestore has no Web Push. Contact is the mailto: or https: URL that push services
+	// are told.
+	VAPIDKey, Contact string
 	// WorkspaceRoot is the directory under which verifications of the WorkspaceUsers may read files; empty for none.
 	// WorkspaceAnyway allows it for a server that others can reach.
 	WorkspaceRoot   string
@@ -148,6 +152,10 @@ func (c *Config) ServeFlags(f *pflag.FlagSet, env func(string) string) {
 	f.StringVar(&c.FCMEndpoint, "fcm-endpoint", env("PARLEY_FCM_ENDPOINT"),
 		"URL that replaces Firebase Cloud Messaging in development, such as http://127.0.0.1:9100/v1 "+
 			"(PARLEY_FCM_ENDPOINT)")
+	c.VAPIDKey = env("PARLEY_VAPID_KEY")
+	f.StringVar(&c.Contact, "push-contact", env("PARLEY_PUSH_CONTACT"),
+		"URL of the operator that the push services of browsers are told, such as mailto:me@example.org; by default "+
+			"--public-url if it is https (PARLEY_PUSH_CONTACT)")
 	f.StringVar(&c.WorkspaceRoot, "workspace-root", env("PARLEY_WORKSPACE_ROOT"),
 		"directory under which verifications read the files of agents; by default none (PARLEY_WORKSPACE_ROOT)")
 	users := []string{"local"}
@@ -253,6 +261,9 @@ func (c *Config) CheckServe() error {
 		}
 	}
 	if err := c.checkPages(); err != nil {
+		return err
+	}
+	if err := c.checkContact(); err != nil {
 		return err
 	}
 	if err := c.checkWorkspace(); err != nil {
