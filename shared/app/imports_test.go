@@ -64,6 +64,7 @@ var rules = map[string]rule{
 	"store/firestore":    {[]string{"store", "fault"}, "a driver stores documents of any domain"},
 	"push/outbound":      {[]string{"push"}, "it calls any address"},
 	"push/webpush":       {[]string{"push", "push/outbound"}, "a driver sends any notification"},
+	"push/webpush/cmd/vapid": {[]string{"push/webpush"}, "it is a command around the driver"},
 	"push/ntfy":          {[]string{"push", "push/outbound"}, "a driver sends any notification"},
 	"push/webhook":       {[]string{"push", "push/outbound"}, "a driver sends any notification"},
 	"push/direct": {
