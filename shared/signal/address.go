@@ -3,7 +3,6 @@ package signal
 import (
 	"cmp"
 	"context"
-	"crypto/rand"
 	"time"
 
 	"parley.internal/shared/fault"
@@ -28,8 +27,6 @@ type Direct interface {
 // person's devices does not see it.
 type address struct {
 	push.Address
-	// AnswerKey signs the tokens with which the device answers questions.
-	AnswerKey string `json:"answerKey"`
 	// KeyID and Assurance are those of the person's key that registered the device. The device answers with no more.
 	KeyID     string             `json:"keyId"`
 	Assurance identity.Assurance `json:"assurance"`
@@ -41,7 +38,7 @@ type address struct {
 }
 
 var addresses = store.Collection[address]{Name: "deviceAddresses", AllUsers: []string{"listensSince"},
-	Unindexed: []string{"url", "p256dh", "auth", "token", "secret", "reply", "answerKey", "seen"}}
+	Unindexed: []string{"url", "p256dh", "auth", "token", "secret", "reply", "seen"}}
 
 // address returns the address of the input, or a fault that names every field that is missing or does not belong to the
 // platform.
@@ -104,14 +101,9 @@ func (s *Service) check(a push.Address) error {
 	return s.Direct.Check(a)
 }
 
-// next returns the document of an address that a person registers, in place of the one that there was, if any. Tokens of
-// earlier pushes stay valid as long as the same key registers the device.
+// next returns the document of an address that a person registers, in place of the one that there was, if any.
 func (old address) next(a push.Address, c identity.Caller, now time.Time) address {
-	out := address{Address: a, AnswerKey: rand.Text(), KeyID: c.KeyID,
-		Assurance: cmp.Or(c.Assurance, identity.Local), HeldUntil: old.HeldUntil}
-	if old.AnswerKey != "" && old.KeyID == out.KeyID && old.Assurance == out.Assurance {
-		out.AnswerKey = old.AnswerKey
-	}
+	out := address{Address: a, KeyID: c.KeyID, Assurance: cmp.Or(c.Assurance, identity.Local), HeldUntil: old.HeldUntil}
 	if a.Reply == "" {
 		return out
 	}

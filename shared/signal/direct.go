@@ -58,6 +58,7 @@ func (s *Service) sendDirect(ctx context.Context, user string, n push.Notice, li
 		return out, err
 	}
 	var ids []string
+	var to []address
 	var targets []push.Target
 	for i, d := range list {
 		switch a := found[i]; {
@@ -65,15 +66,14 @@ func (s *Service) sendDirect(ctx context.Context, user string, n push.Notice, li
 		case a.HeldUntil.After(now):
 			out.miss(d.ID, a.HeldUntil)
 		default:
-			t := push.Target{Address: a.Address}
-			if n.TaskID != "" && n.Channel == push.Questions {
-				t.Answer = answerToken{user, n.TaskID, d.ID}.sign(a.AnswerKey)
-			}
-			ids, targets = append(ids, d.ID), append(targets, t)
+			ids, to, targets = append(ids, d.ID), append(to, a), append(targets, push.Target{Address: a.Address})
 		}
 	}
 	if len(targets) == 0 {
 		return out, nil
+	}
+	if err := s.mintTokens(ctx, user, n, ids, to, targets, now); err != nil {
+		return out, err
 	}
 	for i, o := range s.Direct.Send(ctx, n, targets) {
 		switch o.Result {

@@ -3,6 +3,7 @@ package signal
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"log/slog"
 	"sync"
 	"time"
@@ -106,20 +107,19 @@ func (s *Service) reply(ctx context.Context, device store.Ref, id, text string, 
 	if json.Unmarshal([]byte(text), &in) != nil {
 		return nil
 	}
-	if t, _, ok := parseToken(in.Token); !ok || t.user != device.User || t.device != device.ID {
+	if user, ok := userOf(in.Token); !ok || user != device.User {
 		return nil
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), answerFor) // an answer that was read is recorded
 	defer cancel()
-	err := s.AnswerByToken(ctx, in)
+	err := s.answerFrom(ctx, device.ID, in)
 	switch {
+	case errors.Is(err, errToken):
+		return nil
 	case err != nil && fault.Of(err).Redeliver():
 		return err
 	case err != nil:
 		log.WarnContext(ctx, "an answer was not taken", "user", device.User, "device", device.ID, "cause", err.Error())
-		if fault.Is(err, fault.Unauthenticated) {
-			return nil
-		}
 	}
 	err = s.DB.User(device.User).Update(ctx, func(_ context.Context, tx *store.Tx) error {
 		addresses.Patch(tx, device.ID, store.Set("seen", id))

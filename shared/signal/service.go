@@ -39,7 +39,7 @@ type Service struct {
 
 // Defs declares the collections of pushes.
 func (*Service) Defs() []*store.Def {
-	return []*store.Def{devices.Def(), addresses.Def(), hubKeys.Def(), settings.Def(), quotas.Def(), pushes.Def()}
+	return []*store.Def{devices.Def(), addresses.Def(), hubKeys.Def(), answerTokens.Def(), settings.Def(), quotas.Def(), pushes.Def()}
 }
 
 // questions is the route of all questions.

@@ -2,10 +2,12 @@ package signal
 
 import (
 	"context"
-	"crypto/hmac"
+	"crypto/rand"
 	"crypto/sha256"
 	"encoding/base64"
+	"encoding/hex"
 	"strings"
+	"time"
 
 	"parley.internal/shared/fault"
 	"parley.internal/shared/identity"
@@ -13,40 +15,67 @@ import (
 	"parley.internal/shared/store"
 )
 
-// An answer token lets a device answer one question, for as long as the question waits. It names the user, the question
-// and the device, and carries a signature with the device's key; so pushes store nothing, and the token ends with the
-// answer, with the device, and with the key that registered it.
-type answerToken struct{ user, question, device string }
-
-const tokenSeparator = "\n" // no id has one
-
-// String returns the token without its signature.
-func (t answerToken) String() string {
-	return base64.RawURLEncoding.EncodeToString([]byte(t.user + tokenSeparator + t.question + tokenSeparator + t.device))
+// answerToken is the document of a token that lets a device answer one question, for as long as the question waits. Its
+// id is the hash of the token, so that who reads the store cannot answer.
+type answerToken struct {
+	QuestionID string `json:"questionId"`
+	DeviceID   string `json:"deviceId"`
+	// KeyID and Assurance are those of the device when the push was sent. A device that a surer key registers later makes
+	// no older token surer.
+	KeyID     string             `json:"keyId"`
+	Assurance identity.Assurance `json:"assurance"`
+	PurgeAt   time.Time          `json:"purgeAt"`
 }
 
-// sign returns the token with its signature by the device's key.
-func (t answerToken) sign(key string) string { return t.String() + "." + signature(t.String(), key) }
+var answerTokens = store.Collection[answerToken]{Name: "answerTokens",
+	Unindexed: []string{"questionId", "deviceId", "keyId", "assurance"}}
 
-func signature(text, key string) string {
-	mac := hmac.New(sha256.New, []byte(key))
-	mac.Write([]byte("answer\n" + text))
-	return base64.RawURLEncoding.EncodeToString(mac.Sum(nil))
+// newToken returns a token of a user.
+func newToken(user string) string {
+	return base64.RawURLEncoding.EncodeToString([]byte(user)) + "." + rand.Text()
 }
 
-// parseToken returns the parts of a token, whose signature it does not check.
-func parseToken(token string) (t answerToken, sig string, ok bool) {
-	text, sig, ok := strings.Cut(token, ".")
+func tokenID(token string) string {
+	sum := sha256.Sum256([]byte(token))
+	return hex.EncodeToString(sum[:])
+}
+
+// userOf returns the user of a token.
+func userOf(token string) (user string, ok bool) {
+	text, _, ok := strings.Cut(token, ".")
 	b, err := base64.RawURLEncoding.DecodeString(text)
-	parts := strings.Split(string(b), tokenSeparator)
-	if !ok || err != nil || len(parts) != 3 || !identity.ValidName(parts[0]) || parts[1] == "" || parts[2] == "" {
-		return t, "", false
-	}
-	return answerToken{parts[0], parts[1], parts[2]}, sig, true
+	user = string(b)
+	return user, ok && err == nil && len(token) <= maxToken && identity.ValidName(user)
 }
 
-var errToken = fault.New(fault.Unauthenticated, "this answer token is not valid: the device was removed, or registered "+
-	"anew; answer on the page of the question")
+// mintTokens gives each target that can answer a question its token. The targets are those of the devices ids, with their
+// addresses.
+func (s *Service) mintTokens(ctx context.Context, user string, n push.Notice, ids []string, found []address,
+	targets []push.Target, now time.Time) error {
+	if n.Channel != push.Questions || n.TaskID == "" {
+		return nil
+	}
+	made := map[string]answerToken{}
+	for i := range targets {
+		if t := &targets[i]; t.Platform != push.Webhook && !t.Private {
+			t.Answer = newToken(user)
+			made[tokenID(t.Answer)] = answerToken{QuestionID: n.TaskID, DeviceID: ids[i], KeyID: found[i].KeyID,
+				Assurance: found[i].Assurance, PurgeAt: now.Add(n.TTL)}
+		}
+	}
+	if len(made) == 0 {
+		return nil
+	}
+	return s.DB.User(user).Update(ctx, func(_ context.Context, tx *store.Tx) error {
+		for id, t := range made {
+			answerTokens.Create(tx, id, t)
+		}
+		return nil
+	})
+}
+
+var errToken = fault.New(fault.Unauthenticated, "this answer token is not valid: the device was removed, or the question is "+
+	"over; answer on the page of the question")
 
 const (
 	maxToken  = 1000
@@ -57,55 +86,57 @@ const (
 // registered it, as long as that key is valid. A token that is not valid is Unauthenticated; all else is as for
 // [Service.Answer].
 func (s *Service) AnswerByToken(ctx context.Context, in push.Answer) error {
-	if len(in.Token) > maxToken {
-		return errToken
-	}
-	t, sig, ok := parseToken(in.Token)
+	return s.answerFrom(ctx, "", in)
+}
+
+// answerFrom records the answer of a device, or of any device if it is empty.
+func (s *Service) answerFrom(ctx context.Context, device string, in push.Answer) error {
+	user, ok := userOf(in.Token)
 	if !ok {
 		return errToken
 	}
-	c, err := s.answerer(ctx, t, sig)
+	t, err := answerTokens.Get(ctx, s.DB.User(user), tokenID(in.Token))
+	if fault.Is(err, fault.NotFound) || err == nil && device != "" && device != t.DeviceID {
+		return errToken
+	}
 	if err != nil {
 		return err
 	}
-	response, err := s.chosen(ctx, t, in)
+	c, err := s.answerer(ctx, user, t)
 	if err != nil {
 		return err
 	}
-	_, err = s.Answer(ctx, c, AnswerInput{QuestionID: t.question, Response: response})
+	response, err := s.chosen(ctx, user, t, in)
+	if err != nil {
+		return err
+	}
+	_, err = s.Answer(ctx, c, AnswerInput{QuestionID: t.QuestionID, Response: response})
 	return err
 }
 
 // answerer returns the person who acts with a token.
-func (s *Service) answerer(ctx context.Context, t answerToken, sig string) (c identity.Caller, err error) {
-	var a address
-	var d Device
-	at, dev := addresses.Fetch(t.device, &a), devices.Fetch(t.device, &d)
-	if err := store.Load(ctx, s.DB.User(t.user), at, dev); err != nil {
-		if fault.Is(err, fault.Invalid) { // an id that no document can have
-			return c, errToken
-		}
+func (s *Service) answerer(ctx context.Context, user string, t answerToken) (c identity.Caller, err error) {
+	if _, err := devices.Get(ctx, s.DB.User(user), t.DeviceID); fault.Is(err, fault.NotFound) {
+		return c, errToken
+	} else if err != nil {
 		return c, err
 	}
-	if !at.Found || !dev.Found || !hmac.Equal([]byte(sig), []byte(signature(t.String(), a.AnswerKey))) {
-		return c, errToken
-	}
-	c = identity.Caller{User: t.user, KeyID: a.KeyID, Kind: identity.Human, Assurance: a.Assurance}
+	c = identity.Caller{User: user, KeyID: t.KeyID, Kind: identity.Human, Assurance: t.Assurance}
 	if s.Registrant == nil {
 		return c, nil
 	}
-	assurance, err := s.Registrant(ctx, t.user, a.KeyID)
+	assurance, err := s.Registrant(ctx, user, t.KeyID)
 	if err != nil {
 		return c, err
 	}
-	if !assurance.Meets(a.Assurance) {
+	if !assurance.Meets(t.Assurance) {
 		c.Assurance = assurance
 	}
 	return c, nil
 }
 
 // chosen returns the words of an answer.
-func (s *Service) chosen(ctx context.Context, t answerToken, in push.Answer) (string, error) {
+func (s *Service) chosen(ctx context.Context, user string, t answerToken, in push.Answer) (string, error) {
 	switch {
 	case in.Option == 0 && in.Text == "":
 		return "", fault.Field("option", "give option, the number of an option counted from 1, or text")
@@ -116,7 +147,7 @@ func (s *Service) chosen(ctx context.Context, t answerToken, in push.Answer) (st
 	case in.Text != "":
 		return in.Text, nil
 	}
-	q, err := s.question(ctx, s.DB.User(t.user), t.question)
+	q, err := s.question(ctx, s.DB.User(user), t.QuestionID)
 	if err != nil {
 		return "", err
 	}
