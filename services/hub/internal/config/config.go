@@ -146,16 +146,7 @@ func (c *Config) ServeFlags(f *pflag.FlagSet, env func(string) string) {
 	f.StringSliceVar(&c.SignInAllow, "sign-in-allow", list(env("PARLEY_SIGN_IN_ALLOW")),
 		"who may sign in with Firebase: a user id, a verified e-mail address or a domain written @example.org, beside "+
 			"people with the custom claim parley: true; by default nobody (PARLEY_SIGN_IN_ALLOW)")
-	f.StringVar(&c.FCMProject, "fcm-project", env("PARLEY_FCM_PROJECT"),
-		"project whose devices a server with the embedded store notifies, with the application default credentials "+
-			"(PARLEY_FCM_PROJECT)")
-	f.StringVar(&c.FCMEndpoint, "fcm-endpoint", env("PARLEY_FCM_ENDPOINT"),
-		"URL that replaces Firebase Cloud Messaging in development, such as http://127.0.0.1:9100/v1 "+
-			"(PARLEY_FCM_ENDPOINT)")
-	c.VAPIDKey = env("PARLEY_VAPID_KEY")
-	f.StringVar(&c.Contact, "push-contact", env("PARLEY_PUSH_CONTACT"),
-		"URL of the operator that the push services of browsers are told, such as mailto:me@example.org; by default "+
-			"--public-url if it is https (PARLEY_PUSH_CONTACT)")
+	c.pushFlags(f, env)
 	f.StringVar(&c.WorkspaceRoot, "workspace-root", env("PARLEY_WORKSPACE_ROOT"),
 		"directory under which verifications read the files of agents; by default none (PARLEY_WORKSPACE_ROOT)")
 	users := []string{"local"}
