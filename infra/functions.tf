@@ -77,6 +77,17 @@ resource "google_cloudfunctions2_function" "reaction" {
     max_instance_request_concurrency = 20
     max_instance_count               = var.trigger_max_instances
     all_traffic_on_latest_revision   = true
+
+    dynamic "secret_environment_variables" {
+      for_each = var.vapid_key_version > 0 ? [tostring(var.vapid_key_version)] : []
+
+      content {
+        key        = "PARLEY_VAPID_KEY"
+        project_id = var.project_id
+        secret     = google_secret_manager_secret.vapid_key.secret_id
+        version    = secret_environment_variables.value
+      }
+    }
   }
 
   event_trigger {
@@ -100,7 +111,10 @@ resource "google_cloudfunctions2_function" "reaction" {
     }
   }
 
-  depends_on = [time_sleep.roles, google_firestore_index.composite, google_firestore_field.override]
+  depends_on = [
+    time_sleep.roles, google_firestore_index.composite, google_firestore_field.override,
+    google_secret_manager_secret_iam_member.vapid_key,
+  ]
 }
 
 resource "google_cloudfunctions2_function" "sweep" {

@@ -18,6 +18,11 @@ output "image_repository" {
   value       = "${google_artifact_registry_repository.this["images"].location}-docker.pkg.dev/${var.project_id}/${google_artifact_registry_repository.this["images"].repository_id}"
 }
 
+output "vapid_secret" {
+  description = "The secret with the VAPID key of Web Push, whose versions infra/deploy adds."
+  value       = google_secret_manager_secret.vapid_key.secret_id
+}
+
 output "image" {
   description = "The deployed image, for a later rollback."
   value       = var.image

@@ -34,3 +34,27 @@ resource "google_secret_manager_secret_iam_member" "hub" {
   role      = "roles/secretmanager.secretAccessor"
   member    = google_service_account.unit["hub"].member
 }
+
+# The VAPID key of Web Push. infra/deploy makes it and adds it as a version, so that it never passes through Terraform.
+resource "google_secret_manager_secret" "vapid_key" {
+  secret_id = "${var.name}-vapid-key"
+
+  replication {
+    user_managed {
+      replicas {
+        location = var.region
+      }
+    }
+  }
+
+  depends_on = [time_sleep.enabled]
+}
+
+# The server tells browsers the public half of the key, and the functions after a change sign with it.
+resource "google_secret_manager_secret_iam_member" "vapid_key" {
+  for_each = toset(["hub", "triggers"])
+
+  secret_id = google_secret_manager_secret.vapid_key.id
+  role      = "roles/secretmanager.secretAccessor"
+  member    = google_service_account.unit[each.key].member
+}

@@ -77,6 +77,21 @@ resource "google_cloud_run_v2_service" "hub" {
         }
       }
 
+      dynamic "env" {
+        for_each = var.vapid_key_version > 0 ? [tostring(var.vapid_key_version)] : []
+
+        content {
+          name = "PARLEY_VAPID_KEY"
+
+          value_source {
+            secret_key_ref {
+              secret  = google_secret_manager_secret.vapid_key.secret_id
+              version = env.value
+            }
+          }
+        }
+      }
+
       # Probes often, so that the instance receives calls as soon as the server answers.
       startup_probe {
         period_seconds    = 2
@@ -113,5 +128,8 @@ resource "google_cloud_run_v2_service" "hub" {
   }
 
   # A revision starts only after the indexes that its queries need are built.
-  depends_on = [time_sleep.roles, google_firestore_index.composite, google_firestore_field.override]
+  depends_on = [
+    time_sleep.roles, google_firestore_index.composite, google_firestore_field.override,
+    google_secret_manager_secret_iam_member.vapid_key,
+  ]
 }

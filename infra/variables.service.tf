@@ -193,3 +193,15 @@ variable "firebase_api_key_version" {
     error_message = "firebase_api_key_version must be a whole number, 0 or more."
   }
 }
+
+variable "vapid_key_version" {
+  description = "Version of the secret with the VAPID key of Web Push; infra/deploy makes the key and sets this. 0 for no Web Push."
+  type        = number
+  default     = 0
+  nullable    = false
+
+  validation {
+    condition     = var.vapid_key_version >= 0 && floor(var.vapid_key_version) == var.vapid_key_version
+    error_message = "vapid_key_version must be a whole number, 0 or more."
+  }
+}

@@ -206,6 +206,10 @@ run "least_privilege" {
     condition     = length(google_secret_manager_secret.firebase_api_key) == 0 && length(google_project_iam_audit_config.this) == 0
     error_message = "Nothing was asked for."
   }
+  assert {
+    condition     = !contains(google_cloud_run_v2_service.hub.template[0].containers[0].env[*].name, "PARLEY_VAPID_KEY")
+    error_message = "There is no VAPID key to read yet."
+  }
 }
 
 run "watched" {

@@ -30,6 +30,7 @@ variables {
   sign_in_allow            = ["uid-1", "Ann@example.org", "@corp.example"]
   firebase_api_key         = "not a real key"
   firebase_api_key_version = 3
+  vapid_key_version        = 2
   weekly_backup_weeks      = 14
   audit_logs               = true
   alert_email              = "operator@example.org"
@@ -66,8 +67,22 @@ run "hardened" {
   }
   assert {
     condition = [for e in google_cloud_run_v2_service.hub.template[0].containers[0].env : [e.name, e.value_source[0].secret_key_ref[0].secret, e.value_source[0].secret_key_ref[0].version] if length(e.value_source) > 0] == [
-    ["PARLEY_FIREBASE_API_KEY", "parley-prod1-firebase-api-key", "3"]]
-    error_message = "The key comes from Secret Manager, in the version that was given."
+      ["PARLEY_FIREBASE_API_KEY", "parley-prod1-firebase-api-key", "3"],
+    ["PARLEY_VAPID_KEY", "parley-prod1-vapid-key", "2"]]
+    error_message = "The keys come from Secret Manager, in the versions that were given."
+  }
+  assert {
+    condition = alltrue([for f in google_cloudfunctions2_function.reaction : [for e in f.service_config[0].secret_environment_variables : [e.key, e.secret, e.version]] == [
+    ["PARLEY_VAPID_KEY", "parley-prod1-vapid-key", "2"]]])
+    error_message = "A function that sends notifications lacks the VAPID key."
+  }
+  assert {
+    condition     = alltrue([for f in google_cloudfunctions2_function.sweep : length(f.service_config[0].secret_environment_variables) == 0])
+    error_message = "A sweep reads the VAPID key."
+  }
+  assert {
+    condition     = { for unit, m in google_secret_manager_secret_iam_member.vapid_key : unit => m.member } == { for unit in ["hub", "triggers"] : unit => google_service_account.unit[unit].member }
+    error_message = "Others read the VAPID key."
   }
   assert {
     condition     = google_secret_manager_secret_version.firebase_api_key[0].secret_data == null

@@ -34,6 +34,7 @@ run "each_variable_is_validated" {
     trust_proxy              = -1
     sign_in_allow            = ["*@example.org"]
     firebase_api_key_version = -1
+    vapid_key_version        = 0.5
     daily_backup_days        = 99
     weekly_backup_weeks      = 15
     sweep_seconds            = 300
@@ -64,6 +65,7 @@ run "each_variable_is_validated" {
     var.trust_proxy,
     var.sign_in_allow,
     var.firebase_api_key_version,
+    var.vapid_key_version,
     var.daily_backup_days,
     var.weekly_backup_weeks,
     var.sweep_seconds,

@@ -24,6 +24,10 @@ case "$call" in *"${FAIL:-nothing fails}"*) exit 1 ;; esac
 case "$call" in
 "gcloud auth application-default print-access-token") echo token ;;
 "terraform -chdir=infra output -raw image_repository") echo r-docker.pkg.dev/my-project/parley-images ;;
+"terraform -chdir=infra output -raw vapid_secret") echo parley-vapid-key ;;
+"gcloud secrets versions list "*) echo "${VAPID:-}" ;;
+"gcloud secrets versions add "*) read -r key || true; [ "$key" = private-key ] && echo 1 ;;
+"go run -C shared "*vapid) printf private-key ;;
 "terraform -chdir=infra output -raw mcp_url") echo https://parley.example.org/mcp ;;
 "docker image inspect "*) echo elsewhere/parley@sha256:1; echo r-docker.pkg.dev/my-project/parley-images/parley@sha256:2 ;;
 "docker context inspect "*) echo unix:///docker.sock ;;
@@ -128,13 +132,18 @@ func TestADeploymentRunsItsStepsInOrder(t *testing.T) {
 		`terraform -chdir=infra workspace select -or-create=true my-project`,
 		`terraform -chdir=infra apply -input=false -auto-approve -target=google_artifact_registry_repository\.this ` +
 			where + ` -auto-approve`,
+		`terraform -chdir=infra apply -input=false -auto-approve -target=google_secret_manager_secret\.vapid_key ` +
+			where + ` -auto-approve`,
+		`gcloud secrets versions list parley-vapid-key --project my-project .*--filter state:enabled .*`,
+		`go run -C shared \./push/webpush/cmd/vapid`,
+		`gcloud secrets versions add parley-vapid-key --data-file - --project my-project .*`,
 		`docker build --platform linux/amd64 -f services/hub/Dockerfile --build-arg GO_DIGEST=` + goDigest +
 			` --build-arg BASE_DIGEST=` + baseDigest + ` --build-arg VERSION=v1\.2\.3 ` +
 			`-t r-docker\.pkg\.dev/my-project/parley-images/parley:v1\.2\.3 \.`,
 		`docker --config \S+ login -u oauth2accesstoken --password-stdin https://r-docker\.pkg\.dev`,
 		`docker --config \S+ push r-docker\.pkg\.dev/my-project/parley-images/parley:v1\.2\.3`,
 		`go run \./cmd/package -o \.\./bin/functions\.zip`,
-		`terraform -chdir=infra apply -input=false ` + where +
+		`terraform -chdir=infra apply -input=false ` + where + ` -var vapid_key_version=1` +
 			` -var image=r-docker\.pkg\.dev/my-project/parley-images/parley@sha256:2` +
 			` -var functions_zip=ROOT/bin/functions\.zip -auto-approve`,
 	} {
@@ -148,6 +157,21 @@ func TestADeploymentRunsItsStepsInOrder(t *testing.T) {
 		if strings.Contains(c, " token") && !strings.Contains(c, "print-access-token") {
 			t.Errorf("the token is an argument: %s", c)
 		}
+		if strings.Contains(c, "private-key") {
+			t.Errorf("the VAPID key is an argument: %s", c)
+		}
+	}
+}
+
+func TestADeploymentKeepsTheVAPIDKeyThatIsThere(t *testing.T) {
+	t.Parallel()
+	files := locks()
+	files["functions/go.mod"] = ""
+	_, said, calls, err := script(t, "infra/deploy", files, tools, []string{"VAPID=4"}, "my-project", "europe-west1")
+	all := strings.Join(calls, "\n")
+	if err != nil || !strings.Contains(all, "-var vapid_key_version=4 -var image=") ||
+		strings.Contains(all, "versions add") || strings.Contains(all, "cmd/vapid") {
+		t.Errorf("%v\n%s\n%s", err, said, all)
 	}
 }
 

@@ -28,6 +28,7 @@ import (
 	"parley.internal/shared/pauses"
 	"parley.internal/shared/pulse"
 	"parley.internal/shared/push"
+	"parley.internal/shared/push/direct"
 	"parley.internal/shared/quota"
 	"parley.internal/shared/relay"
 	"parley.internal/shared/search"
@@ -75,6 +76,10 @@ type Ports struct {
 	Shard int
 	// Sender sends notifications to a person's devices. By default none are sent.
 	Sender push.Sender
+	// Direct sends notifications to devices at addresses of their own, such as topics of ntfy. By default it has no VAPID
+	// key, so that no browser can be registered, and calls public addresses only. Listens means that the process follows their reply topics.
+	Direct  signal.Direct
+	Listens bool
 	// PublicURL is the address of the hub for a person's browser, such as https://example.org; empty if unknown.
 	PublicURL string
 	// Workspace returns the reader of the files that a user's verifications refer to, nil if the server has no access to
@@ -111,8 +116,11 @@ func New(db *store.DB, p Ports) *App {
 		Now:       p.Now,
 		NewID:     p.NewID,
 		Sender:    p.Sender,
+		Direct:    p.Direct,
+		Listens:   p.Listens,
 		PublicURL: strings.TrimSuffix(p.PublicURL, "/"),
 	}
+	a.Signal.Registrant = a.Keys.Assurance
 	a.Pulse.Notifier = a.Signal
 	a.Dream = &dream.Service{DB: db, Now: p.Now, Queue: a.Dispatch}
 	a.Ledger = &ledger.Service{DB: db, Now: p.Now, NewID: p.NewID, Shard: p.Shard}
@@ -169,6 +177,9 @@ func (p *Ports) complete() {
 	}
 	if p.KeepIdle == 0 {
 		p.KeepIdle = KeepIdle
+	}
+	if p.Direct == nil {
+		p.Direct = direct.New(direct.Options{Now: p.Now})
 	}
 	if p.Sender == nil {
 		p.Sender = push.Log{To: slog.New(slog.DiscardHandler)}

@@ -637,15 +637,15 @@ func (c *Client) ListQuestions(ctx context.Context, in signal.ListInput) (signal
 
 // RegisterDevice calls register_device (POST /v1/devices).
 //
-// Have a phone or a browser of yours rung when an agent asks or alerts you. Registering the same token again
-// changes its name.
+// Have a phone, a browser, a topic of ntfy or a webhook of yours rung when an agent asks or alerts you. Registering
+// the same token or address again replaces it.
 func (c *Client) RegisterDevice(ctx context.Context, in signal.DeviceInput) (signal.DeviceView, error) {
 	return call[signal.DeviceView](ctx, c, "register_device", in)
 }
 
 // ListDevices calls list_devices (GET /v1/devices).
 //
-// The devices that are rung, without their tokens.
+// The devices that are rung, without their tokens and addresses.
 func (c *Client) ListDevices(ctx context.Context, in signal.DevicesInput) (signal.DevicesOutput, error) {
 	return call[signal.DevicesOutput](ctx, c, "list_devices", in)
 }
@@ -659,7 +659,7 @@ func (c *Client) DeleteDevice(ctx context.Context, in signal.DeviceIDInput) (sig
 
 // GetNotificationSettings calls get_notification_settings (GET /v1/settings/notifications).
 //
-// What rings, how often in an hour, and the quiet hours.
+// What rings, how often in an hour, the quiet hours, and the public key with which browsers subscribe.
 func (c *Client) GetNotificationSettings(
 	ctx context.Context, in signal.SettingsQuery,
 ) (signal.SettingsView, error) {

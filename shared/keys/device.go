@@ -2,6 +2,7 @@ package keys
 
 import (
 	"context"
+	"regexp"
 	"slices"
 	"time"
 
@@ -87,3 +88,24 @@ func (s *Service) devices(ctx context.Context, r store.Reader, now time.Time) ([
 func (s *Service) Devices(ctx context.Context, user string) ([]View, error) {
 	return s.devices(ctx, s.DB.User(user), s.Now())
 }
+
+// Assurance returns the assurance of a person's key, by its id, or Unauthenticated if the key is not valid any more. A
+// person who signs in has no key here, and is as sure as a device.
+func (s *Service) Assurance(ctx context.Context, user, id string) (identity.Assurance, error) {
+	k, err := apiKeys.Get(ctx, s.DB.User(user), id)
+	switch {
+	case fault.Is(err, fault.NotFound) && !idPattern.MatchString(id):
+		return identity.Device, nil
+	case fault.Is(err, fault.NotFound):
+		return "", errUnknown
+	case err != nil:
+		return "", err
+	}
+	if _, err := s.validUntil(ctx, user, k); err != nil {
+		return "", err
+	}
+	return k.assured(), nil
+}
+
+// idPattern matches the ids of keys, and no name of another way to sign in.
+var idPattern = regexp.MustCompile(`^[0-9a-f]+$`)

@@ -228,3 +228,31 @@ func TestAfterTheLastDeviceTheNextLinkPairsAgain(t *testing.T) {
 		}
 	})
 }
+
+func TestTheAssuranceOfAKeyEndsWithTheKey(t *testing.T) {
+	each(t, func(t *testing.T, r *fixture) {
+		of := func(id string) (identity.Assurance, error) { return r.Assurance(t.Context(), "u", id) }
+		device := r.redeem(r.link("u").Code)
+		below := domaintest.Must(r.Service.Create(t.Context(), r.caller(device.Key), CreateInput{Kind: identity.Human}))(t)
+		local, agent := r.create(CreateInput{Kind: identity.Human}), r.create(CreateInput{Program: "alpha"})
+		for name, c := range map[string]struct {
+			id   string
+			want identity.Assurance
+		}{
+			"a device": {device.ID, identity.Device}, "a key on the machine": {local.ID, identity.Local},
+			"an agent": {agent.ID, ""}, "a person who signs in": {"firebase", identity.Device},
+		} {
+			if got, err := of(c.id); err != nil || got != c.want {
+				t.Errorf("%s: %q, %v", name, got, err)
+			}
+		}
+		domaintest.Must(r.Revoke(t.Context(), r.caller(device.Key), RevokeInput{KeyID: device.ID}))(t)
+		for name, id := range map[string]string{"a revoked device": device.ID, "a key that it made": below.ID,
+			"a key that is nowhere": strings.Repeat("ab", 32)} {
+			_, err := of(id)
+			domaintest.Refused(t, name, err, fault.Unauthenticated)
+		}
+		_, err := r.Assurance(t.Context(), "v", local.ID)
+		domaintest.Refused(t, "a key of another user", err, fault.Unauthenticated)
+	})
+}

@@ -30,6 +30,8 @@ const (
 // Notice is the content of a push. It may appear on a locked screen, so it carries no key, no context and no
 // instructions.
 type Notice struct {
+	// ID names the push in all attempts to send it, at most 64 characters.
+	ID          string
 	Channel     Channel
 	Title, Body string
 	// Type is the type of the document that the push is about: question, alert, task, dream or session.
@@ -39,6 +41,8 @@ type Notice struct {
 	Priority          Priority
 	// URL is the page to open; empty for none.
 	URL string
+	// AnswerURL is the address that takes an answer with a one-time token; empty where devices cannot reach it.
+	AnswerURL string
 	// Options are the answers to a question: at most 5, of at most 100 characters each.
 	Options []string
 	// Key is the collapse key: on a device a later notice replaces an earlier one that has the same key. It has at most
@@ -56,9 +60,10 @@ type Result int
 
 // The results.
 const (
-	Sent   Result = iota // the push service accepted the push
-	Dead                 // the token is invalid for good
-	Failed               // another try may succeed
+	Sent    Result = iota // the push service accepted the push
+	Dead                  // the token is invalid for good
+	Failed                // another try may succeed
+	Refused               // another try cannot succeed, and the device stays
 )
 
 // MaxTokens is the maximum number of tokens in one call of [Sender.Send].

@@ -12,9 +12,10 @@ import (
 	"parley.internal/shared/store"
 )
 
-// Device is the document of a phone or browser that receives pushes. Its id is made from its token.
+// Device is the document of a phone or browser that receives pushes. Its id is made from its token, or from its address
+// if it has one, which is a document of its own.
 type Device struct {
-	Token        string    `json:"token"`
+	Token        string    `json:"token,omitempty"`
 	Platform     string    `json:"platform"`
 	Name         string    `json:"name,omitempty"`
 	RegisteredAt time.Time `json:"registeredAt"`
@@ -33,17 +34,39 @@ func deviceID(token string) string {
 	return hex.EncodeToString(sum[:16])
 }
 
-// Register adds a device to the user's devices. A device with the same token is replaced.
+// Register adds a device to the user's devices. A device with the same token or the same address is replaced.
 func (s *Service) Register(ctx context.Context, c identity.Caller, in DeviceInput) (DeviceView, error) {
 	now := s.Now()
-	return idempotency.Update(ctx, s.DB.User(c.User), in, now, func(_ context.Context, tx *store.Tx) (DeviceView, error) {
-		d := Device{Token: in.Token, Platform: in.Platform, Name: in.Name, RegisteredAt: now}
-		devices.Put(tx, deviceID(in.Token), d)
-		return deviceView(deviceID(in.Token), d), nil
+	a, err := in.address()
+	if err == nil {
+		err = s.check(a)
+	}
+	if err != nil {
+		return DeviceView{}, err
+	}
+	direct, id := a.Platform.Direct(), deviceID(in.Token)
+	d := Device{Token: in.Token, Platform: in.Platform, Name: in.Name, RegisteredAt: now}
+	if direct {
+		id, d.Token = deviceID(in.Platform+"\x00"+a.URL), ""
+	}
+	out, err := idempotency.Update(ctx, s.DB.User(c.User), in, now, func(ctx context.Context, tx *store.Tx) (DeviceView, error) {
+		if direct {
+			old, err := addresses.Get(ctx, tx, id)
+			if err != nil && !fault.Is(err, fault.NotFound) {
+				return DeviceView{}, err
+			}
+			addresses.Put(tx, id, old.next(a, c, now))
+		}
+		devices.Put(tx, id, d)
+		return deviceView(id, d), nil
 	})
+	if direct {
+		s.repliesChanged()
+	}
+	return out, err
 }
 
-// Devices returns a page of the user's devices, without their tokens.
+// Devices returns a page of the user's devices, without their tokens and addresses.
 func (s *Service) Devices(ctx context.Context, c identity.Caller, in DevicesInput) (DevicesOutput, error) {
 	out := DevicesOutput{Devices: []DeviceView{}}
 	page, err := devices.Query(ctx, s.DB.User(c.User), store.Query{Limit: in.Limit, Cursor: in.Cursor})
@@ -69,11 +92,18 @@ func (s *Service) Unregister(ctx context.Context, c identity.Caller, in DeviceID
 		if err != nil {
 			return err
 		}
-		devices.Delete(tx, in.DeviceID)
+		remove(tx, in.DeviceID)
 		out = deviceView(in.DeviceID, d)
 		return nil
 	})
+	s.repliesChanged()
 	return out, err
+}
+
+// remove deletes a device and its address, if it has one.
+func remove(tx *store.Tx, id string) {
+	devices.Delete(tx, id)
+	addresses.Delete(tx, id)
 }
 
 // Settings returns the user's notification settings, the defaults if none were set.
@@ -82,7 +112,7 @@ func (s *Service) Settings(ctx context.Context, c identity.Caller, _ SettingsQue
 	if err != nil && !fault.Is(err, fault.NotFound) {
 		return SettingsView{}, err
 	}
-	return settingsView(v), nil
+	return s.settingsView(v), nil
 }
 
 // Set replaces the user's notification settings. Malformed quiet hours are Invalid.
@@ -101,5 +131,5 @@ func (s *Service) Set(ctx context.Context, c identity.Caller, in SettingsInput) 
 		settings.Put(tx, notifications, v)
 		return nil
 	})
-	return settingsView(v), err
+	return s.settingsView(v), err
 }

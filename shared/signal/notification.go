@@ -7,6 +7,7 @@ import (
 	"encoding/hex"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"parley.internal/shared/fault"
@@ -30,7 +31,8 @@ type notification struct {
 // pushed is the document that marks an event. Its id is made from the event's id.
 type pushed struct {
 	At time.Time `json:"at"`
-	// LeaseUntil is the end of the lease of the process that sends; zero after the attempt.
+	// LeaseUntil is the end of the lease of the process that sends; after the attempt, the time before which another one
+	// cannot succeed, or zero.
 	LeaseUntil time.Time `json:"leaseUntil,omitzero"`
 	// Done means that the push was sent, or is held back for good.
 	Done bool `json:"settled"`
@@ -86,22 +88,26 @@ func (s *Service) notify(ctx context.Context, user, eventID string, r notificati
 	if err != nil || !open {
 		return err
 	}
-	s.compose(&r.notice, mark.More, r.ttl(now))
+	s.compose(&r.notice, pushID(eventID), mark.More, r.ttl(now))
 	ctx, cancel := context.WithTimeout(ctx, sendFor)
 	defer cancel()
-	left, dead, sendErr := s.send(ctx, user, r.notice, mark.Left)
+	got, sendErr := s.send(ctx, user, r.notice, mark, now)
 	// The result is saved even if the time for sending is over.
 	end, cancelEnd := context.WithTimeout(context.WithoutCancel(ctx), leaseFor-sendFor)
 	defer cancelEnd()
-	mark.LeaseUntil, mark.Done = time.Time{}, sendErr == nil && len(left) == 0
+	mark.LeaseUntil, mark.Done = time.Time{}, sendErr == nil && len(got.left) == 0
 	if sendErr == nil { // after an error it is not known which devices received the push
-		mark.Left = left
+		mark.Left = got.left
+		if len(got.left) > 0 && got.notBefore.After(now) {
+			mark.LeaseUntil = got.notBefore
+		}
 	}
-	if err := s.save(end, user, pushID(eventID), mark, dead); err != nil {
+	if err := s.save(end, user, pushID(eventID), mark, got); err != nil {
 		return err
 	}
-	if sendErr == nil && len(left) > 0 {
-		return fault.New(fault.Unavailable, "the push must be sent to %d devices again", len(left))
+	if sendErr == nil && len(got.left) > 0 {
+		return fault.New(fault.Unavailable, "the push must be sent to %d devices again", len(got.left)).
+			After(max(got.notBefore.Sub(now), 0))
 	}
 	return sendErr
 }
@@ -129,7 +135,7 @@ func (s *Service) begin(ctx context.Context, user, eventID string, r *notificati
 			return nil
 		case now.Before(mark.LeaseUntil):
 			return fault.New(fault.Unavailable,
-				"another process is sending the push of this event; try again after its lease").After(mark.LeaseUntil.Sub(now))
+				"another process is sending the push of this event, or its devices ask for a pause; try again later").After(mark.LeaseUntil.Sub(now))
 		case r.taskID != "" && (!f.Found || t.Status != task.Created || t.Expired(now)):
 			return nil // the task was taken up or ended, or has expired
 		case set.off(r.about):
@@ -150,9 +156,9 @@ func (s *Service) begin(ctx context.Context, user, eventID string, r *notificati
 	return mark, open && err == nil, err
 }
 
-// compose completes the body, key, lifetime and link of a push.
-func (s *Service) compose(n *push.Notice, more int, ttl time.Duration) {
-	n.Body, n.Key, n.TTL = push.Line(n.Body, bodyLen), collapse(*n), ttl
+// compose completes the id, body, key, lifetime and links of a push.
+func (s *Service) compose(n *push.Notice, id string, more int, ttl time.Duration) {
+	n.ID, n.Body, n.Key, n.TTL = id, push.Line(n.Body, bodyLen), collapse(*n), ttl
 	if more > 0 {
 		n.Body += fmt.Sprintf("\nand %d more", more)
 	}
@@ -162,18 +168,20 @@ func (s *Service) compose(n *push.Notice, more int, ttl time.Duration) {
 			n.URL += "/" + n.TaskID
 		}
 	}
+	if strings.HasPrefix(s.PublicURL, "https://") {
+		n.AnswerURL = s.PublicURL + push.AnswerPath
+	}
 }
 
-// send sends a push to the devices page by page, or to those in only if it is not empty. It returns
-// the ids of the devices to try again and of those that no longer exist. After an error the outcome
-// is unknown.
-func (s *Service) send(ctx context.Context, user string, n push.Notice,
-	only []string) (left, dead []string, err error) {
-	q, tried := store.Query{Limit: push.MaxTokens}, false
+// send sends a push to the devices page by page, or to those in the mark only if it has any. After an error the outcome is
+// unknown.
+func (s *Service) send(ctx context.Context, user string, n push.Notice, mark pushed, now time.Time) (attempt, error) {
+	q, tried, only := store.Query{Limit: push.MaxTokens}, false, mark.Left
+	var out attempt
 	for {
 		page, err := devices.Query(ctx, s.DB.User(user), q)
 		if err != nil {
-			return left, dead, err
+			return out, err
 		}
 		if len(only) > 0 {
 			page.Docs = slices.DeleteFunc(page.Docs,
@@ -181,42 +189,74 @@ func (s *Service) send(ctx context.Context, user string, n push.Notice,
 		}
 		if len(page.Docs) > 0 || (!tried && page.Next == "" && len(only) == 0) {
 			tried = true
-			l, d, err := s.sendPage(ctx, user, n, page.Docs)
-			left, dead = append(left, l...), append(dead, d...)
+			one, err := s.sendPage(ctx, user, n, page.Docs, mark, now)
+			out.add(one)
 			if err != nil {
-				return left, dead, err
+				return out, err
 			}
 		}
 		if q.Cursor = page.Next; q.Cursor == "" {
-			return left, dead, nil
+			return out, nil
 		}
 	}
 }
 
-func (s *Service) sendPage(ctx context.Context, user string, n push.Notice,
-	page []store.Doc[Device]) (left, dead []string, err error) {
-	tokens := make([]string, len(page))
-	for i, d := range page {
-		tokens[i] = d.Value.Token
-		if d.Value.Platform == apple && n.Badge == nil {
+// sendPage sends a push to some devices. Where devices at addresses of their own were reached, a failure of the push
+// service of apps leaves only the apps to try again.
+func (s *Service) sendPage(ctx context.Context, user string, n push.Notice, page []store.Doc[Device], mark pushed,
+	now time.Time) (attempt, error) {
+	var apps, direct []store.Doc[Device]
+	for _, d := range page {
+		if push.Platform(d.Value.Platform).Direct() {
+			direct = append(direct, d)
+		} else {
+			apps = append(apps, d)
+		}
+		if p := d.Value.Platform; (p == apple || p == string(push.WebPush)) && n.Badge == nil {
+			var err error
 			if n.Badge, err = s.badge(ctx, user); err != nil {
-				return nil, nil, err
+				return attempt{}, err
 			}
 		}
 	}
+	out, err := s.sendDirect(ctx, user, n, direct, now)
+	if now.Sub(mark.At) >= directFor {
+		out.left, out.notBefore = nil, time.Time{}
+	}
+	if err != nil || (len(apps) == 0 && len(direct) > 0) {
+		return out, err
+	}
+	some, err := s.sendApps(ctx, n, apps)
+	if err != nil && len(direct) > 0 && fault.Of(err).Redeliver() {
+		for _, d := range apps {
+			some.miss(d.ID, now)
+		}
+		err = nil
+	}
+	out.add(some)
+	return out, err
+}
+
+// sendApps sends a push to devices by their tokens.
+func (s *Service) sendApps(ctx context.Context, n push.Notice, apps []store.Doc[Device]) (attempt, error) {
+	tokens := make([]string, len(apps))
+	for i, d := range apps {
+		tokens[i] = d.Value.Token
+	}
 	results, err := s.Sender.Send(ctx, n, tokens)
 	if err != nil {
-		return nil, nil, err
+		return attempt{}, err
 	}
-	for i, d := range page {
+	var out attempt
+	for i, d := range apps {
 		switch results[i] {
 		case push.Dead:
-			dead = append(dead, d.ID)
+			out.dead = append(out.dead, d.ID)
 		case push.Failed:
-			left = append(left, d.ID)
+			out.miss(d.ID, time.Time{})
 		}
 	}
-	return left, dead, nil
+	return out, nil
 }
 
 // maxBadge is the largest number on a badge.
@@ -239,24 +279,27 @@ func (s *Service) badge(ctx context.Context, user string) (*int, error) {
 	return &n, nil
 }
 
-// deadBatch is the number of devices that one transaction deletes.
-const deadBatch = 400
+// deadBatch is the number of devices that one transaction deletes, each with its address.
+const deadBatch = 200
 
-// save stores the result of a try: the mark, and the list of devices without the dead ones.
-func (s *Service) save(ctx context.Context, user, id string, mark pushed, dead []string) error {
+// save stores the result of a try: the mark, the pauses of devices, and the list of devices without the dead ones.
+func (s *Service) save(ctx context.Context, user, id string, mark pushed, got attempt) error {
 	if len(mark.Left) > maxLeft {
 		mark.Left = nil
 	}
-	for batch := range slices.Chunk(dead, deadBatch) {
+	for batch := range slices.Chunk(got.dead, deadBatch) {
 		err := s.DB.User(user).Update(ctx, func(_ context.Context, tx *store.Tx) error {
 			for _, d := range batch {
-				devices.Delete(tx, d)
+				remove(tx, d)
 			}
 			return nil
 		})
 		if err != nil {
 			return err
 		}
+	}
+	if err := s.hold(ctx, user, got.held); err != nil {
+		return err
 	}
 	return s.DB.User(user).Update(ctx, func(_ context.Context, tx *store.Tx) error {
 		pushes.Put(tx, id, mark)

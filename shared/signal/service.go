@@ -3,6 +3,7 @@ package signal
 import (
 	"cmp"
 	"context"
+	"sync"
 	"time"
 	"unicode/utf8"
 
@@ -22,14 +23,24 @@ type Service struct {
 	NewID func() string
 	// Sender delivers pushes. Only reactions use it.
 	Sender push.Sender
+	// Direct delivers pushes to devices at addresses of their own; nil if the server cannot.
+	Direct Direct
+	// Listens means that this server runs FollowReplies, so that devices may name reply topics.
+	Listens bool
+	// Registrant returns the assurance of a person's key that registered a device, or Unauthenticated if the key is no
+	// longer valid. If it is nil, all are valid.
+	Registrant func(ctx context.Context, user, keyID string) (identity.Assurance, error)
 	// PublicURL is the URL of the server for a person's browser, without a slash at its end;
 	// empty if it is not known.
 	PublicURL string
+
+	once    sync.Once
+	changed chan struct{}
 }
 
 // Defs declares the collections of pushes.
 func (*Service) Defs() []*store.Def {
-	return []*store.Def{devices.Def(), settings.Def(), quotas.Def(), pushes.Def()}
+	return []*store.Def{devices.Def(), addresses.Def(), hubKeys.Def(), answerTokens.Def(), settings.Def(), quotas.Def(), pushes.Def()}
 }
 
 // questions is the route of all questions.

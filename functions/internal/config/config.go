@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/url"
 	"strconv"
+	"strings"
 	"time"
 
 	"cloud.google.com/go/compute/metadata"
@@ -20,6 +21,9 @@ type Config struct {
 	// base URL of a stand-in for FCM, such as http://127.0.0.1:9/v1, which is called without credentials; empty for
 	// none.
 	FCMProject, FCMEndpoint string
+	// VAPIDKey is the private key with which Web Push is sent; empty for no Web Push. Contact is the mailto: or https: URL
+	// that push services are told; empty for the default.
+	VAPIDKey, Contact string
 	// PublicURL is the base URL of the hub for browsers; empty if it is not known.
 	PublicURL string
 	// KeepIdle is the retention of unused data; zero for the default.
@@ -40,7 +44,11 @@ const (
 func Read(ctx context.Context, env func(string) string) (Config, error) {
 	c := Config{Project: env("GOOGLE_CLOUD_PROJECT"), EmulatorHost: env("FIRESTORE_EMULATOR_HOST"),
 		FCMProject:  env("PARLEY_FCM_PROJECT"),
-		FCMEndpoint: env("PARLEY_FCM_ENDPOINT"), PublicURL: env("PARLEY_PUBLIC_URL"), Sweep: defaultSweep}
+		FCMEndpoint: env("PARLEY_FCM_ENDPOINT"), PublicURL: env("PARLEY_PUBLIC_URL"), Sweep: defaultSweep,
+		VAPIDKey: env("PARLEY_VAPID_KEY"), Contact: env("PARLEY_PUSH_CONTACT")}
+	if c.Contact == "" && strings.HasPrefix(c.PublicURL, "https://") {
+		c.Contact = c.PublicURL
+	}
 	var wrong []error
 	for _, name := range []string{"PARLEY_FCM_ENDPOINT", "PARLEY_PUBLIC_URL"} {
 		if v := env(name); v != "" && !isHTTPURL(v) {

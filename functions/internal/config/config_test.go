@@ -23,9 +23,13 @@ func TestTheEnvironmentIsReadOnce(t *testing.T) {
 		"everything": {map[string]string{"GOOGLE_CLOUD_PROJECT": "p", "FIRESTORE_EMULATOR_HOST": "h:1",
 			"PARLEY_FCM_PROJECT":  "q",
 			"PARLEY_FCM_ENDPOINT": "http://127.0.0.1:9/v1", "PARLEY_PUBLIC_URL": "https://parley.example",
-			"PARLEY_SWEEP_SECONDS": "7", "K_SERVICE": "f"},
+			"PARLEY_SWEEP_SECONDS": "7", "PARLEY_VAPID_KEY": "k", "PARLEY_PUSH_CONTACT": "mailto:me@example.org",
+			"K_SERVICE": "f"},
 			Config{Project: "p", EmulatorHost: "h:1", FCMProject: "q", FCMEndpoint: "http://127.0.0.1:9/v1",
-				PublicURL: "https://parley.example", Sweep: 7 * time.Second}},
+				VAPIDKey: "k", Contact: "mailto:me@example.org", PublicURL: "https://parley.example", Sweep: 7 * time.Second}},
+		"a page and no contact": {map[string]string{"GOOGLE_CLOUD_PROJECT": "p", "PARLEY_PUBLIC_URL": "https://parley.example"},
+			Config{Project: "p", FCMProject: "p", Contact: "https://parley.example", PublicURL: "https://parley.example",
+				Sweep: 150 * time.Second}},
 	} {
 		if got, err := Read(t.Context(), env(tc.env)); err != nil || got != tc.want {
 			t.Errorf("%s: %+v, %v", name, got, err)

@@ -3,6 +3,7 @@ package entry
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"sync"
 	"time"
@@ -11,7 +12,9 @@ import (
 	"parley.internal/shared/app"
 	"parley.internal/shared/fault"
 	"parley.internal/shared/push"
+	"parley.internal/shared/push/direct"
 	"parley.internal/shared/push/fcm"
+	"parley.internal/shared/push/webpush"
 	"parley.internal/shared/store"
 	"parley.internal/shared/store/firestore"
 )
@@ -74,13 +77,17 @@ func (p *Handlers) start(ctx context.Context) (*services, error) {
 	if err != nil {
 		return nil, err
 	}
+	ways, err := p.direct(c)
+	if err != nil {
+		return nil, err
+	}
 	d, err := firestore.Open(ctx, firestore.Options{Project: c.Project, EmulatorHost: c.EmulatorHost})
 	if err != nil {
 		return nil, err
 	}
 	db := store.New(d, app.Schema())
-	return &services{App: app.New(db, app.Ports{Sender: sender, PublicURL: c.PublicURL, KeepIdle: c.KeepIdle}), admin: store.NewAdmin(db),
-		sweepFor: c.Sweep}, nil
+	return &services{App: app.New(db, app.Ports{Sender: sender, Direct: ways, PublicURL: c.PublicURL,
+		KeepIdle: c.KeepIdle}), admin: store.NewAdmin(db), sweepFor: c.Sweep}, nil
 }
 
 // sender returns the sender for FCM. With an emulator but without a stand-in for FCM pushes are only logged, so that
@@ -90,6 +97,18 @@ func (p *Handlers) sender(ctx context.Context, c config.Config) (push.Sender, er
 		return push.Log{To: p.Log}, nil
 	}
 	return fcm.New(ctx, fcm.Options{Project: c.FCMProject, Endpoint: c.FCMEndpoint, Log: p.Log})
+}
+
+// direct returns the sender to devices at addresses of their own, of which it calls public ones only.
+func (p *Handlers) direct(c config.Config) (*direct.Sender, error) {
+	var keys webpush.Keys
+	if c.VAPIDKey != "" {
+		var err error
+		if keys, err = webpush.ParseKeys(c.VAPIDKey); err != nil {
+			return nil, fmt.Errorf("PARLEY_VAPID_KEY: %w", err)
+		}
+	}
+	return direct.New(direct.Options{Keys: keys, Contact: c.Contact, Log: p.Log}), nil
 }
 
 var errUnknown = errors.New("there is no such function")

@@ -13,6 +13,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/labstack/echo/v4"
 
+	"parley.internal/services/hub/internal/answers"
 	"parley.internal/services/hub/internal/auth"
 	"parley.internal/services/hub/internal/bodies"
 	"parley.internal/services/hub/internal/mcp"
@@ -23,6 +24,7 @@ import (
 	"parley.internal/shared/identity"
 	"parley.internal/shared/keys"
 	"parley.internal/shared/op"
+	"parley.internal/shared/push"
 	"parley.internal/shared/store"
 )
 
@@ -99,6 +101,9 @@ func New(t testing.TB, db *store.DB, o Options) *Hub {
 			endpoint.Mount(e, path, h.Auth)
 		}
 		page.Site{Redeem: h.redeem, Firebase: o.Firebase, Limit: h.Auth.Anonymous, Now: o.Now}.Mount(e)
+		(&answers.Site{Now: o.Now, Take: func(r *http.Request, in push.Answer) error {
+			return h.Auth.Guard(r, func() error { return h.App.Signal.AnswerByToken(r.Context(), in) })
+		}}).Mount(e)
 	})
 	if err != nil {
 		t.Fatal(err)

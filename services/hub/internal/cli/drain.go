@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"parley.internal/shared/app"
+	"parley.internal/shared/store"
 )
 
 // The times for the end of a server. Together, with two flushes, they are less than the 10 seconds that Cloud Run gives.
@@ -33,6 +34,7 @@ func (s server) react(ctx, loop context.Context, background *sync.WaitGroup) err
 		return err
 	}
 	background.Go(func() { follower.Run(loop) })
+	background.Go(func() { s.app.Signal.FollowReplies(loop, store.NewAdmin(s.store.db), s.log) })
 	background.Go(func() { tend(loop, s.store, s.app, s.log) })
 	return nil
 }

@@ -18,6 +18,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"parley.internal/services/hub/internal/answers"
 	"parley.internal/services/hub/internal/auth"
 	"parley.internal/services/hub/internal/bodies"
 	"parley.internal/services/hub/internal/config"
@@ -161,7 +162,12 @@ func (w *world) assemble(ctx context.Context, c *config.Config, o *opened, log *
 	if err != nil {
 		return nil, nil, err
 	}
-	ports := app.Ports{Sender: sender, PublicURL: c.PublicURL, KeepIdle: c.KeepIdle}
+	ways, err := direct(ctx, c, o, log)
+	if err != nil {
+		return nil, nil, err
+	}
+	ports := app.Ports{Sender: sender, Direct: ways, Listens: c.Store == "sqlite", PublicURL: c.PublicURL,
+		KeepIdle: c.KeepIdle}
 	if c.Store == "firestore" { // several servers may share the store
 		ports.Shard = rand.IntN(ledger.Shards)
 	}
@@ -243,6 +249,9 @@ func (w *world) handler(c *config.Config, a *app.App, known auth.Keys, log *slog
 		}}
 	return s.Echo(func(e *echo.Echo) {
 		site.Mount(e)
+		(&answers.Site{Take: func(r *http.Request, in push.Answer) error {
+			return authenticator.Guard(r, func() error { return a.Signal.AnswerByToken(r.Context(), in) })
+		}}).Mount(e)
 		for _, path := range []string{"/mcp", "/v1/mcp"} {
 			endpoint.Mount(e, path, authenticator)
 		}

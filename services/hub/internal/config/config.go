@@ -65,6 +65,10 @@ type Config struct {
 	// FCMProject is the project whose devices a server with the embedded store notifies, empty for none.
 	// FCMEndpoint replaces Firebase Cloud Messaging in development.
 	FCMProject, FCMEndpoint string
+	// VAPIDKey is the private key with which Web Push is sent. If it is empty, a server with the embedded store makes one
+	// at its first start, and one over Firestore has no Web Push. Contact is the mailto: or https: URL that push services
+	// are told.
+	VAPIDKey, Contact string
 	// WorkspaceRoot is the directory under which verifications of the WorkspaceUsers may read files; empty for none.
 	// WorkspaceAnyway allows it for a server that others can reach.
 	WorkspaceRoot   string
@@ -142,12 +146,7 @@ func (c *Config) ServeFlags(f *pflag.FlagSet, env func(string) string) {
 	f.StringSliceVar(&c.SignInAllow, "sign-in-allow", list(env("PARLEY_SIGN_IN_ALLOW")),
 		"who may sign in with Firebase: a user id, a verified e-mail address or a domain written @example.org, beside "+
 			"people with the custom claim parley: true; by default nobody (PARLEY_SIGN_IN_ALLOW)")
-	f.StringVar(&c.FCMProject, "fcm-project", env("PARLEY_FCM_PROJECT"),
-		"project whose devices a server with the embedded store notifies, with the application default credentials "+
-			"(PARLEY_FCM_PROJECT)")
-	f.StringVar(&c.FCMEndpoint, "fcm-endpoint", env("PARLEY_FCM_ENDPOINT"),
-		"URL that replaces Firebase Cloud Messaging in development, such as http://127.0.0.1:9100/v1 "+
-			"(PARLEY_FCM_ENDPOINT)")
+	c.pushFlags(f, env)
 	f.StringVar(&c.WorkspaceRoot, "workspace-root", env("PARLEY_WORKSPACE_ROOT"),
 		"directory under which verifications read the files of agents; by default none (PARLEY_WORKSPACE_ROOT)")
 	users := []string{"local"}
@@ -253,6 +252,9 @@ func (c *Config) CheckServe() error {
 		}
 	}
 	if err := c.checkPages(); err != nil {
+		return err
+	}
+	if err := c.checkContact(); err != nil {
 		return err
 	}
 	if err := c.checkWorkspace(); err != nil {
