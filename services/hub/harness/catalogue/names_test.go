@@ -54,6 +54,7 @@ var elsewhere = []struct{ dir, files, reason string }{
 
 	{"services/hub/harness/hubtest", "badinput_test.go claim_test.go pause_test.go session_test.go team_words_test.go tenancy_test.go",
 		"races, pauses, sessions, words, inputs and collisions of names that no spec can say"},
+	{"services/hub/harness/demo", "play.go play_test.go talk.go work.go", "the calls of a scripted day"},
 	{"services/hub/harness/attack", "assurance_test.go attack_test.go limits_test.go memory_linux_test.go",
 		"attacks of several steps"},
 	{"services/hub/harness/mcp", "cancel_test.go eras_test.go front_test.go instructions_test.go messages_test.go",

@@ -51,7 +51,7 @@ func (c *clock) set(t time.Time) {
 }
 
 // Play plays the day into the data of a user, so that it ends at the time given, and returns the keys of the agents by
-// their programs. The store must be that of [app.Schema]. It is drained at the end, and stays open.
+// their programs. The store must be that of [app.Schema].
 func Play(ctx context.Context, db *store.DB, user string, end time.Time) (map[string]string, error) {
 	c := &clock{now: end.Add(-dawn)}
 	a := app.New(db, app.Ports{Now: c.Now})
@@ -79,7 +79,6 @@ func Play(ctx context.Context, db *store.DB, user string, end time.Time) (map[st
 	if err := a.Ledger.Flush(ctx); err != nil {
 		return nil, err
 	}
-	db.Drain()
 	return keys, nil
 }
 

@@ -60,6 +60,17 @@ export async function api(path, { body, method, signal, keepalive } = {}) {
   }
 }
 
+// peek calls a tool on the read-only endpoint of its toolset: a call that would mark what it reads, or would join the
+// caller, changes nothing there. REST has no such endpoint.
+export async function peek(toolset, name, args, signal) {
+  const init = json({ jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name, arguments: args } });
+  const headers = { ...init.headers, Accept: 'application/json, text/event-stream', Authorization: `Bearer ${await bearer()}` };
+  const { result, error } = await request(`/mcp/x/${toolset}/readonly`, { ...init, headers }, signal);
+  const said = result?.structuredContent;
+  if (error || !result || result.isError) throw new Fault(said?.error?.code === 'NOT_FOUND' ? 404 : 400, `${capital(said?.error?.message || error?.message || 'the call failed')}.`);
+  return said;
+}
+
 // query makes the query of a path from what is not empty.
 export function query(path, fields) {
   const q = new URLSearchParams(Object.entries(fields).filter(([, v]) => v !== '' && v != null && v !== false));

@@ -36,11 +36,7 @@ let lost = false; // the last call found no server
 async function show() {
   const path = location.pathname;
   const found = routes.map(([form, name]) => [form.exec(path), name]).find(([m]) => m);
-  for (const a of document.querySelectorAll('#nav a')) {
-    const at = a.getAttribute('href');
-    if (at === path || (at !== '/' && path.startsWith(`${at}/`))) a.setAttribute('aria-current', 'page');
-    else a.removeAttribute('aria-current');
-  }
+  mark();
   const name = found?.[1] || 'inbox';
   const module = await import(`/assets/views/${name}.js`);
   if (location.pathname !== path) return;
@@ -52,6 +48,17 @@ async function show() {
   view = made;
   fault('');
   start();
+}
+
+// mark shows in the navigation where the person is.
+function mark() {
+  const path = location.pathname.replace(/^\/q(\/|$)/, '/').replace(/^\/teams\//, '/sprints/');
+  for (const a of document.querySelectorAll('#nav a')) {
+    const at = a.getAttribute('href');
+    const here = at === '/' ? path === '/' || location.pathname.startsWith('/q') : path === at || path.startsWith(`${at}/`);
+    if (here) a.setAttribute('aria-current', 'page');
+    else a.removeAttribute('aria-current');
+  }
 }
 
 export function go(path) {
@@ -116,7 +123,7 @@ async function step(signal, shown, failed) {
     await shown.refresh(signal);
     tell(shown);
   }
-  if (!counted) tally(signal);
+  if (!counted && me?.kind) tally(signal);
   reveal(shown);
   const began = Date.now();
   const waits = shown.stale || failed ? 0 : 50_000;
@@ -149,7 +156,10 @@ async function tally(signal) {
       '/v1/tasks?type=alert&status=created&limit=50&includeInstructions=false',
       '/v1/tasks?type=task&status=created&target=user&limit=50&includeInstructions=false'].map(p => api(p, { signal })));
     waiting = q.questions.length + a.tasks.length + t.tasks.filter(x => x.target === 'user').length;
-  } catch { return; } // it is counted at the next change
+  } catch {
+    counted = !signal?.aborted; // another failure is made good at the next change
+    return;
+  }
   const spot = document.querySelector('#nav a[href="/"] .count');
   if (spot) spot.textContent = waiting || '';
   if (waiting) navigator.setAppBadge?.(waiting).catch(() => {});
@@ -189,10 +199,14 @@ async function learn() {
     $('halt').hidden = answers;
     $('to-settings').hidden = answers;
     document.body.classList.toggle('wide', !answers);
-    const here = document.querySelector(`#nav a[href="/${location.pathname.split('/')[1]}"]`);
-    here?.setAttribute('aria-current', 'page');
-    if (!answers) halted();
+    mark();
+    document.querySelector('.brand').href = answers ? '/q' : '/';
     counted = answers;
+    if (!answers) {
+      halted();
+      tally();
+    }
+    if (answers && !location.pathname.startsWith('/q')) go('/q');
   } catch { me = null; }
 }
 

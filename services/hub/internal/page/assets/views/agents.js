@@ -55,7 +55,7 @@ class Agents extends View {
         p.unread?.count > 0 && h('a', { href: `/mail?with=${encodeURIComponent(p.id)}` }, `${p.unread.count}${p.unread.more ? '+' : ''} unread`)),
       h('div', { class: 'choices' }, h('button', { type: 'button', onclick: async () => { if (await write(p.id)) this.update(); } }, 'Write'),
         h('button', { type: 'button', onclick: async () => { if (await hand(p.id)) this.update(); } }, 'Hand a task'),
-        p.keys.length > 0 && h('button', { type: 'button', class: 'quiet danger', onclick: () => this.revoke(p) }, 'Revoke key')));
+        p.keys.length > 0 && h('button', { type: 'button', class: 'quiet danger', 'aria-label': `Revoke a key of ${p.id}`, onclick: () => this.revoke(p) }, 'Revoke…')));
   }
 
   session(s) {

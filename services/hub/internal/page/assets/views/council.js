@@ -1,6 +1,6 @@
 // A council: the request, the answers in the order of their rank, and the conclusion.
 import { badge, h, said, when, who } from '/assets/dom.js';
-import { api } from '/assets/api.js';
+import { api, peek } from '/assets/api.js';
 import { View } from '/assets/view.js';
 import { ask } from '/assets/dialog.js';
 import { markdown } from '/assets/markdown.js';
@@ -14,7 +14,7 @@ class Council extends View {
   async load(signal) {
     const feedback = [];
     for (let cursor = '', n = 0; ; n++) {
-      const r = await api(`/v1/councils/${this.arg}?agent_name=user${cursor && `&cursor=${encodeURIComponent(cursor)}`}`, { signal });
+      const r = await peek('council', 'get_current_session_data', { agent_name: 'user', session_id: this.arg, ...(cursor && { cursor }) }, signal);
       feedback.push(...r.feedback);
       cursor = r.next_cursor;
       if (!r.more || n === 10) return { ...r, feedback };

@@ -9,7 +9,7 @@ export const name = 'parley-inbox';
 
 const grace = 5000; // ms in which an answer by one tap can be taken back
 const slot = 'parley.seen'; // until when the person has seen the inbox
-const weight = { high: 0, normal: 1, low: 2 };
+const weight = { high: 0, normal: 1, low: 2 }, graver = { error: 0, warning: 1 };
 
 class Inbox extends View {
   kinds = ['question', 'alert', 'task', 'dream', 'sprint-story'];
@@ -46,7 +46,7 @@ class Inbox extends View {
   draw({ questions, alerts, mine, trouble, few }) {
     if (!this.firstChild) this.build();
     const sorted = items => items.map(i => ({ ...i, unread: i.createdAt > this.seen }))
-      .sort((a, b) => b.unread - a.unread || weight[a.priority] - weight[b.priority] || (a.createdAt < b.createdAt ? 1 : -1));
+      .sort((a, b) => b.unread - a.unread || weight[a.priority] - weight[b.priority] || (graver[a.alertType] ?? 2) - (graver[b.alertType] ?? 2) || (a.createdAt < b.createdAt ? 1 : -1));
     const part = (id, items, make) => {
       this.querySelector(`#${id}`).hidden = !items.length;
       this.querySelector(`#${id} h2 small`).textContent = items.length || '';

@@ -61,8 +61,8 @@ class Mail extends View {
     const waits = mail.filter(m => m.needsAck && m.status !== 'acknowledged').length;
     const last = mail.at(-1);
     const box = h('details', { open: this.open.has(id), ontoggle: () => box.open ? this.open.add(id) : this.open.delete(id) },
-      h('summary', {}, h('span', { class: 'what' }, h('bdi', {}, mail[0].threadId ? capital(id) : people.join(' and '))), waits > 0 && badge('pinned', ''),
-        h('span', { class: 'faint line', dir: 'auto' }, `${last.source}: ${last.message}`), h('small', {}, `${mail.length} · `, when(last.createdAt))),
+      h('summary', {}, h('span', { class: 'what' }, h('bdi', {}, mail[0].threadId ? capital(id) : people.join(' and '))), h('small', {}, `${mail.length} · `, when(last.createdAt)),
+        h('span', { class: 'faint line', dir: 'auto' }, waits > 0 && h('span', { class: 'badge warn' }, `${waits} not acknowledged`), `${last.source}: ${last.message}`)),
       h('ol', { class: 'talk' }, mail.map(m => h('li', { class: 'turn' },
         h('p', { class: 'meta' }, who(m.source), ' to ', who(m.addressedTo || m.target), ' · ', when(m.createdAt), ' ',
           h('span', { class: 'badge' }, m.message_type.toLowerCase()), m.priority === 'high' && badge('high'),
@@ -71,8 +71,6 @@ class Mail extends View {
       h('div', { class: 'choices' }, h('button', { type: 'button', onclick: async () => {
         if (await write(last.source, { threadId: mail[0].threadId })) this.update();
       } }, 'Write in this thread')));
-    const mark = box.querySelector('summary > .badge');
-    if (mark) mark.textContent = `${waits} not acknowledged`;
     return h('li', { class: 'card thread', 'data-item': true, tabindex: -1 }, box);
   }
 

@@ -37,7 +37,7 @@ class Settings extends View {
       h('section', {}, h('h2', {}, 'Devices that ring'), h('p', { class: 'faint', id: 'no-device' }, 'No device is registered. An app of yours registers one; see docs/apps.md.'), h('ul', { class: 'plain entries', id: 'devices' })),
       h('section', {}, h('h2', {}, 'What rings'), h('form', { class: 'card', onsubmit: e => this.save(e) },
         h('fieldset', {}, h('legend', {}, 'Notify me of'), kinds.map(([v, text]) => check(v, text, !rings.off.includes(v))), check('completions', 'Completed work', rings.on.includes('completions'))),
-        h('fieldset', {}, h('legend', {}, 'Quiet hours'), h('div', { class: 'pair' }, field('from', 'From', { type: 'time', value: q.from || '' }), field('to', 'To', { type: 'time', value: q.to || '' }))),
+        h('fieldset', {}, h('legend', {}, 'Quiet hours'), h('div', { class: 'pair' }, field('quiet-from', 'From', { type: 'time', value: q.from || '' }), field('quiet-to', 'To', { type: 'time', value: q.to || '' }))),
         field('perHour', 'At most in an hour', { type: 'number', min: 1, max: 1000, value: rings.perHour }),
         h('p', { id: 'unsaved', role: 'alert', class: 'bad' }), h('button', { class: 'main' }, 'Save'))));
     this.rings = rings;
@@ -48,8 +48,8 @@ class Settings extends View {
     const find = id => this.querySelector(`#${id}`);
     const body = { off: kinds.map(([v]) => v).filter(v => !find(`ring-${v}`).checked), on: find('ring-completions').checked ? ['completions'] : [],
       perHour: Number(find('perHour').value), changesPerHour: this.rings.changesPerHour };
-    if (find('from').value && find('to').value) {
-      body.quietHours = { from: find('from').value, to: find('to').value, timeZone: Intl.DateTimeFormat().resolvedOptions().timeZone };
+    if (find('quiet-from').value && find('quiet-to').value) {
+      body.quietHours = { from: find('quiet-from').value, to: find('quiet-to').value, timeZone: Intl.DateTimeFormat().resolvedOptions().timeZone };
     }
     try {
       this.rings = await api('/v1/settings/notifications', { method: 'PUT', body });

@@ -26,7 +26,7 @@ class Usage extends View {
     this.querySelector('#totals').replaceChildren(...measures.map(([key, title, show]) => h('div', { class: 'card' }, h('dt', {}, title), h('dd', {}, show(value(total, key))))));
     const all = Array.from({ length: this.days }, (_, i) => new Date(Date.parse(from) + i * 86_400_000).toISOString().slice(0, 10));
     const rows = all.map(key => day.find(g => g.key === key) || { key, calls: 0, errors: 0, tokensIn: 0, tokensOut: 0, costUsd: 0 });
-    this.querySelector('#charts').replaceChildren(this.chart('By day', rows, true), this.chart('By agent', program), this.chart('By tool', tool));
+    this.querySelector('#charts').replaceChildren(this.columns(rows), this.rows('By agent', program), this.rows('By tool', tool));
     this.querySelector('#nothing').hidden = total.calls > 0;
   }
 
@@ -36,20 +36,33 @@ class Usage extends View {
       h('dl', { id: 'totals' }), h('div', { id: 'charts' }), h('div', { id: 'nothing', hidden: true }, empty('Nothing was used in this time.', 'Every call of an agent counts; what it costs is what complete_task reports.')));
   }
 
-  chart(title, groups, inOrder) {
-    const [, , show] = measures.find(([key]) => key === this.measure);
-    const some = inOrder ? groups : [...groups].sort((a, b) => value(b, this.measure) - value(a, this.measure)).slice(0, 12);
-    const most = Math.max(...some.map(g => value(g, this.measure)), 0);
-    return h('section', { class: 'card' }, h('h2', {}, title), h('table', { class: 'bars' }, h('thead', {}, h('tr', {}, h('th', { scope: 'col' }, title.slice(3)), h('th', { scope: 'col' }, 'Share'), h('th', { scope: 'col' }, 'Amount'))),
-      h('tbody', {}, some.map(g => {
-        const bar = h('span', { class: 'bar' });
-        bar.style.width = `${most ? 100 * value(g, this.measure) / most : 0}%`;
-        return h('tr', {}, h('th', { scope: 'row', dir: 'auto' }, inOrder ? day(g.key) : g.key || 'a person'), h('td', { class: 'track' }, bar), h('td', {}, show(value(g, this.measure))));
-      }))));
+  // columns are the days, side by side.
+  columns(groups) {
+    const show = this.show(), most = Math.max(...groups.map(g => value(g, this.measure)), 0);
+    return h('section', { class: 'card' }, h('h2', {}, 'By day'), h('ol', { class: 'columns-chart' }, groups.map((g, i) => {
+      const bar = h('span', { class: 'bar', 'aria-hidden': 'true' }), n = value(g, this.measure);
+      bar.style.height = `${most ? 100 * n / most : 0}%`;
+      const few = groups.length <= 7 || i % 5 === groups.length % 5;
+      return h('li', { title: `${day(g.key)}: ${show(n)}` }, h('span', { class: 'amount' }, n && groups.length <= 7 ? show(n) : ''), h('span', { class: 'track' }, bar),
+        h('span', { class: few ? 'label' : 'label hid' }, i ? String(Number(g.key.slice(8))) : day(g.key)));
+    })));
   }
+
+  // rows are agents or tools, the greatest first.
+  rows(title, groups) {
+    const show = this.show(), some = groups.filter(g => value(g, this.measure)).sort((a, b) => value(b, this.measure) - value(a, this.measure)).slice(0, 15);
+    const most = value(some[0] || {}, this.measure);
+    return h('section', { class: 'card' }, h('h2', {}, title), some.length ? h('ul', { class: 'bars plain' }, some.map(g => {
+      const bar = h('span', { class: 'bar', 'aria-hidden': 'true' });
+      bar.style.width = `${100 * value(g, this.measure) / most}%`;
+      return h('li', {}, h('span', { dir: 'auto' }, g.key === '(none)' ? 'you, and keys without a program' : g.key), h('span', { class: 'amount' }, show(value(g, this.measure))), bar);
+    })) : h('p', { class: 'faint' }, 'Nothing in this time.'));
+  }
+
+  show() { return measures.find(([key]) => key === this.measure)[2]; }
 }
 
 const value = (g, key) => key === 'tokens' ? g.tokensIn + g.tokensOut : g[key];
-const day = key => new Date(`${key}T12:00:00Z`).toLocaleDateString('en', { weekday: 'short', day: 'numeric', month: 'short', timeZone: 'UTC' });
+const day = key => new Date(`${key}T12:00:00Z`).toLocaleDateString('en', { day: 'numeric', month: 'short', timeZone: 'UTC' });
 
 customElements.define(name, Usage);

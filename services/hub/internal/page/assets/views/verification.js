@@ -26,7 +26,7 @@ class Verification extends View {
       h('p', { class: 'lead' }, `${c.issuesSummary.total} issues, ${c.issuesSummary.unresolved} unresolved, ${c.issuesSummary.criticalUnresolved} of them critical`),
       h('div', { class: 'columns' },
         h('section', { 'aria-labelledby': 'issues-title' }, h('h2', { id: 'issues-title' }, 'Issues'), h('ul', { class: 'cards' }, sorted.map(issue))),
-        h('section', { 'aria-labelledby': 'rounds-title' }, h('h2', { id: 'rounds-title' }, 'Rounds'), h('ol', { class: 'talk' }, c.outputs.map(o => h('li', { class: `turn ${o.role}`, 'data-item': true, tabindex: -1 },
+        h('section', { 'aria-labelledby': 'rounds-title' }, h('h2', { id: 'rounds-title' }, 'Rounds'), h('ol', { class: 'talk' }, [...c.outputs].sort((a, b) => a.round - b.round || (a.at < b.at ? -1 : 1)).map(o => h('li', { class: `turn ${o.role}`, 'data-item': true, tabindex: -1 },
           h('p', { class: 'meta' }, h('span', { class: 'badge' }, `${o.round} · ${o.role}`), who(o.by), ' · ', when(o.at)), markdown(o.output)))))));
   }
 }
