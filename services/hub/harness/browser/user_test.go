@@ -82,7 +82,10 @@ func newProxy(t *testing.T, hub *hubtest.Hub, change func(*http.Response) error)
 	hubtest.Must(t, err)
 	transport := &http.Transport{}
 	reverse := &httputil.ReverseProxy{
-		Rewrite:        func(r *httputil.ProxyRequest) { r.SetURL(to) },
+		Rewrite: func(r *httputil.ProxyRequest) {
+			r.SetURL(to)
+			r.Out.Header.Del("Accept-Encoding") // the transport unpacks what change edits
+		},
 		ModifyResponse: change,
 		Transport:      transport,
 		ErrorHandler:   func(http.ResponseWriter, *http.Request, error) { panic(http.ErrAbortHandler) },

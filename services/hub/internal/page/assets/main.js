@@ -26,6 +26,7 @@ const pages = [
 ];
 
 let view = null; // the element of the view that is shown
+let at = ''; // the path of the view
 let cursor = ''; // of the feed
 let running = null; // aborts the loop
 let me = null; // who is signed in, once it is known
@@ -34,7 +35,7 @@ let lost = false; // the last call found no server
 // ---- Addresses
 
 async function show() {
-  const path = location.pathname;
+  const path = at = location.pathname;
   const found = routes.map(([form, name]) => [form.exec(path), name]).find(([m]) => m);
   mark();
   const name = found?.[1] || 'inbox';
@@ -207,6 +208,7 @@ async function learn() {
       tally();
     }
     if (answers && !location.pathname.startsWith('/q')) go('/q');
+    else if ((me.scopes || []).includes('console') && /^\/q\/?$/.test(location.pathname)) go('/'); // where a link for the console leads
   } catch { me = null; }
 }
 
@@ -294,7 +296,7 @@ document.addEventListener('stale', start);
 document.addEventListener('signed-out', event => stopWith(event.detail));
 document.addEventListener('parley-go', event => go(event.detail));
 document.addEventListener('visibilitychange', start);
-addEventListener('popstate', show);
+addEventListener('popstate', () => { if (location.pathname !== at) show(); }); // a link's code in the address is no other view
 addEventListener('online', start);
 addEventListener('offline', () => {
   lost = true;
