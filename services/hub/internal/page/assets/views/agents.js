@@ -54,7 +54,7 @@ class Agents extends View {
       h('p', { class: 'facts' }, h('span', {}, `${money(p.usage?.costUsd)} today`), h('span', {}, `${count(p.usage?.calls || 0)} calls`),
         p.unread?.count > 0 && h('a', { href: `/mail?with=${encodeURIComponent(p.id)}` }, `${p.unread.count}${p.unread.more ? '+' : ''} unread`)),
       h('div', { class: 'choices' }, h('button', { type: 'button', onclick: async () => { if (await write(p.id)) this.update(); } }, 'Write'),
-        h('button', { type: 'button', onclick: async () => { if (await hand(p.id)) this.update(); } }, 'Hand a task'),
+        h('button', { type: 'button', onclick: async () => { if (await hand(p.id)) this.update(); } }, 'New task'),
         p.keys.length > 0 && h('button', { type: 'button', class: 'quiet danger', 'aria-label': `Revoke a key of ${p.id}`, onclick: () => this.revoke(p) }, 'Revoke…')));
   }
 
