@@ -4,8 +4,10 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"math/rand/v2"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"parley.internal/shared/dispatch/line"
@@ -22,15 +24,38 @@ const (
 	maxLooked = 10
 )
 
-// maxTries is the number of tasks that one call tries to claim. Others have taken them all before it.
-const maxTries = 20
+// A call that has tried maxTries tasks, and got none because others were faster, tries on only if it has time left. After
+// a try that contended it rests for at most maxRest.
+const (
+	maxTries = 20
+	maxRest  = 100 * time.Millisecond
+)
+
+// lines are the lines of the calls that wait for a task, by user.
+type lines struct {
+	line.Lines[*task.Task]
+	once sync.Once
+	desk *store.Desk[task.Task]
+}
+
+// open returns the desk that is given the tasks that appear while calls wait.
+func (l *lines) open() *store.Desk[task.Task] {
+	l.once.Do(func() {
+		l.desk = store.NewDesk(func(user string, d store.Doc[task.Task]) {
+			l.Offer(user, line.Work[*task.Task]{ID: d.ID, Value: &d.Value})
+		})
+	})
+	return l.desk
+}
 
 // seeker is one call that looks for a task to claim.
 type seeker struct {
 	*Service
 	caller identity.Caller
 	in     NextInput
-	place  *line.Place
+	place  *line.Place[*task.Task]
+	// refused are the tasks that this call may not take after all.
+	refused []string
 }
 
 // ClaimNext claims the first task of the caller's queue that is ready: high priority first, then oldest. If there is none,
@@ -42,34 +67,56 @@ func (s *Service) ClaimNext(ctx context.Context, c identity.Caller, in NextInput
 	}
 	in.Types = slices.Compact(slices.Sorted(slices.Values(in.Types)))
 	k := &seeker{Service: s, caller: c, in: in}
-	k.place = s.lines.Enter(k.queue())
+	got, err := k.claim(ctx)
+	if err != nil || got.ID == "" {
+		return NextOutput{}, err
+	}
+	return k.answer(ctx, got)
+}
+
+// claim returns the task that the call has claimed, one without an id if there is none.
+func (k *seeker) claim(ctx context.Context) (task.Claim, error) {
+	k.place = k.lines.Enter(k.caller.User, k.queue(), k.fits())
 	taken := ""
 	defer func() { k.place.Leave(taken) }()
-	deadline := time.Now().Add(time.Duration(in.WaitMs) * time.Millisecond)
-	for range maxTries {
-		id, err := k.seek(ctx, deadline)
-		if err != nil || id == "" {
-			return NextOutput{}, err
+	deadline := time.Now().Add(time.Duration(k.in.WaitMs) * time.Millisecond)
+	for tries := 1; tries <= maxTries || time.Now().Before(deadline); tries++ {
+		w, err := k.seek(ctx, deadline)
+		if err != nil || w.ID == "" {
+			return task.Claim{}, err
 		}
-		got, err := s.Take(ctx, k.caller, id, in.SessionID, func(*task.Task) (time.Duration, error) {
-			return seconds(in.LeaseSeconds), nil
+		got, err := k.Take(ctx, k.caller, w.ID, k.in.SessionID, func(*task.Task) (time.Duration, error) {
+			return seconds(k.in.LeaseSeconds), nil
 		})
 		switch {
 		case err == nil:
-			taken = id
-			return k.answer(ctx, got)
+			taken = w.ID
+			return got, nil
 		case fault.Is(err, fault.Conflict):
-			k.place.Lost(id, true)
-		case fault.Is(err, fault.Precondition), fault.Is(err, fault.NotFound), fault.Is(err, fault.Forbidden),
-			fault.Is(err, fault.Paused):
-			k.place.Lost(id, false)
+			k.place.Lost(w, line.Anybody)
+			if err := rest(ctx, rand.N(maxRest)); err != nil {
+				return task.Claim{}, err
+			}
+		case fault.Is(err, fault.Forbidden), fault.Is(err, fault.Paused):
+			k.refused = append(k.refused, w.ID)
+			k.place.Lost(w, line.OnlyOther)
+		case fault.Is(err, fault.Precondition), fault.Is(err, fault.NotFound):
+			k.place.Lost(w, line.Nobody)
 		default:
-			taken = id // it is no longer tried
-			return NextOutput{}, err
+			k.place.Lost(w, line.OnlyOther)
+			return task.Claim{}, err
 		}
 	}
-	return NextOutput{}, fault.New(fault.Conflict, "others took the last %d tasks of the queue first; repeat the call",
-		maxTries)
+	return task.Claim{}, nil
+}
+
+func rest(ctx context.Context, d time.Duration) error {
+	select {
+	case <-time.After(d):
+		return nil
+	case <-ctx.Done():
+		return fault.From(ctx.Err())
+	}
 }
 
 // queue returns the key of the line: calls with the same key look for the same tasks.
@@ -78,49 +125,54 @@ func (k *seeker) queue() string {
 	for i, t := range k.in.Types {
 		types[i] = string(t)
 	}
-	return strings.Join([]string{k.caller.User, k.target(), strings.Join(types, ","), identity.Fold(k.in.ProjectID),
+	return strings.Join([]string{k.target(), strings.Join(types, ","), identity.Fold(k.in.ProjectID),
 		fmt.Sprint(k.caller.Bound() || k.caller.IsHuman())}, "\x00")
 }
 
 // target returns the name whose tasks the caller may claim.
 func (k *seeker) target() string { return identity.Fold(cmp.Or(k.caller.Program, task.Any)) }
 
-// seek waits for the caller's turn and returns the id of a task to try, empty if the time is over.
-func (k *seeker) seek(ctx context.Context, deadline time.Time) (string, error) {
+// fits returns what tells whether a task is in the caller's queue and the caller may claim it, as far as is known now.
+func (k *seeker) fits() func(line.Work[*task.Task]) bool {
+	caller, target, refused := k.caller, k.target(), slices.Clone(k.refused)
+	mine := func(route string) bool { return route == task.Any || identity.Same(route, target) }
+	return func(w line.Work[*task.Task]) bool {
+		t := w.Value
+		return t.Status == task.Created && slices.Contains(k.in.Types, t.Type) && slices.ContainsFunc(t.Routes, mine) &&
+			!t.Expired(k.Now()) && (k.in.ProjectID == "" || identity.Same(t.ProjectID, k.in.ProjectID)) &&
+			mayClaim(t, caller) == nil && caller.Paused("", t.ProjectID) == nil && !slices.Contains(refused, w.ID)
+	}
+}
+
+// seek waits for the caller's turn, or to be given a task, and returns a task to try. It has no id if the time is over.
+func (k *seeker) seek(ctx context.Context, deadline time.Time) (w line.Work[*task.Task], err error) {
 	if !k.place.Turn(ctx, deadline, store.EndOf(ctx), k.DB.Drained()) {
 		if ctx.Err() != nil {
-			return "", fault.From(ctx.Err())
+			return w, fault.From(ctx.Err())
 		}
-		return "", nil
+		return w, nil
 	}
-	for {
-		var err error
+	for waited := false; ; waited = true {
 		if k.caller, err = op.Halt(ctx, k.caller); err != nil {
-			return "", err
+			return w, err
 		}
-		if id, ok := k.place.Take(); ok {
-			return id, nil
+		if w, ok := k.place.Take(); ok || waited {
+			return w, nil
 		}
-		found := false
-		poked := k.place.Poked()
-		err = task.Tasks.Wait(store.WithEnd(ctx, poked, store.EndOf(ctx)), k.DB.User(k.caller.User), k.where(),
-			time.Until(deadline), func(ctx context.Context) (_ bool, err error) {
-				k.place.Looking()
-				if found, err = k.look(ctx); err == nil && !found {
-					k.place.Idle()
+		err = task.Tasks.WaitAt(store.WithEnd(ctx, k.place.Given(), store.EndOf(ctx)), k.lines.open(),
+			k.DB.User(k.caller.User), k.where(), time.Until(deadline), func(ctx context.Context) (bool, error) {
+				for {
+					fits := k.fits()
+					k.place.Looking(fits)
+					found, err := k.look(ctx, fits)
+					// Before the store listens it may keep changes from the desk, and another look follows.
+					if err != nil || found || !store.Listening(ctx) || k.place.Idle() {
+						return found, err
+					}
 				}
-				return found, err
 			})
 		if err != nil {
-			return "", err
-		}
-		select {
-		case <-poked:
-			continue
-		default:
-		}
-		if !found {
-			return "", nil
+			return w, err
 		}
 	}
 }
@@ -131,24 +183,20 @@ func (k *seeker) where() []store.Cond {
 }
 
 // look finds the first tasks of the queue that the caller may claim.
-func (k *seeker) look(ctx context.Context) (bool, error) {
+func (k *seeker) look(ctx context.Context, fits func(line.Work[*task.Task]) bool) (bool, error) {
 	q := store.Query{Where: k.where(), Order: []string{"rank desc", "createdAt"}, Limit: looked}
-	now := k.Now()
 	for range maxLooked {
 		page, err := task.Tasks.Query(ctx, k.DB.User(k.caller.User), q)
 		if err != nil {
 			return false, err
 		}
-		var ids []string
+		var work []line.Work[*task.Task]
 		for _, d := range page.Docs {
-			t := d.Value
-			fits := slices.Contains(k.in.Types, t.Type) && !t.Expired(now) &&
-				(k.in.ProjectID == "" || identity.Same(t.ProjectID, k.in.ProjectID))
-			if fits && mayClaim(&t, k.caller) == nil && k.caller.Paused("", t.ProjectID) == nil {
-				ids = append(ids, d.ID)
+			if w := (line.Work[*task.Task]{ID: d.ID, Value: &d.Value}); fits(w) {
+				work = append(work, w)
 			}
 		}
-		if k.place.Found(ids) {
+		if k.place.Found(work) {
 			return true, nil
 		}
 		if q.Cursor = page.Next; q.Cursor == "" {

@@ -7,7 +7,6 @@ import (
 	"strings"
 	"time"
 
-	"parley.internal/shared/dispatch/line"
 	"parley.internal/shared/fault"
 	"parley.internal/shared/idempotency"
 	"parley.internal/shared/identity"
@@ -29,7 +28,7 @@ type Service struct {
 	// Stories is called when a sweep ends a story. It may be nil.
 	Stories Stories
 
-	lines line.Lines // of the calls that wait for a task
+	lines lines
 }
 
 // Stories keeps sprints in step with their stories.

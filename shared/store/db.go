@@ -41,6 +41,7 @@ type DB struct {
 	schema     *Schema
 	abortFirst bool
 	waits      *waits
+	turns      turns
 }
 
 // Option changes the behaviour of a DB.
@@ -131,6 +132,13 @@ func (t *Tenant) Update(ctx context.Context, fn func(ctx context.Context, tx *Tx
 	if err := ctx.Err(); err != nil {
 		return fault.From(err)
 	}
+	if !t.db.local() {
+		leave, err := t.db.turns.wait(ctx, t.uid)
+		if err != nil {
+			return err
+		}
+		defer leave()
+	}
 	aborted := !t.db.abortFirst
 	run := func(ctx context.Context, r Reads) ([]Write, error) {
 		tx := &Tx{tenant: t, driver: r}
@@ -160,12 +168,18 @@ func (t *Tenant) Update(ctx context.Context, fn func(ctx context.Context, tx *Tx
 func (t *Tenant) Consume(
 	ctx context.Context, waiting func(context.Context, Reader) (bool, error), fn func(context.Context, *Tx) error,
 ) error {
-	if d, ok := t.db.driver.(interface{ ReadsLocally() bool }); ok && d.ReadsLocally() {
+	if t.db.local() {
 		if found, err := waiting(ctx, t); err != nil || !found {
 			return err
 		}
 	}
 	return t.Update(ctx, fn)
+}
+
+// local reports whether the driver reads locally and runs one transaction after the other.
+func (db *DB) local() bool {
+	d, ok := db.driver.(interface{ ReadsLocally() bool })
+	return ok && d.ReadsLocally()
 }
 
 // MaxWrites is the maximum number of documents that one transaction may write.

@@ -33,13 +33,14 @@ type listener struct {
 	ready   chan struct{} // closed when the driver's watch has started or failed
 	err     error
 	stop    func()
-	waiters map[*waiter]struct{}
+	waiters waiters
 	idle    *time.Timer
 }
 
 type waiter struct {
 	where []Cond
 	wake  chan struct{}
+	desk  *desk // that is given the changes in place of a wake, nil for none
 }
 
 func newWaits(d Driver) *waits {
@@ -95,7 +96,7 @@ func (w *waits) join(ctx context.Context, s scope, wt *waiter) (*listener, error
 			w.mu.Unlock()
 			return nil, errTooMany("users")
 		}
-		l = &listener{scope: s, ready: make(chan struct{}), waiters: map[*waiter]struct{}{}}
+		l = &listener{scope: s, ready: make(chan struct{}), waiters: newWaiters()}
 		w.listeners[s] = l
 		go w.start(l)
 	}
@@ -136,7 +137,7 @@ func (w *waits) addWaiter(l *listener, wt *waiter) {
 		l.idle.Stop()
 		l.idle = nil
 	}
-	l.waiters[wt] = struct{}{}
+	l.waiters.add(wt)
 	w.waiting++
 }
 
@@ -153,34 +154,65 @@ func (w *waits) start(l *listener) {
 }
 
 func (w *waits) notify(l *listener, c Change) {
+	for _, d := range w.wake(l, c) {
+		if d.give(c) {
+			continue
+		}
+		w.mu.Lock()
+		l.waiters.matching(c.Fields, func(wt *waiter) {
+			if wt.desk == d {
+				wt.awake()
+			}
+		})
+		w.mu.Unlock()
+	}
+}
+
+// wake wakes the waiters that a change concerns, and returns the desks of those that have one.
+func (w *waits) wake(l *listener, c Change) (desks []*desk) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if c.Lost && w.listeners[l.scope] == l {
-		delete(w.listeners, l.scope)
-	}
-	for wt := range l.waiters {
-		if c.Lost || (c.Fields != nil && Match(wt.where, c.Fields)) {
-			select {
-			case wt.wake <- struct{}{}:
-			default:
-			}
+	switch {
+	case c.Lost:
+		if w.listeners[l.scope] == l {
+			delete(w.listeners, l.scope)
 		}
+		for wt := range l.waiters.all {
+			wt.awake()
+		}
+	case c.Fields != nil:
+		l.waiters.matching(c.Fields, func(wt *waiter) {
+			if wt.desk == nil {
+				wt.awake()
+			} else if !slices.Contains(desks, wt.desk) {
+				desks = append(desks, wt.desk)
+			}
+		})
+	}
+	return desks
+}
+
+// awake makes the waiter look, now or when it has looked.
+func (wt *waiter) awake() {
+	select {
+	case wt.wake <- struct{}{}:
+	default:
 	}
 }
 
 func (w *waits) leave(l *listener, wt *waiter) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	delete(l.waiters, wt)
+	l.waiters.remove(wt)
 	w.waiting--
-	if len(l.waiters) == 0 && w.listeners[l.scope] == l {
+	if len(l.waiters.all) == 0 && w.listeners[l.scope] == l {
 		l.idle = time.AfterFunc(idleTimeout, func() { w.closeIdle(l) })
 	}
 }
 
 func (w *waits) closeIdle(l *listener) {
 	w.mu.Lock()
-	if len(l.waiters) > 0 || w.listeners[l.scope] != l {
+	if len(l.waiters.all) > 0 || w.listeners[l.scope] != l {
 		w.mu.Unlock()
 		return
 	}
@@ -195,7 +227,7 @@ func (w *waits) closeIdle(l *listener) {
 // evictIdle ends a listener without waiters, and reports whether there was one. The caller must hold the lock.
 func (w *waits) evictIdle() bool {
 	for s, l := range w.listeners {
-		if len(l.waiters) == 0 {
+		if len(l.waiters.all) == 0 {
 			delete(w.listeners, s)
 			go func() {
 				<-l.ready
@@ -218,40 +250,6 @@ func Listening(ctx context.Context) bool {
 	return ctx.Value(listening{}) != nil
 }
 
-// ending is the context key of WithEnd.
-type ending struct{}
-
-// WithEnd returns a context whose waits end when one of at most two channels is closed, as if their time were over. Unlike
-// the end of the context it interrupts no read or write. A channel may be nil.
-func WithEnd(ctx context.Context, end ...<-chan struct{}) context.Context {
-	return context.WithValue(ctx, ending{}, append(slices.Clone(end), nil, nil)[:2])
-}
-
-// Ended reports whether the waits of a context were ended by [WithEnd].
-func Ended(ctx context.Context) bool {
-	a, b := endsOf(ctx)
-	select {
-	case <-a:
-	case <-b:
-	default:
-		return false
-	}
-	return true
-}
-
-// EndOf returns the first channel of [WithEnd], nil if there is none.
-func EndOf(ctx context.Context) <-chan struct{} {
-	a, _ := endsOf(ctx)
-	return a
-}
-
-func endsOf(ctx context.Context) (a, b <-chan struct{}) {
-	if ends, ok := ctx.Value(ending{}).([]<-chan struct{}); ok {
-		return ends[0], ends[1]
-	}
-	return nil, nil
-}
-
 // Wait calls check at once, and again after each change to the collection that matches where, until check returns true
 // or an error, or d has passed. It returns nil when check returned true, when d has passed, when the database drains, and
 // when the context's waits are ended ([WithEnd]); the caller tells these apart by the result of check. Too many waiters
@@ -268,6 +266,12 @@ func endsOf(ctx context.Context) (a, b <-chan struct{}) {
 func (c Collection[T]) Wait(
 	ctx context.Context, t *Tenant, where []Cond, d time.Duration, check func(context.Context) (bool, error),
 ) error {
+	return c.wait(ctx, t, where, d, nil, check)
+}
+
+func (c Collection[T]) wait(
+	ctx context.Context, t *Tenant, where []Cond, d time.Duration, to *desk, check func(context.Context) (bool, error),
+) error {
 	if strings.Contains(c.Name, "*") {
 		return fault.New(fault.Internal, "store: %s is below documents, and a wait follows the collection of those", c.Name)
 	}
@@ -279,7 +283,7 @@ func (c Collection[T]) Wait(
 	if err != nil {
 		return err
 	}
-	wt := &waiter{wake: make(chan struct{}, 1)}
+	wt := &waiter{wake: make(chan struct{}, 1), desk: to}
 	for _, cond := range where {
 		cond, err := cond.encoded()
 		if err != nil {

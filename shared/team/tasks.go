@@ -100,6 +100,11 @@ func withBoard(ctx context.Context, r store.Reader, team string, more ...*store.
 	return d, b, err
 }
 
+// boardTurn returns a context whose transactions change the board of a team, one after the other.
+func boardTurn(ctx context.Context, team string) context.Context {
+	return store.InTurn(ctx, boards.Name+"/"+docID(team))
+}
+
 // CreateTask adds a pending task without an owner. A blank subject and malformed metadata are
 // Invalid, a full team Precondition.
 func (s *Service) CreateTask(ctx context.Context, c identity.Caller, in CreateTaskInput) (Task, error) {
@@ -113,6 +118,7 @@ func (s *Service) CreateTask(ctx context.Context, c identity.Caller, in CreateTa
 	if err != nil {
 		return Task{}, err
 	}
+	ctx = boardTurn(ctx, in.TeamName)
 	return idempotency.Update(ctx, s.DB.User(c.User), in, s.Now(), func(ctx context.Context, tx *store.Tx) (Task, error) {
 		d, b, err := withBoard(ctx, tx, in.TeamName)
 		if err != nil {
@@ -140,7 +146,7 @@ func (s *Service) UpdateTask(ctx context.Context, c identity.Caller,
 		return out, err
 	}
 	now := s.Now()
-	err = s.DB.User(c.User).Update(ctx, func(ctx context.Context, tx *store.Tx) error {
+	err = s.DB.User(c.User).Update(boardTurn(ctx, in.TeamName), func(ctx context.Context, tx *store.Tx) error {
 		out = UpdateTaskOutput{}
 		mail, fetches := newDelivery(in.TeamName, in.recipients()...)
 		d, b, err := withBoard(ctx, tx, in.TeamName, fetches...)

@@ -1,56 +1,89 @@
 package line
 
 import (
-	"context"
 	"slices"
 	"sync"
-	"time"
 )
 
-// Lines are the lines of a process, by a key that calls for the same work share. The zero value is ready. It is safe for
+// Lines are the lines of a process, of calls that wait for work of the type W. The zero value is ready. It is safe for
 // concurrent use.
-type Lines struct {
-	mu    sync.Mutex
-	lines map[string]*line
+type Lines[W any] struct {
+	mu     sync.Mutex
+	owners map[string]*owner[W]
 }
 
-type line struct {
-	waiting []*Place // the first one has the turn
-	found   []string // work that was found and is not tried yet
-	trying  map[string]bool
+// owner holds the lines of the calls that wait for work of one owner.
+type owner[W any] struct {
+	lines map[string]*line[W]
+	// trying is the work that calls have taken or were given, with what was offered again meanwhile.
+	trying  map[string]*Work[W]
+	arrived uint64 // the number of calls that have come
+}
+
+type line[W any] struct {
+	waiting []*Place[W] // the first one has the turn
+	found   []Work[W]   // work that was found and is not tried yet
 	// idle means that the first call has found nothing and follows the changes.
 	idle chan struct{} // closed while it is so
+	// missed means that work was offered while the first call was looking.
+	missed bool
+}
+
+// Work is one piece of work.
+type Work[W any] struct {
+	ID    string
+	Value W
 }
 
 // Place is the place of one call in a line. Its methods are for the goroutine of that call.
-type Place struct {
-	lines *Lines
-	key   string
-	turn  chan struct{} // closed when the call is the first
-	// poke is closed when work has come back that the first call did not find.
-	poke chan struct{}
+type Place[W any] struct {
+	lines      *Lines[W]
+	owner, key string
+	number     uint64 // in the order of arrival
+	fits       func(Work[W]) bool
+	turn       chan struct{} // closed when the call is the first
+	given      chan struct{} // closed when the call has been given work
+	work       *Work[W]      // that was given and is not taken yet
 }
 
-// Enter adds a call at the end of the line. It must leave with [Place.Leave].
-func (l *Lines) Enter(key string) *Place {
+// Enter adds a call at the end of the line with the key. Calls of an owner with the same key look for the same work; fits
+// reports what this one may have, and is called under a lock, by any goroutine. The call must leave with [Place.Leave].
+func (l *Lines[W]) Enter(of, key string, fits func(Work[W]) bool) *Place[W] {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.lines == nil {
-		l.lines = map[string]*line{}
+	if l.owners == nil {
+		l.owners = map[string]*owner[W]{}
 	}
-	ln := l.lines[key]
-	if ln == nil {
-		ln = &line{trying: map[string]bool{}, idle: make(chan struct{})}
-		l.lines[key] = ln
+	o := l.owners[of]
+	if o == nil {
+		o = &owner[W]{lines: map[string]*line[W]{}, trying: map[string]*Work[W]{}}
+		l.owners[of] = o
 	}
-	p := &Place{lines: l, key: key, turn: make(chan struct{}), poke: make(chan struct{})}
-	ln.waiting = append(ln.waiting, p)
-	ln.advance()
+	o.arrived++
+	p := &Place[W]{lines: l, owner: of, key: key, number: o.arrived, fits: fits}
+	p.wait(o)
 	return p
 }
 
+// wait puts a call into its line: behind those that came before it, but the call whose turn it is keeps it, because it may
+// be looking.
+func (p *Place[W]) wait(o *owner[W]) {
+	p.turn, p.given, p.work = make(chan struct{}), make(chan struct{}), nil
+	ln := o.lines[p.key]
+	if ln == nil {
+		ln = &line[W]{idle: make(chan struct{})}
+		o.lines[p.key] = ln
+	}
+	at := len(ln.waiting)
+	for at > 1 && ln.waiting[at-1].number > p.number {
+		at--
+	}
+	ln.waiting = slices.Insert(ln.waiting, at, p)
+	ln.advance()
+}
+
 // advance gives the turn to the first call.
-func (ln *line) advance() {
+func (ln *line[W]) advance() {
 	if len(ln.waiting) == 0 {
 		return
 	}
@@ -61,149 +94,145 @@ func (ln *line) advance() {
 	}
 }
 
-// patience is the time after its deadline for which a call waits for its turn, if those before it have not looked yet:
-// there may be work for it too.
-const patience = 10 * time.Second
-
-// Turn waits until the call is the first of the line. It returns false if the deadline passes while the first call has
-// found no work, or ctx ends or one of the channels is closed.
-func (p *Place) Turn(ctx context.Context, deadline time.Time, end, also <-chan struct{}) bool {
-	late := time.NewTimer(time.Until(deadline))
-	defer late.Stop()
-	tooLate := time.NewTimer(time.Until(deadline) + patience)
-	defer tooLate.Stop()
-	var idle <-chan struct{}
-	for {
-		select {
-		case <-p.turn:
-			return true
-		default:
-		}
-		select {
-		case <-p.turn:
-			return true
-		case <-late.C:
-			idle = p.whenIdle()
-		case <-idle:
-			return false
-		case <-tooLate.C:
-			return false
-		case <-ctx.Done():
-			return false
-		case <-end:
-			return false
-		case <-also:
-			return false
-		}
+// remove takes a call out of its line, and forgets a line that is empty.
+func (o *owner[W]) remove(p *Place[W]) {
+	ln := o.lines[p.key]
+	if ln == nil {
+		return
 	}
-}
-
-func (p *Place) whenIdle() <-chan struct{} {
-	p.lines.mu.Lock()
-	defer p.lines.mu.Unlock()
-	return p.lines.lines[p.key].idle
-}
-
-// Idle tells those behind that the first call has found no work and follows the changes.
-func (p *Place) Idle() {
-	p.lines.mu.Lock()
-	defer p.lines.mu.Unlock()
-	ln := p.lines.lines[p.key]
-	select {
-	case <-ln.idle:
-	default:
-		close(ln.idle)
-	}
-}
-
-// Looking tells those behind that the first call looks for work.
-func (p *Place) Looking() {
-	p.lines.mu.Lock()
-	defer p.lines.mu.Unlock()
-	p.lines.lines[p.key].busy()
-}
-
-func (ln *line) busy() {
-	select {
-	case <-ln.idle:
-		ln.idle = make(chan struct{})
-	default:
-	}
-}
-
-// Poked returns a channel that is closed when the first call must look again, because work has come back.
-func (p *Place) Poked() <-chan struct{} {
-	p.lines.mu.Lock()
-	defer p.lines.mu.Unlock()
-	return p.poke
-}
-
-// Found keeps the work that the first call has found, but for what another call tries already. It reports whether there
-// is any.
-func (p *Place) Found(ids []string) bool {
-	p.lines.mu.Lock()
-	defer p.lines.mu.Unlock()
-	ln := p.lines.lines[p.key]
-	for _, id := range ids {
-		if !ln.trying[id] && !slices.Contains(ln.found, id) {
-			ln.found = append(ln.found, id)
-		}
-	}
-	return len(ln.found) > 0
-}
-
-// Take returns the first work that was found, and gives the turn to the next call. It returns false, and keeps the turn,
-// if there is none.
-func (p *Place) Take() (id string, ok bool) {
-	p.lines.mu.Lock()
-	defer p.lines.mu.Unlock()
-	ln := p.lines.lines[p.key]
-	if len(ln.found) == 0 {
-		return "", false
-	}
-	id, ln.found = ln.found[0], ln.found[1:]
-	ln.trying[id] = true
-	ln.remove(p)
-	return id, true
-}
-
-// remove takes a call out of the line.
-func (ln *line) remove(p *Place) {
 	if len(ln.waiting) > 0 && ln.waiting[0] == p {
 		ln.busy() // the next one has not looked yet
 	}
-	ln.waiting = slices.DeleteFunc(ln.waiting, func(other *Place) bool { return other == p })
-	ln.advance()
-}
-
-// Lost puts the call first in line again: another caller has the work, or it may be tried again if back is true.
-func (p *Place) Lost(id string, back bool) {
-	p.lines.mu.Lock()
-	defer p.lines.mu.Unlock()
-	ln := p.lines.lines[p.key]
-	delete(ln.trying, id)
-	p.turn, p.poke = make(chan struct{}), make(chan struct{})
-	if back {
-		ln.found = append(ln.found, id)
-	}
-	// The call whose turn it is keeps it: it may be looking. This one is the next.
-	at := min(1, len(ln.waiting))
-	ln.waiting = slices.Insert(ln.waiting, at, p)
-	if back {
-		close(ln.waiting[0].poke)
-		ln.waiting[0].poke = make(chan struct{})
+	ln.waiting = slices.DeleteFunc(ln.waiting, func(other *Place[W]) bool { return other == p })
+	if len(ln.waiting) == 0 {
+		delete(o.lines, p.key)
 	}
 	ln.advance()
 }
 
-// Leave takes the call out of the line for good. id is the work that it took, empty if it took none.
-func (p *Place) Leave(id string) {
+func (ln *line[W]) busy() {
+	ln.missed = false
+	if ln.isIdle() {
+		ln.idle = make(chan struct{})
+	}
+}
+
+func (ln *line[W]) isIdle() bool {
+	select {
+	case <-ln.idle:
+		return true
+	default:
+		return false
+	}
+}
+
+// Offer gives work that has appeared, or has come back, to the call that came first of those that wait for it.
+func (l *Lines[W]) Offer(of string, w Work[W]) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if o := l.owners[of]; o != nil {
+		o.offer(w, nil)
+	}
+}
+
+// offer gives work to the first call that has looked in vain and may have it, except one. If there is none, those that
+// are looking and may have it look again.
+func (o *owner[W]) offer(w Work[W], except *Place[W]) {
+	if _, is := o.trying[w.ID]; is {
+		o.trying[w.ID] = &w
+		return
+	}
+	var first *Place[W]
+	for _, ln := range o.lines {
+		p := ln.waiting[0]
+		if p == except || ln.isIdle() && first != nil && first.number < p.number || !p.fits(w) {
+			continue
+		}
+		if ln.isIdle() {
+			first = p
+		} else {
+			ln.missed = true
+		}
+	}
+	if first == nil {
+		return
+	}
+	o.trying[w.ID] = nil
+	o.remove(first)
+	first.work = &w
+	close(first.given)
+}
+
+// Take returns the work that the call was given, or the first that was found, and gives the turn to the next call. It
+// returns false, and keeps the turn, if there is none.
+func (p *Place[W]) Take() (w Work[W], ok bool) {
 	p.lines.mu.Lock()
 	defer p.lines.mu.Unlock()
-	ln := p.lines.lines[p.key]
-	delete(ln.trying, id)
-	ln.remove(p)
-	if len(ln.waiting) == 0 && len(ln.trying) == 0 {
-		delete(p.lines.lines, p.key)
+	o := p.lines.owners[p.owner]
+	if p.work != nil {
+		w, p.work = *p.work, nil
+		return w, true
+	}
+	ln := o.lines[p.key]
+	for len(ln.found) > 0 {
+		w, ln.found = ln.found[0], ln.found[1:]
+		if _, is := o.trying[w.ID]; !is {
+			o.trying[w.ID] = nil
+			o.remove(p)
+			return w, true
+		}
+	}
+	return Work[W]{}, false
+}
+
+// untry notes that work is no longer tried. What was offered again meanwhile is offered now.
+func (o *owner[W]) untry(id string) {
+	again := o.trying[id]
+	delete(o.trying, id)
+	if again != nil {
+		o.offer(*again, nil)
+	}
+}
+
+// Others says who may have the work that a call has lost.
+type Others int
+
+// Who may have it.
+const (
+	Nobody    Others = iota // it is gone
+	OnlyOther               // any call but this one
+	Anybody
+)
+
+// Lost puts the call into its line again, before those that came later: it did not get the work that it took. Those who may
+// have it are offered it.
+func (p *Place[W]) Lost(w Work[W], to Others) {
+	p.lines.mu.Lock()
+	defer p.lines.mu.Unlock()
+	o := p.lines.owners[p.owner]
+	p.wait(o)
+	o.untry(w.ID)
+	switch to {
+	case OnlyOther:
+		o.offer(w, p)
+	case Anybody:
+		o.offer(w, nil)
+	}
+}
+
+// Leave takes the call out of the line for good. id is the work that it took and got, empty if it got none.
+func (p *Place[W]) Leave(id string) {
+	p.lines.mu.Lock()
+	defer p.lines.mu.Unlock()
+	o := p.lines.owners[p.owner]
+	o.remove(p)
+	o.untry(id)
+	if w := p.work; w != nil {
+		p.work = nil
+		o.untry(w.ID)
+		o.offer(*w, nil)
+	}
+	if len(o.lines) == 0 && len(o.trying) == 0 {
+		delete(p.lines.owners, p.owner)
 	}
 }

@@ -44,6 +44,7 @@ func (d *Driver) Query(ctx context.Context, plan store.Plan) (raws []store.Raw, 
 // readTries is the maximum number of times that a read outside of transactions is sent.
 const readTries = 3
 
+// retryRead sends a read, or a write that may be applied twice, until it is answered.
 func (d *Driver) retryRead(ctx context.Context, read func() error) error {
 	for try := 1; ; try++ {
 		err := read()

@@ -13,7 +13,6 @@ import (
 	grpcstatus "google.golang.org/grpc/status"
 	"google.golang.org/protobuf/types/known/wrapperspb"
 
-	"parley.internal/shared/fault"
 	"parley.internal/shared/store"
 )
 
@@ -88,7 +87,7 @@ func (d *Driver) giveShards(ctx context.Context, def *store.Def) error {
 			return err
 		}
 		if len(lacking) > 0 {
-			if err := d.writeShards(ctx, lacking); err != nil {
+			if err := d.retryRead(ctx, func() error { return d.writeShards(ctx, lacking) }); err != nil {
 				return err
 			}
 		}
@@ -96,7 +95,7 @@ func (d *Driver) giveShards(ctx context.Context, def *store.Def) error {
 		if len(names) == userDataPage {
 			last = names[len(names)-1]
 		}
-		if err := d.setSharding(ctx, def.ID(), last); err != nil {
+		if err := d.retryRead(ctx, func() error { return d.setSharding(ctx, def.ID(), last) }); err != nil {
 			return err
 		}
 		after[def.ID()] = last
@@ -194,7 +193,7 @@ func (d *Driver) writeShards(ctx context.Context, names []string) error {
 	}
 	for _, s := range res.GetStatus() {
 		if refused(s) {
-			return fault.New(fault.Unavailable, "firestore: a document could not be given its shard: %s", s.GetMessage())
+			return grpcstatus.ErrorProto(s)
 		}
 	}
 	return nil

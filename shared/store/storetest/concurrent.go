@@ -2,6 +2,7 @@ package storetest
 
 import (
 	"context"
+	"fmt"
 	"reflect"
 	"sync"
 	"sync/atomic"
@@ -212,6 +213,85 @@ func waitWakes(t *testing.T, db *store.DB) {
 	// A wait that is satisfied already ends at once.
 	_, ended = waiting(t, db, "u", time.Minute)
 	over(t, ended)
+}
+
+func takeTurns(t *testing.T, db *store.DB) {
+	const n = 12
+	u := db.User("u")
+	put(t, u, map[string]item{"x": {}})
+	in := store.InTurn(t.Context(), "x")
+	var runs atomic.Int64
+	var wg sync.WaitGroup
+	for range n {
+		wg.Go(func() {
+			err := u.Update(in, func(c ctx, tx *store.Tx) error {
+				runs.Add(1)
+				x, err := items.Get(c, tx, "x")
+				x.Count++
+				items.Put(tx, "x", x)
+				return err
+			})
+			if err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	wg.Wait()
+	if x, err := items.Get(t.Context(), u, "x"); err != nil || x.Count != n || runs.Load() != n {
+		t.Errorf("%d transactions ran %d times and counted %d, %v", n, runs.Load(), x.Count, err)
+	}
+}
+
+func waitAtDesk(t *testing.T, db *store.DB) {
+	const many = 5
+	u, given := db.User("u"), make(chan store.Doc[item], 10*many)
+	desk := store.NewDesk(func(user string, d store.Doc[item]) {
+		if user == "u" {
+			given <- d
+		}
+	})
+	where := func(route string) []store.Cond {
+		return []store.Cond{store.Eq("status", "open"), store.ContainsAny("routes", route, "all")}
+	}
+	looks, ends := make(chan bool, 10*many), make(chan error, many)
+	end := make(chan struct{})
+	for i := range many {
+		go func() {
+			ends <- items.WaitAt(store.WithEnd(t.Context(), end), desk, u, where(fmt.Sprint(i)), time.Minute,
+				func(c context.Context) (bool, error) { looks <- store.Listening(c); return false, nil })
+		}()
+		listening(t, looks)
+	}
+	woken, ended := waiting(t, db, "u", time.Minute) // beside the desk
+	listening(t, woken)
+	for len(looks) > 0 {
+		<-looks
+	}
+	for _, put1 := range []struct {
+		id, status, route string
+		given             bool
+	}{{"a", "open", "all", true}, {"b", "closed", "all", false}, {"c", "open", "other", false}, {"d", "open", "3", true}} {
+		put(t, u, map[string]item{put1.id: {Status: put1.status, Routes: []string{put1.route}, Count: 7}})
+		if !put1.given {
+			continue
+		}
+		select {
+		case d := <-given:
+			if d.ID != put1.id || d.Value.Count != 7 || d.Value.Routes[0] != put1.route {
+				t.Errorf("given %+v, want %s", d, put1.id)
+			}
+		case <-time.After(20 * time.Second):
+			t.Fatalf("the desk is not given %s", put1.id)
+		}
+	}
+	over(t, ended)
+	close(end)
+	for range many {
+		over(t, ends)
+	}
+	if len(given)+len(looks) > 0 {
+		t.Errorf("given %d documents too many; %d looks were needless", len(given), len(looks))
+	}
 }
 
 func waitEnds(t *testing.T, db *store.DB) {

@@ -71,9 +71,13 @@ func TestEachAnswerIsSuccessTransientOrARefusal(t *testing.T) {
 		"contention over MCP": {
 			true, response(200), tool("CONFLICT", "CONFLICT: m"), nil, again, "CONFLICT",
 		},
-		"unavailable over REST": {false, response(503), rest("UNAVAILABLE"), nil, unknown, "UNAVAILABLE"},
+		"an unknown outcome over REST": {false, response(503), rest("OUTCOME_UNKNOWN"), nil, unknown, "OUTCOME_UNKNOWN"},
+		"an unknown outcome over MCP": {
+			true, response(200), tool("OUTCOME_UNKNOWN", "OUTCOME_UNKNOWN: m"), nil, unknown, "OUTCOME_UNKNOWN",
+		},
+		"unavailable over REST": {false, response(503), rest("UNAVAILABLE"), nil, again, "UNAVAILABLE"},
 		"unavailable over MCP": {
-			true, response(200), tool("UNAVAILABLE", "UNAVAILABLE: m"), nil, unknown, "UNAVAILABLE",
+			true, response(200), tool("UNAVAILABLE", "UNAVAILABLE: m"), nil, again, "UNAVAILABLE",
 		},
 		"exhausted with a time": {
 			false, response(429, "Retry-After", "2"), rest("RESOURCE_EXHAUSTED"), nil, again, "RESOURCE_EXHAUSTED",
@@ -97,7 +101,7 @@ func TestEachAnswerIsSuccessTransientOrARefusal(t *testing.T) {
 		"a key that the MCP endpoint refuses": {
 			true, response(401), rest("UNAUTHENTICATED"), nil, refused, "UNAUTHENTICATED",
 		},
-		"an unavailable MCP endpoint": {true, response(503), rest("UNAVAILABLE"), nil, unknown, "UNAVAILABLE"},
+		"an unavailable MCP endpoint": {true, response(503), rest("UNAVAILABLE"), nil, again, "UNAVAILABLE"},
 		"an error of the protocol": {
 			true, response(200), `{"jsonrpc":"2.0","id":1,"error":{"code":-32602,"message":"m"}}`,
 			nil, refused, "garbled",
@@ -198,7 +202,7 @@ func newCaller(t *testing.T, s http.Handler) (*Caller, *counted) {
 func TestACallIsRepeatedUntilItIsAnswered(t *testing.T) {
 	t.Parallel()
 	s := &scripted{answers: []func(http.ResponseWriter){
-		hangUp, answer(409, rest("CONFLICT")), answer(503, rest("UNAVAILABLE")), answer(200, restOK),
+		hangUp, answer(409, rest("CONFLICT")), answer(503, rest("OUTCOME_UNKNOWN")), answer(200, restOK),
 	}}
 	c, n := newCaller(t, s)
 	var out struct{ A int }
@@ -213,7 +217,7 @@ func TestACallIsRepeatedUntilItIsAnswered(t *testing.T) {
 		s.ids[3] != "c-1.4" {
 		t.Errorf("unsure of %+v; the server saw %q", call.Unsure(), s.ids)
 	}
-	if got := strings.Join(n.outcomes, ", "); got != "no answer, CONFLICT, UNAVAILABLE, ok" {
+	if got := strings.Join(n.outcomes, ", "); got != "no answer, CONFLICT, OUTCOME_UNKNOWN, ok" {
 		t.Error(got)
 	}
 }

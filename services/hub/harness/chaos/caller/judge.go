@@ -136,9 +136,9 @@ func judgeTool(res *http.Response, body []byte) judgement {
 // faulted judges a fault of either transport.
 func faulted(res *http.Response, e wireError, after time.Duration, hasAfter bool) judgement {
 	switch {
-	case e.Code == fault.Conflict.Code():
+	case e.Code == fault.Conflict.Code(), e.Code == fault.Unavailable.Code():
 		return judgement{verdict: again, outcome: e.Code, after: after}
-	case e.Code == fault.Unavailable.Code():
+	case e.Code == fault.OutcomeUnknown.Code():
 		return judgement{verdict: unknown, outcome: e.Code, after: after}
 	case e.Code == fault.Exhausted.Code() && hasAfter:
 		return judgement{verdict: again, outcome: e.Code, after: after}

@@ -1,0 +1,36 @@
+package store
+
+import (
+	"context"
+	"time"
+)
+
+// Desk is given what many waits wait for, in place of them, and hands it out. A document for which a thousand waits
+// wait, and which one of them will get, then wakes that one.
+type Desk[T any] struct{ desk *desk }
+
+// desk is a desk of any type. give returns false if the document cannot be read.
+type desk struct{ give func(Change) bool }
+
+// NewDesk returns a desk that calls give with each document of a user. Give must be quick, and must not use the store:
+// the store's writer waits for it.
+func NewDesk[T any](give func(user string, d Doc[T])) *Desk[T] {
+	return &Desk[T]{&desk{func(c Change) bool {
+		var v T
+		if decode(c.Fields, &v) != nil {
+			return false
+		}
+		give(c.Ref.User, Doc[T]{ID: c.Ref.ID, Value: v})
+		return true
+	}}}
+}
+
+// WaitAt waits as [Collection.Wait] does, but a change to a document that matches where wakes none of the waits at the
+// desk: the desk is given the document, once, however many of them it matches. Of what changed before a check that found
+// nothing, the desk may have been given some; of what changed after it, the desk is given all while the wait goes on.
+// Where changes may have been missed, all waits look again.
+func (c Collection[T]) WaitAt(
+	ctx context.Context, desk *Desk[T], t *Tenant, where []Cond, d time.Duration, check func(context.Context) (bool, error),
+) error {
+	return c.wait(ctx, t, where, d, desk.desk, check)
+}
