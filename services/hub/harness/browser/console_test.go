@@ -158,7 +158,7 @@ func TestTheConsoleSaysWhenItIsOfflineAndMissesNothing(t *testing.T) {
 	b.sees("#nothing", "Nothing waits for you")
 	p.setRule(dropConnection)
 	eval[bool](b, "dispatchEvent(new Event('offline'))")
-	b.sees("#note", "offline")
+	b.sees("#note", "There is no connection to the server. Trying again…")
 	u.Ask(args{"question": "Anyone there?"})
 	p.setRule(nil)
 	eval[bool](b, "dispatchEvent(new Event('online'))")

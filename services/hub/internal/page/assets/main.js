@@ -298,11 +298,7 @@ document.addEventListener('parley-go', event => go(event.detail));
 document.addEventListener('visibilitychange', start);
 addEventListener('popstate', () => { if (location.pathname !== at) show(); }); // a link's code in the address is no other view
 addEventListener('online', start);
-addEventListener('offline', () => {
-  lost = true;
-  document.body.classList.add('lost');
-  set('note', 'You are offline. What you see may be old.');
-});
+addEventListener('offline', start); // the next call says that there is no connection
 addEventListener('hashchange', () => { takeCode(); if (hasCode()) start(); });
 addEventListener('storage', event => { // another tab signed in or out
   if (event.key === 'parley.signIn' || event.key === null) if (readAgain()) start();

@@ -11,13 +11,17 @@ const grace = 5000; // ms in which an answer by one tap can be taken back
 const slot = 'parley.seen'; // until when the person has seen the inbox
 const weight = { high: 0, normal: 1, low: 2 }, graver = { error: 0, warning: 1 };
 
+function read() {
+  try { return localStorage.getItem(slot) || ''; } catch { return ''; }
+}
+
 class Inbox extends View {
   kinds = ['question', 'alert', 'task', 'dream', 'sprint-story'];
   title = 'Inbox';
+  seen = read(); // what is newer is unread
   going = new Map(); // answers that are sent soon: {response, timer} by question
 
   connectedCallback() {
-    this.seen = localStorage.getItem(slot) || '';
     this.leave = () => { if (document.hidden) this.flush(); };
     document.addEventListener('visibilitychange', this.leave);
     addEventListener('pagehide', this.flushAll = () => this.flush());
