@@ -34,6 +34,7 @@ var shown = []struct{ path, sel, text string }{
 	{"/talk/verification/$verification", ".cards", "Partial refunds"},
 	{"/sprints", "#sprints", "orchard"},
 	{"/sprints/$sprint", ".story", "Refund endpoint"},
+	{"/teams/checkout", ".story", "waits for Table of attempts"},
 	{"/usage", "#totals", "$0.98"},
 	{"/settings", "#keys", "the backend"},
 }

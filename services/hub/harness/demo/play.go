@@ -68,7 +68,7 @@ func Play(ctx context.Context, db *store.DB, user string, end time.Time) (map[st
 		p.callers[name] = identity.Caller{User: user, Program: name, KeyID: made.ID, Kind: identity.Agent}
 		keys[name] = made.Key
 	}
-	steps := slices.Concat(sessions(), sprintDay(), work(), mail(), talk(), inbox())
+	steps := slices.Concat(sessions(), sprintDay(), team(), work(), mail(), talk(), inbox())
 	slices.SortStableFunc(steps, func(a, b step) int { return int(b.before - a.before) })
 	for _, s := range steps {
 		c.set(end.Add(-s.before))

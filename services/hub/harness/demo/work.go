@@ -62,6 +62,28 @@ func sprintDay() []step {
 	}
 }
 
+// team is a lead with one teammate and four tasks.
+func team() []step {
+	task := func(before time.Duration, subject string) step {
+		return step{before, "architect", "team_task_create", in{"team_name": "checkout", "subject": subject,
+			"description": "Part of checkout 2.4."}, ""}
+	}
+	change := func(before time.Duration, id string, more in) step {
+		more["team_name"], more["task_id"] = "checkout", id
+		return step{before, "architect", "team_task_update", more, ""}
+	}
+	return []step{
+		{at(7, 50), "architect", "team_create", in{"team_name": "checkout", "description": "Makes the checkout idempotent"}, ""},
+		{at(7, 49), "architect", "team_spawn_teammate", in{"team_name": "checkout", "name": "ada", "prompt": "Write the table.",
+			"backend_type": "external"}, ""},
+		task(at(7, 40), "Table of attempts"), task(at(7, 39), "Capture"), task(at(7, 38), "Error page"), task(at(7, 37), "Suite"),
+		change(at(7, 30), "2", in{"add_blocked_by": []string{"1"}}),
+		change(at(7, 29), "3", in{"add_blocked_by": []string{"1"}}),
+		change(at(7, 28), "4", in{"add_blocked_by": []string{"2", "3"}}),
+		change(at(7, 0), "1", in{"status": "in_progress", "owner": "ada"}),
+	}
+}
+
 // work is the queue: what waits, what is claimed, what is done, blocked or has failed.
 func work() []step {
 	task := func(before time.Duration, by, title, target, priority, instructions, name string) step {

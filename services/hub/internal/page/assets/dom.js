@@ -113,10 +113,10 @@ export const money = usd => usd ? `$${usd.toFixed(usd < 10 ? 2 : 0)}` : '$0';
 export const count = n => n.toLocaleString('en');
 export const who = name => h('bdi', { class: 'who' }, name || 'an agent without a name');
 
-const tones = { active: 'go', working: 'go', complete: 'good', done: 'good', failed: 'bad', blocked: 'warn', error: 'bad',
+const tones = { active: 'go', in_progress: 'go', completed: 'good', working: 'go', complete: 'good', done: 'good', failed: 'bad', blocked: 'warn', error: 'bad',
   warning: 'warn', success: 'good', pinned: 'warn', dead: 'bad', high: 'bad', paused: 'warn', CRITICAL: 'bad', HIGH: 'bad',
   MEDIUM: 'warn', completing: 'go', converged: 'good', open: 'go' };
-const names = { created: 'queued', derezzed: 'cancelled' };
+const names = { created: 'queued', derezzed: 'cancelled', in_progress: 'in work' };
 
 // badge shows a state by its word, and by its tone beside that.
 export const badge = (state, more = '') => h('span', { class: `badge ${tones[state] || ''}` }, names[state] || state, more);
