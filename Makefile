@@ -23,9 +23,9 @@ GOVULNCHECK := golang.org/x/vuln/cmd/govulncheck@v1.8.0
 PARALLEL    := -p 4 -parallel 8
 # make lint vets all packages, and no test reads the debug information of its binary.
 QUICK       := -vet=off '-ldflags=-s -w'
-# Packages of the harness that make proof tests and make test leaves out: Chromium, the TypeScript SDKs, the Firebase Auth
-# emulator, and servers that are killed or measured under load.
-PROOF       := harness/(browser|chaos|cmd/bench|cmd/scale|e2e|firebase)$$
+# Packages of the harness that make proof tests and make test leaves out: the real clients of agents, Chromium, the
+# TypeScript SDKs, the Firebase Auth emulator, and servers that are killed or measured under load.
+PROOF       := harness/(agents|browser|chaos|cmd/bench|cmd/scale|e2e|firebase|hook)$$
 # Packages that build or start programs that ship, or read the graphs of the modules: they are tested without the
 # workspace, as what ships is built.
 SHIPS       := services/hub$$|hub/internal/cli$$|harness$$|harness/program$$|functions/internal/(archive|stack)$$
@@ -55,9 +55,10 @@ screenshots: setup
 	cd $(HARNESS) && PARLEY_SCREENSHOTS=$(CURDIR)/bin/screenshots GOWORK=off \
 		go test -count=1 -timeout 15m -run 'TestEveryViewShowsTheDayOnEveryScreen/sqlite' ./browser
 
-# The binary that ships is built without the workspace.
+# The binaries that ship are built without the workspace.
 build:
-	cd $(HUB) && GOWORK=off CGO_ENABLED=0 go build -trimpath -ldflags '$(LDFLAGS)' -o ../../bin/parley .
+	cd $(HUB) && export GOWORK=off CGO_ENABLED=0 && go build -trimpath -ldflags '$(LDFLAGS)' -o ../../bin/parley . && \
+		go build -trimpath -ldflags '-s -w' -o ../../bin/parley-hook ./cmd/parley-hook
 
 # The bill of materials of the binary, the same bytes from the same binary: each module that the linker put into it.
 sbom: build
@@ -73,7 +74,8 @@ functions-zip:
 emulator:
 	cd functions && go run ./cmd/emulator --addr 127.0.0.1:3001
 
-setup: $(HARNESS)/browser/node_modules/.installed $(HARNESS)/e2e/node_modules/.installed $(HARNESS)/firebase/node_modules/.installed chromium
+setup: $(HARNESS)/agents/node_modules/.installed $(HARNESS)/browser/node_modules/.installed \
+	$(HARNESS)/e2e/node_modules/.installed $(HARNESS)/firebase/node_modules/.installed chromium
 
 # The page is tested in Debian's Chromium, which is installed where that is possible.
 chromium:
@@ -179,4 +181,4 @@ conformance: $(HARNESS)/conformance/node_modules/.installed
 include infra/deploy.mk
 
 clean:
-	rm -rf bin $(foreach d,browser e2e firebase conformance,$(HARNESS)/$d/node_modules)
+	rm -rf bin $(foreach d,agents browser e2e firebase conformance,$(HARNESS)/$d/node_modules)

@@ -17,6 +17,7 @@ import (
 	"parley.internal/shared/elenchus"
 	"parley.internal/shared/feed"
 	"parley.internal/shared/files"
+	"parley.internal/shared/hook"
 	"parley.internal/shared/idempotency"
 	"parley.internal/shared/identity"
 	"parley.internal/shared/keys"
@@ -54,6 +55,7 @@ type App struct {
 	Keys     *keys.Service
 	WhoAmI   *me.Service
 	Pause    *pauses.Service
+	Hook     *hook.Service
 
 	// domains lists the services in the order in which documents list their tools.
 	domains   []any
@@ -126,6 +128,9 @@ func New(db *store.DB, p Ports) *App {
 	})
 	a.halted = &perUser[[]identity.Pause]{load: a.Pause.InForce, fresh: freshPauses, now: p.Now}
 	a.Pause.Changed = a.halted.forget
+	a.Hook = &hook.Service{DB: db, Now: p.Now, NewID: p.NewID, Sessions: seats{a.Pulse}, Mail: letters{a.Relay},
+		Claims: givenBack{a.Dispatch}, Files: edits{a.Files}, Ledger: spending{a.Ledger}, Teams: a.Team,
+		Pauses: halts{a.Pause, a.halted}}
 	a.domains = []any{
 		a.Dispatch,
 		a.Relay,
@@ -144,6 +149,7 @@ func New(db *store.DB, p Ports) *App {
 		a.Keys,
 		a.WhoAmI,
 		a.Pause,
+		a.Hook,
 	}
 	a.catalogue = sync.OnceValue(a.collect)
 	return a

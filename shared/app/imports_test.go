@@ -53,7 +53,7 @@ var rules = map[string]rule{
 		[]string{"store", "identity", "fault"}, "it holds the document that domains share, with its pure rules",
 	},
 	"app": {
-		slices.Concat(domains, domainMay, []string{"cache", "quota"}), "it connects all domains, over any store",
+		slices.Concat(domains, domainMay, []string{"cache", "quota", "hook/wire"}), "it connects all domains, over any store",
 	},
 	"elenchus/source":    {nil, "it parses texts"},
 	"dispatch/line":      {nil, "it orders calls that wait, and knows no work"},

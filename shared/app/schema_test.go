@@ -140,9 +140,9 @@ func TestNamesAreValidForEveryClient(t *testing.T) {
 		if o.Creates && !o.Idempotent && o.Name != "create_key" {
 			t.Errorf("%s creates and takes no idempotencyKey", o.Name)
 		}
-		// An operation that reads and marks may have either method: joining a council is a POST. So is the check of more
-		// paths than a URL holds.
-		gets, long := op.Method(o.Route) == "GET", o.Name == "check_files"
+		// An operation that reads and marks may have either method: joining a council is a POST. So are the check of
+		// more paths than a URL holds, and the wait for as many sessions.
+		gets, long := op.Method(o.Route) == "GET", o.Name == "check_files" || o.Name == "wait_hook"
 		if (gets && o.Effect > op.Consume) || (!gets && o.Effect == op.Read && !long) {
 			t.Errorf("%s: %s has the effect %d", o.Name, o.Route, o.Effect)
 		}

@@ -13,6 +13,7 @@ import (
 	"parley.internal/shared/elenchus"
 	"parley.internal/shared/feed"
 	"parley.internal/shared/files"
+	"parley.internal/shared/hook/wire"
 	"parley.internal/shared/keys"
 	"parley.internal/shared/ledger"
 	"parley.internal/shared/me"
@@ -438,6 +439,14 @@ var operations = map[string]Operation{
 	"list_pauses": {
 		Name: "list_pauses", Effect: op.Read,
 		Routes: []string{"GET /v1/pauses"},
+	},
+	"hook_event": {
+		Name: "hook_event", Effect: op.Write,
+		Routes: []string{"POST /v1/hook"},
+	},
+	"wait_hook": {
+		Name: "wait_hook", Effect: op.Read, Wait: "waitMs",
+		Routes: []string{"POST /v1/hook/wait"},
 	},
 }
 
@@ -1231,4 +1240,20 @@ func (c *Client) ResumeAgents(ctx context.Context, in pauses.ResumeInput) (pause
 // here.
 func (c *Client) ListPauses(ctx context.Context, in pauses.ListInput) (pauses.ListOutput, error) {
 	return call[pauses.ListOutput](ctx, c, "list_pauses", in)
+}
+
+// HookEvent calls hook_event (POST /v1/hook).
+//
+// For the hooks of an agent's client: one call for each event of its session. It keeps the session alive, brings
+// unread mail and answers under a receipt, changes of claims, a pause, and the decision about an edit.
+func (c *Client) HookEvent(ctx context.Context, in wire.HookInput) (wire.HookOutput, error) {
+	return call[wire.HookOutput](ctx, c, "hook_event", in)
+}
+
+// WaitHook calls wait_hook (POST /v1/hook/wait).
+//
+// For the process that waits for all sessions of a client on a machine: which of them have news since the last
+// answer, and who may wake their agents for it. It marks nothing as read.
+func (c *Client) WaitHook(ctx context.Context, in wire.WaitInput) (wire.WaitOutput, error) {
+	return call[wire.WaitOutput](ctx, c, "wait_hook", in)
 }

@@ -14,17 +14,17 @@ type CreateInput struct {
 	Title        string           `json:"title" allow:"nonempty,max=200"`
 	Target       string           `json:"target" allow:"nonempty,max=100,pattern=name" jsonschema:"the program that should do it, or any"`
 	Instructions string           `json:"instructions,omitempty" allow:"max=32000" jsonschema:"what to do, in full"`
-	Type         task.Type        `json:"type,omitempty" allow:"enum=task|dream,default=task"`
+	Type         task.Type        `json:"type,omitempty" allow:"enum=task|dream,default=task,rare"`
 	Priority     task.Priority    `json:"priority,omitempty" allow:"enum=low|normal|high,default=normal"`
-	Action       string           `json:"action,omitempty" allow:"enum=interrupt|sprint|parallel|queue|backlog,default=queue"`
-	Source       string           `json:"source,omitempty" allow:"max=100" jsonschema:"who asks; by default your program"`
+	Action       string           `json:"action,omitempty" allow:"enum=interrupt|sprint|parallel|queue|backlog,default=queue,rare"`
+	Source       string           `json:"source,omitempty" allow:"max=100,rare" jsonschema:"who asks; by default your program"`
 	ProjectID    string           `json:"projectId,omitempty" allow:"max=100"`
-	TTL          int64            `json:"ttl,omitempty" allow:"over=0,max=31536000" jsonschema:"seconds for which it is wanted"`
-	ReplyTo      string           `json:"replyTo,omitempty" allow:"max=100"`
-	ThreadID     string           `json:"threadId,omitempty" allow:"max=100"`
-	Provenance   *task.Provenance `json:"provenance,omitempty"`
-	Fallback     []string         `json:"fallback,omitempty" allow:"max=10,each=100,pattern=name" jsonschema:"programs that may claim it too"`
-	Dream        *task.DreamSpec  `json:"dream,omitempty" jsonschema:"with type dream"`
+	TTL          int64            `json:"ttl,omitempty" allow:"over=0,max=31536000,rare" jsonschema:"seconds for which it is wanted"`
+	ReplyTo      string           `json:"replyTo,omitempty" allow:"max=100,rare"`
+	ThreadID     string           `json:"threadId,omitempty" allow:"max=100,rare"`
+	Provenance   *task.Provenance `json:"provenance,omitempty" allow:"rare"`
+	Fallback     []string         `json:"fallback,omitempty" allow:"max=10,each=100,pattern=name,rare" jsonschema:"programs that may claim it too"`
+	Dream        *task.DreamSpec  `json:"dream,omitempty" allow:"rare" jsonschema:"with type dream"`
 }
 
 // CreateOutput is the output of create_task.
@@ -42,13 +42,13 @@ type CreateOutput struct {
 // ListInput is the input of get_tasks.
 type ListInput struct {
 	Status              task.Status `json:"status,omitempty" allow:"enum=created|active|blocked|completing|done|failed|derezzed|all,default=created"`
-	Type                task.Type   `json:"type,omitempty" allow:"enum=task|question|alert|dream|sprint|sprint-story|all,default=all" jsonschema:"alerts, sprints and stories show only when asked for"`
+	Type                task.Type   `json:"type,omitempty" allow:"enum=task|question|alert|dream|sprint|sprint-story|all,default=all,rare" jsonschema:"alerts, sprints and stories show only when asked for"`
 	Target              string      `json:"target,omitempty" allow:"max=100" jsonschema:"by default your own queue"`
-	Source              string      `json:"source,omitempty" allow:"max=100"`
+	Source              string      `json:"source,omitempty" allow:"max=100,rare"`
 	Limit               int         `json:"limit,omitempty" allow:"min=1,max=50,default=10"`
-	Cursor              string      `json:"cursor,omitempty" allow:"max=2000" jsonschema:"a nextCursor"`
+	Cursor              string      `json:"cursor,omitempty" allow:"max=2000,rare" jsonschema:"a nextCursor"`
 	WaitMs              int         `json:"waitMs,omitempty" allow:"wait=0" jsonschema:"wait this long for a first task"`
-	IncludeInstructions *bool       `json:"includeInstructions,omitempty" allow:"default=true"`
+	IncludeInstructions *bool       `json:"includeInstructions,omitempty" allow:"default=true,rare"`
 }
 
 // ListOutput is the output of get_tasks.
@@ -78,7 +78,7 @@ type ClaimOutput struct {
 
 // NextInput is the input of claim_next_task.
 type NextInput struct {
-	Types        []task.Type `json:"types,omitempty" allow:"max=2,enum=task|dream" jsonschema:"task by default"`
+	Types        []task.Type `json:"types,omitempty" allow:"max=2,enum=task|dream,rare" jsonschema:"task by default"`
 	WaitMs       int         `json:"waitMs,omitempty" allow:"wait=0" jsonschema:"wait this long for a first task"`
 	LeaseSeconds int         `json:"leaseSeconds,omitempty" allow:"min=30,max=86400,default=900"`
 	SessionID    string      `json:"sessionId,omitempty" allow:"max=100,session" jsonschema:"yours"`
@@ -122,9 +122,9 @@ type CompleteInput struct {
 	SessionID  string      `json:"sessionId,omitempty" allow:"max=100,session" jsonschema:"of the claim, for the token"`
 	Outcome    task.Status `json:"outcome,omitempty" allow:"enum=done|failed,default=done"`
 	Result     string      `json:"result,omitempty" allow:"max=4000"`
-	TokensIn   int64       `json:"tokens_in,omitempty" allow:"min=0"`
-	TokensOut  int64       `json:"tokens_out,omitempty" allow:"min=0"`
-	CostUSD    float64     `json:"cost_usd,omitempty" allow:"min=0"`
+	TokensIn   int64       `json:"tokens_in,omitempty" allow:"min=0,rare"`
+	TokensOut  int64       `json:"tokens_out,omitempty" allow:"min=0,rare"`
+	CostUSD    float64     `json:"cost_usd,omitempty" allow:"min=0,rare"`
 }
 
 // CompleteOutput is the output of complete_task.
@@ -252,6 +252,7 @@ func (s *Service) Operations() []op.Op {
 	return []op.Op{
 		op.New(op.Spec{
 			Name:    "get_tasks",
+			Also:    op.ForAgents,
 			Title:   "List tasks",
 			Toolset: set,
 			Route:   "GET /v1/tasks",
@@ -262,6 +263,7 @@ func (s *Service) Operations() []op.Op {
 		}, s.List),
 		op.New(op.Spec{
 			Name:    "get_task",
+			Also:    op.ForAgents,
 			Title:   "Read a task",
 			Toolset: set,
 			Scopes:  []string{identity.ScopeAnswer},
@@ -273,6 +275,7 @@ func (s *Service) Operations() []op.Op {
 		}, s.Get),
 		op.New(op.Spec{
 			Name:    "create_task",
+			Also:    op.ForAgents,
 			Starts:  op.Always,
 			Title:   "Create a task",
 			Toolset: set,
@@ -296,6 +299,7 @@ func (s *Service) Operations() []op.Op {
 		}, s.Claim),
 		op.New(op.Spec{
 			Name:    "claim_next_task",
+			Also:    op.ForAgents,
 			Title:   "Claim the next task",
 			Toolset: set,
 			Route:   "POST /v1/tasks/claim",
@@ -329,6 +333,7 @@ func (s *Service) Operations() []op.Op {
 		}, s.Release),
 		op.New(op.Spec{
 			Name:    "complete_task",
+			Also:    op.ForAgents,
 			Starts:  op.Never,
 			Title:   "Complete a task",
 			Toolset: set,
@@ -340,6 +345,7 @@ func (s *Service) Operations() []op.Op {
 		}, s.Complete),
 		op.New(op.Spec{
 			Name:    "update_task",
+			Also:    op.ForAgents,
 			Starts:  requeues,
 			Title:   "Update a task",
 			Toolset: set,

@@ -32,6 +32,7 @@ type request struct {
 	reason   string
 	taskID   string
 	worktree string
+	branch   string
 	lease    int
 }
 
@@ -200,6 +201,7 @@ func (s *stand) take(r *request) (tokens []int64, fresh int, err error) {
 			fresh++
 		}
 		h.Reason, h.TaskID = cmp.Or(r.reason, h.Reason), cmp.Or(r.taskID, h.TaskID)
+		h.Branch = cmp.Or(r.branch, h.Branch)
 		if until.After(h.Until) {
 			h.Until, h.Lease = until, r.lease
 		}

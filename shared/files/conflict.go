@@ -96,8 +96,8 @@ func warnings(q *request, beside []conflict) []string {
 		if i == maxTells {
 			return append(out, fmt.Sprintf("and %d more", len(beside)-i))
 		}
-		out = append(out, fmt.Sprintf("%s: in the worktree %q %s; the two will meet when they are merged",
-			q.patterns[c.path], c.held.Worktree, c.held.text()))
+		out = append(out, fmt.Sprintf("%s: in %s %s; the two will meet when they are merged",
+			q.patterns[c.path], place(c.held.Worktree, c.held.Branch), c.held.text()))
 	}
 	return out
 }

@@ -52,6 +52,10 @@ type notices struct {
 	sent map[string]string
 }
 
+func (n *notices) Inbox(_ context.Context, _ store.Reader, program, session string) (string, error) {
+	return identity.Address(program, session), nil
+}
+
 func (n *notices) Notify(_ *store.Tx, id, program, text string, _ time.Time) {
 	n.mu.Lock()
 	defer n.mu.Unlock()

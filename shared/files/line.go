@@ -18,12 +18,15 @@ const (
 	lineFields    = 13
 	separator     = "␟"
 	separatorRune = '␟'
+	// onBranch separates the branch from the worktree in one field, so that lines from before branches were kept are read.
+	onBranch     = "␞"
+	onBranchRune = '␞'
 )
 
 // oneLine returns a text with spaces in place of control characters and separators.
 func oneLine(text string) string {
 	return strings.Map(func(r rune) rune {
-		if unicode.IsControl(r) || r == separatorRune {
+		if unicode.IsControl(r) || r == separatorRune || r == onBranchRune {
 			return ' '
 		}
 		return r
@@ -39,10 +42,14 @@ func (r *Reservation) line() string {
 	if r.Human {
 		human = "h"
 	}
+	worktree := oneLine(r.Worktree)
+	if r.Branch != "" {
+		worktree += onBranch + oneLine(r.Branch)
+	}
 	number := func(n int64) string { return strconv.FormatInt(n, 10) }
 	return strings.Join([]string{number(r.Token), mode, number(int64(r.Lease)), number(r.Since.UnixMicro()),
 		number(r.Until.UnixMicro()), oneLine(r.Program), oneLine(r.KeyID), human, oneLine(r.Session), oneLine(r.TaskID),
-		oneLine(r.Worktree), oneLine(r.Reason), r.Pattern}, separator)
+		worktree, oneLine(r.Reason), r.Pattern}, separator)
 }
 
 // readLine returns the reservation of a line.
@@ -58,8 +65,9 @@ func readLine(line string) (Reservation, error) {
 			return Reservation{}, fault.Wrap(fault.Internal, err, "a reservation")
 		}
 	}
+	worktree, branch, _ := strings.Cut(f[10], onBranch)
 	r := Reservation{Token: numbers[0], Mode: Exclusive, Lease: int(numbers[1]), Since: time.UnixMicro(numbers[2]).UTC(),
-		Until: time.UnixMicro(numbers[3]).UTC(), TaskID: f[9], Worktree: f[10], Reason: f[11], Pattern: f[12],
+		Until: time.UnixMicro(numbers[3]).UTC(), TaskID: f[9], Worktree: worktree, Branch: branch, Reason: f[11], Pattern: f[12],
 		Holder: Holder{Program: f[5], KeyID: f[6], Human: f[7] != "", Session: f[8]}}
 	if f[1] == "s" {
 		r.Mode = Shared

@@ -11,14 +11,15 @@ type ReserveInput struct {
 	op.Idempotency
 	Paths        []string `json:"paths" allow:"nonempty,max=100,each=300" jsonschema:"patterns relative to the repository's root: * ? [a-z] {a,b}, ** for any directories, a directory ends in /"`
 	Project      string   `json:"project" allow:"nonempty,max=300" jsonschema:"the repository as host/owner/name"`
-	Mode         Mode     `json:"mode,omitempty" allow:"enum=exclusive|shared,default=exclusive" jsonschema:"shared keeps out exclusive ones only"`
+	Mode         Mode     `json:"mode,omitempty" allow:"enum=exclusive|shared,default=exclusive,rare" jsonschema:"shared keeps out exclusive ones only"`
 	LeaseSeconds int      `json:"leaseSeconds,omitempty" allow:"min=60,max=86400,default=1800"`
 	Reason       string   `json:"reason,omitempty" allow:"max=200" jsonschema:"what you do there, for those who meet it"`
 	TaskID       string   `json:"taskId,omitempty" allow:"max=100,pattern=id" jsonschema:"a task whose end ends the reservations"`
 	Worktree     string   `json:"worktree,omitempty" allow:"max=200" jsonschema:"names the worktree, where the repository has several"`
+	Branch       string   `json:"branch,omitempty" allow:"max=200" jsonschema:"what is checked out there, for those who meet it"`
 	SessionID    string   `json:"sessionId,omitempty" allow:"max=100,pattern=session,session" jsonschema:"your session, which holds the reservations and whose end ends them"`
 	WaitMs       int      `json:"waitMs,omitempty" allow:"wait=0" jsonschema:"wait this long for your turn"`
-	DryRun       bool     `json:"dryRun,omitempty" jsonschema:"only tell what stands in the way"`
+	DryRun       bool     `json:"dryRun,omitempty" allow:"rare" jsonschema:"only tell what stands in the way"`
 }
 
 // View is a reservation in an output.
@@ -33,6 +34,7 @@ type View struct {
 	Reason        string    `json:"reason,omitempty"`
 	TaskID        string    `json:"taskId,omitempty"`
 	Worktree      string    `json:"worktree,omitempty"`
+	Branch        string    `json:"branch,omitempty"`
 	Since         time.Time `json:"since"`
 	Until         time.Time `json:"until"`
 }
@@ -48,6 +50,7 @@ func view(board string, r Reservation) View {
 		Reason:        r.Reason,
 		TaskID:        r.TaskID,
 		Worktree:      r.Worktree,
+		Branch:        r.Branch,
 		Since:         r.Since,
 		Until:         r.Until,
 	}
@@ -86,7 +89,7 @@ type ReserveOutput struct {
 // ReleaseInput is the input of release_files.
 type ReleaseInput struct {
 	Project        string   `json:"project,omitempty" allow:"max=300"`
-	ReservationIDs []string `json:"reservationIds,omitempty" allow:"max=500,each=100"`
+	ReservationIDs []string `json:"reservationIds,omitempty" allow:"max=500,each=100,rare"`
 	Paths          []string `json:"paths,omitempty" allow:"max=100,each=300" jsonschema:"as they were reserved"`
 	TaskID         string   `json:"taskId,omitempty" allow:"max=100,pattern=id" jsonschema:"those that were reserved for the task"`
 	SessionID      string   `json:"sessionId,omitempty" allow:"max=100,pattern=session,session" jsonschema:"the session that they were reserved with"`
@@ -196,12 +199,12 @@ func reserves(in map[string]any) bool { return in["dryRun"] != true }
 func (s *Service) Operations() []op.Op {
 	const set = "files"
 	return []op.Op{
-		op.New(op.Spec{Name: "reserve_files", Title: "Reserve files", Toolset: set, Route: "POST /v1/files/reservations",
+		op.New(op.Spec{Name: "reserve_files", Also: op.ForAgents, Title: "Reserve files", Toolset: set, Route: "POST /v1/files/reservations",
 			Effect: op.Write, Creates: true, Starts: reserves, Cases: reserveCases,
 			Doc: "Say which files you are about to edit, so that no other agent edits them meanwhile: all paths or none. " +
 				"If others hold one, the answer names them, and waitMs waits for your turn. Release them when you are done.",
 		}, s.Reserve),
-		op.New(op.Spec{Name: "release_files", Starts: op.Never, Title: "Release files", Toolset: set, Route: "POST /v1/files/release",
+		op.New(op.Spec{Name: "release_files", Also: op.ForAgents, Starts: op.Never, Title: "Release files", Toolset: set, Route: "POST /v1/files/release",
 			Effect: op.Write, Cases: releaseCases,
 			Doc: "Give up reservations: by id, by path, by task, or all of yours in the project.",
 		}, s.Release),

@@ -183,21 +183,9 @@ func (s *Service) Check(ctx context.Context, c identity.Caller, in CheckInput) (
 	if err != nil {
 		return CheckOutput{}, err
 	}
-	paths, err := b.paths(in.Paths)
+	out, err := s.checked(ctx, t, b, holderOf(c, in.SessionID), in.Worktree, in.Paths)
 	if err != nil {
 		return CheckOutput{}, err
-	}
-	me := holderOf(c, in.SessionID)
-	out, held, err := b.check(me, in.Worktree, paths)
-	if err != nil {
-		return CheckOutput{}, err
-	}
-	if ended, err := s.prune(ctx, t, b, held); err != nil {
-		return CheckOutput{}, err
-	} else if ended {
-		if out, _, err = b.check(me, in.Worktree, paths); err != nil {
-			return CheckOutput{}, err
-		}
 	}
 	return CheckOutput{Project: project, Paths: out, Settings: b.settings.view(project)}, nil
 }

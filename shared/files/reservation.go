@@ -51,7 +51,7 @@ type Reservation struct {
 	Pattern string
 	Mode    Mode
 	Holder
-	Reason, TaskID, Worktree string
+	Reason, TaskID, Worktree, Branch string
 	// Lease is the time in seconds that a renewal adds.
 	Lease        int
 	Since, Until time.Time
@@ -64,7 +64,7 @@ func (r *Reservation) heard() time.Time { return r.Until.Add(-time.Duration(r.Le
 func (r *Reservation) bound() bool { return r.TaskID != "" || r.Holder.Session != "" }
 
 func (r *Reservation) bytes() int {
-	return perEntry + len(r.Pattern) + len(r.Reason) + len(r.TaskID) + len(r.Worktree) + r.Holder.bytes()
+	return perEntry + len(r.Pattern) + len(r.Reason) + len(r.TaskID) + len(r.Worktree) + len(r.Branch) + r.Holder.bytes()
 }
 
 // Waiter is a call that waits for its turn. The waiters of a board are in the order of their turns.
@@ -135,7 +135,7 @@ var (
 
 // Defs declares the collections of reservations.
 func (*Service) Defs() []*store.Def {
-	return []*store.Def{boards.Def(), renewals.Def(), projects.Def()}
+	return []*store.Def{boards.Def(), renewals.Def(), projects.Def(), meetings.Def()}
 }
 
 // idLength is the length of the id of a board, in hexadecimal digits.

@@ -36,6 +36,9 @@ type Service struct {
 type Mail interface {
 	// Notify sends a program a message as part of the transaction. The id is the message's.
 	Notify(tx *store.Tx, id, program, text string, now time.Time)
+	// Inbox returns the inbox of a program's session: its address if the session is live, and otherwise the program. Its
+	// reads are part of a transaction.
+	Inbox(ctx context.Context, r store.Reader, program, session string) (string, error)
 }
 
 // Sessions tells about sessions.
@@ -183,7 +186,7 @@ func requestOf(c identity.Caller, in ReserveInput) (project string, q *request, 
 		return "", nil, err
 	}
 	return project, &request{holder: holderOf(c, in.SessionID), mode: in.Mode, patterns: patterns, reason: in.Reason,
-		taskID: in.TaskID, worktree: in.Worktree, lease: in.LeaseSeconds}, nil
+		taskID: in.TaskID, worktree: in.Worktree, branch: in.Branch, lease: in.LeaseSeconds}, nil
 }
 
 // Reserve reserves all paths of a call or none. Paths that others hold are Precondition, with their holders; with
@@ -282,8 +285,9 @@ func (s *Service) tellBeside(tx *store.Tx, b *stand, q *request, beside []confli
 		}
 		told = append(told, box)
 		s.Mail.Notify(tx, fmt.Sprintf("files-%s-%d-%d", b.id, b.Token, len(told)), box, fmt.Sprintf(
-			"%s has reserved %s of %s in the worktree %q. You hold %s in the worktree %q: the two will meet when they are merged.",
-			q.holder.who(), q.patterns[c.path], b.Project, q.worktree, c.held.Pattern, c.held.Worktree), b.now)
+			"%s has reserved %s of %s in %s. You hold %s in %s: the two will meet when they are merged.",
+			q.holder.who(), q.patterns[c.path], b.Project, place(q.worktree, q.branch), c.held.Pattern,
+			place(c.held.Worktree, c.held.Branch)), b.now)
 	}
 }
 

@@ -16,7 +16,7 @@ import (
 // Retention is the time for which records are kept. The totals of the days are kept forever.
 const Retention = 30 * 24 * time.Hour
 
-// Record is the record of one call.
+// Record is the record of one call, or of an observation.
 type Record struct {
 	Tool       string    `json:"tool"`
 	Transport  string    `json:"transport"`
@@ -30,6 +30,9 @@ type Record struct {
 	TokensOut  int64     `json:"tokensOut,omitempty"`
 	CostUSD    float64   `json:"cost_usd,omitempty"`
 	At         time.Time `json:"at"`
+	// TokensCached and TaskID are those of an observation.
+	TokensCached int64  `json:"tokensCached,omitempty"`
+	TaskID       string `json:"taskId,omitempty"`
 }
 
 // Batch is the document of a batch of calls of one user, in the order of recording. Records is a
@@ -66,7 +69,9 @@ var (
 )
 
 // Defs declares the collections of the ledger.
-func (*Service) Defs() []*store.Def { return []*store.Def{batches.Def(), dailies.Def()} }
+func (*Service) Defs() []*store.Def {
+	return []*store.Def{batches.Def(), dailies.Def(), sightings.Def()}
+}
 
 const (
 	keyIDLen   = 12
@@ -116,6 +121,9 @@ func batchOf(records []Record) (Batch, error) {
 
 func (r Record) totals() Totals {
 	t := Totals{Calls: 1, DurationMs: r.DurationMs, TokensIn: r.TokensIn, TokensOut: r.TokensOut, CostUSD: r.CostUSD}
+	if r.Transport == observed {
+		t.Calls = 0
+	}
 	if !r.Success {
 		t.Errors = 1
 	}

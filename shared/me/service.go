@@ -71,6 +71,7 @@ func (s *Service) Operations() []op.Op {
 	return []op.Op{
 		op.New(op.Spec{
 			Name:    "whoami",
+			Also:    op.ForAgents,
 			Title:   "Who am I?",
 			Toolset: "me",
 			Route:   "GET /v1/me",

@@ -20,6 +20,8 @@ type Catalogue struct {
 	ops    []*Op
 	byName map[string]*Op
 	sets   []string
+	// selections are the names in Also, in the order of the operations.
+	selections []string
 	// Resources are the kinds of document that MCP clients list and read by URI.
 	Resources []Resource
 	// Prompts are the prompts that MCP clients offer to people.
@@ -67,10 +69,20 @@ func NewCatalogue(lists ...[]Op) *Catalogue {
 		for _, r := range o.Routes() {
 			claim("the route "+pathParam.ReplaceAllString(r.Route, "{}"), o.Name)
 		}
+		for _, name := range o.Also {
+			if !slices.Contains(c.selections, name) {
+				c.selections = append(c.selections, name)
+			}
+		}
 		c.ops = append(c.ops, &o)
 		c.byName[o.Name] = &o
 	}
 	c.sets = Toolsets(slices.Concat(lists...))
+	for _, name := range c.selections {
+		if slices.Contains(c.sets, name) {
+			panic(fmt.Sprintf("op: %s is a toolset and a selection", name))
+		}
+	}
 	return c
 }
 
@@ -79,6 +91,9 @@ func (c *Catalogue) Ops() []*Op { return c.ops }
 
 // Toolsets returns the toolsets in the order of their definition.
 func (c *Catalogue) Toolsets() []string { return c.sets }
+
+// Selections returns the names for tools of several toolsets, in the order of the operations.
+func (c *Catalogue) Selections() []string { return c.selections }
 
 // Toolsets returns the toolsets of the operations without duplicates, in the order of their definition.
 func Toolsets(ops []Op) []string {

@@ -110,7 +110,7 @@ func keepText(_, to reflect.Type, v any) (any, error) {
 // Idempotency is embedded in the input of an operation whose calls may be repeated: for 24 hours, a call with the same
 // caller, operation and key returns the first result.
 type Idempotency struct {
-	IdempotencyKey string `json:"idempotencyKey,omitempty" allow:"max=100" jsonschema:"for 24 hours a repeat has no effect"`
+	IdempotencyKey string `json:"idempotencyKey,omitempty" allow:"max=100,rare" jsonschema:"for 24 hours a repeat has no effect"`
 
 	caller, operation, digest string
 }

@@ -58,6 +58,9 @@ func Wrap(text string, width int) string {
 func (c *Catalogue) Reference() []byte {
 	var b bytes.Buffer
 	b.WriteString(referenceIntro)
+	for _, name := range c.selections {
+		c.selection(&b, name)
+	}
 	for _, set := range c.sets {
 		fmt.Fprintf(&b, "\n## %s\n\n| tool | REST | who may call | effect |\n|---|---|---|---|\n", set)
 		in := slices.DeleteFunc(slices.Clone(c.ops), func(o *Op) bool { return o.Toolset != set })
@@ -69,6 +72,18 @@ func (c *Catalogue) Reference() []byte {
 		}
 	}
 	return b.Bytes()
+}
+
+// selection writes the paragraph about a selection.
+func (c *Catalogue) selection(b *bytes.Buffer, name string) {
+	var tools []string
+	for _, o := range c.ops {
+		if slices.Contains(o.Also, name) {
+			tools = append(tools, fmt.Sprintf("[`%s`](#%s)", o.Name, o.Name))
+		}
+	}
+	fmt.Fprintf(b, "\n`%s` is no toolset but a selection from several, served in the same way, as `/mcp/x/%s` or "+
+		"`?toolsets=%s`: %s. A key needs the scopes of those that it calls.\n", name, name, name, strings.Join(tools, ", "))
 }
 
 // String returns the effect in words.

@@ -22,6 +22,7 @@ import (
 //	pattern=id         one of the named patterns below
 //	nonempty           a text or list that must not be empty
 //	session            the session that the call belongs to: that of the header X-Parley-Session if it is left out
+//	rare               an input that the lists of selections leave out, see [Spec.Also]
 //	wait=x             the time that the call may wait in milliseconds: x by default, at most 55,000
 
 // MaxWait is the longest time for which a call may wait. Proxies and clients often end a request after 60 s.
@@ -171,7 +172,7 @@ func boundBy(s *jsonschema.Schema, key, value string) error {
 	case "wait":
 		least, most := 0.0, float64(MaxWait.Milliseconds())
 		s.Minimum, s.Maximum, s.Default = &least, &most, json.RawMessage(value)
-	case "session":
+	case "session", "rare":
 		numErr = nil // no bound of the value
 	case "nonempty":
 		numErr = nil
@@ -204,5 +205,29 @@ func abridge(s *jsonschema.Schema) {
 	if s.Items != nil {
 		s.Items.AdditionalProperties = nil
 		abridge(s.Items)
+	}
+}
+
+// terse reduces a brief schema further, for the list of a selection: the inputs that are rare and all bounds go. The
+// fault of a value that is out of bounds tells them.
+func terse(s *jsonschema.Schema, in reflect.Type) {
+	for _, f := range reflect.VisibleFields(in) {
+		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+		if slices.Contains(strings.Split(f.Tag.Get("allow"), ","), "rare") {
+			delete(s.Properties, name)
+			s.PropertyOrder = slices.DeleteFunc(slices.Clone(s.PropertyOrder), func(p string) bool { return p == name })
+		}
+	}
+	unbound(s)
+}
+
+func unbound(s *jsonschema.Schema) {
+	s.AdditionalProperties = nil
+	s.MaxLength, s.MinItems, s.MaxItems, s.Minimum, s.Maximum, s.ExclusiveMinimum = nil, nil, nil, nil, nil, nil
+	for _, p := range s.Properties {
+		unbound(p)
+	}
+	if s.Items != nil {
+		unbound(s.Items)
 	}
 }

@@ -9,7 +9,7 @@ import (
 
 // schemas are the published schemas of an operation, and the compiled schema that checks its inputs.
 type schemas struct {
-	input, output, brief json.RawMessage
+	input, output, brief, terse json.RawMessage
 	*compiled
 }
 
@@ -46,6 +46,10 @@ func schemasOf(in, out reflect.Type) (*schemas, error) {
 	brief := input.CloneSchemas()
 	abridge(brief)
 	if s.brief, err = json.Marshal(brief); err != nil {
+		return nil, err
+	}
+	terse(brief, in)
+	if s.terse, err = json.Marshal(brief); err != nil {
 		return nil, err
 	}
 	made.Store(pair{in, out}, s)

@@ -42,6 +42,10 @@ const (
 	Admins
 )
 
+// ForAgents is the selection of the tools that an agent needs all day. They are few, because a model reads the
+// descriptions of all of them at every start.
+var ForAgents = []string{"agent"}
+
 // Compat is a further REST route of an operation, kept for clients of the Grid service, with whose 18 tools Parley is
 // compatible, and for those of earlier versions. Set holds the inputs that the route implies.
 type Compat struct {
@@ -60,6 +64,9 @@ type Spec struct {
 	Title string
 	// Toolset is the set that the operation belongs to.
 	Toolset string
+	// Also are the selections, such as "agent", that serve the tool beside its toolset. A selection is a name for tools of
+	// several toolsets; it is no scope of keys.
+	Also []string
 	// Alias is the tool's name on the endpoint that serves its toolset alone, where that differs from Name. It is
 	// unique in the toolset.
 	Alias string
@@ -100,6 +107,8 @@ type Op struct {
 	// Input and Output are the published schemas, as JSON. Brief is Input without patterns and the lengths of names,
 	// for the tool list that a model reads; the message of a refusal names them.
 	Input, Output, Brief json.RawMessage
+	// Terse is Brief without bounds and rare inputs, for the list of a selection.
+	Terse json.RawMessage
 	// In and Out are the Go types of the input and the output.
 	In, Out reflect.Type
 
@@ -171,9 +180,12 @@ func (o *Op) build(in, out reflect.Type) error {
 			}
 		}
 	}
-	o.Input, o.Output, o.Brief, o.schema = s.input, s.output, s.brief, s.compiled
+	o.Input, o.Output, o.Brief, o.Terse, o.schema = s.input, s.output, s.brief, s.terse, s.compiled
 	return nil
 }
+
+// ServedIn reports whether a toolset or a selection of the name has the operation.
+func (o *Op) ServedIn(set string) bool { return o.Toolset == set || slices.Contains(o.Also, set) }
 
 // adds reports whether a call may add something that stays. What is for people and administrators alone is little, and
 // must work when agents have filled the storage.

@@ -3,8 +3,6 @@ package overview
 import (
 	"cmp"
 	"context"
-	"errors"
-	"sync"
 	"time"
 
 	"parley.internal/shared/fault"
@@ -60,52 +58,16 @@ func (s *Service) Get(ctx context.Context, c identity.Caller, in Input) (View, e
 	return view, err
 }
 
-// wait waits for all sources concurrently; the first that is done ends the others. Calls of a source whose listener is
-// not established yet are skipped, because the caller has just read the view. Of the first calls of each source with an
-// established listener only the last reads it: from then on all listeners are established, and no change is missed.
+// wait waits for changes of the sources until look returns true.
 func (s *Service) wait(ctx context.Context, user string, d time.Duration,
 	look func(context.Context) (bool, error)) error {
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	kinds := []Changes{taskChanges{s.DB}, s.Sessions, s.Mail}
-	var mu sync.Mutex
-	done, standing := false, 0
-	check := func() func(context.Context) (bool, error) {
-		stands := false
-		return func(ctx context.Context) (bool, error) {
-			mu.Lock()
-			defer mu.Unlock()
-			first := !stands && store.Listening(ctx)
-			if first {
-				stands = true
-				standing++
-			}
-			if done || !stands || (first && standing < len(kinds)) {
-				return done, nil
-			}
-			var err error
-			done, err = look(ctx)
-			return done, err
-		}
-	}
-	errs := make([]error, len(kinds))
-	var wg sync.WaitGroup
-	for i, kind := range kinds {
-		wg.Go(func() {
-			errs[i] = kind.Wait(ctx, user, d, check())
-			cancel()
+	var follows []store.Changes
+	for _, kind := range []Changes{taskChanges{s.DB}, s.Sessions, s.Mail} {
+		follows = append(follows, func(ctx context.Context, check func(context.Context) (bool, error)) error {
+			return kind.Wait(ctx, user, d, check)
 		})
 	}
-	wg.Wait()
-	if done {
-		return nil
-	}
-	for _, err := range errs {
-		if err != nil && !errors.Is(err, context.Canceled) {
-			return err
-		}
-	}
-	return nil
+	return store.WaitAny(ctx, look, follows...)
 }
 
 type taskChanges struct{ db *store.DB }

@@ -158,6 +158,11 @@ func (s *Service) InForce(ctx context.Context, user string) ([]identity.Pause, e
 	return out, err
 }
 
+// Follow calls check at once and after changes of the user's pauses, until it returns true or d is over.
+func (s *Service) Follow(ctx context.Context, user string, d time.Duration, check func(context.Context) (bool, error)) error {
+	return inForce.Wait(ctx, s.DB.User(user), nil, d, check)
+}
+
 func (d Doc) pause() identity.Pause {
 	return identity.Pause{Scope: d.Scope, Name: d.Name, Words: d.Words, By: d.By, At: d.At}
 }

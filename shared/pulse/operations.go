@@ -38,11 +38,11 @@ type UpdateInput struct {
 
 // ListInput is the input of list_sessions.
 type ListInput struct {
-	State           State  `json:"state,omitempty" allow:"enum=working|blocked|complete|pinned|all,default=all"`
+	State           State  `json:"state,omitempty" allow:"enum=working|blocked|complete|pinned|all,default=all,rare"`
 	ProgramID       string `json:"programId,omitempty" allow:"max=100"`
 	Limit           int    `json:"limit,omitempty" allow:"min=1,max=50,default=10"`
-	Cursor          string `json:"cursor,omitempty" allow:"max=2000" jsonschema:"a nextCursor"`
-	IncludeArchived bool   `json:"includeArchived,omitempty" allow:"default=false" jsonschema:"those too that went silent and were ended"`
+	Cursor          string `json:"cursor,omitempty" allow:"max=2000,rare" jsonschema:"a nextCursor"`
+	IncludeArchived bool   `json:"includeArchived,omitempty" allow:"default=false,rare" jsonschema:"those too that went silent and were ended"`
 }
 
 // ListOutput is the output of list_sessions.
@@ -104,7 +104,7 @@ func (s *Service) Operations() []op.Op {
 			Doc: "Report your progress, status or state, or send a heartbeat (lastHeartbeat true). Call it at least " +
 				"once an hour: a silent session is ended and its claimed tasks go back to the queue."},
 			s.Update),
-		op.New(op.Spec{Name: "list_sessions", Title: "List sessions", Toolset: set, Route: "GET /v1/sessions",
+		op.New(op.Spec{Name: "list_sessions", Also: op.ForAgents, Title: "List sessions", Toolset: set, Route: "GET /v1/sessions",
 			Effect: op.Read, Cases: listCases,
 			Doc: "See which agents are online, what each is doing, its progress and when it was last heard of. " +
 				"Newest first."}, s.List),

@@ -56,44 +56,69 @@ func (s *Service) Create(ctx context.Context, c identity.Caller, in CreateInput)
 	if err != nil {
 		return CreateOutput{}, err
 	}
-	now, given := s.Now(), in.SessionID
+	now := s.Now()
 	return idempotency.Update(ctx, s.DB.User(c.User), in, now, func(ctx context.Context, tx *store.Tx) (CreateOutput, error) {
-		id, v, found, err := s.begin(ctx, tx, c, program, given)
-		if err != nil {
-			return CreateOutput{}, err
+		out, write, err := s.join(ctx, tx, c, in, program, verified, now)
+		if err == nil {
+			write()
 		}
-		switch {
-		case !found:
-			v.Lifecycle, v.CreatedAt, v.Life, v.Maker = task.Created, now, 1, c.Owner()
-		case given == "": // the number of an archived session, which is another session to its callers
-			v.Status, v.Progress, v.ProjectName, v.CreatedAt, v.Maker = "", 0, "", now, c.Owner()
-		default:
-			if err := v.checkOwner(c, v.id(id)); err != nil {
-				return CreateOutput{}, err
-			}
+		return out, err
+	})
+}
+
+// Join is [Service.Create] as part of a transaction of another domain, without its idempotency key. It reads alone; the
+// session is written by write.
+func (s *Service) Join(ctx context.Context, tx *store.Tx, c identity.Caller, in CreateInput) (
+	out CreateOutput, write func(), err error,
+) {
+	program, verified, err := c.SpeaksAs(in.ProgramID)
+	if err != nil {
+		return out, nil, err
+	}
+	return s.join(ctx, tx, c, in, program, verified, s.Now())
+}
+
+func (s *Service) join(ctx context.Context, tx *store.Tx, c identity.Caller, in CreateInput, program string,
+	verified bool, now time.Time,
+) (out CreateOutput, write func(), err error) {
+	given := in.SessionID
+	id, v, found, err := s.begin(ctx, tx, c, program, given)
+	if err != nil {
+		return out, nil, err
+	}
+	switch {
+	case !found:
+		v.Lifecycle, v.CreatedAt, v.Life, v.Maker = task.Created, now, 1, c.Owner()
+	case given == "": // the number of an archived session, which is another session to its callers
+		v.Status, v.Progress, v.ProjectName, v.CreatedAt, v.Maker = "", 0, "", now, c.Owner()
+	default:
+		if err := v.checkOwner(c, v.id(id)); err != nil {
+			return out, nil, err
 		}
-		v.adopt(c)
-		if found && c.IsHuman() && program != "" && !identity.Same(program, v.ProgramID) {
-			v.Maker = c.Owner() // a person gives the session to another program
-		}
-		v.Name, v.UpdatedAt = in.Name, now
-		if !c.IsHuman() {
-			v.KeyID = c.KeyID
-		}
-		if program != "" {
-			v.ProgramID, v.Verified = program, verified
-		}
-		set(&v.Status, in.Status)
-		set(&v.Progress, in.Progress)
-		set(&v.ProjectName, in.ProjectName)
-		if err := v.enter(in.State, now); err != nil {
-			return CreateOutput{}, err
-		}
-		beat := Heartbeat{At: now, ProgramID: v.ProgramID}
+	}
+	v.adopt(c)
+	if found && c.IsHuman() && program != "" && !identity.Same(program, v.ProgramID) {
+		v.Maker = c.Owner() // a person gives the session to another program
+	}
+	v.Name, v.UpdatedAt = in.Name, now
+	if !c.IsHuman() {
+		v.KeyID = c.KeyID
+	}
+	if program != "" {
+		v.ProgramID, v.Verified = program, verified
+	}
+	set(&v.Status, in.Status)
+	set(&v.Progress, in.Progress)
+	set(&v.ProjectName, in.ProjectName)
+	if err := v.enter(in.State, now); err != nil {
+		return out, nil, err
+	}
+	beat := Heartbeat{At: now, ProgramID: v.ProgramID}
+	out = CreateOutput{View: s.view(id, v, beat, now), Created: !found || given == ""}
+	return out, func() {
 		sessions.Put(tx, id, v)
 		heartbeats.Put(tx, id, beat)
-		return CreateOutput{View: s.view(id, v, beat, now), Created: !found || given == ""}, nil
-	})
+	}, nil
 }
 
 // begin finds the session that a call of Create means, and the id of its document. Without an id it is the one with the

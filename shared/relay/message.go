@@ -86,8 +86,8 @@ type Message struct {
 // letters newest first.
 var messages = store.Collection[Message]{Name: "relay", Indexes: []string{
 	"boxes[],rank desc,createdAt,dueAt", "boxes[],createdAt", "dead[],diedAt desc", "receipt",
-}, AllUsers: []string{"sweepAt"}, Unindexed: []string{"message", "context", "sender", "message_type"},
-	Log: "message", Note: (*Message).logged}
+}, Filters: []string{"source,createdAt"}, AllUsers: []string{"sweepAt"},
+	Unindexed: []string{"message", "context", "sender", "message_type"}, Log: "message", Note: (*Message).logged}
 
 // logged describes the message in the log.
 func (m *Message) logged(string) store.Note {

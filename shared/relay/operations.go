@@ -13,18 +13,18 @@ import (
 type SendInput struct {
 	op.Idempotency
 	Message     string           `json:"message" allow:"nonempty,max=4000"`
-	Source      string           `json:"source,omitempty" allow:"max=100" jsonschema:"who sends; by default your program"`
+	Source      string           `json:"source,omitempty" allow:"max=100,rare" jsonschema:"who sends; by default your program"`
 	Target      string           `json:"target" allow:"nonempty,max=201,pattern=target" jsonschema:"a program, a session (claude/2), group:name, or all"`
 	MessageType string           `json:"message_type" allow:"enum=PING|PONG|HANDSHAKE|DIRECTIVE|STATUS|ACK|QUERY|RESULT" jsonschema:"DIRECTIVE and QUERY come until acknowledged"`
 	Priority    task.Priority    `json:"priority,omitempty" allow:"enum=low|normal|high,default=normal"`
-	Action      string           `json:"action,omitempty" allow:"enum=interrupt|sprint|parallel|queue|backlog,default=queue"`
-	Context     string           `json:"context,omitempty" allow:"max=2000"`
-	Delivery    string           `json:"delivery,omitempty" allow:"enum=one|each,default=one" jsonschema:"each: every live session of it"`
+	Action      string           `json:"action,omitempty" allow:"enum=interrupt|sprint|parallel|queue|backlog,default=queue,rare"`
+	Context     string           `json:"context,omitempty" allow:"max=2000,rare"`
+	Delivery    string           `json:"delivery,omitempty" allow:"enum=one|each,default=one,rare" jsonschema:"each: every live session of it"`
 	SessionID   string           `json:"sessionId,omitempty" allow:"max=100,session" jsonschema:"yours"`
 	ReplyTo     string           `json:"reply_to,omitempty" allow:"max=100"`
 	ThreadID    string           `json:"threadId,omitempty" allow:"max=100"`
-	TTL         int64            `json:"ttl,omitempty" allow:"over=0,max=31536000,default=86400" jsonschema:"seconds until it expires unread"`
-	Provenance  *task.Provenance `json:"provenance,omitempty"`
+	TTL         int64            `json:"ttl,omitempty" allow:"over=0,max=31536000,default=86400,rare" jsonschema:"seconds until it expires unread"`
+	Provenance  *task.Provenance `json:"provenance,omitempty" allow:"rare"`
 }
 
 // SendOutput is the output of send_message. Where the target stands for several programs, MessageID is the id of the
@@ -46,15 +46,15 @@ type SendOutput struct {
 type GetInput struct {
 	Target           string        `json:"target,omitempty" allow:"max=201" jsonschema:"whose inbox; by default your program's"`
 	SessionID        string        `json:"sessionId,omitempty" allow:"max=100,session" jsonschema:"yours"`
-	MarkAsRead       *bool         `json:"markAsRead,omitempty" allow:"default=true" jsonschema:"false to peek"`
-	MessageType      string        `json:"message_type,omitempty" allow:"enum=PING|PONG|HANDSHAKE|DIRECTIVE|STATUS|ACK|QUERY|RESULT"`
-	Priority         task.Priority `json:"priority,omitempty" allow:"enum=low|normal|high"`
-	ThreadID         string        `json:"threadId,omitempty" allow:"max=100"`
+	MarkAsRead       *bool         `json:"markAsRead,omitempty" allow:"default=true,rare" jsonschema:"false to peek"`
+	MessageType      string        `json:"message_type,omitempty" allow:"enum=PING|PONG|HANDSHAKE|DIRECTIVE|STATUS|ACK|QUERY|RESULT,rare"`
+	Priority         task.Priority `json:"priority,omitempty" allow:"enum=low|normal|high,rare"`
+	ThreadID         string        `json:"threadId,omitempty" allow:"max=100,rare"`
 	IncludeDelivered bool          `json:"includeDelivered,omitempty" allow:"default=false" jsonschema:"the history, by page; marks nothing"`
 	Limit            int           `json:"limit,omitempty" allow:"min=1,max=100,default=20"`
-	Confirm          bool          `json:"confirm,omitempty" jsonschema:"ask for a receipt"`
-	Receipt          string        `json:"receipt,omitempty" allow:"max=100" jsonschema:"of your last read, which arrived"`
-	Cursor           string        `json:"cursor,omitempty" allow:"max=2000" jsonschema:"a nextCursor, with includeDelivered"`
+	Confirm          bool          `json:"confirm,omitempty" allow:"rare" jsonschema:"ask for a receipt"`
+	Receipt          string        `json:"receipt,omitempty" allow:"max=100,rare" jsonschema:"of your last read, which arrived"`
+	Cursor           string        `json:"cursor,omitempty" allow:"max=2000,rare" jsonschema:"a nextCursor, with includeDelivered"`
 	WaitMs           int           `json:"waitMs,omitempty" allow:"wait=0" jsonschema:"wait this long for a first message"`
 }
 
@@ -214,6 +214,7 @@ func (s *Service) Operations() []op.Op {
 	return []op.Op{
 		op.New(op.Spec{
 			Name:    "send_message",
+			Also:    op.ForAgents,
 			Starts:  op.Always,
 			Title:   "Send a message",
 			Toolset: set,
@@ -227,6 +228,7 @@ func (s *Service) Operations() []op.Op {
 		}, s.Send),
 		op.New(op.Spec{
 			Name:    "get_messages",
+			Also:    op.ForAgents,
 			Title:   "Read messages",
 			Toolset: set,
 			Route:   "POST /v1/messages/read",
@@ -239,6 +241,7 @@ func (s *Service) Operations() []op.Op {
 		}, s.Get),
 		op.New(op.Spec{
 			Name:    "ack_messages",
+			Also:    op.ForAgents,
 			Starts:  op.Never,
 			Title:   "Acknowledge messages",
 			Toolset: set,

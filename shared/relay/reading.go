@@ -94,46 +94,21 @@ func (r *reading) deliver(ctx context.Context) (views []View, err error) {
 
 // page delivers the messages among the first width that are due; full reports that there are more.
 func (r *reading) page(ctx context.Context, width int) (views []View, full bool, err error) {
-	now := r.Now()
 	views = []View{}
+	wanted := func(store.Doc[Message]) bool { return len(views) < r.limit }
+	took := func(d store.Doc[Message]) { views = append(views, view(d.ID, d.Value)) }
 	run := func(ctx context.Context, tx *store.Tx) error {
-		views, full, r.taken = []View{}, false, map[string]taken{}
-		confirmed, err := r.confirmed(ctx, tx)
-		if err != nil {
-			return err
-		}
-		page, err := messages.Query(ctx, tx, due(r.from, now, width))
-		if err != nil {
-			return err
-		}
-		full = len(page.Docs) == width
-		for id, m := range confirmed {
-			m.Confirm(now)
-			messages.Put(tx, id, m)
-		}
-		for _, d := range page.Docs {
-			m := d.Value
-			_, done := confirmed[d.ID]
-			switch {
-			case done:
-				continue
-			case m.Lapsed(now):
-				m.Bury(now)
-			case len(views) == r.limit:
-				continue
-			default:
-				r.take(&m, d, now)
-				views = append(views, view(d.ID, m))
-			}
-			messages.Put(tx, d.ID, m)
-		}
-		return nil
+		views = []View{}
+		found, err := r.pick(ctx, tx, width, wanted, took)
+		full = found.full
+		found.put(tx)
+		return err
 	}
 	if r.receipt != "" {
 		err = r.tenant.Update(ctx, run)
 	} else {
 		err = r.tenant.Consume(ctx, func(ctx context.Context, reader store.Reader) (bool, error) {
-			page, err := messages.Query(ctx, reader, due(r.from, now, 1))
+			page, err := messages.Query(ctx, reader, due(r.from, r.Now(), 1))
 			return len(page.Docs) > 0, err
 		}, run)
 	}
@@ -141,6 +116,58 @@ func (r *reading) page(ctx context.Context, width int) (views []View, full bool,
 		r.receipt = "" // it is confirmed
 	}
 	return views, full, err
+}
+
+// picked is what one transaction changes in an inbox.
+type picked struct {
+	changed []store.Doc[Message]
+	// full means that there are more messages that are due.
+	full bool
+}
+
+func (p picked) put(tx *store.Tx) {
+	for _, d := range p.changed {
+		messages.Put(tx, d.ID, d.Value)
+	}
+}
+
+// pick confirms the messages of the receipt and goes through the first width that are due: it buries those that lapsed,
+// and marks as read those that wanted accepts, each of which it gives to took. It writes nothing yet.
+func (r *reading) pick(ctx context.Context, tx *store.Tx, width int, wanted func(store.Doc[Message]) bool,
+	took func(store.Doc[Message]),
+) (out picked, err error) {
+	now := r.Now()
+	r.taken = map[string]taken{}
+	confirmed, err := r.confirmed(ctx, tx)
+	if err != nil {
+		return out, err
+	}
+	page, err := messages.Query(ctx, tx, due(r.from, now, width))
+	if err != nil {
+		return out, err
+	}
+	out.full = len(page.Docs) == width
+	for id, m := range confirmed {
+		m.Confirm(now)
+		out.changed = append(out.changed, store.Doc[Message]{ID: id, Value: m})
+	}
+	for _, d := range page.Docs {
+		m := d.Value
+		_, done := confirmed[d.ID]
+		switch {
+		case done:
+			continue
+		case m.Lapsed(now):
+			m.Bury(now)
+		case !wanted(d):
+			continue
+		default:
+			r.take(&m, d, now)
+			took(store.Doc[Message]{ID: d.ID, Value: m})
+		}
+		out.changed = append(out.changed, store.Doc[Message]{ID: d.ID, Value: m})
+	}
+	return out, nil
 }
 
 // take marks a message as read.

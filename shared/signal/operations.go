@@ -32,15 +32,17 @@ type Answer struct {
 type AskInput struct {
 	op.Idempotency
 	Question  string             `json:"question" allow:"nonempty,max=2000"`
-	Options   []string           `json:"options,omitempty" allow:"max=5,each=100" jsonschema:"answers to choose from; free text is always possible"`
-	Context   string             `json:"context,omitempty" allow:"max=2000" jsonschema:"what the human should know to answer"`
+	Options   []string           `json:"options,omitempty" allow:"max=5,each=100" jsonschema:"to choose from; free text is possible too"`
+	Context   string             `json:"context,omitempty" allow:"max=2000" jsonschema:"what the human should know"`
 	Priority  task.Priority      `json:"priority,omitempty" allow:"enum=low|normal|high,default=normal"`
-	Assurance identity.Assurance `json:"assurance,omitempty" allow:"enum=local|device,default=local" jsonschema:"device: only a paired device answers"`
-	ThreadID  string             `json:"threadId,omitempty" allow:"max=100"`
-	InReplyTo string             `json:"inReplyTo,omitempty" allow:"max=100"`
-	ProjectID string             `json:"projectId,omitempty" allow:"max=100"`
-	TTL       int64              `json:"ttl,omitempty" allow:"over=0,max=31536000,default=86400" jsonschema:"seconds until it expires unanswered"`
-	WaitMs    int                `json:"waitMs,omitempty" allow:"wait=0" jsonschema:"wait this long for the answer"`
+	Assurance identity.Assurance `json:"assurance,omitempty" allow:"enum=local|device,default=local,rare" jsonschema:"device: only a paired device answers"`
+	ThreadID  string             `json:"threadId,omitempty" allow:"max=100,rare"`
+	InReplyTo string             `json:"inReplyTo,omitempty" allow:"max=100,rare"`
+	ProjectID string             `json:"projectId,omitempty" allow:"max=100,rare"`
+	TTL       int64              `json:"ttl,omitempty" allow:"over=0,max=31536000,default=86400,rare" jsonschema:"seconds until it expires"`
+	SessionID string             `json:"sessionId,omitempty" allow:"max=100,session"`
+	Tell      *bool              `json:"tell,omitempty" allow:"rare" jsonschema:"false: you fetch it"`
+	WaitMs    int                `json:"waitMs,omitempty" allow:"wait=0" jsonschema:"wait this long"`
 }
 
 // AskOutput is the output of ask_question.
@@ -53,7 +55,7 @@ type AskOutput struct {
 // ResponseInput is the input of get_response.
 type ResponseInput struct {
 	QuestionID string `json:"questionId" allow:"nonempty,max=100,pattern=id"`
-	WaitMs     int    `json:"waitMs,omitempty" allow:"wait=0" jsonschema:"wait this long for the answer"`
+	WaitMs     int    `json:"waitMs,omitempty" allow:"wait=0" jsonschema:"wait this long"`
 }
 
 // AnswerInput is the input of answer_question.
@@ -131,11 +133,11 @@ var answering = []string{identity.ScopeAnswer}
 func (s *Service) Operations() []op.Op {
 	const set = "signal"
 	return append([]op.Op{
-		op.New(op.Spec{Name: "ask_question", Starts: op.Never, Title: "Ask the human", Toolset: set, Route: "POST /v1/questions",
+		op.New(op.Spec{Name: "ask_question", Also: op.ForAgents, Starts: op.Never, Title: "Ask the human", Toolset: set, Route: "POST /v1/questions",
 			Effect: op.Write, Creates: true, Cases: askCases,
 			Doc: "Ask your human for a decision, an approval or a fact that you lack. Offer options where you can. " +
 				"With waitMs the call waits for the answer; otherwise fetch it with get_response."}, s.Ask),
-		op.New(op.Spec{Name: "get_response", Title: "Get the human's answer", Toolset: set, Scopes: answering,
+		op.New(op.Spec{Name: "get_response", Also: op.ForAgents, Title: "Get the human's answer", Toolset: set, Scopes: answering,
 			Route: "GET /v1/questions/{questionId}/response", Effect: op.Read, Cases: responseCases,
 			Doc: "Fetch the human's answer to a question you asked: pending, answered or expired. With waitMs it " +
 				"waits for the answer."}, s.Response),

@@ -1,6 +1,7 @@
 package signal
 
 import (
+	"cmp"
 	"context"
 	"time"
 	"unicode/utf8"
@@ -59,6 +60,9 @@ func (s *Service) Ask(ctx context.Context, c identity.Caller, in AskInput) (AskO
 	if t.Priority == "" {
 		t.Priority = task.Normal
 	}
+	if c.Bound() && !c.IsHuman() && (in.Tell == nil || *in.Tell) {
+		t.AnswerBox = identity.Fold(cmp.Or(identity.Address(c.Program, in.SessionID), c.Program))
+	}
 	t.Route()
 	out, err := idempotency.Update(ctx, s.DB.User(c.User), in, now, func(_ context.Context, tx *store.Tx) (AskOutput, error) {
 		task.Tasks.Create(tx, id, t)
@@ -68,7 +72,18 @@ func (s *Service) Ask(ctx context.Context, c identity.Caller, in AskInput) (AskO
 		return out, err
 	}
 	out.Answer, err = s.Response(ctx, c, ResponseInput{QuestionID: out.QuestionID, WaitMs: in.WaitMs})
+	if err == nil && out.Status == Answered && t.AnswerBox != "" {
+		err = s.told(ctx, c, out.QuestionID)
+	}
 	return out, err
+}
+
+// told notes that the asker has the answer, which no hook tells it then.
+func (s *Service) told(ctx context.Context, c identity.Caller, id string) error {
+	return s.DB.User(c.User).Update(ctx, func(_ context.Context, tx *store.Tx) error {
+		task.Tasks.Patch(tx, id, store.Unset("answerBox"))
+		return nil
+	})
 }
 
 func answer(t task.Task, now time.Time) Answer {

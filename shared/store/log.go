@@ -3,7 +3,9 @@ package store
 import (
 	"cmp"
 	"context"
+	"crypto/sha256"
 	"encoding/base64"
+	"encoding/hex"
 	"encoding/json"
 	"strconv"
 	"time"
@@ -94,25 +96,43 @@ var logs = Collection[logDoc]{Name: LogName, Unindexed: []string{"entries"}}
 // LogDef declares the log. A database whose schema lacks it keeps none.
 func LogDef() *Def { return logs.Def() }
 
+// logCursor is a place in the log of one user.
+type logCursor struct {
+	User  string          `json:"u"`
+	Place json.RawMessage `json:"p"`
+}
+
+// fingerprint returns a short text by which a cursor is found to be another user's.
+func fingerprint(user string) string {
+	sum := sha256.Sum256([]byte(user))
+	return hex.EncodeToString(sum[:4])
+}
+
 // Log returns the entries after a cursor, at most [MaxLogPage] commits. An empty cursor stands for the present: the page
-// has no entries, and its Next the place to begin at. A cursor that the driver did not make is Invalid.
+// has no entries, and its Next the place to begin at. A cursor that was not made for the user is Invalid.
 func (t *Tenant) Log(ctx context.Context, cursor string) (LogPage, error) {
 	if err := checkUser(t.uid); err != nil {
 		return LogPage{}, err
 	}
-	var place json.RawMessage
+	own := logCursor{User: fingerprint(t.uid)}
 	if cursor != "" {
 		raw, err := base64.RawURLEncoding.DecodeString(cursor)
-		if err != nil || !json.Valid(raw) {
+		given := logCursor{}
+		if err != nil || json.Unmarshal(raw, &given) != nil || given.User != own.User || given.Place == nil {
 			return LogPage{}, errCursor()
 		}
-		place = raw
+		own.Place = given.Place
 	}
-	page, err := t.db.driver.Log(ctx, t.uid, place)
+	page, err := t.db.driver.Log(ctx, t.uid, own.Place)
 	if err != nil {
 		return LogPage{}, err
 	}
-	out := LogPage{Next: base64.RawURLEncoding.EncodeToString(page.Next), Truncated: page.Truncated, More: page.More}
+	own.Place = page.Next
+	next, err := json.Marshal(own)
+	if err != nil {
+		return LogPage{}, err
+	}
+	out := LogPage{Next: base64.RawURLEncoding.EncodeToString(next), Truncated: page.Truncated, More: page.More}
 	for _, c := range page.Commits {
 		for i, e := range c.Entries {
 			out.Entries = append(out.Entries, Logged{Entry: e, EventID: eventID(c.ID, i), At: c.At})

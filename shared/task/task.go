@@ -155,7 +155,12 @@ type Task struct {
 	CancelledBy string `json:"cancelledBy,omitempty"`
 
 	Question *QuestionPart `json:"question,omitempty"`
-	Dream    *DreamSpec    `json:"dream,omitempty"`
+	// AnswerBox is the inbox, folded, for which the answer to a question waits to be told, empty where it was told or is
+	// fetched by its asker. AnswerReceipt names a telling that was not confirmed, after which the answer comes again.
+	AnswerBox     string     `json:"answerBox,omitempty"`
+	AnswerReceipt string     `json:"answerReceipt,omitempty"`
+	AnswerDueAt   time.Time  `json:"answerDueAt,omitzero"`
+	Dream         *DreamSpec `json:"dream,omitempty"`
 	// AlertType is the kind of an alert.
 	AlertType string      `json:"alertType,omitempty"`
 	Sprint    *SprintPart `json:"sprint,omitempty"`
@@ -176,6 +181,8 @@ var Tasks = store.Collection[Task]{Name: "tasks", Indexes: []string{
 	"status,routes[],rank desc,createdAt",
 	// For stories; other tasks have no such fields, and so no rows.
 	"sprint.parentId,sprint.wave,sprint.order", "sprint.parentId,sprint.ended,sprint.wave",
+	// For questions, in the same way.
+	"answerBox,createdAt desc",
 }, Filters: []string{"type,rank desc,createdAt", "source,rank desc,createdAt"},
 	AllUsers: []string{"status,expiresAt", "purgeAt"}, Unindexed: []string{"instructions", "result", "context", "title",
 		"question", "note"}, Log: "task", Note: (*Task).logged}

@@ -7,7 +7,7 @@
 //
 //   - hubtest runs a hub in the process of a test; auth, mcp, rest and page hold the tests that need one.
 //   - browser tests the page in Chromium, e2e the TypeScript SDKs, conformance the official MCP suite.
-//   - fakemodel answers the real clients of agents in place of a model.
+//   - agents tests the real clients of agents, Claude Code and Codex; fakemodel answers them in place of a model.
 //   - chaos kills servers under load, scale lets many agents use one, cmd/bench measures them, costs counts their costs in
 //     the cloud.
 //   - cmd/generate writes the files that are derived from the code; program builds the hub for the others.

@@ -16,7 +16,7 @@ const repository = "../../.."
 
 // shipped are the packages that are built for users, by the directory of their module.
 var shipped = map[string][]string{
-	"services/hub": {"parley.internal/services/hub"},
+	"services/hub": {"parley.internal/services/hub", "parley.internal/services/hub/cmd/parley-hook"},
 	"functions":    {"parley.internal/functions", "parley.internal/functions/cmd/local"},
 }
 
@@ -39,6 +39,7 @@ var testOnly = []string{
 	"parley.internal/shared/store/emulator",
 	"parley.internal/shared/store/storetest",
 	"parley.internal/shared/supervise",
+	"parley.internal/services/hub/internal/hook/hooktest",
 	"parley.internal/services/hub/internal/stdio/stdiotest",
 	"parley.internal/functions/internal/archive",
 	"parley.internal/functions/internal/shim",

@@ -40,7 +40,7 @@ const (
 	MaxSessions = 100
 )
 
-// HookInput is the input of hook: one event of one session of a client.
+// HookInput is the input of hook_event: one event of one session of a client.
 type HookInput struct {
 	Version int `json:"version" allow:"min=1,max=1" jsonschema:"of this contract: 1"`
 	// Client is the name of the client, such as claude or codex.
@@ -85,7 +85,7 @@ type Usage struct {
 	TaskID       string  `json:"taskId,omitempty" allow:"max=100,pattern=id" jsonschema:"the task that it was spent on; by default the only one that the session holds"`
 }
 
-// HookOutput is the output of hook. Texts of others have no control characters but line ends.
+// HookOutput is the output of hook_event. Texts of others have no control characters but line ends.
 type HookOutput struct {
 	Version   int    `json:"version"`
 	SessionID string `json:"sessionId" jsonschema:"the session's address: the target of messages to it alone"`
@@ -155,7 +155,7 @@ type Claim struct {
 	Lost       string    `json:"lost,omitempty" jsonschema:"why it is not held any more"`
 }
 
-// Waiting counts what waits for the session, each at most 50. Tasks and Questions are counted at start, resume, prompt,
+// Waiting counts what waits for the session, each at most 50, with what this output brings. Tasks and Questions are counted at start, resume, prompt,
 // turn, compact and read, and left out at other events.
 type Waiting struct {
 	Mail      int `json:"mail" jsonschema:"unread messages"`

@@ -79,7 +79,8 @@ var standsFor = map[string]string{
 	"vIssues": "an issue", "vRounds": "a round", "vSteps": "a round", "teams": "a team", "teamBoards": "a team",
 	"teamSeats": "a team", "teamTasks": "a task of a team", "teamInboxes": "an inbox of a team",
 	"teamMessages": "a message", "teamProcesses": "a process", "teamPrompts": "a process", "teamBeats": "a process",
-	"fileBoards": "a project",
+	"fileBoards": "a project", "fileMeetings": "a changed file", "hookLinks": "a session", "hookThreads": "a client's session",
+	"ledger": "a batch of records", "ledgerDaily": "a program's day in a shard", "ledgerSeen": "a record of a client",
 }
 
 const (

@@ -47,7 +47,7 @@ const (
 		`{"role":"user","content":"go"},{"role":"assistant","content":[{"type":"tool_use","name":"Bash","input":{"a":1}}]},` +
 		`{"role":"user","content":[{"type":"tool_result","is_error":true,"content":[{"type":"text","text":"denied"}]}]}]}`
 	responses = `{"model":"m","stream":true,"instructions":"be brief","tools":[{"type":"function","name":"exec"},` +
-		`{"type":"namespace","name":"mcp__parley","tools":[{"name":"whoami"}]},{"type":"web_search"}],"input":[` +
+		`{"type":"namespace","name":"mcp__parley","tools":[{"name":"look"}]},{"type":"web_search"}],"input":[` +
 		`{"type":"message","role":"user","content":[{"type":"input_text","text":"go"}]},` +
 		`{"type":"function_call","name":"exec","arguments":"{\"a\":1}"},{"type":"function_call_output","output":"denied"}]}`
 )
@@ -75,7 +75,7 @@ func TestAnAnswerOfMessagesIsStreamedAsItsStepSays(t *testing.T) {
 func TestAnAnswerOfResponsesIsStreamedAsItsStepSays(t *testing.T) {
 	t.Parallel()
 	m := fakemodel.New(fakemodel.Step{Calls: []fakemodel.Call{
-		{Tool: "whoami", Namespace: "mcp__parley"}, {Tool: "apply_patch", Free: "*** Begin Patch"}},
+		{Tool: "look", Namespace: "mcp__parley"}, {Tool: "apply_patch", Free: "*** Begin Patch"}},
 		Usage: &fakemodel.Usage{In: 7, Cached: 3, Out: 2}})
 	defer m.Close()
 	_, stream := post(t, m, "/v1/responses", responses)
@@ -99,7 +99,7 @@ func TestARequestIsKeptAsTheModelReadsIt(t *testing.T) {
 		{"/v1/messages", "--- system\nbe brief\n--- 0 user\ngo\n--- 1 assistant\n[tool_use Bash {\"a\":1}]\n" +
 			"--- 2 user\n[tool_result error] denied\n", []string{"Bash"}},
 		{"/v1/responses", "--- instructions\nbe brief\n--- 0 user\ngo\n--- 1 function_call exec {\"a\":1}\n" +
-			"--- 2 function_call_output\ndenied\n", []string{"exec", "mcp__parley/whoami", "web_search"}},
+			"--- 2 function_call_output\ndenied\n", []string{"exec", "mcp__parley/look", "web_search"}},
 	} {
 		r := m.Requests()[i]
 		if r.Number != i+1 || r.Path != want.path || r.Text != want.text || r.Model != "m" || !slices.Equal(r.Tools, want.tools) {

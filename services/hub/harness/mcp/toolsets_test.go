@@ -86,7 +86,7 @@ func TestAnUnknownToolsetIsNotFoundAndTheKnownOnesAreListed(t *testing.T) {
 	t.Parallel()
 	hub := newHub(t, hubtest.Options{})
 	key := hub.Agent("u", "alpha")
-	known := "the toolsets are " + strings.Join(hub.Catalogue.Toolsets(), ", ")
+	known := "the toolsets are " + strings.Join(slices.Concat(hub.Catalogue.Toolsets(), hub.Catalogue.Selections()), ", ")
 	for _, c := range []struct {
 		path    string
 		headers []string
@@ -294,6 +294,40 @@ func TestTheScopesOfAKeyLimitEveryEndpoint(t *testing.T) {
 	if err := hub.Tool(agent, "/mcp", "get_messages", nil).Into(&got); err != nil || len(got.Messages) != 1 ||
 		got.Messages[0].Deliveries != 1 {
 		t.Errorf("got %+v, %v; want the message, delivered for the first time", got, err)
+	}
+}
+
+// agentBudget limits the size of the list of the selection agent, and of the instructions there, in bytes.
+const agentBudget = 9 << 10
+
+func TestTheSelectionOfAnAgentIsWhatItNeedsAllDay(t *testing.T) {
+	t.Parallel()
+	hub := newHub(t, hubtest.Options{})
+	all := []string{"ack_messages", "ask_question", "claim_next_task", "complete_task", "create_task", "get_messages",
+		"get_response", "get_task", "get_tasks", "list_sessions", "release_files", "reserve_files", "send_message",
+		"update_task", "whoami"}
+	key := hub.Agent("u", "alpha")
+	for _, path := range []string{"/mcp/x/agent", "/v1/mcp/x/agent", "/mcp?toolsets=agent"} {
+		a := hub.MCP(key, path, hubtest.Message(1, "tools/list", nil))
+		if names := hub.Tools(key, path); !slices.Equal(names, all) || len(a.Body) > agentBudget {
+			t.Errorf("%s serves %v in %d bytes", path, names, len(a.Body))
+		}
+		instructions := instructionsOf(t, hub, key, path)
+		if !strings.Contains(instructions, "this URL serves you the toolset agent.") {
+			t.Errorf("%s: its instructions are %q", path, instructions)
+		}
+		for _, o := range hub.Catalogue.Ops() {
+			if strings.Contains(o.Name, "_") && strings.Contains(instructions, o.Name) && !slices.Contains(all, o.Name) {
+				t.Errorf("%s: its instructions name %s", path, o.Name)
+			}
+		}
+	}
+	if names := hub.Tools(key, "/mcp?toolsets=agent,ledger"); !slices.Contains(names, "get_usage") || len(names) != len(all)+1 {
+		t.Errorf("beside a toolset it serves %v", names)
+	}
+	narrow := hub.Key("u", keys.CreateInput{Program: "beta", Scopes: []string{"relay"}})
+	if names := hub.Tools(narrow, "/mcp/x/agent"); !slices.Equal(names, []string{"ack_messages", "get_messages", "send_message", "whoami"}) {
+		t.Errorf("a key with the scope relay has %v", names)
 	}
 }
 

@@ -15,11 +15,19 @@ const module = "parley.internal/services/hub"
 // Build compiles the hub's program to the file out, with the build tags given, and without cgo as the image is built.
 // It needs the go command, and a working directory in the harness's module. The error holds the compiler's output.
 func Build(ctx context.Context, out string, tags ...string) error {
+	return build(ctx, out, ".", tags...)
+}
+
+// BuildHook compiles the program of the hooks as [Build] does the hub's. Its name must be parley-hook, and it finds the
+// hub's program, parley, beside it.
+func BuildHook(ctx context.Context, out string) error { return build(ctx, out, "./cmd/parley-hook") }
+
+func build(ctx context.Context, out, pkg string, tags ...string) error {
 	dir, err := goCommand(ctx, "list", "-m", "-f", "{{.Dir}}", module)
 	if err != nil {
 		return fmt.Errorf("cannot find the hub's module: %w", err)
 	}
-	_, err = goCommand(ctx, "-C", dir, "build", "-trimpath", "-tags", strings.Join(tags, ","), "-o", out, ".")
+	_, err = goCommand(ctx, "-C", dir, "build", "-trimpath", "-tags", strings.Join(tags, ","), "-o", out, pkg)
 	if err != nil {
 		return fmt.Errorf("cannot build the hub: %w", err)
 	}

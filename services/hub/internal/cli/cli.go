@@ -53,12 +53,14 @@ func Run(ctx context.Context, args []string, env func(string) string, in io.Read
 	root.SetErr(errOut)
 	root.CompletionOptions.DisableDefaultCmd = true
 	root.AddCommand(w.serveCommand(), w.keyCommand(), w.stdioCommand(), w.questionsCommand(), w.answerCommand(),
-		w.topCommand(), w.linkCommand(), w.teamCommand(), w.runnerCommand(), w.runnerChildCommand(), w.doctorCommand(),
+		w.topCommand(), w.linkCommand(), w.teamCommand(), w.runnerCommand(), w.runnerChildCommand(),
+		w.runnerPaneCommand(), w.agentCommand(), w.doctorCommand(),
 		w.pauseCommand(), w.resumeCommand(), w.pausesCommand(), w.filesCommand(), w.guardCommand(),
-		w.exportCommand(), w.deleteCommand(), w.backupCommand(), w.restoreCommand(), &cobra.Command{
+		w.hookCommand(), w.connectdCommand(), w.exportCommand(), w.deleteCommand(), w.backupCommand(), w.restoreCommand(), &cobra.Command{
 			Use: "version", Short: "Print the version", Args: cobra.NoArgs,
 			RunE: func(*cobra.Command, []string) error { _, err := fmt.Fprintln(out, version()); return err },
 		})
+	root.AddCommand(w.connectCommand())
 	root.PersistentPreRunE = func(cmd *cobra.Command, _ []string) error { return w.chooseData(cmd) }
 	if err := root.ExecuteContext(ctx); err != nil {
 		var own exit

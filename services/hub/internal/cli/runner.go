@@ -13,21 +13,44 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"parley.internal/services/hub/internal/runner"
 	"parley.internal/services/hub/internal/runner/hub"
 	"parley.internal/services/hub/internal/runner/journal"
 	"parley.internal/services/hub/internal/runner/launch"
+	"parley.internal/services/hub/internal/runner/launcher"
 	"parley.internal/shared/client"
 )
 
 // runnerChild is the hidden command that a runner starts before it tells the process which command to become.
 const runnerChild = "runner-child"
 
+// runnerPane is the hidden command that a runner starts for a member in a terminal.
+const runnerPane = "runner-pane"
+
 // runnerFlags are the flags of the runner command.
 type runnerFlags struct {
 	team, url, keyEnv, root, state, config string
 	grace                                  time.Duration
+	clientFlags
+	attach bool
+}
+
+// clientFlags say which client of agents is started, and how.
+type clientFlags struct {
+	client, command string
+	options         []string
+}
+
+// add adds the flags to a command.
+func (f *clientFlags) add(fl *pflag.FlagSet) {
+	fl.StringVar(&f.client, "client", "",
+		"the client to start: "+launcher.Names+"; by default claude or else codex, whichever is installed")
+	fl.StringArrayVar(&f.options, "client-arg", nil,
+		"an option for the client itself, such as --client-arg=--permission-mode=acceptEdits; repeat it for more")
+	fl.StringVar(&f.command, "command", "",
+		`another command to start in place of a client: a program's name, or a JSON list such as '["agent", "{prompt_file}"]'`)
 }
 
 func (w *world) runnerCommand() *cobra.Command {
@@ -35,13 +58,17 @@ func (w *world) runnerCommand() *cobra.Command {
 	cmd := &cobra.Command{Use: "runner", Short: "Start and supervise the members of a team on this machine",
 		Args: cobra.NoArgs,
 		Long: "Start the members of a team on this machine as they are spawned, and supervise them. The output of\n" +
-			"each member goes to a log file, and its exit status to the server. A forced end also ends the\n" +
-			"processes that the member started. A runner that is stopped ends its members; after a kill, the\n" +
-			"next runner with the same --state takes over.\n\n" +
+			"each member goes to a log file, and its exit status with its last lines to the lead. A forced end\n" +
+			"also ends the processes that the member started. A runner that is stopped ends its members; after a\n" +
+			"kill, the next runner with the same --state takes over.\n\n" +
+			"A member is Claude Code or Codex without a terminal: it works on its prompt, with a key and a\n" +
+			"connection to Parley of its own, and ends. It may use Parley's tools; what else it may do is for the\n" +
+			"client's own settings and for --client-arg to say.\n\n" +
 			"Members do not inherit the runner's environment but PATH, HOME and a few other variables, and those\n" +
 			"that the configuration names.",
 		Example: "  parley runner --team core --root ~/work\n" +
-			"  parley runner --team core --root ~/work --config runner.json",
+			"  parley runner --team core --root ~/work --client codex --client-arg=--sandbox=workspace-write\n" +
+			"  parley runner --team core --root ~/work --command '[\"my-agent\", \"--name\", \"{name}\", \"{prompt_file}\"]'",
 		RunE: func(cmd *cobra.Command, _ []string) error { return w.runRunner(cmd.Context(), f) }}
 	def := w.env("PARLEY_URL")
 	if def == "" {
@@ -56,7 +83,9 @@ func (w *world) runnerCommand() *cobra.Command {
 		"directory of the runner's state and the members' logs; "+
 			"by default one for the server and team under the user's state directory")
 	fl.StringVar(&f.config, "config", "",
-		"JSON file with the command to start and its environment; by default the claude CLI")
+		"JSON file with what to start and its environment; the flags here win over it")
+	f.add(fl)
+	fl.BoolVar(&f.attach, "attach", false, "start the client in a terminal of tmux, to which you can attach")
 	fl.DurationVar(&f.grace, "grace", 10*time.Second, "time that a member has to end before it is killed")
 	_ = cmd.MarkFlagRequired("team")
 	_ = cmd.MarkFlagRequired("root")
@@ -82,11 +111,11 @@ func (w *world) runRunner(ctx context.Context, f runnerFlags) (err error) {
 	if f.grace <= 0 {
 		return fmt.Errorf("--grace must be more than 0, not %v", f.grace)
 	}
-	root, err := runnerRoot(f.root)
+	root, err := existingDir("--root", f.root)
 	if err != nil {
 		return err
 	}
-	command, err := runner.ReadCommand(f.config)
+	command, err := f.chosen()
 	if err != nil {
 		return err
 	}
@@ -110,28 +139,62 @@ func (w *world) runRunner(ctx context.Context, f runnerFlags) (err error) {
 	r := &runner.Runner{
 		Server: &hub.Team{Client: calls, Name: f.team, Key: key, KeyFrom: "the variable " + f.keyEnv,
 			Runner: kept.ID()},
-		Journal: kept, Command: command, Team: f.team, Key: key, Root: root, Env: os.Environ(),
-		Child: []string{self, runnerChild},
+		Journal: kept, Command: command, URL: base, Team: f.team, Key: key, Root: root, Env: os.Environ(),
+		Child: []string{self, runnerChild}, Pane: []string{self, runnerPane, "--"},
 		Times: runner.Times{Grace: f.grace}, Log: slog.New(slog.NewTextHandler(w.err, nil)), Now: time.Now,
 	}
 	return r.Run(ctx)
 }
 
-// runnerRoot returns the absolute path of the directory, with symbolic links resolved.
-func runnerRoot(dir string) (string, error) {
+// chosen returns what the configuration and the flags say to start.
+func (f *runnerFlags) chosen() (*runner.Command, error) {
+	command, err := runner.ReadCommand(f.config)
+	if err != nil {
+		return nil, err
+	}
+	command.Attach = command.Attach || f.attach
+	if err := f.apply(command); err != nil {
+		return nil, err
+	}
+	if command.Attach {
+		return command, launcher.CheckTerminal()
+	}
+	return command, nil
+}
+
+// apply lets the flags win over a configuration.
+func (f *clientFlags) apply(command *runner.Command) error {
+	command.Options = append(command.Options, f.options...)
+	if f.client != "" {
+		command.Client = f.client
+	}
+	if f.command == "" {
+		return nil
+	}
+	if f.client != "" && f.client != launcher.Other {
+		return fmt.Errorf("--command is for the client %s, not %s; leave out one of the two", launcher.Other, f.client)
+	}
+	if err := command.SetArgs(f.command); err != nil {
+		return fmt.Errorf("--command: %w", err)
+	}
+	return nil
+}
+
+// existingDir returns the absolute path of the directory that a flag names, with symbolic links resolved.
+func existingDir(flag, dir string) (string, error) {
 	const advice = "give a directory that exists"
 	if dir == "" {
-		return "", errors.New("--root must not be empty; " + advice)
+		return "", errors.New(flag + " must not be empty; " + advice)
 	}
 	abs, err := filepath.Abs(dir)
 	if err == nil {
 		abs, err = filepath.EvalSymlinks(abs)
 	}
 	if err != nil {
-		return "", fmt.Errorf("--root: %w; %s", err, advice)
+		return "", fmt.Errorf("%s: %w; %s", flag, err, advice)
 	}
 	if info, err := os.Stat(abs); err != nil || !info.IsDir() {
-		return "", fmt.Errorf("--root: %s is not a directory; %s", dir, advice)
+		return "", fmt.Errorf("%s: %s is not a directory; %s", flag, dir, advice)
 	}
 	return abs, nil
 }
@@ -145,17 +208,24 @@ func (w *world) runnerState(f runnerFlags, base string) (string, error) {
 	if !journal.ValidName(f.team) {
 		return "", fmt.Errorf("%q is not the name of a team; use only letters, numbers, hyphens, underscores", f.team)
 	}
-	dir := w.env("XDG_STATE_HOME")
-	if !filepath.IsAbs(dir) {
-		home := w.env("HOME")
-		if !filepath.IsAbs(home) {
-			return "", errors.New(
-				"HOME must be an absolute path; set it, or give a directory for the runner's state with --state")
-		}
-		dir = filepath.Join(home, ".local", "state")
+	dir, err := w.stateHome()
+	if err != nil {
+		return "", err
 	}
 	return filepath.Join(dir, "parley", "runner",
 		fmt.Sprintf("%s-%x", f.team, sha256.Sum256([]byte(base)))[:len(f.team)+13]), nil
+}
+
+// stateHome returns the user's state directory.
+func (w *world) stateHome() (string, error) {
+	if dir := w.env("XDG_STATE_HOME"); filepath.IsAbs(dir) {
+		return dir, nil
+	}
+	home := w.env("HOME")
+	if !filepath.IsAbs(home) {
+		return "", errors.New("HOME must be an absolute path; set it, or give a directory for its state with --state")
+	}
+	return filepath.Join(home, ".local", "state"), nil
 }
 
 // executable returns the path of this program. On Linux the path stays valid after an upgrade replaced the file.
@@ -172,5 +242,17 @@ func (w *world) runnerChildCommand() *cobra.Command {
 	return &cobra.Command{Use: runnerChild, Hidden: true, Args: cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
 			return launch.Child()
+		}}
+}
+
+// runnerPaneCommand returns the hidden command of a member's terminal.
+func (w *world) runnerPaneCommand() *cobra.Command {
+	return &cobra.Command{Use: runnerPane, Hidden: true, Args: cobra.MinimumNArgs(3),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			code, err := launcher.RunPane(cmd.Context(), args[0], args[1], args[2:], w.out)
+			if code == 0 && err == nil {
+				return nil
+			}
+			return exit{code: code, err: err}
 		}}
 }

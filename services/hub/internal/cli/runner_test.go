@@ -148,7 +148,7 @@ func TestAWrongRunnerCommandLineIsRefused(t *testing.T) {
 	}
 	if _, errOut, code := inProcess(t, map[string]string{"PARLEY_KEY": "k"}, "runner", "--team", "core", "--root", dir,
 		"--config", file); code != 1 ||
-		!strings.Contains(errOut, "give a directory for the runner's state with --state") {
+		!strings.Contains(errOut, "give a directory for its state with --state") {
 		t.Errorf("without a home: got %q, exit %d", errOut, code)
 	}
 }

@@ -11,10 +11,17 @@ import (
 )
 
 func (w *world) stdioCommand() *cobra.Command {
-	var url, keyEnv, session, root string
+	var url, keyEnv, session, root, id string
 	cmd := &cobra.Command{Use: "stdio", Short: "Bridge a stdio-only MCP client to a server", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			key := w.env(keyEnv)
+			if id != "" {
+				c, err := w.connection(cmd.Context(), id)
+				if err != nil {
+					return err
+				}
+				key, url = c.Key, c.Endpoint
+			}
 			if key == "" {
 				return fmt.Errorf("the variable %s holds no key; set it, or name another with --key-env", keyEnv)
 			}
@@ -35,6 +42,7 @@ func (w *world) stdioCommand() *cobra.Command {
 	}
 	cmd.Flags().StringVar(&url, "url", def, "the server's MCP URL (PARLEY_URL)")
 	cmd.Flags().StringVar(&keyEnv, "key-env", "PARLEY_KEY", "the variable that holds the key")
+	cmd.Flags().StringVar(&id, "connection", "", "the connection that has the URL and the key, by its id in `parley connect --list --json`")
 	cmd.Flags().StringVar(&session, "session", w.env("PARLEY_SESSION"),
 		"the session that the client's calls belong to, an id or an address such as claude/2 (PARLEY_SESSION)")
 	// No variable sets this flag: the variable of a server on this machine must not give files to a remote server.

@@ -47,61 +47,33 @@ func (c *Cloud) settings(ctx context.Context, s *session) (want declared,
 	return want, have, nil
 }
 
-// single is an index of a single field.
-type single struct{ order, array, scope string }
-
-// fields checks the indexes of single fields: those over all users that sweeps need, and those that no query needs.
+// fields checks that Firestore keeps no index of the fields that no query needs.
 func (c *Cloud) fields(ctx context.Context, s *session) Result {
 	want, have, failed := c.settings(ctx, s)
 	if failed != nil {
 		return *failed
 	}
-	var found []Result
-	var exempt []string
-	over := 0
+	var indexed []string
+	without := 0
 	for _, o := range want.FieldOverrides {
-		name := o.CollectionGroup + "." + o.FieldPath
-		states := indexesOf(have[name])
-		for _, x := range o.Indexes {
-			state, there := states[single{x.Order, x.ArrayConfig, x.QueryScope}]
-			if !there && states == nil && x.QueryScope != allUsers {
-				continue // a default index of a field without an override
-			}
-			spelled := name
-			if x.QueryScope == allUsers {
-				over++
-				spelled += " over all users"
-			}
-			if r, usable := c.built(spelled, state); !usable {
-				found = append(found, r)
-			}
+		if len(o.Indexes) > 0 {
+			continue
 		}
-		if len(o.Indexes) == 0 && (states == nil || len(states) > 0) {
-			exempt = append(exempt, name)
+		without++
+		if name := o.CollectionGroup + "." + o.FieldPath; isIndexed(have[name]) {
+			indexed = append(indexed, name)
 		}
 	}
-	if len(exempt) > 0 {
-		found = append(found,
-			warn(fmt.Sprintf("%s indexed without need (%s): writes cost more and large texts are refused",
-				plural(len(exempt), "field is", "fields are"), few(exempt)), c.again()))
+	if len(indexed) > 0 {
+		return warn(fmt.Sprintf("%s indexed without need (%s): writes cost more and large texts are refused",
+			plural(len(indexed), "field is", "fields are"), few(indexed)), c.again())
 	}
-	return sum(
-		ok("%s over all users, and %d fields without an index, are as declared", plural(over, "index", "indexes"),
-			len(want.FieldOverrides)-over), found)
+	return ok("%d fields without an index are as declared", without)
 }
 
-// indexesOf returns the states of a field's own indexes, or nil if the field has the defaults of the database.
-func indexesOf(f *admin.GoogleFirestoreAdminV1Field) map[single]string {
-	if f == nil || f.IndexConfig == nil || f.IndexConfig.UsesAncestorConfig {
-		return nil
-	}
-	out := map[single]string{}
-	for _, x := range f.IndexConfig.Indexes {
-		if len(x.Fields) > 0 {
-			out[single{x.Fields[0].Order, x.Fields[0].ArrayConfig, x.QueryScope}] = x.State
-		}
-	}
-	return out
+// isIndexed reports whether Firestore keeps an index of the field; it does by default.
+func isIndexed(f *admin.GoogleFirestoreAdminV1Field) bool {
+	return f == nil || f.IndexConfig == nil || f.IndexConfig.UsesAncestorConfig || len(f.IndexConfig.Indexes) > 0
 }
 
 // ttl checks the policies by which Firestore deletes expired documents.

@@ -1,5 +1,5 @@
-// Package keyring keeps the key of the person at the machine in the keyring of their account: the Secret Service on Linux,
-// the Keychain on macOS, the Credential Manager on Windows.
+// Package keyring keeps keys, the person's own and those of connected clients, in the keyring of their account: the Secret
+// Service on Linux, the Keychain on macOS, the Credential Manager on Windows.
 //
 // A keyring may be missing, locked behind a prompt, or hang. So each call ends within a bounded time, and the caller
 // has another place for the key. A keyring is no wall between the processes of an account: while it is unlocked, each

@@ -102,6 +102,18 @@ func (r Ring) Find(ctx context.Context, account string) (string, error) {
 	return key, err
 }
 
+// Forget removes a stored key, if there is one.
+func (r Ring) Forget(ctx context.Context, account string) error {
+	if r.backend == nil {
+		return ErrNone
+	}
+	_, err := within(ctx, r.find, func() (string, error) { return "", r.backend.Delete(service, account) })
+	if errors.Is(err, keyring.ErrNotFound) {
+		return nil
+	}
+	return err
+}
+
 // within returns the result of a call, or [ErrLate] if it takes longer. The call goes on then, until the process ends.
 func within(ctx context.Context, limit time.Duration, call func() (string, error)) (string, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, limit, ErrLate)

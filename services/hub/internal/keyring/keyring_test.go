@@ -54,6 +54,20 @@ func TestAKeptKeyIsFound(t *testing.T) {
 	if key, err := r.Find(t.Context(), "a"); key != "one" || err != nil {
 		t.Errorf("found %q, %v", key, err)
 	}
+	for range 2 {
+		if err := r.Forget(t.Context(), "a"); err != nil {
+			t.Errorf("forgetting: %v", err)
+		}
+	}
+	if _, err := r.Find(t.Context(), "a"); !errors.Is(err, ErrNotFound) {
+		t.Errorf("after it was forgotten: %v", err)
+	}
+	if key, err := r.Find(t.Context(), "b"); key != "two" || err != nil {
+		t.Errorf("the other: %q, %v", key, err)
+	}
+	if err := (Ring{}).Forget(t.Context(), "a"); !errors.Is(err, ErrNone) {
+		t.Errorf("no keyring forgets: %v", err)
+	}
 }
 
 func TestAKeyringThatFailsOrForgetsIsAnError(t *testing.T) {

@@ -45,8 +45,10 @@ func (e *Endpoint) instructions(s Selection, c identity.Caller) string {
 			continue
 		}
 		names[o.Name] = s.name(o)
-		if !slices.Contains(sets, o.Toolset) {
-			sets = append(sets, o.Toolset)
+		for _, set := range s.Sets {
+			if o.ServedIn(set) && !slices.Contains(sets, set) {
+				sets = append(sets, set)
+			}
 		}
 		if o.Wait != "" {
 			if waiting[o.Wait] == nil {

@@ -11,7 +11,7 @@ import (
 
 // Selection says which tools, resources and prompts an endpoint serves.
 type Selection struct {
-	// Sets are the names of the toolsets, in the order of the catalogue.
+	// Sets are the names of the toolsets and of selections such as "agent", in the order of the catalogue.
 	Sets []string
 	// Solo says that the path names a single toolset, whose tools are then listed by their aliases.
 	Solo bool
@@ -29,9 +29,9 @@ const (
 // The URL takes precedence over the header. An unknown toolset is fault.NotFound, and the message lists the known ones.
 func selectionOf(r *http.Request, path string, catalogue *op.Catalogue) (Selection, error) {
 	var s Selection
-	known := catalogue.Toolsets()
+	known := slices.Concat(catalogue.Toolsets(), catalogue.Selections())
 	if fixtures != nil {
-		known = append(slices.Clone(known), fixtureSet)
+		known = append(known, fixtureSet)
 	}
 	path, s.ReadOnly = strings.CutSuffix(strings.TrimSuffix(path, "/"), "/readonly")
 	s.ReadOnly = s.ReadOnly || r.Header.Get(headerReadonly) == "true"
@@ -48,7 +48,9 @@ func selectionOf(r *http.Request, path string, catalogue *op.Catalogue) (Selecti
 		want = split(r.Header.Get(headerToolsets))
 	}
 	if slices.Contains(want, "all") {
-		want = known
+		want = slices.DeleteFunc(slices.Clone(known), func(name string) bool {
+			return slices.Contains(catalogue.Selections(), name)
+		})
 	}
 	for _, name := range want {
 		if !slices.Contains(known, name) && !slices.Contains(catalogue.Defaults, name) {
@@ -82,7 +84,7 @@ func (s Selection) key() string {
 
 // name returns the name of an operation's tool on the endpoint: its alias, if it has one and the selection is solo.
 func (s Selection) name(o *op.Op) string {
-	if s.Solo && o.Alias != "" {
+	if s.Solo && o.Alias != "" && slices.Contains(s.Sets, o.Toolset) {
 		return o.Alias
 	}
 	return o.Name
@@ -92,7 +94,7 @@ func (s Selection) name(o *op.Op) string {
 func (s Selection) tools(c *op.Catalogue) []*op.Op {
 	var out []*op.Op
 	for _, o := range c.Ops() {
-		if !o.RESTOnly && slices.Contains(s.Sets, o.Toolset) && !(s.ReadOnly && o.Effect >= op.Write) {
+		if !o.RESTOnly && slices.ContainsFunc(s.Sets, o.ServedIn) && !(s.ReadOnly && o.Effect >= op.Write) {
 			out = append(out, o)
 		}
 	}

@@ -159,9 +159,13 @@ func tool(s Selection, o *op.Op) mcp.Tool {
 	default:
 		hints.DestructiveHint = &no
 	}
-	return mcp.Tool{
+	t := mcp.Tool{
 		Name: s.name(o), Title: o.Title, Description: o.Doc, RawInputSchema: o.Brief, Annotations: hints,
 	}
+	if !slices.Contains(s.Sets, o.Toolset) { // only a selection serves it
+		t.Title, t.RawInputSchema = "", o.Terse
+	}
+	return t
 }
 
 // handler returns a handler that calls an operation. A fault is a result that the model can read and act on, never a

@@ -5,13 +5,13 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"sync/atomic"
 	"time"
 
 	"parley.internal/services/hub/internal/runner/hub"
 	"parley.internal/services/hub/internal/runner/journal"
 	"parley.internal/services/hub/internal/runner/launch"
-	"parley.internal/services/hub/internal/runner/template"
 	"parley.internal/shared/team"
 )
 
@@ -62,6 +62,7 @@ func (c *child) end(why error) bool {
 // recordEnd records the end of the process in the journal, for a successor. If the journal cannot be written, the end
 // is reported all the same.
 func (c *child) recordEnd(r *Runner, end team.ReportInput) {
+	r.tidy(c)
 	end.PID, end.StartedAt, end.LogFile = int64(c.rec.PID), c.rec.StartedAt, c.rec.LogFile
 	c.last, c.rec.Told = end, c.reported.Load()
 	text, err := json.Marshal(end)
@@ -136,18 +137,7 @@ func (r *Runner) start(c *child, p team.Process, key string) (*launch.Process, e
 	if err := r.Journal.Put(c.rec); err != nil {
 		return nil, err
 	}
-	env := r.Command.environment(r.Env, r.Key, key)
-	path, err := r.Command.find(env)
-	if err != nil {
-		return nil, err
-	}
-	dir, err := launch.ResolveDir(r.Root, p.Cwd)
-	if err != nil {
-		return nil, err
-	}
-	args, err := r.Command.Args.Args(template.Values{ProcessID: p.ProcessID, AgentID: p.AgentID, Name: p.Name,
-		Team: r.Team, Color: p.Color, LeadSessionID: p.LeadSessionID, AgentType: p.AgentType, Model: p.Model, CWD: dir,
-		PlanModeRequired: p.PlanModeRequired})
+	ready, err := r.prepare(c, p, key)
 	if err != nil {
 		return nil, err
 	}
@@ -158,6 +148,9 @@ func (r *Runner) start(c *child, p team.Process, key string) (*launch.Process, e
 		return nil, err
 	}
 	defer log.Close()
+	if c.rec.LogFrom, err = log.Seek(0, io.SeekEnd); err != nil {
+		return nil, fmt.Errorf("cannot read the length of the log: %w", err)
+	}
 	waiting, err := launch.Start(r.Child, log)
 	if err != nil {
 		return nil, err
@@ -168,8 +161,7 @@ func (r *Runner) start(c *child, p team.Process, key string) (*launch.Process, e
 		c.rec.PID, c.rec.StartedAt = 0, ""
 		return nil, err
 	}
-	return waiting.Become(c.wanted, launch.Job{Path: path, Args: append([]string{r.Command.Args.Name()}, args...),
-		Env: append(env, "PWD="+dir), Dir: dir, Root: r.Root})
+	return waiting.Become(c.wanted, ready)
 }
 
 // watch waits until a process ends or has to end, and then ends the rest of its process group.
@@ -182,7 +174,9 @@ func (r *Runner) watch(c *child, proc *launch.Process) {
 	select {
 	case <-proc.Exited():
 		// The end is recorded first, because ending the group takes time.
-		c.recordEnd(r, c.ending(team.Exited, proc.Exit()))
+		end := c.ending(team.Exited, proc.Exit())
+		end.Error = withLastLines(end.Error, c.rec.LogFile, c.rec.LogFrom)
+		c.recordEnd(r, end)
 		if err := proc.End(r.Times.Grace); err != nil {
 			r.Log.Error("a process group does not end", "member", c.rec.Name, "pid", proc.PID, "error", err)
 		}
@@ -237,8 +231,8 @@ func (r *Runner) resume(rec journal.Record) {
 	} else {
 		r.tasks.Go(func() {
 			r.endLeftovers(rec)
-			c.recordEnd(r, team.ReportInput{State: team.Lost,
-				Error: "it ended while no runner was running; its exit status is unknown"})
+			c.recordEnd(r, team.ReportInput{State: team.Lost, Error: withLastLines(
+				"it ended while no runner was running; its exit status is unknown", rec.LogFile, rec.LogFrom)})
 			close(c.ended)
 		})
 	}

@@ -10,7 +10,6 @@ import (
 	"testing"
 
 	"parley.internal/services/hub/internal/runner"
-	"parley.internal/shared/team"
 )
 
 func TestAMemberGetsAKeyOfItsOwnAndNeverTheRunners(t *testing.T) {
@@ -74,41 +73,6 @@ func TestAnOlderServerMakesNoKeyForAMember(t *testing.T) {
 	}
 }
 
-func TestTheDefaultCommandIsThatOfClaudeCodeTeams(t *testing.T) {
-	t.Parallel()
-	s, st := newServer(t), newStage(t)
-	p := newPlan(t, s, st)
-	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Symlink(self, filepath.Join(p.Root, "claude")); err != nil {
-		t.Fatal(err)
-	}
-	p.Command, p.Env = `{"env": {"`+stageVariable+`": "`+st.addr+`"}}`, []string{"PATH=" + p.Root}
-	p.run(t)
-	s.spawn("p1")
-	want := []string{"--agent-id", "w-p1@core", "--agent-name", "w-p1", "--team-name", "core", "--agent-color", "blue",
-		"--parent-session-id", "lead-1", "--agent-type", "general-purpose"}
-	m := st.next()
-	if !slices.Equal(m.Args, want) {
-		t.Errorf("got %q, want %q", m.Args, want)
-	}
-	if env := []string{"CLAUDECODE=1", "CLAUDE_CODE_EXPERIMENTAL_AGENT_TEAMS=1", "PARLEY_KEY=" + memberKey("p1"),
-		"PATH=" + p.Root,
-		stageVariable + "=" + st.addr, "PWD=" + p.Root}; !slices.Equal(m.Env, env) {
-		t.Errorf("got %q, want %q", m.Env, env)
-	}
-	s.spawn("p2", func(p *team.Process) {
-		p.Model, p.PlanModeRequired, p.Name, p.AgentID = "opus", true, "two", "two@core"
-	})
-	want = []string{"--agent-id", "two@core", "--agent-name", "two", "--team-name", "core", "--agent-color", "blue",
-		"--parent-session-id", "lead-1", "--agent-type", "general-purpose", "--model", "opus", "--plan-mode-required"}
-	if m := st.next(); !slices.Equal(m.Args, want) {
-		t.Errorf("got %q, want %q", m.Args, want)
-	}
-}
-
 func TestTheErrorForAnInvalidConfigurationNamesTheMistake(t *testing.T) {
 	t.Parallel()
 	for text, words := range map[string]string{
@@ -125,6 +89,7 @@ func TestTheErrorForAnInvalidConfigurationNamesTheMistake(t *testing.T) {
 		`{"pass_key": "="}`:           `"=" is not a valid name of a variable`,
 		`{} {}`:                       "exactly one JSON object",
 		`nonsense`:                    "invalid character",
+		`{"client": "gemini"}`:        `there is no client "gemini"; the clients are claude, codex, command`,
 	} {
 		file := filepath.Join(t.TempDir(), "runner.json")
 		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {

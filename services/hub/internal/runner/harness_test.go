@@ -40,7 +40,7 @@ func TestMain(m *testing.M) {
 	case len(os.Args) > 1 && os.Args[1] == "runner-child":
 		fmt.Fprintln(os.Stderr, launch.Child())
 		os.Exit(1)
-	case os.Args[0] == "claude" || len(os.Args) > 1 && os.Args[1] == "mate":
+	case os.Args[0] == "claude" || os.Args[0] == "codex" || len(os.Args) > 1 && os.Args[1] == "mate":
 		playMate()
 	case os.Getenv(planVariable) != "":
 		playRunner()
@@ -146,8 +146,8 @@ func (p plan) make(log io.Writer) (*runner.Runner, error) {
 	}
 	return &runner.Runner{Server: &hub.Team{Client: calls, Name: p.Team, Key: p.Key, KeyFrom: "the variable PARLEY_KEY",
 		Runner: kept.ID()},
-		Journal: kept, Command: command, Team: p.Team, Key: p.Key, Root: p.Root, Env: env,
-		Child: []string{self, "runner-child"}, Times: p.Times,
+		Journal: kept, Command: command, URL: p.URL, Team: p.Team, Key: p.Key, Root: p.Root, Env: env,
+		Child: []string{self, "runner-child"}, Pane: []string{self, "runner-pane"}, Times: p.Times,
 		Log: slog.New(slog.NewTextHandler(log, nil)), Now: time.Now}, nil
 }
 

@@ -20,6 +20,7 @@ type Server interface {
 	Held(ctx context.Context) ([]team.Process, error)
 	Claim(ctx context.Context, processID string) (team.ClaimOutput, error)
 	Report(ctx context.Context, processID string, r team.ReportInput) (team.Process, error)
+	Prompt(ctx context.Context, member, key string) (string, error)
 }
 
 // Times are the intervals and timeouts of a runner. A zero value means the default.
@@ -39,11 +40,16 @@ type Times struct {
 // longPoll is the time for which the server is asked to wait for changes.
 const longPoll = 55 * time.Second
 
-// Runner runs the processes of one team. All fields are required but Times.
+// toolsets are those that a member's MCP entry names: what an agent needs all day, and its team.
+const toolsets = "agent,team"
+
+// Runner runs the processes of one team. All fields are required but Times and Pane.
 type Runner struct {
 	Server  Server
 	Journal *journal.Journal
 	Command *Command
+	// URL is the server's URL, to which a client's MCP entry appends the endpoint.
+	URL string
 	// Team is the team's name and Key the runner's key, which no process receives.
 	Team, Key string
 	// Root is the directory for the processes' working directories, without symbolic links.
@@ -51,9 +57,11 @@ type Runner struct {
 	// Env is the runner's environment, of which the processes inherit a part. Child is the command that calls
 	// [launch.Child].
 	Env, Child []string
-	Times      Times
-	Log        *slog.Logger
-	Now        func() time.Time
+	// Pane is the command that calls [launcher.RunPane], for members that a person can attach to.
+	Pane  []string
+	Times Times
+	Log   *slog.Logger
+	Now   func() time.Time
 
 	// reports is the context of all calls that report a process; it outlives Run's.
 	reports context.Context
@@ -86,7 +94,7 @@ func (r *Runner) Run(ctx context.Context) error {
 		return errors.New("the runner needs process groups, which this system lacks; run it on Linux or macOS")
 	}
 	r.setDefaults()
-	if _, err := r.Command.find(r.Command.environment(r.Env, r.Key, "")); err != nil {
+	if err := r.Command.Choose(r.Command.environment(r.Env, r.Key, "")); err != nil {
 		return err
 	}
 	records, err := r.Journal.All()

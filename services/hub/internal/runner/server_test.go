@@ -67,6 +67,7 @@ func newServer(t *testing.T) *server {
 	s.mux.HandleFunc("GET /v1/teams/"+theTeam+"/processes", s.list)
 	s.mux.HandleFunc("POST /v1/teams/"+theTeam+"/processes/{id}/claim", s.claim)
 	s.mux.HandleFunc("POST /v1/teams/"+theTeam+"/processes/{id}/report", s.report)
+	s.mux.HandleFunc("GET /v1/teams/"+theTeam, s.config)
 	s.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		s.mu.Lock()
 		away, fault, deleted := s.away, s.fault, s.deleted
@@ -75,7 +76,7 @@ func newServer(t *testing.T) *server {
 		case away:
 			hangUp(w)
 		case fault != nil && fault(w, r):
-		case r.Header.Get("Authorization") != "Bearer "+theKey:
+		case r.URL.Path != "/v1/teams/"+theTeam && r.Header.Get("Authorization") != "Bearer "+theKey:
 			refuse(w, 401, "UNAUTHENTICATED", "this key is not known: "+strings.TrimPrefix(
 				r.Header.Get("Authorization"), "Bearer "))
 		case deleted:
@@ -89,6 +90,24 @@ func newServer(t *testing.T) *server {
 		s.Close()
 	})
 	return s
+}
+
+// config answers a member with its prompt.
+func (s *server) config(w http.ResponseWriter, r *http.Request) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	out := team.ConfigOutput{Config: team.Config{Name: theTeam}}
+	for id, p := range s.processes {
+		if r.Header.Get("Authorization") == "Bearer "+memberKey(id) {
+			prompt := "-- build it, " + p.Name
+			out.Members = append(out.Members, team.Member{Name: "other"}, team.Member{Name: p.Name, Prompt: &prompt})
+		}
+	}
+	if out.Members == nil {
+		refuse(w, 401, "UNAUTHENTICATED", "this key is not known")
+		return
+	}
+	reply(w, out)
 }
 
 func hangUp(w http.ResponseWriter) {

@@ -39,7 +39,7 @@ func TestAProcessIsClaimedRecordedAndReportedInThisOrder(t *testing.T) {
 	m.tell("exit 7")
 	got := s.end("p1")
 	if got.State != team.Exited || got.Last.ExitCode == nil || *got.Last.ExitCode != 7 || got.Last.Signal != "" ||
-		got.Last.Error != "" || got.Last.PID != int64(m.PID) {
+		got.Last.Error != "its last lines:\nto the one\nto the other" || got.Last.PID != int64(m.PID) {
 		t.Errorf("got %+v", got)
 	}
 	if want := []string{"claim", "running", "exited"}; !slices.Equal(s.said("p1"), want) {
@@ -157,8 +157,8 @@ func TestAMissingCommandIsReportedBeforeAnythingRuns(t *testing.T) {
 	p := newPlan(t, s, st)
 	p.Command, p.Env = `{}`, []string{"PATH=" + p.Root + ":relative:"}
 	s.spawn("p1")
-	if err := p.run(t).wait(); err == nil ||
-		err.Error() != "Could not find 'claude' binary on PATH. Install Claude Code or ensure it is in your PATH." {
+	if err := p.run(t).wait(); err == nil || !strings.HasPrefix(err.Error(),
+		"Could not find 'claude' binary on PATH. Install Claude Code or ensure it is in your PATH. Codex is not there") {
 		t.Errorf("at the start: %v", err)
 	}
 	self, err := os.Executable()

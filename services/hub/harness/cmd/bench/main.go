@@ -7,7 +7,8 @@
 //
 // Further measurements are the latency from a message to the end of the poll that waits for it, the time from a server's
 // start to its first answer, the time and memory of a sweep of few and of many expired messages on both stores, and the
-// time of the early and late rounds of a verification, and that of a check of files against a full board.
+// time of the early and late rounds of a verification, that of a check of files against a full board, and that of a hook of a
+// client.
 //
 // Client and server share the machine's cores, as on a laptop.
 package main
@@ -34,6 +35,7 @@ type options struct {
 	verifications int
 	wakes, starts int
 	checks        int
+	hooks         int
 }
 
 func main() {
@@ -42,7 +44,7 @@ func main() {
 	only := flag.String("only", "", "the operations to measure, separated by commas (default all)")
 	flag.Parse()
 	o := options{calls: *calls, rounds: 7, sizes: [2]int{100, 100_000}, expired: expired{2_000, 10_000},
-		verifications: 120, wakes: 200, starts: 20, checks: 1000}
+		verifications: 120, wakes: 200, starts: 20, checks: 1000, hooks: 300}
 	if *quick {
 		o = quickOptions
 	}
@@ -60,7 +62,7 @@ func main() {
 
 // quickOptions are the options of -quick.
 var quickOptions = options{calls: 16, rounds: 2, sizes: [2]int{100, 500}, expired: expired{100, 300},
-	verifications: 3, wakes: 3, starts: 2, checks: 20}
+	verifications: 3, wakes: 3, starts: 2, checks: 20, hooks: 6}
 
 // run measures and writes the report to out and its progress to notes.
 func run(ctx context.Context, o options, out, notes io.Writer) (err error) {
@@ -119,6 +121,9 @@ func measureOthers(ctx context.Context, o options, binary, dir string, targets [
 		if err := t.wakes(ctx, o.wakes, out); err != nil {
 			return err
 		}
+	}
+	if err := targets[0].hooks(ctx, dir, o.hooks, out); err != nil {
+		return err
 	}
 	if err := startups(ctx, binary, dir, o.starts, out); err != nil {
 		return err

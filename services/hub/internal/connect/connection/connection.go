@@ -36,6 +36,8 @@ type Connection struct {
 	Account string `json:"account,omitempty"`
 	// KeyID is the id of the key, which is no secret.
 	KeyID string `json:"keyId"`
+	// Given is set for a key that the person gave, and that connecting did not make.
+	Given bool `json:"given,omitempty"`
 	// Hook is the absolute path of the hook's program; empty where no hooks are installed.
 	Hook        string      `json:"hook,omitempty"`
 	Permissions Permissions `json:"permissions"`

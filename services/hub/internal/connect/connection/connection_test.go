@@ -80,23 +80,6 @@ func TestAFileThatOthersReachIsRefused(t *testing.T) {
 	}
 }
 
-func TestAFileOfAnotherUserIsRefused(t *testing.T) {
-	t.Parallel()
-	if os.Geteuid() != 0 {
-		emulator.Skip(t, "only root can give a file to another user")
-	}
-	dir := t.TempDir()
-	if _, err := full("c").Write(dir); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Chown(filepath.Join(dir, "c.json"), 65534, 65534); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := connection.Read(dir, "c"); err == nil || !strings.Contains(err.Error(), "belongs to another user") {
-		t.Errorf("got %v", err)
-	}
-}
-
 func TestWhatIsNoConnectionIsAnError(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

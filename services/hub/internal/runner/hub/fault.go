@@ -95,3 +95,9 @@ func Sleep(ctx context.Context, d time.Duration, wake <-chan struct{}) {
 	case <-ctx.Done():
 	}
 }
+
+// Passing reports whether a call may succeed when it is repeated later.
+func Passing(err error) bool {
+	var e *client.Error
+	return errors.As(err, &e) && !Refused(err) && !Permanent(err)
+}

@@ -62,6 +62,25 @@ func (t *Team) Report(ctx context.Context, processID string, r team.ReportInput)
 	return out.Process, t.explain(err)
 }
 
+// Prompt returns the prompt of a member, which it reads with the member's own key.
+func (t *Team) Prompt(ctx context.Context, member, key string) (string, error) {
+	out, err := t.withoutRetry().With(client.WithKey(key)).TeamReadConfig(ctx, team.NameInput{TeamName: t.Name})
+	if err != nil {
+		var e *client.Error
+		if errors.As(err, &e) {
+			err = &Fault{"the member's prompt cannot be read: " + printable.EscapeLine(
+				strings.ReplaceAll(e.Fault.Message, key, "…")), e}
+		}
+		return "", err
+	}
+	for _, m := range out.Members {
+		if m.Name == member && m.Prompt != nil {
+			return *m.Prompt, nil
+		}
+	}
+	return "", fmt.Errorf("the team %s has no prompt for %s any more", t.Name, member)
+}
+
 // withoutRetry returns the client without retries. The runner retries itself, because a change of its processes must
 // cut a pause short.
 func (t *Team) withoutRetry() *client.Client { return t.Client.With(client.WithRetry(client.NoRetry)) }

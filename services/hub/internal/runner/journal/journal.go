@@ -23,6 +23,10 @@ type Record struct {
 	PID       int    `json:"pid,omitempty"`
 	StartedAt string `json:"startedAt,omitempty"`
 	LogFile   string `json:"logFile,omitempty"`
+	// LogFrom is the position in the log at which the output of this process begins.
+	LogFrom int64 `json:"logFrom,omitempty"`
+	// Work is what the process works on, where its caller keeps that here.
+	Work json.RawMessage `json:"work,omitempty"`
 	// Told is set when the server knows that the process ran.
 	Told bool `json:"told,omitempty"`
 	// End is the report of the process's end while the server has not acknowledged it.
@@ -41,6 +45,7 @@ const (
 	idName     = "runner"
 	records    = "processes"
 	logs       = "logs"
+	private    = "private"
 	extension  = ".json"
 	unfinished = ".new"
 )
@@ -105,7 +110,7 @@ func (j *Journal) claim() error {
 		return fmt.Errorf("cannot read the runner's ID: %w", err)
 	}
 	j.id = uuid.NewString()
-	if err := write(file, []byte(j.id+"\n")); err != nil {
+	if err := Write(file, []byte(j.id+"\n")); err != nil {
 		return fmt.Errorf("cannot write the runner's ID: %w", err)
 	}
 	return nil
@@ -116,6 +121,9 @@ func (j *Journal) ID() string { return j.id }
 
 // Log returns the path of a member's log.
 func (j *Journal) Log(name string) string { return filepath.Join(j.dir, logs, name+".log") }
+
+// File returns the path of a further file in the state directory, which its caller writes with [Write].
+func (j *Journal) File(name string) string { return filepath.Join(j.dir, name) }
 
 // validName matches names that are valid file names on every system.
 var validName = regexp.MustCompile(`^[A-Za-z0-9_-][A-Za-z0-9._-]{0,99}$`)
@@ -134,7 +142,7 @@ func (j *Journal) Put(r Record) error {
 	}
 	text, err := json.Marshal(r)
 	if err == nil {
-		err = write(j.file(r.ProcessID), text)
+		err = Write(j.file(r.ProcessID), text)
 	}
 	if err != nil {
 		return fmt.Errorf("cannot write the journal: %w", err)
@@ -150,6 +158,39 @@ func (j *Journal) Remove(processID string) error {
 	err := os.Remove(j.file(processID))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("cannot write the journal: %w", err)
+	}
+	return j.Clear(processID)
+}
+
+// Private returns the directory for the files of one start, which it empties or makes. Only this user can enter it. Clear
+// removes it, as does Remove.
+func (j *Journal) Private(processID string) (string, error) {
+	if !ValidName(processID) {
+		return "", fmt.Errorf("%.100q is not a valid ID of a process", processID)
+	}
+	err := j.Clear(processID)
+	dir := j.PrivateDir(processID)
+	if err == nil {
+		err = os.MkdirAll(dir, 0o700)
+	}
+	if err != nil {
+		return "", fmt.Errorf("cannot make the directory of a start: %w", err)
+	}
+	return dir, nil
+}
+
+// PrivateDir returns the path of the directory that Private makes.
+func (j *Journal) PrivateDir(processID string) string {
+	return filepath.Join(j.dir, private, processID)
+}
+
+// Clear removes the directory of a start. It does nothing if there is none.
+func (j *Journal) Clear(processID string) error {
+	if !ValidName(processID) {
+		return nil // Private accepts no such ID
+	}
+	if err := os.RemoveAll(j.PrivateDir(processID)); err != nil {
+		return fmt.Errorf("cannot remove the directory of a start: %w", err)
 	}
 	return nil
 }
@@ -186,8 +227,8 @@ func (j *Journal) Close() error {
 	return errors.Join(unlock(j.lock), j.lock.Close())
 }
 
-// write replaces a file atomically.
-func write(file string, text []byte) (err error) {
+// Write replaces a file atomically.
+func Write(file string, text []byte) (err error) {
 	next := file + unfinished
 	f, err := os.OpenFile(next, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
 	if err != nil {

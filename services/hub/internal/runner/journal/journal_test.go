@@ -147,3 +147,32 @@ func TestAnIDThatIsNotAValidFileNameIsRefused(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+func TestThePrivateDirectoryOfAStartEndsWithItsRecord(t *testing.T) {
+	t.Parallel()
+	j := open(t, t.TempDir())
+	for range 2 { // the second start finds nothing of the first
+		dir, err := j.Private("a.1")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if left, err := os.ReadDir(dir); err != nil || len(left) != 0 {
+			t.Errorf("it has %v, %v", left, err)
+		}
+		if info, err := os.Stat(dir); err != nil || info.Mode().Perm() != 0o700 {
+			t.Errorf("got %v, %v", info, err)
+		}
+		if err := os.WriteFile(filepath.Join(dir, "prompt"), nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := j.Remove("a.1"); err != nil {
+		t.Error(err)
+	}
+	if _, err := os.Stat(j.PrivateDir("a.1")); !os.IsNotExist(err) {
+		t.Errorf("it is left: %v", err)
+	}
+	if _, err := j.Private("../a"); err == nil {
+		t.Error("an ID that is no name was taken")
+	}
+}

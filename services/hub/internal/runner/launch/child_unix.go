@@ -58,6 +58,9 @@ func replace(jobs io.Reader, status io.Writer) error {
 	if err := gob.NewDecoder(jobs).Decode(&job); err != nil {
 		return errors.New("the runner ended before it sent the job")
 	}
+	if err := openStdin(job.Stdin); err != nil {
+		return err
+	}
 	if err := os.Chdir(job.Dir); err != nil {
 		return fmt.Errorf("cannot enter the working directory: %w", err)
 	}
@@ -72,4 +75,21 @@ func replace(jobs io.Reader, status io.Writer) error {
 		return err
 	}
 	return fmt.Errorf("cannot run %s: %w", job.Path, syscall.Exec(job.Path, job.Args, job.Env))
+}
+
+// openStdin opens the file as the standard input. An empty name leaves it as it is.
+func openStdin(file string) error {
+	if file == "" {
+		return nil
+	}
+	// The lowest free descriptor is 0 then, and nothing else is opened at this time.
+	_ = syscall.Close(0) // it is open
+	fd, err := syscall.Open(file, syscall.O_RDONLY, 0)
+	if err == nil && fd != 0 {
+		err = fmt.Errorf("it became descriptor %d", fd)
+	}
+	if err != nil {
+		return fmt.Errorf("cannot open %s as the standard input: %w", file, err)
+	}
+	return nil
 }

@@ -14,6 +14,8 @@ type Job struct {
 	Path string
 	Args []string
 	Env  []string
+	// Stdin is the file for the standard input; empty means none.
+	Stdin string
 	// Dir is the working directory. It must be Root or below it after all symbolic links are resolved.
 	Dir, Root string
 }

@@ -306,3 +306,30 @@ func TestChildRefusesOtherParents(t *testing.T) {
 		t.Errorf("got %q, %v", out, err)
 	}
 }
+
+func TestAJobReadsItsStandardInputFromAFile(t *testing.T) {
+	t.Parallel()
+	for name, want := range map[string]string{"in": "words\n", "none": ""} {
+		w, out := wait(t)
+		j := job(t, "cat; test ! -e /dev/fd/3 && echo closed")
+		j.Env = []string{"PATH=/usr/bin:/bin"}
+		if err := os.WriteFile(filepath.Join(j.Dir, "in"), []byte("words\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		j.Stdin = filepath.Join(j.Dir, name)
+		_, err := w.Become(t.Context(), j)
+		if want == "" {
+			if err == nil || !strings.Contains(err.Error(), "no such file or directory") {
+				t.Errorf("a file that is missing: %v", err)
+			}
+			continue
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		if line, err := out.ReadString('\n'); err != nil || line != want {
+			t.Errorf("got %q, %v", line, err)
+		}
+		w.Exit()
+	}
+}

@@ -12,13 +12,15 @@ import (
 type Values struct {
 	ProcessID, AgentID, Name, Team, Color, LeadSessionID, AgentType, Model string
 	// CWD is the working directory of the command.
-	CWD              string
-	PlanModeRequired bool
+	CWD string
+	// Prompt is the work to do, PromptFile a file with it, and MCPURL the endpoint of the server.
+	Prompt, PromptFile, MCPURL string
+	PlanModeRequired           bool
 }
 
 // names are the placeholders in the order of error messages.
 var names = []string{"agent_id", "name", "team", "color", "lead_session_id", "agent_type", "model", "cwd",
-	"plan_mode_required", "process_id"}
+	"plan_mode_required", "process_id", "prompt", "prompt_file", "mcp_url"}
 
 func (v Values) get(name string) string {
 	switch name {
@@ -40,6 +42,12 @@ func (v Values) get(name string) string {
 		return v.CWD
 	case "process_id":
 		return v.ProcessID
+	case "prompt":
+		return v.Prompt
+	case "prompt_file":
+		return v.PromptFile
+	case "mcp_url":
+		return v.MCPURL
 	}
 	if v.PlanModeRequired {
 		return "true"
@@ -76,6 +84,18 @@ type Template struct {
 
 // Name returns the name of the program.
 func (t *Template) Name() string { return t.name }
+
+// Uses reports whether the command line has one of the placeholders.
+func (t *Template) Uses(names ...string) bool {
+	for _, g := range t.groups {
+		for _, e := range g.elements {
+			if slices.ContainsFunc(e.pieces, func(p piece) bool { return slices.Contains(names, p.name) }) {
+				return true
+			}
+		}
+	}
+	return false
+}
 
 // UnmarshalJSON parses a template. An error tells how to correct it.
 func (t *Template) UnmarshalJSON(text []byte) error {

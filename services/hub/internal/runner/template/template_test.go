@@ -52,10 +52,10 @@ func TestAnElementIsOneArgumentWhateverItsValuesContain(t *testing.T) {
 func TestEveryPlaceholderIsReplacedByItsValue(t *testing.T) {
 	t.Parallel()
 	v := Values{ProcessID: "1", AgentID: "2", Name: "3", Team: "4", Color: "5", LeadSessionID: "6", AgentType: "7",
-		Model: "8", CWD: "9"}
+		Model: "8", CWD: "9", Prompt: "a", PromptFile: "b", MCPURL: "c"}
 	got, err := parse(t, `["c","{process_id}{agent_id}{name}{team}{color}`+
-		`{lead_session_id}{agent_type}{model}{cwd}{plan_mode_required}"]`).Args(v)
-	if err != nil || !slices.Equal(got, []string{"123456789false"}) {
+		`{lead_session_id}{agent_type}{model}{cwd}{plan_mode_required}{prompt}{prompt_file}{mcp_url}"]`).Args(v)
+	if err != nil || !slices.Equal(got, []string{"123456789falseabc"}) {
 		t.Errorf("got %q, %v", got, err)
 	}
 }
@@ -226,4 +226,12 @@ func FuzzTemplate(f *testing.F) {
 			}
 		}
 	})
+}
+
+func TestATemplateTellsWhichPlaceholdersItUses(t *testing.T) {
+	t.Parallel()
+	tmpl := parse(t, `["c","x",["--p={prompt}"],["{model?}","y"]]`)
+	if !tmpl.Uses("prompt") || !tmpl.Uses("name", "model") || tmpl.Uses("prompt_file", "name") {
+		t.Errorf("got %v, %v, %v", tmpl.Uses("prompt"), tmpl.Uses("name", "model"), tmpl.Uses("prompt_file", "name"))
+	}
 }

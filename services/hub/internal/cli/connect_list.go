@@ -1,0 +1,116 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"os/exec"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"parley.internal/services/hub/internal/connect"
+	"parley.internal/services/hub/internal/connect/connection"
+	"parley.internal/services/hub/internal/printable"
+	"parley.internal/shared/keys"
+)
+
+// connected is a connection in the list, without its key.
+type connected struct {
+	Connection string `json:"connection"`
+	Client     string `json:"client"`
+	// Version is what the installed client says of itself.
+	Version     string    `json:"version,omitempty"`
+	Program     string    `json:"program"`
+	Project     string    `json:"project,omitempty"`
+	Endpoint    string    `json:"endpoint"`
+	Hooks       bool      `json:"hooks"`
+	Permissions bool      `json:"permissions"`
+	Key         string    `json:"key"`
+	LastUsedAt  time.Time `json:"lastUsedAt,omitzero"`
+}
+
+// list prints the connections of the account.
+func (j *connector) list(ctx context.Context) error {
+	all, wrong := connection.List(j.dir)
+	if wrong != nil {
+		fmt.Fprintln(j.w.err, "parley:", wrong)
+	}
+	versions, states := map[string]string{}, j.states(ctx)
+	rows := []connected{}
+	for _, c := range all {
+		if _, known := versions[c.Client]; !known {
+			versions[c.Client] = clientVersion(ctx, c.Client)
+		}
+		row := connected{c.ID, c.Client, versions[c.Client], c.Program, c.Project, c.Endpoint, c.Hook != "", c.Permissions.On,
+			"unknown", time.Time{}}
+		if k, ok := states[c.KeyID]; ok {
+			row.Key, row.LastUsedAt = state(k, time.Now()), k.LastUsedAt
+		}
+		rows = append(rows, row)
+	}
+	if *j.f.json {
+		return j.w.document(map[string]any{"connections": rows})
+	}
+	if len(rows) == 0 {
+		_, err := fmt.Fprintln(j.w.out, "Nothing is connected; `parley connect CLIENT` connects one.")
+		return err
+	}
+	t := tabwriter.NewWriter(j.w.out, 0, 4, 2, ' ', 0)
+	fmt.Fprintln(t, "CLIENT\tVERSION\tPROGRAM\tWHERE\tSERVER\tHOOKS\tKEY\tLAST CONTACT")
+	for _, c := range rows {
+		last, hooks := "-", "no"
+		if !c.LastUsedAt.IsZero() {
+			last = until(c.LastUsedAt)
+		}
+		if c.Hooks {
+			hooks = "yes"
+		}
+		cells := []string{c.Client, dash(c.Version), c.Program, cmp.Or(c.Project, "everywhere"), c.Endpoint, hooks, c.Key, last}
+		for i := range cells {
+			cells[i] = printable.Line(cells[i])
+		}
+		fmt.Fprintln(t, strings.Join(cells, "\t"))
+	}
+	return t.Flush()
+}
+
+// states returns the person's keys by id, none where the server does not answer.
+func (j *connector) states(ctx context.Context) map[string]keys.View {
+	out := map[string]keys.View{}
+	h, err := j.f.human()
+	if err != nil {
+		return out
+	}
+	in := keys.ListInput{Limit: 100}
+	for {
+		page, err := h.ListKeys(ctx, in)
+		if err != nil {
+			return out
+		}
+		for _, k := range page.Keys {
+			out[k.ID] = k
+		}
+		if in.Cursor = page.NextCursor; in.Cursor == "" {
+			return out
+		}
+	}
+}
+
+// clientVersion returns what an installed client says of its version.
+func clientVersion(ctx context.Context, name string) string {
+	c, err := connect.Find(name)
+	if err != nil || !c.Installed() {
+		return ""
+	}
+	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, c.Program, "--version")
+	cmd.WaitDelay = time.Second
+	out, err := cmd.Output()
+	line, _, _ := strings.Cut(strings.TrimSpace(string(out)), "\n")
+	if err != nil {
+		return ""
+	}
+	return line
+}

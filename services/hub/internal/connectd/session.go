@@ -1,0 +1,334 @@
+package connectd
+
+import (
+	"context"
+	"errors"
+	"net"
+	"os"
+	"sync"
+	"time"
+
+	"parley.internal/services/hub/internal/connect/connection"
+	"parley.internal/services/hub/internal/hook"
+	"parley.internal/services/hub/internal/hook/local"
+	"parley.internal/services/hub/internal/hook/process"
+	state "parley.internal/services/hub/internal/hook/session"
+	"parley.internal/shared/hook/wire"
+)
+
+var pid = os.Getpid()
+
+// session is a session of a client. Its state is the owner's while it is locked; calls of the server are made without the lock.
+type session struct {
+	daemon *Daemon
+	id     string
+	thread string
+	kick   chan struct{}
+
+	mu   sync.Mutex
+	st   state.State
+	conn connection.Connection
+	hub  *hub
+	// read reports that the state is the one of the disk: a hook that called the server by itself may have written it.
+	read  bool
+	ended chan struct{}
+
+	// batch is mail that was fetched and not shown.
+	batch *batch
+	// handed is what a process was given and has not confirmed.
+	handed map[string]wire.HookOutput
+	// calls counts the calls of the server, and applied is the last one whose answer was taken in.
+	calls, applied int
+	since          string
+	reasons        []wire.Wake
+	lost           bool
+	away           bool // the server does not know the session any more
+	doing          string
+	said           string // what the server knows of it
+	beat           time.Time
+	turned         bool // a turn has ended, and the usage was not reported
+	slow           time.Time
+	contact        time.Time
+	problem        string
+	missing        time.Time // since when the client's process is gone
+	waiter         *waiter
+	unwell         time.Time // until when no wake is tried
+	dead           bool      // the session is forgotten; another takes its place
+}
+
+type batch struct {
+	out wire.HookOutput
+	at  time.Time
+}
+
+// newSession returns a session with the state of the disk.
+func newSession(d *Daemon, id string, c connection.Connection, thread string) *session {
+	s := &session{daemon: d, id: id, thread: thread, conn: c, kick: make(chan struct{}, 1), ended: make(chan struct{}),
+		handed: map[string]wire.HookOutput{}}
+	s.st = state.State{Connection: c.ID, Client: c.Client, Thread: thread, Seen: d.Now()}
+	d.place.Load(id, &s.st)
+	s.stir()
+	return s
+}
+
+// stir makes the session look at what there is to do.
+func (s *session) stir() {
+	select {
+	case s.kick <- struct{}{}:
+	default:
+	}
+}
+
+// own reads the state again when the first hook comes, because a hook may have called the server meanwhile, and waits for one
+// that does.
+func (s *session) own(ctx context.Context) {
+	if s.read {
+		return
+	}
+	deadline, ok := ctx.Deadline()
+	if !ok {
+		deadline = time.Now().Add(process.Budget)
+	}
+	if held, err := s.daemon.place.Hold(s.id, deadline); err == nil {
+		defer held.Release()
+	}
+	s.daemon.place.Load(s.id, &s.st)
+	for _, r := range s.daemon.place.Marks(s.id, local.Shown) {
+		s.st.Shown(r)
+	}
+	s.read = true
+}
+
+// save writes the state, so that a kill after it loses nothing of it.
+func (s *session) save() {
+	if s.dead {
+		return
+	}
+	if err := s.daemon.place.Save(s.id, &s.st); err != nil {
+		s.daemon.log("the state of %s cannot be written: %v", s.st.SessionID, err)
+	}
+}
+
+// reach finds the session's server. The key may have to come from a keyring.
+func (s *session) reach(ctx context.Context) error {
+	if s.hub != nil {
+		return nil
+	}
+	c, err := connection.Read(s.daemon.place.Connections, s.st.Connection)
+	if err != nil {
+		return err
+	}
+	h, err := s.daemon.reach(ctx, c)
+	if err != nil {
+		return err
+	}
+	s.conn, s.hub = c, h
+	return nil
+}
+
+// answer answers a hook: from memory where that is enough, and else by the server within the time of ctx. It is not alive where
+// the session has just ended, so that another begins.
+func (s *session) answer(ctx context.Context, req local.Request) (reply hook.Reply, receipt string, alive bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.dead {
+		return hook.Reply{}, "", false
+	}
+	s.own(ctx)
+	call := req.Call
+	if call.Kind == hook.Start || call.Kind == hook.Resume {
+		s.hub = nil // the connection may have been made anew
+	}
+	s.st.Begin(call, s.daemon.Now())
+	s.missing, s.away = time.Time{}, false
+	if req.Process.PID != 0 {
+		s.st.Process = req.Process
+	}
+	if req.Env != nil {
+		s.st.Env = req.Env
+	}
+	if call.Doing != "" {
+		s.doing = call.Doing
+	}
+	if call.ReadsMail {
+		s.batch = nil // the agent has it by now; what it has not comes again
+	}
+	s.turned = s.turned || call.Kind == hook.Turn
+	defer s.stir()
+	defer s.save()
+	if err := s.reach(ctx); err != nil {
+		s.problem = err.Error()
+		reply, receipt = s.st.Reply(call, "", nil, s.conn)
+		return reply, receipt, true
+	}
+	event := s.st.Event(call)
+	var out *wire.HookOutput
+	if s.asks(call, event) {
+		out = s.ask(ctx, call, event)
+	} else if event != "" && event != wire.End {
+		out = s.remembered(call, event)
+	}
+	reply, receipt = s.st.Reply(call, event, out, s.conn)
+	if out != nil && receipt == "" && out.Receipt != "" {
+		s.batch = &batch{*out, s.daemon.Now()} // it was not shown: it is for the next hook
+	}
+	if receipt != "" {
+		s.handed[receipt] = *out
+	}
+	return reply, receipt, true
+}
+
+// asks reports whether an event is answered by the server and not from memory.
+func (s *session) asks(call hook.Call, event wire.Event) bool {
+	switch event {
+	case wire.Start, wire.Resume, wire.Compact:
+		return true
+	case wire.Edit:
+		return s.st.Pause == nil
+	case wire.Turn:
+		return s.st.MayContinue(s.conn) && s.fast() && (s.batch == nil || s.st.WantsAnswer())
+	case wire.Prompt:
+		w := s.st.Waiting
+		return s.batch == nil && s.fast() && (s.st.SessionID == "" || s.st.Room(call, event) > 0 && w.Mail+w.Answers > 0)
+	case wire.Tool:
+		return s.st.SessionID == "" && s.fast() || s.tooOld() && s.fast()
+	}
+	return false
+}
+
+// fast reports whether the server has answered in time of late.
+func (s *session) fast() bool { return time.Since(s.slow) > 5*time.Second }
+
+// tooOld drops mail that was fetched so long ago that others may have it by now.
+func (s *session) tooOld() bool {
+	if s.batch == nil || s.daemon.Now().Sub(s.batch.at) < state.Stale {
+		return false
+	}
+	s.batch = nil
+	return true
+}
+
+// ask calls the server for an event, with the lock given up meanwhile. It is nil without an answer in time.
+func (s *session) ask(ctx context.Context, call hook.Call, event wire.Event) *wire.HookOutput {
+	if call.Kind == hook.Edit && !s.st.Repo.Strict() {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, process.Budget-margin)
+		defer cancel()
+	}
+	if call.Kind != hook.Turn {
+		s.st.Locate(ctx)
+	}
+	room := s.st.Room(call, event)
+	if event == wire.Turn {
+		event = wire.Read // the end of the turn itself is told with the usage
+		if room = 0; s.st.WantsAnswer() {
+			room = state.AskTurn
+		}
+	}
+	in := s.st.Input(call, event, room)
+	out, err := s.call(ctx, event, in)
+	if err != nil {
+		if errors.Is(err, context.DeadlineExceeded) || isTimeout(err) {
+			s.slow = time.Now()
+		}
+		return nil
+	}
+	if f := out.Files; f != nil && event == wire.Edit {
+		if err := s.st.Repo.Learn(f.Strict, f.Auto); err != nil {
+			s.daemon.log("the settings of %s cannot be remembered: %v", s.st.Repo.Project, err)
+		}
+	}
+	if call.Kind == hook.Turn && room == 0 && s.st.Waiting.Urgent+s.st.Waiting.Answers > 0 {
+		if more, err := s.call(ctx, wire.Read, s.st.Input(call, wire.Read, state.AskTurn)); err == nil {
+			out = more
+		}
+	}
+	return &out
+}
+
+func isTimeout(err error) bool {
+	var n net.Error
+	return errors.As(err, &n) && n.Timeout()
+}
+
+// call calls the server with the lock given up, and takes in what it says unless a later call has been answered.
+func (s *session) call(ctx context.Context, event wire.Event, in wire.HookInput) (wire.HookOutput, error) {
+	s.calls++
+	n, h := s.calls, s.hub
+	if in.Doing != "" {
+		s.said, s.beat = in.Doing, time.Now()
+	}
+	s.mu.Unlock()
+	out, err := h.Hook(ctx, in)
+	s.mu.Lock()
+	if err != nil {
+		s.problem, s.said = err.Error(), ""
+		return out, err
+	}
+	s.slow, s.contact, s.problem = time.Time{}, s.daemon.Now(), ""
+	s.confirmed(in.Receipt)
+	fresh := s.st.SessionID != out.SessionID
+	s.st.Heard(event, out, n > s.applied || fresh)
+	s.applied = max(n, s.applied)
+	if fresh {
+		s.daemon.mu.Lock()
+		s.daemon.changed(s.hub)
+		s.daemon.mu.Unlock()
+	}
+	return out, nil
+}
+
+// confirmed takes in that the server has a receipt.
+func (s *session) confirmed(receipt string) {
+	if receipt == "" {
+		return
+	}
+	s.st.Confirmed(receipt)
+	s.daemon.place.Unmark(s.id, local.Shown, receipt)
+}
+
+// remembered returns what the server would say, as far as it is known here: the state, and mail that was fetched.
+func (s *session) remembered(call hook.Call, event wire.Event) *wire.HookOutput {
+	if s.st.SessionID == "" {
+		return nil
+	}
+	out := wire.HookOutput{Version: wire.Version, SessionID: s.st.SessionID, Program: s.st.Program, Verified: s.st.Verified,
+		Thread: s.thread, Pause: s.st.Pause, Waiting: s.st.Waiting}
+	room := s.st.Room(call, event)
+	if call.Kind == hook.Turn && s.st.MayContinue(s.conn) && s.st.WantsAnswer() {
+		room = state.AskTurn
+	}
+	if b := s.batch; b != nil && room > 0 {
+		out.Mail, out.Answers, out.Claims, out.Receipt, out.More = b.out.Mail, b.out.Answers, b.out.Claims, b.out.Receipt, b.out.More
+		out.Files = b.out.Files
+		s.batch = nil
+	}
+	return &out
+}
+
+// shown takes in whether what a receipt stands for was written. What was not goes to the next hook, marked.
+func (s *session) shown(receipt string, written bool) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	out, ok := s.handed[receipt]
+	delete(s.handed, receipt)
+	if !ok {
+		return true
+	}
+	if !written {
+		for i := range out.Mail {
+			out.Mail[i].Again = true
+		}
+		for i := range out.Answers {
+			out.Answers[i].Again = true
+		}
+		if s.batch == nil {
+			s.batch = &batch{out, s.daemon.Now()}
+		}
+		return false
+	}
+	s.st.Shown(receipt)
+	s.save()
+	s.stir()
+	return true
+}

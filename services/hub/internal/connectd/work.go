@@ -1,0 +1,261 @@
+package connectd
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"parley.internal/services/hub/internal/hook"
+	"parley.internal/services/hub/internal/hook/local"
+	"parley.internal/services/hub/internal/hook/usage"
+	"parley.internal/shared/hook/wire"
+)
+
+// The times of what a session does beside its hooks.
+const (
+	callFor = 10 * time.Second
+	// beatAfter is the time between two tellings of what the agent does, and stillHere that between two while nothing happens.
+	beatAfter = 10 * time.Second
+	stillHere = 4 * time.Minute
+	retry     = time.Second
+	maxRetry  = 30 * time.Second
+	// endFor is the time for telling the server of a session's end.
+	endFor = 15 * time.Second
+)
+
+// tend does what is due for the session, one call at a time, until it has ended.
+func (s *session) tend() {
+	pause := retry
+	again := time.NewTimer(time.Hour)
+	defer again.Stop()
+	for {
+		select {
+		case <-s.daemon.ctx.Done():
+			return
+		case <-s.kick:
+		case <-again.C:
+		}
+		again.Reset(time.Hour)
+		for {
+			more, err := s.work()
+			if s.over() {
+				return
+			}
+			if err != nil {
+				s.trouble(err)
+				again.Reset(pause)
+				pause = min(2*pause, maxRetry)
+				break
+			}
+			if pause = retry; !more {
+				again.Reset(beatAfter)
+				break
+			}
+		}
+	}
+}
+
+func (s *session) over() bool {
+	select {
+	case <-s.ended:
+		return true
+	default:
+		return s.daemon.ctx.Err() != nil
+	}
+}
+
+// work does the next thing that is due, and reports whether there may be more.
+func (s *session) work() (more bool, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	defer s.save()
+	ctx, cancel := context.WithTimeout(s.daemon.ctx, callFor)
+	defer cancel()
+	s.own(ctx)
+	if s.st.Ended {
+		s.finish()
+		return false, nil
+	}
+	if err := s.reach(ctx); err != nil {
+		return false, err
+	}
+	if s.st.SessionID == "" {
+		return false, nil // the next hook makes it known
+	}
+	switch {
+	case s.turned:
+		return s.report(ctx, wire.Turn)
+	case s.fetches():
+		return s.fetch(ctx)
+	case len(s.st.Receipts) > 0:
+		_, err := s.call(ctx, wire.Read, s.st.Input(hook.Call{}, wire.Read, 0))
+		return true, err
+	case s.tells():
+		_, err := s.call(ctx, wire.Tool, s.st.Input(hook.Call{Doing: s.doing}, wire.Tool, 0))
+		s.beat = time.Now()
+		return true, err
+	}
+	return false, nil
+}
+
+// tells reports whether the server is to know what the agent does.
+func (s *session) tells() bool {
+	since := time.Since(s.beat)
+	return s.doing != s.said && since >= beatAfter || since >= stillHere && s.st.Process.PID != 0 && s.missing.IsZero() && !s.away
+}
+
+// fetches reports whether mail is to be fetched before a hook asks for it.
+func (s *session) fetches() bool {
+	w := s.st.Waiting
+	inTurn := hook.Call{Client: s.st.Client, Event: textEvents[s.st.Client], Kind: hook.After}
+	return s.st.InTurn && s.batch == nil && len(s.handed) == 0 && (w.Mail+w.Answers > 0 || s.lost) &&
+		s.st.Room(inTurn, wire.Tool) > 0
+}
+
+// textEvents are events of each client that give a text to the model in the middle of a turn.
+var textEvents = map[string]string{"claude": "PostToolUse", "codex": "PostToolUse", "gemini": "AfterTool"}
+
+// fetch fetches mail for the next hook.
+func (s *session) fetch(ctx context.Context) (bool, error) {
+	inTurn := hook.Call{Client: s.st.Client, Event: textEvents[s.st.Client], Kind: hook.After}
+	in := s.st.Input(inTurn, wire.Read, s.st.Room(inTurn, wire.Tool))
+	out, err := s.call(ctx, wire.Read, in)
+	if err != nil {
+		return false, err
+	}
+	s.lost = false
+	if len(out.Mail)+len(out.Answers)+len(out.Claims) > 0 && s.batch == nil {
+		s.batch = &batch{out, s.daemon.Now()}
+	}
+	if out.Receipt == "" {
+		s.st.Waiting.Mail, s.st.Waiting.Answers = 0, 0 // others have it, or it was shown: the wait tells of what comes
+	}
+	return true, nil
+}
+
+// report tells of the end of a turn or of the session, with the usage since the last time.
+func (s *session) report(ctx context.Context, event wire.Event) (bool, error) {
+	client, path, from := s.st.Client, s.st.Transcript, s.st.Usage
+	s.mu.Unlock()
+	records, read, err := usage.Read(client, path, from, wire.MaxUsage)
+	s.mu.Lock()
+	if err != nil {
+		s.daemon.log("the usage of %s cannot be read: %v", s.st.SessionID, err)
+	}
+	full := len(records) == wire.MaxUsage
+	if full && event == wire.End {
+		event = wire.Turn
+	}
+	in := s.st.Input(hook.Call{}, event, 0)
+	in.Usage = records
+	if _, err := s.call(ctx, event, in); err != nil {
+		return false, err
+	}
+	s.st.Usage = read
+	s.turned = full
+	return true, nil
+}
+
+// finish tells the server of the session's end and forgets the session, unless the client takes it up meanwhile. The server is
+// not waited for long: it sees by itself that a session is silent.
+func (s *session) finish() {
+	ctx, cancel := context.WithTimeout(s.daemon.ctx, endFor)
+	defer cancel()
+	for pause := retry / 4; s.st.Ended && s.st.SessionID != "" && ctx.Err() == nil; pause *= 2 {
+		err := s.reach(ctx)
+		if err == nil {
+			s.turned = true
+			if _, err = s.report(ctx, wire.End); err == nil && s.turned {
+				continue
+			}
+		}
+		if err == nil || isRefusal(err) {
+			break
+		}
+		s.mu.Unlock()
+		select {
+		case <-time.After(pause):
+		case <-ctx.Done():
+		}
+		s.mu.Lock()
+	}
+	if !s.st.Ended {
+		return
+	}
+	if held, err := s.daemon.place.Hold(s.id, time.Now().Add(time.Second)); err == nil {
+		s.daemon.place.Remove(s.id)
+		held.Release()
+	}
+	s.dead = true
+	s.replace(nil)
+	close(s.ended)
+	s.daemon.drop(s, s.hub)
+}
+
+// told takes in what the wait says of the session.
+func (s *session) told(c wire.Changed) {
+	s.mu.Lock()
+	s.since, s.reasons, s.lost, s.away = c.Since, c.Wakes, len(c.Lost) > 0, c.Ended
+	s.applied = s.calls // what earlier calls say about the state is older
+	s.contact, s.problem = s.daemon.Now(), ""
+	s.st.Waiting.Mail, s.st.Waiting.Urgent, s.st.Waiting.Answers = c.Mail, c.Urgent, c.Answers
+	if !c.Tasks {
+		s.st.Waiting.Tasks = 0
+	} else if s.st.Waiting.Tasks == 0 {
+		s.st.Waiting.Tasks = 1
+	}
+	s.st.Pause = c.Pause
+	s.save()
+	s.mu.Unlock()
+	s.stir()
+	s.offer()
+}
+
+// waits returns what to wait for, if the session is one of the hub's that the server knows.
+func (s *session) waits(h *hub) (address, since string, ok bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.st.SessionID, s.since, s.hub == h && s.st.SessionID != "" && !s.st.Ended && !s.away && !s.dead
+}
+
+// trouble takes in that the server could not be asked.
+func (s *session) trouble(err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.problem == "" {
+		s.daemon.log("the server of %s: %v", s.conn.ID, err)
+	}
+	s.problem = fmt.Sprintf("%.300s", err)
+}
+
+// look ends the session if its client is gone.
+func (s *session) look() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	now := s.daemon.Now()
+	switch p := s.st.Process; {
+	case p.PID == 0:
+		if now.Sub(s.st.Seen) < silent {
+			return
+		}
+	case local.Alive(p.PID, p.Start):
+		s.missing = time.Time{}
+		return
+	case s.missing.IsZero():
+		s.missing = now
+		return
+	case now.Sub(s.missing) < gone:
+		return
+	}
+	s.st.Ended = true
+	s.stir()
+}
+
+// info tells of the session.
+func (s *session) info() local.SessionInfo {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return local.SessionInfo{Connection: s.st.Connection, Client: s.st.Client, SessionID: s.st.SessionID, Dir: s.st.Dir,
+		Seen: s.st.Seen, InTurn: s.st.InTurn, Paused: s.st.Pause != nil, Waiter: s.waiter != nil, Contact: s.contact,
+		Trouble: s.problem}
+}

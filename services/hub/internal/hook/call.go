@@ -1,0 +1,72 @@
+package hook
+
+// Kind is what happened in a client's session.
+type Kind string
+
+// The kinds of calls. Nothing stands for an event that a hook has no part in.
+const (
+	Nothing    Kind = ""
+	Start      Kind = "start"
+	Resume     Kind = "resume"
+	Prompt     Kind = "prompt"
+	Before     Kind = "before"
+	Edit       Kind = "edit"
+	After      Kind = "after"
+	Turn       Kind = "turn"
+	Compacting Kind = "compacting"
+	Compacted  Kind = "compacted"
+	Permission Kind = "permission"
+	Interrupt  Kind = "interrupt"
+	End        Kind = "end"
+)
+
+// Call is one event of a client's session.
+type Call struct {
+	// Client is the client's name, and Event the client's own name of the event, which its answer repeats.
+	Client string `json:"client"`
+	Event  string `json:"event"`
+	Kind   Kind   `json:"kind"`
+	// Thread is the client's own id of the session.
+	Thread     string `json:"thread"`
+	Transcript string `json:"transcript,omitempty"`
+	Dir        string `json:"dir,omitempty"`
+	Model      string `json:"model,omitempty"`
+	// Tool is the name of the tool, and Doing a safe summary of the call.
+	Tool  string `json:"tool,omitempty"`
+	Doing string `json:"doing,omitempty"`
+	// Subject is what a permission is asked for: the command, the path, or the input in short.
+	Subject string `json:"subject,omitempty"`
+	// Exact are the whole command, or each path, that rules of permissions are compared with; none where it is unknown.
+	Exact []string `json:"exact,omitempty"`
+	// Paths are the files that an edit is about to change, as the client names them.
+	Paths []string `json:"paths,omitempty"`
+	// Shell reports a call of a shell, which may have changed files.
+	Shell bool `json:"shell,omitempty"`
+	// Human reports a prompt that does not come from a wake.
+	Human bool `json:"human,omitempty"`
+	// Continued reports the end of a turn that a hook had continued.
+	Continued bool `json:"continued,omitempty"`
+	// Interrupted reports a tool call that the person stopped.
+	Interrupted bool `json:"interrupted,omitempty"`
+	// Headless reports a client without a person before it.
+	Headless bool `json:"headless,omitempty"`
+	// To is the target of a message that the agent sent with a tool, and Type the type of it.
+	To   string `json:"to,omitempty"`
+	Type string `json:"type,omitempty"`
+	// ReadsMail reports a tool that read or acknowledged mail by itself.
+	ReadsMail bool `json:"readsMail,omitempty"`
+	// PID is the client's process where it says so, else 0.
+	PID int `json:"pid,omitempty"`
+}
+
+// limits of what is taken from a client.
+const (
+	maxThread  = 200
+	maxDoing   = 200
+	maxSubject = 600
+	maxExact   = 4000
+	maxPaths   = 100
+	maxPath    = 1000
+	// MaxInput is the largest input of a hook that is read whole.
+	MaxInput = 8 << 20
+)

@@ -1,0 +1,18 @@
+package local
+
+import (
+	"os"
+	"syscall"
+)
+
+func exists(pid int) bool {
+	p, err := os.FindProcess(pid)
+	if err != nil {
+		return false
+	}
+	_ = p.Release()
+	return true
+}
+
+// Detached are the attributes of a process that outlives the terminal of the one that starts it.
+func Detached() *syscall.SysProcAttr { return nil }

@@ -1,0 +1,84 @@
+package local
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"parley.internal/services/hub/internal/connect/connection"
+)
+
+// Place is the directory of the daemon.
+type Place struct {
+	// Dir is the directory, of mode 0700.
+	Dir string
+	// Connections is the directory of the connections.
+	Connections string
+}
+
+// longest is a length of paths that every system accepts for a socket, in bytes.
+const longest = 100
+
+// Find returns the place of this user, and makes its directory if it is missing.
+func Find(env func(string) string) (Place, error) {
+	home, err := connection.Home(env)
+	if err != nil {
+		return Place{}, err
+	}
+	connections, err := connection.Dir(env)
+	if err != nil {
+		return Place{}, err
+	}
+	p := Place{filepath.Join(home, "run"), connections}
+	for _, dir := range []string{p.Dir, p.sessions()} {
+		if err := os.MkdirAll(dir, 0o700); err != nil {
+			return Place{}, err
+		}
+	}
+	return p, private(p.Dir)
+}
+
+// private refuses a directory that others can enter.
+func private(dir string) error {
+	info, err := os.Lstat(dir)
+	switch {
+	case err != nil:
+		return err
+	case !info.IsDir():
+		return fmt.Errorf("%s is not a directory; remove it", dir)
+	}
+	return ownOnly(dir, info)
+}
+
+func (p Place) sessions() string { return filepath.Join(p.Dir, "sessions") }
+
+// Lock is the path of the daemon's lock, and Log that of what it reports.
+func (p Place) Lock() string { return filepath.Join(p.Dir, "lock") }
+
+// Log is the path of the daemon's log.
+func (p Place) Log() string { return filepath.Join(p.Dir, "log") }
+
+// Socket is the path of the daemon's socket. Where the directory's path is too long for one, it is in a private directory
+// for temporary files, named after the directory.
+func (p Place) Socket() (string, error) {
+	path := filepath.Join(p.Dir, "s")
+	if len(path) <= longest {
+		return path, nil
+	}
+	sum := sha256.Sum256([]byte(p.Dir))
+	for _, root := range []string{os.TempDir(), "/tmp"} {
+		dir := filepath.Join(root, fmt.Sprintf("parley-%d-%s", os.Getuid(), hex.EncodeToString(sum[:6])))
+		path = filepath.Join(dir, "s")
+		if len(path) > longest {
+			continue
+		}
+		if err := os.Mkdir(dir, 0o700); err != nil && !errors.Is(err, os.ErrExist) {
+			continue
+		}
+		return path, private(dir)
+	}
+	return "", fmt.Errorf("no directory has a path that is short enough for a socket; set %s to a short one", connection.Variable)
+}

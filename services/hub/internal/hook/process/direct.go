@@ -1,0 +1,156 @@
+package process
+
+import (
+	"context"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"time"
+
+	"parley.internal/services/hub/internal/hook"
+	"parley.internal/services/hub/internal/hook/local"
+	"parley.internal/services/hub/internal/hook/session"
+	"parley.internal/services/hub/internal/hook/usage"
+	"parley.internal/shared/hook/wire"
+)
+
+// The times around the start of a daemon: for how long a session's start waits for it, which has the time, and how often one
+// is started.
+const (
+	awaited   = time.Second
+	restarted = 3 * time.Second
+)
+
+// daemonOf returns the command of the daemon for a program of Parley.
+func daemonOf(program string) []string {
+	if runtime.GOOS == "windows" {
+		return nil // each hook calls the server by itself
+	}
+	dir, name := filepath.Split(program)
+	if strings.HasPrefix(name, "parley-hook") {
+		program = dir + "parley"
+	}
+	return []string{program, "connectd"}
+}
+
+// begin starts a daemon. The start of a session, whose budget allows it, waits for it; every other call goes to the server
+// meanwhile.
+func (p *Process) begin(ctx context.Context, call hook.Call) (*local.Conn, error) {
+	if p.Daemon == nil || call.Kind == hook.End {
+		return nil, local.ErrNoDaemon
+	}
+	mark := filepath.Join(p.place.Dir, "started")
+	if info, err := os.Stat(mark); err != nil || time.Since(info.ModTime()) > restarted {
+		_ = os.WriteFile(mark, nil, 0o600)
+		p.start()
+	}
+	if call.Kind != hook.Start && call.Kind != hook.Resume {
+		return nil, local.ErrNoDaemon
+	}
+	for end := time.Now().Add(awaited); time.Now().Before(end) && ctx.Err() == nil; time.Sleep(5 * time.Millisecond) {
+		if conn, err := p.place.Dial(ctx); err == nil {
+			return conn, nil
+		}
+	}
+	return nil, local.ErrNoDaemon
+}
+
+// start starts the daemon as a process that outlives this one.
+func (p *Process) start() {
+	log, err := os.OpenFile(p.place.Log(), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
+	if err != nil {
+		return
+	}
+	defer log.Close()
+	cmd := exec.Command(p.Daemon[0], p.Daemon[1:]...)
+	cmd.Dir, cmd.Stdout, cmd.Stderr, cmd.SysProcAttr = p.place.Dir, log, log, local.Detached()
+	if cmd.Start() == nil {
+		_ = cmd.Process.Release()
+	}
+}
+
+// direct asks the server, and keeps the state of the session for the next hook and for the daemon.
+func (p *Process) direct(ctx context.Context, call hook.Call) int {
+	id := p.session(call)
+	held, err := p.place.Hold(id, p.deadline)
+	if err != nil {
+		return p.remembered(call)
+	}
+	defer held.Release()
+	s := session.State{Connection: p.id}
+	p.place.Load(id, &s)
+	for _, receipt := range p.place.Marks(id, local.Shown) {
+		s.Shown(receipt)
+	}
+	s.Begin(call, time.Now())
+	if call.Kind == hook.Start || call.Kind == hook.Resume {
+		s.Process = processOf(call)
+	}
+	if e := p.environment(call); e != nil {
+		s.Env = e
+	}
+	event := s.Event(call)
+	out := p.ask(ctx, &s, call, event)
+	reply, receipt := s.Reply(call, event, out, p.conn)
+	if call.Kind == hook.End && out != nil {
+		p.place.Remove(id)
+		return reply.Code
+	}
+	if p.print(reply) {
+		s.Shown(receipt)
+	}
+	_ = p.place.Save(id, &s) // without it the next hook asks again, and what was shown says that it comes again
+	return reply.Code
+}
+
+// ask calls the server for an event. It is nil without an answer in time.
+func (p *Process) ask(ctx context.Context, s *session.State, call hook.Call, event wire.Event) *wire.HookOutput {
+	hub, err := p.connect(ctx)
+	if err != nil || event == "" {
+		return nil
+	}
+	s.Locate(ctx)
+	if call.Kind == hook.Edit && !s.Repo.Strict() {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, Budget)
+		defer cancel()
+	}
+	in := s.Input(call, event, s.Room(call, event))
+	read := s.Usage
+	if event == wire.Turn || event == wire.End {
+		in.Usage, read, _ = usage.Read(call.Client, s.Transcript, s.Usage, wire.MaxUsage)
+	}
+	out, err := hub.Hook(ctx, in)
+	if err != nil {
+		return nil
+	}
+	s.Usage = read
+	s.Confirmed(in.Receipt)
+	p.place.Unmark(p.session(call), local.Shown, in.Receipt)
+	s.Heard(event, out, true)
+	if f := out.Files; f != nil && event == wire.Edit {
+		_ = s.Repo.Learn(f.Strict, f.Auto) // what is not remembered is asked again
+	}
+	if event == wire.Turn && s.MayContinue(p.conn) && s.Waiting.Urgent+s.Waiting.Answers > 0 {
+		in = wire.HookInput{Version: wire.Version, Client: s.Client, Event: wire.Read, Thread: s.Thread, SessionID: s.SessionID,
+			MaxBytes: session.AskTurn}
+		if more, err := hub.Hook(ctx, in); err == nil {
+			s.Heard(wire.Read, more, true)
+			out = more
+		}
+	}
+	return &out
+}
+
+// remembered answers by what is on the disk alone.
+func (p *Process) remembered(call hook.Call) int {
+	var s session.State
+	if !p.place.Load(p.session(call), &s) {
+		return 0
+	}
+	r, _ := s.Reply(call, "", nil, p.conn)
+	p.print(r)
+	return r.Code
+}

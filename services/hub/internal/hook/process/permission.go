@@ -1,0 +1,92 @@
+package process
+
+import (
+	"context"
+	"time"
+
+	"parley.internal/services/hub/internal/hook"
+	"parley.internal/services/hub/internal/hook/local"
+	"parley.internal/services/hub/internal/hook/remote"
+	"parley.internal/services/hub/internal/hook/session"
+)
+
+// The times for an answer of the person. Codex hides its own prompt meanwhile.
+const (
+	answerTime      = 5 * time.Minute
+	codexAnswerTime = 25 * time.Second
+	oneWait         = 50 * time.Second
+)
+
+// permission answers a permission request by the person's rules, or asks the person. Without an answer in time nothing is said,
+// and the client asks by itself.
+func (p *Process) permission(ctx context.Context, call hook.Call) int {
+	hub, err := p.connect(ctx)
+	if err != nil || !p.conn.Permissions.On {
+		return 0
+	}
+	id := p.session(call)
+	var s session.State
+	p.place.Load(id, &s)
+	if s.Pause != nil {
+		return 0
+	}
+	same := hook.Same(call)
+	switch hook.Rule(call, p.conn.Permissions.Allow, p.conn.Permissions.Deny) {
+	case hook.Denied:
+		p.print(call.Permit(false, "Refused by a rule that your user gave to Parley."))
+		return 0
+	case hook.Allowed:
+		p.print(call.Permit(true, ""))
+		return 0
+	}
+	if same != "" && p.place.Marked(id, local.Allowed, local.Sum(same)) {
+		p.print(call.Permit(true, ""))
+		return 0
+	}
+	ctx, cancel := context.WithTimeout(ctx, patience(call.Client, p.conn.Permissions.Timeout))
+	defer cancel()
+	who := s.SessionID
+	if who == "" {
+		who = p.conn.Program
+	}
+	a, err := p.rings(ctx, hub, call, who)
+	if err != nil || a.Status != "answered" {
+		return 0
+	}
+	reply, session := hook.Decide(call, a.Response, a.By)
+	if session && same != "" {
+		_ = p.place.Mark(id, local.Allowed, local.Sum(same)) // else the person is asked again
+	}
+	p.print(reply)
+	return 0
+}
+
+// patience returns how long a person has for an answer.
+func patience(client string, seconds int) time.Duration {
+	limit := answerTime
+	if client == "codex" {
+		limit = codexAnswerTime
+	}
+	if seconds > 0 && (client != "codex" || time.Duration(seconds)*time.Second < limit) {
+		limit = time.Duration(seconds) * time.Second
+	}
+	return limit
+}
+
+// rings asks the person and waits for the answer until ctx ends.
+func (p *Process) rings(ctx context.Context, hub *remote.Hub, call hook.Call, who string) (remote.Answer, error) {
+	question, about := hook.Question(call, who)
+	end, _ := ctx.Deadline()
+	left := func() time.Duration { return max(0, min(oneWait, time.Until(end)-time.Second)) }
+	a, err := hub.Ask(ctx, remote.Question{Question: question, Options: hook.Options(), Context: about, Priority: "high",
+		TTL: int64(time.Until(end).Seconds()) + 1})
+	for err == nil && a.Status == "pending" && ctx.Err() == nil {
+		id := a.QuestionID
+		a, err = hub.Response(ctx, id, max(left(), 100*time.Millisecond))
+		a.QuestionID = id
+	}
+	if err == nil && ctx.Err() != nil {
+		err = ctx.Err()
+	}
+	return a, err
+}

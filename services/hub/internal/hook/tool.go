@@ -1,0 +1,179 @@
+package hook
+
+import (
+	"encoding/json"
+	"path/filepath"
+	"strings"
+	"unicode"
+)
+
+// toolInput holds the fields of the tools' inputs that matter here, of all clients.
+type toolInput struct {
+	Command  command `json:"command"`
+	Cmd      command `json:"cmd"`
+	FilePath text    `json:"file_path"`
+	Notebook text    `json:"notebook_path"`
+	Path     text    `json:"path"`
+	Target   text    `json:"target"`
+	Type     text    `json:"message_type"`
+}
+
+// command is a shell's command, which some clients give as a list of words.
+type command string
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (c *command) UnmarshalJSON(b []byte) error {
+	var words []string
+	var line string
+	switch {
+	case json.Unmarshal(b, &line) == nil:
+		*c = command(line)
+	case json.Unmarshal(b, &words) == nil:
+		*c = command(strings.Join(words, " "))
+	}
+	return nil
+}
+
+// shells are the names of the clients' tools that run a command, and edits those that change a file.
+var (
+	shells = map[string]bool{"Bash": true, "shell": true, "local_shell": true, "exec_command": true, "unified_exec": true,
+		"run_shell_command": true}
+	edits = map[string]bool{"Edit": true, "Write": true, "MultiEdit": true, "NotebookEdit": true, "write_file": true,
+		"replace": true, "edit": true}
+)
+
+// tool fills in what is known of a tool's call.
+func (c *Call) tool(in input) {
+	c.Tool = short(clean(in.Tool), 100)
+	c.Interrupted = in.Interrupt
+	var ti toolInput
+	_ = json.Unmarshal(in.ToolInput, &ti) // a tool's input may be anything
+	line := string(ti.Command) + string(ti.Cmd)
+	file := firstOf(string(ti.FilePath), string(ti.Notebook), string(ti.Path))
+	detail := ""
+	switch name := c.Tool; {
+	case name == "apply_patch":
+		paths := PatchPaths(line)
+		c.edit(paths)
+		c.exact(paths...)
+		c.Subject = clean(strings.Join(paths, ", "))
+		if len(paths) > 0 {
+			detail = Relative(c.Dir, paths[0])
+		}
+	case shells[name]:
+		c.Shell = true
+		if c.Kind == Permission && line != "" && len(line) <= maxExact {
+			c.Exact = []string{line}
+		}
+		detail, c.Subject = firstWord(line), clean(line)
+	case edits[name] && file != "":
+		c.edit([]string{file})
+		c.exact(file)
+		detail, c.Subject = Relative(c.Dir, file), clean(file)
+	case file != "":
+		c.exact(file)
+		detail, c.Subject = Relative(c.Dir, file), clean(file)
+	default:
+		c.Subject = clean(string(in.ToolInput))
+	}
+	c.Subject = short(c.Subject, maxSubject)
+	c.Doing = short(strings.TrimSpace(c.Tool+" "+clean(detail)), maxDoing)
+	switch tail(c.Tool) {
+	case "send_message":
+		c.To, c.Type = short(clean(string(ti.Target)), 200), short(clean(string(ti.Type)), 20)
+	case "get_messages", "ack_messages", "get_inbox":
+		c.ReadsMail = c.Kind == After
+	}
+}
+
+func (c *Call) edit(paths []string) {
+	if c.Kind != Before || len(paths) == 0 {
+		return
+	}
+	c.Kind, c.Paths = Edit, paths
+}
+
+// exact takes the paths that a permission is asked for, in their shortest form.
+func (c *Call) exact(paths ...string) {
+	if c.Kind != Permission {
+		return
+	}
+	for _, p := range paths {
+		if filepath.IsAbs(p) || c.Dir == "" {
+			p = filepath.Clean(p)
+		} else {
+			p = filepath.Join(c.Dir, p)
+		}
+		if rel, err := filepath.Rel(c.Dir, p); err == nil && filepath.IsLocal(rel) {
+			p = rel
+		}
+		c.Exact = append(c.Exact, filepath.ToSlash(p))
+	}
+}
+
+// tail returns the name of a server's tool without what a client puts before it.
+func tail(tool string) string {
+	if i := strings.LastIndex(tool, "__"); i >= 0 {
+		return tool[i+2:]
+	}
+	return tool
+}
+
+func firstOf(texts ...string) string {
+	for _, t := range texts {
+		if t != "" && len(t) <= maxPath {
+			return t
+		}
+	}
+	return ""
+}
+
+// firstWord returns the name of the program that a command runs, without assignments before it, which may be secrets.
+func firstWord(line string) string {
+	for word := range strings.FieldsSeq(line) {
+		name, _, assigns := strings.Cut(word, "=")
+		if assigns && !strings.ContainsAny(name, "/\"'$") {
+			if strings.ContainsAny(word, "\"'`$(") {
+				return "" // where the value ends is the shell's to say
+			}
+			continue
+		}
+		if strings.ContainsFunc(word, func(r rune) bool {
+			return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !strings.ContainsRune("._-+/~", r)
+		}) {
+			return ""
+		}
+		return short(filepath.Base(word), 40)
+	}
+	return ""
+}
+
+// PatchPaths returns the files that a patch of apply_patch changes.
+func PatchPaths(patch string) []string {
+	var out []string
+	seen := map[string]bool{}
+	for line := range strings.Lines(patch) {
+		for _, mark := range []string{"*** Add File: ", "*** Update File: ", "*** Delete File: ", "*** Move to: "} {
+			name, ok := strings.CutPrefix(line, mark)
+			name = strings.TrimRight(name, "\r\n")
+			if ok && name != "" && len(name) <= maxPath && !seen[name] && len(out) < maxPaths {
+				seen[name] = true
+				out = append(out, name)
+			}
+		}
+	}
+	return out
+}
+
+// Relative returns a path as seen from a directory, or the last part of one that is not below it, which says less about
+// the machine.
+func Relative(dir, path string) string {
+	if !filepath.IsAbs(path) {
+		return filepath.ToSlash(path)
+	}
+	rel, err := filepath.Rel(dir, path)
+	if err != nil || !filepath.IsLocal(rel) {
+		return filepath.Base(path)
+	}
+	return filepath.ToSlash(rel)
+}

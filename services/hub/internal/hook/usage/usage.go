@@ -1,0 +1,213 @@
+package usage
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+
+	"parley.internal/shared/hook/wire"
+)
+
+// Position is where the next reading of a record begins.
+type Position struct {
+	Path   string `json:"path,omitempty"`
+	Offset int64  `json:"offset,omitempty"`
+	// Model is the model that the last line about one named, for records that do not repeat it.
+	Model string `json:"model,omitempty"`
+	// Cost is the sum of dollars that has been reported.
+	Cost float64 `json:"cost,omitempty"`
+}
+
+// The bounds of one reading. What is beyond is read the next time.
+const (
+	maxRead = 64 << 20
+	maxLine = 16 << 20
+)
+
+// Read returns the next records of a session's file, at most n of them, and the position after the last. A line that is not
+// complete yet is left for the next time. A file that is shorter than before is read from its beginning.
+func Read(client, path string, from Position, n int) ([]wire.Usage, Position, error) {
+	if path == "" || n <= 0 {
+		return nil, from, nil
+	}
+	if from.Path != path {
+		from = Position{Path: path}
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, from, err
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	switch {
+	case err != nil:
+		return nil, from, err
+	case !info.Mode().IsRegular():
+		return nil, from, errors.New("the client's record is not a regular file")
+	case info.Size() < from.Offset:
+		from.Offset, from.Cost = 0, 0
+	}
+	if _, err := f.Seek(from.Offset, io.SeekStart); err != nil {
+		return nil, from, err
+	}
+	return scan(client, io.LimitReader(f, maxRead), from, n)
+}
+
+func scan(client string, r io.Reader, at Position, n int) ([]wire.Usage, Position, error) {
+	var c collector
+	in := bufio.NewReaderSize(r, 64<<10)
+	for {
+		line, skipped, err := readLine(in)
+		if err == io.EOF {
+			return c.out, at, nil
+		}
+		if err != nil {
+			return c.out, at, err
+		}
+		next := at
+		next.Offset += int64(len(line) + skipped)
+		if u, ok := record(client, line, &next); ok && !c.take(u, n) {
+			return c.out, at, nil
+		}
+		at = next
+	}
+}
+
+// readLine returns a line with its end. Of one that is too long it returns nothing but the number of its bytes; one without
+// an end is io.EOF.
+func readLine(in *bufio.Reader) (line []byte, skipped int, err error) {
+	for {
+		part, err := in.ReadSlice('\n')
+		if skipped > 0 || len(line)+len(part) > maxLine {
+			skipped, line = skipped+len(line)+len(part), nil
+		} else {
+			line = append(line, part...)
+		}
+		if err == nil {
+			return line, skipped, nil
+		}
+		if !errors.Is(err, bufio.ErrBufferFull) {
+			return nil, 0, err
+		}
+	}
+}
+
+// collector keeps one record for each id. Clients write a record again as it grows, so the last one counts.
+type collector struct{ out []wire.Usage }
+
+func (c *collector) take(u wire.Usage, n int) bool {
+	for i := range c.out {
+		if c.out[i].ID == u.ID {
+			c.out[i] = u
+			return true
+		}
+	}
+	if len(c.out) == n {
+		return false
+	}
+	c.out = append(c.out, u)
+	return true
+}
+
+// claudeLine is a line of Claude Code's transcript.
+type claudeLine struct {
+	Type    string `json:"type"`
+	Session string `json:"sessionId"`
+	Message struct {
+		ID    string `json:"id"`
+		Model string `json:"model"`
+		Usage *struct {
+			In     int64 `json:"input_tokens"`
+			Made   int64 `json:"cache_creation_input_tokens"`
+			Cached int64 `json:"cache_read_input_tokens"`
+			Out    int64 `json:"output_tokens"`
+		} `json:"usage"`
+	} `json:"message"`
+	Cost *float64 `json:"totalCostUSD"`
+}
+
+// codexLine is a line of Codex's record of a session.
+type codexLine struct {
+	Type    string `json:"type"`
+	Payload struct {
+		Model    string `json:"model"`
+		Response string `json:"response_id"`
+		Turn     string `json:"turn_id"`
+		Usage    *struct {
+			In     int64 `json:"input_tokens"`
+			Cached int64 `json:"cached_input_tokens"`
+			Out    int64 `json:"output_tokens"`
+		} `json:"usage"`
+	} `json:"payload"`
+}
+
+// record returns the record of a line, if it is one.
+func record(client string, line []byte, at *Position) (wire.Usage, bool) {
+	switch client {
+	case "claude":
+		if !bytes.Contains(line, []byte(`"usage"`)) && !bytes.Contains(line, []byte(`"cost-state"`)) {
+			return wire.Usage{}, false
+		}
+		return claude(line, at)
+	case "codex":
+		if !bytes.Contains(line, []byte(`"token_usage_record"`)) && !bytes.Contains(line, []byte(`"turn_context"`)) {
+			return wire.Usage{}, false
+		}
+		return codex(line, at)
+	}
+	return wire.Usage{}, false
+}
+
+func claude(line []byte, at *Position) (wire.Usage, bool) {
+	var l claudeLine
+	if json.Unmarshal(line, &l) != nil {
+		return wire.Usage{}, false
+	}
+	if l.Type == "cost-state" && l.Cost != nil && *l.Cost > at.Cost && *l.Cost < 1e6 {
+		u := wire.Usage{ID: fmt.Sprintf("cost/%.100s/%d", l.Session, at.Offset), CostUSD: *l.Cost - at.Cost}
+		at.Cost = *l.Cost
+		return u, true
+	}
+	m := l.Message
+	if l.Type != "assistant" || m.Usage == nil || !fit(m.ID) || m.Model == "<synthetic>" {
+		return wire.Usage{}, false
+	}
+	u := m.Usage
+	return checked(wire.Usage{ID: m.ID, Model: m.Model, TokensIn: u.In + u.Made, TokensOut: u.Out, TokensCached: u.Cached})
+}
+
+func codex(line []byte, at *Position) (wire.Usage, bool) {
+	var l codexLine
+	if json.Unmarshal(line, &l) != nil {
+		return wire.Usage{}, false
+	}
+	p := l.Payload
+	if p.Model != "" && len(p.Model) <= 100 {
+		at.Model = p.Model
+	}
+	if l.Type != "token_usage_record" || p.Usage == nil || !fit(p.Response) {
+		return wire.Usage{}, false
+	}
+	u := p.Usage
+	return checked(wire.Usage{ID: p.Response, Model: at.Model, TokensIn: u.In - u.Cached, TokensOut: u.Out, TokensCached: u.Cached})
+}
+
+func fit(id string) bool { return id != "" && len(id) <= 190 }
+
+// checked leaves out what no client can mean, which the server would refuse with all that came with it.
+func checked(u wire.Usage) (wire.Usage, bool) {
+	const most = 1_000_000_000
+	for _, n := range []int64{u.TokensIn, u.TokensOut, u.TokensCached} {
+		if n < 0 || n > most {
+			return wire.Usage{}, false
+		}
+	}
+	if len(u.Model) > 100 {
+		u.Model = u.Model[:100]
+	}
+	return u, u.TokensIn+u.TokensOut+u.TokensCached > 0
+}

@@ -1,0 +1,231 @@
+package files
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"parley.internal/shared/fault"
+	"parley.internal/shared/files/glob"
+	"parley.internal/shared/identity"
+	"parley.internal/shared/store"
+)
+
+// Edit is a change of concrete files by a session, as its client's hook sees it.
+type Edit struct {
+	Project, Worktree, Branch string
+	Paths                     []string
+	SessionID                 string
+}
+
+// Edited is the decision about an edit.
+type Edited struct {
+	Judgement
+	Settings Settings
+	// Reserved means that the session holds the files now because the project reserves what is edited.
+	Reserved bool
+}
+
+// autoLease is the lease of a reservation that an edit makes, in seconds.
+const autoLease = 1800
+
+// Decide decides about an edit that has not happened yet. Where the project says so, the files are reserved for the
+// session if they are free, or the lease of its own reservations of them is renewed.
+func (s *Service) Decide(ctx context.Context, c identity.Caller, e Edit) (Edited, error) {
+	b, project, checked, strange, err := s.checkEdit(ctx, c, e)
+	if err != nil {
+		return Edited{}, err
+	}
+	out := Edited{Judgement: Judge(checked, strange), Settings: b.settings.view(project)}
+	if out.Verdict == Deny || !b.settings.Auto {
+		return out, nil
+	}
+	want := b.toReserve(e, holderOf(c, e.SessionID), checked)
+	if want == nil {
+		return out, nil
+	}
+	if len(want) == 0 {
+		out.Reserved = true
+		return out, nil
+	}
+	_, err = s.Reserve(ctx, c, ReserveInput{Paths: want, Project: project, Mode: Exclusive, LeaseSeconds: autoLease,
+		Reason: "edits it", Worktree: e.Worktree, Branch: e.Branch, SessionID: e.SessionID})
+	var f *fault.Error
+	switch {
+	case blocked(err) && errors.As(err, &f): // another was faster, or waits for its turn
+		out.Verdict, out.Reason = Deny, []string{f.Message}
+	case err != nil && (fault.Is(err, fault.Exhausted) || fault.Is(err, fault.Invalid)):
+		out.Warn("the files are not reserved: " + err.Error())
+	case err != nil:
+		return out, err
+	default:
+		out.Reserved = true
+	}
+	return out, nil
+}
+
+// checkEdit checks the files of an edit.
+func (s *Service) checkEdit(ctx context.Context, c identity.Caller, e Edit) (
+	b *stand, project string, checked []Checked, strange []string, err error,
+) {
+	if project, err = projectOf(e.Project); err != nil {
+		return nil, "", nil, nil, err
+	}
+	good, strange := Checkable(e.Paths)
+	t := s.DB.User(c.User)
+	if b, err = s.read(ctx, t, boardID(project), s.Now()); err != nil {
+		return nil, "", nil, nil, err
+	}
+	b.Project = project
+	checked, err = s.checked(ctx, t, b, holderOf(c, e.SessionID), e.Worktree, good)
+	return b, project, checked, strange, err
+}
+
+// checked returns the answers of a check. What has ended with its session or task does not count.
+func (s *Service) checked(
+	ctx context.Context, r store.Reader, b *stand, me Holder, worktree string, paths []string,
+) ([]Checked, error) {
+	compiled, err := b.paths(paths)
+	if err != nil {
+		return nil, err
+	}
+	out, held, err := b.check(me, worktree, compiled)
+	if err != nil {
+		return nil, err
+	}
+	if ended, err := s.prune(ctx, r, b, held); err != nil || !ended {
+		return out, err
+	}
+	out, _, err = b.check(me, worktree, compiled)
+	return out, err
+}
+
+// toReserve returns the patterns that an edit reserves: none where the session's reservations of them are fresh, nil where
+// it has wider ones of its own.
+func (s *stand) toReserve(e Edit, me Holder, checked []Checked) []string {
+	var want []string
+	kept := false
+	q := &request{holder: me, worktree: e.Worktree, mode: Exclusive}
+	for _, f := range checked {
+		pattern := glob.Quote(f.Path)
+		h := s.own(q, pattern)
+		switch {
+		case h != nil && h.covers(Exclusive) && h.Until.Sub(s.now) > time.Duration(h.Lease)*time.Second-RenewEvery:
+			kept = true
+		case h != nil || f.State == Free:
+			want = append(want, pattern)
+		}
+	}
+	if want == nil && kept {
+		want = []string{}
+	}
+	return want
+}
+
+// meeting marks that the holder of a reservation and an editor were told of a changed file.
+type meeting struct {
+	PurgeAt time.Time `json:"purgeAt"`
+}
+
+var meetings = store.Collection[meeting]{Name: "fileMeetings"}
+
+// untold is a changed file and a reservation of another that it is under.
+type untold struct {
+	id, path string
+	by       View
+}
+
+// maxMeetings is the number of changed files that one call tells of.
+const maxMeetings = 20
+
+// Changed compares files that have been changed with the reservations of others. The holder of each and the editor get a
+// message, once for a file and a reservation. It returns a line for each that is new.
+func (s *Service) Changed(ctx context.Context, c identity.Caller, e Edit) (lines []string, err error) {
+	b, project, checked, _, err := s.checkEdit(ctx, c, e)
+	if err != nil {
+		return nil, err
+	}
+	all := b.meetings(Judge(checked, nil).Held)
+	if len(all) == 0 {
+		return nil, nil
+	}
+	err = s.DB.User(c.User).Update(ctx, func(ctx context.Context, tx *store.Tx) error {
+		lines = nil
+		seen, fetches := make([]meeting, len(all)), make([]*store.Fetch, len(all))
+		for i, u := range all {
+			fetches[i] = meetings.Fetch(u.id, &seen[i])
+		}
+		if err := store.Load(ctx, tx, fetches...); err != nil {
+			return err
+		}
+		boxes, err := s.boxes(ctx, tx, c, e, all)
+		if err != nil {
+			return err
+		}
+		for i, u := range all {
+			if fetches[i].Found {
+				continue
+			}
+			meetings.Put(tx, u.id, meeting{PurgeAt: b.now.Add(Retention)})
+			lines = append(lines, fmt.Sprintf("%s was changed, and %s", u.path, Tell(u.by)))
+			s.tellMeeting(tx, c, e, project, u, boxes[i], b.now)
+		}
+		return nil
+	})
+	return lines, err
+}
+
+// meetings returns the files that others hold with their reservations, at most maxMeetings.
+func (s *stand) meetings(held []Checked) (all []untold) {
+	for _, f := range held {
+		for _, v := range f.By {
+			if len(all) == maxMeetings {
+				return all
+			}
+			sum := sha256.Sum256([]byte(v.ReservationID + "\x00" + f.Path))
+			all = append(all, untold{id: hex.EncodeToString(sum[:16]), path: f.Path, by: v})
+		}
+	}
+	return all
+}
+
+// boxes returns the inboxes of the holders.
+func (s *Service) boxes(ctx context.Context, tx *store.Tx, c identity.Caller, e Edit, all []untold) ([]string, error) {
+	boxes, known := make([]string, len(all)), map[string]string{}
+	for i, u := range all {
+		if s.Mail == nil || !identity.ValidName(u.by.Holder) {
+			continue
+		}
+		key := u.by.Who()
+		if known[key] == "" {
+			var err error
+			if known[key], err = s.Mail.Inbox(ctx, tx, u.by.Holder, u.by.SessionID); err != nil {
+				return nil, err
+			}
+		}
+		boxes[i] = known[key]
+	}
+	return boxes, nil
+}
+
+// tellMeeting sends the two messages about a changed file.
+func (s *Service) tellMeeting(
+	tx *store.Tx, c identity.Caller, e Edit, project string, u untold, box string, now time.Time,
+) {
+	if s.Mail == nil {
+		return
+	}
+	me := holderOf(c, e.SessionID)
+	if box != "" {
+		s.Mail.Notify(tx, "changed-"+u.id+"-h", box, fmt.Sprintf("%s has changed %s of %s in %s, which you hold with %s.",
+			me.who(), u.path, project, place(e.Worktree, e.Branch), u.by.Pattern), now)
+	}
+	if mine := me.address(); mine != "" && !slices.Contains([]string{"", box}, mine) {
+		s.Mail.Notify(tx, "changed-"+u.id+"-e", mine, fmt.Sprintf("%s of %s was changed in your session, and %s. "+
+			"Speak with the holder before you go on.", u.path, project, Tell(u.by)), now)
+	}
+}
