@@ -1,4 +1,5 @@
 # make run       builds and starts Parley on the embedded store
+# make demo      serves a scripted day of six agents, and prints a link that opens the console on it
 # make test      runs lint and the tests, on both stores
 # make race      runs the tests under the race detector
 # make attack    runs the tests of attacks, whole
@@ -8,7 +9,7 @@
 # make deploy    deploys Parley to a Google Cloud project
 # make security  checks the dependencies for known vulnerabilities, and their checksums and signatures
 # make scale     lets 1,000 agents work with one server on the embedded store for ten minutes
-# Other targets: build, sbom, lock, functions-zip, generate, lint, bench, chaos, conformance, clean.
+# Other targets: screenshots, build, sbom, lock, functions-zip, generate, lint, bench, chaos, conformance, clean.
 
 MODULES     := shared services/hub services/hub/harness functions
 HUB         := services/hub
@@ -38,11 +39,21 @@ SHELL       := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := build
 
-.PHONY: run build sbom test attack proof setup chromium security emulator functions-zip generate lint bench chaos \
+.PHONY: run demo screenshots build sbom test attack proof setup chromium security emulator functions-zip generate lint bench chaos \
 	scale conformance clean
 
 run: build
 	bin/parley serve --data .parley
+
+DEMO_ADDR ?= 127.0.0.1:3000
+demo: build
+	cd $(HARNESS) && GOWORK=off go build -o ../../../bin/demo ./cmd/demo
+	bin/demo -program bin/parley -addr $(DEMO_ADDR)
+
+# A picture of each view of the console, in both schemes and widths.
+screenshots: setup
+	cd $(HARNESS) && PARLEY_SCREENSHOTS=$(CURDIR)/bin/screenshots GOWORK=off \
+		go test -count=1 -timeout 15m -run 'TestEveryViewShowsTheDayOnEveryScreen/sqlite' ./browser
 
 # The binaries that ship are built without the workspace.
 build:
@@ -63,8 +74,8 @@ functions-zip:
 emulator:
 	cd functions && go run ./cmd/emulator --addr 127.0.0.1:3001
 
-setup: $(HARNESS)/agents/node_modules/.installed $(HARNESS)/e2e/node_modules/.installed \
-	$(HARNESS)/firebase/node_modules/.installed chromium
+setup: $(HARNESS)/agents/node_modules/.installed $(HARNESS)/browser/node_modules/.installed \
+	$(HARNESS)/e2e/node_modules/.installed $(HARNESS)/firebase/node_modules/.installed chromium
 
 # The page is tested in Debian's Chromium, which is installed where that is possible.
 chromium:
@@ -170,4 +181,4 @@ conformance: $(HARNESS)/conformance/node_modules/.installed
 include infra/deploy.mk
 
 clean:
-	rm -rf bin $(foreach d,agents e2e firebase conformance,$(HARNESS)/$d/node_modules)
+	rm -rf bin $(foreach d,agents browser e2e firebase conformance,$(HARNESS)/$d/node_modules)

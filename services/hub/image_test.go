@@ -140,7 +140,7 @@ func TestOnlyTheSourcesOfTheServerReachTheImage(t *testing.T) {
 	t.Parallel()
 	rules, names := ignoreFile(t), sending(t)
 	for _, want := range []string{"shared/go.mod", "shared/app/app.go", "services/hub/go.sum", "services/hub/main.go",
-		"services/hub/internal/page/assets/q.html"} {
+		"services/hub/internal/page/assets/index.html"} {
 		if !slices.Contains(names, want) {
 			t.Errorf("%s does not reach the build", want)
 		}

@@ -289,7 +289,7 @@ func TestWhatIsServedWithoutAKeyIsCompressedTaggedAndLimited(t *testing.T) {
 	clock := &domaintest.Clock{}
 	hub := hubtest.New(t, storetest.SQLite(t, app.Schema()),
 		hubtest.Options{Now: clock.Now, Limits: auth.Limits{Rate: 1, Burst: 3}})
-	for _, path := range []string{"/openapi.json", "/assets/q.js", "/assets/q.css", "/q"} {
+	for _, path := range []string{"/openapi.json", "/assets/main.js", "/assets/app.css", "/q"} {
 		clock.Pass(time.Hour)
 		plain := hub.Raw("GET", path, nil, "Accept-Encoding", "identity")
 		packed := hub.Raw("GET", path, nil, "Accept-Encoding", "gzip")

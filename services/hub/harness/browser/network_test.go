@@ -25,6 +25,14 @@ func writeJSON(w http.ResponseWriter, v any) {
 	_ = json.NewEncoder(w).Encode(v) // fails only if the client has gone
 }
 
+// signOut signs out by the menu, which asks.
+func (b *tab) signOut() {
+	b.t.Helper()
+	b.click("#menu summary")
+	b.click("#sign-out")
+	b.click("dialog .main")
+}
+
 // sibling opens another tab in the browser context of this one, with the same storage.
 func (b *tab) sibling() *tab {
 	b.t.Helper()

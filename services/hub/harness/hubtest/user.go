@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"parley.internal/shared/app"
+	"parley.internal/shared/store"
 	"parley.internal/shared/store/storetest"
 )
 
@@ -19,7 +20,13 @@ type User struct {
 // NewUser runs a hub on a new SQLite store until the test ends, and returns its user.
 func NewUser(t *testing.T, o Options) *User {
 	t.Helper()
-	hub := New(t, storetest.SQLite(t, app.Schema()), o)
+	return NewUserOn(t, storetest.SQLite(t, app.Schema()), o)
+}
+
+// NewUserOn is like [NewUser], on a store of the schema of the app.
+func NewUserOn(t *testing.T, db *store.DB, o Options) *User {
+	t.Helper()
+	hub := New(t, db, o)
 	return &User{Hub: hub, Agent: hub.Agent("u", "alpha"), Human: hub.Human("u"), t: t}
 }
 

@@ -1,6 +1,8 @@
 package page_test
 
 import (
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -18,14 +20,14 @@ func TestThePageIsTheSameForEveryCallerAndHasSecurityHeaders(t *testing.T) {
 	u := hubtest.NewUser(t, hubtest.Options{})
 	id := u.Ask(args{"question": "secret question"})
 	list := u.Hub.Raw("GET", "/q", nil)
-	for _, path := range []string{"/q", "/q/", "/q/" + id, "/q/nothing", "/assets/q.js", "/assets/q.css",
-		"/assets/q.svg"} {
+	for _, path := range []string{"/q", "/q/", "/q/" + id, "/q/nothing", "/", "/work/x",
+		"/talk/fire/x", "/assets/main.js", "/assets/views/inbox.js", "/assets/app.css", "/assets/icon.svg"} {
 		a := u.Hub.REST(u.Human, "GET", path, nil)
 		if a.Status != 200 {
 			t.Fatalf("%s: got %s", path, a)
 		}
 		for name, want := range map[string]string{
-			"Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; " +
+			"Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; manifest-src 'self'; " +
 				"connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; " +
 				"require-trusted-types-for 'script'; trusted-types 'none'",
 			"Referrer-Policy": "no-referrer", "X-Content-Type-Options": "nosniff", "X-Frame-Options": "DENY",
@@ -38,7 +40,7 @@ func TestThePageIsTheSameForEveryCallerAndHasSecurityHeaders(t *testing.T) {
 		if cookies := a.Header.Values("Set-Cookie"); len(cookies) > 0 {
 			t.Errorf("%s sets the cookies %q", path, cookies)
 		}
-		if !strings.HasPrefix(path, "/q") {
+		if strings.HasPrefix(path, "/assets/") {
 			continue
 		}
 		if string(a.Body) != string(list.Body) || a.Header.Get("Cache-Control") != "no-store" ||
@@ -52,12 +54,14 @@ func TestAnUnchangedAssetIsSentOnce(t *testing.T) {
 	t.Parallel()
 	u := hubtest.NewUser(t, hubtest.Options{})
 	for path, kind := range map[string]string{
-		"/assets/q.js": "text/javascript", "/assets/q.css": "text/css", "/assets/q.svg": "image/svg+xml",
+		"/assets/main.js": "text/javascript; charset=utf-8", "/assets/views/question.js": "text/javascript; charset=utf-8",
+		"/assets/app.css": "text/css; charset=utf-8", "/assets/icon.svg": "image/svg+xml; charset=utf-8",
+		"/assets/app.webmanifest": "application/manifest+json",
 	} {
 		a := u.Hub.Raw("GET", path, nil)
 		tag := a.Header.Get("ETag")
 		if tag == "" || a.Header.Get("Cache-Control") != "no-cache" ||
-			a.Header.Get("Content-Type") != kind+"; charset=utf-8" {
+			a.Header.Get("Content-Type") != kind {
 			t.Errorf("%s: got %v", path, a.Header)
 		}
 		if a := u.Hub.Raw("GET", path, nil, "If-None-Match", tag); a.Status != 304 || len(a.Body) > 0 {
@@ -67,7 +71,7 @@ func TestAnUnchangedAssetIsSentOnce(t *testing.T) {
 			t.Errorf("%s with another tag: got %s, want it", path, a)
 		}
 	}
-	if a := u.Hub.Raw("GET", "/assets/q.html", nil); a.Status != 404 {
+	if a := u.Hub.Raw("GET", "/assets/index.html", nil); a.Status != 404 {
 		t.Errorf("the template is served: %s", a)
 	}
 }
@@ -76,11 +80,16 @@ func TestThePageIsSmall(t *testing.T) {
 	t.Parallel()
 	u := hubtest.NewUser(t, hubtest.Options{})
 	size := 0
-	for _, path := range []string{"/q", "/assets/q.js", "/assets/q.css", "/assets/q.svg"} {
-		size += len(u.Hub.Raw("GET", path, nil).Body)
+	for _, path := range append(imports(t, u, "/assets/main.js", "/assets/views/inbox.js"), "/", "/assets/app.css",
+		"/assets/shell.css", "/assets/views.css", "/assets/icon.svg") {
+		a := u.Hub.Raw("GET", path, nil, "Accept-Encoding", "gzip")
+		if a.Status != 200 {
+			t.Errorf("%s: got %s", path, a)
+		}
+		size += len(a.Body)
 	}
-	if size > 22<<10 {
-		t.Errorf("the page has %d bytes, want at most 22 KiB", size)
+	if size > 100_000 {
+		t.Errorf("the first view has %d bytes compressed, want at most 100,000", size)
 	}
 }
 
@@ -172,5 +181,36 @@ func TestALinkIsRedeemedOnceForAKeyOfTheHuman(t *testing.T) {
 		if f := a.Fault(); a.Status != c.status || f.Code != c.code || len(a.Header.Values("Set-Cookie")) > 0 {
 			t.Errorf("%s: got %s, want %d %s", name, a, c.status, c.code)
 		}
+	}
+}
+
+var imported = regexp.MustCompile(`from '(/assets/[^']+)'`)
+
+// imports returns modules with all that they import.
+func imports(t *testing.T, u *hubtest.User, modules ...string) []string {
+	t.Helper()
+	for i := 0; i < len(modules); i++ {
+		a := u.Hub.Raw("GET", modules[i], nil)
+		if a.Status != 200 {
+			t.Errorf("%s: got %s", modules[i], a)
+		}
+		for _, m := range imported.FindAllStringSubmatch(string(a.Body), -1) {
+			if !slices.Contains(modules, m[1]) {
+				modules = append(modules, m[1])
+			}
+		}
+	}
+	return modules
+}
+
+func TestEveryViewOfTheShellIsServedWithWhatItImports(t *testing.T) {
+	t.Parallel()
+	u := hubtest.NewUser(t, hubtest.Options{})
+	views := regexp.MustCompile(`\$/, '([a-z]+)'\]`).FindAllStringSubmatch(string(u.Hub.Raw("GET", "/assets/main.js", nil).Body), -1)
+	if len(views) < 10 {
+		t.Fatalf("the shell names %d views", len(views))
+	}
+	for _, v := range views {
+		imports(t, u, "/assets/views/"+v[1]+".js")
 	}
 }

@@ -79,7 +79,7 @@ func TestAnUnknownRouteOrMethodIsAFaultInTheEnvelope(t *testing.T) {
 		status       int
 		code         string
 	}{
-		{"GET", "/", 404, "NOT_FOUND"},
+		{"GET", "/nope", 404, "NOT_FOUND"},
 		{"GET", "/v1/nope", 404, "NOT_FOUND"},
 		{"GET", "/v2/tasks", 404, "NOT_FOUND"},
 		{"PUT", "/v1/tasks", 405, "METHOD_NOT_ALLOWED"},

@@ -5,10 +5,13 @@ import (
 	"cmp"
 	"embed"
 	"encoding/json"
+	"fmt"
 	"html/template"
 	"io"
+	"io/fs"
 	"net/http"
 	"net/url"
+	"path"
 	"strings"
 	"time"
 
@@ -47,7 +50,40 @@ type Firebase struct {
 //go:embed assets
 var assets embed.FS
 
-var html = template.Must(template.ParseFS(assets, "assets/q.html"))
+// document is the file that is the same at every address of the page.
+const document = "index.html"
+
+var html = template.Must(template.ParseFS(assets, "assets/"+document))
+
+// addresses are those of the page's views, which main.js tells apart.
+var addresses = []string{"/", "/q", "/q/", "/q/:id", "/agents", "/work", "/work/:id", "/sprints", "/sprints/:id",
+	"/teams/:id", "/talk", "/talk/:kind/:id", "/mail", "/search", "/usage", "/settings"}
+
+// kinds are the media types of the files by their extensions.
+var kinds = map[string]string{".js": "text/javascript; charset=utf-8", ".css": "text/css; charset=utf-8",
+	".svg": "image/svg+xml; charset=utf-8", ".png": "image/png", ".webmanifest": "application/manifest+json"}
+
+// files returns the assets by their names, but the document.
+func files() map[string]*static.Text {
+	all := map[string]*static.Text{}
+	err := fs.WalkDir(assets, "assets", func(file string, d fs.DirEntry, err error) error {
+		name := strings.TrimPrefix(file, "assets/")
+		if err != nil || d.IsDir() || name == document {
+			return err
+		}
+		kind := kinds[path.Ext(name)]
+		if kind == "" {
+			return fmt.Errorf("page: %s has no media type", file)
+		}
+		text, err := assets.ReadFile(file)
+		all[name] = static.New(kind, text)
+		return err
+	})
+	if err != nil {
+		panic(err) // cannot happen: the files are part of the program
+	}
+	return all
+}
 
 // Mount adds the routes to a router.
 func (s Site) Mount(e *echo.Echo) {
@@ -64,20 +100,15 @@ func (s Site) Mount(e *echo.Echo) {
 	}
 	policy := f.policy()
 	page := s.serve(static.New(echo.MIMETextHTMLCharsetUTF8, text.Bytes()))
-	document := func(c echo.Context) error {
+	everywhere := func(c echo.Context) error {
 		c.Response().Header().Set(echo.HeaderCacheControl, "no-store")
 		return page(c)
 	}
-	for _, path := range []string{"/q", "/q/", "/q/:id"} {
-		e.GET(path, document, securityHeaders(policy))
+	for _, at := range addresses {
+		e.GET(at, everywhere, securityHeaders(policy))
 	}
-	for name, kind := range map[string]string{"q.js": "text/javascript", "q.css": "text/css",
-		"q.svg": "image/svg+xml"} {
-		text, err := assets.ReadFile("assets/" + name)
-		if err != nil {
-			panic(err) // cannot happen: the file is part of the program
-		}
-		e.GET("/assets/"+name, s.serve(static.New(kind+"; charset=utf-8", text)), securityHeaders(policy))
+	for name, text := range files() {
+		e.GET("/assets/"+name, s.serve(text), securityHeaders(policy))
 	}
 	if s.Redeem != nil {
 		e.POST("/v1/links/redeem", s.redeem)
@@ -94,6 +125,7 @@ func (f Firebase) policy() string {
 	}
 	return strings.Join([]string{
 		"default-src 'none'", "script-src 'self'", "style-src 'self'", "img-src 'self'",
+		"manifest-src 'self'",
 		"connect-src " + strings.Join(connect, " "),
 		"base-uri 'none'", "form-action 'none'", "frame-ancestors 'none'", "require-trusted-types-for 'script'",
 		"trusted-types 'none'",

@@ -320,7 +320,7 @@ func (s *Server) origin(next echo.HandlerFunc) echo.HandlerFunc {
 	})
 	return func(c echo.Context) error {
 		r := c.Request()
-		if o, given := r.Header[echo.HeaderOrigin]; given {
+		if o, given := r.Header[echo.HeaderOrigin]; given && !ofPage(r) {
 			u, err := url.Parse(strings.Join(o, ","))
 			local := err == nil && s.Loopback && config.IsLoopback(u.Hostname())
 			if !local && !allowed[strings.ToLower(strings.Join(o, ","))] {
@@ -337,6 +337,12 @@ func (s *Server) origin(next echo.HandlerFunc) echo.HandlerFunc {
 		}
 		return next(c)
 	}
+}
+
+// ofPage reports whether a request reads a file of the page, which is the same for everybody. Browsers name the origin
+// when they load a module, also that of the server itself, which a public server may not know.
+func ofPage(r *http.Request) bool {
+	return (r.Method == http.MethodGet || r.Method == http.MethodHead) && strings.HasPrefix(r.URL.Path, "/assets/")
 }
 
 // hostAllowed reports whether host, with its port, is that of an allowed origin.

@@ -1,0 +1,83 @@
+// The agents: sessions by program, what each does and holds, and what it costs today.
+import { badge, count, empty, h, list, meter, money, said, when } from '/assets/dom.js';
+import { api } from '/assets/api.js';
+import { View } from '/assets/view.js';
+import { pause, paused, resume } from '/assets/pause.js';
+import { hand, revoke, write } from '/assets/people.js';
+import { ask, toast } from '/assets/dialog.js';
+
+export const name = 'parley-agents';
+
+class Agents extends View {
+  kinds = ['session', 'pause', 'task', 'message', 'key'];
+  title = 'Agents';
+
+  async load(signal) {
+    const today = new Date().toISOString().slice(0, 10);
+    const get = path => api(path, { signal });
+    const [sessions, overview, pauses, usage, keys] = await Promise.all([get('/v1/sessions?limit=50'), get('/v1/overview'),
+      paused(signal), get(`/v1/usage?groupBy=program&from=${today}`), get('/v1/keys?limit=100')]);
+    return { sessions: sessions.sessions, more: sessions.nextCursor, overview, pauses, usage: usage.groups, keys: keys.keys };
+  }
+
+  draw({ sessions, overview, pauses, usage, keys, more }) {
+    const names = [...new Set([...sessions.map(s => s.programId), ...keys.filter(k => !k.revokedAt).map(k => k.program)].filter(Boolean))];
+    const programs = names.map(program => ({
+      id: program, sessions: sessions.filter(s => s.programId === program)
+        .map(s => ({ ...s, pause: pauses.find(p => p.scope === 'agent' && p.name === s.sessionId) })),
+      claims: overview.claims.filter(c => c.claimedBy === program),
+      unread: overview.unread.find(u => u.program === program), usage: usage.find(g => g.key === program),
+      pause: pauses.find(p => p.scope === 'program' && p.name === program) || pauses.find(p => p.scope === 'everything'),
+      keys: keys.filter(k => k.program === program && !k.revokedAt).map(({ id, name: n, program: p }) => ({ id, name: n, program: p })),
+    })).sort((a, b) => live(b) - live(a) || a.id.localeCompare(b.id));
+    if (!this.firstChild) {
+      this.append(h('h1', {}, 'Agents'), h('p', { id: 'sum', class: 'lead' }),
+        h('ul', { class: 'cards two' }), h('div', { id: 'nothing' }, empty('No agent has come yet.',
+          'Give one the address of this server and a key of its own: parley key create --program NAME.')));
+    }
+    const silent = programs.length - programs.filter(live).length;
+    this.querySelector('#sum').textContent = programs.length ? `${programs.length - silent} live${silent ? `, ${silent} silent` : ''}` +
+      ` · ${count(overview.claims.length)} tasks in work${more ? ' · the first 50 sessions' : ''}` : '';
+    list(this.querySelector('ul'), programs, p => this.program(p));
+    this.querySelector('#nothing').hidden = programs.length > 0;
+  }
+
+  program(p) {
+    const target = { scope: 'program', name: p.id };
+    return h('li', { class: `card${p.pause ? ' warning' : ''}`, 'data-item': true },
+      h('div', { class: 'top' }, h('h2', { dir: 'auto' }, h('span', { class: live(p) ? 'live' : 'silent', role: 'img', 'aria-label': live(p) ? 'live' : 'silent' }), p.id),
+        p.pause && badge('paused'),
+        p.pause?.scope === 'everything' ? null : h('button', { type: 'button', 'data-act': true, onclick: async () => { if (await (p.pause ? resume(p.pause) : pause(target))) this.update(); } }, p.pause ? 'Resume' : 'Pause')),
+      p.sessions.length ? p.sessions.map(s => this.session(s)) : h('p', { class: 'faint' }, 'Has a key, and has opened no session.'),
+      p.claims.length > 0 && h('ul', { class: 'plain' }, p.claims.map(c => h('li', {}, h('a', { href: `/work/${encodeURIComponent(c.id)}`, dir: 'auto' }, c.title),
+        ' ', h('small', {}, 'lease ends ', when(c.leaseUntil))))),
+      h('p', { class: 'facts' }, h('span', {}, `${money(p.usage?.costUsd)} today`), h('span', {}, `${count(p.usage?.calls || 0)} calls`),
+        p.unread?.count > 0 && h('a', { href: `/mail?with=${encodeURIComponent(p.id)}` }, `${p.unread.count}${p.unread.more ? '+' : ''} unread`)),
+      h('div', { class: 'choices' }, h('button', { type: 'button', onclick: async () => { if (await write(p.id)) this.update(); } }, 'Write'),
+        h('button', { type: 'button', onclick: async () => { if (await hand(p.id)) this.update(); } }, 'New task'),
+        p.keys.length > 0 && h('button', { type: 'button', class: 'quiet danger', 'aria-label': `Revoke a key of ${p.id}`, onclick: () => this.revoke(p) }, 'Revoke…')));
+  }
+
+  session(s) {
+    return h('div', { class: `session${s.live ? '' : ' gone'}` },
+      h('p', {}, said('strong', s.name), ' ', badge(s.live ? s.state : s.state === 'complete' ? 'complete' : 'silent'), s.pause && badge('paused'),
+        h('small', {}, ' ', when(s.lastHeartbeat || s.updatedAt))),
+      s.status && said('p', s.status), meter(s.progress, `Progress of ${s.name}`));
+  }
+
+  async revoke(p) {
+    let key = p.keys[0];
+    if (p.keys.length > 1) {
+      const v = await ask({ title: `Which key of ${p.id}?`, confirm: 'Next',
+        fields: [{ name: 'id', label: 'Key', options: p.keys.map(k => ({ value: k.id, label: k.name || k.id.slice(0, 12) })) }] });
+      if (!v) return;
+      key = p.keys.find(k => k.id === v.id);
+    }
+    if (!key) return toast('It has no key any more.');
+    if (await revoke(key)) this.update();
+  }
+}
+
+const live = p => Number(p.sessions.some(s => s.live));
+
+customElements.define(name, Agents);
