@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"strings"
 	"time"
-	"unicode/utf8"
 
 	"github.com/rivo/uniseg"
 
@@ -162,7 +161,7 @@ func sections(v overview.View, now time.Time) []section {
 		claims = append(claims, []string{dash(c.ClaimedBy), left(c.LeaseUntil, now), string(c.Status), string(c.Type),
 			c.Title})
 	}
-	ids := shortIDs(v.Questions)
+	ids := shortIDs(v.Questions, func(q overview.Question) string { return q.ID })
 	for i, q := range v.Questions {
 		priority := string(q.Priority)
 		if q.Assurance == identity.Device {
@@ -184,59 +183,6 @@ func sections(v overview.View, now time.Time) []section {
 		{"Waiting questions", table(questions), len(questions) >= atMost},
 		{"Unread mail", table(unread), len(unread) >= atMost},
 	}
-}
-
-// shortIDs returns a unique prefix of each id. It has at least the 13 characters that differ between questions asked in
-// different milliseconds.
-func shortIDs(questions []overview.Question) []string {
-	const stamp = 13 // the time in a UUIDv7
-	ids := make([]string, len(questions))
-	for n := stamp; ; n++ {
-		seen, longer := map[string]bool{}, false
-		for i, q := range questions {
-			id := printable.Line(q.ID)
-			ids[i] = id[:min(n, len(id))]
-			for !utf8.ValidString(ids[i]) {
-				ids[i] = ids[i][:len(ids[i])-1]
-			}
-			longer = longer || n < len(id)
-			seen[ids[i]] = true
-		}
-		if len(seen) == len(ids) || !longer {
-			return ids
-		}
-	}
-}
-
-// table aligns cells in columns of the terminal, in which a wide character takes two and a combining mark none. It cuts
-// every cell of a row, except the last, to 36 columns.
-func table(cells [][]string) []string {
-	const bound = 36
-	var widths []int
-	for _, row := range cells {
-		for i := range row {
-			row[i] = strings.TrimSpace(printable.Line(row[i]))
-			if i == len(row)-1 {
-				break
-			}
-			row[i] = cut(row[i], bound)
-			if i == len(widths) {
-				widths = append(widths, 0)
-			}
-			widths[i] = max(widths[i], uniseg.StringWidth(row[i]))
-		}
-	}
-	rows := make([]string, len(cells))
-	for j, row := range cells {
-		for i, c := range row {
-			rows[j] += "  " + c
-			if i < len(row)-1 {
-				rows[j] += strings.Repeat(" ", widths[i]-uniseg.StringWidth(c))
-			}
-		}
-		rows[j] = strings.TrimRight(rows[j], " ")
-	}
-	return rows
 }
 
 // allot divides a number of rows among the sections, one row at a time, so that no section takes the rows of another.
