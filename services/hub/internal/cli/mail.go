@@ -100,6 +100,13 @@ func (h *human) mail(ctx context.Context, program string, limit int) (all []rela
 			return nil, false, err
 		}
 		boxes = append(boxes[:min(len(boxes), maxMailboxes)], task.User)
+		v, err := h.overview(ctx, "", 0)
+		if err != nil {
+			return nil, false, err
+		}
+		for _, s := range v.Strays { // nobody else would see it
+			boxes = append(boxes, s.Program)
+		}
 	}
 	seen := map[string]bool{}
 	for _, b := range boxes {
