@@ -25,8 +25,9 @@ func (w *world) taskCommand() *cobra.Command {
 	cmd.AddCommand(w.taskShow(), w.taskCreate(),
 		w.taskMove("cancel", "cancelled", task.Derezzed, "Cancel a task that has not ended",
 			"Cancel a task that has not ended; dismiss one that failed. Its claim ends. "),
-		w.taskMove("requeue", "queued again:", task.Created, "Put a failed task back into its queue",
-			"Put a task that failed back into its queue, so that it can be claimed again. "))
+		w.taskMove("requeue", "queued again:", task.Created, "Put a task that failed or is in work back into its queue",
+			"Put a task back into its queue, so that it can be claimed again: one that failed, or one in work, which is taken\n"+
+				"from its agent. "))
 	return cmd
 }
 
