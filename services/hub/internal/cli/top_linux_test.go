@@ -243,3 +243,36 @@ func TestANullDeviceIsNotATerminal(t *testing.T) {
 		t.Fatal("it draws a live view on a null device")
 	}
 }
+
+func TestATableFitsTheTerminalAndHasColoursOnlyThere(t *testing.T) {
+	t.Parallel()
+	f := newFake(t, func(r *http.Request, _ string) (int, any) {
+		if r.URL.Query().Get("status") != "failed" {
+			return 200, object{"tasks": []any{}}
+		}
+		return 200, object{"tasks": []any{object{"id": "0198c0de-7c4f-7000-8000-000000000001", "status": "failed", "type": "task",
+			"target": strings.Repeat("long", 20), "priority": "normal", "title": strings.Repeat("words ", 40) + "\x1b[31m"}}}
+	})
+	for _, width := range []uint16{30, 60, 80, 200} {
+		p := onTerminal(t, width, 24, variables(f.at()), "tasks", "--status", "failed")
+		if code := p.wait(); code != 0 {
+			t.Fatalf("exit %d: %s", code, p.err)
+		}
+		lines := strings.Split(strings.TrimSuffix(p.out.String(), "\r\n"), "\r\n")
+		if len(lines) != 2 || !strings.HasPrefix(lines[0], "\x1b[1mID ") || !strings.HasPrefix(lines[1], "\x1b[31m0198c0de-7c4f ") {
+			t.Fatalf("%d columns: %q", width, lines)
+		}
+		row := strings.TrimSuffix(strings.TrimPrefix(lines[1], "\x1b[31m"), "\x1b[0m")
+		if n := uniseg.StringWidth(row); !isPrintable(row) || n > int(width) || width >= 60 && !strings.Contains(row, "  words ") {
+			t.Errorf("in %d columns the row has %d: %q", width, n, row)
+		}
+	}
+	p := onTerminal(t, 80, 24, append(variables(f.at()), "NO_COLOR=1"), "tasks", "--status", "failed")
+	if code := p.wait(); code != 0 || strings.Contains(p.out.String(), "\x1b") {
+		t.Errorf("with NO_COLOR: exit %d: %q", code, p.out)
+	}
+	if out, _, code := inProcess(t, f.at(), "tasks", "--status", "failed"); code != 0 || strings.Contains(out, "\x1b") ||
+		!strings.Contains(out, strings.TrimSpace(strings.Repeat("words ", 40))) {
+		t.Errorf("without a terminal: exit %d: %q", code, out)
+	}
+}
