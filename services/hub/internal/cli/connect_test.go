@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"parley.internal/services/hub/internal/executabletest"
 	"parley.internal/shared/keys"
 )
 
@@ -38,10 +39,8 @@ func newConnectDesk(t *testing.T) *connectDesk {
 	if out, err := exec.CommandContext(t.Context(), "git", "init", "-q", d.project).CombinedOutput(); err != nil {
 		t.Fatalf("git: %v\n%s", err, out)
 	}
-	if err := os.WriteFile(filepath.Join(root, "parley-hook"), []byte("#!/bin/sh\n[ $2 != SessionStart ] ||"+
-		" echo '{\"hookSpecificOutput\":{\"additionalContext\":\"You are the hook of '$4'.\"}}'\n"), 0o755); err != nil {
-		t.Fatal(err)
-	}
+	executabletest.Write(t, filepath.Join(root, "parley-hook"), []byte("#!/bin/sh\n[ $2 != SessionStart ] ||"+
+		" echo '{\"hookSpecificOutput\":{\"additionalContext\":\"You are the hook of '$4'.\"}}'\n"))
 	d.server = serve(t, nil, local(d.data)...)
 	d.vars = keysEnv(t, d.data)
 	// No client of the machine is found: a PATH with git alone.
