@@ -208,6 +208,10 @@ func (j *connector) apply(ctx context.Context, c connect.Client, p connect.Place
 	case c.Hooks && !j.f.noHooks:
 		r.todo("hooks", "parley-hook is not beside parley, so there are no hooks; install it there, and run this again")
 	}
+	if s.Hook != "" && s.Permissions && c.Name == "claude" {
+		r.todo("asks", "Claude Code's auto mode, its default in a terminal, decides by itself and asks nobody; start it with "+
+			"`claude --permission-mode default`, or set permissions.defaultMode to \"default\" in its settings")
+	}
 	if other := connection.ID(c.Name, ""); s.Hook != "" && !p.User() {
 		if o, err := connection.Read(j.dir, other); err == nil && o.Hook != "" {
 			r.todo("scope", c.Title+" is connected for every directory too, so two hooks run here; take one back, that one with "+

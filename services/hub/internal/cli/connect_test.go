@@ -219,7 +219,11 @@ func TestTheNamesOfAgentsDiffer(t *testing.T) {
 func TestAConnectionKeepsWhatThePersonChose(t *testing.T) {
 	t.Parallel()
 	d := newConnectDesk(t)
-	d.ok("claude", "--permissions", "--permission-timeout", "60", "--allow", "Bash(git status*)", "--deny", "Bash(rm *)", "--wake-on", "RESULT")
+	out := d.ok("claude", "--permissions", "--permission-timeout", "60", "--allow", "Bash(git status*)", "--deny", "Bash(rm *)",
+		"--wake-on", "RESULT")
+	if !strings.Contains(out, "--permission-mode default") {
+		t.Errorf("nobody is told that the client's auto mode asks for nothing:\n%s", out)
+	}
 	first := d.files()
 	if out := d.ok("claude"); d.files() != first {
 		t.Errorf("connecting again forgot something:\n%s", out)
