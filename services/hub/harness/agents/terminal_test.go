@@ -158,7 +158,8 @@ func TestIdleClientsInTerminalsAreWokenByTheirOwnMail(t *testing.T) {
 			for round := range 4 {
 				for _, to := range addresses {
 					text, begun := fmt.Sprintf("question %d for %s?", round, to), time.Now()
-					if _, err := m.person.SendMessage(t.Context(), relay.SendInput{Target: to, MessageType: "QUERY", Message: text}); err != nil {
+					in := relay.SendInput{Target: to, MessageType: "QUERY", Message: text}
+					if _, err := m.person.SendMessage(t.Context(), in); err != nil {
 						t.Fatal(err)
 					}
 					session, at := m.reader(text)
