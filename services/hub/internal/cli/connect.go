@@ -28,12 +28,12 @@ const connectHelp = "Give a client of agents the server, a key of its own, and h
 
 // connectFlags are the flags of connect.
 type connectFlags struct {
-	project, user, noHooks, rules, dryRun, remove, list, status, stop, permissions, trust bool
-	program, toolsets, folder, hookProgram, printHeaders                                  string
-	timeout                                                                               int
-	allow, deny, wakeOn                                                                   []string
-	json                                                                                  *bool
-	human                                                                                 func() (*human, error)
+	project, user, noHooks, rules, dryRun, remove, list, status, stop, permissions, trust, goOn bool
+	program, toolsets, folder, hookProgram, printHeaders                                        string
+	timeout                                                                                     int
+	allow, deny, wakeOn                                                                         []string
+	json                                                                                        *bool
+	human                                                                                       func() (*human, error)
 }
 
 func (w *world) connectCommand() *cobra.Command {
@@ -57,6 +57,7 @@ func (w *world) connectCommand() *cobra.Command {
 	p.IntVar(&f.timeout, "permission-timeout", 300, "seconds after which the client asks by itself")
 	p.StringArrayVar(&f.allow, "allow", nil, "a permission request to allow at once, such as 'Bash(git status*)'; repeatable")
 	p.StringArrayVar(&f.deny, "deny", nil, "one to deny at once, which wins over --allow; repeatable")
+	p.BoolVar(&f.goOn, "continue", false, "let a turn go on for a QUERY, an answer or a held task in a terminal too, 3 times in a row at most")
 	p.StringSliceVar(&f.wakeOn, "wake-on", nil, "types of messages that wake an idle agent too: STATUS, PONG, ACK, RESULT")
 	p.BoolVar(&f.trust, "trust", false, "codex: trust the repository, as its own prompt would")
 	p.BoolVar(&f.dryRun, "dry-run", false, "show the changes of files as a diff, and make none")

@@ -176,6 +176,9 @@ func (j *connector) choices(now *connection.Connection, old connection.Connectio
 	if flags.Changed("deny") {
 		now.Permissions.Deny = j.f.deny
 	}
+	if flags.Changed("continue") {
+		now.Wake.Continue = j.f.goOn
+	}
 	if flags.Changed("wake-on") {
 		now.Wake.On = j.f.wakeOn
 	}
