@@ -30,6 +30,7 @@ require (
 	google.golang.org/grpc v1.83.2
 	modernc.org/sqlite v1.60.1
 	parley.internal/shared v0.0.0
+	rsc.io/qr v0.2.0
 )
 
 require (

@@ -125,7 +125,8 @@ func New(db *store.DB, p Ports) *App {
 	a.Pulse.Notifier = a.Signal
 	a.Dream = &dream.Service{DB: db, Now: p.Now, Queue: a.Dispatch}
 	a.Ledger = &ledger.Service{DB: db, Now: p.Now, NewID: p.NewID, Shard: p.Shard}
-	a.Overview = &overview.Service{DB: db, Now: p.Now, Sessions: atWork{a.Pulse}, Mail: unread{a.Relay, known}}
+	a.Overview = &overview.Service{DB: db, Now: p.Now, Sessions: atWork{a.Pulse}, Mail: unread{a.Relay, known},
+		Callers: &callers{perUser[[]overview.Caller]{load: a.without, fresh: freshPrograms, now: p.Now}}}
 	a.Council = &council.Service{DB: db, Now: p.Now, NewID: p.NewID}
 	a.Campfire = &campfire.Service{DB: db, Now: p.Now, Keep: p.KeepIdle}
 	a.Elenchus = &elenchus.Service{DB: db, Now: p.Now, Workspace: p.Workspace}

@@ -2,6 +2,8 @@ package app
 
 import (
 	"context"
+	"maps"
+	"slices"
 	"time"
 
 	"parley.internal/shared/dispatch"
@@ -88,6 +90,54 @@ func (u unread) Unread(ctx context.Context, c identity.Caller) ([]overview.Unrea
 		}
 		if n > 0 {
 			out = append(out, overview.Unread{Program: p, Count: n, More: n == counted})
+		}
+	}
+	return out, nil
+}
+
+// Strays implements overview.Mail.
+func (u unread) Strays(ctx context.Context, c identity.Caller) ([]overview.Unread, error) {
+	found, err := u.Service.Strays(ctx, c.User, counted)
+	if err != nil {
+		return nil, err
+	}
+	out, all := []overview.Unread{}, 0
+	for _, name := range slices.Sorted(maps.Keys(found)) {
+		all += found[name]
+		out = append(out, overview.Unread{Program: name, Count: found[name]})
+	}
+	for i := range out {
+		out[i].More = all == counted
+	}
+	return out, nil
+}
+
+// callers lists the programs that have called and never made a session. The list is up to a minute old, because it reads
+// all keys.
+type callers struct {
+	perUser[[]overview.Caller]
+}
+
+// Without implements overview.Callers.
+func (c *callers) Without(ctx context.Context, user string) ([]overview.Caller, error) {
+	return c.get(ctx, user)
+}
+
+// without reads the programs that have called, and looks for a session of each.
+func (a *App) without(ctx context.Context, user string) ([]overview.Caller, error) {
+	used, err := a.Keys.LastCalls(ctx, user)
+	if err != nil {
+		return nil, err
+	}
+	programs := slices.SortedFunc(maps.Keys(used), func(p, q string) int { return used[q].Compare(used[p]) })
+	out := []overview.Caller{}
+	for _, p := range programs[:min(len(programs), maxBoxes)] {
+		had, err := a.Pulse.Had(ctx, user, p)
+		if err != nil {
+			return nil, err
+		}
+		if !had {
+			out = append(out, overview.Caller{Program: p, LastUsedAt: used[p]})
 		}
 	}
 	return out, nil

@@ -7,6 +7,8 @@ import (
 
 	"parley.internal/shared/dispatch"
 	"parley.internal/shared/domaintest"
+	"parley.internal/shared/identity"
+	"parley.internal/shared/keys"
 	"parley.internal/shared/op"
 	"parley.internal/shared/overview"
 	"parley.internal/shared/pulse"
@@ -50,6 +52,9 @@ func TestAnOverviewShowsSessionsClaimsQuestionsAndUnreadMail(t *testing.T) {
 		}
 		if len(v.Unread) != 1 || v.Unread[0] != (overview.Unread{Program: "alpha", Count: 2}) {
 			t.Errorf("unread: %+v", v.Unread)
+		}
+		if len(v.Queues) != 1 || v.Queues[0] != (overview.Queue{Target: v.Claims[0].Target, Active: 1}) {
+			t.Errorf("queues: %+v", v.Queues)
 		}
 		o.Pass(time.Minute)
 		if v := o.overview(overview.Input{}); len(v.Questions) != 0 {
@@ -148,6 +153,57 @@ func TestAnOverviewShowsTheSessionsThatAreLive(t *testing.T) {
 		}
 		if !slices.Equal(shown, []string{"pinned", "working"}) {
 			t.Errorf("the overview shows the sessions %v, want pinned and working", shown)
+		}
+	})
+}
+
+func TestAnOverviewShowsWhatNobodyHasTakenUp(t *testing.T) {
+	eachStore(t, func(t *testing.T, o *fixture) {
+		ctx := t.Context()
+		task := func(target, title string) {
+			_, err := o.Dispatch.Create(ctx, alpha, op.Fill(dispatch.CreateInput{Title: title, Target: target}))
+			domaintest.Check(t, err)
+		}
+		begun := o.Now()
+		task("beta", "first")
+		o.Pass(time.Minute)
+		task("Beta", "second")
+		task("alpha", "third")
+		alert := domaintest.Must(o.Signal.Alert(ctx, beta, op.Fill(signal.AlertInput{Message: "the disk is full", AlertType: "error"})))(t)
+		send := func(target string) {
+			_, err := o.Relay.Send(ctx, alpha, op.Fill(relay.SendInput{Message: "hi", Target: target, MessageType: "STATUS"}))
+			domaintest.Check(t, err)
+		}
+		send("gamma")
+		send("gamma/2")
+		send("user")
+		send("beta")
+		v := o.overview(overview.Input{})
+		if len(v.Queues) != 2 || v.Queues[0].Waiting != 2 || !identity.Same(v.Queues[0].Target, "beta") ||
+			!v.Queues[0].Oldest.Equal(begun) || v.Queues[1].Waiting != 1 || v.Uncounted {
+			t.Errorf("queues: %+v", v.Queues)
+		}
+		if len(v.Alerts) != 1 || v.Alerts[0].ID != alert.AlertID || v.Alerts[0].AlertType != "error" || v.Alerts[0].Source != "beta" {
+			t.Errorf("alerts: %+v", v.Alerts)
+		}
+		if len(v.Strays) != 1 || v.Strays[0] != (overview.Unread{Program: "gamma", Count: 2}) {
+			t.Errorf("mail to unknown names: %+v", v.Strays)
+		}
+		made := domaintest.Must(o.Keys.Create(ctx, domaintest.Human("u"), op.Fill(keys.CreateInput{Program: "gamma"})))(t)
+		o.Pass(2 * time.Minute) // programs are known for a minute
+		if v := o.overview(overview.Input{}); len(v.Strays) != 0 || len(v.Callers) != 0 {
+			t.Errorf("once gamma has a key: %+v, %+v", v.Strays, v.Callers)
+		}
+		called := domaintest.Bound("u", "gamma")
+		called.KeyID = made.ID
+		domaintest.Check(t, o.Keys.Touch(ctx, called))
+		o.Pass(2 * time.Minute)
+		if v := o.overview(overview.Input{}); len(v.Callers) != 1 || v.Callers[0].Program != "gamma" {
+			t.Errorf("once gamma has called: %+v", v.Callers)
+		}
+		domaintest.Must(o.Pulse.Create(ctx, domaintest.Bound("u", "gamma"), op.Fill(pulse.CreateInput{Name: "g"})))(t)
+		if v := o.overview(overview.Input{}); len(v.Callers) != 0 {
+			t.Errorf("once gamma has a session: %+v", v.Callers)
 		}
 	})
 }

@@ -747,8 +747,9 @@ func (c *Client) GetUsage(ctx context.Context, in ledger.UsageInput) (ledger.Usa
 
 // GetOverview calls get_overview (GET /v1/overview).
 //
-// A human's view of what goes on: live sessions, claimed tasks with their leases, waiting questions and unread
-// mail, at most 50 of each. With since and waitMs it waits for a change.
+// A human's view of what goes on: live sessions, claimed tasks with their leases, queues, waiting questions,
+// alerts, unread mail, mail to unknown names, and programs that called without a session, at most 50 of each. With
+// since and waitMs it waits for a change.
 func (c *Client) GetOverview(ctx context.Context, in overview.Input) (overview.View, error) {
 	return call[overview.View](ctx, c, "get_overview", in)
 }

@@ -293,6 +293,19 @@ func (s *Service) Programs(ctx context.Context, user string) ([]string, error) {
 	return slices.Compact(out), err
 }
 
+// LastCalls returns the programs whose valid keys have been used, with the time of the last use, which is recorded at
+// most every few minutes.
+func (s *Service) LastCalls(ctx context.Context, user string) (map[string]time.Time, error) {
+	now, out := s.Now(), map[string]time.Time{}
+	err := allKeys(ctx, s.DB.User(user), func(_ string, k Key) error {
+		if k.Program != "" && k.valid(now) == nil && k.LastUsedAt.After(out[k.Program]) {
+			out[k.Program] = k.LastUsedAt
+		}
+		return nil
+	})
+	return out, err
+}
+
 // allKeys calls visit with each key of a user, newest first, until that returns an error.
 func allKeys(ctx context.Context, r store.Reader, visit func(id string, k Key) error) error {
 	q := store.Query{Order: []string{"createdAt desc"}, Limit: store.MaxLimit}

@@ -13,7 +13,8 @@ func (s *Service) Operations() []op.Op {
 	return []op.Op{
 		op.New(op.Spec{Name: "get_overview", Title: "See what goes on", Toolset: "pulse", Route: "GET /v1/overview",
 			Effect: op.Read, For: op.Humans, RESTOnly: true, Cases: cases,
-			Doc: "A human's view of what goes on: live sessions, claimed tasks with their leases, waiting questions " +
-				"and unread mail, at most 50 of each. With since and waitMs it waits for a change."}, s.Get),
+			Doc: "A human's view of what goes on: live sessions, claimed tasks with their leases, queues, waiting " +
+				"questions, alerts, unread mail, mail to unknown names, and programs that called without a session, at " +
+				"most 50 of each. With since and waitMs it waits for a change."}, s.Get),
 	}
 }

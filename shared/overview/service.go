@@ -11,14 +11,19 @@ import (
 	"parley.internal/shared/task"
 )
 
-// maxShown is the largest number of entries of each kind in a view.
-const maxShown = 50
+const (
+	// maxShown is the largest number of entries of each kind in a view.
+	maxShown = 50
+	// maxCounted is the largest number of waiting tasks that are counted.
+	maxCounted = 100
+)
 
 // Service implements get_overview. It is safe for concurrent use.
 type Service struct {
 	DB       *store.DB
 	Sessions Sessions
 	Mail     Mail
+	Callers  Callers
 	Now      func() time.Time
 }
 
@@ -34,10 +39,17 @@ type Sessions interface {
 	Live(ctx context.Context, c identity.Caller, limit int) ([]Session, error)
 }
 
-// Mail provides the numbers of unread messages.
+// Mail provides the numbers of unread messages by program.
 type Mail interface {
 	Changes
 	Unread(ctx context.Context, c identity.Caller) ([]Unread, error)
+	// Strays counts the messages to names that no program has.
+	Strays(ctx context.Context, c identity.Caller) ([]Unread, error)
+}
+
+// Callers provides the programs that have called and never made a session.
+type Callers interface {
+	Without(ctx context.Context, user string) ([]Caller, error)
 }
 
 // Get returns the current view. If its mark equals Since, Get waits for a view with another mark
@@ -91,22 +103,34 @@ func (s *Service) view(ctx context.Context, c identity.Caller) (v View, err erro
 	if v.Unread, err = s.Mail.Unread(ctx, c); err != nil {
 		return v, err
 	}
+	if v.Queues, v.Uncounted, err = s.queues(ctx, c, v.Claims); err != nil {
+		return v, err
+	}
+	if v.Alerts, err = s.alerts(ctx, c); err != nil {
+		return v, err
+	}
+	if v.Strays, err = s.Mail.Strays(ctx, c); err != nil {
+		return v, err
+	}
+	if v.Callers, err = s.callers(ctx, c, v.Sessions); err != nil {
+		return v, err
+	}
 	if err := v.seal(); err != nil {
 		return v, fault.Wrap(fault.Internal, err, "overview")
 	}
 	return v, nil
 }
 
-func (s *Service) tasks(ctx context.Context, c identity.Caller, routes []string,
+func (s *Service) tasks(ctx context.Context, c identity.Caller, limit int, routes []string,
 	statuses ...task.Status) ([]store.Doc[task.Task], error) {
 	page, err := task.Tasks.Query(ctx, s.DB.User(c.User),
 		store.Query{Where: []store.Cond{store.In("status", statuses...), store.ContainsAny("routes", routes...)},
-			Order: []string{"rank desc", "createdAt"}, Limit: maxShown})
+			Order: []string{"rank desc", "createdAt"}, Limit: limit})
 	return page.Docs, err
 }
 
 func (s *Service) claims(ctx context.Context, c identity.Caller) ([]Claim, error) {
-	docs, err := s.tasks(ctx, c, []string{task.Everywhere, task.TypeRoute(task.Story, task.Everywhere)}, task.Active,
+	docs, err := s.tasks(ctx, c, maxShown, []string{task.Everywhere, task.TypeRoute(task.Story, task.Everywhere)}, task.Active,
 		task.Blocked, task.Completing)
 	if err != nil || len(docs) == 0 {
 		return []Claim{}, err
@@ -121,7 +145,7 @@ func (s *Service) claims(ctx context.Context, c identity.Caller) ([]Claim, error
 	}
 	out := make([]Claim, len(docs))
 	for i, d := range docs {
-		out[i] = Claim{ID: d.ID, Type: d.Value.Type, Title: d.Value.Title, Status: d.Value.Status,
+		out[i] = Claim{ID: d.ID, Type: d.Value.Type, Title: d.Value.Title, Target: d.Value.Target, Status: d.Value.Status,
 			ClaimedBy: d.Value.ClaimedBy, SessionID: d.Value.SessionID, LeaseUntil: leases[i].LeaseUntil}
 	}
 	return out, nil
@@ -129,7 +153,7 @@ func (s *Service) claims(ctx context.Context, c identity.Caller) ([]Claim, error
 
 func (s *Service) questions(ctx context.Context, c identity.Caller) ([]Question, error) {
 	out, now := []Question{}, s.Now()
-	docs, err := s.tasks(ctx, c, []string{task.TypeRoute(task.Question, task.Everywhere)}, task.Created)
+	docs, err := s.tasks(ctx, c, maxShown, []string{task.TypeRoute(task.Question, task.Everywhere)}, task.Created)
 	for _, d := range docs {
 		if t := d.Value; t.Question != nil && !t.Expired(now) {
 			out = append(out, Question{ID: d.ID, Question: t.Question.Content, Options: t.Question.Options,

@@ -300,6 +300,14 @@ const (
 	programsPages = 4
 )
 
+// Had reports whether a program has or had a session that is still kept.
+func (s *Service) Had(ctx context.Context, user, program string) (bool, error) {
+	page, err := sessions.Query(ctx, s.DB.User(user), store.Query{
+		Where: []store.Cond{store.In("lifecycle", task.Statuses()...), store.In("programId", spellings(identity.Caller{}, program)...)},
+		Order: []string{"createdAt desc"}, Limit: 1})
+	return len(page.Docs) > 0, err
+}
+
 // Programs returns the sorted names of the programs with a live session.
 func (s *Service) Programs(ctx context.Context, user string) ([]string, error) {
 	names := map[string]string{} // by their folded form

@@ -41,9 +41,11 @@ type Message struct {
 	// Sender is the caller that sent it, zero for the system and for messages from before it was kept.
 	Sender identity.Owner `json:"sender,omitzero"`
 	Target string         `json:"target"`
-	Boxes  []string       `json:"boxes"`
-	Text   string         `json:"message"`
-	Type   string         `json:"messageType"`
+	// Stray means that no program had the name of the target when it was sent.
+	Stray bool     `json:"stray,omitempty"`
+	Boxes []string `json:"boxes"`
+	Text  string   `json:"message"`
+	Type  string   `json:"messageType"`
 	// TypeName repeats Type under the name that the input and the answers have, for those who read the documents.
 	TypeName  string        `json:"message_type"`
 	Priority  task.Priority `json:"priority"`
@@ -141,7 +143,13 @@ func (m *Message) setBoxes() {
 			}
 		}
 	}
+	if m.Stray {
+		m.Boxes = append(m.Boxes, box(strayBox, "", "", ""))
+	}
 }
+
+// strayBox is the name in whose box all messages to unknown names lie. No program has it.
+const strayBox = "?"
 
 // everySession follows the name of a program in the boxes that hold the mail of all its sessions.
 const everySession = "/*"

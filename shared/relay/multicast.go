@@ -68,6 +68,8 @@ func (s *Service) multicast(
 		out.Recipients = len(to)
 		for _, program := range to {
 			copied := m
+			name, _ := identity.SplitAddress(program)
+			copied.Stray = stray(known, name)
 			copied.Post(program, m.CreatedAt, m.ExpiresAt.Sub(m.CreatedAt))
 			out.MessageIDs = append(out.MessageIDs, copyID(id, program))
 			messages.Create(tx, copyID(id, program), copied)

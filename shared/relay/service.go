@@ -83,8 +83,9 @@ func (s *Service) Send(ctx context.Context, c identity.Caller, in SendInput) (Se
 	}
 	now, id := s.Now(), s.NewID()
 	m := in.message(c, source, verified)
-	m.Post(target, now, time.Duration(in.TTL)*time.Second)
 	several := in.Target == all || strings.HasPrefix(in.Target, groupPrefix)
+	m.Stray = !several && stray(programs, program)
+	m.Post(target, now, time.Duration(in.TTL)*time.Second)
 	each := in.Delivery == deliveryEach
 	switch {
 	case each && (several || session != ""):

@@ -3,6 +3,9 @@ package relay
 import (
 	"context"
 	"time"
+
+	"parley.internal/shared/identity"
+	"parley.internal/shared/task"
 )
 
 // Wait calls check at once and after each change to the user's mail, until it returns true or an error or d has passed.
@@ -27,4 +30,28 @@ func (s *Service) Waiting(ctx context.Context, user, program string, limit int) 
 		}
 	}
 	return n, err
+}
+
+// stray reports whether nobody reads the mail of a name: no program has it, and it does not stand for the people.
+func stray(programs []string, name string) bool {
+	_, known := identity.Among(programs, name)
+	return !known && !identity.Same(name, task.User)
+}
+
+// Strays returns the number of unread messages to each name that no program has, at most limit together.
+func (s *Service) Strays(ctx context.Context, user string, limit int) (map[string]int, error) {
+	programs, err := s.Directory.Programs(ctx, user)
+	if err != nil {
+		return nil, err
+	}
+	now, found := s.Now(), map[string]int{}
+	page, err := messages.Query(ctx, s.DB.User(user), due(boxesOf([]string{strayBox}, "", "", ""), now, limit))
+	for _, d := range page.Docs {
+		m := d.Value
+		program, _ := identity.SplitAddress(m.Target)
+		if m.State == Pending && !m.Lapsed(now) && stray(programs, program) {
+			found[program]++
+		}
+	}
+	return found, err
 }

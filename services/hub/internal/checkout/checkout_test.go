@@ -48,7 +48,7 @@ func find(t *testing.T, dir string) *checkout.Checkout {
 	return c
 }
 
-func TestClonesOfADirectoryAndTheDirectoryAreOneProject(t *testing.T) {
+func TestClonesOfADirectoryAndTheDirectoryAreOneProjectWithBranchesOfTheirOwn(t *testing.T) {
 	t.Parallel()
 	env, dir := checkouttest.Env(t), checkouttest.Dir(t)
 	checkouttest.Git(t, env, dir, "init", "--quiet", "app")
@@ -67,6 +67,15 @@ func TestClonesOfADirectoryAndTheDirectoryAreOneProject(t *testing.T) {
 	if side := find(t, filepath.Join(dir, "side")); side.Project != origin.Project || side.Worktree != "side" ||
 		side.Common != origin.Common {
 		t.Errorf("the worktree is %+v; want the project %s", side, origin.Project)
+	}
+	checkouttest.Git(t, env, app, "checkout", "--quiet", "-b", "trunk")
+	checkouttest.Git(t, env, filepath.Join(dir, "clone"), "checkout", "--quiet", "--detach")
+	long := strings.Repeat("x", 240)
+	checkouttest.Git(t, env, filepath.Join(dir, "other"), "checkout", "--quiet", "-b", long)
+	for name, want := range map[string]string{"app": "trunk", "side": "side", "clone": "", "other": long[:200]} {
+		if got, err := find(t, filepath.Join(dir, name)).Branch(t.Context()); err != nil || got != want {
+			t.Errorf("%s is on the branch %q, %v; want %q", name, got, err, want)
+		}
 	}
 	if other := find(t, filepath.Join(dir, "other")); other.Project == origin.Project {
 		t.Error("two repositories are one project")

@@ -2,12 +2,10 @@ package cli
 
 import (
 	"context"
-	"crypto/sha256"
 	"errors"
 	"fmt"
 	"log/slog"
 	"os"
-	"path/filepath"
 	"runtime"
 	"time"
 
@@ -23,11 +21,11 @@ import (
 // agentFlags are the flags of the agent command.
 type agentFlags struct {
 	clientFlags
-	program, dir, state, model, project string
-	turns, tasks                        int
-	budget                              float64
-	resume                              bool
-	lease, grace                        time.Duration
+	program, dir, model, project string
+	turns, tasks                 int
+	budget                       float64
+	resume                       bool
+	lease                        time.Duration
 }
 
 func (w *world) agentCommand() *cobra.Command {
@@ -56,7 +54,7 @@ func (w *world) agentCommand() *cobra.Command {
 		}
 		return w.runAgent(cmd.Context(), f, connect)
 	}
-	f.add(fl)
+	f.add(fl, "the client", "program")
 	fl.StringVar(&f.program, "program", "", "the program whose queue it serves (required)")
 	fl.StringVar(&f.dir, "dir", ".", "directory in which the client works")
 	fl.StringVar(&f.model, "model", "", "the client's name of a model; by default the client's own choice")
@@ -67,11 +65,8 @@ func (w *world) agentCommand() *cobra.Command {
 		"go on with the client's session of the last task that had the same threadId")
 	fl.IntVar(&f.tasks, "max-tasks", 0, "end after this many tasks; 0 means never")
 	fl.DurationVar(&f.lease, "lease", 5*time.Minute, "time after which the task of a worker that was killed goes back")
-	fl.DurationVar(&f.grace, "grace", 10*time.Second, "time that the client has to end before it is killed")
 	fl.Lookup("key-env").Usage = "the variable that holds a key of the program or a human's key; by default PARLEY_KEY, else " +
 		"the human's key of this machine"
-	fl.StringVar(&f.state, "state", "",
-		"directory of its state and the client's log; by default one for the server and program under the user's state directory")
 	_ = cmd.MarkFlagRequired("program")
 	return cmd
 }
@@ -85,10 +80,8 @@ func (f *agentFlags) check() error {
 		return errors.New("--max-turns, --max-tasks and --budget must not be negative")
 	case f.lease < 30*time.Second || f.lease > 24*time.Hour:
 		return fmt.Errorf("--lease must be from 30s to 24h, not %v", f.lease)
-	case f.grace <= 0:
-		return fmt.Errorf("--grace must be more than 0, not %v", f.grace)
 	}
-	return nil
+	return f.checkGrace()
 }
 
 func (w *world) runAgent(ctx context.Context, f agentFlags, connect func() (*human, error)) (err error) {
@@ -113,7 +106,7 @@ func (w *world) runAgent(ctx context.Context, f agentFlags, connect func() (*hum
 	if err != nil {
 		return err
 	}
-	state, err := w.agentState(f, owner.Base())
+	state, err := f.stateIn(w, "agent", f.program, owner.Base())
 	if err != nil {
 		return err
 	}
@@ -156,17 +149,4 @@ func (f *agentFlags) chosen(key string) (*runner.Command, error) {
 		return command, nil
 	}
 	return command, c.CheckLimits(f.turns, f.budget)
-}
-
-// agentState returns the directory of the agent's state: that of the flag, or one of its own for each server and program.
-func (w *world) agentState(f agentFlags, base string) (string, error) {
-	if f.state != "" {
-		return filepath.Abs(f.state)
-	}
-	dir, err := w.stateHome()
-	if err != nil {
-		return "", err
-	}
-	return filepath.Join(dir, "parley", "agent",
-		fmt.Sprintf("%s-%x", f.program, sha256.Sum256([]byte(base)))[:len(f.program)+13]), nil
 }

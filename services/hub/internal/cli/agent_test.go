@@ -165,7 +165,7 @@ func TestAWrongAgentCommandLineIsRefused(t *testing.T) {
 		"--attach and --client-arg are for claude and codex":    with("--client-arg", "x"),
 		`"{x}" has the unknown placeholder`:                     with("--command", `["sh", "{x}"]`),
 	} {
-		if _, errOut, code := inProcess(t, env, args...); code != 1 || !strings.Contains(errOut, words) {
+		if _, errOut, code := inProcess(t, env, args...); code != codeOf(errOut) || !strings.Contains(errOut, words) {
 			t.Errorf("%q: got %d, %s; want %s", args, code, errOut, words)
 		}
 	}

@@ -40,7 +40,7 @@ type world struct {
 }
 
 // Run runs the command line args, without the name of the program, and returns the exit code: 0, or 1 after an error,
-// which it writes to errOut, or the code that a command documents. What errOut receives is escaped for a terminal. The
+// which it writes to errOut, 2 where flags or arguments are wrong, or the code that a command documents. What errOut receives is escaped for a terminal. The
 // end of ctx interrupts the command.
 func Run(ctx context.Context, args []string, env func(string) string, in io.Reader, out, errOut io.Writer) int {
 	errOut = printable.Writer{To: errOut}
@@ -60,7 +60,9 @@ func Run(ctx context.Context, args []string, env func(string) string, in io.Read
 			Use: "version", Short: "Print the version", Args: cobra.NoArgs,
 			RunE: func(*cobra.Command, []string) error { _, err := fmt.Fprintln(out, version()); return err },
 		})
-	root.AddCommand(w.connectCommand())
+	root.AddCommand(w.connectCommand(), w.tasksCommand(), w.taskCommand(), w.sendCommand(), w.mailCommand(), w.alertsCommand(),
+		w.agentsCommand(), w.searchCommand(), w.eventsCommand())
+	distinguish(root)
 	root.PersistentPreRunE = func(cmd *cobra.Command, _ []string) error { return w.chooseData(cmd) }
 	if err := root.ExecuteContext(ctx); err != nil {
 		var own exit

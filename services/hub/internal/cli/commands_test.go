@@ -29,7 +29,7 @@ func inProcess(t *testing.T, env map[string]string, args ...string) (out, errOut
 	return o.String(), e.String(), code
 }
 
-func TestAWrongCommandLineIsRefusedWithExitCodeOne(t *testing.T) {
+func TestAWrongCommandLineIsRefused(t *testing.T) {
 	t.Parallel()
 	data := t.TempDir()
 	file := filepath.Join(data, "file")
@@ -100,9 +100,9 @@ func TestAWrongCommandLineIsRefusedWithExitCodeOne(t *testing.T) {
 		{[]string{"stdio", "--key-env", "NO_SUCH_VARIABLE"}, "the variable NO_SUCH_VARIABLE holds no key"},
 	} {
 		out, errOut, code := inProcess(t, map[string]string{"PARLEY_DATA": filepath.Join(data, "default")}, c.args...)
-		if code != 1 || out != "" || !strings.HasPrefix(errOut, "parley: ") || !strings.Contains(errOut, c.words) ||
+		if code != codeOf(errOut) || out != "" || !strings.HasPrefix(errOut, "parley: ") || !strings.Contains(errOut, c.words) ||
 			strings.Contains(errOut, "internal error") {
-			t.Errorf("%v: got %q, %q, exit %d; want %q and 1", c.args, out, errOut, code, c.words)
+			t.Errorf("%v: got %q, %q, exit %d; want %q and %d", c.args, out, errOut, code, c.words, codeOf(errOut))
 		}
 		if strings.Count(errOut, "\n") > 2 {
 			t.Errorf("%v: the error is longer than two lines: %s", c.args, errOut)
@@ -144,5 +144,35 @@ func TestHelpNamesEveryCommandAndVariable(t *testing.T) {
 				t.Errorf("%v: got %q, %q, exit %d; want %s", c.args, out, errOut, code, w)
 			}
 		}
+	}
+}
+
+// codeOf returns the exit code that goes with an error: 2 where it is about the command line as such and names the help.
+func codeOf(errOut string) int {
+	if strings.HasSuffix(errOut, " --help`\n") {
+		return 2
+	}
+	return 1
+}
+
+func TestTheExitCodeTellsAWrongCommandLineFromOtherErrors(t *testing.T) {
+	t.Parallel()
+	env := map[string]string{"PARLEY_DATA": filepath.Join(t.TempDir(), "none")}
+	for line, want := range map[string]int{
+		"": 0, "help": 0, "task": 0, "task --help": 0, "frob": 2, "task frob": 2, "tasks frob": 2, "tasks --frob": 2, "task show": 2,
+		"tasks --status ready": 2, "tasks --limit 0": 2, "task create t --priority urgent": 2, "send beta": 2, "search": 2,
+		"send beta x --priority urgent": 2, "runner": 2, "serve --rate fast": 2, "events": 0, "events frob": 2,
+		// No key is known here.
+		"tasks": 1, "task show x": 1, "send beta x": 1, "mail": 1, "alerts": 1, "agents": 1, "search x": 1, "events tail": 1,
+		// For the clients that run these, 2 is a refusal of what their agent is about to do.
+		"guard --frob": 1, "hook --frob": 1,
+	} {
+		if out, errOut, code := inProcess(t, env, strings.Fields(line)...); code != want {
+			t.Errorf("%q: exit %d, want %d: %s%s", line, code, want, out, errOut)
+		}
+	}
+	if _, errOut, _ := inProcess(t, env, "taks"); !strings.Contains(errOut, "did you mean tasks or task?") &&
+		!strings.Contains(errOut, "did you mean task or tasks?") {
+		t.Errorf("a misspelt command: %s", errOut)
 	}
 }

@@ -2,9 +2,9 @@ package cli
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
-	"unicode/utf8"
 
 	"github.com/rivo/uniseg"
 
@@ -147,96 +147,90 @@ type section struct {
 	title string
 	rows  []string
 	more  bool
+	// optional says that it is left out where it has no rows.
+	optional bool
+}
+
+func (s section) ifAny() section {
+	s.optional = true
+	return s
 }
 
 // atMost is the maximum number of entries of a section that the server sends.
 const atMost = 50
 
+// sections returns the parts of the view. Those that say what lies about are there only where they have rows.
 func sections(v overview.View, now time.Time) []section {
-	var sessions, claims, questions, unread [][]string
-	for _, s := range v.Sessions {
-		sessions = append(sessions, []string{s.Name, dash(s.Program), s.State, fmt.Sprintf("%d%%", s.Progress),
-			ago(s.LastHeartbeat, now), s.Status})
+	all := []section{
+		of("Sessions", v.Sessions, func(s overview.Session) []string {
+			return []string{s.Name, dash(s.Program), s.State, fmt.Sprintf("%d%%", s.Progress), ago(s.LastHeartbeat, now), s.Status}
+		}),
+		of("Claimed tasks", v.Claims, func(c overview.Claim) []string {
+			return []string{dash(c.ClaimedBy), left(c.LeaseUntil, now), string(c.Status), string(c.Type), c.Title}
+		}),
+		queues(v, now).ifAny(),
+		waiting(v, now),
+		alerts(v, now).ifAny(),
+		of("Unread mail", v.Unread, unreadRow),
+		of("Mail to unknown names", v.Strays, unreadRow).ifAny(),
+		of("Called, and made no session", v.Callers, func(c overview.Caller) []string {
+			return []string{c.Program, ago(c.LastUsedAt, now)}
+		}).ifAny(),
 	}
-	for _, c := range v.Claims {
-		claims = append(claims, []string{dash(c.ClaimedBy), left(c.LeaseUntil, now), string(c.Status), string(c.Type),
-			c.Title})
+	return slices.DeleteFunc(all, func(s section) bool { return s.optional && len(s.rows) == 0 })
+}
+
+// of returns a section with a row for each item.
+func of[T any](title string, items []T, row func(T) []string) section {
+	var cells [][]string
+	for _, item := range items {
+		cells = append(cells, row(item))
 	}
-	ids := shortIDs(v.Questions)
-	for i, q := range v.Questions {
+	return section{title: title, rows: table(cells), more: len(cells) >= atMost}
+}
+
+func unreadRow(u overview.Unread) []string {
+	count := fmt.Sprint(u.Count)
+	if u.More {
+		count += "+"
+	}
+	return []string{u.Program, count}
+}
+
+func queues(v overview.View, now time.Time) section {
+	s := of("Queues", v.Queues, func(q overview.Queue) []string {
+		oldest := "-"
+		if q.Waiting > 0 {
+			oldest = "oldest " + age(q.Oldest, now)
+		}
+		return []string{q.Target, fmt.Sprintf("%d waiting", q.Waiting), oldest, fmt.Sprintf("%d active", q.Active)}
+	})
+	if v.Uncounted {
+		s.title = "Queues (of the first 100 waiting tasks)"
+	}
+	return s
+}
+
+func waiting(v overview.View, now time.Time) section {
+	ids := shortIDs(v.Questions, func(q overview.Question) string { return q.ID })
+	i := -1
+	return of("Waiting questions", v.Questions, func(q overview.Question) []string {
+		i++
 		priority := string(q.Priority)
 		if q.Assurance == identity.Device {
 			priority += ", from a device"
 		}
-		questions = append(questions, []string{ids[i], dash(q.Source), priority, ago(q.CreatedAt, now),
-			left(q.ExpiresAt, now), q.Question})
-	}
-	for _, u := range v.Unread {
-		count := fmt.Sprint(u.Count)
-		if u.More {
-			count += "+"
-		}
-		unread = append(unread, []string{u.Program, count})
-	}
-	return []section{
-		{"Sessions", table(sessions), len(sessions) >= atMost},
-		{"Claimed tasks", table(claims), len(claims) >= atMost},
-		{"Waiting questions", table(questions), len(questions) >= atMost},
-		{"Unread mail", table(unread), len(unread) >= atMost},
-	}
+		return []string{ids[i], dash(q.Source), priority, ago(q.CreatedAt, now), left(q.ExpiresAt, now), q.Question}
+	})
 }
 
-// shortIDs returns a unique prefix of each id. It has at least the 13 characters that differ between questions asked in
-// different milliseconds.
-func shortIDs(questions []overview.Question) []string {
-	const stamp = 13 // the time in a UUIDv7
-	ids := make([]string, len(questions))
-	for n := stamp; ; n++ {
-		seen, longer := map[string]bool{}, false
-		for i, q := range questions {
-			id := printable.Line(q.ID)
-			ids[i] = id[:min(n, len(id))]
-			for !utf8.ValidString(ids[i]) {
-				ids[i] = ids[i][:len(ids[i])-1]
-			}
-			longer = longer || n < len(id)
-			seen[ids[i]] = true
-		}
-		if len(seen) == len(ids) || !longer {
-			return ids
-		}
-	}
-}
-
-// table aligns cells in columns of the terminal, in which a wide character takes two and a combining mark none. It cuts
-// every cell of a row, except the last, to 36 columns.
-func table(cells [][]string) []string {
-	const bound = 36
-	var widths []int
-	for _, row := range cells {
-		for i := range row {
-			row[i] = strings.TrimSpace(printable.Line(row[i]))
-			if i == len(row)-1 {
-				break
-			}
-			row[i] = cut(row[i], bound)
-			if i == len(widths) {
-				widths = append(widths, 0)
-			}
-			widths[i] = max(widths[i], uniseg.StringWidth(row[i]))
-		}
-	}
-	rows := make([]string, len(cells))
-	for j, row := range cells {
-		for i, c := range row {
-			rows[j] += "  " + c
-			if i < len(row)-1 {
-				rows[j] += strings.Repeat(" ", widths[i]-uniseg.StringWidth(c))
-			}
-		}
-		rows[j] = strings.TrimRight(rows[j], " ")
-	}
-	return rows
+func alerts(v overview.View, now time.Time) section {
+	ids := shortIDs(v.Alerts, func(a overview.Alert) string { return a.ID })
+	i := -1
+	return of("Alerts", v.Alerts, func(a overview.Alert) []string {
+		i++
+		return []string{ids[i], dash(a.Source), dash(a.AlertType), ago(a.CreatedAt, now), a.Title}
+	})
 }
 
 // allot divides a number of rows among the sections, one row at a time, so that no section takes the rows of another.

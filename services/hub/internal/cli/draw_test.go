@@ -322,3 +322,43 @@ func TestADurationHasTwoUnits(t *testing.T) {
 		}
 	}
 }
+
+func TestTheViewShowsQueuesAlertsAndWhatNobodyLooksAfter(t *testing.T) {
+	t.Parallel()
+	v := overview.View{
+		Queues: []overview.Queue{{Target: "beta", Waiting: 2, Oldest: after(-5 * time.Minute), Active: 1}, {Target: "al\x1bpha", Active: 3}},
+		Alerts: []overview.Alert{{ID: "0198c0de-0001-7000", AlertType: "error", Title: "The disk\nis full", Source: "alpha",
+			CreatedAt: after(-time.Minute)}},
+		Strays:  []overview.Unread{{Program: "gamma", Count: 2}},
+		Callers: []overview.Caller{{Program: "delta", LastUsedAt: after(-time.Hour)}},
+	}
+	const want = `Parley at 12:00:00
+
+Sessions: none
+
+Claimed tasks: none
+
+Queues: 2
+  beta    2 waiting  oldest 5m00s  1 active
+  al�pha  0 waiting  -             3 active
+
+Waiting questions: none
+
+Alerts: 1
+  0198c0de-0001  alpha  error  1m00s ago  The disk is full
+
+Unread mail: none
+
+Mail to unknown names: 1
+  gamma  2
+
+Called, and made no session: 1
+  delta  1h00m ago`
+	if got := cli.Draw(v, after(0), 0, 0); got != want {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+	v.Uncounted = true
+	if got := cli.Draw(v, after(0), 0, 0); !strings.Contains(got, "Queues (of the first 100 waiting tasks): 2\n") {
+		t.Errorf("with more tasks than were counted:\n%s", got)
+	}
+}

@@ -135,6 +135,9 @@ func (w *world) filesReserveCommand() *cobra.Command {
 			return err
 		}
 		in.Project, in.Worktree, in.Mode = r.Project, r.Worktree, files.Exclusive
+		if in.Branch, err = r.Branch(cmd.Context()); err != nil {
+			return err
+		}
 		if shared {
 			in.Mode = files.Shared
 		}

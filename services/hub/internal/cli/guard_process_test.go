@@ -190,3 +190,14 @@ func TestTheGuardLeavesNoKeyInTheRepository(t *testing.T) {
 		t.Errorf("git would commit %s", out)
 	}
 }
+
+func TestAReservationSaysTheWorktreeAndTheBranch(t *testing.T) {
+	t.Parallel()
+	r := newRepository(t)
+	checkouttest.Git(t, r.env, r.a, "checkout", "--quiet", "-b", "grammar")
+	r.parley(r.alpha, r.a, 0, `"worktree": "main"`, "files", "reserve", "--json", "src/")
+	r.parley(r.alpha, r.a, 0, `"branch": "grammar"`, "files", "list", "--json")
+	checkouttest.Git(t, r.env, r.a, "commit", "--quiet", "--allow-empty", "-m", "one")
+	checkouttest.Git(t, r.env, r.a, "checkout", "--quiet", "--detach")
+	r.parley(r.alpha, r.a, 0, `"pattern": "docs/"`, "files", "reserve", "--json", "docs/")
+}

@@ -4,7 +4,11 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"io"
+	"net"
+	neturl "net/url"
 	"path/filepath"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -25,7 +29,11 @@ func (w *world) linkCommand() *cobra.Command {
 			"The first browser of a person is paired as a device, for 90 days: it alone answers what demands a\n" +
 			"device. It pairs others, and a browser that is paired stays so; the browser of any other link has the\n" +
 			"assurance local, as this command has, which any process of your account can run.\n\n" +
+			"With --console on a terminal it is also drawn as a QR code, for a phone. A phone reaches a server that is not on\n" +
+			"loopback; the command says how where it is.\n\n" +
 			"The command needs access to the store, which permits it to create a link for any user.",
+		Example: "  parley link 0198c0de-7c4f-7000-8000-000000000000\n  parley link --console\n" +
+			"  parley link --console --url https://parley.example.ts.net",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			path := "/q"
 			if len(args) > 0 {
@@ -44,8 +52,11 @@ func (w *world) linkCommand() *cobra.Command {
 					return err
 				}
 				fmt.Fprintln(w.err, pairs(link.Devices))
-				_, err = fmt.Fprintf(w.out, "%s%s#link=%s\n", printable.Line(server), path, link.Code)
-				return err
+				address := fmt.Sprintf("%s%s#link=%s", printable.Line(server), path, link.Code)
+				if _, err = fmt.Fprintln(w.out, address); err != nil || !console {
+					return err
+				}
+				return w.forPhones(server, address)
 			})
 		}}
 	c.StoreFlags(cmd.Flags(), w.env)
@@ -54,6 +65,40 @@ func (w *world) linkCommand() *cobra.Command {
 	cmd.Flags().StringVar(&base, "url", "",
 		"URL of the server for a browser; by default PARLEY_PUBLIC_URL, or the URL in keys.env")
 	return cmd
+}
+
+// phoneWays are the ways in which a phone reaches a server on loopback. A browser gives Web Push to pages of HTTPS alone.
+const phoneWays = `parley: a phone cannot open this address, which is of this machine alone. These work:
+  - a TLS proxy on this machine, such as Caddy: let it pass https://HOST to %[1]s, start the server with
+    --public-url https://HOST, and give this command --url https://HOST
+  - a tunnel or a tailnet, such as: tailscale serve %[2]s, with the https address that it prints as --public-url and --url
+  - Cloud Run: make deploy runs Parley there, with an https address of its own (docs/operate.md)
+`
+
+// forPhones draws a link as a QR code where the output is a terminal, or says what a phone needs where the server is on
+// loopback.
+func (w *world) forPhones(server, link string) error {
+	u, err := neturl.Parse(server)
+	if err != nil {
+		return err
+	}
+	if host := u.Hostname(); loopback(host) {
+		fmt.Fprintf(w.err, phoneWays, printable.Line(server), printable.Line(cmp.Or(u.Port(), "80")))
+	}
+	if !isTerminal(w.out) {
+		return nil
+	}
+	text, err := qrCode(link)
+	if err == nil {
+		_, err = io.WriteString(w.out, "\n"+text)
+	}
+	return err
+}
+
+// loopback reports whether a host is this machine.
+func loopback(host string) bool {
+	ip := net.ParseIP(host)
+	return strings.EqualFold(host, "localhost") || strings.HasSuffix(strings.ToLower(host), ".localhost") || ip != nil && ip.IsLoopback()
 }
 
 // serverURL returns the URL of the server for a browser: the given one, or that of PARLEY_PUBLIC_URL, or that in the

@@ -220,7 +220,7 @@ func TestAnInvalidAnswerIsNotSent(t *testing.T) {
 		code := cli.Run(t.Context(), append([]string{"answer"}, c.args...), func(n string) string {
 			return env[n]
 		}, strings.NewReader(c.in), &out, &errOut)
-		if out.Len() > 0 || code != 1 || !strings.HasPrefix(errOut.String(), "parley: ") ||
+		if out.Len() > 0 || code != codeOf(errOut.String()) || !strings.HasPrefix(errOut.String(), "parley: ") ||
 			!strings.Contains(errOut.String(), c.words) {
 			t.Errorf("%s: got %q, %q, exit %d; want %q and 1", name, out.String(), errOut.String(), code, c.words)
 		}

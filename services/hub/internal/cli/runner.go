@@ -31,26 +31,50 @@ const runnerPane = "runner-pane"
 
 // runnerFlags are the flags of the runner command.
 type runnerFlags struct {
-	team, url, keyEnv, root, state, config string
-	grace                                  time.Duration
+	team, url, keyEnv, root, config string
 	clientFlags
 	attach bool
 }
 
-// clientFlags say which client of agents is started, and how.
+// clientFlags say which client of agents is started, and how, and where its state and logs are.
 type clientFlags struct {
-	client, command string
-	options         []string
+	client, command, state string
+	options                []string
+	grace                  time.Duration
 }
 
-// add adds the flags to a command.
-func (f *clientFlags) add(fl *pflag.FlagSet) {
+// add adds the flags to a command that starts clients, who are named so, and has one state for each thing.
+func (f *clientFlags) add(fl *pflag.FlagSet, who, thing string) {
 	fl.StringVar(&f.client, "client", "",
 		"the client to start: "+launcher.Names+"; by default claude or else codex, whichever is installed")
 	fl.StringArrayVar(&f.options, "client-arg", nil,
 		"an option for the client itself, such as --client-arg=--permission-mode=acceptEdits; repeat it for more")
 	fl.StringVar(&f.command, "command", "",
 		`another command to start in place of a client: a program's name, or a JSON list such as '["agent", "{prompt_file}"]'`)
+	fl.StringVar(&f.state, "state", "", "directory of its state and the logs of "+who+"; by default one for the server and "+
+		thing+" under the user's state directory")
+	fl.DurationVar(&f.grace, "grace", 10*time.Second, "time that "+who+" has to end before it is killed")
+}
+
+// checkGrace returns an error for a time that cannot be meant.
+func (f *clientFlags) checkGrace() error {
+	if f.grace <= 0 {
+		return fmt.Errorf("--grace must be more than 0, not %v", f.grace)
+	}
+	return nil
+}
+
+// stateIn returns the directory of the state: that of the flag, or one under the user's state directory for a kind of
+// command, the server and a name.
+func (f *clientFlags) stateIn(w *world, kind, name, base string) (string, error) {
+	if f.state != "" {
+		return filepath.Abs(f.state)
+	}
+	dir, err := w.stateHome()
+	if err != nil {
+		return "", err
+	}
+	return filepath.Join(dir, "parley", kind, fmt.Sprintf("%s-%x", name, sha256.Sum256([]byte(base)))[:len(name)+13]), nil
 }
 
 func (w *world) runnerCommand() *cobra.Command {
@@ -79,14 +103,10 @@ func (w *world) runnerCommand() *cobra.Command {
 	fl.StringVar(&f.url, "url", def, "the server's URL (PARLEY_URL)")
 	fl.StringVar(&f.keyEnv, "key-env", "PARLEY_KEY", "the variable that holds the key")
 	fl.StringVar(&f.root, "root", "", "directory under which members may work (required)")
-	fl.StringVar(&f.state, "state", "",
-		"directory of the runner's state and the members' logs; "+
-			"by default one for the server and team under the user's state directory")
 	fl.StringVar(&f.config, "config", "",
 		"JSON file with what to start and its environment; the flags here win over it")
-	f.add(fl)
+	f.add(fl, "a member", "team")
 	fl.BoolVar(&f.attach, "attach", false, "start the client in a terminal of tmux, to which you can attach")
-	fl.DurationVar(&f.grace, "grace", 10*time.Second, "time that a member has to end before it is killed")
 	_ = cmd.MarkFlagRequired("team")
 	_ = cmd.MarkFlagRequired("root")
 	return cmd
@@ -108,8 +128,8 @@ func (w *world) runRunner(ctx context.Context, f runnerFlags) (err error) {
 	if err != nil {
 		return err
 	}
-	if f.grace <= 0 {
-		return fmt.Errorf("--grace must be more than 0, not %v", f.grace)
+	if err := f.checkGrace(); err != nil {
+		return err
 	}
 	root, err := existingDir("--root", f.root)
 	if err != nil {
@@ -202,18 +222,10 @@ func existingDir(flag, dir string) (string, error) {
 // runnerState returns the directory of the runner's state: that of the flag, or one of its own for each server and
 // team.
 func (w *world) runnerState(f runnerFlags, base string) (string, error) {
-	if f.state != "" {
-		return filepath.Abs(f.state)
-	}
-	if !journal.ValidName(f.team) {
+	if f.state == "" && !journal.ValidName(f.team) {
 		return "", fmt.Errorf("%q is not the name of a team; use only letters, numbers, hyphens, underscores", f.team)
 	}
-	dir, err := w.stateHome()
-	if err != nil {
-		return "", err
-	}
-	return filepath.Join(dir, "parley", "runner",
-		fmt.Sprintf("%s-%x", f.team, sha256.Sum256([]byte(base)))[:len(f.team)+13]), nil
+	return f.stateIn(w, "runner", f.team, base)
 }
 
 // stateHome returns the user's state directory.

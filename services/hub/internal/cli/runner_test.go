@@ -142,7 +142,7 @@ func TestAWrongRunnerCommandLineIsRefused(t *testing.T) {
 		"Could not find 'no-such-tool' binary on PATH.":           with("--config", file),
 	} {
 		out, errOut, code := inProcess(t, env, append([]string{"runner"}, args...)...)
-		if code != 1 || out != "" || !strings.HasPrefix(errOut, "parley: ") || !strings.Contains(errOut, words) {
+		if code != codeOf(errOut) || out != "" || !strings.HasPrefix(errOut, "parley: ") || !strings.Contains(errOut, words) {
 			t.Errorf("%v: got %q, %q, exit %d; want %q", args, out, errOut, code, words)
 		}
 	}

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"errors"
 	"os"
 
 	"golang.org/x/term"
@@ -33,4 +34,27 @@ func terminalSize(stream any) (width, height int, ok bool) {
 func isTerminal(stream any) bool {
 	_, _, ok := terminalSize(stream)
 	return ok
+}
+
+// keyByKey lets a terminal hand over each key at once and show none. A Ctrl-C is a key too then, and a new line needs a
+// carriage return. The returned function restores the terminal.
+func keyByKey(stream any) (restore func() error, err error) {
+	f, isFile := stream.(*os.File)
+	if !isFile {
+		return nil, errors.New("it is not a terminal")
+	}
+	conn, err := f.SyscallConn()
+	if err != nil {
+		return nil, err
+	}
+	var before *term.State
+	var failed error
+	if err := conn.Control(func(fd uintptr) { before, failed = term.MakeRaw(int(fd)) }); err != nil || failed != nil {
+		return nil, errors.Join(err, failed)
+	}
+	return func() error {
+		var failed error
+		err := conn.Control(func(fd uintptr) { failed = term.Restore(int(fd), before) })
+		return errors.Join(err, failed)
+	}, nil
 }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -26,14 +27,18 @@ const longestWait = 30 * time.Second
 var retryPauses = []time.Duration{time.Second, 2 * time.Second, 4 * time.Second}
 
 func (w *world) topCommand() *cobra.Command {
-	var follow bool
-	cmd := &cobra.Command{Use: "top", Short: "Watch sessions, claimed tasks, waiting questions and unread mail",
-		Long: "Watch sessions, claimed tasks with their leases, waiting questions and unread mail. On a terminal\n" +
-			"the view is live until q and Enter, or Ctrl-C. Otherwise it is printed once, and with --follow\n" +
-			"again after each change until the command is interrupted.",
-		Args: cobra.NoArgs}
+	var follow, silent bool
+	cmd := &cobra.Command{Use: "top", Short: "Watch sessions, tasks, queues, waiting questions, alerts and unread mail",
+		Long: "Watch sessions, claimed tasks with their leases, queues (how many tasks wait, since when, and how many are in\n" +
+			"work), waiting questions, alerts and unread mail; and what nobody looks after: mail to names that no program has,\n" +
+			"and programs that have called and never made a session.\n\n" +
+			"On a terminal the view is live until q or Ctrl-C, and rings the bell when a question comes. Otherwise it is\n" +
+			"printed once, and with --follow again after each change until the command is interrupted.",
+		Example: "  parley top\n  parley top --no-bell\n  parley top --follow > day.log",
+		Args:    cobra.NoArgs}
 	connect := w.humanFlags(cmd)
 	cmd.Flags().BoolVar(&follow, "follow", false, "print the view again after each change instead of redrawing it")
+	cmd.Flags().BoolVar(&silent, "no-bell", false, "do not ring the terminal's bell when a question comes")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		h, err := connect()
 		if err != nil {
@@ -45,7 +50,7 @@ func (w *world) topCommand() *cobra.Command {
 		}
 		// A Windows console shows escape sequences as text until it is set up for them.
 		if isTerminal(w.out) && !follow && runtime.GOOS != "windows" {
-			return w.live(cmd.Context(), h, first)
+			return w.live(cmd.Context(), h, first, !silent)
 		}
 		if err := w.snapshot(h, first); err != nil || !follow {
 			return err
@@ -153,8 +158,16 @@ const (
 	leaveScreen = "\x1b[?7h\x1b[?25h\x1b[?1049l"
 )
 
+// bell rings a terminal.
+const bell = "\a"
+
 // live redraws the view after each update, and every second for the remaining times of leases and questions.
-func (w *world) live(ctx context.Context, h *human, v overview.View) (err error) {
+func (w *world) live(ctx context.Context, h *human, v overview.View, rings bool) (err error) {
+	quit, restore, err := w.quit()
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, restore()) }()
 	if _, err := io.WriteString(w.out, enterScreen); err != nil {
 		return err
 	}
@@ -177,7 +190,6 @@ func (w *world) live(ctx context.Context, h *human, v overview.View) (err error)
 			}
 		})
 	})
-	quit := w.quit()
 	second := time.NewTicker(time.Second)
 	defer second.Stop()
 	for note := ""; ; {
@@ -192,9 +204,15 @@ func (w *world) live(ctx context.Context, h *human, v overview.View) (err error)
 		case err := <-done:
 			return err
 		case n := <-updates:
-			if note = n.trouble; note == "" {
-				v = n.view
+			if note = n.trouble; note != "" {
+				continue
 			}
+			if rings && asked(v, n.view) {
+				if _, err := io.WriteString(w.out, bell); err != nil {
+					return err
+				}
+			}
+			v = n.view
 		case <-second.C:
 		}
 	}
@@ -207,40 +225,59 @@ func (w *world) redraw(v overview.View, now time.Time, note string) error {
 		return errors.New("the terminal is gone")
 	}
 	if note == "" {
-		note = "q and Enter, or Ctrl-C, leaves; `parley questions` shows questions in full"
+		note = "q leaves; `parley questions` shows questions in full, `parley tasks` the tasks"
 	}
 	var b strings.Builder
 	b.WriteString("\x1b[H")
 	lines := 0
 	if height > 1 {
 		for line := range strings.SplitSeq(draw(v, now, width, height-1), "\n") {
-			b.WriteString(line + "\x1b[K\n")
+			b.WriteString(line + "\x1b[K\r\n")
 			lines++
 		}
 	}
 	for ; lines < height-1; lines++ {
-		b.WriteString("\x1b[K\n")
+		b.WriteString("\x1b[K\r\n")
 	}
 	b.WriteString(cut(printable.Line(note), width) + "\x1b[K")
 	_, err := io.WriteString(w.out, b.String())
 	return err
 }
 
-// quit returns a channel that is closed when the user types q and Enter. The goroutine that reads the terminal
-// lasts as long as the process, since such a read cannot be cancelled; without a terminal nothing is read.
-func (w *world) quit() <-chan struct{} {
+// asked reports whether a view has a question that the one before it had not.
+func asked(before, now overview.View) bool {
+	return slices.ContainsFunc(now.Questions, func(q overview.Question) bool {
+		return !slices.ContainsFunc(before.Questions, func(b overview.Question) bool { return b.ID == q.ID })
+	})
+}
+
+// interrupt is the key Ctrl-C.
+const interrupt = 3
+
+// quit returns a channel that is closed when the user types q or Ctrl-C, and a function that restores the terminal. The goroutine
+// that reads the terminal lasts as long as the process, since such a read cannot be cancelled; without a terminal
+// nothing is read.
+func (w *world) quit() (<-chan struct{}, func() error, error) {
 	quit := make(chan struct{})
 	if !isTerminal(w.in) {
-		return quit
+		return quit, func() error { return nil }, nil
+	}
+	restore, err := keyByKey(w.in)
+	if err != nil {
+		return nil, nil, fmt.Errorf("cannot read keys from the terminal: %w", err)
 	}
 	go func() {
-		lines := bufio.NewScanner(w.in)
-		for lines.Scan() {
-			if strings.EqualFold(strings.TrimSpace(lines.Text()), "q") {
+		keys := bufio.NewReader(w.in)
+		for {
+			key, err := keys.ReadByte()
+			if err != nil {
+				return
+			}
+			if key == 'q' || key == 'Q' || key == interrupt {
 				close(quit)
 				return
 			}
 		}
 	}()
-	return quit
+	return quit, restore, nil
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/rivo/uniseg"
 
 	"parley.internal/services/hub/internal/cli"
+	"parley.internal/shared/overview"
 	"parley.internal/shared/store/emulator"
 )
 
@@ -101,7 +102,7 @@ func (p *terminal) frames() (frames []string, whole bool) {
 func TestTheLiveViewRestoresTheTerminal(t *testing.T) {
 	t.Parallel()
 	for name, leave := range map[string]func(*terminal){
-		"q":       func(p *terminal) { p.press("q\n") },
+		"q":       func(p *terminal) { p.press("q") },
 		"Ctrl-C":  func(p *terminal) { p.press("\x03") },
 		"SIGTERM": func(p *terminal) { _ = p.cmd.Process.Signal(syscall.SIGTERM) },
 	} {
@@ -113,7 +114,7 @@ func TestTheLiveViewRestoresTheTerminal(t *testing.T) {
 			p.untilSo("a later time, by itself", func(out string) bool {
 				return strings.Count(out, "Parley at ") > strings.Count(out, "Parley at 12:00:00")
 			})
-			p.press("x\n")
+			p.press("x\n ?\x1b[A") // other keys do nothing
 			s.next(viewed("second"))
 			p.until("second�[2J")
 			leave(p)
@@ -127,7 +128,7 @@ func TestTheLiveViewRestoresTheTerminal(t *testing.T) {
 			for _, f := range frames {
 				lines := strings.Split(f, "\x1b[K\r\n")
 				last := strings.TrimSuffix(lines[len(lines)-1], "\x1b[K")
-				if len(lines) != 12 || !strings.HasPrefix(last, "q and Enter, or Ctrl-C, leaves") {
+				if len(lines) != 12 || !strings.HasPrefix(last, "q leaves") {
 					t.Errorf("the frame %q has %d lines and ends with %q", f, len(lines), last)
 				}
 				for _, l := range lines[:len(lines)-1] {
@@ -135,6 +136,36 @@ func TestTheLiveViewRestoresTheTerminal(t *testing.T) {
 						t.Errorf("the line %q is not printable or wider than 40", l)
 					}
 				}
+			}
+		})
+	}
+}
+
+func TestAQuestionRingsTheBellOnce(t *testing.T) {
+	t.Parallel()
+	asks := func(mark string, ids ...string) overview.View {
+		v := viewed(mark)
+		for _, id := range ids {
+			v.Questions = append(v.Questions, overview.Question{ID: id, Question: "which?"})
+		}
+		return v
+	}
+	for name, c := range map[string]struct {
+		flags []string
+		bells int
+	}{"by itself": {nil, 2}, "with --no-bell": {[]string{"--no-bell"}, 0}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := newShowing(t)
+			p := onTerminal(t, 80, 24, variables(s.at()), append([]string{"top"}, c.flags...)...)
+			p.until("first�[2J")
+			for _, v := range []overview.View{asks("second", "a"), asks("third", "a"), asks("fourth", "a", "b"), asks("fifth", "b")} {
+				s.next(v)
+				p.until(v.Mark + "�[2J")
+			}
+			p.press("q")
+			if code := p.wait(); code != 0 || strings.Count(p.out.String(), "\a") != c.bells {
+				t.Errorf("exit %d with %d bells, want %d: %s", code, strings.Count(p.out.String(), "\a"), c.bells, p.err)
 			}
 		})
 	}
@@ -173,7 +204,7 @@ func TestTheLiveViewReportsALostServerInTheLastLine(t *testing.T) {
 	}
 	frames, whole := p.frames()
 	if last := frames[len(frames)-1]; !whole || strings.Contains(last, "trying again") ||
-		!strings.Contains(last, "\x1b[K\r\nq and Enter") {
+		!strings.Contains(last, "\x1b[K\r\nq leaves") {
 		t.Errorf("got the last frame %q, the terminal restored: %t", last, whole)
 	}
 }
@@ -210,5 +241,38 @@ func TestANullDeviceIsNotATerminal(t *testing.T) {
 		}
 	case <-time.After(patience):
 		t.Fatal("it draws a live view on a null device")
+	}
+}
+
+func TestATableFitsTheTerminalAndHasColoursOnlyThere(t *testing.T) {
+	t.Parallel()
+	f := newFake(t, func(r *http.Request, _ string) (int, any) {
+		if r.URL.Query().Get("status") != "failed" {
+			return 200, object{"tasks": []any{}}
+		}
+		return 200, object{"tasks": []any{object{"id": "0198c0de-7c4f-7000-8000-000000000001", "status": "failed", "type": "task",
+			"target": strings.Repeat("long", 20), "priority": "normal", "title": strings.Repeat("words ", 40) + "\x1b[31m"}}}
+	})
+	for _, width := range []uint16{30, 60, 80, 200} {
+		p := onTerminal(t, width, 24, variables(f.at()), "tasks", "--status", "failed")
+		if code := p.wait(); code != 0 {
+			t.Fatalf("exit %d: %s", code, p.err)
+		}
+		lines := strings.Split(strings.TrimSuffix(p.out.String(), "\r\n"), "\r\n")
+		if len(lines) != 2 || !strings.HasPrefix(lines[0], "\x1b[1mID ") || !strings.HasPrefix(lines[1], "\x1b[31m0198c0de-7c4f ") {
+			t.Fatalf("%d columns: %q", width, lines)
+		}
+		row := strings.TrimSuffix(strings.TrimPrefix(lines[1], "\x1b[31m"), "\x1b[0m")
+		if n := uniseg.StringWidth(row); !isPrintable(row) || n > int(width) || width >= 60 && !strings.Contains(row, "  words ") {
+			t.Errorf("in %d columns the row has %d: %q", width, n, row)
+		}
+	}
+	p := onTerminal(t, 80, 24, append(variables(f.at()), "NO_COLOR=1"), "tasks", "--status", "failed")
+	if code := p.wait(); code != 0 || strings.Contains(p.out.String(), "\x1b") {
+		t.Errorf("with NO_COLOR: exit %d: %q", code, p.out)
+	}
+	if out, _, code := inProcess(t, f.at(), "tasks", "--status", "failed"); code != 0 || strings.Contains(out, "\x1b") ||
+		!strings.Contains(out, strings.TrimSpace(strings.Repeat("words ", 40))) {
+		t.Errorf("without a terminal: exit %d: %q", code, out)
 	}
 }

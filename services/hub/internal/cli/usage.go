@@ -1,0 +1,66 @@
+package cli
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+)
+
+// exitUsage is the exit code for a command line that cannot be meant.
+const exitUsage = 2
+
+// usage returns the error of a command line that cannot be meant.
+func usage(format string, args ...any) error { return exit{exitUsage, fmt.Errorf(format, args...)} }
+
+// hooks are the commands that clients of agents and git run as hooks. They take the exit code 2 for a refusal, so that a
+// wrong command line keeps the code 1 there.
+var hooks = []string{"hook", "guard"}
+
+// distinguish lets a command and those below it end with the exit code 2 where their flags or arguments are wrong.
+func distinguish(cmd *cobra.Command) {
+	if slices.Contains(hooks, cmd.Name()) {
+		cmd.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return err })
+		return
+	}
+	for _, c := range cmd.Commands() {
+		distinguish(c)
+	}
+	explain := cmd.FlagErrorFunc()
+	cmd.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error { return wrong(cmd, explain(cmd, err)) })
+	if !cmd.Runnable() {
+		cmd.Args, cmd.RunE = known, func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
+	}
+	check := cmd.Args
+	cmd.Args = func(cmd *cobra.Command, args []string) error {
+		err := error(nil)
+		if check != nil {
+			err = check(cmd, args)
+		}
+		if err == nil { // cobra checks these after the arguments, with an error of no type
+			err = cmd.ValidateRequiredFlags()
+		}
+		if err != nil {
+			return wrong(cmd, err)
+		}
+		return nil
+	}
+}
+
+func wrong(cmd *cobra.Command, err error) error {
+	return usage("%w; see `%s --help`", err, cmd.CommandPath())
+}
+
+// known refuses a command that a group does not have.
+func known(cmd *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return nil
+	}
+	err := fmt.Errorf("unknown command %q for %q", args[0], cmd.CommandPath())
+	cmd.SuggestionsMinimumDistance = 2
+	if near := cmd.SuggestionsFor(args[0]); len(near) > 0 {
+		err = fmt.Errorf("%w; did you mean %s?", err, strings.Join(near, " or "))
+	}
+	return err
+}
