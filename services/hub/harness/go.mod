@@ -78,6 +78,7 @@ require (
 	google.golang.org/api v0.288.0 // indirect
 	google.golang.org/appengine/v2 v2.0.6 // indirect
 	modernc.org/sqlite v1.60.1 // indirect
+	rsc.io/qr v0.2.0 // indirect
 )
 
 require (
