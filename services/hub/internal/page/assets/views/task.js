@@ -33,6 +33,7 @@ class Task extends View {
       t.type === 'question' && h('a', { class: 'button main', href: `/q/${t.id}` }, 'Open the question'),
       t.type === 'alert' && open && h('button', { type: 'button', 'data-act': true, class: 'main', onclick: set('done', 'Acknowledged') }, 'Acknowledge'),
       t.status === 'failed' && h('button', { type: 'button', 'data-act': true, class: 'main', onclick: set('created', 'Queued again') }, 'Queue again'),
+      t.type === 'sprint' && h('a', { class: 'button main', href: `/sprints/${t.id}` }, 'Open the sprint'),
       t.type === 'sprint-story' && t.sprintId && h('a', { class: 'button', href: `/sprints/${t.sprintId}` }, 'Open the sprint'),
       open && ['task', 'dream'].includes(t.type) && h('button', { type: 'button', class: 'danger', onclick: sure('Cancel this task?', set('derezzed', 'Cancelled')) }, 'Cancel task'));
   }
