@@ -22,7 +22,7 @@ class Sprints extends View {
           h('ul', { class: 'rows', id: 'teams' }), h('p', { class: 'faint', id: 'no-team' }, 'A team is made with team_create. It is listed here once a key is its own, and is opened by its name before.')));
     }
     list(this.querySelector('#sprints'), sprints, s => h('li', { 'data-item': true }, h('a', { href: `/sprints/${s.sprintId}` }, h('span', { class: 'what', dir: 'auto' }, s.projectName),
-      h('span', { class: 'state' }, badge(s.status)), h('span', { class: 'for' }, who(s.source), ` · ${s.stories} stories`), h('span', { class: 'since' }, when(s.completedAt || s.createdAt)))), s => s.sprintId);
+      h('span', { class: 'state' }, badge(s.status)), h('span', { class: 'for' }, who(s.source), ` · ${s.stories} ${s.stories === 1 ? 'story' : 'stories'}`), h('span', { class: 'since' }, when(s.completedAt || s.createdAt)))), s => s.sprintId);
     list(this.querySelector('#teams'), teams, t => h('li', { 'data-item': true }, h('a', { href: `/teams/${encodeURIComponent(t.id)}` }, h('span', { class: 'what', dir: 'auto' }, t.id))));
     this.querySelector('#nothing').hidden = sprints.length > 0;
     this.querySelector('#no-team').hidden = teams.length > 0;

@@ -37,10 +37,12 @@ class Talk extends View {
       this.querySelector(`#${id}-none`).hidden = items.length > 0;
     };
     show('councils', councils, c => row(`/talk/council/${c.id}`, c.title, badge(c.status), [who(c.created_by), ` · ${c.responses} of ${c.participants} answered`], c.created_at));
-    show('fires', fires, f => row(`/talk/fire/${encodeURIComponent(f.id)}`, f.id, badge(f.duel ? 'duel' : 'debate'), `plan ${f.plan.version} · ${f.messages} messages · ${f.duels} duels`, f.createdAt));
+    show('fires', fires, f => row(`/talk/fire/${encodeURIComponent(f.id)}`, f.id, badge(f.duel ? 'duel' : 'debate'), `plan ${f.plan.version} · ${some(f.messages, 'message')} · ${some(f.duels, 'duel')}`, f.createdAt));
     show('checks', checks, c => row(`/talk/verification/${c.sessionId}`, c.target, badge(c.verdict || c.status), `round ${c.currentRound} of ${c.maxRounds} · next: ${c.nextRole}`, c.updatedAt), c => c.sessionId);
   }
 }
+
+const some = (n, what) => `${n} ${what}${n === 1 ? '' : 's'}`;
 
 const row = (href, title, state, more, time) => h('li', { 'data-item': true }, h('a', { href }, h('span', { class: 'what', dir: 'auto' }, title),
   h('span', { class: 'state' }, state), h('span', { class: 'for' }, more), h('span', { class: 'since' }, when(time))));
