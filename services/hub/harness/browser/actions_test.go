@@ -188,3 +188,23 @@ func TestAPersonFinishesATaskThatWaitsForThem(t *testing.T) {
 		t.Errorf("the task is %+v", got)
 	}
 }
+
+func TestAPersonPausesOneSessionOfSeveral(t *testing.T) {
+	t.Parallel()
+	u := newUser(t, hubtest.Options{})
+	for _, id := range []string{"alpha/1", "alpha/2"} {
+		hubtest.Must(t, u.Hub.REST(u.Agent, "POST", "/v1/sessions", args{"name": "S of " + id, "sessionId": id}).Into(&struct{}{}))
+	}
+	b := u.console(u.Hub.URL, "/agents")
+	b.click("[aria-label='Pause S of alpha/2']")
+	b.sees("dialog h2", "Pause alpha/2?")
+	b.click("dialog .main")
+	b.sees("[aria-label='Resume S of alpha/2']", "Resume")
+	var out struct{ Pauses []struct{ Scope, Name string } }
+	hubtest.Must(t, u.Hub.REST(u.Human, "GET", "/v1/pauses", nil).Into(&out))
+	if len(out.Pauses) != 1 || out.Pauses[0].Scope != "agent" || out.Pauses[0].Name != "alpha/2" {
+		t.Errorf("the pauses are %+v", out)
+	}
+	b.click("[aria-label='Resume S of alpha/2']")
+	b.sees("[aria-label='Pause S of alpha/2']", "Pause")
+}

@@ -60,14 +60,15 @@ class Search extends View {
       h('form', { role: 'search', class: 'asking', onsubmit: e => { e.preventDefault(); this.ask(); } },
         h('input', { type: 'search', name: 'q', value: wanted.q, 'aria-label': 'Words', placeholder: 'Words', maxlength: 400, enterkeyhint: 'search', autocomplete: 'off' }),
         h('button', { class: 'main' }, 'Search'),
-        h('div', { class: 'narrow' },
+        h('details', { class: 'filter', open: matchMedia('(min-width: 60rem)').matches || !!(wanted.kind || wanted.program || wanted.from || wanted.to) },
+          h('summary', {}, 'Filters'), h('div', { class: 'narrow' },
           field('in-kind', 'Kind', id => {
             const choice = h('select', { id, name: 'kind', onchange: () => this.ask() }, h('option', { value: '' }, 'All'), kinds.map(k => h('option', { value: k }, capital(k))));
             choice.value = wanted.kind;
             return choice;
           }),
           field('in-program', 'Agent', input('program', { maxlength: 100, placeholder: 'Any', autocomplete: 'off' })),
-          field('in-from', 'From', input('from', { type: 'date' })), field('in-to', 'To', input('to', { type: 'date' })))),
+          field('in-from', 'From', input('from', { type: 'date' })), field('in-to', 'To', input('to', { type: 'date' }))))),
       h('p', { id: 'problem', class: 'bad', role: 'alert' }), h('p', { id: 'found', class: 'lead', role: 'status' }),
       h('ul', { class: 'hits', id: 'hits' }),
       h('div', { id: 'nothing', hidden: true }, empty('Nothing that was written has all these words.', 'Try fewer words, a beginning such as pars*, or no filter.')),
@@ -92,10 +93,13 @@ const path = r => ({
   fire: `/talk/fire/${encodeURIComponent(r.id)}`, verification: `/talk/verification/${encodeURIComponent(r.id)}`,
 }[r.kind]);
 
+// hit shows a result. Where the match is in the title, the title shows it.
 const hit = r => h('li', { 'data-item': true }, h('a', { href: path(r) },
   h('span', { class: 'meta' }, badge(r.kind), (r.programs || []).flatMap((p, i) => [i ? ', ' : '', who(p)]), ' · ', when(r.at)),
-  h('span', { class: 'what', dir: 'auto' }, r.title || r.id),
-  r.snippet && r.snippet !== r.title && h('span', { class: 'snippet', dir: 'auto' }, matches(r.snippet))));
+  h('span', { class: 'what', dir: 'auto' }, entitled(r) ? matches(r.snippet) : r.title || r.id),
+  r.snippet && !entitled(r) && h('span', { class: 'snippet', dir: 'auto' }, matches(r.snippet))));
+
+const entitled = r => r.snippet?.replace(/[⟦⟧]/g, '') === r.title;
 
 // matches shows what is between ⟦ and ⟧ as marked.
 function matches(text) {

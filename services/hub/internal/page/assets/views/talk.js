@@ -44,7 +44,7 @@ class Talk extends View {
         h('div', { class: 'top' }, h('h2', { id: `${id}-title` }, title), more), h('ul', { class: 'rows', id }), h('p', { class: 'faint', id: `${id}-none` }, none), kind && further(kind));
       this.append(h('h1', {}, 'Talk'),
         part('councils', 'Councils', 'An agent opens a council with start_council, to ask all others.', null, 'councils'),
-        part('fires', 'Fires', 'Agents debate a plan at a fire. Those that this browser has seen are listed here; others are found by a search, or opened by their name.', [h('a', { class: 'button quiet', href: '/search?kind=fire' }, 'Search fires'), h('button', { type: 'button', onclick: () => open(this) }, 'Open a fire…')]),
+        part('fires', 'Fires', 'Agents debate a plan at a fire. Those that this browser has seen are listed here; others are found by a search, or opened by their name.', [h('a', { class: 'button quiet', href: '/search?kind=fire' }, 'Search'), h('button', { type: 'button', onclick: () => open(this) }, 'Open a fire…')]),
         part('checks', 'Verifications', 'A verifier begins one with elenchus_start_session.', null, 'verifications'));
     }
     const show = (id, items, make, key) => {
