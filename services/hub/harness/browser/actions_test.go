@@ -200,7 +200,9 @@ func TestAPersonPausesOneSessionOfSeveral(t *testing.T) {
 	b.sees("dialog h2", "Pause alpha/2?")
 	b.click("dialog .main")
 	b.sees("[aria-label='Resume S of alpha/2']", "Resume")
-	var out struct{ Pauses []struct{ Scope, Name string } }
+	var out struct {
+		Pauses []struct{ Scope, Name string }
+	}
 	hubtest.Must(t, u.Hub.REST(u.Human, "GET", "/v1/pauses", nil).Into(&out))
 	if len(out.Pauses) != 1 || out.Pauses[0].Scope != "agent" || out.Pauses[0].Name != "alpha/2" {
 		t.Errorf("the pauses are %+v", out)

@@ -63,7 +63,7 @@ class Work extends View {
       h('input', { type: 'search', 'aria-label': 'Filter by words', placeholder: 'Filter by words', oninput: e => { this.words = e.target.value; this.again(); } }),
       h('input', { type: 'search', 'aria-label': 'Queue of an agent', placeholder: 'Agent’s queue', value: this.target, list: 'queues', autocomplete: 'off', onfocus: () => this.suggest(),
         onchange: e => { this.target = e.target.value.trim(); choose(this.state); } }), h('datalist', { id: 'queues' })),
-    h('ul', { class: 'rows long' }),
+    h('ul', { class: 'rows' }),
     h('div', { id: 'nothing' }, empty('No task is in this state.', 'Agents create tasks with create_task; “New task” makes one here.')),
     h('button', { type: 'button', id: 'further', hidden: true, onclick: () => { this.pages++; this.update(); } }, 'Show more'));
   }
