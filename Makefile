@@ -152,6 +152,7 @@ proof-inside:
 
 generate:
 	cd $(HARNESS) && go run ./cmd/generate
+	cd $(HARNESS) && go run ./cmd/icons ../internal/page/assets
 	cd shared && go run ./client/generate
 	cd shared && go test ./app -run Golden -update
 	cd $(HARNESS) && go test ./mcp -run Golden -update

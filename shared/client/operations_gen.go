@@ -497,15 +497,15 @@ func (c *Client) ClaimNextTask(ctx context.Context, in dispatch.NextInput) (disp
 
 // RenewClaim calls renew_claim (POST /v1/tasks/{taskId}/renew).
 //
-// Keep a claimed task while you work on it: extend its lease from now. Call it before leaseUntil; afterwards the
-// task goes back to the queue.
+// Keep a claimed task while you work on it: extend its lease from now. At leaseUntil the task goes back to the
+// queue.
 func (c *Client) RenewClaim(ctx context.Context, in dispatch.RenewInput) (dispatch.RenewOutput, error) {
 	return call[dispatch.RenewOutput](ctx, c, "renew_claim", in)
 }
 
 // ReleaseTask calls release_task (POST /v1/tasks/{taskId}/release).
 //
-// Give a claimed task back to the queue unfinished, so that another agent can claim it. Say why in reason.
+// Give a claimed task back to the queue unfinished, so that another agent can claim it.
 func (c *Client) ReleaseTask(ctx context.Context, in dispatch.ReleaseInput) (dispatch.View, error) {
 	return call[dispatch.View](ctx, c, "release_task", in)
 }
@@ -513,15 +513,15 @@ func (c *Client) ReleaseTask(ctx context.Context, in dispatch.ReleaseInput) (dis
 // CompleteTask calls complete_task (POST /v1/tasks/{taskId}/complete).
 //
 // Finish a task that you claimed: outcome done or failed, with its result and what it cost. A stale claimToken is
-// refused, so nobody finishes what another has taken over.
+// refused.
 func (c *Client) CompleteTask(ctx context.Context, in dispatch.CompleteInput) (dispatch.CompleteOutput, error) {
 	return call[dispatch.CompleteOutput](ctx, c, "complete_task", in)
 }
 
 // UpdateTask calls update_task (PATCH /v1/tasks/{taskId}).
 //
-// Report progress on a task: note what you are doing, mark it blocked, active again or completing, cancel it
-// (derezzed), or queue a failed one again (created).
+// Report progress on a task: a note, or that it is blocked, active again or completing. Cancel it (derezzed), queue
+// a failed one again (created), or move a created one.
 func (c *Client) UpdateTask(ctx context.Context, in dispatch.UpdateInput) (dispatch.View, error) {
 	return call[dispatch.View](ctx, c, "update_task", in)
 }

@@ -1,6 +1,7 @@
 package dispatch
 
 import (
+	"cmp"
 	"time"
 
 	"parley.internal/shared/fault"
@@ -10,13 +11,18 @@ import (
 
 // change applies an update_task; free reports whether the task has lost its holder by it. A claimed task may be changed
 // by its holder, and cancelled by its creator. One that ended may be changed by its creator and its last holder, and one
-// that nobody claimed by its creator and by all that may claim it. A human may always.
+// that nobody claimed by its creator and by all that may claim it. Its priority and its target are its creator's. A human may always.
 func change(t *task.Task, c identity.Caller, in UpdateInput, now time.Time) (free bool, err error) {
 	if t.Type == task.Story || t.Type == task.Sprint {
 		return false, fault.New(fault.Precondition, "a %s is changed with update_sprint_story and complete_sprint", t.Type)
 	}
 	if err := mayChange(t, c, in); err != nil {
 		return false, err
+	}
+	if in.moves() {
+		if err := move(t, c, in); err != nil {
+			return false, err
+		}
 	}
 	if in.Note != "" {
 		t.Note, t.NotedAt = in.Note, now
@@ -58,6 +64,27 @@ func change(t *task.Task, c identity.Caller, in UpdateInput, now time.Time) (fre
 	}
 	t.Route()
 	return t.ClaimedBy == "" || t.Status.Ended(), nil
+}
+
+// moves reports whether an update changes the place of a task in the queues.
+func (in UpdateInput) moves() bool { return in.Priority != "" || in.Target != "" }
+
+// move gives a task that nobody has claimed another priority, target or both. Its creator and a human may.
+func move(t *task.Task, c identity.Caller, in UpdateInput) error {
+	owner := t.Owner()
+	switch {
+	case t.Type != task.Work && t.Type != task.Dream:
+		return fault.New(fault.Precondition, "only the priority and the target of a task or a dream can be changed; this is a %s", t.Type)
+	case t.Status != task.Created:
+		return fault.New(fault.Precondition, "the task is %s; its priority and its target can be changed while it is created", t.Status)
+	case in.Status != "" && in.Status != t.Status:
+		return fault.Field("status", "must be left out with a new priority or target")
+	case !owner.Is(c):
+		return fault.New(fault.Forbidden, "only %s may change its priority and its target; %s", owner.Or("created the task"), c)
+	}
+	t.Priority, t.Target = cmp.Or(in.Priority, t.Priority), cmp.Or(in.Target, t.Target)
+	t.Route()
+	return nil
 }
 
 func mayChange(t *task.Task, c identity.Caller, in UpdateInput) error {

@@ -120,6 +120,78 @@ func TestAnUpdateFollowsTheLifecycle(t *testing.T) {
 	}
 }
 
+func TestOnlyWhatNobodyHasClaimedIsMovedAndOnlyByItsCreator(t *testing.T) {
+	t.Parallel()
+	of := func(typ task.Type, s task.Status) task.Task {
+		return task.Task{Type: typ, Source: "alpha", Maker: alpha.Owner(), Target: "beta", Status: s, Priority: task.Normal}
+	}
+	claimed := of(task.Work, task.Active)
+	claimed.ClaimedBy = "beta"
+	waiting := of(task.Work, task.Created)
+	for name, c := range map[string]struct {
+		task  task.Task
+		by    identity.Caller
+		to    task.Status
+		fault fault.Kind
+	}{
+		"its creator":                        {task: waiting, by: alpha},
+		"a human":                            {task: waiting, by: person},
+		"with the status that it has":        {task: waiting, by: alpha, to: task.Created},
+		"a dream":                            {task: of(task.Dream, task.Created), by: alpha},
+		"not one that may claim it":          {task: waiting, by: beta, fault: fault.Forbidden},
+		"nor a third":                        {task: waiting, by: gamma, fault: fault.Forbidden},
+		"nor an unbound key":                 {task: waiting, by: loose, fault: fault.Forbidden},
+		"what is claimed stays":              {task: claimed, by: person, fault: fault.Precondition},
+		"what is blocked stays":              {task: of(task.Work, task.Blocked), by: alpha, fault: fault.Precondition},
+		"what has failed stays":              {task: of(task.Work, task.Failed), by: alpha, fault: fault.Precondition},
+		"also while it is queued again":      {task: of(task.Work, task.Failed), by: alpha, to: task.Created, fault: fault.Precondition},
+		"what is done stays":                 {task: of(task.Work, task.Done), by: alpha, fault: fault.Precondition},
+		"not with an end":                    {task: waiting, by: alpha, to: task.Failed, fault: fault.Invalid},
+		"a question waits for its person":    {task: of(task.Question, task.Created), by: alpha, fault: fault.Precondition},
+		"an alert waits for its person":      {task: of(task.Alert, task.Created), by: person, fault: fault.Precondition},
+		"a story is changed with its sprint": {task: of(task.Story, task.Created), by: person, fault: fault.Precondition},
+	} {
+		_, err := change(&c.task, c.by, UpdateInput{Status: c.to, Priority: task.High, Target: "gamma"}, t0)
+		if c.fault != fault.Internal {
+			if !fault.Is(err, c.fault) || c.task.Target != "beta" || c.task.Priority != task.Normal {
+				t.Errorf("%s: %v; for %s, %s", name, err, c.task.Target, c.task.Priority)
+			}
+			continue
+		}
+		if err != nil || c.task.Target != "gamma" || c.task.Rank != task.High.Rank() || c.task.Status != task.Created {
+			t.Errorf("%s: %v; %+v", name, err, c.task)
+		}
+	}
+}
+
+func TestAMovedTaskIsInItsNewQueueAlone(t *testing.T) {
+	each(t, func(t *testing.T, q *queue) {
+		first := q.create(alpha, CreateInput{Title: "first", Target: "beta", Priority: task.Normal})
+		q.create(alpha, CreateInput{Title: "second", Target: "gamma", Priority: task.Normal})
+		move := func(c identity.Caller, in UpdateInput) View {
+			t.Helper()
+			in.TaskID = first
+			return domaintest.Must(q.Update(t.Context(), c, in))(t)
+		}
+		if v := move(person, UpdateInput{Target: "gamma"}); v.Target != "gamma" || v.Priority != task.Normal {
+			t.Errorf("%+v", v)
+		}
+		if got := q.list(beta, ListInput{Limit: 10, Status: task.Created}); got != "" {
+			t.Errorf("beta still has %s", got)
+		}
+		move(alpha, UpdateInput{Priority: task.Low})
+		if got := q.list(gamma, ListInput{Limit: 10, Status: task.Created}); got != "second first" {
+			t.Errorf("gamma has %q", got)
+		}
+		if _, err := q.Claim(t.Context(), beta, ClaimInput{TaskID: first}); !fault.Is(err, fault.Forbidden) {
+			t.Errorf("beta claims it: %v", err)
+		}
+		q.claim(gamma, first)
+		_, err := q.Update(t.Context(), person, UpdateInput{TaskID: first, Target: "beta"})
+		domaintest.Refused(t, "what is claimed", err, fault.Precondition, "can be changed while it is created")
+	})
+}
+
 func TestAnUpdateIsStored(t *testing.T) {
 	each(t, func(t *testing.T, q *queue) {
 		id, token := q.claimed()

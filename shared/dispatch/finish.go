@@ -79,12 +79,19 @@ func (s *Service) one(ctx context.Context, r store.Reader, id string) (task.Task
 	return t, err
 }
 
-// Update gives a task another status, a note, or both. A status that the lifecycle does not allow is
-// Precondition.
+// Update gives a task another status, a note, or, while it waits in a queue, another priority and target. What the
+// lifecycle does not allow is Precondition.
 func (s *Service) Update(ctx context.Context, c identity.Caller, in UpdateInput) (View, error) {
 	var out View
-	if in.Status == "" && in.Note == "" {
-		return out, fault.Field("status", "is required unless there is a note")
+	if in.Status == "" && in.Note == "" && !in.moves() {
+		return out, fault.Field("status", "is required unless there is a note, a priority or a target")
+	}
+	if in.Target != "" {
+		programs, err := s.programs(ctx, c.User)
+		if err != nil {
+			return out, err
+		}
+		in.Target = spell(programs, in.Target)
 	}
 	now, noticeID := s.Now(), s.NewID()
 	err := s.DB.User(c.User).Update(ctx, func(ctx context.Context, tx *store.Tx) error {

@@ -84,6 +84,12 @@ func updateCases() op.Cases {
 			In: op.In{"taskId": "$task", "note": "n", "claimToken": "$token"}, Fault: fault.Forbidden},
 		{Name: "of a task for another program", Given: someTask, As: "beta", In: op.In{"taskId": "$task", "status": "failed"},
 			Fault: fault.Forbidden},
+		{Name: "to another queue", Given: someTask, In: op.In{"taskId": "$task", "priority": "high", "target": "beta"}},
+		{Name: "to another queue, by the human", Given: someTask, As: op.Human, In: op.In{"taskId": "$task", "target": "user"}},
+		{Name: "to another queue, by one that may claim it", Given: betas, As: "beta",
+			In: op.In{"taskId": "$task", "priority": "low"}, Fault: fault.Forbidden},
+		{Name: "to another queue, of what is claimed", Given: claimed, In: op.In{"taskId": "$task", "priority": "low", "claimToken": "$token"},
+			Fault: fault.Precondition},
 		{Name: "of a cancelled task", Given: cancelled, As: "beta", In: op.In{"taskId": "$task", "note": "n"},
 			Fault: fault.Precondition},
 		{
@@ -107,7 +113,13 @@ func updateCases() op.Cases {
 			Fault: fault.Precondition,
 		},
 	}, Refused: []op.Refusal{
-		{Name: "no news", Given: someTask, In: `{"taskId":"$task"}`, Path: "status", Words: "is required unless there is a note"},
+		{Name: "no news", Given: someTask, In: `{"taskId":"$task"}`, Path: "status", Words: "is required unless there is a note, a priority or a target"},
+		{Name: "an unknown priority", Given: someTask, In: `{"taskId":"$task","priority":"urgent"}`, Path: "priority",
+			Words: "must be one of low, normal, high"},
+		{Name: "a target that is no name", Given: someTask, In: `{"taskId":"$task","target":"a b"}`, Path: "target",
+			Words: "must"},
+		{Name: "an end and a priority", Given: someTask, In: `{"taskId":"$task","status":"derezzed","priority":"low"}`,
+			Path: "status", Words: "must be left out with a new priority or target"},
 		{Name: "an unknown status", Given: someTask, In: `{"taskId":"$task","status":"finished"}`, Path: "status",
 			Words: "must be one of created, active, blocked, completing, done, failed, derezzed"},
 		{

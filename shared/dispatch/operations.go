@@ -138,11 +138,14 @@ func (o CompleteOutput) Repeated() bool { return o.AlreadyCompleted }
 
 // UpdateInput is the input of update_task.
 type UpdateInput struct {
-	TaskID     string      `json:"taskId" allow:"nonempty,max=100,pattern=id"`
-	Status     task.Status `json:"status,omitempty" allow:"enum=created|active|blocked|completing|done|failed|derezzed"`
-	Note       string      `json:"note,omitempty" allow:"max=2000" jsonschema:"replaces the note before"`
-	ClaimToken int64       `json:"claimToken,omitempty" allow:"min=1" jsonschema:"what claim_task returned"`
-	SessionID  string      `json:"sessionId,omitempty" allow:"max=100,session" jsonschema:"of the claim, for the token"`
+	TaskID string      `json:"taskId" allow:"nonempty,max=100,pattern=id"`
+	Status task.Status `json:"status,omitempty" allow:"enum=created|active|blocked|completing|done|failed|derezzed"`
+	Note   string      `json:"note,omitempty" allow:"max=2000" jsonschema:"replaces the note before"`
+	// Priority and Target change a task that waits in a queue, for its creator.
+	Priority   task.Priority `json:"priority,omitempty" allow:"enum=low|normal|high,rare"`
+	Target     string        `json:"target,omitempty" allow:"max=100,pattern=name,rare" jsonschema:"another queue"`
+	ClaimToken int64         `json:"claimToken,omitempty" allow:"min=1" jsonschema:"what claim_task returned"`
+	SessionID  string        `json:"sessionId,omitempty" allow:"max=100,session" jsonschema:"of the claim, for the token"`
 }
 
 // View is the representation of a task in answers.
@@ -317,8 +320,8 @@ func (s *Service) Operations() []op.Op {
 			Route:   "POST /v1/tasks/{taskId}/renew",
 			Effect:  op.Write,
 			Cases:   renewCases,
-			Doc: "Keep a claimed task while you work on it: extend its lease from now. Call it before leaseUntil; " +
-				"afterwards the task goes back to the queue.",
+			Doc: "Keep a claimed task while you work on it: extend its lease from now. At leaseUntil the task " +
+				"goes back to the queue.",
 		}, s.Renew),
 		op.New(op.Spec{
 			Name:    "release_task",
@@ -328,8 +331,7 @@ func (s *Service) Operations() []op.Op {
 			Route:   "POST /v1/tasks/{taskId}/release",
 			Effect:  op.Write,
 			Cases:   releaseCases,
-			Doc: "Give a claimed task back to the queue unfinished, so that another agent can claim it. Say why " +
-				"in reason.",
+			Doc:     "Give a claimed task back to the queue unfinished, so that another agent can claim it.",
 		}, s.Release),
 		op.New(op.Spec{
 			Name:    "complete_task",
@@ -341,7 +343,7 @@ func (s *Service) Operations() []op.Op {
 			Effect:  op.Write,
 			Cases:   completeCases,
 			Doc: "Finish a task that you claimed: outcome done or failed, with its result and what it cost. A stale " +
-				"claimToken is refused, so nobody finishes what another has taken over.",
+				"claimToken is refused.",
 		}, s.Complete),
 		op.New(op.Spec{
 			Name:    "update_task",
@@ -352,8 +354,8 @@ func (s *Service) Operations() []op.Op {
 			Route:   "PATCH /v1/tasks/{taskId}",
 			Effect:  op.Write,
 			Cases:   updateCases,
-			Doc: "Report progress on a task: note what you are doing, mark it blocked, active again or completing, " +
-				"cancel it (derezzed), or queue a failed one again (created).",
+			Doc: "Report progress on a task: a note, or that it is blocked, active again or completing. Cancel it (derezzed), " +
+				"queue a failed one again (created), or move a created one.",
 		}, s.Update),
 	}
 }

@@ -3,6 +3,7 @@ package browser_test
 import (
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -11,6 +12,8 @@ import (
 
 	"parley.internal/services/hub/harness/demo"
 	"parley.internal/services/hub/harness/hubtest"
+	"parley.internal/shared/app"
+	"parley.internal/shared/domain"
 	"parley.internal/shared/store"
 )
 
@@ -35,7 +38,13 @@ func aDay(t *testing.T, db *store.DB) *user {
 	if _, err := demo.Play(t.Context(), db, "u", time.Now()); err != nil {
 		t.Fatal(err)
 	}
-	return &user{hubtest.NewUserOn(t, db, hubtest.Options{}), t}
+	u := &user{hubtest.NewUserOn(t, db, hubtest.Options{}), t}
+	sweeps := u.Hub.App.Sweeps()
+	relay := sweeps[slices.IndexFunc(sweeps, func(s app.Sweep) bool { return s.Name == domain.Relay })]
+	if _, err := relay.Run(t.Context(), store.NewAdmin(db)); err != nil { // mail that nobody has read in time is dead
+		t.Fatal(err)
+	}
+	return u
 }
 
 func TestAnOptionInTheInboxIsAnAnswerThatCanBeTakenBack(t *testing.T) {

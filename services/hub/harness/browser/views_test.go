@@ -35,6 +35,7 @@ var shown = []struct{ path, sel, text string }{
 	{"/sprints", "#sprints", "orchard"},
 	{"/sprints/$sprint", ".story", "Refund endpoint"},
 	{"/teams/checkout", ".story", "waits for Table of attempts"},
+	{"/search?q=idempotent", ".hits mark", "idempotent"},
 	{"/usage", "#totals", "$0.98"},
 	{"/settings", "#keys", "the backend"},
 }

@@ -56,6 +56,7 @@ func TestAnUnchangedAssetIsSentOnce(t *testing.T) {
 	for path, kind := range map[string]string{
 		"/assets/main.js": "text/javascript; charset=utf-8", "/assets/views/question.js": "text/javascript; charset=utf-8",
 		"/assets/app.css": "text/css; charset=utf-8", "/assets/icon.svg": "image/svg+xml; charset=utf-8",
+		"/assets/icon-192.png":    "image/png",
 		"/assets/app.webmanifest": "application/manifest+json",
 	} {
 		a := u.Hub.Raw("GET", path, nil)

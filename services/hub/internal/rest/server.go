@@ -121,7 +121,7 @@ func (s *Server) handler(o *op.Op, route op.Compat) echo.HandlerFunc {
 // answer writes the response of a call, and undoes the effects of a consuming call if the response does not reach the
 // caller.
 func (s *Server) answer(c echo.Context, status int, body success, res op.Result) error {
-	err := c.JSON(status, body)
+	err := writeJSON(c, status, body)
 	if !res.Consumed() || err == nil && Delivered(c) {
 		return err
 	}

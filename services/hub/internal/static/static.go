@@ -45,7 +45,7 @@ func (t *Text) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	h.Add("Vary", "Accept-Encoding")
 	body, tag := t.plain, `"`+t.tag+`"`
-	packed := t.packed != nil && acceptsGzip(r.Header.Values("Accept-Encoding"))
+	packed := t.packed != nil && AcceptsGzip(r.Header.Values("Accept-Encoding"))
 	if packed {
 		body, tag = t.packed, `"`+t.tag+`-gzip"`
 	}
@@ -78,8 +78,8 @@ func (t *Text) known(given []string) bool {
 	return false
 }
 
-// acceptsGzip reports whether a client takes gzip.
-func acceptsGzip(given []string) bool {
+// AcceptsGzip reports whether a client takes gzip.
+func AcceptsGzip(given []string) bool {
 	any := false
 	for _, line := range given {
 		for coding := range strings.SplitSeq(line, ",") {

@@ -30,7 +30,7 @@ async function request(url, init, signal) {
   try { body = JSON.parse(text); } catch { body = null; }
   if (res.ok && body) return body;
   const words = body?.error?.message || `the server answered ${res.status}`;
-  throw new Fault(res.ok ? 0 : res.status, `${capital(words)}.`, Number(res.headers.get('Retry-After')) || 0);
+  throw new Fault(res.ok ? 0 : res.status, `${capital(words).replace(/\.$/, '')}.`, Number(res.headers.get('Retry-After')) || 0);
 }
 
 const json = (body, method = 'POST') =>

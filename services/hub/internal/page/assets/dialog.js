@@ -41,7 +41,7 @@ export function ask({ title, text, fields = [], confirm = 'OK', danger = false, 
   });
 }
 
-function field({ name, label, type = 'text', value = '', required = true, options, max }) {
+function field({ name, label, type = 'text', value = '', required = true, options, max, suggest }) {
   const id = `field-${++made}`;
   const props = { id, required, maxlength: max };
   let input;
@@ -49,9 +49,11 @@ function field({ name, label, type = 'text', value = '', required = true, option
     input = h('select', { id }, options.map(o => h('option', { value: o.value ?? o }, o.label ?? o)));
     input.value = value || (options[0]?.value ?? options[0]);
   } else if (type === 'textarea') input = h('textarea', { ...props, rows: 4, dir: 'auto' });
-  else input = h('input', { ...props, type });
+  else input = h('input', { ...props, type, list: suggest && `${id}-list`, autocomplete: suggest && 'off' });
   if (!options) input.value = value;
-  return { name, input, box: h('div', { class: 'field' }, h('label', { for: id }, label, required ? '' : ' (optional)'), input) };
+  const names = suggest && h('datalist', { id: `${id}-list` });
+  suggest?.then(all => names.append(...all.map(n => h('option', { value: n }))), () => {}); // they are a help alone
+  return { name, input, box: h('div', { class: 'field' }, h('label', { for: id }, label, required ? '' : ' (optional)'), input, names) };
 }
 
 let fading = 0;

@@ -5,7 +5,7 @@ const places = { i: '/', g: '/agents', w: '/work', m: '/mail', t: '/talk', s: '/
 
 const help = [
   ['j, k', 'the next, the previous item'], ['Enter', 'open it'], ['a', 'answer the first question, or the item’s first action'],
-  ['n', 'new: a task, a message'], ['/', 'filter the work'], ['g then i, g, w, m, t, s, u, e', 'inbox, agents, work, mail, talk, sprints, usage, settings'],
+  ['n', 'new: a task, a message'], ['/', 'search'], ['f', 'filter the list'], ['g then i, g, w, m, t, s, u, e', 'inbox, agents, work, mail, talk, sprints, usage, settings'],
   ['Esc', 'leave a field or a dialog'], ['?', 'this list'],
 ];
 
@@ -24,7 +24,8 @@ export function keys({ go }) {
     else if (event.key === 'g') prefix = Date.now();
     else if (event.key === 'j' || event.key === 'k') move(event.key === 'j' ? 1 : -1);
     else if (event.key === '?') showHelp();
-    else if (event.key === '/') focusOn('#view input[type=search]') || go('/work');
+    else if (event.key === '/') focusOn('#view input[name=q]') || go('/search');
+    else if (event.key === 'f') focusOn('#view .filters input');
     else if (event.key === 'n') press('#view [data-new]');
     else if (event.key === 'a') press('[data-item]:focus-within [data-act], [data-item]:focus [data-act]') || focusOn('#view [data-act], #choices input, #text');
     else return;

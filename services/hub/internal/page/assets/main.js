@@ -12,7 +12,7 @@ const routes = [
   [/^\/work$/, 'work'], [/^\/work\/([^/]+)$/, 'task'], [/^\/sprints$/, 'sprints'], [/^\/sprints\/([^/]+)$/, 'sprint'],
   [/^\/teams\/([^/]+)$/, 'team'], [/^\/talk$/, 'talk'], [/^\/talk\/council\/([^/]+)$/, 'council'],
   [/^\/talk\/fire\/([^/]+)$/, 'fire'], [/^\/talk\/verification\/([^/]+)$/, 'verification'], [/^\/mail$/, 'mail'],
-  [/^\/usage$/, 'usage'], [/^\/settings$/, 'settings'],
+  [/^\/search$/, 'search'], [/^\/usage$/, 'usage'], [/^\/settings$/, 'settings'],
 ];
 
 const pages = [
@@ -22,6 +22,7 @@ const pages = [
   ['/mail', 'Mail', 'M3 6h18v12H3zM3 7l9 7 9-7'],
   ['/talk', 'Talk', 'M4 5h16v11H10l-5 4v-4H4z'],
   ['/sprints', 'Sprints', 'M4 5h5v6H4zM15 5h5v4h-5zM15 14h5v5h-5zM9 8h6M12 8v8h3'],
+  ['/search', 'Search', 'M16 16l5 5M18 10.5a7.5 7.5 0 1 1-15 0 7.5 7.5 0 0 1 15 0z'],
   ['/usage', 'Usage', 'M4 20V10M10 20V4M16 20v-7M21 20H3'],
 ];
 
@@ -197,7 +198,7 @@ async function learn() {
     $('nav').replaceChildren(...(answers ? [] : pages).map(([at, name, path]) =>
       h('a', { href: at }, icon(path), h('span', {}, name), h('span', { class: 'count' }))));
     $('nav').hidden = answers;
-    $('halt').hidden = answers;
+    $('halt').hidden = $('to-search').hidden = answers;
     $('to-settings').hidden = answers;
     document.body.classList.toggle('wide', !answers);
     mark();
@@ -222,7 +223,7 @@ function askSignIn(why) {
   $('by-link').hidden = hasFirebase();
   set('note', '');
   fault('');
-  $('nav').hidden = $('halt').hidden = true;
+  $('nav').hidden = $('halt').hidden = $('to-search').hidden = true;
   $('view').hidden = true;
   $('sign-in').hidden = false;
   document.title = 'Sign in · Parley';

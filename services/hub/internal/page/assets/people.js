@@ -10,13 +10,14 @@ export async function programs(signal) {
 }
 
 const priorities = ['normal', 'high', 'low'];
+const queues = () => programs().then(names => ['any', 'user', ...names]);
 
 // write asks for a message and sends it.
 export async function write(target = '', more = {}) {
   const sent = await ask({
     title: target ? `Write to ${target}` : 'Write a message', confirm: 'Send',
     fields: [
-      { name: 'target', label: 'To', value: target, max: 201 },
+      { name: 'target', label: 'To', value: target, max: 201, suggest: programs() },
       { name: 'message', label: 'Message', type: 'textarea', value: more.message || '', max: 4000 },
       { name: 'message_type', label: 'Kind', options: [{ value: 'DIRECTIVE', label: 'Directive: comes until it is acknowledged' },
         { value: 'QUERY', label: 'Question: comes until it is acknowledged' }, { value: 'STATUS', label: 'Note' }] },
@@ -37,7 +38,7 @@ export async function hand(target = '') {
     title: target ? `A task for ${target}` : 'A new task', confirm: 'Create',
     fields: [
       { name: 'title', label: 'Title', max: 200 },
-      { name: 'target', label: 'For', value: target || 'any', max: 100 },
+      { name: 'target', label: 'For', value: target || 'any', max: 100, suggest: queues() },
       { name: 'instructions', label: 'What to do', type: 'textarea', required: false, max: 32000 },
       { name: 'priority', label: 'Priority', options: priorities },
     ],
@@ -48,6 +49,20 @@ export async function hand(target = '') {
   });
   if (made) toast(`In the queue of ${made.target}`);
   return !!made;
+}
+
+// move asks for another queue and priority of a task that nobody has claimed.
+export async function move(task) {
+  const moved = await ask({
+    title: 'Change this task', text: task.title, confirm: 'Change',
+    fields: [
+      { name: 'target', label: 'For', value: task.target, max: 100, suggest: queues() },
+      { name: 'priority', label: 'Priority', value: task.priority, options: priorities },
+    ],
+    act: v => api(`/v1/tasks/${task.id}`, { method: 'PATCH', body: v }),
+  });
+  if (moved) toast(`Waits for ${moved.target}, with ${moved.priority} priority`);
+  return !!moved;
 }
 
 // revoke asks, and revokes a key.

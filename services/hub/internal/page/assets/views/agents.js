@@ -24,7 +24,7 @@ class Agents extends View {
     const names = [...new Set([...sessions.map(s => s.programId), ...keys.filter(k => !k.revokedAt).map(k => k.program)].filter(Boolean))];
     const programs = names.map(program => ({
       id: program, sessions: sessions.filter(s => s.programId === program)
-        .map(s => ({ ...s, pause: pauses.find(p => p.scope === 'agent' && p.name === s.sessionId) })),
+        .map(s => ({ ...s, pause: pauses.find(p => p.scope === 'agent' && p.name === address(s)) })),
       claims: overview.claims.filter(c => c.claimedBy === program),
       unread: overview.unread.find(u => u.program === program), usage: usage.find(g => g.key === program),
       pause: pauses.find(p => p.scope === 'program' && p.name === program) || pauses.find(p => p.scope === 'everything'),
@@ -48,7 +48,7 @@ class Agents extends View {
       h('div', { class: 'top' }, h('h2', { dir: 'auto' }, h('span', { class: live(p) ? 'live' : 'silent', role: 'img', 'aria-label': live(p) ? 'live' : 'silent' }), p.id),
         p.pause && badge('paused'),
         p.pause?.scope === 'everything' ? null : h('button', { type: 'button', 'data-act': true, onclick: async () => { if (await (p.pause ? resume(p.pause) : pause(target))) this.update(); } }, p.pause ? 'Resume' : 'Pause')),
-      p.sessions.length ? p.sessions.map(s => this.session(s)) : h('p', { class: 'faint' }, 'Has a key, and has opened no session.'),
+      p.sessions.length ? p.sessions.map(s => this.session(s, p.sessions.length > 1)) : h('p', { class: 'faint' }, 'Has a key, and has opened no session.'),
       p.claims.length > 0 && h('ul', { class: 'plain' }, p.claims.map(c => h('li', {}, h('a', { href: `/work/${encodeURIComponent(c.id)}`, dir: 'auto' }, c.title),
         ' ', h('small', {}, 'lease ends ', when(c.leaseUntil))))),
       h('p', { class: 'facts' }, h('span', {}, `${money(p.usage?.costUsd)} today`), h('span', {}, `${count(p.usage?.calls || 0)} calls`),
@@ -58,8 +58,12 @@ class Agents extends View {
         p.keys.length > 0 && h('button', { type: 'button', class: 'quiet danger', 'aria-label': `Revoke a key of ${p.id}`, onclick: () => this.revoke(p) }, 'Revoke…')));
   }
 
-  session(s) {
-    return h('div', { class: `session${s.live ? '' : ' gone'}` },
+  // session shows a session, with a pause of its own where it is one of several.
+  session(s, several) {
+    const target = { scope: 'agent', name: address(s) };
+    const halt = s.pause || several && s.live ? h('button', { type: 'button', class: 'quiet', 'aria-label': `${s.pause ? 'Resume' : 'Pause'} ${s.name}`,
+      onclick: async () => { if (await (s.pause ? resume(target) : pause(target))) this.update(); } }, s.pause ? 'Resume' : 'Pause') : null;
+    return h('div', { class: `session${s.live ? '' : ' gone'}` }, halt,
       h('p', {}, said('strong', s.name), ' ', badge(s.live ? s.state : s.state === 'complete' ? 'complete' : 'silent'), s.pause && badge('paused'),
         h('small', {}, ' ', when(s.lastHeartbeat || s.updatedAt))),
       s.status && said('p', s.status), meter(s.progress, `Progress of ${s.name}`));
@@ -77,6 +81,8 @@ class Agents extends View {
     if (await revoke(key)) this.update();
   }
 }
+
+const address = s => s.sessionId.includes('/') ? s.sessionId : `${s.programId}/${s.sessionId}`;
 
 const live = p => Number(p.sessions.some(s => s.live));
 

@@ -5,7 +5,7 @@ import { View } from '/assets/view.js';
 import { ask } from '/assets/dialog.js';
 import { changes } from '/assets/diff.js';
 import { markdown } from '/assets/markdown.js';
-import { remember } from '/assets/views/talk.js';
+import { remember } from '/assets/known.js';
 
 export const name = 'parley-fire';
 
@@ -17,7 +17,7 @@ class Fire extends View {
 
   async load(signal) {
     const fire = await api(this.path, { signal });
-    remember(fire.id);
+    remember('fire', fire.id);
     const older = Array.from({ length: Math.min(5, Math.max(0, fire.plan.version - 1)) }, (_, i) => fire.plan.version - 1 - i).filter(v => v > 0);
     const [messages, duels, ...plans] = await Promise.all([this.log(signal), api(`${this.path}/duels?limit=10`, { signal }),
       ...older.map(v => api(`${this.path}?planVersion=${v}`, { signal }).then(f => f.plan))]);
@@ -61,7 +61,9 @@ class Fire extends View {
         d.judgeName ? [' · judge: ', who(d.judgeName)] : ' · no judge yet'),
       markdown(d.thesisOfAttack),
       h('ol', { class: 'talk' }, d.transcript.map(t => h('li', { class: `turn ${t.role}` }, h('p', { class: 'meta' }, h('span', { class: 'badge' }, t.role), who(t.name), ' · ', when(t.at)), markdown(t.text)))),
-      open && d.judgeName === 'user' && h('div', { class: 'choices' }, h('button', { type: 'button', class: 'main', onclick: () => this.verdict() }, 'Give the verdict')));
+      open && d.judgeName === 'user' && (d.currentTurn.toLowerCase() === 'judge' ?
+        h('div', { class: 'choices' }, h('button', { type: 'button', class: 'main', onclick: () => this.verdict() }, 'Give the verdict')) :
+        h('p', { class: 'faint' }, 'You are the judge. The verdict is yours once both have spoken.')));
   }
 
   judge() { return this.doing(`${this.path}/duel/oath`, { body: { character_name: 'user' } }, 'You are the judge'); }

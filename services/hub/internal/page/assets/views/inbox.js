@@ -7,6 +7,7 @@ import { markdown } from '/assets/markdown.js';
 
 export const name = 'parley-inbox';
 
+const most = 20; // of one kind that are shown
 const grace = 5000; // ms in which an answer by one tap can be taken back
 const slot = 'parley.seen'; // until when the person has seen the inbox
 const weight = { high: 0, normal: 1, low: 2 }, graver = { error: 0, warning: 1 };
@@ -35,19 +36,20 @@ class Inbox extends View {
   }
 
   async load(signal) {
-    const tasks = fields => api(`/v1/tasks?limit=50&${fields}`, { signal });
+    const tasks = (fields, texts = false) => api(`/v1/tasks?limit=${most}&includeInstructions=${texts}&${fields}`, { signal });
     const questions = api('/v1/questions?status=pending&limit=100', { signal });
     try {
       const [q, alerts, mine, failed, blocked] = await Promise.all([questions, tasks('type=alert&status=created'),
-        tasks('type=task&status=created&target=user'), tasks('type=task&status=failed'), tasks('type=task&status=blocked')]);
-      return { questions: q.questions, alerts: alerts.tasks, mine: mine.tasks.filter(t => t.target === 'user'), trouble: [...blocked.tasks, ...failed.tasks] };
+        tasks('type=task&status=created&target=user', true), tasks('type=task&status=failed'), tasks('type=task&status=blocked')]);
+      return { questions: q.questions, alerts: alerts.tasks, mine: mine.tasks.filter(t => t.target === 'user'), trouble: [...blocked.tasks, ...failed.tasks],
+        more: !!(alerts.nextCursor || mine.nextCursor || failed.nextCursor || blocked.nextCursor) };
     } catch (e) {
       if (e.status !== 403) throw e;
       return { questions: (await questions).questions, alerts: [], mine: [], trouble: [], few: true };
     }
   }
 
-  draw({ questions, alerts, mine, trouble, few }) {
+  draw({ questions, alerts, mine, trouble, few, more = false }) {
     if (!this.firstChild) this.build();
     const sorted = items => items.map(i => ({ ...i, unread: i.createdAt > this.seen }))
       .sort((a, b) => b.unread - a.unread || weight[a.priority] - weight[b.priority] || (graver[a.alertType] ?? 2) - (graver[b.alertType] ?? 2) || (a.createdAt < b.createdAt ? 1 : -1));
@@ -61,6 +63,7 @@ class Inbox extends View {
     part('trouble', trouble, this.trouble);
     this.querySelector('#nothing').hidden = questions.length + mine.length + alerts.length + trouble.length > 0;
     this.querySelector('#few').hidden = !few;
+    this.querySelector('#more').hidden = !more;
   }
 
   build() {
@@ -69,6 +72,7 @@ class Inbox extends View {
     this.append(h('h1', {}, 'Inbox'),
       h('p', { id: 'few', hidden: true }, 'This browser may only answer questions. A link of ', h('code', {}, 'parley link --console'), ' opens the rest.'),
       part('asked', 'Waits for you'), part('alerts', 'Alerts'), part('trouble', 'Failed and blocked'),
+      h('p', { id: 'more', class: 'back', hidden: true }, h('a', { href: '/work?state=failed' }, `Each part shows the first ${most}: all are in Work ›`)),
       h('div', { id: 'nothing', hidden: true }, empty('Nothing waits for you.',
         'Questions, alerts and tasks for you come here. An agent asks with ask_question, and alerts with send_alert.')));
   }

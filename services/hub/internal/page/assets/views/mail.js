@@ -2,6 +2,7 @@
 import { badge, capital, empty, h, list, when, who } from '/assets/dom.js';
 import { api, query } from '/assets/api.js';
 import { View } from '/assets/view.js';
+import { toast } from '/assets/dialog.js';
 import { programs, write } from '/assets/people.js';
 import { markdown } from '/assets/markdown.js';
 
@@ -12,6 +13,8 @@ class Mail extends View {
   title = 'Mail';
   who = new URLSearchParams(location.search).get('with') || '';
   open = new Set(); // threads that the person has opened
+  found = new URLSearchParams(location.search).get('message') || ''; // the message that a search has found
+  led = !this.found; // the person was brought to it
 
   async load(signal) {
     const all = await programs(signal);
@@ -34,6 +37,7 @@ class Mail extends View {
       threads.set(id, [...(threads.get(id) || []), m]);
     }
     const shown = [...threads].map(([id, mail]) => ({ id, mail })).sort((a, b) => latest(a) < latest(b) ? 1 : -1);
+    if (!this.led) this.lead(shown);
     const choice = this.querySelector('select');
     choice.replaceChildren(h('option', { value: '' }, 'All agents'), ...[...new Set([...all, ...(this.who ? [this.who] : [])])].map(n => h('option', { value: n }, n)));
     choice.value = this.who;
@@ -56,6 +60,15 @@ class Mail extends View {
     h('div', { id: 'nothing' }, empty('No agent has written to another.', 'Agents send mail with send_message; “Write” sends one from you.')));
   }
 
+  // lead opens the thread of the message that was found, and brings it before the person, once.
+  lead(threads) {
+    this.led = true;
+    const thread = threads.find(t => t.mail.some(m => m.id === this.found));
+    if (!thread) return toast('That message is not among the latest that are shown here.');
+    this.open.add(thread.id);
+    setTimeout(() => this.querySelector('.found')?.scrollIntoView({ block: 'center' }));
+  }
+
   thread({ id, mail }) {
     const people = [...new Set(mail.flatMap(m => [m.source, m.addressedTo || m.target]))];
     const waits = mail.filter(m => m.needsAck && m.status !== 'acknowledged').length;
@@ -63,7 +76,7 @@ class Mail extends View {
     const box = h('details', { open: this.open.has(id), ontoggle: () => box.open ? this.open.add(id) : this.open.delete(id) },
       h('summary', {}, h('span', { class: 'what' }, h('bdi', {}, mail[0].threadId ? capital(id) : people.join(' and '))), h('small', {}, `${mail.length} · `, when(last.createdAt)),
         h('span', { class: 'faint line', dir: 'auto' }, waits > 0 && h('span', { class: 'badge warn' }, `${waits} not acknowledged`), `${last.source}: ${last.message}`)),
-      h('ol', { class: 'talk' }, mail.map(m => h('li', { class: 'turn' },
+      h('ol', { class: 'talk' }, mail.map(m => h('li', { class: m.id === this.found ? 'turn found' : 'turn', 'aria-current': m.id === this.found && 'true' },
         h('p', { class: 'meta' }, who(m.source), ' to ', who(m.addressedTo || m.target), ' · ', when(m.createdAt), ' ',
           h('span', { class: 'badge' }, m.message_type.toLowerCase()), m.priority === 'high' && badge('high'),
           m.needsAck && m.status !== 'acknowledged' && h('span', { class: 'badge warn' }, m.status === 'pending' ? 'unread' : 'not acknowledged')),

@@ -1,5 +1,5 @@
 // The question's page: one question with its answer, or whatever else a push notification is about.
-import { $, capital, exact, h, now, said, set, span } from '/assets/dom.js';
+import { $, capital, h, now, said, set, span, when } from '/assets/dom.js';
 import { api, Fault, isDevice } from '/assets/api.js';
 import { markdown } from '/assets/markdown.js';
 
@@ -72,7 +72,7 @@ class Question extends HTMLElement {
     set('source', t.source || 'an agent without a name');
     set('verified', t.verified ? '(verified)' : '(not verified)');
     this.guard();
-    set('about', `· ${t.alertType ? t.alertType + ' · ' : ''}${t.priority} priority · ${exact(t.createdAt)}`);
+    $('about').replaceChildren(`· ${t.alertType ? t.alertType + ' · ' : ''}${t.priority === 'normal' ? '' : `${t.priority} priority · `}`, when(t.createdAt));
     $('task').classList.toggle('urgent', t.priority === 'high');
     set('title', q ? q.content : t.title);
     const parts = ['instructions', 'context', 'note', 'result', 'reason'].filter(p => t[p] && t[p] !== t.title);
@@ -135,7 +135,7 @@ class Question extends HTMLElement {
     const mine = r.response === this.sent;
     this.finish(this.waited && !mine ? 'This question was answered elsewhere' : 'This question is answered', mine);
     const how = { device: ' · from a paired device', local: ' · from the machine of the agents' }[r.answeredWith] || '';
-    set('left', `${exact(r.answeredAt)}${r.answeredBy ? ` · by ${r.answeredBy}` : ''}${how}`);
+    $('left').replaceChildren(when(r.answeredAt) || '', `${r.answeredBy ? ` · by ${r.answeredBy}` : ''}${how}`);
     this.guard();
     set('standing', r.response);
     $('standing').hidden = false;

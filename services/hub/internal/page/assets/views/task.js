@@ -3,6 +3,7 @@ import { badge, capital, count, h, money, said, when, who } from '/assets/dom.js
 import { api } from '/assets/api.js';
 import { View } from '/assets/view.js';
 import { ask } from '/assets/dialog.js';
+import { move } from '/assets/people.js';
 import { markdown } from '/assets/markdown.js';
 
 export const name = 'parley-task';
@@ -28,13 +29,17 @@ class Task extends View {
   actions(t) {
     const set = (status, words) => () => this.doing(`/v1/tasks/${t.id}`, { method: 'PATCH', body: { status } }, words);
     const sure = (title, then) => async () => { if (await ask({ title, text: t.title, confirm: 'Yes', danger: true })) then(); };
-    const open = !['done', 'failed', 'derezzed'].includes(t.status);
+    const open = !['done', 'failed', 'derezzed'].includes(t.status), work = ['task', 'dream'].includes(t.type);
     return h('div', { class: 'choices', 'data-item': true },
       t.type === 'question' && h('a', { class: 'button main', href: `/q/${t.id}` }, 'Open the question'),
       t.type === 'alert' && open && h('button', { type: 'button', 'data-act': true, class: 'main', onclick: set('done', 'Acknowledged') }, 'Acknowledge'),
       t.status === 'failed' && h('button', { type: 'button', 'data-act': true, class: 'main', onclick: set('created', 'Queued again') }, 'Queue again'),
+      t.type === 'sprint' && h('a', { class: 'button main', href: `/sprints/${t.id}` }, 'Open the sprint'),
       t.type === 'sprint-story' && t.sprintId && h('a', { class: 'button', href: `/sprints/${t.sprintId}` }, 'Open the sprint'),
-      open && ['task', 'dream'].includes(t.type) && h('button', { type: 'button', class: 'danger', onclick: sure('Cancel this task?', set('derezzed', 'Cancelled')) }, 'Cancel task'));
+      work && t.status === 'created' && h('button', { type: 'button', 'data-act': true, onclick: async () => { if (await move(t)) this.update(); } }, 'Change…'),
+      t.type === 'task' && ['active', 'blocked', 'completing'].includes(t.status) && h('button', { type: 'button', onclick:
+        sure(`Take it back from ${t.claimedBy || 'its holder'}?`, set('created', 'In the queue again')) }, 'Back to the queue'),
+      open && work && h('button', { type: 'button', class: 'danger', onclick: sure('Cancel this task?', set('derezzed', 'Cancelled')) }, 'Cancel task'));
   }
 
   facts(t) {
@@ -48,7 +53,7 @@ class Task extends View {
 // history tells what the task says of its past, the oldest first.
 function history(t) {
   const end = { done: 'Completed', failed: 'Failed', derezzed: 'Cancelled' }[t.status];
-  return [[t.createdAt, 'Created', t.source], [t.startedAt, t.attempts > 1 ? `Claimed, the ${t.attempts}th time,` : 'Claimed', t.claimedBy],
+  return [[t.createdAt, 'Created', t.source], [t.startedAt, t.attempts > 1 ? `Claimed, attempt ${t.attempts},` : 'Claimed', t.claimedBy],
     [t.notedAt, 'Noted', t.claimedBy], [t.question?.answeredAt, 'Answered', t.question?.answeredBy],
     [t.completedAt, end || 'Ended', t.cancelledBy || t.endedBy || t.claimedBy]].filter(([at]) => at).sort((a, b) => a[0] < b[0] ? -1 : 1);
 }

@@ -2,7 +2,7 @@
 import { badge, empty, h, list, when } from '/assets/dom.js';
 import { api, query } from '/assets/api.js';
 import { View } from '/assets/view.js';
-import { hand } from '/assets/people.js';
+import { hand, programs } from '/assets/people.js';
 
 export const name = 'parley-work';
 
@@ -61,11 +61,21 @@ class Work extends View {
       h('div', { class: 'tabs', role: 'group', 'aria-label': 'State' }, states.map(([value, text]) =>
         h('button', { type: 'button', value, onclick: () => choose(value) }, text))),
       h('input', { type: 'search', 'aria-label': 'Filter by words', placeholder: 'Filter by words', oninput: e => { this.words = e.target.value; this.again(); } }),
-      h('input', { type: 'search', 'aria-label': 'Queue of an agent', placeholder: 'Queue of an agent', value: this.target,
-        onchange: e => { this.target = e.target.value.trim(); choose(this.state); } })),
+      h('input', { type: 'search', 'aria-label': 'Queue of an agent', placeholder: 'Agent’s queue', value: this.target, list: 'queues', autocomplete: 'off', onfocus: () => this.suggest(),
+        onchange: e => { this.target = e.target.value.trim(); choose(this.state); } }), h('datalist', { id: 'queues' })),
     h('ul', { class: 'rows' }),
     h('div', { id: 'nothing' }, empty('No task is in this state.', 'Agents create tasks with create_task; “New task” makes one here.')),
     h('button', { type: 'button', id: 'further', hidden: true, onclick: () => { this.pages++; this.update(); } }, 'Show more'));
+  }
+
+  // suggest offers the names of all queues, once.
+  async suggest() {
+    const offered = this.querySelector('#queues');
+    if (offered.asked) return;
+    offered.asked = true;
+    try {
+      offered.append(...['any', 'user', ...await programs()].map(n => h('option', { value: n })));
+    } catch { offered.asked = false; }
   }
 }
 
