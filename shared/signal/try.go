@@ -53,8 +53,9 @@ func (s *Service) Test(ctx context.Context, c identity.Caller, in DeviceIDInput)
 		return TestOutput{}, err
 	}
 	out := TestOutput{DeviceID: in.DeviceID, Result: TestFailed}
-	if until := a.HeldUntil; until.After(now) {
-		out.Reason = "its service asked for a pause until " + until.Format(time.RFC3339)
+	if a.HeldUntil.After(now) {
+		out.Reason = "its service did not take a push before, and is left in peace for another " +
+			a.HeldUntil.Sub(now).Round(time.Second).String()
 		return out, nil
 	}
 	n := push.Notice{Channel: push.Alerts, Title: testTitle, Body: testBody, Type: testKind, Priority: push.Normal}

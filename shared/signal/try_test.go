@@ -62,7 +62,7 @@ func TestATestSaysWhatTheServiceAnswered(t *testing.T) {
 			}{
 				{http.StatusForbidden, TestRefused, "status 403"},
 				{http.StatusTooManyRequests, TestFailed, "status 429"},
-				{0, TestFailed, "asked for a pause until 2"}, // of the answer before
+				{0, TestFailed, "in peace for another 2m0s"}, // of the answer before
 			} {
 				if c.status != 0 {
 					b.refuse(c.status)

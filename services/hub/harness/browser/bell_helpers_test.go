@@ -26,6 +26,12 @@ import (
 	"parley.internal/shared/task"
 )
 
+// ways returns a sender to devices at addresses of their own, with new VAPID keys.
+func ways(t *testing.T) *direct.Sender {
+	t.Helper()
+	return direct.New(direct.Options{Keys: domaintest.Must(webpush.NewKeys())(t), Private: true})
+}
+
 // rung is a user whose hub sends Web Push to a stand-in for the push service of browsers.
 type rung struct {
 	*user
@@ -36,7 +42,7 @@ type rung struct {
 
 func newRung(t *testing.T, db *store.DB, o hubtest.Options) *rung {
 	t.Helper()
-	o.Direct = direct.New(direct.Options{Keys: domaintest.Must(webpush.NewKeys())(t), Private: true})
+	o.Direct = ways(t)
 	o.PublicURL = "https://parley.example"
 	r := &rung{user: &user{hubtest.NewUserOn(t, db, o), t}, db: db, service: webpushtest.New(t)}
 	r.sub = r.service.Subscribe()
@@ -153,6 +159,17 @@ func (r *rung) deliver(b *tab, text string) {
 	}
 	_, err = chromedp.Call(b.ctx, serviceworker.Disable, cdp.Empty{})
 	hubtest.Must(r.t, err)
+}
+
+// becomes waits until an expression is true that no change of the document announces. It may await.
+func (b *tab) becomes(expression string) {
+	b.t.Helper()
+	if !eval[bool](b, fmt.Sprintf(`(async () => {
+		for (const end = Date.now() + 20000; Date.now() < end; await new Promise(done => setTimeout(done, 30))) if (%s) return true;
+		return false;
+	})()`, expression)) {
+		b.t.Fatalf("never: %s", expression)
+	}
 }
 
 // notice is a notification that a browser shows.

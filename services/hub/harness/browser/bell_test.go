@@ -29,7 +29,7 @@ func TestAButtonOfANotificationAnswersAnAgentThatWaits(t *testing.T) {
 			t.Errorf("the answer opened %q", opened)
 		}
 		answered(t, got, "No")
-		b.holds("(async () => (await (await navigator.serviceWorker.ready).getNotifications()).length === 0)()")
+		b.becomes("(await (await navigator.serviceWorker.ready).getNotifications()).length === 0")
 		b.sees("#shown h1", "Settings") // no other page was opened
 	})
 }
@@ -49,12 +49,19 @@ func TestAClickOnANotificationOpensItsPageInTheWindowThatIsOpen(t *testing.T) {
 	if at := eval[string](b, "location.href"); at != r.Hub.URL+"/q/"+id {
 		t.Errorf("the window shows %s", at)
 	}
-	r.deliver(b, push)
-	r.shows(b, "alpha needs your answer")
-	b.open("about:blank")
-	other := b.sibling() // it shows nothing of Parley
-	if opened := r.press(other, "alpha needs your answer", ""); !slices.Equal(opened, []string{"/q/" + id}) {
-		t.Errorf("without a window it opened %q", opened)
+	for name, text := range map[string]string{
+		"its page":         push,
+		"another's page":   strings.Replace(push, "parley.example/q/", "parley.example//evil.example/", 1),
+		"a script":         strings.Replace(push, "https://parley.example/", "javascript:", 1),
+		"without its page": strings.Replace(push, `"navigate"`, `"nothing"`, 1),
+	} {
+		b.open(r.Hub.URL + "/settings")
+		r.deliver(b, text)
+		r.shows(b, "alpha needs your answer")
+		b.open("about:blank")
+		if opened := r.press(b, "alpha needs your answer", ""); !slices.Equal(opened, []string{"/q/" + id}) {
+			t.Errorf("%s, without a window, opened %q", name, opened)
+		}
 	}
 }
 
@@ -118,7 +125,7 @@ func TestThisBrowserIsTestedAndRemoved(t *testing.T) {
 		if left := r.devices(); left != "" {
 			t.Errorf("left is %s", left)
 		}
-		b.holds("!('stub.subscribed' in localStorage)")
+		b.becomes("!('stub.subscribed' in localStorage)")
 	})
 }
 
@@ -132,7 +139,21 @@ func TestADeviceThatWasRemovedElsewhereStaysSilent(t *testing.T) {
 	b.sees("#devices .badge.good", "this browser")
 	hubtest.Must(t, r.Hub.REST(r.Human, "DELETE", "/v1/devices/"+out.Devices[0].DeviceID, nil).Into(&struct{}{}))
 	b.reload()
-	b.holds("!('stub.subscribed' in localStorage)")
+	b.becomes("!('stub.subscribed' in localStorage)")
+	b.sees("#ring", "Ring this browser")
+	if left := r.devices(); left != "" {
+		t.Errorf("left is %s", left)
+	}
+}
+
+func TestARemovalThatAReloadInterruptsIsFinished(t *testing.T) {
+	t.Parallel()
+	r := newRung(t, storetest.SQLite(t, app.Schema()), hubtest.Options{})
+	b := r.ringing()
+	eval[bool](b, `const w = JSON.parse(localStorage['parley.bell']); w.ending = true;
+		localStorage['parley.bell'] = JSON.stringify(w); true`)
+	b.reload()
+	b.becomes("!('stub.subscribed' in localStorage) && !('parley.bell' in localStorage)")
 	b.sees("#ring", "Ring this browser")
 	if left := r.devices(); left != "" {
 		t.Errorf("left is %s", left)
@@ -160,7 +181,7 @@ func TestAnotherKeyOfThePersonIsTheDevicesKeyToo(t *testing.T) {
 	first := keyed()
 	eval[bool](b, "localStorage['parley.signIn'] = JSON.stringify({key: '"+r.Human+"', until: '2999-01-01T00:00:00Z'}), true")
 	b.reload()
-	b.holds("JSON.parse(localStorage['parley.bell']).keyId !== '" + first + "'")
+	b.becomes("JSON.parse(localStorage['parley.bell']).keyId !== '" + first + "'")
 	if got := r.devices(); got != "webpush" {
 		t.Errorf("the devices are %q", got)
 	}
@@ -227,8 +248,9 @@ func TestAPersonSetsTheQuietHoursAndWhatRings(t *testing.T) {
 	}
 	put("quiet-from", "")
 	put("quiet-to", "")
+	eval[bool](b, "document.querySelector('#toast').replaceChildren(), true")
 	b.click("#what-rings .main")
-	b.holds("document.querySelector('#unsaved').textContent === ''")
+	b.sees("#toast", "Saved")
 	b.reload()
 	b.sees("#what-rings", "Quiet hours")
 	b.holds("document.querySelector('#quiet-from').value === '' && !document.querySelector('#ring-dreams').checked")

@@ -35,7 +35,7 @@ func aDay(t *testing.T, db *store.DB) *user {
 	if _, err := demo.Play(t.Context(), db, "u", time.Now()); err != nil {
 		t.Fatal(err)
 	}
-	return &user{hubtest.NewUserOn(t, db, hubtest.Options{}), t}
+	return &user{hubtest.NewUserOn(t, db, hubtest.Options{Direct: ways(t)}), t}
 }
 
 func TestAnOptionInTheInboxIsAnAnswerThatCanBeTakenBack(t *testing.T) {

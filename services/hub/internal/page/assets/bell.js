@@ -12,7 +12,7 @@ const policy = globalThis.trustedTypes?.createPolicy('parley-worker', {
 
 const slot = 'parley.bell';
 
-// kept is what this browser registered: {deviceId, endpoint, keyId}, or null.
+// kept is what this browser registered: {deviceId, endpoint, keyId, name, ending}, or null.
 function kept() {
   try { return JSON.parse(localStorage.getItem(slot)); } catch { return null; }
 }
@@ -69,19 +69,21 @@ export async function ring(vapid, name, keyId) {
   await register(await subscription(vapid), name, keyId);
 }
 
-// silence makes this browser no device any more, also where the server cannot be told.
+// silence makes this browser no device any more. What a reload or a lost connection interrupts is done at the next start.
 export async function silence() {
   const was = kept();
-  keep(null);
+  if (was) keep({ ...was, ending: true });
   const worker = await navigator.serviceWorker?.getRegistration();
   await (await worker?.pushManager.getSubscription())?.unsubscribe().catch(() => false);
   if (was) await api(`/v1/devices/${was.deviceId}`, { method: 'DELETE' }).catch(e => { if (e.status !== 404) throw e; });
+  keep(null);
 }
 
 // renew is called at every start: a browser's subscription changes by itself, and a device answers with the key that
 // registered it. A device that was removed elsewhere is silent from then on.
 export async function renew(keyId) {
   const was = kept();
+  if (was?.ending) return silence();
   if (!was || obstacle('any') || Notification.permission !== 'granted') return;
   const [{ devices }, { vapidPublicKey }] = await Promise.all([api('/v1/devices?limit=100'), api('/v1/settings/notifications')]);
   if (!vapidPublicKey) return;

@@ -18,13 +18,14 @@ function read(data) {
   return { n: { title: 'Parley', body: 'Something happened.' }, parley: {} };
 }
 
-const icon = '/assets/icon-192.png', badge = '/assets/badge.png';
+const icon = '/assets/bell.png', badge = '/assets/bell-badge.png';
 
 // path returns the page of a push. It is opened at the address where this browser is signed in, which may be another than
 // the one that the server calls its own.
 function path(n, parley) {
   try {
-    if (n.navigate) return new URL(n.navigate).pathname;
+    const { pathname } = new URL(n.navigate);
+    if (/^\/(?!\/)/.test(pathname)) return pathname;
   } catch { /* as without one */ }
   return parley.taskId ? `/q/${encodeURIComponent(parley.taskId)}` : '/';
 }

@@ -18,10 +18,9 @@ const random = () => [...crypto.getRandomValues(new Uint8Array(12))].map(b => b.
 class Devices extends HTMLElement {
   connectedCallback() {
     if (this.firstChild) return;
-    this.append(h('div', { class: 'top' }, h('h2', {}, 'Devices that ring'),
-      h('button', { type: 'button', id: 'add-ntfy', onclick: () => this.ntfy() }, 'Add ntfy'),
-      h('button', { type: 'button', id: 'add-webhook', onclick: () => this.webhook() }, 'Add a webhook')),
-    h('div', { id: 'bell' }), h('ul', { class: 'plain entries', id: 'devices' }));
+    this.append(h('h2', {}, 'Devices that ring'), h('div', { id: 'bell' }), h('ul', { class: 'plain entries', id: 'devices' }),
+      h('div', { class: 'choices' }, h('button', { type: 'button', id: 'add-ntfy', onclick: () => this.ntfy() }, 'Add a topic of ntfy'),
+        h('button', { type: 'button', id: 'add-webhook', onclick: () => this.webhook() }, 'Add a webhook')));
   }
 
   draw(devices, rings, me) {
@@ -43,7 +42,7 @@ class Devices extends HTMLElement {
       box.replaceChildren(h('div', { class: 'card' }, h('h3', {}, 'Hear of questions when this page is closed'),
         h('p', {}, 'This browser shows them as notifications. Where it can, their buttons answer.'),
         h('p', { class: 'bad', role: 'alert', id: 'not-rung' }),
-        h('button', { type: 'button', class: 'main', id: 'ring', 'data-new': true, onclick: event => this.ring(event.currentTarget) }, 'Ring this browser'),
+        h('button', { type: 'button', class: 'main', id: 'ring', onclick: event => this.ring(event.currentTarget) }, 'Ring this browser'),
         loopback() && h('details', { class: 'more' }, h('summary', {}, 'And a phone?'), h('p', {}, 'A phone does not reach ', h('code', {}, location.host), ', and browsers ring only over HTTPS. ', ways()), three(), byNtfy())));
     }
   }

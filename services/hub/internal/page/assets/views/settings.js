@@ -33,7 +33,7 @@ class Settings extends View {
     this.append(h('h1', {}, 'Settings'),
       h('section', {}, this.devices),
       h('section', {}, h('h2', {}, 'What rings'), whatRings(rings)),
-      h('section', {}, h('div', { class: 'top' }, h('h2', {}, 'Keys'), may && h('button', { type: 'button', id: 'new-key', onclick: () => this.make() }, 'New key')),
+      h('section', {}, h('div', { class: 'top' }, h('h2', {}, 'Keys'), may && h('button', { type: 'button', 'data-new': true, onclick: () => this.make() }, 'New key')),
         !may && h('p', { class: 'faint' }, 'This browser makes no keys: ', h('code', {}, 'parley key create --program NAME'), ' does, where the server runs.'), h('ul', { class: 'plain entries', id: 'keys' })));
   }
 
