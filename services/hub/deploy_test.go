@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"parley.internal/services/hub/internal/executabletest"
 	"parley.internal/shared/store/emulator"
 )
 
@@ -66,9 +67,7 @@ func script(t *testing.T, name string, files map[string]string, programs, env []
 		if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
 			t.Fatal(err)
 		}
-		if err := os.WriteFile(name, []byte(text), 0o755); err != nil {
-			t.Fatal(err)
-		}
+		executabletest.Write(t, name, []byte(text))
 	}
 	write(name, string(text))
 	for file, text := range files {

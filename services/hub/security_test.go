@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"parley.internal/services/hub/internal/executabletest"
 	"parley.internal/shared/store/emulator"
 )
 
@@ -51,9 +52,7 @@ func security(t *testing.T, installed bool, env ...string) (said string, passed 
 		if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
 			t.Fatal(err)
 		}
-		if err := os.WriteFile(name, []byte(text), 0o755); err != nil {
-			t.Fatal(err)
-		}
+		executabletest.Write(t, name, []byte(text))
 	}
 	cmd := exec.CommandContext(t.Context(), "bash", filepath.Join(root, ".ci", "security"), "a")
 	cmd.Env = append([]string{"PATH=" + filepath.Join(root, "stubs") + ":" + os.Getenv("PATH"), "TMPDIR=" + root}, env...)

@@ -77,8 +77,9 @@ type Ports struct {
 	// Sender sends notifications to a person's devices. By default none are sent.
 	Sender push.Sender
 	// Direct sends notifications to devices at addresses of their own, such as topics of ntfy. By default it has no VAPID
-	// key, so that no browser can be registered, and calls public addresses only. Listens means that the process follows their reply topics.
-	Direct  signal.Direct
+	// key, so that no browser can be registered, and calls public addresses only.
+	Direct signal.Direct
+	// Listens means that the process follows the reply topics of devices.
 	Listens bool
 	// PublicURL is the address of the hub for a person's browser, such as https://example.org; empty if unknown.
 	PublicURL string

@@ -134,8 +134,8 @@ func (s *Service) begin(ctx context.Context, user, eventID string, r *notificati
 		case mark.Done:
 			return nil
 		case now.Before(mark.LeaseUntil):
-			return fault.New(fault.Unavailable,
-				"another process is sending the push of this event, or its devices ask for a pause; try again later").After(mark.LeaseUntil.Sub(now))
+			return fault.New(fault.Unavailable, "another process is sending the push of this event, or its devices ask for a "+
+				"pause; try again later").After(mark.LeaseUntil.Sub(now))
 		case r.taskID != "" && (!f.Found || t.Status != task.Created || t.Expired(now)):
 			return nil // the task was taken up or ended, or has expired
 		case set.off(r.about):

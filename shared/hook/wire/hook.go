@@ -155,8 +155,8 @@ type Claim struct {
 	Lost       string    `json:"lost,omitempty" jsonschema:"why it is not held any more"`
 }
 
-// Waiting counts what waits for the session, each at most 50, with what this output brings. Tasks and Questions are counted at start, resume, prompt,
-// turn, compact and read, and left out at other events.
+// Waiting counts the mail, answers and tasks for the session, each up to 50, including those in this output. Tasks and
+// Questions are counted at start, resume, prompt, turn, compact and read, and left out at other events.
 type Waiting struct {
 	Mail      int `json:"mail" jsonschema:"unread messages"`
 	Urgent    int `json:"urgent,omitempty" jsonschema:"of these, what wants an answer (DIRECTIVE, QUERY) or has the priority high"`

@@ -26,7 +26,7 @@ func (d *Driver) toFault(ctx context.Context, err error) error {
 		return fault.From(ctx.Err())
 	}
 	switch code := status.Code(err); code {
-	case codes.Unavailable, codes.DeadlineExceeded, codes.Canceled:
+	case codes.Unavailable, codes.DeadlineExceeded, codes.Canceled, codes.Unknown:
 		return fault.Wrap(fault.Unavailable, err, "the store cannot answer now; repeat the call")
 	case codes.ResourceExhausted:
 		return fault.Wrap(fault.Unavailable, err, "the store is over its quota; repeat the call later").After(time.Second)
@@ -59,8 +59,8 @@ func classify(err error) failure {
 	switch status.Code(err) {
 	case codes.Aborted:
 		return aborted
-	case codes.Unavailable, codes.DeadlineExceeded, codes.Internal, codes.Canceled:
-		return transient
+	case codes.Unavailable, codes.DeadlineExceeded, codes.Internal, codes.Canceled, codes.Unknown:
+		return transient // Unknown is the status of a server that failed without giving one
 	case codes.InvalidArgument:
 		// The server ended the transaction while fn was running.
 		m := status.Convert(err).Message()

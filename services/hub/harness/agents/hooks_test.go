@@ -175,7 +175,8 @@ func hearsAndHalts(t *testing.T, name string, run headless) {
 	if name == "codex" {
 		h.write("home/.codex/config.toml", h.model.CodexConfig())
 	}
-	h.holds("connect", h.run(append([]string{h.parley, "connect", name}, run.connect...)...), "done   hook", "You are "+name+"/")
+	h.holds("connect", h.run(append([]string{h.parley, "connect", name}, run.connect...)...), "done   hook", "You are "+name+"/",
+		"done   mail")
 	h.sends(name, "QUERY", "Which parser do we take?")
 	release := make(chan struct{})
 	refused := run.shell("touch first")

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"parley.internal/services/hub/harness/chaos/balancer"
+	"parley.internal/services/hub/harness/chaos/caller"
 	"parley.internal/services/hub/harness/chaos/fleet"
 	"parley.internal/services/hub/harness/chaos/txproxy"
 	"parley.internal/services/hub/harness/chaos/witness"
@@ -63,6 +64,7 @@ type run struct {
 	pace     *pace
 	limits   limits
 	crews    []*crew
+	callers  []*caller.Caller // those over MCP
 	report   *Report
 
 	mu   sync.Mutex
@@ -96,7 +98,12 @@ func Run(ctx context.Context, o Options) (_ *Report, err error) {
 		return nil, err
 	}
 	defer stop()
-	defer r.client.CloseIdleConnections()
+	defer func() {
+		for _, c := range r.callers {
+			c.Close()
+		}
+		r.client.CloseIdleConnections()
+	}()
 	if err := r.setUp(ctx); err != nil {
 		return nil, errors.Join(err, r.fleet.Close())
 	}

@@ -27,6 +27,10 @@ const crewSize = 8
 // document each, for which few transactions may contend in the emulator.
 const circleSize = 3
 
+// protocols are what the agents speak in turn: REST, and MCP by the official SDK in the newest version and in the one before
+// it, whose connections begin with initialize.
+var protocols = []string{"2026-07-28", "", "2025-11-25", ""}
+
 var toolsets = []string{"dispatch", "relay", "signal", "team", "campfire"}
 
 // crew is a user with its human and its agents.
@@ -77,14 +81,15 @@ func (r *run) newCrew(ctx context.Context, n, size int) (*crew, error) {
 	if err != nil {
 		return nil, err
 	}
-	connect := func(name, key string, mcp bool) *caller.Caller {
+	connect := func(name, key string, protocol string) *caller.Caller {
 		out := &caller.Caller{Name: c.user + "." + name, Key: key, Base: r.base, REST: rest.With(client.WithKey(key)),
 			Client: r.client, Now: time.Now, Count: r.tally.count, Slack: r.options.Slack,
 			Stuck: func(op, id string) {
 				c.book.Violate(witness.Waits, id, "%s got no answer within %v after its wait", op, r.options.Slack)
 			}}
-		if mcp {
-			out.Toolsets = toolsets
+		if protocol != "" {
+			out.Toolsets, out.Protocol = toolsets, protocol
+			r.callers = append(r.callers, out)
 		}
 		return out
 	}
@@ -92,14 +97,14 @@ func (r *run) newCrew(ctx context.Context, n, size int) (*crew, error) {
 	if err != nil {
 		return nil, err
 	}
-	c.human = connect("human", made.Key, false)
+	c.human = connect("human", made.Key, "")
 	for i := range size {
 		name := fmt.Sprintf("p%d", i)
 		made, err := r.app.Keys.Issue(ctx, c.user, keys.CreateInput{Program: name})
 		if err != nil {
 			return nil, err
 		}
-		c.agents = append(c.agents, newAgent(r, c, i, connect(name, made.Key, i%2 == 0)))
+		c.agents = append(c.agents, newAgent(r, c, i, connect(name, made.Key, protocols[i%len(protocols)])))
 	}
 	for first := 0; first < size; first += circleSize {
 		n := first / circleSize

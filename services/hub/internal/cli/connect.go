@@ -28,19 +28,20 @@ const connectHelp = "Give a client of agents the server, a key of its own, and h
 
 // connectFlags are the flags of connect.
 type connectFlags struct {
-	project, user, noHooks, rules, dryRun, remove, list, status, stop, permissions, trust bool
-	program, toolsets, folder, hookProgram, printHeaders                                  string
-	timeout                                                                               int
-	allow, deny, wakeOn                                                                   []string
-	json                                                                                  *bool
-	human                                                                                 func() (*human, error)
+	project, user, noHooks, rules, dryRun, remove, list, status, stop, permissions, trust, goOn bool
+	program, toolsets, folder, hookProgram, printHeaders                                        string
+	timeout                                                                                     int
+	allow, deny, wakeOn                                                                         []string
+	json                                                                                        *bool
+	human                                                                                       func() (*human, error)
 }
 
 func (w *world) connectCommand() *cobra.Command {
 	f := &connectFlags{}
 	cmd := &cobra.Command{Use: "connect [CLIENT]", Short: "Connect a client of agents: server, key, hooks",
 		Long: connectHelp, Args: cobra.MaximumNArgs(1),
-		Example: "  parley connect claude\n  parley connect codex --dry-run\n  parley connect all --user\n  parley connect claude --remove"}
+		Example: "  parley connect claude\n  parley connect codex --dry-run\n  parley connect all --user\n" +
+			"  parley connect claude --remove"}
 	f.human = w.humanFlags(cmd)
 	p := cmd.Flags()
 	p.Lookup("key-env").Usage = "the variable that holds your key, or an agent's, which is then taken as it is; by default " + humanKey +
@@ -48,13 +49,15 @@ func (w *world) connectCommand() *cobra.Command {
 	p.BoolVar(&f.project, "project", false, "connect this repository alone (the default)")
 	p.BoolVar(&f.user, "user", false, "connect every directory of your account")
 	p.StringVar(&f.program, "program", "", "the name of the agent; by default the client's, or claude-2 where that is taken")
-	p.StringVar(&f.toolsets, "toolsets", "", "the tools that the client sees: all, default, or toolsets separated by commas; by default agent")
+	p.StringVar(&f.toolsets, "toolsets", "", "the tools that the client sees: all, default, or toolsets separated by "+
+		"commas; by default agent")
 	p.BoolVar(&f.noHooks, "no-hooks", false, "give the client the server alone")
 	p.BoolVar(&f.rules, "rules", false, "add a section on working with others to AGENTS.md or CLAUDE.md")
 	p.BoolVar(&f.permissions, "permissions", false, "ring you for the client's permission requests")
 	p.IntVar(&f.timeout, "permission-timeout", 300, "seconds after which the client asks by itself")
 	p.StringArrayVar(&f.allow, "allow", nil, "a permission request to allow at once, such as 'Bash(git status*)'; repeatable")
 	p.StringArrayVar(&f.deny, "deny", nil, "one to deny at once, which wins over --allow; repeatable")
+	p.BoolVar(&f.goOn, "continue", false, "let a turn go on for a QUERY, an answer or a held task in a terminal too, 3 times in a row at most")
 	p.StringSliceVar(&f.wakeOn, "wake-on", nil, "types of messages that wake an idle agent too: STATUS, PONG, ACK, RESULT")
 	p.BoolVar(&f.trust, "trust", false, "codex: trust the repository, as its own prompt would")
 	p.BoolVar(&f.dryRun, "dry-run", false, "show the changes of files as a diff, and make none")
@@ -102,7 +105,8 @@ func (j *connector) run(ctx context.Context, args []string) (err error) {
 	case j.f.status || j.f.stop:
 		return j.ofDaemon(ctx, args)
 	case len(args) == 0:
-		return errors.New("name a client: claude, codex, gemini, cursor, vscode, copilot, windsurf, or all; --list shows what is connected")
+		return errors.New("name a client: claude, codex, gemini, cursor, vscode, copilot, windsurf, or all; --list shows what " +
+			"is connected")
 	}
 	if err := j.locate(ctx); err != nil {
 		return err
@@ -175,7 +179,8 @@ func (j *connector) locate(ctx context.Context) error {
 	c, err := checkout.Find(ctx, dir)
 	if err != nil {
 		if real, e := filepath.EvalSymlinks(home); e == nil && real == dir {
-			return errors.New("this is your home directory and no repository; run this in a repository, or with --user for every directory")
+			return errors.New("this is your home directory and no repository; run this in a repository, or with --user for " +
+				"every directory")
 		}
 		return nil // a directory without a repository
 	}

@@ -176,6 +176,9 @@ func (j *connector) choices(now *connection.Connection, old connection.Connectio
 	if flags.Changed("deny") {
 		now.Permissions.Deny = j.f.deny
 	}
+	if flags.Changed("continue") {
+		now.Wake.Continue = j.f.goOn
+	}
 	if flags.Changed("wake-on") {
 		now.Wake.On = j.f.wakeOn
 	}
@@ -207,6 +210,10 @@ func (j *connector) apply(ctx context.Context, c connect.Client, p connect.Place
 		r.done("hooks", "by "+s.Hook)
 	case c.Hooks && !j.f.noHooks:
 		r.todo("hooks", "parley-hook is not beside parley, so there are no hooks; install it there, and run this again")
+	}
+	if s.Hook != "" && s.Permissions && c.Name == "claude" {
+		r.todo("asks", "Claude Code's auto mode, its default in a terminal, decides by itself and asks nobody; start it with "+
+			"`claude --permission-mode default`, or set permissions.defaultMode to \"default\" in its settings")
 	}
 	if other := connection.ID(c.Name, ""); s.Hook != "" && !p.User() {
 		if o, err := connection.Read(j.dir, other); err == nil && o.Hook != "" {

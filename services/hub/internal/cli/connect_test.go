@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"parley.internal/services/hub/internal/executabletest"
 	"parley.internal/shared/keys"
 )
 
@@ -38,10 +39,8 @@ func newConnectDesk(t *testing.T) *connectDesk {
 	if out, err := exec.CommandContext(t.Context(), "git", "init", "-q", d.project).CombinedOutput(); err != nil {
 		t.Fatalf("git: %v\n%s", err, out)
 	}
-	if err := os.WriteFile(filepath.Join(root, "parley-hook"), []byte("#!/bin/sh\n[ $2 != SessionStart ] ||"+
-		" echo '{\"hookSpecificOutput\":{\"additionalContext\":\"You are the hook of '$4'.\"}}'\n"), 0o755); err != nil {
-		t.Fatal(err)
-	}
+	executabletest.Write(t, filepath.Join(root, "parley-hook"), []byte("#!/bin/sh\n[ $2 != SessionStart ] ||"+
+		" echo '{\"hookSpecificOutput\":{\"additionalContext\":\"You are the hook of '$4'.\"}}'\n"))
 	d.server = serve(t, nil, local(d.data)...)
 	d.vars = keysEnv(t, d.data)
 	// No client of the machine is found: a PATH with git alone.
@@ -220,12 +219,16 @@ func TestTheNamesOfAgentsDiffer(t *testing.T) {
 func TestAConnectionKeepsWhatThePersonChose(t *testing.T) {
 	t.Parallel()
 	d := newConnectDesk(t)
-	d.ok("claude", "--permissions", "--permission-timeout", "60", "--allow", "Bash(git status*)", "--deny", "Bash(rm *)", "--wake-on", "RESULT")
+	out := d.ok("claude", "--permissions", "--permission-timeout", "60", "--allow", "Bash(git status*)", "--deny", "Bash(rm *)",
+		"--wake-on", "RESULT", "--continue")
+	if !strings.Contains(out, "--permission-mode default") {
+		t.Errorf("nobody is told that the client's auto mode asks for nothing:\n%s", out)
+	}
 	first := d.files()
 	if out := d.ok("claude"); d.files() != first {
 		t.Errorf("connecting again forgot something:\n%s", out)
 	}
-	for _, want := range []string{`"PermissionRequest"`, `"timeout": 65`, `"Bash(git status*)"`, `"Bash(rm *)"`, `"RESULT"`} {
+	for _, want := range []string{`"PermissionRequest"`, `"timeout": 65`, `"Bash(git status*)"`, `"Bash(rm *)"`, `"RESULT"`, `"continue": true`} {
 		if !strings.Contains(first, want) {
 			t.Errorf("no file has %s:\n%s", want, first)
 		}

@@ -92,7 +92,8 @@ func Run(ctx context.Context, o Options) error {
 	if o.Codex == nil {
 		o.Codex = codex
 	}
-	d := &Daemon{Options: o, place: place, since: o.Now(), sessions: map[string]*session{}, hubs: map[string]*hub{}, used: map[string]string{}, idle: time.Now()}
+	d := &Daemon{Options: o, place: place, since: o.Now(), sessions: map[string]*session{}, hubs: map[string]*hub{},
+		used: map[string]string{}, idle: time.Now()}
 	d.ctx, d.stop = context.WithCancel(ctx)
 	defer d.stop()
 	return d.run()

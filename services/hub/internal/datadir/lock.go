@@ -10,6 +10,8 @@ import (
 	"os"
 	"path/filepath"
 	"time"
+
+	"parley.internal/services/hub/internal/filelock"
 )
 
 const (
@@ -54,9 +56,6 @@ type Lock struct {
 	file   *os.File
 	holder Holder
 }
-
-// errHeld is the error of tryLock if another process has the lock.
-var errHeld = errors.New("the lock is held")
 
 // between is the pause between two attempts to take a directory.
 const between = 20 * time.Millisecond
@@ -103,11 +102,11 @@ func TakeExisting(ctx context.Context, dir, command string, patience time.Durati
 // take waits for the lock.
 func (l *Lock) take(ctx context.Context, patience time.Duration) error {
 	for deadline := time.Now().Add(patience); ; {
-		err := tryLock(l.file)
+		err := filelock.Try(l.file)
 		if err == nil {
 			return nil
 		}
-		if !errors.Is(err, errHeld) {
+		if !errors.Is(err, filelock.ErrHeld) {
 			return fmt.Errorf("cannot lock the data directory %s: %w", l.dir, err)
 		}
 		// What the file says may be of a process that was killed just before another took the lock.

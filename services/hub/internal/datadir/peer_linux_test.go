@@ -7,6 +7,8 @@ import (
 	"os/exec"
 	"syscall"
 	"testing"
+
+	"parley.internal/services/hub/internal/executabletest"
 )
 
 // aStranger names the socket that a process of another user dials.
@@ -29,12 +31,10 @@ func dialAsAStranger(t *testing.T, dir string) {
 	t.Helper()
 	exe := dir + "/test"
 	text, err := os.ReadFile(os.Args[0])
-	if err == nil {
-		err = os.WriteFile(exe, text, 0o755)
-	}
 	if err != nil {
 		t.Fatal(err)
 	}
+	executabletest.Write(t, exe, text)
 	cmd := exec.Command(exe, "-test.run=^TestAttackAProcessOfAnotherUserIsNotServed$")
 	cmd.Dir, cmd.Env = dir, append(os.Environ(), aStranger+"="+dir+"/s")
 	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: 65534, Gid: 65534}}

@@ -137,7 +137,8 @@ func (s *Supplier) workingDir(call *stdio.Call, session string) (dir, target str
 	}
 	dir, ok := s.dirs.Get(session)
 	if !ok {
-		return "", "", fmt.Errorf("no call through this bridge named its working directory; name it in workingDir, or send them with %s", toolAdd)
+		return "", "", fmt.Errorf("no call through this bridge named its working directory; name it in workingDir, or "+
+			"send them with %s", toolAdd)
 	}
 	return dir, "", nil
 }

@@ -1,14 +1,12 @@
 package caller
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"math/rand/v2"
 	"net/http"
-	"strings"
 	"sync/atomic"
 	"time"
 
@@ -23,6 +21,8 @@ type Caller struct {
 	REST *client.Client
 	// Toolsets are the toolsets of its MCP endpoint; empty means REST. Base is the server's http://host:port.
 	Toolsets []string
+	// Protocol is the version of MCP that it asks for first, the newest where it is empty.
+	Protocol string
 	Base     string
 	Key      string
 	Client   *http.Client
@@ -34,7 +34,8 @@ type Caller struct {
 	// Slack is the time that an answer may take in addition to the wait that its call asks for.
 	Slack time.Duration
 
-	serial atomic.Int64
+	serial   atomic.Int64
+	sessions sessions
 }
 
 // Attempt is one request of a call.
@@ -131,22 +132,7 @@ func (c *Caller) attempt(
 	if len(c.Toolsets) == 0 {
 		return c.overREST(ctx, name, id, args)
 	}
-	own, cancel := context.WithTimeout(ctx, wait+c.Slack)
-	defer cancel()
-	req, err := c.request(own, name, args)
-	if err != nil {
-		return unsent(err)
-	}
-	req.Header.Set("X-Request-Id", id)
-	var body []byte
-	res, err := c.Client.Do(req)
-	if err == nil {
-		body, err = read(res)
-	}
-	if err != nil && ctx.Err() == nil && errors.Is(own.Err(), context.DeadlineExceeded) {
-		c.Stuck(name, id)
-	}
-	return judge(res, body, err)
+	return c.overMCP(ctx, name, id, wait, args)
 }
 
 // overREST makes one request over REST. The client repeats nothing, because each attempt is judged here. It takes the
@@ -173,22 +159,4 @@ func (c *Caller) overREST(ctx context.Context, name, id string, args map[string]
 // unsent returns the judgement of a request that could not be sent.
 func unsent(err error) judgement {
 	return judgement{verdict: refused, outcome: "not sent", refusal: &Refusal{Code: "not sent", Message: err.Error()}}
-}
-
-// request returns the request for a tool call over MCP.
-func (c *Caller) request(ctx context.Context, name string, args map[string]any) (*http.Request, error) {
-	params := map[string]any{"name": name, "arguments": args}
-	text, err := json.Marshal(map[string]any{"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params})
-	if err != nil {
-		return nil, err
-	}
-	target := c.Base + "/mcp?toolsets=" + strings.Join(c.Toolsets, ",")
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, target, bytes.NewReader(text))
-	if err != nil {
-		return nil, err
-	}
-	req.Header.Set("Content-Type", "application/json")
-	req.Header.Set("Authorization", "Bearer "+c.Key)
-	req.Header.Set("Accept", "application/json, text/event-stream")
-	return req, nil
 }

@@ -14,6 +14,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
 	"parley.internal/services/hub/harness/chaos/balancer"
 	"parley.internal/shared/client"
 	"parley.internal/shared/fault"
@@ -222,22 +224,61 @@ func TestACallIsRepeatedUntilItIsAnswered(t *testing.T) {
 	}
 }
 
+// tools is an MCP server of the official SDK whose tool get_tasks answers with results, one after another.
+func tools(results ...*mcp.CallToolResult) (handler http.Handler, ids func() []string) {
+	s := mcp.NewServer(&mcp.Implementation{Name: "test", Version: "1"}, nil)
+	var mu sync.Mutex
+	var seen []string
+	s.AddTool(&mcp.Tool{Name: "get_tasks", InputSchema: map[string]any{"type": "object"}},
+		func(_ context.Context, r *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+			mu.Lock()
+			defer mu.Unlock()
+			seen = append(seen, r.Extra.Header.Get("Authorization")+" "+r.Extra.Header.Get("X-Request-Id")+" "+string(r.Params.Arguments))
+			return results[len(seen)-1], nil
+		})
+	return mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return s },
+			&mcp.StreamableHTTPOptions{Stateless: true, JSONResponse: true}), func() []string {
+			mu.Lock()
+			defer mu.Unlock()
+			return slices.Clone(seen)
+		}
+}
+
+// failed is the result of a tool with a fault.
+func failed(code string) *mcp.CallToolResult {
+	return &mcp.CallToolResult{IsError: true, Content: []mcp.Content{&mcp.TextContent{Text: code}},
+		StructuredContent: map[string]any{"error": map[string]any{"code": code, "message": "m"}}}
+}
+
 func TestARefusalIsNotRepeated(t *testing.T) {
 	t.Parallel()
-	for _, code := range []fault.Kind{fault.Internal, fault.Precondition, fault.NotFound} {
-		s := &scripted{answers: []func(http.ResponseWriter){answer(200, tool(code.Code(), "m"))}}
-		c, _ := newCaller(t, s)
-		c.Toolsets = []string{"dispatch", "relay"}
-		_, err := c.Do(t.Context(), "get_tasks", 0, map[string]any{"limit": 3}, &struct{}{})
-		var r *Refusal
-		if !errors.As(err, &r) || r.Code != code.Code() || r.RequestID != "c-1.1" || r.Op != "get_tasks" {
-			t.Errorf("%v: %v", code, err)
+	for _, protocol := range []string{"", "2025-11-25"} {
+		for _, code := range []fault.Kind{fault.Internal, fault.Precondition, fault.NotFound} {
+			handler, seen := tools(failed("CONFLICT"), failed(code.Code()))
+			c, _ := newCaller(t, handler)
+			c.Toolsets, c.Protocol = []string{"dispatch", "relay"}, protocol
+			_, err := c.Do(t.Context(), "get_tasks", 0, map[string]any{"limit": 3}, &struct{}{})
+			var r *Refusal
+			if !errors.As(err, &r) || r.Code != code.Code() || r.RequestID != "c-1.2" || r.Op != "get_tasks" {
+				t.Errorf("%v: %v", code, err)
+			}
+			if want := []string{`Bearer k c-1.1 {"limit":3}`, `Bearer k c-1.2 {"limit":3}`}; !slices.Equal(seen(), want) {
+				t.Errorf("asked %q", seen())
+			}
+			c.Close()
 		}
-		want := `POST /mcp?toolsets=dispatch,relay ` +
-			`{"id":1,"jsonrpc":"2.0","method":"tools/call","params":{"arguments":{"limit":3},"name":"get_tasks"}}`
-		if s.asked[0] != want {
-			t.Errorf("asked %s", s.asked[0])
-		}
+	}
+}
+
+func TestASuccessOverMCPIsDecoded(t *testing.T) {
+	t.Parallel()
+	handler, _ := tools(&mcp.CallToolResult{Content: []mcp.Content{}, StructuredContent: map[string]any{"a": 1}})
+	c, n := newCaller(t, handler)
+	defer c.Close()
+	c.Toolsets = []string{"dispatch"}
+	var out struct{ A int }
+	if _, err := c.Do(t.Context(), "get_tasks", 0, nil, &out); err != nil || out.A != 1 || !slices.Equal(n.outcomes, []string{"ok"}) {
+		t.Errorf("%+v, %v, %v", out, err, n.outcomes)
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"parley.internal/services/hub/internal/executabletest"
 	"parley.internal/services/hub/internal/guard/githook"
 )
 
@@ -45,7 +46,9 @@ func snapshot(t *testing.T, dir string) string {
 
 func write(t *testing.T, path, text string, mode fs.FileMode) {
 	t.Helper()
-	if err := os.WriteFile(path, []byte(text), mode); err != nil {
+	if mode&0o100 != 0 {
+		executabletest.Write(t, path, []byte(text))
+	} else if err := os.WriteFile(path, []byte(text), mode); err != nil {
 		t.Fatal(err)
 	}
 	if err := os.Chmod(path, mode); err != nil {

@@ -7,10 +7,12 @@ import (
 	"os"
 	"strconv"
 	"strings"
+
+	"parley.internal/services/hub/internal/filelock"
 )
 
 // ErrHeld means that another process has a lock.
-var ErrHeld = errors.New("another process has the lock")
+var ErrHeld = filelock.ErrHeld
 
 // Take takes the lock of a file, which it creates, or returns [ErrHeld] at once. The file names this process.
 func Take(path string) (*os.File, error) {

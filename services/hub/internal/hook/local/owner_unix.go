@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"os"
 	"syscall"
+
+	"parley.internal/services/hub/internal/filelock"
 )
 
 func ownOnly(dir string, info os.FileInfo) error {
@@ -22,16 +24,5 @@ func ownOnly(dir string, info os.FileInfo) error {
 	return nil
 }
 
-// flock takes the lock of a file, or returns [ErrHeld]. The system releases it when the file is closed.
-func flock(f *os.File) error {
-	for {
-		err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
-		switch {
-		case errors.Is(err, syscall.EINTR):
-			continue
-		case errors.Is(err, syscall.EWOULDBLOCK):
-			return ErrHeld
-		}
-		return err
-	}
-}
+// flock takes the lock of a file, or returns [ErrHeld].
+func flock(f *os.File) error { return filelock.Try(f) }

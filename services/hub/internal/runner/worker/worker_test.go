@@ -16,6 +16,7 @@ import (
 
 	"go.uber.org/goleak"
 
+	"parley.internal/services/hub/internal/executabletest"
 	"parley.internal/services/hub/internal/runner"
 	"parley.internal/services/hub/internal/runner/journal"
 	"parley.internal/services/hub/internal/runner/launch"
@@ -175,9 +176,7 @@ func newSetup(t *testing.T) *setup {
 // plays makes a shell script the client of a name.
 func (s *setup) plays(client, script string) *setup {
 	s.t.Helper()
-	if err := os.WriteFile(filepath.Join(s.dir, client), []byte("#!/bin/sh\n"+script), 0o700); err != nil {
-		s.t.Fatal(err)
-	}
+	executabletest.Write(s.t, filepath.Join(s.dir, client), []byte("#!/bin/sh\n"+script))
 	s.config = func(c *runner.Command) { c.Client = client }
 	return s
 }

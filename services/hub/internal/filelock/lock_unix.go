@@ -1,6 +1,6 @@
 //go:build darwin || dragonfly || freebsd || linux || netbsd || openbsd
 
-package datadir
+package filelock
 
 import (
 	"errors"
@@ -8,15 +8,15 @@ import (
 	"syscall"
 )
 
-// tryLock takes the lock of a file, or returns errHeld. The system releases it when the file is closed.
-func tryLock(f *os.File) error {
+// Try takes the lock of a file, or returns [ErrHeld]. The system releases it when the file is closed.
+func Try(f *os.File) error {
 	for {
 		err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
 		switch {
 		case errors.Is(err, syscall.EINTR):
 			continue
 		case errors.Is(err, syscall.EWOULDBLOCK):
-			return errHeld
+			return ErrHeld
 		}
 		return err
 	}

@@ -1,4 +1,4 @@
-package datadir
+package filelock
 
 import (
 	"errors"
@@ -7,13 +7,13 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// tryLock takes the lock of a file, or returns errHeld. The system releases it when the file is closed. It locks a byte
+// Try takes the lock of a file, or returns [ErrHeld]. The system releases it when the file is closed. It locks a byte
 // far behind the text, which others must be able to read.
-func tryLock(f *os.File) error {
+func Try(f *os.File) error {
 	const mode = windows.LOCKFILE_EXCLUSIVE_LOCK | windows.LOCKFILE_FAIL_IMMEDIATELY
 	err := windows.LockFileEx(windows.Handle(f.Fd()), mode, 0, 1, 0, &windows.Overlapped{OffsetHigh: 1 << 30})
 	if errors.Is(err, windows.ERROR_LOCK_VIOLATION) || errors.Is(err, windows.ERROR_IO_PENDING) {
-		return errHeld
+		return ErrHeld
 	}
 	return err
 }
