@@ -133,6 +133,10 @@ var operations = map[string]Operation{
 		Name: "delete_device", Effect: op.Destroy,
 		Routes: []string{"DELETE /v1/devices/{deviceId}"},
 	},
+	"test_device": {
+		Name: "test_device", Effect: op.Write,
+		Routes: []string{"POST /v1/devices/{deviceId}/test"},
+	},
 	"get_notification_settings": {
 		Name: "get_notification_settings", Effect: op.Read,
 		Routes: []string{"GET /v1/settings/notifications"},
@@ -655,6 +659,14 @@ func (c *Client) ListDevices(ctx context.Context, in signal.DevicesInput) (signa
 // Ring a device no more.
 func (c *Client) DeleteDevice(ctx context.Context, in signal.DeviceIDInput) (signal.DeviceView, error) {
 	return call[signal.DeviceView](ctx, c, "delete_device", in)
+}
+
+// TestDevice calls test_device (POST /v1/devices/{deviceId}/test).
+//
+// Send one push to one device now, in quiet hours too, and learn what its service answered: sent, failed, refused
+// or removed, and why. At most 5 a minute.
+func (c *Client) TestDevice(ctx context.Context, in signal.DeviceIDInput) (signal.TestOutput, error) {
+	return call[signal.TestOutput](ctx, c, "test_device", in)
 }
 
 // GetNotificationSettings calls get_notification_settings (GET /v1/settings/notifications).

@@ -34,7 +34,7 @@ type Notice struct {
 	ID          string
 	Channel     Channel
 	Title, Body string
-	// Type is the type of the document that the push is about: question, alert, task, dream or session.
+	// Type is the type of the document that the push is about: question, alert, task, dream or session; or test.
 	Type string
 	// TaskID or SessionID is the ID of that document.
 	TaskID, SessionID string

@@ -1,6 +1,8 @@
 package signal
 
 import (
+	"time"
+
 	"parley.internal/shared/fault"
 	"parley.internal/shared/op"
 )
@@ -69,6 +71,23 @@ func unregisterCases() op.Cases {
 		{Name: "twice", Given: deleted, As: op.Human, In: op.In{"deviceId": "$device"}, Fault: fault.NotFound},
 		{Name: "by an agent", Given: phone, In: op.In{"deviceId": "$device"}, Fault: fault.Forbidden,
 			RPCs: op.NoRPCs},
+	}, Refused: []op.Refusal{
+		{Name: "an id with a slash", As: op.Human, In: `{"deviceId":"a/b"}`, Path: "deviceId",
+			Words: "must match ^[A-Za-z0-9]"},
+	}}
+}
+
+func testCases() op.Cases {
+	test := op.Step{Op: "test_device", As: op.Human, In: op.In{"deviceId": "$device"}}
+	many := test
+	many.Times = testsPerMinute
+	return op.Cases{Rights: peoples, Owned: []string{"deviceId"}, Examples: []op.Example{
+		{Given: phone, As: op.Human, In: test.In},
+		{Name: "again after a minute", Given: op.After(phone, many), Pass: time.Minute, As: op.Human, In: test.In},
+		{Name: "too often", Given: op.After(phone, many), As: op.Human, In: test.In, Fault: fault.Exhausted},
+		{Name: "of a device that is nowhere", As: op.Human, In: op.In{"deviceId": "nobody-made-this"},
+			Fault: fault.NotFound},
+		{Name: "by an agent", Given: phone, In: test.In, Fault: fault.Forbidden, RPCs: op.NoRPCs},
 	}, Refused: []op.Refusal{
 		{Name: "an id with a slash", As: op.Human, In: `{"deviceId":"a/b"}`, Path: "deviceId",
 			Words: "must match ^[A-Za-z0-9]"},

@@ -31,7 +31,7 @@ type SubscriptionKeys struct {
 	Auth   string `json:"auth" allow:"nonempty,max=50"`
 }
 
-// DeviceIDInput is the input of delete_device.
+// DeviceIDInput is the input of delete_device and test_device.
 type DeviceIDInput struct {
 	DeviceID string `json:"deviceId" allow:"nonempty,max=100,pattern=id"`
 }
@@ -114,6 +114,11 @@ func (s *Service) deviceOperations() []op.Op {
 			Route: "DELETE /v1/devices/{deviceId}", Effect: op.Destroy, For: op.Humans, RESTOnly: true,
 			Cases: unregisterCases,
 			Doc:   "Ring a device no more."}, s.Unregister),
+		op.New(op.Spec{Name: "test_device", Title: "Test a device", Toolset: set,
+			Route: "POST /v1/devices/{deviceId}/test", Effect: op.Write, For: op.Humans, RESTOnly: true,
+			Cases: testCases,
+			Doc: "Send one push to one device now, in quiet hours too, and learn what its service answered: sent, failed, " +
+				"refused or removed, and why. At most 5 a minute."}, s.Test),
 		op.New(op.Spec{Name: "get_notification_settings", Title: "Read the settings of pushes", Toolset: set,
 			Route: "GET /v1/settings/notifications", Effect: op.Read, For: op.Humans, RESTOnly: true,
 			Cases: settingsCases,

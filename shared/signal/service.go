@@ -21,7 +21,7 @@ type Service struct {
 	DB    *store.DB
 	Now   func() time.Time
 	NewID func() string
-	// Sender delivers pushes. Only reactions use it.
+	// Sender delivers pushes to apps. Only reactions and tests of devices use it.
 	Sender push.Sender
 	// Direct delivers pushes to devices at addresses of their own; nil if the server cannot.
 	Direct Direct

@@ -26,6 +26,9 @@ import (
 // patience limits the wait for a change that should be immediate.
 const patience = 30 * time.Second
 
+// elsewhere is a host that leads to this machine, whose pages are no secure context over HTTP.
+const elsewhere = "hub.example"
+
 // chromium serves all tests of the package. Each tab has a browser context of its own, which shares no data with the
 // others.
 var chromium struct {
@@ -73,7 +76,7 @@ func launch() {
 		return
 	}
 	options := append(slices.Clone(chromedp.DefaultExecAllocatorOptions[:]), chromedp.ExecPath(path),
-		chromedp.Env("HOME="+dir, "XDG_CONFIG_HOME="+dir, "XDG_CACHE_HOME="+dir))
+		chromedp.Flag("host-resolver-rules", "MAP "+elsewhere+" 127.0.0.1"), chromedp.Env("HOME="+dir, "XDG_CONFIG_HOME="+dir, "XDG_CACHE_HOME="+dir))
 	if os.Getuid() == 0 {
 		options = append(options, chromedp.NoSandbox)
 	}

@@ -38,7 +38,7 @@ func aDay(t *testing.T, db *store.DB) *user {
 	if _, err := demo.Play(t.Context(), db, "u", time.Now()); err != nil {
 		t.Fatal(err)
 	}
-	u := &user{hubtest.NewUserOn(t, db, hubtest.Options{}), t}
+	u := &user{hubtest.NewUserOn(t, db, hubtest.Options{Direct: ways(t)}), t}
 	sweeps := u.Hub.App.Sweeps()
 	relay := sweeps[slices.IndexFunc(sweeps, func(s app.Sweep) bool { return s.Name == domain.Relay })]
 	if _, err := relay.Run(t.Context(), store.NewAdmin(db)); err != nil { // mail that nobody has read in time is dead

@@ -25,6 +25,7 @@ import (
 	"parley.internal/shared/keys"
 	"parley.internal/shared/op"
 	"parley.internal/shared/push"
+	"parley.internal/shared/signal"
 	"parley.internal/shared/store"
 )
 
@@ -61,7 +62,10 @@ type Options struct {
 	Keys func(auth.Keys) auth.Keys
 	// Firebase configures the sign-in by password. The zero value allows sign-in by links alone.
 	Firebase page.Firebase
-	Log      *slog.Logger // of calls; nil for none
+	// Direct sends pushes to devices at addresses of their own, and PublicURL is where they lead; see [app.Ports].
+	Direct    signal.Direct
+	PublicURL string
+	Log       *slog.Logger // of calls; nil for none
 }
 
 // New runs a hub on a store until the test ends. The store is drained, but not closed.
@@ -73,7 +77,8 @@ func New(t testing.TB, db *store.DB, o Options) *Hub {
 	if o.NewID == nil {
 		o.NewID = newID
 	}
-	h := &Hub{t: t, App: app.New(db, app.Ports{Now: o.Now, NewID: o.NewID, Quota: o.Quota})}
+	h := &Hub{t: t, App: app.New(db, app.Ports{Now: o.Now, NewID: o.NewID, Quota: o.Quota, Direct: o.Direct,
+		PublicURL: o.PublicURL})}
 	h.Catalogue = h.App.Catalogue()
 	if o.Catalogue != nil {
 		h.Catalogue = o.Catalogue(h.App)

@@ -21,15 +21,15 @@ func TestThePageIsTheSameForEveryCallerAndHasSecurityHeaders(t *testing.T) {
 	id := u.Ask(args{"question": "secret question"})
 	list := u.Hub.Raw("GET", "/q", nil)
 	for _, path := range []string{"/q", "/q/", "/q/" + id, "/q/nothing", "/", "/work/x",
-		"/talk/fire/x", "/assets/main.js", "/assets/views/inbox.js", "/assets/app.css", "/assets/icon.svg"} {
+		"/talk/fire/x", "/assets/main.js", "/assets/views/inbox.js", "/assets/app.css", "/assets/icon.svg", "/sw.js"} {
 		a := u.Hub.REST(u.Human, "GET", path, nil)
 		if a.Status != 200 {
 			t.Fatalf("%s: got %s", path, a)
 		}
 		for name, want := range map[string]string{
 			"Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; manifest-src 'self'; " +
-				"connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; " +
-				"require-trusted-types-for 'script'; trusted-types 'none'",
+				"worker-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; " +
+				"require-trusted-types-for 'script'; trusted-types parley-worker",
 			"Referrer-Policy": "no-referrer", "X-Content-Type-Options": "nosniff", "X-Frame-Options": "DENY",
 			"Cross-Origin-Opener-Policy": "same-origin", "Cross-Origin-Resource-Policy": "same-origin",
 		} {
@@ -40,7 +40,7 @@ func TestThePageIsTheSameForEveryCallerAndHasSecurityHeaders(t *testing.T) {
 		if cookies := a.Header.Values("Set-Cookie"); len(cookies) > 0 {
 			t.Errorf("%s sets the cookies %q", path, cookies)
 		}
-		if strings.HasPrefix(path, "/assets/") {
+		if strings.HasPrefix(path, "/assets/") || path == "/sw.js" {
 			continue
 		}
 		if string(a.Body) != string(list.Body) || a.Header.Get("Cache-Control") != "no-store" ||
@@ -57,7 +57,7 @@ func TestAnUnchangedAssetIsSentOnce(t *testing.T) {
 		"/assets/main.js": "text/javascript; charset=utf-8", "/assets/views/question.js": "text/javascript; charset=utf-8",
 		"/assets/app.css": "text/css; charset=utf-8", "/assets/icon.svg": "image/svg+xml; charset=utf-8",
 		"/assets/icon-192.png":    "image/png",
-		"/assets/app.webmanifest": "application/manifest+json",
+		"/assets/app.webmanifest": "application/manifest+json", "/sw.js": "text/javascript; charset=utf-8",
 	} {
 		a := u.Hub.Raw("GET", path, nil)
 		tag := a.Header.Get("ETag")
@@ -72,8 +72,10 @@ func TestAnUnchangedAssetIsSentOnce(t *testing.T) {
 			t.Errorf("%s with another tag: got %s, want it", path, a)
 		}
 	}
-	if a := u.Hub.Raw("GET", "/assets/index.html", nil); a.Status != 404 {
-		t.Errorf("the template is served: %s", a)
+	for _, path := range []string{"/assets/index.html", "/assets/sw.js"} { // the template, and a worker below the root
+		if a := u.Hub.Raw("GET", path, nil); a.Status != 404 {
+			t.Errorf("%s is served: %s", path, a)
+		}
 	}
 }
 

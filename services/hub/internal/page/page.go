@@ -50,6 +50,9 @@ type Firebase struct {
 //go:embed assets
 var assets embed.FS
 
+// worker is the file of the service worker. It is served at the root, because it may act only for what is below it.
+const worker = "sw.js"
+
 // document is the file that is the same at every address of the page.
 const document = "index.html"
 
@@ -108,7 +111,11 @@ func (s Site) Mount(e *echo.Echo) {
 		e.GET(at, everywhere, securityHeaders(policy))
 	}
 	for name, text := range files() {
-		e.GET("/assets/"+name, s.serve(text), securityHeaders(policy))
+		at := "/assets/" + name
+		if name == worker {
+			at = "/" + name
+		}
+		e.GET(at, s.serve(text), securityHeaders(policy))
 	}
 	if s.Redeem != nil {
 		e.POST("/v1/links/redeem", s.redeem)
@@ -125,10 +132,10 @@ func (f Firebase) policy() string {
 	}
 	return strings.Join([]string{
 		"default-src 'none'", "script-src 'self'", "style-src 'self'", "img-src 'self'",
-		"manifest-src 'self'",
+		"manifest-src 'self'", "worker-src 'self'",
 		"connect-src " + strings.Join(connect, " "),
 		"base-uri 'none'", "form-action 'none'", "frame-ancestors 'none'", "require-trusted-types-for 'script'",
-		"trusted-types 'none'",
+		"trusted-types parley-worker", // which makes the address of the service worker alone
 	}, "; ")
 }
 

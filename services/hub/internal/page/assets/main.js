@@ -207,6 +207,7 @@ async function learn() {
     if (!answers) {
       halted();
       tally();
+      import('/assets/bell.js').then(bell => bell.renew(me.keyId)).catch(() => {}); // it is tried again at the next start
     }
     if (answers && !location.pathname.startsWith('/q')) go('/q');
     else if ((me.scopes || []).includes('console') && /^\/q\/?$/.test(location.pathname)) go('/'); // where a link for the console leads
@@ -286,6 +287,7 @@ $('by-password').addEventListener('submit', async event => {
 $('pair').addEventListener('click', pair);
 $('sign-out').addEventListener('click', async () => {
   if (!await ask({ title: 'Sign out?', text: 'This browser needs a new link to sign in again.', confirm: 'Sign out' })) return;
+  await import('/assets/bell.js').then(bell => bell.silence()).catch(() => {}); // a push to it ends the device too
   signOut();
   location.reload(); // removes all displayed data
 });
@@ -304,6 +306,7 @@ addEventListener('hashchange', () => { takeCode(); if (hasCode()) start(); });
 addEventListener('storage', event => { // another tab signed in or out
   if (event.key === 'parley.signIn' || event.key === null) if (readAgain()) start();
 });
+navigator.serviceWorker?.addEventListener('message', event => { if (event.data?.open) go(event.data.open); }); // a notification
 setInterval(() => { if (!document.hidden) age(); }, 20_000);
 keys({ go, toast });
 

@@ -1,13 +1,13 @@
 // Keys and devices, quiet hours, and what rings.
-import { badge, capital, h, list, said, set, when } from '/assets/dom.js';
+import { badge, capital, h, list, said, when } from '/assets/dom.js';
 import { api } from '/assets/api.js';
 import { View } from '/assets/view.js';
-import { ask, toast } from '/assets/dialog.js';
+import { ask } from '/assets/dialog.js';
 import { revoke } from '/assets/people.js';
+import { tag } from '/assets/views/settings-devices.js';
+import { whatRings } from '/assets/views/settings-rings.js';
 
 export const name = 'parley-settings';
-
-const kinds = [['questions', 'Questions'], ['alerts', 'Alerts'], ['tasks', 'Tasks for you'], ['dreams', 'Dreams'], ['changes', 'Blocked and failed work']];
 
 class Settings extends View {
   kinds = ['key', 'device'];
@@ -15,7 +15,7 @@ class Settings extends View {
 
   async load(signal) {
     const get = path => api(path, { signal });
-    const [keys, devices, rings, me] = await Promise.all([get('/v1/keys?limit=100'), get('/v1/devices?limit=50'), get('/v1/settings/notifications'), get('/v1/me')]);
+    const [keys, devices, rings, me] = await Promise.all([get('/v1/keys?limit=100'), get('/v1/devices?limit=100'), get('/v1/settings/notifications'), get('/v1/me')]);
     return { keys: keys.keys, devices: devices.devices, rings, me };
   }
 
@@ -23,50 +23,24 @@ class Settings extends View {
     if (!this.firstChild) this.build(rings, me);
     const use = keys.filter(k => !k.revokedAt && !(Date.parse(k.expiresAt) < Date.now()));
     list(this.querySelector('#keys'), use, k => this.key(k, k.id === me.keyId));
-    list(this.querySelector('#devices'), devices, d => this.device(d), d => d.deviceId);
-    this.querySelector('#no-device').hidden = devices.length > 0;
+    this.devices.draw(devices, rings, me);
   }
 
   build(rings, me) {
     const may = !me.scopes.includes('console');
-    const field = (id, label, props) => h('div', { class: 'field' }, h('label', { for: id }, label), h('input', { id, ...props }));
-    const q = rings.quietHours || {};
+    this.devices = h(tag, { onchanged: () => this.update() });
+    this.devices.connectedCallback();
     this.append(h('h1', {}, 'Settings'),
+      h('section', {}, this.devices),
+      h('section', {}, h('h2', {}, 'What rings'), whatRings(rings)),
       h('section', {}, h('div', { class: 'top' }, h('h2', {}, 'Keys'), may && h('button', { type: 'button', 'data-new': true, onclick: () => this.make() }, 'New key')),
-        !may && h('p', { class: 'faint' }, 'This browser makes no keys: ', h('code', {}, 'parley key create --program NAME'), ' does, where the server runs.'), h('ul', { class: 'plain entries', id: 'keys' })),
-      h('section', {}, h('h2', {}, 'Devices that ring'), h('p', { class: 'faint', id: 'no-device' }, 'No device is registered. An app of yours registers one; see docs/apps.md.'), h('ul', { class: 'plain entries', id: 'devices' })),
-      h('section', {}, h('h2', {}, 'What rings'), h('form', { class: 'card', onsubmit: e => this.save(e) },
-        h('fieldset', {}, h('legend', {}, 'Notify me of'), kinds.map(([v, text]) => check(v, text, !rings.off.includes(v))), check('completions', 'Completed work', rings.on.includes('completions'))),
-        h('fieldset', {}, h('legend', {}, 'Quiet hours'), h('div', { class: 'pair' }, field('quiet-from', 'From', { type: 'time', value: q.from || '' }), field('quiet-to', 'To', { type: 'time', value: q.to || '' }))),
-        field('perHour', 'At most in an hour', { type: 'number', min: 1, max: 1000, value: rings.perHour }),
-        h('p', { id: 'unsaved', role: 'alert', class: 'bad' }), h('button', { class: 'main' }, 'Save'))));
-    this.rings = rings;
-  }
-
-  async save(event) {
-    event.preventDefault();
-    const find = id => this.querySelector(`#${id}`);
-    const body = { off: kinds.map(([v]) => v).filter(v => !find(`ring-${v}`).checked), on: find('ring-completions').checked ? ['completions'] : [],
-      perHour: Number(find('perHour').value), changesPerHour: this.rings.changesPerHour };
-    if (find('quiet-from').value && find('quiet-to').value) {
-      body.quietHours = { from: find('quiet-from').value, to: find('quiet-to').value, timeZone: Intl.DateTimeFormat().resolvedOptions().timeZone };
-    }
-    try {
-      this.rings = await api('/v1/settings/notifications', { method: 'PUT', body });
-      set('unsaved', '');
-      toast('Saved');
-    } catch (e) { set('unsaved', e.message); }
+        !may && h('p', { class: 'faint' }, 'This browser makes no keys: ', h('code', {}, 'parley key create --program NAME'), ' does, where the server runs.'), h('ul', { class: 'plain entries', id: 'keys' })));
   }
 
   key(k, own) {
     return h('li', { 'data-item': true }, h('div', {}, said('strong', k.name || k.program || 'a key'), ' ', k.program && h('span', { class: 'badge go' }, k.program), k.kind === 'human' && badge('human'), own && h('span', { class: 'badge good' }, 'this browser'),
       h('p', { class: 'meta' }, k.scopes.length ? `${k.scopes.join(', ')} · ` : '', 'made ', when(k.createdAt), k.lastUsedAt ? [' · used ', when(k.lastUsedAt)] : ' · never used', k.expiresAt ? [' · expires ', when(k.expiresAt)] : '', k.parentId ? ` · made by ${k.parentId.slice(0, 8)}` : '')),
     !own && h('button', { type: 'button', class: 'danger quiet', 'data-act': true, 'aria-label': `Revoke ${k.name || k.program || k.id}`, onclick: async () => { if (await revoke(k)) this.update(); } }, 'Revoke'));
-  }
-
-  device(d) {
-    return h('li', { 'data-item': true }, h('div', {}, said('strong', d.name || 'a device'), ' ', h('span', { class: 'badge' }, d.platform), h('p', { class: 'meta' }, 'registered ', when(d.registeredAt))),
-      h('button', { type: 'button', class: 'danger quiet', 'data-act': true, 'aria-label': `Remove ${d.name || d.platform}`, onclick: () => this.doing(`/v1/devices/${d.deviceId}`, { method: 'DELETE' }, 'Removed') }, 'Remove'));
   }
 
   async make() {
@@ -78,7 +52,5 @@ class Settings extends View {
     this.update();
   }
 }
-
-const check = (v, text, on) => h('label', { class: 'check', for: `ring-${v}` }, h('input', { type: 'checkbox', id: `ring-${v}`, checked: on }), h('span', {}, text));
 
 customElements.define(name, Settings);
