@@ -113,6 +113,16 @@ func (p *place) read(name string) string {
 	return string(text)
 }
 
+// getenv returns a variable of the place.
+func (p *place) getenv(name string) string {
+	for _, v := range p.env {
+		if value, ok := strings.CutPrefix(v, name+"="); ok {
+			return value
+		}
+	}
+	return ""
+}
+
 // run runs a program in the repository, and returns what it printed.
 func (p *place) run(args ...string) string {
 	p.t.Helper()
@@ -120,7 +130,7 @@ func (p *place) run(args ...string) string {
 	defer cancel()
 	cmd := exec.CommandContext(ctx, args[0], args[1:]...)
 	if !strings.Contains(args[0], "/") { // a client is found in the PATH of the test
-		for _, dir := range filepath.SplitList(strings.TrimPrefix(p.env[len(p.env)-3], "PATH=")) {
+		for _, dir := range filepath.SplitList(p.getenv("PATH")) {
 			if _, err := os.Stat(filepath.Join(dir, args[0])); err == nil {
 				cmd = exec.CommandContext(ctx, filepath.Join(dir, args[0]), args[1:]...)
 				break

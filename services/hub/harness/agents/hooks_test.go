@@ -58,15 +58,6 @@ func newHooked(t *testing.T, name string) *hooked {
 	return h
 }
 
-func (h *hooked) getenv(name string) string {
-	for _, v := range h.env {
-		if value, ok := strings.CutPrefix(v, name+"="); ok {
-			return value
-		}
-	}
-	return ""
-}
-
 func (h *hooked) as(key string) *client.Client {
 	h.t.Helper()
 	c, err := client.New(h.server.URL(), key)

@@ -48,6 +48,9 @@ func newTerminal(t *testing.T, client string, connect ...string) *terminal {
 			t.Logf("the terminals:\n%s", m.screens())
 		}
 		m.closes()
+		if client == "codex" { // its terminals leave a process of their own that outlives them
+			m.run("codex", "app-server", "daemon", "stop")
+		}
 	})
 	return m
 }
