@@ -3,6 +3,7 @@ package agents_test
 import (
 	"errors"
 	"fmt"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
@@ -48,9 +49,7 @@ func newTerminal(t *testing.T, client string, connect ...string) *terminal {
 			t.Logf("the terminals:\n%s", m.screens())
 		}
 		m.closes()
-		if client == "codex" { // its terminals leave a process of their own that outlives them
-			m.run("codex", "app-server", "daemon", "stop")
-		}
+		m.ends()
 	})
 	return m
 }
@@ -85,6 +84,21 @@ func (m *terminal) closes() {
 	for text := range strings.FieldsSeq(pids) {
 		if pid, err := strconv.Atoi(text); err == nil {
 			m.until("the client ends", func() bool { return syscall.Kill(pid, 0) != nil })
+		}
+	}
+}
+
+// ends ends the processes that Codex installed below its home directory and that outlive its terminals.
+func (m *terminal) ends() {
+	links, _ := filepath.Glob("/proc/[0-9]*/exe") // the pattern is valid
+	for _, link := range links {
+		program, err := os.Readlink(link)
+		if err != nil || !strings.HasPrefix(program, filepath.Join(m.home, ".codex")) {
+			continue
+		}
+		if pid, err := strconv.Atoi(filepath.Base(filepath.Dir(link))); err == nil {
+			_ = syscall.Kill(pid, syscall.SIGKILL)
+			m.until("the process of Codex ends", func() bool { return syscall.Kill(pid, 0) != nil })
 		}
 	}
 }
