@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"os"
 	"path/filepath"
 	"time"
@@ -166,7 +167,8 @@ func (l *Lock) Release() error {
 	return errors.Join(l.file.Truncate(0), l.file.Close())
 }
 
-// cleanUp removes the socket of the process that had the directory before, if it was killed.
+// cleanUp removes the socket of the process that had the directory before, if it was killed. One elsewhere that answers is
+// that of another directory, of which this one is a copy.
 func (l *Lock) cleanUp() {
 	old := []string{filepath.Join(l.dir, socketFile)}
 	if h, ok := read(l.file); ok && h.Socket != "" {
@@ -176,11 +178,24 @@ func (l *Lock) cleanUp() {
 		if info, err := os.Lstat(path); err != nil || info.Mode().Type() != os.ModeSocket {
 			continue
 		}
+		dir := filepath.Dir(path)
+		if dir != l.dir && answers(path) {
+			continue
+		}
 		_ = os.Remove(path) // a socket that stays is in nobody's way but that of Listen, which reports it
-		if dir := filepath.Dir(path); dir != l.dir {
+		if dir != l.dir {
 			_ = os.Remove(dir)
 		}
 	}
+}
+
+func answers(socket string) bool {
+	conn, err := net.DialTimeout("unix", socket, time.Second)
+	if err != nil {
+		return false
+	}
+	_ = conn.Close()
+	return true
 }
 
 func newToken() string { return rand.Text() }

@@ -180,6 +180,41 @@ func TestWhatAKilledServerLeftIsNotBelievedAndIsRemoved(t *testing.T) {
 	}
 }
 
+// The lock of a copied directory names the socket of the server of the original.
+func TestACopyOfADirectoryLeavesTheSocketOfItsServer(t *testing.T) {
+	t.Parallel()
+	served, copied := filepath.Join(t.TempDir(), "d"), t.TempDir()
+	l := take(t, served, "serve")
+	s, err := l.Listen()
+	if err != nil {
+		t.Fatal(err)
+	}
+	ended := accept(s)
+	if err := l.Serves("http://127.0.0.1:3001", s); err != nil {
+		t.Fatal(err)
+	}
+	text, err := os.ReadFile(filepath.Join(served, "parley.lock"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(copied, "parley.lock"), text, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	other := take(t, copied, "serve")
+	var taken *datadir.Taken
+	if _, err := datadir.Take(t.Context(), served, "key list", time.Hour); !errors.As(err, &taken) {
+		t.Fatal(err)
+	}
+	c, err := taken.Dial(t.Context())
+	if err != nil {
+		t.Fatalf("the server cannot be reached any more: %v", err)
+	}
+	if err := errors.Join(c.Close(), other.Release(), s.Close(), l.Release()); err != nil {
+		t.Fatal(err)
+	}
+	<-ended
+}
+
 func TestOfManyAtTheSameInstantOneHasTheDirectory(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
