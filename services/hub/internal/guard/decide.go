@@ -59,16 +59,30 @@ func (g *Guard) Decide(ctx context.Context, c *checkout.Checkout, paths []string
 		return Decision{files.Judgement{Verdict: Pass}, settings(m)}
 	}
 	asked, strange := files.Checkable(paths)
-	checked, settings, err := g.ask(ctx, c, asked)
+	if len(asked) == 0 {
+		return unnamed(Decision{files.Judge(nil, strange), settings(m)}, strange)
+	}
+	checked, said, err := g.ask(ctx, c, asked)
 	if err != nil {
 		return g.unanswered(err, m)
 	}
-	if err := m.Learn(c.Common, c.Project, settings.Strict, settings.Auto); err != nil {
-		strange = append([]string{fmt.Sprintf("the project's settings cannot be remembered: %v", err)}, strange...)
+	warnings := strange
+	if err := m.Learn(c.Common, c.Project, said.Strict, said.Auto); err != nil {
+		warnings = append([]string{fmt.Sprintf("the project's settings cannot be remembered: %v", err)}, strange...)
 	}
-	d := Decision{files.Judge(checked, strange), settings}
+	d := Decision{files.Judge(checked, warnings), said}
 	if d.Verdict == Deny {
 		d.Reason = append(d.Reason, g.yours(d.Held)...)
+		return d
+	}
+	return unnamed(d, strange)
+}
+
+// unnamed denies a change of files that no reservation can name where the project is strict.
+func unnamed(d Decision, strange []string) Decision {
+	if len(strange) > 0 && d.Settings.Strict {
+		d.Verdict = Deny
+		d.Reason = append(d.Reason, "This project is strict: files whose names cannot be checked do not change. Rename them")
 	}
 	return d
 }

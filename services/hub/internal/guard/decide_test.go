@@ -159,6 +159,23 @@ func TestWithoutAnAnswerAChangePassesWithAWarningUnlessTheProjectIsStrict(t *tes
 	}
 }
 
+func TestNamesThatCannotBeCheckedAreRefusedInAStrictProjectAndTeachNothing(t *testing.T) {
+	t.Parallel()
+	repo, odd := repository(t), []string{"src/new\nline"}
+	g := &guard.Guard{Server: holding(nil, files.Settings{})}
+	if d := g.Decide(t.Context(), repo, odd); d.Verdict != guard.Warn {
+		t.Errorf("in a project that is not strict: %+v", d)
+	}
+	g.Server = holding(nil, files.Settings{Strict: true})
+	g.Decide(t.Context(), repo, []string{"a"})
+	for _, paths := range [][]string{odd, {"a", odd[0]}} {
+		d := g.Decide(t.Context(), repo, paths)
+		if d.Verdict != guard.Deny || !strings.Contains(strings.Join(d.Reason, "\n"), "is not checked") || !guard.Recall(repo).Strict {
+			t.Errorf("%q: %+v, remembered %+v", paths, d, guard.Recall(repo))
+		}
+	}
+}
+
 func TestWhatIsRememberedIsPrivateAndIsForgotten(t *testing.T) {
 	t.Parallel()
 	repo := repository(t)
