@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"time"
 )
 
@@ -134,8 +135,15 @@ func Wrap(k Kind, cause error, format string, args ...any) *Error {
 	return &Error{Kind: k, Message: fmt.Sprintf(format, args...), cause: cause}
 }
 
-// Problems returns an Invalid fault with all problems of an input. Its message names every field.
+// maxProblems is the number of problems that a fault tells. Further ones are counted.
+const maxProblems = 20
+
+// Problems returns an Invalid fault with the problems of an input. Its message names their fields. Of more than
+// maxProblems and one it tells maxProblems, and how many there are beside them.
 func Problems(problems ...Problem) *Error {
+	if more := len(problems) - maxProblems; more > 1 {
+		problems = append(slices.Clone(problems[:maxProblems]), Problem{Message: fmt.Sprintf("and %d more problems", more)})
+	}
 	e := &Error{Kind: Invalid, Problems: problems}
 	for i, p := range problems {
 		if i > 0 {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -86,6 +87,14 @@ func TestProblemsNameEveryField(t *testing.T) {
 	e := Problems(Problem{"limit", "must be at least 1"}, Problem{"", "must be an object"})
 	if e.Kind != Invalid || e.Message != "limit: must be at least 1; must be an object" {
 		t.Fatalf("got %q", e.Message)
+	}
+	many := Problems(slices.Repeat([]Problem{{"p", "is wrong"}}, 21)...)
+	if len(many.Problems) != 21 || strings.Contains(many.Message, "more problems") {
+		t.Errorf("of 21: %d, %q", len(many.Problems), many.Message)
+	}
+	many = Problems(slices.Repeat([]Problem{{"p", "is wrong"}}, 100)...)
+	if len(many.Problems) != 21 || !strings.HasSuffix(many.Message, "; and 80 more problems") {
+		t.Errorf("of 100: %d, %q", len(many.Problems), many.Message)
 	}
 	if Kind(99).HTTP() != 500 || Kind(-1).Code() != "INTERNAL" {
 		t.Fatal("a kind outside the table is not Internal")
