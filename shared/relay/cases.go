@@ -141,6 +141,8 @@ func getCases() op.Cases {
 			Path: "cursor", Words: "use the one that came with the page before"},
 		{Name: "a cursor without those delivered before", Given: history, In: `{"cursor":"$cursor"}`, Path: "cursor",
 			Words: "goes with includeDelivered alone"},
+		{Name: "a receipt with those delivered before", In: `{"receipt":"r","includeDelivered":true}`, Path: "includeDelivered",
+			Words: "goes without confirm and receipt"},
 		{Name: "no program, by the human", As: op.Human, In: `{}`, Path: "target",
 			Words: "is required: this key is bound to no program"},
 	}}

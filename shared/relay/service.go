@@ -259,6 +259,10 @@ func (s *Service) Get(ctx context.Context, c identity.Caller, in GetInput) (GetO
 	}
 	from := boxesOf(targets, in.MessageType, string(in.Priority), in.ThreadID)
 	if in.IncludeDelivered {
+		if in.Confirm || in.Receipt != "" {
+			return out, fault.Field("includeDelivered", "marks nothing, so it goes without confirm and receipt; "+
+				"confirm with a read of what waits")
+		}
 		return s.history(ctx, c, from, in)
 	}
 	if in.Cursor != "" {
