@@ -9,8 +9,8 @@ import (
 	"parley.internal/shared/files/glob"
 )
 
-// maxSteps bounds the work of one call's comparisons to some 100 ms.
-const maxSteps = 20_000_000
+// maxSteps bounds the work of one call's comparisons to some 25 ms, because no other call writes meanwhile.
+const maxSteps = 5_000_000
 
 // stand is a board as it is at a time.
 type stand struct {

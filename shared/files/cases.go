@@ -66,6 +66,8 @@ func reserveCases() op.Cases {
 			{Name: "whose holder's task has ended", Given: ended, In: reserving(nil, "src/"), RPCs: 3},
 			{Name: "whose holder's session has ended", Given: over, In: reserving(nil, "src/"), RPCs: 3},
 			{Name: "whose lease has ended", Given: betas, Pass: 1800e9, In: reserving(nil, "src/")},
+			{Name: "in a session that has ended", Given: over, As: "beta", In: reserving(op.In{"sessionId": "beta.1"}, "src/"),
+				Fault: fault.Precondition},
 			{Name: "for a task that has ended", Given: ended, In: reserving(op.In{"taskId": "$task"}, "src/"),
 				Fault: fault.Precondition},
 		}, heldExamples()...), Refused: refusedPaths()}

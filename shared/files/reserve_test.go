@@ -251,7 +251,8 @@ func TestReservationsInAnotherWorktreeAreToldToBothSides(t *testing.T) {
 func TestTheIDOfAProjectHasANormalForm(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{"GitHub.com/Acme/App": "github.com/Acme/App", "0a1b": "0a1b",
-		"Zoe\u0308": "Zoë", "host/a/b/c": "host/a/b/c"} {
+		"Zoe\u0308": "Zoë", "host/a/b/c": "host/a/b/c",
+		"github.com/acme/app.git": "github.com/acme/app", "host/.git": "host/.git", "host/a/.git": "host/a/.git"} {
 		if got, err := projectOf(text); got != want || err != nil {
 			t.Errorf("%q is %q, %v", text, got, err)
 		}

@@ -53,7 +53,8 @@ type Sessions interface {
 // ServedByDefault reports that the tools are not served to callers that choose no toolset.
 func (*Service) ServedByDefault() bool { return false }
 
-// projectOf returns the normal form of a project's id: Unicode NFC, with the host in lower case.
+// projectOf returns the normal form of a project's id: Unicode NFC, with the host in lower case and without the ending
+// .git of an origin.
 func projectOf(text string) (string, error) {
 	id := norm.NFC.String(text)
 	host, path, found := strings.Cut(id, "/")
@@ -66,6 +67,9 @@ func projectOf(text string) (string, error) {
 		return "", fault.Field("project", "must have no spaces and no control characters")
 	case !found:
 		return id, nil
+	}
+	if name := strings.TrimSuffix(path, ".git"); name != "" && !strings.HasSuffix(name, "/") {
+		path = name
 	}
 	return strings.ToLower(host) + "/" + path, nil
 }
@@ -239,12 +243,17 @@ func (s *Service) attempt(
 	now, id := s.Now(), boardID(project)
 	return idempotency.Update(ctx, s.DB.User(c.User), in, now, func(ctx context.Context, tx *store.Tx) (ReserveOutput, error) {
 		out, check := ReserveOutput{Project: project}, newTaskCheck(q.taskID)
-		b, err := s.read(ctx, tx, id, now, check.fetches...)
+		sessions, over := s.over(q.holder)
+		b, err := s.read(ctx, tx, id, now, append(sessions, check.fetches...)...)
 		if err != nil {
 			return out, err
 		}
 		if err := check.err(); err != nil {
 			return out, err
+		}
+		if over() {
+			return out, fault.New(fault.Precondition,
+				"the session %q has ended; reserve in one that is live, or without sessionId", q.holder.Session)
 		}
 		b.Project = project
 		against, beside, err := s.decide(ctx, tx, b, q, b.turn(q))
@@ -268,6 +277,18 @@ func (s *Service) attempt(
 		write(tx, b)
 		return out, nil
 	})
+}
+
+// over returns what to load to learn whether the session of a holder has ended, and a function that says so afterwards.
+func (s *Service) over(h Holder) (fetches []*store.Fetch, ended func() bool) {
+	if h.Session == "" || s.Sessions == nil {
+		return nil, func() bool { return false }
+	}
+	fetches, read := s.Sessions.Life(h.Program, h.Session)
+	return fetches, func() bool {
+		over, _ := read()
+		return over
+	}
 }
 
 // maxTold is the number of programs that one call's message about other worktrees goes to.
