@@ -60,13 +60,17 @@ func (d *Driver) Erase(ctx context.Context, user string) (total int, err error) 
 			return total, err
 		}
 		writes := make([]store.Write, len(raws))
+		found := 0
 		for i, r := range raws {
 			writes[i] = store.Write{Action: store.Delete, Ref: r.Ref}
+			if r.Ref.Coll != store.TextName { // which Walk leaves out too
+				found++
+			}
 		}
 		err = d.Update(ctx, func(context.Context, store.Reads) ([]store.Write, error) { return writes, nil })
 		if err != nil {
 			return total, err
 		}
-		total += len(raws)
+		total += found
 	}
 }

@@ -130,7 +130,7 @@ func TestWorktreesOfOneRepositoryWarnEachOtherOrRefuse(t *testing.T) {
 
 	r.parley(r.alpha, r.a, 0, "yours", "files", "reserve", "web")
 	r.edit(redesign, "web/index.html", "2")
-	const warning = `warning: web/index.html: in the worktree "main" "alpha" holds web/ until`
+	const warning = `warning: web/index.html: in the worktree "main" (branch "main") "alpha" holds web/ until`
 	r.passes(r.beta, redesign, []string{warning, "1 file changed"}, "commit", "-m", "two")
 	r.set(files.SettingsInput{RefuseWorktrees: true})
 	r.edit(redesign, "web/index.html", "3")
