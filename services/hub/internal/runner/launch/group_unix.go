@@ -30,6 +30,12 @@ func (g group) leaderLives() bool {
 	return err == nil && at == g.startedAt
 }
 
+// another reports whether the PID belongs to another process now. One that has just ended is none.
+func (g group) another() bool {
+	at, err := start(g.pid)
+	return err == nil && at != g.startedAt
+}
+
 // empty reports whether the group has no members, or belongs to another process that got the same PID.
 func (g group) empty() bool {
 	if syscall.Kill(-g.pid, 0) == syscall.ESRCH || !sameBoot(g.startedAt) {
@@ -42,7 +48,7 @@ func (g group) empty() bool {
 	for _, m := range left {
 		// The system does not reuse the PID of a group that has members. So a process with this PID and another start
 		// time leads another group.
-		if m.pid == g.pid && !g.leaderLives() || m.session != g.pid && m.session != unknownSession {
+		if m.pid == g.pid && g.another() || m.session != g.pid && m.session != unknownSession {
 			return true
 		}
 	}
