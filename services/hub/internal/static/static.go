@@ -8,18 +8,29 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
+	"sync"
 )
 
-// Text is a text with its media type, its compressed form and its ETag. Make one with [New]. It is safe for concurrent
-// use.
+// Text is a text with its media type, its compressed form and its ETag, which are made at the first request, so that the
+// start of a server does not wait for them. Make one with [New]. It is safe for concurrent use.
 type Text struct {
-	kind          string
-	plain, packed []byte
-	tag           string
+	kind    string
+	plain   []byte
+	prepare func() prepared
 }
 
-// New returns a text that is served with a media type.
+// prepared is what the first request of a text makes. Packed is nil where it would be no shorter.
+type prepared struct {
+	packed []byte
+	tag    string
+}
+
+// New returns a text that is served with a media type. The text must not change.
 func New(kind string, text []byte) *Text {
+	return &Text{kind: kind, plain: text, prepare: sync.OnceValue(func() prepared { return prepareText(text) })}
+}
+
+func prepareText(text []byte) prepared {
 	var b bytes.Buffer
 	w, err := gzip.NewWriterLevel(&b, gzip.BestCompression)
 	if err != nil {
@@ -29,11 +40,11 @@ func New(kind string, text []byte) *Text {
 	_, _ = w.Write(text)
 	_ = w.Close()
 	sum := sha256.Sum256(text)
-	t := &Text{kind: kind, plain: text, tag: hex.EncodeToString(sum[:16])}
+	out := prepared{tag: hex.EncodeToString(sum[:16])}
 	if b.Len() < len(text) {
-		t.packed = b.Bytes()
+		out.packed = b.Bytes()
 	}
-	return t
+	return out
 }
 
 // ServeHTTP answers GET and HEAD. Browsers may cache the answer but must revalidate it on each use, unless a
@@ -44,13 +55,14 @@ func (t *Text) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		h.Set("Cache-Control", "no-cache")
 	}
 	h.Add("Vary", "Accept-Encoding")
-	body, tag := t.plain, `"`+t.tag+`"`
-	packed := t.packed != nil && AcceptsGzip(r.Header.Values("Accept-Encoding"))
+	p := t.prepare()
+	body, tag := t.plain, `"`+p.tag+`"`
+	packed := p.packed != nil && AcceptsGzip(r.Header.Values("Accept-Encoding"))
 	if packed {
-		body, tag = t.packed, `"`+t.tag+`-gzip"`
+		body, tag = p.packed, `"`+p.tag+`-gzip"`
 	}
 	h.Set("ETag", tag)
-	if t.known(r.Header.Values("If-None-Match")) {
+	if p.known(r.Header.Values("If-None-Match")) {
 		w.WriteHeader(http.StatusNotModified)
 		return
 	}
@@ -66,11 +78,11 @@ func (t *Text) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 // known reports whether a client has the text, in either form.
-func (t *Text) known(given []string) bool {
+func (p prepared) known(given []string) bool {
 	for _, line := range given {
 		for tag := range strings.SplitSeq(line, ",") {
 			tag = strings.TrimPrefix(strings.TrimSpace(tag), "W/")
-			if tag == "*" || tag == `"`+t.tag+`"` || tag == `"`+t.tag+`-gzip"` {
+			if tag == "*" || tag == `"`+p.tag+`"` || tag == `"`+p.tag+`-gzip"` {
 				return true
 			}
 		}
