@@ -51,6 +51,8 @@ const (
 	// sends while the attempt may still run.
 	sendFor  = 12 * time.Second
 	leaseFor = 15 * time.Second
+	// forgetFor is the time limit of the removal of devices that exist no longer. No lease is needed for it.
+	forgetFor = 30 * time.Second
 	// keptPushes is longer than the time in which an event may be delivered again.
 	keptPushes = 48 * time.Hour
 	// maxLeft is the largest number of devices in a mark, which keeps its document small.
@@ -103,6 +105,9 @@ func (s *Service) notify(ctx context.Context, user, eventID string, r notificati
 		}
 	}
 	if err := s.save(end, user, pushID(eventID), mark, got); err != nil {
+		return err
+	}
+	if err := s.forget(context.WithoutCancel(ctx), user, got.dead); err != nil {
 		return err
 	}
 	if sendErr == nil && len(got.left) > 0 {
@@ -282,12 +287,11 @@ func (s *Service) badge(ctx context.Context, user string) (*int, error) {
 // deadBatch is the number of devices that one transaction deletes, each with its address.
 const deadBatch = 200
 
-// save stores the result of a try: the mark, the pauses of devices, and the list of devices without the dead ones.
-func (s *Service) save(ctx context.Context, user, id string, mark pushed, got attempt) error {
-	if len(mark.Left) > maxLeft {
-		mark.Left = nil
-	}
-	for batch := range slices.Chunk(got.dead, deadBatch) {
+// forget removes devices that exist no longer. One that is left is found again by the next push.
+func (s *Service) forget(ctx context.Context, user string, dead []string) error {
+	ctx, cancel := context.WithTimeout(ctx, forgetFor)
+	defer cancel()
+	for batch := range slices.Chunk(dead, deadBatch) {
 		err := s.DB.User(user).Update(ctx, func(_ context.Context, tx *store.Tx) error {
 			for _, d := range batch {
 				remove(tx, d)
@@ -297,6 +301,14 @@ func (s *Service) save(ctx context.Context, user, id string, mark pushed, got at
 		if err != nil {
 			return err
 		}
+	}
+	return nil
+}
+
+// save stores the result of a try: the mark and the pauses of devices.
+func (s *Service) save(ctx context.Context, user, id string, mark pushed, got attempt) error {
+	if len(mark.Left) > maxLeft {
+		mark.Left = nil
 	}
 	if err := s.hold(ctx, user, got.held); err != nil {
 		return err
