@@ -55,6 +55,7 @@ func TestAPersonSignsInAtTheRealFirebaseAuth(t *testing.T) {
 	b.sees("#fault", "verify it and sign in again")
 	hubtest.Must(t, e.Verify(t.Context(), account, email))
 	b.click("#sign-out")
+	b.click("dialog .main")
 	b.sees("#sign-in", "Password")
 	b.write("#email", email)
 	b.signIn(password)

@@ -82,15 +82,18 @@ func RunPane(ctx context.Context, private, name string, line []string, out io.Wr
 	fmt.Fprintf(out, "attach with: tmux -S %s attach\n", p.socket)
 	tick := time.NewTicker(look)
 	defer tick.Stop()
-	for {
+	for missing := false; ; {
 		text, err := os.ReadFile(code)
 		if err == nil {
 			p.show(name, out)
 			return strconv.Atoi(strings.TrimSpace(string(text)))
 		}
-		if _, err := p.tmux("has-session", "-t", name); err != nil {
+		// The signal that ends ctx ends a tmux that is asked just then too, so one answer is not enough.
+		_, err = p.tmux("has-session", "-t", name)
+		if err != nil && missing {
 			return 1, errors.New("the terminal ended before its command did")
 		}
+		missing = err != nil
 		select {
 		case <-tick.C:
 		case <-ctx.Done():
