@@ -164,9 +164,7 @@ func TestSigningOutSilencesTheBrowser(t *testing.T) {
 	t.Parallel()
 	r := newRung(t, storetest.SQLite(t, app.Schema()), hubtest.Options{})
 	b := r.ringing()
-	b.click("#menu summary")
-	b.click("#sign-out")
-	b.click("dialog .main")
+	b.signOut()
 	b.sees("#sign-in", "Sign in")
 	if left := r.devices(); left != "" {
 		t.Errorf("left is %s", left)
