@@ -26,6 +26,7 @@ var tools = []string{
 	"parley.internal/functions/cmd/package",
 	"parley.internal/shared/client/generate",
 	"parley.internal/shared/store/emulator/cmd/withemulator",
+	"parley.internal/shared/push/webpush/cmd/vapid",
 }
 
 const harness = "parley.internal/services/hub/harness"
