@@ -120,7 +120,7 @@ func TestWritesThroughTheHubCausePushesThroughTheEmulatorsTriggers(t *testing.T)
 	}
 
 	answer, err := w.Sweep(t.Context(), "CleanupOrphanedTasks")
-	if err != nil || !strings.Contains(answer, `"settled":{"ended":0,"expired":0,"leases":0},"more":false`) {
+	if err != nil || !strings.Contains(answer, `"settled":{"ended":0,"expired":0,"leases":0,"texts":0},"more":false`) {
 		t.Errorf("a sweep answers %s, %v", answer, err)
 	}
 	if link, err := w.Run(t.Context(), "link", "--url", w.Hub); err != nil || !strings.HasPrefix(link, w.Hub+"/q#") {
