@@ -13,6 +13,7 @@ import (
 
 	"parley.internal/services/hub/harness/fakemodel"
 	"parley.internal/services/hub/harness/program"
+	"parley.internal/services/hub/internal/executabletest"
 	"parley.internal/shared/store/emulator"
 	"parley.internal/shared/supervise"
 )
@@ -64,12 +65,10 @@ func newPlace(t *testing.T, client string) *place {
 		t.Fatal(err)
 	}
 	// The hook of the test stands for parley-hook, and shows that the client runs it and reads what it says.
-	p.write("bin/parley-hook", "#!/bin/sh\ncat >/dev/null\necho \"$1 $2\" >> "+root+"/hooks.log\n"+
-		"case $2 in SessionStart|UserPromptSubmit) printf '{\"hookSpecificOutput\":{\"hookEventName\":\"%s\","+
-		"\"additionalContext\":\"You are the program %s.\"}}' \"$2\" \"$1\";; esac\n")
-	if err := os.Chmod(filepath.Join(root, "bin", "parley-hook"), 0o755); err != nil {
-		t.Fatal(err)
-	}
+	hook := "#!/bin/sh\ncat >/dev/null\necho \"$1 $2\" >> " + root + "/hooks.log\n" +
+		"case $2 in SessionStart|UserPromptSubmit) printf '{\"hookSpecificOutput\":{\"hookEventName\":\"%s\"," +
+		"\"additionalContext\":\"You are the program %s.\"}}' \"$2\" \"$1\";; esac\n"
+	executabletest.Write(t, filepath.Join(root, "bin", "parley-hook"), []byte(hook))
 	p.env = append(fakemodel.Quiet(), p.model.ClaudeEnv()...)
 	p.env = append(p.env, "HOME="+p.home, "PATH="+clients+string(os.PathListSeparator)+os.Getenv("PATH"), "PARLEY_KEYRING=off",
 		"PARLEY_DATA="+filepath.Join(root, "data"))

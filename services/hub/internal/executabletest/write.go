@@ -1,7 +1,9 @@
 package executabletest
 
 import (
+	"errors"
 	"os"
+	"os/exec"
 	"syscall"
 	"testing"
 )
@@ -18,5 +20,18 @@ func Write(t testing.TB, name string, content []byte) {
 	}
 	if err := os.Chmod(name, 0o755); err != nil {
 		t.Fatal(err)
+	}
+}
+
+// Output runs a program that this process may have written itself, past Write, and returns what it printed, its state and
+// the error of exec.Cmd.CombinedOutput. While the kernel refuses to run it because another test's child still has the file
+// open ("text file busy"), the command is made and run again: a child has such a file until it runs its own program.
+func Output(command func() *exec.Cmd) ([]byte, *os.ProcessState, error) {
+	for {
+		cmd := command()
+		text, err := cmd.CombinedOutput()
+		if !errors.Is(err, syscall.ETXTBSY) {
+			return text, cmd.ProcessState, err
+		}
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"parley.internal/services/hub/internal/executabletest"
 	"parley.internal/shared/team"
 )
 
@@ -182,9 +183,7 @@ func TestAMissingCommandIsReportedBeforeAnythingRuns(t *testing.T) {
 		t.Errorf("got %+v after %v", got, s.said("p2"))
 	}
 	// A file that is not a program fails at the last moment and is never reported as running.
-	if err := os.WriteFile(tool, []byte("#!/no/such/interpreter\n"), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	executabletest.Write(t, tool, []byte("#!/no/such/interpreter\n"))
 	s.spawn("p3")
 	if got := s.end("p3"); got.State != team.Failed || !strings.HasPrefix(got.Last.Error, "cannot run "+tool+": ") ||
 		!slices.Equal(s.said("p3"), []string{"claim", "failed"}) {

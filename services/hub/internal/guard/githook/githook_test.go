@@ -68,14 +68,16 @@ func stub(t *testing.T, code string) string {
 // run runs a hook as git does.
 func run(t *testing.T, dir, hook, input string, args ...string) (out string, code int) {
 	t.Helper()
-	cmd := exec.CommandContext(t.Context(), filepath.Join(dir, hook), args...)
-	cmd.Dir, cmd.Stdin = t.TempDir(), strings.NewReader(input)
-	cmd.Env = []string{"PATH=/usr/bin:/bin"}
-	text, err := cmd.CombinedOutput()
-	if cmd.ProcessState == nil {
+	text, state, err := executabletest.Output(func() *exec.Cmd {
+		cmd := exec.CommandContext(t.Context(), filepath.Join(dir, hook), args...)
+		cmd.Dir, cmd.Stdin = t.TempDir(), strings.NewReader(input)
+		cmd.Env = []string{"PATH=/usr/bin:/bin"}
+		return cmd
+	})
+	if state == nil {
 		t.Fatal(err)
 	}
-	return string(text), cmd.ProcessState.ExitCode()
+	return string(text), state.ExitCode()
 }
 
 // The hook that is there prints its name, arguments and input.
@@ -178,9 +180,12 @@ func TestAGuardThatDoesNotRunPassesUnlessTheProjectIsStrict(t *testing.T) {
 			t.Fatal(err)
 		}
 		write(t, filepath.Join(repo, ".git", "parley-guard.json"), "{\n  \"strict\": true\n}\n", 0o600)
-		cmd := exec.CommandContext(t.Context(), filepath.Join(dir, "pre-commit"))
-		cmd.Dir, cmd.Env = repo, []string{"PATH=/usr/bin:/bin"}
-		if out, err := cmd.CombinedOutput(); err == nil || !bytes.Contains(out, []byte("the project is strict")) {
+		out, _, err := executabletest.Output(func() *exec.Cmd {
+			cmd := exec.CommandContext(t.Context(), filepath.Join(dir, "pre-commit"))
+			cmd.Dir, cmd.Env = repo, []string{"PATH=/usr/bin:/bin"}
+			return cmd
+		})
+		if err == nil || !bytes.Contains(out, []byte("the project is strict")) {
 			t.Errorf("%s, strict: %v, printed\n%s", program, err, out)
 		}
 	}
