@@ -63,7 +63,7 @@ func TestAWrongCommandLineIsRefused(t *testing.T) {
 			"cannot listen on 127.0.0.1:99999"},
 		{[]string{"serve", "--addr", taken.Addr().String(), "--data", fresh},
 			"cannot listen on " + taken.Addr().String()},
-		{[]string{"serve", "--addr", taken.Addr().String(), "--data", fresh}, "(choose another with --addr)"},
+		{[]string{"serve", "--addr", taken.Addr().String(), "--data", fresh}, "listens there (stop it, or choose another address with --addr)"},
 		{[]string{"serve", "--store", "postgres"}, `--store must be sqlite or firestore, not "postgres"`},
 		{[]string{"serve", "--store", "firestore"}, "--project or set GOOGLE_CLOUD_PROJECT"},
 		{[]string{"serve", "--rate", "fast"}, `"fast"`},

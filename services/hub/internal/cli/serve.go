@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"slices"
 	"sync"
+	"syscall"
 	"time"
 
 	"github.com/google/uuid"
@@ -27,6 +28,7 @@ import (
 	"parley.internal/services/hub/internal/mcp"
 	"parley.internal/services/hub/internal/memory"
 	"parley.internal/services/hub/internal/page"
+	"parley.internal/services/hub/internal/portowner"
 	"parley.internal/services/hub/internal/rest"
 	"parley.internal/services/hub/internal/trace"
 	"parley.internal/shared/app"
@@ -104,6 +106,10 @@ func (w *world) serve(ctx context.Context, c *config.Config) (err error) {
 	defer func() { err = errors.Join(err, out.Close()) }()
 	log := cloudlog.New(out)
 	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", c.Addr)
+	if errors.Is(err, syscall.EADDRINUSE) {
+		return fmt.Errorf("cannot listen on %s: %s listens there (stop it, or choose another address with --addr)", c.Addr,
+			portowner.Describe(ctx, c.Addr))
+	}
 	if err != nil {
 		return fmt.Errorf("cannot listen on %s: %w (choose another with --addr)", c.Addr, err)
 	}
