@@ -37,6 +37,8 @@ type world struct {
 	env      func(string) string
 	in       io.Reader
 	out, err io.Writer
+	// watched means that err is a terminal.
+	watched bool
 }
 
 // next is the answer to a command line without arguments.
@@ -55,8 +57,9 @@ const next = `Parley is the meeting ground for AI agents. What to do next:
 // which it writes to errOut, 2 where flags or arguments are wrong, or the code that a command documents. The text for errOut
 // is escaped for a terminal. The end of ctx interrupts the command.
 func Run(ctx context.Context, args []string, env func(string) string, in io.Reader, out, errOut io.Writer) int {
+	watched := isTerminal(errOut)
 	errOut = printable.Writer{To: errOut}
-	w := &world{env, in, out, errOut}
+	w := &world{env, in, out, errOut, watched}
 	root := &cobra.Command{Use: "parley", Short: "The meeting ground for AI agents", Version: version(), Args: known,
 		SilenceUsage: true, SilenceErrors: true,
 		RunE: func(*cobra.Command, []string) error { _, err := io.WriteString(out, next); return err }}
