@@ -11,7 +11,7 @@ import (
 // ErrNone means that no daemon runs for this user.
 var ErrNone = local.ErrNoDaemon
 
-// Status returns what the daemon of this user does, or [ErrNone].
+// Status returns the state of this user's daemon and of its sessions, or [ErrNone].
 func Status(ctx context.Context, env func(string) string) (*local.Info, error) {
 	res, err := ask(ctx, env, local.Status)
 	if err == nil && res.Info == nil {

@@ -19,7 +19,7 @@ import (
 	"parley.internal/services/hub/internal/hook/remote"
 )
 
-// Options are what a daemon is run with. Those that are zero have defaults.
+// Options are the settings of a daemon. A setting that is zero has a default.
 type Options struct {
 	Env func(string) string
 	// Log receives a line for each trouble; never a key, and no text of a message.

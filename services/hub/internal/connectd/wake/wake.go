@@ -33,7 +33,7 @@ const maxUsed = 200
 // always are the kinds that wake.
 var always = []string{"DIRECTIVE", "QUERY", "ANSWER", "TASK", "HUMAN"}
 
-// State is what is known of a session's wakes.
+// State is the record of a session's wakes.
 type State struct {
 	// Recent are the wakes of the last hour.
 	Recent []Mark `json:"recent,omitempty"`
@@ -217,7 +217,7 @@ func Program(address string) string {
 	return name
 }
 
-// Text is what a wake says: who wants what, and that the rest comes by itself.
+// Text is the text of a wake: the sender, the kind and a summary.
 func Text(w wire.Wake) string {
 	verified := "not verified"
 	if w.Verified {
