@@ -27,8 +27,8 @@ const (
 // acknowledge is told with mail that is delivered until it is acknowledged.
 const acknowledge = "Parley: when you have dealt with a DIRECTIVE or QUERY, acknowledge it with ack_messages, or it comes again."
 
-// Brief is what a start or a compaction tells an agent: who it is, what it holds, what waits, who else is there, and the
-// mail, within MaxStart bytes.
+// Brief is the text for an agent at a start or after a compaction: its address, its claims, the counts of what waits,
+// the other sessions, and the mail, within MaxStart bytes.
 func Brief(out wire.HookOutput) string {
 	b := builder{left: MaxStart}
 	who := fmt.Sprintf("Parley: You are %s, a session of the program %s", out.SessionID, out.Program)
@@ -60,7 +60,7 @@ func Brief(out wire.HookOutput) string {
 	return b.text()
 }
 
-// News is what a call in the middle of a session tells: new mail and answers, and changes of claims, within max bytes.
+// News is the text of a call in the middle of a session: new mail and answers, and changes of claims, within max bytes.
 // It is empty where there is nothing new.
 func News(out wire.HookOutput, max int) string {
 	b := builder{left: min(max, MaxCall)}
@@ -158,7 +158,7 @@ type item struct {
 // mail adds answers and messages between the marks, and the number of those that were left out. A receipt confirms all
 // of them, so each has at least its head, with its id, even where that passes the limit; texts are cut to fit.
 func (b *builder) mail(out wire.HookOutput) {
-	const note = 100 // room for the line about what was left out
+	const note = 100 // room for the line about messages that were left out
 	wantsAck := func(m wire.Mail) bool { return m.Type == "DIRECTIVE" || m.Type == "QUERY" }
 	var items []item
 	heads := len(fenceTop) + len(fenceEnd) + 2 + note

@@ -179,7 +179,7 @@ func processOf(call hook.Call) session.Process {
 	return session.Process{PID: pid, Start: local.Started(pid)}
 }
 
-// print writes a reply, and reports whether all of it was written. Nothing is buffered, so what was written is flushed.
+// print writes a reply without a buffer, and reports whether all of it was written.
 func (p *Process) print(r hook.Reply) bool {
 	ok := true
 	for _, out := range []struct {

@@ -62,7 +62,7 @@ func (s *State) Room(c hook.Call, e wire.Event) int {
 	return 0
 }
 
-// Input returns what the server is told of a call.
+// Input returns the server's input for a call.
 func (s *State) Input(c hook.Call, e wire.Event, maxBytes int) wire.HookInput {
 	in := wire.HookInput{Version: wire.Version, Client: s.Client, Event: e, Thread: s.Thread, SessionID: s.SessionID, Doing: c.Doing,
 		MaxBytes: maxBytes}
@@ -94,8 +94,8 @@ func cut(text string, n int) string {
 	return strings.ToValidUTF8(text, "\uFFFD")
 }
 
-// Reply returns what the client reads, and the receipt of what it was shown. An answer of nil stands for a server that did not
-// answer in time.
+// Reply returns the output for the client, and the receipt of the mail and answers in it. An out of nil stands for a
+// server that did not answer in time.
 func (s *State) Reply(c hook.Call, e wire.Event, out *wire.HookOutput, conn connection.Connection) (hook.Reply, string) {
 	if c.Kind == hook.Before || c.Kind == hook.Edit {
 		if s.Pause != nil {
@@ -125,7 +125,8 @@ func (s *State) Reply(c hook.Call, e wire.Event, out *wire.HookOutput, conn conn
 	return r, out.Receipt
 }
 
-// news returns what is new, and at a prompt what waits and was not told yet.
+// news returns the news of an answer, at a prompt the number of wakes held back, and the counts of waiting work where
+// they have grown.
 func (s *State) news(c hook.Call, out wire.HookOutput) string {
 	text := hook.News(out, max(0, hook.MaxTurn-s.TurnBytes))
 	if f := out.Files; f != nil && f.Verdict != wire.Pass && len(f.Reason) > 0 {
