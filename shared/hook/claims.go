@@ -17,7 +17,7 @@ import (
 // claimTitle is the length of a task's title in a claim, in characters.
 const claimTitle = 100
 
-// holdings are the claims of a session: those that it holds, and what it is told of them.
+// holdings are the claims that a session holds, and the news of claims that it is told.
 type holdings struct {
 	now  []known
 	told []wire.Claim
