@@ -279,7 +279,8 @@ func (s *Service) attempt(
 	})
 }
 
-// over returns what to load to learn whether the session of a holder has ended, and a function that says so afterwards.
+// over returns the fetches that tell whether the session of a holder has ended, and a function that reports it once
+// they are loaded.
 func (s *Service) over(h Holder) (fetches []*store.Fetch, ended func() bool) {
 	if h.Session == "" || s.Sessions == nil {
 		return nil, func() bool { return false }
