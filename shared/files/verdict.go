@@ -91,7 +91,7 @@ func place(worktree, branch string) string {
 	return fmt.Sprintf("the worktree %q (branch %q)", worktree, branch)
 }
 
-// Tell says who holds what, until when and why.
+// Tell returns a sentence about a reservation: its holder, its pattern, its end and its reason.
 func Tell(v View) string {
 	text := fmt.Sprintf("%s holds %s", v.Who(), v.Pattern)
 	if v.Mode == Shared {
