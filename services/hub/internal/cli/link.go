@@ -75,8 +75,8 @@ const phoneWays = `parley: a phone cannot open this address, which is of this ma
   - Cloud Run: make deploy runs Parley there, with an https address of its own (docs/operate.md)
 `
 
-// forPhones draws a link as a QR code where the output is a terminal, or says what a phone needs where the server is on
-// loopback.
+// forPhones draws a link as a QR code where the output is a terminal. Where the server is on loopback, it prints the
+// ways for a phone to reach it.
 func (w *world) forPhones(server, link string) error {
 	u, err := neturl.Parse(server)
 	if err != nil {

@@ -72,7 +72,7 @@ type day struct {
 	t     *testing.T
 	human string
 	alpha *client.Client
-	// tasks are the ids of tasks by what has become of them, and alert and question those of these.
+	// tasks are the ids of tasks by their outcome; alert and question are the ids of an alert and a question.
 	tasks           map[string]string
 	alert, question string
 }
