@@ -26,7 +26,7 @@ type Client struct {
 	Rules string
 	// Lacks says what does not go with this client; empty for nothing.
 	Lacks string
-	// Next says what to do after connecting.
+	// Next is the advice for the time after connecting.
 	Next string
 
 	// oneWorktree is set for a client that reads the settings of a repository's first worktree in all of them.
@@ -75,7 +75,7 @@ type Place struct {
 // User reports whether the connection is the user's, and not one directory's.
 func (p Place) User() bool { return p.Root == "" }
 
-// Setup is what the settings of a connection say.
+// Setup are the values in the settings of a connection.
 type Setup struct {
 	ID string
 	// Endpoint is the URL of the MCP endpoint.

@@ -142,7 +142,7 @@ func rulesFile(c Client, p Place) (string, error) {
 		c.Title)
 }
 
-// add plans the change of a file to what it is to have.
+// add plans the change of a file.
 func (p *Plan) add(f file) error {
 	e, t, err := p.look(f.path)
 	if err != nil {
@@ -217,7 +217,7 @@ func (p *Plan) plan(e Edit, t touched) error {
 	return p.writable(e)
 }
 
-// look reads a file and what is recorded about it.
+// look reads a file and the record about it.
 func (p *Plan) look(path string) (e Edit, t touched, err error) {
 	t, _ = p.old.of(path)
 	e = Edit{Path: path, Real: path, mode: 0o644}

@@ -75,7 +75,7 @@ func TestAnElementIsAddedAfterTheOthers(t *testing.T) {
 	if back, err := jsonedit.Undo(out, append(first, second...)); err != nil || string(back) != in {
 		t.Errorf("undone %s, %v", back, err)
 	}
-	// Somebody adds to both lists: what is theirs stays where it is.
+	// Somebody adds to both lists: their elements stay where they are.
 	others := strings.ReplaceAll(string(out), "      }\n    ]", "      },\n      {\"late\": true}\n    ]")
 	back, err := jsonedit.Remove([]byte(others), mine, "hooks", jsonedit.Any, jsonedit.Any)
 	if err == nil {
