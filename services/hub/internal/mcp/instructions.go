@@ -70,7 +70,7 @@ func (e *Endpoint) instructions(s Selection, c identity.Caller) string {
 	return strings.Join(append(lines, dataWarning), "\n")
 }
 
-// introduce says who the caller is.
+// introduce returns the sentence about the caller's identity.
 func introduce(c identity.Caller) string {
 	switch {
 	case c.Bound() && c.IsHuman():
@@ -100,7 +100,7 @@ func inSession(c identity.Caller) string {
 const giveName = "Give one in the inputs that say who acts, such as source, where it counts as unverified; " +
 	"for a verified name use a key that was made for a program."
 
-// served says what the URL serves to the caller.
+// served returns the sentence about the toolsets that the URL serves to the caller.
 func served(s Selection, c identity.Caller, sets []string) string {
 	if len(sets) == 0 {
 		return "This URL of Parley serves no tool that your key may call."

@@ -29,8 +29,8 @@ type message struct {
 	invalid error
 }
 
-// The bounds of a message. What it says beside the arguments of an operation's call, which the operation's schema bounds,
-// is little.
+// The bounds of a message. A message is small but for the arguments of an operation's call, which the operation's
+// schema bounds.
 const (
 	// maxDepth is the number of levels that encoding/json reads.
 	maxDepth = 10_000
