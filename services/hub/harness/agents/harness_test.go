@@ -71,7 +71,7 @@ func newStage(t *testing.T) *stage {
 		state: filepath.Join(t.TempDir(), "state")}
 }
 
-// output collects what a process writes.
+// output collects the output of a process.
 type output struct {
 	mu   sync.Mutex
 	text bytes.Buffer

@@ -17,7 +17,7 @@ import (
 	"parley.internal/shared/store"
 )
 
-// console returns a tab of a new browser context that may do what a person may, at an address of the page. The server's
+// console returns a tab of a new browser context with the rights of a person, at an address of the page. The server's
 // URL is base.
 func (u *user) console(base, path string) *tab {
 	u.t.Helper()

@@ -73,7 +73,7 @@ func verification() []step {
 	}
 }
 
-// inbox is what waits for the person at the end of the day, and some of what they have answered.
+// inbox are the questions and alerts that wait for the person at the end of the day, and some that they have answered.
 func inbox() []step {
 	ask := func(before time.Duration, who string, more in) step {
 		return step{before, who, "ask_question", more, "questionId as " + who + "Asks"}

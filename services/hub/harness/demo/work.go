@@ -9,7 +9,7 @@ func at(hours, minutes int) time.Duration {
 	return time.Duration(hours)*time.Hour + time.Duration(minutes)*time.Minute
 }
 
-// sessions are what the agents say of themselves, last a minute before the end.
+// sessions are the agents' reports of their own state, the last a minute before the end.
 func sessions() (steps []step) {
 	for i, s := range []struct {
 		program, name, status, state string
@@ -84,7 +84,7 @@ func team() []step {
 	}
 }
 
-// work is the queue: what waits, what is claimed, what is done, blocked or has failed.
+// work is the queue: tasks that wait, and tasks that are claimed, done, blocked or failed.
 func work() []step {
 	task := func(before time.Duration, by, title, target, priority, instructions, name string) step {
 		return step{before, by, "create_task", in{"title": title, "target": target, "priority": priority,
