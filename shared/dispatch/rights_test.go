@@ -196,7 +196,7 @@ func TestTheCreatorCancelsRunningWorkAndTheHolderLearnsIt(t *testing.T) {
 				t.Errorf("%s: told %q, want %q", name, got, want)
 			}
 			if c.holder.IsHuman() || c.holder.Owner() == c.maker.Owner() {
-				continue // may do what the creator may
+				continue // has the rights of the creator
 			}
 			for what, call := range q.onClaim(c.holder, id, token) {
 				domaintest.Refused(t, name+", then "+what, call(), fault.Precondition, "cancelled by", c.as)
