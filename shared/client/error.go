@@ -118,7 +118,7 @@ func (c *Client) decode(m *message, status int, data json.RawMessage, out any) *
 func (c *Client) lost(m *message, err error, unsent bool) *Error {
 	var wrapped *url.Error
 	if errors.As(err, &wrapped) {
-		err = wrapped.Err // its URL may hold what no log should
+		err = wrapped.Err // its URL may hold secrets
 	}
 	return &Error{Operation: m.operation.Name, unsent: unsent, Uncertain: m.operation.Effect != op.Read && !unsent,
 		Fault: fault.Wrap(fault.Unavailable, err, "no server answers at %s", c.base)}
