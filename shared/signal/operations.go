@@ -126,7 +126,7 @@ func (*Service) Guide() []op.Guide {
 		Tools: []string{"ask_question", "get_response"}}}
 }
 
-// answering are the scopes beside the toolset that reach what the page of a question needs.
+// answering are the scopes beside the toolset that reach the operations of a question's page.
 var answering = []string{identity.ScopeAnswer}
 
 // Operations returns the operations of the toolset signal.
