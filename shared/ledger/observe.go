@@ -12,7 +12,7 @@ import (
 	"parley.internal/shared/store"
 )
 
-// observed is the transport of what the records of clients tell, beside those of calls.
+// observed is the transport in entries that come from the records of clients and not from calls.
 const observed = "observed"
 
 // Observation is a record of a client about one call of a model.
