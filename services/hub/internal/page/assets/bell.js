@@ -69,7 +69,8 @@ export async function ring(vapid, name, keyId) {
   await register(await subscription(vapid), name, keyId);
 }
 
-// silence makes this browser no device any more. What a reload or a lost connection interrupts is done at the next start.
+// silence makes this browser no device any more. A removal that a reload or a lost connection interrupts is completed
+// at the next start.
 export async function silence() {
   const was = kept();
   if (was) keep({ ...was, ending: true });

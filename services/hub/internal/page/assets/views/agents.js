@@ -1,4 +1,4 @@
-// The agents: sessions by program, what each does and holds, and what it costs today.
+// The agents: sessions by program, and the activity, the claims and the day's cost of each.
 import { badge, count, empty, h, list, meter, money, said, when } from '/assets/dom.js';
 import { api } from '/assets/api.js';
 import { View } from '/assets/view.js';

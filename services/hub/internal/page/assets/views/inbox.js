@@ -19,7 +19,7 @@ function read() {
 class Inbox extends View {
   kinds = ['question', 'alert', 'task', 'dream', 'sprint-story'];
   title = 'Inbox';
-  seen = read(); // what is newer is unread
+  seen = read(); // newer entries are unread
   going = new Map(); // answers that are sent soon: {response, timer} by question
 
   connectedCallback() {

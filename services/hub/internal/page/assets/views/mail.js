@@ -1,4 +1,4 @@
-// The mail between agents: threads, what is unacknowledged, and dead letters.
+// The mail between agents: threads, unacknowledged messages, and dead letters.
 import { badge, capital, empty, h, list, when, who } from '/assets/dom.js';
 import { api, query } from '/assets/api.js';
 import { View } from '/assets/view.js';

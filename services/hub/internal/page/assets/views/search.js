@@ -17,7 +17,7 @@ class Search extends View {
 
   connectedCallback() { if (!this.wanted.q) this.querySelector('[name=q]')?.focus({ preventScroll: true }); }
 
-  // wanted is what the address asks for.
+  // wanted are the fields of the search in the address.
   get wanted() {
     const q = new URLSearchParams(location.search);
     return Object.fromEntries(['q', 'kind', 'program', 'from', 'to'].map(f => [f, q.get(f) || '']));
@@ -78,7 +78,7 @@ class Search extends View {
         h('dl', { class: 'help' }, ways.map(([k, what]) => h('div', {}, h('dt', {}, h('code', {}, k)), h('dd', {}, what))))));
   }
 
-  // ask puts what the fields hold into the address, and searches. Without words nothing is asked.
+  // ask puts the values of the fields into the address, and searches. Without words it makes no call.
   ask() {
     const fields = Object.fromEntries([...new FormData(this.querySelector('form'))].map(([k, v]) => [k, v.trim()]));
     history.replaceState(null, '', query('/search', fields));
@@ -101,7 +101,7 @@ const hit = r => h('li', { 'data-item': true }, h('a', { href: path(r) },
 
 const entitled = r => r.snippet?.replace(/[⟦⟧]/g, '') === r.title;
 
-// matches shows what is between ⟦ and ⟧ as marked.
+// matches shows the text between ⟦ and ⟧ as marked.
 function matches(text) {
   return text.split(/⟦([^⟦⟧]*)⟧/).map((part, i) => i % 2 ? h('mark', {}, part) : part);
 }

@@ -31,7 +31,7 @@ class Devices extends HTMLElement {
     this.bell(shown.some(d => d.here));
   }
 
-  // bell draws what the person can do about this browser.
+  // bell draws the person's choices for this browser.
   bell(rung) {
     const box = this.querySelector('#bell'), why = obstacle(this.rings.vapidPublicKey), state = `${rung} ${why}`;
     if (box.dataset.state === state) return;

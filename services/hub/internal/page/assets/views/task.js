@@ -1,4 +1,4 @@
-// One task with its whole history, and what a person can do with it.
+// One task with its whole history, and the actions of a person.
 import { badge, capital, count, h, money, said, when, who } from '/assets/dom.js';
 import { api } from '/assets/api.js';
 import { View } from '/assets/view.js';
@@ -50,7 +50,7 @@ class Task extends View {
   }
 }
 
-// history tells what the task says of its past, the oldest first.
+// history lists the events of the task, the oldest first.
 function history(t) {
   const end = { done: 'Completed', failed: 'Failed', derezzed: 'Cancelled' }[t.status];
   return [[t.createdAt, 'Created', t.source], [t.startedAt, t.attempts > 1 ? `Claimed, attempt ${t.attempts},` : 'Claimed', t.claimedBy],

@@ -1,4 +1,4 @@
-// What is used: calls, errors, tokens and dollars, by day, agent and tool.
+// The usage: calls, errors, tokens and dollars, by day, agent and tool.
 import { count, empty, h, money } from '/assets/dom.js';
 import { api, query } from '/assets/api.js';
 import { View } from '/assets/view.js';
