@@ -40,8 +40,8 @@ type world struct {
 }
 
 // Run runs the command line args, without the name of the program, and returns the exit code: 0, or 1 after an error,
-// which it writes to errOut, 2 where flags or arguments are wrong, or the code that a command documents. What errOut receives is escaped for a terminal. The
-// end of ctx interrupts the command.
+// which it writes to errOut, 2 where flags or arguments are wrong, or the code that a command documents. The text for
+// errOut is escaped for a terminal. The end of ctx interrupts the command.
 func Run(ctx context.Context, args []string, env func(string) string, in io.Reader, out, errOut io.Writer) int {
 	errOut = printable.Writer{To: errOut}
 	w := &world{env, in, out, errOut}
