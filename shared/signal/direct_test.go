@@ -304,7 +304,8 @@ func TestNoAnswerHasASecretOfADevice(t *testing.T) {
 			}
 			view := domaintest.Must(d.Register(t.Context(), person, b.in))(t)
 			answers = append(answers, view)
-			_, err := d.Register(t.Context(), person, DeviceInput{Platform: "android", Token: "t", URL: secrets[len(secrets)-1], Secret: b.in.Secret})
+			_, err := d.Register(t.Context(), person, DeviceInput{Platform: "android", Token: "t",
+				URL: secrets[len(secrets)-1], Secret: b.in.Secret})
 			answers = append(answers, fmt.Sprint(err), fault.From(err).Problems)
 		}
 		answers = append(answers, domaintest.Must(d.Devices(t.Context(), person, DevicesInput{}))(t))

@@ -58,7 +58,8 @@ func TestMailWakesAnIdleAgentOnce(t *testing.T) {
 		got.Out != "" {
 		t.Errorf("got %+v", got)
 	}
-	if text := m.Hook("t1", "UserPromptSubmit", map[string]any{"prompt": "<task-notification>"}).Context(); !strings.Contains(text, "| which parser?") {
+	if text := m.Hook("t1", "UserPromptSubmit",
+		map[string]any{"prompt": "<task-notification>"}).Context(); !strings.Contains(text, "| which parser?") {
 		t.Errorf("the turn is not told: %s", text)
 	}
 	m.Hook("t1", "Stop", nil)

@@ -146,7 +146,8 @@ func TestAWrongRecordIsNotUndone(t *testing.T) {
 
 // FuzzSet adds entries to any text and takes them out again.
 func FuzzSet(f *testing.F) {
-	for _, s := range []string{"", "{}", "{ }", "{\n}", `{"a":{"c":[]}}`, "{\"a\": {} // x\n}", "{\"a\":[1,],}", "{/**/}", "{\"a\":{\"c\":[1//\n]}}",
+	for _, s := range []string{"", "{}", "{ }", "{\n}", `{"a":{"c":[]}}`, "{\"a\": {} // x\n}", "{\"a\":[1,],}",
+		"{/**/}", "{\"a\":{\"c\":[1//\n]}}",
 		"\ufeff{\r\n}", "{\"a\":{\"c\":[ /* x */ ]},}", "{\n//\r\n}", "{\"a\":{\"c\":[/*/*/1/**/,/***/]}}", "{\"x\":1 //\r\n , }"} {
 		f.Add([]byte(s))
 	}
