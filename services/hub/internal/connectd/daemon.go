@@ -34,7 +34,7 @@ type Options struct {
 
 const (
 	linger = 3 * time.Second
-	// tick is the time between two looks at what only time changes.
+	// tick is the time between two checks of the conditions that time alone changes.
 	tick = time.Second
 	// lookAtProcesses is the time between two looks at the clients' processes, and gone the time after which a session whose
 	// process is not there is ended. One without a known process is ended when no hook was called for so long.
@@ -232,7 +232,7 @@ func (d *Daemon) changed(h *hub) {
 	}
 }
 
-// tend looks after what time changes, until the daemon ends.
+// tend checks the conditions that time changes, until the daemon ends.
 func (d *Daemon) tend() {
 	t := time.NewTicker(min(tick, d.Linger))
 	defer t.Stop()

@@ -71,7 +71,7 @@ func newSession(d *Daemon, id string, c connection.Connection, thread string) *s
 	return s
 }
 
-// stir makes the session look at what there is to do.
+// stir makes the session look for due work.
 func (s *session) stir() {
 	select {
 	case s.kick <- struct{}{}:

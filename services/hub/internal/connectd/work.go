@@ -129,7 +129,7 @@ func (s *session) fetch(ctx context.Context) (bool, error) {
 		s.batch = &batch{out, s.daemon.Now()}
 	}
 	if out.Receipt == "" {
-		s.st.Waiting.Mail, s.st.Waiting.Answers = 0, 0 // others have it, or it was shown: the wait tells of what comes
+		s.st.Waiting.Mail, s.st.Waiting.Answers = 0, 0 // others have it, or it was shown: the wait reports new mail
 	}
 	return true, nil
 }

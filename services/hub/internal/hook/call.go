@@ -1,6 +1,6 @@
 package hook
 
-// Kind is what happened in a client's session.
+// Kind is the kind of an event in a client's session.
 type Kind string
 
 // The kinds of calls. Nothing stands for an event that a hook has no part in.

@@ -58,7 +58,7 @@ type Mark struct {
 	At   time.Time `json:"at"`
 }
 
-// Verdict is what becomes of reasons to wake.
+// Verdict is the decision about reasons to wake.
 type Verdict struct {
 	// Wake is the reason to wake now, nil for none.
 	Wake *wire.Wake
@@ -101,7 +101,7 @@ func (s *State) Offer(r Rules, now time.Time, reasons []wire.Wake) Verdict {
 	return v
 }
 
-// loops reports whether a reason would go on with what two agents have done often enough.
+// loops reports whether a reason would continue an exchange of two agents that has reached its limit.
 func (s *State) loops(r Rules, w wire.Wake) bool {
 	if !agents(w.Kind) || s.With != Program(w.From) {
 		return false
@@ -166,7 +166,7 @@ func (s *State) hold(id string) {
 	}
 }
 
-// Reset forgets what two agents did: a person, a task or another agent came between.
+// Reset forgets the exchanges of two agents: a person, a task or another agent came between.
 func (s *State) Reset() { s.With, s.Exchanges, s.Answered, s.Stopped = "", 0, false, false }
 
 // Active tells that the session has begun a turn, and whether a person did that.

@@ -144,7 +144,7 @@ func (p *Process) ask(ctx context.Context, s *session.State, call hook.Call, eve
 	return &out
 }
 
-// remembered answers by what is on the disk alone.
+// remembered answers by the state on the disk alone.
 func (p *Process) remembered(call hook.Call) int {
 	var s session.State
 	if !p.place.Load(p.session(call), &s) {

@@ -77,7 +77,7 @@ func (s *State) Input(c hook.Call, e wire.Event, maxBytes int) wire.HookInput {
 		in.Directory, in.Branch = cut(s.Dir, 300), cut(s.Repo.Branch(), 200)
 		in.Worktree, in.Project = cut(s.Repo.Worktree, 200), cut(s.Repo.Project, 300)
 		in.Model, in.Headless = cut(s.Model, 100), s.Headless
-		host, _ := os.Hostname() // only what people read
+		host, _ := os.Hostname() // for people alone
 		in.Host = cut(host, 100)
 	}
 	if e == wire.Start && s.Dir != "" {
@@ -196,7 +196,8 @@ func (s *State) WantsAnswer() bool {
 // AskTurn is how much mail the end of a turn may bring, where it is continued.
 const AskTurn = askCall
 
-// turn returns the reply to the end of a turn: it continues with what wants an answer, where that is allowed.
+// turn returns the reply to the end of a turn: it continues the turn with messages that want an answer, where that is
+// allowed.
 func (s *State) turn(c hook.Call, out wire.HookOutput, conn connection.Connection) (hook.Reply, string) {
 	if !s.MayContinue(conn) || !s.WantsAnswer() && len(out.Mail)+len(out.Answers) == 0 {
 		return hook.Reply{}, ""

@@ -121,7 +121,7 @@ func (s *State) Begin(c hook.Call, now time.Time) {
 	}
 }
 
-// Heard records the server's answer. Its pause and its counts of what waits apply only if the answer is the latest.
+// Heard records the server's answer. Its pause and its counts of waiting work apply only if the answer is the latest.
 func (s *State) Heard(e wire.Event, out wire.HookOutput, latest bool) {
 	s.SessionID, s.Program, s.Verified = out.SessionID, out.Program, out.Verified
 	if latest {
