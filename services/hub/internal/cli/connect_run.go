@@ -81,7 +81,7 @@ func (j *connector) setup(ctx context.Context, c connect.Client, p connect.Place
 	return s, nil
 }
 
-// preview shows what would change. It makes no key and calls no server.
+// preview shows the changes. It makes no key and calls no server.
 func (j *connector) preview(ctx context.Context, c connect.Client, p connect.Place, s connect.Setup, old connection.Connection,
 	r *connectReport) error {
 	base := old.URL

@@ -67,7 +67,7 @@ func (j *connector) tryHook(ctx context.Context, c connect.Client, p connect.Pla
 	}
 }
 
-// ownAddress finds the address of a session in what its start says.
+// ownAddress finds the address of a session in the text of its start.
 var ownAddress = regexp.MustCompile(`You are (\S+/\d+),`)
 
 // The message of a trial, the seconds for which it is wanted, and the time in which it must come.

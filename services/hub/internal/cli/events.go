@@ -70,7 +70,7 @@ func (w *world) eventsTail() *cobra.Command {
 	return cmd
 }
 
-// reading is the line of JSON that ends what one call read.
+// reading is the line of JSON after the changes that one call read.
 type reading struct {
 	Cursor    string `json:"cursor,omitempty"`
 	Truncated bool   `json:"truncated,omitempty"`

@@ -9,7 +9,7 @@ import (
 	"parley.internal/services/hub/internal/hook/process"
 )
 
-// hookCommand returns the command that does what parley-hook does.
+// hookCommand returns the command that does the same as parley-hook.
 func (w *world) hookCommand() *cobra.Command {
 	return &cobra.Command{Use: "hook CLIENT EVENT --connection ID", Short: "Answer a hook of an agent's client, as parley-hook does",
 		Long: "Answer a hook of an agent's client: claude, codex or gemini, with the client's JSON on standard input. What\n" +

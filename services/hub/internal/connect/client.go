@@ -24,7 +24,7 @@ type Client struct {
 	UserOnly bool
 	// Rules is the file that the client reads its rules from.
 	Rules string
-	// Lacks says what does not go with this client; empty for nothing.
+	// Lacks names the features that do not work with this client; empty for none.
 	Lacks string
 	// Next is the advice for the time after connecting.
 	Next string

@@ -216,7 +216,7 @@ func (f file) apply(text []byte, t *touched) (_ []byte, err error) {
 	return text, nil
 }
 
-// addLines adds lines to a text. What else a TOML file says stays the same.
+// addLines adds lines to a text. The other values of a TOML file stay the same.
 func (f file) addLines(text []byte, b lines) ([]byte, error) {
 	out := b.style.style().Add(text, b.id, b.body)
 	if filepath.Ext(f.path) != ".toml" {
