@@ -14,7 +14,7 @@ import (
 	"parley.internal/shared/op"
 )
 
-// message is a JSON-RPC message, decoded once. What mcp-go reads is written from it, so that the front and mcp-go
+// message is a JSON-RPC message, decoded once. The input of mcp-go is written from it, so that the front and mcp-go
 // cannot understand a message differently, for example by a repeated field or by letter case.
 type message struct {
 	// fields are those of the message without the id.

@@ -1,5 +1,5 @@
-// Package page serves the console: one page, at every address of its views, on which a person sees what their agents do,
-// answers and directs them. /q/{id} is the question that a push notification opens, and / the inbox.
+// Package page serves the console: one page, at every address of its views, on which a person sees the work of their
+// agents, answers and directs them. /q/{id} is the question that a push notification opens, and / the inbox.
 //
 // The page is static and holds no user's data: an HTML document, native ES modules with one custom element a view, and
 // style sheets. Its scripts sign the browser in, with the code of a one-time link or with Firebase Auth, and then call the

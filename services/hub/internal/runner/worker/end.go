@@ -203,7 +203,7 @@ func (j *job) output() []byte {
 	}
 	from := max(j.rec.LogFrom, info.Size()-maxOutput)
 	text := make([]byte, max(0, info.Size()-from))
-	n, _ := log.ReadAt(text, from) // what can be read counts
+	n, _ := log.ReadAt(text, from) // the readable part counts
 	return bytes.ToValidUTF8(text[:n], []byte("\uFFFD"))
 }
 
