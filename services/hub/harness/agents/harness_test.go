@@ -204,7 +204,7 @@ func (s *stage) process() team.ProcessView {
 	return out.Processes[0]
 }
 
-// ended waits until the member's process has ended, and returns it with what its lead was told.
+// ended waits until the member's process has ended, and returns it with the report to its lead.
 func (s *stage) ended() (team.ProcessView, string) {
 	s.Helper()
 	s.until("the process ends", func() bool { return s.process().State.Ended() })

@@ -112,7 +112,7 @@ func (u *user) walk(b *tab, width int64, scheme, script string) {
 	b.open(u.Hub.URL + "/")
 }
 
-// accessible fails the test for what axe finds serious or critical.
+// accessible fails the test for serious and critical findings of axe.
 func (b *tab) accessible(what, script string) {
 	b.t.Helper()
 	if !eval[bool](b, "'axe' in window") {

@@ -190,7 +190,7 @@ func operations(t *testing.T) operationNames {
 	return n
 }
 
-// word matches what may be the name of an operation within a text.
+// word matches possible names of operations within a text.
 var word = regexp.MustCompile(`[A-Za-z0-9_]+`)
 
 // named are the operations that the texts of a file name, or that it calls by the client.

@@ -120,7 +120,7 @@ func (p *player) call(ctx context.Context, s step, out any) error {
 	return nil
 }
 
-// fill returns an input with what earlier steps saved.
+// fill returns an input with the values that earlier steps saved.
 func (p *player) fill(v any) any {
 	switch x := v.(type) {
 	case string:
