@@ -6,8 +6,8 @@ import (
 	"parley.internal/shared/identity"
 )
 
-// Holder is who holds a reservation or waits for one: a session of a program, or else a program or a key. Its fields are
-// those of the documents that embed it.
+// Holder is the holder of a reservation, or of a place in the line for one: a session of a program, or else a program
+// or a key. Its fields are those of the documents that embed it.
 type Holder struct {
 	Program string `json:"program,omitempty"`
 	KeyID   string `json:"keyId,omitempty"`

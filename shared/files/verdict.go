@@ -10,7 +10,7 @@ import (
 	"parley.internal/shared/identity"
 )
 
-// Verdict is what becomes of a change of files.
+// Verdict is the decision about a change of files.
 type Verdict string
 
 // The verdicts. A change with a warning passes.

@@ -25,8 +25,8 @@ type holdings struct {
 	only string
 }
 
-// holdings reads the tasks that the session holds or knew of. all asks for all that it holds; otherwise it is told what
-// changed since.
+// holdings reads the tasks that the session holds or knew of. all asks for all claims that it holds; otherwise told has
+// the changes since the last call.
 func (s *Service) holdings(ctx context.Context, c identity.Caller, l *link, leases []store.Doc[task.Lease], all bool) (
 	out holdings, err error,
 ) {
@@ -138,7 +138,7 @@ func (s *Service) release(ctx context.Context, c identity.Caller, address string
 	return err
 }
 
-// others returns those who work in the project of a session.
+// others returns the other sessions in the project of a session.
 func (s *Service) others(ctx context.Context, c identity.Caller, v *sight, address string) ([]wire.Other, error) {
 	var out []wire.Other
 	var fetches []*store.Fetch

@@ -7,7 +7,8 @@
 // and each question records in its own document that it was handed over; the claims that a session was told are in the
 // session's link, the one document of this package.
 //
-// A wait consumes nothing. For each session it returns the counts of what waits, and the reasons to wake its agent.
+// A wait consumes nothing. For each session it returns the counts of its mail and answers, and the reasons to wake its
+// agent.
 //
 // The types of both calls are in package wire. This package imports no other domain: its needs are the interfaces of
 // ports.go. It reads tasks by itself, because the domains share them.

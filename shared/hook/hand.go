@@ -15,7 +15,8 @@ import (
 // answerAgain is the time after which an answer comes again whose telling was not confirmed.
 const answerAgain = 2 * time.Minute
 
-// handover is the transaction of one call: it confirms what came before, hands over mail and answers, and remembers.
+// handover is the transaction of one call: it confirms the earlier receipt, hands over mail and answers, and records
+// the new one.
 type handover struct {
 	*Service
 	caller identity.Caller

@@ -164,7 +164,7 @@ func untold(t *task.Task, now time.Time) bool {
 	return t.Status == task.Done && t.Question != nil && !now.Before(t.AnswerDueAt)
 }
 
-// count returns the counts of what waits for the session.
+// count returns the counts of the mail, answers, tasks and questions that wait for the session.
 func (v *sight) count(in wire.HookInput, now time.Time) wire.Waiting {
 	w := wire.Waiting{Mail: len(v.letters), Tasks: v.waiting, Held: len(v.leases)}
 	for _, l := range v.letters {

@@ -103,7 +103,7 @@ type Edit struct {
 	SessionID                 string
 }
 
-// Files knows who edits what.
+// Files knows the reservations of files.
 type Files interface {
 	// Decide decides about an edit, and reserves its files where the project says so.
 	Decide(ctx context.Context, c identity.Caller, e Edit) (wire.Files, error)
@@ -113,12 +113,12 @@ type Files interface {
 	Held(ctx context.Context, c identity.Caller, project string) (map[string][]string, error)
 }
 
-// Ledger counts what clients' records tell, each once.
+// Ledger counts the usage in clients' records, each record once.
 type Ledger interface {
 	Observe(ctx context.Context, c identity.Caller, sessionID string, usage []wire.Usage) error
 }
 
-// Teams knows who works together.
+// Teams knows the members of teams.
 type Teams interface {
 	// Share reports whether two programs are in one team.
 	Share(ctx context.Context, user, a, b string) (bool, error)

@@ -11,7 +11,7 @@ const (
 	WaitRoute = "/v1/hook/wait"
 )
 
-// Event is what happened in a client.
+// Event is the kind of an event in a client.
 type Event string
 
 // The events. Start and Resume begin a session or continue it; every other event but End and Read begins one too where
