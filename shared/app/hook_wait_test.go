@@ -191,7 +191,7 @@ func TestWhoMayWakeASession(t *testing.T) {
 	})
 }
 
-// arrivals are what reached the clients of two sessions.
+// arrivals are the messages that reached the clients of two sessions.
 type arrivals struct {
 	mu       sync.Mutex
 	arrived  map[string]int   // messages that reached a client
@@ -261,7 +261,7 @@ func TestConcurrentHooksHandEachMessageOverOnce(t *testing.T) {
 			if failed := domaintest.Together(hooks, round); len(failed) > 0 {
 				t.Fatal(failed)
 			}
-			for session := range sessions { // what arrived is confirmed before it comes again
+			for session := range sessions { // messages that arrived are confirmed before they come again
 				for receipt := a.take(session); receipt != ""; receipt = a.take(session) {
 					o.hook(alpha, wire.HookInput{Thread: fmt.Sprint(session), Receipt: receipt})
 				}

@@ -17,7 +17,7 @@ import (
 	"parley.internal/shared/task"
 )
 
-// The callers of one user other than beta, which holds what alpha created.
+// The callers of one user other than beta, which holds a task that alpha created.
 var others = map[string]identity.Caller{"the creator": alpha, "a third program": gamma, "an unbound key": loose,
 	"another unbound key": drift}
 

@@ -28,7 +28,7 @@ const (
 // The scopes that reach single operations, in any toolset.
 const (
 	ScopeAnswer  = "answer"  // listing and answering questions
-	ScopeConsole = "console" // everything but what makes a key
+	ScopeConsole = "console" // everything but making keys
 	ScopeRunner  = "runner"  // claiming and reporting the processes of a team
 )
 

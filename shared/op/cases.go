@@ -108,7 +108,7 @@ type Cases struct {
 	Owned []string
 	// Named are the inputs that hold a name chosen by the caller. Names of different users do not collide.
 	Named []string
-	// Rights tell what becomes of the first example that succeeds if another caller of the same user makes it.
+	// Rights are the outcomes of the first example that succeeds if another caller of the same user makes it.
 	Rights Rights
 	// RPCs is the budget of the examples; zero stands for [DefaultRPCs], [NoRPCs] for none.
 	RPCs int

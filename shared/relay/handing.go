@@ -46,7 +46,7 @@ func (h *Handing) Read(
 	return handed, err
 }
 
-// Write writes what Read has found.
+// Write writes the changes of the messages that Read has found.
 func (h *Handing) Write(tx *store.Tx) { h.picked.put(tx) }
 
 // Undo takes back the messages that were handed over, because they reached nobody.

@@ -25,7 +25,7 @@ import (
 // paired is a person who acts from a paired device.
 var paired = identity.Caller{User: "u", KeyID: "0a0b0c", Kind: identity.Human, Assurance: identity.Device}
 
-// rung is what one device of a platform received.
+// rung are the pushes that one device of a platform received.
 type rung struct {
 	title, body string
 	answer      push.Answer // of the first option, where there is one

@@ -195,10 +195,10 @@ func (o *owner[W]) untry(id string) {
 	}
 }
 
-// Others says who may have the work that a call has lost.
+// Others are the calls that may have the work that a call has lost.
 type Others int
 
-// Who may have it.
+// The values of Others.
 const (
 	Nobody    Others = iota // it is gone
 	OnlyOther               // any call but this one
