@@ -226,8 +226,8 @@ func (n operationNames) inTexts(node ast.Node) (out []string) {
 	return out
 }
 
-// inDomain says whether a file belongs to a domain with operations of the operation's toolset. The overview and the feed
-// belong to the toolset of sessions, and the cases of any domain may prepare with another's operations.
+// inDomain reports whether a file belongs to a domain with operations of the operation's toolset. The overview and the
+// feed belong to the toolset of sessions, and the cases of any domain may prepare with another's operations.
 func (n operationNames) inDomain(file, name string) bool {
 	parts := strings.Split(file, "/")
 	if len(parts) < 3 || parts[0] != "shared" {

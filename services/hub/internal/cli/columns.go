@@ -101,7 +101,7 @@ func begin(cells [][]string, bound int) int {
 	return n
 }
 
-// tone says how a row is coloured.
+// tone is the colour of a row.
 type tone string
 
 // The tones, as parameters of the escape sequence that sets the colour.

@@ -103,7 +103,7 @@ func (w *world) printTasks(tasks []dispatch.View, more bool, now time.Time, stat
 	return w.hint(more)
 }
 
-// hint says on the error stream that a list goes on.
+// hint prints on the error stream that a list goes on.
 func (w *world) hint(more bool) error {
 	if !more {
 		return nil

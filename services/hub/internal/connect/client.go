@@ -18,7 +18,7 @@ type Client struct {
 	Program string
 	// Check are the arguments with which the program lists its servers.
 	Check []string
-	// Hooks tells whether the client runs hooks of Parley.
+	// Hooks reports whether the client runs hooks of Parley.
 	Hooks bool
 	// UserOnly is set for a client whose servers are the same in every directory.
 	UserOnly bool

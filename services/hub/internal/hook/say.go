@@ -71,7 +71,7 @@ func News(out wire.HookOutput, max int) string {
 	return b.text()
 }
 
-// PauseReason tells an agent that a person halted it.
+// PauseReason is the text for an agent that a person has halted.
 func PauseReason(p wire.Pause) string {
 	text := fmt.Sprintf("Paused by %s (%s): a person has halted this work", short(clean(p.By), 100), short(clean(p.Of), 100))
 	if words := short(clean(p.Words), 300); words != "" {
@@ -80,7 +80,8 @@ func PauseReason(p wire.Pause) string {
 	return text + ". Stop here, end your turn and wait until it is resumed."
 }
 
-// Count tells how much waits that was not shown, and how to read it.
+// Count is the text with the counts of waiting work that was not shown, and the tools that read it. It is empty for
+// none.
 func Count(w wire.Waiting) string {
 	if text := waiting(w); text != "" {
 		return "Parley: waiting for you: " + text + " (get_messages, claim_next_task)."
@@ -288,7 +289,7 @@ func Reason(reason []string) string {
 	return short(strings.Join(out, "\n"), MaxStart)
 }
 
-// HeldBack tells how many messages did not wake the agent.
+// HeldBack is the text about n messages and tasks that did not wake the agent.
 func HeldBack(n int) string {
 	return fmt.Sprintf("Parley: %d messages or tasks did not wake you, because of the limits on wakes.", n)
 }

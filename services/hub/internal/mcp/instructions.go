@@ -87,7 +87,7 @@ func introduce(c identity.Caller) string {
 		c.Kind, giveName)
 }
 
-// inSession says which session the caller's connection belongs to.
+// inSession returns the sentence about the session of the caller's connection.
 func inSession(c identity.Caller) string {
 	if c.Session == "" {
 		return ""
@@ -96,7 +96,7 @@ func inSession(c identity.Caller) string {
 		identity.Address(c.Program, c.Session))
 }
 
-// giveName says how a caller without a name gets one.
+// giveName is the advice for a caller without a name.
 const giveName = "Give one in the inputs that say who acts, such as source, where it counts as unverified; " +
 	"for a verified name use a key that was made for a program."
 

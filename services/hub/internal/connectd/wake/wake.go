@@ -169,7 +169,7 @@ func (s *State) hold(id string) {
 // Reset forgets the exchanges of two agents: a person, a task or another agent came between.
 func (s *State) Reset() { s.With, s.Exchanges, s.Answered, s.Stopped = "", 0, false, false }
 
-// Active tells that the session has begun a turn, and whether a person did that.
+// Active records that the session has begun a turn; human means that a person began it.
 func (s *State) Active(human bool) {
 	s.Outstanding = time.Time{}
 	if human {
@@ -177,7 +177,7 @@ func (s *State) Active(human bool) {
 	}
 }
 
-// Sent tells that the session has sent a message.
+// Sent records that the session has sent a message.
 func (s *State) Sent(to, kind string) {
 	switch kind {
 	case "STATUS", "ACK", "PONG", "RESULT":

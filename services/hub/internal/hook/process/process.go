@@ -25,7 +25,7 @@ const (
 	StrictBudget = 2 * time.Second
 )
 
-// Usage says how the program is called.
+// Usage is the synopsis of the program.
 const Usage = "usage: parley-hook CLIENT EVENT --connection ID, with the client's JSON on standard input"
 
 // Variable is the environment variable that keeps hooks from starting a daemon: PARLEY_CONNECTD=off.
