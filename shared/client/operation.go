@@ -50,7 +50,7 @@ type message struct {
 	wait         time.Duration
 }
 
-// harmless says whether the request may run twice.
+// harmless reports whether the request may run twice.
 func (m *message) harmless() bool { return m.operation.Effect == op.Read || m.keyed }
 
 // message puts an input where the operation's route wants it, with a new idempotency key where it has none and newKey

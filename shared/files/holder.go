@@ -16,7 +16,7 @@ type Holder struct {
 	Session string `json:"session,omitempty"`
 }
 
-// holderOf returns the holder that a call is made by. The session is the one that the call names.
+// holderOf returns the caller as a holder, with the session that the call names.
 func holderOf(c identity.Caller, session string) Holder {
 	o := c.Owner()
 	return Holder{Program: o.Program, KeyID: o.KeyID, Human: o.Human, Session: session}

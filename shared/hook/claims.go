@@ -82,7 +82,8 @@ func lost(l *link, now []known) (gone []known) {
 	return gone
 }
 
-// whyLost says why a claim is not held any more. It is empty where the caller ended the task itself.
+// whyLost returns the reason for which a claim is not held any more. It is empty where the caller ended the task
+// itself.
 func whyLost(t *task.Task, c identity.Caller) string {
 	switch {
 	case t == nil:

@@ -2,8 +2,8 @@ package identity
 
 import "parley.internal/shared/fault"
 
-// Assurance says how surely a person acted. A process of an account can read whatever the account can, a human's key
-// too, so an act with such a key may be that of an agent.
+// Assurance is the certainty that a person acted. A process of an account can read whatever the account can, a human's
+// key too, so an act with such a key may be that of an agent.
 type Assurance string
 
 // The assurances of people, in rising order. An agent has none.

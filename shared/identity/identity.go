@@ -46,7 +46,7 @@ type Caller struct {
 	// KeyID names the key in lists and records. It is not secret.
 	KeyID string
 	Kind  KeyKind
-	// Assurance says how surely a person acts, empty for agents.
+	// Assurance is the certainty that a person acts, empty for agents.
 	Assurance Assurance
 	// Scopes restrict the key. Without scopes it may read and write in every toolset.
 	Scopes []string

@@ -85,7 +85,7 @@ func TestEveryInputCanBeSaidInItsGoType(t *testing.T) {
 	}
 }
 
-// zeroIsAnother says whether the zero value is allowed and other than the default.
+// zeroIsAnother reports whether the zero value is allowed and other than the default.
 func (s *schema) zeroIsAnother() bool {
 	if len(s.Default) == 0 {
 		return false
