@@ -26,8 +26,8 @@ func (w *world) eventsTail() *cobra.Command {
 	var cursor string
 	cmd := &cobra.Command{Use: "tail", Short: "Print each change from now on, until it is interrupted", Args: cobra.NoArgs,
 		Long: "Print each change from now on, one a line: the time, the kind of the object (task, question, alert,\n" +
-			"message, session …), the change, the id, the state, whom it concerns, and the object in short. It connects again by itself. A change may come\n" +
-			"twice, with the same eventId.\n\n" +
+			"message, session …), the change, the id, the state, whom it concerns, and the object in short. It\n" +
+			"connects again by itself. A change may come twice, with the same eventId.\n\n" +
 			"With --json each change is a line of JSON, and each reading ends with a line that has the cursor; give that to\n" +
 			"--cursor to go on there. The line {\"truncated\": true} says that changes after the cursor were no longer kept:\n" +
 			"read again what you show.",

@@ -246,8 +246,8 @@ func (w *world) filesListCommand() *cobra.Command {
 	var all bool
 	cmd := &cobra.Command{Use: "list [PATTERN]",
 		Short: "List the reservations of files in this repository, or those of certain files",
-		Long: "List the reservations of files in this repository, or those that overlap a pattern. " + filesHelp,
-		Args: cobra.MaximumNArgs(1)}
+		Long:  "List the reservations of files in this repository, or those that overlap a pattern. " + filesHelp,
+		Args:  cobra.MaximumNArgs(1)}
 	f, asJSON := w.repoFlags(cmd), jsonFlag(cmd)
 	cmd.Flags().StringVar(&in.Program, "program", "", "only reservations of this program")
 	cmd.Flags().BoolVar(&all, "all", false, "of all repositories")

@@ -236,7 +236,7 @@ func (f file) addLines(text []byte, b lines) ([]byte, error) {
 	}
 	for name := range before {
 		if after[name] == nil {
-			return nil, errors.New("the lines of Parley would change what is there")
+			return nil, errors.New("the lines of Parley would change the meaning of the lines that are there")
 		}
 	}
 	return out, nil

@@ -15,7 +15,7 @@ var ErrNone = local.ErrNoDaemon
 func Status(ctx context.Context, env func(string) string) (*local.Info, error) {
 	res, err := ask(ctx, env, local.Status)
 	if err == nil && res.Info == nil {
-		err = errors.New("the daemon does not say what it does; stop it, and the next hook starts one of this version")
+		err = errors.New("the daemon does not report its state; stop it, and the next hook starts one of this version")
 	}
 	return res.Info, err
 }
