@@ -1,4 +1,4 @@
-// Package files keeps who edits what: reservations of paths, which agents take before they edit and others respect.
+// Package files keeps reservations of paths, which agents take before they edit and others respect.
 //
 // A reservation belongs to a holder, which is a session of a program, a program, or a key. It is exclusive or shared, and
 // ends with its lease, with the session or the task that it names, or with a release. The patterns alone decide about
