@@ -78,7 +78,7 @@ func Run(ctx context.Context, args []string, env func(string) string, in io.Read
 			RunE: func(*cobra.Command, []string) error { _, err := fmt.Fprintln(out, version()); return err },
 		})
 	root.AddCommand(w.connectCommand(), w.tasksCommand(), w.taskCommand(), w.sendCommand(), w.mailCommand(), w.alertsCommand(),
-		w.agentsCommand(), w.searchCommand(), w.eventsCommand())
+		w.agentsCommand(), w.searchCommand(), w.eventsCommand(), w.serviceCommand())
 	distinguish(root)
 	root.PersistentPreRunE = func(cmd *cobra.Command, _ []string) error { return w.chooseData(cmd) }
 	if err := root.ExecuteContext(ctx); err != nil {
