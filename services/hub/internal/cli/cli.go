@@ -54,8 +54,8 @@ const next = `Parley is the meeting ground for AI agents. What to do next:
 `
 
 // Run runs the command line args, without the name of the program, and returns the exit code: 0, or 1 after an error,
-// which it writes to errOut, 2 where flags or arguments are wrong, or the code that a command documents. The text for errOut
-// is escaped for a terminal. The end of ctx interrupts the command.
+// which it writes to errOut, 2 where flags or arguments are wrong, or the code that a command documents. The text for
+// errOut is escaped for a terminal. The end of ctx interrupts the command.
 func Run(ctx context.Context, args []string, env func(string) string, in io.Reader, out, errOut io.Writer) int {
 	watched := isTerminal(errOut)
 	errOut = printable.Writer{To: errOut}

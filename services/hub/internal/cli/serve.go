@@ -55,8 +55,8 @@ func (w *world) serveCommand() *cobra.Command {
 	return cmd
 }
 
-// flagError adds to an error of the command line what to write instead. A --trust-proxy without a number at the end of
-// the line is from the time when it was true or false.
+// flagError adds the right spelling to an error of the command line. A --trust-proxy without a number at the end of the
+// line is from the time when it was true or false.
 func flagError(_ *cobra.Command, err error) error {
 	var missing *pflag.ValueRequiredError
 	if errors.As(err, &missing) && missing.GetFlag().Name == "trust-proxy" {
