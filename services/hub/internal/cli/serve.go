@@ -129,7 +129,7 @@ func (w *world) serve(ctx context.Context, c *config.Config) (err error) {
 // log returns the logger of the server: lines for a person where the standard error is a terminal, and JSON elsewhere.
 func (w *world) log(out io.Writer) *slog.Logger {
 	if w.watched {
-		return slog.New(tint.NewHandler(out, &tint.Options{NoColor: true, TimeFormat: time.TimeOnly}))
+		return slog.New(tint.NewTextHandler(out, &tint.Options{NoColor: true, TimeFormat: time.TimeOnly}))
 	}
 	return cloudlog.New(out)
 }
