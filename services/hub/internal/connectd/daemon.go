@@ -56,12 +56,18 @@ type Daemon struct {
 	stop context.CancelFunc
 	work sync.WaitGroup
 
+	// looks bounds the looks at worktrees at once.
+	looks   chan struct{}
+	authors authors
+
 	mu       sync.Mutex
 	sessions map[string]*session
 	hubs     map[string]*hub
 	conns    int
 	// used are the ids that have woken a session, with the session.
 	used map[string]string
+	// large are the worktrees that are left alone until a time.
+	large map[string]time.Time
 	// idle is the time since which there is neither a session nor a connection.
 	idle time.Time
 }
@@ -93,7 +99,7 @@ func Run(ctx context.Context, o Options) error {
 		o.Codex = codex
 	}
 	d := &Daemon{Options: o, place: place, since: o.Now(), sessions: map[string]*session{}, hubs: map[string]*hub{},
-		used: map[string]string{}, idle: time.Now()}
+		used: map[string]string{}, large: map[string]time.Time{}, looks: make(chan struct{}, looks), idle: time.Now()}
 	d.ctx, d.stop = context.WithCancel(ctx)
 	defer d.stop()
 	return d.run()

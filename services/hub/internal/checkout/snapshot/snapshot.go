@@ -20,8 +20,8 @@ const (
 	maxContent  = 64 << 10
 )
 
-// grain is how far the times of files are behind the clock.
-const grain = 10 * time.Millisecond
+// Grain is how far the times of files are behind the clock.
+const Grain = 10 * time.Millisecond
 
 // Snapshot is what is known of a worktree at the beginning of a command. The zero value of what Take fills in stands for a
 // worktree that nobody looked at: what the command has changed is then what was changed since.
@@ -116,7 +116,7 @@ func (s *Snapshot) differs(name string, now file, dirty bool) bool {
 }
 
 // since reports whether a file was last changed after the command began.
-func (s *Snapshot) since(f file) bool { return !f.time.Before(s.Since.Add(-grain)) }
+func (s *Snapshot) since(f file) bool { return !f.time.Before(s.Since.Add(-Grain)) }
 
 // during reports whether a file was last changed between the beginning of the command and the end of the snapshot.
 func (s *Snapshot) during(f file) bool { return s.since(f) && !f.time.After(s.until) }

@@ -3,6 +3,9 @@ package process_test
 import (
 	"fmt"
 	"net"
+	"os"
+	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -47,6 +50,21 @@ func TestWithoutADaemonAHookAsksTheServerByItself(t *testing.T) {
 			t.Errorf("the server is told the arguments of a command: %q", in.Doing)
 		}
 	}
+}
+
+func TestWithoutADaemonTheServerIsToldWhatACommandChanged(t *testing.T) {
+	t.Parallel()
+	hub, m := start(t)
+	hooktest.Repository(t, m.Dir)
+	m.Hook("t1", "SessionStart", nil)
+	hooktest.Eventually(t, "the change is not told", func() bool { // under load the look at the worktree may be too slow
+		m.Hook("t1", "PreToolUse", bash)
+		if err := os.WriteFile(filepath.Join(m.Dir, "a.txt"), []byte(time.Now().String()), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		m.Hook("t1", "PostToolUse", bash)
+		return slices.ContainsFunc(hub.Inputs(), func(in wire.HookInput) bool { return slices.Equal(in.Changed, []string{"a.txt"}) })
+	})
 }
 
 func TestAMessageWhoseHookWasKilledComesAgainAndSaysSo(t *testing.T) {

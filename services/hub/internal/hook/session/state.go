@@ -53,6 +53,14 @@ type State struct {
 	Usage usage.Position `json:"usage,omitzero"`
 	// Transcript is the client's record.
 	Transcript string `json:"transcript,omitempty"`
+	// Commands are the calls of a shell that have begun, by the client's ids, where no daemon looks after them.
+	Commands map[string]Command `json:"commands,omitempty"`
+}
+
+// Command is a call of a shell: when it began, and which commit was checked out.
+type Command struct {
+	At   time.Time `json:"at"`
+	Head string    `json:"head,omitempty"`
 }
 
 // Process is a process that is told from a later one with its number by the time that it started, as the system gives it.
