@@ -26,6 +26,8 @@ type Options struct {
 	Log io.Writer
 	// Linger is the time for which a daemon without sessions waits for one.
 	Linger time.Duration
+	// Patience is the time after which the person is called where nothing wakes an idle agent.
+	Patience time.Duration
 	// Codex runs the program of Codex; the default is the one of the session's environment.
 	Codex func(ctx context.Context, env map[string]string, dir string, args ...string) error
 	// Now is the clock.
@@ -33,7 +35,8 @@ type Options struct {
 }
 
 const (
-	linger = 3 * time.Second
+	linger   = 3 * time.Second
+	patience = 20 * time.Second
 	// tick is the time between two looks at what only time changes.
 	tick = time.Second
 	// lookAtProcesses is the time between two looks at the clients' processes, and gone the time after which a session whose
@@ -91,6 +94,9 @@ func Run(ctx context.Context, o Options) error {
 	defer lock.Close()
 	if o.Linger == 0 {
 		o.Linger = linger
+	}
+	if o.Patience == 0 {
+		o.Patience = patience
 	}
 	if o.Now == nil {
 		o.Now = time.Now

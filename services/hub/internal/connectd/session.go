@@ -53,6 +53,7 @@ type session struct {
 	missing        time.Time // since when the client's process is gone
 	waiter         *waiter
 	unwell         time.Time // until when no wake is tried
+	helpless       time.Time // since when something would wake the agent and there is no means for it
 	dead           bool      // the session is forgotten; another takes its place
 
 	// commands are the calls of a shell that run, by the client's ids. comparing counts those that are over and are compared,
@@ -151,6 +152,9 @@ func (s *session) answer(ctx context.Context, req local.Request) (reply hook.Rep
 	s.missing, s.away = time.Time{}, false
 	if req.Process.PID != 0 {
 		s.st.Process = req.Process
+	}
+	if req.Terminal.Path != "" {
+		s.st.Terminal = req.Terminal
 	}
 	if req.Env != nil {
 		s.st.Env = req.Env

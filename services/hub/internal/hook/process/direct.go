@@ -90,7 +90,7 @@ func (p *Process) direct(ctx context.Context, call hook.Call) int {
 	}
 	s.Begin(call, time.Now())
 	if call.Kind == hook.Start || call.Kind == hook.Resume {
-		s.Process = processOf(call)
+		s.Process, s.Terminal = processOf(call), local.Terminal()
 	}
 	if e := p.environment(call); e != nil {
 		s.Env = e

@@ -264,3 +264,20 @@ func TestAWaiterIsSilentWhereNobodySitsOrNothingEndsIt(t *testing.T) {
 		t.Error("it holds up a run without a person")
 	}
 }
+
+func TestCodexExecIsKnownByTheSessionsRecord(t *testing.T) {
+	t.Parallel()
+	for source, want := range map[string]bool{`"exec"`: true, `"cli"`: false, `{"subagent":"review"}`: false, `7`: false} {
+		hub := hooktest.New(t)
+		m := hooktest.NewMachine(t, hub.URL, "codex")
+		record := filepath.Join(m.Dir, "rollout.jsonl")
+		line := `{"timestamp":"x","type":"session_meta","payload":{"id":"t1","originator":"codex","source":` + source + "}}\n{}\n"
+		if err := os.WriteFile(record, []byte(line), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		m.Hook("t1", "SessionStart", map[string]any{"transcript_path": record})
+		if got := hub.Inputs(); len(got) != 1 || got[0].Headless != want {
+			t.Errorf("%s: %+v", source, got)
+		}
+	}
+}

@@ -25,6 +25,8 @@ type State struct {
 	Headless bool       `json:"headless,omitempty"`
 	// Process is the client's, where it is known.
 	Process Process `json:"process,omitzero"`
+	// Terminal is the one before which a person sits, where it is known.
+	Terminal Terminal `json:"terminal,omitzero"`
 	// Env are the variables with which the client's own program is called.
 	Env map[string]string `json:"env,omitempty"`
 	// Seen is the time of the last hook, to the minute.
@@ -67,6 +69,12 @@ type Command struct {
 type Process struct {
 	PID   int    `json:"pid,omitempty"`
 	Start string `json:"start,omitempty"`
+}
+
+// Terminal is a terminal, and the process that leads its session: another terminal with the same path has another one.
+type Terminal struct {
+	Path   string  `json:"path,omitempty"`
+	Leader Process `json:"leader,omitzero"`
 }
 
 // Repository is where the session's directory lies.
