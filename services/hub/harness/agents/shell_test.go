@@ -65,3 +65,27 @@ func shellChanges(t *testing.T, name string, run headless) {
 		t.Errorf("the console's feed has %+v, %v", shown.Events, err)
 	}
 }
+
+func TestATurnWithoutAPersonGoesOnForAQuery(t *testing.T) {
+	t.Parallel()
+	for name, run := range withoutAPerson {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			h := newHooked(t, name)
+			if name == "codex" {
+				h.write("home/.codex/config.toml", h.model.CodexConfig())
+			}
+			h.holds("connect", h.run(append([]string{h.parley, "connect", name}, run.connect...)...), "done   hook")
+			release := make(chan struct{})
+			last := fakemodel.Say("I am done.")
+			last.Hold = release
+			h.model.Add(last, fakemodel.Say("I am there."))
+			wait := h.starts(append([]string{name}, run.args...)...)
+			h.request(1)
+			h.sends(name, "QUERY", "Are you there?")
+			close(release)
+			h.hears("from beta (verified), QUERY", "| Are you there?")
+			wait()
+		})
+	}
+}
