@@ -18,7 +18,7 @@ import (
 
 const testKey = "parley_u_secret"
 
-// server answers with what it is given, in turn, the last again and again, and keeps what it was asked.
+// server answers with the given answers in turn, the last one again and again, and keeps its requests.
 type server struct {
 	*httptest.Server
 	mu      sync.Mutex
@@ -107,6 +107,9 @@ func (c *clock) sleep(ctx context.Context, d time.Duration) error {
 	c.slept = append(c.slept, d)
 	return ctx.Err()
 }
+
+// nowhere is the URL of a port at which no server listens. That of a server that was closed may be another test's by then.
+const nowhere = "http://127.0.0.1:1"
 
 // newClient is a client whose clock is the test's and whose pauses are never shortened.
 func newClient(t *testing.T, url string, options ...Option) (*Client, *clock) {

@@ -67,7 +67,7 @@ func standing(against []conflict) (do, who string) {
 	return "hold", "the holder"
 }
 
-// advice says how to go on after a refusal.
+// advice returns the sentence about the next steps after a refusal.
 func advice(who string, boxes []string, waited time.Duration) string {
 	out := "Work on something else"
 	if len(boxes) > 0 {
