@@ -112,6 +112,7 @@ func New(db *store.DB, p Ports) *App {
 	a.Pulse = &pulse.Service{DB: db, Now: p.Now, NewID: p.NewID, Claims: claims{a.Dispatch}}
 	a.Relay = &relay.Service{DB: db, Now: p.Now, NewID: p.NewID, Directory: known, Live: a.Pulse}
 	a.Pulse.Mail, a.Dispatch.Mail, a.Sprint.Mail = a.Relay, a.Relay, a.Relay
+	a.Dispatch.Sessions, a.Sprint.Sessions = a.Pulse, a.Pulse
 	a.Signal = &signal.Service{
 		DB:        db,
 		Now:       p.Now,
