@@ -7,6 +7,7 @@ import (
 
 	"parley.internal/services/hub/harness/fakemodel"
 	"parley.internal/services/hub/internal/checkout"
+	"parley.internal/shared/domaintest"
 	"parley.internal/shared/feed"
 	"parley.internal/shared/files"
 	"parley.internal/shared/relay"
@@ -48,7 +49,7 @@ func shellChanges(t *testing.T, name string, run headless) {
 		fakemodel.Say("I speak with beta."))
 	wait := h.starts(append([]string{name}, run.args...)...)
 
-	h.until("the holder is told", func() bool {
+	domaintest.Eventually(h.t, "the holder is told", func() bool {
 		got, err := h.beta.GetMessages(t.Context(), relay.GetInput{})
 		if err != nil {
 			t.Fatal(err)
