@@ -14,6 +14,7 @@ import (
 	"parley.internal/services/hub/harness/chaos/caller"
 	"parley.internal/services/hub/harness/chaos/fleet"
 	"parley.internal/services/hub/harness/chaos/txproxy"
+	"parley.internal/services/hub/harness/chaos/typescript"
 	"parley.internal/services/hub/harness/chaos/witness"
 	"parley.internal/shared/app"
 	"parley.internal/shared/store"
@@ -33,6 +34,8 @@ type Options struct {
 
 	Agents int
 	Seed   uint64
+	// TypeScript are the SDKs of some of the agents; nil leaves them out.
+	TypeScript *typescript.SDKs
 	// Lost is the percentage of answers that are lost between a hub and its client.
 	Lost int
 	// For is the time in which agents begin new moves, and Every the average time between two kills. If For is zero,
@@ -100,7 +103,7 @@ func Run(ctx context.Context, o Options) (_ *Report, err error) {
 	defer stop()
 	defer func() {
 		for _, c := range r.callers {
-			c.Close()
+			err = errors.Join(err, c.Close())
 		}
 		r.client.CloseIdleConnections()
 	}()

@@ -1,11 +1,13 @@
 package chaos
 
 import (
+	"errors"
 	"os"
 	"strings"
 	"testing"
 	"time"
 
+	"parley.internal/services/hub/harness/chaos/typescript"
 	"parley.internal/services/hub/harness/hubtest"
 	"parley.internal/shared/store/emulator"
 )
@@ -24,11 +26,20 @@ func shortRun(t *testing.T, hub string) Options {
 func TestPromisesToClientsHoldWhileHubsAreKilled(t *testing.T) {
 	t.Parallel()
 	emulator.Shared(t) // starts the emulator, or skips the test, before the long build
-	report, err := Run(t.Context(), shortRun(t, hubtest.Build(t)))
+	o := shortRun(t, hubtest.Build(t))
+	sdks, missing := typescript.Find(t.Context())
+	if missing != nil && (emulator.Required() || !errors.Is(missing, typescript.ErrMissing)) {
+		t.Fatal(missing)
+	}
+	o.TypeScript = sdks
+	report, err := Run(t.Context(), o)
 	if err != nil {
 		t.Fatal(err)
 	}
 	hubtest.Must(t, report.Write(t.Output()))
+	if missing == nil && report.TypeScript != 2 {
+		t.Errorf("%d agents had an SDK for TypeScript, want one of each era", report.TypeScript)
+	}
 	if len(report.Violations) > 0 {
 		t.Errorf("%d violations", len(report.Violations))
 	}

@@ -24,6 +24,8 @@ type Report struct {
 	Restarts int
 	// Late counts the hubs that abandoned calls in flight after SIGTERM.
 	Late int
+	// TypeScript is the number of agents with an SDK for TypeScript.
+	TypeScript int
 	// Swept counts the documents that sweeps handled, by step.
 	Swept map[string]int
 	// Checked counts the facts that were compared with the store, by kind.
@@ -128,6 +130,7 @@ func (r *Report) Write(out io.Writer) error {
 	all, repeated := r.Tally.Attempts()
 	fmt.Fprintf(out, "\n%d requests, %d of them repeated; hubs ended or put to sleep: %s, %d late; restarts: %d; %.0f s in all\n",
 		all, repeated, counts(r.Kills), r.Late, r.Restarts, r.Took.Seconds())
+	fmt.Fprintf(out, "agents with a TypeScript SDK: %d\n", r.TypeScript)
 	fmt.Fprintf(out, "swept: %s\n", counts(r.Swept))
 	fmt.Fprintf(out, "compared with the store: %s\n", counts(r.Checked))
 	_, err := fmt.Fprintf(out, "violations: %d\n", len(r.Violations))

@@ -10,6 +10,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"parley.internal/services/hub/harness/chaos/typescript"
 	"parley.internal/shared/client"
 )
 
@@ -23,10 +24,12 @@ type Caller struct {
 	Toolsets []string
 	// Protocol is the version of MCP that it asks for first, the newest where it is empty.
 	Protocol string
-	Base     string
-	Key      string
-	Client   *http.Client
-	Now      func() time.Time
+	// TypeScript calls the MCP endpoint in place of the SDK for Go; it is closed with the caller.
+	TypeScript *typescript.Agent
+	Base       string
+	Key        string
+	Client     *http.Client
+	Now        func() time.Time
 	// Count is called after each attempt.
 	Count func(op, outcome string, took time.Duration)
 	// Stuck is called when an attempt exceeds its time limit although its context has not ended.
@@ -129,8 +132,11 @@ func pause(ctx context.Context, try int, atLeast time.Duration) bool {
 func (c *Caller) attempt(
 	ctx context.Context, name, id string, wait time.Duration, args map[string]any,
 ) judgement {
-	if len(c.Toolsets) == 0 {
+	switch {
+	case len(c.Toolsets) == 0:
 		return c.overREST(ctx, name, id, args)
+	case c.TypeScript != nil:
+		return c.overTypeScript(ctx, name, id, wait, args)
 	}
 	return c.overMCP(ctx, name, id, wait, args)
 }

@@ -18,6 +18,7 @@ import (
 
 	"parley.internal/services/hub/harness/chaos/balancer"
 	"parley.internal/shared/client"
+	"parley.internal/shared/domaintest"
 	"parley.internal/shared/fault"
 )
 
@@ -265,7 +266,7 @@ func TestARefusalIsNotRepeated(t *testing.T) {
 			if want := []string{`Bearer k c-1.1 {"limit":3}`, `Bearer k c-1.2 {"limit":3}`}; !slices.Equal(seen(), want) {
 				t.Errorf("asked %q", seen())
 			}
-			c.Close()
+			domaintest.Check(t, c.Close())
 		}
 	}
 }
@@ -274,7 +275,7 @@ func TestASuccessOverMCPIsDecoded(t *testing.T) {
 	t.Parallel()
 	handler, _ := tools(&mcp.CallToolResult{Content: []mcp.Content{}, StructuredContent: map[string]any{"a": 1}})
 	c, n := newCaller(t, handler)
-	defer c.Close()
+	defer func() { domaintest.Check(t, c.Close()) }()
 	c.Toolsets = []string{"dispatch"}
 	var out struct{ A int }
 	if _, err := c.Do(t.Context(), "get_tasks", 0, nil, &out); err != nil || out.A != 1 || !slices.Equal(n.outcomes, []string{"ok"}) {

@@ -39,10 +39,14 @@ func (s *sessions) put(session *mcp.ClientSession) {
 }
 
 // Close ends the sessions of a caller over MCP.
-func (c *Caller) Close() {
+func (c *Caller) Close() error {
 	for s := c.sessions.take(); s != nil; s = c.sessions.take() {
 		_ = s.Close() // the server keeps nothing of a session
 	}
+	if c.TypeScript == nil {
+		return nil
+	}
+	return c.TypeScript.Close()
 }
 
 // overMCP makes one request with the official SDK for Go. It is judged by what came over the network; the SDK must make
@@ -79,9 +83,12 @@ func (c *Caller) connect(ctx context.Context) (*mcp.ClientSession, error) {
 	own := *c.Client
 	own.Transport = recorder{c.Client.Transport, c.Key}
 	client := mcp.NewClient(&mcp.Implementation{Name: "parley-chaos", Version: "1"}, nil)
-	return client.Connect(ctx, &mcp.StreamableClientTransport{Endpoint: c.Base + "/mcp?toolsets=" + strings.Join(c.Toolsets, ","),
+	return client.Connect(ctx, &mcp.StreamableClientTransport{Endpoint: c.Endpoint(),
 		HTTPClient: &own, MaxRetries: -1, DisableStandaloneSSE: true}, &mcp.ClientSessionOptions{ProtocolVersion: c.Protocol})
 }
+
+// Endpoint returns the URL of the MCP endpoint.
+func (c *Caller) Endpoint() string { return c.Base + "/mcp?toolsets=" + strings.Join(c.Toolsets, ",") }
 
 type exchangeKey struct{}
 

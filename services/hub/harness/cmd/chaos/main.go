@@ -25,6 +25,7 @@ import (
 	"time"
 
 	"parley.internal/services/hub/harness/chaos"
+	"parley.internal/services/hub/harness/chaos/typescript"
 	"parley.internal/services/hub/harness/program"
 	"parley.internal/shared/store/emulator"
 )
@@ -74,6 +75,9 @@ func run(ctx context.Context, o chaos.Options, c claimOptions, hub string, keep 
 		}
 		fmt.Fprintf(out, "the hubs' logs are in %s\n", o.Dir)
 	}()
+	if err := findSDKs(ctx, &o, out); err != nil {
+		return false, err
+	}
 	if hub == "" {
 		hub = filepath.Join(o.Dir, "parley")
 		if err := program.Build(ctx, hub); err != nil {
@@ -100,4 +104,17 @@ func run(ctx context.Context, o chaos.Options, c claimOptions, hub string, keep 
 	}
 	held, err := c.claim(ctx, o, out)
 	return good && held && err == nil, err
+}
+
+// findSDKs gives some of the agents the SDKs for TypeScript. A machine without them is told to out, and is an error where
+// nothing may be left out.
+func findSDKs(ctx context.Context, o *chaos.Options, out io.Writer) (err error) {
+	if o.TypeScript, err = typescript.Find(ctx); err == nil {
+		return nil
+	}
+	if emulator.Required() || !errors.Is(err, typescript.ErrMissing) {
+		return err
+	}
+	_, err = fmt.Fprintf(out, "no agent uses a TypeScript SDK: %v\n", err)
+	return err
 }
