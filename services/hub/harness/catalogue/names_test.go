@@ -77,7 +77,7 @@ var elsewhere = []struct{ dir, files, reason string }{
 		"compatible routes, errors of HTTP and the client are shown with certain operations"},
 	{"services/hub/harness/costs", "cloud_test.go count_test.go mix_test.go sums_test.go wait_test.go",
 		"the mix of calls that a month's costs are counted for"},
-	{"services/hub/harness/chaos", "chaos_test.go human.go mail.go together.go work.go",
+	{"services/hub/harness/chaos", "chaos_test.go human.go mail.go silence_test.go together.go work.go",
 		"the load that servers are killed under"},
 	{"services/hub/harness/chaos/claims", "claimer.go", "the claims that servers are killed under"},
 	{"services/hub/harness/chaos/caller", "caller_test.go", "the caller is tested with calls of a real catalogue"},

@@ -19,7 +19,8 @@ func shortRun(t *testing.T, hub string) Options {
 	t.Helper()
 	return Options{Hub: []string{hub, "serve"}, Env: []string{"PATH=" + os.Getenv("PATH"), "HOME=" + t.TempDir()},
 		Dir:     t.TempDir(),
-		Project: emulator.Project(t), Emulator: emulator.Shared(t), Agents: 8, Seed: 1, Lost: 3, Moves: 16, Kills: 4,
+		Project: emulator.Project(t), Emulator: emulator.Shared(t), Agents: 8, Seed: 1, Lost: 3, Silent: 25,
+		Patience: 5 * time.Second, Hold: 20 * time.Second, Moves: 16, Kills: 4,
 		Grace: 3 * time.Minute, Slack: 2 * time.Minute, SweepEvery: time.Second, Notes: t.Output()}
 }
 
@@ -61,6 +62,9 @@ func TestPromisesToClientsHoldWhileHubsAreKilled(t *testing.T) {
 		if report.Checked[kind] == 0 {
 			t.Errorf("no %s were compared with the store", kind)
 		}
+	}
+	if report.Holes.Calls == 0 || report.Holes.Unsent == report.Holes.Calls {
+		t.Errorf("no connection went silent, or all before a hub got the call: %+v", report.Holes)
 	}
 	if _, repeated := report.Tally.Attempts(); repeated == 0 {
 		t.Error("no call had to be repeated")

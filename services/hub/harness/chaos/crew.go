@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"parley.internal/services/hub/harness/chaos/balancer"
 	"parley.internal/services/hub/harness/chaos/caller"
 	"parley.internal/services/hub/harness/chaos/history"
 	"parley.internal/services/hub/harness/chaos/typescript"
@@ -120,7 +121,8 @@ func (r *run) connect(c *crew, name, key string, k kind) (*caller.Caller, error)
 		return nil, err
 	}
 	out := &caller.Caller{Name: c.user + "." + name, Key: key, Base: r.base, REST: rest, Client: r.client, Now: time.Now,
-		Count: r.tally.count, Slack: r.options.Slack, Stuck: func(op, id string) {
+		Count: r.tally.count, Slack: r.options.Slack, Patience: r.options.Patience,
+		Silent: func(id string) bool { return r.options.hole(id) != balancer.None }, Stuck: func(op, id string) {
 			c.book.Violate(witness.Waits, id, "%s got no answer within %v after its wait", op, r.options.Slack)
 		}}
 	if k.protocol == "" {

@@ -159,7 +159,11 @@ var errGivenUp = errors.New("the agent has given up its wait")
 // noteLostReads records the attempts of a reading call that got no answer.
 func (a *agent) noteLostReads(call caller.Call) {
 	for _, t := range call.Unsure() {
-		a.book.LostRead(a.name, witness.Span{From: t.Began, To: call.Ended()})
+		to := call.Ended()
+		if t.Silent {
+			to = to.Add(a.run.options.Slack)
+		}
+		a.book.LostRead(a.name, witness.Span{From: t.Began, To: to})
 	}
 }
 

@@ -36,6 +36,10 @@ type Caller struct {
 	Stuck func(op, requestID string)
 	// Slack is the time that an answer may take in addition to the wait that its call asks for.
 	Slack time.Duration
+	// Silent reports whether nothing will be heard of a request, which then is given up after its wait and Patience, and
+	// nobody is told. Nil means none.
+	Silent   func(requestID string) bool
+	Patience time.Duration
 
 	serial   atomic.Int64
 	sessions sessions
@@ -46,8 +50,9 @@ type Attempt struct {
 	RequestID string
 	Began     time.Time
 	Ended     time.Time
-	// Unknown reports that the server may have executed the request, although no answer says so.
-	Unknown bool
+	// Unknown reports that the server may have executed the request, although no answer says so, and Silent that its
+	// connection went silent, so that the server may execute it even after the end.
+	Unknown, Silent bool
 }
 
 // Call is a call with all its attempts. There is at least one; the last one got the answer.
@@ -89,7 +94,7 @@ func (c *Caller) Do(ctx context.Context, name string, wait time.Duration, args m
 	for try := 1; ; try++ {
 		a := Attempt{RequestID: fmt.Sprintf("%s.%d", id, try), Began: c.Now()}
 		j := c.attempt(ctx, name, a.RequestID, wait, args)
-		a.Ended, a.Unknown = c.Now(), j.verdict == unknown
+		a.Ended, a.Unknown, a.Silent = c.Now(), j.verdict == unknown, c.silent(a.RequestID)
 		call.Attempts = append(call.Attempts, a)
 		if ctx.Err() != nil && j.verdict != success {
 			return call, unfinished(ctx, name, call, j.outcome)
@@ -132,20 +137,33 @@ func pause(ctx context.Context, try int, atLeast time.Duration) bool {
 func (c *Caller) attempt(
 	ctx context.Context, name, id string, wait time.Duration, args map[string]any,
 ) judgement {
+	slack := c.Slack
+	if c.silent(id) {
+		slack = c.Patience
+	}
 	switch {
 	case len(c.Toolsets) == 0:
-		return c.overREST(ctx, name, id, args)
+		return c.overREST(ctx, name, id, slack, args)
 	case c.TypeScript != nil:
-		return c.overTypeScript(ctx, name, id, wait, args)
+		return c.overTypeScript(ctx, name, id, wait+slack, args)
 	}
-	return c.overMCP(ctx, name, id, wait, args)
+	return c.overMCP(ctx, name, id, wait+slack, args)
+}
+
+func (c *Caller) silent(id string) bool { return c.Silent != nil && c.Silent(id) }
+
+// stuck tells of an attempt that has exceeded its time limit, unless that was to be expected.
+func (c *Caller) stuck(name, id string) {
+	if !c.silent(id) {
+		c.Stuck(name, id)
+	}
 }
 
 // overREST makes one request over REST. The client repeats nothing, because each attempt is judged here. It takes the
 // wait from the arguments.
-func (c *Caller) overREST(ctx context.Context, name, id string, args map[string]any) judgement {
+func (c *Caller) overREST(ctx context.Context, name, id string, slack time.Duration, args map[string]any) judgement {
 	var header http.Header
-	once := c.REST.With(client.WithRetry(client.NoRetry), client.WithTimeout(c.Slack),
+	once := c.REST.With(client.WithRetry(client.NoRetry), client.WithTimeout(slack),
 		client.WithRequestID(func() string { return id }),
 		client.WithObserver(func(_ context.Context, a client.Attempt) { header = a.Header }))
 	var data json.RawMessage
@@ -157,7 +175,7 @@ func (c *Caller) overREST(ctx context.Context, name, id string, args map[string]
 	case !errors.As(err, &e):
 		return unsent(err)
 	case e.Status == 0 && ctx.Err() == nil && errors.Is(err, context.DeadlineExceeded):
-		c.Stuck(name, id)
+		c.stuck(name, id)
 	}
 	return judgeREST(e, header)
 }

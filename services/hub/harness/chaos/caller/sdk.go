@@ -51,8 +51,8 @@ func (c *Caller) Close() error {
 
 // overMCP makes one request with the official SDK for Go. It is judged by what came over the network; the SDK must make
 // the same of it.
-func (c *Caller) overMCP(ctx context.Context, name, id string, wait time.Duration, args map[string]any) judgement {
-	own, cancel := context.WithTimeout(ctx, wait+c.Slack)
+func (c *Caller) overMCP(ctx context.Context, name, id string, limit time.Duration, args map[string]any) judgement {
+	own, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	s := c.sessions.take()
 	if s == nil {
@@ -70,7 +70,7 @@ func (c *Caller) overMCP(ctx context.Context, name, id string, wait time.Duratio
 	}
 	res, body, sent := seen.answer()
 	if sent != nil && ctx.Err() == nil && errors.Is(own.Err(), context.DeadlineExceeded) {
-		c.Stuck(name, id)
+		c.stuck(name, id)
 	}
 	j := judge(res, body, sent)
 	if ours := j.verdict == success; ctx.Err() == nil && ours && (err != nil || result.IsError) || err == nil && !ours && !result.IsError {

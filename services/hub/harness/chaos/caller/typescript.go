@@ -12,8 +12,7 @@ import (
 // overTypeScript makes one request with a TypeScript SDK, whose timeout is the time that the call or its context has. As
 // with Go's SDK it is judged by what came over the network, except that the agent of a call that the SDK has given up saw
 // nothing of it.
-func (c *Caller) overTypeScript(ctx context.Context, name, id string, wait time.Duration, args map[string]any) judgement {
-	limit := wait + c.Slack
+func (c *Caller) overTypeScript(ctx context.Context, name, id string, limit time.Duration, args map[string]any) judgement {
 	timeout, ending := limit, false
 	if end, has := ctx.Deadline(); has && time.Until(end) < limit {
 		timeout, ending = max(time.Until(end), time.Millisecond), true
@@ -29,7 +28,7 @@ func (c *Caller) overTypeScript(ctx context.Context, name, id string, wait time.
 		case ending:
 			<-ctx.Done() // the timeout is a whole number of milliseconds
 		case ctx.Err() == nil:
-			c.Stuck(name, id)
+			c.stuck(name, id)
 		}
 		return judgement{verdict: unknown, outcome: "no answer"}
 	}

@@ -31,12 +31,14 @@ import (
 )
 
 func main() {
-	o := chaos.Options{Grace: 2 * time.Minute, Slack: time.Minute, SweepEvery: 2 * time.Second, Notes: os.Stderr}
+	o := chaos.Options{Grace: 2 * time.Minute, Slack: time.Minute, SweepEvery: 2 * time.Second,
+		Patience: 10 * time.Second, Hold: 150 * time.Second, Notes: os.Stderr}
 	flag.DurationVar(&o.For, "for", time.Minute, "the time in which agents begin new work")
 	flag.DurationVar(&o.Every, "every", 3*time.Second, "the average time between two kills")
 	flag.IntVar(&o.Agents, "agents", 32, "the number of agents")
 	flag.Uint64Var(&o.Seed, "seed", uint64(time.Now().UnixNano()), "the seed of the agents' choices (default: the time)")
 	flag.IntVar(&o.Lost, "lost", 2, "the percentage of answers that are lost")
+	flag.IntVar(&o.Silent, "silent", 10, "the number of requests in a thousand whose connections go silent, without an end")
 	c := claimOptions{}
 	flag.IntVar(&c.claimers, "claimers", 16, "the number of claimers of files")
 	flag.IntVar(&c.globs, "globs", 1000, "the number of patterns that each of them claims, 0 for none")
