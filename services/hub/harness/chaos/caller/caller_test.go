@@ -296,6 +296,20 @@ func TestAMissingAnswerIsReported(t *testing.T) {
 	}
 }
 
+func TestARequestOfWhichNothingIsHeardIsGivenUpAndRepeated(t *testing.T) {
+	t.Parallel()
+	release := make(chan struct{})
+	s := &scripted{answers: []func(http.ResponseWriter){func(http.ResponseWriter) { <-release }, answer(200, restOK)}}
+	c, n := newCaller(t, s)
+	defer close(release)
+	c.Patience, c.Silent = 50*time.Millisecond, func(id string) bool { return id == "c-1.1" }
+	call, err := c.Do(t.Context(), "get_tasks", 0, nil, &struct{}{})
+	if err != nil || n.stuck != 0 || len(call.Attempts) != 2 || len(call.Unsure()) != 1 || !call.Attempts[0].Silent ||
+		call.Attempts[1].Silent {
+		t.Errorf("%+v, %v, stuck %d times", call, err, n.stuck)
+	}
+}
+
 func TestACallEndsWithItsContext(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithCancel(t.Context())
