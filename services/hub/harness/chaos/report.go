@@ -135,8 +135,8 @@ func (r *Report) Write(out io.Writer) error {
 		all, repeated, counts(r.Kills), r.Late, r.Restarts, r.Took.Seconds())
 	fmt.Fprintf(out, "agents with a TypeScript SDK: %d\n", r.TypeScript)
 	h := r.Holes
-	fmt.Fprintf(out, "requests whose connections went silent: %d, of them %d before a hub got them; of those that were dropped since, "+
-		"%d had been left by the agent and %d by the hub\n", h.Calls, h.Unsent, h.LeftByClient, h.LeftByServer)
+	fmt.Fprintf(out, "requests whose connections went silent: %d, of them %d before a hub got them; "+
+		"dropped since: %d, which the agent had left in %d cases and the hub in %d\n", h.Calls, h.Unsent, h.Dropped, h.LeftByClient, h.LeftByServer)
 	fmt.Fprintf(out, "swept: %s\n", counts(r.Swept))
 	fmt.Fprintf(out, "compared with the store: %s\n", counts(r.Checked))
 	_, err := fmt.Fprintf(out, "violations: %d\n", len(r.Violations))

@@ -24,8 +24,9 @@ const (
 type Holes struct {
 	// Calls is their number, and Unsent that of those which no server got.
 	Calls, Unsent int
-	// LeftByClient and LeftByServer count the connections whose other end was closed when they were dropped.
-	LeftByClient, LeftByServer int
+	// Dropped is the number of those that are over. LeftByClient and LeftByServer count the connections whose other end was
+	// closed when they were dropped.
+	Dropped, LeftByClient, LeftByServer int
 }
 
 // Holes returns the counts of the calls that [Balancer.Silence] chose.
@@ -86,6 +87,7 @@ func (b *Balancer) hold(front, behind net.Conn) {
 	byClient, byServer := drop(front), behind != nil && drop(behind)
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	b.holes.Dropped++
 	if byClient {
 		b.holes.LeftByClient++
 	}

@@ -117,7 +117,8 @@ func TestBothSidesOfASilentConnectionHearNothingUntilItIsDropped(t *testing.T) {
 		if client, server := h.ends(t, c), <-h.calls; client < hold || server < hold {
 			t.Errorf("the client heard of its end after %v, the server after %v", client, server)
 		}
-		if got := h.Holes(); got.Calls != 1 || got.Unsent+got.LeftByClient+got.LeftByServer > 0 {
+		synctest.Wait()
+		if got := h.Holes(); got.Calls != 1 || got.Dropped != 1 || got.Unsent+got.LeftByClient+got.LeftByServer > 0 {
 			t.Errorf("%+v", got)
 		}
 	})
@@ -153,6 +154,7 @@ func TestAClientDoesNotHearThatTheServerHasClosedASilentConnection(t *testing.T)
 		if client := h.ends(t, h.call(t)); client < hold {
 			t.Errorf("the client heard of it after %v", client)
 		}
+		synctest.Wait()
 		if got := h.Holes(); <-h.calls >= hold || got.LeftByServer != 1 || got.LeftByClient > 0 {
 			t.Errorf("%+v", got)
 		}
@@ -166,6 +168,7 @@ func TestACallThatVanishesBeforeReachesNoServer(t *testing.T) {
 		if client := h.ends(t, h.call(t)); client < hold {
 			t.Errorf("the client heard of its end after %v", client)
 		}
+		synctest.Wait()
 		select {
 		case <-h.calls:
 			t.Error("the server got the call")
