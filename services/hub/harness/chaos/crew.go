@@ -29,13 +29,13 @@ const crewSize = 8
 // document each, for which few transactions may contend in the emulator.
 const circleSize = 3
 
-// kinds are those of the clients of a crew's agents. The second half asks for receipts: with several servers a cancellation
-// of an SDK for TypeScript may reach another than its call, which then goes on.
+// kinds are the kinds of a crew's agents. The second half asks for receipts, because with several servers the cancellation
+// by an SDK for TypeScript may reach another server than its call, which then goes on.
 var kinds = [crewSize]kind{{protocol: "2026-07-28"}, {}, {protocol: "2025-11-25"}, {},
 	{protocol: "2026-07-28", era: typescript.Modern}, {}, {protocol: "2025-11-25", era: typescript.Legacy}, {}}
 
-// kind is what an agent speaks: MCP in a version, or else REST. An SDK for TypeScript speaks it where there is an era and
-// the run has those, and that for Go where not.
+// kind is the protocol of an agent: a version of MCP, or REST where it is empty. With an era the SDK for TypeScript is used
+// in place of that for Go, if the run has it.
 type kind struct{ protocol, era string }
 
 var toolsets = []string{"dispatch", "relay", "signal", "team", "campfire"}

@@ -49,8 +49,8 @@ func (c *Caller) Close() error {
 	return c.TypeScript.Close()
 }
 
-// overMCP makes one request with the official SDK for Go. It is judged by what came over the network; the SDK must make
-// the same of it.
+// overMCP makes one request with the official SDK for Go. The request is judged by the answer that came over the
+// network, which the SDK must read alike.
 func (c *Caller) overMCP(ctx context.Context, name, id string, limit time.Duration, args map[string]any) judgement {
 	own, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
@@ -92,7 +92,7 @@ func (c *Caller) Endpoint() string { return c.Base + "/mcp?toolsets=" + strings.
 
 type exchangeKey struct{}
 
-// exchange is what came over the network for a call of a tool.
+// exchange is the answer that came over the network for a call of a tool.
 type exchange struct {
 	requestID string
 
