@@ -158,9 +158,8 @@ func (w *world) run(ctx context.Context, c *config.Config, o *opened, lock *data
 		return errors.Join(err, listener.Close(), s.desk.close(ctx))
 	}
 	background.Go(func() { a.Ledger.Run(recording) })
-	s.http = &http.Server{Handler: tracer.Handler(handler), ReadHeaderTimeout: headerTimeout, ReadTimeout: readTimeout,
-		WriteTimeout: writeTimeout, IdleTimeout: idleTimeout, MaxHeaderBytes: maxHeader, ConnContext: rest.WithConn,
-		ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelWarn)}
+	s.http = bounded(tracer.Handler(handler))
+	s.http.ErrorLog = slog.NewLogLogger(log.Handler(), slog.LevelWarn)
 	failed := make(chan error, 1)
 	go func() { failed <- s.http.Serve(listener) }()
 	select {
@@ -170,6 +169,13 @@ func (w *world) run(ctx context.Context, c *config.Config, o *opened, lock *data
 	}
 	stop()
 	return s.drain(context.WithoutCancel(ctx))
+}
+
+// bounded returns a server with limits on everything that a connection does, so that one of whose other end nothing is
+// heard any more is closed in the end.
+func bounded(handler http.Handler) *http.Server {
+	return &http.Server{Handler: handler, ReadHeaderTimeout: headerTimeout, ReadTimeout: readTimeout,
+		WriteTimeout: writeTimeout, IdleTimeout: idleTimeout, MaxHeaderBytes: maxHeader, ConnContext: rest.WithConn}
 }
 
 // benchRoutes adds the routes of the benchmark. The build tag parleybench sets it.
