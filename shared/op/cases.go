@@ -35,7 +35,7 @@ type Step struct {
 	Op string
 	As Role
 	In In
-	// Save keeps a field of the output: "taskId as task".
+	// Save keeps fields of the output: "taskId as task", or several with a comma between them.
 	Save string
 	// Times is the number of calls; zero means one. In the texts of the input, "$i" is the number of the call, from 0.
 	Times int
