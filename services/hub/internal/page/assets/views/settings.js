@@ -34,7 +34,8 @@ class Settings extends View {
       h('section', {}, this.devices),
       h('section', {}, h('h2', {}, 'What rings'), whatRings(rings)),
       h('section', {}, h('div', { class: 'top' }, h('h2', {}, 'Keys'), may && h('button', { type: 'button', 'data-new': true, onclick: () => this.make() }, 'New key')),
-        !may && h('p', { class: 'faint' }, 'This browser makes no keys: ', h('code', {}, 'parley key create --program NAME'), ' does, where the server runs.'), h('ul', { class: 'plain entries', id: 'keys' })));
+        !may && h('p', { class: 'faint' }, 'This browser makes no keys: ', h('code', {}, 'parley key create --program NAME'), ' does, where the server runs.'), h('p', {}, h('a', { href: '/pair', class: 'button' }, 'Approve a machine by its code')),
+        h('ul', { class: 'plain entries', id: 'keys' })));
   }
 
   key(k, own) {
