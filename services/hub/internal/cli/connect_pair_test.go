@@ -42,6 +42,11 @@ func TestAMachineWithoutAKeyIsPairedAndConnected(t *testing.T) {
 	if !strings.Contains(out, "made for the program claude") || strings.Contains(out, "parley_") || len(d.keys("claude")) != 1 {
 		t.Errorf("it said\n%s", out)
 	}
+	for _, change := range []string{"requested", "approved", "collected"} {
+		if log := d.server.err.String(); !strings.Contains(log, `"change":"`+change+`"`) || strings.Contains(log, "pair_") {
+			t.Errorf("the log lacks the change %s, or has the device code:\n%s", change, log)
+		}
+	}
 	if again := d.ok("claude", "--data", filepath.Join(d.home, "none"), "--url", d.server.URL); !strings.Contains(again, "as before") {
 		t.Errorf("again it said\n%s", again)
 	}
