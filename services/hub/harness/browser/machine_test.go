@@ -33,6 +33,7 @@ func TestAPersonApprovesAMachineByItsCodeOnEveryScreen(t *testing.T) {
 	script := axe(t)
 	u := newUser(t, hubtest.Options{})
 	b := u.console(u.Hub.URL, "/pair")
+	b.sees("label[for=pair-code]", "Code") // signed in
 	for i, s := range screens {
 		at := fmt.Sprintf("at %d, %s", s.width, s.scheme)
 		height := int64(844)
@@ -85,9 +86,13 @@ func TestAPersonApprovesAMachineByItsCodeOnEveryScreen(t *testing.T) {
 func TestAPersonDeniesAMachineThatALinkNames(t *testing.T) {
 	t.Parallel()
 	u := newUser(t, hubtest.Options{})
-	p := u.machine("<img src=x onerror=alert(1)>")
+	p := u.machine("<img src=x onerror=alert(1)>" + strings.Repeat("x", 70))
 	b := u.console(u.Hub.URL, "/pair/"+p.UserCode)
 	b.sees("#pair-title", "<img src=x onerror=alert(1)>") // as text
+	b.do("a narrow screen", chromedp.EmulateViewport(390, 844))
+	if wide := eval[int64](b, "document.documentElement.scrollWidth"); wide > 390 {
+		t.Errorf("a long name makes it %d wide", wide)
+	}
 	b.click("#pair-deny")
 	b.sees("#pair-title", "Denied")
 	if status, _ := u.token(p); status != 403 {
