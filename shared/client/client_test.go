@@ -108,6 +108,9 @@ func (c *clock) sleep(ctx context.Context, d time.Duration) error {
 	return ctx.Err()
 }
 
+// nowhere is the URL of a port at which no server listens. That of a server that was closed may be another test's by then.
+const nowhere = "http://127.0.0.1:1"
+
 // newClient is a client whose clock is the test's and whose pauses are never shortened.
 func newClient(t *testing.T, url string, options ...Option) (*Client, *clock) {
 	t.Helper()

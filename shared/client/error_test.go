@@ -139,13 +139,23 @@ func TestAWriteWhoseOutcomeIsUnknownSaysSo(t *testing.T) {
 	}
 }
 
-func TestNoErrorHoldsTheKeyOrTheQuery(t *testing.T) {
+func TestHTTPSForAServerThatSpeaksHTTPIsNamed(t *testing.T) {
 	t.Parallel()
 	s := httptest.NewServer(http.NotFoundHandler())
-	s.Close()
-	c, _ := newClient(t, s.URL, WithRetry(NoRetry))
+	defer s.Close()
+	c, _ := newClient(t, strings.Replace(s.URL, "http:", "https:", 1), WithRetry(NoRetry))
+	_, err := c.CreateTask(t.Context(), dispatch.CreateInput{Title: "t"})
+	var e *Error
+	if !errors.As(err, &e) || e.Uncertain || !strings.Contains(err.Error(), "speaks HTTP: write http://") {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestNoErrorHoldsTheKeyOrTheQuery(t *testing.T) {
+	t.Parallel()
+	c, _ := newClient(t, nowhere, WithRetry(NoRetry))
 	_, err := c.GetTasks(t.Context(), dispatch.ListInput{Target: "hush"})
-	if err == nil || !strings.HasPrefix(err.Error(), "no server answers at "+s.URL+": ") ||
+	if err == nil || !strings.HasPrefix(err.Error(), "no server answers at "+nowhere+": ") ||
 		strings.Contains(err.Error(), "hush") ||
 		strings.Contains(err.Error(), testKey) {
 		t.Errorf("got %v", err)

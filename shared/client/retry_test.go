@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"net/http"
-	"net/http/httptest"
 	"slices"
 	"strings"
 	"testing"
@@ -89,9 +88,7 @@ func TestWhatIsRepeated(t *testing.T) {
 
 func TestEvenAWriteIsRepeatedWhereNoConnectionWasOpened(t *testing.T) {
 	t.Parallel()
-	s := httptest.NewServer(http.NotFoundHandler())
-	s.Close()
-	c, k := newClient(t, s.URL)
+	c, k := newClient(t, nowhere)
 	_, err := c.ClaimTask(t.Context(), dispatch.ClaimInput{TaskID: "a"})
 	var e *Error
 	if !errors.As(err, &e) || e.Uncertain || len(k.slept) != 4 || !fault.Is(err, fault.Unavailable) {

@@ -29,12 +29,12 @@ func Check(t testing.TB, err error) {
 	}
 }
 
-// Eventually waits until a condition holds that no event announces. It ends the test if that takes a minute.
+// Eventually waits until a condition holds that no event announces. It ends the test if that takes two minutes.
 func Eventually(t testing.TB, what string, holds func() bool) {
 	t.Helper()
 	tick := time.NewTicker(5 * time.Millisecond)
 	defer tick.Stop()
-	for end := time.Now().Add(time.Minute); !holds(); <-tick.C {
+	for end := time.Now().Add(2 * time.Minute); !holds(); <-tick.C {
 		if time.Now().After(end) {
 			t.Fatalf("%s does not become true", what)
 		}

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"parley.internal/services/hub/harness/fakemodel"
+	"parley.internal/shared/domaintest"
 	"parley.internal/shared/store/emulator"
 	"parley.internal/shared/team"
 )
@@ -25,7 +26,7 @@ func TestAPersonCanAttachToAMember(t *testing.T) {
 			s.reads("Build it.", `You are "builder"`)
 			s.reads(`"program":"crew.builder"`)
 			socket := strings.TrimSpace(readTail(t, s.state+"/private/"+s.process().ProcessID+"/socket"))
-			s.until("the terminal shows the answer", func() bool {
+			domaintest.Eventually(s.T, "the terminal shows the answer", func() bool {
 				out, err := exec.CommandContext(t.Context(), "tmux", "-S", socket, "capture-pane", "-p").Output()
 				return err == nil && strings.Contains(string(out), "I am the builder.")
 			})

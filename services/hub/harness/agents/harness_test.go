@@ -19,6 +19,7 @@ import (
 	"parley.internal/services/hub/harness/hubtest"
 	"parley.internal/services/hub/harness/program"
 	"parley.internal/shared/dispatch"
+	"parley.internal/shared/domaintest"
 	"parley.internal/shared/keys"
 	"parley.internal/shared/task"
 	"parley.internal/shared/team"
@@ -165,16 +166,6 @@ func (s *stage) reads(texts ...string) fakemodel.Request {
 	return r
 }
 
-// until waits until a condition holds.
-func (s *stage) until(what string, holds func() bool) {
-	s.Helper()
-	for over := time.Now().Add(patience); !holds(); time.Sleep(50 * time.Millisecond) {
-		if time.Now().After(over) {
-			s.Fatal("it does not come to it: " + what)
-		}
-	}
-}
-
 // crew makes the team crew, led by alpha, and starts its runner.
 func (s *stage) crew(args ...string) *running {
 	s.Helper()
@@ -207,7 +198,7 @@ func (s *stage) process() team.ProcessView {
 // ended waits until the member's process has ended, and returns it with what its lead was told.
 func (s *stage) ended() (team.ProcessView, string) {
 	s.Helper()
-	s.until("the process ends", func() bool { return s.process().State.Ended() })
+	domaintest.Eventually(s.T, "the process ends", func() bool { return s.process().State.Ended() })
 	out, err := s.Hub.Client(s.Agent).TeamReadInbox(s.Context(), team.ReadInput{TeamName: "crew", AgentName: "team-lead"})
 	if err != nil || len(out.Messages) == 0 {
 		s.Fatalf("got %+v, %v", out, err)
@@ -248,7 +239,7 @@ func (s *stage) create(in dispatch.CreateInput) string {
 func (s *stage) done(id string) dispatch.View {
 	s.Helper()
 	var out dispatch.View
-	s.until("the task ends", func() bool {
+	domaintest.Eventually(s.T, "the task ends", func() bool {
 		var err error
 		if out, err = s.Hub.Client(s.Human).GetTask(s.Context(), dispatch.TaskInput{TaskID: id}); err != nil {
 			s.Fatal(err)

@@ -15,6 +15,7 @@ import (
 	"parley.internal/services/hub/internal/connect/connection"
 	"parley.internal/services/hub/internal/connectd"
 	"parley.internal/shared/client"
+	"parley.internal/shared/domaintest"
 	"parley.internal/shared/identity"
 	"parley.internal/shared/keys"
 	"parley.internal/shared/pauses"
@@ -88,16 +89,6 @@ func (h *hooked) request(n int) fakemodel.Request {
 		h.t.Fatalf("request %d of the client does not come", n)
 	}
 	return r
-}
-
-// until waits until a condition holds.
-func (h *hooked) until(what string, holds func() bool) {
-	h.t.Helper()
-	for over := time.Now().Add(patience); !holds(); time.Sleep(10 * time.Millisecond) {
-		if time.Now().After(over) {
-			h.t.Fatal("it does not come to it: " + what)
-		}
-	}
 }
 
 func (h *hooked) exists(name string) bool {
@@ -176,7 +167,7 @@ func hearsAndHalts(t *testing.T, name string, run headless) {
 	wait := h.starts(append([]string{name}, run.args...)...)
 
 	h.holds("the first request", h.request(1).Text, "You are "+name+"/", "from beta (verified), QUERY", "| Which parser do we take?")
-	h.until("the tool runs", func() bool { return h.exists("began") })
+	domaintest.Eventually(h.t, "the tool runs", func() bool { return h.exists("began") })
 	h.sends(name, "STATUS", "The tests are green.")
 	h.write("home/work/go", "")
 	h.holds("the request after the tool", h.request(2).Text, "from beta (verified), STATUS", "| The tests are green.")
@@ -185,7 +176,7 @@ func hearsAndHalts(t *testing.T, name string, run headless) {
 	if _, err := h.person.PauseAgents(t.Context(), pauses.Input{Scope: identity.PausedProgram, Name: name, Words: "lunch"}); err != nil {
 		t.Fatal(err)
 	}
-	h.until("the machine knows of the pause", h.paused)
+	domaintest.Eventually(h.t, "the machine knows of the pause", h.paused)
 	t.Logf("a pause is known after %v", time.Since(begun))
 	second := run.shell("touch second")
 	stopped := make(chan struct{})
@@ -202,7 +193,7 @@ func hearsAndHalts(t *testing.T, name string, run headless) {
 	if h.exists("first") || h.exists("second") {
 		t.Error("a tool ran in spite of the pause")
 	}
-	h.until("the daemon ends with the session", func() bool {
+	domaintest.Eventually(h.t, "the daemon ends with the session", func() bool {
 		_, err := connectd.Status(t.Context(), h.getenv)
 		return errors.Is(err, connectd.ErrNone)
 	})

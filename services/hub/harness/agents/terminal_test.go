@@ -17,6 +17,7 @@ import (
 	"parley.internal/services/hub/harness/fakemodel"
 	"parley.internal/services/hub/internal/connect/connection"
 	"parley.internal/services/hub/internal/connectd"
+	"parley.internal/shared/domaintest"
 	"parley.internal/shared/relay"
 	"parley.internal/shared/signal"
 	"parley.internal/shared/store/emulator"
@@ -83,7 +84,7 @@ func (m *terminal) closes() {
 	_, _ = m.tmux("kill-server") // where a test failed early, none runs
 	for text := range strings.FieldsSeq(pids) {
 		if pid, err := strconv.Atoi(text); err == nil {
-			m.until("the client ends", func() bool { return syscall.Kill(pid, 0) != nil })
+			domaintest.Eventually(m.t, "the client ends", func() bool { return syscall.Kill(pid, 0) != nil })
 		}
 	}
 }
@@ -98,7 +99,7 @@ func (m *terminal) ends() {
 		}
 		if pid, err := strconv.Atoi(filepath.Base(filepath.Dir(link))); err == nil {
 			_ = syscall.Kill(pid, syscall.SIGKILL)
-			m.until("the process of Codex ends", func() bool { return syscall.Kill(pid, 0) != nil })
+			domaintest.Eventually(m.t, "the process of Codex ends", func() bool { return syscall.Kill(pid, 0) != nil })
 		}
 	}
 }
@@ -120,7 +121,7 @@ func (m *terminal) screens() string {
 // idle waits until all of n sessions are idle and can be woken.
 func (m *terminal) idle(n int) {
 	m.t.Helper()
-	m.until("the sessions are idle", func() bool {
+	domaintest.Eventually(m.t, "the sessions are idle", func() bool {
 		info, err := connectd.Status(m.t.Context(), m.getenv)
 		if err != nil {
 			return false
@@ -138,7 +139,7 @@ func (m *terminal) idle(n int) {
 // reader returns the only session that read a text, and the time of the request.
 func (m *terminal) reader(text string) (session string, at time.Time) {
 	m.t.Helper()
-	m.until("a model reads "+text, func() bool { return len(m.readers(text)) > 0 })
+	domaintest.Eventually(m.t, "a model reads "+text, func() bool { return len(m.readers(text)) > 0 })
 	found := m.readers(text)
 	session = addressed.FindString(found[0].Text)
 	for _, r := range found {
@@ -211,7 +212,7 @@ func TestAPersonDecidesWhatAClientInATerminalMayDo(t *testing.T) {
 			m.opens("t", args...)
 			for _, answer := range []string{"allow", "not today"} {
 				var asked signal.ListOutput
-				m.until("the person is asked", func() bool {
+				domaintest.Eventually(m.t, "the person is asked", func() bool {
 					var err error
 					asked, err = m.person.ListQuestions(t.Context(), signal.ListInput{})
 					return err == nil && len(asked.Questions) == 1

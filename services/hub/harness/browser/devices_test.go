@@ -3,6 +3,7 @@ package browser_test
 import (
 	"net/http"
 	"net/http/httptest"
+	"sync/atomic"
 	"testing"
 
 	"parley.internal/services/hub/harness/hubtest"
@@ -16,7 +17,13 @@ func TestAPersonAddsATopicAndAWebhookAndTestsThem(t *testing.T) {
 	r := newRung(t, storetest.SQLite(t, app.Schema()), hubtest.Options{})
 	topics := ntfytest.New(t)
 	called := make(chan string, 10)
-	hook := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, q *http.Request) { called <- q.URL.Path }))
+	var broken atomic.Bool
+	hook := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, q *http.Request) {
+		if broken.Load() {
+			panic(http.ErrAbortHandler) // closes the connection
+		}
+		called <- q.URL.Path
+	}))
 	t.Cleanup(hook.Close)
 	b := r.console(r.Hub.URL, "/settings")
 	b.click("#add-ntfy")
@@ -45,7 +52,7 @@ func TestAPersonAddsATopicAndAWebhookAndTestsThem(t *testing.T) {
 	if path := <-called; path != "/hook" {
 		t.Errorf("called was %s", path)
 	}
-	hook.Close()
+	broken.Store(true)
 	for range 3 {
 		b.click("#devices button[data-act]")
 		b.sees("#devices .outcome.bad", "Not sent now: ")

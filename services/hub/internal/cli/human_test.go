@@ -146,8 +146,7 @@ func TestErrorsSayHowToMendThem(t *testing.T) {
 	told := func(status int, data any) *fake {
 		return newFake(t, func(*http.Request, string) (int, any) { return status, data })
 	}
-	closed := told(200, "")
-	closed.Close()
+	closed := &fake{t: t, Server: &httptest.Server{URL: "http://127.0.0.1:1"}}
 	moved := httptest.NewServer(
 		http.RedirectHandler(told(200, object{"questions": []any{}}).URL, http.StatusTemporaryRedirect))
 	defer moved.Close()

@@ -8,8 +8,7 @@ import (
 
 func TestChecksOfAServer(t *testing.T) {
 	t.Parallel()
-	gone := httptest.NewServer(http.NotFoundHandler())
-	gone.Close()
+	const gone = "http://127.0.0.1:1"
 	for _, c := range []struct {
 		name string
 		code int
@@ -21,12 +20,12 @@ func TestChecksOfAServer(t *testing.T) {
 		{"an unhealthy server", 503, `{"success":true}`, "warn not a healthy Parley (503)"},
 		{"a refused call", 200, `{"success":false}`, "warn not a healthy Parley (200)"},
 		{"another program", 200, `<html>`, "warn another program"},
-		{"no server", 0, "", "skip no server answers at " + gone.URL},
+		{"no server", 0, "", "skip no server answers at " + gone},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			d := newDataDir(t)
-			d.Server = gone.URL
+			d.Server = gone
 			if c.code != 0 {
 				server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 					if r.URL.Path != "/v1/health" || r.Header.Get("Authorization") != "" {

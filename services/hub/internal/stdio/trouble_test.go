@@ -37,14 +37,11 @@ var allNaps = []time.Duration{time.Second, 2 * time.Second, 4 * time.Second}
 
 func TestTheErrorNamesAServerThatIsDown(t *testing.T) {
 	t.Parallel()
-	h := stdiotest.Serve(t, nil)
-	h.Close()
-	c := stdiotest.Dial(t, strings.Replace(h.MCP(), "http://", "http://user:word@", 1),
-		func(b *stdio.Bridge, _ *stdiotest.Client) { b.KeyEnv = "MY_KEY" })
+	c := stdiotest.Dial(t, "http://user:word@127.0.0.1:1/mcp", func(b *stdio.Bridge, _ *stdiotest.Client) { b.KeyEnv = "MY_KEY" })
 	c.Send(creates)
 	a := c.Answer()
-	stdiotest.Contains(t, a.Error.Message, h.Listener.Addr().String()+"/mcp", "connection refused", "`parley serve`",
-		"MY_KEY", "REST twin", h.URL+"/v1")
+	stdiotest.Contains(t, a.Error.Message, "127.0.0.1:1/mcp", "connection refused", "`parley serve`", "MY_KEY",
+		"REST twin", "http://127.0.0.1:1/v1")
 	if a.ID != float64(1) || a.Error.Code != -32000 || strings.Contains(a.Error.Message, "word") {
 		t.Errorf("%+v", a)
 	}

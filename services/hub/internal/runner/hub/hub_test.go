@@ -142,11 +142,14 @@ func TestFaultsAreDistinguishedAndContainNoSecret(t *testing.T) {
 
 func TestTheErrorNamesAnUnreachableServer(t *testing.T) {
 	t.Parallel()
-	s := httptest.NewServer(http.NotFoundHandler())
-	s.Close()
-	tm := &hub.Team{Client: calls(t, s), Name: "core", Key: key, Runner: runner}
-	_, err := tm.Wanted(t.Context(), 0)
-	if err == nil || !strings.HasPrefix(err.Error(), "no server answers at "+s.URL+" (") ||
+	const nowhere = "http://127.0.0.1:1"
+	c, err := client.New(nowhere, key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	tm := &hub.Team{Client: c, Name: "core", Key: key, Runner: runner}
+	_, err = tm.Wanted(t.Context(), 0)
+	if err == nil || !strings.HasPrefix(err.Error(), "no server answers at "+nowhere+" (") ||
 		strings.Contains(err.Error(), runner) || hub.Permanent(err) || hub.Gone(err) || hub.Refused(err) {
 		t.Error(err)
 	}
