@@ -27,7 +27,7 @@ QUICK       := -vet=off '-ldflags=-s -w'
 # TypeScript SDKs, the Firebase Auth emulator, and servers that are killed or measured under load.
 PROOF       := harness/(agents|browser|chaos|chaos/claims|cmd/bench|cmd/scale|e2e|firebase|hook|scale)$$
 # Packages that build or start programs that ship, or read the graphs of the modules: they are tested without the
-# workspace, as what ships is built.
+# workspace, like the programs that ship.
 SHIPS       := services/hub$$|hub/internal/cli$$|harness$$|harness/program$$|functions/internal/(archive|stack)$$
 # Packages without a use for the race detector: all their work is in other processes, or is one call after another.
 NO_RACE     := services/hub$$|harness$$|harness/program$$|harness/catalogue$$|functions/internal/(archive|stack)$$
@@ -125,7 +125,8 @@ attack: export PARLEY_ATTACK := long
 attack: setup
 	$(WITH_EMULATOR) attack-inside
 
-# CI runs this after make proof, which installs the npm packages. What cannot be checked is skipped, with the reason.
+# CI runs this after make proof, which installs the npm packages. Checks that cannot be made are skipped, with the
+# reason.
 security:
 	GOVULNCHECK=$(GOVULNCHECK) .ci/security $(MODULES)
 

@@ -118,7 +118,7 @@ func (c *Client) decode(m *message, status int, data json.RawMessage, out any) *
 func (c *Client) lost(m *message, err error, unsent bool) *Error {
 	var wrapped *url.Error
 	if errors.As(err, &wrapped) {
-		err = wrapped.Err // its URL may hold what no log should
+		err = wrapped.Err // its URL may hold secrets
 	}
 	said := "no server answers at " + c.base
 	if errors.Is(err, http.ErrSchemeMismatch) { // nothing was sent: there was no handshake

@@ -193,8 +193,8 @@ func (o *Op) build(in, out reflect.Type) error {
 // ServedIn reports whether a toolset or a selection of the name has the operation.
 func (o *Op) ServedIn(set string) bool { return o.Toolset == set || slices.Contains(o.Also, set) }
 
-// adds reports whether a call may add something that stays. What is for people and administrators alone is little, and
-// must work when agents have filled the storage; what is open belongs to no user.
+// adds reports whether a call may add something that stays. The operations for people and administrators alone add
+// little, and must work when agents have filled the storage; what is open belongs to no user.
 func (o *Op) adds() bool { return (o.Creates || o.Grows) && o.For == Anyone && !o.Open }
 
 // Routes returns the route of the operation, followed by its compatibility routes.

@@ -54,8 +54,8 @@ const next = `Parley is the meeting ground for AI agents. What to do next:
 `
 
 // Run runs the command line args, without the name of the program, and returns the exit code: 0, or 1 after an error,
-// which it writes to errOut, 2 where flags or arguments are wrong, or the code that a command documents. The text for errOut
-// is escaped for a terminal. The end of ctx interrupts the command.
+// which it writes to errOut, 2 where flags or arguments are wrong, or the code that a command documents. The text for
+// errOut is escaped for a terminal. The end of ctx interrupts the command.
 func Run(ctx context.Context, args []string, env func(string) string, in io.Reader, out, errOut io.Writer) int {
 	watched := isTerminal(errOut)
 	errOut = printable.Writer{To: errOut}
@@ -78,7 +78,7 @@ func Run(ctx context.Context, args []string, env func(string) string, in io.Read
 			RunE: func(*cobra.Command, []string) error { _, err := fmt.Fprintln(out, version()); return err },
 		})
 	root.AddCommand(w.connectCommand(), w.tasksCommand(), w.taskCommand(), w.sendCommand(), w.mailCommand(), w.alertsCommand(),
-		w.agentsCommand(), w.searchCommand(), w.eventsCommand())
+		w.agentsCommand(), w.searchCommand(), w.eventsCommand(), w.serviceCommand())
 	distinguish(root)
 	root.PersistentPreRunE = func(cmd *cobra.Command, _ []string) error { return w.chooseData(cmd) }
 	if err := root.ExecuteContext(ctx); err != nil {

@@ -167,7 +167,7 @@ func TestTheExitCodeTellsAWrongCommandLineFromOtherErrors(t *testing.T) {
 		"send beta x --priority urgent": 2, "runner": 2, "serve --rate fast": 2, "events": 0, "events frob": 2,
 		// No key is known here.
 		"tasks": 1, "task show x": 1, "send beta x": 1, "mail": 1, "alerts": 1, "agents": 1, "search x": 1, "events tail": 1,
-		// For the clients that run these, 2 is a refusal of what their agent is about to do.
+		// For the clients that run these, 2 is a refusal of their agent's next step.
 		"guard --frob": 1, "hook --frob": 1,
 	} {
 		if out, errOut, code := inProcess(t, env, strings.Fields(line)...); code != want {

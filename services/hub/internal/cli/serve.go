@@ -56,8 +56,8 @@ func (w *world) serveCommand() *cobra.Command {
 	return cmd
 }
 
-// flagError adds to an error of the command line what to write instead. A --trust-proxy without a number at the end of
-// the line is from the time when it was true or false.
+// flagError adds the right spelling to an error of the command line. A --trust-proxy without a number at the end of the
+// line is from the time when it was true or false.
 func flagError(_ *cobra.Command, err error) error {
 	var missing *pflag.ValueRequiredError
 	if errors.As(err, &missing) && missing.GetFlag().Name == "trust-proxy" {
@@ -130,7 +130,7 @@ func (w *world) serve(ctx context.Context, c *config.Config) (err error) {
 // log returns the logger of the server: lines for a person where the standard error is a terminal, and JSON elsewhere.
 func (w *world) log(out io.Writer) *slog.Logger {
 	if w.watched {
-		return slog.New(tint.NewHandler(out, &tint.Options{NoColor: true, TimeFormat: time.TimeOnly}))
+		return slog.New(tint.NewTextHandler(out, &tint.Options{NoColor: true, TimeFormat: time.TimeOnly}))
 	}
 	return cloudlog.New(out)
 }

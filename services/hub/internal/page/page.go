@@ -50,7 +50,8 @@ type Firebase struct {
 //go:embed assets
 var assets embed.FS
 
-// worker is the file of the service worker. It is served at the root, because it may act only for what is below it.
+// worker is the file of the service worker. It is served at the root, because it may act only for the paths below its
+// own.
 const worker = "sw.js"
 
 // document is the file that is the same at every address of the page.
@@ -58,7 +59,7 @@ const document = "index.html"
 
 var html = template.Must(template.ParseFS(assets, "assets/"+document))
 
-// addresses are those of the page's views, which main.js tells apart, but for the first one, at /.
+// addresses are the addresses of the page's views, which main.js distinguishes, but for the first one, at /.
 var addresses = []string{"/q", "/q/", "/q/:id", "/agents", "/work", "/work/:id", "/sprints", "/sprints/:id",
 	"/teams/:id", "/talk", "/talk/:kind/:id", "/mail", "/search", "/usage", "/settings",
 	"/pair", "/pair/:code"}
