@@ -41,7 +41,7 @@ var elsewhere = []struct{ dir, files, reason string }{
 
 	{"services/hub/internal/cli", "alerts.go mail.go questions.go task.go tasks.go top.go", "the commands of the human call these"},
 	{"services/hub/internal/cli", "commands_test.go", "the name of this operation is a command too"},
-	{"services/hub/internal/cli", "connect_key.go connect_test.go connect_try.go",
+	{"services/hub/internal/cli", "connect_key.go connect_pair.go connect_test.go connect_try.go",
 		"connecting a client makes and revokes its key, and tries it"},
 	{"services/hub/internal/connect", "others.go rules.go", "rules and advice for agents name the tools that they need"},
 	{"services/hub/internal/cli", "files.go guard_hooks_test.go guard_process_test.go", "the commands about files call these"},

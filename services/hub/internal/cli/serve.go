@@ -38,6 +38,7 @@ import (
 	"parley.internal/shared/elenchus"
 	"parley.internal/shared/elenchus/workspace"
 	"parley.internal/shared/identity"
+	"parley.internal/shared/keys"
 	"parley.internal/shared/ledger"
 	"parley.internal/shared/me"
 	"parley.internal/shared/op"
@@ -250,6 +251,10 @@ func (w *world) handler(c *config.Config, a *app.App, known auth.Keys, log *slog
 		UserBurst: c.UserBurst, Proxies: c.TrustProxy})
 	authenticator.Log = log
 	a.Keys.Revoked = authenticator.Forget
+	a.Keys.Pairings = func(p keys.PairingChange) {
+		log.Info("pairing", "change", p.Change, "user", p.User, "keyId", p.KeyID, "from", p.From, "client", p.Client,
+			"program", p.Program, "machine", p.Machine, "directory", p.Directory, "address", p.Address)
+	}
 	a.Keys.Used = func(caller identity.Caller) {
 		background.Go(func() {
 			ctx, cancel := context.WithTimeout(context.Background(), drainTimeout)
