@@ -83,9 +83,12 @@ func TestATurnWithoutAPersonGoesOnForAQuery(t *testing.T) {
 			h.model.Add(last, fakemodel.Say("I am there."))
 			wait := h.starts(append([]string{name}, run.args...)...)
 			h.request(1)
-			h.sends(name, "QUERY", "Are you there?")
+			// A person may wake everybody; of agents only those of the same project or team, or with whom it spoke.
+			if _, err := h.person.SendMessage(t.Context(), relay.SendInput{Target: name, MessageType: "QUERY", Message: "Are you there?"}); err != nil {
+				t.Fatal(err)
+			}
 			close(release)
-			h.hears("from beta (verified), QUERY", "| Are you there?")
+			h.hears("QUERY", "| Are you there?")
 			wait()
 		})
 	}

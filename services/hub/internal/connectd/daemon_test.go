@@ -277,6 +277,30 @@ func TestATurnOfARunWithoutAPersonGoesOnWithWhatWantsAnAnswer(t *testing.T) {
 	}
 }
 
+// In a turn the daemon fetches mail before a hook asks for it.
+func TestATurnGoesOnWithMailThatWasFetchedMeanwhile(t *testing.T) {
+	t.Parallel()
+	hub, m := start(t)
+	daemon(t, m, connectd.Options{})
+	m.Env["CLAUDE_CODE_ENTRYPOINT"], m.Env["CLAUDE_CODE_SESSION_ATTENDED"] = "sdk-cli", "0"
+	m.Hook("t1", "SessionStart", nil)
+	m.Hook("t1", "UserPromptSubmit", nil)
+	fetched := func() int {
+		return len(slices.DeleteFunc(hub.Inputs(), func(in wire.HookInput) bool { return in.Event != wire.Read || in.MaxBytes == 0 }))
+	}
+	hub.Mail("claude/1", "m1", "STATUS", "nothing to answer")
+	hooktest.Eventually(t, "the mail is not fetched", func() bool { return fetched() == 1 })
+	if got := m.Hook("t1", "Stop", nil); got.Out != "" {
+		t.Errorf("the turn is continued for a message that wants no answer: %s", got.Out)
+	}
+	m.Hook("t1", "UserPromptSubmit", nil) // has that message
+	hub.Mail("claude/1", "m2", "QUERY", "still there?")
+	hooktest.Eventually(t, "the query is not fetched", func() bool { return fetched() == 2 })
+	hooktest.Eventually(t, "the turn is not continued", func() bool {
+		return strings.Contains(m.Hook("t1", "Stop", nil).Continued(), "| still there?")
+	})
+}
+
 func TestAnEditIsDecidedByTheServerAndRememberedWhereItIsStrict(t *testing.T) {
 	t.Parallel()
 	hub, m := start(t)

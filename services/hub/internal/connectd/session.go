@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net"
 	"os"
+	"slices"
 	"sync"
 	"time"
 
@@ -67,6 +68,14 @@ type session struct {
 type batch struct {
 	out wire.HookOutput
 	at  time.Time
+}
+
+// wantsAnswer reports whether mail that was fetched wants an answer, as the server's count of urgent mail does, which fetched
+// mail has left.
+func (b *batch) wantsAnswer() bool {
+	return b != nil && (len(b.out.Answers) > 0 || slices.ContainsFunc(b.out.Mail, func(m wire.Mail) bool {
+		return m.Type == "DIRECTIVE" || m.Type == "QUERY" || m.Priority == "high"
+	}))
 }
 
 // newSession returns a session with the state of the disk.
@@ -311,7 +320,7 @@ func (s *session) remembered(call hook.Call, event wire.Event) *wire.HookOutput 
 	out := wire.HookOutput{Version: wire.Version, SessionID: s.st.SessionID, Program: s.st.Program, Verified: s.st.Verified,
 		Thread: s.thread, Pause: s.st.Pause, Waiting: s.st.Waiting}
 	room := s.st.Room(call, event)
-	if call.Kind == hook.Turn && s.st.MayContinue(s.conn) && s.st.WantsAnswer() {
+	if call.Kind == hook.Turn && s.st.MayContinue(s.conn) && (s.st.WantsAnswer() || s.batch.wantsAnswer()) {
 		room = state.AskTurn
 	}
 	if b := s.batch; b != nil && room > 0 {
