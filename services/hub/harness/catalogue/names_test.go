@@ -23,6 +23,7 @@ var elsewhere = []struct{ dir, files, reason string }{
 	{"shared/app", "schema_test.go",
 		"the routes of the Grid service are a promise of their own, apart from goldens that anyone can renew"},
 	{"shared/app", "sweeps_test.go sweep_kill_test.go", "the sweep of the ledger needs a record of some call"},
+	{"shared/app", "ended_test.go", "an ended session claims nothing, in the domains that have claims"},
 	{"shared/app", "search_test.go", "a search finds what the operations of all domains wrote"},
 	{"functions", "functions_test.go", "the sweep of the ledger needs a record of some call"},
 	{"functions/internal/stack", "stack_test.go", "changes by calls must reach the triggers"},
