@@ -34,6 +34,8 @@ require (
 	rsc.io/qr v0.2.0
 )
 
+require github.com/lmittmann/tint v1.2.1
+
 require (
 	cel.dev/expr v0.25.2 // indirect
 	cloud.google.com/go v0.123.0 // indirect

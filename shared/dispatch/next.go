@@ -3,6 +3,7 @@ package dispatch
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -100,6 +101,9 @@ func (k *seeker) claim(ctx context.Context) (task.Claim, error) {
 		case fault.Is(err, fault.Forbidden), fault.Is(err, fault.Paused):
 			k.refused = append(k.refused, w.ID)
 			k.place.Lost(w, line.OnlyOther)
+		case errors.Is(err, task.ErrSessionOver):
+			k.place.Lost(w, line.OnlyOther)
+			return task.Claim{}, err
 		case fault.Is(err, fault.Precondition), fault.Is(err, fault.NotFound):
 			k.place.Lost(w, line.Nobody)
 		default:
@@ -132,7 +136,8 @@ func (k *seeker) queue() string {
 // target returns the name whose tasks the caller may claim.
 func (k *seeker) target() string { return identity.Fold(cmp.Or(k.caller.Program, task.Any)) }
 
-// fits returns what tells whether a task is in the caller's queue and the caller may claim it, as far as is known now.
+// fits returns a function that reports whether a task is in the caller's queue and the caller may claim it, as far as
+// is known now.
 func (k *seeker) fits() func(line.Work[*task.Task]) bool {
 	caller, target, refused := k.caller, k.target(), slices.Clone(k.refused)
 	mine := func(route string) bool { return route == task.Any || identity.Same(route, target) }

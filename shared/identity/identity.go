@@ -28,7 +28,7 @@ const (
 // The scopes that reach single operations, in any toolset.
 const (
 	ScopeAnswer  = "answer"  // listing and answering questions
-	ScopeConsole = "console" // everything but what makes a key
+	ScopeConsole = "console" // everything but making keys
 	ScopeRunner  = "runner"  // claiming and reporting the processes of a team
 )
 
@@ -46,7 +46,7 @@ type Caller struct {
 	// KeyID names the key in lists and records. It is not secret.
 	KeyID string
 	Kind  KeyKind
-	// Assurance says how surely a person acts, empty for agents.
+	// Assurance is the certainty that a person acts, empty for agents.
 	Assurance Assurance
 	// Scopes restrict the key. Without scopes it may read and write in every toolset.
 	Scopes []string
@@ -56,6 +56,8 @@ type Caller struct {
 	Session string
 	// Member is the member of the team that the key was made for, empty for other keys.
 	Member string
+	// Address is the network address that the call came from, empty if it is not known.
+	Address string
 	// ExpiresAt is when the key expires, zero for never.
 	ExpiresAt time.Time
 	// ReadOnly is set by a read-only endpoint and overrides the scopes.

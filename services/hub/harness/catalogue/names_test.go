@@ -41,7 +41,8 @@ var elsewhere = []struct{ dir, files, reason string }{
 
 	{"services/hub/internal/cli", "alerts.go mail.go questions.go task.go tasks.go top.go", "the commands of the human call these"},
 	{"services/hub/internal/cli", "commands_test.go", "the name of this operation is a command too"},
-	{"services/hub/internal/cli", "connect_key.go connect_test.go connect_try.go", "connecting a client makes and revokes its key, and tries it"},
+	{"services/hub/internal/cli", "connect_key.go connect_pair.go connect_test.go connect_try.go",
+		"connecting a client makes and revokes its key, and tries it"},
 	{"services/hub/internal/connect", "others.go rules.go", "rules and advice for agents name the tools that they need"},
 	{"services/hub/internal/cli", "files.go guard_hooks_test.go guard_process_test.go", "the commands about files call these"},
 	{"services/hub/internal/guard", "decide_test.go", "a guard checks files, and says how to reach their holders"},
@@ -77,11 +78,12 @@ var elsewhere = []struct{ dir, files, reason string }{
 		"compatible routes, errors of HTTP and the client are shown with certain operations"},
 	{"services/hub/harness/costs", "cloud_test.go count_test.go mix_test.go sums_test.go wait_test.go",
 		"the mix of calls that a month's costs are counted for"},
-	{"services/hub/harness/chaos", "chaos_test.go human.go mail.go together.go work.go",
+	{"services/hub/harness/chaos", "chaos_test.go human.go mail.go silence_test.go together.go work.go",
 		"the load that servers are killed under"},
 	{"services/hub/harness/chaos/claims", "claimer.go", "the claims that servers are killed under"},
 	{"services/hub/harness/chaos/caller", "caller_test.go", "the caller is tested with calls of a real catalogue"},
-	{"services/hub/harness/cmd/bench", "operations.go search.go wake.go", "the load that is measured"},
+	{"services/hub/harness/chaos/typescript", "typescript_test.go", "the SDKs call tools of a real catalogue"},
+	{"services/hub/harness/cmd/bench", "neighbours.go operations.go search.go wake.go", "the load that is measured"},
 	{"services/hub/harness/scale", "agent.go reader.go", "the load of many agents"},
 	{"services/hub/harness/catalogue", "names_test.go", "the name of this operation is a word of the language"},
 	{"services/hub/harness/cmd/generate", "infra_test.go", "the alerts leave out the calls that wait"},
@@ -189,7 +191,7 @@ func operations(t *testing.T) operationNames {
 	return n
 }
 
-// word matches what may be the name of an operation within a text.
+// word matches possible names of operations within a text.
 var word = regexp.MustCompile(`[A-Za-z0-9_]+`)
 
 // named are the operations that the texts of a file name, or that it calls by the client.
@@ -225,8 +227,8 @@ func (n operationNames) inTexts(node ast.Node) (out []string) {
 	return out
 }
 
-// inDomain says whether a file belongs to a domain with operations of the operation's toolset. The overview and the feed
-// belong to the toolset of sessions, and the cases of any domain may prepare with another's operations.
+// inDomain reports whether a file belongs to a domain with operations of the operation's toolset. The overview and the
+// feed belong to the toolset of sessions, and the cases of any domain may prepare with another's operations.
 func (n operationNames) inDomain(file, name string) bool {
 	parts := strings.Split(file, "/")
 	if len(parts) < 3 || parts[0] != "shared" {

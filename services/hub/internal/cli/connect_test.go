@@ -228,7 +228,8 @@ func TestAConnectionKeepsWhatThePersonChose(t *testing.T) {
 	if out := d.ok("claude"); d.files() != first {
 		t.Errorf("connecting again forgot something:\n%s", out)
 	}
-	for _, want := range []string{`"PermissionRequest"`, `"timeout": 65`, `"Bash(git status*)"`, `"Bash(rm *)"`, `"RESULT"`, `"continue": true`} {
+	for _, want := range []string{`"PermissionRequest"`, `"timeout": 65`, `"Bash(git status*)"`, `"Bash(rm *)"`,
+		`"RESULT"`, `"continue": true`} {
 		if !strings.Contains(first, want) {
 			t.Errorf("no file has %s:\n%s", want, first)
 		}
@@ -254,10 +255,9 @@ func TestAKeyThatThePersonGivesIsTakenAndNotRevoked(t *testing.T) {
 		t.Errorf("removing said\n%s", out)
 	}
 	for words, args := range map[string][]string{
-		"bound to no program":           append(remote, "--key-env", "UNBOUND"),
-		"omit --program":                append(remote, "--key-env", "MINE", "--program", "other"),
-		"NONE holds no key":             append(remote, "--key-env", "NONE"),
-		"no key: neither the variable ": remote,
+		"bound to no program": append(remote, "--key-env", "UNBOUND"),
+		"omit --program":      append(remote, "--key-env", "MINE", "--program", "other"),
+		"NONE holds no key":   append(remote, "--key-env", "NONE"),
 	} {
 		if out, errOut, code := d.run(args...); code != 1 || !strings.Contains(errOut, words) {
 			t.Errorf("%v: %q, %q, %d; want %q", args, out, errOut, code, words)

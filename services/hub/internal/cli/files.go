@@ -17,8 +17,8 @@ const filesHelp = "Paths are relative to the working directory, in the git repos
 	"The exit code is 0 if the files are free or yours, 3 if another holds one, and 1 after any other trouble."
 
 func (w *world) filesCommand() *cobra.Command {
-	cmd := &cobra.Command{Use: "files", Short: "See and say who edits which files of a repository",
-		Long: "See and say who edits which files of a repository. " + filesHelp}
+	cmd := &cobra.Command{Use: "files", Short: "See and reserve the files that agents edit in a repository",
+		Long: "See and reserve the files that agents edit in a repository. " + filesHelp}
 	cmd.AddCommand(w.filesCheckCommand(), w.filesReserveCommand(), w.filesReleaseCommand(), w.filesListCommand())
 	return cmd
 }
@@ -41,7 +41,8 @@ func (w *world) filesCheckCommand() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		out, err := r.CheckFiles(cmd.Context(), files.CheckInput{Project: r.Project, Paths: paths, Worktree: r.Worktree})
+		in := files.CheckInput{Project: r.Project, Paths: paths, Worktree: r.Worktree}
+		out, err := within(cmd.Context(), r, 0, func(ctx context.Context) (files.CheckOutput, error) { return r.CheckFiles(ctx, in) })
 		if err != nil {
 			return r.why(cmd.Context(), err)
 		}
@@ -164,7 +165,7 @@ func (r *repo) reserve(ctx context.Context, in files.ReserveInput, patience time
 	}
 	e, err := client.Await(ctx, r.Client, patience, func(ctx context.Context, wait time.Duration) (end, bool, error) {
 		in.WaitMs = int(wait / time.Millisecond)
-		out, err := r.ReserveFiles(ctx, in)
+		out, err := within(ctx, r, wait, func(ctx context.Context) (files.ReserveOutput, error) { return r.ReserveFiles(ctx, in) })
 		if held(err) {
 			return end{err: err}, false, nil
 		}
@@ -219,7 +220,7 @@ func (w *world) filesReleaseCommand() *cobra.Command {
 			return err
 		}
 		in.Project = r.Project
-		out, err := r.ReleaseFiles(cmd.Context(), in)
+		out, err := within(cmd.Context(), r, 0, func(ctx context.Context) (files.ReleaseOutput, error) { return r.ReleaseFiles(ctx, in) })
 		switch {
 		case err != nil:
 			return r.why(cmd.Context(), err)
@@ -244,9 +245,10 @@ func (w *world) filesReleaseCommand() *cobra.Command {
 func (w *world) filesListCommand() *cobra.Command {
 	var in files.ListInput
 	var all bool
-	cmd := &cobra.Command{Use: "list [PATTERN]", Short: "List who edits what in this repository, or who edits certain files",
-		Long: "List who edits what in this repository, or who edits the files of a pattern. " + filesHelp,
-		Args: cobra.MaximumNArgs(1)}
+	cmd := &cobra.Command{Use: "list [PATTERN]",
+		Short: "List the reservations of files in this repository, or those of certain files",
+		Long:  "List the reservations of files in this repository, or those that overlap a pattern. " + filesHelp,
+		Args:  cobra.MaximumNArgs(1)}
 	f, asJSON := w.repoFlags(cmd), jsonFlag(cmd)
 	cmd.Flags().StringVar(&in.Program, "program", "", "only reservations of this program")
 	cmd.Flags().BoolVar(&all, "all", false, "of all repositories")
@@ -284,7 +286,7 @@ func (w *world) filesListCommand() *cobra.Command {
 func (r *repo) reservations(ctx context.Context, in files.ListInput) ([]files.View, error) {
 	all := []files.View{}
 	for {
-		page, err := r.ListReservations(ctx, in)
+		page, err := within(ctx, r, 0, func(ctx context.Context) (files.ListOutput, error) { return r.ListReservations(ctx, in) })
 		if err != nil {
 			return nil, err
 		}

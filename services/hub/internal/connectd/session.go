@@ -35,25 +35,33 @@ type session struct {
 
 	// batch is mail that was fetched and not shown.
 	batch *batch
-	// handed is what a process was given and has not confirmed.
+	// handed are the outputs that a process was given and has not confirmed, by their receipts.
 	handed map[string]wire.HookOutput
-	// calls counts the calls of the server, and applied is the last one whose answer was taken in.
+	// calls counts the calls of the server, and applied is the number of the last call whose answer was recorded.
 	calls, applied int
 	since          string
 	reasons        []wire.Wake
 	lost           bool
 	away           bool // the server does not know the session any more
 	doing          string
-	said           string // what the server knows of it
+	said           string // the activity that the server knows
 	beat           time.Time
 	turned         bool // a turn has ended, and the usage was not reported
 	slow           time.Time
 	contact        time.Time
 	problem        string
-	missing        time.Time // since when the client's process is gone
+	missing        time.Time // the time since which the client's process is gone
 	waiter         *waiter
-	unwell         time.Time // until when no wake is tried
+	unwell         time.Time // the time before which no wake is tried
+	helpless       time.Time // the time since which a reason to wake the agent waits without a means to do it
 	dead           bool      // the session is forgotten; another takes its place
+
+	// commands are the calls of a shell that run, by the client's ids. comparing counts those that are over and are compared,
+	// compared is closed when there is none any more, and changes are what the server is to know.
+	commands  map[string]*command
+	comparing int
+	compared  chan struct{}
+	changes   []changes
 }
 
 type batch struct {
@@ -64,14 +72,14 @@ type batch struct {
 // newSession returns a session with the state of the disk.
 func newSession(d *Daemon, id string, c connection.Connection, thread string) *session {
 	s := &session{daemon: d, id: id, thread: thread, conn: c, kick: make(chan struct{}, 1), ended: make(chan struct{}),
-		handed: map[string]wire.HookOutput{}}
+		handed: map[string]wire.HookOutput{}, commands: map[string]*command{}, compared: make(chan struct{})}
 	s.st = state.State{Connection: c.ID, Client: c.Client, Thread: thread, Seen: d.Now()}
 	d.place.Load(id, &s.st)
 	s.stir()
 	return s
 }
 
-// stir makes the session look at what there is to do.
+// stir makes the session look for due work.
 func (s *session) stir() {
 	select {
 	case s.kick <- struct{}{}:
@@ -129,6 +137,7 @@ func (s *session) reach(ctx context.Context) error {
 // answer answers a hook: from memory where that is enough, and else by the server within the time of ctx. It is not alive where
 // the session has just ended, so that another begins.
 func (s *session) answer(ctx context.Context, req local.Request) (reply hook.Reply, receipt string, alive bool) {
+	at := time.Now()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.dead {
@@ -144,6 +153,9 @@ func (s *session) answer(ctx context.Context, req local.Request) (reply hook.Rep
 	if req.Process.PID != 0 {
 		s.st.Process = req.Process
 	}
+	if req.Terminal.Path != "" {
+		s.st.Terminal = req.Terminal
+	}
 	if req.Env != nil {
 		s.st.Env = req.Env
 	}
@@ -151,9 +163,10 @@ func (s *session) answer(ctx context.Context, req local.Request) (reply hook.Rep
 		s.doing = call.Doing
 	}
 	if call.ReadsMail {
-		s.batch = nil // the agent has it by now; what it has not comes again
+		s.batch = nil // the agent has it by now; mail that it has not comes again
 	}
 	s.turned = s.turned || call.Kind == hook.Turn
+	s.follow(call, at)
 	defer s.stir()
 	defer s.save()
 	if err := s.reach(ctx); err != nil {
@@ -169,6 +182,9 @@ func (s *session) answer(ctx context.Context, req local.Request) (reply hook.Rep
 		out = s.remembered(call, event)
 	}
 	reply, receipt = s.st.Reply(call, event, out, s.conn)
+	if call.Kind == hook.Edit {
+		s.edits(call, out)
+	}
 	if out != nil && receipt == "" && out.Receipt != "" {
 		s.batch = &batch{*out, s.daemon.Now()} // it was not shown: it is for the next hook
 	}
@@ -251,7 +267,7 @@ func isTimeout(err error) bool {
 	return errors.As(err, &n) && n.Timeout()
 }
 
-// call calls the server with the lock given up, and takes in what it says unless a later call has been answered.
+// call calls the server with the lock given up, and records its answer unless a later call has been answered.
 func (s *session) call(ctx context.Context, event wire.Event, in wire.HookInput) (wire.HookOutput, error) {
 	s.calls++
 	n, h := s.calls, s.hub
@@ -278,7 +294,7 @@ func (s *session) call(ctx context.Context, event wire.Event, in wire.HookInput)
 	return out, nil
 }
 
-// confirmed takes in that the server has a receipt.
+// confirmed records that the server has a receipt.
 func (s *session) confirmed(receipt string) {
 	if receipt == "" {
 		return
@@ -287,7 +303,7 @@ func (s *session) confirmed(receipt string) {
 	s.daemon.place.Unmark(s.id, local.Shown, receipt)
 }
 
-// remembered returns what the server would say, as far as it is known here: the state, and mail that was fetched.
+// remembered returns the answer of the server as far as it is known here: the state, and mail that was fetched.
 func (s *session) remembered(call hook.Call, event wire.Event) *wire.HookOutput {
 	if s.st.SessionID == "" {
 		return nil
@@ -306,7 +322,7 @@ func (s *session) remembered(call hook.Call, event wire.Event) *wire.HookOutput 
 	return &out
 }
 
-// shown takes in whether what a receipt stands for was written. What was not goes to the next hook, marked.
+// shown records whether the output with a receipt was written. Output that was not goes to the next hook, marked.
 func (s *session) shown(receipt string, written bool) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()

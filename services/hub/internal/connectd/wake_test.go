@@ -17,7 +17,7 @@ import (
 	"parley.internal/services/hub/internal/hook/local"
 )
 
-// waiter runs the process that wakes the agent of a thread, and returns what it did when it ends.
+// waiter runs the process that wakes the agent of a thread, and sends its result when it ends.
 func waiter(t *testing.T, m *hooktest.Machine, thread string) <-chan hooktest.Result {
 	t.Helper()
 	done := make(chan hooktest.Result, 1)
@@ -58,7 +58,8 @@ func TestMailWakesAnIdleAgentOnce(t *testing.T) {
 		got.Out != "" {
 		t.Errorf("got %+v", got)
 	}
-	if text := m.Hook("t1", "UserPromptSubmit", map[string]any{"prompt": "<task-notification>"}).Context(); !strings.Contains(text, "| which parser?") {
+	if text := m.Hook("t1", "UserPromptSubmit",
+		map[string]any{"prompt": "<task-notification>"}).Context(); !strings.Contains(text, "| which parser?") {
 		t.Errorf("the turn is not told: %s", text)
 	}
 	m.Hook("t1", "Stop", nil)
@@ -96,7 +97,7 @@ func TestAWakeWaitsForTheEndOfTheTurn(t *testing.T) {
 	}
 }
 
-// What was shown in a turn stays a reason to wake at the server until its receipt arrives.
+// Mail that was shown in a turn stays a reason to wake at the server until its receipt arrives.
 func TestMailThatATurnWasToldOfDoesNotWake(t *testing.T) {
 	t.Parallel()
 	hub, m, o := idle(t)
@@ -211,5 +212,23 @@ func TestTheHumanIsToldOfAgentsThatOnlyWakeEachOther(t *testing.T) {
 	}
 	if alerts := hub.Alerts(); n != 6 || len(alerts) != 1 || !strings.Contains(alerts[0], "claude/1 and beta do nothing but wake each other") {
 		t.Errorf("%d wakes, and the person is told %q", n, alerts)
+	}
+}
+
+func TestWhereNothingWakesAnAgentThePersonIsCalledWithinTheLimits(t *testing.T) {
+	t.Parallel()
+	hub := hooktest.New(t)
+	m := hooktest.NewMachine(t, hub.URL, "gemini")
+	daemon(t, m, connectd.Options{Patience: 10 * time.Millisecond})
+	m.Hook("t1", "SessionStart", nil)
+	for i := range 6 {
+		hub.Mail("claude/1", fmt.Sprint("m", i), "QUERY", "Please answer.")
+	}
+	hooktest.Eventually(t, "the person is not told", func() bool { return len(hub.Alerts()) > 0 })
+	m.Hook("t1", "BeforeAgent", map[string]any{"prompt": "go"})
+	m.Hook("t1", "AfterAgent", nil)
+	if got := hub.Alerts(); len(got) != 1 || !strings.Contains(got[0], "claude/1 is idle, and its client cannot be woken: QUERY from beta/1") ||
+		strings.Contains(got[0], "Please answer") {
+		t.Errorf("the person is told %q", got)
 	}
 }

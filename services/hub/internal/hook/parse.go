@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// input is what the clients give to a hook. They share most names.
+// input is the input of a hook. The clients share most names.
 type input struct {
 	SessionID  string          `json:"session_id"`
 	Transcript string          `json:"transcript_path"`
@@ -20,6 +20,7 @@ type input struct {
 	Prompt     text            `json:"prompt"`
 	Tool       string          `json:"tool_name"`
 	ToolInput  json.RawMessage `json:"tool_input"`
+	ToolUse    text            `json:"tool_use_id"`
 	StopActive bool            `json:"stop_hook_active"`
 	Interrupt  bool            `json:"is_interrupt"`
 }

@@ -25,7 +25,7 @@ const (
 	StrictBudget = 2 * time.Second
 )
 
-// Usage says how the program is called.
+// Usage is the synopsis of the program.
 const Usage = "usage: parley-hook CLIENT EVENT --connection ID, with the client's JSON on standard input"
 
 // Variable is the environment variable that keeps hooks from starting a daemon: PARLEY_CONNECTD=off.
@@ -73,6 +73,7 @@ func (p *Process) Run(ctx context.Context, args []string) int {
 	if p.place, err = local.Find(p.Env); err != nil {
 		return 0
 	}
+	call.Headless = call.Headless || call.Client == "codex" && headlessCodex(call)
 	if waits {
 		return p.wait(ctx, call)
 	}
@@ -134,7 +135,7 @@ func (p *Process) answer(ctx context.Context, call hook.Call) int {
 	req := local.Request{Op: local.Hook, Connection: p.id, Call: call, Budget: time.Until(p.deadline).Milliseconds(),
 		Env: p.environment(call)}
 	if call.Kind == hook.Start || call.Kind == hook.Resume {
-		req.Process = processOf(call)
+		req.Process, req.Terminal = processOf(call), local.Terminal()
 	}
 	var res local.Response
 	if conn.Send(req) != nil || conn.Receive(&res) != nil {
@@ -179,7 +180,7 @@ func processOf(call hook.Call) session.Process {
 	return session.Process{PID: pid, Start: local.Started(pid)}
 }
 
-// print writes a reply, and reports whether all of it was written. Nothing is buffered, so what was written is flushed.
+// print writes a reply without a buffer, and reports whether all of it was written.
 func (p *Process) print(r hook.Reply) bool {
 	ok := true
 	for _, out := range []struct {

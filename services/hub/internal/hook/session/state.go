@@ -9,7 +9,7 @@ import (
 	"parley.internal/shared/hook/wire"
 )
 
-// State is what is known of a session on its machine. It is stored as JSON.
+// State is the record of a session on its machine. It is stored as JSON.
 type State struct {
 	Connection string `json:"connection"`
 	Client     string `json:"client"`
@@ -25,6 +25,8 @@ type State struct {
 	Headless bool       `json:"headless,omitempty"`
 	// Process is the client's, where it is known.
 	Process Process `json:"process,omitzero"`
+	// Terminal is the one before which a person sits, where it is known.
+	Terminal Terminal `json:"terminal,omitzero"`
 	// Env are the variables with which the client's own program is called.
 	Env map[string]string `json:"env,omitempty"`
 	// Seen is the time of the last hook, to the minute.
@@ -39,20 +41,28 @@ type State struct {
 	// Continued is how often in a row a hook has continued the turn.
 	Continued   int  `json:"continued,omitempty"`
 	Interrupted bool `json:"interrupted,omitempty"`
-	// Retell means that the model has forgotten who it is.
+	// Retell means that the model has forgotten its address, as after a compaction.
 	Retell bool `json:"retell,omitempty"`
 
 	Pause   *wire.Pause           `json:"pause,omitempty"`
 	Waiting wire.Waiting          `json:"waiting,omitzero"`
 	Told    wire.Waiting          `json:"told,omitzero"`
 	Claims  map[string]wire.Claim `json:"claims,omitempty"`
-	// Receipts are of what was shown and the server does not know yet.
+	// Receipts are the receipts of shown output that the server has not got yet.
 	Receipts []string `json:"receipts,omitempty"`
 
 	Wake  wake.State     `json:"wake,omitzero"`
 	Usage usage.Position `json:"usage,omitzero"`
 	// Transcript is the client's record.
 	Transcript string `json:"transcript,omitempty"`
+	// Commands are the calls of a shell that have begun, by the client's ids, where no daemon looks after them.
+	Commands map[string]Command `json:"commands,omitempty"`
+}
+
+// Command is a call of a shell: when it began, and which commit was checked out.
+type Command struct {
+	At   time.Time `json:"at"`
+	Head string    `json:"head,omitempty"`
 }
 
 // Process is a process that is told from a later one with its number by the time that it started, as the system gives it.
@@ -61,9 +71,15 @@ type Process struct {
 	Start string `json:"start,omitempty"`
 }
 
-// Repository is where the session's directory lies.
+// Terminal is a terminal, and the process that leads its session: another terminal with the same path has another one.
+type Terminal struct {
+	Path   string  `json:"path,omitempty"`
+	Leader Process `json:"leader,omitzero"`
+}
+
+// Repository is the git repository of the session's directory.
 type Repository struct {
-	// Dir is the directory that the others were found for.
+	// Dir is the directory for which the other fields were found.
 	Dir      string `json:"dir,omitempty"`
 	Root     string `json:"root,omitempty"`
 	Common   string `json:"common,omitempty"`
@@ -74,7 +90,7 @@ type Repository struct {
 // MaxContinued is how often in a row the end of a turn may continue it.
 const MaxContinued = 3
 
-// Begin takes in what a call tells of the session.
+// Begin records the call of a hook.
 func (s *State) Begin(c hook.Call, now time.Time) {
 	s.Client, s.Thread = c.Client, c.Thread
 	s.Headless = s.Headless || c.Headless
@@ -121,7 +137,7 @@ func (s *State) Begin(c hook.Call, now time.Time) {
 	}
 }
 
-// Heard takes in what the server said. What it says of a pause and of what waits counts where nothing later is known.
+// Heard records the server's answer. Its pause and its counts of waiting work apply only if the answer is the latest.
 func (s *State) Heard(e wire.Event, out wire.HookOutput, latest bool) {
 	s.SessionID, s.Program, s.Verified = out.SessionID, out.Program, out.Verified
 	if latest {
@@ -152,7 +168,8 @@ func (s *State) Heard(e wire.Event, out wire.HookOutput, latest bool) {
 // marked as such.
 const maxReceipts = 50
 
-// Printed takes in that the client has an output of the server: its receipt is due, and what was shown wakes no more.
+// Printed records that the client has an output of the server: its receipt is due, and the mail and answers in it wake
+// no more.
 func (s *State) Printed(out wire.HookOutput) {
 	s.Shown(out.Receipt)
 	for _, m := range out.Mail {
@@ -163,7 +180,7 @@ func (s *State) Printed(out wire.HookOutput) {
 	}
 }
 
-// Shown takes in that the client has what a receipt stands for.
+// Shown records a receipt: the client has the mail and answers that it confirms.
 func (s *State) Shown(receipt string) {
 	for _, r := range s.Receipts {
 		if r == receipt {
@@ -178,7 +195,7 @@ func (s *State) Shown(receipt string) {
 	}
 }
 
-// Confirmed takes in that the server has a receipt.
+// Confirmed records that the server has a receipt.
 func (s *State) Confirmed(receipt string) {
 	for i, r := range s.Receipts {
 		if r == receipt {
