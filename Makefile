@@ -1,10 +1,12 @@
 # make run       builds and starts Parley on the embedded store
+# make dist      makes the artifacts of a release in dist/: archives, packages, images, bills of materials, checksums
 # make demo      serves a scripted day of six agents, and prints a link that opens the console on it
 # make test      runs lint and the tests, on both stores
 # make race      runs the tests under the race detector
 # make attack    runs the tests of attacks, whole
 # make proof     runs the tests with a browser, real clients, the Firebase Auth emulator, the MCP conformance suite, and
-#                servers under load, and those of make test under the race detector
+#                servers under load, the artifacts of make dist installed, and those of make test under the race
+#                detector
 # make emulator  runs all parts of Parley as in the cloud, on the Firestore emulator
 # make deploy    deploys Parley to a Google Cloud project
 # make security  checks the dependencies for known vulnerabilities, and their checksums and signatures
@@ -14,7 +16,9 @@
 MODULES     := shared services/hub services/hub/harness functions
 HUB         := services/hub
 HARNESS     := services/hub/harness
-VERSION     := $(shell git describe --tags --always --dirty 2>/dev/null || echo devel)
+# The module that makes the artifacts of a release. It is not in the workspace: nothing that ships needs its modules.
+DIST        := tools/dist
+VERSION     := $(shell .ci/version)
 LDFLAGS     := -s -w -X parley.internal/services/hub/internal/cli.Version=$(VERSION)
 STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 GOVULNCHECK := golang.org/x/vuln/cmd/govulncheck@v1.8.0
@@ -39,7 +43,7 @@ SHELL       := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := build
 
-.PHONY: run demo screenshots build sbom test attack proof setup chromium security emulator functions-zip generate lint bench chaos \
+.PHONY: run demo screenshots build sbom dist test attack proof setup chromium security emulator functions-zip generate lint bench chaos \
 	scale conformance clean
 
 run: build
@@ -72,6 +76,15 @@ sbom: build
 	cd $(HARNESS) && export GOWORK=off && go build -o ../../../bin/sbom ./cmd/sbom && \
 		go tool -modfile=cmd/sbom/tool.mod cyclonedx-gomod bin -json -noserial -std -version '$(VERSION)' \
 			../../../bin/parley | ../../../bin/sbom -o ../../../bin/parley.cdx.json
+
+# The artifacts have the time of the last commit. DIST_URL is where releases will be: an artifact is at
+# DIST_URL/VERSION/NAME. DIST_ONLY names some platforms, such as linux/amd64,darwin/arm64.
+SOURCE_DATE_EPOCH ?= $(shell git log -1 --format=%ct)
+DIST_URL ?= https://parley.example.org/releases
+DIST_ONLY ?=
+dist: go
+	cd $(DIST) && GOWORK=off go run . -root ../.. -out ../../dist -version '$(VERSION)' -ldflags '$(LDFLAGS)' \
+		-commit "$$(git rev-parse HEAD)" -time '$(SOURCE_DATE_EPOCH)' -url '$(DIST_URL)' -only '$(DIST_ONLY)'
 
 # One archive for all functions, the same bytes from the same sources.
 functions-zip:
@@ -128,7 +141,7 @@ attack: setup
 # CI runs this after make proof, which installs the npm packages. Checks that cannot be made are skipped, with the
 # reason.
 security:
-	GOVULNCHECK=$(GOVULNCHECK) .ci/security $(MODULES)
+	GOVULNCHECK=$(GOVULNCHECK) .ci/security $(MODULES) $(DIST)
 
 .PHONY: test-inside race-inside attack-inside proof-inside
 # The packages of all modules that are tested with the workspace, and those of the current module that are tested
@@ -141,6 +154,7 @@ test-inside:
 	go test $(PARALLEL) $(QUICK) -timeout 8m $$($(WORK))
 	for m in $(HUB) $(HARNESS) functions; do \
 		(cd $$m && GOWORK=off go test $(PARALLEL) $(QUICK) -timeout 8m $$($(ALONE))); done
+	cd $(DIST) && GOWORK=off go test $(QUICK) -timeout 8m ./internal/...
 
 # The tests under the race detector, which make them several times slower.
 race-inside:
@@ -157,6 +171,7 @@ attack-inside:
 
 proof-inside:
 	cd $(HARNESS) && GOWORK=off go test -timeout 15m $$(go list ./... | grep -E '$(PROOF)')
+	cd $(DIST) && GOWORK=off go test -count=1 -timeout 25m ./installs
 
 generate:
 	cd $(HARNESS) && go run ./cmd/generate
@@ -168,9 +183,10 @@ generate:
 
 # staticcheck compiles with the workspace, vet without it.
 lint:
-	@out=$$(gofmt -l $(MODULES)); if [ -n "$$out" ]; then echo "gofmt would change:"; echo "$$out"; exit 1; fi
+	@out=$$(gofmt -l $(MODULES) $(DIST)); if [ -n "$$out" ]; then echo "gofmt would change:"; echo "$$out"; exit 1; fi
 	go run $(STATICCHECK) $(foreach m,$(MODULES),./$(m)/...)
-	for m in $(MODULES); do (cd $$m && GOWORK=off go build ./... && GOWORK=off go vet ./...); done
+	cd $(DIST) && GOWORK=off go run $(STATICCHECK) ./...
+	for m in $(MODULES) $(DIST); do (cd $$m && GOWORK=off go build ./... && GOWORK=off go vet ./...); done
 	cd $(HUB) && go vet -tags conformance,parleybench ./...
 
 bench: build
@@ -190,4 +206,4 @@ conformance: $(HARNESS)/conformance/node_modules/.installed
 include infra/deploy.mk
 
 clean:
-	rm -rf bin $(foreach d,agents browser e2e firebase conformance,$(HARNESS)/$d/node_modules)
+	rm -rf bin dist $(foreach d,agents browser e2e firebase conformance,$(HARNESS)/$d/node_modules)

@@ -58,10 +58,6 @@ func script(t *testing.T, name string, files map[string]string, programs, env []
 		emulator.Skip(t, "the script needs a shell")
 	}
 	root = t.TempDir()
-	text, err := os.ReadFile(filepath.Join(repository, filepath.FromSlash(name)))
-	if err != nil {
-		t.Fatal(err)
-	}
 	write := func(name, text string) {
 		name = filepath.Join(root, name)
 		if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
@@ -69,7 +65,13 @@ func script(t *testing.T, name string, files map[string]string, programs, env []
 		}
 		executabletest.Write(t, name, []byte(text))
 	}
-	write(name, string(text))
+	for _, file := range []string{name, ".ci/version"} {
+		text, err := os.ReadFile(filepath.Join(repository, filepath.FromSlash(file)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		write(file, string(text))
+	}
 	for file, text := range files {
 		write(file, text)
 	}

@@ -7,6 +7,9 @@ import (
 	"os"
 	"os/signal"
 	"syscall"
+	_ "time/tzdata" // quiet hours have time zones, and neither Windows nor an empty image knows them
+
+	_ "golang.org/x/crypto/x509roots/fallback" // for an image without files; the certificates of a system win
 
 	"parley.internal/services/hub/internal/cli"
 )

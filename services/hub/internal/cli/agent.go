@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
-	"runtime"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -85,9 +84,6 @@ func (f *agentFlags) check() error {
 }
 
 func (w *world) runAgent(ctx context.Context, f agentFlags, connect func() (*human, error)) (err error) {
-	if !launch.Supported {
-		return fmt.Errorf("parley agent is not supported on %s; run it on Linux or macOS", runtime.GOOS)
-	}
 	if err := launch.Protect(); err != nil {
 		return fmt.Errorf("cannot hide the agent's memory from other processes: %w", err)
 	}

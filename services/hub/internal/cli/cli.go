@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"path/filepath"
+	"runtime"
 	"runtime/debug"
 
 	"github.com/spf13/cobra"
@@ -13,6 +14,7 @@ import (
 
 	"parley.internal/services/hub/internal/config"
 	"parley.internal/services/hub/internal/printable"
+	"parley.internal/services/hub/internal/runner/launch"
 	"parley.internal/shared/app"
 	"parley.internal/shared/store"
 	"parley.internal/shared/store/firestore"
@@ -60,27 +62,8 @@ func Run(ctx context.Context, args []string, env func(string) string, in io.Read
 	watched := isTerminal(errOut)
 	errOut = printable.Writer{To: errOut}
 	w := &world{env, in, out, errOut, watched}
-	root := &cobra.Command{Use: "parley", Short: "The meeting ground for AI agents", Version: version(), Args: known,
-		SilenceUsage: true, SilenceErrors: true,
-		RunE: func(*cobra.Command, []string) error { _, err := io.WriteString(out, next); return err }}
-	root.SetVersionTemplate("{{.Version}}\n")
+	root := w.commands()
 	root.SetArgs(args)
-	root.SetIn(in)
-	root.SetOut(out)
-	root.SetErr(errOut)
-	root.CompletionOptions.DisableDefaultCmd = true
-	root.AddCommand(w.serveCommand(), w.keyCommand(), w.stdioCommand(), w.questionsCommand(), w.answerCommand(),
-		w.topCommand(), w.linkCommand(), w.teamCommand(), w.runnerCommand(), w.runnerChildCommand(),
-		w.runnerPaneCommand(), w.agentCommand(), w.doctorCommand(),
-		w.pauseCommand(), w.resumeCommand(), w.pausesCommand(), w.filesCommand(), w.guardCommand(),
-		w.hookCommand(), w.connectdCommand(), w.exportCommand(), w.deleteCommand(), w.backupCommand(), w.restoreCommand(), &cobra.Command{
-			Use: "version", Short: "Print the version", Args: cobra.NoArgs,
-			RunE: func(*cobra.Command, []string) error { _, err := fmt.Fprintln(out, version()); return err },
-		})
-	root.AddCommand(w.connectCommand(), w.tasksCommand(), w.taskCommand(), w.sendCommand(), w.mailCommand(), w.alertsCommand(),
-		w.agentsCommand(), w.searchCommand(), w.eventsCommand(), w.serviceCommand())
-	distinguish(root)
-	root.PersistentPreRunE = func(cmd *cobra.Command, _ []string) error { return w.chooseData(cmd) }
 	if err := root.ExecuteContext(ctx); err != nil {
 		var own exit
 		if errors.As(err, &own) {
@@ -93,6 +76,36 @@ func Run(ctx context.Context, args []string, env func(string) string, in io.Read
 		return 1
 	}
 	return 0
+}
+
+// commands returns the command parley with all below it.
+func (w *world) commands() *cobra.Command {
+	root := &cobra.Command{Use: "parley", Short: "The meeting ground for AI agents", Version: version(), Args: known,
+		SilenceUsage: true, SilenceErrors: true,
+		RunE: func(*cobra.Command, []string) error { _, err := io.WriteString(w.out, next); return err }}
+	root.SetVersionTemplate("{{.Version}}\n")
+	root.SetIn(w.in)
+	root.SetOut(w.out)
+	root.SetErr(w.err)
+	root.CompletionOptions.DisableDefaultCmd = true
+	root.AddCommand(w.serveCommand(), w.keyCommand(), w.stdioCommand(), w.questionsCommand(), w.answerCommand(),
+		w.topCommand(), w.linkCommand(), w.teamCommand(), w.runnerCommand(), w.runnerChildCommand(),
+		w.runnerPaneCommand(), w.agentCommand(), w.doctorCommand(),
+		w.pauseCommand(), w.resumeCommand(), w.pausesCommand(), w.filesCommand(), w.guardCommand(),
+		w.hookCommand(), w.connectdCommand(), w.exportCommand(), w.deleteCommand(), w.backupCommand(), w.restoreCommand(), &cobra.Command{
+			Use: "version", Short: "Print the version", Args: cobra.NoArgs,
+			RunE: func(*cobra.Command, []string) error { _, err := fmt.Fprintln(w.out, version()); return err },
+		})
+	root.AddCommand(w.connectCommand(), w.tasksCommand(), w.taskCommand(), w.sendCommand(), w.mailCommand(), w.alertsCommand(),
+		w.agentsCommand(), w.searchCommand(), w.eventsCommand(), w.serviceCommand())
+	distinguish(root)
+	root.PersistentPreRunE = func(cmd *cobra.Command, _ []string) error {
+		if err := refusal(cmd, launch.Supported, runtime.GOOS); err != nil {
+			return err
+		}
+		return w.chooseData(cmd)
+	}
+	return root
 }
 
 // storeFile is the name of the embedded store's file in the data directory.

@@ -114,9 +114,6 @@ func (w *world) runnerCommand() *cobra.Command {
 }
 
 func (w *world) runRunner(ctx context.Context, f runnerFlags) (err error) {
-	if !launch.Supported {
-		return fmt.Errorf("parley runner is not supported on %s; run it on Linux or macOS", runtime.GOOS)
-	}
 	// The members run as the same user and could read the runner's keys.
 	if err := launch.Protect(); err != nil {
 		return fmt.Errorf("cannot hide the runner's memory from other processes: %w", err)

@@ -1,0 +1,2 @@
+// Package system makes the packages of Linux distributions: deb and rpm.
+package system
