@@ -34,6 +34,8 @@ type Key struct {
 	// Ancestors are the ids of the keys that made this one, the oldest first. The key is valid as long as all of them
 	// are.
 	Ancestors []string `json:"ancestors,omitempty"`
+	// Paired says who approved the key, for one that a machine asked for.
+	Paired *Paired `json:"paired,omitempty"`
 }
 
 // The descendants of a key are found by its id.
@@ -42,8 +44,10 @@ var apiKeys = store.Collection[Key]{Name: "apiKeys", Indexes: []string{"createdA
 		return store.Note{Line: k.Name, State: string(k.Kind), Program: k.Program}
 	}}
 
-// Defs declares the collections of keys and of links.
-func (*Service) Defs() []*store.Def { return []*store.Def{apiKeys.Def(), links.Def()} }
+// Defs declares the collections of keys, of links and of pairings.
+func (*Service) Defs() []*store.Def {
+	return []*store.Def{apiKeys.Def(), links.Def(), pairings.Def(), rooms.Def(), guessed.Def()}
+}
 
 // keptRevoked is the time for which a revoked or expired key is kept.
 const keptRevoked = 30 * 24 * time.Hour

@@ -47,6 +47,9 @@ func (w *world) linkCommand() *cobra.Command {
 				return err
 			}
 			return operate(cmd, &c, func(o operator.Operator) error {
+				if err := w.confirmUser(cmd.Context(), o, user); err != nil {
+					return err
+				}
 				link, err := o.Link(cmd.Context(), user, console)
 				if err != nil {
 					return err

@@ -292,6 +292,8 @@ func TestATerminalShowsTheLogAsLinesForAPerson(t *testing.T) {
 	t.Parallel()
 	p := terminalFor(t, 200, 40, true, nil, "serve", "--addr", "0.0.0.0:0", "--data", filepath.Join(t.TempDir(), "data"))
 	domaintest.Eventually(t, "the server serves", func() bool { return strings.Contains(p.out.String(), "serves MCP at ") })
+	p.URL = serves.FindStringSubmatch(p.out.String())[1]
+	p.waitHealthy() // it has started whole
 	domaintest.Check(t, p.cmd.Process.Signal(os.Interrupt))
 	<-p.ended
 	text := p.out.String()
