@@ -300,3 +300,28 @@ func TestTheOverviewNamesTheDirectoryOfEachToolset(t *testing.T) {
 		}
 	}
 }
+
+// A person searches the page for the words that a program printed, so they must be its words. An ellipsis stands for
+// what differs.
+func TestTheSymptomsQuoteWhatProgramsPrint(t *testing.T) {
+	t.Parallel()
+	joined := regexp.MustCompile(`"\s*\+\s*"`).ReplaceAllString(sources(t), "") + read(t, "Makefile")
+	quote, symptom := regexp.MustCompile("`([^`]+)`"), regexp.MustCompile(`(?m)^\| ([^|]+) \|`)
+	quoted := 0
+	for _, row := range symptom.FindAllStringSubmatch(read(t, "docs/faq.md"), -1) {
+		for _, m := range quote.FindAllStringSubmatch(row[1], -1) {
+			if !strings.Contains(m[1], " ") {
+				continue
+			}
+			quoted++
+			for part := range strings.SplitSeq(m[1], "…") {
+				if part = strings.TrimSpace(part); !strings.Contains(joined, part) {
+					t.Errorf("no program prints %q", part)
+				}
+			}
+		}
+	}
+	if quoted < 10 {
+		t.Errorf("the page quotes %d messages, which are too few", quoted)
+	}
+}
