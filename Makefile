@@ -39,8 +39,8 @@ SHELL       := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := build
 
-.PHONY: run demo screenshots build sbom test attack proof setup chromium zsh security emulator functions-zip generate lint bench chaos \
-	scale conformance clean
+.PHONY: run demo screenshots build sbom test attack proof setup chromium zsh security emulator functions-zip generate \
+	lint bench chaos scale conformance clean
 
 run: build
 	bin/parley serve --data .parley
