@@ -185,11 +185,12 @@ func TestEveryMakeTargetOnAPageExists(t *testing.T) {
 	}
 }
 
-// A variable is one of the Makefile, or one of the environment that some source reads.
+// A variable is one of the Makefile, or one of the environment that some source or Go's own library reads.
 func TestEveryVariableOnAPageExists(t *testing.T) {
 	t.Parallel()
 	makefile := read(t, "Makefile", "infra/deploy.mk")
 	sources := makefile + read(t, ".ci/security") + sources(t)
+	sources += " SSL_CERT_FILE GOMEMLIMIT"
 	variable := regexp.MustCompile("`([A-Z][A-Z0-9]*(?:_[A-Z0-9]+)*)(?:=[^`]*)?`")
 	for line := range strings.Lines(everyPage(t)) {
 		for _, m := range variable.FindAllStringSubmatch(line, -1) {
