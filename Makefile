@@ -43,8 +43,8 @@ SHELL       := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := build
 
-.PHONY: run demo screenshots build sbom dist test attack proof setup chromium security emulator functions-zip generate lint bench chaos \
-	scale conformance clean
+.PHONY: run demo screenshots build sbom dist test attack proof setup chromium zsh security emulator functions-zip generate \
+	lint bench chaos scale conformance clean
 
 run: build
 	bin/parley serve --data .parley
@@ -95,7 +95,7 @@ emulator:
 	cd functions && go run ./cmd/emulator
 
 setup: $(HARNESS)/agents/node_modules/.installed $(HARNESS)/browser/node_modules/.installed \
-	$(HARNESS)/e2e/node_modules/.installed $(HARNESS)/firebase/node_modules/.installed chromium
+	$(HARNESS)/e2e/node_modules/.installed $(HARNESS)/firebase/node_modules/.installed chromium zsh
 
 # The page is tested in Debian's Chromium, which is installed where that is possible.
 chromium:
@@ -105,6 +105,20 @@ chromium:
 		$$root apt-get update -qq && $$root apt-get install -y -qq --no-install-recommends chromium >/dev/null && exit 0; \
 	fi; \
 	echo "Chromium is missing and could not be installed: the browser tests of the page are skipped"
+
+# Blocks of the pages for a shell are tested in zsh too.
+zsh:
+	@command -v zsh >/dev/null && exit 0; \
+	root=; if [ "$$(id -u)" != 0 ]; then root='sudo -n'; fi; \
+	if command -v apt-get >/dev/null && $$root true 2>/dev/null; then \
+		$$root apt-get update -qq && $$root apt-get install -y -qq --no-install-recommends zsh >/dev/null && exit 0; \
+	fi; \
+	echo "zsh is missing and could not be installed: blocks of the pages are not tested in it"
+
+# Where nothing may be skipped, the programs that tests need come first.
+ifeq ($(REQUIRE_EMULATOR),1)
+test: zsh
+endif
 
 %/node_modules/.installed: %/package-lock.json
 ifneq ($(NPM),)

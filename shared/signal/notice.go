@@ -14,7 +14,7 @@ const bodyLen = 100
 // occasion is the reason for which a change of a task sends a push, empty for none.
 type occasion string
 
-// The occasions. The README shows the push of each.
+// The occasions. docs/console.md shows the push of each.
 const (
 	questionAsked occasion = "a question was asked"
 	alertSent     occasion = "an alert was sent"

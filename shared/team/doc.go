@@ -3,8 +3,8 @@
 //
 // The names, shapes and error messages follow the file format of agent teams: a directory for
 // each team with config.json, inboxes/*.json and tasks/*.json, which `parley team import` reads
-// and `parley team export` writes (see "A team, and its processes" in the README). In the
-// toolset's own endpoint the tools have the short names of that format, as aliases.
+// and `parley team export` writes (docs/team.md). In the toolset's own endpoint the tools have
+// the short names of that format, as aliases.
 //
 // A team's document has the shape of config.json without the prompts: a hundred prompts do not
 // fit into one document, so each is a document of its own. The team that an identity leads is a

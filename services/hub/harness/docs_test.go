@@ -15,8 +15,12 @@ var (
 	mark    = regexp.MustCompile(`[^\p{L}\p{N} _-]`)
 )
 
+// fenced are the blocks of a page, whose lines are no headings.
+var fenced = regexp.MustCompile("(?ms)^```.*?^```$")
+
 // anchors returns the names by which links reach the headings of a page.
 func anchors(page string) (names []string) {
+	page = fenced.ReplaceAllString(page, "")
 	for _, m := range heading.FindAllStringSubmatch(page, -1) {
 		names = append(names, strings.ReplaceAll(mark.ReplaceAllString(strings.ToLower(m[1]), ""), " ", "-"))
 	}

@@ -15,10 +15,10 @@ import (
 	"parley.internal/shared/store/firestore"
 )
 
-var update = flag.Bool("update", false, "rewrite the tables of the runbook")
+var update = flag.Bool("update", false, "rewrite the tables of docs/costs.md")
 
 const (
-	runbook = "../../../../docs/operate.md"
+	runbook = "../../../../docs/costs.md"
 	begin   = "<!-- costs: the counts of a test of services/hub/harness/costs; -update writes them -->\n"
 	end     = "<!-- end of costs -->\n"
 )

@@ -1,6 +1,6 @@
 package costs
 
-// The prices are those of Google's price list for us-central1, in dollars. docs/operate.md names the page of each and the
+// The prices are those of Google's price list for us-central1, in dollars. docs/costs.md names the page of each and the
 // date on which it was read.
 const (
 	readPrice   = 0.03 / 100_000

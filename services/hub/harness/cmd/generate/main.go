@@ -1,10 +1,10 @@
 // Command generate writes the files that are derived from the definitions in the code: the reference of the tools, the
-// lists of toolsets and tools in the README, Firestore's indexes, and the inputs of Terraform.
+// lists of toolsets and tools in the pages, Firestore's indexes, and the inputs of Terraform.
 //
 // With -check it writes nothing and fails if a file is not up to date, as CI and a test require. The generated files are
 // committed, so that a change of an operation or of an index shows in the diff. This command must not write anything
-// that is not derived from the code, except for the copy of the rules that Terraform reads, and the text of the README
-// around its lists.
+// that is not derived from the code, except for the copy of the rules that Terraform reads, and the text of the pages
+// around their lists.
 package main
 
 import (
@@ -44,15 +44,15 @@ func files(root string) ([]file, error) {
 		return nil, err
 	}
 	c := app.New(nil, app.Ports{}).Catalogue()
-	readme, err := readmeFile(root, c)
+	lists, err := pageFiles(root, c)
 	if err != nil {
 		return nil, err
 	}
 	more, err := infraFiles(root, indexes)
 	return slices.Concat([]file{
-		{"docs/tools.md", c.Reference()},
+		{reference, c.Reference()},
 		{"firestore.indexes.json", indexes},
-	}, readme, more), err
+	}, lists, more), err
 }
 
 func run(root string, check bool) error {
