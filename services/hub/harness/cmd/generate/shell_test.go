@@ -120,9 +120,6 @@ func TestEveryShellBlockIsReadByEveryShell(t *testing.T) {
 // for an interactive zsh, and a place in angle brackets, which redirects.
 var unclear = regexp.MustCompile(`(?m)(?:^|\s)#|<[a-z][a-z ]*>`)
 
-// commented are pages with comments in blocks, which another change removes.
-var commented = []string{"docs/agents.md", "docs/notifications.md"}
-
 func TestNoShellBlockHasACommentOrAPlaceInBrackets(t *testing.T) {
 	t.Parallel()
 	for text, wrong := range map[string]bool{"make lock  # once": true, "# first\nmake lock": true, "git clone <this one>": true,
@@ -132,7 +129,7 @@ func TestNoShellBlockHasACommentOrAPlaceInBrackets(t *testing.T) {
 		}
 	}
 	for _, b := range shellBlocks(t) {
-		if found := unclear.FindString(b.commands()); found != "" && !slices.Contains(commented, b.page) {
+		if found := unclear.FindString(b.commands()); found != "" {
 			t.Errorf("%s, line %d: %q: say it in the text around the block", b.page, b.line, found)
 		}
 	}
