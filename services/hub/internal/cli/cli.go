@@ -52,7 +52,7 @@ func Run(ctx context.Context, args []string, env func(string) string, in io.Read
 	root.SetOut(out)
 	root.SetErr(errOut)
 	root.CompletionOptions.DisableDefaultCmd = true
-	root.AddCommand(w.serveCommand(), w.keyCommand(), w.stdioCommand(), w.questionsCommand(), w.answerCommand(),
+	root.AddCommand(w.serveCommand(), w.keyCommand(), w.passkeyCommand(), w.stdioCommand(), w.questionsCommand(), w.answerCommand(),
 		w.topCommand(), w.linkCommand(), w.teamCommand(), w.runnerCommand(), w.runnerChildCommand(),
 		w.runnerPaneCommand(), w.agentCommand(), w.doctorCommand(),
 		w.pauseCommand(), w.resumeCommand(), w.pausesCommand(), w.filesCommand(), w.guardCommand(),
