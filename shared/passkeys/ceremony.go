@@ -46,8 +46,8 @@ var ceremonies = store.Collection[ceremony]{Name: "passkeyCeremonies",
 // ceremonyFor is the time for which a challenge is good.
 const ceremonyFor = 5 * time.Minute
 
-// The numbers of places. A challenge has a place by its hash, and takes it from an older one; who fills the places of
-// sign-ins delays nobody else's but by chance.
+// The numbers of places. A challenge has a place by its hash. Where all those that are tried are taken, it takes one from
+// an older challenge: who fills them ends the sign-ins of others by chance alone.
 const (
 	places       = 256
 	signInPlaces = 4096
@@ -73,15 +73,28 @@ func newChallenge() string {
 	return encoding.EncodeToString(b)
 }
 
+// maxTries is the number of challenges that are tried for a place that no other has.
+const maxTries = 8
+
 // open keeps a new challenge and returns it.
 func (s *Service) open(ctx context.Context, user string, c ceremony) (string, error) {
 	now := s.Now()
-	c.Challenge = newChallenge()
 	c.ExpiresAt, c.PurgeAt = now.Add(ceremonyFor), now.Add(ceremonyFor)
-	return c.Challenge, s.DB.User(user).Update(ctx, func(_ context.Context, tx *store.Tx) error {
+	err := s.DB.User(user).Update(ctx, func(ctx context.Context, tx *store.Tx) error {
+		for range maxTries {
+			c.Challenge = newChallenge()
+			other, err := ceremonies.Get(ctx, tx, place(c.Purpose, c.Challenge))
+			if fault.Is(err, fault.NotFound) || err == nil && !now.Before(other.ExpiresAt) {
+				break
+			}
+			if err != nil {
+				return err
+			}
+		}
 		ceremonies.Put(tx, place(c.Purpose, c.Challenge), c)
 		return nil
 	})
+	return c.Challenge, err
 }
 
 var errUsed = fault.New(fault.Precondition, "this use of the passkey was for something else, took longer than 5 minutes, or "+
