@@ -37,15 +37,6 @@ func (b *tab) addPasskey() {
 	b.sees("#passkeys strong", "Chrome on Linux")
 }
 
-func (b *tab) signOut() {
-	b.t.Helper()
-	b.click("#menu summary")
-	b.click("#sign-out")
-	b.sees("dialog h2", "Sign out?")
-	b.click("dialog .main")
-	b.sees("#sign-in-title", "Sign in")
-}
-
 func TestAPasskeyThatWasAddedSignsInAndAnswersWhatDemandsOne(t *testing.T) {
 	t.Parallel()
 	script := axe(t)
