@@ -27,7 +27,7 @@ QUICK       := -vet=off '-ldflags=-s -w'
 # TypeScript SDKs, the Firebase Auth emulator, and servers that are killed or measured under load.
 PROOF       := harness/(agents|browser|chaos|chaos/claims|cmd/bench|cmd/scale|e2e|firebase|hook|scale)$$
 # Packages that build or start programs that ship, or read the graphs of the modules: they are tested without the
-# workspace, as what ships is built.
+# workspace, like the programs that ship.
 SHIPS       := services/hub$$|hub/internal/cli$$|harness$$|harness/program$$|functions/internal/(archive|stack)$$
 # Packages without a use for the race detector: all their work is in other processes, or is one call after another.
 NO_RACE     := services/hub$$|harness$$|harness/program$$|harness/catalogue$$|functions/internal/(archive|stack)$$
@@ -55,8 +55,15 @@ screenshots: setup
 	cd $(HARNESS) && PARLEY_SCREENSHOTS=$(CURDIR)/bin/screenshots GOWORK=off \
 		go test -count=1 -timeout 15m -run 'TestEveryViewShowsTheDayOnEveryScreen/sqlite' ./browser
 
+# A Go older than 1.21 cannot read go.mod, and fetches no newer one by itself.
+.PHONY: go
+go:
+	@command -v go >/dev/null || { echo 'make: Parley is built with Go, which is missing here: https://go.dev/doc/install' >&2; exit 1; }
+	@v=$$(cd / && GOTOOLCHAIN=local go version | sed -n 's/.* go1\.\([0-9]*\).*/\1/p'); [ "$${v:-99}" -ge 21 ] || \
+		{ echo "make: Parley needs $$(sed -n 's/^go /Go /p' go.work), and this one is 1.$$v: https://go.dev/doc/install" >&2; exit 1; }
+
 # The binaries that ship are built without the workspace.
-build:
+build: go
 	cd $(HUB) && export GOWORK=off CGO_ENABLED=0 && go build -trimpath -ldflags '$(LDFLAGS)' -o ../../bin/parley . && \
 		go build -trimpath -ldflags '-s -w' -o ../../bin/parley-hook ./cmd/parley-hook
 
@@ -72,7 +79,7 @@ functions-zip:
 	cd functions && GOWORK=off go run ./cmd/package -o ../bin/functions.zip
 
 emulator:
-	cd functions && go run ./cmd/emulator --addr 127.0.0.1:3001
+	cd functions && go run ./cmd/emulator
 
 setup: $(HARNESS)/agents/node_modules/.installed $(HARNESS)/browser/node_modules/.installed \
 	$(HARNESS)/e2e/node_modules/.installed $(HARNESS)/firebase/node_modules/.installed chromium
@@ -118,7 +125,8 @@ attack: export PARLEY_ATTACK := long
 attack: setup
 	$(WITH_EMULATOR) attack-inside
 
-# CI runs this after make proof, which installs the npm packages. What cannot be checked is skipped, with the reason.
+# CI runs this after make proof, which installs the npm packages. Checks that cannot be made are skipped, with the
+# reason.
 security:
 	GOVULNCHECK=$(GOVULNCHECK) .ci/security $(MODULES)
 

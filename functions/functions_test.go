@@ -1,6 +1,7 @@
 package functions_test
 
 import (
+	"context"
 	"net/http"
 	"slices"
 	"strings"
@@ -15,6 +16,8 @@ import (
 	"parley.internal/shared/pulse"
 	"parley.internal/shared/relay"
 	"parley.internal/shared/signal"
+	"parley.internal/shared/store"
+	"parley.internal/shared/store/words"
 	"parley.internal/shared/task"
 	"parley.internal/shared/team"
 )
@@ -339,5 +342,52 @@ func TestASweepMustBeCalledWithPOST(t *testing.T) {
 				t.Errorf("%s %s: %+v", method, s.Function, got)
 			}
 		}
+	}
+}
+
+// An app writes an answer as firestore.rules allow: into the task alone, and with a purge time that it can compute.
+func TestAnAnswerOfAnAppEntersTheLogAndTheSearchOnce(t *testing.T) {
+	t.Parallel()
+	w := begin(t)
+	w.registerDevices("phone")
+	id, _ := w.asked(signal.AskInput{Question: "Which colour?"})
+	before := w.doc("tasks/" + id)
+	asked, err := task.Tasks.Get(t.Context(), w.DB.User("u"), id)
+	must(w, asked, err)
+	now, q := w.now(), *asked.Question
+	q.Response, q.AnsweredAt, q.AnsweredBy, q.AnsweredWith = "vermilion", now, "key:firebase", identity.Device
+	err = w.DB.User("u").Update(t.Context(), func(_ context.Context, tx *store.Tx) error {
+		task.Tasks.Unlogged().Patch(tx, id, store.Set("status", string(task.Done)), store.Set("completedAt", now),
+			store.Set("question", q))
+		return nil
+	})
+	must(w, 0, err)
+	start, err := w.DB.User("u").Log(t.Context(), "")
+	must(w, start, err)
+	terms, err := words.Parse("vermilion")
+	must(w, terms, err)
+	found := func() int {
+		hits, _, err := w.DB.User("u").Search(t.Context(), store.Search{Terms: terms, Limit: 5},
+			func(store.Hit) (bool, error) { return true, nil })
+		return len(must(w, hits, err))
+	}
+	if n := found(); n != 0 {
+		t.Fatalf("the search finds %d before the event", n)
+	}
+	answered := w.event("OnTaskUpdate", before, w.doc("tasks/"+id))
+	for range 2 { // an event is delivered at least once
+		if status := w.post(answered); status != http.StatusOK {
+			t.Fatalf("%d\n%s", status, w.logs)
+		}
+	}
+	page, err := w.DB.User("u").Log(t.Context(), start.Next)
+	must(w, page, err)
+	if len(page.Entries) != 1 || page.Entries[0].ID != id || page.Entries[0].State != string(task.Done) || found() != 1 {
+		t.Errorf("the log has %+v, and the search finds %d", page.Entries, found())
+	}
+	got, err := task.Tasks.Get(t.Context(), w.DB.User("u"), id)
+	must(w, got, err)
+	if !got.PurgeAt.Equal(got.CompletedAt.Add(task.Retention)) || got.Question.Response != "vermilion" || len(w.fcm.Messages()) != 0 {
+		t.Errorf("got %+v, and %d pushes", got, len(w.fcm.Messages()))
 	}
 }

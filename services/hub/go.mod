@@ -33,6 +33,8 @@ require (
 	rsc.io/qr v0.2.0
 )
 
+require github.com/lmittmann/tint v1.2.1
+
 require (
 	github.com/fxamacker/cbor/v2 v2.9.4 // indirect
 	github.com/go-webauthn/webauthn v0.18.2 // indirect

@@ -97,7 +97,7 @@ type Ports struct {
 	Quota store.Usage
 }
 
-// KeepIdle is the default time for which what nobody uses is kept.
+// KeepIdle is the default time for which unused objects are kept.
 const KeepIdle = 90 * 24 * time.Hour
 
 // New builds the services over a store and connects them. db may be nil where only definitions are needed, such as the

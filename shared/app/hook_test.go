@@ -25,7 +25,7 @@ import (
 
 const repository = "github.com/acme/app"
 
-// hook makes a call of a client's hook; what the input leaves out is that of the thread "one" of claude.
+// hook makes a call of a client's hook; the input's defaults are those of the thread "one" of claude.
 func (o *fixture) hook(c identity.Caller, in wire.HookInput) wire.HookOutput {
 	o.t.Helper()
 	out, err := o.tryHook(c, in)

@@ -20,7 +20,7 @@ import (
 	"parley.internal/shared/team"
 )
 
-// waited makes one wait of alpha for sessions by what is known of them.
+// waited makes one wait of alpha for sessions by their known states.
 func (o *fixture) waited(known map[string]string, ms int) (map[string]wire.Changed, error) {
 	in := wire.WaitInput{Version: 1, WaitMs: ms}
 	for address, since := range known {
@@ -34,7 +34,7 @@ func (o *fixture) waited(known map[string]string, ms int) (map[string]wire.Chang
 	return changed, err
 }
 
-// look returns what waits for sessions and brings known up to date.
+// look returns the changed states of sessions and brings known up to date.
 func (o *fixture) look(known map[string]string) map[string]wire.Changed {
 	o.t.Helper()
 	v, err := o.waited(known, 0)
@@ -103,7 +103,7 @@ func TestAWaitEndsWithWhatHappensToItsSessionsAlone(t *testing.T) {
 	})
 }
 
-// ends makes a change while a wait for what is known goes on, and reports whether it shows in the session.
+// ends makes a change while a wait on the known states goes on, and reports whether the change shows in the session.
 func (o *fixture) ends(
 	known map[string]string, session string, change func() error, shows func(wire.Changed) bool,
 ) bool {
@@ -191,7 +191,7 @@ func TestWhoMayWakeASession(t *testing.T) {
 	})
 }
 
-// arrivals are what reached the clients of two sessions.
+// arrivals are the messages that reached the clients of two sessions.
 type arrivals struct {
 	mu       sync.Mutex
 	arrived  map[string]int   // messages that reached a client
@@ -261,7 +261,7 @@ func TestConcurrentHooksHandEachMessageOverOnce(t *testing.T) {
 			if failed := domaintest.Together(hooks, round); len(failed) > 0 {
 				t.Fatal(failed)
 			}
-			for session := range sessions { // what arrived is confirmed before it comes again
+			for session := range sessions { // messages that arrived are confirmed before they come again
 				for receipt := a.take(session); receipt != ""; receipt = a.take(session) {
 					o.hook(alpha, wire.HookInput{Thread: fmt.Sprint(session), Receipt: receipt})
 				}

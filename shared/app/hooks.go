@@ -119,7 +119,7 @@ func (g givenBack) Release(ctx context.Context, c identity.Caller, taskID string
 	return err
 }
 
-// edits decides about what clients edit.
+// edits decides about the edits of clients.
 type edits struct{ *files.Service }
 
 // Decide implements hook.Files.
@@ -145,7 +145,7 @@ func (e edits) Held(ctx context.Context, c identity.Caller, project string) (map
 	return held, err
 }
 
-// spending counts what clients have used.
+// spending counts the usage of clients.
 type spending struct{ *ledger.Service }
 
 // Observe implements hook.Ledger.

@@ -23,7 +23,7 @@ func (o *fixture) do(who identity.Caller, name, in string) map[string]any {
 	return out
 }
 
-// finds returns the kinds and titles of what a caller finds.
+// finds returns the kinds and titles of a caller's results.
 func (o *fixture) finds(who identity.Caller, query string) string {
 	o.t.Helper()
 	in, err := json.Marshal(search.Input{Q: query, Limit: 50})

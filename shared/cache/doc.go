@@ -6,5 +6,5 @@
 // clock.
 //
 // A value that is read while something is forgotten may be the value that was to be forgotten. [Cache.Fill] hands such
-// a value to its caller and keeps nothing. What is cached, and for how long, is decided by the packages that use it.
+// a value to its caller and keeps nothing. The packages that use the cache choose its values and their lifetimes.
 package cache

@@ -108,7 +108,8 @@ type Outcome struct {
 	// PlanVersion is the version of the plan that the verdict made, and Mutation its text.
 	PlanVersion int64  `json:"planVersion,omitempty"`
 	Mutation    string `json:"requiredPlanMutation,omitempty"`
-	// Reason tells why a duel was abandoned. By names the agent that ended the duel, and is empty for an overdue one.
+	// Reason is the reason for which a duel was abandoned. By names the agent that ended the duel, and is empty for an
+	// overdue one.
 	Reason   string    `json:"reason,omitempty"`
 	By       string    `json:"by,omitempty"`
 	Verified bool      `json:"verified"`

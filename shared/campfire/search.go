@@ -18,7 +18,8 @@ func (p *Plan) text(r store.Ref) store.Text {
 		At: p.CreatedAt, Programs: identity.Names(p.Author)})
 }
 
-// text is what a search finds a fire by: its standing duel. Its messages, plans and other duels have texts of their own.
+// text is the text of a fire for search: its standing duel. Its messages, plans and other duels have texts of their
+// own.
 func (f *Fire) text(r store.Ref) store.Text {
 	if f.Duel == nil {
 		return store.Text{}
@@ -32,7 +33,7 @@ func (e *Ended) text(r store.Ref) store.Text {
 	return about(r.ParentOf(), t)
 }
 
-// said is what was said in the duel.
+// said is the text of the duel.
 func (d *Duel) said() store.Text {
 	parts := []string{d.ThesisOfAttack}
 	for _, a := range d.Transcript {

@@ -18,7 +18,7 @@ import (
 
 const testKey = "parley_u_secret"
 
-// server answers with what it is given, in turn, the last again and again, and keeps what it was asked.
+// server answers with the given answers in turn, the last one again and again, and keeps its requests.
 type server struct {
 	*httptest.Server
 	mu      sync.Mutex

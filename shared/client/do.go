@@ -13,7 +13,7 @@ import (
 	"parley.internal/shared/op"
 )
 
-// Attempt is one request of a call, as an observer is told of it.
+// Attempt is the record of one request of a call for an observer.
 type Attempt struct {
 	Operation string
 	// RequestID is the request's X-Request-Id, and Number its place in the call, from 1.

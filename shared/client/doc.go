@@ -10,12 +10,12 @@
 // # Repetition
 //
 // A call makes up to [Retry.Attempts] requests. It repeats a request that met CONFLICT, UNAVAILABLE, 429 (but not QUOTA) or
-// a connection that could not be opened, because then nothing was done. After OUTCOME_UNKNOWN, an answer of a proxy or a lost
-// connection the outcome is unknown, so the call repeats a request only where that is harmless: the operation reads, or
-// its input has an idempotency key. An operation that takes a key gets one for each call, the same in every attempt, unless the
-// caller gave one; with [NoRetry] no key is made. A read that marks what it read, such as get_messages, counts as a
-// write here, because its lost answer may have held the only copy. Where the outcome of a write stays unknown,
-// [Error.Uncertain] is true.
+// a connection that could not be opened, because then the server has done nothing. After OUTCOME_UNKNOWN, an answer of
+// a proxy or a lost connection the outcome is unknown, so the call repeats a request only where that is harmless: the
+// operation reads, or its input has an idempotency key. An operation that takes a key gets one for each call, the same
+// in every attempt, unless the caller gave one; with [NoRetry] no key is made. A read that marks its results as read,
+// such as get_messages, counts as a write here, because its lost answer may have held the only copy. Where the outcome
+// of a write stays unknown, [Error.Uncertain] is true.
 //
 // # Waits
 //

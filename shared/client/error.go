@@ -118,10 +118,14 @@ func (c *Client) decode(m *message, status int, data json.RawMessage, out any) *
 func (c *Client) lost(m *message, err error, unsent bool) *Error {
 	var wrapped *url.Error
 	if errors.As(err, &wrapped) {
-		err = wrapped.Err // its URL may hold what no log should
+		err = wrapped.Err // its URL may hold secrets
+	}
+	said := "no server answers at " + c.base
+	if errors.Is(err, http.ErrSchemeMismatch) { // nothing was sent: there was no handshake
+		unsent, said = true, "the server at "+c.base+" speaks HTTP: write http:// in place of https://"
 	}
 	return &Error{Operation: m.operation.Name, unsent: unsent, Uncertain: m.operation.Effect != op.Read && !unsent,
-		Fault: fault.Wrap(fault.Unavailable, err, "no server answers at %s", c.base)}
+		Fault: fault.Wrap(fault.Unavailable, err, "%s", said)}
 }
 
 // silence is the cause of an attempt that took longer than the client's timeout.

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/http/httptest"
 	"slices"
 	"strings"
 	"testing"
@@ -135,6 +136,18 @@ func TestAWriteWhoseOutcomeIsUnknownSaysSo(t *testing.T) {
 	var e *Error
 	if !errors.As(err, &e) || !e.Uncertain || e.Code != "FAILED_PRECONDITION" {
 		t.Errorf("got %+v", e)
+	}
+}
+
+func TestHTTPSForAServerThatSpeaksHTTPIsNamed(t *testing.T) {
+	t.Parallel()
+	s := httptest.NewServer(http.NotFoundHandler())
+	defer s.Close()
+	c, _ := newClient(t, strings.Replace(s.URL, "http:", "https:", 1), WithRetry(NoRetry))
+	_, err := c.CreateTask(t.Context(), dispatch.CreateInput{Title: "t"})
+	var e *Error
+	if !errors.As(err, &e) || e.Uncertain || !strings.Contains(err.Error(), "speaks HTTP: write http://") {
+		t.Errorf("got %v", err)
 	}
 }
 

@@ -18,7 +18,7 @@ import (
 	"parley.internal/shared/op"
 )
 
-// Operation is what the client knows about an operation of the catalogue.
+// Operation is the client's description of an operation of the catalogue.
 type Operation struct {
 	Name string
 	// Routes are its own route, and others that want fewer inputs in the path.
@@ -50,7 +50,7 @@ type message struct {
 	wait         time.Duration
 }
 
-// harmless says whether the request may run twice.
+// harmless reports whether the request may run twice.
 func (m *message) harmless() bool { return m.operation.Effect == op.Read || m.keyed }
 
 // message puts an input where the operation's route wants it, with a new idempotency key where it has none and newKey
@@ -175,7 +175,7 @@ func (o Operation) waitOf(fields map[string]json.RawMessage) time.Duration {
 	}
 	ms, err := strconv.ParseInt(text(raw), 10, 64)
 	if err != nil || ms < 0 {
-		return 0 // the server says what is allowed
+		return 0 // the server refuses it with the allowed range
 	}
 	return time.Duration(ms) * time.Millisecond
 }

@@ -143,7 +143,8 @@ func TestEveryOperationOfTheTableHasItsMethod(t *testing.T) {
 	}
 }
 
-// net/http repeats a GET by itself when a kept connection breaks; a read that marks what it read must not be.
+// net/http repeats a GET by itself when a kept connection breaks; a read that marks its results as read must not be
+// repeated.
 func TestAReadThatMarksIsNotRepeatedByTheTransport(t *testing.T) {
 	t.Parallel()
 	for _, k := range []struct {

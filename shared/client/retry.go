@@ -10,9 +10,9 @@ import (
 	"parley.internal/shared/fault"
 )
 
-// Retry says how often a request is repeated, and after which pauses. A zero field has its default.
+// Retry is the policy for repeating requests. A zero field has its default.
 type Retry struct {
-	// Attempts is how many requests a call makes at most, 5 by default. With 1 nothing is repeated.
+	// Attempts is the greatest number of requests of a call, 5 by default. With 1 nothing is repeated.
 	Attempts int
 	// First is the pause after the first attempt, 100 ms by default. Each pause is twice the one before, less up
 	// to half of it by chance.
@@ -44,7 +44,7 @@ func (r Retry) pause(n int, asked time.Duration, jitter float64) (time.Duration,
 	return max(d, asked), true
 }
 
-// repeatable says whether the same request may fare better, and does no harm.
+// repeatable reports whether the same request may fare better, and does no harm.
 func repeatable(m *message, e *Error) bool {
 	switch {
 	case e.Code == fault.Quota.Code():

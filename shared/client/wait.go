@@ -14,7 +14,7 @@ const restless = time.Second
 
 // Await repeats a waiting call until it is done, for longer than the server waits in one. It gives look the time
 // that the call may wait, at most [MaxWait], and asks it again while it says that it is not done and patience is
-// left. It returns what look returned last.
+// left. It returns the last result of look.
 //
 // Look should call an operation that reads. One that writes would write each time.
 func Await[O any](ctx context.Context, c *Client, patience time.Duration,

@@ -25,7 +25,7 @@ func (s *Service) Rank(ctx context.Context, c identity.Caller, in RankInput) (ou
 		var all Ballots
 		var found []Feedback
 		v, err := find(ctx, tx, who, in.SessionID, now, func(id string) []*store.Fetch {
-			all, found = Ballots{}, make([]Feedback, len(ranked)) // Drop what an earlier council of this call left.
+			all, found = Ballots{}, make([]Feedback, len(ranked)) // Drop the data of an earlier council in this call.
 			fetches := []*store.Fetch{ballots.Fetch(id, &all)}
 			for i, n := range ranked {
 				fetches = append(fetches, responses.Under(id).Fetch(number(n), &found[i]))

@@ -6,8 +6,8 @@ import (
 	"parley.internal/shared/store"
 )
 
-// text is what a search finds a council by, once it is closed: its conclusion. Its request and its responses have texts of
-// their own.
+// text is the text of a closed council for search: its conclusion. Its request and its responses have texts of their
+// own.
 func (s *Session) text(r store.Ref) store.Text {
 	if s.Conclusion == nil {
 		return store.Text{}

@@ -87,9 +87,9 @@ func (s *Service) Join(ctx context.Context, c identity.Caller, in JoinInput) (Vi
 	return l.view(), nil
 }
 
-// Get returns what is new since a cursor. If there is no response yet, it waits for the first one, for the end
-// of the council or for the start of one, for at most WaitMs. It joins an agent that has not joined. A caller
-// with read access only joins nothing and changes nothing; nor does any caller in a closed council.
+// Get returns the news since a cursor. If there is no response yet, it waits for the first one, for the end of the
+// council or for the start of one, for at most WaitMs. It joins an agent that has not joined. A caller with read access
+// only joins nothing and changes nothing; nor does any caller in a closed council.
 func (s *Service) Get(ctx context.Context, c identity.Caller, in GetInput) (ViewOutput, error) {
 	who, err := speaking(c, in.AgentName)
 	if err != nil {

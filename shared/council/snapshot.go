@@ -66,8 +66,8 @@ func (l *snapshot) ownRecord(id string) (fetches []*store.Fetch, done func()) {
 	return []*store.Fetch{f}, func() { l.seen = f.Found }
 }
 
-// unread fetches what the reader lacks of a session: the request, without a cursor, and the next page of
-// responses. The caller runs done after loading.
+// unread fetches the unread part of a session: the request, without a cursor, and the next page of responses. The
+// caller runs done after loading.
 func (l *snapshot) unread(s *Session) (fetches []*store.Fetch, done func()) {
 	cur := l.cursor.of(s)
 	if cur.session == "" {
@@ -188,7 +188,7 @@ func readSeat(ctx context.Context, r store.Reader, agent speaker, id string) (*s
 // upTo returns the number of the last response that the reader has after this reply.
 func (l *snapshot) upTo() int64 { return l.cursor.of(l.session).seq + int64(len(l.feedback)) }
 
-// view returns the reply, which has what the reader lacks.
+// view returns the reply with the data that was read.
 func (l *snapshot) view() ViewOutput {
 	out := ViewOutput{AgentName: l.agent.name, Feedback: l.feedback, NextCursor: l.cursor.String(), State: noState()}
 	if out.Feedback == nil {

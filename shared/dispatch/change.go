@@ -10,8 +10,9 @@ import (
 )
 
 // change applies an update_task; free reports whether the task has lost its holder by it. A claimed task may be changed
-// by its holder, and cancelled by its creator. One that ended may be changed by its creator and its last holder, and one
-// that nobody claimed by its creator and by all that may claim it. Its priority and its target are its creator's. A human may always.
+// by its holder, and cancelled by its creator. A task that ended may be changed by its creator and its last holder, and
+// an unclaimed task by its creator and by all that may claim it. Only its creator may change its priority and its
+// target. A human may change every task.
 func change(t *task.Task, c identity.Caller, in UpdateInput, now time.Time) (free bool, err error) {
 	if t.Type == task.Story || t.Type == task.Sprint {
 		return false, fault.New(fault.Precondition, "a %s is changed with update_sprint_story and complete_sprint", t.Type)

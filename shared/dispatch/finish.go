@@ -79,8 +79,8 @@ func (s *Service) one(ctx context.Context, r store.Reader, id string) (task.Task
 	return t, err
 }
 
-// Update gives a task another status, a note, or, while it waits in a queue, another priority and target. What the
-// lifecycle does not allow is Precondition.
+// Update gives a task another status, a note, or, while it waits in a queue, another priority and target. A change that
+// the lifecycle does not allow is Precondition.
 func (s *Service) Update(ctx context.Context, c identity.Caller, in UpdateInput) (View, error) {
 	var out View
 	if in.Status == "" && in.Note == "" && !in.moves() {

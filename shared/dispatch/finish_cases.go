@@ -113,7 +113,8 @@ func updateCases() op.Cases {
 			Fault: fault.Precondition,
 		},
 	}, Refused: []op.Refusal{
-		{Name: "no news", Given: someTask, In: `{"taskId":"$task"}`, Path: "status", Words: "is required unless there is a note, a priority or a target"},
+		{Name: "no news", Given: someTask, In: `{"taskId":"$task"}`, Path: "status",
+			Words: "is required unless there is a note, a priority or a target"},
 		{Name: "an unknown priority", Given: someTask, In: `{"taskId":"$task","priority":"urgent"}`, Path: "priority",
 			Words: "must be one of low, normal, high"},
 		{Name: "a target that is no name", Given: someTask, In: `{"taskId":"$task","target":"a b"}`, Path: "target",

@@ -49,7 +49,7 @@ func TestATaskThatNobodyClaimsIsDeletedAfterALongTime(t *testing.T) {
 		if !gone(noted) || !gone(released) || gone(held) {
 			t.Errorf("noted %t, released %t, held %t", gone(noted), gone(released), gone(held))
 		}
-		// What expires ends by that, and is kept for as long as any task that ended.
+		// A task that expires ends thereby, and is kept for as long as any task that ended.
 		short := q.create(alpha, CreateInput{Title: "short", Target: "beta", TTL: 60})
 		q.Pass(time.Minute)
 		domaintest.Must(q.SweepExpired(t.Context(), store.NewAdmin(q.DB), 100))(t)

@@ -132,7 +132,8 @@ func (k *seeker) queue() string {
 // target returns the name whose tasks the caller may claim.
 func (k *seeker) target() string { return identity.Fold(cmp.Or(k.caller.Program, task.Any)) }
 
-// fits returns what tells whether a task is in the caller's queue and the caller may claim it, as far as is known now.
+// fits returns a function that reports whether a task is in the caller's queue and the caller may claim it, as far as
+// is known now.
 func (k *seeker) fits() func(line.Work[*task.Task]) bool {
 	caller, target, refused := k.caller, k.target(), slices.Clone(k.refused)
 	mine := func(route string) bool { return route == task.Any || identity.Same(route, target) }

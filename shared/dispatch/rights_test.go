@@ -17,7 +17,7 @@ import (
 	"parley.internal/shared/task"
 )
 
-// The callers of one user other than beta, which holds what alpha created.
+// The callers of one user other than beta, which holds a task that alpha created.
 var others = map[string]identity.Caller{"the creator": alpha, "a third program": gamma, "an unbound key": loose,
 	"another unbound key": drift}
 
@@ -196,7 +196,7 @@ func TestTheCreatorCancelsRunningWorkAndTheHolderLearnsIt(t *testing.T) {
 				t.Errorf("%s: told %q, want %q", name, got, want)
 			}
 			if c.holder.IsHuman() || c.holder.Owner() == c.maker.Owner() {
-				continue // may do what the creator may
+				continue // has the rights of the creator
 			}
 			for what, call := range q.onClaim(c.holder, id, token) {
 				domaintest.Refused(t, name+", then "+what, call(), fault.Precondition, "cancelled by", c.as)

@@ -20,7 +20,7 @@ import (
 type taken struct{ by, task string }
 
 // programs lets a call of each of n programs wait, one after the other, until end is closed, and returns the channel of
-// what they get.
+// their results.
 func (q *queue) programs(n int, end <-chan struct{}) (<-chan taken, *sync.WaitGroup) {
 	q.t.Helper()
 	got, all := make(chan taken, n), &sync.WaitGroup{}

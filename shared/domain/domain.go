@@ -1,8 +1,8 @@
 // Package domain defines the interfaces between a domain and the application that runs it.
 //
-// A domain is a package with a Service. The application registers the service once and finds out by these interfaces
-// what the service provides; each of them is optional. The package contains the interfaces and their types, and no code
-// that uses them.
+// A domain is a package with a Service. The application registers the service once and learns its features by these
+// interfaces; each of them is optional. The package contains the interfaces and their types, and no code that uses
+// them.
 package domain
 
 import (

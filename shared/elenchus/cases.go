@@ -5,7 +5,7 @@ import (
 	"parley.internal/shared/op"
 )
 
-// The rights where all callers of a user may do the same, and those to what is a program's.
+// anybody are the rights where all callers of a user may do the same, and owners the rights to an object of a program.
 var (
 	anybody = op.Rights{Program: op.May, Unbound: op.May, Human: op.May}
 	owners  = op.Rights{Program: op.MayNot, Unbound: op.MayNot, Human: op.May}

@@ -25,8 +25,8 @@
 //     the status is converging. The statuses converged and forced_stop accept no more rounds, only a rollback or an
 //     end. The last round of maxRounds sets forced_stop, unless the verification converges in it.
 //   - A role belongs to the caller that submits its first round; the caller that started the verification, and people,
-//     play both roles. Once both are taken, nobody else adds files or takes checkpoints. Only who started a verification
-//     and people end it or roll it back. The record names who did.
+//     play both roles. Once both are taken, nobody else adds files or takes checkpoints. Only the caller that started a
+//     verification and people end it or roll it back. The record names the caller that did.
 //   - A sweep stops a verification without activity for a week. It deletes one 90 days after its end, with all
 //     documents below it, because a TTL of the store would leave some of them.
 //

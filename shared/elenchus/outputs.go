@@ -42,7 +42,7 @@ func parsePosition(text string) (p position, err error) {
 }
 
 // readOutputs returns the outputs of at most n rounds from a position on, the latest first, as far as maxReply allows,
-// and the cursor of what follows, empty if nothing does. Rounds that were rolled back are left out.
+// and the cursor of the next page, empty if there is none. Rounds that were rolled back are left out.
 func readOutputs(
 	ctx context.Context, r store.Reader, id string, v *Session, n int, at position,
 ) (out []OutputView, next string, err error) {

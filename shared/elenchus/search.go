@@ -6,7 +6,7 @@ import (
 	"parley.internal/shared/store"
 )
 
-// text is what a search finds a verification by. Its issues have texts of their own.
+// text is the text of a verification for search. Its issues have texts of their own.
 func (s *Session) text(r store.Ref) store.Text {
 	return about(r.ID, store.Text{Title: s.Target, Body: s.Requirements, At: s.CreatedAt, Programs: identity.Names(s.By)})
 }

@@ -26,7 +26,7 @@ const (
 	Unavailable          // nothing was done, because the service cannot answer now; the call may be repeated
 	Paused               // a person has paused the caller
 	OutcomeUnknown       // a write may have been made or not; its caller must look
-	Quota                // the user's storage is full; reading, deleting and reporting on what is held still work
+	Quota                // the user's storage is full; reading, deleting and reporting on held work still succeed
 )
 
 type row struct {

@@ -141,8 +141,8 @@ func (s *stand) conflicts(r *request, turn int) (against, beside []conflict, err
 	return against, beside, nil
 }
 
-// before returns the first waiter whose turn comes before that of the request, and which the pattern conflicts with. What
-// the holder has already it may extend before anybody's turn.
+// before returns the first waiter whose turn comes before that of the request, and which the pattern conflicts with. A
+// holder may extend its own reservation before anybody's turn.
 func (s *stand) before(r *request, text string, p *glob.Pattern, turn int) (*Waiter, error) {
 	if h := s.own(r, text); h != nil && h.covers(r.mode) {
 		return nil, nil

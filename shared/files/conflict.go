@@ -53,7 +53,7 @@ func refusal(b *stand, q *request, against []conflict, waited time.Duration) err
 	return f
 }
 
-// advice says how to go on after a refusal.
+// advice returns the sentence about the next steps after a refusal.
 func advice(boxes []string, waited time.Duration) string {
 	out := "Work on something else"
 	if len(boxes) > 0 {

@@ -26,7 +26,7 @@ type Edit struct {
 type Edited struct {
 	Judgement
 	Settings Settings
-	// Reserved means that the session holds the files now because the project reserves what is edited.
+	// Reserved means that the session holds the files now because the project reserves files that are edited.
 	Reserved bool
 }
 
@@ -85,7 +85,7 @@ func (s *Service) checkEdit(ctx context.Context, c identity.Caller, e Edit) (
 	return b, project, checked, strange, err
 }
 
-// checked returns the answers of a check. What has ended with its session or task does not count.
+// checked returns the answers of a check. A reservation that has ended with its session or task does not count.
 func (s *Service) checked(
 	ctx context.Context, r store.Reader, b *stand, me Holder, worktree string, paths []string,
 ) ([]Checked, error) {

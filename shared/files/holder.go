@@ -6,8 +6,8 @@ import (
 	"parley.internal/shared/identity"
 )
 
-// Holder is who holds a reservation or waits for one: a session of a program, or else a program or a key. Its fields are
-// those of the documents that embed it.
+// Holder is the holder of a reservation, or of a place in the line for one: a session of a program, or else a program
+// or a key. Its fields are those of the documents that embed it.
 type Holder struct {
 	Program string `json:"program,omitempty"`
 	KeyID   string `json:"keyId,omitempty"`
@@ -16,7 +16,7 @@ type Holder struct {
 	Session string `json:"session,omitempty"`
 }
 
-// holderOf returns the holder that a call is made by. The session is the one that the call names.
+// holderOf returns the caller as a holder, with the session that the call names.
 func holderOf(c identity.Caller, session string) Holder {
 	o := c.Owner()
 	return Holder{Program: o.Program, KeyID: o.KeyID, Human: o.Human, Session: session}

@@ -28,7 +28,7 @@ func TestAProjectHasAtMost500Reservations(t *testing.T) {
 		}
 		_, err := d.take("beta", "one/", "two/")
 		domaintest.Refused(t, "two more", err, fault.Exhausted, "would have 502 reservations, and may have 500")
-		d.takes("alpha", paths[:10]...) // what is held is extended
+		d.takes("alpha", paths[:10]...) // held paths are extended
 		domaintest.Must(d.Release(t.Context(), alpha, ReleaseInput{Project: app, Paths: paths[:2]}))(t)
 		d.takes("beta", "one/", "two/")
 	})

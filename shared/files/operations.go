@@ -204,8 +204,8 @@ func (s *Service) Operations() []op.Op {
 			Doc: "Say which files you are about to edit, so that no other agent edits them meanwhile: all paths or none. " +
 				"If others hold one, the answer names them, and waitMs waits for your turn. Release them when you are done.",
 		}, s.Reserve),
-		op.New(op.Spec{Name: "release_files", Also: op.ForAgents, Starts: op.Never, Title: "Release files", Toolset: set, Route: "POST /v1/files/release",
-			Effect: op.Write, Cases: releaseCases,
+		op.New(op.Spec{Name: "release_files", Also: op.ForAgents, Starts: op.Never, Title: "Release files",
+			Toolset: set, Route: "POST /v1/files/release", Effect: op.Write, Cases: releaseCases,
 			Doc: "Give up reservations: by id, by path, by task, or all of yours in the project.",
 		}, s.Release),
 		op.New(op.Spec{Name: "renew_files", Starts: op.Never, Title: "Renew reservations", Toolset: set, Route: "POST /v1/files/renew",

@@ -171,8 +171,8 @@ func (s *stand) on(text string, h *Reservation) (bool, error) {
 // maxBy is the number of reservations that a check lists for a path.
 const maxBy = 5
 
-// Check tells of paths whether the caller may edit them: whether each is free, the caller's, or another's. It changes
-// nothing.
+// Check reports for each path whether the caller may edit it: whether it is free, the caller's, or another's. It
+// changes nothing.
 func (s *Service) Check(ctx context.Context, c identity.Caller, in CheckInput) (CheckOutput, error) {
 	project, err := projectOf(in.Project)
 	if err != nil {

@@ -12,7 +12,7 @@ import (
 	"parley.internal/shared/store"
 )
 
-// Mode says whom a reservation keeps out.
+// Mode is the mode of a reservation: exclusive or shared.
 type Mode string
 
 // The modes. An exclusive reservation conflicts with all others that overlap it, a shared one with exclusive ones.

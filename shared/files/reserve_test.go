@@ -112,7 +112,7 @@ func TestASharedReservationBecomesExclusiveUnderANewToken(t *testing.T) {
 		if got := d.takes("alpha", "src/"); got[0].Token != 3 || got[0].Mode != Exclusive {
 			t.Errorf("%+v", got)
 		}
-		// What is exclusive stays so when its holder asks for less.
+		// An exclusive reservation stays exclusive when its holder asks for a shared one.
 		if got := domaintest.Must(d.Reserve(t.Context(), alpha, share))(t); got.Reservations[0].Mode != Exclusive {
 			t.Errorf("%+v", got)
 		}

@@ -26,7 +26,7 @@ type Service struct {
 	NewID func() string
 	// Mail tells holders about the calls of others. Without it nobody is told.
 	Mail Mail
-	// Sessions tells which sessions have ended. Without it reservations do not end with sessions.
+	// Sessions reports the ended sessions. Without it reservations do not end with sessions.
 	Sessions Sessions
 
 	compiled compiled
@@ -41,10 +41,10 @@ type Mail interface {
 	Inbox(ctx context.Context, r store.Reader, program, session string) (string, error)
 }
 
-// Sessions tells about sessions.
+// Sessions reports the state of sessions.
 type Sessions interface {
-	// Life prepares to read a program's session. After the fetches are loaded, read tells whether the session is known
-	// to have ended, and when it was last heard of, zero if that is unknown.
+	// Life prepares to read a program's session. After the fetches are loaded, read reports whether the session is
+	// known to have ended, and when it was last heard of, zero if that is unknown.
 	Life(program, session string) (fetches []*store.Fetch, read func() (ended bool, heard time.Time))
 	// Wait calls check at once and after changes of the user's sessions, until it returns true or d is over.
 	Wait(ctx context.Context, user string, d time.Duration, check func(context.Context) (bool, error)) error
@@ -279,7 +279,8 @@ func (s *Service) attempt(
 	})
 }
 
-// over returns what to load to learn whether the session of a holder has ended, and a function that says so afterwards.
+// over returns the fetches that tell whether the session of a holder has ended, and a function that reports it once
+// they are loaded.
 func (s *Service) over(h Holder) (fetches []*store.Fetch, ended func() bool) {
 	if h.Session == "" || s.Sessions == nil {
 		return nil, func() bool { return false }

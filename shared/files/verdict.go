@@ -10,7 +10,7 @@ import (
 	"parley.internal/shared/identity"
 )
 
-// Verdict is what becomes of a change of files.
+// Verdict is the decision about a change of files.
 type Verdict string
 
 // The verdicts. A change with a warning passes.
@@ -26,7 +26,7 @@ const maxLines = 10
 // Judgement is a verdict with its reason.
 type Judgement struct {
 	Verdict Verdict
-	// Reason has lines without an end of line each: first what matters most, at last what to do. It is empty for Pass.
+	// Reason has lines, each without an end of line: the most important first, the advice last. It is empty for Pass.
 	Reason []string
 	// Held are the files that others hold.
 	Held []Checked
@@ -44,8 +44,8 @@ func (j *Judgement) Warn(text string) {
 	}
 }
 
-// Judge decides about a change of files that were checked: it is denied if others hold one, and warned of what they hold
-// in other worktrees. strange are lines about files that could not be checked.
+// Judge decides about a change of files that were checked: it denies the change if others hold one of them, and warns
+// of files that others hold in other worktrees. strange are lines about files that could not be checked.
 func Judge(checked []Checked, strange []string) Judgement {
 	j := Judgement{Verdict: Pass}
 	for _, s := range strange {
@@ -91,7 +91,7 @@ func place(worktree, branch string) string {
 	return fmt.Sprintf("the worktree %q (branch %q)", worktree, branch)
 }
 
-// Tell says who holds what, until when and why.
+// Tell returns a sentence about a reservation: its holder, its pattern, its end and its reason.
 func Tell(v View) string {
 	text := fmt.Sprintf("%s holds %s", v.Who(), v.Pattern)
 	if v.Mode == Shared {
@@ -115,7 +115,7 @@ func (v View) Who() string {
 	return fmt.Sprintf("%q", v.Holder)
 }
 
-// refusalOf returns a line for each of the first files, and what to do.
+// refusalOf returns a line for each of the first files, and the advice.
 func refusalOf(held []Checked) []string {
 	var out, reach []string
 	for i, f := range held {

@@ -68,7 +68,7 @@ func TestSharedReservationsDoNotStarveAWaitingExclusiveOne(t *testing.T) {
 		writer := d.wait("beta", Exclusive, 1, "src/a.go")
 		_, err := d.Reserve(t.Context(), gamma, share)
 		domaintest.Refused(t, "a shared one behind it", err, fault.Precondition, `"beta" has waited for src/a.go (exclusive)`)
-		domaintest.Must(d.Reserve(t.Context(), alpha, share))(t) // what it holds it may extend
+		domaintest.Must(d.Reserve(t.Context(), alpha, share))(t) // a holder may extend its reservation
 		reader := d.wait("gamma", Shared, 2, "src/")
 		d.release("alpha")
 		domaintest.Check(t, <-writer)

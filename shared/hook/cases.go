@@ -30,7 +30,7 @@ var started = []op.Step{{Op: "create_session", In: op.In{"name": "first"}},
 	{Op: "hook_event", In: event("start", op.In{"directory": "/src/app", "project": app, "branch": "main"}),
 		Save: "sessionId as session"}}
 
-// mailed are a session of alpha and what waits for it: a message, an answer, a claim and a task.
+// mailed are the steps of a session of alpha with a message, an answer, a claim and a task.
 var mailed = op.After(started,
 	op.Step{Op: "send_message", As: "beta",
 		In: op.In{"message": "look at the parser", "target": "$session", "message_type": "DIRECTIVE"}},
@@ -41,7 +41,7 @@ var mailed = op.After(started,
 	op.Step{Op: "create_task", In: op.In{"title": "another", "target": "alpha"}},
 )
 
-// guarded is a project that reserves what is edited, in which beta holds a file.
+// guarded are the steps of a project that reserves files that are edited, in which beta holds a file.
 var guarded = op.After(started,
 	op.Step{Op: "set_file_settings", As: op.Human, In: op.In{"project": app, "auto": true}},
 	op.Step{Op: "reserve_files", As: "beta", In: op.In{"project": app, "paths": []string{"b.go"}}})
@@ -50,8 +50,8 @@ var guarded = op.After(started,
 var agents = op.Rights{Program: op.OwnOnly, Unbound: op.MayNot, Human: op.MayNot}
 
 func hookCases() op.Cases {
-	// A call reads, all at once: the session with its link, the mail, the questions, and the claims. What it hands over or
-	// remembers takes a transaction of five more; to begin a session reads its thread and another transaction.
+	// A call reads, all at once: the session with its link, the mail, the questions, and the claims. Handing over or
+	// remembering takes a transaction of five more; a start reads the session's thread and takes another transaction.
 	const look, hand, begin = 4, 5, 1 + 6
 	const why = "it begins the session first, and reads the queue, the project's sessions and its reservations too"
 	used := []any{op.In{"id": "m-1", "model": "opus", "tokensIn": 900, "tokensOut": 40, "tokensCached": 12000, "costUsd": 0.02}}
@@ -115,7 +115,7 @@ func waitCases() op.Cases {
 		return in
 	}
 	// It reads the sessions, the pauses, the queue, the mail of sessions and program, claims and questions at once, and
-	// for each sender of mail once what it may wake.
+	// the rights to wake once for each sender of mail.
 	const state = 7 + 3
 	return op.Cases{RPCs: state, Rights: op.Rights{Program: op.MayNot, Unbound: op.MayNot, Human: op.MayNot},
 		Examples: []op.Example{

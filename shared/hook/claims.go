@@ -17,7 +17,7 @@ import (
 // claimTitle is the length of a task's title in a claim, in characters.
 const claimTitle = 100
 
-// holdings are the claims of a session: those that it holds, and what it is told of them.
+// holdings are the claims that a session holds, and the news of claims that it is told.
 type holdings struct {
 	now  []known
 	told []wire.Claim
@@ -25,8 +25,8 @@ type holdings struct {
 	only string
 }
 
-// holdings reads the tasks that the session holds or knew of. all asks for all that it holds; otherwise it is told what
-// changed since.
+// holdings reads the tasks that the session holds or knew of. all asks for all claims that it holds; otherwise told has
+// the changes since the last call.
 func (s *Service) holdings(ctx context.Context, c identity.Caller, l *link, leases []store.Doc[task.Lease], all bool) (
 	out holdings, err error,
 ) {
@@ -82,7 +82,8 @@ func lost(l *link, now []known) (gone []known) {
 	return gone
 }
 
-// whyLost says why a claim is not held any more. It is empty where the caller ended the task itself.
+// whyLost returns the reason for which a claim is not held any more. It is empty where the caller ended the task
+// itself.
 func whyLost(t *task.Task, c identity.Caller) string {
 	switch {
 	case t == nil:
@@ -138,7 +139,7 @@ func (s *Service) release(ctx context.Context, c identity.Caller, address string
 	return err
 }
 
-// others returns those who work in the project of a session.
+// others returns the other sessions in the project of a session.
 func (s *Service) others(ctx context.Context, c identity.Caller, v *sight, address string) ([]wire.Other, error) {
 	var out []wire.Other
 	var fetches []*store.Fetch

@@ -15,7 +15,8 @@ import (
 // answerAgain is the time after which an answer comes again whose telling was not confirmed.
 const answerAgain = 2 * time.Minute
 
-// handover is the transaction of one call: it confirms what came before, hands over mail and answers, and remembers.
+// handover is the transaction of one call: it confirms the earlier receipt, hands over mail and answers, and records
+// the new one.
 type handover struct {
 	*Service
 	caller identity.Caller
@@ -93,7 +94,7 @@ func (h *handover) remember(tx *store.Tx, l link, now time.Time) {
 	links.Put(tx, linkID(h.seat.Address), l)
 }
 
-// tell tells the answers that are due, and forgets those that the receipt confirms.
+// tell hands over the answers that are due, and confirms those that have the receipt.
 func (h *handover) tell(ctx context.Context, tx *store.Tx, now time.Time) error {
 	docs, err := asked(ctx, tx, boxes(h.caller, h.seat.Address))
 	if err != nil {

@@ -71,8 +71,7 @@ func threadID(c identity.Caller, in wire.HookInput) string {
 	return hex.EncodeToString(sum[:16])
 }
 
-// describe sets what the input says of the client, and reports whether that changed the link. What an input leaves out
-// stays.
+// describe sets the client's fields that the input has, and reports whether that changed the link.
 func (l *link) describe(in wire.HookInput) bool {
 	before := *l
 	for to, from := range map[*string]string{&l.Client: in.Client, &l.ClientVersion: in.ClientVersion, &l.Host: in.Host,

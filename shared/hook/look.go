@@ -19,7 +19,7 @@ const (
 	mostOthers = 10
 )
 
-// sight is what a call sees before it changes anything.
+// sight is the data that a call reads before it changes anything.
 type sight struct {
 	link  link
 	known bool // whether there is a link
@@ -34,7 +34,8 @@ type sight struct {
 	pauses    []identity.Pause
 }
 
-// introduces reports whether an event tells the agent who it is and what is there.
+// introduces reports whether an event tells the agent its address and its surroundings: all its claims and the
+// project's other sessions.
 func introduces(e wire.Event) bool { return e == wire.Start || e == wire.Resume || e == wire.Compact }
 
 // counts reports whether an event counts tasks and open questions.
@@ -163,7 +164,7 @@ func untold(t *task.Task, now time.Time) bool {
 	return t.Status == task.Done && t.Question != nil && !now.Before(t.AnswerDueAt)
 }
 
-// count returns what waits for the session.
+// count returns the counts of the mail, answers, tasks and questions that wait for the session.
 func (v *sight) count(in wire.HookInput, now time.Time) wire.Waiting {
 	w := wire.Waiting{Mail: len(v.letters), Tasks: v.waiting, Held: len(v.leases)}
 	for _, l := range v.letters {

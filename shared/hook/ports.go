@@ -30,17 +30,17 @@ type Seat struct {
 	Found, Live, Mine bool
 	State             string
 	Doing             string
-	// Began tells the session from another one that had the same address.
+	// Began distinguishes the session from an earlier one with the same address.
 	Began time.Time
 	// Heard is the time of its last heartbeat.
 	Heard time.Time
-	// Beat writes a heartbeat and what the session does now. It reads nothing.
+	// Beat writes a heartbeat and the session's activity. It reads nothing.
 	Beat func(tx *store.Tx, doing string)
 }
 
 // Joining is a session that begins or goes on.
 type Joining struct {
-	// Address is that of a session that goes on; without it the session is a new one.
+	// Address is the address of a session that goes on; without it the session is a new one.
 	Address, Name, Doing, Project string
 }
 
@@ -87,7 +87,7 @@ type Handing interface {
 	// Read takes of the first width messages those that wanted accepts.
 	Read(ctx context.Context, tx *store.Tx, width int, wanted func(Letter) bool) ([]Letter, error)
 	Write(tx *store.Tx)
-	// Undo takes back what was handed over to nobody.
+	// Undo takes back messages that were handed over to nobody.
 	Undo(ctx context.Context) error
 }
 
@@ -103,7 +103,7 @@ type Edit struct {
 	SessionID                 string
 }
 
-// Files knows who edits what.
+// Files knows the reservations of files.
 type Files interface {
 	// Decide decides about an edit, and reserves its files where the project says so.
 	Decide(ctx context.Context, c identity.Caller, e Edit) (wire.Files, error)
@@ -113,18 +113,18 @@ type Files interface {
 	Held(ctx context.Context, c identity.Caller, project string) (map[string][]string, error)
 }
 
-// Ledger counts what clients' records tell, each once.
+// Ledger counts the usage in clients' records, each record once.
 type Ledger interface {
 	Observe(ctx context.Context, c identity.Caller, sessionID string, usage []wire.Usage) error
 }
 
-// Teams knows who works together.
+// Teams knows the members of teams.
 type Teams interface {
 	// Share reports whether two programs are in one team.
 	Share(ctx context.Context, user, a, b string) (bool, error)
 }
 
-// Pauses knows what a person has halted.
+// Pauses knows the pauses that people have set.
 type Pauses interface {
 	// Known returns the pauses of a user, of which a change may be a second old.
 	Known(ctx context.Context, user string) ([]identity.Pause, error)

@@ -22,7 +22,8 @@ const (
 
 // Hook serves one event of a client's session. Keys that speak for no program, and those of people, are Forbidden: a hook
 // belongs to an agent with an inbox. The mail and answers of its output are handed over only where that goes on; a pause
-// leaves them unread. The event end ends the session, and has no answer but what was confirmed and counted.
+// leaves them unread. The event end confirms its receipt, counts its usage and ends the session, and hands over
+// nothing.
 func (s *Service) Hook(ctx context.Context, c identity.Caller, in wire.HookInput) (wire.HookOutput, error) {
 	out := wire.HookOutput{Version: wire.Version, Program: c.Program, Verified: true, Thread: in.Thread}
 	if err := served(c); err != nil {
@@ -72,8 +73,8 @@ func served(c identity.Caller) error {
 	return nil
 }
 
-// enter returns the session that the call is of and what there is to see for it. It begins the session where there is
-// none, unless the event is End or Read: the address is empty then, or the fault NotFound.
+// enter returns the address of the call's session and the data that was read for it. It begins the session where there
+// is none, unless the event is End or Read: the address is empty then, or the fault NotFound.
 func (s *Service) enter(ctx context.Context, c identity.Caller, in wire.HookInput) (string, sight, error) {
 	address := in.SessionID
 	if address == "" {
@@ -181,7 +182,8 @@ func (s *Service) begun(ctx context.Context, tx *store.Tx, c identity.Caller, in
 	return p.Address, nil
 }
 
-// settle writes what the call changes: what it hands over and remembers, and the heartbeat.
+// settle writes the changes of the call: the mail and answers that it hands over, the session's link, and the
+// heartbeat.
 func (s *Service) settle(
 	ctx context.Context, c identity.Caller, in wire.HookInput, v *sight, mine holdings, out *wire.HookOutput,
 ) error {
@@ -210,7 +212,7 @@ func (s *Service) settle(
 	return nil
 }
 
-// leave confirms and counts what a client's session brings at its end, and ends it.
+// leave confirms the receipt and counts the usage that a client's session brings at its end, and ends the session.
 func (s *Service) leave(ctx context.Context, c identity.Caller, in wire.HookInput, v *sight, address string) error {
 	if address == "" {
 		return s.Ledger.Observe(ctx, c, in.SessionID, in.Usage)

@@ -9,8 +9,8 @@ import (
 	"parley.internal/shared/hook/wire"
 )
 
-// clean removes from a text what a terminal or a model may take for more than text: control characters but line ends, and
-// invisible ones that change the direction of what follows.
+// clean removes characters that a terminal or a model may take for more than text: control characters but line ends,
+// and invisible characters, such as those that change the direction of text.
 func clean(text string) string {
 	return strings.Map(func(r rune) rune {
 		switch {
@@ -64,8 +64,8 @@ func cut(text string, room int) (out string, cut, ok bool) {
 	return text, false, true
 }
 
-// shorten removes the least urgent parts of an output until it has at most [wire.MaxAnswer] bytes. What it removes is
-// still counted.
+// shorten removes the least urgent parts of an output until it has at most [wire.MaxAnswer] bytes. The counts still
+// include the removed parts.
 func shorten(out *wire.HookOutput) {
 	for excess(out) {
 		switch {

@@ -20,8 +20,8 @@ import (
 // maxWakes is the number of reasons to wake that an output has for a session.
 const maxWakes = 10
 
-// Wait returns what waits for the sessions whose state differs from the one given, and waits for such a change if there
-// is none. It reads nothing for anybody. Sessions of another program are Forbidden.
+// Wait returns the state of the sessions whose state differs from the given one, and waits for such a change if there
+// is none. It marks nothing as read. Sessions of another program are Forbidden.
 func (s *Service) Wait(ctx context.Context, c identity.Caller, in wire.WaitInput) (wire.WaitOutput, error) {
 	out := wire.WaitOutput{Version: wire.Version, Sessions: []wire.Changed{}}
 	if err := served(c); err != nil {
@@ -62,7 +62,7 @@ func (s *Service) Wait(ctx context.Context, c identity.Caller, in wire.WaitInput
 	return out, err
 }
 
-// watched are the sessions of one wait, and what was read of them at once.
+// watched are the sessions of one wait, and their data, which is read at once.
 type watched struct {
 	*Service
 	caller    identity.Caller
@@ -172,7 +172,8 @@ func (w *watched) states(ctx context.Context) ([]wire.Changed, error) {
 	return out, nil
 }
 
-// mail sets the counts of mail and answers and the reasons to wake. It returns the ids of what was counted.
+// mail sets the counts of mail and answers and the reasons to wake. It returns the ids of the counted messages and
+// answers.
 func (w *watched) mail(ctx context.Context, may *mayWake, v *wire.Changed, l *link) (ids []string, err error) {
 	now := w.Now()
 	answers := []wire.Wake{}
@@ -275,7 +276,7 @@ func (w *watched) gone(ctx context.Context) (map[string][]string, error) {
 	return missing, nil
 }
 
-// seal sets the mark of a state: a digest of it and of what it counts.
+// seal sets the mark of a state: a digest of the state and of the ids that it counts.
 func seal(v wire.Changed, ids []string) wire.Changed {
 	v.Since = ""
 	slices.Sort(ids)

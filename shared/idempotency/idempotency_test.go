@@ -218,7 +218,7 @@ func TestAKeyWithoutAnOperationIsInternal(t *testing.T) {
 	})
 }
 
-// What the commit refuses is no success either.
+// A call that the commit refuses is no success either.
 func TestACallWhoseCommitFailsIsNotRecorded(t *testing.T) {
 	each(t, func(t *testing.T, db *store.DB) {
 		u := db.User("u")

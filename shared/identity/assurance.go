@@ -2,8 +2,8 @@ package identity
 
 import "parley.internal/shared/fault"
 
-// Assurance says how surely a person acted. A process of an account can read whatever the account can, a human's key
-// too, so an act with such a key may be that of an agent.
+// Assurance is the certainty that a person acted. A process of an account can read whatever the account can, a human's
+// key too, so an act with such a key may be that of an agent.
 type Assurance string
 
 // The assurances of people, in rising order. An agent has none.
@@ -35,8 +35,8 @@ func (a Assurance) Meets(demanded Assurance) bool {
 	return demanded.rank() > 0 && a.rank() >= demanded.rank()
 }
 
-// Assured returns Forbidden if the caller's assurance is less than the demanded one, for the act of a person named by
-// what, such as "this question". Where nothing is demanded, Local is. A passkey that is demanded must have been used for
+// Assured returns Forbidden if the caller's assurance is less than the demanded one, for an act of a person; what names
+// its object, such as "this question". Without a demand it is Local. A passkey that is demanded must have been used for
 // this very act: the key of a browser that signed in with one can be copied from its files.
 func (c Caller) Assured(demanded Assurance, what string) error {
 	if demanded == "" {

@@ -28,7 +28,7 @@ const (
 // The scopes that reach single operations, in any toolset.
 const (
 	ScopeAnswer  = "answer"  // listing and answering questions
-	ScopeConsole = "console" // everything but what makes a key
+	ScopeConsole = "console" // everything but making keys
 	ScopeRunner  = "runner"  // claiming and reporting the processes of a team
 )
 
@@ -46,7 +46,7 @@ type Caller struct {
 	// KeyID names the key in lists and records. It is not secret.
 	KeyID string
 	Kind  KeyKind
-	// Assurance says how surely a person acts, empty for agents.
+	// Assurance is the certainty that a person acts, empty for agents.
 	Assurance Assurance
 	// Proved is set where a person used a passkey for the very act that the call is.
 	Proved bool

@@ -47,7 +47,7 @@ func (o Owner) String() string {
 	return "key:" + short(o.KeyID)
 }
 
-// Or describes who may do what the owner may: `"alpha", which created the task, or a human`. What the owner did is given as
+// Or describes the callers with the rights of the owner: `"alpha", which created the task, or a human`, where did is
 // "created the task". For an owner that is a human it is "a human".
 func (o Owner) Or(did string) string {
 	if o.Program == "" && (o.Human || o.KeyID == "") {
@@ -56,8 +56,8 @@ func (o Owner) Or(did string) string {
 	return o.String() + ", which " + did + ", or a human"
 }
 
-// Actor returns the name of the caller in records of what it did: its program, "human:" with the short form of the
-// key of a person, or "key:" with that of an unbound key.
+// Actor returns the name of the caller in records of its actions: its program, "human:" with the short form of the key
+// of a person, or "key:" with that of an unbound key.
 func (c Caller) Actor() string {
 	switch {
 	case c.IsHuman():

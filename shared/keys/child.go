@@ -59,8 +59,8 @@ func (s *Service) descend(ctx context.Context, tx *store.Tx, k *Key, c identity.
 	return k.narrow(p)
 }
 
-// narrow makes a key no more than its parent: what was left out becomes the parent's, and what the parent does not have
-// is Forbidden.
+// narrow bounds a key by its parent: fields that were left out become the parent's, and rights that the parent does not
+// have are Forbidden.
 func (k *Key) narrow(p Key) error {
 	switch {
 	case p.Program == "":

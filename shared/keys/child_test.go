@@ -141,7 +141,7 @@ func TestARevocationEndsAllDescendants(t *testing.T) {
 		}
 		var told []string
 		r.Revoked = func(id string) { told = append(told, id) }
-		for range 2 { // a repeat finishes what an interrupted call has left
+		for range 2 { // a repeat finishes the work of an interrupted call
 			domaintest.Must(r.Revoke(t.Context(), human, RevokeInput{KeyID: admin.KeyID}))(t)
 		}
 		for _, out := range below {

@@ -165,7 +165,7 @@ func (s *Service) RedeemOn(ctx context.Context, code, present string) (CreateOut
 		return CreateOutput{}, err
 	}
 	if known && s.Revoked != nil {
-		s.Revoked(keyID) // what caches know of it is out of date
+		s.Revoked(keyID) // cached copies of it are out of date
 	}
 	s.changed(user)
 	return CreateOutput{Key: secret, View: view(keyID, k)}, nil

@@ -83,8 +83,9 @@ func (s *Service) RevokeIn(ctx context.Context, tx *store.Tx, id string) (write 
 	}, nil
 }
 
-// Committed drops what caches hold of a user's keys after a transaction that issued or revoked some, and records the end
-// of the keys below the revoked ones, which are not valid any more in any case. The ids are those of the revoked keys.
+// Committed drops the cached copies of a user's keys after a transaction that issued or revoked some, and records the
+// end of the keys below the revoked ones, which are not valid any more in any case. The ids are those of the revoked
+// keys.
 func (s *Service) Committed(ctx context.Context, user string, revoked ...string) {
 	for _, id := range revoked {
 		if s.Revoked != nil {

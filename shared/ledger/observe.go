@@ -12,7 +12,7 @@ import (
 	"parley.internal/shared/store"
 )
 
-// observed is the transport of what the records of clients tell, beside those of calls.
+// observed is the transport in entries that come from the records of clients and not from calls.
 const observed = "observed"
 
 // Observation is a record of a client about one call of a model.
@@ -33,9 +33,9 @@ var sightings = store.Collection[sighting]{Name: "ledgerSeen"}
 // remembered is the time for which an observation is not counted again.
 const remembered = 90 * 24 * time.Hour
 
-// Observe records what clients' records tell, each once, however often and by whom it is reported. It returns the number
-// that is new. An observation is a record of the tool "model:" and its model, over the transport "observed"; it counts as
-// no call.
+// Observe records the observations of clients, each once, however often and by whom it is reported. It returns the
+// number of new ones. An observation is a record of the tool "model:" and its model, over the transport "observed"; it
+// counts as no call.
 func (s *Service) Observe(ctx context.Context, c identity.Caller, all []Observation) (fresh int, err error) {
 	now := s.Now()
 	ids, records := identify(c, all, now)

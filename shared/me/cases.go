@@ -3,7 +3,7 @@ package me
 import "parley.internal/shared/op"
 
 func cases() op.Cases {
-	// It tells every caller of itself alone.
+	// It answers every caller about itself alone.
 	rights := op.Rights{Program: op.OwnOnly, Unbound: op.OwnOnly, Human: op.OwnOnly}
 	return op.Cases{RPCs: op.NoRPCs, Rights: rights, Examples: []op.Example{
 		{},

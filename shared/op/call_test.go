@@ -145,6 +145,18 @@ func TestAPanicIsInternalHiddenAndLogged(t *testing.T) {
 	}
 }
 
+func TestACallWhoseClientHungUpIsNoErrorInTheLog(t *testing.T) {
+	t.Parallel()
+	for cause, level := range map[error]string{context.Canceled: "INFO", errors.New("no disk"): "ERROR"} {
+		log, err := logged(t, identity.Caller{}, `{"id":"a"}`, func(context.Context, identity.Caller, sample) (sampleOut, error) {
+			return sampleOut{}, fault.Wrap(fault.Unavailable, cause, "the call was ended")
+		})
+		if err == nil || !strings.Contains(log, `"level":"`+level+`"`) || strings.Contains(log, "clientGone") != (level == "INFO") {
+			t.Errorf("%v is logged as %s", cause, log)
+		}
+	}
+}
+
 func TestEveryErrorOfACallIsAFault(t *testing.T) {
 	t.Parallel()
 	for name, fn := range map[string]func(context.Context, identity.Caller, sample) (sampleOut, error){

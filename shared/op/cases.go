@@ -100,12 +100,12 @@ const (
 	May Right = "may"
 	// MayNot means that the call is Forbidden and changes nothing.
 	MayNot Right = "may not"
-	// OwnOnly means that the call is about what the caller itself has: it shows and changes nothing of the owner's.
+	// OwnOnly means that the call is about the caller's own objects: it shows and changes nothing of the owner's.
 	OwnOnly Right = "own only"
 )
 
-// Rights are the rights of the other callers of a user: of a key bound to another program, of a key that is bound to none
-// and did not make what the call is about, and of a person.
+// Rights are the rights of the other callers of a user: of a key bound to another program, of a key that is bound to
+// none and did not make the object of the call, and of a person.
 type Rights struct{ Program, Unbound, Human Right }
 
 // Cases is the description of an operation for the test suites that run over the whole catalogue. They call it over
@@ -120,7 +120,7 @@ type Cases struct {
 	Owned []string
 	// Named are the inputs that hold a name chosen by the caller. Names of different users do not collide.
 	Named []string
-	// Rights tell what becomes of the first example that succeeds if another caller of the same user makes it.
+	// Rights are the outcomes of the first example that succeeds if another caller of the same user makes it.
 	Rights Rights
 	// RPCs is the budget of the examples; zero stands for [DefaultRPCs], [NoRPCs] for none.
 	RPCs int

@@ -255,7 +255,10 @@ func (c *Catalogue) log(ctx context.Context, o *Op, call Call, took time.Duratio
 	if err != nil {
 		f := fault.From(err)
 		attrs = append(attrs, slog.String("fault", f.Kind.Code()))
-		if f.Kind == fault.Internal || f.Kind == fault.Unavailable {
+		switch {
+		case f.Kind == fault.Unavailable && errors.Is(err, context.Canceled):
+			attrs = append(attrs, slog.Bool("clientGone", true)) // it hung up, or the server drains
+		case f.Kind == fault.Internal || f.Kind == fault.Unavailable:
 			// The cause helps the operator. Inputs are never logged.
 			level, attrs = slog.LevelError, append(attrs, slog.String("cause", err.Error()))
 		}

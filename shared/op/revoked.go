@@ -10,7 +10,7 @@ import (
 const revocationCheck = 4 * time.Second
 
 // guard runs a call. If it waits, its key is checked every few seconds and before it is answered: the call ends with the
-// error of [Call.Valid] once the key is not valid any more, and what it found goes to nobody.
+// error of [Call.Valid] once the key is not valid any more, and its result goes to nobody.
 func (c *Call) guard(ctx context.Context, waits bool, run func(context.Context) (any, error)) (any, error) {
 	if !waits || c.Valid == nil {
 		return run(ctx)

@@ -187,8 +187,8 @@ func (o *Op) build(in, out reflect.Type) error {
 // ServedIn reports whether a toolset or a selection of the name has the operation.
 func (o *Op) ServedIn(set string) bool { return o.Toolset == set || slices.Contains(o.Also, set) }
 
-// adds reports whether a call may add something that stays. What is for people and administrators alone is little, and
-// must work when agents have filled the storage.
+// adds reports whether a call may add something that stays. The operations for people and administrators alone add
+// little, and must work when agents have filled the storage.
 func (o *Op) adds() bool { return (o.Creates || o.Grows) && o.For == Anyone }
 
 // Routes returns the route of the operation, followed by its compatibility routes.

@@ -68,7 +68,7 @@ func (c *compiled) check(in Input) (map[string]any, []string, error) {
 		}
 		wrong, more = c.problems(invalid)
 	}
-	// What was replaced by an empty value breaks other bounds too.
+	// A value that was replaced by an empty one breaks other bounds too.
 	wrong = slices.DeleteFunc(wrong, func(p fault.Problem) bool { return within(p.Path, m.cut) })
 	wrong = append(wrong, m.cut...)
 	for _, w := range m.problems {

@@ -9,7 +9,7 @@ import (
 	"parley.internal/shared/task"
 )
 
-// queues counts the tasks that wait in each queue, and those of it that are claimed. More says that more tasks wait
+// queues counts the tasks that wait in each queue, and the claimed tasks of that queue. more means that more tasks wait
 // than were counted.
 func (s *Service) queues(ctx context.Context, c identity.Caller, claims []Claim) (out []Queue, more bool, err error) {
 	docs, err := s.tasks(ctx, c, maxCounted, []string{task.Everywhere}, task.Created)

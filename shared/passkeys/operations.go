@@ -117,9 +117,9 @@ type Answered struct {
 	AnsweredWith identity.Assurance `json:"answeredWith"`
 }
 
-// Operations returns the operations of the toolset passkeys.
+// Operations returns the operations. They are in the toolset of keys: none is a tool, so they need no endpoint of their own.
 func (s *Service) Operations() []op.Op {
-	const set = "passkeys"
+	const set = "keys"
 	console := []string{identity.ScopeConsole}
 	answering := []string{identity.ScopeAnswer, identity.ScopeConsole}
 	return []op.Op{
@@ -131,7 +131,7 @@ func (s *Service) Operations() []op.Op {
 			Doc: "Get a challenge with which a browser makes a passkey. The first one demands a paired device once there is " +
 				"one, and each further one a proof by a passkey that there is."}, s.Begin),
 		op.New(op.Spec{Name: "add_passkey", Title: "Add a passkey", Toolset: set, Route: "POST /v1/passkeys", Effect: op.Write,
-			Creates: true, For: op.Humans, RESTOnly: true, Scopes: console, Cases: addCases,
+			For: op.Humans, RESTOnly: true, Scopes: console, Cases: addCases,
 			Doc: "Keep the passkey that a browser has made for a challenge of begin_passkey."}, s.Add),
 		op.New(op.Spec{Name: "remove_passkey", Title: "Remove a passkey", Toolset: set,
 			Route: "POST /v1/passkeys/{passkeyId}/remove", Effect: op.Destroy, For: op.Humans, RESTOnly: true, Scopes: console,

@@ -56,7 +56,7 @@ func resumeCases() op.Cases {
 }
 
 func listCases() op.Cases {
-	// It tells every caller the same.
+	// It answers every caller alike.
 	everyone := op.Rights{Program: op.May, Unbound: op.May, Human: op.May}
 	return op.Cases{RPCs: 1, Rights: everyone, Examples: []op.Example{
 		{Given: paused},

@@ -43,8 +43,8 @@ func (*Service) Seat(address string) (fetches []*store.Fetch, read func() Seat) 
 	}
 }
 
-// Beat writes a heartbeat of a session that [Service.Seat] has found, and what it does now. It reads nothing, so that a
-// transaction of it alone is one commit; a session that was deleted meanwhile fails it as NotFound.
+// Beat writes a heartbeat of a session that [Service.Seat] has found, and its activity. It reads nothing, so that a
+// transaction of it alone is one commit; if the session was deleted meanwhile, the commit fails as NotFound.
 func (s *Service) Beat(tx *store.Tx, seat Seat, doing string) {
 	now := s.Now()
 	heartbeats.Put(tx, seat.doc, Heartbeat{At: now, ProgramID: seat.Session.ProgramID})

@@ -144,8 +144,8 @@ func (s *Session) step(to task.Status, now time.Time) error {
 	return nil
 }
 
-// owner returns who may continue the session, the zero value if that is unknown. A session that a person made for a
-// program is the program's; one from before owners were kept is that of its verified program.
+// owner returns the owner of the session, who may continue it, the zero value if that is unknown. A session that a
+// person made for a program is the program's; one from before owners were kept is that of its verified program.
 func (s *Session) owner() identity.Owner {
 	if unknown := s.Maker == (identity.Owner{}); unknown && s.Verified || s.Maker.Human && s.ProgramID != "" {
 		return identity.Owner{Program: s.ProgramID}

@@ -18,7 +18,7 @@ const (
 // Direct reports whether devices of the platform have an address of their own.
 func (p Platform) Direct() bool { return p == WebPush || p == Ntfy || p == Webhook }
 
-// Address is where a device is reached without a push service of apps. All of it is secret: who knows the URL of a topic
+// Address is the address of a device without a push service of apps. All of it is secret: who knows the URL of a topic
 // or of a subscription can use it.
 type Address struct {
 	Platform Platform `json:"platform"`
@@ -49,7 +49,7 @@ type Outcome struct {
 	Result Result
 	// Wait is the time before which another try cannot succeed; zero for unknown.
 	Wait time.Duration
-	// Reason says why the push was not sent, without the address.
+	// Reason is the reason for which the push was not sent, without the address.
 	Reason string
 }
 

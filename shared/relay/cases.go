@@ -8,7 +8,8 @@ import (
 	"parley.internal/shared/op"
 )
 
-// The rights of operations that speak for a program or change what it has, and of those on the caller's own mail.
+// owners are the rights of operations that speak for a program or change its objects, mails those of operations on the
+// caller's own mail.
 var (
 	owners = op.Rights{Program: op.MayNot, Unbound: op.MayNot, Human: op.May}
 	mails  = op.Rights{Program: op.OwnOnly, Unbound: op.OwnOnly, Human: op.May}

@@ -256,8 +256,8 @@ func TestAnInboxIsByPriorityThenAge(t *testing.T) {
 	})
 }
 
-// What is consumed is read by state: an instance whose clock is behind the
-// sender's must not miss what is there, least of all after a wake.
+// Mail is selected by its state and not by time: an instance whose clock is behind the sender's must not miss a
+// message, least of all after a wake.
 func TestAMessageIsDeliveredThoughItsSendersClockIsAhead(t *testing.T) {
 	each(t, func(t *testing.T, m *mail) {
 		m.Pass(2 * time.Second)

@@ -29,7 +29,7 @@ type Handing struct {
 	picked picked
 }
 
-// Hand prepares to hand over mail under the receipt next, and to confirm what an earlier receipt names; either may be
+// Hand prepares to hand over mail under the receipt next, and to confirm the mail of an earlier receipt; either may be
 // empty. Without next nothing is handed over.
 func (s *Service) Hand(c identity.Caller, inboxes []string, receipt, next string) *Handing {
 	return &Handing{reading: reading{Service: s, tenant: s.DB.User(c.User), from: boxesOf(inboxes, "", "", ""),
@@ -46,13 +46,13 @@ func (h *Handing) Read(
 	return handed, err
 }
 
-// Write writes what Read has found.
+// Write writes the changes of the messages that Read has found.
 func (h *Handing) Write(tx *store.Tx) { h.picked.put(tx) }
 
-// Undo takes back what was handed over, because it reached nobody.
+// Undo takes back the messages that were handed over, because they reached nobody.
 func (h *Handing) Undo(ctx context.Context) error { return h.undo(ctx) }
 
-// From returns where a reply reaches the sender: its session where that is known, else its program.
+// From returns the address for a reply to the sender: its session where that is known, else its program.
 func (m *Message) From() string {
 	if address := sourceSession(*m); address != "" {
 		return address

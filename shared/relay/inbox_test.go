@@ -218,7 +218,7 @@ func TestAMessageWithAnIdempotencyKeyIsSentOnce(t *testing.T) {
 			t.Fatal(err)
 		}
 		m.Pass(time.Hour)
-		m.Directory = known{} // what is known of the recipient is no part of the result
+		m.Directory = known{} // the directory's record of the recipient is no part of the result
 		if again, err := m.Send(t.Context(), alpha, in); err != nil || !reflect.DeepEqual(again, first) {
 			t.Errorf("%+v, first %+v, %v", again, first, err)
 		}

@@ -73,8 +73,8 @@ func (s *Service) consume(ctx context.Context, c identity.Caller, from store.Con
 // message goes to one. It confirms the messages of the receipt first, and makes lapsed messages dead letters, so that
 // they do not precede live mail again.
 //
-// Once it has begun, the end of the call does not interrupt it: the caller of an interrupted commit would not know what
-// was marked.
+// Once it has begun, the end of the call does not interrupt it: the caller of an interrupted commit would not know the
+// marked messages.
 func (r *reading) deliver(ctx context.Context) (views []View, err error) {
 	if err := ctx.Err(); err != nil {
 		return nil, fault.From(err)
@@ -118,7 +118,7 @@ func (r *reading) page(ctx context.Context, width int) (views []View, full bool,
 	return views, full, err
 }
 
-// picked is what one transaction changes in an inbox.
+// picked are the changes of one transaction in an inbox.
 type picked struct {
 	changed []store.Doc[Message]
 	// full means that there are more messages that are due.

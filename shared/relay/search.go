@@ -6,7 +6,7 @@ import (
 	"parley.internal/shared/store"
 )
 
-// text is what a search finds the message by.
+// text is the text of the message for search.
 func (m *Message) text(r store.Ref) store.Text {
 	programs := identity.Names(m.Source, m.Target)
 	return store.Text{Kind: "message", ID: r.ID, Title: m.Type + " from " + m.Source + " to " + m.Target,
@@ -21,8 +21,7 @@ func (m *Message) sentBy(c identity.Caller) bool {
 	return m.Sender.Is(c)
 }
 
-// Searches returns the collection of messages, for the search. A caller finds the mail that it may read, and what it sent
-// itself.
+// Searches returns the collection of messages, for the search. A caller finds the mail that it may read or has sent.
 func (s *Service) Searches() []domain.Search {
 	return []domain.Search{domain.Searching(messages, func(c identity.Caller, m *Message, _ store.Ref) bool {
 		return c.InToolset("relay") && (mayRead(c, m.Target) || m.sentBy(c))

@@ -249,8 +249,9 @@ func inboxes(c identity.Caller, target, sessionID string) ([]string, error) {
 // is false or the caller may not write. With WaitMs it waits for a first message. With IncludeDelivered it returns a
 // page of the history instead, oldest first, and marks nothing; a cursor is Invalid otherwise.
 //
-// What it marks becomes unread again if its answer does not reach the caller. With Confirm the caller gets a receipt, and
-// the messages count as delivered once a later call passes it; without that they come again after [Redeliver].
+// The marked messages become unread again if the answer does not reach the caller. With Confirm the caller gets a
+// receipt, and the messages count as delivered once a later call passes it; without the receipt they come again after
+// [Redeliver].
 func (s *Service) Get(ctx context.Context, c identity.Caller, in GetInput) (GetOutput, error) {
 	out := GetOutput{Messages: []View{}}
 	targets, err := inboxes(c, in.Target, in.SessionID)

@@ -156,7 +156,7 @@ func anonymously(t *testing.T, p *project) {
 	}
 }
 
-// reads says whether a person reads the tasks of the user with that id.
+// reads reports whether a person reads the tasks of the user with that id.
 func reads(t *testing.T, p *project, w signIn) bool {
 	t.Helper()
 	if _, err := p.as(t, admin).Doc("users/"+w.uid+"/tasks/d").Set(t.Context(), fields{"x": 1}); err != nil {

@@ -70,7 +70,7 @@ func (s *Service) Sweeps() []domain.Sweep {
 		Run: func(ctx context.Context, a *store.Admin, limit int) (int, error) { return a.IndexTexts(ctx, limit) }}}
 }
 
-// Search returns a page of what the caller may read and the query finds, newest first.
+// Search returns a page of the objects that the query finds and the caller may read, newest first.
 func (s *Service) Search(ctx context.Context, c identity.Caller, in Input) (Output, error) {
 	out := Output{Results: []Result{}}
 	q := store.Search{Kind: in.Kind, Program: in.Program, Limit: in.Limit, Cursor: in.Cursor}
@@ -108,7 +108,7 @@ func (s *Service) Search(ctx context.Context, c identity.Caller, in Input) (Outp
 	return out, err
 }
 
-// result returns what is shown of a hit: the part of the body with a match, or else of the title.
+// result returns the result of a hit: its snippet is the part of the body with a match, or else of the title.
 func result(h store.Hit, terms []words.Term) Result {
 	r := Result{Kind: h.Kind, ID: h.Text.ID, Title: h.Title, At: h.At, Programs: h.Programs}
 	if utf8.RuneCountInString(r.Title) > maxTitle {

@@ -25,7 +25,7 @@ import (
 // paired is a person who acts from a paired device.
 var paired = identity.Caller{User: "u", KeyID: "0a0b0c", Kind: identity.Human, Assurance: identity.Device}
 
-// rung is what one device of a platform received.
+// rung are the pushes that one device of a platform received.
 type rung struct {
 	title, body string
 	answer      push.Answer // of the first option, where there is one
@@ -304,7 +304,8 @@ func TestNoAnswerHasASecretOfADevice(t *testing.T) {
 			}
 			view := domaintest.Must(d.Register(t.Context(), person, b.in))(t)
 			answers = append(answers, view)
-			_, err := d.Register(t.Context(), person, DeviceInput{Platform: "android", Token: "t", URL: secrets[len(secrets)-1], Secret: b.in.Secret})
+			_, err := d.Register(t.Context(), person, DeviceInput{Platform: "android", Token: "t",
+				URL: secrets[len(secrets)-1], Secret: b.in.Secret})
 			answers = append(answers, fmt.Sprint(err), fault.From(err).Problems)
 		}
 		answers = append(answers, domaintest.Must(d.Devices(t.Context(), person, DevicesInput{}))(t))

@@ -126,15 +126,15 @@ func (*Service) Guide() []op.Guide {
 		Tools: []string{"ask_question", "get_response"}}}
 }
 
-// answering are the scopes beside the toolset that reach what the page of a question needs.
+// answering are the scopes beside the toolset that reach the operations of a question's page.
 var answering = []string{identity.ScopeAnswer}
 
 // Operations returns the operations of the toolset signal.
 func (s *Service) Operations() []op.Op {
 	const set = "signal"
 	return append([]op.Op{
-		op.New(op.Spec{Name: "ask_question", Also: op.ForAgents, Starts: op.Never, Title: "Ask the human", Toolset: set, Route: "POST /v1/questions",
-			Effect: op.Write, Creates: true, Cases: askCases,
+		op.New(op.Spec{Name: "ask_question", Also: op.ForAgents, Starts: op.Never, Title: "Ask the human", Toolset: set,
+			Route: "POST /v1/questions", Effect: op.Write, Creates: true, Cases: askCases,
 			Doc: "Ask your human for a decision, an approval or a fact that you lack. Offer options where you can. " +
 				"With waitMs the call waits for the answer; otherwise fetch it with get_response."}, s.Ask),
 		op.New(op.Spec{Name: "get_response", Also: op.ForAgents, Title: "Get the human's answer", Toolset: set, Scopes: answering,

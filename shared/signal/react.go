@@ -17,7 +17,7 @@ const (
 	changedFor = time.Hour
 )
 
-// Reactions returns the domain's reactions to changes of tasks: pushes.
+// Reactions returns the domain's reactions to changes of tasks: pushes, and the completion of answers that apps write.
 func (s *Service) Reactions() []domain.Reaction {
 	return []domain.Reaction{
 		{
@@ -33,14 +33,24 @@ func (s *Service) Reactions() []domain.Reaction {
 			Collection: task.Tasks.Name,
 			Kind:       store.Updated,
 			MaxAge:     changedFor,
-			Concerns:   concerns,
-			Run:        s.notifyOf,
+			Concerns: func(kind store.EventKind, before, after store.Fields) bool {
+				return concerns(kind, before, after) || fromApp(before, after)
+			},
+			Run: s.updated,
 		},
 	}
 }
 
 func concerns(kind store.EventKind, before, after store.Fields) bool {
 	return occasionOf(kind, before, after) != ""
+}
+
+// updated reacts to a change of a task.
+func (s *Service) updated(ctx context.Context, e store.Event) error {
+	if fromApp(e.Before, e.After) {
+		return s.adopt(ctx, e.Ref.User, e.Ref.ID)
+	}
+	return s.notifyOf(ctx, e)
 }
 
 // notifyOf sends the push for a change of a task, if it is an occasion for one.

@@ -100,8 +100,8 @@ func (s *Service) listen(ctx context.Context, d store.Located[address], log *slo
 	}
 }
 
-// reply takes the answer in a message of a device's reply topic. Anybody may publish there, so what is no valid answer is
-// dropped. It returns an error only if the message must be read again.
+// reply takes the answer in a message of a device's reply topic. Anybody may publish there, so a message that is no
+// valid answer is dropped. It returns an error only if the message must be read again.
 func (s *Service) reply(ctx context.Context, device store.Ref, id, text string, log *slog.Logger) error {
 	var in push.Answer
 	if json.Unmarshal([]byte(text), &in) != nil {

@@ -44,8 +44,8 @@ const (
 	testBody  = "This is the test that you asked for."
 )
 
-// Test sends one push to one device at once, whatever rings and in quiet hours too, and returns what its service answered. A
-// device that does not exist is NotFound; more than testsPerMinute tests in a minute are Exhausted.
+// Test sends one push to one device at once, whatever rings and in quiet hours too, and returns the answer of its
+// service. A device that does not exist is NotFound; more than testsPerMinute tests in a minute are Exhausted.
 func (s *Service) Test(ctx context.Context, c identity.Caller, in DeviceIDInput) (TestOutput, error) {
 	now := s.Now()
 	d, a, err := s.beginTest(ctx, c.User, in.DeviceID, now)

@@ -29,8 +29,8 @@ type Collection[T any] struct {
 	Log string
 	// Note describes a document that was created or replaced, for the log.
 	Note func(v *T, id string) Note
-	// Text is what a search finds a document by; documents of a collection without it are not found. A patch must not
-	// change the text.
+	// Text returns the text by which a search finds a document; documents of a collection without it are not found. A
+	// patch must not change the text.
 	Text func(v *T, ref Ref) Text
 
 	parents  []string

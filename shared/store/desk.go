@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// Desk is given what many waits wait for, in place of them, and hands it out. A document for which a thousand waits
-// wait, and which one of them will get, then wakes that one.
+// Desk is given the documents that many waits wait for, in place of the waits, and hands them out. A document for which
+// a thousand waits wait, and which one of them will get, then wakes that one.
 type Desk[T any] struct{ desk *desk }
 
 // desk is a desk of any type. give returns false if the document cannot be read.
@@ -26,9 +26,9 @@ func NewDesk[T any](give func(user string, d Doc[T])) *Desk[T] {
 }
 
 // WaitAt waits as [Collection.Wait] does, but a change to a document that matches where wakes none of the waits at the
-// desk: the desk is given the document, once, however many of them it matches. Of what changed before a check that found
-// nothing, the desk may have been given some; of what changed after it, the desk is given all while the wait goes on.
-// Where changes may have been missed, all waits look again.
+// desk: the desk is given the document, once, however many of them it matches. Of the documents that changed before a
+// check that found nothing, the desk may have been given some; it is given all that change after the check while the
+// wait goes on. Where changes may have been missed, all waits look again.
 func (c Collection[T]) WaitAt(
 	ctx context.Context, desk *Desk[T], t *Tenant, where []Cond, d time.Duration, check func(context.Context) (bool, error),
 ) error {

@@ -63,7 +63,7 @@ type Logged struct {
 // LogPage is a part of the log.
 type LogPage struct {
 	Entries []Logged
-	// Next is the cursor of what follows. It is never empty.
+	// Next is the cursor of the next page. It is never empty.
 	Next string
 	// Truncated reports that entries between the cursor and this page are no longer kept.
 	Truncated bool

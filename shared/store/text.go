@@ -12,8 +12,9 @@ import (
 	"parley.internal/shared/store/words"
 )
 
-// The texts of documents are kept in an index, which a driver writes in the commit of the change, so a search finds what
-// the documents say. A driver keeps the words of a text, not the text: what a search shows comes from the document.
+// The texts of documents are kept in an index, which a driver writes in the commit of the change, so a search finds the
+// documents as they are. A driver keeps the words of a text, not the text: the text of a result comes from the
+// document.
 
 const (
 	// TextName is the name of the collection of the index, where a driver keeps it as documents.
@@ -32,9 +33,9 @@ const (
 	textRounds = 3
 )
 
-// Text is what a search finds a document by, and shows of it.
+// Text is the text by which a search finds a document, and from which it makes the result.
 type Text struct {
-	// Kind is the noun of the document and ID the name that callers know the object by.
+	// Kind is the noun of the document and ID the id by which callers know the object.
 	Kind, ID string
 	// Title and Body are found by their words.
 	Title, Body string

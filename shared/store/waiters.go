@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// waiters are the waiters of a listener, found by what their equalities demand: the cost of a change does not grow with
-// the number of those that it does not concern.
+// waiters are the waiters of a listener, found by the values in their equalities: the cost of a change does not grow
+// with the number of waiters that it does not concern.
 type waiters struct {
 	all    map[*waiter]struct{}
 	shapes map[string]*shape

@@ -5,7 +5,7 @@ import (
 	"sync"
 )
 
-// Output collects what a program writes. It may be read while the program writes. The zero value is empty.
+// Output collects the output of a program. It may be read while the program writes. The zero value is empty.
 type Output struct {
 	mu   sync.Mutex
 	text bytes.Buffer

@@ -8,7 +8,7 @@ import (
 	"parley.internal/shared/store"
 )
 
-// text is what a search finds the task by: all that was written on it.
+// text is the text of the task for search: its title and everything that was written on it.
 func (t *Task) text(r store.Ref) store.Text {
 	kind, body := "task", []string{t.Instructions, t.Result, t.Reason, t.Note, t.Context}
 	if q := t.Question; q != nil {

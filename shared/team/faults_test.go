@@ -38,7 +38,7 @@ func TestASpawnSaysWhetherARunnerIsThere(t *testing.T) {
 		if got := w.spawn("core", "dan", ByRunner); got.Warning != "No runner of this team was heard of since 2026-03-01T12:00:00.000Z."+start {
 			t.Errorf("%+v", got)
 		}
-		// The wait of a runner counts, and what another asks for does not.
+		// The wait of a runner counts, and the call of another caller does not.
 		for _, in := range []ProcessesInput{{TeamName: "core"}, {TeamName: "core", WaitMs: 1}} {
 			domaintest.Must(w.ListProcesses(t.Context(), alpha, in))(t)
 		}
@@ -221,7 +221,7 @@ func TestABroadcastIsBoundedInBytesBeforeItIsSent(t *testing.T) {
 		says(t, send(strings.Repeat("x", room+1)), fault.Precondition, fmt.Sprintf("the broadcast is too long for %d members: "+
 			"with the content and the summary it may have at most %d bytes, not %d; shorten it, or send it to each member that "+
 			"needs it", mates, room+1, room+2))
-		// What counts is bytes: this text has as many characters as the schema lets through.
+		// The limit is in bytes: this text has as many characters as the schema allows.
 		domaintest.Refused(t, "wide", send(strings.Repeat("\u4e16", 32000)), fault.Precondition, "is too long")
 		if got := w.inbox("core", "m00"); len(got) != 1 {
 			t.Errorf("a refused broadcast left %d messages", len(got))

@@ -105,8 +105,8 @@ func (p *delivery) open(d *document) {
 	}
 }
 
-// begin begins an inbox anew for a member that joins: it has nothing that an earlier member of the same name got, but
-// what came since, such as a task that is assigned already.
+// begin begins an inbox anew for a member that joins: it has no message that an earlier member of the same name got,
+// but those that came since, such as a task that is assigned already.
 func (p *delivery) begin(name string) { p.heads[name].Before = p.heads[name].Left }
 
 // leave records that the member of an inbox leaves.

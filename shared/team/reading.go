@@ -22,8 +22,9 @@ const (
 // unless MarkAsRead is false or the key is read-only. A key that may not read the inbox is
 // Forbidden.
 //
-// What it marks becomes unread again if its answer does not reach the caller. With Confirm the caller gets a receipt, and
-// the messages are read once a later call passes it; without that they come again after 120 s.
+// The marked messages become unread again if the answer does not reach the caller. With Confirm the caller gets a
+// receipt, and the messages are read once a later call passes it; without the receipt they come again after 120
+// seconds.
 func (s *Service) ReadInbox(ctx context.Context, c identity.Caller, in ReadInput) (InboxOutput, error) {
 	if err := checkName(in.TeamName); err != nil {
 		return InboxOutput{}, err

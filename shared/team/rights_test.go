@@ -301,7 +301,7 @@ func TestARecordSaysThatAPersonSentAMessage(t *testing.T) {
 	})
 }
 
-// The scope runner reaches what a runner needs and nothing else.
+// The scope runner reaches the operations that a runner needs and nothing else.
 func TestARunnersKeyReachesTheOperationsOfRunners(t *testing.T) {
 	t.Parallel()
 	for _, o := range new(Service).Operations() {

@@ -41,7 +41,7 @@ func (s *Service) hear(ctx context.Context, t *store.Tenant, d *document, last h
 	})
 }
 
-// present returns an empty text if a runner of the team is present, and otherwise what its lead must know.
+// present returns an empty text if a runner of the team is present, and otherwise the advice for its lead.
 func (h hearing) present(d *document, now time.Time) string {
 	start := "Start one on the machine where the agent is to work: parley runner --team " + d.Name + "."
 	switch {

@@ -247,7 +247,7 @@ func deref[T any](p *T) (v T) {
 	return v
 }
 
-// leads reports whether the caller may do what only the lead may: it founded the team, or it is a human.
+// leads reports whether the caller has the rights of the lead: it founded the team, or it is a human.
 func (d *document) leads(c identity.Caller) bool { return c.IsHuman() || d.founded(c) }
 
 // founded reports whether the team is the caller's: its program founded it, or its key without a program did. The key of

@@ -2,6 +2,7 @@
 //
 //	emulator [--addr 127.0.0.1:3001]
 //
+// Without --addr the hub listens there, or at a free port if another server, such as that of make run, has that one.
 // The Firestore emulator reports the hub's writes to the functions, sweeps run at the intervals of Cloud Scheduler, and
 // each push is printed instead of sent. Run it in the directory functions. It keeps no data: each start begins with an
 // empty store and new keys. If FIREBASE_AUTH_EMULATOR_HOST names a Firebase Auth emulator, the command makes an account
@@ -14,6 +15,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"net"
 	"os"
 	"os/signal"
 	"sync"
@@ -24,7 +26,7 @@ import (
 )
 
 func main() {
-	addr := flag.String("addr", "", "the hub's `host:port`; the default is a free port of 127.0.0.1")
+	addr := flag.String("addr", "", "the hub's `host:port`; the default is "+preferred+", or a free port where that is taken")
 	verbose := flag.Bool("verbose", false, "print the logs of the hub and of the functions")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
@@ -33,6 +35,20 @@ func main() {
 		fmt.Fprintln(os.Stderr, "emulator:", err)
 		os.Exit(1)
 	}
+}
+
+// preferred is the address of the hub where nobody has it.
+const preferred = "127.0.0.1:3001"
+
+// choose returns the preferred address, or nothing, which stands for a free port, if it is taken.
+func choose(out io.Writer) string {
+	l, err := net.Listen("tcp", preferred)
+	if err != nil {
+		fmt.Fprintf(out, "%s is taken, so the hub gets a free port\n", preferred)
+		return ""
+	}
+	_ = l.Close()
+	return preferred
 }
 
 // output serializes the writes of the programs and of this one.
@@ -50,6 +66,9 @@ func (o *output) Write(b []byte) (int, error) {
 
 func run(ctx context.Context, addr string, verbose bool) error {
 	out := &output{to: os.Stdout}
+	if addr == "" {
+		addr = choose(out)
+	}
 	log := slog.New(slog.NewTextHandler(out, nil))
 	o := stack.Options{HubAddr: addr, AuthEmulator: os.Getenv(stack.AuthVariable), Log: log, OnPush: func(m fcmtest.Message) {
 		log.Info("push", "to", m.Token, "title", m.Title, "body", m.Body, "data", m.Data)

@@ -49,7 +49,7 @@ var silent = map[string]string{
 	"team_spawn_teammate.subagent_type": "an empty type is the default type",
 }
 
-// An input's Go type must be able to say all that its schema takes: what is required is always sent, and nothing
+// An input's Go type must be able to express all that its schema takes: required fields are always sent, and no field
 // that is left out when zero has a default other than zero.
 func TestEveryInputCanBeSaidInItsGoType(t *testing.T) {
 	t.Parallel()
@@ -85,7 +85,7 @@ func TestEveryInputCanBeSaidInItsGoType(t *testing.T) {
 	}
 }
 
-// zeroIsAnother says whether the zero value is allowed and other than the default.
+// zeroIsAnother reports whether the zero value is allowed and other than the default.
 func (s *schema) zeroIsAnother() bool {
 	if len(s.Default) == 0 {
 		return false

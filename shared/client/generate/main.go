@@ -40,7 +40,7 @@ func run(file string, check bool) error {
 	}
 	if got, err := os.ReadFile(file); err != nil || !bytes.Equal(got, want) {
 		return errors.Join(
-			fmt.Errorf("%s is not up to date; run `make generate` and commit what it writes", file),
+			fmt.Errorf("%s is not up to date; run `make generate` and commit the file", file),
 			err,
 		)
 	}

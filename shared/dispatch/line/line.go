@@ -15,7 +15,7 @@ type Lines[W any] struct {
 // owner holds the lines of the calls that wait for work of one owner.
 type owner[W any] struct {
 	lines map[string]*line[W]
-	// trying is the work that calls have taken or were given, with what was offered again meanwhile.
+	// trying has the ids of the work that calls have taken or were given, each with its last offer meanwhile, or nil.
 	trying  map[string]*Work[W]
 	arrived uint64 // the number of calls that have come
 }
@@ -46,8 +46,9 @@ type Place[W any] struct {
 	work       *Work[W]      // that was given and is not taken yet
 }
 
-// Enter adds a call at the end of the line with the key. Calls of an owner with the same key look for the same work; fits
-// reports what this one may have, and is called under a lock, by any goroutine. The call must leave with [Place.Leave].
+// Enter adds a call at the end of the line with the key. Calls of an owner with the same key look for the same work;
+// fits reports whether this call may have a piece of work, and is called under a lock, by any goroutine. The call must
+// leave with [Place.Leave].
 func (l *Lines[W]) Enter(of, key string, fits func(Work[W]) bool) *Place[W] {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -185,7 +186,7 @@ func (p *Place[W]) Take() (w Work[W], ok bool) {
 	return Work[W]{}, false
 }
 
-// untry notes that work is no longer tried. What was offered again meanwhile is offered now.
+// untry records that work is no longer tried. If it was offered again meanwhile, it is offered now.
 func (o *owner[W]) untry(id string) {
 	again := o.trying[id]
 	delete(o.trying, id)
@@ -194,10 +195,10 @@ func (o *owner[W]) untry(id string) {
 	}
 }
 
-// Others says who may have the work that a call has lost.
+// Others are the calls that may have the work that a call has lost.
 type Others int
 
-// Who may have it.
+// The values of Others.
 const (
 	Nobody    Others = iota // it is gone
 	OnlyOther               // any call but this one

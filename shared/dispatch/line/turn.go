@@ -68,8 +68,8 @@ func (p *Place[W]) whenIdle() <-chan struct{} {
 // Given returns a channel that is closed when the call is given work, which it takes with [Place.Take].
 func (p *Place[W]) Given() <-chan struct{} { return p.given }
 
-// Looking tells that the first call looks for work. From now on it is given none; fits reports what it may have when it
-// has looked.
+// Looking declares that the first call looks for work. From now on it is given none; fits reports whether it may have a
+// piece of work when it has looked.
 func (p *Place[W]) Looking(fits func(Work[W]) bool) {
 	p.lines.mu.Lock()
 	defer p.lines.mu.Unlock()
@@ -79,8 +79,8 @@ func (p *Place[W]) Looking(fits func(Work[W]) bool) {
 	}
 }
 
-// Idle tells that the first call has found no work and follows the changes: from now on it is given what appears. It
-// returns false if work may have appeared after the look, so that the call must look again.
+// Idle declares that the first call has found no work and follows the changes: from now on it is given work that
+// appears. It returns false if work may have appeared after the look, so that the call must look again.
 func (p *Place[W]) Idle() bool {
 	p.lines.mu.Lock()
 	defer p.lines.mu.Unlock()
@@ -96,8 +96,8 @@ func (p *Place[W]) Idle() bool {
 	return true
 }
 
-// Found keeps the work that the first call has found, but for what another call tries already. It reports whether the
-// call has any: of that, or because it was given some.
+// Found keeps the work that the first call has found, but for work that another call tries already. It reports whether
+// the call has work: found or given.
 func (p *Place[W]) Found(work []Work[W]) bool {
 	p.lines.mu.Lock()
 	defer p.lines.mu.Unlock()

@@ -2,7 +2,7 @@ package glob
 
 import "errors"
 
-// Steps is a number of states that decisions may visit. Decisions subtract from it what they take.
+// Steps is a number of states that decisions may visit. Each decision subtracts the states that it visits.
 type Steps int
 
 // ErrSteps is the error of a decision for which the steps did not suffice.

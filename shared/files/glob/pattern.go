@@ -127,10 +127,14 @@ func check(text string) (string, error) {
 	return text, relative(text)
 }
 
-// relative returns an error if a text is an absolute path.
+// relative returns an error if a text is an absolute path, or becomes one when the segments "." before it are left out.
 func relative(text string) error {
-	drive := len(text) > 2 && text[1] == ':' && text[2] == '/'
-	if drive || strings.HasPrefix(text, "/") {
+	absolute := strings.HasPrefix(text, "/")
+	for strings.HasPrefix(text, "./") {
+		text = strings.TrimLeft(text[1:], "/")
+	}
+	drive := len(text) > 2 && 'a' <= text[0]|0x20 && text[0]|0x20 <= 'z' && text[1] == ':' && text[2] == '/'
+	if drive || absolute {
 		return errors.New("must be relative to the root of the repository, not absolute")
 	}
 	return nil

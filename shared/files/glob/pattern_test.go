@@ -54,7 +54,8 @@ func TestMalformedPatternsAreRefusedWithTheReason(t *testing.T) {
 	for text, words := range map[string]string{
 		"": "must not be empty", "a\xff": "UTF-8", "/etc/passwd": "not absolute", `C:\work`: "not absolute",
 		"C:/work": "not absolute", "a/../b": `".."`, "..": `".."`, `a\..\b`: `".."`, "{a,..}/b": `".."`,
-		"{/a,b}": "not absolute", "a\nb": "control characters", "a\x00": "control characters", "[a": `without its "]"`,
+		"{/a,b}": "not absolute", ".//./C:/work": "not absolute",
+		"{.,a}/c:/b": "not absolute", "a\nb": "control characters", "a\x00": "control characters", "[a": `without its "]"`,
 		"[a/b]": `without its "]"`, "[]": `without its "]"`, "[!]": `without its "]"`, "{a": `without its "}"`,
 		"a}": `without its "{"`, "{a,[b}": `without its "]"`, "[z-a]": "whose end is before its begin",
 		"{[}": `without its "]"`, "[!\x01-\U0010ffff]/[^\\x00]": "control characters",

@@ -11,7 +11,7 @@ const (
 	WaitRoute = "/v1/hook/wait"
 )
 
-// Event is what happened in a client.
+// Event is the kind of an event in a client.
 type Event string
 
 // The events. Start and Resume begin a session or continue it; every other event but End and Read begins one too where
@@ -98,7 +98,7 @@ type HookOutput struct {
 	Answers []Answer `json:"answers,omitempty" jsonschema:"to questions of this session or its program"`
 	// Receipt confirms exactly Mail and Answers. Without it they come again, mail after two minutes and marked as again.
 	Receipt string `json:"receipt,omitempty"`
-	// More counts what waits beside Mail and Answers, at most 50.
+	// More counts the messages and answers that wait beside Mail and Answers, at most 50.
 	More    int     `json:"more,omitempty" jsonschema:"messages and answers that wait and were left out"`
 	Claims  []Claim `json:"claims,omitempty" jsonschema:"start, resume, compact: all it holds, at most 20; else what changed"`
 	Waiting Waiting `json:"waiting"`

@@ -21,7 +21,7 @@ type WaitOutput struct {
 	Sessions []Changed `json:"sessions"`
 }
 
-// Changed is what waits for a session.
+// Changed is the changed state of a session: the counts of its mail and answers, and the reasons to wake it.
 type Changed struct {
 	SessionID string `json:"sessionId"`
 	Since     string `json:"since" jsonschema:"opaque; give it to the next wait"`

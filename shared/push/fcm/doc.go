@@ -1,6 +1,7 @@
 // Package fcm delivers pushes through Firebase Cloud Messaging. It is the driver of package push for FCM: it translates
 // a notice for Android, for Apple's push service and for browsers, and reads the outcome for each device from FCM's
-// answer. It knows no users and stores nothing; the callers decide who is notified, when and how often.
+// answer. It knows no users and stores nothing; the callers decide about the people, the time and the frequency of
+// pushes.
 //
 // A token is reported as dead only if FCM says so of that token. FCM answers INVALID_ARGUMENT both to a malformed token
 // and to a malformed message, and its answer may blame the token for a fault of the message. So the driver repeats the

@@ -53,7 +53,7 @@ func SameServer(a, b string) bool {
 	return err == nil && again == nil && first == second
 }
 
-// message is what is published as JSON.
+// message is a message of ntfy, which is published as JSON.
 type message struct {
 	Topic      string   `json:"topic"`
 	SequenceID string   `json:"sequence_id,omitempty"`

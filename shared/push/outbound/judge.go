@@ -33,8 +33,8 @@ func Do(client *http.Client, r *http.Request, now func() time.Time) (status int,
 	return Read(resp, now())
 }
 
-// Read reads and closes an answer, and returns its status and what it means for the push: a 2xx that it was sent, 429 and
-// every 5xx that another try may succeed, everything else that it cannot.
+// Read reads and closes an answer, and returns its status and the outcome of the push: with a 2xx it was sent, after
+// 429 and every 5xx another try may succeed, and after everything else none can.
 func Read(resp *http.Response, now time.Time) (status int, out push.Outcome) {
 	_, _ = io.CopyN(io.Discard, resp.Body, maxAnswer)
 	_ = resp.Body.Close()

@@ -68,8 +68,8 @@ const (
 	allSharded = "*"
 )
 
-// giveShards gives the documents of a collection a shard that were written by a version without. It goes on where the last
-// call ended; an end of ctx is an error, after which the next call goes on.
+// giveShards gives a shard to the documents of a collection that a version without shards has written. It goes on where
+// the last call ended; an end of ctx is an error, after which the next call goes on.
 func (d *Driver) giveShards(ctx context.Context, def *store.Def) error {
 	d.mu.Lock()
 	known := d.haveShards[def.ID()]

@@ -23,7 +23,8 @@ import (
 
 // The text of a document is a document of its own, in the collection texts of its user, written in the same commit. It
 // lists the document's words and some of their beginnings. Firestore finds documents by one element of a list, so a
-// search asks for the one that is likely the rarest, and the driver compares the rest with the words of what it gets.
+// search asks for the one that is likely the rarest, and the driver compares the rest with the words of the documents
+// that it gets.
 
 // spanWords is the number of words of a text in which its first [store.TextWords] different ones must be.
 const spanWords = 2000
@@ -280,7 +281,7 @@ func (d *Driver) IndexTexts(ctx context.Context, defs []*store.Def, limit int) (
 			added := 0
 			if err == nil {
 				err = d.retryRead(ctx, func() error {
-					more, err := d.addTexts(ctx, def, raws) // repeated, it adds what it has not
+					more, err := d.addTexts(ctx, def, raws) // a repeat adds the texts that are missing
 					added += more
 					return err
 				})

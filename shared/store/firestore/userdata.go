@@ -44,7 +44,7 @@ func (d *Driver) Walk(ctx context.Context, user string, page func([]store.Raw) e
 			return err
 		}
 		after = d.name(raws[len(raws)-1].Ref)
-		// The index of texts repeats what the documents say.
+		// The index of texts repeats the texts of the documents.
 		raws = slices.DeleteFunc(raws, func(r store.Raw) bool { return r.Ref.Coll == store.TextName })
 		if err := page(raws); err != nil {
 			return err

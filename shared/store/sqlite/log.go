@@ -91,7 +91,7 @@ func (d *Driver) commits(ctx context.Context, user string, after int64) (out []s
 }
 
 // purgeLog deletes at most limit commits from the beginning of the log that are older than [store.LogKept], and returns
-// their number. What is left has no gaps, so that a reader can tell whether it has missed anything.
+// their number. The rest of the log has no gaps, so that a reader can tell whether it has missed anything.
 func (d *Driver) purgeLog(ctx context.Context, now time.Time, limit int) (n int, err error) {
 	run := func(ctx context.Context, conn *sql.Conn) error {
 		var to sql.NullInt64

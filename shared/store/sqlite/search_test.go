@@ -20,7 +20,7 @@ func unsearched() *store.Schema {
 		func(d *store.Def) bool { return d.Name == store.TextName })...)
 }
 
-// found checks what a search for a word finds.
+// found checks the results of a search for a word.
 func found(t *testing.T, db *store.DB, word string, want ...string) {
 	t.Helper()
 	if got := storetest.Find(t, db.User("u"), word); strings.Join(got, ", ") != strings.Join(want, ", ") {

@@ -68,7 +68,7 @@ func search(t *testing.T, u *store.Tenant, query string, s store.Search) (ids []
 
 func everything(store.Hit) (bool, error) { return true, nil }
 
-// expect checks what searches find, by query.
+// expect checks the results of searches, by query.
 func expect(t *testing.T, u *store.Tenant, s store.Search, want map[string]string) {
 	t.Helper()
 	for query, ids := range want {

@@ -7,7 +7,7 @@ import (
 	"parley.internal/shared/store"
 )
 
-// usage counts what users keep: every document, at any depth, and of nobody else.
+// usage tests that the usage of a user counts every document of that user, at any depth, and none of another.
 func usage(t *testing.T, db *store.DB) {
 	want := int64(len(fill(t, db, "u", "u2")))
 	of := func(user string) store.Usage {

@@ -26,8 +26,8 @@ type Term struct {
 }
 
 // Parse returns the terms of a query, which a text must all have: words, phrases in quotation marks, and beginnings of
-// words before a star. What else is in the query separates words; a term that falls apart, such as "follow-up", is a
-// phrase. A query that has no word, is too long, or has a mark out of place is Invalid for the field q.
+// words before a star. All other characters separate words; a term that falls apart, such as "follow-up", is a phrase.
+// A query that has no word, is too long, or has a mark out of place is Invalid for the field q.
 func Parse(query string) ([]Term, error) {
 	if !utf8.ValidString(query) || utf8.RuneCountInString(query) > MaxQuery {
 		return nil, fault.Field("q", "must have at most %d characters", MaxQuery)

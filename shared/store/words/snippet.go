@@ -41,7 +41,7 @@ func Snippet(text string, terms []Term) (snippet string, matched bool) {
 	return render(text, all, marked, from, to), first >= 0
 }
 
-// render returns the words from one to another with what is between them.
+// render returns the words from one to another with the text between them.
 func render(text string, all []Word, marked []bool, from, to int) string {
 	var b strings.Builder
 	if from > 0 {

@@ -1,5 +1,5 @@
-// Command parley-hook is what the hooks of agents' clients run: parley-hook CLIENT EVENT --connection ID, with the client's JSON
-// on standard input. It starts in a few milliseconds; parley hook does the same.
+// Command parley-hook is the program that the hooks of agents' clients run: parley-hook CLIENT EVENT --connection ID,
+// with the client's JSON on standard input. It starts in a few milliseconds; parley hook does the same.
 package main
 
 import (

@@ -38,7 +38,7 @@ func needClient(t *testing.T, name string) string {
 	return ""
 }
 
-// place is a home directory with a repository, a server, a model, and a hook that tells a session who it is.
+// place is a home directory with a repository, a server, a model, and a hook that tells a session its program.
 type place struct {
 	t                *testing.T
 	root, home, work string
@@ -64,7 +64,7 @@ func newPlace(t *testing.T, client string) *place {
 	if err := program.Build(t.Context(), p.parley); err != nil {
 		t.Fatal(err)
 	}
-	// The hook of the test stands for parley-hook, and shows that the client runs it and reads what it says.
+	// The hook of the test stands for parley-hook, and shows that the client runs it and reads its output.
 	hook := "#!/bin/sh\ncat >/dev/null\necho \"$1 $2\" >> " + root + "/hooks.log\n" +
 		"case $2 in SessionStart|UserPromptSubmit) printf '{\"hookSpecificOutput\":{\"hookEventName\":\"%s\"," +
 		"\"additionalContext\":\"You are the program %s.\"}}' \"$2\" \"$1\";; esac\n"
@@ -122,7 +122,7 @@ func (p *place) getenv(name string) string {
 	return ""
 }
 
-// run runs a program in the repository, and returns what it printed.
+// run runs a program in the repository, and returns its output.
 func (p *place) run(args ...string) string {
 	p.t.Helper()
 	ctx, cancel := context.WithTimeout(p.t.Context(), 2*time.Minute)

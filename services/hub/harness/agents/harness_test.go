@@ -72,7 +72,7 @@ func newStage(t *testing.T) *stage {
 		state: filepath.Join(t.TempDir(), "state")}
 }
 
-// output collects what a process writes.
+// output collects the output of a process.
 type output struct {
 	mu   sync.Mutex
 	text bytes.Buffer
@@ -195,7 +195,7 @@ func (s *stage) process() team.ProcessView {
 	return out.Processes[0]
 }
 
-// ended waits until the member's process has ended, and returns it with what its lead was told.
+// ended waits until the member's process has ended, and returns it with the report to its lead.
 func (s *stage) ended() (team.ProcessView, string) {
 	s.Helper()
 	domaintest.Eventually(s.T, "the process ends", func() bool { return s.process().State.Ended() })

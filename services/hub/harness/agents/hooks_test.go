@@ -127,7 +127,7 @@ func (h *hooked) starts(args ...string) (wait func()) {
 	}
 }
 
-// headless is how a client is started without a person, and what its tool of a shell is called.
+// headless is the way to start a client without a person, and the name of its shell tool.
 type headless struct {
 	connect, args []string
 	shell         func(command string) fakemodel.Step

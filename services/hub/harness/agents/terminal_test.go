@@ -104,7 +104,7 @@ func (m *terminal) ends() {
 	}
 }
 
-// screens returns what the terminals show.
+// screens returns the contents of the terminals.
 func (m *terminal) screens() string {
 	names, err := m.tmux("list-sessions", "-F", "#S")
 	if err != nil {

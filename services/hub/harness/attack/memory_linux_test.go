@@ -73,7 +73,7 @@ func (s *server) peak() int {
 }
 
 // The long form sends two hundred bodies at once, three times. A client whose connection was closed while it was still
-// sending gets no answer, so what counts is that the server lives and answers the next call.
+// sending gets no answer, so the test asks only that the server lives and answers the next call.
 func TestAttackHostileBodiesAtOnceLeaveAServerOf512MiBAlive(t *testing.T) {
 	t.Parallel()
 	atOnce, rounds := 50, 1

@@ -111,7 +111,8 @@ func (r *rung) devices() string {
 	return strings.Join(all, " ")
 }
 
-// pushed makes the hub react to a new task, as it does to the store's change feed, and returns what the browser is sent.
+// pushed makes the hub react to a new task, as it does to the store's change feed, and returns the message for the
+// browser.
 func (r *rung) pushed(id string) string {
 	r.t.Helper()
 	t, err := task.Tasks.Get(r.t.Context(), r.db.User("u"), id)

@@ -254,7 +254,7 @@ func TestAPersonSetsTheQuietHoursAndWhatRings(t *testing.T) {
 	b.holds("document.querySelector('#quiet-from').value === '' && !document.querySelector('#ring-dreams').checked")
 }
 
-// fill replaces what a field of the dialog with a label has.
+// fill replaces the text of the dialog's field with a label.
 func (b *tab) fill(label, text string) {
 	b.t.Helper()
 	id := eval[string](b, "[...document.querySelectorAll('dialog label')].find(l => l.textContent.startsWith('"+label+"')).htmlFor")

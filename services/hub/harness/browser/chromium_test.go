@@ -76,7 +76,8 @@ func launch() {
 		return
 	}
 	options := append(slices.Clone(chromedp.DefaultExecAllocatorOptions[:]), chromedp.ExecPath(path),
-		chromedp.Flag("host-resolver-rules", "MAP "+elsewhere+" 127.0.0.1"), chromedp.Env("HOME="+dir, "XDG_CONFIG_HOME="+dir, "XDG_CACHE_HOME="+dir))
+		chromedp.Flag("host-resolver-rules", "MAP "+elsewhere+" 127.0.0.1"),
+		chromedp.Env("HOME="+dir, "XDG_CONFIG_HOME="+dir, "XDG_CACHE_HOME="+dir))
 	if os.Getuid() == 0 {
 		options = append(options, chromedp.NoSandbox)
 	}

@@ -17,7 +17,7 @@ import (
 	"parley.internal/shared/store"
 )
 
-// console returns a tab of a new browser context that may do what a person may, at an address of the page. The server's
+// console returns a tab of a new browser context with the rights of a person, at an address of the page. The server's
 // URL is base.
 func (u *user) console(base, path string) *tab {
 	u.t.Helper()
@@ -237,7 +237,8 @@ func TestEverythingIsReachedByKeys(t *testing.T) {
 func TestMarkdownOfAgentsMakesNoElementThatActs(t *testing.T) {
 	t.Parallel()
 	u := newUser(t, hubtest.Options{})
-	all := strings.Join(hostile, "\n\n") + "\n\n**bold** `code` [docs](https://example.org/a) [x](javascript:alert(9)) ![i](https://example.org/i.png)"
+	all := strings.Join(hostile, "\n\n") +
+		"\n\n**bold** `code` [docs](https://example.org/a) [x](javascript:alert(9)) ![i](https://example.org/i.png)"
 	id := u.Ask(args{"question": "q", "context": all})
 	b := u.console(u.Hub.URL, "/q/"+id)
 	b.sees("#parts strong", "bold")

@@ -20,7 +20,7 @@ import (
 	"parley.internal/shared/store/storetest"
 )
 
-// shown are the views of the scripted day, each with a part of what it shows. A word after $ names an id of the day.
+// shown are the views of the scripted day, each with a part of its text. A word after $ names an id of the day.
 var shown = []struct{ path, sel, text string }{
 	{"/", "#asked h3", "Move the freeze"},
 	{"/q/$question", "#title", "?"},
@@ -75,7 +75,7 @@ func TestEveryViewShowsTheDayOnEveryScreen(t *testing.T) {
 	})
 }
 
-// walk opens each view on a screen and checks what it shows, that it fits and, with the script of axe, that it is
+// walk opens each view on a screen and checks its text, that it fits and, with the script of axe, that it is
 // accessible. Where PARLEY_SCREENSHOTS names a directory, it leaves a picture of each there.
 func (u *user) walk(b *tab, width int64, scheme, script string) {
 	u.t.Helper()
@@ -112,7 +112,7 @@ func (u *user) walk(b *tab, width int64, scheme, script string) {
 	b.open(u.Hub.URL + "/")
 }
 
-// accessible fails the test for what axe finds serious or critical.
+// accessible fails the test for serious and critical findings of axe.
 func (b *tab) accessible(what, script string) {
 	b.t.Helper()
 	if !eval[bool](b, "'axe' in window") {

@@ -85,7 +85,7 @@ var standsFor = map[string]string{
 
 const (
 	scaleDoc = "docs/scale.md"
-	tableTop = "<!-- what each operation writes: a test of services/hub/harness/catalogue saw it; -update writes it -->\n"
+	tableTop = "<!-- the writes of each operation, counted by a test of services/hub/harness/catalogue; -update writes them -->\n"
 	tableEnd = "<!-- end -->\n"
 )
 

@@ -41,7 +41,8 @@ var elsewhere = []struct{ dir, files, reason string }{
 
 	{"services/hub/internal/cli", "alerts.go mail.go questions.go task.go tasks.go top.go", "the commands of the human call these"},
 	{"services/hub/internal/cli", "commands_test.go", "the name of this operation is a command too"},
-	{"services/hub/internal/cli", "connect_key.go connect_test.go connect_try.go", "connecting a client makes and revokes its key, and tries it"},
+	{"services/hub/internal/cli", "connect_key.go connect_test.go connect_try.go",
+		"connecting a client makes and revokes its key, and tries it"},
 	{"services/hub/internal/connect", "others.go rules.go", "rules and advice for agents name the tools that they need"},
 	{"services/hub/internal/cli", "files.go guard_hooks_test.go guard_process_test.go", "the commands about files call these"},
 	{"services/hub/internal/guard", "decide_test.go", "a guard checks files, and says how to reach their holders"},
@@ -189,7 +190,7 @@ func operations(t *testing.T) operationNames {
 	return n
 }
 
-// word matches what may be the name of an operation within a text.
+// word matches possible names of operations within a text.
 var word = regexp.MustCompile(`[A-Za-z0-9_]+`)
 
 // named are the operations that the texts of a file name, or that it calls by the client.
@@ -225,8 +226,8 @@ func (n operationNames) inTexts(node ast.Node) (out []string) {
 	return out
 }
 
-// inDomain says whether a file belongs to a domain with operations of the operation's toolset. The overview and the feed
-// belong to the toolset of sessions, and the cases of any domain may prepare with another's operations.
+// inDomain reports whether a file belongs to a domain with operations of the operation's toolset. The overview and the
+// feed belong to the toolset of sessions, and the cases of any domain may prepare with another's operations.
 func (n operationNames) inDomain(file, name string) bool {
 	parts := strings.Split(file, "/")
 	if len(parts) < 3 || parts[0] != "shared" {

@@ -27,8 +27,8 @@ const crewSize = 8
 // document each, for which few transactions may contend in the emulator.
 const circleSize = 3
 
-// protocols are what the agents speak in turn: REST, and MCP by the official SDK in the newest version and in the one before
-// it, whose connections begin with initialize.
+// protocols are the protocols of the agents in turn: REST, and MCP by the official SDK in the newest version and in the
+// version before it, whose connections begin with initialize.
 var protocols = []string{"2026-07-28", "", "2025-11-25", ""}
 
 var toolsets = []string{"dispatch", "relay", "signal", "team", "campfire"}

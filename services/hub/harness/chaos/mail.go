@@ -87,7 +87,7 @@ func (a *agent) take(ctx context.Context, limit int, wait time.Duration) ([]mess
 	return out.Messages, nil
 }
 
-// giveUp waits for messages and closes the connection before the wait is over. What came in between is kept.
+// giveUp waits for messages and closes the connection before the wait is over. Messages that came in between are kept.
 func (a *agent) giveUp(ctx context.Context) error {
 	own, cancel := context.WithTimeoutCause(ctx, time.Duration(50+a.random.IntN(400))*time.Millisecond, errGivenUp)
 	defer cancel()

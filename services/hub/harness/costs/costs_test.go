@@ -19,7 +19,7 @@ var update = flag.Bool("update", false, "rewrite the tables of the runbook")
 
 const (
 	runbook = "../../../../docs/operate.md"
-	begin   = "<!-- costs: what a test of services/hub/harness/costs counted; -update writes it -->\n"
+	begin   = "<!-- costs: the counts of a test of services/hub/harness/costs; -update writes them -->\n"
 	end     = "<!-- end of costs -->\n"
 )
 

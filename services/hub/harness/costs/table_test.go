@@ -139,7 +139,7 @@ func perDay(days []day) string {
 
 func perMonth(days []day) string {
 	var t table
-	t.b.WriteString("**A month of 30 such days, in dollars**: as listed, and after what is free\n\n")
+	t.b.WriteString("**A month of 30 such days, in dollars**: as listed, and after the free quota\n\n")
 	head := []string{"calls a day"}
 	for _, d := range days {
 		head = append(head, whole(float64(d.calls)), "after free")

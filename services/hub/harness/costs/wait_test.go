@@ -45,7 +45,7 @@ func (c *cloud) woken(name string, in args, reads int, wake func(context.Context
 	must(c.t, <-answer)
 }
 
-// ask creates a user who has asked a question.
+// ask creates a user with a question.
 func (c *cloud) ask() {
 	c.t.Helper()
 	c.newUser()

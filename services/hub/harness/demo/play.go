@@ -18,7 +18,7 @@ import (
 // Programs are the agents of the day.
 var Programs = []string{"architect", "backend", "frontend", "reviewer", "tester", "release"}
 
-// person is the caller of a step who is the human.
+// person is the caller of a step of the human.
 const person = ""
 
 type in = map[string]any
@@ -88,7 +88,8 @@ type player struct {
 	saved     map[string]any
 }
 
-// call makes the call of a step, keeps what the step saves, and decodes the output into out, unless that is nil.
+// call makes the call of a step, keeps the value that the step saves, and decodes the output into out, unless that is
+// nil.
 func (p *player) call(ctx context.Context, s step, out any) error {
 	o := p.catalogue.Op(s.op)
 	if o == nil {
@@ -119,7 +120,7 @@ func (p *player) call(ctx context.Context, s step, out any) error {
 	return nil
 }
 
-// fill returns an input with what earlier steps saved.
+// fill returns an input with the values that earlier steps saved.
 func (p *player) fill(v any) any {
 	switch x := v.(type) {
 	case string:

@@ -9,7 +9,7 @@ func at(hours, minutes int) time.Duration {
 	return time.Duration(hours)*time.Hour + time.Duration(minutes)*time.Minute
 }
 
-// sessions are what the agents say of themselves, last a minute before the end.
+// sessions are the agents' reports of their own state, the last a minute before the end.
 func sessions() (steps []step) {
 	for i, s := range []struct {
 		program, name, status, state string
@@ -84,14 +84,15 @@ func team() []step {
 	}
 }
 
-// work is the queue: what waits, what is claimed, what is done, blocked or has failed.
+// work is the queue: tasks that wait, and tasks that are claimed, done, blocked or failed.
 func work() []step {
 	task := func(before time.Duration, by, title, target, priority, instructions, name string) step {
 		return step{before, by, "create_task", in{"title": title, "target": target, "priority": priority,
 			"instructions": instructions, "projectId": "orchard"}, "taskId as " + name}
 	}
 	claim := func(before time.Duration, by, name string) step {
-		return step{before, by, "claim_task", in{"taskId": "$" + name, "leaseSeconds": 14400, "sessionId": by + "/1"}, "claimToken as " + name + "Token"}
+		return step{before, by, "claim_task", in{"taskId": "$" + name, "leaseSeconds": 14400, "sessionId": by + "/1"},
+			"claimToken as " + name + "Token"}
 	}
 	end := func(before time.Duration, by, name, outcome, result string, tokens int, usd float64) step {
 		return step{before, by, "complete_task", in{"taskId": "$" + name, "claimToken": "$" + name + "Token",
@@ -99,7 +100,8 @@ func work() []step {
 	}
 	return []step{
 		task(at(9, 10), "architect", "Review the migration of payment attempts", "reviewer", "high",
-			"Read `migrations/0042_attempts.sql`.\n\n- Is the unique index on **(order, attempt)** enough?\n- What happens on a rollback?", "migration"),
+			"Read `migrations/0042_attempts.sql`.\n\n- Is the unique index on **(order, attempt)** enough?\n- What happens on a rollback?",
+			"migration"),
 		claim(at(9, 0), "reviewer", "migration"),
 		end(at(8, 20), "reviewer", "migration", "done", "The index is enough. The rollback drops data: a second step is needed.", 48200, 0.61),
 		task(at(8, 30), "backend", "Load test of capture", "tester", "normal", "1,000 checkouts a minute for ten minutes.", "load"),

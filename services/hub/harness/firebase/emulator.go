@@ -131,7 +131,7 @@ func (e *Emulator) Keys(ctx context.Context, allow ...string) (func(auth.Keys) a
 	return func(k auth.Keys) auth.Keys { return firebase.Beside{Keys: k, Tokens: v} }, err
 }
 
-// SignIn is what an app holds after a sign-in.
+// SignIn is an account with the tokens of an app that has signed in.
 type SignIn struct{ UID, Token, Refresh string }
 
 // SignUp makes an account, as everybody can, and signs in. The address is not verified.

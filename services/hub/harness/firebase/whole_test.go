@@ -78,7 +78,7 @@ func TestMakeEmulatorAdmitsItsOwnAccountAlone(t *testing.T) {
 	t.Cleanup(whole.Stop)
 	patience, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
-	// printed waits for a text of the command, and returns what its groups match.
+	// printed waits for a text of the command, and returns the matches of its groups.
 	printed := func(pattern string) []string {
 		t.Helper()
 		for {

@@ -86,7 +86,7 @@ func TestNoMessageIsLostOrRepeatedWhereHooksAndDaemonsAreKilled(t *testing.T) {
 			kill = time.Duration(rand.IntN(12_000)) * time.Microsecond
 			killed++
 		}
-		// A killed process has said what a client can read, or nothing.
+		// A killed process has written a whole answer that a client can read, or nothing.
 		take(run(t, m, event, m.Input("t1", event, bash), kill).Context())
 		if rand.IntN(25) == 0 {
 			kill9(t, m)

@@ -22,7 +22,7 @@ import (
 	"parley.internal/shared/store/storetest"
 )
 
-// fixture is a hub with a user who has an object of each kind that a bad input could change.
+// fixture is a hub with a user and an object of each kind that a bad input could change.
 type fixture struct {
 	hub                                    *hubtest.Hub
 	agent, human                           string

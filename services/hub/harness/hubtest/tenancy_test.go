@@ -14,8 +14,8 @@ import (
 // marker is a part of every text that the owner writes.
 const marker = "ONLYMINE"
 
-// The tenancy suite of the catalogue calls as a stranger who has nothing. Only one with a team of the same name gets as
-// far as the ids within it, and no example can give the stranger such a team.
+// The tenancy suite of the catalogue calls as a stranger without any data. Only a stranger with a team of the same name
+// reaches the ids within it, and no example can make such a team.
 func TestATeamHasNothingOfAnotherUsersTeamWithItsName(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, app.Schema(), func(t *testing.T, db *store.DB) {

@@ -74,7 +74,7 @@ func TestACancellationEndsTheWaitsOfItsOwnKeyAlone(t *testing.T) {
 				t.Errorf("%s: the waiting call returned %s, %v; want %s", name, e.a.Answer, e.err, by.want)
 			}
 		}
-		// What comes after the cancelled wait is for the next one.
+		// A message after the cancelled wait is for the next wait.
 		send(t, hub, user)
 		done := wait(t, hub, waiter)
 		<-entered

@@ -28,7 +28,7 @@ func instructionsOf(t *testing.T, hub *hubtest.Hub, key, path string) string {
 	return legacy
 }
 
-// word matches what may be the name of a tool.
+// word matches possible names of tools.
 var word = regexp.MustCompile(`[a-z]+(_[a-z]+)*`)
 
 func TestTheInstructionsAreThoseOfTheCallerAndTheURL(t *testing.T) {

@@ -79,6 +79,27 @@ func TestAnUnchangedAssetIsSentOnce(t *testing.T) {
 	}
 }
 
+func TestAClientThatIsNoBrowserIsToldWhatTheServerIs(t *testing.T) {
+	t.Parallel()
+	u := hubtest.NewUser(t, hubtest.Options{})
+	for accept, html := range map[string]bool{"text/html,application/xhtml+xml,*/*;q=0.8": true, "*/*": false,
+		"application/json, text/event-stream": false} {
+		a := u.Hub.Raw("GET", "/", nil, "Accept", accept)
+		if got := strings.HasPrefix(a.Header.Get("Content-Type"), "text/html"); a.Status != 200 || got != html ||
+			!slices.Contains(a.Header.Values("Vary"), "Accept") || a.Header.Get("Content-Security-Policy") == "" {
+			t.Errorf("Accept: %s: got %d, %v", accept, a.Status, a.Header)
+		} else if !html && (!strings.Contains(string(a.Body), "/mcp") || !strings.Contains(string(a.Body), "/v1")) {
+			t.Errorf("Accept: %s: got %s", accept, a.Body)
+		}
+	}
+	if a := u.Hub.Raw("POST", "/", nil); a.Status != 405 || !strings.Contains(string(a.Body), "MCP is served at /mcp") {
+		t.Errorf("POST /: got %s", a)
+	}
+	if a := u.Hub.Raw("POST", "/mcpp", nil); a.Status != 404 || !strings.Contains(string(a.Body), "MCP is served at /mcp") {
+		t.Errorf("POST /mcpp: got %s", a)
+	}
+}
+
 func TestThePageIsSmall(t *testing.T) {
 	t.Parallel()
 	u := hubtest.NewUser(t, hubtest.Options{})

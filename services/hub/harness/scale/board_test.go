@@ -80,7 +80,7 @@ func TestABoardTakesTenChangesASecondWithoutAStormOfAborts(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct{ servers, atMost int }{
 		"of one server": {1, changes},
-		// What two servers change at the same moment contends once.
+		// A document that two servers change at the same moment contends once.
 		"of two servers": {2, changes + changes/2},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -31,8 +31,8 @@ type Options struct {
 	Notes io.Writer
 }
 
-// patience is the time for which the agents read after the last sending. What was read without a receipt comes again
-// after 120 seconds.
+// patience is the time for which the agents read after the last sending. Messages that were read without a receipt come
+// again after 120 seconds.
 const patience = 150 * time.Second
 
 // run is the state of a run in progress.

@@ -55,10 +55,10 @@ type Authenticator struct {
 }
 
 // Limits are the limits of one server process. Rate is the number of calls a second for each key, and Burst the number
-// of calls at once; UserRate and UserBurst are those for each user over all its keys. A rate of 0 or less is no limit. What
-// is served without a key has the limits of a key, for each address. Proxies is the number of trusted proxies before the server, each of
-// which adds an entry to X-Forwarded-For: a caller's address is the entry of that number from the right, and with 0 that
-// of the connection.
+// of calls at once; UserRate and UserBurst are those for each user over all its keys. A rate of 0 or less is no limit.
+// Requests without a key have the limits of a key, for each address. Proxies is the number of trusted proxies before
+// the server, each of which adds an entry to X-Forwarded-For: a caller's address is the entry of that number from the
+// right, and with 0 that of the connection.
 type Limits struct {
 	Rate      float64
 	Burst     int
@@ -116,8 +116,8 @@ var ErrNoKey = errors.New("no key")
 // Caller returns the caller of a request, with the session that the header [identity.SessionHeader] names. It fails with
 // Unauthenticated if the key is missing (the cause is [ErrNoKey]) or bad; with Forbidden if a sign-in is good and its
 // person is not admitted, or if the session is another program's; with Invalid if the session is malformed; with
-// Exhausted if the key or its user exceeds its rate, or if the key is bad and the address sent too many bad ones; and with the fault
-// of [Keys] if a look-up fails.
+// Exhausted if the key or its user exceeds its rate, or if the key is bad and the address sent too many bad ones; and
+// with the fault of [Keys] if a look-up fails.
 func (a *Authenticator) Caller(r *http.Request) (identity.Caller, error) {
 	secret, err := bearer(r)
 	if err != nil {

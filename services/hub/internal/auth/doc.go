@@ -14,5 +14,5 @@
 // a minute later, has the number of lines that were left out.
 //
 // Whether a bearer secret is a key or a person's sign-in is decided behind [Keys]. The package does not know scopes:
-// each operation decides what a caller may do.
+// each operation decides about the rights of a caller.
 package auth

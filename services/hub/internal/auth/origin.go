@@ -26,7 +26,7 @@ const (
 	maxTurn    = 10 * time.Second
 )
 
-// origin is where requests come from: an IPv4 address, or a /64 network of IPv6, which is what one machine gets.
+// origin is the source of requests: an IPv4 address, or a /64 network of IPv6, which is the network of one machine.
 type origin struct {
 	failed *rate.Limiter       // bad keys
 	turns  *semaphore.Weighted // look-ups once the bad keys are spent, in the order of their arrival

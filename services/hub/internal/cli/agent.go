@@ -132,7 +132,7 @@ func (w *world) runAgent(ctx context.Context, f agentFlags, connect func() (*hum
 	return served.Run(ctx)
 }
 
-// chosen returns what the flags say to start.
+// chosen returns the command that the flags choose.
 func (f *agentFlags) chosen(key string) (*runner.Command, error) {
 	command := new(runner.Command)
 	if err := f.apply(command); err != nil {

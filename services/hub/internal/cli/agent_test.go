@@ -62,7 +62,7 @@ func TestTheAgentCommandServesAQueueAndLosesNoTaskByAKill(t *testing.T) {
 	}
 	env := []string{"PARLEY_URL=" + p.URL + "/mcp", "PARLEY_HUMAN_KEY=" + human, "PATH=" + os.Getenv("PATH"),
 		"XDG_STATE_HOME=" + data}
-	// The first word of a task says what becomes of it; a task that waits ends when the file go is there.
+	// The first word of a task chooses its outcome; a task that waits ends when the file go is there.
 	line := `read word rest; echo $PARLEY_KEY > $word.key; case $word in wait) until test -e go; do sleep 0.05; done;; ` +
 		`stop) sleep 1000;; fail) exit 3;; esac; echo did $rest`
 	args := []string{"agent", "--program", "worker", "--dir", dir, "--command", `["sh", "-c", "` + line + `"]`, "--lease", "1m"}

@@ -26,14 +26,14 @@ const (
 	leaveTime = 10 * time.Second
 )
 
-// agentToolsets are those that a key which is made for an agent reaches, as far as its maker's key reaches them: what is
-// needed to work with others, without keys, teams and pauses.
+// agentToolsets are the toolsets that a key made for an agent reaches, as far as its maker's key reaches them: the
+// toolsets for work with others, without keys, teams and pauses.
 var agentToolsets = []string{"dispatch", "relay", "pulse", "signal", "dream", "sprint", "council", "campfire", "elenchus",
 	"files", "me"}
 
-// entered is how an agent's worker calls the server.
+// entered are the clients with which an agent's worker calls the server.
 type entered struct {
-	// calls and key are those of the program.
+	// calls uses key, the key of the program.
 	calls *client.Client
 	key   string
 	// keys makes keys for tasks, as grant says; nil where the agent's key may not.

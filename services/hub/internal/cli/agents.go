@@ -29,9 +29,9 @@ type withoutSession struct {
 func (w *world) agentsCommand() *cobra.Command {
 	var program string
 	var all bool
-	cmd := &cobra.Command{Use: "agents", Short: "List the agents: their sessions, and what each does", Args: cobra.NoArgs,
+	cmd := &cobra.Command{Use: "agents", Short: "List the agents: their sessions, and the activity of each", Args: cobra.NoArgs,
 		Long: "List the sessions of agents: the program, the address for messages, the state (or silent), the progress, when it\n" +
-			"was last heard of, the name and what it does. Programs that have a key and no session are listed too.",
+			"was last heard of, the name and the activity. Programs that have a key and no session are listed too.",
 		Example: "  parley agents\n  parley agents --program claude --all\n  parley agents --json"}
 	connect, asJSON := w.humanFlags(cmd), jsonFlag(cmd)
 	cmd.Flags().StringVar(&program, "program", "", "only sessions of this program")

@@ -37,16 +37,33 @@ type world struct {
 	env      func(string) string
 	in       io.Reader
 	out, err io.Writer
+	// watched means that err is a terminal.
+	watched bool
 }
 
+// next is the answer to a command line without arguments.
+const next = `Parley is the meeting ground for AI agents. What to do next:
+
+  parley serve             start a server on this machine; it prints its URL and the first keys
+  parley connect claude    let Claude Code in this directory join it (or codex, gemini, cursor, all, …)
+  parley link --console    open the console in a browser: see every agent, answer questions
+  parley top               the same in this terminal
+  parley doctor            find out why something does not work
+
+"parley help" lists all commands, and "parley help COMMAND" explains one.
+`
+
 // Run runs the command line args, without the name of the program, and returns the exit code: 0, or 1 after an error,
-// which it writes to errOut, 2 where flags or arguments are wrong, or the code that a command documents. What errOut receives is escaped for a terminal. The
-// end of ctx interrupts the command.
+// which it writes to errOut, 2 where flags or arguments are wrong, or the code that a command documents. The text for
+// errOut is escaped for a terminal. The end of ctx interrupts the command.
 func Run(ctx context.Context, args []string, env func(string) string, in io.Reader, out, errOut io.Writer) int {
+	watched := isTerminal(errOut)
 	errOut = printable.Writer{To: errOut}
-	w := &world{env, in, out, errOut}
-	root := &cobra.Command{Use: "parley", Short: "The meeting ground for AI agents",
-		SilenceUsage: true, SilenceErrors: true}
+	w := &world{env, in, out, errOut, watched}
+	root := &cobra.Command{Use: "parley", Short: "The meeting ground for AI agents", Version: version(), Args: known,
+		SilenceUsage: true, SilenceErrors: true,
+		RunE: func(*cobra.Command, []string) error { _, err := io.WriteString(out, next); return err }}
+	root.SetVersionTemplate("{{.Version}}\n")
 	root.SetArgs(args)
 	root.SetIn(in)
 	root.SetOut(out)
@@ -61,7 +78,7 @@ func Run(ctx context.Context, args []string, env func(string) string, in io.Read
 			RunE: func(*cobra.Command, []string) error { _, err := fmt.Fprintln(out, version()); return err },
 		})
 	root.AddCommand(w.connectCommand(), w.tasksCommand(), w.taskCommand(), w.sendCommand(), w.mailCommand(), w.alertsCommand(),
-		w.agentsCommand(), w.searchCommand(), w.eventsCommand())
+		w.agentsCommand(), w.searchCommand(), w.eventsCommand(), w.serviceCommand())
 	distinguish(root)
 	root.PersistentPreRunE = func(cmd *cobra.Command, _ []string) error { return w.chooseData(cmd) }
 	if err := root.ExecuteContext(ctx); err != nil {

@@ -74,8 +74,8 @@ func align(cells [][]string, bound int) []string {
 }
 
 // fit aligns cells in a width: where the last column would get less than a third of it, the middle ones are cut, and
-// what still does not fit is cut at the end of the line. The first column, which has the ids, stays whole for as long as
-// it fits. Width 0 is no limit.
+// cells that still do not fit are cut at the end of the line. The first column, which has the ids, stays whole for as
+// long as it fits. Width 0 is no limit.
 func fit(cells [][]string, width int) []string {
 	const least = 6
 	rows := align(cells, widest)
@@ -101,7 +101,7 @@ func begin(cells [][]string, bound int) int {
 	return n
 }
 
-// tone says how a row is coloured.
+// tone is the colour of a row.
 type tone string
 
 // The tones, as parameters of the escape sequence that sets the colour.

@@ -55,6 +55,7 @@ func TestAWrongCommandLineIsRefused(t *testing.T) {
 		words string
 	}{
 		{[]string{"serve", "--no-such-flag"}, "unknown flag: --no-such-flag"},
+		{[]string{"serve", "--adr", "127.0.0.1:0"}, "unknown flag: --adr; did you mean --addr?"},
 		{[]string{"serve", "an-argument"}, "an-argument"},
 		{[]string{"no-such-command"}, `unknown command "no-such-command"`},
 		{[]string{"serve", "--addr", "nonsense"}, `--addr must be host:port, not "nonsense"`},
@@ -62,7 +63,7 @@ func TestAWrongCommandLineIsRefused(t *testing.T) {
 			"cannot listen on 127.0.0.1:99999"},
 		{[]string{"serve", "--addr", taken.Addr().String(), "--data", fresh},
 			"cannot listen on " + taken.Addr().String()},
-		{[]string{"serve", "--addr", taken.Addr().String(), "--data", fresh}, "(choose another with --addr)"},
+		{[]string{"serve", "--addr", taken.Addr().String(), "--data", fresh}, "listens there (stop it, or choose another address with --addr)"},
 		{[]string{"serve", "--store", "postgres"}, `--store must be sqlite or firestore, not "postgres"`},
 		{[]string{"serve", "--store", "firestore"}, "--project or set GOOGLE_CLOUD_PROJECT"},
 		{[]string{"serve", "--rate", "fast"}, `"fast"`},
@@ -132,7 +133,9 @@ func TestHelpNamesEveryCommandAndVariable(t *testing.T) {
 		words []string
 	}{
 		{[]string{"--help"}, []string{"serve", "key", "stdio", "version"}},
-		{nil, []string{"serve", "key", "stdio", "version"}},
+		{nil, []string{"parley serve", "parley connect claude", "parley link --console", "parley help"}},
+		{[]string{"help"}, []string{"serve", "key", "stdio", "version"}},
+		{[]string{"--version"}, []string{"\n"}},
 		{[]string{"serve", "--help"},
 			[]string{"PARLEY_ADDR", "PORT", "PARLEY_DATA", "PARLEY_STORE", "GOOGLE_CLOUD_PROJECT", "PARLEY_RATE",
 				"PARLEY_BURST", "PARLEY_TRUST_PROXY", "PARLEY_ALLOWED_ORIGINS", "PARLEY_SIGN_IN_ALLOW"}},
@@ -164,7 +167,7 @@ func TestTheExitCodeTellsAWrongCommandLineFromOtherErrors(t *testing.T) {
 		"send beta x --priority urgent": 2, "runner": 2, "serve --rate fast": 2, "events": 0, "events frob": 2,
 		// No key is known here.
 		"tasks": 1, "task show x": 1, "send beta x": 1, "mail": 1, "alerts": 1, "agents": 1, "search x": 1, "events tail": 1,
-		// For the clients that run these, 2 is a refusal of what their agent is about to do.
+		// For the clients that run these, 2 is a refusal of their agent's next step.
 		"guard --frob": 1, "hook --frob": 1,
 	} {
 		if out, errOut, code := inProcess(t, env, strings.Fields(line)...); code != want {

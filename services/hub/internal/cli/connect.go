@@ -248,7 +248,7 @@ func (j *connector) programs() (parley, hook string, err error) {
 	return parley, hook, nil
 }
 
-// connectReport tells what was done for one client.
+// connectReport is the report of the steps for one client.
 type connectReport struct {
 	Client     string        `json:"client"`
 	Connection string        `json:"connection,omitempty"`
@@ -266,7 +266,7 @@ type connectFile struct {
 	Change string `json:"change"`
 }
 
-// connectStep is a step with its state: done, todo for what the person does, or failed.
+// connectStep is a step with its state: done, todo for a step that is left to the person, or failed.
 type connectStep struct {
 	Step  string `json:"step"`
 	State string `json:"state"`

@@ -16,10 +16,10 @@ import (
 // daemonPatience is the time limit for an answer of the daemon, and for its end.
 const daemonPatience = 30 * time.Second
 
-// noDaemon tells that nothing runs, which is no failure: hooks start what they need.
+// noDaemon is the message where no daemon runs, which is no failure: hooks start the daemon that they need.
 const noDaemon = "No daemon runs on this machine for you; the first hook of a client starts one."
 
-// status prints what the daemon of the hooks does.
+// status prints the state of the hooks' daemon and of its sessions.
 func (j *connector) status(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, daemonPatience)
 	defer cancel()
@@ -57,7 +57,7 @@ func (j *connector) status(ctx context.Context) error {
 	return t.Flush()
 }
 
-// sessionState sums up what a session does.
+// sessionState sums up the state of a session.
 func sessionState(s local.SessionInfo) string {
 	state := "idle"
 	switch {
@@ -93,7 +93,7 @@ func (j *connector) stop(ctx context.Context) error {
 	return err
 }
 
-// ofDaemon does what is asked of the daemon, which concerns all clients.
+// ofDaemon serves --status and --stop, which concern all clients.
 func (j *connector) ofDaemon(ctx context.Context, args []string) error {
 	if len(args) > 0 {
 		return fmt.Errorf("--status and --stop are about all clients of this machine; leave out %q", args[0])

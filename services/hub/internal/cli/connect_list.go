@@ -19,7 +19,7 @@ import (
 type connected struct {
 	Connection string `json:"connection"`
 	Client     string `json:"client"`
-	// Version is what the installed client says of itself.
+	// Version is the version that the installed client prints.
 	Version     string    `json:"version,omitempty"`
 	Program     string    `json:"program"`
 	Project     string    `json:"project,omitempty"`
@@ -97,7 +97,7 @@ func (j *connector) states(ctx context.Context) map[string]keys.View {
 	}
 }
 
-// clientVersion returns what an installed client says of its version.
+// clientVersion returns the version that an installed client prints, or nothing.
 func clientVersion(ctx context.Context, name string) string {
 	c, err := connect.Find(name)
 	if err != nil || !c.Installed() {

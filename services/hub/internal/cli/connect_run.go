@@ -62,7 +62,7 @@ func withoutAccount(old, now connection.Connection) connection.Connection {
 	return old
 }
 
-// setup returns what the settings say that does not depend on the server.
+// setup returns the part of the settings that does not depend on the server.
 func (j *connector) setup(ctx context.Context, c connect.Client, p connect.Place) (connect.Setup, error) {
 	parley, hook, err := j.programs()
 	if err != nil {
@@ -81,7 +81,7 @@ func (j *connector) setup(ctx context.Context, c connect.Client, p connect.Place
 	return s, nil
 }
 
-// preview shows what would change. It makes no key and calls no server.
+// preview shows the changes. It makes no key and calls no server.
 func (j *connector) preview(ctx context.Context, c connect.Client, p connect.Place, s connect.Setup, old connection.Connection,
 	r *connectReport) error {
 	base := old.URL
@@ -160,7 +160,7 @@ func (j *connector) secure(ctx context.Context, c connect.Client, old connection
 	return now, key, nil
 }
 
-// choices sets what the flags say, and leaves the rest as it was.
+// choices applies the flags, and leaves the rest as it was.
 func (j *connector) choices(now *connection.Connection, old connection.Connection, hook string) {
 	flags := j.cmd.Flags()
 	now.Hook, now.Permissions, now.Wake = hook, old.Permissions, old.Wake

@@ -228,7 +228,8 @@ func TestAConnectionKeepsWhatThePersonChose(t *testing.T) {
 	if out := d.ok("claude"); d.files() != first {
 		t.Errorf("connecting again forgot something:\n%s", out)
 	}
-	for _, want := range []string{`"PermissionRequest"`, `"timeout": 65`, `"Bash(git status*)"`, `"Bash(rm *)"`, `"RESULT"`, `"continue": true`} {
+	for _, want := range []string{`"PermissionRequest"`, `"timeout": 65`, `"Bash(git status*)"`, `"Bash(rm *)"`,
+		`"RESULT"`, `"continue": true`} {
 		if !strings.Contains(first, want) {
 			t.Errorf("no file has %s:\n%s", want, first)
 		}

@@ -30,9 +30,9 @@ type trial struct {
 // promptEvents are the events of each client with which a person's prompt begins a turn.
 var promptEvents = map[string]string{"claude": "UserPromptSubmit", "codex": "UserPromptSubmit", "gemini": "BeforeAgent"}
 
-// tryHook runs the hook for a session that begins, sends itself a message, reads it and ends: so the agent is told who it is
-// and gets its mail if key, server and hook work together. It would also take the mail that waits, so it is not run where
-// there is some.
+// tryHook runs the hook for a session that begins, sends itself a message, reads it and ends: so the agent is told its
+// address and gets its mail if key, server and hook work together. It would also take the agent's unread mail, so it is
+// not run where there is any.
 func (j *connector) tryHook(ctx context.Context, c connect.Client, p connect.Place, key string, s connect.Setup, r *connectReport) {
 	if none, err := noMail(ctx, s.Endpoint, key); err != nil || !none {
 		r.done("hook", "not tried, because it would take the mail that waits for the agent")
@@ -67,7 +67,7 @@ func (j *connector) tryHook(ctx context.Context, c connect.Client, p connect.Pla
 	}
 }
 
-// ownAddress finds the address of a session in what its start says.
+// ownAddress finds the address of a session in the text of its start.
 var ownAddress = regexp.MustCompile(`You are (\S+/\d+),`)
 
 // The message of a trial, the seconds for which it is wanted, and the time in which it must come.
@@ -104,7 +104,7 @@ func (t trial) mail(ctx context.Context, key, address string) error {
 	return errors.New("it was sent, and no hook shows it")
 }
 
-// run runs the hook for an event and returns what it gives to the model.
+// run runs the hook for an event and returns the text that it gives to the model.
 func (t trial) run(ctx context.Context, event string) (said string, err error) {
 	dir := cmp.Or(t.place.Root, t.place.Home)
 	in, err := json.Marshal(map[string]string{"session_id": t.session, "cwd": dir, "hook_event_name": event, "source": "startup",
@@ -148,7 +148,7 @@ func noMail(ctx context.Context, endpoint, key string) (bool, error) {
 	return len(got.Result.StructuredContent.Messages) == 0, nil
 }
 
-// contextOf returns what an answer of a hook gives to the model.
+// contextOf returns the text that an answer of a hook gives to the model.
 func contextOf(out []byte) string {
 	var answer struct {
 		HookSpecificOutput struct {

@@ -10,6 +10,7 @@ import (
 
 	"parley.internal/services/hub/internal/operator"
 	"parley.internal/services/hub/internal/printable"
+	"parley.internal/shared/identity"
 	"parley.internal/shared/keys"
 )
 
@@ -58,6 +59,24 @@ func (w *world) confirmDevice(ctx context.Context, o operator.Operator, user, id
 	line, err := bufio.NewReader(w.in).ReadString('\n')
 	if err != nil || strings.TrimSpace(line) != name {
 		return errors.New("nothing was revoked")
+	}
+	return nil
+}
+
+// confirmUser asks whether a user without a key is meant, so that a misspelt name makes no new user unnoticed. It asks at a
+// terminal alone; a script, and the user of a first start, are not held up.
+func (w *world) confirmUser(ctx context.Context, o operator.Operator, user string) error {
+	if user == localUser || !identity.ValidName(user) || !isTerminal(w.in) {
+		return nil
+	}
+	page, err := o.Keys(ctx, user, keys.ListInput{Limit: 1})
+	if err != nil || len(page.Keys) > 0 {
+		return err
+	}
+	fmt.Fprintf(w.err, "There is no user %s yet; the server's own user is %s. Make %[1]s? [y/N] ", user, localUser)
+	line, err := bufio.NewReader(w.in).ReadString('\n')
+	if answer := strings.ToLower(strings.TrimSpace(line)); err != nil || answer != "y" && answer != "yes" {
+		return errors.New("nothing was made")
 	}
 	return nil
 }

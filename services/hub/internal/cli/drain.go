@@ -39,8 +39,8 @@ func (s server) react(ctx, loop context.Context, background *sync.WaitGroup) err
 	return nil
 }
 
-// drain ends the server. Waits end at once, so that their requests can. What the ledger holds is written before anything
-// else is waited for, and once more at the end: a client that stalls a request costs nobody else's records.
+// drain ends the server. Waits end at once, so that their requests can. The ledger's buffered records are written
+// before the first wait, and once more at the end: a client that stalls a request costs nobody else's records.
 func (s server) drain(ctx context.Context) (err error) {
 	s.store.db.Drain()
 	err = s.desk.ends()

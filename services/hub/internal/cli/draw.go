@@ -159,7 +159,7 @@ func (s section) ifAny() section {
 // atMost is the maximum number of entries of a section that the server sends.
 const atMost = 50
 
-// sections returns the parts of the view. Those that say what lies about are there only where they have rows.
+// sections returns the parts of the view. Optional parts are there only where they have rows.
 func sections(v overview.View, now time.Time) []section {
 	all := []section{
 		of("Sessions", v.Sessions, func(s overview.Session) []string {

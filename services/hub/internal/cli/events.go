@@ -16,7 +16,7 @@ import (
 )
 
 func (w *world) eventsCommand() *cobra.Command {
-	cmd := &cobra.Command{Use: "events", Short: "Follow what changes", Example: "  parley events tail"}
+	cmd := &cobra.Command{Use: "events", Short: "Follow the changes", Example: "  parley events tail"}
 	cmd.AddCommand(w.eventsTail())
 	return cmd
 }
@@ -25,9 +25,9 @@ func (w *world) eventsTail() *cobra.Command {
 	var wanted []string
 	var cursor string
 	cmd := &cobra.Command{Use: "tail", Short: "Print each change from now on, until it is interrupted", Args: cobra.NoArgs,
-		Long: "Print each change from now on, one a line: the time, what changed (task, question, alert, message, session …), how,\n" +
-			"the id, the state, whom it concerns, and the object in short. It connects again by itself. A change may come\n" +
-			"twice, with the same eventId.\n\n" +
+		Long: "Print each change from now on, one a line: the time, the kind of the object (task, question, alert,\n" +
+			"message, session …), the change, the id, the state, whom it concerns, and the object in short. It\n" +
+			"connects again by itself. A change may come twice, with the same eventId.\n\n" +
 			"With --json each change is a line of JSON, and each reading ends with a line that has the cursor; give that to\n" +
 			"--cursor to go on there. The line {\"truncated\": true} says that changes after the cursor were no longer kept:\n" +
 			"read again what you show.",
@@ -70,7 +70,7 @@ func (w *world) eventsTail() *cobra.Command {
 	return cmd
 }
 
-// reading is the line of JSON that ends what one call read.
+// reading is the line of JSON after the changes that one call read.
 type reading struct {
 	Cursor    string `json:"cursor,omitempty"`
 	Truncated bool   `json:"truncated,omitempty"`

@@ -17,8 +17,8 @@ const filesHelp = "Paths are relative to the working directory, in the git repos
 	"The exit code is 0 if the files are free or yours, 3 if another holds one, and 1 after any other trouble."
 
 func (w *world) filesCommand() *cobra.Command {
-	cmd := &cobra.Command{Use: "files", Short: "See and say who edits which files of a repository",
-		Long: "See and say who edits which files of a repository. " + filesHelp}
+	cmd := &cobra.Command{Use: "files", Short: "See and reserve the files that agents edit in a repository",
+		Long: "See and reserve the files that agents edit in a repository. " + filesHelp}
 	cmd.AddCommand(w.filesCheckCommand(), w.filesReserveCommand(), w.filesReleaseCommand(), w.filesListCommand())
 	return cmd
 }
@@ -244,9 +244,10 @@ func (w *world) filesReleaseCommand() *cobra.Command {
 func (w *world) filesListCommand() *cobra.Command {
 	var in files.ListInput
 	var all bool
-	cmd := &cobra.Command{Use: "list [PATTERN]", Short: "List who edits what in this repository, or who edits certain files",
-		Long: "List who edits what in this repository, or who edits the files of a pattern. " + filesHelp,
-		Args: cobra.MaximumNArgs(1)}
+	cmd := &cobra.Command{Use: "list [PATTERN]",
+		Short: "List the reservations of files in this repository, or those of certain files",
+		Long:  "List the reservations of files in this repository, or those that overlap a pattern. " + filesHelp,
+		Args:  cobra.MaximumNArgs(1)}
 	f, asJSON := w.repoFlags(cmd), jsonFlag(cmd)
 	cmd.Flags().StringVar(&in.Program, "program", "", "only reservations of this program")
 	cmd.Flags().BoolVar(&all, "all", false, "of all repositories")

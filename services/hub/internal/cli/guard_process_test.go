@@ -57,7 +57,7 @@ func (r *repository) edit(dir, file, text string) {
 	checkouttest.Git(r.t, r.env, dir, "add", "--", file)
 }
 
-// passes and refused run git as an agent. What it prints must have all given texts.
+// passes runs git as an agent and expects success; refused expects a failure. The output must have all given texts.
 func (r *repository) passes(env []string, dir string, want []string, args ...string) {
 	r.t.Helper()
 	r.git(env, dir, true, want, args...)

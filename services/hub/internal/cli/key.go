@@ -36,6 +36,9 @@ func (w *world) keyCreate() *cobra.Command {
 				in.Scopes = strings.Split(scopes, ",")
 			}
 			return operate(cmd, &c, func(o operator.Operator) error {
+				if err := w.confirmUser(cmd.Context(), o, user); err != nil {
+					return err
+				}
 				out, err := o.Issue(cmd.Context(), user, in)
 				if err != nil {
 					return err

@@ -25,7 +25,7 @@ func (w *world) linkCommand() *cobra.Command {
 	cmd := &cobra.Command{Use: "link [QUESTION_ID]", Args: cobra.MaximumNArgs(1),
 		Short: "Print a link that signs a browser in, once, to see and answer questions",
 		Long: "Print a link that signs a browser in. The link works once, within 10 minutes; the browser may then\n" +
-			"list and answer questions for 7 days or, with --console, do what a person may but make keys.\n\n" +
+			"list and answer questions for 7 days or, with --console, do everything that a person may but make keys.\n\n" +
 			"The first browser of a person is paired as a device, for 90 days: it alone answers what demands a\n" +
 			"device. Once there is a passkey, no browser is paired by being the first. A device pairs others, and a browser that is paired stays so; the browser of any other link has the\n" +
 			"assurance local, as this command has, which any process of your account can run.\n\n" +
@@ -47,6 +47,9 @@ func (w *world) linkCommand() *cobra.Command {
 				return err
 			}
 			return operate(cmd, &c, func(o operator.Operator) error {
+				if err := w.confirmUser(cmd.Context(), o, user); err != nil {
+					return err
+				}
 				link, err := o.Link(cmd.Context(), user, console)
 				if err != nil {
 					return err
@@ -75,8 +78,8 @@ const phoneWays = `parley: a phone cannot open this address, which is of this ma
   - Cloud Run: make deploy runs Parley there, with an https address of its own (docs/operate.md)
 `
 
-// forPhones draws a link as a QR code where the output is a terminal, or says what a phone needs where the server is on
-// loopback.
+// forPhones draws a link as a QR code where the output is a terminal. Where the server is on loopback, it prints the
+// ways for a phone to reach it.
 func (w *world) forPhones(server, link string) error {
 	u, err := neturl.Parse(server)
 	if err != nil {

@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	"rsc.io/qr"
+
+	"parley.internal/shared/domaintest"
 )
 
 // dots returns the dark dots of a drawn QR code, without its margin of two.
@@ -61,5 +63,38 @@ func TestALinkForTheConsoleIsDrawnForAPhone(t *testing.T) {
 		if !strings.Contains(errOut, way) {
 			t.Errorf("for a server on loopback it does not say %q: %s", way, errOut)
 		}
+	}
+}
+
+func TestAMisspeltUserMakesNothingUnasked(t *testing.T) {
+	t.Parallel()
+	data := t.TempDir()
+	env := []string{"PARLEY_DATA=" + data}
+	for _, c := range []struct {
+		args   []string
+		answer string // empty: no question is asked
+		code   int
+		want   string
+	}{
+		{[]string{"key", "create", "--user", "local"}, "", 0, ""},
+		{[]string{"key", "create", "--user", "locl"}, "n\n", 1, "nothing was made"},
+		{[]string{"key", "create", "--user", "locl"}, "\n", 1, "nothing was made"},
+		{[]string{"link", "--user", "locl", "--url", "http://127.0.0.1:1"}, "n\n", 1, "nothing was made"},
+		{[]string{"key", "create", "--user", "ann"}, "y\n", 0, "There is no user ann yet; the server's own user is local."},
+		{[]string{"key", "create", "--user", "ann"}, "", 0, ""},
+	} {
+		p := onTerminal(t, 100, 50, env, c.args...)
+		if c.answer != "" {
+			domaintest.Eventually(t, "the command asks", func() bool { return strings.Contains(p.err.String(), "[y/N] ") })
+			p.press(c.answer)
+		}
+		code := p.wait()
+		if asked := strings.Contains(p.err.String(), "[y/N]"); code != c.code || asked != (c.answer != "") ||
+			!strings.Contains(p.err.String(), c.want) || strings.Contains(p.out.String(), "parley_") != (code == 0) {
+			t.Errorf("%v: exit %d, asked %t, printed %s%s", c.args, code, asked, p.out, p.err)
+		}
+	}
+	if out, errOut, code := command(t, env, "key", "create", "--user", "bob"); code != 0 || !strings.HasPrefix(out, "parley_") {
+		t.Errorf("without a terminal: exit %d: %s%s", code, out, errOut)
 	}
 }

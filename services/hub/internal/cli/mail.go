@@ -182,7 +182,7 @@ func (w *world) printMail(all []relay.View, more bool, now time.Time) error {
 	return w.hint(more)
 }
 
-// speaker returns who wrote a message.
+// speaker returns the author of a message.
 func speaker(m relay.View) string {
 	name := cmp.Or(m.SourceSession, m.Source)
 	if !m.Verified && !identity.Same(m.Source, task.User) {

@@ -24,7 +24,7 @@ func (w *world) pauseCommand() *cobra.Command {
 		Example: "  parley pause everything --words 'Back at two.'\n  parley pause program claude\n  parley pause agent claude/2",
 		Args:    cobra.RangeArgs(1, 2)}
 	connect := w.humanFlags(cmd)
-	cmd.Flags().StringVar(&words, "words", "", "what the agents are told")
+	cmd.Flags().StringVar(&words, "words", "", "the message to the agents")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		h, err := connect()
 		if err != nil {
@@ -67,7 +67,7 @@ func (w *world) resumeCommand() *cobra.Command {
 }
 
 func (w *world) pausesCommand() *cobra.Command {
-	cmd := &cobra.Command{Use: "pauses", Short: "List what is paused", Args: cobra.NoArgs}
+	cmd := &cobra.Command{Use: "pauses", Short: "List the pauses", Args: cobra.NoArgs}
 	connect := w.humanFlags(cmd)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		h, err := connect()

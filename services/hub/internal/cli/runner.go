@@ -43,7 +43,8 @@ type clientFlags struct {
 	grace                  time.Duration
 }
 
-// add adds the flags to a command that starts clients, who are named so, and has one state for each thing.
+// add adds the flags to a command that starts clients. In the help texts a client is named who, such as "a member", and
+// each thing, such as "team", has one state directory.
 func (f *clientFlags) add(fl *pflag.FlagSet, who, thing string) {
 	fl.StringVar(&f.client, "client", "",
 		"the client to start: "+launcher.Names+"; by default claude or else codex, whichever is installed")
@@ -166,7 +167,7 @@ func (w *world) runRunner(ctx context.Context, f runnerFlags) (err error) {
 	return r.Run(ctx)
 }
 
-// chosen returns what the configuration and the flags say to start.
+// chosen returns the command that the configuration and the flags choose.
 func (f *runnerFlags) chosen() (*runner.Command, error) {
 	command, err := runner.ReadCommand(f.config)
 	if err != nil {

@@ -89,6 +89,6 @@ func (w *world) marked(text string) string {
 	if !w.coloured() {
 		return text
 	}
-	// A line ends what it began, also where the text has such brackets itself.
+	// Each line ends its own highlight, even if the text has such brackets itself.
 	return strings.NewReplacer("⟦", "\x1b[1m", "⟧", "\x1b[0m", "\n", "\x1b[0m\n").Replace(text)
 }

@@ -5,16 +5,19 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"math/rand/v2"
 	"net"
 	"net/http"
 	"slices"
 	"sync"
+	"syscall"
 	"time"
 
 	"github.com/google/uuid"
 	"github.com/labstack/echo/v4"
+	"github.com/lmittmann/tint"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
@@ -27,6 +30,7 @@ import (
 	"parley.internal/services/hub/internal/mcp"
 	"parley.internal/services/hub/internal/memory"
 	"parley.internal/services/hub/internal/page"
+	"parley.internal/services/hub/internal/portowner"
 	"parley.internal/services/hub/internal/rest"
 	"parley.internal/services/hub/internal/signin"
 	"parley.internal/services/hub/internal/trace"
@@ -53,8 +57,8 @@ func (w *world) serveCommand() *cobra.Command {
 	return cmd
 }
 
-// flagError adds to an error of the command line what to write instead. A --trust-proxy without a number at the end of
-// the line is from the time when it was true or false.
+// flagError adds the right spelling to an error of the command line. A --trust-proxy without a number at the end of the
+// line is from the time when it was true or false.
 func flagError(_ *cobra.Command, err error) error {
 	var missing *pflag.ValueRequiredError
 	if errors.As(err, &missing) && missing.GetFlag().Name == "trust-proxy" {
@@ -104,16 +108,32 @@ func (w *world) serve(ctx context.Context, c *config.Config) (err error) {
 	defer func() { err = errors.Join(err, o.db.Close()) }()
 	out := newLines(w.err)
 	defer func() { err = errors.Join(err, out.Close()) }()
-	log := cloudlog.New(out)
+	log := w.log(out)
 	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", c.Addr)
+	if errors.Is(err, syscall.EADDRINUSE) {
+		return fmt.Errorf("cannot listen on %s: %s listens there (stop it, or choose another address with --addr)", c.Addr,
+			portowner.Describe(ctx, c.Addr))
+	}
 	if err != nil {
 		return fmt.Errorf("cannot listen on %s: %w (choose another with --addr)", c.Addr, err)
 	}
 	if c.PublicURL == "" && c.Loopback() {
 		c.PublicURL = url(c, listener.Addr())
 	}
-
+	if host, port, err := net.SplitHostPort(listener.Addr().String()); err == nil && c.Store == "sqlite" &&
+		net.ParseIP(host).IsUnspecified() {
+		log.Warn("every machine that reaches this one can call the server, over HTTP without TLS; for this machine alone give "+
+			"--addr 127.0.0.1:"+port+", for others put a TLS proxy in front of that", "addr", c.Addr)
+	}
 	return w.run(ctx, c, o, lock, listener, tracer, log, room)
+}
+
+// log returns the logger of the server: lines for a person where the standard error is a terminal, and JSON elsewhere.
+func (w *world) log(out io.Writer) *slog.Logger {
+	if w.watched {
+		return slog.New(tint.NewTextHandler(out, &tint.Options{NoColor: true, TimeFormat: time.TimeOnly}))
+	}
+	return cloudlog.New(out)
 }
 
 // run serves the open store on a listener, which it closes, until ctx ends, and then drains.

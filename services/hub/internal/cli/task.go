@@ -116,7 +116,7 @@ func (w *world) taskMove(name, said string, to task.Status, short, long string) 
 	return cmd
 }
 
-// done prints what a command did, as a line or a document, and the warning of the server beside it.
+// done prints the result of a command, as a line or a document, and the warning of the server on standard error.
 func (w *world) done(out any, asJSON bool, warning, format string, args ...any) error {
 	if warning != "" {
 		fmt.Fprintln(w.err, "parley: warning:", printable.Line(warning))

@@ -103,7 +103,7 @@ func (w *world) printTasks(tasks []dispatch.View, more bool, now time.Time, stat
 	return w.hint(more)
 }
 
-// hint says on the error stream that a list goes on.
+// hint prints on the error stream that a list goes on.
 func (w *world) hint(more bool) error {
 	if !more {
 		return nil
@@ -122,7 +122,7 @@ func noTasks(status string) string {
 	return fmt.Sprintf("No task is %s.", status)
 }
 
-// whose says whom a task is for, and who has it if that is another.
+// whose returns the target of a task, and the program that claimed it if that is another.
 func whose(t dispatch.View) string {
 	if t.ClaimedBy != "" && t.ClaimedBy != t.Target {
 		return t.ClaimedBy + " ← " + t.Target

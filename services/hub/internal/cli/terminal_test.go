@@ -72,7 +72,7 @@ type day struct {
 	t     *testing.T
 	human string
 	alpha *client.Client
-	// tasks are the ids of tasks by what has become of them, and alert and question those of these.
+	// tasks are the ids of tasks by their outcome; alert and question are the ids of an alert and a question.
 	tasks           map[string]string
 	alert, question string
 }
@@ -157,24 +157,26 @@ func TestEveryListShowsWhatAgentsHaveWritten(t *testing.T) {
 	eachDay(t, func(t *testing.T, d *day) {
 		short := func(id string) string { return id[:13] }
 		for line, want := range map[string][]string{
-			"tasks":                           {short(d.tasks["active"]), "active   alpha  normal", "active: " + tame, "created: " + tame},
-			"tasks --status failed":           {short(d.tasks["failed"]), "failed: " + tame},
-			"tasks --program beta":            {"No task waits"},
-			"tasks --status all":              {"active: ", "failed: ", "created: "},
-			"task show " + d.tasks["failed"]:  {"  | failed: " + tame, "status       failed", "  Instructions:\n  | first\n  | �]0;title�second\n", "  Result:\n  | no disk�[31m"},
-			"task show " + d.tasks["active"]:  {"claimed ", ", by alpha", "lease ", " left"},
-			"task show " + d.alert:            {"type         alert"},
-			"alerts":                          {short(d.alert), "error", "alpha", tame},
-			"agents":                          {"alpha    alpha/", "working", "builder: " + tame, "beta     -", "has a key that was never used"},
-			"agents --program beta":           {"beta"},
-			"mail":                            {"unread", "alpha", "beta", "query", tame},
-			"mail --program user":             {"There is no mail."},
-			"search store --kind task":        {"task " + d.tasks["active"], "task " + d.tasks["created"], "⟦store⟧"},
-			"search store --program nobody":   {"Nothing was found."},
-			"search store --to 2020-01-01":    {"Nothing was found."},
-			"search stor* --kind question":    {"question " + d.question},
-			"search store --kind message":     {"message ", ", alpha and beta"},
-			"top":                             {"Queues: 1\n  alpha  1 waiting  oldest ", "1 active\n", "Alerts: 1\n  " + short(d.alert) + "  alpha  error", "Waiting questions: 1\n"},
+			"tasks":                 {short(d.tasks["active"]), "active   alpha  normal", "active: " + tame, "created: " + tame},
+			"tasks --status failed": {short(d.tasks["failed"]), "failed: " + tame},
+			"tasks --program beta":  {"No task waits"},
+			"tasks --status all":    {"active: ", "failed: ", "created: "},
+			"task show " + d.tasks["failed"]: {"  | failed: " + tame, "status       failed",
+				"  Instructions:\n  | first\n  | �]0;title�second\n", "  Result:\n  | no disk�[31m"},
+			"task show " + d.tasks["active"]: {"claimed ", ", by alpha", "lease ", " left"},
+			"task show " + d.alert:           {"type         alert"},
+			"alerts":                         {short(d.alert), "error", "alpha", tame},
+			"agents":                         {"alpha    alpha/", "working", "builder: " + tame, "beta     -", "has a key that was never used"},
+			"agents --program beta":          {"beta"},
+			"mail":                           {"unread", "alpha", "beta", "query", tame},
+			"mail --program user":            {"There is no mail."},
+			"search store --kind task":       {"task " + d.tasks["active"], "task " + d.tasks["created"], "⟦store⟧"},
+			"search store --program nobody":  {"Nothing was found."},
+			"search store --to 2020-01-01":   {"Nothing was found."},
+			"search stor* --kind question":   {"question " + d.question},
+			"search store --kind message":    {"message ", ", alpha and beta"},
+			"top": {"Queues: 1\n  alpha  1 waiting  oldest ", "1 active\n",
+				"Alerts: 1\n  " + short(d.alert) + "  alpha  error", "Waiting questions: 1\n"},
 			"mail --dead":                     {"There are no dead letters."},
 			"tasks --json --status created":   {`"title": "created: Build \u001b[2Jthe \u202estore"`},
 			"task show --json " + d.alert:     {`"alertType": "error"`},
@@ -280,8 +282,10 @@ func TestABeginningOfAnIDIsEnoughWhereOneTaskHasIt(t *testing.T) {
 		}
 	}
 	for id, want := range map[string]string{
-		"0198c0": "2 tasks have ids that begin with \"0198c0\"; give more characters:\n  " + first + "  of 0198c0de\n  " + second + "  of 0198c0df\n",
-		"019":    "give at least 4 characters", "0198c0d0": "no task has the id \"0198c0d0\" or one that begins so; `parley tasks --status all` lists them",
+		"0198c0": "2 tasks have ids that begin with \"0198c0\"; give more characters:\n  " + first +
+			"  of 0198c0de\n  " + second + "  of 0198c0df\n",
+		"019":      "give at least 4 characters",
+		"0198c0d0": "no task has the id \"0198c0d0\" or one that begins so; `parley tasks --status all` lists them",
 	} {
 		if out, errOut, code := inProcess(t, f.at(), "task", "show", id); code != 1 || out != "" || !strings.Contains(errOut, want) {
 			t.Errorf("%s: exit %d: %s; want %s", id, code, errOut, want)

@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"sync/atomic"
 	"syscall"
@@ -15,6 +16,7 @@ import (
 	"github.com/rivo/uniseg"
 
 	"parley.internal/services/hub/internal/cli"
+	"parley.internal/shared/domaintest"
 	"parley.internal/shared/overview"
 	"parley.internal/shared/store/emulator"
 )
@@ -39,8 +41,14 @@ type terminal struct {
 	keys *os.File
 }
 
-// onTerminal runs a command on a terminal of the given size.
+// onTerminal runs a command on a terminal of the given size. Its standard error is none.
 func onTerminal(t *testing.T, columns, lines uint16, env []string, args ...string) *terminal {
+	t.Helper()
+	return terminalFor(t, columns, lines, false, env, args...)
+}
+
+// terminalFor does the same; if errToo is set, the standard error goes to the terminal, too.
+func terminalFor(t *testing.T, columns, lines uint16, errToo bool, env []string, args ...string) *terminal {
 	t.Helper()
 	master, err := os.OpenFile("/dev/ptmx", os.O_RDWR|syscall.O_NOCTTY|syscall.O_NONBLOCK, 0)
 	if err != nil {
@@ -62,6 +70,9 @@ func onTerminal(t *testing.T, columns, lines uint16, env []string, args ...strin
 		err: &output{more: make(chan struct{}, 1)}, ended: make(chan struct{})}
 	p.cmd.Env, p.cmd.Stdin, p.cmd.Stdout, p.cmd.Stderr = append([]string{"HOME=" + t.TempDir(), "PARLEY_KEYRING=off"}, env...), tty, tty,
 		p.err
+	if errToo {
+		p.cmd.Stderr = tty
+	}
 	p.cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
 	if err := p.cmd.Start(); err != nil {
 		t.Fatal(err)
@@ -274,5 +285,21 @@ func TestATableFitsTheTerminalAndHasColoursOnlyThere(t *testing.T) {
 	if out, _, code := inProcess(t, f.at(), "tasks", "--status", "failed"); code != 0 || strings.Contains(out, "\x1b") ||
 		!strings.Contains(out, strings.TrimSpace(strings.Repeat("words ", 40))) {
 		t.Errorf("without a terminal: exit %d: %q", code, out)
+	}
+}
+
+func TestATerminalShowsTheLogAsLinesForAPerson(t *testing.T) {
+	t.Parallel()
+	p := terminalFor(t, 200, 40, true, nil, "serve", "--addr", "0.0.0.0:0", "--data", filepath.Join(t.TempDir(), "data"))
+	domaintest.Eventually(t, "the server serves", func() bool { return strings.Contains(p.out.String(), "serves MCP at ") })
+	p.URL = serves.FindStringSubmatch(p.out.String())[1]
+	p.waitHealthy() // it has started whole
+	domaintest.Check(t, p.cmd.Process.Signal(os.Interrupt))
+	<-p.ended
+	text := p.out.String()
+	for _, want := range []string{" WRN every machine that reaches this one can call the server", " INF draining"} {
+		if !strings.Contains(text, want) || strings.Contains(text, `"severity"`) {
+			t.Errorf("it shows %q, want %q and no JSON", text, want)
+		}
 	}
 }

@@ -1,11 +1,13 @@
 package cli
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 )
 
 // exitUsage is the exit code for a command line that cannot be meant.
@@ -28,7 +30,7 @@ func distinguish(cmd *cobra.Command) {
 		distinguish(c)
 	}
 	explain := cmd.FlagErrorFunc()
-	cmd.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error { return wrong(cmd, explain(cmd, err)) })
+	cmd.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error { return wrong(cmd, nearFlag(cmd, explain(cmd, err))) })
 	if !cmd.Runnable() {
 		cmd.Args, cmd.RunE = known, func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
 	}
@@ -57,10 +59,33 @@ func known(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil
 	}
-	err := fmt.Errorf("unknown command %q for %q", args[0], cmd.CommandPath())
-	cmd.SuggestionsMinimumDistance = 2
-	if near := cmd.SuggestionsFor(args[0]); len(near) > 0 {
-		err = fmt.Errorf("%w; did you mean %s?", err, strings.Join(near, " or "))
+	return suggest(cmd, args[0], "", fmt.Errorf("unknown command %q for %q", args[0], cmd.CommandPath()))
+}
+
+// nearFlag adds the names of similar flags to the error about one that a command does not have.
+func nearFlag(cmd *cobra.Command, err error) error {
+	var missing *pflag.NotExistError
+	if !errors.As(err, &missing) || len(missing.GetSpecifiedName()) < 2 {
+		return err
 	}
-	return err
+	names := &cobra.Command{} // cobra compares the names of commands
+	cmd.Flags().VisitAll(func(f *pflag.Flag) {
+		if !f.Hidden {
+			names.AddCommand(&cobra.Command{Use: f.Name, Run: func(*cobra.Command, []string) {}})
+		}
+	})
+	return suggest(names, missing.GetSpecifiedName(), "--", err)
+}
+
+// suggest adds the names of a group's commands that are similar to a name to an error.
+func suggest(cmd *cobra.Command, name, prefix string, err error) error {
+	cmd.SuggestionsMinimumDistance = 2
+	near := cmd.SuggestionsFor(name)
+	if len(near) == 0 {
+		return err
+	}
+	for i := range near {
+		near[i] = prefix + near[i]
+	}
+	return fmt.Errorf("%w; did you mean %s?", err, strings.Join(near, " or "))
 }

@@ -87,13 +87,18 @@ func (w *world) localKeys(ctx context.Context, text *bytes.Buffer, c *config.Con
 		} else if account, err = w.keepHuman(ctx, c.Data, out.Key); err != nil {
 			return err
 		}
-		fmt.Fprintf(text, "%-21s %s\n", k.label+":", out.Key)
+		if !c.HideKeys {
+			fmt.Fprintf(text, "%-21s %s\n", k.label+":", out.Key)
+		}
 	}
 	if account != "" {
 		fmt.Fprintf(env, "export %s=%s\n", accountKey, account)
 	}
-	fmt.Fprintf(text, "The agents' keys are in %s, and yours is in %s; this is the only time they are shown.\n", path,
-		humanPlace(c.Data, account))
+	shown := "this is the only time they are shown"
+	if c.HideKeys {
+		shown = "--hide-keys leaves them out here"
+	}
+	fmt.Fprintf(text, "The agents' keys are in %s, and yours is in %s; %s.\n", path, humanPlace(c.Data, account), shown)
 	return writePrivate(path, env.Bytes())
 }
 

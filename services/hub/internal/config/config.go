@@ -51,6 +51,8 @@ type Config struct {
 	// Origins are the origins of web pages that may call the server. Pages on loopback may call it as well where
 	// the server listens on loopback alone.
 	Origins []string
+	// HideKeys means that the keys of the first start are not printed, for a server whose output is logged.
+	HideKeys bool
 	// KeepIdle is the time for which fires, read messages of teams and unclaimed tasks are kept; see [app.Ports].
 	KeepIdle time.Duration
 	// PublicURL is the URL of the server for a browser, without a trailing slash.
@@ -120,6 +122,8 @@ func (c *Config) ServeFlags(f *pflag.FlagSet, env func(string) string) {
 	f.IntVar(&c.Burst, "burst", parsed(c, env, "PARLEY_BURST", cloudBurst, strconv.Atoi),
 		"calls that a key may make at once (PARLEY_BURST)")
 	c.limitFlags(f, env)
+	f.BoolVar(&c.HideKeys, "hide-keys", parsed(c, env, "PARLEY_HIDE_KEYS", false, strconv.ParseBool),
+		"print no key at the first start, only the files that have them, where the output is logged (PARLEY_HIDE_KEYS)")
 	f.DurationVar(&c.KeepIdle, "keep-idle", parsed(c, env, "PARLEY_KEEP_IDLE", keepIdle, time.ParseDuration),
 		"time for which fires, read messages of teams, and tasks that nobody claims and that do not expire are kept after "+
 			"their last word or change, such as 2160h (PARLEY_KEEP_IDLE)")

@@ -11,7 +11,7 @@ import (
 	"slices"
 )
 
-// NewRemoval returns what changes when a connection is taken back. It changes nothing.
+// NewRemoval returns the plan of the changes when a connection is taken back. It changes nothing.
 func NewRemoval(home, id string) (*Plan, error) {
 	old, err := readRecord(home, id)
 	if err != nil {
@@ -23,7 +23,7 @@ func NewRemoval(home, id string) (*Plan, error) {
 			return nil, err
 		}
 	}
-	// What keeps git from a key is taken out when the key is.
+	// The entry that keeps git from a key is taken out after the key.
 	slices.SortStableFunc(p.Edits, func(a, b Edit) int { return ranked(a) - ranked(b) })
 	return p, nil
 }

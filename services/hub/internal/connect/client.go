@@ -18,15 +18,15 @@ type Client struct {
 	Program string
 	// Check are the arguments with which the program lists its servers.
 	Check []string
-	// Hooks tells whether the client runs hooks of Parley.
+	// Hooks reports whether the client runs hooks of Parley.
 	Hooks bool
 	// UserOnly is set for a client whose servers are the same in every directory.
 	UserOnly bool
 	// Rules is the file that the client reads its rules from.
 	Rules string
-	// Lacks says what does not go with this client; empty for nothing.
+	// Lacks names the features that do not work with this client; empty for none.
 	Lacks string
-	// Next says what to do after connecting.
+	// Next is the advice for the time after connecting.
 	Next string
 
 	// oneWorktree is set for a client that reads the settings of a repository's first worktree in all of them.
@@ -75,7 +75,7 @@ type Place struct {
 // User reports whether the connection is the user's, and not one directory's.
 func (p Place) User() bool { return p.Root == "" }
 
-// Setup is what the settings of a connection say.
+// Setup are the values in the settings of a connection.
 type Setup struct {
 	ID string
 	// Endpoint is the URL of the MCP endpoint.

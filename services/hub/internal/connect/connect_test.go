@@ -309,11 +309,12 @@ func TestGoldenFiles(t *testing.T) {
 		"codex-bridge":       {client: "codex", change: func(s *connect.Setup) { s.Bridge = true }},
 		"codex-hooks-in-config": {client: "codex", files: map[string]string{
 			"project/.codex/config.toml": "[[hooks.Stop]]\n[[hooks.Stop.hooks]]\ntype = \"command\"\ncommand = \"beep\"\n"}},
-		"codex-trust":  {client: "codex", change: func(s *connect.Setup) { s.Trust = "[projects.\"/p\"]\ntrust_level = \"trusted\"\n" }},
-		"gemini-user":  {client: "gemini", user: true},
-		"cursor-user":  {client: "cursor", user: true},
-		"vscode-user":  {client: "vscode", user: true},
-		"cursor-rules": {client: "cursor", change: func(s *connect.Setup) { s.Rules = true }, files: map[string]string{"project/AGENTS.md": "# Ours\n"}},
+		"codex-trust": {client: "codex", change: func(s *connect.Setup) { s.Trust = "[projects.\"/p\"]\ntrust_level = \"trusted\"\n" }},
+		"gemini-user": {client: "gemini", user: true},
+		"cursor-user": {client: "cursor", user: true},
+		"vscode-user": {client: "vscode", user: true},
+		"cursor-rules": {client: "cursor", change: func(s *connect.Setup) { s.Rules = true },
+			files: map[string]string{"project/AGENTS.md": "# Ours\n"}},
 	}
 	for name, files := range settings {
 		cases[name] = golden{client: name, files: files}

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// leave takes the connection out of files of the same place that have nothing of it any more.
+// leave takes the connection out of files of the same place in which it has no entry any more.
 func (p *Plan) leave(files []file) error {
 	for _, t := range p.old.Files {
 		if slices.ContainsFunc(files, func(f file) bool { return f.path == t.Path }) || t.Path == p.excludeFile() {

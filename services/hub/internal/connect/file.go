@@ -18,7 +18,7 @@ import (
 	"parley.internal/services/hub/internal/connect/jsonedit"
 )
 
-// file is a file of settings and what a connection adds to it: entries of JSON, or lines.
+// file is a file of settings and the additions of a connection to it: entries of JSON, or lines.
 type file struct {
 	path string
 	// set are members, add are elements at the end of lists.
@@ -63,7 +63,7 @@ func sum(text []byte) string {
 
 func isJSON(path string) bool { return filepath.Ext(path) == ".json" }
 
-// strip returns a text without what a connection added, by the record t of that.
+// strip returns a text without the additions of a connection, by their record t.
 func strip(text []byte, id string, t touched) ([]byte, error) {
 	if isJSON(t.Path) {
 		if t.Sum == sum(text) {
@@ -128,7 +128,7 @@ func names(v any, id string) bool {
 	return false
 }
 
-// current reports whether a text has just what the file is to have of a connection.
+// current reports whether a text has exactly the additions that the file is to have of a connection.
 func (f file) current(text []byte, id string, t touched) bool {
 	if !isJSON(f.path) {
 		for _, b := range f.blocks {
@@ -216,7 +216,7 @@ func (f file) apply(text []byte, t *touched) (_ []byte, err error) {
 	return text, nil
 }
 
-// addLines adds lines to a text. What else a TOML file says stays the same.
+// addLines adds lines to a text. The other values of a TOML file stay the same.
 func (f file) addLines(text []byte, b lines) ([]byte, error) {
 	out := b.style.style().Add(text, b.id, b.body)
 	if filepath.Ext(f.path) != ".toml" {
@@ -236,7 +236,7 @@ func (f file) addLines(text []byte, b lines) ([]byte, error) {
 	}
 	for name := range before {
 		if after[name] == nil {
-			return nil, errors.New("the lines of Parley would change what is there")
+			return nil, errors.New("the lines of Parley would change the meaning of the lines that are there")
 		}
 	}
 	return out, nil

@@ -15,7 +15,7 @@ import (
 	"github.com/pmezard/go-difflib/difflib"
 )
 
-// Plan is what changes in files when a client is connected, or when that is taken back.
+// Plan are the changes of files when a client is connected, or when its connection is taken back.
 type Plan struct {
 	Edits []Edit
 
@@ -37,7 +37,7 @@ type Edit struct {
 	record        touched
 }
 
-// Change says what happens to the file: created, changed, closed to others, removed, or nothing, which is empty.
+// Change names the change of the file: created, changed, closed to others or removed. It is empty for none.
 func (e Edit) Change() string {
 	switch {
 	case e.drop && e.existed:
@@ -59,8 +59,8 @@ func (p *Plan) Changes() bool {
 	return slices.ContainsFunc(p.Edits, func(e Edit) bool { return e.Change() != "" })
 }
 
-// NewPlan returns what changes when a client is connected, in the files beside those of the configuration directory home.
-// It changes nothing.
+// NewPlan returns the changes when a client is connected, in the files beside those of the configuration directory
+// home. It changes nothing.
 func NewPlan(ctx context.Context, home string, c Client, p Place, s Setup) (*Plan, error) {
 	old, err := readRecord(home, s.ID)
 	if err != nil {
@@ -142,7 +142,7 @@ func rulesFile(c Client, p Place) (string, error) {
 		c.Title)
 }
 
-// add plans the change of a file to what it is to have.
+// add plans the change of a file.
 func (p *Plan) add(f file) error {
 	e, t, err := p.look(f.path)
 	if err != nil {
@@ -217,7 +217,7 @@ func (p *Plan) plan(e Edit, t touched) error {
 	return p.writable(e)
 }
 
-// look reads a file and what is recorded about it.
+// look reads a file and the record about it.
 func (p *Plan) look(path string) (e Edit, t touched, err error) {
 	t, _ = p.old.of(path)
 	e = Edit{Path: path, Real: path, mode: 0o644}

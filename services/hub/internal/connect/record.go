@@ -13,7 +13,7 @@ import (
 	"parley.internal/services/hub/internal/connect/jsonedit"
 )
 
-// record is what a connection changed in files.
+// record is the record of a connection's changes of files.
 type record struct {
 	Files []touched `json:"files"`
 }

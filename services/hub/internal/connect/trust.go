@@ -20,7 +20,7 @@ import (
 // trustPatience is the time limit of Codex's answer.
 const trustPatience = 20 * time.Second
 
-// Trusted is what Codex says about the hooks of a connection.
+// Trusted is Codex's answer about the hooks of a connection.
 type Trusted struct {
 	// Lines are lines for the user's settings, which make Codex run the hooks.
 	Lines string

@@ -11,11 +11,11 @@ import (
 // ErrNone means that no daemon runs for this user.
 var ErrNone = local.ErrNoDaemon
 
-// Status returns what the daemon of this user does, or [ErrNone].
+// Status returns the state of this user's daemon and of its sessions, or [ErrNone].
 func Status(ctx context.Context, env func(string) string) (*local.Info, error) {
 	res, err := ask(ctx, env, local.Status)
 	if err == nil && res.Info == nil {
-		err = errors.New("the daemon does not say what it does; stop it, and the next hook starts one of this version")
+		err = errors.New("the daemon does not report its state; stop it, and the next hook starts one of this version")
 	}
 	return res.Info, err
 }

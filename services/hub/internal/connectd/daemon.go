@@ -19,7 +19,7 @@ import (
 	"parley.internal/services/hub/internal/hook/remote"
 )
 
-// Options are what a daemon is run with. Those that are zero have defaults.
+// Options are the settings of a daemon. A setting that is zero has a default.
 type Options struct {
 	Env func(string) string
 	// Log receives a line for each trouble; never a key, and no text of a message.
@@ -34,7 +34,7 @@ type Options struct {
 
 const (
 	linger = 3 * time.Second
-	// tick is the time between two looks at what only time changes.
+	// tick is the time between two checks of the conditions that time alone changes.
 	tick = time.Second
 	// lookAtProcesses is the time between two looks at the clients' processes, and gone the time after which a session whose
 	// process is not there is ended. One without a known process is ended when no hook was called for so long.
@@ -232,7 +232,7 @@ func (d *Daemon) changed(h *hub) {
 	}
 }
 
-// tend looks after what time changes, until the daemon ends.
+// tend checks the conditions that time changes, until the daemon ends.
 func (d *Daemon) tend() {
 	t := time.NewTicker(min(tick, d.Linger))
 	defer t.Stop()

@@ -109,7 +109,7 @@ func (h *hub) once(in []wire.WaitedFor) (out wire.WaitOutput, err error, stirred
 	return out, err, stirred
 }
 
-// waitedFor returns what to wait for, and the sessions by their addresses.
+// waitedFor returns the input of a wait, and its sessions by their addresses.
 func (h *hub) waitedFor() ([]wire.WaitedFor, map[string]*session) {
 	var in []wire.WaitedFor
 	by := map[string]*session{}

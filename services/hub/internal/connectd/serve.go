@@ -9,7 +9,8 @@ import (
 	"parley.internal/services/hub/internal/hook/process"
 )
 
-// hello is the time that a process has for its request, and margin what is kept of its budget for the way back.
+// hello is the time that a process has for its request, and margin the part of its budget that is kept for the way
+// back.
 const (
 	hello  = 2 * time.Second
 	margin = 30 * time.Millisecond
@@ -38,7 +39,7 @@ func (d *Daemon) serve(conn *local.Conn) {
 	}
 }
 
-// hook answers an event, and takes in that its output was written.
+// hook answers an event, and records that its output was written.
 func (d *Daemon) hook(conn *local.Conn, req local.Request) {
 	s, err := d.session(req.Connection, req.Call.Thread)
 	if err != nil {
@@ -72,7 +73,7 @@ func (d *Daemon) hook(conn *local.Conn, req local.Request) {
 	}
 }
 
-// info tells what the daemon does.
+// info describes the daemon and its sessions.
 func (d *Daemon) info() *local.Info {
 	out := &local.Info{PID: pid, Since: d.since}
 	for _, s := range d.all() {

@@ -35,24 +35,24 @@ type session struct {
 
 	// batch is mail that was fetched and not shown.
 	batch *batch
-	// handed is what a process was given and has not confirmed.
+	// handed are the outputs that a process was given and has not confirmed, by their receipts.
 	handed map[string]wire.HookOutput
-	// calls counts the calls of the server, and applied is the last one whose answer was taken in.
+	// calls counts the calls of the server, and applied is the number of the last call whose answer was recorded.
 	calls, applied int
 	since          string
 	reasons        []wire.Wake
 	lost           bool
 	away           bool // the server does not know the session any more
 	doing          string
-	said           string // what the server knows of it
+	said           string // the activity that the server knows
 	beat           time.Time
 	turned         bool // a turn has ended, and the usage was not reported
 	slow           time.Time
 	contact        time.Time
 	problem        string
-	missing        time.Time // since when the client's process is gone
+	missing        time.Time // the time since which the client's process is gone
 	waiter         *waiter
-	unwell         time.Time // until when no wake is tried
+	unwell         time.Time // the time before which no wake is tried
 	dead           bool      // the session is forgotten; another takes its place
 }
 
@@ -71,7 +71,7 @@ func newSession(d *Daemon, id string, c connection.Connection, thread string) *s
 	return s
 }
 
-// stir makes the session look at what there is to do.
+// stir makes the session look for due work.
 func (s *session) stir() {
 	select {
 	case s.kick <- struct{}{}:
@@ -151,7 +151,7 @@ func (s *session) answer(ctx context.Context, req local.Request) (reply hook.Rep
 		s.doing = call.Doing
 	}
 	if call.ReadsMail {
-		s.batch = nil // the agent has it by now; what it has not comes again
+		s.batch = nil // the agent has it by now; mail that it has not comes again
 	}
 	s.turned = s.turned || call.Kind == hook.Turn
 	defer s.stir()
@@ -251,7 +251,7 @@ func isTimeout(err error) bool {
 	return errors.As(err, &n) && n.Timeout()
 }
 
-// call calls the server with the lock given up, and takes in what it says unless a later call has been answered.
+// call calls the server with the lock given up, and records its answer unless a later call has been answered.
 func (s *session) call(ctx context.Context, event wire.Event, in wire.HookInput) (wire.HookOutput, error) {
 	s.calls++
 	n, h := s.calls, s.hub
@@ -278,7 +278,7 @@ func (s *session) call(ctx context.Context, event wire.Event, in wire.HookInput)
 	return out, nil
 }
 
-// confirmed takes in that the server has a receipt.
+// confirmed records that the server has a receipt.
 func (s *session) confirmed(receipt string) {
 	if receipt == "" {
 		return
@@ -287,7 +287,7 @@ func (s *session) confirmed(receipt string) {
 	s.daemon.place.Unmark(s.id, local.Shown, receipt)
 }
 
-// remembered returns what the server would say, as far as it is known here: the state, and mail that was fetched.
+// remembered returns the answer of the server as far as it is known here: the state, and mail that was fetched.
 func (s *session) remembered(call hook.Call, event wire.Event) *wire.HookOutput {
 	if s.st.SessionID == "" {
 		return nil
@@ -306,7 +306,7 @@ func (s *session) remembered(call hook.Call, event wire.Event) *wire.HookOutput 
 	return &out
 }
 
-// shown takes in whether what a receipt stands for was written. What was not goes to the next hook, marked.
+// shown records whether the output with a receipt was written. Output that was not goes to the next hook, marked.
 func (s *session) shown(receipt string, written bool) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -224,7 +224,7 @@ func (d *Daemon) alert(h *hub, me, other string) {
 	}
 }
 
-// free leaves out what has woken another session: of a message to a program one session is enough.
+// free leaves out the reasons that have woken another session: for a message to a program one session is enough.
 func (d *Daemon) free(id string, reasons []wire.Wake) []wire.Wake {
 	d.mu.Lock()
 	defer d.mu.Unlock()

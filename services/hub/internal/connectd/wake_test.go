@@ -17,7 +17,7 @@ import (
 	"parley.internal/services/hub/internal/hook/local"
 )
 
-// waiter runs the process that wakes the agent of a thread, and returns what it did when it ends.
+// waiter runs the process that wakes the agent of a thread, and sends its result when it ends.
 func waiter(t *testing.T, m *hooktest.Machine, thread string) <-chan hooktest.Result {
 	t.Helper()
 	done := make(chan hooktest.Result, 1)
@@ -58,7 +58,8 @@ func TestMailWakesAnIdleAgentOnce(t *testing.T) {
 		got.Out != "" {
 		t.Errorf("got %+v", got)
 	}
-	if text := m.Hook("t1", "UserPromptSubmit", map[string]any{"prompt": "<task-notification>"}).Context(); !strings.Contains(text, "| which parser?") {
+	if text := m.Hook("t1", "UserPromptSubmit",
+		map[string]any{"prompt": "<task-notification>"}).Context(); !strings.Contains(text, "| which parser?") {
 		t.Errorf("the turn is not told: %s", text)
 	}
 	m.Hook("t1", "Stop", nil)
@@ -96,7 +97,7 @@ func TestAWakeWaitsForTheEndOfTheTurn(t *testing.T) {
 	}
 }
 
-// What was shown in a turn stays a reason to wake at the server until its receipt arrives.
+// Mail that was shown in a turn stays a reason to wake at the server until its receipt arrives.
 func TestMailThatATurnWasToldOfDoesNotWake(t *testing.T) {
 	t.Parallel()
 	hub, m, o := idle(t)

@@ -11,10 +11,11 @@ import (
 	"parley.internal/shared/hook/wire"
 )
 
-// The times of what a session does beside its hooks.
+// The times of a session's work beside its hooks.
 const (
 	callFor = 10 * time.Second
-	// beatAfter is the time between two tellings of what the agent does, and stillHere that between two while nothing happens.
+	// beatAfter is the least time between two reports of the agent's activity, and stillHere the time between two
+	// reports while the activity stays the same.
 	beatAfter = 10 * time.Second
 	stillHere = 4 * time.Minute
 	retry     = time.Second
@@ -23,7 +24,7 @@ const (
 	endFor = 15 * time.Second
 )
 
-// tend does what is due for the session, one call at a time, until it has ended.
+// tend makes the calls that are due for the session, one at a time, until it has ended.
 func (s *session) tend() {
 	pause := retry
 	again := time.NewTimer(time.Hour)
@@ -98,7 +99,7 @@ func (s *session) work() (more bool, err error) {
 	return false, nil
 }
 
-// tells reports whether the server is to know what the agent does.
+// tells reports whether a report of the agent's activity is due.
 func (s *session) tells() bool {
 	since := time.Since(s.beat)
 	return s.doing != s.said && since >= beatAfter || since >= stillHere && s.st.Process.PID != 0 && s.missing.IsZero() && !s.away
@@ -128,12 +129,12 @@ func (s *session) fetch(ctx context.Context) (bool, error) {
 		s.batch = &batch{out, s.daemon.Now()}
 	}
 	if out.Receipt == "" {
-		s.st.Waiting.Mail, s.st.Waiting.Answers = 0, 0 // others have it, or it was shown: the wait tells of what comes
+		s.st.Waiting.Mail, s.st.Waiting.Answers = 0, 0 // others have it, or it was shown: the wait reports new mail
 	}
 	return true, nil
 }
 
-// report tells of the end of a turn or of the session, with the usage since the last time.
+// report reports the end of a turn or of the session, with the usage since the last report.
 func (s *session) report(ctx context.Context, event wire.Event) (bool, error) {
 	client, path, from := s.st.Client, s.st.Transcript, s.st.Usage
 	s.mu.Unlock()
@@ -192,11 +193,11 @@ func (s *session) finish() {
 	s.daemon.drop(s, s.hub)
 }
 
-// told takes in what the wait says of the session.
+// told records the answer of the wait about the session.
 func (s *session) told(c wire.Changed) {
 	s.mu.Lock()
 	s.since, s.reasons, s.lost, s.away = c.Since, c.Wakes, len(c.Lost) > 0, c.Ended
-	s.applied = s.calls // what earlier calls say about the state is older
+	s.applied = s.calls // the answers of earlier calls are older
 	s.contact, s.problem = s.daemon.Now(), ""
 	s.st.Waiting.Mail, s.st.Waiting.Urgent, s.st.Waiting.Answers = c.Mail, c.Urgent, c.Answers
 	if !c.Tasks {
@@ -211,14 +212,15 @@ func (s *session) told(c wire.Changed) {
 	s.offer()
 }
 
-// waits returns what to wait for, if the session is one of the hub's that the server knows.
+// waits returns the address and the last state of the session for a wait, if it is one of the hub's that the server
+// knows.
 func (s *session) waits(h *hub) (address, since string, ok bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.st.SessionID, s.since, s.hub == h && s.st.SessionID != "" && !s.st.Ended && !s.away && !s.dead
 }
 
-// trouble takes in that the server could not be asked.
+// trouble records the error of a call of the server.
 func (s *session) trouble(err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -251,7 +253,7 @@ func (s *session) look() {
 	s.stir()
 }
 
-// info tells of the session.
+// info describes the session.
 func (s *session) info() local.SessionInfo {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -18,7 +18,7 @@ const name = ".parley"
 // Choice is the directory of a command that names none.
 type Choice struct {
 	Dir string
-	// Note says which one was taken and why, where more than one could be meant; else it is empty.
+	// Note names the directory and the reason, where more than one could be meant; else it is empty.
 	Note string
 }
 

@@ -110,7 +110,7 @@ func (l *Lock) take(ctx context.Context, patience time.Duration) error {
 		if !errors.Is(err, filelock.ErrHeld) {
 			return fmt.Errorf("cannot lock the data directory %s: %w", l.dir, err)
 		}
-		// What the file says may be of a process that was killed just before another took the lock.
+		// The file may have the text of a process that was killed just before another took the lock.
 		h, _ := read(l.file)
 		taken := &Taken{Dir: l.dir, Holder: h}
 		if h.URL != "" && taken.answers(ctx) || time.Now().After(deadline) {

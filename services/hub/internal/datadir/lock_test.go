@@ -51,7 +51,7 @@ func TestADirectoryIsOfOneProcess(t *testing.T) {
 		!strings.Contains(err.Error(), "parley key create (process") {
 		t.Fatalf("beside a command: %v", err)
 	}
-	// Who waits gets it when it is released.
+	// A process that waits gets the lock when it is released.
 	got := make(chan *datadir.Lock)
 	go func() { l, _ := datadir.Take(t.Context(), dir, "backup", time.Minute); got <- l }()
 	if err := first.Release(); err != nil {
@@ -131,7 +131,7 @@ func TestAServerIsToldAtOnceWithItsAddressAndItsSocket(t *testing.T) {
 	}
 }
 
-// What a killed process wrote must not be taken for the word of the one that has the lock now.
+// The file of a killed process must not be taken for the file of the process that has the lock now.
 func TestWhatAKilledServerLeftIsNotBelievedAndIsRemoved(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), strings.Repeat("long", 30))
@@ -271,7 +271,7 @@ func TestASocketInTheWayIsNotDialedForAnother(t *testing.T) {
 	}
 	old.(*net.UnixListener).SetUnlinkOnClose(false)
 	defer old.Close()
-	l := take(t, dir, "serve") // which removes what is left of a killed server
+	l := take(t, dir, "serve") // which removes the remains of a killed server
 	s, err := l.Listen()
 	if err != nil {
 		t.Fatal(err)

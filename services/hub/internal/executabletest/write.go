@@ -23,9 +23,10 @@ func Write(t testing.TB, name string, content []byte) {
 	}
 }
 
-// Output runs a program that this process may have written itself, past Write, and returns what it printed, its state and
-// the error of exec.Cmd.CombinedOutput. While the kernel refuses to run it because another test's child still has the file
-// open ("text file busy"), the command is made and run again: a child has such a file until it runs its own program.
+// Output runs a program that this process may have written itself, past Write, and returns its output, its state and
+// the error of exec.Cmd.CombinedOutput. While the kernel refuses to run it because another test's child still has the
+// file open ("text file busy"), the command is made and run again: a child has such a file until it runs its own
+// program.
 func Output(command func() *exec.Cmd) ([]byte, *os.ProcessState, error) {
 	for {
 		cmd := command()

@@ -1,3 +1,3 @@
 // Package filelock locks files between processes. The system releases a lock when its file is closed or its process ends,
-// so no lock is left by a kill. What a lock protects, and what its file says, is its users' affair.
+// so no lock is left by a kill. The users of a lock decide about its purpose and the contents of its file.
 package filelock

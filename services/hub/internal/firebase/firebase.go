@@ -91,7 +91,7 @@ func (v *Verifier) Lookup(ctx context.Context, token string) (caller identity.Ca
 	if u.Disabled || t.IssuedAt*1000 < u.TokensValidAfterMillis {
 		return caller, until, errRevoked
 	}
-	// A token keeps for an hour what the account was when it was issued. The account counts as it is now.
+	// A token keeps the claims of its issue for an hour. The account as it is now decides.
 	if err := v.allow.Admit(admission.Person{UID: u.UID, Email: u.Email, Verified: u.EmailVerified,
 		Claims: u.CustomClaims}); err != nil {
 		return caller, until, err

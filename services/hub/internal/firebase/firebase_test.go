@@ -267,7 +267,7 @@ func TestASignInIsAdmittedByTheListOrTheClaim(t *testing.T) {
 	local["sub"], local["parley"] = "local", true
 	refused("the user local", token(local), "own user")
 
-	// What the token says is up to an hour old. The account decides.
+	// The claims of a token are up to an hour old. The account decides.
 	stale := token(person("ann@example.org", true))
 	g.users["ann"] = account("ann", "ann@example.org", false, "")
 	check{stale, fault.Forbidden, "verify it"}.run(t, "an address that is verified no more", v)

@@ -133,10 +133,10 @@ func (g *Guard) unanswered(err error, m Memory) Decision {
 	return d
 }
 
-// Tell says who holds what, until when and why.
+// Tell returns a sentence about a reservation: its holder, its pattern, its end and its reason.
 func Tell(v files.View) string { return files.Tell(v) }
 
-// yours says what to set for a caller that holds the files itself.
+// yours returns the advice for a caller that holds the files itself: the variables to set.
 func (g *Guard) yours(held []files.Checked) []string {
 	session := false
 	for _, f := range held {

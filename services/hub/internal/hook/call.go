@@ -1,6 +1,6 @@
 package hook
 
-// Kind is what happened in a client's session.
+// Kind is the kind of an event in a client's session.
 type Kind string
 
 // The kinds of calls. Nothing stands for an event that a hook has no part in.
@@ -34,7 +34,7 @@ type Call struct {
 	// Tool is the name of the tool, and Doing a safe summary of the call.
 	Tool  string `json:"tool,omitempty"`
 	Doing string `json:"doing,omitempty"`
-	// Subject is what a permission is asked for: the command, the path, or the input in short.
+	// Subject is the subject of a permission request: the command, the path, or the input in short.
 	Subject string `json:"subject,omitempty"`
 	// Exact are the whole command, or each path, that rules of permissions are compared with; none where it is unknown.
 	Exact []string `json:"exact,omitempty"`
@@ -59,7 +59,7 @@ type Call struct {
 	PID int `json:"pid,omitempty"`
 }
 
-// limits of what is taken from a client.
+// Limits of the input of a client.
 const (
 	maxThread  = 200
 	maxDoing   = 200

@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// input is what the clients give to a hook. They share most names.
+// input is the input of a hook. The clients share most names.
 type input struct {
 	SessionID  string          `json:"session_id"`
 	Transcript string          `json:"transcript_path"`

@@ -4,7 +4,7 @@ import (
 	"encoding/json"
 )
 
-// Reply is what a hook's process does at last: it writes Stdout and Stderr and ends with Code.
+// Reply is the output of a hook's process: it writes Stdout and Stderr and ends with Code.
 type Reply struct {
 	Stdout string `json:"stdout,omitempty"`
 	Stderr string `json:"stderr,omitempty"`
@@ -82,8 +82,8 @@ func (c Call) Continue(reason string) Reply {
 	return answer{Decision: "block", Reason: reason}.reply()
 }
 
-// Permit returns the reply that allows or refuses what a permission was asked for. A client whose hooks cannot answer a
-// permission gets a quiet one, and asks by itself.
+// Permit returns the reply that allows or refuses a permission request. A client whose hooks cannot answer such a
+// request gets a quiet reply, and asks by itself.
 func (c Call) Permit(allow bool, message string) Reply {
 	if c.Kind != Permission || c.Client == "gemini" {
 		return Reply{}

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// Ruling is what the person's rules say to a permission request.
+// Ruling is the decision of the person's rules about a permission request.
 type Ruling string
 
 // The rulings. Ask stands for none: the person is asked.
@@ -95,8 +95,8 @@ func like(pattern, text string) bool {
 	return strings.HasSuffix(text, parts[len(parts)-1])
 }
 
-// Same returns what an allowance for the session is kept as: it holds for the same tool and exactly the same subject. It is
-// empty where the subject is not known whole.
+// Same returns the key of an allowance for the session: it holds for the same tool and exactly the same subject. The
+// key is empty where the subject is not known whole.
 func Same(c Call) string {
 	if len(c.Exact) == 0 {
 		return ""

@@ -6,8 +6,8 @@ import (
 	"unicode/utf8"
 )
 
-// clean returns a text as one printable line: white space becomes a space, and what is not printable, or would change the
-// direction of text, becomes U+FFFD.
+// clean returns a text as one printable line: white space becomes a space, and a character that is not printable, or
+// would change the direction of text, becomes U+FFFD.
 func clean(s string) string {
 	var b strings.Builder
 	space := false

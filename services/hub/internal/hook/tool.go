@@ -42,7 +42,7 @@ var (
 		"replace": true, "edit": true}
 )
 
-// tool fills in what is known of a tool's call.
+// tool fills in the fields of a tool call.
 func (c *Call) tool(in input) {
 	c.Tool = short(clean(in.Tool), 100)
 	c.Interrupted = in.Interrupt
@@ -111,7 +111,7 @@ func (c *Call) exact(paths ...string) {
 	}
 }
 
-// tail returns the name of a server's tool without what a client puts before it.
+// tail returns the name of a server's tool without the prefix of the client.
 func tail(tool string) string {
 	if i := strings.LastIndex(tool, "__"); i >= 0 {
 		return tool[i+2:]

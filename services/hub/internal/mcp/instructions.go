@@ -70,7 +70,7 @@ func (e *Endpoint) instructions(s Selection, c identity.Caller) string {
 	return strings.Join(append(lines, dataWarning), "\n")
 }
 
-// introduce says who the caller is.
+// introduce returns the sentence about the caller's identity.
 func introduce(c identity.Caller) string {
 	switch {
 	case c.Bound() && c.IsHuman():
@@ -87,7 +87,7 @@ func introduce(c identity.Caller) string {
 		c.Kind, giveName)
 }
 
-// inSession says which session the caller's connection belongs to.
+// inSession returns the sentence about the session of the caller's connection.
 func inSession(c identity.Caller) string {
 	if c.Session == "" {
 		return ""
@@ -96,11 +96,11 @@ func inSession(c identity.Caller) string {
 		identity.Address(c.Program, c.Session))
 }
 
-// giveName says how a caller without a name gets one.
+// giveName is the advice for a caller without a name.
 const giveName = "Give one in the inputs that say who acts, such as source, where it counts as unverified; " +
 	"for a verified name use a key that was made for a program."
 
-// served says what the URL serves to the caller.
+// served returns the sentence about the toolsets that the URL serves to the caller.
 func served(s Selection, c identity.Caller, sets []string) string {
 	if len(sets) == 0 {
 		return "This URL of Parley serves no tool that your key may call."

@@ -14,7 +14,7 @@ import (
 	"parley.internal/shared/op"
 )
 
-// message is a JSON-RPC message, decoded once. What mcp-go reads is written from it, so that the front and mcp-go
+// message is a JSON-RPC message, decoded once. The input of mcp-go is written from it, so that the front and mcp-go
 // cannot understand a message differently, for example by a repeated field or by letter case.
 type message struct {
 	// fields are those of the message without the id.
@@ -29,8 +29,8 @@ type message struct {
 	invalid error
 }
 
-// The bounds of a message. What it says beside the arguments of an operation's call, which the operation's schema bounds,
-// is little.
+// The bounds of a message. A message is small but for the arguments of an operation's call, which the operation's
+// schema bounds.
 const (
 	// maxDepth is the number of levels that encoding/json reads.
 	maxDepth = 10_000

@@ -9,7 +9,7 @@ import (
 	"parley.internal/shared/op"
 )
 
-// Selection says which tools, resources and prompts an endpoint serves.
+// Selection is the choice of tools, resources and prompts that an endpoint serves.
 type Selection struct {
 	// Sets are the names of the toolsets and of selections such as "agent", in the order of the catalogue.
 	Sets []string

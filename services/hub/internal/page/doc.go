@@ -1,5 +1,5 @@
-// Package page serves the console: one page, at every address of its views, on which a person sees what their agents do,
-// answers and directs them. /q/{id} is the question that a push notification opens, and / the inbox.
+// Package page serves the console: one page, at every address of its views, on which a person sees the work of their
+// agents, answers and directs them. /q/{id} is the question that a push notification opens, and / the inbox.
 //
 // The page is static and holds no user's data: an HTML document, native ES modules with one custom element a view, and
 // style sheets. Its scripts sign the browser in, with the code of a one-time link or with Firebase Auth, and then call the
@@ -13,6 +13,6 @@
 // push opens a new tab and a person would otherwise have to sign in for every push. Of Firebase's two tokens only the
 // refresh token is stored; the ID token stays in memory. The stored token is safe as long as no foreign script runs:
 // the content security policy allows the script files here, no inline script and, with trusted types, no markup made
-// from strings and no worker but that one. Text from agents is only ever set as text; the Markdown in it is shown by elements that are made one by
-// one.
+// from strings and no worker but that one. Text from agents is only ever set as text; Markdown in it becomes elements
+// that are made one by one.
 package page

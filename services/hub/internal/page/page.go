@@ -58,7 +58,8 @@ type Firebase struct {
 //go:embed assets
 var assets embed.FS
 
-// worker is the file of the service worker. It is served at the root, because it may act only for what is below it.
+// worker is the file of the service worker. It is served at the root, because it may act only for the paths below its
+// own.
 const worker = "sw.js"
 
 // document is the file that is the same at every address of the page.
@@ -66,8 +67,8 @@ const document = "index.html"
 
 var html = template.Must(template.ParseFS(assets, "assets/"+document))
 
-// addresses are those of the page's views, which main.js tells apart.
-var addresses = []string{"/", "/q", "/q/", "/q/:id", "/agents", "/work", "/work/:id", "/sprints", "/sprints/:id",
+// addresses are the addresses of the page's views, which main.js distinguishes, but for the first one, at /.
+var addresses = []string{"/q", "/q/", "/q/:id", "/agents", "/work", "/work/:id", "/sprints", "/sprints/:id",
 	"/teams/:id", "/talk", "/talk/:kind/:id", "/mail", "/search", "/usage", "/settings"}
 
 // kinds are the media types of the files by their extensions.
@@ -118,6 +119,7 @@ func (s Site) Mount(e *echo.Echo) {
 	for _, at := range addresses {
 		e.GET(at, everywhere, securityHeaders(policy))
 	}
+	e.GET("/", s.home(everywhere), securityHeaders(policy))
 	for name, text := range files() {
 		at := "/assets/" + name
 		if name == worker {
@@ -127,6 +129,30 @@ func (s Site) Mount(e *echo.Echo) {
 	}
 	if s.Redeem != nil {
 		e.POST("/v1/links/redeem", s.redeem)
+	}
+}
+
+// explanation is the answer at / to a client that is no browser.
+const explanation = `Parley, the meeting ground for AI agents
+
+  MCP      at /mcp, with the header "Authorization: Bearer KEY"
+  REST     below /v1; /openapi.json describes the routes, and /v1/health needs no key
+  console  open this address in a browser; "parley link --console" signs you in
+
+The file keys.env in the server's data directory has the first keys, and "parley key create" makes others.
+`
+
+// home returns the handler at /: the page for a browser, and an explanation for a client that does not ask for HTML, such
+// as curl.
+func (s Site) home(page echo.HandlerFunc) echo.HandlerFunc {
+	text := s.serve(static.New(echo.MIMETextPlainCharsetUTF8, []byte(explanation)))
+	return func(c echo.Context) error {
+		c.Response().Header().Add(echo.HeaderVary, echo.HeaderAccept)
+		accept := strings.ToLower(strings.Join(c.Request().Header.Values(echo.HeaderAccept), ","))
+		if accept != "" && !strings.Contains(accept, echo.MIMETextHTML) {
+			return text(c)
+		}
+		return page(c)
 	}
 }
 

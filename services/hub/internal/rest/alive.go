@@ -18,7 +18,7 @@ func WithConn(ctx context.Context, c net.Conn) context.Context {
 	return context.WithValue(ctx, connKey{}, c)
 }
 
-// Delivered writes what is buffered of a response, and reports whether the caller can have it: the connection took all
+// Delivered writes the buffered part of a response, and reports whether the caller can have it: the connection took all
 // of it, and no end of the connection had arrived by then. A response without a Content-Length does not end before the
 // handler returns, so its caller has no reason to close the connection before.
 //

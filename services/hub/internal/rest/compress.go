@@ -24,7 +24,7 @@ var packers = sync.Pool{New: func() any {
 }}
 
 // writeJSON answers with a value as JSON, compressed where that is worth it and the client takes it. An answer to a call
-// needs its bearer token, which no page of another origin has, so its length tells nobody what is in it.
+// needs its bearer token, which no page of another origin has, so its length tells nobody about its contents.
 func writeJSON(c echo.Context, status int, v any) error {
 	text, err := json.Marshal(v)
 	if err != nil {

@@ -103,9 +103,13 @@ func (s *Server) onError(err error, c echo.Context) {
 	e := Error{Details: []fault.Problem{}}
 	switch he.Code {
 	case http.StatusNotFound:
-		e.Code, e.Message = fault.NotFound.Code(), "there is no such route; /openapi.json lists them"
+		e.Code, e.Message = fault.NotFound.Code(),
+			"there is no such route: MCP is served at /mcp, and REST below /v1, whose routes /openapi.json lists"
 	case http.StatusMethodNotAllowed:
 		e.Code, e.Message = "METHOD_NOT_ALLOWED", "the route does not take this method; /openapi.json lists them"
+		if c.Request().URL.Path == "/" { // where an MCP client was given the URL of the server alone
+			e.Message = "MCP is served at /mcp: add it to the URL; REST is served below /v1"
+		}
 	case http.StatusRequestEntityTooLarge:
 		e.Code, e.Message = "PAYLOAD_TOO_LARGE", "the body must be at most 1 MiB"
 	default:

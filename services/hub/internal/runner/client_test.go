@@ -31,7 +31,7 @@ func withClients(t *testing.T, s *server, st *stage, config string, programs ...
 	return p
 }
 
-// own is the part of the prompt by which a member named w-p1 knows who it is.
+// own is the part of the prompt that tells a member its name, w-p1.
 const own = `You are "w-p1", a member of the team "core", which "team-lead" leads.`
 
 func TestTheInstalledClientIsStartedWithThePromptAndAnEntryOfTheMembersOwn(t *testing.T) {

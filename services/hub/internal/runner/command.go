@@ -15,8 +15,8 @@ import (
 	"parley.internal/services/hub/internal/runner/template"
 )
 
-// Command is what a runner starts for a member of the team: one of the clients of agents, or a command line. Only the
-// operator can set it.
+// Command is the command that a runner starts for a member of the team: one of the clients of agents, or a command
+// line. Only the operator can set it.
 type Command struct {
 	// Client is claude, codex or command; empty means command where there is a command line, and otherwise the first of
 	// the clients that is installed.

@@ -7,9 +7,9 @@
 // others. Processes keep running while the server is unreachable. The end of a process is reported until the server has
 // acknowledged it, by this runner or by its successor.
 //
-// What is started is a client of agents, Claude Code or Codex, with the member's prompt and an MCP entry in a private
-// directory that goes with the process, or a command of the operator's. The last lines that a process wrote are part of the
-// report of its end, without keys.
+// A started process is a client of agents, Claude Code or Codex, with the member's prompt and an MCP entry in a private
+// directory that goes with the process, or a command of the operator. The last lines that a process wrote are part of
+// the report of its end, without keys.
 //
 // Values from the server fill in arguments of a command that the operator chose, and select a directory under a root
 // that the operator allowed. They never reach a shell, the program's name or, but for a key of the member's own, the

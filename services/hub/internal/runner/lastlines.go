@@ -39,7 +39,7 @@ func lastLines(file string, from int64) string {
 		return ""
 	}
 	text := make([]byte, min(end-from, maxTail))
-	n, _ := log.ReadAt(text, end-int64(len(text))) // what can be read is reported
+	n, _ := log.ReadAt(text, end-int64(len(text))) // the readable part is reported
 	said := parleyKey.ReplaceAllString(string(text[:n]), "…")
 	all := strings.Split(strings.TrimSpace(printable.Escape(strings.ReplaceAll(said, "\r\n", "\n"))), "\n")
 	last := []rune(strings.Join(all[max(0, len(all)-maxLines):], "\n"))

@@ -100,7 +100,7 @@ func (r *Runner) prompt(c *child, key string) (string, error) {
 	}
 }
 
-// postscript tells a client's agent who it is and how it reaches its team.
+// postscript tells a client's agent its name and how to reach its team.
 func (r *Runner) postscript(p team.Process) string {
 	return fmt.Sprintf("\n\n---\nYou are %q, a member of the team %q, which %q leads. The MCP server %q is your way to the "+
 		"others: read your inbox with team_read_inbox (team_name %q, agent_name %q), write with team_send_message, and "+

@@ -40,7 +40,7 @@ type Times struct {
 // longPoll is the time for which the server is asked to wait for changes.
 const longPoll = 55 * time.Second
 
-// toolsets are those that a member's MCP entry names: what an agent needs all day, all of the queue, and its team.
+// toolsets are the toolsets in a member's MCP entry: the daily tools of an agent, all of the queue, and its team.
 const toolsets = "agent,dispatch,team"
 
 // Runner runs the processes of one team. All fields are required but Times and Pane.

@@ -19,7 +19,8 @@ type Text struct {
 	prepare func() prepared
 }
 
-// prepared is what the first request of a text makes. Packed is nil where it would be no shorter.
+// prepared is the compressed form and the tag of a text, which its first request makes. packed is nil where it would be
+// no shorter.
 type prepared struct {
 	packed []byte
 	tag    string

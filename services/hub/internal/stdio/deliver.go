@@ -64,7 +64,7 @@ func (r *run) deliver(req *request) {
 	}
 }
 
-// advice returns the error message for the client: what failed and what to do.
+// advice returns the error message for the client: the failure and the remedy.
 func (r *run) advice(req *request, t *failure) string {
 	switch {
 	case t.uncertain(req):

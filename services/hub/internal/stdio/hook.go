@@ -12,7 +12,8 @@ import (
 	"github.com/mark3labs/mcp-go/mcp"
 )
 
-// Hook changes the results of tools on their way to the client. A hook adds what only the client's machine can provide.
+// Hook changes the results of tools on their way to the client. A hook adds information that only the client's machine
+// has.
 type Hook interface {
 	// Wants reports whether the hook handles the results of a tool.
 	Wants(tool string) bool

@@ -34,7 +34,7 @@ type message struct {
 	Color     string `json:"color,omitempty"`
 }
 
-// Source tells where a team was read from.
+// Source describes the directories that a team was read from.
 type Source struct {
 	// Ignored lists the fields that were ignored because they are unknown, such as "config.json: hooks".
 	Ignored []string

@@ -34,7 +34,7 @@ type Action struct {
 	Body    string            `json:"body"`
 }
 
-// Press does what the ntfy app does when a person presses a button of the kind http, and returns the status.
+// Press makes the request of the ntfy app when a person presses a button of the kind http, and returns the status.
 func (a Action) Press(t testing.TB) int {
 	t.Helper()
 	r, err := http.NewRequestWithContext(t.Context(), a.Method, a.URL, strings.NewReader(a.Body))

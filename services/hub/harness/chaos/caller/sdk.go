@@ -45,8 +45,8 @@ func (c *Caller) Close() {
 	}
 }
 
-// overMCP makes one request with the official SDK for Go. It is judged by what came over the network; the SDK must make
-// the same of it.
+// overMCP makes one request with the official SDK for Go. The request is judged by the answer that came over the
+// network, which the SDK must read alike.
 func (c *Caller) overMCP(ctx context.Context, name, id string, wait time.Duration, args map[string]any) judgement {
 	own, cancel := context.WithTimeout(ctx, wait+c.Slack)
 	defer cancel()
@@ -85,7 +85,7 @@ func (c *Caller) connect(ctx context.Context) (*mcp.ClientSession, error) {
 
 type exchangeKey struct{}
 
-// exchange is what came over the network for a call of a tool.
+// exchange is the answer that came over the network for a call of a tool.
 type exchange struct {
 	requestID string
 

@@ -28,7 +28,7 @@ const searchAtMost = 20 * time.Millisecond
 // vocabulary is the number of different words of the searched documents. A few are in most of them, and most in few.
 const vocabulary = 5_000
 
-// searched are the searches, by what they look for.
+// searched are the searches, each with a description of its query.
 var searched = []struct {
 	name string
 	in   search.Input

@@ -105,5 +105,5 @@ func notUpToDate(drifted []file) error {
 	for i, f := range drifted {
 		names[i] = f.name
 	}
-	return fmt.Errorf("not up to date: %s; run `make generate` and commit what it writes", strings.Join(names, ", "))
+	return fmt.Errorf("not up to date: %s; run `make generate` and commit the files that it writes", strings.Join(names, ", "))
 }

@@ -147,7 +147,7 @@ func paths(t *testing.T) (all []string) {
 }
 
 // A path is one from the root, the target of a link, or the name of a Go file somewhere; the overview of the
-// directories gives the last elements of theirs.
+// directories has only the last elements of their paths.
 func TestEveryPathInTheREADMEExists(t *testing.T) {
 	t.Parallel()
 	page, all := read(t, "README.md"), paths(t)

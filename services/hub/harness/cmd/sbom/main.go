@@ -1,6 +1,6 @@
 // Command sbom makes a CycloneDX bill of materials in JSON reproducible. It reads one from standard input and writes it
-// to the file of -o, without what differs between two runs over the same binary: the time, the serial number, and the
-// hashes of the program that made it.
+// to the file of -o, without the fields that differ between two runs over the same binary: the time, the serial number,
+// and the hashes of the program that made it.
 //
 // "make sbom" pipes it the output of cyclonedx-gomod, whose version tool.mod and tool.sum pin. They are a module file of
 // their own, so that the harness does not depend on the modules of that program. Its list of components is that of the
@@ -39,8 +39,8 @@ func run(in io.Reader, out string) error {
 	return os.WriteFile(out, text, 0o644)
 }
 
-// reproducible returns a bill of materials without what differs between runs, with the names of each object sorted. It
-// refuses text that is not CycloneDX, or that names no component.
+// reproducible returns a bill of materials without the fields that differ between runs, with the names of each object
+// sorted. It refuses text that is not CycloneDX, or that names no component.
 func reproducible(text []byte) ([]byte, error) {
 	var bill map[string]any
 	if err := json.Unmarshal(text, &bill); err != nil {

@@ -1,6 +1,6 @@
 // Command scale lets 1,000 agents of one user work with one server on the embedded store, and exits with status 1 if a
-// message, a task or an answer was lost or came twice, if waking one who waits for a message took too long, or if the
-// server needed too much memory.
+// message, a task or an answer was lost or came twice, if waking an agent that waits for a message took too long, or if
+// the server needed too much memory.
 //
 // It builds the server and runs it as a process of its own. The agents share the machine with it, as on a laptop; read
 // the times with that in mind. With -quick the load is small and short, and the times and the memory are not judged.

@@ -1,8 +1,8 @@
 // Package block keeps lines of Parley at the end of a text that belongs to others, between two marks, and takes them out
 // again byte for byte.
 //
-// The first mark says how many lines follow and what they hash to, because programs that rewrite a file may put lines of
-// theirs before the second mark. Only lines that are still as they were written are removed.
+// The first mark has the number of the lines that follow and their hash, because programs that rewrite a file may put
+// lines of their own before the second mark. Only lines that are still as they were written are removed.
 package block
 
 import (

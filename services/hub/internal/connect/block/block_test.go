@@ -13,7 +13,8 @@ const body = "[a]\nb = 1\n"
 
 func TestLinesAreAddedAndTakenOutByteForByte(t *testing.T) {
 	t.Parallel()
-	for _, in := range []string{"", "x", "x\n", "x\r\n", "x\r\ny", "\n", "\n\n", "# >>> parley other (1 lines, x) >>>\n", "\xef\xbb\xbfx = 1"} {
+	for _, in := range []string{"", "x", "x\n", "x\r\n", "x\r\ny", "\n", "\n\n",
+		"# >>> parley other (1 lines, x) >>>\n", "\xef\xbb\xbfx = 1"} {
 		for name, style := range map[string]block.Style{"hash": block.Hash, "markdown": block.Markdown} {
 			out := style.Add([]byte(in), "id", body)
 			if got, found, err := style.Find(out, "id"); got != body || !found || err != nil {

@@ -57,7 +57,7 @@ type Permissions struct {
 	Deny  []string `json:"deny,omitempty"`
 }
 
-// Wake says what wakes an idle agent. Zero fields stand for the defaults.
+// Wake are the rules for waking an idle agent. Zero fields stand for the defaults.
 type Wake struct {
 	Off bool `json:"off,omitempty"`
 	// On are the types of messages that wake beside the default ones, such as RESULT.

@@ -75,7 +75,7 @@ func TestAnElementIsAddedAfterTheOthers(t *testing.T) {
 	if back, err := jsonedit.Undo(out, append(first, second...)); err != nil || string(back) != in {
 		t.Errorf("undone %s, %v", back, err)
 	}
-	// Somebody adds to both lists: what is theirs stays where it is.
+	// Somebody adds to both lists: their elements stay where they are.
 	others := strings.ReplaceAll(string(out), "      }\n    ]", "      },\n      {\"late\": true}\n    ]")
 	back, err := jsonedit.Remove([]byte(others), mine, "hooks", jsonedit.Any, jsonedit.Any)
 	if err == nil {
@@ -146,7 +146,8 @@ func TestAWrongRecordIsNotUndone(t *testing.T) {
 
 // FuzzSet adds entries to any text and takes them out again.
 func FuzzSet(f *testing.F) {
-	for _, s := range []string{"", "{}", "{ }", "{\n}", `{"a":{"c":[]}}`, "{\"a\": {} // x\n}", "{\"a\":[1,],}", "{/**/}", "{\"a\":{\"c\":[1//\n]}}",
+	for _, s := range []string{"", "{}", "{ }", "{\n}", `{"a":{"c":[]}}`, "{\"a\": {} // x\n}", "{\"a\":[1,],}",
+		"{/**/}", "{\"a\":{\"c\":[1//\n]}}",
 		"\ufeff{\r\n}", "{\"a\":{\"c\":[ /* x */ ]},}", "{\n//\r\n}", "{\"a\":{\"c\":[/*/*/1/**/,/***/]}}", "{\"x\":1 //\r\n , }"} {
 		f.Add([]byte(s))
 	}

@@ -9,8 +9,8 @@ import (
 // Any stands in a path for each member and each element.
 const Any = "*"
 
-// Remove removes the members and elements at the paths that a pattern stands for and whose value matches. What was around
-// them stays.
+// Remove removes the members and elements at the paths that a pattern stands for and whose value matches. The text
+// around them stays.
 func Remove(text []byte, matches func(value any) bool, pattern ...string) ([]byte, error) {
 	for !Blank(text) {
 		v, err := parse(text)

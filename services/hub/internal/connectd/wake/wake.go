@@ -33,7 +33,7 @@ const maxUsed = 200
 // always are the kinds that wake.
 var always = []string{"DIRECTIVE", "QUERY", "ANSWER", "TASK", "HUMAN"}
 
-// State is what is known of a session's wakes.
+// State is the record of a session's wakes.
 type State struct {
 	// Recent are the wakes of the last hour.
 	Recent []Mark `json:"recent,omitempty"`
@@ -58,7 +58,7 @@ type Mark struct {
 	At   time.Time `json:"at"`
 }
 
-// Verdict is what becomes of reasons to wake.
+// Verdict is the decision about reasons to wake.
 type Verdict struct {
 	// Wake is the reason to wake now, nil for none.
 	Wake *wire.Wake
@@ -101,7 +101,7 @@ func (s *State) Offer(r Rules, now time.Time, reasons []wire.Wake) Verdict {
 	return v
 }
 
-// loops reports whether a reason would go on with what two agents have done often enough.
+// loops reports whether a reason would continue an exchange of two agents that has reached its limit.
 func (s *State) loops(r Rules, w wire.Wake) bool {
 	if !agents(w.Kind) || s.With != Program(w.From) {
 		return false
@@ -166,10 +166,10 @@ func (s *State) hold(id string) {
 	}
 }
 
-// Reset forgets what two agents did: a person, a task or another agent came between.
+// Reset forgets the exchanges of two agents: a person, a task or another agent came between.
 func (s *State) Reset() { s.With, s.Exchanges, s.Answered, s.Stopped = "", 0, false, false }
 
-// Active tells that the session has begun a turn, and whether a person did that.
+// Active records that the session has begun a turn; human means that a person began it.
 func (s *State) Active(human bool) {
 	s.Outstanding = time.Time{}
 	if human {
@@ -177,7 +177,7 @@ func (s *State) Active(human bool) {
 	}
 }
 
-// Sent tells that the session has sent a message.
+// Sent records that the session has sent a message.
 func (s *State) Sent(to, kind string) {
 	switch kind {
 	case "STATUS", "ACK", "PONG", "RESULT":
@@ -217,7 +217,7 @@ func Program(address string) string {
 	return name
 }
 
-// Text is what a wake says: who wants what, and that the rest comes by itself.
+// Text is the text of a wake: the sender, the kind and a summary.
 func Text(w wire.Wake) string {
 	verified := "not verified"
 	if w.Verified {

@@ -7,5 +7,5 @@
 // hook that git would not run, because it is not executable, stays so.
 //
 // The lines hold no key. They call the program by its path only where git cannot commit them; else they find it in PATH.
-// Hooks that have been changed are never overwritten: an error says what to do.
+// Hooks that have been changed are never overwritten: an error says how to go on.
 package githook

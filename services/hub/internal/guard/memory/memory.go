@@ -72,10 +72,10 @@ func Forget(common string) error {
 	return nil
 }
 
-// Learn remembers the settings that the server told of a project, where they differ from what is known.
+// Learn remembers the server's settings of a project where they differ from the known ones.
 func (m Memory) Learn(common, project string, strict, auto bool) error {
 	if m.Project == project && m.Strict == strict && m.Auto == auto || m.Project == "" && !strict && !auto {
-		return nil // what it does not know is off
+		return nil // a setting that is not known is off
 	}
 	m.Project, m.Strict, m.Auto = project, strict, auto
 	return Remember(common, m)

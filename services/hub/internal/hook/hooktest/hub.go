@@ -134,7 +134,7 @@ func (h *Hub) stir(s *session) {
 	h.changed = make(chan struct{})
 }
 
-// Answer sets the person's answer to every question, Asked returns the questions, and Alerts what the person was told.
+// Answer sets the person's answer to every question.
 func (h *Hub) Answer(text string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -150,7 +150,7 @@ func (h *Hub) Asked() []string {
 	return slices.Clone(h.asked)
 }
 
-// Alerts returns what the person was told.
+// Alerts returns the alerts to the person.
 func (h *Hub) Alerts() []string {
 	h.mu.Lock()
 	defer h.mu.Unlock()

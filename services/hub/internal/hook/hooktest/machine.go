@@ -72,7 +72,7 @@ func (m *Machine) Environ() []string {
 	return out
 }
 
-// Input returns what a client gives to a hook: the common fields, and more.
+// Input returns the input that a client gives to a hook: the common fields, and more.
 func (m *Machine) Input(thread, event string, more map[string]any) []byte {
 	in := map[string]any{"session_id": thread, "hook_event_name": event, "cwd": m.Dir}
 	maps.Copy(in, more)
@@ -83,14 +83,14 @@ func (m *Machine) Input(thread, event string, more map[string]any) []byte {
 	return text
 }
 
-// Result is what a hook did.
+// Result is the result of a hook's process.
 type Result struct {
 	Out, Err string
 	Code     int
 	Took     time.Duration
 }
 
-// Context returns the text that the hook gave to the model, and Decision what it decided, with the reason.
+// Context returns the text that the hook gave to the model.
 func (r Result) Context() string { return r.field("additionalContext") }
 
 func (r Result) field(name string) string {
@@ -151,7 +151,7 @@ func Eventually(t testing.TB, what string, ok func() bool) {
 	t.Fatalf("after 20 seconds: %s", what)
 }
 
-// Request returns what a hook's process asks of the daemon.
+// Request returns the request of a hook's process to the daemon.
 func Request(t testing.TB, m *Machine, thread, event string, more map[string]any) local.Request {
 	t.Helper()
 	call, err := hook.Parse(m.Conn.Client, event, m.Input(thread, event, more), m.Getenv)
@@ -161,7 +161,7 @@ func Request(t testing.TB, m *Machine, thread, event string, more map[string]any
 	return local.Request{Op: local.Hook, Connection: m.ID, Call: call, Budget: 2000}
 }
 
-// Repository makes a directory one of git.
+// Repository makes a directory a git repository.
 func Repository(t testing.TB, dir string) {
 	t.Helper()
 	if out, err := exec.CommandContext(t.Context(), "git", "-C", dir, "init", "-q").CombinedOutput(); err != nil {

@@ -24,7 +24,7 @@ func Take(path string) (*os.File, error) {
 		return nil, errors.Join(err, f.Close())
 	}
 	if err := f.Truncate(0); err == nil {
-		_, _ = fmt.Fprint(f, os.Getpid()) // only what people read
+		_, _ = fmt.Fprint(f, os.Getpid()) // for people alone
 	}
 	return f, nil
 }

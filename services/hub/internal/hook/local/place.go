@@ -55,7 +55,7 @@ func private(dir string) error {
 
 func (p Place) sessions() string { return filepath.Join(p.Dir, "sessions") }
 
-// Lock is the path of the daemon's lock, and Log that of what it reports.
+// Lock is the path of the daemon's lock.
 func (p Place) Lock() string { return filepath.Join(p.Dir, "lock") }
 
 // Log is the path of the daemon's log.

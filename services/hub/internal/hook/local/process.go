@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// Started returns what tells a process from a later one with its number, where the system says it: the time of its start.
-// It is empty where that is unknown.
+// Started returns the time of a process's start as the system gives it, which distinguishes the process from a later
+// one with its number. It is empty where the time is unknown.
 func Started(pid int) string {
 	return field(pid, 22)
 }

@@ -11,7 +11,7 @@ import (
 	"parley.internal/services/hub/internal/hook/session"
 )
 
-// Op is what a request asks of the daemon.
+// Op is the operation that a request asks of the daemon.
 type Op string
 
 // The operations.
@@ -25,7 +25,7 @@ const (
 	Stop   Op = "stop"
 )
 
-// Request is what a process asks of the daemon.
+// Request is the request of a process to the daemon.
 type Request struct {
 	Op         Op                `json:"op"`
 	Connection string            `json:"connection,omitempty"`
@@ -36,13 +36,13 @@ type Request struct {
 	Budget int64 `json:"budget,omitempty"`
 }
 
-// Response is what the daemon answers. After one that wants it, the process sends an [Ack] when its output was written, and
-// reads [Noted].
+// Response is the answer of the daemon. After a response with a receipt, the process sends an [Ack] when its output was
+// written, and reads [Noted].
 type Response struct {
 	hook.Reply
-	// Receipt stands for what the reply shows.
+	// Receipt confirms the mail and answers that the reply shows.
 	Receipt string `json:"receipt,omitempty"`
-	// Line is a wake for one that watches.
+	// Line is the text of a wake for a process that watches.
 	Line string `json:"line,omitempty"`
 	// Over ends a wait: the session has ended, or another waits for it.
 	Over bool `json:"over,omitempty"`

@@ -110,9 +110,9 @@ func (p Place) All() []string {
 
 // The kinds of marks.
 const (
-	// Shown marks a receipt: the model has what it stands for.
+	// Shown marks a receipt: the model has the mail and answers that it confirms.
 	Shown = "shown"
-	// Allowed marks what the person allowed for the session, by [Sum].
+	// Allowed marks a permission that the person gave for the session, by [Sum].
 	Allowed = "allowed"
 )
 

@@ -101,7 +101,7 @@ func (p *Process) direct(ctx context.Context, call hook.Call) int {
 	if p.print(reply) && receipt != "" {
 		s.Printed(*out)
 	}
-	_ = p.place.Save(id, &s) // without it the next hook asks again, and what was shown says that it comes again
+	_ = p.place.Save(id, &s) // without it the next hook asks again, and mail that was shown is marked when it comes again
 	return reply.Code
 }
 
@@ -131,7 +131,7 @@ func (p *Process) ask(ctx context.Context, s *session.State, call hook.Call, eve
 	p.place.Unmark(p.session(call), local.Shown, in.Receipt)
 	s.Heard(event, out, true)
 	if f := out.Files; f != nil && event == wire.Edit {
-		_ = s.Repo.Learn(f.Strict, f.Auto) // what is not remembered is asked again
+		_ = s.Repo.Learn(f.Strict, f.Auto) // the next hook asks again
 	}
 	if event == wire.Turn && s.MayContinue(p.conn) && s.Waiting.Urgent+s.Waiting.Answers > 0 {
 		in = wire.HookInput{Version: wire.Version, Client: s.Client, Event: wire.Read, Thread: s.Thread, SessionID: s.SessionID,
@@ -144,7 +144,7 @@ func (p *Process) ask(ctx context.Context, s *session.State, call hook.Call, eve
 	return &out
 }
 
-// remembered answers by what is on the disk alone.
+// remembered answers by the state on the disk alone.
 func (p *Process) remembered(call hook.Call) int {
 	var s session.State
 	if !p.place.Load(p.session(call), &s) {

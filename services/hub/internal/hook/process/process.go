@@ -25,7 +25,7 @@ const (
 	StrictBudget = 2 * time.Second
 )
 
-// Usage says how the program is called.
+// Usage is the synopsis of the program.
 const Usage = "usage: parley-hook CLIENT EVENT --connection ID, with the client's JSON on standard input"
 
 // Variable is the environment variable that keeps hooks from starting a daemon: PARLEY_CONNECTD=off.
@@ -179,7 +179,7 @@ func processOf(call hook.Call) session.Process {
 	return session.Process{PID: pid, Start: local.Started(pid)}
 }
 
-// print writes a reply, and reports whether all of it was written. Nothing is buffered, so what was written is flushed.
+// print writes a reply without a buffer, and reports whether all of it was written.
 func (p *Process) print(r hook.Reply) bool {
 	ok := true
 	for _, out := range []struct {

@@ -51,7 +51,7 @@ var direct = &http.Client{
 		ForceAttemptHTTP2: true, TLSHandshakeTimeout: 10 * time.Second},
 }
 
-// Hook tells of one event of a session.
+// Hook sends one event of a session.
 func (h *Hub) Hook(ctx context.Context, in wire.HookInput) (out wire.HookOutput, err error) {
 	in.Version = wire.Version
 	err = h.call(ctx, http.MethodPost, wire.Route, in, &out)

@@ -62,7 +62,7 @@ func (s *State) Room(c hook.Call, e wire.Event) int {
 	return 0
 }
 
-// Input returns what the server is told of a call.
+// Input returns the server's input for a call.
 func (s *State) Input(c hook.Call, e wire.Event, maxBytes int) wire.HookInput {
 	in := wire.HookInput{Version: wire.Version, Client: s.Client, Event: e, Thread: s.Thread, SessionID: s.SessionID, Doing: c.Doing,
 		MaxBytes: maxBytes}
@@ -77,7 +77,7 @@ func (s *State) Input(c hook.Call, e wire.Event, maxBytes int) wire.HookInput {
 		in.Directory, in.Branch = cut(s.Dir, 300), cut(s.Repo.Branch(), 200)
 		in.Worktree, in.Project = cut(s.Repo.Worktree, 200), cut(s.Repo.Project, 300)
 		in.Model, in.Headless = cut(s.Model, 100), s.Headless
-		host, _ := os.Hostname() // only what people read
+		host, _ := os.Hostname() // for people alone
 		in.Host = cut(host, 100)
 	}
 	if e == wire.Start && s.Dir != "" {
@@ -94,8 +94,8 @@ func cut(text string, n int) string {
 	return strings.ToValidUTF8(text, "\uFFFD")
 }
 
-// Reply returns what the client reads, and the receipt of what it was shown. An answer of nil stands for a server that did not
-// answer in time.
+// Reply returns the output for the client, and the receipt of the mail and answers in it. An out of nil stands for a
+// server that did not answer in time.
 func (s *State) Reply(c hook.Call, e wire.Event, out *wire.HookOutput, conn connection.Connection) (hook.Reply, string) {
 	if c.Kind == hook.Before || c.Kind == hook.Edit {
 		if s.Pause != nil {
@@ -125,7 +125,8 @@ func (s *State) Reply(c hook.Call, e wire.Event, out *wire.HookOutput, conn conn
 	return r, out.Receipt
 }
 
-// news returns what is new, and at a prompt what waits and was not told yet.
+// news returns the news of an answer, at a prompt the number of wakes held back, and the counts of waiting work where
+// they have grown.
 func (s *State) news(c hook.Call, out wire.HookOutput) string {
 	text := hook.News(out, max(0, hook.MaxTurn-s.TurnBytes))
 	if f := out.Files; f != nil && f.Verdict != wire.Pass && len(f.Reason) > 0 {
@@ -195,7 +196,8 @@ func (s *State) WantsAnswer() bool {
 // AskTurn is how much mail the end of a turn may bring, where it is continued.
 const AskTurn = askCall
 
-// turn returns the reply to the end of a turn: it continues with what wants an answer, where that is allowed.
+// turn returns the reply to the end of a turn: it continues the turn with messages that want an answer, where that is
+// allowed.
 func (s *State) turn(c hook.Call, out wire.HookOutput, conn connection.Connection) (hook.Reply, string) {
 	if !s.MayContinue(conn) || !s.WantsAnswer() && len(out.Mail)+len(out.Answers) == 0 {
 		return hook.Reply{}, ""

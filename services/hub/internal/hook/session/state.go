@@ -9,7 +9,7 @@ import (
 	"parley.internal/shared/hook/wire"
 )
 
-// State is what is known of a session on its machine. It is stored as JSON.
+// State is the record of a session on its machine. It is stored as JSON.
 type State struct {
 	Connection string `json:"connection"`
 	Client     string `json:"client"`
@@ -39,14 +39,14 @@ type State struct {
 	// Continued is how often in a row a hook has continued the turn.
 	Continued   int  `json:"continued,omitempty"`
 	Interrupted bool `json:"interrupted,omitempty"`
-	// Retell means that the model has forgotten who it is.
+	// Retell means that the model has forgotten its address, as after a compaction.
 	Retell bool `json:"retell,omitempty"`
 
 	Pause   *wire.Pause           `json:"pause,omitempty"`
 	Waiting wire.Waiting          `json:"waiting,omitzero"`
 	Told    wire.Waiting          `json:"told,omitzero"`
 	Claims  map[string]wire.Claim `json:"claims,omitempty"`
-	// Receipts are of what was shown and the server does not know yet.
+	// Receipts are the receipts of shown output that the server has not got yet.
 	Receipts []string `json:"receipts,omitempty"`
 
 	Wake  wake.State     `json:"wake,omitzero"`
@@ -61,9 +61,9 @@ type Process struct {
 	Start string `json:"start,omitempty"`
 }
 
-// Repository is where the session's directory lies.
+// Repository is the git repository of the session's directory.
 type Repository struct {
-	// Dir is the directory that the others were found for.
+	// Dir is the directory for which the other fields were found.
 	Dir      string `json:"dir,omitempty"`
 	Root     string `json:"root,omitempty"`
 	Common   string `json:"common,omitempty"`
@@ -74,7 +74,7 @@ type Repository struct {
 // MaxContinued is how often in a row the end of a turn may continue it.
 const MaxContinued = 3
 
-// Begin takes in what a call tells of the session.
+// Begin records the call of a hook.
 func (s *State) Begin(c hook.Call, now time.Time) {
 	s.Client, s.Thread = c.Client, c.Thread
 	s.Headless = s.Headless || c.Headless
@@ -121,7 +121,7 @@ func (s *State) Begin(c hook.Call, now time.Time) {
 	}
 }
 
-// Heard takes in what the server said. What it says of a pause and of what waits counts where nothing later is known.
+// Heard records the server's answer. Its pause and its counts of waiting work apply only if the answer is the latest.
 func (s *State) Heard(e wire.Event, out wire.HookOutput, latest bool) {
 	s.SessionID, s.Program, s.Verified = out.SessionID, out.Program, out.Verified
 	if latest {
@@ -152,7 +152,8 @@ func (s *State) Heard(e wire.Event, out wire.HookOutput, latest bool) {
 // marked as such.
 const maxReceipts = 50
 
-// Printed takes in that the client has an output of the server: its receipt is due, and what was shown wakes no more.
+// Printed records that the client has an output of the server: its receipt is due, and the mail and answers in it wake
+// no more.
 func (s *State) Printed(out wire.HookOutput) {
 	s.Shown(out.Receipt)
 	for _, m := range out.Mail {
@@ -163,7 +164,7 @@ func (s *State) Printed(out wire.HookOutput) {
 	}
 }
 
-// Shown takes in that the client has what a receipt stands for.
+// Shown records a receipt: the client has the mail and answers that it confirms.
 func (s *State) Shown(receipt string) {
 	for _, r := range s.Receipts {
 		if r == receipt {
@@ -178,7 +179,7 @@ func (s *State) Shown(receipt string) {
 	}
 }
 
-// Confirmed takes in that the server has a receipt.
+// Confirmed records that the server has a receipt.
 func (s *State) Confirmed(receipt string) {
 	for i, r := range s.Receipts {
 		if r == receipt {

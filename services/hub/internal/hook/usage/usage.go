@@ -22,7 +22,7 @@ type Position struct {
 	Cost float64 `json:"cost,omitempty"`
 }
 
-// The bounds of one reading. What is beyond is read the next time.
+// The bounds of one reading. The rest is read the next time.
 const (
 	maxRead = 64 << 20
 	maxLine = 16 << 20
@@ -198,7 +198,8 @@ func codex(line []byte, at *Position) (wire.Usage, bool) {
 
 func fit(id string) bool { return id != "" && len(id) <= 190 }
 
-// checked leaves out what no client can mean, which the server would refuse with all that came with it.
+// checked cuts the model's name, and reports whether the counts of a record are possible and not all 0: for an
+// impossible record the server would refuse the whole call.
 func checked(u wire.Usage) (wire.Usage, bool) {
 	const most = 1_000_000_000
 	for _, n := range []int64{u.TokensIn, u.TokensOut, u.TokensCached} {

@@ -60,8 +60,8 @@ export async function api(path, { body, method, signal, keepalive } = {}) {
   }
 }
 
-// peek calls a tool on the read-only endpoint of its toolset: a call that would mark what it reads, or would join the
-// caller, changes nothing there. REST has no such endpoint.
+// peek calls a tool on the read-only endpoint of its toolset: a call that would mark messages as read, or would join
+// the caller, changes nothing there. REST has no such endpoint.
 export async function peek(toolset, name, args, signal) {
   const init = json({ jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name, arguments: args } });
   const headers = { ...init.headers, Accept: 'application/json, text/event-stream', Authorization: `Bearer ${await bearer()}` };
@@ -71,7 +71,7 @@ export async function peek(toolset, name, args, signal) {
   return said;
 }
 
-// query makes the query of a path from what is not empty.
+// query appends the fields that are not empty to a path.
 export function query(path, fields) {
   const q = new URLSearchParams(Object.entries(fields).filter(([, v]) => v !== '' && v != null && v !== false));
   return q.size ? `${path}?${q}` : path;

@@ -47,7 +47,8 @@ const same = (a, b) => !!a && new Uint8Array(a).join() === b.join();
 // subscription returns this browser's subscription with the server's key. One with another key is given up.
 async function subscription(vapid) {
   await navigator.serviceWorker.register(policy ? policy.createScriptURL(script) : script);
-  const { pushManager } = await within(navigator.serviceWorker.ready, 20_000, 'The service worker of the page does not start. Reload the page, and try again.');
+  const { pushManager } = await within(navigator.serviceWorker.ready, 20_000,
+    'The service worker of the page does not start. Reload the page, and try again.');
   const key = bytes(vapid);
   const old = await pushManager.getSubscription();
   if (old && same(old.options.applicationServerKey, key)) return old;
@@ -65,11 +66,13 @@ async function register(s, name, keyId) {
 // ring makes this browser a device, after a click.
 export async function ring(vapid, name, keyId) {
   const said = await Notification.requestPermission();
-  if (said !== 'granted') throw new Error(said === 'denied' ? 'The browser blocks notifications of this page.' : 'You have not allowed notifications.');
+  if (said !== 'granted') throw new Error(said === 'denied' ? 'The browser blocks notifications of this page.' :
+    'You have not allowed notifications.');
   await register(await subscription(vapid), name, keyId);
 }
 
-// silence makes this browser no device any more. What a reload or a lost connection interrupts is done at the next start.
+// silence makes this browser no device any more. A removal that a reload or a lost connection interrupts is completed
+// at the next start.
 export async function silence() {
   const was = kept();
   if (was) keep({ ...was, ending: true });
@@ -98,7 +101,9 @@ export async function renew(keyId) {
 // name is a first proposal for the name of this browser.
 export function name() {
   const ua = navigator.userAgent;
-  const browser = [['Edg/', 'Edge'], ['Firefox/', 'Firefox'], ['Chrome/', 'Chrome'], ['Safari/', 'Safari']].find(([mark]) => ua.includes(mark))?.[1] || 'Browser';
-  const on = [['Android', 'Android'], ['iPhone', 'iPhone'], ['iPad', 'iPad'], ['Mac', 'Mac'], ['Windows', 'Windows'], ['Linux', 'Linux']].find(([mark]) => ua.includes(mark))?.[1];
+  const browser = [['Edg/', 'Edge'], ['Firefox/', 'Firefox'], ['Chrome/', 'Chrome'],
+    ['Safari/', 'Safari']].find(([mark]) => ua.includes(mark))?.[1] || 'Browser';
+  const on = [['Android', 'Android'], ['iPhone', 'iPhone'], ['iPad', 'iPad'], ['Mac', 'Mac'], ['Windows', 'Windows'],
+    ['Linux', 'Linux']].find(([mark]) => ua.includes(mark))?.[1];
   return on ? `${browser} on ${on}` : browser;
 }

@@ -58,7 +58,7 @@ function field({ name, label, type = 'text', value = '', required = true, option
 
 let fading = 0;
 
-// toast says for some seconds what has happened. With undo it offers to take it back.
+// toast shows a message for some seconds. With undo it has a button that calls undo.
 export function toast(text, undo) {
   const box = document.getElementById('toast');
   clearTimeout(fading);

@@ -20,7 +20,7 @@ function diff(before, after) {
 
 const spoken = { '-': 'removed', '+': 'added' };
 
-// changes shows what a text has become. Of texts past 2,000 lines only the later one is shown.
+// changes shows the differences of two versions of a text. Past 2,000 lines it shows the later version alone.
 export function changes(before, after) {
   const long = Math.max(before.split('\n').length, after.split('\n').length) > 2000;
   return h('div', { class: 'diff', dir: 'auto' }, (long ? after.split('\n').map(l => [' ', l]) : diff(before, after))

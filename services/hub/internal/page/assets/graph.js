@@ -1,5 +1,5 @@
 // A picture of work with dependencies: columns of cards, and a line from each card to those that wait for it. On a narrow
-// screen the columns stand below each other, and each card says in words what it waits for.
+// screen the columns stand below each other, and each card names the cards that it waits for.
 import { h, svg } from '/assets/dom.js';
 
 // graph fills a box with columns [{title, nodes: [{id, node, after: [id]}]}], and keeps the lines in place.

@@ -1,4 +1,4 @@
-// The shell: which view is shown, what it is told, and what is in reach everywhere.
+// The shell: it chooses the view, tells it of changes, and has the controls that every view needs.
 import { $, age, h, set, svg } from '/assets/dom.js';
 import { api, byPassword, Fault, hasCode, hasFirebase, hooks, isDevice, readAgain, redeem, signedIn, signOut, takeCode }
   from '/assets/api.js';
@@ -31,7 +31,7 @@ let view = null; // the element of the view that is shown
 let at = ''; // the path of the view
 let cursor = ''; // of the feed
 let running = null; // aborts the loop
-let me = null; // who is signed in, once it is known
+let me = null; // the person who is signed in, once known
 let lost = false; // the last call found no server
 
 // ---- Addresses

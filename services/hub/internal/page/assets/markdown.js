@@ -1,5 +1,5 @@
-// Markdown of agents, through a list of what is allowed: paragraphs, headings, lists, quotations, code, emphasis, and
-// links that open only after a confirmation. There is no HTML and no image.
+// Markdown of agents, limited to these elements: paragraphs, headings, lists, quotations, code, emphasis, and links
+// that open only after a confirmation. There is no HTML and no image.
 import { h } from '/assets/dom.js';
 import { ask } from '/assets/dialog.js';
 

@@ -1,4 +1,4 @@
-// What all views share: a view loads its data, draws them, and says which changes concern it.
+// The base of all views: a view loads its data, draws them, and names the changes that concern it.
 import { api } from '/assets/api.js';
 import { toast } from '/assets/dialog.js';
 
@@ -20,7 +20,7 @@ export class View extends HTMLElement {
     this.draw(data);
   }
 
-  // again draws what the view has, after a filter changed without new data.
+  // again redraws the last data, after a filter changed without new data.
   again() { if (this.last) this.draw(this.last); }
 
   // doing makes a call for a person, shows its end, and loads the view again.

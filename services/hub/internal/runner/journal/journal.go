@@ -25,7 +25,7 @@ type Record struct {
 	LogFile   string `json:"logFile,omitempty"`
 	// LogFrom is the position in the log at which the output of this process begins.
 	LogFrom int64 `json:"logFrom,omitempty"`
-	// Work is what the process works on, where its caller keeps that here.
+	// Work is the work of the process, where its caller keeps it here.
 	Work json.RawMessage `json:"work,omitempty"`
 	// Told is set when the server knows that the process ran.
 	Told bool `json:"told,omitempty"`

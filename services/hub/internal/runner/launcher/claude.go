@@ -57,8 +57,8 @@ func claudeHeadless(w Work) ([]string, error) {
 	return append(args, w.Options...), err
 }
 
-// claudeInteractive asks for each permission unless the operator chose a mode: in a terminal Claude Code otherwise decides
-// by itself what it may do.
+// claudeInteractive asks for each permission unless the operator chose a mode: in a terminal Claude Code otherwise
+// decides by itself about permissions.
 func claudeInteractive(w Work) ([]string, error) {
 	common, err := claudeCommon(w)
 	chosen := w.Plan || slices.ContainsFunc(w.Options, func(o string) bool {

@@ -15,7 +15,7 @@ const ServerName = "parley"
 
 // Client is a client of agents that can be started. The zero value is none.
 type Client struct {
-	// Name is what the flag --client takes, and Program the program that is started.
+	// Name is the value for the flag --client, and Program the program that is started.
 	Name, Program string
 	// Advice follows the message that the program is missing.
 	Advice string
@@ -80,9 +80,9 @@ func SignIn(program string) []string {
 	return nil
 }
 
-// Work is what a client is started for.
+// Work is a piece of work for which a client is started.
 type Work struct {
-	// Prompt is what the agent is to do.
+	// Prompt is the instruction for the agent.
 	Prompt string
 	// Private is the absolute path of the directory for the files of this start.
 	Private string
@@ -165,7 +165,7 @@ func (c *Client) CheckLimits(turns int, dollars float64) error {
 	return nil
 }
 
-// Outcome reads what a headless client wrote with Work.Record.
+// Outcome reads the outcome of a headless client that was started with Work.Record from its output.
 func (c *Client) Outcome(output []byte) Outcome { return c.outcome(output) }
 
 // WritePrompt writes a prompt to a file of the private directory and returns its path.

@@ -1,6 +1,6 @@
 package launcher
 
-// Outcome is what a headless client said at its end.
+// Outcome is the outcome of a headless client by its output.
 type Outcome struct {
 	// Told is set if the client came to an end of its own; otherwise it was cut off, or could not begin.
 	Told bool
@@ -11,7 +11,7 @@ type Outcome struct {
 	Reason string
 	// Session is the client's session, which can go on.
 	Session string
-	// Sum is what the session has used, earlier runs included.
+	// Sum is the usage of the session, earlier runs included.
 	Sum Usage
 }
 
@@ -22,7 +22,7 @@ type Usage struct {
 	Dollars float64 `json:"dollars,omitempty"`
 }
 
-// Since returns what was used after an earlier sum of the same session.
+// Since returns the usage after an earlier sum of the same session.
 func (u Usage) Since(before Usage) Usage {
 	return Usage{In: max(0, u.In-before.In), Out: max(0, u.Out-before.Out), Dollars: max(0, u.Dollars-before.Dollars)}
 }

@@ -27,7 +27,7 @@ const (
 	call = 10 * time.Second
 )
 
-// CheckTerminal returns an error that says what to do if there is no tmux on PATH.
+// CheckTerminal returns an error with the remedy if there is no tmux on PATH.
 func CheckTerminal() error {
 	if _, err := exec.LookPath("tmux"); err != nil {
 		return errors.New("--attach needs tmux, which is not on PATH; install tmux, or leave out --attach")
@@ -36,7 +36,7 @@ func CheckTerminal() error {
 }
 
 // wrapper runs its arguments, writes their exit code to the file $0, and then waits to be ended, because a terminal may
-// lose what was written shortly before its end.
+// lose output that was written shortly before its end.
 const wrapper = `"$@"; echo $? >"$0.new"; mv "$0.new" "$0"; exec cat >/dev/null`
 
 // codeFile is the file of a private directory for a command's exit code.
@@ -45,7 +45,7 @@ const codeFile = "code"
 // pane is a terminal of tmux with a server of its own, so that its environment is that of one member.
 type pane struct{ socket string }
 
-// tmux runs a command of tmux and returns what it printed.
+// tmux runs a command of tmux and returns its output.
 func (p pane) tmux(args ...string) (string, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), call)
 	defer cancel()
@@ -59,8 +59,8 @@ func (p pane) tmux(args ...string) (string, error) {
 	return strings.TrimRight(string(out), "\n"), err
 }
 
-// RunPane runs a command line in a terminal that a person can attach to, until the command ends or ctx does. It says in out
-// how to attach, and at the end what the terminal shows. It returns the command's exit code.
+// RunPane runs a command line in a terminal that a person can attach to, until the command ends or ctx does. It writes
+// to out how to attach, and at the end the contents of the terminal. It returns the command's exit code.
 func RunPane(ctx context.Context, private, name string, line []string, out io.Writer) (int, error) {
 	// A path of the state directory may be too long for a socket.
 	dir, err := os.MkdirTemp("", paneDir)

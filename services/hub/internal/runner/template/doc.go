@@ -3,7 +3,7 @@
 // A command line is a JSON list of arguments. A string is one argument, whatever its values contain. A list is a group
 // of arguments that is omitted if one of its values is empty. No shell reads the command line, values are not searched
 // for placeholders, and no value can become an option: values are written by agents on other machines, and the command
-// line decides what runs on this one.
+// line decides about the programs on this one.
 //
 // The package parses and fills in strings. It may not access files or start processes.
 package template

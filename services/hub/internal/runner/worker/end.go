@@ -34,7 +34,7 @@ type ending struct {
 	Outcome task.Status    `json:"outcome,omitempty"`
 	Result  string         `json:"result,omitempty"`
 	Used    launcher.Usage `json:"used"`
-	// Session is the client's session at the end, and Sum what it has used in all.
+	// Session is the client's session at the end, and Sum the whole usage of that session.
 	Session string         `json:"session,omitempty"`
 	Sum     launcher.Usage `json:"sum"`
 	// Drop says that the claim is no longer the worker's.
@@ -147,7 +147,7 @@ func (j *job) outcome(exit launch.Exit, stopped bool) (e ending, idle bool) {
 	return e, false
 }
 
-// tail returns what a client said that did not come to an end of its own.
+// tail returns the last words of a client, or the last ten lines of its output if it was cut off.
 func tail(output []byte, o launcher.Outcome) string {
 	if o.Told {
 		return o.Text
@@ -190,7 +190,7 @@ func cutFront(text string, most int) string {
 	return text
 }
 
-// output returns what the client has written.
+// output returns the output of the client so far.
 func (j *job) output() []byte {
 	log, err := os.Open(j.rec.LogFile)
 	if err != nil {
@@ -203,7 +203,7 @@ func (j *job) output() []byte {
 	}
 	from := max(j.rec.LogFrom, info.Size()-maxOutput)
 	text := make([]byte, max(0, info.Size()-from))
-	n, _ := log.ReadAt(text, from) // what can be read counts
+	n, _ := log.ReadAt(text, from) // the readable part counts
 	return bytes.ToValidUTF8(text[:n], []byte("\uFFFD"))
 }
 

@@ -19,7 +19,7 @@ import (
 
 var one = dispatch.View{ID: "t1", Title: "Build it", Instructions: "All of it.", Source: "alpha"}
 
-// answers is a script that ends as Claude Code does, with an answer and what its session used.
+// answers is a script that ends as Claude Code does, with an answer and the usage of its session.
 func answers(text, session string, in int, dollars float64) string {
 	return fmt.Sprintf(`echo '{"type":"result","is_error":false,"result":%q,"session_id":%q,"total_cost_usd":%v,`+
 		`"modelUsage":{"m":{"inputTokens":%d,"outputTokens":2}}}'`, text, session, dollars, in)

@@ -14,7 +14,7 @@ import (
 // maxSessions is the number of threads whose sessions are kept.
 const maxSessions = 500
 
-// session is the client's session of a thread, and what it has used in all.
+// session is the client's session of a thread, and its whole usage.
 type session struct {
 	Thread string         `json:"thread"`
 	ID     string         `json:"id"`

@@ -14,7 +14,7 @@ import (
 	"parley.internal/services/hub/internal/runner/launch"
 )
 
-// leave writes what a killed worker left of the task t1 into the journal.
+// leave writes the record that a killed worker left of the task t1 into the journal.
 func (s *setup) leave(rec journal.Record) {
 	s.t.Helper()
 	kept, err := journal.Open(s.state)

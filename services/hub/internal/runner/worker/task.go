@@ -15,7 +15,7 @@ import (
 	"parley.internal/shared/dispatch"
 )
 
-// held is what the journal keeps of a task that the worker holds.
+// held is the journal's record of a task that the worker holds.
 type held struct {
 	TaskID     string `json:"taskId"`
 	ClaimToken int64  `json:"claimToken"`
@@ -172,7 +172,7 @@ func work(t dispatch.View) string {
 	return t.Title + "\n\n" + t.Instructions
 }
 
-// prompt is the task for an agent that reaches Parley, with what it must know of the claim.
+// prompt is the task for an agent that reaches Parley, with the facts about the claim that the agent needs.
 func prompt(program string, t dispatch.View, token int64) string {
 	source := t.Source
 	if source == "" {

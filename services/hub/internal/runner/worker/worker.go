@@ -17,7 +17,7 @@ import (
 	"parley.internal/shared/keys"
 )
 
-// Server is what a worker calls; a client of the package client implements it.
+// Server are the calls of a worker; a client of the package client implements it.
 type Server interface {
 	ClaimNextTask(context.Context, dispatch.NextInput) (dispatch.NextOutput, error)
 	RenewClaim(context.Context, dispatch.RenewInput) (dispatch.RenewOutput, error)
@@ -110,8 +110,9 @@ type errIdle struct{ why string }
 
 func (e errIdle) Error() string { return e.why }
 
-// Run ends what a former worker left, and then serves the queue until ctx ends, which ends the client and gives its task
-// back. It returns an error if the worker cannot work, for example with a refused key or a client that cannot begin.
+// Run ends the work that a former worker left, and then serves the queue until ctx ends, which ends the client and
+// gives its task back. It returns an error if the worker cannot work, for example with a refused key or a client that
+// cannot begin.
 func (w *Worker) Run(ctx context.Context) error {
 	if !launch.Supported {
 		return errors.New("serving a queue needs process groups, which this system lacks; run it on Linux or macOS")

@@ -1,4 +1,4 @@
-// The agents: sessions by program, what each does and holds, and what it costs today.
+// The agents: sessions by program, and the activity, the claims and the day's cost of each.
 import { badge, count, empty, h, list, meter, money, said, when } from '/assets/dom.js';
 import { api } from '/assets/api.js';
 import { View } from '/assets/view.js';
@@ -45,26 +45,36 @@ class Agents extends View {
   program(p) {
     const target = { scope: 'program', name: p.id };
     return h('li', { class: `card${p.pause ? ' warning' : ''}`, 'data-item': true },
-      h('div', { class: 'top' }, h('h2', { dir: 'auto' }, h('span', { class: live(p) ? 'live' : 'silent', role: 'img', 'aria-label': live(p) ? 'live' : 'silent' }), p.id),
+      h('div', { class: 'top' }, h('h2', { dir: 'auto' },
+        h('span', { class: live(p) ? 'live' : 'silent', role: 'img', 'aria-label': live(p) ? 'live' : 'silent' }), p.id),
         p.pause && badge('paused'),
-        p.pause?.scope === 'everything' ? null : h('button', { type: 'button', 'data-act': true, onclick: async () => { if (await (p.pause ? resume(p.pause) : pause(target))) this.update(); } }, p.pause ? 'Resume' : 'Pause')),
-      p.sessions.length ? p.sessions.map(s => this.session(s, p.sessions.length > 1)) : h('p', { class: 'faint' }, 'Has a key, and has opened no session.'),
-      p.claims.length > 0 && h('ul', { class: 'plain' }, p.claims.map(c => h('li', {}, h('a', { href: `/work/${encodeURIComponent(c.id)}`, dir: 'auto' }, c.title),
+        p.pause?.scope === 'everything' ? null : h('button',
+          { type: 'button', 'data-act': true, onclick: async () => {
+          if (await (p.pause ? resume(p.pause) : pause(target))) this.update(); } }, p.pause ? 'Resume' : 'Pause')),
+      p.sessions.length ? p.sessions.map(s => this.session(s, p.sessions.length > 1)) :
+        h('p', { class: 'faint' }, 'Has a key, and has opened no session.'),
+      p.claims.length > 0 && h('ul', { class: 'plain' },
+        p.claims.map(c => h('li', {}, h('a', { href: `/work/${encodeURIComponent(c.id)}`, dir: 'auto' }, c.title),
         ' ', h('small', {}, 'lease ends ', when(c.leaseUntil))))),
       h('p', { class: 'facts' }, h('span', {}, `${money(p.usage?.costUsd)} today`), h('span', {}, `${count(p.usage?.calls || 0)} calls`),
-        p.unread?.count > 0 && h('a', { href: `/mail?with=${encodeURIComponent(p.id)}` }, `${p.unread.count}${p.unread.more ? '+' : ''} unread`)),
-      h('div', { class: 'choices' }, h('button', { type: 'button', onclick: async () => { if (await write(p.id)) this.update(); } }, 'Write'),
+        p.unread?.count > 0 && h('a', { href: `/mail?with=${encodeURIComponent(p.id)}` },
+          `${p.unread.count}${p.unread.more ? '+' : ''} unread`)),
+      h('div', { class: 'choices' }, h('button', { type: 'button',
+        onclick: async () => { if (await write(p.id)) this.update(); } }, 'Write'),
         h('button', { type: 'button', onclick: async () => { if (await hand(p.id)) this.update(); } }, 'New task'),
-        p.keys.length > 0 && h('button', { type: 'button', class: 'quiet danger', 'aria-label': `Revoke a key of ${p.id}`, onclick: () => this.revoke(p) }, 'Revoke…')));
+        p.keys.length > 0 && h('button', { type: 'button', class: 'quiet danger',
+          'aria-label': `Revoke a key of ${p.id}`, onclick: () => this.revoke(p) }, 'Revoke…')));
   }
 
   // session shows a session, with a pause of its own where it is one of several.
   session(s, several) {
     const target = { scope: 'agent', name: address(s) };
-    const halt = s.pause || several && s.live ? h('button', { type: 'button', class: 'quiet', 'aria-label': `${s.pause ? 'Resume' : 'Pause'} ${s.name}`,
+    const halt = s.pause || several && s.live ? h('button',
+      { type: 'button', class: 'quiet', 'aria-label': `${s.pause ? 'Resume' : 'Pause'} ${s.name}`,
       onclick: async () => { if (await (s.pause ? resume(target) : pause(target))) this.update(); } }, s.pause ? 'Resume' : 'Pause') : null;
     return h('div', { class: `session${s.live ? '' : ' gone'}` }, halt,
-      h('p', {}, said('strong', s.name), ' ', badge(s.live ? s.state : s.state === 'complete' ? 'complete' : 'silent'), s.pause && badge('paused'),
+      h('p', {}, said('strong', s.name), ' ', badge(s.live ? s.state : s.state === 'complete' ? 'complete' : 'silent'),
+        s.pause && badge('paused'),
         h('small', {}, ' ', when(s.lastHeartbeat || s.updatedAt))),
       s.status && said('p', s.status), meter(s.progress, `Progress of ${s.name}`));
   }

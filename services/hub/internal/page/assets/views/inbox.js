@@ -19,7 +19,7 @@ function read() {
 class Inbox extends View {
   kinds = ['question', 'alert', 'task', 'dream', 'sprint-story'];
   title = 'Inbox';
-  seen = read(); // what is newer is unread
+  seen = read(); // newer entries are unread
   going = new Map(); // answers that are sent soon: {response, timer} by question
 
   connectedCallback() {
@@ -41,7 +41,8 @@ class Inbox extends View {
     try {
       const [q, alerts, mine, failed, blocked] = await Promise.all([questions, tasks('type=alert&status=created'),
         tasks('type=task&status=created&target=user', true), tasks('type=task&status=failed'), tasks('type=task&status=blocked')]);
-      return { questions: q.questions, alerts: alerts.tasks, mine: mine.tasks.filter(t => t.target === 'user'), trouble: [...blocked.tasks, ...failed.tasks],
+      return { questions: q.questions, alerts: alerts.tasks, mine: mine.tasks.filter(t => t.target === 'user'),
+        trouble: [...blocked.tasks, ...failed.tasks],
         more: !!(alerts.nextCursor || mine.nextCursor || failed.nextCursor || blocked.nextCursor) };
     } catch (e) {
       if (e.status !== 403) throw e;
@@ -52,7 +53,8 @@ class Inbox extends View {
   draw({ questions, alerts, mine, trouble, few, more = false }) {
     if (!this.firstChild) this.build();
     const sorted = items => items.map(i => ({ ...i, unread: i.createdAt > this.seen }))
-      .sort((a, b) => b.unread - a.unread || weight[a.priority] - weight[b.priority] || (graver[a.alertType] ?? 2) - (graver[b.alertType] ?? 2) || (a.createdAt < b.createdAt ? 1 : -1));
+      .sort((a, b) => b.unread - a.unread || weight[a.priority] - weight[b.priority] ||
+        (graver[a.alertType] ?? 2) - (graver[b.alertType] ?? 2) || (a.createdAt < b.createdAt ? 1 : -1));
     const part = (id, items, make) => {
       this.querySelector(`#${id}`).hidden = !items.length;
       this.querySelector(`#${id} h2 small`).textContent = items.length || '';
@@ -70,9 +72,11 @@ class Inbox extends View {
     const part = (id, title) => h('section', { id, hidden: true, 'aria-labelledby': `${id}-title` },
       h('h2', { id: `${id}-title` }, title, ' ', h('small', {})), h('ul', { class: 'cards' }));
     this.append(h('h1', {}, 'Inbox'),
-      h('p', { id: 'few', hidden: true }, 'This browser may only answer questions. A link of ', h('code', {}, 'parley link --console'), ' opens the rest.'),
+      h('p', { id: 'few', hidden: true }, 'This browser may only answer questions. A link of ',
+        h('code', {}, 'parley link --console'), ' opens the rest.'),
       part('asked', 'Waits for you'), part('alerts', 'Alerts'), part('trouble', 'Failed and blocked'),
-      h('p', { id: 'more', class: 'back', hidden: true }, h('a', { href: '/work?state=failed' }, `Each part shows the first ${most}: all are in Work ›`)),
+      h('p', { id: 'more', class: 'back', hidden: true },
+        h('a', { href: '/work?state=failed' }, `Each part shows the first ${most}: all are in Work ›`)),
       h('div', { id: 'nothing', hidden: true }, empty('Nothing waits for you.',
         'Questions, alerts and tasks for you come here. An agent asks with ask_question, and alerts with send_alert.')));
   }
@@ -166,8 +170,10 @@ class Inbox extends View {
     return h('li', { class: `card ${t.status === 'failed' ? 'error' : 'warning'}`, 'data-item': true }, this.head(t, badge(t.status)),
       h('h3', {}, h('a', { href: `/work/${encodeURIComponent(t.id)}`, dir: 'auto' }, t.title)),
       (t.result || t.note || t.reason) && h('div', { class: 'clamp' }, markdown(t.result || t.note || t.reason)),
-      h('div', { class: 'choices' }, t.status === 'failed' ? h('button', { type: 'button', 'data-act': true, onclick: set('created', 'Queued again') }, 'Queue again') : null,
-        h('button', { type: 'button', class: 'quiet', 'data-act': t.status !== 'failed', onclick: set('derezzed', 'Cancelled') }, t.status === 'failed' ? 'Dismiss' : 'Cancel')));
+      h('div', { class: 'choices' }, t.status === 'failed' ?
+        h('button', { type: 'button', 'data-act': true, onclick: set('created', 'Queued again') }, 'Queue again') : null,
+        h('button', { type: 'button', class: 'quiet', 'data-act': t.status !== 'failed',
+          onclick: set('derezzed', 'Cancelled') }, t.status === 'failed' ? 'Dismiss' : 'Cancel')));
   }
 }
 

@@ -1,4 +1,4 @@
-// The mail between agents: threads, what is unacknowledged, and dead letters.
+// The mail between agents: threads, unacknowledged messages, and dead letters.
 import { badge, capital, empty, h, list, when, who } from '/assets/dom.js';
 import { api, query } from '/assets/api.js';
 import { View } from '/assets/view.js';
@@ -39,7 +39,8 @@ class Mail extends View {
     const shown = [...threads].map(([id, mail]) => ({ id, mail })).sort((a, b) => latest(a) < latest(b) ? 1 : -1);
     if (!this.led) this.lead(shown);
     const choice = this.querySelector('select');
-    choice.replaceChildren(h('option', { value: '' }, 'All agents'), ...[...new Set([...all, ...(this.who ? [this.who] : [])])].map(n => h('option', { value: n }, n)));
+    choice.replaceChildren(h('option', { value: '' }, 'All agents'),
+      ...[...new Set([...all, ...(this.who ? [this.who] : [])])].map(n => h('option', { value: n }, n)));
     choice.value = this.who;
     list(this.querySelector('#threads'), shown, t => this.thread(t));
     list(this.querySelector('#dead'), dead, m => this.letter(m));
@@ -54,10 +55,13 @@ class Mail extends View {
         history.replaceState(null, '', query('/mail', { with: this.who }));
         this.update();
       } }),
-      h('button', { type: 'button', class: 'main', 'data-new': true, onclick: async () => { if (await write()) this.update(); } }, 'Write')),
-    h('section', { id: 'died', hidden: true, 'aria-labelledby': 'died-title' }, h('h2', { id: 'died-title' }, 'Dead letters'), h('ul', { class: 'cards', id: 'dead' })),
+      h('button', { type: 'button', class: 'main', 'data-new': true,
+        onclick: async () => { if (await write()) this.update(); } }, 'Write')),
+    h('section', { id: 'died', hidden: true, 'aria-labelledby': 'died-title' },
+      h('h2', { id: 'died-title' }, 'Dead letters'), h('ul', { class: 'cards', id: 'dead' })),
     h('h2', {}, 'Threads'), h('ul', { class: 'cards', id: 'threads' }),
-    h('div', { id: 'nothing' }, empty('No agent has written to another.', 'Agents send mail with send_message; “Write” sends one from you.')));
+    h('div', { id: 'nothing' }, empty('No agent has written to another.',
+      'Agents send mail with send_message; “Write” sends one from you.')));
   }
 
   // lead opens the thread of the message that was found, and brings it before the person, once.
@@ -74,12 +78,16 @@ class Mail extends View {
     const waits = mail.filter(m => m.needsAck && m.status !== 'acknowledged').length;
     const last = mail.at(-1);
     const box = h('details', { open: this.open.has(id), ontoggle: () => box.open ? this.open.add(id) : this.open.delete(id) },
-      h('summary', {}, h('span', { class: 'what' }, h('bdi', {}, mail[0].threadId ? capital(id) : people.join(' and '))), h('small', {}, `${mail.length} · `, when(last.createdAt)),
-        h('span', { class: 'faint line', dir: 'auto' }, waits > 0 && h('span', { class: 'badge warn' }, `${waits} not acknowledged`), `${last.source}: ${last.message}`)),
-      h('ol', { class: 'talk' }, mail.map(m => h('li', { class: m.id === this.found ? 'turn found' : 'turn', 'aria-current': m.id === this.found && 'true' },
+      h('summary', {}, h('span', { class: 'what' }, h('bdi', {},
+        mail[0].threadId ? capital(id) : people.join(' and '))), h('small', {}, `${mail.length} · `, when(last.createdAt)),
+        h('span', { class: 'faint line', dir: 'auto' },
+          waits > 0 && h('span', { class: 'badge warn' }, `${waits} not acknowledged`), `${last.source}: ${last.message}`)),
+      h('ol', { class: 'talk' }, mail.map(m => h('li', { class: m.id === this.found ? 'turn found' : 'turn',
+        'aria-current': m.id === this.found && 'true' },
         h('p', { class: 'meta' }, who(m.source), ' to ', who(m.addressedTo || m.target), ' · ', when(m.createdAt), ' ',
           h('span', { class: 'badge' }, m.message_type.toLowerCase()), m.priority === 'high' && badge('high'),
-          m.needsAck && m.status !== 'acknowledged' && h('span', { class: 'badge warn' }, m.status === 'pending' ? 'unread' : 'not acknowledged')),
+          m.needsAck && m.status !== 'acknowledged' && h('span', { class: 'badge warn' },
+            m.status === 'pending' ? 'unread' : 'not acknowledged')),
         markdown(m.message)))),
       h('div', { class: 'choices' }, h('button', { type: 'button', onclick: async () => {
         if (await write(last.source, { threadId: mail[0].threadId })) this.update();
@@ -89,7 +97,8 @@ class Mail extends View {
 
   letter(m) {
     return h('li', { class: 'card error', 'data-item': true },
-      h('p', { class: 'meta' }, badge('dead', `: ${m.reason}`), who(m.source), ' to ', who(m.addressedTo || m.target), ' · ', when(m.createdAt)),
+      h('p', { class: 'meta' }, badge('dead', `: ${m.reason}`), who(m.source), ' to ', who(m.addressedTo || m.target),
+        ' · ', when(m.createdAt)),
       h('div', { class: 'body' }, markdown(m.message)),
       h('div', { class: 'choices' }, h('button', { type: 'button', 'data-act': true, onclick: async () => {
         if (await write(m.target, { message: m.message, threadId: m.threadId })) this.update();

@@ -73,7 +73,8 @@ class Question extends HTMLElement {
     set('source', t.source || 'an agent without a name');
     set('verified', t.verified ? '(verified)' : '(not verified)');
     this.guard();
-    $('about').replaceChildren(`· ${t.alertType ? t.alertType + ' · ' : ''}${t.priority === 'normal' ? '' : `${t.priority} priority · `}`, when(t.createdAt));
+    $('about').replaceChildren(`· ${t.alertType ? t.alertType + ' · ' : ''}${t.priority === 'normal' ? '' : `${t.priority} priority · `}`,
+      when(t.createdAt));
     $('task').classList.toggle('urgent', t.priority === 'high');
     set('title', q ? q.content : t.title);
     const parts = ['instructions', 'context', 'note', 'result', 'reason'].filter(p => t[p] && t[p] !== t.title);
@@ -164,7 +165,8 @@ class Question extends HTMLElement {
     } catch { /* the inbox is offered */ }
     if (!this.isConnected) return;
     $('next').replaceChildren(next ? h('a', { class: 'button main', href: `/q/${encodeURIComponent(next.id)}` },
-      h('small', {}, 'Next question'), said('span', next.question)) : h('a', { class: 'button', href: this.home() }, 'Nothing else waits: to the inbox'));
+      h('small', {}, 'Next question'), said('span', next.question)) :
+        h('a', { class: 'button', href: this.home() }, 'Nothing else waits: to the inbox'));
     $('next').hidden = false;
   }
 

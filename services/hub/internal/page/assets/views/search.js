@@ -17,7 +17,7 @@ class Search extends View {
 
   connectedCallback() { if (!this.wanted.q) this.querySelector('[name=q]')?.focus({ preventScroll: true }); }
 
-  // wanted is what the address asks for.
+  // wanted are the fields of the search in the address.
   get wanted() {
     const q = new URLSearchParams(location.search);
     return Object.fromEntries(['q', 'kind', 'program', 'from', 'to'].map(f => [f, q.get(f) || '']));
@@ -48,7 +48,9 @@ class Search extends View {
     list(find('hits'), results, hit, r => `${r.kind}/${r.id}`);
     find('ways').hidden = asked;
     find('problem').textContent = problem;
-    find('found').textContent = asked && !problem ? `${results.length || 'Nothing'}${more && results.length ? ' and more' : ''} found${more && !results.length ? ' yet' : ''}` : '';
+    find('found').textContent = asked && !problem ?
+      `${results.length || 'Nothing'}${more && results.length ? ' and more' : ''} found${more && !results.length ? ' yet' : ''}` :
+      '';
     find('nothing').hidden = !asked || results.length > 0 || more || !!problem;
     find('further').hidden = !more;
   }
@@ -58,12 +60,15 @@ class Search extends View {
     const input = (key, props) => id => h('input', { id, name: key, value: wanted[key], onchange: () => this.ask(), ...props });
     this.append(h('h1', {}, 'Search'),
       h('form', { role: 'search', class: 'asking', onsubmit: e => { e.preventDefault(); this.ask(); } },
-        h('input', { type: 'search', name: 'q', value: wanted.q, 'aria-label': 'Words', placeholder: 'Words', maxlength: 400, enterkeyhint: 'search', autocomplete: 'off' }),
+        h('input', { type: 'search', name: 'q', value: wanted.q, 'aria-label': 'Words', placeholder: 'Words',
+          maxlength: 400, enterkeyhint: 'search', autocomplete: 'off' }),
         h('button', { class: 'main' }, 'Search'),
-        h('details', { class: 'filter', open: matchMedia('(min-width: 60rem)').matches || !!(wanted.kind || wanted.program || wanted.from || wanted.to) },
+        h('details', { class: 'filter', open: matchMedia('(min-width: 60rem)').matches ||
+          !!(wanted.kind || wanted.program || wanted.from || wanted.to) },
           h('summary', {}, 'Filters'), h('div', { class: 'narrow' },
           field('in-kind', 'Kind', id => {
-            const choice = h('select', { id, name: 'kind', onchange: () => this.ask() }, h('option', { value: '' }, 'All'), kinds.map(k => h('option', { value: k }, capital(k))));
+            const choice = h('select', { id, name: 'kind', onchange: () => this.ask() },
+              h('option', { value: '' }, 'All'), kinds.map(k => h('option', { value: k }, capital(k))));
             choice.value = wanted.kind;
             return choice;
           }),
@@ -71,14 +76,16 @@ class Search extends View {
           field('in-from', 'From', input('from', { type: 'date' })), field('in-to', 'To', input('to', { type: 'date' }))))),
       h('p', { id: 'problem', class: 'bad', role: 'alert' }), h('p', { id: 'found', class: 'lead', role: 'status' }),
       h('ul', { class: 'hits', id: 'hits' }),
-      h('div', { id: 'nothing', hidden: true }, empty('Nothing that was written has all these words.', 'Try fewer words, a beginning such as pars*, or no filter.')),
+      h('div', { id: 'nothing', hidden: true }, empty('Nothing that was written has all these words.',
+        'Try fewer words, a beginning such as pars*, or no filter.')),
       h('button', { type: 'button', id: 'further', hidden: true, onclick: () => { this.pages++; this.update(); } }, 'Show more'),
       h('section', { id: 'ways', 'aria-labelledby': 'ways-title' }, h('h2', { id: 'ways-title' }, 'What can be found'),
-        h('p', {}, 'Tasks, questions and answers, mail between agents, councils, fires and verifications: all that agents and people wrote.'),
+        h('p', {},
+          'Tasks, questions and answers, mail between agents, councils, fires and verifications: all that agents and people wrote.'),
         h('dl', { class: 'help' }, ways.map(([k, what]) => h('div', {}, h('dt', {}, h('code', {}, k)), h('dd', {}, what))))));
   }
 
-  // ask puts what the fields hold into the address, and searches. Without words nothing is asked.
+  // ask puts the values of the fields into the address, and searches. Without words it makes no call.
   ask() {
     const fields = Object.fromEntries([...new FormData(this.querySelector('form'))].map(([k, v]) => [k, v.trim()]));
     history.replaceState(null, '', query('/search', fields));
@@ -101,7 +108,7 @@ const hit = r => h('li', { 'data-item': true }, h('a', { href: path(r) },
 
 const entitled = r => r.snippet?.replace(/[⟦⟧]/g, '') === r.title;
 
-// matches shows what is between ⟦ and ⟧ as marked.
+// matches shows the text between ⟦ and ⟧ as marked.
 function matches(text) {
   return text.split(/⟦([^⟦⟧]*)⟧/).map((part, i) => i % 2 ? h('mark', {}, part) : part);
 }

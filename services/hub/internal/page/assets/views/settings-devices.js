@@ -10,7 +10,8 @@ const words = {
   webpush: 'browser', ntfy: 'ntfy', webhook: 'webhook', android: 'Android app', ios: 'iOS app', web: 'web app',
 };
 
-const privacy = { name: 'private', label: 'What it gets', options: [{ value: '', label: 'Title, text and options' }, { value: '1', label: 'The title alone' }] };
+const privacy = { name: 'private', label: 'What it gets',
+  options: [{ value: '', label: 'Title, text and options' }, { value: '1', label: 'The title alone' }] };
 
 // A topic's name is its password.
 const random = () => [...crypto.getRandomValues(new Uint8Array(12))].map(b => b.toString(36).padStart(2, '0')).join('');
@@ -31,7 +32,7 @@ class Devices extends HTMLElement {
     this.bell(shown.some(d => d.here));
   }
 
-  // bell draws what the person can do about this browser.
+  // bell draws the person's choices for this browser.
   bell(rung) {
     const box = this.querySelector('#bell'), why = obstacle(this.rings.vapidPublicKey), state = `${rung} ${why}`;
     if (box.dataset.state === state) return;
@@ -43,7 +44,9 @@ class Devices extends HTMLElement {
         h('p', {}, 'This browser shows them as notifications. Where it can, their buttons answer.'),
         h('p', { class: 'bad', role: 'alert', id: 'not-rung' }),
         h('button', { type: 'button', class: 'main', id: 'ring', onclick: event => this.ring(event.currentTarget) }, 'Ring this browser'),
-        loopback() && h('details', { class: 'more' }, h('summary', {}, 'And a phone?'), h('p', {}, 'A phone does not reach ', h('code', {}, location.host), ', and browsers ring only over HTTPS. ', ways()), three(), byNtfy())));
+        loopback() && h('details', { class: 'more' }, h('summary', {}, 'And a phone?'),
+          h('p', {}, 'A phone does not reach ', h('code', {}, location.host), ', and browsers ring only over HTTPS. ',
+          ways()), three(), byNtfy())));
     }
   }
 
@@ -65,11 +68,15 @@ class Devices extends HTMLElement {
   device(d) {
     const called = d.name || words[d.platform] || d.platform;
     const outcome = h('p', { class: 'meta outcome', role: 'status' });
-    return h('li', { 'data-item': true }, h('div', {}, said('strong', called), ' ', h('span', { class: 'badge' }, words[d.platform] || d.platform),
-      d.here && h('span', { class: 'badge good' }, 'this browser'), h('p', { class: 'meta' }, 'registered ', when(d.registeredAt)), outcome),
+    return h('li', { 'data-item': true }, h('div', {}, said('strong', called), ' ',
+      h('span', { class: 'badge' }, words[d.platform] || d.platform),
+      d.here && h('span', { class: 'badge good' }, 'this browser'),
+        h('p', { class: 'meta' }, 'registered ', when(d.registeredAt)), outcome),
     h('div', { class: 'choices' },
-      h('button', { type: 'button', class: 'quiet', 'data-act': true, 'aria-label': `Send a test to ${called}`, onclick: event => this.test(d, outcome, event.currentTarget) }, 'Test'),
-      h('button', { type: 'button', class: 'danger quiet', 'aria-label': `Remove ${called}`, onclick: () => this.remove(d, called) }, 'Remove')));
+      h('button', { type: 'button', class: 'quiet', 'data-act': true, 'aria-label': `Send a test to ${called}`,
+        onclick: event => this.test(d, outcome, event.currentTarget) }, 'Test'),
+      h('button', { type: 'button', class: 'danger quiet', 'aria-label': `Remove ${called}`,
+        onclick: () => this.remove(d, called) }, 'Remove')));
   }
 
   async test(d, outcome, button) {
@@ -94,7 +101,8 @@ class Devices extends HTMLElement {
   }
 
   async remove(d, called) {
-    const done = await ask({ title: `Remove “${called}”?`, text: 'It rings no more, and answers no question.', confirm: 'Remove', danger: true,
+    const done = await ask({ title: `Remove “${called}”?`, text: 'It rings no more, and answers no question.',
+      confirm: 'Remove', danger: true,
       act: () => d.here ? silence() : api(`/v1/devices/${d.deviceId}`, { method: 'DELETE' }) });
     if (!done) return;
     toast('Removed');
@@ -102,7 +110,8 @@ class Devices extends HTMLElement {
   }
 
   add(platform, title, text, fields) {
-    return ask({ title, text, fields: [{ name: 'name', label: 'Your name for it', value: platform === 'ntfy' ? 'phone' : '', max: 100 }, ...fields, privacy], confirm: 'Add',
+    return ask({ title, text, fields: [{ name: 'name', label: 'Your name for it',
+      value: platform === 'ntfy' ? 'phone' : '', max: 100 }, ...fields, privacy], confirm: 'Add',
       act: async v => {
         const given = Object.fromEntries(Object.entries(v).filter(([, value]) => value));
         await api('/v1/devices', { body: { platform, ...given, private: v.private ? true : undefined } });
@@ -110,7 +119,9 @@ class Devices extends HTMLElement {
   }
 
   ntfy() {
-    return this.add('ntfy', 'A topic of ntfy', 'The app ntfy on a phone subscribes to the same topic. Who knows its address reads what rings, so its name is long and random; better still is a server of your own with access control.', [
+    return this.add('ntfy', 'A topic of ntfy',
+      'The app ntfy on a phone subscribes to the same topic. Who knows its address reads what rings, so its name is long and random; better still is a server of your own with access control.',
+      [
       { name: 'url', label: 'Address of the topic', type: 'url', value: `https://ntfy.sh/${random()}`, max: 1000 },
       { name: 'token', label: 'Access token of its server', required: false, max: 1000 },
       { name: 'reply', label: 'Topic for answers, on the same server', type: 'url', required: false, max: 1000 }]);
@@ -128,17 +139,25 @@ const ways = () => 'Three ways lead to an address over HTTPS:';
 const three = () => h('ul', {}, h('li', {}, 'a proxy with TLS, such as Caddy, before this server;'),
   h('li', {}, 'a tunnel or a tailnet: ', h('code', {}, 'tailscale serve'), ' or ', h('code', {}, 'cloudflared tunnel'), ';'),
   h('li', {}, 'Cloud Run, where ', h('code', {}, 'make deploy'), ' puts it.'));
-const byNtfy = () => h('p', {}, 'Start the server with ', h('code', {}, '--public-url'), ' and that address. Without one, a topic of ntfy rings a phone all the same.');
+const byNtfy = () => h('p', {}, 'Start the server with ', h('code', {}, '--public-url'),
+  ' and that address. Without one, a topic of ntfy rings a phone all the same.');
 
 // reasons say why this browser cannot be rung, and what to do.
 const reasons = {
   insecure: () => [h('h3', {}, 'This browser cannot ring here'),
-    h('p', { id: 'insecure' }, `This page came from ${location.origin}, without encryption, and browsers ring only for pages over HTTPS or on the server’s own machine. `, ways()), three(), byNtfy()],
+    h('p', { id: 'insecure' },
+      `This page came from ${location.origin}, without encryption, and browsers ring only for pages over HTTPS or on the server’s own machine. `,
+      ways()), three(), byNtfy()],
   home: () => [h('h3', {}, 'Add Parley to the home screen first'),
     h('p', {}, 'On an iPhone or iPad only a page on the home screen may ring: Share, then Add to Home Screen, then open it from there.')],
-  none: () => [h('h3', {}, 'This browser cannot ring'), h('p', {}, 'It has no Web Push, or a private window turns it off. A topic of ntfy or a webhook rings without it.')],
-  keyless: () => [h('h3', {}, 'This server sends no Web Push'), h('p', {}, 'It has no VAPID key. ', h('code', {}, 'make deploy'), ' makes one in the cloud; a server with the embedded store makes its own.')],
-  blocked: () => [h('h3', {}, 'Notifications of this page are blocked'), h('p', { id: 'blocked' }, 'Allow them in the browser’s settings for this page, beside its address, then reload the page.')],
+  none: () => [h('h3', {}, 'This browser cannot ring'),
+    h('p', {}, 'It has no Web Push, or a private window turns it off. A topic of ntfy or a webhook rings without it.')],
+  keyless: () => [h('h3', {}, 'This server sends no Web Push'),
+    h('p', {}, 'It has no VAPID key. ', h('code', {}, 'make deploy'),
+    ' makes one in the cloud; a server with the embedded store makes its own.')],
+  blocked: () => [h('h3', {}, 'Notifications of this page are blocked'),
+    h('p', { id: 'blocked' },
+    'Allow them in the browser’s settings for this page, beside its address, then reload the page.')],
 };
 
 customElements.define(tag, Devices);

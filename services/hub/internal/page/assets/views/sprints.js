@@ -37,14 +37,22 @@ class Sprints extends View {
 
   draw({ sprints, teams, more }) {
     if (!this.firstChild) {
-      this.append(h('h1', {}, 'Sprints'), h('ul', { class: 'rows', id: 'sprints' }), h('div', { id: 'nothing' }, empty('There is no sprint yet.', 'An agent plans one with create_sprint: stories in waves, with what each waits for.')),
+      this.append(h('h1', {}, 'Sprints'), h('ul', { class: 'rows', id: 'sprints' }),
+        h('div', { id: 'nothing' }, empty('There is no sprint yet.',
+        'An agent plans one with create_sprint: stories in waves, with what each waits for.')),
         h('button', { type: 'button', id: 'further', hidden: true, onclick: () => { this.pages++; this.update(); } }, 'Show more'),
-        h('section', {}, h('div', { class: 'top' }, h('h2', {}, 'Teams'), h('button', { type: 'button', 'data-new': true, onclick: () => this.open() }, 'Open a team…')),
-          h('ul', { class: 'rows', id: 'teams' }), h('p', { class: 'faint', id: 'no-team' }, 'A team is made with team_create. Those that have keys of their own, and those that this browser has seen, are listed here; others are opened by their name.')));
+        h('section', {}, h('div', { class: 'top' }, h('h2', {}, 'Teams'),
+          h('button', { type: 'button', 'data-new': true, onclick: () => this.open() }, 'Open a team…')),
+          h('ul', { class: 'rows', id: 'teams' }), h('p', { class: 'faint', id: 'no-team' },
+            'A team is made with team_create. Those that have keys of their own, and those that this browser has seen, are listed here; others are opened by their name.')));
     }
-    list(this.querySelector('#sprints'), sprints, s => h('li', { 'data-item': true }, h('a', { href: `/sprints/${s.sprintId}` }, h('span', { class: 'what', dir: 'auto' }, s.projectName),
-      h('span', { class: 'state' }, badge(s.status)), h('span', { class: 'for' }, who(s.source), ` · ${s.stories} ${s.stories === 1 ? 'story' : 'stories'}`), h('span', { class: 'since' }, when(s.completedAt || s.createdAt)))), s => s.sprintId);
-    list(this.querySelector('#teams'), teams, t => h('li', { 'data-item': true }, h('a', { href: `/teams/${encodeURIComponent(t.id)}` }, h('span', { class: 'what', dir: 'auto' }, t.id))));
+    list(this.querySelector('#sprints'), sprints, s => h('li', { 'data-item': true },
+      h('a', { href: `/sprints/${s.sprintId}` }, h('span', { class: 'what', dir: 'auto' }, s.projectName),
+      h('span', { class: 'state' }, badge(s.status)), h('span', { class: 'for' }, who(s.source),
+        ` · ${s.stories} ${s.stories === 1 ? 'story' : 'stories'}`),
+        h('span', { class: 'since' }, when(s.completedAt || s.createdAt)))), s => s.sprintId);
+    list(this.querySelector('#teams'), teams, t => h('li', { 'data-item': true },
+      h('a', { href: `/teams/${encodeURIComponent(t.id)}` }, h('span', { class: 'what', dir: 'auto' }, t.id))));
     this.querySelector('#further').hidden = !more;
     this.querySelector('#nothing').hidden = sprints.length > 0;
     this.querySelector('#no-team').hidden = teams.length > 0;

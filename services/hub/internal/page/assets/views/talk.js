@@ -21,7 +21,8 @@ class Talk extends View {
 
   async load(signal) {
     const [councils, checks, ...fires] = await Promise.all([this.some('councils', signal), this.some('verifications', signal),
-      ...known('fire').map(id => api(`/v1/fires/${encodeURIComponent(id)}`, { signal }).catch(e => { if (e.temporary) throw e; return null; }))]);
+      ...known('fire').map(id => api(`/v1/fires/${encodeURIComponent(id)}`,
+        { signal }).catch(e => { if (e.temporary) throw e; return null; }))]);
     return { councils, checks, fires: fires.filter(Boolean) };
   }
 
@@ -39,21 +40,29 @@ class Talk extends View {
 
   draw({ councils, checks, fires }) {
     if (!this.firstChild) {
-      const further = kind => h('button', { type: 'button', id: `further-${kind}`, hidden: true, onclick: () => { this.pages[kind]++; this.update(); } }, 'Show more');
+      const further = kind => h('button', { type: 'button', id: `further-${kind}`, hidden: true,
+        onclick: () => { this.pages[kind]++; this.update(); } }, 'Show more');
       const part = (id, title, none, more, kind) => h('section', { 'aria-labelledby': `${id}-title` },
-        h('div', { class: 'top' }, h('h2', { id: `${id}-title` }, title), more), h('ul', { class: 'rows', id }), h('p', { class: 'faint', id: `${id}-none` }, none), kind && further(kind));
+        h('div', { class: 'top' }, h('h2', { id: `${id}-title` }, title), more), h('ul', { class: 'rows', id }),
+          h('p', { class: 'faint', id: `${id}-none` }, none), kind && further(kind));
       this.append(h('h1', {}, 'Talk'),
         part('councils', 'Councils', 'An agent opens a council with start_council, to ask all others.', null, 'councils'),
-        part('fires', 'Fires', 'Agents debate a plan at a fire. Those that this browser has seen are listed here; others are found by a search, or opened by their name.', [h('a', { class: 'button quiet', href: '/search?kind=fire' }, 'Search'), h('button', { type: 'button', onclick: () => open(this) }, 'Open a fire…')]),
+        part('fires', 'Fires',
+          'Agents debate a plan at a fire. Those that this browser has seen are listed here; others are found by a search, or opened by their name.',
+          [h('a', { class: 'button quiet', href: '/search?kind=fire' }, 'Search'),
+          h('button', { type: 'button', onclick: () => open(this) }, 'Open a fire…')]),
         part('checks', 'Verifications', 'A verifier begins one with elenchus_start_session.', null, 'verifications'));
     }
     const show = (id, items, make, key) => {
       list(this.querySelector(`#${id}`), items, make, key);
       this.querySelector(`#${id}-none`).hidden = items.length > 0;
     };
-    show('councils', councils.items, c => row(`/talk/council/${c.id}`, c.title, badge(c.status), [who(c.created_by), ` · ${c.responses} of ${c.participants} answered`], c.created_at));
-    show('fires', fires, f => row(`/talk/fire/${encodeURIComponent(f.id)}`, f.id, badge(f.duel ? 'duel' : 'debate'), `plan ${f.plan.version} · ${some(f.messages, 'message')} · ${some(f.duels, 'duel')}`, f.createdAt));
-    show('checks', checks.items, c => row(`/talk/verification/${c.sessionId}`, c.target, badge(c.verdict || c.status), `round ${c.currentRound} of ${c.maxRounds} · next: ${c.nextRole}`, c.updatedAt), c => c.sessionId);
+    show('councils', councils.items, c => row(`/talk/council/${c.id}`, c.title, badge(c.status),
+      [who(c.created_by), ` · ${c.responses} of ${c.participants} answered`], c.created_at));
+    show('fires', fires, f => row(`/talk/fire/${encodeURIComponent(f.id)}`, f.id, badge(f.duel ? 'duel' : 'debate'),
+      `plan ${f.plan.version} · ${some(f.messages, 'message')} · ${some(f.duels, 'duel')}`, f.createdAt));
+    show('checks', checks.items, c => row(`/talk/verification/${c.sessionId}`, c.target, badge(c.verdict || c.status),
+      `round ${c.currentRound} of ${c.maxRounds} · next: ${c.nextRole}`, c.updatedAt), c => c.sessionId);
     this.querySelector('#further-councils').hidden = !councils.more;
     this.querySelector('#further-verifications').hidden = !checks.more;
   }
@@ -61,7 +70,8 @@ class Talk extends View {
 
 const some = (n, what) => `${n} ${what}${n === 1 ? '' : 's'}`;
 
-const row = (href, title, state, more, time) => h('li', { 'data-item': true }, h('a', { href }, h('span', { class: 'what', dir: 'auto' }, title),
+const row = (href, title, state, more, time) => h('li', { 'data-item': true },
+  h('a', { href }, h('span', { class: 'what', dir: 'auto' }, title),
   h('span', { class: 'state' }, state), h('span', { class: 'for' }, more), h('span', { class: 'since' }, when(time))));
 
 async function open(view) {

@@ -28,8 +28,10 @@ class Team extends View {
 
   draw({ team, tasks }) {
     this.title = team.name;
-    if (!this.firstChild) this.append(h('p', { class: 'back' }, h('a', { href: '/sprints' }, '‹ Sprints')), h('div', { id: 'head' }), h('div', { id: 'graph', class: 'graph' }));
-    this.querySelector('#head').replaceChildren(h('h1', { dir: 'auto' }, team.name), team.description && said('p', team.description, { class: 'lead' }),
+    if (!this.firstChild) this.append(h('p', { class: 'back' }, h('a', { href: '/sprints' }, '‹ Sprints')),
+      h('div', { id: 'head' }), h('div', { id: 'graph', class: 'graph' }));
+    this.querySelector('#head').replaceChildren(h('h1', { dir: 'auto' }, team.name),
+      team.description && said('p', team.description, { class: 'lead' }),
       h('ul', { class: 'cards two' }, team.members.map(m => h('li', { class: 'card', 'data-item': true, tabindex: -1 },
         h('p', {}, who(m.name), ' ', h('small', {}, m.agentType || '', m.model ? ` · ${m.model}` : '')),
         (team.processes || []).filter(p => p.name === m.name).map(p => h('p', { class: 'faint' }, badge(p.state), p.error || ''))))),
@@ -44,11 +46,14 @@ class Team extends View {
     };
     const columns = [];
     for (const t of tasks) (columns[level(t.id)] ??= []).push(t);
-    graph(this.querySelector('#graph'), [...columns].map((some, i) => ({ title: i ? `Level ${i + 1}` : 'First', nodes: (some || []).map(t => {
+    graph(this.querySelector('#graph'), [...columns].map((some, i) =>
+      ({ title: i ? `Level ${i + 1}` : 'First', nodes: (some || []).map(t => {
       const open = t.blockedBy.filter(b => byId.get(b)?.status !== 'completed');
       return { id: t.id, after: t.blockedBy, open, node: h('article', { class: 'card story', tabindex: 0 },
-        h('p', { class: 'meta' }, badge(t.status), t.status === 'pending' && !open.length && h('span', { class: 'badge good' }, 'ready'), t.owner && who(t.owner)),
-        said('h3', t.subject), open.length > 0 && h('p', { class: 'faint' }, `waits for ${open.map(b => byId.get(b)?.subject || b).join(', ')}`)) };
+        h('p', { class: 'meta' }, badge(t.status), t.status === 'pending' && !open.length &&
+          h('span', { class: 'badge good' }, 'ready'), t.owner && who(t.owner)),
+        said('h3', t.subject), open.length > 0 && h('p', { class: 'faint' },
+          `waits for ${open.map(b => byId.get(b)?.subject || b).join(', ')}`)) };
     }) })));
   }
 }

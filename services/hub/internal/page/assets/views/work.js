@@ -30,7 +30,8 @@ class Work extends View {
   async some(status, signal) {
     const tasks = [];
     for (let n = 0, cursor = ''; n < this.pages; n++) {
-      const r = await api(query('/v1/tasks', { status, target: this.target, limit: page, cursor, type: 'all', includeInstructions: 'false' }), { signal });
+      const r = await api(query('/v1/tasks', { status, target: this.target, limit: page, cursor, type: 'all',
+        includeInstructions: 'false' }), { signal });
       tasks.push(...r.tasks.filter(t => t.type !== 'question' && t.type !== 'alert'));
       cursor = r.nextCursor;
       if (!cursor) return { tasks, more: false };
@@ -41,7 +42,8 @@ class Work extends View {
   draw({ tasks, more }) {
     if (!this.firstChild) this.build();
     const words = this.words.toLowerCase();
-    const shown = tasks.filter(t => !words || `${t.title} ${t.target} ${t.claimedBy || ''} ${t.projectId || ''}`.toLowerCase().includes(words));
+    const shown = tasks.filter(t => !words ||
+      `${t.title} ${t.target} ${t.claimedBy || ''} ${t.projectId || ''}`.toLowerCase().includes(words));
     for (const b of this.querySelectorAll('.tabs button')) b.setAttribute('aria-pressed', b.value === this.state);
     list(this.querySelector('ul.rows'), shown, t => row(t));
     this.querySelector('#nothing').hidden = shown.length > 0;
@@ -56,12 +58,15 @@ class Work extends View {
       this.update();
     };
     this.append(h('div', { class: 'top' }, h('h1', {}, 'Work'),
-      h('button', { type: 'button', class: 'main', 'data-new': true, onclick: async () => { if (await hand(this.target)) this.update(); } }, 'New task')),
+      h('button', { type: 'button', class: 'main', 'data-new': true,
+        onclick: async () => { if (await hand(this.target)) this.update(); } }, 'New task')),
     h('div', { class: 'filters' },
       h('div', { class: 'tabs', role: 'group', 'aria-label': 'State' }, states.map(([value, text]) =>
         h('button', { type: 'button', value, onclick: () => choose(value) }, text))),
-      h('input', { type: 'search', 'aria-label': 'Filter by words', placeholder: 'Filter by words', oninput: e => { this.words = e.target.value; this.again(); } }),
-      h('input', { type: 'search', 'aria-label': 'Queue of an agent', placeholder: 'Agent’s queue', value: this.target, list: 'queues', autocomplete: 'off', onfocus: () => this.suggest(),
+      h('input', { type: 'search', 'aria-label': 'Filter by words', placeholder: 'Filter by words',
+        oninput: e => { this.words = e.target.value; this.again(); } }),
+      h('input', { type: 'search', 'aria-label': 'Queue of an agent', placeholder: 'Agent’s queue', value: this.target,
+        list: 'queues', autocomplete: 'off', onfocus: () => this.suggest(),
         onchange: e => { this.target = e.target.value.trim(); choose(this.state); } }), h('datalist', { id: 'queues' })),
     h('ul', { class: 'rows' }),
     h('div', { id: 'nothing' }, empty('No task is in this state.', 'Agents create tasks with create_task; “New task” makes one here.')),
@@ -84,7 +89,8 @@ function row(t) {
     h('span', { class: 'what', dir: 'auto' }, t.priority === 'high' && badge('high'), ' ', t.title),
     h('span', { class: 'state' }, badge(t.status)),
     h('span', { class: 'for', dir: 'auto' }, t.claimedBy && t.claimedBy !== t.target ? `${t.claimedBy} ← ${t.target}` : t.target),
-    h('span', { class: 'since' }, t.leaseUntil && t.status === 'active' ? ['lease ends ', when(t.leaseUntil)] : when(t.completedAt || t.createdAt),
+    h('span', { class: 'since' }, t.leaseUntil && t.status === 'active' ? ['lease ends ', when(t.leaseUntil)] :
+      when(t.completedAt || t.createdAt),
       t.attempts > 1 ? ` · attempt ${t.attempts}` : '')));
 }
 
