@@ -38,7 +38,7 @@ func listCases() op.Cases {
 		{Name: "of none", As: op.Human},
 		{Name: "by an agent", Fault: fault.Forbidden, RPCs: op.NoRPCs},
 	}, Refused: []op.Refusal{
-		{Name: "a field that is none", As: op.Human, In: `{"all":true}`, Path: "all", Words: "is not an input"},
+		{Name: "a field that is none", As: op.Human, In: `{"all":true}`, Path: "all", Words: "is not a field here"},
 	}}
 }
 
@@ -64,7 +64,7 @@ func addCases() op.Cases {
 			RPCs: op.NoRPCs},
 	}, Refused: []op.Refusal{
 		{Name: "a credential without its parts", As: op.Device, In: `{"name":"n","credential":{"id":"a"}}`,
-			Path: "credential", Words: "clientDataJSON"},
+			Path: "credential.clientDataJSON", Words: "is required"},
 		{Name: "no base64url", As: op.Device,
 			In:   `{"name":"n","credential":{"id":"a","clientDataJSON":"{}","attestationObject":"a"}}`,
 			Path: "credential.clientDataJSON", Words: "must be base64url"},
@@ -104,7 +104,7 @@ func answerCases() op.Cases {
 		{Name: "by an agent", Given: answering, In: op.In{"credential": signed}, Fault: fault.Forbidden,
 			RPCs: op.NoRPCs},
 	}, Refused: []op.Refusal{
-		{Name: "an assertion without its parts", As: op.Device, In: `{"credential":{"id":"a"}}`, Path: "credential",
-			Words: "clientDataJSON"},
+		{Name: "an assertion without its parts", As: op.Device, In: `{"credential":{"id":"a"}}`,
+			Path: "credential.clientDataJSON", Words: "is required"},
 	}}
 }
