@@ -74,7 +74,7 @@ var standsFor = map[string]string{
 	"tasks": "a task", "leases": "a task", "relay": "a message", "groups": "a group", "sessions": "a session",
 	"heartbeats": "a session", "devices": "a device", "settings": "a user", "pushQuotas": "a user", "pauses": "a pause", "apiKeys": "a key", "passkeys": "a passkey",
 	"passkeyCeremonies": "a challenge",
-	"councils": "a council", "councilParticipants": "a member of a council", "councilRequests": "a council's request",
+	"councils":          "a council", "councilParticipants": "a member of a council", "councilRequests": "a council's request",
 	"councilSeats": "a program in councils", "fires": "a fire", "verifications": "a verification",
 	"vCheckpoints": "a checkpoint", "vContents": "a file of a verification", "vFiles": "a file of a verification",
 	"vIssues": "an issue", "vRounds": "a round", "vSteps": "a round", "teams": "a team", "teamBoards": "a team",
