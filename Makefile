@@ -25,7 +25,7 @@ PARALLEL    := -p 4 -parallel 8
 QUICK       := -vet=off '-ldflags=-s -w'
 # Packages of the harness that make proof tests and make test leaves out: the real clients of agents, Chromium, the
 # TypeScript SDKs, the Firebase Auth emulator, and servers that are killed or measured under load.
-PROOF       := harness/(agents|browser|chaos|chaos/claims|cmd/bench|cmd/scale|e2e|firebase|hook|scale)$$
+PROOF       := harness/(agents|browser|chaos|chaos/claims|chaos/typescript|cmd/bench|cmd/scale|e2e|firebase|hook|scale)$$
 # Packages that build or start programs that ship, or read the graphs of the modules: they are tested without the
 # workspace, like the programs that ship.
 SHIPS       := services/hub$$|hub/internal/cli$$|harness$$|harness/program$$|functions/internal/(archive|stack)$$
@@ -177,7 +177,7 @@ bench: build
 	cd $(HARNESS) && go run ./cmd/bench
 
 # Runs two servers over the emulator, and kills one every few seconds.
-chaos:
+chaos: $(HARNESS)/e2e/node_modules/.installed
 	cd $(HARNESS) && go run ./cmd/chaos -for 60s -agents 32
 
 # Exits with status 1 if something is lost or comes twice, or past the limits of the wakes and of the server's memory.

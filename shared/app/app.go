@@ -105,7 +105,7 @@ const KeepIdle = 90 * 24 * time.Hour
 func New(db *store.DB, p Ports) *App {
 	p.complete()
 	a := &App{DB: db, now: p.Now}
-	a.Keys = &keys.Service{DB: db, Now: p.Now, Toolsets: func() []string { return a.catalogue().Toolsets() }}
+	a.Keys = &keys.Service{DB: db, Now: p.Now, PublicURL: p.PublicURL, Toolsets: func() []string { return a.catalogue().Toolsets() }}
 	a.Sprint = &sprint.Service{DB: db, Now: p.Now, NewID: p.NewID}
 	known := &directory{perUser[[]string]{load: a.Keys.Programs, fresh: freshPrograms, now: p.Now}}
 	a.known = known
@@ -114,6 +114,7 @@ func New(db *store.DB, p Ports) *App {
 	a.Pulse = &pulse.Service{DB: db, Now: p.Now, NewID: p.NewID, Claims: claims{a.Dispatch}}
 	a.Relay = &relay.Service{DB: db, Now: p.Now, NewID: p.NewID, Directory: known, Live: a.Pulse}
 	a.Pulse.Mail, a.Dispatch.Mail, a.Sprint.Mail = a.Relay, a.Relay, a.Relay
+	a.Dispatch.Sessions, a.Sprint.Sessions = a.Pulse, a.Pulse
 	a.Signal = &signal.Service{
 		DB:        db,
 		Now:       p.Now,

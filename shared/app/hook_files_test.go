@@ -90,7 +90,8 @@ func TestHolderAndEditorAreToldOnceOfAFileThatWasChanged(t *testing.T) {
 			t.Errorf("again %+v", second.Files)
 		}
 		told := o.hook(beta, wire.HookInput{MaxBytes: 4096})
-		if len(told.Mail) != 1 || told.Mail[0].From != "parley" || !strings.Contains(told.Mail[0].Text, `"alpha/1" has changed lib/a.go`) ||
+		if len(told.Mail) != 1 || told.Mail[0].From != "parley" || !strings.Contains(told.Mail[0].Text, `lib/a.go of github.com/`) ||
+			!strings.Contains(told.Mail[0].Text, `while a command of "alpha/1" ran`) ||
 			!strings.Contains(told.Mail[0].Text, `(branch "fix")`) {
 			t.Errorf("the holder has %+v", told.Mail)
 		}

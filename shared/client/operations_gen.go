@@ -434,6 +434,26 @@ var operations = map[string]Operation{
 		Name: "revoke_key", Effect: op.Destroy,
 		Routes: []string{"DELETE /v1/keys/{keyId}"},
 	},
+	"request_pairing": {
+		Name: "request_pairing", Effect: op.Write,
+		Routes: []string{"POST /v1/pairings"},
+	},
+	"collect_pairing": {
+		Name: "collect_pairing", Effect: op.Write,
+		Routes: []string{"POST /v1/pairings/token"},
+	},
+	"get_pairing": {
+		Name: "get_pairing", Effect: op.Read,
+		Routes: []string{"GET /v1/pairings/{userCode}"},
+	},
+	"approve_pairing": {
+		Name: "approve_pairing", Effect: op.Write,
+		Routes: []string{"POST /v1/pairings/{userCode}/approve"},
+	},
+	"deny_pairing": {
+		Name: "deny_pairing", Effect: op.Write,
+		Routes: []string{"POST /v1/pairings/{userCode}/deny"},
+	},
 	"list_passkeys": {
 		Name: "list_passkeys", Effect: op.Read,
 		Routes: []string{"GET /v1/passkeys"},
@@ -1260,6 +1280,50 @@ func (c *Client) CreateLink(ctx context.Context, in keys.LinkInput) (keys.LinkOu
 // End a key for good, with all keys that it made. They stop working within 60 seconds everywhere.
 func (c *Client) RevokeKey(ctx context.Context, in keys.RevokeInput) (keys.View, error) {
 	return call[keys.View](ctx, c, "revoke_key", in)
+}
+
+// RequestPairing calls request_pairing (POST /v1/pairings).
+//
+// Ask for a key of an agent on this machine, which a person approves on the console's page, by the code that is
+// shown to both. It needs no key. It follows RFC 8628, the device authorization grant of OAuth: show userCode and
+// verificationUri, then ask with deviceCode every intervalSeconds. It is good for 10 minutes.
+func (c *Client) RequestPairing(
+	ctx context.Context, in keys.RequestPairingInput,
+) (keys.RequestPairingOutput, error) {
+	return call[keys.RequestPairingOutput](ctx, c, "request_pairing", in)
+}
+
+// CollectPairing calls collect_pairing (POST /v1/pairings/token).
+//
+// Give the device that asked its key, once a person has approved. It needs no key. Until then it fails, and the
+// first of the details says why, in the words of RFC 8628: authorization_pending (409, ask again after the
+// interval), slow_down (429, ask less often), access_denied (403) or expired_token (409). Within a minute the same
+// device gets the same key again.
+func (c *Client) CollectPairing(ctx context.Context, in keys.CollectPairingInput) (keys.CreateOutput, error) {
+	return call[keys.CreateOutput](ctx, c, "collect_pairing", in)
+}
+
+// GetPairing calls get_pairing (GET /v1/pairings/{userCode}).
+//
+// Show who asks for a key by a code, from which address, and what the key would be able to do. The names are the
+// words of whoever asks. Ten wrong codes an hour are answered.
+func (c *Client) GetPairing(ctx context.Context, in keys.PairingInput) (keys.PairingView, error) {
+	return call[keys.PairingView](ctx, c, "get_pairing", in)
+}
+
+// ApprovePairing calls approve_pairing (POST /v1/pairings/{userCode}/approve).
+//
+// Let the machine that shows the code collect a key of an agent of yours, bound to a program, with an agent's
+// scopes or fewer. Approve only what you started yourself.
+func (c *Client) ApprovePairing(ctx context.Context, in keys.ApprovePairingInput) (keys.PairingView, error) {
+	return call[keys.PairingView](ctx, c, "approve_pairing", in)
+}
+
+// DenyPairing calls deny_pairing (POST /v1/pairings/{userCode}/deny).
+//
+// Refuse a key to the machine that shows the code.
+func (c *Client) DenyPairing(ctx context.Context, in keys.PairingInput) (keys.PairingView, error) {
+	return call[keys.PairingView](ctx, c, "deny_pairing", in)
 }
 
 // ListPasskeys calls list_passkeys (GET /v1/passkeys).

@@ -3,6 +3,7 @@ package dispatch
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -100,6 +101,9 @@ func (k *seeker) claim(ctx context.Context) (task.Claim, error) {
 		case fault.Is(err, fault.Forbidden), fault.Is(err, fault.Paused):
 			k.refused = append(k.refused, w.ID)
 			k.place.Lost(w, line.OnlyOther)
+		case errors.Is(err, task.ErrSessionOver):
+			k.place.Lost(w, line.OnlyOther)
+			return task.Claim{}, err
 		case fault.Is(err, fault.Precondition), fault.Is(err, fault.NotFound):
 			k.place.Lost(w, line.Nobody)
 		default:

@@ -27,6 +27,8 @@ type Service struct {
 	Mail Mail
 	// Stories is called when a sweep ends a story. It may be nil.
 	Stories Stories
+	// Sessions tells which sessions have ended, which claim nothing. Without it none has.
+	Sessions Sessions
 
 	lines lines
 }
@@ -49,6 +51,28 @@ type Mail interface {
 	// Inbox returns the inbox of a program's session: its address if the session is live, and otherwise the program. Its
 	// reads are part of a transaction.
 	Inbox(ctx context.Context, r store.Reader, program, session string) (string, error)
+}
+
+// Sessions tells about sessions.
+type Sessions interface {
+	// Life prepares to read a program's session. After the fetches are loaded, read tells whether the session is known
+	// to have ended, and when it was last heard of, zero if that is unknown.
+	Life(program, session string) (fetches []*store.Fetch, read func() (ended bool, heard time.Time))
+}
+
+// over returns what to load to learn whether the session of a claim has ended, and a function that returns the fault
+// afterwards.
+func (s *Service) over(c identity.Caller, session string) (fetches []*store.Fetch, refusal func() error) {
+	if session == "" || s.Sessions == nil {
+		return nil, func() error { return nil }
+	}
+	fetches, read := s.Sessions.Life(c.Program, session)
+	return fetches, func() error {
+		if ended, _ := read(); ended {
+			return task.SessionOver(session)
+		}
+		return nil
+	}
 }
 
 // programs returns the programs of a user, none without a directory.
@@ -235,10 +259,13 @@ func (s *Service) Get(ctx context.Context, c identity.Caller, in TaskInput) (Vie
 	return v, nil
 }
 
-// load returns a task and its lease in one round trip. A task that does not exist is NotFound.
-func (s *Service) load(ctx context.Context, r store.Reader, id string) (t task.Task, lease task.Lease, err error) {
+// load returns a task and its lease in one round trip, in which further fetches are loaded. A task that does not exist is
+// NotFound.
+func (s *Service) load(ctx context.Context, r store.Reader, id string, more ...*store.Fetch) (
+	t task.Task, lease task.Lease, err error,
+) {
 	f := task.Tasks.Fetch(id, &t)
-	if err := store.Load(ctx, r, f, task.Leases.Fetch(id, &lease)); err != nil {
+	if err := store.Load(ctx, r, append(more, f, task.Leases.Fetch(id, &lease))...); err != nil {
 		return t, lease, err
 	}
 	if !f.Found {
@@ -250,7 +277,8 @@ func (s *Service) load(ctx context.Context, r store.Reader, id string) (t task.T
 func seconds(n int) time.Duration { return time.Duration(n) * time.Second }
 
 // Claim claims a task under a lease of LeaseSeconds. Of several concurrent callers one gets the task;
-// for the others it is Precondition. A repeated call with the same session returns its own claim.
+// for the others it is Precondition, as it is for a session that has ended. A repeated call with the same session returns
+// its own claim.
 func (s *Service) Claim(ctx context.Context, c identity.Caller, in ClaimInput) (ClaimOutput, error) {
 	got, err := s.Take(
 		ctx,
@@ -279,8 +307,12 @@ func (s *Service) Take(
 	var refused error
 	now := s.Now()
 	err := s.DB.User(c.User).Update(ctx, func(ctx context.Context, tx *store.Tx) error {
-		t, held, err := s.load(ctx, tx, id)
+		sessions, over := s.over(c, sessionID)
+		t, held, err := s.load(ctx, tx, id, sessions...)
 		if err != nil {
+			return err
+		}
+		if err := over(); err != nil {
 			return err
 		}
 		d, err := lease(&t)

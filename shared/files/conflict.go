@@ -48,16 +48,30 @@ func refusal(b *stand, q *request, against []conflict, waited time.Duration) err
 	if n := len(against) - maxNamed; n > 0 {
 		named = append(named, fmt.Sprintf("and %d more", n))
 	}
-	f.Message = fmt.Sprintf("nothing is reserved, because others hold %d of the %d paths: %s. %s",
-		len(paths), len(q.patterns), strings.Join(named, "; "), advice(boxes, waited))
+	do, who := standing(against)
+	f.Message = fmt.Sprintf("nothing is reserved, because others %s %d of the %d paths: %s. %s",
+		do, len(paths), len(q.patterns), strings.Join(named, "; "), advice(who, boxes, waited))
 	return f
 }
 
+// standing returns what others do with the paths of conflicts, and what they are called.
+func standing(against []conflict) (do, who string) {
+	held := slices.ContainsFunc(against, func(c conflict) bool { return c.held != nil })
+	waits := slices.ContainsFunc(against, func(c conflict) bool { return c.held == nil })
+	switch {
+	case held && waits:
+		return "hold or wait for", "them"
+	case waits:
+		return "wait for", "who waits before you"
+	}
+	return "hold", "the holder"
+}
+
 // advice returns the sentence about the next steps after a refusal.
-func advice(boxes []string, waited time.Duration) string {
+func advice(who string, boxes []string, waited time.Duration) string {
 	out := "Work on something else"
 	if len(boxes) > 0 {
-		out = "Reach the holder with send_message to " + strings.Join(boxes, ", ")
+		out = "Reach " + who + " with send_message to " + strings.Join(boxes, ", ")
 	}
 	if keep := int(kept(waited) / time.Second); keep > 0 {
 		return out + fmt.Sprintf(", or repeat the call within %d s to keep your place", keep)

@@ -221,11 +221,11 @@ func (s *Service) tellMeeting(
 	}
 	me := holderOf(c, e.SessionID)
 	if box != "" {
-		s.Mail.Notify(tx, "changed-"+u.id+"-h", box, fmt.Sprintf("%s has changed %s of %s in %s, which you hold with %s.",
-			me.who(), u.path, project, place(e.Worktree, e.Branch), u.by.Pattern), now)
+		s.Mail.Notify(tx, "changed-"+u.id+"-h", box, fmt.Sprintf("%s of %s, which you hold with %s, was changed in %s "+
+			"while a command of %s ran.", u.path, project, u.by.Pattern, place(e.Worktree, e.Branch), me.who()), now)
 	}
 	if mine := me.address(); mine != "" && !slices.Contains([]string{"", box}, mine) {
-		s.Mail.Notify(tx, "changed-"+u.id+"-e", mine, fmt.Sprintf("%s of %s was changed in your session, and %s. "+
-			"Speak with the holder before you go on.", u.path, project, Tell(u.by)), now)
+		s.Mail.Notify(tx, "changed-"+u.id+"-e", mine, fmt.Sprintf("%s of %s was changed while a command of yours "+
+			"ran, and %s. Speak with the holder before you go on.", u.path, project, Tell(u.by)), now)
 	}
 }

@@ -45,7 +45,12 @@ func TestWaitersAreServedInTheirOrder(t *testing.T) {
 		second := d.wait("beta", Exclusive, 1, "src/a.go", "docs/")
 		third := d.wait("gamma", Exclusive, 2, "docs/x.md", "web/")
 		// Nobody passes a waiter whose paths overlap; others do not wait.
-		if err := d.refuses("delta", "docs/x.md"); !strings.Contains(err.Error(), `"beta" has waited for src/a.go, docs/`) {
+		if err := d.refuses("delta", "docs/x.md"); !strings.Contains(err.Error(), `"beta" has waited for src/a.go, docs/`) ||
+			!strings.Contains(err.Error(), "because others wait for 1 of the 1 paths") ||
+			!strings.Contains(err.Error(), `Reach who waits before you with send_message to "beta"`) {
+			t.Errorf("%v", err)
+		}
+		if err := d.refuses("delta", "docs/x.md", "src/b.go"); !strings.Contains(err.Error(), "others hold or wait for 2 of the 2 paths") {
 			t.Errorf("%v", err)
 		}
 		d.takes("delta", "lib/")

@@ -58,6 +58,8 @@ type Caller struct {
 	Session string
 	// Member is the member of the team that the key was made for, empty for other keys.
 	Member string
+	// Address is the network address that the call came from, empty if it is not known.
+	Address string
 	// ExpiresAt is when the key expires, zero for never.
 	ExpiresAt time.Time
 	// ReadOnly is set by a read-only endpoint and overrides the scopes.

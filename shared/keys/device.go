@@ -109,7 +109,7 @@ func (s *Service) Assurance(ctx context.Context, user, id string) (identity.Assu
 	case err != nil:
 		return "", err
 	}
-	if _, err := s.validUntil(ctx, user, k); err != nil {
+	if _, err := s.validUntil(ctx, s.DB.User(user), k); err != nil {
 		return "", err
 	}
 	return k.assured(), nil

@@ -9,5 +9,9 @@
 // long as they are, so that one revocation ends them all. The keys of a team's members are made by the server as parts of
 // a team's transactions.
 //
+// A machine without a key asks for one by a pairing, which a person approves by a code, as RFC 8628 has it. A pairing
+// belongs to no user until then. The approved key is made when the machine collects it, out of the code that it holds and a
+// salt, so that the store never has the key, and a machine that asks again gets the same one.
+//
 // The caching of lookups and the limit on failures belong to the server, not to this package.
 package keys

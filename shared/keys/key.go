@@ -36,6 +36,8 @@ type Key struct {
 	Ancestors []string `json:"ancestors,omitempty"`
 	// PasskeyID is the passkey that signed a browser in, empty for other keys.
 	PasskeyID string `json:"passkeyId,omitempty"`
+	// Paired says who approved the key, for one that a machine asked for.
+	Paired *Paired `json:"paired,omitempty"`
 }
 
 // The descendants of a key are found by its id, and the keys of a passkey by the id of that.
@@ -45,8 +47,10 @@ var apiKeys = store.Collection[Key]{Name: "apiKeys",
 		return store.Note{Line: k.Name, State: string(k.Kind), Program: k.Program}
 	}}
 
-// Defs declares the collections of keys and of links.
-func (*Service) Defs() []*store.Def { return []*store.Def{apiKeys.Def(), links.Def()} }
+// Defs declares the collections of keys, of links and of pairings.
+func (*Service) Defs() []*store.Def {
+	return []*store.Def{apiKeys.Def(), links.Def(), pairings.Def(), rooms.Def(), guessed.Def()}
+}
 
 // keptRevoked is the time for which a revoked or expired key is kept.
 const keptRevoked = 30 * 24 * time.Hour

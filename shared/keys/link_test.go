@@ -104,7 +104,7 @@ func TestTheScopeOfALinksKey(t *testing.T) {
 				t.Errorf("console %v: %+v, %v", tc.console, c, err)
 			}
 			for _, o := range r.Operations() {
-				want := o.Name == "create_link" || (tc.console && o.Name != "create_key")
+				want := o.Name == "create_link" || o.Open || (tc.console && o.Name != "create_key")
 				if err := o.MayCall(c); (err == nil) != want {
 					t.Errorf("%s with the scope %s: %v", o.Name, tc.scope, err)
 				}

@@ -25,6 +25,10 @@ type Service struct {
 	Changed func(user string)
 	// Guarded reports whether a user has a passkey, so that no browser is paired by being the first. It may be nil.
 	Guarded func(ctx context.Context, r store.Reader) (bool, error)
+	// PublicURL is the address of the server for a person's browser, empty if it is not known.
+	PublicURL string
+	// Pairings is called with every change of a pairing, for the log. It may be nil.
+	Pairings func(PairingChange)
 	// Used is called by Lookup if the recorded use of the key is at least 10 minutes old. It
 	// should return at once and call Touch later. It may be nil.
 	Used func(identity.Caller)
@@ -58,7 +62,7 @@ func (s *Service) Lookup(ctx context.Context, secret string) (caller identity.Ca
 	if err != nil {
 		return caller, until, err
 	}
-	if until, err = s.validUntil(ctx, user, k); err != nil {
+	if until, err = s.validUntil(ctx, s.DB.User(user), k); err != nil {
 		return caller, until, err
 	}
 	caller = k.caller(user, id)
@@ -70,7 +74,7 @@ func (s *Service) Lookup(ctx context.Context, secret string) (caller identity.Ca
 
 // validUntil returns the time at which a key expires, zero for never, or Unauthenticated if the key or one of its
 // ancestors was revoked or has expired. It needs a read for a key with ancestors.
-func (s *Service) validUntil(ctx context.Context, user string, k Key) (time.Time, error) {
+func (s *Service) validUntil(ctx context.Context, r store.Reader, k Key) (time.Time, error) {
 	now := s.Now()
 	if err := k.valid(now); err != nil || len(k.Ancestors) == 0 {
 		return k.ExpiresAt, err
@@ -79,7 +83,7 @@ func (s *Service) validUntil(ctx context.Context, user string, k Key) (time.Time
 	for i, id := range k.Ancestors {
 		fetches[i] = apiKeys.Fetch(id, &above[i])
 	}
-	if err := store.Load(ctx, s.DB.User(user), fetches...); err != nil {
+	if err := store.Load(ctx, r, fetches...); err != nil {
 		return time.Time{}, err
 	}
 	for i, f := range fetches {
@@ -124,13 +128,10 @@ func (s *Service) issue(ctx context.Context, c identity.Caller, in CreateInput) 
 	if !identity.ValidName(c.User) {
 		return out, errUserName
 	}
-	if in.Program != "" && !identity.ValidName(in.Program) {
-		return out, fault.Field("program",
-			"must be 1 to 100 letters, digits, dots, underscores and hyphens, and begin with a letter or digit")
-	}
-	if slices.Contains(reserved, strings.ToLower(in.Program)) {
-		return out, fault.Field("program", "%q is reserved as a target of tasks and messages; take another name",
-			in.Program)
+	if in.Program != "" {
+		if err := checkProgram(in.Program); err != nil {
+			return out, err
+		}
 	}
 	in = op.Fill(in)
 	if in.Kind != identity.Agent && in.Kind != identity.Human {
@@ -177,6 +178,18 @@ func (s *Service) issue(ctx context.Context, c identity.Caller, in CreateInput) 
 	}
 	s.changed(c.User)
 	return CreateOutput{Key: secret, View: view(id, k)}, nil
+}
+
+// checkProgram returns Invalid if a key cannot be bound to a program of the name.
+func checkProgram(name string) error {
+	if !identity.ValidName(name) {
+		return fault.Field("program",
+			"must be 1 to 100 letters, digits, dots, underscores and hyphens, and begin with a letter or digit")
+	}
+	if slices.Contains(reserved, strings.ToLower(name)) {
+		return fault.Field("program", "%q is reserved as a target of tasks and messages; take another name", name)
+	}
+	return nil
 }
 
 // List returns a page of the user's keys, newest first, without secrets.
@@ -375,6 +388,7 @@ type View struct {
 	ExpiresAt  time.Time          `json:"expiresAt,omitzero"`
 	RevokedAt  time.Time          `json:"revokedAt,omitzero"`
 	LastUsedAt time.Time          `json:"lastUsedAt,omitzero"`
+	Paired     *Paired            `json:"paired,omitempty" jsonschema:"who approved it, for a machine that asked for it"`
 }
 
 func view(id string, k Key) View {
@@ -384,13 +398,13 @@ func view(id string, k Key) View {
 	}
 	return View{ID: id, Name: k.Name, Kind: k.Kind, Assurance: k.assured(), Program: k.Program, Scopes: scopes, Team: k.Team, Member: k.Member,
 		ParentID: k.parent(), CreatedAt: k.CreatedAt, ExpiresAt: k.ExpiresAt, RevokedAt: k.RevokedAt,
-		LastUsedAt: k.LastUsedAt}
+		LastUsedAt: k.LastUsedAt, Paired: k.Paired}
 }
 
 // Operations returns the operations of the toolset keys.
 func (s *Service) Operations() []op.Op {
 	const set = "keys"
-	return []op.Op{
+	return append([]op.Op{
 		op.New(op.Spec{Name: "create_key", Title: "Create a key", Toolset: set, Route: "POST /v1/keys",
 			Effect: op.Write, Secret: true, For: op.Admins, Creates: true, Cases: createCases,
 			Doc: "Make a bearer key for an agent or a person, bound to a program where one is named. It is never more than " +
@@ -408,5 +422,5 @@ func (s *Service) Operations() []op.Op {
 			Effect: op.Destroy, For: op.Admins, Cases: revokeCases,
 			Doc: "End a key for good, with all keys that it made. They stop working within 60 seconds everywhere."},
 			s.Revoke),
-	}
+	}, s.pairingOperations(set)...)
 }

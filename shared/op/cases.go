@@ -47,7 +47,7 @@ type Step struct {
 	Op string
 	As Role
 	In In
-	// Save keeps a field of the output: "taskId as task".
+	// Save keeps fields of the output: "taskId as task", or several with a comma between them.
 	Save string
 	// Times is the number of calls; zero means one. In the texts of the input, "$i" is the number of the call, from 0.
 	Times int
@@ -120,6 +120,9 @@ type Cases struct {
 	Owned []string
 	// Named are the inputs that hold a name chosen by the caller. Names of different users do not collide.
 	Named []string
+	// Shared are the inputs that name what belongs to no user yet, or that are a right of their own, such as a code that is
+	// shown to a person: a call with them is the same for every user.
+	Shared []string
 	// Rights are the outcomes of the first example that succeeds if another caller of the same user makes it.
 	Rights Rights
 	// RPCs is the budget of the examples; zero stands for [DefaultRPCs], [NoRPCs] for none.
@@ -159,14 +162,14 @@ func (c Cases) Check(o *Op) error {
 		say("no input is refused")
 	}
 	fields := fieldsAt(o.schema.shape, nil)
-	for _, name := range slices.Concat(c.Owned, c.Named) {
+	for _, name := range slices.Concat(c.Owned, c.Named, c.Shared) {
 		if o.schema.shape.Properties[name] == nil {
 			say("%s is not an input; the inputs are %s", name, strings.Join(fields, ", "))
 		}
 	}
 	for _, name := range o.PathParams() {
-		if !slices.Contains(c.Owned, name) && !slices.Contains(c.Named, name) {
-			say("%s stands in the path and is neither owned nor named", name)
+		if !slices.Contains(slices.Concat(c.Owned, c.Named, c.Shared), name) {
+			say("%s stands in the path and is neither owned nor named nor shared", name)
 		}
 		for _, r := range c.Refused {
 			if strings.HasSuffix(o.Route, "/{"+name+"}") && empty(r.In, name) {

@@ -156,7 +156,7 @@ func (c *Catalogue) Call(ctx context.Context, o *Op, call Call) (res Result, err
 		return res, err
 	}
 	defer leave()
-	if call.Caller, err = c.informed(ctx, call.Caller); err != nil {
+	if call.Caller, err = c.informed(ctx, o.Open, call.Caller); err != nil {
 		return res, err
 	}
 	if err := call.Caller.MayUse(call.Caller.Session); err != nil {
@@ -206,8 +206,8 @@ func (c *Catalogue) admit(ctx context.Context, o *Op, call Call, fields map[stri
 }
 
 // informed returns the caller with the names that it may not act under.
-func (c *Catalogue) informed(ctx context.Context, caller identity.Caller) (identity.Caller, error) {
-	if c.Reserved == nil || caller.IsHuman() {
+func (c *Catalogue) informed(ctx context.Context, open bool, caller identity.Caller) (identity.Caller, error) {
+	if c.Reserved == nil || caller.IsHuman() || open {
 		return caller, nil
 	}
 	programs, err := c.Reserved(ctx, caller.User)
@@ -251,6 +251,9 @@ func (c *Catalogue) log(ctx context.Context, o *Op, call Call, took time.Duratio
 		slog.String("op", o.Name), slog.String("transport", call.Transport), slog.String("requestId", call.RequestID),
 		slog.String("user", call.Caller.User), slog.String("program", call.Caller.Program),
 		slog.String("keyId", call.Caller.KeyID), slog.Float64("durationMs", float64(took)/float64(time.Millisecond)),
+	}
+	if o.Open {
+		attrs = append(attrs, slog.String("address", call.Caller.Address))
 	}
 	if err != nil {
 		f := fault.From(err)

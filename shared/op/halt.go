@@ -40,7 +40,7 @@ var speakers = []string{"source", "author", "agent_name", "character_name", "cha
 func (c *Catalogue) halt(
 	ctx context.Context, o *Op, before, caller identity.Caller, fields map[string]any,
 ) (context.Context, identity.Caller, error) {
-	if c.Pauses == nil || caller.IsHuman() || !o.starts(fields) {
+	if c.Pauses == nil || caller.IsHuman() || o.Open || !o.starts(fields) {
 		return ctx, caller, nil
 	}
 	text := func(names ...string) string {

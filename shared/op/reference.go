@@ -65,7 +65,7 @@ func (c *Catalogue) Reference() []byte {
 		fmt.Fprintf(&b, "\n## %s\n\n| tool | REST | who may call | effect |\n|---|---|---|---|\n", set)
 		in := slices.DeleteFunc(slices.Clone(c.ops), func(o *Op) bool { return o.Toolset != set })
 		for _, o := range in {
-			fmt.Fprintf(&b, "| %s | %s | %s | %s |\n", o.names(), strings.Join(o.routeTexts(), ", "), o.For, o.Effect)
+			fmt.Fprintf(&b, "| %s | %s | %s | %s |\n", o.names(), strings.Join(o.routeTexts(), ", "), o.who(), o.Effect)
 		}
 		for _, o := range in {
 			o.section(&b)
@@ -94,6 +94,14 @@ func (e Effect) String() string {
 // String returns the audience in words.
 func (a Audience) String() string {
 	return [...]string{Anyone: "anyone", Humans: "a human", Admins: "a human or the scope admin"}[a]
+}
+
+// who says who may call the operation.
+func (o *Op) who() string {
+	if o.Open {
+		return "anyone, without a key"
+	}
+	return o.For.String()
 }
 
 func (o *Op) names() string {

@@ -98,7 +98,7 @@ func (c *Catalogue) access(
 	if err := r.MayRead(call.Caller); err != nil {
 		return err
 	}
-	caller, err := c.informed(ctx, call.Caller)
+	caller, err := c.informed(ctx, false, call.Caller)
 	if err != nil {
 		return err
 	}

@@ -91,6 +91,9 @@ type Spec struct {
 	Starts func(in map[string]any) bool
 	// RESTOnly excludes the operation from the MCP tools.
 	RESTOnly bool
+	// Open means that the operation needs no key, because its callers have none yet: it is called without a user, whatever
+	// key a request carries. It is RESTOnly and for Anyone, and has limits of its own.
+	Open bool
 	// Cases returns the examples, refusals and budgets that the suites over the catalogue run. It is a function so that
 	// a server, which runs no suite, does not build them.
 	Cases func() Cases
@@ -166,6 +169,9 @@ func (o *Op) build(in, out reflect.Type) error {
 			return fmt.Errorf("%q is not a route", r.Route)
 		}
 	}
+	if o.Open && (!o.RESTOnly || o.For != Anyone) {
+		return fmt.Errorf("an operation that is open is RESTOnly and for anyone")
+	}
 	if in.Kind() != reflect.Struct || out.Kind() != reflect.Struct {
 		return fmt.Errorf("input and output are structs")
 	}
@@ -188,8 +194,8 @@ func (o *Op) build(in, out reflect.Type) error {
 func (o *Op) ServedIn(set string) bool { return o.Toolset == set || slices.Contains(o.Also, set) }
 
 // adds reports whether a call may add something that stays. The operations for people and administrators alone add
-// little, and must work when agents have filled the storage.
-func (o *Op) adds() bool { return (o.Creates || o.Grows) && o.For == Anyone }
+// little, and must work when agents have filled the storage; what is open belongs to no user.
+func (o *Op) adds() bool { return (o.Creates || o.Grows) && o.For == Anyone && !o.Open }
 
 // Routes returns the route of the operation, followed by its compatibility routes.
 func (o *Op) Routes() []Compat {
@@ -217,6 +223,8 @@ func Path(route string) string { _, p, _ := strings.Cut(route, " "); return p }
 // MayCall returns nil if the caller may call the operation, and otherwise a Forbidden fault with the reason.
 func (o *Op) MayCall(c identity.Caller) error {
 	switch {
+	case o.Open:
+		return nil
 	case !c.Reaches(identity.Reach{Toolset: o.Toolset, Scopes: o.Scopes, Secret: o.Secret}):
 		return fault.New(fault.Forbidden, "this key may not use the toolset %s; its scopes are %s", o.Toolset,
 			strings.Join(c.Scopes, ", "))

@@ -22,6 +22,15 @@ type Service struct {
 	NewID func() string
 	// Mail sends messages of the system. Without one nobody is told of a cancellation.
 	Mail Mail
+	// Sessions tells which sessions have ended, which take no story up. Without it none has.
+	Sessions Sessions
+}
+
+// Sessions tells about sessions.
+type Sessions interface {
+	// Life prepares to read a program's session. After the fetches are loaded, read tells whether the session is known
+	// to have ended, and when it was last heard of, zero if that is unknown.
+	Life(program, session string) (fetches []*store.Fetch, read func() (ended bool, heard time.Time))
 }
 
 // Mail sends messages of the system.

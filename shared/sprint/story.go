@@ -96,6 +96,8 @@ func oversees(t *task.Task, c identity.Caller) bool {
 
 // report is the content of an update.
 type report struct {
+	// over reports that the session of the report has ended.
+	over          bool
 	to            task.Status // empty for no change
 	progress      *int
 	currentAction string
@@ -300,6 +302,9 @@ func takeUp(t *task.Task, c identity.Caller, r report, now time.Time) error {
 	}
 	if t.Waits > 0 {
 		return errWaits
+	}
+	if r.over {
+		return task.SessionOver(r.fence.SessionID)
 	}
 	t.Status, t.ClaimedBy, t.SessionID, t.StartedAt = task.Active, c.Actor(), r.fence.SessionID, now
 	t.Reason, t.EndedBy = "", ""

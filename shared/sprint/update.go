@@ -61,9 +61,15 @@ func (s *Service) report(ctx context.Context, tx *store.Tx, c identity.Caller, i
 	if r.to == task.Created || r.to == task.Derezzed || pausable {
 		fetches = append(fetches, task.Tasks.Fetch(in.SprintID, &parent))
 	}
+	over := func() (bool, time.Time) { return false, time.Time{} }
+	if r.to == task.Active && r.fence.SessionID != "" && s.Sessions != nil {
+		sessions, read := s.Sessions.Life(c.Program, r.fence.SessionID)
+		fetches, over = append(fetches, sessions...), read
+	}
 	if err := store.Load(ctx, tx, fetches...); err != nil {
 		return UpdateOutput{}, turn{}, err
 	}
+	r.over, _ = over()
 	if !isStory(fetches[0].Found, &t, in.SprintID, in.StoryID) {
 		return UpdateOutput{}, turn{}, fault.New(fault.NotFound, "no story %q in a sprint with id %q", in.StoryID,
 			in.SprintID)

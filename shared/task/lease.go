@@ -1,6 +1,7 @@
 package task
 
 import (
+	"errors"
 	"fmt"
 	"time"
 
@@ -114,4 +115,13 @@ func (t *Task) Held(c identity.Caller, f Fence) error {
 			"claimToken or its sessionId", t.ClaimToken)
 	}
 	return nil
+}
+
+// ErrSessionOver is the cause of the faults that SessionOver returns.
+var ErrSessionOver = errors.New("the session has ended")
+
+// SessionOver returns the fault about a claim of a session that has ended.
+func SessionOver(session string) error {
+	return fault.Wrap(fault.Precondition, ErrSessionOver, "the session %q has ended; claim in one that is live, or without sessionId",
+		session)
 }

@@ -68,18 +68,20 @@ func (s *Script) set(name string, v any) {
 
 func (s *Script) save(t testing.TB, step op.Step, out json.RawMessage) {
 	t.Helper()
-	field, name, ok := strings.Cut(step.Save, " as ")
-	if !ok {
-		if step.Save != "" {
-			t.Fatalf("%s saves %q; want \"field as name\"", step.Op, step.Save)
-		}
+	if step.Save == "" {
 		return
 	}
-	var fields map[string]any
-	if err := json.Unmarshal(out, &fields); err != nil || fields[field] == nil {
-		t.Fatalf("%s has no output %s to save: %s (%v)", step.Op, field, out, err)
+	for one := range strings.SplitSeq(step.Save, ", ") {
+		field, name, ok := strings.Cut(one, " as ")
+		if !ok {
+			t.Fatalf("%s saves %q; want \"field as name\"", step.Op, one)
+		}
+		var fields map[string]any
+		if err := json.Unmarshal(out, &fields); err != nil || fields[field] == nil {
+			t.Fatalf("%s has no output %s to save: %s (%v)", step.Op, field, out, err)
+		}
+		s.set(name, fields[field])
 	}
-	s.set(name, fields[field])
 }
 
 var reference = regexp.MustCompile(`\$[a-z][A-Za-z0-9]*`)

@@ -133,21 +133,37 @@ type headless struct {
 	shell         func(command string) fakemodel.Step
 }
 
+// withoutAPerson are the clients that a test starts without a person.
+var withoutAPerson = map[string]headless{
+	"claude": {[]string{"--project"}, []string{"-p", "go", "--allowedTools", "Bash"}, func(command string) fakemodel.Step {
+		return fakemodel.Use("Bash", map[string]any{"command": command, "description": "work"})
+	}},
+	"codex": {[]string{"--project", "--trust"}, []string{"exec", "--dangerously-bypass-approvals-and-sandbox", "go"},
+		func(command string) fakemodel.Step {
+			return fakemodel.Use("exec_command", map[string]any{"cmd": command, "yield_time_ms": 30000})
+		}},
+}
+
 func TestARealClientHearsWhileItWorksAndAPauseHaltsIt(t *testing.T) {
 	t.Parallel()
-	for name, run := range map[string]headless{
-		"claude": {[]string{"--project"}, []string{"-p", "go", "--allowedTools", "Bash"}, func(command string) fakemodel.Step {
-			return fakemodel.Use("Bash", map[string]any{"command": command, "description": "work"})
-		}},
-		"codex": {[]string{"--project", "--trust"}, []string{"exec", "--dangerously-bypass-approvals-and-sandbox", "go"},
-			func(command string) fakemodel.Step {
-				return fakemodel.Use("exec_command", map[string]any{"cmd": command, "yield_time_ms": 30000})
-			}},
-	} {
+	for name, run := range withoutAPerson {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			hearsAndHalts(t, name, run)
 		})
+	}
+}
+
+// hears waits for a request to the model whose conversation holds the texts.
+func (h *hooked) hears(texts ...string) {
+	h.t.Helper()
+	ctx, cancel := context.WithTimeout(h.t.Context(), patience)
+	defer cancel()
+	if _, err := h.model.Await(ctx, fakemodel.Reads(texts...)); err != nil {
+		for _, r := range h.model.Requests() {
+			h.t.Logf("%d %s", r.Number, r.Text[max(0, len(r.Text)-1500):])
+		}
+		h.t.Fatalf("the model does not read %q", texts)
 	}
 }
 

@@ -220,8 +220,8 @@ func outcomeText(t testing.TB, out json.RawMessage, err error) string {
 	return string(text)
 }
 
-// secret matches texts that differ from call to call: keys, links, ids, hashes and cursors.
-var secret = regexp.MustCompile(`(?:parley|link)_[a-z2-7]+_[a-z2-7]{52}|` +
+// secret matches texts that differ from call to call: keys, links, codes, ids, hashes and cursors.
+var secret = regexp.MustCompile(`(?:parley|link|pair)_[a-z2-7]+_[a-z2-7]{52}|[B-DF-HJ-NP-TV-XZ]{4}-[B-DF-HJ-NP-TV-XZ]{4}|` +
 	`[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}|[0-9a-f]{64}|[0-9a-f]{32}|` +
 	`(?:key|human):[0-9a-f]{12}|eyJ[A-Za-z0-9_-]{20,}|\d{4}-\d\d-\d\d_[A-Za-z0-9-]+_[a-z0-9]{6}`)
 

@@ -72,9 +72,10 @@ func (r *recorder) note(writes []store.Write, before map[store.Ref]bool) {
 // standsFor names the owner of a document, by its collection. Calls about different owners do not contend.
 var standsFor = map[string]string{
 	"tasks": "a task", "leases": "a task", "relay": "a message", "groups": "a group", "sessions": "a session",
-	"heartbeats": "a session", "devices": "a device", "settings": "a user", "pushQuotas": "a user", "pauses": "a pause", "apiKeys": "a key", "passkeys": "a passkey",
-	"passkeyCeremonies": "a challenge",
-	"councils":          "a council", "councilParticipants": "a member of a council", "councilRequests": "a council's request",
+	"heartbeats": "a session", "devices": "a device", "settings": "a user", "pushQuotas": "a user", "pauses": "a pause", "apiKeys": "a key",
+	"pairings": "a pairing", "pairingRooms": "the pairings of all users", "pairingGuesses": "a person's wrong codes",
+	"councils": "a council", "councilParticipants": "a member of a council", "councilRequests": "a council's request",
+	"passkeys": "a passkey", "passkeyCeremonies": "a challenge",
 	"councilSeats": "a program in councils", "fires": "a fire", "verifications": "a verification",
 	"vCheckpoints": "a checkpoint", "vContents": "a file of a verification", "vFiles": "a file of a verification",
 	"vIssues": "an issue", "vRounds": "a round", "vSteps": "a round", "teams": "a team", "teamBoards": "a team",

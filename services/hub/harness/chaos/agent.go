@@ -26,10 +26,14 @@ type agent struct {
 	random *rand.Rand
 	serial int
 	cursor string // the position in the campfire
+	// confirms says that it asks for receipts of its messages.
+	confirms bool
+	receipts receipts
 }
 
 func newAgent(r *run, c *crew, i int, call *caller.Caller) *agent {
-	a := &agent{run: r, crew: c, book: c.book, call: call, name: fmt.Sprintf("p%d", i), number: i}
+	a := &agent{run: r, crew: c, book: c.book, call: call, name: fmt.Sprintf("p%d", i), number: i,
+		confirms: i >= crewSize/2}
 	a.random = rand.New(rand.NewPCG(r.options.Seed, hash(c.user+a.name)))
 	return a
 }

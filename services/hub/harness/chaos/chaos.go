@@ -7,6 +7,7 @@ import (
 	"io"
 	"math/rand/v2"
 	"net/http"
+	"strings"
 	"sync"
 	"time"
 
@@ -14,6 +15,7 @@ import (
 	"parley.internal/services/hub/harness/chaos/caller"
 	"parley.internal/services/hub/harness/chaos/fleet"
 	"parley.internal/services/hub/harness/chaos/txproxy"
+	"parley.internal/services/hub/harness/chaos/typescript"
 	"parley.internal/services/hub/harness/chaos/witness"
 	"parley.internal/shared/app"
 	"parley.internal/shared/store"
@@ -33,8 +35,15 @@ type Options struct {
 
 	Agents int
 	Seed   uint64
+	// TypeScript are the SDKs of some of the agents; nil leaves them out.
+	TypeScript *typescript.SDKs
 	// Lost is the percentage of answers that are lost between a hub and its client.
 	Lost int
+	// Silent is the number of requests in a thousand whose connections go silent in both directions, half of them before
+	// a hub gets the request. The agent gives up such a request after its wait and Patience. Hold is the time after which
+	// the balancer drops the connections.
+	Silent         int
+	Patience, Hold time.Duration
 	// For is the time in which agents begin new moves, and Every the average time between two kills. If For is zero,
 	// each agent makes Moves moves, and Kills hubs are killed at even distances.
 	For, Every   time.Duration
@@ -92,7 +101,8 @@ func Run(ctx context.Context, o Options) (_ *Report, err error) {
 	r.fleet = &fleet.Fleet{Args: append(append([]string{}, o.Hub...), "--addr", "127.0.0.1:0"), Dir: o.Dir,
 		Env: append(append([]string{}, o.Env...), "PARLEY_STORE=firestore", "GOOGLE_CLOUD_PROJECT="+o.Project,
 			"FIRESTORE_EMULATOR_HOST="+proxy.Addr)}
-	r.balancer.Lose = r.lose()
+	r.balancer.Lose, r.balancer.Hold = r.lose(), o.Hold
+	r.balancer.Silence = func(req *http.Request) balancer.Hole { return o.hole(req.Header.Get("X-Request-Id")) }
 	var stop func()
 	if r.base, stop, err = r.balancer.Listen(ctx); err != nil {
 		return nil, err
@@ -100,7 +110,7 @@ func Run(ctx context.Context, o Options) (_ *Report, err error) {
 	defer stop()
 	defer func() {
 		for _, c := range r.callers {
-			c.Close()
+			err = errors.Join(err, c.Close())
 		}
 		r.client.CloseIdleConnections()
 	}()
@@ -108,6 +118,7 @@ func Run(ctx context.Context, o Options) (_ *Report, err error) {
 		return nil, errors.Join(err, r.fleet.Close())
 	}
 	err = r.simulate(ctx)
+	r.report.Holes = r.balancer.Holes()
 	if err := r.fleet.Close(); err != nil {
 		r.report.violate(witness.Clean, "%v", err)
 	}
@@ -135,6 +146,19 @@ func (r *run) lose() func() bool {
 		defer mu.Unlock()
 		return random.IntN(100) < r.options.Lost
 	}
+}
+
+// hole returns where the request with an id vanishes, so that agents and balancer agree on it. A request without an id
+// of an agent does not vanish.
+func (o Options) hole(requestID string) balancer.Hole {
+	at := hash(fmt.Sprint(o.Seed, requestID)) % 2000
+	switch {
+	case !strings.Contains(requestID, ".p") || int(at) >= 2*o.Silent:
+		return balancer.None
+	case at%2 == 0:
+		return balancer.Before
+	}
+	return balancer.After
 }
 
 // setUp starts the hubs and creates the crews.

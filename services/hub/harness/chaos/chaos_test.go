@@ -1,11 +1,13 @@
 package chaos
 
 import (
+	"errors"
 	"os"
 	"strings"
 	"testing"
 	"time"
 
+	"parley.internal/services/hub/harness/chaos/typescript"
 	"parley.internal/services/hub/harness/hubtest"
 	"parley.internal/shared/store/emulator"
 )
@@ -17,18 +19,28 @@ func shortRun(t *testing.T, hub string) Options {
 	t.Helper()
 	return Options{Hub: []string{hub, "serve"}, Env: []string{"PATH=" + os.Getenv("PATH"), "HOME=" + t.TempDir()},
 		Dir:     t.TempDir(),
-		Project: emulator.Project(t), Emulator: emulator.Shared(t), Agents: 8, Seed: 1, Lost: 3, Moves: 16, Kills: 4,
+		Project: emulator.Project(t), Emulator: emulator.Shared(t), Agents: 8, Seed: 1, Lost: 3, Silent: 25,
+		Patience: 5 * time.Second, Hold: 20 * time.Second, Moves: 16, Kills: 4,
 		Grace: 3 * time.Minute, Slack: 2 * time.Minute, SweepEvery: time.Second, Notes: t.Output()}
 }
 
 func TestPromisesToClientsHoldWhileHubsAreKilled(t *testing.T) {
 	t.Parallel()
 	emulator.Shared(t) // starts the emulator, or skips the test, before the long build
-	report, err := Run(t.Context(), shortRun(t, hubtest.Build(t)))
+	o := shortRun(t, hubtest.Build(t))
+	sdks, missing := typescript.Find(t.Context())
+	if missing != nil && (emulator.Required() || !errors.Is(missing, typescript.ErrMissing)) {
+		t.Fatal(missing)
+	}
+	o.TypeScript = sdks
+	report, err := Run(t.Context(), o)
 	if err != nil {
 		t.Fatal(err)
 	}
 	hubtest.Must(t, report.Write(t.Output()))
+	if missing == nil && report.TypeScript != 2 {
+		t.Errorf("%d agents had an SDK for TypeScript, want one of each era", report.TypeScript)
+	}
 	if len(report.Violations) > 0 {
 		t.Errorf("%d violations", len(report.Violations))
 	}
@@ -50,6 +62,9 @@ func TestPromisesToClientsHoldWhileHubsAreKilled(t *testing.T) {
 		if report.Checked[kind] == 0 {
 			t.Errorf("no %s were compared with the store", kind)
 		}
+	}
+	if report.Holes.Calls == 0 || report.Holes.Unsent == report.Holes.Calls {
+		t.Errorf("no connection went silent, or all before a hub got the call: %+v", report.Holes)
 	}
 	if _, repeated := report.Tally.Attempts(); repeated == 0 {
 		t.Error("no call had to be repeated")

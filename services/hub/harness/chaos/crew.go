@@ -8,8 +8,10 @@ import (
 	"sync"
 	"time"
 
+	"parley.internal/services/hub/harness/chaos/balancer"
 	"parley.internal/services/hub/harness/chaos/caller"
 	"parley.internal/services/hub/harness/chaos/history"
+	"parley.internal/services/hub/harness/chaos/typescript"
 	"parley.internal/services/hub/harness/chaos/witness"
 	"parley.internal/shared/app"
 	"parley.internal/shared/campfire"
@@ -27,9 +29,14 @@ const crewSize = 8
 // document each, for which few transactions may contend in the emulator.
 const circleSize = 3
 
-// protocols are the protocols of the agents in turn: REST, and MCP by the official SDK in the newest version and in the
-// version before it, whose connections begin with initialize.
-var protocols = []string{"2026-07-28", "", "2025-11-25", ""}
+// kinds are the kinds of a crew's agents. The second half asks for receipts, because with several servers the cancellation
+// by an SDK for TypeScript may reach another server than its call, which then goes on.
+var kinds = [crewSize]kind{{protocol: "2026-07-28"}, {}, {protocol: "2025-11-25"}, {},
+	{protocol: "2026-07-28", era: typescript.Modern}, {}, {protocol: "2025-11-25", era: typescript.Legacy}, {}}
+
+// kind is the protocol of an agent: a version of MCP, or REST where it is empty. With an era the SDK for TypeScript is used
+// in place of that for Go, if the run has it.
+type kind struct{ protocol, era string }
 
 var toolsets = []string{"dispatch", "relay", "signal", "team", "campfire"}
 
@@ -77,34 +84,24 @@ type circle struct {
 // newCrew creates a user, the keys of its human and agents, and the teams and campfires of its circles.
 func (r *run) newCrew(ctx context.Context, n, size int) (*crew, error) {
 	c := &crew{user: fmt.Sprintf("crew%d", n), book: witness.NewBook(), done: make(chan struct{})}
-	rest, err := client.New(r.base, "", client.WithHTTPClient(r.client), client.WithUserAgent("parley-chaos"))
-	if err != nil {
-		return nil, err
-	}
-	connect := func(name, key string, protocol string) *caller.Caller {
-		out := &caller.Caller{Name: c.user + "." + name, Key: key, Base: r.base, REST: rest.With(client.WithKey(key)),
-			Client: r.client, Now: time.Now, Count: r.tally.count, Slack: r.options.Slack,
-			Stuck: func(op, id string) {
-				c.book.Violate(witness.Waits, id, "%s got no answer within %v after its wait", op, r.options.Slack)
-			}}
-		if protocol != "" {
-			out.Toolsets, out.Protocol = toolsets, protocol
-			r.callers = append(r.callers, out)
-		}
-		return out
-	}
 	made, err := r.app.Keys.Issue(ctx, c.user, keys.CreateInput{Kind: identity.Human})
 	if err != nil {
 		return nil, err
 	}
-	c.human = connect("human", made.Key, "")
+	if c.human, err = r.connect(c, "human", made.Key, kind{}); err != nil {
+		return nil, err
+	}
 	for i := range size {
 		name := fmt.Sprintf("p%d", i)
 		made, err := r.app.Keys.Issue(ctx, c.user, keys.CreateInput{Program: name})
 		if err != nil {
 			return nil, err
 		}
-		c.agents = append(c.agents, newAgent(r, c, i, connect(name, made.Key, protocols[i%len(protocols)])))
+		call, err := r.connect(c, name, made.Key, kinds[i])
+		if err != nil {
+			return nil, err
+		}
+		c.agents = append(c.agents, newAgent(r, c, i, call))
 	}
 	for first := 0; first < size; first += circleSize {
 		n := first / circleSize
@@ -115,6 +112,31 @@ func (r *run) newCrew(ctx context.Context, n, size int) (*crew, error) {
 		}
 	}
 	return c, nil
+}
+
+// connect returns the client of an agent or of the human of a crew.
+func (r *run) connect(c *crew, name, key string, k kind) (*caller.Caller, error) {
+	rest, err := client.New(r.base, key, client.WithHTTPClient(r.client), client.WithUserAgent("parley-chaos"))
+	if err != nil {
+		return nil, err
+	}
+	out := &caller.Caller{Name: c.user + "." + name, Key: key, Base: r.base, REST: rest, Client: r.client, Now: time.Now,
+		Count: r.tally.count, Slack: r.options.Slack, Patience: r.options.Patience,
+		Silent: func(id string) bool { return r.options.hole(id) != balancer.None }, Stuck: func(op, id string) {
+			c.book.Violate(witness.Waits, id, "%s got no answer within %v after its wait", op, r.options.Slack)
+		}}
+	if k.protocol == "" {
+		return out, nil
+	}
+	out.Toolsets, out.Protocol = toolsets, k.protocol
+	if sdks := r.options.TypeScript; sdks != nil && k.era != "" {
+		if out.TypeScript, err = sdks.Start(k.era, out.Endpoint(), key); err != nil {
+			return nil, err
+		}
+		r.report.TypeScript++
+	}
+	r.callers = append(r.callers, out)
+	return out, nil
 }
 
 // createTeam creates the team and the campfire of a circle.

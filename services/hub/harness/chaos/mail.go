@@ -30,6 +30,43 @@ func (a *agent) sendMail(ctx context.Context) error {
 type message struct {
 	ID          string
 	MessageType string `json:"message_type"`
+	Again       bool
+}
+
+// receipts are those that an agent has got for what it read, and has not passed on yet. They are safe for concurrent use;
+// the zero value has none.
+type receipts struct {
+	mu   sync.Mutex
+	held []receipt
+}
+
+type receipt struct {
+	id       string
+	messages []string
+}
+
+func (r *receipts) put(one receipt) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if one.id != "" {
+		r.held = append(r.held, one)
+	}
+}
+
+// take takes the oldest receipt, the zero one if there is none.
+func (r *receipts) take() (one receipt) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if len(r.held) > 0 {
+		one, r.held = r.held[0], r.held[1:]
+	}
+	return one
+}
+
+func (r *receipts) none() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return len(r.held) == 0
 }
 
 // readMail waits for messages without taking them, then takes them, sometimes with two concurrent readers, and
@@ -67,23 +104,41 @@ func (a *agent) readMail(ctx context.Context) error {
 	return a.ack(ctx, ids)
 }
 
-// take takes messages from the inbox.
+// take takes messages from the inbox. With receipts a read confirms an earlier one.
 func (a *agent) take(ctx context.Context, limit int, wait time.Duration) ([]message, error) {
 	release, err := a.run.limits.acquire(ctx, relayMail)
 	if err != nil {
 		return nil, err
 	}
 	defer release()
-	var out struct{ Messages []message }
-	call, ok, err := a.do(ctx, "get_messages", wait, map[string]any{"limit": limit, "waitMs": wait.Milliseconds()}, &out)
+	args := map[string]any{"limit": limit, "waitMs": wait.Milliseconds()}
+	earlier := a.receipts.take()
+	if a.confirms {
+		args["confirm"] = true
+	}
+	if earlier.id != "" {
+		args["receipt"] = earlier.id
+	}
+	var out struct {
+		Messages []message
+		Receipt  string
+	}
+	call, ok, err := a.do(ctx, "get_messages", wait, args, &out)
 	a.noteLostReads(call)
 	if !ok {
+		a.receipts.put(earlier) // it may have reached no server
 		return nil, err
 	}
-	for _, m := range out.Messages {
-		a.crew.calls.Read(a.number, span(call), m.ID)
-		a.book.Read(m.ID, a.name, call.RequestID(), witness.Span{From: call.Began(), To: call.Ended()})
+	for _, id := range earlier.messages {
+		a.book.Confirmed(id, call.Ended())
 	}
+	next := receipt{id: out.Receipt}
+	for _, m := range out.Messages {
+		next.messages = append(next.messages, m.ID)
+		a.crew.calls.Read(a.number, span(call), m.ID, m.Again)
+		a.book.Read(m.ID, a.name, call.RequestID(), m.Again, witness.Span{From: call.Began(), To: call.Ended()})
+	}
+	a.receipts.put(next)
 	return out.Messages, nil
 }
 
@@ -104,7 +159,11 @@ var errGivenUp = errors.New("the agent has given up its wait")
 // noteLostReads records the attempts of a reading call that got no answer.
 func (a *agent) noteLostReads(call caller.Call) {
 	for _, t := range call.Unsure() {
-		a.book.LostRead(a.name, witness.Span{From: t.Began, To: call.Ended()})
+		to := call.Ended()
+		if t.Silent {
+			to = to.Add(a.run.options.Slack)
+		}
+		a.book.LostRead(a.name, witness.Span{From: t.Began, To: to})
 	}
 }
 
@@ -139,7 +198,7 @@ func (a *agent) drainMail(ctx context.Context) error {
 		for _, m := range found {
 			known[m.ID] = true
 		}
-		if len(known) == before { // nothing new; the book reports a repeated delivery
+		if len(known) == before && a.receipts.none() { // nothing new; the book reports a repeated delivery
 			break
 		}
 	}

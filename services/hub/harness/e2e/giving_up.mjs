@@ -6,26 +6,9 @@
 // and received is printed as JSON: {gaveUp, sent: [text], got: [{text, again}]}.
 import { createInterface } from 'node:readline/promises'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { load } from './sdk.mjs'
 
-const eras = {
-  async legacy() {
-    const { Client } = await import('@modelcontextprotocol/sdk/client/index.js')
-    const { StreamableHTTPClientTransport } = await import('@modelcontextprotocol/sdk/client/streamableHttp.js')
-    return {
-      Client, StreamableHTTPClientTransport, options: {},
-      call: (client, params, options) => client.callTool(params, undefined, options),
-    }
-  },
-  async modern() {
-    const { Client, StreamableHTTPClientTransport } = await import('@modelcontextprotocol/client')
-    return {
-      Client, StreamableHTTPClientTransport, options: { versionNegotiation: { mode: 'auto' } },
-      call: (client, params, options) => client.callTool(params, options),
-    }
-  },
-}
-
-const sdk = await eras[process.argv[2]]()
+const sdk = await load(process.argv[2])
 const input = createInterface({ input: process.stdin })[Symbol.asyncIterator]()
 const plan = JSON.parse((await input.next()).value)
 const report = { gaveUp: 0, sent: [], got: [] }

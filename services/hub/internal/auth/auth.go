@@ -113,7 +113,7 @@ func entry[V any](all *lru.Cache[string, V], key string, make func() V) V {
 // ErrNoKey is the cause of the fault of a request without a key.
 var ErrNoKey = errors.New("no key")
 
-// Caller returns the caller of a request, with the session that the header [identity.SessionHeader] names. It fails with
+// Caller returns the caller of a request, with its address and the session that the header [identity.SessionHeader] names. It fails with
 // Unauthenticated if the key is missing (the cause is [ErrNoKey]) or bad; with Forbidden if a sign-in is good and its
 // person is not admitted, or if the session is another program's; with Invalid if the session is malformed; with
 // Exhausted if the key or its user exceeds its rate, or if the key is bad and the address sent too many bad ones; and
@@ -133,7 +133,14 @@ func (a *Authenticator) Caller(r *http.Request) (identity.Caller, error) {
 	if err := a.spend(id, caller.User); err != nil {
 		return caller, err
 	}
+	caller.Address = a.address(r)
 	return caller.InSession(r.Header.Get(identity.SessionHeader))
+}
+
+// Stranger returns the caller of an operation that needs no key: nobody, at the address of the request. It fails with
+// Exhausted if the address makes more calls than a key may.
+func (a *Authenticator) Stranger(r *http.Request) (identity.Caller, error) {
+	return identity.Caller{Address: a.address(r)}, a.Anonymous(r)
 }
 
 // Recheck returns an error if the key of a request, which was good, is not valid any more, as [Authenticator.Caller]
@@ -232,7 +239,7 @@ func (a *Authenticator) spend(id, user string) error {
 func (a *Authenticator) Anonymous(r *http.Request) error {
 	of := a.ofKey
 	of.whose = "this address makes"
-	_, err := a.take(of, "address "+network(a.address(r)))
+	_, err := a.take(of, "address "+identity.Network(a.address(r)))
 	return err
 }
 

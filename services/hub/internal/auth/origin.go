@@ -4,7 +4,6 @@ import (
 	"context"
 	"net"
 	"net/http"
-	"net/netip"
 	"strings"
 	"time"
 
@@ -12,6 +11,7 @@ import (
 	"golang.org/x/time/rate"
 
 	"parley.internal/shared/fault"
+	"parley.internal/shared/identity"
 )
 
 // The limits of bad keys.
@@ -39,7 +39,7 @@ func newOrigin() *origin {
 }
 
 func (a *Authenticator) origin(r *http.Request) *origin {
-	return entry(a.origins, network(a.address(r)), newOrigin)
+	return entry(a.origins, identity.Network(a.address(r)), newOrigin)
 }
 
 // Guard runs fn, which checks a secret of the request, and returns its error. Each Unauthenticated or Forbidden error
@@ -82,7 +82,7 @@ func (a *Authenticator) address(r *http.Request) string {
 	if a.proxies > 0 {
 		hops := strings.Split(strings.Join(r.Header.Values("X-Forwarded-For"), ","), ",")
 		if len(hops) >= a.proxies {
-			if addr, ok := parseAddress(strings.TrimSpace(hops[len(hops)-a.proxies])); ok {
+			if addr, ok := identity.ParseAddress(strings.TrimSpace(hops[len(hops)-a.proxies])); ok {
 				return addr.String()
 			}
 		}
@@ -92,30 +92,4 @@ func (a *Authenticator) address(r *http.Request) string {
 		return r.RemoteAddr
 	}
 	return host
-}
-
-// parseAddress reads an address, which some proxies write with a port.
-func parseAddress(s string) (netip.Addr, bool) {
-	addr, err := netip.ParseAddr(s)
-	if err != nil {
-		with, err := netip.ParseAddrPort(s)
-		if err != nil {
-			return netip.Addr{}, false
-		}
-		addr = with.Addr()
-	}
-	return addr.Unmap().WithZone(""), true
-}
-
-// network returns the origin that an address belongs to.
-func network(address string) string {
-	addr, ok := parseAddress(address)
-	if !ok || addr.Is4() {
-		return address
-	}
-	prefix, err := addr.Prefix(64)
-	if err != nil {
-		return address
-	}
-	return prefix.String()
 }

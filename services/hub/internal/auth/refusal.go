@@ -60,7 +60,7 @@ func (a *Authenticator) Refused(r *http.Request, requestID string, caller identi
 	}
 	address := a.address(r)
 	now := a.now()
-	if !entry(a.origins, network(address), newOrigin).lines.AllowN(now, 1) || !a.omitted.all.AllowN(now, 1) {
+	if !entry(a.origins, identity.Network(address), newOrigin).lines.AllowN(now, 1) || !a.omitted.all.AllowN(now, 1) {
 		a.omit()
 		return
 	}

@@ -55,6 +55,10 @@ func TestAWrongCommandLineIsRefused(t *testing.T) {
 		words string
 	}{
 		{[]string{"serve", "--no-such-flag"}, "unknown flag: --no-such-flag"},
+		{[]string{"key", "list", "--data", fresh}, "there is no store in " + fresh + ": name the data directory"},
+		{[]string{"key", "revoke", "id", "--data", fresh}, "there is no store in " + fresh},
+		{[]string{"backup", filepath.Join(data, "b"), "--data", fresh}, "there is no store in " + fresh},
+		{[]string{"export", "--user", "u", "--data", fresh}, "there is no store in " + fresh},
 		{[]string{"serve", "--adr", "127.0.0.1:0"}, "unknown flag: --adr; did you mean --addr?"},
 		{[]string{"serve", "an-argument"}, "an-argument"},
 		{[]string{"no-such-command"}, `unknown command "no-such-command"`},

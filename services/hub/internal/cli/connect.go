@@ -24,7 +24,9 @@ const connectHelp = "Give a client of agents the server, a key of its own, and h
 	"CLIENT is claude, codex, gemini, cursor, vscode, copilot, windsurf, or all for those that are installed. The key is\n" +
 	"made with your own, and kept in the keyring, or else in a file of mode 0600 in your configuration directory. Settings\n" +
 	"that are there stay byte for byte; --dry-run shows what changes, and --remove takes it back and revokes the key.\n" +
-	"Running it again changes nothing, or brings the settings up to date."
+	"Running it again changes nothing, or brings the settings up to date.\n\n" +
+	"With --url on a machine that has no key of yours for that server, it pairs: it shows a code and a link, you approve\n" +
+	"on the console's page, on another machine or a phone, and the key arrives by itself."
 
 // connectFlags are the flags of connect.
 type connectFlags struct {
@@ -40,7 +42,7 @@ func (w *world) connectCommand() *cobra.Command {
 	f := &connectFlags{}
 	cmd := &cobra.Command{Use: "connect [CLIENT]", Short: "Connect a client of agents: server, key, hooks",
 		Long: connectHelp, Args: cobra.MaximumNArgs(1),
-		Example: "  parley connect claude\n  parley connect codex --dry-run\n  parley connect all --user\n" +
+		Example: "  parley connect claude\n  parley connect claude --url https://hub.example.org\n  parley connect codex --dry-run\n  parley connect all --user\n" +
 			"  parley connect claude --remove"}
 	f.human = w.humanFlags(cmd)
 	p := cmd.Flags()

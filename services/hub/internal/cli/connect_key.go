@@ -150,9 +150,13 @@ func (j *connector) givenKey(ctx context.Context, h *human) (out keys.CreateOutp
 		CreatedAt: h.now()}}, true, nil
 }
 
-// makeKey makes a key of the agent's own with that of the person, and returns it and the server's URL.
+// makeKey makes a key of the agent's own with that of the person, or asks for one where this machine has none, and returns it and the server's URL.
 func (j *connector) makeKey(ctx context.Context, c connect.Client, old connection.Connection) (keys.CreateOutput, string, error) {
 	h, err := j.f.human()
+	if none := (*noKeyError)(nil); errors.As(err, &none) && j.given() != "" {
+		out, err := j.pair(ctx, none.base, c, old)
+		return out, none.base, err
+	}
 	if err != nil {
 		return keys.CreateOutput{}, "", err
 	}
@@ -163,12 +167,8 @@ func (j *connector) makeKey(ctx context.Context, c connect.Client, old connectio
 	if err != nil {
 		return keys.CreateOutput{}, "", err
 	}
-	machine, err := os.Hostname()
-	if err != nil {
-		machine = "this machine"
-	}
 	where := cmp.Or(j.placeOf(c).Main, "every directory")
-	name := []rune(fmt.Sprintf("%s on %s in %s", c.Name, machine, where))
+	name := []rune(fmt.Sprintf("%s on %s in %s", c.Name, machineName(), where))
 	if len(name) > 100 {
 		name = append(name[:49], append([]rune("…"), name[len(name)-50:]...)...)
 	}
@@ -178,6 +178,14 @@ func (j *connector) makeKey(ctx context.Context, c connect.Client, old connectio
 		return out, "", h.explain(ctx, err)
 	}
 	return out, h.Base(), nil
+}
+
+// machineName returns what people call this machine.
+func machineName() string {
+	if name, err := os.Hostname(); err == nil {
+		return name
+	}
+	return "this machine"
 }
 
 // keep stores a key in the keyring, or else in the connection.
@@ -219,7 +227,7 @@ func (j *connector) revoke(ctx context.Context, c connection.Connection) error {
 		err = h.explain(ctx, err)
 	}
 	if err != nil {
-		err = fmt.Errorf("the key %.12s is not revoked: %w; revoke it with `parley key revoke %s`", c.KeyID, err, c.KeyID)
+		err = fmt.Errorf("the key %.12s is not revoked: %w; revoke it with `parley key revoke %s`, or in the console's settings", c.KeyID, err, c.KeyID)
 	}
 	return errors.Join(err, j.forget(ctx, c))
 }

@@ -255,10 +255,9 @@ func TestAKeyThatThePersonGivesIsTakenAndNotRevoked(t *testing.T) {
 		t.Errorf("removing said\n%s", out)
 	}
 	for words, args := range map[string][]string{
-		"bound to no program":           append(remote, "--key-env", "UNBOUND"),
-		"omit --program":                append(remote, "--key-env", "MINE", "--program", "other"),
-		"NONE holds no key":             append(remote, "--key-env", "NONE"),
-		"no key: neither the variable ": remote,
+		"bound to no program": append(remote, "--key-env", "UNBOUND"),
+		"omit --program":      append(remote, "--key-env", "MINE", "--program", "other"),
+		"NONE holds no key":   append(remote, "--key-env", "NONE"),
 	} {
 		if out, errOut, code := d.run(args...); code != 1 || !strings.Contains(errOut, words) {
 			t.Errorf("%v: %q, %q, %d; want %q", args, out, errOut, code, words)

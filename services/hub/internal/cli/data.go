@@ -17,13 +17,13 @@ import (
 	"parley.internal/shared/store/sqlite"
 )
 
-// operateFile is operate for commands that work with the embedded store only.
-func operateFile(cmd *cobra.Command, c *config.Config, fn func(operator.Operator) error) error {
+// operateFile is operate for commands that work with the embedded store only, and makes the store where create is set.
+func operateFile(cmd *cobra.Command, c *config.Config, create bool, fn func(operator.Operator) error) error {
 	if c.Store == "firestore" {
 		return errors.New(
 			"this command needs the embedded store; for backups of Firestore see docs/operate.md")
 	}
-	return operate(cmd, c, fn)
+	return operateStore(cmd, c, create, fn)
 }
 
 func checkUser(user string) error {
@@ -132,7 +132,7 @@ func (w *world) backupCommand() *cobra.Command {
 	cmd := &cobra.Command{Use: "backup FILE", Args: cobra.ExactArgs(1),
 		Short: "Copy the embedded store to a new file, with or without a running server",
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return operateFile(cmd, &c, func(o operator.Operator) error {
+			return operateFile(cmd, &c, false, func(o operator.Operator) error {
 				file, err := filepath.Abs(args[0])
 				if err != nil {
 					return err
@@ -196,7 +196,7 @@ func (w *world) restoreCommand() *cobra.Command {
 			if err := checkBeforeStore(cmd.Context(), &c, args[0]); err != nil {
 				return err
 			}
-			return operateFile(cmd, &c, func(o operator.Operator) error { return w.restore(cmd.Context(), o, args[0]) })
+			return operateFile(cmd, &c, true, func(o operator.Operator) error { return w.restore(cmd.Context(), o, args[0]) })
 		}}
 	c.StoreFlags(cmd.Flags(), w.env)
 	return cmd

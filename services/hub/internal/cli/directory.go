@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"log/slog"
 	"net/http"
 	"os"
@@ -60,13 +61,34 @@ func nameOfCommand(cmd *cobra.Command) string {
 }
 
 // operate calls fn with the operator of the store: the server that has the data directory or, where there is none, the
-// store itself, which no server opens meanwhile.
-func operate(cmd *cobra.Command, c *config.Config, fn func(operator.Operator) error) (err error) {
+// store itself, which no server opens meanwhile. A directory without a store is an error.
+func operate(cmd *cobra.Command, c *config.Config, fn func(operator.Operator) error) error {
+	return operateStore(cmd, c, false, fn)
+}
+
+// operateNew is operate for a command that may be the first on a directory, and makes the store there.
+func operateNew(cmd *cobra.Command, c *config.Config, fn func(operator.Operator) error) error {
+	return operateStore(cmd, c, true, fn)
+}
+
+// noStore returns an error if there is no file or directory of the name.
+func noStore(data, name string) error {
+	if _, err := os.Stat(name); errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("there is no store in %s: name the data directory of a server with --data or PARLEY_DATA, or make one "+
+			"there with `parley serve --data`", data)
+	}
+	return nil
+}
+
+func operateStore(cmd *cobra.Command, c *config.Config, create bool, fn func(operator.Operator) error) (err error) {
 	if err := c.CheckStore(); err != nil {
 		return err
 	}
 	ctx := cmd.Context()
 	if c.Store == "sqlite" {
+		if err := noStore(c.Data, c.Data); err != nil && !create {
+			return err
+		}
 		lock, err := datadir.Take(ctx, c.Data, nameOfCommand(cmd), commandPatience)
 		var taken *datadir.Taken
 		switch {
@@ -76,6 +98,9 @@ func operate(cmd *cobra.Command, c *config.Config, fn func(operator.Operator) er
 			return err
 		}
 		defer func() { err = errors.Join(err, lock.Release()) }()
+		if err := noStore(c.Data, filepath.Join(c.Data, storeFile)); err != nil && !create {
+			return err
+		}
 	}
 	o, err := open(ctx, c)
 	if err != nil {

@@ -41,7 +41,8 @@ func (w *world) filesCheckCommand() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		out, err := r.CheckFiles(cmd.Context(), files.CheckInput{Project: r.Project, Paths: paths, Worktree: r.Worktree})
+		in := files.CheckInput{Project: r.Project, Paths: paths, Worktree: r.Worktree}
+		out, err := within(cmd.Context(), r, 0, func(ctx context.Context) (files.CheckOutput, error) { return r.CheckFiles(ctx, in) })
 		if err != nil {
 			return r.why(cmd.Context(), err)
 		}
@@ -164,7 +165,7 @@ func (r *repo) reserve(ctx context.Context, in files.ReserveInput, patience time
 	}
 	e, err := client.Await(ctx, r.Client, patience, func(ctx context.Context, wait time.Duration) (end, bool, error) {
 		in.WaitMs = int(wait / time.Millisecond)
-		out, err := r.ReserveFiles(ctx, in)
+		out, err := within(ctx, r, wait, func(ctx context.Context) (files.ReserveOutput, error) { return r.ReserveFiles(ctx, in) })
 		if held(err) {
 			return end{err: err}, false, nil
 		}
@@ -219,7 +220,7 @@ func (w *world) filesReleaseCommand() *cobra.Command {
 			return err
 		}
 		in.Project = r.Project
-		out, err := r.ReleaseFiles(cmd.Context(), in)
+		out, err := within(cmd.Context(), r, 0, func(ctx context.Context) (files.ReleaseOutput, error) { return r.ReleaseFiles(ctx, in) })
 		switch {
 		case err != nil:
 			return r.why(cmd.Context(), err)
@@ -285,7 +286,7 @@ func (w *world) filesListCommand() *cobra.Command {
 func (r *repo) reservations(ctx context.Context, in files.ListInput) ([]files.View, error) {
 	all := []files.View{}
 	for {
-		page, err := r.ListReservations(ctx, in)
+		page, err := within(ctx, r, 0, func(ctx context.Context) (files.ListOutput, error) { return r.ListReservations(ctx, in) })
 		if err != nil {
 			return nil, err
 		}

@@ -70,6 +70,9 @@ func (w *world) guardInstallCommand() *cobra.Command {
 		if err != nil {
 			return err
 		}
+		if !f.Changed("data") {
+			data = "" // the directory that was found is not one to remember
+		}
 		if err := remember(c, url, data); err != nil {
 			return err
 		}

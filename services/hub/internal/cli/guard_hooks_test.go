@@ -6,9 +6,12 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 
+	"parley.internal/services/hub/internal/checkout"
 	"parley.internal/services/hub/internal/checkout/checkouttest"
+	"parley.internal/services/hub/internal/guard"
 )
 
 func TestTheGuardFollowsCoreHooksPath(t *testing.T) {
@@ -81,6 +84,44 @@ func TestAServerThatDoesNotAnswerInTimeLetsACommitPass(t *testing.T) {
 	r.edit(r.a, "a.txt", "3")
 	wrong := append(r.env, "PARLEY_KEY=parley_wrong", "PARLEY_URL="+r.server.URL)
 	r.passes(wrong, r.a, []string{"warning: nobody knows"}, "commit", "-m", "three")
+}
+
+func TestACommandAboutFilesDoesNotWaitForAServerThatDoesNotAnswer(t *testing.T) {
+	t.Parallel()
+	r := newRepository(t)
+	silent, err := net.Listen("tcp", "127.0.0.1:0") // accepts connections, and answers none
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer silent.Close()
+	env, said := append(r.alpha, "PARLEY_URL=http://"+silent.Addr().String()), "has not answered within 10s; check that it is well"
+	var wg sync.WaitGroup
+	for _, args := range [][]string{{"check", "a"}, {"reserve", "a"}, {"release"}, {"list"}} {
+		wg.Go(func() { r.parley(env, r.a, 1, said, append([]string{"files"}, args...)...) })
+	}
+	wg.Go(func() { r.parley(env, r.a, 1, "has not answered within 11s", "files", "reserve", "a", "--wait", "1s") })
+	wg.Wait()
+}
+
+func TestTheGuardRemembersOnlyTheDirectoryThatItWasGiven(t *testing.T) {
+	t.Parallel()
+	r := newRepository(t)
+	recalled := func() guard.Memory {
+		c, err := checkout.Find(t.Context(), r.a)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return guard.Recall(c)
+	}
+	r.parley(r.env, r.a, 0, "guarded", "guard", "install", "--url", r.server.URL)
+	if m := recalled(); m.Data != "" || m.URL != r.server.URL {
+		t.Errorf("remembered without --data: %+v", m)
+	}
+	given := t.TempDir()
+	r.parley(r.env, r.a, 0, "guarded", "guard", "install", "--data", given)
+	if m := recalled(); m.Data != given {
+		t.Errorf("remembered with --data: %+v", m)
+	}
 }
 
 func TestFilesAreReservedCheckedListedAndReleasedFromTheShell(t *testing.T) {

@@ -46,6 +46,11 @@ func (h *human) dial(base string) (err error) {
 	return err
 }
 
+// noKeyError is the error of a machine that holds no key of a person for a server.
+type noKeyError struct{ base, said string }
+
+func (e *noKeyError) Error() string { return e.said }
+
 // humanFlags declares the flags for the server and the key. The returned function creates the client; call it when the
 // command runs.
 func (w *world) humanFlags(cmd *cobra.Command) func() (*human, error) {
@@ -84,19 +89,19 @@ func (w *world) humanFlags(cmd *cobra.Command) func() (*human, error) {
 			return nil, err
 		}
 		if h.from != "the variable "+keyEnv && h.key != "" && !sameHost(url, file.vars["PARLEY_URL"]) {
-			return nil, fmt.Errorf(
+			return nil, &noKeyError{base, fmt.Sprintf(
 				"the key of %s belongs to the server named in %s, not to %s; "+
-					"set the variable %s to a human's key of that server", h.from, file.path, base, humanKey)
+					"set the variable %s to a human's key of that server", h.from, file.path, base, humanKey)}
 		}
 		if h.key == "" && f.Changed("key-env") {
 			return nil, fmt.Errorf("the variable %s holds no key; set it to a human's key, or omit --key-env",
 				keyEnv)
 		}
 		if h.key == "" {
-			return nil, fmt.Errorf(
+			return nil, &noKeyError{base, fmt.Sprintf(
 				"no key: neither the variable %s nor human.env or keys.env in %s holds one; "+
 					"create one with `parley key create --user YOU --kind human` and set the variable to it", humanKey,
-				c.Data)
+				c.Data)}
 		}
 		return h, h.dial(base)
 	}

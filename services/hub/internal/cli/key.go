@@ -35,7 +35,7 @@ func (w *world) keyCreate() *cobra.Command {
 			if scopes != "" {
 				in.Scopes = strings.Split(scopes, ",")
 			}
-			return operate(cmd, &c, func(o operator.Operator) error {
+			return operateNew(cmd, &c, func(o operator.Operator) error {
 				if err := w.confirmUser(cmd.Context(), o, user); err != nil {
 					return err
 				}

@@ -215,6 +215,9 @@ func TestALinkToTheConsoleGivesAKeyThatMakesNoKeys(t *testing.T) {
 func TestARefusedLinkHasAReason(t *testing.T) {
 	t.Parallel()
 	data := t.TempDir()
+	if _, errOut, code := command(t, []string{"PARLEY_DATA=" + data}, "key", "create", "--user", "u"); code != 0 {
+		t.Fatalf("there is no store: %s", errOut)
+	}
 	for _, c := range []struct {
 		args  []string
 		words string

@@ -126,6 +126,22 @@ func (f *repoFlags) connect(ctx context.Context, c *checkout.Checkout) (*repo, e
 	return r, nil
 }
 
+// answerTime is the time that the server has for an answer, beside the time for which a call waits for its turn.
+const answerTime = 10 * time.Second
+
+// within makes a call that waits for its turn for a while, and ends it when the server does not answer.
+func within[O any](ctx context.Context, r *repo, wait time.Duration, call func(context.Context) (O, error)) (O, error) {
+	limit := wait + answerTime
+	timed, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	out, err := call(timed)
+	if err != nil && ctx.Err() == nil && timed.Err() != nil {
+		return out, fmt.Errorf("%s has not answered within %v; check that it is well with `parley doctor`, or give the URL of "+
+			"another server with --url", r.Base(), limit.Round(time.Second))
+	}
+	return out, err
+}
+
 // why returns the error of a call with advice. It does not contain the key.
 func (r *repo) why(ctx context.Context, err error) error {
 	var e *client.Error

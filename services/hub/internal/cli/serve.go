@@ -39,6 +39,7 @@ import (
 	"parley.internal/shared/elenchus"
 	"parley.internal/shared/elenchus/workspace"
 	"parley.internal/shared/identity"
+	"parley.internal/shared/keys"
 	"parley.internal/shared/ledger"
 	"parley.internal/shared/me"
 	"parley.internal/shared/op"
@@ -160,9 +161,8 @@ func (w *world) run(ctx context.Context, c *config.Config, o *opened, lock *data
 		return errors.Join(err, listener.Close(), s.desk.close(ctx))
 	}
 	background.Go(func() { a.Ledger.Run(recording) })
-	s.http = &http.Server{Handler: tracer.Handler(handler), ReadHeaderTimeout: headerTimeout, ReadTimeout: readTimeout,
-		WriteTimeout: writeTimeout, IdleTimeout: idleTimeout, MaxHeaderBytes: maxHeader, ConnContext: rest.WithConn,
-		ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelWarn)}
+	s.http = bounded(tracer.Handler(handler))
+	s.http.ErrorLog = slog.NewLogLogger(log.Handler(), slog.LevelWarn)
 	failed := make(chan error, 1)
 	go func() { failed <- s.http.Serve(listener) }()
 	select {
@@ -172,6 +172,13 @@ func (w *world) run(ctx context.Context, c *config.Config, o *opened, lock *data
 	}
 	stop()
 	return s.drain(context.WithoutCancel(ctx))
+}
+
+// bounded returns a server with limits on everything that a connection does, so that one of whose other end nothing is
+// heard any more is closed in the end.
+func bounded(handler http.Handler) *http.Server {
+	return &http.Server{Handler: handler, ReadHeaderTimeout: headerTimeout, ReadTimeout: readTimeout,
+		WriteTimeout: writeTimeout, IdleTimeout: idleTimeout, MaxHeaderBytes: maxHeader, ConnContext: rest.WithConn}
 }
 
 // benchRoutes adds the routes of the benchmark. The build tag parleybench sets it.
@@ -246,6 +253,10 @@ func (w *world) handler(c *config.Config, a *app.App, known auth.Keys, log *slog
 		UserBurst: c.UserBurst, Proxies: c.TrustProxy})
 	authenticator.Log = log
 	a.Keys.Revoked = authenticator.Forget
+	a.Keys.Pairings = func(p keys.PairingChange) {
+		log.Info("pairing", "change", p.Change, "user", p.User, "keyId", p.KeyID, "from", p.From, "client", p.Client,
+			"program", p.Program, "machine", p.Machine, "directory", p.Directory, "address", p.Address)
+	}
 	a.Keys.Used = func(caller identity.Caller) {
 		background.Go(func() {
 			ctx, cancel := context.WithTimeout(context.Background(), drainTimeout)

@@ -33,7 +33,7 @@ func (w *world) teamImport() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return operate(cmd, &c, func(o operator.Operator) error {
+			return operateNew(cmd, &c, func(o operator.Operator) error {
 				if err := o.ImportTeam(cmd.Context(), user, program, a); err != nil {
 					return err
 				}

@@ -26,6 +26,8 @@ type Options struct {
 	Log io.Writer
 	// Linger is the time for which a daemon without sessions waits for one.
 	Linger time.Duration
+	// Patience is the time after which the person is called where nothing wakes an idle agent.
+	Patience time.Duration
 	// Codex runs the program of Codex; the default is the one of the session's environment.
 	Codex func(ctx context.Context, env map[string]string, dir string, args ...string) error
 	// Now is the clock.
@@ -33,7 +35,8 @@ type Options struct {
 }
 
 const (
-	linger = 3 * time.Second
+	linger   = 3 * time.Second
+	patience = 20 * time.Second
 	// tick is the time between two checks of the conditions that time alone changes.
 	tick = time.Second
 	// lookAtProcesses is the time between two looks at the clients' processes, and gone the time after which a session whose
@@ -56,12 +59,18 @@ type Daemon struct {
 	stop context.CancelFunc
 	work sync.WaitGroup
 
+	// looks bounds the looks at worktrees at once.
+	looks   chan struct{}
+	authors authors
+
 	mu       sync.Mutex
 	sessions map[string]*session
 	hubs     map[string]*hub
 	conns    int
 	// used are the ids that have woken a session, with the session.
 	used map[string]string
+	// large are the worktrees that are left alone until a time.
+	large map[string]time.Time
 	// idle is the time since which there is neither a session nor a connection.
 	idle time.Time
 }
@@ -86,6 +95,9 @@ func Run(ctx context.Context, o Options) error {
 	if o.Linger == 0 {
 		o.Linger = linger
 	}
+	if o.Patience == 0 {
+		o.Patience = patience
+	}
 	if o.Now == nil {
 		o.Now = time.Now
 	}
@@ -93,7 +105,7 @@ func Run(ctx context.Context, o Options) error {
 		o.Codex = codex
 	}
 	d := &Daemon{Options: o, place: place, since: o.Now(), sessions: map[string]*session{}, hubs: map[string]*hub{},
-		used: map[string]string{}, idle: time.Now()}
+		used: map[string]string{}, large: map[string]time.Time{}, looks: make(chan struct{}, looks), idle: time.Now()}
 	d.ctx, d.stop = context.WithCancel(ctx)
 	defer d.stop()
 	return d.run()

@@ -53,7 +53,15 @@ type session struct {
 	missing        time.Time // the time since which the client's process is gone
 	waiter         *waiter
 	unwell         time.Time // the time before which no wake is tried
+	helpless       time.Time // the time since which a reason to wake the agent waits without a means to do it
 	dead           bool      // the session is forgotten; another takes its place
+
+	// commands are the calls of a shell that run, by the client's ids. comparing counts those that are over and are compared,
+	// compared is closed when there is none any more, and changes are what the server is to know.
+	commands  map[string]*command
+	comparing int
+	compared  chan struct{}
+	changes   []changes
 }
 
 type batch struct {
@@ -64,7 +72,7 @@ type batch struct {
 // newSession returns a session with the state of the disk.
 func newSession(d *Daemon, id string, c connection.Connection, thread string) *session {
 	s := &session{daemon: d, id: id, thread: thread, conn: c, kick: make(chan struct{}, 1), ended: make(chan struct{}),
-		handed: map[string]wire.HookOutput{}}
+		handed: map[string]wire.HookOutput{}, commands: map[string]*command{}, compared: make(chan struct{})}
 	s.st = state.State{Connection: c.ID, Client: c.Client, Thread: thread, Seen: d.Now()}
 	d.place.Load(id, &s.st)
 	s.stir()
@@ -129,6 +137,7 @@ func (s *session) reach(ctx context.Context) error {
 // answer answers a hook: from memory where that is enough, and else by the server within the time of ctx. It is not alive where
 // the session has just ended, so that another begins.
 func (s *session) answer(ctx context.Context, req local.Request) (reply hook.Reply, receipt string, alive bool) {
+	at := time.Now()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.dead {
@@ -144,6 +153,9 @@ func (s *session) answer(ctx context.Context, req local.Request) (reply hook.Rep
 	if req.Process.PID != 0 {
 		s.st.Process = req.Process
 	}
+	if req.Terminal.Path != "" {
+		s.st.Terminal = req.Terminal
+	}
 	if req.Env != nil {
 		s.st.Env = req.Env
 	}
@@ -154,6 +166,7 @@ func (s *session) answer(ctx context.Context, req local.Request) (reply hook.Rep
 		s.batch = nil // the agent has it by now; mail that it has not comes again
 	}
 	s.turned = s.turned || call.Kind == hook.Turn
+	s.follow(call, at)
 	defer s.stir()
 	defer s.save()
 	if err := s.reach(ctx); err != nil {
@@ -169,6 +182,9 @@ func (s *session) answer(ctx context.Context, req local.Request) (reply hook.Rep
 		out = s.remembered(call, event)
 	}
 	reply, receipt = s.st.Reply(call, event, out, s.conn)
+	if call.Kind == hook.Edit {
+		s.edits(call, out)
+	}
 	if out != nil && receipt == "" && out.Receipt != "" {
 		s.batch = &batch{*out, s.daemon.Now()} // it was not shown: it is for the next hook
 	}

@@ -118,8 +118,15 @@ func (s *session) offer() {
 	now := s.daemon.Now()
 	busy := s.st.InTurn && now.Sub(s.st.Seen) < deaf
 	byCodex := s.st.Client == "codex" && s.st.Env != nil
+	if s.waiter != nil || byCodex || busy || len(s.reasons) == 0 {
+		s.helpless = time.Time{}
+	}
 	if len(s.reasons) == 0 || busy || s.dead || s.st.Ended || s.st.Headless || s.st.Pause != nil || s.conn.Wake.Off || !s.read ||
-		s.waiter == nil && !byCodex || now.Before(s.unwell) {
+		now.Before(s.unwell) {
+		return
+	}
+	helpless := s.waiter == nil && !byCodex
+	if helpless && !s.isHelpless() {
 		return
 	}
 	rules := wake.Rules{On: s.conn.Wake.On, PerHour: s.conn.Wake.PerHour, PerSender: s.conn.Wake.PerSender}
@@ -137,6 +144,10 @@ func (s *session) offer() {
 	}
 	reason := *v.Wake
 	s.daemon.use(s.id, reason)
+	if helpless {
+		s.daemon.work.Go(func() { s.ring(reason) })
+		return
+	}
 	if byCodex {
 		s.daemon.work.Go(func() { s.queue(reason) })
 		return
@@ -167,10 +178,39 @@ func (s *session) failed(reason wire.Wake, err error) {
 	s.st.Wake.Failed(reason.ID)
 	s.daemon.unuse(reason)
 	s.save()
-	if s.st.Client == "codex" {
+	if s.st.Client == "codex" || s.waiter == nil {
 		s.unwell = s.daemon.Now().Add(unwell)
 	}
 	s.daemon.log("%s was not woken: %v", s.st.SessionID, err)
+}
+
+// isHelpless reports whether there has been no means to wake the agent for a while: one that its client brings by itself may
+// be on its way. The caller holds the session.
+func (s *session) isHelpless() bool {
+	now := time.Now()
+	if s.helpless.IsZero() {
+		s.helpless = now
+	}
+	return now.Sub(s.helpless) >= s.daemon.Patience
+}
+
+// ring calls the person, who is the only one that can wake the agent: by the bell of its terminal, and by a push.
+func (s *session) ring(reason wire.Wake) {
+	s.mu.Lock()
+	t, h, me, dir := s.st.Terminal, s.hub, s.st.SessionID, s.st.Dir
+	s.mu.Unlock()
+	rung := local.Ring(t)
+	err := errors.New("its server is not known")
+	if h != nil {
+		ctx, cancel := context.WithTimeout(s.daemon.ctx, wakeFor)
+		defer cancel()
+		text := fmt.Sprintf("%s is idle, and its client cannot be woken: %s from %s waits for it. Prompt it in its terminal (%s).",
+			me, reason.Kind, reason.From, filepath.Base(dir))
+		err = h.Alert(ctx, text, me)
+	}
+	if err != nil && !rung {
+		s.failed(reason, err)
+	}
 }
 
 // queue wakes an agent in Codex.

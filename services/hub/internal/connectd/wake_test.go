@@ -214,3 +214,21 @@ func TestTheHumanIsToldOfAgentsThatOnlyWakeEachOther(t *testing.T) {
 		t.Errorf("%d wakes, and the person is told %q", n, alerts)
 	}
 }
+
+func TestWhereNothingWakesAnAgentThePersonIsCalledWithinTheLimits(t *testing.T) {
+	t.Parallel()
+	hub := hooktest.New(t)
+	m := hooktest.NewMachine(t, hub.URL, "gemini")
+	daemon(t, m, connectd.Options{Patience: 10 * time.Millisecond})
+	m.Hook("t1", "SessionStart", nil)
+	for i := range 6 {
+		hub.Mail("claude/1", fmt.Sprint("m", i), "QUERY", "Please answer.")
+	}
+	hooktest.Eventually(t, "the person is not told", func() bool { return len(hub.Alerts()) > 0 })
+	m.Hook("t1", "BeforeAgent", map[string]any{"prompt": "go"})
+	m.Hook("t1", "AfterAgent", nil)
+	if got := hub.Alerts(); len(got) != 1 || !strings.Contains(got[0], "claude/1 is idle, and its client cannot be woken: QUERY from beta/1") ||
+		strings.Contains(got[0], "Please answer") {
+		t.Errorf("the person is told %q", got)
+	}
+}

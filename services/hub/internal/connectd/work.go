@@ -74,6 +74,7 @@ func (s *session) work() (more bool, err error) {
 	defer cancel()
 	s.own(ctx)
 	if s.st.Ended {
+		s.last(ctx)
 		s.finish()
 		return false, nil
 	}
@@ -84,6 +85,8 @@ func (s *session) work() (more bool, err error) {
 		return false, nil // the next hook makes it known
 	}
 	switch {
+	case len(s.changes) > 0:
+		return true, s.tell(ctx)
 	case s.turned:
 		return s.report(ctx, wire.Turn)
 	case s.fetches():

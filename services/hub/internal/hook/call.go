@@ -34,6 +34,8 @@ type Call struct {
 	// Tool is the name of the tool, and Doing a safe summary of the call.
 	Tool  string `json:"tool,omitempty"`
 	Doing string `json:"doing,omitempty"`
+	// Use is the client's own id of the tool's call, which the events before and after it share; empty where it gives none.
+	Use string `json:"use,omitempty"`
 	// Subject is the subject of a permission request: the command, the path, or the input in short.
 	Subject string `json:"subject,omitempty"`
 	// Exact are the whole command, or each path, that rules of permissions are compared with; none where it is unknown.

@@ -20,6 +20,7 @@ type input struct {
 	Prompt     text            `json:"prompt"`
 	Tool       string          `json:"tool_name"`
 	ToolInput  json.RawMessage `json:"tool_input"`
+	ToolUse    text            `json:"tool_use_id"`
 	StopActive bool            `json:"stop_hook_active"`
 	Interrupt  bool            `json:"is_interrupt"`
 }

@@ -33,8 +33,8 @@ func TestEachClientsInputBecomesACall(t *testing.T) {
 			hook.Call{Event: "UserPromptSubmit", Kind: hook.Prompt, Human: true, Doing: "reads a prompt"}},
 		"a wake": {"claude", `{"session_id":"s","hook_event_name":"UserPromptSubmit","prompt":" <task-notification>x"}`, nil,
 			hook.Call{Event: "UserPromptSubmit", Kind: hook.Prompt, Doing: "reads a prompt"}},
-		"a command": {"claude", `{"session_id":"s","cwd":"/p","hook_event_name":"PostToolUse","tool_name":"Bash","tool_input":{"command":"TOKEN=abc /usr/bin/curl -H secret"}}`, nil,
-			hook.Call{Event: "PostToolUse", Kind: hook.After, Dir: "/p", Tool: "Bash", Doing: "Bash curl", Shell: true,
+		"a command": {"claude", `{"session_id":"s","cwd":"/p","hook_event_name":"PostToolUse","tool_name":"Bash","tool_use_id":"u1","tool_input":{"command":"TOKEN=abc /usr/bin/curl -H secret"}}`, nil,
+			hook.Call{Event: "PostToolUse", Kind: hook.After, Dir: "/p", Tool: "Bash", Use: "u1", Doing: "Bash curl", Shell: true,
 				Subject: "TOKEN=abc /usr/bin/curl -H secret"}},
 		"an edit": {"claude", `{"session_id":"s","cwd":"/p","hook_event_name":"PreToolUse","tool_name":"Write","tool_input":{"file_path":"/p/src/a.go","content":"secret"}}`, nil,
 			hook.Call{Event: "PreToolUse", Kind: hook.Edit, Dir: "/p", Tool: "Write", Doing: "Write src/a.go", Paths: []string{"/p/src/a.go"},
@@ -107,7 +107,7 @@ func FuzzParse(f *testing.F) {
 		if c.Thread == "" || len(c.Doing) > 200 || len(c.Subject) > 600 || len(c.Tool) > 100 || len(c.Paths) > 100 {
 			t.Errorf("%+v", c)
 		}
-		for _, text := range []string{c.Thread, c.Doing, c.Subject, c.Tool, c.To} {
+		for _, text := range []string{c.Thread, c.Doing, c.Subject, c.Tool, c.Use, c.To} {
 			if !utf8.ValidString(text) || strings.ContainsFunc(text, unicode.IsControl) {
 				t.Errorf("%q is not clean", text)
 			}

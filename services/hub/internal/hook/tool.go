@@ -44,7 +44,7 @@ var (
 
 // tool fills in the fields of a tool call.
 func (c *Call) tool(in input) {
-	c.Tool = short(clean(in.Tool), 100)
+	c.Tool, c.Use = short(clean(in.Tool), 100), short(clean(string(in.ToolUse)), maxThread)
 	c.Interrupted = in.Interrupt
 	var ti toolInput
 	_ = json.Unmarshal(in.ToolInput, &ti) // a tool's input may be anything

@@ -69,7 +69,8 @@ var html = template.Must(template.ParseFS(assets, "assets/"+document))
 
 // addresses are the addresses of the page's views, which main.js distinguishes, but for the first one, at /.
 var addresses = []string{"/q", "/q/", "/q/:id", "/agents", "/work", "/work/:id", "/sprints", "/sprints/:id",
-	"/teams/:id", "/talk", "/talk/:kind/:id", "/mail", "/search", "/usage", "/settings"}
+	"/teams/:id", "/talk", "/talk/:kind/:id", "/mail", "/search", "/usage", "/settings",
+	"/pair", "/pair/:code"}
 
 // kinds are the media types of the files by their extensions.
 var kinds = map[string]string{".js": "text/javascript; charset=utf-8", ".css": "text/css; charset=utf-8",

@@ -23,6 +23,7 @@ import (
 	"parley.internal/services/hub/internal/config"
 	"parley.internal/services/hub/internal/static"
 	"parley.internal/shared/fault"
+	"parley.internal/shared/identity"
 	"parley.internal/shared/op"
 )
 
@@ -90,8 +91,12 @@ var param = regexp.MustCompile(`\{(\w+)\}`)
 func echoPath(route string) string { return param.ReplaceAllString(op.Path(route), ":$1") }
 
 func (s *Server) handler(o *op.Op, route op.Compat) echo.HandlerFunc {
+	who, call := s.Auth.Caller, s.call
+	if o.Open {
+		who, call = s.Auth.Stranger, s.callOpen
+	}
 	return func(c echo.Context) error {
-		caller, err := s.Auth.Caller(c.Request())
+		caller, err := who(c.Request())
 		if err != nil {
 			return err
 		}
@@ -100,9 +105,7 @@ func (s *Server) handler(o *op.Op, route op.Compat) echo.HandlerFunc {
 			return err
 		}
 		c.Set(callerKey, caller)
-		res, err := s.Catalogue.Call(c.Request().Context(), o,
-			op.Call{Caller: caller, Input: in, Transport: "rest", RequestID: s.meta(c).RequestID,
-				Valid: func() error { return s.Auth.Recheck(c.Request()) }})
+		res, err := call(c, o, caller, in)
 		if err != nil {
 			return err
 		}
@@ -116,6 +119,23 @@ func (s *Server) handler(o *op.Op, route op.Compat) echo.HandlerFunc {
 		}
 		return s.answer(c, status, success{true, res.Data, meta}, res)
 	}
+}
+
+// call calls an operation as the holder of the request's key.
+func (s *Server) call(c echo.Context, o *op.Op, caller identity.Caller, in op.Input) (op.Result, error) {
+	return s.Catalogue.Call(c.Request().Context(), o,
+		op.Call{Caller: caller, Input: in, Transport: "rest", RequestID: s.meta(c).RequestID,
+			Valid: func() error { return s.Auth.Recheck(c.Request()) }})
+}
+
+// callOpen calls an operation that needs no key. A wrong secret in the input counts as a bad key does.
+func (s *Server) callOpen(c echo.Context, o *op.Op, caller identity.Caller, in op.Input) (res op.Result, err error) {
+	err = s.Auth.Guard(c.Request(), func() (err error) {
+		res, err = s.Catalogue.Call(c.Request().Context(), o,
+			op.Call{Caller: caller, Input: in, Transport: "rest", RequestID: s.meta(c).RequestID})
+		return err
+	})
+	return res, err
 }
 
 // answer writes the response of a call, and undoes the effects of a consuming call if the response does not reach the

@@ -31,6 +31,11 @@ type Balancer struct {
 	// Lose is called for each answer of a server and decides whether it is lost, as in an unreliable network; the client
 	// gets a 502 instead. Nil loses none. It must be set before the first call and be safe for concurrent use.
 	Lose func() bool
+	// Silence is called for each call and chooses those whose connections go silent in both directions, on both sides of
+	// the balancer, as if all packets vanished: before a server gets the call, or after. They stay open for the time Hold
+	// and are dropped then. Nil chooses none. Both must be set before the first call, and Silence be safe for concurrent use.
+	Silence func(*http.Request) Hole
+	Hold    time.Duration
 
 	transport *http.Transport
 	proxy     *httputil.ReverseProxy
@@ -39,6 +44,12 @@ type Balancer struct {
 	servers []*server
 	next    int
 	changed chan struct{} // closed and replaced when a server enters or leaves the rotation
+	holes   Holes
+
+	dial   dialer
+	silent sync.WaitGroup // of the calls that were chosen
+	closed context.Context
+	close  context.CancelFunc
 }
 
 type server struct {
@@ -55,8 +66,13 @@ var errLost = errors.New("the answer was lost")
 
 // New returns a balancer without servers.
 func New() *Balancer {
-	b := &Balancer{transport: &http.Transport{MaxIdleConnsPerHost: 64, DisableCompression: true},
-		changed: make(chan struct{})}
+	return newBalancer(new(net.Dialer).DialContext)
+}
+
+func newBalancer(dial dialer) *Balancer {
+	b := &Balancer{transport: &http.Transport{MaxIdleConnsPerHost: 64, DisableCompression: true, DialContext: dial},
+		changed: make(chan struct{}), dial: dial}
+	b.closed, b.close = context.WithCancel(context.Background())
 	b.proxy = &httputil.ReverseProxy{Transport: b.transport, ErrorLog: log.New(io.Discard, "", 0),
 		Rewrite: func(r *httputil.ProxyRequest) {
 			r.SetURL(r.In.Context().Value(chosenKey{}).(*server).url)
@@ -90,6 +106,12 @@ func (b *Balancer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if s == nil {
 		refuse(w, http.StatusServiceUnavailable, "no server is up")
 		return
+	}
+	if b.Silence != nil {
+		if hole := b.Silence(r); hole != None {
+			b.swallow(w, r, s, hole == After)
+			return
+		}
 	}
 	b.proxy.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), chosenKey{}, s)))
 }
@@ -208,14 +230,18 @@ func (b *Balancer) Listen(ctx context.Context) (base string, stop func(), err er
 	if err != nil {
 		return "", nil, err
 	}
+	return "http://" + listener.Addr().String(), b.serve(listener), nil
+}
+
+func (b *Balancer) serve(listener net.Listener) (stop func()) {
 	srv := &http.Server{Handler: b, ReadHeaderTimeout: time.Minute, ErrorLog: log.New(io.Discard, "", 0)}
 	var served sync.WaitGroup
 	served.Go(func() { _ = srv.Serve(listener) }) // always ends with ErrServerClosed
-	return "http://" + listener.Addr().String(), func() {
+	return func() {
 		_ = srv.Close() // could only fail to close the listener
 		served.Wait()
 		b.Close()
-	}, nil
+	}
 }
 
 // Remove removes the server of that name, if there is one. Its calls in flight go on.
@@ -235,8 +261,10 @@ func (b *Balancer) Remove(name string) {
 	}
 }
 
-// Close removes every server and closes the idle connections.
+// Close removes every server, and closes the idle connections and those that are silent.
 func (b *Balancer) Close() {
+	b.close()
+	b.silent.Wait()
 	b.mu.Lock()
 	names := make([]string, len(b.servers))
 	for i, s := range b.servers {

@@ -10,6 +10,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"parley.internal/services/hub/harness/chaos/typescript"
 	"parley.internal/shared/client"
 )
 
@@ -23,16 +24,22 @@ type Caller struct {
 	Toolsets []string
 	// Protocol is the version of MCP that it asks for first, the newest where it is empty.
 	Protocol string
-	Base     string
-	Key      string
-	Client   *http.Client
-	Now      func() time.Time
+	// TypeScript calls the MCP endpoint in place of the SDK for Go; it is closed with the caller.
+	TypeScript *typescript.Agent
+	Base       string
+	Key        string
+	Client     *http.Client
+	Now        func() time.Time
 	// Count is called after each attempt.
 	Count func(op, outcome string, took time.Duration)
 	// Stuck is called when an attempt exceeds its time limit although its context has not ended.
 	Stuck func(op, requestID string)
 	// Slack is the time that an answer may take in addition to the wait that its call asks for.
 	Slack time.Duration
+	// Silent reports whether nothing will be heard of a request, which then is given up after its wait and Patience, and
+	// nobody is told. Nil means none.
+	Silent   func(requestID string) bool
+	Patience time.Duration
 
 	serial   atomic.Int64
 	sessions sessions
@@ -43,8 +50,9 @@ type Attempt struct {
 	RequestID string
 	Began     time.Time
 	Ended     time.Time
-	// Unknown reports that the server may have executed the request, although no answer says so.
-	Unknown bool
+	// Unknown reports that the server may have executed the request, although no answer says so, and Silent that its
+	// connection went silent, so that the server may execute it even after the end.
+	Unknown, Silent bool
 }
 
 // Call is a call with all its attempts. There is at least one; the last one got the answer.
@@ -86,7 +94,7 @@ func (c *Caller) Do(ctx context.Context, name string, wait time.Duration, args m
 	for try := 1; ; try++ {
 		a := Attempt{RequestID: fmt.Sprintf("%s.%d", id, try), Began: c.Now()}
 		j := c.attempt(ctx, name, a.RequestID, wait, args)
-		a.Ended, a.Unknown = c.Now(), j.verdict == unknown
+		a.Ended, a.Unknown, a.Silent = c.Now(), j.verdict == unknown, c.silent(a.RequestID)
 		call.Attempts = append(call.Attempts, a)
 		if ctx.Err() != nil && j.verdict != success {
 			return call, unfinished(ctx, name, call, j.outcome)
@@ -129,17 +137,33 @@ func pause(ctx context.Context, try int, atLeast time.Duration) bool {
 func (c *Caller) attempt(
 	ctx context.Context, name, id string, wait time.Duration, args map[string]any,
 ) judgement {
-	if len(c.Toolsets) == 0 {
-		return c.overREST(ctx, name, id, args)
+	slack := c.Slack
+	if c.silent(id) {
+		slack = c.Patience
 	}
-	return c.overMCP(ctx, name, id, wait, args)
+	switch {
+	case len(c.Toolsets) == 0:
+		return c.overREST(ctx, name, id, slack, args)
+	case c.TypeScript != nil:
+		return c.overTypeScript(ctx, name, id, wait+slack, args)
+	}
+	return c.overMCP(ctx, name, id, wait+slack, args)
+}
+
+func (c *Caller) silent(id string) bool { return c.Silent != nil && c.Silent(id) }
+
+// stuck tells of an attempt that has exceeded its time limit, unless that was to be expected.
+func (c *Caller) stuck(name, id string) {
+	if !c.silent(id) {
+		c.Stuck(name, id)
+	}
 }
 
 // overREST makes one request over REST. The client repeats nothing, because each attempt is judged here. It takes the
 // wait from the arguments.
-func (c *Caller) overREST(ctx context.Context, name, id string, args map[string]any) judgement {
+func (c *Caller) overREST(ctx context.Context, name, id string, slack time.Duration, args map[string]any) judgement {
 	var header http.Header
-	once := c.REST.With(client.WithRetry(client.NoRetry), client.WithTimeout(c.Slack),
+	once := c.REST.With(client.WithRetry(client.NoRetry), client.WithTimeout(slack),
 		client.WithRequestID(func() string { return id }),
 		client.WithObserver(func(_ context.Context, a client.Attempt) { header = a.Header }))
 	var data json.RawMessage
@@ -151,7 +175,7 @@ func (c *Caller) overREST(ctx context.Context, name, id string, args map[string]
 	case !errors.As(err, &e):
 		return unsent(err)
 	case e.Status == 0 && ctx.Err() == nil && errors.Is(err, context.DeadlineExceeded):
-		c.Stuck(name, id)
+		c.stuck(name, id)
 	}
 	return judgeREST(e, header)
 }

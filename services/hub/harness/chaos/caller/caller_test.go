@@ -18,6 +18,7 @@ import (
 
 	"parley.internal/services/hub/harness/chaos/balancer"
 	"parley.internal/shared/client"
+	"parley.internal/shared/domaintest"
 	"parley.internal/shared/fault"
 )
 
@@ -265,7 +266,7 @@ func TestARefusalIsNotRepeated(t *testing.T) {
 			if want := []string{`Bearer k c-1.1 {"limit":3}`, `Bearer k c-1.2 {"limit":3}`}; !slices.Equal(seen(), want) {
 				t.Errorf("asked %q", seen())
 			}
-			c.Close()
+			domaintest.Check(t, c.Close())
 		}
 	}
 }
@@ -274,7 +275,7 @@ func TestASuccessOverMCPIsDecoded(t *testing.T) {
 	t.Parallel()
 	handler, _ := tools(&mcp.CallToolResult{Content: []mcp.Content{}, StructuredContent: map[string]any{"a": 1}})
 	c, n := newCaller(t, handler)
-	defer c.Close()
+	defer func() { domaintest.Check(t, c.Close()) }()
 	c.Toolsets = []string{"dispatch"}
 	var out struct{ A int }
 	if _, err := c.Do(t.Context(), "get_tasks", 0, nil, &out); err != nil || out.A != 1 || !slices.Equal(n.outcomes, []string{"ok"}) {
@@ -292,6 +293,20 @@ func TestAMissingAnswerIsReported(t *testing.T) {
 	call, err := c.Do(t.Context(), "get_tasks", 0, nil, &struct{}{})
 	if n.stuck == 0 || (err == nil && len(call.Unsure()) == 0) {
 		t.Errorf("stuck %d times, %+v, %v", n.stuck, call, err)
+	}
+}
+
+func TestARequestOfWhichNothingIsHeardIsGivenUpAndRepeated(t *testing.T) {
+	t.Parallel()
+	release := make(chan struct{})
+	s := &scripted{answers: []func(http.ResponseWriter){func(http.ResponseWriter) { <-release }, answer(200, restOK)}}
+	c, n := newCaller(t, s)
+	defer close(release)
+	c.Patience, c.Silent = 50*time.Millisecond, func(id string) bool { return id == "c-1.1" }
+	call, err := c.Do(t.Context(), "get_tasks", 0, nil, &struct{}{})
+	if err != nil || n.stuck != 0 || len(call.Attempts) != 2 || len(call.Unsure()) != 1 || !call.Attempts[0].Silent ||
+		call.Attempts[1].Silent {
+		t.Errorf("%+v, %v, stuck %d times", call, err, n.stuck)
 	}
 }
 

@@ -39,16 +39,20 @@ func (s *sessions) put(session *mcp.ClientSession) {
 }
 
 // Close ends the sessions of a caller over MCP.
-func (c *Caller) Close() {
+func (c *Caller) Close() error {
 	for s := c.sessions.take(); s != nil; s = c.sessions.take() {
 		_ = s.Close() // the server keeps nothing of a session
 	}
+	if c.TypeScript == nil {
+		return nil
+	}
+	return c.TypeScript.Close()
 }
 
 // overMCP makes one request with the official SDK for Go. The request is judged by the answer that came over the
 // network, which the SDK must read alike.
-func (c *Caller) overMCP(ctx context.Context, name, id string, wait time.Duration, args map[string]any) judgement {
-	own, cancel := context.WithTimeout(ctx, wait+c.Slack)
+func (c *Caller) overMCP(ctx context.Context, name, id string, limit time.Duration, args map[string]any) judgement {
+	own, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	s := c.sessions.take()
 	if s == nil {
@@ -66,7 +70,7 @@ func (c *Caller) overMCP(ctx context.Context, name, id string, wait time.Duratio
 	}
 	res, body, sent := seen.answer()
 	if sent != nil && ctx.Err() == nil && errors.Is(own.Err(), context.DeadlineExceeded) {
-		c.Stuck(name, id)
+		c.stuck(name, id)
 	}
 	j := judge(res, body, sent)
 	if ours := j.verdict == success; ctx.Err() == nil && ours && (err != nil || result.IsError) || err == nil && !ours && !result.IsError {
@@ -79,9 +83,12 @@ func (c *Caller) connect(ctx context.Context) (*mcp.ClientSession, error) {
 	own := *c.Client
 	own.Transport = recorder{c.Client.Transport, c.Key}
 	client := mcp.NewClient(&mcp.Implementation{Name: "parley-chaos", Version: "1"}, nil)
-	return client.Connect(ctx, &mcp.StreamableClientTransport{Endpoint: c.Base + "/mcp?toolsets=" + strings.Join(c.Toolsets, ","),
+	return client.Connect(ctx, &mcp.StreamableClientTransport{Endpoint: c.Endpoint(),
 		HTTPClient: &own, MaxRetries: -1, DisableStandaloneSSE: true}, &mcp.ClientSessionOptions{ProtocolVersion: c.Protocol})
 }
+
+// Endpoint returns the URL of the MCP endpoint.
+func (c *Caller) Endpoint() string { return c.Base + "/mcp?toolsets=" + strings.Join(c.Toolsets, ",") }
 
 type exchangeKey struct{}
 

@@ -27,7 +27,7 @@ type entry struct {
 	act   act
 	token int64
 	// short says that the lease of a claim may end before the run does, and again that a message comes until it is
-	// acknowledged.
+	// acknowledged, or that a read marked it.
 	short, again bool
 }
 
@@ -72,9 +72,10 @@ func (h *History) Sent(client int, at Span, message string, again bool) {
 	h.add(client, at, entry{about: "message " + message, act: send, again: again})
 }
 
-// Read records that a read has returned a message.
-func (h *History) Read(client int, at Span, message string) {
-	h.add(client, at, entry{about: "message " + message, act: read})
+// Read records that a read has returned a message. again says that the answer marked it as one that may have been read
+// before.
+func (h *History) Read(client int, at Span, message string, again bool) {
+	h.add(client, at, entry{about: "message " + message, act: read, again: again})
 }
 
 // state is that of a task or a message.
@@ -101,7 +102,7 @@ func step(s state, e entry) (state, bool) {
 	case send:
 		return state{sent: true, again: e.again}, !s.sent
 	case read:
-		ok := s.sent && (s.again || !s.taken)
+		ok := s.sent && (s.again || e.again || !s.taken)
 		s.taken = true
 		return s, ok
 	}

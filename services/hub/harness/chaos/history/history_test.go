@@ -67,23 +67,28 @@ func TestOnlyAHistoryThatAnOrderExplainsIsAccepted(t *testing.T) {
 		}, false},
 		"a message that is read before its sender knows": {func(h *History) {
 			h.Sent(1, at(0, 9), "m", false)
-			h.Read(2, at(1, 2), "m")
+			h.Read(2, at(1, 2), "m", false)
 		}, true},
 		"a message that is read before it is sent": {func(h *History) {
 			h.Sent(1, at(5, 9), "m", false)
-			h.Read(2, at(1, 2), "m")
+			h.Read(2, at(1, 2), "m", false)
 		}, false},
 		"a message that is read twice": {func(h *History) {
 			h.Sent(1, at(0, 1), "m", false)
-			h.Read(2, at(2, 5), "m")
-			h.Read(2, at(3, 4), "m")
+			h.Read(2, at(2, 5), "m", false)
+			h.Read(2, at(3, 4), "m", false)
 		}, false},
 		"a message that comes until it is acknowledged": {func(h *History) {
 			h.Sent(1, at(0, 1), "m", true)
-			h.Read(2, at(2, 5), "m")
-			h.Read(2, at(6, 7), "m")
+			h.Read(2, at(2, 5), "m", false)
+			h.Read(2, at(6, 7), "m", false)
 		}, true},
-		"a message that was never sent": {func(h *History) { h.Read(2, at(2, 5), "m") }, false},
+		"a message that is read again and marked so": {func(h *History) {
+			h.Sent(1, at(0, 1), "m", false)
+			h.Read(2, at(2, 5), "m", false)
+			h.Read(2, at(6, 7), "m", true)
+		}, true},
+		"a message that was never sent": {func(h *History) { h.Read(2, at(2, 5), "m", false) }, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

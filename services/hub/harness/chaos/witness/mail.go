@@ -14,14 +14,17 @@ type message struct {
 	reads                []reading // the deliveries
 	shown                bool      // its recipient saw it among the delivered messages
 	acked                bool
+	confirmed            time.Time // when its recipient knew that the server has got the receipt of a reading
 }
 
 type reading struct {
 	agent, requestID string
+	again            bool // it was marked as one that may have been read before
 	at               Span
 }
 
-// redelivery is the time after a delivery at which an unacknowledged message may be delivered again.
+// redelivery is the time after a delivery at which an unacknowledged message may be delivered again, and after a reading
+// one whose receipt has not come.
 const redelivery = 120 * time.Second
 
 func (b *Book) message(id string) *message {
@@ -39,12 +42,20 @@ func (b *Book) Sent(id, from, to, kind, body string) {
 	m.sent, m.from, m.to, m.kind, m.body = true, from, to, kind, body
 }
 
-// Read records the delivery of a message to a program by a call in the span at.
-func (b *Book) Read(id, agent, requestID string, at Span) {
+// Read records the delivery of a message to a program by a call in the span at. again says that the answer marked it as
+// one that may have been read before.
+func (b *Book) Read(id, agent, requestID string, again bool, at Span) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	m := b.message(id)
-	m.reads = append(m.reads, reading{agent, requestID, at})
+	m.reads = append(m.reads, reading{agent, requestID, again, at})
+}
+
+// Confirmed records that a call with the receipt of a reading of a message has succeeded.
+func (b *Book) Confirmed(id string, at time.Time) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.message(id).confirmed = at
 }
 
 // Shown records that a program saw a message among its delivered messages.
@@ -55,7 +66,8 @@ func (b *Book) Shown(id string) {
 }
 
 // LostRead records a call that read a program's inbox and got no answer. The messages that it took were seen by no
-// client.
+// client. Without receipts it took them in the span at; with receipts the call may go on after it, as its client cannot
+// make sure that the server learns of its end.
 func (b *Book) LostRead(agent string, at Span) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -109,7 +121,8 @@ func (a *audit) checkReads(id string, m *message) {
 			continue
 		}
 		before := m.reads[i-1]
-		if !redelivered(m.kind) || r.at.To.Sub(before.at.From) < redelivery {
+		unconfirmed := r.again && (m.confirmed.IsZero() || !r.at.From.After(m.confirmed))
+		if !redelivered(m.kind) && !unconfirmed || r.at.To.Sub(before.at.From) < redelivery {
 			a.violate(Delivered, r.requestID, "%s %s was delivered twice, first by request %s",
 				m.kind, id, before.requestID)
 		}
@@ -123,6 +136,10 @@ func (a *audit) checkDelivery(id string, m *message, doc store.Fields) {
 		return
 	}
 	if text(doc, "state") == "pending" {
+		if held := instant(doc, "dueAt").Add(-redelivery); text(doc, "receipt") != "" && a.lostSince(m.to, held) {
+			a.checked["messages held for a lost answer"]++ // and due again
+			return
+		}
 		a.violate(Delivered, "", "message %s is pending although %s has read its whole inbox", id, m.to)
 		return
 	}
@@ -137,4 +154,9 @@ func (a *audit) checkDelivery(id string, m *message, doc store.Fields) {
 		}
 	}
 	a.violate(Delivered, "", "message %s is %s since %s, and %s never got it", id, text(doc, "state"), at, m.to)
+}
+
+// lostSince reports whether a call without an answer may have read the inbox of an agent at a time.
+func (a *audit) lostSince(agent string, at time.Time) bool {
+	return slices.ContainsFunc(a.lostReads[agent], func(s Span) bool { return !at.Before(s.From.Truncate(time.Microsecond)) })
 }

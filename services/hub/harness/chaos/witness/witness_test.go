@@ -37,10 +37,10 @@ func fullBook() *Book {
 	b.Released("t3", "s4")
 
 	b.Sent("m1", "alpha", "beta", "STATUS", "hello")
-	b.Read("m1", "beta", "r-read", Span{at(6), at(7)})
+	b.Read("m1", "beta", "r-read", false, Span{at(6), at(7)})
 	b.Sent("m2", "alpha", "beta", "QUERY", "well?")
-	b.Read("m2", "beta", "r-read", Span{at(6), at(7)})
-	b.Read("m2", "beta", "r-again", Span{at(126), at(127)})
+	b.Read("m2", "beta", "r-read", false, Span{at(6), at(7)})
+	b.Read("m2", "beta", "r-again", false, Span{at(126), at(127)})
 	b.Acked("m2")
 	b.Sent("m3", "alpha", "beta", "STATUS", "lost message")
 	b.LostRead("beta", Span{at(40), at(42)})
@@ -244,20 +244,39 @@ var changes = map[string]change{
 		d[in("tasks", "t4")] = store.Fields{"title": "fourth", "target": "any"}
 	}, Answers, "no other agent claimed it"},
 	"a message was delivered twice": {
-		func(b *Book) { b.Read("m1", "beta", "r-two", Span{at(200), at(201)}) }, nil, Delivered, "was delivered twice",
+		func(b *Book) { b.Read("m1", "beta", "r-two", false, Span{at(200), at(201)}) }, nil, Delivered, "was delivered twice",
 	},
+	"a message came again with a mark, after its receipt": {
+		func(b *Book) {
+			b.Confirmed("m1", at(60))
+			b.Read("m1", "beta", "r-two", true, Span{at(200), at(201)})
+		}, nil, Delivered, "was delivered twice",
+	},
+	"a message came again with a mark, too soon": {
+		func(b *Book) { b.Read("m1", "beta", "r-two", true, Span{at(60), at(62)}) }, nil, Delivered, "was delivered twice",
+	},
+	"a message is held although no reading was lost": {
+		func(b *Book) { b.lostReads = nil }, func(d Documents) {
+			m := d[in("relay", "m3")]
+			m["state"], m["receipt"], m["dueAt"] = "pending", "c1", at(41+120)
+		}, Delivered, "message m3 is pending",
+	},
+	"a message is held since before a reading was lost": {nil, func(d Documents) {
+		m := d[in("relay", "m3")]
+		m["state"], m["receipt"], m["dueAt"] = "pending", "c1", at(39+120)
+	}, Delivered, "message m3 is pending"},
 	"a message was delivered again too soon": {
-		func(b *Book) { b.Read("m2", "beta", "r-two", Span{at(60), at(62)}) },
+		func(b *Book) { b.Read("m2", "beta", "r-two", false, Span{at(60), at(62)}) },
 		nil, Delivered, "QUERY m2 was delivered twice",
 	},
 	"a message was delivered to another program": {func(b *Book) {
 		b.Sent("m4", "alpha", "beta", "STATUS", "private")
-		b.Read("m4", "gamma", "r", Span{at(6), at(7)})
+		b.Read("m4", "gamma", "r", false, Span{at(6), at(7)})
 	}, func(d Documents) {
 		d[in("relay", "m4")] = store.Fields{"message": "private", "source": "alpha", "target": "beta"}
 	}, Delivered, "gamma got message m4"},
 	"a message was delivered that was never sent": {
-		func(b *Book) { b.Read("m4", "beta", "r", Span{at(6), at(7)}) },
+		func(b *Book) { b.Read("m4", "beta", "r", false, Span{at(6), at(7)}) },
 		nil, Delivered, "never acknowledged to a sender",
 	},
 	"a message that was lost is not shown": {
@@ -331,6 +350,14 @@ func TestPossibleEffectsOfUnansweredCallsAreAllowed(t *testing.T) {
 			task, lease := d[in("tasks", "t1")], d[in("leases", "t1")]
 			task["claimToken"], task["claimedBy"], lease["leaseUntil"] = int64(3), "beta", at(950)
 		}, "", ""},
+		"a message that is held for a reading that was lost": {nil, func(d Documents) {
+			m := d[in("relay", "m3")]
+			m["state"], m["receipt"], m["dueAt"] = "pending", "c1", at(50+120)
+		}, "", ""},
+		"a message that comes again with a mark": {func(b *Book) {
+			b.Read("m1", "beta", "r-two", true, Span{at(200), at(201)})
+			b.Confirmed("m1", at(202))
+		}, nil, "", ""},
 		"a lost reading of a team's inbox": {func(b *Book) {
 			b.TeamLostRead("crew", "beta")
 			s := b.teams["crew"].read["beta 0000000001"]

@@ -61,7 +61,7 @@ func TestAQuickRunMeasuresEverything(t *testing.T) {
 	}
 	for _, line := range []string{
 		"woken by a message (3 times", "from a server's start to the answer to its first request",
-		"a hook, 6 times, with one 100 ms away",
+		"a hook, 6 times, with one 100 ms away", "wakes: ", "beside it, ratio",
 	} {
 		if !strings.Contains(out.String(), line) {
 			t.Errorf("the report lacks %q", line)

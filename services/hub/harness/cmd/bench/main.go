@@ -8,7 +8,7 @@
 // Further measurements are the latency from a message to the end of the poll that waits for it, the time from a server's
 // start to its first answer, the time and memory of a sweep of few and of many expired messages on both stores, and the
 // time of the early and late rounds of a verification, that of a check of files against a full board, that of a hook of a
-// client, and that of searches over the larger number of documents.
+// client, that of searches over the larger number of documents, and the calls and wakes of users beside a greedy one.
 //
 // Client and server share the machine's cores, as on a laptop.
 package main
@@ -37,15 +37,18 @@ type options struct {
 	checks        int
 	hooks         int
 	searches      int
+	slices        int // of the users beside a greedy one, and how long each is
+	slice         time.Duration
 }
 
 func main() {
 	calls := flag.Int("calls", 480, "calls in a slice with 16 clients; half as many with one")
 	quick := flag.Bool("quick", false, "run everything on a small scale; the numbers mean nothing")
+	greedy := flag.Bool("greedy", false, "measure only the users beside a greedy one")
 	only := flag.String("only", "", "the operations to measure, separated by commas (default all)")
 	flag.Parse()
 	o := options{calls: *calls, rounds: 7, sizes: [2]int{100, 100_000}, expired: expired{2_000, 10_000},
-		verifications: 120, wakes: 200, starts: 20, checks: 1000, hooks: 300, searches: 200}
+		verifications: 120, wakes: 200, starts: 20, checks: 1000, hooks: 300, searches: 200, slices: 5, slice: 4 * time.Second}
 	if *quick {
 		o = quickOptions
 	}
@@ -53,7 +56,11 @@ func main() {
 		o.only = strings.Split(*only, ",")
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	err := run(ctx, o, os.Stdout, os.Stderr)
+	measure := run
+	if *greedy {
+		measure = runNeighbours
+	}
+	err := measure(ctx, o, os.Stdout, os.Stderr)
 	stop()
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "bench:", err)
@@ -63,7 +70,7 @@ func main() {
 
 // quickOptions are the options of -quick.
 var quickOptions = options{calls: 16, rounds: 2, sizes: [2]int{100, 500}, expired: expired{100, 300},
-	verifications: 3, wakes: 3, starts: 2, checks: 20, hooks: 6, searches: 2}
+	verifications: 3, wakes: 3, starts: 2, checks: 20, hooks: 6, searches: 2, slices: 1, slice: time.Second}
 
 // run measures and writes the report to out and its progress to notes.
 func run(ctx context.Context, o options, out, notes io.Writer) (err error) {
@@ -127,6 +134,9 @@ func measureOthers(ctx context.Context, o options, binary, dir string, targets [
 		return err
 	}
 	if err := startups(ctx, binary, dir, o.starts, out); err != nil {
+		return err
+	}
+	if err := neighbours(ctx, binary, dir, o.slice, o.slices, out); err != nil {
 		return err
 	}
 	if err := sweeps(ctx, dir, o.expired, out); err != nil {

@@ -51,16 +51,24 @@ func start(ctx context.Context, binary, dir string, documents int) (*target, err
 	if err := seed(ctx, data, documents); err != nil {
 		return nil, fmt.Errorf("cannot seed %d documents: %w", documents, err)
 	}
-	transport := &http.Transport{MaxIdleConnsPerHost: 64, DisableCompression: true}
-	t := &target{documents: documents, dead: make(chan struct{}), log: data + ".log",
+	t, err := launch(ctx, binary, data, "--waits-key", "0", "--waits-user", "0", "--waits", "10000")
+	if err == nil {
+		t.documents = documents
+	}
+	return t, err
+}
+
+// launch starts a server on a store with flags that set its limits.
+func launch(ctx context.Context, binary, data string, limits ...string) (*target, error) {
+	transport := &http.Transport{MaxIdleConnsPerHost: 512, DisableCompression: true}
+	t := &target{dead: make(chan struct{}), log: data + ".log",
 		client: &http.Client{Timeout: time.Minute, Transport: transport}}
 	// A file, because an unread pipe would block the server.
 	log, err := os.Create(t.log)
 	if err != nil {
 		return nil, err
 	}
-	t.cmd = exec.Command(binary, "serve", "--addr", "127.0.0.1:0", "--data", data,
-		"--waits-key", "0", "--waits-user", "0", "--waits", "10000")
+	t.cmd = exec.Command(binary, append([]string{"serve", "--addr", "127.0.0.1:0", "--data", data}, limits...)...)
 	t.cmd.Stdout, t.cmd.Stderr, t.cmd.Env = log, log, plainEnv()
 	err = errors.Join(t.cmd.Start(), log.Close())
 	if err != nil {

@@ -25,17 +25,20 @@ import (
 	"time"
 
 	"parley.internal/services/hub/harness/chaos"
+	"parley.internal/services/hub/harness/chaos/typescript"
 	"parley.internal/services/hub/harness/program"
 	"parley.internal/shared/store/emulator"
 )
 
 func main() {
-	o := chaos.Options{Grace: 2 * time.Minute, Slack: time.Minute, SweepEvery: 2 * time.Second, Notes: os.Stderr}
+	o := chaos.Options{Grace: 2 * time.Minute, Slack: time.Minute, SweepEvery: 2 * time.Second,
+		Patience: 10 * time.Second, Hold: 150 * time.Second, Notes: os.Stderr}
 	flag.DurationVar(&o.For, "for", time.Minute, "the time in which agents begin new work")
 	flag.DurationVar(&o.Every, "every", 3*time.Second, "the average time between two kills")
 	flag.IntVar(&o.Agents, "agents", 32, "the number of agents")
 	flag.Uint64Var(&o.Seed, "seed", uint64(time.Now().UnixNano()), "the seed of the agents' choices (default: the time)")
 	flag.IntVar(&o.Lost, "lost", 2, "the percentage of answers that are lost")
+	flag.IntVar(&o.Silent, "silent", 10, "the number of requests in a thousand whose connections go silent, without an end")
 	c := claimOptions{}
 	flag.IntVar(&c.claimers, "claimers", 16, "the number of claimers of files")
 	flag.IntVar(&c.globs, "globs", 1000, "the number of patterns that each of them claims, 0 for none")
@@ -74,6 +77,9 @@ func run(ctx context.Context, o chaos.Options, c claimOptions, hub string, keep 
 		}
 		fmt.Fprintf(out, "the hubs' logs are in %s\n", o.Dir)
 	}()
+	if err := findSDKs(ctx, &o, out); err != nil {
+		return false, err
+	}
 	if hub == "" {
 		hub = filepath.Join(o.Dir, "parley")
 		if err := program.Build(ctx, hub); err != nil {
@@ -100,4 +106,17 @@ func run(ctx context.Context, o chaos.Options, c claimOptions, hub string, keep 
 	}
 	held, err := c.claim(ctx, o, out)
 	return good && held && err == nil, err
+}
+
+// findSDKs gives some of the agents the SDKs for TypeScript. A machine without them is told to out, and is an error where
+// nothing may be left out.
+func findSDKs(ctx context.Context, o *chaos.Options, out io.Writer) (err error) {
+	if o.TypeScript, err = typescript.Find(ctx); err == nil {
+		return nil
+	}
+	if emulator.Required() || !errors.Is(err, typescript.ErrMissing) {
+		return err
+	}
+	_, err = fmt.Fprintf(out, "no agent uses a TypeScript SDK: %v\n", err)
+	return err
 }

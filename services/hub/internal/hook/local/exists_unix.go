@@ -4,6 +4,7 @@ package local
 
 import (
 	"errors"
+	"os"
 	"syscall"
 )
 
@@ -15,3 +16,8 @@ func exists(pid int) bool {
 
 // Detached are the attributes of a process that outlives the terminal of the one that starts it.
 func Detached() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setsid: true} }
+
+// openTerminal opens a terminal for writing, and waits for nothing.
+func openTerminal(path string) (*os.File, error) {
+	return os.OpenFile(path, os.O_WRONLY|syscall.O_NOCTTY|syscall.O_NONBLOCK, 0)
+}

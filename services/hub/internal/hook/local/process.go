@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+
+	"parley.internal/services/hub/internal/hook/session"
 )
 
 // Started returns the time of a process's start as the system gives it, which distinguishes the process from a later
@@ -58,4 +60,49 @@ func field(pid, n int) string {
 		return fields[n-3]
 	}
 	return ""
+}
+
+// Terminal returns the controlling terminal of this process, or of the nearest process above it that has one, with the
+// process that leads its session: while that runs, the terminal is the same. The path is empty where there is none, or where
+// the system does not say.
+func Terminal() session.Terminal {
+	pid := os.Getpid()
+	for range 6 {
+		if path := device(field(pid, 7)); path != "" {
+			leader, _ := strconv.Atoi(field(pid, 6))
+			return session.Terminal{Path: path, Leader: session.Process{PID: leader, Start: Started(leader)}}
+		}
+		if pid, _ = strconv.Atoi(field(pid, 4)); pid <= 1 {
+			break
+		}
+	}
+	return session.Terminal{}
+}
+
+// device returns the path of a terminal by its number, as the system gives it. Terminals in windows are pseudo terminals.
+func device(number string) string {
+	n, err := strconv.ParseUint(number, 10, 32)
+	major, minor := n>>8&0xfff, n&0xff|n>>12&0xfff00
+	if err != nil || major < 136 || major > 143 {
+		return ""
+	}
+	return "/dev/pts/" + strconv.FormatUint((major-136)<<8+minor, 10)
+}
+
+// Ring rings the bell of a terminal, and reports whether it did. Nothing else is written there.
+func Ring(t session.Terminal) bool {
+	if t.Path == "" || !Alive(t.Leader.PID, t.Leader.Start) || device(field(t.Leader.PID, 7)) != t.Path {
+		return false
+	}
+	f, err := openTerminal(t.Path)
+	if err != nil {
+		return false
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil || info.Mode()&os.ModeCharDevice == 0 {
+		return false
+	}
+	_, err = f.Write([]byte{7})
+	return err == nil
 }

@@ -31,6 +31,7 @@ type Request struct {
 	Connection string            `json:"connection,omitempty"`
 	Call       hook.Call         `json:"call,omitzero"`
 	Process    session.Process   `json:"process,omitzero"`
+	Terminal   session.Terminal  `json:"terminal,omitzero"`
 	Env        map[string]string `json:"env,omitempty"`
 	// Budget is the time for an answer in milliseconds.
 	Budget int64 `json:"budget,omitempty"`

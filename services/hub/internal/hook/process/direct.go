@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"parley.internal/services/hub/internal/checkout/snapshot"
 	"parley.internal/services/hub/internal/hook"
 	"parley.internal/services/hub/internal/hook/local"
 	"parley.internal/services/hub/internal/hook/session"
@@ -22,6 +23,9 @@ const (
 	awaited   = time.Second
 	restarted = 3 * time.Second
 )
+
+// maxCommands is the number of commands of a session that are looked after at once.
+const maxCommands = 20
 
 // daemonOf returns the command of the daemon for a program of Parley.
 func daemonOf(program string) []string {
@@ -86,7 +90,7 @@ func (p *Process) direct(ctx context.Context, call hook.Call) int {
 	}
 	s.Begin(call, time.Now())
 	if call.Kind == hook.Start || call.Kind == hook.Resume {
-		s.Process = processOf(call)
+		s.Process, s.Terminal = processOf(call), local.Terminal()
 	}
 	if e := p.environment(call); e != nil {
 		s.Env = e
@@ -118,6 +122,7 @@ func (p *Process) ask(ctx context.Context, s *session.State, call hook.Call, eve
 		defer cancel()
 	}
 	in := s.Input(call, event, s.Room(call, event))
+	in.Changed = changed(ctx, s, call)
 	read := s.Usage
 	if event == wire.Turn || event == wire.End {
 		in.Usage, read, _ = usage.Read(call.Client, s.Transcript, s.Usage, wire.MaxUsage)
@@ -142,6 +147,38 @@ func (p *Process) ask(ctx context.Context, s *session.State, call hook.Call, eve
 		}
 	}
 	return &out
+}
+
+// lookFor is the time for a look at the worktree after a command.
+const lookFor = 100 * time.Millisecond
+
+// changed returns the files that a command which is over has changed. Without a daemon nobody looks at the worktree before the
+// command, so the times of files and the commit that was checked out tell.
+func changed(ctx context.Context, s *session.State, call hook.Call) []string {
+	switch call.Kind {
+	case hook.Start, hook.Resume, hook.Prompt, hook.Turn:
+		s.Commands = nil
+	case hook.Before:
+		if call.Shell && s.Repo.Root != "" && len(s.Commands) < maxCommands {
+			if s.Commands == nil {
+				s.Commands = map[string]session.Command{}
+			}
+			s.Commands[call.Use] = session.Command{At: time.Now(), Head: s.Repo.Head()}
+		}
+	case hook.After:
+		c, known := s.Commands[call.Use]
+		if !call.Shell || !known || s.Repo.Root == "" {
+			return nil
+		}
+		delete(s.Commands, call.Use)
+		ctx, cancel := context.WithTimeout(ctx, lookFor)
+		defer cancel()
+		before := snapshot.Snapshot{Root: s.Repo.Root, Since: c.At, Head: c.Head}
+		if names, err := before.Changed(ctx); err == nil {
+			return s.Repo.Files(s.Repo.Root, names)
+		}
+	}
+	return nil
 }
 
 // remembered answers by the state on the disk alone.

@@ -73,6 +73,7 @@ func (p *Process) Run(ctx context.Context, args []string) int {
 	if p.place, err = local.Find(p.Env); err != nil {
 		return 0
 	}
+	call.Headless = call.Headless || call.Client == "codex" && headlessCodex(call)
 	if waits {
 		return p.wait(ctx, call)
 	}
@@ -134,7 +135,7 @@ func (p *Process) answer(ctx context.Context, call hook.Call) int {
 	req := local.Request{Op: local.Hook, Connection: p.id, Call: call, Budget: time.Until(p.deadline).Milliseconds(),
 		Env: p.environment(call)}
 	if call.Kind == hook.Start || call.Kind == hook.Resume {
-		req.Process = processOf(call)
+		req.Process, req.Terminal = processOf(call), local.Terminal()
 	}
 	var res local.Response
 	if conn.Send(req) != nil || conn.Receive(&res) != nil {

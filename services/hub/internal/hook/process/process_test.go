@@ -3,6 +3,9 @@ package process_test
 import (
 	"fmt"
 	"net"
+	"os"
+	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -47,6 +50,21 @@ func TestWithoutADaemonAHookAsksTheServerByItself(t *testing.T) {
 			t.Errorf("the server is told the arguments of a command: %q", in.Doing)
 		}
 	}
+}
+
+func TestWithoutADaemonTheServerIsToldWhatACommandChanged(t *testing.T) {
+	t.Parallel()
+	hub, m := start(t)
+	hooktest.Repository(t, m.Dir)
+	m.Hook("t1", "SessionStart", nil)
+	hooktest.Eventually(t, "the change is not told", func() bool { // under load the look at the worktree may be too slow
+		m.Hook("t1", "PreToolUse", bash)
+		if err := os.WriteFile(filepath.Join(m.Dir, "a.txt"), []byte(time.Now().String()), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		m.Hook("t1", "PostToolUse", bash)
+		return slices.ContainsFunc(hub.Inputs(), func(in wire.HookInput) bool { return slices.Equal(in.Changed, []string{"a.txt"}) })
+	})
 }
 
 func TestAMessageWhoseHookWasKilledComesAgainAndSaysSo(t *testing.T) {
@@ -244,5 +262,22 @@ func TestAWaiterIsSilentWhereNobodySitsOrNothingEndsIt(t *testing.T) {
 		}
 	case <-time.After(10 * time.Second):
 		t.Error("it holds up a run without a person")
+	}
+}
+
+func TestCodexExecIsKnownByTheSessionsRecord(t *testing.T) {
+	t.Parallel()
+	for source, want := range map[string]bool{`"exec"`: true, `"cli"`: false, `{"subagent":"review"}`: false, `7`: false} {
+		hub := hooktest.New(t)
+		m := hooktest.NewMachine(t, hub.URL, "codex")
+		record := filepath.Join(m.Dir, "rollout.jsonl")
+		line := `{"timestamp":"x","type":"session_meta","payload":{"id":"t1","originator":"codex","source":` + source + "}}\n{}\n"
+		if err := os.WriteFile(record, []byte(line), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		m.Hook("t1", "SessionStart", map[string]any{"transcript_path": record})
+		if got := hub.Inputs(); len(got) != 1 || got[0].Headless != want {
+			t.Errorf("%s: %+v", source, got)
+		}
 	}
 }

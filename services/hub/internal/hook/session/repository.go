@@ -2,6 +2,7 @@ package session
 
 import (
 	"context"
+	"encoding/hex"
 	"os"
 	"path/filepath"
 	"strings"
@@ -15,34 +16,65 @@ func (s *State) Locate(ctx context.Context) {
 	if s.Dir == "" || s.Repo.Dir == s.Dir {
 		return
 	}
-	c, err := checkout.Find(ctx, s.Dir)
-	if ctx.Err() != nil {
-		return // the next call tries again
+	if r, ok := Locate(ctx, s.Dir); ok { // else the next call tries again
+		s.Repo = r
 	}
-	s.Repo = Repository{Dir: s.Dir}
-	if err == nil {
-		s.Repo = Repository{s.Dir, c.Root, c.Common, c.Project, c.Worktree}
+}
+
+// Locate finds the repository of a directory. It is not ok where ctx ended before.
+func Locate(ctx context.Context, dir string) (r Repository, ok bool) {
+	c, err := checkout.Find(ctx, dir)
+	switch {
+	case ctx.Err() != nil:
+		return Repository{}, false
+	case err != nil:
+		return Repository{Dir: dir}, true
 	}
+	return Repository{dir, c.Root, c.Common, c.Project, c.Worktree}, true
 }
 
 // Branch returns the branch that is checked out, or the first digits of a commit.
 func (r Repository) Branch() string {
-	if r.Common == "" {
-		return ""
-	}
-	head := filepath.Join(r.Common, "HEAD")
-	if r.Worktree != checkout.MainWorktree {
-		head = filepath.Join(r.Common, "worktrees", r.Worktree, "HEAD")
-	}
-	text, err := os.ReadFile(head)
-	if err != nil || len(text) > 1000 {
-		return ""
-	}
-	line := strings.TrimSpace(string(text))
+	line := r.head()
 	if name, ok := strings.CutPrefix(line, "ref: refs/heads/"); ok {
 		return name
 	}
 	return line[:min(len(line), 12)]
+}
+
+// Head returns the commit that is checked out, empty where only git finds it.
+func (r Repository) Head() string {
+	line := r.head()
+	if name, ok := strings.CutPrefix(line, "ref: "); ok {
+		line = ""
+		if filepath.IsLocal(name) && strings.HasPrefix(name, "refs/") {
+			line = firstLine(filepath.Join(r.Common, filepath.FromSlash(name)))
+		}
+	}
+	if _, err := hex.DecodeString(line); err != nil {
+		return ""
+	}
+	return line
+}
+
+// head returns what the worktree's file HEAD says.
+func (r Repository) head() string {
+	if r.Common == "" {
+		return ""
+	}
+	if r.Worktree != checkout.MainWorktree {
+		return firstLine(filepath.Join(r.Common, "worktrees", r.Worktree, "HEAD"))
+	}
+	return firstLine(filepath.Join(r.Common, "HEAD"))
+}
+
+// firstLine returns the text of a file of one line, empty where it is none.
+func firstLine(path string) string {
+	text, err := os.ReadFile(path)
+	if err != nil || len(text) > 1000 {
+		return ""
+	}
+	return strings.TrimSpace(string(text))
 }
 
 // Files returns paths as the server names them, relative to the root. Those outside of the repository are left out: nobody

@@ -25,6 +25,8 @@ type State struct {
 	Headless bool       `json:"headless,omitempty"`
 	// Process is the client's, where it is known.
 	Process Process `json:"process,omitzero"`
+	// Terminal is the one before which a person sits, where it is known.
+	Terminal Terminal `json:"terminal,omitzero"`
 	// Env are the variables with which the client's own program is called.
 	Env map[string]string `json:"env,omitempty"`
 	// Seen is the time of the last hook, to the minute.
@@ -53,12 +55,26 @@ type State struct {
 	Usage usage.Position `json:"usage,omitzero"`
 	// Transcript is the client's record.
 	Transcript string `json:"transcript,omitempty"`
+	// Commands are the calls of a shell that have begun, by the client's ids, where no daemon looks after them.
+	Commands map[string]Command `json:"commands,omitempty"`
+}
+
+// Command is a call of a shell: when it began, and which commit was checked out.
+type Command struct {
+	At   time.Time `json:"at"`
+	Head string    `json:"head,omitempty"`
 }
 
 // Process is a process that is told from a later one with its number by the time that it started, as the system gives it.
 type Process struct {
 	PID   int    `json:"pid,omitempty"`
 	Start string `json:"start,omitempty"`
+}
+
+// Terminal is a terminal, and the process that leads its session: another terminal with the same path has another one.
+type Terminal struct {
+	Path   string  `json:"path,omitempty"`
+	Leader Process `json:"leader,omitzero"`
 }
 
 // Repository is the git repository of the session's directory.

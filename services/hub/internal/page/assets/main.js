@@ -14,6 +14,7 @@ const routes = [
   [/^\/teams\/([^/]+)$/, 'team'], [/^\/talk$/, 'talk'], [/^\/talk\/council\/([^/]+)$/, 'council'],
   [/^\/talk\/fire\/([^/]+)$/, 'fire'], [/^\/talk\/verification\/([^/]+)$/, 'verification'], [/^\/mail$/, 'mail'],
   [/^\/search$/, 'search'], [/^\/usage$/, 'usage'], [/^\/settings$/, 'settings'],
+  [/^\/pair\/?$/, 'pair'], [/^\/pair\/([^/]+)$/, 'pair'],
 ];
 
 const pages = [

@@ -43,6 +43,7 @@ class Settings extends View {
         may && h('button', { type: 'button', 'data-new': true, onclick: () => this.make() }, 'New key')),
         !may && h('p', { class: 'faint' }, 'This browser makes no keys: ',
           h('code', {}, 'parley key create --program NAME'), ' does, where the server runs.'),
+          h('p', {}, h('a', { href: '/pair', class: 'button' }, 'Approve a machine by its code')),
           h('ul', { class: 'plain entries', id: 'keys' })));
   }
 
